@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Growable byte string; see buf.h. */
+#include "base/buf.h"
+#include "base/mem.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+char buf_empty[1];
+
+void buf_init(struct buf *b) {
+    *b = (struct buf)BUF_INIT;
+}
+
+void buf_release(struct buf *b) {
+    if (b->cap) mem_free(b->data);
+    buf_init(b);
+}
+
+void buf_reset(struct buf *b) {
+    b->len = 0;
+    if (b->cap) b->data[0] = 0;
+}
+
+static void reserve(struct buf *b, size_t extra) {
+    size_t need = b->len + extra + 1;
+    if (need <= b->cap) return;
+    size_t cap = b->cap ? b->cap * 2 : 64;
+    if (cap < need) cap = need;
+    b->data = mem_realloc(b->cap ? b->data : NULL, cap);
+    b->cap = cap;
+}
+
+void buf_add(struct buf *b, const void *p, size_t n) {
+    reserve(b, n);
+    memcpy(b->data + b->len, p, n);
+    b->len += n;
+    b->data[b->len] = 0;
+}
+
+void buf_puts(struct buf *b, const char *s) {
+    buf_add(b, s, strlen(s));
+}
+
+void buf_putc(struct buf *b, char c) {
+    buf_add(b, &c, 1);
+}
+
+void buf_vprintf(struct buf *b, const char *fmt, va_list ap) {
+    va_list again;
+    va_copy(again, ap);
+    int n = vsnprintf(NULL, 0, fmt, again);
+    va_end(again);
+    if (n < 0) return;
+    reserve(b, (size_t)n);
+    vsnprintf(b->data + b->len, (size_t)n + 1, fmt, ap);
+    b->len += (size_t)n;
+}
+
+void buf_printf(struct buf *b, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    buf_vprintf(b, fmt, ap);
+    va_end(ap);
+}
+
+void buf_json_string(struct buf *b, const char *s, size_t n) {
+    buf_putc(b, '"');
+    for (size_t i = 0; i < n; i++) {
+        unsigned char c = (unsigned char)s[i];
+        switch (c) {
+        case '"': buf_puts(b, "\\\""); break;
+        case '\\': buf_puts(b, "\\\\"); break;
+        case '\n': buf_puts(b, "\\n"); break;
+        case '\r': buf_puts(b, "\\r"); break;
+        case '\t': buf_puts(b, "\\t"); break;
+        default:
+            if (c < 0x20 || c == 0x7f) buf_printf(b, "\\u%04x", c);
+            else buf_putc(b, (char)c);
+        }
+    }
+    buf_putc(b, '"');
+}
+
+void buf_number(struct buf *b, double x) {
+    if (isnan(x)) {
+        buf_puts(b, "nan");
+        return;
+    }
+    if (isinf(x)) {
+        buf_puts(b, x < 0 ? "-inf" : "inf");
+        return;
+    }
+    if (x == 0) x = 0; /* no negative zero */
+    if (x == floor(x) && fabs(x) < 1e15) {
+        buf_printf(b, "%.0f", x);
+        return;
+    }
+    char text[40];
+    for (int digits = 15; digits <= 17; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, x);
+        if (strtod(text, NULL) == x) break;
+    }
+    buf_puts(b, text);
+}
+
+char *buf_take(struct buf *b) {
+    char *p = b->cap ? b->data : mem_strdup("");
+    buf_init(b);
+    return p;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Growable byte string, always NUL-terminated. BUF_INIT or buf_init, then buf_release.
+ */
+#ifndef BASE_BUF_H
+#define BASE_BUF_H
+#include <stdarg.h>
+#include <stddef.h>
+
+struct buf {
+    char *data; /* NUL-terminated; points at a static empty string before the first write */
+    size_t len, cap;
+};
+extern char buf_empty[1];
+#define BUF_INIT                                                                                   \
+    { buf_empty, 0, 0 }
+
+void buf_init(struct buf *b);
+void buf_release(struct buf *b);
+void buf_reset(struct buf *b);
+void buf_add(struct buf *b, const void *p, size_t n);
+void buf_puts(struct buf *b, const char *s);
+void buf_putc(struct buf *b, char c);
+void buf_printf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void buf_vprintf(struct buf *b, const char *fmt, va_list ap);
+void buf_json_string(struct buf *b, const char *s, size_t n); /* quoted and escaped */
+void buf_number(struct buf *b, double x); /* shortest decimal that reads back as x; inf, -inf, nan */
+char *buf_take(struct buf *b);            /* caller frees with mem_free; b is empty again */
+#endif

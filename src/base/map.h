@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * One hash map: 64-bit keys (pointers, hashes) to pointers; open addressing, deletion by shifting.
+ * For keys that are not integers, callers hash and keep chains behind the pointer.
+ */
+#ifndef BASE_MAP_H
+#define BASE_MAP_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct map_slot {
+    uint64_t key;
+    void *val; /* NULL: empty slot; values must not be NULL */
+};
+struct map {
+    struct map_slot *slots;
+    size_t n, cap; /* cap is 0 or a power of two */
+};
+
+void map_release(struct map *m);
+void *map_get(const struct map *m, uint64_t key); /* NULL when absent */
+void map_put(struct map *m, uint64_t key, void *val);
+void *map_del(struct map *m, uint64_t key); /* returns the old value or NULL */
+uint64_t hash_bytes(const void *p, size_t n, uint64_t seed);
+static inline uint64_t hash_mix(uint64_t x) {
+    x ^= x >> 33;
+    x *= 0xff51afd7ed558ccdULL;
+    x ^= x >> 33;
+    x *= 0xc4ceb9fe1a85ec53ULL;
+    return x ^ (x >> 33);
+}
+#define MAP_PTR(p) ((uint64_t)(uintptr_t)(p))
+#endif

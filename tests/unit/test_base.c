@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Arena, buffer, map and symbols. */
+#include "support/check.h"
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/map.h"
+#include "base/sym.h"
+
+static void map_survives_random_put_and_del(void **state) {
+    UNUSED(state);
+    struct map m = {0};
+    static char there[512];
+    uint64_t x = 1;
+    for (int step = 0; step < 200000; step++) {
+        x = x * 6364136223846793005ULL + 1442695040888963407ULL;
+        unsigned key = (unsigned)(x >> 40) & 511;
+        if (x >> 63) {
+            map_put(&m, key, &there[key]);
+            there[key] = 1;
+        } else {
+            assert_int_equal(map_del(&m, key) != NULL, there[key]);
+            there[key] = 0;
+        }
+    }
+    size_t n = 0;
+    for (unsigned k = 0; k < 512; k++) {
+        assert_int_equal(map_get(&m, k) != NULL, there[k]);
+        n += (size_t)there[k];
+    }
+    assert_int_equal(m.n, n);
+    map_release(&m);
+}
+
+static void numbers_print_shortest(void **state) {
+    UNUSED(state);
+    const struct {
+        double x;
+        const char *text;
+    } cases[] = {{0.1, "0.1"}, {1.0 / 3, "0.3333333333333333"}, {3, "3"}, {-0.0, "0"},
+                 {1e300, "1e+300"}, {1548008755920.0, "1548008755920"}, {2.60, "2.6"}};
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct buf b = BUF_INIT;
+        buf_number(&b, cases[i].x);
+        assert_string_equal(b.data, cases[i].text);
+        buf_release(&b);
+    }
+}
+
+static void arena_marks_nest(void **state) {
+    UNUSED(state);
+    struct arena a;
+    arena_init(&a);
+    arena_alloc(&a, 100);
+    struct arena_mark m = arena_mark(&a);
+    for (int i = 0; i < 1000; i++) memset(arena_alloc(&a, 1000), 1, 1000);
+    arena_reset(&a, m);
+    char *p = arena_strndup(&a, "hello", 4);
+    assert_string_equal(p, "hell");
+    arena_release(&a);
+}
+
+static void symbols_are_unique(void **state) {
+    UNUSED(state);
+    struct sym_table t;
+    sym_table_init(&t);
+    struct sym *a = sym_cstr(&t, "alpha");
+    assert_ptr_equal(a, sym_intern(&t, "alphabet", 5));
+    assert_ptr_not_equal(a, sym_cstr(&t, "beta"));
+    sym_table_release(&t);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(map_survives_random_put_and_del),
+        cmocka_unit_test(numbers_print_shortest),
+        cmocka_unit_test(arena_marks_nest),
+        cmocka_unit_test(symbols_are_unique),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
