@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Diagnostics are data: code, primary span, labels, notes, help, chain of calls. Raising one
+ * stores it and returns GPM_E_USER, so that `return diag_raise(...)` is the idiom. lang/render.c
+ * alone turns them into text or JSON.
+ */
+#ifndef LANG_DIAG_H
+#define LANG_DIAG_H
+#include "base/buf.h"
+#include "lang/diag_codes.h"
+#include "lang/source.h"
+#include <stdbool.h>
+
+enum diag_code {
+#define X(name, code, title) name,
+    DIAG_CODES(X)
+#undef X
+        DIAG_CODE_COUNT
+};
+
+struct diag_label {
+    struct span at;
+    char *text;
+};
+
+struct diag {
+    enum diag_code code;
+    struct span at; /* unit == NO_SPAN_UNIT: no place */
+    char *message;
+    VEC(struct diag_label) labels; /* secondary places: "first bound here" */
+    VEC(char *) notes;
+    char *help;
+    VEC(struct diag_label) calls; /* innermost first: the chain of calls that led here */
+    size_t calls_dropped;         /* frames left out of the middle of a deep chain */
+};
+#define NO_SPAN_UNIT UINT32_MAX
+#define NO_SPAN ((struct span){NO_SPAN_UNIT, 0, 0})
+
+struct diags {
+    VEC(struct diag *) list; /* owned */
+    struct sources *sources; /* borrowed */
+    size_t max;              /* errors per file; 10 */
+};
+
+void diags_init(struct diags *d, struct sources *sources);
+void diags_release(struct diags *d);
+void diags_clear(struct diags *d);
+
+/* Stores a diagnostic and returns GPM_E_USER. The parser reports up to d->max of them. */
+enum gpm_status diag_raise(struct diags *d, enum diag_code code, struct span at, const char *fmt,
+                           ...) __attribute__((format(printf, 4, 5)));
+/* These speak of the diagnostic raised last; no-ops when there is none. */
+void diag_add_label(struct diags *d, struct span at, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+void diag_add_note(struct diags *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void diag_set_help(struct diags *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void diag_add_call(struct diags *d, struct span at, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+/* Gives the last diagnostic a place when it has none yet (primitives do not know theirs). */
+void diag_place(struct diags *d, struct span at);
+
+const char *diag_code_text(enum diag_code c);  /* "E0201" */
+const char *diag_code_title(enum diag_code c); /* short description for the reference */
+
+/* Appends every stored diagnostic, rendered for people (colour: ANSI) or as JSON lines. */
+void diags_render(const struct diags *d, bool colour, struct buf *out);
+void diags_render_json(const struct diags *d, struct buf *out);
+
+/* "Did you mean": the candidate nearest to `word` by edit distance over lower-cased names, or
+ * NULL when none is near enough. */
+const char *suggest_nearest(const char *word, const char *const *candidates, size_t n);
+#endif
