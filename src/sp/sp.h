@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Procedures. Every builtin is one row (struct sp_class) of a family table; sp_index.c lists the
+ * tables. Arity, argument types, keyword names, help, completion and the reference page come from
+ * the row's signature string:
+ *
+ *     "(mean: real, sd: positive) -> real"         names and types
+ *     "(p?: probability) -> bool"                  ? optional (must come last)
+ *     "(...xs: number) -> number"                  any number of further arguments
+ *
+ * Types: any number real integer count positive nonneg probability bool string symbol name (string
+ * or symbol) list array seq (list, array or vector) numbers (sequence of numbers) vector matrix
+ * dict proc kernel mean ref env action. `real` accepts any number but NaN. `positive`, `nonneg`,
+ * `probability`, `integer`, `count` are domains: a number outside is DIAG_DOMAIN, another type
+ * DIAG_TYPE. Booleans are accepted where numbers are (as 0/1). A type may carry `|null`.
+ * Vector arguments for elementwise arithmetic are declared `any` and handled in the procedure.
+ *
+ * A row's functions see only struct sp_call. They return GPM_OK, or GPM_E_USER after sp_error().
+ */
+#ifndef SP_SP_H
+#define SP_SP_H
+#include "lang/diag.h"
+#include "math/rng.h"
+#include "value/value.h"
+
+struct sp_class;
+struct sp_host; /* what a procedure may ask of the evaluator that runs it */
+
+struct sp_call {
+    const struct sp_class *cls;
+    const value *args; /* borrowed; optional ones that were not given are absent: check n */
+    size_t n;
+    void *state;          /* statistics of a made procedure, else NULL */
+    struct rng *rng;      /* NULL in deterministic contexts */
+    struct diags *diags;
+    struct sp_host *host; /* may be NULL */
+};
+
+struct sp_host {
+    /* Calls a procedure value (untraced). Result owned. */
+    enum gpm_status (*apply)(struct sp_host *h, value proc, const value *args, size_t n, value *out);
+    struct sym_table *syms;
+    void (*print)(struct sp_host *h, const char *text, size_t n); /* `print`, `debug` */
+    struct sp_options *options; /* permissions, jobs, paths; see session */
+};
+
+enum {
+    SP_RANDOM = 1,        /* simulate uses the rng; log_density scores */
+    SP_DISCRETE = 2,      /* its values are countable (no gradient in the value) */
+    SP_MAKER = 4,         /* result holds made procedures; see struct sp_aaa */
+    SP_CALLS = 8,         /* calls procedure arguments directly through host (kernels written in the
+                             language): the evaluator makes what they close over its parents */
+    SP_INFERENCE_ONLY = 16, /* not visible in models */
+    SP_HIDDEN = 32,       /* internal (_range): no help, no completion */
+    SP_NO_MODEL_EFFECT = 64, /* has a side effect such as printing */
+    SP_VECTOR = 128 /* a random procedure whose value is a vector or matrix */
+};
+
+enum sp_support_kind { SUPPORT_REAL, SUPPORT_POSITIVE, SUPPORT_INTERVAL, SUPPORT_SIMPLEX, SUPPORT_DISCRETE, SUPPORT_OTHER };
+struct sp_support {
+    enum sp_support_kind kind;
+    double lo, hi; /* SUPPORT_INTERVAL; SUPPORT_POSITIVE uses lo */
+};
+
+/* Receives what a requesting procedure wants evaluated: proc applied to args. */
+typedef void sp_emit_fn(void *ctx, value proc, const value *args, size_t n);
+
+/* Makers whose made procedures keep statistics can absorb a change of their own parameters for all
+ * applications at once ("absorbing at applications"). `state` is that of the made procedures. */
+struct sp_aaa {
+    /* Puts the parameters of call c in place of the current ones, keeping the statistics, and
+     * gives the joint log density of the data under them. *token: what undo or commit needs.
+     * A numerically impossible state gives -inf, not an error. */
+    enum gpm_status (*remake)(struct sp_call *c, void *state, void **token, double *log_joint);
+    void (*undo)(void *state, void *token);   /* back to the old parameters; frees the token */
+    void (*commit)(void *state, void *token); /* keep the new ones; frees the token */
+    enum gpm_status (*log_joint)(void *state, double *out); /* under the current parameters */
+    /* Adjoints of the maker's arguments for d log_joint = 1 (owned values; NIL: zero). May be NULL. */
+    enum gpm_status (*gradient)(struct sp_call *c, void *state, value *dargs);
+};
+
+/* Operations on the state of made procedures. */
+struct sp_state_class {
+    void *(*copy)(void *state, const struct sp_aaa *aaa); /* deep copy, for particles */
+    void (*free)(void *state);
+    value (*stats)(void *state); /* extract_stats; owned */
+};
+
+struct sp_class {
+    const char *name, *sig, *doc;
+    const char *example; /* one line, run by the tests; "expr => printed value", or NULL */
+    unsigned flags;
+    enum gpm_status (*simulate)(struct sp_call *c, value *out);
+    enum gpm_status (*log_density)(struct sp_call *c, value v, double *out); /* -inf outside support */
+    /* statistics of made procedures */
+    enum gpm_status (*incorporate)(struct sp_call *c, value v);
+    enum gpm_status (*unincorporate)(struct sp_call *c, value v);
+    /* requesting procedures (mapv, apply): what to evaluate, then the output from the results */
+    enum gpm_status (*request)(struct sp_call *c, sp_emit_fn *emit, void *ctx);
+    enum gpm_status (*output)(struct sp_call *c, const value *results, size_t n, value *out);
+    /* optional */
+    enum gpm_status (*enumerate)(struct sp_call *c, value **vals, size_t *n); /* owned; values_free */
+    enum gpm_status (*support)(struct sp_call *c, struct sp_support *out);
+    /* d log_density: *dv (may be NULL) and dargs[n], owned, NIL where zero or not differentiable */
+    enum gpm_status (*grad_density)(struct sp_call *c, value v, value *dv, value *dargs);
+    /* adjoints of the arguments of a deterministic procedure given that of its result */
+    enum gpm_status (*grad_simulate)(struct sp_call *c, value result, value dresult, value *dargs);
+    /* upper bound of log_density over v and the arguments whose bit is set in `varies` (bit 0: the
+     * value, bit i+1: argument i); GPM_E_NOT_FOUND: unbounded */
+    enum gpm_status (*log_bound)(struct sp_call *c, value v, uint64_t varies, double *out);
+    /* the same on plain doubles, for the compiled transition loop; no error checks inside: NaN or
+     * -inf tells the caller to take the slow path */
+    double (*num)(const double *args, size_t n);                      /* deterministic */
+    double (*num_log_density)(double v, const double *args, size_t n); /* random */
+    double (*num_sample)(struct rng *rng, const double *args, size_t n);
+    const struct sp_aaa *aaa; /* makers */
+};
+
+/* A procedure value that is a row of the tables. */
+struct sp_builtin {
+    struct box box;
+    const struct sp_class *cls;
+    const struct sp_sig *sig; /* parsed signature; owned by the index */
+};
+extern const struct box_class sp_builtin_class;
+
+/* State shared by the procedures that one maker call made (gpmem makes two). */
+struct sp_state {
+    uint32_t refs;
+    const struct sp_state_class *cls;
+    void *data;
+};
+/* A made procedure. */
+struct sp_made {
+    struct box box;
+    const struct sp_class *cls;   /* how it is applied; not in the index */
+    const struct sp_sig *sig;     /* of cls; owned by the state's session cache, may be NULL */
+    struct sp_state *state;       /* counted */
+    void *maker;                  /* borrowed: maker node in a trace, or NULL; set by the trace */
+};
+extern const struct box_class sp_made_class;
+struct sp_state *sp_state_new(const struct sp_state_class *cls, void *data); /* one reference */
+struct sp_state *sp_state_ref(struct sp_state *s);
+void sp_state_unref(struct sp_state *s);
+/* A procedure value applying `cls` to `state` (a reference is taken). */
+value sp_made_value(const struct sp_class *cls, struct sp_state *state);
+/* The made procedure behind a value, or NULL. */
+struct sp_made *sp_made_of(value v);
+
+/* The tables. */
+size_t sp_index_count(void);
+const struct sp_class *sp_index_at(size_t i);
+const struct sp_class *sp_index_find(const char *name); /* NULL: none */
+
+/* Parsed signatures. */
+enum { SP_MAX_PARAMS = 12 };
+struct sp_sig {
+    size_t n_min, n_max; /* n_max == SIZE_MAX: variadic */
+    size_t n_params;
+    struct {
+        char name[24];
+        int type; /* enum sp_type in sig.c */
+        bool optional, variadic, null_ok;
+    } params[SP_MAX_PARAMS];
+    char result[24];
+};
+/* Parses a row's signature; a bad one is a bug (assert). */
+void sp_sig_parse(const char *text, struct sp_sig *out);
+/* Checks number and types of c->args against the signature: DIAG_ARITY, DIAG_TYPE, DIAG_DOMAIN with
+ * messages that name procedure, parameter, expected type and offending value. */
+enum gpm_status sp_check_args(struct sp_call *c, const struct sp_sig *sig);
+/* Number of the parameter called `name`, or -1. */
+int sp_sig_param(const struct sp_sig *sig, const char *name);
+
+/* Stores a diagnostic without a place (the evaluator adds it); returns GPM_E_USER. */
+enum gpm_status sp_error(struct sp_call *c, enum diag_code code, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+/* args[i] as a number (checked already by the signature). */
+static inline double sp_num(const struct sp_call *c, size_t i) {
+    value v = c->args[i];
+    return v.tag == V_BOOL ? (double)v.u.boolean : v.u.num;
+}
+static inline double sp_num_or(const struct sp_call *c, size_t i, double fallback) {
+    return i < c->n ? sp_num(c, i) : fallback;
+}
+#endif

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Values: 16 bytes, a tag and a number, symbol or counted object. Objects are immutable after
+ * construction and never cyclic by themselves.
+ *
+ * Ownership: parameters are borrowed, results are owned. A function that keeps a value takes its
+ * own reference (value_ref); one that swallows its argument says `take` in its name. The
+ * constructors below copy plain data and take references of the values they are given, except
+ * where the name says take.
+ */
+#ifndef VALUE_VALUE_H
+#define VALUE_VALUE_H
+#include "base/buf.h"
+#include "base/sym.h"
+#include "gpmem/status.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum value_tag {
+    V_NIL, /* the empty list */
+    V_NUM,
+    V_BOOL,
+    V_ATOM, /* payload num */
+    V_SYM,
+    V_STR,
+    V_PAIR,
+    V_ARRAY,  /* boxed */
+    V_VECTOR, /* unboxed doubles; simplex when the object's flag says so */
+    V_MATRIX, /* column-major doubles */
+    V_DICT,
+    V_REF,  /* reference: a value, or a node of a trace */
+    V_ENV,  /* box */
+    V_PROC, /* box: builtin, compound, memoized, made */
+    V_BOX   /* box: kernel, mean function, action, model, subproblem, dataset, model expression */
+};
+
+struct obj {
+    uint32_t refs;
+    uint32_t flags;
+};
+#define OBJ_CODE 1u    /* an array made by quote: code, spliced as code */
+#define OBJ_SIMPLEX 2u /* a vector of probabilities */
+
+struct box;
+typedef struct value {
+    uint32_t tag; /* enum value_tag */
+    union {
+        double num;
+        bool boolean;
+        struct sym *sym;
+        struct obj *obj;
+        struct box *box;
+        struct str_obj *str;
+        struct pair_obj *pair;
+        struct array_obj *array;
+        struct vector_obj *vector;
+        struct matrix_obj *matrix;
+        struct dict_obj *dict;
+        struct ref_obj *ref;
+    } u;
+} value;
+
+struct str_obj {
+    struct obj o;
+    size_t len;
+    char text[];
+};
+struct pair_obj {
+    struct obj o;
+    value first, rest;
+};
+struct array_obj {
+    struct obj o;
+    size_t n;
+    value at[];
+};
+struct vector_obj {
+    struct obj o;
+    size_t n;
+    double at[];
+};
+struct matrix_obj {
+    struct obj o;
+    size_t rows, cols;
+    double at[]; /* element (i, j) at i + j * rows */
+};
+struct dict_obj {
+    struct obj o;
+    size_t n;
+    value *kv; /* n keys and values in turn, in order of insertion; later equal keys replace */
+};
+struct ref_obj {
+    struct obj o;
+    value v;    /* the value, when untraced */
+    void *node; /* borrowed: the trace node it refers to, or NULL */
+};
+
+/* Payloads this layer knows nothing of: the first member of the object is a struct box. */
+struct box_class {
+    const char *name;                               /* "kernel", "procedure", "action", ... */
+    void (*free)(struct box *b);                    /* releases the payload and the object itself */
+    void (*print)(const struct box *b, struct buf *out); /* NULL: <name> */
+    bool (*equal)(const struct box *a, const struct box *b); /* NULL: identity */
+    uint64_t (*hash)(const struct box *b);          /* NULL: address; goes with equal */
+};
+struct box {
+    struct obj o;
+    const struct box_class *cls;
+};
+
+#define IS_OBJ(v) ((v).tag >= V_STR)
+void value_free_(value v); /* the last reference has gone */
+static inline value value_ref(value v) {
+    if (IS_OBJ(v)) v.u.obj->refs++;
+    return v;
+}
+static inline void value_unref(value v) {
+    if (IS_OBJ(v) && --v.u.obj->refs == 0) value_free_(v);
+}
+/* *dst = take v; the old value is released. */
+static inline void value_set_take(value *dst, value v) {
+    value old = *dst;
+    *dst = v;
+    value_unref(old);
+}
+
+#define NIL ((value){.tag = V_NIL})
+static inline value value_num(double x) {
+    return (value){.tag = V_NUM, .u.num = x};
+}
+static inline value value_bool(bool b) {
+    return (value){.tag = V_BOOL, .u.boolean = b};
+}
+static inline value value_atom(double x) {
+    return (value){.tag = V_ATOM, .u.num = x};
+}
+static inline value value_sym(struct sym *s) {
+    return (value){.tag = V_SYM, .u.sym = s};
+}
+value value_str(const char *s, size_t n);
+value value_cstr(const char *s);
+value value_pair(value first, value rest);
+value value_array(const value *at, size_t n);      /* references taken of each */
+value value_array_new(size_t n);                   /* filled with NIL; fill before sharing */
+value value_vector(const double *at, size_t n);    /* copied */
+value value_vector_new(size_t n);                  /* uninitialised; fill before sharing */
+value value_matrix_new(size_t rows, size_t cols);  /* zeroed */
+value value_list(const value *at, size_t n);       /* pairs ending in NIL */
+value value_dict(const value *kv, size_t n);       /* 2n values: key, value in turn */
+value value_ref_to(value v, void *node);
+static inline value value_box(uint32_t tag, struct box *b) { /* takes the caller's reference */
+    return (value){.tag = tag, .u.box = b};
+}
+/* Starts the header of a box with one reference. */
+static inline void box_init(struct box *b, const struct box_class *cls) {
+    b->o.refs = 1;
+    b->o.flags = 0;
+    b->cls = cls;
+}
+
+/* Structural equality; numbers by value; different types are unequal, except that arrays, vectors
+ * and lists compare only with their own kind (array and vector of equal numbers are equal). */
+bool value_equal(value a, value b);
+uint64_t value_hash(value v); /* agrees with value_equal */
+/* Total order for sorting blocks: numbers < atoms < booleans < symbols and strings < sequences. */
+int value_compare(value a, value b);
+
+/* Sequences: list, array or vector. */
+bool seq_is(value v);                              /* proper list, array, vector */
+bool seq_length(value v, size_t *n);               /* false: no sequence */
+bool seq_get(value v, size_t i, value *out);       /* owned element; false: no such index */
+/* Elements as an array of owned references; caller frees with values_free. */
+bool seq_items(value v, value **items, size_t *n);
+void values_free(value *items, size_t n);
+/* Numbers (or booleans as 0/1) of a sequence; caller frees with mem_free. */
+bool seq_numbers(value v, double **out, size_t *n);
+/* dict: borrowed value or NULL */
+const value *dict_find(const struct dict_obj *d, value key);
+
+/* Names of scopes, blocks and labels: strings and symbols are alike. */
+bool value_name_equal(value a, value b);
+
+const char *value_type_name(value v); /* "number", "array", ... with article-free wording */
+/* The one canonical printer: shortest round-trip numbers, [a, b] arrays and vectors, (a, b) lists,
+ * "s" strings, bare symbols, () nil, dicts as {k: v}, <kind ...> for opaque ones. */
+void value_print(value v, struct buf *out);
+void value_print_json(value v, struct buf *out);
+#endif
