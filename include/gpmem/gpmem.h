@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * gpmem, the runtime: a session runs programs of the language. Opaque handles, a status from every
+ * call, no globals, no signals, no exit. Two sessions may run in two threads; one session is not
+ * shared. The text of the last error stays valid until the next call on the session.
+ */
+#ifndef GPMEM_GPMEM_H
+#define GPMEM_GPMEM_H
+#include "gpmem/status.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#if defined(__GNUC__)
+#define GPM_API __attribute__((visibility("default")))
+#else
+#define GPM_API
+#endif
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+typedef struct gpm_session gpm_session;
+
+/* Receives output: stream 1 holds results, stream 2 everything else (progress, warnings). */
+typedef void gpm_write_fn(void *user, int stream, const char *text, size_t len);
+
+enum gpm_format { GPM_FORMAT_TEXT, GPM_FORMAT_JSON };
+
+struct gpm_options {
+    uint64_t seed;           /* default 1 */
+    uint32_t chain;          /* number of this chain, part of the random key */
+    enum gpm_format format;  /* of printed values */
+    bool diagnostics_json;   /* diagnostics as JSON lines */
+    bool colour;             /* ANSI colours in diagnostics */
+    bool allow_run;          /* programs may run commands and load objects */
+    bool allow_write;        /* programs may write files */
+    int quiet, verbose;
+    unsigned jobs;           /* parallel evaluations of source functions; default 1 */
+    size_t max_depth;        /* recursion; 0: default */
+    size_t max_memory;       /* bytes; 0: none */
+    double max_seconds;      /* 0: none */
+    gpm_write_fn *write;     /* NULL: output is dropped */
+    void *user;
+};
+GPM_API void gpm_options_init(struct gpm_options *o);
+
+GPM_API gpm_session *gpm_session_new(const struct gpm_options *o);
+GPM_API void gpm_session_free(gpm_session *s);
+
+/* Parses and runs a program. `name` appears in messages and is the base of relative loads.
+ * Every instruction before a failing one has taken effect; the failing one has not. */
+GPM_API enum gpm_status gpm_run_text(gpm_session *s, const char *name, const char *text, size_t len);
+GPM_API enum gpm_status gpm_run_file(gpm_session *s, const char *path);
+/* Parses only. With `interactive`, GPM_E_INCOMPLETE says that more lines are wanted. */
+GPM_API enum gpm_status gpm_check_text(gpm_session *s, const char *name, const char *text, size_t len,
+                                       bool interactive);
+
+/* The last error, rendered as the options say; "" when there was none. */
+GPM_API const char *gpm_last_error(gpm_session *s);
+/* Asks the running command to stop at the next safe point (async-signal-safe). */
+GPM_API void gpm_interrupt(gpm_session *s);
+
+/* Names known to the session that begin with `prefix` (procedures, operators, kernels, assumed and
+ * defined names): calls `each` for every one. */
+GPM_API void gpm_complete(gpm_session *s, const char *prefix,
+                          void (*each)(void *user, const char *name), void *user);
+/* Help on one name: signature, text, example; NULL: unknown. Valid until the next call. */
+GPM_API const char *gpm_help(gpm_session *s, const char *name);
+/* The whole reference as JSON (all procedures, operators, kernels); valid until the next call. */
+GPM_API const char *gpm_reference_json(gpm_session *s);
+
+/* Binds a C function as a procedure of the inference program and of models: `sig` as in
+ * "(x: real) -> real"; all arguments and the result are numbers. Nonzero return: failure, with the
+ * reason written to err. Deterministic. */
+typedef int gpm_function(void *user, const double *args, size_t n, double *result, char *err,
+                         size_t err_size);
+GPM_API enum gpm_status gpm_bind_function(gpm_session *s, const char *name, const char *sig,
+                                          gpm_function *f, void *user);
+GPM_API const char *gpm_version(void);
+#if defined(__cplusplus)
+}
+#endif
+#endif
