@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A Gaussian process with its data, made to serve as the statistics of a stochastic procedure.
+ *
+ * Data. gp_add records pairs (x, y). Pairs at equal inputs form one entry, so the matrix is as
+ * large as the number of distinct inputs. Without noise (noise = 0) a pair that repeats a known
+ * input with the same y adds log density 0, with another y it makes the log density -inf (GPM_OK: a
+ * legal answer). With noise > 0 every pair carries its own independent noise, and replicates enter
+ * through their mean and spread, exactly: for m values at one input, prod_k N(y_k | f, s^2) =
+ * N(ybar | f, s^2/m) * (2 pi s^2)^(-(m-1)/2) m^(-1/2) exp(-SS/(2 s^2)). White noise inside the
+ * kernel (WN) is by value of x and part of the function; `noise` is not.
+ *
+ * Factors. Two slots, current and proposed. gp_propose builds the factor for another kernel, mean
+ * or noise beside the current one; gp_accept swaps, gp_reject costs nothing. A proposal holds until
+ * accept, reject, or the data change (which rejects it). Adding and removing pairs costs O(n^2) on
+ * the current factor. Term matrices of the kernel are cached within a memory budget, so a change of
+ * one parameter fills again only the terms that hold it.
+ *
+ * Numerical trouble never aborts. Jitter as in la/chol.h; gp_report tells what was needed. When no
+ * jitter helps the log marginal likelihood is -inf with GPM_E_NOT_PD; draws then use the clipped
+ * spectrum. Predicted variances are never negative.
+ *
+ * Points in these calls are contiguous, one after another: x[i * dim + c].
+ * One object belongs to one thread at a time. Random draws take standard normals from the caller,
+ * so this layer holds no generator.
+ */
+#ifndef GP_GP_H
+#define GP_GP_H
+#include "gp/kernel.h"
+#include "gp/mean.h"
+
+struct gp;
+
+/* mean may be NULL (zero). NULL and *why (caller frees) when the kernel does not fit the dimension
+ * or the noise is negative. */
+struct gp *gp_new(int dim, const struct kern *k, const struct mean *mean, double noise, char **why);
+void gp_free(struct gp *g);
+GPM_MUST_USE enum gpm_status gp_copy(const struct gp *g, struct gp **out); /* deep; no proposal */
+
+/* ---- model ---- */
+const struct kern *gp_kern(const struct gp *g); /* borrowed, as are the next ones */
+const struct mean *gp_mean(const struct gp *g);
+double gp_noise(const struct gp *g);
+int gp_dim(const struct gp *g);
+/* Replaces the model at once; the factor is built when next needed. */
+GPM_MUST_USE enum gpm_status gp_set_model(struct gp *g, const struct kern *k,
+                                          const struct mean *mean, double noise);
+/* Log marginal likelihood of the data under another model, kept in the proposed slot. *logml is
+ * -inf when the matrix cannot be factored (status GPM_OK: a proposal may be impossible). */
+GPM_MUST_USE enum gpm_status gp_propose(struct gp *g, const struct kern *k, const struct mean *mean,
+                                        double noise, double *logml);
+void gp_accept(struct gp *g); /* no-op without a proposal */
+void gp_reject(struct gp *g);
+/* Bytes for cached term matrices; default 64 MiB, 0 switches the cache off. */
+void gp_set_budget(struct gp *g, size_t bytes);
+/* Toeplitz and grid shortcuts; on by default. */
+void gp_set_structured(struct gp *g, bool on);
+
+/* ---- data ---- */
+GPM_MUST_USE enum gpm_status gp_add(struct gp *g, const double *x, const double *y, size_t n);
+/* Takes one pair out again; GPM_E_NOT_FOUND when it is not there. */
+GPM_MUST_USE enum gpm_status gp_remove(struct gp *g, const double *x, double y);
+void gp_clear(struct gp *g);
+size_t gp_n(const struct gp *g);      /* distinct inputs */
+size_t gp_npairs(const struct gp *g); /* recorded pairs */
+/* Pair i in the order recorded (removals close the gap); x receives dim coordinates. */
+void gp_pair(const struct gp *g, size_t i, double *x, double *y);
+/* The recorded value at exactly this input: number of pairs there, the first value in *y. */
+size_t gp_lookup(const struct gp *g, const double *x, double *y);
+
+/* ---- likelihood ---- */
+/* Cached. -inf with GPM_OK for contradicting data; -inf with GPM_E_NOT_PD when not factorable. */
+GPM_MUST_USE enum gpm_status gp_logml(struct gp *g, double *out);
+/* Gradient in the kernel's parameters (kern_nparam of them) and the noise (may be NULL). */
+GPM_MUST_USE enum gpm_status gp_logml_grad(struct gp *g, double *logml, double *dkern,
+                                           double *dnoise);
+/* log p(y* | data) of a batch of new pairs. Without noise, values at known (or repeated) inputs
+ * contribute 0 when equal and -inf when not. */
+GPM_MUST_USE enum gpm_status gp_conditional(struct gp *g, const double *x, const double *y,
+                                            size_t n, double *logpdf);
+
+/* ---- prediction ---- */
+enum gp_target { GP_LATENT, GP_MEASURED }; /* the function, or a new noisy measurement */
+/* mean, var: n values, either may be NULL. */
+GPM_MUST_USE enum gpm_status gp_predict(struct gp *g, const double *x, size_t n,
+                                        enum gp_target target, double *mean, double *var);
+/* mean (may be NULL) and the full n x n symmetric covariance. */
+GPM_MUST_USE enum gpm_status gp_predict_cov(struct gp *g, const double *x, size_t n,
+                                            enum gp_target target, double *mean, double *cov,
+                                            size_t ld);
+/* Joint draw at n points from n standard normals. Equal inputs get equal latent values. */
+GPM_MUST_USE enum gpm_status gp_sample(struct gp *g, const double *x, size_t n,
+                                       enum gp_target target, const double *z, double *out);
+/* Leave-one-out prediction of every pair (npairs values each, either may be NULL) and the sum of
+ * their log densities (may be NULL). */
+GPM_MUST_USE enum gpm_status gp_loo(struct gp *g, double *mean, double *var, double *logpdf);
+/* d mean / dx and d var / dx at one point (dim values each; var parts may be NULL), by central
+ * differences on the kernel where it has no closed form. */
+GPM_MUST_USE enum gpm_status gp_predict_dx(struct gp *g, const double *x, double *dmean,
+                                           double *dvar);
+
+/* ---- what happened ---- */
+struct gp_report {
+    double jitter;    /* absolute, on the diagonal of the current factor */
+    int steps;        /* rungs of the ladder */
+    double condition; /* estimate; computed by gp_report */
+    double nearest;   /* distance of the nearest pair of distinct inputs */
+    size_t near_i, near_j;
+    const char *method; /* "Cholesky", "Toeplitz", ... of the current likelihood */
+};
+/* Fills r and writes a sentence or two for the user: jitter, nearest pair, condition estimate and
+ * hyper-parameters. O(n^2). text may be NULL. */
+GPM_MUST_USE enum gpm_status gp_report(struct gp *g, struct gp_report *r, struct buf *text);
+#endif

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * One kernel is one row of a table. A family file (kern_stationary.c, kern_periodic.c,
+ * kern_linear.c, kern_noise.c, kern_platform.c) holds static functions and ends in its rows;
+ * kern_index.c lists the families. Adding a kernel to a family edits that one file.
+ *
+ * How a row computes: `prepare` derives from every point a few numbers (features), for example
+ * x / l, or cos and sin of 2 pi x / p; then strips of one column of the Gram matrix are evaluated
+ * against one fixed point. A strip holds at most KERN_STRIP rows, so it stays in the first cache
+ * and one pass does what a fused loop would. The amplitude is kept apart: kernel = amplitude *
+ * value(strip),  or  amplitude * exp(expo(strip)). Rows with `expo` share one exponential inside a
+ * product (SE*PER costs one exp).
+ */
+#ifndef GP_KERN_CLASS_H
+#define GP_KERN_CLASS_H
+#include "gp/kernel.h"
+
+#define KERN_STRIP   512
+#define KERN_MAX_PAR 6 /* parameters of a row; a vector parameter counts once */
+
+enum kern_amp {
+    KERN_AMP_NONE,
+    KERN_AMP_SQUARE, /* parameter 0 is a standard deviation: enters squared */
+    KERN_AMP_LINEAR  /* parameter 0 is the factor itself */
+};
+
+/* What simplification knows about a row. */
+enum kern_algebra {
+    KERN_ALG_OPAQUE, /* no rule but constants */
+    KERN_ALG_SE,     /* SE x SE = SE */
+    KERN_ALG_STAT,   /* stationary with value 1 at lag 0: times WN is WN */
+    KERN_ALG_WN,
+    KERN_ALG_CONST,
+    KERN_ALG_LIN
+};
+
+/* Feature arrays: rows_f[f * ldr + i] for the strip's points, col_f[f] for the fixed point. */
+struct kern_strip {
+    const double *row; /* features of the first row of the strip; feature f at row + f * ld */
+    size_t ld;
+    const double *col; /* features of the fixed point */
+    size_t m;          /* rows in this strip, at most KERN_STRIP */
+};
+
+struct kern_class {
+    const char *name, *symbol, *doc, *phrase;
+    enum kern_op op; /* KERN_LEAF, KERN_ALIAS, KERN_CHANGE */
+    enum kern_algebra algebra;
+    enum kern_amp amp;
+    bool stationary;
+    bool one_column; /* makes sense on a single input column only */
+    bool not_psd;    /* not positive semi-definite for every input (platform's tolerance kernels) */
+    int npar;
+    struct kern_param par[KERN_MAX_PAR];
+
+    /* Leaves. par: expanded parameters (a vector parameter occupies `dim` or 1 places), x: the
+     * columns the leaf looks at. */
+    int (*features)(const struct kern *k, int dim);
+    void (*prepare)(const struct kern *k, struct kern_pts x, double *f, size_t ld);
+    void (*expo)(const struct kern *k, const struct kern_strip *s, double *out);  /* out += */
+    void (*value)(const struct kern *k, const struct kern_strip *s, double *out); /* out = */
+    /* g[p] += sum_i w_i d/dpar_p, p over expanded parameters, the amplitude left out: of log value
+     * for rows with expo (w already holds the value), of value otherwise. */
+    void (*grad)(const struct kern *k, const struct kern_strip *s, const double *w, double *g);
+    /* NULL: value at lag 0 is 1. out = value(x, x). */
+    void (*diag)(const struct kern *k, struct kern_pts x, double *out);
+    void (*diag_grad)(const struct kern *k, struct kern_pts x, const double *w, double *g);
+
+    /* Aliases: parameters of the leaf they stand for, and the Jacobian j[b * npar + p]. */
+    const char *base;
+    void (*to_base)(const double *par, double *bpar, double *jac);
+
+    /* Change operators: h(x) and, when dh is not NULL, dh[p] = dh/dpar_p. */
+    double (*weight)(const double *par, double x, double *dh);
+};
+
+/* ---- the tree, for the files of this folder ---- */
+struct kern {
+    _Atomic(long) refs;
+    enum kern_op op;
+    const struct kern_class *cls;
+    uint64_t hash;
+    int depth;
+    bool stationary, callback;
+    size_t npar;  /* own parameters: leaf, alias, change; expanded */
+    size_t total; /* parameters of the whole subtree */
+    double *par;
+    size_t ard; /* length of the vector parameter, 1 when shared */
+    int *col;   /* columns, ncol = 0: all */
+    size_t ncol;
+    struct kern **kid; /* owned references */
+    size_t nkids;
+    kern_callback_fn fn; /* callback leaf */
+    void *user;
+    void (*drop)(void *);
+    char *label;
+};
+
+extern const struct kern_class kern_rows_stationary[], kern_rows_periodic[], kern_rows_linear[],
+    kern_rows_noise[], kern_rows_platform[], kern_rows_change[]; /* each ends with name NULL */
+
+/* Value of expanded parameter: p-th parameter of the row, for column c when it is a vector. */
+int kern_par_index(const struct kern *k, int p, int c);
+static inline double kern_par(const struct kern *k, int p, int c) {
+    return k->par[kern_par_index(k, p, c)];
+}
+double kern_amplitude(const struct kern *k);                                 /* 1, par^2 or par */
+struct kern *kern_nary(enum kern_op op, struct kern *const *kids, size_t n); /* takes own refs */
+#endif

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Covariance functions as immutable, reference-counted expression trees.
+ *
+ * A leaf is one row of the kernel table (kern_class.h) with its parameters and the input columns it
+ * looks at; inner nodes are sums and products of any number of kernels (flattened: a sum never
+ * holds a sum), change operators, and platform kernels, which are another parametrisation of a
+ * leaf. A scale factor is a product with CONST, written as a plain number. A callback leaf
+ * evaluates a covariance procedure of the user.
+ *
+ * Ownership: parameters are borrowed, results are owned by the caller (kern_unref). Constructors
+ * take their own references. Trees may be shared between threads; a callback must then be safe too.
+ *
+ * Parameters are one flat vector: those of the leaves from left to right, a change operator's own
+ * before those of its two kernels.
+ *
+ * Points are column-major: x[i + c * ld] is column c of point i.
+ */
+#ifndef GP_KERNEL_H
+#define GP_KERNEL_H
+#include "base/buf.h"
+#include "gpmem/status.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct kern;
+struct kern_class;
+
+#define KERN_DEPTH_MAX 200 /* alternations of sum and product, change operators */
+
+enum kern_op { KERN_LEAF, KERN_SUM, KERN_PRODUCT, KERN_CHANGE, KERN_ALIAS, KERN_CALLBACK };
+
+/* ---- the table ---- */
+enum kern_domain {
+    KERN_REAL,
+    KERN_POSITIVE,
+    KERN_NONNEGATIVE,
+    KERN_UPTO2, /* (0, 2] */
+    KERN_DEGREE /* integer 1 .. 10; not a continuous parameter */
+};
+enum kern_transform { KERN_T_NONE, KERN_T_LOG, KERN_T_LOGIT2, KERN_T_FIXED };
+enum kern_prior { KERN_P_FLAT, KERN_P_NORMAL, KERN_P_LOGNORMAL, KERN_P_GAMMA, KERN_P_UNIFORM };
+struct kern_param {
+    const char *name;
+    enum kern_domain domain;
+    enum kern_transform transform; /* unconstraining: identity, log, logit on (0,2), held fixed */
+    enum kern_prior prior;         /* default, for standardised data (x in [0,1], y with sd 1) */
+    double prior_a, prior_b; /* normal, lognormal: mean, sd (of the log); gamma: shape, rate */
+    double fallback;         /* value when the text or the constructor leaves it out */
+    bool vector;             /* may be given per input column (ARD) */
+};
+
+const struct kern_class *kern_class_find(const char *name);  /* NULL when unknown */
+const struct kern_class *kern_class_at(size_t i);            /* NULL past the last row */
+const char *kern_class_name(const struct kern_class *cls);   /* "SE", "gp_cov_se", "CP" ... */
+const char *kern_class_symbol(const struct kern_class *cls); /* the Struct symbol: "SE" for both */
+const char *kern_class_doc(const struct kern_class *cls);    /* the formula */
+const char *kern_class_phrase(const struct kern_class *cls); /* noun phrase for reports */
+size_t kern_class_nparam(const struct kern_class *cls);
+const struct kern_param *kern_class_param(const struct kern_class *cls, size_t i);
+enum kern_op kern_class_op(const struct kern_class *cls); /* KERN_LEAF, KERN_ALIAS or KERN_CHANGE */
+/* The row closest in spelling, for messages; NULL when nothing is near. */
+const char *kern_class_suggest(const char *name);
+
+/* ---- construction: NULL and a message in *why (when not NULL, caller frees with mem_free) when a
+ * parameter is out of its domain or the tree gets too deep ---- */
+/* One value per parameter of the row. */
+struct kern *kern_leaf(const struct kern_class *cls, const double *par, char **why);
+/* With chosen columns (ncol > 0; 0-based) and, when ard > 1, that many values for the vector
+ * parameter: par then holds nparam - 1 + ard values, in the row's order. */
+struct kern *kern_leaf_on(const struct kern_class *cls, const double *par, size_t ard,
+                          const int *col, size_t ncol, char **why);
+struct kern *kern_named(const char *name, const double *par, size_t npar, char **why);
+struct kern *kern_sum(struct kern *a, struct kern *b);     /* NULL: too deep */
+struct kern *kern_product(struct kern *a, struct kern *b); /* NULL: too deep */
+struct kern *kern_scale(double variance, struct kern *k);  /* variance * k; NULL: negative, deep */
+struct kern *kern_constant(double variance);               /* CONST; NULL: negative or not finite */
+/* (1-h)(1-h') before + h h' after, h a sigmoid (CP: tau, s) or a window (CW: tau1, tau2, s) of
+ * input column `col`. */
+struct kern *kern_change(const struct kern_class *cls, const double *par, int col,
+                         struct kern *before, struct kern *after, char **why);
+
+/* Covariance of two points given as contiguous coordinates. */
+typedef enum gpm_status (*kern_callback_fn)(void *user, const double *x1, const double *x2, int dim,
+                                            double *out);
+/* drop (may be NULL) is called with user when the last reference goes. label prints it. Two
+ * callback leaves are equal when function and user pointer are. */
+struct kern *kern_callback(kern_callback_fn fn, void *user, void (*drop)(void *user),
+                           const char *label);
+
+struct kern *kern_ref(const struct kern *k); /* returns k */
+void kern_unref(struct kern *k);             /* NULL is fine */
+
+/* ---- looking inside ---- */
+enum kern_op kern_op_of(const struct kern *k);
+const struct kern_class *kern_class_of(const struct kern *k); /* leaf, alias, change; else NULL */
+size_t kern_nkids(const struct kern *k);                      /* sum, product, change */
+const struct kern *kern_kid(const struct kern *k, size_t i);  /* borrowed */
+bool kern_stationary(const struct kern *k);                   /* depends on x - x' only */
+bool kern_has_callback(const struct kern *k);
+uint64_t kern_hash(const struct kern *k); /* structure, parameters and columns */
+bool kern_equal(const struct kern *a, const struct kern *b);
+bool kern_same_shape(const struct kern *a, const struct kern *b); /* equal but for parameters */
+/* Whether inputs of this dimension fit (columns in range, ARD lengths agree, one-column kernels);
+ * otherwise GPM_E_ARG and a message. */
+GPM_MUST_USE enum gpm_status kern_check_dim(const struct kern *k, int dim, char **why);
+
+/* ---- parameters ---- */
+size_t kern_nparam(const struct kern *k);
+void kern_params(const struct kern *k, double *theta);
+const struct kern_param *kern_param_at(const struct kern *k, size_t i);
+void kern_param_name(const struct kern *k, size_t i, struct buf *out); /* "SE.l", "SE#2.l[1]" */
+struct kern *kern_with_params(const struct kern *k, const double *theta, char **why);
+/* z = T(theta) and back; dtheta (may be NULL) receives dtheta/dz. Fixed parameters pass through. */
+void kern_unconstrain(const struct kern *k, const double *theta, double *z);
+void kern_constrain(const struct kern *k, const double *z, double *theta, double *dtheta);
+double kern_log_prior(const struct kern *k, const double *theta); /* default priors of the rows */
+double kern_param_log_prior(const struct kern_param *p, double theta);
+
+/* ---- values ---- */
+struct kern_pts {
+    const double *x; /* borrowed, column-major */
+    size_t n, ld;
+    int dim;
+    bool distinct; /* the caller knows that no two points are equal: WN touches the diagonal only */
+    double step;   /* > 0: one dimension, x[i] = x[0] + i * step up to rounding */
+};
+/* GPM_E_USER when a callback failed, GPM_E_ARG when the inputs do not fit the kernel. */
+GPM_MUST_USE enum gpm_status kern_eval(const struct kern *k, const double *x1, const double *x2,
+                                       int dim, double *out);
+/* Lower triangle with diagonal of the Gram matrix. */
+GPM_MUST_USE enum gpm_status kern_fill(const struct kern *k, struct kern_pts x, double *a,
+                                       size_t ld);
+/* rows.n x cols.n block K(rows, cols). */
+GPM_MUST_USE enum gpm_status kern_cross(const struct kern *k, struct kern_pts rows,
+                                        struct kern_pts cols, double *a, size_t ld);
+GPM_MUST_USE enum gpm_status kern_diag(const struct kern *k, struct kern_pts x, double *d);
+/* g[p] = sum_ij M_ij dK_ij / dtheta_p over the whole symmetric matrix, M given by its lower
+ * triangle. Callback leaves have no parameters, fixed ones get 0. */
+GPM_MUST_USE enum gpm_status kern_grad(const struct kern *k, struct kern_pts x, const double *m,
+                                       size_t ld, double *g);
+
+/* ---- algebra (paper, appendices B and C) ---- */
+/* Sum of products with the rules of appendix B applied and the merged parameters computed: the same
+ * function. Also WN + WN, C + C, numbers folded, LIN + LIN with different origins, PER and SE ...
+ * times WN, products of rank-one constants. */
+struct kern *kern_simplify(const struct kern *k);
+/* Canonical symbolic expression of the simplified kernel, the same whatever the order it was
+ * written in: factors LIN, SE, PER, others by name, WN last; terms by text, a lone WN last. */
+void kern_struct(const struct kern *k, struct buf *out);
+/* Rewrites a symbolic expression ("PER*SE + LIN") in canonical order and simplified;
+ * GPM_E_FORMAT with a message when it cannot be read. */
+GPM_MUST_USE enum gpm_status kern_struct_canonical(const char *text, struct buf *out, char **why);
+/* Is the structure (one or several terms) among k's global additive components? */
+GPM_MUST_USE enum gpm_status kern_contains(const struct kern *k, const char *structure, bool *yes,
+                                           char **why);
+
+/* ---- text ---- */
+void kern_print(const struct kern *k, struct buf *out);
+/* Grammar: sum of products of NAME(par=number, ..., dims=[0, 1]), numbers, parentheses,
+ * CP(k1, k2, tau=.., s=..). Positional parameters work too. Parameters left out take their default.
+ * GPM_E_FORMAT and a message with the column when the text is wrong. */
+GPM_MUST_USE enum gpm_status kern_parse(const char *text, struct kern **out, char **why);
+#endif

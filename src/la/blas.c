@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * BLAS and LAPACK behind size_t and lower triangles; see blas.h. */
+#include "la/blas.h"
+
+#include "base/mem.h"
+#include "la/mat.h"
+
+#include <cblas.h>
+#include <pthread.h>
+
+/* LAPACK's Fortran symbols; OpenBLAS exports them without a C header. */
+void dpotrf_(const char *uplo, const int *n, double *a, const int *lda, int *info);
+void dpotri_(const char *uplo, const int *n, double *a, const int *lda, int *info);
+void dsyevd_(const char *jobz, const char *uplo, const int *n, double *a, const int *lda, double *w,
+             double *work, const int *lwork, int *iwork, const int *liwork, int *info);
+void openblas_set_num_threads(int n);
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void start(void) {
+    double a[64 * 64] = {0}, b[64 * 64] = {0}, c[64 * 64] = {0};
+    openblas_set_num_threads(1);
+    cblas_dgemm(CblasColMajor, CblasNoTrans, CblasTrans, 64, 64, 64, 1, a, 64, b, 64, 0, c, 64);
+}
+
+void la_init(void) {
+    pthread_once(&once, start);
+}
+
+double la_dot(size_t n, const double *x, const double *y) {
+    return cblas_ddot((int)n, x, 1, y, 1);
+}
+
+void la_axpy(size_t n, double a, const double *x, double *y) {
+    cblas_daxpy((int)n, a, x, 1, y, 1);
+}
+
+void la_gemv(size_t m, size_t n, double alpha, const double *a, size_t lda, const double *x,
+             double beta, double *y) {
+    if (m && n)
+        cblas_dgemv(CblasColMajor, CblasNoTrans, (int)m, (int)n, alpha, a, (int)lda, x, 1, beta, y,
+                    1);
+    else
+        for (size_t i = 0; i < m; i++) y[i] *= beta;
+}
+
+void la_gemv_t(size_t m, size_t n, double alpha, const double *a, size_t lda, const double *x,
+               double beta, double *y) {
+    if (m && n)
+        cblas_dgemv(CblasColMajor, CblasTrans, (int)m, (int)n, alpha, a, (int)lda, x, 1, beta, y,
+                    1);
+    else
+        for (size_t i = 0; i < n; i++) y[i] *= beta;
+}
+
+void la_symv(size_t n, double alpha, const double *a, size_t lda, const double *x, double beta,
+             double *y) {
+    if (n) cblas_dsymv(CblasColMajor, CblasLower, (int)n, alpha, a, (int)lda, x, 1, beta, y, 1);
+}
+
+void la_gemm(bool ta, bool tb, size_t m, size_t n, size_t k, double alpha, const double *a,
+             size_t lda, const double *b, size_t ldb, double beta, double *c, size_t ldc) {
+    if (m && n)
+        cblas_dgemm(CblasColMajor, ta ? CblasTrans : CblasNoTrans, tb ? CblasTrans : CblasNoTrans,
+                    (int)m, (int)n, (int)k, alpha, a, (int)lda, b, (int)ldb, beta, c, (int)ldc);
+}
+
+void la_syrk(bool trans, size_t n, size_t k, double alpha, const double *a, size_t lda, double beta,
+             double *c, size_t ldc) {
+    if (n)
+        cblas_dsyrk(CblasColMajor, CblasLower, trans ? CblasTrans : CblasNoTrans, (int)n, (int)k,
+                    alpha, a, (int)lda, beta, c, (int)ldc);
+}
+
+void la_trsm(bool trans, size_t n, size_t nrhs, const double *l, size_t ldl, double *b,
+             size_t ldb) {
+    if (n && nrhs)
+        cblas_dtrsm(CblasColMajor, CblasLeft, CblasLower, trans ? CblasTrans : CblasNoTrans,
+                    CblasNonUnit, (int)n, (int)nrhs, 1, l, (int)ldl, b, (int)ldb);
+}
+
+void la_trsv(bool trans, size_t n, const double *l, size_t ldl, double *x) {
+    if (n)
+        cblas_dtrsv(CblasColMajor, CblasLower, trans ? CblasTrans : CblasNoTrans, CblasNonUnit,
+                    (int)n, l, (int)ldl, x, 1);
+}
+
+void la_trmv(bool trans, size_t n, const double *l, size_t ldl, double *x) {
+    if (n)
+        cblas_dtrmv(CblasColMajor, CblasLower, trans ? CblasTrans : CblasNoTrans, CblasNonUnit,
+                    (int)n, l, (int)ldl, x, 1);
+}
+
+enum gpm_status la_potrf(size_t n, double *a, size_t lda, size_t *pivot) {
+    int in = (int)n, il = (int)lda, info = 0;
+    if (n == 0) return GPM_OK;
+    la_init();
+    dpotrf_("L", &in, a, &il, &info);
+    if (info == 0) return GPM_OK;
+    *pivot = info > 0 ? (size_t)info - 1 : 0;
+    return GPM_E_NOT_PD;
+}
+
+void la_potri(size_t n, double *a, size_t lda) {
+    int in = (int)n, il = (int)lda, info = 0;
+    if (n) dpotri_("L", &in, a, &il, &info);
+}
+
+enum gpm_status la_syev(size_t n, double *a, size_t lda, double *w) {
+    int in = (int)n, il = (int)lda, info = 0, lwork = -1, liwork = -1, iwant = 0;
+    double want = 0;
+    if (n == 0) return GPM_OK;
+    la_init();
+    dsyevd_("V", "L", &in, a, &il, w, &want, &lwork, &iwant, &liwork, &info);
+    lwork = (int)want;
+    liwork = iwant;
+    double *work = mem_try_doubles((size_t)lwork);
+    int *iwork = mem_try_alloc((size_t)liwork, sizeof(int));
+    if (work && iwork) dsyevd_("V", "L", &in, a, &il, w, work, &lwork, iwork, &liwork, &info);
+    enum gpm_status st = !work || !iwork ? GPM_E_NOMEM : info ? GPM_E_NO_CONVERGENCE : GPM_OK;
+    mem_free(work);
+    mem_free(iwork);
+    return st;
+}
+
+void mat_mirror(double *a, size_t n, size_t ld) {
+    enum { TILE = 32 }; /* both the row and the column side of a tile stay in cache */
+    for (size_t jb = 0; jb < n; jb += TILE)
+        for (size_t ib = jb; ib < n; ib += TILE)
+            for (size_t j = jb; j < n && j < jb + TILE; j++)
+                for (size_t i = ib > j ? ib : j + 1; i < n && i < ib + TILE; i++)
+                    a[j + i * ld] = a[i + j * ld];
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Thin wrappers over BLAS and LAPACK: size_t dimensions, lower triangles, column-major. This folder
+ * is the only one that sees a BLAS header.
+ *
+ * One BLAS thread per process: parallelism comes from chains and structures, which beats threads
+ * inside small factorisations. la_init sets that once and warms up dgemm (until a process has
+ * called it, small factorisations take twice as long); every wrapper that matters calls la_init
+ * itself.
+ */
+#ifndef LA_BLAS_H
+#define LA_BLAS_H
+#include "gpmem/status.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+void la_init(void); /* idempotent, thread-safe */
+
+double la_dot(size_t n, const double *x, const double *y);
+void la_axpy(size_t n, double a, const double *x, double *y); /* y += a x */
+void la_gemv(size_t m, size_t n, double alpha, const double *a, size_t lda, const double *x,
+             double beta, double *y); /* y = alpha A x + beta y */
+void la_gemv_t(size_t m, size_t n, double alpha, const double *a, size_t lda, const double *x,
+               double beta, double *y); /* y = alpha A' x + beta y */
+void la_symv(size_t n, double alpha, const double *a, size_t lda, const double *x, double beta,
+             double *y); /* lower triangle of A */
+void la_gemm(bool ta, bool tb, size_t m, size_t n, size_t k, double alpha, const double *a,
+             size_t lda, const double *b, size_t ldb, double beta, double *c, size_t ldc);
+/* C = alpha A'A + beta C (trans) or alpha AA' + beta C; lower triangle of the n x n matrix C. */
+void la_syrk(bool trans, size_t n, size_t k, double alpha, const double *a, size_t lda, double beta,
+             double *c, size_t ldc);
+/* B = L^-1 B or L^-T B, L lower triangular n x n, B n x nrhs. */
+void la_trsm(bool trans, size_t n, size_t nrhs, const double *l, size_t ldl, double *b, size_t ldb);
+void la_trsv(bool trans, size_t n, const double *l, size_t ldl, double *x);
+void la_trmv(bool trans, size_t n, const double *l, size_t ldl, double *x); /* x = L x or L'x */
+
+/* Cholesky factor of the lower triangle, in place. GPM_E_NOT_PD with *pivot (0-based) on a pivot
+ * that is not positive; the triangle is then garbage. Picks a hand-written routine for small n. */
+GPM_MUST_USE enum gpm_status la_potrf(size_t n, double *a, size_t lda, size_t *pivot);
+/* Lower triangle of (LL')^-1, in place of L. */
+void la_potri(size_t n, double *a, size_t lda);
+
+/* Eigenvalues (ascending) and vectors of a symmetric matrix, lower triangle in a; the vectors
+ * replace a. */
+GPM_MUST_USE enum gpm_status la_syev(size_t n, double *a, size_t lda, double *w);
+#endif

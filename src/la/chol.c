@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Cholesky factor object; contracts in chol.h. */
+#include "la/chol.h"
+
+#include "base/mem.h"
+#include "la/blas.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+void chol_init(struct chol *c) {
+    memset(c, 0, sizeof *c);
+    la_init();
+}
+
+void chol_release(struct chol *c) {
+    mem_free(c->l);
+    memset(c, 0, sizeof *c);
+}
+
+static void copy_lower(size_t n, const double *from, size_t ldf, double *to, size_t ldt) {
+    for (size_t j = 0; j < n; j++)
+        memcpy(to + j + j * ldt, from + j + j * ldf, (n - j) * sizeof *to);
+}
+
+/* A multiple of 8 doubles, but not of 512: columns a power of two apart fight for the same cache
+ * sets. */
+static size_t good_ld(size_t n) {
+    size_t ld = (n + 7) & ~(size_t)7;
+    return ld % 512 == 0 && ld ? ld + 8 : ld;
+}
+
+enum gpm_status chol_reserve(struct chol *c, size_t n) {
+    if (n <= c->ld && c->l) return GPM_OK;
+    size_t want = good_ld(c->n && n < 2 * c->n ? 2 * c->n : n < 8 ? 8 : n);
+    if (want > (size_t)1 << 24) return GPM_E_NOMEM;
+    double *l = mem_try_doubles(want * want);
+    if (!l && want > n) l = mem_try_doubles((want = good_ld(n)) * want);
+    if (!l) return GPM_E_NOMEM;
+    copy_lower(c->n, c->l, c->ld, l, want);
+    mem_free(c->l);
+    c->l = l;
+    c->ld = want;
+    return GPM_OK;
+}
+
+enum gpm_status chol_copy(struct chol *dst, const struct chol *src) {
+    dst->n = 0;
+    enum gpm_status st = chol_reserve(dst, src->n);
+    if (st) return st;
+    copy_lower(src->n, src->l, src->ld, dst->l, dst->ld);
+    dst->n = src->n;
+    dst->jitter = src->jitter;
+    dst->steps = src->steps;
+    return GPM_OK;
+}
+
+/* Largest and mean diagonal element; false when one is not finite. */
+static bool diag_scale(const double *a, size_t n, size_t ld, double *max, double *mean) {
+    *max = *mean = 0;
+    for (size_t i = 0; i < n; i++) {
+        double d = a[i + i * ld];
+        if (!isfinite(d)) return false;
+        *max = fmax(*max, d);
+        *mean += d / (double)n;
+    }
+    return true;
+}
+
+/* A pivot of size n eps max(diag) is the rounding error of the factorisation itself. */
+static bool pivots_sound(struct chol *c, size_t n, double max) {
+    double floor = (double)n * DBL_EPSILON * max;
+    for (size_t i = 0; i < n; i++) {
+        double d = c->l[i + i * c->ld];
+        if (d * d > floor && isfinite(d)) continue;
+        c->pivot = i;
+        return false;
+    }
+    return true;
+}
+
+static enum gpm_status try_rung(struct chol *c, size_t n, chol_fill_fn fill, void *ctx,
+                                double relative) {
+    double max, mean;
+    enum gpm_status st = fill(ctx, c->l, n, c->ld);
+    if (st) return st;
+    if (!diag_scale(c->l, n, c->ld, &max, &mean)) return GPM_E_ARG;
+    double jitter = relative * (mean > 0 ? mean : 1);
+    if (relative > 0)
+        for (size_t i = 0; i < n; i++) c->l[i + i * c->ld] += jitter;
+    c->jitter = jitter;
+    st = la_potrf(n, c->l, c->ld, &c->pivot);
+    if (!st && !pivots_sound(c, n, max)) st = GPM_E_NOT_PD;
+    return st;
+}
+
+enum gpm_status chol_build(struct chol *c, size_t n, chol_fill_fn fill, void *ctx) {
+    c->n = 0;
+    c->jitter = 0;
+    c->steps = 0;
+    enum gpm_status st = chol_reserve(c, n);
+    if (st) return st;
+    double relative = 0;
+    while ((st = try_rung(c, n, fill, ctx, relative)) == GPM_E_NOT_PD) {
+        relative = relative > 0 ? relative * 10 : CHOL_JITTER_FIRST;
+        if (relative > CHOL_JITTER_LAST * 1.5) return st;
+        c->steps++;
+    }
+    if (st == GPM_E_ARG) return GPM_E_NOT_PD; /* infinite or NaN diagonal: no rung helps */
+    if (!st) c->n = n;
+    return st;
+}
+
+struct stored {
+    const double *k;
+    size_t ld;
+};
+static enum gpm_status fill_stored(void *ctx, double *a, size_t n, size_t ld) {
+    struct stored *s = ctx;
+    copy_lower(n, s->k, s->ld, a, ld);
+    return GPM_OK;
+}
+
+enum gpm_status chol_build_from(struct chol *c, size_t n, const double *k, size_t ldk) {
+    struct stored s = {k, ldk};
+    return chol_build(c, n, fill_stored, &s);
+}
+
+/* [L 0; B' M][L 0; B' M]' : B = L^-1 K(old,new), MM' = K(new,new) - B'B. */
+enum gpm_status chol_append(struct chol *c, size_t m, double *cross, size_t ldcross, double *corner,
+                            size_t ldcorner) {
+    size_t n = c->n, pivot = 0;
+    double max = 0;
+    enum gpm_status st = chol_reserve(c, n + m);
+    if (st) return st;
+    for (size_t i = 0; i < m; i++) {
+        corner[i + i * ldcorner] += c->jitter;
+        max = fmax(max, corner[i + i * ldcorner]);
+    }
+    la_trsm(false, n, m, c->l, c->ld, cross, ldcross);
+    if (n) la_syrk(true, m, n, -1, cross, ldcross, 1, corner, ldcorner);
+    st = la_potrf(m, corner, ldcorner, &pivot);
+    double floor = (double)(n + m) * DBL_EPSILON * max;
+    for (size_t i = 0; i < m && !st; i++) {
+        double d = corner[i + i * ldcorner];
+        if (!(d * d > floor) || !isfinite(d)) st = GPM_E_NOT_PD, pivot = i;
+    }
+    if (st) {
+        c->pivot = n + pivot;
+        return st;
+    }
+    for (size_t j = 0; j < n; j++)
+        for (size_t i = 0; i < m; i++) c->l[n + i + j * c->ld] = cross[j + i * ldcross];
+    copy_lower(m, corner, ldcorner, c->l + n + n * c->ld, c->ld);
+    c->n += m;
+    return GPM_OK;
+}
+
+/* Rank-1 update of the trailing block by Givens-like rotations, column by column
+ * (Gill, Golub, Murray and Saunders 1974, method C1). */
+static void update_from(double *l, size_t n, size_t ld, double *x) {
+    for (size_t k = 0; k < n; k++) {
+        double d = l[k + k * ld], r = hypot(d, x[k]);
+        if (x[k] == 0) continue;
+        double cs = r / d, s = x[k] / d, inv = 1 / cs;
+        double *col = l + k * ld;
+        col[k] = r;
+        for (size_t i = k + 1; i < n; i++) {
+            double v = (col[i] + s * x[i]) * inv;
+            x[i] = cs * x[i] - s * v;
+            col[i] = v;
+        }
+    }
+}
+
+void chol_update(struct chol *c, double *x) {
+    update_from(c->l, c->n, c->ld, x);
+}
+
+/* LL' - xx' = L (I - pp') L' with Lp = x: positive definite exactly when p'p < 1. Checking that
+ * first leaves the factor untouched on failure. */
+enum gpm_status chol_downdate(struct chol *c, double *x) {
+    size_t n = c->n;
+    double *p = NEW_ARRAY(double, n + 1);
+    memcpy(p, x, n * sizeof *p);
+    la_trsv(false, n, c->l, c->ld, p);
+    double rest = 1 - la_dot(n, p, p);
+    mem_free(p);
+    if (!(rest > (double)n * DBL_EPSILON)) return GPM_E_NOT_PD;
+    for (size_t k = 0; k < n; k++) {
+        double *col = c->l + k * c->ld, d = col[k], q = (d - x[k]) * (d + x[k]);
+        double r = sqrt(q > 0 ? q : DBL_MIN), cs = r / d, s = x[k] / d, inv = d / r;
+        col[k] = r;
+        for (size_t i = k + 1; i < n; i++) {
+            double v = (col[i] - s * x[i]) * inv;
+            x[i] = cs * x[i] - s * v;
+            col[i] = v;
+        }
+    }
+    return GPM_OK;
+}
+
+/* Without row i: L33 L33' + l l' is the new trailing block, l the column below the deleted pivot.
+ */
+void chol_delete(struct chol *c, size_t i) {
+    size_t n = c->n, ld = c->ld, below = n - i - 1;
+    double *x = NEW_ARRAY(double, below + 1);
+    memcpy(x, c->l + i + 1 + i * ld, below * sizeof *x);
+    for (size_t j = 0; j < i; j++) /* rows above the block shift up in place */
+        memmove(c->l + i + j * ld, c->l + i + 1 + j * ld, below * sizeof *x);
+    for (size_t j = i + 1; j < n; j++)
+        memmove(c->l + (j - 1) + (j - 1) * ld, c->l + j + j * ld, (n - j) * sizeof *x);
+    c->n = n - 1;
+    update_from(c->l + i + i * ld, below, ld, x);
+    mem_free(x);
+}
+
+void chol_solve_l(const struct chol *c, double *b, size_t nrhs, size_t ldb) {
+    if (nrhs == 1)
+        la_trsv(false, c->n, c->l, c->ld, b);
+    else
+        la_trsm(false, c->n, nrhs, c->l, c->ld, b, ldb);
+}
+
+void chol_solve_lt(const struct chol *c, double *b, size_t nrhs, size_t ldb) {
+    if (nrhs == 1)
+        la_trsv(true, c->n, c->l, c->ld, b);
+    else
+        la_trsm(true, c->n, nrhs, c->l, c->ld, b, ldb);
+}
+
+void chol_solve(const struct chol *c, double *b, size_t nrhs, size_t ldb) {
+    chol_solve_l(c, b, nrhs, ldb);
+    chol_solve_lt(c, b, nrhs, ldb);
+}
+
+void chol_multiply(const struct chol *c, double *x) {
+    la_trmv(false, c->n, c->l, c->ld, x);
+}
+
+double chol_logdet(const struct chol *c) {
+    double sum = 0;
+    for (size_t i = 0; i < c->n; i++) sum += log(c->l[i + i * c->ld]);
+    return 2 * sum;
+}
+
+/* Power iteration on LL' and on its inverse: a dozen steps give one or two digits, which is what a
+ * message needs. */
+double chol_condition(const struct chol *c) {
+    size_t n = c->n;
+    if (n == 0) return 1;
+    double *v = NEW_ARRAY(double, n), top = 0, low = 0;
+    for (int inverse = 0; inverse < 2; inverse++) {
+        for (size_t i = 0; i < n; i++) v[i] = 1 + 0.37 * (double)((i * 2654435761u) % 97) / 97;
+        double norm = 0;
+        for (int it = 0; it < 12; it++) {
+            double s = 1 / sqrt(la_dot(n, v, v));
+            for (size_t i = 0; i < n; i++) v[i] *= s;
+            if (inverse)
+                chol_solve(c, v, 1, n);
+            else
+                la_trmv(true, n, c->l, c->ld, v), la_trmv(false, n, c->l, c->ld, v);
+            norm = sqrt(la_dot(n, v, v));
+        }
+        if (inverse)
+            low = norm;
+        else
+            top = norm;
+    }
+    mem_free(v);
+    return top * low;
+}
+
+void chol_inverse(const struct chol *c, double *a, size_t lda) {
+    copy_lower(c->n, c->l, c->ld, a, lda);
+    la_potri(c->n, a, lda);
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Column-major matrix view with a leading dimension: element (i, j) is a[i + j * ld]. A view owns
+ * nothing. Functions that take loose arguments take pointer, rows, columns, leading dimension.
+ */
+#ifndef LA_MAT_H
+#define LA_MAT_H
+#include <stddef.h>
+
+struct mat {
+    double *a; /* borrowed */
+    size_t rows, cols, ld;
+};
+
+static inline struct mat mat_view(double *a, size_t rows, size_t cols, size_t ld) {
+    struct mat m = {a, rows, cols, ld};
+    return m;
+}
+static inline double *mat_col(struct mat m, size_t j) {
+    return m.a + j * m.ld;
+}
+
+/* Copies the lower triangle onto the upper one. */
+void mat_mirror(double *a, size_t n, size_t ld);
+#endif
