@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * CSV reader; see csv.h. */
+#include "host/csv.h"
+#include "base/mem.h"
+#include "base/vec.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+struct reader {
+    struct csv *c;
+    const char *p, *end;
+    char sep;
+    size_t line;
+    struct buf field; /* scratch */
+    VEC(const char *) cells;
+    VEC(size_t) lines;
+    struct buf *err;
+};
+
+static enum gpm_status bad(const struct csv *c, size_t line, const char *what, struct buf *err) {
+    buf_printf(err, "%s:%zu: %s", c->name, line, what);
+    return GPM_E_FORMAT;
+}
+
+/* quoted := '"' (char | '""')* '"' */
+static enum gpm_status read_quoted(struct reader *r) {
+    size_t open_line = r->line;
+    for (r->p++; r->p < r->end; r->p++) {
+        if (*r->p == '\n') r->line++;
+        if (*r->p != '"') {
+            buf_putc(&r->field, *r->p);
+        } else if (r->p + 1 < r->end && r->p[1] == '"') {
+            buf_putc(&r->field, *r->p++);
+        } else {
+            r->p++;
+            while (r->p < r->end && (*r->p == ' ' || *r->p == '\t') && *r->p != r->sep) r->p++;
+            if (r->p == r->end || *r->p == r->sep || *r->p == '\n' || *r->p == '\r') return GPM_OK;
+            return bad(r->c, r->line,
+                       "text after a closing quote; double the quotes inside a "
+                       "quoted field",
+                       r->err);
+        }
+    }
+    return bad(r->c, open_line, "the quote opened here is never closed", r->err);
+}
+
+static bool is_blank(char ch) {
+    return ch == ' ' || ch == '\t';
+}
+
+static void read_plain(struct reader *r) {
+    const char *start = r->p, *stop;
+    while (r->p < r->end && *r->p != r->sep && *r->p != '\n' && *r->p != '\r') r->p++;
+    for (stop = r->p; stop > start && is_blank(stop[-1]); stop--) continue;
+    buf_add(&r->field, start, (size_t)(stop - start));
+}
+
+static enum gpm_status read_field(struct reader *r) {
+    buf_reset(&r->field);
+    while (r->p < r->end && is_blank(*r->p) && *r->p != r->sep) r->p++;
+    enum gpm_status s = GPM_OK;
+    if (r->p < r->end && *r->p == '"')
+        s = read_quoted(r);
+    else
+        read_plain(r);
+    if (!s && memchr(r->field.data, 0, r->field.len))
+        s = bad(r->c, r->line, "a NUL byte; this is not a text file", r->err);
+    if (!s) vec_push(&r->cells, arena_strndup(&r->c->arena, r->field.data, r->field.len));
+    return s;
+}
+
+static void end_of_line(struct reader *r) {
+    if (r->p < r->end && *r->p == '\r') r->p++;
+    if (r->p < r->end && *r->p == '\n') r->p++;
+    r->line++;
+}
+
+static enum gpm_status check_width(struct reader *r, size_t got, size_t line) {
+    struct csv *c = r->c;
+    if (c->n_cols == 0) {
+        if (got > CSV_MAX_COLUMNS) return bad(c, line, "more than 10000 columns", r->err);
+        c->n_cols = (int)got;
+    }
+    if ((int)got == c->n_cols) return GPM_OK;
+    buf_printf(r->err, "%s:%zu: %zu field%s where the first row has %d", c->name, line, got,
+               got == 1 ? "" : "s", c->n_cols);
+    return GPM_E_FORMAT;
+}
+
+/* row := field (sep field)* newline */
+static enum gpm_status read_row(struct reader *r) {
+    size_t line = r->line, before = r->cells.n;
+    for (;;) {
+        enum gpm_status s = read_field(r);
+        if (s) return s;
+        if (r->p == r->end || *r->p != r->sep) break;
+        r->p++;
+    }
+    end_of_line(r);
+    vec_push(&r->lines, line);
+    return check_width(r, r->cells.n - before, line);
+}
+
+static bool skip_line(struct reader *r) {
+    const char *q = r->p;
+    while (q < r->end && is_blank(*q) && *q != r->sep) q++;
+    bool blank = q == r->end || *q == '\n' || *q == '\r';
+    bool comment = q < r->end && *q == '#' && r->lines.n == 0;
+    if (!blank && !comment) return false;
+    while (q < r->end && *q != '\n' && (*q != '\r' || comment)) q++;
+    r->p = q;
+    end_of_line(r);
+    return true;
+}
+
+static char find_separator(const char *p, const char *end) {
+    static const char seps[] = {',', ';', '\t'};
+    int count[3] = {0}, best = 0;
+    bool quoted = false;
+    while (p < end && (*p == '#' || *p == '\n' || *p == '\r')) {
+        while (p < end && *p != '\n') p++;
+        if (p < end) p++;
+    }
+    for (; p < end && (quoted || *p != '\n'); p++) {
+        if (*p == '"') quoted = !quoted;
+        for (int k = 0; k < 3 && !quoted; k++) count[k] += *p == seps[k];
+    }
+    for (int k = 1; k < 3; k++)
+        if (count[k] > count[best]) best = k;
+    return seps[best];
+}
+
+static bool text_missing(const char *s) {
+    static const char *const words[] = {"", "na", "nan", "null", "?", "n/a"};
+    for (size_t i = 0; i < COUNT_OF(words); i++)
+        if (strcasecmp(s, words[i]) == 0) return true;
+    return false;
+}
+
+static bool text_number(const char *s, double *x) {
+    char *end;
+    if (!*s || isspace((unsigned char)*s)) return false;
+    *x = strtod(s, &end);
+    return end != s && *end == 0;
+}
+
+/* Splits off the header and hands the arrays over to the arena. */
+static void settle(struct reader *r, enum csv_header header) {
+    struct csv *c = r->c;
+    size_t w = (size_t)c->n_cols;
+    double x;
+    bool first = header == CSV_HEADER_YES;
+    for (size_t j = 0; header == CSV_HEADER_AUTO && r->lines.n && j < w; j++)
+        if (!text_missing(r->cells.at[j]) && !text_number(r->cells.at[j], &x)) first = true;
+    if (first && r->lines.n) {
+        c->header = ARENA_ARRAY(&c->arena, char *, w);
+        for (size_t j = 0; j < w; j++)
+            c->header[j] = arena_strndup(&c->arena, r->cells.at[j], strlen(r->cells.at[j]));
+    }
+    size_t skip = c->header ? 1 : 0;
+    c->n_rows = r->lines.n - skip;
+    c->cells = ARENA_ARRAY(&c->arena, const char *, c->n_rows *w + 1);
+    c->lines = ARENA_ARRAY(&c->arena, size_t, c->n_rows + 1);
+    if (c->n_rows == 0) return;
+    memcpy(c->cells, r->cells.at + skip * w, c->n_rows * w * sizeof *c->cells);
+    memcpy(c->lines, r->lines.at + skip, c->n_rows * sizeof *c->lines);
+}
+
+enum gpm_status csv_parse(struct csv *c, const char *name, const char *text, size_t n,
+                          const struct csv_options *opt, struct buf *err) {
+    static const struct csv_options defaults = {0};
+    if (!opt) opt = &defaults;
+    *c = (struct csv){.name = mem_strdup(name)};
+    arena_init(&c->arena);
+    if (n >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) text += 3, n -= 3;
+    struct reader r = {
+        .c = c, .p = text, .end = text + n, .line = 1, .field = BUF_INIT, .err = err};
+    r.sep = opt->separator ? opt->separator : find_separator(text, r.end);
+    enum gpm_status s = GPM_OK;
+    while (!s && r.p < r.end)
+        if (!skip_line(&r)) s = read_row(&r);
+    if (!s && r.lines.n == 0) s = bad(c, 1, "the file has no rows", err);
+    if (!s) settle(&r, opt->header);
+    buf_release(&r.field);
+    vec_release(&r.cells);
+    vec_release(&r.lines);
+    if (s) csv_release(c);
+    return s;
+}
+
+static enum gpm_status read_all(const char *path, size_t max, struct buf *text, struct buf *err) {
+    struct stat sb;
+    FILE *f = fopen(path, "rb");
+    if (!f || fstat(fileno(f), &sb) || S_ISDIR(sb.st_mode)) {
+        buf_printf(err, "%s: %s", path, f ? "is a folder; name a CSV file" : strerror(errno));
+        if (f) fclose(f);
+        return GPM_E_IO;
+    }
+    char chunk[65536];
+    size_t n;
+    while (text->len <= max && (n = fread(chunk, 1, sizeof chunk, f)) > 0) buf_add(text, chunk, n);
+    int failed = ferror(f);
+    fclose(f);
+    if (failed)
+        buf_printf(err, "%s: reading failed", path);
+    else if (text->len > max)
+        buf_printf(err, "%s: larger than %zu bytes", path, max);
+    return failed ? GPM_E_IO : text->len > max ? GPM_E_LIMIT : GPM_OK;
+}
+
+enum gpm_status csv_read(struct csv *c, const char *path, const struct csv_options *opt,
+                         struct buf *err) {
+    struct buf text = BUF_INIT;
+    size_t max = opt && opt->max_bytes ? opt->max_bytes : CSV_MAX_BYTES;
+    enum gpm_status s = read_all(path, max, &text, err);
+    if (!s) s = csv_parse(c, path, text.data, text.len, opt, err);
+    buf_release(&text);
+    return s;
+}
+
+void csv_release(struct csv *c) {
+    arena_release(&c->arena);
+    mem_free(c->name);
+    *c = (struct csv){0};
+}
+
+int csv_column(const struct csv *c, const char *name) {
+    for (int j = 0; c->header && j < c->n_cols; j++)
+        if (strcmp(c->header[j], name) == 0) return j;
+    return -1;
+}
+
+enum gpm_status csv_find(const struct csv *c, const char *name, int *col, struct buf *err) {
+    char *end;
+    int j = csv_column(c, name);
+    long k = strtol(name, &end, 10);
+    if (j < 0 && end != name && *end == 0 && k >= 1 && k <= c->n_cols) j = (int)k - 1;
+    if (j >= 0) {
+        *col = j;
+        return GPM_OK;
+    }
+    buf_printf(err, "%s: there is no column '%s'; ", c->name, name);
+    if (!c->header) {
+        buf_printf(err, "the file has no header, name columns by number 1..%d", c->n_cols);
+        return GPM_E_NOT_FOUND;
+    }
+    buf_puts(err, "columns are ");
+    for (int i = 0; i < c->n_cols && i < 20; i++)
+        buf_printf(err, "%s%s", i ? ", " : "", c->header[i]);
+    if (c->n_cols > 20) buf_puts(err, ", ...");
+    return GPM_E_NOT_FOUND;
+}
+
+bool csv_missing(const struct csv *c, size_t row, int col) {
+    return text_missing(csv_text(c, row, col));
+}
+
+enum gpm_status csv_number(const struct csv *c, size_t row, int col, double *x, struct buf *err) {
+    const char *s = csv_text(c, row, col);
+    double v;
+    if (!text_missing(s) && text_number(s, &v)) {
+        *x = v;
+        return GPM_OK;
+    }
+    buf_printf(err, "%s:%zu: column ", c->name, c->lines[row]);
+    if (c->header)
+        buf_printf(err, "'%s'", c->header[col]);
+    else
+        buf_printf(err, "%d", col + 1);
+    if (text_missing(s))
+        buf_puts(err, ": the value is missing");
+    else
+        buf_printf(err, ": '%.40s' is not a number", s);
+    return GPM_E_FORMAT;
+}
+
+enum gpm_status csv_numbers(const struct csv *c, int col, bool allow_missing, double *out,
+                            struct buf *err) {
+    for (size_t i = 0; i < c->n_rows; i++) {
+        if (allow_missing && csv_missing(c, i, col)) {
+            out[i] = NAN;
+            continue;
+        }
+        enum gpm_status s = csv_number(c, i, col, &out[i], err);
+        if (s) return s;
+    }
+    return GPM_OK;
+}
+
+void csv_put(struct buf *out, const char *text) {
+    bool plain = text[0] != ' ' && text[0] != '#' && !strpbrk(text, ",;\t\"\r\n");
+    if (plain) {
+        buf_puts(out, text);
+        return;
+    }
+    buf_putc(out, '"');
+    for (; *text; text++) {
+        if (*text == '"') buf_putc(out, '"');
+        buf_putc(out, *text);
+    }
+    buf_putc(out, '"');
+}

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Command templates: words, placeholders, the JSON form of the inputs. */
+#include "base/mem.h"
+#include "base/vec.h"
+#include "host/proc_priv.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_name(const char *s, size_t n) {
+    if (n == 0 || isdigit((unsigned char)s[0])) return false;
+    for (size_t i = 0; i < n; i++)
+        if (!isalnum((unsigned char)s[i]) && s[i] != '_') return false;
+    return true;
+}
+
+static int name_index(const struct proc_command *c, const char *s, size_t n) {
+    for (int j = 0; j < c->n_names; j++)
+        if (strlen(c->names[j]) == n && memcmp(c->names[j], s, n) == 0) return j;
+    return -1;
+}
+
+/* Walks one word: calls for each placeholder; text {..} that is no name stays as it is, so that
+ * awk programs and JSON literals pass through. */
+static int next_placeholder(const char *s, size_t *start, size_t *len) {
+    for (size_t i = *start; s[i]; i++) {
+        if ((s[i] == '{' || s[i] == '}') && s[i + 1] == s[i]) {
+            i++;
+            continue;
+        }
+        if (s[i] != '{') continue;
+        size_t end = i + 1;
+        while (s[end] && s[end] != '}') end++;
+        if (s[end] == '}' && is_name(s + i + 1, end - i - 1)) {
+            *start = i;
+            *len = end - i - 1;
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static enum gpm_status unknown_name(const struct proc_command *c, const char *s, size_t n,
+                                    struct buf *err) {
+    buf_printf(err, "the command has the placeholder {%.*s}, but there is no such input; ", (int)n,
+               s);
+    buf_puts(err, c->n_names ? "inputs are" : "there are no inputs");
+    for (int j = 0; j < c->n_names; j++) buf_printf(err, "%s {%s}", j ? "," : "", c->names[j]);
+    return GPM_E_ARG;
+}
+
+static enum gpm_status check_command(const struct proc_command *c, struct buf *err) {
+    int used = 0;
+    if (c->argc == 0 || c->argv[0][0] == 0) {
+        buf_puts(err, "the command is empty; give a program, for example ./sim {x}");
+        return GPM_E_ARG;
+    }
+    for (int i = 0; i < c->argc; i++) {
+        size_t at = 0, len = 0;
+        while (next_placeholder(c->argv[i], &at, &len)) {
+            if (name_index(c, c->argv[i] + at + 1, len) < 0)
+                return unknown_name(c, c->argv[i] + at + 1, len, err);
+            at += len + 2;
+            used++;
+        }
+    }
+    if (used || c->json || c->n_names == 0) return GPM_OK;
+    buf_printf(err,
+               "the command has no placeholder, so every call would be the same; write {%s} "
+               "where the value goes, or pass the inputs as JSON on stdin",
+               c->names[0]);
+    return GPM_E_ARG;
+}
+
+static void set_words(struct proc_command *c, char *const *argv, int argc, const char *const *names,
+                      int n_names, bool json) {
+    *c = (struct proc_command){.argc = argc, .n_names = n_names, .json = json};
+    c->argv = NEW_ARRAY(char *, (size_t)argc + 1);
+    c->names = NEW_ARRAY(char *, (size_t)n_names + 1);
+    for (int i = 0; i < argc; i++) c->argv[i] = mem_strdup(argv[i]);
+    for (int j = 0; j < n_names; j++) c->names[j] = mem_strdup(names[j]);
+}
+
+enum gpm_status proc_command_init(struct proc_command *c, char *const *argv, int argc,
+                                  const char *const *names, int n_names, bool json,
+                                  struct buf *err) {
+    set_words(c, argv, argc, names, n_names, json);
+    enum gpm_status s = check_command(c, err);
+    if (s) proc_command_release(c);
+    return s;
+}
+
+/* word := (plain | '..' | ".." | \c)+ ; returns the end, or NULL at an unclosed quote */
+static const char *split_word(const char *s, struct buf *word) {
+    char quote = 0;
+    for (; *s && (quote || !isspace((unsigned char)*s)); s++) {
+        if (quote ? *s == quote : (*s == '\'' || *s == '"'))
+            quote = quote ? 0 : *s;
+        else if (*s == '\\' && quote != '\'' && s[1])
+            buf_putc(word, *++s);
+        else
+            buf_putc(word, *s);
+    }
+    return quote ? NULL : s;
+}
+
+enum gpm_status proc_command_parse(struct proc_command *c, const char *line,
+                                   const char *const *names, int n_names, bool json,
+                                   struct buf *err) {
+    VEC(char *) words = {0};
+    enum gpm_status s = GPM_OK;
+    const char *p = line;
+    for (;;) {
+        while (isspace((unsigned char)*p)) p++;
+        if (!*p) break;
+        struct buf word = BUF_INIT;
+        p = split_word(p, &word);
+        vec_push(&words, buf_take(&word));
+        if (p) continue;
+        buf_printf(err, "the command has an unclosed quote: %s", line);
+        s = GPM_E_ARG;
+        break;
+    }
+    if (!s) s = proc_command_init(c, words.at, (int)words.n, names, n_names, json, err);
+    for (size_t i = 0; i < words.n; i++) mem_free(words.at[i]);
+    vec_release(&words);
+    return s;
+}
+
+void proc_command_release(struct proc_command *c) {
+    for (int i = 0; i < c->argc; i++) mem_free(c->argv[i]);
+    for (int j = 0; j < c->n_names; j++) mem_free(c->names[j]);
+    mem_free(c->argv);
+    mem_free(c->names);
+    *c = (struct proc_command){0};
+}
+
+void proc_command_text(const struct proc_command *c, struct buf *out) {
+    for (int i = 0; i < c->argc; i++) {
+        if (i) buf_putc(out, ' ');
+        bool plain = c->argv[i][0] && !strpbrk(c->argv[i], " \t\n'\"\\");
+        if (plain) {
+            buf_puts(out, c->argv[i]);
+            continue;
+        }
+        buf_putc(out, '"');
+        for (const char *s = c->argv[i]; *s; s++) {
+            if (*s == '"' || *s == '\\') buf_putc(out, '\\');
+            buf_putc(out, *s);
+        }
+        buf_putc(out, '"');
+    }
+}
+
+static void fill_word(const struct proc_command *c, const char *s, const char *const *values,
+                      struct buf *out) {
+    size_t at = 0, len = 0, from = 0;
+    for (;;) {
+        bool more = next_placeholder(s, &at, &len);
+        size_t to = more ? at : strlen(s);
+        for (size_t i = from; i < to; i++) {
+            buf_putc(out, s[i]);
+            if ((s[i] == '{' || s[i] == '}') && s[i + 1] == s[i]) i++;
+        }
+        if (!more) return;
+        buf_puts(out, values[name_index(c, s + at + 1, len)]);
+        from = at = at + len + 2;
+    }
+}
+
+char **proc_fill_argv(const struct proc_command *c, const char *const *values) {
+    char **argv = NEW_ARRAY(char *, (size_t)c->argc + 1);
+    for (int i = 0; i < c->argc; i++) {
+        struct buf word = BUF_INIT;
+        fill_word(c, c->argv[i], values, &word);
+        argv[i] = buf_take(&word);
+    }
+    argv[c->argc] = NULL;
+    return argv;
+}
+
+void proc_fill_json(const struct proc_command *c, const char *const *values, struct buf *out) {
+    buf_putc(out, '{');
+    for (int j = 0; j < c->n_names; j++) {
+        double x;
+        if (j) buf_puts(out, ", ");
+        buf_json_string(out, c->names[j], strlen(c->names[j]));
+        buf_puts(out, ": ");
+        if (proc_parse_number(values[j], strlen(values[j]), &x) == PROC_OK)
+            buf_number(out, x);
+        else
+            buf_json_string(out, values[j], strlen(values[j]));
+    }
+    buf_puts(out, "}\n");
+}
+
+enum proc_outcome proc_parse_number(const char *text, size_t n, double *value) {
+    while (n && isspace((unsigned char)*text)) text++, n--;
+    while (n && isspace((unsigned char)text[n - 1])) n--;
+    char word[400];
+    if (n == 0 || n >= sizeof word || memchr(text, 0, n)) return PROC_GARBAGE;
+    memcpy(word, text, n);
+    word[n] = 0;
+    char *end;
+    double x = strtod(word, &end);
+    if (end == word || *end) return PROC_GARBAGE;
+    if (!isfinite(x)) return PROC_NAN;
+    *value = x;
+    return PROC_OK;
+}
+
+const char *proc_outcome_text(enum proc_outcome o) {
+    static const char *const texts[] = {
+#define X(name, text) text,
+        PROC_OUTCOME_LIST(X)
+#undef X
+    };
+    return texts[o];
+}
+
+void proc_result_init(struct proc_result *r) {
+    *r = (struct proc_result){.value = NAN, .message = BUF_INIT, .stderr_tail = BUF_INIT};
+}
+
+void proc_result_release(struct proc_result *r) {
+    buf_release(&r->message);
+    buf_release(&r->stderr_tail);
+}
+
+void proc_result_text(const struct proc_result *r, struct buf *out) {
+    buf_add(out, r->message.data, r->message.len);
+    if (r->stderr_tail.len == 0) return;
+    buf_puts(out, "\nstderr: ");
+    for (size_t i = 0; i < r->stderr_tail.len; i++) {
+        unsigned char ch = (unsigned char)r->stderr_tail.data[i];
+        buf_putc(out, ch < 32 && ch != '\n' && ch != '\t' ? '?' : (char)ch);
+    }
+}

@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The pool: up to `jobs` children watched by one poll loop. */
+#include "base/mem.h"
+#include "base/vec.h"
+#include "host/proc_priv.h"
+
+#include <errno.h>
+#include <math.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define KILL_GRACE 0.3 /* seconds between TERM and KILL */
+
+struct job {
+    bool used, ended, timed_out, killed, overflow;
+    struct proc_child child;
+    char **argv; /* owned */
+    struct buf input, out;
+    struct proc_result r;
+    double started, deadline, timeout;
+    int retries, wait_status;
+    int64_t tag;
+};
+
+struct proc_pool {
+    struct job *jobs;
+    int n, running;
+};
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+struct proc_pool *proc_pool_new(int jobs) {
+    struct proc_pool *p = NEW(struct proc_pool);
+    p->n = jobs < 1 ? 1 : jobs;
+    p->jobs = mem_zalloc(sizeof *p->jobs * (size_t)p->n);
+    return p;
+}
+
+static void close_child(struct proc_child *c) {
+    if (c->out >= 0) close(c->out);
+    if (c->err >= 0) close(c->err);
+    if (c->pidfd >= 0) close(c->pidfd);
+    c->out = c->err = c->pidfd = -1;
+}
+
+static void job_release(struct proc_pool *p, struct job *j) {
+    close_child(&j->child);
+    for (int i = 0; j->argv && j->argv[i]; i++) mem_free(j->argv[i]);
+    mem_free(j->argv);
+    buf_release(&j->input);
+    buf_release(&j->out);
+    proc_result_release(&j->r);
+    *j = (struct job){0};
+    p->running--;
+}
+
+static void kill_and_reap(struct job *j) {
+    if (j->child.pid <= 0) return;
+    kill(-j->child.pid, SIGKILL);
+    while (waitpid(j->child.pid, NULL, 0) < 0 && errno == EINTR) continue;
+    j->child.pid = 0;
+}
+
+void proc_pool_free(struct proc_pool *p) {
+    if (!p) return;
+    for (int i = 0; i < p->n; i++) {
+        if (!p->jobs[i].used) continue;
+        kill_and_reap(&p->jobs[i]);
+        job_release(p, &p->jobs[i]);
+    }
+    mem_free(p->jobs);
+    mem_free(p);
+}
+
+int proc_pool_running(const struct proc_pool *p) {
+    return p->running;
+}
+bool proc_pool_full(const struct proc_pool *p) {
+    return p->running == p->n;
+}
+
+/* (Re)starts a job's program; a failure to start ends the job. */
+static void job_launch(struct job *j) {
+    buf_reset(&j->out);
+    buf_reset(&j->r.message);
+    buf_reset(&j->r.stderr_tail);
+    j->timed_out = j->killed = j->overflow = false;
+    j->r.attempts++;
+    j->started = now();
+    j->deadline = j->timeout > 0 ? j->started + j->timeout : INFINITY;
+    int e = proc_spawn(&j->child, j->argv, j->input.data, j->input.len);
+    if (e == 0) return;
+    j->child = (struct proc_child){0, -1, -1, -1};
+    j->ended = true;
+    j->r.outcome = PROC_NO_START;
+    buf_printf(&j->r.message, "'%s' could not be started: %s", j->argv[0], strerror(e));
+    if (e == ENOENT) buf_puts(&j->r.message, "; check the path, and that it has #! when a script");
+}
+
+void proc_pool_start(struct proc_pool *p, const struct proc_command *c, const char *const *values,
+                     int64_t tag) {
+    struct job *j = p->jobs;
+    while (j->used) j++;
+    *j = (struct job){.used = true,
+                      .tag = tag,
+                      .timeout = c->timeout,
+                      .retries = c->retries,
+                      .input = BUF_INIT,
+                      .out = BUF_INIT};
+    proc_result_init(&j->r);
+    j->argv = proc_fill_argv(c, values);
+    if (c->json) proc_fill_json(c, values, &j->input);
+    p->running++;
+    job_launch(j);
+}
+
+/* Appends to the tail buffer, keeping the last PROC_STDERR_MAX bytes. */
+static void tail_add(struct buf *b, const char *s, size_t n) {
+    if (b->len + n > 4 * PROC_STDERR_MAX || n > PROC_STDERR_MAX) {
+        if (n > PROC_STDERR_MAX) s += n - PROC_STDERR_MAX, n = PROC_STDERR_MAX;
+        size_t keep = b->len < PROC_STDERR_MAX - n ? b->len : PROC_STDERR_MAX - n;
+        if (keep) memmove(b->data, b->data + b->len - keep, keep);
+        b->len = keep;
+    }
+    buf_add(b, s, n);
+}
+
+/* Reads what is there, at most 1 MiB per turn so that a flood cannot starve the time-out. */
+static void drain(struct job *j, int *fd, bool is_err) {
+    char chunk[16384];
+    for (int turn = 0; *fd >= 0 && turn < 64; turn++) {
+        ssize_t n = read(*fd, chunk, sizeof chunk);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
+        if (n <= 0) {
+            close(*fd);
+            *fd = -1;
+            return;
+        }
+        if (is_err)
+            tail_add(&j->r.stderr_tail, chunk, (size_t)n);
+        else if (j->out.len + (size_t)n <= PROC_STDOUT_MAX)
+            buf_add(&j->out, chunk, (size_t)n);
+        else
+            j->overflow = true;
+    }
+}
+
+static void describe_output(struct job *j) {
+    struct proc_result *r = &j->r;
+    r->outcome = j->overflow ? PROC_GARBAGE : proc_parse_number(j->out.data, j->out.len, &r->value);
+    if (r->outcome == PROC_OK) return;
+    size_t show = j->out.len < 80 ? j->out.len : 80;
+    if (r->outcome == PROC_GARBAGE && j->out.len == 0 && !j->overflow) {
+        buf_puts(&r->message, "printed nothing on stdout; it must print one number");
+        return;
+    }
+    buf_puts(&r->message, r->outcome == PROC_NAN ? "printed a value that is not finite: "
+                                                 : "did not print exactly one number but ");
+    buf_json_string(&r->message, j->out.data, show);
+    if (show < j->out.len || j->overflow) buf_puts(&r->message, "...");
+}
+
+/* The child is gone: what happened, from its wait status and its output. */
+static void judge(struct job *j) {
+    struct proc_result *r = &j->r;
+    struct buf *t = &r->stderr_tail;
+    if (t->len > PROC_STDERR_MAX) {
+        memmove(t->data, t->data + t->len - PROC_STDERR_MAX, PROC_STDERR_MAX);
+        t->len = PROC_STDERR_MAX;
+        t->data[t->len] = 0;
+    }
+    r->seconds = now() - j->started;
+    if (j->timed_out) {
+        r->outcome = PROC_TIMEOUT;
+        buf_printf(&r->message, "ran longer than its time-out of %g s and was killed", j->timeout);
+    } else if (WIFSIGNALED(j->wait_status)) {
+        r->outcome = PROC_SIGNAL;
+        r->code = WTERMSIG(j->wait_status);
+        buf_printf(&r->message, "killed by signal %d (%s)", r->code, strsignal(r->code));
+    } else if (WEXITSTATUS(j->wait_status) != 0) {
+        r->outcome = PROC_EXIT;
+        r->code = WEXITSTATUS(j->wait_status);
+        buf_printf(&r->message, "ended with status %d", r->code);
+    } else {
+        describe_output(j);
+    }
+}
+
+/* Looks whether the child ended; then takes what is left in the pipes and judges or retries. */
+static void check_ended(struct job *j) {
+    if (j->ended || j->child.pid <= 0) return;
+    pid_t got = waitpid(j->child.pid, &j->wait_status, WNOHANG);
+    if (got == 0 || (got < 0 && errno == EINTR)) return;
+    drain(j, &j->child.out, false);
+    drain(j, &j->child.err, true);
+    if (j->timed_out) kill(-j->child.pid, SIGKILL); /* what the group's leader left behind */
+    close_child(&j->child);
+    j->child.pid = 0;
+    judge(j);
+    if (j->r.outcome != PROC_OK && j->retries > 0) {
+        j->retries--;
+        job_launch(j);
+    } else {
+        j->ended = true;
+    }
+}
+
+static void check_deadline(struct job *j, double t) {
+    if (j->ended || t < j->deadline) return;
+    kill(-j->child.pid, j->timed_out ? SIGKILL : SIGTERM);
+    j->deadline = t + KILL_GRACE;
+    j->timed_out = true;
+}
+
+static bool take_ended(struct proc_pool *p, int64_t *tag, struct proc_result *r) {
+    for (int i = 0; i < p->n; i++) {
+        struct job *j = &p->jobs[i];
+        if (!j->used || !j->ended) continue;
+        *tag = j->tag;
+        proc_result_release(r);
+        *r = j->r;
+        proc_result_init(&j->r);
+        job_release(p, j);
+        return true;
+    }
+    return false;
+}
+
+static void watch(struct pollfd *fds, nfds_t *n, int fd) {
+    if (fd >= 0) fds[(*n)++] = (struct pollfd){.fd = fd, .events = POLLIN};
+}
+
+/* One turn of the loop: waits until something happens or `limit`, then looks at every job. */
+static void turn(struct proc_pool *p, double limit, bool stoppable) {
+    struct pollfd *fds = NEW_ARRAY(struct pollfd, 3 * (size_t)p->n);
+    nfds_t n = 0;
+    double t = now(), until = limit;
+    for (int i = 0; i < p->n; i++) {
+        struct job *j = &p->jobs[i];
+        if (!j->used || j->ended) continue;
+        watch(fds, &n, j->child.out);
+        watch(fds, &n, j->child.err);
+        watch(fds, &n, j->child.pidfd);
+        if (j->deadline < until) until = j->deadline;
+        if (j->child.pidfd < 0 && t + 0.005 < until) until = t + 0.005;
+    }
+    if (stoppable && t + 0.1 < until) until = t + 0.1; /* the flag may come from another thread */
+    double ms = (until - t) * 1000;
+    poll(fds, n, ms <= 0 ? 0 : ms > 60000 ? 60000 : (int)ceil(ms));
+    t = now();
+    for (int i = 0; i < p->n; i++) {
+        struct job *j = &p->jobs[i];
+        if (!j->used || j->ended) continue;
+        drain(j, &j->child.out, false);
+        drain(j, &j->child.err, true);
+        check_ended(j);
+        check_deadline(j, t);
+    }
+    mem_free(fds);
+}
+
+bool proc_pool_wait(struct proc_pool *p, double seconds, const volatile sig_atomic_t *stop,
+                    int64_t *tag, struct proc_result *r) {
+    double limit = seconds < 0 ? INFINITY : now() + seconds;
+    for (;;) {
+        if (take_ended(p, tag, r)) return true;
+        if (p->running == 0 || (stop && *stop)) return false;
+        turn(p, limit, stop != NULL);
+        if (take_ended(p, tag, r)) return true;
+        if (now() >= limit) return false;
+    }
+}
+
+size_t proc_map(const struct proc_command *c, const char *const *values, size_t count, int jobs,
+                const volatile sig_atomic_t *stop, struct proc_result *results, proc_done_fn *done,
+                void *user) {
+    struct proc_pool *p = proc_pool_new(jobs);
+    size_t next = 0, ended = 0;
+    for (size_t i = 0; i < count; i++) {
+        proc_result_init(&results[i]);
+        results[i].outcome = PROC_INTERRUPTED;
+    }
+    while (ended < count && !(stop && *stop)) {
+        while (next < count && !proc_pool_full(p)) {
+            proc_pool_start(p, c, values + next * (size_t)c->n_names, (int64_t)next);
+            next++;
+        }
+        int64_t i;
+        struct proc_result r;
+        proc_result_init(&r);
+        if (proc_pool_wait(p, -1, stop, &i, &r)) {
+            proc_result_release(&results[i]);
+            results[i] = r;
+            ended++;
+            if (done) done((size_t)i, &results[i], user);
+        } else {
+            proc_result_release(&r);
+        }
+    }
+    proc_pool_free(p);
+    return ended;
+}
+
+void proc_run(const struct proc_command *c, const char *const *values,
+              const volatile sig_atomic_t *stop, struct proc_result *r) {
+    proc_result_release(r);
+    proc_map(c, values, 1, 1, stop, r, NULL, NULL);
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Shared by the files that run programs. */
+#ifndef HOST_PROC_PRIV_H
+#define HOST_PROC_PRIV_H
+#include "host/process.h"
+#include <sys/types.h>
+
+char **proc_fill_argv(const struct proc_command *c, const char *const *values); /* caller frees */
+void proc_fill_json(const struct proc_command *c, const char *const *values, struct buf *out);
+
+/* A started child: descriptors are non-blocking and close-on-exec. */
+struct proc_child {
+    pid_t pid;
+    int out, err, pidfd; /* -1: closed; pidfd -1: not supported here, poll with waitpid */
+};
+/* Starts argv with `input` on stdin; 0 or an errno. */
+int proc_spawn(struct proc_child *child, char *const *argv, const char *input, size_t n_input);
+#endif

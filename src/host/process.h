@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Running other programs as functions of numbers: arguments with {name} placeholders, no shell,
+ * optionally a JSON object on stdin, one number expected on stdout. Everything that can go wrong
+ * with a program is an outcome, not a status: the caller records it and goes on.
+ *
+ * A struct proc_command is the template; proc_pool runs up to `jobs` instances at a time in one
+ * thread (poll on pipes and process descriptors): start jobs while there are free slots, wait for
+ * the next that ends. proc_map runs a whole array with results in input order.
+ * Each child leads its own process group; a time-out ends the group (TERM, then KILL), and on
+ * Linux the child is killed when this process dies. Permission to run is the caller's business.
+ */
+#ifndef HOST_PROCESS_H
+#define HOST_PROCESS_H
+#include "base/buf.h"
+#include <gpmem/status.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct proc_command {
+    char **argv; /* owned; argc strings, may hold {name}; {{ and }} stand for brackets */
+    int argc;
+    char **names; /* owned; the placeholders that exist */
+    int n_names;
+    bool json;      /* {"name": value, ..} on stdin; then placeholders are not required */
+    double timeout; /* seconds of wall time per attempt; 0: none */
+    int retries;    /* further attempts after a failure */
+};
+
+/* X(name, text of the failure) */
+#define PROC_OUTCOME_LIST(X)                                                                       \
+    X(PROC_OK, "ok")                                                                               \
+    X(PROC_NO_START, "the program could not be started")                                           \
+    X(PROC_EXIT, "the program ended with a non-zero status")                                       \
+    X(PROC_SIGNAL, "the program was killed by a signal")                                           \
+    X(PROC_TIMEOUT, "the program ran longer than its time-out")                                    \
+    X(PROC_NAN, "the program printed a value that is not finite")                                  \
+    X(PROC_GARBAGE, "the program did not print exactly one number")                                \
+    X(PROC_INTERRUPTED, "interrupted")
+enum proc_outcome {
+#define X(name, text) name,
+    PROC_OUTCOME_LIST(X)
+#undef X
+};
+const char *proc_outcome_text(enum proc_outcome o);
+
+struct proc_result {
+    enum proc_outcome outcome;
+    double value; /* when PROC_OK */
+    int code;     /* exit status or signal number */
+    int attempts;
+    double seconds;         /* wall time of the last attempt */
+    struct buf message;     /* one line: what failed and how; empty when PROC_OK */
+    struct buf stderr_tail; /* the last PROC_STDERR_MAX bytes the program wrote to stderr */
+};
+#define PROC_STDOUT_MAX 65536
+#define PROC_STDERR_MAX 4096
+void proc_result_init(struct proc_result *r);
+void proc_result_release(struct proc_result *r);
+/* message, and the stderr excerpt below it: what to record as the failure. */
+void proc_result_text(const struct proc_result *r, struct buf *out);
+
+/* Builds a template from words, or from one line split at blanks ('..', ".." and \ quote; nothing
+ * else is special). GPM_E_ARG with a message: empty command, unknown placeholder, unclosed quote,
+ * or no placeholder at all while `json` is off and there are inputs. */
+GPM_MUST_USE enum gpm_status proc_command_init(struct proc_command *c, char *const *argv, int argc,
+                                               const char *const *names, int n_names, bool json,
+                                               struct buf *err);
+GPM_MUST_USE enum gpm_status proc_command_parse(struct proc_command *c, const char *line,
+                                                const char *const *names, int n_names, bool json,
+                                                struct buf *err);
+void proc_command_release(struct proc_command *c);
+/* The template as one line: the identity of the source function. */
+void proc_command_text(const struct proc_command *c, struct buf *out);
+
+struct proc_pool;
+struct proc_pool *proc_pool_new(int jobs);
+void proc_pool_free(struct proc_pool *p); /* kills what still runs */
+int proc_pool_running(const struct proc_pool *p);
+bool proc_pool_full(const struct proc_pool *p);
+/* Starts c with the texts in place of its names (borrowed during the call; quoted in the JSON
+ * unless they are numbers). `tag` comes back with the result. The pool must not be full. */
+void proc_pool_start(struct proc_pool *p, const struct proc_command *c, const char *const *values,
+                     int64_t tag);
+/* Waits up to `seconds` (< 0: for ever) for one job to end; false when none did, when nothing
+ * runs, or when *stop became non-zero (stop may be NULL). r must be initialised. */
+bool proc_pool_wait(struct proc_pool *p, double seconds, const volatile sig_atomic_t *stop,
+                    int64_t *tag, struct proc_result *r);
+
+/* Runs count jobs, values[i * n_names + j]; results[i] in input order. done (may be NULL) is called
+ * as each ends. When *stop becomes non-zero the running ones are killed and they and the rest are
+ * PROC_INTERRUPTED; what had ended stays. Returns how many ended. */
+typedef void proc_done_fn(size_t i, const struct proc_result *r, void *user);
+size_t proc_map(const struct proc_command *c, const char *const *values, size_t count, int jobs,
+                const volatile sig_atomic_t *stop, struct proc_result *results, proc_done_fn *done,
+                void *user);
+/* One job. */
+void proc_run(const struct proc_command *c, const char *const *values,
+              const volatile sig_atomic_t *stop, struct proc_result *r);
+
+/* Exactly one number with blanks around it; PROC_OK, PROC_NAN or PROC_GARBAGE. */
+enum proc_outcome proc_parse_number(const char *text, size_t n, double *value);
+#endif

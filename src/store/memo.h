@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The memo table on disk: one SQLite file that remembers every evaluation of one source function,
+ * shared by any number of processes. A point goes absent -> claimed -> done or failed; a claim
+ * whose owner died, or whose time ran out, is offered again. A result is on the disk (WAL,
+ * synchronous=FULL) before memo_finish returns, so a value that was used is never lost.
+ *
+ * Use: memo_open, then for each input memo_claim; on MEMO_OURS evaluate and memo_finish or
+ * memo_fail; on MEMO_BUSY look again later. Keys are the exact bits of the inputs (-0 is 0).
+ *
+ * Conventions: every call that can fail returns a status and appends one line to `err` that says
+ * what happened, why, and what to do. GPM_E_IO: the disk (full, read-only, missing); GPM_E_FORMAT:
+ * not a memo table, damaged, or made by a newer version; GPM_E_CONFLICT: the table of another
+ * function or another number of inputs; GPM_E_BUSY: locked by others past the time-out.
+ * A handle belongs to one thread, and must not be used on both sides of a fork.
+ */
+#ifndef STORE_MEMO_H
+#define STORE_MEMO_H
+#include "base/buf.h"
+#include <gpmem/status.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define MEMO_VERSION 2 /* of the file; older ones are migrated, newer ones refused */
+
+struct memo;
+
+enum memo_status {
+    MEMO_ABSENT, /* no such row */
+    MEMO_CLAIMED,
+    MEMO_DONE,
+    MEMO_FAILED,
+    MEMO_ASKED, /* handed to somebody outside; waits for a tell, never expires */
+};
+
+struct memo_options {
+    const char *function; /* identity of the source function; NULL: take what the file says */
+    const char *names;    /* names of the inputs, separated by commas, for people; NULL: x1,x2.. */
+    int dim;              /* number of inputs; 0: take what the file says */
+    bool create;          /* make the file when it does not exist */
+    bool read_only;
+    double busy_seconds;  /* how long to wait for another writer */
+    double claim_seconds; /* how long a claim lasts without memo_renew */
+    int max_pages;        /* upper bound of the file in pages; 0: none (for tests of a full disk) */
+};
+
+/* One row. Pointers are borrowed and valid during the callback only. */
+struct memo_row {
+    int64_t id, seq; /* seq: 1, 2, .. in the order of finishing; 0 while not finished */
+    const double *x; /* dim inputs */
+    int dim, rep;    /* rep: 0, 1, .. number of the replicate at this input */
+    enum memo_status status;
+    double y;                 /* NaN unless done */
+    const char *error;        /* of a failure, "" otherwise */
+    double seconds;           /* wall time of the evaluation */
+    double started, finished; /* seconds since 1970, 0 unknown */
+    const char *host;
+    long pid;
+    int attempts;
+    const char *tag;
+};
+
+/* The outcome of memo_claim. `id` names the row for memo_finish and memo_fail. */
+struct memo_claim {
+    enum memo_claim_state {
+        MEMO_OURS,         /* evaluate it, then memo_finish or memo_fail */
+        MEMO_KNOWN,        /* y holds the stored value */
+        MEMO_KNOWN_FAILED, /* failed before; the failure's text was appended to err */
+        MEMO_BUSY,         /* somebody else is at it */
+    } state;
+    int64_t id;
+    double y;
+};
+
+void memo_options_init(struct memo_options *opt);
+GPM_MUST_USE enum gpm_status memo_open(struct memo **out, const char *path,
+                                       const struct memo_options *opt, struct buf *err);
+void memo_close(struct memo *m); /* NULL is fine */
+int memo_dim(const struct memo *m);
+const char *memo_function(const struct memo *m); /* borrowed */
+const char *memo_names(const struct memo *m);    /* borrowed; comma separated */
+const char *memo_path(const struct memo *m);     /* borrowed */
+
+/* First finished value at x: MEMO_DONE with *y, or the row's status. Never writes. */
+GPM_MUST_USE enum gpm_status memo_lookup(struct memo *m, const double *x, enum memo_status *status,
+                                         double *y, struct buf *err);
+/* Claims x atomically. retry_failed: take a failed point again. */
+GPM_MUST_USE enum gpm_status memo_claim(struct memo *m, const double *x, bool retry_failed,
+                                        struct memo_claim *out, struct buf *err);
+/* Claims one more replicate of x, whatever is there. */
+GPM_MUST_USE enum gpm_status memo_claim_replicate(struct memo *m, const double *x, int64_t *id,
+                                                  struct buf *err);
+/* Extends our claim on the row (heartbeat of a long evaluation). */
+GPM_MUST_USE enum gpm_status memo_renew(struct memo *m, int64_t id, struct buf *err);
+/* Gives a claim back unevaluated (interrupted). */
+GPM_MUST_USE enum gpm_status memo_unclaim(struct memo *m, int64_t id, struct buf *err);
+/* Stores y (finite). *stored (may be NULL) gets the value that now counts: y, or the one another
+ * process stored first after our claim ran out. Durable on return. */
+GPM_MUST_USE enum gpm_status memo_finish(struct memo *m, int64_t id, double y, double seconds,
+                                         double *stored, struct buf *err);
+GPM_MUST_USE enum gpm_status memo_fail(struct memo *m, int64_t id, const char *error,
+                                       double seconds, struct buf *err);
+/* A row for an evaluation done elsewhere; it waits with status MEMO_ASKED. */
+GPM_MUST_USE enum gpm_status memo_ask(struct memo *m, const double *x, const char *tag, int64_t *id,
+                                      struct buf *err);
+/* Adds a finished row (error NULL) or a failed one; as a replicate when x is there already and
+ * `replicate` is set, else an existing done row with the same y is left alone and one with
+ * another y is GPM_E_CONFLICT. */
+GPM_MUST_USE enum gpm_status memo_add(struct memo *m, const double *x, double y, const char *error,
+                                      double seconds, bool replicate, struct buf *err);
+
+/* Calls fn for the rows with seq > after (finished ones, in that order), or for all rows in the
+ * order of their making when after is -1; fn returns false to stop. */
+typedef bool memo_row_fn(const struct memo_row *row, void *user);
+GPM_MUST_USE enum gpm_status memo_each(struct memo *m, int64_t after, memo_row_fn *fn, void *user,
+                                       struct buf *err);
+GPM_MUST_USE enum gpm_status memo_row_by_id(struct memo *m, int64_t id, memo_row_fn *fn, void *user,
+                                            struct buf *err);
+/* Deletes one row; GPM_E_NOT_FOUND when it is not there. */
+GPM_MUST_USE enum gpm_status memo_delete(struct memo *m, int64_t id, struct buf *err);
+
+/* Named texts beside the table (the search space, the state of an optimiser). get: caller frees
+ * *value with mem_free; GPM_E_NOT_FOUND (without a message) when absent. */
+GPM_MUST_USE enum gpm_status memo_get(struct memo *m, const char *key, char **value,
+                                      struct buf *err);
+GPM_MUST_USE enum gpm_status memo_set(struct memo *m, const char *key, const char *value,
+                                      struct buf *err);
+/* Several calls as one atomic step: begin takes the write lock. The calls above nest inside. */
+GPM_MUST_USE enum gpm_status memo_begin(struct memo *m, struct buf *err);
+GPM_MUST_USE enum gpm_status memo_commit(struct memo *m, struct buf *err);
+void memo_rollback(struct memo *m);
+
+const char *memo_status_name(enum memo_status s); /* "done", "failed", .. */
+#endif

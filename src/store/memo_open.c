@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Opening a memo table: the file, its version, whose function it belongs to. */
+#include "store/memo_priv.h"
+#include "base/mem.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define APPLICATION_ID 0x67706d31 /* "gpm1" */
+
+/* Step v takes a file of version v to version v+1; a new file takes all of them. */
+static const char *const schema_steps[MEMO_VERSION] = {
+    "CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;"
+    "CREATE TABLE point("
+    " id INTEGER PRIMARY KEY, key BLOB NOT NULL, rep INTEGER NOT NULL DEFAULT 0,"
+    " x TEXT NOT NULL," /* the inputs for people; key has the exact bits */
+    " status INTEGER NOT NULL, y REAL, error TEXT NOT NULL DEFAULT '', seconds REAL,"
+    " started REAL, finished REAL, host TEXT NOT NULL DEFAULT '', pid INTEGER, pid_start INTEGER,"
+    " expires REAL, attempts INTEGER NOT NULL DEFAULT 0, seq INTEGER NOT NULL DEFAULT 0,"
+    " UNIQUE(key, rep));"
+    "CREATE INDEX point_seq ON point(seq);",
+    "ALTER TABLE point ADD COLUMN tag TEXT NOT NULL DEFAULT '';"
+    "CREATE TABLE state(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;",
+};
+
+void memo_options_init(struct memo_options *opt) {
+    *opt = (struct memo_options){.create = true, .busy_seconds = 30, .claim_seconds = 600};
+}
+
+static enum gpm_status pragma_int(struct memo *m, const char *sql, int *out, struct buf *err) {
+    sqlite3_stmt *st = NULL;
+    enum gpm_status s = memo_prepare(m, sql, &st, "read the header", err);
+    if (s) return s;
+    int rc = sqlite3_step(st);
+    if (rc == SQLITE_ROW)
+        *out = sqlite3_column_int(st, 0);
+    else
+        s = memo_sql_error(m, rc, "read the header", err);
+    sqlite3_finalize(st);
+    return s;
+}
+
+static enum gpm_status meta_get(struct memo *m, const char *key, char **out, struct buf *err) {
+    sqlite3_stmt *st = NULL;
+    enum gpm_status s = memo_prepare(m, "SELECT value FROM meta WHERE key=?", &st, "read", err);
+    if (s) return s;
+    sqlite3_bind_text(st, 1, key, -1, SQLITE_STATIC);
+    int rc = sqlite3_step(st);
+    if (rc == SQLITE_ROW)
+        *out = mem_strdup((const char *)sqlite3_column_text(st, 0));
+    else if (rc == SQLITE_DONE)
+        *out = NULL;
+    else
+        s = memo_sql_error(m, rc, "read", err);
+    sqlite3_finalize(st);
+    return s;
+}
+
+static enum gpm_status meta_put(struct memo *m, const char *key, const char *value,
+                                struct buf *err) {
+    sqlite3_stmt *st = NULL;
+    enum gpm_status s =
+        memo_prepare(m, "INSERT INTO meta VALUES(?,?)", &st, "create the table", err);
+    if (s) return s;
+    sqlite3_bind_text(st, 1, key, -1, SQLITE_STATIC);
+    sqlite3_bind_text(st, 2, value, -1, SQLITE_STATIC);
+    return memo_step_done(m, st, "create the table", err);
+}
+
+static char *default_names(int dim) {
+    struct buf b = BUF_INIT;
+    for (int j = 0; j < dim; j++) buf_printf(&b, "%sx%d", j ? "," : "", j + 1);
+    return buf_take(&b);
+}
+
+static enum gpm_status create_meta(struct memo *m, const struct memo_options *opt,
+                                   struct buf *err) {
+    struct buf dim = BUF_INIT;
+    char *names = opt->names ? mem_strdup(opt->names) : default_names(opt->dim);
+    buf_printf(&dim, "%d", opt->dim);
+    enum gpm_status s = meta_put(m, "function", opt->function, err);
+    if (!s) s = meta_put(m, "inputs", dim.data, err);
+    if (!s) s = meta_put(m, "names", names, err);
+    buf_release(&dim);
+    mem_free(names);
+    return s;
+}
+
+/* Under the write lock: brings the file from version `from` to the current one. */
+static enum gpm_status upgrade(struct memo *m, int from, const struct memo_options *opt,
+                               struct buf *err) {
+    enum gpm_status s = GPM_OK;
+    for (int v = from; v < MEMO_VERSION && !s; v++)
+        s = memo_exec(m, schema_steps[v], from ? "migrate the table" : "create the table", err);
+    if (!s && from == 0) s = create_meta(m, opt, err);
+    struct buf sql = BUF_INIT;
+    buf_printf(&sql, "PRAGMA user_version=%d; PRAGMA application_id=%d;", MEMO_VERSION,
+               APPLICATION_ID);
+    if (!s) s = memo_exec(m, sql.data, "write the header", err);
+    buf_release(&sql);
+    return s;
+}
+
+static enum gpm_status check_version(struct memo *m, int *version, struct buf *err) {
+    int app = 0, objects = 0;
+    enum gpm_status s = pragma_int(m, "PRAGMA user_version", version, err);
+    if (!s) s = pragma_int(m, "PRAGMA application_id", &app, err);
+    if (!s) s = pragma_int(m, "SELECT count(*) FROM sqlite_schema", &objects, err);
+    if (s) return s;
+    if (app != APPLICATION_ID && (objects || *version)) {
+        buf_printf(err,
+                   "memo table '%s': the file is an SQLite database of another program; "
+                   "name another store",
+                   m->path);
+        return GPM_E_FORMAT;
+    }
+    if (*version > MEMO_VERSION) {
+        buf_printf(err,
+                   "memo table '%s': made by a newer gpmem (file version %d, this one reads "
+                   "up to %d); upgrade gpmem",
+                   m->path, *version, MEMO_VERSION);
+        return GPM_E_FORMAT;
+    }
+    return GPM_OK;
+}
+
+static enum gpm_status check_identity(struct memo *m, const struct memo_options *opt,
+                                      struct buf *err) {
+    char *dim = NULL;
+    enum gpm_status s = meta_get(m, "function", &m->function, err);
+    if (!s) s = meta_get(m, "names", &m->names, err);
+    if (!s) s = meta_get(m, "inputs", &dim, err);
+    if (!s) m->dim = dim ? (int)strtol(dim, NULL, 10) : 0;
+    mem_free(dim);
+    if (s) return s;
+    if (!m->function || !m->names || m->dim < 1 || m->dim > 100000) {
+        buf_printf(err, "memo table '%s': the header is incomplete; the file is damaged", m->path);
+        return GPM_E_FORMAT;
+    }
+    if (opt->function && strcmp(opt->function, m->function) != 0) {
+        buf_printf(err,
+                   "memo table '%s' belongs to the function '%s', not to '%s'; name another "
+                   "store, or delete the file if its values are of no use",
+                   m->path, m->function, opt->function);
+        return GPM_E_CONFLICT;
+    }
+    if (opt->dim && opt->dim != m->dim) {
+        buf_printf(err,
+                   "memo table '%s' holds a function of %d input%s, this one has %d; name "
+                   "another store",
+                   m->path, m->dim, m->dim == 1 ? "" : "s", opt->dim);
+        return GPM_E_CONFLICT;
+    }
+    return GPM_OK;
+}
+
+enum gpm_status memo_schema(struct memo *m, const struct memo_options *opt, struct buf *err) {
+    int version = 0;
+    enum gpm_status s = check_version(m, &version, err);
+    if (s) return s;
+    if (version == 0 && (m->read_only || !opt->function || opt->dim < 1)) {
+        buf_printf(err, "memo table '%s': the file is empty", m->path);
+        return GPM_E_FORMAT;
+    }
+    if (version < MEMO_VERSION && m->read_only) {
+        buf_printf(err,
+                   "memo table '%s': file version %d must be migrated to %d first; open it "
+                   "once with write permission",
+                   m->path, version, MEMO_VERSION);
+        return GPM_E_FORMAT;
+    }
+    if (version < MEMO_VERSION) {
+        s = memo_begin(m, err);
+        if (s) return s;
+        s = check_version(m, &version, err); /* another process may have been first */
+        if (!s && version < MEMO_VERSION) s = upgrade(m, version, opt, err);
+        if (!s) s = memo_commit(m, err);
+        if (s) memo_rollback(m);
+        if (s) return s;
+    }
+    return check_identity(m, opt, err);
+}
+
+/* WAL needs a shared-memory file beside the table; in a folder that cannot be written a table
+ * without a pending log can still be read when SQLite is told that nothing will change. */
+static int open_immutable(struct memo *m) {
+    struct buf uri = BUF_INIT;
+    buf_printf(&uri, "%s-wal", m->path);
+    struct stat sb;
+    bool pending = stat(uri.data, &sb) == 0 && sb.st_size > 0;
+    int rc = SQLITE_CANTOPEN;
+    if (!pending) {
+        sqlite3_close(m->db);
+        m->db = NULL;
+        buf_reset(&uri);
+        buf_puts(&uri, "file:");
+        for (const char *p = m->path; *p; p++) {
+            if (strchr("%?#", *p))
+                buf_printf(&uri, "%%%02x", (unsigned char)*p);
+            else
+                buf_putc(&uri, *p);
+        }
+        buf_puts(&uri, "?immutable=1");
+        rc = sqlite3_open_v2(uri.data, &m->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL);
+    }
+    buf_release(&uri);
+    return rc;
+}
+
+static enum gpm_status open_file(struct memo *m, const struct memo_options *opt, struct buf *err) {
+    int flags = opt->read_only ? SQLITE_OPEN_READONLY
+                               : SQLITE_OPEN_READWRITE | (opt->create ? SQLITE_OPEN_CREATE : 0);
+    struct stat sb;
+    if (stat(m->path, &sb) == 0) {
+        if (S_ISDIR(sb.st_mode)) {
+            buf_printf(err, "memo table '%s': is a folder; name a file", m->path);
+            return GPM_E_IO;
+        }
+    } else if (!opt->create || opt->read_only) {
+        buf_printf(err, "memo table '%s': %s", m->path, strerror(errno));
+        return GPM_E_IO;
+    }
+    int rc = sqlite3_open_v2(m->path, &m->db, flags, NULL);
+    if (rc != SQLITE_OK) return memo_sql_error(m, rc, "open it", err);
+    sqlite3_extended_result_codes(m->db, 1);
+    sqlite3_busy_timeout(m->db, (int)(1000 * opt->busy_seconds));
+    if (opt->read_only) {
+        rc = sqlite3_exec(m->db, "SELECT count(*) FROM sqlite_schema", NULL, NULL, NULL);
+        if ((rc & 0xff) == SQLITE_CANTOPEN || (rc & 0xff) == SQLITE_READONLY)
+            rc = open_immutable(m);
+        return rc == SQLITE_OK ? GPM_OK : memo_sql_error(m, rc, "read it", err);
+    }
+    if (sqlite3_db_readonly(m->db, "main") == 1)
+        return memo_sql_error(m, SQLITE_READONLY, "write to it", err);
+    return memo_exec(m, "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;", "open it", err);
+}
+
+static void limit_pages(struct memo *m, int pages) {
+    struct buf sql = BUF_INIT;
+    buf_printf(&sql, "PRAGMA max_page_count=%d", pages);
+    sqlite3_exec(m->db, sql.data, NULL, NULL, NULL);
+    buf_release(&sql);
+}
+
+enum gpm_status memo_open(struct memo **out, const char *path, const struct memo_options *opt,
+                          struct buf *err) {
+    struct memo *m = NEW(struct memo);
+    char host[256] = "";
+    gethostname(host, sizeof host - 1);
+    m->path = mem_strdup(path);
+    m->host = mem_strdup(host);
+    m->pid = (long)getpid();
+    m->pid_start = memo_pid_start(m->pid);
+    m->read_only = opt->read_only;
+    m->claim_seconds = opt->claim_seconds;
+    enum gpm_status s = open_file(m, opt, err);
+    if (!s) s = memo_schema(m, opt, err);
+    if (!s && opt->max_pages) limit_pages(m, opt->max_pages);
+    if (s) {
+        memo_close(m);
+        return s;
+    }
+    m->key = NEW_ARRAY(unsigned char, 8 * (size_t)m->dim);
+    m->x = NEW_ARRAY(double, (size_t)m->dim);
+    *out = m;
+    return GPM_OK;
+}
+
+void memo_close(struct memo *m) {
+    if (!m) return;
+    sqlite3_close(m->db);
+    mem_free(m->path);
+    mem_free(m->function);
+    mem_free(m->names);
+    mem_free(m->host);
+    mem_free(m->key);
+    mem_free(m->x);
+    mem_free(m);
+}
+
+int memo_dim(const struct memo *m) {
+    return m->dim;
+}
+const char *memo_function(const struct memo *m) {
+    return m->function;
+}
+const char *memo_names(const struct memo *m) {
+    return m->names;
+}
+const char *memo_path(const struct memo *m) {
+    return m->path;
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * CSV files and shared objects. */
+#include "support/check.h"
+#include "support/tmp.h"
+
+#include "host/csv.h"
+#include "host/foreign.h"
+
+static struct csv parse(const char *text, enum csv_header h) {
+    struct csv c;
+    struct buf err = BUF_INIT;
+    struct csv_options opt = {.header = h};
+    enum gpm_status s = csv_parse(&c, "t.csv", text, strlen(text), &opt, &err);
+    if (s) print_error("%s\n", err.data);
+    assert_int_equal(s, GPM_OK);
+    buf_release(&err);
+    return c;
+}
+
+static void fields_quotes_and_separators(void **state) {
+    UNUSED(state);
+    struct csv c =
+        parse("\xef\xbb\xbf# note, with comma\r\nx, \"the \"\"y\"\"\" ,z\r\n1,\"a,b\nc\", 2.5 \r\n"
+              "\r\n3,,NA",
+              CSV_HEADER_AUTO);
+    assert_int_equal(c.n_cols, 3);
+    assert_int_equal(c.n_rows, 2);
+    assert_string_equal(c.header[1], "the \"y\"");
+    assert_string_equal(csv_text(&c, 0, 1), "a,b\nc");
+    assert_int_equal(c.lines[0], 3);
+    assert_int_equal(c.lines[1], 6);
+    double x, col[2];
+    struct buf err = BUF_INIT;
+    assert_int_equal(csv_number(&c, 0, 2, &x, &err), GPM_OK);
+    assert_close(x, 2.5, 0);
+    assert_true(csv_missing(&c, 1, 1) && csv_missing(&c, 1, 2));
+    assert_int_equal(csv_numbers(&c, 2, true, col, &err), GPM_OK);
+    assert_true(isnan(col[1]));
+    assert_int_equal(csv_numbers(&c, 2, false, col, &err), GPM_E_FORMAT);
+    assert_string_equal(err.data, "t.csv:6: column 'z': the value is missing");
+    buf_reset(&err);
+    assert_int_equal(csv_number(&c, 0, 1, &x, &err), GPM_E_FORMAT);
+    assert_string_equal(err.data, "t.csv:3: column 'the \"y\"': 'a,b\nc' is not a number");
+    int j;
+    buf_reset(&err);
+    assert_int_equal(csv_find(&c, "q", &j, &err), GPM_E_NOT_FOUND);
+    assert_string_equal(err.data, "t.csv: there is no column 'q'; columns are x, the \"y\", z");
+    assert_int_equal(csv_find(&c, "3", &j, &err), GPM_OK);
+    assert_int_equal(j, 2);
+    csv_release(&c);
+    buf_release(&err);
+    c = parse("1;2\n3;4\n", CSV_HEADER_AUTO);
+    assert_null(c.header);
+    assert_int_equal(c.n_rows, 2);
+    csv_release(&c);
+    c = parse("a\tb\n3\t4", CSV_HEADER_YES);
+    assert_int_equal(c.n_rows, 1);
+    assert_int_equal(csv_column(&c, "b"), 1);
+    csv_release(&c);
+    c = parse("a,b\n", CSV_HEADER_NO);
+    assert_int_equal(c.n_rows, 1);
+    csv_release(&c);
+}
+
+static void errors_name_the_line(void **state) {
+    UNUSED(state);
+    const struct {
+        const char *text, *message;
+        size_t n;
+    } cases[] = {
+        {"a,b\n1,2\n3\n", "t.csv:3: 1 field where the first row has 2", 0},
+        {"a,b\n1,\"2\n3\n", "t.csv:2: the quote opened here is never closed", 0},
+        {"a,b\n1,\"2\"x\n",
+         "t.csv:2: text after a closing quote; double the quotes inside a quoted field", 0},
+        {"\n\n", "t.csv:1: the file has no rows", 0},
+        {"a,b\n1,\0\n", "t.csv:2: a NUL byte; this is not a text file", 8},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct csv c;
+        struct buf err = BUF_INIT;
+        size_t n = cases[i].n ? cases[i].n : strlen(cases[i].text);
+        assert_int_equal(csv_parse(&c, "t.csv", cases[i].text, n, NULL, &err), GPM_E_FORMAT);
+        assert_string_equal(err.data, cases[i].message);
+        buf_release(&err);
+    }
+    struct csv c;
+    struct buf err = BUF_INIT;
+    assert_int_equal(csv_read(&c, "/nowhere.csv", NULL, &err), GPM_E_IO);
+    assert_int_equal(csv_read(&c, "/tmp", NULL, &err), GPM_E_IO);
+    tmp_write("big.csv", "1,2\n3,4\n5,6\n");
+    struct csv_options small = {.max_bytes = 5};
+    assert_int_equal(csv_read(&c, tmp_path("big.csv"), &small, &err), GPM_E_LIMIT);
+    assert_int_equal(csv_read(&c, tmp_path("big.csv"), NULL, &err), GPM_OK);
+    assert_int_equal(c.n_rows, 3);
+    csv_release(&c);
+    buf_release(&err);
+}
+
+static void written_fields_read_back(void **state) {
+    UNUSED(state);
+    const char *const fields[] = {"plain", "with,comma", "quote\"d", "line\nbreak",
+                                  " lead", "",           "#x"};
+    struct buf b = BUF_INIT;
+    for (size_t i = 0; i < COUNT_OF(fields); i++) {
+        if (i) buf_putc(&b, ',');
+        csv_put(&b, fields[i]);
+    }
+    struct csv c = parse(b.data, CSV_HEADER_NO);
+    for (size_t i = 0; i < COUNT_OF(fields); i++)
+        assert_string_equal(csv_text(&c, 0, (int)i), fields[i]);
+    csv_release(&c);
+    buf_release(&b);
+}
+
+static void shared_objects(void **state) {
+    UNUSED(state);
+    struct buf err = BUF_INIT, cmd = BUF_INIT;
+    struct foreign f;
+    assert_int_equal(foreign_open(&f, "libno_such_thing.so", "f", FOREIGN_SCALAR, &err), GPM_E_IO);
+    tmp_write(
+        "sim.c",
+        "double sq(double x){return x*x;}\n"
+        "double sum(const double *x,int n){double s=0;for(int i=0;i<n;i++)s+=x[i];return s;}\n");
+    buf_printf(&cmd, "cc -shared -fPIC -o %s %s", tmp_path("sim.so"), tmp_path("sim.c"));
+    assert_int_equal(system(cmd.data), 0);
+    assert_int_equal(foreign_open(&f, tmp_path("sim.so"), "nope", FOREIGN_SCALAR, &err),
+                     GPM_E_NOT_FOUND);
+    assert_int_equal(foreign_open(&f, tmp_path("sim.so"), "sq", FOREIGN_SCALAR, &err), GPM_OK);
+    const double x[] = {3, 4, 5};
+    assert_close(foreign_call(&f, x, 1), 9, 0);
+    foreign_close(&f);
+    assert_int_equal(foreign_open(&f, tmp_path("sim.so"), "sum", FOREIGN_VECTOR, &err), GPM_OK);
+    assert_close(foreign_call(&f, x, 3), 12, 0);
+    foreign_close(&f);
+    buf_release(&err);
+    buf_release(&cmd);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(fields_quotes_and_separators),
+        cmocka_unit_test(errors_name_the_line),
+        cmocka_unit_test(written_fields_read_back),
+        cmocka_unit_test(shared_objects),
+    };
+    return cmocka_run_group_tests(tests, tmp_setup, tmp_teardown);
+}

@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The memo table on disk: rows, identity, versions, and what happens when the disk says no. */
+#include "support/check.h"
+#include "support/tmp.h"
+
+#include "store/memo.h"
+
+#include <sqlite3.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static struct memo *open_store(const char *name, const char *function, int dim) {
+    struct memo_options opt;
+    struct buf err = BUF_INIT;
+    struct memo *m = NULL;
+    memo_options_init(&opt);
+    opt.function = function;
+    opt.dim = dim;
+    enum gpm_status s = memo_open(&m, tmp_path(name), &opt, &err);
+    if (s) print_error("%s\n", err.data);
+    assert_int_equal(s, GPM_OK);
+    buf_release(&err);
+    return m;
+}
+
+/* Opens and expects a failure whose message holds `words`. */
+static void expect_refused(const char *name, const struct memo_options *opt, enum gpm_status want,
+                           const char *words) {
+    struct buf err = BUF_INIT;
+    struct memo *m = NULL;
+    assert_int_equal(memo_open(&m, tmp_path(name), opt, &err), want);
+    assert_null(m);
+    if (!strstr(err.data, words)) print_error("message: %s\n", err.data);
+    assert_non_null(strstr(err.data, words));
+    buf_release(&err);
+}
+
+static double eval_store(struct memo *m, const double *x, double y) {
+    struct memo_claim c;
+    struct buf err = BUF_INIT;
+    double stored = NAN;
+    assert_int_equal(memo_claim(m, x, false, &c, &err), GPM_OK);
+    assert_int_equal(c.state, MEMO_OURS);
+    assert_int_equal(memo_finish(m, c.id, y, 0.5, &stored, &err), GPM_OK);
+    buf_release(&err);
+    return stored;
+}
+
+static void values_come_back_exactly(void **state) {
+    UNUSED(state);
+    struct memo *m = open_store("exact.db", "f", 3);
+    struct buf err = BUF_INIT;
+    const double xs[][3] = {
+        {0.1, -0.0, 1e-310}, {1.0 / 3, 5e307, -7}, {0.1, 0, nextafter(1e-310, 1)}};
+    for (int i = 0; i < 3; i++) eval_store(m, xs[i], sqrt(2) * (i + 1));
+    memo_close(m);
+    m = open_store("exact.db", "f", 3);
+    for (int i = 0; i < 3; i++) {
+        enum memo_status st;
+        double y;
+        assert_int_equal(memo_lookup(m, xs[i], &st, &y, &err), GPM_OK);
+        assert_int_equal(st, MEMO_DONE);
+        assert_true(y == sqrt(2) * (i + 1));
+    }
+    double other[3] = {0.1, 0, 1}, y;
+    enum memo_status st;
+    assert_int_equal(memo_lookup(m, other, &st, &y, &err), GPM_OK);
+    assert_int_equal(st, MEMO_ABSENT);
+    double bad[3] = {0, NAN, 0};
+    assert_int_equal(memo_lookup(m, bad, &st, &y, &err), GPM_E_ARG);
+    memo_close(m);
+    buf_release(&err);
+}
+
+static void claims_exclude_and_expire(void **state) {
+    UNUSED(state);
+    struct memo *m = open_store("claims.db", "f", 1);
+    struct buf err = BUF_INIT;
+    struct memo_claim c, again;
+    double x = 2;
+    assert_int_equal(memo_claim(m, &x, false, &c, &err), GPM_OK);
+    assert_int_equal(c.state, MEMO_OURS);
+    assert_int_equal(memo_claim(m, &x, false, &again, &err), GPM_OK);
+    assert_int_equal(again.state, MEMO_BUSY);
+    assert_int_equal(memo_unclaim(m, c.id, &err), GPM_OK);
+    assert_int_equal(memo_claim(m, &x, false, &c, &err), GPM_OK);
+    assert_int_equal(c.state, MEMO_OURS);
+    memo_close(m);
+
+    struct memo_options opt; /* a claim that lasts no time is void at once */
+    memo_options_init(&opt);
+    opt.claim_seconds = -1;
+    assert_int_equal(memo_open(&m, tmp_path("claims.db"), &opt, &err), GPM_OK);
+    x = 3;
+    assert_int_equal(memo_claim(m, &x, false, &c, &err), GPM_OK);
+    assert_int_equal(memo_claim(m, &x, false, &again, &err), GPM_OK);
+    assert_int_equal(again.state, MEMO_OURS);
+    assert_int_equal(again.id, c.id);
+    /* the first to store decides; the slower one is told */
+    double stored;
+    assert_int_equal(memo_finish(m, c.id, 10, 1, &stored, &err), GPM_OK);
+    assert_true(stored == 10);
+    assert_int_equal(memo_finish(m, again.id, 11, 1, &stored, &err), GPM_OK);
+    assert_true(stored == 10);
+    assert_int_equal(memo_finish(m, 999, 11, 1, &stored, &err), GPM_E_NOT_FOUND);
+    assert_int_equal(memo_finish(m, c.id, NAN, 1, &stored, &err), GPM_E_ARG);
+    memo_close(m);
+    buf_release(&err);
+}
+
+static void claim_of_a_dead_process_is_offered_again(void **state) {
+    UNUSED(state);
+    pid_t pid = fork();
+    if (pid == 0) {
+        struct memo *m = open_store("dead.db", "f", 1);
+        struct memo_claim c;
+        struct buf err = BUF_INIT;
+        double x = 1;
+        int s = memo_claim(m, &x, false, &c, &err);
+        _exit(s == GPM_OK && c.state == MEMO_OURS ? 0 : 1);
+    }
+    int status;
+    waitpid(pid, &status, 0);
+    assert_int_equal(status, 0);
+    struct memo *m = open_store("dead.db", "f", 1);
+    double x = 1;
+    eval_store(m, &x, 4);
+    memo_close(m);
+}
+
+static bool collect(const struct memo_row *r, void *user) {
+    struct buf *b = user;
+    buf_printf(b, "%d/%lld:%s", (int)r->x[0], (long long)r->seq, memo_status_name(r->status));
+    if (r->status == MEMO_DONE) buf_printf(b, "=%g", r->y);
+    if (r->error[0]) buf_printf(b, "(%s)", r->error);
+    if (r->rep) buf_printf(b, "rep%d", r->rep);
+    buf_puts(b, r->tag);
+    buf_putc(b, ' ');
+    return true;
+}
+
+static void failures_replicates_asks_and_listing(void **state) {
+    UNUSED(state);
+    struct memo *m = open_store("rows.db", "f", 1);
+    struct buf err = BUF_INIT, text = BUF_INIT;
+    struct memo_claim c;
+    double x = 1;
+    int64_t id;
+    assert_int_equal(memo_claim(m, &x, false, &c, &err), GPM_OK);
+    assert_int_equal(memo_fail(m, c.id, "signal 11", 0.1, &err), GPM_OK);
+    assert_int_equal(memo_claim(m, &x, false, &c, &err), GPM_OK);
+    assert_int_equal(c.state, MEMO_KNOWN_FAILED);
+    assert_string_equal(err.data, "signal 11");
+    x = 2;
+    eval_store(m, &x, 20);
+    assert_int_equal(memo_claim_replicate(m, &x, &id, &err), GPM_OK);
+    assert_int_equal(memo_finish(m, id, 21, 0, NULL, &err), GPM_OK);
+    x = 3;
+    assert_int_equal(memo_ask(m, &x, "batch", &id, &err), GPM_OK);
+    assert_int_equal(memo_claim(m, &x, false, &c, &err), GPM_OK);
+    assert_int_equal(c.state, MEMO_BUSY);
+    assert_int_equal(memo_each(m, -1, collect, &text, &err), GPM_OK);
+    assert_string_equal(text.data,
+                        "1/1:failed(signal 11) 2/2:done=20 2/3:done=21rep1 3/0:askedbatch ");
+    assert_int_equal(memo_finish(m, id, 30, 0, NULL, &err), GPM_OK);
+    x = 1; /* a failed point again, this time with success */
+    assert_int_equal(memo_claim(m, &x, true, &c, &err), GPM_OK);
+    assert_int_equal(c.state, MEMO_OURS);
+    assert_int_equal(memo_finish(m, c.id, 10, 0, NULL, &err), GPM_OK);
+    buf_reset(&text);
+    assert_int_equal(memo_each(m, 2, collect, &text, &err), GPM_OK);
+    assert_string_equal(text.data, "2/3:done=21rep1 3/4:done=30batch 1/5:done=10 ");
+    assert_int_equal(memo_delete(m, id, &err), GPM_OK);
+    assert_int_equal(memo_delete(m, id, &err), GPM_E_NOT_FOUND);
+    x = 2;
+    assert_int_equal(memo_add(m, &x, 20, NULL, 0, false, &err), GPM_OK);
+    assert_int_equal(memo_add(m, &x, 19, NULL, 0, false, &err), GPM_E_CONFLICT);
+    assert_int_equal(memo_add(m, &x, 19, NULL, 0, true, &err), GPM_OK);
+    buf_reset(&text);
+    assert_int_equal(memo_row_by_id(m, c.id, collect, &text, &err), GPM_OK);
+    assert_string_equal(text.data, "1/5:done=10 ");
+    memo_close(m);
+    buf_release(&err);
+    buf_release(&text);
+}
+
+static void another_function_or_dimension_is_refused(void **state) {
+    UNUSED(state);
+    struct memo_options opt;
+    memo_close(open_store("id.db", "./sim {x}", 2));
+    memo_options_init(&opt);
+    opt.dim = 2;
+    opt.function = "./other {x}";
+    expect_refused("id.db", &opt, GPM_E_CONFLICT,
+                   "belongs to the function './sim {x}', not to './other {x}'");
+    opt.function = "./sim {x}";
+    opt.dim = 3;
+    expect_refused("id.db", &opt, GPM_E_CONFLICT, "holds a function of 2 inputs, this one has 3");
+    memo_options_init(&opt); /* without claims about it, the file's own identity */
+    struct memo *m;
+    struct buf err = BUF_INIT;
+    assert_int_equal(memo_open(&m, tmp_path("id.db"), &opt, &err), GPM_OK);
+    assert_string_equal(memo_function(m), "./sim {x}");
+    assert_string_equal(memo_names(m), "x1,x2");
+    assert_int_equal(memo_dim(m), 2);
+    memo_close(m);
+    opt.create = false;
+    expect_refused("nowhere.db", &opt, GPM_E_IO, "No such file");
+    expect_refused("no/such/folder.db", &opt, GPM_E_IO, "No such file");
+    opt.create = true;
+    expect_refused(".", &opt, GPM_E_IO, "is a folder");
+    buf_release(&err);
+}
+
+static void run_sql(const char *name, const char *sql) {
+    sqlite3 *db;
+    assert_int_equal(sqlite3_open(tmp_path(name), &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+}
+
+static void versions_and_strange_files(void **state) {
+    UNUSED(state);
+    struct memo_options opt;
+    memo_options_init(&opt);
+    opt.function = "f";
+    opt.dim = 1;
+    struct memo *m = open_store("v.db", "f", 1);
+    double x = 5;
+    eval_store(m, &x, 50);
+    memo_close(m);
+    /* back to version 1: no tags, no state table */
+    run_sql("v.db", "ALTER TABLE point DROP COLUMN tag; DROP TABLE state; PRAGMA user_version=1;");
+    m = open_store("v.db", "f", 1);
+    struct buf text = BUF_INIT, err = BUF_INIT;
+    assert_int_equal(memo_each(m, 0, collect, &text, &err), GPM_OK);
+    assert_string_equal(text.data, "5/1:done=50 ");
+    char *value;
+    assert_int_equal(memo_get(m, "space", &value, &err), GPM_E_NOT_FOUND);
+    assert_int_equal(memo_set(m, "space", "x=0:1", &err), GPM_OK);
+    assert_int_equal(memo_get(m, "space", &value, &err), GPM_OK);
+    assert_string_equal(value, "x=0:1");
+    mem_free(value);
+    memo_close(m);
+    run_sql("v.db", "PRAGMA user_version=77;");
+    expect_refused("v.db", &opt, GPM_E_FORMAT, "made by a newer gpmem (file version 77");
+    tmp_write("text.db", "this is not a database, but it is long enough to be taken for one....\n");
+    expect_refused("text.db", &opt, GPM_E_FORMAT, "not a memo table");
+    run_sql("alien.db", "CREATE TABLE songs(title TEXT);");
+    expect_refused("alien.db", &opt, GPM_E_FORMAT, "of another program");
+    buf_release(&text);
+    buf_release(&err);
+}
+
+/* A damaged page gives an error or the right rows, never wrong ones and never a crash. */
+static void damaged_file_is_an_error(void **state) {
+    UNUSED(state);
+    struct memo *m = open_store("broken.db", "f", 1);
+    for (int i = 0; i < 300; i++) {
+        double x = i;
+        eval_store(m, &x, 10 * i);
+    }
+    memo_close(m);
+    FILE *f = fopen(tmp_path("broken.db"), "r+");
+    for (long at = 4096; at < 12 * 4096; at += 4096) {
+        fseek(f, at, SEEK_SET);
+        for (int i = 0; i < 64; i++) fputc(0xAA, f);
+    }
+    fclose(f);
+    struct memo_options opt;
+    memo_options_init(&opt);
+    opt.function = "f";
+    opt.dim = 1;
+    expect_refused("broken.db", &opt, GPM_E_FORMAT, "damaged");
+}
+
+static void full_disk_loses_nothing(void **state) {
+    UNUSED(state);
+    memo_close(open_store("full.db", "f", 1));
+    struct memo_options opt;
+    struct buf err = BUF_INIT;
+    struct memo *m;
+    memo_options_init(&opt);
+    opt.max_pages = 20;
+    assert_int_equal(memo_open(&m, tmp_path("full.db"), &opt, &err), GPM_OK);
+    int stored = 0;
+    enum gpm_status s = GPM_OK;
+    for (; !s && stored < 100000; stored++) {
+        struct memo_claim c;
+        double x = stored;
+        s = memo_claim(m, &x, false, &c, &err);
+        if (!s) s = memo_finish(m, c.id, 2 * x, 0, NULL, &err);
+    }
+    stored--;
+    assert_int_equal(s, GPM_E_IO);
+    assert_non_null(strstr(err.data, "the disk is full"));
+    assert_true(stored > 100);
+    memo_close(m);
+    m = open_store("full.db", "f", 1);
+    for (int i = 0; i < stored; i++) {
+        enum memo_status st;
+        double x = i, y = NAN;
+        assert_int_equal(memo_lookup(m, &x, &st, &y, &err), GPM_OK);
+        assert_int_equal(st, MEMO_DONE);
+        assert_true(y == 2 * x);
+    }
+    double x = stored; /* there is room again */
+    struct memo_claim c;
+    assert_int_equal(memo_claim(m, &x, false, &c, &err), GPM_OK);
+    assert_int_equal(c.state == MEMO_OURS || c.state == MEMO_BUSY, 1);
+    memo_close(m);
+    buf_release(&err);
+}
+
+/* As a user without write permission (root is not stopped by permissions, so a child drops it). */
+static int try_read_only(void) {
+    struct memo_options opt;
+    struct buf err = BUF_INIT;
+    struct memo *m = NULL;
+    if (geteuid() == 0 && (setgid(65534) || setuid(65534))) return 10;
+    memo_options_init(&opt);
+    if (memo_open(&m, tmp_path("ro.db"), &opt, &err) != GPM_E_IO) return 11;
+    if (!strstr(err.data, "read-only") && !strstr(err.data, "cannot be opened")) return 12;
+    opt.read_only = true;
+    buf_reset(&err);
+    if (memo_open(&m, tmp_path("ro.db"), &opt, &err) != GPM_OK) return 13;
+    enum memo_status st;
+    double x = 1, y = 0;
+    struct memo_claim c;
+    if (memo_lookup(m, &x, &st, &y, &err) || st != MEMO_DONE || y != 7) return 14;
+    x = 2;
+    if (memo_claim(m, &x, false, &c, &err) != GPM_E_IO || !strstr(err.data, "read-only")) return 15;
+    memo_close(m);
+    buf_release(&err);
+    return 0;
+}
+
+static void read_only_store_reads_and_says_why_not_write(void **state) {
+    UNUSED(state);
+    struct memo *m = open_store("ro.db", "f", 1);
+    double x = 1;
+    eval_store(m, &x, 7);
+    memo_close(m);
+    chmod(tmp_path("ro.db"), 0444);
+    chmod(tmp_dir, 0555);
+    pid_t pid = fork();
+    if (pid == 0) _exit(try_read_only());
+    int status;
+    waitpid(pid, &status, 0);
+    chmod(tmp_dir, 0755);
+    assert_int_equal(status, 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(values_come_back_exactly),
+        cmocka_unit_test(claims_exclude_and_expire),
+        cmocka_unit_test(claim_of_a_dead_process_is_offered_again),
+        cmocka_unit_test(failures_replicates_asks_and_listing),
+        cmocka_unit_test(another_function_or_dimension_is_refused),
+        cmocka_unit_test(versions_and_strange_files),
+        cmocka_unit_test(damaged_file_is_an_error),
+        cmocka_unit_test(full_disk_loses_nothing),
+        cmocka_unit_test(read_only_store_reads_and_says_why_not_write),
+    };
+    return cmocka_run_group_tests(tests, tmp_setup, tmp_teardown);
+}
