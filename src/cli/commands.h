@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Every command of the tool, in the order of `gpmem --help`: COMMAND(name) stands for
+ * `const struct command command_name` of cmd_name.c. One line each.
+ */
+COMMAND(run)
+COMMAND(check)
+COMMAND(help)

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The tool's entry: finds the command in the table and runs it. `gpmem` without a command, or with
+ * options only, is the prompt (a program on standard input when that is no terminal).
+ */
+#include "cli/command.h"
+#include <string.h>
+
+#define COMMAND(name) extern const struct command command_##name;
+#include "cli/commands.h"
+#undef COMMAND
+
+const struct command *const *command_list(void) {
+    static const struct command *const list[] = {
+#define COMMAND(name) &command_##name,
+#include "cli/commands.h"
+#undef COMMAND
+        NULL};
+    return list;
+}
+
+const struct command *command_find(const char *name) {
+    for (const struct command *const *c = command_list(); *c; c++) {
+        if (strcmp((*c)->name, name) == 0) return *c;
+    }
+    return NULL;
+}
+
+static void print_help(FILE *to) {
+    fprintf(to, "gpmem, probabilistic programs with Gaussian-process memoization\n\n"
+                "Usage: gpmem                      the prompt\n"
+                "       gpmem -e EXPR              run one line\n"
+                "       gpmem run FILE             run a program\n"
+                "       gpmem COMMAND [OPTIONS] ...\n\nCommands:\n");
+    for (const struct command *const *c = command_list(); *c; c++) {
+        if (!(*c)->hidden) fprintf(to, "  %-12s %s\n", (*c)->name, (*c)->summary);
+    }
+    fprintf(to,
+            "\n`gpmem help COMMAND` shows the options of a command, `gpmem help NAME` explains a "
+            "procedure,\noperator or kernel of the language. `gpmem --version` prints the "
+            "version.\n\nExit status: 0 fine, 1 the run failed, 2 bad usage or a bad "
+            "program.\n");
+}
+
+static int unknown_command(const char *word) {
+    const char *words[128];
+    size_t n = 0;
+    for (const struct command *const *c = command_list(); *c && n < 128; c++) {
+        if (!(*c)->hidden) words[n++] = (*c)->name;
+    }
+    FILE *f = fopen(word, "r");
+    if (f) {
+        fclose(f);
+        return complain(EXIT_USAGE, "there is no command '%s'; to run that file: gpmem run %s",
+                        word, word);
+    }
+    const char *near = nearest_word(word, words, n);
+    if (near) {
+        return complain(EXIT_USAGE, "there is no command '%s'; did you mean '%s'?", word, near);
+    }
+    return complain(EXIT_USAGE, "there is no command '%s'; `gpmem --help` lists them", word);
+}
+
+int main(int argc, char **argv) {
+    if (argc < 2) return command_main(&command_prompt, argc, argv);
+    const char *word = argv[1];
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
+        print_help(stdout);
+        return EXIT_FINE;
+    }
+    if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0) {
+        printf("gpmem %s\n", gpm_version());
+        return EXIT_FINE;
+    }
+    if (strcmp(word, "help") == 0 && argc == 2) {
+        print_help(stdout);
+        return EXIT_FINE;
+    }
+    const struct command *c = command_find(word);
+    if (c) return command_main(c, argc - 1, argv + 1);
+    if (word[0] == '-') return command_main(&command_prompt, argc, argv);
+    return unknown_command(word);
+}

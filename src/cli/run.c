@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See run.h.
+ */
+#include "cli/run.h"
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* What the signal handler may touch: the sessions that run now. */
+static _Atomic(gpm_session *) running[INTERRUPT_MAX];
+static atomic_int n_running, n_signals;
+
+static void on_interrupt(int sig) {
+    if (atomic_fetch_add(&n_signals, 1) > 0) { /* the polite way did not help */
+        signal(sig, SIG_DFL);
+        raise(sig);
+    }
+    for (int i = 0; i < INTERRUPT_MAX; i++) {
+        gpm_session *s = atomic_load(&running[i]);
+        if (s) gpm_interrupt(s);
+    }
+}
+
+void interrupt_begin(gpm_session *s) {
+    for (int i = 0; i < INTERRUPT_MAX; i++) {
+        gpm_session *empty = NULL;
+        if (atomic_compare_exchange_strong(&running[i], &empty, s)) break;
+    }
+    if (atomic_fetch_add(&n_running, 1) > 0) return;
+    atomic_store(&n_signals, 0);
+    struct sigaction sa;
+    memset(&sa, 0, sizeof sa);
+    sa.sa_handler = on_interrupt;
+    sigaction(SIGINT, &sa, NULL);
+}
+
+void interrupt_end(gpm_session *s) {
+    for (int i = 0; i < INTERRUPT_MAX; i++) {
+        gpm_session *mine = s;
+        if (atomic_compare_exchange_strong(&running[i], &mine, NULL)) break;
+    }
+    if (atomic_fetch_sub(&n_running, 1) == 1) signal(SIGINT, SIG_DFL);
+}
+
+void print_error(gpm_session *s, enum gpm_status st, FILE *to) {
+    const char *text = gpm_last_error(s);
+    fflush(stdout);
+    if (!text || !*text) {
+        fprintf(to, "gpmem: %s\n", gpm_status_text(st));
+        return;
+    }
+    fputs(text, to);
+    if (text[strlen(text) - 1] != '\n') fputc('\n', to);
+}
+
+int exit_status_of(enum gpm_status st, const char *name, const char *text, size_t len) {
+    if (st == GPM_OK) return EXIT_FINE;
+    if (st == GPM_E_INCOMPLETE) return EXIT_USAGE;
+    struct gpm_options o;
+    gpm_options_init(&o);
+    gpm_session *s = gpm_session_new(&o);
+    if (!s) return EXIT_FAILED;
+    enum gpm_status parsed = gpm_check_text(s, name, text, len, false);
+    gpm_session_free(s);
+    return parsed == GPM_OK ? EXIT_FAILED : EXIT_USAGE;
+}
+
+int run_text(gpm_session *s, const char *name, const char *text, size_t len) {
+    interrupt_begin(s);
+    enum gpm_status st = gpm_run_text(s, name, text, len);
+    interrupt_end(s);
+    if (st == GPM_OK) return EXIT_FINE;
+    print_error(s, st, stderr);
+    return exit_status_of(st, name, text, len);
+}

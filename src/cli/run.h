@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Running a text in a session with the tool's conventions: errors printed, exit status decided,
+ * Ctrl-C turned into gpm_interrupt.
+ */
+#ifndef CLI_RUN_H
+#define CLI_RUN_H
+#include "cli/command.h"
+
+/* While a session is registered, SIGINT interrupts it; a second SIGINT during one command ends the
+ * process. At most INTERRUPT_MAX sessions at a time. */
+#define INTERRUPT_MAX 256
+void interrupt_begin(gpm_session *s);
+void interrupt_end(gpm_session *s);
+
+/* Prints the session's last error on `to` (nothing when there is none). */
+void print_error(gpm_session *s, enum gpm_status st, FILE *to);
+/* 0, 1 or 2 for the outcome of running `text`: a text that does not parse is a bad program. */
+int exit_status_of(enum gpm_status st, const char *name, const char *text, size_t len);
+/* Runs `text` in `s`, prints the error if any, returns the exit status. */
+int run_text(gpm_session *s, const char *name, const char *text, size_t len);
+#endif
