@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Building scenes, and the limits of their axes.
+ */
+#include "plot/scene.h"
+#include "base/mem.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *copy_text(struct plot_scene *s, const char *text) {
+    return text ? arena_strndup(&s->arena, text, strlen(text)) : NULL;
+}
+
+static double *copy_numbers(struct plot_scene *s, const double *x, size_t n) {
+    double *to = ARENA_ARRAY(&s->arena, double, n ? n : 1);
+    if (n) memcpy(to, x, n * sizeof *x);
+    return to;
+}
+
+struct plot_scene *plot_scene_new(const char *title, size_t columns) {
+    struct plot_scene *s = NEW(struct plot_scene);
+    arena_init(&s->arena);
+    s->title = copy_text(s, title);
+    s->columns = columns ? columns : 1;
+    return s;
+}
+
+void plot_scene_free(struct plot_scene *s) {
+    if (!s) return;
+    for (size_t i = 0; i < s->panels.n; i++) {
+        vec_release(&s->panels.at[i]->items);
+        mem_free(s->panels.at[i]);
+    }
+    vec_release(&s->panels);
+    arena_release(&s->arena);
+    mem_free(s);
+}
+
+void plot_describe(struct plot_scene *s, const char *description) {
+    s->description = copy_text(s, description);
+}
+
+struct plot_panel *plot_panel_add(struct plot_scene *s, const char *title) {
+    struct plot_panel *p = NEW(struct plot_panel);
+    p->scene = s;
+    p->title = copy_text(s, title);
+    p->x.lo = p->x.hi = p->y.lo = p->y.hi = NAN;
+    vec_push(&s->panels, p);
+    return p;
+}
+
+void plot_axis_labels(struct plot_panel *p, const char *x, const char *y) {
+    p->x.label = copy_text(p->scene, x);
+    p->y.label = copy_text(p->scene, y);
+}
+
+void plot_axis_log(struct plot_panel *p, bool x, bool y) {
+    p->x.log = x;
+    p->y.log = y;
+}
+
+void plot_x_limits(struct plot_panel *p, double lo, double hi) {
+    p->x.lo = lo;
+    p->x.hi = hi;
+}
+
+void plot_y_limits(struct plot_panel *p, double lo, double hi) {
+    p->y.lo = lo;
+    p->y.hi = hi;
+}
+
+static struct plot_item *add_item(struct plot_panel *p, enum plot_kind kind, const char *label,
+                                  size_t n, struct plot_style style) {
+    struct plot_item item = {.kind = kind, .style = style, .n = n};
+    item.label = copy_text(p->scene, label);
+    if (style.colour < 0 || style.colour >= PLOT_COLOURS) {
+        item.style.colour = p->next_colour;
+        p->next_colour = (p->next_colour + 1) % PLOT_COLOURS;
+    }
+    vec_push(&p->items, item);
+    return &vec_last(&p->items);
+}
+
+static void add_xy(struct plot_panel *p, enum plot_kind kind, const char *label, size_t n,
+                   const double *x, const double *y, struct plot_style style) {
+    struct plot_item *it = add_item(p, kind, label, n, style);
+    it->x = copy_numbers(p->scene, x, n);
+    it->y = copy_numbers(p->scene, y, n);
+}
+
+void plot_line(struct plot_panel *p, const char *label, size_t n, const double *x, const double *y,
+               struct plot_style style) {
+    add_xy(p, PLOT_LINE, label, n, x, y, style);
+}
+
+void plot_points(struct plot_panel *p, const char *label, size_t n, const double *x,
+                 const double *y, struct plot_style style) {
+    add_xy(p, PLOT_POINTS, label, n, x, y, style);
+}
+
+void plot_band(struct plot_panel *p, const char *label, size_t n, const double *x, const double *lo,
+               const double *hi, struct plot_style style) {
+    add_xy(p, PLOT_BAND, label, n, x, lo, style);
+    vec_last(&p->items).y2 = copy_numbers(p->scene, hi, n);
+}
+
+void plot_bars(struct plot_panel *p, const char *label, size_t n, const double *x, double width,
+               const double *height, struct plot_style style) {
+    struct plot_item *it = add_item(p, PLOT_BARS, label, n, style);
+    double *left = copy_numbers(p->scene, x, n), *right = copy_numbers(p->scene, x, n);
+    for (size_t i = 0; i < n; i++) {
+        left[i] -= width / 2;
+        right[i] += width / 2;
+    }
+    it->x = left;
+    it->y2 = right;
+    it->y = copy_numbers(p->scene, height, n);
+}
+
+void plot_named_bars(struct plot_panel *p, size_t n, const char *const *names, const double *length,
+                     const double *error, struct plot_style style) {
+    struct plot_item *it = add_item(p, PLOT_NAMED, NULL, n, style);
+    const char **copies = ARENA_ARRAY(&p->scene->arena, const char *, n ? n : 1);
+    for (size_t i = 0; i < n; i++) copies[i] = copy_text(p->scene, names[i]);
+    it->names = copies;
+    it->y = copy_numbers(p->scene, length, n);
+    it->y2 = error ? copy_numbers(p->scene, error, n) : NULL;
+}
+
+static int compare_doubles(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Freedman and Diaconis (1981): width 2 IQR n^(-1/3); Sturges' rule when the IQR is 0. */
+static size_t count_bins(const double *sorted, size_t n) {
+    double iqr = sorted[(3 * n) / 4 < n ? (3 * n) / 4 : n - 1] - sorted[n / 4];
+    double range = sorted[n - 1] - sorted[0];
+    double bins =
+        iqr > 0 ? ceil(range / (2 * iqr * pow((double)n, -1.0 / 3))) : ceil(log2((double)n) + 1);
+    return (size_t)fmin(fmax(bins, 1), 200);
+}
+
+void plot_histogram(struct plot_panel *p, const char *label, size_t n, const double *sample,
+                    size_t bins, struct plot_style style) {
+    struct plot_scene *s = p->scene;
+    double *v = copy_numbers(s, sample, n);
+    size_t m = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (isfinite(v[i])) v[m++] = v[i];
+    }
+    if (m == 0) {
+        add_item(p, PLOT_BARS, label, 0, style);
+        return;
+    }
+    qsort(v, m, sizeof *v, compare_doubles);
+    if (bins == 0) bins = count_bins(v, m);
+    double lo = v[0], width = (v[m - 1] - lo) / (double)bins;
+    if (!(width > 0)) { /* a single value: one bar of width 1 around it */
+        bins = 1;
+        lo -= 0.5;
+        width = 1;
+    }
+    double *left = ARENA_ARRAY(&s->arena, double, bins),
+           *height = ARENA_ARRAY(&s->arena, double, bins),
+           *right = ARENA_ARRAY(&s->arena, double, bins);
+    for (size_t i = 0; i < bins; i++) {
+        left[i] = lo + width * (double)i;
+        right[i] = lo + width * (double)(i + 1);
+    }
+    for (size_t i = 0; i < m; i++) {
+        size_t k = (size_t)((v[i] - lo) / width);
+        height[k < bins ? k : bins - 1] += 1 / ((double)m * width);
+    }
+    struct plot_item *it = add_item(p, PLOT_BARS, label, bins, style);
+    it->x = left;
+    it->y2 = right;
+    it->y = height;
+}
+
+void plot_rule_x(struct plot_panel *p, const char *label, double x, struct plot_style style) {
+    add_xy(p, PLOT_RULE_X, label, 1, &x, &x, style);
+}
+
+void plot_rule_y(struct plot_panel *p, const char *label, double y, struct plot_style style) {
+    add_xy(p, PLOT_RULE_Y, label, 1, &y, &y, style);
+}
+
+void plot_note(struct plot_panel *p, double x, double y, const char *text) {
+    add_xy(p, PLOT_NOTE, text, 1, &x, &y, PLOT_COLOUR(PLOT_BLACK));
+}
+
+const struct plot_item *plot_panel_names(const struct plot_panel *p) {
+    for (size_t i = 0; i < p->items.n; i++) {
+        if (p->items.at[i].kind == PLOT_NAMED) return &p->items.at[i];
+    }
+    return NULL;
+}
+
+static void widen(const struct plot_axis *a, double *lo, double *hi, double v) {
+    if (!(fabs(v) < 1e300) || (a->log && v <= 0)) return; /* differences must stay finite */
+    *lo = fmin(*lo, v);
+    *hi = fmax(*hi, v);
+}
+
+static void widen_all(const struct plot_axis *a, double *lo, double *hi, const double *v,
+                      size_t n) {
+    for (size_t i = 0; v && i < n; i++) widen(a, lo, hi, v[i]);
+}
+
+static void item_limits(const struct plot_panel *p, const struct plot_item *it,
+                        struct plot_limits *l) {
+    switch (it->kind) {
+    case PLOT_BARS:
+        widen_all(&p->x, &l->x0, &l->x1, it->x, it->n);
+        widen_all(&p->x, &l->x0, &l->x1, it->y2, it->n);
+        widen_all(&p->y, &l->y0, &l->y1, it->y, it->n);
+        widen(&p->y, &l->y0, &l->y1, 0);
+        break;
+    case PLOT_NAMED:
+        widen(&p->x, &l->x0, &l->x1, 0);
+        for (size_t i = 0; i < it->n; i++) {
+            widen(&p->x, &l->x0, &l->x1, it->y[i] + (it->y2 ? it->y2[i] : 0));
+            widen(&p->x, &l->x0, &l->x1, it->y[i]);
+        }
+        widen(&p->y, &l->y0, &l->y1, -0.5);
+        widen(&p->y, &l->y0, &l->y1, (double)it->n - 0.5);
+        break;
+    case PLOT_RULE_X: widen(&p->x, &l->x0, &l->x1, it->x[0]); break;
+    case PLOT_RULE_Y: widen(&p->y, &l->y0, &l->y1, it->y[0]); break;
+    default:
+        widen_all(&p->x, &l->x0, &l->x1, it->x, it->n);
+        widen_all(&p->y, &l->y0, &l->y1, it->y, it->n);
+        widen_all(&p->y, &l->y0, &l->y1, it->y2, it->n);
+        break;
+    }
+}
+
+/* Makes [lo, hi] a usable interval with a margin (a share of its length), and puts the user's own
+ * limits in place. */
+static void finish_limits(const struct plot_axis *a, double *lo, double *hi, double margin,
+                          bool from_zero) {
+    if (!(*lo <= *hi)) {
+        *lo = a->log ? 1 : 0;
+        *hi = a->log ? 10 : 1;
+        margin = 0;
+    }
+    if (a->log) {
+        double f = *hi > *lo ? pow(*hi / *lo, margin) : 2;
+        *lo /= f;
+        *hi *= f;
+    } else {
+        double m = *hi > *lo ? (*hi - *lo) * margin : fmax(fabs(*lo) * 0.1, 0.5);
+        if (!(from_zero && *lo == 0)) *lo -= m;
+        if (!(from_zero && *hi == 0)) *hi += m;
+    }
+    if (isfinite(a->lo) && !(a->log && a->lo <= 0)) *lo = a->lo;
+    if (isfinite(a->hi) && !(a->log && a->hi <= 0)) *hi = a->hi;
+    if (*hi < *lo) {
+        double t = *lo;
+        *lo = *hi;
+        *hi = t;
+    }
+    if (!(*hi > *lo)) *hi = a->log ? *lo * 10 : *lo + 1;
+}
+
+struct plot_limits plot_panel_limits(const struct plot_panel *p) {
+    struct plot_limits l = {INFINITY, -INFINITY, INFINITY, -INFINITY};
+    bool bars = false;
+    for (size_t i = 0; i < p->items.n; i++) {
+        const struct plot_item *it = &p->items.at[i];
+        item_limits(p, it, &l);
+        if (it->kind == PLOT_BARS) bars = true;
+    }
+    bool named = plot_panel_names(p) != NULL;
+    finish_limits(&p->x, &l.x0, &l.x1, named ? 0.04 : 0.02, named);
+    finish_limits(&p->y, &l.y0, &l.y1, named ? 0 : 0.05, bars);
+    return l;
+}
+
+double plot_axis_share(const struct plot_axis *a, double lo, double hi, double v) {
+    if (!isfinite(v) || (a->log && v <= 0)) return NAN;
+    return a->log ? (log(v) - log(lo)) / (log(hi) - log(lo)) : (v - lo) / (hi - lo);
+}

@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Scenes as text: a character cell holds 2 x 4 braille dots, the frame is box-drawing characters.
+ * Panels stand below one another whatever the scene's grid. A cell takes the colour of what was
+ * drawn into it last.
+ */
+#include "plot/scene.h"
+#include "plot/ticks.h"
+#include "base/mem.h"
+#include <math.h>
+#include <string.h>
+
+/* ANSI colours near the palette's. */
+static const unsigned char ansi[PLOT_COLOURS] = {34, 31, 32, 35, 33, 36, 39, 90};
+
+struct canvas {
+    unsigned w, h;       /* in cells */
+    unsigned char *dots; /* braille bits per cell */
+    signed char *colour; /* palette place per cell; -1: none */
+    const struct plot_panel *p;
+    struct plot_limits l;
+};
+
+static void canvas_init(struct canvas *c, const struct plot_panel *p, unsigned w, unsigned h) {
+    *c = (struct canvas){.w = w, .h = h, .p = p, .l = plot_panel_limits(p)};
+    c->dots = mem_zalloc((size_t)w * h);
+    c->colour = mem_alloc((size_t)w * h);
+    memset(c->colour, -1, (size_t)w * h);
+}
+
+static void canvas_release(struct canvas *c) {
+    mem_free(c->dots);
+    mem_free(c->colour);
+}
+
+/* Dot (x, y) from the top left; dots outside are dropped. */
+static void put_dot(struct canvas *c, long x, long y, int colour) {
+    static const unsigned char bit[4][2] = {{0x01, 0x08}, {0x02, 0x10}, {0x04, 0x20}, {0x40, 0x80}};
+    if (x < 0 || y < 0 || x >= 2 * (long)c->w || y >= 4 * (long)c->h) return;
+    size_t cell = (size_t)(y / 4) * c->w + (size_t)(x / 2);
+    c->dots[cell] |= bit[y % 4][x % 2];
+    c->colour[cell] = (signed char)colour;
+}
+
+/* Data coordinates to dots, as real numbers; NaN when they cannot be shown. */
+static double dot_x(const struct canvas *c, double v) {
+    return plot_axis_share(&c->p->x, c->l.x0, c->l.x1, v) * (2.0 * c->w - 1);
+}
+static double dot_y(const struct canvas *c, double v) {
+    return (1 - plot_axis_share(&c->p->y, c->l.y0, c->l.y1, v)) * (4.0 * c->h - 1);
+}
+
+/* Keeps the part of segment a-b inside the canvas (Liang and Barsky 1984); false: none is. */
+static bool clip_segment(const struct canvas *c, double *ax, double *ay, double *bx, double *by) {
+    double dx = *bx - *ax, dy = *by - *ay, t0 = 0, t1 = 1;
+    double p[4] = {-dx, dx, -dy, dy};
+    double q[4] = {*ax + 0.5, 2.0 * c->w - 0.5 - *ax, *ay + 0.5, 4.0 * c->h - 0.5 - *ay};
+    for (int i = 0; i < 4; i++) {
+        if (p[i] == 0) {
+            if (q[i] < 0) return false;
+            continue;
+        }
+        double t = q[i] / p[i];
+        if (p[i] < 0) t0 = fmax(t0, t);
+        if (p[i] > 0) t1 = fmin(t1, t);
+    }
+    if (!(t0 <= t1)) return false;
+    double sx = *ax, sy = *ay;
+    *ax = sx + t0 * dx;
+    *ay = sy + t0 * dy;
+    *bx = sx + t1 * dx;
+    *by = sy + t1 * dy;
+    return true;
+}
+
+static void draw_segment(struct canvas *c, double ax, double ay, double bx, double by, int colour,
+                         unsigned skip) {
+    if (!isfinite(ax + ay + bx + by) || !clip_segment(c, &ax, &ay, &bx, &by)) return;
+    long steps = lround(fmax(fabs(bx - ax), fabs(by - ay)));
+    for (long i = 0; i <= steps; i++) {
+        double t = steps ? (double)i / (double)steps : 0;
+        long x = lround(ax + t * (bx - ax)), y = lround(ay + t * (by - ay));
+        if (skip && (unsigned long)(x + y) % (skip + 1)) continue;
+        put_dot(c, x, y, colour);
+    }
+}
+
+static void draw_polyline(struct canvas *c, const struct plot_item *it, const double *ys,
+                          unsigned skip) {
+    for (size_t i = 0; i + 1 < it->n; i++) {
+        draw_segment(c, dot_x(c, it->x[i]), dot_y(c, ys[i]), dot_x(c, it->x[i + 1]),
+                     dot_y(c, ys[i + 1]), it->style.colour, skip);
+    }
+    if (it->n == 1) {
+        draw_segment(c, dot_x(c, it->x[0]), dot_y(c, ys[0]), dot_x(c, it->x[0]), dot_y(c, ys[0]),
+                     it->style.colour, 0);
+    }
+}
+
+/* A point is a plus of five dots, a single dot when there are many. */
+static void draw_points(struct canvas *c, const struct plot_item *it) {
+    for (size_t i = 0; i < it->n; i++) {
+        double x = dot_x(c, it->x[i]), y = dot_y(c, it->y[i]);
+        if (!(fabs(x) < 1e6) || !(fabs(y) < 1e6)) continue;
+        long px = lround(x), py = lround(y);
+        put_dot(c, px, py, it->style.colour);
+        if (it->n > 60) continue;
+        put_dot(c, px - 1, py, it->style.colour);
+        put_dot(c, px + 1, py, it->style.colour);
+        put_dot(c, px, py - 1, it->style.colour);
+        put_dot(c, px, py + 1, it->style.colour);
+    }
+}
+
+static void draw_bars(struct canvas *c, const struct plot_item *it) {
+    double base = dot_y(c, c->p->y.log ? c->l.y0 : 0);
+    for (size_t i = 0; i < it->n; i++) {
+        double a = fmax(dot_x(c, it->x[i]), 0), b = fmin(dot_x(c, it->y2[i]), 2.0 * c->w);
+        double y = dot_y(c, it->y[i]);
+        if (!isfinite(y)) continue;
+        long last = lround(b) > lround(a) + 1 ? lround(b) - 1 : lround(a); /* a gap between bars */
+        for (long x = lround(a); x <= last; x++) {
+            draw_segment(c, (double)x, base, (double)x, y, it->style.colour, 0);
+        }
+    }
+}
+
+/* A band is its two edges and a sparse pattern between them. */
+static void draw_band(struct canvas *c, const struct plot_item *it) {
+    for (size_t i = 0; i + 1 < it->n; i++) {
+        double a = dot_x(c, it->x[i]), b = dot_x(c, it->x[i + 1]);
+        double lo0 = dot_y(c, it->y[i]), hi0 = dot_y(c, it->y2[i]);
+        double lo1 = dot_y(c, it->y[i + 1]), hi1 = dot_y(c, it->y2[i + 1]);
+        if (!isfinite(a + b + lo0 + hi0 + lo1 + hi1)) continue;
+        double from = fmax(fmin(a, b), 0), to = fmin(fmax(a, b), 2.0 * c->w);
+        for (long x = lround(from); x <= lround(to); x++) {
+            double t = b != a ? ((double)x - a) / (b - a) : 0;
+            double lo = fmin(lo0 + t * (lo1 - lo0), 4.0 * c->h),
+                   hi = fmax(hi0 + t * (hi1 - hi0), 0);
+            for (long y = lround(hi); (double)y <= lo; y++) {
+                if (x % 4 == (y % 4 < 2 ? 0 : 2) && y % 2 == 0) put_dot(c, x, y, it->style.colour);
+            }
+        }
+    }
+    draw_polyline(c, it, it->y, 1);
+    draw_polyline(c, it, it->y2, 1);
+}
+
+static void draw_item(struct canvas *c, const struct plot_item *it) {
+    double right = 2.0 * c->w, bottom = 4.0 * c->h;
+    switch (it->kind) {
+    case PLOT_LINE: draw_polyline(c, it, it->y, it->style.dashed ? 2 : 0); break;
+    case PLOT_POINTS: draw_points(c, it); break;
+    case PLOT_BAND: draw_band(c, it); break;
+    case PLOT_BARS: draw_bars(c, it); break;
+    case PLOT_RULE_X:
+        draw_segment(c, dot_x(c, it->x[0]), 0, dot_x(c, it->x[0]), bottom, it->style.colour, 1);
+        break;
+    case PLOT_RULE_Y:
+        draw_segment(c, 0, dot_y(c, it->y[0]), right, dot_y(c, it->y[0]), it->style.colour, 1);
+        break;
+    case PLOT_NAMED:
+    case PLOT_NOTE: break;
+    }
+}
+
+/* ---- text around the canvas ---- */
+
+static size_t display_width(const char *text) {
+    size_t n = 0;
+    for (; text && *text; text++) n += ((unsigned char)*text & 0xc0) != 0x80;
+    return n;
+}
+
+/* Text of data must not steer the terminal: control characters are dropped. */
+static void add_text(struct buf *out, const char *text) {
+    for (; *text; text++) {
+        if ((unsigned char)*text >= 32 && *text != 127) buf_putc(out, *text);
+    }
+}
+
+static void add_spaces(struct buf *out, size_t n) {
+    while (n--) buf_putc(out, ' ');
+}
+
+static void set_colour(struct buf *out, bool colour, int place) {
+    if (colour && place >= 0) buf_printf(out, "\033[%dm", ansi[place]);
+}
+
+static void end_colour(struct buf *out, bool colour, int place) {
+    if (colour && place >= 0) buf_puts(out, "\033[0m");
+}
+
+static void add_cell(struct buf *out, unsigned char dots) {
+    if (!dots) {
+        buf_putc(out, ' ');
+        return;
+    }
+    unsigned code = 0x2800u + dots; /* U+2800 and the dots' bits */
+    buf_putc(out, (char)(0xe0 | code >> 12));
+    buf_putc(out, (char)(0x80 | (code >> 6 & 0x3f)));
+    buf_putc(out, (char)(0x80 | (code & 0x3f)));
+}
+
+static void add_canvas_row(struct buf *out, const struct canvas *c, unsigned row, bool colour) {
+    int now = -1;
+    unsigned end = c->w; /* no blanks at the end of a line */
+    while (end > 0 && !c->dots[(size_t)row * c->w + end - 1]) end--;
+    for (unsigned i = 0; i < end; i++) {
+        size_t cell = (size_t)row * c->w + i;
+        int want = c->dots[cell] ? c->colour[cell] : -1;
+        if (want != now) {
+            end_colour(out, colour, now);
+            set_colour(out, colour, want);
+            now = want;
+        }
+        add_cell(out, c->dots[cell]);
+    }
+    end_colour(out, colour, now);
+}
+
+static const char *key_of(const struct plot_item *it) {
+    switch (it->kind) {
+    case PLOT_POINTS: return "\xe2\x80\xa2"; /* bullet */
+    case PLOT_BAND: return "\xe2\x96\x91";   /* light shade */
+    case PLOT_BARS: return "\xe2\x96\x88";   /* full block */
+    default: return it->style.dashed ? "\xe2\x95\x8c\xe2\x95\x8c" : "\xe2\x94\x80\xe2\x94\x80";
+    }
+}
+
+static void add_legend(struct buf *out, const struct plot_panel *p, size_t indent, size_t width,
+                       bool colour) {
+    size_t at = 0;
+    for (size_t i = 0; i < p->items.n; i++) {
+        const struct plot_item *it = &p->items.at[i];
+        if (!it->label || !*it->label || it->kind == PLOT_NOTE) continue;
+        size_t w = display_width(it->label) + 6;
+        if (at && at + w > width) {
+            buf_putc(out, '\n');
+            at = 0;
+        }
+        if (!at) add_spaces(out, indent);
+        set_colour(out, colour, it->style.colour);
+        buf_puts(out, key_of(it));
+        end_colour(out, colour, it->style.colour);
+        buf_putc(out, ' ');
+        add_text(out, it->label);
+        buf_puts(out, "   ");
+        at += w;
+    }
+    if (at) buf_putc(out, '\n');
+}
+
+static void add_x_axis(struct buf *out, const struct canvas *c, size_t margin) {
+    struct plot_ticks t;
+    unsigned want = c->w / 12 > 2 ? c->w / 12 : 2;
+    if (c->p->x.log) {
+        plot_ticks_log(c->l.x0, c->l.x1, want, &t);
+    } else {
+        plot_ticks_linear(c->l.x0, c->l.x1, want, c->p->x.whole, &t);
+    }
+    char *line = mem_zalloc(c->w + 32);
+    bool *mark = mem_zalloc(c->w);
+    memset(line, ' ', c->w + 31);
+    long free_from = -(long)margin;
+    for (size_t i = 0; i < t.n; i++) {
+        long x = lround(plot_axis_share(&c->p->x, c->l.x0, c->l.x1, t.at[i]) * (c->w - 1.0));
+        long len = (long)strlen(t.text[i]), from = x - len / 2;
+        if (x < 0 || x >= (long)c->w) continue;
+        mark[x] = true;
+        if (from < 0) from = 0;
+        if (len == 0 || from < free_from || from + len > (long)c->w + 30) continue;
+        memcpy(line + from, t.text[i], (size_t)len);
+        free_from = from + len + 1;
+    }
+    add_spaces(out, margin);
+    buf_puts(out, "\xe2\x94\x94"); /* corner */
+    for (unsigned i = 0; i < c->w; i++) buf_puts(out, mark[i] ? "\xe2\x94\xb4" : "\xe2\x94\x80");
+    buf_putc(out, '\n');
+    size_t end = c->w + 31;
+    while (end > 0 && line[end - 1] == ' ') end--;
+    add_spaces(out, margin + 1);
+    buf_add(out, line, end);
+    buf_putc(out, '\n');
+    mem_free(line);
+    mem_free(mark);
+}
+
+static void y_ticks(const struct plot_panel *p, unsigned rows, struct plot_ticks *t) {
+    struct plot_limits l = plot_panel_limits(p);
+    unsigned want = rows / 3 > 2 ? rows / 3 : 2;
+    if (p->y.log) {
+        plot_ticks_log(l.y0, l.y1, want, t);
+    } else {
+        plot_ticks_linear(l.y0, l.y1, want, p->y.whole, t);
+    }
+}
+
+static void add_canvas(struct buf *out, const struct canvas *c, const struct plot_ticks *t,
+                       size_t margin, bool colour) {
+    for (unsigned row = 0; row < c->h; row++) {
+        const char *text = "";
+        bool mark = false;
+        for (size_t i = 0; i < t->n; i++) {
+            double share = plot_axis_share(&c->p->y, c->l.y0, c->l.y1, t->at[i]);
+            if (lround((1 - share) * (c->h - 1.0)) == (long)row) {
+                text = t->text[i];
+                mark = true;
+            }
+        }
+        add_spaces(out, margin - strlen(text) - 1);
+        buf_printf(out, "%s %s", text, mark ? "\xe2\x94\xa4" : "\xe2\x94\x82");
+        add_canvas_row(out, c, row, colour);
+        buf_putc(out, '\n');
+    }
+}
+
+static void add_plot(struct buf *out, const struct plot_panel *p, unsigned columns, unsigned rows,
+                     bool colour) {
+    struct plot_ticks t;
+    y_ticks(p, rows, &t);
+    size_t margin = 2;
+    for (size_t i = 0; i < t.n; i++) {
+        size_t n = strlen(t.text[i]);
+        if (n + 1 > margin) margin = n + 1;
+    }
+    unsigned w = columns > margin + 12 ? columns - (unsigned)margin - 2 : 10;
+    struct canvas c;
+    canvas_init(&c, p, w, rows);
+    for (size_t i = 0; i < p->items.n; i++) draw_item(&c, &p->items.at[i]);
+    if (p->y.label) {
+        add_text(out, p->y.label);
+        buf_putc(out, '\n');
+    }
+    add_canvas(out, &c, &t, margin, colour);
+    add_x_axis(out, &c, margin);
+    if (p->x.label) {
+        size_t n = display_width(p->x.label);
+        add_spaces(out, margin + 1 + (w > n ? (w - n) / 2 : 0));
+        add_text(out, p->x.label);
+        buf_putc(out, '\n');
+    }
+    canvas_release(&c);
+}
+
+/* ---- named bars: one line each, eighths of a cell ---- */
+
+static void add_bar(struct buf *out, double cells) {
+    long eighths = lround(cells * 8);
+    for (; eighths >= 8; eighths -= 8) buf_puts(out, "\xe2\x96\x88");
+    if (eighths > 0) buf_printf(out, "\xe2\x96%c", (char)(0x90 - (int)eighths));
+}
+
+static void add_named(struct buf *out, const struct plot_item *it, unsigned columns, bool colour) {
+    size_t margin = 0;
+    double largest = 0;
+    for (size_t i = 0; i < it->n; i++) {
+        size_t n = display_width(it->names[i]);
+        if (n > margin) margin = n;
+        if (isfinite(it->y[i])) largest = fmax(largest, it->y[i]);
+    }
+    unsigned room = columns > margin + 34 ? columns - (unsigned)margin - 24 : 10;
+    for (size_t i = 0; i < it->n; i++) {
+        add_spaces(out, margin - display_width(it->names[i]));
+        add_text(out, it->names[i]);
+        buf_puts(out, " \xe2\x94\x82");
+        set_colour(out, colour, it->style.colour);
+        if (isfinite(it->y[i]) && largest > 0) add_bar(out, fmax(it->y[i], 0) / largest * room);
+        end_colour(out, colour, it->style.colour);
+        buf_printf(out, " %.3g", it->y[i]);
+        if (it->y2) buf_printf(out, " \xc2\xb1 %.1g", it->y2[i]);
+        buf_putc(out, '\n');
+    }
+}
+
+static void add_title(struct buf *out, const char *title, bool colour) {
+    if (!title || !*title) return;
+    if (colour) buf_puts(out, "\033[1m");
+    add_text(out, title);
+    if (colour) buf_puts(out, "\033[0m");
+    buf_putc(out, '\n');
+}
+
+void plot_terminal(const struct plot_scene *s, const struct plot_terminal_options *o,
+                   struct buf *out) {
+    static const struct plot_terminal_options none = {0};
+    if (!o) o = &none;
+    unsigned columns = o->columns ? o->columns : 80, rows = o->rows ? o->rows : 18;
+    if (columns < 30) columns = 30;
+    if (columns > 400) columns = 400;
+    if (rows < 4) rows = 4;
+    if (rows > 200) rows = 200;
+    add_title(out, s->title, o->colour);
+    for (size_t i = 0; i < s->panels.n; i++) {
+        const struct plot_panel *p = s->panels.at[i];
+        if (i > 0) buf_putc(out, '\n');
+        add_title(out, p->title, o->colour);
+        add_legend(out, p, 2, columns - 2, o->colour);
+        if (plot_panel_names(p)) {
+            add_named(out, plot_panel_names(p), columns, o->colour);
+        } else {
+            add_plot(out, p, columns, rows, o->colour);
+        }
+    }
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Where an axis gets its marks, and how they are written.
+ */
+#ifndef PLOT_TICKS_H
+#define PLOT_TICKS_H
+#include <stdbool.h>
+#include <stddef.h>
+
+#define PLOT_TICKS_MAX 32
+struct plot_ticks {
+    size_t n;
+    double at[PLOT_TICKS_MAX];
+    char text[PLOT_TICKS_MAX][24]; /* ASCII; "" for a mark without a number */
+};
+
+/* About `want` round numbers (1, 2, 2.5 or 5 times a power of ten apart) within [lo, hi]. */
+void plot_ticks_linear(double lo, double hi, unsigned want, bool whole, struct plot_ticks *t);
+/* Powers of ten, with 2 and 5 between them when there is room; lo > 0. */
+void plot_ticks_log(double lo, double hi, unsigned want, struct plot_ticks *t);
+#endif

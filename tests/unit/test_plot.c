@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The plotting layer: ticks against their definition, limits, and both renderers on ordinary and
+ * hostile scenes. With PLOT_DUMP=DIR in the environment the pictures are written there.
+ */
+#include "support/check.h"
+
+#include "base/buf.h"
+#include "plot/scene.h"
+#include "plot/ticks.h"
+
+static void dump(const char *name, const struct buf *b) {
+    const char *dir = getenv("PLOT_DUMP");
+    char path[512];
+    if (!dir) return;
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    FILE *f = fopen(path, "w");
+    if (!f) return;
+    fwrite(b->data, 1, b->len, f);
+    fclose(f);
+}
+
+static void test_ticks_linear(void **state) {
+    (void)state;
+    struct plot_ticks t;
+    plot_ticks_linear(0, 10, 5, false, &t);
+    assert_int_equal(t.n, 6);
+    assert_string_equal(t.text[1], "2");
+    plot_ticks_linear(-0.31, 0.29, 6, false, &t);
+    for (size_t i = 0; i < t.n; i++) {
+        assert_true(t.at[i] >= -0.31 - 1e-9 && t.at[i] <= 0.29 + 1e-9);
+        assert_close(strtod(t.text[i], NULL), t.at[i], 1e-12); /* the text says the place */
+    }
+    assert_string_equal(t.text[0], "-0.3");
+    plot_ticks_linear(0, 3, 20, true, &t);
+    assert_int_equal(t.n, 4); /* whole numbers only */
+    plot_ticks_linear(0, 4.2e7, 5, false, &t);
+    assert_string_equal(t.text[t.n - 1], "4e7");
+    assert_string_equal(t.text[0], "0");
+}
+
+/* For random ranges: the number of marks is near the wish and the marks are evenly spaced. */
+static void test_ticks_random_ranges(void **state) {
+    (void)state;
+    unsigned seed = 7;
+    for (int k = 0; k < 2000; k++) {
+        double lo = (rand_r(&seed) / (double)RAND_MAX - 0.5) * pow(10, rand_r(&seed) % 12 - 6);
+        double len = pow(10, rand_r(&seed) % 12 - 6) * (1 + rand_r(&seed) % 9);
+        struct plot_ticks t;
+        plot_ticks_linear(lo, lo + len, 6, false, &t);
+        if (len < 1e-6 * fabs(lo)) continue;
+        assert_in_range(t.n, 2, 7);
+        for (size_t i = 2; i < t.n; i++) {
+            assert_close((t.at[i] - t.at[i - 1]) / (t.at[1] - t.at[0]), 1, 1e-6);
+        }
+        for (size_t i = 1; i < t.n; i++) assert_string_not_equal(t.text[i], t.text[i - 1]);
+    }
+}
+
+static void test_ticks_bad(void **state) {
+    (void)state;
+    struct plot_ticks t;
+    plot_ticks_linear(1, 1, 5, false, &t);
+    assert_int_equal(t.n, 0);
+    plot_ticks_linear(-INFINITY, 1, 5, false, &t);
+    assert_int_equal(t.n, 0);
+    plot_ticks_linear(1e15, 1e15 + 0.5, 5, false, &t);
+    assert_true(t.n <= PLOT_TICKS_MAX);
+    plot_ticks_log(-1, 10, 5, &t);
+    assert_int_equal(t.n, 0);
+}
+
+static void test_ticks_log(void **state) {
+    (void)state;
+    struct plot_ticks t;
+    plot_ticks_log(0.01, 1000, 6, &t);
+    assert_close(t.at[0], 0.01, 1e-9);
+    assert_close(t.at[t.n - 1], 1000, 1e-9);
+    plot_ticks_log(1e-9, 1e9, 5, &t);
+    size_t written = 0;
+    for (size_t i = 0; i < t.n; i++) written += t.text[i][0] != 0;
+    assert_in_range(written, 3, 6);
+}
+
+static void test_limits(void **state) {
+    (void)state;
+    struct plot_scene *s = plot_scene_new(NULL, 1);
+    struct plot_panel *p = plot_panel_add(s, NULL);
+    struct plot_limits l = plot_panel_limits(p);
+    assert_true(l.x1 > l.x0 && l.y1 > l.y0); /* empty */
+    double x[] = {5, NAN, INFINITY}, y[] = {2, 2, 2};
+    plot_line(p, NULL, 3, x, y, PLOT_AUTO);
+    l = plot_panel_limits(p);
+    assert_true(l.x0 < 5 && l.x1 > 5 && l.y0 < 2 && l.y1 > 2 && isfinite(l.x1));
+    plot_x_limits(p, -1, NAN);
+    assert_close(plot_panel_limits(p).x0, -1, 0);
+    plot_scene_free(s);
+}
+
+static void test_histogram_is_a_density(void **state) {
+    (void)state;
+    double v[500];
+    unsigned seed = 3;
+    for (int i = 0; i < 500; i++)
+        v[i] = rand_r(&seed) / (double)RAND_MAX + rand_r(&seed) / (double)RAND_MAX;
+    v[17] = NAN;
+    struct plot_scene *s = plot_scene_new(NULL, 1);
+    struct plot_panel *p = plot_panel_add(s, NULL);
+    plot_histogram(p, "h", 500, v, 0, PLOT_AUTO);
+    const struct plot_item *it = &p->items.at[0];
+    double area = 0;
+    for (size_t i = 0; i < it->n; i++) area += (it->y2[i] - it->x[i]) * it->y[i];
+    assert_close(area, 1, 1e-12);
+    assert_in_range(it->n, 5, 30);
+    plot_scene_free(s);
+}
+
+static struct plot_scene *sample_scene(void) {
+    enum { N = 121 };
+    static double x[N], mean[N], lo[N], hi[N], draw[N];
+    double px[] = {-18, -12.6, -6.4, -3.1, 0, 7.8, 12.6}, py[7];
+    struct plot_scene *s = plot_scene_new("Emulation of an expensive function", 2);
+    plot_describe(s, "Posterior mean, 95% band and data of a Gaussian process");
+    struct plot_panel *p = plot_panel_add(s, "After five probes");
+    for (int i = 0; i < N; i++) {
+        x[i] = -20 + i / 3.0;
+        mean[i] = exp(-0.1 * fabs(x[i] - 2)) * 10 * cos(0.4 * x[i]) + 0.2;
+        double w = 0.3 + 2 * fabs(sin(x[i] / 4));
+        lo[i] = mean[i] - w;
+        hi[i] = mean[i] + w;
+        draw[i] = mean[i] + w * 0.6 * sin(x[i]);
+    }
+    for (int i = 0; i < 7; i++) py[i] = exp(-0.1 * fabs(px[i] - 2)) * 10 * cos(0.4 * px[i]) + 0.2;
+    plot_axis_labels(p, "input x", "f(x)");
+    plot_band(p, "95% band", N, x, lo, hi, PLOT_COLOUR(PLOT_BLUE));
+    plot_line(p, "mean", N, x, mean, PLOT_COLOUR(PLOT_BLUE));
+    plot_line(p, "draw", N, x, draw, (struct plot_style){PLOT_VERMILION, 1, 0.8, true});
+    plot_points(p, "probes", 7, px, py, PLOT_COLOUR(PLOT_BLACK));
+    plot_rule_x(p, "next probe", 4, (struct plot_style){PLOT_GREY, 0, 0, true});
+    p = plot_panel_add(s, "Length scale");
+    double v[400];
+    unsigned seed = 5;
+    for (int i = 0; i < 400; i++) {
+        v[i] = 0;
+        for (int k = 0; k < 5; k++) v[i] -= log((rand_r(&seed) + 1.0) / (RAND_MAX + 2.0));
+    }
+    plot_axis_labels(p, "l", "density");
+    plot_histogram(p, "posterior", 400, v, 0, PLOT_AUTO);
+    p = plot_panel_add(s, "Structures");
+    const char *names[] = {"LIN + PER + SE + WN", "LIN*PER + WN", "SE & <WN>"};
+    double prob[] = {0.71, 0.22, 0.07}, err[] = {0.02, 0.02, 0.01};
+    plot_axis_labels(p, "probability", NULL);
+    plot_named_bars(p, 3, names, prob, err, PLOT_AUTO);
+    p = plot_panel_add(s, "Regret");
+    double n[30], r[30];
+    for (int i = 0; i < 30; i++) {
+        n[i] = i + 1;
+        r[i] = 20 * exp(-i / 4.0) + 1e-3;
+    }
+    plot_axis_log(p, false, true);
+    plot_axis_labels(p, "evaluations", "simple regret");
+    plot_line(p, "gpmem", 30, n, r, PLOT_AUTO);
+    plot_note(p, 20, 0.2, "noise floor");
+    return s;
+}
+
+static size_t count(const char *text, const char *what) {
+    size_t n = 0;
+    for (; (text = strstr(text, what)); text += strlen(what)) n++;
+    return n;
+}
+
+static void test_svg(void **state) {
+    (void)state;
+    struct plot_scene *s = sample_scene();
+    struct buf b = BUF_INIT;
+    plot_svg(s, NULL, &b);
+    dump("sample.svg", &b);
+    assert_non_null(strstr(b.data, "viewBox=\"0 0 "));
+    assert_non_null(strstr(b.data, "<title id=\"plot-title\">Emulation"));
+    assert_non_null(strstr(b.data, "SE &amp; &lt;WN&gt;"));
+    assert_null(strstr(b.data, "<WN>"));
+    assert_int_equal(count(b.data, "<clipPath"), 4);
+    assert_int_equal(count(b.data, "<circle"), 8); /* seven probes and the key */
+    assert_null(strstr(b.data, "nan"));
+    assert_int_equal(count(b.data, "<g"), count(b.data, "</g>"));
+    buf_release(&b);
+    plot_scene_free(s);
+}
+
+static void test_terminal(void **state) {
+    (void)state;
+    struct plot_scene *s = sample_scene();
+    struct buf b = BUF_INIT;
+    plot_terminal(s, NULL, &b);
+    dump("sample.txt", &b);
+    assert_null(strchr(b.data, '\033')); /* no colour unless asked */
+    assert_non_null(strstr(b.data, "After five probes"));
+    assert_non_null(strstr(b.data, "0.71"));
+    for (const char *line = b.data; *line; line = strchr(line, '\n') + 1) { /* fits the width */
+        size_t w = 0;
+        for (const char *c = line; *c != '\n'; c++) w += ((unsigned char)*c & 0xc0) != 0x80;
+        assert_true(w <= 80);
+    }
+    buf_reset(&b);
+    plot_terminal(s, &(struct plot_terminal_options){100, 24, true}, &b);
+    dump("sample.ansi", &b);
+    assert_int_equal(count(b.data, "\033[0m"), count(b.data, "\033[") - count(b.data, "\033[0m"));
+    buf_release(&b);
+    plot_scene_free(s);
+}
+
+/* A straight line from corner to corner has dots on the diagonal and nowhere else. */
+static void test_terminal_diagonal(void **state) {
+    (void)state;
+    struct plot_scene *s = plot_scene_new(NULL, 1);
+    struct plot_panel *p = plot_panel_add(s, NULL);
+    double x[] = {0, 1};
+    plot_x_limits(p, 0, 1);
+    plot_y_limits(p, 0, 1);
+    plot_line(p, NULL, 2, x, x, PLOT_AUTO);
+    struct buf b = BUF_INIT;
+    plot_terminal(s, &(struct plot_terminal_options){30, 8, false}, &b);
+    const char *line = b.data;
+    long last = 1000;
+    for (int row = 0; row < 8;
+         row++) { /* the line rises to the right: lower rows start further left */
+        const char *frame = strstr(line, "\xe2\x94"), *end = strchr(line, '\n');
+        long first = 0;
+        for (const char *c = frame + 3; c < end && *c == ' '; c++) first++;
+        assert_true(end > frame + 3 && first < last);
+        last = first;
+        line = end + 1;
+    }
+    buf_release(&b);
+    plot_scene_free(s);
+}
+
+static void test_hostile(void **state) {
+    (void)state;
+    static double big[20000], odd[] = {NAN, INFINITY, -INFINITY, 1e308, -1e308, 0, 5e-324};
+    for (int i = 0; i < 20000; i++) big[i] = sin(i * 0.37) * i;
+    struct plot_scene *s = plot_scene_new("\"'<script>alert(1)</script>\001\033[2J", 3);
+    struct plot_panel *p = plot_panel_add(s, "odd");
+    plot_line(p, "odd", 7, odd, odd, PLOT_AUTO);
+    plot_points(p, "odd", 7, odd, odd, PLOT_AUTO);
+    plot_band(p, "odd", 7, odd, odd, odd, PLOT_AUTO);
+    plot_bars(p, "odd", 7, odd, 1e308, odd, PLOT_AUTO);
+    plot_histogram(p, "odd", 7, odd, 0, PLOT_AUTO);
+    plot_rule_x(p, "odd", NAN, PLOT_AUTO);
+    plot_note(p, INFINITY, 1, "odd");
+    p = plot_panel_add(s, "log of nothing positive");
+    plot_axis_log(p, true, true);
+    plot_line(p, "x", 3, odd, odd, PLOT_AUTO);
+    p = plot_panel_add(s, "many");
+    plot_line(p, "many", 20000, big, big, PLOT_AUTO);
+    plot_named_bars(plot_panel_add(s, "none"), 0, NULL, odd, NULL, PLOT_AUTO);
+    struct buf b = BUF_INIT;
+    plot_svg(s, NULL, &b);
+    assert_null(strstr(b.data, "<script"));
+    assert_null(strchr(b.data, '\001'));
+    assert_true(b.len < 2000000);
+    buf_reset(&b);
+    plot_terminal(s, NULL, &b);
+    assert_null(strchr(b.data, '\033'));
+    buf_release(&b);
+    plot_scene_free(s);
+    s = plot_scene_new(NULL, 1); /* no panels */
+    plot_svg(s, NULL, &b);
+    plot_terminal(s, NULL, &b);
+    buf_release(&b);
+    plot_scene_free(s);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_ticks_linear),
+        cmocka_unit_test(test_ticks_random_ranges),
+        cmocka_unit_test(test_ticks_bad),
+        cmocka_unit_test(test_ticks_log),
+        cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_histogram_is_a_density),
+        cmocka_unit_test(test_svg),
+        cmocka_unit_test(test_terminal),
+        cmocka_unit_test(test_terminal_diagonal),
+        cmocka_unit_test(test_hostile),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
