@@ -151,6 +151,10 @@ struct sp_made *sp_made_of(value v);
 size_t sp_index_count(void);
 const struct sp_class *sp_index_at(size_t i);
 const struct sp_class *sp_index_find(const char *name); /* NULL: none */
+long sp_index_number(const char *name);                 /* row number for sp_index_at; -1: none */
+const struct sp_sig *sp_index_sig(size_t i);            /* parsed; lives as long as the process */
+const char *sp_index_family(size_t i);                  /* "arith", "list", ...: groups of help */
+value sp_builtin_value(size_t i);                       /* row i as a procedure value, owned */
 
 /* Parsed signatures. */
 enum { SP_MAX_PARAMS = 12 };
@@ -169,12 +173,24 @@ void sp_sig_parse(const char *text, struct sp_sig *out);
 /* Checks number and types of c->args against the signature: DIAG_ARITY, DIAG_TYPE, DIAG_DOMAIN with
  * messages that name procedure, parameter, expected type and offending value. */
 enum gpm_status sp_check_args(struct sp_call *c, const struct sp_sig *sig);
+const char *sp_type_name(int type); /* of a parameter */
 /* Number of the parameter called `name`, or -1. */
 int sp_sig_param(const struct sp_sig *sig, const char *name);
 
 /* Stores a diagnostic without a place (the evaluator adds it); returns GPM_E_USER. */
 enum gpm_status sp_error(struct sp_call *c, enum diag_code code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+/* A value as text for a message, cut to one short line; caller frees with mem_free. */
+char *sp_show(value v);
+/* For sizes the user chose: DIAG_LIMIT when n elements of `size` bytes cannot be had. */
+enum gpm_status sp_check_size(struct sp_call *c, double n, size_t size);
+/* Truth of a condition: booleans, and numbers other than 0. False: neither. */
+static inline bool sp_truth(value v, bool *out) {
+    if (v.tag == V_BOOL) *out = v.u.boolean;
+    else if (v.tag == V_NUM) *out = v.u.num != 0;
+    else return false;
+    return true;
+}
 /* args[i] as a number (checked already by the signature). */
 static inline double sp_num(const struct sp_call *c, size_t i) {
     value v = c->args[i];

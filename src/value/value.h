@@ -89,6 +89,8 @@ struct dict_obj {
     struct obj o;
     size_t n;
     value *kv; /* n keys and values in turn, in order of insertion; later equal keys replace */
+    uint32_t *index; /* positions + 1 by hash of the key; NULL for small ones */
+    size_t index_cap;
 };
 struct ref_obj {
     struct obj o;
@@ -103,6 +105,12 @@ struct box_class {
     void (*print)(const struct box *b, struct buf *out); /* NULL: <name> */
     bool (*equal)(const struct box *a, const struct box *b); /* NULL: identity */
     uint64_t (*hash)(const struct box *b);          /* NULL: address; goes with equal */
+    /* `+ - * /` and friends where one of a, b is of this class: op is "add", "sub", "mul", ...
+     * GPM_E_NOT_FOUND: not for these two. NULL: no arithmetic. */
+    enum gpm_status (*arith)(const char *op, value a, value b, value *out);
+    /* Adjoints *da, *db (owned) given that of the result. NULL: no gradient. */
+    enum gpm_status (*arith_grad)(const char *op, value a, value b, value dresult, value *da,
+                                  value *db);
 };
 struct box {
     struct obj o;
@@ -111,6 +119,8 @@ struct box {
 
 #define IS_OBJ(v) ((v).tag >= V_STR)
 void value_free_(value v); /* the last reference has gone */
+/* Objects of this layer (all but boxes) alive in the process; 0 unless built with GPMEM_CHECKS. */
+long value_live_count(void);
 static inline value value_ref(value v) {
     if (IS_OBJ(v)) v.u.obj->refs++;
     return v;
@@ -141,6 +151,7 @@ static inline value value_sym(struct sym *s) {
 value value_str(const char *s, size_t n);
 value value_cstr(const char *s);
 value value_pair(value first, value rest);
+value value_pair_take(value first, value rest);    /* the caller's references */
 value value_array(const value *at, size_t n);      /* references taken of each */
 value value_array_new(size_t n);                   /* filled with NIL; fill before sharing */
 value value_vector(const double *at, size_t n);    /* copied */
@@ -177,6 +188,7 @@ void values_free(value *items, size_t n);
 bool seq_numbers(value v, double **out, size_t *n);
 /* dict: borrowed value or NULL */
 const value *dict_find(const struct dict_obj *d, value key);
+struct dict_obj *dict_alloc_(void); /* for dict.c */
 
 /* Names of scopes, blocks and labels: strings and symbols are alike. */
 bool value_name_equal(value a, value b);

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What every procedure shares: raising errors, showing values in messages, and the two kinds of
+ * procedure values of this layer, rows of the tables and made procedures.
+ */
+#include "sp/sp.h"
+
+#include "base/mem.h"
+
+/* ---- messages ----------------------------------------------------------------------------- */
+
+enum { SHOW_MAX = 72 };
+
+char *sp_show(value v) {
+    struct buf b = BUF_INIT;
+    value_print(v, &b);
+    if (b.len > SHOW_MAX) {
+        size_t cut = SHOW_MAX - 4;
+        while (cut && ((unsigned char)b.data[cut] & 0xc0) == 0x80) cut--; /* whole characters */
+        struct buf shorter = BUF_INIT;
+        buf_add(&shorter, b.data, cut);
+        buf_printf(&shorter, " ... (%s)", value_type_name(v));
+        buf_release(&b);
+        return buf_take(&shorter);
+    }
+    return buf_take(&b);
+}
+
+enum gpm_status sp_error(struct sp_call *c, enum diag_code code, const char *fmt, ...) {
+    struct buf b = BUF_INIT;
+    va_list ap;
+    va_start(ap, fmt);
+    buf_vprintf(&b, fmt, ap);
+    va_end(ap);
+    diag_raise(c->diags, code, NO_SPAN, "%s", b.data);
+    buf_release(&b);
+    return GPM_E_USER;
+}
+
+enum { SIZE_LIMIT = 100000000 };
+
+enum gpm_status sp_check_size(struct sp_call *c, double n, size_t size) {
+    if (n <= 10000) return GPM_OK;
+    if (n > SIZE_LIMIT)
+        return sp_error(c, DIAG_LIMIT, "%s: %.15g elements are more than the limit of %d",
+                        c->cls->name, n, SIZE_LIMIT);
+    void *probe = mem_try_alloc((size_t)n, size);
+    if (!probe)
+        return sp_error(c, DIAG_LIMIT, "%s: there is no memory for %.15g elements", c->cls->name,
+                        n);
+    mem_free(probe);
+    return GPM_OK;
+}
+
+/* ---- rows of the tables ------------------------------------------------------------------- */
+
+static void builtin_free(struct box *b) {
+    mem_free(b);
+}
+
+static void builtin_print(const struct box *b, struct buf *out) {
+    buf_printf(out, "<procedure %s>", ((const struct sp_builtin *)b)->cls->name);
+}
+
+static bool builtin_equal(const struct box *a, const struct box *b) {
+    return ((const struct sp_builtin *)a)->cls == ((const struct sp_builtin *)b)->cls;
+}
+
+static uint64_t builtin_hash(const struct box *b) {
+    return hash_mix(MAP_PTR(((const struct sp_builtin *)b)->cls));
+}
+
+const struct box_class sp_builtin_class = {
+    .name = "procedure",
+    .free = builtin_free,
+    .print = builtin_print,
+    .equal = builtin_equal,
+    .hash = builtin_hash,
+};
+
+value sp_builtin_value(size_t i) {
+    struct sp_builtin *p = NEW(struct sp_builtin);
+    box_init(&p->box, &sp_builtin_class);
+    p->cls = sp_index_at(i);
+    p->sig = sp_index_sig(i);
+    return value_box(V_PROC, &p->box);
+}
+
+/* ---- made procedures ---------------------------------------------------------------------- */
+
+struct sp_state *sp_state_new(const struct sp_state_class *cls, void *data) {
+    struct sp_state *s = NEW(struct sp_state);
+    s->refs = 1;
+    s->cls = cls;
+    s->data = data;
+    return s;
+}
+
+struct sp_state *sp_state_ref(struct sp_state *s) {
+    s->refs++;
+    return s;
+}
+
+void sp_state_unref(struct sp_state *s) {
+    if (!s || --s->refs) return;
+    if (s->cls->free) s->cls->free(s->data);
+    mem_free(s);
+}
+
+static void made_free(struct box *b) {
+    struct sp_made *m = (struct sp_made *)b;
+    sp_state_unref(m->state);
+    mem_free(m);
+}
+
+static void made_print(const struct box *b, struct buf *out) {
+    buf_printf(out, "<procedure %s>", ((const struct sp_made *)b)->cls->name);
+}
+
+/* The same procedure is one that applies the same row to the same statistics. */
+static bool made_equal(const struct box *a, const struct box *b) {
+    const struct sp_made *x = (const struct sp_made *)a, *y = (const struct sp_made *)b;
+    return x->cls == y->cls && x->state == y->state;
+}
+
+static uint64_t made_hash(const struct box *b) {
+    const struct sp_made *m = (const struct sp_made *)b;
+    return hash_mix(MAP_PTR(m->cls) ^ hash_mix(MAP_PTR(m->state)));
+}
+
+const struct box_class sp_made_class = {
+    .name = "procedure",
+    .free = made_free,
+    .print = made_print,
+    .equal = made_equal,
+    .hash = made_hash,
+};
+
+value sp_made_value(const struct sp_class *cls, struct sp_state *state) {
+    struct sp_made *m = NEW(struct sp_made);
+    box_init(&m->box, &sp_made_class);
+    m->cls = cls;
+    m->state = sp_state_ref(state);
+    return value_box(V_PROC, &m->box);
+}
+
+struct sp_made *sp_made_of(value v) {
+    if (v.tag != V_PROC || v.u.box->cls != &sp_made_class) return NULL;
+    return (struct sp_made *)v.u.box;
+}

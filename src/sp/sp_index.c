@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The index of procedures. A family file ends with `const struct sp_class sp_NAME_rows[]` and
+ * `const size_t sp_NAME_count`; adding a family is one line of FAMILIES. The flat list, the table
+ * of names and the parsed signatures are worked out once and never change after that, so sessions
+ * in several threads share them.
+ */
+#include "sp/sp.h"
+
+#include "base/map.h"
+#include "base/mem.h"
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FAMILIES(X)                                                                                \
+    X(arith)                                                                                       \
+    X(compare)                                                                                     \
+    X(types)                                                                                       \
+    X(list)
+
+#define X(name)                                                                                    \
+    extern const struct sp_class sp_##name##_rows[];                                               \
+    extern const size_t sp_##name##_count;
+FAMILIES(X)
+#undef X
+
+static const struct family {
+    const char *name;
+    const struct sp_class *rows;
+    const size_t *count;
+} families[] = {
+#define X(name) {#name, sp_##name##_rows, &sp_##name##_count},
+    FAMILIES(X)
+#undef X
+};
+
+static struct {
+    size_t n;
+    const struct sp_class **rows;
+    const struct family **family; /* of row i */
+    struct sp_sig *sigs;
+    size_t *order; /* row numbers, by name */
+} all;
+static pthread_once_t all_once = PTHREAD_ONCE_INIT;
+
+static int by_name(const void *a, const void *b) {
+    return strcmp(all.rows[*(const size_t *)a]->name, all.rows[*(const size_t *)b]->name);
+}
+
+static void build(void) {
+    for (size_t f = 0; f < COUNT_OF(families); f++) all.n += *families[f].count;
+    all.rows = NEW_ARRAY(const struct sp_class *, all.n);
+    all.family = NEW_ARRAY(const struct family *, all.n);
+    all.sigs = NEW_ARRAY(struct sp_sig, all.n);
+    all.order = NEW_ARRAY(size_t, all.n);
+    size_t k = 0;
+    for (size_t f = 0; f < COUNT_OF(families); f++)
+        for (size_t i = 0; i < *families[f].count; i++, k++) {
+            all.rows[k] = &families[f].rows[i];
+            all.family[k] = &families[f];
+            all.order[k] = k;
+            sp_sig_parse(all.rows[k]->sig, &all.sigs[k]);
+        }
+    qsort(all.order, all.n, sizeof *all.order, by_name);
+}
+
+static void ready(void) {
+    pthread_once(&all_once, build);
+}
+
+size_t sp_index_count(void) {
+    ready();
+    return all.n;
+}
+
+const struct sp_class *sp_index_at(size_t i) {
+    ready();
+    return all.rows[i];
+}
+
+const struct sp_sig *sp_index_sig(size_t i) {
+    ready();
+    return &all.sigs[i];
+}
+
+const char *sp_index_family(size_t i) {
+    ready();
+    return all.family[i]->name;
+}
+
+long sp_index_number(const char *name) {
+    ready();
+    size_t lo = 0, hi = all.n;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        int c = strcmp(all.rows[all.order[mid]]->name, name);
+        if (c == 0) return (long)all.order[mid];
+        if (c < 0) lo = mid + 1;
+        else hi = mid;
+    }
+    return -1;
+}
+
+const struct sp_class *sp_index_find(const char *name) {
+    long i = sp_index_number(name);
+    return i < 0 ? NULL : all.rows[i];
+}

@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Construction, release, equality, hashing and order of values. Nothing here recurses on the depth
+ * of user data: release, equality and order walk with a stack of their own, hashing stops at a
+ * fixed depth, so that a value nested a million times is as safe as a flat one.
+ */
+#include "value/value.h"
+
+#include "base/mem.h"
+#include "base/vec.h"
+#include <math.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#ifdef GPMEM_CHECKS
+static atomic_long live; /* objects made here and not yet freed; test builds only */
+#define COUNT_LIVE(d) atomic_fetch_add(&live, (d))
+long value_live_count(void) {
+    return atomic_load(&live);
+}
+#else
+#define COUNT_LIVE(d) ((void)0)
+long value_live_count(void) {
+    return 0;
+}
+#endif
+
+/* ---- construction ------------------------------------------------------------------------- */
+
+static void *obj_new(size_t size) {
+    struct obj *o = mem_alloc(size);
+    o->refs = 1;
+    o->flags = 0;
+    COUNT_LIVE(1);
+    return o;
+}
+
+value value_str(const char *s, size_t n) {
+    struct str_obj *o = obj_new(sizeof *o + n + 1);
+    o->len = n;
+    if (n) memcpy(o->text, s, n);
+    o->text[n] = 0;
+    return (value){.tag = V_STR, .u.str = o};
+}
+
+value value_cstr(const char *s) {
+    return value_str(s, strlen(s));
+}
+
+value value_pair(value first, value rest) {
+    return value_pair_take(value_ref(first), value_ref(rest));
+}
+
+value value_pair_take(value first, value rest) {
+    struct pair_obj *o = obj_new(sizeof *o);
+    o->first = first;
+    o->rest = rest;
+    return (value){.tag = V_PAIR, .u.pair = o};
+}
+
+value value_array_new(size_t n) {
+    struct array_obj *o = obj_new(sizeof *o + n * sizeof(value));
+    o->n = n;
+    for (size_t i = 0; i < n; i++) o->at[i] = NIL;
+    return (value){.tag = V_ARRAY, .u.array = o};
+}
+
+value value_array(const value *at, size_t n) {
+    value v = value_array_new(n);
+    for (size_t i = 0; i < n; i++) v.u.array->at[i] = value_ref(at[i]);
+    return v;
+}
+
+value value_vector_new(size_t n) {
+    struct vector_obj *o = obj_new(sizeof *o + n * sizeof(double));
+    o->n = n;
+    return (value){.tag = V_VECTOR, .u.vector = o};
+}
+
+value value_vector(const double *at, size_t n) {
+    value v = value_vector_new(n);
+    if (n) memcpy(v.u.vector->at, at, n * sizeof *at);
+    return v;
+}
+
+value value_matrix_new(size_t rows, size_t cols) {
+    size_t bytes = rows * cols * sizeof(double);
+    struct matrix_obj *o = obj_new(sizeof *o + bytes);
+    o->rows = rows;
+    o->cols = cols;
+    if (bytes) memset(o->at, 0, bytes);
+    return (value){.tag = V_MATRIX, .u.matrix = o};
+}
+
+value value_list(const value *at, size_t n) {
+    value v = NIL;
+    while (n--) v = value_pair_take(value_ref(at[n]), v);
+    return v;
+}
+
+value value_ref_to(value v, void *node) {
+    struct ref_obj *o = obj_new(sizeof *o);
+    o->v = value_ref(v);
+    o->node = node;
+    return (value){.tag = V_REF, .u.ref = o};
+}
+
+struct dict_obj *dict_alloc_(void) {
+    return obj_new(sizeof(struct dict_obj));
+}
+
+/* ---- release ------------------------------------------------------------------------------ */
+
+typedef VEC(value) value_stack;
+
+/* Gives up one reference; what dies with it waits on the stack. */
+static void drop(value v, value_stack *todo) {
+    if (IS_OBJ(v) && --v.u.obj->refs == 0) vec_push(todo, v);
+}
+
+static void free_one(value v, value_stack *todo) {
+    switch (v.tag) {
+    case V_PAIR:
+        drop(v.u.pair->first, todo);
+        drop(v.u.pair->rest, todo);
+        break;
+    case V_ARRAY:
+        for (size_t i = 0; i < v.u.array->n; i++) drop(v.u.array->at[i], todo);
+        break;
+    case V_DICT:
+        for (size_t i = 0; i < 2 * v.u.dict->n; i++) drop(v.u.dict->kv[i], todo);
+        mem_free(v.u.dict->kv);
+        mem_free(v.u.dict->index);
+        break;
+    case V_REF: drop(v.u.ref->v, todo); break;
+    case V_ENV:
+    case V_PROC:
+    case V_BOX: v.u.box->cls->free(v.u.box); return; /* not ours: counted by its maker */
+    default: break;
+    }
+    mem_free(v.u.obj);
+    COUNT_LIVE(-1);
+}
+
+void value_free_(value v) {
+    value_stack todo = {0};
+    free_one(v, &todo);
+    while (todo.n) free_one(vec_pop(&todo), &todo);
+    vec_release(&todo);
+}
+
+void values_free(value *items, size_t n) {
+    for (size_t i = 0; i < n; i++) value_unref(items[i]);
+    mem_free(items);
+}
+
+/* ---- equality ----------------------------------------------------------------------------- */
+
+struct two {
+    value a, b;
+};
+typedef VEC(struct two) two_stack;
+
+static void push_two(two_stack *todo, value a, value b) {
+    vec_push(todo, ((struct two){a, b}));
+}
+
+static bool array_elements_equal(value a, value b, two_stack *todo) {
+    size_t n = a.u.array->n;
+    if (n != b.u.array->n) return false;
+    for (size_t i = n; i--;) push_two(todo, a.u.array->at[i], b.u.array->at[i]);
+    return true;
+}
+
+static bool array_equals_vector(value a, value v) {
+    size_t n = a.u.array->n;
+    if (n != v.u.vector->n) return false;
+    for (size_t i = 0; i < n; i++) {
+        value x = a.u.array->at[i];
+        if (x.tag != V_NUM || x.u.num != v.u.vector->at[i]) return false;
+    }
+    return true;
+}
+
+static bool doubles_equal(const double *a, const double *b, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (a[i] != b[i]) return false;
+    return true;
+}
+
+static bool dict_equal(const struct dict_obj *a, const struct dict_obj *b, two_stack *todo) {
+    if (a->n != b->n) return false;
+    for (size_t i = 0; i < a->n; i++) {
+        const value *other = dict_find(b, a->kv[2 * i]);
+        if (!other) return false;
+        push_two(todo, a->kv[2 * i + 1], *other);
+    }
+    return true;
+}
+
+static bool box_equal(const struct box *a, const struct box *b) {
+    if (a == b) return true;
+    return a->cls == b->cls && a->cls->equal && a->cls->equal(a, b);
+}
+
+/* Equality of two values but for their parts, which go to the stack. */
+static bool equal_one(value a, value b, two_stack *todo) {
+    if (a.tag != b.tag) {
+        if (a.tag == V_ARRAY && b.tag == V_VECTOR) return array_equals_vector(a, b);
+        if (a.tag == V_VECTOR && b.tag == V_ARRAY) return array_equals_vector(b, a);
+        return false;
+    }
+    switch (a.tag) {
+    case V_NIL: return true;
+    case V_NUM:
+    case V_ATOM: return a.u.num == b.u.num;
+    case V_BOOL: return a.u.boolean == b.u.boolean;
+    case V_SYM: return a.u.sym == b.u.sym;
+    case V_STR:
+        return a.u.str->len == b.u.str->len &&
+               memcmp(a.u.str->text, b.u.str->text, a.u.str->len) == 0;
+    case V_PAIR:
+        push_two(todo, a.u.pair->rest, b.u.pair->rest);
+        push_two(todo, a.u.pair->first, b.u.pair->first);
+        return true;
+    case V_ARRAY: return array_elements_equal(a, b, todo);
+    case V_VECTOR:
+        return a.u.vector->n == b.u.vector->n &&
+               doubles_equal(a.u.vector->at, b.u.vector->at, a.u.vector->n);
+    case V_MATRIX:
+        return a.u.matrix->rows == b.u.matrix->rows && a.u.matrix->cols == b.u.matrix->cols &&
+               doubles_equal(a.u.matrix->at, b.u.matrix->at, a.u.matrix->rows * a.u.matrix->cols);
+    case V_DICT: return dict_equal(a.u.dict, b.u.dict, todo);
+    case V_REF:
+        if (a.u.ref == b.u.ref) return true;
+        if (a.u.ref->node || b.u.ref->node) return a.u.ref->node == b.u.ref->node;
+        push_two(todo, a.u.ref->v, b.u.ref->v);
+        return true;
+    default: return box_equal(a.u.box, b.u.box);
+    }
+}
+
+bool value_equal(value a, value b) {
+    two_stack todo = {0};
+    bool same = equal_one(a, b, &todo);
+    while (same && todo.n) {
+        struct two t = vec_pop(&todo);
+        same = equal_one(t.a, t.b, &todo);
+    }
+    vec_release(&todo);
+    return same;
+}
+
+/* The text of a string or symbol; false for other values. */
+static bool text_of(value v, const char **s, size_t *n) {
+    if (v.tag == V_STR) {
+        *s = v.u.str->text;
+        *n = v.u.str->len;
+    } else if (v.tag == V_SYM) {
+        *s = v.u.sym->text;
+        *n = v.u.sym->len;
+    } else return false;
+    return true;
+}
+
+bool value_name_equal(value a, value b) {
+    const char *s, *t;
+    size_t m, n;
+    if (text_of(a, &s, &m) && text_of(b, &t, &n)) return m == n && memcmp(s, t, m) == 0;
+    return value_equal(a, b);
+}
+
+/* ---- hashing ------------------------------------------------------------------------------ */
+
+enum { HASH_DEPTH = 24, HASH_ITEMS = 4096 };
+
+static uint64_t hash_num(double x) {
+    uint64_t bits;
+    if (x == 0) x = 0; /* -0 equals 0 */
+    memcpy(&bits, &x, sizeof bits);
+    return hash_mix(bits + 0x9e3779b97f4a7c15ULL);
+}
+
+static uint64_t mix_in(uint64_t h, uint64_t x) {
+    return hash_mix(h * 0x100000001b3ULL ^ x);
+}
+
+static uint64_t hash_doubles(uint64_t h, const double *at, size_t n) {
+    for (size_t i = 0; i < n; i++) h = mix_in(h, hash_num(at[i]));
+    return h;
+}
+
+static uint64_t hash_at(value v, int depth);
+
+static uint64_t hash_list(value v, int depth) {
+    uint64_t h = 0x11;
+    for (size_t i = 0; v.tag == V_PAIR && i < HASH_ITEMS; i++, v = v.u.pair->rest)
+        h = mix_in(h, hash_at(v.u.pair->first, depth + 1));
+    return v.tag == V_PAIR ? h : mix_in(h, hash_at(v, depth + 1));
+}
+
+/* Dictionaries are equal whatever the order of insertion: entries are added up. */
+static uint64_t hash_dict(const struct dict_obj *d, int depth) {
+    uint64_t h = 0x33;
+    for (size_t i = 0; i < d->n; i++)
+        h += mix_in(hash_at(d->kv[2 * i], depth + 1), hash_at(d->kv[2 * i + 1], depth + 1));
+    return hash_mix(h);
+}
+
+static uint64_t hash_at(value v, int depth) {
+    uint64_t h;
+    if (depth > HASH_DEPTH) return 0x77;
+    switch (v.tag) {
+    case V_NIL: return 0x9d;
+    case V_NUM: return hash_num(v.u.num);
+    case V_ATOM: return hash_mix(hash_num(v.u.num) + 1);
+    case V_BOOL: return v.u.boolean ? 0x517cc1b727220a95ULL : 0x2545f4914f6cdd1dULL;
+    case V_SYM: return hash_mix(v.u.sym->hash);
+    case V_STR: return hash_bytes(v.u.str->text, v.u.str->len, 5);
+    case V_PAIR: return hash_list(v, depth);
+    case V_ARRAY:
+        h = 0x22;
+        for (size_t i = 0; i < v.u.array->n; i++) h = mix_in(h, hash_at(v.u.array->at[i], depth + 1));
+        return h;
+    case V_VECTOR: return hash_doubles(0x22, v.u.vector->at, v.u.vector->n);
+    case V_MATRIX:
+        return hash_doubles(v.u.matrix->rows, v.u.matrix->at, v.u.matrix->rows * v.u.matrix->cols);
+    case V_DICT: return hash_dict(v.u.dict, depth);
+    case V_REF:
+        return v.u.ref->node ? hash_mix(MAP_PTR(v.u.ref->node)) : mix_in(3, hash_at(v.u.ref->v, depth + 1));
+    default:
+        return v.u.box->cls->hash ? v.u.box->cls->hash(v.u.box) : hash_mix(MAP_PTR(v.u.box));
+    }
+}
+
+uint64_t value_hash(value v) {
+    return hash_at(v, 0);
+}
+
+/* ---- order -------------------------------------------------------------------------------- */
+
+static int rank_of(value v) {
+    static const int rank[] = {
+        [V_NIL] = 4, [V_NUM] = 0,    [V_BOOL] = 2,   [V_ATOM] = 1, [V_SYM] = 3,
+        [V_STR] = 3, [V_PAIR] = 4,   [V_ARRAY] = 5,  [V_VECTOR] = 5, [V_MATRIX] = 6,
+        [V_DICT] = 7, [V_REF] = 8,   [V_ENV] = 9,    [V_PROC] = 10, [V_BOX] = 11};
+    return rank[v.tag];
+}
+
+/* NaN sorts after every number, so that the order stays total. */
+static int compare_nums(double a, double b) {
+    if (isnan(a) || isnan(b)) return isnan(a) - isnan(b);
+    return (a > b) - (a < b);
+}
+
+static int compare_sizes(size_t a, size_t b) {
+    return (a > b) - (a < b);
+}
+
+static int compare_text(value a, value b) {
+    const char *s, *t;
+    size_t m, n;
+    if (!text_of(a, &s, &m) || !text_of(b, &t, &n)) return 0;
+    int c = memcmp(s, t, m < n ? m : n);
+    if (c) return c < 0 ? -1 : 1;
+    return m != n ? compare_sizes(m, n) : (a.tag > b.tag) - (a.tag < b.tag);
+}
+
+static value item(value v, size_t i) {
+    return v.tag == V_VECTOR ? value_num(v.u.vector->at[i]) : v.u.array->at[i];
+}
+
+/* Arrays and vectors: by elements first, then by length. */
+static int compare_items(value a, value b, two_stack *todo) {
+    size_t m = a.tag == V_VECTOR ? a.u.vector->n : a.u.array->n;
+    size_t n = b.tag == V_VECTOR ? b.u.vector->n : b.u.array->n;
+    size_t both = m < n ? m : n;
+    push_two(todo, value_num((double)m), value_num((double)n));
+    for (size_t i = both; i--;) push_two(todo, item(a, i), item(b, i));
+    return 0;
+}
+
+static int compare_matrices(const struct matrix_obj *a, const struct matrix_obj *b) {
+    int c = compare_sizes(a->rows, b->rows);
+    if (!c) c = compare_sizes(a->cols, b->cols);
+    for (size_t i = 0; !c && i < a->rows * a->cols; i++) c = compare_nums(a->at[i], b->at[i]);
+    return c;
+}
+
+static int compare_dicts(const struct dict_obj *a, const struct dict_obj *b, two_stack *todo) {
+    size_t both = a->n < b->n ? a->n : b->n;
+    push_two(todo, value_num((double)a->n), value_num((double)b->n));
+    for (size_t i = 2 * both; i--;) push_two(todo, a->kv[i], b->kv[i]);
+    return 0;
+}
+
+static int compare_one(value a, value b, two_stack *todo) {
+    int ra = rank_of(a), rb = rank_of(b);
+    if (ra != rb) return ra < rb ? -1 : 1;
+    switch (a.tag) {
+    case V_NUM:
+    case V_ATOM: return compare_nums(a.u.num, b.u.num);
+    case V_BOOL: return (int)a.u.boolean - (int)b.u.boolean;
+    case V_SYM:
+    case V_STR: return compare_text(a, b);
+    case V_NIL:
+    case V_PAIR:
+        if (a.tag != b.tag) return a.tag == V_NIL ? -1 : 1;
+        if (a.tag == V_NIL) return 0;
+        push_two(todo, a.u.pair->rest, b.u.pair->rest);
+        push_two(todo, a.u.pair->first, b.u.pair->first);
+        return 0;
+    case V_ARRAY:
+    case V_VECTOR: return compare_items(a, b, todo);
+    case V_MATRIX: return compare_matrices(a.u.matrix, b.u.matrix);
+    case V_DICT: return compare_dicts(a.u.dict, b.u.dict, todo);
+    default: /* no order of their own: by address, equal ones alike */
+        if (value_equal(a, b)) return 0;
+        return (uintptr_t)a.u.obj < (uintptr_t)b.u.obj ? -1 : 1;
+    }
+}
+
+int value_compare(value a, value b) {
+    two_stack todo = {0};
+    int c = compare_one(a, b, &todo);
+    while (!c && todo.n) {
+        struct two t = vec_pop(&todo);
+        c = compare_one(t.a, t.b, &todo);
+    }
+    vec_release(&todo);
+    return c;
+}
+
+/* ---- names -------------------------------------------------------------------------------- */
+
+const char *value_type_name(value v) {
+    static const char *const name[] = {
+        [V_NIL] = "empty list", [V_NUM] = "number",         [V_BOOL] = "boolean",
+        [V_ATOM] = "atom",      [V_SYM] = "symbol",         [V_STR] = "string",
+        [V_PAIR] = "list",      [V_ARRAY] = "array",        [V_VECTOR] = "vector",
+        [V_MATRIX] = "matrix",  [V_DICT] = "dictionary",    [V_REF] = "reference",
+        [V_ENV] = "environment", [V_PROC] = "procedure",    [V_BOX] = "object"};
+    if (v.tag == V_BOX) return v.u.box->cls->name;
+    if (v.tag == V_VECTOR && (v.u.obj->flags & OBJ_SIMPLEX)) return "simplex";
+    return name[v.tag];
+}
