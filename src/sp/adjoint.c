@@ -24,7 +24,8 @@ value adj_unit(size_t n, size_t i, value d) {
 }
 
 void adj_doubles(value d, double *out, size_t n) {
-    if (d.tag == V_VECTOR && d.u.vector->n == n) memcpy(out, d.u.vector->at, n * sizeof *out);
+    if (d.tag == V_VECTOR && d.u.vector->n == n)
+        memcpy(out, d.u.vector->at, n * sizeof *out);
     else if (d.tag == V_MATRIX && d.u.matrix->rows * d.u.matrix->cols == n)
         memcpy(out, d.u.matrix->at, n * sizeof *out);
     else if (d.tag == V_ARRAY && d.u.array->n == n)

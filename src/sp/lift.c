@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "sp/adjoint.h"
+#include <stdio.h>
 #include <string.h>
 
 enum shape { SCALAR, VECTOR, MATRIX };
@@ -56,8 +57,10 @@ static void operands_free(struct operand *o, size_t n) {
 static void param_name(struct sp_call *c, size_t i, char *out, size_t size) {
     struct sp_sig sig;
     sp_sig_parse(c->cls->sig, &sig);
-    if (i < sig.n_params && !sig.params[i].variadic) snprintf(out, size, "%s", sig.params[i].name);
-    else snprintf(out, size, "argument %zu", i + 1);
+    if (i < sig.n_params && !sig.params[i].variadic)
+        snprintf(out, size, "%s", sig.params[i].name);
+    else
+        snprintf(out, size, "argument %zu", i + 1);
 }
 
 static enum gpm_status operand_error(struct sp_call *c, size_t i) {
@@ -71,8 +74,10 @@ static enum gpm_status operand_error(struct sp_call *c, size_t i) {
 }
 
 static void shape_text(const struct operand *o, struct buf *out) {
-    if (o->shape == MATRIX) buf_printf(out, "a %zu by %zu matrix", o->rows, o->rows ? o->n / o->rows : 0);
-    else buf_printf(out, "%zu element%s", o->n, o->n == 1 ? "" : "s");
+    if (o->shape == MATRIX)
+        buf_printf(out, "a %zu by %zu matrix", o->rows, o->rows ? o->n / o->rows : 0);
+    else
+        buf_printf(out, "%zu element%s", o->n, o->n == 1 ? "" : "s");
 }
 
 static enum gpm_status shape_error(struct sp_call *c, const struct operand *a,
@@ -97,7 +102,8 @@ static enum gpm_status operands_new(struct sp_call *c, struct operand **out, siz
             return operand_error(c, i);
         }
         if (o[i].shape == SCALAR) continue;
-        if (o[k].shape == SCALAR) k = i;
+        if (o[k].shape == SCALAR)
+            k = i;
         else if (o[i].shape != o[k].shape || o[i].n != o[k].n || o[i].rows != o[k].rows) {
             st = shape_error(c, &o[k], &o[i]);
             operands_free(o, i + 1);
@@ -124,7 +130,7 @@ static value shaped(const struct operand *o, double **at) {
 static enum gpm_status lift_all(struct sp_call *c, value *out) {
     struct operand *o;
     size_t k;
-    double few[8], *at;
+    double few[8] = {0}, *at;
     enum gpm_status st = operands_new(c, &o, &k);
     if (st) return st;
     double *x = c->n <= COUNT_OF(few) ? few : NEW_ARRAY(double, c->n);
@@ -193,7 +199,7 @@ static bool all_scalars(const struct sp_call *c) {
 }
 
 static enum gpm_status lift_scalars(struct sp_call *c, value *out) {
-    double few[8];
+    double few[8] = {0};
     double *x = c->n <= COUNT_OF(few) ? few : NEW_ARRAY(double, c->n);
     for (size_t i = 0; i < c->n; i++) x[i] = sp_num(c, i);
     *out = value_num(c->cls->num(x, c->n));
@@ -229,8 +235,8 @@ static value operand_adjoint(const struct operand *o, const double *d) {
 }
 
 enum gpm_status lift_grad_fold(struct sp_call *c,
-                               void (*weights)(const double *x, size_t n, double *w),
-                               value dresult, value *dargs) {
+                               void (*weights)(const double *x, size_t n, double *w), value dresult,
+                               value *dargs) {
     struct operand *o;
     size_t k, n = c->n;
     if (dresult.tag == V_NIL) return GPM_OK;

@@ -20,12 +20,15 @@ enum gpm_status lift_grad1(struct sp_call *c, lift_fn2 *d, value dresult, value 
 enum gpm_status lift_grad2(struct sp_call *c, lift_fn2 *dx, lift_fn2 *dy, value dresult,
                            value *dargs);
 /* Of a fold over any number of arguments: weights(x, n, w) gives the n partial derivatives. */
-enum gpm_status lift_grad_fold(struct sp_call *c, void (*weights)(const double *x, size_t n, double *w),
-                               value dresult, value *dargs);
+enum gpm_status lift_grad_fold(struct sp_call *c,
+                               void (*weights)(const double *x, size_t n, double *w), value dresult,
+                               value *dargs);
 
 #define LIFT_ROW(NAME, SIG, DOC, EXAMPLE)                                                          \
-    {.name = #NAME, .sig = SIG, .doc = DOC, .example = EXAMPLE, .simulate = lift_simulate,         \
-     .grad_simulate = grad_##NAME, .num = num_##NAME}
+    {                                                                                              \
+        .name = #NAME, .sig = SIG, .doc = DOC, .example = EXAMPLE, .simulate = lift_simulate,      \
+        .grad_simulate = grad_##NAME, .num = num_##NAME                                            \
+    }
 
 /* num_NAME and grad_NAME of y = f(x). */
 #define LIFT1(NAME, EXPR, DERIVATIVE)                                                              \

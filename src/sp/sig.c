@@ -42,7 +42,7 @@ static bool all_numbers(value v) {
 }
 
 #define DOMAIN(test) (!is_number(v) ? WRONG_TYPE : (test) ? FIT : OUTSIDE)
-#define KIND(test) ((test) ? FIT : WRONG_TYPE)
+#define KIND(test)   ((test) ? FIT : WRONG_TYPE)
 #define FIT_FN(name, result)                                                                       \
     static enum fit name(value v) {                                                                \
         return result;                                                                             \
@@ -156,7 +156,8 @@ static const char *read_param(const char *s, struct sp_sig *out) {
         out->params[i].null_ok = true;
         s = skip_space(s + 5);
     }
-    if (rest) out->n_max = SIZE_MAX;
+    if (rest)
+        out->n_max = SIZE_MAX;
     else {
         out->n_max++;
         if (!optional) out->n_min++;
@@ -171,8 +172,10 @@ void sp_sig_parse(const char *text, struct sp_sig *out) {
     s = skip_space(s + 1);
     while (*s != ')') {
         s = read_param(s, out);
-        if (*s == ',') s = skip_space(s + 1);
-        else assert(*s == ')' && "signature: , or ) expected");
+        if (*s == ',')
+            s = skip_space(s + 1);
+        else
+            assert(*s == ')' && "signature: , or ) expected");
     }
     s = skip_space(s + 1);
     assert(s[0] == '-' && s[1] == '>' && "signature: -> expected");
@@ -194,9 +197,12 @@ const char *sp_type_name(int type) {
 static enum gpm_status arity_error(struct sp_call *c, const struct sp_sig *sig) {
     const char *name = c->cls->name;
     struct buf want = BUF_INIT;
-    if (sig->n_max == SIZE_MAX) buf_printf(&want, "at least %zu", sig->n_min);
-    else if (sig->n_min == sig->n_max) buf_printf(&want, "%zu", sig->n_min);
-    else buf_printf(&want, "%zu to %zu", sig->n_min, sig->n_max);
+    if (sig->n_max == SIZE_MAX)
+        buf_printf(&want, "at least %zu", sig->n_min);
+    else if (sig->n_min == sig->n_max)
+        buf_printf(&want, "%zu", sig->n_min);
+    else
+        buf_printf(&want, "%zu to %zu", sig->n_min, sig->n_max);
     bool one = sig->n_max == 1 || (sig->n_max == SIZE_MAX && sig->n_min == 1);
     sp_error(c, DIAG_ARITY, "%s takes %s argument%s, got %zu", name,
              sig->n_max == 0 ? "no" : want.data, one ? "" : "s", c->n);

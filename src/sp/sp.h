@@ -30,33 +30,41 @@ struct sp_call {
     const struct sp_class *cls;
     const value *args; /* borrowed; optional ones that were not given are absent: check n */
     size_t n;
-    void *state;          /* statistics of a made procedure, else NULL */
-    struct rng *rng;      /* NULL in deterministic contexts */
+    void *state;     /* statistics of a made procedure, else NULL */
+    struct rng *rng; /* NULL in deterministic contexts */
     struct diags *diags;
     struct sp_host *host; /* may be NULL */
 };
 
 struct sp_host {
     /* Calls a procedure value (untraced). Result owned. */
-    enum gpm_status (*apply)(struct sp_host *h, value proc, const value *args, size_t n, value *out);
+    enum gpm_status (*apply)(struct sp_host *h, value proc, const value *args, size_t n,
+                             value *out);
     struct sym_table *syms;
     void (*print)(struct sp_host *h, const char *text, size_t n); /* `print`, `debug` */
     struct sp_options *options; /* permissions, jobs, paths; see session */
 };
 
 enum {
-    SP_RANDOM = 1,        /* simulate uses the rng; log_density scores */
-    SP_DISCRETE = 2,      /* its values are countable (no gradient in the value) */
-    SP_MAKER = 4,         /* result holds made procedures; see struct sp_aaa */
-    SP_CALLS = 8,         /* calls procedure arguments directly through host (kernels written in the
-                             language): the evaluator makes what they close over its parents */
-    SP_INFERENCE_ONLY = 16, /* not visible in models */
-    SP_HIDDEN = 32,       /* internal (_range): no help, no completion */
+    SP_RANDOM = 1,   /* simulate uses the rng; log_density scores */
+    SP_DISCRETE = 2, /* its values are countable (no gradient in the value) */
+    SP_MAKER = 4,    /* result holds made procedures; see struct sp_aaa */
+    SP_CALLS = 8,    /* calls procedure arguments directly through host (kernels written in the
+                        language): the evaluator makes what they close over its parents */
+    SP_INFERENCE_ONLY = 16,  /* not visible in models */
+    SP_HIDDEN = 32,          /* internal (_range): no help, no completion */
     SP_NO_MODEL_EFFECT = 64, /* has a side effect such as printing */
-    SP_VECTOR = 128 /* a random procedure whose value is a vector or matrix */
+    SP_VECTOR = 128          /* a random procedure whose value is a vector or matrix */
 };
 
-enum sp_support_kind { SUPPORT_REAL, SUPPORT_POSITIVE, SUPPORT_INTERVAL, SUPPORT_SIMPLEX, SUPPORT_DISCRETE, SUPPORT_OTHER };
+enum sp_support_kind {
+    SUPPORT_REAL,
+    SUPPORT_POSITIVE,
+    SUPPORT_INTERVAL,
+    SUPPORT_SIMPLEX,
+    SUPPORT_DISCRETE,
+    SUPPORT_OTHER
+};
 struct sp_support {
     enum sp_support_kind kind;
     double lo, hi; /* SUPPORT_INTERVAL; SUPPORT_POSITIVE uses lo */
@@ -75,7 +83,8 @@ struct sp_aaa {
     void (*undo)(void *state, void *token);   /* back to the old parameters; frees the token */
     void (*commit)(void *state, void *token); /* keep the new ones; frees the token */
     enum gpm_status (*log_joint)(void *state, double *out); /* under the current parameters */
-    /* Adjoints of the maker's arguments for d log_joint = 1 (owned values; NIL: zero). May be NULL. */
+    /* Adjoints of the maker's arguments for d log_joint = 1 (owned values; NIL: zero). May be NULL.
+     */
     enum gpm_status (*gradient)(struct sp_call *c, void *state, value *dargs);
 };
 
@@ -91,7 +100,8 @@ struct sp_class {
     const char *example; /* one line, run by the tests; "expr => printed value", or NULL */
     unsigned flags;
     enum gpm_status (*simulate)(struct sp_call *c, value *out);
-    enum gpm_status (*log_density)(struct sp_call *c, value v, double *out); /* -inf outside support */
+    enum gpm_status (*log_density)(struct sp_call *c, value v,
+                                   double *out); /* -inf outside support */
     /* statistics of made procedures */
     enum gpm_status (*incorporate)(struct sp_call *c, value v);
     enum gpm_status (*unincorporate)(struct sp_call *c, value v);
@@ -99,7 +109,8 @@ struct sp_class {
     enum gpm_status (*request)(struct sp_call *c, sp_emit_fn *emit, void *ctx);
     enum gpm_status (*output)(struct sp_call *c, const value *results, size_t n, value *out);
     /* optional */
-    enum gpm_status (*enumerate)(struct sp_call *c, value **vals, size_t *n); /* owned; values_free */
+    enum gpm_status (*enumerate)(struct sp_call *c, value **vals,
+                                 size_t *n); /* owned; values_free */
     enum gpm_status (*support)(struct sp_call *c, struct sp_support *out);
     /* d log_density: *dv (may be NULL) and dargs[n], owned, NIL where zero or not differentiable */
     enum gpm_status (*grad_density)(struct sp_call *c, value v, value *dv, value *dargs);
@@ -110,7 +121,7 @@ struct sp_class {
     enum gpm_status (*log_bound)(struct sp_call *c, value v, uint64_t varies, double *out);
     /* the same on plain doubles, for the compiled transition loop; no error checks inside: NaN or
      * -inf tells the caller to take the slow path */
-    double (*num)(const double *args, size_t n);                      /* deterministic */
+    double (*num)(const double *args, size_t n);                       /* deterministic */
     double (*num_log_density)(double v, const double *args, size_t n); /* random */
     double (*num_sample)(struct rng *rng, const double *args, size_t n);
     const struct sp_aaa *aaa; /* makers */
@@ -133,10 +144,10 @@ struct sp_state {
 /* A made procedure. */
 struct sp_made {
     struct box box;
-    const struct sp_class *cls;   /* how it is applied; not in the index */
-    const struct sp_sig *sig;     /* of cls; owned by the state's session cache, may be NULL */
-    struct sp_state *state;       /* counted */
-    void *maker;                  /* borrowed: maker node in a trace, or NULL; set by the trace */
+    const struct sp_class *cls; /* how it is applied; not in the index */
+    const struct sp_sig *sig;   /* of cls; owned by the state's session cache, may be NULL */
+    struct sp_state *state;     /* counted */
+    void *maker;                /* borrowed: maker node in a trace, or NULL; set by the trace */
 };
 extern const struct box_class sp_made_class;
 struct sp_state *sp_state_new(const struct sp_state_class *cls, void *data); /* one reference */
@@ -186,9 +197,12 @@ char *sp_show(value v);
 enum gpm_status sp_check_size(struct sp_call *c, double n, size_t size);
 /* Truth of a condition: booleans, and numbers other than 0. False: neither. */
 static inline bool sp_truth(value v, bool *out) {
-    if (v.tag == V_BOOL) *out = v.u.boolean;
-    else if (v.tag == V_NUM) *out = v.u.num != 0;
-    else return false;
+    if (v.tag == V_BOOL)
+        *out = v.u.boolean;
+    else if (v.tag == V_NUM)
+        *out = v.u.num != 0;
+    else
+        return false;
     return true;
 }
 /* args[i] as a number (checked already by the signature). */

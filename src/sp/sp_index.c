@@ -96,8 +96,10 @@ long sp_index_number(const char *name) {
         size_t mid = lo + (hi - lo) / 2;
         int c = strcmp(all.rows[all.order[mid]]->name, name);
         if (c == 0) return (long)all.order[mid];
-        if (c < 0) lo = mid + 1;
-        else hi = mid;
+        if (c < 0)
+            lo = mid + 1;
+        else
+            hi = mid;
     }
     return -1;
 }

@@ -80,8 +80,10 @@ static void print_ref(const struct ref_obj *r, struct buf *out, int depth) {
 }
 
 static void print_box(const struct box *b, struct buf *out) {
-    if (b->cls->print) b->cls->print(b, out);
-    else buf_printf(out, "<%s>", b->cls->name);
+    if (b->cls->print)
+        b->cls->print(b, out);
+    else
+        buf_printf(out, "<%s>", b->cls->name);
 }
 
 static void print_at(value v, struct buf *out, int depth) {
@@ -141,8 +143,10 @@ static void json_dict(const struct dict_obj *d, struct buf *out, int depth) {
     for (size_t i = 0; i < d->n; i++) {
         value key = d->kv[2 * i];
         if (i) buf_puts(out, ", ");
-        if (key.tag == V_STR) buf_json_string(out, key.u.str->text, key.u.str->len);
-        else json_text(key, out);
+        if (key.tag == V_STR)
+            buf_json_string(out, key.u.str->text, key.u.str->len);
+        else
+            json_text(key, out);
         buf_puts(out, ": ");
         json_at(d->kv[2 * i + 1], out, depth + 1);
     }
@@ -157,8 +161,10 @@ static void json_at(value v, struct buf *out, int depth) {
     switch (v.tag) {
     case V_NIL: buf_puts(out, "[]"); break;
     case V_NUM:
-        if (isfinite(v.u.num)) buf_number(out, v.u.num);
-        else json_text(v, out);
+        if (isfinite(v.u.num))
+            buf_number(out, v.u.num);
+        else
+            json_text(v, out);
         break;
     case V_BOOL:
     case V_STR: print_at(v, out, 0); break;

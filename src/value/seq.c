@@ -72,9 +72,12 @@ bool seq_items(value v, value **items, size_t *n) {
 
 /* Numbers, and booleans as 0 and 1. */
 static bool number_of(value v, double *out) {
-    if (v.tag == V_NUM) *out = v.u.num;
-    else if (v.tag == V_BOOL) *out = v.u.boolean;
-    else return false;
+    if (v.tag == V_NUM)
+        *out = v.u.num;
+    else if (v.tag == V_BOOL)
+        *out = v.u.boolean;
+    else
+        return false;
     return true;
 }
 

@@ -259,7 +259,8 @@ static bool text_of(value v, const char **s, size_t *n) {
     } else if (v.tag == V_SYM) {
         *s = v.u.sym->text;
         *n = v.u.sym->len;
-    } else return false;
+    } else
+        return false;
     return true;
 }
 
@@ -320,16 +321,17 @@ static uint64_t hash_at(value v, int depth) {
     case V_PAIR: return hash_list(v, depth);
     case V_ARRAY:
         h = 0x22;
-        for (size_t i = 0; i < v.u.array->n; i++) h = mix_in(h, hash_at(v.u.array->at[i], depth + 1));
+        for (size_t i = 0; i < v.u.array->n; i++)
+            h = mix_in(h, hash_at(v.u.array->at[i], depth + 1));
         return h;
     case V_VECTOR: return hash_doubles(0x22, v.u.vector->at, v.u.vector->n);
     case V_MATRIX:
         return hash_doubles(v.u.matrix->rows, v.u.matrix->at, v.u.matrix->rows * v.u.matrix->cols);
     case V_DICT: return hash_dict(v.u.dict, depth);
     case V_REF:
-        return v.u.ref->node ? hash_mix(MAP_PTR(v.u.ref->node)) : mix_in(3, hash_at(v.u.ref->v, depth + 1));
-    default:
-        return v.u.box->cls->hash ? v.u.box->cls->hash(v.u.box) : hash_mix(MAP_PTR(v.u.box));
+        return v.u.ref->node ? hash_mix(MAP_PTR(v.u.ref->node))
+                             : mix_in(3, hash_at(v.u.ref->v, depth + 1));
+    default: return v.u.box->cls->hash ? v.u.box->cls->hash(v.u.box) : hash_mix(MAP_PTR(v.u.box));
     }
 }
 
@@ -341,9 +343,9 @@ uint64_t value_hash(value v) {
 
 static int rank_of(value v) {
     static const int rank[] = {
-        [V_NIL] = 4, [V_NUM] = 0,    [V_BOOL] = 2,   [V_ATOM] = 1, [V_SYM] = 3,
-        [V_STR] = 3, [V_PAIR] = 4,   [V_ARRAY] = 5,  [V_VECTOR] = 5, [V_MATRIX] = 6,
-        [V_DICT] = 7, [V_REF] = 8,   [V_ENV] = 9,    [V_PROC] = 10, [V_BOX] = 11};
+        [V_NIL] = 4,  [V_NUM] = 0,  [V_BOOL] = 2,  [V_ATOM] = 1,   [V_SYM] = 3,
+        [V_STR] = 3,  [V_PAIR] = 4, [V_ARRAY] = 5, [V_VECTOR] = 5, [V_MATRIX] = 6,
+        [V_DICT] = 7, [V_REF] = 8,  [V_ENV] = 9,   [V_PROC] = 10,  [V_BOX] = 11};
     return rank[v.tag];
 }
 
@@ -435,11 +437,11 @@ int value_compare(value a, value b) {
 
 const char *value_type_name(value v) {
     static const char *const name[] = {
-        [V_NIL] = "empty list", [V_NUM] = "number",         [V_BOOL] = "boolean",
-        [V_ATOM] = "atom",      [V_SYM] = "symbol",         [V_STR] = "string",
-        [V_PAIR] = "list",      [V_ARRAY] = "array",        [V_VECTOR] = "vector",
-        [V_MATRIX] = "matrix",  [V_DICT] = "dictionary",    [V_REF] = "reference",
-        [V_ENV] = "environment", [V_PROC] = "procedure",    [V_BOX] = "object"};
+        [V_NIL] = "empty list",  [V_NUM] = "number",      [V_BOOL] = "boolean",
+        [V_ATOM] = "atom",       [V_SYM] = "symbol",      [V_STR] = "string",
+        [V_PAIR] = "list",       [V_ARRAY] = "array",     [V_VECTOR] = "vector",
+        [V_MATRIX] = "matrix",   [V_DICT] = "dictionary", [V_REF] = "reference",
+        [V_ENV] = "environment", [V_PROC] = "procedure",  [V_BOX] = "object"};
     if (v.tag == V_BOX) return v.u.box->cls->name;
     if (v.tag == V_VECTOR && (v.u.obj->flags & OBJ_SIMPLEX)) return "simplex";
     return name[v.tag];

@@ -39,7 +39,7 @@ struct obj {
     uint32_t refs;
     uint32_t flags;
 };
-#define OBJ_CODE 1u    /* an array made by quote: code, spliced as code */
+#define OBJ_CODE    1u /* an array made by quote: code, spliced as code */
 #define OBJ_SIMPLEX 2u /* a vector of probabilities */
 
 struct box;
@@ -100,11 +100,11 @@ struct ref_obj {
 
 /* Payloads this layer knows nothing of: the first member of the object is a struct box. */
 struct box_class {
-    const char *name;                               /* "kernel", "procedure", "action", ... */
-    void (*free)(struct box *b);                    /* releases the payload and the object itself */
-    void (*print)(const struct box *b, struct buf *out); /* NULL: <name> */
+    const char *name;            /* "kernel", "procedure", "action", ... */
+    void (*free)(struct box *b); /* releases the payload and the object itself */
+    void (*print)(const struct box *b, struct buf *out);     /* NULL: <name> */
     bool (*equal)(const struct box *a, const struct box *b); /* NULL: identity */
-    uint64_t (*hash)(const struct box *b);          /* NULL: address; goes with equal */
+    uint64_t (*hash)(const struct box *b);                   /* NULL: address; goes with equal */
     /* `+ - * /` and friends where one of a, b is of this class: op is "add", "sub", "mul", ...
      * GPM_E_NOT_FOUND: not for these two. NULL: no arithmetic. */
     enum gpm_status (*arith)(const char *op, value a, value b, value *out);
@@ -151,14 +151,14 @@ static inline value value_sym(struct sym *s) {
 value value_str(const char *s, size_t n);
 value value_cstr(const char *s);
 value value_pair(value first, value rest);
-value value_pair_take(value first, value rest);    /* the caller's references */
-value value_array(const value *at, size_t n);      /* references taken of each */
-value value_array_new(size_t n);                   /* filled with NIL; fill before sharing */
-value value_vector(const double *at, size_t n);    /* copied */
-value value_vector_new(size_t n);                  /* uninitialised; fill before sharing */
-value value_matrix_new(size_t rows, size_t cols);  /* zeroed */
-value value_list(const value *at, size_t n);       /* pairs ending in NIL */
-value value_dict(const value *kv, size_t n);       /* 2n values: key, value in turn */
+value value_pair_take(value first, value rest);   /* the caller's references */
+value value_array(const value *at, size_t n);     /* references taken of each */
+value value_array_new(size_t n);                  /* filled with NIL; fill before sharing */
+value value_vector(const double *at, size_t n);   /* copied */
+value value_vector_new(size_t n);                 /* uninitialised; fill before sharing */
+value value_matrix_new(size_t rows, size_t cols); /* zeroed */
+value value_list(const value *at, size_t n);      /* pairs ending in NIL */
+value value_dict(const value *kv, size_t n);      /* 2n values: key, value in turn */
 value value_ref_to(value v, void *node);
 static inline value value_box(uint32_t tag, struct box *b) { /* takes the caller's reference */
     return (value){.tag = tag, .u.box = b};
@@ -178,9 +178,9 @@ uint64_t value_hash(value v); /* agrees with value_equal */
 int value_compare(value a, value b);
 
 /* Sequences: list, array or vector. */
-bool seq_is(value v);                              /* proper list, array, vector */
-bool seq_length(value v, size_t *n);               /* false: no sequence */
-bool seq_get(value v, size_t i, value *out);       /* owned element; false: no such index */
+bool seq_is(value v);                        /* proper list, array, vector */
+bool seq_length(value v, size_t *n);         /* false: no sequence */
+bool seq_get(value v, size_t i, value *out); /* owned element; false: no such index */
 /* Elements as an array of owned references; caller frees with values_free. */
 bool seq_items(value v, value **items, size_t *n);
 void values_free(value *items, size_t n);
