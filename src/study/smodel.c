@@ -307,7 +307,8 @@ bool smodel_order(const struct smodel *m, double *z) {
     bool moved = false;
     for (int pass = 0; pass < m->n_terms; pass++)
         for (int k = 0; k + 1 < m->n_terms; k++) {
-            if (!same_term(m, k) || z[key_par(&m->term[k])] <= z[key_par(&m->term[k + 1])]) continue;
+            if (!same_term(m, k) || z[key_par(&m->term[k])] <= z[key_par(&m->term[k + 1])])
+                continue;
             int a = m->term[k].sd, b = m->term[k + 1].sd; /* blocks of equal length follow */
             for (int i = 0; i < b - a; i++) {
                 double x = z[a + i];

@@ -29,13 +29,14 @@ struct smodel_data {
     double *t;    /* ascending, [0,1] */
     double *y[2]; /* standardised, per transform; y[TRANSFORM_LOG] NULL unless all values > 0 */
     double mean[2], sd[2];
-    double log_measure[2]; /* log density of the standardised y -> of the user's y: added to log Z */
-    double x0, span;       /* user's x = x0 + span * t */
-    bool grid;             /* t_i = g_i * dt up to rounding */
+    double
+        log_measure[2]; /* log density of the standardised y -> of the user's y: added to log Z */
+    double x0, span;    /* user's x = x0 + span * t */
+    bool grid;          /* t_i = g_i * dt up to rounding */
     int *g;
-    size_t ng;  /* grid length, gaps included */
-    double dt;  /* grid step, or the median step */
-    size_t m;   /* distinct distances: ng, or n(n+1)/2 packed by columns */
+    size_t ng; /* grid length, gaps included */
+    double dt; /* grid step, or the median step */
+    size_t m;  /* distinct distances: ng, or n(n+1)/2 packed by columns */
     double *d;
     bool no_gaps;
     double season[4]; /* periods (in t) that the calendar suggests; n_season of them */
@@ -100,7 +101,8 @@ bool smodel_order(const struct smodel *m, double *z);
 bool smodel_ordered(const struct smodel *m, const double *z);
 
 /* ---- prediction (dense) ---- */
-/* Covariance of term k (-1: everything but noise, -2: the constant) between times; a is rows x cols.
+/* Covariance of term k (-1: everything but noise, -2: the constant) between times; a is rows x
+ * cols.
  */
 void smodel_cross(const struct smodel *m, const double *z, int k, const double *tr, size_t nr,
                   const double *tc, size_t nc, double *a, size_t lda);

@@ -10,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-#define HAS(mask, f) ((mask) & FACTOR_BIT(f))
+#define HAS(mask, f) ((mask)&FACTOR_BIT(f))
 
 /* ---- workspace ---- */
 struct smodel_work *smodel_work_new(const struct smodel_data *data) {

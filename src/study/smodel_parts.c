@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-#define HAS(mask, f) ((mask) & FACTOR_BIT(f))
+#define HAS(mask, f) ((mask)&FACTOR_BIT(f))
 
 static void table_smooth(const struct smodel *m, const double *z, int k, const double *d, size_t n,
                          double *a) {
@@ -157,8 +157,8 @@ void smodel_u(const struct smodel *m, const double *z, int k, const double *t, s
     for (size_t i = 0; i < n; i++) u[i] = u_value(m, z, k, t[i], du);
 }
 
-int smodel_du(const struct smodel *m, const double *z, int k, const double *t, size_t n,
-              int par[3], double *du[3]) {
+int smodel_du(const struct smodel *m, const double *z, int k, const double *t, size_t n, int par[3],
+              double *du[3]) {
     const struct sterm *e = &m->term[k];
     int which[3], np = 0;
     int own = e->c >= 0 ? e->c : e->tau;

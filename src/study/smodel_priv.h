@@ -6,10 +6,10 @@
 #define STUDY_SMODEL_PRIV_H
 #include "study/smodel.h"
 
-#define SMOOTH_MASK (FACTOR_BIT(FACTOR_SE) | FACTOR_BIT(FACTOR_MAT) | FACTOR_BIT(FACTOR_RQ))
+#define SMOOTH_MASK       (FACTOR_BIT(FACTOR_SE) | FACTOR_BIT(FACTOR_MAT) | FACTOR_BIT(FACTOR_RQ))
 #define TOEPLITZ_MAX_GAPS 8
-#define GATE_WIDTH 0.01  /* of the sigmoid, in units of the span */
-#define NOISE_FLOOR 1e-8 /* variance added to the diagonal, standardised units */
+#define GATE_WIDTH        0.01 /* of the sigmoid, in units of the span */
+#define NOISE_FLOOR       1e-8 /* variance added to the diagonal, standardised units */
 
 struct smodel_work {
     const struct smodel_data *data;
@@ -37,8 +37,8 @@ bool smodel_has_u(const struct smodel *m, int k);
 /* u_k at the times t. */
 void smodel_u(const struct smodel *m, const double *z, int k, const double *t, size_t n, double *u);
 /* Parameters that u_k depends on (at most 3) and the derivatives at the times t. */
-int smodel_du(const struct smodel *m, const double *z, int k, const double *t, size_t n,
-              int par[3], double *du[3]);
+int smodel_du(const struct smodel *m, const double *z, int k, const double *t, size_t n, int par[3],
+              double *du[3]);
 bool smodel_stationary_pars(const struct smodel *m, int k);
 
 /* Log likelihood by the fast path; *ok false: not accurate enough here, use the dense one. */

@@ -10,9 +10,9 @@
 
 /* In the order in which factors stand inside a product. */
 static const char *const factor_names[FACTOR_COUNT] = {
-    [FACTOR_LIN] = "LIN",   [FACTOR_SE] = "SE",     [FACTOR_PER] = "PER", [FACTOR_IW] = "IW",
-    [FACTOR_MAT] = "MAT",   [FACTOR_RAMP] = "RAMP", [FACTOR_RQ] = "RQ",   [FACTOR_STEP] = "STEP",
-    [FACTOR_W] = "W",       [FACTOR_WN] = "WN"};
+    [FACTOR_LIN] = "LIN", [FACTOR_SE] = "SE",     [FACTOR_PER] = "PER", [FACTOR_IW] = "IW",
+    [FACTOR_MAT] = "MAT", [FACTOR_RAMP] = "RAMP", [FACTOR_RQ] = "RQ",   [FACTOR_STEP] = "STEP",
+    [FACTOR_W] = "W",     [FACTOR_WN] = "WN"};
 
 const char *factor_name(enum factor f) {
     return f < FACTOR_COUNT ? factor_names[f] : "?";

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Symbolic structures of the time-series learner: a transform of the output, a sum of at most
- * STRUCTURE_MAX_TERMS product terms, optionally split by one change point or window, plus a constant
- * and white noise that every structure has. Canonical form (terms sorted, no two orders of the same
- * sum) makes equality a memcmp and the hash a cache key.
+ * STRUCTURE_MAX_TERMS product terms, optionally split by one change point or window, plus a
+ * constant and white noise that every structure has. Canonical form (terms sorted, no two orders of
+ * the same sum) makes equality a memcmp and the hash a cache key.
  *
  * Text: factors LIN, SE, PER, others by name, WN last inside a product; terms by text, the lone WN
  * at the end; the constant is not written. "LIN + SE*PER + WN".
@@ -66,7 +66,7 @@ struct grammar {
     bool change;      /* change points and windows */
     bool logs;        /* log transform allowed */
     int max_terms;
-    double penalty;   /* log prior per factor, default -1.5 */
+    double penalty; /* log prior per factor, default -1.5 */
     struct term terms[32];
     int n_terms;
 };

@@ -114,7 +114,8 @@ static void emit_changes(const struct grammar *g, const struct structure *s, str
     }
     for (int i = 0; i < s->n; i++) {
         if (s->t[i].mask & (RAMP | STEP)) continue;
-        static const unsigned gates[2][2] = {{GATE_BEFORE, GATE_AFTER}, {GATE_INSIDE, GATE_OUTSIDE}};
+        static const unsigned gates[2][2] = {{GATE_BEFORE, GATE_AFTER},
+                                             {GATE_INSIDE, GATE_OUTSIDE}};
         for (unsigned c = CHANGE_POINT; c <= CHANGE_WINDOW; c++) {
             if (s->change != CHANGE_NONE && s->change != c) continue;
             for (int k = 0; k < 2; k++) {
