@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The prompt.
+ * The prompt: reads instructions until they are complete, runs them, keeps the state whatever
+ * happens. Lines that begin with `:` are commands of the prompt. When standard input is no
+ * terminal it is read to its end and run as a program.
  */
+#include "cli/line.h"
 #include "cli/run.h"
+#include <dirent.h>
 #include <errno.h>
-#include <histedit.h>
+#include <locale.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -36,18 +40,234 @@ static int run_stdin(gpm_session *s) {
     return status;
 }
 
+/* ---- commands of the prompt ---- */
+
+struct prompt {
+    gpm_session *session;
+    struct gpm_options options;
+    struct line_editor *editor;
+    bool leave;
+};
+
+struct prompt_command {
+    const char *name, *args, *help;
+    void (*run)(struct prompt *p, const char *arg);
+};
+static const struct prompt_command *prompt_commands(void);
+
+static void report(struct prompt *p, enum gpm_status st) {
+    if (st != GPM_OK) print_error(p->session, st, stderr);
+    fflush(stdout);
+}
+
+static void do_help(struct prompt *p, const char *arg) {
+    if (*arg) {
+        const char *text = gpm_help(p->session, arg);
+        if (!text) {
+            complain(0, "there is no help on '%s'; Tab completes names", arg);
+        } else {
+            printf("%s%s", text, text[0] && text[strlen(text) - 1] != '\n' ? "\n" : "");
+        }
+        return;
+    }
+    printf("Type an instruction to run it; an open bracket continues on the next line.\n");
+    for (const struct prompt_command *c = prompt_commands(); c->name; c++) {
+        printf("  :%s %-*s %s\n", c->name, 14 - (int)strlen(c->name), c->args, c->help);
+    }
+    printf("Tab completes, Ctrl-C stops a running command, Ctrl-D leaves.\n");
+}
+
+static void do_quit(struct prompt *p, const char *arg) {
+    (void)arg;
+    p->leave = true;
+}
+
+static void do_load(struct prompt *p, const char *arg) {
+    if (!*arg) {
+        complain(0, ":load needs a file");
+        return;
+    }
+    interrupt_begin(p->session);
+    enum gpm_status st = gpm_run_file(p->session, arg);
+    interrupt_end(p->session);
+    report(p, st);
+}
+
+static void do_reset(struct prompt *p, const char *arg) {
+    (void)arg;
+    gpm_session_free(p->session);
+    p->session = gpm_session_new(&p->options);
+}
+
+static void print_name(void *user, const char *name) {
+    (void)user;
+    puts(name);
+}
+
+static void do_names(struct prompt *p, const char *arg) {
+    gpm_complete(p->session, arg, print_name, NULL);
+}
+
+static const struct prompt_command *prompt_commands(void) {
+    static const struct prompt_command list[] = {
+        {"help", "[NAME]", "this text, or help on a name", do_help},
+        {"load", "FILE", "run a file in this session", do_load},
+        {"names", "[PREFIX]", "names that begin with PREFIX", do_names},
+        {"reset", "", "start again with an empty session", do_reset},
+        {"quit", "", "leave", do_quit},
+        {NULL, NULL, NULL, NULL}};
+    return list;
+}
+
+static void run_prompt_command(struct prompt *p, const char *line) {
+    const char *names[16];
+    size_t n = 0, len = strcspn(line, " \t"), k = 0;
+    const char *arg = line + len + strspn(line + len, " \t");
+    char word[32], *argument = strdup(arg);
+    if (!argument) return;
+    for (k = strlen(argument); k > 0 && strchr(" \t;", argument[k - 1]);) argument[--k] = 0;
+    snprintf(word, sizeof word, "%.*s", (int)len, line);
+    for (const struct prompt_command *c = prompt_commands(); c->name; c++) {
+        names[n++] = c->name;
+        if (strncmp(c->name, word, strlen(word)) == 0 && *word) { /* :q, :h are enough */
+            c->run(p, argument);
+            free(argument);
+            return;
+        }
+    }
+    const char *near = nearest_word(word, names, n);
+    complain(0, "there is no command :%s%s%s%s", word, near ? "; did you mean :" : "; see :help",
+             near ? near : "", near ? "?" : "");
+    free(argument);
+}
+
+/* ---- completion ---- */
+
+static void complete_files(const char *word, void (*add)(void *, const char *), void *list) {
+    const char *slash = strrchr(word, '/');
+    size_t folder = slash ? (size_t)(slash - word) + 1 : 0;
+    char path[1024];
+    snprintf(path, sizeof path, "%.*s", (int)folder, word);
+    DIR *d = opendir(folder ? path : ".");
+    for (struct dirent *e; d && (e = readdir(d));) {
+        if (e->d_name[0] == '.' || strncmp(e->d_name, word + folder, strlen(word + folder)) != 0) {
+            continue;
+        }
+        char full[2048];
+        snprintf(full, sizeof full, "%.*s%s%s", (int)folder, word, e->d_name,
+                 e->d_type == DT_DIR ? "/" : "");
+        add(list, full);
+    }
+    if (d) closedir(d);
+}
+
+static void complete(void *user, const char *before, size_t at, const char *word,
+                     void (*add)(void *, const char *), void *list) {
+    struct prompt *p = user;
+    if (before[0] == ':' && at == 0) {
+        for (const struct prompt_command *c = prompt_commands(); c->name; c++) {
+            char text[32];
+            snprintf(text, sizeof text, ":%s", c->name);
+            if (strncmp(text, word, strlen(word)) == 0) add(list, text);
+        }
+    } else if (strncmp(before, ":l", 2) == 0) {
+        complete_files(word, add, list);
+    } else if (*word) {
+        gpm_complete(p->session, word, add, list);
+    }
+}
+
+/* ---- the loop ---- */
+
+/* The entry being typed; lines are added until it is complete. */
+struct entry {
+    char *text;
+    size_t len;
+};
+
+static void entry_add(struct entry *e, const char *line) {
+    size_t n = strlen(line);
+    char *more = realloc(e->text, e->len + n + 2);
+    if (!more) return;
+    e->text = more;
+    memcpy(e->text + e->len, line, n);
+    e->len += n;
+    e->text[e->len++] = '\n';
+    e->text[e->len] = 0;
+}
+
+static void run_entry(struct prompt *p, const struct entry *e) {
+    interrupt_begin(p->session);
+    enum gpm_status st = gpm_run_text(p->session, "<prompt>", e->text, e->len);
+    interrupt_end(p->session);
+    report(p, st);
+}
+
+static bool is_blank(const char *text) {
+    return text[strspn(text, " \t\r\n;")] == 0;
+}
+
+/* True: the entry is complete (or wrong for good) and may run. */
+static bool entry_complete(struct prompt *p, const struct entry *e) {
+    return gpm_check_text(p->session, "<prompt>", e->text, e->len, true) != GPM_E_INCOMPLETE;
+}
+
+static void loop(struct prompt *p) {
+    struct entry e = {0};
+    while (!p->leave) {
+        const char *line = "";
+        enum line_result r = line_read(p->editor, e.len ? "  ... " : "gpmem> ", &line);
+        if (r == LINE_END && e.len == 0) break;
+        if (r != LINE_READ) { /* Ctrl-C or Ctrl-D give the open entry up */
+            e.len = 0;
+            continue;
+        }
+        const char *start = line + strspn(line, " \t");
+        if (e.len == 0 && *start == ':') {
+            line_remember(p->editor, start);
+            run_prompt_command(p, start + 1);
+            fflush(stdout);
+            continue;
+        }
+        if (e.len == 0 && is_blank(line)) continue;
+        entry_add(&e, line);
+        if (!entry_complete(p, &e)) continue;
+        line_remember(p->editor, e.text);
+        run_entry(p, &e);
+        e.len = 0;
+    }
+    free(e.text);
+}
+
+static int run_prompt(const struct gpm_options *o, gpm_session *s) {
+    struct prompt p = {.session = s, .options = *o};
+    setlocale(LC_CTYPE, ""); /* the editor reads characters; numbers stay as in C */
+    interrupt_forever(true);
+    p.editor = line_editor_new(complete, &p, colour_wanted(STDOUT_FILENO));
+    if (!p.editor) return complain(EXIT_FAILED, "out of memory");
+    if (!o->quiet) fprintf(stderr, "gpmem %s; :help for help, :quit to leave\n", gpm_version());
+    loop(&p);
+    line_editor_free(p.editor);
+    gpm_session_free(p.session);
+    return EXIT_FINE;
+}
+
 static int run(const void *opts, int argc, char **argv) {
+    (void)argc;
+    (void)argv;
     const struct args *a = opts;
     struct gpm_options o;
     session_args_apply(&a->session, &o);
     gpm_session *s = gpm_session_new(&o);
+    if (!s) return complain(EXIT_FAILED, "out of memory");
+    if (a->expressions.n == 0 && isatty(STDIN_FILENO)) return run_prompt(&o, s);
     int status = a->expressions.n ? run_expressions(s, &a->expressions) : run_stdin(s);
     gpm_session_free(s);
     return status;
 }
 
 static const struct option_row rows[] = {
-    {"eval", 'e', OPTION_LIST, "EXPR", "run EXPR instead of asking for input",
+    {"eval", 'e', OPTION_LIST, "EXPR", "run EXPR instead of asking for input; may be repeated",
      offsetof(struct args, expressions)},
     SESSION_ROWS(struct args, session),
 };
@@ -56,6 +276,11 @@ const struct command command_prompt = {
     .name = "gpmem",
     .args = "",
     .summary = "The prompt: type instructions, see their values",
+    .text =
+        "A line that begins with : is a command of the prompt; :help lists them. Tab completes, "
+        "Ctrl-C\nstops what runs and keeps the state, an open bracket continues on the next "
+        "line. When standard\ninput is no terminal, it is run as a program. The history is kept "
+        "in\n$XDG_STATE_HOME/gpmem/history (~/.local/state/gpmem/history).",
     OPTIONS(rows),
     .size = sizeof(struct args),
     .init = init,

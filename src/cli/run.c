@@ -12,9 +12,11 @@
 /* What the signal handler may touch: the sessions that run now. */
 static _Atomic(gpm_session *) running[INTERRUPT_MAX];
 static atomic_int n_running, n_signals;
+static atomic_bool forever;
 
 static void on_interrupt(int sig) {
-    if (atomic_fetch_add(&n_signals, 1) > 0) { /* the polite way did not help */
+    if (atomic_fetch_add(&n_signals, 1) > 0 &&
+        !atomic_load(&forever)) { /* the polite way did not help */
         signal(sig, SIG_DFL);
         raise(sig);
     }
@@ -43,6 +45,10 @@ void interrupt_end(gpm_session *s) {
         if (atomic_compare_exchange_strong(&running[i], &mine, NULL)) break;
     }
     if (atomic_fetch_sub(&n_running, 1) == 1) signal(SIGINT, SIG_DFL);
+}
+
+void interrupt_forever(bool on) {
+    atomic_store(&forever, on);
 }
 
 void print_error(gpm_session *s, enum gpm_status st, FILE *to) {

@@ -12,6 +12,8 @@
 #define INTERRUPT_MAX 256
 void interrupt_begin(gpm_session *s);
 void interrupt_end(gpm_session *s);
+/* The prompt: no number of SIGINTs ends the process. */
+void interrupt_forever(bool on);
 
 /* Prints the session's last error on `to` (nothing when there is none). */
 void print_error(gpm_session *s, enum gpm_status st, FILE *to);

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See line.h. The history lives in $XDG_STATE_HOME/gpmem/history (~/.local/state by default),
+ * readable by its owner only; without a home there is none.
+ */
+#include "cli/line.h"
+#include <ctype.h>
+#include <errno.h>
+#include <histedit.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define HISTORY_LENGTH 2000
+
+struct line_editor {
+    EditLine *el;
+    History *history;
+    HistEvent event;
+    char *history_path; /* or NULL */
+    line_complete_fn *complete;
+    void *user;
+    const char *prompt;
+    bool colour;
+    char *line; /* the last one read */
+};
+
+static volatile sig_atomic_t cancelled; /* set by SIGINT while a line is edited */
+
+static void on_cancel(int sig) {
+    (void)sig;
+    cancelled = 1;
+}
+
+static char *show_prompt(EditLine *el) {
+    static char text[64];
+    struct line_editor *e;
+    el_get(el, EL_CLIENTDATA, &e);
+    /* \1 brackets what takes no room on the screen */
+    snprintf(text, sizeof text, e->colour ? "\1\033[1m\1%s\1\033[0m\1" : "%s", e->prompt);
+    return text;
+}
+
+/* ---- completion ---- */
+
+struct matches {
+    char **at;
+    size_t n, cap;
+};
+
+static void add_match(void *list, const char *text) {
+    struct matches *m = list;
+    if (m->n == m->cap) {
+        size_t cap = m->cap ? m->cap * 2 : 64;
+        char **more = realloc(m->at, cap * sizeof *more);
+        if (!more) return;
+        m->at = more;
+        m->cap = cap;
+    }
+    char *copy = strdup(text);
+    if (copy) m->at[m->n++] = copy;
+}
+
+static int compare_texts(const void *a, const void *b) {
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static size_t common_prefix(const struct matches *m) {
+    size_t n = strlen(m->at[0]);
+    for (size_t i = 1; i < m->n; i++) {
+        size_t k = 0;
+        while (k < n && m->at[i][k] == m->at[0][k]) k++;
+        n = k;
+    }
+    return n;
+}
+
+static void show_matches(const struct matches *m) {
+    struct winsize ws = {0};
+    ioctl(STDOUT_FILENO, TIOCGWINSZ, &ws);
+    size_t width = ws.ws_col ? ws.ws_col : 80, longest = 1;
+    for (size_t i = 0; i < m->n; i++) {
+        if (strlen(m->at[i]) > longest) longest = strlen(m->at[i]);
+    }
+    size_t columns = width / (longest + 2) ? width / (longest + 2) : 1, shown = m->n;
+    if (shown > 120) shown = 120;
+    fputc('\n', stdout);
+    for (size_t i = 0; i < shown; i++) {
+        bool last = (i + 1) % columns == 0 || i + 1 == shown;
+        fprintf(stdout, "%-*s%s", last ? 0 : (int)longest + 2, m->at[i], last ? "\n" : "");
+    }
+    if (shown < m->n) fprintf(stdout, "and %zu more\n", m->n - shown);
+    fflush(stdout);
+}
+
+static bool word_char(char c) {
+    return isalnum((unsigned char)c) || c == '_' || (unsigned char)c >= 0x80;
+}
+
+static unsigned char on_tab(EditLine *el, int key) {
+    (void)key;
+    struct line_editor *e;
+    el_get(el, EL_CLIENTDATA, &e);
+    const LineInfo *info = el_line(el);
+    size_t len = (size_t)(info->cursor - info->buffer), at = len;
+    char *before = strndup(info->buffer, len);
+    if (!before) return CC_ERROR;
+    if (before[0] == ':') { /* the prompt's own commands: words are split by blanks */
+        while (at > 0 && before[at - 1] != ' ') at--;
+    } else {
+        while (at > 0 && word_char(before[at - 1])) at--;
+    }
+    struct matches m = {0};
+    unsigned char result = CC_ERROR;
+    e->complete(e->user, before, at, before + at, add_match, &m);
+    if (m.n > 0) {
+        qsort(m.at, m.n, sizeof *m.at, compare_texts);
+        size_t common = common_prefix(&m), have = len - at;
+        if (common > have) {
+            m.at[0][common] = 0;
+            result = el_insertstr(el, m.at[0] + have) == 0 ? CC_REFRESH : CC_ERROR;
+        } else if (m.n > 1) {
+            show_matches(&m);
+            result = CC_REDISPLAY;
+        }
+    }
+    for (size_t i = 0; i < m.n; i++) free(m.at[i]);
+    free(m.at);
+    free(before);
+    return result;
+}
+
+/* ---- history ---- */
+
+static bool make_folders(char *path) {
+    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = 0;
+        bool made = mkdir(path, 0700) == 0 || errno == EEXIST;
+        *slash = '/';
+        if (!made) return false;
+    }
+    return true;
+}
+
+static char *find_history(void) {
+    const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+    char *path = NULL;
+    int n = -1;
+    if (state && *state == '/') {
+        n = asprintf(&path, "%s/gpmem/history", state);
+    } else if (home && *home == '/') {
+        n = asprintf(&path, "%s/.local/state/gpmem/history", home);
+    }
+    if (n < 0) return NULL;
+    if (make_folders(path)) return path;
+    free(path);
+    return NULL;
+}
+
+void line_remember(struct line_editor *e, const char *entry) {
+    char *text = strdup(entry);
+    if (!text) return;
+    size_t n = strlen(text);
+    while (n > 0 && isspace((unsigned char)text[n - 1])) text[--n] = 0;
+    if (!strstr(text, "//")) { /* one line when recalled, unless a comment needs its end */
+        for (char *c = text; *c; c++) {
+            if (*c == '\n') *c = ' ';
+        }
+    }
+    if (n > 0) history(e->history, &e->event, H_ENTER, text);
+    free(text);
+    if (n == 0 || !e->history_path) return;
+    mode_t old = umask(077);
+    history(e->history, &e->event, H_SAVE, e->history_path);
+    umask(old);
+}
+
+struct line_editor *line_editor_new(line_complete_fn *complete, void *user, bool colour) {
+    struct line_editor *e = calloc(1, sizeof *e);
+    if (!e) return NULL;
+    e->complete = complete;
+    e->user = user;
+    e->colour = colour;
+    e->history = history_init();
+    history(e->history, &e->event, H_SETSIZE, HISTORY_LENGTH);
+    history(e->history, &e->event, H_SETUNIQUE, 1);
+    e->history_path = find_history();
+    if (e->history_path) history(e->history, &e->event, H_LOAD, e->history_path);
+    e->el = el_init("gpmem", stdin, isatty(STDOUT_FILENO) ? stdout : stderr, stderr);
+    el_set(e->el, EL_CLIENTDATA, e);
+    el_set(e->el, EL_PROMPT_ESC, show_prompt, '\1');
+    el_set(e->el, EL_EDITOR, "emacs");
+    el_set(e->el, EL_HIST, history, e->history);
+    el_set(e->el, EL_ADDFN, "gpmem-complete", "complete a name", on_tab);
+    el_set(e->el, EL_BIND, "^I", "gpmem-complete", NULL);
+    el_set(e->el, EL_BIND, "^R", "em-inc-search-prev", NULL);
+    el_source(e->el, NULL); /* the user's ~/.editrc */
+    return e;
+}
+
+void line_editor_free(struct line_editor *e) {
+    if (!e) return;
+    el_end(e->el);
+    history_end(e->history);
+    free(e->history_path);
+    free(e->line);
+    free(e);
+}
+
+enum line_result line_read(struct line_editor *e, const char *prompt, const char **text) {
+    struct sigaction sa, old;
+    memset(&sa, 0, sizeof sa);
+    sa.sa_handler = on_cancel; /* no SA_RESTART: reading must end */
+    sigaction(SIGINT, &sa, &old);
+    cancelled = 0;
+    e->prompt = prompt;
+    int n = 0;
+    const char *got = el_gets(e->el, &n);
+    sigaction(SIGINT, &old, NULL);
+    if (cancelled) {
+        el_reset(e->el);
+        fputs("^C\n", stderr);
+        return LINE_CANCELLED;
+    }
+    if (!got || n <= 0) return LINE_END;
+    free(e->line);
+    e->line = strndup(got, (size_t)n);
+    if (!e->line) return LINE_END;
+    e->line[strcspn(e->line, "\n")] = 0;
+    *text = e->line;
+    return LINE_READ;
+}
