@@ -6,8 +6,9 @@
  * Desugared by the parser: operators to calls of builtins (callee AST_NAME with `builtin` set, so a
  * user's own `add` does not capture `+`); `a && b`, `a || b`, and(..), or(..) to AST_IF; `a[i]` to
  * lookup(a, i); unary minus to sub(0, e) (a literal is folded); `[a, b]` to array(a, b);
- * `(a, b)` to list(ref(a), ref(b)); `e #t:v`, `tag(...)`, `tag_exclude(...)` to AST_TAG / AST_TAG_OUT;
- * `x -> e`, `proc` to AST_LAMBDA; `do(..)`, `begin(..)` to an action block; call forms of directives
+ * `(a, b)` to list(ref(a), ref(b)); `e #t:v`, `tag(...)`, `tag_exclude(...)` to AST_TAG /
+ * AST_TAG_OUT; `x -> e`, `proc` to AST_LAMBDA; `do(..)`, `begin(..)` to an action block; call forms
+ * of directives
  * (`observe(e, v, l)`, `sample(e)`, ...) to AST_DIRECTIVE; `$x` to AST_UNQUOTE with `constant` set;
  * a selector path `/?t==v/...` to calls of by_tag, by_tag_value, by_star, by_walk, by_top;
  * `array(a, ..., b)` to _range(position of the ellipsis, items...), lists likewise in to_list(..).
@@ -41,7 +42,7 @@ enum ast_kind {
     AST_MODEL,     /* a model expression inside the inference program: kids[0]; splices */
     AST_DIRECTIVE, /* see enum directive */
     AST_FOR,       /* names[0] = loop variable; kids: start, condition, step value, body (block) */
-    AST_DEFINE,    /* names[0] = kids[0] */
+    AST_DEFINE,    /* names = kids[0]; several names take a multiple value apart */
     AST_LOAD,      /* u.string = path */
     AST_PROGRAM    /* kids: instructions */
 };
@@ -63,6 +64,7 @@ struct ast {
     enum ast_kind kind;
     struct span span;
     uint32_t n;        /* number of kids */
+    uint32_t height;   /* levels of nodes below and with this one; the parser bounds it */
     struct ast **kids; /* for AST_CALL kids[0] is the callee, the rest the arguments */
     union {
         double number; /* AST_NUMBER, AST_ATOM */
@@ -98,10 +100,10 @@ struct ast {
             uint32_t slot; /* first slot in the enclosing frame, set by resolve */
         } bind;            /* AST_LET, AST_LETREC, AST_BIND, AST_FOR, AST_DEFINE */
         struct {
-            uint32_t slot;  /* in the splice frame of the nearest AST_MODEL / AST_QUASI */
-            int32_t depth;  /* frames up to it, set by resolve */
-            bool constant;  /* $x: spliced as a constant even when it is code */
-        } unquote;          /* kids[0]: inference expression */
+            uint32_t slot; /* in the splice frame of the nearest AST_MODEL / AST_QUASI */
+            int32_t depth; /* frames up to it, set by resolve */
+            bool constant; /* $x: spliced as a constant even when it is code */
+        } unquote;         /* kids[0]: inference expression */
         struct {
             struct ast **splices; /* the AST_UNQUOTE nodes inside, by slot */
             uint32_t n_splices;
@@ -118,11 +120,11 @@ struct ast {
     void *cache; /* for the evaluator: constant node of a literal; owned there */
 };
 
-/* Frames at run time, as resolve numbers them: a lambda call opens a frame of n_params slots; a
- * block opens one of n_slots when n_slots > 0 (none otherwise); AST_FOR opens one of one slot;
- * AST_MODEL and AST_QUASI open one of n_splices slots, always (even when 0), around their
- * expression; the splice expressions themselves are resolved outside that frame. The inference
- * top level has no frame: its names are globals (depth < 0). */
+/* Frames at run time, as resolve numbers them: a lambda call opens a frame of n_params slots
+ * (also when 0); a block opens one of n_slots when n_slots > 0 (none otherwise); AST_FOR opens one
+ * of one slot; AST_MODEL and AST_QUASI open one of n_splices slots, always (even when 0), around
+ * their expression; the splice expressions themselves are resolved outside that frame. The
+ * inference top level has no frame: its names are globals (depth < 0). */
 
 /* Parses a whole unit. On GPM_OK *out is an AST_PROGRAM, resolved. Errors go to `diags`.
  * GPM_E_INCOMPLETE (no diagnostic): `interactive`, and the text ends with something still open. */

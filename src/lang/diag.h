@@ -25,6 +25,7 @@ struct diag_label {
 
 struct diag {
     enum diag_code code;
+    bool warning;   /* something odd that was understood; does not fail the run */
     struct span at; /* unit == NO_SPAN_UNIT: no place */
     char *message;
     VEC(struct diag_label) labels; /* secondary places: "first bound here" */
@@ -34,12 +35,13 @@ struct diag {
     size_t calls_dropped;         /* frames left out of the middle of a deep chain */
 };
 #define NO_SPAN_UNIT UINT32_MAX
-#define NO_SPAN ((struct span){NO_SPAN_UNIT, 0, 0})
+#define NO_SPAN      ((struct span){NO_SPAN_UNIT, 0, 0})
 
 struct diags {
     VEC(struct diag *) list; /* owned */
     struct sources *sources; /* borrowed */
     size_t max;              /* errors per file; 10 */
+    bool muted;              /* the last one was beyond max: additions to it are dropped */
 };
 
 void diags_init(struct diags *d, struct sources *sources);
@@ -49,6 +51,10 @@ void diags_clear(struct diags *d);
 /* Stores a diagnostic and returns GPM_E_USER. The parser reports up to d->max of them. */
 enum gpm_status diag_raise(struct diags *d, enum diag_code code, struct span at, const char *fmt,
                            ...) __attribute__((format(printf, 4, 5)));
+/* Stores a warning; the run goes on. Callers that print after success print these too. */
+void diag_warn(struct diags *d, enum diag_code code, struct span at, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+size_t diags_errors(const struct diags *d); /* how many are not warnings */
 /* These speak of the diagnostic raised last; no-ops when there is none. */
 void diag_add_label(struct diags *d, struct span at, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The store of diagnostics. Texts are formatted when raised (the values they quote may be gone when
+ * they are drawn); drawing is in render.c.
+ */
+#include "lang/diag.h"
+#include <stdarg.h>
+#include <string.h>
+
+enum { MAX_ERRORS = 10, CALLS_INNER = 10, CALLS_OUTER = 6 };
+
+static const struct {
+    const char *code, *title;
+} code_rows[] = {
+#define X(name, code, title) {code, title},
+    DIAG_CODES(X)
+#undef X
+};
+
+const char *diag_code_text(enum diag_code c) {
+    return code_rows[c].code;
+}
+const char *diag_code_title(enum diag_code c) {
+    return code_rows[c].title;
+}
+
+void diags_init(struct diags *d, struct sources *sources) {
+    memset(d, 0, sizeof *d);
+    d->sources = sources;
+    d->max = MAX_ERRORS;
+}
+
+static void diag_free(struct diag *x) {
+    for (size_t i = 0; i < x->labels.n; i++) mem_free(x->labels.at[i].text);
+    for (size_t i = 0; i < x->notes.n; i++) mem_free(x->notes.at[i]);
+    for (size_t i = 0; i < x->calls.n; i++) mem_free(x->calls.at[i].text);
+    vec_release(&x->labels);
+    vec_release(&x->notes);
+    vec_release(&x->calls);
+    mem_free(x->message);
+    mem_free(x->help);
+    mem_free(x);
+}
+
+void diags_clear(struct diags *d) {
+    for (size_t i = 0; i < d->list.n; i++) diag_free(d->list.at[i]);
+    vec_clear(&d->list);
+    d->muted = false;
+}
+
+void diags_release(struct diags *d) {
+    diags_clear(d);
+    vec_release(&d->list);
+}
+
+size_t diags_errors(const struct diags *d) {
+    size_t n = 0;
+    for (size_t i = 0; i < d->list.n; i++) n += !d->list.at[i]->warning;
+    return n;
+}
+
+static char *format(const char *fmt, va_list ap) {
+    struct buf b = BUF_INIT;
+    buf_vprintf(&b, fmt, ap);
+    return buf_take(&b);
+}
+
+static void store(struct diags *d, enum diag_code code, bool warning, struct span at, char *text) {
+    d->muted = d->list.n >= d->max;
+    if (d->muted) {
+        mem_free(text);
+        return;
+    }
+    struct diag *x = NEW(struct diag);
+    x->code = code;
+    x->warning = warning;
+    x->at = at;
+    x->message = text;
+    vec_push(&d->list, x);
+}
+
+enum gpm_status diag_raise(struct diags *d, enum diag_code code, struct span at, const char *fmt,
+                           ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    store(d, code, false, at, format(fmt, ap));
+    va_end(ap);
+    return GPM_E_USER;
+}
+
+void diag_warn(struct diags *d, enum diag_code code, struct span at, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    store(d, code, true, at, format(fmt, ap));
+    va_end(ap);
+}
+
+static struct diag *last(struct diags *d) {
+    return d->muted || d->list.n == 0 ? NULL : vec_last(&d->list);
+}
+
+void diag_add_label(struct diags *d, struct span at, const char *fmt, ...) {
+    struct diag *x = last(d);
+    if (!x) return;
+    va_list ap;
+    va_start(ap, fmt);
+    struct diag_label l = {at, format(fmt, ap)};
+    va_end(ap);
+    vec_push(&x->labels, l);
+}
+
+void diag_add_note(struct diags *d, const char *fmt, ...) {
+    struct diag *x = last(d);
+    if (!x) return;
+    va_list ap;
+    va_start(ap, fmt);
+    char *text = format(fmt, ap);
+    va_end(ap);
+    vec_push(&x->notes, text);
+}
+
+void diag_set_help(struct diags *d, const char *fmt, ...) {
+    struct diag *x = last(d);
+    if (!x) return;
+    va_list ap;
+    va_start(ap, fmt);
+    mem_free(x->help);
+    x->help = format(fmt, ap);
+    va_end(ap);
+}
+
+/* A deep chain keeps its innermost and outermost frames; the middle is only counted. */
+void diag_add_call(struct diags *d, struct span at, const char *fmt, ...) {
+    struct diag *x = last(d);
+    if (!x) return;
+    va_list ap;
+    va_start(ap, fmt);
+    struct diag_label l = {at, format(fmt, ap)};
+    va_end(ap);
+    if (x->calls.n < CALLS_INNER + CALLS_OUTER) {
+        vec_push(&x->calls, l);
+        return;
+    }
+    mem_free(x->calls.at[CALLS_INNER].text);
+    memmove(&x->calls.at[CALLS_INNER], &x->calls.at[CALLS_INNER + 1],
+            (CALLS_OUTER - 1) * sizeof x->calls.at[0]);
+    x->calls.at[CALLS_INNER + CALLS_OUTER - 1] = l;
+    x->calls_dropped++;
+}
+
+void diag_place(struct diags *d, struct span at) {
+    struct diag *x = last(d);
+    if (x && x->at.unit == NO_SPAN_UNIT) x->at = at;
+}

@@ -1,0 +1,568 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Expressions: one row per infix operator (binding power, builtin it means), prefix forms by
+ * recursive descent. Operators become calls of builtins; `&&` and `||` become conditionals.
+ */
+#include "lang/parse.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* Sums and products of more operands than this become one variadic call, so that a long generated
+ * sum is not a deep tree. */
+enum { FLATTEN_AT = 64 };
+
+static const struct infix {
+    uint8_t prec;
+    const char *fn; /* NULL: && and || */
+} infix_rows[TOK_KIND_COUNT] = {
+    [TOK_OR] = {PREC_OR, NULL},      [TOK_AND] = {PREC_AND, NULL},
+    [TOK_EQ] = {PREC_EQ, "eq"},      [TOK_NEQ] = {PREC_EQ, "neq"},
+    [TOK_LT] = {PREC_CMP, "lt"},     [TOK_LE] = {PREC_CMP, "lte"},
+    [TOK_GT] = {PREC_CMP, "gt"},     [TOK_GE] = {PREC_CMP, "gte"},
+    [TOK_PLUS] = {PREC_SUM, "add"},  [TOK_MINUS] = {PREC_SUM, "sub"},
+    [TOK_STAR] = {PREC_TERM, "mul"}, [TOK_SLASH] = {PREC_TERM, "div"},
+    [TOK_POW] = {PREC_POW, "pow"},
+};
+
+static const enum tok_kind word_ops[WORD_COUNT] = {
+    [WORD_AND] = TOK_AND,  [WORD_OR] = TOK_OR,     [WORD_ADD] = TOK_PLUS, [WORD_SUB] = TOK_MINUS,
+    [WORD_MUL] = TOK_STAR, [WORD_DIV] = TOK_SLASH, [WORD_POW] = TOK_POW,  [WORD_EQ] = TOK_EQ,
+    [WORD_NEQ] = TOK_NEQ,  [WORD_LT] = TOK_LT,     [WORD_LE] = TOK_LE,    [WORD_GT] = TOK_GT,
+    [WORD_GE] = TOK_GE,
+};
+
+/* The operator the current token is, in infix position; TOK_EOF: none. */
+static enum tok_kind infix_op(const struct parser *p) {
+    enum tok_kind k = tok(p)->kind == TOK_NAME ? word_ops[tok(p)->word] : tok(p)->kind;
+    return infix_rows[k].prec ? k : TOK_EOF;
+}
+
+bool starts_expr(const struct token *t) {
+    switch (t->kind) {
+    case TOK_NAME: return t->word != WORD_ELSE;
+    case TOK_NUMBER:
+    case TOK_STRING:
+    case TOK_TYPED:
+    case TOK_LPAREN:
+    case TOK_LBRACKET:
+    case TOK_LBRACE:
+    case TOK_QUASI_OPEN:
+    case TOK_DOLLAR:
+    case TOK_PLUS:
+    case TOK_MINUS:
+    case TOK_SLASH: return true;
+    default: return false;
+    }
+}
+
+static struct ast *bool_node(struct parser *p, struct span at, bool b) {
+    struct ast *a = node(p, AST_BOOL, at.start);
+    a->span = at;
+    a->u.boolean = b;
+    return a;
+}
+
+/* ---- operators ---- */
+
+/* a && b is if (a) {b} else {false}; a || b is if (a) {true} else {b} */
+static struct ast *lazy(struct parser *p, enum tok_kind op, struct span at, struct ast *l,
+                        struct ast *r) {
+    bool and = op == TOK_AND;
+    struct ast *kids[] = {l, and? r : bool_node(p, at, true), and? bool_node(p, at, false) : r};
+    struct ast *a = node(p, AST_IF, l->span.start);
+    return set_kids(p, a, kids, 3) ? a : NULL;
+}
+
+/* Adds one operand to the call at hand; its array grows by doubling. */
+static struct ast *append_operand(struct parser *p, struct ast *call, struct ast *r) {
+    uint32_t n = call->n;
+    if ((n & (n - 1)) == 0) {
+        struct ast **kids = ARENA_ARRAY(p->arena, struct ast *, 2 * (size_t)n);
+        memcpy(kids, call->kids, n * sizeof *kids);
+        call->kids = kids;
+    }
+    call->kids[call->n++] = r;
+    if (r->height >= call->height) call->height = r->height + 1;
+    call->span.end = r->span.end;
+    return call;
+}
+
+/* A fresh array with room, so that append_operand may count on the doubling. */
+static struct ast *open_operands(struct parser *p, struct ast *call) {
+    struct ast **kids = ARENA_ARRAY(p->arena, struct ast *, 4);
+    memcpy(kids, call->kids, 3 * sizeof *kids);
+    call->kids = kids;
+    return call;
+}
+
+static struct ast *parse_unary(struct parser *p);
+
+/* Operators of at least `min` after a complete left operand. `**` alone is right-associative. */
+static struct ast *parse_infix(struct parser *p, struct ast *left, uint8_t min) {
+    unsigned links = 0;
+    for (;;) {
+        enum tok_kind op = infix_op(p);
+        const struct infix *row = &infix_rows[op];
+        if (op == TOK_EOF || row->prec < min) return left;
+        struct span at = tok_span(p, tok(p));
+        advance(p);
+        struct ast *right = parse_unary(p);
+        if (right)
+            right = parse_infix(p, right, op == TOK_POW ? PREC_POW : (uint8_t)(row->prec + 1));
+        if (!right) return NULL;
+        bool same = links > 0 && row->fn && (op == TOK_PLUS || op == TOK_STAR) &&
+                    left->kind == AST_CALL && left->kids[0]->kind == AST_NAME &&
+                    left->kids[0]->u.name.builtin &&
+                    strcmp(left->kids[0]->u.name.sym->text, row->fn) == 0;
+        struct ast *args[] = {left, right};
+        if (!row->fn)
+            left = lazy(p, op, at, left, right);
+        else if (same && links >= FLATTEN_AT)
+            left = append_operand(p, left, right);
+        else
+            left = call_builtin(p, left->span.start, at, row->fn, args, 2);
+        if (left && row->fn && links + 1 == FLATTEN_AT) left = open_operands(p, left);
+        if (!left) return NULL;
+        links++;
+    }
+}
+
+/* unary = ("+" | "-") unary | power: minus is 0 - e, and a literal is folded */
+static struct ast *parse_sign(struct parser *p) {
+    struct span op = tok_span(p, tok(p));
+    bool minus = tok(p)->kind == TOK_MINUS;
+    advance(p);
+    if (!enter(p)) return NULL;
+    struct ast *e = parse_unary(p);
+    if (e) e = parse_infix(p, e, PREC_UNARY);
+    leave(p);
+    if (!e) return NULL;
+    if (e->kind == AST_NUMBER) {
+        if (minus) e->u.number = 0 - e->u.number;
+        e->span.start = op.start;
+        return e;
+    }
+    struct ast *args[] = {number_node(p, op, 0), e};
+    return call_builtin(p, op.start, op, minus ? "sub" : "add", args, 2);
+}
+
+static struct ast *parse_unary(struct parser *p) {
+    if (tok(p)->kind == TOK_PLUS || tok(p)->kind == TOK_MINUS) return parse_sign(p);
+    return parse_applicative(p);
+}
+
+/* hashed = or { "#" NAME [":" applicative] } */
+static struct ast *parse_tags(struct parser *p, struct ast *e) {
+    while (e && tok(p)->kind == TOK_HASH) {
+        advance(p);
+        struct span at = tok_span(p, tok(p));
+        struct sym *s = take_name(p, "the name of a tag after `#`");
+        if (!s) return NULL;
+        struct ast *block;
+        if (accept(p, TOK_COLON)) {
+            block = parse_applicative(p);
+        } else {
+            block = node(p, AST_STRING, at.start);
+            block->u.string.text = "default";
+            block->u.string.len = 7;
+        }
+        if (!block) return NULL;
+        struct ast *scope = node1(p, AST_QUOTE, at.start, name_node(p, at, s->text, false));
+        struct ast *kids[] = {scope, block, e};
+        struct ast *a = node(p, AST_TAG, e->span.start);
+        if (!scope || !set_kids(p, a, kids, 3)) return NULL;
+        e = a;
+    }
+    return e;
+}
+
+/* ---- calls ---- */
+
+/* arg = expr | NAME ":" expr | NAME "=" expr | "..." */
+static bool parse_arg(struct parser *p, bool keywords) {
+    struct item it = {.at = tok_span(p, tok(p))};
+    enum tok_kind next = tok(p)->kind == TOK_NAME && keywords ? peek(p, 1)->kind : TOK_EOF;
+    if (accept(p, TOK_ELLIPSIS)) {
+        vec_push(&p->items, it);
+        return true;
+    }
+    if ((next == TOK_COLON && !labelled_ahead(p)) || next == TOK_ASSIGN) {
+        it.kw_real = next == TOK_ASSIGN;
+        it.kw = take_name(p, "the name of an argument");
+        if (!it.kw) return false;
+        advance(p);
+    }
+    it.e = it.kw ? parse_expr(p) : parse_labelled(p);
+    if (!it.e) return false;
+    vec_push(&p->items, it);
+    return true;
+}
+
+static bool check_keywords(struct parser *p, size_t base) {
+    struct map seen = {0};
+    bool ok = true;
+    for (size_t i = base; ok && i < p->items.n; i++) {
+        const struct item *it = &p->items.at[i];
+        if (!it->kw || !it->kw_real) continue;
+        struct item *first = map_get(&seen, MAP_PTR(it->kw));
+        if (!first) {
+            map_put(&seen, MAP_PTR(it->kw), &p->items.at[i]);
+            continue;
+        }
+        if (perr(p, DIAG_BAD_KEYWORD_ARG, it->at, "the keyword argument `%s` is given twice",
+                 it->kw->text))
+            diag_add_label(p->diags, first->at, "first given here");
+        ok = false;
+    }
+    map_release(&seen);
+    return ok;
+}
+
+/* [arg {"," arg}] closer, pushed on p->items. A list may end in a comma, a call may not. */
+bool parse_args(struct parser *p, enum tok_kind closer, struct span open, bool keywords) {
+    size_t base = p->items.n;
+    const char *inside = closer == TOK_RPAREN ? "`,` or `)`" : "`,` or `]`";
+    while (tok(p)->kind != closer) {
+        if (!starts_expr(tok(p)) && tok(p)->kind != TOK_ELLIPSIS) {
+            enum tok_kind k = tok(p)->kind;
+            if (k == TOK_EOF || k == TOK_SEMI || k == TOK_RPAREN || k == TOK_RBRACKET ||
+                k == TOK_RBRACE)
+                return close_bracket(p, closer, open, inside);
+            (void)perr_found(p, "an expression");
+            return false;
+        }
+        if (!parse_arg(p, keywords)) return false;
+        if (!accept(p, TOK_COMMA)) break;
+        if (keywords && tok(p)->kind == closer) {
+            (void)perr_found(p, "another argument after `,`");
+            return false;
+        }
+    }
+    return close_bracket(p, closer, open, inside) && check_keywords(p, base);
+}
+
+/* The call of `callee` with the items from `base` on. */
+static struct ast *make_call(struct parser *p, struct ast *callee, size_t base) {
+    size_t n = p->items.n - base;
+    struct ast *a = node(p, AST_CALL, callee->span.start);
+    struct ast **kids = ARENA_ARRAY(p->arena, struct ast *, n + 1);
+    kids[0] = callee;
+    for (size_t i = 0; i < n; i++) {
+        const struct item *it = &p->items.at[base + i];
+        if (!it->e) {
+            if (perr(p, DIAG_BAD_RANGE, it->at,
+                     "`...` makes a range only in array, list, vector or [ ]"))
+                diag_set_help(p->diags, "for example array(-20, ..., 20)");
+            return NULL;
+        }
+        kids[i + 1] = it->e;
+        if (!it->kw) continue;
+        if (!a->u.call.kw) {
+            a->u.call.kw = ARENA_ARRAY(p->arena, struct sym *, n);
+            a->u.call.kw_real = ARENA_ARRAY(p->arena, bool, n);
+        }
+        a->u.call.kw[i] = it->kw;
+        a->u.call.kw_real[i] = it->kw_real;
+    }
+    return set_kids(p, a, kids, n + 1) ? a : NULL;
+}
+
+static struct ast *parse_call(struct parser *p, struct ast *callee) {
+    struct span open = tok_span(p, tok(p));
+    size_t base = p->items.n;
+    advance(p);
+    struct ast *a = NULL;
+    if (parse_args(p, TOK_RPAREN, open, true)) a = make_call(p, callee, base);
+    p->items.n = base;
+    return a;
+}
+
+static struct ast *parse_index(struct parser *p, struct ast *e) {
+    struct span open = tok_span(p, tok(p));
+    advance(p);
+    struct ast *i = parse_expr(p);
+    if (!i || !close_bracket(p, TOK_RBRACKET, open, "`]`")) return NULL;
+    struct ast *args[] = {e, i};
+    return call_builtin(p, e->span.start, span_from(p, open.start), "lookup", args, 2);
+}
+
+static struct ast *parse_postfix(struct parser *p, struct ast *e) {
+    while (e) {
+        if (tok(p)->kind == TOK_LPAREN)
+            e = parse_call(p, e);
+        else if (tok(p)->kind == TOK_LBRACKET)
+            e = parse_index(p, e);
+        else
+            break;
+    }
+    return e;
+}
+
+/* applicative = primary { "(" [args] ")" | "[" expr "]" } */
+struct ast *parse_applicative(struct parser *p) {
+    return parse_postfix(p, parse_primary(p));
+}
+
+struct ast *parse_from(struct parser *p, uint32_t start, struct ast *left) {
+    struct ast *e = left;
+    if (e && e->span.start > start) e->span.start = start;
+    e = parse_postfix(p, e);
+    if (e) e = parse_infix(p, e, PREC_OR);
+    return parse_tags(p, e);
+}
+
+/* ---- primaries ---- */
+
+/* The body of a procedure and its parameters from `names` on. */
+static struct ast *make_lambda(struct parser *p, uint32_t start, size_t names, struct ast *body) {
+    if (!body) {
+        p->names.n = names;
+        return NULL;
+    }
+    struct ast *a = node(p, AST_LAMBDA, start);
+    a->u.lambda.params = copy_names(p, names, &a->u.lambda.n_params);
+    return set_kids(p, a, &body, 1) ? a : NULL;
+}
+
+/* NAME "->" expr | "(" [names] ")" "->" expr */
+static struct ast *parse_arrow(struct parser *p) {
+    uint32_t start = tok(p)->start;
+    size_t names = p->names.n;
+    if (tok(p)->kind == TOK_NAME) {
+        struct sym *s = take_name(p, "a parameter");
+        if (!s) return NULL;
+        vec_push(&p->names, s);
+    } else if (!parse_names(p, "a parameter")) {
+        p->names.n = names;
+        return NULL;
+    }
+    advance(p); /* -> */
+    return make_lambda(p, start, names, parse_expr(p));
+}
+
+/* "proc" "(" [names] ")" block */
+static struct ast *parse_proc(struct parser *p) {
+    uint32_t start = tok(p)->start;
+    size_t names = p->names.n;
+    advance(p);
+    struct ast *body = NULL;
+    if (parse_names(p, "a parameter")) body = parse_block(p, "the body of the procedure");
+    return make_lambda(p, start, names, body);
+}
+
+/* "(" body ")" | expr: the parentheses may also start a longer condition, as in (a) == b */
+static struct ast *parse_condition(struct parser *p) {
+    struct span open = tok_span(p, tok(p));
+    if (open.end == open.start || tok(p)->kind != TOK_LPAREN) return parse_expr(p);
+    advance(p);
+    struct ast *c = parse_body(p, TOK_RPAREN, open);
+    return c && tok(p)->kind != TOK_LBRACE ? parse_from(p, open.start, c) : c;
+}
+
+static void missing_else(struct parser *p, uint32_t start) {
+    static const char *const words[] = {"else"};
+    const struct token *t = tok(p);
+    struct span at = {p->unit, start, start + 2};
+    const char *near = NULL;
+    if (t->kind == TOK_NAME) near = suggest_nearest(tok_sym(p, t)->text, words, 1);
+    if (!perr(p, DIAG_MISSING_ELSE, at, "this `if` has no `else`")) return;
+    if (near) diag_add_label(p->diags, tok_span(p, t), "did you mean `else`?");
+    diag_set_help(p->diags, "both branches are needed: if (c) { a } else { b }; in an inference "
+                            "program the second may be { pass }");
+}
+
+/* "if" condition block "else" (block | if) */
+struct ast *parse_if(struct parser *p) {
+    uint32_t start = tok(p)->start;
+    struct ast *kids[3];
+    advance(p);
+    if (!enter(p)) return NULL;
+    struct ast *a = NULL;
+    if ((kids[0] = parse_condition(p)) &&
+        (kids[1] = parse_block(p, "the branch taken when it holds"))) {
+        if (tok(p)->word != WORD_ELSE) {
+            missing_else(p, start);
+        } else {
+            advance(p);
+            kids[2] = tok(p)->word == WORD_IF ? parse_if(p) : parse_block(p, "the other branch");
+            if (kids[2]) {
+                a = node(p, AST_IF, start);
+                if (!set_kids(p, a, kids, 3)) a = NULL;
+            }
+        }
+    }
+    leave(p);
+    return a;
+}
+
+static struct ast *reserved_word(struct parser *p) {
+    const struct token *t = tok(p);
+    struct span at = tok_span(p, t);
+    if (t->word == WORD_ELSE) {
+        if (perr(p, DIAG_UNEXPECTED_TOKEN, at, "`else` without its `if`"))
+            diag_set_help(p->diags, "no `;` stands between the first branch and `else`");
+    } else if (t->word == WORD_LAMBDA) {
+        if (perr(p, DIAG_UNEXPECTED_TOKEN, at, "`lambda` is reserved"))
+            diag_set_help(p->diags, "a procedure is written proc(x) { ... } or x -> ...");
+    } else {
+        if (perr(p, DIAG_BAD_BINDER, at, "`%s` can only start a statement", lex_word_text(t->word)))
+            diag_set_help(p->diags,
+                          "put the binding and the expression in a block: { let x = 1; x + 1 }");
+    }
+    return NULL;
+}
+
+static struct ast *parse_name(struct parser *p) {
+    const struct token *t = tok(p);
+    struct span at = tok_span(p, t);
+    enum tok_kind next = peek(p, 1)->kind;
+    bool special = false;
+    if (directive_ahead(p)) return parse_directive(p);
+    if (t->word == WORD_IF) return parse_if(p);
+    if (t->word == WORD_PROC && next == TOK_LPAREN) return parse_proc(p);
+    if (t->word == WORD_TRUE || t->word == WORD_FALSE) {
+        bool b = t->word == WORD_TRUE;
+        advance(p);
+        return bool_node(p, at, b);
+    }
+    if (is_reserved(t->word)) return reserved_word(p);
+    if (t->word == WORD_DEFINE && next == TOK_NAME) {
+        (void)perr(p, DIAG_BAD_BINDER, at, "`define` stands only at the top level");
+        return NULL;
+    }
+    if (next == TOK_LPAREN) {
+        struct ast *s = parse_special(p, &special);
+        if (special) return s;
+    }
+    struct ast *a = node(p, AST_NAME, at.start);
+    a->span = at;
+    a->u.name.sym = tok_sym(p, tok(p));
+    a->u.name.depth = -1;
+    advance(p);
+    return a;
+}
+
+static struct ast *parse_literal(struct parser *p) {
+    const struct token *t = tok(p);
+    struct span at = tok_span(p, t);
+    if (t->kind == TOK_NUMBER) {
+        double x = lex_number(&p->lx, t);
+        advance(p);
+        return number_node(p, at, x);
+    }
+    struct buf b = BUF_INIT;
+    lex_string(&p->lx, t, &b);
+    advance(p);
+    struct ast *a = node(p, AST_STRING, at.start);
+    a->span = at;
+    a->u.string.text = arena_strndup(p->arena, b.data, b.len);
+    a->u.string.len = (uint32_t)b.len;
+    buf_release(&b);
+    return a;
+}
+
+/* integer<3>, atom<2>, name<x>: a number, an atom, a symbol */
+static struct ast *parse_typed(struct parser *p) {
+    struct span at = tok_span(p, tok(p));
+    const char *s = p->lx.text + at.start, *lt = strchr(s, '<') + 1;
+    advance(p);
+    if (s[0] == 'n' && s[1] == 'a') {
+        lt += strspn(lt, " ");
+        size_t len = strcspn(lt, " >");
+        char *text = arena_strndup(p->arena, lt, len);
+        return node1(p, AST_QUOTE, at.start, name_node(p, at, text, false));
+    }
+    struct ast *a = number_node(p, at, strtod(lt, NULL));
+    if (s[0] == 'a') a->kind = AST_ATOM;
+    return a;
+}
+
+/* "(" expr ")" | "(" [expr "," ... [","]] ")": several are a list of references */
+static struct ast *parse_paren(struct parser *p) {
+    struct span open = tok_span(p, tok(p));
+    size_t base = p->items.n;
+    advance(p);
+    bool ok = parse_args(p, TOK_RPAREN, open, false);
+    size_t n = p->items.n - base;
+    bool comma = p->prev_end >= 2 && n == 1 && p->lx.text[p->prev_end - 2] == ',';
+    struct ast *a = NULL;
+    for (size_t i = base; ok && i < p->items.n; i++) {
+        struct item *it = &p->items.at[i];
+        if (!it->e) {
+            (void)perr(p, DIAG_BAD_RANGE, it->at,
+                       "`...` makes a range only in array, list, vector or [ ]");
+            ok = false;
+        } else if (n > 1 || comma) {
+            it->e = call_builtin(p, it->e->span.start, it->e->span, "ref", &it->e, 1);
+            ok = it->e != NULL;
+        }
+    }
+    if (ok && n == 1 && !comma)
+        a = p->items.at[base].e;
+    else if (ok)
+        a = make_sequence(p, base, open.start, span_from(p, open.start), "list", true);
+    p->items.n = base;
+    return a;
+}
+
+/* "[" [expr {"," expr} [","]] "]" */
+static struct ast *parse_array(struct parser *p) {
+    struct span open = tok_span(p, tok(p));
+    size_t base = p->items.n;
+    struct ast *a = NULL;
+    advance(p);
+    if (parse_args(p, TOK_RBRACKET, open, false))
+        a = make_sequence(p, base, open.start, span_from(p, open.start), "array", true);
+    p->items.n = base;
+    return a;
+}
+
+struct ast *parse_primary(struct parser *p) {
+    if (!enter(p)) {
+        leave(p);
+        return NULL;
+    }
+    struct ast *a = NULL;
+    switch (tok(p)->kind) {
+    case TOK_NAME: a = parse_name(p); break;
+    case TOK_NUMBER:
+    case TOK_STRING: a = parse_literal(p); break;
+    case TOK_TYPED: a = parse_typed(p); break;
+    case TOK_LPAREN: a = parse_paren(p); break;
+    case TOK_LBRACKET: a = parse_array(p); break;
+    case TOK_LBRACE: a = parse_block(p, "a block"); break;
+    case TOK_QUASI_OPEN: a = parse_quasi(p); break;
+    case TOK_DOLLAR: a = parse_dollar(p); break;
+    case TOK_ELLIPSIS:
+        (void)perr(p, DIAG_BAD_RANGE, tok_span(p, tok(p)),
+                   "`...` stands only between items of a list");
+        break;
+    default: (void)perr_found(p, "an expression");
+    }
+    leave(p);
+    return a;
+}
+
+/* expr = arrow | path | hashed */
+struct ast *parse_expr(struct parser *p) {
+    enum tok_kind k = tok(p)->kind, next = k == TOK_NAME ? peek(p, 1)->kind : TOK_EOF;
+    if (next == TOK_BIND) {
+        struct span at = {p->unit, tok(p)->start, peek(p, 1)->end};
+        if (perr(p, DIAG_BAD_BINDER, at, "`<-` binds only as a statement of a block or of do(...)"))
+            diag_set_help(p->diags, "less than a negative number needs a space: x < -1");
+        return NULL;
+    }
+    if (next == TOK_ARROW || (k == TOK_LPAREN && after_names(p) == TOK_ARROW)) {
+        if (!enter(p)) {
+            leave(p);
+            return NULL;
+        }
+        struct ast *a = parse_arrow(p);
+        leave(p);
+        return a;
+    }
+    if (k == TOK_SLASH) return parse_path(p);
+    struct ast *e = parse_unary(p);
+    if (e) e = parse_infix(p, e, PREC_OR);
+    return parse_tags(p, e);
+}

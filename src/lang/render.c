@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Draws diagnostics. For people:
+ *
+ *     file:2:7: error[E0201]: `foo` is not bound
+ *       |
+ *     2 | 1 + foo;
+ *       |     ^^^
+ *       = help: did you mean `for`?
+ *       = in f, called at file:9:1
+ *
+ * and for tools as one JSON object per line. Columns count characters; the drawing counts the
+ * columns of a terminal (tabs to the next multiple of four, wide characters two). A long line is
+ * cut to a window around its mark.
+ */
+#include "lang/lex.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { TAB = 4, WINDOW = 100, LEAD = 40 };
+
+struct paint {
+    struct buf *out;
+    bool colour;
+    unsigned gutter; /* digits of the largest line number shown */
+};
+
+static void style(const struct paint *p, const char *code) {
+    if (p->colour) buf_printf(p->out, "\033[%sm", code);
+}
+
+static void gutter(const struct paint *p, unsigned line) {
+    style(p, "34");
+    if (line)
+        buf_printf(p->out, "%*u |", (int)p->gutter, line);
+    else
+        buf_printf(p->out, "%*s |", (int)p->gutter, "");
+    style(p, "0");
+}
+
+/* ---- one source line ---- */
+
+struct line {
+    const char *text;
+    uint32_t start, end; /* bytes of the unit, without the line break */
+    unsigned number;
+};
+
+static struct line find_line(struct sources *s, struct span at) {
+    struct line l;
+    unsigned column;
+    sources_locate(s, at, &l.number, &column);
+    const struct source *u = s->units.at[at.unit];
+    l.text = u->text;
+    l.start = u->lines[l.number - 1];
+    l.end = l.number < u->n_lines ? u->lines[l.number] - 1 : (uint32_t)u->len;
+    if (l.end > l.start && l.text[l.end - 1] == '\r') l.end--;
+    return l;
+}
+
+static unsigned char_width(uint32_t c) {
+    bool combining = (c >= 0x300 && c <= 0x36F) || (c >= 0x200B && c <= 0x200F);
+    bool wide = (c >= 0x1100 && c <= 0x115F) || (c >= 0x2E80 && c <= 0xA4CF) ||
+                (c >= 0xAC00 && c <= 0xD7A3) || (c >= 0xF900 && c <= 0xFAFF) ||
+                (c >= 0xFE30 && c <= 0xFE6F) || (c >= 0xFF00 && c <= 0xFF60) ||
+                (c >= 0x1F300 && c <= 0x1FAFF) || (c >= 0x20000 && c <= 0x3FFFD);
+    return combining ? 0 : wide ? 2 : 1;
+}
+
+/* Steps over one character: appends it to `out` (unless NULL) and advances *column. */
+static uint32_t draw_char(const struct line *l, uint32_t i, unsigned *column, struct buf *out) {
+    uint32_t code = 0, n = utf8_decode(l->text + i, l->end - i, &code);
+    if (n == 0 || code < 0x20 || code == 0x7F) {
+        unsigned w = n && code == '\t' ? TAB - *column % TAB : 1;
+        if (out && code == '\t' && n)
+            buf_printf(out, "%*s", (int)w, "");
+        else if (out)
+            buf_puts(out, "\xEF\xBF\xBD"); /* what cannot be shown */
+        *column += w;
+        return i + (n ? n : 1);
+    }
+    if (out) buf_add(out, l->text + i, n);
+    *column += char_width(code);
+    return i + n;
+}
+
+/* The part of a long line that is shown: starts a little before `mark`. */
+static void choose_window(const struct line *l, uint32_t mark, uint32_t *from, uint32_t *to) {
+    *from = l->start;
+    *to = l->end;
+    if (l->end - l->start <= 2 * WINDOW) return;
+    if (mark > l->end) mark = l->end;
+    if (mark - l->start > LEAD) *from = mark - LEAD;
+    while (*from > l->start && ((unsigned char)l->text[*from] & 0xC0) == 0x80) --*from;
+    if (l->end - *from > WINDOW) *to = *from + WINDOW;
+    while (*to < l->end && ((unsigned char)l->text[*to] & 0xC0) == 0x80) ++*to;
+}
+
+static void draw_text(const struct paint *p, const struct line *l, uint32_t from, uint32_t to) {
+    unsigned column = 0;
+    struct line part = *l;
+    gutter(p, l->number);
+    buf_putc(p->out, ' ');
+    part.end = to;
+    if (from > l->start) buf_puts(p->out, "...");
+    for (uint32_t i = from; i < to;) i = draw_char(&part, i, &column, p->out);
+    if (to < l->end) buf_puts(p->out, "...");
+    while (p->out->len && p->out->data[p->out->len - 1] == ' ') p->out->data[--p->out->len] = '\0';
+    buf_putc(p->out, '\n');
+}
+
+/* The row of marks under a line: ^^^^ for the place itself, ---- for a label. */
+static void draw_marks(const struct paint *p, const struct line *l, uint32_t from, uint32_t to,
+                       struct span at, char mark, const char *text) {
+    unsigned lead = from > l->start ? 3 : 0, column = 0;
+    struct line part = *l;
+    uint32_t i = from, end = at.end > to ? to : at.end;
+    part.end = to;
+    gutter(p, 0);
+    buf_putc(p->out, ' ');
+    while (i < at.start && i < to) i = draw_char(&part, i, &column, NULL);
+    buf_printf(p->out, "%*s", (int)(column + lead), "");
+    unsigned first = column;
+    while (i < end) i = draw_char(&part, i, &column, NULL);
+    style(p, mark == '^' ? "1;31" : "1;34");
+    for (unsigned k = 0; k < (column > first ? column - first : 1); k++) buf_putc(p->out, mark);
+    if (text && *text) buf_printf(p->out, " %s", text);
+    style(p, "0");
+    buf_putc(p->out, '\n');
+}
+
+/* ---- the places of one diagnostic ---- */
+
+struct place {
+    struct span at;
+    const char *text;
+    char mark;
+    unsigned line;
+};
+
+static int by_position(const void *x, const void *y) {
+    const struct place *a = x, *b = y;
+    if (a->line != b->line) return a->line < b->line ? -1 : 1;
+    if (a->mark != b->mark) return a->mark == '^' ? -1 : 1;
+    return a->at.start < b->at.start ? -1 : a->at.start > b->at.start;
+}
+
+static void draw_places(const struct paint *p, struct sources *s, const struct place *at,
+                        size_t n) {
+    unsigned shown = 0;
+    gutter(p, 0);
+    buf_putc(p->out, '\n');
+    for (size_t i = 0; i < n;) {
+        struct line l = find_line(s, at[i].at);
+        uint32_t from, to;
+        if (shown && l.number > shown + 1) buf_puts(p->out, "...\n");
+        shown = l.number;
+        choose_window(&l, at[i].at.start, &from, &to);
+        draw_text(p, &l, from, to);
+        for (size_t k = i; i < n && at[i].line == at[k].line; i++)
+            if (at[i].at.start >= from && (at[i].at.start <= to))
+                draw_marks(p, &l, from, to, at[i].at, at[i].mark, at[i].text);
+    }
+}
+
+static bool has_place(const struct diags *d, struct span at) {
+    return at.unit < d->sources->units.n;
+}
+
+static void put_position(const struct diags *d, struct span at, struct buf *out) {
+    unsigned line, column;
+    sources_locate(d->sources, at, &line, &column);
+    buf_printf(out, "%s:%u:%u", d->sources->units.at[at.unit]->name, line, column);
+}
+
+static unsigned digits(unsigned n) {
+    return n < 10 ? 1 : 1 + digits(n / 10);
+}
+
+/* The places in the diagnostic's own unit, in order of line. */
+static void draw_snippet(struct paint *p, const struct diags *d, const struct diag *x) {
+    size_t n = 0;
+    unsigned column, largest = 1;
+    struct place *at = NEW_ARRAY(struct place, x->labels.n + 1);
+    at[n++] = (struct place){x->at, NULL, '^', 0};
+    for (size_t i = 0; i < x->labels.n; i++)
+        if (x->labels.at[i].at.unit == x->at.unit)
+            at[n++] = (struct place){x->labels.at[i].at, x->labels.at[i].text, '-', 0};
+    for (size_t i = 0; i < n; i++) {
+        sources_locate(d->sources, at[i].at, &at[i].line, &column);
+        if (at[i].line > largest) largest = at[i].line;
+    }
+    qsort(at, n, sizeof *at, by_position);
+    p->gutter = digits(largest);
+    draw_places(p, d->sources, at, n);
+    mem_free(at);
+}
+
+static void trailer(const struct paint *p, const char *kind, const char *text) {
+    buf_printf(p->out, "%*s ", (int)p->gutter, "");
+    style(p, "34");
+    buf_puts(p->out, "=");
+    style(p, "0");
+    buf_printf(p->out, " %s%s\n", kind, text);
+}
+
+static void draw_calls(const struct paint *p, const struct diags *d, const struct diag *x) {
+    size_t middle = x->calls_dropped ? x->calls.n - 6 : x->calls.n;
+    for (size_t i = 0; i < x->calls.n; i++) {
+        struct buf b = BUF_INIT;
+        if (i == middle) {
+            buf_printf(&b, "%zu more calls", x->calls_dropped);
+            trailer(p, "... ", b.data);
+            buf_reset(&b);
+        }
+        buf_puts(&b, x->calls.at[i].text);
+        if (has_place(d, x->calls.at[i].at)) {
+            buf_puts(&b, " at ");
+            put_position(d, x->calls.at[i].at, &b);
+        }
+        trailer(p, "", b.data);
+        buf_release(&b);
+    }
+}
+
+/* Labels in other units (another file) are shown by position. */
+static void draw_far_labels(const struct paint *p, const struct diags *d, const struct diag *x) {
+    for (size_t i = 0; i < x->labels.n; i++) {
+        struct span at = x->labels.at[i].at;
+        if (!has_place(d, at) || (has_place(d, x->at) && at.unit == x->at.unit)) continue;
+        struct buf b = BUF_INIT;
+        put_position(d, at, &b);
+        buf_printf(&b, ": %s", x->labels.at[i].text);
+        trailer(p, "", b.data);
+        buf_release(&b);
+    }
+}
+
+static void draw_diag(struct paint *p, const struct diags *d, const struct diag *x) {
+    p->gutter = 1;
+    style(p, "1");
+    if (has_place(d, x->at)) {
+        put_position(d, x->at, p->out);
+        buf_puts(p->out, ": ");
+    }
+    style(p, x->warning ? "1;33" : "1;31");
+    buf_printf(p->out, "%s[%s]", x->warning ? "warning" : "error", diag_code_text(x->code));
+    style(p, "0");
+    buf_printf(p->out, ": %s\n", x->message);
+    if (has_place(d, x->at)) draw_snippet(p, d, x);
+    draw_far_labels(p, d, x);
+    for (size_t i = 0; i < x->notes.n; i++) trailer(p, "note: ", x->notes.at[i]);
+    if (x->help) trailer(p, "help: ", x->help);
+    draw_calls(p, d, x);
+}
+
+void diags_render(const struct diags *d, bool colour, struct buf *out) {
+    struct paint p = {out, colour, 1};
+    for (size_t i = 0; i < d->list.n; i++) draw_diag(&p, d, d->list.at[i]);
+}
+
+/* ---- JSON ---- */
+
+static void json_text(struct buf *out, const char *key, const char *s) {
+    buf_printf(out, ",\"%s\":", key);
+    buf_json_string(out, s, strlen(s));
+}
+
+static void json_place(const struct diags *d, struct span at, struct buf *out) {
+    unsigned line, column;
+    struct span end = {at.unit, at.end, at.end};
+    if (!has_place(d, at)) return;
+    json_text(out, "file", d->sources->units.at[at.unit]->name);
+    sources_locate(d->sources, at, &line, &column);
+    buf_printf(out, ",\"line\":%u,\"column\":%u", line, column);
+    sources_locate(d->sources, end, &line, &column);
+    buf_printf(out, ",\"end_line\":%u,\"end_column\":%u", line, column);
+}
+
+static void json_labels(const struct diags *d, const char *key, const struct diag_label *l,
+                        size_t n, struct buf *out) {
+    buf_printf(out, ",\"%s\":[", key);
+    for (size_t i = 0; i < n; i++) {
+        buf_puts(out, i ? ",{\"text\":" : "{\"text\":");
+        buf_json_string(out, l[i].text, strlen(l[i].text));
+        json_place(d, l[i].at, out);
+        buf_putc(out, '}');
+    }
+    buf_putc(out, ']');
+}
+
+void diags_render_json(const struct diags *d, struct buf *out) {
+    for (size_t i = 0; i < d->list.n; i++) {
+        const struct diag *x = d->list.at[i];
+        buf_printf(out, "{\"severity\":\"%s\",\"code\":\"%s\"", x->warning ? "warning" : "error",
+                   diag_code_text(x->code));
+        json_text(out, "message", x->message);
+        json_place(d, x->at, out);
+        json_labels(d, "labels", x->labels.at, x->labels.n, out);
+        buf_puts(out, ",\"notes\":[");
+        for (size_t k = 0; k < x->notes.n; k++) {
+            if (k) buf_putc(out, ',');
+            buf_json_string(out, x->notes.at[k], strlen(x->notes.at[k]));
+        }
+        buf_putc(out, ']');
+        if (x->help) json_text(out, "help", x->help);
+        json_labels(d, "calls", x->calls.at, x->calls.n, out);
+        if (x->calls_dropped) buf_printf(out, ",\"calls_dropped\":%zu", x->calls_dropped);
+        buf_puts(out, "}\n");
+    }
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Source units: owned copies of the texts, and the line map that turns byte offsets into the line
+ * and column of a message. The map is built on the first question about a unit.
+ */
+#include "lang/source.h"
+#include <string.h>
+
+void sources_init(struct sources *s) {
+    memset(s, 0, sizeof *s);
+}
+
+void sources_release(struct sources *s) {
+    for (size_t i = 0; i < s->units.n; i++) {
+        struct source *u = s->units.at[i];
+        mem_free(u->name);
+        mem_free(u->text);
+        mem_free(u->lines);
+        mem_free(u);
+    }
+    vec_release(&s->units);
+}
+
+uint32_t sources_add(struct sources *s, const char *name, const char *text, size_t len) {
+    struct source *u = NEW(struct source);
+    u->name = mem_strdup(name);
+    u->text = mem_alloc(len + 1);
+    if (len) memcpy(u->text, text, len);
+    u->text[len] = '\0';
+    u->len = len;
+    vec_push(&s->units, u);
+    return (uint32_t)(s->units.n - 1);
+}
+
+static void build_lines(struct source *u) {
+    size_t n = 1;
+    for (const char *p = u->text, *end = p + u->len; (p = memchr(p, '\n', (size_t)(end - p))); p++)
+        n++;
+    u->lines = NEW_ARRAY(uint32_t, n);
+    u->n_lines = 0;
+    u->lines[u->n_lines++] = 0;
+    for (size_t i = 0; i < u->len; i++)
+        if (u->text[i] == '\n') u->lines[u->n_lines++] = (uint32_t)(i + 1);
+}
+
+/* The index of the last line that starts at or before `offset`. */
+static size_t find_line(const struct source *u, uint32_t offset) {
+    size_t lo = 0, hi = u->n_lines;
+    while (hi - lo > 1) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (u->lines[mid] <= offset)
+            lo = mid;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+void sources_locate(struct sources *s, struct span at, unsigned *line, unsigned *column) {
+    *line = *column = 0;
+    if (at.unit >= s->units.n) return;
+    struct source *u = s->units.at[at.unit];
+    if (!u->lines) build_lines(u);
+    uint32_t offset = at.start > u->len ? (uint32_t)u->len : at.start;
+    size_t i = find_line(u, offset);
+    unsigned col = 1;
+    for (uint32_t k = u->lines[i]; k < offset; k++)
+        if (((unsigned char)u->text[k] & 0xC0) != 0x80) col++; /* not a UTF-8 continuation */
+    *line = (unsigned)(i + 1);
+    *column = col;
+}

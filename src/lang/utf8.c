@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * UTF-8: decoding one sequence and checking a whole text. Overlong forms, surrogates and code
+ * points above 10FFFF are malformed.
+ */
+#include "lang/lex.h"
+
+uint32_t utf8_decode(const char *s, size_t n, uint32_t *code) {
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    const unsigned char *p = (const unsigned char *)s;
+    if (n == 0) return 0;
+    uint32_t c = p[0], len = c < 0x80       ? 1
+                             : c >> 5 == 6  ? 2
+                             : c >> 4 == 14 ? 3
+                             : c >> 3 == 30 ? 4
+                                            : 0;
+    if (len == 0 || len > n) return 0;
+    if (len > 1) c &= 0xFFU >> (len + 1);
+    for (uint32_t i = 1; i < len; i++) {
+        if ((p[i] & 0xC0) != 0x80) return 0;
+        c = c << 6 | (p[i] & 0x3FU);
+    }
+    if (c < least[len] || c > 0x10FFFF || (c >= 0xD800 && c <= 0xDFFF)) return 0;
+    *code = c;
+    return len;
+}
+
+size_t utf8_check(const char *s, size_t len) {
+    size_t i = 0;
+    while (i < len) {
+        unsigned char c = (unsigned char)s[i];
+        uint32_t code;
+        if (c == 0) return i;
+        uint32_t k = c < 0x80 ? 1 : utf8_decode(s + i, len - i, &code);
+        if (k == 0) return i;
+        i += k;
+    }
+    return len;
+}
