@@ -1,10 +1,15 @@
 # Thin front of CMake. `make` builds build/gpmem; `make test` is what CI runs.
-.PHONY: all build deps demo test test-slow bench figures fuzz install docs clean format
+.PHONY: all build dev deps demo test test-slow bench figures fuzz install docs clean format
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
+FUZZ_SECONDS ?= 60
 WERROR = $(if $(CI),-DGPMEM_WERROR=ON,)
 
 all: build
+
+# Everything that the other targets install from Debian, at once.
+deps:
+	@tools/install-packages build test bench docs fuzz
 
 build:
 	@tools/install-packages build test
@@ -28,8 +33,30 @@ test-slow: build
 demo: build
 	@tools/demo
 
+# Every speed figure beside its peers (bench/run), and the paper's figures as SVG (tools/figures).
+bench: build
+	@tools/install-packages bench
+	@bench/run
+
+figures: build
+	@tools/figures
+
+# Every fuzz target for FUZZ_SECONDS, on the corpora of tests/fuzz/corpus.
+fuzz:
+	@tools/install-packages build test fuzz
+	@cmake --preset fuzz > /dev/null
+	@cmake --build build-fuzz -j $(JOBS)
+	@tools/fuzz $(FUZZ_SECONDS)
+
+# Binary, libraries, headers, pkg-config file; manual pages, completions, editor files.
 install: build
-	cmake --install build --prefix $(PREFIX)
+	@tools/install-packages docs
+	@cmake --install build --prefix $(PREFIX) > /dev/null
+	@tools/install-docs build/gpmem $(PREFIX)
+	@echo "installed gpmem in $(PREFIX)"
+
+format:
+	@git ls-files '*.c' '*.h' | xargs clang-format -i
 
 clean:
 	rm -rf build build-*

@@ -6,3 +6,6 @@
 COMMAND(run)
 COMMAND(check)
 COMMAND(help)
+COMMAND(reference)
+COMMAND(completions)
+COMMAND(man)

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * gpmem reference: every procedure, operator and kernel of the language as JSON. Documentation and
+ * editor files are made from it.
+ */
+#include "cli/command.h"
+
+static int run(const void *opts, int argc, char **argv) {
+    (void)opts;
+    (void)argc;
+    (void)argv;
+    struct gpm_options o;
+    gpm_options_init(&o);
+    gpm_session *s = gpm_session_new(&o);
+    if (!s) return complain(EXIT_FAILED, "out of memory");
+    puts(gpm_reference_json(s));
+    gpm_session_free(s);
+    return EXIT_FINE;
+}
+
+const struct command command_reference = {
+    .name = "reference",
+    .args = "",
+    .summary = "Prints the reference of the language as JSON",
+    .max_args = 0,
+    .run = run,
+};
