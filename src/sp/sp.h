@@ -124,6 +124,8 @@ struct sp_class {
     double (*num)(const double *args, size_t n);                       /* deterministic */
     double (*num_log_density)(double v, const double *args, size_t n); /* random */
     double (*num_sample)(struct rng *rng, const double *args, size_t n);
+    /* g[0] = d log_density / dv, g[1 + i] = d / d args[i], at a point of the support */
+    void (*num_grad)(double v, const double *args, size_t n, double *g);
     const struct sp_aaa *aaa; /* makers */
 };
 
