@@ -17,7 +17,11 @@
     X(arith)                                                                                       \
     X(compare)                                                                                     \
     X(types)                                                                                       \
-    X(list)
+    X(list)                                                                                        \
+    X(continuous)                                                                                  \
+    X(discrete)                                                                                    \
+    X(choice)                                                                                      \
+    X(mvn)
 
 #define X(name)                                                                                    \
     extern const struct sp_class sp_##name##_rows[];                                               \

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Calling rows of the procedure tables from tests, without an evaluator, and the statistics that
+ * the conformance tests share.
+ */
+#ifndef SUPPORT_SPCALL_H
+#define SUPPORT_SPCALL_H
+#include "support/check.h"
+
+#include "lang/source.h"
+#include "math/rng.h"
+#include "math/special.h"
+#include "sp/sp.h"
+
+enum { CALL_ARGS = 8 };
+struct call {
+    struct sp_call c;
+    value args[CALL_ARGS]; /* owned */
+    struct diags diags;
+    struct rng rng;
+};
+
+/* Starts a call of the row `name`; args are taken over. The seed keys the generator. */
+static inline void call_init(struct call *k, const char *name, const value *args, size_t n,
+                             uint64_t seed) {
+    memset(k, 0, sizeof *k);
+    diags_init(&k->diags, NULL);
+    rng_init(&k->rng, seed, 0, 0);
+    for (size_t i = 0; i < n; i++) k->args[i] = args[i];
+    k->c = (struct sp_call){
+        .args = k->args, .n = n, .rng = &k->rng, .diags = &k->diags, .cls = sp_index_find(name)};
+    if (!k->c.cls) fail_msg("no procedure called %s", name);
+}
+
+static inline void call_release(struct call *k) {
+    for (size_t i = 0; i < k->c.n; i++) value_unref(k->args[i]);
+    diags_release(&k->diags);
+}
+
+/* Log density of v; a failing call fails the test. */
+static inline double call_lp(struct call *k, value v) {
+    double lp = NAN;
+    enum gpm_status st = k->c.cls->log_density(&k->c, v, &lp);
+    if (st != GPM_OK) {
+        if (k->diags.list.n) print_error("%s\n", k->diags.list.at[0]->message);
+        fail_msg("log density of %s failed", k->c.cls->name);
+    }
+    return lp;
+}
+
+static inline value call_draw(struct call *k) {
+    value v = NIL;
+    enum gpm_status st = k->c.cls->simulate(&k->c, &v);
+    if (st != GPM_OK) {
+        if (k->diags.list.n) print_error("%s\n", k->diags.list.at[0]->message);
+        fail_msg("simulating %s failed", k->c.cls->name);
+    }
+    return v;
+}
+
+static inline double as_double(value v) {
+    return v.tag == V_BOOL ? v.u.boolean : v.u.num;
+}
+
+/* p-value of counts against expected probabilities; cells of small expectation are pooled. */
+static inline double chi2_p(const double *count, const double *prob, size_t cells, double total) {
+    double chi2 = 0, pool_c = 0, pool_e = 0;
+    size_t used = 0;
+    for (size_t i = 0; i < cells; i++) {
+        double e = prob[i] * total;
+        if (e < 5) {
+            pool_c += count[i];
+            pool_e += e;
+            continue;
+        }
+        chi2 += (count[i] - e) * (count[i] - e) / e;
+        used++;
+    }
+    if (pool_e > 1e-9) {
+        double e = fmax(pool_e, 0.5);
+        chi2 += (pool_c - pool_e) * (pool_c - pool_e) / e;
+        used++;
+    } else if (pool_c > 0)
+        return 0;
+    return used > 1 ? gamma_q(0.5 * (double)(used - 1), 0.5 * chi2) : 1;
+}
+#endif
