@@ -311,7 +311,7 @@ static void check_grad(const struct dist_case *d, struct call *k, double x) {
     for (size_t j = 0; j <= d->n; j++) {
         if (j == 0 && cls->flags & SP_DISCRETE) continue;
         if (whole || (!strcmp(d->name, "binomial") && j == 1)) continue;
-        double a[3], at = j ? d->args[j - 1] : x, h = 1e-5 * fmax(fabs(at), 1e-3), lp[2];
+        double a[3], at = j ? d->args[j - 1] : x, h = at == 0 ? 1e-6 : 1e-5 * fabs(at), lp[2];
         for (int side = 0; side < 2; side++) {
             memcpy(a, d->args, sizeof a);
             double moved = at + (side ? h : -h);
