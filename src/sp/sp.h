@@ -127,6 +127,9 @@ struct sp_class {
     /* g[0] = d log_density / dv, g[1 + i] = d / d args[i], at a point of the support */
     void (*num_grad)(double v, const double *args, size_t n, double *g);
     const struct sp_aaa *aaa; /* makers */
+    /* requesting procedures: adjoints of the n results (owned; NIL: zero) given that of the output
+     */
+    enum gpm_status (*grad_output)(struct sp_call *c, size_t n, value dresult, value *dresults);
 };
 
 /* A procedure value that is a row of the tables. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The index of procedures. A family file ends with `const struct sp_class sp_NAME_rows[]` and
- * `const size_t sp_NAME_count`; adding a family is one line of FAMILIES. The flat list, the table
+ * `const size_t sp_NAME_count`; adding a family is one line of families.def. The flat list, the table
  * of names and the parsed signatures are worked out once and never change after that, so sessions
  * in several threads share them.
  */
@@ -13,30 +13,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FAMILIES(X)                                                                                \
-    X(arith)                                                                                       \
-    X(compare)                                                                                     \
-    X(types)                                                                                       \
-    X(list)                                                                                        \
-    X(continuous)                                                                                  \
-    X(discrete)                                                                                    \
-    X(choice)                                                                                      \
-    X(mvn)
-
-#define X(name)                                                                                    \
+#define FAMILY(name)                                                                               \
     extern const struct sp_class sp_##name##_rows[];                                               \
     extern const size_t sp_##name##_count;
-FAMILIES(X)
-#undef X
+#include "sp/families.def"
+#undef FAMILY
 
 static const struct family {
     const char *name;
     const struct sp_class *rows;
     const size_t *count;
 } families[] = {
-#define X(name) {#name, sp_##name##_rows, &sp_##name##_count},
-    FAMILIES(X)
-#undef X
+#define FAMILY(name) {#name, sp_##name##_rows, &sp_##name##_count},
+#include "sp/families.def"
+#undef FAMILY
 };
 
 static struct {

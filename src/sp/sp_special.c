@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Procedures that only the evaluator can carry out: they need environments, the trace or the
+ * unevaluated expression. The rows are here for arity, help, completion and the reference page;
+ * simulate is NULL on purpose, and the evaluator recognises them by name.
+ */
+#include "sp/sp.h"
+
+#include "base/mem.h"
+
+const struct sp_class sp_special_rows[] = {
+    {.name = "mem",
+     .sig = "(f: proc) -> proc",
+     .doc = "f with memory: the same arguments give the same value, random or not.",
+     .example = "{ f = mem(x -> flip()); f(1) == f(1) } => true"},
+    {.name = "ref",
+     .sig = "(x: any) -> ref",
+     .doc = "A reference to x; `(a, b)` makes a list of them.",
+     .example = "deref(ref(3)) => 3"},
+    {.name = "deref",
+     .sig = "(r: any) -> any",
+     .doc = "What a reference refers to; any other value is itself.",
+     .example = "deref(first((1, 2))) => 1"},
+    {.name = "eval",
+     .sig = "(e: any, env: env) -> any",
+     .doc = "The value of a quoted expression in an environment.",
+     .example = "eval(quote(1 + 2), get_current_environment()) => 3"},
+    {.name = "get_current_environment",
+     .sig = "() -> env",
+     .doc = "The environment at this place of the program.",
+     .example = "is_environment(get_current_environment()) => true"},
+    {.name = "get_empty_environment",
+     .sig = "() -> env",
+     .doc = "An environment of the builtin names alone.",
+     .example = "eval(quote(2 * 3), get_empty_environment()) => 6"},
+    {.name = "extend_environment",
+     .sig = "(env: env, name: name, x: any) -> env",
+     .doc = "The environment with one more binding.",
+     .example = "eval(quote(y), extend_environment(get_current_environment(), quote(y), 5)) => 5"},
+    {.name = "assess",
+     .sig = "(v: any, f: proc, ...args: any) -> number",
+     .doc = "The log density of v as a value of f(args...), with the statistics f has now.",
+     .example = "assess(true, flip, 1) => 0"},
+    {.name = "tag",
+     .sig = "(scope: any, block: any, e: any) -> any",
+     .doc = "e itself; its random choices belong to a block of a scope. Also `e #scope:block`.",
+     .example = "tag(\"hyper\", 1, 2 + 3) => 5"},
+    {.name = "tag_exclude",
+     .sig = "(scope: any, e: any) -> any",
+     .doc = "e itself; its random choices belong to no block of the scope.",
+     .example = "tag_exclude(\"hyper\", 5) => 5"},
+};
+const size_t sp_special_count = COUNT_OF(sp_special_rows);
