@@ -18,7 +18,7 @@
 
 static value matrix_of(const double *at, size_t rows, size_t cols) {
     value v = value_matrix_new(rows, cols);
-    if (rows * cols) memcpy(v.u.matrix->at, at, rows * cols * sizeof *at);
+    if (rows && cols) memcpy(v.u.matrix->at, at, rows * cols * sizeof *at);
     return v;
 }
 
