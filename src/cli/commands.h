@@ -6,6 +6,7 @@
 COMMAND(run)
 COMMAND(check)
 COMMAND(help)
+COMMAND(lsp)
 COMMAND(reference)
 COMMAND(completions)
 COMMAND(man)

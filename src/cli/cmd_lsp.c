@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * gpmem lsp: a language server (Language Server Protocol 3.17, JSON-RPC over standard input and
+ * output). Diagnostics come from gpm_check_text, hover from gpm_help, names from gpm_outline; no
+ * program is run. Documents are sent whole (TextDocumentSyncKind.Full).
+ */
+#include "cli/command.h"
+#include "cli/lsp_text.h"
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { PARSE_ERROR = -32700, INVALID_REQUEST = -32600, METHOD_NOT_FOUND = -32601 };
+enum { MESSAGE_MAX = 256 << 20 }; /* bytes of one message */
+
+struct server {
+    gpm_session *session;
+    struct lsp_document *documents;
+    bool stopping; /* shutdown was asked for */
+};
+
+/* ---- messages ---- */
+
+static void send_message(json_t *message) {
+    char *text = json_dumps(message, JSON_COMPACT);
+    if (text) printf("Content-Length: %zu\r\n\r\n%s", strlen(text), text);
+    fflush(stdout);
+    free(text);
+    json_decref(message);
+}
+
+static void reply(json_t *id, json_t *result) {
+    send_message(json_pack("{s:s, s:O, s:o}", "jsonrpc", "2.0", "id", id, "result", result));
+}
+
+static void reply_error(json_t *id, int code, const char *text) {
+    send_message(json_pack("{s:s, s:O, s:{s:i, s:s}}", "jsonrpc", "2.0", "id", id, "error", "code",
+                           code, "message", text));
+}
+
+/* Reads the headers; the length of the body, or -1 at the end of input or without a length. */
+static long read_headers(void) {
+    char line[512];
+    long length = -1;
+    while (fgets(line, sizeof line, stdin)) {
+        if (strcmp(line, "\r\n") == 0 || strcmp(line, "\n") == 0) return length;
+        if (strncasecmp(line, "Content-Length:", 15) == 0) length = strtol(line + 15, NULL, 10);
+    }
+    return -1;
+}
+
+static char *read_body(long length) {
+    if (length < 0 || length > MESSAGE_MAX) return NULL;
+    char *body = malloc((size_t)length + 1);
+    if (!body) return NULL;
+    if (fread(body, 1, (size_t)length, stdin) != (size_t)length) {
+        free(body);
+        return NULL;
+    }
+    body[length] = 0;
+    return body;
+}
+
+/* ---- diagnostics ---- */
+
+static json_t *diagnostic_range(const struct lsp_document *d, json_t *x) {
+    size_t line = (size_t)json_integer_value(json_object_get(x, "line"));
+    size_t column = (size_t)json_integer_value(json_object_get(x, "column"));
+    size_t end_line = (size_t)json_integer_value(json_object_get(x, "end_line"));
+    size_t end_column = (size_t)json_integer_value(json_object_get(x, "end_column"));
+    size_t start = lsp_offset_of_column(d, line, column);
+    size_t end = end_line ? lsp_offset_of_column(d, end_line, end_column) : start;
+    return lsp_range(d, start, end);
+}
+
+/* Message, notes and help of a diagnostic as one text. */
+static char *diagnostic_text(json_t *x) {
+    const char *message = json_string_value(json_object_get(x, "message"));
+    const char *help = json_string_value(json_object_get(x, "help"));
+    char *text = NULL;
+    size_t len = 0, i;
+    json_t *note;
+    FILE *f = open_memstream(&text, &len);
+    if (!f) return NULL;
+    fputs(message ? message : "error", f);
+    json_array_foreach(json_object_get(x, "notes"), i, note) {
+        fprintf(f, "\nnote: %s", json_string_value(note));
+    }
+    if (help) fprintf(f, "\nhelp: %s", help);
+    fclose(f);
+    return text;
+}
+
+static json_t *make_diagnostic(const struct lsp_document *d, json_t *x) {
+    const char *severity = json_string_value(json_object_get(x, "severity"));
+    const char *code = json_string_value(json_object_get(x, "code"));
+    bool warning = severity && strcmp(severity, "warning") == 0;
+    char *text = diagnostic_text(x);
+    json_t *out = json_pack("{s:o, s:i, s:s, s:s, s:s}", "range", diagnostic_range(d, x),
+                            "severity", warning ? 2 : 1, "code", code ? code : "", "source",
+                            "gpmem", "message", text ? text : "");
+    json_t *related = json_array(), *label;
+    size_t i;
+    json_array_foreach(json_object_get(x, "labels"), i, label) {
+        json_t *item =
+            json_pack("{s:{s:s, s:o}, s:O}", "location", "uri", d->uri, "range",
+                      diagnostic_range(d, label), "message", json_object_get(label, "text"));
+        if (item) json_array_append_new(related, item);
+    }
+    json_object_set_new(out, "relatedInformation", related);
+    free(text);
+    return out;
+}
+
+static void publish(struct server *s, const char *uri, json_t *list) {
+    (void)s;
+    send_message(json_pack("{s:s, s:s, s:{s:s, s:o}}", "jsonrpc", "2.0", "method",
+                           "textDocument/publishDiagnostics", "params", "uri", uri, "diagnostics",
+                           list));
+}
+
+static void check_document(struct server *s, const struct lsp_document *d) {
+    json_t *list = json_array();
+    if (gpm_check_text(s->session, d->uri, d->text, d->len, false) != GPM_OK) {
+        for (const char *line = gpm_last_error(s->session); *line;) {
+            size_t n = strcspn(line, "\n");
+            json_t *x = json_loadb(line, n, 0, NULL);
+            if (x) json_array_append_new(list, make_diagnostic(d, x));
+            json_decref(x);
+            line += n + (line[n] == '\n');
+        }
+    }
+    publish(s, d->uri, list);
+}
+
+/* ---- requests about a place ---- */
+
+static const char *uri_of(json_t *params) {
+    const char *uri =
+        json_string_value(json_object_get(json_object_get(params, "textDocument"), "uri"));
+    return uri ? uri : "";
+}
+
+static struct lsp_document *place_of(struct server *s, json_t *params, size_t *offset) {
+    struct lsp_document *d = lsp_document_find(s->documents, uri_of(params));
+    json_t *p = json_object_get(params, "position");
+    json_int_t line = json_integer_value(json_object_get(p, "line"));
+    json_int_t character = json_integer_value(json_object_get(p, "character"));
+    if (d)
+        *offset = lsp_offset(d, line > 0 ? (size_t)line : 0, character > 0 ? (size_t)character : 0);
+    return d;
+}
+
+static const char *kind_text(enum gpm_name_kind k) {
+    static const char *const text[] = {"assumed in the model", "defined", "local", "parameter"};
+    return text[k];
+}
+
+static json_t *hover_text(const struct lsp_document *d, size_t start, size_t end,
+                          const char *text) {
+    return json_pack("{s:{s:s, s:s}, s:o}", "contents", "kind", "markdown", "value", text, "range",
+                     lsp_range(d, start, end));
+}
+
+static json_t *do_hover(struct server *s, json_t *params) {
+    size_t at = 0, start, end;
+    struct lsp_document *d = place_of(s, params, &at);
+    if (!d) return json_null();
+    lsp_word(d, at, &start, &end);
+    char *text = NULL, *word = strndup(d->text + start, end - start);
+    json_t *result = NULL;
+    const struct lsp_name *n = lsp_name_at(d, at);
+    const char *help = n || !word || !*word ? NULL : gpm_help(s->session, word);
+    int made = -1;
+    if (n) {
+        int len = (int)(n->whole_end - n->whole_start);
+        made = asprintf(&text, "`%s`, %s\n```gpmem\n%.*s\n```", n->name, kind_text(n->kind),
+                        len < 400 ? len : 400, d->text + n->whole_start);
+    } else if (help) {
+        made = asprintf(&text, "```\n%s\n```", help);
+    }
+    if (made >= 0) {
+        result = hover_text(d, start, end, text);
+        free(text);
+    }
+    free(word);
+    return result ? result : json_null();
+}
+
+static json_t *do_definition(struct server *s, json_t *params) {
+    size_t at = 0;
+    struct lsp_document *d = place_of(s, params, &at);
+    const struct lsp_name *n = d ? lsp_name_at(d, at) : NULL;
+    if (!n) return json_null();
+    return json_pack("{s:s, s:o}", "uri", d->uri, "range", lsp_range(d, n->def_start, n->def_end));
+}
+
+struct completion {
+    json_t *items;
+    struct server *server;
+};
+
+enum { ITEM_FUNCTION = 3, ITEM_VARIABLE = 6 };
+
+static void add_item(json_t *items, const char *label, int kind, const char *detail) {
+    json_array_append_new(
+        items, json_pack("{s:s, s:i, s:s}", "label", label, "kind", kind, "detail", detail));
+}
+
+static void add_known(void *user, const char *name) {
+    add_item(((struct completion *)user)->items, name, ITEM_FUNCTION, "gpmem");
+}
+
+static json_t *do_completion(struct server *s, json_t *params) {
+    size_t at = 0, start, end;
+    struct lsp_document *d = place_of(s, params, &at);
+    struct completion c = {json_array(), s};
+    if (d) {
+        lsp_word(d, at, &start, &end);
+        char *prefix = strndup(d->text + start, at - start);
+        for (size_t i = 0; prefix && i < d->n_names; i++) {
+            const struct lsp_name *n = &d->names[i];
+            bool definition = n->start == n->def_start;
+            if (definition && strncmp(n->name, prefix, strlen(prefix)) == 0) {
+                add_item(c.items, n->name, ITEM_VARIABLE, kind_text(n->kind));
+            }
+        }
+        if (prefix) gpm_complete(s->session, prefix, add_known, &c);
+        free(prefix);
+    }
+    return json_pack("{s:b, s:o}", "isIncomplete", 0, "items", c.items);
+}
+
+static json_t *do_symbols(struct server *s, json_t *params) {
+    struct lsp_document *d = lsp_document_find(s->documents, uri_of(params));
+    json_t *list = json_array();
+    for (size_t i = 0; d && i < d->n_names; i++) {
+        const struct lsp_name *n = &d->names[i];
+        if (n->start != n->def_start || n->kind > GPM_NAME_DEFINE || n->whole_end > d->len)
+            continue;
+        json_array_append_new(list, json_pack("{s:s, s:i, s:s, s:o, s:o}", "name", n->name, "kind",
+                                              13, "detail", kind_text(n->kind), "range",
+                                              lsp_range(d, n->whole_start, n->whole_end),
+                                              "selectionRange", lsp_range(d, n->start, n->end)));
+    }
+    return list;
+}
+
+static json_t *do_initialize(struct server *s, json_t *params) {
+    (void)s;
+    (void)params;
+    return json_pack("{s:{s:i, s:b, s:b, s:b, s:{s:[s]}}, s:{s:s, s:s}}", "capabilities",
+                     "textDocumentSync", 1, "hoverProvider", 1, "definitionProvider", 1,
+                     "documentSymbolProvider", 1, "completionProvider", "triggerCharacters", "_",
+                     "serverInfo", "name", "gpmem", "version", gpm_version());
+}
+
+static json_t *do_shutdown(struct server *s, json_t *params) {
+    (void)params;
+    s->stopping = true;
+    return json_null();
+}
+
+/* ---- notifications ---- */
+
+static void set_text(struct server *s, json_t *params, const char *text) {
+    if (!text) return;
+    lsp_document_set(&s->documents, uri_of(params), text);
+    check_document(s, lsp_document_find(s->documents, uri_of(params)));
+}
+
+static void did_open(struct server *s, json_t *params) {
+    set_text(s, params,
+             json_string_value(json_object_get(json_object_get(params, "textDocument"), "text")));
+}
+
+static void did_change(struct server *s, json_t *params) {
+    json_t *changes = json_object_get(params, "contentChanges");
+    size_t n = json_array_size(changes);
+    if (n == 0) return;
+    set_text(s, params, json_string_value(json_object_get(json_array_get(changes, n - 1), "text")));
+}
+
+static void did_close(struct server *s, json_t *params) {
+    lsp_document_close(&s->documents, uri_of(params));
+    publish(s, uri_of(params), json_array());
+}
+
+/* ---- dispatch ---- */
+
+static bool answer(struct server *s, const char *method, json_t *id, json_t *params) {
+    static const struct {
+        const char *method;
+        json_t *(*run)(struct server *s, json_t *params);
+    } requests[] = {
+        {"initialize", do_initialize},
+        {"shutdown", do_shutdown},
+        {"textDocument/hover", do_hover},
+        {"textDocument/definition", do_definition},
+        {"textDocument/completion", do_completion},
+        {"textDocument/documentSymbol", do_symbols},
+    };
+    for (size_t i = 0; i < sizeof requests / sizeof requests[0]; i++) {
+        if (strcmp(requests[i].method, method) != 0) continue;
+        reply(id, requests[i].run(s, params));
+        return true;
+    }
+    return false;
+}
+
+static void notice(struct server *s, const char *method, json_t *params) {
+    if (strcmp(method, "textDocument/didOpen") == 0) did_open(s, params);
+    if (strcmp(method, "textDocument/didChange") == 0) did_change(s, params);
+    if (strcmp(method, "textDocument/didClose") == 0) did_close(s, params);
+}
+
+/* False: the client said exit. */
+static bool handle(struct server *s, json_t *message) {
+    const char *method = json_string_value(json_object_get(message, "method"));
+    json_t *id = json_object_get(message, "id"), *params = json_object_get(message, "params");
+    if (!method) {
+        if (id && !json_object_get(message, "result") && !json_object_get(message, "error")) {
+            reply_error(id, INVALID_REQUEST, "a message without a method");
+        }
+        return true;
+    }
+    if (strcmp(method, "exit") == 0) return false;
+    if (!id) {
+        notice(s, method, params);
+    } else if (!answer(s, method, id, params)) {
+        reply_error(id, METHOD_NOT_FOUND, method);
+    }
+    return true;
+}
+
+static int serve(struct server *s) {
+    for (;;) {
+        long length = read_headers();
+        char *body = read_body(length);
+        if (!body) return s->stopping ? EXIT_FINE : EXIT_FAILED; /* the client went away */
+        json_t *message = json_loadb(body, (size_t)length, 0, NULL);
+        bool more = true;
+        if (message) {
+            more = handle(s, message);
+        } else {
+            json_t *none = json_null();
+            reply_error(none, PARSE_ERROR, "the message is not JSON");
+        }
+        json_decref(message);
+        free(body);
+        if (!more) return s->stopping ? EXIT_FINE : EXIT_FAILED;
+    }
+}
+
+static int run(const void *opts, int argc, char **argv) {
+    (void)opts;
+    (void)argc;
+    (void)argv;
+    struct gpm_options o;
+    gpm_options_init(&o);
+    o.diagnostics_json = true;
+    struct server s = {.session = gpm_session_new(&o)};
+    if (!s.session) return complain(EXIT_FAILED, "out of memory");
+    int status = serve(&s);
+    while (s.documents) lsp_document_close(&s.documents, s.documents->uri);
+    gpm_session_free(s.session);
+    return status;
+}
+
+const struct command command_lsp = {
+    .name = "lsp",
+    .args = "",
+    .summary = "Serves editors: diagnostics, hover, completion, go to definition",
+    .text =
+        "Speaks the Language Server Protocol on standard input and output. Programs are parsed, "
+        "never\nrun. Exit status: 0 after shutdown and exit, 1 when the client just went away.",
+    .max_args = 0,
+    .run = run,
+};
