@@ -40,6 +40,7 @@ struct kern_strip {
     size_t ld;
     const double *col; /* features of the fixed point */
     size_t m;          /* rows in this strip, at most KERN_STRIP */
+    int nf;            /* features */
 };
 
 struct kern_class {

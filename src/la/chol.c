@@ -36,7 +36,10 @@ enum gpm_status chol_reserve(struct chol *c, size_t n) {
     size_t want = good_ld(c->n && n < 2 * c->n ? 2 * c->n : n < 8 ? 8 : n);
     if (want > (size_t)1 << 24) return GPM_E_NOMEM;
     double *l = mem_try_doubles(want * want);
-    if (!l && want > n) l = mem_try_doubles((want = good_ld(n)) * want);
+    if (!l && good_ld(n) < want) {
+        want = good_ld(n);
+        l = mem_try_doubles(want * want);
+    }
     if (!l) return GPM_E_NOMEM;
     copy_lower(c->n, c->l, c->ld, l, want);
     mem_free(c->l);

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Recorded pairs, grouped by distinct input, and their effect on the current factor. */
+#include "gp/gp_int.h"
+
+#include "base/mem.h"
+#include "la/blas.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+/* ---- distinct inputs ---- */
+
+static uint64_t hash_point(const double *x, int dim) {
+    uint64_t h = 7;
+    for (int c = 0; c < dim; c++) {
+        double v = x[c] == 0 ? 0 : x[c]; /* -0 is 0 */
+        h = hash_bytes(&v, sizeof v, h);
+    }
+    return h;
+}
+
+static bool same_point(const struct gp *g, size_t i, const double *x) {
+    for (int c = 0; c < g->dim; c++)
+        if (g->x[i + (size_t)c * g->cap] != x[c]) return false;
+    return true;
+}
+
+size_t gp_find(const struct gp *g, const double *x) {
+    size_t at = (size_t)(uintptr_t)map_get(&g->index, hash_point(x, g->dim));
+    if (at == 0) return SIZE_MAX;
+    if (same_point(g, at - 1, x)) return at - 1;
+    for (size_t i = 0; i < g->n; i++) /* two inputs share a hash */
+        if (same_point(g, i, x)) return i;
+    return SIZE_MAX;
+}
+
+static enum gpm_status grow(struct gp *g, size_t want) {
+    if (want <= g->cap) return GPM_OK;
+    size_t cap = g->cap * 2 > want ? g->cap * 2 : want < 8 ? 8 : want;
+    double *x = mem_try_doubles(cap * (size_t)g->dim);
+    if (!x) return GPM_E_NOMEM;
+    for (int c = 0; c < g->dim && g->n; c++)
+        memcpy(x + (size_t)c * cap, g->x + (size_t)c * g->cap, g->n * sizeof *x);
+    mem_free(g->x);
+    g->x = x;
+    g->cap = cap;
+    g->count = mem_realloc(g->count, cap * sizeof *g->count);
+    g->ybar = mem_realloc(g->ybar, cap * sizeof *g->ybar);
+    g->ss = mem_realloc(g->ss, cap * sizeof *g->ss);
+    for (int s = 0; s < 2; s++) {
+        g->slot[s].r = mem_realloc(g->slot[s].r, cap * sizeof(double));
+        g->slot[s].w = mem_realloc(g->slot[s].w, cap * sizeof(double));
+    }
+    return GPM_OK;
+}
+
+/* Mean and spread from the pairs themselves, so that adding and taking out leaves no rounding. */
+static void summarise(struct gp *g, size_t e) {
+    double sum = 0, ss = 0;
+    size_t m = 0;
+    for (size_t i = 0; i < g->pairs.n; i++)
+        if (g->pairs.at[i].entry == e) sum += g->pairs.at[i].y, m++;
+    double mean = sum / (double)m, first = NAN;
+    bool equal = true;
+    for (size_t i = 0; i < g->pairs.n; i++) {
+        if (g->pairs.at[i].entry != e) continue;
+        double y = g->pairs.at[i].y;
+        if (isnan(first)) first = y;
+        equal = equal && y == first;
+        ss += (y - mean) * (y - mean);
+    }
+    g->count[e] = m;
+    g->ybar[e] = equal ? first : mean; /* equal values keep their bits */
+    g->ss[e] = equal ? 0 : ss;
+}
+
+static void new_entry(struct gp *g, const double *x, double y) {
+    size_t e = g->n++;
+    for (int c = 0; c < g->dim; c++) g->x[e + (size_t)c * g->cap] = x[c];
+    g->count[e] = 1;
+    g->ybar[e] = y;
+    g->ss[e] = 0;
+    map_put(&g->index, hash_point(x, g->dim), (void *)(uintptr_t)(e + 1));
+}
+
+/* ---- the current factor follows ---- */
+
+/* Replicates at entry e went from m0 to m1: its diagonal element changes by noise^2 (1/m1 - 1/m0).
+ */
+static void follow_count(struct gp *g, size_t e, size_t m0, size_t m1) {
+    struct gp_slot *s = gp_current(g);
+    s->have_r = s->have_w = false;
+    if (!s->have_factor || s->noise == 0 || m0 == m1) return;
+    double d = s->noise * s->noise * (1 / (double)m1 - 1 / (double)m0);
+    double *v = mem_zalloc(g->n * sizeof *v);
+    v[e] = sqrt(fabs(d));
+    if (d > 0)
+        chol_update(&s->f, v);
+    else if (chol_downdate(&s->f, v))
+        s->have_factor = false;
+    mem_free(v);
+}
+
+/* w = L^-1 r grows by solving with the new rows only. */
+static enum gpm_status follow_solution(struct gp *g, struct gp_slot *s, size_t first) {
+    size_t m = g->n - first;
+    struct kern_pts x = gp_points(g);
+    x.x += first;
+    x.n = m;
+    x.step = 0;
+    enum gpm_status st = mean_eval(s->mean, x, s->r + first);
+    if (st) return st;
+    for (size_t i = first; i < g->n; i++) s->r[i] = g->ybar[i] - s->r[i];
+    memcpy(s->w + first, s->r + first, m * sizeof *s->w);
+    la_gemv(m, first, -1, s->f.l + first, s->f.ld, s->w, 1, s->w + first);
+    la_trsv(false, m, s->f.l + first + first * s->f.ld, s->f.ld, s->w + first);
+    return GPM_OK;
+}
+
+/* Rows first .. n-1 are new inputs. */
+static void follow_append(struct gp *g, size_t first) {
+    struct gp_slot *s = gp_current(g);
+    size_t m = g->n - first;
+    if (!s->have_factor || m == 0) return;
+    s->have_factor = false;
+    double *block = mem_try_doubles((first + m) * m);
+    if (!block) return;
+    struct kern_pts old = gp_points(g), fresh = old;
+    double *corner = block + first * m;
+    old.n = first;
+    old.step = fresh.step = 0;
+    fresh.x += first;
+    fresh.n = m;
+    enum gpm_status st = kern_cross(s->kern, old, fresh, block, first ? first : 1);
+    if (!st) st = kern_fill(s->kern, fresh, corner, m);
+    for (size_t i = 0; i < m && !st; i++)
+        corner[i * (m + 1)] += s->noise * s->noise / (double)g->count[first + i];
+    if (!st) st = chol_append(&s->f, m, block, first ? first : 1, corner, m);
+    s->have_factor = st == GPM_OK;
+    if (s->have_factor && s->have_w && s->have_r) st = follow_solution(g, s, first);
+    if (st) s->have_r = s->have_w = false;
+    mem_free(block);
+}
+
+/* ---- public ---- */
+
+static void data_changed(struct gp *g) {
+    gp_reject(g);
+    g->step = -1;
+    struct gp_slot *s = gp_current(g);
+    s->have_logml = s->singular = false;
+    g->slot[!g->cur].have_factor = false;
+}
+
+static bool all_finite(const double *v, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (!isfinite(v[i])) return false;
+    return true;
+}
+
+enum gpm_status gp_add(struct gp *g, const double *x, const double *y, size_t n) {
+    if (!all_finite(x, n * (size_t)g->dim) || !all_finite(y, n)) return GPM_E_ARG;
+    enum gpm_status st = grow(g, g->n + n);
+    if (st) return st;
+    data_changed(g);
+    size_t first = g->n;
+    for (size_t i = 0; i < n; i++) {
+        const double *p = x + i * (size_t)g->dim;
+        size_t e = gp_find(g, p), before = g->n;
+        if (e == SIZE_MAX) {
+            new_entry(g, p, y[i]);
+            e = before;
+        }
+        struct gp_pair pair = {e, y[i]};
+        vec_push(&g->pairs, pair);
+        if (e == before) continue;
+        size_t m0 = g->count[e];
+        summarise(g, e);
+        if (e < first) follow_count(g, e, m0, g->count[e]);
+    }
+    if (g->n > first) gp_cache_clear(&g->cache);
+    follow_append(g, first);
+    return GPM_OK;
+}
+
+static void delete_entry(struct gp *g, size_t e) {
+    struct gp_slot *s = gp_current(g);
+    double point[64], *p = g->dim <= 64 ? point : NEW_ARRAY(double, (size_t)g->dim);
+    size_t tail = g->n - e - 1;
+    for (int c = 0; c < g->dim; c++) p[c] = g->x[e + (size_t)c * g->cap];
+    map_del(&g->index, hash_point(p, g->dim));
+    for (int c = 0; c < g->dim; c++) {
+        double *col = g->x + (size_t)c * g->cap + e;
+        memmove(col, col + 1, tail * sizeof *col);
+    }
+    memmove(g->count + e, g->count + e + 1, tail * sizeof *g->count);
+    memmove(g->ybar + e, g->ybar + e + 1, tail * sizeof *g->ybar);
+    memmove(g->ss + e, g->ss + e + 1, tail * sizeof *g->ss);
+    g->n--;
+    for (size_t i = e; i < g->n; i++) {
+        for (int c = 0; c < g->dim; c++) p[c] = g->x[i + (size_t)c * g->cap];
+        map_put(&g->index, hash_point(p, g->dim), (void *)(uintptr_t)(i + 1));
+    }
+    for (size_t i = 0; i < g->pairs.n; i++)
+        if (g->pairs.at[i].entry > e) g->pairs.at[i].entry--;
+    if (p != point) mem_free(p);
+    if (s->have_factor) chol_delete(&s->f, e);
+    s->have_r = s->have_w = false;
+    gp_cache_clear(&g->cache);
+}
+
+enum gpm_status gp_remove(struct gp *g, const double *x, double y) {
+    size_t e = gp_find(g, x), at = g->pairs.n;
+    if (e == SIZE_MAX) return GPM_E_NOT_FOUND;
+    while (at > 0 && !(g->pairs.at[at - 1].entry == e && g->pairs.at[at - 1].y == y)) at--;
+    if (at == 0) return GPM_E_NOT_FOUND;
+    data_changed(g);
+    memmove(g->pairs.at + at - 1, g->pairs.at + at, (g->pairs.n - at) * sizeof *g->pairs.at);
+    g->pairs.n--;
+    if (g->count[e] == 1) {
+        delete_entry(g, e);
+        return GPM_OK;
+    }
+    size_t m0 = g->count[e];
+    summarise(g, e);
+    follow_count(g, e, m0, g->count[e]);
+    return GPM_OK;
+}
+
+void gp_clear(struct gp *g) {
+    data_changed(g);
+    map_release(&g->index);
+    memset(&g->index, 0, sizeof g->index);
+    g->pairs.n = 0;
+    g->n = 0;
+    gp_slot_forget(gp_current(g));
+    gp_cache_clear(&g->cache);
+}
+
+size_t gp_n(const struct gp *g) {
+    return g->n;
+}
+size_t gp_npairs(const struct gp *g) {
+    return g->pairs.n;
+}
+
+void gp_pair(const struct gp *g, size_t i, double *x, double *y) {
+    const struct gp_pair *p = &g->pairs.at[i];
+    for (int c = 0; c < g->dim; c++) x[c] = g->x[p->entry + (size_t)c * g->cap];
+    *y = p->y;
+}
+
+size_t gp_lookup(const struct gp *g, const double *x, double *y) {
+    size_t e = gp_find(g, x);
+    if (e == SIZE_MAX) return 0;
+    for (size_t i = 0; i < g->pairs.n; i++)
+        if (g->pairs.at[i].entry == e) {
+            *y = g->pairs.at[i].y;
+            break;
+        }
+    return g->count[e];
+}
+
+bool gp_contradicts(const struct gp *g, double noise) {
+    if (noise > 0) return false;
+    for (size_t i = 0; i < g->n; i++)
+        if (g->ss[i] > 0) return true;
+    return false;
+}
+
+/* For m values at one input: -(m-1)/2 log(2 pi s^2) - log(m)/2 - SS/(2 s^2). */
+double gp_replicate_term(const struct gp *g, double noise) {
+    double sum = 0, v = noise * noise;
+    if (g->n == g->pairs.n || noise == 0) return 0;
+    for (size_t i = 0; i < g->n; i++) {
+        double m = (double)g->count[i];
+        if (m > 1) sum -= 0.5 * ((m - 1) * log(2 * M_PI * v) + log(m) + g->ss[i] / v);
+    }
+    return sum;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Inside of struct gp, for the gp_*.c files. Contracts in gp.h. */
+#ifndef GP_GP_INT_H
+#define GP_GP_INT_H
+#include "base/map.h"
+#include "base/vec.h"
+#include "gp/gp.h"
+#include "gp/gp_cache.h"
+#include "la/chol.h"
+
+/* One model with what was computed for it. */
+struct gp_slot {
+    struct kern *kern;
+    struct mean *mean; /* NULL: zero */
+    double noise;
+    struct chol f;
+    double *r; /* residual ybar - mean, n values */
+    double *w; /* L^-1 r */
+    bool have_factor, have_r, have_w, have_logml, singular;
+    double logml;
+    const char *method;
+};
+
+struct gp_pair {
+    size_t entry;
+    double y;
+};
+
+struct gp {
+    int dim;
+    double *x; /* distinct inputs, column-major, leading dimension cap */
+    size_t n, cap;
+    size_t *count; /* pairs at each input */
+    double *ybar;
+    double *ss; /* sum of squared deviations from ybar */
+    VEC(struct gp_pair) pairs;
+    struct map index; /* hash of an input -> 1 + its place */
+    double step;      /* regular grid in recorded order; 0: no, -1: not looked at yet */
+    struct gp_slot slot[2];
+    int cur;
+    bool proposed, structured;
+    struct gp_cache cache;
+    double *work; /* grows only */
+    size_t nwork;
+};
+
+static inline struct gp_slot *gp_current(struct gp *g) {
+    return &g->slot[g->cur];
+}
+struct kern_pts gp_points(struct gp *g); /* the inputs, with what is known about them */
+void gp_slot_forget(struct gp_slot *s);  /* drops what was computed, keeps memory */
+/* Residuals, factor and w = L^-1 r of a slot; GPM_E_NOT_PD (slot marked singular). */
+GPM_MUST_USE enum gpm_status gp_slot_residual(struct gp *g, struct gp_slot *s);
+GPM_MUST_USE enum gpm_status gp_slot_factor(struct gp *g, struct gp_slot *s);
+GPM_MUST_USE enum gpm_status gp_slot_solve(struct gp *g, struct gp_slot *s);
+GPM_MUST_USE enum gpm_status gp_slot_logml(struct gp *g, struct gp_slot *s);
+/* At least n doubles of scratch; NULL when out of memory. */
+double *gp_work(struct gp *g, size_t n);
+/* Row-major points to column-major; the caller frees. */
+double *gp_transpose(const double *x, size_t n, int dim);
+size_t gp_find(const struct gp *g, const double *x); /* place of an input, SIZE_MAX when new */
+bool gp_contradicts(const struct gp *g, double noise);
+/* What replicates add to the log density besides the entry means. */
+double gp_replicate_term(const struct gp *g, double noise);
+#endif

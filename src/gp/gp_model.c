@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Life of a GP, its two model slots, likelihood and gradient; contracts in gp.h. */
+#include "gp/gp_int.h"
+
+#include "base/mem.h"
+#include "la/blas.h"
+
+#include <math.h>
+#include <string.h>
+
+#define LOG_2PI 1.8378770664093454836
+
+/* ---- slots ---- */
+
+static void slot_set(struct gp_slot *s, const struct kern *k, const struct mean *m, double noise) {
+    struct kern *kern = kern_ref(k);
+    struct mean *mean = mean_ref(m);
+    kern_unref(s->kern);
+    mean_unref(s->mean);
+    s->kern = kern;
+    s->mean = mean;
+    s->noise = noise;
+}
+
+void gp_slot_forget(struct gp_slot *s) {
+    s->have_factor = s->have_r = s->have_w = s->have_logml = s->singular = false;
+}
+
+static void slot_release(struct gp_slot *s) {
+    kern_unref(s->kern);
+    mean_unref(s->mean);
+    chol_release(&s->f);
+    mem_free(s->r);
+    mem_free(s->w);
+}
+
+static bool model_fits(int dim, const struct kern *k, double noise, char **why) {
+    if (!(noise >= 0) || !isfinite(noise)) {
+        if (why) *why = mem_strdup("the noise must be a finite number, zero or positive");
+        return false;
+    }
+    return kern_check_dim(k, dim, why) == GPM_OK;
+}
+
+struct gp *gp_new(int dim, const struct kern *k, const struct mean *mean, double noise,
+                  char **why) {
+    if (dim < 1) {
+        if (why) *why = mem_strdup("inputs have at least one column");
+        return NULL;
+    }
+    if (!model_fits(dim, k, noise, why)) return NULL;
+    struct gp *g = NEW(struct gp);
+    g->dim = dim;
+    g->step = -1;
+    g->structured = true;
+    for (int s = 0; s < 2; s++) chol_init(&g->slot[s].f);
+    slot_set(&g->slot[0], k, mean, noise);
+    gp_cache_init(&g->cache);
+    return g;
+}
+
+void gp_free(struct gp *g) {
+    if (!g) return;
+    slot_release(&g->slot[0]);
+    slot_release(&g->slot[1]);
+    gp_cache_release(&g->cache);
+    map_release(&g->index);
+    vec_release(&g->pairs);
+    mem_free(g->x);
+    mem_free(g->count);
+    mem_free(g->ybar);
+    mem_free(g->ss);
+    mem_free(g->work);
+    mem_free(g);
+}
+
+/* Pairs are recorded again; the factor is copied, so the copy costs O(n^2). */
+enum gpm_status gp_copy(const struct gp *g, struct gp **out) {
+    const struct gp_slot *s = &g->slot[g->cur];
+    struct gp *c = gp_new(g->dim, s->kern, s->mean, s->noise, NULL);
+    size_t dim = (size_t)g->dim, n = g->pairs.n;
+    double *x = NEW_ARRAY(double, (n + 1) * dim), *y = NEW_ARRAY(double, n + 1);
+    for (size_t i = 0; i < n; i++) gp_pair(g, i, x + i * dim, y + i);
+    c->cache.budget = g->cache.budget;
+    c->structured = g->structured;
+    enum gpm_status st = gp_add(c, x, y, n);
+    struct gp_slot *t = gp_current(c);
+    /* Entries keep their order unless an early pair of a replicated input was removed. */
+    bool ordered = c->n == g->n;
+    for (size_t i = 0; i < g->pairs.n && ordered; i++)
+        ordered = c->pairs.at[i].entry == g->pairs.at[i].entry;
+    if (!st && ordered && s->have_factor && !(st = chol_copy(&t->f, &s->f))) {
+        t->have_factor = true;
+        t->method = s->method;
+        if (s->have_r && g->n) memcpy(t->r, s->r, g->n * sizeof *t->r);
+        if (s->have_w && g->n) memcpy(t->w, s->w, g->n * sizeof *t->w);
+        t->have_r = s->have_r;
+        t->have_w = s->have_w;
+    }
+    if (!st && ordered && s->have_logml) {
+        t->have_logml = true;
+        t->logml = s->logml;
+        t->singular = s->singular;
+        t->method = s->method;
+    }
+    mem_free(x);
+    mem_free(y);
+    if (st)
+        gp_free(c);
+    else
+        *out = c;
+    return st;
+}
+
+const struct kern *gp_kern(const struct gp *g) {
+    return g->slot[g->cur].kern;
+}
+const struct mean *gp_mean(const struct gp *g) {
+    return g->slot[g->cur].mean;
+}
+double gp_noise(const struct gp *g) {
+    return g->slot[g->cur].noise;
+}
+int gp_dim(const struct gp *g) {
+    return g->dim;
+}
+
+void gp_set_budget(struct gp *g, size_t bytes) {
+    g->cache.budget = bytes;
+    gp_cache_clear(&g->cache);
+}
+
+void gp_set_structured(struct gp *g, bool on) {
+    g->structured = on;
+    gp_slot_forget(gp_current(g));
+    gp_cache_clear(&g->cache);
+}
+
+double *gp_work(struct gp *g, size_t n) {
+    if (n <= g->nwork) return g->work;
+    mem_free(g->work);
+    g->work = mem_try_doubles(n);
+    g->nwork = g->work ? n : 0;
+    return g->work;
+}
+
+double *gp_transpose(const double *x, size_t n, int dim) {
+    double *t = NEW_ARRAY(double, n *(size_t)dim + 1);
+    for (size_t i = 0; i < n; i++)
+        for (int c = 0; c < dim; c++) t[i + (size_t)c * n] = x[i * (size_t)dim + (size_t)c];
+    return t;
+}
+
+/* Regular spacing to 1e-10 of a step, in the order recorded. */
+static double find_step(const struct gp *g) {
+    size_t n = g->n;
+    if (g->dim != 1 || n < 3) return 0;
+    double h = (g->x[n - 1] - g->x[0]) / (double)(n - 1);
+    if (!(h > 0)) return 0;
+    for (size_t i = 0; i < n; i++)
+        if (fabs(g->x[i] - (g->x[0] + (double)i * h)) > 1e-10 * h) return 0;
+    return h;
+}
+
+struct kern_pts gp_points(struct gp *g) {
+    if (g->step < 0) g->step = find_step(g);
+    struct kern_pts x = {g->x, g->n, g->cap, g->dim, true, g->structured ? g->step : 0};
+    return x;
+}
+
+/* ---- computing ---- */
+
+enum gpm_status gp_slot_residual(struct gp *g, struct gp_slot *s) {
+    if (s->have_r) return GPM_OK;
+    enum gpm_status st = mean_eval(s->mean, gp_points(g), s->r);
+    for (size_t i = 0; i < g->n && !st; i++) s->r[i] = g->ybar[i] - s->r[i];
+    s->have_r = !st;
+    return st;
+}
+
+struct fill_job {
+    struct gp *g;
+    struct gp_slot *s;
+};
+
+static enum gpm_status fill_covariance(void *ctx, double *a, size_t n, size_t ld) {
+    struct fill_job *job = ctx;
+    enum gpm_status st = gp_cache_fill(&job->g->cache, job->s->kern, gp_points(job->g), a, ld);
+    double v = job->s->noise * job->s->noise;
+    for (size_t i = 0; i < n && v > 0 && !st; i++) a[i * (ld + 1)] += v / (double)job->g->count[i];
+    return st;
+}
+
+enum gpm_status gp_slot_factor(struct gp *g, struct gp_slot *s) {
+    if (s->have_factor) return GPM_OK;
+    if (s->singular) return GPM_E_NOT_PD;
+    struct fill_job job = {g, s};
+    enum gpm_status st = chol_build(&s->f, g->n, fill_covariance, &job);
+    s->singular = st == GPM_E_NOT_PD;
+    s->have_factor = !st;
+    s->have_w = false;
+    s->method = "Cholesky";
+    return st;
+}
+
+enum gpm_status gp_slot_solve(struct gp *g, struct gp_slot *s) {
+    enum gpm_status st = gp_slot_factor(g, s);
+    if (st || s->have_w) return st;
+    st = gp_slot_residual(g, s);
+    if (st) return st;
+    if (g->n) memcpy(s->w, s->r, g->n * sizeof *s->w);
+    chol_solve_l(&s->f, s->w, 1, g->n);
+    s->have_w = true;
+    return GPM_OK;
+}
+
+/* log N(ybar; m, K) + the replicates' part. */
+enum gpm_status gp_slot_logml(struct gp *g, struct gp_slot *s) {
+    if (s->have_logml) return s->singular ? GPM_E_NOT_PD : GPM_OK;
+    if (gp_contradicts(g, s->noise)) {
+        s->logml = -INFINITY;
+        s->have_logml = true;
+        return GPM_OK;
+    }
+    enum gpm_status st = gp_slot_solve(g, s);
+    if (st && st != GPM_E_NOT_PD) return st;
+    s->logml =
+        st ? -INFINITY
+           : -0.5 * (la_dot(g->n, s->w, s->w) + chol_logdet(&s->f) + (double)g->n * LOG_2PI) +
+                 gp_replicate_term(g, s->noise);
+    if (isnan(s->logml)) s->logml = -INFINITY;
+    s->have_logml = true;
+    return st;
+}
+
+enum gpm_status gp_logml(struct gp *g, double *out) {
+    struct gp_slot *s = gp_current(g);
+    enum gpm_status st = gp_slot_logml(g, s);
+    if (!st || st == GPM_E_NOT_PD) *out = s->logml;
+    return st;
+}
+
+enum gpm_status gp_set_model(struct gp *g, const struct kern *k, const struct mean *mean,
+                             double noise) {
+    if (!model_fits(g->dim, k, noise, NULL)) return GPM_E_ARG;
+    gp_reject(g);
+    struct gp_slot *s = gp_current(g);
+    bool same = kern_equal(s->kern, k) && s->noise == noise;
+    bool same_mean = mean_equal(s->mean, mean);
+    slot_set(s, k, mean, noise);
+    if (!same) gp_slot_forget(s);
+    if (!same_mean) s->have_r = s->have_w = s->have_logml = false;
+    return GPM_OK;
+}
+
+enum gpm_status gp_propose(struct gp *g, const struct kern *k, const struct mean *mean,
+                           double noise, double *logml) {
+    struct gp_slot *s = &g->slot[!g->cur];
+    if (!model_fits(g->dim, k, noise, NULL)) return GPM_E_ARG;
+    slot_set(s, k, mean, noise);
+    gp_slot_forget(s);
+    g->proposed = true;
+    enum gpm_status st = gp_slot_logml(g, s);
+    if (st && st != GPM_E_NOT_PD) {
+        gp_reject(g);
+        return st;
+    }
+    *logml = s->logml;
+    return GPM_OK;
+}
+
+void gp_accept(struct gp *g) {
+    if (g->proposed) g->cur = !g->cur;
+    g->proposed = false;
+}
+
+void gp_reject(struct gp *g) {
+    g->proposed = false;
+}
+
+/* M = alpha alpha' - K^-1, lower triangle, into a. */
+static void gradient_weights(const struct gp *g, const struct gp_slot *s, double *a,
+                             double *alpha) {
+    size_t n = g->n;
+    memcpy(alpha, s->w, n * sizeof *alpha);
+    chol_solve_lt(&s->f, alpha, 1, n);
+    chol_inverse(&s->f, a, n);
+    for (size_t j = 0; j < n; j++)
+        for (size_t i = j; i < n; i++) a[i + j * n] = alpha[i] * alpha[j] - a[i + j * n];
+}
+
+/* d logml / dnoise: the diagonal carries noise^2 / m_i, and the replicates' part has its own. */
+static double noise_slope(const struct gp *g, const double *m, double noise) {
+    double sum = 0;
+    for (size_t i = 0; i < g->n; i++) {
+        double c = (double)g->count[i];
+        sum += m[i * (g->n + 1)] * noise / c;
+        if (c > 1) sum += g->ss[i] / (noise * noise * noise) - (c - 1) / noise;
+    }
+    return sum;
+}
+
+enum gpm_status gp_logml_grad(struct gp *g, double *logml, double *dkern, double *dnoise) {
+    struct gp_slot *s = gp_current(g);
+    size_t n = g->n;
+    enum gpm_status st = gp_slot_logml(g, s);
+    if (!st || st == GPM_E_NOT_PD) *logml = s->logml;
+    memset(dkern, 0, kern_nparam(s->kern) * sizeof *dkern);
+    if (dnoise) *dnoise = 0;
+    if (st || n == 0 || s->logml == -INFINITY) return st;
+    if ((st = gp_slot_solve(g, s))) return st;
+    double *a = gp_work(g, n * n + n);
+    if (!a) return GPM_E_NOMEM;
+    gradient_weights(g, s, a, a + n * n);
+    st = kern_grad(s->kern, gp_points(g), a, n, dkern);
+    for (size_t i = 0; i < kern_nparam(s->kern); i++) dkern[i] *= 0.5;
+    if (dnoise && s->noise > 0) *dnoise = noise_slope(g, a, s->noise);
+    return st;
+}

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Prediction, draws, conditional densities, leave-one-out; contracts in gp.h.
+ *
+ * With V = L^-1 K(X, X*), w = L^-1 r:  mean = m(X*) + V'w,  cov = K(X*, X*) - V'V. */
+#include "gp/gp_int.h"
+
+#include "base/mem.h"
+#include "la/blas.h"
+
+#include <math.h>
+#include <string.h>
+
+#define LOG_2PI 1.8378770664093454836
+#define CHUNK   256 /* points solved for at once */
+
+static struct kern_pts points(const double *t, size_t n, int dim) {
+    struct kern_pts x = {.x = t, .n = n, .ld = n, .dim = dim};
+    return x;
+}
+
+/* V for the points xs, into v (n x xs.n). */
+static enum gpm_status half_solve(struct gp *g, struct gp_slot *s, struct kern_pts xs, double *v) {
+    enum gpm_status st = kern_cross(s->kern, gp_points(g), xs, v, g->n);
+    if (!st) chol_solve_l(&s->f, v, xs.n, g->n);
+    return st;
+}
+
+static enum gpm_status predict_chunk(struct gp *g, struct gp_slot *s, struct kern_pts xs,
+                                     double extra, double *mean, double *var) {
+    size_t n = g->n;
+    double *v = n ? gp_work(g, n * CHUNK) : NULL;
+    if (n && !v) return GPM_E_NOMEM;
+    enum gpm_status st = n ? half_solve(g, s, xs, v) : GPM_OK;
+    if (!st && mean) st = mean_eval(s->mean, xs, mean);
+    if (!st && mean && n) la_gemv_t(n, xs.n, 1, v, n, s->w, 1, mean);
+    if (!st && var) st = kern_diag(s->kern, xs, var);
+    for (size_t j = 0; j < xs.n && var && !st; j++) {
+        double left = var[j] - (n ? la_dot(n, v + j * n, v + j * n) : 0);
+        var[j] = (left > 0 ? left : 0) + extra;
+    }
+    return st;
+}
+
+enum gpm_status gp_predict(struct gp *g, const double *x, size_t n, enum gp_target target,
+                           double *mean, double *var) {
+    struct gp_slot *s = gp_current(g);
+    enum gpm_status st = gp_slot_solve(g, s);
+    double extra = target == GP_MEASURED ? s->noise * s->noise : 0;
+    for (size_t i = 0; i < n && !st; i += CHUNK) {
+        size_t m = n - i < CHUNK ? n - i : CHUNK;
+        double *t = gp_transpose(x + i * (size_t)g->dim, m, g->dim);
+        st = predict_chunk(g, s, points(t, m, g->dim), extra, mean ? mean + i : NULL,
+                           var ? var + i : NULL);
+        mem_free(t);
+    }
+    return st;
+}
+
+/* Posterior mean and lower triangle of the latent covariance at column-major points. */
+static enum gpm_status posterior(struct gp *g, struct kern_pts xs, double *mean, double *cov,
+                                 size_t ld) {
+    struct gp_slot *s = gp_current(g);
+    size_t n = g->n;
+    enum gpm_status st = gp_slot_solve(g, s);
+    if (!st) st = kern_fill(s->kern, xs, cov, ld);
+    if (!st && mean) st = mean_eval(s->mean, xs, mean);
+    if (st || n == 0 || xs.n == 0) return st;
+    double *v = mem_try_doubles(n * xs.n);
+    if (!v) return GPM_E_NOMEM;
+    st = half_solve(g, s, xs, v);
+    if (!st && mean) la_gemv_t(n, xs.n, 1, v, n, s->w, 1, mean);
+    if (!st) la_syrk(true, xs.n, n, -1, v, n, 1, cov, ld);
+    mem_free(v);
+    for (size_t i = 0; i < xs.n && !st; i++)
+        if (cov[i * (ld + 1)] < 0) cov[i * (ld + 1)] = 0;
+    return st;
+}
+
+enum gpm_status gp_predict_cov(struct gp *g, const double *x, size_t n, enum gp_target target,
+                               double *mean, double *cov, size_t ld) {
+    double *t = gp_transpose(x, n, g->dim), noise = gp_noise(g);
+    enum gpm_status st = posterior(g, points(t, n, g->dim), mean, cov, ld);
+    mem_free(t);
+    if (st) return st;
+    for (size_t i = 0; i < n && target == GP_MEASURED; i++) cov[i * (ld + 1)] += noise * noise;
+    for (size_t j = 0; j < n; j++)
+        for (size_t i = j + 1; i < n; i++) cov[j + i * ld] = cov[i + j * ld];
+    return GPM_OK;
+}
+
+/* ---- draws ---- */
+
+/* Distinct points among n: first[i] is the place of the first equal point in the reduced list. */
+static size_t reduce(const double *x, size_t n, int dim, size_t *place, double *out) {
+    size_t m = 0, bytes = (size_t)dim * sizeof *x;
+    struct map seen = {0};
+    for (size_t i = 0; i < n; i++) {
+        const double *p = x + i * (size_t)dim;
+        uint64_t h = hash_bytes(p, bytes, 5);
+        size_t at = (size_t)(uintptr_t)map_get(&seen, h);
+        if (at && memcmp(out + (at - 1) * (size_t)dim, p, bytes) == 0) {
+            place[i] = at - 1;
+            continue;
+        }
+        memcpy(out + m * (size_t)dim, p, bytes);
+        place[i] = m++;
+        if (!at) map_put(&seen, h, (void *)(uintptr_t)m);
+    }
+    map_release(&seen);
+    return m;
+}
+
+/* out += A z with AA' = cov, by Cholesky with the jitter ladder, else from the clipped spectrum. */
+static enum gpm_status add_draw(size_t m, double *cov, const double *z, double *out) {
+    struct chol c;
+    double *u = NEW_ARRAY(double, m + 1);
+    chol_init(&c);
+    enum gpm_status st = chol_build_from(&c, m, cov, m);
+    if (!st) {
+        memcpy(u, z, m * sizeof *u);
+        chol_multiply(&c, u);
+        la_axpy(m, 1, u, out);
+    } else if (st == GPM_E_NOT_PD) {
+        double *w = NEW_ARRAY(double, m + 1);
+        st = la_syev(m, cov, m, w);
+        for (size_t i = 0; i < m; i++) u[i] = sqrt(w[i] > 0 ? w[i] : 0) * z[i];
+        if (!st) la_gemv(m, m, 1, cov, m, u, 1, out);
+        mem_free(w);
+    }
+    chol_release(&c);
+    mem_free(u);
+    return st;
+}
+
+static bool any_positive(const double *cov, size_t m) {
+    for (size_t i = 0; i < m; i++)
+        if (cov[i * (m + 1)] > 0) return true;
+    return false;
+}
+
+/* Joint draw at column-major points; extra variance on the diagonal for measurements. */
+static enum gpm_status draw(struct gp *g, struct kern_pts xs, double extra, const double *z,
+                            double *out) {
+    double *cov = mem_try_doubles(xs.n * xs.n);
+    if (!cov) return GPM_E_NOMEM;
+    enum gpm_status st = posterior(g, xs, out, cov, xs.n);
+    for (size_t i = 0; i < xs.n && !st; i++) cov[i * (xs.n + 1)] += extra;
+    if (!st && any_positive(cov, xs.n)) st = add_draw(xs.n, cov, z, out);
+    mem_free(cov);
+    return st;
+}
+
+/* Latent draw: distinct points are drawn jointly, equal inputs get the same value. */
+static enum gpm_status sample_latent(struct gp *g, const double *x, size_t n, const double *z,
+                                     double *out) {
+    size_t *place = NEW_ARRAY(size_t, n), dim = (size_t)g->dim;
+    double *distinct = NEW_ARRAY(double, n *dim), *f = NEW_ARRAY(double, n);
+    size_t m = reduce(x, n, g->dim, place, distinct);
+    double *t = gp_transpose(distinct, m, g->dim);
+    enum gpm_status st = draw(g, points(t, m, g->dim), 0, z, f);
+    for (size_t i = 0; i < n && !st; i++) out[i] = f[place[i]];
+    mem_free(t);
+    mem_free(f);
+    mem_free(distinct);
+    mem_free(place);
+    return st;
+}
+
+enum gpm_status gp_sample(struct gp *g, const double *x, size_t n, enum gp_target target,
+                          const double *z, double *out) {
+    double noise = target == GP_MEASURED ? gp_noise(g) : 0;
+    if (n == 0) return GPM_OK;
+    if (noise == 0) return sample_latent(g, x, n, z, out);
+    double *t = gp_transpose(x, n, g->dim);
+    enum gpm_status st = draw(g, points(t, n, g->dim), noise * noise, z, out);
+    mem_free(t);
+    return st;
+}
+
+/* ---- density of new pairs ---- */
+
+/* Without noise: values at known or repeated inputs must agree and add nothing. Returns the number
+ * of pairs that remain (moved to the front of xs, ys), or SIZE_MAX for a contradiction. */
+static size_t drop_repeats(const struct gp *g, double *xs, double *ys, size_t n) {
+    size_t m = 0, dim = (size_t)g->dim;
+    for (size_t i = 0; i < n; i++) {
+        double known = 0;
+        bool seen = gp_lookup(g, xs + i * dim, &known) > 0;
+        for (size_t j = 0; j < m && !seen; j++) {
+            seen = true;
+            for (size_t c = 0; c < dim; c++) seen = seen && xs[j * dim + c] == xs[i * dim + c];
+            known = ys[j];
+        }
+        if (seen && known != ys[i]) return SIZE_MAX;
+        if (seen) continue;
+        memmove(xs + m * dim, xs + i * dim, dim * sizeof *xs);
+        ys[m++] = ys[i];
+    }
+    return m;
+}
+
+static enum gpm_status density(struct gp *g, const double *xs, const double *ys, size_t n,
+                               double *logpdf) {
+    double *t = gp_transpose(xs, n, g->dim), *r = NEW_ARRAY(double, n), noise = gp_noise(g);
+    double *cov = mem_try_doubles(n * n);
+    struct chol c;
+    chol_init(&c);
+    enum gpm_status st = cov ? posterior(g, points(t, n, g->dim), r, cov, n) : GPM_E_NOMEM;
+    for (size_t i = 0; i < n && !st; i++) {
+        cov[i * (n + 1)] += noise * noise;
+        r[i] = ys[i] - r[i];
+    }
+    if (!st) st = chol_build_from(&c, n, cov, n);
+    if (!st) {
+        chol_solve_l(&c, r, 1, n);
+        *logpdf = -0.5 * (la_dot(n, r, r) + chol_logdet(&c) + (double)n * LOG_2PI);
+    } else if (st == GPM_E_NOT_PD) {
+        *logpdf = -INFINITY;
+        st = GPM_OK;
+    }
+    chol_release(&c);
+    mem_free(cov);
+    mem_free(r);
+    mem_free(t);
+    return st;
+}
+
+enum gpm_status gp_conditional(struct gp *g, const double *x, const double *y, size_t n,
+                               double *logpdf) {
+    size_t dim = (size_t)g->dim, m = n;
+    for (size_t i = 0; i < n * dim; i++)
+        if (!isfinite(x[i])) return GPM_E_ARG;
+    for (size_t i = 0; i < n; i++)
+        if (isnan(y[i])) return GPM_E_ARG;
+    double *xs = NEW_ARRAY(double, n *dim + 1), *ys = NEW_ARRAY(double, n + 1);
+    enum gpm_status st = GPM_OK;
+    memcpy(xs, x, n * dim * sizeof *xs);
+    memcpy(ys, y, n * sizeof *ys);
+    if (gp_noise(g) == 0) m = drop_repeats(g, xs, ys, n);
+    if (m == SIZE_MAX)
+        *logpdf = -INFINITY;
+    else if (m == 0)
+        *logpdf = 0;
+    else
+        st = density(g, xs, ys, m, logpdf);
+    mem_free(xs);
+    mem_free(ys);
+    return st;
+}
+
+/* ---- leave one out ---- */
+
+/* With C = covariance of all pairs, pair i of entry e (m replicates, noise variance v), D = m / v:
+ *   [C^-1]_ii = 1/v - (D - [K_e^-1]_ee) / m^2,   [C^-1 (y - mean)]_i = (y_i - f_e)/v,
+ *   f_e = ybar_e - (v/m) alpha_e  the posterior mean; for v = 0 or m = 1 the entry's own. */
+enum gpm_status gp_loo(struct gp *g, double *mean, double *var, double *logpdf) {
+    struct gp_slot *s = gp_current(g);
+    size_t n = g->n;
+    enum gpm_status st = gp_slot_solve(g, s);
+    double v = s->noise * s->noise, total = 0;
+    if (logpdf) *logpdf = 0;
+    if (st || n == 0) return st;
+    double *a = gp_work(g, n * n + n), *alpha = a ? a + n * n : NULL;
+    if (!a) return GPM_E_NOMEM;
+    memcpy(alpha, s->w, n * sizeof *alpha);
+    chol_solve_lt(&s->f, alpha, 1, n);
+    chol_inverse(&s->f, a, n);
+    for (size_t i = 0; i < g->pairs.n; i++) {
+        size_t e = g->pairs.at[i].entry;
+        double y = g->pairs.at[i].y, m = (double)g->count[e], q = a[e * (n + 1)], b = alpha[e];
+        if (m > 1 && v > 0) {
+            q = 1 / v - (m / v - q) / (m * m);
+            b = (y - g->ybar[e]) / v + b / m;
+        }
+        double pv = 1 / q, pm = y - b / q;
+        if (m > 1 && v == 0) pv = 0, pm = g->ybar[e];
+        if (mean) mean[i] = pm;
+        if (var) var[i] = pv > 0 ? pv : 0;
+        if (m > 1 && v == 0) continue; /* known from its twin */
+        total -= 0.5 * (log(2 * M_PI * pv) + (y - pm) * (y - pm) / pv);
+    }
+    if (logpdf) *logpdf = gp_contradicts(g, s->noise) ? -INFINITY : total;
+    return GPM_OK;
+}
+
+/* Central differences of the posterior in each coordinate, with a step that balances truncation and
+ * rounding. */
+enum gpm_status gp_predict_dx(struct gp *g, const double *x, double *dmean, double *dvar) {
+    size_t dim = (size_t)g->dim;
+    double *p = NEW_ARRAY(double, 2 * dim), m[2], v[2];
+    enum gpm_status st = GPM_OK;
+    for (size_t c = 0; c < dim && !st; c++) {
+        double h = 6e-6 * fmax(1e-3, fabs(x[c]));
+        memcpy(p, x, dim * sizeof *p);
+        memcpy(p + dim, x, dim * sizeof *p);
+        p[c] += h;
+        p[dim + c] -= h;
+        st = gp_predict(g, p, 2, GP_LATENT, m, dvar ? v : NULL);
+        dmean[c] = (m[0] - m[1]) / (p[c] - p[dim + c]);
+        if (dvar) dvar[c] = (v[0] - v[1]) / (p[c] - p[dim + c]);
+    }
+    mem_free(p);
+    return st;
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What a factorisation needed, in numbers and in words; contract in gp.h. */
+#include "gp/gp_int.h"
+
+#include "base/mem.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static double squared_distance(const struct gp *g, size_t i, size_t j) {
+    double q = 0;
+    for (int c = 0; c < g->dim; c++) {
+        double d = g->x[i + (size_t)c * g->cap] - g->x[j + (size_t)c * g->cap];
+        q += d * d;
+    }
+    return q;
+}
+
+struct place {
+    double x;
+    size_t i;
+};
+static int by_x(const void *a, const void *b) {
+    const struct place *p = a, *q = b;
+    return (p->x > q->x) - (p->x < q->x);
+}
+
+/* Points sorted by their first column: only neighbours nearer than the best so far in it count. */
+static void nearest_pair(const struct gp *g, struct gp_report *r) {
+    struct place *s = NEW_ARRAY(struct place, g->n + 1);
+    double best = INFINITY;
+    for (size_t i = 0; i < g->n; i++) s[i] = (struct place){g->x[i], i};
+    qsort(s, g->n, sizeof *s, by_x);
+    for (size_t i = 0; i < g->n; i++)
+        for (size_t j = i + 1; j < g->n; j++) {
+            double dx = s[j].x - s[i].x;
+            if (dx * dx >= best) break;
+            double q = squared_distance(g, s[i].i, s[j].i);
+            if (q >= best) continue;
+            best = q;
+            r->near_i = s[i].i;
+            r->near_j = s[j].i;
+        }
+    r->nearest = sqrt(best);
+    mem_free(s);
+}
+
+static void print_point(const struct gp *g, size_t i, struct buf *out) {
+    if (g->dim > 1) buf_putc(out, '(');
+    for (int c = 0; c < g->dim; c++) {
+        if (c) buf_puts(out, ", ");
+        buf_printf(out, "%.6g", g->x[i + (size_t)c * g->cap]);
+    }
+    if (g->dim > 1) buf_putc(out, ')');
+}
+
+static void write_text(const struct gp *g, const struct gp_slot *s, const struct gp_report *r,
+                       struct buf *out) {
+    if (s->singular)
+        buf_printf(out,
+                   "the covariance matrix of %zu inputs is not positive definite, even with %g of "
+                   "its mean diagonal added",
+                   g->n, CHOL_JITTER_LAST);
+    else if (r->jitter > 0)
+        buf_printf(out, "%.3g was added to the diagonal of the covariance matrix of %zu inputs",
+                   r->jitter, g->n);
+    else
+        buf_printf(out, "the covariance matrix of %zu inputs factored without jitter", g->n);
+    if (isfinite(r->condition)) buf_printf(out, "; condition about %.1e", r->condition);
+    if (g->n > 1) {
+        buf_puts(out, "; nearest inputs ");
+        print_point(g, r->near_i, out);
+        buf_puts(out, " and ");
+        print_point(g, r->near_j, out);
+        buf_printf(out, " (distance %.3g)", r->nearest);
+    }
+    buf_puts(out, "; kernel ");
+    kern_print(s->kern, out);
+    buf_puts(out, ", noise ");
+    buf_number(out, s->noise);
+    if (r->jitter > 0 || s->singular)
+        buf_puts(out, s->noise > 0 ? ". A larger noise or a shorter length scale helps"
+                                   : ". Noise on the data (noise=...) or a shorter length scale "
+                                     "helps");
+}
+
+enum gpm_status gp_report(struct gp *g, struct gp_report *r, struct buf *text) {
+    struct gp_slot *s = gp_current(g);
+    memset(r, 0, sizeof *r);
+    enum gpm_status st = gp_slot_factor(g, s);
+    if (st && st != GPM_E_NOT_PD) return st;
+    r->jitter = st ? INFINITY : s->f.jitter;
+    r->steps = s->f.steps;
+    r->condition = st ? INFINITY : chol_condition(&s->f);
+    r->method = s->method ? s->method : "Cholesky";
+    r->nearest = INFINITY;
+    if (g->n > 1) nearest_pair(g, r);
+    if (text) write_text(g, s, r, text);
+    return GPM_OK;
+}

@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Construction, comparison and parameters of kernel expression trees; contracts in kernel.h. */
+#include "gp/kern_class.h"
+
+#include "base/map.h"
+#include "base/mem.h"
+
+#include <math.h>
+#include <stdatomic.h>
+#include <string.h>
+
+static void complain(char **why, struct buf *text) {
+    if (why) *why = buf_take(text);
+    buf_release(text);
+}
+
+/* ---- parameters of one row ---- */
+
+int kern_par_index(const struct kern *k, int p, int c) {
+    int extra = k->ard > 1 ? (int)k->ard - 1 : 0;
+    for (int q = 0; q < p; q++)
+        if (k->cls->par[q].vector) return p + extra;
+    return k->cls->par[p].vector && k->ard > 1 ? p + c : p;
+}
+
+/* The row's parameter that expanded position i belongs to; *c: its place inside a vector, or -1. */
+static int par_of(const struct kern *k, size_t i, int *c) {
+    for (int p = 0; p < k->cls->npar; p++) {
+        size_t first = (size_t)kern_par_index(k, p, 0);
+        size_t len = k->cls->par[p].vector ? k->ard : 1;
+        if (i < first + len) {
+            *c = len > 1 ? (int)(i - first) : -1;
+            return p;
+        }
+    }
+    return -1;
+}
+
+double kern_amplitude(const struct kern *k) {
+    switch (k->cls->amp) {
+    case KERN_AMP_SQUARE: return k->par[0] * k->par[0];
+    case KERN_AMP_LINEAR: return k->par[0];
+    default: return 1;
+    }
+}
+
+static const char *domain_text(enum kern_domain d) {
+    static const char *const text[] = {"a finite number", "positive", "zero or positive",
+                                       "above 0 and at most 2", "a whole number from 1 to 10"};
+    return text[d];
+}
+
+static bool in_domain(enum kern_domain d, double v) {
+    if (!isfinite(v)) return false;
+    switch (d) {
+    case KERN_POSITIVE: return v > 0;
+    case KERN_NONNEGATIVE: return v >= 0;
+    case KERN_UPTO2: return v > 0 && v <= 2;
+    case KERN_DEGREE: return v >= 1 && v <= 10 && v == floor(v);
+    default: return true;
+    }
+}
+
+static bool check_params(const struct kern *k, char **why) {
+    for (size_t i = 0; i < k->npar; i++) {
+        int c, p = par_of(k, i, &c);
+        if (in_domain(k->cls->par[p].domain, k->par[i])) continue;
+        struct buf b = BUF_INIT;
+        buf_printf(&b, "%s: parameter %s must be %s, got ", k->cls->name, k->cls->par[p].name,
+                   domain_text(k->cls->par[p].domain));
+        buf_number(&b, k->par[i]);
+        complain(why, &b);
+        return false;
+    }
+    return true;
+}
+
+/* ---- building ---- */
+
+static struct kern *node_new(enum kern_op op, const struct kern_class *cls) {
+    struct kern *k = NEW(struct kern);
+    atomic_init(&k->refs, 1);
+    k->op = op;
+    k->cls = cls;
+    k->ard = 1;
+    return k;
+}
+
+static uint64_t hash_number(double v, uint64_t seed) {
+    if (v == 0) v = 0; /* -0 */
+    return hash_bytes(&v, sizeof v, seed);
+}
+
+/* Hash, depth, flags and parameter count from the parts. Independent of addresses, except for
+ * callbacks, which have no other identity. */
+static void finish(struct kern *k) {
+    uint64_t h = hash_mix((uint64_t)k->op + 17);
+    if (k->cls) h = hash_bytes(k->cls->name, strlen(k->cls->name), h + (uint64_t)k->cls->npar);
+    for (size_t i = 0; i < k->npar; i++) h = hash_number(k->par[i], h);
+    for (size_t i = 0; i < k->ncol; i++) h = hash_mix(h ^ (uint64_t)(k->col[i] + 1));
+    if (k->op == KERN_CALLBACK) h = hash_mix(h ^ MAP_PTR(k->user) ^ (uint64_t)(uintptr_t)k->fn);
+    k->total = k->npar;
+    k->stationary = k->op == KERN_SUM || k->op == KERN_PRODUCT || (k->cls && k->cls->stationary);
+    k->callback = k->op == KERN_CALLBACK;
+    for (size_t i = 0; i < k->nkids; i++) {
+        const struct kern *q = k->kid[i];
+        h = hash_mix(h * 31 + q->hash);
+        if (k->op != KERN_ALIAS) k->total += q->total;
+        if (q->depth >= k->depth) k->depth = q->depth + 1;
+        k->stationary = k->stationary && q->stationary;
+        k->callback = k->callback || q->callback;
+    }
+    k->hash = h;
+}
+
+static struct kern *alias_base(const struct kern *k) {
+    const struct kern_class *row;
+    double b[KERN_MAX_PAR] = {0}, jac[KERN_MAX_PAR * KERN_MAX_PAR] = {0};
+    k->cls->to_base(k->par, b, jac);
+    /* The last row of that name is the one with the most parameters (LIN with an origin). */
+    const struct kern_class *best = NULL;
+    for (size_t i = 0; (row = kern_class_at(i)); i++)
+        if (strcmp(row->name, k->cls->base) == 0 && (!best || row->npar > best->npar)) best = row;
+    return kern_leaf_on(best, b, 1, k->col, k->ncol, NULL);
+}
+
+struct kern *kern_leaf_on(const struct kern_class *cls, const double *par, size_t ard,
+                          const int *col, size_t ncol, char **why) {
+    struct kern *k = node_new(cls->op, cls);
+    bool vector = false;
+    for (int p = 0; p < cls->npar; p++) vector = vector || cls->par[p].vector;
+    k->ard = ard > 1 && vector ? ard : 1;
+    k->npar = (size_t)cls->npar + k->ard - 1;
+    k->par = NEW_ARRAY(double, k->npar);
+    memcpy(k->par, par, k->npar * sizeof *par);
+    k->ncol = ncol;
+    k->col = ncol ? NEW_ARRAY(int, ncol) : NULL;
+    if (ncol) memcpy(k->col, col, ncol * sizeof *col);
+    struct buf b = BUF_INIT;
+    if (cls->op == KERN_CHANGE)
+        buf_printf(&b, "%s needs two kernels", cls->name);
+    else if (ard > 1 && !vector)
+        buf_printf(&b, "%s has no parameter per column", cls->name);
+    else if (ard > 1 && ncol && ard != ncol)
+        buf_printf(&b, "%s: %zu length scales for %zu columns", cls->name, ard, ncol);
+    else if (ncol > 1 && cls->one_column)
+        buf_printf(&b, "%s acts on one column", cls->name);
+    for (size_t i = 0; i < ncol && b.len == 0; i++)
+        if (col[i] < 0) buf_printf(&b, "%s: columns count from 0, got %d", cls->name, col[i]);
+    if (b.len || !check_params(k, why)) {
+        if (b.len) complain(why, &b);
+        kern_unref(k);
+        return NULL;
+    }
+    if (cls->op == KERN_ALIAS) {
+        k->kid = NEW_ARRAY(struct kern *, 1);
+        k->kid[0] = alias_base(k);
+        if (!k->kid[0]) { /* a parameter so small or large that its square root leaves the domain */
+            buf_printf(&b, "%s: parameter out of the range of numbers", cls->name);
+            complain(why, &b);
+            kern_unref(k);
+            return NULL;
+        }
+        k->nkids = 1;
+    }
+    finish(k);
+    return k;
+}
+
+struct kern *kern_leaf(const struct kern_class *cls, const double *par, char **why) {
+    return kern_leaf_on(cls, par, 1, NULL, 0, why);
+}
+
+struct kern *kern_named(const char *name, const double *par, size_t npar, char **why) {
+    const struct kern_class *row;
+    for (size_t i = 0; (row = kern_class_at(i)); i++)
+        if (strcmp(row->name, name) == 0 && (size_t)row->npar == npar)
+            return kern_leaf(row, par, why);
+    struct buf b = BUF_INIT;
+    row = kern_class_find(name);
+    if (row)
+        buf_printf(&b, "%s takes %d parameters, not %zu", name, row->npar, npar);
+    else
+        buf_printf(&b, "no kernel is called %s", name);
+    complain(why, &b);
+    return NULL;
+}
+
+/* Kids of the same operation are merged into the node. */
+struct kern *kern_nary(enum kern_op op, struct kern *const *kids, size_t n) {
+    size_t total = 0;
+    for (size_t i = 0; i < n; i++) total += kids[i]->op == op ? kids[i]->nkids : 1;
+    if (n == 1) return kern_ref(kids[0]);
+    struct kern *k = node_new(op, NULL);
+    k->kid = NEW_ARRAY(struct kern *, total);
+    for (size_t i = 0; i < n; i++) {
+        if (kids[i]->op != op)
+            k->kid[k->nkids++] = kern_ref(kids[i]);
+        else
+            for (size_t j = 0; j < kids[i]->nkids; j++)
+                k->kid[k->nkids++] = kern_ref(kids[i]->kid[j]);
+    }
+    finish(k);
+    if (k->depth <= KERN_DEPTH_MAX) return k;
+    kern_unref(k);
+    return NULL;
+}
+
+struct kern *kern_sum(struct kern *a, struct kern *b) {
+    struct kern *kids[] = {a, b};
+    return kern_nary(KERN_SUM, kids, 2);
+}
+
+struct kern *kern_product(struct kern *a, struct kern *b) {
+    struct kern *kids[] = {a, b};
+    return kern_nary(KERN_PRODUCT, kids, 2);
+}
+
+struct kern *kern_constant(double variance) {
+    return kern_leaf(kern_class_find("CONST"), &variance, NULL);
+}
+
+struct kern *kern_scale(double variance, struct kern *k) {
+    struct kern *c = kern_constant(variance), *out = c ? kern_product(c, k) : NULL;
+    kern_unref(c);
+    return out;
+}
+
+struct kern *kern_change(const struct kern_class *cls, const double *par, int col,
+                         struct kern *before, struct kern *after, char **why) {
+    struct kern *k = node_new(KERN_CHANGE, cls);
+    k->npar = (size_t)cls->npar;
+    k->par = NEW_ARRAY(double, k->npar);
+    memcpy(k->par, par, k->npar * sizeof *par);
+    k->col = NEW_ARRAY(int, 1);
+    k->col[0] = col;
+    k->ncol = 1;
+    k->kid = NEW_ARRAY(struct kern *, 2);
+    k->kid[0] = kern_ref(before);
+    k->kid[1] = kern_ref(after);
+    k->nkids = 2;
+    finish(k);
+    k->stationary = false;
+    if (check_params(k, why)) {
+        if (k->depth <= KERN_DEPTH_MAX && col >= 0) return k;
+        if (why) *why = mem_strdup(col < 0 ? "columns count from 0" : "kernel nested too deeply");
+    }
+    kern_unref(k);
+    return NULL;
+}
+
+struct kern *kern_callback(kern_callback_fn fn, void *user, void (*drop)(void *user),
+                           const char *label) {
+    struct kern *k = node_new(KERN_CALLBACK, NULL);
+    k->fn = fn;
+    k->user = user;
+    k->drop = drop;
+    k->label = mem_strdup(label ? label : "procedure");
+    finish(k);
+    return k;
+}
+
+struct kern *kern_ref(const struct kern *k) {
+    struct kern *m = (struct kern *)k;
+    atomic_fetch_add_explicit(&m->refs, 1, memory_order_relaxed);
+    return m;
+}
+
+void kern_unref(struct kern *k) {
+    if (!k || atomic_fetch_sub_explicit(&k->refs, 1, memory_order_acq_rel) != 1) return;
+    for (size_t i = 0; i < k->nkids; i++) kern_unref(k->kid[i]);
+    if (k->drop) k->drop(k->user);
+    mem_free(k->kid);
+    mem_free(k->par);
+    mem_free(k->col);
+    mem_free(k->label);
+    mem_free(k);
+}
+
+/* ---- looking inside ---- */
+
+enum kern_op kern_op_of(const struct kern *k) {
+    return k->op;
+}
+const struct kern_class *kern_class_of(const struct kern *k) {
+    return k->cls;
+}
+size_t kern_nkids(const struct kern *k) {
+    return k->op == KERN_ALIAS ? 0 : k->nkids;
+}
+const struct kern *kern_kid(const struct kern *k, size_t i) {
+    return k->kid[i];
+}
+bool kern_stationary(const struct kern *k) {
+    return k->stationary;
+}
+bool kern_has_callback(const struct kern *k) {
+    return k->callback;
+}
+uint64_t kern_hash(const struct kern *k) {
+    return k->hash;
+}
+
+static bool same(const struct kern *a, const struct kern *b, bool params) {
+    if (a == b) return true;
+    if (a->op != b->op || a->cls != b->cls || a->npar != b->npar || a->ncol != b->ncol ||
+        a->nkids != b->nkids || a->fn != b->fn || a->user != b->user)
+        return false;
+    if (params && a->hash != b->hash) return false;
+    for (size_t i = 0; i < a->npar && params; i++)
+        if (a->par[i] != b->par[i]) return false;
+    for (size_t i = 0; i < a->ncol; i++)
+        if (a->col[i] != b->col[i]) return false;
+    for (size_t i = 0; i < a->nkids; i++)
+        if (!same(a->kid[i], b->kid[i], params)) return false;
+    return true;
+}
+
+bool kern_equal(const struct kern *a, const struct kern *b) {
+    return same(a, b, true);
+}
+bool kern_same_shape(const struct kern *a, const struct kern *b) {
+    return same(a, b, false);
+}
+
+enum gpm_status kern_check_dim(const struct kern *k, int dim, char **why) {
+    struct buf b = BUF_INIT;
+    const char *name = k->cls ? k->cls->name : "";
+    for (size_t i = 0; i < k->ncol; i++)
+        if (k->col[i] >= dim && !b.len)
+            buf_printf(&b, "%s looks at input column %d, but inputs have %d column%s (0 .. %d)",
+                       name, k->col[i], dim, dim == 1 ? "" : "s", dim - 1);
+    if (!b.len && k->ard > 1 && !k->ncol && (int)k->ard != dim)
+        buf_printf(&b, "%s has %zu length scales, but inputs have %d columns", name, k->ard, dim);
+    if (!b.len && k->cls && k->cls->one_column && !k->ncol && dim != 1)
+        buf_printf(&b, "%s acts on one column; choose it with dims=[...]", name);
+    if (b.len) {
+        complain(why, &b);
+        return GPM_E_ARG;
+    }
+    for (size_t i = 0; i < k->nkids; i++) {
+        enum gpm_status st = kern_check_dim(k->kid[i], dim, why);
+        if (st) return st;
+    }
+    return GPM_OK;
+}

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Gradient contraction g_p = sum_ij M_ij dK_ij/dtheta_p in one pass over the triangle: every node
+ * receives the weights that multiply its own values and hands weights down. For a product of
+ * exponentials the value is computed once and the leaves add up derivatives of their logarithms. On
+ * a regular grid stationary subtrees only collect the weights by lag; their derivatives are taken
+ * at the n lags afterwards.
+ */
+#include "gp/kern_plan.h"
+
+#include "base/mem.h"
+#include "la/vec.h"
+
+#include <string.h>
+
+struct pass {
+    struct plan *p;
+    double *g;
+    size_t j, i0, m; /* strip against point j; diag: points i0 .. i0 + m with themselves */
+    bool diag;
+};
+
+static void descend(struct pass *s, struct plan_node *q, const double *w);
+
+/* The leaf's derivatives land in gb, one per parameter of the leaf; an alias maps them. */
+static void deliver(struct pass *s, struct plan_node *q, const double *gb) {
+    double *g = s->g + q->at;
+    if (!q->alias) {
+        for (size_t i = 0; i < q->k->npar; i++) g[i] += gb[i];
+        return;
+    }
+    double b[KERN_MAX_PAR], jac[KERN_MAX_PAR * KERN_MAX_PAR] = {0};
+    size_t np = q->alias->npar;
+    q->alias->cls->to_base(q->alias->par, b, jac);
+    for (size_t i = 0; i < q->k->npar; i++)
+        for (size_t c = 0; c < np; c++) g[c] += jac[i * np + c] * gb[i];
+}
+
+static double amp_slope(const struct plan_node *q) {
+    switch (q->k->cls->amp) {
+    case KERN_AMP_SQUARE: return 2 * q->k->par[0];
+    case KERN_AMP_LINEAR: return 1;
+    default: return 0;
+    }
+}
+
+static double *own_gradient(struct plan_node *q, double *small, size_t cap) {
+    double *gb = q->k->npar <= cap ? small : NEW_ARRAY(double, q->k->npar);
+    memset(gb, 0, q->k->npar * sizeof *gb);
+    return gb;
+}
+
+static void view(const struct pass *s, const struct plan_node *q, struct kern_strip *v) {
+    v->row = q->row_f + s->i0;
+    v->ld = s->p->rows.n;
+    v->col = q->col;
+    v->m = s->m;
+    v->nf = q->nf;
+}
+
+/* Leaf with exponential; wt = weight * value. total = sum of wt. */
+static void exp_leaf(struct pass *s, struct plan_node *q, const double *wt, double total) {
+    double small[16], *gb = own_gradient(q, small, 16);
+    struct kern_strip v;
+    if (q->k->cls->amp == KERN_AMP_SQUARE && q->k->par[0] > 0) gb[0] = 2 / q->k->par[0] * total;
+    if (!s->diag) {
+        view(s, q, &v);
+        q->k->cls->grad(q->k, &v, wt, gb);
+    } /* on the diagonal these leaves are constant in everything but the amplitude */
+    deliver(s, q, gb);
+    if (gb != small) mem_free(gb);
+}
+
+static void value_leaf(struct pass *s, struct plan_node *q, const double *w) {
+    const struct vec_ops *v = s->p->v;
+    double small[16], *gb = own_gradient(q, small, 16), *t = q->buf;
+    struct kern_strip st;
+    struct kern_pts x = s->p->rows;
+    x.x += s->i0;
+    x.n = s->m;
+    if (q->k->cls->amp != KERN_AMP_NONE) {
+        view(s, q, &st);
+        if (!s->diag)
+            q->k->cls->value(q->k, &st, t);
+        else if (q->k->cls->diag)
+            q->k->cls->diag(q->k, x, t);
+        gb[0] = amp_slope(q) * (s->diag && !q->k->cls->diag ? v->sum(s->m, w) : v->dot(s->m, w, t));
+    }
+    memcpy(t, w, s->m * sizeof *t);
+    v->scale(s->m, q->amp, t);
+    double keep = gb[0];
+    if (!s->diag) {
+        view(s, q, &st);
+        q->k->cls->grad(q->k, &st, t, gb);
+    } else if (q->k->cls->diag_grad)
+        q->k->cls->diag_grad(q->k, x, t, gb);
+    if (q->k->cls->amp != KERN_AMP_NONE) gb[0] = keep; /* rows leave the amplitude alone */
+    deliver(s, q, gb);
+    if (gb != small) mem_free(gb);
+}
+
+static void leaf(struct pass *s, struct plan_node *q, const double *w) {
+    if (!q->k->cls->expo) {
+        value_leaf(s, q, w);
+        return;
+    }
+    if (s->diag) {
+        for (size_t i = 0; i < s->m; i++) q->buf[i] = q->amp * w[i];
+    } else {
+        plan_strip(s->p, q, s->j, s->i0, s->m, q->buf);
+        s->p->v->mul(s->m, w, q->buf);
+    }
+    exp_leaf(s, q, q->buf, s->p->v->sum(s->m, q->buf));
+}
+
+static void values(struct pass *s, struct plan_node *q, double *out) {
+    if (s->diag)
+        plan_diag(s->p, q, s->i0, s->m, out);
+    else
+        plan_strip(s->p, q, s->j, s->i0, s->m, out);
+}
+
+/* Exponential part times all other factors but `skip`, times w. */
+static void others(struct pass *s, struct plan_node *q, size_t skip, const double *w, double *out,
+                   double *tmp) {
+    memcpy(out, w, s->m * sizeof *out);
+    for (size_t c = 0; c < q->nkids; c++) {
+        if (c == skip) continue;
+        values(s, q->kid[c], tmp);
+        s->p->v->mul(s->m, tmp, out);
+    }
+}
+
+static void product(struct pass *s, struct plan_node *q, const double *w) {
+    double mine[KERN_STRIP], tmp[KERN_STRIP];
+    if (q->nexp) {
+        values(s, q, mine);
+        s->p->v->mul(s->m, w, mine);
+        double total = s->p->v->sum(s->m, mine);
+        for (size_t c = 0; c < q->nexp; c++) exp_leaf(s, q->kid[c], mine, total);
+    }
+    for (size_t c = q->nexp; c < q->nkids; c++) {
+        others(s, q, c, w, mine, tmp);
+        descend(s, q->kid[c], mine);
+    }
+}
+
+static void change(struct pass *s, struct plan_node *q, const double *w) {
+    double a[KERN_STRIP], b[KERN_STRIP];
+    const double *hi = q->h + s->i0;
+    size_t n = s->p->rows.n;
+    values(s, q->kid[0], a);
+    values(s, q->kid[1], b);
+    for (size_t c = 0; c < q->k->npar; c++) {
+        const double *di = q->dh + c * n + s->i0;
+        double sum = 0;
+        for (size_t i = 0; i < s->m; i++) {
+            double h2 = s->diag ? hi[i] : q->hc[s->j];
+            double d2 = s->diag ? di[i] : q->dhc[c * n + s->j];
+            sum += w[i] * ((di[i] * h2 + hi[i] * d2) * b[i] -
+                           (di[i] * (1 - h2) + (1 - hi[i]) * d2) * a[i]);
+        }
+        s->g[q->at + c] += sum;
+    }
+    for (size_t i = 0; i < s->m; i++) {
+        double h2 = s->diag ? hi[i] : q->hc[s->j];
+        a[i] = w[i] * (1 - hi[i]) * (1 - h2);
+        b[i] = w[i] * hi[i] * h2;
+    }
+    descend(s, q->kid[0], a);
+    descend(s, q->kid[1], b);
+}
+
+static void descend(struct pass *s, struct plan_node *q, const double *w) {
+    if (q->lag_sum && !s->diag) {
+        s->p->v->axpy(s->m, 1, w, q->lag_sum + (s->i0 - s->j));
+        return;
+    }
+    if (q->zero_off && !s->diag) return;
+    switch (q->k->op) {
+    case KERN_LEAF: leaf(s, q, w); break;
+    case KERN_PRODUCT: product(s, q, w); break;
+    case KERN_CHANGE: change(s, q, w); break;
+    case KERN_SUM:
+        for (size_t c = 0; c < q->nkids; c++) descend(s, q->kid[c], w);
+        break;
+    default: break;
+    }
+}
+
+static void lag_start(struct plan *p, struct plan_node *q) {
+    if (q->lag)
+        q->lag_sum = ARENA_ARRAY(&p->arena, double, p->rows.n);
+    else
+        for (size_t c = 0; c < q->nkids; c++) lag_start(p, q->kid[c]);
+}
+
+/* The collected weights against the first column, lag 0 left to the diagonal pass. */
+static void lag_finish(struct pass *s, struct plan_node *q) {
+    if (!q->lag_sum) {
+        for (size_t c = 0; c < q->nkids; c++) lag_finish(s, q->kid[c]);
+        return;
+    }
+    double *w = q->lag_sum;
+    q->lag_sum = NULL;
+    q->lag = NULL;
+    s->j = 0;
+    plan_column(s->p, 0);
+    for (s->i0 = 1; s->i0 < s->p->rows.n; s->i0 += KERN_STRIP) {
+        s->m = s->p->rows.n - s->i0 < KERN_STRIP ? s->p->rows.n - s->i0 : KERN_STRIP;
+        descend(s, q, w + s->i0);
+    }
+}
+
+static void pass_strips(struct pass *s, const double *m, size_t ld) {
+    double w[KERN_STRIP];
+    for (s->j = 0; s->j < s->p->rows.n; s->j++) {
+        plan_column(s->p, s->j);
+        for (s->i0 = s->j + 1; s->i0 < s->p->rows.n; s->i0 += KERN_STRIP) {
+            s->m = s->p->rows.n - s->i0 < KERN_STRIP ? s->p->rows.n - s->i0 : KERN_STRIP;
+            const double *from = m + s->i0 + s->j * ld;
+            for (size_t i = 0; i < s->m; i++) w[i] = 2 * from[i]; /* both triangles */
+            descend(s, s->p->root, w);
+        }
+    }
+}
+
+static void pass_diagonal(struct pass *s, const double *m, size_t ld) {
+    double w[KERN_STRIP];
+    s->diag = true;
+    for (s->i0 = 0; s->i0 < s->p->rows.n; s->i0 += KERN_STRIP) {
+        s->m = s->p->rows.n - s->i0 < KERN_STRIP ? s->p->rows.n - s->i0 : KERN_STRIP;
+        for (size_t i = 0; i < s->m; i++) w[i] = m[(s->i0 + i) * (ld + 1)];
+        descend(s, s->p->root, w);
+    }
+    s->diag = false;
+}
+
+enum gpm_status kern_grad(const struct kern *k, struct kern_pts x, const double *m, size_t ld,
+                          double *g) {
+    struct plan p;
+    enum gpm_status st = plan_init(&p, k, x, x, true);
+    memset(g, 0, k->total * sizeof *g);
+    if (!st) {
+        struct pass s = {.p = &p, .g = g};
+        lag_start(&p, p.root);
+        pass_strips(&s, m, ld);
+        pass_diagonal(&s, m, ld);
+        lag_finish(&s, p.root);
+        st = p.status;
+    }
+    plan_release(&p);
+    return st;
+}

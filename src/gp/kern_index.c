@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The list of kernel families and lookup by name. */
+#include "gp/kern_class.h"
+
+#include "base/mem.h"
+
+#include <string.h>
+
+static const struct kern_class *const families[] = {
+    kern_rows_stationary, kern_rows_periodic, kern_rows_linear,
+    kern_rows_noise,      kern_rows_platform, kern_rows_change,
+};
+
+const struct kern_class *kern_class_at(size_t i) {
+    for (size_t f = 0; f < COUNT_OF(families); f++)
+        for (const struct kern_class *row = families[f]; row->name; row++)
+            if (i-- == 0) return row;
+    return NULL;
+}
+
+const struct kern_class *kern_class_find(const char *name) {
+    const struct kern_class *row;
+    for (size_t i = 0; (row = kern_class_at(i)); i++)
+        if (strcmp(row->name, name) == 0) return row;
+    return NULL;
+}
+
+const char *kern_class_name(const struct kern_class *cls) {
+    return cls->name;
+}
+const char *kern_class_symbol(const struct kern_class *cls) {
+    return cls->symbol;
+}
+const char *kern_class_doc(const struct kern_class *cls) {
+    return cls->doc;
+}
+const char *kern_class_phrase(const struct kern_class *cls) {
+    return cls->phrase;
+}
+size_t kern_class_nparam(const struct kern_class *cls) {
+    return (size_t)cls->npar;
+}
+const struct kern_param *kern_class_param(const struct kern_class *cls, size_t i) {
+    return i < (size_t)cls->npar ? &cls->par[i] : NULL;
+}
+enum kern_op kern_class_op(const struct kern_class *cls) {
+    return cls->op;
+}
+
+/* Levenshtein distance, case ignored; names are short. */
+static size_t distance(const char *a, const char *b) {
+    size_t row[40], n = strlen(b);
+    if (n >= COUNT_OF(row)) return 99;
+    for (size_t j = 0; j <= n; j++) row[j] = j;
+    for (size_t i = 1; a[i - 1]; i++) {
+        size_t diag = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= n; j++) {
+            size_t up = row[j], best = diag + ((a[i - 1] | 32) != (b[j - 1] | 32));
+            if (up + 1 < best) best = up + 1;
+            if (row[j - 1] + 1 < best) best = row[j - 1] + 1;
+            diag = up;
+            row[j] = best;
+        }
+    }
+    return row[n];
+}
+
+const char *kern_class_suggest(const char *name) {
+    const struct kern_class *row;
+    const char *best = NULL;
+    size_t near = strlen(name) / 3 + 2;
+    for (size_t i = 0; (row = kern_class_at(i)); i++) {
+        size_t d = distance(name, row->name);
+        if (d < near) near = d, best = row->name;
+    }
+    return best;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Small helpers shared by the family files: the columns a leaf looks at and common parameter rows.
+ */
+#ifndef GP_KERN_LEAF_H
+#define GP_KERN_LEAF_H
+#include "gp/kern_class.h"
+
+static inline int leaf_dim(const struct kern *k, int dim) {
+    return k->ncol ? (int)k->ncol : dim;
+}
+static inline const double *leaf_col(const struct kern *k, struct kern_pts x, int c) {
+    return x.x + (size_t)(k->ncol ? k->col[c] : c) * x.ld;
+}
+
+/* Standard deviation of a term; prior from experience with standardised series. */
+#define KERN_SF                                                                                    \
+    { "sf", KERN_NONNEGATIVE, KERN_T_LOG, KERN_P_LOGNORMAL, -0.7, 1, 1, false }
+#endif

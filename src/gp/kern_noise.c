@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * White noise by value of x (the paper's delta), and the platform's tolerance kernels, which stand
+ * for it when inputs are compared approximately. Those are functions of the distance d; the first
+ * one is a covariance only when "nearer than the tolerance" is transitive on the inputs.
+ */
+#include "gp/kern_class.h"
+#include "gp/kern_leaf.h"
+
+#include "la/vec.h"
+
+#include <math.h>
+#include <string.h>
+
+static int columns(const struct kern *k, int dim) {
+    return leaf_dim(k, dim);
+}
+
+static void raw_prepare(const struct kern *k, struct kern_pts x, double *f, size_t ld) {
+    for (int c = 0; c < leaf_dim(k, x.dim); c++)
+        memcpy(f + (size_t)c * ld, leaf_col(k, x, c), x.n * sizeof *f);
+}
+
+/* WN(sigma): 1 when every coordinate is equal. */
+static void wn_value(const struct kern *k, const struct kern_strip *s, double *out) {
+    for (size_t i = 0; i < s->m; i++) out[i] = 1;
+    for (int c = 0; c < s->nf; c++)
+        for (size_t i = 0; i < s->m; i++)
+            out[i] = s->row[(size_t)c * s->ld + i] == s->col[c] ? out[i] : 0;
+}
+
+static void no_grad(const struct kern *k, const struct kern_strip *s, const double *w, double *g) {}
+
+static void distance2(const struct kern_strip *s, double *q) {
+    memset(q, 0, s->m * sizeof *q);
+    for (int c = 0; c < s->nf; c++)
+        vec_ops()->add_sqdiff(s->m, s->row + (size_t)c * s->ld, s->col[c], q);
+}
+
+/* gp_cov_delta(tol2): [d^2 <= tol2]. */
+static void delta_value(const struct kern *k, const struct kern_strip *s, double *out) {
+    distance2(s, out);
+    for (size_t i = 0; i < s->m; i++) out[i] = out[i] <= k->par[0] ? 1 : 0;
+}
+
+/* gp_cov_deltoid(t2, s): 1 / (1 + (d^2/t2)^(s/2)). With u = (d^2/t2)^(s/2), k = 1/(1+u):
+ * dk/dt2 = k^2 u s / (2 t2), dk/ds = -k^2 u log(d^2/t2) / 2. */
+static void deltoid_value(const struct kern *k, const struct kern_strip *s, double *out) {
+    distance2(s, out);
+    for (size_t i = 0; i < s->m; i++) out[i] = 1 / (1 + pow(out[i] / k->par[0], k->par[1] / 2));
+}
+
+static void deltoid_grad(const struct kern *k, const struct kern_strip *s, const double *w,
+                         double *g) {
+    double q[KERN_STRIP], t2 = k->par[0], steep = k->par[1];
+    distance2(s, q);
+    for (size_t i = 0; i < s->m; i++) {
+        if (q[i] == 0) continue;
+        double u = pow(q[i] / t2, steep / 2), v = 1 / (1 + u), a = isfinite(u) ? v * v * u : 0;
+        g[0] += w[i] * a * steep / (2 * t2);
+        g[1] -= w[i] * a * log(q[i] / t2) / 2;
+    }
+}
+
+/* gp_cov_bump(t0, t1): 1 for d <= t0, 0 for d >= t1, between them exp(1 - 1/(1 - r^2)),
+ * r = (d - t0)/(t1 - t0), which joins both ends smoothly. dk/dr = -2 r / (1 - r^2)^2 k. */
+static double bump_r(const struct kern *k, double q) {
+    double d = sqrt(q), t0 = k->par[0], t1 = k->par[1];
+    return d <= t0 ? 0 : d >= t1 ? 1 : (d - t0) / (t1 - t0);
+}
+
+static void bump_value(const struct kern *k, const struct kern_strip *s, double *out) {
+    distance2(s, out);
+    for (size_t i = 0; i < s->m; i++) {
+        double r = bump_r(k, out[i]);
+        out[i] = r >= 1 ? 0 : exp(1 - 1 / (1 - r * r));
+    }
+}
+
+static void bump_grad(const struct kern *k, const struct kern_strip *s, const double *w,
+                      double *g) {
+    double q[KERN_STRIP], width = k->par[1] - k->par[0];
+    distance2(s, q);
+    for (size_t i = 0; i < s->m; i++) {
+        double r = bump_r(k, q[i]), h = 1 - r * r;
+        if (r <= 0 || r >= 1) continue;
+        double dr = -2 * r / (h * h) * exp(1 - 1 / h);
+        g[0] += w[i] * dr * (r - 1) / width;
+        g[1] -= w[i] * dr * r / width;
+    }
+}
+
+#define NOISE(nm, sym, text, words, alg)                                                           \
+    .name = nm, .symbol = sym, .doc = text, .phrase = words, .op = KERN_LEAF, .algebra = alg,      \
+    .stationary = true, .features = columns, .prepare = raw_prepare
+
+const struct kern_class kern_rows_noise[] = {
+    {NOISE("WN", "WN", "sigma^2 [x = x']", "uncorrelated noise", KERN_ALG_WN),
+     .amp = KERN_AMP_SQUARE, .npar = 1,
+     .par = {{"sigma", KERN_NONNEGATIVE, KERN_T_LOG, KERN_P_LOGNORMAL, -1.6, 1, 1, false}},
+     .value = wn_value, .grad = no_grad},
+    {NOISE("gp_cov_delta", "DELTA", "[(x-x')^2 <= tol2]", "noise shared by near inputs",
+           KERN_ALG_STAT),
+     .not_psd = true, .npar = 1,
+     .par = {{"tol2", KERN_NONNEGATIVE, KERN_T_FIXED, KERN_P_FLAT, 0, 0, 0, false}},
+     .value = delta_value, .grad = no_grad},
+    {NOISE("gp_cov_deltoid", "DELTOID", "1 / (1 + ((x-x')^2 / t2)^(s/2))",
+           "noise that fades with distance", KERN_ALG_STAT),
+     .not_psd = true, .npar = 2,
+     .par = {{"t2", KERN_POSITIVE, KERN_T_LOG, KERN_P_LOGNORMAL, 0, 1, 1, false},
+             {"s", KERN_POSITIVE, KERN_T_LOG, KERN_P_LOGNORMAL, 0, 1, 1, false}},
+     .value = deltoid_value, .grad = deltoid_grad},
+    {NOISE("gp_cov_bump", "BUMP",
+           "1 for |x-x'| <= t0, 0 from t1 on, exp(1 - 1/(1 - r^2)) between, r from 0 to 1",
+           "noise shared by near inputs", KERN_ALG_STAT),
+     .not_psd = true, .npar = 2,
+     .par = {{"t0", KERN_NONNEGATIVE, KERN_T_LOG, KERN_P_LOGNORMAL, 0, 1, 0.5, false},
+             {"t1", KERN_POSITIVE, KERN_T_LOG, KERN_P_LOGNORMAL, 0, 1, 1, false}},
+     .value = bump_value, .grad = bump_grad},
+    {.name = NULL},
+};

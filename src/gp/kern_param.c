@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The flat parameter vector of a kernel: values, names, transforms, default priors. */
+#include "gp/kern_class.h"
+
+#include "base/mem.h"
+
+#include <math.h>
+#include <string.h>
+
+size_t kern_nparam(const struct kern *k) {
+    return k->total;
+}
+
+void kern_params(const struct kern *k, double *theta) {
+    for (size_t i = 0; i < k->npar; i++) theta[i] = k->par[i];
+    theta += k->npar;
+    for (size_t i = 0; i < k->nkids && k->op != KERN_ALIAS; i++) {
+        kern_params(k->kid[i], theta);
+        theta += k->kid[i]->total;
+    }
+}
+
+/* The node that owns parameter *i, and its place there. */
+static const struct kern *owner(const struct kern *k, size_t *i) {
+    while (*i >= k->npar) {
+        *i -= k->npar;
+        const struct kern *next = NULL;
+        for (size_t q = 0; q < k->nkids && !next; q++) {
+            if (*i < k->kid[q]->total)
+                next = k->kid[q];
+            else
+                *i -= k->kid[q]->total;
+        }
+        k = next;
+    }
+    return k;
+}
+
+static int row_param(const struct kern *k, size_t i, int *c) {
+    int p = k->cls->npar - 1;
+    while (p > 0 && (size_t)kern_par_index(k, p, 0) > i) p--;
+    *c = k->cls->par[p].vector && k->ard > 1 ? (int)i - kern_par_index(k, p, 0) : -1;
+    return p;
+}
+
+const struct kern_param *kern_param_at(const struct kern *k, size_t i) {
+    int c;
+    if (i >= k->total) return NULL;
+    const struct kern *o = owner(k, &i);
+    return &o->cls->par[row_param(o, i, &c)];
+}
+
+/* How many nodes with this symbol have their parameters before place `target`; *total: of all. */
+static int count_before(const struct kern *k, const char *symbol, size_t at, size_t target,
+                        int *total) {
+    int before = 0;
+    if (k->cls && strcmp(k->cls->symbol, symbol) == 0) {
+        ++*total;
+        if (at < target) before++;
+    }
+    at += k->npar;
+    for (size_t i = 0; i < k->nkids && k->op != KERN_ALIAS; i++) {
+        before += count_before(k->kid[i], symbol, at, target, total);
+        at += k->kid[i]->total;
+    }
+    return before;
+}
+
+void kern_param_name(const struct kern *k, size_t i, struct buf *out) {
+    size_t at = i;
+    int c, total = 0;
+    if (i >= k->total) return;
+    const struct kern *o = owner(k, &at);
+    int before = count_before(k, o->cls->symbol, 0, i - at, &total);
+    int p = row_param(o, at, &c);
+    buf_puts(out, o->cls->symbol);
+    if (total > 1) buf_printf(out, "#%d", before + 1);
+    buf_printf(out, ".%s", o->cls->par[p].name);
+    if (c >= 0) buf_printf(out, "[%d]", c);
+}
+
+static struct kern *with(const struct kern *k, const double *theta, char **why) {
+    struct kern *kids[2] = {NULL, NULL}, **all = kids, *out = NULL;
+    if (k->total == 0) return kern_ref(k);
+    double *old = NEW_ARRAY(double, k->total);
+    kern_params(k, old);
+    bool same = memcmp(old, theta, k->total * sizeof *old) == 0;
+    mem_free(old);
+    if (same) return kern_ref(k); /* unchanged subtrees stay shared */
+    if (k->op == KERN_LEAF || k->op == KERN_ALIAS)
+        return kern_leaf_on(k->cls, theta, k->ard, k->col, k->ncol, why);
+    const double *rest = theta + k->npar;
+    if (k->nkids > 2) all = NEW_ARRAY(struct kern *, k->nkids);
+    size_t n = 0;
+    for (; n < k->nkids && (all[n] = with(k->kid[n], rest, why)); n++) rest += k->kid[n]->total;
+    if (n == k->nkids)
+        out = k->op == KERN_CHANGE ? kern_change(k->cls, theta, k->col[0], all[0], all[1], why)
+                                   : kern_nary(k->op, all, n);
+    while (n > 0) kern_unref(all[--n]);
+    if (all != kids) mem_free(all);
+    return out;
+}
+
+struct kern *kern_with_params(const struct kern *k, const double *theta, char **why) {
+    return with(k, theta, why);
+}
+
+/* Amplitudes may be 0 and still have a log transform: bounded away from -inf. */
+static double safe_log(double v) {
+    return log(v > 1e-150 ? v : 1e-150);
+}
+
+void kern_unconstrain(const struct kern *k, const double *theta, double *z) {
+    for (size_t i = 0; i < k->total; i++) {
+        switch (kern_param_at(k, i)->transform) {
+        case KERN_T_LOG: z[i] = safe_log(theta[i]); break;
+        case KERN_T_LOGIT2: z[i] = safe_log(theta[i]) - safe_log(2 - theta[i]); break;
+        default: z[i] = theta[i];
+        }
+    }
+}
+
+void kern_constrain(const struct kern *k, const double *z, double *theta, double *dtheta) {
+    for (size_t i = 0; i < k->total; i++) {
+        double t = z[i], d = 1;
+        switch (kern_param_at(k, i)->transform) {
+        case KERN_T_LOG: d = t = exp(fmin(fmax(z[i], -345), 345)); break;
+        case KERN_T_LOGIT2:
+            t = 2 / (1 + exp(-fmin(fmax(z[i], -345), 345)));
+            d = t * (1 - t / 2);
+            break;
+        case KERN_T_FIXED: d = 0; break;
+        default: break;
+        }
+        theta[i] = t;
+        if (dtheta) dtheta[i] = d;
+    }
+}
+
+double kern_param_log_prior(const struct kern_param *p, double v) {
+    double a = p->prior_a, b = p->prior_b, z;
+    switch (p->prior) {
+    case KERN_P_NORMAL: z = (v - a) / b; return -0.5 * z * z - log(b) - 0.91893853320467274;
+    case KERN_P_LOGNORMAL:
+        if (!(v > 0)) return -INFINITY;
+        z = (log(v) - a) / b;
+        return -0.5 * z * z - log(b * v) - 0.91893853320467274;
+    case KERN_P_GAMMA: return v > 0 ? a * log(b) - lgamma(a) + (a - 1) * log(v) - b * v : -INFINITY;
+    case KERN_P_UNIFORM: return v >= a && v <= b ? -log(b - a) : -INFINITY;
+    default: return 0;
+    }
+}
+
+double kern_log_prior(const struct kern *k, const double *theta) {
+    double sum = 0;
+    for (size_t i = 0; i < k->total; i++)
+        sum += kern_param_log_prior(kern_param_at(k, i), theta[i]);
+    return sum;
+}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Periodic kernels without trigonometry inside the n^2 loop: every point carries c = cos(2 pi x/p)
+ * and s = sin(2 pi x/p), and cos(2 pi (x - x')/p) = c c' + s s'. Note that
+ * -2 sin^2(pi d/p) = cos(2 pi d/p) - 1 (the paper's formula lacks the minus sign).
+ */
+#include "gp/kern_class.h"
+#include "gp/kern_leaf.h"
+
+#include "la/vec.h"
+
+#include <math.h>
+#include <string.h>
+
+static const double TWO_PI = 6.283185307179586477;
+
+/* Features per column: factor * cos, factor * sin, x. */
+static void circle(const double *x, size_t n, double p, double factor, double *f, size_t ld) {
+    for (size_t i = 0; i < n; i++) {
+        double turns = x[i] / p, a = TWO_PI * (turns - floor(turns)); /* reduced exactly enough */
+        f[i] = factor * cos(a);
+        f[ld + i] = factor * sin(a);
+        f[2 * ld + i] = x[i];
+    }
+}
+
+/* PER(sf, p, l): log k = sum_c (cos(2 pi d_c / p) - 1) / l_c^2; the features carry 1 / l. */
+static int per_features(const struct kern *k, int dim) {
+    return 3 * leaf_dim(k, dim);
+}
+
+static void per_prepare(const struct kern *k, struct kern_pts x, double *f, size_t ld) {
+    for (int c = 0; c < leaf_dim(k, x.dim); c++)
+        circle(leaf_col(k, x, c), x.n, k->par[1], 1 / kern_par(k, 2, c), f + 3 * (size_t)c * ld,
+               ld);
+}
+
+static void per_expo(const struct kern *k, const struct kern_strip *s, double *out) {
+    for (int c = 0; c < s->nf / 3; c++) {
+        const double *f = s->row + 3 * (size_t)c * s->ld, *h = s->col + 3 * c;
+        double il = 1 / kern_par(k, 2, c);
+        vec_ops()->add_cosdiff(s->m, f, f + s->ld, h[0], h[1], il * il, out);
+    }
+}
+
+/* d/dl = -2 log k / l;  d/dp = sin(a) a / (p l^2), a = 2 pi d / p. */
+static void per_grad(const struct kern *k, const struct kern_strip *s, const double *w, double *g) {
+    const struct vec_ops *v = vec_ops();
+    double p = k->par[1];
+    for (int c = 0; c < s->nf / 3; c++) {
+        const double *f = s->row + 3 * (size_t)c * s->ld, *h = s->col + 3 * c;
+        int at = kern_par_index(k, 2, c);
+        double il = 1 / k->par[at];
+        g[at] -= 2 * il * v->dot_cosdiff(s->m, w, f, f + s->ld, h[0], h[1], il * il);
+        g[1] += TWO_PI / (p * p) *
+                v->dot_sindiff(s->m, w, f, f + s->ld, f + 2 * s->ld, h[0], h[1], h[2]);
+    }
+}
+
+/* COS(sf, p): cos(2 pi d / p). */
+static int three(const struct kern *k, int dim) {
+    return 3;
+}
+
+static void cos_prepare(const struct kern *k, struct kern_pts x, double *f, size_t ld) {
+    circle(leaf_col(k, x, 0), x.n, k->par[1], 1, f, ld);
+}
+
+static void cos_value(const struct kern *k, const struct kern_strip *s, double *out) {
+    for (size_t i = 0; i < s->m; i++) out[i] = s->row[i] * s->col[0];
+    vec_ops()->axpy(s->m, s->col[1], s->row + s->ld, out);
+}
+
+static void cos_grad(const struct kern *k, const struct kern_strip *s, const double *w, double *g) {
+    double p = k->par[1];
+    g[1] += TWO_PI / (p * p) *
+            vec_ops()->dot_sindiff(s->m, w, s->row, s->row + s->ld, s->row + 2 * s->ld, s->col[0],
+                                   s->col[1], s->col[2]);
+}
+
+/* exp(-q) I_nu(q), nu = 0 or 1: power series for q < 15, asymptotic series above (terms fall below
+ * 1e-17 before they grow again there). */
+static double bessel_scaled(int nu, double q) {
+    if (q < 15) {
+        double term = nu ? q / 2 : 1, sum = term, h = q * q / 4;
+        for (int m = 1; m < 80 && term > 1e-18 * sum; m++) {
+            term *= h / (m * (double)(m + nu));
+            sum += term;
+        }
+        return exp(-q) * sum;
+    }
+    double mu = 4.0 * nu * nu, term = 1, sum = 1;
+    for (int m = 1; m < 40; m++) {
+        double odd = 2.0 * m - 1, next = term * (odd * odd - mu) / (8 * q * m);
+        if (fabs(next) >= fabs(term) || fabs(next) < 1e-18) break;
+        sum += term = next;
+    }
+    return sum / sqrt(TWO_PI * q);
+}
+
+/* ZPER(sf, p, l): (E - i0) / (1 - i0), E = exp(q (cos a - 1)), q = 1/l^2, i0 = exp(-q) I0(q): PER
+ * less its constant part, scaled to 1 at lag 0 (Lloyd 2014). */
+static void zper_parts(const struct kern *k, const struct kern_strip *s, double *cm1, double *e) {
+    double q = 1 / (k->par[2] * k->par[2]);
+    cos_value(k, s, cm1);
+    for (size_t i = 0; i < s->m; i++) {
+        cm1[i] = cm1[i] < 1 ? cm1[i] - 1 : 0;
+        e[i] = q * cm1[i];
+    }
+    vec_ops()->exp_scale(s->m, 1, e);
+}
+
+static void zper_value(const struct kern *k, const struct kern_strip *s, double *out) {
+    double cm1[KERN_STRIP], q = 1 / (k->par[2] * k->par[2]);
+    double i0 = bessel_scaled(0, q), scale = 1 / (1 - i0);
+    zper_parts(k, s, cm1, out);
+    for (size_t i = 0; i < s->m; i++) out[i] = (out[i] - i0) * scale;
+}
+
+/* d/dp = q sin(a) a/p E / (1 - i0);
+ * d/dl = -2q/l [(cm1 E - i)(1 - i0) + (E - i0) i] / (1 - i0)^2, i = di0/dq = i1 - i0. */
+static void zper_grad(const struct kern *k, const struct kern_strip *s, const double *w,
+                      double *g) {
+    double cm1[KERN_STRIP], e[KERN_STRIP], p = k->par[1], l = k->par[2], q = 1 / (l * l);
+    double i0 = bessel_scaled(0, q), di = bessel_scaled(1, q) - i0, r = 1 - i0, sum = 0;
+    zper_parts(k, s, cm1, e);
+    for (size_t i = 0; i < s->m; i++) sum += w[i] * ((cm1[i] * e[i] - di) * r + (e[i] - i0) * di);
+    g[2] -= 2 * q / l * sum / (r * r);
+    vec_ops()->mul(s->m, w, e);
+    g[1] += q / r * TWO_PI / (p * p) *
+            vec_ops()->dot_sindiff(s->m, e, s->row, s->row + s->ld, s->row + 2 * s->ld, s->col[0],
+                                   s->col[1], s->col[2]);
+}
+
+#define PERIOD                                                                                     \
+    { "p", KERN_POSITIVE, KERN_T_LOG, KERN_P_LOGNORMAL, -2, 1, 1, false }
+#define SHAPE(vec)                                                                                 \
+    { "l", KERN_POSITIVE, KERN_T_LOG, KERN_P_LOGNORMAL, 0, 1, 1, vec }
+#define PERIODIC(nm, text, words)                                                                  \
+    .name = nm, .symbol = nm, .doc = text, .phrase = words, .op = KERN_LEAF,                       \
+    .algebra = KERN_ALG_STAT, .amp = KERN_AMP_SQUARE, .stationary = true
+
+const struct kern_class kern_rows_periodic[] = {
+    {PERIODIC("PER", "sf^2 exp(-2 sin^2(pi (x-x')/p) / l^2)", "a periodic function"), .npar = 3,
+     .par = {KERN_SF, PERIOD, SHAPE(true)}, .features = per_features, .prepare = per_prepare,
+     .expo = per_expo, .grad = per_grad},
+    {PERIODIC("COS", "sf^2 cos(2 pi (x-x')/p)", "a sinusoid"), .one_column = true, .npar = 2,
+     .par = {KERN_SF, PERIOD}, .features = three, .prepare = cos_prepare, .value = cos_value,
+     .grad = cos_grad},
+    {PERIODIC("ZPER",
+              "sf^2 (exp(q (cos(2 pi (x-x')/p) - 1)) - i0) / (1 - i0), q = 1/l^2, "
+              "i0 = exp(-q) I0(q)",
+              "a periodic function with mean zero"),
+     .one_column = true, .npar = 3, .par = {KERN_SF, PERIOD, SHAPE(false)}, .features = three,
+     .prepare = cos_prepare, .value = zper_value, .grad = zper_grad},
+    {.name = NULL},
+};

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Evaluation of kernel expressions strip by strip; see kern_plan.h and kern_class.h. */
+#include "gp/kern_plan.h"
+
+#include "base/mem.h"
+#include "la/vec.h"
+
+#include <math.h>
+#include <string.h>
+
+static struct plan_node *build(struct plan *p, const struct kern *k, size_t at);
+
+static double *doubles(struct plan *p, size_t n) {
+    return arena_alloc(&p->arena, (n ? n : 1) * sizeof(double));
+}
+
+static void build_leaf(struct plan *p, struct plan_node *q) {
+    const struct kern *k = q->k;
+    q->amp = kern_amplitude(k);
+    q->nf = k->cls->features(k, p->rows.dim);
+    q->col = doubles(p, (size_t)q->nf);
+    q->row_f = doubles(p, (size_t)q->nf * p->rows.n);
+    k->cls->prepare(k, p->rows, q->row_f, p->rows.n);
+    q->col_f = q->row_f;
+    if (!p->square) {
+        q->col_f = doubles(p, (size_t)q->nf * p->cols.n);
+        k->cls->prepare(k, p->cols, q->col_f, p->cols.n);
+    }
+    q->zero_off = p->square && p->rows.distinct && k->cls->algebra == KERN_ALG_WN && !k->ncol;
+}
+
+static void change_weights(struct plan *p, const struct kern *k, struct kern_pts x, double **h,
+                           double **dh) {
+    double d[KERN_MAX_PAR];
+    const double *col = x.x + (size_t)k->col[0] * x.ld;
+    *h = doubles(p, x.n);
+    *dh = doubles(p, x.n * k->npar);
+    for (size_t i = 0; i < x.n; i++) {
+        (*h)[i] = k->cls->weight(k->par, col[i], d);
+        for (size_t c = 0; c < k->npar; c++) (*dh)[c * x.n + i] = d[c];
+    }
+}
+
+static bool has_expo(const struct plan_node *q) {
+    return q->k->op == KERN_LEAF && q->k->cls->expo;
+}
+
+/* Kids in order, leaves with exponentials first when the node is a product. */
+static void build_kids(struct plan *p, struct plan_node *q) {
+    const struct kern *k = q->k;
+    size_t at = q->at + k->npar, front = 0;
+    q->kid = ARENA_ARRAY(&p->arena, struct plan_node *, k->nkids);
+    q->nkids = k->nkids;
+    q->zero_off = k->op != KERN_PRODUCT;
+    for (size_t i = 0; i < k->nkids; i++) {
+        struct plan_node *c = build(p, k->kid[i], at);
+        at += k->kid[i]->total;
+        q->kid[i] = c;
+        if (k->op == KERN_PRODUCT)
+            q->zero_off = q->zero_off || c->zero_off;
+        else
+            q->zero_off = q->zero_off && c->zero_off;
+        if (k->op != KERN_PRODUCT || !has_expo(c)) continue;
+        q->kid[i] = q->kid[front];
+        q->kid[front++] = c;
+    }
+    q->nexp = front;
+}
+
+/* On a regular grid a stationary subtree has only n different values. The first column holds them
+ * all. Constants alone are not worth a table. */
+static void build_lags(struct plan *p, struct plan_node *q) {
+    size_t n = p->rows.n;
+    double *lag = doubles(p, n);
+    plan_column(p, 0);
+    for (size_t i = 0; i < n; i += KERN_STRIP)
+        plan_strip(p, q, 0, i, n - i < KERN_STRIP ? n - i : KERN_STRIP, lag + i);
+    q->lag = lag;
+}
+
+static struct plan_node *build(struct plan *p, const struct kern *k, size_t at) {
+    struct plan_node *q = ARENA_NEW(&p->arena, struct plan_node);
+    q->k = k;
+    q->at = at;
+    if (k->op == KERN_ALIAS) {
+        q->alias = k;
+        q->k = k = k->kid[0];
+    }
+    q->buf = doubles(p, KERN_STRIP);
+    q->buf2 = doubles(p, KERN_STRIP);
+    if (k->op == KERN_LEAF)
+        build_leaf(p, q);
+    else if (k->op != KERN_CALLBACK)
+        build_kids(p, q);
+    if (k->op == KERN_CHANGE) {
+        change_weights(p, k, p->rows, &q->h, &q->dh);
+        q->hc = q->h, q->dhc = q->dh;
+        if (!p->square) change_weights(p, k, p->cols, &q->hc, &q->dhc);
+    }
+    if (k->op == KERN_CALLBACK) {
+        q->row_f = doubles(p, (size_t)p->rows.dim);
+        q->col_f = doubles(p, (size_t)p->rows.dim);
+    }
+    return q;
+}
+
+/* Tables for the largest stationary subtrees. */
+static void tabulate(struct plan *p, struct plan_node *q) {
+    if (q->k->stationary && !q->k->callback) {
+        if (!(q->k->op == KERN_LEAF && q->nf == 0) && !q->zero_off) build_lags(p, q);
+        return;
+    }
+    for (size_t i = 0; i < q->nkids; i++) tabulate(p, q->kid[i]);
+    q->nexp = 0; /* the factors are tables now: nothing left to share an exponential */
+}
+
+enum gpm_status plan_init(struct plan *p, const struct kern *k, struct kern_pts rows,
+                          struct kern_pts cols, bool square) {
+    memset(p, 0, sizeof *p);
+    arena_init(&p->arena);
+    enum gpm_status st = kern_check_dim(k, rows.dim, NULL);
+    if (st) return st;
+    p->rows = rows;
+    p->cols = square ? rows : cols;
+    p->square = square;
+    p->v = vec_ops();
+    p->root = build(p, k, 0);
+    if (square && rows.step > 0 && rows.dim == 1 && rows.n > 8) tabulate(p, p->root);
+    return p->status;
+}
+
+void plan_release(struct plan *p) {
+    arena_release(&p->arena);
+}
+
+static void gather(struct plan *p, struct plan_node *q, size_t j) {
+    if (q->lag) return;
+    for (int f = 0; f < q->nf; f++) q->col[f] = q->col_f[(size_t)f * p->cols.n + j];
+    for (size_t i = 0; i < q->nkids; i++) gather(p, q->kid[i], j);
+}
+
+void plan_column(struct plan *p, size_t j) {
+    gather(p, p->root, j);
+}
+
+static void strip_of(const struct plan *p, const struct plan_node *q, size_t i0, size_t m,
+                     struct kern_strip *s) {
+    s->row = q->row_f + i0;
+    s->ld = p->rows.n;
+    s->col = q->col;
+    s->m = m;
+    s->nf = q->nf;
+}
+
+static void callback_pair(struct plan *p, struct plan_node *q, size_t i, size_t j, bool diag,
+                          double *out) {
+    struct kern_pts other = diag ? p->rows : p->cols;
+    for (int c = 0; c < p->rows.dim; c++) {
+        q->row_f[c] = p->rows.x[i + (size_t)c * p->rows.ld];
+        q->col_f[c] = other.x[j + (size_t)c * other.ld];
+    }
+    *out = 0;
+    if (!p->status) p->status = q->k->fn(q->k->user, q->row_f, q->col_f, p->rows.dim, out);
+    if (!p->status && isnan(*out)) p->status = GPM_E_USER;
+}
+
+static void leaf_strip(struct plan *p, struct plan_node *q, size_t i0, size_t m, double *out) {
+    struct kern_strip s;
+    strip_of(p, q, i0, m, &s);
+    if (q->k->cls->expo) {
+        memset(out, 0, m * sizeof *out);
+        q->k->cls->expo(q->k, &s, out);
+        p->v->exp_scale(m, q->amp, out);
+        return;
+    }
+    q->k->cls->value(q->k, &s, out);
+    if (q->amp != 1) p->v->scale(m, q->amp, out);
+}
+
+/* exp of the summed exponents of the first nexp kids, times their amplitudes. */
+static void exponentials(struct plan *p, struct plan_node *q, size_t i0, size_t m, double *out) {
+    struct kern_strip s;
+    double amp = 1;
+    memset(out, 0, m * sizeof *out);
+    for (size_t c = 0; c < q->nexp; c++) {
+        strip_of(p, q->kid[c], i0, m, &s);
+        q->kid[c]->k->cls->expo(q->kid[c]->k, &s, out);
+        amp *= q->kid[c]->amp;
+    }
+    p->v->exp_scale(m, amp, out);
+}
+
+static void product_strip(struct plan *p, struct plan_node *q, size_t j, size_t i0, size_t m,
+                          double *out) {
+    size_t c = q->nexp;
+    if (c)
+        exponentials(p, q, i0, m, out);
+    else
+        plan_strip(p, q->kid[c++], j, i0, m, out);
+    for (; c < q->nkids; c++) {
+        plan_strip(p, q->kid[c], j, i0, m, q->buf);
+        p->v->mul(m, q->buf, out);
+    }
+}
+
+static void sum_strip(struct plan *p, struct plan_node *q, size_t j, size_t i0, size_t m,
+                      double *out) {
+    bool first = true;
+    for (size_t c = 0; c < q->nkids; c++) {
+        if (q->kid[c]->zero_off && j != i0) continue; /* strips of Gram matrices start below j */
+        plan_strip(p, q->kid[c], j, i0, m, first ? out : q->buf);
+        if (!first) p->v->axpy(m, 1, q->buf, out);
+        first = false;
+    }
+    if (first) memset(out, 0, m * sizeof *out);
+}
+
+/* (1-h)(1-h') k1 + h h' k2 */
+static void change_strip(struct plan *p, struct plan_node *q, size_t j, size_t i0, size_t m,
+                         double *out) {
+    double hj = q->hc[j];
+    plan_strip(p, q->kid[0], j, i0, m, out);
+    plan_strip(p, q->kid[1], j, i0, m, q->buf);
+    for (size_t i = 0; i < m; i++)
+        out[i] = (1 - q->h[i0 + i]) * (1 - hj) * out[i] + q->h[i0 + i] * hj * q->buf[i];
+}
+
+void plan_strip(struct plan *p, struct plan_node *q, size_t j, size_t i0, size_t m, double *out) {
+    if (q->lag) {
+        memcpy(out, q->lag + (i0 - j), m * sizeof *out);
+        return;
+    }
+    switch (q->k->op) {
+    case KERN_LEAF: leaf_strip(p, q, i0, m, out); break;
+    case KERN_SUM: sum_strip(p, q, j, i0, m, out); break;
+    case KERN_PRODUCT: product_strip(p, q, j, i0, m, out); break;
+    case KERN_CHANGE: change_strip(p, q, j, i0, m, out); break;
+    default:
+        for (size_t i = 0; i < m; i++) callback_pair(p, q, i0 + i, j, false, &out[i]);
+    }
+}
+
+static void leaf_diag(struct plan *p, struct plan_node *q, size_t i0, size_t m, double *out) {
+    struct kern_pts x = p->rows;
+    x.x += i0;
+    x.n = m;
+    if (q->k->cls->diag)
+        q->k->cls->diag(q->k, x, out);
+    else
+        for (size_t i = 0; i < m; i++) out[i] = 1;
+    if (q->amp != 1) p->v->scale(m, q->amp, out);
+}
+
+void plan_diag(struct plan *p, struct plan_node *q, size_t i0, size_t m, double *out) {
+    switch (q->k->op) {
+    case KERN_LEAF: leaf_diag(p, q, i0, m, out); return;
+    case KERN_CALLBACK:
+        for (size_t i = 0; i < m; i++) callback_pair(p, q, i0 + i, i0 + i, true, &out[i]);
+        return;
+    default: break;
+    }
+    for (size_t c = 0; c < q->nkids; c++) {
+        double *to = c ? q->buf : out;
+        plan_diag(p, q->kid[c], i0, m, to);
+        for (size_t i = 0; i < m && q->k->op == KERN_CHANGE; i++) {
+            double w = c ? q->h[i0 + i] : 1 - q->h[i0 + i];
+            to[i] *= w * w;
+        }
+        if (c && q->k->op == KERN_PRODUCT)
+            p->v->mul(m, q->buf, out);
+        else if (c)
+            p->v->axpy(m, 1, q->buf, out);
+    }
+}

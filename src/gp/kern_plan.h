@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A kernel made ready for a set of points: features computed, factors with exponentials gathered,
+ * lag tables built on regular grids. One plan serves one fill or gradient pass; gp.c keeps none.
+ */
+#ifndef GP_KERN_PLAN_H
+#define GP_KERN_PLAN_H
+#include "base/arena.h"
+#include "gp/kern_class.h"
+
+struct plan_node {
+    const struct kern *k; /* aliases are resolved: this is their leaf */
+    const struct kern *alias;
+    size_t at;      /* first own parameter in the flat vector */
+    double amp;     /* leaves */
+    int nf;         /* features */
+    double *row_f;  /* nf x nrows, feature f at row_f + f * nrows */
+    double *col_f;  /* the same for the fixed points; may be row_f */
+    double *col;    /* features of the current fixed point, gathered */
+    double *h, *dh; /* change operators: weight of row points, its derivatives npar x nrows */
+    double *hc, *dhc;
+    struct plan_node **kid;
+    size_t nkids;
+    size_t nexp;     /* products: the first nexp kids are leaves with expo */
+    bool zero_off;   /* zero off the diagonal of a Gram matrix of distinct points */
+    double *lag;     /* regular grid: value by lag; the node is then never descended into */
+    double *lag_sum; /* gradient: weights by lag */
+    double *buf;     /* scratch, KERN_STRIP doubles each */
+    double *buf2;
+};
+
+struct plan {
+    struct arena arena;
+    struct kern_pts rows, cols;
+    bool square; /* rows and columns are the same points: a Gram matrix */
+    struct plan_node *root;
+    enum gpm_status status; /* first failure of a callback */
+    const struct vec_ops *v;
+};
+
+/* GPM_E_ARG when the inputs do not fit. */
+GPM_MUST_USE enum gpm_status plan_init(struct plan *p, const struct kern *k, struct kern_pts rows,
+                                       struct kern_pts cols, bool square);
+void plan_release(struct plan *p);
+void plan_column(struct plan *p, size_t j); /* makes point j of cols the fixed point */
+/* Values of rows [i0, i0+m), m <= KERN_STRIP, against the fixed point j. */
+void plan_strip(struct plan *p, struct plan_node *q, size_t j, size_t i0, size_t m, double *out);
+/* K(x_i, x_i) for rows [i0, i0+m). */
+void plan_diag(struct plan *p, struct plan_node *q, size_t i0, size_t m, double *out);
+#endif

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The platform's kernels with unit variance and squared length scale: other parametrisations of the
+ * leaves (gp_cov_se(l2) is SE(sf=1, l=sqrt(l2))). And the change operators' weight functions.
+ * gp_cov_const, gp_cov_scale, gp_cov_bias, gp_cov_sum and gp_cov_product are CONST, kern_scale,
+ * kern_sum with CONST, kern_sum and kern_product.
+ */
+#include "gp/kern_class.h"
+
+#include <math.h>
+
+/* jac[b * npar + p] = d base_b / d par_p, zeroed by the caller. */
+static void from_l2(const double *par, double *b, double *jac) {
+    b[0] = 1;
+    b[1] = sqrt(par[0]);
+    jac[1] = 0.5 / b[1];
+}
+
+static void from_l2_alpha(const double *par, double *b, double *jac) {
+    b[0] = 1;
+    b[1] = sqrt(par[0]);
+    b[2] = par[1];
+    jac[1 * 2 + 0] = 0.5 / b[1];
+    jac[2 * 2 + 1] = 1;
+}
+
+/* sin(2 pi d / T): the period is T/2. */
+static void from_l2_t(const double *par, double *b, double *jac) {
+    b[0] = 1;
+    b[1] = par[1] / 2;
+    b[2] = sqrt(par[0]);
+    jac[1 * 2 + 1] = 0.5;
+    jac[2 * 2 + 0] = 0.5 / b[2];
+}
+
+static void from_origin(const double *par, double *b, double *jac) {
+    b[0] = 1;
+    b[1] = par[0];
+    jac[1] = 1;
+}
+
+static double sigmoid(double z) {
+    return z >= 0 ? 1 / (1 + exp(-z)) : exp(z) / (1 + exp(z));
+}
+
+/* CP(tau, s): h = sigmoid((x - tau)/s). */
+static double switch_weight(const double *par, double x, double *dh) {
+    double z = (x - par[0]) / par[1], h = sigmoid(z), slope = h * (1 - h) / par[1];
+    if (dh) {
+        dh[0] = -slope;
+        dh[1] = -slope * z;
+    }
+    return h;
+}
+
+/* CW(tau1, tau2, s): h = sigmoid((x - tau1)/s) (1 - sigmoid((x - tau2)/s)). */
+static double window_weight(const double *par, double x, double *dh) {
+    double z1 = (x - par[0]) / par[2], z2 = (x - par[1]) / par[2];
+    double a = sigmoid(z1), b = sigmoid(-z2);
+    if (dh) {
+        double da = a * (1 - a) / par[2] * b, db = b * (1 - b) / par[2] * a;
+        dh[0] = -da;
+        dh[1] = db;
+        dh[2] = -da * z1 + db * z2;
+    }
+    return a * b;
+}
+
+#define ALIAS(nm, sym, leaf, text, words, alg)                                                     \
+    .name = nm, .symbol = sym, .doc = text, .phrase = words, .op = KERN_ALIAS, .algebra = alg,     \
+    .base = leaf
+#define L2                                                                                         \
+    { "l2", KERN_POSITIVE, KERN_T_LOG, KERN_P_LOGNORMAL, -4.24, 2, 1, false }
+#define LOCATION(nm, at)                                                                           \
+    { nm, KERN_REAL, KERN_T_NONE, KERN_P_UNIFORM, 0.05, 0.95, at, false }
+#define WIDTH                                                                                      \
+    { "s", KERN_POSITIVE, KERN_T_LOG, KERN_P_LOGNORMAL, -3, 1, 0.05, false }
+
+const struct kern_class kern_rows_platform[] = {
+    {ALIAS("gp_cov_se", "SE", "SE", "exp(-(x-x')^2 / (2 l2))", "a smooth function", KERN_ALG_SE),
+     .stationary = true, .npar = 1, .par = {L2}, .to_base = from_l2},
+    {ALIAS("gp_cov_periodic", "PER", "PER", "exp(-2 sin^2(2 pi (x-x')/T) / l2)",
+           "a periodic function", KERN_ALG_STAT),
+     .stationary = true, .npar = 2,
+     .par = {L2, {"T", KERN_POSITIVE, KERN_T_LOG, KERN_P_LOGNORMAL, -1.3, 1, 2, false}},
+     .to_base = from_l2_t},
+    {ALIAS("gp_cov_rq", "RQ", "RQ", "(1 + (x-x')^2 / (2 alpha l2))^-alpha",
+           "a function that varies on several scales", KERN_ALG_STAT),
+     .stationary = true, .npar = 2,
+     .par = {L2, {"alpha", KERN_POSITIVE, KERN_T_LOG, KERN_P_LOGNORMAL, 0, 1, 1, false}},
+     .to_base = from_l2_alpha},
+    {ALIAS("gp_cov_matern_32", "MAT32", "MAT32", "(1 + a) exp(-a), a = sqrt(3 (x-x')^2 / l2)",
+           "a function with continuous slope", KERN_ALG_STAT),
+     .stationary = true, .npar = 1, .par = {L2}, .to_base = from_l2},
+    {ALIAS("gp_cov_matern_52", "MAT52", "MAT52",
+           "(1 + a + a^2/3) exp(-a), a = sqrt(5 (x-x')^2 / l2)",
+           "a function with continuous curvature", KERN_ALG_STAT),
+     .stationary = true, .npar = 1, .par = {L2}, .to_base = from_l2},
+    {ALIAS("gp_cov_linear", "LIN", "LIN", "(x - origin)(x' - origin)", "a linear function",
+           KERN_ALG_LIN),
+     .npar = 1, .par = {{"origin", KERN_REAL, KERN_T_NONE, KERN_P_NORMAL, 0.5, 0.8, 0, false}},
+     .to_base = from_origin},
+    {.name = NULL},
+};
+
+const struct kern_class kern_rows_change[] = {
+    {.name = "CP",
+     .symbol = "CP",
+     .op = KERN_CHANGE,
+     .one_column = true,
+     .doc = "(1-h)(1-h') k1 + h h' k2, h = 1 / (1 + exp(-(x - tau)/s))",
+     .phrase = "a change from one behaviour to another",
+     .npar = 2,
+     .par = {LOCATION("tau", 0.5), WIDTH},
+     .weight = switch_weight},
+    {.name = "CW",
+     .symbol = "CW",
+     .op = KERN_CHANGE,
+     .one_column = true,
+     .doc = "(1-h)(1-h') k1 + h h' k2, h = sigmoid((x - tau1)/s) (1 - sigmoid((x - tau2)/s))",
+     .phrase = "another behaviour inside a window",
+     .npar = 3,
+     .par = {LOCATION("tau1", 0.3), LOCATION("tau2", 0.7), WIDTH},
+     .weight = window_weight},
+    {.name = NULL},
+};

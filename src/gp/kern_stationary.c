@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Radial kernels: functions of r^2 = sum_c ((x_c - x'_c) / l_c)^2, with one length scale or one per
+ * column. The features of a point are its scaled coordinates u_c = x_c / l_c (SE: / (sqrt(2) l_c)).
+ */
+#include "gp/kern_class.h"
+#include "gp/kern_leaf.h"
+
+#include "la/vec.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+enum { L = 1 }; /* the length scale is parameter 1 of every row here */
+
+static int columns(const struct kern *k, int dim) {
+    return leaf_dim(k, dim);
+}
+
+static void scaled(const struct kern *k, struct kern_pts x, double *f, size_t ld, double factor) {
+    for (int c = 0; c < leaf_dim(k, x.dim); c++) {
+        const double *from = leaf_col(k, x, c);
+        double s = factor / kern_par(k, L, c);
+        for (size_t i = 0; i < x.n; i++) f[(size_t)c * ld + i] = from[i] * s;
+    }
+}
+
+static void prepare(const struct kern *k, struct kern_pts x, double *f, size_t ld) {
+    scaled(k, x, f, ld, 1);
+}
+
+static void se_prepare(const struct kern *k, struct kern_pts x, double *f, size_t ld) {
+    scaled(k, x, f, ld, 0.70710678118654752440);
+}
+
+/* q = r^2 over the strip. */
+static void squared(const struct kern_strip *s, double *q) {
+    const struct vec_ops *v = vec_ops();
+    memset(q, 0, s->m * sizeof *q);
+    for (int c = 0; c < s->nf; c++) v->add_sqdiff(s->m, s->row + (size_t)c * s->ld, s->col[c], q);
+}
+
+/* g[l_c] += factor / l_c * sum_i w_i (u_ic - u_jc)^2 */
+static void length_grad(const struct kern *k, const struct kern_strip *s, const double *w,
+                        double factor, double *g) {
+    const struct vec_ops *v = vec_ops();
+    for (int c = 0; c < s->nf; c++) {
+        int p = kern_par_index(k, L, c);
+        g[p] += factor / k->par[p] * v->dot_sqdiff(s->m, w, s->row + (size_t)c * s->ld, s->col[c]);
+    }
+}
+
+/* SE: log k = -sum (u - u')^2, d log k / dl = 2 (u - u')^2 / l. */
+static void se_expo(const struct kern *k, const struct kern_strip *s, double *out) {
+    const struct vec_ops *v = vec_ops();
+    for (int c = 0; c < s->nf; c++) v->sub_sqdiff(s->m, s->row + (size_t)c * s->ld, s->col[c], out);
+}
+
+static void se_grad(const struct kern *k, const struct kern_strip *s, const double *w, double *g) {
+    length_grad(k, s, w, 2, g);
+}
+
+/* RQ: log k = -alpha log B, B = 1 + q / (2 alpha). */
+static void rq_base(const struct kern *k, const struct kern_strip *s, double *b) {
+    double h = 0.5 / k->par[k->npar - 1];
+    squared(s, b);
+    for (size_t i = 0; i < s->m; i++) b[i] = 1 + h * b[i];
+}
+
+static void rq_expo(const struct kern *k, const struct kern_strip *s, double *out) {
+    double b[KERN_STRIP];
+    rq_base(k, s, b);
+    vec_ops()->log(s->m, b);
+    vec_ops()->axpy(s->m, -k->par[k->npar - 1], b, out);
+}
+
+/* d/dl = (u-u')^2 / (l B); d/dalpha = -log B + (B - 1) / B. */
+static void rq_grad(const struct kern *k, const struct kern_strip *s, const double *w, double *g) {
+    double b[KERN_STRIP], wb[KERN_STRIP], sum = 0;
+    rq_base(k, s, b);
+    for (size_t i = 0; i < s->m; i++) {
+        wb[i] = w[i] / b[i];
+        sum += w[i] - wb[i];
+    }
+    length_grad(k, s, wb, 1, g);
+    vec_ops()->log(s->m, b);
+    g[k->npar - 1] += sum - vec_ops()->dot(s->m, w, b);
+}
+
+/* Matern: a = sqrt(2 nu) r. */
+static void distance(const struct kern_strip *s, double factor, double *a) {
+    squared(s, a);
+    for (size_t i = 0; i < s->m; i++) a[i] = factor * sqrt(a[i]);
+}
+
+static void mat12_expo(const struct kern *k, const struct kern_strip *s, double *out) {
+    double a[KERN_STRIP];
+    distance(s, 1, a);
+    vec_ops()->axpy(s->m, -1, a, out);
+}
+
+/* d(-r)/dl = (u-u')^2 / (l r), 0 at r = 0. */
+static void mat12_grad(const struct kern *k, const struct kern_strip *s, const double *w,
+                       double *g) {
+    double a[KERN_STRIP];
+    distance(s, 1, a);
+    for (size_t i = 0; i < s->m; i++) a[i] = a[i] > 0 ? w[i] / a[i] : 0;
+    length_grad(k, s, a, 1, g);
+}
+
+/* e = exp(-a), a kept. */
+static void decay(const struct kern_strip *s, double factor, double *a, double *e) {
+    distance(s, factor, a);
+    for (size_t i = 0; i < s->m; i++) e[i] = -a[i];
+    vec_ops()->exp_scale(s->m, 1, e);
+}
+
+static const double SQRT3 = 1.7320508075688772935, SQRT5 = 2.2360679774997896964;
+
+static void mat32_value(const struct kern *k, const struct kern_strip *s, double *out) {
+    double a[KERN_STRIP];
+    decay(s, SQRT3, a, out);
+    for (size_t i = 0; i < s->m; i++) out[i] *= 1 + a[i];
+}
+
+/* dk/dl = 3 exp(-a) (u-u')^2 / l. */
+static void mat32_grad(const struct kern *k, const struct kern_strip *s, const double *w,
+                       double *g) {
+    double a[KERN_STRIP], e[KERN_STRIP];
+    decay(s, SQRT3, a, e);
+    vec_ops()->mul(s->m, w, e);
+    length_grad(k, s, e, 3, g);
+}
+
+static void mat52_value(const struct kern *k, const struct kern_strip *s, double *out) {
+    double a[KERN_STRIP];
+    decay(s, SQRT5, a, out);
+    for (size_t i = 0; i < s->m; i++) out[i] *= 1 + a[i] * (1 + a[i] * (1.0 / 3));
+}
+
+/* dk/dl = 5/3 (1 + a) exp(-a) (u-u')^2 / l. */
+static void mat52_grad(const struct kern *k, const struct kern_strip *s, const double *w,
+                       double *g) {
+    double a[KERN_STRIP], e[KERN_STRIP];
+    decay(s, SQRT5, a, e);
+    for (size_t i = 0; i < s->m; i++) e[i] *= w[i] * (1 + a[i]);
+    length_grad(k, s, e, 5.0 / 3, g);
+}
+
+/* Gamma-exponential: log k = -r^gamma = -exp(gamma/2 log q). t = r^gamma, lq = log q. */
+static void gamma_parts(const struct kern *k, const struct kern_strip *s, double *t, double *lq) {
+    squared(s, lq);
+    for (size_t i = 0; i < s->m; i++) lq[i] = lq[i] > DBL_MIN ? lq[i] : DBL_MIN;
+    vec_ops()->log(s->m, lq);
+    for (size_t i = 0; i < s->m; i++) t[i] = 0.5 * k->par[k->npar - 1] * lq[i];
+    vec_ops()->exp_scale(s->m, 1, t);
+}
+
+static void gamma_expo(const struct kern *k, const struct kern_strip *s, double *out) {
+    double t[KERN_STRIP], lq[KERN_STRIP];
+    gamma_parts(k, s, t, lq);
+    vec_ops()->axpy(s->m, -1, t, out);
+}
+
+/* d/dl = gamma r^(gamma-2) (u-u')^2 / l; d/dgamma = -r^gamma log r. */
+static void gamma_grad(const struct kern *k, const struct kern_strip *s, const double *w,
+                       double *g) {
+    double t[KERN_STRIP], lq[KERN_STRIP], wt[KERN_STRIP], q[KERN_STRIP];
+    gamma_parts(k, s, t, lq);
+    squared(s, q);
+    vec_ops()->mul_to(s->m, w, t, wt);
+    g[k->npar - 1] -= 0.5 * vec_ops()->dot(s->m, wt, lq);
+    for (size_t i = 0; i < s->m; i++) wt[i] = q[i] > DBL_MIN ? wt[i] / q[i] : 0;
+    length_grad(k, s, wt, k->par[k->npar - 1], g);
+}
+
+#define LENGTH                                                                                     \
+    { "l", KERN_POSITIVE, KERN_T_LOG, KERN_P_LOGNORMAL, -2.12, 1, 1, true }
+#define RADIAL(nm, text, words, alg)                                                               \
+    .name = nm, .symbol = nm, .doc = text, .phrase = words, .op = KERN_LEAF, .algebra = alg,       \
+    .amp = KERN_AMP_SQUARE, .stationary = true, .features = columns
+
+const struct kern_class kern_rows_stationary[] = {
+    {RADIAL("SE", "sf^2 exp(-(x-x')^2 / (2 l^2))", "a smooth function", KERN_ALG_SE), .npar = 2,
+     .par = {KERN_SF, LENGTH}, .prepare = se_prepare, .expo = se_expo, .grad = se_grad},
+    {RADIAL("RQ", "sf^2 (1 + (x-x')^2 / (2 alpha l^2))^-alpha",
+            "a function that varies on several scales", KERN_ALG_STAT),
+     .npar = 3,
+     .par = {KERN_SF,
+             LENGTH,
+             {"alpha", KERN_POSITIVE, KERN_T_LOG, KERN_P_LOGNORMAL, 0, 1, 1, false}},
+     .prepare = prepare, .expo = rq_expo, .grad = rq_grad},
+    {RADIAL("MAT12", "sf^2 exp(-|x-x'| / l)", "a rough, continuous function", KERN_ALG_STAT),
+     .npar = 2, .par = {KERN_SF, LENGTH}, .prepare = prepare, .expo = mat12_expo,
+     .grad = mat12_grad},
+    {RADIAL("MAT32", "sf^2 (1 + a) exp(-a), a = sqrt(3) |x-x'| / l",
+            "a function with continuous slope", KERN_ALG_STAT),
+     .npar = 2, .par = {KERN_SF, LENGTH}, .prepare = prepare, .value = mat32_value,
+     .grad = mat32_grad},
+    {RADIAL("MAT52", "sf^2 (1 + a + a^2/3) exp(-a), a = sqrt(5) |x-x'| / l",
+            "a function with continuous curvature", KERN_ALG_STAT),
+     .npar = 2, .par = {KERN_SF, LENGTH}, .prepare = prepare, .value = mat52_value,
+     .grad = mat52_grad},
+    {RADIAL("GE", "sf^2 exp(-(|x-x'| / l)^gamma)", "a function of adjustable roughness",
+            KERN_ALG_STAT),
+     .npar = 3,
+     .par = {KERN_SF, LENGTH, {"gamma", KERN_UPTO2, KERN_T_LOGIT2, KERN_P_UNIFORM, 0, 2, 1, false}},
+     .prepare = prepare, .expo = gamma_expo, .grad = gamma_grad},
+    {.name = NULL},
+};

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Mean functions; contracts in mean.h. */
+#include "gp/mean.h"
+
+#include "base/mem.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+enum kind { ZERO, CONST, LINEAR, CALLBACK };
+struct mean {
+    _Atomic(long) refs;
+    enum kind kind;
+    double a, *b;
+    size_t dim;
+    mean_callback_fn fn;
+    void *user;
+    void (*drop)(void *);
+    char *label;
+};
+
+static struct mean *make(enum kind kind) {
+    struct mean *m = NEW(struct mean);
+    atomic_init(&m->refs, 1);
+    m->kind = kind;
+    return m;
+}
+
+struct mean *mean_zero(void) {
+    return make(ZERO);
+}
+
+struct mean *mean_const(double c) {
+    struct mean *m = make(CONST);
+    m->a = c;
+    return m;
+}
+
+struct mean *mean_linear(double a, const double *b, size_t dim) {
+    struct mean *m = make(LINEAR);
+    m->a = a;
+    m->b = NEW_ARRAY(double, dim);
+    memcpy(m->b, b, dim * sizeof *b);
+    m->dim = dim;
+    return m;
+}
+
+struct mean *mean_callback(mean_callback_fn fn, void *user, void (*drop)(void *user),
+                           const char *label) {
+    struct mean *m = make(CALLBACK);
+    m->fn = fn;
+    m->user = user;
+    m->drop = drop;
+    m->label = mem_strdup(label ? label : "procedure");
+    return m;
+}
+
+struct mean *mean_ref(const struct mean *m) {
+    struct mean *q = (struct mean *)m;
+    if (q) atomic_fetch_add_explicit(&q->refs, 1, memory_order_relaxed);
+    return q;
+}
+
+void mean_unref(struct mean *m) {
+    if (!m || atomic_fetch_sub_explicit(&m->refs, 1, memory_order_acq_rel) != 1) return;
+    if (m->drop) m->drop(m->user);
+    mem_free(m->b);
+    mem_free(m->label);
+    mem_free(m);
+}
+
+bool mean_is_zero(const struct mean *m) {
+    return !m || m->kind == ZERO || (m->kind == CONST && m->a == 0);
+}
+
+bool mean_equal(const struct mean *a, const struct mean *b) {
+    if (a == b || (mean_is_zero(a) && mean_is_zero(b))) return true;
+    if (!a || !b || a->kind != b->kind || a->a != b->a || a->dim != b->dim) return false;
+    if (a->kind == CALLBACK) return a->fn == b->fn && a->user == b->user;
+    return a->dim == 0 || memcmp(a->b, b->b, a->dim * sizeof *a->b) == 0;
+}
+
+void mean_print(const struct mean *m, struct buf *out) {
+    if (m && m->kind == CALLBACK) {
+        buf_puts(out, m->label);
+        return;
+    }
+    buf_number(out, m ? m->a : 0);
+    for (size_t c = 0; m && c < m->dim; c++) {
+        buf_puts(out, " + ");
+        buf_number(out, m->b[c]);
+        buf_printf(out, "*x%zu", c);
+    }
+}
+
+static enum gpm_status eval_callback(const struct mean *m, struct kern_pts x, double *out) {
+    double *point = NEW_ARRAY(double, (size_t)x.dim);
+    enum gpm_status st = GPM_OK;
+    for (size_t i = 0; i < x.n && !st; i++) {
+        for (int c = 0; c < x.dim; c++) point[c] = x.x[i + (size_t)c * x.ld];
+        st = m->fn(m->user, point, x.dim, &out[i]);
+    }
+    mem_free(point);
+    return st;
+}
+
+enum gpm_status mean_eval(const struct mean *m, struct kern_pts x, double *out) {
+    if (m && m->kind == CALLBACK) return eval_callback(m, x, out);
+    if (m && m->kind == LINEAR && (int)m->dim != x.dim) return GPM_E_ARG;
+    for (size_t i = 0; i < x.n; i++) out[i] = m ? m->a : 0;
+    for (size_t c = 0; m && c < m->dim; c++)
+        for (size_t i = 0; i < x.n; i++) out[i] += m->b[c] * x.x[i + c * x.ld];
+    return GPM_OK;
+}

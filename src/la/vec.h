@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Vector primitives: elementwise exp and log, the inner loops of kernel fills and gradients, and
+ * the small Cholesky. One body (vec_body.h) is compiled once per instruction set (vec_generic.c,
+ * vec_avx2.c, vec_avx512.c); vec_ops picks the best one the machine has, so results are the same
+ * from run to run on one machine. Inputs may not overlap the output unless they are the same array.
+ *
+ * Errors, tested: exp below 1 ulp (results under 2.3e-308 become 0, overflow gives inf), log below
+ * 1 ulp on normal positive numbers.
+ */
+#ifndef LA_VEC_H
+#define LA_VEC_H
+#include <stddef.h>
+
+struct vec_ops {
+    const char *name;
+    void (*exp_scale)(size_t n, double a, double *x); /* x = a exp(x) */
+    void (*log)(size_t n, double *x);                 /* x = log(x); x > 0, normal */
+    void (*sub_sqdiff)(size_t n, const double *u, double v, double *out); /* out -= (u - v)^2 */
+    void (*add_sqdiff)(size_t n, const double *u, double v, double *out); /* out += (u - v)^2 */
+    /* out += min(0, c cj + s sj - k) */
+    void (*add_cosdiff)(size_t n, const double *c, const double *s, double cj, double sj, double k,
+                        double *out);
+    void (*mul)(size_t n, const double *x, double *out);                     /* out *= x */
+    void (*mul_to)(size_t n, const double *x, const double *y, double *out); /* out = x y */
+    void (*axpy)(size_t n, double a, const double *x, double *out);          /* out += a x */
+    void (*scale)(size_t n, double a, double *out);                          /* out *= a */
+    void (*scale_to)(size_t n, double a, const double *x, double *out);      /* out = a x */
+    double (*sum)(size_t n, const double *x);
+    double (*dot)(size_t n, const double *x, const double *y);
+    double (*dot_sqdiff)(size_t n, const double *w, const double *u, double v); /* sum w (u-v)^2 */
+    /* sum w min(0, c cj + s sj - k) */
+    double (*dot_cosdiff)(size_t n, const double *w, const double *c, const double *s, double cj,
+                          double sj, double k);
+    /* sum w (s cj - c sj)(x - xj) */
+    double (*dot_sindiff)(size_t n, const double *w, const double *c, const double *s,
+                          const double *x, double cj, double sj, double xj);
+    /* SE + constant on the diagonal in one pass: out = a exp(-(u - v)^2) */
+    void (*se)(size_t n, double a, const double *u, double v, double *out);
+    /* Blocked Cholesky of a lower triangle; returns 0 or 1 + the failing pivot. */
+    size_t (*potrf)(size_t n, double *a, size_t lda);
+};
+
+const struct vec_ops *vec_ops(void);
+/* All variants this machine can run, for the tests; NULL past the last one. */
+const struct vec_ops *vec_ops_at(int i);
+#endif

@@ -1,0 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Vector primitives for the instruction set every machine of this architecture has; see vec.h. */
+#define VEC_NAME generic
+#include "la/vec_body.h"

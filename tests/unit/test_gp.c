@@ -1,0 +1,464 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The GP object against dense formulas written out here: likelihood, gradient, prediction,
+ * conditional density, leave-one-out, replicates, proposals, random sequences of additions and
+ * removals, degenerate inputs.
+ */
+#include "support/check.h"
+
+#include "gp/gp.h"
+#include "gp/gp_int.h"
+#include "la/blas.h"
+
+static uint64_t state_;
+static double uniform(void) {
+    state_ = state_ * 6364136223846793005u + 1442695040888963407u;
+    return (double)(state_ >> 11) * 0x1p-53;
+}
+static double normal(void) {
+    return sqrt(-2 * log(1 - uniform())) * cos(2 * M_PI * uniform());
+}
+
+static struct kern *parse(const char *text) {
+    struct kern *k = NULL;
+    char *why = NULL;
+    if (kern_parse(text, &k, &why)) fail_msg("%s: %s", text, why);
+    return k;
+}
+
+static struct gp *make(const char *kernel, int dim, double noise) {
+    struct kern *k = parse(kernel);
+    struct gp *g = gp_new(dim, k, NULL, noise, NULL);
+    kern_unref(k);
+    assert_non_null(g);
+    return g;
+}
+
+/* log N(y; 0, K + noise^2 I) over pairs, each pair its own row: no grouping, plain Cholesky. */
+static double dense_logml(const char *kernel, const double *x, const double *y, size_t n, int dim,
+                          double noise) {
+    struct kern *k = parse(kernel);
+    double *a = calloc(n * n + 1, sizeof *a), *t = calloc(n * (size_t)dim + 1, sizeof *t), s = 0;
+    for (size_t i = 0; i < n; i++)
+        for (int c = 0; c < dim; c++) t[i + (size_t)c * n] = x[i * (size_t)dim + (size_t)c];
+    struct kern_pts p = {.x = t, .n = n, .ld = n, .dim = dim};
+    assert_int_equal(kern_cross(k, p, p, a, n ? n : 1), GPM_OK);
+    for (size_t i = 0; i < n; i++) a[i * (n + 1)] += noise * noise;
+    double *z = calloc(n + 1, sizeof *z);
+    for (size_t j = 0; j < n; j++) { /* textbook */
+        for (size_t q = 0; q < j; q++)
+            for (size_t i = j; i < n; i++) a[i + j * n] -= a[i + q * n] * a[j + q * n];
+        assert_true(a[j * (n + 1)] > 0);
+        double d = sqrt(a[j * (n + 1)]);
+        for (size_t i = j; i < n; i++) a[i + j * n] /= d;
+        z[j] = y[j];
+        for (size_t q = 0; q < j; q++) z[j] -= a[j + q * n] * z[q];
+        z[j] /= d;
+        s -= 0.5 * z[j] * z[j] + log(d) + 0.5 * log(2 * M_PI);
+    }
+    free(a), free(t), free(z);
+    kern_unref(k);
+    return s;
+}
+
+static const char *const LINPER =
+    "LIN(sf=0.5) + SE(sf=1.2, l=1.5) * PER(sf=1, p=0.9, l=0.8) + WN(sigma=0.3)";
+
+static void likelihood(void **state) {
+    static const char *const kern[] = {"SE(sf=1.1, l=0.7) + WN(sigma=0.4)", LINPER};
+    double x[120], y[60], got;
+    state_ = 1;
+    for (int dim = 1; dim <= 2; dim++)
+        for (size_t c = 0; c < 2; c++) {
+            for (int i = 0; i < 120; i++) x[i] = 4 * uniform();
+            for (int i = 0; i < 60; i++) y[i] = normal();
+            struct gp *g = make(kern[c], dim, 0.2);
+            assert_int_equal(gp_add(g, x, y, 60), GPM_OK);
+            assert_int_equal(gp_logml(g, &got), GPM_OK);
+            assert_close(got, dense_logml(kern[c], x, y, 60, dim, 0.2), 1e-11);
+            gp_free(g);
+        }
+}
+
+/* Random additions (some at known inputs) and removals, the factor kept all along. */
+static void random_changes(void **state) {
+    double x[400], y[400], got;
+    state_ = 5;
+    for (int trial = 0; trial < 6; trial++) {
+        double noise = trial % 2 ? 0.25 : 0;
+        struct gp *g = make(LINPER, 1, noise);
+        size_t n = 0;
+        for (int step = 0; step < 120; step++) {
+            if (n > 0 && uniform() < 0.35) {
+                size_t i = (size_t)(uniform() * (double)n);
+                assert_int_equal(gp_remove(g, x + i, y[i]), GPM_OK);
+                memmove(x + i, x + i + 1, (n - i - 1) * sizeof *x);
+                memmove(y + i, y + i + 1, (n - i - 1) * sizeof *y);
+                n--;
+            } else {
+                size_t m = 1 + (size_t)(uniform() * 3);
+                for (size_t k = 0; k < m; k++) {
+                    x[n + k] = noise > 0 && n && uniform() < 0.3
+                                   ? x[(size_t)(uniform() * (double)n)]
+                                   : 5 * uniform();
+                    y[n + k] = normal();
+                }
+                assert_int_equal(gp_add(g, x + n, y + n, m), GPM_OK);
+                n += m;
+            }
+            assert_int_equal(gp_logml(g, &got), GPM_OK);
+            if (step % 10 == 9) {
+                assert_int_equal(gp_npairs(g), n);
+                /* WN is by value of x: the dense formula has it too, through kern_cross. */
+                assert_close(got, dense_logml(LINPER, x, y, n, 1, noise), 1e-8);
+                assert_true(gp_current(g)->have_factor);
+            }
+        }
+        gp_free(g);
+    }
+}
+
+static void gradient(void **state) {
+    double x[40], y[40], lm, g[16], dn, theta[16];
+    for (int kind = 0; kind < 3; kind++) {
+        state_ = 9 + (uint64_t)kind;
+        for (int i = 0; i < 40; i++) {
+            x[i] = kind == 2 ? 0.1 * i : 4 * uniform();
+            y[i] = sin(3 * x[i]) + 0.3 * normal();
+        }
+        if (kind == 1) x[3] = x[7] = x[8];
+        struct kern *k = parse(LINPER);
+        size_t np = kern_nparam(k);
+        struct gp *p = gp_new(1, k, NULL, 0.3, NULL);
+        assert_int_equal(gp_add(p, x, y, 40), GPM_OK);
+        assert_int_equal(gp_logml_grad(p, &lm, g, &dn), GPM_OK);
+        kern_params(k, theta);
+        for (size_t i = 0; i <= np; i++) {
+            double f[2], h = 1e-5;
+            for (int s = 0; s < 2; s++) {
+                double t[16], nz = 0.3;
+                memcpy(t, theta, sizeof t);
+                if (i < np)
+                    t[i] += s ? -h : h;
+                else
+                    nz += s ? -h : h;
+                struct kern *q = kern_with_params(k, t, NULL);
+                assert_int_equal(gp_propose(p, q, NULL, nz, &f[s]), GPM_OK);
+                kern_unref(q);
+            }
+            assert_close((f[0] - f[1]) / (2 * h), i < np ? g[i] : dn, 1e-6);
+        }
+        gp_free(p);
+        kern_unref(k);
+    }
+}
+
+static void proposals(void **state) {
+    double x[30], y[30], before, lm, after;
+    state_ = 21;
+    for (int i = 0; i < 30; i++) x[i] = uniform() * 3, y[i] = normal();
+    struct gp *g = make("SE(sf=1, l=0.5)", 1, 0.5);
+    assert_int_equal(gp_add(g, x, y, 30), GPM_OK);
+    assert_int_equal(gp_logml(g, &before), GPM_OK);
+    struct kern *k = parse("SE(sf=1, l=0.7)");
+    struct mean *m = mean_const(0.4);
+    assert_int_equal(gp_propose(g, k, m, 0.6, &lm), GPM_OK);
+    gp_reject(g);
+    assert_int_equal(gp_logml(g, &after), GPM_OK);
+    assert_true(before == after);
+    assert_int_equal(gp_propose(g, k, m, 0.6, &lm), GPM_OK);
+    gp_accept(g);
+    assert_int_equal(gp_logml(g, &after), GPM_OK);
+    assert_true(lm == after && gp_noise(g) == 0.6 && gp_kern(g) == k);
+    for (int i = 0; i < 30; i++) y[i] -= 0.4;
+    assert_close(after, dense_logml("SE(sf=1, l=0.7)", x, y, 30, 1, 0.6), 1e-11);
+    /* An accepted proposal dies with a change of data. */
+    struct kern *k2 = parse("LIN(sf=1)");
+    assert_int_equal(gp_propose(g, k2, NULL, 1, &lm), GPM_OK);
+    double nx = 9, ny = 0;
+    assert_int_equal(gp_add(g, &nx, &ny, 1), GPM_OK);
+    gp_accept(g);
+    assert_true(gp_kern(g) == k);
+    kern_unref(k);
+    kern_unref(k2);
+    mean_unref(m);
+    gp_free(g);
+}
+
+/* One parameter at a time, as a chain does; the cache must never show. */
+static void cached_terms(void **state) {
+    double x[50], y[50], theta[16], with, without;
+    state_ = 33;
+    for (int i = 0; i < 50; i++) x[i] = uniform() * 3, y[i] = normal();
+    struct kern *k = parse("SE(sf=1, l=0.5) + SE(sf=1, l=2) * PER(sf=1, p=0.8, l=1) * LIN(sf=1) + "
+                           "RQ(sf=1, l=1, alpha=1) + WN(sigma=0.3)");
+    struct gp *a = gp_new(1, k, NULL, 0.1, NULL), *b = gp_new(1, k, NULL, 0.1, NULL);
+    gp_set_budget(b, 0);
+    gp_set_budget(a, 3 * 50 * 49 / 2 * 8); /* room for three terms: evictions happen */
+    assert_int_equal(gp_add(a, x, y, 50), GPM_OK);
+    assert_int_equal(gp_add(b, x, y, 50), GPM_OK);
+    kern_params(k, theta);
+    for (int it = 0; it < 200; it++) {
+        double old[16];
+        memcpy(old, theta, sizeof old);
+        theta[(size_t)(uniform() * (double)kern_nparam(k))] *= exp(0.3 * normal());
+        struct kern *q = kern_with_params(k, theta, NULL);
+        assert_int_equal(gp_propose(a, q, NULL, 0.1, &with), GPM_OK);
+        assert_int_equal(gp_propose(b, q, NULL, 0.1, &without), GPM_OK);
+        assert_close(with, without, 1e-9);
+        if (uniform() < 0.5)
+            gp_accept(a), gp_accept(b);
+        else
+            memcpy(theta, old, sizeof old);
+        kern_unref(q);
+    }
+    gp_free(a);
+    gp_free(b);
+    kern_unref(k);
+}
+
+/* p(y1, y2) = p(y1) p(y2 | y1) ties the conditional to the likelihood. */
+static void conditional(void **state) {
+    double x[20], y[20], a, b, c;
+    state_ = 8;
+    for (int i = 0; i < 20; i++) x[i] = uniform() * 3, y[i] = normal();
+    x[15] = x[2];
+    struct gp *g = make("SE(sf=1, l=0.5) + C(sf=2)", 1, 0.4);
+    assert_int_equal(gp_add(g, x, y, 12), GPM_OK);
+    assert_int_equal(gp_logml(g, &a), GPM_OK);
+    assert_int_equal(gp_conditional(g, x + 12, y + 12, 8, &b), GPM_OK);
+    assert_int_equal(gp_add(g, x + 12, y + 12, 8), GPM_OK);
+    assert_int_equal(gp_logml(g, &c), GPM_OK);
+    assert_close(a + b, c, 1e-10);
+    gp_free(g);
+}
+
+static void prediction(void **state) {
+    /* Two points, SE(sf=2, l=1), by hand: conformance case mean 5 + SE(2, 1), g(0) = 6. */
+    double x0 = 0, y0 = 6, x1 = 1, m, v, lp, y1 = 5.5;
+    struct kern *k = parse("SE(sf=2, l=1)");
+    struct mean *mean = mean_const(5);
+    struct gp *g = gp_new(1, k, mean, 0, NULL);
+    assert_int_equal(gp_add(g, &x0, &y0, 1), GPM_OK);
+    assert_int_equal(gp_predict(g, &x1, 1, GP_LATENT, &m, &v), GPM_OK);
+    double e = exp(-0.5), pm = 5 + e, pv = 4 * (1 - e * e);
+    assert_close(m, pm, 1e-12);
+    assert_close(v, pv, 1e-12);
+    assert_int_equal(gp_conditional(g, &x1, &y1, 1, &lp), GPM_OK);
+    assert_close(lp, -0.5 * (log(2 * M_PI * pv) + (y1 - pm) * (y1 - pm) / pv), 1e-12);
+    assert_int_equal(gp_predict(g, &x0, 1, GP_LATENT, &m, &v), GPM_OK);
+    assert_close(m, 6, 1e-9);
+    assert_true(v >= 0 && v < 1e-9);
+    gp_free(g);
+    kern_unref(k);
+    mean_unref(mean);
+}
+
+/* Joint draws have the predicted mean and covariance. */
+static void draws(void **state) {
+    double x[5] = {0, 1, 2, 3, 4}, y[5] = {1, -1, 0.5, 2, 0}, xs[3] = {0.5, 2.2, 6};
+    double mean[3], cov[9], z[3], f[3], sum[3] = {0}, sq[9] = {0};
+    state_ = 77;
+    struct gp *g = make("SE(sf=1, l=1)", 1, 0.3);
+    assert_int_equal(gp_add(g, x, y, 5), GPM_OK);
+    for (int target = 0; target < 2; target++) {
+        memset(sum, 0, sizeof sum);
+        memset(sq, 0, sizeof sq);
+        assert_int_equal(gp_predict_cov(g, xs, 3, target, mean, cov, 3), GPM_OK);
+        enum { R = 20000 };
+        for (int r = 0; r < R; r++) {
+            for (int i = 0; i < 3; i++) z[i] = normal();
+            assert_int_equal(gp_sample(g, xs, 3, target, z, f), GPM_OK);
+            for (int i = 0; i < 3; i++) {
+                sum[i] += f[i] - mean[i];
+                for (int j = 0; j < 3; j++) sq[i + 3 * j] += (f[i] - mean[i]) * (f[j] - mean[j]);
+            }
+        }
+        for (int i = 0; i < 3; i++) { /* five standard errors */
+            assert_true(fabs(sum[i] / R) < 5 * sqrt(cov[4 * i] / R));
+            for (int j = 0; j < 3; j++)
+                assert_true(fabs(sq[i + 3 * j] / R - cov[i + 3 * j]) <
+                            5 * sqrt(2 * cov[4 * i] * cov[4 * j] / R));
+        }
+    }
+    gp_free(g);
+}
+
+static void leave_one_out(void **state) {
+    double x[12], y[12], mean[12], var[12], lp, total = 0;
+    state_ = 3;
+    for (int i = 0; i < 12; i++) x[i] = uniform() * 3, y[i] = normal();
+    x[5] = x[6] = x[1];
+    struct gp *g = make("SE(sf=1, l=0.5) + C(sf=1)", 1, 0.4);
+    assert_int_equal(gp_add(g, x, y, 12), GPM_OK);
+    assert_int_equal(gp_loo(g, mean, var, &lp), GPM_OK);
+    for (size_t i = 0; i < 12; i++) {
+        double m, v;
+        struct gp *h = NULL;
+        assert_int_equal(gp_copy(g, &h), GPM_OK);
+        assert_int_equal(gp_remove(h, x + i, y[i]), GPM_OK);
+        assert_int_equal(gp_predict(h, x + i, 1, GP_MEASURED, &m, &v), GPM_OK);
+        assert_close(mean[i], m, 1e-9);
+        assert_close(var[i], v, 1e-9);
+        total -= 0.5 * (log(2 * M_PI * v) + (y[i] - m) * (y[i] - m) / v);
+        gp_free(h);
+    }
+    assert_close(lp, total, 1e-9);
+    gp_free(g);
+}
+
+static void repeated_inputs(void **state) {
+    double x[3] = {0, 0, 1}, y[3] = {1, 1, 2}, lm, ref, lp, other = 3, f[3], z[3] = {0.3, 1, -1};
+    struct gp *g = make("SE(sf=2, l=1)", 1, 0);
+    assert_int_equal(gp_add(g, x, y, 3), GPM_OK);
+    assert_int_equal(gp_n(g), 2);
+    assert_int_equal(gp_npairs(g), 3);
+    assert_int_equal(gp_logml(g, &lm), GPM_OK);
+    double x2[2] = {0, 1}, y2[2] = {1, 2};
+    ref = dense_logml("SE(sf=2, l=1)", x2, y2, 2, 1, 0);
+    assert_close(lm, ref, 1e-12); /* the repeat adds nothing */
+    assert_int_equal(gp_conditional(g, x, y, 1, &lp), GPM_OK);
+    assert_true(lp == 0);
+    assert_int_equal(gp_conditional(g, x, &other, 1, &lp), GPM_OK);
+    assert_true(lp == -INFINITY);
+    assert_int_equal(gp_add(g, x, &other, 1), GPM_OK); /* a contradiction */
+    assert_int_equal(gp_logml(g, &lm), GPM_OK);
+    assert_true(lm == -INFINITY);
+    assert_int_equal(gp_remove(g, x, other), GPM_OK); /* taken back */
+    assert_int_equal(gp_logml(g, &lm), GPM_OK);
+    assert_close(lm, ref, 1e-12);
+    gp_clear(g);
+    double xs[3] = {1, 1, 2};
+    assert_int_equal(gp_sample(g, xs, 3, GP_LATENT, z, f), GPM_OK);
+    assert_true(f[0] == f[1]);
+    gp_free(g);
+}
+
+static void degenerate(void **state) {
+    double lm, m, v, x = 2, y = 1.5, z = 0.7, f, big[40], yb[40], gr[4], dn;
+    struct gp *g = make("SE(sf=2, l=1)", 1, 0);
+    assert_int_equal(gp_logml(g, &lm), GPM_OK);
+    assert_true(lm == 0);
+    assert_int_equal(gp_predict(g, &x, 1, GP_LATENT, &m, &v), GPM_OK);
+    assert_true(m == 0 && v == 4);
+    assert_int_equal(gp_sample(g, &x, 1, GP_LATENT, &z, &f), GPM_OK);
+    assert_close(f, 1.4, 1e-12);
+    assert_int_equal(gp_logml_grad(g, &lm, gr, &dn), GPM_OK);
+    assert_int_equal(gp_add(g, &x, &y, 1), GPM_OK);
+    assert_int_equal(gp_logml(g, &lm), GPM_OK);
+    assert_close(lm, -0.5 * (log(2 * M_PI * 4) + 2.25 / 4), 1e-13);
+    double bad = NAN;
+    assert_int_equal(gp_add(g, &bad, &y, 1), GPM_E_ARG);
+    assert_int_equal(gp_remove(g, &x, 9), GPM_E_NOT_FOUND);
+    gp_clear(g);
+    /* Smooth and dense without noise: singular in double precision. The ladder must cope. */
+    for (int i = 0; i < 40; i++) big[i] = 0.001 * i, yb[i] = sin(big[i]);
+    assert_int_equal(gp_add(g, big, yb, 40), GPM_OK);
+    assert_int_equal(gp_logml(g, &lm), GPM_OK);
+    assert_true(isfinite(lm));
+    struct gp_report r;
+    struct buf text = BUF_INIT;
+    assert_int_equal(gp_report(g, &r, &text), GPM_OK);
+    assert_true(r.jitter > 0 && r.steps > 0 && r.condition > 1e8);
+    assert_close(r.nearest, 0.001, 1e-9);
+    assert_non_null(strstr(text.data, "nearest inputs"));
+    assert_non_null(strstr(text.data, "SE(sf=2, l=1)"));
+    buf_release(&text);
+    for (int i = 0; i < 40; i++) {
+        x = -0.5 + 0.05 * i;
+        assert_int_equal(gp_predict(g, &x, 1, GP_LATENT, &m, &v), GPM_OK);
+        assert_true(v >= 0 && isfinite(m));
+    }
+    gp_free(g);
+    /* Wild scales. */
+    g = make("SE(sf=1e6, l=1e-8) + LIN(sf=1e-9)", 1, 1e-7);
+    for (int i = 0; i < 40; i++) big[i] = 1e12 + 1e3 * i, yb[i] = 1e6 * normal();
+    assert_int_equal(gp_add(g, big, yb, 40), GPM_OK);
+    assert_int_equal(gp_logml(g, &lm), GPM_OK);
+    assert_true(isfinite(lm));
+    gp_free(g);
+    /* A matrix that no jitter mends: a proposal of probability zero, and draws still work. */
+    g = make("gp_cov_delta(tol2=1.5)", 1, 0);
+    for (int i = 0; i < 6; i++) big[i] = i, yb[i] = i;
+    assert_int_equal(gp_add(g, big, yb, 6), GPM_OK);
+    assert_int_equal(gp_logml(g, &lm), GPM_E_NOT_PD);
+    assert_true(lm == -INFINITY);
+    gp_clear(g);
+    double zz[6] = {1, -1, 2, 0.1, 0.2, -2}, ff[6];
+    assert_int_equal(gp_sample(g, big, 6, GP_LATENT, zz, ff), GPM_OK);
+    for (int i = 0; i < 6; i++) assert_true(isfinite(ff[i]));
+    gp_free(g);
+}
+
+static enum gpm_status my_kernel(void *user, const double *a, const double *b, int dim,
+                                 double *out) {
+    double d = a[0] - b[0];
+    ++*(int *)user;
+    if (a[0] > 100) return GPM_E_USER;
+    *out = exp(-d * d / 2);
+    return GPM_OK;
+}
+static enum gpm_status my_mean(void *user, const double *x, int dim, double *out) {
+    *out = 2 * x[0];
+    return GPM_OK;
+}
+
+static void callbacks(void **state) {
+    double x[10], y[10], a, b, v[2], m[2], far = 101;
+    int calls = 0;
+    state_ = 4;
+    for (int i = 0; i < 10; i++) x[i] = uniform() * 3, y[i] = normal();
+    struct kern *k = kern_callback(my_kernel, &calls, NULL, "mine"), *wn = parse("WN(sigma=0.5)");
+    struct kern *sum = kern_sum(k, wn), *se = parse("SE(sf=1, l=1) + WN(sigma=0.5)");
+    struct mean *mean = mean_callback(my_mean, NULL, NULL, "two x");
+    double slope = 2;
+    struct mean *line = mean_linear(0, &slope, 1);
+    struct gp *g = gp_new(1, sum, mean, 0.1, NULL), *h = gp_new(1, se, line, 0.1, NULL);
+    assert_int_equal(gp_add(g, x, y, 10), GPM_OK);
+    assert_int_equal(gp_add(h, x, y, 10), GPM_OK);
+    assert_int_equal(gp_logml(g, &a), GPM_OK);
+    assert_int_equal(gp_logml(h, &b), GPM_OK);
+    assert_close(a, b, 1e-12);
+    assert_true(calls > 0);
+    double at = 1.1;
+    assert_int_equal(gp_predict(g, &at, 1, GP_LATENT, &m[0], &v[0]), GPM_OK);
+    assert_int_equal(gp_predict(h, &at, 1, GP_LATENT, &m[1], &v[1]), GPM_OK);
+    assert_close(m[0], m[1], 1e-12);
+    assert_close(v[0], v[1], 1e-12);
+    assert_int_equal(gp_predict(g, &far, 1, GP_LATENT, &m[0], &v[0]), GPM_E_USER);
+    kern_unref(k), kern_unref(wn), kern_unref(sum), kern_unref(se);
+    mean_unref(mean), mean_unref(line);
+    gp_free(g), gp_free(h);
+}
+
+/* Every large allocation fails in turn: a status comes back and nothing leaks. */
+static void out_of_memory(void **state) {
+    double x[30], y[30], lm, m[4], xs[4] = {0, 1, 2, 3}, z[4] = {1, 2, 3, 4};
+    state_ = 6;
+    for (int i = 0; i < 30; i++) x[i] = uniform() * 3, y[i] = normal();
+    for (int nth = 1; nth < 12; nth++) {
+        struct gp *g = make("SE(sf=1, l=0.5)", 1, 0.5), *c = NULL;
+        mem_fail_nth(nth);
+        enum gpm_status st = gp_add(g, x, y, 30);
+        if (!st) st = gp_logml(g, &lm);
+        if (!st) st = gp_sample(g, xs, 4, GP_LATENT, z, m);
+        if (!st) st = gp_copy(g, &c);
+        mem_fail_nth(0);
+        assert_true(st == GPM_OK || st == GPM_E_NOMEM);
+        gp_free(c);
+        gp_free(g);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(likelihood),    cmocka_unit_test(random_changes),
+        cmocka_unit_test(gradient),      cmocka_unit_test(proposals),
+        cmocka_unit_test(cached_terms),  cmocka_unit_test(conditional),
+        cmocka_unit_test(prediction),    cmocka_unit_test(draws),
+        cmocka_unit_test(leave_one_out), cmocka_unit_test(repeated_inputs),
+        cmocka_unit_test(degenerate),    cmocka_unit_test(callbacks),
+        cmocka_unit_test(out_of_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
