@@ -1,0 +1,183 @@
+#!/usr/bin/env python3
+"""Drives the prompt through a pseudo-terminal, as a person would (argument: the tool)."""
+import os, pty, re, select, shutil, sys, tempfile, time
+
+TOOL = os.path.abspath(sys.argv[1])
+HOME = tempfile.mkdtemp(prefix="gpmem-prompt-")
+
+
+class Terminal:
+    def __init__(self, *args, env=None):
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            os.environ.pop("XDG_STATE_HOME", None)
+            os.environ.update(HOME=HOME, TERM="xterm", NO_COLOR="1", **(env or {}))
+            if env and env.get("NO_COLOR") == "":
+                del os.environ["NO_COLOR"]
+            os.execv(TOOL, [TOOL, *args])
+        self.seen = ""
+
+    def wait_for(self, text, seconds=20):
+        """Reads until `text` appears; returns what came before it."""
+        end = time.time() + seconds
+        while text not in self.seen:
+            left = end - time.time()
+            assert left > 0, "waited for %r, saw %r" % (text, self.seen)
+            if select.select([self.fd], [], [], left)[0]:
+                try:
+                    data = os.read(self.fd, 4096)
+                except OSError:
+                    data = b""
+                assert data, "the tool ended; waited for %r, saw %r" % (text, self.seen)
+                self.seen += data.decode(errors="replace")
+        before, self.seen = self.seen.split(text, 1)
+        return before
+
+    def type(self, text):
+        os.write(self.fd, text.encode())
+
+    def line(self, text, prompt="gpmem> "):
+        """Types a line and returns what was printed before the next prompt."""
+        self.type(text + "\n")
+        self.wait_for("\r\n")
+        return self.wait_for(prompt).replace("\r\n", "\n")
+
+    def end(self):
+        self.type("\x04")
+        deadline = time.time() + 10
+        while time.time() < deadline:
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            if pid:
+                return os.waitstatus_to_exitcode(status)
+            if select.select([self.fd], [], [], 0.05)[0]:
+                try:
+                    os.read(self.fd, 4096)
+                except OSError:
+                    time.sleep(0.02)
+        raise AssertionError("the prompt did not end on Ctrl-D")
+
+
+def test_values_and_state():
+    t = Terminal()
+    assert ":help" in t.wait_for("gpmem> ")
+    assert t.line("1+1") == "2\n"
+    assert t.line("") == ""
+    assert t.line("define a = 20;") == ""
+    assert t.line("a * 2 + 2") == "42\n"
+    assert t.end() == 0
+
+
+def test_several_lines():
+    t = Terminal("-q")
+    t.wait_for("gpmem> ")
+    t.line("define f = proc(x) {", prompt="  ... ")
+    t.line("  x + 1", prompt="  ... ")
+    assert t.line("};") == ""
+    assert t.line("f(2)") == "3\n"
+    t.line("f(", prompt="  ... ")
+    t.type("\x03")  # gives the open entry up
+    t.wait_for("gpmem> ")
+    assert t.line("f(4)") == "5\n"
+    assert t.end() == 0
+
+
+def test_errors_leave_the_state():
+    t = Terminal("-q")
+    t.wait_for("gpmem> ")
+    t.line("assume x = exactly(3);")
+    for wrong, what in (("assume y = nope(1);", "nope"), ("1 + ;", "E01"), ("assume x = 4;", "E0401"),
+                        ("observe x + 1 = 2;", "E0404")):
+        assert what in t.line(wrong), wrong
+        assert t.line("sample x") == "3\n"
+    assert "E0201" in t.line("sample y")
+    assert t.line("assume y = 5;") == ""
+    assert t.line("sample x + y") == "8\n"
+    assert t.end() == 0
+
+
+def test_interrupt():
+    t = Terminal("-q")
+    t.wait_for("gpmem> ")
+    t.line("assume x = normal(0, 1);")
+    t.line("observe normal(x, 1) = 2;")
+    before = t.line("sample x")
+    t.type("repeat(1000000000, mh(default, one, 1))\n")
+    time.sleep(0.5)
+    t.type("\x03")
+    began = time.time()
+    out = t.wait_for("gpmem> ")
+    assert time.time() - began < 5 and "E0704" in out, out
+    t.line("sample x")  # the model is still there
+    t.type("abc\x03")  # Ctrl-C while typing clears the line
+    t.wait_for("gpmem> ")
+    assert t.line("2 + 3") == "5\n"
+    assert before.strip()
+    assert t.end() == 0
+
+
+def test_commands():
+    t = Terminal("-q")
+    t.wait_for("gpmem> ")
+    assert ":load" in t.line(":help")
+    assert "normal" in t.line(":help normal")
+    assert "no help on" in t.line(":help zzzz")
+    assert "did you mean :help" in t.line(":hepl")
+    path = os.path.join(HOME, "file.vnts")
+    with open(path, "w") as f:
+        f.write("define loaded = 11;\nloaded + 1;\n")
+    assert t.line(":load " + path) == "12\n"
+    assert t.line("loaded") == "11\n"
+    assert "missing.vnts" in t.line(":load missing.vnts")
+    t.line(":reset")
+    assert "E0201" in t.line("loaded")
+    t.type(":quit\n")
+    assert os.waitstatus_to_exitcode(os.waitpid(t.pid, 0)[1]) == 0
+
+
+def test_completion_and_history():
+    t = Terminal("-q")
+    t.wait_for("gpmem> ")
+    t.line("define completable_name = 9;")
+    t.type("completable_n\t\n")
+    assert "9" in t.wait_for("gpmem> ")
+    t.type("uniform_\t\t")
+    assert "uniform_continuous" in t.wait_for("uniform_discrete")
+    t.type("\x15")  # clear the line
+    assert t.line("17 + 4").endswith("21\n")
+    t.type("\x1b[A\n")  # up: the last entry again
+    t.wait_for("17 + 4")
+    t.wait_for("21")
+    assert t.end() == 0
+    path = os.path.join(HOME, ".local/state/gpmem/history")
+    assert os.stat(path).st_mode & 0o077 == 0
+    t = Terminal("-q")  # and in the next session
+    t.wait_for("gpmem> ")
+    t.type("\x1b[A\n")
+    t.wait_for("21")
+    assert t.end() == 0
+
+
+def test_colours():
+    t = Terminal("-q", "-e", "nope")
+    assert "\x1b[" not in t.wait_for("not bound"), "NO_COLOR was set"
+    os.waitpid(t.pid, 0)
+    t = Terminal("-q", "-e", "nope", env={"NO_COLOR": ""})
+    assert "\x1b[" in t.wait_for("not bound"), "a terminal gets colours"
+    os.waitpid(t.pid, 0)
+
+
+def main():
+    failed = 0
+    tests = [(n, f) for n, f in sorted(globals().items()) if n.startswith("test_") and (not sys.argv[2:] or n in sys.argv[2:])]
+    for name, f in tests:
+        try:
+            f()
+        except AssertionError as e:
+            failed += 1
+            print("FAILED %s: %s" % (name, e))
+    print("prompt: %d passed, %d failed" % (len(tests) - failed, failed))
+    shutil.rmtree(HOME, ignore_errors=True)
+    return 1 if failed else 0
+
+
+sys.exit(main())
