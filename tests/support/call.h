@@ -80,7 +80,7 @@ static inline value read_string(const char **s) {
 }
 
 static inline value read_dict(struct call_env *e, const char **s) {
-    value kv[64];
+    value kv[64] = {NIL};
     size_t n = 0;
     for (skip_space(s); **s != '}'; skip_space(s)) {
         kv[n++] = read_value(e, s);
@@ -137,7 +137,7 @@ static inline value read_word(struct call_env *e, const char **s) {
 }
 
 static inline value read_list(struct call_env *e, const char **s) {
-    value items[64];
+    value items[64] = {NIL};
     size_t n = 0;
     value tail = NIL;
     for (skip_space(s); **s != ')'; skip_space(s)) {
@@ -156,7 +156,7 @@ static inline value read_list(struct call_env *e, const char **s) {
 }
 
 static inline value read_value(struct call_env *e, const char **s) {
-    value items[64];
+    value items[64] = {NIL};
     size_t n;
     skip_space(s);
     switch (**s) {
