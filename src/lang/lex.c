@@ -291,14 +291,18 @@ static bool lex_punct_token(struct lexer *lx, struct token *t) {
         const char *text;
         enum tok_kind kind;
     } tildes[] = {{"<~", TOK_BIND}, {"~>", TOK_ARROW}, {"~", TOK_ASSIGN}};
+    char c = lx->text[lx->pos];
     for (size_t i = 0; i < sizeof tildes / sizeof tildes[0]; i++) {
+        if (tildes[i].text[0] != c) continue;
         if (!at(lx, lx->pos, tildes[i].text)) continue;
         t->kind = tildes[i].kind;
         lx->pos += (uint32_t)strlen(tildes[i].text);
         return true;
     }
     for (size_t i = 0; i < sizeof puncts / sizeof puncts[0]; i++) {
-        if (strncmp(lx->text + lx->pos, puncts[i].text, puncts[i].len) != 0) continue;
+        if (puncts[i].text[0] != c ||
+            strncmp(lx->text + lx->pos, puncts[i].text, puncts[i].len) != 0)
+            continue;
         t->kind = puncts[i].kind;
         lx->pos += puncts[i].len;
         return true;

@@ -51,7 +51,7 @@ struct parser {
     VEC(struct sym *) names; /* likewise for names */
 };
 
-/* parse.c: tokens, errors, nodes, statements */
+/* parse.c: tokens, errors, nodes */
 const struct token *peek(struct parser *p, unsigned k);
 #define tok(p) (&(p)->tok[0])
 void advance(struct parser *p);
@@ -85,6 +85,11 @@ struct ast *call_builtin(struct parser *p, uint32_t start, struct span op, const
                          struct ast *const *args, size_t n);
 void name_lambda(struct ast *e, struct sym *name);
 
+/* parse_stmt.c */
+/* { [statement] ";" } [statement], up to `closer` (not taken); what fails is skipped. *trailing: a
+ * `;` ends it. */
+void parse_statements(struct parser *p, enum place place, enum tok_kind closer, struct span open,
+                      bool *trailing);
 /* One statement, pushed on p->items (a top-level letrec pushes several); false on error. */
 bool parse_statement(struct parser *p, enum place place);
 struct ast *parse_body(struct parser *p, enum tok_kind closer, struct span open);

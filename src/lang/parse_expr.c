@@ -106,9 +106,10 @@ static struct ast *parse_infix(struct parser *p, struct ast *left, uint8_t min) 
         if (op == TOK_EOF || row->prec < min) return left;
         struct span at = tok_span(p, tok(p));
         advance(p);
-        struct ast *right = parse_unary(p);
+        struct ast *right = enter(p) ? parse_unary(p) : NULL;
         if (right)
             right = parse_infix(p, right, op == TOK_POW ? PREC_POW : (uint8_t)(row->prec + 1));
+        leave(p);
         if (!right) return NULL;
         bool same = links > 0 && row->fn && (op == TOK_PLUS || op == TOK_STAR) &&
                     left->kind == AST_CALL && left->kids[0]->kind == AST_NAME &&
@@ -272,7 +273,8 @@ static struct ast *parse_call(struct parser *p, struct ast *callee) {
     size_t base = p->items.n;
     advance(p);
     struct ast *a = NULL;
-    if (parse_args(p, TOK_RPAREN, open, true)) a = make_call(p, callee, base);
+    if (enter(p) && parse_args(p, TOK_RPAREN, open, true)) a = make_call(p, callee, base);
+    leave(p);
     p->items.n = base;
     return a;
 }
@@ -280,7 +282,8 @@ static struct ast *parse_call(struct parser *p, struct ast *callee) {
 static struct ast *parse_index(struct parser *p, struct ast *e) {
     struct span open = tok_span(p, tok(p));
     advance(p);
-    struct ast *i = parse_expr(p);
+    struct ast *i = enter(p) ? parse_expr(p) : NULL;
+    leave(p);
     if (!i || !close_bracket(p, TOK_RBRACKET, open, "`]`")) return NULL;
     struct ast *args[] = {e, i};
     return call_builtin(p, e->span.start, span_from(p, open.start), "lookup", args, 2);

@@ -1,0 +1,485 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Statements, blocks and recovery. A statement that fails is skipped up to the next `;`, closing
+ * brace or line that starts an instruction, and the rest of the text is parsed as if it were fine.
+ */
+#include "lang/parse.h"
+#include <string.h>
+
+/* A line that starts an instruction ends the statement before it, as in the paper's listing of
+ * the drift proposal, which has no `;` there. */
+bool instruction_ahead(struct parser *p) {
+    const struct token *t = tok(p);
+    if (t->kind != TOK_NAME || !t->newline) return false;
+    if (t->word == WORD_DEFINE) return peek(p, 1)->kind == TOK_NAME;
+    if (t->word == WORD_LOAD) return peek(p, 1)->kind == TOK_STRING;
+    return t->word >= WORD_ASSUME && t->word <= WORD_INFER && directive_ahead(p);
+}
+
+static void push(struct parser *p, struct ast *e) {
+    struct item it = {.e = e};
+    vec_push(&p->items, it);
+}
+
+static bool push_ok(struct parser *p, struct ast *e) {
+    if (!e) return false;
+    push(p, e);
+    return true;
+}
+
+static struct ast *binding(struct parser *p, enum ast_kind kind, uint32_t start, size_t names,
+                           struct ast *const *kids, size_t n) {
+    struct ast *a = node(p, kind, start);
+    a->u.bind.names = copy_names(p, names, &a->u.bind.n_names);
+    if (!set_kids(p, a, kids, n)) return NULL;
+    for (size_t i = 0; i < n && i < a->u.bind.n_names; i++)
+        name_lambda(kids[i], a->u.bind.names[i]);
+    return a;
+}
+
+/* NAME "=" expr, after `define`, `let` or nothing */
+static bool parse_bind_one(struct parser *p, enum ast_kind kind, uint32_t start) {
+    size_t base = p->names.n;
+    struct sym *s = take_name(p, "a name to bind");
+    if (!s) return false;
+    if (!expect_assign(p, "`=`")) return false;
+    struct ast *e = parse_expr(p);
+    if (!e) return false;
+    vec_push(&p->names, s);
+    return push_ok(p, binding(p, kind, start, base, &e, 1));
+}
+
+/* "let" NAME "=" expr | "let" "(" names ")" "=" expr */
+static bool parse_let(struct parser *p, enum ast_kind kind) {
+    uint32_t start = tok(p)->start;
+    size_t base = p->names.n;
+    advance(p);
+    if (tok(p)->kind != TOK_LPAREN) return parse_bind_one(p, kind, start);
+    struct ast *e = NULL;
+    if (parse_names(p, "a name to bind") && expect_assign(p, "`=`")) e = parse_expr(p);
+    if (!e) {
+        p->names.n = base;
+        return false;
+    }
+    return push_ok(p, binding(p, kind, start, base, &e, 1));
+}
+
+static bool and_binding_ahead(struct parser *p) {
+    return tok(p)->kind == TOK_SEMI && peek(p, 1)->word == WORD_AND &&
+           peek(p, 2)->kind == TOK_NAME && peek(p, 3)->kind == TOK_ASSIGN;
+}
+
+/* "letrec" NAME "=" expr { ";" "and" NAME "=" expr } */
+static bool parse_letrec(struct parser *p, enum place place) {
+    uint32_t start = tok(p)->start;
+    size_t names = p->names.n, base = p->items.n;
+    bool ok = true;
+    advance(p);
+    for (;;) {
+        struct sym *s = take_name(p, "a name to bind");
+        ok = s && expect_assign(p, "`=`") && push_ok(p, parse_expr(p));
+        if (!ok) break;
+        vec_push(&p->names, s);
+        if (!and_binding_ahead(p)) break;
+        advance(p);
+        advance(p);
+    }
+    size_t n = p->items.n - base;
+    struct ast **kids = ARENA_ARRAY(p->arena, struct ast *, n ? n : 1);
+    for (size_t i = 0; i < n; i++) kids[i] = p->items.at[base + i].e;
+    p->items.n = base;
+    if (!ok) {
+        p->names.n = names;
+        return false;
+    }
+    if (place != PLACE_TOP) return push_ok(p, binding(p, AST_LETREC, start, names, kids, n));
+    /* globals are looked up when used, so at the top level they are plain definitions */
+    struct sym **top = ARENA_ARRAY(p->arena, struct sym *, n);
+    memcpy(top, p->names.at + names, n * sizeof *top);
+    p->names.n = names;
+    for (size_t i = 0; i < n && ok; i++) {
+        vec_push(&p->names, top[i]);
+        ok = push_ok(p, binding(p, AST_DEFINE, start, names, &kids[i], 1));
+    }
+    return ok;
+}
+
+bool labelled_ahead(struct parser *p) {
+    const struct token *t = tok(p);
+    if (t->kind != TOK_NAME || is_reserved(t->word) || peek(p, 1)->kind != TOK_COLON) return false;
+    const struct token *d = peek(p, 2);
+    return d->kind == TOK_NAME && d->word >= WORD_ASSUME && d->word <= WORD_INFER;
+}
+
+/* label ":" directive, the label being known */
+static struct ast *parse_after_label(struct parser *p, struct sym *label, struct ast *label_expr,
+                                     uint32_t start) {
+    advance(p); /* : */
+    if (!directive_ahead(p)) {
+        (void)perr_found(p, "assume, observe, predict, sample, force or infer after the label");
+        return NULL;
+    }
+    struct ast *d = parse_directive(p);
+    if (!d) return NULL;
+    d->u.dir.label = label;
+    d->u.dir.label_expr = label_expr;
+    d->span.start = start;
+    return d;
+}
+
+struct ast *parse_labelled(struct parser *p) {
+    uint32_t start = tok(p)->start;
+    if (labelled_ahead(p)) {
+        struct sym *label = tok_sym(p, tok(p));
+        advance(p);
+        return parse_after_label(p, label, NULL, start);
+    }
+    if (tok(p)->kind == TOK_DOLLAR && !p->model) {
+        advance(p);
+        struct ast *e = parse_primary(p);
+        if (!e) return NULL;
+        if (tok(p)->kind == TOK_COLON) return parse_after_label(p, NULL, e, start);
+        if (perr(p, DIAG_BAD_QUOTE, span_from(p, start), "`$` outside a model expression"))
+            diag_set_help(p->diags, "`$x` splices a value into assume, observe, predict, sample or "
+                                    "[| ... |]; as a label it is followed by `:`");
+        return NULL;
+    }
+    return parse_expr(p);
+}
+
+/* NAME "<-" (expr | [label ":"] directive) */
+static bool parse_bind(struct parser *p, enum place place) {
+    uint32_t start = tok(p)->start;
+    size_t base = p->names.n;
+    if (place == PLACE_TOP || p->model) {
+        struct span at = {p->unit, start, peek(p, 1)->end};
+        if (perr(p, DIAG_BAD_BINDER, at,
+                 "`<-` binds only inside a block or do(...) of the inference program"))
+            diag_set_help(p->diags, "at the top level write define %s = run(...)",
+                          tok_sym(p, tok(p))->text);
+        return false;
+    }
+    struct sym *s = take_name(p, "a name to bind");
+    if (!s) return false;
+    advance(p);
+    struct ast *e = parse_labelled(p);
+    if (!e) return false;
+    vec_push(&p->names, s);
+    return push_ok(p, binding(p, AST_BIND, start, base, &e, 1));
+}
+
+static bool for_ahead(struct parser *p) {
+    return tok(p)->word == WORD_FOR && peek(p, 1)->kind == TOK_LPAREN &&
+           peek(p, 2)->kind == TOK_NAME && peek(p, 3)->kind == TOK_ASSIGN;
+}
+
+static bool expect_semi(struct parser *p, const char *what) {
+    if (accept(p, TOK_SEMI)) return true;
+    (void)perr_found(p, what);
+    return false;
+}
+
+/* (NAME "++" | NAME "=" expr): the value of the variable in the next round */
+static struct ast *parse_step(struct parser *p, struct sym *var) {
+    struct span at = tok_span(p, tok(p));
+    struct sym *s = take_name(p, "the loop variable");
+    if (!s) return NULL;
+    if (s != var) {
+        (void)perr(p, DIAG_BAD_BINDER, at, "the loop counts `%s`, but this steps `%s`", var->text,
+                   s->text);
+        return NULL;
+    }
+    if (accept(p, TOK_ASSIGN)) return parse_expr(p);
+    if (tok(p)->kind != TOK_INC) {
+        (void)perr_found(p, "`++` or `=`");
+        return NULL;
+    }
+    struct span op = tok_span(p, tok(p));
+    advance(p);
+    struct ast *args[] = {name_node(p, at, var->text, false), number_node(p, op, 1)};
+    return call_builtin(p, at.start, op, "add", args, 2);
+}
+
+/* "for" "(" NAME "=" expr ";" expr ";" step ")" "{" statements "}" */
+static struct ast *parse_for(struct parser *p) {
+    uint32_t start = tok(p)->start;
+    struct ast *kids[4];
+    advance(p);
+    struct span open = tok_span(p, tok(p));
+    advance(p);
+    struct sym *var = take_name(p, "the loop variable");
+    if (!var || !expect_assign(p, "`=`")) return NULL;
+    if (!(kids[0] = parse_expr(p)) || !expect_semi(p, "`;` after the start value")) return NULL;
+    if (!(kids[1] = parse_expr(p)) || !expect_semi(p, "`;` after the condition")) return NULL;
+    if (!(kids[2] = parse_step(p, var)) || !close_bracket(p, TOK_RPAREN, open, "`)`")) return NULL;
+    struct span brace = tok_span(p, tok(p));
+    if (tok(p)->kind != TOK_LBRACE) {
+        (void)perr_found(p, "`{` and the body of the loop");
+        return NULL;
+    }
+    advance(p);
+    size_t base = p->items.n;
+    bool trailing = false;
+    parse_statements(p, PLACE_FOR, TOK_RBRACE, brace, &trailing);
+    struct ast *body = NULL;
+    if (close_bracket(p, TOK_RBRACE, brace, "`;` or `}`")) {
+        body = node(p, AST_BLOCK, brace.start);
+        size_t n = p->items.n - base;
+        struct ast **stmts = ARENA_ARRAY(p->arena, struct ast *, n ? n : 1);
+        for (size_t i = 0; i < n; i++) stmts[i] = p->items.at[base + i].e;
+        body->u.block.action = true;
+        if (!set_kids(p, body, stmts, n)) body = NULL;
+    }
+    p->items.n = base;
+    if (!(kids[3] = body)) return NULL;
+    size_t names = p->names.n;
+    vec_push(&p->names, var);
+    struct ast *a = binding(p, AST_FOR, start, names, kids, 4);
+    return a;
+}
+
+/* "define" NAME "=" expr | "load" STRING, only at the top level or in a loop's body */
+static bool parse_instruction(struct parser *p, enum place place) {
+    uint32_t start = tok(p)->start;
+    if (place != PLACE_TOP && place != PLACE_FOR) {
+        if (perr(p, DIAG_BAD_BINDER, tok_span(p, tok(p)), "`%s` stands only at the top level",
+                 lex_word_text(tok(p)->word)) &&
+            tok(p)->word == WORD_DEFINE)
+            diag_set_help(p->diags, "inside a block write let %s = ...",
+                          tok_sym(p, peek(p, 1))->text);
+        return false;
+    }
+    if (tok(p)->word == WORD_DEFINE) {
+        advance(p);
+        return parse_bind_one(p, AST_DEFINE, start);
+    }
+    advance(p);
+    struct buf b = BUF_INIT;
+    lex_string(&p->lx, tok(p), &b);
+    advance(p);
+    struct ast *a = node(p, AST_LOAD, start);
+    a->u.string.text = arena_strndup(p->arena, b.data, b.len);
+    a->u.string.len = (uint32_t)b.len;
+    buf_release(&b);
+    return push_ok(p, a);
+}
+
+bool parse_statement(struct parser *p, enum place place) {
+    const struct token *t = tok(p);
+    enum ast_kind let = place == PLACE_TOP ? AST_DEFINE : AST_LET;
+    if (t->kind == TOK_NAME) {
+        enum tok_kind next = peek(p, 1)->kind;
+        if (t->word == WORD_DEFINE && next == TOK_NAME) return parse_instruction(p, place);
+        if (t->word == WORD_LOAD && next == TOK_STRING) return parse_instruction(p, place);
+        if (for_ahead(p)) return push_ok(p, parse_for(p));
+        if (t->word == WORD_LET) return parse_let(p, let);
+        if (t->word == WORD_LETREC) return parse_letrec(p, place);
+        if (next == TOK_ASSIGN) return parse_bind_one(p, let, t->start);
+        if (next == TOK_BIND) return parse_bind(p, place);
+    }
+    return push_ok(p, parse_labelled(p));
+}
+
+/* A statement that is one misspelt keyword: `asume x = 1`. */
+static bool misspelt(struct parser *p, const struct ast *s) {
+    static const char *const starts[] = {"assume", "observe", "predict", "sample", "force",
+                                         "infer",  "define",  "load",    "let",    "letrec"};
+    if (s->kind != AST_NAME || s->u.name.builtin || tok(p)->newline || !starts_expr(tok(p)))
+        return false;
+    const char *near = suggest_nearest(s->u.name.sym->text, starts, COUNT_OF(starts));
+    if (!near) return false;
+    if (perr(p, DIAG_UNEXPECTED_TOKEN, s->span, "`%s` starts no instruction", s->u.name.sym->text))
+        diag_set_help(p->diags, "did you mean `%s`?", near);
+    return true;
+}
+
+/* The paper's first listing has one `)` too many at the end of a directive. */
+static bool stray_paren(struct parser *p, const struct ast *s, enum place place) {
+    if (place != PLACE_TOP || tok(p)->kind != TOK_RPAREN || peek(p, 1)->kind != TOK_SEMI)
+        return false;
+    if (s->kind != AST_DIRECTIVE) return false;
+    diag_warn(p->diags, DIAG_UNOPENED, tok_span(p, tok(p)),
+              "this `)` closes nothing and is ignored");
+    advance(p);
+    return true;
+}
+
+static void unexpected(struct parser *p, enum tok_kind closer, struct span open) {
+    enum tok_kind k = tok(p)->kind;
+    struct span at = tok_span(p, tok(p));
+    if (k == TOK_RPAREN || k == TOK_RBRACKET || k == TOK_RBRACE || k == TOK_QUASI_CLOSE) {
+        if (perr(p, DIAG_UNOPENED, at, "this %s closes nothing", lex_kind_text(k)) &&
+            closer != TOK_EOF)
+            diag_add_label(p->diags, open, "the innermost open bracket is here");
+    } else if (k == TOK_ASSIGN) {
+        if (perr(p, DIAG_BAD_BINDER, at, "only a name can stand before `=`"))
+            diag_set_help(p->diags, "equality is written ==; data are given by observe e = v");
+    } else if (k == TOK_ELLIPSIS) {
+        (void)perr(p, DIAG_BAD_RANGE, at, "`...` stands only between items of a list");
+    } else {
+        (void)perr_found(p, closer == TOK_RPAREN   ? "`;`, `)` or an operator"
+                            : closer == TOK_RBRACE ? "`;`, `}` or an operator"
+                                                   : "`;` or an operator");
+    }
+}
+
+/* What stands after a statement; true when the next one can be parsed. */
+static bool end_statement(struct parser *p, enum place place, enum tok_kind closer,
+                          struct span open) {
+    const struct ast *s = vec_last(&p->items).e;
+    enum tok_kind k = tok(p)->kind;
+    if (accept(p, TOK_SEMI)) return true;
+    if (k == closer || k == TOK_EOF || s->kind == AST_FOR || instruction_ahead(p)) return true;
+    if (stray_paren(p, s, place)) return accept(p, TOK_SEMI);
+    if (misspelt(p, s)) return false;
+    if (tok(p)->newline && starts_expr(tok(p))) {
+        struct span gap = {p->unit, p->prev_end, p->prev_end};
+        if (perr(p, DIAG_MISSING_SEPARATOR, gap, "missing `;` between two statements"))
+            diag_add_label(p->diags, tok_span(p, tok(p)), "the next statement starts here");
+        p->panic = false;
+        return true;
+    }
+    unexpected(p, closer, open);
+    return false;
+}
+
+/* Skips the rest of a statement that failed: past `;`, or up to a closing brace or a line that
+ * starts an instruction. Brackets opened on the way are skipped as a whole. */
+static void recover(struct parser *p) {
+    unsigned depth = 0;
+    while (tok(p)->kind != TOK_EOF) {
+        enum tok_kind k = tok(p)->kind;
+        bool opens = k == TOK_LPAREN || k == TOK_LBRACKET || k == TOK_LBRACE;
+        bool closes = k == TOK_RPAREN || k == TOK_RBRACKET || k == TOK_RBRACE;
+        if (depth == 0 && (k == TOK_SEMI || k == TOK_RBRACE || instruction_ahead(p))) break;
+        if (opens) depth++;
+        if (closes && depth > 0) depth--;
+        advance(p);
+    }
+    p->panic = false;
+    (void)accept(p, TOK_SEMI);
+}
+
+static bool enough(const struct parser *p) {
+    return p->incomplete || p->diags->list.n >= p->diags->max;
+}
+
+/* { [statement] ";" } [statement], up to `closer`; what fails is skipped. */
+void parse_statements(struct parser *p, enum place place, enum tok_kind closer, struct span open,
+                      bool *trailing) {
+    *trailing = false;
+    while (tok(p)->kind != closer && tok(p)->kind != TOK_EOF && !enough(p)) {
+        if (accept(p, TOK_SEMI)) {
+            *trailing = true;
+            continue;
+        }
+        size_t base = p->items.n, names = p->names.n;
+        struct model_ctx *model = p->model;
+        unsigned depth = p->depth;
+        uint32_t before = tok(p)->start;
+        bool ok = parse_statement(p, place);
+        uint32_t end = p->prev_end;
+        if (ok && end_statement(p, place, closer, open) && !p->panic) {
+            *trailing = p->prev_end != end && p->lx.text[p->prev_end - 1] == ';';
+            continue;
+        }
+        if (!ok) p->items.n = base, p->names.n = names;
+        p->model = model;
+        p->depth = depth;
+        if (closer == TOK_RPAREN) return; /* the bracket's owner explains */
+        recover(p);
+        /* a brace that closes nothing at the top level must not stop us */
+        if (tok(p)->start == before || (closer == TOK_EOF && tok(p)->kind == TOK_RBRACE)) {
+            if (tok(p)->kind != closer) advance(p);
+        }
+    }
+}
+
+static bool is_let(const struct ast *s) {
+    return s->kind == AST_LET || s->kind == AST_LETREC;
+}
+
+/* Inference statements have no meaning in a model. */
+static bool action_in_model(struct parser *p, const struct ast *s) {
+    if (!p->model || p->model->quasi) return false;
+    if (perr(p, DIAG_ACTION_IN_MODEL, s->span, "a statement inside a model expression"))
+        diag_set_help(p->diags, "in a model, a block is `x = e;` lines and then its value, without "
+                                "`;` after it");
+    return true;
+}
+
+struct ast *make_block(struct parser *p, size_t base, bool trailing, bool action, uint32_t start) {
+    size_t n = p->items.n - base;
+    if (n > 0 && trailing) {
+        struct span at = {p->unit, p->prev_end, p->prev_end};
+        push(p, name_node(p, at, "pass", false));
+        n++;
+    }
+    struct ast *only = n == 1 ? p->items.at[base].e : NULL;
+    if (only && !action && !is_let(only) && only->kind != AST_BIND) {
+        p->items.n = base;
+        return only;
+    }
+    struct ast **kids = ARENA_ARRAY(p->arena, struct ast *, n ? n : 1);
+    struct ast *a = node(p, AST_BLOCK, start), *bad = NULL;
+    for (size_t i = 0; i < n; i++) {
+        kids[i] = p->items.at[base + i].e;
+        if (i + 1 < n && !is_let(kids[i])) {
+            action = true;
+            if (!bad) bad = kids[i];
+        }
+    }
+    p->items.n = base;
+    a->u.block.action = action;
+    struct ast *end = n ? kids[n - 1] : NULL;
+    if (end && (is_let(end) || end->kind == AST_BIND)) {
+        if (perr(p, DIAG_BAD_BINDER, end->span, "a block ends in a binding, so it has no value"))
+            diag_set_help(p->diags, "end it with the expression that is its value");
+        return NULL;
+    }
+    if (action && n && action_in_model(p, bad ? bad : kids[0])) return NULL;
+    return set_kids(p, a, kids, n) ? a : NULL;
+}
+
+/* body = { statement ";" } [statement], up to `closer` (taken here) */
+struct ast *parse_body(struct parser *p, enum tok_kind closer, struct span open) {
+    size_t base = p->items.n;
+    bool trailing, failed = p->failed;
+    struct ast *b = NULL;
+    if (!enter(p)) return NULL;
+    p->failed = false;
+    parse_statements(p, PLACE_BLOCK, closer, open, &trailing);
+    leave(p);
+    bool bad = p->failed;
+    p->failed |= failed;
+    if (!close_bracket(p, closer, open, closer == TOK_RPAREN ? "`;` or `)`" : "`;` or `}`")) {
+        p->items.n = base;
+        return NULL;
+    }
+    if (bad) { /* reported inside; something must stand for the block */
+        p->items.n = base;
+        return name_node(p, open, "pass", false);
+    }
+    if (p->items.n == base) {
+        if (perr(p, DIAG_UNEXPECTED_TOKEN, span_from(p, open.start), "an empty block has no value"))
+            diag_set_help(p->diags, "write the value between the braces; { pass } does nothing");
+        return NULL;
+    }
+    b = make_block(p, base, trailing, false, open.start);
+    p->items.n = base;
+    return b;
+}
+
+/* block = "{" body "}" */
+struct ast *parse_block(struct parser *p, const char *of) {
+    struct span open = tok_span(p, tok(p));
+    if (tok(p)->kind != TOK_LBRACE) {
+        struct buf b = BUF_INIT;
+        buf_printf(&b, "`{` and %s", of);
+        (void)perr_found(p, b.data);
+        buf_release(&b);
+        return NULL;
+    }
+    advance(p);
+    return parse_body(p, TOK_RBRACE, open);
+}
