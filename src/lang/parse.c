@@ -31,7 +31,9 @@ const struct token *peek(struct parser *p, unsigned k) {
 }
 
 void advance(struct parser *p) {
+    enum tok_kind k = p->tok[0].kind;
     p->prev_end = p->tok[0].end;
+    p->parens += (k == TOK_LPAREN || k == TOK_LBRACKET) - (k == TOK_RPAREN || k == TOK_RBRACKET);
     memmove(&p->tok[0], &p->tok[1], (LOOKAHEAD - 1) * sizeof p->tok[0]);
     if (--p->n_tok == 0) p->tok[p->n_tok++] = lex_next(&p->lx);
     settle(p);
@@ -63,6 +65,7 @@ struct sym *tok_sym(struct parser *p, const struct token *t) {
 bool perr(struct parser *p, enum diag_code code, struct span at, const char *fmt, ...) {
     if (p->panic || p->incomplete) return false;
     p->panic = p->failed = true;
+    p->parens_at_error = p->parens;
     if (p->interactive && tok(p)->kind == TOK_EOF) {
         p->incomplete = true;
         return false;
@@ -271,13 +274,9 @@ struct ast *number_node(struct parser *p, struct span at, double x) {
 struct ast *call_builtin(struct parser *p, uint32_t start, struct span op, const char *fn,
                          struct ast *const *args, size_t n) {
     struct ast *a = node(p, AST_CALL, start);
-    size_t base = p->items.n;
-    struct item callee = {.e = name_node(p, op, fn, true)};
-    vec_push(&p->items, callee);
     struct ast **kids = ARENA_ARRAY(p->arena, struct ast *, n + 1);
-    kids[0] = p->items.at[base].e;
+    kids[0] = name_node(p, op, fn, true);
     for (size_t i = 0; i < n; i++) kids[i + 1] = args[i];
-    p->items.n = base;
     return set_kids(p, a, kids, n + 1) ? a : NULL;
 }
 

@@ -42,6 +42,8 @@ struct parser {
     unsigned n_tok;
     uint32_t prev_end; /* where the token before the current one ended */
     unsigned depth;
+    int parens, parens_at_error; /* parentheses and square brackets open; when an error was met */
+    int lost;         /* of those, left open by statements that failed: their closers are no news */
     bool panic;       /* an error was reported; silence until recovery */
     bool failed;      /* some error was reported */
     bool interactive; /* running out of text is not an error */

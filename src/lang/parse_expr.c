@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Sums and products of more operands than this become one variadic call, so that a long generated
- * sum is not a deep tree. */
+/* A sum or product as high as this takes further operands into one variadic call, so that a long
+ * generated sum is not a deep tree. */
 enum { FLATTEN_AT = 64 };
 
 static const struct infix {
@@ -73,11 +73,18 @@ static struct ast *lazy(struct parser *p, enum tok_kind op, struct span at, stru
     return set_kids(p, a, kids, 3) ? a : NULL;
 }
 
-/* Adds one operand to the call at hand; its array grows by doubling. */
+/* Whether `left` is a call of `fn` that is too high to grow by one more level. */
+static bool is_long_chain(const struct ast *left, const char *fn) {
+    return left->height >= FLATTEN_AT && left->kind == AST_CALL &&
+           left->kids[0]->kind == AST_NAME && left->kids[0]->u.name.builtin &&
+           strcmp(left->kids[0]->u.name.sym->text, fn) == 0;
+}
+
+/* Adds one operand to the call; its array grows by doubling (three kids are an exact fit). */
 static struct ast *append_operand(struct parser *p, struct ast *call, struct ast *r) {
     uint32_t n = call->n;
-    if ((n & (n - 1)) == 0) {
-        struct ast **kids = ARENA_ARRAY(p->arena, struct ast *, 2 * (size_t)n);
+    if (n == 3 || (n & (n - 1)) == 0) {
+        struct ast **kids = ARENA_ARRAY(p->arena, struct ast *, n == 3 ? 4 : 2 * (size_t)n);
         memcpy(kids, call->kids, n * sizeof *kids);
         call->kids = kids;
     }
@@ -87,45 +94,33 @@ static struct ast *append_operand(struct parser *p, struct ast *call, struct ast
     return call;
 }
 
-/* A fresh array with room, so that append_operand may count on the doubling. */
-static struct ast *open_operands(struct parser *p, struct ast *call) {
-    struct ast **kids = ARENA_ARRAY(p->arena, struct ast *, 4);
-    memcpy(kids, call->kids, 3 * sizeof *kids);
-    call->kids = kids;
-    return call;
+/* left op right */
+static struct ast *make_binary(struct parser *p, enum tok_kind op, struct span at, struct ast *left,
+                               struct ast *right) {
+    const char *fn = infix_rows[op].fn;
+    struct ast *args[] = {left, right};
+    if (!fn) return lazy(p, op, at, left, right);
+    if ((op == TOK_PLUS || op == TOK_STAR) && is_long_chain(left, fn) && right->height < FLATTEN_AT)
+        return append_operand(p, left, right);
+    return call_builtin(p, left->span.start, at, fn, args, 2);
 }
 
 static struct ast *parse_unary(struct parser *p);
 
 /* Operators of at least `min` after a complete left operand. `**` alone is right-associative. */
 static struct ast *parse_infix(struct parser *p, struct ast *left, uint8_t min) {
-    unsigned links = 0;
-    for (;;) {
+    while (left) {
         enum tok_kind op = infix_op(p);
-        const struct infix *row = &infix_rows[op];
-        if (op == TOK_EOF || row->prec < min) return left;
+        uint8_t prec = infix_rows[op].prec;
+        if (op == TOK_EOF || prec < min) return left;
         struct span at = tok_span(p, tok(p));
         advance(p);
         struct ast *right = enter(p) ? parse_unary(p) : NULL;
-        if (right)
-            right = parse_infix(p, right, op == TOK_POW ? PREC_POW : (uint8_t)(row->prec + 1));
+        if (right) right = parse_infix(p, right, op == TOK_POW ? PREC_POW : (uint8_t)(prec + 1));
         leave(p);
-        if (!right) return NULL;
-        bool same = links > 0 && row->fn && (op == TOK_PLUS || op == TOK_STAR) &&
-                    left->kind == AST_CALL && left->kids[0]->kind == AST_NAME &&
-                    left->kids[0]->u.name.builtin &&
-                    strcmp(left->kids[0]->u.name.sym->text, row->fn) == 0;
-        struct ast *args[] = {left, right};
-        if (!row->fn)
-            left = lazy(p, op, at, left, right);
-        else if (same && links >= FLATTEN_AT)
-            left = append_operand(p, left, right);
-        else
-            left = call_builtin(p, left->span.start, at, row->fn, args, 2);
-        if (left && row->fn && links + 1 == FLATTEN_AT) left = open_operands(p, left);
-        if (!left) return NULL;
-        links++;
+        left = right ? make_binary(p, op, at, left, right) : NULL;
     }
+    return NULL;
 }
 
 /* unary = ("+" | "-") unary | power: minus is 0 - e, and a literal is folded */

@@ -304,10 +304,18 @@ static bool stray_paren(struct parser *p, const struct ast *s, enum place place)
     return true;
 }
 
+static bool is_closer(enum tok_kind k) {
+    return k == TOK_RPAREN || k == TOK_RBRACKET || k == TOK_RBRACE || k == TOK_QUASI_CLOSE;
+}
+
+/* The token after a complete statement, or at its start, cannot stand there. */
 static void unexpected(struct parser *p, enum tok_kind closer, struct span open) {
     enum tok_kind k = tok(p)->kind;
     struct span at = tok_span(p, tok(p));
-    if (k == TOK_RPAREN || k == TOK_RBRACKET || k == TOK_RBRACE || k == TOK_QUASI_CLOSE) {
+    if ((k == TOK_RPAREN || k == TOK_RBRACKET) && p->lost > 0) {
+        p->lost--;
+        p->panic = true;
+    } else if (is_closer(k)) {
         if (perr(p, DIAG_UNOPENED, at, "this %s closes nothing", lex_kind_text(k)) &&
             closer != TOK_EOF)
             diag_add_label(p->diags, open, "the innermost open bracket is here");
@@ -376,8 +384,13 @@ void parse_statements(struct parser *p, enum place place, enum tok_kind closer, 
         size_t base = p->items.n, names = p->names.n;
         struct model_ctx *model = p->model;
         unsigned depth = p->depth;
+        int parens = p->parens;
         uint32_t before = tok(p)->start;
-        bool ok = parse_statement(p, place);
+        bool ok = !is_closer(tok(p)->kind);
+        if (ok)
+            ok = parse_statement(p, place);
+        else
+            unexpected(p, closer, open);
         uint32_t end = p->prev_end;
         if (ok && end_statement(p, place, closer, open) && !p->panic) {
             *trailing = p->prev_end != end && p->lx.text[p->prev_end - 1] == ';';
@@ -386,8 +399,11 @@ void parse_statements(struct parser *p, enum place place, enum tok_kind closer, 
         if (!ok) p->items.n = base, p->names.n = names;
         p->model = model;
         p->depth = depth;
-        if (closer == TOK_RPAREN) return; /* the bracket's owner explains */
+        if (closer == TOK_RPAREN || closer == TOK_QUASI_CLOSE)
+            return; /* the bracket's owner explains */
+        if (p->parens_at_error > parens) p->lost = p->parens_at_error - parens;
         recover(p);
+        p->parens = parens;
         /* a brace that closes nothing at the top level must not stop us */
         if (tok(p)->start == before || (closer == TOK_EOF && tok(p)->kind == TOK_RBRACE)) {
             if (tok(p)->kind != closer) advance(p);
