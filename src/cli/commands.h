@@ -6,6 +6,7 @@
 COMMAND(run)
 COMMAND(check)
 COMMAND(help)
+COMMAND(draw)
 COMMAND(lsp)
 COMMAND(reference)
 COMMAND(completions)

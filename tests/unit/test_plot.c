@@ -7,6 +7,8 @@
 
 #include "base/buf.h"
 #include "plot/scene.h"
+#include "plot/scene_json.h"
+#include "plot/spec.h"
 #include "plot/ticks.h"
 
 static void dump(const char *name, const struct buf *b) {
@@ -272,6 +274,74 @@ static void test_hostile(void **state) {
     plot_scene_free(s);
 }
 
+static const char *const columns[] = {"mu", "sd"};
+
+static struct plot_table small_table(void) {
+    static const double mu[] = {1, 2, 3, 4}, sd[] = {5, 6, 7, 8}, prt[] = {0, 1, 0, 1};
+    static const double *const data[] = {mu, sd};
+    return (struct plot_table){
+        .rows = 4, .columns = 2, .names = columns, .data = data, .particle = prt};
+}
+
+static void test_spec(void **state) {
+    (void)state;
+    struct plot_table t = small_table();
+    struct plot_scene *s = plot_scene_new(NULL, 1);
+    char err[200];
+    assert_int_equal(plot_spec_panel(s, "l0", &t, err, sizeof err), GPM_OK);
+    const struct plot_item *it = &s->panels.at[0]->items.at[0];
+    assert_int_equal(it->kind, PLOT_LINE); /* y over the iteration */
+    assert_true(it->x[3] == 3 && it->y[3] == 4);
+    assert_string_equal(s->panels.at[0]->y.label, "mu");
+    assert_int_equal(plot_spec_panel(s, "p%d%l", &t, err, sizeof err), GPM_OK);
+    it = &s->panels.at[1]->items.at[0];
+    assert_true(it->kind == PLOT_POINTS && it->x[0] == 1 && it->y[0] == 5);
+    assert_true(s->panels.at[1]->y.log && !s->panels.at[1]->x.log);
+    assert_int_equal(plot_spec_panel(s, "pl0d1dr", &t, err, sizeof err), GPM_OK);
+    assert_int_equal(s->panels.at[2]->items.n, 4); /* two particles, line and points each */
+    assert_int_equal(s->panels.at[2]->items.at[0].n, 2);
+    assert_int_equal(plot_spec_panel(s, "h1", &t, err, sizeof err), GPM_OK);
+    assert_int_equal(s->panels.at[3]->items.at[0].kind, PLOT_BARS);
+    assert_int_equal(plot_spec_panel(s, "p7", &t, err, sizeof err), GPM_E_FORMAT);
+    assert_non_null(strstr(err, "2 columns"));
+    const char *bad[] = {"", "p", "p0z", "0 1 0 1", "%%%", "p99999999999999999999"};
+    for (size_t i = 0; i < COUNT_OF(bad); i++) {
+        assert_int_equal(plot_spec_panel(s, bad[i], &t, err, sizeof err), GPM_E_FORMAT);
+    }
+    plot_scene_free(s);
+}
+
+static void test_json(void **state) {
+    (void)state;
+    struct plot_scene *s;
+    char err[200];
+    const char *good = "{\"title\":\"t\",\"panels\":[{\"items\":[{\"type\":\"line\",\"x\":[1,2],"
+                       "\"y\":[3,null],\"colour\":\"green\"},{\"type\":\"rule\",\"y\":0}]}]}";
+    assert_int_equal(plot_scene_from_json(good, strlen(good), &s, err, sizeof err), GPM_OK);
+    assert_true(isnan(s->panels.at[0]->items.at[0].y[1]));
+    assert_int_equal(s->panels.at[0]->items.at[0].style.colour, PLOT_GREEN);
+    assert_int_equal(s->panels.at[0]->items.at[1].kind, PLOT_RULE_Y);
+    plot_scene_free(s);
+    static const struct {
+        const char *text, *why;
+    } bad[] = {
+        {"{", "line 1"},
+        {"[]", "object"},
+        {"{\"titel\":\"t\"}", "'titel' is not known"},
+        {"{\"panels\":[{\"items\":[{\"type\":\"lines\"}]}]}", "panel 1, item 1: there is no item"},
+        {"{\"panels\":[{\"items\":[{\"type\":\"line\",\"x\":[1],\"y\":[1,2]}]}]}", "'x' has 1"},
+        {"{\"panels\":[{\"items\":[{\"type\":\"line\",\"x\":[\"a\"],\"y\":[1]}]}]}", "no number"},
+        {"{\"panels\":[{\"items\":[{\"type\":\"rule\"}]}]}", "either an x or a y"},
+        {"{\"columns\":0}", "from 1 to 12"},
+    };
+    for (size_t i = 0; i < COUNT_OF(bad); i++) {
+        assert_int_equal(
+            plot_scene_from_json(bad[i].text, strlen(bad[i].text), &s, err, sizeof err),
+            GPM_E_FORMAT);
+        if (!strstr(err, bad[i].why)) fail_msg("%s: %s", bad[i].text, err);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ticks_linear),
@@ -284,6 +354,8 @@ int main(void) {
         cmocka_unit_test(test_terminal),
         cmocka_unit_test(test_terminal_diagonal),
         cmocka_unit_test(test_hostile),
+        cmocka_unit_test(test_spec),
+        cmocka_unit_test(test_json),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * gpm_plot_json: scenes for scripts.
+ */
+#include "gpmem/plot.h"
+#include "base/buf.h"
+#include "plot/scene_json.h"
+
+enum gpm_status gpm_plot_json(const char *json, size_t len, const struct gpm_plot_options *o,
+                              gpm_write_fn *write, void *user, char *err, size_t err_size) {
+    struct plot_scene *s;
+    struct buf out = BUF_INIT;
+    enum gpm_status st = plot_scene_from_json(json, len, &s, err, err_size);
+    if (st != GPM_OK) return st;
+    if (o->format == GPM_PLOT_TEXT) {
+        struct plot_terminal_options t = {o->columns, o->rows, o->colour};
+        plot_terminal(s, &t, &out);
+    } else {
+        struct plot_svg_options v = {.panel_width = o->width, .panel_height = o->height};
+        plot_svg(s, &v, &out);
+    }
+    write(user, 1, out.data, out.len);
+    buf_release(&out);
+    plot_scene_free(s);
+    return GPM_OK;
+}
