@@ -81,7 +81,8 @@ enum gpm_status conj_make(struct sp_call *c, const struct conj_class *cls,
 enum gpm_status conj_latent_density(struct sp_call *c, const struct conj_class *cls, value v,
                                     double *out) {
     struct sp_made *made = sp_made_of(v);
-    const struct conj *of = made && made->state->cls == &conj_state_class ? made->state->data : NULL;
+    const struct conj *of =
+        made && made->state->cls == &conj_state_class ? made->state->data : NULL;
     if (!of || of->cls != cls) return sp_bad_value(c, v, "a procedure made by this maker");
     struct conj s = {.cls = cls};
     enum gpm_status st = cls->read(c, &s);
@@ -117,8 +118,10 @@ static enum gpm_status conj_remake(struct sp_call *c, void *state, void **token,
         release(&fresh);
         return st;
     }
-    if (shape) memcpy(fresh.stat, s->stat, s->n_stat * sizeof(double));
-    else s->cls->remap(&fresh, s);
+    if (shape)
+        memcpy(fresh.stat, s->stat, s->n_stat * sizeof(double));
+    else
+        s->cls->remap(&fresh, s);
     struct conj_token *t = NEW(struct conj_token);
     t->old = *s;
     t->moved_stat = !shape;

@@ -134,8 +134,10 @@ static void dir_remap(struct conj *s, const struct conj *old) {
         if (old->stat[i] == 0) continue;
         value v = object_at(old, i);
         size_t to = slot_of(s, v);
-        if (to < s->n_par) s->stat[to] += old->stat[i];
-        else homeless++;
+        if (to < s->n_par)
+            s->stat[to] += old->stat[i];
+        else
+            homeless++;
         value_unref(v);
     }
     if (!homeless) return;
@@ -241,8 +243,7 @@ static enum gpm_status cat_enumerate(struct sp_call *c, value **vals, size_t *n)
         .enumerate = cat_enumerate, .support = sp_support_discrete, .log_bound = sp_discrete_bound \
     }
 static const struct sp_class made_dir = MADE("dir_cat"), made_sym = MADE("sym_dir_cat"),
-                             made_uc_dir = MADE("uc_dir_cat"),
-                             made_uc_sym = MADE("uc_sym_dir_cat");
+                             made_uc_dir = MADE("uc_dir_cat"), made_uc_sym = MADE("uc_sym_dir_cat");
 
 #define CLASS(reader, grad, ...)                                                                   \
     {                                                                                              \

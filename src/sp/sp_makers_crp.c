@@ -18,7 +18,7 @@ struct table {
 };
 
 struct crp {
-    double alpha, d, n; /* n: customers */
+    double alpha, d, n;       /* n: customers */
     VEC(struct table) tables; /* by id */
 };
 
@@ -58,8 +58,10 @@ static size_t position(const struct crp *s, double id) {
     size_t lo = 0, hi = s->tables.n;
     while (lo < hi) {
         size_t mid = lo + (hi - lo) / 2;
-        if (s->tables.at[mid].id < id) lo = mid + 1;
-        else hi = mid;
+        if (s->tables.at[mid].id < id)
+            lo = mid + 1;
+        else
+            hi = mid;
     }
     return lo;
 }

@@ -18,7 +18,7 @@
 enum { TIME_MAX = 1000000 };
 
 struct hmm_par {
-    size_t k, m;       /* states, symbols */
+    size_t k, m;        /* states, symbols */
     double *p0, *T, *O; /* owned; T is k x k, O is m x k, column-major */
 };
 struct emission {
@@ -131,8 +131,10 @@ static void step(const struct hmm_par *p, bool transposed, double *a, double *sc
     memset(scratch, 0, k * sizeof *scratch);
     for (size_t x = 0; x < k; x++)
         for (size_t y = 0; y < k; y++) {
-            if (transposed) scratch[x] += p->T[y + x * k] * a[y];
-            else scratch[y] += p->T[y + x * k] * a[x];
+            if (transposed)
+                scratch[x] += p->T[y + x * k] * a[y];
+            else
+                scratch[y] += p->T[y + x * k] * a[x];
         }
     memcpy(a, scratch, k * sizeof *a);
 }
@@ -150,7 +152,8 @@ static double forward(const struct hmm *s, size_t until, double *a, double *scra
     size_t next = 0;
     memcpy(a, s->par.p0, s->par.k * sizeof *a);
     for (size_t t = 0;; t++) {
-        for (; next < s->data.n && s->data.at[next].time == t; next++) emit(&s->par, &s->data.at[next], a);
+        for (; next < s->data.n && s->data.at[next].time == t; next++)
+            emit(&s->par, &s->data.at[next], a);
         lp += rescale(a, s->par.k);
         if (t == until || lp == -INFINITY) return lp;
         step(&s->par, false, a, scratch);
@@ -163,7 +166,8 @@ static void backward(const struct hmm *s, size_t until, double *b, double *scrat
     for (size_t x = 0; x < s->par.k; x++) b[x] = 1;
     if (!left) return;
     for (size_t t = s->data.at[left - 1].time; t > until; t--) {
-        for (; left && s->data.at[left - 1].time == t; left--) emit(&s->par, &s->data.at[left - 1], b);
+        for (; left && s->data.at[left - 1].time == t; left--)
+            emit(&s->par, &s->data.at[left - 1], b);
         rescale(b, s->par.k);
         step(&s->par, true, b, scratch);
     }

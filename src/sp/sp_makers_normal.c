@@ -212,8 +212,10 @@ static enum gpm_status bound(struct sp_call *c, value v, uint64_t varies, double
     if (!varies) return c->cls->log_density(c, v, out);
     struct conj *s = conj_of(c);
     double t[3];
-    if (c->cls->log_density == nig_density) nig_predictive(s, t);
-    else t[1] = c->cls->log_density == fixed_density ? s->par[0] : s->latent[0];
+    if (c->cls->log_density == nig_density)
+        nig_predictive(s, t);
+    else
+        t[1] = c->cls->log_density == fixed_density ? s->par[0] : s->latent[0];
     return c->cls->log_density(c, value_num(t[1]), out);
 }
 
@@ -228,10 +230,8 @@ static const struct sp_class made_nig = MADE("nig_normal", nig);
 static const struct sp_class made_suff = MADE("suff_stat_normal", fixed);
 static const struct sp_class made_uc_nig = MADE("uc_nig_normal", latent);
 
-static const struct conj_class nig_class = {.read = read_scalar,
-                                            .log_joint = nig_joint,
-                                            .gradient = nig_gradient,
-                                            .stats = stats_moments};
+static const struct conj_class nig_class = {
+    .read = read_scalar, .log_joint = nig_joint, .gradient = nig_gradient, .stats = stats_moments};
 static const struct conj_class uc_nig_class = {.read = read_scalar,
                                                .log_joint = nig_joint,
                                                .gradient = nig_gradient,
@@ -322,7 +322,8 @@ static enum gpm_status niw_value(struct sp_call *c, value v, double **x) {
 static enum gpm_status niw_draw(struct sp_call *c, value *out) {
     struct niw q;
     enum gpm_status st = niw_posterior(conj_of(c), &q);
-    if (st != GPM_OK) return sp_error(c, DIAG_NAN, "%s: the scatter matrix degenerated", c->cls->name);
+    if (st != GPM_OK)
+        return sp_error(c, DIAG_NAN, "%s: the scatter matrix degenerated", c->cls->name);
     double d = q.v - (double)q.p + 1, chi2 = 2 * draw_gamma(c->rng, 0.5 * d);
     double scale = sqrt((q.k + 1) / q.k / chi2), *zero = mem_zalloc((q.p + 1) * sizeof(double));
     *out = value_vector_new(q.p);
@@ -369,7 +370,8 @@ static enum gpm_status niw_add(struct sp_call *c, value v, double sign) {
     if (st != GPM_OK) return st;
     S = mean + p;
     t[0] += sign;
-    if (t[0] <= 0) memset(t, 0, s->n_stat * sizeof *t);
+    if (t[0] <= 0)
+        memset(t, 0, s->n_stat * sizeof *t);
     else {
         double *before = NEW_ARRAY(double, p + 1);
         for (size_t i = 0; i < p; i++) {
