@@ -22,7 +22,7 @@ static int check_file(const struct args *a, const char *path) {
     gpm_session *s = gpm_session_new(&o);
     enum gpm_status st =
         gpm_check_text(s, strcmp(path, "-") == 0 ? "<stdin>" : path, text, len, false);
-    if (st != GPM_OK) print_error(s, st, stderr);
+    print_error(s, st, false);
     gpm_session_free(s);
     free(text);
     return st == GPM_OK ? EXIT_FINE : EXIT_USAGE;

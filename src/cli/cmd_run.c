@@ -81,11 +81,11 @@ static void run_chain(struct job *j, unsigned i) {
         j->text ? gpm_run_text(s, "<stdin>", j->text, j->len) : gpm_run_file(s, j->path);
     interrupt_end(s);
     c->status = st;
-    if (st != GPM_OK && c->out) {
+    if (!c->out) {
+        print_error(s, st, o.quiet > 0);
+    } else if (st != GPM_OK || !o.quiet) {
         const char *error = gpm_last_error(s);
         keep_output(c, 2, error, strlen(error));
-    } else if (st != GPM_OK) {
-        print_error(s, st, stderr);
     }
     gpm_session_free(s);
     if (c->out) fclose(c->out);

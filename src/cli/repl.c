@@ -23,19 +23,19 @@ static void init(void *opts) {
     session_args_init(&a->session);
 }
 
-static int run_expressions(gpm_session *s, const struct text_list *l) {
+static int run_expressions(gpm_session *s, const struct text_list *l, bool quiet) {
     for (size_t i = 0; i < l->n; i++) {
-        int status = run_text(s, "<expression>", l->at[i], strlen(l->at[i]));
+        int status = run_text(s, "<expression>", l->at[i], strlen(l->at[i]), quiet);
         if (status != EXIT_FINE) return status;
     }
     return EXIT_FINE;
 }
 
-static int run_stdin(gpm_session *s) {
+static int run_stdin(gpm_session *s, bool quiet) {
     size_t len;
     char *text = read_whole("-", &len);
     if (!text) return complain(EXIT_FAILED, "cannot read the program: %s", strerror(errno));
-    int status = run_text(s, "<stdin>", text, len);
+    int status = run_text(s, "<stdin>", text, len, quiet);
     free(text);
     return status;
 }
@@ -56,7 +56,7 @@ struct prompt_command {
 static const struct prompt_command *prompt_commands(void);
 
 static void report(struct prompt *p, enum gpm_status st) {
-    if (st != GPM_OK) print_error(p->session, st, stderr);
+    print_error(p->session, st, p->options.quiet > 0);
     fflush(stdout);
 }
 
@@ -261,7 +261,9 @@ static int run(const void *opts, int argc, char **argv) {
     gpm_session *s = gpm_session_new(&o);
     if (!s) return complain(EXIT_FAILED, "out of memory");
     if (a->expressions.n == 0 && isatty(STDIN_FILENO)) return run_prompt(&o, s);
-    int status = a->expressions.n ? run_expressions(s, &a->expressions) : run_stdin(s);
+    bool quiet = a->session.quiet > 0;
+    int status =
+        a->expressions.n ? run_expressions(s, &a->expressions, quiet) : run_stdin(s, quiet);
     gpm_session_free(s);
     return status;
 }

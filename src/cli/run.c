@@ -51,15 +51,16 @@ void interrupt_forever(bool on) {
     atomic_store(&forever, on);
 }
 
-void print_error(gpm_session *s, enum gpm_status st, FILE *to) {
+void print_error(gpm_session *s, enum gpm_status st, bool quiet) {
     const char *text = gpm_last_error(s);
+    if (st == GPM_OK && (quiet || !text || !*text)) return;
     fflush(stdout);
     if (!text || !*text) {
-        fprintf(to, "gpmem: %s\n", gpm_status_text(st));
+        fprintf(stderr, "gpmem: %s\n", gpm_status_text(st));
         return;
     }
-    fputs(text, to);
-    if (text[strlen(text) - 1] != '\n') fputc('\n', to);
+    fputs(text, stderr);
+    if (text[strlen(text) - 1] != '\n') fputc('\n', stderr);
 }
 
 int exit_status_of(enum gpm_status st, const char *name, const char *text, size_t len) {
@@ -74,11 +75,10 @@ int exit_status_of(enum gpm_status st, const char *name, const char *text, size_
     return parsed == GPM_OK ? EXIT_FAILED : EXIT_USAGE;
 }
 
-int run_text(gpm_session *s, const char *name, const char *text, size_t len) {
+int run_text(gpm_session *s, const char *name, const char *text, size_t len, bool quiet) {
     interrupt_begin(s);
     enum gpm_status st = gpm_run_text(s, name, text, len);
     interrupt_end(s);
-    if (st == GPM_OK) return EXIT_FINE;
-    print_error(s, st, stderr);
+    print_error(s, st, quiet);
     return exit_status_of(st, name, text, len);
 }

@@ -15,10 +15,11 @@ void interrupt_end(gpm_session *s);
 /* The prompt: no number of SIGINTs ends the process. */
 void interrupt_forever(bool on);
 
-/* Prints the session's last error on `to` (nothing when there is none). */
-void print_error(gpm_session *s, enum gpm_status st, FILE *to);
+/* Prints what a call left to say on stderr: the error, or after success its warnings (not when
+ * quiet). */
+void print_error(gpm_session *s, enum gpm_status st, bool quiet);
 /* 0, 1 or 2 for the outcome of running `text`: a text that does not parse is a bad program. */
 int exit_status_of(enum gpm_status st, const char *name, const char *text, size_t len);
 /* Runs `text` in `s`, prints the error if any, returns the exit status. */
-int run_text(gpm_session *s, const char *name, const char *text, size_t len);
+int run_text(gpm_session *s, const char *name, const char *text, size_t len, bool quiet);
 #endif
