@@ -13,10 +13,11 @@ enum { SHOW_MAX = 72 };
 
 char *sp_show(value v) {
     struct buf b = BUF_INIT;
-    value_print(v, &b);
+    value_print_max(v, SHOW_MAX, &b);
     if (b.len > SHOW_MAX) {
         size_t cut = SHOW_MAX - 4;
         while (cut && ((unsigned char)b.data[cut] & 0xc0) == 0x80) cut--; /* whole characters */
+        while (cut && (b.data[cut - 1] == ' ' || b.data[cut - 1] == ',')) cut--;
         struct buf shorter = BUF_INIT;
         buf_add(&shorter, b.data, cut);
         buf_printf(&shorter, " ... (%s)", value_type_name(v));

@@ -197,5 +197,7 @@ const char *value_type_name(value v); /* "number", "array", ... with article-fre
 /* The one canonical printer: shortest round-trip numbers, [a, b] arrays and vectors, (a, b) lists,
  * "s" strings, bare symbols, () nil, dicts as {k: v}, <kind ...> for opaque ones. */
 void value_print(value v, struct buf *out);
+/* The same, but sequences stop (without a mark) after about max bytes: for messages. */
+void value_print_max(value v, size_t max, struct buf *out);
 void value_print_json(value v, struct buf *out);
 #endif

@@ -263,4 +263,69 @@ static inline char *call_text(struct call_env *e, const char *name, const char *
     for (size_t i = 0; i < n; i++) value_unref(args[i]);
     return buf_take(&b);
 }
+/* ---- tables of calls ----------------------------------------------------------------------------
+ */
+
+/* Same structure, numbers within 1e-12 relative (nan equals nan); arrays and vectors alike. */
+static inline bool value_close(value a, value b) {
+    value x, y;
+    size_t m, n;
+    if (a.tag == V_NUM && b.tag == V_NUM) {
+        double p = a.u.num, q = b.u.num;
+        return p == q || (isnan(p) && isnan(q)) || fabs(p - q) <= 1e-12 * fmax(fabs(p), fabs(q));
+    }
+    if (a.tag == V_MATRIX && b.tag == V_MATRIX) {
+        bool ok = a.u.matrix->rows == b.u.matrix->rows && a.u.matrix->cols == b.u.matrix->cols;
+        for (size_t i = 0; ok && i < a.u.matrix->rows * a.u.matrix->cols; i++)
+            ok = value_close(value_num(a.u.matrix->at[i]), value_num(b.u.matrix->at[i]));
+        return ok;
+    }
+    bool lists = (a.tag == V_PAIR) == (b.tag == V_PAIR);
+    if (!lists || !seq_length(a, &m) || !seq_length(b, &n)) return value_equal(a, b);
+    bool ok = m == n;
+    for (size_t i = 0; ok && i < n && seq_get(a, i, &x) && seq_get(b, i, &y); i++) {
+        ok = value_close(x, y);
+        value_unref(x);
+        value_unref(y);
+    }
+    return ok;
+}
+
+struct call_case {
+    const char *name, *args, *expect; /* a value, or "error CODE: message" (a prefix will do) */
+};
+
+static inline bool case_holds(struct call_env *e, const struct call_case *k, char *got) {
+    if (strncmp(k->expect, "error", 5) == 0 || strncmp(got, "error", 5) == 0)
+        return strncmp(got, k->expect, strlen(k->expect)) == 0;
+    value args[64], out = NIL;
+    const char *text = k->expect;
+    size_t n = read_values(e, k->args, args, COUNT_OF(args));
+    value want = read_value(e, &text);
+    bool ok =
+        call_row(e, sp_index_find(k->name), args, n, &out) == GPM_OK && value_close(out, want);
+    for (size_t i = 0; i < n; i++) value_unref(args[i]);
+    value_unref(out);
+    value_unref(want);
+    return ok;
+}
+
+/* Runs a table; fails at the end with every case that does not hold. */
+static inline void check_cases(const struct call_case *cases, size_t n) {
+    struct call_env e;
+    size_t bad = 0;
+    call_env_init(&e);
+    for (size_t i = 0; i < n; i++) {
+        char *got = call_text(&e, cases[i].name, cases[i].args);
+        if (!case_holds(&e, &cases[i], got)) {
+            print_error("%s(%s) gives %s, expected %s\n", cases[i].name, cases[i].args, got,
+                        cases[i].expect);
+            bad++;
+        }
+        mem_free(got);
+    }
+    call_env_release(&e);
+    assert_int_equal(bad, 0);
+    assert_int_equal(value_live_count(), 0);
+}
 #endif
