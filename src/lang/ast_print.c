@@ -255,6 +255,12 @@ static void print_assume(const struct ast *a, struct buf *out) {
     print_wrapped(" = ", a->kids[0], "", out);
 }
 
+/* observe ((a, b)) = v: one pair of parentheses would be the call form observe(e, v) */
+static void print_values_of(const char *word, const struct ast *model, struct buf *out) {
+    buf_puts(out, word);
+    print_wrapped("(", model, ")", out);
+}
+
 static void print_directive(const struct ast *a, struct buf *out) {
     static const char *const words[] = {
         [DIR_ASSUME] = "assume ", [DIR_OBSERVE] = "observe ", [DIR_PREDICT] = "predict ",

@@ -175,8 +175,9 @@ static void lex_string_token(struct lexer *lx, struct token *t) {
         } else if (i + 1 < lx->len && is_octal3(s + i + 1)) {
             i += 4;
         } else if (i + 1 < lx->len) {
-            fail(t, LEX_ESCAPE, i, i + 2);
-            i += (unsigned char)s[i + 1] < 0x80 ? 2 : 1;
+            uint32_t code, n = utf8_decode(s + i + 1, lx->len - i - 1, &code);
+            fail(t, LEX_ESCAPE, i, i + 1 + n);
+            i += 1 + n;
         } else {
             i++;
         }
@@ -224,7 +225,9 @@ void lex_string(const struct lexer *lx, const struct token *t, struct buf *out) 
 static enum tok_word find_word(const char *s, uint32_t len) {
     if (len < 2 || len > 7) return WORD_NONE;
     for (int w = 1; w < WORD_COUNT; w++)
-        if (strncasecmp(words[w], s, len) == 0 && words[w][len] == '\0') return (enum tok_word)w;
+        if (((words[w][0] ^ s[0]) & ~0x20) == 0 && strncasecmp(words[w], s, len) == 0 &&
+            words[w][len] == '\0')
+            return (enum tok_word)w;
     return WORD_NONE;
 }
 

@@ -19,8 +19,10 @@ static void settle(struct parser *p) {
         p->tok[0].err = LEX_OK;
         if (p->tok[0].kind != TOK_BAD) return;
         bool newline = p->tok[0].newline;
-        memmove(&p->tok[0], &p->tok[1], (LOOKAHEAD - 1) * sizeof p->tok[0]);
-        if (--p->n_tok == 0) p->tok[p->n_tok++] = lex_next(&p->lx);
+        if (--p->n_tok > 0)
+            memmove(&p->tok[0], &p->tok[1], p->n_tok * sizeof p->tok[0]);
+        else
+            p->tok[p->n_tok++] = lex_next(&p->lx);
         p->tok[0].newline |= newline;
     }
 }
@@ -34,8 +36,10 @@ void advance(struct parser *p) {
     enum tok_kind k = p->tok[0].kind;
     p->prev_end = p->tok[0].end;
     p->parens += (k == TOK_LPAREN || k == TOK_LBRACKET) - (k == TOK_RPAREN || k == TOK_RBRACKET);
-    memmove(&p->tok[0], &p->tok[1], (LOOKAHEAD - 1) * sizeof p->tok[0]);
-    if (--p->n_tok == 0) p->tok[p->n_tok++] = lex_next(&p->lx);
+    if (--p->n_tok > 0)
+        memmove(&p->tok[0], &p->tok[1], p->n_tok * sizeof p->tok[0]);
+    else
+        p->tok[p->n_tok++] = lex_next(&p->lx);
     settle(p);
 }
 
@@ -161,7 +165,7 @@ static void report_bad(struct parser *p, const struct token *t) {
             diag_set_help(p->diags, "a comment /** ends with **/, and comments nest");
         return;
     case LEX_ESCAPE:
-        if (perr(p, DIAG_BAD_ESCAPE, at, "unknown escape `\\` in a string"))
+        if (perr(p, DIAG_BAD_ESCAPE, at, "unknown escape `%.*s` in a string", len, s))
             diag_set_help(p->diags, "escapes are \\\" \\\\ \\/ \\b \\f \\n \\r \\t and three octal "
                                     "digits; a backslash itself is \\\\");
         break;
@@ -178,20 +182,28 @@ static void report_bad(struct parser *p, const struct token *t) {
         (void)perr(p, DIAG_BAD_NUMBER, at, "`%.*s` is too large for a number", len, s);
         break;
     default: /* LEX_TYPED_VALUE */
-        (void)perr(p, DIAG_BAD_NUMBER, at, "`%.*s` is not a value of that type", len, s);
+        (void)perr(p, DIAG_BAD_NUMBER, at, "`%.*s`: %s", len, s,
+                   *s == 'p'   ? "a probability is from 0 to 1"
+                   : *s == 'i' ? "an integer is a whole number"
+                               : "atoms and counts are whole numbers from 0 on");
     }
     p->panic = false; /* the token itself is understood: parsing goes on */
 }
 
-/* How a bracket that should have been closed is explained. */
-static bool unclosed(struct parser *p, struct span open) {
-    char c = p->lx.text[open.start];
+/* A bracket that should have been closed before the current token. */
+bool unclosed(struct parser *p, struct span open) {
     enum tok_kind k = tok(p)->kind;
-    if (!perr(p, DIAG_UNCLOSED, open, "this `%c` is never closed", c)) return false;
+    bool instruction = instruction_ahead(p);
+    if (!perr(p, DIAG_UNCLOSED, open, "this `%.*s` is never closed", (int)(open.end - open.start),
+              p->lx.text + open.start))
+        return false;
+    struct span at = tok_span(p, tok(p));
     if (k == TOK_SEMI)
-        diag_add_label(p->diags, tok_span(p, tok(p)), "the statement ends here");
+        diag_add_label(p->diags, at, "the statement ends here");
+    else if (instruction)
+        diag_add_label(p->diags, at, "a new instruction starts here");
     else if (k != TOK_EOF)
-        diag_add_label(p->diags, tok_span(p, tok(p)), "%s does not close it", lex_kind_text(k));
+        diag_add_label(p->diags, at, "%s does not close it", lex_kind_text(k));
     return false;
 }
 
@@ -202,12 +214,7 @@ bool close_bracket(struct parser *p, enum tok_kind kind, struct span open, const
         return true;
     }
     bool closer = k == TOK_RPAREN || k == TOK_RBRACKET || k == TOK_RBRACE || k == TOK_QUASI_CLOSE;
-    if (k == TOK_EOF || k == TOK_SEMI || closer) return unclosed(p, open);
-    if (instruction_ahead(p)) {
-        if (perr(p, DIAG_UNCLOSED, open, "this `%c` is never closed", p->lx.text[open.start]))
-            diag_add_label(p->diags, tok_span(p, tok(p)), "a new instruction starts here");
-        return false;
-    }
+    if (k == TOK_EOF || k == TOK_SEMI || closer || instruction_ahead(p)) return unclosed(p, open);
     if (perr_found(p, inside)) diag_add_label(p->diags, open, "inside this bracket");
     return false;
 }
@@ -245,7 +252,8 @@ bool set_kids(struct parser *p, struct ast *a, struct ast *const *kids, size_t n
     }
     a->height = height + 1;
     if (a->height <= MAX_HEIGHT) return true;
-    if (perr(p, DIAG_TOO_DEEP, a->span, "an expression of more than %d levels", MAX_HEIGHT))
+    struct span at = {p->unit, a->span.start, a->span.start + 1};
+    if (perr(p, DIAG_TOO_DEEP, at, "an expression of more than %d levels", MAX_HEIGHT))
         diag_set_help(p->diags, "give inner parts names with let or define");
     return false;
 }
@@ -320,7 +328,7 @@ bool parse_names(struct parser *p, const char *what) {
         if (!s)
             ok = false;
         else if (map_get(&seen, MAP_PTR(s))) {
-            (void)perr(p, DIAG_DUPLICATE_PARAM, at, "`%s` stands twice in one list of names",
+            (void)perr(p, DIAG_DUPLICATE_PARAM, at, "the name `%s` stands twice in this list",
                        s->text);
             ok = false;
         } else {

@@ -67,6 +67,7 @@ bool perr_found(struct parser *p, const char *expected); /* "expected ..., found
 void describe(const struct parser *p, const struct token *t, struct buf *out);
 /* Takes the closing bracket, or explains; false on error. `inside`: what else could stand here. */
 bool close_bracket(struct parser *p, enum tok_kind kind, struct span open, const char *inside);
+bool unclosed(struct parser *p, struct span open); /* reports; false */
 bool expect_assign(struct parser *p, const char *what);
 bool enter(struct parser *p);
 #define leave(p) ((p)->depth--)

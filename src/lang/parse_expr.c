@@ -365,6 +365,11 @@ static void missing_else(struct parser *p, uint32_t start) {
     if (t->kind == TOK_NAME) near = suggest_nearest(tok_sym(p, t)->text, words, 1);
     if (!perr(p, DIAG_MISSING_ELSE, at, "this `if` has no `else`")) return;
     if (near) diag_add_label(p->diags, tok_span(p, t), "did you mean `else`?");
+    if (t->kind == TOK_SEMI && peek(p, 1)->word == WORD_ELSE) {
+        diag_add_label(p->diags, tok_span(p, t), "no `;` stands before `else`");
+        advance(p); /* so that recovery skips the branch */
+        return;
+    }
     diag_set_help(p->diags, "both branches are needed: if (c) { a } else { b }; in an inference "
                             "program the second may be { pass }");
 }

@@ -372,7 +372,15 @@ static bool enough(const struct parser *p) {
     return p->incomplete || p->diags->list.n >= p->diags->max;
 }
 
-/* { [statement] ";" } [statement], up to `closer`; what fails is skipped. */
+/* A line that starts an instruction where none can stand: some brace before it is still open. */
+static bool brace_forgotten(struct parser *p, enum place place, enum tok_kind closer) {
+    const struct token *t = tok(p);
+    bool first_column = t->start > 0 && p->lx.text[t->start - 1] == '\n';
+    if (place != PLACE_BLOCK || closer != TOK_RBRACE || !first_column || !instruction_ahead(p))
+        return false;
+    return t->word == WORD_DEFINE || t->word == WORD_LOAD || (p->model && !p->model->quasi);
+}
+
 void parse_statements(struct parser *p, enum place place, enum tok_kind closer, struct span open,
                       bool *trailing) {
     *trailing = false;
@@ -380,6 +388,10 @@ void parse_statements(struct parser *p, enum place place, enum tok_kind closer, 
         if (accept(p, TOK_SEMI)) {
             *trailing = true;
             continue;
+        }
+        if (brace_forgotten(p, place, closer)) {
+            (void)unclosed(p, open);
+            return;
         }
         size_t base = p->items.n, names = p->names.n;
         struct model_ctx *model = p->model;
