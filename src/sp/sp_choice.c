@@ -39,7 +39,7 @@ static enum gpm_status read_objects(struct sp_call *c, size_t i, struct choice *
     size_t n;
     if (!seq_items(c->args[i], &ch->objects, &n)) {
         ch->objects = NULL;
-        return sp_bad_arg(c, i, "objects", "a list, array or vector");
+        return sp_bad_type(c, i, "objects", "a list, array or vector");
     }
     if (ch->w && n != ch->n) {
         values_free(ch->objects, n);
@@ -201,7 +201,7 @@ static enum gpm_status permute_simulate(struct sp_call *c, value *out) {
     value *items;
     size_t n;
     if (!seq_items(c->args[0], &items, &n))
-        return sp_bad_arg(c, 0, "items", "a list, array or vector");
+        return sp_bad_type(c, 0, "items", "a list, array or vector");
     size_t *p = NEW_ARRAY(size_t, n + 1);
     value *moved = NEW_ARRAY(value, n + 1);
     draw_permutation(c->rng, p, n);
@@ -241,7 +241,8 @@ static double arrangement_lp(const value *a, const value *b, size_t n) {
 static enum gpm_status permute_log_density(struct sp_call *c, value v, double *out) {
     value *a, *b;
     size_t n, m;
-    if (!seq_items(c->args[0], &a, &n)) return sp_bad_arg(c, 0, "items", "a list, array or vector");
+    if (!seq_items(c->args[0], &a, &n))
+        return sp_bad_type(c, 0, "items", "a list, array or vector");
     if (!seq_items(v, &b, &m)) {
         values_free(a, n);
         return sp_bad_value(c, v, "a list, array or vector");
@@ -277,7 +278,7 @@ static enum gpm_status permute_enumerate(struct sp_call *c, value **vals, size_t
     value *items, order[PERMUTE_ENUMERATE_MAX];
     size_t n, label[PERMUTE_ENUMERATE_MAX];
     if (!seq_items(c->args[0], &items, &n))
-        return sp_bad_arg(c, 0, "items", "a list, array or vector");
+        return sp_bad_type(c, 0, "items", "a list, array or vector");
     if (n > PERMUTE_ENUMERATE_MAX) {
         values_free(items, n);
         return sp_error(

@@ -233,7 +233,8 @@ static enum gpm_status normal_arg(struct sp_call *c, size_t i, const char *name,
     *out = NULL;
     *number = sp_as_number(c->args[i], &x);
     if (!*number) {
-        if (!seq_is(c->args[i])) return sp_bad_arg(c, i, name, "a number or a sequence of numbers");
+        if (!seq_is(c->args[i]))
+            return sp_bad_type(c, i, name, "a number or a sequence of numbers");
         return sp_numbers_arg(c, i, name, out, n);
     }
     if (isnan(x)) return sp_bad_arg(c, i, name, "a number other than NaN");

@@ -45,7 +45,7 @@ static enum gpm_status read_objects(struct sp_call *c, size_t at, size_t n, stru
     if (!seq_items(c->args[at], &s->objects, &s->n_objects)) {
         s->objects = NULL;
         s->n_objects = 0;
-        return sp_bad_arg(c, at, "objects", "a list, array or vector");
+        return sp_bad_type(c, at, "objects", "a list, array or vector");
     }
     if (s->n_objects == n) return GPM_OK;
     return sp_error(c, DIAG_SHAPE, "%s: %zu parameters but %zu objects", c->cls->name, n,

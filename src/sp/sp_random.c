@@ -42,6 +42,10 @@ enum gpm_status sp_bad_arg(struct sp_call *c, size_t i, const char *name, const 
     return bad(c, c->args[i], name, expected, number ? DIAG_DOMAIN : DIAG_TYPE);
 }
 
+enum gpm_status sp_bad_type(struct sp_call *c, size_t i, const char *name, const char *expected) {
+    return bad(c, c->args[i], name, expected, DIAG_TYPE);
+}
+
 /* The parameters passed their signature but the distribution does not exist (infinite or NaN). */
 static enum gpm_status no_such_distribution(struct sp_call *c) {
     struct buf b = BUF_INIT;
@@ -99,7 +103,7 @@ enum gpm_status sp_support_discrete(struct sp_call *c, struct sp_support *out) {
 
 enum gpm_status sp_numbers_arg(struct sp_call *c, size_t i, const char *name, double **out,
                                size_t *n) {
-    if (!seq_numbers(c->args[i], out, n)) return sp_bad_arg(c, i, name, "a sequence of numbers");
+    if (!seq_numbers(c->args[i], out, n)) return sp_bad_type(c, i, name, "a sequence of numbers");
     for (size_t k = 0; k < *n; k++) {
         if (!isnan((*out)[k])) continue;
         mem_free(*out);
@@ -148,7 +152,7 @@ bool sp_as_matrix(value v, double **out, size_t *rows, size_t *cols) {
 
 enum gpm_status sp_matrix_arg(struct sp_call *c, size_t i, const char *name, double **out,
                               size_t *rows, size_t *cols) {
-    if (!sp_as_matrix(c->args[i], out, rows, cols)) return sp_bad_arg(c, i, name, "a matrix");
+    if (!sp_as_matrix(c->args[i], out, rows, cols)) return sp_bad_type(c, i, name, "a matrix");
     for (size_t k = 0; k < *rows * *cols; k++) {
         if (!isnan((*out)[k])) continue;
         mem_free(*out);
