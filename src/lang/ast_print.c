@@ -281,6 +281,8 @@ static void print_directive(const struct ast *a, struct buf *out) {
         if (a->u.dir.label_expr) print_wrapped("$(", a->u.dir.label_expr, "): ", out);
         if (k == DIR_ASSUME)
             print_assume(a, out);
+        else if (k != DIR_INFER && is_builtin(a->kids[0]->kids[0], "list"))
+            print_values_of(words[k], a->kids[0], out);
         else
             print_wrapped(words[k], a->kids[0], "", out);
         if (a->n == 2) print_wrapped(" = ", a->kids[1], "", out);

@@ -141,6 +141,7 @@ static void test_directives(void **state) {
                   "collect(x, labelled(y, \"z\"), labelled(y, \"a b\"));\n");
     assert_prints("sample_all(x); predict_all(x); extract_stats(f)",
                   "sample_all(x);\npredict_all(x);\nextract_stats(f);\n");
+    assert_prints("observe ((a, b)) = c", "observe ((a, b)) = c;\n");
     assert_prints("load \"a.vnts\"", "load \"a.vnts\";\n");
     assert_prints("do(y <- l: predict x, return(y))", "{ y <- (l: predict x); return(y) };\n");
 }
