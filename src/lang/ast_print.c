@@ -379,7 +379,10 @@ static void print(const struct ast *a, struct buf *out) {
         print_directive(a, out);
         buf_putc(out, ')');
         break;
-    default: print_statement(a, out);
+    default: /* a loop that is the value of a block */
+        buf_puts(out, "{ ");
+        print_statement(a, out);
+        buf_puts(out, " }");
     }
 }
 

@@ -70,7 +70,9 @@ bool perr(struct parser *p, enum diag_code code, struct span at, const char *fmt
     if (p->panic || p->incomplete) return false;
     p->panic = p->failed = true;
     p->parens_at_error = p->parens;
-    if (p->interactive && tok(p)->kind == TOK_EOF) {
+    bool more = code == DIAG_UNCLOSED || code == DIAG_MISSING_ELSE ||
+                (code == DIAG_UNEXPECTED_TOKEN && at.start >= tok(p)->start);
+    if (p->interactive && more && tok(p)->kind == TOK_EOF) {
         p->incomplete = true;
         return false;
     }

@@ -43,10 +43,11 @@ struct parser {
     uint32_t prev_end; /* where the token before the current one ended */
     unsigned depth;
     int parens, parens_at_error; /* parentheses and square brackets open; when an error was met */
-    int lost;         /* of those, left open by statements that failed: their closers are no news */
-    bool panic;       /* an error was reported; silence until recovery */
-    bool failed;      /* some error was reported */
-    bool interactive; /* running out of text is not an error */
+    int lost; /* of those, left open by statements that failed: their closers are no news */
+    bool trailing_comma; /* the list parsed last ended in a comma */
+    bool panic;          /* an error was reported; silence until recovery */
+    bool failed;         /* some error was reported */
+    bool interactive;    /* running out of text is not an error */
     bool incomplete;
     struct model_ctx *model;
     VEC(struct item) items;  /* stack of things under construction */

@@ -218,6 +218,7 @@ static bool check_keywords(struct parser *p, size_t base) {
 bool parse_args(struct parser *p, enum tok_kind closer, struct span open, bool keywords) {
     size_t base = p->items.n;
     const char *inside = closer == TOK_RPAREN ? "`,` or `)`" : "`,` or `]`";
+    p->trailing_comma = false;
     while (tok(p)->kind != closer) {
         if (!starts_expr(tok(p)) && tok(p)->kind != TOK_ELLIPSIS) {
             enum tok_kind k = tok(p)->kind;
@@ -228,7 +229,8 @@ bool parse_args(struct parser *p, enum tok_kind closer, struct span open, bool k
             return false;
         }
         if (!parse_arg(p, keywords)) return false;
-        if (!accept(p, TOK_COMMA)) break;
+        p->trailing_comma = accept(p, TOK_COMMA);
+        if (!p->trailing_comma) break;
         if (keywords && tok(p)->kind == closer) {
             (void)perr_found(p, "another argument after `,`");
             return false;
@@ -487,7 +489,7 @@ static struct ast *parse_paren(struct parser *p) {
     advance(p);
     bool ok = parse_args(p, TOK_RPAREN, open, false);
     size_t n = p->items.n - base;
-    bool comma = p->prev_end >= 2 && n == 1 && p->lx.text[p->prev_end - 2] == ',';
+    bool comma = n == 1 && p->trailing_comma;
     struct ast *a = NULL;
     for (size_t i = base; ok && i < p->items.n; i++) {
         struct item *it = &p->items.at[i];
@@ -500,9 +502,10 @@ static struct ast *parse_paren(struct parser *p) {
             ok = it->e != NULL;
         }
     }
-    if (ok && n == 1 && !comma)
+    if (ok && n == 1 && !comma) {
         a = p->items.at[base].e;
-    else if (ok)
+        if (a->kind == AST_CALL) a->span = span_from(p, open.start);
+    } else if (ok)
         a = make_sequence(p, base, open.start, span_from(p, open.start), "list", true);
     p->items.n = base;
     return a;

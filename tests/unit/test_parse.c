@@ -80,7 +80,8 @@ static void test_names_and_calls(void **state) {
 static void test_sequences(void **state) {
     UNUSED(state);
     assert_prints("[1, 2,]", "[1, 2];\n");
-    assert_prints("(1, 2); (1,); (); (1)", "(1, 2);\n(1,);\n();\n1;\n");
+    assert_prints("(1, 2); (1, ); (); ((1, 2,))[0]; (1)",
+                  "(1, 2);\n(1,);\n();\n((1, 2))[0];\n1;\n");
     assert_prints("array(-20, ..., 20)", "[(-20), ..., 20];\n");
     assert_prints("[0, 2, ..., 10]", "[0, 2, ..., 10];\n");
     assert_prints("list(1, ..., 3); vector(1, ..., 3)", "list(1, ..., 3);\nvector(1, ..., 3);\n");
@@ -282,7 +283,9 @@ static void test_interactive_incomplete(void **state) {
     static const char *const open[] = {"f(1, ", "{ x = 1;",   "1 +",          "\"abc",
                                        "/** x", "assume x =", "if (a) { 1 }", "proc(x) {",
                                        "[1, 2", "let",        "observe x"};
-    static const char *const wrong[] = {"f(1;", "1 + ;", "12x"};
+    static const char *const wrong[] = {"f(1;",        "1 + ;",    "12x",    "{ x = 1 }",
+                                        "f(a=1, a=2)", "[1, ...]", "tag(1)", "proc() {}",
+                                        "1 = 2",       "x <- 2",   "1 2",    "else"};
     UNUSED(state);
     for (size_t i = 0; i < COUNT_OF(open); i++) {
         struct parsed p;
