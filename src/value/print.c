@@ -62,7 +62,7 @@ static void print_list(value v, struct printer *p, int depth) {
         buf_puts(p->out, sep);
         print_at(v.u.pair->first, p, depth + 1);
     }
-    if (v.tag != V_NIL) {
+    if (v.tag != V_NIL && v.tag != V_PAIR) {
         buf_puts(p->out, " . ");
         print_at(v, p, depth + 1);
     }

@@ -95,6 +95,9 @@ static const struct {
      "[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23]",
      "E0205 f: x must be a number, got [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, "
      "18, 19 ... (array)"},
+    {"number", "(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22)",
+     "E0205 f: x must be a number, got (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, "
+     "18, 19 ... (list)"},
 };
 
 static void messages_name_procedure_parameter_type_and_value(void **state) {
