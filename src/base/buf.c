@@ -99,7 +99,8 @@ void buf_number(struct buf *b, double x) {
         return;
     }
     char text[40];
-    for (int digits = 15; digits <= 17; digits++) {
+    int digits = fabs(x) < 2.3e-308 ? 1 : 15; /* subnormal numbers have fewer */
+    for (; digits <= 17; digits++) {
         snprintf(text, sizeof text, "%.*g", digits, x);
         if (strtod(text, NULL) == x) break;
     }

@@ -350,7 +350,13 @@ static enum gpm_status product(struct sp_call *c, const char *kinds, value *out)
     enum gpm_status st = factors(c, kinds, &a, &b);
     if (st) return st;
     size_t m = a.rows, n = b.cols, k = a.cols;
-    double *to;
+    double *to = NULL;
+    st = sp_check_size(c, (double)m * (double)n, sizeof(double));
+    if (st) {
+        mat_arg_release(&a);
+        mat_arg_release(&b);
+        return st;
+    }
     if (strcmp(kinds, "mm") == 0) {
         *out = value_matrix_new(m, n);
         to = out->u.matrix->at;

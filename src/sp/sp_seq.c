@@ -158,6 +158,8 @@ static enum gpm_status simulate_append(struct sp_call *c, value *out) {
         seq_length(c->args[i], &n);
         total += n;
     }
+    enum gpm_status st = sp_check_size(c, (double)total, sizeof(value));
+    if (st) return st;
     value *all = NEW_ARRAY(value, total ? total : 1);
     for (size_t i = 0; i < c->n; i++) {
         value *items = NULL;
