@@ -7,7 +7,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-enum { MAX_ERRORS = 10, CALLS_INNER = 10, CALLS_OUTER = 6 };
+enum { MAX_ERRORS = 10, CALLS_INNER = 10, CALLS_OUTER = 6, MAX_TEXT = 1000 };
 
 static const struct {
     const char *code, *title;
@@ -59,9 +59,16 @@ size_t diags_errors(const struct diags *d) {
     return n;
 }
 
+/* A name or value quoted in a message may be as long as the program: the text is cut. */
 static char *format(const char *fmt, va_list ap) {
     struct buf b = BUF_INIT;
     buf_vprintf(&b, fmt, ap);
+    if (b.len > MAX_TEXT) {
+        b.len = MAX_TEXT;
+        while (((unsigned char)b.data[b.len] & 0xC0) == 0x80) b.len--;
+        b.data[b.len] = '\0';
+        buf_puts(&b, "...");
+    }
     return buf_take(&b);
 }
 

@@ -196,6 +196,20 @@ static void test_at_most_ten(void **state) {
     release(&f);
 }
 
+static void test_long_text_is_cut(void **state) {
+    struct fixture f;
+    struct buf name = BUF_INIT;
+    UNUSED(state);
+    init(&f);
+    for (int i = 0; i < 1000; i++) buf_puts(&name, "\xC3\xA9");
+    (void)diag_raise(&f.diags, DIAG_UNBOUND, NO_SPAN, "`%s` is not bound", name.data);
+    const char *text = f.diags.list.at[0]->message;
+    assert_int_equal(strlen(text), 1000 + 3 - 1); /* not inside a character */
+    assert_string_equal(text + strlen(text) - 3, "...");
+    buf_release(&name);
+    release(&f);
+}
+
 static void test_warning_and_colour(void **state) {
     struct fixture f;
     UNUSED(state);
@@ -248,13 +262,21 @@ static void test_suggest(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_plain),       cmocka_unit_test(test_labels_and_gutter),
-        cmocka_unit_test(test_calls),       cmocka_unit_test(test_deep_chain_is_cut),
-        cmocka_unit_test(test_widths),      cmocka_unit_test(test_unprintable),
-        cmocka_unit_test(test_long_line),   cmocka_unit_test(test_multi_line_span),
-        cmocka_unit_test(test_other_unit),  cmocka_unit_test(test_end_of_text),
-        cmocka_unit_test(test_at_most_ten), cmocka_unit_test(test_warning_and_colour),
-        cmocka_unit_test(test_json),        cmocka_unit_test(test_suggest),
+        cmocka_unit_test(test_plain),
+        cmocka_unit_test(test_labels_and_gutter),
+        cmocka_unit_test(test_calls),
+        cmocka_unit_test(test_deep_chain_is_cut),
+        cmocka_unit_test(test_widths),
+        cmocka_unit_test(test_unprintable),
+        cmocka_unit_test(test_long_line),
+        cmocka_unit_test(test_multi_line_span),
+        cmocka_unit_test(test_other_unit),
+        cmocka_unit_test(test_end_of_text),
+        cmocka_unit_test(test_at_most_ten),
+        cmocka_unit_test(test_warning_and_colour),
+        cmocka_unit_test(test_json),
+        cmocka_unit_test(test_suggest),
+        cmocka_unit_test(test_long_text_is_cut),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
