@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Computing a node's value from its parents: primitives, compound and memoized procedures,
+ * requesting primitives, `if`, `tag`, components of multiple values. */
+#include "trace/node.h"
+
+#include <math.h>
+#include <string.h>
+
+static enum gpm_status ensure_all(struct trace *t, struct node *n) {
+    for (uint32_t i = 0; i < n->n_in; i++) {
+        enum gpm_status st = regen_ensure(t, n->in[i].node);
+        if (st != GPM_OK) return st;
+        struct node *maker = maker_of(n->in[i].node->val);
+        st = maker ? regen_ensure(t, maker) : GPM_OK;
+        if (st != GPM_OK) return st;
+    }
+    return GPM_OK;
+}
+
+static void set_linked_args(struct node *n, bool linked) {
+    bool is = n->flags & NODE_LINKED_ARGS;
+    if (is == linked) return;
+    bool on = n->flags & NODE_LINKED_OP; /* links exist already */
+    for (uint32_t i = n->kind == NODE_APP ? 1 : 0; on && i < n->n_in; i++)
+        linked ? link_in(n, i) : unlink_in(n, i);
+    n->flags ^= NODE_LINKED_ARGS;
+}
+
+static void add_family(struct node *n, struct family *f) {
+    struct request *r = node_request(n);
+    r->fam = mem_realloc(r->fam, (r->n_fam + 1) * sizeof *r->fam);
+    r->fam[r->n_fam++] = f;
+}
+
+static enum gpm_status wrong_arity(struct trace *t, const struct ast *l, size_t n, struct span at) {
+    const struct sym *self = l->u.lambda.self;
+    size_t want = l->u.lambda.n_params;
+    diag_raise(t->core->diags, DIAG_ARITY, at, "%s takes %zu argument%s, got %zu",
+               self ? self->text : "this procedure", want, want == 1 ? "" : "s", n);
+    diag_add_label(t->core->diags, l->span, "defined here");
+    return GPM_E_USER;
+}
+
+/* A new family: body of the closure with its parameters bound to the given nodes. */
+static enum gpm_status call_family(struct trace *t, struct closure *c, struct node *const *args,
+                                   size_t n, struct family *fam, struct tagctx *ctx, struct span at) {
+    const struct ast *l = c->lambda;
+    if (n != l->u.lambda.n_params) return wrong_arity(t, l, n, at);
+    enum gpm_status st = core_poll(t->core, at);
+    if (st != GPM_OK) return st;
+    struct frame *f = family_frame(t->core, fam, c->env, n, l->u.lambda.params);
+    for (size_t i = 0; i < n; i++) f->s[i].node = args[i];
+    st = eval_expr(t, fam, l->kids[0], f, ctx, &fam->root);
+    if (st != GPM_OK)
+        diag_add_call(t->core->diags, at, "in a call of %s",
+                      l->u.lambda.self ? l->u.lambda.self->text : "a procedure");
+    return st;
+}
+
+/* Evaluation of a family failed: takes it apart again. */
+static void abandon(struct trace *t, struct family *f) {
+    f->refs = 1;
+    if (f->own_ctx) vec_clear(&f->own_ctx->joined);
+    family_drop(t, f, NULL);
+    families_free_dead(t, &f, 1);
+}
+
+static enum gpm_status apply_closure(struct trace *t, struct node *n, struct closure *c) {
+    size_t k = n->n_in - 1;
+    struct node *small[8], **args = k <= 8 ? small : NEW_ARRAY(struct node *, k);
+    for (size_t i = 0; i < k; i++) args[i] = n->in[i + 1].node;
+    struct family *f = family_new(n->ctx);
+    enum gpm_status st = call_family(t, c, args, k, f, n->ctx, node_span(n));
+    if (args != small) mem_free(args);
+    if (st != GPM_OK) {
+        abandon(t, f);
+        return st;
+    }
+    f->refs = 1;
+    add_family(n, f);
+    request_add_parent(n, f->root);
+    t->structure++;
+    return GPM_OK;
+}
+
+/* Application of any procedure value to constants, as a family of its own. */
+static enum gpm_status value_call_family(struct trace *t, value proc, const value *args, size_t n,
+                                         struct family *f, struct tagctx *ctx, const struct ast *at) {
+    struct closure *c = closure_of(proc);
+    struct node *small[8], **nodes = n < 8 ? small : NEW_ARRAY(struct node *, n + 1);
+    enum gpm_status st;
+    if (c) {
+        for (size_t i = 0; i < n; i++) nodes[i] = node_constant(t, f, value_ref(args[i]));
+        st = call_family(t, c, nodes, n, f, ctx, at->span);
+    } else {
+        nodes[0] = node_constant(t, f, value_ref(proc));
+        for (size_t i = 0; i < n; i++) nodes[i + 1] = node_constant(t, f, value_ref(args[i]));
+        struct node *app = node_new(t, f, NODE_APP, at, (uint32_t)n + 1);
+        app->ctx = ctx;
+        for (size_t i = 0; i <= n; i++) app->in[i].node = nodes[i];
+        f->root = app;
+        st = node_apply(t, app, NULL, true);
+    }
+    if (nodes != small) mem_free(nodes);
+    return st;
+}
+
+static enum gpm_status apply_memo(struct trace *t, struct node *n, struct memo *m) {
+    value key = value_array_new(n->n_in - 1);
+    for (uint32_t i = 1; i < n->n_in; i++)
+        key.u.array->at[i - 1] = value_ref(n->in[i].node->val);
+    struct memo_entry *e = memo_find(m, key);
+    struct family *f = e ? e->family : NULL;
+    enum gpm_status st = GPM_OK;
+    if (f && f->building) {
+        value_unref(key);
+        return diag_raise(t->core->diags, DIAG_MEMO_LOOP, node_span(n),
+                          "this memoized call needs its own value with the same arguments");
+    }
+    if (!f) {
+        f = family_new(NULL);
+        f->own_ctx = tagctx_new(NULL, true);
+        f->memo = m;
+        f->key = value_ref(key);
+        f->building = true;
+        memo_insert(m, key)->family = f;
+        if (n->ctx) vec_push(&f->own_ctx->joined, n->ctx);
+        st = value_call_family(t, m->proc, key.u.array->at, key.u.array->n, f, f->own_ctx, n->ast);
+        f->building = false;
+        f->refs = 1;
+        t->structure++;
+        if (st != GPM_OK) abandon(t, f);
+    } else {
+        st = regen_ensure(t, f->root);
+        if (st == GPM_OK) family_take(t, f, n->ctx);
+    }
+    value_unref(key);
+    if (st != GPM_OK) return st;
+    add_family(n, f);
+    request_add_parent(n, f->root);
+    return GPM_OK;
+}
+
+struct request_ctx {
+    struct trace *t;
+    struct node *n;
+    enum gpm_status st;
+};
+
+static void request_one(void *ctx, value proc, const value *args, size_t n_args) {
+    struct request_ctx *r = ctx;
+    if (r->st != GPM_OK) return;
+    struct node *maker = maker_of(proc);
+    if (maker) r->st = regen_ensure(r->t, maker);
+    if (r->st != GPM_OK) return;
+    struct family *f = family_new(r->n->ctx);
+    r->st = value_call_family(r->t, proc, args, n_args, f, r->n->ctx, r->n->ast);
+    if (r->st != GPM_OK) {
+        abandon(r->t, f);
+        return;
+    }
+    f->refs = 1;
+    add_family(r->n, f);
+    request_add_parent(r->n, f->root);
+    r->t->structure++;
+}
+
+static enum gpm_status output_of_requests(struct trace *t, struct node *n, struct sp_call *c,
+                                          value *out) {
+    uint32_t k = n->req ? n->req->n_fam : 0;
+    value *results = NEW_ARRAY(value, k + 1);
+    for (uint32_t i = 0; i < k; i++) results[i] = n->req->fam[i]->root->val;
+    enum gpm_status st = core_place(t->core, c->cls->output(c, results, k, out), node_span(n));
+    mem_free(results);
+    return st;
+}
+
+/* Nodes that a procedure handed to a primitive closes over: parents of the application. */
+static void close_over(struct trace *t, struct node *n, const struct ast *a, struct frame *f, int depth,
+                       int budget);
+
+static void close_over_value(struct trace *t, struct node *n, value v, int budget) {
+    struct closure *c = closure_of(v);
+    if (c && budget > 0) close_over(t, n, c->lambda->kids[0], c->env, 1, budget - 1);
+}
+
+static void depend_on(struct trace *t, struct node *n, struct node *p, int budget) {
+    if (p->kind == NODE_CONST) {
+        close_over_value(t, n, p->val, budget);
+        return;
+    }
+    for (uint32_t i = 0; n->req && i < n->req->n_xin; i++)
+        if (n->req->xin[i].node == p) return;
+    request_add_parent(n, p);
+    close_over_value(t, n, p->val, budget);
+}
+
+static void close_over(struct trace *t, struct node *n, const struct ast *a, struct frame *f, int depth,
+                       int budget) {
+    if (!a) return;
+    if (a->kind == AST_NAME && !a->u.name.builtin) {
+        struct node *p = NULL;
+        if (a->u.name.depth < 0) p = map_get(&t->globals, MAP_PTR(a->u.name.sym));
+        else if (a->u.name.depth >= depth) {
+            struct slot *s = &frame_up(f, a->u.name.depth - depth)->s[a->u.name.slot];
+            if (s->node && !(s->node->flags & NODE_SHARED)) p = s->node;
+            else close_over_value(t, n, s->v, budget);
+        }
+        if (p) depend_on(t, n, p, budget);
+        return;
+    }
+    int inner = depth;
+    if (a->kind == AST_LAMBDA) inner++;
+    if (a->kind == AST_BLOCK && a->u.block.n_slots) inner++;
+    for (uint32_t i = 0; i < a->n; i++) close_over(t, n, a->kids[i], f, inner, budget);
+}
+
+static enum gpm_status simulate(struct trace *t, struct node *n, struct sp_call *c, const value *fixed,
+                                value *out) {
+    if (fixed && (c->cls->flags & SP_RANDOM)) {
+        *out = value_ref(*fixed);
+        return GPM_OK;
+    }
+    if (!c->cls->simulate)
+        return diag_raise(t->core->diags, DIAG_ACTION_IN_MODEL, node_span(n),
+                          "%s cannot be called in a model expression", c->cls->name);
+    struct trace *outer = t->core->model;
+    t->core->model = t;
+    enum gpm_status st = core_place(t->core, c->cls->simulate(c, out), node_span(n));
+    t->core->model = outer;
+    return st;
+}
+
+static enum gpm_status apply_special(struct trace *t, struct node *n, struct sp_call *c, value *out,
+                                     bool *handled) {
+    double logp;
+    enum gpm_status st;
+    *handled = true;
+    switch ((enum special)n->special) {
+    case SPECIAL_REF: {
+        struct node *target = n->in[1].node;
+        *out = target->kind == NODE_CONST ? value_ref_to(target->val, NULL) : value_ref_to(NIL, target);
+        return GPM_OK;
+    }
+    case SPECIAL_DEREF: {
+        value r = c->args[0];
+        struct node *target = r.tag == V_REF ? r.u.ref->node : NULL;
+        if (target) {
+            st = regen_ensure(t, target);
+            if (st != GPM_OK) return st;
+            request_clear_parents(n);
+            request_add_parent(n, target);
+            *out = value_ref(target->val);
+        } else *out = value_ref(r.tag == V_REF ? r.u.ref->v : r);
+        return GPM_OK;
+    }
+    case SPECIAL_MEM: *out = memo_value(c->args[0], t); return GPM_OK;
+    case SPECIAL_RUN:
+        return diag_raise(t->core->diags, DIAG_ACTION_IN_MODEL, node_span(n),
+                          "run(...) is an inference action; a model expression cannot run it");
+    case SPECIAL_ASSESS:
+        st = core_assess(t->core, c->args, c->n, node_span(n), &logp);
+        if (st == GPM_OK) *out = value_num(logp);
+        return st;
+    case SPECIAL_EVAL: {
+        struct ast *a = core_unquote(t->core, c->args[0], node_span(n));
+        struct frame *env = c->n > 1 && c->args[1].tag == V_ENV ? ((struct env_box *)c->args[1].u.box)->frame : NULL;
+        resolve_in_frame(t->core, a, env);
+        struct family *f = family_new(n->ctx);
+        st = eval_expr(t, f, a, env, n->ctx, &f->root);
+        if (st != GPM_OK) {
+            abandon(t, f);
+            return st;
+        }
+        f->refs = 1;
+        add_family(n, f);
+        request_add_parent(n, f->root);
+        *out = value_ref(f->root->val);
+        return GPM_OK;
+    }
+    default: *handled = false; return GPM_OK;
+    }
+}
+
+static enum gpm_status apply_primitive(struct trace *t, struct node *n, const value *fixed,
+                                       bool requests, value *out) {
+    struct sp_call c;
+    value small[8], *args = n->n_in <= 9 ? small : NEW_ARRAY(value, n->n_in);
+    node_call(t, n, &c, args);
+    value op = n->in[0].node->val;
+    enum gpm_status st = core_check_call(t->core, &c, op, args, c.n, node_span(n));
+    c.rng = &t->rng;
+    bool handled = false;
+    if (st != GPM_OK) goto out;
+    n->special = (uint8_t)core_special(t->core, op);
+    if (n->special) st = apply_special(t, n, &c, out, &handled);
+    if (st != GPM_OK || handled) goto out;
+    if (c.cls->request) {
+        if (requests) {
+            struct request_ctx r = {t, n, GPM_OK};
+            st = core_place(t->core, c.cls->request(&c, request_one, &r), node_span(n));
+            if (st == GPM_OK) st = r.st;
+        }
+        if (st == GPM_OK) st = output_of_requests(t, n, &c, out);
+        goto out;
+    }
+    if ((c.cls->flags & SP_CALLS) && requests)
+        for (uint32_t i = 1; i < n->n_in; i++) close_over_value(t, n, n->in[i].node->val, 8);
+    for (uint32_t i = 0; (c.cls->flags & SP_CALLS) && n->req && i < n->req->n_xin && st == GPM_OK; i++)
+        st = regen_ensure(t, n->req->xin[i].node);
+    if (st == GPM_OK) st = simulate(t, n, &c, fixed, out);
+out:
+    if (args != small) mem_free(args);
+    return st;
+}
+
+static enum gpm_status apply_if(struct trace *t, struct node *n, bool requests, value *out) {
+    if (requests) {
+        bool truth;
+        if (!value_truth(n->in[0].node->val, &truth))
+            return diag_raise(t->core->diags, DIAG_CONDITION, n->ast->kids[0]->span,
+                              "a condition must be a boolean or a number, not a %s",
+                              value_type_name(n->in[0].node->val));
+        struct frame *frame = n->req->frame;
+        struct family *f = family_new(n->ctx);
+        enum gpm_status st = eval_expr(t, f, n->ast->kids[truth ? 1 : 2], frame, n->ctx, &f->root);
+        if (st != GPM_OK) {
+            abandon(t, f);
+            return st;
+        }
+        f->refs = 1;
+        add_family(n, f);
+        request_add_parent(n, f->root);
+        t->structure++;
+    }
+    *out = value_ref(n->req->fam[0]->root->val);
+    return GPM_OK;
+}
+
+static enum gpm_status apply_component(struct trace *t, struct node *n, value *out) {
+    value package = n->in[0].node->val, item;
+    size_t len = 0;
+    if (!seq_length(package, &len) || !seq_get(package, n->req->index, &item))
+        return diag_raise(t->core->diags, DIAG_VALUES_COUNT, node_span(n),
+                          "a %s has no component %u to bind a name to", value_type_name(package),
+                          n->req->index + 1);
+    struct node *target = item.tag == V_REF ? item.u.ref->node : NULL;
+    enum gpm_status st = GPM_OK;
+    request_clear_parents(n);
+    if (target) {
+        st = regen_ensure(t, target);
+        if (st == GPM_OK) {
+            request_add_parent(n, target);
+            *out = value_ref(target->val);
+        }
+    } else *out = value_ref(item.tag == V_REF ? item.u.ref->v : item);
+    value_unref(item);
+    return st;
+}
+
+static enum gpm_status compute(struct trace *t, struct node *n, const value *fixed, bool requests,
+                               value *out) {
+    if (n->kind == NODE_IF) return apply_if(t, n, requests, out);
+    if (n->kind == NODE_TAG) {
+        *out = value_ref(n->in[n->n_in - 1].node->val);
+        return GPM_OK;
+    }
+    if (n->kind == NODE_COMPONENT) return apply_component(t, n, out);
+    value op = n->in[0].node->val;
+    struct closure *c = closure_of(op);
+    struct memo *m = memo_of(op);
+    enum gpm_status st = GPM_OK;
+    if (c || m) {
+        if (requests) st = c ? apply_closure(t, n, c) : apply_memo(t, n, m);
+        if (st == GPM_OK) *out = value_ref(n->req->fam[0]->root->val);
+        return st;
+    }
+    if (!proc_class(op, NULL)) {
+        struct buf b = BUF_INIT;
+        value_print(op, &b);
+        if (b.len > 60) {
+            buf_reset(&b);
+            buf_puts(&b, "this");
+        }
+        diag_raise(t->core->diags, DIAG_NOT_PROCEDURE, node_span(n),
+                   "%s is a %s, not a procedure; it cannot be applied", b.data, value_type_name(op));
+        buf_release(&b);
+        return GPM_E_USER;
+    }
+    return apply_primitive(t, n, fixed, requests, out);
+}
+
+enum gpm_status node_apply(struct trace *t, struct node *n, const value *fixed, bool requests) {
+    if (t->core->max_nodes && t->n_nodes > t->core->max_nodes)
+        return diag_raise(t->core->diags, DIAG_LIMIT, node_span(n),
+                          "the trace grew beyond the memory limit (--max-memory)");
+    enum gpm_status st = ensure_all(t, n);
+    if (st != GPM_OK) return st;
+    value v;
+    st = compute(t, n, fixed, requests, &v);
+    if (st != GPM_OK) {
+        request_release(t, n);
+        return st;
+    }
+    value_set_take(&n->val, v);
+    n->flags &= (uint16_t)~NODE_HAS_LOGP;
+    if (n->kind == NODE_APP) {
+        value op = n->in[0].node->val;
+        const struct sp_class *cls = proc_class(op, NULL);
+        set_linked_args(n, closure_of(op) == NULL);
+        if (cls && (cls->flags & SP_RANDOM)) n->flags |= NODE_RANDOM;
+        else n->flags &= (uint16_t)~NODE_RANDOM;
+        if (cls && (cls->flags & SP_MAKER)) set_maker(n->val, n);
+    } else n->flags |= NODE_LINKED_ARGS;
+    if (!(n->flags & NODE_LINKED_OP)) {
+        for (uint32_t i = 0; i < n->n_in; i++)
+            if ((n->kind == NODE_APP && i == 0) || (n->flags & NODE_LINKED_ARGS)) link_in(n, i);
+        n->flags |= NODE_LINKED_OP;
+    }
+    if (n->kind == NODE_TAG) tag_enter_index(t, n);
+    n->flags |= NODE_ON;
+    st = node_incorporate(t, n);
+    if (st != GPM_OK) return st; /* still on: whoever evaluates takes it off again */
+    choice_add(t, n);
+    return GPM_OK;
+}

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the evaluators share: the session's core, checks of calls, keyword arguments, quoting. */
+#include "trace/plain.h"
+#include "trace/trace.h"
+
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+static const struct {
+    const char *name;
+    enum special id;
+} specials[] = {
+    {"ref", SPECIAL_REF},
+    {"deref", SPECIAL_DEREF},
+    {"mem", SPECIAL_MEM},
+    {"eval", SPECIAL_EVAL},
+    {"get_current_environment", SPECIAL_ENV},
+    {"extend_environment", SPECIAL_EXTEND_ENV},
+    {"assess", SPECIAL_ASSESS},
+    {"apply_function", SPECIAL_APPLY_FUNCTION},
+    {"run", SPECIAL_RUN},
+};
+
+static struct node *const_node(value v_taken) {
+    struct node *n = mem_zalloc(NODE_CONST_SIZE);
+    n->val = v_taken;
+    n->kind = NODE_CONST;
+    n->flags = NODE_SHARED;
+    return n;
+}
+
+static void add_builtin(struct session_core *core, const struct sp_class *cls) {
+    struct sp_builtin *b = NEW(struct sp_builtin);
+    box_init(&b->box, &sp_builtin_class);
+    b->cls = cls;
+    struct sp_sig *sig = NEW(struct sp_sig);
+    sp_sig_parse(cls->sig, sig);
+    b->sig = sig;
+    map_put(&core->sigs, MAP_PTR(cls), sig);
+    struct sym *s = sym_cstr(core->syms, cls->name);
+    map_put(&core->builtins, MAP_PTR(s), const_node(value_box(V_PROC, &b->box)));
+    for (size_t i = 0; i < COUNT_OF(specials); i++)
+        if (!strcmp(specials[i].name, cls->name))
+            map_put(&core->specials, MAP_PTR(cls), (void *)(uintptr_t)(specials[i].id));
+}
+
+void core_init(struct session_core *core) {
+    for (size_t i = 0; i < sp_index_count(); i++) add_builtin(core, sp_index_at(i));
+    struct sym *nil = sym_cstr(core->syms, "nil");
+    map_put(&core->builtins, MAP_PTR(nil), const_node(NIL));
+    struct sym *pi = sym_cstr(core->syms, "pi");
+    map_put(&core->builtins, MAP_PTR(pi), const_node(value_num(3.14159265358979323846)));
+}
+
+static void free_const_map(struct map *m) {
+    for (size_t i = 0; i < m->cap; i++) {
+        struct node *n = m->slots[i].val;
+        if (!n) continue;
+        value_unref(n->val);
+        mem_free(n);
+    }
+    map_release(m);
+}
+
+void core_release(struct session_core *core) {
+    for (size_t i = 0; i < core->defines.cap; i++) {
+        struct define_slot *d = core->defines.slots[i].val;
+        if (!d) continue;
+        value_unref(d->v);
+        mem_free(d);
+    }
+    map_release(&core->defines);
+    vec_release(&core->define_names);
+    for (size_t i = 0; i < core->literals.n; i++) {
+        value_unref(core->literals.at[i]->val);
+        mem_free(core->literals.at[i]);
+    }
+    vec_release(&core->literals);
+    frames_sweep(core);
+    free_const_map(&core->builtins);
+    for (size_t i = 0; i < core->sigs.cap; i++) mem_free(core->sigs.slots[i].val);
+    map_release(&core->sigs);
+    map_release(&core->specials);
+}
+
+static double monotonic(void) {
+    struct timespec ts;
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (double)ts.tv_sec + 1e-9 * (double)ts.tv_nsec;
+}
+
+enum gpm_status core_poll(struct session_core *core, struct span at) {
+    const char here = 0;
+    if (core->stack_limit && &here < core->stack_limit) {
+        diag_raise(core->diags, DIAG_RECURSION, at, "the recursion is too deep");
+        diag_set_help(core->diags, "does every recursive call come closer to a base case? "
+                                   "--max-depth raises the limit");
+        return GPM_E_USER;
+    }
+    if (core->interrupted && *core->interrupted)
+        return diag_raise(core->diags, DIAG_INTERRUPTED, at, "interrupted");
+    if (core->deadline > 0 && (++core->tick & 1023) == 0 && monotonic() > core->deadline) {
+        diag_raise(core->diags, DIAG_LIMIT, at, "the time limit (--max-time) was reached");
+        return GPM_E_USER;
+    }
+    return GPM_OK;
+}
+
+struct node *core_literal(struct session_core *core, const struct ast *a) {
+    if (a->cache) return a->cache;
+    value v = NIL;
+    switch (a->kind) {
+    case AST_NUMBER: v = value_num(a->u.number); break;
+    case AST_ATOM: v = value_atom(a->u.number); break;
+    case AST_BOOL: v = value_bool(a->u.boolean); break;
+    case AST_STRING: v = value_str(a->u.string.text, a->u.string.len); break;
+    case AST_QUOTE: v = core_quote(core, a->kids[0], NULL); break;
+    default: break;
+    }
+    struct node *n = const_node(v);
+    vec_push(&core->literals, n);
+    ((struct ast *)(uintptr_t)a)->cache = n; /* the cache is the evaluator's own field */
+    return n;
+}
+
+value core_constant(struct session_core *core, const struct ast *a) {
+    return core_literal(core, a)->val;
+}
+
+const value *core_lookup_define(struct session_core *core, struct sym *s) {
+    struct define_slot *d = map_get(&core->defines, MAP_PTR(s));
+    return d ? &d->v : NULL;
+}
+
+enum gpm_status core_unbound(struct session_core *core, struct sym *s, struct span at,
+                             struct trace *t) {
+    VEC(const char *) names = {0};
+    for (size_t i = 0; i < sp_index_count(); i++)
+        if (!(sp_index_at(i)->flags & SP_HIDDEN)) vec_push(&names, sp_index_at(i)->name);
+    for (size_t i = 0; i < core->define_names.n; i++)
+        vec_push(&names, core->define_names.at[i]->text);
+    for (size_t i = 0; t && i < t->records.n; i++) {
+        struct record *r = t->records.at[i];
+        if (r->name) vec_push(&names, r->name->text);
+        for (size_t j = 0; j < r->names.n; j++) vec_push(&names, r->names.at[j]->text);
+    }
+    const char *near = suggest_nearest(s->text, names.at, names.n);
+    diag_raise(core->diags, DIAG_UNBOUND, at, "the name `%s` is not bound", s->text);
+    if (near) diag_set_help(core->diags, "did you mean `%s`?", near);
+    vec_release(&names);
+    return GPM_E_USER;
+}
+
+const struct sp_class *proc_class(value op, void **state) {
+    if (op.tag != V_PROC) return NULL;
+    if (op.u.box->cls == &sp_builtin_class) {
+        if (state) *state = NULL;
+        return ((struct sp_builtin *)op.u.box)->cls;
+    }
+    if (op.u.box->cls == &sp_made_class) {
+        struct sp_made *m = (struct sp_made *)op.u.box;
+        if (state) *state = m->state->data;
+        return m->cls;
+    }
+    return NULL;
+}
+
+static const struct sp_sig *signature(struct session_core *core, value op) {
+    if (op.u.box->cls == &sp_builtin_class) return ((struct sp_builtin *)op.u.box)->sig;
+    struct sp_made *m = (struct sp_made *)op.u.box;
+    if (m->sig) return m->sig;
+    struct sp_sig *sig = map_get(&core->sigs, MAP_PTR(m->cls));
+    if (!sig) {
+        sig = NEW(struct sp_sig);
+        sp_sig_parse(m->cls->sig, sig);
+        map_put(&core->sigs, MAP_PTR(m->cls), sig);
+    }
+    return m->sig = sig;
+}
+
+enum gpm_status core_place(struct session_core *core, enum gpm_status st, struct span at) {
+    if (st == GPM_OK) return st;
+    if (st != GPM_E_USER)
+        diag_raise(core->diags, DIAG_DATA, at, "%s", gpm_status_text(st));
+    diag_place(core->diags, at);
+    return GPM_E_USER;
+}
+
+enum gpm_status core_check_call(struct session_core *core, struct sp_call *c, value op,
+                                const value *args, size_t n, struct span at) {
+    c->cls = proc_class(op, &c->state);
+    c->args = args;
+    c->n = n;
+    c->diags = core->diags;
+    c->host = &core->host;
+    return core_place(core, sp_check_args(c, signature(core, op)), at);
+}
+
+enum special core_special(struct session_core *core, value op) {
+    if (op.tag != V_PROC || op.u.box->cls != &sp_builtin_class) return SPECIAL_NONE;
+    return (enum special)(uintptr_t)map_get(&core->specials,
+                                            MAP_PTR(((struct sp_builtin *)op.u.box)->cls));
+}
+
+/* Parameter position for keyword `kw` of procedure op, or -1; *what names the procedure. */
+static int keyword_position(struct session_core *core, value op, const char *kw, const char **what) {
+    struct closure *c = closure_of(op);
+    struct memo *m = memo_of(op);
+    if (m) c = closure_of(m->proc);
+    if (c) {
+        const struct ast *l = c->lambda;
+        *what = l->u.lambda.self ? l->u.lambda.self->text : "the procedure";
+        for (uint32_t i = 0; i < l->u.lambda.n_params; i++)
+            if (!strcmp(l->u.lambda.params[i]->text, kw)) return (int)i;
+        return -1;
+    }
+    const struct sp_class *cls = proc_class(op, NULL);
+    if (!cls) return -1;
+    *what = cls->name;
+    return sp_sig_param(signature(core, op), kw);
+}
+
+enum gpm_status core_place_keywords(struct session_core *core, const struct ast *call, value op,
+                                    size_t *order) {
+    size_t n = call->n - 1;
+    bool *taken = mem_zalloc((n + 1) * sizeof *taken);
+    enum gpm_status st = GPM_OK;
+    for (size_t i = 0; i < n && st == GPM_OK; i++) { /* real keywords first */
+        order[i] = SIZE_MAX;
+        if (!call->u.call.kw[i] || !call->u.call.kw_real[i]) continue;
+        const char *what = "the procedure";
+        const char *kw = call->u.call.kw[i]->text;
+        int p = keyword_position(core, op, kw, &what);
+        if (p < 0)
+            st = diag_raise(core->diags, DIAG_UNKNOWN_KEYWORD, call->kids[i + 1]->span,
+                            "%s has no parameter `%s`", what, kw);
+        else if ((size_t)p >= n || taken[p])
+            st = diag_raise(core->diags, DIAG_ARITY, call->kids[i + 1]->span,
+                            "the arguments of %s before `%s` are missing, or it is given twice",
+                            what, kw);
+        else taken[order[i] = (size_t)p] = true;
+    }
+    size_t next = 0;
+    for (size_t i = 0; i < n && st == GPM_OK; i++) {
+        if (order[i] != SIZE_MAX) continue;
+        while (taken[next]) next++;
+        taken[order[i] = next] = true;
+    }
+    mem_free(taken);
+    return st;
+}
+
+enum gpm_status core_assess(struct session_core *core, const value *args, size_t n, struct span at,
+                            double *out) {
+    if (n < 2) return diag_raise(core->diags, DIAG_ARITY, at, "assess takes a value, a procedure and its arguments");
+    struct sp_call c = {.rng = NULL};
+    if (!proc_class(args[1], NULL) || !proc_class(args[1], NULL)->log_density) {
+        diag_raise(core->diags, DIAG_NO_DENSITY, at, "assess: the procedure has no density");
+        diag_set_help(core->diags, "assess takes a random primitive such as normal, or a made procedure");
+        return GPM_E_USER;
+    }
+    enum gpm_status st = core_check_call(core, &c, args[1], args + 2, n - 2, at);
+    if (st != GPM_OK) return st;
+    return core_place(core, c.cls->log_density(&c, args[0], out), at);
+}
+
+bool value_truth(value v, bool *truth) {
+    if (v.tag == V_BOOL) *truth = v.u.boolean;
+    else if (v.tag == V_NUM) *truth = v.u.num != 0;
+    else return false;
+    return true;
+}

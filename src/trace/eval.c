@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The tracing evaluator: walks the resolved syntax tree and makes nodes. Literals and variable
+ * references make none; blocks only open frames. */
+#include "trace/node.h"
+
+#include <string.h>
+
+static enum gpm_status global_name(struct trace *t, struct family *fam, const struct ast *a,
+                                   struct node **out) {
+    struct session_core *core = t->core;
+    struct sym *s = a->u.name.sym;
+    if (!a->u.name.builtin) {
+        *out = map_get(&t->globals, MAP_PTR(s));
+        if (*out) return regen_ensure(t, *out);
+        const value *v = core_lookup_define(core, s);
+        if (v) {
+            *out = node_constant(t, fam, value_ref(*v));
+            return GPM_OK;
+        }
+    }
+    *out = map_get(&core->builtins, MAP_PTR(s));
+    if (*out) return GPM_OK;
+    return core_unbound(core, s, a->span, t);
+}
+
+/* The node for a frame slot; values get a constant node, kept with the slot. */
+static struct node *slot_node(struct slot *s) {
+    if (s->node) return s->node;
+    struct node *n = mem_zalloc(NODE_CONST_SIZE);
+    n->kind = NODE_CONST;
+    n->flags = NODE_SHARED;
+    n->val = value_ref(s->v);
+    return s->node = n;
+}
+
+static enum gpm_status eval_name(struct trace *t, struct family *fam, const struct ast *a,
+                                 struct frame *f, struct node **out) {
+    if (a->u.name.builtin || a->u.name.depth < 0) return global_name(t, fam, a, out);
+    if (a->u.name.global_first) {
+        *out = map_get(&t->globals, MAP_PTR(a->u.name.sym));
+        if (*out) return regen_ensure(t, *out);
+    }
+    struct slot *s = &frame_up(f, a->u.name.depth)->s[a->u.name.slot];
+    if (s->unset)
+        return diag_raise(t->core->diags, DIAG_LETREC_EARLY, a->span,
+                          "`%s` is used before it has a value", a->u.name.sym->text);
+    *out = slot_node(s);
+    return regen_ensure(t, *out);
+}
+
+static enum gpm_status eval_unquote(struct trace *t, struct family *fam, const struct ast *a,
+                                    struct frame *f, struct tagctx *ctx, struct node **out) {
+    struct slot *s = &frame_up(f, a->u.unquote.depth)->s[a->u.unquote.slot];
+    bool code = s->v.tag == V_SYM || (s->v.tag == V_ARRAY && (s->v.u.obj->flags & OBJ_CODE));
+    if (!code || a->u.unquote.constant) {
+        *out = slot_node(s);
+        return GPM_OK;
+    }
+    struct ast *built = core_unquote(t->core, s->v, a->span);
+    resolve_in_frame(t->core, built, f);
+    return eval_expr(t, fam, built, f, ctx, out);
+}
+
+static struct node *env_node(struct trace *t, struct family *fam, struct frame *f) {
+    struct env_box *e = NEW(struct env_box);
+    box_init(&e->box, &env_class);
+    e->frame = frame_ref(f);
+    return node_constant(t, fam, value_box(V_ENV, &e->box));
+}
+
+static enum gpm_status eval_call(struct trace *t, struct family *fam, const struct ast *a,
+                                 struct frame *f, struct tagctx *ctx, struct node **out) {
+    enum { SMALL = 8 };
+    size_t n = a->n, small_order[SMALL], *order = NULL;
+    struct node *small[SMALL], **nodes = n <= SMALL ? small : NEW_ARRAY(struct node *, n);
+    struct node **first = nodes;
+    enum gpm_status st = eval_expr(t, fam, a->kids[0], f, ctx, &nodes[0]);
+    if (st == GPM_OK && a->u.call.kw) {
+        order = n <= SMALL ? small_order : NEW_ARRAY(size_t, n);
+        st = core_place_keywords(t->core, a, nodes[0]->val, order);
+    }
+    for (size_t i = 1; st == GPM_OK && i < n; i++) {
+        struct node *arg;
+        st = eval_expr(t, fam, a->kids[i], f, ctx, &arg);
+        if (st == GPM_OK) nodes[order ? order[i - 1] + 1 : i] = arg;
+    }
+    if (st != GPM_OK) goto out;
+    enum special which = core_special(t->core, nodes[0]->val);
+    if (which == SPECIAL_APPLY_FUNCTION && n == 2) {
+        *out = nodes[1];
+        goto out;
+    }
+    if (which == SPECIAL_ENV) {
+        *out = env_node(t, fam, f);
+        goto out;
+    }
+    if (which == SPECIAL_APPLY_FUNCTION && n > 2) first++, n--;
+    struct node *app = node_new(t, fam, NODE_APP, a, (uint32_t)n);
+    app->ctx = ctx;
+    for (size_t i = 0; i < n; i++) app->in[i].node = first[i];
+    *out = app;
+    st = node_apply(t, app, NULL, true);
+out:
+    if (nodes != small) mem_free(nodes);
+    if (order != small_order) mem_free(order);
+    return st;
+}
+
+static enum gpm_status eval_if(struct trace *t, struct family *fam, const struct ast *a,
+                               struct frame *f, struct tagctx *ctx, struct node **out) {
+    struct node *cond;
+    enum gpm_status st = eval_expr(t, fam, a->kids[0], f, ctx, &cond);
+    if (st != GPM_OK) return st;
+    if (cond->kind == NODE_CONST) { /* decided for good: no node */
+        bool truth;
+        if (!value_truth(cond->val, &truth))
+            return diag_raise(t->core->diags, DIAG_CONDITION, a->kids[0]->span,
+                              "a condition must be a boolean or a number, not a %s",
+                              value_type_name(cond->val));
+        return eval_expr(t, fam, a->kids[truth ? 1 : 2], f, ctx, out);
+    }
+    struct node *n = node_new(t, fam, NODE_IF, a, 1);
+    n->ctx = ctx;
+    n->in[0].node = cond;
+    node_request(n)->frame = f;
+    if (f) vec_push(&fam->frames, frame_ref(f));
+    *out = n;
+    return node_apply(t, n, NULL, true);
+}
+
+static enum gpm_status eval_tag(struct trace *t, struct family *fam, const struct ast *a,
+                                struct frame *f, struct tagctx *ctx, struct node **out) {
+    bool exclude = a->kind == AST_TAG_OUT;
+    struct node *scope, *block = NULL, *body;
+    enum gpm_status st = eval_expr(t, fam, a->kids[0], f, ctx, &scope);
+    const struct ast *block_ast = exclude ? NULL : a->kids[1];
+    if (st == GPM_OK && block_ast) st = eval_expr(t, fam, block_ast, f, ctx, &block);
+    if (st != GPM_OK) return st;
+    struct tagctx *own = tagctx_new(ctx, false);
+    own->exclude = exclude;
+    own->scope = value_ref(scope->val);
+    /* the node is made first so that it owns the context, and goes behind its body when that is
+     * evaluated: families are kept in order of evaluation */
+    struct node *n = node_new(t, fam, NODE_TAG, a, block ? 3 : 2);
+    node_request(n)->own = own;
+    n->ctx = ctx;
+    size_t at = fam->nodes.n - 1;
+    st = eval_expr(t, fam, a->kids[a->n - 1], f, own, &body);
+    memmove(&fam->nodes.at[at], &fam->nodes.at[at + 1], (fam->nodes.n - at - 1) * sizeof(struct node *));
+    fam->nodes.at[fam->nodes.n - 1] = n;
+    if (st != GPM_OK) return st;
+    n->in[0].node = scope;
+    if (block) n->in[1].node = block;
+    n->in[n->n_in - 1].node = body;
+    *out = n;
+    return node_apply(t, n, NULL, true);
+}
+
+static enum gpm_status bind_components(struct trace *t, struct family *fam, const struct ast *let,
+                                       struct node *package, struct frame *f) {
+    size_t len, want = let->u.bind.n_names;
+    if (!seq_length(package->val, &len) || len != want)
+        return diag_raise(t->core->diags, DIAG_VALUES_COUNT, let->kids[0]->span,
+                          "%zu names are bound to %zu values", want,
+                          seq_is(package->val) ? len : 1);
+    for (uint32_t i = 0; i < want; i++) {
+        struct node *n = node_new(t, fam, NODE_COMPONENT, let->kids[0], 1);
+        n->in[0].node = package;
+        node_request(n)->index = i;
+        enum gpm_status st = node_apply(t, n, NULL, true);
+        if (st != GPM_OK) return st;
+        f->s[let->u.bind.slot + i].node = n;
+    }
+    return GPM_OK;
+}
+
+static enum gpm_status eval_let(struct trace *t, struct family *fam, const struct ast *s,
+                                struct frame *f, struct tagctx *ctx) {
+    struct node *n;
+    enum gpm_status st;
+    if (s->kind == AST_LETREC) {
+        for (uint32_t i = 0; i < s->n; i++) f->s[s->u.bind.slot + i].unset = true;
+        for (uint32_t i = 0; i < s->n; i++) {
+            st = eval_expr(t, fam, s->kids[i], f, ctx, &n);
+            if (st != GPM_OK) return st;
+            f->s[s->u.bind.slot + i].node = n;
+            f->s[s->u.bind.slot + i].unset = false;
+        }
+        return GPM_OK;
+    }
+    st = eval_expr(t, fam, s->kids[0], f, ctx, &n);
+    if (st != GPM_OK) return st;
+    if (s->u.bind.n_names > 1) return bind_components(t, fam, s, n, f);
+    f->s[s->u.bind.slot].node = n;
+    return GPM_OK;
+}
+
+static enum gpm_status eval_block(struct trace *t, struct family *fam, const struct ast *a,
+                                  struct frame *f, struct tagctx *ctx, struct node **out) {
+    if (a->u.block.action) {
+        diag_raise(t->core->diags, DIAG_ACTION_IN_MODEL, a->span,
+                   "a model expression cannot run inference actions");
+        return GPM_E_USER;
+    }
+    struct frame *inner = a->u.block.n_slots ? family_frame(t->core, fam, f, a->u.block.n_slots,
+                                                            a->u.block.slot_names)
+                                             : f;
+    *out = NULL;
+    for (uint32_t i = 0; i < a->n; i++) {
+        const struct ast *s = a->kids[i];
+        enum gpm_status st = s->kind == AST_LET || s->kind == AST_LETREC
+                                 ? eval_let(t, fam, s, inner, ctx)
+                                 : eval_expr(t, fam, s, inner, ctx, out);
+        if (st != GPM_OK) return st;
+    }
+    if (!*out) *out = node_constant(t, fam, NIL);
+    return GPM_OK;
+}
+
+enum gpm_status eval_expr(struct trace *t, struct family *fam, const struct ast *a, struct frame *f,
+                          struct tagctx *ctx, struct node **out) {
+    switch (a->kind) {
+    case AST_NUMBER:
+    case AST_ATOM:
+    case AST_STRING:
+    case AST_BOOL:
+    case AST_QUOTE: *out = core_literal(t->core, a); return GPM_OK;
+    case AST_NAME: return eval_name(t, fam, a, f, out);
+    case AST_CALL: return eval_call(t, fam, a, f, ctx, out);
+    case AST_LAMBDA:
+        *out = node_constant(t, fam, closure_value(a, f));
+        return GPM_OK;
+    case AST_IF: return eval_if(t, fam, a, f, ctx, out);
+    case AST_BLOCK: return eval_block(t, fam, a, f, ctx, out);
+    case AST_TAG:
+    case AST_TAG_OUT: return eval_tag(t, fam, a, f, ctx, out);
+    case AST_UNQUOTE: return eval_unquote(t, fam, a, f, ctx, out);
+    case AST_MODEL: return eval_expr(t, fam, a->kids[0], f, ctx, out);
+    default: {
+        diag_raise(t->core->diags, DIAG_ACTION_IN_MODEL, a->span,
+                   "an inference directive cannot stand inside a model expression");
+        diag_set_help(t->core->diags, "write it at the top level, or in an action block");
+        return GPM_E_USER;
+    }
+    }
+}
+
+enum gpm_status eval_family(struct trace *t, const struct ast *a, struct frame *f,
+                            struct tagctx *ctx, struct family **out) {
+    struct family *fam = family_new(ctx);
+    if (f) vec_push(&fam->frames, frame_ref(f));
+    enum gpm_status st = eval_expr(t, fam, a, f, ctx, &fam->root);
+    fam->refs = 1;
+    if (st != GPM_OK) {
+        family_drop(t, fam, NULL);
+        families_free_dead(t, &fam, 1);
+        return st;
+    }
+    t->structure++;
+    *out = fam;
+    return GPM_OK;
+}

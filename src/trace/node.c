@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Nodes and families: allocation, links between parents and children. Removing a child is O(1):
+ * each edge knows its position in the parent's list. */
+#include "trace/node.h"
+
+#include <string.h>
+
+struct node *node_new(struct trace *t, struct family *fam, enum node_kind kind,
+                      const struct ast *ast, uint32_t n_in) {
+    struct node *n = mem_zalloc(sizeof *n + n_in * sizeof(struct in_edge));
+    n->kind = (uint8_t)kind;
+    n->ast = ast;
+    n->n_in = n_in;
+    n->family = fam;
+    n->seq = t->next_seq++;
+    n->choice = NO_INDEX;
+    t->n_nodes++;
+    vec_push(&fam->nodes, n);
+    return n;
+}
+
+struct node *node_constant(struct trace *t, struct family *fam, value v_taken) {
+    struct node *n = mem_zalloc(NODE_CONST_SIZE);
+    n->kind = NODE_CONST;
+    n->val = v_taken;
+    t->n_nodes++;
+    vec_push(&fam->nodes, n);
+    return n;
+}
+
+void node_free(struct trace *t, struct node *n) {
+    t->n_nodes--;
+    value_unref(n->val);
+    if (n->kind != NODE_CONST) {
+        if (n->req) request_free(n->req);
+        mem_free(n->out);
+        mem_free(n->member);
+        if (n->plan) plan_free(n->plan);
+    }
+    mem_free(n);
+}
+
+void link_in(struct node *child, uint32_t slot) {
+    struct in_edge *e = edge_of(child, slot);
+    struct node *p = e->node;
+    if (p->kind == NODE_CONST) return;
+    if (p->n_out == p->cap_out) {
+        p->cap_out = p->cap_out ? 2 * p->cap_out : 2;
+        p->out = mem_realloc(p->out, p->cap_out * sizeof *p->out);
+    }
+    e->back = p->n_out;
+    p->out[p->n_out++] = (struct out_edge){child, slot};
+}
+
+void unlink_in(struct node *child, uint32_t slot) {
+    struct in_edge *e = edge_of(child, slot);
+    struct node *p = e->node;
+    if (p->kind == NODE_CONST) return;
+    struct out_edge last = p->out[--p->n_out];
+    if (e->back == p->n_out) return;
+    p->out[e->back] = last;
+    edge_of(last.child, last.slot)->back = e->back;
+}
+
+struct request *node_request(struct node *n) {
+    if (!n->req) n->req = NEW(struct request);
+    return n->req;
+}
+
+void request_free(struct request *r) {
+    if (r->own) tagctx_free(r->own);
+    mem_free(r->fam);
+    mem_free(r->xin);
+    mem_free(r);
+}
+
+void request_add_parent(struct node *n, struct node *parent) {
+    struct request *r = node_request(n);
+    r->xin = mem_realloc(r->xin, (r->n_xin + 1) * sizeof *r->xin);
+    r->xin[r->n_xin].node = parent;
+    link_in(n, XIN | r->n_xin++);
+}
+
+void request_clear_parents(struct node *n) {
+    if (!n->req) return;
+    while (n->req->n_xin) {
+        unlink_in(n, XIN | (n->req->n_xin - 1));
+        n->req->n_xin--;
+    }
+}
+
+void request_clear_parents_keep(struct node *n) {
+    for (uint32_t i = n->req->n_xin; i-- > 0;) unlink_in(n, XIN | i);
+}
+
+void node_link_all(struct node *n) {
+    for (uint32_t i = 0; i < n->n_in; i++) {
+        bool is_op = n->kind == NODE_APP && i == 0;
+        if (is_op || (n->flags & NODE_LINKED_ARGS)) link_in(n, i);
+    }
+    n->flags |= NODE_LINKED_OP;
+    for (uint32_t i = 0; n->req && i < n->req->n_xin; i++) link_in(n, XIN | i);
+}
+
+void node_unlink_all(struct node *n) {
+    for (uint32_t i = n->req ? n->req->n_xin : 0; i-- > 0;) unlink_in(n, XIN | i);
+    for (uint32_t i = n->n_in; i-- > 0;) {
+        bool is_op = n->kind == NODE_APP && i == 0;
+        if (is_op ? (n->flags & NODE_LINKED_OP) : (n->flags & NODE_LINKED_ARGS)) unlink_in(n, i);
+    }
+    n->flags &= (uint16_t)~NODE_LINKED_OP;
+}
+
+struct family *family_new(struct tagctx *ctx) {
+    struct family *f = NEW(struct family);
+    f->ctx = ctx;
+    return f;
+}
+
+void family_free(struct trace *t, struct family *f) {
+    for (size_t i = f->nodes.n; i-- > 0;) node_free(t, f->nodes.at[i]);
+    for (size_t i = 0; i < f->frames.n; i++) frame_unref(f->frames.at[i]);
+    vec_release(&f->nodes);
+    vec_release(&f->frames);
+    value_unref(f->key);
+    if (f->own_ctx) tagctx_free(f->own_ctx);
+    mem_free(f);
+}
+
+struct frame *family_frame(struct session_core *core, struct family *fam, struct frame *parent,
+                           size_t n, struct sym **names) {
+    struct frame *f = frame_new(core, parent, n, names);
+    vec_push(&fam->frames, f);
+    return f;
+}
+
+struct span node_span(const struct node *n) {
+    return n->kind != NODE_CONST && n->ast ? n->ast->span : NO_SPAN;
+}
+
+const struct sp_class *node_class(const struct node *n) {
+    return n->kind == NODE_APP ? proc_class(n->in[0].node->val, NULL) : NULL;
+}
+
+bool node_is_stateful(const struct node *n) {
+    const struct sp_class *cls = node_class(n);
+    return cls && cls->incorporate;
+}
+
+void node_call(struct trace *t, struct node *n, struct sp_call *c, value *args) {
+    c->cls = proc_class(n->in[0].node->val, &c->state);
+    c->n = n->n_in - 1;
+    for (size_t i = 0; i < c->n; i++) args[i] = n->in[i + 1].node->val;
+    c->args = args;
+    c->rng = &t->rng;
+    c->diags = t->core->diags;
+    c->host = &t->core->host;
+}
+
+#define CALL_ARGS(n) value args_small_[8], *args = (n)->n_in <= 9 ? args_small_ : NEW_ARRAY(value, (n)->n_in)
+#define CALL_DONE() (args != args_small_ ? mem_free(args) : (void)0)
+
+enum gpm_status node_density(struct trace *t, struct node *n, value v, double *out) {
+    struct sp_call c;
+    CALL_ARGS(n);
+    node_call(t, n, &c, args);
+    struct trace *outer = t->core->model;
+    t->core->model = t;
+    enum gpm_status st = core_check_call(t->core, &c, n->in[0].node->val, args, c.n, node_span(n));
+    if (st == GPM_OK) {
+        c.rng = &t->rng;
+        st = core_place(t->core, c.cls->log_density(&c, v, out), node_span(n));
+    }
+    t->core->model = outer;
+    CALL_DONE();
+    if (st == GPM_OK && *out != *out)
+        st = diag_raise(t->core->diags, DIAG_NAN, node_span(n), "the log density of %s is NaN", c.cls->name);
+    return st;
+}
+
+enum gpm_status node_logp(struct trace *t, struct node *n, double *out) {
+    if (!(n->flags & NODE_HAS_LOGP)) {
+        enum gpm_status st = node_density(t, n, n->val, &n->logp);
+        if (st != GPM_OK) return st;
+        if (!node_is_stateful(n)) n->flags |= NODE_HAS_LOGP;
+    }
+    *out = n->logp;
+    return GPM_OK;
+}
+
+enum gpm_status node_log_density(struct trace *t, struct node *n, double *out) {
+    return node_logp(t, n, out);
+}
+
+static enum gpm_status statistics(struct trace *t, struct node *n, bool in) {
+    struct sp_call c;
+    CALL_ARGS(n);
+    node_call(t, n, &c, args);
+    enum gpm_status st = GPM_OK;
+    if (c.cls && c.cls->incorporate) {
+        struct trace *outer = t->core->model;
+        t->core->model = t;
+        st = in ? c.cls->incorporate(&c, n->val) : c.cls->unincorporate(&c, n->val);
+        t->core->model = outer;
+        st = core_place(t->core, st, node_span(n));
+    }
+    CALL_DONE();
+    return st;
+}
+
+enum gpm_status node_incorporate(struct trace *t, struct node *n) {
+    if (n->flags & NODE_INCORPORATED || !node_is_stateful(n)) return GPM_OK;
+    enum gpm_status st = statistics(t, n, true);
+    if (st == GPM_OK) n->flags |= NODE_INCORPORATED;
+    return st;
+}
+
+enum gpm_status node_unincorporate(struct trace *t, struct node *n) {
+    if (!(n->flags & NODE_INCORPORATED)) return GPM_OK;
+    n->flags &= (uint16_t)~NODE_INCORPORATED;
+    return statistics(t, n, false);
+}
+
+enum gpm_status node_support(struct trace *t, struct node *n, struct sp_support *out) {
+    struct sp_call c;
+    CALL_ARGS(n);
+    node_call(t, n, &c, args);
+    enum gpm_status st = GPM_OK;
+    if (c.cls->support) st = core_place(t->core, c.cls->support(&c, out), node_span(n));
+    else *out = (struct sp_support){c.cls->flags & SP_DISCRETE ? SUPPORT_DISCRETE : SUPPORT_OTHER, 0, 0};
+    CALL_DONE();
+    return st;
+}
+
+enum gpm_status node_enumerate(struct trace *t, struct node *n, value **vals, size_t *count) {
+    struct sp_call c;
+    CALL_ARGS(n);
+    node_call(t, n, &c, args);
+    enum gpm_status st;
+    if (!c.cls->enumerate) {
+        st = diag_raise(t->core->diags, DIAG_NOT_ENUMERABLE, node_span(n),
+                        "the values of %s cannot be enumerated", c.cls->name);
+        diag_set_help(t->core->diags, "gibbs and emap need discrete choices with finitely many values; "
+                                      "mh, slice or hmc move continuous ones");
+    } else st = core_place(t->core, c.cls->enumerate(&c, vals, count), node_span(n));
+    CALL_DONE();
+    return st;
+}

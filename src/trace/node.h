@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Inside trace/ only: nodes, links, families, evaluation, switching nodes on and off. */
+#ifndef TRACE_NODE_H
+#define TRACE_NODE_H
+#include "trace/trace.h"
+
+/* Allocation and links (node.c). */
+struct node *node_new(struct trace *t, struct family *fam, enum node_kind kind,
+                      const struct ast *ast, uint32_t n_in);
+struct node *node_constant(struct trace *t, struct family *fam, value v_taken);
+void node_free(struct trace *t, struct node *n);
+void link_in(struct node *child, uint32_t slot); /* registers child in in[slot].node->out */
+void unlink_in(struct node *child, uint32_t slot);
+struct request *node_request(struct node *n); /* allocated on first use */
+void request_free(struct request *r);
+void request_add_parent(struct node *n, struct node *parent); /* links too */
+void request_clear_parents(struct node *n);
+void request_clear_parents_keep(struct node *n); /* unlinks, but remembers them for relinking */
+static inline struct in_edge *edge_of(struct node *n, uint32_t slot) {
+    return slot & XIN ? &n->req->xin[slot & ~XIN] : &n->in[slot];
+}
+struct family *family_new(struct tagctx *ctx);
+void family_free(struct trace *t, struct family *f); /* nodes must be off */
+struct frame *family_frame(struct session_core *core, struct family *f, struct frame *parent, size_t n,
+                           struct sym **names); /* owned by the family */
+
+/* Evaluation (eval.c, apply.c). */
+enum gpm_status eval_expr(struct trace *t, struct family *fam, const struct ast *a, struct frame *f,
+                          struct tagctx *ctx, struct node **out) GPM_MUST_USE;
+/* A new family evaluating `a`; on failure everything is undone. */
+enum gpm_status eval_family(struct trace *t, const struct ast *a, struct frame *f,
+                            struct tagctx *ctx, struct family **out) GPM_MUST_USE;
+/* Computes a node's value from its parents, with requests; registers and incorporates it.
+ * `fixed`: take this value instead of simulating (random nodes). `requests`: evaluate requests
+ * anew (else only the output is computed again). */
+enum gpm_status node_apply(struct trace *t, struct node *n, const value *fixed, bool requests) GPM_MUST_USE;
+/* Off: unregistered, unincorporated, unlinked; then its families lose a requester each. On is the
+ * mirror image; both keep value and structure, so that off then on changes nothing. */
+void node_off(struct trace *t, struct node *n);
+void node_on(struct trace *t, struct node *n);
+/* One requester less: the family goes off with its last one. It is not freed. */
+void family_drop(struct trace *t, struct family *f, struct tagctx *ctx);
+/* One requester more: the family goes on with its first one. */
+void family_take(struct trace *t, struct family *f, struct tagctx *ctx);
+/* Frees those of the families that nobody requests, and what only they requested. */
+void families_free_dead(struct trace *t, struct family *const *fam, size_t n);
+/* Drops all families of a request and frees the dead ones, and the request's extra parents. */
+void request_release(struct trace *t, struct node *n);
+void set_maker(value v, struct node *maker);
+struct sp_made *first_made(value v);
+struct node *maker_of(value v); /* node of the maker of a made procedure value, or NULL */
+
+/* Pieces of on and off. */
+void node_link_all(struct node *n);
+void node_unlink_all(struct node *n);
+void choice_add(struct trace *t, struct node *n);
+void choice_remove(struct trace *t, struct node *n);
+enum gpm_status node_incorporate(struct trace *t, struct node *n);
+enum gpm_status node_unincorporate(struct trace *t, struct node *n);
+/* The call that computes a primitive application. args must hold n_in - 1 values. */
+void node_call(struct trace *t, struct node *n, struct sp_call *c, value *args);
+bool node_is_stateful(const struct node *n); /* its procedure keeps statistics */
+enum gpm_status node_density(struct trace *t, struct node *n, value v, double *out) GPM_MUST_USE;
+/* During regen: makes sure that a node that is being rebuilt has its new value. */
+enum gpm_status regen_ensure(struct trace *t, struct node *n) GPM_MUST_USE;
+/* log_density through the cache of node->logp */
+enum gpm_status node_logp(struct trace *t, struct node *n, double *out) GPM_MUST_USE;
+
+/* Scopes (scope.c). */
+struct tagctx *tagctx_new(struct tagctx *parent, bool memo);
+void tagctx_free(struct tagctx *c);
+void tagctx_register(struct trace *t, struct node *choice);
+void tagctx_unregister(struct trace *t, struct node *choice);
+void tag_enter_index(struct trace *t, struct node *tag); /* scope and block from its operands */
+void tag_leave_index(struct trace *t, struct node *tag);
+void memo_join(struct trace *t, struct family *f, struct tagctx *ctx);
+void memo_part(struct trace *t, struct family *f, struct tagctx *ctx);
+void scopes_release(struct trace *t);
+
+/* Observations (observe.c). */
+enum gpm_status observation_end(struct trace *t, struct node *root, struct span at, struct node **out) GPM_MUST_USE;
+struct node *chase(struct node *n); /* the node an expression's value comes from */
+struct observation *observation_of(struct trace *t, struct node *root);
+enum gpm_status constrain_end(struct trace *t, struct node *end, value v, double *weight) GPM_MUST_USE;
+
+/* Plans (plan.c). */
+void plan_free(struct plan *p);
+/* One transition by the compiled plan; *done false: the general way must be taken. */
+enum gpm_status plan_mh(struct trace *t, struct node *principal, bool *done,
+                        bool *accepted) GPM_MUST_USE;
+#endif

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Observations: which node an expression's value comes from, constraining it, and carrying the
+ * value to what was computed from it. */
+#include "trace/scaffold.h"
+
+#include <math.h>
+
+struct node *chase(struct node *n) {
+    for (;;) {
+        if (n->kind == NODE_CONST) return n;
+        if (n->kind == NODE_TAG) n = n->in[n->n_in - 1].node;
+        else if (n->kind == NODE_IF) n = n->req->fam[0]->root;
+        else if (n->kind == NODE_COMPONENT) {
+            if (!n->req->n_xin) return n;
+            n = n->req->xin[0].node;
+        } else {
+            value op = n->in[0].node->val;
+            if ((closure_of(op) || memo_of(op) || n->special == SPECIAL_EVAL) && n->req && n->req->n_fam)
+                n = n->req->fam[0]->root;
+            else if (n->special == SPECIAL_DEREF && n->req && n->req->n_xin) n = n->req->xin[0].node;
+            else return n;
+        }
+    }
+}
+
+enum gpm_status observation_end(struct trace *t, struct node *root, struct span at,
+                                struct node **out) {
+    struct node *end = chase(root);
+    struct diags *d = t->core->diags;
+    if (end->kind == NODE_CONST || !(end->flags & NODE_RANDOM)) {
+        diag_raise(d, DIAG_OBSERVE_DETERMINISTIC, at, "%s cannot be observed: its value is %s",
+                   "this expression", end->kind == NODE_CONST ? "a constant" : "computed, not random");
+        if (end->kind != NODE_CONST && node_class(end))
+            diag_add_label(d, node_span(end), "the value comes from %s", node_class(end)->name);
+        diag_set_help(d, "observe a random choice, e.g. observe normal(e, 0.1) = v");
+        return GPM_E_USER;
+    }
+    const struct sp_class *cls = node_class(end);
+    if (!cls || !cls->log_density)
+        return diag_raise(d, DIAG_NO_DENSITY, at, "%s has no density, so it cannot be observed",
+                          cls ? cls->name : "the procedure");
+    if (end->flags & NODE_OBSERVED) {
+        diag_raise(d, DIAG_OBSERVE_TWICE, at, "this choice is already observed; it cannot be observed twice");
+        diag_add_label(d, node_span(end), "the choice");
+        return GPM_E_USER;
+    }
+    *out = end;
+    return GPM_OK;
+}
+
+struct observation *observation_of(struct trace *t, struct node *root) {
+    return map_get(&t->observations, MAP_PTR(root));
+}
+
+/* Carries the new value of n to those of its children that have been computed already. */
+static enum gpm_status propagate(struct trace *t, struct node *n) {
+    for (uint32_t i = 0; i < n->n_out; i++) {
+        struct node *c = n->out[i].child;
+        struct entry *e = t->active ? entry_of(t->active, c) : NULL;
+        if (e && !e->brush && !e->done) continue; /* will be computed later */
+        if (!(c->flags & NODE_ON)) continue;
+        if ((c->flags & NODE_RANDOM) || requests_on(c, n->out[i].slot)) {
+            diag_raise(t->core->diags, DIAG_OBSERVE_PROPAGATE, node_span(c),
+                       "an observed value reaches this expression after it was evaluated");
+            diag_add_label(t->core->diags, node_span(n), "the observed value");
+            return GPM_E_USER;
+        }
+        if (c->flags & NODE_IN_INDEX) tag_leave_index(t, c);
+        enum gpm_status st = node_apply(t, c, NULL, false);
+        if (st == GPM_OK) st = propagate(t, c);
+        if (st != GPM_OK) return st;
+    }
+    return GPM_OK;
+}
+
+enum gpm_status constrain_end(struct trace *t, struct node *end, value v, double *weight) {
+    struct node *checked;
+    enum gpm_status st = observation_end(t, end, node_span(end), &checked);
+    if (st != GPM_OK) return st;
+    choice_remove(t, end);
+    st = node_unincorporate(t, end);
+    if (st == GPM_OK) st = node_density(t, end, v, weight);
+    if (st != GPM_OK) return st;
+    value_set_take(&end->val, value_ref(v));
+    end->logp = *weight;
+    if (!node_is_stateful(end)) end->flags |= NODE_HAS_LOGP;
+    end->flags |= NODE_OBSERVED;
+    if (!isinf(*weight)) st = node_incorporate(t, end);
+    return st == GPM_OK ? propagate(t, end) : st;
+}

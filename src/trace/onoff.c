@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Switching nodes and families off and on: mirror images. Off takes a node out of its parents'
+ * lists, the choices, the scopes and the statistics, and releases what it requested; on puts
+ * everything back. A rejected proposal is undone by on alone: nothing is evaluated again. */
+#include "trace/node.h"
+
+#include <assert.h>
+
+void choice_add(struct trace *t, struct node *n) {
+    if (n->choice != NO_INDEX || !(n->flags & NODE_RANDOM) || (n->flags & NODE_OBSERVED)) return;
+    n->choice = (uint32_t)t->choices.n;
+    vec_push(&t->choices, n);
+    tagctx_register(t, n);
+}
+
+void choice_remove(struct trace *t, struct node *n) {
+    if (n->choice == NO_INDEX) return;
+    tagctx_unregister(t, n);
+    struct node *last = vec_pop(&t->choices);
+    if (last != n) {
+        t->choices.at[n->choice] = last;
+        last->choice = n->choice;
+    }
+    n->choice = NO_INDEX;
+}
+
+struct sp_made *first_made(value v) {
+    if (v.tag == V_PROC) return sp_made_of(v);
+    if (v.tag == V_REF) return v.u.ref->node ? NULL : first_made(v.u.ref->v);
+    if (v.tag == V_PAIR) return first_made(v.u.pair->first);
+    if (v.tag == V_ARRAY && v.u.array->n) return first_made(v.u.array->at[0]);
+    return NULL;
+}
+
+void set_maker(value v, struct node *maker) {
+    struct sp_made *m = sp_made_of(v);
+    if (m) m->maker = maker;
+    else if (v.tag == V_REF && !v.u.ref->node) set_maker(v.u.ref->v, maker);
+    else if (v.tag == V_PAIR) {
+        set_maker(v.u.pair->first, maker);
+        set_maker(v.u.pair->rest, maker);
+    } else if (v.tag == V_ARRAY) {
+        for (size_t i = 0; i < v.u.array->n; i++) set_maker(v.u.array->at[i], maker);
+    }
+}
+
+struct node *maker_of(value v) {
+    struct sp_made *m = sp_made_of(v);
+    return m ? m->maker : NULL;
+}
+
+static bool is_maker(const struct node *n) {
+    const struct sp_class *cls = node_class(n);
+    return cls && (cls->flags & SP_MAKER);
+}
+
+static void family_off(struct trace *t, struct family *f) {
+    for (size_t i = f->nodes.n; i-- > 0;) {
+        struct node *n = f->nodes.at[i];
+        if (n->kind != NODE_CONST && (n->flags & NODE_ON)) node_off(t, n);
+    }
+    if (f->memo) memo_remove(f->memo, f->key);
+}
+
+static void family_on(struct trace *t, struct family *f) {
+    if (f->memo) memo_insert(f->memo, f->key)->family = f;
+    for (size_t i = 0; i < f->nodes.n; i++) {
+        struct node *n = f->nodes.at[i];
+        if (n->kind != NODE_CONST) node_on(t, n);
+    }
+}
+
+void family_drop(struct trace *t, struct family *f, struct tagctx *ctx) {
+    if (f->own_ctx) memo_part(t, f, ctx);
+    if (--f->refs == 0) family_off(t, f);
+}
+
+void family_take(struct trace *t, struct family *f, struct tagctx *ctx) {
+    if (f->refs++ == 0) family_on(t, f);
+    if (f->own_ctx) memo_join(t, f, ctx);
+}
+
+void node_off(struct trace *t, struct node *n) {
+    n->flags &= (uint16_t)~NODE_ON;
+    choice_remove(t, n);
+    enum gpm_status st = node_unincorporate(t, n);
+    assert(st == GPM_OK);
+    UNUSED(st);
+    if (n->flags & NODE_IN_INDEX) tag_leave_index(t, n);
+    if (n->kind == NODE_APP && is_maker(n)) set_maker(n->val, NULL);
+    node_unlink_all(n);
+    for (uint32_t i = n->req ? n->req->n_fam : 0; i-- > 0;) family_drop(t, n->req->fam[i], n->ctx);
+}
+
+void node_on(struct trace *t, struct node *n) {
+    for (uint32_t i = 0; n->req && i < n->req->n_fam; i++) family_take(t, n->req->fam[i], n->ctx);
+    node_link_all(n);
+    if (n->kind == NODE_APP && is_maker(n)) set_maker(n->val, n);
+    if (n->kind == NODE_TAG) tag_enter_index(t, n);
+    enum gpm_status st = node_incorporate(t, n);
+    assert(st == GPM_OK);
+    UNUSED(st);
+    choice_add(t, n);
+    n->flags |= NODE_ON;
+}
+
+struct dead_list {
+    VEC(struct family *) at;
+};
+
+static void collect_dead(struct family *f, struct dead_list *dead) {
+    if (f->refs || f->dead) return;
+    f->dead = true;
+    vec_push(&dead->at, f);
+    for (size_t i = 0; i < f->nodes.n; i++) {
+        struct node *n = f->nodes.at[i];
+        if (n->kind == NODE_CONST || !n->req) continue;
+        for (uint32_t j = 0; j < n->req->n_fam; j++) collect_dead(n->req->fam[j], dead);
+    }
+}
+
+void families_free_dead(struct trace *t, struct family *const *fam, size_t n) {
+    struct dead_list dead = {0};
+    for (size_t i = 0; i < n; i++) collect_dead(fam[i], &dead);
+    for (size_t i = 0; i < dead.at.n; i++) family_free(t, dead.at.at[i]);
+    if (dead.at.n) t->structure++;
+    vec_release(&dead.at);
+}
+
+void request_release(struct trace *t, struct node *n) {
+    if (!n->req) return;
+    request_clear_parents(n);
+    for (uint32_t i = n->req->n_fam; i-- > 0;) family_drop(t, n->req->fam[i], n->ctx);
+    families_free_dead(t, n->req->fam, n->req->n_fam);
+    n->req->n_fam = 0;
+}

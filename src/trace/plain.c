@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The untraced evaluator: a walk over the resolved syntax tree with values in frames. It runs
+ * inference programs, `define`s, and procedures that primitives call back (kernels written in the
+ * language). */
+#include "trace/plain.h"
+#include "trace/trace.h"
+
+#include <string.h>
+
+enum { SMALL_ARGS = 8 };
+
+static enum gpm_status lookup_name(struct session_core *core, const struct ast *a, struct frame *f,
+                                   value *out) {
+    struct sym *s = a->u.name.sym;
+    if (a->u.name.depth >= 0 && !a->u.name.builtin) {
+        const struct slot *slot = &frame_up(f, a->u.name.depth)->s[a->u.name.slot];
+        if (slot->unset)
+            return diag_raise(core->diags, DIAG_LETREC_EARLY, a->span,
+                              "`%s` is used before it has a value", s->text);
+        *out = value_ref(slot_value(slot));
+        return GPM_OK;
+    }
+    if (!a->u.name.builtin) {
+        struct node *n = core->model ? map_get(&core->model->globals, MAP_PTR(s)) : NULL;
+        const value *v = n ? &n->val : core_lookup_define(core, s);
+        if (v) {
+            *out = value_ref(*v);
+            return GPM_OK;
+        }
+    }
+    struct node *n = map_get(&core->builtins, MAP_PTR(s));
+    if (!n) return core_unbound(core, s, a->span, NULL);
+    *out = value_ref(n->val);
+    return GPM_OK;
+}
+
+static enum gpm_status arity_error(struct session_core *core, const struct ast *lambda, size_t n,
+                                   struct span at) {
+    const struct sym *self = lambda->u.lambda.self;
+    size_t want = lambda->u.lambda.n_params;
+    diag_raise(core->diags, DIAG_ARITY, at, "%s%s%s takes %zu argument%s, got %zu",
+               self ? "`" : "", self ? self->text : "this procedure", self ? "`" : "", want,
+               want == 1 ? "" : "s", n);
+    diag_add_label(core->diags, lambda->span, "defined here");
+    return GPM_E_USER;
+}
+
+static enum gpm_status apply_closure(struct session_core *core, struct closure *c, const value *args,
+                                     size_t n, struct span at, value *out) {
+    const struct ast *l = c->lambda;
+    if (n != l->u.lambda.n_params) return arity_error(core, l, n, at);
+    struct frame *f = frame_new(core, c->env, n, l->u.lambda.params);
+    for (size_t i = 0; i < n; i++) f->s[i].v = value_ref(args[i]);
+    enum gpm_status st = plain_eval(core, l->kids[0], f, out);
+    frame_unref(f);
+    if (st != GPM_OK)
+        diag_add_call(core->diags, at, "in a call of %s",
+                      l->u.lambda.self ? l->u.lambda.self->text : "a procedure");
+    return st;
+}
+
+static enum gpm_status apply_memo(struct session_core *core, struct memo *m, const value *args,
+                                  size_t n, struct span at, value *out) {
+    value key = value_array(args, n);
+    struct memo_entry *e = memo_find(m, key);
+    enum gpm_status st = GPM_OK;
+    if (e && (e->busy || e->family)) {
+        if (e->family && e->family->root) *out = value_ref(e->family->root->val);
+        else
+            st = diag_raise(core->diags, DIAG_MEMO_LOOP, at,
+                            "this memoized call needs its own value with the same arguments");
+    } else if (e) {
+        *out = value_ref(e->val);
+    } else {
+        e = memo_insert(m, key);
+        e->busy = true;
+        st = plain_apply(core, m->proc, args, n, at, out);
+        if (st != GPM_OK || m->trace) memo_remove(m, key); /* a traced table holds families only */
+        else {
+            e = memo_find(m, key);
+            e->busy = false;
+            e->val = value_ref(*out);
+        }
+    }
+    value_unref(key);
+    return st;
+}
+
+/* Results of a requesting procedure's calls, gathered one after another. */
+struct gather {
+    struct session_core *core;
+    struct span at;
+    VEC(value) results;
+    enum gpm_status st;
+};
+
+static void gather_one(void *ctx, value proc, const value *args, size_t n) {
+    struct gather *g = ctx;
+    value v;
+    if (g->st != GPM_OK) return;
+    g->st = plain_apply(g->core, proc, args, n, g->at, &v);
+    if (g->st == GPM_OK) vec_push(&g->results, v);
+}
+
+static enum gpm_status apply_requesting(struct session_core *core, struct sp_call *c,
+                                        struct span at, value *out) {
+    struct gather g = {.core = core, .at = at, .st = GPM_OK};
+    enum gpm_status st = core_place(core, c->cls->request(c, gather_one, &g), at);
+    if (st == GPM_OK) st = g.st;
+    if (st == GPM_OK)
+        st = core_place(core, c->cls->output(c, g.results.at, g.results.n, out), at);
+    for (size_t i = 0; i < g.results.n; i++) value_unref(g.results.at[i]);
+    vec_release(&g.results);
+    return st;
+}
+
+static value deref(value v) {
+    if (v.tag != V_REF) return value_ref(v);
+    struct node *n = v.u.ref->node;
+    return value_ref(n ? n->val : v.u.ref->v);
+}
+
+static enum gpm_status eval_data(struct session_core *core, const value *args, size_t n,
+                                 struct span at, value *out) {
+    struct ast *a = core_unquote(core, args[0], at);
+    struct frame *env = n > 1 && args[1].tag == V_ENV ? ((struct env_box *)args[1].u.box)->frame : NULL;
+    /* names of the environment are bound by a frame around the code */
+    resolve_in_frame(core, a, env);
+    return plain_eval(core, a, env, out);
+}
+
+static enum gpm_status apply_special(struct session_core *core, enum special which,
+                                     const value *args, size_t n, struct span at, value *out,
+                                     bool *handled) {
+    *handled = true;
+    double logp;
+    enum gpm_status st;
+    switch (which) {
+    case SPECIAL_REF: *out = value_ref_to(args[0], NULL); return GPM_OK;
+    case SPECIAL_DEREF: *out = deref(args[0]); return GPM_OK;
+    case SPECIAL_MEM: *out = memo_value(args[0], NULL); return GPM_OK;
+    case SPECIAL_EVAL: return eval_data(core, args, n, at, out);
+    case SPECIAL_RUN: return core->run_action(core, args[0], at, out);
+    case SPECIAL_APPLY_FUNCTION:
+        if (n == 1) {
+            *out = value_ref(args[0]);
+            return GPM_OK;
+        }
+        return plain_apply(core, args[0], args + 1, n - 1, at, out);
+    case SPECIAL_ASSESS:
+        st = core_assess(core, args, n, at, &logp);
+        if (st == GPM_OK) *out = value_num(logp);
+        return st;
+    default: *handled = false; return GPM_OK;
+    }
+}
+
+static enum gpm_status not_procedure(struct session_core *core, value v, struct span at) {
+    struct buf b = BUF_INIT;
+    value_print(v, &b);
+    if (b.len > 60) buf_reset(&b), buf_puts(&b, "a value");
+    diag_raise(core->diags, DIAG_NOT_PROCEDURE, at, "%s is a %s, not a procedure; it cannot be applied",
+               b.data, value_type_name(v));
+    buf_release(&b);
+    return GPM_E_USER;
+}
+
+enum gpm_status plain_apply(struct session_core *core, value proc, const value *args, size_t n,
+                            struct span at, value *out) {
+    enum gpm_status st = core_poll(core, at);
+    if (st != GPM_OK) return st;
+    struct closure *clo = closure_of(proc);
+    if (clo) return apply_closure(core, clo, args, n, at, out);
+    struct memo *memo = memo_of(proc);
+    if (memo) return apply_memo(core, memo, args, n, at, out);
+    if (!proc_class(proc, NULL)) return not_procedure(core, proc, at);
+    struct sp_call c = {.rng = core->model ? &core->model->rng : &core->rng};
+    st = core_check_call(core, &c, proc, args, n, at);
+    if (st != GPM_OK) return st;
+    bool handled;
+    st = apply_special(core, core_special(core, proc), args, n, at, out, &handled);
+    if (handled) return st;
+    if (c.cls->request) return apply_requesting(core, &c, at, out);
+    if (!c.cls->simulate)
+        return diag_raise(core->diags, DIAG_ACTION_IN_MODEL, at, "%s cannot be called here",
+                          c.cls->name);
+    return core_place(core, c.cls->simulate(&c, out), at);
+}
+
+static enum gpm_status eval_call(struct session_core *core, const struct ast *a, struct frame *f,
+                                 value *out) {
+    size_t n = a->n - 1, done = 0, small_order[SMALL_ARGS], *order = NULL;
+    value op, small[SMALL_ARGS], *args = n <= SMALL_ARGS ? small : NEW_ARRAY(value, n);
+    enum gpm_status st = plain_eval(core, a->kids[0], f, &op);
+    if (st != GPM_OK) goto out;
+    if (a->u.call.kw) {
+        order = n <= SMALL_ARGS ? small_order : NEW_ARRAY(size_t, n);
+        st = core_place_keywords(core, a, op, order);
+    }
+    for (size_t i = 0; i < n; i++) args[i] = NIL;
+    for (; st == GPM_OK && done < n; done++) {
+        value v;
+        st = plain_eval(core, a->kids[done + 1], f, &v);
+        if (st == GPM_OK) args[order ? order[done] : done] = v;
+    }
+    if (st == GPM_OK && core_special(core, op) == SPECIAL_ENV) {
+        struct env_box *e = NEW(struct env_box);
+        box_init(&e->box, &env_class);
+        e->frame = frame_ref(f);
+        *out = value_box(V_ENV, &e->box);
+    } else if (st == GPM_OK) {
+        st = plain_apply(core, op, args, n, a->span, out);
+    }
+    for (size_t i = 0; i < n; i++) value_unref(args[i]);
+    value_unref(op);
+out:
+    if (args != small) mem_free(args);
+    if (order != small_order) mem_free(order);
+    return st;
+}
+
+static enum gpm_status take_apart(struct session_core *core, const struct ast *let, value v,
+                                  struct frame *f) {
+    value *items;
+    size_t n, want = let->u.bind.n_names;
+    if (!seq_items(v, &items, &n))
+        return diag_raise(core->diags, DIAG_VALUES_COUNT, let->kids[0]->span,
+                          "a %s cannot be taken apart into %zu values", value_type_name(v), want);
+    enum gpm_status st = GPM_OK;
+    if (n != want)
+        st = diag_raise(core->diags, DIAG_VALUES_COUNT, let->kids[0]->span,
+                        "%zu names are bound to %zu values", want, n);
+    for (size_t i = 0; st == GPM_OK && i < n; i++)
+        value_set_take(&f->s[let->u.bind.slot + i].v, deref(items[i]));
+    values_free(items, n);
+    return st;
+}
+
+static enum gpm_status eval_let(struct session_core *core, const struct ast *s, struct frame *f) {
+    value v;
+    enum gpm_status st;
+    if (s->kind == AST_LETREC) {
+        for (uint32_t i = 0; i < s->n; i++) f->s[s->u.bind.slot + i].unset = true;
+        for (uint32_t i = 0; i < s->n; i++) {
+            st = plain_eval(core, s->kids[i], f, &v);
+            if (st != GPM_OK) return st;
+            value_set_take(&f->s[s->u.bind.slot + i].v, v);
+            f->s[s->u.bind.slot + i].unset = false;
+        }
+        return GPM_OK;
+    }
+    st = plain_eval(core, s->kids[0], f, &v);
+    if (st != GPM_OK) return st;
+    if (s->u.bind.n_names > 1) {
+        st = take_apart(core, s, v, f);
+        value_unref(v);
+        return st;
+    }
+    value_set_take(&f->s[s->u.bind.slot].v, v);
+    return GPM_OK;
+}
+
+static enum gpm_status eval_block(struct session_core *core, const struct ast *a, struct frame *f,
+                                  value *out) {
+    struct frame *inner = a->u.block.n_slots
+                              ? frame_new(core, f, a->u.block.n_slots, a->u.block.slot_names)
+                              : frame_ref(f);
+    value v = NIL;
+    enum gpm_status st = GPM_OK;
+    for (uint32_t i = 0; st == GPM_OK && i < a->n; i++) {
+        const struct ast *s = a->kids[i];
+        if (s->kind == AST_LET || s->kind == AST_LETREC) st = eval_let(core, s, inner);
+        else {
+            value_unref(v);
+            v = NIL;
+            st = plain_eval(core, s, inner, &v);
+        }
+    }
+    frame_unref(inner);
+    if (st == GPM_OK) *out = v;
+    return st;
+}
+
+enum gpm_status plain_run_block(struct session_core *core, const struct ast *a, struct frame *f,
+                                value *out) {
+    struct frame *inner = a->u.block.n_slots
+                              ? frame_new(core, f, a->u.block.n_slots, a->u.block.slot_names)
+                              : frame_ref(f);
+    value result = NIL;
+    enum gpm_status st = GPM_OK;
+    for (uint32_t i = 0; st == GPM_OK && i < a->n; i++) {
+        const struct ast *s = a->kids[i];
+        value action, v;
+        if (s->kind == AST_LET || s->kind == AST_LETREC) {
+            st = eval_let(core, s, inner);
+            continue;
+        }
+        st = plain_eval(core, s->kind == AST_BIND ? s->kids[0] : s, inner, &action);
+        if (st != GPM_OK) break;
+        st = core->run_action(core, action, s->kind == AST_BIND ? s->kids[0]->span : s->span, &v);
+        value_unref(action);
+        if (st != GPM_OK) break;
+        if (s->kind == AST_BIND) value_set_take(&inner->s[s->u.bind.slot].v, v);
+        else value_set_take(&result, v);
+    }
+    frame_unref(inner);
+    if (st == GPM_OK) *out = result;
+    else value_unref(result);
+    return st;
+}
+
+static enum gpm_status eval_if(struct session_core *core, const struct ast *a, struct frame *f,
+                               value *out) {
+    value c;
+    bool truth;
+    enum gpm_status st = plain_eval(core, a->kids[0], f, &c);
+    if (st != GPM_OK) return st;
+    bool ok = value_truth(c, &truth);
+    if (!ok)
+        diag_raise(core->diags, DIAG_CONDITION, a->kids[0]->span,
+                   "a condition must be a boolean or a number, not a %s", value_type_name(c));
+    value_unref(c);
+    return ok ? plain_eval(core, a->kids[truth ? 1 : 2], f, out) : GPM_E_USER;
+}
+
+enum gpm_status plain_splice(struct session_core *core, const struct ast *model, struct frame *f,
+                             struct frame **out) {
+    struct frame *s = frame_new(core, f, model->u.model.n_splices, NULL);
+    for (uint32_t i = 0; i < model->u.model.n_splices; i++) {
+        enum gpm_status st = plain_eval(core, model->u.model.splices[i]->kids[0], f, &s->s[i].v);
+        if (st != GPM_OK) {
+            s->s[i].v = NIL;
+            frame_unref(s);
+            return st;
+        }
+    }
+    *out = s;
+    return GPM_OK;
+}
+
+static enum gpm_status eval_quasi(struct session_core *core, const struct ast *a, struct frame *f,
+                                  value *out) {
+    struct frame *s;
+    enum gpm_status st = plain_splice(core, a, f, &s);
+    if (st != GPM_OK) return st;
+    *out = core_quote(core, a->kids[0], s);
+    frame_unref(s);
+    return GPM_OK;
+}
+
+enum gpm_status plain_eval(struct session_core *core, const struct ast *a, struct frame *f,
+                           value *out) {
+    switch (a->kind) {
+    case AST_NUMBER:
+    case AST_ATOM:
+    case AST_STRING:
+    case AST_BOOL:
+    case AST_QUOTE: *out = value_ref(core_constant(core, a)); return GPM_OK;
+    case AST_NAME: return lookup_name(core, a, f, out);
+    case AST_CALL: return eval_call(core, a, f, out);
+    case AST_LAMBDA: *out = closure_value(a, f); return GPM_OK;
+    case AST_IF: return eval_if(core, a, f, out);
+    case AST_BLOCK:
+        if (a->u.block.action) return core->make_directive(core, a, f, out);
+        return eval_block(core, a, f, out);
+    case AST_TAG:
+    case AST_TAG_OUT: return plain_eval(core, a->kids[a->n - 1], f, out);
+    case AST_QUASI: return eval_quasi(core, a, f, out);
+    case AST_UNQUOTE:
+        *out = value_ref(frame_up(f, a->u.unquote.depth)->s[a->u.unquote.slot].v);
+        return GPM_OK;
+    case AST_MODEL: return plain_eval(core, a->kids[0], f, out);
+    case AST_DIRECTIVE: return core->make_directive(core, a, f, out);
+    case AST_BIND:
+        return diag_raise(core->diags, DIAG_BAD_BINDER, a->span,
+                          "`<-` binds only inside a block or do(...)");
+    default:
+        return diag_raise(core->diags, DIAG_BAD_BINDER, a->span, "a statement cannot stand here");
+    }
+}

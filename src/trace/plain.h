@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What both evaluators share: frames, compound and memoized procedures, the session's core; and the
+ * untraced evaluator that runs inference programs and `define`s.
+ */
+#ifndef TRACE_PLAIN_H
+#define TRACE_PLAIN_H
+#include "base/map.h"
+#include "base/vec.h"
+#include "lang/ast.h"
+#include "math/rng.h"
+#include "sp/sp.h"
+#include "value/value.h"
+
+struct node;
+struct session_core;
+struct trace;
+
+/* A frame binds slots to values (untraced) or nodes (traced). A slot with a node that is not
+ * NODE_SHARED is traced; a NODE_SHARED node is a cached constant for `v`, owned by the frame. */
+struct slot {
+    struct node *node;
+    value v;
+    bool unset; /* letrec: no value yet */
+};
+struct frame {
+    uint32_t refs, n;
+    struct frame *parent;  /* counted */
+    struct sym **names;    /* borrowed from the syntax tree, or NULL */
+    struct frame *next, **link; /* the session's list of frames, for the sweep */
+    uint32_t visit;
+    struct slot s[];
+};
+struct frame *frame_new(struct session_core *core, struct frame *parent, size_t n, struct sym **names);
+struct frame *frame_ref(struct frame *f);
+void frame_unref(struct frame *f);
+static inline struct frame *frame_up(struct frame *f, int depth) {
+    while (depth-- > 0) f = f->parent;
+    return f;
+}
+value slot_value(const struct slot *s); /* borrowed */
+
+/* Compound procedure. */
+struct closure {
+    struct box box;
+    const struct ast *lambda;
+    struct frame *env; /* counted; NULL at the top level */
+};
+extern const struct box_class closure_class;
+value closure_value(const struct ast *lambda, struct frame *env);
+struct closure *closure_of(value v); /* NULL: something else */
+
+/* Memoized procedure: untraced it keeps values, traced it keeps families. */
+struct memo {
+    struct box box;
+    value proc;
+    struct map table; /* hash -> chain of struct memo_entry */
+    struct trace *trace; /* the trace it belongs to, or NULL: untraced */
+};
+struct memo_entry {
+    struct memo_entry *next;
+    value key; /* array of arguments; counted */
+    value val;              /* untraced */
+    bool busy;              /* untraced: being computed */
+    struct family *family;  /* traced; borrowed */
+};
+extern const struct box_class memo_class;
+value memo_value(value proc, struct trace *t);
+struct memo *memo_of(value v);
+struct memo_entry *memo_find(struct memo *m, value key);
+struct memo_entry *memo_insert(struct memo *m, value key);
+void memo_remove(struct memo *m, value key);
+
+/* Builtins that the evaluators treat themselves. */
+enum special {
+    SPECIAL_NONE,
+    SPECIAL_REF,
+    SPECIAL_DEREF,
+    SPECIAL_MEM,
+    SPECIAL_EVAL,
+    SPECIAL_ENV,
+    SPECIAL_EXTEND_ENV,
+    SPECIAL_ASSESS,
+    SPECIAL_APPLY_FUNCTION,
+    SPECIAL_RUN
+};
+
+/* What one session shares among its evaluators, traces and operators. */
+struct session_core {
+    struct sym_table *syms;
+    struct diags *diags;
+    struct arena *arena; /* for code built at run time */
+    struct sp_host host;
+    struct rng rng;        /* of the inference program */
+    struct map builtins;   /* sym -> struct node* constant of the builtin procedure or value */
+    struct map specials;   /* sp_class* -> enum special + 1 */
+    struct map defines;    /* sym -> struct define_slot* : inference globals */
+    VEC(struct sym *) define_names;
+    VEC(struct node *) literals; /* constants cached in syntax trees */
+    struct frame *frames;        /* all frames, for the sweep */
+    size_t n_frames, sweep_at;
+    uint32_t frame_visit;
+    const char *stack_limit; /* lowest address the C stack may reach */
+    volatile int *interrupted;
+    double deadline; /* monotonic seconds, 0: none */
+    size_t max_nodes; /* per trace; 0: none */
+    unsigned tick;
+    /* hooks of the layers above */
+    enum gpm_status (*run_action)(struct session_core *core, value action, struct span at, value *out);
+    enum gpm_status (*make_directive)(struct session_core *core, const struct ast *a,
+                                      struct frame *f, value *out);
+    void *session;
+    struct trace *model; /* the trace on whose behalf procedures are called, or NULL */
+    struct map sigs;     /* sp_class* of made procedures -> struct sp_sig* */
+};
+struct define_slot {
+    value v;
+};
+
+/* Between evaluations: time-out, Ctrl-C, C stack. GPM_OK or GPM_E_USER with a diagnostic. */
+enum gpm_status core_poll(struct session_core *core, struct span at) GPM_MUST_USE;
+value core_constant(struct session_core *core, const struct ast *a); /* of a literal; borrowed */
+struct node *core_literal(struct session_core *core, const struct ast *a);
+const value *core_lookup_define(struct session_core *core, struct sym *s); /* NULL: unbound */
+enum gpm_status core_unbound(struct session_core *core, struct sym *s, struct span at, struct trace *t);
+/* The row and state behind a primitive procedure value; NULL: compound, memoized or no procedure. */
+const struct sp_class *proc_class(value op, void **state);
+/* Fills c for a primitive procedure and checks its arguments; the diagnostic is placed at `at`. */
+enum gpm_status core_check_call(struct session_core *core, struct sp_call *c, value op,
+                                const value *args, size_t n, struct span at) GPM_MUST_USE;
+/* Puts `at` on the last diagnostic when st is an error; returns st. */
+enum gpm_status core_place(struct session_core *core, enum gpm_status st, struct span at);
+void core_init(struct session_core *core);
+void core_release(struct session_core *core);
+struct env_box {
+    struct box box;
+    struct frame *frame; /* counted */
+};
+extern const struct box_class env_class;
+enum special core_special(struct session_core *core, value op);
+enum gpm_status core_assess(struct session_core *core, const value *args, size_t n, struct span at, double *out);
+/* Places keyword arguments: order[i] = position of argument i in the call as applied. */
+enum gpm_status core_place_keywords(struct session_core *core, const struct ast *call, value op,
+                                    size_t *order) GPM_MUST_USE;
+/* Syntax as data and back. */
+value core_quote(struct session_core *core, const struct ast *a, struct frame *splices);
+struct ast *core_unquote(struct session_core *core, value data, struct span at);
+/* Resolves code built at run time: names that frames from `env` up bind. */
+void resolve_in_frame(struct session_core *core, struct ast *a, struct frame *env);
+bool value_truth(value v, bool *truth); /* false: neither boolean nor number */
+
+/* The untraced evaluator. */
+enum gpm_status plain_eval(struct session_core *core, const struct ast *a, struct frame *f,
+                           value *out) GPM_MUST_USE;
+enum gpm_status plain_apply(struct session_core *core, value proc, const value *args, size_t n,
+                            struct span at, value *out) GPM_MUST_USE;
+/* Splice frame of a model expression: its unquotes, evaluated now in `f`. Counted. */
+enum gpm_status plain_splice(struct session_core *core, const struct ast *model, struct frame *f,
+                             struct frame **out) GPM_MUST_USE;
+/* Runs an action block. */
+enum gpm_status plain_run_block(struct session_core *core, const struct ast *block, struct frame *f,
+                                value *out) GPM_MUST_USE;
+/* Releases frames that only cycles keep; call when no evaluation is under way. */
+void frames_sweep(struct session_core *core);
+#endif

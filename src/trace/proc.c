@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Frames, compound procedures, memo tables, environments as values. */
+#include "trace/plain.h"
+#include "trace/trace.h"
+
+#include <string.h>
+
+struct frame *frame_new(struct session_core *core, struct frame *parent, size_t n,
+                        struct sym **names) {
+    struct frame *f = mem_zalloc(sizeof *f + n * sizeof(struct slot));
+    f->refs = 1;
+    f->n = (uint32_t)n;
+    f->parent = parent ? frame_ref(parent) : NULL;
+    f->names = names;
+    f->next = core->frames;
+    f->link = &core->frames;
+    if (f->next) f->next->link = &f->next;
+    core->frames = f;
+    core->n_frames++;
+    return f;
+}
+
+struct frame *frame_ref(struct frame *f) {
+    if (f) f->refs++;
+    return f;
+}
+
+static void frame_clear(struct frame *f) {
+    for (uint32_t i = 0; i < f->n; i++) {
+        struct slot *s = &f->s[i];
+        if (s->node && (s->node->flags & NODE_SHARED)) {
+            value_unref(s->node->val);
+            mem_free(s->node);
+        }
+        value v = s->v;
+        s->node = NULL;
+        s->v = NIL;
+        value_unref(v);
+    }
+}
+
+void frame_unref(struct frame *f) {
+    while (f && --f->refs == 0) { /* a loop: chains of frames can be long */
+        struct frame *parent = f->parent;
+        f->refs = 1; /* clearing may lead back here */
+        frame_clear(f);
+        *f->link = f->next;
+        if (f->next) f->next->link = f->link;
+        mem_free(f);
+        f = parent;
+    }
+}
+
+/* At the end of a session: frees frames that only cycles (local recursive procedures) keep. */
+void frames_sweep(struct session_core *core) {
+    for (struct frame *f = core->frames; f; f = f->next) f->refs++;
+    for (struct frame *f = core->frames; f; f = f->next) frame_clear(f);
+    while (core->frames) {
+        struct frame *f = core->frames;
+        struct frame *next = f->next;
+        f->refs--;
+        if (f->refs) { /* still named by a child frame: detach it from the list, the child frees it */
+            core->frames = next;
+            if (next) next->link = &core->frames;
+            f->link = &f->next;
+            f->next = NULL;
+            static struct frame *nowhere;
+            f->link = &nowhere;
+            continue;
+        }
+        f->refs = 1;
+        frame_unref(f);
+    }
+}
+
+value slot_value(const struct slot *s) {
+    return s->node && !(s->node->flags & NODE_SHARED) ? s->node->val : s->v;
+}
+
+static void closure_free(struct box *b) {
+    struct closure *c = (struct closure *)b;
+    struct frame *env = c->env;
+    mem_free(c);
+    frame_unref(env);
+}
+
+static void closure_print(const struct box *b, struct buf *out) {
+    const struct closure *c = (const struct closure *)b;
+    const struct sym *self = c->lambda->u.lambda.self;
+    buf_printf(out, "<procedure%s%s>", self ? " " : "", self ? self->text : "");
+}
+
+const struct box_class closure_class = {"procedure", closure_free, closure_print, NULL, NULL};
+
+value closure_value(const struct ast *lambda, struct frame *env) {
+    struct closure *c = NEW(struct closure);
+    box_init(&c->box, &closure_class);
+    c->lambda = lambda;
+    c->env = frame_ref(env);
+    return value_box(V_PROC, &c->box);
+}
+
+struct closure *closure_of(value v) {
+    return v.tag == V_PROC && v.u.box->cls == &closure_class ? (struct closure *)v.u.box : NULL;
+}
+
+static void memo_free(struct box *b) {
+    struct memo *m = (struct memo *)b;
+    for (size_t i = 0; i < m->table.cap; i++) {
+        struct memo_entry *e = m->table.slots[i].val, *next;
+        for (; e; e = next) {
+            next = e->next;
+            value_unref(e->key);
+            value_unref(e->val);
+            mem_free(e);
+        }
+    }
+    map_release(&m->table);
+    value_unref(m->proc);
+    mem_free(m);
+}
+
+const struct box_class memo_class = {"memoized procedure", memo_free, NULL, NULL, NULL};
+
+value memo_value(value proc, struct trace *t) {
+    struct memo *m = NEW(struct memo);
+    box_init(&m->box, &memo_class);
+    m->proc = value_ref(proc);
+    m->trace = t;
+    return value_box(V_PROC, &m->box);
+}
+
+struct memo *memo_of(value v) {
+    return v.tag == V_PROC && v.u.box->cls == &memo_class ? (struct memo *)v.u.box : NULL;
+}
+
+struct memo_entry *memo_find(struct memo *m, value key) {
+    struct memo_entry *e = map_get(&m->table, value_hash(key));
+    while (e && !value_equal(e->key, key)) e = e->next;
+    return e;
+}
+
+struct memo_entry *memo_insert(struct memo *m, value key) {
+    uint64_t h = value_hash(key);
+    struct memo_entry *e = NEW(struct memo_entry);
+    e->key = value_ref(key);
+    e->next = map_get(&m->table, h);
+    map_put(&m->table, h, e);
+    return e;
+}
+
+void memo_remove(struct memo *m, value key) {
+    uint64_t h = value_hash(key);
+    struct memo_entry *first = map_get(&m->table, h), **at = &first;
+    while (*at && !value_equal((*at)->key, key)) at = &(*at)->next;
+    struct memo_entry *e = *at;
+    if (!e) return;
+    *at = e->next;
+    if (first) map_put(&m->table, h, first);
+    else map_del(&m->table, h);
+    value_unref(e->key);
+    value_unref(e->val);
+    mem_free(e);
+}
+
+static void env_free(struct box *b) {
+    struct env_box *e = (struct env_box *)b;
+    frame_unref(e->frame);
+    mem_free(e);
+}
+
+const struct box_class env_class = {"environment", env_free, NULL, NULL, NULL};

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Syntax as data (quote) and data as syntax (eval, spliced code). Names become symbols, calls
+ * become arrays of operator and operands flagged OBJ_CODE. */
+#include "trace/plain.h"
+#include "trace/trace.h"
+
+#include <string.h>
+
+static value code_array(struct session_core *core, const char *head, const struct ast *a,
+                        struct frame *splices) {
+    value v = value_array_new(a->n + (head ? 1 : 0));
+    size_t k = 0;
+    if (head) v.u.array->at[k++] = value_sym(sym_cstr(core->syms, head));
+    for (uint32_t i = 0; i < a->n; i++)
+        v.u.array->at[k++] = a->kids[i] ? core_quote(core, a->kids[i], splices) : NIL;
+    v.u.obj->flags |= OBJ_CODE;
+    return v;
+}
+
+static value quote_lambda(struct session_core *core, const struct ast *a, struct frame *splices) {
+    value v = value_array_new(3);
+    v.u.array->at[0] = value_sym(sym_cstr(core->syms, "proc"));
+    value params = value_array_new(a->u.lambda.n_params);
+    for (uint32_t i = 0; i < a->u.lambda.n_params; i++)
+        params.u.array->at[i] = value_sym(a->u.lambda.params[i]);
+    v.u.array->at[1] = params;
+    v.u.array->at[2] = core_quote(core, a->kids[0], splices);
+    v.u.obj->flags |= OBJ_CODE;
+    return v;
+}
+
+value core_quote(struct session_core *core, const struct ast *a, struct frame *splices) {
+    switch (a->kind) {
+    case AST_NAME: return value_sym(a->u.name.sym);
+    case AST_CALL: return code_array(core, NULL, a, splices);
+    case AST_IF: return code_array(core, "if", a, splices);
+    case AST_TAG: return code_array(core, "tag", a, splices);
+    case AST_LAMBDA: return quote_lambda(core, a, splices);
+    case AST_QUOTE: return code_array(core, "quote", a, splices);
+    case AST_BLOCK:
+        if (a->n == 1) return core_quote(core, a->kids[0], splices);
+        return code_array(core, "block", a, splices);
+    case AST_UNQUOTE:
+        return splices ? value_ref(splices->s[a->u.unquote.slot].v) : NIL;
+    default: return value_ref(core_constant(core, a));
+    }
+}
+
+static struct ast *new_ast(struct session_core *core, enum ast_kind kind, struct span at, size_t n) {
+    struct ast *a = ARENA_NEW(core->arena, struct ast);
+    a->kind = kind;
+    a->span = at;
+    a->n = (uint32_t)n;
+    a->kids = ARENA_ARRAY(core->arena, struct ast *, n ? n : 1);
+    return a;
+}
+
+/* A constant that no literal can write: a quoted node with its cache filled. */
+static struct ast *constant_ast(struct session_core *core, value v, struct span at) {
+    struct ast *a = new_ast(core, AST_QUOTE, at, 0);
+    struct node *n = mem_zalloc(NODE_CONST_SIZE);
+    n->val = value_ref(v);
+    n->kind = NODE_CONST;
+    n->flags = NODE_SHARED;
+    vec_push(&core->literals, n);
+    a->cache = n;
+    return a;
+}
+
+static bool head_is(value v, const char *name) {
+    return v.tag == V_SYM && !strcmp(v.u.sym->text, name);
+}
+
+static struct ast *lambda_ast(struct session_core *core, value data, struct span at) {
+    struct ast *a = new_ast(core, AST_LAMBDA, at, 1);
+    value params = data.u.array->at[1];
+    size_t n = params.u.array->n;
+    a->u.lambda.params = ARENA_ARRAY(core->arena, struct sym *, n ? n : 1);
+    a->u.lambda.n_params = (uint32_t)n;
+    for (size_t i = 0; i < n; i++)
+        a->u.lambda.params[i] = params.u.array->at[i].tag == V_SYM ? params.u.array->at[i].u.sym
+                                                                   : sym_cstr(core->syms, "_");
+    a->kids[0] = core_unquote(core, data.u.array->at[2], at);
+    return a;
+}
+
+struct ast *core_unquote(struct session_core *core, value data, struct span at) {
+    if (data.tag == V_SYM) {
+        struct ast *a = new_ast(core, AST_NAME, at, 0);
+        a->u.name.sym = data.u.sym;
+        a->u.name.depth = -1;
+        return a;
+    }
+    if (data.tag != V_ARRAY || !(data.u.obj->flags & OBJ_CODE) || data.u.array->n == 0)
+        return constant_ast(core, data, at);
+    struct array_obj *d = data.u.array;
+    if (head_is(d->at[0], "proc") && d->n == 3 && d->at[1].tag == V_ARRAY)
+        return lambda_ast(core, data, at);
+    if (head_is(d->at[0], "quote") && d->n == 2) return constant_ast(core, d->at[1], at);
+    bool is_if = head_is(d->at[0], "if") && d->n == 4;
+    struct ast *a = new_ast(core, is_if ? AST_IF : AST_CALL, at, is_if ? 3 : d->n);
+    for (size_t i = 0; i < a->n; i++)
+        a->kids[i] = core_unquote(core, d->at[i + (is_if ? 1 : 0)], at);
+    return a;
+}
+
+/* Names bound by the frames are found by walking them; `inner` counts frames that the code itself
+ * opens between here and env. */
+static void resolve_names(struct ast *a, struct frame *env, struct ast **lambdas, int inner) {
+    if (a->kind == AST_NAME && !a->u.name.builtin) {
+        for (int d = 0; d < inner; d++) {
+            const struct ast *l = lambdas[inner - 1 - d];
+            for (uint32_t i = 0; i < l->u.lambda.n_params; i++)
+                if (l->u.lambda.params[i] == a->u.name.sym) {
+                    a->u.name.depth = d;
+                    a->u.name.slot = (int32_t)i;
+                    return;
+                }
+        }
+        int d = inner;
+        for (struct frame *f = env; f; f = f->parent, d++)
+            for (uint32_t i = 0; f->names && i < f->n; i++)
+                if (f->names[i] == a->u.name.sym) {
+                    a->u.name.depth = d;
+                    a->u.name.slot = (int32_t)i;
+                    return;
+                }
+        return;
+    }
+    if (a->kind == AST_LAMBDA) {
+        if (inner == 64) return;
+        lambdas[inner] = a;
+        resolve_names(a->kids[0], env, lambdas, inner + 1);
+        return;
+    }
+    for (uint32_t i = 0; i < a->n; i++) resolve_names(a->kids[i], env, lambdas, inner);
+}
+
+void resolve_in_frame(struct session_core *core, struct ast *a, struct frame *env) {
+    UNUSED(core);
+    struct ast *lambdas[64];
+    resolve_names(a, env, lambdas, 0);
+}

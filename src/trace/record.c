@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Directives in a trace: assume, observe, predict, sample, force, forget, freeze, report. A failing
+ * one leaves the trace as it was. */
+#include "trace/scaffold.h"
+
+#include <math.h>
+#include <string.h>
+
+struct trace *trace_new(struct session_core *core, struct rng rng) {
+    struct trace *t = NEW(struct trace);
+    t->core = core;
+    t->rng = rng;
+    t->next_seq = 1;
+    return t;
+}
+
+static void record_free(struct record *r) {
+    vec_release(&r->names);
+    vec_release(&r->components);
+    value_unref(r->observed);
+    mem_free(r);
+}
+
+static void drop_family(struct trace *t, struct family *f) {
+    family_drop(t, f, NULL);
+    families_free_dead(t, &f, 1);
+}
+
+void trace_free(struct trace *t) {
+    for (size_t i = t->records.n; i-- > 0;) { /* what uses others goes first */
+        struct record *r = t->records.at[i];
+        drop_family(t, r->family);
+        record_free(r);
+    }
+    for (size_t i = 0; i < t->observations.cap; i++) {
+        struct observation *o = t->observations.slots[i].val;
+        if (!o) continue;
+        value_unref(o->val);
+        mem_free(o);
+    }
+    map_release(&t->observations);
+    vec_release(&t->records);
+    map_release(&t->globals);
+    map_release(&t->labels);
+    vec_release(&t->choices);
+    scopes_release(t);
+    mem_free(t);
+}
+
+struct record *trace_find_record(struct trace *t, struct sym *label) {
+    return map_get(&t->labels, MAP_PTR(label));
+}
+
+static enum gpm_status check_label(struct trace *t, struct sym *label, struct span at) {
+    struct record *r = label ? trace_find_record(t, label) : NULL;
+    if (!r) return GPM_OK;
+    diag_raise(t->core->diags, DIAG_DUPLICATE_LABEL, at, "the label `%s` is in use", label->text);
+    diag_add_label(t->core->diags, r->span, "by this directive");
+    diag_set_help(t->core->diags, "forget(quote(%s)) frees it", label->text);
+    return GPM_E_USER;
+}
+
+static struct record *add_record(struct trace *t, enum record_kind kind, struct sym *label,
+                                 struct family *f, struct span at) {
+    struct record *r = NEW(struct record);
+    r->kind = kind;
+    r->label = label;
+    r->family = f;
+    r->span = at;
+    r->id = t->next_record++;
+    vec_push(&t->records, r);
+    if (label) map_put(&t->labels, MAP_PTR(label), r);
+    return r;
+}
+
+static enum gpm_status check_names(struct trace *t, struct sym *const *names, size_t n,
+                                   struct span at) {
+    for (size_t i = 0; i < n; i++) {
+        if (!map_get(&t->globals, MAP_PTR(names[i]))) continue;
+        diag_raise(t->core->diags, DIAG_DUPLICATE_NAME, at, "the name `%s` is assumed already",
+                   names[i]->text);
+        for (size_t j = 0; j < t->records.n; j++) {
+            struct record *r = t->records.at[j];
+            if (r->name == names[i]) diag_add_label(t->core->diags, r->span, "first assumed here");
+        }
+        diag_set_help(t->core->diags, "choose another name, or forget(quote(%s)) first", names[i]->text);
+        return GPM_E_USER;
+    }
+    return GPM_OK;
+}
+
+static enum gpm_status assume_components(struct trace *t, struct sym *const *names, size_t n,
+                                         struct family *f, const struct ast *ast, struct record *r) {
+    size_t len;
+    if (!seq_length(f->root->val, &len) || len != n)
+        return diag_raise(t->core->diags, DIAG_VALUES_COUNT, ast->span,
+                          "%zu names are bound to %zu values", n, seq_is(f->root->val) ? len : 1);
+    for (size_t i = 0; i < n; i++) {
+        struct node *c = node_new(t, f, NODE_COMPONENT, ast, 1);
+        c->in[0].node = f->root;
+        node_request(c)->index = (uint32_t)i;
+        enum gpm_status st = node_apply(t, c, NULL, true);
+        if (st != GPM_OK) return st;
+        vec_push(&r->names, names[i]);
+        vec_push(&r->components, c);
+    }
+    return GPM_OK;
+}
+
+static void undo_record(struct trace *t, struct record *r) {
+    for (size_t i = 0; i < t->records.n; i++)
+        if (t->records.at[i] == r) {
+            memmove(&t->records.at[i], &t->records.at[i + 1], (t->records.n - i - 1) * sizeof r);
+            t->records.n--;
+            break;
+        }
+    if (r->label && trace_find_record(t, r->label) == r) map_del(&t->labels, MAP_PTR(r->label));
+    if (r->name) map_del(&t->globals, MAP_PTR(r->name));
+    for (size_t i = 0; i < r->names.n; i++) map_del(&t->globals, MAP_PTR(r->names.at[i]));
+    drop_family(t, r->family);
+    record_free(r);
+}
+
+enum gpm_status trace_assume(struct trace *t, struct sym *const *names, size_t n, struct sym *label,
+                             const struct ast *ast, struct frame *frame, value *out) {
+    if (!label && n == 1) label = names[0];
+    enum gpm_status st = check_names(t, names, n, ast->span);
+    if (st == GPM_OK) st = check_label(t, label, ast->span);
+    struct family *f;
+    if (st == GPM_OK) st = eval_family(t, ast, frame, NULL, &f);
+    if (st != GPM_OK) return st;
+    struct record *r = add_record(t, REC_ASSUME, label, f, ast->span);
+    if (n == 1) {
+        r->name = names[0];
+        map_put(&t->globals, MAP_PTR(names[0]), f->root);
+    } else {
+        st = assume_components(t, names, n, f, ast, r);
+        if (st != GPM_OK) {
+            undo_record(t, r);
+            return st;
+        }
+        for (size_t i = 0; i < n; i++)
+            map_put(&t->globals, MAP_PTR(names[i]), r->components.at[i]);
+    }
+    *out = value_ref(f->root->val);
+    return GPM_OK;
+}
+
+enum gpm_status trace_predict(struct trace *t, struct sym *label, const struct ast *ast,
+                              struct frame *frame, value *out) {
+    enum gpm_status st = check_label(t, label, ast->span);
+    struct family *f;
+    if (st == GPM_OK) st = eval_family(t, ast, frame, NULL, &f);
+    if (st != GPM_OK) return st;
+    add_record(t, REC_PREDICT, label, f, ast->span);
+    *out = trace_export(t, f->root->val);
+    return GPM_OK;
+}
+
+enum gpm_status trace_with_value(struct trace *t, const struct ast *ast, struct frame *frame,
+                                 enum gpm_status (*use)(void *ctx, struct node *root), void *ctx) {
+    struct family *f;
+    uint64_t structure = t->structure; /* it comes and goes: plans made before stay valid */
+    enum gpm_status st = eval_family(t, ast, frame, NULL, &f);
+    if (st != GPM_OK) return st;
+    st = use(ctx, f->root);
+    drop_family(t, f);
+    t->structure = structure;
+    return st;
+}
+
+struct sample_ctx {
+    struct trace *t;
+    value out;
+};
+
+static enum gpm_status take_value(void *ctx, struct node *root) {
+    struct sample_ctx *s = ctx;
+    s->out = trace_export(s->t, root->val);
+    return GPM_OK;
+}
+
+enum gpm_status trace_sample(struct trace *t, const struct ast *ast, struct frame *frame, value *out) {
+    struct sample_ctx s = {t, NIL};
+    enum gpm_status st = trace_with_value(t, ast, frame, take_value, &s);
+    if (st == GPM_OK) *out = s.out;
+    return st;
+}
+
+/* Gives a random node the value v; *weight: change of the log density, the node's own included. */
+static enum gpm_status set_value(struct trace *t, struct node *end, value v, double *weight) {
+    struct scaffold *s;
+    double w_old, w_new;
+    enum gpm_status st = scaffold_build(t, &end, 1, &s);
+    if (st != GPM_OK) return st;
+    s->strict = true;
+    st = scaffold_detach(s, SCAFFOLD_PRIOR, &w_old);
+    if (st == GPM_OK) {
+        st = scaffold_regen(s, SCAFFOLD_FIXED, &v, &w_new);
+        if (st == GPM_OK) scaffold_commit(s);
+        else scaffold_restore(s);
+    }
+    scaffold_free(s);
+    if (st == GPM_OK) *weight = isinf(w_old) && isinf(w_new) ? 0 : w_new - w_old;
+    return st;
+}
+
+static enum gpm_status constrain_root(struct trace *t, struct node *root, value v, struct span at,
+                                      double *weight) {
+    struct node *end;
+    enum gpm_status st = observation_end(t, root, at, &end);
+    if (st == GPM_OK) st = set_value(t, end, v, weight);
+    if (st != GPM_OK) return st;
+    end = chase(root);
+    end->flags |= NODE_OBSERVED;
+    choice_remove(t, end);
+    t->structure++;
+    return GPM_OK;
+}
+
+enum gpm_status trace_observe(struct trace *t, struct sym *label, const struct ast *ast,
+                              struct frame *frame, value v, double *weight) {
+    enum gpm_status st = check_label(t, label, ast->span);
+    struct family *f;
+    if (st == GPM_OK) st = eval_family(t, ast, frame, NULL, &f);
+    if (st != GPM_OK) return st;
+    st = constrain_root(t, f->root, v, ast->span, weight);
+    if (st != GPM_OK) {
+        drop_family(t, f);
+        return st;
+    }
+    struct record *r = add_record(t, REC_OBSERVE, label, f, ast->span);
+    r->observed = value_ref(v);
+    r->weight = *weight;
+    f->root->flags |= NODE_OBS_ROOT;
+    struct observation *o = NEW(struct observation);
+    o->root = f->root;
+    o->val = value_ref(v);
+    map_put(&t->observations, MAP_PTR(f->root), o);
+    return GPM_OK;
+}
+
+enum gpm_status trace_force(struct trace *t, const struct ast *ast, struct frame *frame, value v,
+                            double *weight) {
+    struct family *f;
+    struct node *end;
+    enum gpm_status st = eval_family(t, ast, frame, NULL, &f);
+    if (st != GPM_OK) return st;
+    st = observation_end(t, f->root, ast->span, &end);
+    if (st == GPM_OK) st = set_value(t, end, v, weight);
+    drop_family(t, f);
+    return st;
+}
+
+/* Frees the observed choice again; *weight: the log density it had. */
+static enum gpm_status unobserve(struct trace *t, struct record *r, double *weight) {
+    struct node *root = r->family->root, *end = chase(root);
+    enum gpm_status st = node_unincorporate(t, end);
+    if (st == GPM_OK) st = node_logp(t, end, weight);
+    if (st == GPM_OK) st = node_incorporate(t, end);
+    if (st != GPM_OK) return st;
+    end->flags &= (uint16_t)~NODE_OBSERVED;
+    choice_add(t, end);
+    root->flags &= (uint16_t)~NODE_OBS_ROOT;
+    struct observation *o = map_del(&t->observations, MAP_PTR(root));
+    value_unref(o->val);
+    mem_free(o);
+    return GPM_OK;
+}
+
+static enum gpm_status unknown_label(struct trace *t, struct sym *label, struct span at) {
+    VEC(const char *) names = {0};
+    for (size_t i = 0; i < t->records.n; i++)
+        if (t->records.at[i]->label) vec_push(&names, t->records.at[i]->label->text);
+    const char *near = suggest_nearest(label->text, names.at, names.n);
+    diag_raise(t->core->diags, DIAG_UNKNOWN_LABEL, at, "no directive has the label `%s`", label->text);
+    if (near) diag_set_help(t->core->diags, "did you mean `%s`?", near);
+    vec_release(&names);
+    return GPM_E_USER;
+}
+
+/* Do others read what this family made? Tried by switching it off. */
+static bool in_use(struct trace *t, struct family *f) {
+    family_drop(t, f, NULL);
+    bool used = false;
+    for (size_t i = 0; i < f->nodes.n; i++)
+        used |= f->nodes.at[i]->kind != NODE_CONST && f->nodes.at[i]->n_out > 0;
+    family_take(t, f, NULL);
+    return used;
+}
+
+enum gpm_status trace_forget(struct trace *t, struct sym *label, struct span at, double *weight) {
+    struct record *r = trace_find_record(t, label);
+    if (!r) return unknown_label(t, label, at);
+    *weight = 0;
+    if (r->kind == REC_OBSERVE) {
+        enum gpm_status st = unobserve(t, r, weight);
+        if (st != GPM_OK) return st;
+    } else if (in_use(t, r->family)) {
+        diag_raise(t->core->diags, DIAG_FORGET_IN_USE, at,
+                   "`%s` cannot be forgotten: other directives use it", label->text);
+        diag_set_help(t->core->diags, "forget those first");
+        return GPM_E_USER;
+    }
+    undo_record(t, r);
+    t->structure++;
+    return GPM_OK;
+}
+
+enum gpm_status trace_report(struct trace *t, struct sym *label, struct span at, value *out) {
+    struct record *r = trace_find_record(t, label);
+    if (!r) return unknown_label(t, label, at);
+    *out = trace_export(t, r->family->root->val);
+    return GPM_OK;
+}
+
+enum gpm_status trace_freeze(struct trace *t, struct sym *label, struct span at) {
+    struct record *r = trace_find_record(t, label);
+    if (!r) return unknown_label(t, label, at);
+    if (r->kind == REC_OBSERVE) {
+        double weight;
+        enum gpm_status st = unobserve(t, r, &weight);
+        if (st != GPM_OK) return st;
+        r->kind = REC_PREDICT;
+    }
+    struct family *f = r->family;
+    for (size_t i = f->nodes.n; i-- > 0;) {
+        struct node *n = f->nodes.at[i];
+        if (n->kind == NODE_CONST || !(n->flags & NODE_ON)) continue;
+        bool bound = n == f->root;
+        for (size_t j = 0; j < r->components.n; j++) bound |= r->components.at[j] == n;
+        if (!bound && n->n_out) continue; /* read through a closure */
+        node_off(t, n);
+        if (n->req) families_free_dead(t, n->req->fam, n->req->n_fam), n->req->n_fam = n->req->n_xin = 0;
+        n->flags = 0;
+        n->n_in = 0;
+        if (bound) n->flags = NODE_ON | NODE_FROZEN;
+    }
+    t->structure++;
+    return GPM_OK;
+}

@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Detach and regen. Detach goes through the scaffold in reverse order of evaluation and adds up the
+ * log density of what absorbs; regen goes forward, on demand, with new values; unregen is detach
+ * of the new state; restore puts the old state back by switching on what was off, in the old order.
+ *
+ * Weights: an absorbing node adds its log density; a maker in M the joint log density of its data;
+ * a principal under SCAFFOLD_FIXED its own; an observed end its own. Choices drawn from their prior
+ * (principals under SCAFFOLD_PRIOR, brush) add nothing. Density is taken before incorporating on
+ * the way in and after unincorporating on the way out, so exchangeable applications telescope. */
+#include "trace/scaffold.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+static struct sp_state *maker_state(const struct node *n) {
+    struct sp_made *m = first_made(n->val);
+    return m ? m->state : NULL;
+}
+
+/* Detach. */
+
+static struct request *request_like(const struct request *r) {
+    struct request *q = NEW(struct request);
+    q->index = r->index;
+    q->frame = r->frame;
+    return q;
+}
+
+static enum gpm_status unconstrain(struct scaffold *s, struct entry *e, double *w) {
+    struct node *end = chase(e->n);
+    struct entry *ee = entry_of(s, end);
+    bool changes = family_is_brush(end->family) || (ee && ee->role == ROLE_D && !ee->brush) || (ee && ee->brush);
+    if (!changes || !(end->flags & NODE_OBSERVED)) return GPM_OK;
+    double logp;
+    enum gpm_status st = node_unincorporate(s->t, end);
+    if (st == GPM_OK) st = node_logp(s->t, end, &logp);
+    if (st != GPM_OK) return st;
+    *w += logp;
+    end->flags &= (uint16_t)~NODE_OBSERVED;
+    e->old_end = end;
+    return GPM_OK;
+}
+
+static enum gpm_status detach_d(struct scaffold *s, struct entry *e, double *w) {
+    struct trace *t = s->t;
+    struct node *n = e->n;
+    enum gpm_status st = GPM_OK;
+    e->old_flags = n->flags;
+    if (n->flags & NODE_OBS_ROOT) st = unconstrain(s, e, w);
+    if (st == GPM_OK) st = node_unincorporate(t, n);
+    if (st != GPM_OK) return st;
+    e->old_logp = n->logp;
+    if (e->principal >= 0 && s->mode == SCAFFOLD_FIXED) {
+        double logp;
+        st = node_logp(t, n, &logp);
+        if (st != GPM_OK) return st;
+        e->old_logp = n->logp;
+        e->old_flags = (uint16_t)(e->old_flags | (n->flags & NODE_HAS_LOGP));
+        *w += logp;
+    }
+    if (e->op_changed) choice_remove(t, n);
+    if (n->flags & NODE_IN_INDEX) tag_leave_index(t, n);
+    e->old = value_ref(n->val);
+    set_maker(n->val, NULL);
+    if (e->requests && n->req) {
+        e->old_req = n->req;
+        request_clear_parents_keep(n);
+        for (uint32_t i = n->req->n_fam; i-- > 0;) family_drop(t, n->req->fam[i], n->ctx);
+        n->req = request_like(e->old_req);
+    }
+    return GPM_OK;
+}
+
+static enum gpm_status detach_entry(struct scaffold *s, struct entry *e, double *w) {
+    double logp;
+    enum gpm_status st;
+    if (e->role == ROLE_D) return detach_d(s, e, w);
+    if (e->role == ROLE_M) {
+        struct sp_state *state = maker_state(e->n);
+        st = core_place(s->t->core, node_class(e->n)->aaa->log_joint(state->data, &logp), node_span(e->n));
+        if (st == GPM_OK) *w += logp;
+        return st;
+    }
+    e->old_flags = e->n->flags;
+    st = node_unincorporate(s->t, e->n);
+    if (st == GPM_OK) st = node_logp(s->t, e->n, &logp);
+    if (st != GPM_OK) return st;
+    e->old_logp = e->n->logp;
+    e->old_flags |= e->n->flags & NODE_HAS_LOGP;
+    *w += logp;
+    return GPM_OK;
+}
+
+enum gpm_status scaffold_detach(struct scaffold *s, enum scaffold_mode mode, double *weight) {
+    s->mode = mode;
+    double w = 0;
+    s->detached = true;
+    for (size_t i = s->order.n; i-- > 0;) {
+        enum gpm_status st = detach_entry(s, &s->e.at[s->order.at[i]], &w);
+        if (st != GPM_OK) { /* densities of the current state do not fail but for a bug or Ctrl-C */
+            for (size_t j = i + 1; j-- > 0;) s->e.at[s->order.at[j]].ordered = false;
+            scaffold_restore(s);
+            return st;
+        }
+    }
+    *weight = w;
+    return GPM_OK;
+}
+
+/* Regen. */
+
+static enum gpm_status regen_parents(struct scaffold *s, struct node *n) {
+    for (uint32_t i = 0; i < n->n_in; i++) {
+        enum gpm_status st = regen_ensure(s->t, n->in[i].node);
+        if (st != GPM_OK) return st;
+        struct node *maker = maker_of(n->in[i].node->val);
+        st = maker ? regen_ensure(s->t, maker) : GPM_OK;
+        if (st != GPM_OK) return st;
+    }
+    for (uint32_t i = 0; n->req && i < n->req->n_xin; i++) {
+        enum gpm_status st = regen_ensure(s->t, n->req->xin[i].node);
+        if (st != GPM_OK) return st;
+    }
+    return GPM_OK;
+}
+
+/* A value given from outside: density before incorporating. */
+static enum gpm_status regen_fixed(struct scaffold *s, struct node *n, value v) {
+    double logp;
+    enum gpm_status st = node_density(s->t, n, v, &logp);
+    if (st != GPM_OK) return st;
+    value_set_take(&n->val, value_ref(v));
+    n->logp = logp;
+    if (!node_is_stateful(n)) n->flags |= NODE_HAS_LOGP;
+    s->weight += logp;
+    return isinf(logp) ? GPM_OK : node_incorporate(s->t, n);
+}
+
+static enum gpm_status regen_d(struct scaffold *s, struct entry *e) {
+    struct node *n = e->n;
+    size_t index = (size_t)(e - s->e.at);
+    enum gpm_status st;
+    if (e->principal >= 0 && s->mode == SCAFFOLD_FIXED && !e->op_changed)
+        st = regen_fixed(s, n, s->values[e->principal]);
+    else st = node_apply(s->t, n, NULL, e->requests);
+    e = &s->e.at[index];
+    if (st != GPM_OK || !(n->flags & NODE_OBS_ROOT)) return st;
+    struct node *end = chase(n);
+    if (end->flags & NODE_OBSERVED) return GPM_OK;
+    double logp;
+    st = constrain_end(s->t, end, observation_of(s->t, n)->val, &logp);
+    if (st != GPM_OK) return st;
+    s->weight += logp;
+    e->new_end = end;
+    return GPM_OK;
+}
+
+static enum gpm_status regen_m(struct scaffold *s, struct entry *e) {
+    struct node *n = e->n;
+    struct trace *t = s->t;
+    struct sp_call c;
+    value *args = NEW_ARRAY(value, n->n_in);
+    node_call(t, n, &c, args);
+    enum gpm_status st =
+        core_check_call(t->core, &c, n->in[0].node->val, args, c.n, node_span(n));
+    double joint = 0;
+    if (st == GPM_OK) {
+        struct trace *outer = t->core->model;
+        t->core->model = t;
+        c.rng = &t->rng;
+        st = c.cls->aaa->remake(&c, maker_state(n)->data, &e->token, &joint);
+        t->core->model = outer;
+        st = core_place(t->core, st, node_span(n));
+        e->remade = st == GPM_OK;
+    }
+    mem_free(args);
+    s->weight += st == GPM_OK ? joint : 0;
+    return st;
+}
+
+static enum gpm_status regen_a(struct scaffold *s, struct entry *e) {
+    double logp;
+    enum gpm_status st = node_density(s->t, e->n, e->n->val, &logp);
+    if (st != GPM_OK) return st;
+    e->n->logp = logp;
+    if (!node_is_stateful(e->n)) e->n->flags |= NODE_HAS_LOGP;
+    s->weight += logp;
+    return node_incorporate(s->t, e->n);
+}
+
+static enum gpm_status regen_entry(struct scaffold *s, uint32_t i) {
+    struct entry *e = &s->e.at[i];
+    if (e->done) return GPM_OK;
+    e->done = true;
+    enum gpm_status st = e->role == ROLE_D && e->requests ? GPM_OK : regen_parents(s, e->n);
+    if (st != GPM_OK) {
+        s->e.at[i].done = false;
+        return st;
+    }
+    switch (s->e.at[i].role) {
+    case ROLE_D: st = regen_d(s, &s->e.at[i]); break;
+    case ROLE_A: st = regen_a(s, &s->e.at[i]); break;
+    default: st = regen_m(s, &s->e.at[i]); break;
+    }
+    vec_push(&s->new_order, i);
+    if (st == GPM_OK && s->weight != s->weight)
+        st = diag_raise(s->t->core->diags, DIAG_NAN, node_span(s->e.at[i].n), "the weight of a proposal is NaN");
+    return st;
+}
+
+enum gpm_status regen_ensure(struct trace *t, struct node *n) {
+    struct scaffold *s = t->active;
+    if (!s || !s->detached || n->kind == NODE_CONST || !n->mark) return GPM_OK;
+    struct entry *e = &s->e.at[n->mark - 1];
+    if (e->brush || e->done || e->role == ROLE_A) return GPM_OK;
+    return regen_entry(s, n->mark - 1);
+}
+
+static bool is_domain_error(struct trace *t) {
+    struct diags *d = t->core->diags;
+    if (!d->list.n) return false;
+    enum diag_code c = vec_last(&d->list)->code;
+    return c == DIAG_DOMAIN || c == DIAG_GP_NUMERIC;
+}
+
+enum gpm_status scaffold_regen(struct scaffold *s, enum scaffold_mode mode, const value *values,
+                               double *weight) {
+    s->mode = mode;
+    s->values = values;
+    s->weight = 0;
+    s->built = true;
+    vec_clear(&s->new_order);
+    for (size_t i = 0; i < s->e.n; i++) s->e.at[i].done = false;
+    size_t n_diags = s->t->core->diags->list.n;
+    for (size_t i = 0; i < s->torus.n; i++) {
+        enum gpm_status st = regen_entry(s, s->torus.at[i]);
+        if (st == GPM_OK) continue;
+        scaffold_unregen(s);
+        if (s->strict || n_diags || !is_domain_error(s->t)) return st;
+        diags_clear(s->t->core->diags);
+        *weight = -INFINITY;
+        return GPM_OK;
+    }
+    *weight = s->weight;
+    return GPM_OK;
+}
+
+bool scaffold_built(const struct scaffold *s) {
+    return s->built;
+}
+
+/* Undoing. */
+
+static void unregen_d(struct scaffold *s, struct entry *e) {
+    struct trace *t = s->t;
+    struct node *n = e->n;
+    if (e->new_end) e->new_end->flags &= (uint16_t)~NODE_OBSERVED;
+    e->new_end = NULL;
+    if (e->op_changed) choice_remove(t, n);
+    enum gpm_status st = node_unincorporate(t, n);
+    assert(st == GPM_OK);
+    UNUSED(st);
+    if (n->flags & NODE_IN_INDEX) tag_leave_index(t, n);
+    set_maker(n->val, NULL);
+    if (e->requests && n->req) request_release(t, n);
+}
+
+void scaffold_unregen(struct scaffold *s) {
+    if (!s->built) return;
+    s->built = false;
+    for (size_t i = s->new_order.n; i-- > 0;) {
+        struct entry *e = &s->e.at[s->new_order.at[i]];
+        if (e->role == ROLE_D) unregen_d(s, e);
+        else if (e->role == ROLE_A) {
+            enum gpm_status st = node_unincorporate(s->t, e->n);
+            assert(st == GPM_OK);
+            UNUSED(st);
+        } else if (e->remade) {
+            node_class(e->n)->aaa->undo(maker_state(e->n)->data, e->token);
+            e->remade = false;
+        }
+    }
+    vec_clear(&s->new_order);
+}
+
+static void restore_d(struct scaffold *s, struct entry *e) {
+    struct trace *t = s->t;
+    struct node *n = e->n;
+    value_set_take(&n->val, value_ref(e->old));
+    if (e->old_req) {
+        if (n->req) request_free(n->req);
+        n->req = e->old_req;
+        e->old_req = NULL;
+        for (uint32_t i = 0; i < n->req->n_fam; i++) family_take(t, n->req->fam[i], n->ctx);
+        for (uint32_t i = 0; i < n->req->n_xin; i++) link_in(n, XIN | i);
+    }
+    bool args = e->old_flags & NODE_LINKED_ARGS, are = n->flags & NODE_LINKED_ARGS;
+    for (uint32_t i = 1; n->kind == NODE_APP && args != are && i < n->n_in; i++)
+        args ? link_in(n, i) : unlink_in(n, i);
+    n->flags = (uint16_t)((e->old_flags & ~(NODE_INCORPORATED | NODE_IN_INDEX)) |
+                          (n->flags & (NODE_INCORPORATED | NODE_IN_INDEX)));
+    n->logp = e->old_logp;
+    const struct sp_class *cls = node_class(n);
+    if (cls && (cls->flags & SP_MAKER)) set_maker(n->val, n);
+    if (n->kind == NODE_TAG) tag_enter_index(t, n);
+    enum gpm_status st = node_incorporate(t, n);
+    assert(st == GPM_OK);
+    UNUSED(st);
+    choice_add(t, n);
+}
+
+void scaffold_restore(struct scaffold *s) {
+    scaffold_unregen(s);
+    for (size_t i = 0; i < s->order.n; i++) {
+        struct entry *e = &s->e.at[s->order.at[i]];
+        if (e->old_end) e->old_end->flags |= NODE_OBSERVED;
+    }
+    for (size_t i = 0; i < s->order.n; i++) {
+        struct entry *e = &s->e.at[s->order.at[i]];
+        if (!e->ordered) continue; /* detach had not come so far */
+        if (e->role == ROLE_D) restore_d(s, e);
+        else if (e->role == ROLE_A) {
+            e->n->logp = e->old_logp;
+            e->n->flags |= e->old_flags & NODE_HAS_LOGP;
+            enum gpm_status st = node_incorporate(s->t, e->n);
+            assert(st == GPM_OK);
+            UNUSED(st);
+        }
+        if (e->old_end && !(e->old_end->flags & NODE_INCORPORATED)) {
+            enum gpm_status st = node_incorporate(s->t, e->old_end);
+            assert(st == GPM_OK);
+            UNUSED(st);
+        }
+    }
+    s->detached = false;
+    scaffold_end(s);
+}
+
+void scaffold_commit(struct scaffold *s) {
+    struct trace *t = s->t;
+    VEC(struct request *) dead = {0};
+    for (size_t i = 0; i < s->order.n; i++) {
+        struct entry *e = &s->e.at[s->order.at[i]];
+        if (e->old_req) vec_push(&dead, e->old_req);
+        e->old_req = NULL;
+        if (e->remade) node_class(e->n)->aaa->commit(maker_state(e->n)->data, e->token);
+    }
+    s->detached = false;
+    scaffold_end(s);
+    VEC(struct family *) fams = {0};
+    for (size_t i = 0; i < dead.n; i++)
+        for (uint32_t j = 0; j < dead.at[i]->n_fam; j++) vec_push(&fams, dead.at[i]->fam[j]);
+    families_free_dead(t, fams.at, fams.n);
+    for (size_t i = 0; i < dead.n; i++) request_free(dead.at[i]);
+    if (dead.n) t->structure++;
+    vec_release(&fams);
+    vec_release(&dead);
+}

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Finding the scaffold: which nodes change when the principals do (D), which absorb the change
+ * (A), which makers absorb it for all their applications (M), and which families lose their last
+ * requester (the brush). Then an order of evaluation of what stays. */
+#include "trace/scaffold.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct entry *entry_of(struct scaffold *s, const struct node *n) {
+    return n->kind != NODE_CONST && n->mark ? &s->e.at[n->mark - 1] : NULL;
+}
+
+bool requests_on(const struct node *n, uint32_t slot) {
+    if (n->kind == NODE_IF) return slot == 0;
+    if (n->kind == NODE_COMPONENT) return slot == 0;
+    if (n->kind != NODE_APP) return false;
+    if (slot == 0) return true;
+    if (slot & XIN) return false;
+    value op = n->in[0].node->val;
+    if (memo_of(op)) return true;
+    const struct sp_class *cls = proc_class(op, NULL);
+    return cls && (cls->request || (cls->flags & SP_CALLS) || n->special == SPECIAL_EVAL ||
+                   n->special == SPECIAL_DEREF);
+}
+
+static struct entry *entry_make(struct scaffold *s, struct node *n) {
+    if (!n->mark) {
+        struct entry e = {.n = n, .principal = -1, .old = NIL};
+        vec_push(&s->e, e);
+        n->mark = (uint32_t)s->e.n;
+    }
+    return &s->e.at[n->mark - 1];
+}
+
+struct work {
+    VEC(struct out_edge) at;
+};
+
+static void push_children(struct work *w, const struct node *n) {
+    for (uint32_t i = 0; i < n->n_out; i++) vec_push(&w->at, n->out[i]);
+}
+
+/* A maker can absorb when only parameters change: not its procedure, not a closure among them. */
+static bool can_absorb_for_applications(const struct node *n, uint32_t slot,
+                                        const struct sp_class *cls) {
+    if (!cls->aaa || slot == 0 || !first_made(n->val)) return false;
+    return (slot & XIN) || !closure_of(n->in[slot].node->val);
+}
+
+static void reach(struct scaffold *s, struct work *w, struct node *n, uint32_t slot) {
+    struct entry *e = entry_make(s, n);
+    const struct sp_class *cls = node_class(n);
+    bool op_changed = n->kind == NODE_APP && slot == 0;
+    if (cls && !op_changed && e->principal < 0) {
+        if (n->flags & NODE_RANDOM) {
+            if (e->role == ROLE_NONE) e->role = ROLE_A;
+            return;
+        }
+        if (can_absorb_for_applications(n, slot, cls)) {
+            if (e->role == ROLE_NONE) e->role = ROLE_M;
+            return;
+        }
+    }
+    e->op_changed |= op_changed;
+    e->requests |= requests_on(n, slot);
+    if (e->role == ROLE_D) return;
+    e->role = ROLE_D;
+    push_children(w, n);
+}
+
+static void lose_requests(struct scaffold *s, struct node *n);
+
+static void lose_family(struct scaffold *s, struct family *f) {
+    if (!f->lost) vec_push(&s->touched, f);
+    if (++f->lost != f->refs) return;
+    s->has_brush = true;
+    for (size_t i = 0; i < f->nodes.n; i++) {
+        struct node *n = f->nodes.at[i];
+        if (n->kind == NODE_CONST) continue;
+        struct entry *e = entry_of(s, n);
+        if (e) e->brush = true;
+        lose_requests(s, n);
+    }
+}
+
+static void lose_requests(struct scaffold *s, struct node *n) {
+    struct entry *e = entry_of(s, n);
+    if (e) {
+        if (e->requests_lost) return;
+        e->requests_lost = true;
+    }
+    for (uint32_t i = 0; n->req && i < n->req->n_fam; i++) lose_family(s, n->req->fam[i]);
+}
+
+static void find_brush(struct scaffold *s) {
+    for (size_t i = 0; i < s->e.n; i++)
+        if (s->e.at[i].role == ROLE_D && s->e.at[i].requests) lose_requests(s, s->e.at[i].n);
+}
+
+static void visit(struct scaffold *s, struct node *n);
+
+static void visit_parents(struct scaffold *s, struct node *n) {
+    for (uint32_t i = 0; i < n->n_in; i++) {
+        struct node *p = n->in[i].node;
+        visit(s, p);
+        struct node *maker = maker_of(p->val);
+        if (maker) visit(s, maker);
+    }
+    for (uint32_t i = 0; n->req && i < n->req->n_xin; i++) visit(s, n->req->xin[i].node);
+}
+
+static void visit_brush(struct scaffold *s, struct family *f) {
+    if (!family_is_brush(f)) return;
+    for (size_t i = 0; i < f->nodes.n; i++) {
+        struct node *n = f->nodes.at[i];
+        if (n->kind == NODE_CONST) continue;
+        for (uint32_t j = 0; n->req && j < n->req->n_fam; j++) visit_brush(s, n->req->fam[j]);
+        visit_parents(s, n);
+    }
+}
+
+/* Post-order over what stays: parents, then what the node's brush reads, then the node. */
+static void visit(struct scaffold *s, struct node *n) {
+    struct entry *e = entry_of(s, n);
+    if (!e || e->brush || e->ordered) return;
+    e->ordered = true;
+    visit_parents(s, n);
+    for (uint32_t i = 0; e->requests && n->req && i < n->req->n_fam; i++)
+        visit_brush(s, n->req->fam[i]);
+    vec_push(&s->order, n->mark - 1);
+}
+
+static int by_seq(const void *a, const void *b, void *ctx) {
+    struct scaffold *s = ctx;
+    uint64_t x = s->e.at[*(const uint32_t *)a].n->seq, y = s->e.at[*(const uint32_t *)b].n->seq;
+    return x < y ? -1 : x > y;
+}
+
+static void order_torus(struct scaffold *s) {
+    for (size_t i = 0; i < s->e.n; i++)
+        if (!s->e.at[i].brush) vec_push(&s->torus, (uint32_t)i);
+    qsort_r(s->torus.at, s->torus.n, sizeof(uint32_t), by_seq, s);
+    for (size_t i = 0; i < s->torus.n; i++) visit(s, s->e.at[s->torus.at[i]].n);
+}
+
+enum gpm_status scaffold_build(struct trace *t, struct node *const *principals, size_t n,
+                               struct scaffold **out) {
+    struct scaffold *s = NEW(struct scaffold);
+    struct work w = {0};
+    s->t = t;
+    for (size_t i = 0; i < n; i++) {
+        struct entry *e = entry_make(s, principals[i]);
+        if (e->principal >= 0) continue;
+        e->principal = (int32_t)i;
+        e->role = ROLE_D;
+    }
+    for (size_t i = 0; i < n; i++) push_children(&w, principals[i]);
+    while (w.at.n) {
+        struct out_edge o = vec_pop(&w.at);
+        reach(s, &w, o.child, o.slot);
+    }
+    vec_release(&w.at);
+    find_brush(s);
+    for (size_t i = 0; i < n; i++) { /* a principal inside the brush of another is no principal */
+        struct entry *e = entry_of(s, principals[i]);
+        if (e->brush || e->principal != (int32_t)i) continue;
+        e->principal = (int32_t)s->principals.n;
+        vec_push(&s->principals, principals[i]);
+    }
+    order_torus(s);
+    t->active = s;
+    *out = s;
+    return GPM_OK;
+}
+
+void scaffold_free(struct scaffold *s) {
+    for (size_t i = 0; i < s->e.n; i++) value_unref(s->e.at[i].old);
+    vec_release(&s->e);
+    vec_release(&s->torus);
+    vec_release(&s->order);
+    vec_release(&s->new_order);
+    vec_release(&s->touched);
+    vec_release(&s->principals);
+    if (s->t->active == s) s->t->active = NULL;
+    mem_free(s);
+}
+
+/* Unmarks nodes and families; what is freed afterwards carries no marks. */
+static void unmark(struct scaffold *s) {
+    for (size_t i = 0; i < s->e.n; i++) s->e.at[i].n->mark = 0;
+    for (size_t i = 0; i < s->touched.n; i++) s->touched.at[i]->lost = 0;
+    s->t->active = NULL;
+}
+
+void scaffold_end(struct scaffold *s) {
+    unmark(s);
+}
+
+size_t scaffold_n_principals(const struct scaffold *s) {
+    return s->principals.n;
+}
+
+struct node *scaffold_principal(const struct scaffold *s, size_t i) {
+    return s->principals.at[i];
+}
+
+value scaffold_old_value(const struct scaffold *s, size_t i) {
+    struct entry *e = &s->e.at[s->principals.at[i]->mark - 1];
+    return s->detached ? e->old : e->n->val;
+}
+
+bool scaffold_has_brush(const struct scaffold *s) {
+    return s->has_brush;
+}

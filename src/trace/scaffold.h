@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Inside trace/ only: the scaffold of a proposal. */
+#ifndef TRACE_SCAFFOLD_H
+#define TRACE_SCAFFOLD_H
+#include "trace/node.h"
+
+enum role { ROLE_NONE, ROLE_D, ROLE_A, ROLE_M };
+
+struct entry {
+    struct node *n;
+    uint8_t role;
+    bool requests;    /* D: its requests are made anew */
+    bool op_changed;  /* D: its procedure may be another one */
+    bool requests_lost;
+    bool ordered, done, brush;
+    int32_t principal; /* number, or -1 */
+    value old;
+    double old_logp;
+    uint16_t old_flags;
+    struct request *old_req;
+    struct node *old_end;  /* observed root: the node that was constrained */
+    struct node *new_end;
+    void *token; /* M: for undo or commit */
+    bool remade;
+};
+
+struct scaffold {
+    struct trace *t;
+    VEC(struct entry) e;          /* all nodes reached */
+    VEC(uint32_t) torus;          /* entries that stay, by seq */
+    VEC(uint32_t) order;          /* the same in order of evaluation of the old state */
+    VEC(uint32_t) new_order;      /* as regenerated */
+    VEC(struct family *) touched; /* families that lose requesters */
+    VEC(struct node *) principals;
+    enum scaffold_mode mode;
+    const value *values;
+    double weight;
+    bool detached, built, strict, has_brush;
+};
+
+struct entry *entry_of(struct scaffold *s, const struct node *n); /* NULL: not in it */
+void scaffold_end(struct scaffold *s); /* unmarks */
+bool requests_on(const struct node *n, uint32_t slot);
+static inline bool family_is_brush(const struct family *f) {
+    return f->lost && f->lost == f->refs;
+}
+#endif

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Scopes and blocks. Each evaluation of `tag` is a context; a choice registers in the innermost
+ * context of every scope whose dynamic extent it lies in. Contexts stand in blocks, blocks in
+ * scopes; a scope keeps the list of blocks that hold choices, so picking one is O(1).
+ *
+ * A memoized family may be requested from several extents: its own context joins the requesters'
+ * contexts, and joining or parting registers the family's choices anew. */
+#include "trace/node.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct tagctx *tagctx_new(struct tagctx *parent, bool memo) {
+    struct tagctx *c = NEW(struct tagctx);
+    c->parent = parent;
+    c->memo = memo;
+    return c;
+}
+
+void tagctx_free(struct tagctx *c) {
+    value_unref(c->scope);
+    value_unref(c->block);
+    vec_release(&c->choices);
+    vec_release(&c->joined);
+    mem_free(c);
+}
+
+/* The index. */
+
+struct scope *trace_scope(struct trace *t, value name) {
+    for (size_t i = 0; i < t->scopes.n; i++)
+        if (value_name_equal(t->scopes.at[i]->name, name)) return t->scopes.at[i];
+    return NULL;
+}
+
+struct scope_block *scope_find_block(struct scope *s, value id) {
+    for (size_t i = 0; i < s->blocks.n; i++)
+        if (value_name_equal(s->blocks.at[i]->id, id)) return s->blocks.at[i];
+    return NULL;
+}
+
+static struct scope *scope_get(struct trace *t, value name) {
+    struct scope *s = trace_scope(t, name);
+    if (s) return s;
+    s = NEW(struct scope);
+    s->name = value_ref(name);
+    vec_push(&t->scopes, s);
+    return s;
+}
+
+static struct scope_block *block_get(struct scope *s, value id, bool unique) {
+    struct scope_block *b = unique ? NULL : map_get(&s->by_id, value_hash(id));
+    if (b && !value_name_equal(b->id, id)) b = scope_find_block(s, id);
+    if (b) return b;
+    b = NEW(struct scope_block);
+    b->id = value_ref(id);
+    b->scope = s;
+    b->pos = (uint32_t)s->blocks.n;
+    vec_push(&s->blocks, b);
+    if (!unique) map_put(&s->by_id, value_hash(id), b);
+    b->unique = unique;
+    return b;
+}
+
+static void block_count(struct scope_block *b, long change) {
+    struct scope *s = b->scope;
+    bool was = b->n_choices > 0;
+    b->n_choices = (size_t)((long)b->n_choices + change);
+    bool is = b->n_choices > 0;
+    if (is && !was) {
+        b->live_pos = (uint32_t)s->live.n;
+        vec_push(&s->live, b);
+    } else if (was && !is) {
+        struct scope_block *last = vec_pop(&s->live);
+        if (last != b) {
+            s->live.at[b->live_pos] = last;
+            last->live_pos = b->live_pos;
+        }
+    }
+}
+
+static void block_drop(struct scope_block *b) {
+    struct scope *s = b->scope;
+    struct scope_block *last = vec_pop(&s->blocks);
+    if (last != b) {
+        s->blocks.at[b->pos] = last;
+        last->pos = b->pos;
+    }
+    if (!b->unique && map_get(&s->by_id, value_hash(b->id)) == b) map_del(&s->by_id, value_hash(b->id));
+    value_unref(b->id);
+    vec_release(&b->ctxs);
+    mem_free(b);
+}
+
+void tag_enter_index(struct trace *t, struct node *tag) {
+    struct tagctx *c = tag->req->own;
+    value_set_take(&c->scope, value_ref(tag->in[0].node->val));
+    if (tag->n_in == 3) value_set_take(&c->block, value_ref(tag->in[1].node->val));
+    else if (c->block.tag == V_NIL) c->block = value_atom((double)t->next_block++);
+    struct scope *s = scope_get(t, c->scope);
+    tag->flags |= NODE_IN_INDEX;
+    if (c->exclude) return;
+    struct scope_block *b = block_get(s, c->block, tag->n_in == 2);
+    c->home = b;
+    c->home_pos = (uint32_t)b->ctxs.n;
+    vec_push(&b->ctxs, c);
+    if (c->choices.n) block_count(b, (long)c->choices.n);
+}
+
+void tag_leave_index(struct trace *t, struct node *tag) {
+    UNUSED(t);
+    struct tagctx *c = tag->req->own;
+    tag->flags &= (uint16_t)~NODE_IN_INDEX;
+    struct scope_block *b = c->home;
+    if (!b) return;
+    if (c->choices.n) block_count(b, -(long)c->choices.n);
+    struct tagctx *last = vec_pop(&b->ctxs);
+    if (last != c) {
+        b->ctxs.at[c->home_pos] = last;
+        last->home_pos = c->home_pos;
+    }
+    c->home = NULL;
+    if (!b->ctxs.n) block_drop(b);
+}
+
+/* Registration of choices. */
+
+static void enlist(struct node *n, struct tagctx *c) {
+    uint32_t k = n->member ? n->member->n : 0;
+    for (uint32_t i = 0; i < k; i++)
+        if (n->member->in[i].ctx == c) return;
+    n->member = mem_realloc(n->member, sizeof *n->member + (k + 1) * sizeof n->member->in[0]);
+    n->member->n = k + 1;
+    n->member->in[k].ctx = c;
+    n->member->in[k].pos = (uint32_t)c->choices.n;
+    vec_push(&c->choices, n);
+    if (c->home) block_count(c->home, 1);
+}
+
+/* Walks outwards; `seen` holds scopes that an inner tag has claimed. */
+static void walk(struct node *n, struct tagctx *c, value *seen, size_t n_seen) {
+    for (; c; c = c->parent) {
+        if (c->memo) {
+            for (size_t i = 0; i < c->joined.n; i++) walk(n, c->joined.at[i], seen, n_seen);
+            return;
+        }
+        bool claimed = false;
+        for (size_t i = 0; i < n_seen; i++) claimed |= value_name_equal(seen[i], c->scope);
+        if (claimed) continue;
+        if (!c->exclude) enlist(n, c);
+        if (n_seen < 32) seen[n_seen++] = c->scope;
+    }
+}
+
+void tagctx_register(struct trace *t, struct node *n) {
+    UNUSED(t);
+    value seen[32];
+    if (n->ctx) walk(n, n->ctx, seen, 0);
+}
+
+void tagctx_unregister(struct trace *t, struct node *n) {
+    UNUSED(t);
+    if (!n->member) return;
+    for (uint32_t i = 0; i < n->member->n; i++) {
+        struct tagctx *c = n->member->in[i].ctx;
+        uint32_t pos = n->member->in[i].pos;
+        struct node *last = vec_pop(&c->choices);
+        if (last != n) {
+            c->choices.at[pos] = last;
+            for (uint32_t j = 0; j < last->member->n; j++)
+                if (last->member->in[j].ctx == c) last->member->in[j].pos = pos;
+        }
+        if (c->home) block_count(c->home, -1);
+    }
+    mem_free(n->member);
+    n->member = NULL;
+}
+
+/* Memoized families. */
+
+static bool reaches_tag(const struct tagctx *c) {
+    for (; c; c = c->parent) {
+        if (!c->memo) return true;
+        for (size_t i = 0; i < c->joined.n; i++)
+            if (reaches_tag(c->joined.at[i])) return true;
+        return false;
+    }
+    return false;
+}
+
+static void refresh(struct trace *t, struct family *f, uint32_t visit) {
+    if (f->visit == visit) return;
+    f->visit = visit;
+    for (size_t i = 0; i < f->nodes.n; i++) {
+        struct node *n = f->nodes.at[i];
+        if (n->kind == NODE_CONST || !(n->flags & NODE_ON)) continue;
+        if (n->choice != NO_INDEX) {
+            tagctx_unregister(t, n);
+            tagctx_register(t, n);
+        }
+        for (uint32_t j = 0; n->req && j < n->req->n_fam; j++) refresh(t, n->req->fam[j], visit);
+    }
+}
+
+void memo_join(struct trace *t, struct family *f, struct tagctx *ctx) {
+    if (!ctx) return;
+    vec_push(&f->own_ctx->joined, ctx);
+    if (reaches_tag(ctx)) refresh(t, f, ++t->ctx_visit);
+}
+
+void memo_part(struct trace *t, struct family *f, struct tagctx *ctx) {
+    if (!ctx) return;
+    for (size_t i = 0; i < f->own_ctx->joined.n; i++)
+        if (f->own_ctx->joined.at[i] == ctx) {
+            f->own_ctx->joined.at[i] = vec_last(&f->own_ctx->joined);
+            f->own_ctx->joined.n--;
+            break;
+        }
+    if (reaches_tag(ctx)) refresh(t, f, ++t->ctx_visit);
+}
+
+/* For operators. */
+
+void block_choices(struct scope_block *b, struct node ***out, size_t *n) {
+    VEC(struct node *) v = {0};
+    for (size_t i = 0; i < b->ctxs.n; i++)
+        for (size_t j = 0; j < b->ctxs.at[i]->choices.n; j++) {
+            struct node *c = b->ctxs.at[i]->choices.at[j];
+            bool twice = false; /* a shared family may lie in two contexts of one block */
+            for (size_t k = 0; b->ctxs.n > 1 && k < v.n; k++) twice |= v.at[k] == c;
+            if (!twice) vec_push(&v, c);
+        }
+    *out = v.at;
+    *n = v.n;
+}
+
+static int by_id(const void *a, const void *b) {
+    return value_compare((*(struct scope_block *const *)a)->id, (*(struct scope_block *const *)b)->id);
+}
+
+void scopes_sorted(struct scope *s, struct scope_block ***out, size_t *n) {
+    *n = s->live.n;
+    *out = NEW_ARRAY(struct scope_block *, s->live.n + 1);
+    if (*n) memcpy(*out, s->live.at, *n * sizeof **out);
+    qsort(*out, *n, sizeof **out, by_id);
+}
+
+void trace_scope_names(struct trace *t, struct buf *out) {
+    for (size_t i = 0; i < t->scopes.n; i++) {
+        if (i) buf_puts(out, ", ");
+        value_print(t->scopes.at[i]->name, out);
+    }
+}
+
+void scopes_release(struct trace *t) {
+    for (size_t i = 0; i < t->scopes.n; i++) {
+        struct scope *s = t->scopes.at[i];
+        for (size_t j = s->blocks.n; j-- > 0;) {
+            struct scope_block *b = s->blocks.at[j];
+            value_unref(b->id);
+            vec_release(&b->ctxs);
+            mem_free(b);
+        }
+        vec_release(&s->blocks);
+        vec_release(&s->live);
+        map_release(&s->by_id);
+        value_unref(s->name);
+        mem_free(s);
+    }
+    vec_release(&t->scopes);
+}

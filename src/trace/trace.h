@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Probabilistic execution traces.
+ *
+ * A node is one application, `if`, `tag` or component of a multiple value. Variable references and
+ * literals make no nodes of their own: an operand slot points straight at the node that supplies
+ * the value (a constant node for literals). Nodes know their parents (in[], and for nodes that
+ * request families the extra parents req->xin[]) and their children (out[]).
+ *
+ * A family is the evaluation of one expression in one frame: the nodes it made, in order of
+ * evaluation, and its root. Requesting nodes (compound calls, `if`, memoized calls, mapv) hold
+ * families; memoized families are shared and counted.
+ *
+ * A proposal is a scaffold (scaffold.c): the nodes that change (D), those that absorb (A), makers
+ * that absorb for their applications (M) and the brush, torn down and rebuilt. detach takes them
+ * out in reverse order of evaluation, regen puts them back with new values, restore puts the old
+ * ones back exactly. See regen.c.
+ *
+ * Ownership: a trace owns its directives' families; families own nodes and frames; nodes own their
+ * value (counted). Nothing outside trace/ keeps node pointers across a transition.
+ */
+#ifndef TRACE_TRACE_H
+#define TRACE_TRACE_H
+#include "base/map.h"
+#include "base/vec.h"
+#include "lang/ast.h"
+#include "math/rng.h"
+#include "sp/sp.h"
+#include "trace/plain.h"
+#include "value/value.h"
+
+enum node_kind { NODE_CONST, NODE_APP, NODE_IF, NODE_TAG, NODE_COMPONENT };
+
+enum {
+    NODE_ON = 1,           /* linked, registered, incorporated */
+    NODE_RANDOM = 2,       /* its current procedure is random */
+    NODE_OBSERVED = 4,     /* constrained: not a free choice */
+    NODE_OBS_ROOT = 8,     /* root of an observe directive */
+    NODE_LINKED_ARGS = 16, /* operands are linked (all but compound calls) */
+    NODE_LINKED_OP = 32,
+    NODE_INCORPORATED = 64,
+    NODE_SHARED = 128,     /* constant owned by a frame, literal or session, not by a family */
+    NODE_HAS_LOGP = 256,   /* logp is the log density of val given the current operands */
+    NODE_FROZEN = 1024,
+    NODE_IN_INDEX = 512    /* a tag whose context stands in the scope index */
+};
+
+struct in_edge {
+    struct node *node;
+    uint32_t back; /* position in node->out; unused for constants */
+};
+struct out_edge {
+    struct node *child;
+    uint32_t slot; /* in[slot], or xin[slot - XIN] */
+};
+#define XIN 0x80000000u
+#define NO_INDEX UINT32_MAX
+
+struct node {
+    /* constants are allocated only up to here (NODE_CONST_SIZE) */
+    value val;
+    uint16_t flags;
+    uint8_t kind;
+    uint8_t special; /* enum special of the builtin it applies */
+    uint32_t n_in;
+    /* the rest */
+    const struct ast *ast;
+    struct family *family; /* borrowed: the one that owns it */
+    struct tagctx *ctx;    /* innermost tag context it was evaluated in, borrowed, or NULL */
+    uint64_t seq;          /* order of creation */
+    double logp;
+    struct out_edge *out;
+    uint32_t n_out, cap_out;
+    uint32_t choice; /* position in trace->choices, or NO_INDEX */
+    uint32_t mark;   /* 1 + entry in the current scaffold, 0: none */
+    struct membership *member; /* tag contexts it is registered in, or NULL */
+    struct request *req;       /* NULL for nodes that request nothing */
+    struct plan *plan;         /* cached transition plan of a principal, or NULL */
+    struct in_edge in[];       /* NODE_APP: operator, operands; NODE_IF: condition; NODE_TAG: scope,
+                                  [block,] expression; NODE_COMPONENT: package */
+};
+#define NODE_CONST_SIZE offsetof(struct node, ast)
+
+/* What a requesting node holds. */
+struct request {
+    struct family **fam;
+    uint32_t n_fam;
+    uint32_t n_xin;
+    struct in_edge *xin; /* family roots, dereferenced nodes, closed-over nodes */
+    uint32_t index;      /* NODE_COMPONENT: which component */
+    struct frame *frame; /* NODE_IF: where the branches are evaluated; borrowed from the family */
+    struct tagctx *own;  /* NODE_TAG: its context */
+};
+
+struct family {
+    struct node *root;
+    VEC(struct node *) nodes;   /* owned, in order of evaluation */
+    VEC(struct frame *) frames; /* counted */
+    uint32_t refs;              /* requesters */
+    struct tagctx *ctx;         /* enclosing tag context, borrowed, or NULL */
+    struct tagctx *own_ctx;     /* memoized: the context that joins its requesters'; owned */
+    struct memo *memo;          /* memoized: the table it stands in; borrowed */
+    value key;                  /* memoized: array of arguments */
+    uint32_t lost;              /* scaffold: requesters lost so far */
+    uint32_t visit;             /* scope.c */
+    bool building;              /* memoized: being evaluated (a second request is a loop) */
+    bool dead;                  /* about to be freed */
+};
+
+/* Scopes (scope.c). A context is one evaluation of `tag`; choices in its dynamic extent register
+ * in it. A memoized family's context stands for all contexts that request the family. */
+struct tagctx {
+    struct tagctx *parent;        /* next outer context; NULL at the top */
+    VEC(struct tagctx *) joined;  /* memoized families: requesters' contexts */
+    bool memo, exclude;
+    value scope, block;
+    VEC(struct node *) choices;
+    struct scope_block *home; /* where it stands in the index, or NULL */
+    uint32_t home_pos;
+    uint32_t visit;
+};
+struct membership {
+    uint32_t n;
+    struct {
+        struct tagctx *ctx;
+        uint32_t pos;
+    } in[];
+};
+struct scope_block {
+    value id;
+    struct scope *scope;
+    VEC(struct tagctx *) ctxs;
+    size_t n_choices;
+    uint32_t live_pos; /* in scope->live when n_choices > 0 */
+    uint32_t pos;      /* in scope->blocks */
+    bool unique;       /* of one evaluation of tag without a block */
+};
+struct scope {
+    value name;
+    VEC(struct scope_block *) blocks; /* owned */
+    struct map by_id;                 /* hash of id -> block, but for unique ones */
+    VEC(struct scope_block *) live;   /* those holding choices */
+};
+
+struct observation {
+    struct node *root;
+    value val;
+};
+
+enum record_kind { REC_ASSUME, REC_OBSERVE, REC_PREDICT };
+struct record { /* one directive in the trace */
+    enum record_kind kind;
+    struct sym *label; /* NULL: none */
+    uint64_t id;
+    struct family *family;
+    struct sym *name;  /* assume */
+    struct span span;
+    VEC(struct sym *) names; /* multiple assume: names of the components */
+    VEC(struct node *) components;
+    value observed; /* observe */
+    double weight;  /* observe: log density when it was made */
+};
+
+struct trace {
+    struct session_core *core; /* borrowed: builtins, options, diagnostics */
+    struct rng rng;
+    struct map globals; /* sym -> struct node* */
+    VEC(struct record *) records;
+    struct map labels; /* sym -> record */
+    VEC(struct node *) choices; /* unobserved random choices */
+    VEC(struct scope *) scopes;
+    struct map observations; /* root node -> struct observation* */
+    struct scaffold *active; /* between detach and accept */
+    uint64_t next_seq, next_block, next_record;
+    uint64_t structure; /* counts changes of structure: cached plans check it */
+    uint64_t n_nodes;
+    double log_weight; /* particle weight */
+    uint32_t ctx_visit;
+    VEC(void *) plans_free;
+};
+
+struct trace *trace_new(struct session_core *core, struct rng rng);
+void trace_free(struct trace *t);
+/* A deep copy; the copy draws from its own stream. */
+struct trace *trace_clone(struct trace *t);
+
+/* Directives. On failure the trace is as before. `frame` is the splice frame of the model
+ * expression (counted by the callee), `ast` the expression inside AST_MODEL. */
+enum gpm_status trace_assume(struct trace *t, struct sym *const *names, size_t n, struct sym *label,
+                             const struct ast *ast, struct frame *frame, value *out) GPM_MUST_USE;
+enum gpm_status trace_predict(struct trace *t, struct sym *label, const struct ast *ast,
+                              struct frame *frame, value *out) GPM_MUST_USE;
+enum gpm_status trace_sample(struct trace *t, const struct ast *ast, struct frame *frame,
+                             value *out) GPM_MUST_USE;
+enum gpm_status trace_observe(struct trace *t, struct sym *label, const struct ast *ast,
+                              struct frame *frame, value v, double *weight) GPM_MUST_USE;
+enum gpm_status trace_force(struct trace *t, const struct ast *ast, struct frame *frame, value v,
+                            double *weight) GPM_MUST_USE;
+enum gpm_status trace_forget(struct trace *t, struct sym *label, struct span at,
+                             double *weight) GPM_MUST_USE;
+enum gpm_status trace_report(struct trace *t, struct sym *label, struct span at, value *out) GPM_MUST_USE;
+enum gpm_status trace_freeze(struct trace *t, struct sym *label, struct span at) GPM_MUST_USE;
+/* Evaluates, hands the value to `use`, un-evaluates. */
+enum gpm_status trace_with_value(struct trace *t, const struct ast *ast, struct frame *frame,
+                                 enum gpm_status (*use)(void *ctx, struct node *root), void *ctx);
+struct record *trace_find_record(struct trace *t, struct sym *label);
+
+/* A value fit to leave the trace: closures see copies of what they close over. Owned. */
+value trace_export(struct trace *t, value v);
+
+/* Scopes and blocks. */
+struct scope *trace_scope(struct trace *t, value name); /* NULL: no tag names it */
+struct scope_block *scope_find_block(struct scope *s, value id);
+void block_choices(struct scope_block *b, struct node ***out, size_t *n); /* mem_free *out */
+void scopes_sorted(struct scope *s, struct scope_block ***out, size_t *n); /* live, by id; mem_free */
+/* For messages: names of the scopes that exist, "a", "b". */
+void trace_scope_names(struct trace *t, struct buf *out);
+
+/* Transitions: build, detach, regen (any number of times, each undone by scaffold_unregen but the
+ * last), then commit or restore; then free. */
+struct scaffold;
+enum gpm_status scaffold_build(struct trace *t, struct node *const *principals, size_t n,
+                               struct scaffold **out) GPM_MUST_USE;
+void scaffold_free(struct scaffold *s);
+enum scaffold_mode {
+    SCAFFOLD_PRIOR, /* principals are drawn from their prior: they add nothing to the weight */
+    SCAFFOLD_FIXED  /* principals get given values: their log density is part of the weight */
+};
+/* Takes the scaffold's part out of the trace; *weight: log density of what it held. */
+enum gpm_status scaffold_detach(struct scaffold *s, enum scaffold_mode mode, double *weight) GPM_MUST_USE;
+/* Builds it again; values: one per principal under SCAFFOLD_FIXED. A domain error or a covariance
+ * that is not positive definite gives weight -inf and GPM_OK. On GPM_E_USER nothing is left built. */
+enum gpm_status scaffold_regen(struct scaffold *s, enum scaffold_mode mode, const value *values,
+                               double *weight) GPM_MUST_USE;
+void scaffold_unregen(struct scaffold *s); /* back to the detached state */
+/* False after a regen that ended in -inf without a state: only restore is possible. */
+bool scaffold_built(const struct scaffold *s);
+void scaffold_restore(struct scaffold *s); /* from the detached state to the old one */
+void scaffold_commit(struct scaffold *s);  /* keep the new state, drop the old */
+size_t scaffold_n_principals(const struct scaffold *s);
+value scaffold_old_value(const struct scaffold *s, size_t i); /* borrowed */
+struct node *scaffold_principal(const struct scaffold *s, size_t i);
+bool scaffold_has_brush(const struct scaffold *s);
+/* Log density bound of everything that absorbs (rejection); GPM_E_NOT_FOUND: unbounded. */
+enum gpm_status scaffold_log_bound(struct scaffold *s, double *bound) GPM_MUST_USE;
+/* Gradient of the local log joint (principals' own densities included) in the principals, in the
+ * current state; before detach. Owned adjoints, one per principal. */
+enum gpm_status scaffold_gradient(struct scaffold *s, value *grads) GPM_MUST_USE;
+/* The local log joint in the current state, before detach. */
+enum gpm_status scaffold_log_joint(struct scaffold *s, double *out) GPM_MUST_USE;
+
+/* One Metropolis-Hastings transition of the given principals from their prior, by the compiled
+ * plan where the scaffold is static. correction: log q(block | old) etc. is added by a callback
+ * after regen. *accepted tells. */
+struct mh_extra {
+    double (*log_pick)(void *ctx, struct trace *t); /* log probability of picking this block now */
+    void *ctx;
+};
+enum gpm_status trace_mh(struct trace *t, struct node *const *principals, size_t n,
+                         const struct mh_extra *extra, bool *accepted) GPM_MUST_USE;
+
+/* Facts about a choice. */
+enum gpm_status node_support(struct trace *t, struct node *n, struct sp_support *out) GPM_MUST_USE;
+enum gpm_status node_enumerate(struct trace *t, struct node *n, value **vals, size_t *count) GPM_MUST_USE;
+enum gpm_status node_log_density(struct trace *t, struct node *n, double *out) GPM_MUST_USE;
+const struct sp_class *node_class(const struct node *n); /* NULL: no primitive */
+struct span node_span(const struct node *n);
+
+/* Calls fn for every node that is on. */
+typedef enum gpm_status node_fn(void *ctx, struct trace *t, struct node *n);
+enum gpm_status trace_each_node(struct trace *t, node_fn *fn, void *ctx) GPM_MUST_USE;
+/* log P of all random choices and observations, from scratch. */
+enum gpm_status trace_log_joint(struct trace *t, double *joint, double *likelihood) GPM_MUST_USE;
+/* Checks every invariant; a violation is described in `why`. */
+bool trace_check(struct trace *t, struct buf *why);
+size_t trace_memory(struct trace *t, size_t *n_nodes);
+#endif
