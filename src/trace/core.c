@@ -21,6 +21,7 @@ static const struct {
     {"assess", SPECIAL_ASSESS},
     {"apply_function", SPECIAL_APPLY_FUNCTION},
     {"run", SPECIAL_RUN},
+    {"action", SPECIAL_ACTION},
 };
 
 static struct node *const_node(value v_taken) {
@@ -31,23 +32,27 @@ static struct node *const_node(value v_taken) {
     return n;
 }
 
-static void add_builtin(struct session_core *core, const struct sp_class *cls) {
-    struct sp_builtin *b = NEW(struct sp_builtin);
-    box_init(&b->box, &sp_builtin_class);
-    b->cls = cls;
-    struct sp_sig *sig = NEW(struct sp_sig);
-    sp_sig_parse(cls->sig, sig);
-    b->sig = sig;
-    map_put(&core->sigs, MAP_PTR(cls), sig);
+static void add_builtin(struct session_core *core, size_t i) {
+    const struct sp_class *cls = sp_index_at(i);
     struct sym *s = sym_cstr(core->syms, cls->name);
-    map_put(&core->builtins, MAP_PTR(s), const_node(value_box(V_PROC, &b->box)));
-    for (size_t i = 0; i < COUNT_OF(specials); i++)
-        if (!strcmp(specials[i].name, cls->name))
-            map_put(&core->specials, MAP_PTR(cls), (void *)(uintptr_t)(specials[i].id));
+    map_put(&core->builtins, MAP_PTR(s), const_node(sp_builtin_value(i)));
+    for (size_t k = 0; k < COUNT_OF(specials); k++)
+        if (!strcmp(specials[k].name, cls->name))
+            map_put(&core->specials, MAP_PTR(cls), (void *)(uintptr_t)(specials[k].id));
+}
+
+void core_bind_builtin(struct session_core *core, const char *name, value v_taken) {
+    struct sym *s = sym_cstr(core->syms, name);
+    struct node *old = map_get(&core->builtins, MAP_PTR(s));
+    if (old) {
+        value_unref(old->val);
+        mem_free(old);
+    }
+    map_put(&core->builtins, MAP_PTR(s), const_node(v_taken));
 }
 
 void core_init(struct session_core *core) {
-    for (size_t i = 0; i < sp_index_count(); i++) add_builtin(core, sp_index_at(i));
+    for (size_t i = 0; i < sp_index_count(); i++) add_builtin(core, i);
     struct sym *nil = sym_cstr(core->syms, "nil");
     map_put(&core->builtins, MAP_PTR(nil), const_node(NIL));
     struct sym *pi = sym_cstr(core->syms, "pi");
@@ -222,34 +227,67 @@ static int keyword_position(struct session_core *core, value op, const char *kw,
     return sp_sig_param(signature(core, op), kw);
 }
 
+static enum gpm_status unknown_keyword(struct session_core *core, value op, const char *what,
+                                       const char *kw, struct span at) {
+    const char *names[SP_MAX_PARAMS];
+    size_t n = 0;
+    if (proc_class(op, NULL)) {
+        const struct sp_sig *sig = signature(core, op);
+        for (; n < sig->n_params; n++) names[n] = sig->params[n].name;
+    }
+    const char *near = suggest_nearest(kw, names, n);
+    diag_raise(core->diags, DIAG_UNKNOWN_KEYWORD, at, "%s has no parameter `%s`", what, kw);
+    if (near) diag_set_help(core->diags, "did you mean `%s`?", near);
+    return GPM_E_USER;
+}
+
+size_t core_call_width(struct session_core *core, const struct ast *call, value op) {
+    size_t n = call->n - 1;
+    if (!call->u.call.kw || !proc_class(op, NULL)) return n;
+    size_t want = signature(core, op)->n_params;
+    return want > n ? want : n;
+}
+
+/* Real keywords go to their parameters, the other arguments fill what is left in order. */
 enum gpm_status core_place_keywords(struct session_core *core, const struct ast *call, value op,
                                     size_t *order) {
-    size_t n = call->n - 1;
-    bool *taken = mem_zalloc((n + 1) * sizeof *taken);
+    size_t n = call->n - 1, width = core_call_width(core, call, op), next = 0;
+    bool *taken = mem_zalloc((width + 1) * sizeof *taken);
     enum gpm_status st = GPM_OK;
-    for (size_t i = 0; i < n && st == GPM_OK; i++) { /* real keywords first */
+    for (size_t i = 0; i < n && st == GPM_OK; i++) {
         order[i] = SIZE_MAX;
         if (!call->u.call.kw[i] || !call->u.call.kw_real[i]) continue;
-        const char *what = "the procedure";
-        const char *kw = call->u.call.kw[i]->text;
+        const char *what = "this procedure", *kw = call->u.call.kw[i]->text;
         int p = keyword_position(core, op, kw, &what);
-        if (p < 0)
-            st = diag_raise(core->diags, DIAG_UNKNOWN_KEYWORD, call->kids[i + 1]->span,
-                            "%s has no parameter `%s`", what, kw);
-        else if ((size_t)p >= n || taken[p])
+        if (p < 0) st = unknown_keyword(core, op, what, kw, call->kids[i + 1]->span);
+        else if ((size_t)p >= width || taken[p])
             st = diag_raise(core->diags, DIAG_ARITY, call->kids[i + 1]->span,
-                            "the arguments of %s before `%s` are missing, or it is given twice",
-                            what, kw);
+                            "%s: an argument before `%s` is missing, or it is given twice", what, kw);
         else taken[order[i] = (size_t)p] = true;
     }
-    size_t next = 0;
     for (size_t i = 0; i < n && st == GPM_OK; i++) {
         if (order[i] != SIZE_MAX) continue;
-        while (taken[next]) next++;
-        taken[order[i] = next] = true;
+        while (next < width && taken[next]) next++;
+        if (next >= width)
+            st = diag_raise(core->diags, DIAG_ARITY, call->kids[i + 1]->span, "too many arguments");
+        else taken[order[i] = next] = true;
     }
     mem_free(taken);
     return st;
+}
+
+/* Arguments that keywords left out: allowed at the end, and anywhere for inference operators. */
+enum gpm_status core_close_gaps(struct session_core *core, value op, value *args, size_t *n,
+                                struct span at) {
+    while (*n && is_absent(args[*n - 1])) --*n;
+    const struct sp_class *cls = proc_class(op, NULL);
+    if (cls && (cls->flags & SP_INFERENCE_ONLY)) return GPM_OK;
+    for (size_t i = 0; i < *n; i++)
+        if (is_absent(args[i]))
+            return diag_raise(core->diags, DIAG_ARITY, at, "%s: the argument `%s` is missing",
+                              cls ? cls->name : "this procedure",
+                              cls ? signature(core, op)->params[i].name : "?");
+    return GPM_OK;
 }
 
 enum gpm_status core_assess(struct session_core *core, const value *args, size_t n, struct span at,

@@ -69,24 +69,43 @@ static struct node *env_node(struct trace *t, struct family *fam, struct frame *
     return node_constant(t, fam, value_box(V_ENV, &e->box));
 }
 
-static enum gpm_status eval_call(struct trace *t, struct family *fam, const struct ast *a,
-                                 struct frame *f, struct tagctx *ctx, struct node **out) {
-    enum { SMALL = 8 };
-    size_t n = a->n, small_order[SMALL], *order = NULL;
-    struct node *small[SMALL], **nodes = n <= SMALL ? small : NEW_ARRAY(struct node *, n);
-    struct node **first = nodes;
-    enum gpm_status st = eval_expr(t, fam, a->kids[0], f, ctx, &nodes[0]);
-    if (st == GPM_OK && a->u.call.kw) {
-        order = n <= SMALL ? small_order : NEW_ARRAY(size_t, n);
+/* Operands in their places; keywords of the model's builtins are placed by the procedure that
+ * stands at the operator now. */
+static enum gpm_status eval_operands(struct trace *t, struct family *fam, const struct ast *a,
+                                     struct frame *f, struct tagctx *ctx, struct node **nodes,
+                                     size_t *n) {
+    size_t *order = NULL;
+    enum gpm_status st = GPM_OK;
+    if (a->u.call.kw) {
+        order = NEW_ARRAY(size_t, a->n);
         st = core_place_keywords(t->core, a, nodes[0]->val, order);
     }
-    for (size_t i = 1; st == GPM_OK && i < n; i++) {
+    for (size_t i = 1; st == GPM_OK && i < a->n; i++) {
         struct node *arg;
         st = eval_expr(t, fam, a->kids[i], f, ctx, &arg);
         if (st == GPM_OK) nodes[order ? order[i - 1] + 1 : i] = arg;
     }
+    mem_free(order);
+    while (*n > 1 && !nodes[*n - 1]) --*n;
+    for (size_t i = 1; st == GPM_OK && i < *n; i++)
+        if (!nodes[i])
+            st = diag_raise(t->core->diags, DIAG_ARITY, a->span, "argument %zu is missing", i);
+    return st;
+}
+
+static enum gpm_status eval_call(struct trace *t, struct family *fam, const struct ast *a,
+                                 struct frame *f, struct tagctx *ctx, struct node **out) {
+    enum { SMALL = 8 };
+    struct node *op, *small[SMALL];
+    enum gpm_status st = eval_expr(t, fam, a->kids[0], f, ctx, &op);
+    if (st != GPM_OK) return st;
+    size_t n = core_call_width(t->core, a, op->val) + 1, skip = 0;
+    struct node **nodes = n <= SMALL ? small : NEW_ARRAY(struct node *, n);
+    memset(nodes, 0, n * sizeof *nodes);
+    nodes[0] = op;
+    st = eval_operands(t, fam, a, f, ctx, nodes, &n);
     if (st != GPM_OK) goto out;
-    enum special which = core_special(t->core, nodes[0]->val);
+    enum special which = core_special(t->core, op->val);
     if (which == SPECIAL_APPLY_FUNCTION && n == 2) {
         *out = nodes[1];
         goto out;
@@ -95,15 +114,14 @@ static enum gpm_status eval_call(struct trace *t, struct family *fam, const stru
         *out = env_node(t, fam, f);
         goto out;
     }
-    if (which == SPECIAL_APPLY_FUNCTION && n > 2) first++, n--;
-    struct node *app = node_new(t, fam, NODE_APP, a, (uint32_t)n);
+    if (which == SPECIAL_APPLY_FUNCTION && n > 2) skip = 1;
+    struct node *app = node_new(t, fam, NODE_APP, a, (uint32_t)(n - skip));
     app->ctx = ctx;
-    for (size_t i = 0; i < n; i++) app->in[i].node = first[i];
+    for (size_t i = skip; i < n; i++) app->in[i - skip].node = nodes[i];
     *out = app;
     st = node_apply(t, app, NULL, true);
 out:
     if (nodes != small) mem_free(nodes);
-    if (order != small_order) mem_free(order);
     return st;
 }
 

@@ -182,39 +182,56 @@ enum gpm_status plain_apply(struct session_core *core, value proc, const value *
     st = apply_special(core, core_special(core, proc), args, n, at, out, &handled);
     if (handled) return st;
     if (c.cls->request) return apply_requesting(core, &c, at, out);
-    if (!c.cls->simulate)
-        return diag_raise(core->diags, DIAG_ACTION_IN_MODEL, at, "%s cannot be called here",
+    if (!c.cls->simulate && core->model)
+        return diag_raise(core->diags, DIAG_ACTION_IN_MODEL, at, "%s cannot be called in a model",
                           c.cls->name);
+    if (!c.cls->simulate) return core->apply_op(core, c.cls, args, n, at, out);
     return core_place(core, c.cls->simulate(&c, out), at);
+}
+
+static enum gpm_status eval_args(struct session_core *core, const struct ast *a, struct frame *f,
+                                 const size_t *order, value *args) {
+    for (size_t i = 0; i + 1 < a->n; i++) {
+        value v;
+        enum gpm_status st = plain_eval(core, a->kids[i + 1], f, &v);
+        if (st != GPM_OK) return st;
+        args[order ? order[i] : i] = v;
+    }
+    return GPM_OK;
+}
+
+static value env_value(struct frame *f) {
+    struct env_box *e = NEW(struct env_box);
+    box_init(&e->box, &env_class);
+    e->frame = frame_ref(f);
+    return value_box(V_ENV, &e->box);
 }
 
 static enum gpm_status eval_call(struct session_core *core, const struct ast *a, struct frame *f,
                                  value *out) {
-    size_t n = a->n - 1, done = 0, small_order[SMALL_ARGS], *order = NULL;
-    value op, small[SMALL_ARGS], *args = n <= SMALL_ARGS ? small : NEW_ARRAY(value, n);
+    size_t small_order[SMALL_ARGS], *order = NULL;
+    value op, small[SMALL_ARGS];
     enum gpm_status st = plain_eval(core, a->kids[0], f, &op);
-    if (st != GPM_OK) goto out;
+    if (st != GPM_OK) return st;
+    enum special which = core_special(core, op);
+    if (which == SPECIAL_ENV || which == SPECIAL_ACTION) {
+        value_unref(op);
+        if (which == SPECIAL_ACTION) return core->make_directive(core, a, f, out);
+        *out = env_value(f);
+        return GPM_OK;
+    }
+    size_t width = core_call_width(core, a, op), n = width;
+    value *args = width <= SMALL_ARGS ? small : NEW_ARRAY(value, width);
+    for (size_t i = 0; i < width; i++) args[i] = ABSENT;
     if (a->u.call.kw) {
-        order = n <= SMALL_ARGS ? small_order : NEW_ARRAY(size_t, n);
+        order = width <= SMALL_ARGS ? small_order : NEW_ARRAY(size_t, width);
         st = core_place_keywords(core, a, op, order);
     }
-    for (size_t i = 0; i < n; i++) args[i] = NIL;
-    for (; st == GPM_OK && done < n; done++) {
-        value v;
-        st = plain_eval(core, a->kids[done + 1], f, &v);
-        if (st == GPM_OK) args[order ? order[done] : done] = v;
-    }
-    if (st == GPM_OK && core_special(core, op) == SPECIAL_ENV) {
-        struct env_box *e = NEW(struct env_box);
-        box_init(&e->box, &env_class);
-        e->frame = frame_ref(f);
-        *out = value_box(V_ENV, &e->box);
-    } else if (st == GPM_OK) {
-        st = plain_apply(core, op, args, n, a->span, out);
-    }
-    for (size_t i = 0; i < n; i++) value_unref(args[i]);
+    if (st == GPM_OK) st = eval_args(core, a, f, order, args);
+    if (st == GPM_OK && order) st = core_close_gaps(core, op, args, &n, a->span);
+    if (st == GPM_OK) st = plain_apply(core, op, args, n, a->span, out);
+    for (size_t i = 0; i < width; i++) value_unref(args[i]);
     value_unref(op);
-out:
     if (args != small) mem_free(args);
     if (order != small_order) mem_free(order);
     return st;

@@ -82,7 +82,8 @@ enum special {
     SPECIAL_EXTEND_ENV,
     SPECIAL_ASSESS,
     SPECIAL_APPLY_FUNCTION,
-    SPECIAL_RUN
+    SPECIAL_RUN,
+    SPECIAL_ACTION
 };
 
 /* What one session shares among its evaluators, traces and operators. */
@@ -109,6 +110,9 @@ struct session_core {
     enum gpm_status (*run_action)(struct session_core *core, value action, struct span at, value *out);
     enum gpm_status (*make_directive)(struct session_core *core, const struct ast *a,
                                       struct frame *f, value *out);
+    /* inference operators: rows without simulate */
+    enum gpm_status (*apply_op)(struct session_core *core, const struct sp_class *cls,
+                                const value *args, size_t n, struct span at, value *out);
     void *session;
     struct trace *model; /* the trace on whose behalf procedures are called, or NULL */
     struct map sigs;     /* sp_class* of made procedures -> struct sp_sig* */
@@ -139,6 +143,16 @@ struct env_box {
 extern const struct box_class env_class;
 enum special core_special(struct session_core *core, value op);
 enum gpm_status core_assess(struct session_core *core, const value *args, size_t n, struct span at, double *out);
+/* An argument that keywords left out. */
+#define ABSENT ((value){.tag = V_SYM, .u.sym = NULL})
+static inline bool is_absent(value v) {
+    return v.tag == V_SYM && !v.u.sym;
+}
+void core_bind_builtin(struct session_core *core, const char *name, value v_taken);
+/* Number of argument positions of a call, gaps for keywords included. */
+size_t core_call_width(struct session_core *core, const struct ast *call, value op);
+enum gpm_status core_close_gaps(struct session_core *core, value op, value *args, size_t *n,
+                                struct span at) GPM_MUST_USE;
 /* Places keyword arguments: order[i] = position of argument i in the call as applied. */
 enum gpm_status core_place_keywords(struct session_core *core, const struct ast *call, value op,
                                     size_t *order) GPM_MUST_USE;

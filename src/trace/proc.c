@@ -91,7 +91,8 @@ static void closure_print(const struct box *b, struct buf *out) {
     buf_printf(out, "<procedure%s%s>", self ? " " : "", self ? self->text : "");
 }
 
-const struct box_class closure_class = {"procedure", closure_free, closure_print, NULL, NULL};
+const struct box_class closure_class = {
+    .name = "procedure", .free = closure_free, .print = closure_print};
 
 value closure_value(const struct ast *lambda, struct frame *env) {
     struct closure *c = NEW(struct closure);
@@ -121,7 +122,7 @@ static void memo_free(struct box *b) {
     mem_free(m);
 }
 
-const struct box_class memo_class = {"memoized procedure", memo_free, NULL, NULL, NULL};
+const struct box_class memo_class = {.name = "memoized procedure", .free = memo_free};
 
 value memo_value(value proc, struct trace *t) {
     struct memo *m = NEW(struct memo);
@@ -170,4 +171,4 @@ static void env_free(struct box *b) {
     mem_free(e);
 }
 
-const struct box_class env_class = {"environment", env_free, NULL, NULL, NULL};
+const struct box_class env_class = {.name = "environment", .free = env_free};

@@ -340,3 +340,10 @@ enum gpm_status trace_freeze(struct trace *t, struct sym *label, struct span at)
     t->structure++;
     return GPM_OK;
 }
+
+void trace_undo_last(struct trace *t) {
+    struct record *r = vec_last(&t->records);
+    double weight;
+    if (r->kind == REC_OBSERVE && unobserve(t, r, &weight) == GPM_OK) t->log_weight -= r->weight;
+    undo_record(t, r);
+}

@@ -203,6 +203,8 @@ enum gpm_status trace_freeze(struct trace *t, struct sym *label, struct span at)
 /* Evaluates, hands the value to `use`, un-evaluates. */
 enum gpm_status trace_with_value(struct trace *t, const struct ast *ast, struct frame *frame,
                                  enum gpm_status (*use)(void *ctx, struct node *root), void *ctx);
+/* Takes the newest directive back. */
+void trace_undo_last(struct trace *t);
 struct record *trace_find_record(struct trace *t, struct sym *label);
 
 /* A value fit to leave the trace: closures see copies of what they close over. Owned. */

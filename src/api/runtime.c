@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The public runtime: include/gpmem/gpmem.h over session/. Programs run on a thread of their own
+ * with a large stack, so deep recursion ends in a diagnostic and not in a crash. */
+#include "gpmem/gpmem.h"
+#include "session/session.h"
+
+#include <pthread.h>
+#include <string.h>
+#include <time.h>
+
+struct gpm_session {
+    struct session s;
+    struct gpm_options options;
+    struct buf error, text;
+};
+
+enum { STACK_MARGIN = 256 * 1024 };
+static const size_t default_stack = (size_t)256 << 20;
+
+void gpm_options_init(struct gpm_options *o) {
+    memset(o, 0, sizeof *o);
+    o->seed = 1;
+    o->jobs = 1;
+}
+
+gpm_session *gpm_session_new(const struct gpm_options *o) {
+    gpm_session *g = NEW(gpm_session);
+    g->options = *o;
+    buf_init(&g->error);
+    buf_init(&g->text);
+    session_init(&g->s, o->seed, o->chain);
+    g->s.json = o->format == GPM_FORMAT_JSON;
+    g->s.infer.write = o->write;
+    g->s.infer.user = o->user;
+    g->s.infer.allow_write = o->allow_write;
+    if (o->max_memory) g->s.core.max_nodes = o->max_memory / 160;
+    return g;
+}
+
+void gpm_session_free(gpm_session *g) {
+    if (!g) return;
+    session_release(&g->s);
+    buf_release(&g->error);
+    buf_release(&g->text);
+    mem_free(g);
+}
+
+struct job {
+    gpm_session *g;
+    const char *name, *text;
+    size_t len;
+    bool file;
+    enum gpm_status st;
+};
+
+static double now(void) {
+    struct timespec ts;
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (double)ts.tv_sec + 1e-9 * (double)ts.tv_nsec;
+}
+
+static void *run_job(void *arg) {
+    struct job *j = arg;
+    struct session *s = &j->g->s;
+    const char here = 0;
+    s->core.stack_limit = &here - s->stack_size + STACK_MARGIN;
+    j->st = j->file ? session_run_file(s, j->name, NO_SPAN) : session_run(s, j->name, j->text, j->len);
+    s->core.stack_limit = NULL;
+    return NULL;
+}
+
+/* About 8 KB of C stack per level of recursion is ample without sanitizers. */
+static size_t stack_size(const struct gpm_options *o) {
+    return o->max_depth ? o->max_depth * 8192 + ((size_t)1 << 20) : default_stack;
+}
+
+static enum gpm_status run(gpm_session *g, struct job *j) {
+    struct session *s = &g->s;
+    diags_clear(&s->diags);
+    buf_reset(&g->error);
+    s->interrupted = 0;
+    s->core.deadline = g->options.max_seconds > 0 ? now() + g->options.max_seconds : 0;
+    s->stack_size = stack_size(&g->options);
+    pthread_attr_t attr;
+    pthread_t thread;
+    pthread_attr_init(&attr);
+    j->g = g;
+    j->st = GPM_E_NOMEM;
+    if (pthread_attr_setstacksize(&attr, s->stack_size) == 0 &&
+        pthread_create(&thread, &attr, run_job, j) == 0)
+        pthread_join(thread, NULL);
+    pthread_attr_destroy(&attr);
+    if (s->diags.list.n) {
+        if (g->options.diagnostics_json) diags_render_json(&s->diags, &g->error);
+        else diags_render(&s->diags, g->options.colour, &g->error);
+    }
+    return j->st;
+}
+
+enum gpm_status gpm_run_text(gpm_session *g, const char *name, const char *text, size_t len) {
+    struct job j = {.name = name, .text = text, .len = len};
+    return run(g, &j);
+}
+
+enum gpm_status gpm_run_file(gpm_session *g, const char *path) {
+    struct job j = {.name = path, .file = true};
+    return run(g, &j);
+}
+
+enum gpm_status gpm_check_text(gpm_session *g, const char *name, const char *text, size_t len,
+                               bool interactive) {
+    diags_clear(&g->s.diags);
+    buf_reset(&g->error);
+    enum gpm_status st = session_check(&g->s, name, text, len, interactive);
+    if (g->s.diags.list.n) {
+        if (g->options.diagnostics_json) diags_render_json(&g->s.diags, &g->error);
+        else diags_render(&g->s.diags, g->options.colour, &g->error);
+    }
+    return st;
+}
+
+const char *gpm_last_error(gpm_session *g) {
+    return g->error.data;
+}
+
+void gpm_interrupt(gpm_session *g) {
+    g->s.interrupted = 1;
+}
+
+void gpm_complete(gpm_session *g, const char *prefix, void (*each)(void *, const char *), void *user) {
+    session_complete(&g->s, prefix, each, user);
+}
+
+const char *gpm_help(gpm_session *g, const char *name) {
+    buf_reset(&g->text);
+    return session_help(&g->s, name, &g->text) ? g->text.data : NULL;
+}
+
+const char *gpm_reference_json(gpm_session *g) {
+    buf_reset(&g->text);
+    session_reference_json(&g->s, &g->text);
+    return g->text.data;
+}
+
+const char *gpm_version(void) {
+    return GPMEM_VERSION;
+}

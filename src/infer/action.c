@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Actions: values that, when run, change the model. Building one evaluates its arguments and the
+ * unquotes of its model expressions; nothing else happens until it is run. */
+#include "infer/infer.h"
+
+#include <string.h>
+
+static void action_free(struct box *b) {
+    struct action *a = (struct action *)b;
+    for (size_t i = 0; i < a->n; i++) value_unref(a->args[i]);
+    mem_free(a->args);
+    for (size_t i = 0; i < a->n_splices; i++) frame_unref(a->splices[i]);
+    mem_free(a->splices);
+    frame_unref(a->frame);
+    value_unref(a->val);
+    value_unref(a->label);
+    value_unref(a->name);
+    mem_free(a);
+}
+
+static void action_print(const struct box *b, struct buf *out) {
+    const struct action *a = (const struct action *)b;
+    buf_printf(out, "<action%s%s>", a->op ? " " : "", a->op ? a->op->name : "");
+}
+
+const struct box_class action_class = {.name = "action", .free = action_free, .print = action_print};
+
+struct action *action_of(value v) {
+    return v.tag == V_BOX && v.u.box->cls == &action_class ? (struct action *)v.u.box : NULL;
+}
+
+static struct action *action_new(enum action_kind kind, struct span at) {
+    struct action *a = NEW(struct action);
+    box_init(&a->box, &action_class);
+    a->kind = kind;
+    a->at = at;
+    return a;
+}
+
+enum gpm_status action_make_op(struct session_core *core, const struct sp_class *cls,
+                               const value *args, size_t n, struct span at, value *out) {
+    const struct infer_op *op = infer_op_of_class(cls);
+    if (!op)
+        return diag_raise(core->diags, DIAG_ACTION_IN_MODEL, at, "%s cannot be called here", cls->name);
+    if (op->flags & OP_PLAIN) {
+        struct infer_state *x = infer_of(core);
+        struct span outer = x->at;
+        x->at = at;
+        enum gpm_status st = core_place(core, op->run(x, args, n, out), at);
+        x->at = outer;
+        return st;
+    }
+    struct action *a = action_new(ACTION_OP, at);
+    a->op = op;
+    a->args = NEW_ARRAY(value, n + 1);
+    a->n = n;
+    for (size_t i = 0; i < n; i++) a->args[i] = value_ref(args[i]);
+    *out = value_box(V_BOX, &a->box);
+    return GPM_OK;
+}
+
+static bool kid_is_model(const struct ast *a, uint32_t i) {
+    return a->kids[i] && a->kids[i]->kind == AST_MODEL;
+}
+
+static enum gpm_status build_directive(struct session_core *core, struct action *d,
+                                       const struct ast *a, struct frame *f) {
+    enum gpm_status st = GPM_OK;
+    d->splices = NEW_ARRAY(struct frame *, a->n + 1);
+    for (uint32_t i = 0; i < a->n && st == GPM_OK; i++) {
+        if (kid_is_model(a, i)) {
+            st = plain_splice(core, a->kids[i], f, &d->splices[d->n_splices]);
+            if (st == GPM_OK) d->n_splices++;
+        } else if (a->kids[i]) st = plain_eval(core, a->kids[i], f, &d->val);
+    }
+    if (st == GPM_OK && a->u.dir.label_expr) st = plain_eval(core, a->u.dir.label_expr, f, &d->label);
+    if (st == GPM_OK && a->u.dir.name_expr) st = plain_eval(core, a->u.dir.name_expr, f, &d->name);
+    return st;
+}
+
+enum gpm_status action_make(struct session_core *core, const struct ast *a, struct frame *f,
+                            value *out) {
+    enum action_kind kind = a->kind == AST_BLOCK  ? ACTION_BLOCK
+                            : a->kind == AST_CALL ? ACTION_EVAL
+                                                  : ACTION_DIRECTIVE;
+    struct action *d = action_new(kind, a->span);
+    d->ast = a;
+    enum gpm_status st = GPM_OK;
+    if (kind == ACTION_DIRECTIVE) st = build_directive(core, d, a, f);
+    else d->frame = frame_ref(f);
+    if (kind == ACTION_EVAL && a->n != 2)
+        st = diag_raise(core->diags, DIAG_ARITY, a->span, "action takes 1 argument, got %u", a->n - 1);
+    value v = value_box(V_BOX, &d->box);
+    if (st == GPM_OK) *out = v;
+    else value_unref(v);
+    return st;
+}
+
+static enum gpm_status run_kind(struct infer_state *x, struct action *a, value *out) {
+    switch (a->kind) {
+    case ACTION_OP: return core_place(x->core, a->op->run(x, a->args, a->n, out), a->at);
+    case ACTION_BLOCK: return plain_run_block(x->core, a->ast, a->frame, out);
+    case ACTION_EVAL: return plain_eval(x->core, a->ast->kids[1], a->frame, out);
+    case ACTION_DIRECTIVE: return directive_run(x, a, out);
+    }
+    return GPM_E_ARG;
+}
+
+enum gpm_status action_run(struct session_core *core, value v, struct span at, value *out) {
+    struct action *a = action_of(v);
+    if (!a) {
+        char *shown = sp_show(v);
+        diag_raise(core->diags, DIAG_NOT_ACTION, at, "%s is a %s, not an inference action", shown,
+                   value_type_name(v));
+        diag_set_help(core->diags, "return(v) makes an action that gives the value v");
+        mem_free(shown);
+        return GPM_E_USER;
+    }
+    struct infer_state *x = infer_of(core);
+    struct span outer = x->at;
+    enum gpm_status st = core_poll(core, at);
+    x->at = a->at;
+    value_ref(v);
+    if (st == GPM_OK) st = run_kind(x, a, out);
+    value_unref(v);
+    x->at = outer;
+    return st;
+}
+
+/* Directives, for each particle. */
+
+static enum gpm_status label_symbol(struct infer_state *x, value v, struct span at, struct sym **out) {
+    if (v.tag == V_SYM && v.u.sym) *out = v.u.sym;
+    else if (v.tag == V_STR) *out = sym_intern(x->core->syms, v.u.str->text, v.u.str->len);
+    else if (v.tag == V_NUM || v.tag == V_ATOM) {
+        struct buf b = BUF_INIT;
+        buf_puts(&b, "_");
+        buf_number(&b, v.u.num);
+        *out = sym_cstr(x->core->syms, b.data);
+        buf_release(&b);
+    } else
+        return diag_raise(x->core->diags, DIAG_TYPE, at, "a label must be a symbol or a string, not a %s",
+                          value_type_name(v));
+    return GPM_OK;
+}
+
+struct one_run {
+    struct action *a;
+    struct sym *label;
+    struct sym *const *names;
+    size_t n_names;
+    enum directive kind;
+};
+
+static enum gpm_status run_one(const struct one_run *r, struct trace *t, value *out) {
+    const struct ast *model = r->a->ast->kids[0]->kids[0];
+    struct frame *f = r->a->splices[0];
+    double w;
+    enum gpm_status st;
+    switch (r->kind) {
+    case DIR_ASSUME: return trace_assume(t, r->names, r->n_names, r->label, model, f, out);
+    case DIR_PREDICT:
+    case DIR_PREDICT_ALL: return trace_predict(t, r->label, model, f, out);
+    case DIR_SAMPLE:
+    case DIR_SAMPLE_ALL: return trace_sample(t, model, f, out);
+    case DIR_OBSERVE:
+        st = trace_observe(t, r->label, model, f, r->a->val, &w);
+        if (st == GPM_OK) t->log_weight += w;
+        break;
+    default: st = trace_force(t, model, f, r->a->val, &w); break;
+    }
+    if (st == GPM_OK) *out = value_num(w);
+    return st;
+}
+
+/* A directive that failed on a later particle is undone on the earlier ones. */
+static void undo_on(struct model *m, size_t n, const size_t *before) {
+    for (size_t i = 0; i < n; i++)
+        while (m->p.at[i]->records.n > before[i]) trace_undo_last(m->p.at[i]);
+}
+
+static enum gpm_status run_on_particles(struct infer_state *x, const struct one_run *r, value *vals) {
+    struct model *m = x->model;
+    size_t *before = NEW_ARRAY(size_t, m->p.n + 1);
+    enum gpm_status st = GPM_OK;
+    for (size_t i = 0; i < m->p.n && st == GPM_OK; i++) {
+        before[i] = m->p.at[i]->records.n;
+        st = run_one(r, m->p.at[i], &vals[i]);
+        if (st != GPM_OK) {
+            undo_on(m, i, before);
+            for (size_t j = 0; j < i; j++) value_unref(vals[j]);
+        }
+    }
+    mem_free(before);
+    return st;
+}
+
+static value combine(struct infer_state *x, enum directive kind, value *vals, size_t n) {
+    if (kind == DIR_SAMPLE || kind == DIR_PREDICT || kind == DIR_ASSUME) {
+        for (size_t i = 1; i < n; i++) value_unref(vals[i]);
+        return vals[0];
+    }
+    value out = value_array(vals, n);
+    for (size_t i = 0; i < n; i++) value_unref(vals[i]);
+    UNUSED(x);
+    return out;
+}
+
+struct stats_ctx {
+    struct infer_state *x;
+    struct span at;
+    value out;
+};
+
+static enum gpm_status take_stats(void *ctx, struct node *root) {
+    struct stats_ctx *s = ctx;
+    struct sp_made *m = sp_made_of(root->val);
+    if (!m || !m->state->cls->stats)
+        return diag_raise(s->x->core->diags, DIAG_NO_STATS, s->at, "a %s keeps no statistics",
+                          value_type_name(root->val));
+    s->out = m->state->cls->stats(m->state->data);
+    return GPM_OK;
+}
+
+static enum gpm_status extract_stats(struct infer_state *x, struct action *a, value *out) {
+    struct stats_ctx s = {x, a->at, NIL};
+    enum gpm_status st = trace_with_value(x->model->p.at[0], a->ast->kids[0]->kids[0], a->splices[0],
+                                          take_stats, &s);
+    if (st == GPM_OK) *out = s.out;
+    return st;
+}
+
+enum gpm_status directive_run(struct infer_state *x, struct action *a, value *out) {
+    const struct ast *d = a->ast;
+    struct one_run r = {.a = a, .kind = d->u.dir.kind, .label = d->u.dir.label,
+                        .names = d->u.dir.names, .n_names = d->u.dir.n_names};
+    struct sym *name;
+    enum gpm_status st = GPM_OK;
+    if (r.kind == DIR_INFER) return action_run(x->core, a->val, a->at, out);
+    if (r.kind == DIR_EXTRACT_STATS) return extract_stats(x, a, out);
+    if (r.kind == DIR_COLLECT) return collect_run(x, a, out);
+    if (a->label.tag != V_NIL) st = label_symbol(x, a->label, a->at, &r.label);
+    if (st == GPM_OK && a->name.tag != V_NIL) {
+        st = label_symbol(x, a->name, a->at, &name);
+        r.names = &name;
+        r.n_names = 1;
+    }
+    if (st != GPM_OK) return st;
+    value *vals = NEW_ARRAY(value, x->model->p.n + 1);
+    st = run_on_particles(x, &r, vals);
+    if (st == GPM_OK) *out = combine(x, r.kind, vals, x->model->p.n);
+    mem_free(vals);
+    return st;
+}

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Inference programming: actions, models with particles, and the table of operators. An operator is
+ * one row (struct infer_op) of a family table listed in infer_index.c; it sees traces only through
+ * trace/trace.h (propose, accept, reject, weigh), so a new one touches one file.
+ *
+ * Operators of the common form op(scope, block, extra..., transitions) or
+ * op(subproblem, extra..., transitions) read their target with infer_target and visit blocks with
+ * infer_transitions.
+ */
+#ifndef INFER_INFER_H
+#define INFER_INFER_H
+#include "trace/trace.h"
+
+/* A model: particles that share directives. A box value, so programs can hold several. */
+struct model {
+    struct box box;
+    VEC(struct trace *) p;
+};
+extern const struct box_class model_class;
+value model_new(struct session_core *core);
+struct model *model_of(value v); /* NULL: something else */
+value model_fork(struct model *m);
+
+/* A copy to go back to when an instruction fails half way; rollback consumes it. */
+struct model_snapshot;
+struct model_snapshot *model_snapshot(struct model *m);
+void model_snapshot_free(struct model_snapshot *s);
+void model_rollback(struct model *m, struct model_snapshot *s);
+
+/* What runs: one per session. core->session points at it. */
+struct infer_state {
+    struct session_core *core;
+    struct model *model; /* current; counted */
+    struct span at;      /* of the action being run */
+    uint32_t next_stream;
+    VEC(value) known_scopes; /* scope names that tags of the program text mention */
+    struct scope_stats {
+        value scope;
+        uint64_t proposed, accepted;
+    } * stats;
+    size_t n_stats;
+    uint64_t divergences;
+    void (*write)(void *user, int stream, const char *text, size_t n);
+    void *user;
+    void *collect; /* draws gathered by collect; see draws */
+    bool allow_write;
+};
+static inline struct infer_state *infer_of(struct session_core *core) {
+    return core->session;
+}
+
+enum {
+    OP_PLAIN = 1, /* called at once, gives a value; the others build an action */
+    OP_VALUE = 2  /* a name bound to the action itself, called without arguments: pass */
+};
+struct infer_op {
+    const char *name, *sig, *doc, *example;
+    unsigned flags;
+    enum gpm_status (*run)(struct infer_state *x, const value *args, size_t n, value *out);
+};
+size_t infer_index_count(void);
+const struct infer_op *infer_index_at(size_t i);
+const struct infer_op *infer_index_find(const char *name);
+/* The same row as a procedure class, for signatures and keywords. */
+const struct sp_class *infer_index_class(size_t i);
+const struct infer_op *infer_op_of_class(const struct sp_class *cls);
+
+/* Actions. */
+enum action_kind { ACTION_OP, ACTION_BLOCK, ACTION_DIRECTIVE, ACTION_EVAL };
+struct action {
+    struct box box;
+    enum action_kind kind;
+    struct span at;
+    const struct infer_op *op;
+    value *args; /* ACTION_OP; owned */
+    size_t n;
+    const struct ast *ast;  /* the others */
+    struct frame *frame;    /* ACTION_BLOCK, ACTION_EVAL: where it was written; counted */
+    struct frame **splices; /* ACTION_DIRECTIVE: one per model expression; counted */
+    size_t n_splices;
+    value val;   /* observe, force: the value; infer: the action */
+    value label; /* computed label, or NIL */
+    value name;  /* computed name of assume, or NIL */
+};
+extern const struct box_class action_class;
+struct action *action_of(value v); /* NULL: not an action */
+enum gpm_status action_make_op(struct session_core *core, const struct sp_class *cls,
+                               const value *args, size_t n, struct span at, value *out);
+enum gpm_status action_make(struct session_core *core, const struct ast *a, struct frame *f, value *out);
+/* Runs an action value; DIAG_NOT_ACTION otherwise. */
+enum gpm_status action_run(struct session_core *core, value v, struct span at, value *out) GPM_MUST_USE;
+enum gpm_status directive_run(struct infer_state *x, struct action *a, value *out) GPM_MUST_USE;
+
+enum gpm_status collect_run(struct infer_state *x, struct action *a, value *out) GPM_MUST_USE;
+
+/* Operator arguments. */
+struct target {
+    bool is_subproblem;
+    value scope, block;          /* borrowed; block may be ABSENT -> the operator's default */
+    const struct subproblem *sub; /* borrowed */
+    const value *extra;           /* what follows */
+    size_t n_extra;               /* without the number of transitions */
+    double transitions;
+};
+/* Reads scope/block or subproblem, then exactly n_extra_max or fewer extras and the transitions
+ * (the last number given, when more than n_extra_min numbers follow; else 1). */
+enum gpm_status infer_target(struct infer_state *x, const char *op, const value *args, size_t n,
+                             size_t n_extra_min, size_t n_extra_max, value default_block,
+                             struct target *out) GPM_MUST_USE;
+/* One transition on one set of principals. extra corrects for the choice of block. */
+typedef enum gpm_status transition_fn(struct infer_state *x, struct trace *t, struct node **principals,
+                                      size_t n, const struct mh_extra *extra, void *ctx, bool *accepted);
+/* For every particle, `transitions` times: picks the block(s) the target names and calls fn. */
+enum gpm_status infer_transitions(struct infer_state *x, const struct target *g, transition_fn *fn,
+                                  void *ctx) GPM_MUST_USE;
+/* The choices a target names now, one set per block in order (pgibbs); free with target_sets_free. */
+struct node_set {
+    struct node **at;
+    size_t n;
+};
+enum gpm_status infer_target_sets(struct infer_state *x, struct trace *t, const struct target *g,
+                                  struct node_set **sets, size_t *n) GPM_MUST_USE;
+void target_sets_free(struct node_set *sets, size_t n);
+/* Symbols one, all, each, ...: is v that name? */
+bool infer_is_name(value v, const char *name);
+enum gpm_status infer_error(struct infer_state *x, enum diag_code code, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+/* Gives an array with one value per particle. */
+value infer_per_particle(struct infer_state *x, const value *vals);
+
+/* Subproblems: selections of choices, as values. */
+enum sub_kind { SUB_SCOPE, SUB_TAG, SUB_TAG_VALUE, SUB_STAR, SUB_TOP, SUB_WALK, SUB_EXTENT, SUB_UNION,
+                SUB_INTERSECTION, SUB_RANDOM_SINGLE, SUB_MINIMAL };
+struct subproblem {
+    struct box box;
+    enum sub_kind kind;
+    value a, b; /* scope and block, tag and value, inner subproblems */
+};
+extern const struct box_class subproblem_class;
+value subproblem_new(enum sub_kind kind, value a, value b);
+struct subproblem *subproblem_of(value v);
+enum gpm_status subproblem_choices(struct infer_state *x, struct trace *t, const struct subproblem *s,
+                                   struct node_set *out) GPM_MUST_USE;
+void infer_state_init(struct infer_state *x, struct session_core *core);
+void infer_state_release(struct infer_state *x);
+void infer_count(struct infer_state *x, value scope, bool accepted);
+/* Registers the scope names that tags of a syntax tree mention. */
+void infer_note_scopes(struct infer_state *x, const struct ast *a);
+#endif

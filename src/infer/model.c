@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Models: sets of particles (traces) that share directives; and the state of a session's inference. */
+#include "infer/infer.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+static void model_free(struct box *b) {
+    struct model *m = (struct model *)b;
+    for (size_t i = 0; i < m->p.n; i++) trace_free(m->p.at[i]);
+    vec_release(&m->p);
+    mem_free(m);
+}
+
+const struct box_class model_class = {.name = "model", .free = model_free};
+
+static struct model *model_empty(void) {
+    struct model *m = NEW(struct model);
+    box_init(&m->box, &model_class);
+    return m;
+}
+
+value model_new(struct session_core *core) {
+    struct model *m = model_empty();
+    struct infer_state *x = infer_of(core);
+    struct rng r;
+    rng_init(&r, core->rng.seed, core->rng.chain, ++x->next_stream);
+    vec_push(&m->p, trace_new(core, r));
+    return value_box(V_BOX, &m->box);
+}
+
+struct model *model_of(value v) {
+    return v.tag == V_BOX && v.u.box->cls == &model_class ? (struct model *)v.u.box : NULL;
+}
+
+value model_fork(struct model *m) {
+    struct model *f = model_empty();
+    for (size_t i = 0; i < m->p.n; i++) {
+        struct trace *t = trace_clone(m->p.at[i]);
+        t->rng = rng_split(&m->p.at[i]->rng);
+        vec_push(&f->p, t);
+    }
+    return value_box(V_BOX, &f->box);
+}
+
+void infer_state_init(struct infer_state *x, struct session_core *core) {
+    x->core = core;
+    core->session = x;
+    core->run_action = action_run;
+    core->make_directive = action_make;
+    core->apply_op = action_make_op;
+    x->model = model_of(model_new(core));
+    static const char *const names[] = {"one",  "all",     "each",          "each_reverse",
+                                        "none", "default", "ordered"};
+    for (size_t i = 0; i < COUNT_OF(names); i++)
+        core_bind_builtin(core, names[i], value_sym(sym_cstr(core->syms, names[i])));
+    for (size_t i = 0; i < infer_index_count(); i++) {
+        const struct infer_op *op = infer_index_at(i);
+        const struct sp_class *cls = infer_index_class(i);
+        value v;
+        if (op->flags & OP_VALUE) {
+            enum gpm_status st = action_make_op(core, cls, NULL, 0, NO_SPAN, &v);
+            if (st != GPM_OK) continue;
+        } else {
+            struct sp_builtin *b = NEW(struct sp_builtin);
+            box_init(&b->box, &sp_builtin_class);
+            b->cls = cls;
+            struct sp_sig *sig = NEW(struct sp_sig);
+            sp_sig_parse(cls->sig, sig);
+            map_put(&core->sigs, MAP_PTR(cls), sig);
+            b->sig = sig;
+            v = value_box(V_PROC, &b->box);
+        }
+        core_bind_builtin(core, op->name, v);
+    }
+}
+
+void infer_state_release(struct infer_state *x) {
+    value_unref(value_box(V_BOX, &x->model->box));
+    for (size_t i = 0; i < x->known_scopes.n; i++) value_unref(x->known_scopes.at[i]);
+    vec_release(&x->known_scopes);
+    for (size_t i = 0; i < x->n_stats; i++) value_unref(x->stats[i].scope);
+    mem_free(x->stats);
+}
+
+void infer_count(struct infer_state *x, value scope, bool accepted) {
+    size_t i = 0;
+    while (i < x->n_stats && !value_name_equal(x->stats[i].scope, scope)) i++;
+    if (i == x->n_stats) {
+        x->stats = mem_realloc(x->stats, (i + 1) * sizeof *x->stats);
+        x->stats[x->n_stats++] = (struct scope_stats){value_ref(scope), 0, 0};
+    }
+    x->stats[i].proposed++;
+    x->stats[i].accepted += accepted;
+}
+
+void infer_note_scopes(struct infer_state *x, const struct ast *a) {
+    if (!a) return;
+    if (a->kind == AST_TAG || a->kind == AST_TAG_OUT) {
+        const struct ast *s = a->kids[0];
+        if (s->kind == AST_STRING || s->kind == AST_QUOTE || s->kind == AST_NUMBER)
+            vec_push(&x->known_scopes, value_ref(core_constant(x->core, s)));
+    }
+    for (uint32_t i = 0; i < a->n; i++) infer_note_scopes(x, a->kids[i]);
+}
+
+enum gpm_status infer_error(struct infer_state *x, enum diag_code code, const char *fmt, ...) {
+    struct buf b = BUF_INIT;
+    va_list ap;
+    va_start(ap, fmt);
+    buf_vprintf(&b, fmt, ap);
+    va_end(ap);
+    enum gpm_status st = diag_raise(x->core->diags, code, x->at, "%s", b.data);
+    buf_release(&b);
+    return st;
+}
+
+bool infer_is_name(value v, const char *name) {
+    return v.tag == V_SYM && v.u.sym && !strcmp(v.u.sym->text, name);
+}
+
+value infer_per_particle(struct infer_state *x, const value *vals) {
+    return value_array(vals, x->model->p.n);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Metropolis-Hastings: proposals from the prior, and custom proposals with their correction. */
+#include "infer/infer.h"
+
+#include <math.h>
+
+static enum gpm_status mh_transition(struct infer_state *x, struct trace *t, struct node **at, size_t n,
+                                     const struct mh_extra *extra, void *ctx, bool *accepted) {
+    UNUSED(x);
+    UNUSED(ctx);
+    return trace_mh(t, at, n, extra, accepted);
+}
+
+static value name(struct infer_state *x, const char *s) {
+    return value_sym(sym_cstr(x->core->syms, s));
+}
+
+static enum gpm_status op_mh(struct infer_state *x, const value *args, size_t n, value *out) {
+    struct target g;
+    enum gpm_status st = infer_target(x, "mh", args, n, 0, 0, name(x, "one"), &g);
+    if (st == GPM_OK) st = infer_transitions(x, &g, mh_transition, NULL);
+    if (st == GPM_OK) *out = NIL;
+    return st;
+}
+
+static enum gpm_status op_default_chain(struct infer_state *x, const value *args, size_t n, value *out) {
+    value all[3] = {name(x, "default"), name(x, "one"), n ? args[0] : value_num(1)};
+    return op_mh(x, all, 3, out);
+}
+
+#define TARGET_SIG "(scope: any, block?: any, steps?: any) -> action"
+const struct infer_op infer_mh_rows[] = {
+    {"mh", TARGET_SIG, "Metropolis-Hastings: proposes the block from its prior", NULL, 0, op_mh},
+    {"resimulation_mh", TARGET_SIG, "the same as mh", NULL, 0, op_mh},
+    {"func_mh", TARGET_SIG, "the same as mh", NULL, 0, op_mh},
+    {"default_markov_chain", "(steps?: any) -> action", "mh(default, one, steps)", NULL, 0, op_default_chain},
+};
+const size_t infer_mh_count = COUNT_OF(infer_mh_rows);

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Which choices an operator moves: scope and block, or a subproblem. Picking one of several blocks
+ * at random changes the proposal's probability when the number of blocks changes: the correction
+ * is handed to the operator as struct mh_extra. */
+#include "infer/infer.h"
+
+#include <math.h>
+#include <string.h>
+
+enum gpm_status infer_target(struct infer_state *x, const char *op, const value *args, size_t n,
+                             size_t n_extra_min, size_t n_extra_max, value default_block,
+                             struct target *out) {
+    memset(out, 0, sizeof *out);
+    out->transitions = 1;
+    size_t k = 0;
+    if (n == 0)
+        return infer_error(x, DIAG_ARITY, "%s needs a scope and a block, or a subproblem", op);
+    out->sub = subproblem_of(args[0]);
+    if (out->sub) k = 1;
+    else {
+        out->scope = args[0];
+        out->block = n > 1 && !is_absent(args[1]) ? args[1] : default_block;
+        k = n > 1 ? 2 : 1;
+    }
+    while (n > k && is_absent(args[k]) && n - k > n_extra_max + 1) k++;
+    out->extra = args + k;
+    out->n_extra = n - k;
+    if (out->n_extra > n_extra_min) { /* the last number is the transitions */
+        value last = args[n - 1];
+        if (last.tag != V_NUM || last.u.num != floor(last.u.num) || last.u.num < 0)
+            return infer_error(x, DIAG_BAD_OPERATOR_ARG,
+                               "%s: the number of transitions must be a whole number", op);
+        out->transitions = last.u.num;
+        out->n_extra--;
+    }
+    if (out->n_extra < n_extra_min)
+        return infer_error(x, DIAG_ARITY, "%s needs %zu more argument%s after the block", op,
+                           n_extra_min - out->n_extra, n_extra_min - out->n_extra == 1 ? "" : "s");
+    if (out->n_extra > n_extra_max)
+        return infer_error(x, DIAG_ARITY, "%s takes at most %zu arguments after the block", op,
+                           n_extra_max + 1);
+    return GPM_OK;
+}
+
+static bool is_default(value scope) {
+    return infer_is_name(scope, "default");
+}
+
+static enum gpm_status unknown_scope(struct infer_state *x, struct trace *t, value scope) {
+    for (size_t i = 0; i < x->known_scopes.n; i++)
+        if (value_name_equal(x->known_scopes.at[i], scope)) return GPM_OK;
+    struct buf have = BUF_INIT;
+    trace_scope_names(t, &have);
+    VEC(const char *) names = {0};
+    for (size_t i = 0; i < t->scopes.n; i++) {
+        value v = t->scopes.at[i]->name;
+        if (v.tag == V_STR) vec_push(&names, v.u.str->text);
+        if (v.tag == V_SYM) vec_push(&names, v.u.sym->text);
+    }
+    char *shown = sp_show(scope);
+    const char *word = scope.tag == V_STR ? scope.u.str->text : scope.tag == V_SYM && scope.u.sym ? scope.u.sym->text : shown;
+    const char *near = suggest_nearest(word, names.at, names.n);
+    diag_raise(x->core->diags, DIAG_UNKNOWN_SCOPE, x->at, "no tag names the scope %s", shown);
+    if (have.len) diag_add_note(x->core->diags, "scopes of this model: %s", have.data);
+    else diag_add_note(x->core->diags, "no tag has been evaluated in this model");
+    if (near) diag_set_help(x->core->diags, "did you mean \"%s\"?", near);
+    mem_free(shown);
+    vec_release(&names);
+    buf_release(&have);
+    return GPM_E_USER;
+}
+
+/* Probability of picking this block again after the move. */
+static double pick_default(void *ctx, struct trace *t) {
+    UNUSED(ctx);
+    return -log((double)t->choices.n);
+}
+
+static double pick_block(void *ctx, struct trace *t) {
+    UNUSED(t);
+    struct scope *s = ctx;
+    return -log((double)s->live.n);
+}
+
+struct visit {
+    struct infer_state *x;
+    struct trace *t;
+    transition_fn *fn;
+    void *ctx;
+    value scope;
+};
+
+static enum gpm_status call(struct visit *v, struct node **at, size_t n, const struct mh_extra *extra) {
+    if (!n) return GPM_OK;
+    bool accepted = false;
+    enum gpm_status st = v->fn(v->x, v->t, at, n, extra, v->ctx, &accepted);
+    if (st == GPM_OK) infer_count(v->x, v->scope, accepted);
+#ifdef GPMEM_CHECKS
+    if (st == GPM_OK && v->t->n_nodes < 5000) {
+        struct buf why = BUF_INIT;
+        if (!trace_check(v->t, &why)) st = infer_error(v->x, DIAG_NAN, "trace check: %s", why.data);
+        buf_release(&why);
+    }
+#endif
+    return st;
+}
+
+static enum gpm_status on_default(struct visit *v, value block) {
+    struct trace *t = v->t;
+    if (infer_is_name(block, "none") || !t->choices.n) return GPM_OK;
+    if (infer_is_name(block, "one")) {
+        struct node *n = t->choices.at[rng_below(&t->rng, t->choices.n)];
+        struct mh_extra extra = {pick_default, NULL};
+        return call(v, &n, 1, &extra);
+    }
+    size_t n = t->choices.n;
+    struct node **at = NEW_ARRAY(struct node *, n);
+    memcpy(at, t->choices.at, n * sizeof *at);
+    enum gpm_status st;
+    if (infer_is_name(block, "all") || infer_is_name(block, "ordered")) st = call(v, at, n, NULL);
+    else {
+        char *shown = sp_show(block);
+        st = infer_error(v->x, DIAG_DEFAULT_BLOCK, "the scope default has no block %s", shown);
+        diag_set_help(v->x->core->diags, "default takes one, all, none or ordered");
+        mem_free(shown);
+    }
+    mem_free(at);
+    return st;
+}
+
+static enum gpm_status on_block(struct visit *v, struct scope_block *b, const struct mh_extra *extra) {
+    struct node **at;
+    size_t n;
+    block_choices(b, &at, &n);
+    enum gpm_status st = call(v, at, n, extra);
+    mem_free(at);
+    return st;
+}
+
+static bool range_of(value block, double *lo, double *hi) {
+    if (block.tag != V_ARRAY || block.u.array->n != 3 || !infer_is_name(block.u.array->at[0], "ordered_range"))
+        return false;
+    *lo = block.u.array->at[1].u.num;
+    *hi = block.u.array->at[2].u.num;
+    return true;
+}
+
+/* Visits the ids of the live blocks in order; a block may vanish on the way. */
+static enum gpm_status on_each(struct visit *v, struct scope *s, bool reverse) {
+    struct scope_block **blocks;
+    size_t n;
+    scopes_sorted(s, &blocks, &n);
+    value *ids = NEW_ARRAY(value, n + 1);
+    for (size_t i = 0; i < n; i++) ids[i] = value_ref(blocks[i]->id);
+    enum gpm_status st = GPM_OK;
+    for (size_t i = 0; i < n && st == GPM_OK; i++) {
+        struct scope_block *b = scope_find_block(s, ids[reverse ? n - 1 - i : i]);
+        if (b && b->n_choices) st = on_block(v, b, NULL);
+    }
+    for (size_t i = 0; i < n; i++) value_unref(ids[i]);
+    mem_free(ids);
+    mem_free(blocks);
+    return st;
+}
+
+static enum gpm_status on_all(struct visit *v, struct scope *s) {
+    VEC(struct node *) all = {0};
+    for (size_t i = 0; i < s->live.n; i++) {
+        struct node **at;
+        size_t n;
+        block_choices(s->live.at[i], &at, &n);
+        for (size_t j = 0; j < n; j++) vec_push(&all, at[j]);
+        mem_free(at);
+    }
+    enum gpm_status st = call(v, all.at, all.n, NULL);
+    vec_release(&all);
+    return st;
+}
+
+static enum gpm_status on_named_block(struct visit *v, struct scope *s, value block) {
+    struct scope_block *b = scope_find_block(s, block);
+    if (b) return on_block(v, b, NULL);
+    char *shown = sp_show(block), *name = sp_show(s->name);
+    enum gpm_status st = infer_error(v->x, DIAG_UNKNOWN_BLOCK, "the scope %s has no block %s", name, shown);
+    struct buf have = BUF_INIT;
+    for (size_t i = 0; i < s->blocks.n && i < 8; i++) {
+        if (i) buf_puts(&have, ", ");
+        value_print(s->blocks.at[i]->id, &have);
+    }
+    diag_add_note(v->x->core->diags, "its blocks: %s%s", have.data, s->blocks.n > 8 ? ", ..." : "");
+    buf_release(&have);
+    mem_free(shown);
+    mem_free(name);
+    return st;
+}
+
+static enum gpm_status on_scope(struct visit *v, value scope, value block) {
+    struct scope *s = trace_scope(v->t, scope);
+    if (!s) return unknown_scope(v->x, v->t, scope);
+    double lo, hi;
+    if (!s->live.n || infer_is_name(block, "none")) return GPM_OK;
+    if (infer_is_name(block, "one")) {
+        struct mh_extra extra = {pick_block, s};
+        return on_block(v, s->live.at[rng_below(&v->t->rng, s->live.n)], &extra);
+    }
+    if (infer_is_name(block, "all") || infer_is_name(block, "ordered")) return on_all(v, s);
+    if (infer_is_name(block, "each")) return on_each(v, s, false);
+    if (infer_is_name(block, "each_reverse")) return on_each(v, s, true);
+    if (range_of(block, &lo, &hi)) {
+        struct node_set *sets;
+        size_t n;
+        struct target g = {.scope = scope, .block = block};
+        enum gpm_status st = infer_target_sets(v->x, v->t, &g, &sets, &n);
+        VEC(struct node *) all = {0};
+        for (size_t i = 0; st == GPM_OK && i < n; i++)
+            for (size_t j = 0; j < sets[i].n; j++) vec_push(&all, sets[i].at[j]);
+        if (st == GPM_OK) st = call(v, all.at, all.n, NULL);
+        vec_release(&all);
+        target_sets_free(sets, n);
+        return st;
+    }
+    return on_named_block(v, s, block);
+}
+
+static enum gpm_status on_subproblem(struct visit *v, const struct subproblem *s) {
+    struct node_set set;
+    if (s->kind == SUB_SCOPE) return is_default(s->a) ? on_default(v, s->b) : on_scope(v, s->a, s->b);
+    enum gpm_status st = subproblem_choices(v->x, v->t, s, &set);
+    if (st != GPM_OK) return st;
+    st = call(v, set.at, set.n, NULL);
+    mem_free(set.at);
+    return st;
+}
+
+enum gpm_status infer_transitions(struct infer_state *x, const struct target *g, transition_fn *fn,
+                                  void *ctx) {
+    struct model *m = x->model;
+    for (size_t p = 0; p < m->p.n; p++) {
+        struct visit v = {x, m->p.at[p], fn, ctx, g->sub ? value_sym(sym_cstr(x->core->syms, "subproblem")) : g->scope};
+        for (double k = 0; k < g->transitions; k++) {
+            enum gpm_status st = core_poll(x->core, x->at);
+            if (st != GPM_OK) return st;
+            st = g->sub                ? on_subproblem(&v, g->sub)
+                 : is_default(g->scope) ? on_default(&v, g->block)
+                                        : on_scope(&v, g->scope, g->block);
+            if (st != GPM_OK) return st;
+        }
+    }
+    return GPM_OK;
+}
+
+static void add_set(struct node_set **sets, size_t *n, struct node **at, size_t k) {
+    *sets = mem_realloc(*sets, (*n + 1) * sizeof **sets);
+    (*sets)[(*n)++] = (struct node_set){at, k};
+}
+
+enum gpm_status infer_target_sets(struct infer_state *x, struct trace *t, const struct target *g,
+                                  struct node_set **sets, size_t *n) {
+    *sets = NULL;
+    *n = 0;
+    if (g->sub && g->sub->kind != SUB_SCOPE) {
+        struct node_set s;
+        enum gpm_status st = subproblem_choices(x, t, g->sub, &s);
+        if (st == GPM_OK) add_set(sets, n, s.at, s.n);
+        return st;
+    }
+    value scope = g->sub ? g->sub->a : g->scope, block = g->sub ? g->sub->b : g->block;
+    if (is_default(scope)) {
+        for (size_t i = 0; i < t->choices.n; i++) {
+            struct node **at = NEW_ARRAY(struct node *, 1);
+            at[0] = t->choices.at[i];
+            add_set(sets, n, at, 1);
+        }
+        return GPM_OK;
+    }
+    struct scope *s = trace_scope(t, scope);
+    if (!s) return unknown_scope(x, t, scope);
+    double lo = -INFINITY, hi = INFINITY;
+    bool range = range_of(block, &lo, &hi);
+    bool every = range || infer_is_name(block, "ordered") || infer_is_name(block, "all") || infer_is_name(block, "each");
+    struct scope_block **blocks;
+    size_t n_blocks;
+    scopes_sorted(s, &blocks, &n_blocks);
+    for (size_t i = 0; i < n_blocks; i++) {
+        value id = blocks[i]->id;
+        if (range && (id.tag != V_NUM || id.u.num < lo || id.u.num > hi)) continue;
+        if (!every && !infer_is_name(block, "one") && !value_name_equal(id, block)) continue;
+        struct node **at;
+        size_t k;
+        block_choices(blocks[i], &at, &k);
+        add_set(sets, n, at, k);
+    }
+    mem_free(blocks);
+    return GPM_OK;
+}
+
+void target_sets_free(struct node_set *sets, size_t n) {
+    for (size_t i = 0; i < n; i++) mem_free(sets[i].at);
+    mem_free(sets);
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The top level: parses a text and runs its instructions. */
+#include "session/session.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+extern const char embed_prelude_vnts[];
+extern const unsigned long embed_prelude_vnts_len;
+
+static enum gpm_status host_apply(struct sp_host *h, value proc, const value *args, size_t n,
+                                  value *out) {
+    struct session_core *core = (struct session_core *)((char *)h - offsetof(struct session_core, host));
+    return plain_apply(core, proc, args, n, NO_SPAN, out);
+}
+
+static void host_print(struct sp_host *h, const char *text, size_t n) {
+    struct session_core *core = (struct session_core *)((char *)h - offsetof(struct session_core, host));
+    struct infer_state *x = infer_of(core);
+    if (x->write) x->write(x->user, 1, text, n);
+}
+
+void session_init(struct session *s, uint64_t seed, uint32_t chain) {
+    memset(s, 0, sizeof *s);
+    sym_table_init(&s->syms);
+    sources_init(&s->sources);
+    diags_init(&s->diags, &s->sources);
+    arena_init(&s->arena);
+    struct session_core *core = &s->core;
+    core->syms = &s->syms;
+    core->diags = &s->diags;
+    core->arena = &s->arena;
+    core->interrupted = &s->interrupted;
+    core->host.apply = host_apply;
+    core->host.print = host_print;
+    core->host.syms = &s->syms;
+    rng_init(&core->rng, seed, chain, 0);
+    core_init(core);
+    infer_state_init(&s->infer, core);
+    s->printing = false;
+    enum gpm_status st = session_run(s, "<prelude>", embed_prelude_vnts, embed_prelude_vnts_len);
+    UNUSED(st);
+    s->printing = true;
+}
+
+void session_release(struct session *s) {
+    infer_state_release(&s->infer);
+    core_release(&s->core);
+    diags_release(&s->diags);
+    sources_release(&s->sources);
+    sym_table_release(&s->syms);
+    arena_release(&s->arena);
+    vec_release(&s->loading);
+}
+
+void session_define(struct session *s, const char *name, value v_taken) {
+    struct sym *y = sym_cstr(&s->syms, name);
+    struct define_slot *d = map_get(&s->core.defines, MAP_PTR(y));
+    if (!d) {
+        d = NEW(struct define_slot);
+        map_put(&s->core.defines, MAP_PTR(y), d);
+        vec_push(&s->core.define_names, y);
+    }
+    value_set_take(&d->v, v_taken);
+}
+
+static void print_value(struct session *s, value v) {
+    if (!s->printing || !s->infer.write) return;
+    struct buf b = BUF_INIT;
+    if (s->json) value_print_json(v, &b);
+    else value_print(v, &b);
+    buf_putc(&b, '\n');
+    s->infer.write(s->infer.user, 1, b.data, b.len);
+    buf_release(&b);
+}
+
+static enum gpm_status run_instruction(struct session *s, const struct ast *a, struct frame *f);
+
+static enum gpm_status run_define(struct session *s, const struct ast *a, struct frame *f) {
+    value v;
+    enum gpm_status st = plain_eval(&s->core, a->kids[0], f, &v);
+    if (st != GPM_OK) return st;
+    size_t n = a->u.bind.n_names;
+    if (n <= 1) {
+        session_define(s, a->u.bind.names[0]->text, v);
+        return GPM_OK;
+    }
+    value *items;
+    size_t k = 0;
+    if (!seq_items(v, &items, &k) || k != n)
+        st = diag_raise(&s->diags, DIAG_VALUES_COUNT, a->span, "%zu names are bound to %zu values", n, k);
+    for (size_t i = 0; st == GPM_OK && i < n; i++) {
+        value item = items[i].tag == V_REF ? items[i].u.ref->v : items[i];
+        session_define(s, a->u.bind.names[i]->text, value_ref(item));
+    }
+    if (k) values_free(items, k);
+    value_unref(v);
+    return st;
+}
+
+static enum gpm_status run_for(struct session *s, const struct ast *a, struct frame *f) {
+    struct frame *loop = frame_new(&s->core, f, 1, a->u.bind.names);
+    value v;
+    enum gpm_status st = plain_eval(&s->core, a->kids[0], f, &v);
+    while (st == GPM_OK) {
+        /* a frame per round: model expressions keep the value they were written with */
+        struct frame *round = frame_new(&s->core, f, 1, a->u.bind.names);
+        round->s[0].v = v;
+        frame_unref(loop);
+        loop = round;
+        bool go = false;
+        value c;
+        st = plain_eval(&s->core, a->kids[1], loop, &c);
+        if (st != GPM_OK) break;
+        if (!value_truth(c, &go))
+            st = diag_raise(&s->diags, DIAG_CONDITION, a->kids[1]->span,
+                            "a condition must be a boolean or a number, not a %s", value_type_name(c));
+        value_unref(c);
+        if (st != GPM_OK || !go) break;
+        const struct ast *body = a->kids[3];
+        struct frame *inner = body->u.block.n_slots ? frame_new(&s->core, loop, body->u.block.n_slots, body->u.block.slot_names) : frame_ref(loop);
+        for (uint32_t i = 0; st == GPM_OK && i < body->n; i++) st = run_instruction(s, body->kids[i], inner);
+        frame_unref(inner);
+        if (st == GPM_OK) st = core_poll(&s->core, a->span);
+        if (st == GPM_OK) st = plain_eval(&s->core, a->kids[2], loop, &v);
+    }
+    frame_unref(loop);
+    return st;
+}
+
+static char *resolve_path(struct session *s, const char *path) {
+    const char *from = s->loading.n ? vec_last(&s->loading) : NULL;
+    const char *slash = from ? strrchr(from, '/') : NULL;
+    if (path[0] == '/' || !slash) return mem_strdup(path);
+    struct buf b = BUF_INIT;
+    buf_add(&b, from, (size_t)(slash - from + 1));
+    buf_puts(&b, path);
+    struct stat info;
+    if (stat(b.data, &info) != 0) { /* then the current directory */
+        buf_reset(&b);
+        buf_puts(&b, path);
+    }
+    return buf_take(&b);
+}
+
+static enum gpm_status read_file(struct session *s, const char *path, struct span at, struct buf *out) {
+    struct stat info;
+    FILE *f = NULL;
+    const char *why = NULL;
+    if (stat(path, &info) != 0) why = strerror(errno);
+    else if (S_ISDIR(info.st_mode)) why = "it is a directory";
+    else if (!(f = fopen(path, "rb"))) why = strerror(errno);
+    if (f) {
+        char chunk[65536];
+        size_t n;
+        while ((n = fread(chunk, 1, sizeof chunk, f)) > 0) buf_add(out, chunk, n);
+        if (ferror(f)) why = strerror(errno);
+        fclose(f);
+    }
+    if (!why) return GPM_OK;
+    return diag_raise(&s->diags, DIAG_FILE, at, "cannot read %s: %s", path, why);
+}
+
+enum gpm_status session_run_file(struct session *s, const char *path, struct span at) {
+    struct buf text = BUF_INIT;
+    char *full = resolve_path(s, path);
+    enum gpm_status st = GPM_OK;
+    if (s->loading.n > 50)
+        st = diag_raise(&s->diags, DIAG_LIMIT, at, "files load each other without end: %s", path);
+    if (st == GPM_OK) st = read_file(s, full, at, &text);
+    if (st == GPM_OK) {
+        vec_push(&s->loading, full);
+        st = session_run(s, full, text.data, text.len);
+        (void)vec_pop(&s->loading);
+    }
+    buf_release(&text);
+    mem_free(full);
+    return st;
+}
+
+/* A change that fails half way (an action that runs several others) is taken back whole. */
+static bool may_run_actions(const struct ast *a) {
+    if (!a) return false;
+    if (a->kind == AST_DIRECTIVE) {
+        enum directive k = a->u.dir.kind;
+        return k == DIR_INFER || k == DIR_COLLECT;
+    }
+    return a->kind != AST_NUMBER && a->kind != AST_NAME;
+}
+
+static enum gpm_status run_expression(struct session *s, const struct ast *a, struct frame *f) {
+    value v;
+    enum gpm_status st = plain_eval(&s->core, a, f, &v);
+    if (st != GPM_OK) return st;
+    bool quiet = a->kind == AST_DIRECTIVE &&
+                 (a->u.dir.kind == DIR_ASSUME || a->u.dir.kind == DIR_OBSERVE ||
+                  a->u.dir.kind == DIR_FORCE || a->u.dir.kind == DIR_INFER);
+    if (action_of(v)) {
+        value r;
+        st = action_run(&s->core, v, a->span, &r);
+        if (st == GPM_OK && !quiet) print_value(s, r);
+        if (st == GPM_OK) value_unref(r);
+    } else print_value(s, v);
+    value_unref(v);
+    return st;
+}
+
+static enum gpm_status run_guarded(struct session *s, const struct ast *a, struct frame *f) {
+    if (!may_run_actions(a)) return run_expression(s, a, f);
+    struct model_snapshot *snap = model_snapshot(s->infer.model);
+    enum gpm_status st = run_expression(s, a, f);
+    if (st != GPM_OK) model_rollback(s->infer.model, snap);
+    else model_snapshot_free(snap);
+    return st;
+}
+
+static enum gpm_status run_instruction(struct session *s, const struct ast *a, struct frame *f) {
+    switch (a->kind) {
+    case AST_DEFINE:
+    case AST_LET: return run_define(s, a, f);
+    case AST_FOR: return run_for(s, a, f);
+    case AST_LOAD: {
+        char *path = mem_strndup(a->u.string.text, a->u.string.len);
+        enum gpm_status st = session_run_file(s, path, a->span);
+        mem_free(path);
+        return st;
+    }
+    default: return run_guarded(s, a, f);
+    }
+}
+
+enum gpm_status session_run(struct session *s, const char *name, const char *text, size_t len) {
+    uint32_t unit = sources_add(&s->sources, name, text, len);
+    struct ast *program;
+    enum gpm_status st = parse_program(&s->arena, &s->syms, &s->diags, unit, false, &program);
+    if (st != GPM_OK) return st;
+    infer_note_scopes(&s->infer, program);
+    for (uint32_t i = 0; i < program->n && st == GPM_OK; i++)
+        st = run_instruction(s, program->kids[i], NULL);
+    return st;
+}
+
+enum gpm_status session_check(struct session *s, const char *name, const char *text, size_t len,
+                              bool interactive) {
+    uint32_t unit = sources_add(&s->sources, name, text, len);
+    struct ast *program;
+    return parse_program(&s->arena, &s->syms, &s->diags, unit, interactive, &program);
+}

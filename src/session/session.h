@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A session: one program's symbols, sources, definitions and current model, and the top level that
+ * runs instructions one by one. An instruction that fails leaves the state as it was. */
+#ifndef SESSION_SESSION_H
+#define SESSION_SESSION_H
+#include "infer/infer.h"
+
+struct session {
+    struct session_core core;
+    struct infer_state infer;
+    struct sym_table syms;
+    struct sources sources;
+    struct diags diags;
+    struct arena arena;
+    volatile int interrupted;
+    bool json; /* format of printed values */
+    bool printing;
+    VEC(char *) loading; /* files being loaded, innermost last */
+    double max_seconds;
+    size_t stack_size;
+};
+
+void session_init(struct session *s, uint64_t seed, uint32_t chain);
+void session_release(struct session *s);
+/* Parses and runs a text under a name. Must be called on a stack of s->stack_size bytes. */
+enum gpm_status session_run(struct session *s, const char *name, const char *text, size_t len) GPM_MUST_USE;
+enum gpm_status session_run_file(struct session *s, const char *path, struct span at) GPM_MUST_USE;
+enum gpm_status session_check(struct session *s, const char *name, const char *text, size_t len,
+                              bool interactive) GPM_MUST_USE;
+void session_define(struct session *s, const char *name, value v_taken);
+/* Help on a name (signature, text, example) appended to out; false: unknown. */
+bool session_help(struct session *s, const char *name, struct buf *out);
+void session_reference_json(struct session *s, struct buf *out);
+void session_complete(struct session *s, const char *prefix, void (*each)(void *, const char *), void *user);
+#endif

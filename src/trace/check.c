@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Whole-trace invariants, for tests: links agree in both directions, choices and scopes agree with
+ * the nodes' flags, copied values agree with their source, cached densities with fresh ones. */
+#include "trace/scaffold.h"
+
+#include <math.h>
+
+struct check {
+    struct buf *why;
+    size_t choices;
+};
+
+static enum gpm_status fail(struct check *c, const struct node *n, const char *what) {
+    buf_printf(c->why, "%s (node %llu, kind %d)", what, (unsigned long long)n->seq, n->kind);
+    return GPM_E_ARG;
+}
+
+static bool edge_ok(struct node *n, uint32_t slot) {
+    struct in_edge *e = edge_of(n, slot);
+    if (e->node->kind == NODE_CONST) return true;
+    return e->back < e->node->n_out && e->node->out[e->back].child == n &&
+           e->node->out[e->back].slot == slot;
+}
+
+static enum gpm_status check_links(struct check *c, struct node *n) {
+    for (uint32_t i = 0; i < n->n_in; i++) {
+        bool linked = (n->kind == NODE_APP && i == 0) || (n->flags & NODE_LINKED_ARGS);
+        if (linked && !edge_ok(n, i)) return fail(c, n, "a parent does not know its child");
+        struct node *p = n->in[i].node;
+        if (p->kind != NODE_CONST && !(p->flags & NODE_ON)) return fail(c, n, "a parent is off");
+    }
+    for (uint32_t i = 0; n->req && i < n->req->n_xin; i++)
+        if (!edge_ok(n, XIN | i)) return fail(c, n, "an extra parent does not know its child");
+    for (uint32_t i = 0; i < n->n_out; i++) {
+        struct in_edge *e = edge_of(n->out[i].child, n->out[i].slot);
+        if (e->node != n || e->back != i) return fail(c, n, "a child does not know its parent");
+        if (!(n->out[i].child->flags & NODE_ON)) return fail(c, n, "a child is off");
+    }
+    return GPM_OK;
+}
+
+static enum gpm_status check_value(struct check *c, struct trace *t, struct node *n) {
+    if (n->kind == NODE_IF || (n->kind == NODE_APP && (closure_of(n->in[0].node->val) || memo_of(n->in[0].node->val)))) {
+        if (!n->req || n->req->n_fam != 1) return fail(c, n, "a request without its family");
+        if (!value_equal(n->val, n->req->fam[0]->root->val)) return fail(c, n, "an output differs from its family's root");
+        return GPM_OK;
+    }
+    if (n->kind == NODE_TAG && !value_equal(n->val, n->in[n->n_in - 1].node->val))
+        return fail(c, n, "a tag differs from its expression");
+    const struct sp_class *cls = node_class(n);
+    if ((n->flags & NODE_HAS_LOGP) && cls && !node_is_stateful(n)) {
+        double fresh;
+        if (node_density(t, n, n->val, &fresh) != GPM_OK) return fail(c, n, "a density that fails");
+        if (!(fresh == n->logp || fabs(fresh - n->logp) <= 1e-9 * (1 + fabs(fresh))))
+            return fail(c, n, "a cached density is stale");
+    }
+    if (!cls || (cls->flags & (SP_RANDOM | SP_MAKER | SP_CALLS)) || cls->request || n->special || !cls->simulate)
+        return GPM_OK;
+    value args[16], fresh;
+    struct sp_call call;
+    if (n->n_in > 17 || (cls->flags & SP_NO_MODEL_EFFECT)) return GPM_OK;
+    node_call(t, n, &call, args);
+    if (cls->simulate(&call, &fresh) != GPM_OK) return fail(c, n, "a computation that fails");
+    bool same = value_equal(fresh, n->val) || (fresh.tag == V_NUM && fresh.u.num != fresh.u.num) || fresh.tag == V_BOX || fresh.tag == V_PROC;
+    value_unref(fresh);
+    return same ? GPM_OK : fail(c, n, "a deterministic value is stale");
+}
+
+static enum gpm_status check_node(void *ctx, struct trace *t, struct node *n) {
+    struct check *c = ctx;
+    if (n->mark) return fail(c, n, "a scaffold mark was left");
+    enum gpm_status st = check_links(c, n);
+    if (st == GPM_OK && !(n->flags & NODE_FROZEN)) st = check_value(c, t, n);
+    if (st != GPM_OK) return st;
+    bool free_choice = (n->flags & NODE_RANDOM) && !(n->flags & NODE_OBSERVED);
+    if (free_choice != (n->choice != NO_INDEX)) return fail(c, n, "a choice is missing or too many");
+    if (free_choice && t->choices.at[n->choice] != n) return fail(c, n, "a choice is misplaced");
+    c->choices += free_choice;
+    if (node_is_stateful(n) && !(n->flags & NODE_INCORPORATED)) return fail(c, n, "a value is not in its statistics");
+    for (uint32_t i = 0; n->req && i < n->req->n_fam; i++)
+        if (!n->req->fam[i]->refs || n->req->fam[i]->lost) return fail(c, n, "a family's count is off");
+    return GPM_OK;
+}
+
+bool trace_check(struct trace *t, struct buf *why) {
+    struct check c = {why, 0};
+    if (trace_each_node(t, check_node, &c) != GPM_OK) {
+        if (!why->len) buf_puts(why, "failed");
+        return false;
+    }
+    if (c.choices != t->choices.n) {
+        buf_printf(why, "%zu choices on nodes, %zu listed", c.choices, t->choices.n);
+        return false;
+    }
+    for (size_t i = 0; i < t->scopes.n; i++)
+        for (size_t j = 0; j < t->scopes.at[i]->blocks.n; j++) {
+            struct scope_block *b = t->scopes.at[i]->blocks.at[j];
+            size_t n = 0;
+            for (size_t k = 0; k < b->ctxs.n; k++) n += b->ctxs.at[k]->choices.n;
+            if (n != b->n_choices) {
+                buf_puts(why, "a block's count is off");
+                return false;
+            }
+        }
+    return true;
+}
