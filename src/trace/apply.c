@@ -204,7 +204,7 @@ static void close_over(struct trace *t, struct node *n, const struct ast *a, str
         if (a->u.name.depth < 0) p = map_get(&t->globals, MAP_PTR(a->u.name.sym));
         else if (a->u.name.depth >= depth) {
             struct slot *s = &frame_up(f, a->u.name.depth - depth)->s[a->u.name.slot];
-            if (s->node && !(s->node->flags & NODE_SHARED)) p = s->node;
+            if (s->node && !s->own) p = s->node;
             else close_over_value(t, n, s->v, budget);
         }
         if (p) depend_on(t, n, p, budget);
@@ -255,6 +255,8 @@ static enum gpm_status apply_special(struct trace *t, struct node *n, struct sp_
         } else *out = value_ref(r.tag == V_REF ? r.u.ref->v : r);
         return GPM_OK;
     }
+    case SPECIAL_EMPTY_ENV: *out = env_value(NULL); return GPM_OK;
+    case SPECIAL_EXTEND_ENV: return env_extend(t->core, c->args, node_span(n), out);
     case SPECIAL_MEM: *out = memo_value(c->args[0], t); return GPM_OK;
     case SPECIAL_RUN:
         return diag_raise(t->core->diags, DIAG_ACTION_IN_MODEL, node_span(n),

@@ -17,6 +17,7 @@ static const struct {
     {"mem", SPECIAL_MEM},
     {"eval", SPECIAL_EVAL},
     {"get_current_environment", SPECIAL_ENV},
+    {"get_empty_environment", SPECIAL_EMPTY_ENV},
     {"extend_environment", SPECIAL_EXTEND_ENV},
     {"assess", SPECIAL_ASSESS},
     {"apply_function", SPECIAL_APPLY_FUNCTION},

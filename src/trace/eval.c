@@ -31,6 +31,7 @@ static struct node *slot_node(struct slot *s) {
     n->kind = NODE_CONST;
     n->flags = NODE_SHARED;
     n->val = value_ref(s->v);
+    s->own = true;
     return s->node = n;
 }
 

@@ -130,6 +130,28 @@ static enum gpm_status eval_data(struct session_core *core, const value *args, s
     return plain_eval(core, a, env, out);
 }
 
+value env_value(struct frame *f) {
+    struct env_box *e = NEW(struct env_box);
+    box_init(&e->box, &env_class);
+    e->frame = frame_ref(f);
+    return value_box(V_ENV, &e->box);
+}
+
+enum gpm_status env_extend(struct session_core *core, const value *args, struct span at, value *out) {
+    struct frame *parent = args[0].tag == V_ENV ? ((struct env_box *)args[0].u.box)->frame : NULL;
+    struct sym *name = args[1].tag == V_SYM ? args[1].u.sym
+                       : args[1].tag == V_STR ? sym_cstr(core->syms, args[1].u.str->text) : NULL;
+    if (!name)
+        return diag_raise(core->diags, DIAG_TYPE, at, "extend_environment: the name must be a symbol");
+    struct sym **names = ARENA_ARRAY(core->arena, struct sym *, 1);
+    names[0] = name;
+    struct frame *f = frame_new(core, parent, 1, names);
+    f->s[0].v = value_ref(args[2]);
+    *out = env_value(f);
+    frame_unref(f);
+    return GPM_OK;
+}
+
 static enum gpm_status apply_special(struct session_core *core, enum special which,
                                      const value *args, size_t n, struct span at, value *out,
                                      bool *handled) {
@@ -141,6 +163,8 @@ static enum gpm_status apply_special(struct session_core *core, enum special whi
     case SPECIAL_DEREF: *out = deref(args[0]); return GPM_OK;
     case SPECIAL_MEM: *out = memo_value(args[0], NULL); return GPM_OK;
     case SPECIAL_EVAL: return eval_data(core, args, n, at, out);
+    case SPECIAL_EMPTY_ENV: *out = env_value(NULL); return GPM_OK;
+    case SPECIAL_EXTEND_ENV: return env_extend(core, args, at, out);
     case SPECIAL_RUN: return core->run_action(core, args[0], at, out);
     case SPECIAL_APPLY_FUNCTION:
         if (n == 1) {
@@ -198,13 +222,6 @@ static enum gpm_status eval_args(struct session_core *core, const struct ast *a,
         args[order ? order[i] : i] = v;
     }
     return GPM_OK;
-}
-
-static value env_value(struct frame *f) {
-    struct env_box *e = NEW(struct env_box);
-    box_init(&e->box, &env_class);
-    e->frame = frame_ref(f);
-    return value_box(V_ENV, &e->box);
 }
 
 static enum gpm_status eval_call(struct session_core *core, const struct ast *a, struct frame *f,

@@ -16,11 +16,12 @@ struct node;
 struct session_core;
 struct trace;
 
-/* A frame binds slots to values (untraced) or nodes (traced). A slot with a node that is not
- * NODE_SHARED is traced; a NODE_SHARED node is a cached constant for `v`, owned by the frame. */
+/* A frame binds slots to values (untraced) or nodes (traced). With `own` the node is a constant
+ * cached for `v`, which the frame owns. */
 struct slot {
     struct node *node;
     value v;
+    bool own;   /* node is a constant made for v */
     bool unset; /* letrec: no value yet */
 };
 struct frame {
@@ -79,6 +80,7 @@ enum special {
     SPECIAL_MEM,
     SPECIAL_EVAL,
     SPECIAL_ENV,
+    SPECIAL_EMPTY_ENV,
     SPECIAL_EXTEND_ENV,
     SPECIAL_ASSESS,
     SPECIAL_APPLY_FUNCTION,
@@ -161,6 +163,9 @@ value core_quote(struct session_core *core, const struct ast *a, struct frame *s
 struct ast *core_unquote(struct session_core *core, value data, struct span at);
 /* Resolves code built at run time: names that frames from `env` up bind. */
 void resolve_in_frame(struct session_core *core, struct ast *a, struct frame *env);
+value env_value(struct frame *f); /* an environment value; the frame is counted */
+/* extend_environment */
+enum gpm_status env_extend(struct session_core *core, const value *args, struct span at, value *out);
 bool value_truth(value v, bool *truth); /* false: neither boolean nor number */
 
 /* The untraced evaluator. */

@@ -29,12 +29,13 @@ struct frame *frame_ref(struct frame *f) {
 static void frame_clear(struct frame *f) {
     for (uint32_t i = 0; i < f->n; i++) {
         struct slot *s = &f->s[i];
-        if (s->node && (s->node->flags & NODE_SHARED)) {
+        if (s->own) {
             value_unref(s->node->val);
             mem_free(s->node);
         }
         value v = s->v;
         s->node = NULL;
+        s->own = false;
         s->v = NIL;
         value_unref(v);
     }
@@ -75,7 +76,7 @@ void frames_sweep(struct session_core *core) {
 }
 
 value slot_value(const struct slot *s) {
-    return s->node && !(s->node->flags & NODE_SHARED) ? s->node->val : s->v;
+    return s->node && !s->own ? s->node->val : s->v;
 }
 
 static void closure_free(struct box *b) {

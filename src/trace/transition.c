@@ -121,7 +121,7 @@ size_t trace_memory(struct trace *t, size_t *n_nodes) {
 static bool frame_is_traced(const struct frame *f) {
     for (; f; f = f->parent)
         for (uint32_t i = 0; i < f->n; i++)
-            if (f->s[i].node && !(f->s[i].node->flags & NODE_SHARED)) return true;
+            if (f->s[i].node && !f->s[i].own) return true;
     return false;
 }
 

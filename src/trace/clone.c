@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Deep copies of traces, for particles, forks and snapshots. First every family, node, frame and
+ * context is copied raw, with maps from old to new; then pointers and values are translated. Plain
+ * data are shared, since values are immutable; closures over traced frames, memo tables, references
+ * to nodes and statistics are copied. */
+#include "trace/node.h"
+
+#include <string.h>
+
+struct clone {
+    struct trace *from, *to;
+    struct map nodes, families, frames, ctxs, values; /* old pointer -> new */
+    VEC(struct family *) order;                       /* old families, as found */
+    VEC(struct frame *) frame_order;                  /* old frames that are copied */
+};
+
+static value clone_value(struct clone *c, value v);
+
+static struct node *map_node(struct clone *c, struct node *n) {
+    struct node *m = map_get(&c->nodes, MAP_PTR(n));
+    return m ? m : n; /* shared constants stay */
+}
+
+static bool frame_needs_copy(const struct frame *f) {
+    for (; f; f = f->parent)
+        for (uint32_t i = 0; i < f->n; i++)
+            if (f->s[i].node && !f->s[i].own) return true;
+    return false;
+}
+
+/* Slots are filled later, when all nodes exist. */
+static struct frame *clone_frame(struct clone *c, struct frame *f) {
+    if (!f || !frame_needs_copy(f)) return frame_ref(f);
+    struct frame *g = map_get(&c->frames, MAP_PTR(f));
+    if (g) return frame_ref(g);
+    struct frame *parent = clone_frame(c, f->parent);
+    g = frame_new(c->to->core, parent, f->n, f->names);
+    frame_unref(parent);
+    map_put(&c->frames, MAP_PTR(f), g);
+    vec_push(&c->frame_order, f);
+    for (uint32_t i = 0; i < f->n; i++) {
+        struct slot *s = &f->s[i];
+        g->s[i].unset = s->unset;
+        if (!s->own) continue;
+        struct node *k = mem_zalloc(NODE_CONST_SIZE); /* a constant that the frame owns */
+        k->kind = NODE_CONST;
+        k->flags = NODE_SHARED;
+        g->s[i].node = k;
+        g->s[i].own = true;
+        map_put(&c->nodes, MAP_PTR(s->node), k);
+    }
+    return g;
+}
+
+static struct tagctx *clone_ctx(struct clone *c, struct tagctx *x) {
+    if (!x) return NULL;
+    struct tagctx *y = map_get(&c->ctxs, MAP_PTR(x));
+    if (y) return y;
+    y = tagctx_new(NULL, x->memo);
+    map_put(&c->ctxs, MAP_PTR(x), y);
+    y->parent = clone_ctx(c, x->parent);
+    y->exclude = x->exclude;
+    y->scope = value_ref(x->scope);
+    y->block = value_ref(x->block);
+    for (size_t i = 0; i < x->joined.n; i++) {
+        struct tagctx *j = clone_ctx(c, x->joined.at[i]);
+        vec_push(&y->joined, j);
+    }
+    return y;
+}
+
+static void find_families(struct clone *c, struct family *f) {
+    if (map_get(&c->families, MAP_PTR(f))) return;
+    struct family *g = family_new(NULL);
+    map_put(&c->families, MAP_PTR(f), g);
+    vec_push(&c->order, f);
+    for (size_t i = 0; i < f->nodes.n; i++) {
+        struct node *n = f->nodes.at[i];
+        if (n->kind == NODE_CONST || !n->req) continue;
+        for (uint32_t j = 0; j < n->req->n_fam; j++) find_families(c, n->req->fam[j]);
+    }
+}
+
+static struct node *raw_node(struct clone *c, struct node *n, struct family *g) {
+    bool constant = n->kind == NODE_CONST;
+    size_t size = constant ? NODE_CONST_SIZE : sizeof *n + n->n_in * sizeof n->in[0];
+    struct node *m = mem_alloc(size);
+    memcpy(m, n, size);
+    m->val = NIL;
+    if (!constant) {
+        m->family = g;
+        m->choice = NO_INDEX;
+        m->member = NULL;
+        m->plan = NULL;
+        m->req = NULL;
+        m->out = n->cap_out ? mem_alloc(n->cap_out * sizeof *n->out) : NULL;
+        m->flags &= (uint16_t)~NODE_IN_INDEX;
+    }
+    map_put(&c->nodes, MAP_PTR(n), m);
+    vec_push(&g->nodes, m);
+    c->to->n_nodes++;
+    return m;
+}
+
+static void raw_family(struct clone *c, struct family *f) {
+    struct family *g = map_get(&c->families, MAP_PTR(f));
+    for (size_t i = 0; i < f->nodes.n; i++) raw_node(c, f->nodes.at[i], g);
+    g->refs = f->refs;
+}
+
+static void fill_family(struct clone *c, struct family *f) {
+    struct family *g = map_get(&c->families, MAP_PTR(f));
+    g->root = map_node(c, f->root);
+    g->ctx = clone_ctx(c, f->ctx);
+    g->own_ctx = clone_ctx(c, f->own_ctx);
+    g->key = clone_value(c, f->key);
+    for (size_t i = 0; i < f->frames.n; i++) {
+        struct frame *h = clone_frame(c, f->frames.at[i]);
+        vec_push(&g->frames, h);
+    }
+    if (f->memo) { /* the table holds the copy */
+        value m = clone_value(c, value_box(V_PROC, &f->memo->box));
+        g->memo = memo_of(m);
+        value_unref(m);
+    }
+}
+
+static void fill_node(struct clone *c, struct node *n) {
+    struct node *m = map_node(c, n);
+    m->val = clone_value(c, n->val);
+    if (n->kind == NODE_CONST) return;
+    m->ctx = clone_ctx(c, n->ctx);
+    for (uint32_t i = 0; i < n->n_in; i++) m->in[i].node = map_node(c, n->in[i].node);
+    for (uint32_t i = 0; i < n->n_out; i++)
+        m->out[i] = (struct out_edge){map_node(c, n->out[i].child), n->out[i].slot};
+    if (!n->req) return;
+    struct request *r = m->req = NEW(struct request), *q = n->req;
+    r->index = q->index;
+    r->n_fam = q->n_fam;
+    r->n_xin = q->n_xin;
+    r->fam = q->n_fam ? NEW_ARRAY(struct family *, q->n_fam) : NULL;
+    for (uint32_t i = 0; i < q->n_fam; i++) r->fam[i] = map_get(&c->families, MAP_PTR(q->fam[i]));
+    r->xin = q->n_xin ? NEW_ARRAY(struct in_edge, q->n_xin) : NULL;
+    for (uint32_t i = 0; i < q->n_xin; i++) {
+        r->xin[i].node = map_node(c, q->xin[i].node);
+        r->xin[i].back = q->xin[i].back;
+    }
+    r->own = clone_ctx(c, q->own);
+    if (q->frame) {
+        r->frame = clone_frame(c, q->frame);
+        frame_unref(r->frame); /* borrowed: the family holds it */
+    }
+}
+
+/* Values. */
+
+static value remember(struct clone *c, value old, value fresh) {
+    map_put(&c->values, MAP_PTR(old.u.obj), fresh.u.obj);
+    return fresh;
+}
+
+static value clone_made(struct clone *c, value v) {
+    struct sp_made *m = (struct sp_made *)v.u.box;
+    struct sp_state *state = map_get(&c->values, MAP_PTR(m->state));
+    if (!state) {
+        const struct sp_class *maker = m->maker ? node_class(m->maker) : NULL;
+        state = sp_state_new(m->state->cls, m->state->cls->copy(m->state->data, maker ? maker->aaa : NULL));
+        map_put(&c->values, MAP_PTR(m->state), state);
+    } else sp_state_ref(state);
+    value out = sp_made_value(m->cls, state);
+    sp_state_unref(state);
+    if (m->maker) ((struct sp_made *)out.u.box)->maker = map_node(c, m->maker);
+    return remember(c, v, out);
+}
+
+static value clone_memo(struct clone *c, value v) {
+    struct memo *m = memo_of(v);
+    value proc = clone_value(c, m->proc);
+    value out = remember(c, v, memo_value(proc, c->to));
+    value_unref(proc);
+    struct memo *k = memo_of(out);
+    for (size_t i = 0; i < m->table.cap; i++)
+        for (struct memo_entry *e = m->table.slots[i].val; e; e = e->next) {
+            value key = clone_value(c, e->key);
+            struct memo_entry *ne = memo_insert(k, key);
+            value_unref(key);
+            ne->val = value_ref(e->val);
+            if (e->family) ne->family = map_get(&c->families, MAP_PTR(e->family));
+        }
+    return out;
+}
+
+/* Does the value hold anything that belongs to a trace? */
+static bool is_traced(value v) {
+    switch (v.tag) {
+    case V_PROC: {
+        struct closure *k = closure_of(v);
+        struct memo *m = memo_of(v);
+        return (k && frame_needs_copy(k->env)) || (m && m->trace) || sp_made_of(v);
+    }
+    case V_REF: return v.u.ref->node || is_traced(v.u.ref->v);
+    case V_PAIR:
+        for (; v.tag == V_PAIR; v = v.u.pair->rest)
+            if (is_traced(v.u.pair->first)) return true;
+        return is_traced(v);
+    case V_ARRAY:
+        for (size_t i = 0; i < v.u.array->n; i++)
+            if (is_traced(v.u.array->at[i])) return true;
+        return false;
+    case V_DICT:
+        for (size_t i = 0; i < 2 * v.u.dict->n; i++)
+            if (is_traced(v.u.dict->kv[i])) return true;
+        return false;
+    default: return false;
+    }
+}
+
+static value clone_sequence(struct clone *c, value v) {
+    value *items;
+    size_t n;
+    if (!seq_items(v, &items, &n)) return value_ref(v);
+    for (size_t i = 0; i < n; i++) value_set_take(&items[i], clone_value(c, items[i]));
+    value out = v.tag == V_ARRAY ? value_array(items, n) : value_list(items, n);
+    out.u.obj->flags = v.u.obj->flags;
+    values_free(items, n);
+    return out;
+}
+
+static value clone_value(struct clone *c, value v) {
+    if (!IS_OBJ(v) || !is_traced(v)) return value_ref(v);
+    struct obj *known = map_get(&c->values, MAP_PTR(v.u.obj));
+    if (known) return value_ref((value){.tag = v.tag, .u.obj = known});
+    struct closure *k = closure_of(v);
+    if (k) {
+        struct frame *env = clone_frame(c, k->env);
+        value out = closure_value(k->lambda, env);
+        frame_unref(env);
+        return remember(c, v, out);
+    }
+    if (memo_of(v)) return clone_memo(c, v);
+    if (sp_made_of(v)) return clone_made(c, v);
+    if (v.tag == V_REF) {
+        value inner = clone_value(c, v.u.ref->v);
+        value out = value_ref_to(inner, v.u.ref->node ? map_node(c, v.u.ref->node) : NULL);
+        value_unref(inner);
+        return remember(c, v, out);
+    }
+    if (v.tag == V_DICT) {
+        size_t n = v.u.dict->n;
+        value *kv = NEW_ARRAY(value, 2 * n + 1);
+        for (size_t i = 0; i < 2 * n; i++) kv[i] = clone_value(c, v.u.dict->kv[i]);
+        value out = value_dict(kv, n);
+        for (size_t i = 0; i < 2 * n; i++) value_unref(kv[i]);
+        mem_free(kv);
+        return remember(c, v, out);
+    }
+    return clone_sequence(c, v);
+}
+
+static void fill_frames(struct clone *c) {
+    for (size_t k = 0; k < c->frame_order.n; k++) { /* grows while values are copied */
+        struct frame *f = c->frame_order.at[k], *g = map_get(&c->frames, MAP_PTR(f));
+        for (uint32_t i = 0; i < f->n; i++) {
+            struct slot *s = &f->s[i];
+            g->s[i].v = clone_value(c, s->v);
+            if (!s->node) continue;
+            if (s->own) g->s[i].node->val = value_ref(g->s[i].v);
+            else g->s[i].node = map_node(c, s->node);
+        }
+    }
+}
+
+static void clone_scopes(struct clone *c) {
+    struct trace *t = c->from, *u = c->to;
+    for (size_t i = 0; i < t->scopes.n; i++) {
+        struct scope *s = NEW(struct scope);
+        s->name = value_ref(t->scopes.at[i]->name);
+        vec_push(&u->scopes, s);
+    }
+    for (size_t i = 0; i < t->choices.n; i++) choice_add(u, map_node(c, t->choices.at[i]));
+    /* contexts enter the index in the old order, block by block, so that picks agree */
+    for (size_t k = 0; k < c->order.n; k++)
+        for (size_t i = 0; i < c->order.at[k]->nodes.n; i++) {
+            struct node *n = c->order.at[k]->nodes.at[i];
+            if (n->kind == NODE_TAG && (n->flags & NODE_IN_INDEX)) tag_enter_index(u, map_node(c, n));
+        }
+}
+
+static void clone_records(struct clone *c) {
+    struct trace *t = c->from, *u = c->to;
+    for (size_t i = 0; i < t->records.n; i++) {
+        struct record *r = t->records.at[i], *q = NEW(struct record);
+        *q = *r;
+        memset(&q->names, 0, sizeof q->names);
+        memset(&q->components, 0, sizeof q->components);
+        q->family = map_get(&c->families, MAP_PTR(r->family));
+        q->observed = value_ref(r->observed);
+        for (size_t j = 0; j < r->names.n; j++) vec_push(&q->names, r->names.at[j]);
+        for (size_t j = 0; j < r->components.n; j++) {
+            struct node *m = map_node(c, r->components.at[j]);
+            vec_push(&q->components, m);
+        }
+        vec_push(&u->records, q);
+        if (q->label && map_get(&t->labels, MAP_PTR(q->label)) == r) map_put(&u->labels, MAP_PTR(q->label), q);
+    }
+    for (size_t i = 0; i < t->globals.cap; i++)
+        if (t->globals.slots[i].val)
+            map_put(&u->globals, t->globals.slots[i].key, map_node(c, t->globals.slots[i].val));
+    for (size_t i = 0; i < t->observations.cap; i++) {
+        struct observation *o = t->observations.slots[i].val;
+        if (!o) continue;
+        struct observation *p = NEW(struct observation);
+        p->root = map_node(c, o->root);
+        p->val = value_ref(o->val);
+        map_put(&u->observations, MAP_PTR(p->root), p);
+    }
+}
+
+struct trace *trace_clone(struct trace *t) {
+    struct trace *u = trace_new(t->core, t->rng);
+    struct clone c = {.from = t, .to = u};
+    u->next_block = t->next_block;
+    u->log_weight = t->log_weight;
+    u->next_record = t->next_record;
+    for (size_t i = 0; i < t->records.n; i++) find_families(&c, t->records.at[i]->family);
+    for (size_t i = 0; i < c.order.n; i++) raw_family(&c, c.order.at[i]);
+    for (size_t i = 0; i < c.order.n; i++) fill_family(&c, c.order.at[i]);
+    for (size_t i = 0; i < c.order.n; i++)
+        for (size_t j = 0; j < c.order.at[i]->nodes.n; j++) fill_node(&c, c.order.at[i]->nodes.at[j]);
+    fill_frames(&c);
+    clone_records(&c);
+    clone_scopes(&c);
+    u->next_seq = t->next_seq;
+    map_release(&c.nodes);
+    map_release(&c.families);
+    map_release(&c.frames);
+    map_release(&c.ctxs);
+    map_release(&c.values);
+    vec_release(&c.order);
+    vec_release(&c.frame_order);
+    return u;
+}
