@@ -9,8 +9,6 @@
 #include <pthread.h>
 
 /* LAPACK's Fortran symbols; OpenBLAS exports them without a C header. */
-void dpotrf_(const char *uplo, const int *n, double *a, const int *lda, int *info);
-void dpotri_(const char *uplo, const int *n, double *a, const int *lda, int *info);
 void dsyevd_(const char *jobz, const char *uplo, const int *n, double *a, const int *lda, double *w,
              double *work, const int *lwork, int *iwork, const int *liwork, int *info);
 void openblas_set_num_threads(int n);
@@ -89,21 +87,6 @@ void la_trmv(bool trans, size_t n, const double *l, size_t ldl, double *x) {
     if (n)
         cblas_dtrmv(CblasColMajor, CblasLower, trans ? CblasTrans : CblasNoTrans, CblasNonUnit,
                     (int)n, l, (int)ldl, x, 1);
-}
-
-enum gpm_status la_potrf(size_t n, double *a, size_t lda, size_t *pivot) {
-    int in = (int)n, il = (int)lda, info = 0;
-    if (n == 0) return GPM_OK;
-    la_init();
-    dpotrf_("L", &in, a, &il, &info);
-    if (info == 0) return GPM_OK;
-    *pivot = info > 0 ? (size_t)info - 1 : 0;
-    return GPM_E_NOT_PD;
-}
-
-void la_potri(size_t n, double *a, size_t lda) {
-    int in = (int)n, il = (int)lda, info = 0;
-    if (n) dpotri_("L", &in, a, &il, &info);
 }
 
 enum gpm_status la_syev(size_t n, double *a, size_t lda, double *w) {

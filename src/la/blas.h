@@ -35,9 +35,10 @@ void la_trsv(bool trans, size_t n, const double *l, size_t ldl, double *x);
 void la_trmv(bool trans, size_t n, const double *l, size_t ldl, double *x); /* x = L x or L'x */
 
 /* Cholesky factor of the lower triangle, in place. GPM_E_NOT_PD with *pivot (0-based) on a pivot
- * that is not positive; the triangle is then garbage. Picks a hand-written routine for small n. */
+ * that is not positive; the triangle is then garbage. Hand-written tiles for small n, recursion on
+ * BLAS above. The upper triangle is scratch. */
 GPM_MUST_USE enum gpm_status la_potrf(size_t n, double *a, size_t lda, size_t *pivot);
-/* Lower triangle of (LL')^-1, in place of L. */
+/* Lower triangle of (LL')^-1, in place of L. The upper triangle is scratch. */
 void la_potri(size_t n, double *a, size_t lda);
 
 /* Eigenvalues (ascending) and vectors of a symmetric matrix, lower triangle in a; the vectors

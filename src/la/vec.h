@@ -37,8 +37,12 @@ struct vec_ops {
                           const double *x, double cj, double sj, double xj);
     /* SE + constant on the diagonal in one pass: out = a exp(-(u - v)^2) */
     void (*se)(size_t n, double a, const double *u, double v, double *out);
-    /* Blocked Cholesky of a lower triangle; returns 0 or 1 + the failing pivot. */
+    /* Cholesky factor of a lower triangle in place: 0, 1 + the failing pivot, or SIZE_MAX when out
+     * of memory. The upper triangle is not touched. */
     size_t (*potrf)(size_t n, double *a, size_t lda);
+    /* Lower triangle of (LL')^-1 in place of L: 0, or SIZE_MAX when out of memory (L intact). */
+    size_t (*potri)(size_t n, double *a, size_t lda);
+    size_t potrf_max, potri_max; /* sizes up to which these beat recursion on BLAS */
 };
 
 const struct vec_ops *vec_ops(void);

@@ -7,11 +7,12 @@
  */
 #include "la/vec.h"
 
-#include "la/vec_potrf.h"
-
 #include <math.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+
+#include "la/vec_potrf.h"
 
 #define RESTRICT __restrict__
 
@@ -178,4 +179,12 @@ const struct vec_ops VEC_JOIN(vec_ops_, VEC_NAME) = {
     .dot_sindiff = v_dot_sindiff,
     .se = v_se,
     .potrf = v_potrf,
+    .potri = v_potri,
+#if defined(__AVX512F__)
+    .potrf_max = 2048,
+    .potri_max = 1000,
+#else
+    .potrf_max = 300,
+    .potri_max = 300,
+#endif
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * simplify, struct, contains, parse: the rules of appendix B with merged parameters, on cases and on
- * random expressions (the simplified kernel must be the same function and its structure must not
+ * simplify, struct, contains, parse: the rules of appendix B with merged parameters, on cases and
+ * on random expressions (the simplified kernel must be the same function and its structure must not
  * depend on the order of writing).
  */
 #include "support/check.h"
@@ -39,7 +39,7 @@ static void rules(void **state) {
     simplifies_to("WN(sigma=2) * WN(sigma=5)", "WN(sigma=10)");
     simplifies_to("LIN(sf=3) + LIN(sf=4)", "LIN(sf=5)");
     simplifies_to("LIN[0](sf=1, c=0) + LIN[0](sf=1, c=2)", "C(sf=1.4142135623730951) + "
-                                                          "LIN[0](sf=1.4142135623730951, c=1)");
+                                                           "LIN[0](sf=1.4142135623730951, c=1)");
     simplifies_to("SE(sf=2, l=3) * C(sf=4)", "SE(sf=8, l=3)");
     simplifies_to("LIN(sf=2) * C(sf=4)", "LIN(sf=8)");
     simplifies_to("C(sf=2) * C(sf=4)", "C(sf=8)");
@@ -89,8 +89,8 @@ static void contains(void **state) {
     static const struct {
         const char *s;
         bool yes;
-    } row[] = {{"PER*LIN", true}, {"LIN", false}, {"SE*PER", true}, {"WN", true}, {"PER", false},
-               {"WN + PER*SE", true}, {"WN + PER", false}};
+    } row[] = {{"PER*LIN", true}, {"LIN", false},        {"SE*PER", true},   {"WN", true},
+               {"PER", false},    {"WN + PER*SE", true}, {"WN + PER", false}};
     for (size_t i = 0; i < COUNT_OF(row); i++) {
         bool yes;
         assert_int_equal(kern_contains(k, row[i].s, &yes, NULL), GPM_OK);
@@ -106,8 +106,9 @@ static void contains(void **state) {
 
 /* A random expression and the same one with operands exchanged everywhere. */
 static void random_pair(int depth, struct kern **a, struct kern **b) {
-    static const char *const leaf[] = {"LIN(sf=%g)", "SE(sf=%g, l=0.7)", "PER(sf=%g, p=1.3, l=0.8)",
-                                       "WN(sigma=%g)", "C(sf=%g)", "SE(sf=%g, l=1.9)"};
+    static const char *const leaf[] = {
+        "LIN(sf=%g)",   "SE(sf=%g, l=0.7)", "PER(sf=%g, p=1.3, l=0.8)",
+        "WN(sigma=%g)", "C(sf=%g)",         "SE(sf=%g, l=1.9)"};
     if (depth == 0 || uniform() < 0.2) {
         char text[64];
         snprintf(text, sizeof text, leaf[(int)(uniform() * 6)], 0.5 + uniform());
@@ -187,8 +188,8 @@ static void bad_text(void **state) {
 
 static void names_and_dims(void **state) {
     struct kern *k = parse("SE(sf=1, l=[1, 2]) + SE(sf=2, l=3) + LIN(sf=1)");
-    static const char *const want[] = {"SE#1.sf", "SE#1.l[0]", "SE#1.l[1]", "SE#2.sf", "SE#2.l",
-                                       "LIN.sf"};
+    static const char *const want[] = {"SE#1.sf", "SE#1.l[0]", "SE#1.l[1]",
+                                       "SE#2.sf", "SE#2.l",    "LIN.sf"};
     assert_int_equal(kern_nparam(k), COUNT_OF(want));
     for (size_t i = 0; i < COUNT_OF(want); i++) {
         struct buf b = BUF_INIT;

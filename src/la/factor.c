@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Cholesky factor and inverse of any size. Factor: recursive halving down to the size where the
+ * register tiles of vec.h win, BLAS above it (L11, then L21 = K21 L11^-T, then the factor of
+ * K22 - L21 L21'). Inverse: register tiles, or LAPACK above their size.
+ */
+#include "la/blas.h"
+#include "la/vec.h"
+
+#include <cblas.h>
+#include <stdint.h>
+
+void dpotri_(const char *uplo, const int *n, double *a, const int *lda, int *info);
+
+/* Halves that keep the first one a multiple of 8, so that columns stay aligned. */
+static size_t half(size_t n) {
+    return (n / 2 + 7) & ~(size_t)7;
+}
+
+static size_t factor(const struct vec_ops *v, size_t n, double *a, size_t lda) {
+    if (n <= v->potrf_max) return v->potrf(n, a, lda);
+    size_t h = half(n), m = n - h;
+    double *a21 = a + h, *a22 = a + h + h * lda;
+    size_t bad = factor(v, h, a, lda);
+    if (bad) return bad;
+    cblas_dtrsm(CblasColMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, (int)m, (int)h, 1,
+                a, (int)lda, a21, (int)lda);
+    la_syrk(false, m, h, -1, a21, lda, 1, a22, lda);
+    bad = factor(v, m, a22, lda);
+    return bad == 0 || bad == SIZE_MAX ? bad : h + bad;
+}
+
+enum gpm_status la_potrf(size_t n, double *a, size_t lda, size_t *pivot) {
+    la_init();
+    size_t bad = factor(vec_ops(), n, a, lda);
+    if (bad == 0) return GPM_OK;
+    if (bad == SIZE_MAX) return GPM_E_NOMEM;
+    *pivot = bad - 1;
+    return GPM_E_NOT_PD;
+}
+
+/* Without memory for the packed tiles, or above the size where they win, LAPACK inverts in place.
+ */
+void la_potri(size_t n, double *a, size_t lda) {
+    const struct vec_ops *v = vec_ops();
+    int in = (int)n, il = (int)lda, info = 0;
+    la_init();
+    if (n == 0 || (n <= v->potri_max && v->potri(n, a, lda) == 0)) return;
+    dpotri_("L", &in, a, &il, &info);
+}
