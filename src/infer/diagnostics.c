@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Statistics of draws. Every diagnostic is the basic one (between and within chain variance,
+ * Geyer's estimate of the autocorrelation time) applied to transformed draws: split chains, normal
+ * scores of ranks, distances from the median, indicators of a quantile.
+ */
+#include "infer/diagnostics.h"
+#include "base/mem.h"
+#include "math/special.h"
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int by_value(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+double draws_mean(const double *x, size_t n) {
+    double s = 0;
+    for (size_t i = 0; i < n; i++) s += x[i];
+    s /= (double)n;
+    double rest = 0; /* second pass: the rounding of the first */
+    for (size_t i = 0; i < n; i++) rest += x[i] - s;
+    return s + rest / (double)n;
+}
+
+static double variance(const double *x, size_t n) {
+    double m = draws_mean(x, n), s = 0;
+    for (size_t i = 0; i < n; i++) s += (x[i] - m) * (x[i] - m);
+    return s / ((double)n - 1);
+}
+
+double draws_sd(const double *x, size_t n) {
+    return sqrt(variance(x, n));
+}
+
+static double quantile_of_sorted(const double *sorted, size_t n, double p) {
+    double at = p * ((double)n - 1), low = floor(at);
+    size_t i = (size_t)low;
+    if (i + 1 >= n) return sorted[n - 1];
+    double f = at - low;
+    return f == 0 ? sorted[i] : sorted[i] + f * (sorted[i + 1] - sorted[i]);
+}
+
+static double *sorted_copy(const double *x, size_t n) {
+    double *s = NEW_ARRAY(double, n + 1);
+    memcpy(s, x, n * sizeof *s);
+    qsort(s, n, sizeof *s, by_value);
+    return s;
+}
+
+double draws_quantile(const double *x, size_t n, double p) {
+    if (n == 0) return NAN;
+    double *s = sorted_copy(x, n), q = quantile_of_sorted(s, n, p);
+    mem_free(s);
+    return q;
+}
+
+static bool all_finite(const double *x, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (!isfinite(x[i])) return false;
+    return true;
+}
+
+static bool constant(const double *x, size_t n) {
+    for (size_t i = 1; i < n; i++)
+        if (fabs(x[i] - x[0]) > 1e-15 * fabs(x[0])) return false;
+    return true;
+}
+
+static bool unusable(const double *x, size_t chains, size_t n) {
+    return chains == 0 || n < 3 || !all_finite(x, chains * n) || constant(x, chains * n);
+}
+
+/* Each chain as two of its halves; an odd one in the middle is left out. */
+static double *split(const double *x, size_t chains, size_t n) {
+    size_t half = n / 2;
+    double *s = NEW_ARRAY(double, 2 * chains * half + 1);
+    for (size_t c = 0; c < chains; c++) {
+        memcpy(s + 2 * c * half, x + c * n, half * sizeof *s);
+        memcpy(s + (2 * c + 1) * half, x + c * n + (n - half), half * sizeof *s);
+    }
+    return s;
+}
+
+struct ranked {
+    double x;
+    size_t at;
+};
+
+static int by_x(const void *a, const void *b) {
+    double x = ((const struct ranked *)a)->x, y = ((const struct ranked *)b)->x;
+    return (x > y) - (x < y);
+}
+
+/* In place: normal scores of the average ranks, qnorm((r - 3/8) / (S + 1/4)). */
+static void z_scale(double *x, size_t n) {
+    struct ranked *r = NEW_ARRAY(struct ranked, n + 1);
+    for (size_t i = 0; i < n; i++) r[i] = (struct ranked){x[i], i};
+    qsort(r, n, sizeof *r, by_x);
+    for (size_t i = 0, j; i < n; i = j) {
+        for (j = i + 1; j < n && r[j].x == r[i].x;) j++;
+        double rank = 0.5 * (double)(i + j + 1),
+               z = norm_quantile((rank - 0.375) / ((double)n + 0.25));
+        for (size_t k = i; k < j; k++) x[r[k].at] = z;
+    }
+    mem_free(r);
+}
+
+/* sqrt((B/W + n - 1) / n): B = n times the variance of the chain means, W the mean variance. */
+static double rhat_basic(const double *x, size_t chains, size_t n) {
+    double *mean = NEW_ARRAY(double, chains + 1), within = 0;
+    for (size_t c = 0; c < chains; c++) {
+        mean[c] = draws_mean(x + c * n, n);
+        within += variance(x + c * n, n) / (double)chains;
+    }
+    double between = (double)n * variance(mean, chains);
+    mem_free(mean);
+    return sqrt((between / within + (double)n - 1) / (double)n);
+}
+
+double draws_rhat(const double *x, size_t chains, size_t n) {
+    if (unusable(x, chains, n)) return NAN;
+    size_t m = 2 * chains * (n / 2);
+    double *s = split(x, chains, n), median = draws_quantile(x, chains * n, 0.5);
+    z_scale(s, m);
+    double bulk = rhat_basic(s, 2 * chains, n / 2);
+    mem_free(s);
+    double *folded = NEW_ARRAY(double, chains *n);
+    for (size_t i = 0; i < chains * n; i++) folded[i] = fabs(x[i] - median);
+    s = split(folded, chains, n);
+    z_scale(s, m);
+    double tail = rhat_basic(s, 2 * chains, n / 2);
+    mem_free(folded);
+    mem_free(s);
+    return fmax(bulk, tail);
+}
+
+/* ---- autocovariance by the fast Fourier transform, length a power of two, data zero-padded */
+static void fft(double *re, double *im, size_t n, double sign) {
+    for (size_t i = 1, j = 0; i < n; i++) { /* bit reversal */
+        size_t bit = n >> 1;
+        for (; j & bit; bit >>= 1) j ^= bit;
+        j ^= bit;
+        if (i >= j) continue;
+        double t = re[i];
+        re[i] = re[j], re[j] = t;
+        t = im[i], im[i] = im[j], im[j] = t;
+    }
+    for (size_t len = 2; len <= n; len <<= 1) {
+        double angle = sign * 2 * M_PI / (double)len;
+        for (size_t k = 0; k < len / 2; k++) {
+            double c = cos(angle * (double)k), s = sin(angle * (double)k);
+            for (size_t i = k; i < n; i += len) {
+                size_t j = i + len / 2;
+                double a = re[j] * c - im[j] * s, b = re[j] * s + im[j] * c;
+                re[j] = re[i] - a, im[j] = im[i] - b;
+                re[i] += a, im[i] += b;
+            }
+        }
+    }
+}
+
+/* acov[t] = 1/n sum_i (x_i - m)(x_{i+t} - m) */
+static void autocovariance(const double *x, size_t n, double *acov) {
+    size_t len = 1;
+    while (len < 2 * n) len <<= 1;
+    double *re = mem_zalloc(2 * len * sizeof *re), *im = re + len, m = draws_mean(x, n);
+    for (size_t i = 0; i < n; i++) re[i] = x[i] - m;
+    fft(re, im, len, -1);
+    for (size_t i = 0; i < len; i++) {
+        re[i] = re[i] * re[i] + im[i] * im[i];
+        im[i] = 0;
+    }
+    fft(re, im, len, 1);
+    for (size_t i = 0; i < n; i++) acov[i] = re[i] / ((double)len * (double)n);
+    mem_free(re);
+}
+
+/* Geyer's initial monotone positive sequence on rho[t] = 1 - (W - mean acov[t]) / var+. Returns the
+ * autocorrelation time. */
+static double geyer(double *acov, size_t n, double mean_var, double var_plus, double total) {
+    double *rho = mem_zalloc((n + 2) * sizeof *rho);
+    size_t t = 0;
+#define RHO(k) (1 - (mean_var - acov[k]) / var_plus)
+    double even = 1, odd = RHO(1);
+    rho[0] = even;
+    rho[1] = odd;
+    while (t + 5 < n && even + odd > 0) { /* NaN ends it too */
+        t += 2;
+        even = RHO(t);
+        odd = RHO(t + 1);
+        if (even + odd >= 0) {
+            rho[t] = even;
+            rho[t + 1] = odd;
+        }
+    }
+#undef RHO
+    size_t last = t;
+    if (even > 0) rho[last] = even; /* reduces the variance in the antithetic case */
+    for (t = 2; t + 2 <= last; t += 2) {
+        if (rho[t] + rho[t + 1] <= rho[t - 2] + rho[t - 1]) continue;
+        rho[t] = rho[t + 1] = 0.5 * (rho[t - 2] + rho[t - 1]);
+    }
+    double sum = 0;
+    for (size_t k = 0; k < (last ? last : 1); k++) sum += rho[k];
+    double tau = -1 + 2 * sum + rho[last];
+    mem_free(rho);
+    return fmax(tau, 1 / log10(total));
+}
+
+static double ess_basic(const double *x, size_t chains, size_t n) {
+    if (unusable(x, chains, n)) return NAN;
+    double *acov = NEW_ARRAY(double, n + 2), *mean_acov = mem_zalloc((n + 2) * sizeof(double));
+    double *mean = NEW_ARRAY(double, chains + 1), total = (double)chains * (double)n;
+    for (size_t c = 0; c < chains; c++) {
+        autocovariance(x + c * n, n, acov);
+        for (size_t i = 0; i < n; i++) mean_acov[i] += acov[i] / (double)chains;
+        mean[c] = draws_mean(x + c * n, n);
+    }
+    double mean_var = mean_acov[0] * (double)n / ((double)n - 1);
+    double var_plus = mean_var * ((double)n - 1) / (double)n;
+    if (chains > 1) var_plus += variance(mean, chains);
+    double ess = total / geyer(mean_acov, n, mean_var, var_plus, total);
+    mem_free(acov);
+    mem_free(mean_acov);
+    mem_free(mean);
+    return ess;
+}
+
+static double ess_split(const double *x, size_t chains, size_t n, bool scores) {
+    if (unusable(x, chains, n)) return NAN;
+    double *s = split(x, chains, n);
+    if (scores) z_scale(s, 2 * chains * (n / 2));
+    double ess = ess_basic(s, 2 * chains, n / 2);
+    mem_free(s);
+    return ess;
+}
+
+double draws_ess_bulk(const double *x, size_t chains, size_t n) {
+    return ess_split(x, chains, n, true);
+}
+
+double draws_ess_mean(const double *x, size_t chains, size_t n) {
+    return ess_split(x, chains, n, false);
+}
+
+double draws_ess_quantile(const double *x, size_t chains, size_t n, double p) {
+    if (unusable(x, chains, n)) return NAN;
+    double q = draws_quantile(x, chains * n, p), *below = NEW_ARRAY(double, chains *n);
+    for (size_t i = 0; i < chains * n; i++) below[i] = x[i] <= q;
+    double ess = ess_split(below, chains, n, false);
+    mem_free(below);
+    return ess;
+}
+
+double draws_ess_tail(const double *x, size_t chains, size_t n) {
+    double low = draws_ess_quantile(x, chains, n, 0.05);
+    double high = draws_ess_quantile(x, chains, n, 0.95);
+    return isnan(low) || isnan(high) ? NAN : fmin(low, high);
+}
+
+double draws_mcse_mean(const double *x, size_t chains, size_t n) {
+    return draws_sd(x, chains * n) / sqrt(draws_ess_mean(x, chains, n));
+}
+
+/* Delta method on the variance: ESS of the squared deviations, kurtosis from the draws. */
+double draws_mcse_sd(const double *x, size_t chains, size_t n) {
+    if (unusable(x, chains, n)) return NAN;
+    size_t total = chains * n;
+    double m = draws_mean(x, total), *d2 = NEW_ARRAY(double, total), var = 0, fourth = 0;
+    for (size_t i = 0; i < total; i++) {
+        d2[i] = (x[i] - m) * (x[i] - m);
+        var += d2[i] / (double)total;
+        fourth += d2[i] * d2[i] / (double)total;
+    }
+    double ess = draws_ess_mean(d2, chains, n);
+    mem_free(d2);
+    return sqrt((fourth - var * var) / ess / var / 4);
+}
+
+/* The p-quantile of beta(a, b), by bisection. */
+static double beta_quantile(double a, double b, double p) {
+    double lo = 0, hi = 1;
+    for (int i = 0; i < 200 && hi - lo > 1e-15; i++) {
+        double mid = 0.5 * (lo + hi);
+        if (beta_inc(a, b, mid) < p)
+            lo = mid;
+        else
+            hi = mid;
+    }
+    return 0.5 * (lo + hi);
+}
+
+/* Half the distance between the order statistics at the 16% and 84% points of the beta distribution
+ * of the quantile's rank. */
+double draws_mcse_quantile(const double *x, size_t chains, size_t n, double p) {
+    double ess = draws_ess_quantile(x, chains, n, p);
+    if (isnan(ess)) return NAN;
+    size_t total = chains * n;
+    double *s = sorted_copy(x, total), a = ess * p + 1, b = ess * (1 - p) + 1;
+    double rank[2], edge[2] = {0.1586553, 0.8413447};
+    for (int i = 0; i < 2; i++) rank[i] = beta_quantile(a, b, edge[i]) * (double)total;
+    size_t low = (size_t)fmax(floor(rank[0]), 1), high = (size_t)fmin(ceil(rank[1]), (double)total);
+    double out = 0.5 * (s[high - 1] - s[low - 1]);
+    mem_free(s);
+    return out;
+}
+
+void draws_summarise(const double *x, size_t chains, size_t n, struct draws_summary *out) {
+    size_t total = chains * n;
+    *out = (struct draws_summary){NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
+    if (total == 0) return;
+    double *s = sorted_copy(x, total);
+    out->mean = draws_mean(x, total);
+    out->sd = total > 1 ? draws_sd(x, total) : NAN;
+    out->q5 = quantile_of_sorted(s, total, 0.05);
+    out->median = quantile_of_sorted(s, total, 0.5);
+    out->q95 = quantile_of_sorted(s, total, 0.95);
+    mem_free(s);
+    out->mcse_mean = draws_mcse_mean(x, chains, n);
+    out->mcse_sd = draws_mcse_sd(x, chains, n);
+    out->rhat = draws_rhat(x, chains, n);
+    out->ess_bulk = draws_ess_bulk(x, chains, n);
+    out->ess_tail = draws_ess_tail(x, chains, n);
+}
+
+size_t draws_complain(const struct draws_summary *s, const double *x, size_t chains, size_t n,
+                      const char *name, struct buf *out) {
+    size_t total = chains * n, complaints = 0;
+    if (!all_finite(x, total)) {
+        buf_printf(out, "%s: some draws are not finite; check the model for overflow\n", name);
+        return 1;
+    }
+    if (total > 1 && constant(x, total)) {
+        buf_printf(out, "%s: never moved; no transition that touches it was accepted\n", name);
+        return 1;
+    }
+    double enough = 100 * (double)chains;
+    if (s->rhat > 1.01) {
+        buf_printf(out,
+                   "%s: chains have not mixed, R-hat %.3f (should be below 1.01); run longer or "
+                   "from better starting points\n",
+                   name, s->rhat);
+        complaints++;
+    }
+    if (s->ess_bulk < enough) {
+        buf_printf(out,
+                   "%s: mean and median rest on about %.0f independent draws (want %.0f); run "
+                   "longer\n",
+                   name, s->ess_bulk, enough);
+        complaints++;
+    }
+    if (s->ess_tail < enough) {
+        buf_printf(out,
+                   "%s: the 5%% and 95%% quantiles rest on about %.0f independent draws (want "
+                   "%.0f); run longer\n",
+                   name, s->ess_tail, enough);
+        complaints++;
+    }
+    return complaints;
+}

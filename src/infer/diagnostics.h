@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Statistics of draws: moments, quantiles, effective sample sizes, Monte Carlo standard errors and
+ * rank-normalised split R-hat, after Vehtari, Gelman, Simpson, Carpenter, Buerkner (2021),
+ * "Rank-normalization, folding, and localization: an improved R-hat", Bayesian Analysis 16(2). The
+ * numbers agree with R's package posterior.
+ *
+ * Draws of one quantity are a plain array of chains one after the other: draw i of chain c stands
+ * at x[c * n + i], c < chains, i < n. Where a statistic does not exist (fewer than three draws per
+ * half chain, a draw that is not finite, all draws equal) the functions give NaN.
+ */
+#ifndef INFER_DIAGNOSTICS_H
+#define INFER_DIAGNOSTICS_H
+#include "base/buf.h"
+#include <stddef.h>
+
+double draws_mean(const double *x, size_t n);
+double draws_sd(const double *x, size_t n);                 /* denominator n - 1 */
+double draws_quantile(const double *x, size_t n, double p); /* interpolated, R's type 7 */
+
+double draws_rhat(const double *x, size_t chains, size_t n);
+double draws_ess_bulk(const double *x, size_t chains, size_t n);
+double draws_ess_tail(const double *x, size_t chains, size_t n); /* the smaller of 5% and 95% */
+double draws_ess_mean(const double *x, size_t chains, size_t n);
+double draws_ess_quantile(const double *x, size_t chains, size_t n, double p);
+double draws_mcse_mean(const double *x, size_t chains, size_t n);
+double draws_mcse_sd(const double *x, size_t chains, size_t n);
+double draws_mcse_quantile(const double *x, size_t chains, size_t n, double p);
+
+struct draws_summary {
+    double mean, sd, mcse_mean, mcse_sd, q5, median, q95, rhat, ess_bulk, ess_tail;
+};
+void draws_summarise(const double *x, size_t chains, size_t n, struct draws_summary *out);
+
+/* In words, what is wrong with a quantity called `name`: R-hat above 1.01, an effective sample size
+ * below 100 per chain, draws that are not finite or never move. Appends one line per complaint and
+ * returns their number. */
+size_t draws_complain(const struct draws_summary *s, const double *x, size_t chains, size_t n,
+                      const char *name, struct buf *out);
+#endif

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * label: slow
+ *
+ * Draws written as Stan CSV, read by R and summarised by its package posterior; the figures must be
+ * ours. Skipped, saying so, where Rscript or the package is missing. */
+#include "support/check.h"
+#include "support/series.h"
+
+#include "infer/draws.h"
+#include <unistd.h>
+
+static const char script[] =
+    "options(warn = -1); suppressMessages(library(posterior))\n"
+    "files <- commandArgs(TRUE)\n"
+    "chains <- lapply(files, read.csv, comment.char = '#')\n"
+    "for (v in names(chains[[1]])) {\n"
+    "  x <- sapply(chains, function(d) d[[v]])\n"
+    "  cat(v, sprintf('%.15g', c(mean(x), rhat(x), ess_bulk(x), ess_tail(x), mcse_mean(x),\n"
+    "      mcse_quantile(x, 0.5))), '\\n')\n"
+    "}\n";
+
+static void write_file(const char *path, const char *text) {
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    fputs(text, f);
+    assert_int_equal(fclose(f), 0);
+}
+
+static void compare(FILE *r, const struct draws *d) {
+    for (size_t j = 0; j < d->n_cols; j++) {
+        char name[64];
+        double want[6], *x = draws_column(d, j);
+        assert_int_equal(fscanf(r, "%63s", name), 1);
+        for (int k = 0; k < 6; k++) assert_int_equal(fscanf(r, "%lf", &want[k]), 1);
+        assert_string_equal(name, d->names[j]);
+        size_t n = draws_rows(d), c = d->chains;
+        assert_close(draws_mean(x, c * n), want[0], 1e-9);
+        assert_close(draws_rhat(x, c, n), want[1], 1e-9);
+        assert_close(draws_ess_bulk(x, c, n), want[2], 1e-8);
+        assert_close(draws_ess_tail(x, c, n), want[3], 1e-8);
+        assert_close(draws_mcse_mean(x, c, n), want[4], 1e-9);
+        assert_close(draws_mcse_quantile(x, c, n, 0.5), want[5], 1e-9);
+        mem_free(x);
+    }
+}
+
+static void posterior_reads_our_draws(void **state) {
+    UNUSED(state);
+    if (system("Rscript -e 'library(posterior)' > /dev/null 2>&1") != 0) {
+        print_message("skipped: no Rscript with the package posterior (r-cran-posterior)\n");
+        skip();
+    }
+    enum { CHAINS = 4, ROWS = 801, COLS = 3 };
+    static const char *const names[] = {"mu", "sigma", "count"};
+    struct draws d;
+    draws_init(&d, names, COLS, CHAINS);
+    double *x[COLS] = {series(0, 0.7, CHAINS, ROWS, 0, 11), series(2, 0.95, CHAINS, ROWS, 1, 12),
+                       series(1, -0.3, CHAINS, ROWS, 0, 13)};
+    for (size_t c = 0; c < CHAINS; c++)
+        for (size_t i = 0; i < ROWS; i++) {
+            double row[COLS];
+            for (int j = 0; j < COLS; j++) row[j] = x[j][c * ROWS + i];
+            draws_push(&d, c, row);
+        }
+    char dir[] = "/tmp/gpmem-draws-XXXXXX", path[64], command[400];
+    assert_non_null(mkdtemp(dir));
+    int at = snprintf(command, sizeof command, "Rscript %s/s.R", dir);
+    for (size_t c = 0; c < CHAINS; c++) {
+        struct buf b = BUF_INIT;
+        draws_stan_csv(&d, c, "written by a test", &b);
+        snprintf(path, sizeof path, "%s/c%zu.csv", dir, c);
+        write_file(path, b.data);
+        buf_release(&b);
+        at += snprintf(command + at, sizeof command - (size_t)at, " %s", path);
+    }
+    snprintf(path, sizeof path, "%s/s.R", dir);
+    write_file(path, script);
+    FILE *r = popen(command, "r");
+    assert_non_null(r);
+    compare(r, &d);
+    assert_int_equal(pclose(r), 0);
+    for (size_t c = 0; c < CHAINS; c++) {
+        snprintf(path, sizeof path, "%s/c%zu.csv", dir, c);
+        unlink(path);
+    }
+    snprintf(path, sizeof path, "%s/s.R", dir);
+    unlink(path);
+    rmdir(dir);
+    for (int j = 0; j < COLS; j++) mem_free(x[j]);
+    draws_release(&d);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(posterior_reads_our_draws)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

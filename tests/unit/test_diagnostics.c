@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Diagnostics of draws against R's package posterior 1.4.0 (the numbers below), and the writers of
+ * draws. The series are autoregressions on a small generator that R reproduces exactly;
+ * tests/stat/test_posterior_r.c runs R itself.
+ */
+#include "support/check.h"
+#include "support/series.h"
+
+#include "infer/draws.h"
+
+/* mean, sd, mcse_mean, mcse_sd, q5, q50, q95, rhat, ess_bulk, ess_tail, ess_mean, mcse_q5,
+ * mcse_q50, ess_quantile(0.25) */
+enum { FIGURES = 14 };
+static const struct {
+    int kind;
+    double phi;
+    size_t chains, n;
+    double shift, seed, expect[FIGURES];
+} cases[] = {
+    {0,
+     0.3,
+     4,
+     250,
+     0,
+     1,
+     {0.00411866626189624, 1.03533884921538, 0.048015151714682, 0.025703566825399,
+      -1.65457569641895, 0.0186988843004581, 1.71684979175794, 1.00096441480239, 464.064089067288,
+      656.164846862421, 464.952310233465, 0.0522117052870529, 0.0528838519198492,
+      775.151893230019}},
+    {0,
+     0.9,
+     4,
+     1000,
+     2,
+     2,
+     {0.349836370840178, 2.31038713416738, 0.467341468698791, 0.0883153024123002, -3.47935162080276,
+      0.3891217455158, 4.14408476394478, 1.12899883807328, 24.3913500544382, 194.375293447647,
+      24.4399817207847, 0.29550213327495, 0.435255304436269, 55.6936490634054}},
+    {0,
+     -0.5,
+     1,
+     101,
+     0,
+     3,
+     {-0.149611474067931, 1.12575974328988, 0.0796032348467101, 0.0795413511248941,
+      -1.78491458931698, -0.0474169642079854, 1.52372794623677, 0.990066358866589, 200,
+      112.135780940889, 200, 0.27664655343191, 0.20117493605713, 159.189429949308}},
+    {1,
+     0.5,
+     2,
+     60,
+     0,
+     4,
+     {-0.225, 2.13203851637209, 0.33971878936894, 0.176410447973264, -3.05, -1, 3, 1.01561153023378,
+      41.5589096227343, 31.8525750549182, 39.3868234963737, 0.5, 0.5, 72.1236317929008}},
+    {2,
+     0.2,
+     3,
+     333,
+     0,
+     5,
+     {0.0397880184135747, 4.37195047368817, 0.172531861219554, 0.340472455453979, -5.52053850820326,
+      9.64457514822105e-06, 4.61328928876619, 1.00276690240901, 556.5885008104, 787.06463539594,
+      642.11357622638, 0.906914650896354, 0.000173696271943179, 725.579726864395}},
+    {0,
+     -0.97,
+     4,
+     200,
+     0,
+     6,
+     {-0.00829452253677929, 4.11238146837094, 0.0853332233802084, 0.593911593017491,
+      -6.93874129870563, -0.156929514474302, 6.78889699352683, 1.1743540104248, 2322.47198959356,
+      109.659697327685, 2322.47198959356, 0.78599069672475, 0.122311464980757, 84.3321052270539}},
+    {0,
+     0.999,
+     2,
+     500,
+     0,
+     7,
+     {0.47990090097696, 13.1218163666531, 8.48037465335289, 1.74944834963969, -21.6198098713369,
+      0.646959258101202, 17.6859336481606, 1.87118357064928, 2.89237311540122, 12.0044430902618,
+      2.39418570163403, 6.13846845435353, 11.1456632507469, 5.92340712039781}},
+    {0,
+     0,
+     2,
+     7,
+     0,
+     8,
+     {-0.732920301288529, 1.0125484374376, 0.413371168595755, 0.303500320455841, -2.14705457927056,
+      -0.795999703368172, 1.13294161280288, 1.24631905349226, 6, 6, 6, 0.518217639307593,
+      0.360695132920843, 6}},
+};
+
+static void figures_agree_with_posterior(void **state) {
+    UNUSED(state);
+    static const char *const names[] = {"mean",     "sd",      "mcse_mean", "mcse_sd",  "q5",
+                                        "q50",      "q95",     "rhat",      "ess_bulk", "ess_tail",
+                                        "ess_mean", "mcse_q5", "mcse_q50",  "ess_q25"};
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        size_t c = cases[i].chains, n = cases[i].n;
+        double *x = series(cases[i].kind, cases[i].phi, c, n, cases[i].shift, cases[i].seed);
+        struct draws_summary s;
+        draws_summarise(x, c, n, &s);
+        double got[FIGURES] = {s.mean,
+                               s.sd,
+                               s.mcse_mean,
+                               s.mcse_sd,
+                               s.q5,
+                               s.median,
+                               s.q95,
+                               s.rhat,
+                               s.ess_bulk,
+                               s.ess_tail,
+                               draws_ess_mean(x, c, n),
+                               draws_mcse_quantile(x, c, n, 0.05),
+                               draws_mcse_quantile(x, c, n, 0.5),
+                               draws_ess_quantile(x, c, n, 0.25)};
+        for (size_t k = 0; k < FIGURES; k++) {
+            double want = cases[i].expect[k];
+            if (fabs(got[k] - want) > 1e-8 * fmax(1e-3, fabs(want)))
+                fail_msg("case %zu, %s: %.15g, posterior has %.15g", i, names[k], got[k], want);
+        }
+        mem_free(x);
+    }
+}
+
+static void useless_draws_give_nan_and_a_complaint(void **state) {
+    UNUSED(state);
+    double still[20], wild[20];
+    for (int i = 0; i < 20; i++) still[i] = 3, wild[i] = i == 7 ? INFINITY : i;
+    struct draws_summary s;
+    struct buf b = BUF_INIT;
+    draws_summarise(still, 2, 10, &s);
+    assert_true(isnan(s.rhat) && isnan(s.ess_bulk) && isnan(s.ess_tail));
+    assert_int_equal(draws_complain(&s, still, 2, 10, "x", &b), 1);
+    assert_non_null(strstr(b.data, "x: never moved"));
+    draws_summarise(wild, 2, 10, &s);
+    assert_int_equal(draws_complain(&s, wild, 2, 10, "y", &b), 1);
+    assert_non_null(strstr(b.data, "y: some draws are not finite"));
+    draws_summarise(wild, 0, 0, &s);
+    assert_true(isnan(s.mean));
+    draws_summarise(wild, 1, 1, &s);
+    assert_true(s.mean == 0 && isnan(s.sd));
+    buf_release(&b);
+}
+
+static void unmixed_chains_are_named(void **state) {
+    UNUSED(state);
+    double *x = series(0, 0.9, 4, 1000, 2, 2);
+    struct draws_summary s;
+    struct buf b = BUF_INIT;
+    draws_summarise(x, 4, 1000, &s);
+    assert_int_equal(draws_complain(&s, x, 4, 1000, "mu", &b), 3);
+    assert_non_null(strstr(b.data, "mu: chains have not mixed, R-hat 1.129"));
+    buf_release(&b);
+    mem_free(x);
+    x = series(0, 0, 4, 1000, 0, 9);
+    draws_summarise(x, 4, 1000, &s);
+    assert_int_equal(draws_complain(&s, x, 4, 1000, "mu", &b), 0);
+    mem_free(x);
+}
+
+static void table_of(struct draws *d) {
+    static const char *const names[] = {"mu", "w[1,2]", "prt. id"};
+    draws_init(d, names, 3, 2);
+    for (int i = 0; i < 3; i++) {
+        draws_push(d, 0, (double[]){i, 0.1 * i, 1});
+        draws_push(d, 1, (double[]){-i, i == 1 ? NAN : 0.5, 2});
+    }
+    draws_push(d, 1, (double[]){9, 9, 9}); /* one row more than the other chain */
+}
+
+static void writers_write(void **state) {
+    UNUSED(state);
+    struct draws d;
+    struct buf b = BUF_INIT;
+    table_of(&d);
+    assert_int_equal(draws_rows(&d), 3);
+    draws_stan_csv(&d, 1, "model = demo\nseed = 4", &b);
+    assert_string_equal(b.data, "# model = demo\n# seed = 4\nmu,w.1.2,prt._id\n0,0.5,2\n-1,nan,2\n"
+                                "-2,0.5,2\n9,9,9\n");
+    buf_reset(&b);
+    draws_json(&d, &b);
+    assert_string_equal(b.data, "{\"chains\": 2, \"rows\": 3, \"draws\": {\"mu\": [[0, 1, 2], [0, "
+                                "-1, -2]], \"w[1,2]\": [[0, 0.1, 0.2], [0.5, null, 0.5]], "
+                                "\"prt. id\": [[1, 1, 1], [2, 2, 2]]}}\n");
+    buf_release(&b);
+    draws_release(&d);
+}
+
+static void summaries_hold_every_column(void **state) {
+    UNUSED(state);
+    static const char *const names[] = {"a", "b"};
+    struct draws d;
+    struct buf b = BUF_INIT;
+    draws_init(&d, names, 2, 4);
+    double *x = series(0, 0.3, 4, 250, 0, 1);
+    for (size_t c = 0; c < 4; c++)
+        for (size_t i = 0; i < 250; i++) draws_push(&d, c, (double[]){x[c * 250 + i], 1});
+    draws_summary_text(&d, &b);
+    assert_string_equal(
+        b.data,
+        "               mean      mcse         sd         5%        50%        95%  ess_bulk  "
+        "ess_tail   rhat\n"
+        "a          0.004119     0.048      1.035     -1.655     0.0187      1.717       464       "
+        "656  1.001\n"
+        "b                 1         -          0          1          1          1         -       "
+        " "
+        " -      -\n"
+        "b: never moved; no transition that touches it was accepted\n");
+    buf_reset(&b);
+    draws_summary_json(&d, &b);
+    assert_non_null(strstr(b.data, "{\"a\": {\"mean\": 0.0041186"));
+    assert_non_null(strstr(b.data, "\"rhat\": null}}\n"));
+    buf_release(&b);
+    mem_free(x);
+    draws_release(&d);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(figures_agree_with_posterior),
+        cmocka_unit_test(useless_draws_give_nan_and_a_complaint),
+        cmocka_unit_test(unmixed_chains_are_named),
+        cmocka_unit_test(writers_write),
+        cmocka_unit_test(summaries_hold_every_column),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
