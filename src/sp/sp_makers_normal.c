@@ -457,7 +457,7 @@ const struct sp_class sp_makers_normal_rows[] = {
      .sig = "(m: real, V: positive, a: positive, b: positive) -> proc",
      .doc = "normal data, variance ~ inv_gamma(a, b), mean ~ normal(m, sqrt(V variance)), "
             "integrated out",
-     .example = "assess(0.5, make_nig_normal(0, 1, 2, 3)) => -1.58168361535262",
+     .example = "floor(1e6 * assess(0.5, make_nig_normal(0, 1, 2, 3))) => -1581684",
      .flags = SP_MAKER,
      .simulate = make_nig,
      .aaa = &conj_aaa},
@@ -472,7 +472,7 @@ const struct sp_class sp_makers_normal_rows[] = {
      .sig = "(mean: real, sd: positive) -> proc",
      .doc = "normal data that keep their moments, so that changing mean or sd costs the same for "
             "any data",
-     .example = "assess(1, make_suff_stat_normal(1, 1)) => -0.9189385332046727",
+     .example = "floor(1e6 * assess(1, make_suff_stat_normal(1, 1))) => -918939",
      .flags = SP_MAKER,
      .simulate = make_suff,
      .aaa = &conj_aaa},
@@ -480,7 +480,7 @@ const struct sp_class sp_makers_normal_rows[] = {
      .sig = "(m0: numbers, k0: positive, v0: positive, S0: any) -> proc",
      .doc = "normal vectors, covariance ~ inv_wishart(S0, v0), mean ~ normal(m0, covariance / k0), "
             "integrated out",
-     .example = "assess([0], make_niw_normal([0], 1, 1, [[1]])) => -1.4913034761293728",
+     .example = "floor(1e6 * assess([0], make_niw_normal([0], 1, 1, [[1]]))) => -1491304",
      .flags = SP_MAKER,
      .simulate = make_niw,
      .aaa = &conj_aaa},

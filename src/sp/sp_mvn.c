@@ -356,7 +356,7 @@ const struct sp_class sp_mvn_rows[] = {
     {.name = "multivariate_normal",
      .sig = "(mean: numbers, cov: any) -> vector",
      .doc = "normal distribution of vectors with the given covariance matrix",
-     .example = "assess([0], multivariate_normal, [0], [[1]]) => -0.9189385332046727",
+     .example = "floor(1e6 * assess([0], multivariate_normal, [0], [[1]])) => -918939",
      .flags = SP_RANDOM | SP_VECTOR,
      .simulate = mvn_simulate,
      .log_density = mvn_log_density,
