@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Evidence of a structure. Cost, in gradients: about 20 for the starts, 40 to polish the best few,
+ * 30 for the best, 2d for the Hessian; structures far below the top stop after the polish.
+ */
+#include "study/evidence.h"
+#include "base/mem.h"
+#include "la/optim.h"
+#include "study/starts.h"
+#include <math.h>
+#include <string.h>
+
+#define POLISH 4       /* starts that are polished */
+#define POLISH_ITER 12 /* steps each */
+#define MODE_RANGE 8.0 /* log density below the best at which a second mode is still of interest */
+
+struct call {
+    const struct smodel *m;
+    struct smodel_work *w;
+};
+
+static double target_eval(void *ctx, const double *z, double *grad) {
+    struct call *c = ctx;
+    return smodel_eval(c->m, c->w, z, grad);
+}
+
+/* The density of structures with equal terms: one order only, counted for all of them. */
+static double target_eval_ordered(void *ctx, const double *z, double *grad) {
+    struct call *c = ctx;
+    if (!smodel_ordered(c->m, z)) return -INFINITY;
+    return smodel_eval(c->m, c->w, z, grad) + c->m->log_copies;
+}
+
+static double minus_density(void *ctx, size_t n, const double *x, double *grad, int *stop) {
+    UNUSED(stop);
+    double f = target_eval(ctx, x, grad);
+    if (!isfinite(f)) return INFINITY;
+    for (size_t i = 0; i < n; i++) grad[i] = -grad[i];
+    return -f;
+}
+
+static double optimise(struct call *c, double *z, int iterations) {
+    struct optim_options o = OPTIM_OPTIONS_INIT;
+    struct optim_result r = {0};
+    o.max_iter = iterations;
+    o.max_eval = 2 * iterations + 10;
+    o.grad_tol = 1e-4;
+    o.f_tol = 1e-9;
+    enum gpm_status st = optim_lbfgs(minus_density, c, (size_t)c->m->d, z, &o, &r);
+    return st == GPM_E_ARG ? -INFINITY : -r.f;
+}
+
+struct ranked {
+    double f;
+    int i;
+};
+
+/* The best `want` of n starts by density alone, best first. */
+static int best_starts(struct call *c, const double *z, int n, struct ranked *best, int want) {
+    int k = 0;
+    for (int i = 0; i < n; i++) {
+        double f = smodel_eval(c->m, c->w, z + (size_t)(i * c->m->d), NULL);
+        if (!isfinite(f)) continue;
+        int at = k < want ? k++ : want - 1;
+        if (at == want - 1 && k == want && i >= want && f <= best[at].f) continue;
+        best[at] = (struct ranked){f, i};
+        for (; at > 0 && best[at].f > best[at - 1].f; at--) {
+            struct ranked x = best[at];
+            best[at] = best[at - 1];
+            best[at - 1] = x;
+        }
+    }
+    return k;
+}
+
+/* The same optimum: close in every parameter. */
+static bool same_mode(int d, const double *a, const double *b) {
+    for (int i = 0; i < d; i++)
+        if (fabs(a[i] - b[i]) > 0.15) return false;
+    return true;
+}
+
+static void add_modes(struct evidence *e, struct call *c, struct ranked *best, int n, double *z) {
+    int d = e->m.d;
+    struct target t = {d, target_eval, c};
+    double sum = 0;
+    e->map = best[0].f;
+    for (int k = 0; k < n; k++) {
+        double *zk = z + (size_t)(best[k].i * d);
+        if (best[k].f < best[0].f - MODE_RANGE) break;
+        bool known = false;
+        if (k > 0) {
+            best[k].f = optimise(c, zk, 40);
+            smodel_order(&e->m, zk);
+            for (int q = 0; q < e->prop.n; q++) known |= same_mode(d, zk, e->prop.mode[q].z);
+        }
+        if (known || best[k].f < e->map - MODE_RANGE) continue;
+        double lap = proposal_add_mode(&e->prop, &t, zk);
+        if (!isfinite(lap)) continue;
+        e->map = fmax(e->map, best[k].f);
+        sum = e->prop.n == 1 ? lap : fmax(sum, lap) + log1p(exp(-fabs(sum - lap)));
+    }
+    if (e->prop.n) e->laplace = sum + e->m.log_copies;
+}
+
+static void polish(struct evidence *e, struct call *c, struct ranked *best, int n, double *z,
+                   double floor) {
+    int d = e->m.d, top = 0;
+    for (int k = 0; k < n; k++) {
+        best[k].f = optimise(c, z + (size_t)(best[k].i * d), POLISH_ITER);
+        if (best[k].f > best[top].f) top = k;
+    }
+    struct ranked x = best[0];
+    best[0] = best[top];
+    best[top] = x;
+    double *zb = z + (size_t)(best[0].i * d);
+    e->map = best[0].f;
+    if (best[0].f < floor) {
+        e->rough = true;
+        e->prop.d = d;
+        e->prop.n = 1;
+        e->prop.mode[0].z = NEW_ARRAY(double, (size_t)d);
+        memcpy(e->prop.mode[0].z, zb, sizeof *zb * (size_t)d);
+        e->laplace = best[0].f - 1.4 * d + e->m.log_copies; /* typical shrinkage per parameter */
+        return;
+    }
+    best[0].f = optimise(c, zb, 150);
+    smodel_order(&e->m, zb);
+    add_modes(e, c, best, n, z);
+}
+
+struct evidence *evidence_new(const struct smodel_data *data, const struct structure *s,
+                              double log_prior, const struct evidence *parent,
+                              const struct period_hints *hints, double floor,
+                              struct smodel_work *w) {
+    struct evidence *e = NEW(struct evidence);
+    smodel_init(&e->m, data, s);
+    e->log_prior = log_prior;
+    e->laplace = e->logz = e->map = -INFINITY;
+    e->se = INFINITY;
+    long before = smodel_work_evals(w);
+    double *z = NEW_ARRAY(double, (size_t)(STARTS_MAX * e->m.d));
+    struct call c = {&e->m, w};
+    struct ranked best[POLISH];
+    int n = starts_make(&e->m, parent, hints, z);
+    int k = best_starts(&c, z, n, best, POLISH);
+    if (k) polish(e, &c, best, k, z, floor);
+    mem_free(z);
+    e->logz = e->laplace;
+    e->se = e->rough ? 2.0 : 0.3;
+    e->evals = smodel_work_evals(w) - before;
+    return e;
+}
+
+void evidence_free(struct evidence *e) {
+    if (!e) return;
+    proposal_release(&e->prop);
+    draws_release(&e->draws);
+    mem_free(e);
+}
+
+bool evidence_improve(struct evidence *e, const struct evidence *from, struct smodel_work *w) {
+    double z[SMODEL_MAX_PAR];
+    struct call c = {&e->m, w};
+    long before = smodel_work_evals(w);
+    starts_carry(&e->m, from, z, NULL);
+    double f = optimise(&c, z, 15);
+    bool better = f > e->map + 0.3;
+    if (better) {
+        f = optimise(&c, z, 150);
+        smodel_order(&e->m, z);
+        struct proposal old = e->prop;
+        struct target t = {e->m.d, target_eval, &c};
+        memset(&e->prop, 0, sizeof e->prop);
+        double lap = proposal_add_mode(&e->prop, &t, z);
+        if (isfinite(lap)) {
+            e->map = f;
+            e->laplace = e->logz = lap + e->m.log_copies;
+            e->se = 0.3;
+            e->rough = false;
+            proposal_release(&old);
+        } else {
+            e->prop = old;
+            better = false;
+        }
+    }
+    e->evals += smodel_work_evals(w) - before;
+    return better;
+}
+
+void evidence_sample(struct evidence *e, size_t n, uint64_t seed, struct smodel_work *w) {
+    if (e->rough || e->prop.n == 0) return;
+    struct call c = {&e->m, w};
+    struct target t = {e->m.d, target_eval_ordered, &c};
+    struct rng r;
+    uint64_t h = structure_hash(&e->m.s);
+    rng_init(&r, seed, (uint32_t)h, (uint32_t)(h >> 32) ^ (uint32_t)n);
+    long before = smodel_work_evals(w);
+    size_t pilot = e->draws.n ? 0 : (n < 200 ? n : 200);
+    struct draws d;
+    struct is_result res = importance(&t, &e->prop, pilot, n, &r, &d);
+    e->evals += smodel_work_evals(w) - before;
+    if (!isfinite(res.logz)) {
+        draws_release(&d);
+        return;
+    }
+    draws_release(&e->draws);
+    e->draws = d;
+    e->logz = res.logz;
+    e->se = res.se;
+    e->ess = res.ess;
+}

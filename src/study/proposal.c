@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Laplace's method and importance sampling over an unconstrained space: mixtures of Student-t
+ * proposals around modes.
+ */
+#include "base/mem.h"
+#include "la/blas.h"
+#include "study/evidence.h"
+#include <math.h>
+#include <string.h>
+
+#define LOG_2PI 1.8378770664093453
+#define MIN_CURVATURE 0.3
+#define DIFF_STEP 1e-4
+
+static double log_sum_exp(const double *x, size_t n) {
+    double m = -INFINITY, s = 0;
+    for (size_t i = 0; i < n; i++) m = fmax(m, x[i]);
+    if (!isfinite(m)) return m;
+    for (size_t i = 0; i < n; i++) s += exp(x[i] - m);
+    return m + log(s);
+}
+
+void proposal_release(struct proposal *p) {
+    for (int i = 0; i < p->n; i++) {
+        mem_free(p->mode[i].z);
+        mem_free(p->mode[i].scale);
+    }
+    p->n = 0;
+}
+
+/* ---- density and draws ---- */
+/* log t_nu of z around the mode: r^2 = |scale^-1 (z - mode)|^2. */
+static double mode_log_density(const struct mode *m, int d, const double *z) {
+    double x[SMODEL_MAX_PAR], r2 = 0, nu = EVIDENCE_NU;
+    for (int i = 0; i < d; i++) x[i] = z[i] - m->z[i];
+    la_trsv(false, (size_t)d, m->scale, (size_t)d, x);
+    for (int i = 0; i < d; i++) r2 += x[i] * x[i];
+    return lgamma(0.5 * (nu + d)) - lgamma(0.5 * nu) - 0.5 * d * log(nu * M_PI) - m->log_scale -
+           0.5 * (nu + d) * log1p(r2 / nu);
+}
+
+double proposal_log_density(const struct proposal *p, const double *z) {
+    double num[EVIDENCE_MAX_MODES + 1], den[EVIDENCE_MAX_MODES + 1];
+    for (int k = 0; k < p->n; k++) {
+        den[k] = p->mode[k].log_weight;
+        num[k] = den[k] + mode_log_density(&p->mode[k], p->d, z);
+    }
+    return log_sum_exp(num, (size_t)p->n) - log_sum_exp(den, (size_t)p->n);
+}
+
+static int pick_mode(const struct proposal *p, struct rng *r) {
+    double w[EVIDENCE_MAX_MODES + 1], u = rng_uniform(r);
+    for (int k = 0; k < p->n; k++) w[k] = p->mode[k].log_weight;
+    double total = log_sum_exp(w, (size_t)p->n);
+    for (int k = 0; k < p->n; k++) {
+        u -= exp(w[k] - total);
+        if (u <= 0) return k;
+    }
+    return p->n - 1;
+}
+
+void proposal_draw(const struct proposal *p, struct rng *r, double *z) {
+    const struct mode *m = &p->mode[pick_mode(p, r)];
+    double x[SMODEL_MAX_PAR], chi2 = 0;
+    for (int i = 0; i < p->d; i++) x[i] = rng_normal(r);
+    for (int i = 0; i < (int)EVIDENCE_NU; i++) {
+        double g = rng_normal(r);
+        chi2 += g * g;
+    }
+    la_trmv(false, (size_t)p->d, m->scale, (size_t)p->d, x);
+    double f = sqrt(EVIDENCE_NU / chi2);
+    for (int i = 0; i < p->d; i++) z[i] = m->z[i] + f * x[i];
+}
+
+/* ---- modes ---- */
+/* Negative Hessian by central differences of the gradient, symmetrised. */
+static bool hessian(const struct target *t, const double *z0, double *h) {
+    int d = t->d;
+    double z[SMODEL_MAX_PAR], a[SMODEL_MAX_PAR], b[SMODEL_MAX_PAR];
+    memcpy(z, z0, sizeof *z * (size_t)d);
+    for (int i = 0; i < d; i++) {
+        z[i] = z0[i] + DIFF_STEP;
+        bool ok = isfinite(t->eval(t->ctx, z, a));
+        z[i] = z0[i] - DIFF_STEP;
+        ok = isfinite(t->eval(t->ctx, z, b)) && ok;
+        z[i] = z0[i];
+        if (!ok) return false;
+        for (int j = 0; j < d; j++) h[j + i * d] = -(a[j] - b[j]) / (2 * DIFF_STEP);
+    }
+    for (int i = 0; i < d; i++)
+        for (int j = 0; j < i; j++)
+            h[i + j * d] = h[j + i * d] = 0.5 * (h[i + j * d] + h[j + i * d]);
+    return true;
+}
+
+/* scale = lower Cholesky factor of V diag(1/lambda) V'. */
+static bool scale_from_hessian(int d, double *h, struct mode *m) {
+    double lam[SMODEL_MAX_PAR];
+    size_t n = (size_t)d, pivot;
+    if (la_syev(n, h, n, lam) != GPM_OK) return false;
+    for (int k = 0; k < d; k++)
+        if (!(lam[k] > MIN_CURVATURE)) lam[k] = MIN_CURVATURE;
+    for (int i = 0; i < d; i++)
+        for (int j = 0; j <= i; j++) {
+            double s = 0;
+            for (int k = 0; k < d; k++) s += h[i + k * d] * h[j + k * d] / lam[k];
+            m->scale[i + j * d] = s;
+        }
+    if (la_potrf(n, m->scale, n, &pivot) != GPM_OK) return false;
+    m->log_scale = 0;
+    for (int i = 0; i < d; i++) m->log_scale += log(m->scale[i + i * d]);
+    return true;
+}
+
+static struct mode mode_alloc(int d, const double *z) {
+    struct mode m = {NEW_ARRAY(double, (size_t)d), NEW_ARRAY(double, (size_t)(d * d)), 0, 0, 0};
+    memcpy(m.z, z, sizeof *z * (size_t)d);
+    return m;
+}
+
+double proposal_add_mode(struct proposal *p, const struct target *t, const double *z) {
+    int d = t->d;
+    p->d = d;
+    if (p->n >= EVIDENCE_MAX_MODES) return -INFINITY;
+    struct mode m = mode_alloc(d, z);
+    double *h = NEW_ARRAY(double, (size_t)(d * d));
+    m.logp = t->eval(t->ctx, z, NULL);
+    bool ok = isfinite(m.logp) && hessian(t, z, h) && scale_from_hessian(d, h, &m);
+    mem_free(h);
+    if (!ok) {
+        mem_free(m.z);
+        mem_free(m.scale);
+        return -INFINITY;
+    }
+    m.log_weight = m.logp + 0.5 * d * LOG_2PI + m.log_scale;
+    p->mode[p->n++] = m;
+    return m.log_weight;
+}
+
+/* ---- importance sampling ---- */
+void draws_release(struct draws *d) {
+    mem_free(d->z);
+    mem_free(d->logp);
+    mem_free(d->w);
+    memset(d, 0, sizeof *d);
+}
+
+static void draws_init(struct draws *d, size_t n, int dim) {
+    d->n = n;
+    d->d = (size_t)dim;
+    d->z = NEW_ARRAY(double, n * (size_t)dim);
+    d->logp = NEW_ARRAY(double, n);
+    d->w = NEW_ARRAY(double, n);
+}
+
+/* Draws, log densities and log weights (left in w). */
+static void sample(const struct target *t, const struct proposal *p, struct rng *r,
+                   struct draws *d) {
+    for (size_t i = 0; i < d->n; i++) {
+        double *z = d->z + i * d->d;
+        proposal_draw(p, r, z);
+        d->logp[i] = t->eval(t->ctx, z, NULL);
+        d->w[i] = isfinite(d->logp[i]) ? d->logp[i] - proposal_log_density(p, z) : -INFINITY;
+    }
+}
+
+static struct is_result normalise(struct draws *d) {
+    struct is_result r = {-INFINITY, INFINITY, 0};
+    double total = log_sum_exp(d->w, d->n), s2 = 0;
+    if (!isfinite(total)) return r;
+    for (size_t i = 0; i < d->n; i++) {
+        d->w[i] = exp(d->w[i] - total);
+        s2 += d->w[i] * d->w[i];
+    }
+    double n = (double)d->n;
+    r.logz = total - log(n);
+    r.ess = 1 / (s2 * n);
+    /* relative variance of the mean weight: (n sum w^2 - 1) / n */
+    r.se = sqrt(fmax(n * s2 - 1, 0) / n);
+    return r;
+}
+
+/* A component with the moments of the weighted draws, a little wider. */
+static void add_moments(struct proposal *p, const struct draws *d, double ess) {
+    int n = p->d;
+    if (ess * (double)d->n < 2.5 * n || p->n > EVIDENCE_MAX_MODES) return;
+    double mean[SMODEL_MAX_PAR] = {0};
+    for (size_t i = 0; i < d->n; i++)
+        for (int k = 0; k < n; k++) mean[k] += d->w[i] * d->z[i * d->d + (size_t)k];
+    struct mode m = mode_alloc(n, mean);
+    memset(m.scale, 0, sizeof(double) * (size_t)(n * n));
+    for (size_t i = 0; i < d->n; i++) {
+        const double *z = d->z + i * d->d;
+        for (int a = 0; a < n; a++)
+            for (int b = 0; b <= a; b++)
+                m.scale[a + b * n] += 1.1 * d->w[i] * (z[a] - mean[a]) * (z[b] - mean[b]);
+    }
+    for (int a = 0; a < n; a++) m.scale[a + a * n] *= 1.02;
+    size_t pivot;
+    if (la_potrf((size_t)n, m.scale, (size_t)n, &pivot) != GPM_OK) {
+        mem_free(m.z);
+        mem_free(m.scale);
+        return;
+    }
+    for (int a = 0; a < n; a++) m.log_scale += log(m.scale[a + a * n]);
+    double w[EVIDENCE_MAX_MODES];
+    for (int k = 0; k < p->n; k++) w[k] = p->mode[k].log_weight;
+    m.log_weight = log_sum_exp(w, (size_t)p->n) + log(2.0); /* two thirds of the mixture */
+    p->mode[p->n++] = m;
+}
+
+struct is_result importance(const struct target *t, struct proposal *p, size_t pilot, size_t n,
+                            struct rng *r, struct draws *out) {
+    if (pilot) {
+        struct draws first;
+        draws_init(&first, pilot, t->d);
+        sample(t, p, r, &first);
+        struct is_result res = normalise(&first);
+        add_moments(p, &first, res.ess);
+        draws_release(&first);
+    }
+    draws_init(out, n, t->d);
+    sample(t, p, r, out);
+    return normalise(out);
+}

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The search: seeds, then the best unexpanded structure within the window again and again; then
+ * importance sampling of everything near the top.
+ */
+#include "study/search.h"
+#include "base/mem.h"
+#include "la/blas.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PRUNE 18.0 /* log density below the top's total at which a polished start is given up */
+
+void search_options_init(struct search_options *o) {
+    memset(o, 0, sizeof *o);
+    grammar_init(&o->grammar, 0, false, true);
+    o->seed = 1;
+    o->window = 4.0;
+    o->sample_window = 7.0;
+}
+
+static void set_limits(struct search *s) {
+    struct search_options *o = &s->opt;
+    if (o->threads <= 0) {
+        long cores = sysconf(_SC_NPROCESSORS_ONLN);
+        o->threads = cores < 1 ? 1 : cores > 8 ? 8 : (int)cores;
+    }
+    size_t n = s->data->n;
+    if (!o->draws) o->draws = n <= 300 ? 1000 : n <= 700 ? 500 : 200;
+    if (!o->max_structures) o->max_structures = n <= 300 ? 600 : n <= 700 ? 300 : 150;
+    if (!s->data->y[TRANSFORM_LOG]) o->grammar.logs = false;
+}
+
+enum gpm_status search_init(struct search *s, const struct smodel_data *data,
+                            const struct search_options *o) {
+    memset(s, 0, sizeof *s);
+    s->data = data;
+    s->opt = *o;
+    s->top = -INFINITY;
+    la_init();
+    set_limits(s);
+    s->work = NEW_ARRAY(struct smodel_work *, (size_t)s->opt.threads);
+    for (int i = 0; i < s->opt.threads; i++) {
+        s->work[i] = smodel_work_new(data);
+        if (!s->work[i]) {
+            for (int k = i + 1; k < s->opt.threads; k++) s->work[k] = NULL;
+            search_release(s);
+            return GPM_E_NOMEM;
+        }
+    }
+    for (int tr = 0; tr < 2; tr++)
+        if (data->y[tr]) period_hints_data(data, tr, &s->hints[tr]);
+    return GPM_OK;
+}
+
+void search_release(struct search *s) {
+    for (size_t i = 0; i < s->n; i++) evidence_free(s->at[i]);
+    mem_free(s->at);
+    map_release(&s->index);
+    for (int i = 0; s->work && i < s->opt.threads; i++) smodel_work_free(s->work[i]);
+    mem_free(s->work);
+    memset(s, 0, sizeof *s);
+}
+
+struct evidence *search_find(const struct search *s, const struct structure *k) {
+    struct evidence *e = map_get(&s->index, structure_hash(k));
+    return e && structure_equal(&e->m.s, k) ? e : NULL;
+}
+
+/* ---- one round: a batch of new structures around a parent ---- */
+struct batch {
+    struct search *search;
+    const struct evidence *parent;
+    struct period_hints hints[2];
+    struct structure *s;
+    struct evidence **result;
+    size_t n, cap;
+    struct evidence **old; /* known neighbours that may profit from the parent's optimum */
+    size_t n_old, cap_old;
+};
+
+static double prior_of(const struct search *s, const struct structure *k) {
+    return grammar_log_prior(&s->opt.grammar, k) + s->data->log_measure[k->transform];
+}
+
+static void collect(void *ctx, const struct structure *k) {
+    struct batch *b = ctx;
+    struct evidence *known = search_find(b->search, k);
+    if (known) {
+        if (!b->parent || known == b->parent || known->expanded) return;
+        if (evidence_total(known) < b->search->top - 15) return;
+        for (size_t i = 0; i < b->n_old; i++)
+            if (b->old[i] == known) return;
+        if (b->n_old == b->cap_old) {
+            b->cap_old = b->cap_old ? 2 * b->cap_old : 32;
+            b->old = mem_realloc(b->old, b->cap_old * sizeof *b->old);
+        }
+        b->old[b->n_old++] = known;
+        return;
+    }
+    for (size_t i = 0; i < b->n; i++)
+        if (structure_equal(&b->s[i], k)) return;
+    if (b->n == b->cap) {
+        b->cap = b->cap ? 2 * b->cap : 64;
+        b->s = mem_realloc(b->s, b->cap * sizeof *b->s);
+    }
+    b->s[b->n++] = *k;
+}
+
+static void run_job(void *ctx, size_t job, int thread) {
+    struct batch *b = ctx;
+    struct search *s = b->search;
+    if (job >= b->n) {
+        evidence_improve(b->old[job - b->n], b->parent, s->work[thread]);
+        return;
+    }
+    const struct structure *k = &b->s[job];
+    double prior = prior_of(s, k);
+    b->result[job] = evidence_new(s->data, k, prior, b->parent, &b->hints[k->transform],
+                                  s->top - prior - PRUNE, s->work[thread]);
+}
+
+static void store(struct search *s, struct evidence *e) {
+    if (s->n == s->cap) {
+        s->cap = s->cap ? 2 * s->cap : 64;
+        s->at = mem_realloc(s->at, s->cap * sizeof *s->at);
+    }
+    e->index = (int)s->n;
+    s->at[s->n++] = e;
+    map_put(&s->index, structure_hash(&e->m.s), e);
+}
+
+static void find_top(struct search *s) {
+    s->top = -INFINITY;
+    s->evals = 0;
+    for (size_t i = 0; i < s->n; i++) {
+        s->top = fmax(s->top, evidence_total(s->at[i]));
+        s->evals += s->at[i]->evals;
+    }
+}
+
+static void run_batch(struct batch *b) {
+    struct search *s = b->search;
+    b->result = NEW_ARRAY(struct evidence *, b->n + 1);
+    search_parallel(s->opt.threads, b->n + b->n_old, run_job, b);
+    for (size_t i = 0; i < b->n; i++) store(s, b->result[i]);
+    find_top(s);
+    mem_free(b->result);
+    mem_free(b->s);
+    mem_free(b->old);
+}
+
+static void seed(struct search *s) {
+    struct batch b = {.search = s};
+    memcpy(b.hints, s->hints, sizeof b.hints);
+    for (int tr = 0; tr < 2; tr++)
+        if (tr == TRANSFORM_NONE || s->opt.grammar.logs)
+            grammar_seeds(&s->opt.grammar, tr, collect, &b);
+    run_batch(&b);
+}
+
+static void expand(struct search *s, struct evidence *e) {
+    struct batch b = {.search = s, .parent = e};
+    e->expanded = true;
+    s->rounds++;
+    memcpy(b.hints, s->hints, sizeof b.hints);
+    period_hints_residual(e, s->work[0], &s->hints[e->m.s.transform], &b.hints[e->m.s.transform]);
+    grammar_neighbours(&s->opt.grammar, &e->m.s, collect, &b);
+    run_batch(&b);
+}
+
+static struct evidence *best_unexpanded(const struct search *s) {
+    struct evidence *best = NULL;
+    for (size_t i = 0; i < s->n; i++) {
+        struct evidence *e = s->at[i];
+        if (e->expanded || e->rough || e->prop.n == 0) continue;
+        if (evidence_total(e) < s->top - s->opt.window) continue;
+        if (!best || evidence_total(e) > evidence_total(best)) best = e;
+    }
+    return best;
+}
+
+/* ---- sampling ---- */
+struct sampling {
+    struct search *s;
+    struct evidence **e;
+    size_t n, draws;
+};
+
+static void sample_job(void *ctx, size_t job, int thread) {
+    struct sampling *p = ctx;
+    evidence_sample(p->e[job], p->draws, p->s->opt.seed, p->s->work[thread]);
+}
+
+/* Structures within `window` of the top whose draws are fewer than `draws`. */
+static void sample_near_top(struct search *s, double window, size_t draws) {
+    struct sampling p = {s, NEW_ARRAY(struct evidence *, s->n + 1), 0, draws};
+    for (size_t i = 0; i < s->n; i++)
+        if (!s->at[i]->rough && s->at[i]->prop.n && s->at[i]->draws.n < draws &&
+            evidence_total(s->at[i]) > s->top - window)
+            p.e[p.n++] = s->at[i];
+    search_parallel(s->opt.threads, p.n, sample_job, &p);
+    mem_free(p.e);
+    find_top(s);
+}
+
+static void grow(struct search *s, double deadline) {
+    struct evidence *e;
+    while ((e = best_unexpanded(s)) != NULL) {
+        if (s->n >= s->opt.max_structures || search_now() > deadline) {
+            s->cut = true;
+            return;
+        }
+        expand(s, e);
+    }
+}
+
+enum gpm_status search_run(struct search *s) {
+    double start = search_now();
+    double deadline = s->opt.seconds > 0 ? start + s->opt.seconds : INFINITY;
+    seed(s);
+    if (!isfinite(s->top)) return GPM_E_NO_CONVERGENCE;
+    grow(s, deadline);
+    for (int pass = 0; pass < 2; pass++) { /* sampling may lift a structure into the window */
+        sample_near_top(s, s->opt.sample_window, s->opt.draws / 5 + 20);
+        grow(s, deadline);
+    }
+    sample_near_top(s, s->opt.sample_window, s->opt.draws / 5 + 20);
+    sample_near_top(s, 4.0, s->opt.draws);
+    s->seconds = search_now() - start;
+    return GPM_OK;
+}
