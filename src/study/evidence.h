@@ -12,7 +12,7 @@
 #include "study/smodel.h"
 
 #define EVIDENCE_MAX_MODES 4
-#define EVIDENCE_NU 5.0 /* degrees of freedom of the proposals */
+#define EVIDENCE_NU        5.0 /* degrees of freedom of the proposals */
 
 /* A log density with gradient over z: what the machinery below integrates. */
 struct target {
@@ -51,19 +51,19 @@ void draws_release(struct draws *d);
 struct is_result {
     double logz, se, ess; /* se of logz; ess as a share of the draws */
 };
-/* Importance sampling in two stages: `pilot` draws from p improve it (one component with the moments
- * of the weighted pilot is added), then n draws. */
+/* Importance sampling in two stages: `pilot` draws from p improve it (one component with the
+ * moments of the weighted pilot is added), then n draws. */
 struct is_result importance(const struct target *t, struct proposal *p, size_t pilot, size_t n,
                             struct rng *r, struct draws *out);
 
 struct evidence {
     struct smodel m;
-    double log_prior;    /* of the structure, and the measure of the transform */
+    double log_prior; /* of the structure, and the measure of the transform */
     struct proposal prop;
-    double map;          /* log density at the best mode */
-    double laplace;      /* log evidence by Laplace, copies counted */
-    double logz, se;     /* best estimate and its standard error */
-    double ess;          /* share; 0 before importance sampling */
+    double map;      /* log density at the best mode */
+    double laplace;  /* log evidence by Laplace, copies counted */
+    double logz, se; /* best estimate and its standard error */
+    double ess;      /* share; 0 before importance sampling */
     struct draws draws;
     bool rough, expanded; /* rough: far from the top, not polished */
     long evals;
@@ -83,8 +83,9 @@ void period_hints_data(const struct smodel_data *d, int transform, struct period
 void period_hints_residual(const struct evidence *parent, struct smodel_work *w,
                            const struct period_hints *data, struct period_hints *h);
 
-/* New evidence of s by starts around the parent (NULL: none). `floor`: log density below which a
- * polished start is hopeless (rough). NULL only when out of memory. */
+/* New evidence of s by starts around the parent (NULL: none). `floor`: log evidence below which the
+ * structure is of no interest: it stays rough (an optimum that is not polished). NULL only when out
+ * of memory. */
 struct evidence *evidence_new(const struct smodel_data *data, const struct structure *s,
                               double log_prior, const struct evidence *parent,
                               const struct period_hints *hints, double floor,

@@ -9,9 +9,9 @@
 #include <math.h>
 #include <string.h>
 
-#define LOG_2PI 1.8378770664093453
+#define LOG_2PI       1.8378770664093453
 #define MIN_CURVATURE 0.3
-#define DIFF_STEP 1e-4
+#define DIFF_STEP     1e-4
 
 static double log_sum_exp(const double *x, size_t n) {
     double m = -INFINITY, s = 0;
@@ -149,7 +149,7 @@ void draws_release(struct draws *d) {
 static void draws_init(struct draws *d, size_t n, int dim) {
     d->n = n;
     d->d = (size_t)dim;
-    d->z = NEW_ARRAY(double, n * (size_t)dim);
+    d->z = NEW_ARRAY(double, n *(size_t)dim);
     d->logp = NEW_ARRAY(double, n);
     d->w = NEW_ARRAY(double, n);
 }

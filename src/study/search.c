@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PRUNE 18.0 /* log density below the top's total at which a polished start is given up */
+#define PRUNE 9.0 /* nats below the top at which a structure is given up early */
 
 void search_options_init(struct search_options *o) {
     memset(o, 0, sizeof *o);
@@ -90,7 +90,7 @@ static void collect(void *ctx, const struct structure *k) {
     struct evidence *known = search_find(b->search, k);
     if (known) {
         if (!b->parent || known == b->parent || known->expanded) return;
-        if (evidence_total(known) < b->search->top - 15) return;
+        if (evidence_total(known) < b->search->top - 8) return;
         for (size_t i = 0; i < b->n_old; i++)
             if (b->old[i] == known) return;
         if (b->n_old == b->cap_old) {

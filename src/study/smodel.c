@@ -148,7 +148,7 @@ static void layout_term(struct smodel *m, int k, struct term t) {
         e->tau = add_par(m, SPAR_TAU, k);
 }
 
-/* Toeplitz: on a grid, every term either stationary or of rank one. */
+/* Toeplitz: on a grid, every term stationary or of rank one, or Wiener on a grid without gaps. */
 static bool qualifies(const struct smodel *m) {
     const struct smodel_data *d = m->data;
     if (!d->grid || d->ng - d->n > TOEPLITZ_MAX_GAPS || m->tau >= 0) return false;
@@ -158,7 +158,8 @@ static bool qualifies(const struct smodel *m) {
         bool stat = (mask & ~stationary) == 0;
         bool rank1 = mask == FACTOR_BIT(FACTOR_LIN) || mask == FACTOR_BIT(FACTOR_RAMP) ||
                      mask == FACTOR_BIT(FACTOR_STEP);
-        if (!stat && !rank1) return false;
+        bool wiener = mask == FACTOR_BIT(FACTOR_W) || mask == FACTOR_BIT(FACTOR_IW);
+        if (!stat && !rank1 && !(wiener && d->no_gaps)) return false;
     }
     return true;
 }

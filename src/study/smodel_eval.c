@@ -270,6 +270,8 @@ double smodel_eval(const struct smodel *m, struct smodel_work *w, const double *
     double ll = 0;
     if (grad) memset(grad, 0, sizeof *grad * (size_t)m->d);
     if (m->toeplitz) ll = smodel_toeplitz(m, w, z, grad, &ok);
+    w->fast += ok;
+    w->fallback += m->toeplitz && !ok;
     if (!ok) {
         if (grad) memset(grad, 0, sizeof *grad * (size_t)m->d);
         ll = dense(m, w, z, grad);

@@ -22,7 +22,7 @@ struct smodel_work {
     double *alpha, *col, *tmp;         /* n (ng) each */
     double *toep;                      /* Toeplitz scratch, allocated on first use */
     size_t toep_n;
-    long evals;
+    long evals, fast, fallback; /* all; by Toeplitz; Toeplitz not accurate enough */
 };
 
 double smodel_dvalue(const struct smodel *m, int i, double z); /* d value or log value / dz */
@@ -41,6 +41,8 @@ int smodel_du(const struct smodel *m, const double *z, int k, const double *t, s
               double *du[3]);
 bool smodel_stationary_pars(const struct smodel *m, int k);
 
+/* Differences that make the Wiener terms stationary: 0, 1 or 2. */
+int smodel_differences(const struct smodel *m);
 /* Log likelihood by the fast path; *ok false: not accurate enough here, use the dense one. */
 double smodel_toeplitz(const struct smodel *m, struct smodel_work *w, const double *z, double *grad,
                        bool *ok);

@@ -1,12 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Likelihood and gradient in O(N^2) on a regular grid of N points: K = P (T + sum_j s_j^2 u_j u_j')
- * P', T Toeplitz (stationary terms, constant, noise), u_j the rank-one terms, P picks the observed
- * grid points. All vectors live on the whole grid and are zero at gaps:
- *   K^-1 = T^-1 - sum_c w_c w_c',  one column w per gap and per rank-one term
- * (gaps: log|T_oo| = log|T| + log|(T^-1)_mm|; rank one: Sherman-Morrison). Then
- *   M = alpha alpha' - T^-1 + sum_c w_c w_c'
- * and its sums over equal lags are autocorrelations and Gohberg-Semencul sums.
+ * Likelihood and gradient in O(N^2) on a regular grid of N points.
+ *
+ * Stationary terms, constant and noise make a Toeplitz matrix. A Wiener term becomes stationary
+ * after one difference, an integrated Wiener term after two; differencing is a linear map of
+ * determinant 1, so the density does not change. With q differences the first q values stay as a
+ * border: y~ = (y_0, y_1 - y_0, second differences ...), and
+ *
+ *   K~^-1 = T^-1 + sum_c sign_c w_c w_c'
+ *
+ * with T the Toeplitz part, one column (sign +) for each border row (block elimination), one
+ * (sign -) for each gap and each rank-one term s^2 u u' (Sherman-Morrison). Gaps only with q = 0.
+ * Then M = alpha alpha' - K~^-1, and the gradient needs only its sums along diagonals: sums of T^-1
+ * by Gohberg-Semencul, autocorrelations of the rest, pulled back to the table K(lag) by the adjoint
+ * of the differencing.
  */
 #include "base/mem.h"
 #include "la/blas.h"
@@ -17,169 +24,343 @@
 
 #define HAS(mask, f) ((mask)&FACTOR_BIT(f))
 #define MAX_RANK     STRUCTURE_MAX_TERMS
-#define COLUMNS      (1 + MAX_RANK + TOEPLITZ_MAX_GAPS) /* right hand sides: y, u's, gaps */
+#define MAX_COLUMNS  (MAX_RANK + TOEPLITZ_MAX_GAPS)
 
 struct toep {
     const struct smodel *m;
-    size_t n;        /* grid length */
-    double *rhs;     /* COLUMNS columns: on return T^-1 y, T^-1 u_j, T^-1 e_gap */
-    double *u;       /* MAX_RANK columns: the rank-one vectors, zero at gaps */
-    double *w;       /* correction columns */
-    double *first;   /* first column of T^-1 */
-    double *scratch; /* 3 n */
+    size_t n, nt;  /* grid length; size of the Toeplitz part */
+    int q;         /* differences */
+    double *rhs;   /* 1 + MAX_COLUMNS columns of nt: T^-1 of y, u's, borders or gaps */
+    double *y;     /* n: differenced data */
+    double *u;     /* MAX_RANK columns of n: rank-one vectors, differenced */
+    double *w;     /* correction columns of n */
+    double *r;     /* nt: first column of T */
+    double *first; /* nt: first column of T^-1 */
+    double *alpha; /* n */
+    double *scratch;
+    double border[2][2]; /* covariance of the border values */
+    double sign[MAX_COLUMNS];
     int term[MAX_RANK], n_rank, n_gaps, n_w;
     size_t gap[TOEPLITZ_MAX_GAPS];
 };
+
+int smodel_differences(const struct smodel *m) {
+    int q = 0;
+    for (int k = 0; k < m->n_terms; k++) {
+        if (HAS(m->term[k].mask, FACTOR_W) && q < 1) q = 1;
+        if (HAS(m->term[k].mask, FACTOR_IW)) q = 2;
+    }
+    return q;
+}
 
 static bool bind(struct toep *p, const struct smodel *m, struct smodel_work *w) {
     size_t n = m->data->ng;
     if (w->toep_n < n) {
         mem_free(w->toep);
-        w->toep = mem_try_doubles(n * (COLUMNS + MAX_RANK + COLUMNS + 4));
+        w->toep = mem_try_doubles(n * (1 + MAX_COLUMNS + 1 + MAX_RANK + MAX_COLUMNS + 6));
         w->toep_n = w->toep ? n : 0;
     }
     if (!w->toep) return false;
-    *p = (struct toep){.m = m, .n = n};
+    *p = (struct toep){.m = m, .n = n, .q = smodel_differences(m)};
+    p->nt = n - (size_t)p->q;
     p->rhs = w->toep;
-    p->u = p->rhs + n * COLUMNS;
+    p->y = p->rhs + n * (1 + MAX_COLUMNS);
+    p->u = p->y + n;
     p->w = p->u + n * MAX_RANK;
-    p->first = p->w + n * COLUMNS;
-    p->scratch = p->first + n;
+    p->r = p->w + n * MAX_COLUMNS;
+    p->first = p->r + n;
+    p->alpha = p->first + n;
+    p->scratch = p->alpha + n;
     return true;
 }
 
-/* Right hand sides: y, the rank-one vectors, unit vectors of the gaps. */
-static void load(struct toep *p, struct smodel_work *w, const double *z) {
-    const struct smodel *m = p->m;
-    const struct smodel_data *d = m->data;
-    size_t n = p->n;
-    memset(p->rhs, 0, n * COLUMNS * sizeof(double));
-    memset(p->u, 0, n * MAX_RANK * sizeof(double));
-    for (size_t i = 0; i < d->n; i++) p->rhs[d->g[i]] = m->y[i];
-    for (int k = 0; k < m->n_terms; k++) {
-        if (!smodel_has_u(m, k)) continue;
-        double *u = p->u + (size_t)p->n_rank * n;
-        smodel_u(m, z, k, d->t, d->n, w->col);
-        for (size_t i = 0; i < d->n; i++) u[d->g[i]] = w->col[i];
-        memcpy(p->rhs + (size_t)(1 + p->n_rank) * n, u, n * sizeof(double));
-        p->term[p->n_rank++] = k;
-    }
-    size_t next = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (next < d->n && (size_t)d->g[next] == i) {
-            next++;
-            continue;
-        }
-        p->rhs[(size_t)(1 + p->n_rank + p->n_gaps) * n + i] = 1;
-        p->gap[p->n_gaps++] = i;
-    }
+/* In place: v_0, v_1 - v_0, then differences of order q. */
+static void difference(double *v, size_t n, int q) {
+    for (int pass = 0; pass < q; pass++)
+        for (size_t i = n - 1; i > (size_t)pass; i--) v[i] -= v[i - 1];
 }
 
-static void table(const struct smodel *m, struct smodel_work *w, const double *z) {
+/* ---- the matrix ---- */
+/* K(lag) without the constant, which differencing removes but for the first value. */
+static void table(const struct toep *p, struct smodel_work *w, const double *z) {
+    const struct smodel *m = p->m;
     const struct smodel_data *d = m->data;
-    for (size_t i = 0; i < d->m; i++) w->sum[i] = 1;
+    double constant = p->q ? 0 : 1;
+    for (size_t i = 0; i < d->m; i++) w->sum[i] = constant;
     for (int k = 0; k < m->n_terms; k++) {
-        if (smodel_has_u(m, k)) continue;
+        if (!smodel_stationary_pars(m, k)) continue;
         smodel_table(m, z, k, d->d, d->m, w->tab[k], w->rest[k]);
         la_axpy(d->m, exp(2 * z[m->term[k].sd]), w->tab[k], w->sum);
     }
     w->sum[0] += exp(2 * z[0]) + NOISE_FLOOR;
 }
 
-/* x -= sum_c w_c (w_c' x0), with x = T^-1 x0 on entry: K^-1 x0 as far as the columns go. */
-static void correct(const struct toep *p, const double *x0, double *x) {
-    for (int c = 0; c < p->n_w; c++) {
-        const double *w = p->w + (size_t)c * p->n;
-        la_axpy(p->n, -la_dot(p->n, w, x0), w, x);
+static double *column(const struct toep *p, int c) {
+    return p->rhs + (size_t)c * p->nt;
+}
+
+/* First column of T and the border's covariances (into the right hand sides at `b`). */
+static void difference_table(struct toep *p, const double *k, int b) {
+    size_t nt = p->nt;
+    if (p->q == 0) memcpy(p->r, k, nt * sizeof *k);
+    if (p->q == 1) {
+        double *c = column(p, b);
+        for (size_t l = 0; l < nt; l++) {
+            p->r[l] = 2 * k[l] - k[l ? l - 1 : 1] - k[l + 1];
+            c[l] = k[l + 1] - k[l];
+        }
+        p->border[0][0] = k[0] + 1;
+    }
+    if (p->q == 2) {
+        double *c0 = column(p, b), *c1 = column(p, b + 1);
+        for (size_t l = 0; l < nt; l++) {
+            double a = k[l >= 2 ? l - 2 : 2 - l], e = k[l ? l - 1 : 1];
+            p->r[l] = (6 * k[l] - 4 * (e + k[l + 1])) + (a + k[l + 2]);
+            c0[l] = k[l + 2] - 2 * k[l + 1] + k[l];
+            c1[l] = (k[l + 1] - 2 * k[l] + e) - c0[l];
+        }
+        p->border[0][0] = k[0] + 1;
+        p->border[0][1] = p->border[1][0] = k[1] - k[0];
+        p->border[1][1] = 2 * (k[0] - k[1]);
     }
 }
 
-/* Gaps one after the other: w = q / sqrt(q_i), q = (current inverse) e_i. */
-static bool eliminate_gaps(struct toep *p, double *logdet) {
-    size_t n = p->n;
-    for (int k = 0; k < p->n_gaps; k++) {
-        double *q = p->rhs + (size_t)(1 + p->n_rank + k) * n, *w = p->w + (size_t)p->n_w * n;
-        for (int c = 0; c < p->n_w; c++) {
-            const double *v = p->w + (size_t)c * n;
-            la_axpy(n, -v[p->gap[k]], v, q);
+/* Wiener terms after differencing: increments s^2 dt are independent; second differences of the
+ * integrated one have variance 2/3 and covariance 1/6 of s^2 dt^3. */
+static void add_wiener(struct toep *p, const double *z, int b) {
+    const struct smodel *m = p->m;
+    double dt = m->data->dt;
+    for (int k = 0; k < m->n_terms; k++) {
+        double s2 = exp(2 * z[m->term[k].sd]);
+        double *c1 = p->q == 2 ? column(p, b + 1) : NULL;
+        if (HAS(m->term[k].mask, FACTOR_W) && p->q == 1) p->r[0] += s2 * dt;
+        if (HAS(m->term[k].mask, FACTOR_W) && p->q == 2) {
+            p->r[0] += 2 * s2 * dt;
+            p->r[1] -= s2 * dt;
+            p->border[1][1] += s2 * dt;
+            c1[0] -= s2 * dt;
         }
-        double r = q[p->gap[k]];
+        if (HAS(m->term[k].mask, FACTOR_IW)) {
+            double v = s2 * dt * dt * dt;
+            p->r[0] += v * 2 / 3;
+            p->r[1] += v / 6;
+            p->border[1][1] += v / 3;
+            c1[0] += v / 6;
+        }
+    }
+}
+
+/* ---- right hand sides ---- */
+static void load(struct toep *p, struct smodel_work *w, const double *z) {
+    const struct smodel *m = p->m;
+    const struct smodel_data *d = m->data;
+    size_t n = p->n, q = (size_t)p->q;
+    memset(p->rhs, 0, n * (1 + MAX_COLUMNS + 1 + MAX_RANK) * sizeof(double)); /* rhs, y, u */
+    for (size_t i = 0; i < d->n; i++) p->y[d->g[i]] = m->y[i];
+    difference(p->y, n, p->q);
+    memcpy(column(p, 0), p->y + q, p->nt * sizeof(double));
+    for (int k = 0; k < m->n_terms; k++) {
+        if (!smodel_has_u(m, k)) continue;
+        double *u = p->u + (size_t)p->n_rank * n;
+        smodel_u(m, z, k, d->t, d->n, w->col);
+        for (size_t i = 0; i < d->n; i++) u[d->g[i]] = w->col[i];
+        difference(u, n, p->q);
+        memcpy(column(p, 1 + p->n_rank), u + q, p->nt * sizeof(double));
+        p->term[p->n_rank++] = k;
+    }
+    if (p->q || d->no_gaps) return;
+    size_t next = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (next < d->n && (size_t)d->g[next] == i) {
+            next++;
+            continue;
+        }
+        column(p, 1 + p->n_rank + p->n_gaps)[i] = 1;
+        p->gap[p->n_gaps++] = i;
+    }
+}
+
+/* ---- the inverse ---- */
+/* x += sum_c sign_c w_c (w_c' x0), with x = T^-1 x0 on entry. */
+static void correct(const struct toep *p, const double *x0, double *x) {
+    for (int c = 0; c < p->n_w; c++) {
+        const double *w = p->w + (size_t)c * p->n;
+        la_axpy(p->n, p->sign[c] * la_dot(p->n, w, x0), w, x);
+    }
+}
+
+static double *new_column(struct toep *p, double sign) {
+    p->sign[p->n_w] = sign;
+    double *w = p->w + (size_t)p->n_w * p->n;
+    memset(w, 0, p->n * sizeof *w);
+    return w;
+}
+
+/* Border values from the last to the first: w = (1, -K^-1 g) / sqrt(k - g' K^-1 g), g the
+ * covariances with what is already inside. */
+static bool add_borders(struct toep *p, int b, const double *cov, double *logdet) {
+    size_t q = (size_t)p->q;
+    for (size_t k = q; k-- > 0;) {
+        double *w = new_column(p, 1), *g = p->scratch;
+        memset(g, 0, q * sizeof *g);
+        for (size_t j = k + 1; j < q; j++) g[j] = p->border[k][j];
+        memcpy(g + q, cov + k * p->nt, p->nt * sizeof *g);
+        memcpy(w + q, column(p, b + (int)k), p->nt * sizeof *w);
+        correct(p, g, w);
+        double schur = p->border[k][k] - la_dot(p->n, g, w);
+        if (!(schur > 0)) return false;
+        *logdet += log(schur);
+        for (size_t i = 0; i < p->n; i++) w[i] = -w[i] / sqrt(schur);
+        w[k] = 1 / sqrt(schur);
+        p->n_w++;
+    }
+    return true;
+}
+
+/* Gaps one after the other: w = v / sqrt(v_i), v = (current inverse) e_i. */
+static bool remove_gaps(struct toep *p, double *logdet) {
+    for (int k = 0; k < p->n_gaps; k++) {
+        double *w = new_column(p, -1);
+        memcpy(w, column(p, 1 + p->n_rank + k), p->n * sizeof *w);
+        for (int c = 0; c < p->n_w; c++) {
+            const double *v = p->w + (size_t)c * p->n;
+            la_axpy(p->n, p->sign[c] * v[p->gap[k]], v, w);
+        }
+        double r = w[p->gap[k]];
         if (!(r > 0)) return false;
         *logdet += log(r);
-        for (size_t i = 0; i < n; i++) w[i] = q[i] / sqrt(r);
+        for (size_t i = 0; i < p->n; i++) w[i] /= sqrt(r);
         p->n_w++;
     }
     return true;
 }
 
 static bool add_rank_one(struct toep *p, const double *z, double *logdet) {
-    size_t n = p->n;
     for (int k = 0; k < p->n_rank; k++) {
-        double *q = p->rhs + (size_t)(1 + k) * n, *w = p->w + (size_t)p->n_w * n;
-        const double *u = p->u + (size_t)k * n;
-        double s2 = exp(2 * z[p->m->term[p->term[k]].sd]);
-        memcpy(w, q, n * sizeof *w);
+        const double *u = p->u + (size_t)k * p->n;
+        double *w = new_column(p, -1), s2 = exp(2 * z[p->m->term[p->term[k]].sd]);
+        memcpy(w + p->q, column(p, 1 + k), p->nt * sizeof *w);
         correct(p, u, w);
-        double kappa = 1 / s2 + la_dot(n, u, w);
+        double kappa = 1 / s2 + la_dot(p->n, u, w);
         if (!(kappa > 0)) return false;
         *logdet += log(s2 * kappa);
-        for (size_t i = 0; i < n; i++) w[i] /= sqrt(kappa);
+        for (size_t i = 0; i < p->n; i++) w[i] /= sqrt(kappa);
         p->n_w++;
     }
     return true;
 }
 
-/* Checks K alpha = y at a few rows: Levinson loses digits when K is nearly singular. */
-static bool accurate(const struct toep *p, const struct smodel_work *w, const double *z,
-                     const double *alpha) {
-    const struct smodel_data *d = p->m->data;
+/* Checks K~ alpha = y~ at a few rows: Levinson loses digits when T is nearly singular. */
+static bool accurate(const struct toep *p, const double *cov, const double *z) {
+    size_t q = (size_t)p->q;
     for (size_t k = 0; k < 4; k++) {
-        size_t row = (d->n - 1) * k / 3, i = (size_t)d->g[row];
-        double s = 0;
-        for (size_t j = 0; j < p->n; j++) s += w->sum[i > j ? i - j : j - i] * alpha[j];
+        size_t row = (p->nt - 1) * k / 3;
+        bool gap = false;
+        for (int g = 0; g < p->n_gaps; g++) gap |= p->gap[g] == row;
+        if (gap) continue;
+        double s = 0, scale = fabs(p->y[q + row]) + 1e-3;
+        for (size_t j = 0; j < p->nt; j++) s += p->r[row > j ? row - j : j - row] * p->alpha[q + j];
+        for (size_t b = 0; b < q; b++) s += cov[b * p->nt + row] * p->alpha[b];
         for (int r = 0; r < p->n_rank; r++) {
             const double *u = p->u + (size_t)r * p->n;
-            s += exp(2 * z[p->m->term[p->term[r]].sd]) * u[i] * la_dot(p->n, u, alpha);
+            s += exp(2 * z[p->m->term[p->term[r]].sd]) * u[q + row] * la_dot(p->n, u, p->alpha);
         }
-        if (!(fabs(s - p->m->y[row]) < 1e-6)) return false;
+        if (!(fabs(s - p->y[q + row]) < 1e-5 * scale)) return false;
     }
     return true;
 }
 
-static void grad_rank_one(struct toep *p, struct smodel_work *w, const double *z,
-                          const double *alpha, double *grad) {
+/* ---- gradient ---- */
+static void grad_rank_one(struct toep *p, struct smodel_work *w, const double *z, double *grad) {
     const struct smodel *m = p->m;
     const struct smodel_data *d = m->data;
-    size_t n = p->n;
     for (int r = 0; r < p->n_rank; r++) {
         int k = p->term[r];
-        const double *u = p->u + (size_t)r * n;
-        double *q = p->rhs + (size_t)(1 + r) * n, s2 = exp(2 * z[m->term[k].sd]);
-        correct(p, u, q);
-        double ua = la_dot(n, u, alpha);
-        grad[m->term[k].sd] += s2 * (ua * ua - la_dot(n, u, q));
+        const double *u = p->u + (size_t)r * p->n;
+        double *x = p->scratch, s2 = exp(2 * z[m->term[k].sd]), ua = la_dot(p->n, u, p->alpha);
+        memset(x, 0, p->n * sizeof *x);
+        memcpy(x + p->q, column(p, 1 + r), p->nt * sizeof *x);
+        correct(p, u, x);
+        grad[m->term[k].sd] += s2 * (ua * ua - la_dot(p->n, u, x));
         int par[3], np = smodel_du(m, z, k, d->t, d->n, par, w->du);
         for (int c = 0; c < np; c++) {
-            double x = 0;
-            for (size_t i = 0; i < d->n; i++) x += w->du[c][i] * (ua * alpha[d->g[i]] - q[d->g[i]]);
-            grad[par[c]] += s2 * x;
+            memset(w->col, 0, p->n * sizeof *w->col);
+            for (size_t i = 0; i < d->n; i++) w->col[d->g[i]] = w->du[c][i];
+            difference(w->col, p->n, p->q);
+            double a = la_dot(p->n, w->col, p->alpha), b = la_dot(p->n, w->col, x);
+            grad[par[c]] += s2 * (ua * a - b);
         }
     }
 }
 
-static void grad_stationary(const struct toep *p, struct smodel_work *w, const double *z,
-                            const double *alpha, double *grad) {
-    const struct smodel *m = p->m;
-    const struct smodel_data *d = m->data;
-    toeplitz_inverse_sums(p->n, p->first, w->s, p->scratch);
-    for (size_t l = 0; l < p->n; l++) w->s[l] = -w->s[l];
-    toeplitz_add_correlation(p->n, 1, alpha, w->s);
+/* M(b, i) for a border row: T^-1 has no part in it. */
+static double border_m(const struct toep *p, size_t b, size_t i) {
+    double s = p->alpha[b] * p->alpha[i];
     for (int c = 0; c < p->n_w; c++)
-        toeplitz_add_correlation(p->n, 1, p->w + (size_t)c * p->n, w->s);
-    for (size_t l = 1; l < p->n; l++) w->s[l] *= 2;
+        s -= p->sign[c] * p->w[(size_t)c * p->n + b] * p->w[(size_t)c * p->n + i];
+    return s;
+}
+
+/* Sums of M over equal lags of the Toeplitz part (both triangles) into g. */
+static void diagonal_sums(const struct toep *p, double *g) {
+    size_t q = (size_t)p->q;
+    toeplitz_inverse_sums(p->nt, p->first, g, p->scratch);
+    for (size_t l = 0; l < p->nt; l++) g[l] = -g[l];
+    toeplitz_add_correlation(p->nt, 1, p->alpha + q, g);
+    for (int c = 0; c < p->n_w; c++)
+        toeplitz_add_correlation(p->nt, -p->sign[c], p->w + (size_t)c * p->n + q, g);
+    for (size_t l = 1; l < p->nt; l++) g[l] *= 2;
+}
+
+/* s[lag] = sum of M dK~/dK(lag): the adjoint of difference_table. */
+static void pull_back(const struct toep *p, const double *g, double *s) {
+    memset(s, 0, p->n * sizeof *s);
+    if (p->q == 0) memcpy(s, g, p->n * sizeof *s);
+    if (p->q == 1) {
+        for (size_t l = 0; l < p->nt; l++) {
+            double m = 2 * border_m(p, 0, 1 + l);
+            s[l] += 2 * g[l] - m;
+            s[l ? l - 1 : 1] -= g[l];
+            s[l + 1] -= g[l] - m;
+        }
+        s[0] += border_m(p, 0, 0);
+    }
+    if (p->q == 2) {
+        for (size_t l = 0; l < p->nt; l++) {
+            double m0 = 2 * border_m(p, 0, 2 + l), m1 = 2 * border_m(p, 1, 2 + l);
+            s[l] += 6 * g[l] + m0 - 3 * m1;
+            s[l ? l - 1 : 1] += -4 * g[l] + m1;
+            s[l + 1] += -4 * g[l] - 2 * m0 + 3 * m1;
+            s[l >= 2 ? l - 2 : 2 - l] += g[l];
+            s[l + 2] += g[l] + m0 - m1;
+        }
+        double b01 = 2 * border_m(p, 0, 1), b11 = border_m(p, 1, 1);
+        s[0] += border_m(p, 0, 0) - b01 + 2 * b11;
+        s[1] += b01 - 2 * b11;
+    }
+}
+
+static void grad_wiener(const struct toep *p, const double *z, const double *g, double *grad) {
+    const struct smodel *m = p->m;
+    double dt = m->data->dt;
+    for (int k = 0; k < m->n_terms; k++) {
+        double s2 = exp(2 * z[m->term[k].sd]), x = 0;
+        if (HAS(m->term[k].mask, FACTOR_W) && p->q == 1) x = dt * g[0];
+        if (HAS(m->term[k].mask, FACTOR_W) && p->q == 2)
+            x = dt * (2 * g[0] - g[1] + border_m(p, 1, 1) - 2 * border_m(p, 1, 2));
+        if (HAS(m->term[k].mask, FACTOR_IW))
+            x = dt * dt * dt *
+                (g[0] * 2 / 3 + g[1] / 6 + border_m(p, 1, 1) / 3 + border_m(p, 1, 2) / 3);
+        grad[m->term[k].sd] += s2 * x;
+    }
+}
+
+static void grad_tables(const struct smodel *m, struct smodel_work *w, const double *z,
+                        double *grad) {
+    const struct smodel_data *d = m->data;
     grad[0] += exp(2 * z[0]) * w->s[0];
     for (int k = 0; k < m->n_terms; k++) {
-        if (smodel_has_u(m, k)) continue;
+        if (!smodel_stationary_pars(m, k)) continue;
         const struct sterm *e = &m->term[k];
         double s2 = exp(2 * z[e->sd]);
         grad[e->sd] += s2 * la_dot(d->m, w->tab[k], w->s);
@@ -197,24 +378,34 @@ double smodel_toeplitz(const struct smodel *m, struct smodel_work *w, const doub
     struct toep p;
     *ok = false;
     if (!bind(&p, m, w)) return 0;
-    table(m, w, z);
+    table(&p, w, z);
     load(&p, w, z);
-    double logdet;
-    size_t columns = (size_t)(1 + p.n_rank + p.n_gaps);
-    if (toeplitz_solve(p.n, w->sum, columns, p.rhs, p.first, &logdet, p.scratch) != GPM_OK ||
-        !eliminate_gaps(&p, &logdet) || !add_rank_one(&p, z, &logdet))
+    int b = 1 + p.n_rank;
+    double logdet, *cov = w->dtab; /* covariances of the border, kept beside their solutions */
+    difference_table(&p, w->sum, b);
+    add_wiener(&p, z, b);
+    if (p.q)
+        cov = p.w + (size_t)(MAX_COLUMNS - 2) * p.n; /* last columns are never used with q > 0 */
+    for (int k = 0; k < p.q; k++)
+        memcpy(cov + (size_t)k * p.nt, column(&p, b + k), p.nt * sizeof *cov);
+    size_t columns = (size_t)(b + p.q + p.n_gaps);
+    if (toeplitz_solve(p.nt, p.r, columns, p.rhs, p.first, &logdet, p.scratch) != GPM_OK ||
+        !add_borders(&p, b, cov, &logdet) || !remove_gaps(&p, &logdet) ||
+        !add_rank_one(&p, z, &logdet))
         return 0;
-    double *alpha = p.rhs, *y = p.scratch, quad = 0;
-    memset(y, 0, p.n * sizeof *y);
-    for (size_t i = 0; i < m->data->n; i++) y[m->data->g[i]] = m->y[i];
-    correct(&p, y, alpha);
-    for (int k = 0; k < p.n_gaps; k++) alpha[p.gap[k]] = 0;
-    quad = la_dot(p.n, y, alpha);
-    if (!accurate(&p, w, z, alpha)) return 0;
+    memset(p.alpha, 0, p.n * sizeof *p.alpha);
+    memcpy(p.alpha + p.q, column(&p, 0), p.nt * sizeof *p.alpha);
+    correct(&p, p.y, p.alpha);
+    for (int k = 0; k < p.n_gaps; k++) p.alpha[p.gap[k]] = 0;
+    if (!accurate(&p, cov, z)) return 0;
     *ok = true;
     if (grad) {
-        grad_rank_one(&p, w, z, alpha, grad);
-        grad_stationary(&p, w, z, alpha, grad);
+        grad_rank_one(&p, w, z, grad);
+        diagonal_sums(&p, p.r);
+        pull_back(&p, p.r, w->s);
+        grad_wiener(&p, z, p.r, grad);
+        grad_tables(m, w, z, grad);
     }
+    double quad = la_dot(p.n, p.y, p.alpha);
     return -0.5 * quad - 0.5 * logdet - (double)m->data->n * 0.91893853320467274;
 }

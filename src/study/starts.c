@@ -240,6 +240,6 @@ void period_hints_residual(const struct evidence *parent, struct smodel_work *w,
     h->n = 0;
     double *r = NEW_ARRAY(double, d->n);
     if (residual(parent, r)) add_peaks(d, r, 3, h);
-    for (int i = 0; i < data->n && i < 5; i++) add_hint(h, data->p[i], d->dt);
+    for (int i = 0; i < data->n && i < 4; i++) add_hint(h, data->p[i], d->dt);
     mem_free(r);
 }

@@ -102,7 +102,13 @@ void grammar_seeds(const struct grammar *g, int transform, structure_fn each, vo
 static bool related(unsigned a, unsigned b) {
     if (__builtin_popcount(a ^ b) == 1) return true;
     if ((a | b) & WN) return false;
+    if (a != LIN && b != LIN && (a ^ b) & LIN) return false; /* amplitudes: one factor at a time */
     return (a & PER) == (b & PER);
+}
+
+/* Products with LIN are reached by multiplying a term that is there. */
+static bool addable(unsigned mask) {
+    return mask == LIN || mask == (LIN | WN) || !(mask & LIN);
 }
 
 static void emit_changes(const struct grammar *g, const struct structure *s, structure_fn each,
@@ -138,7 +144,8 @@ void grammar_neighbours(const struct grammar *g, const struct structure *s, stru
             struct term t = {g->terms[k].mask, s->t[i].gate};
             emit(g, with_term(without_term(*s, i), t), each, ctx);
         }
-    for (int k = 0; k < g->n_terms; k++) emit(g, with_term(*s, g->terms[k]), each, ctx);
+    for (int k = 0; k < g->n_terms; k++)
+        if (addable(g->terms[k].mask)) emit(g, with_term(*s, g->terms[k]), each, ctx);
     if (g->change) emit_changes(g, s, each, ctx);
     struct structure other = *s;
     other.transform = s->transform == TRANSFORM_NONE ? TRANSFORM_LOG : TRANSFORM_NONE;
