@@ -257,6 +257,22 @@ static double dense(const struct smodel *m, struct smodel_work *w, const double 
     return ll;
 }
 
+enum gpm_status smodel_factor(const struct smodel *m, struct smodel_work *w, const double *z,
+                              const double **l, const double **alpha) {
+    const struct smodel_data *d = m->data;
+    size_t pivot;
+    prepare(m, w, z);
+    fill(m, w, z);
+    enum gpm_status st = la_potrf(d->n, w->k, d->n, &pivot);
+    if (st != GPM_OK) return st;
+    memcpy(w->alpha, m->y, d->n * sizeof *w->alpha);
+    la_trsv(false, d->n, w->k, d->n, w->alpha);
+    la_trsv(true, d->n, w->k, d->n, w->alpha);
+    *l = w->k;
+    *alpha = w->alpha;
+    return GPM_OK;
+}
+
 static bool in_range(const struct smodel *m, const double *z) {
     for (int i = 0; i < m->d; i++)
         if (!(fabs(z[i]) < 30)) return false;

@@ -208,6 +208,18 @@ void smodel_cross(const struct smodel *m, const double *z, int k, const double *
         if (k == -1 || q == k) cross_term(m, z, q, tr, nr, tc, nc, a, lda);
 }
 
+double smodel_variance(const struct smodel *m, const double *z, int k, double t) {
+    double v = k < 0 ? 1 : 0;
+    for (int q = 0; q < m->n_terms && k != -2; q++) {
+        const struct sterm *e = &m->term[q];
+        if ((k != -1 && q != k) || HAS(e->mask, FACTOR_WN)) continue;
+        double du[3], u = u_value(m, z, q, t, du);
+        bool pair = HAS(e->mask, FACTOR_W) || HAS(e->mask, FACTOR_IW);
+        v += exp(2 * z[e->sd]) * u * u * (pair ? pair_value(e, t, t) : 1);
+    }
+    return v;
+}
+
 double smodel_noise_var(const struct smodel *m, const double *z, double t) {
     double v = exp(2 * z[0]) + NOISE_FLOOR;
     for (int k = 0; k < m->n_terms; k++) {

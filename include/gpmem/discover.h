@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Discovering structure in time series: a CSV file in, the posterior over symbolic structures,
+ * forecasts, reports and answers to questions out. A handle belongs to one thread; the search itself
+ * uses several. Text results stay valid until the next call on the handle.
+ */
+#ifndef GPMEM_DISCOVER_H
+#define GPMEM_DISCOVER_H
+#include "gpmem/gpmem.h"
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+typedef struct gpm_discovery gpm_discovery;
+
+enum gpm_discover_log { GPM_LOG_AUTO, GPM_LOG_NEVER, GPM_LOG_ALWAYS };
+
+struct gpm_discover_options {
+    uint64_t seed;              /* default 1 */
+    unsigned threads;           /* 0: as many as the machine has */
+    const char *time_column;    /* name or number; NULL: by the usual names */
+    const char *value_column;
+    bool skip_bad;              /* skip rows that cannot be read instead of failing */
+    size_t max_points;          /* most recent values kept; default 1500 */
+    const char *kernels;        /* "LIN SE PER W IW" ...; NULL: the default set */
+    bool changepoints;
+    enum gpm_discover_log log;  /* transform of the output */
+    double holdout;             /* share kept aside at the end; 0: none */
+    size_t horizon;             /* forecast steps in reports; 0: by size */
+    double level;               /* of intervals, default .95 */
+    double max_seconds;         /* 0: none */
+    bool paper;                 /* the paper's grammar and priors */
+    double paper_x, paper_y;    /* paper: multiply x; scale y to this sd (0: centre only) */
+};
+GPM_API void gpm_discover_options_init(struct gpm_discover_options *o);
+
+/* A handle that holds the run or, after a failure, the message. Never NULL. */
+GPM_API gpm_discovery *gpm_discover_new(void);
+GPM_API void gpm_discover_free(gpm_discovery *d);
+/* Runs the learner. GPM_E_FORMAT, GPM_E_ARG, GPM_E_IO: the input is wrong, see the error text. */
+GPM_API enum gpm_status gpm_discover_run(gpm_discovery *d, const char *path,
+                                         const struct gpm_discover_options *o);
+GPM_API const char *gpm_discover_error(gpm_discovery *d);
+GPM_API bool gpm_discover_settled(const gpm_discovery *d);
+
+/* Folder: manifest, data, structures, draws, chains. */
+GPM_API enum gpm_status gpm_discover_save(gpm_discovery *d, const char *dir);
+GPM_API enum gpm_status gpm_discover_open(gpm_discovery *d, const char *dir);
+
+enum gpm_discover_format {
+    GPM_REPORT_TEXT,
+    GPM_REPORT_JSON,
+    GPM_REPORT_MARKDOWN,
+    GPM_REPORT_HTML,
+    GPM_REPORT_PROGRAM
+};
+GPM_API const char *gpm_discover_report(gpm_discovery *d, enum gpm_discover_format f);
+
+struct gpm_answer {
+    double probability, error, ess;
+};
+GPM_API enum gpm_status gpm_discover_query(gpm_discovery *d, const char *query,
+                                           struct gpm_answer *out);
+/* CSV x,mean,lo,hi for the next `horizon` steps, or at the n times given (numbers in the file's
+ * unit; dates as the file writes them). */
+GPM_API enum gpm_status gpm_discover_forecast(gpm_discovery *d, size_t horizon,
+                                              const char *const *times, size_t n_times,
+                                              double level, const char **csv);
+#if defined(__cplusplus)
+}
+#endif
+#endif

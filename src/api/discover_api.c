@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Public face of the structure learner (include/gpmem/discover.h).
+ */
+#include "gpmem/discover.h"
+#include "base/mem.h"
+#include "study/discovery.h"
+#include "study/query.h"
+#include <ctype.h>
+#include <math.h>
+#include <string.h>
+
+struct gpm_discovery {
+    struct discovery d;
+    bool ready;
+    struct buf err, out;
+};
+
+void gpm_discover_options_init(struct gpm_discover_options *o) {
+    memset(o, 0, sizeof *o);
+    o->seed = 1;
+    o->level = 0.95;
+    o->max_points = 1500;
+    o->paper_x = 1;
+}
+
+gpm_discovery *gpm_discover_new(void) {
+    gpm_discovery *d = NEW(gpm_discovery);
+    buf_init(&d->err);
+    buf_init(&d->out);
+    return d;
+}
+
+static void clear(gpm_discovery *d) {
+    if (d->ready) discovery_release(&d->d);
+    d->ready = false;
+    buf_reset(&d->err);
+}
+
+void gpm_discover_free(gpm_discovery *d) {
+    if (!d) return;
+    clear(d);
+    buf_release(&d->err);
+    buf_release(&d->out);
+    mem_free(d);
+}
+
+const char *gpm_discover_error(gpm_discovery *d) {
+    return d->err.data;
+}
+
+bool gpm_discover_settled(const gpm_discovery *d) {
+    return d->ready && d->d.post.settled;
+}
+
+/* Names separated by blanks, commas or plus signs. */
+static enum gpm_status read_kernels(const char *text, uint16_t *mask, struct buf *err) {
+    *mask = 0;
+    for (const char *p = text; *p;) {
+        size_t n = 0;
+        while (isalnum((unsigned char)p[n])) n++;
+        if (n == 0) {
+            p++;
+            continue;
+        }
+        enum factor f = factor_find(p, n);
+        if (f == FACTOR_COUNT) {
+            buf_printf(err,
+                       "--kernels: no kernel '%.*s'; there are LIN, SE, PER, WN, W, IW, MAT, RQ",
+                       (int)n, p);
+            return GPM_E_ARG;
+        }
+        *mask |= (uint16_t)FACTOR_BIT(f);
+        p += n;
+    }
+    *mask |= FACTOR_BIT(FACTOR_WN);
+    return GPM_OK;
+}
+
+enum gpm_status gpm_discover_run(gpm_discovery *d, const char *path,
+                                 const struct gpm_discover_options *o) {
+    clear(d);
+    struct discovery_options opt;
+    discovery_options_init(&opt);
+    opt.series.time = o->time_column;
+    opt.series.value = o->value_column;
+    opt.series.skip_bad = o->skip_bad;
+    opt.series.max_points = o->max_points;
+    opt.seed = o->seed;
+    opt.threads = (int)o->threads;
+    opt.change = o->changepoints;
+    opt.logs = (enum log_choice)o->log;
+    opt.holdout = o->holdout;
+    opt.horizon = o->horizon;
+    opt.level = o->level;
+    opt.seconds = o->max_seconds;
+    opt.paper = o->paper;
+    if (!(o->level > 0 && o->level < 1) || !(o->holdout >= 0 && o->holdout < 1)) {
+        buf_puts(&d->err, "the level and the hold-out share lie between 0 and 1");
+        return GPM_E_ARG;
+    }
+    if (o->kernels) {
+        enum gpm_status st = read_kernels(o->kernels, &opt.factors, &d->err);
+        if (st != GPM_OK) return st;
+    }
+    enum gpm_status st = discovery_run(&d->d, path, &opt, &d->err);
+    d->ready = st == GPM_OK;
+    return st;
+}
+
+static enum gpm_status need_run(gpm_discovery *d) {
+    buf_reset(&d->err);
+    if (d->ready) return GPM_OK;
+    buf_puts(&d->err, "there is no run yet");
+    return GPM_E_ARG;
+}
+
+enum gpm_status gpm_discover_save(gpm_discovery *d, const char *dir) {
+    enum gpm_status st = need_run(d);
+    return st == GPM_OK ? discovery_save(&d->d, dir, &d->err) : st;
+}
+
+enum gpm_status gpm_discover_open(gpm_discovery *d, const char *dir) {
+    clear(d);
+    enum gpm_status st = discovery_load(&d->d, dir, &d->err);
+    d->ready = st == GPM_OK;
+    return st;
+}
+
+const char *gpm_discover_report(gpm_discovery *d, enum gpm_discover_format f) {
+    buf_reset(&d->out);
+    if (need_run(d) != GPM_OK) return "";
+    switch (f) {
+    case GPM_REPORT_TEXT: discovery_text(&d->d, &d->out); break;
+    case GPM_REPORT_JSON: discovery_json(&d->d, &d->out); break;
+    case GPM_REPORT_MARKDOWN: discovery_markdown(&d->d, &d->out); break;
+    case GPM_REPORT_HTML: discovery_html(&d->d, &d->out); break;
+    case GPM_REPORT_PROGRAM: discovery_program(&d->d, &d->out); break;
+    }
+    return d->out.data;
+}
+
+static bool query_test(void *ctx, const struct structure *s) {
+    return query_holds_structure(ctx, s);
+}
+
+enum gpm_status gpm_discover_query(gpm_discovery *d, const char *query, struct gpm_answer *out) {
+    enum gpm_status st = need_run(d);
+    if (st != GPM_OK) return st;
+    struct arena a;
+    struct query *q = NULL;
+    arena_init(&a);
+    st = query_parse(query, &a, &q, &d->err);
+    if (st == GPM_OK) {
+        struct post_answer r = posterior_probability(&d->d.post, query_test, q);
+        *out = (struct gpm_answer){r.p, r.error, r.ess};
+    }
+    arena_release(&a);
+    return st;
+}
+
+/* A time as the file writes times. */
+static enum gpm_status read_time(const struct series *s, const char *text, double *x) {
+    enum time_kind kind;
+    if (series_parse_time(text, x, &kind) != GPM_OK) return GPM_E_FORMAT;
+    if (s->kind == TIME_DATE && kind == TIME_DATE && !strcmp(s->unit, "year")) {
+        struct buf b = BUF_INIT;
+        series_print_time(TIME_DATE, "day", *x, &b);
+        b.data[7] = 0; /* 1949-01-01 as the month 1949-01 */
+        enum gpm_status st = series_parse_time(b.data, x, &kind);
+        buf_release(&b);
+        return st;
+    }
+    bool number = s->kind == TIME_NUMBER || s->kind == TIME_YEAR;
+    return (number ? kind == TIME_NUMBER : kind == s->kind || !strcmp(s->unit, "day"))
+               ? GPM_OK
+               : GPM_E_FORMAT;
+}
+
+enum gpm_status gpm_discover_forecast(gpm_discovery *d, size_t horizon, const char *const *times,
+                                      size_t n_times, double level, const char **csv) {
+    enum gpm_status st = need_run(d);
+    if (st != GPM_OK) return st;
+    const struct series *s = &d->d.series;
+    if (!(level > 0 && level < 1) || horizon > 100000 || (horizon == 0 && n_times == 0)) {
+        buf_puts(&d->err, "the horizon lies between 1 and 100000, the level between 0 and 1");
+        return GPM_E_ARG;
+    }
+    size_t n = n_times ? n_times : horizon;
+    double *x = NEW_ARRAY(double, n);
+    if (!n_times) discovery_future(&d->d, n, x);
+    for (size_t i = 0; i < n_times && st == GPM_OK; i++) {
+        st = read_time(s, times[i], &x[i]);
+        if (st != GPM_OK)
+            buf_printf(&d->err, "cannot read the time '%s'; write it as the data file does",
+                       times[i]);
+    }
+    struct prediction p = {0};
+    if (st == GPM_OK) {
+        st = predict(&d->d.post, n, x, NULL, level, 0, &p);
+        if (st != GPM_OK) buf_puts(&d->err, "the forecast could not be computed");
+    }
+    buf_reset(&d->out);
+    buf_puts(&d->out, "x,mean,lo,hi\n");
+    for (size_t i = 0; i < p.n; i++) {
+        series_print_time(s->kind, s->unit, p.x[i], &d->out);
+        buf_printf(&d->out, ",%.10g,%.10g,%.10g\n", p.mean[i], p.lo[i], p.hi[i]);
+    }
+    *csv = d->out.data;
+    prediction_release(&p);
+    mem_free(x);
+    return st;
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The run: read, standardise, search, chains, decomposition, forecast, checks.
+ */
+#include "study/discovery.h"
+#include "base/mem.h"
+#include "math/special.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void discovery_options_init(struct discovery_options *o) {
+    memset(o, 0, sizeof *o);
+    o->seed = 1;
+    o->level = 0.95;
+    o->series.max_points = 1500;
+}
+
+void discovery_future(const struct discovery *d, size_t h, double *x) {
+    const struct smodel_data *m = &d->data;
+    double end = m->x0 + m->span, step = m->dt * m->span;
+    for (size_t i = 0; i < h; i++) x[i] = end + step * (double)(i + 1);
+    if (!strcmp(d->series.unit, "year") && fabs(step * 12 - 1) < 0.05) /* exact months */
+        for (size_t i = 0; i < h; i++) x[i] = floor((end + (double)(i + 1) / 12) * 12 + 0.5) / 12;
+    if (d->series.kind == TIME_YEAR && m->grid) /* decimal years keep their own phase */
+        for (size_t i = 0; i < h; i++) x[i] = end + step * (double)(i + 1);
+}
+
+static enum gpm_status prepare(struct discovery *d, struct buf *err) {
+    const struct series *s = &d->series;
+    enum gpm_status st = smodel_data_init(&d->data, s->n, s->x, s->y);
+    if (st == GPM_E_NOMEM) buf_printf(err, "%s: not enough memory for %zu values", s->name, s->n);
+    if (st == GPM_E_ARG)
+        buf_printf(err, "%s: the values do not vary enough to look for structure", s->name);
+    for (int i = 0; i < s->n_season && st == GPM_OK; i++)
+        d->data.season[d->data.n_season++] = s->season[i] / d->data.span;
+    return st;
+}
+
+static enum gpm_status infer(struct discovery *d, struct buf *err) {
+    struct search_options o;
+    search_options_init(&o);
+    grammar_init(&o.grammar, d->opt.factors, d->opt.change, d->opt.logs != LOG_NEVER);
+    o.seed = d->opt.seed;
+    o.threads = d->opt.threads;
+    o.seconds = d->opt.seconds;
+    o.draws = d->opt.draws;
+    enum gpm_status st = search_init(&d->search, &d->data, &o);
+    if (st != GPM_OK) {
+        buf_printf(err, "%s: not enough memory for %zu values", d->series.name, d->series.n);
+        return st;
+    }
+    st = search_run(&d->search);
+    if (st != GPM_OK)
+        buf_printf(err, "%s: no structure could be fitted (the likelihood is not finite)",
+                   d->series.name);
+    if (st != GPM_OK) return st;
+    posterior_init(&d->post, &d->search);
+    posterior_chains(&d->post, d->opt.steps);
+    return GPM_OK;
+}
+
+/* ---- the hold-out ---- */
+/* CRPS of a normal with the predictive mean and sd: the mixture's is close to it. */
+static double crps_normal(double mu, double sd, double y) {
+    double z = (y - mu) / sd, phi = exp(-0.5 * z * z) / sqrt(2 * M_PI);
+    return sd * (z * (2 * norm_cdf(z) - 1) + 2 * phi - 1 / sqrt(M_PI));
+}
+
+/* Mean absolute error of the seasonal naive forecast inside the fitted data: the scale of MASE. */
+static double naive_error(const struct discovery *d) {
+    size_t lag = 1;
+    const struct smodel_data *m = &d->data;
+    if (m->grid && m->n_season) {
+        double k = m->season[0] / m->dt;
+        if (k >= 1.5 && k < (double)m->n / 2) lag = (size_t)floor(k + 0.5);
+    }
+    double s = 0;
+    for (size_t i = lag; i < d->series.n; i++) s += fabs(d->series.y[i] - d->series.y[i - lag]);
+    return s / (double)(d->series.n - lag);
+}
+
+static enum gpm_status score(struct discovery *d, const struct series *test, struct buf *err) {
+    struct holdout *h = &d->hold;
+    h->n = test->n;
+    h->y = NEW_ARRAY(double, test->n);
+    memcpy(h->y, test->y, test->n * sizeof *h->y);
+    enum gpm_status st =
+        predict(&d->post, test->n, test->x, test->y, d->opt.level, 0, &h->pred);
+    if (st != GPM_OK) {
+        buf_puts(err, "the held-out values could not be predicted");
+        return st;
+    }
+    double n = (double)test->n;
+    for (size_t i = 0; i < test->n; i++) {
+        double e = test->y[i] - h->pred.median[i];
+        h->mae += fabs(e) / n;
+        h->rmse += e * e / n;
+        h->coverage += (test->y[i] >= h->pred.lo[i] && test->y[i] <= h->pred.hi[i]) / n;
+        h->log_score += h->pred.logp[i] / n;
+        h->crps += crps_normal(h->pred.mean[i], h->pred.sd[i], test->y[i]) / n;
+    }
+    h->rmse = sqrt(h->rmse);
+    h->mase = h->mae / naive_error(d);
+    return GPM_OK;
+}
+
+static enum gpm_status finish(struct discovery *d, struct buf *err) {
+    const struct series *s = &d->series;
+    size_t h = d->opt.horizon;
+    if (!h) h = s->n / 10 < 8 ? 8 : s->n / 10 > 36 ? 36 : s->n / 10;
+    d->n_future = h;
+    double *x = NEW_ARRAY(double, s->n + h);
+    memcpy(x, s->x, s->n * sizeof *x);
+    discovery_future(d, h, x + s->n);
+    enum gpm_status st = predict(&d->post, s->n + h, x, NULL, d->opt.level, 0, &d->fit);
+    if (st == GPM_OK) st = decompose(&d->post, discovery_top(d), s->n + h, x, &d->dec);
+    if (st != GPM_OK) buf_puts(err, "the fitted structure could not be evaluated");
+    mem_free(x);
+    return st;
+}
+
+const struct evidence *discovery_top(const struct discovery *d) {
+    return d->post.n_structures ? d->post.structures[0].best : NULL;
+}
+
+enum gpm_status discovery_run(struct discovery *d, const char *path,
+                              const struct discovery_options *o, struct buf *err) {
+    memset(d, 0, sizeof *d);
+    d->opt = *o;
+    double start = search_now();
+    struct series test = {0};
+    enum gpm_status st = series_read(&d->series, path, &o->series, err);
+    if (st == GPM_OK && o->holdout > 0) {
+        size_t k = (size_t)floor(o->holdout * (double)d->series.n + 0.5), n = d->series.n;
+        if (k < 1 || n - k < 8) {
+            buf_printf(err, "--holdout %g leaves %zu of %zu values: at least 8 are needed",
+                       o->holdout, k < n ? n - k : 0, n);
+            st = GPM_E_ARG;
+        } else {
+            struct series all = d->series;
+            series_slice(&all, 0, n - k, &d->series);
+            series_slice(&all, n - k, n, &test);
+            series_release(&all);
+        }
+    }
+    if (st == GPM_OK) st = prepare(d, err);
+    if (st == GPM_OK) st = infer(d, err);
+    if (st == GPM_OK) st = finish(d, err);
+    if (st == GPM_OK && test.n) st = score(d, &test, err);
+    if (st == GPM_OK) discovery_checks(d);
+    series_release(&test);
+    d->seconds = search_now() - start;
+    if (st != GPM_OK) discovery_release(d);
+    return st;
+}
+
+void discovery_release(struct discovery *d) {
+    for (size_t i = 0; i < DISCOVERY_CHECKS; i++) mem_free(d->check[i].text);
+    prediction_release(&d->fit);
+    prediction_release(&d->hold.pred);
+    mem_free(d->hold.y);
+    decomposition_release(&d->dec);
+    posterior_release(&d->post);
+    search_release(&d->search);
+    smodel_data_release(&d->data);
+    series_release(&d->series);
+    memset(d, 0, sizeof *d);
+}
