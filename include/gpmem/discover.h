@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Discovering structure in time series: a CSV file in, the posterior over symbolic structures,
- * forecasts, reports and answers to questions out. A handle belongs to one thread; the search itself
- * uses several. Text results stay valid until the next call on the handle.
+ * forecasts, reports and answers to questions out. A handle belongs to one thread; the search
+ * itself uses several. Text results stay valid until the next call on the handle.
  */
 #ifndef GPMEM_DISCOVER_H
 #define GPMEM_DISCOVER_H
@@ -16,21 +16,21 @@ typedef struct gpm_discovery gpm_discovery;
 enum gpm_discover_log { GPM_LOG_AUTO, GPM_LOG_NEVER, GPM_LOG_ALWAYS };
 
 struct gpm_discover_options {
-    uint64_t seed;              /* default 1 */
-    unsigned threads;           /* 0: as many as the machine has */
-    const char *time_column;    /* name or number; NULL: by the usual names */
+    uint64_t seed;           /* default 1 */
+    unsigned threads;        /* 0: as many as the machine has */
+    const char *time_column; /* name or number; NULL: by the usual names */
     const char *value_column;
-    bool skip_bad;              /* skip rows that cannot be read instead of failing */
-    size_t max_points;          /* most recent values kept; default 1500 */
-    const char *kernels;        /* "LIN SE PER W IW" ...; NULL: the default set */
+    bool skip_bad;       /* skip rows that cannot be read instead of failing */
+    size_t max_points;   /* most recent values kept; default 1500 */
+    const char *kernels; /* "LIN SE PER W IW" ...; NULL: the default set */
     bool changepoints;
-    enum gpm_discover_log log;  /* transform of the output */
-    double holdout;             /* share kept aside at the end; 0: none */
-    size_t horizon;             /* forecast steps in reports; 0: by size */
-    double level;               /* of intervals, default .95 */
-    double max_seconds;         /* 0: none */
-    bool paper;                 /* the paper's grammar and priors */
-    double paper_x, paper_y;    /* paper: multiply x; scale y to this sd (0: centre only) */
+    enum gpm_discover_log log; /* transform of the output */
+    double holdout;            /* share kept aside at the end; 0: none */
+    size_t horizon;            /* forecast steps in reports; 0: by size */
+    double level;              /* of intervals, default .95 */
+    double max_seconds;        /* 0: none */
+    bool paper;                /* the paper's grammar and priors */
+    double paper_x, paper_y;   /* paper: multiply x; scale y to this sd (0: centre only) */
 };
 GPM_API void gpm_discover_options_init(struct gpm_discover_options *o);
 

@@ -66,7 +66,8 @@ static enum gpm_status read_kernels(const char *text, uint16_t *mask, struct buf
         enum factor f = factor_find(p, n);
         if (f == FACTOR_COUNT) {
             buf_printf(err,
-                       "--kernels: no kernel '%.*s'; there are LIN, SE, PER, WN, W, IW, MAT, RQ",
+                       "--kernels: no kernel '%.*s'; there are LIN, SE, PER, WN, WIENER, IWIENER, "
+                       "MAT32, RQ",
                        (int)n, p);
             return GPM_E_ARG;
         }

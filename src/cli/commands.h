@@ -5,6 +5,10 @@
  */
 COMMAND(run)
 COMMAND(check)
+COMMAND(discover)
+COMMAND(query)
+COMMAND(forecast)
+COMMAND(report)
 COMMAND(help)
 COMMAND(draw)
 COMMAND(lsp)

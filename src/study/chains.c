@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The exact sampler over (structure, parameters): an independence chain that proposes a structure
- * from its evidence (flattened) and parameters from the structure's Student-t mixture, and accepts by
- *   p(y,z'|k') p(k') q(k) g_k(z) / [p(y,z|k) p(k) q(k') g_k'(z')].
- * It is reversible jump with near-perfect proposals, corrects what is left of Laplace's error, and
- * four independent chains from scattered starts tell whether the posterior has settled.
+ * from its evidence (flattened) and parameters from the structure's Student-t mixture, and accepts
+ * by p(y,z'|k') p(k') q(k) g_k(z) / [p(y,z|k) p(k) q(k') g_k'(z')]. It is reversible jump with
+ * near-perfect proposals, corrects what is left of Laplace's error, and four independent chains
+ * from scattered starts tell whether the posterior has settled.
  */
 #include "base/mem.h"
 #include "study/posterior.h"
 #include <math.h>
 #include <string.h>
 
-#define CHAINS 4
+#define CHAINS  4
 #define FLATTEN 0.7 /* power of the evidence in the proposal */
 
 struct run {
     struct posterior *p;
-    double *q;     /* proposal probabilities over evidences */
+    double *q; /* proposal probabilities over evidences */
     size_t steps;
     long accepted[CHAINS];
 };

@@ -39,8 +39,7 @@ static bool add_draw(struct decomposition *d, struct smodel_work *w, const doubl
         la_trsm(false, data->n, d->n, l, data->n, cross, data->n);
         for (size_t i = 0; i < d->n; i++) {
             const double *v = cross + i * data->n;
-            p->sd[i] +=
-                fmax(smodel_variance(m, z, p->term, t[i]) - la_dot(data->n, v, v), 0);
+            p->sd[i] += fmax(smodel_variance(m, z, p->term, t[i]) - la_dot(data->n, v, v), 0);
         }
     }
     return true;
@@ -49,7 +48,8 @@ static bool add_draw(struct decomposition *d, struct smodel_work *w, const doubl
 /* Variance share and slope over the times of the data. */
 static void summarise(struct decomposition *d, struct part *p) {
     const struct smodel_data *data = d->e->m.data;
-    double x1 = data->x0 + data->span * (1 + 1e-9), n = 0, mx = 0, my = 0, sxx = 0, sxy = 0, syy = 0;
+    double x1 = data->x0 + data->span * (1 + 1e-9), n = 0, mx = 0, my = 0, sxx = 0, sxy = 0,
+           syy = 0;
     for (size_t i = 0; i < d->n; i++)
         if (d->x[i] <= x1) n += 1, mx += d->x[i], my += p->mean[i];
     mx /= n;
@@ -122,8 +122,8 @@ struct par_summary parameter_summary(const struct evidence *e, int par) {
     }
     struct weighted *v = NEW_ARRAY(struct weighted, e->draws.n);
     for (size_t i = 0; i < e->draws.n; i++)
-        v[i] = (struct weighted){
-            smodel_value(&e->m, par, e->draws.z[i * e->draws.d + (size_t)par]), e->draws.w[i]};
+        v[i] = (struct weighted){smodel_value(&e->m, par, e->draws.z[i * e->draws.d + (size_t)par]),
+                                 e->draws.w[i]};
     qsort(v, e->draws.n, sizeof *v, by_value);
     double s = 0;
     r.lo = v[0].v;

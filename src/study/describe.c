@@ -10,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-#define HAS(mask, f) ((mask) & FACTOR_BIT(f))
+#define HAS(mask, f) ((mask)&FACTOR_BIT(f))
 
 /* ---- small words ---- */
 static void number(double v, struct buf *out) {
@@ -142,8 +142,7 @@ void describe_headline(const struct discovery *d, int term, struct buf *out) {
     } else if (HAS(m, FACTOR_PER)) {
         bool exact = !(m & ~(FACTOR_BIT(FACTOR_PER) | FACTOR_BIT(FACTOR_LIN)));
         buf_printf(out, "%s periodic function", exact ? "an exactly" : "an approximately");
-        if (HAS(m, FACTOR_LIN))
-            buf_printf(out, " whose amplitude %s", amplitude_direction(d, e));
+        if (HAS(m, FACTOR_LIN)) buf_printf(out, " whose amplitude %s", amplitude_direction(d, e));
     } else if (HAS(m, FACTOR_W)) {
         buf_puts(out, "a random walk");
     } else if (HAS(m, FACTOR_IW)) {
@@ -154,8 +153,7 @@ void describe_headline(const struct discovery *d, int term, struct buf *out) {
         buf_puts(out, "a shift of level");
     } else {
         buf_puts(out, HAS(m, FACTOR_MAT) ? "a rough function" : "a smooth function");
-        if (HAS(m, FACTOR_LIN))
-            buf_printf(out, " whose amplitude %s", amplitude_direction(d, e));
+        if (HAS(m, FACTOR_LIN)) buf_printf(out, " whose amplitude %s", amplitude_direction(d, e));
     }
 }
 
@@ -361,7 +359,9 @@ void discovery_program(const struct discovery *d, struct buf *out) {
     }
     buf_printf(out, ");            // prior exp(%g x factors), at most %d terms\n", g->penalty,
                g->max_terms);
-    buf_puts(out, "assume y ~ gp(0, 1 + sum(terms) + WN);  // standardised, priors of docs/structure.md\n");
+    buf_puts(
+        out,
+        "assume y ~ gp(0, 1 + sum(terms) + WN);  // standardised, priors of docs/structure.md\n");
     buf_printf(out, "observe y(t_i) = y_i;                  // %zu values\n", d->series.n);
     buf_printf(out,
                "infer structure_search(window=%g, draws=%zu, seed=%llu);  // %zu structures, %ld "

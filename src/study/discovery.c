@@ -26,7 +26,7 @@ void discovery_future(const struct discovery *d, size_t h, double *x) {
         for (size_t i = 0; i < h; i++) x[i] = end + step * (double)(i + 1);
 }
 
-static enum gpm_status prepare(struct discovery *d, struct buf *err) {
+enum gpm_status discovery_prepare(struct discovery *d, struct buf *err) {
     const struct series *s = &d->series;
     enum gpm_status st = smodel_data_init(&d->data, s->n, s->x, s->y);
     if (st == GPM_E_NOMEM) buf_printf(err, "%s: not enough memory for %zu values", s->name, s->n);
@@ -85,8 +85,7 @@ static enum gpm_status score(struct discovery *d, const struct series *test, str
     h->n = test->n;
     h->y = NEW_ARRAY(double, test->n);
     memcpy(h->y, test->y, test->n * sizeof *h->y);
-    enum gpm_status st =
-        predict(&d->post, test->n, test->x, test->y, d->opt.level, 0, &h->pred);
+    enum gpm_status st = predict(&d->post, test->n, test->x, test->y, d->opt.level, 0, &h->pred);
     if (st != GPM_OK) {
         buf_puts(err, "the held-out values could not be predicted");
         return st;
@@ -105,7 +104,7 @@ static enum gpm_status score(struct discovery *d, const struct series *test, str
     return GPM_OK;
 }
 
-static enum gpm_status finish(struct discovery *d, struct buf *err) {
+enum gpm_status discovery_finish(struct discovery *d, struct buf *err) {
     const struct series *s = &d->series;
     size_t h = d->opt.horizon;
     if (!h) h = s->n / 10 < 8 ? 8 : s->n / 10 > 36 ? 36 : s->n / 10;
@@ -144,9 +143,9 @@ enum gpm_status discovery_run(struct discovery *d, const char *path,
             series_release(&all);
         }
     }
-    if (st == GPM_OK) st = prepare(d, err);
+    if (st == GPM_OK) st = discovery_prepare(d, err);
     if (st == GPM_OK) st = infer(d, err);
-    if (st == GPM_OK) st = finish(d, err);
+    if (st == GPM_OK) st = discovery_finish(d, err);
     if (st == GPM_OK && test.n) st = score(d, &test, err);
     if (st == GPM_OK) discovery_checks(d);
     series_release(&test);

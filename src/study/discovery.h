@@ -17,9 +17,9 @@ struct discovery_options {
     uint16_t factors; /* 0: the default set */
     bool change;
     enum log_choice logs;
-    double holdout;   /* share of the values at the end kept aside to score the forecast */
-    size_t horizon;   /* steps of the forecast in reports; 0: a tenth of the data, at most 36 */
-    double level;     /* of intervals */
+    double holdout; /* share of the values at the end kept aside to score the forecast */
+    size_t horizon; /* steps of the forecast in reports; 0: a tenth of the data, at most 36 */
+    double level;   /* of intervals */
     double seconds;
     size_t draws, steps;
     bool paper;
@@ -58,6 +58,9 @@ struct discovery {
 GPM_MUST_USE enum gpm_status discovery_run(struct discovery *d, const char *path,
                                            const struct discovery_options *o, struct buf *err);
 void discovery_release(struct discovery *d);
+/* Steps of a run, also used when one is read back. */
+GPM_MUST_USE enum gpm_status discovery_prepare(struct discovery *d, struct buf *err);
+GPM_MUST_USE enum gpm_status discovery_finish(struct discovery *d, struct buf *err);
 void discovery_checks(struct discovery *d); /* fills check[] */
 
 /* Times of the next `h` steps after the data. */

@@ -11,10 +11,11 @@
 #include <math.h>
 #include <string.h>
 
-#define POLISH      4   /* starts that are polished */
-#define POLISH_ITER 8   /* steps each */
-#define MODE_RANGE  5.0 /* log density below the best at which a second mode is still of interest  \
-                         */
+#define POLISH      4 /* starts that are polished */
+#define POLISH_ITER 8 /* steps each */
+#define MODE_RANGE                                                                                 \
+    5.0 /* log density below the best at which a second mode is still of interest                  \
+         */
 
 struct call {
     const struct smodel *m;

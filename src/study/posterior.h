@@ -12,9 +12,9 @@
 #define POSTERIOR_ERROR_Z 2.58
 
 struct post_entry {
-    char *text;          /* "LIN + SE*PER + WN" or a component */
-    double p, error;     /* probability, half-width of its 99% interval */
-    double p_log;        /* share of p with the log transform (structures only) */
+    char *text;            /* "LIN + SE*PER + WN" or a component */
+    double p, error;       /* probability, half-width of its 99% interval */
+    double p_log;          /* share of p with the log transform (structures only) */
     struct evidence *best; /* borrowed: the most probable evidence of this text (structures) */
 };
 struct chain_state {
@@ -32,7 +32,7 @@ struct posterior {
     /* chains */
     int n_chains;
     size_t steps;
-    struct chain_state *chain; /* n_chains x steps */
+    struct chain_state *chain;                             /* n_chains x steps */
     double acceptance, tv_between, tv_evidence, rhat, ess; /* ess: least of component indicators */
     bool settled;
     char *verdict; /* in words */
@@ -47,7 +47,8 @@ typedef bool (*structure_test)(void *ctx, const struct structure *s);
 struct post_answer {
     double p, error, ess;
 };
-struct post_answer posterior_probability(const struct posterior *p, structure_test holds, void *ctx);
+struct post_answer posterior_probability(const struct posterior *p, structure_test holds,
+                                         void *ctx);
 /* Effective sample size of an indicator over the chains. */
 double posterior_indicator_ess(const struct posterior *p, structure_test holds, void *ctx);
 #endif

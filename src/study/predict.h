@@ -21,9 +21,9 @@ void prediction_release(struct prediction *p);
 
 /* One additive part of one structure, on the scale of the transform (log units for logs). */
 struct part {
-    int term;            /* -2: the constant */
-    double *mean, *sd;   /* n each */
-    double share;        /* variance of the mean over the data / variance of the data */
+    int term;               /* -2: the constant */
+    double *mean, *sd;      /* n each */
+    double share;           /* variance of the mean over the data / variance of the data */
     double slope, slope_sd; /* least-squares slope of the mean per unit of x, and its spread */
 };
 struct decomposition {
@@ -37,7 +37,8 @@ GPM_MUST_USE enum gpm_status decompose(const struct posterior *p, const struct e
                                        size_t n, const double *x, struct decomposition *out);
 void decomposition_release(struct decomposition *d);
 
-/* Weighted mean and 95% interval of a parameter's value (user's units of the standardised scale). */
+/* Weighted mean and 95% interval of a parameter's value (user's units of the standardised scale).
+ */
 struct par_summary {
     double mean, lo, hi;
 };

@@ -27,15 +27,33 @@ enum {
     DATED = FACTOR_BIT(FACTOR_RAMP) | FACTOR_BIT(FACTOR_STEP)
 };
 
-static bool is_trend(unsigned m) { return m & DIRECTED && !(m & (PER | WN)); }
-static bool is_recurring(unsigned m) { return (m & PER) != 0; }
-static bool is_smooth(unsigned m) { return m && !(m & ~(unsigned)SMOOTH); }
-static bool is_walk(unsigned m) { return m == W; }
-static bool is_noise(unsigned m) { return m == WN || m == (LIN | WN); }
-static bool is_white(unsigned m) { return m == WN; }
-static bool is_heteroskedastic(unsigned m) { return m == (LIN | WN); }
-static bool is_amplitude(unsigned m) { return (m & (LIN | PER)) == (LIN | PER); }
-static bool is_dated(unsigned m) { return (m & DATED) != 0; }
+static bool is_trend(unsigned m) {
+    return m & DIRECTED && !(m & (PER | WN));
+}
+static bool is_recurring(unsigned m) {
+    return (m & PER) != 0;
+}
+static bool is_smooth(unsigned m) {
+    return m && !(m & ~(unsigned)SMOOTH);
+}
+static bool is_walk(unsigned m) {
+    return m == W;
+}
+static bool is_noise(unsigned m) {
+    return m == WN || m == (LIN | WN);
+}
+static bool is_white(unsigned m) {
+    return m == WN;
+}
+static bool is_heteroskedastic(unsigned m) {
+    return m == (LIN | WN);
+}
+static bool is_amplitude(unsigned m) {
+    return (m & (LIN | PER)) == (LIN | PER);
+}
+static bool is_dated(unsigned m) {
+    return (m & DATED) != 0;
+}
 
 static const struct {
     const char *name;
@@ -150,9 +168,10 @@ static enum gpm_status parse_product(struct parser *s, struct query **out) {
         if (n == 0) return fail(s, "expected a component such as LIN or SE*PER, or a motif");
         enum factor f = factor_find(s->p, n);
         if (f == FACTOR_COUNT)
-            return fail(s, "unknown word; components are made of LIN, SE, PER, WN, W, IW, MAT, RQ, "
-                           "RAMP, STEP, motifs are trend, recurring_pattern, noise, "
-                           "heteroskedastic_noise ...");
+            return fail(
+                s, "unknown word; components are made of LIN, SE, PER, WN, WIENER, "
+                   "IWIENER, MAT32, RQ, RAMP, STEP, motifs are trend, recurring_pattern, noise, "
+                   "heteroskedastic_noise ...");
         mask |= FACTOR_BIT(f);
         s->p += n;
         blanks(s);

@@ -77,8 +77,8 @@ void discovery_text(const struct discovery *d, struct buf *out) {
     for (int k = 0; k < DISCOVERY_CHECKS; k++)
         if (d->check[k].name)
             buf_printf(out, "Check: %s (p = %.3f)\n", d->check[k].text, d->check[k].p);
-    buf_printf(out, "%s%s\n", d->post.settled ? "" : "NOT SETTLED: ",
-               d->post.verdict ? d->post.verdict : "");
+    buf_printf(out, "%s%s\n",
+               d->post.settled ? "" : "NOT SETTLED: ", d->post.verdict ? d->post.verdict : "");
     buf_printf(out, "%zu structures, %ld likelihoods, %.1f s, seed %llu\n", d->search.n,
                d->search.evals, d->seconds, (unsigned long long)d->opt.seed);
 }
@@ -115,10 +115,9 @@ void discovery_markdown(const struct discovery *d, struct buf *out) {
     buf_puts(out, "\n## Checks\n\n");
     holdout_lines(d, out);
     for (int k = 0; k < DISCOVERY_CHECKS; k++)
-        if (d->check[k].name)
-            buf_printf(out, "- %s (p = %.3f)\n", d->check[k].text, d->check[k].p);
-    buf_printf(out, "- %s%s\n", d->post.settled ? "" : "**Not settled**: ",
-               d->post.verdict ? d->post.verdict : "");
+        if (d->check[k].name) buf_printf(out, "- %s (p = %.3f)\n", d->check[k].text, d->check[k].p);
+    buf_printf(out, "- %s%s\n",
+               d->post.settled ? "" : "**Not settled**: ", d->post.verdict ? d->post.verdict : "");
     buf_puts(out, "\n## How it was computed\n\n```\n");
     discovery_program(d, out);
     buf_printf(out, "```\n\ngpmem %s, %.1f s, data hash %016llx\n", GPMEM_VERSION, d->seconds,

@@ -103,8 +103,7 @@ bool smodel_ordered(const struct smodel *m, const double *z);
 /* ---- prediction (dense) ---- */
 /* Cholesky factor of K (n x n) and K^-1 y, both in the workspace until its next use. */
 GPM_MUST_USE enum gpm_status smodel_factor(const struct smodel *m, struct smodel_work *w,
-                                           const double *z, const double **l,
-                                           const double **alpha);
+                                           const double *z, const double **l, const double **alpha);
 /* Prior variance of term k (numbers as below) at one time. */
 double smodel_variance(const struct smodel *m, const double *z, int k, double t);
 /* Covariance of term k (-1: everything but noise, -2: the constant) between times; a is rows x

@@ -10,15 +10,23 @@
 
 /* In the order in which factors stand inside a product. */
 static const char *const factor_names[FACTOR_COUNT] = {
-    [FACTOR_LIN] = "LIN", [FACTOR_SE] = "SE",     [FACTOR_PER] = "PER", [FACTOR_IW] = "IW",
-    [FACTOR_MAT] = "MAT", [FACTOR_RAMP] = "RAMP", [FACTOR_RQ] = "RQ",   [FACTOR_STEP] = "STEP",
-    [FACTOR_W] = "W",     [FACTOR_WN] = "WN"};
+    [FACTOR_LIN] = "LIN",   [FACTOR_SE] = "SE",     [FACTOR_PER] = "PER", [FACTOR_IW] = "IWIENER",
+    [FACTOR_MAT] = "MAT32", [FACTOR_RAMP] = "RAMP", [FACTOR_RQ] = "RQ",   [FACTOR_STEP] = "STEP",
+    [FACTOR_W] = "WIENER",  [FACTOR_WN] = "WN"};
 
 const char *factor_name(enum factor f) {
     return f < FACTOR_COUNT ? factor_names[f] : "?";
 }
 
+static const struct {
+    const char *name;
+    enum factor f;
+} short_names[] = {{"W", FACTOR_W}, {"IW", FACTOR_IW}, {"MAT", FACTOR_MAT}};
+
 enum factor factor_find(const char *name, size_t len) {
+    for (size_t i = 0; i < COUNT_OF(short_names); i++)
+        if (strlen(short_names[i].name) == len && !strncasecmp(name, short_names[i].name, len))
+            return short_names[i].f;
     for (int f = 0; f < FACTOR_COUNT; f++)
         if (strlen(factor_names[f]) == len && !strncasecmp(name, factor_names[f], len))
             return (enum factor)f;

@@ -47,7 +47,8 @@ struct structure {
 };
 
 const char *factor_name(enum factor f);
-/* The factor of this name (case-insensitive), FACTOR_COUNT when unknown. */
+/* The factor of this name (case-insensitive; W, IW and MAT for short), FACTOR_COUNT when unknown.
+ */
 enum factor factor_find(const char *name, size_t len);
 
 void structure_canonical(struct structure *s);

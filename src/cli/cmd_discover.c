@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * gpmem discover SERIES.csv: the posterior over structures of a time series.
+ */
+#include "cli/command.h"
+#include "gpmem/discover.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { EXIT_UNSETTLED = 3 };
+
+struct args {
+    uint64_t seed, horizon, max_points, threads;
+    const char *time, *column, *kernels, *json, *html, *markdown, *out;
+    double holdout, level, max_time, paper_x, paper_y;
+    bool skip_bad, changepoints, strict, paper, program;
+    int log, quiet;
+};
+
+static void init(void *opts) {
+    struct args *a = opts;
+    a->seed = 1;
+    a->level = 0.95;
+    a->max_points = 1500;
+    a->paper_x = 1;
+}
+
+static bool write_file(const char *path, const char *text) {
+    FILE *f = strcmp(path, "-") == 0 ? stdout : fopen(path, "wb");
+    bool ok = f && fputs(text, f) != EOF;
+    if (f && f != stdout && fclose(f) != 0) ok = false;
+    if (!ok) complain(EXIT_FAILED, "cannot write '%s': %s", path, strerror(errno));
+    return ok;
+}
+
+static int write_all(const struct args *a, gpm_discovery *d) {
+    bool ok = true;
+    if (a->json) ok &= write_file(a->json, gpm_discover_report(d, GPM_REPORT_JSON));
+    if (a->html) ok &= write_file(a->html, gpm_discover_report(d, GPM_REPORT_HTML));
+    if (a->markdown) ok &= write_file(a->markdown, gpm_discover_report(d, GPM_REPORT_MARKDOWN));
+    if (a->out && gpm_discover_save(d, a->out) != GPM_OK)
+        return complain(EXIT_FAILED, "%s", gpm_discover_error(d));
+    bool taken = (a->json && !strcmp(a->json, "-")) || (a->html && !strcmp(a->html, "-")) ||
+                 (a->markdown && !strcmp(a->markdown, "-"));
+    if (!a->quiet && !taken) fputs(gpm_discover_report(d, GPM_REPORT_TEXT), stdout);
+    if (a->program) fputs(gpm_discover_report(d, GPM_REPORT_PROGRAM), stdout);
+    return ok ? EXIT_FINE : EXIT_FAILED;
+}
+
+static int run(const void *opts, int argc, char **argv) {
+    const struct args *a = opts;
+    struct gpm_discover_options o;
+    (void)argc;
+    gpm_discover_options_init(&o);
+    o.seed = a->seed;
+    o.threads = (unsigned)a->threads;
+    o.time_column = a->time;
+    o.value_column = a->column;
+    o.skip_bad = a->skip_bad;
+    o.max_points = a->max_points;
+    o.kernels = a->kernels;
+    o.changepoints = a->changepoints;
+    o.log = (enum gpm_discover_log)a->log;
+    o.holdout = a->holdout;
+    o.horizon = a->horizon;
+    o.level = a->level;
+    o.max_seconds = a->max_time;
+    o.paper = a->paper;
+    o.paper_x = a->paper_x;
+    o.paper_y = a->paper_y;
+    gpm_discovery *d = gpm_discover_new();
+    enum gpm_status st = gpm_discover_run(d, argv[0], &o);
+    int status = EXIT_FINE;
+    if (st != GPM_OK) {
+        const char *why = gpm_discover_error(d);
+        complain(EXIT_USAGE, "%s", *why ? why : gpm_status_text(st));
+        bool input = st == GPM_E_FORMAT || st == GPM_E_ARG || st == GPM_E_IO;
+        status = input ? EXIT_USAGE : EXIT_FAILED;
+    } else {
+        status = write_all(a, d);
+        if (status == EXIT_FINE && a->strict && !gpm_discover_settled(d)) status = EXIT_UNSETTLED;
+    }
+    gpm_discover_free(d);
+    return status;
+}
+
+static const struct option_row rows[] = {
+    {"seed", 's', OPTION_UINT, "N", "seed of the random numbers (default 1)",
+     offsetof(struct args, seed)},
+    {"time", 0, OPTION_TEXT, "NAME", "column of times (default: ds, date, time, ... or the first)",
+     offsetof(struct args, time)},
+    {"column", 'c', OPTION_TEXT, "NAME", "column of values (default: y, value, or the only one)",
+     offsetof(struct args, column)},
+    {"skip-bad", 0, OPTION_FLAG, NULL, "skip and count rows that cannot be read",
+     offsetof(struct args, skip_bad)},
+    {"max-points", 0, OPTION_UINT, "N", "most recent values that are used (default 1500)",
+     offsetof(struct args, max_points)},
+    {"kernels", 'k', OPTION_TEXT, "LIST",
+     "base kernels (default \"LIN SE PER WIENER IWIENER WN\"; also RQ, MAT32)",
+     offsetof(struct args, kernels)},
+    {"changepoints", 0, OPTION_FLAG, NULL, "also change points, windows, ramps and steps",
+     offsetof(struct args, changepoints)},
+    {"log", 0, OPTION_CHOICE, "auto|never|always", "model the logarithm (default auto)",
+     offsetof(struct args, log)},
+    {"holdout", 0, OPTION_REAL, "SHARE", "keep the last share aside and score the forecast",
+     offsetof(struct args, holdout)},
+    {"horizon", 'h', OPTION_UINT, "N", "forecast steps in reports (default: a tenth of the data)",
+     offsetof(struct args, horizon)},
+    {"level", 0, OPTION_REAL, "P", "probability of intervals (default 0.95)",
+     offsetof(struct args, level)},
+    {"json", 0, OPTION_TEXT, "FILE", "write the result as JSON ('-': standard output)",
+     offsetof(struct args, json)},
+    {"html", 0, OPTION_TEXT, "FILE", "write a self-contained HTML report",
+     offsetof(struct args, html)},
+    {"markdown", 0, OPTION_TEXT, "FILE", "write a Markdown report",
+     offsetof(struct args, markdown)},
+    {"out", 'o', OPTION_TEXT, "DIR", "keep the run for query, forecast and report",
+     offsetof(struct args, out)},
+    {"strict", 0, OPTION_FLAG, NULL, "exit status 3 when the posterior has not settled",
+     offsetof(struct args, strict)},
+    {"program", 0, OPTION_FLAG, NULL, "print the program that was run",
+     offsetof(struct args, program)},
+    {"threads", 'j', OPTION_UINT, "N", "threads (default: all cores, at most 8)",
+     offsetof(struct args, threads)},
+    {"max-time", 0, OPTION_TIME, "S", "stop the search after S seconds",
+     offsetof(struct args, max_time)},
+    {"quiet", 'q', OPTION_COUNT, NULL, "print nothing", offsetof(struct args, quiet)},
+};
+
+const struct command command_discover = {
+    .name = "discover",
+    .args = "SERIES.csv",
+    .summary = "Finds the structure of a time series: posterior, words, forecast",
+    .text = "Reads times and values from a CSV file (header or none; numbers, years, months, "
+            "quarters, ISO dates), searches sums of products of kernels, and prints the posterior "
+            "over structures with errors, English for every component and whether the result has "
+            "settled.\n\n"
+            "Exit status: 0 fine, 1 the run failed, 2 bad usage or bad data, 3 not settled "
+            "(with --strict).",
+    OPTIONS(rows),
+    .size = sizeof(struct args),
+    .init = init,
+    .min_args = 1,
+    .max_args = 1,
+    .run = run,
+};

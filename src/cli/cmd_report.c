@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * gpmem report RUN: a kept run as text, HTML, Markdown or JSON.
+ */
+#include "cli/command.h"
+#include "gpmem/discover.h"
+#include <errno.h>
+#include <string.h>
+
+struct args {
+    int format;
+    const char *output;
+};
+
+static int run(const void *opts, int argc, char **argv) {
+    static const enum gpm_discover_format formats[] = {
+        GPM_REPORT_HTML, GPM_REPORT_TEXT, GPM_REPORT_MARKDOWN, GPM_REPORT_JSON, GPM_REPORT_PROGRAM};
+    const struct args *a = opts;
+    (void)argc;
+    gpm_discovery *d = gpm_discover_new();
+    int status = EXIT_FINE;
+    if (gpm_discover_open(d, argv[0]) != GPM_OK) {
+        status = complain(EXIT_USAGE, "%s", gpm_discover_error(d));
+    } else {
+        FILE *f = a->output && strcmp(a->output, "-") ? fopen(a->output, "wb") : stdout;
+        bool ok = f && fputs(gpm_discover_report(d, formats[a->format]), f) != EOF;
+        if (f && f != stdout && fclose(f) != 0) ok = false;
+        if (!ok)
+            status = complain(EXIT_FAILED, "cannot write '%s': %s", a->output, strerror(errno));
+    }
+    gpm_discover_free(d);
+    return status;
+}
+
+static const struct option_row rows[] = {
+    {"format", 0, OPTION_CHOICE, "html|text|markdown|json|program",
+     "form of the report (default html)", offsetof(struct args, format)},
+    {"output", 'o', OPTION_TEXT, "FILE", "where to write it (default: standard output)",
+     offsetof(struct args, output)},
+};
+
+const struct command command_report = {
+    .name = "report",
+    .args = "RUN",
+    .summary = "Writes the report of a run of discover",
+    OPTIONS(rows),
+    .size = sizeof(struct args),
+    .min_args = 1,
+    .max_args = 1,
+    .run = run,
+};

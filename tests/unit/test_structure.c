@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Structures: canonical form, text, grammar and neighbourhood; queries over them.
+ */
+#include "study/query.h"
+#include "study/structure.h"
+#include "support/check.h"
+
+static struct structure from_text(const char *text) {
+    struct structure s;
+    struct term t[8];
+    size_t n;
+    memset(&s, 0, sizeof s);
+    assert_int_equal(query_terms(text, t, 8, &n), GPM_OK);
+    for (size_t i = 0; i < n; i++)
+        if (t[i].mask != FACTOR_BIT(FACTOR_WN)) s.t[s.n++] = t[i];
+    structure_canonical(&s);
+    return s;
+}
+
+static void test_text(void **state) {
+    UNUSED(state);
+    static const char *const pairs[][2] = {
+        {"WN + PER*SE + LIN", "LIN + SE*PER + WN"},
+        {"SE + PER + LIN + WN", "LIN + PER + SE + WN"},
+        {"w + iw + per*lin*se", "IWIENER + LIN*SE*PER + WIENER + WN"},
+        {"WN*LIN + SE + SE", "LIN*WN + SE + SE + WN"},
+        {"WN", "WN"}};
+    for (size_t i = 0; i < COUNT_OF(pairs); i++) {
+        struct structure s = from_text(pairs[i][0]);
+        struct buf b = BUF_INIT;
+        structure_print(&s, &b);
+        assert_string_equal(b.data, pairs[i][1]);
+        struct structure again = from_text(b.data);
+        assert_true(structure_equal(&s, &again));
+        buf_release(&b);
+    }
+}
+
+struct seen {
+    struct structure s[200];
+    size_t n;
+};
+
+static void collect(void *ctx, const struct structure *s) {
+    struct seen *x = ctx;
+    for (size_t i = 0; i < x->n; i++)
+        if (structure_equal(&x->s[i], s)) return;
+    assert_true(x->n < 200);
+    x->s[x->n++] = *s;
+}
+
+static bool is_in(const struct seen *x, const char *text) {
+    struct structure s = from_text(text);
+    for (size_t i = 0; i < x->n; i++)
+        if (structure_equal(&x->s[i], &s)) return true;
+    return false;
+}
+
+static void test_neighbours(void **state) {
+    UNUSED(state);
+    struct grammar g;
+    grammar_init(&g, 0, false, false);
+    struct structure s = from_text("SE + PER + WN");
+    struct seen x = {.n = 0};
+    grammar_neighbours(&g, &s, collect, &x);
+    assert_true(is_in(&x, "PER + WN"));            /* deletion */
+    assert_true(is_in(&x, "LIN + PER + WN"));      /* replacement */
+    assert_true(is_in(&x, "SE*PER + SE + WN"));    /* multiplication */
+    assert_true(is_in(&x, "LIN + SE + PER + WN")); /* addition */
+    assert_true(is_in(&x, "SE + SE + PER + WN"));  /* two time scales */
+    assert_false(is_in(&x, "SE + PER + WN"));
+    for (size_t i = 0; i < x.n; i++) assert_true(grammar_allows(&g, &x.s[i]));
+}
+
+/* Every structure of the grammar can be reached from the seeds, and moves can be undone: deletions
+ * and additions are each other's inverse. */
+static void test_moves_connect(void **state) {
+    UNUSED(state);
+    struct grammar g;
+    grammar_init(&g, 0, false, false);
+    struct structure target = from_text("LIN*SE*PER + IW + W + WN*LIN");
+    struct structure s;
+    memset(&s, 0, sizeof s);
+    const char *path[] = {"SE*PER", "LIN*SE*PER", "LIN*SE*PER + IW", "LIN*SE*PER + IW + W",
+                          "LIN*SE*PER + IW + W + LIN*WN"};
+    for (size_t i = 0; i < COUNT_OF(path); i++) {
+        struct seen x = {.n = 0};
+        if (i)
+            grammar_neighbours(&g, &s, collect, &x);
+        else
+            grammar_seeds(&g, 0, collect, &x);
+        assert_true(is_in(&x, path[i]));
+        s = from_text(path[i]);
+    }
+    assert_true(structure_equal(&s, &target));
+}
+
+static bool holds(const char *query, const char *text) {
+    struct arena a;
+    struct query *q;
+    struct buf err = BUF_INIT;
+    struct structure s = from_text(text);
+    arena_init(&a);
+    enum gpm_status st = query_parse(query, &a, &q, &err);
+    if (st != GPM_OK) fail_msg("%s", err.data);
+    bool r = query_holds_structure(q, &s);
+    arena_release(&a);
+    buf_release(&err);
+    return r;
+}
+
+static void test_queries(void **state) {
+    UNUSED(state);
+    const char *s = "LIN + SE*PER + WN";
+    assert_true(holds("LIN & (WN | LIN*WN)", s));
+    assert_true(holds("lin and (wn or lin*wn)", s));
+    assert_true(holds("PER*SE", s));
+    assert_true(holds("LIN + PER*SE", s));
+    assert_false(holds("LIN + PER", s));
+    assert_false(holds("PER", s)); /* not a global component by itself */
+    assert_true(holds("NOT PER && !SE", s));
+    assert_true(holds("trend & recurring pattern & noise", s));
+    assert_true(holds("recurring-pattern", s));
+    assert_false(holds("heteroskedastic noise", s));
+    assert_true(holds("heteroskedastic_noise", "LIN*WN + SE"));
+    assert_true(holds("SE*WN", s)); /* is WN */
+    assert_false(holds("!(LIN | SE) ", s));
+    assert_true(holds("LIN | SE & PER", s)); /* & binds closer */
+    assert_true(holds("random walk", "W + LIN"));
+}
+
+static void test_query_errors(void **state) {
+    UNUSED(state);
+    static const char *const bad[] = {"",    "LIN &",  "LIN LIN", "(LIN",
+                                      "FOO", "LIN * ", "& LIN",   "!"};
+    for (size_t i = 0; i < COUNT_OF(bad); i++) {
+        struct arena a;
+        struct query *q;
+        struct buf err = BUF_INIT;
+        arena_init(&a);
+        assert_int_equal(query_parse(bad[i], &a, &q, &err), GPM_E_FORMAT);
+        assert_non_null(strstr(err.data, "column"));
+        arena_release(&a);
+        buf_release(&err);
+    }
+    struct buf deep = BUF_INIT, err = BUF_INIT;
+    for (int i = 0; i < 5000; i++) buf_putc(&deep, '(');
+    struct arena a;
+    struct query *q;
+    arena_init(&a);
+    assert_int_equal(query_parse(deep.data, &a, &q, &err), GPM_E_FORMAT);
+    arena_release(&a);
+    buf_release(&deep);
+    buf_release(&err);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_text), cmocka_unit_test(test_neighbours),
+        cmocka_unit_test(test_moves_connect), cmocka_unit_test(test_queries),
+        cmocka_unit_test(test_query_errors)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
