@@ -100,6 +100,8 @@ GPM_MUST_USE enum gpm_status gp_predict_dx(struct gp *g, const double *x, double
                                            double *dvar);
 
 /* ---- what happened ---- */
+/* How the current likelihood was computed: "Cholesky", "Toeplitz", ...; "none" before it was. */
+const char *gp_method(const struct gp *g);
 struct gp_report {
     double jitter;    /* absolute, on the diagonal of the current factor */
     int steps;        /* rungs of the ladder */

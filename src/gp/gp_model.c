@@ -2,6 +2,8 @@
  * Life of a GP, its two model slots, likelihood and gradient; contracts in gp.h. */
 #include "gp/gp_int.h"
 
+#include "gp/gp_toeplitz.h"
+
 #include "base/mem.h"
 #include "la/blas.h"
 
@@ -199,7 +201,7 @@ enum gpm_status gp_slot_factor(struct gp *g, struct gp_slot *s) {
     s->singular = st == GPM_E_NOT_PD;
     s->have_factor = !st;
     s->have_w = false;
-    s->method = "Cholesky";
+    if (!s->have_logml) s->method = "Cholesky";
     return st;
 }
 
@@ -214,6 +216,20 @@ enum gpm_status gp_slot_solve(struct gp *g, struct gp_slot *s) {
     return GPM_OK;
 }
 
+/* The O(n^2) way on a regular grid, when the kernel allows it and nothing else needs the factor. */
+static enum gpm_status toeplitz_logml(struct gp *g, struct gp_slot *s, bool *done) {
+    struct kern_pts x = gp_points(g);
+    double quad, logdet;
+    *done = false;
+    if (s->have_factor || x.step <= 0 || g->n < 24 || g->n != g->pairs.n) return GPM_OK;
+    enum gpm_status st = gp_slot_residual(g, s);
+    if (!st) st = gp_toeplitz(s->kern, x, s->noise, s->r, done, &quad, &logdet);
+    if (st || !*done) return st;
+    s->logml = -0.5 * (quad + logdet + (double)g->n * LOG_2PI);
+    s->method = "Toeplitz";
+    return GPM_OK;
+}
+
 /* log N(ybar; m, K) + the replicates' part. */
 enum gpm_status gp_slot_logml(struct gp *g, struct gp_slot *s) {
     if (s->have_logml) return s->singular ? GPM_E_NOT_PD : GPM_OK;
@@ -222,7 +238,13 @@ enum gpm_status gp_slot_logml(struct gp *g, struct gp_slot *s) {
         s->have_logml = true;
         return GPM_OK;
     }
-    enum gpm_status st = gp_slot_solve(g, s);
+    bool done;
+    enum gpm_status st = toeplitz_logml(g, s, &done);
+    if (st || done) {
+        s->have_logml = !st;
+        return st;
+    }
+    st = gp_slot_solve(g, s);
     if (st && st != GPM_E_NOT_PD) return st;
     s->logml =
         st ? -INFINITY
@@ -303,7 +325,9 @@ static double noise_slope(const struct gp *g, const double *m, double noise) {
 enum gpm_status gp_logml_grad(struct gp *g, double *logml, double *dkern, double *dnoise) {
     struct gp_slot *s = gp_current(g);
     size_t n = g->n;
-    enum gpm_status st = gp_slot_logml(g, s);
+    enum gpm_status st = gp_slot_factor(g, s); /* first: the likelihood then uses it */
+    if (st && st != GPM_E_NOT_PD) return st;
+    st = gp_slot_logml(g, s);
     if (!st || st == GPM_E_NOT_PD) *logml = s->logml;
     memset(dkern, 0, kern_nparam(s->kern) * sizeof *dkern);
     if (dnoise) *dnoise = 0;

@@ -85,6 +85,11 @@ static void write_text(const struct gp *g, const struct gp_slot *s, const struct
                                      "helps");
 }
 
+const char *gp_method(const struct gp *g) {
+    const struct gp_slot *s = &g->slot[g->cur];
+    return s->have_logml && s->method ? s->method : "none";
+}
+
 enum gpm_status gp_report(struct gp *g, struct gp_report *r, struct buf *text) {
     struct gp_slot *s = gp_current(g);
     memset(r, 0, sizeof *r);

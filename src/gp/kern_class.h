@@ -50,6 +50,7 @@ struct kern_class {
     enum kern_amp amp;
     bool stationary;
     bool one_column; /* makes sense on a single input column only */
+    bool rank_one;   /* value = f f' with the one feature f (of a single column) */
     bool not_psd;    /* not positive semi-definite for every input (platform's tolerance kernels) */
     int npar;
     struct kern_param par[KERN_MAX_PAR];

@@ -37,6 +37,9 @@ struct vec_ops {
                           const double *x, double cj, double sj, double xj);
     /* SE + constant on the diagonal in one pass: out = a exp(-(u - v)^2) */
     void (*se)(size_t n, double a, const double *u, double v, double *out);
+    /* One step of the Schur algorithm (gp_toeplitz.c), in place: u = (u - rho v) f, v = v/f - rho
+     * u, then y -= z u. */
+    void (*schur)(size_t n, double rho, double f, double z, double *u, double *v, double *y);
     /* Cholesky factor of a lower triangle in place: 0, 1 + the failing pivot, or SIZE_MAX when out
      * of memory. The upper triangle is not touched. */
     size_t (*potrf)(size_t n, double *a, size_t lda);

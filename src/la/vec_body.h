@@ -116,6 +116,17 @@ static void v_scale_to(size_t n, double a, const double *RESTRICT x, double *RES
     for (size_t i = 0; i < n; i++) out[i] = a * x[i];
 }
 
+static void v_schur(size_t n, double rho, double f, double z, double *RESTRICT u,
+                    double *RESTRICT v, double *RESTRICT y) {
+    double g = 1 / f;
+    for (size_t i = 0; i < n; i++) {
+        double a = (u[i] - rho * v[i]) * f;
+        v[i] = g * v[i] - rho * a;
+        u[i] = a;
+        y[i] -= z * a;
+    }
+}
+
 /* Reductions keep LANES partial sums: the compiler may not reorder additions by itself. */
 #define LANES 16
 #define REDUCE(expr)                                                                               \
@@ -178,6 +189,7 @@ const struct vec_ops VEC_JOIN(vec_ops_, VEC_NAME) = {
     .dot_cosdiff = v_dot_cosdiff,
     .dot_sindiff = v_dot_sindiff,
     .se = v_se,
+    .schur = v_schur,
     .potrf = v_potrf,
     .potri = v_potri,
 #if defined(__AVX512F__)
