@@ -69,6 +69,8 @@ static enum gpm_status operand_error(struct sp_call *c, size_t i) {
     param_name(c, i, name, sizeof name);
     sp_error(c, DIAG_TYPE, "%s: %s must be a number, a sequence of numbers or a matrix, got %s",
              c->cls->name, name, got);
+    if (c->args[i].tag == V_STR && strcmp(c->cls->name, "add") == 0)
+        diag_set_help(c->diags, "string_concat(a, b, ...) joins texts");
     mem_free(got);
     return GPM_E_USER;
 }

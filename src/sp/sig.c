@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include <assert.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 enum fit { FIT, WRONG_TYPE, OUTSIDE };
@@ -229,7 +230,12 @@ enum gpm_status sp_check_args(struct sp_call *c, const struct sp_sig *sig) {
         if (type == TYPE_ANY || (type == TYPE_NUMBER && c->args[i].tag == V_NUM)) continue;
         enum fit fit = types[type].fit(c->args[i]);
         if (fit == FIT || (sig->params[p].null_ok && c->args[i].tag == V_NIL)) continue;
-        return type_error(c, i, sig->params[p].name, type, sig->params[p].null_ok, fit);
+        char name[40]; /* those of `...xs` are told apart by their number */
+        if (sig->params[p].variadic)
+            snprintf(name, sizeof name, "argument %zu", i + 1);
+        else
+            snprintf(name, sizeof name, "%s", sig->params[p].name);
+        return type_error(c, i, name, type, sig->params[p].null_ok, fit);
     }
     return GPM_OK;
 }

@@ -320,6 +320,13 @@ static enum gpm_status grad_fill(struct sp_call *c, value r, value dr, value *da
  * of the two items before it when there are two. */
 static enum gpm_status simulate_range(struct sp_call *c, value *out) {
     size_t at = (size_t)sp_num(c, 0), n = c->n - 1;
+    for (size_t i = 1; i <= n; i++)
+        if (c->args[i].tag != V_NUM) {
+            char *got = sp_show(c->args[i]);
+            sp_error(c, DIAG_BAD_RANGE, "a range with '...' needs numbers, got %s", got);
+            mem_free(got);
+            return GPM_E_USER;
+        }
     if (at == 0 || at >= n)
         return sp_error(c, DIAG_BAD_RANGE, "'...' needs a number on both sides");
     double a = sp_num(c, at), b = sp_num(c, at + 1);
@@ -535,7 +542,7 @@ const struct sp_class sp_seq_rows[] = {
     GROW(min_of_array, min, min, "(xs: numbers) -> number", "The least element.",
          "min_of_array([3, 9, 2]) => 2"),
     {.name = "_range",
-     .sig = "(at: count, ...xs: real) -> vector",
+     .sig = "(at: count, ...xs: any) -> vector",
      .doc = "What `[a, ..., b]` stands for: `at` items come before the ellipsis.",
      .example = "[1, 3, ..., 9] => [1, 3, 5, 7, 9]",
      .flags = SP_HIDDEN,

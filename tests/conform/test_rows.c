@@ -48,6 +48,18 @@ static void examples_have_an_arrow_and_balanced_brackets(void **state) {
     }
 }
 
+/* Every procedure shows what it does, but for the random ones and those that only print or fail. */
+static void deterministic_rows_have_examples(void **state) {
+    UNUSED(state);
+    static const char *const none[] = {"print", "debug", "value_error"};
+    for (size_t i = 0; i < sp_index_count(); i++) {
+        const struct sp_class *c = sp_index_at(i);
+        bool excused = c->example || (c->flags & (SP_RANDOM | SP_MAKER));
+        for (size_t k = 0; k < COUNT_OF(none); k++) excused |= strcmp(none[k], c->name) == 0;
+        if (!excused) fail_msg("%s has no example", c->name);
+    }
+}
+
 static void signatures_have_distinct_parameters(void **state) {
     UNUSED(state);
     for (size_t i = 0; i < sp_index_count(); i++) {
@@ -80,6 +92,7 @@ int main(void) {
         cmocka_unit_test(names_are_unique_names),
         cmocka_unit_test(documentation_is_there),
         cmocka_unit_test(examples_have_an_arrow_and_balanced_brackets),
+        cmocka_unit_test(deterministic_rows_have_examples),
         cmocka_unit_test(signatures_have_distinct_parameters),
         cmocka_unit_test(functions_come_in_pairs),
     };
