@@ -25,23 +25,35 @@ struct line_editor {
     line_complete_fn *complete;
     void *user;
     const char *prompt;
-    bool colour;
+    bool colour, cancelled;
     char *line; /* the last one read */
 };
 
-static volatile sig_atomic_t cancelled; /* set by SIGINT while a line is edited */
+/* While a line is edited Ctrl-C is a key like any other, not a signal: no race with reading. A
+ * signal that comes all the same (kill -INT, or the key before the terminal is in edit mode) ends
+ * the reading, too. */
+static volatile sig_atomic_t signalled;
 
-static void on_cancel(int sig) {
+static void on_signal(int sig) {
     (void)sig;
-    cancelled = 1;
+    signalled = 1;
+}
+
+static unsigned char on_cancel_key(EditLine *el, int key) {
+    (void)key;
+    struct line_editor *e;
+    el_get(el, EL_CLIENTDATA, &e);
+    e->cancelled = true;
+    return CC_EOF;
 }
 
 static char *show_prompt(EditLine *el) {
     static char text[64];
     struct line_editor *e;
     el_get(el, EL_CLIENTDATA, &e);
-    /* \1 brackets what takes no room on the screen */
-    snprintf(text, sizeof text, e->colour ? "\1\033[1m\1%s\1\033[0m\1" : "%s", e->prompt);
+    int n = (int)strlen(e->prompt) - 1; /* without the blank at its end */
+    /* \1 brackets what takes no room on the screen; it must not stand at the end */
+    snprintf(text, sizeof text, e->colour ? "\1\033[1m\1%.*s\1\033[0m\1 " : "%.*s ", n, e->prompt);
     return text;
 }
 
@@ -198,7 +210,10 @@ struct line_editor *line_editor_new(line_complete_fn *complete, void *user, bool
     el_set(e->el, EL_ADDFN, "gpmem-complete", "complete a name", on_tab);
     el_set(e->el, EL_BIND, "^I", "gpmem-complete", NULL);
     el_set(e->el, EL_BIND, "^R", "em-inc-search-prev", NULL);
-    el_source(e->el, NULL); /* the user's ~/.editrc */
+    el_set(e->el, EL_ADDFN, "gpmem-cancel", "give the line up", on_cancel_key);
+    el_set(e->el, EL_BIND, "^C", "gpmem-cancel", NULL);
+    el_set(e->el, EL_SETTY, "-d", "intr=", NULL); /* no interrupt key in edit mode */
+    el_source(e->el, NULL);                       /* the user's ~/.editrc */
     return e;
 }
 
@@ -214,14 +229,15 @@ void line_editor_free(struct line_editor *e) {
 enum line_result line_read(struct line_editor *e, const char *prompt, const char **text) {
     struct sigaction sa, old;
     memset(&sa, 0, sizeof sa);
-    sa.sa_handler = on_cancel; /* no SA_RESTART: reading must end */
+    sa.sa_handler = on_signal; /* no SA_RESTART: reading must end */
     sigaction(SIGINT, &sa, &old);
-    cancelled = 0;
+    signalled = 0;
+    e->cancelled = false;
     e->prompt = prompt;
     int n = 0;
     const char *got = el_gets(e->el, &n);
     sigaction(SIGINT, &old, NULL);
-    if (cancelled) {
+    if (e->cancelled || (!got && signalled)) {
         el_reset(e->el);
         fputs("^C\n", stderr);
         return LINE_CANCELLED;

@@ -97,7 +97,8 @@ def test_program_errors():
 
 
 def test_formats():
-    expect(run("--format", "json", "-e", "[1, true]"), 0, "[1,true]\n")
+    r = expect(run("--format", "json", "-e", "[1, true]; \"a\\\"b\"; list(1, 2.5)"), 0)
+    assert [json.loads(l) for l in r.stdout.decode().splitlines()] == [[1, True], "a\"b", [1, 2.5]], r.stdout
     r = expect(run("--diagnostics", "json", "-e", "nope"), 1)
     d = json.loads(r.stderr.decode().splitlines()[0])
     assert d["code"] == "E0201" and "nope" in d["message"], d
@@ -166,8 +167,9 @@ def test_unbounded_recursion():
 def test_limits():
     bad(run("--max-time", "0.5", "-e", "define f = proc(n) { if (n == 0) { 0 } else { f(n - 1) } };"
             " repeat(1000000000, action(f(100)))"), ["e0703"], (1,))
-    bad(run("--max-depth", "50", "-e", "define f = proc(n) { if (n == 0) { 0 } else { 1 + f(n - 1) } }; f(100)"),
-        ["e0220"], (1,))
+    deep = "define f = proc(n) { if (n == 0) { 0 } else { 1 + f(n - 1) } }; f(20000)"
+    expect(run("-e", deep), 0, "20000\n")
+    bad(run("--max-depth", "100", "-e", deep), ["e0220"], (1,))
 
 
 def test_closed_stdout():

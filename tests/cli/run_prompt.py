@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Drives the prompt through a pseudo-terminal, as a person would (argument: the tool)."""
-import os, pty, re, select, shutil, sys, tempfile, time
+import os, pty, re, select, shutil, sys, tempfile, termios, time, traceback
 
 TOOL = os.path.abspath(sys.argv[1])
 HOME = tempfile.mkdtemp(prefix="gpmem-prompt-")
@@ -11,9 +11,7 @@ class Terminal:
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
             os.environ.pop("XDG_STATE_HOME", None)
-            os.environ.update(HOME=HOME, TERM="xterm", NO_COLOR="1", **(env or {}))
-            if env and env.get("NO_COLOR") == "":
-                del os.environ["NO_COLOR"]
+            os.environ.update(dict(dict(HOME=HOME, TERM="xterm", NO_COLOR="1"), **(env or {})))
             os.execv(TOOL, [TOOL, *args])
         self.seen = ""
 
@@ -33,14 +31,21 @@ class Terminal:
         before, self.seen = self.seen.split(text, 1)
         return before
 
-    def type(self, text):
+    def type(self, text, ready=True):
+        """Types when the editor reads keys (the terminal is no longer in canonical mode)."""
+        end = time.time() + 20
+        while ready and termios.tcgetattr(self.fd)[3] & termios.ICANON:
+            assert time.time() < end, "the editor never began to read"
+            time.sleep(0.005)
         os.write(self.fd, text.encode())
 
     def line(self, text, prompt="gpmem> "):
         """Types a line and returns what was printed before the next prompt."""
         self.type(text + "\n")
-        self.wait_for("\r\n")
-        return self.wait_for(prompt).replace("\r\n", "\n")
+        out = self.wait_for("\n") + "\n"
+        out += self.wait_for(prompt)
+        out = re.sub("\x1b\\[[0-9;?]*[A-Za-z]", "", out).replace("\r\n", "\n").replace("\r", "")
+        return out.partition("\n")[2]
 
     def end(self):
         self.type("\x04")
@@ -102,8 +107,9 @@ def test_interrupt():
     t.line("observe normal(x, 1) = 2;")
     before = t.line("sample x")
     t.type("repeat(1000000000, mh(default, one, 1))\n")
+    t.wait_for("\n")
     time.sleep(0.5)
-    t.type("\x03")
+    t.type("\x03", ready=False)  # the key is a signal now
     began = time.time()
     out = t.wait_for("gpmem> ")
     assert time.time() - began < 5 and "E0704" in out, out
@@ -140,8 +146,9 @@ def test_completion_and_history():
     t.line("define completable_name = 9;")
     t.type("completable_n\t\n")
     assert "9" in t.wait_for("gpmem> ")
-    t.type("uniform_\t\t")
+    t.type("uniform_\t")
     assert "uniform_continuous" in t.wait_for("uniform_discrete")
+    t.wait_for("gpmem> ")
     t.type("\x15")  # clear the line
     assert t.line("17 + 4").endswith("21\n")
     t.type("\x1b[A\n")  # up: the last entry again
@@ -174,7 +181,8 @@ def main():
             f()
         except AssertionError as e:
             failed += 1
-            print("FAILED %s: %s" % (name, e))
+            where = traceback.extract_tb(e.__traceback__)[-1]
+            print("FAILED %s, line %d: %s: %s" % (name, where.lineno, where.line, e))
     print("prompt: %d passed, %d failed" % (len(tests) - failed, failed))
     shutil.rmtree(HOME, ignore_errors=True)
     return 1 if failed else 0

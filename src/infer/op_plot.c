@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * plot, plotf, plot_to_file: pictures of datasets and of plain sequences by the specifications of
+ * plot/spec.h, on the terminal or as an SVG file.
+ */
+#include "base/mem.h"
+#include "infer/dataset.h"
+#include "plot/spec.h"
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Columns ready to draw; owns the numbers. */
+struct plot_input {
+    struct plot_table t;
+    VEC(double *) columns;
+    VEC(const char *) names;
+    double *first[3]; /* iteration, time, particle of a dataset */
+    char numbered[16][8];
+};
+
+static void input_release(struct plot_input *in) {
+    for (size_t i = 0; i < in->columns.n; i++) mem_free(in->columns.at[i]);
+    for (size_t i = 0; i < 3; i++) mem_free(in->first[i]);
+    vec_release(&in->columns);
+    vec_release(&in->names);
+}
+
+static void input_finish(struct plot_input *in) {
+    in->t.columns = in->columns.n;
+    in->t.data = (const double *const *)in->columns.at;
+    in->t.names = in->names.at;
+}
+
+static void read_dataset(const struct dataset *d, struct plot_input *in) {
+    static const size_t from[3] = {DATASET_ITER, DATASET_TIME, DATASET_PARTICLE};
+    for (size_t c = DATASET_FIRST; c < d->n_columns; c++) {
+        vec_push(&in->columns, dataset_numbers(d, c));
+        vec_push(&in->names, d->names[c]);
+    }
+    for (size_t i = 0; d->n_columns && i < 3; i++) in->first[i] = dataset_numbers(d, from[i]);
+    in->t.iteration = in->first[0];
+    in->t.time = in->first[1];
+    in->t.particle = in->first[2];
+    in->t.rows = dataset_rows(d);
+}
+
+static bool add_column(struct plot_input *in, value v) {
+    double *x;
+    size_t n, k = in->columns.n;
+    if (!seq_numbers(v, &x, &n)) return false;
+    if ((k && n != in->t.rows) || k >= COUNT_OF(in->numbered)) {
+        mem_free(x);
+        return false;
+    }
+    in->t.rows = n;
+    snprintf(in->numbered[k], sizeof in->numbered[k], "%zu", k);
+    vec_push(&in->columns, x);
+    vec_push(&in->names, in->numbered[k]);
+    return true;
+}
+
+/* A sequence of numbers is one column; a sequence of sequences of one length is several. */
+static bool read_sequence(value v, struct plot_input *in) {
+    value *items;
+    size_t n;
+    if (add_column(in, v)) return true;
+    if (!seq_items(v, &items, &n)) return false;
+    bool good = n > 0;
+    for (size_t i = 0; i < n && good; i++) good = add_column(in, items[i]);
+    values_free(items, n);
+    return good;
+}
+
+static enum gpm_status read_input(struct infer_state *x, value v, struct plot_input *in) {
+    const struct dataset *d = dataset_of(v);
+    if (d) {
+        read_dataset(d, in);
+    } else if (!read_sequence(v, in)) {
+        return infer_error(x, DIAG_TYPE,
+                           "a plot needs a dataset, numbers, or columns of equal length; got a %s",
+                           value_type_name(v));
+    }
+    input_finish(in);
+    return GPM_OK;
+}
+
+static const char *text_of(value v) {
+    return v.tag == V_STR ? v.u.str->text : v.tag == V_SYM ? v.u.sym->text : NULL;
+}
+
+static enum gpm_status add_panel(struct infer_state *x, struct plot_scene *s, value spec,
+                                 const struct plot_table *t) {
+    char err[200] = "";
+    const char *text = text_of(spec);
+    if (!text) {
+        return infer_error(x, DIAG_TYPE,
+                           "a plot's specification is a string such as \"l0\", got a %s",
+                           value_type_name(spec));
+    }
+    if (plot_spec_panel(s, text, t, err, sizeof err) == GPM_OK) return GPM_OK;
+    return infer_error(x, DIAG_BAD_OPERATOR_ARG, "plot \"%s\": %s", text, err);
+}
+
+/* The scene of one specification or of a sequence of them. */
+static enum gpm_status make_scene(struct infer_state *x, value spec, value data,
+                                  struct plot_scene **out) {
+    struct plot_input in = {0};
+    value *specs = NULL;
+    size_t n = 0;
+    enum gpm_status st = read_input(x, data, &in);
+    if (st != GPM_OK) {
+        input_release(&in);
+        return st;
+    }
+    bool many = !text_of(spec) && seq_items(spec, &specs, &n);
+    struct plot_scene *s = plot_scene_new(NULL, many && n > 1 ? 2 : 1);
+    if (!many) st = add_panel(x, s, spec, &in.t);
+    for (size_t i = 0; many && i < n && st == GPM_OK; i++) st = add_panel(x, s, specs[i], &in.t);
+    if (many) values_free(specs, n);
+    input_release(&in);
+    if (st == GPM_OK) {
+        *out = s;
+    } else {
+        plot_scene_free(s);
+    }
+    return st;
+}
+
+static enum gpm_status op_plot(struct infer_state *x, const value *args, size_t n, value *out) {
+    UNUSED(n);
+    struct plot_scene *s;
+    struct buf b = BUF_INIT;
+    enum gpm_status st = make_scene(x, args[0], args[1], &s);
+    if (st != GPM_OK) return st;
+    plot_terminal(s, NULL, &b);
+    if (x->write) x->write(x->user, 1, b.data, b.len);
+    buf_release(&b);
+    plot_scene_free(s);
+    *out = NIL;
+    return GPM_OK;
+}
+
+static enum gpm_status write_file(struct infer_state *x, const char *path, const struct buf *b) {
+    FILE *f = fopen(path, "w");
+    size_t done = f ? fwrite(b->data, 1, b->len, f) : 0;
+    int e = errno;
+    if (f && fclose(f) == 0 && done == b->len) return GPM_OK;
+    return infer_error(x, DIAG_FILE, "cannot write '%s': %s", path, strerror(e));
+}
+
+static enum gpm_status op_plot_to_file(struct infer_state *x, const value *args, size_t n,
+                                       value *out) {
+    UNUSED(n);
+    struct plot_scene *s;
+    struct buf b = BUF_INIT, path = BUF_INIT;
+    const char *name = text_of(args[0]);
+    if (!x->allow_write) {
+        enum gpm_status denied =
+            infer_error(x, DIAG_DENIED, "writing '%s' needs --allow-write", name);
+        return denied;
+    }
+    enum gpm_status st = make_scene(x, args[1], args[2], &s);
+    if (st != GPM_OK) return st;
+    buf_puts(&path, name);
+    if (path.len < 4 || strcmp(path.data + path.len - 4, ".svg") != 0) buf_puts(&path, ".svg");
+    plot_svg(s, NULL, &b);
+    st = write_file(x, path.data, &b);
+    buf_release(&b);
+    buf_release(&path);
+    plot_scene_free(s);
+    if (st == GPM_OK) *out = NIL;
+    return st;
+}
+
+const struct infer_op infer_plot_rows[] = {
+    {"plot", "(spec: any, data: any) -> action",
+     "draws columns of a dataset, or plain numbers, on the terminal: \"l0\" a line of column 0 "
+     "over "
+     "the iteration, \"p0d1d\" points of column 1 over column 0, \"h0\" a histogram",
+     NULL, 0, op_plot},
+    {"plotf", "(spec: any, data: any) -> action", "the same as plot", NULL, 0, op_plot},
+    {"plot_to_file", "(file: name, spec: any, data: any) -> action",
+     "draws into an SVG file; needs --allow-write", NULL, 0, op_plot_to_file},
+    {"plotf_to_file", "(file: name, spec: any, data: any) -> action", "the same as plot_to_file",
+     NULL, 0, op_plot_to_file},
+};
+const size_t infer_plot_count = COUNT_OF(infer_plot_rows);
