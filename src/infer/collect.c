@@ -1,23 +1,77 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * collect: the values of expressions in every particle, as a row of a dataset. */
-#include "infer/infer.h"
+ * collect: the values of expressions in every particle, one row each, as a dataset.
+ */
+#include "base/mem.h"
+#include "infer/dataset.h"
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+static double now(void) {
+    struct timespec ts;
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (double)ts.tv_sec + 1e-9 * (double)ts.tv_nsec;
+}
+
+/* A column is called by its label, else by the text of its expression. */
+static char *column_name(const struct action *a, size_t i) {
+    const struct ast *dir = a->ast;
+    if (i < dir->u.dir.n_names && dir->u.dir.names[i]) {
+        return mem_strdup(dir->u.dir.names[i]->text);
+    }
+    struct buf b = BUF_INIT;
+    ast_print(dir->kids[i]->kids[0], &b);
+    return buf_take(&b);
+}
+
+static struct dataset *new_dataset(const struct action *a) {
+    size_t n = a->n_splices;
+    char **names = NEW_ARRAY(char *, n ? n : 1);
+    for (size_t i = 0; i < n; i++) names[i] = column_name(a, i);
+    struct dataset *d = dataset_new((const char *const *)names, n);
+    for (size_t i = 0; i < n; i++) mem_free(names[i]);
+    mem_free(names);
+    return d;
+}
+
+/* log of the sum of the particles' weights */
+static double total_log_weight(const struct model *m) {
+    double most = -INFINITY, sum = 0;
+    for (size_t i = 0; i < m->p.n; i++) most = fmax(most, m->p.at[i]->log_weight);
+    if (!isfinite(most)) return most;
+    for (size_t i = 0; i < m->p.n; i++) sum += exp(m->p.at[i]->log_weight - most);
+    return most + log(sum);
+}
+
+static enum gpm_status collect_row(struct infer_state *x, struct action *a, size_t particle,
+                                   double total, struct dataset *d) {
+    struct trace *t = x->model->p.at[particle];
+    double prob = isfinite(total) ? exp(t->log_weight - total) : 1 / (double)x->model->p.n;
+    value first[DATASET_FIRST] = {value_num(1), value_num((double)particle), value_num(now()),
+                                  value_num(t->log_weight), value_num(prob)};
+    for (size_t i = 0; i < DATASET_FIRST; i++) vec_push(&d->cells, first[i]);
+    for (size_t i = 0; i < a->n_splices; i++) {
+        value v;
+        enum gpm_status st = trace_sample(t, a->ast->kids[i]->kids[0], a->splices[i], &v);
+        if (st != GPM_OK) return st;
+        vec_push(&d->cells, v);
+    }
+    return GPM_OK;
+}
 
 enum gpm_status collect_run(struct infer_state *x, struct action *a, value *out) {
-    size_t k = a->n_splices, np = x->model->p.n;
-    value rows = value_array_new(np);
-    for (size_t i = 0; i < np; i++) {
-        value row = value_array_new(k);
-        for (size_t j = 0; j < k; j++) {
-            enum gpm_status st = trace_sample(x->model->p.at[i], a->ast->kids[j]->kids[0], a->splices[j], &row.u.array->at[j]);
-            if (st != GPM_OK) {
-                value_unref(row);
-                value_unref(rows);
-                return st;
-            }
-        }
-        rows.u.array->at[i] = row;
+    struct dataset *d = new_dataset(a);
+    double total = total_log_weight(x->model);
+    enum gpm_status st = GPM_OK;
+    for (size_t i = 0; i < x->model->p.n && st == GPM_OK; i++) {
+        st = collect_row(x, a, i, total, d);
     }
-    *out = rows;
-    return GPM_OK;
+    value v = value_box(V_BOX, &d->box);
+    if (st == GPM_OK) {
+        *out = v;
+    } else {
+        value_unref(v);
+    }
+    return st;
 }

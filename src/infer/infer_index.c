@@ -9,6 +9,8 @@
 
 #define FAMILIES(X)                                                                                \
     X(control)                                                                                     \
+    X(dataset)                                                                                     \
+    X(plot)                                                                                        \
     X(mh)                                                                                          \
     X(model)                                                                                       \
     X(select)

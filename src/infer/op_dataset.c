@@ -4,6 +4,7 @@
  */
 #include "infer/dataset.h"
 #include "base/mem.h"
+#include "infer/draws.h"
 #include <string.h>
 
 static struct dataset *need_dataset(struct infer_state *x, const char *op, value v) {
@@ -84,6 +85,11 @@ static enum gpm_status op_join(struct infer_state *x, const value *args, size_t 
 
 /* ---- tables ---- */
 
+/* The clock is left out: the same seed prints the same table. */
+static bool shown(size_t column) {
+    return column != DATASET_TIME;
+}
+
 static void pad(struct buf *out, size_t from, size_t width) {
     for (size_t have = out->len - from; have < width; have++) buf_putc(out, ' ');
 }
@@ -110,6 +116,7 @@ static void table_text(const struct dataset *d, struct buf *out) {
     for (size_t r = 0; r <= rows && d->n_columns; r++) { /* row 0: the names */
         for (size_t c = 0; c < d->n_columns; c++) {
             size_t from = out->len;
+            if (!shown(c)) continue;
             if (r == 0) buf_puts(out, d->names[c]);
             if (r > 0) cell_text(d->cells.at[(r - 1) * d->n_columns + c], out);
             if (c + 1 < d->n_columns) pad(out, from, width[c] + 2);
@@ -147,6 +154,33 @@ static enum gpm_status op_sweep(struct infer_state *x, const value *args, size_t
     return GPM_OK;
 }
 
+/* Numbers of every collected column, as one chain in the order of the rows. */
+static enum gpm_status op_summarize(struct infer_state *x, const value *args, size_t n,
+                                    value *out) {
+    UNUSED(n);
+    struct dataset *d = need_dataset(x, "summarize", args[0]);
+    if (!d) return GPM_E_USER;
+    size_t k = d->n_columns ? d->n_columns - DATASET_FIRST : 0, rows = dataset_rows(d);
+    struct draws all;
+    struct buf b = BUF_INIT;
+    draws_init(&all, k ? (const char *const *)d->names + DATASET_FIRST : NULL, k, 1);
+    double **columns = NEW_ARRAY(double *, k ? k : 1), *row = NEW_ARRAY(double, k ? k : 1);
+    for (size_t c = 0; c < k; c++) columns[c] = dataset_numbers(d, DATASET_FIRST + c);
+    for (size_t r = 0; r < rows; r++) {
+        for (size_t c = 0; c < k; c++) row[c] = columns[c][r];
+        draws_push(&all, 0, row);
+    }
+    draws_summary_text(&all, &b);
+    if (x->write) x->write(x->user, 1, b.data, b.len);
+    for (size_t c = 0; c < k; c++) mem_free(columns[c]);
+    mem_free(columns);
+    mem_free(row);
+    buf_release(&b);
+    draws_release(&all);
+    *out = NIL;
+    return GPM_OK;
+}
+
 static enum gpm_status op_column(struct infer_state *x, const value *args, size_t n, value *out) {
     UNUSED(n);
     struct dataset *d = need_dataset(x, "column", args[0]);
@@ -175,6 +209,10 @@ const struct infer_op infer_dataset_rows[] = {
     {"column", "(d: any, name: name) -> array", "the values of one column of a dataset", NULL,
      OP_PLAIN, op_column},
     {"printf", "(d: any) -> action", "prints a dataset as a table", NULL, 0, op_printf},
+    {"summarize", "(d: any) -> action",
+     "prints mean, Monte Carlo error, spread, quantiles, effective sample sizes and R-hat of every "
+     "column of a dataset",
+     NULL, 0, op_summarize},
     {"sweep", "(d: any) -> action", "prints the number of the last iteration of a dataset", NULL, 0,
      op_sweep},
 };

@@ -106,7 +106,12 @@ static enum gpm_status parse(struct parser *p) {
         enum gpm_status st = parse_stream(p);
         if (st != GPM_OK) return st;
     }
-    if (p->n == 0) return fail(p, "a plot needs a stream, such as 'l0' or 'p0d1d'%s", "", 0);
+    if (p->n == 0) {
+        bool xy = p->t->columns > 1 && !p->t->iteration;
+        enum gpm_status st = data_stream(p, 0, &p->streams[p->n++]);
+        if (st == GPM_OK && xy) st = data_stream(p, 1, &p->streams[p->n++]);
+        if (st != GPM_OK) return st;
+    }
     if (!(p->points || p->lines || p->bars || p->area || p->histogram)) p->points = true;
     if (p->n == 1 && !p->histogram) {
         p->streams[1] = p->streams[0];

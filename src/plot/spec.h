@@ -10,7 +10,8 @@
  *     scale   = d direct | l logarithmic
  *
  * One stream with points, lines, bars or area is y over the iteration; with a histogram (the
- * default of a lone stream is points) it is x. A third stream groups: one colour per value.
+ * default of a lone stream is points) it is x. A third stream groups: one colour per value. No
+ * stream at all means column 0, or column 1 over column 0 when the table has no iterations.
  */
 #ifndef PLOT_SPEC_H
 #define PLOT_SPEC_H

@@ -304,7 +304,10 @@ static void test_spec(void **state) {
     assert_int_equal(s->panels.at[3]->items.at[0].kind, PLOT_BARS);
     assert_int_equal(plot_spec_panel(s, "p7", &t, err, sizeof err), GPM_E_FORMAT);
     assert_non_null(strstr(err, "2 columns"));
-    const char *bad[] = {"", "p", "p0z", "0 1 0 1", "%%%", "p99999999999999999999"};
+    assert_int_equal(plot_spec_panel(s, "l", &t, err, sizeof err), GPM_OK);
+    it = &s->panels.at[4]->items.at[0];
+    assert_true(it->x[0] == 1 && it->y[0] == 5); /* column 1 over column 0 */
+    const char *bad[] = {"p0z", "0 1 0 1", "%%%", "p99999999999999999999"};
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
         assert_int_equal(plot_spec_panel(s, bad[i], &t, err, sizeof err), GPM_E_FORMAT);
     }
