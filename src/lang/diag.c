@@ -7,7 +7,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-enum { MAX_ERRORS = 10, CALLS_INNER = 10, CALLS_OUTER = 6, MAX_TEXT = 1000 };
+enum { MAX_ERRORS = 10, MAX_TEXT = 1000 };
 
 static const struct {
     const char *code, *title;
@@ -144,14 +144,14 @@ void diag_add_call(struct diags *d, struct span at, const char *fmt, ...) {
     va_start(ap, fmt);
     struct diag_label l = {at, format(fmt, ap)};
     va_end(ap);
-    if (x->calls.n < CALLS_INNER + CALLS_OUTER) {
+    if (x->calls.n < DIAG_CALLS_INNER + DIAG_CALLS_OUTER) {
         vec_push(&x->calls, l);
         return;
     }
-    mem_free(x->calls.at[CALLS_INNER].text);
-    memmove(&x->calls.at[CALLS_INNER], &x->calls.at[CALLS_INNER + 1],
-            (CALLS_OUTER - 1) * sizeof x->calls.at[0]);
-    x->calls.at[CALLS_INNER + CALLS_OUTER - 1] = l;
+    mem_free(x->calls.at[DIAG_CALLS_INNER].text);
+    memmove(&x->calls.at[DIAG_CALLS_INNER], &x->calls.at[DIAG_CALLS_INNER + 1],
+            (DIAG_CALLS_OUTER - 1) * sizeof x->calls.at[0]);
+    x->calls.at[DIAG_CALLS_INNER + DIAG_CALLS_OUTER - 1] = l;
     x->calls_dropped++;
 }
 

@@ -18,6 +18,9 @@ enum diag_code {
         DIAG_CODE_COUNT
 };
 
+/* A deep chain of calls keeps this many innermost and outermost ones. */
+enum { DIAG_CALLS_INNER = 10, DIAG_CALLS_OUTER = 6 };
+
 struct diag_label {
     struct span at;
     char *text;

@@ -204,23 +204,32 @@ static void trailer(const struct paint *p, const char *kind, const char *text) {
     buf_printf(p->out, " %s%s\n", kind, text);
 }
 
+static bool same_call(const struct diag_label *a, const struct diag_label *b) {
+    return a->at.unit == b->at.unit && a->at.start == b->at.start && strcmp(a->text, b->text) == 0;
+}
+
+/* The chain of calls, innermost first; a call that repeats is drawn once with its number. */
 static void draw_calls(const struct paint *p, const struct diags *d, const struct diag *x) {
-    size_t middle = x->calls_dropped ? x->calls.n - 6 : x->calls.n;
-    for (size_t i = 0; i < x->calls.n; i++) {
-        struct buf b = BUF_INIT;
+    size_t n = x->calls.n, middle = x->calls_dropped ? n - DIAG_CALLS_OUTER : n;
+    struct buf b = BUF_INIT;
+    for (size_t i = 0, next; i < n; i = next) {
+        const struct diag_label *c = &x->calls.at[i];
+        for (next = i + 1; next < n && next != middle && same_call(c, &x->calls.at[next]);) next++;
         if (i == middle) {
-            buf_printf(&b, "%zu more calls", x->calls_dropped);
-            trailer(p, "... ", b.data);
+            buf_printf(&b, "... %zu more calls", x->calls_dropped);
+            trailer(p, "", b.data);
             buf_reset(&b);
         }
-        buf_puts(&b, x->calls.at[i].text);
-        if (has_place(d, x->calls.at[i].at)) {
+        buf_puts(&b, c->text);
+        if (has_place(d, c->at)) {
             buf_puts(&b, " at ");
-            put_position(d, x->calls.at[i].at, &b);
+            put_position(d, c->at, &b);
         }
+        if (next - i > 1) buf_printf(&b, ", %zu times", next - i);
         trailer(p, "", b.data);
-        buf_release(&b);
+        buf_reset(&b);
     }
+    buf_release(&b);
 }
 
 /* Labels in other units (another file) are shown by position. */

@@ -328,7 +328,12 @@ static enum gpm_status simulate_range(struct sp_call *c, value *out) {
             return GPM_E_USER;
         }
     if (at == 0 || at >= n)
-        return sp_error(c, DIAG_BAD_RANGE, "'...' needs a number on both sides");
+        return sp_error(c, DIAG_BAD_RANGE, "`...` needs a number on both sides");
+    for (size_t i = 1; i <= n; i++)
+        if (c->args[i].tag != V_NUM)
+            return sp_error(c, DIAG_BAD_RANGE,
+                            "`...` counts between numbers, but item %zu is of type %s", i,
+                            value_type_name(c->args[i]));
     double a = sp_num(c, at), b = sp_num(c, at + 1);
     double step = at > 1 ? a - sp_num(c, at - 1) : b >= a ? 1 : -1;
     double more = step != 0 ? floor((b - a) / step + 1e-9) : -1;

@@ -104,6 +104,20 @@ static void test_deep_chain_is_cut(void **state) {
     release(&f);
 }
 
+static void test_repeated_calls(void **state) {
+    struct fixture f;
+    UNUSED(state);
+    init(&f);
+    (void)diag_raise(&f.diags, DIAG_RECURSION, NO_SPAN, "too deep");
+    for (int i = 0; i < 100; i++) diag_add_call(&f.diags, NO_SPAN, "in f");
+    diag_add_call(&f.diags, NO_SPAN, "in g");
+    assert_rendered(&f, "error[E0220]: too deep\n"
+                        "  = in f, 10 times\n"
+                        "  = ... 85 more calls\n"
+                        "  = in f, 5 times\n"
+                        "  = in g\n");
+}
+
 static void test_widths(void **state) {
     struct fixture f;
     const char *text = "\t\xE6\x97\xA5\xC3\xA9 x"; /* tab, a wide character, a narrow one */
@@ -277,6 +291,7 @@ int main(void) {
         cmocka_unit_test(test_json),
         cmocka_unit_test(test_suggest),
         cmocka_unit_test(test_long_text_is_cut),
+        cmocka_unit_test(test_repeated_calls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
