@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """Black-box tests of the command-line tool (argument: the tool): exit status, streams, usage
 errors, bad input, chains, completions, manual pages. The prompt has run_prompt.py."""
 import json, os, subprocess, sys, tempfile

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """Drives `gpmem lsp` with a scripted client that speaks the real protocol (argument: the tool)."""
 import json, subprocess, sys
 

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """Datasets and plots from the language (argument: the tool)."""
 import os, subprocess, sys, tempfile
 import xml.etree.ElementTree as ET

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """Drives the prompt through a pseudo-terminal, as a person would (argument: the tool)."""
 import os, pty, re, select, shutil, sys, tempfile, termios, time, traceback
 

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """The editor files of tools/syntax know every name of the language (argument: the tool)."""
 import json, os, re, subprocess, sys, tempfile
 

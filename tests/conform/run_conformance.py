@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """Runs the black-box conformance suite (../shared/conformance) with the tool given as argument.
 
 The suite stands beside the repository, not in it; without it there is nothing to run, and the
