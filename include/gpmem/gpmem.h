@@ -41,6 +41,9 @@ struct gpm_options {
     double max_seconds;      /* 0: none */
     gpm_write_fn *write;     /* NULL: output is dropped */
     void *user;
+    /* Asked before a program does something that allow_run or allow_write does not allow; true
+     * allows it for the rest of the session. NULL: no. Called on the session's own thread. */
+    bool (*confirm)(void *user, const char *question);
 };
 GPM_API void gpm_options_init(struct gpm_options *o);
 

@@ -4,6 +4,7 @@
  * with a large stack, so deep recursion ends in a diagnostic and not in a crash. */
 #include "gpmem/gpmem.h"
 #include "session/session.h"
+#include "sp/sp_options.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 
 struct gpm_session {
     struct session s;
+    struct sp_options permissions;
     struct gpm_options options;
     struct buf error, text;
 };
@@ -33,7 +35,12 @@ gpm_session *gpm_session_new(const struct gpm_options *o) {
     g->s.json = o->format == GPM_FORMAT_JSON;
     g->s.infer.write = o->write;
     g->s.infer.user = o->user;
-    g->s.infer.allow_write = o->allow_write;
+    g->permissions = (struct sp_options){.allow_run = o->allow_run,
+                                         .allow_write = o->allow_write,
+                                         .jobs = o->jobs ? o->jobs : 1,
+                                         .confirm = o->confirm,
+                                         .user = o->user};
+    g->s.core.host.options = &g->permissions;
     if (o->max_memory) g->s.core.max_nodes = o->max_memory / 160;
     return g;
 }

@@ -212,6 +212,16 @@ static bool entry_complete(struct prompt *p, const struct entry *e) {
     return gpm_check_text(p->session, "<prompt>", e->text, e->len, true) != GPM_E_INCOMPLETE;
 }
 
+/* Asks on the terminal; anything but y is no. */
+static bool ask(void *user, const char *question) {
+    (void)user;
+    char answer[64];
+    fflush(stdout);
+    fprintf(stderr, "%s [y/N] ", question);
+    if (!fgets(answer, sizeof answer, stdin)) return false;
+    return answer[0] == 'y' || answer[0] == 'Y';
+}
+
 static void loop(struct prompt *p) {
     struct entry e = {0};
     while (!p->leave) {
@@ -258,9 +268,11 @@ static int run(const void *opts, int argc, char **argv) {
     const struct args *a = opts;
     struct gpm_options o;
     session_args_apply(&a->session, &o);
+    bool prompt = a->expressions.n == 0 && isatty(STDIN_FILENO);
+    if (prompt) o.confirm = ask;
     gpm_session *s = gpm_session_new(&o);
     if (!s) return complain(EXIT_FAILED, "out of memory");
-    if (a->expressions.n == 0 && isatty(STDIN_FILENO)) return run_prompt(&o, s);
+    if (prompt) return run_prompt(&o, s);
     bool quiet = a->session.quiet > 0;
     int status =
         a->expressions.n ? run_expressions(s, &a->expressions, quiet) : run_stdin(s, quiet);

@@ -44,7 +44,6 @@ struct infer_state {
     void (*write)(void *user, int stream, const char *text, size_t n);
     void *user;
     void *collect; /* draws gathered by collect; see draws */
-    bool allow_write;
 };
 static inline struct infer_state *infer_of(struct session_core *core) {
     return core->session;

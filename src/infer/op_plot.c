@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "infer/dataset.h"
 #include "plot/spec.h"
+#include "sp/sp_options.h"
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -155,9 +156,11 @@ static enum gpm_status op_plot_to_file(struct infer_state *x, const value *args,
     struct plot_scene *s;
     struct buf b = BUF_INIT, path = BUF_INIT;
     const char *name = text_of(args[0]);
-    if (!x->allow_write) {
-        enum gpm_status denied =
-            infer_error(x, DIAG_DENIED, "writing '%s' needs --allow-write", name);
+    char what[300];
+    snprintf(what, sizeof what, "write '%.250s'", name);
+    if (!sp_permitted(x->core->host.options, SP_MAY_WRITE, what)) {
+        enum gpm_status denied = infer_error(x, DIAG_DENIED, "not allowed to %s", what);
+        diag_set_help(x->core->diags, "give gpmem the flag --allow-write if you trust the program");
         return denied;
     }
     enum gpm_status st = make_scene(x, args[1], args[2], &s);

@@ -185,7 +185,7 @@ struct evidence *evidence_new(const struct smodel_data *data, const struct struc
 void evidence_free(struct evidence *e) {
     if (!e) return;
     proposal_release(&e->prop);
-    draws_release(&e->draws);
+    is_draws_release(&e->draws);
     mem_free(e);
 }
 
@@ -231,10 +231,10 @@ void evidence_sample(struct evidence *e, size_t n, uint64_t seed, struct smodel_
     struct is_result res = importance(&t, &e->prop, pilot, n, &r, &d);
     e->evals += smodel_work_evals(w) - before;
     if (!isfinite(res.logz)) {
-        draws_release(&d);
+        is_draws_release(&d);
         return;
     }
-    draws_release(&e->draws);
+    is_draws_release(&e->draws);
     e->draws = d;
     e->logz = res.logz;
     e->se = res.se;

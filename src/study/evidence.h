@@ -47,7 +47,7 @@ struct draws {
     double *logp; /* log density */
     double *w;    /* weights, summing to 1 */
 };
-void draws_release(struct draws *d);
+void is_draws_release(struct draws *d);
 struct is_result {
     double logz, se, ess; /* se of logz; ess as a share of the draws */
 };

@@ -139,7 +139,7 @@ double proposal_add_mode(struct proposal *p, const struct target *t, const doubl
 }
 
 /* ---- importance sampling ---- */
-void draws_release(struct draws *d) {
+void is_draws_release(struct draws *d) {
     mem_free(d->z);
     mem_free(d->logp);
     mem_free(d->w);
@@ -218,7 +218,7 @@ struct is_result importance(const struct target *t, struct proposal *p, size_t p
         sample(t, p, r, &first);
         struct is_result res = normalise(&first);
         add_moments(p, &first, res.ess);
-        draws_release(&first);
+        is_draws_release(&first);
     }
     draws_init(out, n, t->d);
     sample(t, p, r, out);

@@ -164,6 +164,26 @@ def test_completion_and_history():
     assert t.end() == 0
 
 
+def test_confirmation():
+    path = os.path.join(HOME, "drawn.svg")
+    save = 'plot_to_file("%s", "l", array(1, 2, 3))' % path
+    t = Terminal("-q")
+    t.wait_for("gpmem> ")
+    t.type(save + "\n")
+    assert "wants to write '%s'" % path in t.wait_for("[y/N] ")
+    t.type("n\n", ready=False)
+    assert "E0702" in t.wait_for("gpmem> ") and not os.path.exists(path)
+    t.type(save + "\n")
+    t.wait_for("[y/N] ")
+    t.type("y\n", ready=False)
+    t.wait_for("gpmem> ")
+    assert os.path.exists(path)
+    os.remove(path)
+    assert "[y/N]" not in t.line(save)  # a yes holds for the session
+    assert os.path.exists(path)
+    assert t.end() == 0
+
+
 def test_colours():
     t = Terminal("-q", "-e", "nope")
     assert "\x1b[" not in t.wait_for("not bound"), "NO_COLOR was set"

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See sp_options.h.
+ */
+#include "sp/sp_options.h"
+#include <stdio.h>
+
+bool sp_permitted(struct sp_options *o, enum sp_permission p, const char *what) {
+    if (!o) return false;
+    bool *allowed = p == SP_MAY_RUN ? &o->allow_run : &o->allow_write;
+    if (*allowed || !o->confirm) return *allowed;
+    char question[400];
+    snprintf(question, sizeof question, "The program wants to %.300s. Allow %s in this session?",
+             what, p == SP_MAY_RUN ? "running commands" : "writing files");
+    *allowed = o->confirm(o->user, question);
+    return *allowed;
+}
+
+enum gpm_status sp_need(struct sp_call *c, enum sp_permission p, const char *what) {
+    const char *flag = p == SP_MAY_RUN ? "--allow-run" : "--allow-write";
+    if (sp_permitted(c->host ? c->host->options : NULL, p, what)) return GPM_OK;
+    enum gpm_status st = sp_error(c, DIAG_DENIED, "not allowed to %.300s", what);
+    diag_set_help(c->diags, "give gpmem the flag %s if you trust the program", flag);
+    return st;
+}

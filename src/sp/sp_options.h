@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a session lets its procedures do, beyond computing. A program from a stranger must not run
+ * commands or write files by itself: procedures that do so ask here first.
+ */
+#ifndef SP_SP_OPTIONS_H
+#define SP_SP_OPTIONS_H
+#include "sp/sp.h"
+
+struct sp_options {
+    bool allow_run;   /* commands, shared objects */
+    bool allow_write; /* files, memo stores */
+    unsigned jobs;    /* parallel evaluations of source functions; at least 1 */
+    double deadline;  /* CLOCK_MONOTONIC seconds; 0: none */
+    /* The prompt's question, NULL: no one to ask. A yes holds for the rest of the session. */
+    bool (*confirm)(void *user, const char *question);
+    void *user;
+};
+
+enum sp_permission { SP_MAY_RUN, SP_MAY_WRITE };
+/* Is it allowed to do `what` ("run ./sim")? Asks when there is someone to ask. */
+bool sp_permitted(struct sp_options *o, enum sp_permission p, const char *what);
+/* The same for a procedure: DIAG_DENIED with the flag to give. */
+enum gpm_status sp_need(struct sp_call *c, enum sp_permission p, const char *what) GPM_MUST_USE;
+#endif
