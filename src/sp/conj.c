@@ -106,6 +106,11 @@ static bool same_shape(const struct conj *a, const struct conj *b) {
     return true;
 }
 
+static double joint_of(const struct conj *s) {
+    double lp = s->impossible > 0 ? -INFINITY : s->cls->log_joint(s);
+    return isnan(lp) ? -INFINITY : lp;
+}
+
 static enum gpm_status conj_remake(struct sp_call *c, void *state, void **token,
                                    double *log_joint) {
     struct conj *s = state, fresh = {.cls = s->cls};
@@ -125,9 +130,9 @@ static enum gpm_status conj_remake(struct sp_call *c, void *state, void **token,
     struct conj_token *t = NEW(struct conj_token);
     t->old = *s;
     t->moved_stat = !shape;
+    fresh.impossible = s->impossible;
     *s = fresh;
-    *log_joint = s->cls->log_joint(s);
-    if (isnan(*log_joint)) *log_joint = -INFINITY;
+    *log_joint = joint_of(s);
     if (s->cls->draw_latent) s->cls->draw_latent(s, c->rng);
     *token = t;
     return GPM_OK;
@@ -142,6 +147,7 @@ static void conj_undo(void *state, void *token) {
         s->stat = t->old.stat;
         t->old.stat = kept;
     }
+    t->old.impossible = s->impossible;
     release(s);
     *s = t->old;
     mem_free(t);
@@ -155,9 +161,7 @@ static void conj_commit(void *state, void *token) {
 }
 
 static enum gpm_status conj_log_joint(void *state, double *out) {
-    const struct conj *s = state;
-    *out = s->cls->log_joint(s);
-    if (isnan(*out)) *out = -INFINITY;
+    *out = joint_of(state);
     return GPM_OK;
 }
 

@@ -10,9 +10,11 @@
  * parameter integrated out. Remaking an uncollapsed procedure draws the latent from its posterior
  * given the statistics; since the weight is the marginal, (parameters, latent) moves as one block:
  *   p(theta'|par') p(data|theta') / p(theta'|par', data) = p(data|par').
- * Uncollapsed makers are random procedures themselves. A trace may treat them as plain random
- * choices (redrawn from the prior, log_density = prior density of the latent) or absorb by aaa,
- * as a chosen block and as a child alike; it must not mix the two.
+ * Data of density zero are incorporated like any other, so that the joint density is zero until
+ * they leave or a change of parameters makes them possible. Uncollapsed makers are random
+ * procedures themselves. A trace may treat them as plain random choices (redrawn from the prior,
+ * log_density = prior density of the latent) or absorb by aaa, as a chosen block and as a child
+ * alike; it must not mix the two.
  */
 #ifndef SP_CONJ_H
 #define SP_CONJ_H
@@ -24,6 +26,7 @@ struct conj {
     double *par, *stat, *latent; /* owned */
     value *objects;              /* owned, or NULL; n_objects of them */
     size_t n_objects;
+    double impossible; /* data that no parameters can give (a coin that shows 7) */
 };
 
 struct conj_class {

@@ -65,7 +65,8 @@ static enum gpm_status coin_density(struct sp_call *c, coin_fn *coin, value v, d
 static enum gpm_status coin_count(struct sp_call *c, value v, double by) {
     double x;
     if (!sp_as_number(v, &x)) return sp_bad_value(c, v, "a boolean");
-    conj_of(c)->stat[x != 0 ? TRUES : FALSES] += by;
+    struct conj *s = conj_of(c);
+    *(x == 1 ? &s->stat[TRUES] : x == 0 ? &s->stat[FALSES] : &s->impossible) += by;
     return GPM_OK;
 }
 
@@ -224,6 +225,10 @@ static enum gpm_status count_add(struct sp_call *c, value v, double by) {
     double x, *stat = conj_of(c)->stat;
     enum gpm_status st = count_value(c, v, &x);
     if (st != GPM_OK) return st;
+    if (!(x >= 0 && x == floor(x) && isfinite(x))) {
+        conj_of(c)->impossible += by;
+        return GPM_OK;
+    }
     stat[COUNT_N] += by;
     stat[COUNT_SUM] += by * x;
     stat[COUNT_LOGFACT] += by * log_gamma(x + 1);

@@ -126,44 +126,36 @@ static value dir_stats(const struct conj *s) {
     return out;
 }
 
-/* Counts move to the equal object of the new parameters; a datum without one gets a slot of its own
- * with alpha 0, which makes the joint density zero. */
+/* A slot of its own, with alpha 0, for a datum that is none of the objects: it makes the joint
+ * density zero. Returns its number. */
+static size_t add_homeless(struct conj *s, value v) {
+    size_t n = s->n_par;
+    if (!s->objects) { /* name the indexes, so that others can follow */
+        s->n_objects = n;
+        s->objects = NEW_ARRAY(value, n + 2);
+        for (size_t i = 0; i < n; i++) s->objects[i] = value_num((double)i);
+    }
+    s->objects = mem_realloc(s->objects, (n + 2) * sizeof(value));
+    s->objects[s->n_objects++] = value_ref(v);
+    double **arrays[] = {&s->par, &s->stat, &s->latent};
+    for (int k = 0; k < 3; k++) {
+        *arrays[k] = mem_realloc(*arrays[k], (n + 2) * sizeof(double));
+        (*arrays[k])[n] = (*arrays[k])[n + 1] = 0;
+    }
+    s->n_par = s->n_stat = s->n_latent = n + 1;
+    return n;
+}
+
+/* Counts move to the equal object of the new parameters. */
 static void dir_remap(struct conj *s, const struct conj *old) {
-    size_t homeless = 0;
     for (size_t i = 0; i < old->n_stat; i++) {
         if (old->stat[i] == 0) continue;
         value v = object_at(old, i);
         size_t to = slot_of(s, v);
-        if (to < s->n_par)
-            s->stat[to] += old->stat[i];
-        else
-            homeless++;
+        if (to == s->n_par) to = add_homeless(s, v);
+        s->stat[to] += old->stat[i];
         value_unref(v);
     }
-    if (!homeless) return;
-    if (!s->objects) { /* name the indexes, so that others can follow */
-        s->n_objects = s->n_par;
-        s->objects = NEW_ARRAY(value, s->n_par + 1);
-        for (size_t i = 0; i < s->n_par; i++) s->objects[i] = value_num((double)i);
-    }
-    size_t n = s->n_par + homeless, known = s->n_par;
-    s->objects = mem_realloc(s->objects, (n + 1) * sizeof(value));
-    double **arrays[] = {&s->par, &s->stat, &s->latent};
-    for (int k = 0; k < 3; k++) {
-        *arrays[k] = mem_realloc(*arrays[k], (n + 1) * sizeof(double));
-        memset(*arrays[k] + known, 0, (n + 1 - known) * sizeof(double));
-    }
-    for (size_t i = 0; i < old->n_stat; i++) {
-        if (old->stat[i] == 0) continue;
-        value v = object_at(old, i);
-        if (slot_of(s, v) < s->n_objects) {
-            value_unref(v);
-            continue;
-        }
-        s->stat[s->n_objects] = old->stat[i];
-        s->objects[s->n_objects++] = v;
-    }
-    s->n_par = s->n_stat = s->n_latent = n;
 }
 
 static void dir_latent(struct conj *s, struct rng *r) {
@@ -190,6 +182,7 @@ static double dir_latent_lp(const struct conj *s, const double *latent) {
 
 /* ---- the made procedures */
 static double weight(const struct conj *s, size_t i) {
+    if (s->par[i] == 0) return 0; /* shares another slot, or has no home */
     return s->cls->draw_latent ? s->latent[i] : s->par[i] + s->stat[i];
 }
 
@@ -214,7 +207,7 @@ static enum gpm_status cat_density(struct sp_call *c, value v, double *out) {
 static enum gpm_status cat_count(struct sp_call *c, value v, double by) {
     struct conj *s = conj_of(c);
     size_t slot = slot_of(s, v);
-    if (slot == s->n_par) return sp_bad_value(c, v, "one of the objects");
+    if (slot == s->n_par) slot = add_homeless(s, v);
     s->stat[slot] += by;
     return GPM_OK;
 }

@@ -27,6 +27,7 @@ struct emission {
 struct hmm {
     struct hmm_par par;
     VEC(struct emission) data; /* by (time, symbol) */
+    size_t impossible;         /* emissions that are no symbols of any model */
 };
 
 static void par_release(struct hmm_par *p) {
@@ -57,6 +58,7 @@ static void *hmm_copy(void *state, const struct sp_aaa *aaa) {
     t->par.T = copy(s->par.T, s->par.k * s->par.k);
     t->par.O = copy(s->par.O, s->par.m * s->par.k);
     for (size_t i = 0; i < s->data.n; i++) vec_push(&t->data, s->data.at[i]);
+    t->impossible = s->impossible;
     return t;
 }
 
@@ -174,6 +176,7 @@ static void backward(const struct hmm *s, size_t until, double *b, double *scrat
 }
 
 static double joint(const struct hmm *s) {
+    if (s->impossible) return -INFINITY;
     if (!s->data.n) return 0;
     double *a = NEW_ARRAY(double, 2 * s->par.k + 1);
     double lp = forward(s, vec_last(&s->data).time, a, a + s->par.k);
@@ -215,9 +218,9 @@ static enum gpm_status hmm_draw(struct sp_call *c, value *out) {
     return GPM_OK;
 }
 
-static bool symbol_of(const struct hmm *s, value v, size_t *symbol) {
+static bool symbol_of(value v, size_t *symbol) {
     double x;
-    if (!sp_as_number(v, &x) || !(x >= 0 && x < (double)s->par.m && x == floor(x))) return false;
+    if (!sp_as_number(v, &x) || !(x >= 0 && x < 1e9 && x == floor(x))) return false;
     *symbol = (size_t)x;
     return true;
 }
@@ -229,7 +232,7 @@ static enum gpm_status hmm_density(struct sp_call *c, value v, double *out) {
     enum gpm_status st = predictive(c, &w);
     if (st != GPM_OK) return st;
     for (size_t i = 0; i < s->par.m; i++) sum += w[i];
-    *out = symbol_of(s, v, &o) ? log(w[o] / sum) : -INFINITY;
+    *out = symbol_of(v, &o) && o < s->par.m ? log(w[o] / sum) : -INFINITY;
     if (isnan(*out)) *out = -INFINITY; /* the data are impossible already */
     mem_free(w);
     return GPM_OK;
@@ -244,11 +247,12 @@ static size_t position(const struct hmm *s, size_t t, size_t o) {
     return i;
 }
 
+/* GPM_E_NOT_FOUND: v is no symbol of any model. */
 static enum gpm_status find(struct sp_call *c, value v, size_t *t, size_t *o, size_t *i) {
     const struct hmm *s = c->state;
     enum gpm_status st = time_of(c, t);
     if (st != GPM_OK) return st;
-    if (!symbol_of(s, v, o)) return sp_bad_value(c, v, "a symbol of the model");
+    if (!symbol_of(v, o)) return GPM_E_NOT_FOUND;
     *i = position(s, *t, *o);
     return GPM_OK;
 }
@@ -261,7 +265,8 @@ static enum gpm_status hmm_incorporate(struct sp_call *c, value v) {
     struct hmm *s = c->state;
     size_t t, o, i;
     enum gpm_status st = find(c, v, &t, &o, &i);
-    if (st != GPM_OK) return st;
+    s->impossible += st == GPM_E_NOT_FOUND;
+    if (st != GPM_OK) return st == GPM_E_NOT_FOUND ? GPM_OK : st;
     if (is_at(s, i, t, o)) {
         s->data.at[i].count++;
         return GPM_OK;
@@ -276,7 +281,8 @@ static enum gpm_status hmm_unincorporate(struct sp_call *c, value v) {
     struct hmm *s = c->state;
     size_t t, o, i;
     enum gpm_status st = find(c, v, &t, &o, &i);
-    if (st != GPM_OK) return st;
+    s->impossible -= st == GPM_E_NOT_FOUND;
+    if (st != GPM_OK) return st == GPM_E_NOT_FOUND ? GPM_OK : st;
     if (!is_at(s, i, t, o)) return sp_bad_value(c, v, "a recorded emission");
     if (--s->data.at[i].count) return GPM_OK;
     memmove(s->data.at + i, s->data.at + i + 1, (s->data.n - i - 1) * sizeof *s->data.at);

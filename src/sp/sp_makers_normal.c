@@ -30,6 +30,10 @@ static enum gpm_status incorporate(struct sp_call *c, value v) {
     double x, *t = conj_of(c)->stat;
     enum gpm_status st = number(c, v, &x);
     if (st != GPM_OK) return st;
+    if (!isfinite(x)) {
+        conj_of(c)->impossible++;
+        return GPM_OK;
+    }
     double before = x - t[MEAN];
     t[N]++;
     t[MEAN] += before / t[N];
@@ -42,6 +46,10 @@ static enum gpm_status unincorporate(struct sp_call *c, value v) {
     double x, *t = conj_of(c)->stat;
     enum gpm_status st = number(c, v, &x);
     if (st != GPM_OK) return st;
+    if (!isfinite(x)) {
+        conj_of(c)->impossible--;
+        return GPM_OK;
+    }
     if (--t[N] <= 0) {
         t[N] = t[MEAN] = t[SUMSQ] = 0;
         return GPM_OK;
@@ -369,6 +377,13 @@ static enum gpm_status niw_add(struct sp_call *c, value v, double sign) {
     enum gpm_status st = niw_value(c, v, &x);
     if (st != GPM_OK) return st;
     S = mean + p;
+    double sum = 0;
+    for (size_t i = 0; i < p; i++) sum += x[i] * 0; /* NaN when one is not finite */
+    if (sum != 0) {
+        s->impossible += sign;
+        mem_free(x);
+        return GPM_OK;
+    }
     t[0] += sign;
     if (t[0] <= 0)
         memset(t, 0, s->n_stat * sizeof *t);

@@ -518,6 +518,59 @@ static void an_impossible_object_is_a_zero_density(void **state) {
     made_release(&m);
 }
 
+/* Data of density zero enter and leave like others: the joint density is zero meanwhile, and finite
+ * again where a change of parameters makes them possible. */
+static void impossible_data_are_kept(void **state) {
+    UNUSED(state);
+    static const char *const odd[][2] = {
+        {"make_beta_bernoulli", "7"},     {"make_suff_stat_poisson", "-1"},
+        {"make_gamma_poisson", "2.5"},    {"make_nig_normal", "inf"},
+        {"make_suff_stat_normal", "inf"}, {"make_dir_cat", "\"nowhere\""},
+        {"make_uc_dir_cat", "9"},         {"make_niw_normal", "[1, inf]"},
+        {"make_lazy_hmm", "7"},           {"make_lazy_hmm", "0.5"},
+    };
+    for (size_t i = 0; i < COUNT_OF(odd); i++) {
+        const struct maker_case *mc = NULL;
+        for (size_t j = COUNT_OF(cases); j-- > 0;)
+            if (!strcmp(cases[j].maker, odd[i][0])) mc = &cases[j];
+        struct made m;
+        made_init(&m, mc, mc->args, 1);
+        enter_all(&m);
+        double before = joint(&m), lp;
+        value v;
+        assert_int_equal(read_values(&m.env, odd[i][1], &v, 1), 1);
+        assert_int_equal(m.app.cls->log_density(at(&m, 0), v, &lp), GPM_OK);
+        assert_true(lp == -INFINITY);
+        assert_int_equal(m.app.cls->incorporate(at(&m, 0), v), GPM_OK);
+        assert_true(joint(&m) == -INFINITY);
+        assert_int_equal(m.app.cls->unincorporate(at(&m, 0), v), GPM_OK);
+        assert_close(joint(&m), before, 1e-13);
+        value_unref(v);
+        made_release(&m);
+    }
+}
+
+static void a_datum_becomes_possible(void **state) {
+    UNUSED(state);
+    struct maker_case small = {"make_sym_dir_cat", "1, 2", "1, 4", "3, 0, 3, 1", NULL, NULL};
+    struct made m, big;
+    void *token;
+    double moved;
+    made_init(&m, &small, small.args, 1);
+    made_init(&big, &small, small.other, 1);
+    enter_all(&m);
+    enter_all(&big);
+    assert_true(joint(&m) == -INFINITY);
+    set_args(&m, small.other);
+    assert_int_equal(m.k.c.cls->aaa->remake(&m.k.c, m.app.state, &token, &moved), GPM_OK);
+    m.k.c.cls->aaa->commit(m.app.state, token);
+    assert_close(moved, joint(&big), 1e-14);
+    for (size_t j = 0; j < m.n; j++) leave(&m, j);
+    assert_true(joint(&m) == 0);
+    made_release(&m);
+    made_release(&big);
+}
+
 static void bad_parameters_are_errors(void **state) {
     UNUSED(state);
     static const char *const bad[][2] = {
@@ -563,6 +616,8 @@ int main(void) {
         cmocka_unit_test(predictive_densities_agree_with_the_reference),
         cmocka_unit_test(hidden_chain_agrees_with_all_paths),
         cmocka_unit_test(an_impossible_object_is_a_zero_density),
+        cmocka_unit_test(impossible_data_are_kept),
+        cmocka_unit_test(a_datum_becomes_possible),
         cmocka_unit_test(bad_parameters_are_errors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
