@@ -216,6 +216,15 @@ enum gpm_status node_incorporate(struct trace *t, struct node *n) {
     return st;
 }
 
+enum gpm_status node_incorporate_impossible(struct trace *t, struct node *n) {
+    struct diags *d = t->core->diags;
+    bool clean = d->list.n == 0;
+    enum gpm_status st = node_incorporate(t, n);
+    if (st == GPM_OK || !clean) return st;
+    diags_clear(d);
+    return GPM_OK;
+}
+
 enum gpm_status node_unincorporate(struct trace *t, struct node *n) {
     if (!(n->flags & NODE_INCORPORATED)) return GPM_OK;
     n->flags &= (uint16_t)~NODE_INCORPORATED;

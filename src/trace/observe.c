@@ -86,6 +86,6 @@ enum gpm_status constrain_end(struct trace *t, struct node *end, value v, double
     end->logp = *weight;
     if (!node_is_stateful(end)) end->flags |= NODE_HAS_LOGP;
     end->flags |= NODE_OBSERVED;
-    if (!isinf(*weight)) st = node_incorporate(t, end);
+    st = isinf(*weight) ? node_incorporate_impossible(t, end) : node_incorporate(t, end);
     return st == GPM_OK ? propagate(t, end) : st;
 }

@@ -135,7 +135,7 @@ static enum gpm_status regen_fixed(struct scaffold *s, struct node *n, value v) 
     n->logp = logp;
     if (!node_is_stateful(n)) n->flags |= NODE_HAS_LOGP;
     s->weight += logp;
-    return isinf(logp) ? GPM_OK : node_incorporate(s->t, n);
+    return isinf(logp) ? node_incorporate_impossible(s->t, n) : node_incorporate(s->t, n);
 }
 
 static enum gpm_status regen_d(struct scaffold *s, struct entry *e) {
