@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-void draws_init(struct draws *d, const char *const *names, size_t n_cols, size_t chains) {
+void draw_table_init(struct draw_table *d, const char *const *names, size_t n_cols, size_t chains) {
     d->n_cols = n_cols;
     d->chains = chains;
     d->names = NEW_ARRAY(char *, n_cols + 1);
@@ -16,18 +16,18 @@ void draws_init(struct draws *d, const char *const *names, size_t n_cols, size_t
     d->chain = mem_zalloc((chains + 1) * sizeof *d->chain);
 }
 
-void draws_release(struct draws *d) {
+void draw_table_release(struct draw_table *d) {
     for (size_t j = 0; j < d->n_cols; j++) mem_free(d->names[j]);
     for (size_t c = 0; c < d->chains; c++) vec_release(&d->chain[c].x);
     mem_free(d->names);
     mem_free(d->chain);
 }
 
-void draws_push(struct draws *d, size_t chain, const double *row) {
+void draw_table_push(struct draw_table *d, size_t chain, const double *row) {
     for (size_t j = 0; j < d->n_cols; j++) vec_push(&d->chain[chain].x, row[j]);
 }
 
-size_t draws_rows(const struct draws *d) {
+size_t draw_table_rows(const struct draw_table *d) {
     size_t rows = SIZE_MAX;
     for (size_t c = 0; c < d->chains; c++) {
         size_t n = d->n_cols ? d->chain[c].x.n / d->n_cols : 0;
@@ -36,8 +36,8 @@ size_t draws_rows(const struct draws *d) {
     return d->chains ? rows : 0;
 }
 
-double *draws_column(const struct draws *d, size_t j) {
-    size_t rows = draws_rows(d);
+double *draw_table_column(const struct draw_table *d, size_t j) {
+    size_t rows = draw_table_rows(d);
     double *x = NEW_ARRAY(double, d->chains *rows + 1);
     for (size_t c = 0; c < d->chains; c++)
         for (size_t i = 0; i < rows; i++) x[c * rows + i] = d->chain[c].x.at[i * d->n_cols + j];
@@ -66,7 +66,8 @@ static void comment_lines(const char *text, struct buf *out) {
     }
 }
 
-void draws_stan_csv(const struct draws *d, size_t chain, const char *comments, struct buf *out) {
+void draw_table_stan_csv(const struct draw_table *d, size_t chain, const char *comments,
+                         struct buf *out) {
     comment_lines(comments, out);
     for (size_t j = 0; j < d->n_cols; j++) {
         if (j) buf_putc(out, ',');
@@ -87,8 +88,8 @@ static void json_number(double x, struct buf *out) {
         buf_puts(out, "null");
 }
 
-void draws_json(const struct draws *d, struct buf *out) {
-    size_t rows = draws_rows(d);
+void draw_table_json(const struct draw_table *d, struct buf *out) {
+    size_t rows = draw_table_rows(d);
     buf_printf(out, "{\"chains\": %zu, \"rows\": %zu, \"draws\": {", d->chains, rows);
     for (size_t j = 0; j < d->n_cols; j++) {
         if (j) buf_puts(out, ", ");
@@ -137,7 +138,7 @@ static int width_of(const char *format) {
     return w;
 }
 
-static int name_width(const struct draws *d) {
+static int name_width(const struct draw_table *d) {
     size_t w = 8;
     for (size_t j = 0; j < d->n_cols; j++)
         if (strlen(d->names[j]) > w) w = strlen(d->names[j]);
@@ -155,8 +156,8 @@ static void cell(const char *format, double x, struct buf *out) {
 #pragma GCC diagnostic pop
 }
 
-void draws_summary_text(const struct draws *d, struct buf *out) {
-    size_t rows = draws_rows(d);
+void draw_table_summary(const struct draw_table *d, struct buf *out) {
+    size_t rows = draw_table_rows(d);
     int w = name_width(d);
     struct buf complaints = BUF_INIT;
     buf_printf(out, "%-*s", w, "");
@@ -165,7 +166,7 @@ void draws_summary_text(const struct draws *d, struct buf *out) {
     buf_putc(out, '\n');
     for (size_t j = 0; j < d->n_cols; j++) {
         struct draws_summary s;
-        double *x = draws_column(d, j);
+        double *x = draw_table_column(d, j);
         draws_summarise(x, d->chains, rows, &s);
         buf_printf(out, "%-*s", w, d->names[j]);
         for (size_t k = 0; k < COUNT_OF(columns); k++) cell(columns[k].format, field(&s, k), out);
@@ -177,12 +178,12 @@ void draws_summary_text(const struct draws *d, struct buf *out) {
     buf_release(&complaints);
 }
 
-void draws_summary_json(const struct draws *d, struct buf *out) {
-    size_t rows = draws_rows(d);
+void draw_table_summary_json(const struct draw_table *d, struct buf *out) {
+    size_t rows = draw_table_rows(d);
     buf_putc(out, '{');
     for (size_t j = 0; j < d->n_cols; j++) {
         struct draws_summary s;
-        double *x = draws_column(d, j);
+        double *x = draw_table_column(d, j);
         draws_summarise(x, d->chains, rows, &s);
         mem_free(x);
         if (j) buf_puts(out, ", ");

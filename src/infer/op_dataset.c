@@ -161,22 +161,22 @@ static enum gpm_status op_summarize(struct infer_state *x, const value *args, si
     struct dataset *d = need_dataset(x, "summarize", args[0]);
     if (!d) return GPM_E_USER;
     size_t k = d->n_columns ? d->n_columns - DATASET_FIRST : 0, rows = dataset_rows(d);
-    struct draws all;
+    struct draw_table all;
     struct buf b = BUF_INIT;
-    draws_init(&all, k ? (const char *const *)d->names + DATASET_FIRST : NULL, k, 1);
+    draw_table_init(&all, k ? (const char *const *)d->names + DATASET_FIRST : NULL, k, 1);
     double **columns = NEW_ARRAY(double *, k ? k : 1), *row = NEW_ARRAY(double, k ? k : 1);
     for (size_t c = 0; c < k; c++) columns[c] = dataset_numbers(d, DATASET_FIRST + c);
     for (size_t r = 0; r < rows; r++) {
         for (size_t c = 0; c < k; c++) row[c] = columns[c][r];
-        draws_push(&all, 0, row);
+        draw_table_push(&all, 0, row);
     }
-    draws_summary_text(&all, &b);
+    draw_table_summary(&all, &b);
     if (x->write) x->write(x->user, 1, b.data, b.len);
     for (size_t c = 0; c < k; c++) mem_free(columns[c]);
     mem_free(columns);
     mem_free(row);
     buf_release(&b);
-    draws_release(&all);
+    draw_table_release(&all);
     *out = NIL;
     return GPM_OK;
 }

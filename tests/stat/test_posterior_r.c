@@ -26,14 +26,14 @@ static void write_file(const char *path, const char *text) {
     assert_int_equal(fclose(f), 0);
 }
 
-static void compare(FILE *r, const struct draws *d) {
+static void compare(FILE *r, const struct draw_table *d) {
     for (size_t j = 0; j < d->n_cols; j++) {
         char name[64];
-        double want[6], *x = draws_column(d, j);
+        double want[6], *x = draw_table_column(d, j);
         assert_int_equal(fscanf(r, "%63s", name), 1);
         for (int k = 0; k < 6; k++) assert_int_equal(fscanf(r, "%lf", &want[k]), 1);
         assert_string_equal(name, d->names[j]);
-        size_t n = draws_rows(d), c = d->chains;
+        size_t n = draw_table_rows(d), c = d->chains;
         assert_close(draws_mean(x, c * n), want[0], 1e-9);
         assert_close(draws_rhat(x, c, n), want[1], 1e-9);
         assert_close(draws_ess_bulk(x, c, n), want[2], 1e-8);
@@ -52,22 +52,22 @@ static void posterior_reads_our_draws(void **state) {
     }
     enum { CHAINS = 4, ROWS = 801, COLS = 3 };
     static const char *const names[] = {"mu", "sigma", "count"};
-    struct draws d;
-    draws_init(&d, names, COLS, CHAINS);
+    struct draw_table d;
+    draw_table_init(&d, names, COLS, CHAINS);
     double *x[COLS] = {series(0, 0.7, CHAINS, ROWS, 0, 11), series(2, 0.95, CHAINS, ROWS, 1, 12),
                        series(1, -0.3, CHAINS, ROWS, 0, 13)};
     for (size_t c = 0; c < CHAINS; c++)
         for (size_t i = 0; i < ROWS; i++) {
             double row[COLS];
             for (int j = 0; j < COLS; j++) row[j] = x[j][c * ROWS + i];
-            draws_push(&d, c, row);
+            draw_table_push(&d, c, row);
         }
     char dir[] = "/tmp/gpmem-draws-XXXXXX", path[64], command[400];
     assert_non_null(mkdtemp(dir));
     int at = snprintf(command, sizeof command, "Rscript %s/s.R", dir);
     for (size_t c = 0; c < CHAINS; c++) {
         struct buf b = BUF_INIT;
-        draws_stan_csv(&d, c, "written by a test", &b);
+        draw_table_stan_csv(&d, c, "written by a test", &b);
         snprintf(path, sizeof path, "%s/c%zu.csv", dir, c);
         write_file(path, b.data);
         buf_release(&b);
@@ -87,7 +87,7 @@ static void posterior_reads_our_draws(void **state) {
     unlink(path);
     rmdir(dir);
     for (int j = 0; j < COLS; j++) mem_free(x[j]);
-    draws_release(&d);
+    draw_table_release(&d);
 }
 
 int main(void) {

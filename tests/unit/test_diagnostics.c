@@ -161,44 +161,44 @@ static void unmixed_chains_are_named(void **state) {
     mem_free(x);
 }
 
-static void table_of(struct draws *d) {
+static void table_of(struct draw_table *d) {
     static const char *const names[] = {"mu", "w[1,2]", "prt. id"};
-    draws_init(d, names, 3, 2);
+    draw_table_init(d, names, 3, 2);
     for (int i = 0; i < 3; i++) {
-        draws_push(d, 0, (double[]){i, 0.1 * i, 1});
-        draws_push(d, 1, (double[]){-i, i == 1 ? NAN : 0.5, 2});
+        draw_table_push(d, 0, (double[]){i, 0.1 * i, 1});
+        draw_table_push(d, 1, (double[]){-i, i == 1 ? NAN : 0.5, 2});
     }
-    draws_push(d, 1, (double[]){9, 9, 9}); /* one row more than the other chain */
+    draw_table_push(d, 1, (double[]){9, 9, 9}); /* one row more than the other chain */
 }
 
 static void writers_write(void **state) {
     UNUSED(state);
-    struct draws d;
+    struct draw_table d;
     struct buf b = BUF_INIT;
     table_of(&d);
-    assert_int_equal(draws_rows(&d), 3);
-    draws_stan_csv(&d, 1, "model = demo\nseed = 4", &b);
+    assert_int_equal(draw_table_rows(&d), 3);
+    draw_table_stan_csv(&d, 1, "model = demo\nseed = 4", &b);
     assert_string_equal(b.data, "# model = demo\n# seed = 4\nmu,w.1.2,prt._id\n0,0.5,2\n-1,nan,2\n"
                                 "-2,0.5,2\n9,9,9\n");
     buf_reset(&b);
-    draws_json(&d, &b);
+    draw_table_json(&d, &b);
     assert_string_equal(b.data, "{\"chains\": 2, \"rows\": 3, \"draws\": {\"mu\": [[0, 1, 2], [0, "
                                 "-1, -2]], \"w[1,2]\": [[0, 0.1, 0.2], [0.5, null, 0.5]], "
                                 "\"prt. id\": [[1, 1, 1], [2, 2, 2]]}}\n");
     buf_release(&b);
-    draws_release(&d);
+    draw_table_release(&d);
 }
 
 static void summaries_hold_every_column(void **state) {
     UNUSED(state);
     static const char *const names[] = {"a", "b"};
-    struct draws d;
+    struct draw_table d;
     struct buf b = BUF_INIT;
-    draws_init(&d, names, 2, 4);
+    draw_table_init(&d, names, 2, 4);
     double *x = series(0, 0.3, 4, 250, 0, 1);
     for (size_t c = 0; c < 4; c++)
-        for (size_t i = 0; i < 250; i++) draws_push(&d, c, (double[]){x[c * 250 + i], 1});
-    draws_summary_text(&d, &b);
+        for (size_t i = 0; i < 250; i++) draw_table_push(&d, c, (double[]){x[c * 250 + i], 1});
+    draw_table_summary(&d, &b);
     assert_string_equal(
         b.data,
         "               mean      mcse         sd         5%        50%        95%  ess_bulk  "
@@ -210,12 +210,12 @@ static void summaries_hold_every_column(void **state) {
         " -      -\n"
         "b: never moved; no transition that touches it was accepted\n");
     buf_reset(&b);
-    draws_summary_json(&d, &b);
+    draw_table_summary_json(&d, &b);
     assert_non_null(strstr(b.data, "{\"a\": {\"mean\": 0.0041186"));
     assert_non_null(strstr(b.data, "\"rhat\": null}}\n"));
     buf_release(&b);
     mem_free(x);
-    draws_release(&d);
+    draw_table_release(&d);
 }
 
 int main(void) {
