@@ -219,10 +219,19 @@ static enum gpm_status constrain_root(struct trace *t, struct node *root, value 
     return GPM_OK;
 }
 
+/* Nothing has a density at NaN; it is what missing data often turn into. */
+static enum gpm_status check_observed(struct trace *t, struct span at, value v) {
+    if (v.tag != V_NUM || !isnan(v.u.num)) return GPM_OK;
+    diag_raise(t->core->diags, DIAG_NAN, at, "the value observed here is NaN");
+    diag_set_help(t->core->diags, "observe only what was measured; leave missing data out");
+    return GPM_E_USER;
+}
+
 enum gpm_status trace_observe(struct trace *t, struct sym *label, const struct ast *ast,
                               struct frame *frame, value v, double *weight) {
     enum gpm_status st = check_label(t, label, ast->span);
     struct family *f;
+    if (st == GPM_OK) st = check_observed(t, ast->span, v);
     if (st == GPM_OK) st = eval_family(t, ast, frame, NULL, &f);
     if (st != GPM_OK) return st;
     st = constrain_root(t, f->root, v, ast->span, weight);
@@ -245,7 +254,8 @@ enum gpm_status trace_force(struct trace *t, const struct ast *ast, struct frame
                             double *weight) {
     struct family *f;
     struct node *end;
-    enum gpm_status st = eval_family(t, ast, frame, NULL, &f);
+    enum gpm_status st = check_observed(t, ast->span, v);
+    if (st == GPM_OK) st = eval_family(t, ast, frame, NULL, &f);
     if (st != GPM_OK) return st;
     st = observation_end(t, f->root, ast->span, &end);
     if (st == GPM_OK) st = set_value(t, end, v, weight);

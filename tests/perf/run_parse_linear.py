@@ -1,0 +1,56 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Parse time is linear in the size of the text: instructions counted by callgrind for `gpmem check`
+at n, 2n and 4n. The start of the tool costs the same each time, so the test is on differences:
+(I(4n) - I(2n)) / (I(2n) - I(n)) is 2 for a linear parser and 4 for a quadratic one."""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+LOW, HIGH = 1.8, 2.3
+
+SHAPES = {
+    "statements": (1500, lambda n: "assume x = normal(0, 1) + f(2, [3, 4], a=\"s\");\n" * n),
+    "one line": (1500, lambda n: "[" + "f(1, 2) + 3, " * n + "0]"),
+    "sum": (5000, lambda n: "1" + " + x" * n),
+    "bindings of one block": (2000, lambda n: "{" + "".join("let x%d = x%d; " % (i + 1, i) for i in range(n)) + "x1}"),
+    "parentheses": (100, lambda n: ("(" * 50 + "a, b" + ")" * 50 + ";\n") * n),
+    "comment": (20000, lambda n: "/** " + "/** a **/ " * n + "**/ 1"),
+    "string": (60000, lambda n: "\"" + "a\\n" * n + "\""),
+    "first error at the end": (1500, lambda n: "f(1, 2);\n" * n + "1 +"),
+}
+
+
+def instructions(tool, text, folder):
+    path = os.path.join(folder, "program.vnts")
+    with open(path, "w") as f:
+        f.write(text)
+    run = subprocess.run(["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", tool, "check", path],
+                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    found = re.search(r"Collected\s*:\s*(\d+)", run.stderr)
+    if not found:
+        sys.exit("no instruction count: %s" % run.stderr[-400:])
+    return int(found.group(1))
+
+
+def main():
+    if not shutil.which("valgrind"):
+        print("skipped: no valgrind")
+        return 0
+    failed = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for name, (n, make) in SHAPES.items():
+            a, b, c = (instructions(sys.argv[1], make(k * n), folder) for k in (1, 2, 4))
+            ratio = (c - b) / (b - a)
+            ok = LOW <= ratio <= HIGH
+            failed += not ok
+            print("%-24s %6.1f instructions per byte, ratio %.3f %s" %
+                  (name, (c - b) / (len(make(4 * n)) - len(make(2 * n))), ratio, "" if ok else "NOT LINEAR"))
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
