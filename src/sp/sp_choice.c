@@ -287,7 +287,8 @@ static enum gpm_status permute_enumerate(struct sp_call *c, value **vals, size_t
             PERMUTE_ENUMERATE_MAX);
     }
     for (size_t i = 0; i < n; i++)
-        for (label[i] = 0; !value_equal(items[label[i]], items[i]);) label[i]++;
+        for (label[i] = 0; label[i] < i && !value_equal(items[label[i]], items[i]);)
+            label[i]++; /* nan */
     qsort(label, n, sizeof *label, by_size);
     size_t most = (size_t)rint(tgamma((double)n + 1));
     *vals = NEW_ARRAY(value, most);

@@ -204,7 +204,7 @@ static enum gpm_status poisson_density(struct sp_call *c, const double *mean, va
                                        double *out) {
     double x;
     enum gpm_status st = count_value(c, v, &x);
-    if (st == GPM_OK) *out = dist_poisson_lp(x, mean, 1);
+    if (st == GPM_OK) *out = isfinite(*mean) ? dist_poisson_lp(x, mean, 1) : -INFINITY;
     return st;
 }
 

@@ -103,10 +103,12 @@ enum gpm_status sp_support_discrete(struct sp_call *c, struct sp_support *out) {
 
 enum gpm_status sp_numbers_arg(struct sp_call *c, size_t i, const char *name, double **out,
                                size_t *n) {
+    *out = NULL;
     if (!seq_numbers(c->args[i], out, n)) return sp_bad_type(c, i, name, "a sequence of numbers");
     for (size_t k = 0; k < *n; k++) {
         if (!isnan((*out)[k])) continue;
         mem_free(*out);
+        *out = NULL;
         return sp_bad_arg(c, i, name, "a sequence of numbers without NaN");
     }
     return GPM_OK;
@@ -156,6 +158,7 @@ enum gpm_status sp_matrix_arg(struct sp_call *c, size_t i, const char *name, dou
     for (size_t k = 0; k < *rows * *cols; k++) {
         if (!isnan((*out)[k])) continue;
         mem_free(*out);
+        *out = NULL;
         return sp_bad_arg(c, i, name, "a matrix without NaN");
     }
     return GPM_OK;

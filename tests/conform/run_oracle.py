@@ -252,6 +252,8 @@ def compare(seed):
             return seed, i, "line %d is missing (exit %d): %s" % (i + 1, rc, err.strip()), text
         if not conformance.line_ok(got[i], w, 1e-9):
             return seed, i, "line %d: got %s, the reference says %s" % (i + 1, got[i], w), text
+    if rc != 0 or len(got) != len(want):
+        return seed, len(want), "exit %d, %d lines where the reference has %d: %s" % (rc, len(got), len(want), err.strip()[-2000:]), text
     return seed, len(want), None, text
 
 
