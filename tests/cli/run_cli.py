@@ -149,14 +149,13 @@ def test_nested_brackets():
 
 
 def test_long_line():
-    text = b"1" + b"+1" * (25 << 20)  # 50 MB in one line
-    r = run("check", write("long.vnts", text), timeout=120)
-    if r.returncode != 0:
-        bad(r, ["e01"], (2,))
-    text = b"\"" + b"a" * (50 << 20)
-    bad(run("check", write("long2.vnts", text), timeout=120), ["e0103"], (2,))
+    names = b"1 + 1; \"" + b"a" * (50 << 20) + b"\"; nope\n"  # 50 MB in one line, wrong at its end
+    r = run("run", write("long.vnts", names), timeout=120)
+    bad(r, ["e0201", "nope"], (1,))
+    assert len(r.stderr) < 2000
+    bad(run("check", write("long.vnts", b"\"" + b"a" * (50 << 20)), timeout=120), ["e0103"], (2,))
+    expect(run("run", write("long.vnts", b"1" + b" + 1" * 500000), timeout=120), 0, "500001\n")
     os.remove(os.path.join(WORK.name, "long.vnts"))
-    os.remove(os.path.join(WORK.name, "long2.vnts"))
 
 
 def test_unbounded_recursion():
