@@ -105,7 +105,7 @@ static const struct option_row rows[] = {
      offsetof(struct args, log)},
     {"holdout", 0, OPTION_REAL, "SHARE", "keep the last share aside and score the forecast",
      offsetof(struct args, holdout)},
-    {"horizon", 'h', OPTION_UINT, "N", "forecast steps in reports (default: a tenth of the data)",
+    {"horizon", 'n', OPTION_UINT, "N", "forecast steps in reports (default: a tenth of the data)",
      offsetof(struct args, horizon)},
     {"level", 0, OPTION_REAL, "P", "probability of intervals (default 0.95)",
      offsetof(struct args, level)},

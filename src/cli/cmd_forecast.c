@@ -33,7 +33,7 @@ static int run(const void *opts, int argc, char **argv) {
 }
 
 static const struct option_row rows[] = {
-    {"horizon", 'h', OPTION_UINT, "N", "steps after the last value (default 12)",
+    {"horizon", 'n', OPTION_UINT, "N", "steps after the last value (default 12)",
      offsetof(struct args, horizon)},
     {"at", 0, OPTION_LIST, "TIME", "predict at this time instead; may be repeated",
      offsetof(struct args, at)},

@@ -268,11 +268,37 @@ static void print_option(const struct option_row *o, FILE *to) {
     fprintf(to, "%s\n", o->help);
 }
 
+/* Text with lines broken at blanks before column 96; breaks that are there stay. */
+static void print_wrapped(const char *text, FILE *to) {
+    size_t column = 0;
+    while (*text) {
+        size_t blanks = strspn(text, " "), word = strcspn(text + blanks, " \n");
+        if (word == 0 && text[blanks] == '\n') {
+            fputc('\n', to);
+            column = 0;
+            text += blanks + 1;
+            continue;
+        }
+        if (column > 0 && column + blanks + word > 96) {
+            fputc('\n', to);
+            text += blanks;
+            blanks = column = 0;
+        }
+        fwrite(text, 1, blanks + word, to);
+        column += blanks + word;
+        text += blanks + word;
+    }
+    fputc('\n', to);
+}
+
 void command_print_help(const struct command *c, FILE *to) {
     bool prompt = c == &command_prompt;
     fprintf(to, "Usage: gpmem%s%s [OPTIONS]%s%s\n\n%s.\n", prompt ? "" : " ", prompt ? "" : c->name,
             c->args && *c->args ? " " : "", c->args ? c->args : "", c->summary);
-    if (c->text) fprintf(to, "\n%s\n", c->text);
+    if (c->text) {
+        fputc('\n', to);
+        print_wrapped(c->text, to);
+    }
     fprintf(to, "\nOptions:\n");
     for (size_t i = 0; i < c->n_options; i++) print_option(&c->options[i], to);
     static const struct option_row help = {"help", 'h', OPTION_FLAG, NULL, "show this help", 0};

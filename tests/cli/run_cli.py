@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Black-box tests of the command-line tool (argument: the tool): exit status, streams, usage
 errors, bad input, chains, completions, manual pages. The prompt has run_prompt.py."""
-import json, os, subprocess, sys, tempfile
+import json, os, re, subprocess, sys, tempfile
 
 TOOL = os.path.abspath(sys.argv[1])
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -63,6 +63,10 @@ def test_every_command_has_help():
         r = expect(run(name, "--help"), 0)
         assert b"Usage: gpmem " + name.encode() in r.stdout, name
         assert r.stdout == run("help", name).stdout[: len(r.stdout)], name
+        options = re.findall(r"^  (?:-(\w), |    )--([\w-]+)", r.stdout.decode(), re.M)
+        for spelled in ([a for a, _ in options if a], [b for _, b in options]):
+            assert len(spelled) == len(set(spelled)), "gpmem %s has an option twice: %s" % (name, spelled)
+        assert max(map(len, r.stdout.decode().split("\n"))) < 130, "gpmem %s --help has a very long line" % name
 
 
 def test_usage_errors():
