@@ -5,6 +5,7 @@
 #include "gpmem/discover.h"
 #include "base/mem.h"
 #include "study/discovery.h"
+#include "study/paper.h"
 #include "study/query.h"
 #include <ctype.h>
 #include <math.h>
@@ -13,6 +14,9 @@
 struct gpm_discovery {
     struct discovery d;
     bool ready;
+    struct paper_result paper; /* of the paper's model, with its series */
+    struct series paper_series;
+    bool paper_ready;
     struct buf err, out;
 };
 
@@ -33,7 +37,11 @@ gpm_discovery *gpm_discover_new(void) {
 
 static void clear(gpm_discovery *d) {
     if (d->ready) discovery_release(&d->d);
-    d->ready = false;
+    if (d->paper_ready) {
+        paper_release(&d->paper);
+        series_release(&d->paper_series);
+    }
+    d->ready = d->paper_ready = false;
     buf_reset(&d->err);
 }
 
@@ -50,7 +58,7 @@ const char *gpm_discover_error(gpm_discovery *d) {
 }
 
 bool gpm_discover_settled(const gpm_discovery *d) {
-    return d->ready && d->d.post.settled;
+    return d->paper_ready ? d->paper.settled : d->ready && d->d.post.settled;
 }
 
 /* Names separated by blanks, commas or plus signs. */
@@ -76,6 +84,23 @@ static enum gpm_status read_kernels(const char *text, uint16_t *mask, struct buf
     }
     *mask |= FACTOR_BIT(FACTOR_WN);
     return GPM_OK;
+}
+
+static enum gpm_status run_paper(gpm_discovery *d, const char *path,
+                                 const struct discovery_options *opt,
+                                 const struct gpm_discover_options *o) {
+    struct paper_options p = {
+        .x_scale = o->paper_x, .y_sd = o->paper_y, .seed = o->seed, .threads = (int)o->threads};
+    if (!(o->paper_x > 0) || o->paper_y < 0) {
+        buf_puts(&d->err, "the scales of the paper's model are positive numbers");
+        return GPM_E_ARG;
+    }
+    enum gpm_status st = series_read(&d->paper_series, path, &opt->series, &d->err);
+    if (st != GPM_OK) return st;
+    st = paper_run(&d->paper, &d->paper_series, &p, &d->err);
+    if (st != GPM_OK) series_release(&d->paper_series);
+    d->paper_ready = st == GPM_OK;
+    return st;
 }
 
 enum gpm_status gpm_discover_run(gpm_discovery *d, const char *path,
@@ -104,6 +129,7 @@ enum gpm_status gpm_discover_run(gpm_discovery *d, const char *path,
         enum gpm_status st = read_kernels(o->kernels, &opt.factors, &d->err);
         if (st != GPM_OK) return st;
     }
+    if (o->paper) return run_paper(d, path, &opt, o);
     enum gpm_status st = discovery_run(&d->d, path, &opt, &d->err);
     d->ready = st == GPM_OK;
     return st;
@@ -112,7 +138,9 @@ enum gpm_status gpm_discover_run(gpm_discovery *d, const char *path,
 static enum gpm_status need_run(gpm_discovery *d) {
     buf_reset(&d->err);
     if (d->ready) return GPM_OK;
-    buf_puts(&d->err, "there is no run yet");
+    buf_puts(&d->err, d->paper_ready ? "the paper's model has no forecast, report or folder; its "
+                                       "result is text, JSON and queries"
+                                     : "there is no run yet");
     return GPM_E_ARG;
 }
 
@@ -130,6 +158,13 @@ enum gpm_status gpm_discover_open(gpm_discovery *d, const char *dir) {
 
 const char *gpm_discover_report(gpm_discovery *d, enum gpm_discover_format f) {
     buf_reset(&d->out);
+    if (d->paper_ready) {
+        if (f == GPM_REPORT_JSON)
+            paper_json(&d->paper, &d->paper_series, &d->out);
+        else
+            paper_text(&d->paper, &d->paper_series, &d->out);
+        return d->out.data;
+    }
     if (need_run(d) != GPM_OK) return "";
     switch (f) {
     case GPM_REPORT_TEXT: discovery_text(&d->d, &d->out); break;
@@ -146,13 +181,15 @@ static bool query_test(void *ctx, const struct structure *s) {
 }
 
 enum gpm_status gpm_discover_query(gpm_discovery *d, const char *query, struct gpm_answer *out) {
-    enum gpm_status st = need_run(d);
+    enum gpm_status st = d->paper_ready ? GPM_OK : need_run(d);
     if (st != GPM_OK) return st;
     struct arena a;
     struct query *q = NULL;
     arena_init(&a);
     st = query_parse(query, &a, &q, &d->err);
-    if (st == GPM_OK) {
+    if (st == GPM_OK && d->paper_ready) {
+        paper_query(&d->paper, q, &out->probability, &out->error, &out->ess);
+    } else if (st == GPM_OK) {
         struct post_answer r = posterior_probability(&d->d.post, query_test, q);
         *out = (struct gpm_answer){r.p, r.error, r.ess};
     }

@@ -16,6 +16,7 @@ struct args {
     double holdout, level, max_time, paper_x, paper_y;
     bool skip_bad, changepoints, strict, paper, program;
     int log, quiet;
+    struct text_list query;
 };
 
 static void init(void *opts) {
@@ -44,6 +45,12 @@ static int write_all(const struct args *a, gpm_discovery *d) {
     bool taken = (a->json && !strcmp(a->json, "-")) || (a->html && !strcmp(a->html, "-")) ||
                  (a->markdown && !strcmp(a->markdown, "-"));
     if (!a->quiet && !taken) fputs(gpm_discover_report(d, GPM_REPORT_TEXT), stdout);
+    for (size_t i = 0; i < a->query.n; i++) {
+        struct gpm_answer r;
+        if (gpm_discover_query(d, a->query.at[i], &r) != GPM_OK)
+            return complain(EXIT_USAGE, "%s", gpm_discover_error(d));
+        printf("%.4f  error %.4f  ess %.0f  %s\n", r.probability, r.error, r.ess, a->query.at[i]);
+    }
     if (a->program) fputs(gpm_discover_report(d, GPM_REPORT_PROGRAM), stdout);
     return ok ? EXIT_FINE : EXIT_FAILED;
 }
@@ -69,6 +76,9 @@ static int run(const void *opts, int argc, char **argv) {
     o.paper = a->paper;
     o.paper_x = a->paper_x;
     o.paper_y = a->paper_y;
+    if (a->paper && (a->html || a->markdown || a->out || a->holdout > 0))
+        return complain(EXIT_USAGE, "--paper gives text and JSON; --html, --markdown, --out and "
+                                    "--holdout belong to the full learner");
     gpm_discovery *d = gpm_discover_new();
     enum gpm_status st = gpm_discover_run(d, argv[0], &o);
     int status = EXIT_FINE;
@@ -117,6 +127,16 @@ static const struct option_row rows[] = {
      offsetof(struct args, markdown)},
     {"out", 'o', OPTION_TEXT, "DIR", "keep the run for query, forecast and report",
      offsetof(struct args, out)},
+    {"paper", 0, OPTION_FLAG, NULL,
+     "the paper's grammar and Gamma(5,1) priors, enumerated (text and JSON only)",
+     offsetof(struct args, paper)},
+    {"x-scale", 0, OPTION_REAL, "F", "--paper: multiply centred x by F (default 1)",
+     offsetof(struct args, paper_x)},
+    {"y-sd", 0, OPTION_REAL, "S",
+     "--paper: scale y to this standard deviation (default: only centre)",
+     offsetof(struct args, paper_y)},
+    {"query", 0, OPTION_LIST, "QUERY", "also answer this question; may be repeated",
+     offsetof(struct args, query)},
     {"strict", 0, OPTION_FLAG, NULL, "exit status 3 when the posterior has not settled",
      offsetof(struct args, strict)},
     {"program", 0, OPTION_FLAG, NULL, "print the program that was run",
