@@ -21,7 +21,7 @@ struct gpm_discover_options {
     const char *time_column; /* name or number; NULL: by the usual names */
     const char *value_column;
     bool skip_bad;       /* skip rows that cannot be read instead of failing */
-    size_t max_points;   /* most recent values kept; default 1500 */
+    size_t max_points;   /* most recent values kept; default 1000 */
     const char *kernels; /* "LIN SE PER W IW" ...; NULL: the default set */
     bool changepoints;
     enum gpm_discover_log log; /* transform of the output */

@@ -24,7 +24,7 @@ void gpm_discover_options_init(struct gpm_discover_options *o) {
     memset(o, 0, sizeof *o);
     o->seed = 1;
     o->level = 0.95;
-    o->max_points = 1500;
+    o->max_points = 1000;
     o->paper_x = 1;
 }
 

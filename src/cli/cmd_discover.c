@@ -23,7 +23,7 @@ static void init(void *opts) {
     struct args *a = opts;
     a->seed = 1;
     a->level = 0.95;
-    a->max_points = 1500;
+    a->max_points = 1000;
     a->paper_x = 1;
 }
 
@@ -104,7 +104,7 @@ static const struct option_row rows[] = {
      offsetof(struct args, column)},
     {"skip-bad", 0, OPTION_FLAG, NULL, "skip and count rows that cannot be read",
      offsetof(struct args, skip_bad)},
-    {"max-points", 0, OPTION_UINT, "N", "most recent values that are used (default 1500)",
+    {"max-points", 0, OPTION_UINT, "N", "most recent values that are used (default 1000)",
      offsetof(struct args, max_points)},
     {"kernels", 'k', OPTION_TEXT, "LIST",
      "base kernels (default \"LIN SE PER WIENER IWIENER WN\"; also RQ, MAT32)",

@@ -73,7 +73,8 @@ static void run_chain(void *ctx, size_t c, int thread) {
         k = pick(tries < 25 ? flat : r->q, n, &g);
         ratio = propose(r, k, &g, w, &logp);
     }
-    for (size_t i = 0; i < r->steps; i++) {
+    size_t warm = r->steps / 10 + 5; /* forgets the scattered start */
+    for (size_t i = 0; i < warm + r->steps; i++) {
         double lp;
         size_t next = pick(r->q, s->n, &g);
         double x = propose(r, next, &g, w, &lp);
@@ -81,9 +82,9 @@ static void run_chain(void *ctx, size_t c, int thread) {
             k = next;
             ratio = x;
             logp = lp;
-            r->accepted[c]++;
+            r->accepted[c] += i >= warm;
         }
-        r->p->chain[c * r->steps + i] = (struct chain_state){(int)k, logp};
+        if (i >= warm) r->p->chain[c * r->steps + i - warm] = (struct chain_state){(int)k, logp};
     }
 }
 
@@ -229,7 +230,7 @@ static void judge(struct posterior *p) {
 
 void posterior_chains(struct posterior *p, size_t steps) {
     const struct search *s = p->search;
-    if (!steps) steps = s->data->n <= 300 ? 500 : s->data->n <= 700 ? 250 : 120;
+    if (!steps) steps = s->data->n <= 300 ? 500 : s->data->n <= 700 ? 250 : 80;
     struct run r = {.p = p, .q = NEW_ARRAY(double, s->n + 1), .steps = steps};
     proposal_weights(&r);
     p->n_chains = CHAINS;

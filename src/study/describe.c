@@ -46,14 +46,13 @@ static void duration(const struct discovery *d, double v, struct buf *out) {
 static void duration_of(const struct discovery *d, int par, struct buf *out) {
     struct par_summary s = parameter_summary(discovery_top(d), par);
     double span = d->data.span;
+    struct buf lo = BUF_INIT, hi = BUF_INIT;
     duration(d, s.mean * span, out);
-    if (s.hi > 1.001 * s.lo) {
-        buf_puts(out, " (95%: ");
-        duration(d, s.lo * span, out);
-        buf_puts(out, " to ");
-        duration(d, s.hi * span, out);
-        buf_putc(out, ')');
-    }
+    duration(d, s.lo * span, &lo);
+    duration(d, s.hi * span, &hi);
+    if (strcmp(lo.data, hi.data)) buf_printf(out, " (95%%: %s to %s)", lo.data, hi.data);
+    buf_release(&lo);
+    buf_release(&hi);
 }
 
 static bool is_log(const struct discovery *d) {
@@ -97,7 +96,10 @@ void describe_probability(double p, struct buf *out) {
                        : p >= 0.33 ? "as likely as not"
                        : p >= 0.1  ? "unlikely"
                                    : "very unlikely";
-    buf_printf(out, "%s (%.*f%%)", word, p > 0.99 || p < 0.01 ? 1 : 0, 100 * p);
+    if (p > 0.999)
+        buf_printf(out, "%s (above 99.9%%)", word);
+    else
+        buf_printf(out, "%s (%.*f%%)", word, p > 0.99 || p < 0.01 ? 1 : 0, 100 * p);
 }
 
 /* ---- terms ---- */

@@ -4,7 +4,6 @@
  */
 #include "study/discovery.h"
 #include "base/mem.h"
-#include "math/special.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +12,7 @@ void discovery_options_init(struct discovery_options *o) {
     memset(o, 0, sizeof *o);
     o->seed = 1;
     o->level = 0.95;
-    o->series.max_points = 1500;
+    o->series.max_points = 1000;
 }
 
 void discovery_future(const struct discovery *d, size_t h, double *x) {
@@ -37,36 +36,58 @@ enum gpm_status discovery_prepare(struct discovery *d, struct buf *err) {
     return st;
 }
 
+static void search_settings(const struct discovery *d, struct search_options *o) {
+    search_options_init(o);
+    grammar_init(&o->grammar, d->opt.factors, d->opt.change, d->opt.logs != LOG_NEVER);
+    if (d->opt.logs == LOG_ALWAYS) o->grammar.only_logs = true;
+    o->seed = d->opt.seed;
+    o->threads = d->opt.threads;
+    o->seconds = d->opt.seconds;
+    o->draws = d->opt.draws;
+}
+
+/* Many values: the search runs on a subset over the whole span, the best structures are then
+ * evaluated on all of them. */
+static enum gpm_status search_coarse(struct discovery *d, size_t k) {
+    struct search_options o;
+    struct smodel_data part;
+    struct search coarse;
+    search_settings(d, &o);
+    enum gpm_status st = smodel_data_subset(&d->data, k, &part);
+    if (st != GPM_OK) return st;
+    st = search_init(&coarse, &part, &o);
+    if (st == GPM_OK) {
+        memcpy(coarse.hints, d->search.hints, sizeof coarse.hints);
+        st = search_run(&coarse);
+        if (st == GPM_OK) st = search_refine(&d->search, &coarse, d->data.n > 800 ? 5 : 8);
+        d->subset = k;
+        search_release(&coarse);
+    }
+    smodel_data_release(&part);
+    return st;
+}
+
 static enum gpm_status infer(struct discovery *d, struct buf *err) {
     struct search_options o;
-    search_options_init(&o);
-    grammar_init(&o.grammar, d->opt.factors, d->opt.change, d->opt.logs != LOG_NEVER);
-    o.seed = d->opt.seed;
-    o.threads = d->opt.threads;
-    o.seconds = d->opt.seconds;
-    o.draws = d->opt.draws;
+    search_settings(d, &o);
     enum gpm_status st = search_init(&d->search, &d->data, &o);
     if (st != GPM_OK) {
         buf_printf(err, "%s: not enough memory for %zu values", d->series.name, d->series.n);
         return st;
     }
-    st = search_run(&d->search);
-    if (st != GPM_OK)
-        buf_printf(err, "%s: no structure could be fitted (the likelihood is not finite)",
-                   d->series.name);
-    if (st != GPM_OK) return st;
+    size_t limit = d->data.grid && d->data.ng - d->data.n <= 8 ? 600 : 450;
+    st = d->data.n > limit ? search_coarse(d, 350) : search_run(&d->search);
+    if (st != GPM_OK) {
+        buf_printf(err, "%s: no structure could be fitted (%s)", d->series.name,
+                   gpm_status_text(st));
+        return st;
+    }
     posterior_init(&d->post, &d->search);
     posterior_chains(&d->post, d->opt.steps);
     return GPM_OK;
 }
 
 /* ---- the hold-out ---- */
-/* CRPS of a normal with the predictive mean and sd: the mixture's is close to it. */
-static double crps_normal(double mu, double sd, double y) {
-    double z = (y - mu) / sd, phi = exp(-0.5 * z * z) / sqrt(2 * M_PI);
-    return sd * (z * (2 * norm_cdf(z) - 1) + 2 * phi - 1 / sqrt(M_PI));
-}
-
 /* Mean absolute error of the seasonal naive forecast inside the fitted data: the scale of MASE. */
 static double naive_error(const struct discovery *d) {
     size_t lag = 1;
@@ -97,7 +118,7 @@ static enum gpm_status score(struct discovery *d, const struct series *test, str
         h->rmse += e * e / n;
         h->coverage += (test->y[i] >= h->pred.lo[i] && test->y[i] <= h->pred.hi[i]) / n;
         h->log_score += h->pred.logp[i] / n;
-        h->crps += crps_normal(h->pred.mean[i], h->pred.sd[i], test->y[i]) / n;
+        h->crps += h->pred.crps[i] / n;
     }
     h->rmse = sqrt(h->rmse);
     h->mase = h->mae / naive_error(d);

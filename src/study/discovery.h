@@ -50,6 +50,7 @@ struct discovery {
     struct decomposition dec; /* of the most probable structure, over data and forecast times */
     struct prediction fit;    /* over data and forecast times */
     size_t n_future;
+    size_t subset; /* values that the search looked at; 0: all */
     struct holdout hold;
     struct check check[DISCOVERY_CHECKS];
     double seconds;

@@ -182,6 +182,26 @@ struct evidence *evidence_new(const struct smodel_data *data, const struct struc
     return e;
 }
 
+struct evidence *evidence_carry(const struct smodel_data *data, const struct evidence *from,
+                                double log_prior, struct smodel_work *w) {
+    struct evidence *e = NEW(struct evidence);
+    smodel_init(&e->m, data, &from->m.s);
+    e->log_prior = log_prior;
+    e->laplace = e->logz = -INFINITY;
+    e->se = 0.3;
+    long before = smodel_work_evals(w);
+    double z[SMODEL_MAX_PAR];
+    struct call c = {&e->m, w};
+    struct target t = {e->m.d, target_eval, &c};
+    memcpy(z, from->prop.mode[0].z, sizeof *z * (size_t)e->m.d);
+    e->map = optimise(&c, z, 60);
+    smodel_order(&e->m, z);
+    double lap = isfinite(e->map) ? proposal_add_mode(&e->prop, &t, z) : -INFINITY;
+    if (isfinite(lap)) e->laplace = e->logz = lap + e->m.log_copies;
+    e->evals = smodel_work_evals(w) - before;
+    return e;
+}
+
 void evidence_free(struct evidence *e) {
     if (!e) return;
     proposal_release(&e->prop);

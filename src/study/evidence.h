@@ -90,6 +90,9 @@ struct evidence *evidence_new(const struct smodel_data *data, const struct struc
                               double log_prior, const struct evidence *parent,
                               const struct period_hints *hints, double floor,
                               struct smodel_work *w);
+/* The same structure on other data, started only from the optimum `from` found. */
+struct evidence *evidence_carry(const struct smodel_data *data, const struct evidence *from,
+                                double log_prior, struct smodel_work *w);
 void evidence_free(struct evidence *e);
 /* Another start from a relative's optimum; true when it found a better mode. */
 bool evidence_improve(struct evidence *e, const struct evidence *from, struct smodel_work *w);

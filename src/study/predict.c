@@ -158,6 +158,19 @@ static double mixture_logp(const struct mixture *m, size_t i, double y) {
     return best + log(s / w);
 }
 
+/* Continuous ranked probability score: integral of (F(v) - [v >= y])^2, by the trapezoid rule on
+ * 200 steps between extreme quantiles (and y). */
+static double mixture_crps(const struct mixture *m, size_t i, double y) {
+    double lo = fmin(mixture_quantile(m, i, 0.0005), y),
+           hi = fmax(mixture_quantile(m, i, 0.9995), y);
+    double s = 0, h = (hi - lo) / 200;
+    for (int k = 0; k < 200; k++) {
+        double v = lo + h * (k + 0.5), f = mixture_cdf(m, i, v) - (v >= y);
+        s += h * f * f;
+    }
+    return s;
+}
+
 /* ---- the whole ---- */
 static void prediction_init(struct prediction *o, size_t n, const double *x, bool score) {
     memset(o, 0, sizeof *o);
@@ -168,6 +181,7 @@ static void prediction_init(struct prediction *o, size_t n, const double *x, boo
     if (!score) return;
     o->pit = NEW_ARRAY(double, n + 1);
     o->logp = NEW_ARRAY(double, n + 1);
+    o->crps = NEW_ARRAY(double, n + 1);
 }
 
 void prediction_release(struct prediction *p) {
@@ -179,6 +193,7 @@ void prediction_release(struct prediction *p) {
     mem_free(p->hi);
     mem_free(p->pit);
     mem_free(p->logp);
+    mem_free(p->crps);
     memset(p, 0, sizeof *p);
 }
 
@@ -222,6 +237,7 @@ enum gpm_status predict(const struct posterior *p, size_t n, const double *x, co
             if (!y) continue;
             out->pit[i] = mixture_cdf(&m, i, y[i]);
             out->logp[i] = mixture_logp(&m, i, y[i]);
+            out->crps[i] = mixture_crps(&m, i, y[i]);
         }
     }
     mixture_release(&m);

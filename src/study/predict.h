@@ -11,7 +11,7 @@ struct prediction {
     size_t n;
     double *x, *mean, *median, *sd, *lo, *hi; /* of a new measurement */
     double *pit;                              /* with observed y: P(Y <= y); else NULL */
-    double *logp;                             /* with observed y: log predictive density */
+    double *logp, *crps; /* with observed y: log predictive density, CRPS of the mixture */
 };
 /* level: of the interval, .95; y (may be NULL): observed values to be scored. draws 0: by size. */
 GPM_MUST_USE enum gpm_status predict(const struct posterior *p, size_t n, const double *x,

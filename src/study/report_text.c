@@ -25,6 +25,8 @@ static void data_line(const struct discovery *d, struct buf *out) {
     if (!s->sorted) buf_puts(out, ", sorted by time");
     if (s->left_out)
         buf_printf(out, "; the %zu oldest values were left out (--max-points)", s->left_out);
+    if (d->subset)
+        buf_printf(out, "; structures were searched on a subset of %zu values", d->subset);
     buf_putc(out, '\n');
 }
 

@@ -28,7 +28,7 @@ static void set_limits(struct search *s) {
         o->threads = cores < 1 ? 1 : cores > 8 ? 8 : (int)cores;
     }
     size_t n = s->data->n;
-    if (!o->draws) o->draws = n <= 300 ? 1000 : n <= 700 ? 500 : 200;
+    if (!o->draws) o->draws = n <= 300 ? 1000 : n <= 700 ? 500 : 80;
     if (!o->max_structures) o->max_structures = n <= 300 ? 600 : n <= 700 ? 300 : 150;
     if (!s->data->y[TRANSFORM_LOG]) o->grammar.logs = false;
 }
@@ -230,5 +230,52 @@ enum gpm_status search_run(struct search *s) {
     sample_near_top(s, s->opt.sample_window, s->opt.draws / 5 + 20);
     sample_near_top(s, 4.0, s->opt.draws);
     s->seconds = search_now() - start;
+    return GPM_OK;
+}
+
+/* ---- refinement ---- */
+struct refine {
+    struct search *s;
+    const struct evidence **from;
+    struct evidence **result;
+};
+
+static void refine_job(void *ctx, size_t job, int thread) {
+    struct refine *r = ctx;
+    const struct evidence *e = r->from[job];
+    r->result[job] = evidence_carry(r->s->data, e, prior_of(r->s, &e->m.s), r->s->work[thread]);
+}
+
+static int by_total(const void *a, const void *b) {
+    double x = evidence_total(*(const struct evidence *const *)a);
+    double y = evidence_total(*(const struct evidence *const *)b);
+    return x < y ? 1 : x > y ? -1 : 0;
+}
+
+enum gpm_status search_refine(struct search *s, const struct search *coarse, size_t most) {
+    double start = search_now();
+    struct refine r = {s, NEW_ARRAY(const struct evidence *, coarse->n + 1), NULL};
+    size_t n = 0;
+    for (size_t i = 0; i < coarse->n; i++) {
+        const struct evidence *e = coarse->at[i];
+        if (!e->rough && e->prop.n && evidence_total(e) > coarse->top - 6) r.from[n++] = e;
+    }
+    qsort(r.from, n, sizeof *r.from, by_total);
+    if (n > most) n = most;
+    r.result = NEW_ARRAY(struct evidence *, n + 1);
+    search_parallel(s->opt.threads, n, refine_job, &r);
+    for (size_t i = 0; i < n; i++) {
+        r.result[i]->expanded = r.from[i]->expanded;
+        store(s, r.result[i]);
+    }
+    find_top(s);
+    mem_free(r.from);
+    mem_free(r.result);
+    if (!isfinite(s->top)) return GPM_E_NO_CONVERGENCE;
+    s->rounds = coarse->rounds;
+    s->cut = coarse->cut;
+    sample_near_top(s, s->opt.sample_window, s->opt.draws);
+    s->evals += coarse->evals;
+    s->seconds = coarse->seconds + search_now() - start;
     return GPM_OK;
 }

@@ -39,6 +39,10 @@ GPM_MUST_USE enum gpm_status search_init(struct search *s, const struct smodel_d
                                          const struct search_options *o);
 void search_release(struct search *s);
 GPM_MUST_USE enum gpm_status search_run(struct search *s);
+/* Instead of a search: the structures of `coarse` (a search on a subset of the same data) that lie
+ * within its window, started from their optima there. */
+GPM_MUST_USE enum gpm_status search_refine(struct search *s, const struct search *coarse,
+                                           size_t most);
 struct evidence *search_find(const struct search *s, const struct structure *k); /* NULL: unseen */
 
 /* Runs fn(ctx, job, thread) for every job; threads share a counter. */

@@ -219,6 +219,10 @@ static void set_seasons(struct series *s) {
     if (s->kind == TIME_INSTANT) s->season[s->n_season++] = 1;
 }
 
+static void set_hash(struct series *s) {
+    s->hash = hash_bytes(s->y, s->n * sizeof *s->y, hash_bytes(s->x, s->n * sizeof *s->x, 1));
+}
+
 static enum gpm_status finish(struct reading *r) {
     struct series *s = r->s;
     s->rows = r->csv.n_rows - r->first;
@@ -237,7 +241,7 @@ static enum gpm_status finish(struct reading *r) {
         if (i && s->x[i] == s->x[i - 1]) s->repeated++;
     }
     set_seasons(s);
-    s->hash = hash_bytes(s->y, s->n * sizeof *s->y, hash_bytes(s->x, s->n * sizeof *s->x, 1));
+    set_hash(s);
     return GPM_OK;
 }
 
@@ -322,4 +326,5 @@ void series_slice(const struct series *s, size_t from, size_t to, struct series 
     out->name = mem_strdup(s->name);
     out->time_name = mem_strdup(s->time_name);
     out->value_name = mem_strdup(s->value_name);
+    set_hash(out);
 }

@@ -4,6 +4,7 @@
  */
 #include "study/smodel.h"
 #include "base/mem.h"
+#include "math/rng.h"
 #include "study/smodel_priv.h"
 #include <math.h>
 #include <stdlib.h>
@@ -110,6 +111,30 @@ enum gpm_status smodel_data_init(struct smodel_data *d, size_t n, const double *
         smodel_data_release(d);
         return GPM_E_NOMEM;
     }
+    return GPM_OK;
+}
+
+enum gpm_status smodel_data_subset(const struct smodel_data *full, size_t k,
+                                   struct smodel_data *out) {
+    size_t n = full->n, kept = 0;
+    double *x = NEW_ARRAY(double, n), *y = NEW_ARRAY(double, n);
+    struct rng r;
+    rng_init(&r, 1, 0, 12);
+    for (size_t i = 0; i < n; i++) { /* selection sampling: k of n in order */
+        bool end = i == 0 || i == n - 1;
+        double need = (double)k - (double)kept - (i < n - 1), left = (double)(n - i) - (i < n - 1);
+        if (!end && !(rng_uniform(&r) * left < need)) continue;
+        x[kept] = full->x0 + full->span * full->t[i];
+        y[kept++] = full->mean[0] + full->sd[0] * full->y[0][i];
+        if (full->y[TRANSFORM_LOG] && !(y[kept - 1] > 0)) y[kept - 1] = 1e-300;
+    }
+    enum gpm_status st = smodel_data_init(out, kept, x, y);
+    mem_free(x);
+    mem_free(y);
+    if (st != GPM_OK) return st;
+    out->dt = out->grid ? out->dt : full->dt;
+    memcpy(out->season, full->season, sizeof out->season);
+    out->n_season = full->n_season;
     return GPM_OK;
 }
 

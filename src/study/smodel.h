@@ -45,6 +45,10 @@ struct smodel_data {
 /* Copies x (ascending) and y; GPM_E_ARG when n < 3, x spans nothing or y is constant. */
 GPM_MUST_USE enum gpm_status smodel_data_init(struct smodel_data *d, size_t n, const double *x,
                                               const double *y);
+/* At most k of the points, first and last among them, chosen by a fixed random stream; keeps the
+ * span, the step that bounds periods, and the seasons, so that parameters mean the same. */
+GPM_MUST_USE enum gpm_status smodel_data_subset(const struct smodel_data *full, size_t k,
+                                                struct smodel_data *out);
 void smodel_data_release(struct smodel_data *d);
 
 enum spar_kind {

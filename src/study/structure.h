@@ -66,6 +66,7 @@ struct grammar {
     uint16_t factors; /* FACTOR_BITs in use */
     bool change;      /* change points and windows */
     bool logs;        /* log transform allowed */
+    bool only_logs;   /* and nothing else, where the values are positive */
     int max_terms;
     double penalty; /* log prior per factor, default -1.5 */
     struct term terms[32];

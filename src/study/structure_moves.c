@@ -67,6 +67,7 @@ bool grammar_allows(const struct grammar *g, const struct structure *s) {
         if (s->t[i].gate != GATE_NONE && s->t[i].mask & (RAMP | STEP)) return false;
         per += (s->t[i].mask & PER) != 0;
     }
+    if (s->transform == TRANSFORM_NONE && g->logs && g->only_logs) return false;
     return per <= 3 && (s->transform == TRANSFORM_NONE || g->logs);
 }
 

@@ -1,0 +1,97 @@
+#!/usr/bin/python3
+"""gpmem discover, query, forecast and report from end to end on small series: fields of the JSON, the same
+result whatever the number of threads, a kept run read back, bad input with message and exit status 2."""
+import csv, io, json, math, os, random, subprocess, sys, tempfile
+
+TOOL = sys.argv[1]
+
+
+def run(*args, status=0):
+    r = subprocess.run([TOOL] + list(args), capture_output=True, text=True, timeout=600)
+    assert r.returncode == status, (args, r.returncode, r.stderr, r.stdout[-500:])
+    return r
+
+
+def write(path, rows):
+    with open(path, "w") as f:
+        f.write("".join(",".join(map(str, r)) + "\n" for r in rows))
+    return path
+
+
+def check_result(tmp):
+    rng = random.Random(4)
+    rows = [("ds", "y")] + [("%d-%02d" % (2000 + i // 12, i % 12 + 1),
+                             round(10 + 0.1 * i + 2 * math.sin(i * math.pi / 6) + rng.gauss(0, 0.3), 4)) for i in range(60)]
+    data = write(os.path.join(tmp, "s.csv"), rows)
+    results = []
+    for threads in ("1", "2"):
+        js, out = os.path.join(tmp, "r%s.json" % threads), os.path.join(tmp, "run" + threads)
+        run("discover", data, "-j", threads, "--json", js, "--out", out, "-q", "--holdout", "0.1", "--strict")
+        results.append(json.load(open(js)))
+    a, b = results
+    for r in results:
+        del r["seconds"]
+    assert a == b, "the result depends on the number of threads"
+    for field in ("structures", "components", "diagnostics", "settled", "seed", "data"):
+        assert field in a, field
+    ps = [s["probability"] for s in a["structures"]]
+    assert ps == sorted(ps, reverse=True) and abs(sum(ps) - 1) < 1e-6, sum(ps)
+    assert all(set(s) >= {"struct", "probability", "error"} for s in a["structures"] + a["components"])
+    assert a["settled"] is True and a["seed"] == 1
+    comp = {c["struct"]: c["probability"] for c in a["components"]}
+    assert comp["LIN"] > 0.9 and sum(p for k, p in comp.items() if "PER" in k) > 0.95, comp
+    assert 0 <= a["holdout"]["coverage"] <= 1 and a["holdout"]["mase"] < 1.5
+    out = os.path.join(tmp, "run1")
+    for name in ("manifest.json", "data.csv", "structures.json", "chains.csv", "draws.csv"):
+        assert os.path.getsize(os.path.join(out, name)) > 0, name
+    q = run("query", out, "LIN & (WN | LIN*WN)", "!LIN", "--format", "json").stdout
+    q = json.loads(q)
+    assert abs(q[0]["probability"] - comp["LIN"]) < 1e-5 and abs(q[0]["probability"] + q[1]["probability"] - 1) < 1e-5
+    assert all(x["error"] > 0 and x["ess"] > 0 for x in q)
+    run("query", out, "LIN &", status=2)
+    run("query", os.path.join(tmp, "nowhere"), "LIN", status=2)
+    f = list(csv.reader(io.StringIO(run("forecast", out, "--horizon", "24").stdout)))
+    assert f[0] == ["x", "mean", "lo", "hi"] and len(f) == 25, f[:2]
+    assert f[1][0] == "2004-07" and all(float(r[2]) < float(r[1]) < float(r[3]) for r in f[1:]), f[1]
+    at = list(csv.reader(io.StringIO(run("forecast", out, "--at", "2004-07").stdout)))
+    assert abs(float(at[1][1]) - float(f[1][1])) < 1e-6 * abs(float(f[1][1]))
+    # what was read back says the same as the run itself
+    again = json.loads(run("report", out, "--format", "json").stdout)
+    assert again["structures"] == a["structures"] and again["components"] == a["components"]
+    assert max(abs(x - y) for x, y in zip(again["forecast"]["mean"], a["forecast"]["mean"])) < 1e-6
+    for form, mark in (("html", "<svg"), ("markdown", "# Structure"), ("text", "Structures"), ("program", "infer")):
+        assert mark in run("report", out, "--format", form).stdout, form
+    with open(os.path.join(out, "data.csv"), "a") as f:
+        f.write("3000,1\n")
+    assert "hash" in run("query", out, "LIN", status=2).stderr
+
+
+def check_bad_input(tmp):
+    def bad(name, text, part):
+        path = os.path.join(tmp, name)
+        open(path, "w").write(text)
+        err = run("discover", path, status=2).stderr
+        assert part in err, (name, err)
+    bad("empty.csv", "", "no rows")
+    bad("one.csv", "ds,y\n2000,1\n", "too few")
+    bad("constant.csv", "ds,y\n" + "".join("%d,3\n" % i for i in range(50)), "constant")
+    bad("missing.csv", "ds,y\n" + "".join("%d,NA\n" % i for i in range(50)), "no value")
+    bad("formats.csv", "ds,y\n2000-01-01,1\n01/02/2000,2\nMarch 3,4\n", ":3:")
+    bad("word.csv", "ds,y\n2000-01-01,1\n2000-02-01,abc\n", ":3:")
+    bad("inf.csv", "ds,y\n1,1\n2,inf\n", ":3:")
+    bad("columns.csv", "t,a,b\n1,2,3\n2,3,4\n", "--column")
+    assert run("discover", os.path.join(tmp, "absent.csv"), status=2).stderr
+    run("discover", os.path.join(tmp, "one.csv"), "--holdout", "2", status=2)
+    run("discover", os.path.join(tmp, "one.csv"), "--kernels", "FOO", status=2)
+    # descending times, huge and tiny numbers: a result
+    rng = random.Random(1)
+    down = write(os.path.join(tmp, "down.csv"), [(-i, 1e12 * (i + rng.gauss(0, 1))) for i in range(30)])
+    assert "sorted" in run("discover", down).stdout
+    tiny = write(os.path.join(tmp, "tiny.csv"), [(i * 1e-9, 1e-12 * (i % 5) + 1e-14 * rng.random()) for i in range(30)])
+    assert "Structures" in run("discover", tiny).stdout
+
+
+with tempfile.TemporaryDirectory() as tmp:
+    check_result(tmp)
+    check_bad_input(tmp)
+print("discover, query, forecast, report: fine")
