@@ -13,6 +13,7 @@ struct clone {
     struct map nodes, families, frames, ctxs, values; /* old pointer -> new */
     VEC(struct family *) order;                       /* old families, as found */
     VEC(struct frame *) frame_order;                  /* old frames that are copied */
+    VEC(value) kept;                                  /* new values, held until the end */
 };
 
 static value clone_value(struct clone *c, value v);
@@ -157,6 +158,7 @@ static void fill_node(struct clone *c, struct node *n) {
 
 static value remember(struct clone *c, value old, value fresh) {
     map_put(&c->values, MAP_PTR(old.u.obj), fresh.u.obj);
+    vec_push(&c->kept, value_ref(fresh));
     return fresh;
 }
 
@@ -339,5 +341,7 @@ struct trace *trace_clone(struct trace *t) {
     map_release(&c.values);
     vec_release(&c.order);
     vec_release(&c.frame_order);
+    for (size_t i = 0; i < c.kept.n; i++) value_unref(c.kept.at[i]);
+    vec_release(&c.kept);
     return u;
 }

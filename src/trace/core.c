@@ -33,15 +33,6 @@ static struct node *const_node(value v_taken) {
     return n;
 }
 
-static void add_builtin(struct session_core *core, size_t i) {
-    const struct sp_class *cls = sp_index_at(i);
-    struct sym *s = sym_cstr(core->syms, cls->name);
-    map_put(&core->builtins, MAP_PTR(s), const_node(sp_builtin_value(i)));
-    for (size_t k = 0; k < COUNT_OF(specials); k++)
-        if (!strcmp(specials[k].name, cls->name))
-            map_put(&core->specials, MAP_PTR(cls), (void *)(uintptr_t)(specials[k].id));
-}
-
 void core_bind_builtin(struct session_core *core, const char *name, value v_taken) {
     struct sym *s = sym_cstr(core->syms, name);
     struct node *old = map_get(&core->builtins, MAP_PTR(s));
@@ -50,6 +41,14 @@ void core_bind_builtin(struct session_core *core, const char *name, value v_take
         mem_free(old);
     }
     map_put(&core->builtins, MAP_PTR(s), const_node(v_taken));
+}
+
+static void add_builtin(struct session_core *core, size_t i) {
+    const struct sp_class *cls = sp_index_at(i);
+    core_bind_builtin(core, cls->name, sp_builtin_value(i));
+    for (size_t k = 0; k < COUNT_OF(specials); k++)
+        if (!strcmp(specials[k].name, cls->name))
+            map_put(&core->specials, MAP_PTR(cls), (void *)(uintptr_t)(specials[k].id));
 }
 
 void core_init(struct session_core *core) {
