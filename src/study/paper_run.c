@@ -182,7 +182,7 @@ static void finish_job(void *ctx, size_t i, int thread) {
     proposal_release(&rough);
     if (!e->prop.n) return;
     rng_init(&r, j->r->opt.seed, (uint32_t)j->list[i], 31);
-    draws_release(&e->draws);
+    is_draws_release(&e->draws);
     struct is_result res = importance(&t, &e->prop, j->draws / 2, j->draws, &r, &e->draws);
     if (!isfinite(res.logz)) return;
     e->logz = res.logz;
@@ -329,7 +329,7 @@ static void summarise(struct paper_result *r) {
 void paper_release(struct paper_result *r) {
     for (int i = 0; i < PAPER_KERNELS; i++) {
         proposal_release(&r->e[i].prop);
-        draws_release(&r->e[i].draws);
+        is_draws_release(&r->e[i].draws);
     }
     mem_free(r->chain);
     mem_free(r->chain_lp);
