@@ -99,7 +99,12 @@ enum gpm_status action_make(struct session_core *core, const struct ast *a, stru
 
 static enum gpm_status run_kind(struct infer_state *x, struct action *a, value *out) {
     switch (a->kind) {
-    case ACTION_OP: return core_place(x->core, a->op->run(x, a->args, a->n, out), a->at);
+    case ACTION_OP:
+        if (!(a->op->flags & OP_OPEN)) {
+            enum gpm_status st = infer_close(x, true);
+            if (st != GPM_OK) return st;
+        }
+        return core_place(x->core, a->op->run(x, a->args, a->n, out), a->at);
     case ACTION_BLOCK: return plain_run_block(x->core, a->ast, a->frame, out);
     case ACTION_EVAL: return plain_eval(x->core, a->ast->kids[1], a->frame, out);
     case ACTION_DIRECTIVE: return directive_run(x, a, out);
@@ -237,6 +242,15 @@ enum gpm_status directive_run(struct infer_state *x, struct action *a, value *ou
                         .names = d->u.dir.names, .n_names = d->u.dir.n_names};
     struct sym *name;
     enum gpm_status st = GPM_OK;
+    if (r.kind != DIR_INFER) {
+        st = infer_close(x, true);
+        if (st != GPM_OK) return st;
+    }
+    if (x->each_particle && (r.kind == DIR_ASSUME || r.kind == DIR_OBSERVE || r.kind == DIR_PREDICT ||
+                             r.kind == DIR_PREDICT_ALL))
+        return diag_raise(x->core->diags, DIAG_PARTICLES, a->at,
+                          "a modelling directive cannot run inside for_each_particle: all particles "
+                          "share their directives");
     if (r.kind == DIR_INFER) return action_run(x->core, a->val, a->at, out);
     if (r.kind == DIR_EXTRACT_STATS) return extract_stats(x, a, out);
     if (r.kind == DIR_COLLECT) return collect_run(x, a, out);

@@ -44,6 +44,8 @@ struct infer_state {
     void (*write)(void *user, int stream, const char *text, size_t n);
     void *user;
     void *collect; /* draws gathered by collect; see draws */
+    value open; /* what detach took out and nothing has put back yet; NIL: nothing */
+    bool each_particle; /* inside for_each_particle: no modelling directives */
 };
 static inline struct infer_state *infer_of(struct session_core *core) {
     return core->session;
@@ -51,7 +53,8 @@ static inline struct infer_state *infer_of(struct session_core *core) {
 
 enum {
     OP_PLAIN = 1, /* called at once, gives a value; the others build an action */
-    OP_VALUE = 2  /* a name bound to the action itself, called without arguments: pass */
+    OP_VALUE = 2, /* a name bound to the action itself, called without arguments: pass */
+    OP_OPEN = 4   /* may run while part of the model is detached */
 };
 struct infer_op {
     const char *name, *sig, *doc, *example;
@@ -107,6 +110,13 @@ struct target {
 enum gpm_status infer_target(struct infer_state *x, const char *op, const value *args, size_t n,
                              size_t n_extra_min, size_t n_extra_max, value default_block,
                              struct target *out) GPM_MUST_USE;
+/* The same for operators whose extras have defaults: extra[] holds them on entry and what was given
+ * on return; out->extra is not set. Arguments keywords left out count as not given. */
+enum gpm_status infer_target_with(struct infer_state *x, const char *op, const value *args, size_t n,
+                                  value *extra, size_t n_extra, value default_block,
+                                  struct target *out) GPM_MUST_USE;
+/* The symbol called `name`, as a value. */
+value infer_name(struct infer_state *x, const char *name);
 /* One transition on one set of principals. extra corrects for the choice of block. */
 typedef enum gpm_status transition_fn(struct infer_state *x, struct trace *t, struct node **principals,
                                       size_t n, const struct mh_extra *extra, void *ctx, bool *accepted);
@@ -128,9 +138,16 @@ enum gpm_status infer_error(struct infer_state *x, enum diag_code code, const ch
 /* Gives an array with one value per particle. */
 value infer_per_particle(struct infer_state *x, const value *vals);
 
+/* Ends what detach began: keeps a regenerated part, restores one that is still out (an error when
+ * `complain`). Called before anything else touches the model. */
+enum gpm_status infer_close(struct infer_state *x, bool complain);
+/* Runs an action on particle i alone. */
+enum gpm_status infer_on_particle(struct infer_state *x, size_t i, value action, value *out) GPM_MUST_USE;
+
 /* Subproblems: selections of choices, as values. */
 enum sub_kind { SUB_SCOPE, SUB_TAG, SUB_TAG_VALUE, SUB_STAR, SUB_TOP, SUB_WALK, SUB_EXTENT, SUB_UNION,
-                SUB_INTERSECTION, SUB_RANDOM_SINGLE, SUB_MINIMAL };
+                SUB_INTERSECTION, SUB_RANDOM_SINGLE, SUB_MINIMAL,
+                SUB_CHOSEN /* a: array of the choices' numbers; b: the subproblem they came from */ };
 struct subproblem {
     struct box box;
     enum sub_kind kind;

@@ -11,8 +11,13 @@
     X(control)                                                                                     \
     X(dataset)                                                                                     \
     X(plot)                                                                                        \
+    X(custom)                                                                                      \
+    X(gibbs)                                                                                       \
     X(mh)                                                                                          \
     X(model)                                                                                       \
+    X(particles)                                                                                   \
+    X(rejection)                                                                                   \
+    X(slice)                                                                                       \
     X(select)
 
 #define X(name)                                                                                    \

@@ -141,18 +141,18 @@ static enum gpm_status op_autorun(struct infer_state *x, const value *args, size
 }
 
 const struct infer_op infer_control_rows[] = {
-    {"pass", "() -> action", "the action that does nothing", NULL, OP_VALUE, op_pass},
-    {"return", "(v: any) -> action", "the action that gives v (evaluated now)", "run(return(3)) => 3", 0, op_return},
-    {"bind", "(a: any, f: proc) -> action", "runs a, then the action f(its result)", NULL, 0, op_bind},
-    {"bind_", "(a: any, f: proc) -> action", "runs a, then the action f()", NULL, 0, op_bind_},
-    {"repeat", "(n: number, a: any) -> action", "runs a n times", NULL, 0, op_repeat},
-    {"iterate", "(a: any, n: number) -> action", "runs a n times", NULL, 0, op_iterate},
-    {"sequence", "(actions: seq) -> action", "runs the actions in order; list of their results", NULL, 0, op_sequence},
-    {"mapM", "(f: proc, xs: seq) -> action", "runs f(x) for every x; list of the results", NULL, 0, op_mapM},
-    {"imapM", "(f: proc, xs: seq) -> action", "runs f(i, x) for every x; list of the results", NULL, 0, op_imapM},
-    {"for_each", "(xs: seq, f: proc) -> action", "runs f(x) for every x", NULL, 0, op_for_each},
-    {"for_each_indexed", "(xs: seq, f: proc) -> action", "runs f(i, x) for every x", NULL, 0, op_for_each_indexed},
-    {"assert", "(ok: any, message?: any) -> action", "an error unless ok is true", NULL, 0, op_assert},
+    {"pass", "() -> action", "the action that does nothing", NULL, OP_VALUE | OP_OPEN, op_pass},
+    {"return", "(v: any) -> action", "the action that gives v (evaluated now)", "run(return(3)) => 3", OP_OPEN, op_return},
+    {"bind", "(a: any, f: proc) -> action", "runs a, then the action f(its result)", NULL, OP_OPEN, op_bind},
+    {"bind_", "(a: any, f: proc) -> action", "runs a, then the action f()", NULL, OP_OPEN, op_bind_},
+    {"repeat", "(n: number, a: any) -> action", "runs a n times", NULL, OP_OPEN, op_repeat},
+    {"iterate", "(a: any, n: number) -> action", "runs a n times", NULL, OP_OPEN, op_iterate},
+    {"sequence", "(actions: seq) -> action", "runs the actions in order; list of their results", NULL, OP_OPEN, op_sequence},
+    {"mapM", "(f: proc, xs: seq) -> action", "runs f(x) for every x; list of the results", NULL, OP_OPEN, op_mapM},
+    {"imapM", "(f: proc, xs: seq) -> action", "runs f(i, x) for every x; list of the results", NULL, OP_OPEN, op_imapM},
+    {"for_each", "(xs: seq, f: proc) -> action", "runs f(x) for every x", NULL, OP_OPEN, op_for_each},
+    {"for_each_indexed", "(xs: seq, f: proc) -> action", "runs f(i, x) for every x", NULL, OP_OPEN, op_for_each_indexed},
+    {"assert", "(ok: any, message?: any) -> action", "an error unless ok is true", NULL, OP_OPEN, op_assert},
     {"autorun", "(x: any) -> any", "runs x when it is an action, else gives it", NULL, OP_PLAIN, op_autorun},
 };
 const size_t infer_control_count = COUNT_OF(infer_control_rows);

@@ -93,6 +93,11 @@ enum gpm_status subproblem_choices(struct infer_state *x, struct trace *t, const
     case SUB_INTERSECTION: return combine(x, t, s, out);
     case SUB_EXTENT:
     case SUB_MINIMAL: return of_value(x, t, s->a, out);
+    case SUB_CHOSEN:
+        for (size_t i = 0; i < t->choices.n; i++)
+            for (size_t j = 0; j < s->a.u.array->n; j++)
+                if (s->a.u.array->at[j].u.num == (double)t->choices.at[i]->seq) add(out, t->choices.at[i]);
+        return GPM_OK;
     case SUB_RANDOM_SINGLE: {
         enum gpm_status st = of_value(x, t, s->a, out);
         if (st == GPM_OK && out->n) {

@@ -43,6 +43,39 @@ enum gpm_status infer_target(struct infer_state *x, const char *op, const value 
     return GPM_OK;
 }
 
+value infer_name(struct infer_state *x, const char *name) {
+    return value_sym(sym_cstr(x->core->syms, name));
+}
+
+enum gpm_status infer_target_with(struct infer_state *x, const char *op, const value *args, size_t n,
+                                  value *extra, size_t n_extra, value default_block,
+                                  struct target *out) {
+    memset(out, 0, sizeof *out);
+    out->transitions = 1;
+    if (n == 0)
+        return infer_error(x, DIAG_ARITY, "%s needs a scope and a block, or a subproblem", op);
+    out->sub = subproblem_of(args[0]);
+    size_t k = 1;
+    if (!out->sub) {
+        out->scope = args[0];
+        out->block = n > 1 && !is_absent(args[1]) ? args[1] : default_block;
+        k = 2;
+    } else if (n > 1 && is_absent(args[1])) k = 2;
+    if (n > k + n_extra + 1)
+        return infer_error(x, DIAG_ARITY, "%s takes at most %zu argument%s after the block", op,
+                           n_extra + 1, n_extra ? "s" : "");
+    for (size_t i = 0; i < n_extra; i++)
+        if (k + i < n && !is_absent(args[k + i])) extra[i] = args[k + i];
+    if (k + n_extra < n && !is_absent(args[k + n_extra])) {
+        value last = args[k + n_extra];
+        if (last.tag != V_NUM || last.u.num != floor(last.u.num) || last.u.num < 0)
+            return infer_error(x, DIAG_BAD_OPERATOR_ARG,
+                               "%s: the number of transitions must be a whole number", op);
+        out->transitions = last.u.num;
+    }
+    return GPM_OK;
+}
+
 static bool is_default(value scope) {
     return infer_is_name(scope, "default");
 }

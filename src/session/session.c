@@ -212,6 +212,8 @@ static enum gpm_status run_guarded(struct session *s, const struct ast *a, struc
     if (!may_run_actions(a)) return run_expression(s, a, f);
     struct model_snapshot *snap = model_snapshot(s->infer.model);
     enum gpm_status st = run_expression(s, a, f);
+    enum gpm_status closed = infer_close(&s->infer, st == GPM_OK);
+    if (st == GPM_OK) st = closed;
     if (st != GPM_OK) model_rollback(s->infer.model, snap);
     else model_snapshot_free(snap);
     return st;

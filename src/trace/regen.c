@@ -52,7 +52,7 @@ static enum gpm_status detach_d(struct scaffold *s, struct entry *e, double *w) 
     if (st == GPM_OK) st = node_unincorporate(t, n);
     if (st != GPM_OK) return st;
     e->old_logp = n->logp;
-    if (e->principal >= 0 && s->mode == SCAFFOLD_FIXED) {
+    if (e->principal >= 0 && s->mode == SCAFFOLD_FIXED && !e->op_changed) {
         double logp;
         st = node_logp(t, n, &logp);
         if (st != GPM_OK) return st;

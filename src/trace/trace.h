@@ -239,6 +239,7 @@ void scaffold_unregen(struct scaffold *s); /* back to the detached state */
 bool scaffold_built(const struct scaffold *s);
 void scaffold_restore(struct scaffold *s); /* from the detached state to the old one */
 void scaffold_commit(struct scaffold *s);  /* keep the new state, drop the old */
+void scaffold_abandon(struct scaffold *s); /* built but never detached: nothing happened */
 size_t scaffold_n_principals(const struct scaffold *s);
 value scaffold_old_value(const struct scaffold *s, size_t i); /* borrowed */
 struct node *scaffold_principal(const struct scaffold *s, size_t i);

@@ -1,0 +1,525 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Custom proposals. A proposal says how to move the choices of a subproblem: a symmetric kernel on
+ * each value, fixed values, or a procedure of the subproblem giving an action whose result is
+ * list(log weight, action that takes the move back). mh_correct accepts or rejects it with the
+ * Metropolis-Hastings rule, including the probability of picking the block.
+ *
+ * detach, regen and restore are the steps themselves, as actions: between detach and regen or
+ * restore the model is open and nothing else may touch it. */
+#include "infer/infer.h"
+
+#include <math.h>
+
+enum proposal_kind { PROPOSE_SYMMETRIC, PROPOSE_VALUES, PROPOSE_CALL };
+struct proposal {
+    struct box box;
+    enum proposal_kind kind;
+    value how; /* kernel, array of values, procedure */
+    value sub; /* where; ABSENT until on_subproblem says so */
+};
+
+static void proposal_free(struct box *b) {
+    struct proposal *p = (struct proposal *)b;
+    value_unref(p->how);
+    value_unref(p->sub);
+    mem_free(p);
+}
+
+static const struct box_class proposal_class = {.name = "proposal", .free = proposal_free};
+
+static struct proposal *proposal_of(value v) {
+    return v.tag == V_BOX && v.u.box->cls == &proposal_class ? (struct proposal *)v.u.box : NULL;
+}
+
+static value proposal_new(enum proposal_kind kind, value how) {
+    struct proposal *p = NEW(struct proposal);
+    box_init(&p->box, &proposal_class);
+    p->kind = kind;
+    p->how = value_ref(how);
+    p->sub = ABSENT;
+    return value_box(V_BOX, &p->box);
+}
+
+static enum gpm_status op_symmetric(struct infer_state *x, const value *args, size_t n,
+                                    value *out) {
+    UNUSED(x);
+    UNUSED(n);
+    *out = proposal_new(PROPOSE_SYMMETRIC, args[0]);
+    return GPM_OK;
+}
+
+static enum gpm_status op_local_values(struct infer_state *x, const value *args, size_t n,
+                                       value *out) {
+    UNUSED(x);
+    UNUSED(n);
+    *out = proposal_new(PROPOSE_VALUES, args[0]);
+    return GPM_OK;
+}
+
+/* The proposal on a subproblem: a copy that knows its place. */
+static enum gpm_status placed(struct infer_state *x, value how, value sub, value *out) {
+    struct proposal *p = proposal_of(how);
+    value made;
+    if (p)
+        made = proposal_new(p->kind, p->how);
+    else if (how.tag == V_PROC)
+        made = proposal_new(PROPOSE_CALL, how);
+    else
+        return infer_error(x, DIAG_BAD_PROPOSAL,
+                           "a proposal is needed (symmetric_local_proposal(f), "
+                           "regeneration_local_proposal(values) or a procedure), got a %s",
+                           value_type_name(how));
+    if (!subproblem_of(sub)) {
+        value_unref(made);
+        return infer_error(x, DIAG_BAD_OPERATOR_ARG, "a subproblem is needed, got a %s",
+                           value_type_name(sub));
+    }
+    proposal_of(made)->sub = value_ref(sub);
+    *out = made;
+    return GPM_OK;
+}
+
+static enum gpm_status op_on_subproblem(struct infer_state *x, const value *args, size_t n,
+                                        value *out) {
+    if (n == 2) return placed(x, args[1], args[0], out);
+    value sub = subproblem_new(SUB_SCOPE, args[0], args[1]);
+    enum gpm_status st = placed(x, args[2], sub, out);
+    value_unref(sub);
+    return st;
+}
+
+/* New values for the choices of a scaffold. */
+
+static enum gpm_status same_kind(struct infer_state *x, value was, value is) {
+    bool ok = was.tag == is.tag || (was.tag == V_BOOL && is.tag == V_NUM) ||
+              (was.tag == V_NUM && is.tag == V_BOOL) || (seq_is(was) && seq_is(is));
+    if (ok && !(is.tag == V_NUM && isnan(is.u.num))) return GPM_OK;
+    char *shown = sp_show(is);
+    enum gpm_status st =
+        infer_error(x, DIAG_BAD_PROPOSAL, "the proposal gave %s for a choice that is a %s", shown,
+                    value_type_name(was));
+    mem_free(shown);
+    return st;
+}
+
+static enum gpm_status new_values(struct infer_state *x, const struct proposal *p, const value *old,
+                                  size_t n, value *vals) {
+    value *items = NULL;
+    size_t have = 0;
+    if (p->kind == PROPOSE_VALUES && (!seq_items(p->how, &items, &have) || have != n)) {
+        if (items) values_free(items, have);
+        return infer_error(x, DIAG_BAD_PROPOSAL, "%zu values are proposed for %zu choices", have,
+                           n);
+    }
+    for (size_t i = 0; i < n; i++) {
+        enum gpm_status st = GPM_OK;
+        if (p->kind == PROPOSE_VALUES)
+            vals[i] = value_ref(items[i]);
+        else
+            st = plain_apply(x->core, p->how, &old[i], 1, x->at, &vals[i]);
+        if (st == GPM_OK) {
+            st = same_kind(x, old[i], vals[i]);
+            if (st != GPM_OK) value_unref(vals[i]);
+        }
+        if (st == GPM_OK) continue;
+        while (i-- > 0) value_unref(vals[i]);
+        if (items) values_free(items, have);
+        return st;
+    }
+    if (items) values_free(items, have);
+    return GPM_OK;
+}
+
+static bool accept(struct trace *t, double w_old, double w_new, double pick) {
+    if (w_old == -INFINITY) return true;
+    if (w_new == -INFINITY) return false;
+    double log_alpha = w_new - w_old + pick;
+    return log_alpha >= 0 || log(rng_uniform(&t->rng)) < log_alpha;
+}
+
+static enum gpm_status value_move(struct infer_state *x, struct trace *t, struct node **at,
+                                  size_t n, const struct mh_extra *extra, const struct proposal *p,
+                                  bool *accepted) {
+    struct scaffold *s;
+    double w_old, w_new, pick = extra ? -extra->log_pick(extra->ctx, t) : 0;
+    enum gpm_status st = scaffold_build(t, at, n, &s);
+    if (st != GPM_OK) return st;
+    size_t k = scaffold_n_principals(s);
+    value *old = NEW_ARRAY(value, k + 1), *vals = NEW_ARRAY(value, k + 1);
+    for (size_t i = 0; i < k; i++) old[i] = value_ref(scaffold_old_value(s, i));
+    scaffold_abandon(s); /* the proposal may run anything */
+    scaffold_free(s);
+    st = new_values(x, p, old, k, vals);
+    values_free(old, k);
+    if (st != GPM_OK) {
+        mem_free(vals);
+        return st;
+    }
+    st = scaffold_build(t, at, n, &s);
+    if (st == GPM_OK) {
+        st = scaffold_detach(s, SCAFFOLD_FIXED, &w_old);
+        if (st == GPM_OK) {
+            st = scaffold_regen(s, SCAFFOLD_FIXED, vals, &w_new);
+            bool built = st == GPM_OK && scaffold_built(s);
+            if (built && extra) pick += extra->log_pick(extra->ctx, t);
+            *accepted = built && accept(t, w_old, w_new, pick);
+            if (*accepted)
+                scaffold_commit(s);
+            else
+                scaffold_restore(s);
+        }
+        scaffold_free(s);
+    }
+    values_free(vals, k);
+    return st;
+}
+
+/* list(weight, action that takes the move back). */
+static enum gpm_status read_move(struct infer_state *x, value r, double *weight, value *reject) {
+    value *items;
+    size_t n = 0;
+    bool ok = seq_items(r, &items, &n);
+    if (!ok && r.tag == V_PAIR) { /* pair(weight, action) */
+        *weight = r.u.pair->first.tag == V_NUM ? r.u.pair->first.u.num : NAN;
+        *reject = value_ref(r.u.pair->rest);
+    } else {
+        *weight = n > 0 && items[0].tag == V_NUM ? items[0].u.num : NAN;
+        *reject = n > 1 ? value_ref(items[n - 1]) : NIL;
+        if (ok) values_free(items, n);
+    }
+    if (!isnan(*weight) && action_of(*reject)) return GPM_OK;
+    value_unref(*reject);
+    return infer_error(x, DIAG_BAD_PROPOSAL,
+                       "a proposal must give list(log weight, action that takes it back)");
+}
+
+static enum gpm_status correct(struct infer_state *x, struct trace *t, value action,
+                               const struct mh_extra *extra, bool *accepted) {
+    double weight, pick = extra ? -extra->log_pick(extra->ctx, t) : 0;
+    value r, reject, ignored;
+    enum gpm_status st = action_run(x->core, action, x->at, &r);
+    if (st != GPM_OK) return st;
+    st = read_move(x, r, &weight, &reject);
+    value_unref(r);
+    if (st != GPM_OK) return st;
+    if (extra) pick += extra->log_pick(extra->ctx, t);
+    *accepted = weight + pick >= 0 || log(rng_uniform(&t->rng)) < weight + pick;
+    if (!*accepted) {
+        st = action_run(x->core, reject, x->at, &ignored);
+        if (st == GPM_OK) value_unref(ignored);
+    }
+    value_unref(reject);
+    return st == GPM_OK ? infer_close(x, true) : st;
+}
+
+static value chosen(struct node **at, size_t n, value from) {
+    value a = value_array_new(n);
+    for (size_t i = 0; i < n; i++) a.u.array->at[i] = value_num((double)at[i]->seq);
+    value s = subproblem_new(SUB_CHOSEN, a, from);
+    value_unref(a);
+    return s;
+}
+
+static enum gpm_status call_move(struct infer_state *x, struct trace *t, struct node **at, size_t n,
+                                 const struct mh_extra *extra, const struct proposal *p,
+                                 bool *accepted) {
+    value sub = chosen(at, n, p->sub), action;
+    enum gpm_status st = plain_apply(x->core, p->how, &sub, 1, x->at, &action);
+    value_unref(sub);
+    if (st != GPM_OK) return st;
+    struct model *m = x->model;
+    struct trace **all = m->p.at;
+    size_t np = m->p.n, cap = m->p.cap;
+    struct trace *one[1] = {t};
+    m->p.at = one;
+    m->p.n = m->p.cap = 1;
+    st = correct(x, t, action, extra, accepted);
+    m->p.at = all;
+    m->p.n = np;
+    m->p.cap = cap;
+    value_unref(action);
+    return st;
+}
+
+static enum gpm_status move(struct infer_state *x, struct trace *t, struct node **at, size_t n,
+                            const struct mh_extra *extra, void *ctx, bool *accepted) {
+    const struct proposal *p = ctx;
+    return p->kind == PROPOSE_CALL ? call_move(x, t, at, n, extra, p, accepted)
+                                   : value_move(x, t, at, n, extra, p, accepted);
+}
+
+static enum gpm_status run_proposal(struct infer_state *x, value v, value *out) {
+    struct proposal *p = proposal_of(v);
+    bool accepted = false;
+    *out = NIL;
+    if (!p && action_of(v)) return correct(x, x->model->p.at[0], v, NULL, &accepted);
+    if (!p || is_absent(p->sub))
+        return infer_error(x, DIAG_BAD_PROPOSAL,
+                           "mh_correct needs on_subproblem(scope, block, proposal), got a %s",
+                           value_type_name(v));
+    struct target g = {.is_subproblem = true, .sub = subproblem_of(p->sub), .transitions = 1};
+    return infer_transitions(x, &g, move, p);
+}
+
+static enum gpm_status op_mh_correct(struct infer_state *x, const value *args, size_t n,
+                                     value *out) {
+    UNUSED(n);
+    return run_proposal(x, args[0], out);
+}
+
+static enum gpm_status op_apply_correction(struct infer_state *x, const value *args, size_t n,
+                                           value *out) {
+    UNUSED(n);
+    value p;
+    enum gpm_status st = placed(x, args[1], args[0], &p);
+    if (st != GPM_OK) return st;
+    st = run_proposal(x, p, out);
+    value_unref(p);
+    return st;
+}
+
+/* The steps themselves. A torn state is the old part of the trace, as a value. */
+
+struct torn {
+    struct box box;
+    struct trace *t;
+    struct scaffold *s; /* NULL: closed */
+    bool regenerated;
+};
+
+static void torn_close(struct torn *o) {
+    if (!o->s) return;
+    if (o->regenerated)
+        scaffold_commit(o->s);
+    else
+        scaffold_restore(o->s);
+    scaffold_free(o->s);
+    o->s = NULL;
+}
+
+static void torn_free(struct box *b) {
+    mem_free(b);
+}
+
+static const struct box_class torn_class = {.name = "detached part", .free = torn_free};
+
+static struct torn *open_part(struct infer_state *x) {
+    return x->open.tag == V_BOX ? (struct torn *)x->open.u.box : NULL;
+}
+
+enum gpm_status infer_close(struct infer_state *x, bool complain) {
+    struct torn *o = open_part(x);
+    if (!o) return GPM_OK;
+    bool bad = o->s && !o->regenerated;
+    torn_close(o);
+    value_set_take(&x->open, NIL);
+    if (!bad || !complain) return GPM_OK;
+    return infer_error(
+        x, DIAG_BAD_PROPOSAL,
+        "the model was detached and not put back: call regen or restore after detach");
+}
+
+static enum gpm_status sub_nodes(struct infer_state *x, const char *op, value v,
+                                 struct node_set *out) {
+    struct subproblem *s = subproblem_of(v);
+    if (!s)
+        return infer_error(x, DIAG_BAD_OPERATOR_ARG, "%s needs a subproblem, got a %s", op,
+                           value_type_name(v));
+    return subproblem_choices(x, x->model->p.at[0], s, out);
+}
+
+static enum gpm_status op_current_values(struct infer_state *x, const value *args, size_t n,
+                                         value *out) {
+    UNUSED(n);
+    struct node_set set;
+    enum gpm_status st = sub_nodes(x, "get_current_values", args[0], &set);
+    if (st != GPM_OK) return st;
+    value v = value_array_new(set.n);
+    for (size_t i = 0; i < set.n; i++)
+        v.u.array->at[i] = trace_export(x->model->p.at[0], set.at[i]->val);
+    mem_free(set.at);
+    *out = v;
+    return GPM_OK;
+}
+
+static enum gpm_status tear(struct infer_state *x, const char *op, value sub,
+                            enum scaffold_mode mode, value *out) {
+    struct node_set set;
+    struct trace *t = x->model->p.at[0];
+    enum gpm_status st = infer_close(x, true);
+    if (st == GPM_OK && x->model->p.n != 1)
+        st = infer_error(x, DIAG_PARTICLES, "%s works on one particle; use for_each_particle", op);
+    if (st == GPM_OK) st = sub_nodes(x, op, sub, &set);
+    if (st != GPM_OK) return st;
+    struct scaffold *s;
+    double w = 0;
+    st = scaffold_build(t, set.at, set.n, &s);
+    mem_free(set.at);
+    if (st != GPM_OK) return st;
+    st = scaffold_detach(s, mode, &w);
+    if (st != GPM_OK) {
+        scaffold_free(s);
+        return st;
+    }
+    struct torn *o = NEW(struct torn);
+    box_init(&o->box, &torn_class);
+    o->t = t;
+    o->s = s;
+    value part = value_box(V_BOX, &o->box);
+    value_set_take(&x->open, value_ref(part));
+    *out = value_pair_take(value_num(w), part);
+    return GPM_OK;
+}
+
+static enum gpm_status op_detach(struct infer_state *x, const value *args, size_t n, value *out) {
+    UNUSED(n);
+    return tear(x, "detach", args[0], SCAFFOLD_PRIOR, out);
+}
+
+static enum gpm_status op_detach_for_proposal(struct infer_state *x, const value *args, size_t n,
+                                              value *out) {
+    UNUSED(n);
+    return tear(x, "detach_for_proposal", args[0], SCAFFOLD_FIXED, out);
+}
+
+static enum gpm_status rebuild(struct infer_state *x, const char *op, const value *vals, size_t n,
+                               value *out) {
+    struct torn *o = open_part(x);
+    if (!o || !o->s || o->regenerated)
+        return infer_error(x, DIAG_BAD_PROPOSAL, "%s: nothing is detached", op);
+    if (vals && n != scaffold_n_principals(o->s))
+        return infer_error(x, DIAG_BAD_PROPOSAL, "%s: %zu values for %zu choices", op, n,
+                           scaffold_n_principals(o->s));
+    double w;
+    enum gpm_status st = scaffold_regen(o->s, vals ? SCAFFOLD_FIXED : SCAFFOLD_PRIOR, vals, &w);
+    if (st != GPM_OK) return st;
+    if (!scaffold_built(o->s)) w = -INFINITY;
+    o->regenerated = scaffold_built(o->s);
+    *out = value_num(w);
+    return GPM_OK;
+}
+
+static enum gpm_status op_regen(struct infer_state *x, const value *args, size_t n, value *out) {
+    UNUSED(args);
+    UNUSED(n);
+    return rebuild(x, "regen", NULL, 0, out);
+}
+
+static enum gpm_status op_regen_with(struct infer_state *x, const value *args, size_t n,
+                                     value *out) {
+    UNUSED(n);
+    value *items;
+    size_t k;
+    if (!seq_items(args[1], &items, &k))
+        return infer_error(x, DIAG_TYPE, "regen_with_proposal needs a sequence of values, got a %s",
+                           value_type_name(args[1]));
+    enum gpm_status st = rebuild(x, "regen_with_proposal", items, k, out);
+    values_free(items, k);
+    return st;
+}
+
+static enum gpm_status op_restore(struct infer_state *x, const value *args, size_t n, value *out) {
+    struct torn *o = open_part(x);
+    if (!o || !o->s || (n > 1 && (args[1].tag != V_BOX || args[1].u.box != &o->box)))
+        return infer_error(x, DIAG_BAD_PROPOSAL, "restore: that part is not detached now");
+    o->regenerated = false;
+    torn_close(o);
+    value_set_take(&x->open, NIL);
+    *out = NIL;
+    return GPM_OK;
+}
+
+/* value_at, set_value_at */
+
+static enum gpm_status op_value_at(struct infer_state *x, const value *args, size_t n, value *out) {
+    value sub = subproblem_of(args[0])
+                    ? value_ref(args[0])
+                    : subproblem_new(SUB_SCOPE, args[0], n > 1 ? args[1] : infer_name(x, "all"));
+    value v;
+    enum gpm_status st = op_current_values(x, &sub, 1, &v);
+    value_unref(sub);
+    if (st != GPM_OK) return st;
+    if (v.u.array->n == 1) {
+        *out = value_ref(v.u.array->at[0]);
+        value_unref(v);
+    } else
+        *out = v;
+    return GPM_OK;
+}
+
+static enum gpm_status set_values(struct infer_state *x, struct trace *t, struct node **at,
+                                  size_t n, const struct mh_extra *extra, void *ctx,
+                                  bool *accepted) {
+    UNUSED(extra);
+    const value *v = ctx;
+    value *items = NULL;
+    size_t k = 1;
+    struct scaffold *s;
+    double w;
+    if (n > 1 && !seq_items(*v, &items, &k)) k = 1;
+    enum gpm_status st = GPM_OK;
+    if (k != n)
+        st = infer_error(x, DIAG_BAD_PROPOSAL, "set_value_at: %zu values for %zu choices", k, n);
+    if (st == GPM_OK) st = scaffold_build(t, at, n, &s);
+    if (st == GPM_OK) {
+        st = scaffold_detach(s, SCAFFOLD_FIXED, &w);
+        if (st == GPM_OK) {
+            st = scaffold_regen(s, SCAFFOLD_FIXED, items ? items : v, &w);
+            *accepted = st == GPM_OK && scaffold_built(s);
+            if (*accepted)
+                scaffold_commit(s);
+            else
+                scaffold_restore(s);
+            if (st == GPM_OK && !*accepted)
+                st = infer_error(x, DIAG_BAD_PROPOSAL,
+                                 "set_value_at: the model cannot be evaluated with that value");
+        }
+        scaffold_free(s);
+    }
+    if (items) values_free(items, k);
+    return st;
+}
+
+static enum gpm_status op_set_value_at(struct infer_state *x, const value *args, size_t n,
+                                       value *out) {
+    value v = args[n - 1];
+    struct target g = {.transitions = 1,
+                       .sub = subproblem_of(args[0]),
+                       .scope = args[0],
+                       .block = n > 2 ? args[1] : infer_name(x, "all")};
+    *out = NIL;
+    return infer_transitions(x, &g, set_values, &v);
+}
+
+const struct infer_op infer_custom_rows[] = {
+    {"symmetric_local_proposal", "(f: proc) -> proposal",
+     "moves every choice by f(value); f must be symmetric", NULL, OP_PLAIN, op_symmetric},
+    {"symmetric_local_proposal_from_chain", "(f: proc) -> proposal",
+     "the same as symmetric_local_proposal", NULL, OP_PLAIN, op_symmetric},
+    {"regeneration_local_proposal", "(values: any) -> proposal", "proposes the given values", NULL,
+     OP_PLAIN, op_local_values},
+    {"on_subproblem", "(scope: any, block: any, proposal?: any) -> proposal",
+     "a proposal on the block of a scope", NULL, OP_PLAIN, op_on_subproblem},
+    {"mh_correct", "(proposal: any) -> action", "makes the move, then accepts it or takes it back",
+     NULL, 0, op_mh_correct},
+    {"apply_mh_correction", "(subproblem: any, proposal: any) -> action",
+     "mh_correct of a proposal on a subproblem", NULL, 0, op_apply_correction},
+    {"get_current_values", "(subproblem: any) -> action",
+     "the values of the choices of a subproblem", NULL, 0, op_current_values},
+    {"detach", "(subproblem: any) -> action",
+     "takes the subproblem out: pair(log weight, old part)", NULL, 0, op_detach},
+    {"detach_for_proposal", "(subproblem: any) -> action",
+     "detach whose weight includes the choices' own densities", NULL, 0, op_detach_for_proposal},
+    {"regen", "(subproblem?: any) -> action",
+     "draws what was detached from the prior; its log weight", NULL, OP_OPEN, op_regen},
+    {"regen_with_proposal", "(subproblem: any, values: any) -> action",
+     "rebuilds what was detached with given values; its log weight", NULL, OP_OPEN, op_regen_with},
+    {"restore", "(subproblem: any, old?: any) -> action", "puts the old part back", NULL, OP_OPEN,
+     op_restore},
+    {"value_at", "(scope: any, block?: any) -> action",
+     "the value of the choice at a scope and block", NULL, 0, op_value_at},
+    {"set_value_at", "(scope: any, block: any, v?: any) -> action",
+     "sets the choice at a scope and block", NULL, 0, op_set_value_at},
+};
+const size_t infer_custom_count = COUNT_OF(infer_custom_rows);

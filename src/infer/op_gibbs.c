@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Enumeration of the joint values of a block: gibbs draws one by its weight, emap takes the
+ * heaviest, enumerative_diversify makes a particle of each.
+ *
+ * The current value keeps its brush (choosing it restores the old state); every other value is
+ * weighed with a fresh brush, and the one that is chosen is built again with the very brush it was
+ * weighed with, by rewinding the generator. That is Gibbs sampling on the state extended by one
+ * brush per other value, so it leaves the posterior invariant.
+ *
+ * What a choice can be may depend on the other choices of the block. The candidates of each choice
+ * are the union over all joint values, found by repeating until nothing is added; so the set is the
+ * same whichever of its members the chain stands at. */
+#include "infer/enumerate.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { MAX_JOINT = 1000000 };
+
+static bool add_value(struct candidates *c, value v) {
+    for (size_t i = 0; i < c->n; i++)
+        if (value_equal(c->at[i], v)) return false;
+    c->at = mem_realloc(c->at, (c->n + 1) * sizeof *c->at);
+    c->at[c->n++] = value_ref(v);
+    return true;
+}
+
+static enum gpm_status add_enumerated(struct enumeration *e, size_t i, bool *grew) {
+    value *vals;
+    size_t n;
+    enum gpm_status st = node_enumerate(e->t, scaffold_principal(e->s, i), &vals, &n);
+    if (st != GPM_OK) return st;
+    for (size_t j = 0; j < n; j++) *grew |= add_value(&e->of[i], vals[j]);
+    values_free(vals, n);
+    return GPM_OK;
+}
+
+static enum gpm_status add_all(struct enumeration *e, bool *grew) {
+    enum gpm_status st = GPM_OK;
+    for (size_t i = 0; st == GPM_OK && i < e->k; i++) st = add_enumerated(e, i, grew);
+    return st;
+}
+
+static void joint_values(const struct enumeration *e, size_t j, value *vals) {
+    for (size_t i = 0; i < e->k; i++) {
+        vals[i] = e->of[i].at[j % e->of[i].n];
+        j /= e->of[i].n;
+    }
+}
+
+static bool is_current(const struct enumeration *e, const value *vals) {
+    for (size_t i = 0; i < e->k; i++)
+        if (!value_equal(vals[i], scaffold_old_value(e->s, i))) return false;
+    return true;
+}
+
+static enum gpm_status count_joint(struct infer_state *x, struct enumeration *e, size_t *n) {
+    double total = 1;
+    for (size_t i = 0; i < e->k; i++) total *= (double)e->of[i].n;
+    *n = (size_t)total;
+    if (total <= MAX_JOINT) return GPM_OK;
+    return infer_error(x, DIAG_LIMIT, "the block has %g joint values; at most %d can be enumerated",
+                       total, MAX_JOINT);
+}
+
+/* One pass over all joint values; *grew: some value opened new ones. */
+static enum gpm_status weigh_all(struct infer_state *x, struct enumeration *e, bool *grew) {
+    value *vals = NEW_ARRAY(value, e->k + 1);
+    enum gpm_status st = count_joint(x, e, &e->n);
+    if (st == GPM_OK) {
+        e->weight = mem_realloc(e->weight, e->n * sizeof *e->weight);
+        e->rng = mem_realloc(e->rng, e->n * sizeof *e->rng);
+    }
+    for (size_t j = 0; st == GPM_OK && j < e->n; j++) {
+        joint_values(e, j, vals);
+        e->rng[j] = e->t->rng;
+        if (is_current(e, vals)) {
+            e->current = j;
+            e->weight[j] = e->w_old;
+            continue;
+        }
+        st = core_poll(x->core, x->at);
+        if (st == GPM_OK) st = scaffold_regen(e->s, SCAFFOLD_FIXED, vals, &e->weight[j]);
+        if (st == GPM_OK && scaffold_built(e->s) && e->k > 1) st = add_all(e, grew);
+        scaffold_unregen(e->s);
+    }
+    mem_free(vals);
+    return st;
+}
+
+enum gpm_status enumerate_block(struct infer_state *x, struct trace *t, struct node **at, size_t n,
+                                struct enumeration *e) {
+    memset(e, 0, sizeof *e);
+    e->t = t;
+    enum gpm_status st = scaffold_build(t, at, n, &e->s);
+    if (st != GPM_OK) return st;
+    e->k = scaffold_n_principals(e->s);
+    e->of = mem_zalloc((e->k + 1) * sizeof *e->of);
+    st = scaffold_detach(e->s, SCAFFOLD_FIXED, &e->w_old);
+    if (st != GPM_OK) {
+        enumeration_release(e);
+        return st;
+    }
+    bool grew = true;
+    for (size_t i = 0; i < e->k; i++) (void)add_value(&e->of[i], scaffold_old_value(e->s, i));
+    st = add_all(e, &grew);
+    for (grew = true; st == GPM_OK && grew;) {
+        grew = false;
+        st = weigh_all(x, e, &grew);
+    }
+    if (st != GPM_OK) {
+        scaffold_restore(e->s);
+        enumeration_release(e);
+    }
+    return st;
+}
+
+void enumeration_release(struct enumeration *e) {
+    for (size_t i = 0; i < e->k; i++) {
+        for (size_t j = 0; j < e->of[i].n; j++) value_unref(e->of[i].at[j]);
+        mem_free(e->of[i].at);
+    }
+    mem_free(e->of);
+    mem_free(e->weight);
+    mem_free(e->rng);
+    scaffold_free(e->s);
+}
+
+double enumeration_log_total(const struct enumeration *e) {
+    double max = -INFINITY, sum = 0;
+    for (size_t j = 0; j < e->n; j++) max = fmax(max, e->weight[j]);
+    if (isinf(max)) return max;
+    for (size_t j = 0; j < e->n; j++) sum += exp(e->weight[j] - max);
+    return max + log(sum);
+}
+
+enum gpm_status enumeration_build(struct enumeration *e, size_t j) {
+    if (j == e->current) return GPM_OK;
+    value *vals = NEW_ARRAY(value, e->k + 1);
+    struct rng now = e->t->rng;
+    double w;
+    joint_values(e, j, vals);
+    e->t->rng = e->rng[j];
+    enum gpm_status st = scaffold_regen(e->s, SCAFFOLD_FIXED, vals, &w);
+    e->t->rng = now;
+    mem_free(vals);
+    return st;
+}
+
+/* Draws from the weights; -1: all are zero. */
+static size_t draw(const struct enumeration *e) {
+    double total = enumeration_log_total(e), u = rng_uniform(&e->t->rng), sum = 0;
+    size_t last = SIZE_MAX;
+    for (size_t j = 0; j < e->n && total > -INFINITY; j++) {
+        if (e->weight[j] == -INFINITY) continue;
+        if (e->weight[j] == INFINITY) return j;
+        last = j;
+        sum += exp(e->weight[j] - total);
+        if (u < sum) return j;
+    }
+    return last;
+}
+
+static size_t heaviest(const struct enumeration *e) {
+    size_t best = e->current;
+    for (size_t j = 0; j < e->n; j++)
+        if (e->weight[j] > e->weight[best]) best = j;
+    return best;
+}
+
+struct gibbs {
+    bool max;
+};
+
+static enum gpm_status gibbs_transition(struct infer_state *x, struct trace *t, struct node **at,
+                                        size_t n, const struct mh_extra *extra, void *ctx,
+                                        bool *accepted) {
+    const struct gibbs *g = ctx;
+    struct enumeration e;
+    double pick = !g->max && extra ? -extra->log_pick(extra->ctx, t) : 0;
+    enum gpm_status st = enumerate_block(x, t, at, n, &e);
+    if (st != GPM_OK) return st;
+    size_t j = g->max ? heaviest(&e) : draw(&e);
+    bool moved = j != SIZE_MAX && j != e.current;
+    if (moved) st = enumeration_build(&e, j);
+    moved = moved && st == GPM_OK && scaffold_built(e.s);
+    if (moved && !g->max && extra) pick += extra->log_pick(extra->ctx, t);
+    if (moved && pick < 0 && log(rng_uniform(&t->rng)) >= pick) moved = false;
+    if (moved)
+        scaffold_commit(e.s);
+    else
+        scaffold_restore(e.s);
+    *accepted = moved || j == e.current;
+    enumeration_release(&e);
+    return st;
+}
+
+static enum gpm_status enumerating(struct infer_state *x, const char *op, bool max,
+                                   const value *args, size_t n, value *out) {
+    struct target g;
+    struct gibbs how = {max};
+    while (n && args[n - 1].tag == V_BOOL) n--; /* "in parallel?" */
+    enum gpm_status st = infer_target_with(x, op, args, n, NULL, 0, infer_name(x, "one"), &g);
+    if (st == GPM_OK) st = infer_transitions(x, &g, gibbs_transition, &how);
+    if (st == GPM_OK) *out = NIL;
+    return st;
+}
+
+static enum gpm_status op_gibbs(struct infer_state *x, const value *args, size_t n, value *out) {
+    return enumerating(x, "gibbs", false, args, n, out);
+}
+
+static enum gpm_status op_emap(struct infer_state *x, const value *args, size_t n, value *out) {
+    return enumerating(x, "emap", true, args, n, out);
+}
+
+#define GIBBS_SIG "(scope: any, block?: any, steps?: any, parallel?: any) -> action"
+const struct infer_op infer_gibbs_rows[] = {
+    {"gibbs", GIBBS_SIG, "enumerates the joint values of the block and draws one by its weight",
+     NULL, 0, op_gibbs},
+    {"emap", GIBBS_SIG, "enumerates the joint values of the block and takes the most probable",
+     NULL, 0, op_emap},
+};
+const size_t infer_gibbs_count = COUNT_OF(infer_gibbs_rows);

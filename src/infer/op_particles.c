@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Particles: resampling, weights, acting on one or each of them, merging and splitting them. */
+#include "infer/enumerate.h"
+
+#include <math.h>
+
+static double log_total(const struct model *m) {
+    double max = -INFINITY, sum = 0;
+    for (size_t i = 0; i < m->p.n; i++) max = fmax(max, m->p.at[i]->log_weight);
+    if (isinf(max)) return max;
+    for (size_t i = 0; i < m->p.n; i++) sum += exp(m->p.at[i]->log_weight - max);
+    return max + log(sum);
+}
+
+/* A particle drawn by weight; all equally likely when every weight is zero. */
+static size_t draw_particle(struct infer_state *x, double total) {
+    struct model *m = x->model;
+    if (!(total > -INFINITY)) return rng_below(&x->core->rng, m->p.n);
+    double u = rng_uniform(&x->core->rng), sum = 0;
+    size_t last = 0;
+    for (size_t i = 0; i < m->p.n; i++) {
+        if (m->p.at[i]->log_weight == -INFINITY) continue;
+        last = i;
+        sum += exp(m->p.at[i]->log_weight - total);
+        if (u < sum) return i;
+    }
+    return last;
+}
+
+static struct trace *copy_of(struct trace *t) {
+    struct trace *c = trace_clone(t);
+    c->rng = rng_split(&t->rng);
+    return c;
+}
+
+static enum gpm_status read_count(struct infer_state *x, const char *op, value v, size_t *out) {
+    double max = 1e7;
+    if (v.tag != V_NUM || !(v.u.num >= 1) || v.u.num != floor(v.u.num))
+        return infer_error(x, DIAG_BAD_OPERATOR_ARG,
+                           "%s: the number of particles must be a whole number of at least 1", op);
+    if (v.u.num > max)
+        return infer_error(x, DIAG_LIMIT, "%s: %g particles are too many", op, v.u.num);
+    *out = (size_t)v.u.num;
+    return GPM_OK;
+}
+
+static enum gpm_status op_resample(struct infer_state *x, const value *args, size_t n, value *out) {
+    UNUSED(n);
+    size_t want = 0;
+    enum gpm_status st = read_count(x, "resample", args[0], &want);
+    if (st != GPM_OK) return st;
+    struct model *m = x->model;
+    double total = log_total(m);
+    size_t *count = mem_zalloc(m->p.n * sizeof *count);
+    for (size_t i = 0; i < want; i++) count[draw_particle(x, total)]++;
+    VEC(struct trace *) next = {0};
+    for (size_t i = 0; i < m->p.n; i++) {
+        struct trace *t = m->p.at[i];
+        for (size_t k = 1; k < count[i]; k++) vec_push(&next, copy_of(t));
+        if (count[i])
+            vec_push(&next, t);
+        else
+            trace_free(t);
+    }
+    mem_free(count);
+    vec_clear(&m->p);
+    for (size_t i = 0; i < next.n; i++) {
+        next.at[i]->log_weight = total - log((double)want);
+        vec_push(&m->p, next.at[i]);
+    }
+    vec_release(&next);
+    *out = NIL;
+    return GPM_OK;
+}
+
+static enum gpm_status op_weights(struct infer_state *x, const value *args, size_t n, value *out) {
+    UNUSED(args);
+    UNUSED(n);
+    struct model *m = x->model;
+    value v = value_array_new(m->p.n);
+    for (size_t i = 0; i < m->p.n; i++) v.u.array->at[i] = value_num(m->p.at[i]->log_weight);
+    *out = v;
+    return GPM_OK;
+}
+
+static enum gpm_status change_weights(struct infer_state *x, const char *op, value given, bool add,
+                                      value *out) {
+    struct model *m = x->model;
+    double *w;
+    size_t n;
+    if (!seq_numbers(given, &w, &n))
+        return infer_error(x, DIAG_TYPE, "%s needs a sequence of numbers, got a %s", op,
+                           value_type_name(given));
+    bool fits = n == m->p.n;
+    for (size_t i = 0; fits && i < n; i++) {
+        struct trace *t = m->p.at[i];
+        t->log_weight = add ? t->log_weight + w[i] : w[i];
+    }
+    mem_free(w);
+    if (!fits)
+        return infer_error(x, DIAG_SHAPE, "%s: %zu weights for %zu particles", op, n, m->p.n);
+    *out = NIL;
+    return GPM_OK;
+}
+
+static enum gpm_status op_set_weights(struct infer_state *x, const value *args, size_t n,
+                                      value *out) {
+    UNUSED(n);
+    return change_weights(x, "set_particle_log_weights", args[0], false, out);
+}
+
+static enum gpm_status op_add_weights(struct infer_state *x, const value *args, size_t n,
+                                      value *out) {
+    UNUSED(n);
+    return change_weights(x, "increment_particle_log_weights", args[0], true, out);
+}
+
+static enum gpm_status op_equalize(struct infer_state *x, const value *args, size_t n, value *out) {
+    UNUSED(args);
+    UNUSED(n);
+    struct model *m = x->model;
+    double each = log_total(m) - log((double)m->p.n);
+    for (size_t i = 0; i < m->p.n; i++) m->p.at[i]->log_weight = each;
+    *out = NIL;
+    return GPM_OK;
+}
+
+static enum gpm_status read_index(struct infer_state *x, const char *op, value v, size_t *out) {
+    size_t n = x->model->p.n;
+    if (v.tag != V_NUM || v.u.num != floor(v.u.num))
+        return infer_error(x, DIAG_TYPE, "%s needs the number of a particle, got a %s", op,
+                           value_type_name(v));
+    if (v.u.num < 0 || v.u.num >= (double)n)
+        return infer_error(x, DIAG_INDEX, "%s: there is no particle %g; they are 0 to %zu", op,
+                           v.u.num, n - 1);
+    *out = (size_t)v.u.num;
+    return GPM_OK;
+}
+
+enum gpm_status infer_on_particle(struct infer_state *x, size_t i, value action, value *out) {
+    struct model *m = x->model;
+    VEC(struct trace *) all = {0};
+    for (size_t k = 0; k < m->p.n; k++) vec_push(&all, m->p.at[k]);
+    vec_clear(&m->p);
+    vec_push(&m->p, all.at[i]);
+    enum gpm_status st = action_run(x->core, action, x->at, out);
+    size_t now = m->p.n;
+    all.at[i] = m->p.at[0];
+    for (size_t k = 1; k < now; k++) trace_free(m->p.at[k]);
+    vec_clear(&m->p);
+    for (size_t k = 0; k < all.n; k++) vec_push(&m->p, all.at[k]);
+    vec_release(&all);
+    if (st == GPM_OK && now != 1) {
+        value_unref(*out);
+        st = infer_error(x, DIAG_PARTICLES,
+                         "an action on one particle must not make several (it made %zu)", now);
+    }
+    return st;
+}
+
+static enum gpm_status op_on_particle(struct infer_state *x, const value *args, size_t n,
+                                      value *out) {
+    UNUSED(n);
+    size_t i = 0;
+    enum gpm_status st = read_index(x, "on_particle", args[0], &i);
+    return st == GPM_OK ? infer_on_particle(x, i, args[1], out) : st;
+}
+
+static enum gpm_status op_for_each_particle(struct infer_state *x, const value *args, size_t n,
+                                            value *out) {
+    UNUSED(n);
+    size_t np = x->model->p.n, done = 0;
+    value *vals = NEW_ARRAY(value, np);
+    bool outer = x->each_particle;
+    enum gpm_status st = GPM_OK;
+    x->each_particle = true;
+    for (; done < np && st == GPM_OK; done += st == GPM_OK)
+        st = infer_on_particle(x, done, args[0], &vals[done]);
+    x->each_particle = outer;
+    if (st == GPM_OK) *out = value_list(vals, np);
+    for (size_t i = 0; i < done; i++) value_unref(vals[i]);
+    mem_free(vals);
+    return st;
+}
+
+static enum gpm_status op_add_particle(struct infer_state *x, const value *args, size_t n,
+                                       value *out) {
+    size_t i = 0;
+    enum gpm_status st = n ? read_index(x, "add_particle", args[0], &i) : GPM_OK;
+    if (st != GPM_OK) return st;
+    struct trace *t = copy_of(x->model->p.at[i]);
+    vec_push(&x->model->p, t);
+    *out = value_num((double)(x->model->p.n - 1));
+    return GPM_OK;
+}
+
+/* Merging particles that agree on a block. */
+
+static enum gpm_status values_of(struct infer_state *x, struct trace *t, const struct target *g,
+                                 value *out) {
+    struct node_set *sets;
+    size_t n, k = 0, total = 0;
+    enum gpm_status st = infer_target_sets(x, t, g, &sets, &n);
+    if (st != GPM_OK) return st;
+    for (size_t i = 0; i < n; i++) total += sets[i].n;
+    value v = value_array_new(total);
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < sets[i].n; j++)
+            v.u.array->at[k++] = trace_export(t, sets[i].at[j]->val);
+    target_sets_free(sets, n);
+    *out = v;
+    return GPM_OK;
+}
+
+/* The particle that stands for the class of particle `first`: drawn by weight, or the heaviest. */
+static size_t representative(struct infer_state *x, const value *key, size_t first, bool max,
+                             double *weight) {
+    struct model *m = x->model;
+    size_t chosen = first;
+    double total = m->p.at[first]->log_weight;
+    for (size_t j = first + 1; j < m->p.n; j++) {
+        double w = m->p.at[j]->log_weight;
+        if (!value_equal(key[first], key[j])) continue;
+        if (max) {
+            if (w > m->p.at[chosen]->log_weight) chosen = j;
+            continue;
+        }
+        double both = fmax(total, w) + log1p(exp(-fabs(total - w)));
+        if (w == -INFINITY) continue;
+        if (total == -INFINITY) both = w;
+        if (log(rng_uniform(&x->core->rng)) < w - both) chosen = j;
+        total = both;
+    }
+    *weight = max ? m->p.at[chosen]->log_weight : total;
+    return chosen;
+}
+
+static void collapse(struct infer_state *x, const value *key, bool max) {
+    struct model *m = x->model;
+    size_t n = m->p.n;
+    bool *keep = mem_zalloc(n), *seen = mem_zalloc(n);
+    double *weight = NEW_ARRAY(double, n);
+    for (size_t i = 0; i < n; i++) {
+        if (seen[i]) continue;
+        for (size_t j = i; j < n; j++) seen[j] = seen[j] || value_equal(key[i], key[j]);
+        double w;
+        size_t r = representative(x, key, i, max, &w);
+        keep[r] = true;
+        weight[r] = w;
+    }
+    size_t k = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (!keep[i]) {
+            trace_free(m->p.at[i]);
+            continue;
+        }
+        m->p.at[i]->log_weight = weight[i];
+        m->p.at[k++] = m->p.at[i];
+    }
+    m->p.n = k;
+    mem_free(keep);
+    mem_free(seen);
+    mem_free(weight);
+}
+
+static enum gpm_status collapsing(struct infer_state *x, const char *op, bool max,
+                                  const value *args, size_t n, value *out) {
+    struct target g;
+    size_t np = x->model->p.n, have = 0;
+    value *key = NEW_ARRAY(value, np);
+    enum gpm_status st = infer_target_with(x, op, args, n, NULL, 0, infer_name(x, "all"), &g);
+    for (; st == GPM_OK && have < np; have += st == GPM_OK)
+        st = values_of(x, x->model->p.at[have], &g, &key[have]);
+    if (st == GPM_OK) collapse(x, key, max);
+    values_free(key, have);
+    *out = NIL;
+    return st;
+}
+
+static enum gpm_status op_collapse(struct infer_state *x, const value *args, size_t n, value *out) {
+    return collapsing(x, "collapse_equal", false, args, n, out);
+}
+
+static enum gpm_status op_collapse_map(struct infer_state *x, const value *args, size_t n,
+                                       value *out) {
+    return collapsing(x, "collapse_equal_map", true, args, n, out);
+}
+
+/* One particle for each value of the block, weighted by its conditional probability. */
+
+static enum gpm_status block_of(struct infer_state *x, struct trace *t, const struct target *g,
+                                struct node_set *out) {
+    struct node_set *sets;
+    size_t n, k = 0;
+    *out = (struct node_set){0};
+    enum gpm_status st = infer_target_sets(x, t, g, &sets, &n);
+    if (st != GPM_OK) return st;
+    for (size_t i = 0; i < n; i++) out->n += sets[i].n;
+    out->at = NEW_ARRAY(struct node *, out->n + 1);
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < sets[i].n; j++) out->at[k++] = sets[i].at[j];
+    target_sets_free(sets, n);
+    return GPM_OK;
+}
+
+/* Makes t take joint value j of its block; *weight: log conditional probability; *n: how many. */
+static enum gpm_status take_value(struct infer_state *x, struct trace *t, const struct target *g,
+                                  size_t j, double *weight, size_t *n) {
+    struct node_set block;
+    struct enumeration e;
+    enum gpm_status st = block_of(x, t, g, &block);
+    *n = 1;
+    *weight = 0;
+    if (st != GPM_OK || !block.n) {
+        mem_free(block.at);
+        return st;
+    }
+    st = enumerate_block(x, t, block.at, block.n, &e);
+    mem_free(block.at);
+    if (st != GPM_OK) return st;
+    double total = enumeration_log_total(&e);
+    *n = e.n;
+    *weight = total > -INFINITY ? e.weight[j] - total : -INFINITY;
+    if (*weight > -INFINITY && j != e.current) st = enumeration_build(&e, j);
+    if (st == GPM_OK && *weight > -INFINITY && j != e.current)
+        scaffold_commit(e.s);
+    else
+        scaffold_restore(e.s);
+    enumeration_release(&e);
+    return st;
+}
+
+static enum gpm_status op_diversify(struct infer_state *x, const value *args, size_t n,
+                                    value *out) {
+    struct target g;
+    enum gpm_status st =
+        infer_target_with(x, "enumerative_diversify", args, n, NULL, 0, infer_name(x, "all"), &g);
+    VEC(struct trace *) next = {0};
+    struct model *m = x->model;
+    for (size_t i = 0; st == GPM_OK && i < m->p.n; i++) {
+        size_t count = 1;
+        for (size_t j = 0; st == GPM_OK && j < count; j++) {
+            struct trace *t = copy_of(m->p.at[i]);
+            double w;
+            st = take_value(x, t, &g, j, &w, &count);
+            if (st == GPM_OK && w > -INFINITY) {
+                t->log_weight += w;
+                vec_push(&next, t);
+            } else
+                trace_free(t);
+        }
+    }
+    if (st == GPM_OK && next.n) {
+        for (size_t i = 0; i < m->p.n; i++) trace_free(m->p.at[i]);
+        vec_clear(&m->p);
+        for (size_t i = 0; i < next.n; i++) vec_push(&m->p, next.at[i]);
+    } else
+        for (size_t i = 0; i < next.n; i++) trace_free(next.at[i]);
+    vec_release(&next);
+    *out = NIL;
+    return st;
+}
+
+const struct infer_op infer_particles_rows[] = {
+    {"resample", "(n: any) -> action", "n particles drawn by weight; the total weight is kept",
+     NULL, 0, op_resample},
+    {"resample_multiprocess", "(n: any, max?: any) -> action", "the same as resample", NULL, 0,
+     op_resample},
+    {"particle_log_weights", "() -> action", "array of the particles' log weights", NULL, 0,
+     op_weights},
+    {"set_particle_log_weights", "(w: any) -> action", "sets the particles' log weights", NULL, 0,
+     op_set_weights},
+    {"increment_particle_log_weights", "(w: any) -> action", "adds to the particles' log weights",
+     NULL, 0, op_add_weights},
+    {"equalize_particle_log_weights", "() -> action",
+     "makes the weights equal, keeping their total", NULL, 0, op_equalize},
+    {"on_particle", "(i: any, a: any) -> action", "runs a on particle i alone", NULL, 0,
+     op_on_particle},
+    {"for_each_particle", "(a: any) -> action",
+     "runs a on each particle by itself; list of the results", NULL, 0, op_for_each_particle},
+    {"add_particle", "(i?: any) -> action", "adds a copy of particle i; its number", NULL, 0,
+     op_add_particle},
+    {"collapse_equal", "(scope: any, block?: any) -> action",
+     "merges particles that agree on the block, adding their weights", NULL, 0, op_collapse},
+    {"collapse_equal_map", "(scope: any, block?: any) -> action",
+     "of particles that agree on the block keeps the heaviest", NULL, 0, op_collapse_map},
+    {"enumerative_diversify", "(scope: any, block?: any) -> action",
+     "splits every particle into one for each value of the block", NULL, 0, op_diversify},
+};
+const size_t infer_particles_count = COUNT_OF(infer_particles_rows);

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Rejection: exact draws from the local conditional, and bogo_possibilize, which redraws a state of
+ * probability zero until it has some. */
+#include "infer/infer.h"
+
+#include <math.h>
+
+enum { MAX_BOGO = 1000000 };
+
+struct rejection {
+    double bound; /* NaN: found from the procedures' own bounds */
+    double attempts;
+};
+
+static enum gpm_status bound_of(struct infer_state *x, struct scaffold *s, double *bound) {
+    enum gpm_status st = scaffold_log_bound(s, bound);
+    if (st != GPM_E_NOT_FOUND) return st;
+    if (!x->core->diags->list.n)
+        infer_error(x, DIAG_NO_BOUND, "rejection: the density has no known bound");
+    diag_set_help(x->core->diags, "give one: rejection(scope, block, log_bound, 1)");
+    return GPM_E_USER;
+}
+
+static enum gpm_status attempt(struct infer_state *x, struct trace *t, struct scaffold *s,
+                               const struct rejection *r, bool *accepted) {
+    enum gpm_status st = GPM_OK;
+    for (double i = 0; i < r->attempts && st == GPM_OK; i++) {
+        double w;
+        st = core_poll(x->core, x->at);
+        if (st == GPM_OK) st = scaffold_regen(s, SCAFFOLD_PRIOR, NULL, &w);
+        if (st != GPM_OK) break;
+        if (w > r->bound + 1e-9 * (1 + fabs(r->bound)))
+            return infer_error(x, DIAG_NO_BOUND,
+                               "rejection: the log weight %g exceeds the bound %g", w, r->bound);
+        if (scaffold_built(s) && log(rng_uniform(&t->rng)) < w - r->bound) {
+            *accepted = true;
+            break;
+        }
+        scaffold_unregen(s);
+    }
+    return st;
+}
+
+static enum gpm_status rejection_transition(struct infer_state *x, struct trace *t,
+                                            struct node **at, size_t n,
+                                            const struct mh_extra *extra, void *ctx,
+                                            bool *accepted) {
+    struct rejection r = *(struct rejection *)ctx;
+    struct scaffold *s;
+    double w_old, pick = extra ? -extra->log_pick(extra->ctx, t) : 0;
+    enum gpm_status st = scaffold_build(t, at, n, &s);
+    if (st != GPM_OK) return st;
+    if (isnan(r.bound)) st = bound_of(x, s, &r.bound);
+    if (st == GPM_OK)
+        st = scaffold_detach(s, SCAFFOLD_PRIOR, &w_old);
+    else
+        scaffold_abandon(s);
+    if (st == GPM_OK) {
+        st = attempt(x, t, s, &r, accepted);
+        if (*accepted && extra) {
+            pick += extra->log_pick(extra->ctx, t);
+            if (pick < 0 && log(rng_uniform(&t->rng)) >= pick) *accepted = false;
+        }
+        if (*accepted)
+            scaffold_commit(s);
+        else
+            scaffold_restore(s);
+    }
+    scaffold_free(s);
+    return st;
+}
+
+static enum gpm_status read_bound(struct infer_state *x, value v, double *out) {
+    if (v.tag == V_NUM)
+        *out = v.u.num;
+    else if (v.tag != V_NIL)
+        return infer_error(x, DIAG_BAD_OPERATOR_ARG,
+                           "rejection: the log bound must be a number or nil, got a %s",
+                           value_type_name(v));
+    return GPM_OK;
+}
+
+static enum gpm_status op_rejection(struct infer_state *x, const value *args, size_t n,
+                                    value *out) {
+    struct target g;
+    struct rejection r = {NAN, INFINITY};
+    enum gpm_status st = infer_target(x, "rejection", args, n, 0, 2, infer_name(x, "one"), &g);
+    if (st == GPM_OK && g.n_extra > 0) st = read_bound(x, g.extra[0], &r.bound);
+    if (st == GPM_OK && g.n_extra > 1 && g.extra[1].tag != V_NIL) {
+        if (g.extra[1].tag == V_NUM && g.extra[1].u.num >= 0)
+            r.attempts = g.extra[1].u.num;
+        else
+            st = infer_error(x, DIAG_BAD_OPERATOR_ARG,
+                             "rejection: the number of attempts must be a number");
+    }
+    if (st == GPM_OK) st = infer_transitions(x, &g, rejection_transition, &r);
+    if (st == GPM_OK) *out = NIL;
+    return st;
+}
+
+static enum gpm_status op_conditional(struct infer_state *x, const value *args, size_t n,
+                                      value *out) {
+    UNUSED(args);
+    UNUSED(n);
+    value all[3] = {infer_name(x, "default"), infer_name(x, "all"), value_num(1)};
+    return op_rejection(x, all, 3, out);
+}
+
+static enum gpm_status redraw(struct infer_state *x, struct scaffold *s, bool *found) {
+    double w = -INFINITY;
+    enum gpm_status st = GPM_OK;
+    for (int i = 0; i < MAX_BOGO && st == GPM_OK; i++) {
+        st = core_poll(x->core, x->at);
+        if (st == GPM_OK) st = scaffold_regen(s, SCAFFOLD_PRIOR, NULL, &w);
+        *found = st == GPM_OK && w > -INFINITY;
+        if (*found || st != GPM_OK) return st;
+        scaffold_unregen(s);
+    }
+    return st == GPM_OK
+               ? infer_error(x, DIAG_IMPOSSIBLE,
+                             "bogo_possibilize: %d draws from the prior, none possible", MAX_BOGO)
+               : st;
+}
+
+static enum gpm_status bogo_transition(struct infer_state *x, struct trace *t, struct node **at,
+                                       size_t n, const struct mh_extra *extra, void *ctx,
+                                       bool *accepted) {
+    UNUSED(extra);
+    UNUSED(ctx);
+    struct scaffold *s;
+    double w;
+    enum gpm_status st = scaffold_build(t, at, n, &s);
+    if (st != GPM_OK) return st;
+    st = scaffold_detach(s, SCAFFOLD_PRIOR, &w);
+    if (st == GPM_OK) {
+        if (w == -INFINITY) st = redraw(x, s, accepted);
+        if (*accepted)
+            scaffold_commit(s);
+        else
+            scaffold_restore(s);
+    }
+    scaffold_free(s);
+    return st;
+}
+
+static enum gpm_status op_bogo(struct infer_state *x, const value *args, size_t n, value *out) {
+    struct target g;
+    enum gpm_status st =
+        infer_target_with(x, "bogo_possibilize", args, n, NULL, 0, infer_name(x, "one"), &g);
+    if (st == GPM_OK) st = infer_transitions(x, &g, bogo_transition, NULL);
+    if (st == GPM_OK) *out = NIL;
+    return st;
+}
+
+const struct infer_op infer_rejection_rows[] = {
+    {"rejection", "(scope: any, block?: any, bound?: any, attempts?: any, steps?: any) -> action",
+     "draws the block from its exact conditional by rejection", NULL, 0, op_rejection},
+    {"conditional", "() -> action", "rejection(default, all, 1): an exact draw from the posterior",
+     NULL, OP_VALUE, op_conditional},
+    {"bogo_possibilize", "(scope: any, block?: any, steps?: any) -> action",
+     "redraws the block from its prior until the state is possible", NULL, 0, op_bogo},
+};
+const size_t infer_rejection_count = COUNT_OF(infer_rejection_rows);
