@@ -220,11 +220,13 @@ static bool decide(struct bo *b, struct rng *r, double *u) {
     }
     if (local_turn(b) && bo_local_ask(b, r, u)) {
         b->n_local++;
+        b->local.run++;
         b->turn_local = false;
         return true;
     }
     b->n_global++;
     b->turn_local = true;
+    b->local.run = 0;
     if (bo_global(b, r, u)) return any_point(b, r, u);
     b->local.hot = is_hot(b, u);
     return true;

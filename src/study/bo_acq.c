@@ -327,8 +327,8 @@ static enum kind choose_kind(const struct bo *b, struct rng *r, double *tau) {
     default: break;
     }
     if (b->opt.noisy) return PATH;
-    if (t < 0.4) return LOG_EI;
-    *tau = t < 0.6 ? 1 : t < 0.8 ? 0.5 : 0.25;
+    if (t < 0.55) return LOG_EI;
+    *tau = t < 0.7 ? 1 : t < 0.85 ? 0.5 : 0.25;
     return PATH;
 }
 

@@ -157,11 +157,12 @@ static double unwarp(enum bo_warp w, double v) {
     return w == BO_LOG ? expm1(v) : v;
 }
 
-/* The active set is sorted by value. */
+/* c: from the first decile to the median, the half that matters (the active set is sorted by
+ * value). */
 static void set_scale(struct bo *b) {
     size_t n = b->active.n;
     double lo = b->points.at[b->active.at[0]].y, hi = b->points.at[b->active.at[n - 1]].y;
-    double q1 = b->points.at[b->active.at[n / 4]].y, q3 = b->points.at[b->active.at[(3 * n) / 4]].y;
+    double q1 = b->points.at[b->active.at[n / 10]].y, q3 = b->points.at[b->active.at[n / 2]].y;
     b->w_min = lo;
     b->w_scale = q3 > q1 ? q3 - q1 : hi > lo ? hi - lo : 1;
     if (!isfinite(b->w_scale)) b->w_scale = 1e300;

@@ -281,6 +281,7 @@ static bool propose(struct bo *b, struct patch *p, struct rng *r, double *x) {
         l->size = max_abs(x, p->d);
         return true;
     }
+    l->n_used = p->n;
     l->predicted = minimise(p, lo, hi, r, x, t);
     l->size = max_abs(x, p->d);
     double y0 = b->points.at[l->center].y;
@@ -327,14 +328,29 @@ bool bo_local_ask(struct bo *b, struct rng *r, double *u) {
     return found;
 }
 
+/* A bad step of a model with too few points for a quadratic says little about the region: its point
+ * improves the model, and shrinking would throw others away. At most three times in a row. */
+static bool patient(const struct bo *b) {
+    const struct bo_local *l = &b->local;
+    size_t d = (size_t)b->space.d;
+    return l->misses < 3 && 3 * l->n_used < 2 * (d + 1) * (d + 2);
+}
+
 /* ratio = actual / predicted decrease: widen when the model is right at the border, shrink when it
- * is wrong, and when it is right well inside (the quadratic phase). */
+ * is wrong, and when it is right well inside (the quadratic phase). A step that went well is
+ * followed by another local one, at most three in a row. */
 void bo_local_told(struct bo *b, const double *u, double y, bool failed) {
     struct bo_local *l = &b->local;
     if (!l->pending || memcmp(l->u, u, (size_t)b->D * sizeof *u) != 0) return;
     l->pending = false;
     if (l->probing) return;
     double ratio = failed ? -1 : (l->y0 - y) / l->predicted;
+    if (ratio < 0.1 && patient(b)) {
+        l->misses++;
+        return;
+    }
+    l->misses = 0;
+    if (ratio > 0.1 && l->run < 3) b->turn_local = true;
     if (ratio > 0.7 && l->size > 0.99)
         l->rho = fmin(RHO_MAX, 2 * l->rho);
     else if (ratio < 0.1 || (ratio > 0.5 && l->size < 0.5))

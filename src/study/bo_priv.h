@@ -35,6 +35,9 @@ struct bo_local {
     size_t center; /* point, SIZE_MAX: none */
     double rho;
     double y0, predicted, size; /* of the pending step */
+    size_t n_used;              /* points its model had */
+    int misses;                 /* bad steps in a row that did not shrink the region */
+    int run;                    /* local decisions in a row */
     double *u;                  /* owned; pending point */
 };
 

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The optimiser as its callers see it: spaces, regret, determinism, resuming, batches, failures. */
+#include "support/check.h"
+
+#include "study/bayesopt.h"
+
+static struct bo_space make_space(const char *text) {
+    struct bo_space s;
+    struct buf err = BUF_INIT;
+    if (bo_space_parse(&s, text, &err)) print_error("%s\n", err.data);
+    assert_int_equal(err.len, 0);
+    return s;
+}
+
+static double branin(const double *x) {
+    double a = x[1] - 5.1 / (4 * M_PI * M_PI) * x[0] * x[0] + 5 / M_PI * x[0] - 6;
+    return a * a + 10 * (1 - 1 / (8 * M_PI)) * cos(x[0]) + 10 - 0.39788735772973816;
+}
+
+static void spaces_map_there_and_back(void **state) {
+    UNUSED(state);
+    struct bo_space s =
+        make_space("x=-5:10\nkind=lin,rbf,poly\nn=1:100:int\nc=1e-4:10:log\nm=2:64:log:int\n");
+    assert_int_equal(s.d, 4);
+    assert_int_equal(s.n_cat, 1);
+    double x[5] = {2.5, 2, 37, 0.03, 17}, u[5], back[5];
+    bo_space_to_unit(&s, x, u);
+    bo_space_from_unit(&s, u, back);
+    for (int j = 0; j < 5; j++) assert_close(back[j], x[j], 1e-14);
+    assert_true(bo_space_inside(&s, back));
+    struct buf text = BUF_INIT, err = BUF_INIT;
+    bo_space_text(&s, &text);
+    assert_string_equal(
+        text.data, "x=-5:10\nkind=lin,rbf,poly\nn=1:100:int\nc=0.0001:10:log\nm=2:64:log:int\n");
+    assert_int_equal(bo_space_read(&s, 1, "rbf", &x[0], &err), GPM_OK);
+    assert_true(x[0] == 1);
+    assert_int_equal(bo_space_read(&s, 1, "sigmoid", &x[0], &err), GPM_E_ARG);
+    assert_int_equal(bo_space_read(&s, 0, "11", &x[0], &err), GPM_E_ARG);
+    assert_int_equal(bo_space_read(&s, 2, "1.5", &x[0], &err), GPM_E_ARG);
+    const char *const bad[] = {"x",       "=1:2",       "x=2:1",   "x=1:1", "x=0:1:log",
+                               "x=a",     "x=1:2:cube", "x=a,,b",  "x=a,a", "2x=0:1",
+                               "x=1:inf", "x=1:2junk",  "kind=0:1"};
+    for (size_t i = 0; i < COUNT_OF(bad); i++) {
+        buf_reset(&err);
+        assert_int_equal(bo_space_add(&s, bad[i][0] == 'k' ? bad[i] : bad[i], &err), GPM_E_ARG);
+        assert_true(err.len > 0);
+        assert_int_equal(s.n, 5);
+    }
+    buf_release(&text);
+    buf_release(&err);
+    bo_space_release(&s);
+}
+
+/* Runs n evaluations of f; returns the best value. */
+static double minimise(struct bo *b, double (*f)(const double *), int n) {
+    double x[8], best = INFINITY;
+    for (int i = 0; i < n; i++) {
+        assert_int_equal(bo_ask(b, x), GPM_OK);
+        assert_true(bo_space_inside(bo_space_of(b), x));
+        double y = f(x);
+        if (isnan(y))
+            bo_tell_failed(b, x);
+        else
+            bo_tell(b, x, y);
+        best = fmin(best, y);
+    }
+    return best;
+}
+
+static void branin_to_many_digits(void **state) {
+    UNUSED(state);
+    struct bo_space s = make_space("x=-5:10\ny=0:15\n");
+    for (uint64_t seed = 1; seed <= 3; seed++) {
+        struct bo *b = bo_new(&s, NULL, seed);
+        assert_true(minimise(b, branin, 50) < 1e-6);
+        double x[2], y, first[2], total[2];
+        assert_true(bo_best(b, x, &y) && y < 1e-6);
+        struct bo_summary sum;
+        assert_true(bo_summarise(b, &sum));
+        assert_int_equal(sum.n_initial + sum.n_local + sum.n_global, 50);
+        assert_true(bo_sensitivity(b, first, total));
+        assert_true(total[0] >= first[0] - 0.1 && total[0] > 0.2 && total[0] <= 1);
+        double p[3] = {0.05, 0.5, 0.95}, q[3];
+        assert_true(bo_quantiles(b, x, p, 3, q));
+        assert_true(q[0] <= q[1] && q[1] <= q[2] && fabs(q[1] - y) < 0.1);
+        bo_free(b);
+    }
+    bo_space_release(&s);
+}
+
+static void every_acquisition_works(void **state) {
+    UNUSED(state);
+    struct bo_space s = make_space("x=-5:10\ny=0:15\n");
+    for (int a = BO_ACQ_DEFAULT; a <= BO_ACQ_UCB; a++)
+        for (int mcmc = 0; mcmc < 2; mcmc++) {
+            struct bo_options opt = {.acq = (enum bo_acq)a, .mcmc = mcmc, .no_local = true};
+            struct bo *b = bo_new(&s, &opt, 3);
+            assert_true(minimise(b, branin, 40) < 0.3);
+            bo_free(b);
+        }
+    bo_space_release(&s);
+}
+
+/* Interrupted anywhere and resumed from the state, the run asks the very same points. */
+static void a_resumed_run_is_the_same_run(void **state) {
+    UNUSED(state);
+    struct bo_space s = make_space("x=-5:10\ny=0:15\n");
+    struct buf saved = BUF_INIT, err = BUF_INIT;
+    double xs[60][2], x[2];
+    size_t told;
+    struct bo *b = bo_new(&s, NULL, 11);
+    for (int i = 0; i < 60; i++) {
+        assert_int_equal(bo_ask(b, xs[i]), GPM_OK);
+        if (i == 37) bo_state_save(b, &saved); /* point 37 is in flight */
+        bo_tell(b, xs[i], branin(xs[i]));
+    }
+    bo_free(b);
+    b = bo_new(&s, NULL, 11);
+    assert_true(bo_state_told(saved.data, &told));
+    assert_int_equal(told, 37);
+    for (int i = 0; i < 37; i++) bo_tell(b, xs[i], branin(xs[i]));
+    assert_int_equal(bo_state_load(b, saved.data, &err), GPM_OK);
+    bo_add_pending(b, xs[37]);
+    bo_tell(b, xs[37], branin(xs[37]));
+    for (int i = 38; i < 60; i++) {
+        assert_int_equal(bo_ask(b, x), GPM_OK);
+        assert_memory_equal(x, xs[i], sizeof x);
+        bo_tell(b, x, branin(x));
+    }
+    struct buf junk = BUF_INIT; /* a damaged state is refused and harms nothing */
+    buf_add(&junk, saved.data, saved.len / 2);
+    assert_int_equal(bo_state_load(b, junk.data, &err), GPM_E_FORMAT);
+    struct bo *c = bo_new(&s, NULL, 11);
+    for (int i = 0; i < 37; i++) bo_tell(c, xs[i], branin(xs[i]));
+    assert_int_equal(bo_state_load(c, junk.data, &err), GPM_E_FORMAT);
+    assert_int_equal(bo_state_load(c, "nonsense", &err), GPM_E_FORMAT);
+    assert_int_equal(bo_ask(c, x), GPM_OK);
+    bo_free(b);
+    bo_free(c);
+    buf_release(&junk);
+    buf_release(&saved);
+    buf_release(&err);
+    bo_space_release(&s);
+}
+
+static void batches_have_no_duplicates(void **state) {
+    UNUSED(state);
+    struct bo_space s = make_space("x=-5:10\ny=0:15\n");
+    struct bo *b = bo_new(&s, NULL, 4);
+    double xs[80][2], best = INFINITY;
+    for (int round = 0; round < 20; round++) {
+        for (int j = 0; j < 4; j++) assert_int_equal(bo_ask(b, xs[4 * round + j]), GPM_OK);
+        assert_int_equal(bo_count_pending(b), 4);
+        for (int j = 3; j >= 0; j--) {
+            double *x = xs[4 * round + j], y = branin(x);
+            bo_tell(b, x, y);
+            best = fmin(best, y);
+        }
+    }
+    for (int i = 0; i < 80; i++)
+        for (int j = 0; j < i; j++) assert_false(xs[i][0] == xs[j][0] && xs[i][1] == xs[j][1]);
+    assert_true(best < 1e-4);
+    bo_free(b);
+    bo_space_release(&s);
+}
+
+/* minimum -2 at kind = b, n = 7, c = 0.01 */
+static double mixed(const double *x) {
+    double k = x[0] == 1 ? 0 : 1 + x[0], n = (x[1] - 7) / 10, c = log10(x[2]) + 2;
+    return k + n * n + c * c - 2;
+}
+
+static void mixed_variables(void **state) {
+    UNUSED(state);
+    struct bo_space s = make_space("kind=a,b,c\nn=0:50:int\nc=1e-5:10:log\n");
+    for (uint64_t seed = 1; seed <= 3; seed++) {
+        struct bo *b = bo_new(&s, NULL, seed);
+        assert_true(minimise(b, mixed, 60) < -1.99);
+        bo_free(b);
+    }
+    bo_space_release(&s);
+    /* a finite space is exhausted, each point once */
+    s = make_space("kind=a,b,c\nn=0:3:int\n");
+    struct bo *b = bo_new(&s, NULL, 1);
+    double x[2], seen[12][2];
+    for (int i = 0; i < 12; i++) {
+        assert_int_equal(bo_ask(b, seen[i]), GPM_OK);
+        for (int j = 0; j < i; j++)
+            assert_false(seen[i][0] == seen[j][0] && seen[i][1] == seen[j][1]);
+        bo_tell(b, seen[i], seen[i][0] + seen[i][1]);
+    }
+    assert_int_equal(bo_ask(b, x), GPM_E_LIMIT);
+    bo_free(b);
+    bo_space_release(&s);
+}
+
+static double crashy(const double *x) { /* fails on a disc that hides one of the three minima */
+    double a = x[0] + M_PI, c = x[1] - 12.275;
+    return a * a + c * c < 9 ? NAN : branin(x);
+}
+
+static void failures_are_learnt_not_repeated(void **state) {
+    UNUSED(state);
+    struct bo_space s = make_space("x=-5:10\ny=0:15\n");
+    for (uint64_t seed = 1; seed <= 3; seed++) {
+        struct bo *b = bo_new(&s, NULL, seed);
+        assert_true(minimise(b, crashy, 60) < 1e-4);
+        assert_true(bo_count_failed(b) < 25);
+        bo_free(b);
+    }
+    struct bo *b = bo_new(&s, NULL, 9); /* nothing but failures: never a crash, never twice */
+    double x[40][2];
+    for (int i = 0; i < 40; i++) {
+        assert_int_equal(bo_ask(b, x[i]), GPM_OK);
+        for (int j = 0; j < i; j++) assert_false(x[i][0] == x[j][0] && x[i][1] == x[j][1]);
+        bo_tell_failed(b, x[i]);
+    }
+    assert_false(bo_best(b, x[0], x[1]));
+    bo_free(b);
+    bo_space_release(&s);
+}
+
+static uint64_t noise_state = 1;
+static double noisy_quadratic(const double *x) {
+    double e = 0;
+    for (int i = 0; i < 12; i++) {
+        noise_state = noise_state * 6364136223846793005ULL + 1442695040888963407ULL;
+        e += (double)(noise_state >> 11) / 9007199254740992.0 - 0.5;
+    }
+    return (x[0] - 0.3) * (x[0] - 0.3) * 4 + 0.1 * e;
+}
+
+static void noise_is_estimated_and_averaged(void **state) {
+    UNUSED(state);
+    struct bo_space s = make_space("x=0:1\n");
+    struct bo_options opt = {.noisy = true, .mcmc = -1};
+    struct bo *b = bo_new(&s, &opt, 5);
+    minimise(b, noisy_quadratic, 80);
+    double x[1], mean, sd;
+    struct bo_summary sum;
+    assert_true(bo_recommend(b, x, &mean, &sd));
+    assert_true(fabs(x[0] - 0.3) < 0.12);
+    assert_true(fabs(mean) < 0.1 && sd > 0 && sd < 0.1);
+    assert_true(bo_summarise(b, &sum));
+    assert_true(sum.noise_sd > 0.05 && sum.noise_sd < 0.2);
+    bo_free(b);
+    bo_space_release(&s);
+}
+
+static double sphere30(const double *x) {
+    double s = 0;
+    for (int i = 0; i < 30; i++) s += (x[i] - 0.6) * (x[i] - 0.6);
+    return s;
+}
+
+static void thirty_dimensions_use_a_trust_region(void **state) {
+    UNUSED(state);
+    struct buf text = BUF_INIT;
+    for (int i = 0; i < 30; i++) buf_printf(&text, "x%d=0:1\n", i);
+    struct bo_space s = make_space(text.data);
+    struct bo *b = bo_new(&s, NULL, 2);
+    double x[30], best = INFINITY, first = 0;
+    for (int i = 0; i < 80; i++) {
+        assert_int_equal(bo_ask(b, x), GPM_OK);
+        double y = sphere30(x);
+        if (i < 13) first = best;
+        bo_tell(b, x, y);
+        best = fmin(best, y);
+    }
+    assert_true(best < 0.4 * first);
+    bo_free(b);
+    bo_space_release(&s);
+    buf_release(&text);
+}
+
+static double constant(const double *x) {
+    UNUSED(x);
+    return 3;
+}
+static double huge(const double *x) {
+    return 1e300 * (x[0] + x[1]) - 5e299;
+}
+
+static void degenerate_functions_do_no_harm(void **state) {
+    UNUSED(state);
+    struct bo_space s = make_space("x=-5:10\ny=0:15\n");
+    struct bo *b = bo_new(&s, NULL, 1);
+    assert_true(minimise(b, constant, 40) == 3);
+    bo_free(b);
+    b = bo_new(&s, NULL, 1);
+    assert_true(minimise(b, huge, 40) < -5e300);
+    bo_free(b);
+    bo_space_release(&s);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(spaces_map_there_and_back),
+        cmocka_unit_test(branin_to_many_digits),
+        cmocka_unit_test(every_acquisition_works),
+        cmocka_unit_test(a_resumed_run_is_the_same_run),
+        cmocka_unit_test(batches_have_no_duplicates),
+        cmocka_unit_test(mixed_variables),
+        cmocka_unit_test(failures_are_learnt_not_repeated),
+        cmocka_unit_test(noise_is_estimated_and_averaged),
+        cmocka_unit_test(thirty_dimensions_use_a_trust_region),
+        cmocka_unit_test(degenerate_functions_do_no_harm),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

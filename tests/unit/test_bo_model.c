@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The optimiser's model against finite differences and dense formulas written out here. */
+#include "support/check.h"
+
+#include "la/bfgs.h"
+#include "study/bo_model.h"
+#include "study/bo_priv.h"
+
+/* n random points in d coordinates and one category of 3 levels. */
+static void random_model(struct bo_model *m, int d, int n_cat, size_t n, enum bo_kern kind,
+                         bool noisy, struct rng *r) {
+    bo_model_init(m, d, n_cat, noisy);
+    m->kind = kind;
+    assert_int_equal(bo_model_reserve(m, n), GPM_OK);
+    m->n = n;
+    m->N = 0;
+    for (size_t i = 0; i < n; i++) {
+        for (int k = 0; k < d; k++) m->u[(size_t)k * m->ld + i] = rng_uniform(r);
+        for (int c = 0; c < n_cat; c++) m->u[(size_t)(d + c) * m->ld + i] = (double)rng_below(r, 3);
+        m->z[i] =
+            sin(5 * m->u[i]) + (n_cat ? m->u[(size_t)d * m->ld + i] : 0) + 0.1 * rng_normal(r);
+        m->count[i] = noisy ? 1 + (double)rng_below(r, 3) : 1;
+        m->N += m->count[i];
+    }
+    m->m2 = noisy ? 0.05 : 0;
+    bo_model_prior_draw(m, r, m->theta);
+    m->theta[m->D] = log(noisy ? 0.03 : 1e-4);
+}
+
+static void likelihood_gradient_is_the_difference_quotient(void **state) {
+    UNUSED(state);
+    struct rng r;
+    rng_init(&r, 5, 0, 0);
+    for (int k = 0; k < BO_KERN_COUNT; k++)
+        for (int cat = 0; cat < 2; cat++)
+            for (int noisy = 0; noisy < 2; noisy++) {
+                struct bo_model m;
+                double grad[8], none[8];
+                random_model(&m, 3, cat, 17, (enum bo_kern)k, noisy, &r);
+                double theta[8];
+                memcpy(theta, m.theta, sizeof(double) * (size_t)(m.D + 3));
+                assert_true(isfinite(bo_model_nlp(&m, theta, grad)));
+                for (int i = 0; i < bo_model_params(&m); i++) {
+                    double t = theta[i], h = 1e-5;
+                    theta[i] = t + h;
+                    double up = bo_model_nlp(&m, theta, none);
+                    theta[i] = t - h;
+                    double down = bo_model_nlp(&m, theta, NULL);
+                    theta[i] = t;
+                    assert_close(grad[i], (up - down) / (2 * h), 2e-6);
+                }
+                bo_model_release(&m);
+            }
+}
+
+/* Kernel by its definition, one pair at a time. */
+static double kernel_value(const struct bo_model *m, const double *x, const double *y) {
+    double r2 = 0, add = 0, f = 1, w = 1 / (1 + exp(-m->theta[m->D + 1]));
+    double rho = exp(m->theta[m->D + 2]);
+    for (int k = 0; k < m->d; k++) {
+        double t = fabs(x[k] - y[k]) / exp(m->theta[k]), s = sqrt(5) * t;
+        r2 += t * t;
+        add += (1 + s + s * s / 3) * exp(-s) / m->d;
+    }
+    for (int c = m->d; c < m->D; c++)
+        if (x[c] != y[c]) f *= exp(-1 / exp(m->theta[c]));
+    double s = sqrt(5 * r2), m52 = (1 + s + s * s / 3) * exp(-s), q = s / rho;
+    switch (m->kind) {
+    case BO_SE: return f * exp(-r2 / 2);
+    case BO_M52: return f * m52;
+    case BO_MIX: return f * ((1 - w) * m52 + w * exp(-r2 / (2 * rho * rho)));
+    default: return f * (w * add + (1 - w) * (1 + q + q * q / 3) * exp(-q));
+    }
+}
+
+static void point_of(const struct bo_model *m, size_t i, double *x) {
+    for (int k = 0; k < m->D; k++) x[k] = m->u[(size_t)k * m->ld + i];
+}
+
+/* Solves A v = b by elimination with pivoting; A is n x n row-major and is destroyed. */
+static void eliminate(size_t n, double *A, double *b) {
+    for (size_t j = 0; j < n; j++) {
+        size_t p = j;
+        for (size_t i = j; i < n; i++)
+            if (fabs(A[i * n + j]) > fabs(A[p * n + j])) p = i;
+        for (size_t k = 0; k < n; k++) {
+            double t = A[j * n + k];
+            A[j * n + k] = A[p * n + k];
+            A[p * n + k] = t;
+        }
+        double t = b[j];
+        b[j] = b[p];
+        b[p] = t;
+        for (size_t i = 0; i < n; i++) {
+            if (i == j) continue;
+            double f = A[i * n + j] / A[j * n + j];
+            for (size_t k = j; k < n; k++) A[i * n + k] -= f * A[j * n + k];
+            b[i] -= f * b[j];
+        }
+    }
+    for (size_t j = 0; j < n; j++) b[j] /= A[j * n + j];
+}
+
+static void solve_gram(const struct bo_model *m, double *b) {
+    size_t n = m->n;
+    double *A = NEW_ARRAY(double, n *n), x[8], y[8];
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++) {
+            point_of(m, i, x);
+            point_of(m, j, y);
+            A[i * n + j] = kernel_value(m, x, y) + (i == j ? exp(m->theta[m->D]) / m->count[i] : 0);
+        }
+    eliminate(n, A, b);
+    mem_free(A);
+}
+
+static void prediction_equals_the_dense_formula(void **state) {
+    UNUSED(state);
+    struct rng r;
+    rng_init(&r, 6, 0, 0);
+    for (int kind = 0; kind < BO_KERN_COUNT; kind++) {
+        struct bo_model m;
+        random_model(&m, 2, 1, 11, (enum bo_kern)kind, false, &r);
+        assert_int_equal(bo_model_factor(&m), GPM_OK);
+        double one[11], a[11], k[11], ki[11], q = 0, mu = 0, S = 0, x[3] = {0.3, 0.8, 1};
+        for (int i = 0; i < 11; i++) one[i] = 1, a[i] = m.z[i];
+        solve_gram(&m, one);
+        for (int i = 0; i < 11; i++) q += one[i], mu += one[i] * m.z[i];
+        mu /= q;
+        for (int i = 0; i < 11; i++) a[i] = m.z[i] - mu;
+        solve_gram(&m, a);
+        for (int i = 0; i < 11; i++) {
+            double y[3];
+            point_of(&m, (size_t)i, y);
+            S += a[i] * (m.z[i] - mu);
+            k[i] = ki[i] = kernel_value(&m, x, y);
+        }
+        solve_gram(&m, ki);
+        double mean = mu, kRk = 0, kb = 0;
+        for (int i = 0; i < 11; i++) mean += k[i] * a[i], kRk += k[i] * ki[i], kb += k[i] * one[i];
+        double var = S / 10 * (1 - kRk + (1 - kb) * (1 - kb) / q), got_m, got_v, gm[3], gv[3];
+        bo_model_predict(&m, x, &got_m, &got_v, gm, gv);
+        assert_close(got_m, mean, 1e-9);
+        assert_close(got_v, var, 1e-8);
+        double many_m[2], many_v[2], two[6] = {0.3, 0.8, 1, 0.1, 0.2, 0};
+        bo_model_predict_many(&m, two, 2, many_m, many_v);
+        assert_close(many_m[0], mean, 1e-9);
+        assert_close(many_v[0], var, 1e-8);
+        for (int j = 0; j < 2; j++) { /* gradients */
+            double h = 1e-6, up_m, up_v, dn_m, dn_v, y[3] = {x[0], x[1], x[2]};
+            y[j] += h;
+            bo_model_predict(&m, y, &up_m, &up_v, NULL, NULL);
+            y[j] -= 2 * h;
+            bo_model_predict(&m, y, &dn_m, &dn_v, NULL, NULL);
+            assert_close(gm[j], (up_m - dn_m) / (2 * h), 1e-5);
+            assert_close(gv[j], (up_v - dn_v) / (2 * h), 1e-5);
+        }
+        bo_model_release(&m);
+    }
+}
+
+static void leave_one_out_equals_leaving_out(void **state) {
+    UNUSED(state);
+    struct rng r;
+    rng_init(&r, 8, 0, 0);
+    struct bo_model m, less;
+    random_model(&m, 2, 0, 9, BO_M52, false, &r);
+    m.theta[2] = log(1e-3);
+    assert_int_equal(bo_model_factor(&m), GPM_OK);
+    double mean[9], var[9], x[2], mu, v;
+    bo_model_loo(&m, mean, var);
+    bo_model_init(&less, 2, 0, false);
+    less.kind = BO_M52;
+    memcpy(less.theta, m.theta, sizeof(double) * 5);
+    assert_int_equal(bo_model_reserve(&less, 9), GPM_OK);
+    less.n = 8, less.N = 8;
+    for (size_t i = 0; i < 8; i++) {
+        for (int k = 0; k < 2; k++) less.u[(size_t)k * less.ld + i] = m.u[(size_t)k * m.ld + i];
+        less.z[i] = m.z[i], less.count[i] = 1;
+    }
+    assert_int_equal(bo_model_factor(&less), GPM_OK);
+    point_of(&m, 8, x);
+    bo_model_predict(&less, x, &mu, &v, NULL, NULL);
+    assert_close(mean[8], mu, 1e-2); /* the mean of 9 points is not quite that of 8 */
+    bo_model_release(&m);
+    bo_model_release(&less);
+}
+
+/* A draw passes through the data, has the gradient it says, and over many draws the mean and
+ * variance of the posterior (scale and mean uncertain: Student t, variance s2 (N-1)/(N-3)). */
+static void paths_are_draws_of_the_posterior(void **state) {
+    UNUSED(state);
+    struct rng r;
+    rng_init(&r, 7, 0, 0);
+    int levels[1] = {3};
+    for (int kind = 0; kind < BO_KERN_COUNT; kind++) {
+        struct bo_model m;
+        struct bo_path p;
+        random_model(&m, 2, 1, 12, (enum bo_kern)kind, false, &r);
+        m.theta[m.D] = log(1e-8);
+        assert_int_equal(bo_model_factor(&m), GPM_OK);
+        bo_path_init(&p);
+        double x[3], far[3] = {0.95, 0.05, 2}, sum = 0, sum2 = 0, g[3], none[3], mean, var;
+        enum { DRAWS = 3000 };
+        for (int i = 0; i < DRAWS; i++) {
+            bo_path_draw(&p, &m, levels, 1, &r);
+            double f = bo_path_eval(&p, &m, far, g);
+            sum += f, sum2 += f * f;
+            if (i) continue;
+            for (size_t j = 0; j < m.n; j++) {
+                point_of(&m, j, x);
+                assert_close(bo_path_eval(&p, &m, x, NULL), m.z[j], 2e-3);
+            }
+            for (int k = 0; k < 2; k++) { /* features are floats: a coarse difference */
+                double y[3] = {far[0], far[1], far[2]}, h = 1e-3;
+                y[k] += h;
+                double up = bo_path_eval(&p, &m, y, none);
+                y[k] -= 2 * h;
+                assert_close(g[k], (up - bo_path_eval(&p, &m, y, NULL)) / (2 * h), 2e-2);
+            }
+        }
+        bo_model_predict(&m, far, &mean, &var, NULL, NULL);
+        double got = sum / DRAWS, sd = sqrt(var * 11 / 9);
+        double got_sd = sqrt(sum2 / DRAWS - got * got);
+        assert_true(fabs(got - mean) < 5 * sd / sqrt(DRAWS));
+        assert_true(fabs(got_sd / sd - 1) < 0.12);
+        bo_path_draw(&p, &m, levels, 0, &r); /* temperature 0 is the mean */
+        assert_close(bo_path_eval(&p, &m, far, NULL), mean, 1e-9);
+        bo_path_release(&p);
+        bo_model_release(&m);
+    }
+}
+
+/* E max(0, best - f) by quadrature. */
+static void log_ei_is_stable(void **state) {
+    UNUSED(state);
+    for (double u = -6; u <= 3; u += 0.37) {
+        double s = 0.7, best = 0.2, mean = best - u * s, dm, dv, ei = 0, step = 1e-4;
+        for (double f = best - 12 * s; f < best; f += step)
+            ei += step * (best - f) * exp(-0.5 * pow((f - mean) / s, 2)) / (s * sqrt(2 * M_PI));
+        double got = bo_log_ei(best, mean, s * s, &dm, &dv), h = 1e-6, t1, t2;
+        assert_close(got, log(ei), 2e-3);
+        double up = bo_log_ei(best, mean + h, s * s, &t1, &t2);
+        double dn = bo_log_ei(best, mean - h, s * s, &t1, &t2);
+        assert_close(dm, (up - dn) / (2 * h), 1e-5);
+        up = bo_log_ei(best, mean, s * s + h, &t1, &t2);
+        dn = bo_log_ei(best, mean, s * s - h, &t1, &t2);
+        assert_close(dv, (up - dn) / (2 * h), 1e-5);
+    }
+    double a, b, last = 0, t = -0.5;
+    for (double u = -24; u > -27; u -= 0.01) { /* no jump where the forms meet */
+        double v = bo_log_ei(0, -u, 1, &a, &b);
+        if (last != 0) assert_true(fabs((v - last) - (u * 0.01 + 0.01 / u * 2)) < 0.01);
+        assert_true(isfinite(a) && isfinite(b));
+        last = v;
+    }
+    assert_true(isfinite(bo_log_ei(0, 1e5, 1, &a, &b)) && isfinite(t));
+}
+
+static double rosenbrock(void *ctx, const double *x, double *g) {
+    ++*(int *)ctx;
+    double a = x[1] - x[0] * x[0], b = 1 - x[0];
+    g[0] = -400 * a * x[0] - 2 * b;
+    g[1] = 200 * a;
+    return 100 * a * a + b * b;
+}
+
+static void bfgs_finds_minima_inside_and_on_the_border(void **state) {
+    UNUSED(state);
+    double work[BFGS_WORK(2)], lo[2] = {-2, -2}, hi[2] = {2, 2}, x[2] = {-1.2, 1};
+    struct bfgs_options opt = {200, 0.1, 1, 1e-14};
+    int calls = 0;
+    assert_true(bfgs_box(rosenbrock, &calls, 2, x, lo, hi, &opt, work) < 1e-10);
+    assert_close(x[0], 1, 1e-4);
+    assert_true(calls < 150);
+    hi[0] = 0.5; /* then the best is x0 = 0.5, x1 = 0.25 */
+    x[0] = -1, x[1] = 1;
+    assert_close(bfgs_box(rosenbrock, &calls, 2, x, lo, hi, &opt, work), 0.25, 1e-6);
+    assert_close(x[1], 0.25, 1e-4);
+}
+
+static void fast_exp_is_exact_enough(void **state) {
+    UNUSED(state);
+    double x[256];
+    for (int i = 0; i < 256; i++) x[i] = -700 + i * 2.75;
+    bo_exp(256, x);
+    for (int i = 0; i < 256; i++) assert_true(fabs(x[i] / exp(-700 + i * 2.75) - 1) < 4e-15);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(likelihood_gradient_is_the_difference_quotient),
+        cmocka_unit_test(prediction_equals_the_dense_formula),
+        cmocka_unit_test(leave_one_out_equals_leaving_out),
+        cmocka_unit_test(paths_are_draws_of_the_posterior),
+        cmocka_unit_test(log_ei_is_stable),
+        cmocka_unit_test(bfgs_finds_minima_inside_and_on_the_border),
+        cmocka_unit_test(fast_exp_is_exact_enough),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
