@@ -137,8 +137,9 @@ static struct bo_row work_rows(const struct bo_model *m) {
 static void set_params(struct bo_model *m, const double *theta) {
     for (int k = 0; k < m->D; k++) m->inv_l[k] = exp(-theta[k]);
     m->g = exp(theta[m->D]);
-    m->w = 1 / (1 + exp(-theta[m->D + 1]));
-    m->rho = exp(theta[m->D + 2]);
+    bool mixture = m->kind == BO_MIX || m->kind == BO_ADD;
+    m->w = mixture ? 1 / (1 + exp(-theta[m->D + 1])) : 0;
+    m->rho = mixture ? exp(theta[m->D + 2]) : 1;
     for (int k = 0; k < m->d; k++) {
         const double *u = m->u + (size_t)k * m->ld;
         double *s = m->s + (size_t)k * m->ld;

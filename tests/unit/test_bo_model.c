@@ -201,7 +201,7 @@ static void paths_are_draws_of_the_posterior(void **state) {
         assert_int_equal(bo_model_factor(&m), GPM_OK);
         bo_path_init(&p);
         double x[3], far[3] = {0.95, 0.05, 2}, sum = 0, sum2 = 0, g[3], none[3], mean, var;
-        enum { DRAWS = 3000 };
+        enum { DRAWS = 1500 };
         for (int i = 0; i < DRAWS; i++) {
             bo_path_draw(&p, &m, levels, 1, &r);
             double f = bo_path_eval(&p, &m, far, g);
@@ -209,7 +209,7 @@ static void paths_are_draws_of_the_posterior(void **state) {
             if (i) continue;
             for (size_t j = 0; j < m.n; j++) {
                 point_of(&m, j, x);
-                assert_close(bo_path_eval(&p, &m, x, NULL), m.z[j], 2e-3);
+                assert_close(bo_path_eval(&p, &m, x, NULL), m.z[j], 20 * sqrt(m.s2 * m.g));
             }
             for (int k = 0; k < 2; k++) { /* features are floats: a coarse difference */
                 double y[3] = {far[0], far[1], far[2]}, h = 1e-3;
@@ -223,7 +223,7 @@ static void paths_are_draws_of_the_posterior(void **state) {
         double got = sum / DRAWS, sd = sqrt(var * 11 / 9);
         double got_sd = sqrt(sum2 / DRAWS - got * got);
         assert_true(fabs(got - mean) < 5 * sd / sqrt(DRAWS));
-        assert_true(fabs(got_sd / sd - 1) < 0.12);
+        assert_true(fabs(got_sd / sd - 1) < 0.15);
         bo_path_draw(&p, &m, levels, 0, &r); /* temperature 0 is the mean */
         assert_close(bo_path_eval(&p, &m, far, NULL), mean, 1e-9);
         bo_path_release(&p);
