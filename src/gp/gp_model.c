@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "la/blas.h"
+#include "la/vec.h"
 
 #include <math.h>
 #include <string.h>
@@ -307,8 +308,8 @@ static void gradient_weights(const struct gp *g, const struct gp_slot *s, double
     memcpy(alpha, s->w, n * sizeof *alpha);
     chol_solve_lt(&s->f, alpha, 1, n);
     chol_inverse(&s->f, a, n);
-    for (size_t j = 0; j < n; j++)
-        for (size_t i = j; i < n; i++) a[i + j * n] = alpha[i] * alpha[j] - a[i + j * n];
+    const struct vec_ops *v = vec_ops();
+    for (size_t j = 0; j < n; j++) v->outer_minus(n - j, alpha[j], alpha + j, a + j + j * n);
 }
 
 /* d logml / dnoise: the diagonal carries noise^2 / m_i, and the replicates' part has its own. */

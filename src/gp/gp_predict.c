@@ -6,38 +6,49 @@
 
 #include "base/mem.h"
 #include "la/blas.h"
+#include "la/vec.h"
 
 #include <math.h>
 #include <string.h>
 
 #define LOG_2PI 1.8378770664093454836
-#define CHUNK   256 /* points solved for at once */
+#define CHUNK   384 /* points solved for at once */
 
 static struct kern_pts points(const double *t, size_t n, int dim) {
     struct kern_pts x = {.x = t, .n = n, .ld = n, .dim = dim};
     return x;
 }
 
-/* V for the points xs, into v (n x xs.n). */
+/* V' = K(X*, X) L^-T for the points xs, into v (xs.n x n). Points are rows, so that all of them are
+ * solved for at once in contiguous memory. */
 static enum gpm_status half_solve(struct gp *g, struct gp_slot *s, struct kern_pts xs, double *v) {
-    enum gpm_status st = kern_cross(s->kern, gp_points(g), xs, v, g->n);
-    if (!st) chol_solve_l(&s->f, v, xs.n, g->n);
-    return st;
+    enum gpm_status st = kern_cross(s->kern, xs, gp_points(g), v, xs.n);
+    if (st) return st;
+    if (xs.n == 1)
+        la_trsv(false, g->n, s->f.l, s->f.ld, v);
+    else
+        la_solve_rows(g->n, xs.n, s->f.l, s->f.ld, v, xs.n);
+    return GPM_OK;
+}
+
+/* var -= row sums of squares of V', never below 0. */
+static void subtract_known(size_t m, size_t n, const double *v, double *scratch, double *var) {
+    memset(scratch, 0, m * sizeof *scratch);
+    for (size_t j = 0; j < n; j++) vec_ops()->add_square(m, v + j * m, scratch);
+    for (size_t i = 0; i < m; i++) var[i] = var[i] > scratch[i] ? var[i] - scratch[i] : 0;
 }
 
 static enum gpm_status predict_chunk(struct gp *g, struct gp_slot *s, struct kern_pts xs,
                                      double extra, double *mean, double *var) {
-    size_t n = g->n;
-    double *v = n ? gp_work(g, n * CHUNK) : NULL;
+    size_t n = g->n, m = xs.n;
+    double *v = n ? gp_work(g, (n + 1) * CHUNK) : NULL;
     if (n && !v) return GPM_E_NOMEM;
     enum gpm_status st = n ? half_solve(g, s, xs, v) : GPM_OK;
     if (!st && mean) st = mean_eval(s->mean, xs, mean);
-    if (!st && mean && n) la_gemv_t(n, xs.n, 1, v, n, s->w, 1, mean);
+    if (!st && mean && n) la_gemv(m, n, 1, v, m, s->w, 1, mean);
     if (!st && var) st = kern_diag(s->kern, xs, var);
-    for (size_t j = 0; j < xs.n && var && !st; j++) {
-        double left = var[j] - (n ? la_dot(n, v + j * n, v + j * n) : 0);
-        var[j] = (left > 0 ? left : 0) + extra;
-    }
+    if (!st && var && n) subtract_known(m, n, v, v + n * m, var);
+    for (size_t j = 0; j < m && var && !st; j++) var[j] += extra;
     return st;
 }
 
@@ -68,8 +79,8 @@ static enum gpm_status posterior(struct gp *g, struct kern_pts xs, double *mean,
     double *v = mem_try_doubles(n * xs.n);
     if (!v) return GPM_E_NOMEM;
     st = half_solve(g, s, xs, v);
-    if (!st && mean) la_gemv_t(n, xs.n, 1, v, n, s->w, 1, mean);
-    if (!st) la_syrk(true, xs.n, n, -1, v, n, 1, cov, ld);
+    if (!st && mean) la_gemv(xs.n, n, 1, v, xs.n, s->w, 1, mean);
+    if (!st) la_syrk(false, xs.n, n, -1, v, xs.n, 1, cov, ld);
     mem_free(v);
     for (size_t i = 0; i < xs.n && !st; i++)
         if (cov[i * (ld + 1)] < 0) cov[i * (ld + 1)] = 0;

@@ -219,7 +219,7 @@ static void pass_strips(struct pass *s, const double *m, size_t ld) {
         for (s->i0 = s->j + 1; s->i0 < s->p->rows.n; s->i0 += KERN_STRIP) {
             s->m = s->p->rows.n - s->i0 < KERN_STRIP ? s->p->rows.n - s->i0 : KERN_STRIP;
             const double *from = m + s->i0 + s->j * ld;
-            for (size_t i = 0; i < s->m; i++) w[i] = 2 * from[i]; /* both triangles */
+            s->p->v->scale_to(s->m, 2, from, w); /* both triangles */
             descend(s, s->p->root, w);
         }
     }

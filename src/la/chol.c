@@ -141,7 +141,8 @@ enum gpm_status chol_append(struct chol *c, size_t m, double *cross, size_t ldcr
         corner[i + i * ldcorner] += c->jitter;
         max = fmax(max, corner[i + i * ldcorner]);
     }
-    la_trsm(false, n, m, c->l, c->ld, cross, ldcross);
+    if (m == 1) la_trsv(false, n, c->l, c->ld, cross);
+    else la_trsm(false, n, m, c->l, c->ld, cross, ldcross);
     if (n) la_syrk(true, m, n, -1, cross, ldcross, 1, corner, ldcorner);
     st = la_potrf(m, corner, ldcorner, &pivot);
     double floor = (double)(n + m) * DBL_EPSILON * max;

@@ -48,3 +48,13 @@ void la_potri(size_t n, double *a, size_t lda) {
     if (n == 0 || (n <= v->potri_max && v->potri(n, a, lda) == 0)) return;
     dpotri_("L", &in, a, &il, &info);
 }
+
+/* Few rows do not pay for packing the factor. */
+void la_solve_rows(size_t n, size_t m, const double *l, size_t ldl, double *b, size_t ldb) {
+    const struct vec_ops *v = vec_ops();
+    la_init();
+    if (n == 0 || m == 0) return;
+    if (m >= 16 && n <= v->potrf_max && v->solve_rows(n, l, ldl, m, b, ldb) == 0) return;
+    cblas_dtrsm(CblasColMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, (int)m, (int)n, 1,
+                l, (int)ldl, b, (int)ldb);
+}

@@ -26,6 +26,8 @@ struct vec_ops {
     void (*axpy)(size_t n, double a, const double *x, double *out);          /* out += a x */
     void (*scale)(size_t n, double a, double *out);                          /* out *= a */
     void (*scale_to)(size_t n, double a, const double *x, double *out);      /* out = a x */
+    void (*outer_minus)(size_t n, double a, const double *x, double *out);   /* out = a x - out */
+    void (*add_square)(size_t n, const double *x, double *out);              /* out += x^2 */
     double (*sum)(size_t n, const double *x);
     double (*dot)(size_t n, const double *x, const double *y);
     double (*dot_sqdiff)(size_t n, const double *w, const double *u, double v); /* sum w (u-v)^2 */
@@ -45,6 +47,8 @@ struct vec_ops {
     size_t (*potrf)(size_t n, double *a, size_t lda);
     /* Lower triangle of (LL')^-1 in place of L: 0, or SIZE_MAX when out of memory (L intact). */
     size_t (*potri)(size_t n, double *a, size_t lda);
+    /* B = B L^-T in place, B m x n with its rows contiguous in columns: 0, or SIZE_MAX. */
+    size_t (*solve_rows)(size_t n, const double *l, size_t ld, size_t m, double *b, size_t ldb);
     size_t potrf_max, potri_max; /* sizes up to which these beat recursion on BLAS */
 };
 

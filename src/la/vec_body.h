@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "la/vec_potrf.h"
+#include "la/vec_solve.h"
 
 #define RESTRICT __restrict__
 
@@ -112,6 +113,14 @@ static void v_scale(size_t n, double a, double *RESTRICT out) {
     for (size_t i = 0; i < n; i++) out[i] *= a;
 }
 
+static void v_outer_minus(size_t n, double a, const double *RESTRICT x, double *RESTRICT out) {
+    for (size_t i = 0; i < n; i++) out[i] = a * x[i] - out[i];
+}
+
+static void v_add_square(size_t n, const double *RESTRICT x, double *RESTRICT out) {
+    for (size_t i = 0; i < n; i++) out[i] += x[i] * x[i];
+}
+
 static void v_scale_to(size_t n, double a, const double *RESTRICT x, double *RESTRICT out) {
     for (size_t i = 0; i < n; i++) out[i] = a * x[i];
 }
@@ -183,6 +192,8 @@ const struct vec_ops VEC_JOIN(vec_ops_, VEC_NAME) = {
     .axpy = v_axpy,
     .scale = v_scale,
     .scale_to = v_scale_to,
+    .outer_minus = v_outer_minus,
+    .add_square = v_add_square,
     .sum = v_sum,
     .dot = v_dot,
     .dot_sqdiff = v_dot_sqdiff,
@@ -192,9 +203,10 @@ const struct vec_ops VEC_JOIN(vec_ops_, VEC_NAME) = {
     .schur = v_schur,
     .potrf = v_potrf,
     .potri = v_potri,
+    .solve_rows = v_solve_rows,
 #if defined(__AVX512F__)
     .potrf_max = 2048,
-    .potri_max = 1000,
+    .potri_max = 1536,
 #else
     .potrf_max = 300,
     .potri_max = 300,
