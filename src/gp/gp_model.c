@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "la/blas.h"
+#include "la/mat.h"
 #include "la/vec.h"
 
 #include <math.h>
@@ -302,22 +303,22 @@ void gp_reject(struct gp *g) {
 }
 
 /* M = alpha alpha' - K^-1, lower triangle, into a. */
-static void gradient_weights(const struct gp *g, const struct gp_slot *s, double *a,
+static void gradient_weights(const struct gp *g, const struct gp_slot *s, double *a, size_t ld,
                              double *alpha) {
     size_t n = g->n;
     memcpy(alpha, s->w, n * sizeof *alpha);
     chol_solve_lt(&s->f, alpha, 1, n);
-    chol_inverse(&s->f, a, n);
+    chol_inverse(&s->f, a, ld);
     const struct vec_ops *v = vec_ops();
-    for (size_t j = 0; j < n; j++) v->outer_minus(n - j, alpha[j], alpha + j, a + j + j * n);
+    for (size_t j = 0; j < n; j++) v->outer_minus(n - j, alpha[j], alpha + j, a + j + j * ld);
 }
 
 /* d logml / dnoise: the diagonal carries noise^2 / m_i, and the replicates' part has its own. */
-static double noise_slope(const struct gp *g, const double *m, double noise) {
+static double noise_slope(const struct gp *g, const double *m, size_t ld, double noise) {
     double sum = 0;
     for (size_t i = 0; i < g->n; i++) {
         double c = (double)g->count[i];
-        sum += m[i * (g->n + 1)] * noise / c;
+        sum += m[i * (ld + 1)] * noise / c;
         if (c > 1) sum += g->ss[i] / (noise * noise * noise) - (c - 1) / noise;
     }
     return sum;
@@ -334,11 +335,12 @@ enum gpm_status gp_logml_grad(struct gp *g, double *logml, double *dkern, double
     if (dnoise) *dnoise = 0;
     if (st || n == 0 || s->logml == -INFINITY) return st;
     if ((st = gp_slot_solve(g, s))) return st;
-    double *a = gp_work(g, n * n + n);
+    size_t ld = mat_ld(n);
+    double *a = gp_work(g, ld * n + n);
     if (!a) return GPM_E_NOMEM;
-    gradient_weights(g, s, a, a + n * n);
-    st = kern_grad(s->kern, gp_points(g), a, n, dkern);
+    gradient_weights(g, s, a, ld, a + ld * n);
+    st = kern_grad(s->kern, gp_points(g), a, ld, dkern);
     for (size_t i = 0; i < kern_nparam(s->kern); i++) dkern[i] *= 0.5;
-    if (dnoise && s->noise > 0) *dnoise = noise_slope(g, a, s->noise);
+    if (dnoise && s->noise > 0) *dnoise = noise_slope(g, a, ld, s->noise);
     return st;
 }

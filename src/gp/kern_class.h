@@ -61,6 +61,8 @@ struct kern_class {
     void (*prepare)(const struct kern *k, struct kern_pts x, double *f, size_t ld);
     void (*expo)(const struct kern *k, const struct kern_strip *s, double *out);  /* out += */
     void (*value)(const struct kern *k, const struct kern_strip *s, double *out); /* out = */
+    /* Optional: out += amp * value, for rows cheaper than a pass over scratch memory. */
+    void (*add)(const struct kern *k, const struct kern_strip *s, double amp, double *out);
     /* g[p] += sum_i w_i d/dpar_p, p over expanded parameters, the amplitude left out: of log value
      * for rows with expo (w already holds the value), of value otherwise. */
     void (*grad)(const struct kern *k, const struct kern_strip *s, const double *w, double *g);

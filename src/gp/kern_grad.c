@@ -86,8 +86,11 @@ static void value_leaf(struct pass *s, struct plan_node *q, const double *w) {
             q->k->cls->diag(q->k, x, t);
         gb[0] = amp_slope(q) * (s->diag && !q->k->cls->diag ? v->sum(s->m, w) : v->dot(s->m, w, t));
     }
-    memcpy(t, w, s->m * sizeof *t);
-    v->scale(s->m, q->amp, t);
+    if (q->k->npar == 1 && q->k->cls->amp != KERN_AMP_NONE) { /* no shape parameters */
+        deliver(s, q, gb);
+        return;
+    }
+    v->scale_to(s->m, q->amp, w, t);
     double keep = gb[0];
     if (!s->diag) {
         view(s, q, &st);

@@ -28,6 +28,10 @@ static void unit_value(const struct kern *k, const struct kern_strip *s, double 
 static void unit_grad(const struct kern *k, const struct kern_strip *s, const double *w,
                       double *g) {}
 
+static void unit_add(const struct kern *k, const struct kern_strip *s, double amp, double *out) {
+    for (size_t i = 0; i < s->m; i++) out[i] += amp;
+}
+
 /* LIN(sf) and LIN(sf, c): sum_c (x_c - c)(x'_c - c); features x - c. */
 static void lin_prepare(const struct kern *k, struct kern_pts x, double *f, size_t ld) {
     for (int c = 0; c < leaf_dim(k, x.dim); c++) {
@@ -45,6 +49,11 @@ static void inner(const struct kern_strip *s, double *out) {
 
 static void lin_value(const struct kern *k, const struct kern_strip *s, double *out) {
     inner(s, out);
+}
+
+static void lin_add(const struct kern *k, const struct kern_strip *s, double amp, double *out) {
+    for (int c = 0; c < s->nf; c++)
+        vec_ops()->axpy(s->m, amp * s->col[c], s->row + (size_t)c * s->ld, out);
 }
 
 /* d/dc = -(x - c) - (x' - c). */
@@ -191,11 +200,12 @@ static void no_diag_grad(const struct kern *k, struct kern_pts x, const double *
 const struct kern_class kern_rows_linear[] = {
     {ROW("C", "sf^2", "a constant", KERN_ALG_CONST), .amp = KERN_AMP_SQUARE, .stationary = true,
      .npar = 1, .par = {KERN_SF}, .features = none, .prepare = unit_prepare, .value = unit_value,
-     .grad = unit_grad},
+     .add = unit_add, .grad = unit_grad},
     {ROW("CONST", "c, written as a plain number", "a constant", KERN_ALG_CONST),
      .amp = KERN_AMP_LINEAR, .stationary = true, .npar = 1,
      .par = {{"c", KERN_NONNEGATIVE, KERN_T_LOG, KERN_P_LOGNORMAL, -1.4, 2, 1, false}},
-     .features = none, .prepare = unit_prepare, .value = unit_value, .grad = unit_grad},
+     .features = none, .prepare = unit_prepare, .value = unit_value, .add = unit_add,
+     .grad = unit_grad},
     {.rank_one = true,
      ROW("LIN", "sf^2 x x'", "a linear function", KERN_ALG_LIN),
      .amp = KERN_AMP_SQUARE,
@@ -204,6 +214,7 @@ const struct kern_class kern_rows_linear[] = {
      .features = columns,
      .prepare = lin_prepare,
      .value = lin_value,
+     .add = lin_add,
      .grad = lin_grad,
      .diag = lin_diag,
      .diag_grad = lin_diag_grad},
@@ -215,6 +226,7 @@ const struct kern_class kern_rows_linear[] = {
      .features = columns,
      .prepare = lin_prepare,
      .value = lin_value,
+     .add = lin_add,
      .grad = lin_grad,
      .diag = lin_diag,
      .diag_grad = lin_diag_grad},
@@ -235,6 +247,7 @@ const struct kern_class kern_rows_linear[] = {
      .features = one,
      .prepare = ramp_prepare,
      .value = lin_value,
+     .add = lin_add,
      .grad = ramp_grad,
      .diag = ramp_diag,
      .diag_grad = ramp_diag_grad},
@@ -247,6 +260,7 @@ const struct kern_class kern_rows_linear[] = {
      .features = one,
      .prepare = ramp_prepare,
      .value = lin_value,
+     .add = lin_add,
      .grad = ramp_grad,
      .diag = ramp_diag,
      .diag_grad = no_diag_grad},

@@ -45,7 +45,12 @@ static bool has_expo(const struct plan_node *q) {
     return q->k->op == KERN_LEAF && q->k->cls->expo;
 }
 
-/* Kids in order, leaves with exponentials first when the node is a product. */
+static bool has_add(const struct plan_node *q) {
+    return q->k->op == KERN_LEAF && q->k->cls->add;
+}
+
+/* Kids of a product: leaves with exponentials first. Kids of a sum: leaves that add in place last.
+ */
 static void build_kids(struct plan *p, struct plan_node *q) {
     const struct kern *k = q->k;
     size_t at = q->at + k->npar, front = 0;
@@ -60,11 +65,12 @@ static void build_kids(struct plan *p, struct plan_node *q) {
             q->zero_off = q->zero_off || c->zero_off;
         else
             q->zero_off = q->zero_off && c->zero_off;
-        if (k->op != KERN_PRODUCT || !has_expo(c)) continue;
+        bool forward = k->op == KERN_PRODUCT ? has_expo(c) : k->op == KERN_SUM && !has_add(c);
+        if (!forward) continue;
         q->kid[i] = q->kid[front];
         q->kid[front++] = c;
     }
-    q->nexp = front;
+    q->nexp = k->op == KERN_PRODUCT ? front : 0;
 }
 
 /* On a regular grid a stationary subtree has only n different values. The first column holds them
@@ -208,6 +214,12 @@ static void sum_strip(struct plan *p, struct plan_node *q, size_t j, size_t i0, 
     bool first = true;
     for (size_t c = 0; c < q->nkids; c++) {
         if (q->kid[c]->zero_off && j != i0) continue; /* strips of Gram matrices start below j */
+        if (!first && has_add(q->kid[c]) && !q->kid[c]->lag) {
+            struct kern_strip s;
+            strip_of(p, q->kid[c], i0, m, &s);
+            q->kid[c]->k->cls->add(q->kid[c]->k, &s, q->kid[c]->amp, out);
+            continue;
+        }
         plan_strip(p, q->kid[c], j, i0, m, first ? out : q->buf);
         if (!first) p->v->axpy(m, 1, q->buf, out);
         first = false;

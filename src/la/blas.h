@@ -42,6 +42,7 @@ void la_trmv(bool trans, size_t n, const double *l, size_t ldl, double *x); /* x
 GPM_MUST_USE enum gpm_status la_potrf(size_t n, double *a, size_t lda, size_t *pivot);
 /* Lower triangle of (LL')^-1, in place of L. The upper triangle is scratch. */
 void la_potri(size_t n, double *a, size_t lda);
+void la_inverse(size_t n, const double *l, size_t ldl, double *a, size_t lda); /* into a */
 
 /* Eigenvalues (ascending) and vectors of a symmetric matrix, lower triangle in a; the vectors
  * replace a. */

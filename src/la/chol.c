@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "la/blas.h"
+#include "la/mat.h"
 
 #include <float.h>
 #include <math.h>
@@ -24,20 +25,13 @@ static void copy_lower(size_t n, const double *from, size_t ldf, double *to, siz
         memcpy(to + j + j * ldt, from + j + j * ldf, (n - j) * sizeof *to);
 }
 
-/* A multiple of 8 doubles, but not of 512: columns a power of two apart fight for the same cache
- * sets. */
-static size_t good_ld(size_t n) {
-    size_t ld = (n + 7) & ~(size_t)7;
-    return ld % 512 == 0 && ld ? ld + 8 : ld;
-}
-
 enum gpm_status chol_reserve(struct chol *c, size_t n) {
     if (n <= c->ld && c->l) return GPM_OK;
-    size_t want = good_ld(c->n && n < 2 * c->n ? 2 * c->n : n < 8 ? 8 : n);
+    size_t want = mat_ld(c->n && n < 2 * c->n ? 2 * c->n : n < 8 ? 8 : n);
     if (want > (size_t)1 << 24) return GPM_E_NOMEM;
     double *l = mem_try_doubles(want * want);
-    if (!l && good_ld(n) < want) {
-        want = good_ld(n);
+    if (!l && mat_ld(n) < want) {
+        want = mat_ld(n);
         l = mem_try_doubles(want * want);
     }
     if (!l) return GPM_E_NOMEM;
@@ -141,8 +135,10 @@ enum gpm_status chol_append(struct chol *c, size_t m, double *cross, size_t ldcr
         corner[i + i * ldcorner] += c->jitter;
         max = fmax(max, corner[i + i * ldcorner]);
     }
-    if (m == 1) la_trsv(false, n, c->l, c->ld, cross);
-    else la_trsm(false, n, m, c->l, c->ld, cross, ldcross);
+    if (m == 1)
+        la_trsv(false, n, c->l, c->ld, cross);
+    else
+        la_trsm(false, n, m, c->l, c->ld, cross, ldcross);
     if (n) la_syrk(true, m, n, -1, cross, ldcross, 1, corner, ldcorner);
     st = la_potrf(m, corner, ldcorner, &pivot);
     double floor = (double)(n + m) * DBL_EPSILON * max;
@@ -277,6 +273,5 @@ double chol_condition(const struct chol *c) {
 }
 
 void chol_inverse(const struct chol *c, double *a, size_t lda) {
-    copy_lower(c->n, c->l, c->ld, a, lda);
-    la_potri(c->n, a, lda);
+    la_inverse(c->n, c->l, c->ld, a, lda);
 }

@@ -9,6 +9,7 @@
 
 #include <cblas.h>
 #include <stdint.h>
+#include <string.h>
 
 void dpotri_(const char *uplo, const int *n, double *a, const int *lda, int *info);
 
@@ -41,12 +42,18 @@ enum gpm_status la_potrf(size_t n, double *a, size_t lda, size_t *pivot) {
 
 /* Without memory for the packed tiles, or above the size where they win, LAPACK inverts in place.
  */
-void la_potri(size_t n, double *a, size_t lda) {
+void la_inverse(size_t n, const double *l, size_t ldl, double *a, size_t lda) {
     const struct vec_ops *v = vec_ops();
     int in = (int)n, il = (int)lda, info = 0;
     la_init();
-    if (n == 0 || (n <= v->potri_max && v->potri(n, a, lda) == 0)) return;
+    if (n == 0 || (n <= v->potri_max && v->potri(n, l, ldl, a, lda) == 0)) return;
+    for (size_t j = 0; j < n && a != l; j++)
+        memcpy(a + j + j * lda, l + j + j * ldl, (n - j) * sizeof *a);
     dpotri_("L", &in, a, &il, &info);
+}
+
+void la_potri(size_t n, double *a, size_t lda) {
+    la_inverse(n, a, lda, a, lda);
 }
 
 /* Few rows do not pay for packing the factor. */

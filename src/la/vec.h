@@ -45,8 +45,8 @@ struct vec_ops {
     /* Cholesky factor of a lower triangle in place: 0, 1 + the failing pivot, or SIZE_MAX when out
      * of memory. The upper triangle is not touched. */
     size_t (*potrf)(size_t n, double *a, size_t lda);
-    /* Lower triangle of (LL')^-1 in place of L: 0, or SIZE_MAX when out of memory (L intact). */
-    size_t (*potri)(size_t n, double *a, size_t lda);
+    /* Lower triangle of (LL')^-1 into a, which may be l: 0, or SIZE_MAX when out of memory. */
+    size_t (*potri)(size_t n, const double *l, size_t ldl, double *a, size_t lda);
     /* B = B L^-T in place, B m x n with its rows contiguous in columns: 0, or SIZE_MAX. */
     size_t (*solve_rows)(size_t n, const double *l, size_t ld, size_t m, double *b, size_t ldb);
     size_t potrf_max, potri_max; /* sizes up to which these beat recursion on BLAS */

@@ -66,6 +66,16 @@ ALWAYS void tile_subtract(tile c, size_t kb, const double *a, const double *b, s
     }
 }
 
+/* c += A B', the same layout. */
+ALWAYS void tile_add(tile c, size_t kb, const double *a, const double *b, size_t ldb) {
+    for (size_t k = 0; k < kb; k++) {
+        vd x[MV];
+        UNROLL for (int v = 0; v < MV; v++) x[v] = *(const vdu *)(a + k * MR + v * VL);
+        UNROLL for (int j = 0; j < NR; j++) UNROLL for (int v = 0; v < MV; v++) c[j][v] +=
+            x[v] * b[k * ldb + (size_t)j];
+    }
+}
+
 /* c = c T^-T, T the NR x NR lower triangle t[i + j * NR], inv its reciprocal diagonal. */
 ALWAYS void tile_solve(tile c, const double *t, const double *inv) {
     UNROLL for (int j = 0; j < NR; j++) {
@@ -80,15 +90,17 @@ ALWAYS void tile_solve(tile c, const double *t, const double *inv) {
 static size_t corner(const double *a, size_t ld, size_t n, double *t, double *inv) {
     for (size_t j = 0; j < NR; j++)
         for (size_t i = 0; i < NR; i++) t[i + j * NR] = i < n && j < n ? a[i + j * ld] : i == j;
-    for (size_t j = 0; j < NR; j++) {
+    for (size_t j = 0; j < NR; j++) { /* whole columns: what lands above the diagonal is not read */
         double d = t[j + j * NR];
         if (!(d > 0)) return j + 1;
         d = sqrt(d);
-        t[j + j * NR] = d;
         inv[j] = 1 / d;
-        for (size_t i = j + 1; i < NR; i++) t[i + j * NR] *= inv[j];
-        for (size_t q = j + 1; q < NR; q++)
-            for (size_t i = q; i < NR; i++) t[i + q * NR] -= t[i + j * NR] * t[q + j * NR];
+        for (size_t i = 0; i < NR; i++) t[i + j * NR] *= inv[j];
+        t[j + j * NR] = d;
+        for (size_t q = j + 1; q < NR; q++) {
+            double f = t[q + j * NR];
+            for (size_t i = 0; i < NR; i++) t[i + q * NR] -= t[i + j * NR] * f;
+        }
     }
     return 0;
 }

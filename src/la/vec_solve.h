@@ -10,7 +10,7 @@
 #define LA_VEC_SOLVE_H
 #include "la/vec_potrf.h"
 
-enum { GATHER = 4, CORNER = NR * NR + NR, KC = 8 * MR, DIRECT = 600 };
+enum { GATHER = 4, CORNER = NR * NR + NR, KC = 12 * MR, DIRECT = 600 };
 
 /* Where the solver reads L: packed tiles, or the matrix itself while that is small enough not to
  * tire the address translation. */
@@ -124,7 +124,34 @@ static void inverse_rows(size_t n, const struct factor_view *f, size_t stride, d
     }
 }
 
-/* a -= UU' over columns [k, end) of U, lower triangle; row tile r of U starts at column r * MR. */
+/* One tile of UU': adds kb columns to what is there, or to nothing. */
+static void product_tile(double *at, size_t ld, size_t kb, size_t rows, size_t cols,
+                         const double *pr, const double *pq, bool fresh, bool diagonal, size_t lo) {
+    tile c;
+    double buf[MR * NR];
+    bool whole = rows == MR && cols == NR && !diagonal;
+    if (fresh)
+        memset(c, 0, sizeof c);
+    else if (whole)
+        tile_load(c, at, ld);
+    else {
+        edge_load(buf, at, ld, rows, cols);
+        tile_load(c, buf, MR);
+    }
+    tile_add(c, kb, pr, pq, MR);
+    if (whole) {
+        tile_store(c, at, ld);
+        return;
+    }
+    tile_store(c, buf, MR);
+    if (diagonal)
+        edge_store(buf, at, ld, lo, rows, cols);
+    else
+        for (size_t j = 0; j < cols; j++) memcpy(at + j * ld, buf + j * MR, rows * sizeof *buf);
+}
+
+/* a += UU' over columns [k, end) of U, lower triangle; row tile r of U starts at column r * MR, so
+ * the chunk that holds it is the first to write there. */
 static void product_chunk(size_t n, const double *u, size_t stride, size_t k, size_t end, double *a,
                           size_t lda) {
     size_t tiles = (least2(n, end) + MR - 1) / MR;
@@ -133,25 +160,22 @@ static void product_chunk(size_t n, const double *u, size_t stride, size_t k, si
             for (size_t r = g > q ? g : q; r < least2(g + GROUP, tiles); r++) {
                 size_t from = k > r * MR ? k : r * MR;
                 for (size_t lo = 0; lo < MR && q * MR + lo < n; lo += NR)
-                    trailing_tile(a + r * MR + (q * MR + lo) * lda, lda, end - from,
-                                  least2(MR, n - r * MR), least2(NR, n - q * MR - lo),
-                                  u + r * stride + from * MR, u + q * stride + from * MR + lo,
-                                  r == q, lo);
+                    product_tile(a + r * MR + (q * MR + lo) * lda, lda, end - from,
+                                 least2(MR, n - r * MR), least2(NR, n - q * MR - lo),
+                                 u + r * stride + from * MR, u + q * stride + from * MR + lo,
+                                 r * MR >= k, r == q, lo);
             }
 }
 
 /* Lower triangle of (LL')^-1 = UU', the sum over columns of U in chunks that stay in the cache. */
-static size_t v_potri(size_t n, double *a, size_t lda) {
+static size_t v_potri(size_t n, const double *l, size_t ldl, double *a, size_t lda) {
     size_t tiles = (n + MR - 1) / MR, stride = tiles * MR * MR;
     struct factor_view f;
-    double *u, *work = solver_init(&f, n, a, lda, tiles * stride, &u);
+    double *u, *work = solver_init(&f, n, l, ldl, tiles * stride, &u);
     if (!work) return SIZE_MAX;
     unsigned mode = flush_on();
     inverse_rows(n, &f, stride, u);
-    for (size_t j = 0; j < n; j++) memset(a + j + j * lda, 0, (n - j) * sizeof *a);
     for (size_t k = 0; k < n; k += KC) product_chunk(n, u, stride, k, least2(n, k + KC), a, lda);
-    for (size_t j = 0; j < n; j++)
-        for (size_t i = j; i < n; i++) a[i + j * lda] = -a[i + j * lda];
     flush_restore(mode);
     mem_free(work);
     return 0;

@@ -107,7 +107,7 @@ static void factors(void **state) {
             assert_true(product_error(n, l, k, ld) < 1e-13);
             for (size_t j = 1; j < n; j++) /* upper triangle untouched */
                 for (size_t r = 0; r < j; r++) assert_true(l[r + j * ld] == k[r + j * ld]);
-            assert_int_equal(v->potri(n, l, ld), 0);
+            assert_int_equal(v->potri(n, l, ld, l, ld), 0);
             for (size_t j = 0; j < n; j += 1 + n / 20) /* K K^-1 = I, some columns */
                 for (size_t r = 0; r < n; r++) {
                     double t = 0;
