@@ -54,8 +54,9 @@ enum gpm_status conj_make(struct sp_call *c, const struct conj_class *cls,
 /* The maker's log_density (uncollapsed): prior density of the latent of the made procedure v. */
 enum gpm_status conj_latent_density(struct sp_call *c, const struct conj_class *cls, value v,
                                     double *out);
-/* read: all arguments are numbers checked by the signature. */
-void conj_read_numbers(const struct sp_call *c, struct conj *s, size_t n_stat, size_t n_latent);
+/* read: all arguments are numbers checked by the signature; infinite ones are an error. */
+enum gpm_status conj_read_numbers(struct sp_call *c, struct conj *s, size_t n_stat,
+                                  size_t n_latent);
 
 static inline struct conj *conj_of(struct sp_call *c) {
     return c->state;

@@ -24,8 +24,7 @@ static value stats_two(const struct conj *s) {
 enum { TRUES, FALSES };
 
 static enum gpm_status read_coin(struct sp_call *c, struct conj *s) {
-    conj_read_numbers(c, s, 2, 1);
-    return GPM_OK;
+    return conj_read_numbers(c, s, 2, 1);
 }
 
 /* Probability of true for the next application, and of false (without cancellation). */
@@ -164,8 +163,7 @@ static const struct conj_class suff_bernoulli = {.read = read_coin,
 enum { COUNT_N, COUNT_SUM, COUNT_LOGFACT };
 
 static enum gpm_status read_count(struct sp_call *c, struct conj *s) {
-    conj_read_numbers(c, s, 3, 1);
-    return GPM_OK;
+    return conj_read_numbers(c, s, 3, 1);
 }
 
 /* Next application: negative binomial with r = shape + sum, p = (rate + n) / (rate + n + 1). */
@@ -192,6 +190,7 @@ static enum gpm_status gamma_poisson_density(struct sp_call *c, value v, double 
     if (st != GPM_OK) return st;
     predictive(conj_of(c), a);
     *out = dist_neg_binomial_lp(x, a, 2);
+    if (isnan(*out)) *out = -INFINITY; /* counts so large that the rate left the doubles */
     return GPM_OK;
 }
 

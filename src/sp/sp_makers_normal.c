@@ -17,8 +17,7 @@
 enum { N, MEAN, SUMSQ };
 
 static enum gpm_status read_scalar(struct sp_call *c, struct conj *s) {
-    conj_read_numbers(c, s, 3, 2);
-    return GPM_OK;
+    return conj_read_numbers(c, s, 3, 2);
 }
 
 static enum gpm_status number(struct sp_call *c, value v, double *x) {
@@ -162,8 +161,10 @@ static enum gpm_status normal_draw(struct sp_call *c, const double *a, value *ou
 static enum gpm_status normal_density(struct sp_call *c, const double *a, value v, double *out) {
     double x;
     enum gpm_status st = number(c, v, &x);
-    if (st == GPM_OK) *out = dist_normal_lp(x, a, 2);
-    return st;
+    if (st != GPM_OK) return st;
+    *out = dist_normal_lp(x, a, 2);
+    if (isnan(*out)) *out = -INFINITY;
+    return GPM_OK;
 }
 
 static enum gpm_status normal_grad(struct sp_call *c, const double *a, value v, value *dv) {
