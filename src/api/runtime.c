@@ -72,7 +72,8 @@ static void *run_job(void *arg) {
     struct session *s = &j->g->s;
     const char here = 0;
     s->core.stack_limit = &here - s->stack_size + STACK_MARGIN;
-    j->st = j->file ? session_run_file(s, j->name, NO_SPAN) : session_run(s, j->name, j->text, j->len);
+    j->st =
+        j->file ? session_run_file(s, j->name, NO_SPAN) : session_run(s, j->name, j->text, j->len);
     s->core.stack_limit = NULL;
     return NULL;
 }
@@ -99,8 +100,10 @@ static enum gpm_status run(gpm_session *g, struct job *j) {
         pthread_join(thread, NULL);
     pthread_attr_destroy(&attr);
     if (s->diags.list.n) {
-        if (g->options.diagnostics_json) diags_render_json(&s->diags, &g->error);
-        else diags_render(&s->diags, g->options.colour, &g->error);
+        if (g->options.diagnostics_json)
+            diags_render_json(&s->diags, &g->error);
+        else
+            diags_render(&s->diags, g->options.colour, &g->error);
     }
     return j->st;
 }
@@ -121,8 +124,10 @@ enum gpm_status gpm_check_text(gpm_session *g, const char *name, const char *tex
     buf_reset(&g->error);
     enum gpm_status st = session_check(&g->s, name, text, len, interactive);
     if (g->s.diags.list.n) {
-        if (g->options.diagnostics_json) diags_render_json(&g->s.diags, &g->error);
-        else diags_render(&g->s.diags, g->options.colour, &g->error);
+        if (g->options.diagnostics_json)
+            diags_render_json(&g->s.diags, &g->error);
+        else
+            diags_render(&g->s.diags, g->options.colour, &g->error);
     }
     return st;
 }
@@ -135,7 +140,8 @@ void gpm_interrupt(gpm_session *g) {
     g->s.interrupted = 1;
 }
 
-void gpm_complete(gpm_session *g, const char *prefix, void (*each)(void *, const char *), void *user) {
+void gpm_complete(gpm_session *g, const char *prefix, void (*each)(void *, const char *),
+                  void *user) {
     session_complete(&g->s, prefix, each, user);
 }
 

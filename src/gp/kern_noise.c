@@ -18,7 +18,7 @@ static int columns(const struct kern *k, int dim) {
 
 static void raw_prepare(const struct kern *k, struct kern_pts x, double *f, size_t ld) {
     for (int c = 0; c < leaf_dim(k, x.dim); c++)
-        memcpy(f + (size_t)c * ld, leaf_col(k, x, c), x.n * sizeof *f);
+        if (x.n) memcpy(f + (size_t)c * ld, leaf_col(k, x, c), x.n * sizeof *f);
 }
 
 /* WN(sigma): 1 when every coordinate is equal. */

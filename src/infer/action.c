@@ -24,7 +24,8 @@ static void action_print(const struct box *b, struct buf *out) {
     buf_printf(out, "<action%s%s>", a->op ? " " : "", a->op ? a->op->name : "");
 }
 
-const struct box_class action_class = {.name = "action", .free = action_free, .print = action_print};
+const struct box_class action_class = {
+    .name = "action", .free = action_free, .print = action_print};
 
 struct action *action_of(value v) {
     return v.tag == V_BOX && v.u.box->cls == &action_class ? (struct action *)v.u.box : NULL;
@@ -42,7 +43,8 @@ enum gpm_status action_make_op(struct session_core *core, const struct sp_class 
                                const value *args, size_t n, struct span at, value *out) {
     const struct infer_op *op = infer_op_of_class(cls);
     if (!op)
-        return diag_raise(core->diags, DIAG_ACTION_IN_MODEL, at, "%s cannot be called here", cls->name);
+        return diag_raise(core->diags, DIAG_ACTION_IN_MODEL, at, "%s cannot be called here",
+                          cls->name);
     if (op->flags & OP_PLAIN) {
         struct infer_state *x = infer_of(core);
         struct span outer = x->at;
@@ -72,9 +74,11 @@ static enum gpm_status build_directive(struct session_core *core, struct action 
         if (kid_is_model(a, i)) {
             st = plain_splice(core, a->kids[i], f, &d->splices[d->n_splices]);
             if (st == GPM_OK) d->n_splices++;
-        } else if (a->kids[i]) st = plain_eval(core, a->kids[i], f, &d->val);
+        } else if (a->kids[i])
+            st = plain_eval(core, a->kids[i], f, &d->val);
     }
-    if (st == GPM_OK && a->u.dir.label_expr) st = plain_eval(core, a->u.dir.label_expr, f, &d->label);
+    if (st == GPM_OK && a->u.dir.label_expr)
+        st = plain_eval(core, a->u.dir.label_expr, f, &d->label);
     if (st == GPM_OK && a->u.dir.name_expr) st = plain_eval(core, a->u.dir.name_expr, f, &d->name);
     return st;
 }
@@ -87,13 +91,18 @@ enum gpm_status action_make(struct session_core *core, const struct ast *a, stru
     struct action *d = action_new(kind, a->span);
     d->ast = a;
     enum gpm_status st = GPM_OK;
-    if (kind == ACTION_DIRECTIVE) st = build_directive(core, d, a, f);
-    else d->frame = frame_ref(f);
+    if (kind == ACTION_DIRECTIVE)
+        st = build_directive(core, d, a, f);
+    else
+        d->frame = frame_ref(f);
     if (kind == ACTION_EVAL && a->n != 2)
-        st = diag_raise(core->diags, DIAG_ARITY, a->span, "action takes 1 argument, got %u", a->n - 1);
+        st = diag_raise(core->diags, DIAG_ARITY, a->span, "action takes 1 argument, got %u",
+                        a->n - 1);
     value v = value_box(V_BOX, &d->box);
-    if (st == GPM_OK) *out = v;
-    else value_unref(v);
+    if (st == GPM_OK)
+        *out = v;
+    else
+        value_unref(v);
     return st;
 }
 
@@ -135,9 +144,12 @@ enum gpm_status action_run(struct session_core *core, value v, struct span at, v
 
 /* Directives, for each particle. */
 
-static enum gpm_status label_symbol(struct infer_state *x, value v, struct span at, struct sym **out) {
-    if (v.tag == V_SYM && v.u.sym) *out = v.u.sym;
-    else if (v.tag == V_STR) *out = sym_intern(x->core->syms, v.u.str->text, v.u.str->len);
+static enum gpm_status label_symbol(struct infer_state *x, value v, struct span at,
+                                    struct sym **out) {
+    if (v.tag == V_SYM && v.u.sym)
+        *out = v.u.sym;
+    else if (v.tag == V_STR)
+        *out = sym_intern(x->core->syms, v.u.str->text, v.u.str->len);
     else if (v.tag == V_NUM || v.tag == V_ATOM) {
         struct buf b = BUF_INIT;
         buf_puts(&b, "_");
@@ -145,8 +157,8 @@ static enum gpm_status label_symbol(struct infer_state *x, value v, struct span 
         *out = sym_cstr(x->core->syms, b.data);
         buf_release(&b);
     } else
-        return diag_raise(x->core->diags, DIAG_TYPE, at, "a label must be a symbol or a string, not a %s",
-                          value_type_name(v));
+        return diag_raise(x->core->diags, DIAG_TYPE, at,
+                          "a label must be a symbol or a string, not a %s", value_type_name(v));
     return GPM_OK;
 }
 
@@ -185,7 +197,8 @@ static void undo_on(struct model *m, size_t n, const size_t *before) {
         while (m->p.at[i]->records.n > before[i]) trace_undo_last(m->p.at[i]);
 }
 
-static enum gpm_status run_on_particles(struct infer_state *x, const struct one_run *r, value *vals) {
+static enum gpm_status run_on_particles(struct infer_state *x, const struct one_run *r,
+                                        value *vals) {
     struct model *m = x->model;
     size_t *before = NEW_ARRAY(size_t, m->p.n + 1);
     enum gpm_status st = GPM_OK;
@@ -230,16 +243,19 @@ static enum gpm_status take_stats(void *ctx, struct node *root) {
 
 static enum gpm_status extract_stats(struct infer_state *x, struct action *a, value *out) {
     struct stats_ctx s = {x, a->at, NIL};
-    enum gpm_status st = trace_with_value(x->model->p.at[0], a->ast->kids[0]->kids[0], a->splices[0],
-                                          take_stats, &s);
+    enum gpm_status st = trace_with_value(x->model->p.at[0], a->ast->kids[0]->kids[0],
+                                          a->splices[0], take_stats, &s);
     if (st == GPM_OK) *out = s.out;
     return st;
 }
 
 enum gpm_status directive_run(struct infer_state *x, struct action *a, value *out) {
     const struct ast *d = a->ast;
-    struct one_run r = {.a = a, .kind = d->u.dir.kind, .label = d->u.dir.label,
-                        .names = d->u.dir.names, .n_names = d->u.dir.n_names};
+    struct one_run r = {.a = a,
+                        .kind = d->u.dir.kind,
+                        .label = d->u.dir.label,
+                        .names = d->u.dir.names,
+                        .n_names = d->u.dir.n_names};
     struct sym *name;
     enum gpm_status st = GPM_OK;
     if (r.kind != DIR_INFER) {

@@ -50,8 +50,11 @@ static void build(void) {
     for (size_t f = 0; f < COUNT_OF(families); f++)
         for (size_t i = 0; i < *families[f].count; i++, k++) {
             const struct infer_op *op = all.rows[k] = &families[f].rows[i];
-            all.classes[k] = (struct sp_class){.name = op->name, .sig = op->sig, .doc = op->doc,
-                                               .example = op->example, .flags = SP_INFERENCE_ONLY};
+            all.classes[k] = (struct sp_class){.name = op->name,
+                                               .sig = op->sig,
+                                               .doc = op->doc,
+                                               .example = op->example,
+                                               .flags = SP_INFERENCE_ONLY};
         }
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Models: sets of particles (traces) that share directives; and the state of a session's inference. */
+ * Models: sets of particles (traces) that share directives; and the state of a session's inference.
+ */
 #include "infer/infer.h"
 
 #include <stdarg.h>
@@ -51,7 +52,7 @@ void infer_state_init(struct infer_state *x, struct session_core *core) {
     core->make_directive = action_make;
     core->apply_op = action_make_op;
     x->model = model_of(model_new(core));
-    static const char *const names[] = {"one",  "all",     "each",          "each_reverse",
+    static const char *const names[] = {"one",  "all",     "each",   "each_reverse",
                                         "none", "default", "ordered"};
     for (size_t i = 0; i < COUNT_OF(names); i++)
         core_bind_builtin(core, names[i], value_sym(sym_cstr(core->syms, names[i])));

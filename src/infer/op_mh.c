@@ -5,8 +5,9 @@
 
 #include <math.h>
 
-static enum gpm_status mh_transition(struct infer_state *x, struct trace *t, struct node **at, size_t n,
-                                     const struct mh_extra *extra, void *ctx, bool *accepted) {
+static enum gpm_status mh_transition(struct infer_state *x, struct trace *t, struct node **at,
+                                     size_t n, const struct mh_extra *extra, void *ctx,
+                                     bool *accepted) {
     UNUSED(x);
     UNUSED(ctx);
     return trace_mh(t, at, n, extra, accepted);
@@ -24,7 +25,8 @@ static enum gpm_status op_mh(struct infer_state *x, const value *args, size_t n,
     return st;
 }
 
-static enum gpm_status op_default_chain(struct infer_state *x, const value *args, size_t n, value *out) {
+static enum gpm_status op_default_chain(struct infer_state *x, const value *args, size_t n,
+                                        value *out) {
     value all[3] = {name(x, "default"), name(x, "one"), n ? args[0] : value_num(1)};
     return op_mh(x, all, 3, out);
 }
@@ -34,6 +36,7 @@ const struct infer_op infer_mh_rows[] = {
     {"mh", TARGET_SIG, "Metropolis-Hastings: proposes the block from its prior", NULL, 0, op_mh},
     {"resimulation_mh", TARGET_SIG, "the same as mh", NULL, 0, op_mh},
     {"func_mh", TARGET_SIG, "the same as mh", NULL, 0, op_mh},
-    {"default_markov_chain", "(steps?: any) -> action", "mh(default, one, steps)", NULL, 0, op_default_chain},
+    {"default_markov_chain", "(steps?: any) -> action", "mh(default, one, steps)", NULL, 0,
+     op_default_chain},
 };
 const size_t infer_mh_count = COUNT_OF(infer_mh_rows);

@@ -6,14 +6,16 @@
 
 #include <math.h>
 
-static enum gpm_status op_new_model(struct infer_state *x, const value *args, size_t n, value *out) {
+static enum gpm_status op_new_model(struct infer_state *x, const value *args, size_t n,
+                                    value *out) {
     UNUSED(args);
     UNUSED(n);
     *out = model_new(x->core);
     return GPM_OK;
 }
 
-static enum gpm_status op_fork_model(struct infer_state *x, const value *args, size_t n, value *out) {
+static enum gpm_status op_fork_model(struct infer_state *x, const value *args, size_t n,
+                                     value *out) {
     UNUSED(args);
     UNUSED(n);
     *out = model_fork(x->model);
@@ -23,7 +25,9 @@ static enum gpm_status op_fork_model(struct infer_state *x, const value *args, s
 static enum gpm_status op_in_model(struct infer_state *x, const value *args, size_t n, value *out) {
     UNUSED(n);
     struct model *m = model_of(args[0]), *outer = x->model;
-    if (!m) return infer_error(x, DIAG_TYPE, "in_model: the first argument must be a model, got a %s", value_type_name(args[0]));
+    if (!m)
+        return infer_error(x, DIAG_TYPE, "in_model: the first argument must be a model, got a %s",
+                           value_type_name(args[0]));
     value keep = value_ref(args[0]), v;
     x->model = m;
     enum gpm_status st = action_run(x->core, args[1], x->at, &v);
@@ -37,9 +41,13 @@ static enum gpm_status op_in_model(struct infer_state *x, const value *args, siz
 }
 
 static enum gpm_status label_of(struct infer_state *x, value v, struct sym **out) {
-    if (v.tag == V_SYM && v.u.sym) *out = v.u.sym;
-    else if (v.tag == V_STR) *out = sym_intern(x->core->syms, v.u.str->text, v.u.str->len);
-    else return infer_error(x, DIAG_TYPE, "a label is needed (quote(name)), got a %s", value_type_name(v));
+    if (v.tag == V_SYM && v.u.sym)
+        *out = v.u.sym;
+    else if (v.tag == V_STR)
+        *out = sym_intern(x->core->syms, v.u.str->text, v.u.str->len);
+    else
+        return infer_error(x, DIAG_TYPE, "a label is needed (quote(name)), got a %s",
+                           value_type_name(v));
     return GPM_OK;
 }
 
@@ -76,14 +84,17 @@ static enum gpm_status op_report(struct infer_state *x, const value *args, size_
     return st == GPM_OK ? trace_report(x->model->p.at[0], label, x->at, out) : st;
 }
 
-static enum gpm_status op_num_blocks(struct infer_state *x, const value *args, size_t n, value *out) {
+static enum gpm_status op_num_blocks(struct infer_state *x, const value *args, size_t n,
+                                     value *out) {
     UNUSED(n);
     size_t np = x->model->p.n;
     value *v = NEW_ARRAY(value, np + 1);
     for (size_t i = 0; i < np; i++) {
         struct trace *t = x->model->p.at[i];
         struct scope *s = trace_scope(t, args[0]);
-        v[i] = value_num((double)(infer_is_name(args[0], "default") ? t->choices.n : s ? s->live.n : 0));
+        v[i] = value_num((double)(infer_is_name(args[0], "default") ? t->choices.n
+                                  : s                               ? s->live.n
+                                                                    : 0));
     }
     *out = value_array(v, np);
     mem_free(v);
@@ -106,7 +117,8 @@ static enum gpm_status op_reset(struct infer_state *x, const value *args, size_t
         if (ok) {
             scaffold_commit(s);
             t->log_weight = w_new;
-        } else scaffold_restore(s);
+        } else
+            scaffold_restore(s);
         scaffold_free(s);
         if (st != GPM_OK) return st;
     }
@@ -128,13 +140,15 @@ static enum gpm_status joints(struct infer_state *x, bool likelihood, value *out
     return st;
 }
 
-static enum gpm_status op_log_joint(struct infer_state *x, const value *args, size_t n, value *out) {
+static enum gpm_status op_log_joint(struct infer_state *x, const value *args, size_t n,
+                                    value *out) {
     UNUSED(args);
     UNUSED(n);
     return joints(x, false, out);
 }
 
-static enum gpm_status op_log_likelihood(struct infer_state *x, const value *args, size_t n, value *out) {
+static enum gpm_status op_log_likelihood(struct infer_state *x, const value *args, size_t n,
+                                         value *out) {
     UNUSED(args);
     UNUSED(n);
     return joints(x, true, out);
@@ -145,8 +159,9 @@ struct local {
     VEC(double) vals;
 };
 
-static enum gpm_status local_density(struct infer_state *x, struct trace *t, struct node **at, size_t n,
-                                     const struct mh_extra *extra, void *ctx, bool *accepted) {
+static enum gpm_status local_density(struct infer_state *x, struct trace *t, struct node **at,
+                                     size_t n, const struct mh_extra *extra, void *ctx,
+                                     bool *accepted) {
     UNUSED(x);
     UNUSED(extra);
     UNUSED(accepted);
@@ -162,10 +177,12 @@ static enum gpm_status local_density(struct infer_state *x, struct trace *t, str
     return GPM_OK;
 }
 
-static enum gpm_status local_at(struct infer_state *x, const value *args, size_t n, bool joint, value *out) {
+static enum gpm_status local_at(struct infer_state *x, const value *args, size_t n, bool joint,
+                                value *out) {
     struct target g;
     struct local l = {.joint = joint};
-    enum gpm_status st = infer_target(x, "log_joint_at", args, n, 0, 0, value_sym(sym_cstr(x->core->syms, "all")), &g);
+    enum gpm_status st = infer_target(x, "log_joint_at", args, n, 0, 0,
+                                      value_sym(sym_cstr(x->core->syms, "all")), &g);
     if (st == GPM_OK) st = infer_transitions(x, &g, local_density, &l);
     if (st == GPM_OK) {
         value v = value_array_new(l.vals.n);
@@ -176,11 +193,13 @@ static enum gpm_status local_at(struct infer_state *x, const value *args, size_t
     return st;
 }
 
-static enum gpm_status op_log_joint_at(struct infer_state *x, const value *args, size_t n, value *out) {
+static enum gpm_status op_log_joint_at(struct infer_state *x, const value *args, size_t n,
+                                       value *out) {
     return local_at(x, args, n, true, out);
 }
 
-static enum gpm_status op_log_likelihood_at(struct infer_state *x, const value *args, size_t n, value *out) {
+static enum gpm_status op_log_likelihood_at(struct infer_state *x, const value *args, size_t n,
+                                            value *out) {
     return local_at(x, args, n, false, out);
 }
 
@@ -198,7 +217,8 @@ static enum gpm_status op_check(struct infer_state *x, const value *args, size_t
     return GPM_OK;
 }
 
-static enum gpm_status op_incorporate(struct infer_state *x, const value *args, size_t n, value *out) {
+static enum gpm_status op_incorporate(struct infer_state *x, const value *args, size_t n,
+                                      value *out) {
     UNUSED(x);
     UNUSED(args);
     UNUSED(n);
@@ -209,18 +229,29 @@ static enum gpm_status op_incorporate(struct infer_state *x, const value *args, 
 const struct infer_op infer_model_rows[] = {
     {"new_model", "() -> action", "a fresh model", NULL, 0, op_new_model},
     {"fork_model", "() -> action", "a copy of the current model", NULL, 0, op_fork_model},
-    {"in_model", "(m: any, a: any) -> action", "runs a in model m; pair of its result and m", NULL, 0, op_in_model},
-    {"forget", "(label: any) -> action", "removes a directive; the log density it had", NULL, 0, op_forget},
-    {"freeze", "(label: any) -> action", "replaces a directive by its current value", NULL, 0, op_freeze},
+    {"in_model", "(m: any, a: any) -> action", "runs a in model m; pair of its result and m", NULL,
+     0, op_in_model},
+    {"forget", "(label: any) -> action", "removes a directive; the log density it had", NULL, 0,
+     op_forget},
+    {"freeze", "(label: any) -> action", "replaces a directive by its current value", NULL, 0,
+     op_freeze},
     {"report", "(label: any) -> action", "the current value of a directive", NULL, 0, op_report},
-    {"num_blocks", "(scope: any) -> action", "how many blocks of the scope hold choices, per particle", NULL, 0, op_num_blocks},
-    {"reset_to_prior", "() -> action", "redraws every choice from the prior; the weight becomes the likelihood", NULL, 0, op_reset},
+    {"num_blocks", "(scope: any) -> action",
+     "how many blocks of the scope hold choices, per particle", NULL, 0, op_num_blocks},
+    {"reset_to_prior", "() -> action",
+     "redraws every choice from the prior; the weight becomes the likelihood", NULL, 0, op_reset},
     {"likelihood_weight", "() -> action", "the same as reset_to_prior", NULL, 0, op_reset},
-    {"incorporate", "() -> action", "does nothing: observations take effect at once", NULL, 0, op_incorporate},
-    {"global_log_joint", "() -> action", "log density of all choices and observations, per particle", NULL, 0, op_log_joint},
-    {"global_log_likelihood", "() -> action", "log density of the observations, per particle", NULL, 0, op_log_likelihood},
-    {"log_joint_at", "(scope: any, block?: any) -> action", "log density of the block and all it touches", NULL, 0, op_log_joint_at},
-    {"log_likelihood_at", "(scope: any, block?: any) -> action", "log density of all that the block touches", NULL, 0, op_log_likelihood_at},
-    {"checkInvariants", "() -> action", "checks the whole trace; an error if it is inconsistent", NULL, 0, op_check},
+    {"incorporate", "() -> action", "does nothing: observations take effect at once", NULL, 0,
+     op_incorporate},
+    {"global_log_joint", "() -> action",
+     "log density of all choices and observations, per particle", NULL, 0, op_log_joint},
+    {"global_log_likelihood", "() -> action", "log density of the observations, per particle", NULL,
+     0, op_log_likelihood},
+    {"log_joint_at", "(scope: any, block?: any) -> action",
+     "log density of the block and all it touches", NULL, 0, op_log_joint_at},
+    {"log_likelihood_at", "(scope: any, block?: any) -> action",
+     "log density of all that the block touches", NULL, 0, op_log_likelihood_at},
+    {"checkInvariants", "() -> action", "checks the whole trace; an error if it is inconsistent",
+     NULL, 0, op_check},
 };
 const size_t infer_model_count = COUNT_OF(infer_model_rows);

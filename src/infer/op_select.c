@@ -25,7 +25,8 @@ value subproblem_new(enum sub_kind kind, value a, value b) {
 }
 
 struct subproblem *subproblem_of(value v) {
-    return v.tag == V_BOX && v.u.box->cls == &subproblem_class ? (struct subproblem *)v.u.box : NULL;
+    return v.tag == V_BOX && v.u.box->cls == &subproblem_class ? (struct subproblem *)v.u.box
+                                                               : NULL;
 }
 
 static bool contains(const struct node_set *s, const struct node *n) {
@@ -53,9 +54,12 @@ static void add_tagged(struct trace *t, value tag, const value *block, struct no
     }
 }
 
-static enum gpm_status of_value(struct infer_state *x, struct trace *t, value v, struct node_set *out) {
+static enum gpm_status of_value(struct infer_state *x, struct trace *t, value v,
+                                struct node_set *out) {
     struct subproblem *s = subproblem_of(v);
-    if (!s) return infer_error(x, DIAG_BAD_OPERATOR_ARG, "a subproblem is needed, got a %s", value_type_name(v));
+    if (!s)
+        return infer_error(x, DIAG_BAD_OPERATOR_ARG, "a subproblem is needed, got a %s",
+                           value_type_name(v));
     return subproblem_choices(x, t, s, out);
 }
 
@@ -73,15 +77,16 @@ static enum gpm_status combine(struct infer_state *x, struct trace *t, const str
     return st;
 }
 
-enum gpm_status subproblem_choices(struct infer_state *x, struct trace *t, const struct subproblem *s,
-                                   struct node_set *out) {
+enum gpm_status subproblem_choices(struct infer_state *x, struct trace *t,
+                                   const struct subproblem *s, struct node_set *out) {
     *out = (struct node_set){0};
     switch (s->kind) {
     case SUB_SCOPE:
     case SUB_TOP:
     case SUB_STAR:
         if (s->kind == SUB_SCOPE && !infer_is_name(s->a, "default")) {
-            bool every = infer_is_name(s->b, "all") || infer_is_name(s->b, "one") || infer_is_name(s->b, "ordered");
+            bool every = infer_is_name(s->b, "all") || infer_is_name(s->b, "one") ||
+                         infer_is_name(s->b, "ordered");
             add_tagged(t, s->a, every ? NULL : &s->b, out);
         } else
             for (size_t i = 0; i < t->choices.n; i++) add(out, t->choices.at[i]);
@@ -130,20 +135,25 @@ MAKER(op_random_singleton, SUB_RANDOM_SINGLE, args[0], NIL)
 MAKER(op_minimal, SUB_MINIMAL, args[0], NIL)
 
 static enum gpm_status op_select(struct infer_state *x, const value *args, size_t n, value *out) {
-    value block = n > 1 && !is_absent(args[1]) ? args[1] : value_sym(sym_cstr(x->core->syms, "all"));
-    if (subproblem_of(args[0])) *out = value_ref(args[0]);
-    else *out = subproblem_new(SUB_SCOPE, args[0], block);
+    value block =
+        n > 1 && !is_absent(args[1]) ? args[1] : value_sym(sym_cstr(x->core->syms, "all"));
+    if (subproblem_of(args[0]))
+        *out = value_ref(args[0]);
+    else
+        *out = subproblem_new(SUB_SCOPE, args[0], block);
     return GPM_OK;
 }
 
 /* The paper's: one block of the scope, picked at random each time. */
-static enum gpm_status op_choose_by_scope(struct infer_state *x, const value *args, size_t n, value *out) {
+static enum gpm_status op_choose_by_scope(struct infer_state *x, const value *args, size_t n,
+                                          value *out) {
     UNUSED(n);
     *out = subproblem_new(SUB_SCOPE, args[0], value_sym(sym_cstr(x->core->syms, "one")));
     return GPM_OK;
 }
 
-static enum gpm_status op_ordered_range(struct infer_state *x, const value *args, size_t n, value *out) {
+static enum gpm_status op_ordered_range(struct infer_state *x, const value *args, size_t n,
+                                        value *out) {
     UNUSED(n);
     value at[3] = {value_sym(sym_cstr(x->core->syms, "ordered_range")), args[0], args[1]};
     *out = value_array(at, 3);
@@ -151,18 +161,29 @@ static enum gpm_status op_ordered_range(struct infer_state *x, const value *args
 }
 
 const struct infer_op infer_select_rows[] = {
-    {"by_tag", "(tag: any) -> subproblem", "the choices under a tag: /?tag", NULL, OP_PLAIN, op_by_tag},
-    {"by_tag_value", "(tag: any, value: any) -> subproblem", "the choices under a tag with that value: /?tag==v", NULL, OP_PLAIN, op_by_tag_value},
+    {"by_tag", "(tag: any) -> subproblem", "the choices under a tag: /?tag", NULL, OP_PLAIN,
+     op_by_tag},
+    {"by_tag_value", "(tag: any, value: any) -> subproblem",
+     "the choices under a tag with that value: /?tag==v", NULL, OP_PLAIN, op_by_tag_value},
     {"by_star", "() -> subproblem", "every choice: /*", NULL, OP_PLAIN, op_by_star},
     {"by_top", "() -> subproblem", "the whole model", NULL, OP_PLAIN, op_by_top},
-    {"by_walk", "(outer: any, inner: any) -> subproblem", "choices of the second selection inside the first: /a/b", NULL, OP_PLAIN, op_by_walk},
-    {"by_extent", "(s: any) -> subproblem", "the choices in the dynamic extent of a selection", NULL, OP_PLAIN, op_by_extent},
-    {"by_union", "(a: any, b: any) -> subproblem", "choices of either selection", NULL, OP_PLAIN, op_by_union},
-    {"by_intersection", "(a: any, b: any) -> subproblem", "choices of both selections", NULL, OP_PLAIN, op_by_intersection},
-    {"random_singleton", "(s: any) -> subproblem", "one choice of a selection, at random", NULL, OP_PLAIN, op_random_singleton},
-    {"minimal_subproblem", "(s: any) -> subproblem", "the selection as the target of an operator", NULL, OP_PLAIN, op_minimal},
-    {"select", "(scope: any, block?: any) -> subproblem", "a scope and block as a subproblem", NULL, OP_PLAIN, op_select},
-    {"choose_by_scope", "(scope: any) -> subproblem", "one block of the scope, picked at random each time", NULL, OP_PLAIN, op_choose_by_scope},
-    {"ordered_range", "(lo: number, hi: number) -> block", "the blocks from lo to hi, in order", NULL, OP_PLAIN, op_ordered_range},
+    {"by_walk", "(outer: any, inner: any) -> subproblem",
+     "choices of the second selection inside the first: /a/b", NULL, OP_PLAIN, op_by_walk},
+    {"by_extent", "(s: any) -> subproblem", "the choices in the dynamic extent of a selection",
+     NULL, OP_PLAIN, op_by_extent},
+    {"by_union", "(a: any, b: any) -> subproblem", "choices of either selection", NULL, OP_PLAIN,
+     op_by_union},
+    {"by_intersection", "(a: any, b: any) -> subproblem", "choices of both selections", NULL,
+     OP_PLAIN, op_by_intersection},
+    {"random_singleton", "(s: any) -> subproblem", "one choice of a selection, at random", NULL,
+     OP_PLAIN, op_random_singleton},
+    {"minimal_subproblem", "(s: any) -> subproblem", "the selection as the target of an operator",
+     NULL, OP_PLAIN, op_minimal},
+    {"select", "(scope: any, block?: any) -> subproblem", "a scope and block as a subproblem", NULL,
+     OP_PLAIN, op_select},
+    {"choose_by_scope", "(scope: any) -> subproblem",
+     "one block of the scope, picked at random each time", NULL, OP_PLAIN, op_choose_by_scope},
+    {"ordered_range", "(lo: number, hi: number) -> block", "the blocks from lo to hi, in order",
+     NULL, OP_PLAIN, op_ordered_range},
 };
 const size_t infer_select_count = COUNT_OF(infer_select_rows);

@@ -17,7 +17,8 @@ enum gpm_status infer_target(struct infer_state *x, const char *op, const value 
     if (n == 0)
         return infer_error(x, DIAG_ARITY, "%s needs a scope and a block, or a subproblem", op);
     out->sub = subproblem_of(args[0]);
-    if (out->sub) k = 1;
+    if (out->sub)
+        k = 1;
     else {
         out->scope = args[0];
         out->block = n > 1 && !is_absent(args[1]) ? args[1] : default_block;
@@ -92,11 +93,15 @@ static enum gpm_status unknown_scope(struct infer_state *x, struct trace *t, val
         if (v.tag == V_SYM) vec_push(&names, v.u.sym->text);
     }
     char *shown = sp_show(scope);
-    const char *word = scope.tag == V_STR ? scope.u.str->text : scope.tag == V_SYM && scope.u.sym ? scope.u.sym->text : shown;
+    const char *word = scope.tag == V_STR                  ? scope.u.str->text
+                       : scope.tag == V_SYM && scope.u.sym ? scope.u.sym->text
+                                                           : shown;
     const char *near = suggest_nearest(word, names.at, names.n);
     diag_raise(x->core->diags, DIAG_UNKNOWN_SCOPE, x->at, "no tag names the scope %s", shown);
-    if (have.len) diag_add_note(x->core->diags, "scopes of this model: %s", have.data);
-    else diag_add_note(x->core->diags, "no tag has been evaluated in this model");
+    if (have.len)
+        diag_add_note(x->core->diags, "scopes of this model: %s", have.data);
+    else
+        diag_add_note(x->core->diags, "no tag has been evaluated in this model");
     if (near) diag_set_help(x->core->diags, "did you mean \"%s\"?", near);
     mem_free(shown);
     vec_release(&names);
@@ -124,7 +129,8 @@ struct visit {
     value scope;
 };
 
-static enum gpm_status call(struct visit *v, struct node **at, size_t n, const struct mh_extra *extra) {
+static enum gpm_status call(struct visit *v, struct node **at, size_t n,
+                            const struct mh_extra *extra) {
     if (!n) return GPM_OK;
     bool accepted = false;
     enum gpm_status st = v->fn(v->x, v->t, at, n, extra, v->ctx, &accepted);
@@ -151,7 +157,8 @@ static enum gpm_status on_default(struct visit *v, value block) {
     struct node **at = NEW_ARRAY(struct node *, n);
     memcpy(at, t->choices.at, n * sizeof *at);
     enum gpm_status st;
-    if (infer_is_name(block, "all") || infer_is_name(block, "ordered")) st = call(v, at, n, NULL);
+    if (infer_is_name(block, "all") || infer_is_name(block, "ordered"))
+        st = call(v, at, n, NULL);
     else {
         char *shown = sp_show(block);
         st = infer_error(v->x, DIAG_DEFAULT_BLOCK, "the scope default has no block %s", shown);
@@ -162,7 +169,8 @@ static enum gpm_status on_default(struct visit *v, value block) {
     return st;
 }
 
-static enum gpm_status on_block(struct visit *v, struct scope_block *b, const struct mh_extra *extra) {
+static enum gpm_status on_block(struct visit *v, struct scope_block *b,
+                                const struct mh_extra *extra) {
     struct node **at;
     size_t n;
     block_choices(b, &at, &n);
@@ -172,7 +180,8 @@ static enum gpm_status on_block(struct visit *v, struct scope_block *b, const st
 }
 
 static bool range_of(value block, double *lo, double *hi) {
-    if (block.tag != V_ARRAY || block.u.array->n != 3 || !infer_is_name(block.u.array->at[0], "ordered_range"))
+    if (block.tag != V_ARRAY || block.u.array->n != 3 ||
+        !infer_is_name(block.u.array->at[0], "ordered_range"))
         return false;
     *lo = block.u.array->at[1].u.num;
     *hi = block.u.array->at[2].u.num;
@@ -215,7 +224,8 @@ static enum gpm_status on_named_block(struct visit *v, struct scope *s, value bl
     struct scope_block *b = scope_find_block(s, block);
     if (b) return on_block(v, b, NULL);
     char *shown = sp_show(block), *name = sp_show(s->name);
-    enum gpm_status st = infer_error(v->x, DIAG_UNKNOWN_BLOCK, "the scope %s has no block %s", name, shown);
+    enum gpm_status st =
+        infer_error(v->x, DIAG_UNKNOWN_BLOCK, "the scope %s has no block %s", name, shown);
     struct buf have = BUF_INIT;
     for (size_t i = 0; i < s->blocks.n && i < 8; i++) {
         if (i) buf_puts(&have, ", ");
@@ -258,7 +268,8 @@ static enum gpm_status on_scope(struct visit *v, value scope, value block) {
 
 static enum gpm_status on_subproblem(struct visit *v, const struct subproblem *s) {
     struct node_set set;
-    if (s->kind == SUB_SCOPE) return is_default(s->a) ? on_default(v, s->b) : on_scope(v, s->a, s->b);
+    if (s->kind == SUB_SCOPE)
+        return is_default(s->a) ? on_default(v, s->b) : on_scope(v, s->a, s->b);
     enum gpm_status st = subproblem_choices(v->x, v->t, s, &set);
     if (st != GPM_OK) return st;
     st = call(v, set.at, set.n, NULL);
@@ -270,11 +281,12 @@ enum gpm_status infer_transitions(struct infer_state *x, const struct target *g,
                                   void *ctx) {
     struct model *m = x->model;
     for (size_t p = 0; p < m->p.n; p++) {
-        struct visit v = {x, m->p.at[p], fn, ctx, g->sub ? value_sym(sym_cstr(x->core->syms, "subproblem")) : g->scope};
+        struct visit v = {x, m->p.at[p], fn, ctx,
+                          g->sub ? value_sym(sym_cstr(x->core->syms, "subproblem")) : g->scope};
         for (double k = 0; k < g->transitions; k++) {
             enum gpm_status st = core_poll(x->core, x->at);
             if (st != GPM_OK) return st;
-            st = g->sub                ? on_subproblem(&v, g->sub)
+            st = g->sub                 ? on_subproblem(&v, g->sub)
                  : is_default(g->scope) ? on_default(&v, g->block)
                                         : on_scope(&v, g->scope, g->block);
             if (st != GPM_OK) return st;
@@ -311,7 +323,8 @@ enum gpm_status infer_target_sets(struct infer_state *x, struct trace *t, const 
     if (!s) return unknown_scope(x, t, scope);
     double lo = -INFINITY, hi = INFINITY;
     bool range = range_of(block, &lo, &hi);
-    bool every = range || infer_is_name(block, "ordered") || infer_is_name(block, "all") || infer_is_name(block, "each");
+    bool every = range || infer_is_name(block, "ordered") || infer_is_name(block, "all") ||
+                 infer_is_name(block, "each");
     struct scope_block **blocks;
     size_t n_blocks;
     scopes_sorted(s, &blocks, &n_blocks);

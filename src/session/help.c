@@ -58,7 +58,10 @@ void session_reference_json(struct session *s, struct buf *out) {
     for (size_t i = 0; i < sp_index_count(); i++) {
         const struct sp_class *c = sp_index_at(i);
         if (c->flags & SP_HIDDEN) continue;
-        json_row(out, &first, c->flags & SP_RANDOM ? "random" : c->flags & SP_MAKER ? "maker" : "procedure",
+        json_row(out, &first,
+                 c->flags & SP_RANDOM  ? "random"
+                 : c->flags & SP_MAKER ? "maker"
+                                       : "procedure",
                  c->name, c->sig, c->doc, c->example);
     }
     for (size_t i = 0; i < infer_index_count(); i++) {
@@ -70,8 +73,9 @@ void session_reference_json(struct session *s, struct buf *out) {
 
 void session_complete(struct session *s, const char *prefix, void (*each)(void *, const char *),
                       void *user) {
-    static const char *const words[] = {"assume", "define", "observe", "predict", "sample", "force",
-                                        "infer",  "load",   "proc",    "letrec",  "true",   "false"};
+    static const char *const words[] = {"assume", "define", "observe", "predict",
+                                        "sample", "force",  "infer",   "load",
+                                        "proc",   "letrec", "true",    "false"};
     size_t n = strlen(prefix);
     for (size_t i = 0; i < COUNT_OF(words); i++)
         if (!strncmp(words[i], prefix, n)) each(user, words[i]);
@@ -81,7 +85,8 @@ void session_complete(struct session *s, const char *prefix, void (*each)(void *
     for (size_t i = 0; i < infer_index_count(); i++)
         if (!strncmp(infer_index_at(i)->name, prefix, n)) each(user, infer_index_at(i)->name);
     for (size_t i = 0; i < s->core.define_names.n; i++)
-        if (!strncmp(s->core.define_names.at[i]->text, prefix, n)) each(user, s->core.define_names.at[i]->text);
+        if (!strncmp(s->core.define_names.at[i]->text, prefix, n))
+            each(user, s->core.define_names.at[i]->text);
     struct trace *t = s->infer.model->p.at[0];
     for (size_t i = 0; i < t->records.n; i++) {
         struct record *r = t->records.at[i];

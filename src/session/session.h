@@ -24,7 +24,8 @@ struct session {
 void session_init(struct session *s, uint64_t seed, uint32_t chain);
 void session_release(struct session *s);
 /* Parses and runs a text under a name. Must be called on a stack of s->stack_size bytes. */
-enum gpm_status session_run(struct session *s, const char *name, const char *text, size_t len) GPM_MUST_USE;
+enum gpm_status session_run(struct session *s, const char *name, const char *text,
+                            size_t len) GPM_MUST_USE;
 enum gpm_status session_run_file(struct session *s, const char *path, struct span at) GPM_MUST_USE;
 enum gpm_status session_check(struct session *s, const char *name, const char *text, size_t len,
                               bool interactive) GPM_MUST_USE;
@@ -32,5 +33,6 @@ void session_define(struct session *s, const char *name, value v_taken);
 /* Help on a name (signature, text, example) appended to out; false: unknown. */
 bool session_help(struct session *s, const char *name, struct buf *out);
 void session_reference_json(struct session *s, struct buf *out);
-void session_complete(struct session *s, const char *prefix, void (*each)(void *, const char *), void *user);
+void session_complete(struct session *s, const char *prefix, void (*each)(void *, const char *),
+                      void *user);
 #endif

@@ -23,6 +23,12 @@
 #include "math/rng.h"
 #include "value/value.h"
 
+/* An optional argument that keywords left out. */
+#define ABSENT ((value){.tag = V_SYM, .u.sym = NULL})
+static inline bool is_absent(value v) {
+    return v.tag == V_SYM && !v.u.sym;
+}
+
 struct sp_class;
 struct sp_host; /* what a procedure may ask of the evaluator that runs it */
 

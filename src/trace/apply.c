@@ -44,7 +44,8 @@ static enum gpm_status wrong_arity(struct trace *t, const struct ast *l, size_t 
 
 /* A new family: body of the closure with its parameters bound to the given nodes. */
 static enum gpm_status call_family(struct trace *t, struct closure *c, struct node *const *args,
-                                   size_t n, struct family *fam, struct tagctx *ctx, struct span at) {
+                                   size_t n, struct family *fam, struct tagctx *ctx,
+                                   struct span at) {
     const struct ast *l = c->lambda;
     if (n != l->u.lambda.n_params) return wrong_arity(t, l, n, at);
     enum gpm_status st = core_poll(t->core, at);
@@ -86,7 +87,8 @@ static enum gpm_status apply_closure(struct trace *t, struct node *n, struct clo
 
 /* Application of any procedure value to constants, as a family of its own. */
 static enum gpm_status value_call_family(struct trace *t, value proc, const value *args, size_t n,
-                                         struct family *f, struct tagctx *ctx, const struct ast *at) {
+                                         struct family *f, struct tagctx *ctx,
+                                         const struct ast *at) {
     struct closure *c = closure_of(proc);
     struct node *small[8], **nodes = n < 8 ? small : NEW_ARRAY(struct node *, n + 1);
     enum gpm_status st;
@@ -108,8 +110,7 @@ static enum gpm_status value_call_family(struct trace *t, value proc, const valu
 
 static enum gpm_status apply_memo(struct trace *t, struct node *n, struct memo *m) {
     value key = value_array_new(n->n_in - 1);
-    for (uint32_t i = 1; i < n->n_in; i++)
-        key.u.array->at[i - 1] = value_ref(n->in[i].node->val);
+    for (uint32_t i = 1; i < n->n_in; i++) key.u.array->at[i - 1] = value_ref(n->in[i].node->val);
     struct memo_entry *e = memo_find(m, key);
     struct family *f = e ? e->family : NULL;
     enum gpm_status st = GPM_OK;
@@ -177,8 +178,8 @@ static enum gpm_status output_of_requests(struct trace *t, struct node *n, struc
 }
 
 /* Nodes that a procedure handed to a primitive closes over: parents of the application. */
-static void close_over(struct trace *t, struct node *n, const struct ast *a, struct frame *f, int depth,
-                       int budget);
+static void close_over(struct trace *t, struct node *n, const struct ast *a, struct frame *f,
+                       int depth, int budget);
 
 static void close_over_value(struct trace *t, struct node *n, value v, int budget) {
     struct closure *c = closure_of(v);
@@ -196,16 +197,19 @@ static void depend_on(struct trace *t, struct node *n, struct node *p, int budge
     close_over_value(t, n, p->val, budget);
 }
 
-static void close_over(struct trace *t, struct node *n, const struct ast *a, struct frame *f, int depth,
-                       int budget) {
+static void close_over(struct trace *t, struct node *n, const struct ast *a, struct frame *f,
+                       int depth, int budget) {
     if (!a) return;
     if (a->kind == AST_NAME && !a->u.name.builtin) {
         struct node *p = NULL;
-        if (a->u.name.depth < 0) p = map_get(&t->globals, MAP_PTR(a->u.name.sym));
+        if (a->u.name.depth < 0)
+            p = map_get(&t->globals, MAP_PTR(a->u.name.sym));
         else if (a->u.name.depth >= depth) {
             struct slot *s = &frame_up(f, a->u.name.depth - depth)->s[a->u.name.slot];
-            if (s->node && !s->own) p = s->node;
-            else close_over_value(t, n, s->v, budget);
+            if (s->node && !s->own)
+                p = s->node;
+            else
+                close_over_value(t, n, s->v, budget);
         }
         if (p) depend_on(t, n, p, budget);
         return;
@@ -216,8 +220,8 @@ static void close_over(struct trace *t, struct node *n, const struct ast *a, str
     for (uint32_t i = 0; i < a->n; i++) close_over(t, n, a->kids[i], f, inner, budget);
 }
 
-static enum gpm_status simulate(struct trace *t, struct node *n, struct sp_call *c, const value *fixed,
-                                value *out) {
+static enum gpm_status simulate(struct trace *t, struct node *n, struct sp_call *c,
+                                const value *fixed, value *out) {
     if (fixed && (c->cls->flags & SP_RANDOM)) {
         *out = value_ref(*fixed);
         return GPM_OK;
@@ -240,7 +244,8 @@ static enum gpm_status apply_special(struct trace *t, struct node *n, struct sp_
     switch ((enum special)n->special) {
     case SPECIAL_REF: {
         struct node *target = n->in[1].node;
-        *out = target->kind == NODE_CONST ? value_ref_to(target->val, NULL) : value_ref_to(NIL, target);
+        *out = target->kind == NODE_CONST ? value_ref_to(target->val, NULL)
+                                          : value_ref_to(NIL, target);
         return GPM_OK;
     }
     case SPECIAL_DEREF: {
@@ -252,7 +257,8 @@ static enum gpm_status apply_special(struct trace *t, struct node *n, struct sp_
             request_clear_parents(n);
             request_add_parent(n, target);
             *out = value_ref(target->val);
-        } else *out = value_ref(r.tag == V_REF ? r.u.ref->v : r);
+        } else
+            *out = value_ref(r.tag == V_REF ? r.u.ref->v : r);
         return GPM_OK;
     }
     case SPECIAL_EMPTY_ENV: *out = env_value(NULL); return GPM_OK;
@@ -267,7 +273,9 @@ static enum gpm_status apply_special(struct trace *t, struct node *n, struct sp_
         return st;
     case SPECIAL_EVAL: {
         struct ast *a = core_unquote(t->core, c->args[0], node_span(n));
-        struct frame *env = c->n > 1 && c->args[1].tag == V_ENV ? ((struct env_box *)c->args[1].u.box)->frame : NULL;
+        struct frame *env = c->n > 1 && c->args[1].tag == V_ENV
+                                ? ((struct env_box *)c->args[1].u.box)->frame
+                                : NULL;
         resolve_in_frame(t->core, a, env);
         struct family *f = family_new(n->ctx);
         st = eval_expr(t, f, a, env, n->ctx, &f->root);
@@ -309,7 +317,8 @@ static enum gpm_status apply_primitive(struct trace *t, struct node *n, const va
     }
     if ((c.cls->flags & SP_CALLS) && requests)
         for (uint32_t i = 1; i < n->n_in; i++) close_over_value(t, n, n->in[i].node->val, 8);
-    for (uint32_t i = 0; (c.cls->flags & SP_CALLS) && n->req && i < n->req->n_xin && st == GPM_OK; i++)
+    for (uint32_t i = 0; (c.cls->flags & SP_CALLS) && n->req && i < n->req->n_xin && st == GPM_OK;
+         i++)
         st = regen_ensure(t, n->req->xin[i].node);
     if (st == GPM_OK) st = simulate(t, n, &c, fixed, out);
 out:
@@ -356,7 +365,8 @@ static enum gpm_status apply_component(struct trace *t, struct node *n, value *o
             request_add_parent(n, target);
             *out = value_ref(target->val);
         }
-    } else *out = value_ref(item.tag == V_REF ? item.u.ref->v : item);
+    } else
+        *out = value_ref(item.tag == V_REF ? item.u.ref->v : item);
     value_unref(item);
     return st;
 }
@@ -386,7 +396,8 @@ static enum gpm_status compute(struct trace *t, struct node *n, const value *fix
             buf_puts(&b, "this");
         }
         diag_raise(t->core->diags, DIAG_NOT_PROCEDURE, node_span(n),
-                   "%s is a %s, not a procedure; it cannot be applied", b.data, value_type_name(op));
+                   "%s is a %s, not a procedure; it cannot be applied", b.data,
+                   value_type_name(op));
         buf_release(&b);
         return GPM_E_USER;
     }
@@ -411,10 +422,13 @@ enum gpm_status node_apply(struct trace *t, struct node *n, const value *fixed, 
         value op = n->in[0].node->val;
         const struct sp_class *cls = proc_class(op, NULL);
         set_linked_args(n, closure_of(op) == NULL);
-        if (cls && (cls->flags & SP_RANDOM)) n->flags |= NODE_RANDOM;
-        else n->flags &= (uint16_t)~NODE_RANDOM;
+        if (cls && (cls->flags & SP_RANDOM))
+            n->flags |= NODE_RANDOM;
+        else
+            n->flags &= (uint16_t)~NODE_RANDOM;
         if (cls && (cls->flags & SP_MAKER)) set_maker(n->val, n);
-    } else n->flags |= NODE_LINKED_ARGS;
+    } else
+        n->flags |= NODE_LINKED_ARGS;
     if (!(n->flags & NODE_LINKED_OP)) {
         for (uint32_t i = 0; i < n->n_in; i++)
             if ((n->kind == NODE_APP && i == 0) || (n->flags & NODE_LINKED_ARGS)) link_in(n, i);
@@ -422,7 +436,8 @@ enum gpm_status node_apply(struct trace *t, struct node *n, const value *fixed, 
     }
     if (n->kind == NODE_TAG) tag_enter_index(t, n);
     n->flags |= NODE_ON;
-    st = node_incorporate(t, n);
+    st = carry_weight(t, n);
+    if (st == GPM_OK) st = node_incorporate(t, n);
     if (st != GPM_OK) return st; /* still on: whoever evaluates takes it off again */
     choice_add(t, n);
     return GPM_OK;

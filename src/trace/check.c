@@ -41,9 +41,11 @@ static enum gpm_status check_links(struct check *c, struct node *n) {
 }
 
 static enum gpm_status check_value(struct check *c, struct trace *t, struct node *n) {
-    if (n->kind == NODE_IF || (n->kind == NODE_APP && (closure_of(n->in[0].node->val) || memo_of(n->in[0].node->val)))) {
+    if (n->kind == NODE_IF ||
+        (n->kind == NODE_APP && (closure_of(n->in[0].node->val) || memo_of(n->in[0].node->val)))) {
         if (!n->req || n->req->n_fam != 1) return fail(c, n, "a request without its family");
-        if (!value_equal(n->val, n->req->fam[0]->root->val)) return fail(c, n, "an output differs from its family's root");
+        if (!value_equal(n->val, n->req->fam[0]->root->val))
+            return fail(c, n, "an output differs from its family's root");
         return GPM_OK;
     }
     if (n->kind == NODE_TAG && !value_equal(n->val, n->in[n->n_in - 1].node->val))
@@ -55,14 +57,16 @@ static enum gpm_status check_value(struct check *c, struct trace *t, struct node
         if (!(fresh == n->logp || fabs(fresh - n->logp) <= 1e-9 * (1 + fabs(fresh))))
             return fail(c, n, "a cached density is stale");
     }
-    if (!cls || (cls->flags & (SP_RANDOM | SP_MAKER | SP_CALLS)) || cls->request || n->special || !cls->simulate)
+    if (!cls || (cls->flags & (SP_RANDOM | SP_MAKER | SP_CALLS)) || cls->request || n->special ||
+        !cls->simulate)
         return GPM_OK;
     value args[16], fresh;
     struct sp_call call;
     if (n->n_in > 17 || (cls->flags & SP_NO_MODEL_EFFECT)) return GPM_OK;
     node_call(t, n, &call, args);
     if (cls->simulate(&call, &fresh) != GPM_OK) return fail(c, n, "a computation that fails");
-    bool same = value_equal(fresh, n->val) || (fresh.tag == V_NUM && fresh.u.num != fresh.u.num) || fresh.tag == V_BOX || fresh.tag == V_PROC;
+    bool same = value_equal(fresh, n->val) || (fresh.tag == V_NUM && fresh.u.num != fresh.u.num) ||
+                fresh.tag == V_BOX || fresh.tag == V_PROC;
     value_unref(fresh);
     return same ? GPM_OK : fail(c, n, "a deterministic value is stale");
 }
@@ -74,12 +78,15 @@ static enum gpm_status check_node(void *ctx, struct trace *t, struct node *n) {
     if (st == GPM_OK && !(n->flags & NODE_FROZEN)) st = check_value(c, t, n);
     if (st != GPM_OK) return st;
     bool free_choice = (n->flags & NODE_RANDOM) && !(n->flags & NODE_OBSERVED);
-    if (free_choice != (n->choice != NO_INDEX)) return fail(c, n, "a choice is missing or too many");
+    if (free_choice != (n->choice != NO_INDEX))
+        return fail(c, n, "a choice is missing or too many");
     if (free_choice && t->choices.at[n->choice] != n) return fail(c, n, "a choice is misplaced");
     c->choices += free_choice;
-    if (node_is_stateful(n) && !(n->flags & NODE_INCORPORATED)) return fail(c, n, "a value is not in its statistics");
+    if (node_is_stateful(n) && !(n->flags & NODE_INCORPORATED))
+        return fail(c, n, "a value is not in its statistics");
     for (uint32_t i = 0; n->req && i < n->req->n_fam; i++)
-        if (!n->req->fam[i]->refs || n->req->fam[i]->lost) return fail(c, n, "a family's count is off");
+        if (!n->req->fam[i]->refs || n->req->fam[i]->lost)
+            return fail(c, n, "a family's count is off");
     return GPM_OK;
 }
 

@@ -167,9 +167,11 @@ static value clone_made(struct clone *c, value v) {
     struct sp_state *state = map_get(&c->values, MAP_PTR(m->state));
     if (!state) {
         const struct sp_class *maker = m->maker ? node_class(m->maker) : NULL;
-        state = sp_state_new(m->state->cls, m->state->cls->copy(m->state->data, maker ? maker->aaa : NULL));
+        state = sp_state_new(m->state->cls,
+                             m->state->cls->copy(m->state->data, maker ? maker->aaa : NULL));
         map_put(&c->values, MAP_PTR(m->state), state);
-    } else sp_state_ref(state);
+    } else
+        sp_state_ref(state);
     value out = sp_made_value(m->cls, state);
     sp_state_unref(state);
     if (m->maker) ((struct sp_made *)out.u.box)->maker = map_node(c, m->maker);
@@ -267,8 +269,10 @@ static void fill_frames(struct clone *c) {
             struct slot *s = &f->s[i];
             g->s[i].v = clone_value(c, s->v);
             if (!s->node) continue;
-            if (s->own) g->s[i].node->val = value_ref(g->s[i].v);
-            else g->s[i].node = map_node(c, s->node);
+            if (s->own)
+                g->s[i].node->val = value_ref(g->s[i].v);
+            else
+                g->s[i].node = map_node(c, s->node);
         }
     }
 }
@@ -285,7 +289,8 @@ static void clone_scopes(struct clone *c) {
     for (size_t k = 0; k < c->order.n; k++)
         for (size_t i = 0; i < c->order.at[k]->nodes.n; i++) {
             struct node *n = c->order.at[k]->nodes.at[i];
-            if (n->kind == NODE_TAG && (n->flags & NODE_IN_INDEX)) tag_enter_index(u, map_node(c, n));
+            if (n->kind == NODE_TAG && (n->flags & NODE_IN_INDEX))
+                tag_enter_index(u, map_node(c, n));
         }
 }
 
@@ -304,7 +309,8 @@ static void clone_records(struct clone *c) {
             vec_push(&q->components, m);
         }
         vec_push(&u->records, q);
-        if (q->label && map_get(&t->labels, MAP_PTR(q->label)) == r) map_put(&u->labels, MAP_PTR(q->label), q);
+        if (q->label && map_get(&t->labels, MAP_PTR(q->label)) == r)
+            map_put(&u->labels, MAP_PTR(q->label), q);
     }
     for (size_t i = 0; i < t->globals.cap; i++)
         if (t->globals.slots[i].val)
@@ -329,7 +335,8 @@ struct trace *trace_clone(struct trace *t) {
     for (size_t i = 0; i < c.order.n; i++) raw_family(&c, c.order.at[i]);
     for (size_t i = 0; i < c.order.n; i++) fill_family(&c, c.order.at[i]);
     for (size_t i = 0; i < c.order.n; i++)
-        for (size_t j = 0; j < c.order.at[i]->nodes.n; j++) fill_node(&c, c.order.at[i]->nodes.at[j]);
+        for (size_t j = 0; j < c.order.at[i]->nodes.n; j++)
+            fill_node(&c, c.order.at[i]->nodes.at[j]);
     fill_frames(&c);
     clone_records(&c);
     clone_scopes(&c);

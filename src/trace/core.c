@@ -23,6 +23,7 @@ static const struct {
     {"apply_function", SPECIAL_APPLY_FUNCTION},
     {"run", SPECIAL_RUN},
     {"action", SPECIAL_ACTION},
+    {"gpmem", SPECIAL_GPMEM},
 };
 
 static struct node *const_node(value v_taken) {
@@ -187,8 +188,7 @@ static const struct sp_sig *signature(struct session_core *core, value op) {
 
 enum gpm_status core_place(struct session_core *core, enum gpm_status st, struct span at) {
     if (st == GPM_OK) return st;
-    if (st != GPM_E_USER)
-        diag_raise(core->diags, DIAG_DATA, at, "%s", gpm_status_text(st));
+    if (st != GPM_E_USER) diag_raise(core->diags, DIAG_DATA, at, "%s", gpm_status_text(st));
     diag_place(core->diags, at);
     return GPM_E_USER;
 }
@@ -210,7 +210,8 @@ enum special core_special(struct session_core *core, value op) {
 }
 
 /* Parameter position for keyword `kw` of procedure op, or -1; *what names the procedure. */
-static int keyword_position(struct session_core *core, value op, const char *kw, const char **what) {
+static int keyword_position(struct session_core *core, value op, const char *kw,
+                            const char **what) {
     struct closure *c = closure_of(op);
     struct memo *m = memo_of(op);
     if (m) c = closure_of(m->proc);
@@ -259,18 +260,22 @@ enum gpm_status core_place_keywords(struct session_core *core, const struct ast 
         if (!call->u.call.kw[i] || !call->u.call.kw_real[i]) continue;
         const char *what = "this procedure", *kw = call->u.call.kw[i]->text;
         int p = keyword_position(core, op, kw, &what);
-        if (p < 0) st = unknown_keyword(core, op, what, kw, call->kids[i + 1]->span);
+        if (p < 0)
+            st = unknown_keyword(core, op, what, kw, call->kids[i + 1]->span);
         else if ((size_t)p >= width || taken[p])
             st = diag_raise(core->diags, DIAG_ARITY, call->kids[i + 1]->span,
-                            "%s: an argument before `%s` is missing, or it is given twice", what, kw);
-        else taken[order[i] = (size_t)p] = true;
+                            "%s: an argument before `%s` is missing, or it is given twice", what,
+                            kw);
+        else
+            taken[order[i] = (size_t)p] = true;
     }
     for (size_t i = 0; i < n && st == GPM_OK; i++) {
         if (order[i] != SIZE_MAX) continue;
         while (next < width && taken[next]) next++;
         if (next >= width)
             st = diag_raise(core->diags, DIAG_ARITY, call->kids[i + 1]->span, "too many arguments");
-        else taken[order[i] = next] = true;
+        else
+            taken[order[i] = next] = true;
     }
     mem_free(taken);
     return st;
@@ -283,7 +288,7 @@ enum gpm_status core_close_gaps(struct session_core *core, value op, value *args
     const struct sp_class *cls = proc_class(op, NULL);
     if (cls && (cls->flags & SP_INFERENCE_ONLY)) return GPM_OK;
     for (size_t i = 0; i < *n; i++)
-        if (is_absent(args[i]))
+        if (is_absent(args[i]) && !(cls && signature(core, op)->params[i].optional))
             return diag_raise(core->diags, DIAG_ARITY, at, "%s: the argument `%s` is missing",
                               cls ? cls->name : "this procedure",
                               cls ? signature(core, op)->params[i].name : "?");
@@ -292,11 +297,14 @@ enum gpm_status core_close_gaps(struct session_core *core, value op, value *args
 
 enum gpm_status core_assess(struct session_core *core, const value *args, size_t n, struct span at,
                             double *out) {
-    if (n < 2) return diag_raise(core->diags, DIAG_ARITY, at, "assess takes a value, a procedure and its arguments");
+    if (n < 2)
+        return diag_raise(core->diags, DIAG_ARITY, at,
+                          "assess takes a value, a procedure and its arguments");
     struct sp_call c = {.rng = NULL};
     if (!proc_class(args[1], NULL) || !proc_class(args[1], NULL)->log_density) {
         diag_raise(core->diags, DIAG_NO_DENSITY, at, "assess: the procedure has no density");
-        diag_set_help(core->diags, "assess takes a random primitive such as normal, or a made procedure");
+        diag_set_help(core->diags,
+                      "assess takes a random primitive such as normal, or a made procedure");
         return GPM_E_USER;
     }
     enum gpm_status st = core_check_call(core, &c, args[1], args + 2, n - 2, at);
@@ -305,8 +313,11 @@ enum gpm_status core_assess(struct session_core *core, const value *args, size_t
 }
 
 bool value_truth(value v, bool *truth) {
-    if (v.tag == V_BOOL) *truth = v.u.boolean;
-    else if (v.tag == V_NUM) *truth = v.u.num != 0;
-    else return false;
+    if (v.tag == V_BOOL)
+        *truth = v.u.boolean;
+    else if (v.tag == V_NUM)
+        *truth = v.u.num != 0;
+    else
+        return false;
     return true;
 }

@@ -88,10 +88,27 @@ static enum gpm_status eval_operands(struct trace *t, struct family *fam, const 
     }
     mem_free(order);
     while (*n > 1 && !nodes[*n - 1]) --*n;
+    if (st != GPM_OK || !a->u.call.kw) return st;
+    value small[16] = {{0}};
+    size_t width = *n - 1;
+    for (size_t i = 0; i < width && i < COUNT_OF(small); i++)
+        small[i] = nodes[i + 1] ? nodes[i + 1]->val : ABSENT;
+    if (width <= COUNT_OF(small))
+        st = core_close_gaps(t->core, nodes[0]->val, small, &width, a->span);
     for (size_t i = 1; st == GPM_OK && i < *n; i++)
-        if (!nodes[i])
-            st = diag_raise(t->core->diags, DIAG_ARITY, a->span, "argument %zu is missing", i);
+        if (!nodes[i]) nodes[i] = node_constant(t, fam, ABSENT);
     return st;
+}
+
+/* gpmem evaluates its source function once per input: the function is wrapped in mem. */
+static enum gpm_status memoized(struct trace *t, struct family *fam, const struct ast *a,
+                                struct node **f) {
+    if ((*f)->val.tag != V_PROC || sp_made_of((*f)->val)) return GPM_OK;
+    struct node *app = node_new(t, fam, NODE_APP, a, 2);
+    app->in[0].node = map_get(&t->core->builtins, MAP_PTR(sym_cstr(t->core->syms, "mem")));
+    app->in[1].node = *f;
+    *f = app;
+    return node_apply(t, app, NULL, true);
 }
 
 static enum gpm_status eval_call(struct trace *t, struct family *fam, const struct ast *a,
@@ -116,6 +133,8 @@ static enum gpm_status eval_call(struct trace *t, struct family *fam, const stru
         goto out;
     }
     if (which == SPECIAL_APPLY_FUNCTION && n > 2) skip = 1;
+    if (which == SPECIAL_GPMEM && n > 1) st = memoized(t, fam, a, &nodes[1]);
+    if (st != GPM_OK) goto out;
     struct node *app = node_new(t, fam, NODE_APP, a, (uint32_t)(n - skip));
     app->ctx = ctx;
     for (size_t i = skip; i < n; i++) app->in[i - skip].node = nodes[i];
@@ -166,7 +185,8 @@ static enum gpm_status eval_tag(struct trace *t, struct family *fam, const struc
     n->ctx = ctx;
     size_t at = fam->nodes.n - 1;
     st = eval_expr(t, fam, a->kids[a->n - 1], f, own, &body);
-    memmove(&fam->nodes.at[at], &fam->nodes.at[at + 1], (fam->nodes.n - at - 1) * sizeof(struct node *));
+    memmove(&fam->nodes.at[at], &fam->nodes.at[at + 1],
+            (fam->nodes.n - at - 1) * sizeof(struct node *));
     fam->nodes.at[fam->nodes.n - 1] = n;
     if (st != GPM_OK) return st;
     n->in[0].node = scope;
@@ -247,9 +267,7 @@ enum gpm_status eval_expr(struct trace *t, struct family *fam, const struct ast 
     case AST_QUOTE: *out = core_literal(t->core, a); return GPM_OK;
     case AST_NAME: return eval_name(t, fam, a, f, out);
     case AST_CALL: return eval_call(t, fam, a, f, ctx, out);
-    case AST_LAMBDA:
-        *out = node_constant(t, fam, closure_value(a, f));
-        return GPM_OK;
+    case AST_LAMBDA: *out = node_constant(t, fam, closure_value(a, f)); return GPM_OK;
     case AST_IF: return eval_if(t, fam, a, f, ctx, out);
     case AST_BLOCK: return eval_block(t, fam, a, f, ctx, out);
     case AST_TAG:

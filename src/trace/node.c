@@ -158,7 +158,8 @@ void node_call(struct trace *t, struct node *n, struct sp_call *c, value *args) 
     c->host = &t->core->host;
 }
 
-#define CALL_ARGS(n) value args_small_[8], *args = (n)->n_in <= 9 ? args_small_ : NEW_ARRAY(value, (n)->n_in)
+#define CALL_ARGS(n)                                                                               \
+    value args_small_[8], *args = (n)->n_in <= 9 ? args_small_ : NEW_ARRAY(value, (n)->n_in)
 #define CALL_DONE() (args != args_small_ ? mem_free(args) : (void)0)
 
 enum gpm_status node_density(struct trace *t, struct node *n, value v, double *out) {
@@ -175,7 +176,8 @@ enum gpm_status node_density(struct trace *t, struct node *n, value v, double *o
     t->core->model = outer;
     CALL_DONE();
     if (st == GPM_OK && *out != *out)
-        st = diag_raise(t->core->diags, DIAG_NAN, node_span(n), "the log density of %s is NaN", c.cls->name);
+        st = diag_raise(t->core->diags, DIAG_NAN, node_span(n), "the log density of %s is NaN",
+                        c.cls->name);
     return st;
 }
 
@@ -236,8 +238,11 @@ enum gpm_status node_support(struct trace *t, struct node *n, struct sp_support 
     CALL_ARGS(n);
     node_call(t, n, &c, args);
     enum gpm_status st = GPM_OK;
-    if (c.cls->support) st = core_place(t->core, c.cls->support(&c, out), node_span(n));
-    else *out = (struct sp_support){c.cls->flags & SP_DISCRETE ? SUPPORT_DISCRETE : SUPPORT_OTHER, 0, 0};
+    if (c.cls->support)
+        st = core_place(t->core, c.cls->support(&c, out), node_span(n));
+    else
+        *out = (struct sp_support){c.cls->flags & SP_DISCRETE ? SUPPORT_DISCRETE : SUPPORT_OTHER, 0,
+                                   0};
     CALL_DONE();
     return st;
 }
@@ -250,9 +255,11 @@ enum gpm_status node_enumerate(struct trace *t, struct node *n, value **vals, si
     if (!c.cls->enumerate) {
         st = diag_raise(t->core->diags, DIAG_NOT_ENUMERABLE, node_span(n),
                         "the values of %s cannot be enumerated", c.cls->name);
-        diag_set_help(t->core->diags, "gibbs and emap need discrete choices with finitely many values; "
-                                      "mh, slice or hmc move continuous ones");
-    } else st = core_place(t->core, c.cls->enumerate(&c, vals, count), node_span(n));
+        diag_set_help(t->core->diags,
+                      "gibbs and emap need discrete choices with finitely many values; "
+                      "mh, slice or hmc move continuous ones");
+    } else
+        st = core_place(t->core, c.cls->enumerate(&c, vals, count), node_span(n));
     CALL_DONE();
     return st;
 }

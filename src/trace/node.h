@@ -22,8 +22,8 @@ static inline struct in_edge *edge_of(struct node *n, uint32_t slot) {
 }
 struct family *family_new(struct tagctx *ctx);
 void family_free(struct trace *t, struct family *f); /* nodes must be off */
-struct frame *family_frame(struct session_core *core, struct family *f, struct frame *parent, size_t n,
-                           struct sym **names); /* owned by the family */
+struct frame *family_frame(struct session_core *core, struct family *f, struct frame *parent,
+                           size_t n, struct sym **names); /* owned by the family */
 
 /* Evaluation (eval.c, apply.c). */
 enum gpm_status eval_expr(struct trace *t, struct family *fam, const struct ast *a, struct frame *f,
@@ -34,7 +34,8 @@ enum gpm_status eval_family(struct trace *t, const struct ast *a, struct frame *
 /* Computes a node's value from its parents, with requests; registers and incorporates it.
  * `fixed`: take this value instead of simulating (random nodes). `requests`: evaluate requests
  * anew (else only the output is computed again). */
-enum gpm_status node_apply(struct trace *t, struct node *n, const value *fixed, bool requests) GPM_MUST_USE;
+enum gpm_status node_apply(struct trace *t, struct node *n, const value *fixed,
+                           bool requests) GPM_MUST_USE;
 /* Off: unregistered, unincorporated, unlinked; then its families lose a requester each. On is the
  * mirror image; both keep value and structure, so that off then on changes nothing. */
 void node_off(struct trace *t, struct node *n);
@@ -67,6 +68,9 @@ bool node_is_stateful(const struct node *n); /* its procedure keeps statistics *
 enum gpm_status node_density(struct trace *t, struct node *n, value v, double *out) GPM_MUST_USE;
 /* During regen: makes sure that a node that is being rebuilt has its new value. */
 enum gpm_status regen_ensure(struct trace *t, struct node *n) GPM_MUST_USE;
+/* A deterministic application that records data (f_compute) weighs in with its density when a
+ * proposal takes it out (after unincorporating) or puts it in (before incorporating). */
+enum gpm_status carry_weight(struct trace *t, struct node *n) GPM_MUST_USE;
 /* log_density through the cache of node->logp */
 enum gpm_status node_logp(struct trace *t, struct node *n, double *out) GPM_MUST_USE;
 
@@ -82,10 +86,12 @@ void memo_part(struct trace *t, struct family *f, struct tagctx *ctx);
 void scopes_release(struct trace *t);
 
 /* Observations (observe.c). */
-enum gpm_status observation_end(struct trace *t, struct node *root, struct span at, struct node **out) GPM_MUST_USE;
+enum gpm_status observation_end(struct trace *t, struct node *root, struct span at,
+                                struct node **out) GPM_MUST_USE;
 struct node *chase(struct node *n); /* the node an expression's value comes from */
 struct observation *observation_of(struct trace *t, struct node *root);
-enum gpm_status constrain_end(struct trace *t, struct node *end, value v, double *weight) GPM_MUST_USE;
+enum gpm_status constrain_end(struct trace *t, struct node *end, value v,
+                              double *weight) GPM_MUST_USE;
 
 /* Plans (plan.c). */
 void plan_free(struct plan *p);

@@ -9,17 +9,22 @@
 struct node *chase(struct node *n) {
     for (;;) {
         if (n->kind == NODE_CONST) return n;
-        if (n->kind == NODE_TAG) n = n->in[n->n_in - 1].node;
-        else if (n->kind == NODE_IF) n = n->req->fam[0]->root;
+        if (n->kind == NODE_TAG)
+            n = n->in[n->n_in - 1].node;
+        else if (n->kind == NODE_IF)
+            n = n->req->fam[0]->root;
         else if (n->kind == NODE_COMPONENT) {
             if (!n->req->n_xin) return n;
             n = n->req->xin[0].node;
         } else {
             value op = n->in[0].node->val;
-            if ((closure_of(op) || memo_of(op) || n->special == SPECIAL_EVAL) && n->req && n->req->n_fam)
+            if ((closure_of(op) || memo_of(op) || n->special == SPECIAL_EVAL) && n->req &&
+                n->req->n_fam)
                 n = n->req->fam[0]->root;
-            else if (n->special == SPECIAL_DEREF && n->req && n->req->n_xin) n = n->req->xin[0].node;
-            else return n;
+            else if (n->special == SPECIAL_DEREF && n->req && n->req->n_xin)
+                n = n->req->xin[0].node;
+            else
+                return n;
         }
     }
 }
@@ -30,7 +35,8 @@ enum gpm_status observation_end(struct trace *t, struct node *root, struct span 
     struct diags *d = t->core->diags;
     if (end->kind == NODE_CONST || !(end->flags & NODE_RANDOM)) {
         diag_raise(d, DIAG_OBSERVE_DETERMINISTIC, at, "%s cannot be observed: its value is %s",
-                   "this expression", end->kind == NODE_CONST ? "a constant" : "computed, not random");
+                   "this expression",
+                   end->kind == NODE_CONST ? "a constant" : "computed, not random");
         if (end->kind != NODE_CONST && node_class(end))
             diag_add_label(d, node_span(end), "the value comes from %s", node_class(end)->name);
         diag_set_help(d, "observe a random choice, e.g. observe normal(e, 0.1) = v");
@@ -41,7 +47,8 @@ enum gpm_status observation_end(struct trace *t, struct node *root, struct span 
         return diag_raise(d, DIAG_NO_DENSITY, at, "%s has no density, so it cannot be observed",
                           cls ? cls->name : "the procedure");
     if (end->flags & NODE_OBSERVED) {
-        diag_raise(d, DIAG_OBSERVE_TWICE, at, "this choice is already observed; it cannot be observed twice");
+        diag_raise(d, DIAG_OBSERVE_TWICE, at,
+                   "this choice is already observed; it cannot be observed twice");
         diag_add_label(d, node_span(end), "the choice");
         return GPM_E_USER;
     }

@@ -35,8 +35,10 @@ struct sp_made *first_made(value v) {
 
 void set_maker(value v, struct node *maker) {
     struct sp_made *m = sp_made_of(v);
-    if (m) m->maker = maker;
-    else if (v.tag == V_REF && !v.u.ref->node) set_maker(v.u.ref->v, maker);
+    if (m)
+        m->maker = maker;
+    else if (v.tag == V_REF && !v.u.ref->node)
+        set_maker(v.u.ref->v, maker);
     else if (v.tag == V_PAIR) {
         set_maker(v.u.pair->first, maker);
         set_maker(v.u.pair->rest, maker);
@@ -84,7 +86,9 @@ void family_take(struct trace *t, struct family *f, struct tagctx *ctx) {
 void node_off(struct trace *t, struct node *n) {
     n->flags &= (uint16_t)~NODE_ON;
     choice_remove(t, n);
+    bool recorded = n->flags & NODE_INCORPORATED;
     enum gpm_status st = node_unincorporate(t, n);
+    if (st == GPM_OK && recorded) st = carry_weight(t, n);
     assert(st == GPM_OK);
     UNUSED(st);
     if (n->flags & NODE_IN_INDEX) tag_leave_index(t, n);

@@ -39,15 +39,15 @@ static enum gpm_status arity_error(struct session_core *core, const struct ast *
                                    struct span at) {
     const struct sym *self = lambda->u.lambda.self;
     size_t want = lambda->u.lambda.n_params;
-    diag_raise(core->diags, DIAG_ARITY, at, "%s%s%s takes %zu argument%s, got %zu",
-               self ? "`" : "", self ? self->text : "this procedure", self ? "`" : "", want,
-               want == 1 ? "" : "s", n);
+    diag_raise(core->diags, DIAG_ARITY, at, "%s%s%s takes %zu argument%s, got %zu", self ? "`" : "",
+               self ? self->text : "this procedure", self ? "`" : "", want, want == 1 ? "" : "s",
+               n);
     diag_add_label(core->diags, lambda->span, "defined here");
     return GPM_E_USER;
 }
 
-static enum gpm_status apply_closure(struct session_core *core, struct closure *c, const value *args,
-                                     size_t n, struct span at, value *out) {
+static enum gpm_status apply_closure(struct session_core *core, struct closure *c,
+                                     const value *args, size_t n, struct span at, value *out) {
     const struct ast *l = c->lambda;
     if (n != l->u.lambda.n_params) return arity_error(core, l, n, at);
     struct frame *f = frame_new(core, c->env, n, l->u.lambda.params);
@@ -66,7 +66,8 @@ static enum gpm_status apply_memo(struct session_core *core, struct memo *m, con
     struct memo_entry *e = memo_find(m, key);
     enum gpm_status st = GPM_OK;
     if (e && (e->busy || e->family)) {
-        if (e->family && e->family->root) *out = value_ref(e->family->root->val);
+        if (e->family && e->family->root)
+            *out = value_ref(e->family->root->val);
         else
             st = diag_raise(core->diags, DIAG_MEMO_LOOP, at,
                             "this memoized call needs its own value with the same arguments");
@@ -76,7 +77,8 @@ static enum gpm_status apply_memo(struct session_core *core, struct memo *m, con
         e = memo_insert(m, key);
         e->busy = true;
         st = plain_apply(core, m->proc, args, n, at, out);
-        if (st != GPM_OK || m->trace) memo_remove(m, key); /* a traced table holds families only */
+        if (st != GPM_OK || m->trace)
+            memo_remove(m, key); /* a traced table holds families only */
         else {
             e = memo_find(m, key);
             e->busy = false;
@@ -108,8 +110,7 @@ static enum gpm_status apply_requesting(struct session_core *core, struct sp_cal
     struct gather g = {.core = core, .at = at, .st = GPM_OK};
     enum gpm_status st = core_place(core, c->cls->request(c, gather_one, &g), at);
     if (st == GPM_OK) st = g.st;
-    if (st == GPM_OK)
-        st = core_place(core, c->cls->output(c, g.results.at, g.results.n, out), at);
+    if (st == GPM_OK) st = core_place(core, c->cls->output(c, g.results.at, g.results.n, out), at);
     for (size_t i = 0; i < g.results.n; i++) value_unref(g.results.at[i]);
     vec_release(&g.results);
     return st;
@@ -124,7 +125,8 @@ static value deref(value v) {
 static enum gpm_status eval_data(struct session_core *core, const value *args, size_t n,
                                  struct span at, value *out) {
     struct ast *a = core_unquote(core, args[0], at);
-    struct frame *env = n > 1 && args[1].tag == V_ENV ? ((struct env_box *)args[1].u.box)->frame : NULL;
+    struct frame *env =
+        n > 1 && args[1].tag == V_ENV ? ((struct env_box *)args[1].u.box)->frame : NULL;
     /* names of the environment are bound by a frame around the code */
     resolve_in_frame(core, a, env);
     return plain_eval(core, a, env, out);
@@ -137,12 +139,15 @@ value env_value(struct frame *f) {
     return value_box(V_ENV, &e->box);
 }
 
-enum gpm_status env_extend(struct session_core *core, const value *args, struct span at, value *out) {
+enum gpm_status env_extend(struct session_core *core, const value *args, struct span at,
+                           value *out) {
     struct frame *parent = args[0].tag == V_ENV ? ((struct env_box *)args[0].u.box)->frame : NULL;
-    struct sym *name = args[1].tag == V_SYM ? args[1].u.sym
-                       : args[1].tag == V_STR ? sym_cstr(core->syms, args[1].u.str->text) : NULL;
+    struct sym *name = args[1].tag == V_SYM   ? args[1].u.sym
+                       : args[1].tag == V_STR ? sym_cstr(core->syms, args[1].u.str->text)
+                                              : NULL;
     if (!name)
-        return diag_raise(core->diags, DIAG_TYPE, at, "extend_environment: the name must be a symbol");
+        return diag_raise(core->diags, DIAG_TYPE, at,
+                          "extend_environment: the name must be a symbol");
     struct sym **names = ARENA_ARRAY(core->arena, struct sym *, 1);
     names[0] = name;
     struct frame *f = frame_new(core, parent, 1, names);
@@ -184,8 +189,8 @@ static enum gpm_status not_procedure(struct session_core *core, value v, struct 
     struct buf b = BUF_INIT;
     value_print(v, &b);
     if (b.len > 60) buf_reset(&b), buf_puts(&b, "a value");
-    diag_raise(core->diags, DIAG_NOT_PROCEDURE, at, "%s is a %s, not a procedure; it cannot be applied",
-               b.data, value_type_name(v));
+    diag_raise(core->diags, DIAG_NOT_PROCEDURE, at,
+               "%s is a %s, not a procedure; it cannot be applied", b.data, value_type_name(v));
     buf_release(&b);
     return GPM_E_USER;
 }
@@ -246,6 +251,9 @@ static enum gpm_status eval_call(struct session_core *core, const struct ast *a,
     }
     if (st == GPM_OK) st = eval_args(core, a, f, order, args);
     if (st == GPM_OK && order) st = core_close_gaps(core, op, args, &n, a->span);
+    if (st == GPM_OK && which == SPECIAL_GPMEM && n && args[0].tag == V_PROC &&
+        !sp_made_of(args[0]))
+        value_set_take(&args[0], memo_value(args[0], NULL));
     if (st == GPM_OK) st = plain_apply(core, op, args, n, a->span, out);
     for (size_t i = 0; i < width; i++) value_unref(args[i]);
     value_unref(op);
@@ -304,7 +312,8 @@ static enum gpm_status eval_block(struct session_core *core, const struct ast *a
     enum gpm_status st = GPM_OK;
     for (uint32_t i = 0; st == GPM_OK && i < a->n; i++) {
         const struct ast *s = a->kids[i];
-        if (s->kind == AST_LET || s->kind == AST_LETREC) st = eval_let(core, s, inner);
+        if (s->kind == AST_LET || s->kind == AST_LETREC)
+            st = eval_let(core, s, inner);
         else {
             value_unref(v);
             v = NIL;
@@ -335,12 +344,16 @@ enum gpm_status plain_run_block(struct session_core *core, const struct ast *a, 
         st = core->run_action(core, action, s->kind == AST_BIND ? s->kids[0]->span : s->span, &v);
         value_unref(action);
         if (st != GPM_OK) break;
-        if (s->kind == AST_BIND) value_set_take(&inner->s[s->u.bind.slot].v, v);
-        else value_set_take(&result, v);
+        if (s->kind == AST_BIND)
+            value_set_take(&inner->s[s->u.bind.slot].v, v);
+        else
+            value_set_take(&result, v);
     }
     frame_unref(inner);
-    if (st == GPM_OK) *out = result;
-    else value_unref(result);
+    if (st == GPM_OK)
+        *out = result;
+    else
+        value_unref(result);
     return st;
 }
 

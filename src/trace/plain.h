@@ -26,13 +26,14 @@ struct slot {
 };
 struct frame {
     uint32_t refs, n;
-    struct frame *parent;  /* counted */
-    struct sym **names;    /* borrowed from the syntax tree, or NULL */
+    struct frame *parent;       /* counted */
+    struct sym **names;         /* borrowed from the syntax tree, or NULL */
     struct frame *next, **link; /* the session's list of frames, for the sweep */
     uint32_t visit;
     struct slot s[];
 };
-struct frame *frame_new(struct session_core *core, struct frame *parent, size_t n, struct sym **names);
+struct frame *frame_new(struct session_core *core, struct frame *parent, size_t n,
+                        struct sym **names);
 struct frame *frame_ref(struct frame *f);
 void frame_unref(struct frame *f);
 static inline struct frame *frame_up(struct frame *f, int depth) {
@@ -55,15 +56,15 @@ struct closure *closure_of(value v); /* NULL: something else */
 struct memo {
     struct box box;
     value proc;
-    struct map table; /* hash -> chain of struct memo_entry */
+    struct map table;    /* hash -> chain of struct memo_entry */
     struct trace *trace; /* the trace it belongs to, or NULL: untraced */
 };
 struct memo_entry {
     struct memo_entry *next;
-    value key; /* array of arguments; counted */
-    value val;              /* untraced */
-    bool busy;              /* untraced: being computed */
-    struct family *family;  /* traced; borrowed */
+    value key;             /* array of arguments; counted */
+    value val;             /* untraced */
+    bool busy;             /* untraced: being computed */
+    struct family *family; /* traced; borrowed */
 };
 extern const struct box_class memo_class;
 value memo_value(value proc, struct trace *t);
@@ -85,7 +86,8 @@ enum special {
     SPECIAL_ASSESS,
     SPECIAL_APPLY_FUNCTION,
     SPECIAL_RUN,
-    SPECIAL_ACTION
+    SPECIAL_ACTION,
+    SPECIAL_GPMEM
 };
 
 /* What one session shares among its evaluators, traces and operators. */
@@ -94,10 +96,10 @@ struct session_core {
     struct diags *diags;
     struct arena *arena; /* for code built at run time */
     struct sp_host host;
-    struct rng rng;        /* of the inference program */
-    struct map builtins;   /* sym -> struct node* constant of the builtin procedure or value */
-    struct map specials;   /* sp_class* -> enum special + 1 */
-    struct map defines;    /* sym -> struct define_slot* : inference globals */
+    struct rng rng;      /* of the inference program */
+    struct map builtins; /* sym -> struct node* constant of the builtin procedure or value */
+    struct map specials; /* sp_class* -> enum special + 1 */
+    struct map defines;  /* sym -> struct define_slot* : inference globals */
     VEC(struct sym *) define_names;
     VEC(struct node *) literals; /* constants cached in syntax trees */
     struct frame *frames;        /* all frames, for the sweep */
@@ -105,11 +107,12 @@ struct session_core {
     uint32_t frame_visit;
     const char *stack_limit; /* lowest address the C stack may reach */
     volatile int *interrupted;
-    double deadline; /* monotonic seconds, 0: none */
+    double deadline;  /* monotonic seconds, 0: none */
     size_t max_nodes; /* per trace; 0: none */
     unsigned tick;
     /* hooks of the layers above */
-    enum gpm_status (*run_action)(struct session_core *core, value action, struct span at, value *out);
+    enum gpm_status (*run_action)(struct session_core *core, value action, struct span at,
+                                  value *out);
     enum gpm_status (*make_directive)(struct session_core *core, const struct ast *a,
                                       struct frame *f, value *out);
     /* inference operators: rows without simulate */
@@ -128,8 +131,10 @@ enum gpm_status core_poll(struct session_core *core, struct span at) GPM_MUST_US
 value core_constant(struct session_core *core, const struct ast *a); /* of a literal; borrowed */
 struct node *core_literal(struct session_core *core, const struct ast *a);
 const value *core_lookup_define(struct session_core *core, struct sym *s); /* NULL: unbound */
-enum gpm_status core_unbound(struct session_core *core, struct sym *s, struct span at, struct trace *t);
-/* The row and state behind a primitive procedure value; NULL: compound, memoized or no procedure. */
+enum gpm_status core_unbound(struct session_core *core, struct sym *s, struct span at,
+                             struct trace *t);
+/* The row and state behind a primitive procedure value; NULL: compound, memoized or no procedure.
+ */
 const struct sp_class *proc_class(value op, void **state);
 /* Fills c for a primitive procedure and checks its arguments; the diagnostic is placed at `at`. */
 enum gpm_status core_check_call(struct session_core *core, struct sp_call *c, value op,
@@ -144,12 +149,8 @@ struct env_box {
 };
 extern const struct box_class env_class;
 enum special core_special(struct session_core *core, value op);
-enum gpm_status core_assess(struct session_core *core, const value *args, size_t n, struct span at, double *out);
-/* An argument that keywords left out. */
-#define ABSENT ((value){.tag = V_SYM, .u.sym = NULL})
-static inline bool is_absent(value v) {
-    return v.tag == V_SYM && !v.u.sym;
-}
+enum gpm_status core_assess(struct session_core *core, const value *args, size_t n, struct span at,
+                            double *out);
 void core_bind_builtin(struct session_core *core, const char *name, value v_taken);
 /* Number of argument positions of a call, gaps for keywords included. */
 size_t core_call_width(struct session_core *core, const struct ast *call, value op);
@@ -165,7 +166,8 @@ struct ast *core_unquote(struct session_core *core, value data, struct span at);
 void resolve_in_frame(struct session_core *core, struct ast *a, struct frame *env);
 value env_value(struct frame *f); /* an environment value; the frame is counted */
 /* extend_environment */
-enum gpm_status env_extend(struct session_core *core, const value *args, struct span at, value *out);
+enum gpm_status env_extend(struct session_core *core, const value *args, struct span at,
+                           value *out);
 bool value_truth(value v, bool *truth); /* false: neither boolean nor number */
 
 /* The untraced evaluator. */

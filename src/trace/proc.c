@@ -61,7 +61,8 @@ void frames_sweep(struct session_core *core) {
         struct frame *f = core->frames;
         struct frame *next = f->next;
         f->refs--;
-        if (f->refs) { /* still named by a child frame: detach it from the list, the child frees it */
+        if (f->refs) { /* still named by a child frame: detach it from the list, the child frees it
+                        */
             core->frames = next;
             if (next) next->link = &core->frames;
             f->link = &f->next;
@@ -159,8 +160,10 @@ void memo_remove(struct memo *m, value key) {
     struct memo_entry *e = *at;
     if (!e) return;
     *at = e->next;
-    if (first) map_put(&m->table, h, first);
-    else map_del(&m->table, h);
+    if (first)
+        map_put(&m->table, h, first);
+    else
+        map_del(&m->table, h);
     value_unref(e->key);
     value_unref(e->val);
     mem_free(e);

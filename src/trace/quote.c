@@ -41,13 +41,13 @@ value core_quote(struct session_core *core, const struct ast *a, struct frame *s
     case AST_BLOCK:
         if (a->n == 1) return core_quote(core, a->kids[0], splices);
         return code_array(core, "block", a, splices);
-    case AST_UNQUOTE:
-        return splices ? value_ref(splices->s[a->u.unquote.slot].v) : NIL;
+    case AST_UNQUOTE: return splices ? value_ref(splices->s[a->u.unquote.slot].v) : NIL;
     default: return value_ref(core_constant(core, a));
     }
 }
 
-static struct ast *new_ast(struct session_core *core, enum ast_kind kind, struct span at, size_t n) {
+static struct ast *new_ast(struct session_core *core, enum ast_kind kind, struct span at,
+                           size_t n) {
     struct ast *a = ARENA_NEW(core->arena, struct ast);
     a->kind = kind;
     a->span = at;

@@ -84,14 +84,16 @@ static enum gpm_status check_names(struct trace *t, struct sym *const *names, si
             struct record *r = t->records.at[j];
             if (r->name == names[i]) diag_add_label(t->core->diags, r->span, "first assumed here");
         }
-        diag_set_help(t->core->diags, "choose another name, or forget(quote(%s)) first", names[i]->text);
+        diag_set_help(t->core->diags, "choose another name, or forget(quote(%s)) first",
+                      names[i]->text);
         return GPM_E_USER;
     }
     return GPM_OK;
 }
 
 static enum gpm_status assume_components(struct trace *t, struct sym *const *names, size_t n,
-                                         struct family *f, const struct ast *ast, struct record *r) {
+                                         struct family *f, const struct ast *ast,
+                                         struct record *r) {
     size_t len;
     if (!seq_length(f->root->val, &len) || len != n)
         return diag_raise(t->core->diags, DIAG_VALUES_COUNT, ast->span,
@@ -140,8 +142,7 @@ enum gpm_status trace_assume(struct trace *t, struct sym *const *names, size_t n
             undo_record(t, r);
             return st;
         }
-        for (size_t i = 0; i < n; i++)
-            map_put(&t->globals, MAP_PTR(names[i]), r->components.at[i]);
+        for (size_t i = 0; i < n; i++) map_put(&t->globals, MAP_PTR(names[i]), r->components.at[i]);
     }
     *out = value_ref(f->root->val);
     return GPM_OK;
@@ -181,7 +182,8 @@ static enum gpm_status take_value(void *ctx, struct node *root) {
     return GPM_OK;
 }
 
-enum gpm_status trace_sample(struct trace *t, const struct ast *ast, struct frame *frame, value *out) {
+enum gpm_status trace_sample(struct trace *t, const struct ast *ast, struct frame *frame,
+                             value *out) {
     struct sample_ctx s = {t, NIL};
     enum gpm_status st = trace_with_value(t, ast, frame, take_value, &s);
     if (st == GPM_OK) *out = s.out;
@@ -198,8 +200,10 @@ static enum gpm_status set_value(struct trace *t, struct node *end, value v, dou
     st = scaffold_detach(s, SCAFFOLD_PRIOR, &w_old);
     if (st == GPM_OK) {
         st = scaffold_regen(s, SCAFFOLD_FIXED, &v, &w_new);
-        if (st == GPM_OK) scaffold_commit(s);
-        else scaffold_restore(s);
+        if (st == GPM_OK)
+            scaffold_commit(s);
+        else
+            scaffold_restore(s);
     }
     scaffold_free(s);
     if (st == GPM_OK) *weight = isinf(w_old) && isinf(w_new) ? 0 : w_new - w_old;
@@ -284,7 +288,8 @@ static enum gpm_status unknown_label(struct trace *t, struct sym *label, struct 
     for (size_t i = 0; i < t->records.n; i++)
         if (t->records.at[i]->label) vec_push(&names, t->records.at[i]->label->text);
     const char *near = suggest_nearest(label->text, names.at, names.n);
-    diag_raise(t->core->diags, DIAG_UNKNOWN_LABEL, at, "no directive has the label `%s`", label->text);
+    diag_raise(t->core->diags, DIAG_UNKNOWN_LABEL, at, "no directive has the label `%s`",
+               label->text);
     if (near) diag_set_help(t->core->diags, "did you mean `%s`?", near);
     vec_release(&names);
     return GPM_E_USER;
@@ -342,7 +347,8 @@ enum gpm_status trace_freeze(struct trace *t, struct sym *label, struct span at)
         for (size_t j = 0; j < r->components.n; j++) bound |= r->components.at[j] == n;
         if (!bound && n->n_out) continue; /* read through a closure */
         node_off(t, n);
-        if (n->req) families_free_dead(t, n->req->fam, n->req->n_fam), n->req->n_fam = n->req->n_xin = 0;
+        if (n->req)
+            families_free_dead(t, n->req->fam, n->req->n_fam), n->req->n_fam = n->req->n_xin = 0;
         n->flags = 0;
         n->n_in = 0;
         if (bound) n->flags = NODE_ON | NODE_FROZEN;

@@ -19,6 +19,15 @@ static struct sp_state *maker_state(const struct node *n) {
     return m ? m->state : NULL;
 }
 
+enum gpm_status carry_weight(struct trace *t, struct node *n) {
+    struct scaffold *s = t->active;
+    if (!s || !s->sink || (n->flags & NODE_RANDOM) || !node_is_stateful(n)) return GPM_OK;
+    double logp;
+    enum gpm_status st = node_density(t, n, n->val, &logp);
+    if (st == GPM_OK) *s->sink += logp;
+    return st;
+}
+
 /* Detach. */
 
 static struct request *request_like(const struct request *r) {
@@ -31,7 +40,8 @@ static struct request *request_like(const struct request *r) {
 static enum gpm_status unconstrain(struct scaffold *s, struct entry *e, double *w) {
     struct node *end = chase(e->n);
     struct entry *ee = entry_of(s, end);
-    bool changes = family_is_brush(end->family) || (ee && ee->role == ROLE_D && !ee->brush) || (ee && ee->brush);
+    bool changes = family_is_brush(end->family) || (ee && ee->role == ROLE_D && !ee->brush) ||
+                   (ee && ee->brush);
     if (!changes || !(end->flags & NODE_OBSERVED)) return GPM_OK;
     double logp;
     enum gpm_status st = node_unincorporate(s->t, end);
@@ -49,7 +59,9 @@ static enum gpm_status detach_d(struct scaffold *s, struct entry *e, double *w) 
     enum gpm_status st = GPM_OK;
     e->old_flags = n->flags;
     if (n->flags & NODE_OBS_ROOT) st = unconstrain(s, e, w);
+    bool recorded = n->flags & NODE_INCORPORATED;
     if (st == GPM_OK) st = node_unincorporate(t, n);
+    if (st == GPM_OK && recorded) st = carry_weight(t, n);
     if (st != GPM_OK) return st;
     e->old_logp = n->logp;
     if (e->principal >= 0 && s->mode == SCAFFOLD_FIXED && !e->op_changed) {
@@ -79,7 +91,8 @@ static enum gpm_status detach_entry(struct scaffold *s, struct entry *e, double 
     if (e->role == ROLE_D) return detach_d(s, e, w);
     if (e->role == ROLE_M) {
         struct sp_state *state = maker_state(e->n);
-        st = core_place(s->t->core, node_class(e->n)->aaa->log_joint(state->data, &logp), node_span(e->n));
+        st = core_place(s->t->core, node_class(e->n)->aaa->log_joint(state->data, &logp),
+                        node_span(e->n));
         if (st == GPM_OK) *w += logp;
         return st;
     }
@@ -97,14 +110,17 @@ enum gpm_status scaffold_detach(struct scaffold *s, enum scaffold_mode mode, dou
     s->mode = mode;
     double w = 0;
     s->detached = true;
+    s->sink = &w;
     for (size_t i = s->order.n; i-- > 0;) {
         enum gpm_status st = detach_entry(s, &s->e.at[s->order.at[i]], &w);
         if (st != GPM_OK) { /* densities of the current state do not fail but for a bug or Ctrl-C */
+            s->sink = NULL;
             for (size_t j = i + 1; j-- > 0;) s->e.at[s->order.at[j]].ordered = false;
             scaffold_restore(s);
             return st;
         }
     }
+    s->sink = NULL;
     *weight = w;
     return GPM_OK;
 }
@@ -144,7 +160,8 @@ static enum gpm_status regen_d(struct scaffold *s, struct entry *e) {
     enum gpm_status st;
     if (e->principal >= 0 && s->mode == SCAFFOLD_FIXED && !e->op_changed)
         st = regen_fixed(s, n, s->values[e->principal]);
-    else st = node_apply(s->t, n, NULL, e->requests);
+    else
+        st = node_apply(s->t, n, NULL, e->requests);
     e = &s->e.at[index];
     if (st != GPM_OK || !(n->flags & NODE_OBS_ROOT)) return st;
     struct node *end = chase(n);
@@ -163,8 +180,7 @@ static enum gpm_status regen_m(struct scaffold *s, struct entry *e) {
     struct sp_call c;
     value *args = NEW_ARRAY(value, n->n_in);
     node_call(t, n, &c, args);
-    enum gpm_status st =
-        core_check_call(t->core, &c, n->in[0].node->val, args, c.n, node_span(n));
+    enum gpm_status st = core_check_call(t->core, &c, n->in[0].node->val, args, c.n, node_span(n));
     double joint = 0;
     if (st == GPM_OK) {
         struct trace *outer = t->core->model;
@@ -206,7 +222,8 @@ static enum gpm_status regen_entry(struct scaffold *s, uint32_t i) {
     }
     vec_push(&s->new_order, i);
     if (st == GPM_OK && s->weight != s->weight)
-        st = diag_raise(s->t->core->diags, DIAG_NAN, node_span(s->e.at[i].n), "the weight of a proposal is NaN");
+        st = diag_raise(s->t->core->diags, DIAG_NAN, node_span(s->e.at[i].n),
+                        "the weight of a proposal is NaN");
     return st;
 }
 
@@ -233,16 +250,19 @@ enum gpm_status scaffold_regen(struct scaffold *s, enum scaffold_mode mode, cons
     s->built = true;
     vec_clear(&s->new_order);
     for (size_t i = 0; i < s->e.n; i++) s->e.at[i].done = false;
+    s->sink = &s->weight;
     size_t n_diags = s->t->core->diags->list.n;
     for (size_t i = 0; i < s->torus.n; i++) {
         enum gpm_status st = regen_entry(s, s->torus.at[i]);
         if (st == GPM_OK) continue;
+        s->sink = NULL;
         scaffold_unregen(s);
         if (s->strict || n_diags || !is_domain_error(s->t)) return st;
         diags_clear(s->t->core->diags);
         *weight = -INFINITY;
         return GPM_OK;
     }
+    s->sink = NULL;
     *weight = s->weight;
     return GPM_OK;
 }
@@ -272,7 +292,8 @@ void scaffold_unregen(struct scaffold *s) {
     s->built = false;
     for (size_t i = s->new_order.n; i-- > 0;) {
         struct entry *e = &s->e.at[s->new_order.at[i]];
-        if (e->role == ROLE_D) unregen_d(s, e);
+        if (e->role == ROLE_D)
+            unregen_d(s, e);
         else if (e->role == ROLE_A) {
             enum gpm_status st = node_unincorporate(s->t, e->n);
             assert(st == GPM_OK);
@@ -320,7 +341,8 @@ void scaffold_restore(struct scaffold *s) {
     for (size_t i = 0; i < s->order.n; i++) {
         struct entry *e = &s->e.at[s->order.at[i]];
         if (!e->ordered) continue; /* detach had not come so far */
-        if (e->role == ROLE_D) restore_d(s, e);
+        if (e->role == ROLE_D)
+            restore_d(s, e);
         else if (e->role == ROLE_A) {
             e->n->logp = e->old_logp;
             e->n->flags |= e->old_flags & NODE_HAS_LOGP;

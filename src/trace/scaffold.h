@@ -10,8 +10,8 @@ enum role { ROLE_NONE, ROLE_D, ROLE_A, ROLE_M };
 struct entry {
     struct node *n;
     uint8_t role;
-    bool requests;    /* D: its requests are made anew */
-    bool op_changed;  /* D: its procedure may be another one */
+    bool requests;   /* D: its requests are made anew */
+    bool op_changed; /* D: its procedure may be another one */
     bool requests_lost;
     bool ordered, done, brush;
     int32_t principal; /* number, or -1 */
@@ -19,7 +19,7 @@ struct entry {
     double old_logp;
     uint16_t old_flags;
     struct request *old_req;
-    struct node *old_end;  /* observed root: the node that was constrained */
+    struct node *old_end; /* observed root: the node that was constrained */
     struct node *new_end;
     void *token; /* M: for undo or commit */
     bool remade;
@@ -36,11 +36,12 @@ struct scaffold {
     enum scaffold_mode mode;
     const value *values;
     double weight;
+    double *sink; /* during detach and regen: where data recorded by deterministic nodes weigh in */
     bool detached, built, strict, has_brush;
 };
 
 struct entry *entry_of(struct scaffold *s, const struct node *n); /* NULL: not in it */
-void scaffold_end(struct scaffold *s); /* unmarks */
+void scaffold_end(struct scaffold *s);                            /* unmarks */
 bool requests_on(const struct node *n, uint32_t slot);
 static inline bool family_is_brush(const struct family *f) {
     return f->lost && f->lost == f->refs;

@@ -87,7 +87,8 @@ static void block_drop(struct scope_block *b) {
         s->blocks.at[b->pos] = last;
         last->pos = b->pos;
     }
-    if (!b->unique && map_get(&s->by_id, value_hash(b->id)) == b) map_del(&s->by_id, value_hash(b->id));
+    if (!b->unique && map_get(&s->by_id, value_hash(b->id)) == b)
+        map_del(&s->by_id, value_hash(b->id));
     value_unref(b->id);
     vec_release(&b->ctxs);
     mem_free(b);
@@ -96,8 +97,10 @@ static void block_drop(struct scope_block *b) {
 void tag_enter_index(struct trace *t, struct node *tag) {
     struct tagctx *c = tag->req->own;
     value_set_take(&c->scope, value_ref(tag->in[0].node->val));
-    if (tag->n_in == 3) value_set_take(&c->block, value_ref(tag->in[1].node->val));
-    else if (c->block.tag == V_NIL) c->block = value_atom((double)t->next_block++);
+    if (tag->n_in == 3)
+        value_set_take(&c->block, value_ref(tag->in[1].node->val));
+    else if (c->block.tag == V_NIL)
+        c->block = value_atom((double)t->next_block++);
     struct scope *s = scope_get(t, c->scope);
     tag->flags |= NODE_IN_INDEX;
     if (c->exclude) return;
@@ -236,7 +239,8 @@ void block_choices(struct scope_block *b, struct node ***out, size_t *n) {
 }
 
 static int by_id(const void *a, const void *b) {
-    return value_compare((*(struct scope_block *const *)a)->id, (*(struct scope_block *const *)b)->id);
+    return value_compare((*(struct scope_block *const *)a)->id,
+                         (*(struct scope_block *const *)b)->id);
 }
 
 void scopes_sorted(struct scope *s, struct scope_block ***out, size_t *n) {

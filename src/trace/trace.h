@@ -39,10 +39,10 @@ enum {
     NODE_LINKED_ARGS = 16, /* operands are linked (all but compound calls) */
     NODE_LINKED_OP = 32,
     NODE_INCORPORATED = 64,
-    NODE_SHARED = 128,     /* constant owned by a frame, literal or session, not by a family */
-    NODE_HAS_LOGP = 256,   /* logp is the log density of val given the current operands */
+    NODE_SHARED = 128,   /* constant owned by a frame, literal or session, not by a family */
+    NODE_HAS_LOGP = 256, /* logp is the log density of val given the current operands */
     NODE_FROZEN = 1024,
-    NODE_IN_INDEX = 512    /* a tag whose context stands in the scope index */
+    NODE_IN_INDEX = 512 /* a tag whose context stands in the scope index */
 };
 
 struct in_edge {
@@ -53,7 +53,7 @@ struct out_edge {
     struct node *child;
     uint32_t slot; /* in[slot], or xin[slot - XIN] */
 };
-#define XIN 0x80000000u
+#define XIN      0x80000000u
 #define NO_INDEX UINT32_MAX
 
 struct node {
@@ -71,8 +71,8 @@ struct node {
     double logp;
     struct out_edge *out;
     uint32_t n_out, cap_out;
-    uint32_t choice; /* position in trace->choices, or NO_INDEX */
-    uint32_t mark;   /* 1 + entry in the current scaffold, 0: none */
+    uint32_t choice;           /* position in trace->choices, or NO_INDEX */
+    uint32_t mark;             /* 1 + entry in the current scaffold, 0: none */
     struct membership *member; /* tag contexts it is registered in, or NULL */
     struct request *req;       /* NULL for nodes that request nothing */
     struct plan *plan;         /* cached transition plan of a principal, or NULL */
@@ -110,8 +110,8 @@ struct family {
 /* Scopes (scope.c). A context is one evaluation of `tag`; choices in its dynamic extent register
  * in it. A memoized family's context stands for all contexts that request the family. */
 struct tagctx {
-    struct tagctx *parent;        /* next outer context; NULL at the top */
-    VEC(struct tagctx *) joined;  /* memoized families: requesters' contexts */
+    struct tagctx *parent;       /* next outer context; NULL at the top */
+    VEC(struct tagctx *) joined; /* memoized families: requesters' contexts */
     bool memo, exclude;
     value scope, block;
     VEC(struct node *) choices;
@@ -153,7 +153,7 @@ struct record { /* one directive in the trace */
     struct sym *label; /* NULL: none */
     uint64_t id;
     struct family *family;
-    struct sym *name;  /* assume */
+    struct sym *name; /* assume */
     struct span span;
     VEC(struct sym *) names; /* multiple assume: names of the components */
     VEC(struct node *) components;
@@ -166,7 +166,7 @@ struct trace {
     struct rng rng;
     struct map globals; /* sym -> struct node* */
     VEC(struct record *) records;
-    struct map labels; /* sym -> record */
+    struct map labels;          /* sym -> record */
     VEC(struct node *) choices; /* unobserved random choices */
     VEC(struct scope *) scopes;
     struct map observations; /* root node -> struct observation* */
@@ -198,7 +198,8 @@ enum gpm_status trace_force(struct trace *t, const struct ast *ast, struct frame
                             double *weight) GPM_MUST_USE;
 enum gpm_status trace_forget(struct trace *t, struct sym *label, struct span at,
                              double *weight) GPM_MUST_USE;
-enum gpm_status trace_report(struct trace *t, struct sym *label, struct span at, value *out) GPM_MUST_USE;
+enum gpm_status trace_report(struct trace *t, struct sym *label, struct span at,
+                             value *out) GPM_MUST_USE;
 enum gpm_status trace_freeze(struct trace *t, struct sym *label, struct span at) GPM_MUST_USE;
 /* Evaluates, hands the value to `use`, un-evaluates. */
 enum gpm_status trace_with_value(struct trace *t, const struct ast *ast, struct frame *frame,
@@ -214,7 +215,8 @@ value trace_export(struct trace *t, value v);
 struct scope *trace_scope(struct trace *t, value name); /* NULL: no tag names it */
 struct scope_block *scope_find_block(struct scope *s, value id);
 void block_choices(struct scope_block *b, struct node ***out, size_t *n); /* mem_free *out */
-void scopes_sorted(struct scope *s, struct scope_block ***out, size_t *n); /* live, by id; mem_free */
+void scopes_sorted(struct scope *s, struct scope_block ***out,
+                   size_t *n); /* live, by id; mem_free */
 /* For messages: names of the scopes that exist, "a", "b". */
 void trace_scope_names(struct trace *t, struct buf *out);
 
@@ -229,9 +231,11 @@ enum scaffold_mode {
     SCAFFOLD_FIXED  /* principals get given values: their log density is part of the weight */
 };
 /* Takes the scaffold's part out of the trace; *weight: log density of what it held. */
-enum gpm_status scaffold_detach(struct scaffold *s, enum scaffold_mode mode, double *weight) GPM_MUST_USE;
+enum gpm_status scaffold_detach(struct scaffold *s, enum scaffold_mode mode,
+                                double *weight) GPM_MUST_USE;
 /* Builds it again; values: one per principal under SCAFFOLD_FIXED. A domain error or a covariance
- * that is not positive definite gives weight -inf and GPM_OK. On GPM_E_USER nothing is left built. */
+ * that is not positive definite gives weight -inf and GPM_OK. On GPM_E_USER nothing is left built.
+ */
 enum gpm_status scaffold_regen(struct scaffold *s, enum scaffold_mode mode, const value *values,
                                double *weight) GPM_MUST_USE;
 void scaffold_unregen(struct scaffold *s); /* back to the detached state */
@@ -264,7 +268,8 @@ enum gpm_status trace_mh(struct trace *t, struct node *const *principals, size_t
 
 /* Facts about a choice. */
 enum gpm_status node_support(struct trace *t, struct node *n, struct sp_support *out) GPM_MUST_USE;
-enum gpm_status node_enumerate(struct trace *t, struct node *n, value **vals, size_t *count) GPM_MUST_USE;
+enum gpm_status node_enumerate(struct trace *t, struct node *n, value **vals,
+                               size_t *count) GPM_MUST_USE;
 enum gpm_status node_log_density(struct trace *t, struct node *n, double *out) GPM_MUST_USE;
 const struct sp_class *node_class(const struct node *n); /* NULL: no primitive */
 struct span node_span(const struct node *n);

@@ -25,8 +25,10 @@ static enum gpm_status general_mh(struct trace *t, struct node *const *principal
             pick += extra->log_pick(extra->ctx, t);
         *accepted = st == GPM_OK && scaffold_built(s) &&
                     accept(w_new - w_old + pick, w_old, w_new, &t->rng);
-        if (*accepted) scaffold_commit(s);
-        else scaffold_restore(s);
+        if (*accepted)
+            scaffold_commit(s);
+        else
+            scaffold_restore(s);
     }
     scaffold_free(s);
     return st;
@@ -81,7 +83,8 @@ static enum gpm_status add_density(void *ctx, struct trace *t, struct node *n) {
     enum gpm_status st = GPM_OK;
     if (!cls) return GPM_OK;
     if (cls->aaa && first_made(n->val)) {
-        st = core_place(t->core, cls->aaa->log_joint(first_made(n->val)->state->data, &logp), node_span(n));
+        st = core_place(t->core, cls->aaa->log_joint(first_made(n->val)->state->data, &logp),
+                        node_span(n));
         if (st == GPM_OK) j->all += logp, j->observed += logp;
     } else if ((n->flags & NODE_RANDOM) && cls->log_density && !node_is_stateful(n)) {
         st = node_density(t, n, n->val, &logp);
@@ -104,7 +107,9 @@ static enum gpm_status count_bytes(void *ctx, struct trace *t, struct node *n) {
     UNUSED(t);
     size_t *bytes = ctx;
     *bytes += sizeof *n + n->n_in * sizeof n->in[0] + n->cap_out * sizeof n->out[0];
-    if (n->req) *bytes += sizeof *n->req + n->req->n_fam * (sizeof(struct family) + sizeof(void *)) + n->req->n_xin * sizeof n->req->xin[0];
+    if (n->req)
+        *bytes += sizeof *n->req + n->req->n_fam * (sizeof(struct family) + sizeof(void *)) +
+                  n->req->n_xin * sizeof n->req->xin[0];
     return GPM_OK;
 }
 

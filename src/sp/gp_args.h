@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Arguments of make_gp and gpmem: [f,] [mean,] kernel [, noise=, ...]. */
+#ifndef SP_GP_ARGS_H
+#define SP_GP_ARGS_H
+#include "sp/kernel_value.h"
+
+struct gp_args {
+    struct kern *k;
+    struct mean *m; /* NULL: zero */
+    double noise;
+};
+enum gpm_status gp_args_read(struct sp_call *c, struct gp_args *out) GPM_MUST_USE;
+void gp_args_release(struct gp_args *a);
+size_t gp_args_kernel_position(const struct sp_call *c);
+int gp_args_noise_position(const struct sp_call *c); /* -1: none */
+/* Position of the first argument behind f (1 for gpmem, 0 for make_gp). */
+size_t gp_args_first(const struct sp_call *c);
+#endif

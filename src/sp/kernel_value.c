@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Kernels and means as values; procedures of the language as kernels. */
+#include "sp/kernel_value.h"
+
+#include "base/mem.h"
+#include <string.h>
+
+static void kernel_free(struct box *b) {
+    kern_unref(((struct kernel_box *)b)->k);
+    mem_free(b);
+}
+
+static void kernel_print(const struct box *b, struct buf *out) {
+    kern_print(((const struct kernel_box *)b)->k, out);
+}
+
+static bool kernel_equal(const struct box *a, const struct box *b) {
+    return kern_equal(((const struct kernel_box *)a)->k, ((const struct kernel_box *)b)->k);
+}
+
+static uint64_t kernel_hash(const struct box *b) {
+    return kern_hash(((const struct kernel_box *)b)->k);
+}
+
+/* k + h, k * h, and a number times a kernel (a variance). */
+static enum gpm_status kernel_arith(const char *op, value a, value b, value *out) {
+    bool add = !strcmp(op, "add"), mul = !strcmp(op, "mul");
+    struct kern *k = kernel_of(a), *h = kernel_of(b), *r = NULL;
+    if (!add && !mul) return GPM_E_NOT_FOUND;
+    if (k && h)
+        r = add ? kern_sum(k, h) : kern_product(k, h);
+    else if (mul && k && b.tag == V_NUM)
+        r = kern_scale(b.u.num, k);
+    else if (mul && h && a.tag == V_NUM)
+        r = kern_scale(a.u.num, h);
+    if (!r) return GPM_E_NOT_FOUND;
+    *out = kernel_value_take(r);
+    return GPM_OK;
+}
+
+static value part(value d, size_t from, size_t n) {
+    return d.tag == V_VECTOR ? value_vector(d.u.vector->at + from, n) : NIL;
+}
+
+/* Flat parameters of a sum or product are those of a, then those of b. */
+static enum gpm_status kernel_arith_grad(const char *op, value a, value b, value d, value *da,
+                                         value *db) {
+    UNUSED(op);
+    struct kern *k = kernel_of(a), *h = kernel_of(b);
+    *da = *db = NIL;
+    if (d.tag != V_VECTOR) return GPM_OK;
+    size_t n = d.u.vector->n, nk = k ? kern_nparam(k) : 0, nh = h ? kern_nparam(h) : 0;
+    if (k && h && nk + nh == n) {
+        *da = part(d, 0, nk);
+        *db = part(d, nk, nh);
+    } else if (k && nk <= n) { /* scaled: the factor's own parameter stands beside */
+        *da = part(d, n - nk, nk);
+        *db = value_num(n > nk ? d.u.vector->at[0] : 0);
+    } else if (h && nh <= n) {
+        *da = value_num(n > nh ? d.u.vector->at[0] : 0);
+        *db = part(d, n - nh, nh);
+    }
+    return GPM_OK;
+}
+
+const struct box_class kernel_class = {.name = "kernel",
+                                       .free = kernel_free,
+                                       .print = kernel_print,
+                                       .equal = kernel_equal,
+                                       .hash = kernel_hash,
+                                       .arith = kernel_arith,
+                                       .arith_grad = kernel_arith_grad};
+
+value kernel_value_take(struct kern *k) {
+    struct kernel_box *b = NEW(struct kernel_box);
+    box_init(&b->box, &kernel_class);
+    b->k = k;
+    return value_box(V_BOX, &b->box);
+}
+
+struct kern *kernel_of(value v) {
+    return v.tag == V_BOX && v.u.box->cls == &kernel_class ? ((struct kernel_box *)v.u.box)->k
+                                                           : NULL;
+}
+
+static void mean_free_box(struct box *b) {
+    mean_unref(((struct mean_box *)b)->m);
+    value_unref(((struct mean_box *)b)->param);
+    mem_free(b);
+}
+
+static void mean_print_box(const struct box *b, struct buf *out) {
+    mean_print(((const struct mean_box *)b)->m, out);
+}
+
+const struct box_class mean_class = {
+    .name = "mean function", .free = mean_free_box, .print = mean_print_box};
+
+bool is_mean(value v) {
+    return v.tag == V_BOX && v.u.box->cls == &mean_class;
+}
+
+/* Procedures of the language called by the library. */
+
+struct procedure {
+    value proc;
+    struct sp_host *host;
+};
+
+static void procedure_drop(void *user) {
+    struct procedure *p = user;
+    value_unref(p->proc);
+    mem_free(p);
+}
+
+static value point_value(const double *x, int dim) {
+    return dim == 1 ? value_num(x[0]) : value_vector(x, (size_t)dim);
+}
+
+static enum gpm_status call(struct procedure *p, value *args, size_t n, double *out) {
+    value v;
+    enum gpm_status st = p->host->apply(p->host, p->proc, args, n, &v);
+    for (size_t i = 0; i < n; i++) value_unref(args[i]);
+    if (st != GPM_OK) return GPM_E_USER;
+    st = v.tag == V_NUM ? GPM_OK : GPM_E_ARG;
+    *out = v.tag == V_NUM ? v.u.num : 0;
+    value_unref(v);
+    return st;
+}
+
+static enum gpm_status kernel_callback(void *user, const double *x1, const double *x2, int dim,
+                                       double *out) {
+    value args[2] = {point_value(x1, dim), point_value(x2, dim)};
+    return call(user, args, 2, out);
+}
+
+static enum gpm_status mean_callback_call(void *user, const double *x, int dim, double *out) {
+    value args[1] = {point_value(x, dim)};
+    return call(user, args, 1, out);
+}
+
+static struct procedure *procedure_new(struct sp_call *c, value proc) {
+    struct procedure *p = NEW(struct procedure);
+    p->proc = value_ref(proc);
+    p->host = c->host;
+    return p;
+}
+
+struct kern *kernel_from(struct sp_call *c, value v) {
+    struct kern *k = kernel_of(v);
+    if (k) return kern_ref(k);
+    if (v.tag == V_PROC)
+        return kern_callback(kernel_callback, procedure_new(c, v), procedure_drop, "procedure");
+    char *shown = sp_show(v);
+    sp_error(c, DIAG_KERNEL, "%s: a kernel is needed, got %s (a %s)", c->cls->name, shown,
+             value_type_name(v));
+    diag_set_help(
+        c->diags,
+        "make_squaredexp(sf, l), make_linear(s), a sum of kernels, or proc(x1, x2) {...}");
+    mem_free(shown);
+    return NULL;
+}
+
+struct mean *mean_from(struct sp_call *c, value v) {
+    if (is_mean(v)) return mean_ref(((struct mean_box *)v.u.box)->m);
+    if (v.tag == V_NUM) return mean_const(v.u.num);
+    if (v.tag == V_PROC)
+        return mean_callback(mean_callback_call, procedure_new(c, v), procedure_drop, "procedure");
+    sp_error(c, DIAG_TYPE, "%s: a mean function is needed, got a %s", c->cls->name,
+             value_type_name(v));
+    diag_set_help(c->diags, "make_const_func(c), a number, or proc(x) {...}");
+    return NULL;
+}

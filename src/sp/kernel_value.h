@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Kernels and mean functions as values of the language: boxes around gp/kernel.h and gp/mean.h.
+ * The adjoint of a kernel is the vector of the adjoints of its flat parameters. */
+#ifndef SP_KERNEL_VALUE_H
+#define SP_KERNEL_VALUE_H
+#include "gp/kernel.h"
+#include "gp/mean.h"
+#include "sp/sp.h"
+
+struct kernel_box {
+    struct box box;
+    struct kern *k;
+};
+struct mean_box {
+    struct box box;
+    struct mean *m;
+    value param; /* the constant of a constant mean, for gradients; NIL otherwise */
+};
+extern const struct box_class kernel_class, mean_class;
+value kernel_value_take(struct kern *k);
+struct kern *kernel_of(value v); /* borrowed; NULL: not a kernel */
+/* A kernel value, or a procedure of two inputs as a callback kernel. Owned; NULL after sp_error. */
+struct kern *kernel_from(struct sp_call *c, value v);
+/* A mean value, a number, or a procedure of one input. Owned; NULL after sp_error. */
+struct mean *mean_from(struct sp_call *c, value v);
+bool is_mean(value v);
+#endif

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * make_gp and gpmem: the makers. */
+#include "sp/emulator.h"
+#include "sp/gp_args.h"
+
+#include "base/mem.h"
+#include <math.h>
+#include <string.h>
+
+/* Both share the tail (a, b?, noise?, dim?): one positional argument is the kernel, two are mean
+ * and kernel. */
+size_t gp_args_first(const struct sp_call *c) {
+    return !strcmp(c->cls->name, "make_gp") ? 0 : 1;
+}
+
+static bool given(const struct sp_call *c, size_t i) {
+    return i < c->n && !is_absent(c->args[i]);
+}
+
+size_t gp_args_kernel_position(const struct sp_call *c) {
+    size_t f = gp_args_first(c);
+    return given(c, f + 1) ? f + 1 : f;
+}
+
+int gp_args_noise_position(const struct sp_call *c) {
+    size_t i = gp_args_first(c) + 2;
+    return given(c, i) ? (int)i : -1;
+}
+
+enum gpm_status gp_args_read(struct sp_call *c, struct gp_args *out) {
+    size_t k = gp_args_kernel_position(c), f = gp_args_first(c);
+    int noise = gp_args_noise_position(c);
+    *out = (struct gp_args){0};
+    if (noise >= 0) {
+        value v = c->args[noise];
+        if (v.tag != V_NUM || !(v.u.num >= 0) || isinf(v.u.num))
+            return sp_error(c, DIAG_DOMAIN,
+                            "%s: noise must be a standard deviation, zero or positive",
+                            c->cls->name);
+        out->noise = v.u.num;
+    }
+    out->k = kernel_from(c, c->args[k]);
+    if (!out->k) return GPM_E_USER;
+    if (k == f + 1 && !(out->m = mean_from(c, c->args[f]))) {
+        kern_unref(out->k);
+        return GPM_E_USER;
+    }
+    return GPM_OK;
+}
+
+void gp_args_release(struct gp_args *a) {
+    kern_unref(a->k);
+    if (a->m) mean_unref(a->m);
+    *a = (struct gp_args){0};
+}
+
+static enum gpm_status check_args(struct sp_call *c) {
+    struct gp_args a;
+    enum gpm_status st = gp_args_read(c, &a);
+    if (st == GPM_OK) gp_args_release(&a);
+    return st;
+}
+
+static enum gpm_status make_gp(struct sp_call *c, value *out) {
+    enum gpm_status st = check_args(c);
+    if (st != GPM_OK) return st;
+    struct sp_state *s = sp_state_new(&memoizer_state, memoizer_new(&gp_emulator, c, NIL));
+    *out = sp_made_value(&emulate_class, s);
+    sp_state_unref(s);
+    return GPM_OK;
+}
+
+static enum gpm_status gpmem(struct sp_call *c, value *out) {
+    enum gpm_status st = check_args(c);
+    if (st != GPM_OK) return st;
+    if (c->args[0].tag != V_PROC)
+        return sp_error(c, DIAG_TYPE, "gpmem: the first argument must be a procedure, got a %s",
+                        value_type_name(c->args[0]));
+    struct sp_state *s = sp_state_new(&memoizer_state, memoizer_new(&gp_emulator, c, c->args[0]));
+    value procs[2] = {sp_made_value(&compute_class, s), sp_made_value(&emulate_class, s)};
+    *out = value_list(procs, 2);
+    for (int i = 0; i < 2; i++) value_unref(procs[i]);
+    sp_state_unref(s);
+    return GPM_OK;
+}
+
+const struct sp_class sp_gp_rows[] = {
+    {.name = "make_gp",
+     .sig = "(a: any, b?: any, noise?: any, dim?: any) -> proc",
+     .doc = "A Gaussian process: make_gp(kernel) or make_gp(mean, kernel). g(x) draws at a number, "
+            "g(array) jointly; "
+            "every recorded application conditions the next. noise= gives each pair its own noise.",
+     .flags = SP_MAKER | SP_CALLS,
+     .simulate = make_gp,
+     .aaa = &memoizer_aaa},
+    {.name = "gpmem",
+     .sig = "(f: any, a: any, b?: any, noise?: any, dim?: any) -> list",
+     .doc = "Gaussian-process memoization: (f_compute, f_emu) = gpmem(f, kernel) or gpmem(f, mean, "
+            "kernel). "
+            "f_compute(x) evaluates f once per input and records the pair; f_emu is the GP given "
+            "all pairs.",
+     .flags = SP_MAKER | SP_CALLS,
+     .simulate = gpmem,
+     .aaa = &memoizer_aaa},
+};
+const size_t sp_gp_count = COUNT_OF(sp_gp_rows);
