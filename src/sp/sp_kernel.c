@@ -42,8 +42,12 @@ static const char *kernel_name(const char *procedure) {
 static enum gpm_status k_leaf(struct sp_call *c, value *out) {
     double par[8];
     char *why = NULL;
-    for (size_t i = 0; i < c->n; i++) par[i] = sp_num(c, i);
-    struct kern *k = kern_named(kernel_name(c->cls->name), par, c->n, &why);
+    const char *name = kernel_name(c->cls->name);
+    const struct kern_class *row = kern_class_find(name);
+    size_t n = c->n;
+    for (size_t i = 0; i < n; i++) par[i] = sp_num(c, i);
+    for (; row && n < kern_class_nparam(row); n++) par[n] = kern_class_param(row, n)->fallback;
+    struct kern *k = kern_named(name, par, n, &why);
     if (!k) {
         enum gpm_status st =
             sp_error(c, DIAG_DOMAIN, "%s: %s", c->cls->name, why ? why : "cannot be made");
@@ -231,84 +235,121 @@ static enum gpm_status k_eval(struct sp_call *c, value *out) {
     return st;
 }
 
-#define LEAF(n_, sig_, doc_)                                                                       \
+#define LEAF(n_, sig_, doc_, example_)                                                             \
     {                                                                                              \
-        .name = n_, .sig = sig_ " -> kernel", .doc = doc_, .simulate = k_leaf,                     \
-        .grad_simulate = k_leaf_grad                                                               \
+        .name = n_, .sig = sig_ " -> kernel", .doc = doc_, .example = example_,                    \
+        .simulate = k_leaf, .grad_simulate = k_leaf_grad                                           \
     }
-#define COMBINE(n_, fn, doc_)                                                                      \
+#define COMBINE(n_, fn, doc_, example_)                                                            \
     {                                                                                              \
-        .name = n_, .sig = "(k: any, ...h: any) -> kernel", .doc = doc_, .flags = SP_CALLS,        \
-        .simulate = fn, .grad_simulate = k_combine_grad                                            \
+        .name = n_, .sig = "(k: any, ...h: any) -> kernel", .doc = doc_, .example = example_,      \
+        .flags = SP_CALLS, .simulate = fn, .grad_simulate = k_combine_grad                         \
     }
 
 const struct sp_class sp_kernel_rows[] = {
     LEAF("make_squaredexp", "(sf: number, l: number)",
-         "SE: sf^2 exp(-(x-x')^2 / (2 l^2)), a smooth function."),
-    LEAF("make_se", "(sf: number, l: number)", "The same as make_squaredexp."),
+         "SE: sf^2 exp(-(x-x')^2 / (2 l^2)), a smooth function.",
+         "make_squaredexp(1, 2) => SE(sf=1, l=2)"),
+    LEAF("make_se", "(sf: number, l: number)", "The same as make_squaredexp.",
+         "make_se(1, 2) => SE(sf=1, l=2)"),
     LEAF("make_linear", "(sf: number, c?: number)",
-         "LIN: sf^2 (x-c)(x'-c), a line; c is 0 when left out."),
+         "LIN: sf^2 (x-c)(x'-c), a line; c is 0 when left out.", "make_linear(1) => LIN(sf=1)"),
     LEAF("make_periodic", "(sf: number, p: number, l: number)",
-         "PER: sf^2 exp(-2 sin^2(pi (x-x')/p) / l^2), period p."),
-    LEAF("make_constant", "(sf: number)", "C: sf^2, an unknown constant."),
-    LEAF("make_whitenoise", "(sigma: number)", "WN: sigma^2 where x = x', by value of x."),
-    LEAF("make_noise", "(sigma: number)", "The same as make_whitenoise."),
+         "PER: sf^2 exp(-2 sin^2(pi (x-x')/p) / l^2), period p.",
+         "make_periodic(1, 2, 3) => PER(sf=1, p=2, l=3)"),
+    LEAF("make_constant", "(sf: number)", "C: sf^2, an unknown constant.",
+         "make_constant(1) => C(sf=1)"),
+    LEAF("make_whitenoise", "(sigma: number)", "WN: sigma^2 where x = x', by value of x.",
+         "make_whitenoise(1) => WN(sigma=1)"),
+    LEAF("make_noise", "(sigma: number)", "The same as make_whitenoise.",
+         "make_noise(1) => WN(sigma=1)"),
     LEAF("make_rq", "(sf: number, l: number, alpha: number)",
-         "RQ: sf^2 (1 + (x-x')^2/(2 alpha l^2))^-alpha."),
-    LEAF("make_matern_12", "(sf: number, l: number)", "Matern 1/2: sf^2 exp(-|x-x'|/l)."),
+         "RQ: sf^2 (1 + (x-x')^2/(2 alpha l^2))^-alpha.",
+         "make_rq(1, 2, 3) => RQ(sf=1, l=2, alpha=3)"),
+    LEAF("make_matern_12", "(sf: number, l: number)", "Matern 1/2: sf^2 exp(-|x-x'|/l).",
+         "make_matern_12(1, 2) => MAT12(sf=1, l=2)"),
     LEAF("make_matern_32", "(sf: number, l: number)",
-         "Matern 3/2: sf^2 (1+a) exp(-a), a = sqrt(3)|x-x'|/l."),
+         "Matern 3/2: sf^2 (1+a) exp(-a), a = sqrt(3)|x-x'|/l.",
+         "make_matern_32(1, 2) => MAT32(sf=1, l=2)"),
     LEAF("make_matern_52", "(sf: number, l: number)",
-         "Matern 5/2: sf^2 (1+a+a^2/3) exp(-a), a = sqrt(5)|x-x'|/l."),
+         "Matern 5/2: sf^2 (1+a+a^2/3) exp(-a), a = sqrt(5)|x-x'|/l.",
+         "make_matern_52(1, 2) => MAT52(sf=1, l=2)"),
     LEAF("make_gamma_exponential", "(sf: number, l: number, gamma: number)",
-         "sf^2 exp(-(|x-x'|/l)^gamma), gamma in (0, 2]."),
-    LEAF("make_polynomial", "(sf: number, c: number, degree: number)", "sf^2 (c + x x')^degree."),
-    LEAF("make_cosine", "(sf: number, p: number)", "sf^2 cos(2 pi (x-x')/p)."),
-    LEAF("make_wiener", "(sf: number, x0?: number)", "Wiener process from x0: sf^2 min(t, t')."),
+         "sf^2 exp(-(|x-x'|/l)^gamma), gamma in (0, 2].",
+         "make_gamma_exponential(1, 2, 1.5) => GE(sf=1, l=2, gamma=1.5)"),
+    LEAF("make_polynomial", "(sf: number, c: number, degree: number)", "sf^2 (c + x x')^degree.",
+         "make_polynomial(1, 1, 2) => POLY(sf=1, c=1, degree=2)"),
+    LEAF("make_cosine", "(sf: number, p: number)", "sf^2 cos(2 pi (x-x')/p).",
+         "make_cosine(1, 2) => COS(sf=1, p=2)"),
+    LEAF("make_wiener", "(sf: number, x0?: number)", "Wiener process from x0: sf^2 min(t, t').",
+         "make_wiener(1) => WIENER(sf=1, x0=0)"),
     LEAF("make_integrated_wiener", "(sf: number, x0?: number)",
-         "Integrated Wiener process from x0."),
-    LEAF("make_ramp", "(sf: number, tau: number)", "A trend that starts at tau."),
-    LEAF("make_step", "(sf: number, tau: number)", "A jump at tau."),
+         "Integrated Wiener process from x0.", "make_integrated_wiener(1) => IWIENER(sf=1, x0=0)"),
+    LEAF("make_ramp", "(sf: number, tau: number)", "A trend that starts at tau.",
+         "make_ramp(1, 2) => RAMP(sf=1, tau=2)"),
+    LEAF("make_step", "(sf: number, tau: number)", "A jump at tau.",
+         "make_step(1, 2) => STEP(sf=1, tau=2)"),
     LEAF("make_zero_periodic", "(sf: number, p: number, l: number)",
-         "PER with the constant part taken out."),
-    LEAF("gp_cov_const", "(c: number)", "The constant covariance c."),
-    LEAF("gp_cov_se", "(l2: number)", "exp(-(x-x')^2 / (2 l2))."),
-    LEAF("gp_cov_periodic", "(l2: number, T: number)", "exp(-2 sin^2(2 pi (x-x')/T) / l2)."),
-    LEAF("gp_cov_rq", "(l2: number, alpha: number)", "(1 + (x-x')^2/(2 alpha l2))^-alpha."),
-    LEAF("gp_cov_matern_32", "(l2: number)", "Matern 3/2 of squared length l2."),
-    LEAF("gp_cov_matern_52", "(l2: number)", "Matern 5/2 of squared length l2."),
-    LEAF("gp_cov_linear", "(origin: number)", "(x - origin)(x' - origin)."),
-    LEAF("gp_cov_delta", "(tol2: number)", "1 where (x-x')^2 <= tol2."),
-    LEAF("gp_cov_deltoid", "(t2: number, s: number)", "A soft delta: exp(-((x-x')^2/t2)^s)."),
-    LEAF("gp_cov_bump", "(t0: number, t1: number)", "1 within t0, falling smoothly to 0 at t1."),
-    COMBINE("add_funcs", k_add, "The sum of kernels."),
-    COMBINE("mult_funcs", k_mult, "The product of kernels."),
-    COMBINE("gp_cov_sum", k_add, "The sum of kernels."),
-    COMBINE("gp_cov_product", k_mult, "The product of kernels."),
+         "PER with the constant part taken out.",
+         "make_zero_periodic(1, 2, 3) => ZPER(sf=1, p=2, l=3)"),
+    LEAF("gp_cov_const", "(c: number)", "The constant covariance c.", "gp_cov_const(1) => 1"),
+    LEAF("gp_cov_se", "(l2: number)", "exp(-(x-x')^2 / (2 l2)).",
+         "gp_cov_se(1) => gp_cov_se(l2=1)"),
+    LEAF("gp_cov_periodic", "(l2: number, T: number)", "exp(-2 sin^2(2 pi (x-x')/T) / l2).",
+         "gp_cov_periodic(1, 2) => gp_cov_periodic(l2=1, T=2)"),
+    LEAF("gp_cov_rq", "(l2: number, alpha: number)", "(1 + (x-x')^2/(2 alpha l2))^-alpha.",
+         "gp_cov_rq(1, 2) => gp_cov_rq(l2=1, alpha=2)"),
+    LEAF("gp_cov_matern_32", "(l2: number)", "Matern 3/2 of squared length l2.",
+         "gp_cov_matern_32(1) => gp_cov_matern_32(l2=1)"),
+    LEAF("gp_cov_matern_52", "(l2: number)", "Matern 5/2 of squared length l2.",
+         "gp_cov_matern_52(1) => gp_cov_matern_52(l2=1)"),
+    LEAF("gp_cov_linear", "(origin: number)", "(x - origin)(x' - origin).",
+         "gp_cov_linear(1) => gp_cov_linear(origin=1)"),
+    LEAF("gp_cov_delta", "(tol2: number)", "1 where (x-x')^2 <= tol2.",
+         "gp_cov_delta(1) => gp_cov_delta(tol2=1)"),
+    LEAF("gp_cov_deltoid", "(t2: number, s: number)", "A soft delta: exp(-((x-x')^2/t2)^s).",
+         "gp_cov_deltoid(1, 2) => gp_cov_deltoid(t2=1, s=2)"),
+    LEAF("gp_cov_bump", "(t0: number, t1: number)", "1 within t0, falling smoothly to 0 at t1.",
+         "gp_cov_bump(1, 2) => gp_cov_bump(t0=1, t1=2)"),
+    COMBINE("add_funcs", k_add, "The sum of kernels.",
+            "add_funcs(make_linear(1), make_whitenoise(2)) => LIN(sf=1) + WN(sigma=2)"),
+    COMBINE("mult_funcs", k_mult, "The product of kernels.",
+            "mult_funcs(make_linear(1), make_whitenoise(2)) => LIN(sf=1) * WN(sigma=2)"),
+    COMBINE("gp_cov_sum", k_add, "The sum of kernels.",
+            "gp_cov_sum(make_linear(1), make_whitenoise(2)) => LIN(sf=1) + WN(sigma=2)"),
+    COMBINE("gp_cov_product", k_mult, "The product of kernels.",
+            "gp_cov_product(make_linear(1), make_whitenoise(2)) => LIN(sf=1) * WN(sigma=2)"),
     {.name = "gp_cov_scale",
+     .example = "gp_cov_scale(4, gp_cov_se(2)) => 4 * gp_cov_se(l2=2)",
      .sig = "(s2: number, k: any) -> kernel",
      .doc = "s2 times the kernel.",
      .flags = SP_CALLS,
      .simulate = k_scale},
     {.name = "gp_cov_bias",
+     .example = "gp_cov_bias(4, gp_cov_se(2)) => 4 + gp_cov_se(l2=2)",
      .sig = "(s2: number, k: any) -> kernel",
      .doc = "s2 plus the kernel.",
      .flags = SP_CALLS,
      .simulate = k_bias},
     {.name = "make_change_point",
+     .example = "make_change_point(make_linear(1), make_constant(2), 5, 0.1) => CP(LIN(sf=1), "
+                "C(sf=2), tau=5, s=0.1)",
      .sig = "(before: any, after: any, tau: number, s: number) -> kernel",
      .doc = "One kernel before tau, another after it, switched by a sigmoid of width s.",
      .flags = SP_CALLS,
      .simulate = k_change},
     {.name = "make_const_func",
+     .example = "make_const_func(3) => 3",
      .sig = "(c: real) -> mean",
      .doc = "The constant mean function.",
      .simulate = m_const},
     {.name = "gp_mean_const",
+     .example = "gp_mean_const(3) => 3",
      .sig = "(c: real) -> mean",
      .doc = "The constant mean function.",
      .simulate = m_const},
     {.name = "make_linear_func",
+     .example = "make_linear_func(1, 2) => 1 + 2*x0",
      .sig = "(a: real, b: real) -> mean",
      .doc = "The mean function a + b x.",
      .simulate = m_linear},

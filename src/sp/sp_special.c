@@ -49,5 +49,15 @@ const struct sp_class sp_special_rows[] = {
      .sig = "(scope: any, e: any) -> any",
      .doc = "e itself; its random choices belong to no block of the scope.",
      .example = "tag_exclude(\"hyper\", 5) => 5"},
+    {.name = "run",
+     .sig = "(a: any) -> any",
+     .doc = "Performs an inference action and gives its result, inside ordinary code.",
+     .example = "run(return(3)) => 3",
+     .flags = SP_INFERENCE_ONLY},
+    {.name = "action",
+     .sig = "(e: any) -> action",
+     .doc = "The action that evaluates e each time it runs, and gives its value.",
+     .example = "run(action(1 + 2)) => 3",
+     .flags = SP_INFERENCE_ONLY},
 };
 const size_t sp_special_count = COUNT_OF(sp_special_rows);
