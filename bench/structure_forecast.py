@@ -85,12 +85,13 @@ def main():
     a.add_argument("--jobs", type=int, default=1)
     a.add_argument("--json")
     a.add_argument("--max-n", type=int, default=10 ** 9)
+    a.add_argument("--min-n", type=int, default=0)
     a.add_argument("--extra", default="", help="more options for gpmem discover")
     o = a.parse_args()
     if not os.path.isdir(ROOT):
         print("skipped: no ../shared/data")
         return 0
-    items = [s for s in series(o.set) if (not o.only or o.only in s[1]) and len(s[2]) <= o.max_n]
+    items = [s for s in series(o.set) if (not o.only or o.only in s[1]) and o.min_n <= len(s[2]) <= o.max_n]
     items.sort(key=lambda s: len(s[2]))
     done = []
     with tempfile.TemporaryDirectory() as tmp, ThreadPoolExecutor(o.jobs) as pool:

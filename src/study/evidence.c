@@ -172,8 +172,9 @@ struct evidence *evidence_new(const struct smodel_data *data, const struct struc
     double *z = NEW_ARRAY(double, (size_t)(STARTS_MAX * e->m.d));
     struct call c = {&e->m, w};
     struct ranked best[POLISH];
-    int n = starts_make(&e->m, parent, hints, z);
-    int k = best_starts(&c, z, n, best, POLISH);
+    bool slow = !e->m.toeplitz && data->n > 250; /* a dense gradient costs twenty Toeplitz ones */
+    int n = starts_make(&e->m, parent, hints, slow ? 24 : STARTS_MAX, z);
+    int k = best_starts(&c, z, n, best, slow ? 2 : POLISH);
     if (k) polish(e, &c, best, k, z, floor);
     mem_free(z);
     e->logz = e->laplace;

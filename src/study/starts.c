@@ -125,7 +125,7 @@ static int variations(const struct smodel *m, double *z, int n) {
 }
 
 int starts_make(const struct smodel *m, const struct evidence *parent,
-                const struct period_hints *hints, double *z) {
+                const struct period_hints *hints, int most, double *z) {
     bool fresh[SMODEL_MAX_PAR];
     double base[SMODEL_MAX_PAR];
     struct grid g;
@@ -133,7 +133,7 @@ int starts_make(const struct smodel *m, const struct evidence *parent,
     grid_make(m, fresh, hints, &g);
     memcpy(z, base, sizeof *z * (size_t)m->d);
     if (g.dims == 0) return variations(m, z, 1);
-    long want = g.total < STARTS_MAX - 1 ? g.total : STARTS_MAX - 1;
+    long want = g.total < most - 1 ? g.total : most - 1;
     int n = 1;
     for (long k = 0; k < want; k++) {
         double *v = z + (size_t)(n++ * m->d);
