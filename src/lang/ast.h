@@ -66,6 +66,9 @@ struct ast {
     uint32_t n;        /* number of kids */
     uint32_t height;   /* levels of nodes below and with this one; the parser bounds it */
     struct ast **kids; /* for AST_CALL kids[0] is the callee, the rest the arguments */
+    void *cache;       /* for the evaluator: constant node of a literal; owned there */
+    /* A node is as large as its kind needs: never copy one by assignment, use the member of its
+     * kind only. */
     union {
         double number; /* AST_NUMBER, AST_ATOM */
         bool boolean;  /* AST_BOOL */
@@ -117,7 +120,6 @@ struct ast {
             struct ast *name_expr;  /* `assume $e = ..`, or NULL */
         } dir;
     } u;
-    void *cache; /* for the evaluator: constant node of a literal; owned there */
 };
 
 /* Frames at run time, as resolve numbers them: a lambda call opens a frame of n_params slots

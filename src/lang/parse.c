@@ -236,8 +236,24 @@ bool enter(struct parser *p) {
 
 /* ---- nodes ---- */
 
+/* What a kind of node keeps in its union: most nodes are small, and big literals have many. */
+static size_t payload(enum ast_kind kind) {
+    struct ast *a = NULL;
+    switch (kind) {
+    case AST_NUMBER:
+    case AST_ATOM: return sizeof a->u.number;
+    case AST_BOOL: return sizeof a->u.boolean;
+    case AST_STRING: return sizeof a->u.string;
+    case AST_NAME: return sizeof a->u.name;
+    case AST_CALL: return sizeof a->u.call;
+    case AST_IF:
+    case AST_TAG: return 0;
+    default: return sizeof a->u;
+    }
+}
+
 struct ast *node(struct parser *p, enum ast_kind kind, uint32_t start) {
-    struct ast *a = ARENA_NEW(p->arena, struct ast);
+    struct ast *a = arena_zalloc(p->arena, offsetof(struct ast, u) + payload(kind));
     a->kind = kind;
     a->span = span_from(p, start);
     a->height = 1;
@@ -394,10 +410,11 @@ enum gpm_status parse_program(struct arena *arena, struct sym_table *syms, struc
     settle(&p);
     parse_statements(&p, PLACE_TOP, TOK_EOF, NO_SPAN, &trailing);
     struct ast *program = node(&p, AST_PROGRAM, 0);
-    struct ast **kids = ARENA_ARRAY(arena, struct ast *, p.items.n ? p.items.n : 1);
-    for (size_t i = 0; i < p.items.n; i++) kids[i] = p.items.at[i].e;
-    bool ok = set_kids(&p, program, kids, p.items.n) && !p.failed;
+    struct ast **kids = ARENA_ARRAY(arena, struct ast *, p.stmts.n ? p.stmts.n : 1);
+    if (p.stmts.n) memcpy(kids, p.stmts.at, p.stmts.n * sizeof *kids);
+    bool ok = set_kids(&p, program, kids, p.stmts.n) && !p.failed;
     vec_release(&p.items);
+    vec_release(&p.stmts);
     vec_release(&p.names);
     if (p.incomplete) return GPM_E_INCOMPLETE;
     if (!ok) return GPM_E_USER;

@@ -24,7 +24,7 @@ struct model_ctx {
     VEC(struct ast *) splices;
 };
 
-/* An argument, list item or statement under construction. */
+/* An argument or list item under construction. */
 struct item {
     struct ast *e; /* NULL: the ellipsis */
     struct sym *kw;
@@ -50,8 +50,9 @@ struct parser {
     bool interactive;    /* running out of text is not an error */
     bool incomplete;
     struct model_ctx *model;
-    VEC(struct item) items;  /* stack of things under construction */
-    VEC(struct sym *) names; /* likewise for names */
+    VEC(struct item) items;  /* stack of arguments under construction */
+    VEC(struct ast *) stmts; /* of statements */
+    VEC(struct sym *) names; /* of names */
 };
 
 /* parse.c: tokens, errors, nodes */
@@ -94,7 +95,7 @@ void name_lambda(struct ast *e, struct sym *name);
  * `;` ends it. */
 void parse_statements(struct parser *p, enum place place, enum tok_kind closer, struct span open,
                       bool *trailing);
-/* One statement, pushed on p->items (a top-level letrec pushes several); false on error. */
+/* One statement, pushed on p->stmts (a top-level letrec pushes several); false on error. */
 bool parse_statement(struct parser *p, enum place place);
 struct ast *parse_body(struct parser *p, enum tok_kind closer, struct span open);
 struct ast *parse_block(struct parser *p, const char *of);

@@ -365,7 +365,7 @@ struct ast *parse_quasi(struct parser *p) {
 /* do(a, x <- b, ...): a block of actions written as a call */
 static struct ast *special_do(struct parser *p, const char *name) {
     struct span at = tok_span(p, tok(p)), open;
-    size_t base = p->items.n;
+    size_t base = p->stmts.n;
     if (!allowed_here(p, at, name)) return NULL;
     take_open(p, &open);
     while (tok(p)->kind != TOK_RPAREN) {
@@ -373,7 +373,7 @@ static struct ast *special_do(struct parser *p, const char *name) {
         if (!accept(p, TOK_COMMA)) break;
     }
     if (!close_bracket(p, TOK_RPAREN, open, "`,` or `)`")) return NULL;
-    if (p->items.n == base) return name_node(p, at, "pass", false);
+    if (p->stmts.n == base) return name_node(p, at, "pass", false);
     return make_block(p, base, false, true, at.start);
 }
 
@@ -656,9 +656,10 @@ struct ast *parse_special(struct parser *p, bool *special) {
         if (strncmp(name, s, len) != 0 || name[len] != '\0') continue;
         if (specials[i].parse == special_extract_stats && p->model) break;
         *special = true;
-        size_t base = p->items.n;
+        size_t items = p->items.n, stmts = p->stmts.n;
         struct ast *a = specials[i].parse(p, name);
-        p->items.n = base;
+        p->items.n = items;
+        p->stmts.n = stmts;
         return a;
     }
     return NULL;

@@ -16,14 +16,9 @@ bool instruction_ahead(struct parser *p) {
     return t->word >= WORD_ASSUME && t->word <= WORD_INFER && directive_ahead(p);
 }
 
-static void push(struct parser *p, struct ast *e) {
-    struct item it = {.e = e};
-    vec_push(&p->items, it);
-}
-
 static bool push_ok(struct parser *p, struct ast *e) {
     if (!e) return false;
-    push(p, e);
+    vec_push(&p->stmts, e);
     return true;
 }
 
@@ -72,7 +67,7 @@ static bool and_binding_ahead(struct parser *p) {
 /* "letrec" NAME "=" expr { ";" "and" NAME "=" expr } */
 static bool parse_letrec(struct parser *p, enum place place) {
     uint32_t start = tok(p)->start;
-    size_t names = p->names.n, base = p->items.n;
+    size_t names = p->names.n, base = p->stmts.n;
     bool ok = true;
     advance(p);
     for (;;) {
@@ -84,10 +79,10 @@ static bool parse_letrec(struct parser *p, enum place place) {
         advance(p);
         advance(p);
     }
-    size_t n = p->items.n - base;
+    size_t n = p->stmts.n - base;
     struct ast **kids = ARENA_ARRAY(p->arena, struct ast *, n ? n : 1);
-    for (size_t i = 0; i < n; i++) kids[i] = p->items.at[base + i].e;
-    p->items.n = base;
+    for (size_t i = 0; i < n; i++) kids[i] = p->stmts.at[base + i];
+    p->stmts.n = base;
     if (!ok) {
         p->names.n = names;
         return false;
@@ -218,19 +213,19 @@ static struct ast *parse_for(struct parser *p) {
         return NULL;
     }
     advance(p);
-    size_t base = p->items.n;
+    size_t base = p->stmts.n;
     bool trailing = false;
     parse_statements(p, PLACE_FOR, TOK_RBRACE, brace, &trailing);
     struct ast *body = NULL;
     if (close_bracket(p, TOK_RBRACE, brace, "`;` or `}`")) {
         body = node(p, AST_BLOCK, brace.start);
-        size_t n = p->items.n - base;
+        size_t n = p->stmts.n - base;
         struct ast **stmts = ARENA_ARRAY(p->arena, struct ast *, n ? n : 1);
-        for (size_t i = 0; i < n; i++) stmts[i] = p->items.at[base + i].e;
+        for (size_t i = 0; i < n; i++) stmts[i] = p->stmts.at[base + i];
         body->u.block.action = true;
         if (!set_kids(p, body, stmts, n)) body = NULL;
     }
-    p->items.n = base;
+    p->stmts.n = base;
     if (!(kids[3] = body)) return NULL;
     size_t names = p->names.n;
     vec_push(&p->names, var);
@@ -334,7 +329,7 @@ static void unexpected(struct parser *p, enum tok_kind closer, struct span open)
 /* What stands after a statement; true when the next one can be parsed. */
 static bool end_statement(struct parser *p, enum place place, enum tok_kind closer,
                           struct span open) {
-    const struct ast *s = vec_last(&p->items).e;
+    const struct ast *s = vec_last(&p->stmts);
     enum tok_kind k = tok(p)->kind;
     if (accept(p, TOK_SEMI)) return true;
     if (k == closer || k == TOK_EOF || s->kind == AST_FOR || instruction_ahead(p)) return true;
@@ -393,7 +388,7 @@ void parse_statements(struct parser *p, enum place place, enum tok_kind closer, 
             (void)unclosed(p, open);
             return;
         }
-        size_t base = p->items.n, names = p->names.n;
+        size_t base = p->stmts.n, names = p->names.n;
         struct model_ctx *model = p->model;
         unsigned depth = p->depth;
         int parens = p->parens;
@@ -408,7 +403,7 @@ void parse_statements(struct parser *p, enum place place, enum tok_kind closer, 
             *trailing = p->prev_end != end && p->lx.text[p->prev_end - 1] == ';';
             continue;
         }
-        if (!ok) p->items.n = base, p->names.n = names;
+        if (!ok) p->stmts.n = base, p->names.n = names;
         p->model = model;
         p->depth = depth;
         if (closer == TOK_RPAREN || closer == TOK_QUASI_CLOSE)
@@ -437,27 +432,28 @@ static bool action_in_model(struct parser *p, const struct ast *s) {
 }
 
 struct ast *make_block(struct parser *p, size_t base, bool trailing, bool action, uint32_t start) {
-    size_t n = p->items.n - base;
+    size_t n = p->stmts.n - base;
     if (n > 0 && trailing) {
         struct span at = {p->unit, p->prev_end, p->prev_end};
-        push(p, name_node(p, at, "pass", false));
+        struct ast *pass = name_node(p, at, "pass", false);
+        vec_push(&p->stmts, pass);
         n++;
     }
-    struct ast *only = n == 1 ? p->items.at[base].e : NULL;
+    struct ast *only = n == 1 ? p->stmts.at[base] : NULL;
     if (only && !action && !is_let(only) && only->kind != AST_BIND) {
-        p->items.n = base;
+        p->stmts.n = base;
         return only;
     }
     struct ast **kids = ARENA_ARRAY(p->arena, struct ast *, n ? n : 1);
     struct ast *a = node(p, AST_BLOCK, start), *bad = NULL;
     for (size_t i = 0; i < n; i++) {
-        kids[i] = p->items.at[base + i].e;
+        kids[i] = p->stmts.at[base + i];
         if (i + 1 < n && !is_let(kids[i])) {
             action = true;
             if (!bad) bad = kids[i];
         }
     }
-    p->items.n = base;
+    p->stmts.n = base;
     a->u.block.action = action;
     struct ast *end = n ? kids[n - 1] : NULL;
     if (end && (is_let(end) || end->kind == AST_BIND)) {
@@ -471,7 +467,7 @@ struct ast *make_block(struct parser *p, size_t base, bool trailing, bool action
 
 /* body = { statement ";" } [statement], up to `closer` (taken here) */
 struct ast *parse_body(struct parser *p, enum tok_kind closer, struct span open) {
-    size_t base = p->items.n;
+    size_t base = p->stmts.n;
     bool trailing, failed = p->failed;
     struct ast *b = NULL;
     if (!enter(p)) return NULL;
@@ -481,20 +477,20 @@ struct ast *parse_body(struct parser *p, enum tok_kind closer, struct span open)
     bool bad = p->failed;
     p->failed |= failed;
     if (!close_bracket(p, closer, open, closer == TOK_RPAREN ? "`;` or `)`" : "`;` or `}`")) {
-        p->items.n = base;
+        p->stmts.n = base;
         return NULL;
     }
     if (bad) { /* reported inside; something must stand for the block */
-        p->items.n = base;
+        p->stmts.n = base;
         return name_node(p, open, "pass", false);
     }
-    if (p->items.n == base) {
+    if (p->stmts.n == base) {
         if (perr(p, DIAG_UNEXPECTED_TOKEN, span_from(p, open.start), "an empty block has no value"))
             diag_set_help(p->diags, "write the value between the braces; { pass } does nothing");
         return NULL;
     }
     b = make_block(p, base, trailing, false, open.start);
-    p->items.n = base;
+    p->stmts.n = base;
     return b;
 }
 
