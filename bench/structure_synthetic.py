@@ -40,14 +40,18 @@ def sample(case, n, rng):
     lin0 = 12 * np.outer(t, t) / 4
     mn = np.minimum(t[:, None], t[None, :])
     K = noise ** 2 * np.eye(n)
+    trend = np.zeros(n)
     for term in terms:
         kind, s, rest = term[0], term[1], term[2:]
         k = {"LIN": lambda: lin, "SE": lambda: se(*rest), "PER": lambda: per(*rest),
              "SE*PER": lambda: se(rest[0]) * per(*rest[1:]), "LIN*PER": lambda: lin0 * per(*rest),
              "LIN*WN": lambda: lin0 * np.eye(n), "WIENER": lambda: mn,
              "IWIENER": lambda: mn ** 3 / 3 + d * mn ** 2 / 2}[kind]()
-        K = K + s ** 2 * k
-    return np.linalg.cholesky(K + 1e-10 * np.eye(n)) @ rng.standard_normal(n)
+        if kind == "LIN":  # a trend of full size, up or down
+            trend = trend + s * rng.choice([-1, 1]) * np.sqrt(12) * (t - 0.5)
+        else:
+            K = K + s ** 2 * k
+    return trend + np.linalg.cholesky(K + 1e-10 * np.eye(n)) @ rng.standard_normal(n)
 
 
 def main():

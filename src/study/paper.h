@@ -71,6 +71,10 @@ void paper_work_free(struct paper_work *w);
  * paper_par, absent ones left out), Jacobian included. */
 double paper_eval(const struct paper_data *d, const struct paper_kernel *k, struct paper_work *w,
                   const double *z, double *grad);
+/* Posterior mean and sd of the signal (without noise) at the data, scaled units; n each. */
+GPM_MUST_USE enum gpm_status paper_fit(const struct paper_data *d, const struct paper_kernel *k,
+                                       struct paper_work *w, const double *z, double *mean,
+                                       double *sd);
 int paper_pars(const struct paper_kernel *k, int par[PAPER_PARS]); /* which, and how many */
 
 struct paper_evidence {

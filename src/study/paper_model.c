@@ -116,14 +116,16 @@ static double shape(const struct paper_work *w, unsigned mask, size_t i) {
     return v;
 }
 
+/* with_noise false: the signal alone, nothing added to the diagonal. */
 static void fill(const struct paper_data *d, const struct paper_kernel *k, struct paper_work *w,
-                 const double *z) {
+                 const double *z, bool with_noise) {
     double d0 = 0, d1 = 0, trace = 0;
     memset(w->t0, 0, d->m * sizeof *w->t0);
     memset(w->t1, 0, d->m * sizeof *w->t1);
     for (int q = 0; q < k->n; q++) {
         unsigned m = k->product[q];
         double a = amplitude(m, z), *t = HAS(m, FACTOR_LIN) ? w->t1 : w->t0;
+        if (HAS(m, FACTOR_WN) && !with_noise) continue;
         if (HAS(m, FACTOR_WN))
             *(HAS(m, FACTOR_LIN) ? &d1 : &d0) += a; /* SE(0) = PER(0) = 1 */
         else
@@ -138,7 +140,8 @@ static void fill(const struct paper_data *d, const struct paper_kernel *k, struc
         trace += c[0];
         at += d->n - j;
     }
-    for (size_t j = 0; j < d->n; j++) w->k[j + j * d->n] += JITTER * trace / (double)d->n;
+    for (size_t j = 0; j < d->n && with_noise; j++)
+        w->k[j + j * d->n] += JITTER * trace / (double)d->n;
 }
 
 /* Sums of M over distances, plain and weighted. */
@@ -210,7 +213,7 @@ double paper_eval(const struct paper_data *d, const struct paper_kernel *k, stru
         lp += 5 * z[i] - exp(z[i]) - 3.1780538303479458; /* Gamma(5,1) in log: lgamma(5) */
     }
     leaf_tables(d, w, full);
-    fill(d, k, w, full);
+    fill(d, k, w, full, true);
     size_t pivot;
     if (la_potrf(d->n, w->k, d->n, &pivot) != GPM_OK) return -INFINITY;
     for (size_t j = 0; j < d->n; j++) ld += log(w->k[j + j * d->n]);
@@ -224,4 +227,33 @@ double paper_eval(const struct paper_data *d, const struct paper_kernel *k, stru
         for (int i = 0; i < n; i++) grad[i] = g[par[i]] + 5 - exp(z[i]);
     }
     return ll + lp;
+}
+
+enum gpm_status paper_fit(const struct paper_data *d, const struct paper_kernel *k,
+                          struct paper_work *w, const double *z, double *mean, double *sd) {
+    int par[PAPER_PARS], np = paper_pars(k, par);
+    double full[PAPER_PARS] = {0}, *signal = mem_try_doubles(d->n * d->n);
+    size_t n = d->n, pivot;
+    if (!signal) return GPM_E_NOMEM;
+    for (int i = 0; i < np; i++) full[par[i]] = z[i];
+    leaf_tables(d, w, full);
+    fill(d, k, w, full, false);
+    for (size_t j = 0; j < n; j++)
+        for (size_t i = j; i < n; i++) signal[i + j * n] = signal[j + i * n] = w->k[i + j * n];
+    fill(d, k, w, full, true);
+    enum gpm_status st = la_potrf(n, w->k, n, &pivot);
+    if (st == GPM_OK) {
+        memcpy(w->alpha, d->y, n * sizeof *w->alpha);
+        la_trsv(false, n, w->k, n, w->alpha);
+        la_trsv(true, n, w->k, n, w->alpha);
+        for (size_t i = 0; i < n; i++) {
+            mean[i] = la_dot(n, signal + i * n, w->alpha);
+            sd[i] = signal[i + i * n];
+        }
+        la_trsm(false, n, n, w->k, n, signal, n);
+        for (size_t i = 0; i < n; i++)
+            sd[i] = sqrt(fmax(sd[i] - la_dot(n, signal + i * n, signal + i * n), 0));
+    }
+    mem_free(signal);
+    return st;
 }

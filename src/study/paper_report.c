@@ -90,6 +90,35 @@ void paper_text(const struct paper_result *r, const struct series *s, struct buf
                r->seconds, (unsigned long long)r->opt.seed);
 }
 
+/* "fit": the posterior of the signal under the best kernel, in the user's units. */
+static void fit_json(const struct paper_result *r, const struct series *s, struct buf *out) {
+    const struct paper_evidence *e = best_of(r, r->order[0]);
+    size_t n = s->n;
+    struct paper_work *w = paper_work_new(&r->data);
+    double *mean = NEW_ARRAY(double, 2 * n), *sd = mean + n, my = 0;
+    if (w && paper_fit(&r->data, e->k, w, e->prop.mode[0].z, mean, sd) == GPM_OK) {
+        for (size_t i = 0; i < n; i++) my += s->y[i] / (double)n;
+        double f = (s->y[n - 1] - my) / r->data.y[n - 1]; /* undoes the scaling */
+        const char *const names[] = {"x", "mean", "lo", "hi"};
+        buf_puts(out, "  \"fit\": {");
+        for (int k = 0; k < 4; k++) {
+            buf_printf(out, "%s\"%s\": [", k ? ", " : "", names[k]);
+            for (size_t i = 0; i < n; i++) {
+                double v = k == 0 ? s->x[i]
+                                  : my + f * (mean[i] + (k == 2   ? -1.96
+                                                         : k == 3 ? 1.96
+                                                                  : 0) *
+                                                            sd[i]);
+                buf_printf(out, "%s%.10g", i ? ", " : "", v);
+            }
+            buf_putc(out, ']');
+        }
+        buf_puts(out, "},\n");
+    }
+    paper_work_free(w);
+    mem_free(mean);
+}
+
 struct component {
     uint16_t mask;
     double p, var;
@@ -146,7 +175,18 @@ void paper_json(const struct paper_result *r, const struct series *s, struct buf
             r->g.kernel[i].prior, isfinite(r->e[i].logz) ? r->e[i].logz : -1e300, r->e[i].se,
             r->e[i].rough ? "true" : "false", i + 1 < r->g.n_kernels ? "," : "");
     }
-    buf_puts(out, "  ],\n  \"scaling\": \"");
+    buf_puts(out, "  ],\n");
+    fit_json(r, s, out);
+    struct buf text = BUF_INIT;
+    formula(r, &text);
+    buf_puts(out, "  \"formula\": ");
+    buf_json_string(out, text.data, text.len);
+    buf_reset(&text);
+    describe(&r->g.structure[r->order[0]], &text);
+    buf_puts(out, ",\n  \"words\": ");
+    buf_json_string(out, text.data, text.len);
+    buf_release(&text);
+    buf_puts(out, ",\n  \"scaling\": \"");
     scaling(r, out);
     buf_printf(out,
                "\",\n  \"diagnostics\": {\"chains\": 4, \"steps\": %zu, "

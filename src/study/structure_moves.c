@@ -48,9 +48,12 @@ void grammar_init(struct grammar *g, uint16_t factors, bool change, bool logs) {
     add_term(g, STEP);
 }
 
-/* exp(-1.5 per factor); a change costs two factors more, its dates are integrated over. */
+/* exp(-1.5 per factor); Wiener terms, which imitate smooth and linear ones on short series, count
+ * one and a half; a change costs two factors more, its dates are integrated over. */
 double grammar_log_prior(const struct grammar *g, const struct structure *s) {
-    return g->penalty * (structure_factors(s) + (s->change != CHANGE_NONE ? 2 : 0));
+    double wiener = 0;
+    for (int i = 0; i < s->n; i++) wiener += (s->t[i].mask & (W | IW)) != 0;
+    return g->penalty * (structure_factors(s) + 0.5 * wiener + (s->change != CHANGE_NONE ? 2 : 0));
 }
 
 /* Terms that may stand twice: smooth functions of two time scales, patterns of two periods. */
