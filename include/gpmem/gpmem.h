@@ -24,6 +24,10 @@ typedef struct gpm_session gpm_session;
 /* Receives output: stream 1 holds results, stream 2 everything else (progress, warnings). */
 typedef void gpm_write_fn(void *user, int stream, const char *text, size_t len);
 
+/* Receives a draw: what `collect` gathered, as numbers; arrays take one column per element, named
+ * a[1], a[2], ...; what is no number is left out. Names and row are valid during the call. */
+typedef void gpm_draw_fn(void *user, const char *const *names, const double *row, size_t n);
+
 enum gpm_format { GPM_FORMAT_TEXT, GPM_FORMAT_JSON };
 
 struct gpm_options {
@@ -44,6 +48,8 @@ struct gpm_options {
     /* Asked before a program does something that allow_run or allow_write does not allow; true
      * allows it for the rest of the session. NULL: no. Called on the session's own thread. */
     bool (*confirm)(void *user, const char *question);
+    gpm_draw_fn *draw; /* NULL: draws stay in the program */
+    void *draw_user;
 };
 GPM_API void gpm_options_init(struct gpm_options *o);
 

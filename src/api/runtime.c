@@ -35,6 +35,8 @@ gpm_session *gpm_session_new(const struct gpm_options *o) {
     g->s.json = o->format == GPM_FORMAT_JSON;
     g->s.infer.write = o->write;
     g->s.infer.user = o->user;
+    g->s.infer.draw = o->draw;
+    g->s.infer.draw_user = o->draw_user;
     g->permissions = (struct sp_options){.allow_run = o->allow_run,
                                          .allow_write = o->allow_write,
                                          .jobs = o->jobs ? o->jobs : 1,

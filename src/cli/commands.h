@@ -5,6 +5,11 @@
  */
 COMMAND(run)
 COMMAND(check)
+COMMAND(resume)
+COMMAND(summary)
+COMMAND(diagnose)
+COMMAND(plot)
+COMMAND(export)
 COMMAND(discover)
 COMMAND(query)
 COMMAND(forecast)

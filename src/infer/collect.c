@@ -3,6 +3,7 @@
  * collect: the values of expressions in every particle, one row each, as a dataset.
  */
 #include "base/mem.h"
+#include "base/vec.h"
 #include "infer/dataset.h"
 #include <math.h>
 #include <string.h>
@@ -60,6 +61,49 @@ static enum gpm_status collect_row(struct infer_state *x, struct action *a, size
     return GPM_OK;
 }
 
+/* A row as plain numbers with their names. */
+struct draw_row {
+    VEC(char *) names;
+    VEC(double) at;
+};
+
+static bool is_number(value v) {
+    return v.tag == V_NUM || v.tag == V_ATOM || v.tag == V_BOOL;
+}
+
+static void add_number(struct draw_row *r, const char *name, size_t index, value v) {
+    struct buf b = BUF_INIT;
+    buf_puts(&b, name);
+    if (index) buf_printf(&b, "[%zu]", index);
+    vec_push(&r->names, buf_take(&b));
+    vec_push(&r->at, v.tag == V_BOOL ? (double)v.u.boolean : v.u.num);
+}
+
+/* A number, or a sequence of numbers as name[1], name[2], ... */
+static void add_cell(struct draw_row *r, const char *name, value v) {
+    double *x;
+    size_t n;
+    if (is_number(v)) {
+        add_number(r, name, 0, v);
+    } else if (seq_numbers(v, &x, &n)) {
+        for (size_t i = 0; i < n; i++) add_number(r, name, i + 1, value_num(x[i]));
+        mem_free(x);
+    }
+}
+
+static void pass_draws_on(struct infer_state *x, const struct dataset *d) {
+    for (size_t row = 0; row < dataset_rows(d); row++) {
+        struct draw_row r = {0};
+        for (size_t c = DATASET_FIRST; c < d->n_columns; c++) {
+            add_cell(&r, d->names[c], d->cells.at[row * d->n_columns + c]);
+        }
+        x->draw(x->draw_user, (const char *const *)r.names.at, r.at.at, r.at.n);
+        for (size_t i = 0; i < r.names.n; i++) mem_free(r.names.at[i]);
+        vec_release(&r.names);
+        vec_release(&r.at);
+    }
+}
+
 enum gpm_status collect_run(struct infer_state *x, struct action *a, value *out) {
     struct dataset *d = new_dataset(a);
     double total = total_log_weight(x->model);
@@ -69,6 +113,7 @@ enum gpm_status collect_run(struct infer_state *x, struct action *a, value *out)
     }
     value v = value_box(V_BOX, &d->box);
     if (st == GPM_OK) {
+        if (x->draw) pass_draws_on(x, d);
         *out = v;
     } else {
         value_unref(v);

@@ -43,7 +43,9 @@ struct infer_state {
     uint64_t divergences;
     void (*write)(void *user, int stream, const char *text, size_t n);
     void *user;
-    void *collect; /* draws gathered by collect; see draws */
+    /* receives what collect gathers, as numbers; NULL: nobody */
+    void (*draw)(void *user, const char *const *names, const double *row, size_t n);
+    void *draw_user;
     value open; /* what detach took out and nothing has put back yet; NIL: nothing */
     bool each_particle; /* inside for_each_particle: no modelling directives */
 };

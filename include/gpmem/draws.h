@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Tables of draws, several chains of named columns: read Stan CSV, summarise, write JSON.
+ */
+#ifndef GPMEM_DRAWS_H
+#define GPMEM_DRAWS_H
+#include "gpmem/gpmem.h"
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+typedef struct gpm_draws gpm_draws;
+
+GPM_API gpm_draws *gpm_draws_new(void);
+GPM_API void gpm_draws_free(gpm_draws *d);
+/* Adds a chain from the text of a Stan CSV file: comment lines, header, rows. An unfinished last
+ * line is left out. GPM_E_FORMAT: err says which line is wrong. */
+GPM_API enum gpm_status gpm_draws_add_csv(gpm_draws *d, const char *text, size_t len, char *err,
+                                          size_t err_size);
+
+GPM_API size_t gpm_draws_chains(const gpm_draws *d);
+GPM_API size_t gpm_draws_columns(const gpm_draws *d);
+GPM_API size_t gpm_draws_rows(const gpm_draws *d); /* that every chain has */
+GPM_API const char *gpm_draws_name(const gpm_draws *d, size_t column);
+GPM_API double gpm_draws_at(const gpm_draws *d, size_t chain, size_t row, size_t column);
+
+/* Mean, Monte Carlo error, sd, quantiles, effective sample sizes and R-hat of every column, then in
+ * words what is wrong. Valid until the next call. */
+GPM_API const char *gpm_draws_summary(gpm_draws *d, enum gpm_format format);
+/* The complaints alone, a line each; "" when all is well. */
+GPM_API const char *gpm_draws_complaints(gpm_draws *d);
+GPM_API const char *gpm_draws_json(gpm_draws *d);
+#if defined(__cplusplus)
+}
+#endif
+#endif

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See chains.h.
+ */
+#include "cli/chains.h"
+#include "cli/run.h"
+#include "cli/run_folder.h"
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* One chain: its outcome and its output as a list of (stream, bytes). */
+struct chain {
+    int status;
+    FILE *out; /* memory stream of stdout and stderr records, in order */
+    char *text;
+    size_t len;
+};
+struct record {
+    int stream;
+    size_t len;
+};
+
+static void keep_output(void *user, int stream, const char *text, size_t len) {
+    struct chain *c = user;
+    struct record r = {stream, len};
+    fwrite(&r, sizeof r, 1, c->out);
+    fwrite(text, 1, len, c->out);
+}
+
+static void replay(struct chain *c) {
+    for (size_t at = 0; at + sizeof(struct record) <= c->len;) {
+        struct record r;
+        memcpy(&r, c->text + at, sizeof r);
+        at += sizeof r;
+        if (r.stream != 1) fflush(stdout);
+        fwrite(c->text + at, 1, r.len, r.stream == 1 ? stdout : stderr);
+        at += r.len;
+    }
+    fflush(stdout);
+}
+
+struct job {
+    const struct chains_plan *plan;
+    const char *text; /* NULL: the plan's path */
+    size_t len;
+    struct chain *chains;
+    atomic_uint next;
+    pthread_mutex_t lock; /* of what follows */
+    unsigned printed;     /* chains whose output is out */
+    bool *done;
+};
+
+static void run_chain(struct job *j, unsigned i) {
+    struct chain *c = &j->chains[i];
+    struct gpm_options o;
+    session_args_apply(j->plan->session, &o);
+    o.chain = (uint32_t)(j->plan->first + i);
+    if (j->plan->chains > 1) {
+        o.write = keep_output;
+        o.user = c;
+        c->out = open_memstream(&c->text, &c->len);
+    }
+    if (j->plan->folder) {
+        o.draw = run_folder_draw;
+        o.draw_user = run_folder_chain(j->plan->folder, i);
+    }
+    gpm_session *s = gpm_session_new(&o);
+    if (!s) {
+        c->status = GPM_E_NOMEM;
+        return;
+    }
+    if (j->plan->folder) run_folder_watch(j->plan->folder, i, s);
+    interrupt_begin(s);
+    enum gpm_status st =
+        j->text ? gpm_run_text(s, "<stdin>", j->text, j->len) : gpm_run_file(s, j->plan->path);
+    interrupt_end(s);
+    c->status = st;
+    if (!c->out) {
+        print_error(s, st, o.quiet > 0);
+    } else if (st != GPM_OK || !o.quiet) {
+        const char *error = gpm_last_error(s);
+        keep_output(c, 2, error, strlen(error));
+    }
+    gpm_session_free(s);
+    if (c->out) fclose(c->out);
+}
+
+static void *work(void *user) {
+    struct job *j = user;
+    for (unsigned i; (i = atomic_fetch_add(&j->next, 1)) < j->plan->chains;) {
+        run_chain(j, i);
+        pthread_mutex_lock(&j->lock);
+        j->done[i] = true;
+        for (; j->printed < j->plan->chains && j->done[j->printed]; j->printed++) {
+            replay(&j->chains[j->printed]);
+            free(j->chains[j->printed].text);
+        }
+        pthread_mutex_unlock(&j->lock);
+    }
+    return NULL;
+}
+
+static void run_chains(struct job *j) {
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    unsigned n = (unsigned)j->plan->chains;
+    if (cores > 0 && n > (unsigned)cores) n = (unsigned)cores;
+    pthread_t threads[64];
+    unsigned started = 0;
+    while (started + 1 < n && started < 64 &&
+           pthread_create(&threads[started], NULL, work, j) == 0) {
+        started++;
+    }
+    work(j); /* this thread is one of them */
+    for (unsigned i = 0; i < started; i++) pthread_join(threads[i], NULL);
+}
+
+static int overall_status(const struct job *j) {
+    enum gpm_status worst = GPM_OK;
+    for (uint64_t i = 0; i < j->plan->chains && worst == GPM_OK; i++) {
+        worst = (enum gpm_status)j->chains[i].status;
+    }
+    if (worst == GPM_OK) return EXIT_FINE;
+    size_t len = j->len;
+    char *text = j->text ? NULL : read_whole(j->plan->path, &len);
+    if (!text && !j->text) return EXIT_USAGE; /* no such program */
+    int status = exit_status_of(worst, j->plan->path, text ? text : j->text, len);
+    free(text);
+    return status;
+}
+
+int chains_run(const struct chains_plan *plan) {
+    struct job j = {.plan = plan};
+    if (strcmp(plan->path, "-") == 0) {
+        char *text = read_whole("-", &j.len);
+        if (!text) return complain(EXIT_FAILED, "cannot read the program: %s", strerror(errno));
+        j.text = text;
+    }
+    pthread_mutex_init(&j.lock, NULL);
+    j.chains = calloc(plan->chains, sizeof *j.chains);
+    j.done = calloc(plan->chains, sizeof *j.done);
+    if (!j.chains || !j.done) return complain(EXIT_FAILED, "out of memory");
+    run_chains(&j);
+    int status = overall_status(&j);
+    pthread_mutex_destroy(&j.lock);
+    free(j.chains);
+    free(j.done);
+    free((char *)j.text);
+    return status;
+}

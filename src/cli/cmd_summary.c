@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * gpmem summary DIR and gpmem diagnose DIR: the draws of a run in numbers, and what is wrong with
+ * them in words.
+ */
+#include "cli/command.h"
+#include "cli/run_folder.h"
+#include <string.h>
+
+struct args {
+    int format;
+};
+
+static void say_state(const struct run_facts *f) {
+    if (strcmp(f->state, "finished") != 0) {
+        complain(0, "the run has not finished (state: %s); these are its draws so far", f->state);
+    }
+}
+
+static int run_summary(const void *opts, int argc, char **argv) {
+    (void)argc;
+    const struct args *a = opts;
+    struct run_facts facts;
+    gpm_draws *d;
+    int status = run_folder_read(argv[0], &facts, &d);
+    if (status != EXIT_FINE) return status;
+    say_state(&facts);
+    fputs(gpm_draws_summary(d, a->format ? GPM_FORMAT_JSON : GPM_FORMAT_TEXT), stdout);
+    gpm_draws_free(d);
+    return EXIT_FINE;
+}
+
+static int run_diagnose(const void *opts, int argc, char **argv) {
+    (void)opts;
+    (void)argc;
+    struct run_facts facts;
+    gpm_draws *d;
+    int status = run_folder_read(argv[0], &facts, &d);
+    if (status != EXIT_FINE) return status;
+    say_state(&facts);
+    const char *text = gpm_draws_complaints(d);
+    if (*text) {
+        fputs(text, stdout);
+        status = EXIT_FAILED;
+    } else {
+        printf("%zu chains of %zu draws, %zu quantities: nothing to complain about\n",
+               gpm_draws_chains(d), gpm_draws_rows(d), gpm_draws_columns(d));
+    }
+    gpm_draws_free(d);
+    return status;
+}
+
+static const struct option_row rows[] = {
+    {"format", 0, OPTION_CHOICE, "text|json", "how the table is printed (default text)",
+     offsetof(struct args, format)},
+};
+
+const struct command command_summary = {
+    .name = "summary",
+    .args = "DIR",
+    .summary = "Summarises the draws of a run: means, errors, quantiles, R-hat",
+    OPTIONS(rows),
+    .size = sizeof(struct args),
+    .min_args = 1,
+    .max_args = 1,
+    .run = run_summary,
+};
+
+const struct command command_diagnose = {
+    .name = "diagnose",
+    .args = "DIR",
+    .summary = "Says in words what is wrong with the draws of a run",
+    .text = "Exit status: 0 nothing is wrong, 1 something is, 2 no such run.",
+    .min_args = 1,
+    .max_args = 1,
+    .run = run_diagnose,
+};

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See run_folder.h.
+ */
+#include "cli/run_folder.h"
+#include "cli/command.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+struct chain_file {
+    struct run_folder *folder;
+    gpm_session *session;
+    size_t number;
+    int fd;
+    char *old; /* complete lines of an earlier run, to be compared; NULL when all are */
+    size_t old_len, old_at;
+    size_t n_columns; /* 0: no draw yet */
+    bool odd_columns; /* a collect with other columns was left out, and said so */
+    bool differs;     /* a draw is not the one on disk */
+    bool broken;      /* cannot write */
+};
+
+struct run_folder {
+    char dir[1024];
+    struct run_facts facts;
+    struct chain_file *chains;
+};
+
+static void path_in(const char *dir, const char *name, char *out, size_t size) {
+    snprintf(out, size, "%s/%s", dir, name);
+}
+
+/* ---- manifest ---- */
+
+/* Written beside and renamed: the manifest is whole at every moment. */
+static bool write_manifest(const struct run_folder *f) {
+    char path[1200], temporary[1200], when[32];
+    time_t now = time(NULL);
+    struct tm tm;
+    gmtime_r(&now, &tm);
+    strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &tm);
+    path_in(f->dir, "manifest.json", path, sizeof path);
+    path_in(f->dir, "manifest.json.new", temporary, sizeof temporary);
+    json_t *m = json_pack("{s:s, s:s, s:I, s:I, s:I, s:s, s:s}", "gpmem", f->facts.version,
+                          "program", f->facts.program, "seed", (json_int_t)f->facts.seed, "chains",
+                          (json_int_t)f->facts.chains, "first_chain", (json_int_t)f->facts.first,
+                          "state", f->facts.state, "written", when);
+    bool good =
+        m && json_dump_file(m, temporary, JSON_INDENT(2)) == 0 && rename(temporary, path) == 0;
+    json_decref(m);
+    if (!good) complain(0, "cannot write '%s': %s", path, strerror(errno));
+    return good;
+}
+
+static void copy_text(char *to, size_t size, json_t *from) {
+    const char *text = json_string_value(from);
+    snprintf(to, size, "%s", text ? text : "");
+}
+
+int run_folder_facts(const char *dir, struct run_facts *facts) {
+    char path[1200];
+    json_error_t e;
+    path_in(dir, "manifest.json", path, sizeof path);
+    json_t *m = json_load_file(path, 0, &e);
+    if (!m) {
+        return complain(EXIT_USAGE, "'%s' holds no run that can be read: %s", dir, e.text);
+    }
+    memset(facts, 0, sizeof *facts);
+    facts->seed = (uint64_t)json_integer_value(json_object_get(m, "seed"));
+    facts->chains = (uint64_t)json_integer_value(json_object_get(m, "chains"));
+    facts->first = (uint64_t)json_integer_value(json_object_get(m, "first_chain"));
+    copy_text(facts->program, sizeof facts->program, json_object_get(m, "program"));
+    copy_text(facts->state, sizeof facts->state, json_object_get(m, "state"));
+    copy_text(facts->version, sizeof facts->version, json_object_get(m, "gpmem"));
+    json_decref(m);
+    if (facts->chains < 1 || facts->chains > 4096) {
+        return complain(EXIT_USAGE, "the manifest of '%s' names no number of chains", dir);
+    }
+    return EXIT_FINE;
+}
+
+/* ---- chains ---- */
+
+static bool open_chain(struct run_folder *f, size_t i) {
+    struct chain_file *c = &f->chains[i];
+    char name[64], path[1200];
+    c->folder = f;
+    c->number = i;
+    snprintf(name, sizeof name, "chain-%zu.csv", i + 1);
+    path_in(f->dir, name, path, sizeof path);
+    size_t len = 0;
+    char *old = read_whole(path, &len);
+    while (old && len > 0 && old[len - 1] != '\n') len--; /* a row cut off by a crash */
+    c->old = len ? old : NULL;
+    c->old_len = len;
+    if (!len) free(old);
+    c->fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+    if (c->fd >= 0 && ftruncate(c->fd, (off_t)len) == 0 && lseek(c->fd, 0, SEEK_END) >= 0)
+        return true;
+    complain(0, "cannot write '%s': %s", path, strerror(errno));
+    return false;
+}
+
+static struct run_folder *open_chains(struct run_folder *f) {
+    f->chains = calloc(f->facts.chains, sizeof *f->chains);
+    for (size_t i = 0; i < f->facts.chains; i++) f->chains[i].fd = -1;
+    for (size_t i = 0; i < f->facts.chains; i++) {
+        if (!open_chain(f, i)) return NULL;
+    }
+    snprintf(f->facts.state, sizeof f->facts.state, "running");
+    return write_manifest(f) ? f : NULL;
+}
+
+static bool copy_program(const char *dir, const char *program) {
+    char path[1200];
+    size_t len;
+    char *text = read_whole(program, &len);
+    if (!text) return complain(false, "cannot read '%s': %s", program, strerror(errno));
+    path_in(dir, "program.vnts", path, sizeof path);
+    FILE *to = fopen(path, "wb");
+    bool good = to && fwrite(text, 1, len, to) == len;
+    if (to && fclose(to) != 0) good = false;
+    free(text);
+    return good || complain(false, "cannot write '%s': %s", path, strerror(errno));
+}
+
+struct run_folder *run_folder_create(const char *dir, const char *program,
+                                     struct run_facts *facts) {
+    char path[1200];
+    path_in(dir, "manifest.json", path, sizeof path);
+    if (access(path, F_OK) == 0) {
+        complain(0,
+                 "'%s' holds a run already; go on with `gpmem resume %s` or choose another folder",
+                 dir, dir);
+        return NULL;
+    }
+    if (mkdir(dir, 0755) != 0 && errno != EEXIST) {
+        complain(0, "cannot make the folder '%s': %s", dir, strerror(errno));
+        return NULL;
+    }
+    if (!copy_program(dir, program)) return NULL;
+    struct run_folder *f = calloc(1, sizeof *f);
+    char *full = realpath(program, NULL);
+    snprintf(facts->program, sizeof facts->program, "%s", full ? full : program);
+    snprintf(facts->version, sizeof facts->version, "%s", gpm_version());
+    free(full);
+    snprintf(f->dir, sizeof f->dir, "%s", dir);
+    f->facts = *facts;
+    return open_chains(f);
+}
+
+/* The program must still be the one the run began with. */
+static bool same_program(const char *dir, const char *program) {
+    char path[1200];
+    size_t n = 0, m = 0;
+    path_in(dir, "program.vnts", path, sizeof path);
+    char *kept = read_whole(path, &n), *now = read_whole(program, &m);
+    bool same = kept && now && n == m && memcmp(kept, now, n) == 0;
+    if (!now) {
+        complain(0, "cannot read the run's program '%s': %s", program, strerror(errno));
+    } else if (!same) {
+        complain(0, "'%s' has changed since the run began (its copy is %s); start a new run",
+                 program, path);
+    }
+    free(kept);
+    free(now);
+    return same;
+}
+
+struct run_folder *run_folder_reopen(const char *dir, struct run_facts *facts) {
+    if (run_folder_facts(dir, facts) != EXIT_FINE) return NULL;
+    if (strcmp(facts->version, gpm_version()) != 0) {
+        complain(0, "the run was made by gpmem %s, this is %s; its draws would not agree",
+                 facts->version, gpm_version());
+        return NULL;
+    }
+    if (!same_program(dir, facts->program)) return NULL;
+    struct run_folder *f = calloc(1, sizeof *f);
+    snprintf(f->dir, sizeof f->dir, "%s", dir);
+    f->facts = *facts;
+    return open_chains(f);
+}
+
+int run_folder_close(struct run_folder *f, int status) {
+    bool bad = false;
+    for (size_t i = 0; i < f->facts.chains; i++) {
+        struct chain_file *c = &f->chains[i];
+        if (c->differs) {
+            complain(0,
+                     "chain %zu did not repeat the draws in '%s': data or files that the program "
+                     "reads have changed",
+                     i + 1, f->dir);
+        }
+        bad |= c->differs || c->broken;
+        free(c->old);
+        if (c->fd >= 0 && close(c->fd) != 0) bad = true;
+    }
+    if (bad && status == EXIT_FINE) status = EXIT_FAILED;
+    snprintf(f->facts.state, sizeof f->facts.state, status == EXIT_FINE ? "finished" : "failed");
+    if (!write_manifest(f) && status == EXIT_FINE) status = EXIT_FAILED;
+    free(f->chains);
+    free(f);
+    return status;
+}
+
+void *run_folder_chain(struct run_folder *f, size_t i) {
+    return &f->chains[i];
+}
+
+void run_folder_watch(struct run_folder *f, size_t i, gpm_session *s) {
+    f->chains[i].session = s;
+}
+
+/* ---- draws ---- */
+
+/* One line goes out in one write: a crash cuts at most the last one. */
+static void put_line(struct chain_file *c, const char *line, size_t len) {
+    if (c->old) {
+        size_t left = c->old_len - c->old_at;
+        if (len > left || memcmp(c->old + c->old_at, line, len) != 0) {
+            c->differs = true;
+            if (c->session) gpm_interrupt(c->session);
+            return;
+        }
+        c->old_at += len;
+        if (c->old_at == c->old_len) {
+            free(c->old);
+            c->old = NULL;
+        }
+        return;
+    }
+    for (size_t done = 0; done < len && !c->broken;) {
+        ssize_t n = write(c->fd, line + done, len - done);
+        if (n > 0) done += (size_t)n;
+        if (n < 0 && errno != EINTR) {
+            c->broken = true;
+            complain(0, "cannot write the draws of chain %zu: %s", c->number + 1, strerror(errno));
+            if (c->session) gpm_interrupt(c->session);
+        }
+    }
+}
+
+/* Stan's spelling of names: a[1,2] is a.1.2, what CSV cannot hold becomes _. */
+static void print_name(const char *name, FILE *to) {
+    for (; *name; name++) {
+        bool plain = (*name >= '0' && *name <= '9') || (*name >= 'A' && *name <= 'Z') ||
+                     (*name >= 'a' && *name <= 'z') || *name == '_' || *name == '.';
+        if (*name == ']') continue;
+        fputc(plain ? *name : *name == '[' || *name == ',' ? '.' : '_', to);
+    }
+}
+
+static void put_header(struct chain_file *c, const char *const *names, size_t n) {
+    char *line = NULL;
+    size_t len = 0;
+    FILE *to = open_memstream(&line, &len);
+    for (size_t i = 0; i < n; i++) {
+        if (i) fputc(',', to);
+        print_name(names[i], to);
+    }
+    fputc('\n', to);
+    fclose(to);
+    put_line(c, line, len);
+    free(line);
+}
+
+void run_folder_draw(void *chain, const char *const *names, const double *row, size_t n) {
+    struct chain_file *c = chain;
+    if (c->differs || c->broken || n == 0) return;
+    if (c->n_columns == 0) {
+        put_header(c, names, n);
+        c->n_columns = n;
+    }
+    if (n != c->n_columns) {
+        if (!c->odd_columns) complain(0, "a collect with other columns than the first is not kept");
+        c->odd_columns = true;
+        return;
+    }
+    char *line = NULL;
+    size_t len = 0;
+    FILE *to = open_memstream(&line, &len);
+    for (size_t i = 0; i < n; i++) fprintf(to, "%s%.17g", i ? "," : "", row[i]);
+    fputc('\n', to);
+    fclose(to);
+    put_line(c, line, len);
+    free(line);
+}
+
+int run_folder_read(const char *dir, struct run_facts *facts, gpm_draws **out) {
+    int status = run_folder_facts(dir, facts);
+    if (status != EXIT_FINE) return status;
+    gpm_draws *d = gpm_draws_new();
+    for (size_t i = 0; i < facts->chains && status == EXIT_FINE; i++) {
+        char name[64], path[1200], err[200] = "";
+        size_t len;
+        snprintf(name, sizeof name, "chain-%zu.csv", i + 1);
+        path_in(dir, name, path, sizeof path);
+        char *text = read_whole(path, &len);
+        if (!text) {
+            status = complain(EXIT_USAGE, "cannot read '%s': %s", path, strerror(errno));
+        } else if (len == 0) {
+            status = complain(EXIT_FAILED,
+                              "'%s' holds no draws: the program ran no collect(...) yet", path);
+        } else if (gpm_draws_add_csv(d, text, len, err, sizeof err) != GPM_OK) {
+            status = complain(EXIT_USAGE, "%s: %s", path, err);
+        }
+        free(text);
+    }
+    if (status == EXIT_FINE) {
+        *out = d;
+    } else {
+        gpm_draws_free(d);
+    }
+    return status;
+}

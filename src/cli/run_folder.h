@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A run kept on disk: DIR/manifest.json (version, program, seed, chains, state), DIR/program.vnts
+ * (a copy of the program) and DIR/chain-N.csv (Stan CSV, a row per draw that the program collects,
+ * written out row by row, so that a run killed at any moment can be read).
+ *
+ * Going on after an interruption replays the program, which the seed makes exact: rows that are
+ * there are compared, the others are added.
+ */
+#ifndef CLI_RUN_FOLDER_H
+#define CLI_RUN_FOLDER_H
+#include "gpmem/draws.h"
+#include "gpmem/gpmem.h"
+
+struct run_facts {
+    uint64_t seed, chains, first;
+    char program[1024]; /* path of the program when the run began */
+    char state[16];     /* running, finished, failed */
+    char version[32];
+};
+
+struct run_folder;
+/* New folder; NULL: said on stderr why. `facts->program` is filled in from `program`. */
+struct run_folder *run_folder_create(const char *dir, const char *program, struct run_facts *facts);
+/* Opens a run to go on with it; NULL: said on stderr why. */
+struct run_folder *run_folder_reopen(const char *dir, struct run_facts *facts);
+/* Writes the final state; gives the exit status (worse than `status` when draws did not agree). */
+int run_folder_close(struct run_folder *f, int status);
+
+/* The recorder of chain i, for gpm_options.draw = run_folder_draw. */
+void *run_folder_chain(struct run_folder *f, size_t i);
+void run_folder_draw(void *chain, const char *const *names, const double *row, size_t n);
+/* The session of chain i: interrupted when its draws do not agree with those on disk. */
+void run_folder_watch(struct run_folder *f, size_t i, gpm_session *s);
+
+/* Reading: the manifest, and all chains as one table (*out is the caller's). 0 or an exit status.
+ */
+int run_folder_facts(const char *dir, struct run_facts *facts);
+int run_folder_read(const char *dir, struct run_facts *facts, gpm_draws **out);
+#endif
