@@ -1,0 +1,135 @@
+#!/usr/bin/python3
+"""Runs kept on disk: run --out, summary, diagnose, plot, export, and resume after SIGKILL at random
+moments (arguments: the tool, [number of kills, default 8])."""
+import filecmp, json, os, random, shutil, signal, subprocess, sys, tempfile, time
+import numpy as np
+import xml.etree.ElementTree as ET
+
+TOOL = os.path.abspath(sys.argv[1])
+KILLS = int(sys.argv[2]) if len(sys.argv) > 2 else 8
+WORK = tempfile.mkdtemp(prefix="gpmem-folders-")
+PROGRAM = """assume mu = normal(0, 2);
+assume s = gamma(2, 2);
+for (i = 0; i < 10; i++) { observe normal(mu, s) = 1 + 0.1 * i; };
+infer repeat(50, mh(default, one, 2));
+infer accumulate_dataset(%d, do(mh(default, one, %d), collect(mu, s, labelled(array(mu, 2 * mu), both))));
+sample mu;
+"""
+
+
+def at(*names):
+    return os.path.join(WORK, *names)
+
+
+def run(*args, status=0):
+    r = subprocess.run([TOOL, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert r.returncode == status, (args, r.returncode, r.stderr.decode()[-500:])
+    return r.stdout.decode() if status == 0 else r.stderr.decode()
+
+
+def write(name, text):
+    with open(at(name), "w") as f:
+        f.write(text)
+    return at(name)
+
+
+def table(path):
+    lines = [l for l in open(path).read().split("\n") if l and not l.startswith("#")]
+    return lines[0].split(","), np.array([[float(v) for v in l.split(",")] for l in lines[1:]])
+
+
+def same_draws(a, b, chains):
+    return all(filecmp.cmp(os.path.join(a, "chain-%d.csv" % (i + 1)), os.path.join(b, "chain-%d.csv" % (i + 1)), False)
+               for i in range(chains))
+
+
+def check_reading():
+    program = write("small.vnts", PROGRAM % (300, 6))
+    out = run("run", program, "--chains", "2", "--seed", "5", "--out", at("run"))
+    assert out == run("run", program, "--chains", "2", "--seed", "5")  # keeping draws changes nothing
+    manifest = json.load(open(at("run", "manifest.json")))
+    assert manifest["state"] == "finished" and manifest["seed"] == 5 and manifest["chains"] == 2
+    names, x = table(at("run", "chain-1.csv"))
+    _, y = table(at("run", "chain-2.csv"))
+    assert names == ["mu", "s", "both.1", "both.2"] and x.shape == y.shape == (300, 4)
+    assert np.array_equal(x[:, 3], 2 * x[:, 0]) and not np.array_equal(x, y)
+
+    summary = json.loads(run("summary", "--format", "json", at("run")))
+    both = np.concatenate([x[:, 0], y[:, 0]])
+    assert abs(summary["mu"]["mean"] - both.mean()) < 1e-9 and abs(summary["mu"]["sd"] - both.std(ddof=1)) < 1e-9
+    assert "rhat" in run("summary", at("run"))
+    r = subprocess.run([TOOL, "diagnose", at("run")], stdout=subprocess.PIPE)
+    assert r.returncode in (0, 1) and (b"nothing to complain" in r.stdout) == (r.returncode == 0)
+    assert "iteration" in run("plot", at("run"), "--column", "mu")
+    run("plot", at("run"), "--svg", at("plot.svg"))
+    assert ET.parse(at("plot.svg")).getroot().tag.endswith("svg")
+
+    run("export", at("run"), "--format", "stan", "--out", at("stan"))
+    assert np.array_equal(table(at("stan-2.csv"))[1], y)
+    draws = json.loads(run("export", at("run"), "--format", "json"))["draws"]
+    assert np.array_equal(np.array(draws["s"]), np.array([x[:, 1], y[:, 1]]))
+    run("export", at("run"), "--format", "zarr", "--out", at("z"))
+    meta = json.load(open(at("z", "mu", ".zarray")))
+    raw = np.fromfile(at("z", "mu", "0.0"), dtype=meta["dtype"]).reshape(meta["shape"])
+    assert np.array_equal(raw, np.array([x[:, 0], y[:, 0]]))
+    assert json.load(open(at("z", "mu", ".zattrs")))["_ARRAY_DIMENSIONS"] == ["chain", "draw"]
+    try:
+        import xarray
+    except ImportError:
+        print("xarray is not installed: the Zarr folder was read by hand")
+    else:
+        assert np.array_equal(xarray.open_zarr(at("z"), consolidated=False)["mu"].values, raw)
+
+
+def check_errors():
+    assert "holds a run already" in run("run", at("small.vnts"), "--out", at("run"), status=2)
+    assert "holds no run" in run("summary", at("nowhere"), status=2)
+    assert "no such column" in run("plot", at("run"), "-c", "nope", status=2)
+    run("run", write("none.vnts", "1 + 1;"), "--out", at("none"))
+    assert "no draws" in run("summary", at("none"), status=1)
+    copy = write("changed.vnts", PROGRAM % (20, 2))
+    run("run", copy, "--out", at("changed"))
+    write("changed.vnts", PROGRAM % (20, 3))
+    assert "has changed" in run("resume", at("changed"), status=2)
+    write("changed.vnts", PROGRAM % (20, 2))
+    path = at("changed", "chain-1.csv")
+    text = open(path).read()
+    open(path, "w").write(text.replace(text.split("\n")[3], "1,2,3,4"))
+    assert "did not repeat" in run("resume", at("changed"), status=1)
+
+
+def check_kills():
+    program = write("long.vnts", PROGRAM % (1500, 60))
+    began = time.time()
+    run("run", program, "--chains", "2", "--seed", "9", "--out", at("whole"))
+    whole = time.time() - began
+    seed = random.randrange(10**6)
+    rng = random.Random(seed)
+    for k in range(KILLS):
+        folder = at("killed")
+        shutil.rmtree(folder, ignore_errors=True)
+        p = subprocess.Popen([TOOL, "run", program, "--chains", "2", "--seed", "9", "--out", folder],
+                             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(rng.uniform(0, whole))
+        p.send_signal(signal.SIGKILL)
+        p.wait()
+        if not os.path.exists(os.path.join(folder, "manifest.json")):
+            continue  # killed before the run began
+        if os.path.exists(os.path.join(folder, "chain-2.csv")):
+            subprocess.run([TOOL, "summary", folder], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        run("resume", folder)
+        assert same_draws(folder, at("whole"), 2), "draws differ after kill %d (seed %d)" % (k, seed)
+        assert json.load(open(os.path.join(folder, "manifest.json")))["state"] == "finished"
+    text = run("run", program, "--max-time", "0.1", "--seed", "9", "--chains", "2", "--out", at("short"), status=1)
+    assert "E0703" in text
+    run("resume", at("short"))
+    assert same_draws(at("short"), at("whole"), 2)
+
+
+try:
+    check_reading()
+    check_errors()
+    check_kills()
+    print("folders: all checks passed, %d kills" % KILLS)
+finally:
+    shutil.rmtree(WORK, ignore_errors=True)
