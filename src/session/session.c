@@ -219,7 +219,30 @@ static enum gpm_status run_guarded(struct session *s, const struct ast *a, struc
     return st;
 }
 
-static enum gpm_status run_instruction(struct session *s, const struct ast *a, struct frame *f) {
+static bool covers(struct span outer, struct span inner) {
+    return outer.unit == inner.unit && outer.start <= inner.start && inner.end <= outer.end;
+}
+
+/* An error met while an instruction ran may lie in another one (inference in a model assumed
+ * earlier): the message then shows both. That an operator cannot be used (E05..) is said of the
+ * operator; the choice is a label. */
+static void show_instruction(struct session *s, const struct ast *a) {
+    struct diag *d = s->diags.list.n ? vec_last(&s->diags.list) : NULL;
+    if (!d || d->warning || d->at.unit == NO_SPAN_UNIT || covers(a->span, d->at)) return;
+    for (size_t i = 0; i < d->calls.n; i++)
+        if (covers(a->span, d->calls.at[i].at)) return;
+    for (size_t i = 0; i < d->labels.n; i++)
+        if (covers(a->span, d->labels.at[i].at)) return;
+    if (strncmp(diag_code_text(d->code), "E05", 3) == 0 && a->kind != AST_LOAD) {
+        struct span choice = d->at;
+        d->at = a->kind == AST_DIRECTIVE ? a->kids[0]->span : a->span;
+        diag_add_label(&s->diags, choice, "this choice");
+        return;
+    }
+    diag_add_label(&s->diags, a->span, a->kind == AST_LOAD ? "loaded here" : "while this was run");
+}
+
+static enum gpm_status run_one(struct session *s, const struct ast *a, struct frame *f) {
     switch (a->kind) {
     case AST_DEFINE:
     case AST_LET: return run_define(s, a, f);
@@ -232,6 +255,12 @@ static enum gpm_status run_instruction(struct session *s, const struct ast *a, s
     }
     default: return run_guarded(s, a, f);
     }
+}
+
+static enum gpm_status run_instruction(struct session *s, const struct ast *a, struct frame *f) {
+    enum gpm_status st = run_one(s, a, f);
+    if (st != GPM_OK) show_instruction(s, a);
+    return st;
 }
 
 enum gpm_status session_run(struct session *s, const char *name, const char *text, size_t len) {

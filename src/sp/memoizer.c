@@ -187,6 +187,7 @@ static enum gpm_status outputs_read(struct sp_call *c, const struct points *p, v
                         value_type_name(v));
     if (n == p->n) return GPM_OK;
     mem_free(*y);
+    *y = NULL;
     return sp_error(c, DIAG_GP_LENGTH, "%zu inputs but %zu outputs", p->n, n);
 }
 
@@ -199,9 +200,14 @@ static value outputs_value(const struct points *p, const double *y) {
 
 static enum gpm_status numeric(struct sp_call *c, enum gpm_status st) {
     if (st == GPM_OK || st == GPM_E_USER) return st;
-    if (st == GPM_E_NOT_PD)
-        return sp_error(c, DIAG_GP_NUMERIC,
-                        "the covariance matrix of the inputs is not positive definite");
+    if (st == GPM_E_NOT_PD) {
+        sp_error(c, DIAG_GP_NUMERIC, "the covariance matrix of the inputs is not positive definite");
+        diag_set_help(c->diags, "is the kernel a covariance function? adding make_whitenoise(s) to "
+                                "it helps when inputs lie close together");
+        return GPM_E_USER;
+    }
+    if (st == GPM_E_ARG)
+        return sp_error(c, DIAG_GP_NUMERIC, "inputs and outputs must be finite numbers");
     return sp_error(c, DIAG_GP_NUMERIC, "%s", gpm_status_text(st));
 }
 
