@@ -46,6 +46,7 @@ struct infer_state {
     /* receives what collect gathers, as numbers; NULL: nobody */
     void (*draw)(void *user, const char *const *names, const double *row, size_t n);
     void *draw_user;
+    void *nuts; /* adapted step sizes, see op_hmc.c */
     value open; /* what detach took out and nothing has put back yet; NIL: nothing */
     bool each_particle; /* inside for_each_particle: no modelling directives */
 };
@@ -143,6 +144,10 @@ value infer_per_particle(struct infer_state *x, const value *vals);
 /* Ends what detach began: keeps a regenerated part, restores one that is still out (an error when
  * `complain`). Called before anything else touches the model. */
 enum gpm_status infer_close(struct infer_state *x, bool complain);
+/* Reads an extra argument of an operator as a number. */
+enum gpm_status infer_number(struct infer_state *x, const char *op, const char *what, value v, double min,
+                             double *out) GPM_MUST_USE;
+void nuts_free(void *states);
 /* Runs an action on particle i alone. */
 enum gpm_status infer_on_particle(struct infer_state *x, size_t i, value action, value *out) GPM_MUST_USE;
 

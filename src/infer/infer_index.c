@@ -13,6 +13,9 @@
     X(plot)                                                                                        \
     X(custom)                                                                                      \
     X(gibbs)                                                                                       \
+    X(ascent)                                                                                      \
+    X(hmc)                                                                                         \
+    X(meanfield)                                                                                   \
     X(mh)                                                                                          \
     X(model)                                                                                       \
     X(particles)                                                                                   \

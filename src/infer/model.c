@@ -83,6 +83,7 @@ void infer_state_release(struct infer_state *x) {
     vec_release(&x->known_scopes);
     for (size_t i = 0; i < x->n_stats; i++) value_unref(x->stats[i].scope);
     mem_free(x->stats);
+    nuts_free(x->nuts);
 }
 
 void infer_count(struct infer_state *x, value scope, bool accepted) {

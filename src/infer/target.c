@@ -77,6 +77,17 @@ enum gpm_status infer_target_with(struct infer_state *x, const char *op, const v
     return GPM_OK;
 }
 
+enum gpm_status infer_number(struct infer_state *x, const char *op, const char *what, value v, double min,
+                             double *out) {
+    *out = v.tag == V_NUM ? v.u.num : NAN;
+    if (*out >= min && isfinite(*out)) return GPM_OK;
+    char *shown = sp_show(v);
+    enum gpm_status st = infer_error(x, DIAG_BAD_OPERATOR_ARG, "%s: the %s must be a number of at least %g, got %s",
+                                     op, what, min, shown);
+    mem_free(shown);
+    return st;
+}
+
 static bool is_default(value scope) {
     return infer_is_name(scope, "default");
 }

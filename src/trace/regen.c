@@ -74,7 +74,7 @@ static enum gpm_status detach_d(struct scaffold *s, struct entry *e, double *w) 
     }
     if (e->op_changed) choice_remove(t, n);
     if (n->flags & NODE_IN_INDEX) tag_leave_index(t, n);
-    e->old = value_ref(n->val);
+    value_set_take(&e->old, value_ref(n->val));
     set_maker(n->val, NULL);
     if (e->requests && n->req) {
         e->old_req = n->req;
@@ -85,7 +85,7 @@ static enum gpm_status detach_d(struct scaffold *s, struct entry *e, double *w) 
     return GPM_OK;
 }
 
-static enum gpm_status detach_entry(struct scaffold *s, struct entry *e, double *w) {
+enum gpm_status detach_entry(struct scaffold *s, struct entry *e, double *w) {
     double logp;
     enum gpm_status st;
     if (e->role == ROLE_D) return detach_d(s, e, w);
@@ -142,15 +142,21 @@ static enum gpm_status regen_parents(struct scaffold *s, struct node *n) {
     return GPM_OK;
 }
 
+static void add_weight(struct scaffold *s, const struct entry *e, double w) {
+    s->weight += w;
+    if (s->by_group) s->by_group[e->group] += w;
+}
+
 /* A value given from outside: density before incorporating. */
-static enum gpm_status regen_fixed(struct scaffold *s, struct node *n, value v) {
+static enum gpm_status regen_fixed(struct scaffold *s, struct entry *e, value v) {
+    struct node *n = e->n;
     double logp;
     enum gpm_status st = node_density(s->t, n, v, &logp);
     if (st != GPM_OK) return st;
     value_set_take(&n->val, value_ref(v));
     n->logp = logp;
     if (!node_is_stateful(n)) n->flags |= NODE_HAS_LOGP;
-    s->weight += logp;
+    add_weight(s, e, logp);
     return isinf(logp) ? node_incorporate_impossible(s->t, n) : node_incorporate(s->t, n);
 }
 
@@ -159,7 +165,7 @@ static enum gpm_status regen_d(struct scaffold *s, struct entry *e) {
     size_t index = (size_t)(e - s->e.at);
     enum gpm_status st;
     if (e->principal >= 0 && s->mode == SCAFFOLD_FIXED && !e->op_changed)
-        st = regen_fixed(s, n, s->values[e->principal]);
+        st = regen_fixed(s, e, s->values[e->principal]);
     else
         st = node_apply(s->t, n, NULL, e->requests);
     e = &s->e.at[index];
@@ -169,7 +175,7 @@ static enum gpm_status regen_d(struct scaffold *s, struct entry *e) {
     double logp;
     st = constrain_end(s->t, end, observation_of(s->t, n)->val, &logp);
     if (st != GPM_OK) return st;
-    s->weight += logp;
+    add_weight(s, e, logp);
     e->new_end = end;
     return GPM_OK;
 }
@@ -192,7 +198,7 @@ static enum gpm_status regen_m(struct scaffold *s, struct entry *e) {
         e->remade = st == GPM_OK;
     }
     mem_free(args);
-    s->weight += st == GPM_OK ? joint : 0;
+    if (st == GPM_OK) add_weight(s, e, joint);
     return st;
 }
 
@@ -202,11 +208,11 @@ static enum gpm_status regen_a(struct scaffold *s, struct entry *e) {
     if (st != GPM_OK) return st;
     e->n->logp = logp;
     if (!node_is_stateful(e->n)) e->n->flags |= NODE_HAS_LOGP;
-    s->weight += logp;
+    add_weight(s, e, logp);
     return node_incorporate(s->t, e->n);
 }
 
-static enum gpm_status regen_entry(struct scaffold *s, uint32_t i) {
+enum gpm_status regen_entry(struct scaffold *s, uint32_t i) {
     struct entry *e = &s->e.at[i];
     if (e->done) return GPM_OK;
     e->done = true;
@@ -242,6 +248,12 @@ static bool is_domain_error(struct trace *t) {
     return c == DIAG_DOMAIN || c == DIAG_GP_NUMERIC;
 }
 
+bool regen_failed_softly(struct scaffold *s, size_t n_diags_before) {
+    if (s->strict || n_diags_before || !is_domain_error(s->t)) return false;
+    diags_clear(s->t->core->diags);
+    return true;
+}
+
 enum gpm_status scaffold_regen(struct scaffold *s, enum scaffold_mode mode, const value *values,
                                double *weight) {
     s->mode = mode;
@@ -257,8 +269,7 @@ enum gpm_status scaffold_regen(struct scaffold *s, enum scaffold_mode mode, cons
         if (st == GPM_OK) continue;
         s->sink = NULL;
         scaffold_unregen(s);
-        if (s->strict || n_diags || !is_domain_error(s->t)) return st;
-        diags_clear(s->t->core->diags);
+        if (!regen_failed_softly(s, n_diags)) return st;
         *weight = -INFINITY;
         return GPM_OK;
     }
@@ -332,6 +343,20 @@ static void restore_d(struct scaffold *s, struct entry *e) {
     choice_add(t, n);
 }
 
+void restore_entry(struct scaffold *s, struct entry *e) {
+    enum gpm_status st = GPM_OK;
+    if (e->role == ROLE_D) restore_d(s, e);
+    else if (e->role == ROLE_A) {
+        e->n->logp = e->old_logp;
+        e->n->flags |= e->old_flags & NODE_HAS_LOGP;
+        st = node_incorporate(s->t, e->n);
+    }
+    assert(st == GPM_OK);
+    if (e->old_end && !(e->old_end->flags & NODE_INCORPORATED)) st = node_incorporate(s->t, e->old_end);
+    assert(st == GPM_OK);
+    UNUSED(st);
+}
+
 void scaffold_restore(struct scaffold *s) {
     scaffold_unregen(s);
     for (size_t i = 0; i < s->order.n; i++) {
@@ -341,20 +366,7 @@ void scaffold_restore(struct scaffold *s) {
     for (size_t i = 0; i < s->order.n; i++) {
         struct entry *e = &s->e.at[s->order.at[i]];
         if (!e->ordered) continue; /* detach had not come so far */
-        if (e->role == ROLE_D)
-            restore_d(s, e);
-        else if (e->role == ROLE_A) {
-            e->n->logp = e->old_logp;
-            e->n->flags |= e->old_flags & NODE_HAS_LOGP;
-            enum gpm_status st = node_incorporate(s->t, e->n);
-            assert(st == GPM_OK);
-            UNUSED(st);
-        }
-        if (e->old_end && !(e->old_end->flags & NODE_INCORPORATED)) {
-            enum gpm_status st = node_incorporate(s->t, e->old_end);
-            assert(st == GPM_OK);
-            UNUSED(st);
-        }
+        restore_entry(s, e);
     }
     s->detached = false;
     scaffold_end(s);

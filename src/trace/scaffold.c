@@ -211,6 +211,13 @@ value scaffold_old_value(const struct scaffold *s, size_t i) {
     return s->detached ? e->old : e->n->val;
 }
 
+/* Whether anything is evaluated anew; families that others keep alive count too, so that the answer
+ * does not depend on which state of a move is asked. */
 bool scaffold_has_brush(const struct scaffold *s) {
-    return s->has_brush;
+    if (s->has_brush) return true;
+    for (size_t i = 0; i < s->torus.n; i++) {
+        const struct entry *e = &s->e.at[s->torus.at[i]];
+        if (e->role == ROLE_D && e->requests && e->n->req && e->n->req->n_fam) return true;
+    }
+    return false;
 }

@@ -250,11 +250,12 @@ struct node *scaffold_principal(const struct scaffold *s, size_t i);
 bool scaffold_has_brush(const struct scaffold *s);
 /* Log density bound of everything that absorbs (rejection); GPM_E_NOT_FOUND: unbounded. */
 enum gpm_status scaffold_log_bound(struct scaffold *s, double *bound) GPM_MUST_USE;
-/* Gradient of the local log joint (principals' own densities included) in the principals, in the
- * current state; before detach. Owned adjoints, one per principal. */
+/* Gradient of the log weight under SCAFFOLD_FIXED (the principals' own densities included) in the
+ * principals, in the state as it is: before detach, or after regen. Owned adjoints, one per
+ * principal. */
 enum gpm_status scaffold_gradient(struct scaffold *s, value *grads) GPM_MUST_USE;
-/* The local log joint in the current state, before detach. */
-enum gpm_status scaffold_log_joint(struct scaffold *s, double *out) GPM_MUST_USE;
+/* Do operands of principal i change with the others? */
+bool scaffold_args_change(const struct scaffold *s, size_t i);
 
 /* One Metropolis-Hastings transition of the given principals from their prior, by the compiled
  * plan where the scaffold is static. correction: log q(block | old) etc. is added by a callback

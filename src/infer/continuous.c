@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Continuous choices as a vector; see the header for the transforms. */
+#include "infer/continuous.h"
+
+#include "sp/adjoint.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Numbers of a value: 0 when it is none of number, vector, array of numbers, matrix. */
+static size_t numbers_in(value v) {
+    if (v.tag == V_NUM) return 1;
+    if (v.tag == V_VECTOR) return v.u.vector->n;
+    if (v.tag == V_MATRIX) return v.u.matrix->rows * v.u.matrix->cols;
+    if (v.tag != V_ARRAY) return 0;
+    for (size_t i = 0; i < v.u.array->n; i++)
+        if (v.u.array->at[i].tag != V_NUM) return 0;
+    return v.u.array->n;
+}
+
+static void read_numbers(value v, double *out) {
+    if (v.tag == V_NUM)
+        out[0] = v.u.num;
+    else if (v.tag == V_VECTOR)
+        memcpy(out, v.u.vector->at, v.u.vector->n * sizeof *out);
+    else if (v.tag == V_MATRIX)
+        memcpy(out, v.u.matrix->at, numbers_in(v) * sizeof *out);
+    else
+        for (size_t i = 0; i < v.u.array->n; i++) out[i] = v.u.array->at[i].u.num;
+}
+
+static value with_numbers(value shape, const double *x) {
+    if (shape.tag == V_NUM) return value_num(x[0]);
+    if (shape.tag == V_VECTOR) {
+        value v = value_vector(x, shape.u.vector->n);
+        v.u.obj->flags = shape.u.obj->flags;
+        return v;
+    }
+    if (shape.tag == V_MATRIX) {
+        value v = value_matrix_new(shape.u.matrix->rows, shape.u.matrix->cols);
+        memcpy(v.u.matrix->at, x, numbers_in(shape) * sizeof *x);
+        return v;
+    }
+    value v = value_array_new(shape.u.array->n);
+    for (size_t i = 0; i < shape.u.array->n; i++) v.u.array->at[i] = value_num(x[i]);
+    return v;
+}
+
+static double logistic(double z) {
+    return z >= 0 ? 1 / (1 + exp(-z)) : exp(z) / (1 + exp(z));
+}
+
+static double log_logistic(double z) {
+    return z >= 0 ? -log1p(exp(-z)) : z - log1p(exp(z));
+}
+
+/* z of one part; false: x lies outside the support. */
+static bool to_z(const struct continuous_part *p, const double *x, double *z) {
+    double left = 1;
+    size_t k = p->n_x;
+    bool ok = true;
+    switch (p->kind) {
+    case SUPPORT_POSITIVE:
+        for (size_t i = 0; i < k; i++) z[i] = log(x[i] - p->lo), ok &= x[i] > p->lo;
+        break;
+    case SUPPORT_INTERVAL:
+        for (size_t i = 0; i < k; i++) {
+            z[i] = log((x[i] - p->lo) / (p->hi - x[i]));
+            ok &= x[i] > p->lo && x[i] < p->hi;
+        }
+        break;
+    case SUPPORT_SIMPLEX:
+        for (size_t i = 0; i + 1 < k; i++) {
+            double share = x[i] / left;
+            z[i] = log(share / (1 - share)) + log((double)(k - 1 - i));
+            ok &= share > 0 && share < 1;
+            left -= x[i];
+        }
+        break;
+    default: memcpy(z, x, k * sizeof *x);
+    }
+    for (size_t i = 0; i < p->n_z; i++) ok &= isfinite(z[i]) != 0;
+    return ok;
+}
+
+static void to_x(const struct continuous_part *p, const double *z, double *x) {
+    double left = 1;
+    size_t k = p->n_x;
+    switch (p->kind) {
+    case SUPPORT_POSITIVE:
+        for (size_t i = 0; i < k; i++) x[i] = p->lo + exp(z[i]);
+        break;
+    case SUPPORT_INTERVAL:
+        for (size_t i = 0; i < k; i++) x[i] = p->lo + (p->hi - p->lo) * logistic(z[i]);
+        break;
+    case SUPPORT_SIMPLEX:
+        for (size_t i = 0; i + 1 < k; i++) {
+            x[i] = left * logistic(z[i] - log((double)(k - 1 - i)));
+            left -= x[i];
+        }
+        x[k - 1] = left > 0 ? left : 0;
+        break;
+    default: memcpy(x, z, k * sizeof *x);
+    }
+}
+
+/* log |dx/dz| and, when wanted, gz = d(f + log |dx/dz|)/dz from gx = df/dx. */
+static double jacobian(const struct continuous_part *p, const double *z, const double *x,
+                       const double *gx, double *gz) {
+    double sum = 0, left = 1;
+    size_t k = p->n_x;
+    if (p->kind == SUPPORT_POSITIVE)
+        for (size_t i = 0; i < k; i++) {
+            sum += z[i];
+            if (gz) gz[i] = gx[i] * (x[i] - p->lo) + 1;
+        }
+    else if (p->kind == SUPPORT_INTERVAL)
+        for (size_t i = 0; i < k; i++) {
+            double s = logistic(z[i]);
+            sum += log(p->hi - p->lo) + log_logistic(z[i]) + log_logistic(-z[i]);
+            if (gz) gz[i] = gx[i] * (p->hi - p->lo) * s * (1 - s) + 1 - 2 * s;
+        }
+    else if (p->kind == SUPPORT_SIMPLEX) {
+        /* x_i = left_i s_i, left_{i+1} = left_i (1 - s_i); |J| = prod left_i s_i (1 - s_i).
+         * Backwards: back = d f / d left_{i+1} with the last share counted. */
+        double *lefts = NEW_ARRAY(double, k + 1);
+        for (size_t i = 0; i + 1 < k; i++) {
+            double u = z[i] - log((double)(k - 1 - i));
+            lefts[i] = left;
+            sum += log(left) + log_logistic(u) + log_logistic(-u);
+            left -= x[i];
+        }
+        double back = gz && k ? gx[k - 1] : 0;
+        for (size_t i = k > 0 ? k - 1 : 0; gz && i-- > 0;) {
+            double s = logistic(z[i] - log((double)(k - 1 - i)));
+            gz[i] = (gx[i] - back) * lefts[i] * s * (1 - s) + 1 - 2 * s;
+            back = gx[i] * s + back * (1 - s) + 1 / lefts[i];
+        }
+        mem_free(lefts);
+    } else if (gz)
+        memcpy(gz, gx, k * sizeof *gx);
+    return sum;
+}
+
+static bool is_continuous(struct trace *t, struct node *n, struct sp_support *support) {
+    const struct sp_class *cls = node_class(n);
+    if (!cls || !numbers_in(n->val) || (cls->flags & SP_DISCRETE)) return false;
+    return node_support(t, n, support) == GPM_OK && support->kind != SUPPORT_DISCRETE;
+}
+
+static void set_part(struct continuous *c, size_t i, const struct sp_support *support) {
+    struct continuous_part *p = &c->part[i];
+    bool fixed =
+        c->transformed && !(support->kind == SUPPORT_INTERVAL && scaffold_args_change(c->s, i));
+    p->kind = fixed ? support->kind : SUPPORT_REAL;
+    p->lo =
+        support->kind == SUPPORT_POSITIVE || support->kind == SUPPORT_INTERVAL ? support->lo : 0;
+    p->hi = support->hi;
+    p->shape = value_ref(scaffold_old_value(c->s, i));
+    p->n_x = numbers_in(p->shape);
+    p->n_z = p->kind == SUPPORT_SIMPLEX ? p->n_x - 1 : p->n_x;
+    c->n_x += p->n_x;
+    c->n_z += p->n_z;
+}
+
+static void set_buffers(struct continuous *c) {
+    c->old = NEW_ARRAY(double, c->n_x + 1);
+    c->buf_x = NEW_ARRAY(double, c->n_x + 1);
+    c->buf_g = NEW_ARRAY(double, c->n_x + 1);
+    c->vals = NEW_ARRAY(value, c->n_parts + 1);
+    for (size_t i = 0; i < c->n_parts; i++) c->vals[i] = NIL;
+}
+
+static bool read_state(struct continuous *c, double *z) {
+    double *x = c->buf_x, *at = z;
+    bool ok = true;
+    for (size_t i = 0; i < c->n_parts; i++) {
+        read_numbers(scaffold_principal(c->s, i)->val, x);
+        ok &= to_z(&c->part[i], x, at);
+        at += c->part[i].n_z;
+    }
+    return ok;
+}
+
+static void release(struct continuous *c) {
+    scaffold_free(c->s);
+    for (size_t i = 0; i < c->n_parts; i++) {
+        value_unref(c->part[i].shape);
+        value_unref(c->vals[i]);
+    }
+    mem_free(c->part);
+    mem_free(c->old);
+    mem_free(c->buf_x);
+    mem_free(c->buf_g);
+    mem_free(c->vals);
+    c->n_parts = 0;
+}
+
+enum gpm_status continuous_open(struct infer_state *x, struct trace *t, struct node **at, size_t n,
+                                bool transformed, struct continuous *c) {
+    *c = (struct continuous){.x = x, .t = t, .transformed = transformed};
+    struct node **keep = NEW_ARRAY(struct node *, n + 1);
+    struct sp_support support;
+    size_t k = 0;
+    for (size_t i = 0; i < n; i++)
+        if (is_continuous(t, at[i], &support)) keep[k++] = at[i];
+    enum gpm_status st = k ? scaffold_build(t, keep, k, &c->s) : GPM_OK;
+    mem_free(keep);
+    if (!k || st != GPM_OK) return st;
+    c->n_parts = scaffold_n_principals(c->s);
+    c->part = mem_zalloc((c->n_parts + 1) * sizeof *c->part);
+    for (size_t i = 0; i < c->n_parts; i++) {
+        struct node *p = scaffold_principal(c->s, i);
+        (void)is_continuous(t, p, &support);
+        set_part(c, i, &support);
+    }
+    set_buffers(c);
+    bool inside = read_state(c, c->old);
+    st = scaffold_detach(c->s, SCAFFOLD_FIXED, &c->w_old);
+    if (!inside)
+        c->w_old = -INFINITY; /* an impossible start: any possible state is accepted */
+    else if (transformed)
+        c->w_old += continuous_log_jacobian(c, c->old);
+    c->frozen = rng_split(&t->rng);
+    if (st != GPM_OK) release(c);
+    return st;
+}
+
+static void set_values(struct continuous *c, const double *z) {
+    double *x = c->buf_x;
+    for (size_t i = 0; i < c->n_parts; i++) {
+        to_x(&c->part[i], z, x);
+        value_set_take(&c->vals[i], with_numbers(c->part[i].shape, x));
+        z += c->part[i].n_z;
+        x += c->part[i].n_x;
+    }
+}
+
+double continuous_log_jacobian(const struct continuous *c, const double *z) {
+    double sum = 0, *x = c->buf_x;
+    for (size_t i = 0; i < c->n_parts; i++) {
+        to_x(&c->part[i], z, x);
+        sum += jacobian(&c->part[i], z, x, NULL, NULL);
+        z += c->part[i].n_z;
+        x += c->part[i].n_x;
+    }
+    return sum;
+}
+
+static enum gpm_status read_gradient(struct continuous *c, const double *z, double *grad) {
+    value *d = NEW_ARRAY(value, c->n_parts + 1);
+    enum gpm_status st = scaffold_gradient(c->s, d);
+    const double *x = c->buf_x;
+    for (size_t i = 0; st == GPM_OK && i < c->n_parts; i++) {
+        const struct continuous_part *p = &c->part[i];
+        adj_doubles(d[i], c->buf_g, p->n_x);
+        (void)jacobian(p, z, x, c->buf_g, grad);
+        z += p->n_z;
+        x += p->n_x;
+        grad += p->n_z;
+        value_unref(d[i]);
+    }
+    mem_free(d);
+    return st;
+}
+
+static bool finite_all(const double *z, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (!isfinite(z[i])) return false;
+    return true;
+}
+
+enum gpm_status continuous_eval(struct continuous *c, const double *z, double *logp, double *grad) {
+    *logp = -INFINITY;
+    if (grad) memset(grad, 0, c->n_z * sizeof *grad);
+    if (!finite_all(z, c->n_z)) return GPM_OK;
+    enum gpm_status st = core_poll(c->x->core, c->x->at);
+    if (st != GPM_OK) return st;
+    set_values(c, z);
+    struct rng now = c->t->rng;
+    c->t->rng = c->frozen;
+    st = scaffold_regen(c->s, SCAFFOLD_FIXED, c->vals, logp);
+    c->t->rng = now;
+    if (st != GPM_OK) return st;
+    if (*logp > -INFINITY && c->transformed) *logp += continuous_log_jacobian(c, z);
+    if (grad && *logp > -INFINITY && scaffold_built(c->s)) {
+        st = read_gradient(c, z, grad);
+        if (st == GPM_OK && !finite_all(grad, c->n_z)) *logp = -INFINITY;
+    }
+    scaffold_unregen(c->s);
+    return st;
+}
+
+enum gpm_status continuous_build(struct continuous *c, const double *z, double *logp) {
+    set_values(c, z);
+    *logp = -INFINITY;
+    if (!finite_all(z, c->n_z)) return GPM_OK;
+    enum gpm_status st = scaffold_regen(c->s, SCAFFOLD_FIXED, c->vals, logp);
+    if (st == GPM_OK && *logp > -INFINITY && c->transformed) *logp += continuous_log_jacobian(c, z);
+    return st;
+}
+
+enum gpm_status continuous_prior(struct continuous *c, double *z, bool *ok) {
+    double w;
+    enum gpm_status st = scaffold_regen(c->s, SCAFFOLD_PRIOR, NULL, &w);
+    if (st != GPM_OK) return st;
+    *ok = scaffold_built(c->s);
+    for (size_t i = 0; *ok && i < c->n_parts; i++)
+        *ok = numbers_in(scaffold_principal(c->s, i)->val) == c->part[i].n_x;
+    if (*ok) *ok = read_state(c, z);
+    scaffold_unregen(c->s);
+    return GPM_OK;
+}
+
+void continuous_close(struct continuous *c, bool keep) {
+    if (!c->n_parts) return;
+    if (keep && scaffold_built(c->s))
+        scaffold_commit(c->s);
+    else
+        scaffold_restore(c->s);
+    release(c);
+}

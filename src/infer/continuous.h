@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Inside infer/: the continuous choices of a block as one vector of numbers, in their own space or
+ * transformed to an unconstrained one:
+ *
+ *     real            x = z
+ *     above lo        x = lo + exp z
+ *     lo .. hi        x = lo + (hi - lo) / (1 + exp -z)
+ *     simplex of k    stick breaking, k - 1 numbers: x_i = left_i / (1 + exp -(z_i - log(k-1-i)))
+ *
+ * An interval whose ends depend on other choices of the block is not transformed: its transform
+ * would change along the way. */
+#ifndef INFER_CONTINUOUS_H
+#define INFER_CONTINUOUS_H
+#include "infer/infer.h"
+
+struct continuous_part {
+    enum sp_support_kind kind;
+    double lo, hi;
+    value shape;     /* the old value: number, vector, array or matrix; counted */
+    size_t n_x, n_z; /* numbers in its own space and in the transformed one */
+};
+
+struct continuous {
+    struct infer_state *x;
+    struct trace *t;
+    struct scaffold *s; /* detached */
+    bool transformed;
+    size_t n_parts, n_x, n_z;
+    struct continuous_part *part;
+    double *old;   /* n_z: where the choices stood */
+    double w_old;  /* log weight there */
+    double *buf_x; /* n_x */
+    double *buf_g;
+    value *vals;
+    struct rng frozen; /* the brush of every evaluation is drawn with this generator */
+};
+
+/* Takes the continuous choices among `at` out of the trace. c->n_parts == 0: there are none, and
+ * nothing was done. */
+enum gpm_status continuous_open(struct infer_state *x, struct trace *t, struct node **at, size_t n,
+                                bool transformed, struct continuous *c) GPM_MUST_USE;
+/* Log weight at z, plus the log Jacobian when transformed, and its gradient (NULL: not wanted).
+ * -inf where the model cannot be evaluated. */
+enum gpm_status continuous_eval(struct continuous *c, const double *z, double *logp,
+                                double *grad) GPM_MUST_USE;
+/* Builds the state at z, with a fresh brush; *logp as above. The caller then closes. */
+enum gpm_status continuous_build(struct continuous *c, const double *z, double *logp) GPM_MUST_USE;
+/* The values drawn from the prior, as z. False: they could not be evaluated. */
+enum gpm_status continuous_prior(struct continuous *c, double *z, bool *ok) GPM_MUST_USE;
+double continuous_log_jacobian(const struct continuous *c, const double *z);
+/* Keeps what was built, or puts the old state back. */
+void continuous_close(struct continuous *c, bool keep);
+#endif

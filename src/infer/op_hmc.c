@@ -1,0 +1,474 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Hamiltonian Monte Carlo on the continuous choices of a block, in their unconstrained space: hmc
+ * with a given step size, nuts with multinomial sampling of the trajectory (Betancourt 2017), the
+ * step size adapted by dual averaging (Hoffman and Gelman 2014) and a diagonal mass matrix from the
+ * draws of the warm-up.
+ *
+ * Where the choices decide what else is evaluated (brush), the trajectory follows the gradient at a
+ * frozen brush that does not depend on the current one; the leapfrog steps are reversible and keep
+ * volume for any such field. The end point gets a fresh brush from the prior and is accepted by its
+ * true weight. */
+#include "infer/continuous.h"
+
+#include <math.h>
+#include <string.h>
+
+struct point {
+    double *z, *p, *g;
+    double logp;
+};
+
+static void point_init(struct point *a, size_t n) {
+    a->z = NEW_ARRAY(double, 3 * n + 1);
+    a->p = a->z + n;
+    a->g = a->z + 2 * n;
+    a->logp = 0;
+}
+
+static void point_copy(struct point *to, const struct point *from, size_t n) {
+    memcpy(to->z, from->z, 3 * n * sizeof(double));
+    to->logp = from->logp;
+}
+
+static void point_release(struct point *a) {
+    mem_free(a->z);
+}
+
+static double energy(const struct point *a, const double *inv_mass, size_t n) {
+    double k = 0;
+    for (size_t i = 0; i < n; i++) k += a->p[i] * a->p[i] * inv_mass[i];
+    double h = k / 2 - a->logp;
+    return isnan(h) ? INFINITY : h;
+}
+
+static void draw_momentum(struct point *a, const double *inv_mass, size_t n, struct rng *rng) {
+    for (size_t i = 0; i < n; i++) a->p[i] = rng_normal(rng) / sqrt(inv_mass[i]);
+}
+
+static enum gpm_status leapfrog(struct continuous *c, struct point *a, double eps,
+                                const double *inv_mass) {
+    size_t n = c->n_z;
+    for (size_t i = 0; i < n; i++) {
+        a->p[i] += eps / 2 * a->g[i];
+        a->z[i] += eps * a->p[i] * inv_mass[i];
+    }
+    enum gpm_status st = continuous_eval(c, a->z, &a->logp, a->g);
+    for (size_t i = 0; i < n; i++) a->p[i] += eps / 2 * a->g[i];
+    return st;
+}
+
+static double *unit_mass(size_t n) {
+    double *m = NEW_ARRAY(double, n + 1);
+    for (size_t i = 0; i < n; i++) m[i] = 1;
+    return m;
+}
+
+/* hmc */
+
+struct hmc {
+    double eps, steps;
+};
+
+static enum gpm_status start(struct continuous *c, struct point *a) {
+    memcpy(a->z, c->old, c->n_z * sizeof(double));
+    return continuous_eval(c, a->z, &a->logp, a->g);
+}
+
+/* A trajectory of `steps` leapfrog steps from the current state, then accept or reject. */
+static enum gpm_status trajectory(struct continuous *c, double eps, double steps,
+                                  const double *inv_mass, const struct mh_extra *extra, double pick,
+                                  bool *accepted) {
+    struct point a;
+    size_t n = c->n_z;
+    point_init(&a, n);
+    double frozen_old = 0, logp, before = 0, after = 0;
+    enum gpm_status st = start(c, &a);
+    frozen_old = a.logp;
+    draw_momentum(&a, inv_mass, n, &c->t->rng);
+    a.logp = 0;
+    before = energy(&a, inv_mass, n);
+    bool ok = st == GPM_OK && frozen_old > -INFINITY;
+    for (double i = 0; ok && i < steps; i++) {
+        st = leapfrog(c, &a, eps, inv_mass);
+        ok = st == GPM_OK && a.logp > -INFINITY;
+    }
+    if (ok) st = continuous_build(c, a.z, &logp);
+    if (ok && st == GPM_OK && scaffold_built(c->s)) {
+        a.logp = 0;
+        after = energy(&a, inv_mass, n);
+        double log_alpha = logp - c->w_old + before - after;
+        if (extra) log_alpha += pick + extra->log_pick(extra->ctx, c->t);
+        if (log_alpha < -1000) c->x->divergences++;
+        *accepted =
+            c->w_old == -INFINITY || log_alpha >= 0 || log(rng_uniform(&c->t->rng)) < log_alpha;
+        *accepted = *accepted && logp > -INFINITY;
+    }
+    point_release(&a);
+    return st;
+}
+
+static enum gpm_status hmc_transition(struct infer_state *x, struct trace *t, struct node **at,
+                                      size_t n, const struct mh_extra *extra, void *ctx,
+                                      bool *accepted) {
+    const struct hmc *h = ctx;
+    struct continuous c;
+    double pick = extra ? -extra->log_pick(extra->ctx, t) : 0;
+    enum gpm_status st = continuous_open(x, t, at, n, true, &c);
+    if (st != GPM_OK || !c.n_parts) return st;
+    double *mass = unit_mass(c.n_z);
+    double steps = 1 + (double)rng_below(&t->rng, (uint64_t)h->steps);
+    st = trajectory(&c, h->eps, steps, mass, extra, pick, accepted);
+    mem_free(mass);
+    continuous_close(&c, st == GPM_OK && *accepted);
+    return st;
+}
+
+static enum gpm_status op_hmc(struct infer_state *x, const value *args, size_t n, value *out) {
+    struct target g;
+    struct hmc h;
+    value extra[2] = {value_num(0.1), value_num(10)};
+    enum gpm_status st = infer_target_with(x, "hmc", args, n, extra, 2, infer_name(x, "all"), &g);
+    if (st == GPM_OK) st = infer_number(x, "hmc", "step size", extra[0], 0, &h.eps);
+    if (st == GPM_OK)
+        st = infer_number(x, "hmc", "number of leapfrog steps", extra[1], 1, &h.steps);
+    if (st == GPM_OK) st = infer_transitions(x, &g, hmc_transition, &h);
+    if (st == GPM_OK) *out = NIL;
+    return st;
+}
+
+/* nuts: adaptation */
+
+struct adapt {
+    struct adapt *next;
+    value scope, block;
+    size_t n;
+    double *inv_mass, *mean, *m2;
+    double seen; /* draws in the current window */
+    double done, warmup;
+    double log_eps, log_eps_bar, mu, h_bar, k; /* dual averaging */
+};
+
+void nuts_free(void *states) {
+    struct adapt *a = states, *next;
+    for (; a; a = next) {
+        next = a->next;
+        value_unref(a->scope);
+        value_unref(a->block);
+        mem_free(a->inv_mass);
+        mem_free(a->mean);
+        mem_free(a->m2);
+        mem_free(a);
+    }
+}
+
+static struct adapt *adapt_for(struct infer_state *x, value scope, value block, size_t n,
+                               double warmup) {
+    struct adapt *a = x->nuts;
+    for (; a; a = a->next)
+        if (a->n == n && value_equal(a->scope, scope) && value_equal(a->block, block)) return a;
+    a = NEW(struct adapt);
+    a->scope = value_ref(scope);
+    a->block = value_ref(block);
+    a->n = n;
+    a->inv_mass = unit_mass(n);
+    a->mean = mem_zalloc((n + 1) * sizeof(double));
+    a->m2 = mem_zalloc((n + 1) * sizeof(double));
+    a->warmup = warmup;
+    a->log_eps = NAN;
+    a->next = x->nuts;
+    x->nuts = a;
+    return a;
+}
+
+static void restart_averaging(struct adapt *a, double eps) {
+    a->log_eps = log(eps);
+    a->mu = log(10 * eps);
+    a->log_eps_bar = a->log_eps;
+    a->h_bar = 0;
+    a->k = 0;
+}
+
+/* A step size at which one leapfrog step is accepted with probability about one half. */
+static enum gpm_status first_step_size(struct continuous *c, struct adapt *a) {
+    struct point s, e;
+    size_t n = c->n_z;
+    point_init(&s, n);
+    point_init(&e, n);
+    double eps = isnan(a->log_eps) ? 1 : exp(a->log_eps), dir = 0;
+    enum gpm_status st = start(c, &s);
+    draw_momentum(&s, a->inv_mass, n, &c->t->rng);
+    for (int i = 0; i < 60 && st == GPM_OK; i++) {
+        point_copy(&e, &s, n);
+        st = leapfrog(c, &e, eps, a->inv_mass);
+        double gain = energy(&s, a->inv_mass, n) - energy(&e, a->inv_mass, n);
+        double now = gain > log(0.5) ? 1 : -1;
+        if (dir == 0) dir = now;
+        if (now != dir) break;
+        eps *= dir > 0 ? 2 : 0.5;
+    }
+    point_release(&s);
+    point_release(&e);
+    restart_averaging(a, eps);
+    return st;
+}
+
+static void average(struct adapt *a, double accept) {
+    const double target = 0.8, gamma = 0.05, t0 = 10, kappa = 0.75;
+    a->k++;
+    double eta = 1 / (a->k + t0);
+    a->h_bar = (1 - eta) * a->h_bar + eta * (target - accept);
+    a->log_eps = a->mu - sqrt(a->k) / gamma * a->h_bar;
+    double w = pow(a->k, -kappa);
+    a->log_eps_bar = w * a->log_eps + (1 - w) * a->log_eps_bar;
+}
+
+/* Windows end at 30, 60 and 90 percent of the warm-up; the last tenth only tunes the step size. */
+static bool window_ends(const struct adapt *a) {
+    for (int k = 3; k <= 9; k += 3)
+        if (a->done == floor(a->warmup * k / 10)) return true;
+    return false;
+}
+
+static void learn_mass(struct adapt *a, const double *z) {
+    a->seen++;
+    for (size_t i = 0; i < a->n; i++) {
+        double d = z[i] - a->mean[i];
+        a->mean[i] += d / a->seen;
+        a->m2[i] += d * (z[i] - a->mean[i]);
+    }
+    if (!window_ends(a) || a->seen < 10) return;
+    for (size_t i = 0; i < a->n; i++) {
+        double var = a->m2[i] / (a->seen - 1);
+        a->inv_mass[i] = a->seen / (a->seen + 5) * var + 1e-3 * 5 / (a->seen + 5);
+        a->mean[i] = a->m2[i] = 0;
+    }
+    a->seen = 0;
+    a->log_eps = NAN; /* found anew for the new masses */
+}
+
+/* nuts: the tree */
+
+struct tree {
+    struct continuous *c;
+    const double *inv_mass;
+    double eps, h0;
+    double sum_accept, n_accept;
+    bool divergent;
+};
+
+struct branch {
+    struct point end;   /* outermost point in the direction of growth */
+    struct point pick;  /* the point drawn from it */
+    double log_weight;  /* log sum of exp(h0 - h) */
+    double *rho;        /* sum of momenta */
+    double *near, *far; /* velocities at its two ends, in the order of growth */
+    bool ok;
+};
+
+static void branch_init(struct branch *b, size_t n) {
+    point_init(&b->end, n);
+    point_init(&b->pick, n);
+    b->rho = mem_zalloc((3 * n + 1) * sizeof(double));
+    b->near = b->rho + n;
+    b->far = b->rho + 2 * n;
+    b->log_weight = -INFINITY;
+    b->ok = true;
+}
+
+static void branch_release(struct branch *b) {
+    point_release(&b->end);
+    point_release(&b->pick);
+    mem_free(b->rho);
+}
+
+static double log_add(double a, double b) {
+    if (a == -INFINITY) return b;
+    if (b == -INFINITY) return a;
+    return fmax(a, b) + log1p(exp(-fabs(a - b)));
+}
+
+static bool no_turn(const double *near, const double *far, const double *rho, size_t n) {
+    double a = 0, b = 0;
+    for (size_t i = 0; i < n; i++) a += near[i] * rho[i], b += far[i] * rho[i];
+    return a > 0 && b > 0;
+}
+
+static enum gpm_status leaf(struct tree *t, const struct point *from, double dir,
+                            struct branch *b) {
+    size_t n = t->c->n_z;
+    point_copy(&b->end, from, n);
+    enum gpm_status st = leapfrog(t->c, &b->end, dir * t->eps, t->inv_mass);
+    if (st != GPM_OK) return st;
+    double gain = t->h0 - energy(&b->end, t->inv_mass, n);
+    t->sum_accept += gain >= 0 ? 1 : exp(gain);
+    t->n_accept++;
+    if (!(gain > -1000)) {
+        t->divergent = true;
+        b->ok = false;
+    }
+    point_copy(&b->pick, &b->end, n);
+    b->log_weight = gain;
+    for (size_t i = 0; i < n; i++) {
+        b->rho[i] = b->end.p[i];
+        b->near[i] = b->far[i] = b->end.p[i] * t->inv_mass[i];
+    }
+    return GPM_OK;
+}
+
+/* 2^depth further points in direction dir. */
+static enum gpm_status grow(struct tree *t, const struct point *from, double dir, int depth,
+                            struct branch *b) {
+    if (depth == 0) return leaf(t, from, dir, b);
+    size_t n = t->c->n_z;
+    enum gpm_status st = grow(t, from, dir, depth - 1, b);
+    if (st != GPM_OK || !b->ok) return st;
+    struct branch more;
+    branch_init(&more, n);
+    st = grow(t, &b->end, dir, depth - 1, &more);
+    if (st == GPM_OK) {
+        double total = log_add(b->log_weight, more.log_weight);
+        if (log(rng_uniform(&t->c->t->rng)) < more.log_weight - total)
+            point_copy(&b->pick, &more.pick, n);
+        b->log_weight = total;
+        point_copy(&b->end, &more.end, n);
+        for (size_t i = 0; i < n; i++) b->rho[i] += more.rho[i];
+        memcpy(b->far, more.far, n * sizeof(double));
+        b->ok = more.ok && no_turn(b->near, b->far, b->rho, n);
+    }
+    branch_release(&more);
+    return st;
+}
+
+enum { MAX_DEPTH = 10 };
+
+struct nuts_run {
+    struct point left, right, pick;
+    double *rho, *v_left, *v_right;
+    double log_weight;
+};
+
+/* One doubling in a random direction; *more: go on. */
+static enum gpm_status double_tree(struct tree *t, struct nuts_run *r, int depth, bool *more) {
+    size_t n = t->c->n_z;
+    bool forward = rng_uniform(&t->c->t->rng) < 0.5;
+    struct point *from = forward ? &r->right : &r->left;
+    double *v = forward ? r->v_right : r->v_left;
+    struct branch b;
+    branch_init(&b, n);
+    enum gpm_status st = grow(t, from, forward ? 1 : -1, depth, &b);
+    *more = st == GPM_OK && b.ok;
+    if (*more) {
+        if (log(rng_uniform(&t->c->t->rng)) < b.log_weight - r->log_weight)
+            point_copy(&r->pick, &b.pick, n);
+        r->log_weight = log_add(r->log_weight, b.log_weight);
+        point_copy(from, &b.end, n);
+        memcpy(v, b.far, n * sizeof *v);
+        for (size_t i = 0; i < n; i++) r->rho[i] += b.rho[i];
+        *more = no_turn(r->v_left, r->v_right, r->rho, n);
+    }
+    branch_release(&b);
+    return st;
+}
+
+static enum gpm_status nuts_tree(struct tree *t, struct nuts_run *r) {
+    size_t n = t->c->n_z;
+    enum gpm_status st = start(t->c, &r->left);
+    if (st != GPM_OK || r->left.logp == -INFINITY) return st;
+    draw_momentum(&r->left, t->inv_mass, n, &t->c->t->rng);
+    t->h0 = energy(&r->left, t->inv_mass, n);
+    point_copy(&r->right, &r->left, n);
+    point_copy(&r->pick, &r->left, n);
+    r->log_weight = 0;
+    for (size_t i = 0; i < n; i++) {
+        r->rho[i] = r->left.p[i];
+        r->v_left[i] = r->v_right[i] = r->left.p[i] * t->inv_mass[i];
+    }
+    bool more = true;
+    for (int depth = 0; depth < MAX_DEPTH && more && st == GPM_OK; depth++)
+        st = double_tree(t, r, depth, &more);
+    return st;
+}
+
+struct nuts {
+    value scope, block;
+    double warmup;
+};
+
+static enum gpm_status nuts_step(struct continuous *c, struct adapt *a, bool *accepted) {
+    size_t n = c->n_z;
+    struct tree t = {.c = c, .inv_mass = a->inv_mass};
+    struct nuts_run r = {0};
+    bool warm = a->done < a->warmup;
+    enum gpm_status st = isnan(a->log_eps) ? first_step_size(c, a) : GPM_OK;
+    if (st != GPM_OK) return st;
+    t.eps = exp(warm ? a->log_eps : a->log_eps_bar);
+    point_init(&r.left, n);
+    point_init(&r.right, n);
+    point_init(&r.pick, n);
+    r.rho = mem_zalloc((3 * n + 1) * sizeof(double));
+    r.v_left = r.rho + n;
+    r.v_right = r.rho + 2 * n;
+    st = nuts_tree(&t, &r);
+    double logp;
+    if (st == GPM_OK && t.n_accept > 0) {
+        st = continuous_build(c, r.pick.z, &logp);
+        *accepted = st == GPM_OK && logp > -INFINITY;
+        a->done++;
+        if (warm) {
+            average(a, t.sum_accept / t.n_accept);
+            learn_mass(a, r.pick.z);
+        } else
+            c->x->divergences += t.divergent;
+    }
+    point_release(&r.left);
+    point_release(&r.right);
+    point_release(&r.pick);
+    mem_free(r.rho);
+    return st;
+}
+
+static enum gpm_status nuts_transition(struct infer_state *x, struct trace *t, struct node **at,
+                                       size_t n, const struct mh_extra *extra, void *ctx,
+                                       bool *accepted) {
+    const struct nuts *h = ctx;
+    struct continuous c;
+    double pick = extra ? -extra->log_pick(extra->ctx, t) : 0;
+    enum gpm_status st = continuous_open(x, t, at, n, true, &c);
+    if (st != GPM_OK || !c.n_parts) return st;
+    struct adapt *a = adapt_for(x, h->scope, h->block, c.n_z, h->warmup);
+    if (c.w_old == -INFINITY || scaffold_has_brush(c.s)) {
+        double *mass = unit_mass(c.n_z);
+        st = trajectory(&c, 0.1, 1 + (double)rng_below(&t->rng, 10), mass, extra, pick, accepted);
+        mem_free(mass);
+    } else
+        st = nuts_step(&c, a, accepted);
+    continuous_close(&c, st == GPM_OK && *accepted);
+    return st;
+}
+
+static enum gpm_status op_nuts(struct infer_state *x, const value *args, size_t n, value *out) {
+    struct target g;
+    struct nuts h = {.warmup = 300};
+    while (n && is_absent(args[n - 1])) n--;
+    enum gpm_status st = infer_target(x, "nuts", args, n, 0, 1, infer_name(x, "all"), &g);
+    if (st == GPM_OK && g.n_extra && !is_absent(g.extra[0]))
+        st = infer_number(x, "nuts", "number of warm-up transitions", g.extra[0], 0, &h.warmup);
+    h.scope = g.sub ? args[0] : g.scope;
+    h.block = g.sub ? NIL : g.block;
+    if (st == GPM_OK) st = infer_transitions(x, &g, nuts_transition, &h);
+    if (st == GPM_OK) *out = NIL;
+    return st;
+}
+
+const struct infer_op infer_hmc_rows[] = {
+    {"hmc",
+     "(scope: any, block?: any, step_size?: any, leapfrog_steps?: any, transitions?: any) -> "
+     "action",
+     "Hamiltonian Monte Carlo on the continuous choices of the block, 1 to leapfrog_steps steps",
+     NULL, 0, op_hmc},
+    {"nuts", "(scope: any, block?: any, warmup?: any, transitions?: any) -> action",
+     "No-U-turn sampler; the first `warmup` transitions (300) adapt step size and masses", NULL, 0,
+     op_nuts},
+};
+const size_t infer_hmc_count = COUNT_OF(infer_hmc_rows);

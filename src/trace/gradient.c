@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Gradients: reverse accumulation over a scaffold. The function is the log weight of the scaffold
+ * with its principals fixed (scaffold_regen under SCAFFOLD_FIXED): the densities of principals, of
+ * what absorbs, of makers that absorb and of observed ends. Going backwards through the order of
+ * evaluation, a node's adjoint is complete when it is reached; it is handed to the node's parents
+ * by the rows' grad_density, grad_simulate, grad_output and aaa->gradient.
+ *
+ * Choices redrawn from their prior (brush, procedures that changed) are constants here. The brush
+ * of a requesting node is traversed together with it. Procedures that were called with values
+ * (mapv, apply, mem) hold them as constants; the adjoint of such a constant goes to the operand it
+ * came from (struct link). */
+#include "sp/adjoint.h"
+#include "trace/scaffold.h"
+
+#include <string.h>
+
+struct link { /* constant of a family <- operand of its requester */
+    struct node *from;
+    long item; /* element of the operand, or -1: all of it */
+};
+struct grad {
+    struct scaffold *s;
+    struct trace *t;
+    value *adj;       /* of the scaffold's entries */
+    struct map brush; /* node -> 1 + position in brush_adj */
+    VEC(value) brush_adj;
+    struct map families;            /* that the requester under way asked for */
+    VEC(struct node *) brush_order; /* of the requester under way */
+    struct map links;               /* constant -> 1 + position in link */
+    VEC(struct link) link;
+    value *out; /* per principal */
+};
+
+static value *adjoint_of(struct grad *g, struct node *n) {
+    if (n->kind != NODE_CONST && n->mark && !g->s->e.at[n->mark - 1].brush)
+        return &g->adj[n->mark - 1];
+    size_t i = (size_t)map_get(&g->brush, MAP_PTR(n));
+    return i ? &g->brush_adj.at[i - 1] : NULL;
+}
+
+static void give(struct grad *g, struct node *n, value d_taken) {
+    value *a = adjoint_of(g, n);
+    if (a && d_taken.tag != V_NIL) value_set_take(a, adj_add(*a, d_taken));
+    value_unref(d_taken);
+}
+
+static void give_args(struct grad *g, struct node *n, value *dargs) {
+    for (uint32_t i = 1; i < n->n_in; i++) give(g, n->in[i].node, dargs[i - 1]);
+}
+
+static enum gpm_status no_gradient(struct grad *g, struct node *n, const char *what) {
+    const struct sp_class *cls = node_class(n);
+    struct diags *d = g->t->core->diags;
+    diag_raise(d, DIAG_NO_GRADIENT, node_span(n), "%s has no gradient %s", cls ? cls->name : "this",
+               what);
+    diag_set_help(d, "mh, slice or gibbs need no gradients");
+    return GPM_E_USER;
+}
+
+/* A row's function on the call that computes n. */
+struct grad_call {
+    struct sp_call c;
+    value *args, *dargs;
+    struct trace *outer;
+};
+
+static void call_begin(struct grad *g, struct node *n, struct grad_call *k) {
+    k->args = NEW_ARRAY(value, n->n_in);
+    k->dargs = NEW_ARRAY(value, n->n_in);
+    for (uint32_t i = 0; i < n->n_in; i++) k->dargs[i] = NIL;
+    node_call(g->t, n, &k->c, k->args);
+    k->outer = g->t->core->model;
+    g->t->core->model = g->t;
+}
+
+static enum gpm_status call_end(struct grad *g, struct node *n, struct grad_call *k,
+                                enum gpm_status st) {
+    g->t->core->model = k->outer;
+    if (st == GPM_OK)
+        give_args(g, n, k->dargs);
+    else
+        for (uint32_t i = 1; i < n->n_in; i++) value_unref(k->dargs[i - 1]);
+    mem_free(k->args);
+    mem_free(k->dargs);
+    return core_place(g->t->core, st, node_span(n));
+}
+
+static bool any_wanted(struct grad *g, const struct node *n) {
+    for (uint32_t i = 1; i < n->n_in; i++)
+        if (adjoint_of(g, n->in[i].node)) return true;
+    return false;
+}
+
+/* The density of n's value; *dv when the value itself is differentiated. Statistics must not count
+ * n itself: the density of one of exchangeable applications given all others has the derivative of
+ * their joint density. */
+static enum gpm_status density(struct grad *g, struct node *n, value *dv) {
+    const struct sp_class *cls = node_class(n);
+    if (!dv && !any_wanted(g, n)) return GPM_OK;
+    if (!cls || !cls->grad_density) return no_gradient(g, n, "of its density");
+    bool inside = n->flags & NODE_INCORPORATED;
+    enum gpm_status st = node_unincorporate(g->t, n);
+    if (st != GPM_OK) return st;
+    struct grad_call k;
+    call_begin(g, n, &k);
+    st = call_end(g, n, &k, cls->grad_density(&k.c, n->val, dv, k.dargs));
+    if (inside) {
+        enum gpm_status back = node_incorporate(g->t, n);
+        if (st == GPM_OK) st = back;
+    }
+    return st;
+}
+
+static enum gpm_status maker(struct grad *g, struct node *n) {
+    const struct sp_aaa *aaa = node_class(n)->aaa;
+    if (!aaa->gradient) return no_gradient(g, n, "of the density of its data");
+    struct grad_call k;
+    call_begin(g, n, &k);
+    return call_end(g, n, &k, aaa->gradient(&k.c, first_made(n->val)->state->data, k.dargs));
+}
+
+static enum gpm_status deterministic(struct grad *g, struct node *n, value d) {
+    const struct sp_class *cls = node_class(n);
+    if (!any_wanted(g, n)) return GPM_OK;
+    if (!cls || n->special == SPECIAL_REF || n->special == SPECIAL_MEM) return GPM_OK;
+    if (!cls->grad_simulate) {
+        bool smooth = n->val.tag != V_BOOL && n->val.tag != V_PROC && !(cls->flags & SP_DISCRETE);
+        return smooth ? no_gradient(g, n, "") : GPM_OK;
+    }
+    struct grad_call k;
+    call_begin(g, n, &k);
+    return call_end(g, n, &k, cls->grad_simulate(&k.c, n->val, d, k.dargs));
+}
+
+static enum gpm_status requesting(struct grad *g, struct node *n, const struct sp_class *cls,
+                                  value d) {
+    uint32_t k = n->req ? n->req->n_fam : 0;
+    if (!k) {
+        give(g, n->in[1].node, value_ref(d)); /* apply_function(x) is x */
+        return GPM_OK;
+    }
+    if (!cls->grad_output) return no_gradient(g, n, "");
+    value *results = NEW_ARRAY(value, k);
+    for (uint32_t i = 0; i < k; i++) results[i] = NIL;
+    struct sp_call c;
+    value *args = NEW_ARRAY(value, n->n_in);
+    node_call(g->t, n, &c, args);
+    enum gpm_status st = core_place(g->t->core, cls->grad_output(&c, k, d, results), node_span(n));
+    for (uint32_t i = 0; i < k; i++) {
+        if (st == GPM_OK)
+            give(g, n->req->fam[i]->root, results[i]);
+        else
+            value_unref(results[i]);
+    }
+    mem_free(args);
+    mem_free(results);
+    return st;
+}
+
+static enum gpm_status component(struct grad *g, struct node *n, value d) {
+    size_t len = 0;
+    if (n->req->n_xin)
+        give(g, n->req->xin[0].node, value_ref(d));
+    else if (seq_length(n->in[0].node->val, &len))
+        give(g, n->in[0].node, adj_unit(len, n->req->index, d));
+    return GPM_OK;
+}
+
+/* Hands the adjoint d of a computed node to its parents. */
+static enum gpm_status pass_on(struct grad *g, struct node *n, value d) {
+    if (d.tag == V_NIL || (n->flags & NODE_RANDOM)) return GPM_OK;
+    if (n->kind == NODE_TAG) {
+        give(g, n->in[n->n_in - 1].node, value_ref(d));
+        return GPM_OK;
+    }
+    if (n->kind == NODE_COMPONENT) return component(g, n, d);
+    value op = n->kind == NODE_APP ? n->in[0].node->val : NIL;
+    if (n->kind == NODE_IF || closure_of(op) || memo_of(op) || n->special == SPECIAL_EVAL) {
+        give(g, n->req->fam[0]->root, value_ref(d));
+        return GPM_OK;
+    }
+    if (n->special == SPECIAL_DEREF) {
+        if (n->req && n->req->n_xin) give(g, n->req->xin[0].node, value_ref(d));
+        return GPM_OK;
+    }
+    const struct sp_class *cls = node_class(n);
+    return cls && cls->request ? requesting(g, n, cls, d) : deterministic(g, n, d);
+}
+
+/* The brush of a requesting node, in order of evaluation. */
+
+static void link_constant(struct grad *g, struct node *k, struct node *from, long item) {
+    if (map_get(&g->links, MAP_PTR(k))) return;
+    vec_push(&g->link, ((struct link){from, item}));
+    map_put(&g->links, MAP_PTR(k), (void *)(uintptr_t)g->link.n);
+}
+
+/* The constants that a family was called with stand first in it; after the procedure when that is
+ * no compound one. */
+static struct node *argument(struct family *f, size_t j) {
+    bool compound =
+        !(f->root->kind == NODE_APP && f->nodes.n && f->root->in[0].node == f->nodes.at[0]);
+    size_t i = j + (compound ? 0 : 1);
+    return i < f->nodes.n && f->nodes.at[i]->kind == NODE_CONST ? f->nodes.at[i] : NULL;
+}
+
+static void link_requests(struct grad *g, struct node *n) {
+    const struct sp_class *cls = node_class(n);
+    value op = n->kind == NODE_APP ? n->in[0].node->val : NIL;
+    const char *name = cls && cls->request ? cls->name : memo_of(op) ? "mem" : NULL;
+    if (!name) return;
+    for (uint32_t f = 0; f < n->req->n_fam; f++)
+        for (uint32_t j = 0; j < 64; j++) {
+            struct node *k = argument(n->req->fam[f], j);
+            if (!k) break;
+            uint32_t slot = 0;
+            long item = -1;
+            if (!strcmp(name, "mem"))
+                slot = j + 1;
+            else if (!strcmp(name, "apply_function"))
+                slot = j + 2;
+            else if (!strcmp(name, "apply"))
+                slot = 2, item = (long)j;
+            else if (!strcmp(name, "mapv2"))
+                slot = j + 2, item = (long)f;
+            else if (!strcmp(name, "imapv"))
+                slot = j == 1 ? 2 : 0, item = (long)f;
+            else
+                slot = j == 0 ? 2 : 0, item = (long)f; /* mapv and other maps */
+            if (slot && slot < n->n_in) link_constant(g, k, n->in[slot].node, item);
+        }
+}
+
+static void brush_visit(struct grad *g, struct node *n);
+
+static void brush_visit_parents(struct grad *g, struct node *n) {
+    for (uint32_t i = 0; i < n->n_in; i++) brush_visit(g, n->in[i].node);
+    if (!n->req) return;
+    link_requests(g, n);
+    for (uint32_t i = 0; i < n->req->n_fam; i++) {
+        map_put(&g->families, MAP_PTR(n->req->fam[i]), n->req->fam[i]);
+        brush_visit(g, n->req->fam[i]->root);
+    }
+    for (uint32_t i = 0; i < n->req->n_xin; i++) brush_visit(g, n->req->xin[i].node);
+}
+
+static void brush_visit(struct grad *g, struct node *n) {
+    bool linked = map_get(&g->links, MAP_PTR(n)) != NULL;
+    if (map_get(&g->brush, MAP_PTR(n)) || (n->kind == NODE_CONST && !linked)) return;
+    if (n->kind != NODE_CONST &&
+        ((n->mark && !g->s->e.at[n->mark - 1].brush) || !(n->flags & NODE_ON)))
+        return;
+    if (n->kind != NODE_CONST && !map_get(&g->families, MAP_PTR(n->family))) return;
+    vec_push(&g->brush_adj, NIL);
+    map_put(&g->brush, MAP_PTR(n), (void *)(uintptr_t)g->brush_adj.n);
+    if (linked)
+        brush_visit(g, g->link.at[(size_t)map_get(&g->links, MAP_PTR(n)) - 1].from);
+    else
+        brush_visit_parents(g, n);
+    vec_push(&g->brush_order, n);
+}
+
+static void pass_link(struct grad *g, struct node *k, value d) {
+    struct link l = g->link.at[(size_t)map_get(&g->links, MAP_PTR(k)) - 1];
+    size_t len = 0;
+    if (d.tag == V_NIL) return;
+    if (l.item < 0)
+        give(g, l.from, value_ref(d));
+    else if (seq_length(l.from->val, &len))
+        give(g, l.from, adj_unit(len, (size_t)l.item, d));
+}
+
+/* Observed ends inside the brush are part of the weight. */
+static struct node *observed_end(struct grad *g, struct node *n) {
+    if (!(n->flags & NODE_OBS_ROOT)) return NULL;
+    struct node *end = chase(n);
+    struct entry *e = entry_of(g->s, end);
+    bool absorbs = e && !e->brush && e->role != ROLE_D;
+    return !absorbs && (end->flags & NODE_OBSERVED) ? end : NULL;
+}
+
+static enum gpm_status brush_back(struct grad *g, struct node *n) {
+    g->brush_order.n = 0;
+    map_release(&g->brush);
+    map_release(&g->links);
+    map_release(&g->families);
+    vec_clear(&g->brush_adj);
+    vec_clear(&g->link);
+    brush_visit_parents(g, n);
+    struct node *end = observed_end(g, n);
+    enum gpm_status st = end ? density(g, end, NULL) : GPM_OK;
+    if (st == GPM_OK) st = pass_on(g, n, g->adj[n->mark - 1]);
+    for (size_t i = g->brush_order.n; i-- > 0;) {
+        struct node *b = g->brush_order.at[i];
+        value d = *adjoint_of(g, b);
+        if (st == GPM_OK && b->kind == NODE_CONST)
+            pass_link(g, b, d);
+        else if (st == GPM_OK)
+            st = pass_on(g, b, d);
+        value_set_take(adjoint_of(g, b), NIL);
+    }
+    map_release(&g->brush);
+    map_release(&g->links);
+    map_release(&g->families);
+    return st;
+}
+
+static enum gpm_status entry_back(struct grad *g, uint32_t i) {
+    struct entry *e = &g->s->e.at[i];
+    struct node *n = e->n;
+    if (e->role == ROLE_A) return density(g, n, NULL);
+    if (e->role == ROLE_M) return maker(g, n);
+    if (e->principal >= 0 && !e->op_changed) {
+        value dv = NIL;
+        enum gpm_status st = density(g, n, &dv);
+        if (st == GPM_OK) g->out[e->principal] = adj_add(g->adj[i], dv);
+        value_unref(dv);
+        return st;
+    }
+    if (e->requests && n->req) return brush_back(g, n);
+    struct node *end = observed_end(g, n);
+    enum gpm_status st = end ? density(g, end, NULL) : GPM_OK;
+    return st == GPM_OK ? pass_on(g, n, g->adj[i]) : st;
+}
+
+enum gpm_status scaffold_gradient(struct scaffold *s, value *grads) {
+    struct grad g = {.s = s, .t = s->t, .out = grads};
+    bool fresh = s->detached;
+    size_t n = fresh ? s->new_order.n : s->order.n;
+    const uint32_t *order = fresh ? s->new_order.at : s->order.at;
+    g.adj = NEW_ARRAY(value, s->e.n + 1);
+    for (size_t i = 0; i < s->e.n; i++) g.adj[i] = NIL;
+    for (size_t i = 0; i < s->principals.n; i++) grads[i] = NIL;
+    enum gpm_status st = GPM_OK;
+    for (size_t i = n; i-- > 0 && st == GPM_OK;) st = entry_back(&g, order[i]);
+    for (size_t i = 0; i < s->e.n; i++) value_unref(g.adj[i]);
+    mem_free(g.adj);
+    for (size_t i = 0; i < g.brush_adj.n; i++) value_unref(g.brush_adj.at[i]);
+    vec_release(&g.brush_adj);
+    vec_release(&g.brush_order);
+    vec_release(&g.link);
+    if (st != GPM_OK)
+        for (size_t i = 0; i < s->principals.n; i++) value_set_take(&grads[i], NIL);
+    return st;
+}
+
+bool scaffold_args_change(const struct scaffold *s, size_t i) {
+    const struct node *n = s->principals.at[i];
+    for (uint32_t k = 0; k < n->n_in; k++) {
+        const struct node *p = n->in[k].node;
+        if (p->kind != NODE_CONST && p->mark && s->e.at[p->mark - 1].role == ROLE_D) return true;
+    }
+    return false;
+}
