@@ -56,6 +56,13 @@ void gp_set_budget(struct gp *g, size_t bytes);
 /* Toeplitz and grid shortcuts; on by default. */
 void gp_set_structured(struct gp *g, bool on);
 
+/* Approximation: automatic (exact up to GP_EXACT_MAX distinct inputs), none, or by choice. size:
+ * number of inducing points or of neighbours, 0 for the default (512, 256). gp_method names what
+ * was used. */
+enum gp_approx { GP_AUTO, GP_EXACT, GP_INDUCING, GP_VECCHIA };
+#define GP_EXACT_MAX 8000
+void gp_set_approx(struct gp *g, enum gp_approx kind, size_t size);
+
 /* ---- data ---- */
 GPM_MUST_USE enum gpm_status gp_add(struct gp *g, const double *x, const double *y, size_t n);
 /* Takes one pair out again; GPM_E_NOT_FOUND when it is not there. */
@@ -71,7 +78,8 @@ size_t gp_lookup(const struct gp *g, const double *x, double *y);
 /* ---- likelihood ---- */
 /* Cached. -inf with GPM_OK for contradicting data; -inf with GPM_E_NOT_PD when not factorable. */
 GPM_MUST_USE enum gpm_status gp_logml(struct gp *g, double *out);
-/* Gradient in the kernel's parameters (kern_nparam of them) and the noise (may be NULL). */
+/* Gradient in the kernel's parameters (kern_nparam of them) and the noise (may be NULL). Under an
+ * approximation by central differences. */
 GPM_MUST_USE enum gpm_status gp_logml_grad(struct gp *g, double *logml, double *dkern,
                                            double *dnoise);
 /* log p(y* | data) of a batch of new pairs. Without noise, values at known (or repeated) inputs
@@ -92,7 +100,7 @@ GPM_MUST_USE enum gpm_status gp_predict_cov(struct gp *g, const double *x, size_
 GPM_MUST_USE enum gpm_status gp_sample(struct gp *g, const double *x, size_t n,
                                        enum gp_target target, const double *z, double *out);
 /* Leave-one-out prediction of every pair (npairs values each, either may be NULL) and the sum of
- * their log densities (may be NULL). */
+ * their log densities (may be NULL). GPM_E_LIMIT under an approximation. */
 GPM_MUST_USE enum gpm_status gp_loo(struct gp *g, double *mean, double *var, double *logpdf);
 /* d mean / dx and d var / dx at one point (dim values each; var parts may be NULL), by central
  * differences on the kernel where it has no closed form. */

@@ -150,7 +150,10 @@ static void data_changed(struct gp *g) {
     g->step = -1;
     struct gp_slot *s = gp_current(g);
     s->have_logml = s->singular = false;
+    s->used = GP_EXACT;
+    if (!s->have_factor || !s->have_w) s->have_r = s->have_w = false; /* nothing extends them */
     g->slot[!g->cur].have_factor = false;
+    g->vecchia.n = 0;
 }
 
 static bool all_finite(const double *v, size_t n) {

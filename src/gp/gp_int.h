@@ -5,6 +5,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "gp/gp.h"
+#include "gp/gp_approx.h"
 #include "gp/gp_cache.h"
 #include "la/chol.h"
 
@@ -19,6 +20,10 @@ struct gp_slot {
     bool have_factor, have_r, have_w, have_logml, singular;
     double logml;
     const char *method;
+    enum gp_approx used; /* GP_EXACT: none built */
+    struct inducing low;
+    struct kern *smooth; /* kernel without white noise, for the inducing points */
+    double white;        /* its variance */
 };
 
 struct gp_pair {
@@ -39,6 +44,9 @@ struct gp {
     struct gp_slot slot[2];
     int cur;
     bool proposed, structured;
+    enum gp_approx approx;
+    size_t approx_size;
+    struct vecchia vecchia; /* order of the points; n = 0: to be made */
     struct gp_cache cache;
     double *work; /* grows only */
     size_t nwork;
@@ -54,6 +62,11 @@ GPM_MUST_USE enum gpm_status gp_slot_residual(struct gp *g, struct gp_slot *s);
 GPM_MUST_USE enum gpm_status gp_slot_factor(struct gp *g, struct gp_slot *s);
 GPM_MUST_USE enum gpm_status gp_slot_solve(struct gp *g, struct gp_slot *s);
 GPM_MUST_USE enum gpm_status gp_slot_logml(struct gp *g, struct gp_slot *s);
+bool gp_approximates(const struct gp *g);
+GPM_MUST_USE enum gpm_status gp_slot_approx(struct gp *g, struct gp_slot *s);
+GPM_MUST_USE enum gpm_status gp_approx_posterior(struct gp *g, struct kern_pts xs, double *mean,
+                                                 double *var, double *cov, size_t ld);
+GPM_MUST_USE enum gpm_status gp_approx_grad(struct gp *g, double *dkern, double *dnoise);
 /* At least n doubles of scratch; NULL when out of memory. */
 double *gp_work(struct gp *g, size_t n);
 /* Row-major points to column-major; the caller frees. */

@@ -28,6 +28,7 @@ static void slot_set(struct gp_slot *s, const struct kern *k, const struct mean 
 
 void gp_slot_forget(struct gp_slot *s) {
     s->have_factor = s->have_r = s->have_w = s->have_logml = s->singular = false;
+    s->used = GP_EXACT;
 }
 
 static void slot_release(struct gp_slot *s) {
@@ -36,6 +37,8 @@ static void slot_release(struct gp_slot *s) {
     chol_release(&s->f);
     mem_free(s->r);
     mem_free(s->w);
+    inducing_release(&s->low);
+    kern_unref(s->smooth);
 }
 
 static bool model_fits(int dim, const struct kern *k, double noise, char **why) {
@@ -57,7 +60,12 @@ struct gp *gp_new(int dim, const struct kern *k, const struct mean *mean, double
     g->dim = dim;
     g->step = -1;
     g->structured = true;
-    for (int s = 0; s < 2; s++) chol_init(&g->slot[s].f);
+    g->approx_size = 256;
+    for (int s = 0; s < 2; s++) {
+        chol_init(&g->slot[s].f);
+        inducing_init(&g->slot[s].low);
+        g->slot[s].used = GP_EXACT;
+    }
     slot_set(&g->slot[0], k, mean, noise);
     gp_cache_init(&g->cache);
     return g;
@@ -70,6 +78,7 @@ void gp_free(struct gp *g) {
     gp_cache_release(&g->cache);
     map_release(&g->index);
     vec_release(&g->pairs);
+    vecchia_release(&g->vecchia);
     mem_free(g->x);
     mem_free(g->count);
     mem_free(g->ybar);
@@ -87,6 +96,8 @@ enum gpm_status gp_copy(const struct gp *g, struct gp **out) {
     for (size_t i = 0; i < n; i++) gp_pair(g, i, x + i * dim, y + i);
     c->cache.budget = g->cache.budget;
     c->structured = g->structured;
+    c->approx = g->approx;
+    c->approx_size = g->approx_size;
     enum gpm_status st = gp_add(c, x, y, n);
     struct gp_slot *t = gp_current(c);
     /* Entries keep their order unless an early pair of a replicated input was removed. */
@@ -242,6 +253,7 @@ enum gpm_status gp_slot_logml(struct gp *g, struct gp_slot *s) {
     }
     bool done;
     enum gpm_status st = toeplitz_logml(g, s, &done);
+    if (!st && !done && gp_approximates(g)) return gp_slot_approx(g, s);
     if (st || done) {
         s->have_logml = !st;
         return st;
@@ -273,7 +285,10 @@ enum gpm_status gp_set_model(struct gp *g, const struct kern *k, const struct me
     bool same_mean = mean_equal(s->mean, mean);
     slot_set(s, k, mean, noise);
     if (!same) gp_slot_forget(s);
-    if (!same_mean) s->have_r = s->have_w = s->have_logml = false;
+    if (!same_mean) {
+        s->have_r = s->have_w = s->have_logml = false;
+        s->used = GP_EXACT;
+    }
     return GPM_OK;
 }
 
@@ -327,13 +342,15 @@ static double noise_slope(const struct gp *g, const double *m, size_t ld, double
 enum gpm_status gp_logml_grad(struct gp *g, double *logml, double *dkern, double *dnoise) {
     struct gp_slot *s = gp_current(g);
     size_t n = g->n;
-    enum gpm_status st = gp_slot_factor(g, s); /* first: the likelihood then uses it */
+    bool approx = gp_approximates(g);
+    enum gpm_status st = approx ? GPM_OK : gp_slot_factor(g, s); /* the likelihood then uses it */
     if (st && st != GPM_E_NOT_PD) return st;
     st = gp_slot_logml(g, s);
     if (!st || st == GPM_E_NOT_PD) *logml = s->logml;
     memset(dkern, 0, kern_nparam(s->kern) * sizeof *dkern);
     if (dnoise) *dnoise = 0;
     if (st || n == 0 || s->logml == -INFINITY) return st;
+    if (approx) return gp_approx_grad(g, dkern, dnoise);
     if ((st = gp_slot_solve(g, s))) return st;
     size_t ld = mat_ld(n);
     double *a = gp_work(g, ld * n + n);

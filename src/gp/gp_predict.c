@@ -52,9 +52,19 @@ static enum gpm_status predict_chunk(struct gp *g, struct gp_slot *s, struct ker
     return st;
 }
 
+static enum gpm_status predict_approx(struct gp *g, const double *x, size_t n,
+                                      enum gp_target target, double *mean, double *var) {
+    double *t = gp_transpose(x, n, g->dim), noise = gp_noise(g);
+    enum gpm_status st = gp_approx_posterior(g, points(t, n, g->dim), mean, var, NULL, 0);
+    for (size_t i = 0; i < n && var && target == GP_MEASURED && !st; i++) var[i] += noise * noise;
+    mem_free(t);
+    return st;
+}
+
 enum gpm_status gp_predict(struct gp *g, const double *x, size_t n, enum gp_target target,
                            double *mean, double *var) {
     struct gp_slot *s = gp_current(g);
+    if (gp_approximates(g)) return predict_approx(g, x, n, target, mean, var);
     enum gpm_status st = gp_slot_solve(g, s);
     double extra = target == GP_MEASURED ? s->noise * s->noise : 0;
     for (size_t i = 0; i < n && !st; i += CHUNK) {
@@ -72,6 +82,7 @@ static enum gpm_status posterior(struct gp *g, struct kern_pts xs, double *mean,
                                  size_t ld) {
     struct gp_slot *s = gp_current(g);
     size_t n = g->n;
+    if (gp_approximates(g)) return gp_approx_posterior(g, xs, mean, NULL, cov, ld);
     enum gpm_status st = gp_slot_solve(g, s);
     if (!st) st = kern_fill(s->kern, xs, cov, ld);
     if (!st && mean) st = mean_eval(s->mean, xs, mean);
@@ -267,6 +278,7 @@ enum gpm_status gp_conditional(struct gp *g, const double *x, const double *y, s
 enum gpm_status gp_loo(struct gp *g, double *mean, double *var, double *logpdf) {
     struct gp_slot *s = gp_current(g);
     size_t n = g->n;
+    if (gp_approximates(g)) return GPM_E_LIMIT;
     enum gpm_status st = gp_slot_solve(g, s);
     double v = s->noise * s->noise, total = 0;
     if (logpdf) *logpdf = 0;

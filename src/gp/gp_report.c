@@ -57,6 +57,7 @@ static void print_point(const struct gp *g, size_t i, struct buf *out) {
 
 static void write_text(const struct gp *g, const struct gp_slot *s, const struct gp_report *r,
                        struct buf *out) {
+    if (s->used != GP_EXACT) buf_printf(out, "approximated by %s; ", s->method);
     if (s->singular)
         buf_printf(out,
                    "the covariance matrix of %zu inputs is not positive definite, even with %g of "
@@ -93,11 +94,13 @@ const char *gp_method(const struct gp *g) {
 enum gpm_status gp_report(struct gp *g, struct gp_report *r, struct buf *text) {
     struct gp_slot *s = gp_current(g);
     memset(r, 0, sizeof *r);
-    enum gpm_status st = gp_slot_factor(g, s);
+    bool approx = gp_approximates(g);
+    enum gpm_status st = approx ? gp_slot_logml(g, s) : gp_slot_factor(g, s);
     if (st && st != GPM_E_NOT_PD) return st;
-    r->jitter = st ? INFINITY : s->f.jitter;
-    r->steps = s->f.steps;
-    r->condition = st ? INFINITY : chol_condition(&s->f);
+    const struct chol *f = approx ? &s->low.kuu : &s->f; /* n = 0 under Vecchia: nothing to tell */
+    r->jitter = st ? INFINITY : f->jitter;
+    r->steps = f->steps;
+    r->condition = st ? INFINITY : chol_condition(f);
     r->method = s->method ? s->method : "Cholesky";
     r->nearest = INFINITY;
     if (g->n > 1) nearest_pair(g, r);

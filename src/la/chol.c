@@ -8,7 +8,9 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdint.h>
 #include <string.h>
+#include <unistd.h>
 
 void chol_init(struct chol *c) {
     memset(c, 0, sizeof *c);
@@ -25,10 +27,16 @@ static void copy_lower(size_t n, const double *from, size_t ldf, double *to, siz
         memcpy(to + j + j * ldt, from + j + j * ldf, (n - j) * sizeof *to);
 }
 
+/* Memory of the machine. An allocation beyond it may succeed and the process be killed later. */
+static size_t ram_kib(void) {
+    long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+    return pages > 0 && size > 0 ? (size_t)pages * (size_t)(size / 1024) : SIZE_MAX;
+}
+
 enum gpm_status chol_reserve(struct chol *c, size_t n) {
     if (n <= c->ld && c->l) return GPM_OK;
     size_t want = mat_ld(c->n && n < 2 * c->n ? 2 * c->n : n < 8 ? 8 : n);
-    if (want > (size_t)1 << 24) return GPM_E_NOMEM;
+    if (want > (size_t)1 << 24 || want * want / 1024 > ram_kib() / 8) return GPM_E_NOMEM;
     double *l = mem_try_doubles(want * want);
     if (!l && mat_ld(n) < want) {
         want = mat_ld(n);

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * When and how a GP uses an approximation; contracts in gp.h and gp_approx.h. */
+#include "gp/gp_int.h"
+
+#include "gp/kern_class.h"
+
+#include "base/mem.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Automatic choice: inducing points serve when they leave less than this share of the variance
+ * unexplained, else neighbours. */
+#define SMOOTH_ENOUGH 1e-3
+
+void gp_set_approx(struct gp *g, enum gp_approx kind, size_t size) {
+    gp_reject(g);
+    g->approx = kind;
+    g->approx_size = size ? size : kind == GP_INDUCING ? 512 : 256;
+    gp_slot_forget(&g->slot[0]);
+    gp_slot_forget(&g->slot[1]);
+    g->vecchia.n = 0;
+}
+
+bool gp_approximates(const struct gp *g) {
+    if (g->approx == GP_AUTO) return g->n > GP_EXACT_MAX;
+    return g->approx != GP_EXACT && g->n > 0;
+}
+
+/* White noise by value on distinct inputs is noise per point: *extra gets its variance, the result
+ * is the kernel of the rest. Inducing points cannot carry it. */
+static struct kern *without_white(const struct kern *k, double *extra) {
+    VEC(struct kern *) rest = {0};
+    size_t n = k->op == KERN_SUM ? k->nkids : 1;
+    *extra = 0;
+    for (size_t i = 0; i < n; i++) {
+        struct kern *t = k->op == KERN_SUM ? k->kid[i] : (struct kern *)k;
+        if (t->op == KERN_LEAF && t->cls->algebra == KERN_ALG_WN && !t->ncol)
+            *extra += kern_amplitude(t);
+        else
+            vec_push(&rest, t);
+    }
+    struct kern *out = rest.n ? kern_nary(KERN_SUM, rest.at, rest.n) : kern_constant(0);
+    vec_release(&rest);
+    return out;
+}
+
+static void data_of(struct gp *g, struct gp_slot *s, const struct kern *k, double extra,
+                    double *noise, struct approx_data *d) {
+    for (size_t i = 0; i < g->n; i++) noise[i] = s->noise * s->noise / (double)g->count[i] + extra;
+    *d = (struct approx_data){k, gp_points(g), s->r, noise};
+    d->x.step = 0;
+}
+
+static enum gpm_status build_inducing(struct gp *g, struct gp_slot *s, double *logml) {
+    double *noise = NEW_ARRAY(double, g->n);
+    struct approx_data d;
+    kern_unref(s->smooth);
+    s->smooth = without_white(s->kern, &s->white);
+    data_of(g, s, s->smooth, s->white, noise, &d);
+    size_t size = g->approx == GP_AUTO ? 512 : g->approx_size;
+    enum gpm_status st = inducing_build(&s->low, &d, size, logml);
+    mem_free(noise);
+    return st;
+}
+
+static enum gpm_status build_vecchia(struct gp *g, struct gp_slot *s, double *logml) {
+    double *noise = NEW_ARRAY(double, g->n);
+    struct approx_data d;
+    data_of(g, s, s->kern, 0, noise, &d);
+    if (g->vecchia.n != g->n) vecchia_order(&g->vecchia, d.x, g->approx_size);
+    enum gpm_status st = vecchia_logml(&g->vecchia, &d, logml);
+    mem_free(noise);
+    return st;
+}
+
+enum gpm_status gp_slot_approx(struct gp *g, struct gp_slot *s) {
+    if (s->used != GP_EXACT) return GPM_OK;
+    enum gp_approx kind = g->approx == GP_AUTO ? GP_INDUCING : g->approx;
+    enum gpm_status st = gp_slot_residual(g, s);
+    if (!st && kind == GP_INDUCING) st = build_inducing(g, s, &s->logml);
+    if (!st && g->approx == GP_AUTO && s->low.residual > SMOOTH_ENOUGH) kind = GP_VECCHIA;
+    if (!st && kind == GP_VECCHIA) st = build_vecchia(g, s, &s->logml);
+    s->singular = st == GPM_E_NOT_PD;
+    if (s->singular) s->logml = -INFINITY;
+    if (st && st != GPM_E_NOT_PD) return st;
+    if (!st) s->logml += gp_replicate_term(g, s->noise);
+    s->used = kind;
+    s->method = kind == GP_INDUCING ? "inducing points (FITC)" : "Vecchia (block neighbours)";
+    s->have_logml = true;
+    return st;
+}
+
+/* Latent posterior at column-major points: mean (with the mean function), var or cov may be NULL.
+ */
+enum gpm_status gp_approx_posterior(struct gp *g, struct kern_pts xs, double *mean, double *var,
+                                    double *cov, size_t ld) {
+    struct gp_slot *s = gp_current(g);
+    enum gpm_status st = gp_slot_approx(g, s);
+    double *m = NEW_ARRAY(double, xs.n + 1), *noise = NULL;
+    struct approx_data d;
+    if (!st && s->used == GP_INDUCING) {
+        st = inducing_predict(&s->low, s->smooth, xs, m, var, cov, ld);
+        for (size_t i = 0; i < xs.n && !st; i++) {
+            if (var) var[i] += s->white;
+            if (cov) cov[i * (ld + 1)] += s->white;
+        }
+    } else if (!st) {
+        noise = NEW_ARRAY(double, g->n + 1);
+        data_of(g, s, s->kern, 0, noise, &d);
+        st = cov ? vecchia_joint(&g->vecchia, &d, xs, m, cov, ld)
+                 : vecchia_predict(&g->vecchia, &d, xs, m, var);
+    }
+    if (!st && mean) st = mean_eval(s->mean, xs, mean);
+    for (size_t i = 0; i < xs.n && mean && !st; i++) mean[i] += m[i];
+    mem_free(m);
+    mem_free(noise);
+    return st;
+}
+
+/* Central differences in every continuous parameter and the noise: 2 (p + 1) likelihoods. */
+enum gpm_status gp_approx_grad(struct gp *g, double *dkern, double *dnoise) {
+    const struct gp_slot *s = gp_current(g);
+    struct kern *k = kern_ref(s->kern);
+    struct mean *mean = mean_ref(s->mean);
+    size_t np = kern_nparam(k);
+    double *theta = NEW_ARRAY(double, np + 1), noise = s->noise, f[2];
+    enum gpm_status st = GPM_OK;
+    kern_params(k, theta);
+    for (size_t i = 0; i < np + (dnoise && noise > 0) && !st; i++) {
+        if (i < np && kern_param_at(k, i)->transform == KERN_T_FIXED) continue;
+        double at = i < np ? theta[i] : noise, h = 1e-5 * fmax(1e-3, fabs(at));
+        for (int side = 0; side < 2 && !st; side++) {
+            double to = side ? at - h : at + h;
+            if (i < np) theta[i] = to;
+            struct kern *q = kern_with_params(k, theta, NULL);
+            st = q ? gp_propose(g, q, mean, i < np ? noise : to, &f[side]) : GPM_E_ARG;
+            kern_unref(q);
+            gp_reject(g);
+        }
+        if (i < np) theta[i] = at;
+        *(i < np ? dkern + i : dnoise) = (f[0] - f[1]) / (2 * h);
+    }
+    mem_free(theta);
+    kern_unref(k);
+    mean_unref(mean);
+    return st;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Approximations for more data than an n x n matrix allows. Both are models of their own whose
+ * likelihood and predictions approach the exact ones as `size` grows; docs/gp.md shows by how much.
+ *
+ * Inducing points (FITC): the function is summarised by its values at `size` inputs, chosen
+ * farthest-first among the data: K ~ Q + diag(K - Q), Q = Kfu Kuu^-1 Kuf. O(n size^2) time,
+ * O(size^2) memory besides the data. Good when the function is smooth at the spacing of the
+ * inducing points.
+ *
+ * Vecchia (nearest neighbours, by blocks): points are ordered (sorted in one dimension, along a
+ * Morton curve in more), cut into blocks of `size`, and every block is conditioned on the `size`
+ * points before it only. O(n size^2) time. Good when dependence is short compared to `size` points.
+ */
+#ifndef GP_GP_APPROX_H
+#define GP_GP_APPROX_H
+#include "gp/kernel.h"
+#include "la/chol.h"
+
+/* What an approximation needs to know of the data. */
+struct approx_data {
+    const struct kern *kern;
+    struct kern_pts x;
+    const double *r;     /* residuals from the mean */
+    const double *noise; /* noise variance per point */
+};
+
+struct inducing {
+    size_t m;
+    double *u; /* inducing inputs, column-major, ld = m */
+    int dim;
+    struct chol kuu, a; /* Kuu; I + V D^-1 V' with V = Luu^-1 Kuf, D = diag(K - Q) + noise */
+    double *c;          /* A^-1 V D^-1 r */
+    double residual;    /* mean of (K - Q) over the mean of K: how rough the function is */
+};
+
+void inducing_init(struct inducing *q);
+void inducing_release(struct inducing *q);
+GPM_MUST_USE enum gpm_status inducing_build(struct inducing *q, const struct approx_data *d,
+                                            size_t size, double *logml);
+/* Latent mean (less the mean function) and variance at xs; cov (may be NULL) gets the lower
+ * triangle with leading dimension ld. */
+GPM_MUST_USE enum gpm_status inducing_predict(const struct inducing *q, const struct kern *k,
+                                              struct kern_pts xs, double *mean, double *var,
+                                              double *cov, size_t ld);
+
+struct vecchia {
+    size_t n, size;
+    size_t *order;  /* place in the order -> data index */
+    uint64_t *code; /* sorted codes, for look-up of new points */
+    double lo[8], scale[8];
+    int bits, used; /* columns that enter the code */
+};
+
+void vecchia_init(struct vecchia *v);
+void vecchia_release(struct vecchia *v);
+void vecchia_order(struct vecchia *v, struct kern_pts x, size_t size);
+GPM_MUST_USE enum gpm_status vecchia_logml(const struct vecchia *v, const struct approx_data *d,
+                                           double *logml);
+GPM_MUST_USE enum gpm_status vecchia_predict(const struct vecchia *v, const struct approx_data *d,
+                                             struct kern_pts xs, double *mean, double *var);
+/* Joint latent prediction from the union of the points' neighbourhoods. */
+GPM_MUST_USE enum gpm_status vecchia_joint(const struct vecchia *v, const struct approx_data *d,
+                                           struct kern_pts xs, double *mean, double *cov,
+                                           size_t ld);
+#endif

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Block Vecchia approximation (Vecchia 1988; blocks after Stein, Chi and Welty 2004); see
+ * gp_approx.h. */
+#include "gp/gp_approx.h"
+
+#include "base/mem.h"
+#include "la/blas.h"
+#include "la/mat.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LOG_2PI 1.8378770664093454836
+
+void vecchia_init(struct vecchia *v) {
+    memset(v, 0, sizeof *v);
+}
+
+void vecchia_release(struct vecchia *v) {
+    mem_free(v->order);
+    mem_free(v->code);
+    memset(v, 0, sizeof *v);
+}
+
+/* ---- order ---- */
+
+/* Morton code: the bits of the scaled coordinates interleaved. One column keeps its full order. */
+static uint64_t code_of(const struct vecchia *v, const double *x, size_t i, size_t ld) {
+    uint64_t q[8], out = 0;
+    for (int c = 0; c < v->used; c++) {
+        double t = (x[i + (size_t)c * ld] - v->lo[c]) * v->scale[c];
+        t = t < 0 ? 0 : t > 1 ? 1 : t;
+        q[c] = (uint64_t)(t * (double)(((uint64_t)1 << v->bits) - 1));
+    }
+    for (int b = v->bits - 1; b >= 0; b--)
+        for (int c = 0; c < v->used; c++) out = out << 1 | (q[c] >> b & 1);
+    return out;
+}
+
+struct keyed {
+    uint64_t code;
+    size_t i;
+};
+static int by_code(const void *a, const void *b) {
+    const struct keyed *p = a, *q = b;
+    if (p->code != q->code) return p->code < q->code ? -1 : 1;
+    return (p->i > q->i) - (p->i < q->i);
+}
+
+void vecchia_order(struct vecchia *v, struct kern_pts x, size_t size) {
+    struct keyed *key = NEW_ARRAY(struct keyed, x.n + 1);
+    v->n = x.n;
+    v->size = size;
+    v->used = x.dim < 8 ? x.dim : 8;
+    v->bits = x.dim == 1 ? 52 : 60 / v->used;
+    for (int c = 0; c < v->used; c++) {
+        double lo = INFINITY, hi = -INFINITY;
+        for (size_t i = 0; i < x.n; i++) {
+            lo = fmin(lo, x.x[i + (size_t)c * x.ld]);
+            hi = fmax(hi, x.x[i + (size_t)c * x.ld]);
+        }
+        v->lo[c] = lo;
+        v->scale[c] = hi > lo ? 1 / (hi - lo) : 0;
+    }
+    for (size_t i = 0; i < x.n; i++) key[i] = (struct keyed){code_of(v, x.x, i, x.ld), i};
+    qsort(key, x.n, sizeof *key, by_code);
+    v->order = mem_realloc(v->order, (x.n + 1) * sizeof *v->order);
+    v->code = mem_realloc(v->code, (x.n + 1) * sizeof *v->code);
+    for (size_t i = 0; i < x.n; i++) v->order[i] = key[i].i, v->code[i] = key[i].code;
+    mem_free(key);
+}
+
+/* ---- local problems ---- */
+
+/* Some data points, gathered. */
+struct local {
+    const struct vecchia *v;
+    const struct approx_data *d;
+    double *x; /* column-major, ld = cap */
+    double *w; /* L^-1 r */
+    size_t *idx, cap, n;
+    struct chol f;
+};
+
+static void local_init(struct local *l, const struct vecchia *v, const struct approx_data *d,
+                       size_t cap) {
+    memset(l, 0, sizeof *l);
+    l->v = v;
+    l->d = d;
+    l->cap = cap;
+    l->x = NEW_ARRAY(double, cap *(size_t)d->x.dim + 1);
+    l->w = NEW_ARRAY(double, cap + 1);
+    l->idx = NEW_ARRAY(size_t, cap + 1);
+    chol_init(&l->f);
+}
+
+static void local_release(struct local *l) {
+    mem_free(l->x);
+    mem_free(l->w);
+    mem_free(l->idx);
+    chol_release(&l->f);
+}
+
+static void copy_points(struct local *l) {
+    for (int c = 0; c < l->d->x.dim; c++)
+        for (size_t i = 0; i < l->n; i++)
+            l->x[i + (size_t)c * l->cap] = l->d->x.x[l->idx[i] + (size_t)c * l->d->x.ld];
+}
+
+/* Points [from, from + n) of the order. */
+static void gather(struct local *l, size_t from, size_t n) {
+    l->n = n;
+    for (size_t i = 0; i < n; i++) l->idx[i] = l->v->order[from + i];
+    copy_points(l);
+}
+
+static struct kern_pts local_points(const struct local *l) {
+    struct kern_pts x = {.x = l->x, .n = l->n, .ld = l->cap, .dim = l->d->x.dim, .distinct = true};
+    return x;
+}
+
+static enum gpm_status fill_local(void *ctx, double *a, size_t n, size_t ld) {
+    struct local *l = ctx;
+    enum gpm_status st = kern_fill(l->d->kern, local_points(l), a, ld);
+    for (size_t i = 0; i < n && !st; i++) a[i * (ld + 1)] += l->d->noise[l->idx[i]];
+    return st;
+}
+
+/* Factor of the gathered points and w = L^-1 r. */
+static enum gpm_status local_solve(struct local *l) {
+    enum gpm_status st = chol_build(&l->f, l->n, fill_local, l);
+    if (st) return st;
+    for (size_t i = 0; i < l->n; i++) l->w[i] = l->d->r[l->idx[i]];
+    chol_solve_l(&l->f, l->w, 1, l->n);
+    return GPM_OK;
+}
+
+/* The rows of one factorisation give the log density of every suffix given its prefix:
+ * log p(y_i | before) = -w_i^2/2 - log L_ii - log(2 pi)/2. */
+enum gpm_status vecchia_logml(const struct vecchia *v, const struct approx_data *d, double *logml) {
+    struct local l;
+    double sum = 0;
+    enum gpm_status st = GPM_OK;
+    local_init(&l, v, d, 2 * v->size);
+    for (size_t i = 0; i < v->n && !st; i += v->size) {
+        size_t before = i < v->size ? i : v->size;
+        size_t here = v->n - i < v->size ? v->n - i : v->size;
+        gather(&l, i - before, before + here);
+        st = local_solve(&l);
+        for (size_t k = before; k < l.n && !st; k++)
+            sum -= 0.5 * (l.w[k] * l.w[k] + LOG_2PI) + log(l.f.l[k * (l.f.ld + 1)]);
+    }
+    local_release(&l);
+    if (!st) *logml = sum;
+    return st;
+}
+
+/* Place in the order where a new point would go. */
+static size_t insertion(const struct vecchia *v, uint64_t code) {
+    size_t lo = 0, hi = v->n;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (v->code[mid] < code)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+/* Prediction of some points from the gathered ones. */
+static enum gpm_status predict_window(struct local *l, struct kern_pts xs, double *mean,
+                                      double *var, double *cov, size_t ld) {
+    size_t m = xs.n;
+    enum gpm_status st = local_solve(l);
+    double *b = st ? NULL : mem_try_doubles(m * (l->n + 1));
+    if (!st && !b) st = GPM_E_NOMEM;
+    if (!st) st = kern_cross(l->d->kern, xs, local_points(l), b, m);
+    if (!st && var) st = kern_diag(l->d->kern, xs, var);
+    if (!st && cov) st = kern_fill(l->d->kern, xs, cov, ld);
+    if (!st) {
+        la_solve_rows(l->n, m, l->f.l, l->f.ld, b, m);
+        la_gemv(m, l->n, 1, b, m, l->w, 0, mean);
+        if (cov) la_syrk(false, m, l->n, -1, b, m, 1, cov, ld);
+    }
+    for (size_t i = 0; i < m && var && !st; i++) {
+        double known = 0;
+        for (size_t j = 0; j < l->n; j++) known += b[i + j * m] * b[i + j * m];
+        var[i] = var[i] > known ? var[i] - known : 0;
+    }
+    mem_free(b);
+    return st;
+}
+
+/* New points sorted by place, in groups that fit one window with half a window of data on each
+ * side. */
+struct groups {
+    struct keyed *key; /* code = place in the order */
+    double *x, *mean, *var;
+    size_t cap;
+};
+
+static enum gpm_status predict_group(const struct vecchia *v, struct local *l, struct groups *g,
+                                     size_t first, size_t n, struct kern_pts xs, double *mean,
+                                     double *var) {
+    size_t lo = (size_t)g->key[first].code, hi = (size_t)g->key[first + n - 1].code;
+    size_t from = lo > v->size / 2 ? lo - v->size / 2 : 0;
+    size_t end = hi + v->size / 2 < v->n ? hi + v->size / 2 : v->n;
+    for (int c = 0; c < xs.dim; c++)
+        for (size_t i = 0; i < n; i++)
+            g->x[i + (size_t)c * n] = xs.x[g->key[first + i].i + (size_t)c * xs.ld];
+    struct kern_pts here = {.x = g->x, .n = n, .ld = n, .dim = xs.dim};
+    gather(l, from, end - from);
+    enum gpm_status st = predict_window(l, here, g->mean, var ? g->var : NULL, NULL, 0);
+    for (size_t i = 0; i < n && !st; i++) {
+        mean[g->key[first + i].i] = g->mean[i];
+        if (var) var[g->key[first + i].i] = g->var[i];
+    }
+    return st;
+}
+
+enum gpm_status vecchia_predict(const struct vecchia *v, const struct approx_data *d,
+                                struct kern_pts xs, double *mean, double *var) {
+    enum { GROUP = 512 };
+    struct local l;
+    struct groups g = {.key = NEW_ARRAY(struct keyed, xs.n + 1), .cap = GROUP};
+    enum gpm_status st = GPM_OK;
+    local_init(&l, v, d, 2 * v->size);
+    g.x = NEW_ARRAY(double, GROUP *(size_t)xs.dim);
+    g.mean = NEW_ARRAY(double, GROUP);
+    g.var = NEW_ARRAY(double, GROUP);
+    for (size_t i = 0; i < xs.n; i++)
+        g.key[i] = (struct keyed){insertion(v, code_of(v, xs.x, i, xs.ld)), i};
+    qsort(g.key, xs.n, sizeof *g.key, by_code);
+    for (size_t i = 0, n; i < xs.n && !st; i += n) {
+        for (n = 1; i + n < xs.n && n < GROUP; n++)
+            if (g.key[i + n].code - g.key[i].code > v->size / 2) break;
+        st = predict_group(v, &l, &g, i, n, xs, mean, var);
+    }
+    mem_free(g.key);
+    mem_free(g.x);
+    mem_free(g.mean);
+    mem_free(g.var);
+    local_release(&l);
+    return st;
+}
+
+/* The union of the points' neighbourhoods, which shrink when it would exceed 4000 points. */
+static void gather_union(struct local *l, struct kern_pts xs) {
+    size_t n = l->v->n, half = l->v->size / 2;
+    char *mark = mem_zalloc(n + 1);
+    if (xs.n * 2 * half > 4000 && xs.n) half = 4000 / (2 * xs.n) + 4;
+    for (size_t i = 0; i < xs.n; i++) {
+        size_t at = insertion(l->v, code_of(l->v, xs.x, i, xs.ld));
+        size_t from = at > half ? at - half : 0, end = at + half < n ? at + half : n;
+        memset(mark + from, 1, end - from);
+    }
+    l->n = 0;
+    for (size_t i = 0; i < n && l->n < l->cap; i++)
+        if (mark[i]) l->idx[l->n++] = l->v->order[i];
+    mem_free(mark);
+    copy_points(l);
+}
+
+enum gpm_status vecchia_joint(const struct vecchia *v, const struct approx_data *d,
+                              struct kern_pts xs, double *mean, double *cov, size_t ld) {
+    struct local l;
+    local_init(&l, v, d, 4000 + 8 * xs.n + v->size);
+    gather_union(&l, xs);
+    enum gpm_status st = predict_window(&l, xs, mean, NULL, cov, ld);
+    local_release(&l);
+    return st;
+}

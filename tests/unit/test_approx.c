@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Approximations against the exact GP: they are exact when their size covers the data, close when
+ * the function suits them, and named.
+ */
+#include "support/check.h"
+
+#include "gp/gp.h"
+
+static uint64_t state_;
+static double uniform(void) {
+    state_ = state_ * 6364136223846793005u + 1442695040888963407u;
+    return (double)(state_ >> 11) * 0x1p-53;
+}
+
+struct result {
+    double logml, mean[20], var[20], cov[400];
+    const char *method;
+};
+
+static void run(const char *text, int dim, const double *x, const double *y, size_t n, double noise,
+                enum gp_approx kind, size_t size, struct result *r) {
+    struct kern *k = NULL;
+    assert_int_equal(kern_parse(text, &k, NULL), GPM_OK);
+    struct gp *g = gp_new(dim, k, NULL, noise, NULL);
+    double xs[40];
+    gp_set_structured(g, false);
+    gp_set_approx(g, kind, size);
+    assert_int_equal(gp_add(g, x, y, n), GPM_OK);
+    assert_int_equal(gp_logml(g, &r->logml), GPM_OK);
+    for (int i = 0; i < 20 * dim; i++) xs[i] = 0.3 + 0.47 * i / dim;
+    assert_int_equal(gp_predict(g, xs, 20, GP_LATENT, r->mean, r->var), GPM_OK);
+    assert_int_equal(gp_predict_cov(g, xs, 20, GP_LATENT, NULL, r->cov, 20), GPM_OK);
+    r->method = gp_method(g);
+    gp_free(g);
+    kern_unref(k);
+}
+
+static void same(const struct result *a, const struct result *b, double tol) {
+    assert_close(a->logml, b->logml, tol);
+    for (int i = 0; i < 20; i++) {
+        assert_close(a->mean[i], b->mean[i], tol);
+        assert_close(a->var[i], b->var[i], tol);
+        assert_close(a->cov[i * 21], b->cov[i * 21], tol);
+    }
+}
+
+/* Size >= n: nothing is left out. */
+static void covering(void **state) {
+    double x[300], y[150];
+    struct result exact, got;
+    for (int dim = 1; dim <= 2; dim++) {
+        state_ = 3;
+        for (int i = 0; i < 300; i++) x[i] = 10 * uniform();
+        for (int i = 0; i < 150; i++) y[i] = sin(x[i * dim]) + 0.2 * uniform();
+        run("SE(sf=1, l=1) + WN(sigma=0.2)", dim, x, y, 150, 0.1, GP_EXACT, 0, &exact);
+        assert_string_equal(exact.method, "Cholesky");
+        run("SE(sf=1, l=1) + WN(sigma=0.2)", dim, x, y, 150, 0.1, GP_VECCHIA, 400, &got);
+        assert_string_equal(got.method, "Vecchia (block neighbours)");
+        same(&got, &exact, 1e-7);
+        run("SE(sf=1, l=1) + WN(sigma=0.2)", dim, x, y, 150, 0.1, GP_INDUCING, 150, &got);
+        assert_string_equal(got.method, "inducing points (FITC)");
+        same(&got, &exact, 1e-5); /* the inducing matrix needs jitter */
+    }
+}
+
+static void suited(void **state) {
+    static double x[1500], y[1500];
+    struct result exact, got;
+    state_ = 4;
+    for (int i = 0; i < 1500; i++) x[i] = 10 * uniform(), y[i] = sin(3 * x[i]) + 0.4 * uniform();
+    run("SE(sf=1, l=0.7)", 1, x, y, 1500, 0.2, GP_EXACT, 0, &exact);
+    run("SE(sf=1, l=0.7)", 1, x, y, 1500, 0.2, GP_INDUCING, 100, &got);
+    same(&got, &exact, 1e-6);
+    run("MAT12(sf=1, l=0.5)", 1, x, y, 1500, 0.2, GP_EXACT, 0, &exact);
+    run("MAT12(sf=1, l=0.5)", 1, x, y, 1500, 0.2, GP_VECCHIA, 250, &got);
+    same(&got, &exact, 2e-3);
+    /* Markov without noise: one neighbour says it all. */
+    run("MAT12(sf=1, l=0.5)", 1, x, y, 1500, 0, GP_EXACT, 0, &exact);
+    run("MAT12(sf=1, l=0.5)", 1, x, y, 1500, 0, GP_VECCHIA, 20, &got);
+    same(&got, &exact, 1e-7);
+}
+
+static void automatic(void **state) {
+    size_t n = 9000;
+    double *x = malloc(n * sizeof *x), *y = malloc(n * sizeof *y), lm, g[2], dn, f[2], m, v, at = 5;
+    state_ = 5;
+    for (size_t i = 0; i < n; i++) x[i] = 100 * uniform(), y[i] = sin(x[i]) + 0.2 * uniform();
+    struct kern *smooth = NULL, *rough = NULL;
+    assert_int_equal(kern_parse("SE(sf=1, l=2)", &smooth, NULL), GPM_OK);
+    assert_int_equal(kern_parse("MAT12(sf=1, l=2)", &rough, NULL), GPM_OK);
+    struct gp *p = gp_new(1, smooth, NULL, 0.2, NULL);
+    assert_int_equal(gp_add(p, x, y, n), GPM_OK);
+    assert_int_equal(gp_logml(p, &lm), GPM_OK);
+    assert_string_equal(gp_method(p), "inducing points (FITC)");
+    assert_int_equal(gp_predict(p, &at, 1, GP_LATENT, &m, &v), GPM_OK);
+    assert_close(m, sin(5) + 0.1, 0.05);
+    assert_int_equal(gp_loo(p, NULL, NULL, &lm), GPM_E_LIMIT);
+    assert_int_equal(gp_logml_grad(p, &lm, g, &dn), GPM_OK);
+    for (int s = 0; s < 2; s++) /* the same differences, taken here */
+        assert_int_equal(gp_propose(p, smooth, NULL, s ? 0.2 - 1e-4 : 0.2 + 1e-4, &f[s]), GPM_OK);
+    assert_close(dn, (f[0] - f[1]) / 2e-4, 1e-4);
+    assert_int_equal(gp_set_model(p, rough, NULL, 0.2), GPM_OK);
+    assert_int_equal(gp_logml(p, &lm), GPM_OK);
+    assert_string_equal(gp_method(p), "Vecchia (block neighbours)");
+    struct gp_report r;
+    struct buf text = BUF_INIT;
+    assert_int_equal(gp_report(p, &r, &text), GPM_OK);
+    assert_non_null(strstr(text.data, "Vecchia"));
+    buf_release(&text);
+    gp_free(p);
+    kern_unref(smooth);
+    kern_unref(rough);
+    free(x), free(y);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(covering), cmocka_unit_test(suited),
+                                       cmocka_unit_test(automatic)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
