@@ -37,6 +37,7 @@ struct scaffold {
     enum scaffold_mode mode;
     const value *values;
     double weight;
+    double *by_group; /* sequential regen: weight of each step, or NULL */
     double *sink; /* during detach and regen: where data recorded by deterministic nodes weigh in */
     bool detached, built, strict, has_brush;
 };
