@@ -391,7 +391,7 @@ static double left_margin(const struct frame *f) {
     const struct plot_item *named = plot_panel_names(f->p);
     for (size_t i = 0; i < f->y.n; i++) w = fmax(w, text_width(f->y.text[i], FONT - 1));
     for (size_t i = 0; named && i < named->n; i++) w = fmax(w, text_width(named->names[i], FONT));
-    return w + 12 + (f->p->y.label ? FONT + 8 : 0);
+    return w + 15 + (f->p->y.label ? FONT + 8 : 0);
 }
 
 static void draw_panel(const struct plot_panel *p, const char *id, size_t number, double x,
