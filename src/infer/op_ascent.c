@@ -2,7 +2,8 @@
  *
  * Ascent of the local log joint in the choices' own space: gradient_ascent with a fixed rate, and
  * nesterov with momentum. A step that leaves the support or makes the model impossible is halved
- * until it does not; when 40 halvings do not help the ascent ends there. */
+ * until it does not; so is a step of gradient_ascent that leads downhill (a rate that suits one
+ * parameter overshoots another). When 40 halvings do not help the ascent ends there. */
 #include "infer/continuous.h"
 
 #include <math.h>
@@ -15,16 +16,17 @@ struct ascent {
 
 enum { MAX_HALVINGS = 40 };
 
-/* From `at` along g: *to, and the step's length as a share of the rate. False: no way. */
+/* From `at` along g to a place whose log density is at least `floor` and not -inf: *to. *moved
+ * false: there is none. */
 static enum gpm_status step(struct continuous *c, const double *at, const double *g, double rate,
-                            double *to, bool *moved) {
+                            double floor, double *to, bool *moved) {
     *moved = false;
     for (int k = 0; k < MAX_HALVINGS && !*moved; k++, rate /= 2) {
         double logp;
         for (size_t i = 0; i < c->n_z; i++) to[i] = at[i] + rate * g[i];
         enum gpm_status st = continuous_eval(c, to, &logp, NULL);
         if (st != GPM_OK) return st;
-        *moved = logp > -INFINITY;
+        *moved = logp > -INFINITY && logp >= floor;
     }
     return GPM_OK;
 }
@@ -45,7 +47,7 @@ static enum gpm_status climb(struct continuous *c, const struct ascent *a, doubl
             t = 1;
             st = continuous_eval(c, y, &logp, g);
         }
-        if (st == GPM_OK) st = step(c, y, g, a->rate, next, &moved);
+        if (st == GPM_OK) st = step(c, y, g, a->rate, a->momentum ? -INFINITY : logp, next, &moved);
         if (st != GPM_OK || !moved) break;
         double t_next = (1 + sqrt(1 + 4 * t * t)) / 2, push = a->momentum ? (t - 1) / t_next : 0;
         for (size_t i = 0; i < n; i++) y[i] = next[i] + push * (next[i] - z[i]);
