@@ -19,6 +19,7 @@
     X(mh)                                                                                          \
     X(model)                                                                                       \
     X(particles)                                                                                   \
+    X(pgibbs)                                                                                      \
     X(rejection)                                                                                   \
     X(slice)                                                                                       \
     X(select)

@@ -15,6 +15,7 @@ struct entry {
     bool requests_lost;
     bool ordered, done, brush;
     int32_t principal; /* number, or -1 */
+    uint32_t rank; /* smc.c: place before sorting */
     uint32_t group;    /* step of a sequential regen; see smc.c */
     value old;
     double old_logp;

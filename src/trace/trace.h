@@ -257,6 +257,19 @@ enum gpm_status scaffold_gradient(struct scaffold *s, value *grads) GPM_MUST_USE
 /* Do operands of principal i change with the others? */
 bool scaffold_args_change(const struct scaffold *s, size_t i);
 
+/* Sequential use (pgibbs), in place of detach and regen. Principal nodes[i] belongs to step[i]
+ * (0, 1, ...); everything else to the latest step of what it reads. */
+void scaffold_set_steps(struct scaffold *s, struct node *const *nodes, const uint32_t *step, size_t n);
+/* Takes everything out; weights[i]: log density that step i held. */
+enum gpm_status scaffold_detach_steps(struct scaffold *s, double *weights, uint32_t n_steps) GPM_MUST_USE;
+/* From the detached state: puts the old state of steps 0..n-1 back (n = 0 starts from nothing);
+ * then further steps can be drawn anew. */
+void scaffold_attach_old(struct scaffold *s, uint32_t n);
+enum gpm_status scaffold_detach_old(struct scaffold *s, uint32_t n) GPM_MUST_USE;
+/* Draws one step from the prior; weights[i] += log density it adds to step i. A step that fails
+ * softly makes weights[step] -inf and leaves nothing drawn. scaffold_unregen undoes all steps. */
+enum gpm_status scaffold_regen_step(struct scaffold *s, uint32_t step, double *weights) GPM_MUST_USE;
+
 /* One Metropolis-Hastings transition of the given principals from their prior, by the compiled
  * plan where the scaffold is static. correction: log q(block | old) etc. is added by a callback
  * after regen. *accepted tells. */
