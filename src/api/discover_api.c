@@ -4,9 +4,9 @@
  */
 #include "gpmem/discover.h"
 #include "base/mem.h"
+#include "gp/kern_query.h"
 #include "study/discovery.h"
 #include "study/paper.h"
-#include "study/query.h"
 #include <ctype.h>
 #include <math.h>
 #include <string.h>
@@ -177,16 +177,20 @@ const char *gpm_discover_report(gpm_discovery *d, enum gpm_discover_format f) {
 }
 
 static bool query_test(void *ctx, const struct structure *s) {
-    return query_holds_structure(ctx, s);
+    struct buf b = BUF_INIT;
+    structure_print(s, &b);
+    bool holds = kern_query_holds_text(ctx, b.data);
+    buf_release(&b);
+    return holds;
 }
 
 enum gpm_status gpm_discover_query(gpm_discovery *d, const char *query, struct gpm_answer *out) {
     enum gpm_status st = d->paper_ready ? GPM_OK : need_run(d);
     if (st != GPM_OK) return st;
     struct arena a;
-    struct query *q = NULL;
+    struct kern_query *q = NULL;
     arena_init(&a);
-    st = query_parse(query, &a, &q, &d->err);
+    st = kern_query_parse(query, &a, &q, &d->err);
     if (st == GPM_OK && d->paper_ready) {
         paper_query(&d->paper, q, &out->probability, &out->error, &out->ess);
     } else if (st == GPM_OK) {

@@ -7,6 +7,7 @@
  * from scattered starts tell whether the posterior has settled.
  */
 #include "base/mem.h"
+#include "la/blas.h"
 #include "study/posterior.h"
 #include <math.h>
 #include <string.h>
@@ -47,16 +48,39 @@ static size_t pick(const double *q, size_t n, struct rng *g) {
     return last;
 }
 
-/* Log importance ratio of a fresh draw from structure k. */
-static double propose(const struct run *r, size_t k, struct rng *g, struct smodel_work *w,
-                      double *logp) {
-    const struct evidence *e = r->p->search->at[k];
-    double z[SMODEL_MAX_PAR];
-    proposal_draw(&e->prop, g, z);
-    *logp = -INFINITY;
-    if (!smodel_ordered(&e->m, z)) return -INFINITY;
-    *logp = smodel_eval(&e->m, w, z, NULL) + e->m.log_copies + e->log_prior;
-    return *logp - log(r->q[k]) - proposal_log_density(&e->prop, z);
+struct state {
+    size_t k;
+    double z[SMODEL_MAX_PAR], logp, ratio; /* ratio: log of target over independence proposal */
+};
+
+/* Fills logp and ratio of the state (k, z). */
+static void weigh(const struct run *r, struct smodel_work *w, struct state *s) {
+    const struct evidence *e = r->p->search->at[s->k];
+    s->logp = s->ratio = -INFINITY;
+    if (!smodel_ordered(&e->m, s->z)) return;
+    s->logp = smodel_eval(&e->m, w, s->z, NULL) + e->m.log_copies + e->log_prior;
+    s->ratio = s->logp - log(r->q[s->k]) - proposal_log_density(&e->prop, s->z);
+}
+
+static void propose(const struct run *r, size_t k, struct rng *g, struct smodel_work *w,
+                    struct state *s) {
+    s->k = k;
+    proposal_draw(&r->p->search->at[k]->prop, g, s->z);
+    weigh(r, w, s);
+}
+
+/* A random walk within the structure: frees a state that independence proposals hardly ever leave.
+ */
+static void walk(const struct run *r, struct rng *g, struct smodel_work *w, struct state *s) {
+    const struct evidence *e = r->p->search->at[s->k];
+    const struct mode *m = &e->prop.mode[e->prop.n_modes < e->prop.n ? e->prop.n_modes : 0];
+    struct state next = *s;
+    double x[SMODEL_MAX_PAR], f = 1.7 / sqrt((double)e->m.d);
+    for (int i = 0; i < e->m.d; i++) x[i] = rng_normal(g);
+    la_trmv(false, (size_t)e->m.d, m->scale, (size_t)e->m.d, x);
+    for (int i = 0; i < e->m.d; i++) next.z[i] += f * x[i];
+    weigh(r, w, &next);
+    if (log(rng_uniform(g)) < next.logp - s->logp) *s = next;
 }
 
 static void run_chain(void *ctx, size_t c, int thread) {
@@ -64,27 +88,24 @@ static void run_chain(void *ctx, size_t c, int thread) {
     const struct search *s = r->p->search;
     struct smodel_work *w = s->work[thread];
     struct rng g;
+    struct state now = {.ratio = -INFINITY}, next = {0};
     rng_init(&g, s->opt.seed, (uint32_t)c, 77);
-    double flat[512], ratio = -INFINITY, logp = -INFINITY;
-    size_t k = 0, n = s->n < 512 ? s->n : 512, usable_n = 0;
-    for (size_t i = 0; i < n; i++) usable_n += r->q[i] > 0;
-    for (size_t i = 0; i < n; i++) flat[i] = r->q[i] > 0 ? 1.0 / (double)usable_n : 0;
-    for (int tries = 0; tries < 50 && !isfinite(ratio); tries++) { /* scattered start */
-        k = pick(tries < 25 ? flat : r->q, n, &g);
-        ratio = propose(r, k, &g, w, &logp);
-    }
+    double *flat = NEW_ARRAY(double, s->n + 1), usable_n = 0;
+    for (size_t i = 0; i < s->n; i++) usable_n += r->q[i] > 0;
+    for (size_t i = 0; i < s->n; i++) flat[i] = r->q[i] > 0 ? 1 / usable_n : 0;
+    for (int tries = 0; tries < 50 && !isfinite(now.ratio); tries++) /* scattered start */
+        propose(r, pick(tries < 25 ? flat : r->q, s->n, &g), &g, w, &now);
+    mem_free(flat);
     size_t warm = r->steps / 10 + 5; /* forgets the scattered start */
     for (size_t i = 0; i < warm + r->steps; i++) {
-        double lp;
-        size_t next = pick(r->q, s->n, &g);
-        double x = propose(r, next, &g, w, &lp);
-        if (log(rng_uniform(&g)) < x - ratio) {
-            k = next;
-            ratio = x;
-            logp = lp;
+        propose(r, pick(r->q, s->n, &g), &g, w, &next);
+        if (log(rng_uniform(&g)) < next.ratio - now.ratio) {
+            now = next;
             r->accepted[c] += i >= warm;
         }
-        if (i >= warm) r->p->chain[c * r->steps + i - warm] = (struct chain_state){(int)k, logp};
+        if (i % 2) walk(r, &g, w, &now);
+        if (i >= warm)
+            r->p->chain[c * r->steps + i - warm] = (struct chain_state){(int)now.k, now.logp};
     }
 }
 

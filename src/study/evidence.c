@@ -229,6 +229,8 @@ bool evidence_improve(struct evidence *e, const struct evidence *from, struct sm
             e->laplace = e->logz = lap + e->m.log_copies;
             e->se = 0.3;
             e->rough = false;
+            e->ess = 0;
+            is_draws_release(&e->draws);
             proposal_release(&old);
         } else {
             e->prop = old;
@@ -248,7 +250,7 @@ void evidence_sample(struct evidence *e, size_t n, uint64_t seed, struct smodel_
     rng_init(&r, seed, (uint32_t)h, (uint32_t)(h >> 32) ^ (uint32_t)n);
     long before = smodel_work_evals(w);
     size_t pilot = e->draws.n ? 0 : (n < 200 ? n : 200);
-    struct draws d;
+    struct draws d = {0};
     struct is_result res = importance(&t, &e->prop, pilot, n, &r, &d);
     e->evals += smodel_work_evals(w) - before;
     if (!isfinite(res.logz)) {

@@ -30,7 +30,8 @@ struct mode {
 };
 struct proposal {
     int d, n;
-    struct mode mode[EVIDENCE_MAX_MODES + 1];
+    int n_modes; /* the first ones, from Laplace; the rest from moments of draws */
+    struct mode mode[EVIDENCE_MAX_MODES + 2];
 };
 void proposal_release(struct proposal *p);
 /* A draw into z; u and eps are scratch of d. Antithetic: the caller may flip eps. */
@@ -51,8 +52,9 @@ void is_draws_release(struct draws *d);
 struct is_result {
     double logz, se, ess; /* se of logz; ess as a share of the draws */
 };
-/* Importance sampling in two stages: `pilot` draws from p improve it (one component with the
- * moments of the weighted pilot is added), then n draws. */
+/* Importance sampling in stages: `pilot` draws from p improve it (components with the moments of
+ * the weighted draws are added), then n draws; once more when their effective share is small. The
+ * caller zeroes *out. */
 struct is_result importance(const struct target *t, struct proposal *p, size_t pilot, size_t n,
                             struct rng *r, struct draws *out);
 

@@ -13,8 +13,8 @@
 #ifndef STUDY_PAPER_H
 #define STUDY_PAPER_H
 #include "base/buf.h"
+#include "gp/kern_query.h"
 #include "study/evidence.h"
-#include "study/query.h"
 #include "study/series.h"
 
 #define PAPER_KERNELS    94
@@ -105,6 +105,6 @@ void paper_release(struct paper_result *r);
 void paper_text(const struct paper_result *r, const struct series *s, struct buf *out);
 void paper_json(const struct paper_result *r, const struct series *s, struct buf *out);
 /* Probability of a query over the structures. */
-void paper_query(const struct paper_result *r, const struct query *q, double *p, double *error,
+void paper_query(const struct paper_result *r, const struct kern_query *q, double *p, double *error,
                  double *ess);
 #endif

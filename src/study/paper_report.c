@@ -199,13 +199,13 @@ void paper_json(const struct paper_result *r, const struct series *s, struct buf
                (unsigned long long)s->hash, r->seconds);
 }
 
-void paper_query(const struct paper_result *r, const struct query *q, double *p, double *error,
+void paper_query(const struct paper_result *r, const struct kern_query *q, double *p, double *error,
                  double *ess) {
     double var = 0;
     *p = 0;
     for (int k = 0; k < r->g.n_structures; k++) {
         const struct paper_structure *s = &r->g.structure[k];
-        if (!query_holds(q, s->term, s->n, false)) continue;
+        if (!kern_query_holds_text(q, s->text)) continue;
         *p += s->p;
         var += s->error * s->error;
     }

@@ -41,7 +41,7 @@ static double mode_log_density(const struct mode *m, int d, const double *z) {
 }
 
 double proposal_log_density(const struct proposal *p, const double *z) {
-    double num[EVIDENCE_MAX_MODES + 1], den[EVIDENCE_MAX_MODES + 1];
+    double num[EVIDENCE_MAX_MODES + 2], den[EVIDENCE_MAX_MODES + 2];
     for (int k = 0; k < p->n; k++) {
         den[k] = p->mode[k].log_weight;
         num[k] = den[k] + mode_log_density(&p->mode[k], p->d, z);
@@ -50,7 +50,7 @@ double proposal_log_density(const struct proposal *p, const double *z) {
 }
 
 static int pick_mode(const struct proposal *p, struct rng *r) {
-    double w[EVIDENCE_MAX_MODES + 1], u = rng_uniform(r);
+    double w[EVIDENCE_MAX_MODES + 2], u = rng_uniform(r);
     for (int k = 0; k < p->n; k++) w[k] = p->mode[k].log_weight;
     double total = log_sum_exp(w, (size_t)p->n);
     for (int k = 0; k < p->n; k++) {
@@ -181,10 +181,8 @@ static struct is_result normalise(struct draws *d) {
     return r;
 }
 
-/* A component with the moments of the weighted draws, a little wider. */
-static void add_moments(struct proposal *p, const struct draws *d, double ess) {
-    int n = p->d;
-    if (ess * (double)d->n < 2.5 * n || p->n > EVIDENCE_MAX_MODES) return;
+/* A component with the moments of the weighted draws, its covariance times `widen`. */
+static bool moments(const struct draws *d, int n, double widen, struct mode *out) {
     double mean[SMODEL_MAX_PAR] = {0};
     for (size_t i = 0; i < d->n; i++)
         for (int k = 0; k < n; k++) mean[k] += d->w[i] * d->z[i * d->d + (size_t)k];
@@ -194,33 +192,58 @@ static void add_moments(struct proposal *p, const struct draws *d, double ess) {
         const double *z = d->z + i * d->d;
         for (int a = 0; a < n; a++)
             for (int b = 0; b <= a; b++)
-                m.scale[a + b * n] += 1.1 * d->w[i] * (z[a] - mean[a]) * (z[b] - mean[b]);
+                m.scale[a + b * n] += widen * d->w[i] * (z[a] - mean[a]) * (z[b] - mean[b]);
     }
     for (int a = 0; a < n; a++) m.scale[a + a * n] *= 1.02;
     size_t pivot;
     if (la_potrf((size_t)n, m.scale, (size_t)n, &pivot) != GPM_OK) {
         mem_free(m.z);
         mem_free(m.scale);
-        return;
+        return false;
     }
     for (int a = 0; a < n; a++) m.log_scale += log(m.scale[a + a * n]);
+    *out = m;
+    return true;
+}
+
+/* Two components with the moments of the draws, the second wide as a defence against heavy weights;
+ * of the mixture they take 60 and 15 percent. Those of an earlier stage are replaced. */
+static void add_moments(struct proposal *p, const struct draws *d, double ess) {
+    if (ess * (double)d->n < 2.5 * p->d) return;
+    struct mode narrow, wide;
+    if (!moments(d, p->d, 1.1, &narrow)) return;
+    if (!moments(d, p->d, 4.0, &wide)) {
+        mem_free(narrow.z);
+        mem_free(narrow.scale);
+        return;
+    }
+    while (p->n > p->n_modes) {
+        p->n--;
+        mem_free(p->mode[p->n].z);
+        mem_free(p->mode[p->n].scale);
+    }
     double w[EVIDENCE_MAX_MODES];
     for (int k = 0; k < p->n; k++) w[k] = p->mode[k].log_weight;
-    m.log_weight = log_sum_exp(w, (size_t)p->n) + log(2.0); /* two thirds of the mixture */
-    p->mode[p->n++] = m;
+    double total = log_sum_exp(w, (size_t)p->n);
+    narrow.log_weight = total + log(0.60 / 0.25);
+    wide.log_weight = total + log(0.15 / 0.25);
+    p->mode[p->n++] = narrow;
+    p->mode[p->n++] = wide;
 }
 
 struct is_result importance(const struct target *t, struct proposal *p, size_t pilot, size_t n,
                             struct rng *r, struct draws *out) {
-    if (pilot) {
-        struct draws first;
-        draws_init(&first, pilot, t->d);
-        sample(t, p, r, &first);
-        struct is_result res = normalise(&first);
-        add_moments(p, &first, res.ess);
-        is_draws_release(&first);
+    struct is_result res = {0};
+    p->n_modes = p->n_modes ? p->n_modes : p->n;
+    for (int stage = pilot ? 0 : 1; stage < 3; stage++) {
+        if (stage == 2 && res.ess > 0.35) break; /* a second adaptation only where it is needed */
+        if (stage > 0 && out->n) is_draws_release(out);
+        struct draws d;
+        draws_init(&d, stage == 0 ? pilot : n, t->d);
+        sample(t, p, r, &d);
+        res = normalise(&d);
+        *out = d;
+        if (stage == 0 || (stage == 1 && res.ess <= 0.35)) add_moments(p, out, res.ess);
     }
-    draws_init(out, n, t->d);
-    sample(t, p, r, out);
-    return normalise(out);
+    return res;
 }

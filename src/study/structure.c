@@ -5,6 +5,7 @@
 #include "study/structure.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include <ctype.h>
 #include <string.h>
 #include <strings.h>
 
@@ -120,4 +121,34 @@ void structure_print(const struct structure *s, struct buf *out) {
         buf_puts(out, " + ");
     }
     buf_puts(out, "WN");
+}
+
+enum gpm_status structure_parse(const char *text, struct structure *out) {
+    struct structure s;
+    unsigned mask = 0;
+    memset(&s, 0, sizeof s);
+    for (const char *p = text;;) {
+        size_t len = 0;
+        while (isspace((unsigned char)*p)) p++;
+        while (isalnum((unsigned char)p[len])) len++;
+        enum factor f = len ? factor_find(p, len) : FACTOR_COUNT;
+        if (f == FACTOR_COUNT) return GPM_E_FORMAT;
+        mask |= FACTOR_BIT(f);
+        p += len;
+        while (isspace((unsigned char)*p)) p++;
+        if (*p == '*') {
+            p++;
+            continue;
+        }
+        if (*p && *p != '+') return GPM_E_FORMAT;
+        if (mask != FACTOR_BIT(FACTOR_WN)) {
+            if (s.n == STRUCTURE_MAX_TERMS) return GPM_E_FORMAT;
+            s.t[s.n++] = (struct term){(uint16_t)mask, GATE_NONE};
+        }
+        mask = 0;
+        if (!*p++) break;
+    }
+    structure_canonical(&s);
+    *out = s;
+    return GPM_OK;
 }

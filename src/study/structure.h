@@ -58,7 +58,9 @@ uint64_t structure_hash(const struct structure *s);
 int structure_factors(const struct structure *s);
 void structure_print(const struct structure *s, struct buf *out); /* without the transform */
 void term_print(struct term t, struct buf *out);                  /* without the gate */
-bool structure_has(const struct structure *s, uint16_t mask);     /* an ungated or gated term */
+/* Reads "LIN + SE*PER + WN" (white noise may be missing); GPM_E_FORMAT when it is none. */
+GPM_MUST_USE enum gpm_status structure_parse(const char *text, struct structure *out);
+bool structure_has(const struct structure *s, uint16_t mask); /* an ungated or gated term */
 int structure_count(const struct structure *s, uint16_t mask);
 
 /* ---- the grammar: which terms exist and which structures are neighbours ---- */

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Questions about the structure of a kernel: "LIN & (WN | LIN*WN)". A product names a global
+ * additive component (after simplification, factors in any order); a sum asks for all of its terms;
+ * AND (&,
+ * &&), OR (|, ||), NOT (!, ~), parentheses; and named motifs:
+ *
+ *   trend                  LIN, LIN*SE, IWIENER, RAMP ... : a term with a direction, not periodic
+ *   recurring_pattern      any term with PER         (also: recurring, periodic, seasonal)
+ *   smooth                 SE, RQ or a Matern kernel alone
+ *   random_walk            WIENER
+ *   noise                  WN or LIN*WN              (the paper's definition)
+ *   white_noise            WN
+ *   heteroskedastic_noise  LIN*WN                    (also: heteroskedastic)
+ *   changing_amplitude     LIN times PER
+ *   change                 a change point or window, a ramp or a step
+ *
+ * Used by `gpmem query` and by the language. Words are read without regard to case; W, IW and MAT
+ * stand for WIENER, IWIENER and MAT32; a blank or a hyphen may stand for the underscore of a motif.
+ */
+#ifndef GP_KERN_QUERY_H
+#define GP_KERN_QUERY_H
+#include "base/arena.h"
+#include "base/buf.h"
+#include "gpmem/status.h"
+#include <stdbool.h>
+#include <stddef.h>
+
+struct kern_query; /* lives in the arena it was parsed into */
+
+/* GPM_E_FORMAT and a message with the column when the text is wrong. */
+GPM_MUST_USE enum gpm_status kern_query_parse(const char *text, struct arena *a,
+                                              struct kern_query **out, struct buf *err);
+/* Does it hold for the sum of these terms (canonical products: "SE*PER")? `change`: there is a
+ * change operator around some of them. */
+bool kern_query_holds(const struct kern_query *q, const char *const *terms, size_t n, bool change);
+/* The same for a canonical structure as kern_struct writes it: "LIN + SE*PER + WN". */
+bool kern_query_holds_text(const struct kern_query *q, const char *structure);
+/* Names of the motifs, NULL past the last. */
+const char *kern_query_motif(size_t i);
+#endif
