@@ -80,7 +80,8 @@ GPM_API const char *gpm_reference_json(gpm_session *s);
 
 /* Binds a C function as a procedure of the inference program and of models: `sig` as in
  * "(x: real) -> real"; all arguments and the result are numbers. Nonzero return: failure, with the
- * reason written to err. Deterministic. */
+ * reason written to err. Deterministic. GPM_E_ARG: a name or signature that cannot be read; the
+ * text of the error says why. */
 typedef int gpm_function(void *user, const double *args, size_t n, double *result, char *err,
                          size_t err_size);
 GPM_API enum gpm_status gpm_bind_function(gpm_session *s, const char *name, const char *sig,

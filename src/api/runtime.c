@@ -5,6 +5,7 @@
 #include "gpmem/gpmem.h"
 #include "session/session.h"
 #include "sp/sp_options.h"
+#include "sp/srcfn.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -40,6 +41,7 @@ gpm_session *gpm_session_new(const struct gpm_options *o) {
     g->permissions = (struct sp_options){.allow_run = o->allow_run,
                                          .allow_write = o->allow_write,
                                          .jobs = o->jobs ? o->jobs : 1,
+                                         .stop = &g->s.interrupted,
                                          .confirm = o->confirm,
                                          .user = o->user};
     g->s.core.host.options = &g->permissions;
@@ -156,6 +158,64 @@ const char *gpm_reference_json(gpm_session *g) {
     buf_reset(&g->text);
     session_reference_json(&g->s, &g->text);
     return g->text.data;
+}
+
+static bool is_word(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+static const char *skip(const char *s, const char *token) {
+    while (*s == ' ') s++;
+    size_t n = strlen(token);
+    if (n) return strncmp(s, token, n) ? NULL : s + n;
+    const char *from = s; /* a word */
+    while (is_word(*s)) s++;
+    return s == from ? NULL : s;
+}
+
+static const char *skip_type(const char *s) {
+    const char *end = skip(s, "real");
+    return end ? end : skip(s, "number");
+}
+
+/* (name: real, name: real) -> real, with number for real; how many parameters, or -1. */
+static int count_parameters(const char *sig) {
+    const char *s = skip(sig, "("), *comma = s;
+    int n = 0;
+    for (; comma; n++) {
+        s = skip(comma, "");
+        if (s) s = skip(s, ":");
+        if (s) s = skip_type(s);
+        if (!s) return -1;
+        comma = skip(s, ",");
+    }
+    if (s) s = skip(s, ")");
+    if (s) s = skip(s, "->");
+    if (s) s = skip_type(s);
+    return s && !s[strspn(s, " ")] ? n : -1;
+}
+
+enum gpm_status gpm_bind_function(gpm_session *g, const char *name, const char *sig,
+                                  gpm_function *f, void *user) {
+    buf_reset(&g->error);
+    size_t n = 0;
+    while (is_word(name[n])) n++;
+    bool named = n && !name[n] && !(name[0] >= '0' && name[0] <= '9');
+    int dim = named ? count_parameters(sig) : -1;
+    if (dim < 1) {
+        if (named)
+            buf_printf(
+                &g->error,
+                "the signature '%s' cannot be read; it looks like (x: real, y: real) -> real", sig);
+        else
+            buf_printf(&g->error, "'%s' is no name of the language", name);
+        return GPM_E_ARG;
+    }
+    struct srcfn *s = srcfn_new(&srcfn_call, mem_strdup(name), dim);
+    s->u.callback.f = f;
+    s->u.callback.user = user;
+    session_define(&g->s, name, srcfn_value(s));
+    return GPM_OK;
 }
 
 const char *gpm_version(void) {

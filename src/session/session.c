@@ -17,6 +17,17 @@ static enum gpm_status host_apply(struct sp_host *h, value proc, const value *ar
     return plain_apply(core, proc, args, n, NO_SPAN, out);
 }
 
+/* The code of a compound procedure: what a memo store knows it by. */
+static void host_describe(struct sp_host *h, value proc, struct buf *out) {
+    UNUSED(h);
+    struct memo *m = memo_of(proc);
+    struct closure *c = closure_of(m ? m->proc : proc);
+    if (c)
+        ast_print(c->lambda, out);
+    else
+        value_print(m ? m->proc : proc, out);
+}
+
 static void host_print(struct sp_host *h, const char *text, size_t n) {
     struct session_core *core = (struct session_core *)((char *)h - offsetof(struct session_core, host));
     struct infer_state *x = infer_of(core);
@@ -36,6 +47,7 @@ void session_init(struct session *s, uint64_t seed, uint32_t chain) {
     core->interrupted = &s->interrupted;
     core->host.apply = host_apply;
     core->host.print = host_print;
+    core->host.describe = host_describe;
     core->host.syms = &s->syms;
     rng_init(&core->rng, seed, chain, 0);
     core_init(core);
@@ -172,9 +184,14 @@ enum gpm_status session_run_file(struct session *s, const char *path, struct spa
         st = diag_raise(&s->diags, DIAG_LIMIT, at, "files load each other without end: %s", path);
     if (st == GPM_OK) st = read_file(s, full, at, &text);
     if (st == GPM_OK) {
+        const char *slash = strrchr(full, '/'), *outer = s->core.host.folder;
+        char *folder = slash ? mem_strndup(full, (size_t)(slash - full) + 1) : NULL;
         vec_push(&s->loading, full);
+        s->core.host.folder = folder;
         st = session_run(s, full, text.data, text.len);
+        s->core.host.folder = outer;
         (void)vec_pop(&s->loading);
+        mem_free(folder);
     }
     buf_release(&text);
     mem_free(full);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Emulators: anything that can simulate jointly, absorb, release and score data plugs into the
- * statistical memoizer (sp_gpmem.c). Points are contiguous: x[i * dim + c]. One state object is
+ * statistical memoizer (memoizer.c). Points are contiguous: x[i * dim + c]. One state object is
  * shared by the procedures that one maker call made. */
 #ifndef SP_EMULATOR_H
 #define SP_EMULATOR_H
@@ -36,6 +36,10 @@ struct emulator_class {
  * given to it (most are taken out again at once: sample f_emu(x)), computed inputs with counts. */
 struct memoizer;
 struct memoizer *memoizer_new(const struct emulator_class *cls, struct sp_call *maker, value f);
+/* The value of a maker call: the emulator alone, or (f_compute, f_emu) of args[0] with `pair`.
+ * Reads the parameters dim= and store= of its row where it has them. */
+enum gpm_status memoizer_make(struct sp_call *c, const struct emulator_class *cls, bool pair,
+                              value *out) GPM_MUST_USE;
 extern const struct sp_state_class memoizer_state;
 extern const struct sp_aaa memoizer_aaa;
 extern const struct sp_class emulate_class; /* f_emu */

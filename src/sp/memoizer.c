@@ -6,6 +6,8 @@
 
 #include "base/mem.h"
 #include "base/vec.h"
+#include "sp/evaluations.h"
+#include "sp/srcfn.h"
 #include <math.h>
 #include <string.h>
 
@@ -332,6 +334,8 @@ static enum gpm_status compute_request(struct sp_call *c, sp_emit_fn *emit, void
     struct memoizer *m = c->state;
     struct points p;
     enum gpm_status st = points_read(c, m, c->args[0], &p);
+    struct evaluations *known = evaluations_of(m->f);
+    if (known && st == GPM_OK) st = evaluations_fetch(c, known, p.x, p.n, m->dim);
     for (size_t i = 0; st == GPM_OK && i < p.n; i++) {
         const double *x = p.x + i * (size_t)m->dim;
         value arg = m->dim == 1 ? value_num(x[0]) : value_vector(x, (size_t)m->dim);
@@ -446,6 +450,63 @@ const struct sp_class compute_class = {
     .log_density = compute_density,
     .incorporate = compute_in,
     .unincorporate = compute_out};
+
+/* Makers. */
+
+static const value *parameter(const struct sp_call *c, const char *name) {
+    int i = sp_sig_param(sp_index_sig((size_t)sp_index_number(c->cls->name)), name);
+    return i >= 0 && (size_t)i < c->n && !is_absent(c->args[i]) ? &c->args[i] : NULL;
+}
+
+static enum gpm_status dim_parameter(struct sp_call *c, int *dim) {
+    const value *v = parameter(c, "dim");
+    *dim = 0;
+    if (!v) return GPM_OK;
+    if (v->tag != V_NUM || v->u.num < 1 || v->u.num > 10000 || v->u.num != floor(v->u.num))
+        return sp_error(c, DIAG_DOMAIN, "%s: dim must be a number of coordinates, from 1 to 10000",
+                        c->cls->name);
+    *dim = (int)v->u.num;
+    return GPM_OK;
+}
+
+/* The source function as f_compute will call it; owned, NIL after sp_error. */
+static value source_parameter(struct sp_call *c, int dim) {
+    value f = c->args[0];
+    const value *store = parameter(c, "store");
+    if (f.tag != V_PROC) {
+        sp_error(c, DIAG_TYPE, "%s: the first argument must be a procedure, got a %s", c->cls->name,
+                 value_type_name(f));
+        return NIL;
+    }
+    if (store && store->tag != V_STR) {
+        sp_error(c, DIAG_TYPE, "%s: store must be the path of a file, got a %s", c->cls->name,
+                 value_type_name(*store));
+        return NIL;
+    }
+    if (!store && !srcfn_of(f)) return value_ref(f);
+    return evaluations_value(c, f, store ? store->u.str->text : NULL, dim);
+}
+
+enum gpm_status memoizer_make(struct sp_call *c, const struct emulator_class *cls, bool pair,
+                              value *out) {
+    int dim;
+    enum gpm_status st = dim_parameter(c, &dim);
+    if (st != GPM_OK) return st;
+    value f = pair ? source_parameter(c, dim) : NIL;
+    if (pair && f.tag == V_NIL) return GPM_E_USER;
+    struct memoizer *m = memoizer_new(cls, c, f);
+    value_unref(f);
+    struct sp_state *s = sp_state_new(&memoizer_state, m);
+    if (dim) st = set_dim(c, m, dim);
+    if (st == GPM_OK && pair) {
+        value procs[2] = {sp_made_value(&compute_class, s), sp_made_value(&emulate_class, s)};
+        *out = value_list(procs, 2);
+        for (int i = 0; i < 2; i++) value_unref(procs[i]);
+    } else if (st == GPM_OK)
+        *out = sp_made_value(&emulate_class, s);
+    sp_state_unref(s);
+    return st;
+}
 
 /* A change of kernel, mean or noise: one likelihood evaluation. */
 

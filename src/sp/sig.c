@@ -228,6 +228,9 @@ enum gpm_status sp_check_args(struct sp_call *c, const struct sp_sig *sig) {
         size_t p = i < sig->n_params ? i : sig->n_params - 1;
         int type = sig->params[p].type;
         if (type == TYPE_ANY || (type == TYPE_NUMBER && c->args[i].tag == V_NUM)) continue;
+        if (is_absent(c->args[i]))
+            return sp_error(c, DIAG_ARITY, "%s: the argument `%s` is missing; a later one is given",
+                            c->cls->name, sig->params[p].name);
         enum fit fit = types[type].fit(c->args[i]);
         if (fit == FIT || (sig->params[p].null_ok && c->args[i].tag == V_NIL)) continue;
         char name[40]; /* those of `...xs` are told apart by their number */

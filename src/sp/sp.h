@@ -48,7 +48,10 @@ struct sp_host {
                              value *out);
     struct sym_table *syms;
     void (*print)(struct sp_host *h, const char *text, size_t n); /* `print`, `debug` */
-    struct sp_options *options; /* permissions, jobs, paths; see session */
+    struct sp_options *options; /* permissions, jobs; see sp_options.h */
+    const char *folder;         /* of the program's file, with its slash; NULL: none. Borrowed */
+    /* Appends the code of a procedure, the identity of a source function. May be NULL. */
+    void (*describe)(struct sp_host *h, value proc, struct buf *out);
 };
 
 enum {

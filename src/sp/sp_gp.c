@@ -64,25 +64,12 @@ static enum gpm_status check_args(struct sp_call *c) {
 
 static enum gpm_status make_gp(struct sp_call *c, value *out) {
     enum gpm_status st = check_args(c);
-    if (st != GPM_OK) return st;
-    struct sp_state *s = sp_state_new(&memoizer_state, memoizer_new(&gp_emulator, c, NIL));
-    *out = sp_made_value(&emulate_class, s);
-    sp_state_unref(s);
-    return GPM_OK;
+    return st == GPM_OK ? memoizer_make(c, &gp_emulator, false, out) : st;
 }
 
 static enum gpm_status gpmem(struct sp_call *c, value *out) {
     enum gpm_status st = check_args(c);
-    if (st != GPM_OK) return st;
-    if (c->args[0].tag != V_PROC)
-        return sp_error(c, DIAG_TYPE, "gpmem: the first argument must be a procedure, got a %s",
-                        value_type_name(c->args[0]));
-    struct sp_state *s = sp_state_new(&memoizer_state, memoizer_new(&gp_emulator, c, c->args[0]));
-    value procs[2] = {sp_made_value(&compute_class, s), sp_made_value(&emulate_class, s)};
-    *out = value_list(procs, 2);
-    for (int i = 0; i < 2; i++) value_unref(procs[i]);
-    sp_state_unref(s);
-    return GPM_OK;
+    return st == GPM_OK ? memoizer_make(c, &gp_emulator, true, out) : st;
 }
 
 const struct sp_class sp_gp_rows[] = {
@@ -95,11 +82,12 @@ const struct sp_class sp_gp_rows[] = {
      .simulate = make_gp,
      .aaa = &memoizer_aaa},
     {.name = "gpmem",
-     .sig = "(f: any, a: any, b?: any, noise?: any, dim?: any) -> list",
+     .sig = "(f: any, a: any, b?: any, noise?: any, dim?: any, store?: any) -> list",
      .doc = "Gaussian-process memoization: (f_compute, f_emu) = gpmem(f, kernel) or gpmem(f, mean, "
             "kernel). "
             "f_compute(x) evaluates f once per input and records the pair; f_emu is the GP given "
-            "all pairs.",
+            "all pairs. dim= numbers make one input; noise= gives each pair its own noise; store= "
+            "keeps the values of f in a file.",
      .flags = SP_MAKER | SP_CALLS,
      .simulate = gpmem,
      .aaa = &memoizer_aaa},

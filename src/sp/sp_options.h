@@ -6,12 +6,14 @@
 #ifndef SP_SP_OPTIONS_H
 #define SP_SP_OPTIONS_H
 #include "sp/sp.h"
+#include <signal.h>
 
 struct sp_options {
     bool allow_run;   /* commands, shared objects */
     bool allow_write; /* files, memo stores */
     unsigned jobs;    /* parallel evaluations of source functions; at least 1 */
     double deadline;  /* CLOCK_MONOTONIC seconds; 0: none */
+    const volatile sig_atomic_t *stop; /* becomes non-zero on an interrupt; may be NULL */
     /* The prompt's question, NULL: no one to ask. A yes holds for the rest of the session. */
     bool (*confirm)(void *user, const char *question);
     void *user;

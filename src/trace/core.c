@@ -24,6 +24,8 @@ static const struct {
     {"run", SPECIAL_RUN},
     {"action", SPECIAL_ACTION},
     {"gpmem", SPECIAL_GPMEM},
+    {"quadmem", SPECIAL_GPMEM},
+    {"tpmem", SPECIAL_GPMEM},
 };
 
 static struct node *const_node(value v_taken) {
@@ -207,6 +209,10 @@ enum special core_special(struct session_core *core, value op) {
     if (op.tag != V_PROC || op.u.box->cls != &sp_builtin_class) return SPECIAL_NONE;
     return (enum special)(uintptr_t)map_get(&core->specials,
                                             MAP_PTR(((struct sp_builtin *)op.u.box)->cls));
+}
+
+int core_store_position(value op) {
+    return sp_sig_param(((struct sp_builtin *)op.u.box)->sig, "store");
 }
 
 /* Parameter position for keyword `kw` of procedure op, or -1; *what names the procedure. */

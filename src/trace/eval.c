@@ -100,10 +100,14 @@ static enum gpm_status eval_operands(struct trace *t, struct family *fam, const 
     return st;
 }
 
-/* gpmem evaluates its source function once per input: the function is wrapped in mem. */
+/* gpmem evaluates its source function once per input: the function is wrapped in mem. With a store
+ * the store does it. */
 static enum gpm_status memoized(struct trace *t, struct family *fam, const struct ast *a,
-                                struct node **f) {
+                                struct node **nodes, size_t n) {
+    struct node **f = &nodes[1];
     if ((*f)->val.tag != V_PROC || sp_made_of((*f)->val)) return GPM_OK;
+    int store = core_store_position(nodes[0]->val);
+    if (store >= 0 && (size_t)store + 1 < n && !is_absent(nodes[store + 1]->val)) return GPM_OK;
     struct node *app = node_new(t, fam, NODE_APP, a, 2);
     app->in[0].node = map_get(&t->core->builtins, MAP_PTR(sym_cstr(t->core->syms, "mem")));
     app->in[1].node = *f;
@@ -133,7 +137,7 @@ static enum gpm_status eval_call(struct trace *t, struct family *fam, const stru
         goto out;
     }
     if (which == SPECIAL_APPLY_FUNCTION && n > 2) skip = 1;
-    if (which == SPECIAL_GPMEM && n > 1) st = memoized(t, fam, a, &nodes[1]);
+    if (which == SPECIAL_GPMEM && n > 1) st = memoized(t, fam, a, nodes, n);
     if (st != GPM_OK) goto out;
     struct node *app = node_new(t, fam, NODE_APP, a, (uint32_t)(n - skip));
     app->ctx = ctx;

@@ -87,7 +87,7 @@ enum special {
     SPECIAL_APPLY_FUNCTION,
     SPECIAL_RUN,
     SPECIAL_ACTION,
-    SPECIAL_GPMEM
+    SPECIAL_GPMEM /* makers of memoizers: their source function is wrapped in mem */
 };
 
 /* What one session shares among its evaluators, traces and operators. */
@@ -149,6 +149,8 @@ struct env_box {
 };
 extern const struct box_class env_class;
 enum special core_special(struct session_core *core, value op);
+/* Position of the parameter store of a memoizer's maker; -1: none. */
+int core_store_position(value op);
 enum gpm_status core_assess(struct session_core *core, const value *args, size_t n, struct span at,
                             double *out);
 void core_bind_builtin(struct session_core *core, const char *name, value v_taken);

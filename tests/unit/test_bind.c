@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Source functions through the public runtime: callbacks of the embedding program, bare and under
+ * gpmem, with and without a store; shared objects; what happens when they fail. */
+#include "support/check.h"
+#include "support/tmp.h"
+
+#include "base/buf.h"
+#include "gpmem/gpmem.h"
+#include <math.h>
+#include <string.h>
+
+struct fixture {
+    gpm_session *s;
+    struct buf out;
+    int calls;
+};
+
+static void keep(void *user, int stream, const char *text, size_t len) {
+    struct fixture *f = user;
+    if (stream == 1) buf_add(&f->out, text, len);
+}
+
+static void start(struct fixture *f, bool write) {
+    struct gpm_options o;
+    gpm_options_init(&o);
+    *f = (struct fixture){0};
+    buf_init(&f->out);
+    o.write = keep;
+    o.user = f;
+    o.allow_write = write;
+    f->s = gpm_session_new(&o);
+}
+
+static void end(struct fixture *f) {
+    gpm_session_free(f->s);
+    buf_release(&f->out);
+}
+
+static enum gpm_status run(struct fixture *f, const char *text) {
+    buf_reset(&f->out);
+    return gpm_run_text(f->s, "test", text, strlen(text));
+}
+
+static void expect(struct fixture *f, const char *text, const char *want) {
+    enum gpm_status st = run(f, text);
+    if (st != GPM_OK) fail_msg("%s\n%s", text, gpm_last_error(f->s));
+    assert_string_equal(f->out.data, want);
+}
+
+static void expect_error(struct fixture *f, const char *text, const char *part) {
+    assert_int_not_equal(run(f, text), GPM_OK);
+    if (!strstr(gpm_last_error(f->s), part)) fail_msg("no '%s' in: %s", part, gpm_last_error(f->s));
+}
+
+static int square(void *user, const double *x, size_t n, double *y, char *err, size_t size) {
+    struct fixture *f = user;
+    f->calls++;
+    *y = 0;
+    for (size_t i = 0; i < n; i++) *y += x[i] * x[i];
+    if (x[0] == 13) snprintf(err, size, "unlucky");
+    if (x[0] == 14) *y = NAN;
+    return x[0] == 13;
+}
+
+static void bare(void **state) {
+    UNUSED(state);
+    struct fixture f;
+    start(&f, false);
+    assert_int_equal(gpm_bind_function(f.s, "sq", "(x: real) -> real", square, &f), GPM_OK);
+    assert_int_equal(gpm_bind_function(f.s, "sum2", "(x: real, y: number) -> number", square, &f),
+                     GPM_OK);
+    expect(&f, "sq(3); sum2(3, 4); sum2([3, 4]); assume a = sq(2); sample a + 1;",
+           "9\n25\n25\n5\n");
+    expect_error(&f, "sq(13)", "unlucky");
+    expect_error(&f, "sq(13)", "E0606");
+    expect_error(&f, "sq(14)", "it gave nan");
+    expect_error(&f, "sq(1, 2)", "takes 1 number, got 2");
+    expect_error(&f, "sq(\"a\")", "takes numbers");
+    end(&f);
+}
+
+static void signatures(void **state) {
+    UNUSED(state);
+    struct fixture f;
+    start(&f, false);
+    const char *bad[] = {"",
+                         "(",
+                         "()",
+                         "() -> real",
+                         "(x) -> real",
+                         "(x: real)",
+                         "(x: real,) -> real",
+                         "(x: text) -> real",
+                         "(x: real) -> text",
+                         "(x: real) -> real x"};
+    for (size_t i = 0; i < COUNT_OF(bad); i++) {
+        assert_int_equal(gpm_bind_function(f.s, "g", bad[i], square, &f), GPM_E_ARG);
+        assert_non_null(strstr(gpm_last_error(f.s), "signature"));
+    }
+    assert_int_equal(gpm_bind_function(f.s, "1g", "(x: real) -> real", square, &f), GPM_E_ARG);
+    assert_int_equal(gpm_bind_function(f.s, "a b", "(x: real) -> real", square, &f), GPM_E_ARG);
+    expect_error(&f, "g(1)", "g");
+    end(&f);
+}
+
+static void memoized(void **state) {
+    UNUSED(state);
+    struct fixture f;
+    start(&f, false);
+    assert_int_equal(gpm_bind_function(f.s, "sq", "(x: real) -> real", square, &f), GPM_OK);
+    expect(&f,
+           "assume (c, e) = gpmem(sq, make_squaredexp(1, 1)); predict c([1, 2, 1, -0, 0]); predict "
+           "c(2);",
+           "[1, 4, 1, 0, 0]\n4\n");
+    assert_int_equal(f.calls, 3);
+    expect_error(&f, "predict c([5, 13, 6])", "unlucky");
+    assert_int_equal(f.calls, 6); /* a failure does not lose the others */
+    expect(&f, "predict c([5, 6])", "[25, 36]\n");
+    assert_int_equal(f.calls, 6);
+    expect(&f, "size(run(extract_stats(e)));", "5\n");
+    end(&f);
+}
+
+static void stored(void **state) {
+    UNUSED(state);
+    struct buf text = BUF_INIT;
+    buf_printf(&text,
+               "assume (c, e) = gpmem(sq, make_squaredexp(1, 1), dim=1, store=\"%s\");"
+               "predict c([1, 2, 3]);",
+               tmp_path("runs.db"));
+    int calls[] = {3, 0};
+    for (int i = 0; i < 2; i++) {
+        struct fixture f;
+        start(&f, true);
+        assert_int_equal(gpm_bind_function(f.s, "sq", "(x: real) -> real", square, &f), GPM_OK);
+        expect(&f, text.data, "[1, 4, 9]\n");
+        assert_int_equal(f.calls, calls[i]);
+        end(&f);
+    }
+    struct fixture f;
+    start(&f, true); /* another function, another number of inputs, no permission */
+    assert_int_equal(gpm_bind_function(f.s, "sq", "(x: real, y: real) -> real", square, &f),
+                     GPM_OK);
+    expect_error(&f, text.data, "dim= says 1");
+    end(&f);
+    start(&f, false);
+    assert_int_equal(gpm_bind_function(f.s, "sq", "(x: real) -> real", square, &f), GPM_OK);
+    expect_error(&f, text.data, "--allow-write");
+    end(&f);
+    buf_release(&text);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(bare), cmocka_unit_test(signatures),
+                                       cmocka_unit_test(memoized), cmocka_unit_test(stored)};
+    return cmocka_run_group_tests(tests, tmp_setup, tmp_teardown);
+}
