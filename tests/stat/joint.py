@@ -1,0 +1,166 @@
+"""Joint-distribution tests: every operator must leave the posterior alone.
+
+Draw parameters from the prior and data from the model given them; then run the operator, given the
+data. Whatever the operator did, parameters and data must still have the joint distribution of the
+model. Every replicate is a model of its own, so replicates are independent and the comparison with
+plain draws is an exact two-sample test (Geweke 2004; Gandy and Scott 2020). Statistics: each
+quantity, and its product with the first datum.
+"""
+import json, subprocess, sys, tempfile, os
+
+import numpy as np
+from scipy import stats as st
+
+P_VALUE_MIN = 1e-6  # as in support/check.h
+
+# name: (assumes, data expressions, statistics, {operator: program text})
+DRIFT = 'mh_correct(on_subproblem(%s, symmetric_local_proposal(proc(v) { normal(v, 0.7) })))'
+BY_HAND = ('repeat(3, mh_correct(on_subproblem(default, all, proc(s) { do(w0 <- detach(s), w1 <- regen(s), '
+           'return(list(w1 - first(w0), restore(s, rest(w0))))) })))')
+MODELS = {
+    "continuous": (
+        ['m = tag("m", 0, normal(0, 1))', 's = tag("s", 0, gamma(3, 2))'],
+        ["normal(m, s)", "normal(m, s)", "normal(2 * m, 1)"],
+        ["m", "s", "m * s"],
+        {"mh one": "mh(default, one, 5)", "mh all": "mh(default, all, 5)",
+         "slice": "slice(default, one, 1, 20, 3)", "slice_doubling": "slice_doubling(default, one, 1, 6, 3)",
+         "hmc": "hmc(default, all, 0.25, 6, 3)", "nuts": "nuts(default, all, 0, 2)",
+         "meanfield all": "meanfield(default, all, 5, 2)", "meanfield one": "meanfield(default, one, 5, 2)",
+         "drift": "repeat(4, %s)" % (DRIFT % "default, one"),
+         "drift all": 'repeat(4, apply_mh_correction(subproblem=select(default, all), '
+                      'proposal=symmetric_local_proposal_from_chain(proc(v) { normal(v, 0.5) })))',
+         "by hand": BY_HAND, "pgibbs": "pgibbs(default, ordered, 4, 2)",
+         "func_pgibbs": "func_pgibbs(default, all, 3, 2)", "rejection": 'rejection("m", 0, 1)',
+         "each": 'do(mh("m", each, 2), slice("s", each_reverse, 1, 10, 2))'}),
+    "discrete": (
+        ['k = tag("k", 0, uniform_discrete(0, 4))', 'b = tag("b", 0, flip(0.3))',
+         'c = tag("c", 0, categorical([0.2, 0.5, 0.3]))'],
+        ["normal(k + c, 1)", "flip(if (b) { 0.9 } else { 0.2 })"],
+        ["k", "b", "c", "k + c"],
+        {"gibbs one": "gibbs(default, one, 4)", "gibbs all": "gibbs(default, all, 1)",
+         "mh one": "mh(default, one, 5)", "rejection": "rejection(default, all, 1)", "conditional": "conditional",
+         "pgibbs": "pgibbs(default, ordered, 4, 1)", "by hand": BY_HAND,
+         "particles": 'do(resample(3), mh(default, one, 3), resample(1))'}),
+    "nested support": (
+        ["n = 1 + uniform_discrete(0, 3)", "j = uniform_discrete(0, n)"],
+        ["normal(j, 1)"],
+        ["n", "j"],
+        {"gibbs all": "gibbs(default, all, 1)", "gibbs one": "gibbs(default, one, 2)",
+         "pgibbs": "pgibbs(default, ordered, 3, 1)", "mh one": "mh(default, one, 3)"}),
+    "structure": (
+        ['b = tag("b", 0, flip(0.4))',
+         'x = if (b) { tag("x", 0, normal(0, 1)) } else { tag("x", 1, normal(1, 1)) + tag("x", 2, gamma(2, 2)) }',
+         "geo = proc() { if (flip(0.5)) { 0 } else { 1 + geo() } }", "g = geo()"],
+        ["normal(x + g, 1)"],
+        ["b", "x", "min(g, 4)"],
+        {"mh one": "mh(default, one, 6)", "mh all": "mh(default, all, 2)", "gibbs": 'gibbs("b", 0, 2)',
+         "rejection": "rejection(default, all, 1)", "rejection one": "rejection(default, one, 2)",
+         "slice": 'slice("x", one, 1, 20, 2)', "hmc": 'hmc("x", all, 0.3, 4, 2)', "by hand": BY_HAND,
+         "drift": "repeat(3, %s)" % (DRIFT % '"x", one'), "pgibbs": 'pgibbs(default, all, 3, 1)',
+         "gibbs pick": 'do(mh("x", one, 1), gibbs("b", one, 1))'}),
+    "cut-off": (
+        ['u = tag("u", 0, uniform_continuous(0, 1))',
+         'x = if (u < 0.5) { tag("x", 0, normal(0, 1)) } else { 2 + tag("x", 1, gamma(2, 1)) }'],
+        ["normal(x + u, 1)"],
+        ["u", "x"],
+        {"slice": 'slice("u", 0, 0.3, 10, 3)', "slice_doubling": 'slice_doubling("u", 0, 0.3, 5, 3)',
+         "hmc": 'hmc("u", 0, 0.5, 3, 3)', "hmc all": "hmc(default, all, 0.3, 4, 2)", "nuts": 'nuts("u", 0, 0, 2)',
+         "meanfield": "meanfield(default, one, 4, 2)", "drift": "repeat(3, %s)" % (DRIFT % "default, one"),
+         "mh": "mh(default, one, 4)"}),
+    "mem": (
+        ['f = mem(proc(i) { tag("f", i, normal(i, 1)) })', 'k = tag("k", 0, uniform_discrete(0, 3))',
+         "kept = array(f(0), f(k), f(1))"],  # what nothing records is drawn anew each time
+        ["normal(f(k) + f(0), 0.5)", "normal(f(1), 1)"],
+        ["f(0)", "f(k)", "k", "f(1)"],
+        {"mh one": "mh(default, one, 5)", "gibbs": 'gibbs("k", 0, 2)', "slice": 'slice("f", one, 1, 20, 3)',
+         "hmc": 'hmc("f", all, 0.3, 4, 2)', "nuts": 'nuts("f", all, 0, 2)', "meanfield": 'meanfield("f", one, 4, 2)',
+         "pgibbs": 'pgibbs("f", ordered, 4, 1)', "drift": "repeat(3, %s)" % (DRIFT % '"f", one')}),
+    "crp": (
+        ["crp = make_crp(1)", 'z = mem(proc(i) { tag("z", i, crp()) })',
+         'mu = mem(proc(t) { tag("mu", t, normal(0, 2)) })', "kept = array(mu(z(0)), mu(z(1)), mu(z(2)))"],
+        ["normal(mu(z(0)), 0.7)", "normal(mu(z(1)), 0.7)", "normal(mu(z(2)), 0.7)"],
+        ["z(0) == z(1)", "z(1) == z(2)", "mu(z(0))", "mu(z(0)) * mu(z(2))"],
+        {"mh one": "mh(default, one, 6)", "gibbs one": 'gibbs("z", one, 3)', "gibbs all": 'gibbs("z", all, 1)',
+         "pgibbs": 'pgibbs("z", ordered, 3, 1)', "slice": 'slice("mu", one, 1, 20, 2)'}),
+    "maker": (
+        ['w = tag("w", 0, beta(2, 2))', "coin = make_suff_stat_bernoulli(w)", 'a = tag("a", 0, gamma(3, 2))',
+         "die = make_beta_bernoulli(a, 1)"],
+        ["coin()", "coin()", "die()", "die()"],
+        ["w", "a", "w * a"],
+        {"mh one": "mh(default, one, 4)", "slice": "slice(default, one, 0.3, 20, 2)",
+         "hmc": "hmc(default, all, 0.3, 4, 2)", "nuts": "nuts(default, all, 0, 2)",
+         "rejection": "rejection(default, all, 1)", "drift": "repeat(4, %s)" % (DRIFT % "default, one"),
+         "meanfield": "meanfield(default, all, 4, 2)"}),
+    "chain": (
+        ['x = mem(proc(t) { tag("x", t, if (t == 0) { normal(0, 1) } else { normal(0.9 * x(t - 1), 0.5) }) })',
+         "kept = x(3)"],
+        ["normal(x(0), 1)", "normal(x(1), 0.5)", "normal(x(2), 0.5)", "normal(x(3), 0.5)"],
+        ["x(0)", "x(3)", "x(1) * x(2)"],
+        {"pgibbs": 'pgibbs("x", ordered, 4, 2)', "pgibbs range": 'pgibbs("x", ordered_range(1, 2), 3, 2)',
+         "mh one": 'mh("x", one, 6)', "hmc": 'hmc("x", all, 0.2, 4, 2)', "slice": 'slice("x", one, 0.5, 20, 4)'}),
+    "simplex": (
+        ["p = dirichlet([2, 1, 1])", "v = multivariate_normal([0, 1], matrix([[1, 0.5], [0.5, 2]]))"],
+        ["categorical(p)", "normal(lookup(v, 0) + lookup(p, 1), 0.7)"],
+        ["lookup(p, 0)", "lookup(p, 2)", "lookup(v, 0)", "lookup(v, 1)"],
+        {"hmc": "hmc(default, all, 0.2, 4, 2)", "nuts": "nuts(default, all, 0, 2)", "mh one": "mh(default, one, 3)",
+         "meanfield": "meanfield(default, all, 4, 2)", "pgibbs": "pgibbs(default, ordered, 3, 1)"}),
+}
+
+
+def program(model, op, replicates):
+    assumes, data, quantities, _ = model
+    body = ["assume %s;" % a for a in assumes]
+    for i, d in enumerate(data):
+        body += ["y%d <- sample %s;" % (i, d), "observe %s = y%d;" % (d, i)]
+    if op: body.append(op + ";")
+    body.append("v <- sample array(%s);" % ", ".join(quantities))
+    body.append("return(array(v, array(%s)))" % ", ".join("y%d" % i for i in range(len(data))))
+    return ("define once = proc() { first(run(in_model(run(new_model()), {\n  %s\n}))) };\n"
+            "mapv(proc(i) { once() }, arange(%d));\n" % ("\n  ".join(body), replicates))
+
+
+def run(tool, text, seed):
+    with tempfile.NamedTemporaryFile("w", suffix=".vnts", delete=False) as f: f.write(text)
+    try:
+        r = subprocess.run([tool, "run", "--seed", str(seed), f.name], capture_output=True, text=True, timeout=600)
+    finally:
+        os.unlink(f.name)
+    if r.returncode: raise RuntimeError("exit status %d\n%s\n%s" % (r.returncode, r.stderr, text))
+    rows = json.loads(r.stdout.strip().splitlines()[-1])
+    v = np.array([a for a, _ in rows], float)
+    y = np.array([b[0] for _, b in rows], float)
+    return np.column_stack([v, v * y[:, None]])
+
+
+def p_value(a, b):
+    if len(np.unique(np.concatenate([a, b]))) > 12: return st.ks_2samp(a, b, method="asymp").pvalue
+    values = np.unique(np.concatenate([a, b]))
+    table = np.array([[np.sum(x == v) for v in values] for x in (a, b)])
+    table = table[:, table.sum(0) > 0]
+    return st.chi2_contingency(table).pvalue if table.shape[1] > 1 else 1.0
+
+
+def main(tool, replicates, seed, only=None):
+    bad, tests = [], 0
+    for name, model in MODELS.items():
+        reference = None
+        for op_name, op in model[3].items():
+            label = "%s / %s" % (name, op_name)
+            if only and only not in label: continue
+            if reference is None: reference = run(tool, program(model, None, 4 * replicates), seed)
+            seed += 1
+            try:
+                got = run(tool, program(model, op, replicates), seed)
+            except RuntimeError as e:
+                bad.append(label)
+                print("FAIL %s: %s" % (label, e))
+                continue
+            worst = min((p_value(got[:, j], reference[:, j]), j) for j in range(got.shape[1]))
+            tests += got.shape[1]
+            ok = worst[0] >= P_VALUE_MIN
+            if not ok: bad.append(label)
+            print("%s %-28s smallest p = %.2g%s" % ("ok  " if ok else "FAIL", label, worst[0],
+                  "" if ok else " (statistic %d, seed %d, mean %g against %g)" %
+                  (worst[1], seed, got[:, worst[1]].mean(), reference[:, worst[1]].mean())))
+    print("%d tests at %g each; %d operators failed" % (tests, P_VALUE_MIN, len(bad)))
+    return 1 if bad else 0
