@@ -11,10 +11,12 @@ struct args {
     bool list;
 };
 
-/* scdoc reads _ and * as emphasis. */
+/* scdoc reads _ and * as emphasis, and some characters as markup at the start of a line. */
 static void print_text(const char *text) {
+    bool start = true;
     for (; *text; text++) {
-        if (strchr("_*\\<#", *text)) putchar('\\');
+        if (strchr("_*\\<#`", *text) || (start && strchr("-.|[]{}!;", *text))) putchar('\\');
+        start = *text == '\n';
         putchar(*text);
     }
 }
@@ -32,8 +34,12 @@ static void print_option(const struct option_row *o) {
         putchar('_');
     }
     fputs("\n\t", stdout);
-    putchar(toupper((unsigned char)o->help[0]));
-    print_text(o->help + 1);
+    if (isalpha((unsigned char)o->help[0])) {
+        putchar(toupper((unsigned char)o->help[0]));
+        print_text(o->help + 1);
+    } else {
+        print_text(o->help);
+    }
     fputs("\n\n", stdout);
 }
 
