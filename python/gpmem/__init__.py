@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: Apache-2.0
+"""gpmem: probabilistic programs with Gaussian-process memoization.
+
+    run(program, data)     runs a program of the language, returns arrays
+    GPRegressor            Gaussian-process regression for scikit-learn
+    discover(y)            the structure of a time series
+"""
+from ._library import GpmemError, GpmemValueError, version
+from .program import Result, run
+from .structure import Discovery, discover
+
+__version__ = version()
+__all__ = ["Discovery", "GPRegressor", "GpmemError", "GpmemValueError", "Result", "discover", "run", "version"]
+
+
+def __getattr__(name):
+    # scikit-learn is needed by the regressor alone.
+    if name == "GPRegressor":
+        from .regression import GPRegressor
+        return GPRegressor
+    raise AttributeError("module 'gpmem' has no attribute '%s'" % name)

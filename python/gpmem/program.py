@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""run: programs of the language with data from Python, results as arrays."""
+import ctypes as c
+import inspect
+import json
+import math
+import threading
+
+import numpy as np
+
+from ._library import DRAW, FUNCTION, GpmemError, Options, WRITE, lib
+
+
+class Result:
+    """What a run printed and collected.
+
+    values  the value of every top-level sample, predict and expression, in order: numbers, texts, arrays
+    draws   {name: array of shape (chains, draws)} of everything `collect` gathered
+    output  everything the program wrote besides (print, progress, warnings), as text
+    With several chains `values` holds one list per chain."""
+
+    def __init__(self, values, draws, output):
+        self.values, self.draws, self.output = values, draws, output
+
+    def __repr__(self):
+        return "Result(%d values, draws of %s)" % (len(self.values), ", ".join(self.draws) or "nothing")
+
+
+def literal(x):
+    """A value of Python as text of the language: numbers, texts, sequences, arrays, dictionaries' values."""
+    if isinstance(x, (bool, np.bool_)):
+        return "true" if x else "false"
+    if isinstance(x, (int, np.integer)):
+        return str(int(x))
+    if isinstance(x, (float, np.floating)):
+        if not math.isfinite(x):
+            raise ValueError("data must be finite numbers; there is %r" % x)
+        return repr(float(x))
+    if isinstance(x, str):
+        return json.dumps(x, ensure_ascii=False)
+    if isinstance(x, np.ndarray) or hasattr(x, "__array__"):
+        return literal(np.asarray(x).tolist())
+    if isinstance(x, (list, tuple, range)):
+        return "array(%s)" % ", ".join(literal(v) for v in x)
+    raise TypeError("data of type %s cannot be given to a program; numbers, texts, sequences and arrays can"
+                    % type(x).__name__)
+
+
+def _value(text):
+    v = json.loads(text)
+    if isinstance(v, list):
+        try:
+            a = np.array(v)
+        except ValueError:  # ragged
+            return v
+        return a if a.dtype.kind in "ifb" else v
+    return v
+
+
+def _wrap(f, failures):
+    """A callback around a function of numbers; its exception is kept for the caller."""
+    def call(_user, args, n, result, err, err_size):
+        try:
+            result[0] = float(f(*[args[i] for i in range(n)]))
+            return 0
+        except BaseException as e:  # crosses C: it is raised again when the run has ended
+            failures.append(e)
+            text = ("%s: %s" % (type(e).__name__, e)).encode()[:max(err_size - 1, 0)] + b"\0"
+            if err_size:
+                c.memmove(err, text, len(text))
+            return 1
+    return FUNCTION(call)
+
+
+def _signature(f):
+    names = list(inspect.signature(f).parameters)
+    return "(%s) -> real" % ", ".join("%s: real" % n for n in names)
+
+
+class _Chain:
+    """One chain: a session with its callbacks."""
+
+    def __init__(self, chain, options):
+        self.results, self.other, self.rows, self.failures, self.keep = [], [], [], [], []
+        self.names = None
+        self.options = Options()
+        lib.gpm_options_init(c.byref(self.options))
+        for k, v in options.items():
+            setattr(self.options, k, v)
+        self.options.chain, self.options.format = chain, 1
+        self.options.write, self.options.draw = WRITE(self._write), DRAW(self._draw)
+        self.session = lib.gpm_session_new(c.byref(self.options))
+        self.error = None
+
+    def _write(self, _user, stream, text, n):
+        (self.results if stream == 1 else self.other).append(c.string_at(text, n))
+
+    def _draw(self, _user, names, row, n):
+        if self.names is None:
+            self.names = [names[i].decode() for i in range(n)]
+        self.rows.append(np.array(row[:n]))
+
+    def bind(self, functions):
+        for name, f in functions.items():
+            sig = _signature(f)
+            self.keep.append(_wrap(f, self.failures))
+            if lib.gpm_bind_function(self.session, name.encode(), sig.encode(), self.keep[-1], None):
+                raise GpmemError(lib.gpm_last_error(self.session).decode() or "cannot bind the function '%s'" % name)
+
+    def run(self, texts):
+        for name, text in texts:
+            raw = text.encode()
+            if lib.gpm_run_text(self.session, name.encode(), raw, len(raw)):
+                self.error = lib.gpm_last_error(self.session).decode()
+                return
+
+    def close(self):
+        lib.gpm_session_free(self.session)
+        values = []
+        for line in b"".join(self.results).decode().split("\n"):
+            try:
+                values += [_value(line)] if line else []
+            except ValueError:  # what `print` writes is free text
+                self.other.append((line + "\n").encode())
+        return values
+
+
+def run(program, data=None, functions=None, seed=1, chains=1, name="program", allow_run=False, allow_write=False,
+        max_seconds=0, jobs=1):
+    """Runs a program and returns a Result.
+
+    data       {name: value}: defined before the program starts
+    functions  {name: callable of numbers}: source functions, for example of gpmem
+    chains     independent runs with streams of random numbers of their own
+    Raises GpmemError with the program's diagnostic, or the exception that a function raised."""
+    defines = "".join("define %s = %s;\n" % (k, literal(v)) for k, v in (data or {}).items())
+    options = dict(seed=seed, allow_run=allow_run, allow_write=allow_write, max_seconds=max_seconds, jobs=jobs)
+    all_chains = [_Chain(i, options) for i in range(chains)]
+    try:
+        for chain in all_chains:
+            chain.bind(functions or {})
+        threads = [threading.Thread(target=chain.run, args=([("data", defines), (name, program)],))
+                   for chain in all_chains]
+        for t in threads:
+            t.start()
+        try:
+            for t in threads:
+                t.join()
+        except KeyboardInterrupt:
+            for chain in all_chains:
+                lib.gpm_interrupt(chain.session)
+            for t in threads:
+                t.join()
+            raise
+    finally:
+        values = [chain.close() for chain in all_chains]
+    for chain in all_chains:
+        if chain.error is not None:
+            if chain.failures:
+                raise chain.failures[0]
+            raise GpmemError(chain.error)
+    draws = {}
+    if all_chains[0].names is not None:
+        n = min(len(chain.rows) for chain in all_chains)
+        for i, column in enumerate(all_chains[0].names):
+            draws[column] = np.array([[row[i] for row in chain.rows[:n]] for chain in all_chains])
+    output = b"".join(b"".join(chain.other) for chain in all_chains).decode()
+    return Result(values[0] if chains == 1 else values, draws, output)

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""GPRegressor: Gaussian-process regression as an estimator of scikit-learn."""
+import ctypes as c
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from ._library import FitOptions, GpmemError, GpmemValueError, doubles, lib
+
+
+class _Process:
+    """A gpm_gp of the library."""
+
+    def __init__(self, dim, kernel, noise):
+        self.handle = lib.gpm_gp_new()
+        if lib.gpm_gp_model(self.handle, dim, kernel.encode(), noise):
+            raise GpmemValueError(lib.gpm_gp_error(self.handle).decode())
+
+    def __del__(self):
+        lib.gpm_gp_free(self.handle)
+
+    def check(self, status):
+        if status:
+            raise GpmemError(lib.gpm_gp_error(self.handle).decode())
+
+
+class GPRegressor(RegressorMixin, BaseEstimator):
+    """Gaussian-process regression with a kernel written as text.
+
+    kernel        a sum of products such as "SE(sf=1, l=2) + PER(p=12)*SE"; its parameters are where the fit
+                  starts. None: SE with one length scale per column.
+    noise         standard deviation of the noise in units of y where the fit starts (None: a tenth of that of y);
+                  0 says there is none.
+    optimize      fit the parameters by maximum marginal likelihood
+    restarts      random starts besides the given parameters
+    normalize_y   model y less its mean, divided by its standard deviation
+    random_state  seed of the random starts
+
+    After fit: kernel_ (text; variances relative to y_scale_**2), noise_ (units of y),
+    log_marginal_likelihood_ (of the normalised y), method_ (how it was computed)."""
+
+    def __init__(self, kernel=None, noise=None, optimize=True, restarts=2, normalize_y=True, random_state=0):
+        self.kernel = kernel
+        self.noise = noise
+        self.optimize = optimize
+        self.restarts = restarts
+        self.normalize_y = normalize_y
+        self.random_state = random_state
+
+    def _start(self, X):
+        if self.kernel is not None:
+            return self.kernel
+        sd = X.std(axis=0)
+        lengths = np.where(sd > 0, sd, 1.0) * np.sqrt(X.shape[1])
+        if X.shape[1] == 1:
+            return "SE(sf=1, l=%r)" % float(lengths[0])
+        return "SE(sf=1, l=[%s])" % ", ".join(repr(float(v)) for v in lengths)
+
+    def _make(self, kernel, noise):
+        p = _Process(self.n_features_in_, kernel, noise)
+        p.check(lib.gpm_gp_add(p.handle, doubles(self.X_train_), doubles(self.y_train_), len(self.y_train_)))
+        return p
+
+    def fit(self, X, y):
+        """Fits the parameters of the kernel and the noise to the data."""
+        X, y = self._validate_data(X, y, dtype=np.float64, order="C", y_numeric=True)
+        y = np.asarray(y, dtype=np.float64)
+        self.y_mean_ = float(y.mean()) if self.normalize_y else 0.0
+        sd = float(y.std()) if self.normalize_y else 1.0
+        self.y_scale_ = sd if sd > 0 else 1.0
+        self.X_train_ = np.array(X, order="C")
+        self.y_train_ = np.ascontiguousarray((y - self.y_mean_) / self.y_scale_)
+        noise = 0.1 if self.noise is None else float(self.noise) / self.y_scale_
+        self._process = self._make(self._start(X), noise)
+        if self.optimize:
+            o = FitOptions()
+            lib.gpm_gp_fit_options_init(c.byref(o))
+            o.starts = self.restarts
+            o.seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+            self._process.check(lib.gpm_gp_fit(self._process.handle, c.byref(o)))
+        out = c.c_double()
+        self._process.check(lib.gpm_gp_log_likelihood(self._process.handle, c.byref(out)))
+        self.log_marginal_likelihood_ = out.value
+        self.kernel_ = lib.gpm_gp_kernel(self._process.handle).decode()
+        self.noise_ = lib.gpm_gp_noise(self._process.handle) * self.y_scale_
+        self.method_ = lib.gpm_gp_method(self._process.handle).decode()
+        return self
+
+    def _points(self, X):
+        check_is_fitted(self)
+        return np.array(self._validate_data(X, dtype=np.float64, order="C", reset=False), order="C")
+
+    def predict(self, X, return_std=False, return_cov=False, measured=False):
+        """The mean at X; with it the standard deviation or the covariance of the function, or of new
+        measurements (measured=True)."""
+        if return_std and return_cov:
+            raise ValueError("ask for one of return_std and return_cov")
+        X = self._points(X)
+        n, p = len(X), self._process
+        mean = np.empty(n)
+        if return_cov:
+            cov = np.empty((n, n))
+            p.check(lib.gpm_gp_predict_cov(p.handle, doubles(X), n, measured, doubles(mean), doubles(cov)))
+            return self.y_mean_ + self.y_scale_ * mean, self.y_scale_**2 * cov
+        var = np.empty(n)
+        p.check(lib.gpm_gp_predict(p.handle, doubles(X), n, measured, doubles(mean), doubles(var)))
+        mean = self.y_mean_ + self.y_scale_ * mean
+        return (mean, self.y_scale_ * np.sqrt(var)) if return_std else mean
+
+    def sample_y(self, X, n_samples=1, random_state=0):
+        """Joint draws of the function at X: array of shape (points, n_samples)."""
+        X = self._points(X)
+        out = np.empty((n_samples, len(X)))
+        seed = int(check_random_state(random_state).randint(2**31 - 1))
+        p = self._process
+        p.check(lib.gpm_gp_sample(p.handle, doubles(X), len(X), seed, n_samples, doubles(out)))
+        return self.y_mean_ + self.y_scale_ * out.T
+
+    def __getstate__(self):
+        state = super().__getstate__().copy()
+        state.pop("_process", None)
+        return state
+
+    def __setstate__(self, state):
+        super().__setstate__(state)
+        if "kernel_" in self.__dict__:
+            self._process = self._make(self.kernel_, self.noise_ / self.y_scale_)

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""discover: the structure of a time series."""
+import ctypes as c
+import json
+import os
+import tempfile
+
+import numpy as np
+
+from ._library import Answer, DiscoverOptions, GpmemError, lib
+
+_FORMATS = {"text": 0, "json": 1, "markdown": 2, "html": 3, "program": 4}
+
+
+class Discovery:
+    """The posterior over structures of one series, with its forecasts, answers and reports."""
+
+    def __init__(self):
+        self._handle = lib.gpm_discover_new()
+
+    def __del__(self):
+        lib.gpm_discover_free(self._handle)
+
+    def _check(self, status):
+        if status:
+            raise GpmemError(lib.gpm_discover_error(self._handle).decode())
+
+    @property
+    def settled(self):
+        """Whether the posterior has settled."""
+        return lib.gpm_discover_settled(self._handle)
+
+    @property
+    def result(self):
+        """Everything as a dictionary (that of `gpmem discover --json`)."""
+        return json.loads(self.report("json"))
+
+    @property
+    def structures(self):
+        """[(structure, probability)], the most probable first."""
+        return [(s["struct"], s["probability"]) for s in self.result["structures"]]
+
+    def report(self, format="text"):
+        """The report as text, markdown, html, json, or the program that was run."""
+        return lib.gpm_discover_report(self._handle, _FORMATS[format]).decode()
+
+    def query(self, question):
+        """Probability that the structure has a property, such as "SE*PER & !LIN": (probability, error)."""
+        a = Answer()
+        self._check(lib.gpm_discover_query(self._handle, question.encode(), c.byref(a)))
+        return a.probability, a.error
+
+    def forecast(self, horizon=None, times=None, level=0.95):
+        """{"x", "mean", "lo", "hi"}: the next `horizon` steps, or the given times."""
+        given = [str(t).encode() for t in times] if times is not None else []
+        array = (c.c_char_p * max(len(given), 1))(*given)
+        out = c.c_char_p()
+        self._check(lib.gpm_discover_forecast(self._handle, horizon or 0, array, len(given), level, c.byref(out)))
+        lines = out.value.decode().split()
+        names, rows = lines[0].split(","), [line.split(",") for line in lines[1:]]
+        columns = {}
+        for i, name in enumerate(names):
+            column = [row[i] for row in rows]
+            try:
+                columns[name] = np.array(column, dtype=float)
+            except ValueError:  # dates
+                columns[name] = np.array(column)
+        return columns
+
+    def save(self, folder):
+        """Keeps the run for `gpmem query`, `gpmem forecast` and `gpmem report`."""
+        self._check(lib.gpm_discover_save(self._handle, os.fspath(folder).encode()))
+
+
+def discover(y, t=None, seed=1, threads=0, kernels=None, changepoints=False, log="auto", level=0.95, holdout=0,
+             max_points=1000, max_seconds=0):
+    """Finds the structure of a series: values y at times t (None: 0, 1, 2, ...), or the path of a CSV file."""
+    o = DiscoverOptions()
+    lib.gpm_discover_options_init(c.byref(o))
+    o.seed, o.threads, o.changepoints, o.holdout, o.level = seed, threads, changepoints, holdout, level
+    o.max_points, o.max_seconds = max_points, max_seconds
+    o.log = {"auto": 0, "never": 1, "always": 2}[log]
+    o.kernels = kernels.encode() if kernels else None
+    d = Discovery()
+    if isinstance(y, (str, os.PathLike)):
+        d._check(lib.gpm_discover_run(d._handle, os.fspath(y).encode(), c.byref(o)))
+        return d
+    y = np.asarray(y, dtype=float)
+    t = np.arange(len(y)) if t is None else np.asarray(t)
+    if y.ndim != 1 or t.shape != y.shape:
+        raise ValueError("y and t must be one-dimensional and of the same length")
+    with tempfile.NamedTemporaryFile("w", suffix=".csv") as f:
+        f.write("x,y\n" + "".join("%s,%r\n" % (a, float(b)) for a, b in zip(t.tolist(), y)))
+        f.flush()
+        d._check(lib.gpm_discover_run(d._handle, f.name.encode(), c.byref(o)))
+    return d

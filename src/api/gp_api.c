@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Public face of the Gaussian processes (include/gpmem/gp.h).
+ */
+#include "gpmem/gp.h"
+#include "base/mem.h"
+#include "gp/gp.h"
+#include "la/optim.h"
+#include "math/rng.h"
+#include <math.h>
+#include <string.h>
+
+struct gpm_gp {
+    struct gp *gp; /* NULL before the model is set */
+    struct buf err, text;
+};
+
+gpm_gp *gpm_gp_new(void) {
+    gpm_gp *g = NEW(gpm_gp);
+    buf_init(&g->err);
+    buf_init(&g->text);
+    return g;
+}
+
+void gpm_gp_free(gpm_gp *g) {
+    if (!g) return;
+    gp_free(g->gp);
+    buf_release(&g->err);
+    buf_release(&g->text);
+    mem_free(g);
+}
+
+const char *gpm_gp_error(const gpm_gp *g) {
+    return g->err.data;
+}
+
+static enum gpm_status fail(gpm_gp *g, enum gpm_status st, const char *what) {
+    buf_reset(&g->err);
+    buf_puts(&g->err, what);
+    return st;
+}
+
+/* Every call on a model begins here. */
+static enum gpm_status begin(gpm_gp *g) {
+    buf_reset(&g->err);
+    if (!g->gp)
+        return fail(g, GPM_E_ARG, "the Gaussian process has no model yet: call gpm_gp_model first");
+    return GPM_OK;
+}
+
+/* And ends here. */
+static enum gpm_status end(gpm_gp *g, enum gpm_status st) {
+    if (st == GPM_E_NOT_PD)
+        return fail(g, st,
+                    "the covariance matrix is singular: give some noise, or take out inputs that "
+                    "are nearly equal");
+    if (st) return fail(g, st, gpm_status_text(st));
+    return GPM_OK;
+}
+
+static bool all_finite(const double *x, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (!isfinite(x[i])) return false;
+    return true;
+}
+
+static enum gpm_status check_points(gpm_gp *g, const double *x, size_t n) {
+    if (!all_finite(x, n * (size_t)gp_dim(g->gp)))
+        return fail(g, GPM_E_ARG, "an input is infinite or not a number");
+    return GPM_OK;
+}
+
+/* Takes *why. */
+static enum gpm_status fail_why(gpm_gp *g, enum gpm_status st, char *why) {
+    fail(g, st, why ? why : gpm_status_text(st));
+    mem_free(why);
+    return st;
+}
+
+enum gpm_status gpm_gp_model(gpm_gp *g, int dim, const char *kernel, double noise) {
+    buf_reset(&g->err);
+    if (dim < 1) return fail(g, GPM_E_ARG, "the dimension must be at least 1");
+    if (!isfinite(noise) || noise < 0)
+        return fail(g, GPM_E_ARG, "the noise is a standard deviation: finite and not negative");
+    struct kern *k = NULL;
+    char *why = NULL;
+    enum gpm_status st = kern_parse(kernel, &k, &why);
+    if (st) return fail_why(g, st, why);
+    st = kern_check_dim(k, dim, &why);
+    if (st) {
+        kern_unref(k);
+        return fail_why(g, st, why);
+    }
+    if (g->gp && gp_dim(g->gp) == dim) {
+        st = gp_set_model(g->gp, k, NULL, noise);
+        kern_unref(k);
+        return end(g, st);
+    }
+    struct gp *fresh = gp_new(dim, k, NULL, noise, &why);
+    kern_unref(k);
+    if (!fresh) return fail_why(g, GPM_E_ARG, why);
+    gp_free(g->gp);
+    g->gp = fresh;
+    return GPM_OK;
+}
+
+enum gpm_status gpm_gp_add(gpm_gp *g, const double *x, const double *y, size_t n) {
+    enum gpm_status st = begin(g);
+    if (!st) st = check_points(g, x, n);
+    if (st) return st;
+    if (!all_finite(y, n)) return fail(g, GPM_E_ARG, "a value is infinite or not a number");
+    return end(g, gp_add(g->gp, x, y, n));
+}
+
+void gpm_gp_clear(gpm_gp *g) {
+    if (g->gp) gp_clear(g->gp);
+}
+
+/* ---- fitting: z holds the unconstrained parameters of the kernel, then log noise ---- */
+
+void gpm_gp_fit_options_init(struct gpm_gp_fit_options *o) {
+    memset(o, 0, sizeof *o);
+    o->seed = 1;
+    o->range = 1e5;
+}
+
+struct fit {
+    struct gp *gp;
+    struct kern *shape; /* owned; its parameters are those at the start */
+    size_t np, n;       /* parameters of the kernel; of the search */
+    double noise;       /* when it is kept */
+    bool free_noise;
+    double *z0, *lower, *upper, *theta, *dtheta, *grad;
+};
+
+static enum gpm_status set_point(struct fit *f, const double *z) {
+    kern_constrain(f->shape, z, f->theta, f->dtheta);
+    struct kern *k = kern_with_params(f->shape, f->theta, NULL);
+    if (!k) return GPM_E_ARG;
+    double noise = f->free_noise ? exp(z[f->np]) : f->noise;
+    enum gpm_status st = gp_set_model(f->gp, k, NULL, noise);
+    kern_unref(k);
+    return st;
+}
+
+static double objective(void *ctx, size_t n, const double *z, double *grad, int *stop) {
+    struct fit *f = ctx;
+    double logml = -INFINITY, dnoise = 0;
+    *stop = 0;
+    enum gpm_status st = set_point(f, z);
+    if (!st) st = gp_logml_grad(f->gp, &logml, f->grad, &dnoise);
+    if (st || !isfinite(logml)) return INFINITY;
+    for (size_t i = 0; i < f->np; i++) grad[i] = -f->grad[i] * f->dtheta[i];
+    if (f->free_noise) grad[f->np] = -dnoise * exp(z[f->np]);
+    /* A fixed parameter passes through unchanged; its bounds hold it. */
+    for (size_t i = 0; i < n; i++)
+        if (f->lower[i] == f->upper[i]) grad[i] = 0;
+    return -logml;
+}
+
+static void fit_bounds(struct fit *f, double range) {
+    double span = log(range);
+    for (size_t i = 0; i < f->n; i++) {
+        enum kern_transform t =
+            i < f->np ? kern_param_at(f->shape, i)->transform : KERN_T_LOG; /* the noise */
+        double half = t == KERN_T_FIXED ? 0 : t == KERN_T_LOG ? span : t == KERN_T_NONE ? 1e3 : 8;
+        f->lower[i] = f->z0[i] - half;
+        f->upper[i] = f->z0[i] + half;
+    }
+}
+
+static void fit_init(struct fit *f, struct gp *gp, const struct gpm_gp_fit_options *o) {
+    f->gp = gp;
+    f->shape = kern_ref(gp_kern(gp));
+    f->np = kern_nparam(f->shape);
+    f->noise = gp_noise(gp);
+    f->free_noise = !o->keep_noise && f->noise > 0;
+    f->n = f->np + (f->free_noise ? 1 : 0);
+    double *all = NEW_ARRAY(double, 6 * (f->n + 1));
+    f->z0 = all;
+    f->lower = all + (f->n + 1);
+    f->upper = all + 2 * (f->n + 1);
+    f->theta = all + 3 * (f->n + 1);
+    f->dtheta = all + 4 * (f->n + 1);
+    f->grad = all + 5 * (f->n + 1);
+    kern_params(f->shape, f->theta);
+    kern_unconstrain(f->shape, f->theta, f->z0);
+    if (f->free_noise) f->z0[f->np] = log(f->noise);
+    fit_bounds(f, o->range);
+}
+
+static void fit_release(struct fit *f) {
+    kern_unref(f->shape);
+    mem_free(f->z0);
+}
+
+/* Start s: the current parameters, then random points within a factor of about 30 of them. */
+static void start_point(const struct fit *f, unsigned s, struct rng *r, double *z) {
+    for (size_t i = 0; i < f->n; i++) {
+        double half = fmin(3.4, f->upper[i] - f->z0[i]);
+        z[i] = s ? f->z0[i] + half * (2 * rng_uniform(r) - 1) : f->z0[i];
+    }
+}
+
+enum gpm_status gpm_gp_fit(gpm_gp *g, const struct gpm_gp_fit_options *o) {
+    enum gpm_status st = begin(g);
+    if (st) return st;
+    struct gpm_gp_fit_options plain;
+    gpm_gp_fit_options_init(&plain);
+    if (!o) o = &plain;
+    if (!(o->range > 1)) return fail(g, GPM_E_ARG, "the range of a fit is a factor above 1");
+    struct fit f;
+    fit_init(&f, g->gp, o);
+    double *z = NEW_ARRAY(double, 2 * f.n + 1), *best = z + f.n, found = INFINITY;
+    struct rng r;
+    rng_init(&r, o->seed, 0, 0);
+    struct optim_options opt = OPTIM_OPTIONS_INIT;
+    opt.lower = f.lower;
+    opt.upper = f.upper;
+    for (unsigned s = 0; s <= o->starts && f.n > 0; s++) {
+        struct optim_result res;
+        start_point(&f, s, &r, z);
+        st = optim_lbfgs(objective, &f, f.n, z, &opt, &res);
+        if ((st == GPM_OK || st == GPM_E_LIMIT) && res.f < found) {
+            found = res.f;
+            memcpy(best, z, f.n * sizeof *z);
+        }
+    }
+    /* Where no start had a finite likelihood the model stays as it was. */
+    st = f.n == 0 ? GPM_OK : set_point(&f, found < INFINITY ? best : f.z0);
+    if (!st && f.n && !(found < INFINITY)) st = GPM_E_NOT_PD;
+    mem_free(z);
+    fit_release(&f);
+    return end(g, st);
+}
+
+/* ---- answers ---- */
+
+enum gpm_status gpm_gp_log_likelihood(gpm_gp *g, double *out) {
+    enum gpm_status st = begin(g);
+    return st ? st : end(g, gp_logml(g->gp, out));
+}
+
+enum gpm_status gpm_gp_predict(gpm_gp *g, const double *x, size_t n, bool measured, double *mean,
+                               double *var) {
+    enum gpm_status st = begin(g);
+    if (!st) st = check_points(g, x, n);
+    if (st) return st;
+    return end(g, gp_predict(g->gp, x, n, measured ? GP_MEASURED : GP_LATENT, mean, var));
+}
+
+enum gpm_status gpm_gp_predict_cov(gpm_gp *g, const double *x, size_t n, bool measured,
+                                   double *mean, double *cov) {
+    enum gpm_status st = begin(g);
+    if (!st) st = check_points(g, x, n);
+    if (st) return st;
+    return end(g, gp_predict_cov(g->gp, x, n, measured ? GP_MEASURED : GP_LATENT, mean, cov, n));
+}
+
+enum gpm_status gpm_gp_sample(gpm_gp *g, const double *x, size_t n, uint64_t seed, size_t draws,
+                              double *out) {
+    enum gpm_status st = begin(g);
+    if (!st) st = check_points(g, x, n);
+    if (st) return st;
+    double *z = mem_try_doubles(n ? n : 1);
+    if (!z) return end(g, GPM_E_NOMEM);
+    struct rng r;
+    rng_init(&r, seed, 0, 0);
+    for (size_t d = 0; d < draws && !st; d++) {
+        for (size_t i = 0; i < n; i++) z[i] = rng_normal(&r);
+        st = gp_sample(g->gp, x, n, GP_LATENT, z, out + d * n);
+    }
+    mem_free(z);
+    return end(g, st);
+}
+
+const char *gpm_gp_kernel(gpm_gp *g) {
+    buf_reset(&g->text);
+    if (g->gp) kern_print(gp_kern(g->gp), &g->text);
+    return g->text.data;
+}
+
+double gpm_gp_noise(const gpm_gp *g) {
+    return g->gp ? gp_noise(g->gp) : 0;
+}
+
+size_t gpm_gp_count(const gpm_gp *g) {
+    return g->gp ? gp_npairs(g->gp) : 0;
+}
+
+const char *gpm_gp_method(const gpm_gp *g) {
+    return g->gp ? gp_method(g->gp) : "none";
+}

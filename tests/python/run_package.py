@@ -1,0 +1,65 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""The Python package besides the regressor: run, discover."""
+import os, sys
+
+os.environ["GPMEM_LIBRARY"] = os.path.join(os.path.dirname(os.path.abspath(sys.argv[1])), "libgpmem.so")
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+sys.path.insert(0, os.path.join(ROOT, "python"))
+import numpy as np
+import gpmem
+
+
+def raises(kind, words, call):
+    try:
+        call()
+    except kind as e:
+        assert words in str(e), e
+    else:
+        raise AssertionError("no " + kind.__name__)
+
+
+def check_values():
+    r = gpmem.run('sample 1 + 1; sample vector(1, 2.5); sample "a\\nb"; sample x; print("hi");',
+                  data={"x": np.arange(3.0)})
+    assert r.values[0] == 2 and np.array_equal(r.values[1], [1, 2.5]) and r.values[2] == "a\nb", r.values
+    assert np.array_equal(r.values[3], [0, 1, 2])
+    a, b = (gpmem.run("sample normal(0, 1);", seed=4).values for _ in range(2))
+    assert a == b and a != gpmem.run("sample normal(0, 1);", seed=5).values
+    raises(gpmem.GpmemError, "foo", lambda: gpmem.run("sample foo;"))
+    raises(ValueError, "finite", lambda: gpmem.run("sample x;", data={"x": [float("nan")]}))
+    raises(TypeError, "object", lambda: gpmem.run("sample x;", data={"x": object()}))
+
+
+def check_posterior():
+    """Conjugate posterior: normal mean with known variance."""
+    y = [1.2, 0.7, 1.9, 1.4]
+    r = gpmem.run("""
+assume mu = normal(0, 2);
+for (i = 0; i < size(y); i++) { observe normal(mu, 1) = lookup(y, i); };
+infer accumulate_dataset(2000, do(mh(default, one, 5), collect(mu)));
+""", data={"y": y}, chains=2, seed=3)
+    assert r.draws["mu"].shape == (2, 2000) and len(r.values) == 2
+    precision = 1 / 4 + len(y)
+    assert abs(r.draws["mu"].mean() - sum(y) / precision) < 0.1
+    assert abs(r.draws["mu"].std() - precision**-0.5) < 0.08
+    assert not np.array_equal(r.draws["mu"][0], r.draws["mu"][1])
+
+
+def check_discover():
+    t = np.arange(60)
+    y = 0.3 * t + 4 * np.sin(2 * np.pi * t / 6) + 0.3 * np.random.RandomState(0).normal(size=60)
+    d = gpmem.discover(y[:54], t[:54])
+    p, error = d.query("PER")
+    assert p > 0.9 and error >= 0 and abs(sum(v for _, v in d.structures) - 1) < 0.05
+    f = d.forecast(6)
+    assert np.array_equal(f["x"], t[54:]) and np.abs(f["mean"] - y[54:]).max() < 2.5 and (f["lo"] < f["hi"]).all()
+    assert "<svg" in d.report("html") and d.structures[0][0] in d.report()
+    raises(gpmem.GpmemError, "no.csv", lambda: gpmem.discover("no.csv"))
+    raises(ValueError, "length", lambda: gpmem.discover([1, 2], [1]))
+
+
+check_values()
+check_posterior()
+check_discover()
+print("fine")
