@@ -288,6 +288,51 @@ enum gpm_status memo_unclaim(struct memo *m, int64_t id, struct buf *err) {
     return memo_step_done(m, st, "give a claim back", err);
 }
 
+enum gpm_status memo_abandon(struct memo *m, int64_t id, struct buf *err) {
+    sqlite3_stmt *st = NULL;
+    enum gpm_status s =
+        memo_prepare(m, "UPDATE point SET expires=1 WHERE id=? AND status=1", &st, "abandon", err);
+    if (s) return s;
+    sqlite3_bind_int64(st, 1, id);
+    return memo_step_done(m, st, "abandon a claim", err);
+}
+
+struct reclaim_arg {
+    bool *found;
+    int64_t *id;
+    double *x;
+};
+static enum gpm_status reclaim_body(struct memo *m, void *arg, struct buf *err) {
+    static const char sql[] =
+        "SELECT id, expires, pid, pid_start, host, key FROM point WHERE status=1 ORDER BY id";
+    struct reclaim_arg *a = arg;
+    sqlite3_stmt *st = NULL;
+    enum gpm_status s = memo_prepare(m, sql, &st, "read it", err);
+    if (s) return s;
+    int rc = SQLITE_DONE;
+    *a->found = false;
+    while (!*a->found && (rc = sqlite3_step(st)) == SQLITE_ROW) {
+        struct found f = {.expires = sqlite3_column_double(st, 1),
+                          .pid = (long)sqlite3_column_int64(st, 2),
+                          .pid_start = sqlite3_column_int64(st, 3),
+                          .host = column_text(st, 4)};
+        if (claim_is_void(m, &f) && sqlite3_column_bytes(st, 5) == 8 * m->dim) {
+            *a->found = true;
+            *a->id = sqlite3_column_int64(st, 0);
+            memo_unkey(a->x, sqlite3_column_blob(st, 5), m->dim);
+        }
+        found_release(&f);
+    }
+    if (rc != SQLITE_ROW && rc != SQLITE_DONE) s = memo_sql_error(m, rc, "read it", err);
+    sqlite3_finalize(st);
+    return !s && *a->found ? take_row(m, *a->id, err) : s;
+}
+
+enum gpm_status memo_reclaim(struct memo *m, bool *found, int64_t *id, double *x, struct buf *err) {
+    struct reclaim_arg a = {found, id, x};
+    return transaction(m, false, reclaim_body, &a, err);
+}
+
 /* ---- results ---- */
 
 struct result_arg {
@@ -378,7 +423,7 @@ static enum gpm_status add_body(struct memo *m, void *arg, struct buf *err) {
     }
     a->result.id = f.id;
     if (f.status == MEMO_ABSENT || a->replicate)
-        s = insert_row(m, a->x, MEMO_CLAIMED, NULL, &a->result.id, err);
+        s = insert_row(m, a->x, MEMO_CLAIMED, MEMO_GIVEN, &a->result.id, err);
     return s ? s : result_body(m, &a->result, err);
 }
 

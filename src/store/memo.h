@@ -23,6 +23,8 @@
 
 #define MEMO_VERSION 2 /* of the file; older ones are migrated, newer ones refused */
 
+#define MEMO_GIVEN "given" /* tag of rows that were not evaluated here */
+
 struct memo;
 
 enum memo_status {
@@ -92,7 +94,13 @@ GPM_MUST_USE enum gpm_status memo_claim_replicate(struct memo *m, const double *
                                                   struct buf *err);
 /* Extends our claim on the row (heartbeat of a long evaluation). */
 GPM_MUST_USE enum gpm_status memo_renew(struct memo *m, int64_t id, struct buf *err);
-/* Gives a claim back unevaluated (interrupted). */
+/* Takes over any claim that is void (owner dead, time over); *found false: there is none. x gets
+ * the dim inputs: the point goes on as it was asked. */
+GPM_MUST_USE enum gpm_status memo_reclaim(struct memo *m, bool *found, int64_t *id, double *x,
+                                          struct buf *err);
+/* Our claim becomes void at once, for memo_reclaim by whoever comes next. */
+GPM_MUST_USE enum gpm_status memo_abandon(struct memo *m, int64_t id, struct buf *err);
+/* Gives a claim back unevaluated: the row is deleted. */
 GPM_MUST_USE enum gpm_status memo_unclaim(struct memo *m, int64_t id, struct buf *err);
 /* Stores y (finite). *stored (may be NULL) gets the value that now counts: y, or the one another
  * process stored first after our claim ran out. Durable on return. */
@@ -103,9 +111,9 @@ GPM_MUST_USE enum gpm_status memo_fail(struct memo *m, int64_t id, const char *e
 /* A row for an evaluation done elsewhere; it waits with status MEMO_ASKED. */
 GPM_MUST_USE enum gpm_status memo_ask(struct memo *m, const double *x, const char *tag, int64_t *id,
                                       struct buf *err);
-/* Adds a finished row (error NULL) or a failed one; as a replicate when x is there already and
- * `replicate` is set, else an existing done row with the same y is left alone and one with
- * another y is GPM_E_CONFLICT. */
+/* Adds a finished row (error NULL) or a failed one, tagged MEMO_GIVEN; as a replicate when x is
+ * there already and `replicate` is set, else an existing done row with the same y is left alone and
+ * one with another y is GPM_E_CONFLICT. */
 GPM_MUST_USE enum gpm_status memo_add(struct memo *m, const double *x, double y, const char *error,
                                       double seconds, bool replicate, struct buf *err);
 

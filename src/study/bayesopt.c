@@ -75,6 +75,21 @@ void bo_drop_pending(struct bo *b, const double *x) {
     mem_free(u);
 }
 
+void bo_set_pending(struct bo *b, const double *x, size_t n) {
+    bool local = b->local.pending;
+    double *u = NEW_ARRAY(double, (size_t)b->D);
+    for (size_t i = 0; i < b->pending.n; i++) mem_free(b->pending.at[i]);
+    vec_clear(&b->pending);
+    b->local.pending = false;
+    for (size_t i = 0; i < n; i++) {
+        const double *xi = x + i * (size_t)b->D;
+        bo_add_pending(b, xi);
+        bo_space_to_unit(&b->space, xi, u);
+        if (local && memcmp(u, b->local.u, (size_t)b->D * sizeof *u) == 0) b->local.pending = true;
+    }
+    mem_free(u);
+}
+
 /* ---- tell ---- */
 
 static struct bo_point *point_at(struct bo *b, const double *x) {

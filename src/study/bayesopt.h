@@ -52,6 +52,9 @@ void bo_tell_failed(struct bo *b, const double *x);
 void bo_add_pending(struct bo *b, const double *x);  /* asked by somebody else */
 void bo_drop_pending(struct bo *b, const double *x); /* will not be told */
 
+/* Exactly these n points (x, one after the other) are in flight. */
+void bo_set_pending(struct bo *b, const double *x, size_t n);
+
 size_t bo_count(const struct bo *b); /* evaluations told, failures included */
 size_t bo_count_failed(const struct bo *b);
 size_t bo_count_pending(const struct bo *b);

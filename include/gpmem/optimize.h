@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Optimising expensive functions, memo tables on disk, and run-time prediction. No session needed.
+ *
+ *   gpm_optimizer *o = gpm_optimizer_new(&options);
+ *   gpm_optimizer_variable(o, "x=-5:10"); gpm_optimizer_variable(o, "n=1:64:log:int");
+ *   gpm_optimizer_function(o, "my function", f, user);
+ *   if (gpm_optimizer_open(o) || gpm_optimizer_run(o)) puts(gpm_optimizer_error(o));
+ *   gpm_optimizer_best(o, x, &y); gpm_optimizer_free(o);
+ *
+ * Points are arrays of one number per variable; a category is the index of its level. Texts that a
+ * call returns stay valid until the next call on the handle.
+ */
+#ifndef GPMEM_OPTIMIZE_H
+#define GPMEM_OPTIMIZE_H
+#include "gpmem/gpmem.h"
+#include <signal.h>
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+typedef struct gpm_optimizer gpm_optimizer;
+
+enum gpm_acquisition { GPM_ACQ_DEFAULT, GPM_ACQ_THOMPSON, GPM_ACQ_EI, GPM_ACQ_UCB };
+
+struct gpm_optimize_options {
+    uint64_t seed; /* default 1 */
+    bool maximize, noisy;
+    enum gpm_acquisition acquisition;
+    int initial;          /* points of the first design; 0: by dimension */
+    int mcmc;             /* sample hyper-parameters: 1, 0; -1: where it pays */
+    bool no_local;        /* without the local search around the best point */
+    unsigned jobs;        /* programs run at once */
+    size_t budget;        /* evaluations in the store when the search ends; 0: no limit */
+    double max_seconds;   /* 0: none */
+    bool has_target;
+    double target;
+    double timeout;       /* of one program; 0: none */
+    int retries;
+    bool json;            /* inputs as JSON on the program's stdin */
+    const char *store;    /* file; NULL: in memory. Texts are borrowed until free. */
+    const char *log;      /* appends one line "x1 .. xd y" per evaluation */
+    const char *warm;     /* CSV of known values */
+    const char *version;  /* tag of the objective */
+    bool join;            /* space, settings and command from the store */
+    bool allow_run;       /* join: also when the store belongs to another user */
+    const volatile sig_atomic_t *stop; /* non-zero: stop soon, keep everything; may be NULL */
+    void (*progress)(void *user, const char *line); /* after each evaluation; may be NULL */
+    void *user;
+};
+GPM_API void gpm_optimize_options_init(struct gpm_optimize_options *o);
+
+GPM_API gpm_optimizer *gpm_optimizer_new(const struct gpm_optimize_options *o);
+GPM_API void gpm_optimizer_free(gpm_optimizer *o);
+GPM_API const char *gpm_optimizer_error(const gpm_optimizer *o);
+/* name=lo:hi[:log][:int] or name=a,b,c; before the command and open. */
+GPM_API enum gpm_status gpm_optimizer_variable(gpm_optimizer *o, const char *text);
+/* A program with {name} in its arguments that prints one number. */
+GPM_API enum gpm_status gpm_optimizer_command(gpm_optimizer *o, int argc, char *const *argv);
+/* A function in this process; non-zero: failed. `identity` is checked against the store. */
+typedef int gpm_objective(void *user, const double *x, double *y);
+GPM_API void gpm_optimizer_function(gpm_optimizer *o, const char *identity, gpm_objective *f,
+                                    void *user);
+GPM_API enum gpm_status gpm_optimizer_open(gpm_optimizer *o);
+/* GPM_E_INTERRUPT when the stop flag ended it. */
+GPM_API enum gpm_status gpm_optimizer_run(gpm_optimizer *o);
+
+/* Evaluations elsewhere. y not finite: the evaluation failed. */
+GPM_API enum gpm_status gpm_optimizer_ask(gpm_optimizer *o, double *x, int64_t *id);
+GPM_API enum gpm_status gpm_optimizer_tell(gpm_optimizer *o, int64_t id, double y);
+GPM_API enum gpm_status gpm_optimizer_tell_at(gpm_optimizer *o, const double *x, double y);
+
+GPM_API size_t gpm_optimizer_dim(const gpm_optimizer *o);
+GPM_API const char *gpm_optimizer_name(const gpm_optimizer *o, size_t j);
+/* Value of variable j as text; reading one back: GPM_E_ARG with a message. */
+GPM_API const char *gpm_optimizer_value(gpm_optimizer *o, size_t j, double x);
+GPM_API enum gpm_status gpm_optimizer_read(gpm_optimizer *o, size_t j, const char *text, double *x);
+GPM_API size_t gpm_optimizer_count(const gpm_optimizer *o); /* evaluations in the store */
+GPM_API bool gpm_optimizer_best(const gpm_optimizer *o, double *x, double *y);
+GPM_API bool gpm_optimizer_recommend(gpm_optimizer *o, double *x, double *mean, double *sd);
+enum gpm_optimize_format { GPM_OPTIMIZE_TEXT, GPM_OPTIMIZE_JSON, GPM_OPTIMIZE_HTML };
+GPM_API const char *gpm_optimizer_report(gpm_optimizer *o, enum gpm_optimize_format f);
+
+/* ---- memo tables ---- */
+
+typedef struct gpm_memo gpm_memo;
+/* A handle; errors of opening are in gpm_memo_error. `write` false: reads only. */
+GPM_API gpm_memo *gpm_memo_new(void);
+GPM_API void gpm_memo_free(gpm_memo *m);
+GPM_API const char *gpm_memo_error(const gpm_memo *m);
+GPM_API enum gpm_status gpm_memo_open(gpm_memo *m, const char *path, bool write);
+/* Creates the table of a function with inputs `names` (comma separated). */
+GPM_API enum gpm_status gpm_memo_create(gpm_memo *m, const char *path, const char *function,
+                                        const char *names);
+GPM_API enum gpm_status gpm_memo_list(gpm_memo *m, enum gpm_format f, const char **text);
+/* id 0: the table as a whole. */
+GPM_API enum gpm_status gpm_memo_show(gpm_memo *m, int64_t id, enum gpm_format f,
+                                      const char **text);
+GPM_API enum gpm_status gpm_memo_export(gpm_memo *m, const char **csv);
+GPM_API enum gpm_status gpm_memo_import(gpm_memo *m, const char *path, bool replicate,
+                                        size_t *added);
+GPM_API enum gpm_status gpm_memo_remove(gpm_memo *m, int64_t id);
+
+/* ---- run times ---- */
+
+typedef struct gpm_timer gpm_timer;
+GPM_API gpm_timer *gpm_timer_new(const char *store);
+GPM_API void gpm_timer_free(gpm_timer *t);
+GPM_API const char *gpm_timer_error(const gpm_timer *t);
+/* Runs the command with {name} replaced and stores its wall time; a failing program is a recorded
+ * failure (GPM_E_USER), not a time. Its stdout goes nowhere. */
+GPM_API enum gpm_status gpm_timer_run(gpm_timer *t, int argc, char *const *argv, size_t n,
+                                      const char *const *names, const double *values,
+                                      double timeout, const volatile sig_atomic_t *stop,
+                                      double *seconds);
+/* Median and interval of the given probability for these values. argv may be NULL. GPM_E_ARG below
+ * three successful runs. */
+GPM_API enum gpm_status gpm_timer_predict(gpm_timer *t, size_t n, const char *const *names,
+                                          const double *values, double level, double *median,
+                                          double *low, double *high, size_t *runs);
+#if defined(__cplusplus)
+}
+#endif
+#endif

@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Memo tables and run times for the public interface (include/gpmem/optimize.h).
+ */
+#include "base/mem.h"
+#include "base/vec.h"
+#include "gpmem/optimize.h"
+#include "host/process.h"
+#include "store/memo.h"
+#include "study/memo_csv.h"
+#include "study/runtime.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+struct gpm_memo {
+    struct memo *memo;
+    struct bo_space space;
+    bool has_space;
+    struct buf err, out;
+    enum gpm_format format;
+    size_t counts[5];
+};
+
+gpm_memo *gpm_memo_new(void) {
+    gpm_memo *m = NEW(gpm_memo);
+    buf_init(&m->err);
+    buf_init(&m->out);
+    return m;
+}
+
+void gpm_memo_free(gpm_memo *m) {
+    if (!m) return;
+    memo_close(m->memo);
+    if (m->has_space) bo_space_release(&m->space);
+    buf_release(&m->err);
+    buf_release(&m->out);
+    mem_free(m);
+}
+
+const char *gpm_memo_error(const gpm_memo *m) {
+    return m->err.data;
+}
+
+static struct buf *fresh(gpm_memo *m) {
+    buf_reset(&m->err);
+    buf_reset(&m->out);
+    return &m->err;
+}
+
+enum gpm_status gpm_memo_open(gpm_memo *m, const char *path, bool write) {
+    struct memo_options opt;
+    memo_options_init(&opt);
+    opt.create = false;
+    opt.read_only = !write;
+    enum gpm_status s = memo_open(&m->memo, path, &opt, fresh(m));
+    if (s) return s;
+    m->has_space = memo_space(m->memo, &m->space, &m->err) == GPM_OK;
+    buf_reset(&m->err);
+    return GPM_OK;
+}
+
+enum gpm_status gpm_memo_create(gpm_memo *m, const char *path, const char *function,
+                                const char *names) {
+    struct memo_options opt;
+    memo_options_init(&opt);
+    opt.function = function;
+    opt.names = names;
+    opt.dim = 1;
+    for (const char *p = names; *p; p++) opt.dim += *p == ',';
+    return memo_open(&m->memo, path, &opt, fresh(m));
+}
+
+static void put_input(gpm_memo *m, int j, double x, struct buf *out) {
+    if (m->has_space)
+        bo_space_value(&m->space, j, x, out);
+    else
+        buf_number(out, x);
+}
+
+static void json_row(gpm_memo *m, const struct memo_row *r, struct buf *out) {
+    struct buf word = BUF_INIT;
+    buf_printf(out, "{\"id\": %lld, \"x\": {", (long long)r->id);
+    for (int j = 0; j < r->dim; j++) {
+        buf_reset(&word);
+        memo_name(m->memo, j, &word);
+        if (j) buf_puts(out, ", ");
+        buf_json_string(out, word.data, word.len);
+        buf_puts(out, ": ");
+        buf_reset(&word);
+        put_input(m, j, r->x[j], &word);
+        if (m->has_space && m->space.vars[j].n_levels)
+            buf_json_string(out, word.data, word.len);
+        else
+            buf_puts(out, word.data);
+    }
+    buf_puts(out, "}, \"value\": ");
+    if (r->status == MEMO_DONE)
+        buf_number(out, r->y);
+    else
+        buf_puts(out, "null");
+    buf_printf(out, ", \"status\": \"%s\", \"replicate\": %d, \"seconds\": %.6g, \"host\": ",
+               memo_status_name(r->status), r->rep, r->seconds);
+    buf_json_string(out, r->host, strlen(r->host));
+    buf_printf(out, ", \"pid\": %ld, \"attempts\": %d, \"started\": %.3f, \"finished\": %.3f",
+               r->pid, r->attempts, r->started, r->finished);
+    buf_puts(out, ", \"error\": ");
+    buf_json_string(out, r->error, strlen(r->error));
+    buf_puts(out, ", \"tag\": ");
+    buf_json_string(out, r->tag, strlen(r->tag));
+    buf_puts(out, "}\n");
+    buf_release(&word);
+}
+
+/* One line: id, inputs, value or status, seconds, first line of the error. */
+static void text_row(gpm_memo *m, const struct memo_row *r, struct buf *out) {
+    buf_printf(out, "%lld", (long long)r->id);
+    for (int j = 0; j < r->dim; j++) {
+        buf_putc(out, '\t');
+        put_input(m, j, r->x[j], out);
+    }
+    buf_putc(out, '\t');
+    if (r->status == MEMO_DONE)
+        buf_number(out, r->y);
+    else
+        buf_puts(out, memo_status_name(r->status));
+    buf_printf(out, "\t%.4g\t%.*s\n", r->seconds, (int)strcspn(r->error, "\n"), r->error);
+}
+
+static bool list_row(const struct memo_row *r, void *user) {
+    gpm_memo *m = user;
+    if (m->format == GPM_FORMAT_JSON)
+        json_row(m, r, &m->out);
+    else
+        text_row(m, r, &m->out);
+    return true;
+}
+
+enum gpm_status gpm_memo_list(gpm_memo *m, enum gpm_format f, const char **text) {
+    fresh(m);
+    m->format = f;
+    if (f == GPM_FORMAT_TEXT) {
+        buf_puts(&m->out, "id");
+        for (int j = 0; j < memo_dim(m->memo); j++) {
+            buf_putc(&m->out, '\t');
+            memo_name(m->memo, j, &m->out);
+        }
+        buf_puts(&m->out, "\tvalue\tseconds\terror\n");
+    }
+    enum gpm_status s = memo_each(m->memo, -1, list_row, m, &m->err);
+    *text = m->out.data;
+    return s;
+}
+
+static void put_time(struct buf *out, const char *what, double when) {
+    if (when <= 0) return;
+    time_t t = (time_t)when;
+    struct tm tm;
+    char text[40];
+    gmtime_r(&t, &tm);
+    strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S UTC", &tm);
+    buf_printf(out, "%s: %s\n", what, text);
+}
+
+static bool show_row(const struct memo_row *r, void *user) {
+    gpm_memo *m = user;
+    struct buf *out = &m->out;
+    if (m->format == GPM_FORMAT_JSON) {
+        json_row(m, r, out);
+        return true;
+    }
+    buf_printf(out, "id: %lld\n", (long long)r->id);
+    for (int j = 0; j < r->dim; j++) {
+        memo_name(m->memo, j, out);
+        buf_puts(out, ": ");
+        put_input(m, j, r->x[j], out);
+        buf_putc(out, '\n');
+    }
+    buf_printf(out, "status: %s\n", memo_status_name(r->status));
+    if (r->status == MEMO_DONE) {
+        buf_puts(out, "value: ");
+        buf_number(out, r->y);
+        buf_putc(out, '\n');
+    }
+    buf_printf(out, "replicate: %d\nseconds: %.6g\nattempts: %d\nwhere: %s, process %ld\n", r->rep,
+               r->seconds, r->attempts, r->host, r->pid);
+    put_time(out, "started", r->started);
+    put_time(out, "finished", r->finished);
+    if (r->tag[0]) buf_printf(out, "tag: %s\n", r->tag);
+    if (r->error[0]) buf_printf(out, "error: %s\n", r->error);
+    return true;
+}
+
+static bool count_row(const struct memo_row *r, void *user) {
+    ((gpm_memo *)user)->counts[r->status]++;
+    return true;
+}
+
+static enum gpm_status show_table(gpm_memo *m) {
+    struct buf *out = &m->out;
+    memset(m->counts, 0, sizeof m->counts);
+    enum gpm_status s = memo_each(m->memo, -1, count_row, m, &m->err);
+    if (s) return s;
+    const char *f = memo_function(m->memo), *names = memo_names(m->memo);
+    if (m->format == GPM_FORMAT_JSON) {
+        buf_puts(out, "{\"function\": ");
+        buf_json_string(out, f, strlen(f));
+        buf_puts(out, ", \"inputs\": ");
+        buf_json_string(out, names, strlen(names));
+        buf_printf(out, ", \"done\": %zu, \"failed\": %zu, \"claimed\": %zu, \"asked\": %zu}\n",
+                   m->counts[MEMO_DONE], m->counts[MEMO_FAILED], m->counts[MEMO_CLAIMED],
+                   m->counts[MEMO_ASKED]);
+        return GPM_OK;
+    }
+    buf_printf(out, "function: %s\ninputs: %s\ndone: %zu\nfailed: %zu\nclaimed: %zu\nasked: %zu\n",
+               f, names, m->counts[MEMO_DONE], m->counts[MEMO_FAILED], m->counts[MEMO_CLAIMED],
+               m->counts[MEMO_ASKED]);
+    return GPM_OK;
+}
+
+enum gpm_status gpm_memo_show(gpm_memo *m, int64_t id, enum gpm_format f, const char **text) {
+    fresh(m);
+    m->format = f;
+    enum gpm_status s = id ? memo_row_by_id(m->memo, id, show_row, m, &m->err) : show_table(m);
+    *text = m->out.data;
+    return s;
+}
+
+enum gpm_status gpm_memo_export(gpm_memo *m, const char **csv) {
+    fresh(m);
+    enum gpm_status s = memo_csv_export(m->memo, m->has_space ? &m->space : NULL, &m->out, &m->err);
+    *csv = m->out.data;
+    return s;
+}
+
+enum gpm_status gpm_memo_import(gpm_memo *m, const char *path, bool replicate, size_t *added) {
+    return memo_csv_import(m->memo, m->has_space ? &m->space : NULL, path, replicate, added,
+                           fresh(m));
+}
+
+enum gpm_status gpm_memo_remove(gpm_memo *m, int64_t id) {
+    return memo_delete(m->memo, id, fresh(m));
+}
+
+/* ---- run times ---- */
+
+struct gpm_timer {
+    char *path;
+    struct buf err;
+};
+
+gpm_timer *gpm_timer_new(const char *store) {
+    gpm_timer *t = NEW(gpm_timer);
+    t->path = mem_strdup(store);
+    buf_init(&t->err);
+    return t;
+}
+
+void gpm_timer_free(gpm_timer *t) {
+    if (!t) return;
+    mem_free(t->path);
+    buf_release(&t->err);
+    mem_free(t);
+}
+
+const char *gpm_timer_error(const gpm_timer *t) {
+    return t->err.data;
+}
+
+static enum gpm_status timer_open(gpm_timer *t, const char *function, size_t n,
+                                  const char *const *names, struct memo **out) {
+    struct memo_options opt;
+    struct buf joined = BUF_INIT;
+    memo_options_init(&opt);
+    for (size_t j = 0; j < n; j++) buf_printf(&joined, "%s%s", j ? "," : "", names[j]);
+    opt.function = function;
+    opt.dim = function ? (int)n : 0;
+    opt.names = joined.data;
+    opt.create = function != NULL;
+    enum gpm_status s = memo_open(out, t->path, &opt, &t->err);
+    if (!s && strcmp(memo_names(*out), joined.data) != 0) {
+        buf_printf(&t->err, "the runs in '%s' have the inputs %s, not %s", t->path,
+                   memo_names(*out), joined.data);
+        memo_close(*out);
+        s = GPM_E_CONFLICT;
+    }
+    buf_release(&joined);
+    return s;
+}
+
+/* A program that prints no number has succeeded all the same: only its end counts. */
+static bool ended_well(const struct proc_result *r) {
+    return r->outcome == PROC_OK || r->outcome == PROC_NAN || r->outcome == PROC_GARBAGE;
+}
+
+static enum gpm_status timed_run(gpm_timer *t, struct memo *m, const struct proc_command *c,
+                                 const char *const *texts, const double *values,
+                                 const volatile sig_atomic_t *stop, double *seconds) {
+    struct proc_result r;
+    struct buf text = BUF_INIT;
+    int64_t id;
+    enum gpm_status s = memo_claim_replicate(m, values, &id, &t->err);
+    if (s) return s;
+    proc_result_init(&r);
+    proc_run(c, texts, stop, &r);
+    *seconds = r.seconds;
+    if (r.outcome == PROC_INTERRUPTED) {
+        s = memo_unclaim(m, id, &t->err);
+        if (!s) s = GPM_E_INTERRUPT;
+    } else if (ended_well(&r)) {
+        s = memo_finish(m, id, r.seconds, r.seconds, NULL, &t->err);
+    } else {
+        proc_result_text(&r, &text);
+        s = memo_fail(m, id, text.data, r.seconds, &t->err);
+        if (!s) {
+            buf_printf(&t->err, "the program failed: %s", text.data);
+            s = GPM_E_USER;
+        }
+    }
+    buf_release(&text);
+    proc_result_release(&r);
+    return s;
+}
+
+enum gpm_status gpm_timer_run(gpm_timer *t, int argc, char *const *argv, size_t n,
+                              const char *const *names, const double *values, double timeout,
+                              const volatile sig_atomic_t *stop, double *seconds) {
+    struct proc_command c;
+    struct memo *m = NULL;
+    struct buf identity = BUF_INIT;
+    char **texts = NEW_ARRAY(char *, n + 1);
+    buf_reset(&t->err);
+    for (size_t j = 0; j < n; j++) {
+        struct buf b = BUF_INIT;
+        buf_number(&b, values[j]);
+        texts[j] = buf_take(&b);
+    }
+    enum gpm_status s = proc_command_init(&c, argv, argc, names, (int)n, false, &t->err);
+    if (!s) {
+        c.timeout = timeout;
+        buf_puts(&identity, "time ");
+        proc_command_text(&c, &identity);
+        s = timer_open(t, identity.data, n, names, &m);
+        if (!s) s = timed_run(t, m, &c, (const char *const *)texts, values, stop, seconds);
+        proc_command_release(&c);
+    }
+    memo_close(m);
+    for (size_t j = 0; j < n; j++) mem_free(texts[j]);
+    mem_free(texts);
+    buf_release(&identity);
+    return s;
+}
+
+struct runs {
+    VEC(double) x;
+    VEC(double) t;
+};
+static bool collect(const struct memo_row *r, void *user) {
+    struct runs *all = user;
+    if (r->status != MEMO_DONE) return true;
+    for (int j = 0; j < r->dim; j++) vec_push(&all->x, r->x[j]);
+    vec_push(&all->t, r->y);
+    return true;
+}
+
+enum gpm_status gpm_timer_predict(gpm_timer *t, size_t n, const char *const *names,
+                                  const double *values, double level, double *median, double *low,
+                                  double *high, size_t *runs) {
+    struct memo *m = NULL;
+    struct runs all = {0};
+    double p[3] = {(1 - level) / 2, 0.5, (1 + level) / 2}, q[3];
+    buf_reset(&t->err);
+    enum gpm_status s = timer_open(t, NULL, n, names, &m);
+    if (!s) s = memo_each(m, 0, collect, &all, &t->err);
+    *runs = all.t.n;
+    if (!s && all.t.n < 3) {
+        buf_printf(&t->err, "'%s' holds %zu run%s; a prediction needs at least 3", t->path, all.t.n,
+                   all.t.n == 1 ? "" : "s");
+        s = GPM_E_ARG;
+    }
+    if (!s) s = runtime_predict(all.x.at, all.t.at, all.t.n, (int)n, values, p, 3, q);
+    if (!s) *low = q[0], *median = q[1], *high = q[2];
+    memo_close(m);
+    vec_release(&all.x);
+    vec_release(&all.t);
+    return s;
+}

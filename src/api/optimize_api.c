@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Public face of the optimiser (include/gpmem/optimize.h).
+ */
+#include "gpmem/optimize.h"
+#include "base/mem.h"
+#include "study/optimize.h"
+
+#include <string.h>
+
+struct gpm_optimizer {
+    struct optimize *o;
+    struct buf err, out;
+};
+
+void gpm_optimize_options_init(struct gpm_optimize_options *o) {
+    *o = (struct gpm_optimize_options){.seed = 1, .mcmc = -1, .jobs = 1};
+}
+
+gpm_optimizer *gpm_optimizer_new(const struct gpm_optimize_options *p) {
+    struct optimize_options opt;
+    optimize_options_init(&opt);
+    opt.seed = p->seed;
+    opt.maximize = p->maximize;
+    opt.bo = (struct bo_options){.noisy = p->noisy,
+                                 .acq = (enum bo_acq)p->acquisition,
+                                 .initial = p->initial,
+                                 .mcmc = p->mcmc,
+                                 .no_local = p->no_local};
+    opt.jobs = (int)p->jobs;
+    opt.budget = p->budget;
+    opt.max_seconds = p->max_seconds;
+    opt.has_target = p->has_target;
+    opt.target = p->target;
+    opt.timeout = p->timeout;
+    opt.retries = p->retries;
+    opt.json = p->json;
+    opt.store = p->store;
+    opt.log = p->log;
+    opt.warm = p->warm;
+    opt.version = p->version;
+    opt.join = p->join;
+    opt.allow_run = p->allow_run;
+    opt.stop = p->stop;
+    opt.progress = p->progress;
+    opt.user = p->user;
+    gpm_optimizer *o = NEW(gpm_optimizer);
+    buf_init(&o->err);
+    buf_init(&o->out);
+    o->o = optimize_new(&opt);
+    return o;
+}
+
+void gpm_optimizer_free(gpm_optimizer *o) {
+    if (!o) return;
+    optimize_free(o->o);
+    buf_release(&o->err);
+    buf_release(&o->out);
+    mem_free(o);
+}
+
+const char *gpm_optimizer_error(const gpm_optimizer *o) {
+    return o->err.data;
+}
+
+static struct buf *fresh(gpm_optimizer *o) {
+    buf_reset(&o->err);
+    return &o->err;
+}
+
+enum gpm_status gpm_optimizer_variable(gpm_optimizer *o, const char *text) {
+    return optimize_variable(o->o, text, fresh(o));
+}
+
+enum gpm_status gpm_optimizer_command(gpm_optimizer *o, int argc, char *const *argv) {
+    return optimize_command(o->o, argv, argc, fresh(o));
+}
+
+void gpm_optimizer_function(gpm_optimizer *o, const char *identity, gpm_objective *f, void *user) {
+    optimize_function(o->o, identity, f, user);
+}
+
+enum gpm_status gpm_optimizer_open(gpm_optimizer *o) {
+    return optimize_open(o->o, fresh(o));
+}
+
+enum gpm_status gpm_optimizer_run(gpm_optimizer *o) {
+    return optimize_run(o->o, fresh(o));
+}
+
+enum gpm_status gpm_optimizer_ask(gpm_optimizer *o, double *x, int64_t *id) {
+    return optimize_ask(o->o, x, id, fresh(o));
+}
+
+enum gpm_status gpm_optimizer_tell(gpm_optimizer *o, int64_t id, double y) {
+    return optimize_tell(o->o, id, y, fresh(o));
+}
+
+enum gpm_status gpm_optimizer_tell_at(gpm_optimizer *o, const double *x, double y) {
+    return optimize_tell_at(o->o, x, y, fresh(o));
+}
+
+size_t gpm_optimizer_dim(const gpm_optimizer *o) {
+    return (size_t)optimize_space(o->o)->n;
+}
+
+const char *gpm_optimizer_name(const gpm_optimizer *o, size_t j) {
+    return j < gpm_optimizer_dim(o) ? optimize_space(o->o)->vars[j].name : "";
+}
+
+const char *gpm_optimizer_value(gpm_optimizer *o, size_t j, double x) {
+    buf_reset(&o->out);
+    if (j < gpm_optimizer_dim(o)) bo_space_value(optimize_space(o->o), (int)j, x, &o->out);
+    return o->out.data;
+}
+
+enum gpm_status gpm_optimizer_read(gpm_optimizer *o, size_t j, const char *text, double *x) {
+    if (j >= gpm_optimizer_dim(o)) return GPM_E_ARG;
+    return bo_space_read(optimize_space(o->o), (int)j, text, x, fresh(o));
+}
+
+size_t gpm_optimizer_count(const gpm_optimizer *o) {
+    return optimize_n(o->o);
+}
+
+bool gpm_optimizer_best(const gpm_optimizer *o, double *x, double *y) {
+    return optimize_best(o->o, x, y);
+}
+
+bool gpm_optimizer_recommend(gpm_optimizer *o, double *x, double *mean, double *sd) {
+    return optimize_recommend(o->o, x, mean, sd);
+}
+
+const char *gpm_optimizer_report(gpm_optimizer *o, enum gpm_optimize_format f) {
+    static void (*const writers[])(struct optimize *, struct buf *) = {
+        optimize_report_text, optimize_report_json, optimize_report_html};
+    buf_reset(&o->out);
+    writers[f](o->o, &o->out);
+    return o->out.data;
+}

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * gpmem ask STORE, gpmem tell STORE ID VALUE: optimising with evaluations done elsewhere.
+ */
+#include "cli/command.h"
+#include "cli/optimize_args.h"
+#include "gpmem/optimize.h"
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct ask_args {
+    struct optimize_args search;
+    uint64_t count;
+    int format;
+};
+
+static void ask_init(void *opts) {
+    struct ask_args *a = opts;
+    optimize_args_init(&a->search);
+    a->count = 1;
+}
+
+static int status_of(enum gpm_status s) {
+    return s == GPM_OK                                                     ? EXIT_FINE
+           : s == GPM_E_ARG || s == GPM_E_CONFLICT || s == GPM_E_NOT_FOUND ? EXIT_USAGE
+                                                                           : EXIT_FAILED;
+}
+
+/* The store by option or as the first argument. */
+static const char *store_of(const char *option, int *argc, char ***argv) {
+    if (option) return option;
+    if (*argc == 0) return NULL;
+    --*argc;
+    return *(*argv)++;
+}
+
+static void print_ask(gpm_optimizer *o, int64_t id, const double *x, bool json) {
+    printf(json ? "{\"id\": %" PRId64 ", \"x\": {" : "%" PRId64, id);
+    for (size_t j = 0; j < gpm_optimizer_dim(o); j++) {
+        const char *v = gpm_optimizer_value(o, j, x[j]);
+        char *end;
+        bool number = strtod(v, &end) == x[j] && *end == 0;
+        if (json)
+            printf("%s\"%s\": %s%s%s", j ? ", " : "", gpm_optimizer_name(o, j), number ? "" : "\"",
+                   v, number ? "" : "\"");
+        else
+            printf(" %s=%s", gpm_optimizer_name(o, j), v);
+    }
+    printf(json ? "}}\n" : "\n");
+}
+
+static int ask_points(const struct ask_args *a, gpm_optimizer *o) {
+    double *x = malloc(sizeof *x * (gpm_optimizer_dim(o) + 1));
+    enum gpm_status s = GPM_OK;
+    int64_t id;
+    for (uint64_t i = 0; x && i < a->count && !s; i++) {
+        s = gpm_optimizer_ask(o, x, &id);
+        if (!s) print_ask(o, id, x, a->format == 1);
+    }
+    free(x);
+    return s ? EXIT_FAILED : EXIT_FINE;
+}
+
+static int ask_run(const void *opts, int argc, char **argv) {
+    const struct ask_args *a = opts;
+    struct gpm_optimize_options p;
+    optimize_args_apply(&a->search, &p);
+    p.store = store_of(a->search.store, &argc, &argv);
+    if (!p.store || argc) return complain(EXIT_USAGE, "usage: gpmem ask STORE [--var x=-5:10 ...]");
+    p.join = a->search.vars.n == 0;
+    gpm_optimizer *o = gpm_optimizer_new(&p);
+    int status = EXIT_FINE;
+    for (size_t i = 0; i < a->search.vars.n && !status; i++)
+        if (gpm_optimizer_variable(o, a->search.vars.at[i])) status = EXIT_USAGE;
+    if (!status) status = status_of(gpm_optimizer_open(o));
+    if (!status) status = ask_points(a, o);
+    if (status) complain(status, "%s", gpm_optimizer_error(o));
+    gpm_optimizer_free(o);
+    return status;
+}
+
+static const struct option_row ask_rows[] = {
+    OPTIMIZE_ROWS(struct ask_args, search),
+    {"count", 'n', OPTION_UINT, "N", "points to ask for (default 1)",
+     offsetof(struct ask_args, count)},
+    {"format", 0, OPTION_CHOICE, "text|json", "how points are printed (default text)",
+     offsetof(struct ask_args, format)},
+};
+
+const struct command command_ask = {
+    .name = "ask",
+    .args = "STORE",
+    .summary = "The next points to evaluate, for evaluations done elsewhere",
+    .text = "Prints one line per point: its id, then name=value for each variable (or one JSON "
+            "object). The first call makes the store and needs --var; later ones need the store "
+            "alone. Points stay reserved until told.",
+    OPTIONS(ask_rows),
+    .size = sizeof(struct ask_args),
+    .init = ask_init,
+    .min_args = 0,
+    .max_args = 1,
+    .run = ask_run,
+};
+
+/* ---- tell ---- */
+
+struct tell_args {
+    const char *store;
+};
+
+static bool read_value(const char *text, double *y) {
+    char *end;
+    if (strcmp(text, "fail") == 0 || strcmp(text, "failed") == 0) {
+        *y = NAN;
+        return true;
+    }
+    *y = strtod(text, &end);
+    return end != text && *end == 0 && isfinite(*y);
+}
+
+/* name=value for every variable. */
+static int read_point(gpm_optimizer *o, int argc, char **argv, double *x) {
+    size_t d = gpm_optimizer_dim(o), seen = 0;
+    for (int i = 0; i < argc; i++) {
+        const char *eq = strchr(argv[i], '=');
+        size_t j = 0;
+        while (j < d && (strlen(gpm_optimizer_name(o, j)) != (size_t)(eq - argv[i]) ||
+                         strncmp(gpm_optimizer_name(o, j), argv[i], (size_t)(eq - argv[i])) != 0))
+            j++;
+        if (j == d) return complain(EXIT_USAGE, "there is no variable '%s'", argv[i]);
+        if (gpm_optimizer_read(o, j, eq + 1, &x[j]))
+            return complain(EXIT_USAGE, "%s", gpm_optimizer_error(o));
+        seen++;
+    }
+    if (seen != d) return complain(EXIT_USAGE, "give every one of the %zu variables", d);
+    return EXIT_FINE;
+}
+
+static int tell(gpm_optimizer *o, int argc, char **argv) {
+    double y;
+    enum gpm_status s;
+    if (!read_value(argv[argc - 1], &y))
+        return complain(EXIT_USAGE, "'%s' is neither a finite number nor 'fail'", argv[argc - 1]);
+    if (strchr(argv[0], '=')) {
+        double *x = calloc(gpm_optimizer_dim(o) + 1, sizeof *x);
+        int status = x ? read_point(o, argc - 1, argv, x) : EXIT_FAILED;
+        s = status ? GPM_OK : gpm_optimizer_tell_at(o, x, y);
+        free(x);
+        if (status) return status;
+    } else {
+        char *end;
+        long long id = strtoll(argv[0], &end, 10);
+        if (*end || argc != 2)
+            return complain(EXIT_USAGE, "expected ID VALUE, or name=value of each variable and the "
+                                        "VALUE");
+        s = gpm_optimizer_tell(o, id, y);
+    }
+    return s ? complain(status_of(s), "%s", gpm_optimizer_error(o)) : EXIT_FINE;
+}
+
+static int tell_run(const void *opts, int argc, char **argv) {
+    const struct tell_args *a = opts;
+    struct gpm_optimize_options p;
+    gpm_optimize_options_init(&p);
+    p.join = true;
+    p.store = store_of(a->store, &argc, &argv);
+    if (!p.store || argc < 2) return complain(EXIT_USAGE, "usage: gpmem tell STORE ID VALUE");
+    gpm_optimizer *o = gpm_optimizer_new(&p);
+    enum gpm_status s = gpm_optimizer_open(o);
+    int status = s ? complain(status_of(s), "%s", gpm_optimizer_error(o)) : tell(o, argc, argv);
+    if (!status) fputs(gpm_optimizer_report(o, GPM_OPTIMIZE_TEXT), stdout);
+    gpm_optimizer_free(o);
+    return status;
+}
+
+static const struct option_row tell_rows[] = {
+    {"store", 0, OPTION_TEXT, "FILE", "the store, when not the first argument",
+     offsetof(struct tell_args, store)},
+};
+
+const struct command command_tell = {
+    .name = "tell",
+    .args = "STORE ID VALUE",
+    .summary = "The outcome of an evaluation done elsewhere",
+    .text = "ID is the number `gpmem ask` printed; VALUE is a number, or 'fail'. A point that was "
+            "never asked: gpmem tell STORE x=1.5 y=2 VALUE. A negative VALUE goes after --. Prints "
+            "the best point so far.",
+    OPTIONS(tell_rows),
+    .size = sizeof(struct tell_args),
+    .min_args = 1,
+    .max_args = -1,
+    .run = tell_run,
+};

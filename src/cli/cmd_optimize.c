@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * gpmem optimize --minimize --var x=-5:10 --budget 50 --store runs.db -- ./sim {x}
+ */
+#include "cli/command.h"
+#include "cli/optimize_args.h"
+#include "gpmem/optimize.h"
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct args {
+    struct optimize_args search;
+    bool minimize;
+    struct text_list target;
+    uint64_t budget, jobs, retries;
+    double timeout, max_time;
+    const char *log, *json, *report, *join;
+    bool json_input, allow_run;
+    int quiet, verbose;
+};
+
+static void init(void *opts) {
+    struct args *a = opts;
+    optimize_args_init(&a->search);
+    a->jobs = 1;
+}
+
+static void progress(void *user, const char *line) {
+    bool tty = *(const bool *)user;
+    fprintf(stderr, tty ? "\r\033[K%s" : "%s\n", line);
+    fflush(stderr);
+}
+
+static int write_file(const char *path, const char *text) {
+    if (strcmp(path, "-") == 0) return fputs(text, stdout) < 0;
+    FILE *f = fopen(path, "w");
+    if (!f) return 1;
+    int bad = fputs(text, f) < 0;
+    return fclose(f) != 0 || bad;
+}
+
+static int write_outputs(const struct args *a, gpm_optimizer *o) {
+    if (a->json && write_file(a->json, gpm_optimizer_report(o, GPM_OPTIMIZE_JSON)))
+        return complain(EXIT_FAILED, "cannot write '%s'", a->json);
+    if (a->report && write_file(a->report, gpm_optimizer_report(o, GPM_OPTIMIZE_HTML)))
+        return complain(EXIT_FAILED, "cannot write '%s'", a->report);
+    if (!(a->json && strcmp(a->json, "-") == 0))
+        fputs(gpm_optimizer_report(o, GPM_OPTIMIZE_TEXT), stdout);
+    return EXIT_FINE;
+}
+
+static bool fill_options(const struct args *a, struct gpm_optimize_options *p, bool *tty) {
+    optimize_args_apply(&a->search, p);
+    p->budget = a->budget;
+    p->jobs = (unsigned)a->jobs;
+    p->timeout = a->timeout;
+    p->retries = (int)a->retries;
+    p->max_seconds = a->max_time;
+    p->log = a->log;
+    p->json = a->json_input;
+    p->allow_run = a->allow_run;
+    p->stop = stop_flag();
+    *tty = isatty(2);
+    if (!a->quiet) p->progress = progress, p->user = tty;
+    if (a->join) p->join = true, p->store = a->join;
+    if (a->target.n) {
+        char *end;
+        p->has_target = true;
+        p->target = strtod(a->target.at[a->target.n - 1], &end);
+        if (*end || end == a->target.at[a->target.n - 1]) return false;
+    }
+    return true;
+}
+
+static int prepare(const struct args *a, gpm_optimizer *o, int argc, char **argv) {
+    for (size_t i = 0; i < a->search.vars.n; i++)
+        if (gpm_optimizer_variable(o, a->search.vars.at[i])) return EXIT_USAGE;
+    if (argc && gpm_optimizer_command(o, argc, argv)) return EXIT_USAGE;
+    switch (gpm_optimizer_open(o)) {
+    case GPM_OK: return EXIT_FINE;
+    case GPM_E_ARG:
+    case GPM_E_CONFLICT:
+    case GPM_E_DENIED: return EXIT_USAGE;
+    default: return EXIT_FAILED;
+    }
+}
+
+static int run(const void *opts, int argc, char **argv) {
+    const struct args *a = opts;
+    struct gpm_optimize_options p;
+    bool tty;
+    if (a->minimize && a->search.maximize)
+        return complain(EXIT_USAGE, "--minimize and --maximize exclude each other");
+    if (!a->join && !argc)
+        return complain(EXIT_USAGE, "there is no command; give it after --, for example: gpmem "
+                                    "optimize --var x=-5:10 -- ./sim {x}");
+    if (!a->join && !a->search.vars.n)
+        return complain(EXIT_USAGE, "there are no variables; give them with --var x=-5:10");
+    if (!a->join && !a->budget && !a->max_time && !a->target.n)
+        return complain(EXIT_USAGE, "there is no end; give --budget N, --max-time S or --target V");
+    if (a->join && argc)
+        return complain(EXIT_USAGE, "--join takes the command from the store; leave it out");
+    if (!fill_options(a, &p, &tty))
+        return complain(EXIT_USAGE, "--target: '%s' is not a number",
+                        a->target.at[a->target.n - 1]);
+    gpm_optimizer *o = gpm_optimizer_new(&p);
+    stop_on_signals(true);
+    int status = prepare(a, o, argc, argv);
+    if (status == EXIT_FINE) {
+        enum gpm_status s = gpm_optimizer_run(o);
+        if (tty && !a->quiet) fputc('\n', stderr);
+        if (s && s != GPM_E_INTERRUPT)
+            status = EXIT_FAILED;
+        else if (s == GPM_E_INTERRUPT)
+            fprintf(stderr, "gpmem: stopped; what is done is kept\n");
+        if (!status) status = write_outputs(a, o);
+        if (!status && s == GPM_E_INTERRUPT) status = EXIT_FAILED;
+    }
+    if (status && *gpm_optimizer_error(o)) complain(status, "%s", gpm_optimizer_error(o));
+    stop_on_signals(false);
+    gpm_optimizer_free(o);
+    return status;
+}
+
+static const struct option_row rows[] = {
+    {"minimize", 0, OPTION_FLAG, NULL, "look for the smallest value (default)",
+     offsetof(struct args, minimize)},
+    OPTIMIZE_ROWS(struct args, search),
+    {"budget", 'n', OPTION_UINT, "N", "evaluations in all, earlier runs on the store included",
+     offsetof(struct args, budget)},
+    {"max-time", 0, OPTION_TIME, "S", "stop after S seconds (also 5m, 2h)",
+     offsetof(struct args, max_time)},
+    {"target", 0, OPTION_LIST, "V", "stop at a value at least as good as V",
+     offsetof(struct args, target)},
+    {"jobs", 'j', OPTION_UINT, "N", "programs run at once (default 1)",
+     offsetof(struct args, jobs)},
+    {"timeout", 0, OPTION_TIME, "S", "time for one evaluation (default: no limit)",
+     offsetof(struct args, timeout)},
+    {"retries", 0, OPTION_UINT, "N", "further attempts after a failure (default 0)",
+     offsetof(struct args, retries)},
+    {"stdin-json", 0, OPTION_FLAG, NULL, "the program reads its inputs as JSON from stdin",
+     offsetof(struct args, json_input)},
+    {"join", 0, OPTION_TEXT, "FILE", "work on the search of this store, with its own settings",
+     offsetof(struct args, join)},
+    {"log", 0, OPTION_TEXT, "FILE", "append a line 'x1 ... xd y' per evaluation (y: fail)",
+     offsetof(struct args, log)},
+    {"json", 0, OPTION_TEXT, "FILE", "write best, recommended point and trace as JSON (-: stdout)",
+     offsetof(struct args, json)},
+    {"report", 0, OPTION_TEXT, "FILE", "write an HTML page with trace, slices and sensitivity",
+     offsetof(struct args, report)},
+    {"allow-run", 0, OPTION_FLAG, NULL, "--join runs the command of another user's store",
+     offsetof(struct args, allow_run)},
+    {"quiet", 'q', OPTION_COUNT, NULL, "no progress line", offsetof(struct args, quiet)},
+};
+
+const struct command command_optimize = {
+    .name = "optimize",
+    .args = "-- COMMAND [ARGS]",
+    .summary = "Minimises or maximises what a program prints",
+    .text =
+        "Runs COMMAND with {name} in its arguments replaced by values of the variables; it prints "
+        "one number. A program that fails, hangs (--timeout) or prints anything else is a recorded "
+        "failure. Everything is kept in the store as it happens: stop at any time and give the "
+        "same command again to go on, or --join the store with more workers.\n\n"
+        "Standard output: the number of evaluations, the best value and its point. Exit status: 0 "
+        "when budget, target or time was reached, 1 when stopped by a signal or when the store "
+        "failed, 2 bad usage.",
+    OPTIONS(rows),
+    .size = sizeof(struct args),
+    .init = init,
+    .min_args = 0,
+    .max_args = -1,
+    .run = run,
+};

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * gpmem time n=1000,2000 -- ./job {n}: measures and remembers; gpmem time --predict n=1e6: answers
+ * before anything is run.
+ */
+#include "cli/command.h"
+#include "cli/optimize_args.h"
+#include "gpmem/optimize.h"
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct args {
+    struct text_list predict;
+    const char *store;
+    double timeout, level;
+    uint64_t repeat;
+    int format;
+};
+
+static void init(void *opts) {
+    struct args *a = opts;
+    a->store = "gpmem-times.db";
+    a->level = 0.9;
+    a->repeat = 1;
+}
+
+#define MAX_INPUTS 16
+#define MAX_VALUES 64
+struct setting { /* name=v1,v2,.. */
+    char *name;
+    double value[MAX_VALUES];
+    size_t n;
+};
+
+/* Splits text in place; false when it is not of the form name=number[,number].. */
+static bool read_setting(char *text, struct setting *s) {
+    char *eq = strchr(text, '=');
+    if (!eq || eq == text || !(isalpha((unsigned char)text[0]) || text[0] == '_')) return false;
+    for (char *p = text; p < eq; p++)
+        if (!isalnum((unsigned char)*p) && *p != '_') return false;
+    s->n = 0;
+    for (char *p = eq + 1;;) {
+        char *end;
+        if (s->n == MAX_VALUES) return false;
+        s->value[s->n++] = strtod(p, &end);
+        if (end == p || !isfinite(s->value[s->n - 1])) return false;
+        if (*end == 0) break;
+        if (*end != ',') return false;
+        p = end + 1;
+    }
+    *eq = 0;
+    s->name = text;
+    return true;
+}
+
+static int predict_one(const struct args *a, gpm_timer *t, const struct setting *s, size_t n,
+                       const size_t *at) {
+    const char *names[MAX_INPUTS];
+    double x[MAX_INPUTS], median, low, high;
+    size_t runs;
+    for (size_t j = 0; j < n; j++) names[j] = s[j].name, x[j] = s[j].value[at[j]];
+    enum gpm_status st = gpm_timer_predict(t, n, names, x, a->level, &median, &low, &high, &runs);
+    if (st) return complain(st == GPM_E_ARG ? EXIT_FAILED : EXIT_USAGE, "%s", gpm_timer_error(t));
+    if (a->format == 1) {
+        printf("{");
+        for (size_t j = 0; j < n; j++) printf("\"%s\": %.17g, ", names[j], x[j]);
+        printf("\"median\": %.6g, \"low\": %.6g, \"high\": %.6g, \"level\": %g, \"runs\": %zu}\n",
+               median, low, high, a->level, runs);
+        return EXIT_FINE;
+    }
+    for (size_t j = 0; j < n; j++) printf("%s=%.10g ", names[j], x[j]);
+    printf("%.4g s, %.0f%% between %.4g s and %.4g s (%zu runs)\n", median, 100 * a->level, low,
+           high, runs);
+    return EXIT_FINE;
+}
+
+static int time_one(const struct args *a, gpm_timer *t, const struct setting *s, size_t n,
+                    const size_t *at, int argc, char **argv) {
+    const char *names[MAX_INPUTS];
+    double x[MAX_INPUTS], seconds = 0;
+    for (size_t j = 0; j < n; j++) names[j] = s[j].name, x[j] = s[j].value[at[j]];
+    for (uint64_t i = 0; i < a->repeat; i++) {
+        enum gpm_status st =
+            gpm_timer_run(t, argc, argv, n, names, x, a->timeout, stop_flag(), &seconds);
+        if (st == GPM_E_INTERRUPT) return complain(EXIT_FAILED, "interrupted");
+        if (st)
+            return complain(st == GPM_E_ARG || st == GPM_E_CONFLICT ? EXIT_USAGE : EXIT_FAILED,
+                            "%s", gpm_timer_error(t));
+        if (a->format == 1) {
+            printf("{");
+            for (size_t j = 0; j < n; j++) printf("\"%s\": %.17g, ", names[j], x[j]);
+            printf("\"seconds\": %.6g}\n", seconds);
+        } else {
+            for (size_t j = 0; j < n; j++) printf("%s=%.10g ", names[j], x[j]);
+            printf("%.6g s\n", seconds);
+        }
+        fflush(stdout);
+    }
+    return EXIT_FINE;
+}
+
+/* Every combination of the values, the last input fastest. */
+static int each(const struct args *a, gpm_timer *t, const struct setting *s, size_t n, int argc,
+                char **argv) {
+    size_t at[MAX_INPUTS] = {0};
+    for (;;) {
+        int status =
+            a->predict.n ? predict_one(a, t, s, n, at) : time_one(a, t, s, n, at, argc, argv);
+        if (status) return status;
+        size_t j = n;
+        while (j > 0 && ++at[j - 1] == s[j - 1].n) at[--j] = 0;
+        if (j == 0) return EXIT_FINE;
+    }
+}
+
+static int run(const void *opts, int argc, char **argv) {
+    const struct args *a = opts;
+    struct setting s[MAX_INPUTS];
+    size_t n = 0;
+    for (size_t i = 0; i < a->predict.n; i++) {
+        char *copy = (char *)(uintptr_t)a->predict.at[i]; /* argv is ours to split */
+        if (n == MAX_INPUTS || !read_setting(copy, &s[n]))
+            return complain(EXIT_USAGE, "--predict: expected name=number, got '%s'", copy);
+        n++;
+    }
+    while (!a->predict.n && argc && n < MAX_INPUTS && read_setting(argv[0], &s[n]))
+        n++, argv++, argc--;
+    if (!a->predict.n && !argc)
+        return complain(EXIT_USAGE, "give the inputs and the command: gpmem time n=1000 -- ./job "
+                                    "{n}; or --predict n=1e6");
+    gpm_timer *t = gpm_timer_new(a->store);
+    stop_on_signals(true);
+    int status = each(a, t, s, n, argc, argv);
+    stop_on_signals(false);
+    gpm_timer_free(t);
+    return status;
+}
+
+static const struct option_row rows[] = {
+    {"predict", 'p', OPTION_LIST, "NAME=X", "the time at these inputs, without running anything",
+     offsetof(struct args, predict)},
+    {"store", 0, OPTION_TEXT, "FILE", "memo table of the times (default gpmem-times.db)",
+     offsetof(struct args, store)},
+    {"repeat", 'n', OPTION_UINT, "N", "runs at each input (default 1)",
+     offsetof(struct args, repeat)},
+    {"timeout", 0, OPTION_TIME, "S", "time for one run (default: no limit)",
+     offsetof(struct args, timeout)},
+    {"level", 0, OPTION_REAL, "P", "probability of the interval (default 0.9)",
+     offsetof(struct args, level)},
+    {"format", 0, OPTION_CHOICE, "text|json", "how results are printed (default text)",
+     offsetof(struct args, format)},
+};
+
+const struct command command_time = {
+    .name = "time",
+    .args = "NAME=X[,X..] -- COMMAND [ARGS]",
+    .summary = "Times a program, remembers, and predicts its time elsewhere",
+    .text =
+        "Runs COMMAND with {NAME} replaced, at every combination of the values given, and keeps "
+        "the wall times in the store. `gpmem time --predict n=1e6` then answers with the median "
+        "and an interval: a power law in the inputs plus a smooth remainder, uncertainty "
+        "included. What the program prints goes nowhere. Exit status: 1 when a run failed or "
+        "fewer than 3 runs are there to predict from.",
+    OPTIONS(rows),
+    .size = sizeof(struct args),
+    .init = init,
+    .min_args = 0,
+    .max_args = -1,
+    .run = run,
+};

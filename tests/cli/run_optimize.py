@@ -1,0 +1,304 @@
+#!/usr/bin/python3
+"""gpmem optimize, ask, tell, memo and time as a user meets them (argument: the tool): objectives that
+crash, hang and lie, the optimiser killed at random, several workers on one store."""
+import json, os, random, re, signal, subprocess, sys, tempfile, time
+
+TOOL = os.path.abspath(sys.argv[1])
+WORK = tempfile.TemporaryDirectory(prefix="gpmem-opt-")
+os.chdir(WORK.name)
+
+
+def script(name, text):
+    with open(name, "w") as f:
+        f.write(text)
+    os.chmod(name, 0o755)
+    return "./" + name
+
+
+BRANIN = r"""awk -v x="$1" -v y="$2" 'BEGIN{pi=3.14159265358979;a=y-5.1/(4*pi*pi)*x*x+5/pi*x-6;
+printf "%.17g\n",a*a+10*(1-1/(8*pi))*cos(x)+10}'
+"""
+SIM = script("sim.sh", "#!/bin/sh\n" + BRANIN)
+COUNTED = script("counted.sh", "#!/bin/sh\necho \"$1 $2\" >> evaluated.txt\n" + BRANIN)
+BOX = ["--var", "x=-5:10", "--var", "y=0:15"]
+BEST = 0.397887357729738
+
+
+def run(*args, status=0, timeout=120):
+    r = subprocess.run([TOOL, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=timeout)
+    out, err = r.stdout.decode(), r.stderr.decode()
+    assert r.returncode == status, "%s: status %d\n%s\n%s" % (args, r.returncode, out[-800:], err[-800:])
+    return out, err
+
+
+def lines(path):
+    with open(path) as f:
+        return f.read().splitlines()
+
+
+def trace(db):
+    return [l.split("\t") for l in run("memo", "list", db)[0].splitlines()[1:]]
+
+
+def test_finds_the_minimum_and_reports():
+    out, err = run("optimize", "--minimize", *BOX, "--budget", "40", "--store", "a.db", "--log", "a.log",
+                   "--json", "a.json", "--report", "a.html", "--", SIM, "{x}", "{y}")
+    d = json.load(open("a.json"))
+    assert abs(d["best"]["y"] - BEST) < 1e-6 and d["evaluations"] == 40 and d["ended"] == "budget"
+    assert len(d["trace"]) == 40 and set(d["recommended"]["x"]) == {"x", "y"}
+    assert 0 < d["sensitivity"]["x"]["total"] <= 1
+    assert "best: 0.397887" in out and "40/40" in err
+    log = [list(map(float, l.split())) for l in lines("a.log")]
+    assert [[t["x"]["x"], t["x"]["y"], t["y"]] for t in d["trace"]] == log
+    page = open("a.html").read()
+    assert page.count("<svg") == 3 and page.rstrip().endswith("</html>") and "What mattered" in page
+    # the same seed decides the same; another seed otherwise
+    run("optimize", "-q", *BOX, "--budget", "20", "--log", "b.log", "--", SIM, "{x}", "{y}")
+    assert lines("b.log") == lines("a.log")[:20]
+    run("optimize", "-q", "--seed", "2", *BOX, "--budget", "20", "--log", "c.log", "--", SIM, "{x}", "{y}")
+    assert lines("c.log") != lines("b.log")
+    out, _ = run("optimize", "-q", "--maximize", *BOX, "--budget", "40", "--json", "-", "--", SIM, "{x}", "{y}")
+    assert json.loads(out)["best"]["y"] > 300  # 308.13 in a corner
+
+
+def test_ends():
+    d = json.loads(run("optimize", "-q", *BOX, "--target", "0.5", "--budget", "90", "--json", "-", "--",
+                       SIM, "{x}", "{y}")[0])
+    assert d["ended"] == "target" and d["best"]["y"] <= 0.5 and d["evaluations"] < 60
+    slow = script("slow.sh", "#!/bin/sh\nsleep 0.2\n" + BRANIN)
+    t = time.time()
+    d = json.loads(run("optimize", "-q", *BOX, "--max-time", "1", "--json", "-", "--", slow, "{x}", "{y}")[0])
+    assert d["ended"] == "time" and time.time() - t < 10 and d["evaluations"] >= 1
+    d = json.loads(run("optimize", "-q", "--var", "k=a,b,c", "--var", "n=1:3:int", "--budget", "50",
+                       "--json", "-", "--", "sh", "-c", "echo {n} | tr -d a # {k}")[0])
+    assert d["ended"] == "exhausted" and d["evaluations"] == 9
+
+
+def test_usage_errors():
+    for args, words in [
+            (["optimize", "--budget", "5", "--", SIM, "{x}"], "--var"),
+            (["optimize", *BOX, "--budget", "5"], "after --"),
+            (["optimize", *BOX, "--", SIM, "{x}", "{y}"], "--budget"),
+            (["optimize", *BOX, "--budget", "5", "--", SIM, "{x}", "{z}"], "{z}"),
+            (["optimize", "--var", "x=3:1", "--budget", "5", "--", SIM, "{x}"], "empty"),
+            (["optimize", "--var", "x=0:1:log", "--budget", "5", "--", SIM, "{x}"], "log scale"),
+            (["optimize", *BOX, "--budget", "5", "--", SIM], "placeholder"),
+            (["optimize", *BOX, "--minimize", "--maximize", "--budget", "5", "--", SIM, "{x}"], "exclude"),
+            (["optimize", *BOX, "--target", "low", "--", SIM, "{x}"], "not a number"),
+            (["memo", "frob", "a.db"], "list, show, export"),
+            (["tell", "a.db", "1"], "usage"),
+            (["time"], "give the inputs")]:
+        _, err = run(*args, status=2)
+        assert words in err, (args, err)
+    run("optimize", "-q", *BOX, "--budget", "3", "--store", "id.db", "--", SIM, "{x}", "{y}")
+    for args, words in [
+            ([*BOX, "--", "./other", "{x}", "{y}"], "belongs to the function"),
+            (["--maximize", *BOX, "--", SIM, "{x}", "{y}"], "goal"),
+            (["--noisy", *BOX, "--", SIM, "{x}", "{y}"], "exact objective"),
+            (["--var", "x=-5:10", "--var", "y=0:14", "--", SIM, "{x}", "{y}"], "other variables")]:
+        _, err = run("optimize", "--budget", "9", "--store", "id.db", *args, status=2)
+        assert words in err, err
+    _, err = run("optimize", "--budget", "9", "--store", "/no/such/dir/x.db", *BOX, "--", SIM, "{x}", "{y}", status=1)
+    assert "cannot" in err
+    with open("text.db", "w") as f:
+        f.write("not a database " * 50)
+    _, err = run("optimize", "--budget", "9", "--store", "text.db", *BOX, "--", SIM, "{x}", "{y}", status=1)
+    assert "not a memo table" in err
+
+
+def test_an_objective_that_crashes_hangs_and_lies():
+    mean = script("mean.sh", r"""#!/bin/sh
+case $(od -An -N1 -tu1 /dev/urandom | tr -d ' ' | sed 's/.*\(.\)/\1/') in
+0) kill -SEGV $$ ;;
+1) sleep 60 ;;
+2) echo nan; exit 0 ;;
+3) yes "no space left" | head -c 2000000 >&2; exit 7 ;;
+4) echo "result: none"; exit 0 ;;
+esac
+""" + BRANIN)
+    out, _ = run("optimize", "-q", *BOX, "--budget", "60", "--jobs", "4", "--timeout", "1", "--store", "m.db",
+                 "--log", "m.log", "--json", "-", "--", mean, "{x}", "{y}")
+    d = json.loads(out)
+    ys = [t["y"] for t in d["trace"] if t["y"] is not None]
+    assert d["evaluations"] == 60 and d["failed"] == 60 - len(ys) and d["failed"] > 5
+    assert d["best"]["y"] == min(ys) and d["best"]["y"] < BEST + 0.5
+    errors = " ".join(t.get("error", "") for t in d["trace"])
+    for word in ("signal 11", "time-out", "not finite", "status 7", "exactly one number"):
+        assert word in errors, word
+    assert "no space left" in errors and max(len(t.get("error", "")) for t in d["trace"]) < 5000
+    log = lines("m.log")
+    assert len(log) == 60 and sum(l.endswith("fail") for l in log) == d["failed"]
+    out, _ = run("optimize", "-q", *BOX, "--budget", "12", "--json", "-", "--", "sh", "-c", "exit 1 # {x}{y}")
+    assert json.loads(out)["best"] is None
+
+
+def test_killed_at_any_moment_it_goes_on_the_same():
+    if os.path.exists("evaluated.txt"):
+        os.remove("evaluated.txt")
+    cmd = ["optimize", "-q", *BOX, "--budget", "60", "--", COUNTED, "{x}", "{y}"]
+    run(cmd[0], "--store", "ref.db", "--log", "ref.log", *cmd[1:])
+    os.remove("evaluated.txt")
+    rng, kills, seen = random.Random(7), 0, []
+    for attempt in range(400):
+        p = subprocess.Popen([TOOL, cmd[0], "--store", "k.db", "--log", "k.log", *cmd[1:]],
+                             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        try:
+            p.wait(rng.uniform(0.01, 0.25))
+        except subprocess.TimeoutExpired:
+            p.send_signal(signal.SIGKILL)
+            p.wait()
+            kills += 1
+        else:
+            assert p.returncode == 0, p.stderr.read()
+            break
+        p.stderr.close()
+        if os.path.exists("k.log"):  # nothing that finished is lost
+            now = lines("k.log")
+            assert now[:len(seen)] == seen
+            seen = now
+    assert p.returncode == 0
+    assert lines("k.log") == lines("ref.log")
+    counts = {}
+    for l in lines("evaluated.txt"):
+        counts[l] = counts.get(l, 0) + 1
+    again = sum(c - 1 for c in counts.values())
+    assert again <= kills, (again, kills)  # only what was in flight is run again
+    print("%d kills, %d evaluations repeated, the same 60 points" % (kills, again))
+
+
+def test_interrupt_keeps_what_is_done():
+    slow = script("slow2.sh", "#!/bin/sh\nsleep 0.05\n" + BRANIN)
+    p = subprocess.Popen([TOOL, "optimize", "-q", *BOX, "--budget", "500", "--store", "i.db", "--jobs", "2",
+                          "--", slow, "{x}", "{y}"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    time.sleep(2.5)
+    p.send_signal(signal.SIGINT)
+    out, err = p.communicate(timeout=20)
+    assert p.returncode == 1 and b"kept" in err and b"best:" in out, (out, err)
+    done = sum(1 for r in trace("i.db") if r[3] not in ("claimed", "failed"))
+    assert done >= 2
+    run("optimize", "-q", *BOX, "--budget", str(done + 4), "--store", "i.db", "--", SIM + "", "{x}", "{y}", status=2)
+    run("optimize", "-q", "--join", "i.db", "--budget", str(done + 4))
+    assert len(trace("i.db")) == done + 4
+
+
+def test_four_workers_share_one_store():
+    slow = script("slow3.sh", "#!/bin/sh\necho \"$1 $2\" >> four.txt\nsleep 0.5\n" + BRANIN)
+    t = time.time()
+    run("optimize", "-q", *BOX, "--budget", "8", "--store", "one.db", "--", slow, "{x}", "{y}")
+    one = time.time() - t
+    os.remove("four.txt")
+    run("optimize", "-q", *BOX, "--budget", "1", "--store", "four.db", "--", slow, "{x}", "{y}")
+    t = time.time()
+    ps = [subprocess.Popen([TOOL, "optimize", "-q", "--join", "four.db", "--budget", "33"],
+                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) for _ in range(4)]
+    for p in ps:
+        _, err = p.communicate(timeout=120)
+        assert p.returncode == 0, err
+    four = time.time() - t
+    rows, ran = trace("four.db"), lines("four.txt")
+    assert len(rows) == 33 and len(set((r[1], r[2]) for r in rows)) == 33
+    assert len(ran) == 33 and len(set(ran)) == 33
+    share = (four / 32) / (one / 8)
+    print("four workers: %.2f of the time per evaluation of one" % share)
+    assert share < 0.5  # a quarter when the machine is free
+    with_jobs = time.time()
+    run("optimize", "-q", *BOX, "--budget", "16", "--jobs", "8", "--store", "j.db", "--", slow, "{x}", "{y}")
+    assert time.time() - with_jobs < 0.6 * 16 * 0.5
+
+
+def test_mixed_variables_noise_and_warm_start():
+    f = script("mixed.sh", "#!/bin/sh\nawk -v k=\"$1\" -v n=\"$2\" -v c=\"$3\" 'BEGIN{print (k==\"b\"?0:1)"
+                           "+((n-7)/10)^2+(log(c)/log(10)+2)^2}'\n")
+    v = ["--var", "k=a,b,c", "--var", "n=0:50:int", "--var", "c=1e-5:10:log"]
+    d = json.loads(run("optimize", "-q", *v, "--budget", "45", "--store", "mix.db", "--json", "-", "--", f,
+                       "{k}", "{n}", "{c}")[0])
+    assert d["best"]["x"]["k"] == "b" and abs(d["best"]["x"]["n"] - 7) <= 2 and d["best"]["y"] < 0.05
+    with open("warm.csv", "w") as w:
+        w.write("k,n,c,value\nb,7,0.01,0\na,3,1,5.16\n")
+    d = json.loads(run("optimize", "-q", *v, "--budget", "10", "--warm-start", "warm.csv", "--json", "-", "--", f,
+                       "{k}", "{n}", "{c}")[0])
+    assert d["evaluations"] == 12 and d["best"]["y"] == 0 and d["trace"][0]["given"]
+    noisy = script("noisy.sh", "#!/bin/sh\nawk -v x=\"$1\" -v s=$(od -An -N3 -tu4 /dev/urandom | tr -d ' ') "
+                               "'BEGIN{srand(s);e=0;for(i=0;i<12;i++)e+=rand()-.5;print 4*(x-.3)^2+.1*e}'\n")
+    d = json.loads(run("optimize", "-q", "--noisy", "--var", "x=0:1", "--budget", "50", "--json", "-", "--", noisy,
+                       "{x}")[0])
+    assert abs(d["recommended"]["x"]["x"] - 0.3) < 0.2 and d["recommended"]["sd"] > 0
+    assert 0.03 < d["model"]["noise_sd"] < 0.3
+
+
+def test_json_on_stdin():
+    f = script("j.py", "#!/usr/bin/python3\nimport json,sys\nd=json.load(sys.stdin)\nprint((d['x']-1)**2)\n")
+    d = json.loads(run("optimize", "-q", "--var", "x=0:3", "--budget", "12", "--stdin-json", "--json", "-", "--", f)[0])
+    assert d["failed"] == 0 and d["best"]["y"] < 1e-3
+
+
+def test_ask_and_tell():
+    out, _ = run("ask", "t.db", *BOX, "--count", "3")
+    pts = [re.match(r"(\d+) x=(\S+) y=(\S+)$", l).groups() for l in out.splitlines()]
+    assert len(pts) == 3
+    for i, x, y in pts:
+        v = subprocess.check_output([SIM, x, y]).decode().strip()
+        run("tell", "t.db", i, "--", v)
+    for k in range(20):
+        p = json.loads(run("ask", "t.db", "--format", "json")[0])
+        v = subprocess.check_output([SIM, repr(p["x"]["x"]), repr(p["x"]["y"])]).decode().strip()
+        out, _ = run("tell", "t.db", str(p["id"]), "--", v if k != 5 else "fail")
+    assert "evaluations: 23 (1 failed)" in out
+    run("tell", "t.db", "x=3.14159", "y=2.275", "--", "0.397887")
+    assert float(re.search(r"best: (\S+)", run("tell", "t.db", "x=0", "y=0", "55.6")[0]).group(1)) <= 0.397887
+    run("tell", "t.db", pts[0][0], "1", status=2)
+    run("tell", "t.db", "999", "1", status=2)
+    run("tell", "t.db", "x=99", "y=2", "1", status=2)
+    run("ask", "nothing.db", status=1)
+
+
+def test_memo():
+    run("optimize", "-q", *BOX, "--budget", "6", "--store", "memo.db", "--", SIM, "{x}", "{y}")
+    rows = trace("memo.db")
+    assert len(rows) == 6
+    shown = json.loads(run("memo", "show", "memo.db", "2", "--format", "json")[0])
+    assert shown["status"] == "done" and shown["value"] == float(rows[1][3])
+    run("memo", "export", "memo.db", "memo.csv")
+    run("memo", "rm", "memo.db", "2", "3")
+    assert len(trace("memo.db")) == 4
+    assert run("memo", "import", "memo.db", "memo.csv")[0].startswith("2 rows added")
+    assert sorted(r[1:4] for r in trace("memo.db")) == sorted(r[1:4] for r in rows)
+    run("memo", "import", "new.db", "memo.csv", "--function", "branin")
+    assert "function: branin" in run("memo", "show", "new.db")[0]
+    assert sorted(r[1:4] for r in trace("new.db")) == sorted(r[1:4] for r in rows)
+    with open("bad.csv", "w") as f:
+        f.write("x,y,value\n1,2,3\n1,oops,3\n")
+    _, err = run("memo", "import", "memo.db", "bad.csv", status=2)
+    assert "bad.csv:3" in err and len(trace("memo.db")) == 6  # all or none
+    run("memo", "rm", "memo.db", "77", status=2)
+    run("memo", "list", "none.db", status=1)
+
+
+def test_time():
+    job = script("job.sh", "#!/bin/sh\nsleep $(awk -v n=\"$1\" 'BEGIN{print n/20000}')\n")
+    out, _ = run("time", "n=1000,2000,4000,8000", "--", job, "{n}")
+    assert len(out.splitlines()) == 4
+    out, _ = run("time", "--predict", "n=40000", "--format", "json")
+    p = json.loads(out)
+    assert p["low"] < p["median"] < p["high"] and 0.5 < p["median"] < 8 and p["low"] < 2 < p["high"] * 1.5, p
+    assert "s, 90% between" in run("time", "--predict", "n=1e6")[0]
+    run("time", "n=1", "--", "./other", "{n}", status=2)
+    run("time", "--store", "empty.db", "--predict", "n=1", status=2)
+    _, err = run("time", "--store", "f.db", "n=1", "--", "sh", "-c", "exit {n}", status=1)
+    assert "status 1" in err
+
+
+if __name__ == "__main__":
+    only = sys.argv[2:]
+    tests = [(n, f) for n, f in sorted(globals().items()) if n.startswith("test_") and (not only or n in only)]
+    failed = 0
+    for name, f in tests:
+        t = time.time()
+        try:
+            f()
+            print("ok   %s (%.1f s)" % (name, time.time() - t), flush=True)
+        except Exception as e:  # report all, then fail
+            failed += 1
+            print("FAIL %s: %s: %s" % (name, type(e).__name__, e), flush=True)
+    print("%d tests, %d failed" % (len(tests), failed))
+    sys.exit(1 if failed else 0)
