@@ -226,6 +226,27 @@ static enum gpm_status op_incorporate(struct infer_state *x, const value *args, 
     return GPM_OK;
 }
 
+/* What the traces hold: applications, and bytes of their nodes and links for each. */
+static enum gpm_status op_memory(struct infer_state *x, const value *args, size_t n, value *out) {
+    UNUSED(args);
+    UNUSED(n);
+    size_t apps = 0, bytes = 0;
+    for (size_t i = 0; i < x->model->p.n; i++) {
+        size_t a;
+        bytes += trace_memory(x->model->p.at[i], &a);
+        apps += a;
+    }
+    value kv[6] = {value_cstr("applications"),
+                   value_num((double)apps),
+                   value_cstr("bytes"),
+                   value_num((double)bytes),
+                   value_cstr("bytes per application"),
+                   value_num(apps ? floor((double)bytes / (double)apps) : 0)};
+    *out = value_dict(kv, 3);
+    for (int i = 0; i < 6; i += 2) value_unref(kv[i]);
+    return GPM_OK;
+}
+
 const struct infer_op infer_model_rows[] = {
     {"new_model", "() -> action", "a fresh model", NULL, 0, op_new_model},
     {"fork_model", "() -> action", "a copy of the current model", NULL, 0, op_fork_model},
@@ -251,6 +272,8 @@ const struct infer_op infer_model_rows[] = {
      "log density of the block and all it touches", NULL, 0, op_log_joint_at},
     {"log_likelihood_at", "(scope: any, block?: any) -> action",
      "log density of all that the block touches", NULL, 0, op_log_likelihood_at},
+    {"trace_memory", "() -> action", "bytes that traced applications take, nodes and links", NULL,
+     0, op_memory},
     {"checkInvariants", "() -> action", "checks the whole trace; an error if it is inconsistent",
      NULL, 0, op_check},
 };

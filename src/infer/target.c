@@ -48,8 +48,8 @@ value infer_name(struct infer_state *x, const char *name) {
     return value_sym(sym_cstr(x->core->syms, name));
 }
 
-enum gpm_status infer_target_with(struct infer_state *x, const char *op, const value *args, size_t n,
-                                  value *extra, size_t n_extra, value default_block,
+enum gpm_status infer_target_with(struct infer_state *x, const char *op, const value *args,
+                                  size_t n, value *extra, size_t n_extra, value default_block,
                                   struct target *out) {
     memset(out, 0, sizeof *out);
     out->transitions = 1;
@@ -61,7 +61,8 @@ enum gpm_status infer_target_with(struct infer_state *x, const char *op, const v
         out->scope = args[0];
         out->block = n > 1 && !is_absent(args[1]) ? args[1] : default_block;
         k = 2;
-    } else if (n > 1 && is_absent(args[1])) k = 2;
+    } else if (n > 1 && is_absent(args[1]))
+        k = 2;
     if (n > k + n_extra + 1)
         return infer_error(x, DIAG_ARITY, "%s takes at most %zu argument%s after the block", op,
                            n_extra + 1, n_extra ? "s" : "");
@@ -77,13 +78,14 @@ enum gpm_status infer_target_with(struct infer_state *x, const char *op, const v
     return GPM_OK;
 }
 
-enum gpm_status infer_number(struct infer_state *x, const char *op, const char *what, value v, double min,
-                             double *out) {
+enum gpm_status infer_number(struct infer_state *x, const char *op, const char *what, value v,
+                             double min, double *out) {
     *out = v.tag == V_NUM ? v.u.num : NAN;
     if (*out >= min && isfinite(*out)) return GPM_OK;
     char *shown = sp_show(v);
-    enum gpm_status st = infer_error(x, DIAG_BAD_OPERATOR_ARG, "%s: the %s must be a number of at least %g, got %s",
-                                     op, what, min, shown);
+    enum gpm_status st =
+        infer_error(x, DIAG_BAD_OPERATOR_ARG, "%s: the %s must be a number of at least %g, got %s",
+                    op, what, min, shown);
     mem_free(shown);
     return st;
 }
@@ -132,13 +134,40 @@ static double pick_block(void *ctx, struct trace *t) {
     return -log((double)s->live.n);
 }
 
+enum { AHEAD = 8, PREFETCH_FROM = 2000 };
+
 struct visit {
     struct infer_state *x;
     struct trace *t;
     transition_fn *fn;
     void *ctx;
     value scope;
+    /* picks of the scope default drawn ahead, so that their nodes are fetched in time */
+    struct node *ahead[AHEAD];
+    uint32_t n_ahead, next;
+    uint64_t structure; /* of the trace they were drawn for */
 };
+
+/* The next choice, uniformly. Large traces do not fit the caches: picks are drawn some steps ahead
+ * and their memory is asked for in stages, the choice, its plan, the nodes of the plan. A change of
+ * structure throws the unused ones away. */
+static struct node *pick_ahead(struct visit *v) {
+    struct trace *t = v->t;
+    if (v->structure != t->structure || !v->n_ahead) {
+        v->structure = t->structure;
+        v->n_ahead = AHEAD;
+        v->next = 0;
+        for (uint32_t i = 0; i < AHEAD; i++)
+            v->ahead[i] = t->choices.at[rng_below(&t->rng, t->choices.n)];
+    }
+    struct node *n = v->ahead[v->next];
+    v->ahead[v->next] = t->choices.at[rng_below(&t->rng, t->choices.n)];
+    trace_prefetch(v->ahead[v->next], 0);
+    trace_prefetch(v->ahead[(v->next + AHEAD * 5 / 8) % AHEAD], 1);
+    trace_prefetch(v->ahead[(v->next + AHEAD * 2 / 8) % AHEAD], 2);
+    v->next = (v->next + 1) % AHEAD;
+    return n;
+}
 
 static enum gpm_status call(struct visit *v, struct node **at, size_t n,
                             const struct mh_extra *extra) {
@@ -160,7 +189,9 @@ static enum gpm_status on_default(struct visit *v, value block) {
     struct trace *t = v->t;
     if (infer_is_name(block, "none") || !t->choices.n) return GPM_OK;
     if (infer_is_name(block, "one")) {
-        struct node *n = t->choices.at[rng_below(&t->rng, t->choices.n)];
+        struct node *n = t->n_nodes > PREFETCH_FROM
+                             ? pick_ahead(v)
+                             : t->choices.at[rng_below(&t->rng, t->choices.n)];
         struct mh_extra extra = {pick_default, NULL};
         return call(v, &n, 1, &extra);
     }
@@ -292,8 +323,8 @@ enum gpm_status infer_transitions(struct infer_state *x, const struct target *g,
                                   void *ctx) {
     struct model *m = x->model;
     for (size_t p = 0; p < m->p.n; p++) {
-        struct visit v = {x, m->p.at[p], fn, ctx,
-                          g->sub ? value_sym(sym_cstr(x->core->syms, "subproblem")) : g->scope};
+        struct visit v = {.x = x, .t = m->p.at[p], .fn = fn, .ctx = ctx};
+        v.scope = g->sub ? value_sym(sym_cstr(x->core->syms, "subproblem")) : g->scope;
         for (double k = 0; k < g->transitions; k++) {
             enum gpm_status st = core_poll(x->core, x->at);
             if (st != GPM_OK) return st;

@@ -62,6 +62,7 @@ static struct tagctx *clone_ctx(struct clone *c, struct tagctx *x) {
     map_put(&c->ctxs, MAP_PTR(x), y);
     y->parent = clone_ctx(c, x->parent);
     y->exclude = x->exclude;
+    y->reach = x->reach;
     y->scope = value_ref(x->scope);
     y->block = value_ref(x->block);
     for (size_t i = 0; i < x->joined.n; i++) {

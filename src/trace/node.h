@@ -58,8 +58,8 @@ void node_unlink_all(struct node *n);
 void choice_add(struct trace *t, struct node *n);
 void choice_remove(struct trace *t, struct node *n);
 enum gpm_status node_incorporate(struct trace *t, struct node *n);
-/* For a value of density zero: its procedure keeps it when it can, so that the joint density is zero
- * until it leaves; one that cannot hold it does without. */
+/* For a value of density zero: its procedure keeps it when it can, so that the joint density is
+ * zero until it leaves; one that cannot hold it does without. */
 enum gpm_status node_incorporate_impossible(struct trace *t, struct node *n);
 enum gpm_status node_unincorporate(struct trace *t, struct node *n);
 /* The call that computes a primitive application. args must hold n_in - 1 values. */

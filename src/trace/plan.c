@@ -13,16 +13,19 @@
 #include <math.h>
 #include <string.h>
 
+enum { MAX_ARGS = 3 };
 enum code { CODE_NUM, CODE_ADD, CODE_SUB, CODE_MUL, CODE_DIV, CODE_COPY };
 
 struct op {
     struct node *n;
+    union {
+        double (*num)(const double *args, size_t n);
+        double (*log_density)(double v, const double *args, size_t n);
+    };
+    const value *args[MAX_ARGS]; /* point into the parents */
     uint8_t code;
     uint8_t n_args;
     bool is_normal;
-    double (*num)(const double *args, size_t n);
-    double (*log_density)(double v, const double *args, size_t n);
-    const value *args[4]; /* point into the parents */
 };
 
 struct plan {
@@ -79,7 +82,8 @@ static bool compile_det(struct op *op, const struct entry *e) {
     if (e->requests || e->op_changed || (n->flags & (NODE_OBS_ROOT | NODE_RANDOM))) return false;
     if (n->kind == NODE_TAG) return compile_copy(op, n, n->in[n->n_in - 1].node);
     if (n->kind == NODE_IF) return compile_copy(op, n, n->req->fam[0]->root);
-    if (n->kind == NODE_COMPONENT) return n->req->n_xin == 1 && compile_copy(op, n, n->req->xin[0].node);
+    if (n->kind == NODE_COMPONENT)
+        return n->req->n_xin == 1 && compile_copy(op, n, n->req->xin[0].node);
     value f = n->in[0].node->val;
     if (closure_of(f) || memo_of(f)) return compile_copy(op, n, n->req->fam[0]->root);
     const struct sp_class *cls = proc_class(f, NULL);
@@ -145,7 +149,8 @@ static enum gpm_status compile(struct trace *t, struct node *principal, struct p
     struct plan *p = plan_alloc(ok ? d : 0, ok ? a : 0);
     p->cls = node_class(principal);
     p->usable = ok && p->cls->num_sample && !p->cls->incorporate && is_number(principal->val) &&
-                principal->n_in <= 5 && !(principal->flags & NODE_OBS_ROOT) && compile_entries(s, p);
+                principal->n_in <= 5 && !(principal->flags & NODE_OBS_ROOT) &&
+                compile_entries(s, p);
     for (uint32_t i = 1; p->usable && i < principal->n_in; i++)
         p->usable = is_number(principal->in[i].node->val);
     scaffold_end(s);
@@ -170,13 +175,16 @@ static double evaluate(const struct op *op) {
 }
 
 static void put(struct node *n, double x) {
-    if (n->val.tag == V_BOOL) n->val.u.boolean = x != 0;
-    else n->val.u.num = x;
+    if (n->val.tag == V_BOOL)
+        n->val.u.boolean = x != 0;
+    else
+        n->val.u.num = x;
 }
 
 /* Absorbing densities under the new values; false: the general way must judge. sd and its logarithm
  * are kept from one normal to the next, most share them. */
-static bool weigh(struct trace *t, struct plan *p, double *w_old, double *w_new, enum gpm_status *st) {
+static bool weigh(struct trace *t, struct plan *p, double *w_old, double *w_new,
+                  enum gpm_status *st) {
     double last_sd = NAN, log_sd = 0, args[4];
     const double log_sqrt_2pi = 0.91893853320467274178;
     *w_old = *w_new = 0;
@@ -232,6 +240,27 @@ static bool propose(struct plan *p, struct node *principal, double x) {
         }
     }
     return true;
+}
+
+void trace_prefetch(const struct node *n, int stage) {
+    if (stage == 0) {
+        __builtin_prefetch(n);
+        __builtin_prefetch(&n->plan);
+        __builtin_prefetch(&n->in[1]);
+        return;
+    }
+    const struct plan *p = n->plan;
+    if (!p) return;
+    if (stage == 1) {
+        size_t bytes = sizeof *p + 5 * sizeof(struct op);
+        for (size_t i = 0; i < bytes; i += 64) __builtin_prefetch((const char *)p + i);
+        return;
+    }
+    for (uint32_t i = 0; p->usable && i < p->n_det + p->n_absorb && i < 6; i++) {
+        __builtin_prefetch(p->ops[i].n);
+        if (i >= p->n_det) __builtin_prefetch(&p->ops[i].n->logp);
+        for (uint32_t k = 0; k < p->ops[i].n_args; k++) __builtin_prefetch(p->ops[i].args[k]);
+    }
 }
 
 enum gpm_status plan_mh(struct trace *t, struct node *principal, bool *done, bool *accepted) {

@@ -345,14 +345,16 @@ static void restore_d(struct scaffold *s, struct entry *e) {
 
 void restore_entry(struct scaffold *s, struct entry *e) {
     enum gpm_status st = GPM_OK;
-    if (e->role == ROLE_D) restore_d(s, e);
+    if (e->role == ROLE_D)
+        restore_d(s, e);
     else if (e->role == ROLE_A) {
         e->n->logp = e->old_logp;
         e->n->flags |= e->old_flags & NODE_HAS_LOGP;
         st = node_incorporate(s->t, e->n);
     }
     assert(st == GPM_OK);
-    if (e->old_end && !(e->old_end->flags & NODE_INCORPORATED)) st = node_incorporate(s->t, e->old_end);
+    if (e->old_end && !(e->old_end->flags & NODE_INCORPORATED))
+        st = node_incorporate(s->t, e->old_end);
     assert(st == GPM_OK);
     UNUSED(st);
 }

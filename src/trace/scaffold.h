@@ -15,7 +15,7 @@ struct entry {
     bool requests_lost;
     bool ordered, done, brush;
     int32_t principal; /* number, or -1 */
-    uint32_t rank; /* smc.c: place before sorting */
+    uint32_t rank;     /* smc.c: place before sorting */
     uint32_t group;    /* step of a sequential regen; see smc.c */
     value old;
     double old_logp;
@@ -49,7 +49,7 @@ enum gpm_status regen_entry(struct scaffold *s, uint32_t i) GPM_MUST_USE;
 void restore_entry(struct scaffold *s, struct entry *e);
 /* After a failed regen: true when the failure only means that the state has probability zero. */
 bool regen_failed_softly(struct scaffold *s, size_t n_diags_before);
-void scaffold_end(struct scaffold *s);                            /* unmarks */
+void scaffold_end(struct scaffold *s); /* unmarks */
 bool requests_on(const struct node *n, uint32_t slot);
 static inline bool family_is_brush(const struct family *f) {
     return f->lost && f->lost == f->refs;

@@ -145,7 +145,8 @@ static void enlist(struct node *n, struct tagctx *c) {
 static void walk(struct node *n, struct tagctx *c, value *seen, size_t n_seen) {
     for (; c; c = c->parent) {
         if (c->memo) {
-            for (size_t i = 0; i < c->joined.n; i++) walk(n, c->joined.at[i], seen, n_seen);
+            for (size_t i = 0; c->reach && i < c->joined.n; i++)
+                walk(n, c->joined.at[i], seen, n_seen);
             return;
         }
         bool claimed = false;
@@ -182,19 +183,20 @@ void tagctx_unregister(struct trace *t, struct node *n) {
 
 /* Memoized families. */
 
+/* Does a tag lie outwards of this context? Memo contexts keep the answer. */
 static bool reaches_tag(const struct tagctx *c) {
-    for (; c; c = c->parent) {
-        if (!c->memo) return true;
-        for (size_t i = 0; i < c->joined.n; i++)
-            if (reaches_tag(c->joined.at[i])) return true;
-        return false;
-    }
-    return false;
+    return c && (!c->memo || c->reach);
+}
+
+static void find_reach(struct tagctx *c) {
+    c->reach = false;
+    for (size_t i = 0; i < c->joined.n && !c->reach; i++) c->reach = reaches_tag(c->joined.at[i]);
 }
 
 static void refresh(struct trace *t, struct family *f, uint32_t visit) {
     if (f->visit == visit) return;
     f->visit = visit;
+    if (f->own_ctx) find_reach(f->own_ctx);
     for (size_t i = 0; i < f->nodes.n; i++) {
         struct node *n = f->nodes.at[i];
         if (n->kind == NODE_CONST || !(n->flags & NODE_ON)) continue;

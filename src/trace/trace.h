@@ -113,6 +113,7 @@ struct tagctx {
     struct tagctx *parent;       /* next outer context; NULL at the top */
     VEC(struct tagctx *) joined; /* memoized families: requesters' contexts */
     bool memo, exclude;
+    bool reach; /* memoized families: a tag lies outwards of some requester */
     value scope, block;
     VEC(struct node *) choices;
     struct scope_block *home; /* where it stands in the index, or NULL */
@@ -259,16 +260,19 @@ bool scaffold_args_change(const struct scaffold *s, size_t i);
 
 /* Sequential use (pgibbs), in place of detach and regen. Principal nodes[i] belongs to step[i]
  * (0, 1, ...); everything else to the latest step of what it reads. */
-void scaffold_set_steps(struct scaffold *s, struct node *const *nodes, const uint32_t *step, size_t n);
+void scaffold_set_steps(struct scaffold *s, struct node *const *nodes, const uint32_t *step,
+                        size_t n);
 /* Takes everything out; weights[i]: log density that step i held. */
-enum gpm_status scaffold_detach_steps(struct scaffold *s, double *weights, uint32_t n_steps) GPM_MUST_USE;
+enum gpm_status scaffold_detach_steps(struct scaffold *s, double *weights,
+                                      uint32_t n_steps) GPM_MUST_USE;
 /* From the detached state: puts the old state of steps 0..n-1 back (n = 0 starts from nothing);
  * then further steps can be drawn anew. */
 void scaffold_attach_old(struct scaffold *s, uint32_t n);
 enum gpm_status scaffold_detach_old(struct scaffold *s, uint32_t n) GPM_MUST_USE;
 /* Draws one step from the prior; weights[i] += log density it adds to step i. A step that fails
  * softly makes weights[step] -inf and leaves nothing drawn. scaffold_unregen undoes all steps. */
-enum gpm_status scaffold_regen_step(struct scaffold *s, uint32_t step, double *weights) GPM_MUST_USE;
+enum gpm_status scaffold_regen_step(struct scaffold *s, uint32_t step,
+                                    double *weights) GPM_MUST_USE;
 
 /* One Metropolis-Hastings transition of the given principals from their prior, by the compiled
  * plan where the scaffold is static. correction: log q(block | old) etc. is added by a callback
@@ -279,6 +283,10 @@ struct mh_extra {
 };
 enum gpm_status trace_mh(struct trace *t, struct node *const *principals, size_t n,
                          const struct mh_extra *extra, bool *accepted) GPM_MUST_USE;
+
+/* Asks for the memory a transition of this choice will touch: stage 0 the choice, 1 its plan, 2 the
+ * nodes of the plan (each needs the one before to have arrived). */
+void trace_prefetch(const struct node *n, int stage);
 
 /* Facts about a choice. */
 enum gpm_status node_support(struct trace *t, struct node *n, struct sp_support *out) GPM_MUST_USE;
@@ -295,5 +303,6 @@ enum gpm_status trace_each_node(struct trace *t, node_fn *fn, void *ctx) GPM_MUS
 enum gpm_status trace_log_joint(struct trace *t, double *joint, double *likelihood) GPM_MUST_USE;
 /* Checks every invariant; a violation is described in `why`. */
 bool trace_check(struct trace *t, struct buf *why);
-size_t trace_memory(struct trace *t, size_t *n_nodes);
+/* Bytes of all applications (nodes, links, requests) and how many there are. */
+size_t trace_memory(struct trace *t, size_t *n_apps);
 #endif

@@ -103,22 +103,29 @@ enum gpm_status trace_log_joint(struct trace *t, double *joint, double *likeliho
     return st;
 }
 
+struct count {
+    size_t bytes, apps;
+};
+
 static enum gpm_status count_bytes(void *ctx, struct trace *t, struct node *n) {
     UNUSED(t);
-    size_t *bytes = ctx;
-    *bytes += sizeof *n + n->n_in * sizeof n->in[0] + n->cap_out * sizeof n->out[0];
+    struct count *c = ctx;
+    c->apps++;
+    c->bytes += sizeof *n + n->n_in * sizeof n->in[0];
+    for (uint32_t i = 0; i < n->n_in; i++) /* its edges in the parents' lists */
+        if (n->in[i].node->kind != NODE_CONST) c->bytes += sizeof(struct out_edge);
     if (n->req)
-        *bytes += sizeof *n->req + n->req->n_fam * (sizeof(struct family) + sizeof(void *)) +
-                  n->req->n_xin * sizeof n->req->xin[0];
+        c->bytes += sizeof *n->req + n->req->n_fam * (sizeof(struct family) + sizeof(void *)) +
+                    n->req->n_xin * (sizeof n->req->xin[0] + sizeof(struct out_edge));
     return GPM_OK;
 }
 
-size_t trace_memory(struct trace *t, size_t *n_nodes) {
-    size_t bytes = 0;
-    enum gpm_status st = trace_each_node(t, count_bytes, &bytes);
+size_t trace_memory(struct trace *t, size_t *n_apps) {
+    struct count c = {0, 0};
+    enum gpm_status st = trace_each_node(t, count_bytes, &c);
     UNUSED(st);
-    *n_nodes = t->n_nodes;
-    return bytes;
+    *n_apps = c.apps;
+    return c.bytes;
 }
 
 /* Values that leave the trace. */
