@@ -189,7 +189,8 @@ static void restart_averaging(struct adapt *a, double eps) {
     a->k = 0;
 }
 
-/* A step size at which one leapfrog step is accepted with probability about one half. */
+/* The largest step size (to a factor of 2) at which one leapfrog step changes the energy by at most
+ * log 2, up or down: a gain may be the unstable luck of a start in the tail. */
 static enum gpm_status first_step_size(struct continuous *c, struct adapt *a) {
     struct point s, e;
     size_t n = c->n_z;
@@ -202,11 +203,12 @@ static enum gpm_status first_step_size(struct continuous *c, struct adapt *a) {
         point_copy(&e, &s, n);
         st = leapfrog(c, &e, eps, a->inv_mass);
         double gain = energy(&s, a->inv_mass, n) - energy(&e, a->inv_mass, n);
-        double now = gain > log(0.5) ? 1 : -1;
+        double now = fabs(gain) < log(2) ? 1 : -1;
         if (dir == 0) dir = now;
         if (now != dir) break;
         eps *= dir > 0 ? 2 : 0.5;
     }
+    if (dir > 0) eps /= 2;
     point_release(&s);
     point_release(&e);
     restart_averaging(a, eps);

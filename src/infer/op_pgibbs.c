@@ -4,7 +4,7 @@
  * blocks in order. The current values are the retained particle; P further particles are drawn
  * block by block from the prior, each continuing an ancestor picked by the weight of the step
  * before, which may be the retained one. At the end one of the P + 1 is drawn by its last weight.
- * func_pmap takes the one of greatest total weight instead.
+ * func_pmap takes the one of greatest joint density instead.
  *
  * A particle is the number of steps it shares with the retained one and the generators that drew
  * the others: replaying them rebuilds it, so that one trace serves for all. */
@@ -18,7 +18,6 @@ struct particle {
     uint32_t shared; /* steps taken over from the retained particle */
     struct rng *rng; /* one per step */
     double weight;   /* of the last step */
-    double total;
 };
 
 struct csmc {
@@ -29,7 +28,7 @@ struct csmc {
     size_t n;         /* new particles */
     double *w_old;    /* retained: per step */
     double *w;        /* scratch: per step */
-    double old_total; /* retained: up to the last step */
+    double old_joint; /* retained: log joint of the whole trace (func_pmap) */
     struct particle *now, *next;
     struct rng rng;
 };
@@ -78,16 +77,12 @@ static enum gpm_status clear(struct csmc *c, const struct particle *p) {
 static enum gpm_status extend(struct csmc *c, const struct particle *from, struct particle *to,
                               uint32_t step) {
     to->shared = from ? from->shared : step;
-    to->total = from ? from->total : 0;
-    if (!from)
-        for (uint32_t k = 0; k < step; k++) to->total += c->w_old[k];
     if (from) memcpy(to->rng, from->rng, step * sizeof *to->rng);
     to->rng[step] = rng_split(&c->rng);
     enum gpm_status st = core_poll(c->x->core, c->x->at);
     if (st != GPM_OK) return st;
     st = replay(c, to, step + 1);
     to->weight = c->w[step];
-    to->total += to->weight;
     enum gpm_status cleared = clear(c, to);
     return st == GPM_OK ? cleared : st;
 }
@@ -106,15 +101,23 @@ static enum gpm_status sweep(struct csmc *c) {
     return st;
 }
 
-static size_t heaviest(const struct csmc *c) {
-    size_t best = c->n;
-    double most = c->old_total;
-    for (size_t i = 0; i < c->n; i++)
-        if (c->now[i].total > most) {
-            most = c->now[i].total;
-            best = i;
+/* The particle whose whole state is most probable: each is built once more to see. */
+static enum gpm_status most_probable(struct csmc *c, size_t *best) {
+    double most = c->old_joint, joint, likelihood;
+    enum gpm_status st = GPM_OK;
+    *best = c->n;
+    for (size_t i = 0; i < c->n && st == GPM_OK; i++) {
+        if (c->now[i].weight == -INFINITY) continue;
+        st = replay(c, &c->now[i], c->steps);
+        if (st == GPM_OK) st = trace_log_joint(c->t, &joint, &likelihood);
+        enum gpm_status cleared = clear(c, &c->now[i]);
+        if (st == GPM_OK) st = cleared;
+        if (st == GPM_OK && joint > most) {
+            most = joint;
+            *best = i;
         }
-    return best;
+    }
+    return st;
 }
 
 static struct particle *particles_new(size_t n, uint32_t steps) {
@@ -130,10 +133,13 @@ static void particles_free(struct particle *p, size_t n) {
 }
 
 static enum gpm_status choose(struct csmc *c, bool max, bool *moved) {
-    size_t k = max ? heaviest(c) : draw(c, c->w_old[c->steps - 1]);
-    *moved = k != c->n;
-    if (!*moved) return GPM_OK;
-    enum gpm_status st = replay(c, &c->now[k], c->steps);
+    size_t k = c->n;
+    enum gpm_status st = GPM_OK;
+    if (max) st = most_probable(c, &k);
+    else k = draw(c, c->w_old[c->steps - 1]);
+    *moved = st == GPM_OK && k != c->n;
+    if (!*moved) return st;
+    st = replay(c, &c->now[k], c->steps);
     if (st != GPM_OK) (void)clear(c, &c->now[k]);
     return st;
 }
@@ -152,7 +158,6 @@ static enum gpm_status run(struct csmc *c, const struct pgibbs *h, bool *moved) 
     c->next = particles_new(c->n, c->steps);
     enum gpm_status st = scaffold_detach_steps(c->s, c->w_old, c->steps);
     if (st == GPM_OK) {
-        for (uint32_t k = 0; k < c->steps; k++) c->old_total += c->w_old[k];
         c->rng = rng_split(&c->t->rng);
         struct rng outer = c->t->rng;
         st = sweep(c);
@@ -188,7 +193,9 @@ static enum gpm_status on_sets(struct infer_state *x, struct trace *t, const str
             step[k] = (uint32_t)i;
             at[k++] = sets[i].at[j];
         }
-    enum gpm_status st = scaffold_build(t, at, total, &c.s);
+    double ignored;
+    enum gpm_status st = h->max ? trace_log_joint(t, &c.old_joint, &ignored) : GPM_OK;
+    if (st == GPM_OK) st = scaffold_build(t, at, total, &c.s);
     if (st == GPM_OK) {
         scaffold_set_steps(c.s, at, step, total);
         st = run(&c, h, moved);
@@ -262,7 +269,7 @@ const struct infer_op infer_pgibbs_rows[] = {
      "particle Gibbs: conditional sequential Monte Carlo over the blocks in order", NULL, 0,
      op_pgibbs},
     {"func_pgibbs", PGIBBS_SIG, "the same as pgibbs", NULL, 0, op_pgibbs},
-    {"func_pmap", PGIBBS_SIG, "as pgibbs, but takes the particle of greatest weight", NULL, 0,
+    {"func_pmap", PGIBBS_SIG, "as pgibbs, but takes the most probable particle", NULL, 0,
      op_pmap},
 };
 const size_t infer_pgibbs_count = COUNT_OF(infer_pgibbs_rows);

@@ -1,0 +1,97 @@
+#!/usr/bin/python3
+"""Gradients through whole programs against central differences of the log joint density.
+
+One step of gradient_ascent moves every choice by rate times its derivative; the derivative is
+compared with the change of global_log_joint when the choice is set a little to either side."""
+import json, os, subprocess, sys, tempfile
+
+TOOL = os.path.abspath(sys.argv[1])
+RATE, STEP, TOLERANCE = 1e-6, 1e-5, 2e-5
+
+# name: (assumes, observations, {choice: value})
+CASES = {
+    "compound": (["a = normal(0, 1)", "f = proc(x) { x * a + exp(x / 3) }", "b = normal(f(a), 2)"],
+                 ["normal(f(b), 1) = 0.7"], {"a": 0.4, "b": -0.3}),
+    "recursion": (["a = normal(0, 1)", "pw = proc(x, n) { if (n == 0) { 1 } else { x * pw(x, n - 1) } }"],
+                  ["normal(pw(a, 4), 0.5) = 0.2"], {"a": 0.8}),
+    "if": (["a = normal(0, 1)", "b = normal(0, 2)", "c = if (a > 0) { a * b } else { b - a }"],
+           ["normal(c, 1) = 1", "normal(if (a < 5) { b ** 2 } else { 0 }, 1) = 2"], {"a": 0.6, "b": 1.1}),
+    "if other": (["a = normal(0, 1)", "b = normal(0, 2)", "c = if (a > 0) { a * b } else { b - a * a }"],
+                 ["normal(c, 1) = 1"], {"a": -0.6, "b": 1.1}),
+    "tag": (['a = tag("s", 0, normal(0, 1)) #t'], ['normal(tag("u", 1, sin(a)), 0.3) = 0.1'], {"a": 0.9}),
+    "mem": (["a = normal(0, 1)", "f = mem(proc(i) { a * (i + 1) })", "b = normal(f(2), 1)"],
+            ["normal(f(1) * b, 1) = 0.5", "normal(f(1), 2) = 1"], {"a": 0.5, "b": 1.2}),
+    "mem argument": (["a = normal(0, 1)", "f = mem(proc(x) { x * x })"], ["normal(f(a), 1) = 2"], {"a": 1.3}),
+    "mapv": (["a = normal(0, 1)", "xs = mapv(proc(i) { a * i }, [1, 2, 3])"],
+             ["normal(sum(xs), 1) = 4", "normal(lookup(xs, 2), 1) = 1"], {"a": 0.7}),
+    "mapv argument": (["a = normal(0, 1)", "b = normal(1, 1)", "xs = mapv(proc(x) { x * x * b }, [a, 2 * a, b])"],
+                      ["normal(sum(xs), 2) = 4"], {"a": 0.7, "b": 0.9}),
+    "imapv, mapv2": (["a = normal(0, 1)", "xs = imapv(proc(i, x) { i + x * a }, [a, 1, a])",
+                      "ys = mapv2(proc(x, y) { x * y }, xs, [1, a, 2])"], ["normal(sum(ys), 2) = 3"], {"a": 0.6}),
+    "apply": (["a = normal(0, 1)", "b = normal(0, 1)", "c = apply(proc(x, y) { x * exp(y) }, [a, b])",
+               "d = apply_function(proc(x, y) { x / y }, b, a)"], ["normal(c + d, 1) = 0.3"], {"a": 0.6, "b": 0.2}),
+    "matrices": (["a = normal(0, 1)", "b = normal(0, 1)", "m = matrix([[2 + a * a, b], [b, 3]])",
+                  "v = matrix_times_vector(m, [a, b])"], ["normal(vector_dot(v, v), 3) = 1"], {"a": 0.4, "b": 0.3}),
+    "multivariate": (["a = normal(0, 1)", "s = gamma(3, 1)",
+                      "v = multivariate_normal([a, 1], matrix([[1 + s, 0.2], [0.2, 2]]))"],
+                     ["normal(lookup(v, 0) * lookup(v, 1), 1) = 0.4"], {"a": 0.2, "s": 1.5}),
+    "densities": (["g = gamma(2, 3)", "b = beta(2, g)", "l = laplace(b, g)", "t = student_t(4, l, g)"],
+                  ["inv_gamma(g, 1) = 0.8", "expon(g) = 0.6", "flip(b) = true", "poisson(g) = 2",
+                   "uniform_continuous(0, 10 * g) = 1"], {"g": 0.9, "b": 0.3, "l": 0.2, "t": -0.4}),
+    "makers": (["p = beta(2, 2)", "coin = make_suff_stat_bernoulli(p)", "a = gamma(2, 1)",
+                "die = make_beta_bernoulli(a, 2 * a)", "m = normal(0, 1)", "n = make_suff_stat_normal(m, exp(m))"],
+               ["coin() = true", "coin() = false", "coin() = true", "die() = true", "die() = false", "n() = 0.3",
+                "n() = -1"], {"p": 0.4, "a": 1.7, "m": 0.2}),
+    "components": (["a = normal(0, 1)", "(x, y) = (a * 2, exp(a))"], ["normal(x * y, 1) = 1"], {"a": 0.5}),
+    "references": (["a = normal(0, 1)", "r = ref(a * a)"], ["normal(deref(r), 1) = 1"], {"a": 0.5}),
+    "higher order": (["a = normal(0, 1)", "twice = proc(f) { proc(x) { f(f(x)) } }", "g = twice(proc(x) { x * a + 1 })"],
+                     ["normal(g(2), 1) = 3"], {"a": 0.7}),
+    "random procedure": (["a = normal(0, 1)", "b = flip(0.5)", "f = if (b) { proc(x) { x * a } } else { proc(x) { a - x } }"],
+                         ["normal(f(2), 1) = 3"], {"a": 0.7}),
+    "kernels": (["sf = gamma(3, 1)", "l = gamma(3, 2)", "k = apply_function(make_squaredexp, sf, l)",
+                 "g = make_gp(make_const_func(0), add_funcs(k, make_whitenoise(0.3)))"],
+                ["g([0, 1, 2.5]) = [0.3, 0.9, -0.2]"], {"sf": 1.4, "l": 0.9}),
+    "gpmem": (["sf = gamma(3, 1)", "l = gamma(3, 2)", "(f_compute, f_emu) = gpmem(proc(x) { sin(x) }, make_squaredexp(sf, l))"],
+              ["f_emu(0.5) = 0.4", "f_emu(1.5) = 1.1", "f_emu(4) = -0.5"], {"sf": 1.2, "l": 1.3}),
+}
+
+
+def run(lines):
+    with tempfile.NamedTemporaryFile("w", suffix=".vnts", delete=False) as f: f.write("\n".join(lines) + "\n")
+    try:
+        r = subprocess.run([TOOL, "run", "--seed", "3", f.name], capture_output=True, text=True, timeout=120)
+    finally:
+        os.unlink(f.name)
+    if r.returncode: raise RuntimeError("exit status %d: %s" % (r.returncode, r.stderr))
+    return [json.loads(x) for x in r.stdout.strip().splitlines()]
+
+
+bad = 0
+for name, (assumes, observations, at) in CASES.items():
+    head = ["assume %s;" % a for a in assumes] + ["force %s = %r;" % kv for kv in at.items()]
+    head += ["observe %s;" % o for o in observations]
+    try:
+        names = list(at)
+        text = head + ["infer gradient_ascent(default, all, %r, 1, 1);" % RATE, "sample array(%s);" % ", ".join(names)]
+        after = run(text)[-1]
+        text = list(head)
+        for n in names:
+            for sign in (1, -1):
+                text += ["force %s = %r;" % (n, at[n] + sign * STEP), "run(global_log_joint());"]
+            text.append("force %s = %r;" % (n, at[n]))
+        joint = [x[0] for x in run(text)]
+        worst = 0
+        for i, n in enumerate(names):
+            got = (after[i] - at[n]) / RATE
+            want = (joint[2 * i] - joint[2 * i + 1]) / (2 * STEP)
+            error = abs(got - want) / max(1, abs(want))
+            worst = max(worst, error)
+            if error > TOLERANCE: print("  %s: d/d%s is %.9g, differences give %.9g" % (name, n, got, want))
+        ok = worst <= TOLERANCE
+        print("%s %-18s error %.1e" % ("ok  " if ok else "FAIL", name, worst))
+    except RuntimeError as e:
+        ok = False
+        print("FAIL %s: %s" % (name, e))
+    bad += not ok
+print("%d programs, %d failed" % (len(CASES), bad))
+sys.exit(bad > 0)
