@@ -3,17 +3,13 @@
  * Public face of the Gaussian processes (include/gpmem/gp.h).
  */
 #include "gpmem/gp.h"
+#include "api/gp_handle.h"
 #include "base/mem.h"
 #include "gp/gp.h"
 #include "la/optim.h"
 #include "math/rng.h"
 #include <math.h>
 #include <string.h>
-
-struct gpm_gp {
-    struct gp *gp; /* NULL before the model is set */
-    struct buf err, text;
-};
 
 gpm_gp *gpm_gp_new(void) {
     gpm_gp *g = NEW(gpm_gp);
@@ -34,27 +30,29 @@ const char *gpm_gp_error(const gpm_gp *g) {
     return g->err.data;
 }
 
-static enum gpm_status fail(gpm_gp *g, enum gpm_status st, const char *what) {
+enum gpm_status gp_call_fail(gpm_gp *g, enum gpm_status st, const char *what) {
     buf_reset(&g->err);
     buf_puts(&g->err, what);
     return st;
 }
 
 /* Every call on a model begins here. */
-static enum gpm_status begin(gpm_gp *g) {
+enum gpm_status gp_call_begin(gpm_gp *g) {
     buf_reset(&g->err);
     if (!g->gp)
-        return fail(g, GPM_E_ARG, "the Gaussian process has no model yet: call gpm_gp_model first");
+        return gp_call_fail(g, GPM_E_ARG,
+                            "the Gaussian process has no model yet: call gpm_gp_model first");
     return GPM_OK;
 }
 
 /* And ends here. */
-static enum gpm_status end(gpm_gp *g, enum gpm_status st) {
+enum gpm_status gp_call_end(gpm_gp *g, enum gpm_status st) {
     if (st == GPM_E_NOT_PD)
-        return fail(g, st,
-                    "the covariance matrix is singular: give some noise, or take out inputs that "
-                    "are nearly equal");
-    if (st) return fail(g, st, gpm_status_text(st));
+        return gp_call_fail(
+            g, st,
+            "the covariance matrix is singular: give some noise, or take out inputs that "
+            "are nearly equal");
+    if (st) return gp_call_fail(g, st, gpm_status_text(st));
     return GPM_OK;
 }
 
@@ -64,24 +62,25 @@ static bool all_finite(const double *x, size_t n) {
     return true;
 }
 
-static enum gpm_status check_points(gpm_gp *g, const double *x, size_t n) {
+enum gpm_status gp_call_points(gpm_gp *g, const double *x, size_t n) {
     if (!all_finite(x, n * (size_t)gp_dim(g->gp)))
-        return fail(g, GPM_E_ARG, "an input is infinite or not a number");
+        return gp_call_fail(g, GPM_E_ARG, "an input is infinite or not a number");
     return GPM_OK;
 }
 
 /* Takes *why. */
 static enum gpm_status fail_why(gpm_gp *g, enum gpm_status st, char *why) {
-    fail(g, st, why ? why : gpm_status_text(st));
+    gp_call_fail(g, st, why ? why : gpm_status_text(st));
     mem_free(why);
     return st;
 }
 
 enum gpm_status gpm_gp_model(gpm_gp *g, int dim, const char *kernel, double noise) {
     buf_reset(&g->err);
-    if (dim < 1) return fail(g, GPM_E_ARG, "the dimension must be at least 1");
+    if (dim < 1) return gp_call_fail(g, GPM_E_ARG, "the dimension must be at least 1");
     if (!isfinite(noise) || noise < 0)
-        return fail(g, GPM_E_ARG, "the noise is a standard deviation: finite and not negative");
+        return gp_call_fail(g, GPM_E_ARG,
+                            "the noise is a standard deviation: finite and not negative");
     struct kern *k = NULL;
     char *why = NULL;
     enum gpm_status st = kern_parse(kernel, &k, &why);
@@ -94,7 +93,7 @@ enum gpm_status gpm_gp_model(gpm_gp *g, int dim, const char *kernel, double nois
     if (g->gp && gp_dim(g->gp) == dim) {
         st = gp_set_model(g->gp, k, NULL, noise);
         kern_unref(k);
-        return end(g, st);
+        return gp_call_end(g, st);
     }
     struct gp *fresh = gp_new(dim, k, NULL, noise, &why);
     kern_unref(k);
@@ -105,11 +104,11 @@ enum gpm_status gpm_gp_model(gpm_gp *g, int dim, const char *kernel, double nois
 }
 
 enum gpm_status gpm_gp_add(gpm_gp *g, const double *x, const double *y, size_t n) {
-    enum gpm_status st = begin(g);
-    if (!st) st = check_points(g, x, n);
+    enum gpm_status st = gp_call_begin(g);
+    if (!st) st = gp_call_points(g, x, n);
     if (st) return st;
-    if (!all_finite(y, n)) return fail(g, GPM_E_ARG, "a value is infinite or not a number");
-    return end(g, gp_add(g->gp, x, y, n));
+    if (!all_finite(y, n)) return gp_call_fail(g, GPM_E_ARG, "a value is infinite or not a number");
+    return gp_call_end(g, gp_add(g->gp, x, y, n));
 }
 
 void gpm_gp_clear(gpm_gp *g) {
@@ -127,6 +126,7 @@ void gpm_gp_fit_options_init(struct gpm_gp_fit_options *o) {
 struct fit {
     struct gp *gp;
     struct kern *shape; /* owned; its parameters are those at the start */
+    struct mean *mean;  /* owned */
     size_t np, n;       /* parameters of the kernel; of the search */
     double noise;       /* when it is kept */
     bool free_noise;
@@ -138,7 +138,7 @@ static enum gpm_status set_point(struct fit *f, const double *z) {
     struct kern *k = kern_with_params(f->shape, f->theta, NULL);
     if (!k) return GPM_E_ARG;
     double noise = f->free_noise ? exp(z[f->np]) : f->noise;
-    enum gpm_status st = gp_set_model(f->gp, k, NULL, noise);
+    enum gpm_status st = gp_set_model(f->gp, k, f->mean, noise);
     kern_unref(k);
     return st;
 }
@@ -172,6 +172,7 @@ static void fit_bounds(struct fit *f, double range) {
 static void fit_init(struct fit *f, struct gp *gp, const struct gpm_gp_fit_options *o) {
     f->gp = gp;
     f->shape = kern_ref(gp_kern(gp));
+    f->mean = mean_ref(gp_mean(gp));
     f->np = kern_nparam(f->shape);
     f->noise = gp_noise(gp);
     f->free_noise = !o->keep_noise && f->noise > 0;
@@ -191,6 +192,7 @@ static void fit_init(struct fit *f, struct gp *gp, const struct gpm_gp_fit_optio
 
 static void fit_release(struct fit *f) {
     kern_unref(f->shape);
+    mean_unref(f->mean);
     mem_free(f->z0);
 }
 
@@ -203,12 +205,13 @@ static void start_point(const struct fit *f, unsigned s, struct rng *r, double *
 }
 
 enum gpm_status gpm_gp_fit(gpm_gp *g, const struct gpm_gp_fit_options *o) {
-    enum gpm_status st = begin(g);
+    enum gpm_status st = gp_call_begin(g);
     if (st) return st;
     struct gpm_gp_fit_options plain;
     gpm_gp_fit_options_init(&plain);
     if (!o) o = &plain;
-    if (!(o->range > 1)) return fail(g, GPM_E_ARG, "the range of a fit is a factor above 1");
+    if (!(o->range > 1))
+        return gp_call_fail(g, GPM_E_ARG, "the range of a fit is a factor above 1");
     struct fit f;
     fit_init(&f, g->gp, o);
     double *z = NEW_ARRAY(double, 2 * f.n + 1), *best = z + f.n, found = INFINITY;
@@ -231,39 +234,40 @@ enum gpm_status gpm_gp_fit(gpm_gp *g, const struct gpm_gp_fit_options *o) {
     if (!st && f.n && !(found < INFINITY)) st = GPM_E_NOT_PD;
     mem_free(z);
     fit_release(&f);
-    return end(g, st);
+    return gp_call_end(g, st);
 }
 
 /* ---- answers ---- */
 
 enum gpm_status gpm_gp_log_likelihood(gpm_gp *g, double *out) {
-    enum gpm_status st = begin(g);
-    return st ? st : end(g, gp_logml(g->gp, out));
+    enum gpm_status st = gp_call_begin(g);
+    return st ? st : gp_call_end(g, gp_logml(g->gp, out));
 }
 
 enum gpm_status gpm_gp_predict(gpm_gp *g, const double *x, size_t n, bool measured, double *mean,
                                double *var) {
-    enum gpm_status st = begin(g);
-    if (!st) st = check_points(g, x, n);
+    enum gpm_status st = gp_call_begin(g);
+    if (!st) st = gp_call_points(g, x, n);
     if (st) return st;
-    return end(g, gp_predict(g->gp, x, n, measured ? GP_MEASURED : GP_LATENT, mean, var));
+    return gp_call_end(g, gp_predict(g->gp, x, n, measured ? GP_MEASURED : GP_LATENT, mean, var));
 }
 
 enum gpm_status gpm_gp_predict_cov(gpm_gp *g, const double *x, size_t n, bool measured,
                                    double *mean, double *cov) {
-    enum gpm_status st = begin(g);
-    if (!st) st = check_points(g, x, n);
+    enum gpm_status st = gp_call_begin(g);
+    if (!st) st = gp_call_points(g, x, n);
     if (st) return st;
-    return end(g, gp_predict_cov(g->gp, x, n, measured ? GP_MEASURED : GP_LATENT, mean, cov, n));
+    return gp_call_end(
+        g, gp_predict_cov(g->gp, x, n, measured ? GP_MEASURED : GP_LATENT, mean, cov, n));
 }
 
 enum gpm_status gpm_gp_sample(gpm_gp *g, const double *x, size_t n, uint64_t seed, size_t draws,
                               double *out) {
-    enum gpm_status st = begin(g);
-    if (!st) st = check_points(g, x, n);
+    enum gpm_status st = gp_call_begin(g);
+    if (!st) st = gp_call_points(g, x, n);
     if (st) return st;
     double *z = mem_try_doubles(n ? n : 1);
-    if (!z) return end(g, GPM_E_NOMEM);
+    if (!z) return gp_call_end(g, GPM_E_NOMEM);
     struct rng r;
     rng_init(&r, seed, 0, 0);
     for (size_t d = 0; d < draws && !st; d++) {
@@ -271,7 +275,7 @@ enum gpm_status gpm_gp_sample(gpm_gp *g, const double *x, size_t n, uint64_t see
         st = gp_sample(g->gp, x, n, GP_LATENT, z, out + d * n);
     }
     mem_free(z);
-    return end(g, st);
+    return gp_call_end(g, st);
 }
 
 const char *gpm_gp_kernel(gpm_gp *g) {

@@ -29,7 +29,7 @@ bool gp_approximates(const struct gp *g) {
 
 /* White noise by value on distinct inputs is noise per point: *extra gets its variance, the result
  * is the kernel of the rest. Inducing points cannot carry it. */
-static struct kern *without_white(const struct kern *k, double *extra) {
+struct kern *gp_without_white(const struct kern *k, double *extra) {
     VEC(struct kern *) rest = {0};
     size_t n = k->op == KERN_SUM ? k->nkids : 1;
     *extra = 0;
@@ -56,7 +56,7 @@ static enum gpm_status build_inducing(struct gp *g, struct gp_slot *s, double *l
     double *noise = NEW_ARRAY(double, g->n);
     struct approx_data d;
     kern_unref(s->smooth);
-    s->smooth = without_white(s->kern, &s->white);
+    s->smooth = gp_without_white(s->kern, &s->white);
     data_of(g, s, s->smooth, s->white, noise, &d);
     size_t size = g->approx == GP_AUTO ? 512 : g->approx_size;
     enum gpm_status st = inducing_build(&s->low, &d, size, logml);

@@ -62,6 +62,9 @@ GPM_MUST_USE enum gpm_status gp_slot_residual(struct gp *g, struct gp_slot *s);
 GPM_MUST_USE enum gpm_status gp_slot_factor(struct gp *g, struct gp_slot *s);
 GPM_MUST_USE enum gpm_status gp_slot_solve(struct gp *g, struct gp_slot *s);
 GPM_MUST_USE enum gpm_status gp_slot_logml(struct gp *g, struct gp_slot *s);
+/* White noise by value on distinct inputs is noise per point: *extra gets its variance, the result is
+ * the kernel of the rest, owned. Inducing points and paths cannot carry it. */
+struct kern *gp_without_white(const struct kern *k, double *extra);
 bool gp_approximates(const struct gp *g);
 GPM_MUST_USE enum gpm_status gp_slot_approx(struct gp *g, struct gp_slot *s);
 GPM_MUST_USE enum gpm_status gp_approx_posterior(struct gp *g, struct kern_pts xs, double *mean,

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Function draws that can be evaluated anywhere (pathwise conditioning, Wilson et al. 2020): a draw
+ * of the prior by random features plus the update that makes it agree with the data, f(x) = p(x) +
+ * K(x, X) (K + noise)^-1 (y - p(X) - e). The same path gives the same value at the same x, at O(n +
+ * features) a value.
+ *
+ * Random features exist for sums of products of SE, RQ, Matern, PER, COS, LIN, C, numbers, RAMP and
+ * STEP; other kernels (Wiener, change points, callbacks ...) draw jointly at support points instead
+ * and interpolate by the conditional mean: path_exact says which. White noise by value is left out
+ * of paths: they are draws of the function beneath it.
+ */
+#ifndef GP_GP_PATH_H
+#define GP_GP_PATH_H
+#include "gp/gp.h"
+
+struct gp_path;
+typedef double (*gp_uniform_fn)(void *user); /* uniform on (0, 1) */
+
+/* features: number of random features (0: 1024), or of support points. lo, hi: the box in which
+ * support points are placed (dim values each; NULL: the range of the data). */
+GPM_MUST_USE enum gpm_status gp_path_new(struct gp *g, size_t features, const double *lo,
+                                         const double *hi, gp_uniform_fn uniform, void *user,
+                                         struct gp_path **out);
+void gp_path_free(struct gp_path *p);
+bool gp_path_by_features(const struct gp_path *p);
+/* Values at n points (contiguous coordinates); grad (may be NULL) n x dim derivatives, by central
+ * differences of the path itself. */
+GPM_MUST_USE enum gpm_status gp_path_eval(const struct gp_path *p, const double *x, size_t n,
+                                          double *f, double *grad);
+#endif

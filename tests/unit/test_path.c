@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Pathwise draws: over many paths the values at a few points have the exact posterior's mean and
+ * covariance, a path agrees with itself and with noiseless data, gradients are slopes. And the
+ * maximum likelihood fit.
+ */
+#include "support/check.h"
+
+#include "gp/gp.h"
+#include "gp/gp_path.h"
+
+static uint64_t state_;
+static double uniform(void *user) {
+    state_ = state_ * 6364136223846793005u + 1442695040888963407u;
+    return ((double)(state_ >> 11) + 0.5) * 0x1p-53;
+}
+
+static struct gp *make(const char *text, int dim, double noise, size_t n, double *x) {
+    struct kern *k = NULL;
+    double y[16];
+    assert_int_equal(kern_parse(text, &k, NULL), GPM_OK);
+    struct gp *g = gp_new(dim, k, NULL, noise, NULL);
+    for (size_t i = 0; i < n * (size_t)dim; i++) x[i] = 3 * uniform(NULL);
+    for (size_t i = 0; i < n; i++) y[i] = 2 * uniform(NULL) - 1;
+    assert_int_equal(gp_add(g, x, y, n), GPM_OK);
+    kern_unref(k);
+    return g;
+}
+
+static void moments(void **state) {
+    static const struct {
+        const char *text;
+        int dim;
+        bool features;
+    } row[] = {{"SE(sf=1, l=0.8)", 1, true},
+               {"SE(sf=1, l=[0.8, 1.5]) + LIN(sf=0.3)", 2, true},
+               {"LIN(sf=0.5) * PER(sf=1, p=1.4, l=0.8) + C(sf=0.5) + WN(sigma=0.2)", 1, true},
+               {"MAT32(sf=1, l=1) + RQ(sf=0.5, l=1, alpha=2) * COS(sf=1, p=2)", 1, true},
+               {"MAT12(sf=1, l=1) + MAT52(sf=1, l=2) + RAMP(sf=0.5, tau=1)", 1, true},
+               {"WIENER(sf=1) + SE(sf=0.5, l=1)", 1, false}};
+    enum { P = 3, R = 1000 };
+    for (size_t c = 0; c < COUNT_OF(row); c++) {
+        double x[32], xs[2 * P], mean[P], cov[P * P], f[P], sum[P] = {0}, sq[P * P] = {0};
+        const double lo[2] = {0, 0}, hi[2] = {3, 3};
+        state_ = 100 + c;
+        struct gp *g = make(row[c].text, row[c].dim, 0.3, 8, x);
+        for (int i = 0; i < P * row[c].dim; i++) xs[i] = 0.2 + 0.55 * i;
+        assert_int_equal(gp_predict_cov(g, xs, P, GP_LATENT, mean, cov, P), GPM_OK);
+        double white = strstr(row[c].text, "WN") ? 0.04 : 0;
+        for (int i = 0; i < P; i++) cov[i * (P + 1)] -= white; /* paths leave it out */
+        for (int r = 0; r < R; r++) {
+            struct gp_path *p = NULL;
+            assert_int_equal(gp_path_new(g, row[c].features ? 120 : 60, lo, hi, uniform, NULL, &p),
+                             GPM_OK);
+            assert_int_equal(gp_path_by_features(p), row[c].features);
+            assert_int_equal(gp_path_eval(p, xs, P, f, NULL), GPM_OK);
+            for (int i = 0; i < P; i++) {
+                sum[i] += f[i] - mean[i];
+                for (int j = 0; j < P; j++) sq[i + P * j] += (f[i] - mean[i]) * (f[j] - mean[j]);
+            }
+            gp_path_free(p);
+        }
+        for (int i = 0; i < P; i++) {
+            assert_true(fabs(sum[i] / R) < 5 * sqrt(cov[i * (P + 1)] / R) + 1e-3);
+            for (int j = 0; j < P; j++) {
+                double se = sqrt(2 * cov[i * (P + 1)] * cov[j * (P + 1)] / R);
+                assert_true(fabs(sq[i + P * j] / R - cov[i + P * j]) < 6 * se + 5e-3);
+            }
+        }
+        gp_free(g);
+    }
+}
+
+static void one_path(void **state) {
+    double x[32], xs[2] = {0.7, 1.9}, f[2], again[2], grad[2], y;
+    state_ = 5;
+    struct gp *g = make("SE(sf=1, l=0.8)", 1, 0, 6, x);
+    struct gp_path *p = NULL;
+    assert_int_equal(gp_path_new(g, 500, NULL, NULL, uniform, NULL, &p), GPM_OK);
+    assert_int_equal(gp_path_eval(p, xs, 2, f, grad), GPM_OK);
+    assert_int_equal(gp_path_eval(p, xs, 2, again, NULL), GPM_OK);
+    assert_true(f[0] == again[0] && f[1] == again[1]);
+    double near[2] = {0.7 + 1e-4, 0.7 - 1e-4};
+    assert_int_equal(gp_path_eval(p, near, 2, again, NULL), GPM_OK);
+    assert_close((again[0] - again[1]) / 2e-4, grad[0], 1e-4);
+    for (size_t i = 0; i < 6; i++) { /* through the data */
+        double at;
+        gp_pair(g, i, &at, &y);
+        assert_int_equal(gp_path_eval(p, &at, 1, f, NULL), GPM_OK);
+        assert_close(f[0], y, 1e-6);
+    }
+    gp_path_free(p);
+    gp_free(g);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(moments), cmocka_unit_test(one_path)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
