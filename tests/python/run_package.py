@@ -46,6 +46,28 @@ infer accumulate_dataset(2000, do(mh(default, one, 5), collect(mu)));
     assert not np.array_equal(r.draws["mu"][0], r.draws["mu"][1])
 
 
+def check_functions():
+    """A Python function as the source of gpmem: called once per input, its exception comes back."""
+    calls = []
+
+    def f(x):
+        calls.append(x)
+        return x * x
+
+    r = gpmem.run("""
+assume (f_compute, f_emu) = gpmem(f, make_squaredexp(3, 1));
+predict f_compute(2); predict f_compute(2); predict f_compute(-1);
+sample f_emu(2); f(5);
+""", functions={"f": f})
+    assert np.allclose(r.values[:5], [4, 4, 1, 4, 25], atol=1e-6), r.values
+    assert sorted(calls) == [-1, 2, 5], calls
+
+    def broken(x):
+        raise KeyError("no such run")
+
+    raises(KeyError, "no such run", lambda: gpmem.run("broken(1);", functions={"broken": broken}))
+
+
 def check_discover():
     t = np.arange(60)
     y = 0.3 * t + 4 * np.sin(2 * np.pi * t / 6) + 0.3 * np.random.RandomState(0).normal(size=60)
@@ -61,5 +83,6 @@ def check_discover():
 
 check_values()
 check_posterior()
+check_functions()
 check_discover()
 print("fine")

@@ -1,0 +1,193 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs every code block of README.md, python/README.md and docs/*.md and compares what it prints.
+Usage: run_docs.py TOOL [--update] [FILE ...]
+
+A fenced block says what it is:
+  ```console        lines "$ command" with their output below (and standard error where the command adds 2>&1)
+  ```venture        a program, run with seed 1; what it prints is in the next ```output block
+  ```venture more   goes on with the page's program so far; ```output holds only what is new
+  ```python, ```c   a program; likewise with ```output
+  ```text, ```json  shown, not run (JSON is parsed)
+Numbers may differ by 1e-6 relative, a line "..." stands for any lines. --update writes what was printed into the
+pages. All blocks of a page run in one folder that holds links to the tree's build, data, examples, include and python."""
+import concurrent.futures as cf, glob, json, math, os, re, shutil, subprocess, sys, tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+TOOL = os.path.abspath(sys.argv[1])
+BUILD = os.path.dirname(TOOL)
+UPDATE = "--update" in sys.argv
+NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
+RUN = ("console", "venture", "python", "c")
+SHOWN = ("text", "json", "output")
+
+
+class Block:
+    def __init__(self, path, line, info):
+        self.where = "%s:%d" % (os.path.relpath(path, ROOT), line)
+        self.words, self.lines, self.at = info.split(), [], line
+        self.kind = self.words[0] if self.words else ""
+
+
+def blocks(path):
+    block = None
+    for number, line in enumerate(open(path, encoding="utf-8").read().split("\n"), 1):
+        fence = line.strip()
+        if block is None and fence.startswith("```"):
+            block = Block(path, number, fence[3:])
+        elif block is not None and fence == "```":
+            yield block
+            block = None
+        elif block is not None:
+            block.lines.append(line)
+    if block is not None:
+        raise ValueError("%s: the block does not end" % block.where)
+
+
+def near(a, b):
+    return a == b or math.isclose(float(a), float(b), rel_tol=1e-6, abs_tol=1e-9)
+
+
+def same_line(got, want):
+    if got == want:
+        return True
+    a, b = NUMBER.findall(got), NUMBER.findall(want)
+    return NUMBER.sub("#", got) == NUMBER.sub("#", want) and len(a) == len(b) and all(map(near, a, b))
+
+
+def same(got, want):
+    """Lines of output against the page's lines, in which "..." stands for any lines."""
+    if not want:
+        return not got
+    if want[0] == "...":
+        return any(same(got[i:], want[1:]) for i in range(len(got) + 1))
+    return bool(got) and same_line(got[0], want[0]) and same(got[1:], want[1:])
+
+
+class Page:
+    def __init__(self, path):
+        self.path, self.bad, self.new, self.count = path, [], {}, 0
+        self.program, self.printed = "", 0
+        self.dir = tempfile.mkdtemp(prefix="gpmem-docs-")
+        for name in ("data", "examples", "include", "python", "src"):
+            os.symlink(os.path.join(ROOT, name), os.path.join(self.dir, name))
+        os.symlink(BUILD, os.path.join(self.dir, "build"))
+        self.env = dict(os.environ, PATH=BUILD + ":" + os.environ["PATH"], PYTHONPATH=os.path.join(ROOT, "python"),
+                        GPMEM_LIBRARY=os.path.join(BUILD, "libgpmem.so"), PYTHONDONTWRITEBYTECODE="1", LC_ALL="C.UTF-8",
+                        NO_COLOR="1", COLUMNS="80")
+
+    def shell(self, command, **more):
+        p = subprocess.run(command, cwd=self.dir, env=self.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                           timeout=300, **more)
+        return p.stdout.decode().rstrip("\n").split("\n") if p.stdout.strip() else [], p
+
+    def complain(self, block, text):
+        self.bad.append("%s: %s" % (block.where, text))
+
+    def compare(self, block, got, want):
+        self.count += 1
+        if not same(got, want):
+            self.complain(block, "prints\n    %s\ninstead of\n    %s" % ("\n    ".join(got), "\n    ".join(want)))
+
+    def console(self, block):
+        steps = []  # [command, expected lines]
+        for line in block.lines:
+            if line.startswith("$ "):
+                steps.append([line[2:], []])
+            elif steps and not steps[-1][1] and steps[-1][0].endswith("\\"):
+                steps[-1][0] += "\n" + line
+            elif steps:
+                steps[-1][1].append(line)
+            else:
+                return self.complain(block, "a console block begins with '$ '")
+        lines = []
+        for command, want in steps:
+            got, p = self.shell(["bash", "-c", command])
+            if p.returncode not in (0, 1, 2, 3) or (p.returncode and not got and "2>&1" not in command):
+                self.complain(block, "'%s' failed: %s" % (command, p.stderr.decode()[-500:]))
+            self.compare(block, got, want)
+            lines += ("$ " + command).split("\n") + (want if same(got, want) else got)
+        self.new[block.at] = (len(block.lines), lines)
+
+    def venture(self, block, after):
+        text = "\n".join(block.lines) + "\n"
+        if "more" in block.words:
+            self.program += text
+        else:
+            self.program, self.printed = text, 0
+        got, p = self.shell([TOOL, "run", "-q", "-"], input=self.program.encode())
+        if p.returncode and "fails" not in block.words:
+            return self.complain(block, p.stderr.decode()[-800:])
+        if "fails" in block.words:
+            got = p.stderr.decode().rstrip("\n").split("\n")
+        self.result(block, after, got[self.printed:])
+        self.printed = len(got)
+
+    def python(self, block, after):
+        got, p = self.shell(["/usr/bin/python3", "-c", "\n".join(block.lines)])
+        if p.returncode:
+            return self.complain(block, p.stderr.decode()[-800:])
+        self.result(block, after, got)
+
+    def c(self, block, after):
+        name = os.path.join(self.dir, "page.c")
+        with open(name, "w") as f:
+            f.write("\n".join(block.lines) + "\n")
+        got, p = self.shell(["bash", "-c", "cc -Wall -Wextra -Werror -Iinclude page.c -o page -Lbuild -lgpmem -lm && "
+                             "LD_LIBRARY_PATH=build ./page"])
+        if p.returncode:
+            return self.complain(block, p.stderr.decode()[-800:])
+        self.result(block, after, got)
+
+    def result(self, block, after, got):
+        """The output against the output block that follows; without one there must be none."""
+        want = after.lines if after is not None and after.kind == "output" else []
+        self.compare(block, got, want)
+        if want or (after is not None and after.kind == "output"):
+            self.new[after.at] = (len(after.lines), want if same(got, want) else got)
+
+    def run(self):
+        try:
+            all_blocks = list(blocks(self.path))
+            for i, block in enumerate(all_blocks):
+                after = all_blocks[i + 1] if i + 1 < len(all_blocks) else None
+                if block.kind == "console":
+                    self.console(block)
+                elif block.kind in RUN:
+                    getattr(self, block.kind)(block, after)
+                elif block.kind == "json":
+                    json.loads("\n".join(block.lines))
+                elif block.kind not in SHOWN:
+                    self.complain(block, "the block does not say what it is (%s)" % ", ".join(RUN + SHOWN))
+        except (ValueError, subprocess.TimeoutExpired) as e:
+            self.bad.append("%s: %s" % (self.path, e))
+        finally:
+            shutil.rmtree(self.dir)
+        if UPDATE:
+            self.update()
+        return self
+
+    def update(self):
+        lines = open(self.path, encoding="utf-8").read().split("\n")
+        for at in sorted(self.new, reverse=True):
+            count, new = self.new[at]
+            lines[at:at + count] = new
+        with open(self.path, "w", encoding="utf-8") as f:
+            f.write("\n".join(lines))
+
+
+def main():
+    files = [os.path.abspath(a) for a in sys.argv[2:] if a != "--update"]
+    files = files or [os.path.join(ROOT, "README.md"), os.path.join(ROOT, "python", "README.md"),
+                      *sorted(glob.glob(os.path.join(ROOT, "docs", "*.md")))]
+    with cf.ThreadPoolExecutor(2) as pool:
+        pages = list(pool.map(lambda path: Page(path).run(), files))
+    for page in pages:
+        for text in page.bad:
+            print(text)
+    print("%d pages, %d blocks and commands compared, %d wrong" % (
+        len(pages), sum(p.count for p in pages), sum(len(p.bad) for p in pages)))
+    sys.exit(1 if any(p.bad for p in pages) else 0)
+
+
+main()
