@@ -4,13 +4,16 @@
     run(program, data)     runs a program of the language, returns arrays
     GPRegressor            Gaussian-process regression for scikit-learn
     discover(y)            the structure of a time series
+    optimize(f, space)     the optimum of an expensive function
 """
 from ._library import GpmemError, GpmemValueError, version
+from .optimise import Optimum, optimize
 from .program import Result, run
 from .structure import Discovery, discover
 
 __version__ = version()
-__all__ = ["Discovery", "GPRegressor", "GpmemError", "GpmemValueError", "Result", "discover", "run", "version"]
+__all__ = ["Discovery", "GPRegressor", "GpmemError", "GpmemValueError", "Optimum", "Result", "discover",
+           "optimize", "run", "version"]
 
 
 def __getattr__(name):

@@ -71,6 +71,16 @@ class DiscoverOptions(c.Structure):
                 _SPARE]
 
 
+class OptimizeOptions(c.Structure):
+    """struct gpm_optimize_options (optimize.h)."""
+    _fields_ = [("seed", c.c_uint64), ("maximize", c.c_bool), ("noisy", c.c_bool), ("acquisition", c.c_int),
+                ("initial", c.c_int), ("mcmc", c.c_int), ("no_local", c.c_bool), ("jobs", c.c_uint),
+                ("budget", c.c_size_t), ("max_seconds", c.c_double), ("has_target", c.c_bool), ("target", c.c_double),
+                ("timeout", c.c_double), ("retries", c.c_int), ("json", c.c_bool), ("store", c.c_char_p),
+                ("log", c.c_char_p), ("warm", c.c_char_p), ("version", c.c_char_p), ("join", c.c_bool),
+                ("allow_run", c.c_bool), ("stop", c.c_void_p), ("progress", c.c_void_p), ("user", c.c_void_p), _SPARE]
+
+
 class Answer(c.Structure):
     """struct gpm_answer (discover.h)."""
     _fields_ = [("probability", c.c_double), ("error", c.c_double), ("ess", c.c_double)]
@@ -100,6 +110,18 @@ _PROTOTYPES = {
     "gpm_gp_kernel": (c.c_char_p, [c.c_void_p]),
     "gpm_gp_noise": (c.c_double, [c.c_void_p]),
     "gpm_gp_method": (c.c_char_p, [c.c_void_p]),
+    "gpm_optimize_options_init": (None, [c.POINTER(OptimizeOptions)]),
+    "gpm_optimizer_new": (c.c_void_p, [c.POINTER(OptimizeOptions)]),
+    "gpm_optimizer_free": (None, [c.c_void_p]),
+    "gpm_optimizer_error": (c.c_char_p, [c.c_void_p]),
+    "gpm_optimizer_variable": (c.c_int, [c.c_void_p, c.c_char_p]),
+    "gpm_optimizer_function": (None, [c.c_void_p, c.c_char_p, OBJECTIVE, c.c_void_p]),
+    "gpm_optimizer_open": (c.c_int, [c.c_void_p]),
+    "gpm_optimizer_run": (c.c_int, [c.c_void_p]),
+    "gpm_optimizer_value": (c.c_char_p, [c.c_void_p, c.c_size_t, c.c_double]),
+    "gpm_optimizer_count": (c.c_size_t, [c.c_void_p]),
+    "gpm_optimizer_best": (c.c_bool, [c.c_void_p, _D, _D]),
+    "gpm_optimizer_report": (c.c_char_p, [c.c_void_p, c.c_int]),
     "gpm_discover_options_init": (None, [c.POINTER(DiscoverOptions)]),
     "gpm_discover_new": (c.c_void_p, []),
     "gpm_discover_free": (None, [c.c_void_p]),

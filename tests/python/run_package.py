@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""The Python package besides the regressor: run, discover."""
-import os, sys
+"""The Python package besides the regressor: run, discover, optimize."""
+import os, sys, tempfile
 
 os.environ["GPMEM_LIBRARY"] = os.path.join(os.path.dirname(os.path.abspath(sys.argv[1])), "libgpmem.so")
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
@@ -81,8 +81,38 @@ def check_discover():
     raises(ValueError, "length", lambda: gpmem.discover([1, 2], [1]))
 
 
+def check_optimize():
+    def branin(x, y):
+        a = y - 5.1 / (4 * np.pi**2) * x * x + 5 / np.pi * x - 6
+        return a * a + 10 * (1 - 1 / (8 * np.pi)) * np.cos(x) + 10
+
+    space = {"x": (-5, 10), "y": (0, 15)}
+    r = gpmem.optimize(branin, space, budget=40)
+    assert len(r.values) == 40 and r.y == r.values.min() and abs(branin(**r.x) - r.y) < 1e-12
+    assert r.y < 0.397887 + 0.01, r
+    assert np.array_equal(r.values, gpmem.optimize(branin, space, budget=40).values)
+
+    def mixed(n, kind):
+        assert isinstance(n, int) and kind in ("a", "b")
+        if n > 40:
+            raise OverflowError("too large")
+        return -abs(n - 17) - (kind == "a")
+
+    r = gpmem.optimize(mixed, {"n": (1, 64, "log", "int"), "kind": ["a", "b"]}, budget=30, maximize=True, catch=OverflowError)
+    assert r.x["kind"] == "b" and abs(r.x["n"] - 17) <= 1, r
+    raises(OverflowError, "too large", lambda: gpmem.optimize(lambda n, kind: mixed(50, kind), {"n": (1, 64, "int"),
+                                                              "kind": ["a", "b"]}))
+    with tempfile.TemporaryDirectory() as folder:
+        store = os.path.join(folder, "b.db")
+        first = gpmem.optimize(branin, space, budget=10, store=store)
+        more = gpmem.optimize(branin, space, budget=15, store=store)
+        assert len(first.values) == 10 and len(more.values) == 5 and more.y <= first.y
+    raises(ValueError, "x", lambda: gpmem.optimize(branin, {"x": (3, 1), "y": (0, 1)}))
+
+
 check_values()
 check_posterior()
 check_functions()
 check_discover()
+check_optimize()
 print("fine")

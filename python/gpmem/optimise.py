@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""optimize: the optimum of an expensive function of Python."""
+import ctypes as c
+import json
+import os
+
+import numpy as np
+
+from ._library import GpmemError, GpmemValueError, OBJECTIVE, OptimizeOptions, lib
+
+
+class Optimum:
+    """x, y: the best evaluation. points, values: every evaluation of this call in order (NaN: it failed).
+    report: what `gpmem optimize --json` writes."""
+
+    def __init__(self, x, y, points, values, report):
+        self.x, self.y, self.points, self.values, self.report = x, y, points, values, report
+
+    def __repr__(self):
+        return "Optimum(x=%r, y=%r, %d evaluations)" % (self.x, self.y, len(self.values))
+
+
+def _variable(name, spec):
+    """The text of a variable: NAME=LO:HI[:log][:int] or NAME=a,b,c."""
+    if isinstance(spec, list):
+        if not all(isinstance(v, str) for v in spec):
+            raise GpmemValueError("%s: a list holds the names of categories; a range is a tuple (low, high)" % name)
+        return "%s=%s" % (name, ",".join(spec))
+    low, high, *words = spec
+    return "%s=%r:%r%s" % (name, float(low), float(high), "".join(":" + w for w in words))
+
+
+class _Function:
+    """The callable as the library calls it."""
+
+    def __init__(self, f, space, catch):
+        self.f, self.space, self.catch = f, space, catch
+        self.stop, self.failure, self.points, self.values = c.c_int(0), None, [], []
+
+    def point(self, x):
+        out = {}
+        for i, (name, spec) in enumerate(self.space.items()):
+            v = float(x[i])
+            whole = isinstance(spec, tuple) and "int" in spec
+            out[name] = spec[int(round(v))] if isinstance(spec, list) else int(round(v)) if whole else v
+        return out
+
+    def call(self, _user, x, y):
+        point = self.point(x)
+        value, status = float("nan"), 1
+        try:
+            value = float(self.f(**point))
+            y[0], status = value, 0
+        except self.catch:
+            pass
+        except BaseException as e:  # crosses C: it is raised again when the search has stopped
+            self.failure, self.stop.value = e, 1
+        self.points.append(point)
+        self.values.append(value)
+        return status
+
+
+def optimize(f, space, budget=50, maximize=False, noisy=False, seed=1, acquisition="auto", store=None, name=None,
+             target=None, max_seconds=0, catch=()):
+    """Minimises (or maximises) f over a box of named variables, which f takes as keyword arguments.
+
+    space    {name: (low, high)}, with "log" or "int" after the bounds for scales and whole numbers, or
+             {name: ["a", "b"]} for categories
+    budget   evaluations in all, those already in the store included
+    store    a file that keeps every evaluation: the same call goes on where the last one stopped
+    name     identity of the function in the store (default: its name)
+    catch    exceptions that mean "this evaluation failed"; any other ends the search and is raised"""
+    space = {k: v if isinstance(v, list) else tuple(v) for k, v in space.items()}
+    kinds = {"auto": 0, "thompson": 1, "ei": 2, "ucb": 3}
+    if acquisition not in kinds:
+        raise GpmemValueError("acquisition is one of %s, not %r" % (", ".join(kinds), acquisition))
+    o = OptimizeOptions()
+    lib.gpm_optimize_options_init(c.byref(o))
+    o.seed, o.maximize, o.noisy, o.budget, o.max_seconds = seed, maximize, noisy, budget, max_seconds
+    o.acquisition = kinds[acquisition]
+    path = os.fspath(store).encode() if store is not None else None
+    o.store = path
+    if target is not None:
+        o.has_target, o.target = True, target
+    function = _Function(f, space, catch)
+    o.stop = c.addressof(function.stop)
+    callback = OBJECTIVE(function.call)
+    handle = lib.gpm_optimizer_new(c.byref(o))
+    try:
+        return _run(handle, function, callback, name or getattr(f, "__name__", "function"))
+    finally:
+        lib.gpm_optimizer_free(handle)
+
+
+def _run(handle, function, callback, name):
+    def check(status, kind=GpmemError):
+        if status:
+            raise kind(lib.gpm_optimizer_error(handle).decode())
+
+    for variable, spec in function.space.items():
+        check(lib.gpm_optimizer_variable(handle, _variable(variable, spec).encode()), GpmemValueError)
+    lib.gpm_optimizer_function(handle, name.encode(), callback, None)
+    check(lib.gpm_optimizer_open(handle))
+    status = lib.gpm_optimizer_run(handle)
+    if function.failure is not None:
+        raise function.failure
+    check(status)
+    x, y = (c.c_double * len(function.space))(), c.c_double()
+    if not lib.gpm_optimizer_best(handle, x, c.byref(y)):
+        raise GpmemError("no evaluation of the function succeeded")
+    report = json.loads(lib.gpm_optimizer_report(handle, 1).decode())
+    return Optimum(function.point(x), y.value, function.points, np.array(function.values), report)
