@@ -213,6 +213,25 @@ static enum gpm_status permute_simulate(struct sp_call *c, value *out) {
     return GPM_OK;
 }
 
+/* The items in the order in which their places stand in `order`, which may hold further places: the
+ * first n of a uniform order of more are in uniform order. */
+static enum gpm_status reorder(struct sp_call *c, value *out) {
+    value *items;
+    double *order = NULL;
+    size_t n, m = 0, k = 0;
+    if (!seq_items(c->args[0], &items, &n))
+        return sp_bad_type(c, 0, "items", "a list, array or vector");
+    value *moved = NEW_ARRAY(value, n + 1);
+    if (!seq_numbers(c->args[1], &order, &m)) m = 0;
+    for (size_t i = 0; i < m && k < n; i++)
+        if (order[i] >= 0 && order[i] < (double)n) moved[k++] = items[(size_t)order[i]];
+    if (k == n) *out = like(c->args[0], moved, n);
+    mem_free(moved);
+    mem_free(order);
+    values_free(items, n);
+    return k == n ? GPM_OK : sp_error(c, DIAG_DOMAIN, "permute: the list has grown too long");
+}
+
 /* log of (product of the factorials of the multiplicities / n!), or -inf when b is no rearrangement
  * of a: orders that look alike add up. used[i]: items a[i] that were matched already. */
 static double arrangement_lp(const value *a, const value *b, size_t n) {
@@ -345,6 +364,12 @@ const struct sp_class sp_choice_rows[] = {
      .enumerate = permute_enumerate,
      .support = sp_support_discrete,
      .log_bound = sp_discrete_bound},
+    {.name = "_reorder",
+     .sig = "(items: seq, order: numbers) -> seq",
+     .doc = "the items in the order in which their places stand in the second argument",
+     .example = "_reorder([5, 6, 7], [2, 3, 0, 1]) => [7, 5, 6]",
+     .flags = SP_HIDDEN,
+     .simulate = reorder},
 };
 const size_t sp_choice_count = COUNT_OF(sp_choice_rows);
 

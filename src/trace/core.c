@@ -23,6 +23,7 @@ static const struct {
     {"apply_function", SPECIAL_APPLY_FUNCTION},
     {"run", SPECIAL_RUN},
     {"action", SPECIAL_ACTION},
+    {"permute", SPECIAL_PERMUTE},
     {"gpmem", SPECIAL_GPMEM},
     {"quadmem", SPECIAL_GPMEM},
     {"tpmem", SPECIAL_GPMEM},

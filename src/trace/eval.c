@@ -115,6 +115,46 @@ static enum gpm_status memoized(struct trace *t, struct family *fam, const struc
     return node_apply(t, app, NULL, true);
 }
 
+static enum gpm_status call_builtin(struct trace *t, struct family *fam, const struct ast *a,
+                                    struct tagctx *ctx, const char *name, struct node *x,
+                                    struct node *y, struct node **out) {
+    struct node *app = node_new(t, fam, NODE_APP, a, y ? 3 : 2);
+    app->ctx = ctx;
+    app->in[0].node = map_get(&t->core->builtins, MAP_PTR(sym_cstr(t->core->syms, name)));
+    app->in[1].node = x;
+    if (y) app->in[2].node = y;
+    *out = app;
+    return node_apply(t, app, NULL, true);
+}
+
+/* Kernels and procedures have no names of their own: when a parameter of one changes, another value
+ * stands in the list. Permuting such a list chooses an order of places, which stays; there are more
+ * places than items, so that it also stays when the list gets longer or shorter. */
+static bool holds_makings(value v) {
+    value item = NIL;
+    size_t n = 0;
+    bool found = false;
+    if (!seq_length(v, &n)) return false;
+    if (!n) return true; /* who knows what will be in it */
+    for (size_t i = 0; i < n && !found && seq_get(v, i, &item); i++) {
+        found = item.tag == V_BOX || item.tag == V_PROC;
+        value_unref(item);
+    }
+    return found;
+}
+
+static enum gpm_status permute_places(struct trace *t, struct family *fam, const struct ast *a,
+                                      struct tagctx *ctx, struct node *items, struct node **out) {
+    size_t n = 0;
+    seq_length(items->val, &n);
+    value places = value_vector_new(2 * n + 16);
+    for (size_t i = 0; i < 2 * n + 16; i++) places.u.vector->at[i] = (double)i;
+    struct node *order;
+    enum gpm_status st =
+        call_builtin(t, fam, a, ctx, "permute", node_constant(t, fam, places), NULL, &order);
+    return st == GPM_OK ? call_builtin(t, fam, a, ctx, "_reorder", items, order, out) : st;
+}
+
 static enum gpm_status eval_call(struct trace *t, struct family *fam, const struct ast *a,
                                  struct frame *f, struct tagctx *ctx, struct node **out) {
     enum { SMALL = 8 };
@@ -134,6 +174,10 @@ static enum gpm_status eval_call(struct trace *t, struct family *fam, const stru
     }
     if (which == SPECIAL_ENV) {
         *out = env_node(t, fam, f);
+        goto out;
+    }
+    if (which == SPECIAL_PERMUTE && n == 2 && holds_makings(nodes[1]->val)) {
+        st = permute_places(t, fam, a, ctx, nodes[1], out);
         goto out;
     }
     if (which == SPECIAL_APPLY_FUNCTION && n > 2) skip = 1;

@@ -87,6 +87,7 @@ enum special {
     SPECIAL_APPLY_FUNCTION,
     SPECIAL_RUN,
     SPECIAL_ACTION,
+    SPECIAL_PERMUTE,
     SPECIAL_GPMEM /* makers of memoizers: their source function is wrapped in mem */
 };
 
