@@ -152,13 +152,38 @@ static void run_batch(struct batch *b) {
     mem_free(b->old);
 }
 
+/* Cheap structures first: their top tells which of the dense ones are worth polishing. A transform
+ * that is far behind by then gets no dense seeds. */
+struct seeding {
+    struct batch b;
+    bool fast;
+    double best[2];
+};
+
+static void collect_seed(void *ctx, const struct structure *k) {
+    struct seeding *x = ctx;
+    struct smodel m;
+    smodel_init(&m, x->b.search->data, k);
+    if (m.toeplitz != x->fast || x->best[k->transform] < x->b.search->top - 30) return;
+    collect(&x->b, k);
+}
+
 static void seed(struct search *s) {
-    struct batch b = {.search = s};
-    memcpy(b.hints, s->hints, sizeof b.hints);
-    for (int tr = 0; tr < 2; tr++)
-        if (tr == TRANSFORM_NONE || s->opt.grammar.logs)
-            grammar_seeds(&s->opt.grammar, tr, collect, &b);
-    run_batch(&b);
+    struct seeding x = {.best = {0, 0}};
+    for (int pass = 0; pass < 2; pass++) {
+        x.b = (struct batch){.search = s};
+        x.fast = pass == 0;
+        memcpy(x.b.hints, s->hints, sizeof x.b.hints);
+        for (int tr = 0; tr < 2; tr++) {
+            x.best[tr] = pass == 0 || s->n == 0 ? INFINITY : -INFINITY;
+            for (size_t i = 0; i < s->n; i++)
+                if (s->at[i]->m.s.transform == tr)
+                    x.best[tr] = fmax(x.best[tr], evidence_total(s->at[i]));
+            if (tr == TRANSFORM_NONE || s->opt.grammar.logs)
+                grammar_seeds(&s->opt.grammar, tr, collect_seed, &x);
+        }
+        run_batch(&x.b);
+    }
 }
 
 static void expand(struct search *s, struct evidence *e) {

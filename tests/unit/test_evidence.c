@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Evidences: importance sampling on densities with known integrals, evidences of small structures
+ * against integration on a grid, the posterior against the exact chains, threads do not matter.
+ */
+#include "study/posterior.h"
+#include "support/check.h"
+
+/* A correlated normal times exp(3) in two dimensions, and a bent one: both integrate to exp(3). */
+static double bent(void *ctx, const double *z, double *grad) {
+    double b = *(double *)ctx, u = z[0] / 0.5, v = z[1] - b * z[0] * z[0];
+    if (grad) {
+        grad[0] = -u / 0.5 + v * 2 * b * z[0];
+        grad[1] = -v;
+    }
+    return 3 - 0.5 * u * u - 0.5 * v * v - log(2 * M_PI * 0.5);
+}
+
+static void test_importance(void **state) {
+    UNUSED(state);
+    for (double b = 0; b <= 1.5; b += 0.75) {
+        struct target t = {2, bent, &b};
+        struct proposal p = {0};
+        struct draws d = {0};
+        struct rng r;
+        double mode[2] = {0, 0};
+        rng_init(&r, 11, 0, 0);
+        double laplace = proposal_add_mode(&p, &t, mode);
+        assert_close(laplace, 3, 1e-6); /* the curvature at the mode does not see the bend */
+        struct is_result res = importance(&t, &p, 200, 4000, &r, &d);
+        assert_true(fabs(res.logz - 3) < 5 * res.se + 1e-3);
+        assert_true(res.se < 0.05 && res.ess > 0.2);
+        double mean = 0, want = b * 0.25; /* E z1 = b E z0^2 */
+        for (size_t i = 0; i < d.n; i++) mean += d.w[i] * d.z[2 * i + 1];
+        assert_true(fabs(mean - want) < 0.1);
+        is_draws_release(&d);
+        proposal_release(&p);
+    }
+}
+
+/* Draws have the density they are said to have: E_p[q/p] = 1 with q another member. */
+static void test_proposal_density(void **state) {
+    UNUSED(state);
+    double b = 0, zero[2] = {0, 0}, one[2] = {1, -1}, sum = 0;
+    struct target t = {2, bent, &b};
+    struct proposal p = {0}, q = {0};
+    struct rng r;
+    rng_init(&r, 12, 0, 0);
+    proposal_add_mode(&p, &t, zero);
+    proposal_add_mode(&p, &t, one);
+    proposal_add_mode(&q, &t, one);
+    int n = 40000;
+    for (int i = 0; i < n; i++) {
+        double z[2];
+        proposal_draw(&p, &r, z);
+        sum += exp(proposal_log_density(&q, z) - proposal_log_density(&p, z)) / n;
+    }
+    assert_true(fabs(sum - 1) < 0.03);
+    proposal_release(&p);
+    proposal_release(&q);
+}
+
+static void make_data(struct smodel_data *d, size_t n) {
+    double x[100], y[100];
+    struct rng r;
+    rng_init(&r, 21, 0, 0);
+    for (size_t i = 0; i < n; i++) {
+        x[i] = (double)i;
+        y[i] = 0.05 * x[i] + rng_normal(&r);
+    }
+    assert_int_equal(smodel_data_init(d, n, x, y), GPM_OK);
+}
+
+/* log of the sum over a grid of the two parameters, or of the one. */
+static double grid_evidence(const struct smodel *m, struct smodel_work *w) {
+    double best = -INFINITY, sum = 0, h = 0.05;
+    static double v[40000];
+    size_t n = 0;
+    for (double a = -5; a < 3; a += h)
+        for (double b = m->d > 1 ? -5 : 0; b < (m->d > 1 ? 3.5 : h / 2); b += h) {
+            double z[2] = {a, b};
+            assert_true(n < COUNT_OF(v));
+            v[n++] = smodel_eval(m, w, z, NULL);
+            best = fmax(best, v[n - 1]);
+        }
+    for (size_t i = 0; i < n; i++) sum += exp(v[i] - best);
+    return best + log(sum) + (double)(m->d > 1 ? 2 : 1) * log(h);
+}
+
+static void test_evidence_against_grid(void **state) {
+    UNUSED(state);
+    static const char *const texts[] = {"WN", "LIN", "W"};
+    struct smodel_data d;
+    make_data(&d, 30);
+    struct smodel_work *w = smodel_work_new(&d);
+    struct period_hints hints = {.n = 0};
+    for (size_t i = 0; i < COUNT_OF(texts); i++) {
+        struct structure s;
+        assert_int_equal(structure_parse(texts[i], &s), GPM_OK);
+        struct evidence *e = evidence_new(&d, &s, 0, NULL, &hints, -INFINITY, w);
+        double want = grid_evidence(&e->m, w);
+        assert_true(fabs(e->laplace - want) < 0.5); /* Laplace is off where a term is not needed */
+        evidence_sample(e, 2000, 5, w);
+        if (fabs(e->logz - want) > 4 * e->se + 0.01)
+            fail_msg("%s: %.4f +- %.4f, grid %.4f", texts[i], e->logz, e->se, want);
+        evidence_free(e);
+    }
+    smodel_work_free(w);
+    smodel_data_release(&d);
+}
+
+static bool has_lin(void *ctx, const struct structure *s) {
+    UNUSED(ctx);
+    return structure_count(s, FACTOR_BIT(FACTOR_LIN)) > 0;
+}
+
+static void test_posterior(void **state) {
+    UNUSED(state);
+    struct smodel_data d;
+    make_data(&d, 40);
+    struct search_options o;
+    struct search s[2];
+    struct posterior p;
+    search_options_init(&o);
+    for (int k = 0; k < 2; k++) {
+        o.threads = k + 1;
+        assert_int_equal(search_init(&s[k], &d, &o), GPM_OK);
+        assert_int_equal(search_run(&s[k]), GPM_OK);
+    }
+    assert_int_equal(s[0].n, s[1].n);
+    for (size_t i = 0; i < s[0].n; i++) /* bit for bit the same with two threads */
+        assert_true(evidence_total(s[0].at[i]) == evidence_total(s[1].at[i]));
+    posterior_init(&p, &s[1]);
+    posterior_chains(&p, 800);
+    assert_true(p.tv_evidence < 0.1 && p.rhat < 1.05);
+    double sum = 0;
+    for (size_t i = 0; i < p.n_structures; i++) sum += p.structures[i].p;
+    assert_close(sum, 1, 1e-9);
+    struct post_answer a = posterior_probability(&p, has_lin, NULL);
+    double share = 0;
+    for (size_t i = 0; i < 4 * p.steps; i++)
+        share += has_lin(NULL, &s[1].at[p.chain[i].structure]->m.s) / (4.0 * (double)p.steps);
+    assert_true(a.p > 0.2 && a.error > 0 && a.ess > 100);
+    assert_true(fabs(a.p - share) < a.error + 4 / sqrt(a.ess)); /* an exact sampler beside it */
+    posterior_release(&p);
+    search_release(&s[0]);
+    search_release(&s[1]);
+    smodel_data_release(&d);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_importance), cmocka_unit_test(test_proposal_density),
+        cmocka_unit_test(test_evidence_against_grid), cmocka_unit_test(test_posterior)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
