@@ -236,6 +236,98 @@ static void update_table(bool quick) {
     update_row(150);
 }
 
+/* ---- approximations ---- */
+
+static const char *const BIG[] = {"SE(sf=1, l=0.7)",
+                                  "LIN(sf=0.3) + SE(sf=1, l=3) * PER(sf=1, p=1.3, l=0.9)",
+                                  "MAT32(sf=1, l=0.7)", "SE(sf=1, l=0.05) + SE(sf=1, l=2)"};
+
+static struct gp *big_gp(const char *text, double *x, double *y, size_t n) {
+    struct kern *k = NULL;
+    if (kern_parse(text, &k, NULL)) exit(1);
+    struct gp *g = gp_new(1, k, NULL, 0.3, NULL);
+    kern_unref(k);
+    state_ = 11;
+    for (size_t i = 0; i < n; i++) {
+        x[i] = 10 * uniform();
+        y[i] = sin(x[i]) + 0.3 * sin(40 * x[i]) + 1.04 * (uniform() - 0.5);
+    }
+    gp_set_structured(g, false);
+    return g;
+}
+
+/* Error at n = 4000: difference of the log density per point, and of the predicted mean in units of
+ * the exact predictive standard deviation (root mean square, largest ratio of standard deviations).
+ */
+static void accuracy_table(void) {
+    enum { N = 4000, M = 500 };
+    double *x = mem_try_doubles(N), *y = mem_try_doubles(N), lm, lm0, xs[M];
+    double m0[M], v0[M], m[M], v[M];
+    printf("\n## Error of the approximations, n = 4000 on [0, 10], noise 0.3\n\n"
+           "| kernel | method | size | log density per point | error per point | mean, rms error "
+           "in sd | "
+           "sd, largest ratio | time / exact |\n|---|---|--:|--:|--:|--:|--:|--:|\n");
+    for (int i = 0; i < M; i++) xs[i] = 10.0 * i / (M - 1);
+    for (size_t k = 0; k < COUNT_OF(BIG); k++) {
+        struct gp *g = big_gp(BIG[k], x, y, N);
+        gp_set_approx(g, GP_EXACT, 0);
+        if (gp_add(g, x, y, N)) exit(1);
+        double s = now();
+        if (gp_logml(g, &lm0)) exit(1);
+        double exact = now() - s;
+        if (gp_predict(g, xs, M, GP_LATENT, m0, v0)) exit(1);
+        for (int a = 0; a < 6; a++) {
+            size_t size = (size_t)(a < 3 ? 32 : 64) << (2 * (a % 3));
+            gp_set_approx(g, a < 3 ? GP_INDUCING : GP_VECCHIA, size);
+            s = now();
+            if (gp_logml(g, &lm)) exit(1);
+            double took = now() - s, rms = 0, ratio = 1;
+            if (gp_predict(g, xs, M, GP_LATENT, m, v)) exit(1);
+            for (int i = 0; i < M; i++) {
+                rms += (m[i] - m0[i]) * (m[i] - m0[i]) / v0[i] / M;
+                double q = sqrt(v[i] / v0[i]);
+                ratio = fmax(ratio, fmax(q, 1 / q));
+            }
+            printf("| `%s` | %s | %zu | %.4f | %.1e | %.1e | %.3f | %.3f |\n", BIG[k],
+                   a < 3 ? "inducing" : "Vecchia", size, lm / N, fabs(lm - lm0) / N, sqrt(rms),
+                   ratio, took / exact);
+            fflush(stdout);
+        }
+        gp_free(g);
+    }
+    mem_free(x), mem_free(y);
+}
+
+/* Runs first, so that the peak memory is its own. */
+static void large_table(void) {
+    enum { N = 100000, M = 1000 };
+    double *x = mem_try_doubles(N), *y = mem_try_doubles(N), lm, m[M], v[M], xs[M];
+    struct rusage u;
+    printf("\n## n = 100,000 points in one dimension (automatic choice and both by name)\n\n"
+           "| kernel | method | likelihood | predictions at 1000 | peak memory |\n"
+           "|---|---|--:|--:|--:|\n");
+    for (int i = 0; i < M; i++) xs[i] = 10.0 * i / (M - 1);
+    for (int k = 0; k < 3; k++)
+        for (int a = 0; a < 3; a++) {
+            struct gp *g = big_gp(BIG[k], x, y, N);
+            static const enum gp_approx kind[] = {GP_AUTO, GP_INDUCING, GP_VECCHIA};
+            gp_set_approx(g, kind[a], 0);
+            if (gp_add(g, x, y, N)) exit(1);
+            double s = now();
+            if (gp_logml(g, &lm)) exit(1);
+            double lik = now() - s;
+            s = now();
+            if (gp_predict(g, xs, M, GP_LATENT, m, v)) exit(1);
+            double pred = now() - s;
+            getrusage(RUSAGE_SELF, &u);
+            printf("| `%s` | %s%s | %.2f s | %.3f s | %.0f MB |\n", BIG[k],
+                   a ? "" : "auto: ", gp_method(g), lik, pred, (double)u.ru_maxrss / 1024);
+            fflush(stdout);
+            gp_free(g);
+        }
+    mem_free(x), mem_free(y);
+}
+
 int main(int argc, char **argv) {
     la_init();
     if (argc == 4 && strcmp(argv[1], "limit") == 0) {
@@ -248,6 +340,8 @@ int main(int argc, char **argv) {
     }
     bool quick = argc > 1 && strcmp(argv[1], "quick") == 0;
     printf("# Gaussian process library\n");
+    large_table();
+    accuracy_table();
     likelihood_tables(quick);
     gradient_table(quick);
     update_table(quick);
