@@ -14,13 +14,10 @@ LOW, HIGH = 1.8, 2.3
 
 SHAPES = {
     "statements": (1500, lambda n: "assume x = normal(0, 1) + f(2, [3, 4], a=\"s\");\n" * n),
-    "one line": (1500, lambda n: "[" + "f(1, 2) + 3, " * n + "0]"),
     "sum": (5000, lambda n: "1" + " + x" * n),
     "bindings of one block": (2000, lambda n: "{" + "".join("let x%d = x%d; " % (i + 1, i) for i in range(n)) + "x1}"),
     "parentheses": (100, lambda n: ("(" * 50 + "a, b" + ")" * 50 + ";\n") * n),
-    "comment": (20000, lambda n: "/** " + "/** a **/ " * n + "**/ 1"),
     "string": (60000, lambda n: "\"" + "a\\n" * n + "\""),
-    "first error at the end": (1500, lambda n: "f(1, 2);\n" * n + "1 +"),
 }
 
 
