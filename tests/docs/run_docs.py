@@ -9,6 +9,7 @@ A fenced block says what it is:
   ```venture more   goes on with the page's program so far; ```output holds only what is new
   ```python, ```c   a program; likewise with ```output
   ```text, ```json  shown, not run (JSON is parsed)
+  ```KIND file=NAME  any kind: written to the file, for the commands that follow
 Numbers may differ by 1e-6 relative; "..." stands for any text, a line of its own for any lines. --update writes what was printed into the
 pages. All blocks of a page run in one folder that holds links to the tree's build, data, examples, include and python."""
 import concurrent.futures as cf, glob, json, math, os, re, shutil, subprocess, sys, tempfile
@@ -109,6 +110,12 @@ class Page:
             lines += ("$ " + command).split("\n") + (want if same(got, want) else got)
         self.new[block.at] = (len(block.lines), lines)
 
+    def write(self, block, name):
+        path = os.path.join(self.dir, name)
+        with open(path, "w") as f:
+            f.write("\n".join(block.lines) + "\n")
+        os.chmod(path, 0o755)
+
     def venture(self, block, after):
         text = "\n".join(block.lines) + "\n"
         if "more" in block.words:
@@ -151,7 +158,9 @@ class Page:
             all_blocks = list(blocks(self.path))
             for i, block in enumerate(all_blocks):
                 after = all_blocks[i + 1] if i + 1 < len(all_blocks) else None
-                if block.kind == "console":
+                if block.words[-1:] and block.words[-1].startswith("file="):
+                    self.write(block, block.words[-1][5:])
+                elif block.kind == "console":
                     self.console(block)
                 elif block.kind in RUN:
                     getattr(self, block.kind)(block, after)
