@@ -141,7 +141,7 @@ static int by_seq(const void *a, const void *b, void *ctx) {
 static void order_torus(struct scaffold *s) {
     for (size_t i = 0; i < s->e.n; i++)
         if (!s->e.at[i].brush) vec_push(&s->torus, (uint32_t)i);
-    qsort_r(s->torus.at, s->torus.n, sizeof(uint32_t), by_seq, s);
+    if (s->torus.n) qsort_r(s->torus.at, s->torus.n, sizeof(uint32_t), by_seq, s);
     for (size_t i = 0; i < s->torus.n; i++) visit(s, s->e.at[s->torus.at[i]].n);
 }
 

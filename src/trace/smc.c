@@ -44,7 +44,7 @@ static int by_step(const void *a, const void *b, void *ctx) {
 
 static void sort_by_step(struct scaffold *s, uint32_t *at, size_t n) {
     for (size_t i = 0; i < n; i++) s->e.at[at[i]].rank = (uint32_t)i;
-    qsort_r(at, n, sizeof *at, by_step, s);
+    if (n) qsort_r(at, n, sizeof *at, by_step, s);
 }
 
 void scaffold_set_steps(struct scaffold *s, struct node *const *nodes, const uint32_t *step,
