@@ -82,6 +82,9 @@ GPM_MUST_USE enum gpm_status gp_logml(struct gp *g, double *out);
  * approximation by central differences. */
 GPM_MUST_USE enum gpm_status gp_logml_grad(struct gp *g, double *logml, double *dkern,
                                            double *dnoise);
+/* The quadratic form of all pairs, (y - m)' (K + noise^2 I)^-1 (y - m), of the current or the proposed
+ * model, exactly; mixtures over the scale (Student-t processes) are made from it. */
+GPM_MUST_USE enum gpm_status gp_quadratic(struct gp *g, bool proposed, double *out);
 /* log p(y* | data) of a batch of new pairs. Without noise, values at known (or repeated) inputs
  * contribute 0 when equal and -inf when not. */
 GPM_MUST_USE enum gpm_status gp_conditional(struct gp *g, const double *x, const double *y,

@@ -276,6 +276,15 @@ enum gpm_status gp_logml(struct gp *g, double *out) {
     return st;
 }
 
+enum gpm_status gp_quadratic(struct gp *g, bool proposed, double *out) {
+    struct gp_slot *s = &g->slot[proposed && g->proposed ? !g->cur : g->cur];
+    enum gpm_status st = gp_slot_solve(g, s);
+    if (st) return st;
+    *out = la_dot(g->n, s->w, s->w);
+    for (size_t i = 0; i < g->n && s->noise > 0; i++) *out += g->ss[i] / (s->noise * s->noise);
+    return GPM_OK;
+}
+
 enum gpm_status gp_set_model(struct gp *g, const struct kern *k, const struct mean *mean,
                              double noise) {
     if (!model_fits(g->dim, k, noise, NULL)) return GPM_E_ARG;

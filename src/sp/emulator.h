@@ -30,6 +30,8 @@ struct emulator_class {
     void (*free)(void *e);
     /* Made for inputs of this dimension from the maker's arguments; NULL after sp_error. */
     void *(*make)(struct sp_call *c, int dim);
+    /* The maker's arguments, as far as they can be judged before the dimension is known. */
+    enum gpm_status (*check)(struct sp_call *c);
 };
 
 /* The memoizer's state: the emulator (made when the dimension is known), recorded pairs not yet
@@ -45,4 +47,8 @@ extern const struct sp_aaa memoizer_aaa;
 extern const struct sp_class emulate_class; /* f_emu */
 extern const struct sp_class compute_class; /* f_compute: requests the source function */
 extern const struct emulator_class gp_emulator;
+extern const struct emulator_class tp_emulator;   /* Student-t process */
+extern const struct emulator_class poly_emulator; /* polynomial regression, unknown noise */
+/* Position of a parameter of the maker that was given, by name; -1: none. */
+int maker_parameter(const struct sp_call *c, const char *name);
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Arguments of make_gp and gpmem: [f,] [mean,] kernel [, noise=, ...]. */
+ * Arguments of make_gp, gpmem, make_tp and tpmem: [f,] [mean,] kernel [, noise=, ...]. */
 #ifndef SP_GP_ARGS_H
 #define SP_GP_ARGS_H
 #include "sp/kernel_value.h"
@@ -14,6 +14,8 @@ enum gpm_status gp_args_read(struct sp_call *c, struct gp_args *out) GPM_MUST_US
 void gp_args_release(struct gp_args *a);
 size_t gp_args_kernel_position(const struct sp_call *c);
 int gp_args_noise_position(const struct sp_call *c); /* -1: none */
-/* Position of the first argument behind f (1 for gpmem, 0 for make_gp). */
+/* Position of the first argument behind f (1 for gpmem, 0 for make_gp). Both, and their Student-t
+ * relatives, share the tail (a, b?, noise?, ...): one positional argument is the kernel, two are
+ * mean and kernel. */
 size_t gp_args_first(const struct sp_call *c);
 #endif

@@ -38,6 +38,13 @@ static void *em_make(struct sp_call *c, int dim) {
     return e;
 }
 
+static enum gpm_status em_check(struct sp_call *c) {
+    struct gp_args a;
+    enum gpm_status st = gp_args_read(c, &a);
+    if (st == GPM_OK) gp_args_release(&a);
+    return st;
+}
+
 static void em_free(void *p) {
     struct gp_em *e = p;
     if (e->pending) gp_args_release(&e->old);
@@ -174,4 +181,5 @@ const struct emulator_class gp_emulator = {.name = "Gaussian process",
                                            .gradient = em_gradient,
                                            .copy = em_copy,
                                            .free = em_free,
-                                           .make = em_make};
+                                           .make = em_make,
+                                           .check = em_check};

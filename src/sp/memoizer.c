@@ -203,7 +203,8 @@ static value outputs_value(const struct points *p, const double *y) {
 static enum gpm_status numeric(struct sp_call *c, enum gpm_status st) {
     if (st == GPM_OK || st == GPM_E_USER) return st;
     if (st == GPM_E_NOT_PD) {
-        sp_error(c, DIAG_GP_NUMERIC, "the covariance matrix of the inputs is not positive definite");
+        sp_error(c, DIAG_GP_NUMERIC,
+                 "the covariance matrix of the inputs is not positive definite");
         diag_set_help(c->diags, "is the kernel a covariance function? adding make_whitenoise(s) to "
                                 "it helps when inputs lie close together");
         return GPM_E_USER;
@@ -453,9 +454,14 @@ const struct sp_class compute_class = {
 
 /* Makers. */
 
-static const value *parameter(const struct sp_call *c, const char *name) {
+int maker_parameter(const struct sp_call *c, const char *name) {
     int i = sp_sig_param(sp_index_sig((size_t)sp_index_number(c->cls->name)), name);
-    return i >= 0 && (size_t)i < c->n && !is_absent(c->args[i]) ? &c->args[i] : NULL;
+    return i >= 0 && (size_t)i < c->n && !is_absent(c->args[i]) ? i : -1;
+}
+
+static const value *parameter(const struct sp_call *c, const char *name) {
+    int i = maker_parameter(c, name);
+    return i >= 0 ? &c->args[i] : NULL;
 }
 
 static enum gpm_status dim_parameter(struct sp_call *c, int *dim) {
@@ -490,7 +496,8 @@ static value source_parameter(struct sp_call *c, int dim) {
 enum gpm_status memoizer_make(struct sp_call *c, const struct emulator_class *cls, bool pair,
                               value *out) {
     int dim;
-    enum gpm_status st = dim_parameter(c, &dim);
+    enum gpm_status st = cls->check(c);
+    if (st == GPM_OK) st = dim_parameter(c, &dim);
     if (st != GPM_OK) return st;
     value f = pair ? source_parameter(c, dim) : NIL;
     if (pair && f.tag == V_NIL) return GPM_E_USER;
@@ -567,7 +574,9 @@ static enum gpm_status aaa_log_joint(void *state, double *out) {
 static enum gpm_status aaa_gradient(struct sp_call *c, void *state, value *dargs) {
     struct memoizer *m = state;
     for (size_t i = 0; i < c->n; i++) dargs[i] = NIL;
-    if (!m->em || !m->cls->gradient) return GPM_OK;
+    if (!m->em) return GPM_OK;
+    if (!m->cls->gradient)
+        return sp_error(c, DIAG_NO_GRADIENT, "%s has no gradient; use mh or slice", c->cls->name);
     enum gpm_status st = numeric(c, flush(m));
     return st == GPM_OK ? m->cls->gradient(m->em, c, dargs) : st;
 }

@@ -8,10 +8,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Both share the tail (a, b?, noise?, dim?): one positional argument is the kernel, two are mean
- * and kernel. */
 size_t gp_args_first(const struct sp_call *c) {
-    return !strcmp(c->cls->name, "make_gp") ? 0 : 1;
+    return !strncmp(c->cls->name, "make_", 5) ? 0 : 1;
 }
 
 static bool given(const struct sp_call *c, size_t i) {
@@ -55,21 +53,12 @@ void gp_args_release(struct gp_args *a) {
     *a = (struct gp_args){0};
 }
 
-static enum gpm_status check_args(struct sp_call *c) {
-    struct gp_args a;
-    enum gpm_status st = gp_args_read(c, &a);
-    if (st == GPM_OK) gp_args_release(&a);
-    return st;
-}
-
 static enum gpm_status make_gp(struct sp_call *c, value *out) {
-    enum gpm_status st = check_args(c);
-    return st == GPM_OK ? memoizer_make(c, &gp_emulator, false, out) : st;
+    return memoizer_make(c, &gp_emulator, false, out);
 }
 
 static enum gpm_status gpmem(struct sp_call *c, value *out) {
-    enum gpm_status st = check_args(c);
-    return st == GPM_OK ? memoizer_make(c, &gp_emulator, true, out) : st;
+    return memoizer_make(c, &gp_emulator, true, out);
 }
 
 const struct sp_class sp_gp_rows[] = {

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * One test over every emulator: the conditional densities of pairs multiply to the joint density in
+ * any order, one by one or in batches; what is added and removed again leaves no mark; draws have
+ * the distribution that the densities say; a rejected proposal restores, an accepted one is what a
+ * fresh emulator would be; copies are independent. And each against its own formula. */
+#include "support/spcall.h"
+
+#include "sp/emulator.h"
+#include "sp/kernel_value.h"
+#include <math.h>
+
+enum { N = 6 };
+struct kind {
+    const struct emulator_class *cls;
+    const char *maker;
+    bool noisy; /* takes replicates */
+    int dim;
+    size_t n_args;
+    bool polynomial;
+};
+static const struct kind kinds[] = {
+    {&gp_emulator, "make_gp", false, 1, 1, false},
+    {&gp_emulator, "make_gp", true, 2, 3, false},
+    {&tp_emulator, "make_tp", false, 1, 1, false},
+    {&tp_emulator, "make_tp", true, 2, 5, false},
+    {&poly_emulator, "make_quad", true, 1, 4, true},
+    {&poly_emulator, "make_quad", true, 2, 4, true},
+};
+static const double xs[N * 2] = {0.3, -1, 1.1, 0.2, -0.7, 0.9, 2.0, -0.4, 0.8, 0.6, -1.9, 1.4};
+static const double ys[N] = {0.4, 1.2, -0.3, 0.9, 0.1, -1.5};
+
+/* The maker's call with parameters that depend on t. */
+static void start(struct call *k, const struct kind *kind, double t) {
+    value args[CALL_ARGS];
+    double par[2] = {1 + 0.3 * t, 0.8 + 0.2 * t};
+    for (size_t i = 0; i < CALL_ARGS; i++) args[i] = ABSENT;
+    if (kind->polynomial) {
+        double quad[4] = {2, 3 + t, 1.5 + t, 0.7};
+        for (size_t i = 0; i < 4; i++) args[i] = value_num(quad[i]);
+    } else {
+        args[0] = kernel_value_take(kern_named("SE", par, 2, NULL));
+        if (kind->noisy) args[2] = value_num(0.3 + 0.1 * t);
+        if (kind->n_args == 5) args[4] = value_num(6 + t);
+    }
+    call_init(k, kind->maker, args, kind->n_args, 5);
+}
+
+static void *make(struct call *k, const struct kind *kind, double t) {
+    start(k, kind, t);
+    void *e = kind->cls->make(&k->c, kind->dim);
+    assert_non_null(e);
+    return e;
+}
+
+static const double *at(const struct kind *kind, size_t i) {
+    return xs + i * (size_t)kind->dim;
+}
+
+static void add(const struct kind *kind, void *e, size_t i, size_t n) {
+    assert_int_equal(kind->cls->add(e, at(kind, i), ys + i, n), GPM_OK);
+}
+
+static double joint(const struct kind *kind, void *e) {
+    double lp = NAN;
+    assert_int_equal(kind->cls->log_joint(e, &lp), GPM_OK);
+    return lp;
+}
+
+static double conditional(const struct kind *kind, void *e, size_t i, size_t n) {
+    double lp = NAN;
+    assert_int_equal(kind->cls->conditional(e, at(kind, i), ys + i, n, &lp), GPM_OK);
+    return lp;
+}
+
+static void telescopes(const struct kind *kind) {
+    static const size_t orders[][N] = {{0, 1, 2, 3, 4, 5}, {5, 3, 1, 0, 2, 4}, {2, 4, 0, 5, 1, 3}};
+    struct call k;
+    double want = NAN;
+    for (size_t o = 0; o < COUNT_OF(orders); o++) {
+        void *e = make(&k, kind, 0);
+        double sum = 0;
+        assert_close(joint(kind, e), 0, 1e-12);
+        for (size_t i = 0; i < N; i++) {
+            sum += conditional(kind, e, orders[o][i], 1);
+            add(kind, e, orders[o][i], 1);
+            assert_close(joint(kind, e), sum, 1e-8);
+        }
+        if (o == 0) want = sum;
+        assert_close(sum, want, 1e-8);
+        kind->cls->free(e);
+        call_release(&k);
+    }
+    void *e = make(&k, kind, 0);
+    add(kind, e, 0, 2);
+    assert_close(joint(kind, e) + conditional(kind, e, 2, 4), want, 1e-8);
+    assert_true(kind->cls->n_pairs(e) == 2);
+    kind->cls->free(e);
+    call_release(&k);
+}
+
+static void leaves_no_mark(const struct kind *kind) {
+    struct call k;
+    void *e = make(&k, kind, 0);
+    add(kind, e, 0, 3);
+    double before = joint(kind, e), next = conditional(kind, e, 4, 1);
+    void *copy = kind->cls->copy(e);
+    add(kind, e, 3, 3);
+    for (size_t i = N; i-- > 3;) assert_int_equal(kind->cls->remove(e, at(kind, i), ys[i]), GPM_OK);
+    assert_close(joint(kind, e), before, 1e-9);
+    assert_close(conditional(kind, e, 4, 1), next, 1e-8);
+    assert_int_equal(kind->cls->remove(e, at(kind, 5), ys[5]), GPM_E_NOT_FOUND);
+    assert_true(kind->cls->n_pairs(e) == 3);
+    add(kind, e, 3, 1); /* a copy does not see it */
+    assert_close(joint(kind, copy), before, 1e-12);
+    double x[2], y;
+    kind->cls->pair(copy, 1, x, &y);
+    assert_true(x[0] == at(kind, 1)[0] && y == ys[1]);
+    kind->cls->free(copy);
+    kind->cls->free(e);
+    call_release(&k);
+}
+
+static void proposals(const struct kind *kind) {
+    struct call k, other;
+    void *e = make(&k, kind, 0), *fresh = make(&other, kind, 1);
+    add(kind, e, 0, 4);
+    add(kind, fresh, 0, 4);
+    double before = joint(kind, e), lp, want = joint(kind, fresh);
+    for (int data = 0; data < 2; data++) { /* the data may change while a proposal is open */
+        assert_int_equal(kind->cls->propose(e, &other.c, &lp), GPM_OK);
+        assert_close(lp, want, 1e-9);
+        if (data) {
+            add(kind, e, 4, 1);
+            assert_int_equal(kind->cls->remove(e, at(kind, 4), ys[4]), GPM_OK);
+        }
+        kind->cls->reject(e);
+        assert_close(joint(kind, e), before, 1e-9);
+    }
+    assert_int_equal(kind->cls->propose(e, &other.c, &lp), GPM_OK);
+    kind->cls->accept(e);
+    assert_close(joint(kind, e), want, 1e-9);
+    assert_close(conditional(kind, e, 4, 2), conditional(kind, fresh, 4, 2), 1e-8);
+    kind->cls->free(e);
+    kind->cls->free(fresh);
+    call_release(&k);
+    call_release(&other);
+}
+
+/* Probability integral transform: the share of draws below y against the integral of the density.
+ */
+static void draws_agree(const struct kind *kind) {
+    enum { DRAWS = 20000, STEPS = 4000 };
+    struct call k;
+    void *e = make(&k, kind, 0);
+    add(kind, e, 0, 4);
+    const double *x = at(kind, 4), cuts[3] = {-0.5, 0.3, 1};
+    double cdf[3] = {0}, count[3] = {0}, lo = -60, h = 120.0 / STEPS, total = 0;
+    for (int i = 0; i < STEPS; i++) {
+        double y = lo + (i + 0.5) * h, lp;
+        assert_int_equal(kind->cls->conditional(e, x, &y, 1, &lp), GPM_OK);
+        total += exp(lp) * h;
+        for (int j = 0; j < 3; j++) cdf[j] += y < cuts[j] ? exp(lp) * h : 0;
+    }
+    assert_close(total, 1, 5e-3);
+    for (int i = 0; i < DRAWS; i++) {
+        double y;
+        assert_int_equal(kind->cls->sample(e, x, 1, true, &k.rng, &y), GPM_OK);
+        for (int j = 0; j < 3; j++) count[j] += y < cuts[j];
+    }
+    for (int j = 0; j < 3; j++) {
+        double sd = sqrt(cdf[j] * (1 - cdf[j]) / DRAWS);
+        assert_close(count[j] / DRAWS, cdf[j], 4.5 * sd + 0.01);
+    }
+    kind->cls->free(e);
+    call_release(&k);
+}
+
+/* A joint draw, recorded value by value, is scored as the joint density: draws at two points are
+ * correlated as their densities say (covariance of y0 with y1 by both ways). */
+static void joint_draws(const struct kind *kind) {
+    enum { DRAWS = 40000 };
+    struct call k;
+    void *e = make(&k, kind, 0);
+    add(kind, e, 0, 4);
+    double sum[3] = {0}, y[2], lp;
+    for (int i = 0; i < DRAWS; i++) { /* medians of signs: robust to heavy tails */
+        assert_int_equal(kind->cls->sample(e, at(kind, 4), 2, true, &k.rng, y), GPM_OK);
+        sum[0] += y[0] > 0.5, sum[1] += y[1] > 0.5, sum[2] += y[0] > 0.5 && y[1] > 0.5;
+    }
+    double p1 = 0, p11 = 0, h = 0.05;
+    for (double a = 0.5 + h / 2; a < 30;
+         a += h * (1 + a)) { /* P(y0 > .5, y1 > .5) by draws of y1 */
+        double w = h * (1 + a), both = 0;
+        assert_int_equal(kind->cls->conditional(e, at(kind, 4), &a, 1, &lp), GPM_OK);
+        p1 += exp(lp) * w;
+        void *given = kind->cls->copy(e);
+        assert_int_equal(kind->cls->add(given, at(kind, 4), &a, 1), GPM_OK);
+        for (int i = 0; i < 400; i++) {
+            assert_int_equal(kind->cls->sample(given, at(kind, 5), 1, true, &k.rng, y), GPM_OK);
+            both += y[0] > 0.5;
+        }
+        p11 += exp(lp) * w * both / 400;
+        kind->cls->free(given);
+    }
+    assert_close(sum[0] / DRAWS, p1, 0.03);
+    assert_close(sum[2] / DRAWS, p11, 0.03);
+    kind->cls->free(e);
+    call_release(&k);
+}
+
+static void replicates(const struct kind *kind) {
+    struct call k;
+    void *e = make(&k, kind, 0);
+    double lp, y = ys[0] + 0.5;
+    add(kind, e, 0, 2);
+    assert_int_equal(kind->cls->conditional(e, at(kind, 0), &y, 1, &lp), GPM_OK);
+    assert_true(kind->noisy ? isfinite(lp) : lp == -INFINITY);
+    assert_int_equal(kind->cls->conditional(e, at(kind, 0), ys, 1, &lp), GPM_OK);
+    if (!kind->noisy) assert_close(lp, 0, 1e-9);
+    if (kind->noisy) {
+        double before = joint(kind, e);
+        assert_int_equal(kind->cls->add(e, at(kind, 0), ys, 1), GPM_OK);
+        assert_close(joint(kind, e), before + lp, 1e-8);
+        assert_true(kind->cls->n_pairs(e) == 3);
+    }
+    kind->cls->free(e);
+    call_release(&k);
+}
+
+static void every_emulator(void **state) {
+    UNUSED(state);
+    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
+        telescopes(&kinds[i]);
+        leaves_no_mark(&kinds[i]);
+        proposals(&kinds[i]);
+        replicates(&kinds[i]);
+        draws_agree(&kinds[i]);
+        joint_draws(&kinds[i]);
+    }
+}
+
+/* numpy/scipy: multivariate_t(shape=(nu-2)/nu K, df=nu) for the t process (SE(1, .8), df 5); for
+ * the regression the weight-space formula with features 1, sqrt(2) x, x^2. See the test's table. */
+static void formulas(void **state) {
+    UNUSED(state);
+    struct call k;
+    const struct kind *tp = &kinds[2], *quad = &kinds[4];
+    void *e = make(&k, tp, 0);
+    add(tp, e, 0, 3);
+    assert_close(joint(tp, e), -3.3676096502324278, 1e-9);
+    tp->cls->free(e);
+    call_release(&k);
+    e = make(&k, quad, 0);
+    add(quad, e, 0, N);
+    assert_close(joint(quad, e), -11.59459323689524, 1e-9);
+    quad->cls->free(e);
+    call_release(&k);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_emulator),
+                                       cmocka_unit_test(formulas)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
