@@ -83,9 +83,10 @@ static void *memoizer_copy(void *state, const struct sp_aaa *aaa) {
 static enum gpm_status flush(struct memoizer *m) {
     if (!m->py.n) return GPM_OK;
     enum gpm_status st = m->cls->add(m->em, m->px.at, m->py.at, m->py.n);
+    if (st != GPM_OK) return st; /* they stay, so that they can be taken out again */
     vec_clear(&m->px);
     vec_clear(&m->py);
-    return st;
+    return GPM_OK;
 }
 
 /* extract_stats: an array of (x, y) arrays. */
@@ -118,6 +119,7 @@ struct points {
 };
 
 static enum gpm_status set_dim(struct sp_call *c, struct memoizer *m, int dim) {
+    if (dim < 1) return sp_error(c, DIAG_GP_DIMENSION, "an input has no coordinates");
     if (m->dim == dim) return GPM_OK;
     if (m->dim)
         return sp_error(c, DIAG_GP_DIMENSION,
@@ -131,8 +133,8 @@ static enum gpm_status set_dim(struct sp_call *c, struct memoizer *m, int dim) {
     return GPM_OK;
 }
 
-static enum gpm_status points_read(struct sp_call *c, struct memoizer *m, value v,
-                                   struct points *p) {
+static enum gpm_status points_parse(struct sp_call *c, struct memoizer *m, value v,
+                                    struct points *p) {
     *p = (struct points){0};
     size_t n;
     if (v.tag == V_NUM || v.tag == V_BOOL) {
@@ -170,6 +172,15 @@ static enum gpm_status points_read(struct sp_call *c, struct memoizer *m, value 
     values_free(items, n);
     p->x = all.at;
     p->n = n;
+    return st;
+}
+
+static enum gpm_status points_read(struct sp_call *c, struct memoizer *m, value v,
+                                   struct points *p) {
+    enum gpm_status st = points_parse(c, m, v, p);
+    for (size_t i = 0; st == GPM_OK && i < p->n * (size_t)m->dim; i++)
+        if (!isfinite(p->x[i]))
+            st = sp_error(c, DIAG_DOMAIN, "an input of an emulator must be a finite number");
     return st;
 }
 
@@ -218,6 +229,7 @@ static enum gpm_status numeric(struct sp_call *c, enum gpm_status st) {
 
 static enum gpm_status record(struct memoizer *m, const double *x, const double *y, size_t n) {
     enum gpm_status st = flush(m);
+    if (st != GPM_OK) return st;
     for (size_t i = 0; i < n * (size_t)m->dim; i++) vec_push(&m->px, x[i]);
     for (size_t i = 0; i < n; i++) vec_push(&m->py, y[i]);
     return st;
@@ -290,6 +302,9 @@ static enum gpm_status emulate_density(struct sp_call *c, value v, double *out) 
 static enum gpm_status record_pairs(struct sp_call *c, struct memoizer *m, const double *x,
                                     const double *y, size_t n, void *ctx) {
     UNUSED(ctx);
+    for (size_t i = 0; i < n; i++)
+        if (!isfinite(y[i]))
+            return sp_error(c, DIAG_DOMAIN, "an output of an emulator must be a finite number");
     return numeric(c, record(m, x, y, n));
 }
 
@@ -549,7 +564,8 @@ static void drop_token(void *token) {
 static void aaa_undo(void *state, void *token) {
     struct memoizer *m = state, *old = token;
     if (m->em) {
-        if (flush(m) != GPM_OK) vec_clear(&m->py);
+        enum gpm_status st = flush(m); /* what cannot be added now stays behind, as before */
+        UNUSED(st);
         m->cls->reject(m->em);
     }
     old->call.args = old->args;
