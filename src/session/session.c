@@ -253,7 +253,8 @@ static void show_instruction(struct session *s, const struct ast *a) {
     if (strncmp(diag_code_text(d->code), "E05", 3) == 0 && a->kind != AST_LOAD) {
         struct span choice = d->at;
         d->at = a->kind == AST_DIRECTIVE ? a->kids[0]->span : a->span;
-        diag_add_label(&s->diags, choice, "this choice");
+        diag_add_label(&s->diags, choice,
+                       d->code == DIAG_NO_GRADIENT ? "this expression" : "this choice");
         return;
     }
     diag_add_label(&s->diags, a->span, a->kind == AST_LOAD ? "loaded here" : "while this was run");

@@ -52,8 +52,8 @@ static void give_args(struct grad *g, struct node *n, value *dargs) {
 static enum gpm_status no_gradient(struct grad *g, struct node *n, const char *what) {
     const struct sp_class *cls = node_class(n);
     struct diags *d = g->t->core->diags;
-    diag_raise(d, DIAG_NO_GRADIENT, node_span(n), "%s has no gradient %s", cls ? cls->name : "this",
-               what);
+    diag_raise(d, DIAG_NO_GRADIENT, node_span(n), "%s has no gradient%s",
+               cls ? cls->name : "this", what);
     diag_set_help(d, "mh, slice or gibbs need no gradients");
     return GPM_E_USER;
 }
@@ -98,7 +98,7 @@ static bool any_wanted(struct grad *g, const struct node *n) {
 static enum gpm_status density(struct grad *g, struct node *n, value *dv) {
     const struct sp_class *cls = node_class(n);
     if (!dv && !any_wanted(g, n)) return GPM_OK;
-    if (!cls || !cls->grad_density) return no_gradient(g, n, "of its density");
+    if (!cls || !cls->grad_density) return no_gradient(g, n, " of its density");
     bool inside = n->flags & NODE_INCORPORATED;
     enum gpm_status st = node_unincorporate(g->t, n);
     if (st != GPM_OK) return st;
@@ -114,7 +114,7 @@ static enum gpm_status density(struct grad *g, struct node *n, value *dv) {
 
 static enum gpm_status maker(struct grad *g, struct node *n) {
     const struct sp_aaa *aaa = node_class(n)->aaa;
-    if (!aaa->gradient) return no_gradient(g, n, "of the density of its data");
+    if (!aaa->gradient) return no_gradient(g, n, " of the density of its data");
     struct grad_call k;
     call_begin(g, n, &k);
     return call_end(g, n, &k, aaa->gradient(&k.c, first_made(n->val)->state->data, k.dargs));

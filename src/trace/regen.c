@@ -85,14 +85,23 @@ static enum gpm_status detach_d(struct scaffold *s, struct entry *e, double *w) 
     return GPM_OK;
 }
 
+/* The joint density of a maker's data. A kernel written in the language is evaluated here, and
+ * reads the names of the model. */
+enum gpm_status maker_log_joint(struct trace *t, struct node *n, struct sp_state *state,
+                                double *logp) {
+    struct trace *outer = t->core->model;
+    t->core->model = t;
+    enum gpm_status st = node_class(n)->aaa->log_joint(state->data, logp);
+    t->core->model = outer;
+    return core_place(t->core, st, node_span(n));
+}
+
 enum gpm_status detach_entry(struct scaffold *s, struct entry *e, double *w) {
     double logp;
     enum gpm_status st;
     if (e->role == ROLE_D) return detach_d(s, e, w);
     if (e->role == ROLE_M) {
-        struct sp_state *state = maker_state(e->n);
-        st = core_place(s->t->core, node_class(e->n)->aaa->log_joint(state->data, &logp),
-                        node_span(e->n));
+        st = maker_log_joint(s->t, e->n, maker_state(e->n), &logp);
         if (st == GPM_OK) *w += logp;
         return st;
     }

@@ -45,6 +45,9 @@ struct scaffold {
 
 struct entry *entry_of(struct scaffold *s, const struct node *n); /* NULL: not in it */
 enum gpm_status detach_entry(struct scaffold *s, struct entry *e, double *w) GPM_MUST_USE;
+/* The joint log density of the data of maker n, whose made procedures share `state`. */
+enum gpm_status maker_log_joint(struct trace *t, struct node *n, struct sp_state *state,
+                                double *logp) GPM_MUST_USE;
 enum gpm_status regen_entry(struct scaffold *s, uint32_t i) GPM_MUST_USE;
 void restore_entry(struct scaffold *s, struct entry *e);
 /* After a failed regen: true when the failure only means that the state has probability zero. */

@@ -83,8 +83,7 @@ static enum gpm_status add_density(void *ctx, struct trace *t, struct node *n) {
     enum gpm_status st = GPM_OK;
     if (!cls) return GPM_OK;
     if (cls->aaa && first_made(n->val)) {
-        st = core_place(t->core, cls->aaa->log_joint(first_made(n->val)->state->data, &logp),
-                        node_span(n));
+        st = maker_log_joint(t, n, first_made(n->val)->state, &logp);
         if (st == GPM_OK) j->all += logp, j->observed += logp;
     } else if ((n->flags & NODE_RANDOM) && cls->log_density && !node_is_stateful(n)) {
         st = node_density(t, n, n->val, &logp);
