@@ -50,6 +50,10 @@ struct gpm_options {
     bool (*confirm)(void *user, const char *question);
     gpm_draw_fn *draw; /* NULL: draws stay in the program */
     void *draw_user;
+    /* How far the running command is: share in [0, 1], seconds so far, acceptance rates by scope as
+     * text; at most ten times a second, on the session's thread. NULL: nobody listens. */
+    void (*progress)(void *user, double share, double elapsed, const char *acceptance);
+    void *progress_user;
 };
 GPM_API void gpm_options_init(struct gpm_options *o);
 

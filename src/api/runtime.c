@@ -38,6 +38,8 @@ gpm_session *gpm_session_new(const struct gpm_options *o) {
     g->s.infer.user = o->user;
     g->s.infer.draw = o->draw;
     g->s.infer.draw_user = o->draw_user;
+    g->s.infer.progress.report = o->progress;
+    g->s.infer.progress.user = o->progress_user;
     g->permissions = (struct sp_options){.allow_run = o->allow_run,
                                          .allow_write = o->allow_write,
                                          .jobs = o->jobs ? o->jobs : 1,

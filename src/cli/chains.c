@@ -3,6 +3,7 @@
  * See chains.h.
  */
 #include "cli/chains.h"
+#include "cli/progress.h"
 #include "cli/run.h"
 #include "cli/run_folder.h"
 #include <errno.h>
@@ -32,6 +33,7 @@ static void keep_output(void *user, int stream, const char *text, size_t len) {
 }
 
 static void replay(struct chain *c) {
+    progress_hide();
     for (size_t at = 0; at + sizeof(struct record) <= c->len;) {
         struct record r;
         memcpy(&r, c->text + at, sizeof r);
@@ -48,6 +50,7 @@ struct job {
     const char *text; /* NULL: the plan's path */
     size_t len;
     struct chain *chains;
+    struct progress_board *board;
     atomic_uint next;
     pthread_mutex_t lock; /* of what follows */
     unsigned printed;     /* chains whose output is out */
@@ -64,6 +67,7 @@ static void run_chain(struct job *j, unsigned i) {
         o.user = c;
         c->out = open_memstream(&c->text, &c->len);
     }
+    progress_attach(j->board, i, &o);
     if (j->plan->folder) {
         o.draw = run_folder_draw;
         o.draw_user = run_folder_chain(j->plan->folder, i);
@@ -143,7 +147,9 @@ int chains_run(const struct chains_plan *plan) {
     j.chains = calloc(plan->chains, sizeof *j.chains);
     j.done = calloc(plan->chains, sizeof *j.done);
     if (!j.chains || !j.done) return complain(EXIT_FAILED, "out of memory");
+    j.board = progress_board_new(plan->chains);
     run_chains(&j);
+    progress_board_free(j.board);
     int status = overall_status(&j);
     pthread_mutex_destroy(&j.lock);
     free(j.chains);

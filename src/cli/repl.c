@@ -5,6 +5,7 @@
  * terminal it is read to its end and run as a program.
  */
 #include "cli/line.h"
+#include "cli/progress.h"
 #include "cli/run.h"
 #include <dirent.h>
 #include <errno.h>
@@ -269,14 +270,21 @@ static int run(const void *opts, int argc, char **argv) {
     struct gpm_options o;
     session_args_apply(&a->session, &o);
     bool prompt = a->expressions.n == 0 && isatty(STDIN_FILENO);
+    struct progress_board *board = progress_board_new(1);
+    progress_attach(board, 0, &o);
     if (prompt) o.confirm = ask;
     gpm_session *s = gpm_session_new(&o);
     if (!s) return complain(EXIT_FAILED, "out of memory");
-    if (prompt) return run_prompt(&o, s);
+    if (prompt) {
+        int left = run_prompt(&o, s);
+        progress_board_free(board);
+        return left;
+    }
     bool quiet = a->session.quiet > 0;
     int status =
         a->expressions.n ? run_expressions(s, &a->expressions, quiet) : run_stdin(s, quiet);
     gpm_session_free(s);
+    progress_board_free(board);
     return status;
 }
 

@@ -3,6 +3,7 @@
  * See run.h.
  */
 #include "cli/run.h"
+#include "cli/progress.h"
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -54,6 +55,7 @@ void interrupt_forever(bool on) {
 void print_error(gpm_session *s, enum gpm_status st, bool quiet) {
     const char *text = gpm_last_error(s);
     if (st == GPM_OK && (quiet || !text || !*text)) return;
+    progress_hide();
     fflush(stdout);
     if (!text || !*text) {
         fprintf(stderr, "gpmem: %s\n", gpm_status_text(st));

@@ -3,6 +3,7 @@
  * What every command that runs programs shares: options of a session, its output, its files.
  */
 #include "cli/command.h"
+#include "cli/progress.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +25,7 @@ bool colour_wanted(int fd) {
  * them in the order of writing. */
 static void write_streams(void *user, int stream, const char *text, size_t len) {
     (void)user;
+    progress_hide();
     if (stream != 1) fflush(stdout);
     fwrite(text, 1, len, stream == 1 ? stdout : stderr);
 }

@@ -46,6 +46,12 @@ struct infer_state {
     /* receives what collect gathers, as numbers; NULL: nobody */
     void (*draw)(void *user, const char *const *names, const double *row, size_t n);
     void *draw_user;
+    struct { /* see progress.h */
+        void (*report)(void *user, double share, double elapsed, const char *acceptance);
+        void *user;
+        bool busy; /* a loop reports already */
+        double started, said;
+    } progress;
     void *nuts; /* adapted step sizes, see op_hmc.c */
     value open; /* what detach took out and nothing has put back yet; NIL: nothing */
     bool each_particle; /* inside for_each_particle: no modelling directives */

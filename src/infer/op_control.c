@@ -2,6 +2,7 @@
  *
  * Actions that combine actions: return, bind, repeat, sequence, mapM, for_each, assert. */
 #include "infer/infer.h"
+#include "infer/progress.h"
 
 #include <math.h>
 
@@ -50,14 +51,18 @@ static enum gpm_status op_bind_(struct infer_state *x, const value *args, size_t
 }
 
 static enum gpm_status repeat(struct infer_state *x, double times, value action, value *out) {
-    for (double i = 0; i < times; i++) {
+    struct progress_loop loop;
+    enum gpm_status st = GPM_OK;
+    progress_begin(&loop, x, times);
+    for (double i = 0; i < times && st == GPM_OK; i++) {
         value v;
-        enum gpm_status st = action_run(x->core, action, x->at, &v);
-        if (st != GPM_OK) return st;
-        value_unref(v);
+        progress_step(&loop, i);
+        st = action_run(x->core, action, x->at, &v);
+        if (st == GPM_OK) value_unref(v);
     }
-    *out = NIL;
-    return GPM_OK;
+    progress_end(&loop);
+    if (st == GPM_OK) *out = NIL;
+    return st;
 }
 
 static enum gpm_status op_repeat(struct infer_state *x, const value *args, size_t n, value *out) {

@@ -5,6 +5,7 @@
 #include "infer/dataset.h"
 #include "base/mem.h"
 #include "infer/draws.h"
+#include "infer/progress.h"
 #include <string.h>
 
 static struct dataset *need_dataset(struct infer_state *x, const char *op, value v) {
@@ -29,30 +30,42 @@ static enum gpm_status op_empty(struct infer_state *x, const value *args, size_t
     return GPM_OK;
 }
 
+static enum gpm_status accumulate_one(struct infer_state *x, value a, double i,
+                                      struct dataset *all) {
+    value v;
+    enum gpm_status st = action_run(x->core, a, x->at, &v);
+    if (st != GPM_OK) return st;
+    struct dataset *d = need_dataset(x, "accumulate_dataset", v);
+    if (!d) {
+        st = GPM_E_USER;
+    } else if (!dataset_append(all, d, i)) {
+        st = infer_error(x, DIAG_BAD_OPERATOR_ARG,
+                         "accumulate_dataset: the datasets have different columns");
+    }
+    value_unref(v);
+    return st;
+}
+
 /* Runs `a` n times and joins the datasets it gives; the iterations are numbered from 1. */
 static enum gpm_status op_accumulate(struct infer_state *x, const value *args, size_t n,
                                      value *out) {
     UNUSED(n);
+    struct progress_loop loop;
     struct dataset *all = dataset_new(NULL, 0);
-    for (double i = 1; i <= args[0].u.num; i++) {
-        value v;
-        enum gpm_status st = action_run(x->core, args[1], x->at, &v);
-        if (st == GPM_OK) {
-            struct dataset *d = need_dataset(x, "accumulate_dataset", v);
-            if (!d) st = GPM_E_USER;
-            if (d && !dataset_append(all, d, i)) {
-                value_unref(v);
-                return other_columns(x, "accumulate_dataset", all);
-            }
-            value_unref(v);
-        }
-        if (st != GPM_OK) {
-            value_unref(value_box(V_BOX, &all->box));
-            return st;
-        }
+    enum gpm_status st = GPM_OK;
+    progress_begin(&loop, x, args[0].u.num);
+    for (double i = 1; i <= args[0].u.num && st == GPM_OK; i++) {
+        progress_step(&loop, i - 1);
+        st = accumulate_one(x, args[1], i, all);
     }
-    *out = value_box(V_BOX, &all->box);
-    return GPM_OK;
+    progress_end(&loop);
+    value v = value_box(V_BOX, &all->box);
+    if (st == GPM_OK) {
+        *out = v;
+    } else {
+        value_unref(v);
+    }
+    return st;
 }
 
 static enum gpm_status join(struct infer_state *x, const char *op, const value *items, size_t n,

@@ -184,6 +184,32 @@ def test_confirmation():
     assert t.end() == 0
 
 
+def read_all(t):
+    out = t.seen
+    while True:
+        try:
+            data = os.read(t.fd, 4096)
+        except OSError:
+            break
+        if not data:
+            break
+        out += data.decode(errors="replace")
+    os.waitpid(t.pid, 0)
+    return out
+
+
+def test_progress():
+    path = os.path.join(HOME, "long.vnts")
+    with open(path, "w") as f:
+        f.write("assume x = normal(0, 1);\nobserve normal(x, 1) = 1;\ninfer repeat(800000, do(mh(default, one, 5)));\nsample 1 + 1;\n")
+    out = read_all(Terminal("run", "--chains", "2", path))
+    assert re.search(r"chain [12]: +\d+%, .* left, accepted: default \d+%", out), out[-500:]
+    screen = out.rsplit("\x1b[2K", 1)[1]  # the lines are taken away at the end
+    assert screen.split() == ["2", "2"] or screen.split() == ["2"], screen
+    out = read_all(Terminal("run", "-q", path))
+    assert "left" not in out and out.strip() == "2", out
+
+
 def test_colours():
     t = Terminal("-q", "-e", "nope")
     assert "\x1b[" not in t.wait_for("not bound"), "NO_COLOR was set"
