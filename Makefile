@@ -55,6 +55,11 @@ install: build
 	@tools/install-docs build/gpmem $(PREFIX)
 	@echo "installed gpmem in $(PREFIX)"
 
+# The reference page from the tables, then every page as a site in build/site, links checked.
+docs: build
+	@tools/reference build/gpmem
+	@tools/site build/site
+
 format:
 	@git ls-files '*.c' '*.h' | xargs clang-format -i
 

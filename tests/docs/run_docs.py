@@ -10,6 +10,7 @@ A fenced block says what it is:
   ```python, ```c   a program; likewise with ```output
   ```text, ```json  shown, not run (JSON is parsed)
   ```KIND file=NAME  any kind: written to the file, for the commands that follow
+  ```diff and file=src/...: changes of the tree itself, tried by run_extending.py
 Numbers may differ by 1e-6 relative; "..." stands for any text, a line of its own for any lines. --update writes what was printed into the
 pages. All blocks of a page run in one folder that holds links to the tree's build, data, examples, include and python."""
 import concurrent.futures as cf, glob, json, math, os, re, shutil, subprocess, sys, tempfile
@@ -20,7 +21,7 @@ BUILD = os.path.dirname(TOOL)
 UPDATE = "--update" in sys.argv
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 RUN = ("console", "venture", "python", "c")
-SHOWN = ("text", "json", "output")
+SHOWN = ("text", "json", "diff", "output")
 
 
 class Block:
@@ -72,7 +73,7 @@ class Page:
         self.path, self.bad, self.new, self.count = path, [], {}, 0
         self.program, self.printed = "", 0
         self.dir = tempfile.mkdtemp(prefix="gpmem-docs-")
-        for name in ("data", "examples", "include", "python", "src"):
+        for name in ("data", "examples", "include", "python"):
             os.symlink(os.path.join(ROOT, name), os.path.join(self.dir, name))
         os.symlink(BUILD, os.path.join(self.dir, "build"))
         self.env = dict(os.environ, PATH=BUILD + ":" + os.environ["PATH"], PYTHONPATH=os.path.join(ROOT, "python"),
@@ -159,7 +160,8 @@ class Page:
             for i, block in enumerate(all_blocks):
                 after = all_blocks[i + 1] if i + 1 < len(all_blocks) else None
                 if block.words[-1:] and block.words[-1].startswith("file="):
-                    self.write(block, block.words[-1][5:])
+                    if "/" not in block.words[-1]:
+                        self.write(block, block.words[-1][5:])
                 elif block.kind == "console":
                     self.console(block)
                 elif block.kind in RUN:
