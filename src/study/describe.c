@@ -228,7 +228,19 @@ static void describe_trend(const struct discovery *d, const struct sterm *e, con
         buf_puts(out, ", in either direction.");
     } else if (HAS(m, FACTOR_IW)) {
         buf_puts(out, " Locally it is a straight line; the slope wanders slowly.");
-        if (p) describe_slope(d, p, out);
+        if (p && d->dec.n > 1) {
+            size_t last = d->series.n - 1; /* the slope at the end of the data */
+            double slope =
+                (p->mean[last] - p->mean[last - 1]) / (d->dec.x[last] - d->dec.x[last - 1]);
+            buf_puts(out, " At the end it changes by ");
+            if (is_log(d)) {
+                number(100 * expm1(slope), out);
+                buf_putc(out, '%');
+            } else {
+                number(slope, out);
+            }
+            buf_printf(out, " per %s.", d->series.unit);
+        }
     } else if (e->tau >= 0) {
         struct par_summary s = parameter_summary(discovery_top(d), e->tau);
         buf_puts(out, HAS(m, FACTOR_RAMP) ? " It starts at " : " The level shifts at ");

@@ -30,7 +30,7 @@ enum gpm_status discovery_prepare(struct discovery *d, struct buf *err) {
     enum gpm_status st = smodel_data_init(&d->data, s->n, s->x, s->y);
     if (st == GPM_E_NOMEM) buf_printf(err, "%s: not enough memory for %zu values", s->name, s->n);
     if (st == GPM_E_ARG)
-        buf_printf(err, "%s: the values do not vary enough to look for structure", s->name);
+        buf_printf(err, "%s: the values vary too little, or too much for double precision, to look for structure", s->name);
     for (int i = 0; i < s->n_season && st == GPM_OK; i++)
         d->data.season[d->data.n_season++] = s->season[i] / d->data.span;
     return st;

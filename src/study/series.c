@@ -256,6 +256,8 @@ static enum gpm_status check(const struct reading *r) {
     } else if (s->n < 8) {
         buf_printf(r->err, "%s: %zu values are too few to look for structure; 8 are needed", name,
                    s->n);
+    } else if (!isfinite(s->x[s->n - 1] - s->x[0])) {
+        buf_printf(r->err, "%s: the times lie too far apart", name);
     } else if (!(s->x[s->n - 1] > s->x[0])) {
         buf_printf(r->err, "%s: all values have the same time", name);
     } else {
