@@ -1,0 +1,160 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""gpmem in programs against exact answers (argument: the tool): predictive densities by numpy's
+formulas, small posteriors by enumeration or in closed form."""
+import itertools, json, math, os, subprocess, sys
+import numpy as np
+
+TOOL = os.path.abspath(sys.argv[1])
+
+
+def run(program, seed=1):
+    r = subprocess.run([TOOL, "run", "--seed", str(seed), "--format", "json", "-"], input=program.encode(),
+                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120)
+    assert r.returncode == 0, program + r.stderr.decode()
+    return [json.loads(line) for line in r.stdout.decode().splitlines()]
+
+
+def se(a, b, sf=1.0, l=1.0):
+    a, b = np.atleast_2d(np.asarray(a, float).T).T, np.atleast_2d(np.asarray(b, float).T).T
+    d = ((a[:, None, :] - b[None, :, :]) ** 2).sum(-1)
+    return sf ** 2 * np.exp(-d / (2 * l * l))
+
+
+def log_normal(y, cov):
+    y = np.asarray(y, float)
+    return -0.5 * (y @ np.linalg.solve(cov, y) + np.linalg.slogdet(cov)[1] + len(y) * math.log(2 * math.pi))
+
+
+def predictive(x, y, noise, xs, ys, kern=se):
+    """log p(ys | x, y) with independent noise on every pair."""
+    joint = kern(np.concatenate([x, xs]), np.concatenate([x, xs])) + noise ** 2 * np.eye(len(x) + len(xs))
+    n = len(x)
+    return log_normal(np.concatenate([y, ys]), joint) - (log_normal(y, joint[:n, :n]) if n else 0)
+
+
+def close(a, b, tol=1e-7):
+    assert abs(a - b) <= tol * max(1, abs(b)), (a, b)
+
+
+def test_replicates():
+    got = run("assume (c, e) = gpmem(x -> x, make_squaredexp(1, 1), noise=0.3);"
+              "observe e(1) = 0.2; observe e(1) = 0.7; observe e(2.5) = -0.4; observe e(1) = 0.1;"
+              "sample assess(0.6, e, 1); sample assess(array(0.5, -0.1), e, array(1, 3));")
+    x, y = [1, 1, 2.5, 1], [0.2, 0.7, -0.4, 0.1]
+    close(got[0], predictive(x, y, 0.3, [1], [0.6]))
+    close(got[1], predictive(x, y, 0.3, [1, 3], [0.5, -0.1]))
+
+
+def test_two_dimensions():
+    got = run("assume (c, e) = gpmem(p -> p[0] * p[1], make_squaredexp(1, 2), dim=2, noise=0.1);"
+              "predict c(array(1, 2)); predict c(array(array(0, 1), array(3, -1)));"
+              "sample assess(1.5, e, array(1, 1)); sample size(e(array(array(1, 1), array(2, 2))));")
+    assert got[:2] == [2, [0, -3]] and got[3] == 2
+    k = lambda a, b: se(a, b, 1, 2)
+    close(got[2], predictive(np.array([[1, 2], [0, 1], [3, -1]]), [2, 0, -3], 0.1, np.array([[1, 1]]), [1.5], k))
+
+
+def test_forget():
+    got = run("assume (c, e) = gpmem(x -> x * x, make_squaredexp(1, 1), noise=0.2);"
+              "one: predict c(1); two: observe e(2) = 0.5; predict c(3);"
+              "sample assess(0.4, e, 1.5); run(forget(quote(one))); sample assess(0.4, e, 1.5);"
+              "run(forget(quote(two))); sample assess(0.4, e, 1.5); predict c(1); sample assess(0.4, e, 1.5);")
+    wanted = [([1, 2, 3], [1, 0.5, 9]), ([2, 3], [0.5, 9]), ([3], [9]), ([3, 1], [9, 1])]
+    assess = [v for v in got if not isinstance(v, list) and v not in (1, 9)]
+    assert len(assess) == 4, got
+    for a, (x, y) in zip(assess, wanted):
+        close(a, predictive(x, y, 0.2, [1.5], [0.4]))
+
+
+def test_several_and_in_lists():
+    got = run("assume make = proc(f) { gpmem(f, make_squaredexp(1, 1), noise=0.1) };"
+              "assume a = make(x -> x); assume b = make(x -> -x);"
+              "assume emus = list(second(a), second(b)); assume at = proc(i, x) { lookup(emus, i)(x) };"
+              "predict first(a)(1); predict first(b)(1); predict first(b)(2);"
+              "sample assess(0.5, lookup(emus, 0), 1.5); sample assess(0.5, lookup(emus, 1), 1.5); sample at(0, 1);")
+    assert got[:3] == [1, -1, -2]
+    close(got[3], predictive([1], [1], 0.1, [1.5], [0.5]))
+    close(got[4], predictive([1, 2], [-1, -2], 0.1, [1.5], [0.5]))
+
+
+def test_nested():
+    """A memoizer of an emulator: the inner value is drawn once per input and is data of both."""
+    got = run("assume (c, e) = gpmem(x -> 2 * x, make_squaredexp(1, 1), noise=0.1); predict c(1);"
+              "assume (cc, ee) = gpmem(x -> e(x), make_squaredexp(1, 2), noise=0.2);"
+              "predict cc(1.5); predict cc(1.5); predict cc(array(1.5, 1));"
+              "sample assess(0.3, ee, 1.2); sample assess(1, e, 1.7);")
+    first, again, both = got[1], got[2], got[3]
+    assert first == again == both[0], got
+    k = lambda a, b: se(a, b, 1, 2)
+    close(got[4], predictive([1.5, 1], both, 0.2, [1.2], [0.3], k))
+    close(got[5], predictive([1, 1.5, 1], [2, both[0], both[1]], 0.1, [1.7], [1.0]))
+
+
+def chain(program, what, n, seed):
+    """n values of `what`, one after each run of a step named `step`."""
+    out = run(program + "infer repeat(200, step);\n" + ("infer step; sample %s;\n" % what) * n, seed)
+    return [v for v in out if v is not None][-n:]
+
+
+def test_random_source():
+    """The table's values count as data: mu ~ N(0, 1), f(x) = mu x, table at 1 and 2."""
+    program = ("assume mu = normal(0, 1); assume f = x -> mu * x;"
+               "assume (c, e) = gpmem(f, make_squaredexp(1, 1), noise=0.5); predict c(1); predict c(2);"
+               "define step = mh(default, one, 5);\n")
+    got = np.array(chain(program, "mu", 3000, 3))
+    v, cov = np.array([1.0, 2.0]), se([1, 2], [1, 2]) + 0.25 * np.eye(2)
+    sd = (1 + v @ np.linalg.solve(cov, v)) ** -0.5
+    assert abs(got.mean()) < 0.06 and abs(got.std() - sd) < 0.05, (got.mean(), got.std(), sd)
+
+
+def frequencies(values, keys):
+    return np.array([sum(v == k for v in values) / len(values) for k in keys])
+
+
+def test_hyper_parameters():
+    """Posterior of the kernel's parameters on a grid, by enumeration."""
+    xs, ys = [0, 0.7, 2], [0.3, 0.9, -0.6]
+    program = ("assume sf = uniform_discrete(1, 4); assume l = uniform_discrete(1, 4);"
+               "assume (c, e) = gpmem(x -> x, make_squaredexp(sf / 2, l / 2), noise=0.2);"
+               + "".join("observe e(%g) = %g;" % p for p in zip(xs, ys)) + "define step = mh(default, one, 4);\n")
+    got = chain(program, "10 * sf + l", 4000, 5)
+    keys = [10 * a + b for a in (1, 2, 3) for b in (1, 2, 3)]
+    lp = np.array([log_normal(ys, se(xs, xs, k // 10 / 2, k % 10 / 2) + 0.04 * np.eye(3)) for k in keys])
+    p = np.exp(lp - lp.max())
+    assert abs(frequencies(got, keys) - p / p.sum()).max() < 0.04, (frequencies(got, keys), p / p.sum())
+
+
+def test_structures():
+    """Selections and orders of a list of kernels with a shared parameter, by enumeration: the first
+    of a random order of those kept, with t in the kernels."""
+    xs, ys = [0, 1], [0.8, -0.5]
+    program = ("assume t = uniform_discrete(1, 3);"
+               "assume BK = list(make_whitenoise(t / 2), make_whitenoise(2 * t), make_squaredexp(t, 1));"
+               "assume pick = proc(l) { if is_null(l) { l } else { if bernoulli(0.5) { pair(first(l), pick(rest(l))) } else { pick(rest(l)) } } };"
+               "assume some = permute(pick(BK));"
+               "assume K = if (is_null(some)) { make_whitenoise(1) } else { first(some) };"
+               "assume g = make_gp(K); observe g(array(0, 1)) = array(0.8, -0.5);"
+               "define step = mh(default, one, 6);\n")
+    got = chain(program, "array(t, struct(K))", 4000, 7)
+    grams = {}
+    for t in (1, 2):
+        kernels = [("WN", (t / 2) ** 2 * np.eye(2)), ("WN", 4.0 * t * t * np.eye(2)), ("SE", se(xs, xs, t))]
+        for keep in itertools.product((0, 1), repeat=3):
+            chosen = [k for k, use in zip(kernels, keep) if use] or [("WN", np.eye(2))]
+            for name, gram in chosen:
+                grams[(t, name)] = grams.get((t, name), 0) + math.exp(log_normal(ys, gram)) / len(chosen)
+    total = sum(grams.values())
+    for (t, name), p in grams.items():
+        freq = sum(v == [t, name] for v in map(list, got)) / len(got)
+        assert abs(freq - p / total) < 0.05, (t, name, freq, p / total)
+
+
+tests = [v for k, v in sorted(globals().items()) if k.startswith("test_")]
+for t in tests:
+    try:
+        t()
+    except AssertionError:
+        print("in", t.__name__)
+        raise
+print("%d exact answers of gpmem agree" % len(tests))
