@@ -119,6 +119,12 @@ static enum gpm_status apply_memo(struct trace *t, struct node *n, struct memo *
         return diag_raise(t->core->diags, DIAG_MEMO_LOOP, node_span(n),
                           "this memoized call needs its own value with the same arguments");
     }
+    struct node *maker = f ? NULL : maker_of(m->proc);
+    if (maker) st = regen_ensure(t, maker);
+    if (st != GPM_OK) {
+        value_unref(key);
+        return st;
+    }
     if (!f) {
         f = family_new(NULL);
         f->own_ctx = tagctx_new(NULL, true);

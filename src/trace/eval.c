@@ -105,7 +105,8 @@ static enum gpm_status eval_operands(struct trace *t, struct family *fam, const 
 static enum gpm_status memoized(struct trace *t, struct family *fam, const struct ast *a,
                                 struct node **nodes, size_t n) {
     struct node **f = &nodes[1];
-    if ((*f)->val.tag != V_PROC || sp_made_of((*f)->val)) return GPM_OK;
+    struct sp_made *made = sp_made_of((*f)->val);
+    if ((*f)->val.tag != V_PROC || (made && !(made->cls->flags & SP_RANDOM))) return GPM_OK;
     int store = core_store_position(nodes[0]->val);
     if (store >= 0 && (size_t)store + 1 < n && !is_absent(nodes[store + 1]->val)) return GPM_OK;
     struct node *app = node_new(t, fam, NODE_APP, a, 2);

@@ -253,8 +253,9 @@ static enum gpm_status eval_call(struct session_core *core, const struct ast *a,
     if (st == GPM_OK && order) st = core_close_gaps(core, op, args, &n, a->span);
     int store = which == SPECIAL_GPMEM ? core_store_position(op) : -1;
     bool stored = store >= 0 && (size_t)store < n && !is_absent(args[store]);
+    struct sp_made *made = n ? sp_made_of(args[0]) : NULL;
     if (st == GPM_OK && which == SPECIAL_GPMEM && n && args[0].tag == V_PROC && !stored &&
-        !sp_made_of(args[0]))
+        (!made || (made->cls->flags & SP_RANDOM)))
         value_set_take(&args[0], memo_value(args[0], NULL));
     if (st == GPM_OK) st = plain_apply(core, op, args, n, a->span, out);
     for (size_t i = 0; i < width; i++) value_unref(args[i]);

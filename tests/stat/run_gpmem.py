@@ -80,8 +80,13 @@ def test_several_and_in_lists():
 
 def test_nested():
     """A memoizer of an emulator: the inner value is drawn once per input and is data of both."""
+    for source in ("x -> e(x)", "e"):
+        nested(source)
+
+
+def nested(source):
     got = run("assume (c, e) = gpmem(x -> 2 * x, make_squaredexp(1, 1), noise=0.1); predict c(1);"
-              "assume (cc, ee) = gpmem(x -> e(x), make_squaredexp(1, 2), noise=0.2);"
+              "assume (cc, ee) = gpmem(" + source + ", make_squaredexp(1, 2), noise=0.2);"
               "predict cc(1.5); predict cc(1.5); predict cc(array(1.5, 1));"
               "sample assess(0.3, ee, 1.2); sample assess(1, e, 1.7);")
     first, again, both = got[1], got[2], got[3]
