@@ -209,17 +209,28 @@ static bool any_point(const struct bo *b, struct rng *r, double *u) {
     return false;
 }
 
-static bool is_hot(const struct bo *b, const double *u) {
+/* Distance from the best point (outside tabu regions) in length scales; infinite when integers or
+ * categories differ. */
+static double from_best(const struct bo *b, const double *u) {
     size_t inc = bo_incumbent(b, true);
     double r2 = 0;
-    if (inc == SIZE_MAX) return false;
+    if (inc == SIZE_MAX) return INFINITY;
     for (int k = 0; k < b->space.d; k++) {
         double t = (u[k] - b->points.at[inc].u[k]) * b->model.inv_l[k];
         r2 += t * t;
     }
     for (int k = b->space.d; k < b->D; k++)
-        if (u[k] != b->points.at[inc].u[k]) return false;
-    return r2 < 0.25 * 0.25;
+        if (u[k] != b->points.at[inc].u[k]) return INFINITY;
+    return sqrt(r2);
+}
+
+/* Points that the active set drops teach the model nothing. With the local arm the optimum is soon
+ * found and left alone; without it, four such proposals in a row mean the same. */
+static void note_stuck(struct bo *b, double far) {
+    b->stuck = far < 1e-3 ? b->stuck + 1 : 0;
+    if (b->stuck < 4 || !b->opt.no_local || b->opt.noisy) return;
+    b->stuck = 0;
+    bo_make_tabu(b, b->points.at[bo_incumbent(b, true)].u);
 }
 
 static bool local_turn(struct bo *b) {
@@ -243,7 +254,9 @@ static bool decide(struct bo *b, struct rng *r, double *u) {
     b->turn_local = true;
     b->local.run = 0;
     if (bo_global(b, r, u)) return any_point(b, r, u);
-    b->local.hot = is_hot(b, u);
+    double far = from_best(b, u);
+    b->local.hot = far < 0.25;
+    note_stuck(b, far);
     return true;
 }
 

@@ -63,18 +63,19 @@ BO_SIMD static void m52_row(size_t n, const double *r2, double *k, double *slope
     }
 }
 
-/* From r2: M52 in k, its slope; then the SE funnel on top. */
+/* The ripple M52(r) and the funnel M32(r/rho), whose slope is 3 exp(-s). */
 BO_SIMD static void mix_row(size_t n, const double *r2, double w, double inv2, double *k,
                             double *slope, double *d_rho, double *d_logit) {
     double ww = w * (1 - w);
 #pragma omp simd
     for (size_t i = 0; i < n; i++) {
-        double s = sqrt(5 * r2[i]), e = exp1(-s), q = r2[i] * inv2, se = exp1(-0.5 * q);
+        double s = sqrt(5 * r2[i]), e = exp1(-s), q = r2[i] * inv2, s3 = sqrt(3 * q),
+               e3 = exp1(-s3), f = (1 + s3) * e3;
         double m = (1 + s + (5.0 / 3) * r2[i]) * e;
-        slope[i] = (1 - w) * (5.0 / 3) * (1 + s) * e + w * inv2 * se;
-        k[i] = (1 - w) * m + w * se;
-        d_rho[i] = w * se * q;
-        d_logit[i] = ww * (se - m);
+        slope[i] = (1 - w) * (5.0 / 3) * (1 + s) * e + w * inv2 * 3 * e3;
+        k[i] = (1 - w) * m + w * f;
+        d_rho[i] = w * 3 * e3 * q;
+        d_logit[i] = ww * (f - m);
     }
 }
 

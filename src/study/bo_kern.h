@@ -6,7 +6,8 @@
  * memory; categories enter by the Hamming kernel exp(-[x != x'] / l).
  *
  *   SE(r) = exp(-r^2/2)          M52(r) = (1 + s + s^2/3) exp(-s), s = sqrt(5) r
- *   MIX   = (1-w) M52(r) + w SE(r/rho)              a ripple on a funnel
+ *   MIX   = (1-w) M52(r) + w M32(r/rho)             a ripple on a funnel (with an edge at its foot:
+ *           M32(r) = (1 + s) exp(-s), s = sqrt(3) r; SE here does worse on such functions)
  *   ADD   = w/d sum_j M52(r_j) + (1-w) M52(r/rho)   additive plus interaction
  */
 #ifndef STUDY_BO_KERN_H

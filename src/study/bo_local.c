@@ -213,7 +213,7 @@ static double max_abs(const double *x, int d) {
     return m;
 }
 
-static void make_tabu(struct bo *b, const double *u) {
+void bo_make_tabu(struct bo *b, const double *u) {
     struct bo_tabu t = {NEW_ARRAY(double, (size_t)(b->D + b->space.d)), NULL};
     t.half = t.center + b->D;
     memcpy(t.center, u, (size_t)b->D * sizeof *u);
@@ -308,7 +308,7 @@ bool bo_local_ask(struct bo *b, struct rng *r, double *u) {
     double *x = NEW_ARRAY(double, (size_t)p.d + 1);
     while (!found && p.d > 0 && p.d <= BO_MANY_DIMS) {
         if (l->rho < RHO_MIN) {
-            make_tabu(b, p.center);
+            bo_make_tabu(b, p.center);
             break;
         }
         if (!propose(b, &p, r, x)) continue;

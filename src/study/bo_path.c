@@ -5,10 +5,10 @@
  *   f(x) = sum_j a_j sign_j(x) cos(2 pi (w_j.x + b_j)),  a_j = s sqrt(2/m) N(0,1), b_j ~ U(0,1)
  *   v = (R + gI)^-1 (z - mu - f(X) - eps),  path(x) = mu + f(x) + k(x,X) v
  *
- * Frequencies w_j = N(0,1)/(2 pi l) for SE, times sqrt(5/chi2_5) for M52; a mixture picks the
- * component of each feature with its weight. A category multiplies the feature by a sign: with
- * probability exp(-1/l) the same for all levels, else one fair sign per level, which gives the
- * Hamming kernel. Features are kept in float: they only carry the prior.
+ * Frequencies w_j = N(0,1)/(2 pi l) for SE, times sqrt(5/chi2_5) for M52, sqrt(3/chi2_3) for M32; a
+ * mixture picks the component of each feature with its weight. A category multiplies the feature by
+ * a sign: with probability exp(-1/l) the same for all levels, else one fair sign per level, which
+ * gives the Hamming kernel. Features are kept in float: they only carry the prior.
  */
 #include "base/mem.h"
 #include "la/blas.h"
@@ -55,12 +55,12 @@ static void draw_signs(struct bo_path *p, const struct bo_model *m, int j, struc
 }
 
 static void draw_frequency(struct bo_path *p, const struct bo_model *m, int j, struct rng *r) {
-    bool first = rng_uniform(r) < m->w; /* SE of MIX, the additive part of ADD */
-    bool se = m->kind == BO_SE || (m->kind == BO_MIX && first);
+    bool first = rng_uniform(r) < m->w; /* funnel of MIX, additive part of ADD */
+    bool se = m->kind == BO_SE, m32 = m->kind == BO_MIX && first;
     bool stretched = m->kind == BO_MIX ? first : m->kind == BO_ADD && !first;
     int axis = m->kind == BO_ADD && first ? (int)rng_below(r, (uint64_t)m->d) : -1;
     double scale = 1 / (2 * M_PI * (stretched ? m->rho : 1));
-    if (!se) scale *= sqrt(5 / chi2(r, 5));
+    if (!se) scale *= m32 ? sqrt(3 / chi2(r, 3)) : sqrt(5 / chi2(r, 5));
     for (int k = 0; k < m->d; k++)
         p->w[k * p->m + j] =
             axis < 0 || axis == k ? (float)(scale * m->inv_l[k] * rng_normal(r)) : 0.0f;

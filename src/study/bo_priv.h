@@ -64,6 +64,7 @@ struct bo {
     enum bo_warp warp;
     size_t n_full; /* evaluations at the last full fit; 0: none */
     size_t fit_steps;
+    size_t stuck; /* global proposals in a row too close to the best to teach the model anything */
     double w_mean, w_sd, w_min, w_scale; /* z = (warp((y - min)/scale) - mean)/sd */
     VEC(size_t) active;                  /* points the model sees */
     struct bo_path path;
@@ -103,6 +104,7 @@ void bo_minimise_mean(struct bo *b, double *u);
 /* bo_local.c */
 void bo_local_init(struct bo *b);
 bool bo_local_ask(struct bo *b, struct rng *r, double *u); /* false: nothing to do here */
+void bo_make_tabu(struct bo *b, const double *u); /* a box around u is left alone from now on */
 void bo_local_told(struct bo *b, const double *u, double y, bool failed);
 
 /* bo_feas.c */

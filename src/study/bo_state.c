@@ -109,6 +109,7 @@ static void walk(struct walk *w, struct bo *b) {
     whole(w, &b->n_initial);
     whole(w, &b->n_full);
     whole(w, &b->fit_steps);
+    whole(w, &b->stuck);
     flag(w, &b->failed_last);
     flag(w, &b->turn_local);
     small(w, &kern, BO_KERN_COUNT);

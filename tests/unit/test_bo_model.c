@@ -68,7 +68,10 @@ static double kernel_value(const struct bo_model *m, const double *x, const doub
     switch (m->kind) {
     case BO_SE: return f * exp(-r2 / 2);
     case BO_M52: return f * m52;
-    case BO_MIX: return f * ((1 - w) * m52 + w * exp(-r2 / (2 * rho * rho)));
+    case BO_MIX: {
+        double s3 = sqrt(3 * r2) / rho;
+        return f * ((1 - w) * m52 + w * (1 + s3) * exp(-s3));
+    }
     default: return f * (w * add + (1 - w) * (1 + q + q * q / 3) * exp(-q));
     }
 }
