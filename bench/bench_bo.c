@@ -178,8 +178,10 @@ int main(int argc, char **argv) {
     double slowest = 0;
     static double regret[3][MAX_SEEDS];
     if (seeds < 1 || seeds > MAX_SEEDS) return 2;
-    printf("median simple regret over %d seeds after 25 / 50 / 100 evaluations\n", seeds);
-    printf("%-13s %-28s %-28s %-28s %s\n", "", "gpmem", "best peer", "prototype", "ms/decision");
+    printf(
+        "Median simple regret over %d seeds after 25 / 50 / 100 evaluations; CPU per decision.\n\n",
+        seeds);
+    printf("| | gpmem | best peer | prototype | ms per decision |\n|---|---|---|---|---|\n");
     for (size_t i = 0; i < N_FUNCTIONS; i++) {
         const struct function *fn = &functions[i];
         if (argc > 2 && strcmp(argv[2], fn->name)) continue;
@@ -192,7 +194,7 @@ int main(int argc, char **argv) {
         for (int k = 0; k < 3; k++) m[k] = median(regret[k], seeds);
         const double *p = fn->best_peer, *q = fn->prototype;
         double ms = 1000 * spent / (100.0 * seeds);
-        printf("%-13s %-8.2g %-8.2g %-10.2g %-8.2g %-8.2g %-10.2g %-8.2g %-8.2g %-10.2g %.2f\n",
+        printf("| %s | %.2g / %.2g / %.2g | %.2g / %.2g / %.2g | %.2g / %.2g / %.2g | %.2f |\n",
                fn->name, m[0], m[1], m[2], p[0], p[1], p[2], q[0], q[1], q[2], ms);
         fflush(stdout);
         slowest = fmax(slowest, ms);
@@ -201,8 +203,9 @@ int main(int argc, char **argv) {
         near += m[1] <= fmax(q[1] * sqrt(10), 1e-12) && m[2] <= fmax(q[2] * sqrt(10), 1e-12);
         shown++;
     }
-    printf("at least as good as the best peer at 50 and 100: %d of %d; within half an order of the "
-           "prototype: %d; slowest decision on average %.2f ms\n",
-           wins, shown, near, slowest);
+    printf(
+        "\nAt least as good as the best peer at 50 and 100: %d of %d; within half an order of the "
+        "prototype: %d; slowest decision on average %.2f ms.\n",
+        wins, shown, near, slowest);
     return argc > 2 || (wins >= 5 && slowest <= 2) ? 0 : 1;
 }
