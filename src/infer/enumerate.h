@@ -14,7 +14,8 @@ struct enumeration {
     struct scaffold *s; /* detached while the enumeration lives */
     size_t k;           /* principals */
     struct candidates *of;
-    size_t n, current; /* joint values; the one that holds now */
+    struct candidates *outside; /* tables that choices outside the block use */
+    size_t n, current;          /* joint values; the one that holds now */
     double *weight;
     struct rng *rng; /* generator before each was weighed */
     double w_old;

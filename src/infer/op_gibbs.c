@@ -10,7 +10,11 @@
  *
  * What a choice can be may depend on the other choices of the block. The candidates of each choice
  * are the union over all joint values, found by repeating until nothing is added; so the set is the
- * same whichever of its members the chain stands at. */
+ * same whichever of its members the chain stands at.
+ *
+ * Tables of a Chinese restaurant process are labels: of the joint values that differ in the names
+ * of new tables alone only one may count. Values are taken in the order of evaluation and each must
+ * be one that the process lists at that moment; the current state stands for its own class. */
 #include "infer/enumerate.h"
 
 #include <math.h>
@@ -55,6 +59,37 @@ static bool is_current(const struct enumeration *e, const value *vals) {
     return true;
 }
 
+/* Is choice i of the block a table of the process that choice j is a table of? */
+static bool same_process(const struct enumeration *e, size_t i, size_t j) {
+    const struct node *a = scaffold_principal(e->s, i), *b = scaffold_principal(e->s, j);
+    const struct sp_class *cls = node_class(a);
+    return cls && !strcmp(cls->name, "crp") && value_equal(a->in[0].node->val, b->in[0].node->val);
+}
+
+static bool is_outside(const struct enumeration *e, size_t i, value v) {
+    for (size_t k = 0; k < e->outside[i].n; k++)
+        if (value_equal(e->outside[i].at[k], v)) return true;
+    return false;
+}
+
+/* The same as the current joint value but for the names of tables that only the block uses. */
+static bool is_current_renamed(const struct enumeration *e, const value *vals) {
+    for (size_t i = 0; i < e->k; i++) {
+        value now = scaffold_old_value(e->s, i);
+        if (!same_process(e, i, i)) {
+            if (!value_equal(vals[i], now)) return false;
+            continue;
+        }
+        if ((is_outside(e, i, now) || is_outside(e, i, vals[i])) && !value_equal(vals[i], now))
+            return false;
+        for (size_t j = 0; j < i; j++)
+            if (same_process(e, i, j) &&
+                value_equal(vals[i], vals[j]) != value_equal(now, scaffold_old_value(e->s, j)))
+                return false;
+    }
+    return true;
+}
+
 static enum gpm_status count_joint(struct infer_state *x, struct enumeration *e, size_t *n) {
     double total = 1;
     for (size_t i = 0; i < e->k; i++) total *= (double)e->of[i].n;
@@ -80,6 +115,8 @@ static enum gpm_status weigh_all(struct infer_state *x, struct enumeration *e, b
             e->weight[j] = e->w_old;
             continue;
         }
+        e->weight[j] = -INFINITY;
+        if (is_current_renamed(e, vals)) continue;
         st = core_poll(x->core, x->at);
         if (st == GPM_OK) st = scaffold_regen(e->s, SCAFFOLD_FIXED, vals, &e->weight[j]);
         if (st == GPM_OK && scaffold_built(e->s) && e->k > 1) st = add_all(e, grew);
@@ -89,30 +126,54 @@ static enum gpm_status weigh_all(struct infer_state *x, struct enumeration *e, b
     return st;
 }
 
+/* Tables in use while the block is out: all that the process lists but the last, the new one. */
+static enum gpm_status find_outside(struct enumeration *e) {
+    for (size_t i = 0; i < e->k; i++) {
+        value *vals;
+        size_t n;
+        if (!same_process(e, i, i)) continue;
+        enum gpm_status st = node_enumerate(e->t, scaffold_principal(e->s, i), &vals, &n);
+        if (st != GPM_OK) return st;
+        for (size_t j = 0; j + 1 < n; j++) (void)add_value(&e->outside[i], vals[j]);
+        values_free(vals, n);
+    }
+    return GPM_OK;
+}
+
+static enum gpm_status weigh_until_closed(struct infer_state *x, struct enumeration *e) {
+    bool grew = true;
+    enum gpm_status st = add_all(e, &grew);
+    if (st == GPM_OK) st = find_outside(e);
+    for (size_t i = 0; st == GPM_OK && i < e->k; i++)
+        (void)add_value(&e->of[i], scaffold_old_value(e->s, i));
+    for (grew = true; st == GPM_OK && grew;) {
+        grew = false;
+        st = weigh_all(x, e, &grew);
+    }
+    return st;
+}
+
 enum gpm_status enumerate_block(struct infer_state *x, struct trace *t, struct node **at, size_t n,
                                 struct enumeration *e) {
+    bool grew;
     memset(e, 0, sizeof *e);
     e->t = t;
     enum gpm_status st = scaffold_build(t, at, n, &e->s);
     if (st != GPM_OK) return st;
     e->k = scaffold_n_principals(e->s);
     e->of = mem_zalloc((e->k + 1) * sizeof *e->of);
-    st = scaffold_detach(e->s, SCAFFOLD_FIXED, &e->w_old);
-    if (st != GPM_OK) {
-        enumeration_release(e);
-        return st;
+    e->outside = mem_zalloc((e->k + 1) * sizeof *e->outside);
+    scaffold_only_listed(e->s);
+    if (e->k > 1) st = add_all(e, &grew); /* what the current values open */
+    if (st == GPM_OK)
+        st = scaffold_detach(e->s, SCAFFOLD_FIXED, &e->w_old);
+    else
+        scaffold_abandon(e->s);
+    if (st == GPM_OK) {
+        st = weigh_until_closed(x, e);
+        if (st != GPM_OK) scaffold_restore(e->s);
     }
-    bool grew = true;
-    for (size_t i = 0; i < e->k; i++) (void)add_value(&e->of[i], scaffold_old_value(e->s, i));
-    st = add_all(e, &grew);
-    for (grew = true; st == GPM_OK && grew;) {
-        grew = false;
-        st = weigh_all(x, e, &grew);
-    }
-    if (st != GPM_OK) {
-        scaffold_restore(e->s);
-        enumeration_release(e);
-    }
+    if (st != GPM_OK) enumeration_release(e);
     return st;
 }
 
@@ -120,8 +181,11 @@ void enumeration_release(struct enumeration *e) {
     for (size_t i = 0; i < e->k; i++) {
         for (size_t j = 0; j < e->of[i].n; j++) value_unref(e->of[i].at[j]);
         mem_free(e->of[i].at);
+        for (size_t j = 0; j < e->outside[i].n; j++) value_unref(e->outside[i].at[j]);
+        mem_free(e->outside[i].at);
     }
     mem_free(e->of);
+    mem_free(e->outside);
     mem_free(e->weight);
     mem_free(e->rng);
     scaffold_free(e->s);

@@ -135,8 +135,10 @@ static void particles_free(struct particle *p, size_t n) {
 static enum gpm_status choose(struct csmc *c, bool max, bool *moved) {
     size_t k = c->n;
     enum gpm_status st = GPM_OK;
-    if (max) st = most_probable(c, &k);
-    else k = draw(c, c->w_old[c->steps - 1]);
+    if (max)
+        st = most_probable(c, &k);
+    else
+        k = draw(c, c->w_old[c->steps - 1]);
     *moved = st == GPM_OK && k != c->n;
     if (!*moved) return st;
     st = replay(c, &c->now[k], c->steps);
@@ -182,7 +184,7 @@ static int by_seq(const void *a, const void *b) {
 
 static enum gpm_status on_sets(struct infer_state *x, struct trace *t, const struct node_set *sets,
                                size_t n, const struct pgibbs *h, bool *moved) {
-    struct csmc c = {.x = x, .t = t, .steps = (uint32_t)n};
+    struct csmc c = {.x = x, .t = t};
     size_t total = 0, k = 0;
     for (size_t i = 0; i < n; i++) total += sets[i].n;
     if (!total) return GPM_OK;
@@ -197,7 +199,7 @@ static enum gpm_status on_sets(struct infer_state *x, struct trace *t, const str
     enum gpm_status st = h->max ? trace_log_joint(t, &c.old_joint, &ignored) : GPM_OK;
     if (st == GPM_OK) st = scaffold_build(t, at, total, &c.s);
     if (st == GPM_OK) {
-        scaffold_set_steps(c.s, at, step, total);
+        c.steps = scaffold_set_steps(c.s, at, step, total);
         st = run(&c, h, moved);
         scaffold_free(c.s);
     }
@@ -269,7 +271,6 @@ const struct infer_op infer_pgibbs_rows[] = {
      "particle Gibbs: conditional sequential Monte Carlo over the blocks in order", NULL, 0,
      op_pgibbs},
     {"func_pgibbs", PGIBBS_SIG, "the same as pgibbs", NULL, 0, op_pgibbs},
-    {"func_pmap", PGIBBS_SIG, "as pgibbs, but takes the most probable particle", NULL, 0,
-     op_pmap},
+    {"func_pmap", PGIBBS_SIG, "as pgibbs, but takes the most probable particle", NULL, 0, op_pmap},
 };
 const size_t infer_pgibbs_count = COUNT_OF(infer_pgibbs_rows);

@@ -156,12 +156,33 @@ static void add_weight(struct scaffold *s, const struct entry *e, double w) {
     if (s->by_group) s->by_group[e->group] += w;
 }
 
+static enum gpm_status check_listed(struct scaffold *s, struct node *n, value v, bool *listed) {
+    const struct sp_class *cls = node_class(n);
+    *listed = true;
+    if (!s->canonical || !node_is_stateful(n) || !cls || !cls->enumerate) return GPM_OK;
+    value *vals;
+    size_t k;
+    enum gpm_status st = node_enumerate(s->t, n, &vals, &k);
+    if (st != GPM_OK) return st;
+    *listed = false;
+    for (size_t i = 0; i < k; i++) *listed |= value_equal(vals[i], v);
+    values_free(vals, k);
+    return GPM_OK;
+}
+
+void scaffold_only_listed(struct scaffold *s) {
+    s->canonical = true;
+}
+
 /* A value given from outside: density before incorporating. */
 static enum gpm_status regen_fixed(struct scaffold *s, struct entry *e, value v) {
     struct node *n = e->n;
     double logp;
+    bool listed;
     enum gpm_status st = node_density(s->t, n, v, &logp);
+    if (st == GPM_OK) st = check_listed(s, n, v, &listed);
     if (st != GPM_OK) return st;
+    if (!listed) add_weight(s, e, -INFINITY);
     value_set_take(&n->val, value_ref(v));
     n->logp = logp;
     if (!node_is_stateful(n)) n->flags |= NODE_HAS_LOGP;

@@ -15,6 +15,9 @@ struct entry {
     bool requests_lost;
     bool ordered, done, brush;
     int32_t principal; /* number, or -1 */
+    uint32_t early; /* smc.c: step in which the old state needed it */
+    bool attached;  /* smc.c: of the old state */
+    double held;    /* smc.c: weight at detach */
     uint32_t rank;     /* smc.c: place before sorting */
     uint32_t group;    /* step of a sequential regen; see smc.c */
     value old;
@@ -41,6 +44,7 @@ struct scaffold {
     double *by_group; /* sequential regen: weight of each step, or NULL */
     double *sink; /* during detach and regen: where data recorded by deterministic nodes weigh in */
     bool detached, built, strict, has_brush;
+    bool canonical; /* fixed values of procedures with statistics must be among those they list */
 };
 
 struct entry *entry_of(struct scaffold *s, const struct node *n); /* NULL: not in it */

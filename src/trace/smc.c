@@ -1,44 +1,65 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A scaffold rebuilt step by step, for sequential Monte Carlo over ordered blocks. Every node of
- * the scaffold belongs to a step: a principal to its block's, anything else to the latest of what
- * it reads. The weight of a step is what absorbs in it; it depends on the blocks up to that step
- * only. The old state can be put back for the first steps alone, so that a new state can branch off
- * from it. */
+ * the scaffold belongs to a step (group): a principal to its block's, anything else to the latest
+ * of its operands. The weight of a step is what absorbs in it. What a requested family reads is
+ * built when it is asked for, before its step if need be, but weighs in its step.
+ *
+ * Steps must not depend on the state, or a move and its reverse would use different sequences of
+ * targets; so they look at operands alone. The old state can be put back for the first n steps, so
+ * that a new state can branch off from it: with it comes what their families read (early). */
 #include "trace/scaffold.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-static void read_step(struct scaffold *s, const struct node *p, uint32_t *g) {
-    struct entry *e = entry_of(s, p);
-    if (e && !e->brush && e->group > *g) *g = e->group;
-    struct node *maker = maker_of(p->val);
-    e = maker ? entry_of(s, maker) : NULL;
-    if (e && !e->brush && e->group > *g) *g = e->group;
+static struct entry *torus_entry(struct scaffold *s, const struct node *n) {
+    struct entry *e = n ? entry_of(s, n) : NULL;
+    return e && !e->brush ? e : NULL;
 }
 
-static void read_steps(struct scaffold *s, const struct node *n, uint32_t *g) {
-    for (uint32_t i = 0; i < n->n_in; i++) read_step(s, n->in[i].node, g);
-    for (uint32_t i = 0; n->req && i < n->req->n_xin; i++) read_step(s, n->req->xin[i].node, g);
+/* Calls fn for every entry that n reads directly. Operands of a requesting node are fixed; what its
+ * requests lead to changes from state to state (`all`: those too). */
+typedef void read_fn(struct entry *reader, struct entry *read);
+
+static void each_read(struct scaffold *s, const struct node *n, bool all, struct entry *reader,
+                      read_fn *fn) {
+    for (uint32_t i = 0; i < n->n_in; i++) {
+        struct node *p = n->in[i].node;
+        struct entry *e = torus_entry(s, p), *m = torus_entry(s, maker_of(p->val));
+        if (e) fn(reader, e);
+        if (m) fn(reader, m);
+    }
+    for (uint32_t i = 0; all && n->req && i < n->req->n_xin; i++) {
+        struct entry *e = torus_entry(s, n->req->xin[i].node);
+        if (e) fn(reader, e);
+    }
 }
 
-static void read_brush_steps(struct scaffold *s, const struct family *f, uint32_t *g) {
+static void each_read_by_brush(struct scaffold *s, const struct family *f, struct entry *reader,
+                               read_fn *fn) {
     if (!family_is_brush(f)) return;
     for (size_t i = 0; i < f->nodes.n; i++) {
         const struct node *n = f->nodes.at[i];
         if (n->kind == NODE_CONST) continue;
-        read_steps(s, n, g);
+        each_read(s, n, true, reader, fn);
         for (uint32_t j = 0; n->req && j < n->req->n_fam; j++)
-            read_brush_steps(s, n->req->fam[j], g);
+            each_read_by_brush(s, n->req->fam[j], reader, fn);
     }
+}
+
+static void not_before(struct entry *reader, struct entry *read) {
+    if (read->group > reader->group) reader->group = read->group;
+}
+
+static void not_after(struct entry *reader, struct entry *read) {
+    if (read->early > reader->early) read->early = reader->early;
 }
 
 static int by_step(const void *a, const void *b, void *ctx) {
     const struct scaffold *s = ctx;
-    uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
-    const struct entry *x = &s->e.at[i], *y = &s->e.at[j];
-    if (x->group != y->group) return x->group < y->group ? -1 : 1;
+    const struct entry *x = &s->e.at[*(const uint32_t *)a], *y = &s->e.at[*(const uint32_t *)b];
+    if (x->early != y->early) return x->early < y->early ? -1 : 1;
     return x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
@@ -47,20 +68,44 @@ static void sort_by_step(struct scaffold *s, uint32_t *at, size_t n) {
     if (n) qsort_r(at, n, sizeof *at, by_step, s);
 }
 
-void scaffold_set_steps(struct scaffold *s, struct node *const *nodes, const uint32_t *step,
-                        size_t n) {
+/* Steps that hold principals, numbered without gaps: a block all of whose choices are brush is
+ * drawn with whatever asks for it. */
+static uint32_t number_steps(struct scaffold *s, struct node *const *nodes, const uint32_t *step,
+                             size_t n) {
+    uint32_t top = 0, used = 0;
+    for (size_t i = 0; i < n; i++) top = step[i] > top ? step[i] : top;
+    uint32_t *number = mem_zalloc((top + 1) * sizeof *number);
     for (size_t i = 0; i < n; i++) {
-        struct entry *e = entry_of(s, nodes[i]);
-        if (e && e->principal >= 0) e->group = step[i];
+        struct entry *e = torus_entry(s, nodes[i]);
+        if (e && e->principal >= 0) number[step[i]] = 1;
     }
+    for (uint32_t k = 0; k <= top; k++)
+        if (number[k]) number[k] = used++;
+    for (size_t i = 0; i < n; i++) {
+        struct entry *e = torus_entry(s, nodes[i]);
+        if (e && e->principal >= 0) e->group = number[step[i]];
+    }
+    mem_free(number);
+    return used;
+}
+
+uint32_t scaffold_set_steps(struct scaffold *s, struct node *const *nodes, const uint32_t *step,
+                            size_t n) {
+    uint32_t steps = number_steps(s, nodes, step, n);
     for (size_t i = 0; i < s->order.n; i++) {
         struct entry *e = &s->e.at[s->order.at[i]];
-        read_steps(s, e->n, &e->group);
+        each_read(s, e->n, !e->requests, e, not_before);
+        e->early = e->group;
+    }
+    sort_by_step(s, s->torus.at, s->torus.n);
+    for (size_t i = s->order.n; i-- > 0;) {
+        struct entry *e = &s->e.at[s->order.at[i]];
+        each_read(s, e->n, true, e, not_after);
         for (uint32_t j = 0; e->requests && e->n->req && j < e->n->req->n_fam; j++)
-            read_brush_steps(s, e->n->req->fam[j], &e->group);
+            each_read_by_brush(s, e->n->req->fam[j], e, not_after);
     }
     sort_by_step(s, s->order.at, s->order.n);
-    sort_by_step(s, s->torus.at, s->torus.n);
+    return steps;
 }
 
 enum gpm_status scaffold_detach_steps(struct scaffold *s, double *weights, uint32_t n_steps) {
@@ -69,7 +114,9 @@ enum gpm_status scaffold_detach_steps(struct scaffold *s, double *weights, uint3
     for (uint32_t i = 0; i < n_steps; i++) weights[i] = 0;
     for (size_t i = s->order.n; i-- > 0;) {
         struct entry *e = &s->e.at[s->order.at[i]];
-        enum gpm_status st = detach_entry(s, e, &weights[e->group]);
+        e->held = 0;
+        enum gpm_status st = detach_entry(s, e, &e->held);
+        weights[e->group] += e->held;
         if (st == GPM_OK) continue;
         for (size_t j = i + 1; j-- > 0;) s->e.at[s->order.at[j]].ordered = false;
         scaffold_restore(s);
@@ -80,16 +127,16 @@ enum gpm_status scaffold_detach_steps(struct scaffold *s, double *weights, uint3
 
 void scaffold_attach_old(struct scaffold *s, uint32_t n) {
     s->weight = 0;
-    for (size_t i = 0; i < s->e.n; i++) s->e.at[i].done = false;
+    for (size_t i = 0; i < s->e.n; i++) s->e.at[i].done = s->e.at[i].attached = false;
     for (size_t i = 0; i < s->order.n; i++) {
         struct entry *e = &s->e.at[s->order.at[i]];
-        if (e->group < n && e->old_end) e->old_end->flags |= NODE_OBSERVED;
+        if (e->early < n && e->old_end) e->old_end->flags |= NODE_OBSERVED;
     }
     for (size_t i = 0; i < s->order.n; i++) {
         struct entry *e = &s->e.at[s->order.at[i]];
-        if (e->group >= n) break;
+        if (e->early >= n) break;
         restore_entry(s, e);
-        e->done = true;
+        e->done = e->attached = true;
     }
 }
 
@@ -98,7 +145,7 @@ enum gpm_status scaffold_detach_old(struct scaffold *s, uint32_t n) {
     s->mode = SCAFFOLD_PRIOR;
     for (size_t i = s->order.n; i-- > 0;) {
         struct entry *e = &s->e.at[s->order.at[i]];
-        if (e->group >= n) continue;
+        if (e->early >= n) continue;
         enum gpm_status st = detach_entry(s, e, &ignored);
         if (st != GPM_OK) return st;
     }
@@ -112,8 +159,14 @@ enum gpm_status scaffold_regen_step(struct scaffold *s, uint32_t step, double *w
     s->built = true;
     size_t n_diags = s->t->core->diags->list.n;
     enum gpm_status st = GPM_OK;
-    for (size_t i = 0; i < s->torus.n && st == GPM_OK; i++)
-        if (s->e.at[s->torus.at[i]].group == step) st = regen_entry(s, s->torus.at[i]);
+    for (size_t i = 0; i < s->torus.n && st == GPM_OK; i++) {
+        struct entry *e = &s->e.at[s->torus.at[i]];
+        if (e->group != step) continue;
+        if (e->attached)
+            weights[step] += e->held;
+        else
+            st = regen_entry(s, s->torus.at[i]);
+    }
     s->by_group = NULL;
     if (st == GPM_OK) return st;
     scaffold_unregen(s);

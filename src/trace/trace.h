@@ -248,6 +248,9 @@ void scaffold_abandon(struct scaffold *s); /* built but never detached: nothing 
 size_t scaffold_n_principals(const struct scaffold *s);
 value scaffold_old_value(const struct scaffold *s, size_t i); /* borrowed */
 struct node *scaffold_principal(const struct scaffold *s, size_t i);
+/* Under SCAFFOLD_FIXED a procedure with statistics that can list its values takes only those it lists
+ * at that moment: of labelings of new tables that differ in name alone, one is possible. */
+void scaffold_only_listed(struct scaffold *s);
 bool scaffold_has_brush(const struct scaffold *s);
 /* Log density bound of everything that absorbs (rejection); GPM_E_NOT_FOUND: unbounded. */
 enum gpm_status scaffold_log_bound(struct scaffold *s, double *bound) GPM_MUST_USE;
@@ -259,8 +262,9 @@ enum gpm_status scaffold_gradient(struct scaffold *s, value *grads) GPM_MUST_USE
 bool scaffold_args_change(const struct scaffold *s, size_t i);
 
 /* Sequential use (pgibbs), in place of detach and regen. Principal nodes[i] belongs to step[i]
- * (0, 1, ...); everything else to the latest step of what it reads. */
-void scaffold_set_steps(struct scaffold *s, struct node *const *nodes, const uint32_t *step,
+ * (0, 1, ...); everything else to the latest step of its operands. Steps without principals vanish;
+ * the number of those that are left is returned. */
+uint32_t scaffold_set_steps(struct scaffold *s, struct node *const *nodes, const uint32_t *step,
                         size_t n);
 /* Takes everything out; weights[i]: log density that step i held. */
 enum gpm_status scaffold_detach_steps(struct scaffold *s, double *weights,
