@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Cholesky factor and inverse of any size. Factor: recursive halving down to the size where the
- * register tiles of vec.h win, BLAS above it (L11, then L21 = K21 L11^-T, then the factor of
- * K22 - L21 L21'). Inverse: register tiles, or LAPACK above their size.
+ * Cholesky factor and inverse of any size. Factor: register tiles (vec.h) up to the size where they
+ * win; above it block columns by tiles and the trailing matrix by BLAS, or, where the tiles are
+ * narrow, recursive halving (L11, then L21 = K21 L11^-T, then the factor of K22 - L21 L21').
+ * Inverse: register tiles, or LAPACK above their size.
  */
 #include "la/blas.h"
 #include "la/vec.h"
@@ -11,15 +12,39 @@
 #include <stdint.h>
 #include <string.h>
 
+void dpotrf_(const char *uplo, const int *n, double *a, const int *lda, int *info);
 void dpotri_(const char *uplo, const int *n, double *a, const int *lda, int *info);
+
+/* Two sizes of tile do not pay for their padding. */
+static size_t lapack(size_t n, double *a, size_t lda) {
+    int in = (int)n, il = (int)lda, info = 0;
+    dpotrf_("L", &in, a, &il, &info);
+    return info > 0 ? (size_t)info : 0;
+}
 
 /* Halves that keep the first one a multiple of 8, so that columns stay aligned. */
 static size_t half(size_t n) {
     return (n / 2 + 7) & ~(size_t)7;
 }
 
+/* Block columns by register tiles, the trailing matrix by BLAS. */
+static size_t blocked(const struct vec_ops *v, size_t n, double *a, size_t lda) {
+    for (size_t o = 0; o < n; o += v->block) {
+        size_t w = n - o < v->block ? n - o : v->block, m = n - o - w;
+        double *at = a + o + o * lda;
+        size_t bad = v->potrf(w, at, lda);
+        if (bad) return bad == SIZE_MAX ? bad : o + bad;
+        if (m == 0) break;
+        if (v->solve_rows(w, at, lda, m, at + w, lda)) return SIZE_MAX;
+        la_syrk(false, m, w, -1, at + w, lda, 1, at + w + w * lda, lda);
+    }
+    return 0;
+}
+
 static size_t factor(const struct vec_ops *v, size_t n, double *a, size_t lda) {
+    if (n > 20 && n <= 40) return lapack(n, a, lda);
     if (n <= v->potrf_max) return v->potrf(n, a, lda);
+    if (v->block) return blocked(v, n, a, lda);
     size_t h = half(n), m = n - h;
     double *a21 = a + h, *a22 = a + h + h * lda;
     size_t bad = factor(v, h, a, lda);

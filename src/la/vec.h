@@ -37,8 +37,6 @@ struct vec_ops {
     /* sum w (s cj - c sj)(x - xj) */
     double (*dot_sindiff)(size_t n, const double *w, const double *c, const double *s,
                           const double *x, double cj, double sj, double xj);
-    /* SE + constant on the diagonal in one pass: out = a exp(-(u - v)^2) */
-    void (*se)(size_t n, double a, const double *u, double v, double *out);
     /* One step of the Schur algorithm (gp_toeplitz.c), in place: u = (u - rho v) f, v = v/f - rho
      * u, then y -= z u. */
     void (*schur)(size_t n, double rho, double f, double z, double *u, double *v, double *y);
@@ -49,7 +47,8 @@ struct vec_ops {
     size_t (*potri)(size_t n, const double *l, size_t ldl, double *a, size_t lda);
     /* B = B L^-T in place, B m x n with its rows contiguous in columns: 0, or SIZE_MAX. */
     size_t (*solve_rows)(size_t n, const double *l, size_t ld, size_t m, double *b, size_t ldb);
-    size_t potrf_max, potri_max; /* sizes up to which these beat recursion on BLAS */
+    size_t potrf_max, potri_max; /* sizes up to which these beat BLAS and LAPACK */
+    size_t block;                /* width of block columns above potrf_max; 0: halve instead */
 };
 
 const struct vec_ops *vec_ops(void);

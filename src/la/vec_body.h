@@ -47,15 +47,17 @@ static inline double exp_one(double x) {
     return x > 709.7 ? HUGE_VAL : y;
 }
 
+/* Strips are short: the last few elements go through a buffer of full vectors, because one by one
+ * they would cost more than all the others. */
+#define TAIL 8
 static void v_exp_scale(size_t n, double a, double *RESTRICT x) {
-    for (size_t i = 0; i < n; i++) x[i] = a * exp_one(x[i]);
-}
-
-static void v_se(size_t n, double a, const double *RESTRICT u, double v, double *RESTRICT out) {
-    for (size_t i = 0; i < n; i++) {
-        double d = u[i] - v;
-        out[i] = a * exp_one(-(d * d));
-    }
+    double buf[TAIL] = {0};
+    size_t full = n & ~(size_t)(TAIL - 1), rest = n - full;
+    for (size_t i = 0; i < full; i++) x[i] = a * exp_one(x[i]);
+    if (rest == 0) return;
+    memcpy(buf, x + full, rest * sizeof *x);
+    for (size_t i = 0; i < TAIL; i++) buf[i] = a * exp_one(buf[i]);
+    memcpy(x + full, buf, rest * sizeof *x);
 }
 
 /* log(x) = k ln 2 + log(1 + f), 1 + f in [sqrt(1/2), sqrt(2)). With s = f / (2 + f), z = s^2:
@@ -199,7 +201,6 @@ const struct vec_ops VEC_JOIN(vec_ops_, VEC_NAME) = {
     .dot_sqdiff = v_dot_sqdiff,
     .dot_cosdiff = v_dot_cosdiff,
     .dot_sindiff = v_dot_sindiff,
-    .se = v_se,
     .schur = v_schur,
     .potrf = v_potrf,
     .potri = v_potri,
@@ -207,6 +208,7 @@ const struct vec_ops VEC_JOIN(vec_ops_, VEC_NAME) = {
 #if defined(__AVX512F__)
     .potrf_max = 2048,
     .potri_max = 1536,
+    .block = 256,
 #else
     .potrf_max = 300,
     .potri_max = 300,

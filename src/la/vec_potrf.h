@@ -37,6 +37,7 @@ enum { MR = VL * MV, NB = MR * (144 / MR), SINGLE = 320, GROUP = 12 };
 
 typedef double vd __attribute__((vector_size(VL * 8)));
 typedef double vdu __attribute__((vector_size(VL * 8), aligned(8), may_alias));
+typedef long long vl __attribute__((vector_size(VL * 8)));
 typedef vd tile[NR][MV];
 
 #define ALWAYS static inline __attribute__((always_inline))
@@ -54,6 +55,17 @@ ALWAYS void tile_load(tile c, const double *a, size_t ld) {
 ALWAYS void tile_store(tile c, double *a, size_t ld) {
     UNROLL for (int j = 0; j < NR; j++) UNROLL for (int v = 0; v < MV; v++) *
         (vdu *)(a + (size_t)j * ld + v * VL) = c[j][v];
+}
+
+/* Stores the part on or below the diagonal that starts at row lo. */
+ALWAYS void tile_store_lower(tile c, double *a, size_t ld, size_t lo) {
+    vl lane;
+    UNROLL for (int i = 0; i < VL; i++) lane[i] = i;
+    UNROLL for (int j = 0; j < NR; j++) UNROLL for (int v = 0; v < MV; v++) {
+        vdu *at = (vdu *)(a + (size_t)j * ld + v * VL);
+        vl keep = lane + v * VL >= (long long)lo + j;
+        *at = (vdu)((keep & (vl)c[j][v]) | (~keep & (vl)(vd)*at));
+    }
 }
 
 /* c -= A B': a packed MR wide, b the NR values of step k at b + k * ldb. */
@@ -78,10 +90,10 @@ ALWAYS void tile_add(tile c, size_t kb, const double *a, const double *b, size_t
 
 /* c = c T^-T, T the NR x NR lower triangle t[i + j * NR], inv its reciprocal diagonal. */
 ALWAYS void tile_solve(tile c, const double *t, const double *inv) {
-    UNROLL for (int j = 0; j < NR; j++) {
-        UNROLL for (int q = 0; q < j; q++) UNROLL for (int v = 0; v < MV; v++) c[j][v] -=
-            c[q][v] * t[j + q * NR];
+    UNROLL for (int j = 0; j < NR; j++) { /* right-looking: short chains of dependent operations */
         UNROLL for (int v = 0; v < MV; v++) c[j][v] *= inv[j];
+        UNROLL for (int q = j + 1; q < NR; q++) UNROLL for (int v = 0; v < MV; v++) c[q][v] -=
+            c[j][v] * t[q + j * NR];
     }
 }
 
@@ -93,8 +105,9 @@ static size_t corner(const double *a, size_t ld, size_t n, double *t, double *in
     for (size_t j = 0; j < NR; j++) { /* whole columns: what lands above the diagonal is not read */
         double d = t[j + j * NR];
         if (!(d > 0)) return j + 1;
+        double r = 1 / d; /* division and root run side by side */
         d = sqrt(d);
-        inv[j] = 1 / d;
+        inv[j] = d * r;
         for (size_t i = 0; i < NR; i++) t[i + j * NR] *= inv[j];
         t[j + j * NR] = d;
         for (size_t q = j + 1; q < NR; q++) {
@@ -129,15 +142,23 @@ static size_t diagonal_tile(double *a, size_t ld, size_t j0, size_t lo, size_t r
     double buf[MR * NR];
     tile c;
     double *at = a + (j0 - lo) + j0 * ld;
-    edge_load(buf, at, ld, rows, cols);
-    tile_load(c, buf, MR);
+    bool whole = rows == MR && cols == NR;
+    if (whole)
+        tile_load(c, at, ld); /* what lies above the diagonal is carried along, never stored */
+    else {
+        edge_load(buf, at, ld, rows, cols);
+        tile_load(c, buf, MR);
+    }
     tile_subtract(c, j0, p, p + lo, MR);
     tile_store(c, buf, MR);
     size_t bad = corner(buf + lo, MR, cols, t, inv);
     if (bad) return j0 + bad;
     tile_solve(c, t, inv);
     tile_store(c, p + j0 * MR, MR);
-    edge_store(p + j0 * MR, at, ld, lo, rows, cols);
+    if (whole)
+        tile_store_lower(c, at, ld, lo);
+    else
+        edge_store(p + j0 * MR, at, ld, lo, rows, cols);
     return 0;
 }
 
