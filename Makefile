@@ -45,7 +45,7 @@ figures: build
 fuzz:
 	@tools/install-packages build test fuzz
 	@cmake --preset fuzz > /dev/null
-	@cmake --build build-fuzz -j $(JOBS)
+	@cmake --build build-fuzz -j $(JOBS) --target fuzzers
 	@tools/fuzz $(FUZZ_SECONDS)
 
 # Binary, libraries, headers, pkg-config file; manual pages, completions, editor files.
