@@ -199,7 +199,7 @@ static enum gpm_status k_has(struct sp_call *c, value *out) {
     enum gpm_status st = kern_contains(k, c->args[1].u.str->text, &yes, &why);
     kern_unref(k);
     if (st != GPM_OK)
-        st = sp_error(c, DIAG_KERNEL_TEXT, "%s", why ? why : "the structure cannot be read");
+        st = sp_error(c, DIAG_QUERY, "%s", why ? why : "the structure cannot be read");
     mem_free(why);
     *out = value_bool(yes);
     return st;
