@@ -106,7 +106,17 @@ static enum gpm_status set_dim(struct sp_call *c, struct evaluations *e, int dim
     memo_options_init(&opt);
     opt.function = e->identity;
     opt.dim = dim;
-    if (memo_open(&e->store, e->path, &opt, &err) == GPM_OK) return GPM_OK;
+    struct buf names = BUF_INIT; /* a command says what its inputs are called */
+    bool named = e->src && e->src->cls == &srcfn_command;
+    for (int i = 0; named && i < dim; i++)
+        buf_printf(&names, "%s%s", i ? "," : "", e->src->u.command.names[i]);
+    if (named) opt.names = names.data;
+    enum gpm_status st = memo_open(&e->store, e->path, &opt, &err);
+    buf_release(&names);
+    if (st == GPM_OK) {
+        buf_release(&err);
+        return GPM_OK;
+    }
     e->store = NULL;
     return store_error(c, &err);
 }
