@@ -51,9 +51,23 @@ gpm_session *gpm_session_new(const struct gpm_options *o) {
     return g;
 }
 
+static void *release_job(void *arg) {
+    session_release(arg);
+    return NULL;
+}
+
+/* On a large stack: a deep recursion's families are released as deep as they were made. */
 void gpm_session_free(gpm_session *g) {
     if (!g) return;
-    session_release(&g->s);
+    pthread_attr_t attr;
+    pthread_t thread;
+    pthread_attr_init(&attr);
+    if (pthread_attr_setstacksize(&attr, default_stack) == 0 &&
+        pthread_create(&thread, &attr, release_job, &g->s) == 0)
+        pthread_join(thread, NULL);
+    else
+        session_release(&g->s);
+    pthread_attr_destroy(&attr);
     buf_release(&g->error);
     buf_release(&g->text);
     mem_free(g);

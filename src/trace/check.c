@@ -24,7 +24,7 @@ static bool edge_ok(struct node *n, uint32_t slot) {
 }
 
 static enum gpm_status check_links(struct check *c, struct node *n) {
-    for (uint32_t i = 0; i < n->n_in; i++) {
+    for (uint32_t i = 0; !(n->flags & NODE_FROZEN) && i < n->n_in; i++) {
         bool linked = (n->kind == NODE_APP && i == 0) || (n->flags & NODE_LINKED_ARGS);
         if (linked && !edge_ok(n, i)) return fail(c, n, "a parent does not know its child");
         struct node *p = n->in[i].node;

@@ -87,7 +87,7 @@ static void find_families(struct clone *c, struct family *f) {
 static struct node *raw_node(struct clone *c, struct node *n, struct family *g) {
     bool constant = n->kind == NODE_CONST;
     size_t size = constant ? NODE_CONST_SIZE : sizeof *n + n->n_in * sizeof n->in[0];
-    struct node *m = mem_alloc(size);
+    struct node *m = pool_zalloc(&c->to->pool, size);
     memcpy(m, n, size);
     m->val = NIL;
     if (!constant) {

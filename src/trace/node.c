@@ -8,7 +8,7 @@
 
 struct node *node_new(struct trace *t, struct family *fam, enum node_kind kind,
                       const struct ast *ast, uint32_t n_in) {
-    struct node *n = mem_zalloc(sizeof *n + n_in * sizeof(struct in_edge));
+    struct node *n = pool_zalloc(&t->pool, node_size(kind, n_in));
     n->kind = (uint8_t)kind;
     n->ast = ast;
     n->n_in = n_in;
@@ -21,7 +21,7 @@ struct node *node_new(struct trace *t, struct family *fam, enum node_kind kind,
 }
 
 struct node *node_constant(struct trace *t, struct family *fam, value v_taken) {
-    struct node *n = mem_zalloc(NODE_CONST_SIZE);
+    struct node *n = pool_zalloc(&t->pool, NODE_CONST_SIZE);
     n->kind = NODE_CONST;
     n->val = v_taken;
     t->n_nodes++;
@@ -36,9 +36,9 @@ void node_free(struct trace *t, struct node *n) {
         if (n->req) request_free(n->req);
         mem_free(n->out);
         mem_free(n->member);
-        if (n->plan) plan_free(n->plan);
+        if (n->plan) plan_free(t, n->plan);
     }
-    mem_free(n);
+    pool_free(&t->pool, n, node_size(n->kind, n->n_in));
 }
 
 void link_in(struct node *child, uint32_t slot) {
@@ -95,6 +95,7 @@ void request_clear_parents_keep(struct node *n) {
 }
 
 void node_link_all(struct node *n) {
+    if (n->flags & NODE_FROZEN) return;
     for (uint32_t i = 0; i < n->n_in; i++) {
         bool is_op = n->kind == NODE_APP && i == 0;
         if (is_op || (n->flags & NODE_LINKED_ARGS)) link_in(n, i);
@@ -140,7 +141,8 @@ struct span node_span(const struct node *n) {
 }
 
 const struct sp_class *node_class(const struct node *n) {
-    return n->kind == NODE_APP ? proc_class(n->in[0].node->val, NULL) : NULL;
+    bool applies = n->kind == NODE_APP && !(n->flags & NODE_FROZEN);
+    return applies ? proc_class(n->in[0].node->val, NULL) : NULL;
 }
 
 bool node_is_stateful(const struct node *n) {

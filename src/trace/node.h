@@ -9,6 +9,10 @@
 struct node *node_new(struct trace *t, struct family *fam, enum node_kind kind,
                       const struct ast *ast, uint32_t n_in);
 struct node *node_constant(struct trace *t, struct family *fam, value v_taken);
+static inline size_t node_size(int kind, uint32_t n_in) {
+    return kind == NODE_CONST ? NODE_CONST_SIZE
+                              : sizeof(struct node) + n_in * sizeof(struct in_edge);
+}
 void node_free(struct trace *t, struct node *n);
 void link_in(struct node *child, uint32_t slot); /* registers child in in[slot].node->out */
 void unlink_in(struct node *child, uint32_t slot);
@@ -94,7 +98,7 @@ enum gpm_status constrain_end(struct trace *t, struct node *end, value v,
                               double *weight) GPM_MUST_USE;
 
 /* Plans (plan.c). */
-void plan_free(struct plan *p);
+void plan_free(struct trace *t, struct plan *p);
 /* One transition by the compiled plan; *done false: the general way must be taken. */
 enum gpm_status plan_mh(struct trace *t, struct node *principal, bool *done,
                         bool *accepted) GPM_MUST_USE;

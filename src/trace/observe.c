@@ -8,7 +8,7 @@
 
 struct node *chase(struct node *n) {
     for (;;) {
-        if (n->kind == NODE_CONST) return n;
+        if (n->kind == NODE_CONST || (n->flags & NODE_FROZEN)) return n;
         if (n->kind == NODE_TAG)
             n = n->in[n->n_in - 1].node;
         else if (n->kind == NODE_IF)

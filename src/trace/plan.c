@@ -37,8 +37,12 @@ struct plan {
     struct op ops[];            /* deterministic, then absorbing */
 };
 
-void plan_free(struct plan *p) {
-    mem_free(p);
+static size_t plan_size(uint32_t n) {
+    return sizeof(struct plan) + n * (sizeof(struct op) + sizeof(double));
+}
+
+void plan_free(struct trace *t, struct plan *p) {
+    pool_free(&t->pool, p, plan_size(p->n_det + p->n_absorb));
 }
 
 static bool is_number(value v) {
@@ -125,9 +129,9 @@ static bool compile_entries(struct scaffold *s, struct plan *p) {
     return true;
 }
 
-static struct plan *plan_alloc(uint32_t n_det, uint32_t n_absorb) {
-    size_t n = n_det + n_absorb;
-    struct plan *p = mem_zalloc(sizeof *p + n * (sizeof(struct op) + sizeof(double)));
+static struct plan *plan_alloc(struct trace *t, uint32_t n_det, uint32_t n_absorb) {
+    uint32_t n = n_det + n_absorb;
+    struct plan *p = pool_zalloc(&t->pool, plan_size(n));
     p->n_det = n_det;
     p->n_absorb = n_absorb;
     p->old_det = (double *)(p->ops + n);
@@ -146,7 +150,7 @@ static enum gpm_status compile(struct trace *t, struct node *principal, struct p
         if (e->role == ROLE_M) ok = false;
         if (e->principal < 0) e->role == ROLE_D ? d++ : a++;
     }
-    struct plan *p = plan_alloc(ok ? d : 0, ok ? a : 0);
+    struct plan *p = plan_alloc(t, ok ? d : 0, ok ? a : 0);
     p->cls = node_class(principal);
     p->usable = ok && p->cls->num_sample && !p->cls->incorporate && is_number(principal->val) &&
                 principal->n_in <= 5 && !(principal->flags & NODE_OBS_ROOT) &&
@@ -267,7 +271,7 @@ enum gpm_status plan_mh(struct trace *t, struct node *principal, bool *done, boo
     struct plan *p = principal->plan;
     *done = false;
     if (!p || p->structure != t->structure) {
-        if (p) plan_free(p);
+        if (p) plan_free(t, p);
         principal->plan = NULL;
         enum gpm_status st = compile(t, principal, &principal->plan);
         if (st != GPM_OK) return st;

@@ -45,6 +45,7 @@ void trace_free(struct trace *t) {
     map_release(&t->labels);
     vec_release(&t->choices);
     scopes_release(t);
+    pool_release(&t->pool);
     mem_free(t);
 }
 
@@ -362,9 +363,7 @@ enum gpm_status trace_freeze(struct trace *t, struct sym *label, struct span at)
         node_off(t, n);
         if (n->req)
             families_free_dead(t, n->req->fam, n->req->n_fam), n->req->n_fam = n->req->n_xin = 0;
-        n->flags = 0;
-        n->n_in = 0;
-        if (bound) n->flags = NODE_ON | NODE_FROZEN;
+        n->flags = bound ? NODE_ON | NODE_FROZEN : NODE_FROZEN;
     }
     t->structure++;
     return GPM_OK;

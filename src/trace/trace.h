@@ -22,6 +22,7 @@
 #ifndef TRACE_TRACE_H
 #define TRACE_TRACE_H
 #include "base/map.h"
+#include "base/pool.h"
 #include "base/vec.h"
 #include "lang/ast.h"
 #include "math/rng.h"
@@ -177,7 +178,7 @@ struct trace {
     uint64_t n_nodes;
     double log_weight; /* particle weight */
     uint32_t ctx_visit;
-    VEC(void *) plans_free;
+    struct pool pool; /* nodes and plans */
 };
 
 struct trace *trace_new(struct session_core *core, struct rng rng);
