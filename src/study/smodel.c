@@ -114,9 +114,28 @@ enum gpm_status smodel_data_init(struct smodel_data *d, size_t n, const double *
     return GPM_OK;
 }
 
+/* The subset of a grid is that grid with gaps: distances stay few. */
+static enum gpm_status keep_grid(const struct smodel_data *full, const size_t *at,
+                                 struct smodel_data *out) {
+    mem_free(out->g);
+    mem_free(out->d);
+    out->g = NEW_ARRAY(int, out->n);
+    out->d = mem_try_doubles(full->m);
+    if (!out->d) return GPM_E_NOMEM;
+    memcpy(out->d, full->d, full->m * sizeof *out->d);
+    for (size_t i = 0; i < out->n; i++) {
+        out->g[i] = full->g[at[i]];
+        out->t[i] = full->t[at[i]];
+    }
+    out->grid = true;
+    out->ng = out->m = full->ng;
+    out->no_gaps = out->n == out->ng;
+    return GPM_OK;
+}
+
 enum gpm_status smodel_data_subset(const struct smodel_data *full, size_t k,
                                    struct smodel_data *out) {
-    size_t n = full->n, kept = 0;
+    size_t n = full->n, kept = 0, *at = NEW_ARRAY(size_t, n);
     double *x = NEW_ARRAY(double, n), *y = NEW_ARRAY(double, n);
     struct rng r;
     rng_init(&r, 1, 0, 12);
@@ -124,18 +143,24 @@ enum gpm_status smodel_data_subset(const struct smodel_data *full, size_t k,
         bool end = i == 0 || i == n - 1;
         double need = (double)k - (double)kept - (i < n - 1), left = (double)(n - i) - (i < n - 1);
         if (!end && !(rng_uniform(&r) * left < need)) continue;
+        at[kept] = i;
         x[kept] = full->x0 + full->span * full->t[i];
-        y[kept++] = full->mean[0] + full->sd[0] * full->y[0][i];
-        if (full->y[TRANSFORM_LOG] && !(y[kept - 1] > 0)) y[kept - 1] = 1e-300;
+        y[kept++] = full->y[TRANSFORM_LOG]
+                        ? exp(full->mean[1] + full->sd[1] * full->y[TRANSFORM_LOG][i])
+                        : full->mean[0] + full->sd[0] * full->y[0][i];
     }
     enum gpm_status st = smodel_data_init(out, kept, x, y);
+    if (st == GPM_OK) {
+        out->dt = full->dt;
+        memcpy(out->season, full->season, sizeof out->season);
+        out->n_season = full->n_season;
+        if (full->grid) st = keep_grid(full, at, out);
+        if (st != GPM_OK) smodel_data_release(out);
+    }
+    mem_free(at);
     mem_free(x);
     mem_free(y);
-    if (st != GPM_OK) return st;
-    out->dt = out->grid ? out->dt : full->dt;
-    memcpy(out->season, full->season, sizeof out->season);
-    out->n_season = full->n_season;
-    return GPM_OK;
+    return st;
 }
 
 void smodel_data_release(struct smodel_data *d) {

@@ -179,6 +179,42 @@ static void test_cross_matches_likelihood(void **state) {
     smodel_data_release(&d);
 }
 
+/* A subset keeps span, step and the meaning of parameters: its density is that of the same points
+ * given directly, and every chosen point is a point of the whole. */
+static void test_subset(void **state) {
+    UNUSED(state);
+    for (int kind = 0; kind < 3; kind += 2) {
+        struct smodel_data d, part;
+        data_make(&d, 120, kind);
+        assert_int_equal(smodel_data_subset(&d, 40, &part), GPM_OK);
+        assert_int_equal(part.n, 40);
+        assert_int_equal(part.grid, d.grid);
+        assert_close(part.dt, d.dt, 1e-15);
+        assert_close(part.t[0], 0, 0);
+        assert_close(part.t[39], 1, 1e-12);
+        struct smodel_work *w = smodel_work_new(&part);
+        const unsigned t[2][2] = {{SE | PER, 0}, {W, 0}};
+        struct structure s = make(0, 0, 2, t);
+        struct smodel m;
+        smodel_init(&m, &part, &s);
+        double z[SMODEL_MAX_PAR] = {0}, *k = NEW_ARRAY(double, 1600), v[40], ld = 0;
+        size_t pivot;
+        smodel_prior_draw_hint(&m, z);
+        smodel_cross(&m, z, -1, part.t, 40, part.t, 40, k, 40);
+        for (size_t i = 0; i < 40; i++) k[i + i * 40] += smodel_noise_var(&m, z, part.t[i]);
+        assert_int_equal(la_potrf(40, k, 40, &pivot), GPM_OK);
+        memcpy(v, m.y, sizeof v);
+        la_trsv(false, 40, k, 40, v);
+        for (size_t i = 0; i < 40; i++) ld += log(k[i + i * 40]);
+        assert_close(smodel_eval(&m, w, z, NULL) - smodel_log_prior(&m, z, NULL),
+                     -0.5 * la_dot(40, v, v) - ld - 20 * log(2 * M_PI), 1e-9);
+        mem_free(k);
+        smodel_work_free(w);
+        smodel_data_release(&part);
+        smodel_data_release(&d);
+    }
+}
+
 static void test_order_of_copies(void **state) {
     UNUSED(state);
     struct smodel_data d;
@@ -200,6 +236,7 @@ static void test_order_of_copies(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_gradients), cmocka_unit_test(test_toeplitz_equals_dense),
-        cmocka_unit_test(test_cross_matches_likelihood), cmocka_unit_test(test_order_of_copies)};
+        cmocka_unit_test(test_cross_matches_likelihood), cmocka_unit_test(test_order_of_copies),
+        cmocka_unit_test(test_subset)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
