@@ -73,7 +73,8 @@ static char *format(const char *fmt, va_list ap) {
 }
 
 static void store(struct diags *d, enum diag_code code, bool warning, struct span at, char *text) {
-    d->muted = d->list.n >= d->max;
+    size_t errors = diags_errors(d);
+    d->muted = (warning ? d->list.n - errors : errors) >= d->max;
     if (d->muted) {
         mem_free(text);
         return;

@@ -364,7 +364,7 @@ static void recover(struct parser *p) {
 }
 
 static bool enough(const struct parser *p) {
-    return p->incomplete || p->diags->list.n >= p->diags->max;
+    return p->incomplete || diags_errors(p->diags) >= p->diags->max;
 }
 
 /* A line that starts an instruction where none can stand: some brace before it is still open. */
