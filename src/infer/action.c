@@ -123,6 +123,8 @@ static enum gpm_status run_kind(struct infer_state *x, struct action *a, value *
 
 enum gpm_status action_run(struct session_core *core, value v, struct span at, value *out) {
     struct action *a = action_of(v);
+    /* s <- select(scope, one) picks the block */
+    if (subproblem_of(v)) return subproblem_settle(infer_of(core), v, out);
     if (!a) {
         char *shown = sp_show(v);
         diag_raise(core->diags, DIAG_NOT_ACTION, at, "%s is a %s, not an inference action", shown,
@@ -262,11 +264,12 @@ enum gpm_status directive_run(struct infer_state *x, struct action *a, value *ou
         st = infer_close(x, true);
         if (st != GPM_OK) return st;
     }
-    if (x->each_particle && (r.kind == DIR_ASSUME || r.kind == DIR_OBSERVE || r.kind == DIR_PREDICT ||
-                             r.kind == DIR_PREDICT_ALL))
-        return diag_raise(x->core->diags, DIAG_PARTICLES, a->at,
-                          "a modelling directive cannot run inside for_each_particle: all particles "
-                          "share their directives");
+    if (x->each_particle && (r.kind == DIR_ASSUME || r.kind == DIR_OBSERVE ||
+                             r.kind == DIR_PREDICT || r.kind == DIR_PREDICT_ALL))
+        return diag_raise(
+            x->core->diags, DIAG_PARTICLES, a->at,
+            "a modelling directive cannot run inside for_each_particle: all particles "
+            "share their directives");
     if (r.kind == DIR_INFER) return action_run(x->core, a->val, a->at, out);
     if (r.kind == DIR_EXTRACT_STATS) return extract_stats(x, a, out);
     if (r.kind == DIR_COLLECT) return collect_run(x, a, out);

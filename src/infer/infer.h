@@ -171,6 +171,11 @@ value subproblem_new(enum sub_kind kind, value a, value b);
 struct subproblem *subproblem_of(value v);
 enum gpm_status subproblem_choices(struct infer_state *x, struct trace *t, const struct subproblem *s,
                                    struct node_set *out) GPM_MUST_USE;
+/* The choices that a subproblem names now, as a subproblem of its own: a block that is picked at
+ * random is picked now. Owned. */
+enum gpm_status subproblem_settle(struct infer_state *x, value sub, value *out) GPM_MUST_USE;
+/* An error that lists the scopes there are; GPM_OK when some tag of the program text names it. */
+enum gpm_status infer_unknown_scope(struct infer_state *x, struct trace *t, value scope) GPM_MUST_USE;
 void infer_state_init(struct infer_state *x, struct session_core *core);
 void infer_state_release(struct infer_state *x);
 void infer_count(struct infer_state *x, value scope, bool accepted);

@@ -326,7 +326,12 @@ static enum gpm_status sub_nodes(struct infer_state *x, const char *op, value v,
     if (!s)
         return infer_error(x, DIAG_BAD_OPERATOR_ARG, "%s needs a subproblem, got a %s", op,
                            value_type_name(v));
-    return subproblem_choices(x, x->model->p.at[0], s, out);
+    value settled;
+    enum gpm_status st = subproblem_settle(x, v, &settled);
+    if (st != GPM_OK) return st;
+    st = subproblem_choices(x, x->model->p.at[0], subproblem_of(settled), out);
+    value_unref(settled);
+    return st;
 }
 
 static enum gpm_status op_current_values(struct infer_state *x, const value *args, size_t n,

@@ -41,8 +41,10 @@ static void add(struct node_set *s, struct node *n) {
     s->at[s->n++] = n;
 }
 
-static void add_tagged(struct trace *t, value tag, const value *block, struct node_set *out) {
+static enum gpm_status add_tagged(struct infer_state *x, struct trace *t, value tag,
+                                  const value *block, struct node_set *out) {
     struct scope *s = trace_scope(t, tag);
+    if (!s) return infer_unknown_scope(x, t, tag);
     for (size_t i = 0; s && i < s->live.n; i++) {
         struct scope_block *b = s->live.at[i];
         if (block && !value_name_equal(b->id, *block)) continue;
@@ -52,6 +54,7 @@ static void add_tagged(struct trace *t, value tag, const value *block, struct no
         for (size_t j = 0; j < n; j++) add(out, at[j]);
         mem_free(at);
     }
+    return GPM_OK;
 }
 
 static enum gpm_status of_value(struct infer_state *x, struct trace *t, value v,
@@ -87,12 +90,12 @@ enum gpm_status subproblem_choices(struct infer_state *x, struct trace *t,
         if (s->kind == SUB_SCOPE && !infer_is_name(s->a, "default")) {
             bool every = infer_is_name(s->b, "all") || infer_is_name(s->b, "one") ||
                          infer_is_name(s->b, "ordered");
-            add_tagged(t, s->a, every ? NULL : &s->b, out);
+            return add_tagged(x, t, s->a, every ? NULL : &s->b, out);
         } else
             for (size_t i = 0; i < t->choices.n; i++) add(out, t->choices.at[i]);
         return GPM_OK;
-    case SUB_TAG: add_tagged(t, s->a, NULL, out); return GPM_OK;
-    case SUB_TAG_VALUE: add_tagged(t, s->a, &s->b, out); return GPM_OK;
+    case SUB_TAG: return add_tagged(x, t, s->a, NULL, out);
+    case SUB_TAG_VALUE: return add_tagged(x, t, s->a, &s->b, out);
     case SUB_UNION: return combine(x, t, s, out);
     case SUB_WALK:
     case SUB_INTERSECTION: return combine(x, t, s, out);
@@ -101,7 +104,8 @@ enum gpm_status subproblem_choices(struct infer_state *x, struct trace *t,
     case SUB_CHOSEN:
         for (size_t i = 0; i < t->choices.n; i++)
             for (size_t j = 0; j < s->a.u.array->n; j++)
-                if (s->a.u.array->at[j].u.num == (double)t->choices.at[i]->seq) add(out, t->choices.at[i]);
+                if (s->a.u.array->at[j].u.num == (double)t->choices.at[i]->seq)
+                    add(out, t->choices.at[i]);
         return GPM_OK;
     case SUB_RANDOM_SINGLE: {
         enum gpm_status st = of_value(x, t, s->a, out);
@@ -112,6 +116,38 @@ enum gpm_status subproblem_choices(struct infer_state *x, struct trace *t,
         return st;
     }
     }
+    return GPM_OK;
+}
+
+static enum gpm_status pick_block(struct infer_state *x, struct trace *t, value scope,
+                                  struct node_set *out) {
+    *out = (struct node_set){0};
+    if (infer_is_name(scope, "default")) {
+        if (t->choices.n) add(out, t->choices.at[rng_below(&t->rng, t->choices.n)]);
+        return GPM_OK;
+    }
+    struct scope *s = trace_scope(t, scope);
+    if (!s) return infer_unknown_scope(x, t, scope);
+    if (s->live.n) block_choices(s->live.at[rng_below(&t->rng, s->live.n)], &out->at, &out->n);
+    return GPM_OK;
+}
+
+enum gpm_status subproblem_settle(struct infer_state *x, value sub, value *out) {
+    const struct subproblem *s = subproblem_of(sub);
+    struct trace *t = x->model->p.at[0];
+    bool one = s->kind == SUB_SCOPE && infer_is_name(s->b, "one");
+    struct node_set set;
+    if (!one && s->kind != SUB_RANDOM_SINGLE) {
+        *out = value_ref(sub);
+        return GPM_OK;
+    }
+    enum gpm_status st = one ? pick_block(x, t, s->a, &set) : subproblem_choices(x, t, s, &set);
+    if (st != GPM_OK) return st;
+    value a = value_array_new(set.n);
+    for (size_t i = 0; i < set.n; i++) a.u.array->at[i] = value_num((double)set.at[i]->seq);
+    *out = subproblem_new(SUB_CHOSEN, a, sub);
+    value_unref(a);
+    mem_free(set.at);
     return GPM_OK;
 }
 

@@ -94,7 +94,7 @@ static bool is_default(value scope) {
     return infer_is_name(scope, "default");
 }
 
-static enum gpm_status unknown_scope(struct infer_state *x, struct trace *t, value scope) {
+enum gpm_status infer_unknown_scope(struct infer_state *x, struct trace *t, value scope) {
     for (size_t i = 0; i < x->known_scopes.n; i++)
         if (value_name_equal(x->known_scopes.at[i], scope)) return GPM_OK;
     struct buf have = BUF_INIT;
@@ -185,9 +185,22 @@ static enum gpm_status call(struct visit *v, struct node **at, size_t n,
     return st;
 }
 
+static enum gpm_status check_default_block(struct infer_state *x, value block) {
+    static const char *const known[] = {"one", "all", "none", "ordered"};
+    for (size_t i = 0; i < COUNT_OF(known); i++)
+        if (infer_is_name(block, known[i])) return GPM_OK;
+    char *shown = sp_show(block);
+    enum gpm_status st =
+        infer_error(x, DIAG_DEFAULT_BLOCK, "the scope default has no block %s", shown);
+    diag_set_help(x->core->diags, "default takes one, all, none or ordered");
+    mem_free(shown);
+    return st;
+}
+
 static enum gpm_status on_default(struct visit *v, value block) {
     struct trace *t = v->t;
-    if (infer_is_name(block, "none") || !t->choices.n) return GPM_OK;
+    enum gpm_status st = check_default_block(v->x, block);
+    if (st != GPM_OK || infer_is_name(block, "none") || !t->choices.n) return st;
     if (infer_is_name(block, "one")) {
         struct node *n = t->n_nodes > PREFETCH_FROM
                              ? pick_ahead(v)
@@ -198,15 +211,7 @@ static enum gpm_status on_default(struct visit *v, value block) {
     size_t n = t->choices.n;
     struct node **at = NEW_ARRAY(struct node *, n);
     memcpy(at, t->choices.at, n * sizeof *at);
-    enum gpm_status st;
-    if (infer_is_name(block, "all") || infer_is_name(block, "ordered"))
-        st = call(v, at, n, NULL);
-    else {
-        char *shown = sp_show(block);
-        st = infer_error(v->x, DIAG_DEFAULT_BLOCK, "the scope default has no block %s", shown);
-        diag_set_help(v->x->core->diags, "default takes one, all, none or ordered");
-        mem_free(shown);
-    }
+    st = call(v, at, n, NULL);
     mem_free(at);
     return st;
 }
@@ -282,7 +287,7 @@ static enum gpm_status on_named_block(struct visit *v, struct scope *s, value bl
 
 static enum gpm_status on_scope(struct visit *v, value scope, value block) {
     struct scope *s = trace_scope(v->t, scope);
-    if (!s) return unknown_scope(v->x, v->t, scope);
+    if (!s) return infer_unknown_scope(v->x, v->t, scope);
     double lo, hi;
     if (!s->live.n || infer_is_name(block, "none")) return GPM_OK;
     if (infer_is_name(block, "one")) {
@@ -308,10 +313,41 @@ static enum gpm_status on_scope(struct visit *v, value scope, value block) {
     return on_named_block(v, s, block);
 }
 
+struct single {
+    struct infer_state *x;
+    const struct subproblem *from;
+};
+
+/* Probability of picking one choice of a selection, as it is now. */
+static double pick_single(void *ctx, struct trace *t) {
+    const struct single *p = ctx;
+    struct node_set set;
+    if (subproblem_choices(p->x, t, p->from, &set) != GPM_OK) return -INFINITY;
+    mem_free(set.at);
+    return -log((double)set.n);
+}
+
+/* random_singleton: a block of a tag, or a choice of any other selection. */
+static enum gpm_status on_single(struct visit *v, const struct subproblem *from) {
+    if (from->kind == SUB_TAG) return on_scope(v, from->a, infer_name(v->x, "one"));
+    struct node_set set;
+    struct single p = {v->x, from};
+    struct mh_extra extra = {pick_single, &p};
+    enum gpm_status st = subproblem_choices(v->x, v->t, from, &set);
+    if (st != GPM_OK) return st;
+    if (set.n) st = call(v, &set.at[rng_below(&v->t->rng, set.n)], 1, &extra);
+    mem_free(set.at);
+    return st;
+}
+
 static enum gpm_status on_subproblem(struct visit *v, const struct subproblem *s) {
     struct node_set set;
+    while ((s->kind == SUB_MINIMAL || s->kind == SUB_EXTENT) && subproblem_of(s->a))
+        s = subproblem_of(s->a);
     if (s->kind == SUB_SCOPE)
         return is_default(s->a) ? on_default(v, s->b) : on_scope(v, s->a, s->b);
+    if (s->kind == SUB_RANDOM_SINGLE && subproblem_of(s->a))
+        return on_single(v, subproblem_of(s->a));
     enum gpm_status st = subproblem_choices(v->x, v->t, s, &set);
     if (st != GPM_OK) return st;
     st = call(v, set.at, set.n, NULL);
@@ -362,7 +398,7 @@ enum gpm_status infer_target_sets(struct infer_state *x, struct trace *t, const 
         return GPM_OK;
     }
     struct scope *s = trace_scope(t, scope);
-    if (!s) return unknown_scope(x, t, scope);
+    if (!s) return infer_unknown_scope(x, t, scope);
     double lo = -INFINITY, hi = INFINITY;
     bool range = range_of(block, &lo, &hi);
     bool every = range || infer_is_name(block, "ordered") || infer_is_name(block, "all") ||
