@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_TERMS 4096 /* a product that would expand beyond this stays as it is */
+#define MAX_TERMS 1024 /* a product that would expand beyond this stays as it is */
 
 struct term {
     double coef;
@@ -230,10 +230,15 @@ static void list_simplify(term_list *l) {
             term_release(&l->at[i]);
             l->at[i] = l->at[--l->n];
         }
-again:
-    for (size_t i = 0; i < l->n; i++)
-        for (size_t j = i + 1; j < l->n; j++)
-            if (merge_pair(l, i, j)) goto again;
+    for (bool changed = true; changed;) { /* a merge can make room for another */
+        changed = false;
+        for (size_t i = 0; i < l->n; i++)
+            for (size_t j = i + 1; j < l->n;) {
+                bool merged = merge_pair(l, i, j); /* another term stands at j then */
+                changed = changed || merged;
+                if (!merged) j++;
+            }
+    }
     for (size_t i = 0; i < l->n; i++) sort_factors(&l->at[i]);
 }
 
