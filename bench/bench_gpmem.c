@@ -194,7 +194,11 @@ static void append_bench(void) {
     mem_free(w);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+    if (argc > 1 && !strcmp(argv[1], "bayesopt")) { /* for a profiler */
+        bayesopt_bench();
+        return 0;
+    }
     printf(
         "# gpmem from inside the language\n\n"
         "A Metropolis-Hastings step on one of three hyper-parameters of SE + WN, beside a plain C "

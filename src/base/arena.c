@@ -26,7 +26,8 @@ void arena_release(struct arena *a) {
 }
 
 static void grow(struct arena *a, size_t need) {
-    size_t size = a->head ? a->head->size * 2 : 4096;
+    /* the first block is one that malloc keeps at hand: most arenas are small and short-lived */
+    size_t size = a->head ? a->head->size * 4 : 960;
     if (size > (size_t)1 << 20) size = (size_t)1 << 20;
     if (size < need) size = need;
     struct arena_block *b = mem_alloc(sizeof *b + size);

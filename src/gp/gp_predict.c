@@ -87,12 +87,12 @@ static enum gpm_status posterior(struct gp *g, struct kern_pts xs, double *mean,
     if (!st) st = kern_fill(s->kern, xs, cov, ld);
     if (!st && mean) st = mean_eval(s->mean, xs, mean);
     if (st || n == 0 || xs.n == 0) return st;
-    double *v = mem_try_doubles(n * xs.n);
+    double small[64], *v = n * xs.n <= COUNT_OF(small) ? small : mem_try_doubles(n * xs.n);
     if (!v) return GPM_E_NOMEM;
     st = half_solve(g, s, xs, v);
     if (!st && mean) la_gemv(xs.n, n, 1, v, xs.n, s->w, 1, mean);
     if (!st) la_syrk(false, xs.n, n, -1, v, xs.n, 1, cov, ld);
-    mem_free(v);
+    if (v != small) mem_free(v);
     for (size_t i = 0; i < xs.n && !st; i++)
         if (cov[i * (ld + 1)] < 0) cov[i * (ld + 1)] = 0;
     return st;
@@ -192,6 +192,12 @@ enum gpm_status gp_sample(struct gp *g, const double *x, size_t n, enum gp_targe
                           const double *z, double *out) {
     double noise = target == GP_MEASURED ? gp_noise(g) : 0;
     if (n == 0) return GPM_OK;
+    if (n == 1) { /* one point, as optimisers ask: no matrices */
+        double var;
+        enum gpm_status st = posterior(g, points(x, 1, g->dim), out, &var, 1);
+        if (!st) *out += sqrt(var + noise * noise) * *z;
+        return st;
+    }
     if (noise == 0) return sample_latent(g, x, n, z, out);
     double *t = gp_transpose(x, n, g->dim);
     enum gpm_status st = draw(g, points(t, n, g->dim), noise * noise, z, out);

@@ -36,7 +36,8 @@ static size_t ram_kib(void) {
 enum gpm_status chol_reserve(struct chol *c, size_t n) {
     if (n <= c->ld && c->l) return GPM_OK;
     size_t want = mat_ld(c->n && n < 2 * c->n ? 2 * c->n : n < 8 ? 8 : n);
-    if (want > (size_t)1 << 24 || want * want / 1024 > ram_kib() / 8) return GPM_E_NOMEM;
+    if (want > (size_t)1 << 24 || (want > 2048 && want * want / 1024 > ram_kib() / 8))
+        return GPM_E_NOMEM;
     double *l = mem_try_doubles(want * want);
     if (!l && mat_ld(n) < want) {
         want = mat_ld(n);

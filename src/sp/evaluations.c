@@ -343,8 +343,8 @@ enum gpm_status evaluations_fetch(struct sp_call *c, struct evaluations *e, cons
     struct batch b = {.c = c, .e = e, .x = points, .n = n, .stop = o ? o->stop : NULL};
     buf_init(&b.why);
     buf_init(&b.err);
-    b.id = NEW_ARRAY(int64_t, n + 1);
-    b.begun = NEW_ARRAY(double, n + 1);
+    b.id = mem_zalloc((n + 1) * sizeof *b.id);
+    b.begun = mem_zalloc((n + 1) * sizeof *b.begun);
     list_missing(&b);
     if (b.todo.n && e->src && e->src->cls == &srcfn_command)
         run_programs(&b, o ? (int)o->jobs : 1);

@@ -72,11 +72,11 @@ static enum gpm_status em_sample(void *p, const double *x, size_t n, bool measur
                                  double *out) {
     struct gp_em *e = p;
     harden(e);
-    double *z = mem_try_doubles(n);
+    double small[16], *z = n <= COUNT_OF(small) ? small : mem_try_doubles(n);
     if (!z) return GPM_E_NOMEM;
     for (size_t i = 0; i < n; i++) z[i] = rng_normal(rng);
     enum gpm_status st = gp_sample(e->gp, x, n, measured ? GP_MEASURED : GP_LATENT, z, out);
-    mem_free(z);
+    if (z != small) mem_free(z);
     return st;
 }
 

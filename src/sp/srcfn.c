@@ -162,7 +162,7 @@ enum gpm_status srcfn_csv_fill(struct srcfn *s, const struct csv *c, const int *
     size_t d = (size_t)s->dim;
     t->x = NEW_ARRAY(double, c->n_rows *d + 1);
     t->y = NEW_ARRAY(double, c->n_rows + 1);
-    t->next = NEW_ARRAY(size_t, c->n_rows + 1);
+    t->next = mem_zalloc((c->n_rows + 1) * sizeof *t->next);
     for (size_t r = 0; r < c->n_rows; r++) {
         double *x = t->x + r * d;
         enum gpm_status st = csv_number(c, r, output, &t->y[r], err);
