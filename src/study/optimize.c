@@ -222,7 +222,8 @@ static enum gpm_status open_memo(struct optimize *o, struct buf *err) {
         mo.dim = o->space.n;
         mo.names = names.data;
     }
-    if (!o->identity) mo.function = mo.create && access(o->opt.store, F_OK) ? mo.function : NULL;
+    bool exists = o->opt.store && access(o->opt.store, F_OK) == 0;
+    if (!o->identity && exists) mo.function = NULL; /* of ask and tell: whatever it is for */
     enum gpm_status s = memo_open(&o->memo, o->opt.store ? o->opt.store : ":memory:", &mo, err);
     buf_release(&names);
     return s;
