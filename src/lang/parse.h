@@ -114,6 +114,10 @@ bool starts_expr(const struct token *t);
 bool parse_args(struct parser *p, enum tok_kind closer, struct span open, bool keywords);
 struct ast *parse_if(struct parser *p);
 
+/* parse_hint.c: adds a help line to the error just reported; `before`: the statement so far, or
+ * NULL */
+void hint(struct parser *p, const struct ast *before);
+
 /* parse_special.c */
 bool directive_ahead(struct parser *p);
 struct ast *parse_directive(struct parser *p);

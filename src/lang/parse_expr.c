@@ -543,7 +543,8 @@ struct ast *parse_primary(struct parser *p) {
         (void)perr(p, DIAG_BAD_RANGE, tok_span(p, tok(p)),
                    "`...` stands only between items of a list");
         break;
-    default: (void)perr_found(p, "an expression");
+    default:
+        if (perr_found(p, "an expression")) hint(p, NULL);
     }
     leave(p);
     return a;

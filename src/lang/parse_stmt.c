@@ -320,9 +320,10 @@ static void unexpected(struct parser *p, enum tok_kind closer, struct span open)
     } else if (k == TOK_ELLIPSIS) {
         (void)perr(p, DIAG_BAD_RANGE, at, "`...` stands only between items of a list");
     } else {
-        (void)perr_found(p, closer == TOK_RPAREN   ? "`;`, `)` or an operator"
-                            : closer == TOK_RBRACE ? "`;`, `}` or an operator"
-                                                   : "`;` or an operator");
+        bool stored = perr_found(p, closer == TOK_RPAREN   ? "`;`, `)` or an operator"
+                                    : closer == TOK_RBRACE ? "`;`, `}` or an operator"
+                                                           : "`;` or an operator");
+        if (stored) hint(p, p->stmts.n ? vec_last(&p->stmts) : NULL);
     }
 }
 
@@ -500,7 +501,7 @@ struct ast *parse_block(struct parser *p, const char *of) {
     if (tok(p)->kind != TOK_LBRACE) {
         struct buf b = BUF_INIT;
         buf_printf(&b, "`{` and %s", of);
-        (void)perr_found(p, b.data);
+        if (perr_found(p, b.data)) hint(p, NULL);
         buf_release(&b);
         return NULL;
     }

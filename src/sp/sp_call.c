@@ -35,6 +35,9 @@ enum gpm_status sp_error(struct sp_call *c, enum diag_code code, const char *fmt
     va_end(ap);
     diag_raise(c->diags, code, NO_SPAN, "%s", b.data);
     buf_release(&b);
+    for (size_t i = 0; code == DIAG_TYPE && i < c->n; i++)
+        if (strcmp(value_type_name(c->args[i]), "action") == 0)
+            diag_set_help(c->diags, "run(a) performs an inference action and gives its value");
     return GPM_E_USER;
 }
 
