@@ -6,6 +6,7 @@
 #include "sp/sp.h"
 
 #include "base/mem.h"
+#include <string.h>
 
 /* ---- messages ----------------------------------------------------------------------------- */
 

@@ -275,11 +275,12 @@ static enum gpm_status csv_lookup(struct sp_call *c, value *out) {
     st = lookup_columns(c, &file, &inputs, &dim, &output);
     if (st == GPM_OK) {
         struct srcfn *s = srcfn_new(&srcfn_csv, mem_strdup(c->args[0].u.str->text), (int)dim);
-        if (srcfn_csv_fill(s, &file, inputs, output, &err) == GPM_OK)
+        st = srcfn_csv_fill(s, &file, inputs, output, &err);
+        if (st == GPM_OK)
             *out = srcfn_value(s);
         else {
             srcfn_unref(s);
-            st = fail(c, DIAG_DATA, &err);
+            st = fail(c, st == GPM_E_CONFLICT ? DIAG_GP_CONTRADICTION : DIAG_DATA, &err);
         }
         mem_free(inputs);
     }

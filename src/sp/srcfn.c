@@ -178,7 +178,7 @@ enum gpm_status srcfn_csv_fill(struct srcfn *s, const struct csv *c, const int *
                        "%s: line %zu repeats the inputs of line %zu with another value; a source "
                        "function has one value at each input",
                        c->name, c->lines[r], c->lines[same - 1]);
-            return GPM_E_ARG;
+            return GPM_E_CONFLICT;
         }
         uint64_t h = hash_of(x, s->dim);
         t->next[r] = (size_t)(uintptr_t)map_get(&t->by_x, h);
