@@ -55,24 +55,24 @@ static enum gpm_status grow(struct gp *g, size_t want) {
     return GPM_OK;
 }
 
-/* Mean and spread from the pairs themselves, so that adding and taking out leaves no rounding. */
-static void summarise(struct gp *g, size_t e) {
-    double sum = 0, ss = 0;
-    size_t m = 0;
-    for (size_t i = 0; i < g->pairs.n; i++)
-        if (g->pairs.at[i].entry == e) sum += g->pairs.at[i].y, m++;
-    double mean = sum / (double)m, first = NAN;
-    bool equal = true;
+/* Mean and spread of the entries with touched[e] > 0, from the pairs themselves, so that adding and
+ * taking out leaves no rounding behind. Equal values keep their bits. */
+static void summarise(struct gp *g, const size_t *touched) {
+    for (size_t e = 0; e < g->n; e++)
+        if (touched[e]) g->count[e] = 0, g->ybar[e] = g->ss[e] = 0;
     for (size_t i = 0; i < g->pairs.n; i++) {
-        if (g->pairs.at[i].entry != e) continue;
-        double y = g->pairs.at[i].y;
-        if (isnan(first)) first = y;
-        equal = equal && y == first;
-        ss += (y - mean) * (y - mean);
+        size_t e = g->pairs.at[i].entry;
+        if (!touched[e]) continue;
+        if (g->count[e]++ == 0) g->ss[e] = g->pairs.at[i].y; /* the first value, for a moment */
+        g->ybar[e] += g->pairs.at[i].y - g->ss[e];
     }
-    g->count[e] = m;
-    g->ybar[e] = equal ? first : mean; /* equal values keep their bits */
-    g->ss[e] = equal ? 0 : ss;
+    for (size_t e = 0; e < g->n; e++)
+        if (touched[e]) g->ybar[e] = g->ss[e] + g->ybar[e] / (double)g->count[e], g->ss[e] = 0;
+    for (size_t i = 0; i < g->pairs.n; i++) {
+        size_t e = g->pairs.at[i].entry;
+        double d = g->pairs.at[i].y - g->ybar[e];
+        if (touched[e]) g->ss[e] += d * d;
+    }
 }
 
 static void new_entry(struct gp *g, const double *x, double y) {
@@ -167,21 +167,27 @@ enum gpm_status gp_add(struct gp *g, const double *x, const double *y, size_t n)
     enum gpm_status st = grow(g, g->n + n);
     if (st) return st;
     data_changed(g);
-    size_t first = g->n;
+    size_t first = g->n, repeats = 0;
+    size_t *was =
+        mem_zalloc((first + n + 1) * sizeof *was); /* pairs before, where one is repeated */
     for (size_t i = 0; i < n; i++) {
         const double *p = x + i * (size_t)g->dim;
         size_t e = gp_find(g, p), before = g->n;
         if (e == SIZE_MAX) {
             new_entry(g, p, y[i]);
             e = before;
+        } else if (!was[e]) {
+            was[e] = g->count[e];
+            repeats++;
         }
         struct gp_pair pair = {e, y[i]};
         vec_push(&g->pairs, pair);
-        if (e == before) continue;
-        size_t m0 = g->count[e];
-        summarise(g, e);
-        if (e < first) follow_count(g, e, m0, g->count[e]);
     }
+    if (repeats) summarise(g, was);
+    if (repeats > 8 + first / 8) gp_current(g)->have_factor = false; /* rebuilding is cheaper */
+    for (size_t e = 0; e < first && repeats; e++)
+        if (was[e]) follow_count(g, e, was[e], g->count[e]);
+    mem_free(was);
     if (g->n > first) gp_cache_clear(&g->cache);
     follow_append(g, first);
     return GPM_OK;
@@ -225,9 +231,11 @@ enum gpm_status gp_remove(struct gp *g, const double *x, double y) {
         delete_entry(g, e);
         return GPM_OK;
     }
-    size_t m0 = g->count[e];
-    summarise(g, e);
-    follow_count(g, e, m0, g->count[e]);
+    size_t *was = mem_zalloc(g->n * sizeof *was);
+    was[e] = g->count[e];
+    summarise(g, was);
+    follow_count(g, e, was[e], g->count[e]);
+    mem_free(was);
     return GPM_OK;
 }
 
