@@ -155,7 +155,7 @@ static enum gpm_status weigh_until_closed(struct infer_state *x, struct enumerat
 
 enum gpm_status enumerate_block(struct infer_state *x, struct trace *t, struct node **at, size_t n,
                                 struct enumeration *e) {
-    bool grew;
+    bool grew = false;
     memset(e, 0, sizeof *e);
     e->t = t;
     enum gpm_status st = scaffold_build(t, at, n, &e->s);
