@@ -154,8 +154,10 @@ static void bayesopt_bench(void) {
         gpm_session_free(s);
     }
     double mid = median(ms, SEEDS);
-    printf("| seeds finished | median, ms | slowest, ms | wanted |\n|---|---|---|---|\n");
-    printf("| %d of %d | %.2f | %.2f | all, under 5 ms |\n\n", finished, SEEDS, mid, ms[SEEDS - 1]);
+    printf("| seeds finished | fastest, ms | median, ms | slowest, ms | wanted "
+           "|\n|---|---|---|---|---|\n");
+    printf("| %d of %d | %.2f | %.2f | %.2f | all, under 5 ms |\n\n", finished, SEEDS, ms[0], mid,
+           ms[SEEDS - 1]);
 }
 
 /* ---- appending ---------------------------------------------------------------------------- */
