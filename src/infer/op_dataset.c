@@ -184,6 +184,11 @@ static enum gpm_status op_summarize(struct infer_state *x, const value *args, si
         draw_table_push(&all, 0, row);
     }
     draw_table_summary(&all, &b);
+    if (x->divergences)
+        buf_printf(&b,
+                   "%llu trajectories diverged: the posterior has places that the step size cannot "
+                   "follow; lower it, warm up longer or write the model differently\n",
+                   (unsigned long long)x->divergences);
     if (x->write) x->write(x->user, 1, b.data, b.len);
     for (size_t c = 0; c < k; c++) mem_free(columns[c]);
     mem_free(columns);

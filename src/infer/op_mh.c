@@ -31,6 +31,29 @@ static enum gpm_status op_default_chain(struct infer_state *x, const value *args
     return op_mh(x, all, 3, out);
 }
 
+/* Share of accepted proposals by scope, since the session began. */
+static enum gpm_status op_acceptance(struct infer_state *x, const value *args, size_t n,
+                                     value *out) {
+    UNUSED(args);
+    UNUSED(n);
+    value *kv = NEW_ARRAY(value, 2 * x->n_stats + 1);
+    for (size_t i = 0; i < x->n_stats; i++) {
+        kv[2 * i] = x->stats[i].scope;
+        kv[2 * i + 1] = value_num((double)x->stats[i].accepted / (double)x->stats[i].proposed);
+    }
+    *out = value_dict(kv, x->n_stats);
+    mem_free(kv);
+    return GPM_OK;
+}
+
+static enum gpm_status op_divergences(struct infer_state *x, const value *args, size_t n,
+                                      value *out) {
+    UNUSED(args);
+    UNUSED(n);
+    *out = value_num((double)x->divergences);
+    return GPM_OK;
+}
+
 #define TARGET_SIG "(scope: any, block?: any, steps?: any) -> action"
 const struct infer_op infer_mh_rows[] = {
     {"mh", TARGET_SIG, "Metropolis-Hastings: proposes the block from its prior", NULL, 0, op_mh},
@@ -38,5 +61,10 @@ const struct infer_op infer_mh_rows[] = {
     {"func_mh", TARGET_SIG, "the same as mh", NULL, 0, op_mh},
     {"default_markov_chain", "(steps?: any) -> action", "mh(default, one, steps)", NULL, 0,
      op_default_chain},
+    {"acceptance_rates", "() -> action", "dictionary: scope -> share of accepted proposals so far",
+     NULL, 0, op_acceptance},
+    {"divergences", "() -> action",
+     "number of trajectories of hmc and nuts (after warm-up) whose energy diverged", NULL, 0,
+     op_divergences},
 };
 const size_t infer_mh_count = COUNT_OF(infer_mh_rows);
