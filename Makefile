@@ -12,12 +12,12 @@ deps:
 	@tools/install-packages build test bench docs fuzz
 
 build:
-	@tools/install-packages build test
+	@tools/install-packages build
 	@cmake --preset release $(WERROR) -DCMAKE_INSTALL_PREFIX=$(PREFIX) > /dev/null
 	@cmake --build build -j $(JOBS)
 
 dev:
-	@tools/install-packages build test
+	@tools/install-packages build
 	@cmake --preset dev > /dev/null
 	@cmake --build build-dev -j $(JOBS)
 
@@ -30,7 +30,11 @@ test-slow: build
 	@tools/install-packages test bench
 	ctest --test-dir build -L slow --output-on-failure -j $(JOBS)
 
-demo: build
+# The tool alone is built for it: the first look should not wait for the tests.
+demo:
+	@tools/install-packages build
+	@cmake --preset release $(WERROR) -DCMAKE_INSTALL_PREFIX=$(PREFIX) > /dev/null
+	@cmake --build build -j $(JOBS) --target gpmem
 	@tools/demo
 
 # Every speed figure beside its peers (bench/run), and the paper's figures as SVG (tools/figures).
