@@ -47,7 +47,10 @@ gpm_session *gpm_session_new(const struct gpm_options *o) {
                                          .confirm = o->confirm,
                                          .user = o->user};
     g->s.core.host.options = &g->permissions;
-    if (o->max_memory) g->s.core.max_nodes = o->max_memory / 160;
+    if (o->max_memory) { /* what the process holds already does not count */
+        g->s.core.max_nodes = o->max_memory / 160;
+        g->s.core.max_memory = g->permissions.max_memory = mem_held(SIZE_MAX) + o->max_memory;
+    }
     return g;
 }
 

@@ -24,6 +24,11 @@ char *mem_strndup(const char *s, size_t n);
 double *mem_try_doubles(size_t n);
 void *mem_try_alloc(size_t n, size_t size);
 
+/* Bytes that the process holds from the allocator, for limits that users set: the resident size
+ * first, which is cheap and never below it by much; the allocator's own count when that is above
+ * `enough`. */
+size_t mem_held(size_t enough);
+
 /* Makes the n-th following mem_try_* call fail (n = 1: the next one); 0 switches it off. */
 void mem_fail_nth(long n);
 

@@ -4,6 +4,7 @@
  * procedure values of this layer, rows of the tables and made procedures.
  */
 #include "sp/sp.h"
+#include "sp/sp_options.h"
 
 #include "base/mem.h"
 #include <string.h>
@@ -49,6 +50,11 @@ enum gpm_status sp_check_size(struct sp_call *c, double n, size_t size) {
     if (n > SIZE_LIMIT)
         return sp_error(c, DIAG_LIMIT, "%s: %.15g elements are more than the limit of %d",
                         c->cls->name, n, SIZE_LIMIT);
+    size_t most = c->host && c->host->options ? c->host->options->max_memory : 0;
+    if (most && (double)mem_held(most) + n * (double)size > (double)most)
+        return sp_error(c, DIAG_LIMIT,
+                        "%s: %.15g elements do not fit the memory limit (--max-memory)",
+                        c->cls->name, n);
     void *probe = mem_try_alloc((size_t)n, size);
     if (!probe)
         return sp_error(c, DIAG_LIMIT, "%s: there is no memory for %.15g elements", c->cls->name,

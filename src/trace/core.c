@@ -110,6 +110,11 @@ enum gpm_status core_poll(struct session_core *core, struct span at) {
     }
     if (core->interrupted && *core->interrupted)
         return diag_raise(core->diags, DIAG_INTERRUPTED, at, "interrupted");
+    if (core->max_memory && (++core->memory_tick & 31) == 0 &&
+        mem_held(core->max_memory) > core->max_memory) {
+        diag_raise(core->diags, DIAG_LIMIT, at, "the memory limit (--max-memory) was reached");
+        return GPM_E_USER;
+    }
     if (core->deadline > 0 && (++core->tick & 1023) == 0 && monotonic() > core->deadline) {
         diag_raise(core->diags, DIAG_LIMIT, at, "the time limit (--max-time) was reached");
         return GPM_E_USER;

@@ -110,6 +110,8 @@ struct session_core {
     volatile int *interrupted;
     double deadline;  /* monotonic seconds, 0: none */
     size_t max_nodes; /* per trace; 0: none */
+    size_t max_memory; /* bytes the process may hold; 0: no limit */
+    unsigned memory_tick;
     unsigned tick;
     /* hooks of the layers above */
     enum gpm_status (*run_action)(struct session_core *core, value action, struct span at,

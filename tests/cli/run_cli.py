@@ -173,6 +173,11 @@ def test_limits():
     deep = "define f = proc(n) { if (n == 0) { 0 } else { 1 + f(n - 1) } }; f(20000)"
     expect(run("-e", deep), 0, "20000\n")
     bad(run("--max-depth", "100", "-e", deep), ["e0220"], (1,))
+    for greedy in ("size(arange(10000000))", "assume xs = mapv(proc(i) { normal(0, 1) }, arange(1000000))",
+                   "define f = proc(n, a) { if (n == 0) { size(a) } else { f(n - 1, append(a, a)) } }; f(25, array(1, 2))"):
+        bad(run("--max-memory", "20M", "--max-time", "60", "-e", greedy), ["e0703", "--max-memory"], (1,))
+    # memory that is given back does not count
+    expect(run("--max-memory", "20M", "-e", "infer repeat(300, do(x <- return(fill(100000, 1)), pass)); 1"), 0, "1\n")
 
 
 def test_closed_stdout():
