@@ -130,13 +130,17 @@ enum gpm_status memo_lookup(struct memo *m, const double *x, enum memo_status *s
     return GPM_OK;
 }
 
-/* A claim is void when its time is over, or when its owner was a process of this machine that is
- * gone (or another process has its number now). */
+/* A claim is void when it was abandoned, when its owner was a process of this machine that is gone
+ * (or another process has its number now), or when its time is over. A process of this machine that
+ * still lives is at a long evaluation: it has a day more. */
 static bool claim_is_void(const struct memo *m, const struct found *f) {
-    if (f->expires && f->expires < memo_now()) return true;
-    if (strcmp(f->host, m->host) != 0 || !f->pid_start) return false;
+    double over = f->expires ? memo_now() - f->expires : -INFINITY;
+    if (f->expires && f->expires <= 1) return true;
+    bool known = strcmp(f->host, m->host) == 0 && f->pid_start;
+    if (!known || (f->pid == m->pid && f->pid_start == m->pid_start)) return over > 0;
     long long start = memo_pid_start(f->pid);
-    return start == -1 || (start && start != f->pid_start);
+    if (start == -1 || (start && start != f->pid_start)) return true;
+    return over > (start ? 86400 : 0);
 }
 
 /* ---- claiming ---- */

@@ -77,6 +77,8 @@ static int kill_check(const char *db, const char *log, long *at) {
     struct memo *m;
     int n = 0;
     memo_options_init(&opt);
+    opt.function = "f"; /* a kill may come before the table was made */
+    opt.dim = 1;
     FILE *f = fopen(log, "r");
     char kind;
     int i;
@@ -130,6 +132,8 @@ static void kill_run(int kills, int workers, int nap) {
         if (done == KILL_POINTS && killed < kills) { /* finished too soon: start over */
             unlink(db);
             unlink(log);
+            unlink(tmp_path("kill.db-wal"));
+            unlink(tmp_path("kill.db-shm"));
             memset(kill_done, 0, sizeof kill_done);
             at = 0;
         }

@@ -5,6 +5,7 @@
 
 #include "store/memo.h"
 
+#include <signal.h>
 #include <sqlite3.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -126,6 +127,50 @@ static void claim_of_a_dead_process_is_offered_again(void **state) {
     double x = 1;
     eval_store(m, &x, 4);
     memo_close(m);
+}
+
+/* A process that lives keeps its claim past its time; once it is dead the claim is taken over with
+ * the very same input. */
+static void claim_of_a_living_process_is_kept(void **state) {
+    UNUSED(state);
+    int ready[2];
+    assert_int_equal(pipe(ready), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        struct memo_options opt;
+        struct buf err = BUF_INIT;
+        struct memo *m;
+        struct memo_claim c;
+        double x = 0.1;
+        memo_options_init(&opt);
+        opt.function = "f", opt.dim = 1, opt.claim_seconds = -5;
+        bool ok = !memo_open(&m, tmp_path("alive.db"), &opt, &err) &&
+                  !memo_claim(m, &x, false, &c, &err) && c.state == MEMO_OURS;
+        if (write(ready[1], ok ? "y" : "n", 1) != 1) _exit(1);
+        pause();
+    }
+    char answer = 0;
+    assert_int_equal(read(ready[0], &answer, 1), 1);
+    assert_int_equal(answer, 'y');
+    struct memo *m = open_store("alive.db", "f", 1);
+    struct memo_claim c;
+    struct buf err = BUF_INIT;
+    double x = 0.1, got = 0;
+    bool found = true;
+    int64_t id = 0;
+    assert_int_equal(memo_claim(m, &x, false, &c, &err), GPM_OK);
+    assert_int_equal(c.state, MEMO_BUSY);
+    assert_int_equal(memo_reclaim(m, &found, &id, &got, &err), GPM_OK);
+    assert_false(found);
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+    assert_int_equal(memo_reclaim(m, &found, &id, &got, &err), GPM_OK);
+    assert_true(found && got == x);
+    assert_int_equal(memo_abandon(m, id, &err), GPM_OK); /* and anybody may go on with it */
+    assert_int_equal(memo_reclaim(m, &found, &id, &got, &err), GPM_OK);
+    assert_true(found);
+    memo_close(m);
+    buf_release(&err);
 }
 
 static bool collect(const struct memo_row *r, void *user) {
@@ -356,6 +401,7 @@ int main(void) {
         cmocka_unit_test(values_come_back_exactly),
         cmocka_unit_test(claims_exclude_and_expire),
         cmocka_unit_test(claim_of_a_dead_process_is_offered_again),
+        cmocka_unit_test(claim_of_a_living_process_is_kept),
         cmocka_unit_test(failures_replicates_asks_and_listing),
         cmocka_unit_test(another_function_or_dimension_is_refused),
         cmocka_unit_test(versions_and_strange_files),
