@@ -260,6 +260,7 @@ void trace_prefetch(const struct node *n, int stage) {
         for (size_t i = 0; i < bytes; i += 64) __builtin_prefetch((const char *)p + i);
         return;
     }
+    for (uint32_t i = 1; i < n->n_in; i++) __builtin_prefetch(n->in[i].node);
     for (uint32_t i = 0; p->usable && i < p->n_det + p->n_absorb && i < 6; i++) {
         __builtin_prefetch(p->ops[i].n);
         if (i >= p->n_det) __builtin_prefetch(&p->ops[i].n->logp);
@@ -298,6 +299,13 @@ enum gpm_status plan_mh(struct trace *t, struct node *principal, bool *done, boo
     if (*accepted) {
         for (uint32_t i = 0; i < p->n_absorb; i++) p->ops[p->n_det + i].n->logp = p->new_logp[i];
         principal->flags &= (uint16_t)~NODE_HAS_LOGP;
+        if (p->cls->num_log_density) { /* wanted when the choice absorbs a neighbour's move */
+            double logp = p->cls->num_log_density(number(&principal->val), args, n);
+            if (logp > -INFINITY) {
+                principal->logp = logp;
+                principal->flags |= NODE_HAS_LOGP;
+            }
+        }
     } else {
         for (uint32_t i = 0; i < p->n_det; i++) put(p->ops[i].n, p->old_det[i]);
         put(principal, old);
