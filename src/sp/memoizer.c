@@ -367,10 +367,10 @@ static enum gpm_status compute_output(struct sp_call *c, const value *results, s
     double *y = NEW_ARRAY(double, n + 1);
     enum gpm_status st = GPM_OK;
     for (size_t i = 0; i < n && st == GPM_OK; i++) {
-        if (results[i].tag != V_NUM || isnan(results[i].u.num)) {
+        if (results[i].tag != V_NUM || !isfinite(results[i].u.num)) {
             char *shown = sp_show(results[i]);
-            st =
-                sp_error(c, DIAG_SOURCE_FAILED, "the source function gave %s, not a number", shown);
+            st = sp_error(c, DIAG_SOURCE_FAILED, "the source function gave %s, not a finite number",
+                          shown);
             mem_free(shown);
         } else
             y[i] = results[i].u.num;

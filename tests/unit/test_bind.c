@@ -116,6 +116,8 @@ static void memoized(void **state) {
     assert_int_equal(f.calls, 3);
     expect_error(&f, "predict c([5, 13, 6])", "unlucky");
     assert_int_equal(f.calls, 6); /* a failure does not lose the others */
+    expect_error(&f, "assume (ci, ei) = gpmem(x -> 1 / 0, make_squaredexp(1, 1)); predict ci(1);",
+                 "not a finite number");
     expect(&f, "predict c([5, 6])", "[25, 36]\n");
     assert_int_equal(f.calls, 6);
     expect(&f, "size(run(extract_stats(e)));", "5\n");
