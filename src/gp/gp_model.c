@@ -7,7 +7,6 @@
 #include "base/mem.h"
 #include "la/blas.h"
 #include "la/mat.h"
-#include "la/vec.h"
 
 #include <math.h>
 #include <string.h>
@@ -326,23 +325,21 @@ void gp_reject(struct gp *g) {
     g->proposed = false;
 }
 
-/* M = alpha alpha' - K^-1, lower triangle, into a. */
+/* alpha = K^-1 r and the lower triangle of K^-1; the gradient's weights are alpha alpha' - K^-1. */
 static void gradient_weights(const struct gp *g, const struct gp_slot *s, double *a, size_t ld,
                              double *alpha) {
-    size_t n = g->n;
-    memcpy(alpha, s->w, n * sizeof *alpha);
-    chol_solve_lt(&s->f, alpha, 1, n);
+    memcpy(alpha, s->w, g->n * sizeof *alpha);
+    chol_solve_lt(&s->f, alpha, 1, g->n);
     chol_inverse(&s->f, a, ld);
-    const struct vec_ops *v = vec_ops();
-    for (size_t j = 0; j < n; j++) v->outer_minus(n - j, alpha[j], alpha + j, a + j + j * ld);
 }
 
 /* d logml / dnoise: the diagonal carries noise^2 / m_i, and the replicates' part has its own. */
-static double noise_slope(const struct gp *g, const double *m, size_t ld, double noise) {
+static double noise_slope(const struct gp *g, const double *alpha, const double *inv, size_t ld,
+                          double noise) {
     double sum = 0;
     for (size_t i = 0; i < g->n; i++) {
         double c = (double)g->count[i];
-        sum += m[i * (ld + 1)] * noise / c;
+        sum += (alpha[i] * alpha[i] - inv[i * (ld + 1)]) * noise / c;
         if (c > 1) sum += g->ss[i] / (noise * noise * noise) - (c - 1) / noise;
     }
     return sum;
@@ -365,8 +362,8 @@ enum gpm_status gp_logml_grad(struct gp *g, double *logml, double *dkern, double
     double *a = gp_work(g, ld * n + n);
     if (!a) return GPM_E_NOMEM;
     gradient_weights(g, s, a, ld, a + ld * n);
-    st = kern_grad(s->kern, gp_points(g), a, ld, dkern);
+    st = kern_grad_outer(s->kern, gp_points(g), a + ld * n, a, ld, dkern);
     for (size_t i = 0; i < kern_nparam(s->kern); i++) dkern[i] *= 0.5;
-    if (dnoise && s->noise > 0) *dnoise = noise_slope(g, a, ld, s->noise);
+    if (dnoise && s->noise > 0) *dnoise = noise_slope(g, a + ld * n, a, ld, s->noise);
     return st;
 }

@@ -16,7 +16,8 @@
 struct pass {
     struct plan *p;
     double *g;
-    size_t j, i0, m; /* strip against point j; diag: points i0 .. i0 + m with themselves */
+    const double *alpha; /* not NULL: the weights are alpha alpha' - M */
+    size_t j, i0, m;     /* strip against point j; diag: points i0 .. i0 + m with themselves */
     bool diag;
 };
 
@@ -222,7 +223,8 @@ static void pass_strips(struct pass *s, const double *m, size_t ld) {
         for (s->i0 = s->j + 1; s->i0 < s->p->rows.n; s->i0 += KERN_STRIP) {
             s->m = s->p->rows.n - s->i0 < KERN_STRIP ? s->p->rows.n - s->i0 : KERN_STRIP;
             const double *from = m + s->i0 + s->j * ld;
-            s->p->v->scale_to(s->m, 2, from, w); /* both triangles */
+            s->p->v->scale_to(s->m, s->alpha ? -2 : 2, from, w); /* 2: both triangles */
+            if (s->alpha) s->p->v->axpy(s->m, 2 * s->alpha[s->j], s->alpha + s->i0, w);
             descend(s, s->p->root, w);
         }
     }
@@ -233,7 +235,10 @@ static void pass_diagonal(struct pass *s, const double *m, size_t ld) {
     s->diag = true;
     for (s->i0 = 0; s->i0 < s->p->rows.n; s->i0 += KERN_STRIP) {
         s->m = s->p->rows.n - s->i0 < KERN_STRIP ? s->p->rows.n - s->i0 : KERN_STRIP;
-        for (size_t i = 0; i < s->m; i++) w[i] = m[(s->i0 + i) * (ld + 1)];
+        for (size_t i = 0; i < s->m; i++) {
+            double d = m[(s->i0 + i) * (ld + 1)], a = s->alpha ? s->alpha[s->i0 + i] : 0;
+            w[i] = s->alpha ? a * a - d : d;
+        }
         descend(s, s->p->root, w);
     }
     s->diag = false;
@@ -241,11 +246,16 @@ static void pass_diagonal(struct pass *s, const double *m, size_t ld) {
 
 enum gpm_status kern_grad(const struct kern *k, struct kern_pts x, const double *m, size_t ld,
                           double *g) {
+    return kern_grad_outer(k, x, NULL, m, ld, g);
+}
+
+enum gpm_status kern_grad_outer(const struct kern *k, struct kern_pts x, const double *alpha,
+                                const double *m, size_t ld, double *g) {
     struct plan p;
     enum gpm_status st = plan_init(&p, k, x, x, true);
     memset(g, 0, k->total * sizeof *g);
     if (!st) {
-        struct pass s = {.p = &p, .g = g};
+        struct pass s = {.p = &p, .g = g, .alpha = alpha};
         lag_start(&p, p.root);
         pass_strips(&s, m, ld);
         pass_diagonal(&s, m, ld);

@@ -141,6 +141,12 @@ GPM_MUST_USE enum gpm_status kern_diag(const struct kern *k, struct kern_pts x, 
 GPM_MUST_USE enum gpm_status kern_grad(const struct kern *k, struct kern_pts x, const double *m,
                                        size_t ld, double *g);
 
+/* The same with weights alpha alpha' - M (alpha NULL: M), as the likelihood's gradient needs them.
+ */
+GPM_MUST_USE enum gpm_status kern_grad_outer(const struct kern *k, struct kern_pts x,
+                                             const double *alpha, const double *m, size_t ld,
+                                             double *g);
+
 /* ---- algebra (paper, appendices B and C) ---- */
 /* Sum of products with the rules of appendix B applied and the merged parameters computed: the same
  * function. Also WN + WN, C + C, numbers folded, LIN + LIN with different origins, PER and SE ...
