@@ -234,7 +234,7 @@ void smodel_init(struct smodel *m, const struct smodel_data *data, const struct 
     m->toeplitz = qualifies(m);
 }
 
-/* ---- priors on the standardised scale (guide, 3.2) ---- */
+/* ---- priors on the standardised scale (docs/structure.md) ---- */
 static double logistic(double z) {
     return z >= 0 ? 1 / (1 + exp(-z)) : exp(z) / (1 + exp(z));
 }
