@@ -339,6 +339,10 @@ int main(int argc, char **argv) {
         return 0;
     }
     bool quick = argc > 1 && strcmp(argv[1], "quick") == 0;
+    if (argc > 1 && strcmp(argv[1], "gradient") == 0) {
+        gradient_table(false);
+        return 0;
+    }
     printf("# Gaussian process library\n");
     large_table();
     accuracy_table();
