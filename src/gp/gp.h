@@ -78,8 +78,8 @@ size_t gp_lookup(const struct gp *g, const double *x, double *y);
 /* ---- likelihood ---- */
 /* Cached. -inf with GPM_OK for contradicting data; -inf with GPM_E_NOT_PD when not factorable. */
 GPM_MUST_USE enum gpm_status gp_logml(struct gp *g, double *out);
-/* Gradient in the kernel's parameters (kern_nparam of them) and the noise (may be NULL). Under an
- * approximation by central differences. */
+/* Gradient in the kernel's parameters (kern_nparam of them) and the noise (may be NULL), of the
+ * proposed model while there is one. Under an approximation by central differences. */
 GPM_MUST_USE enum gpm_status gp_logml_grad(struct gp *g, double *logml, double *dkern,
                                            double *dnoise);
 /* The quadratic form of all pairs, (y - m)' (K + noise^2 I)^-1 (y - m), of the current or the proposed

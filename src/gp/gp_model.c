@@ -345,7 +345,7 @@ static double noise_slope(const struct gp *g, const double *alpha, const double 
     return sum;
 }
 
-enum gpm_status gp_logml_grad(struct gp *g, double *logml, double *dkern, double *dnoise) {
+static enum gpm_status current_grad(struct gp *g, double *logml, double *dkern, double *dnoise) {
     struct gp_slot *s = gp_current(g);
     size_t n = g->n;
     bool approx = gp_approximates(g);
@@ -365,5 +365,13 @@ enum gpm_status gp_logml_grad(struct gp *g, double *logml, double *dkern, double
     st = kern_grad_outer(s->kern, gp_points(g), a + ld * n, a, ld, dkern);
     for (size_t i = 0; i < kern_nparam(s->kern); i++) dkern[i] *= 0.5;
     if (dnoise && s->noise > 0) *dnoise = noise_slope(g, a + ld * n, a, ld, s->noise);
+    return st;
+}
+
+enum gpm_status gp_logml_grad(struct gp *g, double *logml, double *dkern, double *dnoise) {
+    bool proposed = g->proposed;
+    if (proposed) g->cur = !g->cur;
+    enum gpm_status st = current_grad(g, logml, dkern, dnoise);
+    if (proposed) g->cur = !g->cur;
     return st;
 }

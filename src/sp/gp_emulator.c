@@ -143,10 +143,13 @@ static void em_reject(void *p) {
 
 static enum gpm_status em_gradient(void *p, struct sp_call *c, value *dargs) {
     struct gp_em *e = p;
-    size_t n = kern_nparam(gp_kern(e->gp));
-    value dk = value_vector_new(n);
+    struct gp_args a; /* of the call: the proposed model where one is pending */
+    enum gpm_status st = gp_args_read(c, &a);
+    if (st != GPM_OK) return st;
+    value dk = value_vector_new(kern_nparam(a.k));
+    gp_args_release(&a);
     double logml, dnoise;
-    enum gpm_status st = gp_logml_grad(e->gp, &logml, dk.u.vector->at, &dnoise);
+    st = gp_logml_grad(e->gp, &logml, dk.u.vector->at, &dnoise);
     if (st != GPM_OK) {
         value_unref(dk);
         return sp_error(c, DIAG_GP_NUMERIC, "%s: the covariance matrix is not positive definite",

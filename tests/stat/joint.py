@@ -98,6 +98,21 @@ MODELS = {
         ["x(0)", "x(3)", "x(1) * x(2)"],
         {"pgibbs": 'pgibbs("x", ordered, 4, 2)', "pgibbs range": 'pgibbs("x", ordered_range(1, 2), 3, 2)',
          "mh one": 'mh("x", one, 6)', "hmc": 'hmc("x", all, 0.2, 4, 2)', "slice": 'slice("x", one, 0.5, 20, 4)'}),
+    "gaussian process": (
+        ['sf = tag("h", 0, gamma(4, 3))', 'l = tag("h", 1, gamma(4, 4))', 'smooth = tag("k", 0, flip(0.5))',
+         "k = if (smooth) { make_squaredexp(sf, l) } else { make_linear(sf) }",
+         "g = make_gp(make_const_func(0), add_funcs(k, make_whitenoise(0.4)))"],
+        ["g(1)", "g(1.7)", "g(-0.5)"],
+        ["sf", "l", "smooth"],
+        {"mh one": "mh(default, one, 4)", "gibbs": 'gibbs("k", 0, 1)', "slice": 'slice("h", one, 0.5, 20, 2)',
+         "hmc": 'hmc("h", all, 0.3, 4, 2)', "nuts": 'nuts("h", all, 0, 2)', "meanfield": 'meanfield("h", all, 4, 2)',
+         "drift": "repeat(3, %s)" % (DRIFT % '"h", one'), "pgibbs": 'pgibbs(default, ordered, 3, 1)'}),
+    "gpmem": (
+        ['sf = tag("h", 0, gamma(4, 3))', 'l = tag("h", 1, gamma(4, 4))',
+         "(f_compute, f_emu) = gpmem(proc(x) { sin(x) }, add_funcs(make_squaredexp(sf, l), make_whitenoise(0.3)))"],
+        ["f_emu(0.5)", "f_emu(1)", "f_emu(3)"],
+        ["sf", "l"],
+        {"mh one": 'mh("h", one, 4)', "slice": 'slice("h", one, 0.5, 20, 2)', "hmc": 'hmc("h", all, 0.3, 4, 2)'}),
     "simplex": (
         ["p = dirichlet([2, 1, 1])", "v = multivariate_normal([0, 1], matrix([[1, 0.5], [0.5, 2]]))"],
         ["categorical(p)", "normal(lookup(v, 0) + lookup(p, 1), 0.7)"],
