@@ -3,12 +3,27 @@
  * Help and completion, from the tables of procedures and operators. */
 #include "session/session.h"
 
+#include "gp/kernel.h"
+
 #include <string.h>
 
 static void describe(const char *name, const char *sig, const char *doc, const char *example,
                      struct buf *out) {
     buf_printf(out, "%s%s\n    %s\n", name, sig, doc ? doc : "");
     if (example) buf_printf(out, "    example: %s\n", example);
+}
+
+/* A kernel by the symbol that structures print: SE, LIN, PER, ... */
+static bool describe_kernel(const char *name, struct buf *out) {
+    const struct kern_class *k = kern_class_find(name);
+    if (!k) return false;
+    buf_printf(out, "%s(", name);
+    for (size_t i = 0; i < kern_class_nparam(k); i++)
+        buf_printf(out, "%s%s", i ? ", " : "", kern_class_param(k, i)->name);
+    buf_printf(out, "): a kernel, %s\n    %s\n", kern_class_phrase(k), kern_class_doc(k));
+    buf_puts(out,
+             "    as text: parse(\"...\"); as procedures: make_squaredexp, make_linear, ...\n");
+    return true;
 }
 
 bool session_help(struct session *s, const char *name, struct buf *out) {
@@ -22,6 +37,7 @@ bool session_help(struct session *s, const char *name, struct buf *out) {
         describe(op->name, op->sig, op->doc, op->example, out);
         return true;
     }
+    if (describe_kernel(name, out)) return true;
     struct sym *y = sym_cstr(&s->syms, name);
     if (core_lookup_define(&s->core, y)) {
         buf_printf(out, "%s: defined in this session\n", name);
