@@ -106,9 +106,14 @@ static enum gpm_status upgrade(struct memo *m, int from, const struct memo_optio
 
 static enum gpm_status check_version(struct memo *m, int *version, struct buf *err) {
     int app = 0, objects = 0;
-    enum gpm_status s = pragma_int(m, "PRAGMA user_version", version, err);
-    if (!s) s = pragma_int(m, "PRAGMA application_id", &app, err);
+    /* one snapshot for the three, or another process may create the table between them */
+    enum gpm_status s = memo_exec(m, "SAVEPOINT look", "look at the table", err);
+    if (s) return s;
+    s = pragma_int(m, "PRAGMA user_version", version, err);
     if (!s) s = pragma_int(m, "SELECT count(*) FROM sqlite_schema", &objects, err);
+    if (!s) s = pragma_int(m, "PRAGMA application_id", &app, err);
+    enum gpm_status end = memo_exec(m, "RELEASE look", "look at the table", err);
+    if (!s) s = end;
     if (s) return s;
     if (app != APPLICATION_ID && (objects || *version)) {
         buf_printf(err,
