@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/vec.h"
 #include "infer/dataset.h"
+#include "infer/query.h"
 #include <math.h>
 #include <string.h>
 #include <time.h>
@@ -114,6 +115,7 @@ enum gpm_status collect_run(struct infer_state *x, struct action *a, value *out)
     value v = value_box(V_BOX, &d->box);
     if (st == GPM_OK) {
         if (x->draw) pass_draws_on(x, d);
+        query_note(x, v);
         *out = v;
     } else {
         value_unref(v);

@@ -54,6 +54,7 @@ struct infer_state {
     } progress;
     void *nuts; /* adapted step sizes, see op_hmc.c */
     value open; /* what detach took out and nothing has put back yet; NIL: nothing */
+    value structures; /* draws of kernels collected last, for prob; NIL: none */
     bool each_particle; /* inside for_each_particle: no modelling directives */
 };
 static inline struct infer_state *infer_of(struct session_core *core) {

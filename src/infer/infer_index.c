@@ -20,6 +20,7 @@
     X(model)                                                                                       \
     X(particles)                                                                                   \
     X(pgibbs)                                                                                      \
+    X(query)                                                                                       \
     X(rejection)                                                                                   \
     X(slice)                                                                                       \
     X(select)

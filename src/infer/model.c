@@ -84,6 +84,7 @@ void infer_state_release(struct infer_state *x) {
     for (size_t i = 0; i < x->n_stats; i++) value_unref(x->stats[i].scope);
     mem_free(x->stats);
     nuts_free(x->nuts);
+    value_unref(x->structures);
 }
 
 void infer_count(struct infer_state *x, value scope, bool accepted) {

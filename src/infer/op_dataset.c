@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "infer/draws.h"
 #include "infer/progress.h"
+#include "infer/query.h"
 #include <string.h>
 
 static struct dataset *need_dataset(struct infer_state *x, const char *op, value v) {
@@ -61,6 +62,7 @@ static enum gpm_status op_accumulate(struct infer_state *x, const value *args, s
     progress_end(&loop);
     value v = value_box(V_BOX, &all->box);
     if (st == GPM_OK) {
+        query_note(x, v);
         *out = v;
     } else {
         value_unref(v);

@@ -49,6 +49,7 @@ struct parser {
     bool failed;         /* some error was reported */
     bool interactive;    /* running out of text is not an error */
     bool incomplete;
+    enum { PROB_UNKNOWN, PROB_QUERY, PROB_OWN } prob; /* what prob(...) means in this unit */
     struct model_ctx *model;
     VEC(struct item) items;  /* stack of arguments under construction */
     VEC(struct ast *) stmts; /* of statements */

@@ -625,6 +625,72 @@ static struct ast *special_collect(struct parser *p, const char *name) {
     return finish(p, d, kids, n);
 }
 
+/* ---- prob ---- */
+
+/* A unit in which the name prob stands anywhere but before `(` has a prob of its own: prob(x) is
+ * then an ordinary call. */
+static bool own_prob(struct parser *p) {
+    struct lexer lx = p->lx;
+    lx.pos = 0;
+    for (struct token t = lex_next(&lx); p->prob == PROB_UNKNOWN;) {
+        struct token next = lex_next(&lx);
+        bool named = t.kind == TOK_NAME && t.end - t.start == 4 &&
+                     strncmp(lx.text + t.start, "prob", 4) == 0;
+        if (named && next.kind != TOK_LPAREN) p->prob = PROB_OWN;
+        if (t.kind == TOK_EOF) break;
+        t = next;
+    }
+    if (p->prob == PROB_UNKNOWN) p->prob = PROB_QUERY;
+    return p->prob == PROB_OWN;
+}
+
+/* The query, as it is written: `LIN & (WN | LIN*WN)` is no expression of the language. Ends before
+ * the comma or parenthesis that stands in no other one. */
+static struct ast *query_text(struct parser *p) {
+    struct lexer lx = p->lx;
+    uint32_t start = lx.pos = tok(p)->end;
+    struct token t;
+    for (int depth = 0;; depth += (t.kind == TOK_LPAREN) - (t.kind == TOK_RPAREN)) {
+        t = lex_next(&lx);
+        bool ends = t.kind == TOK_COMMA || t.kind == TOK_RPAREN;
+        if ((depth == 0 && ends) || t.kind == TOK_SEMI || t.kind == TOK_EOF) break;
+    }
+    uint32_t end = t.start;
+    while (start < end && strchr(" \t\r\n\f", lx.text[start])) start++;
+    while (end > start && strchr(" \t\r\n\f", lx.text[end - 1])) end--;
+    struct ast *a = node(p, AST_STRING, start);
+    a->span.end = end;
+    a->u.string.text = arena_strndup(p->arena, lx.text + start, end - start);
+    a->u.string.len = end - start;
+    p->prev_end = end;
+    p->parens++; /* the one before the text, which was not taken as a token */
+    p->lx = lx;
+    p->tok[0] = t;
+    p->n_tok = 1;
+    return a;
+}
+
+/* prob(QUERY[, draws]): the query is text, quoted or not; prob($q, ...) takes it from a variable */
+static struct ast *special_prob(struct parser *p, const char *name) {
+    struct span at = tok_span(p, tok(p)), open;
+    struct ast *args[2] = {NULL, NULL};
+    if (!allowed_here(p, at, name)) return NULL;
+    enum tok_kind first = peek(p, 2)->kind;
+    if (first == TOK_STRING || first == TOK_DOLLAR || first == TOK_RPAREN) {
+        take_open(p, &open);
+        (void)accept(p, TOK_DOLLAR);
+        args[0] = parse_expr(p);
+    } else {
+        advance(p);
+        open = tok_span(p, tok(p));
+        args[0] = query_text(p);
+    }
+    if (!args[0]) return NULL;
+    if (accept(p, TOK_COMMA) && !(args[1] = parse_expr(p))) return NULL;
+    if (!close_bracket(p, TOK_RPAREN, open, "`,` or `)`")) return NULL;
+    return call_builtin(p, at.start, at, "prob", args, args[1] ? 2 : 1);
+}
+
 static const struct {
     const char *name;
     struct ast *(*parse)(struct parser *p, const char *name);
@@ -638,6 +704,7 @@ static const struct {
     {"list", special_sequence},
     {"or", special_and_or},
     {"predict_all", special_predict_all},
+    {"prob", special_prob},
     {"quasiquote", special_quasiquote},
     {"quote", special_quote},
     {"sample_all", special_sample_all},
@@ -655,6 +722,7 @@ struct ast *parse_special(struct parser *p, bool *special) {
         const char *name = specials[i].name;
         if (strncmp(name, s, len) != 0 || name[len] != '\0') continue;
         if (specials[i].parse == special_extract_stats && p->model) break;
+        if (specials[i].parse == special_prob && own_prob(p)) break;
         *special = true;
         size_t items = p->items.n, stmts = p->stmts.n;
         struct ast *a = specials[i].parse(p, name);

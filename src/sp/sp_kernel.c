@@ -191,15 +191,24 @@ static enum gpm_status k_struct(struct sp_call *c, value *out) {
     return GPM_OK;
 }
 
-static enum gpm_status k_has(struct sp_call *c, value *out) {
-    struct kern *k = kernel_from(c, c->args[0]);
+enum gpm_status kernel_contains(struct sp_call *c, value *out) {
+    struct kern *k = kernel_from(c, c->args[0]), *part = kernel_of(c->args[1]);
     if (!k) return GPM_E_USER;
     bool yes = false;
     char *why = NULL;
-    enum gpm_status st = kern_contains(k, c->args[1].u.str->text, &yes, &why);
-    kern_unref(k);
-    if (st != GPM_OK)
+    struct buf text = BUF_INIT;
+    enum gpm_status st = GPM_OK;
+    if (part)
+        kern_struct(part, &text);
+    else if (c->args[1].tag == V_STR)
+        buf_puts(&text, c->args[1].u.str->text);
+    else
+        st = sp_error(c, DIAG_TYPE, "%s: s must be a structure like \"SE*PER\", or a kernel",
+                      c->cls->name);
+    if (st == GPM_OK && (st = kern_contains(k, text.data, &yes, &why)) != GPM_OK)
         st = sp_error(c, DIAG_QUERY, "%s", why ? why : "the structure cannot be read");
+    kern_unref(k);
+    buf_release(&text);
     mem_free(why);
     *out = value_bool(yes);
     return st;
@@ -371,11 +380,11 @@ const struct sp_class sp_kernel_rows[] = {
      .flags = SP_CALLS,
      .simulate = k_struct},
     {.name = "has_component",
-     .sig = "(k: any, s: string) -> bool",
-     .doc = "Whether the structure s is among the kernel's global additive components.",
+     .sig = "(k: any, s: any) -> bool",
+     .doc = "The same as contains(k, s) for kernels; k may also be a procedure of two inputs.",
      .example = "has_component(make_linear(1) + make_whitenoise(1), \"WN\") => true",
      .flags = SP_CALLS,
-     .simulate = k_has},
+     .simulate = kernel_contains},
     {.name = "covariance",
      .sig = "(k: any, x1: any, x2: any) -> number",
      .doc = "The kernel's value at two inputs.",

@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "sp/adjoint.h"
+#include "sp/kernel_value.h"
 #include <math.h>
 
 /* ---- construction -----------------------------------------------------------------------------
@@ -267,6 +268,7 @@ static enum gpm_status grad_lookup(struct sp_call *c, value r, value dr, value *
 static enum gpm_status simulate_contains(struct sp_call *c, value *out) {
     value v = c->args[0], *items;
     size_t n;
+    if (kernel_of(v)) return kernel_contains(c, out);
     if (v.tag == V_DICT) {
         *out = value_bool(dict_find(v.u.dict, c->args[1]) != NULL);
         return GPM_OK;
@@ -402,8 +404,9 @@ const struct sp_class sp_list_rows[] = {
          "element pair(i, j), of a matrix. Also `xs[i]`.",
          "lookup([4, 5], 0) => 4"),
     ROW(contains, contains, "(xs: any, x: any) -> bool",
-        "Whether x is an element of a sequence or a key of a dictionary.",
-        "contains([1, 2], 2) => true"),
+        "Whether x is an element of a sequence or a key of a dictionary; of a kernel: whether the "
+        "structure x (text, or a kernel) is among its global additive components after simplify.",
+        "contains(make_linear(1) + make_whitenoise(1), \"WN\") => true"),
     ROW(size, size, "(xs: any) -> count",
         "The number of elements, of entries of a dictionary, of rows of a matrix, of bytes of a "
         "string.",

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Answers to questions about structures: the probability that a query (gp/kern_query.h) holds,
+ * from draws of kernels or from a posterior over structures that knows its own error.
+ */
+#ifndef INFER_QUERY_H
+#define INFER_QUERY_H
+#include "infer/infer.h"
+
+/* error: half-width of a 99% interval; ess: effective number of draws behind it. */
+struct query_answer {
+    double probability, error, ess;
+};
+
+/* A posterior over structures as a value; what it holds is its maker's. */
+struct structure_posterior {
+    struct box box;
+    void (*free)(struct structure_posterior *s); /* releases the object, too */
+    void (*print)(const struct structure_posterior *s, struct buf *out);
+    /* GPM_E_FORMAT with a message: the query cannot be read. */
+    enum gpm_status (*ask)(const struct structure_posterior *s, const char *query,
+                           struct query_answer *out, struct buf *err);
+};
+extern const struct box_class structure_posterior_class;
+struct structure_posterior *structure_posterior_of(value v); /* NULL: something else */
+
+/* The share of draws x (0 or 1, chains one after the other as in diagnostics.h) and its error;
+ * `moved` bounds the effective number: 1 + the number of times the draws changed at all. */
+struct query_answer query_share(const double *x, size_t chains, size_t n, double moved);
+
+/* What prob(QUERY) without draws reads: keeps v when it holds kernels or structures. */
+void query_note(struct infer_state *x, value v);
+#endif
