@@ -109,7 +109,7 @@ static bool same_mode(int d, const double *a, const double *b) {
 
 static void add_modes(struct evidence *e, struct call *c, struct ranked *best, int n, double *z) {
     int d = e->m.d;
-    struct target t = {d, target_eval, c};
+    struct density t = {d, target_eval, c};
     double sum = 0;
     e->map = best[0].f;
     for (int k = 0; k < n; k++) {
@@ -193,7 +193,7 @@ struct evidence *evidence_carry(const struct smodel_data *data, const struct evi
     long before = smodel_work_evals(w);
     double z[SMODEL_MAX_PAR];
     struct call c = {&e->m, w};
-    struct target t = {e->m.d, target_eval, &c};
+    struct density t = {e->m.d, target_eval, &c};
     memcpy(z, from->prop.mode[0].z, sizeof *z * (size_t)e->m.d);
     e->map = optimise(&c, z, 60);
     smodel_order(&e->m, z);
@@ -221,7 +221,7 @@ bool evidence_improve(struct evidence *e, const struct evidence *from, struct sm
         f = optimise(&c, z, 150);
         smodel_order(&e->m, z);
         struct proposal old = e->prop;
-        struct target t = {e->m.d, target_eval, &c};
+        struct density t = {e->m.d, target_eval, &c};
         memset(&e->prop, 0, sizeof e->prop);
         double lap = proposal_add_mode(&e->prop, &t, z);
         if (isfinite(lap)) {
@@ -244,7 +244,7 @@ bool evidence_improve(struct evidence *e, const struct evidence *from, struct sm
 void evidence_sample(struct evidence *e, size_t n, uint64_t seed, struct smodel_work *w) {
     if (e->rough || e->prop.n == 0) return;
     struct call c = {&e->m, w};
-    struct target t = {e->m.d, target_eval_ordered, &c};
+    struct density t = {e->m.d, target_eval_ordered, &c};
     struct rng r;
     uint64_t h = structure_hash(&e->m.s);
     rng_init(&r, seed, (uint32_t)h, (uint32_t)(h >> 32) ^ (uint32_t)n);

@@ -8,55 +8,10 @@
  */
 #ifndef STUDY_EVIDENCE_H
 #define STUDY_EVIDENCE_H
-#include "math/rng.h"
+#include "infer/laplace.h"
 #include "study/smodel.h"
 
-#define EVIDENCE_MAX_MODES 4
-#define EVIDENCE_NU        5.0 /* degrees of freedom of the proposals */
-
-/* A log density with gradient over z: what the machinery below integrates. */
-struct target {
-    int d;
-    double (*eval)(void *ctx, const double *z, double *grad); /* grad may be NULL */
-    void *ctx;
-};
-
-struct mode {
-    double *z;         /* d */
-    double *scale;     /* d x d: z = mode + scale * t, scale scale' = H^-1 */
-    double log_scale;  /* log |det scale| */
-    double log_weight; /* of this component, not normalised */
-    double logp;       /* density at the mode */
-};
-struct proposal {
-    int d, n;
-    int n_modes; /* the first ones, from Laplace; the rest from moments of draws */
-    struct mode mode[EVIDENCE_MAX_MODES + 2];
-};
-void proposal_release(struct proposal *p);
-/* A draw into z; u and eps are scratch of d. Antithetic: the caller may flip eps. */
-void proposal_draw(const struct proposal *p, struct rng *r, double *z);
-double proposal_log_density(const struct proposal *p, const double *z); /* normalised */
-
-/* Adds the mode at z (a local optimum of t): Hessian by differences of the gradient, eigenvalues
- * clipped at .3. Returns Laplace's log evidence of this mode. */
-double proposal_add_mode(struct proposal *p, const struct target *t, const double *z);
-
-struct draws {
-    size_t n, d;
-    double *z;    /* n x d, row per draw */
-    double *logp; /* log density */
-    double *w;    /* weights, summing to 1 */
-};
-void is_draws_release(struct draws *d);
-struct is_result {
-    double logz, se, ess; /* se of logz; ess as a share of the draws */
-};
-/* Importance sampling in stages: `pilot` draws from p improve it (components with the moments of
- * the weighted draws are added), then n draws; once more when their effective share is small. The
- * caller zeroes *out. */
-struct is_result importance(const struct target *t, struct proposal *p, size_t pilot, size_t n,
-                            struct rng *r, struct draws *out);
+_Static_assert(SMODEL_MAX_PAR <= PROPOSAL_MAX_DIM, "parameters of a structure fit a proposal");
 
 struct evidence {
     struct smodel m;

@@ -19,7 +19,7 @@ static double bent(void *ctx, const double *z, double *grad) {
 static void test_importance(void **state) {
     UNUSED(state);
     for (double b = 0; b <= 1.5; b += 0.75) {
-        struct target t = {2, bent, &b};
+        struct density t = {2, bent, &b};
         struct proposal p = {0};
         struct draws d = {0};
         struct rng r;
@@ -42,7 +42,7 @@ static void test_importance(void **state) {
 static void test_proposal_density(void **state) {
     UNUSED(state);
     double b = 0, zero[2] = {0, 0}, one[2] = {1, -1}, sum = 0;
-    struct target t = {2, bent, &b};
+    struct density t = {2, bent, &b};
     struct proposal p = {0}, q = {0};
     struct rng r;
     rng_init(&r, 12, 0, 0);

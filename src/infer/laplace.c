@@ -3,9 +3,9 @@
  * Laplace's method and importance sampling over an unconstrained space: mixtures of Student-t
  * proposals around modes.
  */
+#include "infer/laplace.h"
 #include "base/mem.h"
 #include "la/blas.h"
-#include "study/evidence.h"
 #include <math.h>
 #include <string.h>
 
@@ -32,7 +32,7 @@ void proposal_release(struct proposal *p) {
 /* ---- density and draws ---- */
 /* log t_nu of z around the mode: r^2 = |scale^-1 (z - mode)|^2. */
 static double mode_log_density(const struct mode *m, int d, const double *z) {
-    double x[SMODEL_MAX_PAR], r2 = 0, nu = EVIDENCE_NU;
+    double x[PROPOSAL_MAX_DIM], r2 = 0, nu = PROPOSAL_NU;
     for (int i = 0; i < d; i++) x[i] = z[i] - m->z[i];
     la_trsv(false, (size_t)d, m->scale, (size_t)d, x);
     for (int i = 0; i < d; i++) r2 += x[i] * x[i];
@@ -41,7 +41,7 @@ static double mode_log_density(const struct mode *m, int d, const double *z) {
 }
 
 double proposal_log_density(const struct proposal *p, const double *z) {
-    double num[EVIDENCE_MAX_MODES + 2], den[EVIDENCE_MAX_MODES + 2];
+    double num[PROPOSAL_MAX_MODES + 2], den[PROPOSAL_MAX_MODES + 2];
     for (int k = 0; k < p->n; k++) {
         den[k] = p->mode[k].log_weight;
         num[k] = den[k] + mode_log_density(&p->mode[k], p->d, z);
@@ -50,7 +50,7 @@ double proposal_log_density(const struct proposal *p, const double *z) {
 }
 
 static int pick_mode(const struct proposal *p, struct rng *r) {
-    double w[EVIDENCE_MAX_MODES + 2], u = rng_uniform(r);
+    double w[PROPOSAL_MAX_MODES + 2], u = rng_uniform(r);
     for (int k = 0; k < p->n; k++) w[k] = p->mode[k].log_weight;
     double total = log_sum_exp(w, (size_t)p->n);
     for (int k = 0; k < p->n; k++) {
@@ -62,22 +62,22 @@ static int pick_mode(const struct proposal *p, struct rng *r) {
 
 void proposal_draw(const struct proposal *p, struct rng *r, double *z) {
     const struct mode *m = &p->mode[pick_mode(p, r)];
-    double x[SMODEL_MAX_PAR], chi2 = 0;
+    double x[PROPOSAL_MAX_DIM], chi2 = 0;
     for (int i = 0; i < p->d; i++) x[i] = rng_normal(r);
-    for (int i = 0; i < (int)EVIDENCE_NU; i++) {
+    for (int i = 0; i < (int)PROPOSAL_NU; i++) {
         double g = rng_normal(r);
         chi2 += g * g;
     }
     la_trmv(false, (size_t)p->d, m->scale, (size_t)p->d, x);
-    double f = sqrt(EVIDENCE_NU / chi2);
+    double f = sqrt(PROPOSAL_NU / chi2);
     for (int i = 0; i < p->d; i++) z[i] = m->z[i] + f * x[i];
 }
 
 /* ---- modes ---- */
 /* Negative Hessian by central differences of the gradient, symmetrised. */
-static bool hessian(const struct target *t, const double *z0, double *h) {
+static bool hessian(const struct density *t, const double *z0, double *h) {
     int d = t->d;
-    double z[SMODEL_MAX_PAR], a[SMODEL_MAX_PAR], b[SMODEL_MAX_PAR];
+    double z[PROPOSAL_MAX_DIM], a[PROPOSAL_MAX_DIM], b[PROPOSAL_MAX_DIM];
     memcpy(z, z0, sizeof *z * (size_t)d);
     for (int i = 0; i < d; i++) {
         z[i] = z0[i] + DIFF_STEP;
@@ -96,7 +96,7 @@ static bool hessian(const struct target *t, const double *z0, double *h) {
 
 /* scale = lower Cholesky factor of V diag(1/lambda) V'. */
 static bool scale_from_hessian(int d, double *h, struct mode *m) {
-    double lam[SMODEL_MAX_PAR];
+    double lam[PROPOSAL_MAX_DIM];
     size_t n = (size_t)d, pivot;
     if (la_syev(n, h, n, lam) != GPM_OK) return false;
     for (int k = 0; k < d; k++)
@@ -119,10 +119,10 @@ static struct mode mode_alloc(int d, const double *z) {
     return m;
 }
 
-double proposal_add_mode(struct proposal *p, const struct target *t, const double *z) {
+double proposal_add_mode(struct proposal *p, const struct density *t, const double *z) {
     int d = t->d;
     p->d = d;
-    if (p->n >= EVIDENCE_MAX_MODES) return -INFINITY;
+    if (p->n >= PROPOSAL_MAX_MODES) return -INFINITY;
     struct mode m = mode_alloc(d, z);
     double *h = NEW_ARRAY(double, (size_t)(d * d));
     m.logp = t->eval(t->ctx, z, NULL);
@@ -155,7 +155,7 @@ static void draws_init(struct draws *d, size_t n, int dim) {
 }
 
 /* Draws, log densities and log weights (left in w). */
-static void sample(const struct target *t, const struct proposal *p, struct rng *r,
+static void sample(const struct density *t, const struct proposal *p, struct rng *r,
                    struct draws *d) {
     for (size_t i = 0; i < d->n; i++) {
         double *z = d->z + i * d->d;
@@ -183,7 +183,7 @@ static struct is_result normalise(struct draws *d) {
 
 /* A component with the moments of the weighted draws, its covariance times `widen`. */
 static bool moments(const struct draws *d, int n, double widen, struct mode *out) {
-    double mean[SMODEL_MAX_PAR] = {0};
+    double mean[PROPOSAL_MAX_DIM] = {0};
     for (size_t i = 0; i < d->n; i++)
         for (int k = 0; k < n; k++) mean[k] += d->w[i] * d->z[i * d->d + (size_t)k];
     struct mode m = mode_alloc(n, mean);
@@ -222,7 +222,7 @@ static void add_moments(struct proposal *p, const struct draws *d, double ess) {
         mem_free(p->mode[p->n].z);
         mem_free(p->mode[p->n].scale);
     }
-    double w[EVIDENCE_MAX_MODES];
+    double w[PROPOSAL_MAX_MODES];
     for (int k = 0; k < p->n; k++) w[k] = p->mode[k].log_weight;
     double total = log_sum_exp(w, (size_t)p->n);
     narrow.log_weight = total + log(0.60 / 0.25);
@@ -231,7 +231,7 @@ static void add_moments(struct proposal *p, const struct draws *d, double ess) {
     p->mode[p->n++] = wide;
 }
 
-struct is_result importance(const struct target *t, struct proposal *p, size_t pilot, size_t n,
+struct is_result importance(const struct density *t, struct proposal *p, size_t pilot, size_t n,
                             struct rng *r, struct draws *out) {
     struct is_result res = {0};
     p->n_modes = p->n_modes ? p->n_modes : p->n;
