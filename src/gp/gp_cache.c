@@ -12,6 +12,7 @@
 #include <string.h>
 
 #define MAX_ENTRIES 24
+#define LEAST       24 /* points; smaller matrices are filled sooner than looked up */
 
 void gp_cache_init(struct gp_cache *c) {
     memset(c, 0, sizeof *c);
@@ -215,7 +216,7 @@ enum gpm_status gp_cache_fill(struct gp_cache *c, const struct kern *k, struct k
                               double *a, size_t ld) {
     part_list parts = {0};
     enum gpm_status st = GPM_OK;
-    if (c->budget == 0 || x.n < 2) return kern_fill(k, x, a, ld);
+    if (c->budget == 0 || x.n < LEAST) return kern_fill(k, x, a, ld);
     if (c->points != x.n) gp_cache_clear(c);
     c->points = x.n;
     c->start = c->clock;

@@ -118,29 +118,63 @@ static enum gpm_status follow_solution(struct gp *g, struct gp_slot *s, size_t f
     return GPM_OK;
 }
 
+const double *gp_solved_find(const struct gp *g, const struct gp_slot *s, struct kern_pts xs) {
+    const struct gp_solved *q = &g->solved;
+    if (!q->v || q->f != &s->f || q->changes != s->f.changes || q->n != s->f.n) return NULL;
+    for (int c = 0; c < g->dim; c++)
+        if (q->x[c] != xs.x[(size_t)c * xs.ld]) return NULL;
+    return q->v;
+}
+
+void gp_solved_keep(struct gp *g, const struct gp_slot *s, struct kern_pts xs, const double *v) {
+    struct gp_solved *q = &g->solved;
+    if (s->f.n > q->cap || !q->x) {
+        q->cap = g->cap;
+        q->v = mem_realloc(q->v, (q->cap + 1) * sizeof *q->v);
+        if (!q->x) q->x = NEW_ARRAY(double, (size_t)g->dim);
+    }
+    for (int c = 0; c < g->dim; c++) q->x[c] = xs.x[(size_t)c * xs.ld];
+    memcpy(q->v, v, s->f.n * sizeof *v);
+    q->n = s->f.n;
+    q->f = &s->f;
+    q->changes = s->f.changes;
+}
+
+/* The factor grows by the rows of the points `fresh`. */
+static enum gpm_status append_rows(struct gp *g, struct gp_slot *s, struct kern_pts fresh) {
+    size_t m = fresh.n, first = g->n - m;
+    double *block = mem_try_doubles((first + m) * m), *corner = block + first * m;
+    if (!block) return GPM_E_NOMEM;
+    enum gpm_status st = kern_fill(s->kern, fresh, corner, m);
+    for (size_t i = 0; i < m && !st; i++)
+        corner[i * (m + 1)] += s->noise * s->noise / (double)g->count[first + i];
+    const double *known = m == 1 ? gp_solved_find(g, s, fresh) : NULL;
+    struct kern_pts old = gp_points(g);
+    old.n = first;
+    old.step = 0;
+    if (!st && known)
+        st = chol_append_solved(&s->f, known, corner[0]);
+    else if (!st) {
+        st = kern_cross(s->kern, old, fresh, block, first ? first : 1);
+        if (!st) st = chol_append(&s->f, m, block, first ? first : 1, corner, m);
+    }
+    mem_free(block);
+    return st;
+}
+
 /* Rows first .. n-1 are new inputs. */
 static void follow_append(struct gp *g, size_t first) {
     struct gp_slot *s = gp_current(g);
     size_t m = g->n - first;
     if (!s->have_factor || m == 0) return;
-    s->have_factor = false;
-    double *block = mem_try_doubles((first + m) * m);
-    if (!block) return;
-    struct kern_pts old = gp_points(g), fresh = old;
-    double *corner = block + first * m;
-    old.n = first;
-    old.step = fresh.step = 0;
+    struct kern_pts fresh = gp_points(g);
+    fresh.step = 0;
     fresh.x += first;
     fresh.n = m;
-    enum gpm_status st = kern_cross(s->kern, old, fresh, block, first ? first : 1);
-    if (!st) st = kern_fill(s->kern, fresh, corner, m);
-    for (size_t i = 0; i < m && !st; i++)
-        corner[i * (m + 1)] += s->noise * s->noise / (double)g->count[first + i];
-    if (!st) st = chol_append(&s->f, m, block, first ? first : 1, corner, m);
+    enum gpm_status st = append_rows(g, s, fresh);
     s->have_factor = st == GPM_OK;
     if (s->have_factor && s->have_w && s->have_r) st = follow_solution(g, s, first);
     if (st) s->have_r = s->have_w = false;
-    mem_free(block);
 }
 
 /* ---- public ---- */

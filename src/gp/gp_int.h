@@ -26,6 +26,15 @@ struct gp_slot {
     double white;        /* its variance */
 };
 
+/* v = L^-1 K(X, x) of the last single point asked for: f_compute scores a pair and then records it,
+ * and the second solve is the first one. */
+struct gp_solved {
+    double *v, *x;
+    size_t n, cap;
+    const struct chol *f; /* the factor, and its state then */
+    unsigned long changes;
+};
+
 struct gp_pair {
     size_t entry;
     double y;
@@ -48,6 +57,7 @@ struct gp {
     size_t approx_size;
     struct vecchia vecchia; /* order of the points; n = 0: to be made */
     struct gp_cache cache;
+    struct gp_solved solved;
     double *work; /* grows only */
     size_t nwork;
 };
@@ -62,14 +72,17 @@ GPM_MUST_USE enum gpm_status gp_slot_residual(struct gp *g, struct gp_slot *s);
 GPM_MUST_USE enum gpm_status gp_slot_factor(struct gp *g, struct gp_slot *s);
 GPM_MUST_USE enum gpm_status gp_slot_solve(struct gp *g, struct gp_slot *s);
 GPM_MUST_USE enum gpm_status gp_slot_logml(struct gp *g, struct gp_slot *s);
-/* White noise by value on distinct inputs is noise per point: *extra gets its variance, the result is
- * the kernel of the rest, owned. Inducing points and paths cannot carry it. */
+/* White noise by value on distinct inputs is noise per point: *extra gets its variance, the result
+ * is the kernel of the rest, owned. Inducing points and paths cannot carry it. */
 struct kern *gp_without_white(const struct kern *k, double *extra);
 bool gp_approximates(const struct gp *g);
 GPM_MUST_USE enum gpm_status gp_slot_approx(struct gp *g, struct gp_slot *s);
 GPM_MUST_USE enum gpm_status gp_approx_posterior(struct gp *g, struct kern_pts xs, double *mean,
                                                  double *var, double *cov, size_t ld);
 GPM_MUST_USE enum gpm_status gp_approx_grad(struct gp *g, double *dkern, double *dnoise);
+/* The solution for the single point xs, or NULL; and what keeps one. */
+const double *gp_solved_find(const struct gp *g, const struct gp_slot *s, struct kern_pts xs);
+void gp_solved_keep(struct gp *g, const struct gp_slot *s, struct kern_pts xs, const double *v);
 /* At least n doubles of scratch; NULL when out of memory. */
 double *gp_work(struct gp *g, size_t n);
 /* Row-major points to column-major; the caller frees. */

@@ -82,6 +82,8 @@ void gp_free(struct gp *g) {
     mem_free(g->count);
     mem_free(g->ybar);
     mem_free(g->ss);
+    mem_free(g->solved.v);
+    mem_free(g->solved.x);
     mem_free(g->work);
     mem_free(g);
 }

@@ -92,8 +92,7 @@ static struct plan_node *build(struct plan *p, const struct kern *k, size_t at) 
         q->alias = k;
         q->k = k = k->kid[0];
     }
-    q->buf = doubles(p, KERN_STRIP);
-    q->buf2 = doubles(p, KERN_STRIP);
+    q->buf = doubles(p, p->rows.n < KERN_STRIP ? p->rows.n : KERN_STRIP);
     if (k->op == KERN_LEAF)
         build_leaf(p, q);
     else if (k->op != KERN_CALLBACK)

@@ -25,8 +25,7 @@ struct plan_node {
     bool zero_off;   /* zero off the diagonal of a Gram matrix of distinct points */
     double *lag;     /* regular grid: value by lag; the node is then never descended into */
     double *lag_sum; /* gradient: weights by lag */
-    double *buf;     /* scratch, KERN_STRIP doubles each */
-    double *buf2;
+    double *buf;     /* scratch for one strip */
 };
 
 struct plan {

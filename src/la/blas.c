@@ -35,7 +35,9 @@ void la_axpy(size_t n, double a, const double *x, double *y) {
 
 void la_gemv(size_t m, size_t n, double alpha, const double *a, size_t lda, const double *x,
              double beta, double *y) {
-    if (m && n)
+    if (m == 1 && n)
+        y[0] = beta * y[0] + alpha * cblas_ddot((int)n, a, (int)lda, x, 1);
+    else if (m && n)
         cblas_dgemv(CblasColMajor, CblasNoTrans, (int)m, (int)n, alpha, a, (int)lda, x, 1, beta, y,
                     1);
     else
@@ -65,7 +67,10 @@ void la_gemm(bool ta, bool tb, size_t m, size_t n, size_t k, double alpha, const
 
 void la_syrk(bool trans, size_t n, size_t k, double alpha, const double *a, size_t lda, double beta,
              double *c, size_t ldc) {
-    if (n)
+    if (n == 1) {
+        int step = trans ? 1 : (int)lda;
+        c[0] = beta * c[0] + alpha * cblas_ddot((int)k, a, step, a, step);
+    } else if (n)
         cblas_dsyrk(CblasColMajor, CblasLower, trans ? CblasTrans : CblasNoTrans, (int)n, (int)k,
                     alpha, a, (int)lda, beta, c, (int)ldc);
 }
@@ -77,8 +82,23 @@ void la_trsm(bool trans, size_t n, size_t nrhs, const double *l, size_t ldl, dou
                     CblasNonUnit, (int)n, (int)nrhs, 1, l, (int)ldl, b, (int)ldb);
 }
 
+/* L y = x or L' y = x in place, for sizes that do not pay for a call of BLAS. */
+static void small_solve(bool trans, size_t n, const double *l, size_t ldl, double *x) {
+    for (size_t k = 0; k < n; k++) {
+        size_t j = trans ? n - 1 - k : k;
+        const double *col = l + j * ldl;
+        double sum = x[j];
+        for (size_t i = j + 1; i < n && trans; i++) sum -= col[i] * x[i];
+        x[j] = sum / col[j];
+        for (size_t i = j + 1; i < n && !trans; i++) x[i] -= col[i] * x[j];
+    }
+}
+
 void la_trsv(bool trans, size_t n, const double *l, size_t ldl, double *x) {
-    if (n)
+    enum { SMALL = 32 };
+    if (n <= SMALL)
+        small_solve(trans, n, l, ldl, x);
+    else
         cblas_dtrsv(CblasColMajor, CblasLower, trans ? CblasTrans : CblasNoTrans, CblasNonUnit,
                     (int)n, l, (int)ldl, x, 1);
 }

@@ -53,6 +53,7 @@ enum gpm_status chol_reserve(struct chol *c, size_t n) {
 
 enum gpm_status chol_copy(struct chol *dst, const struct chol *src) {
     dst->n = 0;
+    dst->changes++;
     enum gpm_status st = chol_reserve(dst, src->n);
     if (st) return st;
     copy_lower(src->n, src->l, src->ld, dst->l, dst->ld);
@@ -105,6 +106,7 @@ enum gpm_status chol_build(struct chol *c, size_t n, chol_fill_fn fill, void *ct
     c->n = 0;
     c->jitter = 0;
     c->steps = 0;
+    c->changes++;
     enum gpm_status st = chol_reserve(c, n);
     if (st) return st;
     double relative = 0;
@@ -134,8 +136,8 @@ enum gpm_status chol_build_from(struct chol *c, size_t n, const double *k, size_
 }
 
 /* [L 0; B' M][L 0; B' M]' : B = L^-1 K(old,new), MM' = K(new,new) - B'B. */
-enum gpm_status chol_append(struct chol *c, size_t m, double *cross, size_t ldcross, double *corner,
-                            size_t ldcorner) {
+static enum gpm_status append_solved(struct chol *c, size_t m, const double *b, size_t ldb,
+                                     double *corner, size_t ldcorner) {
     size_t n = c->n, pivot = 0;
     double max = 0;
     enum gpm_status st = chol_reserve(c, n + m);
@@ -144,11 +146,7 @@ enum gpm_status chol_append(struct chol *c, size_t m, double *cross, size_t ldcr
         corner[i + i * ldcorner] += c->jitter;
         max = fmax(max, corner[i + i * ldcorner]);
     }
-    if (m == 1)
-        la_trsv(false, n, c->l, c->ld, cross);
-    else
-        la_trsm(false, n, m, c->l, c->ld, cross, ldcross);
-    if (n) la_syrk(true, m, n, -1, cross, ldcross, 1, corner, ldcorner);
+    if (n) la_syrk(true, m, n, -1, b, ldb, 1, corner, ldcorner);
     st = la_potrf(m, corner, ldcorner, &pivot);
     double floor = (double)(n + m) * DBL_EPSILON * max;
     for (size_t i = 0; i < m && !st; i++) {
@@ -160,10 +158,24 @@ enum gpm_status chol_append(struct chol *c, size_t m, double *cross, size_t ldcr
         return st;
     }
     for (size_t j = 0; j < n; j++)
-        for (size_t i = 0; i < m; i++) c->l[n + i + j * c->ld] = cross[j + i * ldcross];
+        for (size_t i = 0; i < m; i++) c->l[n + i + j * c->ld] = b[j + i * ldb];
     copy_lower(m, corner, ldcorner, c->l + n + n * c->ld, c->ld);
     c->n += m;
+    c->changes++;
     return GPM_OK;
+}
+
+enum gpm_status chol_append(struct chol *c, size_t m, double *cross, size_t ldcross, double *corner,
+                            size_t ldcorner) {
+    if (m == 1)
+        la_trsv(false, c->n, c->l, c->ld, cross);
+    else
+        la_trsm(false, c->n, m, c->l, c->ld, cross, ldcross);
+    return append_solved(c, m, cross, ldcross, corner, ldcorner);
+}
+
+enum gpm_status chol_append_solved(struct chol *c, const double *v, double corner) {
+    return append_solved(c, 1, v, c->n, &corner, 1);
 }
 
 /* Rank-1 update of the trailing block by Givens-like rotations, column by column
@@ -184,6 +196,7 @@ static void update_from(double *l, size_t n, size_t ld, double *x) {
 }
 
 void chol_update(struct chol *c, double *x) {
+    c->changes++;
     update_from(c->l, c->n, c->ld, x);
 }
 
@@ -197,6 +210,7 @@ enum gpm_status chol_downdate(struct chol *c, double *x) {
     double rest = 1 - la_dot(n, p, p);
     mem_free(p);
     if (!(rest > (double)n * DBL_EPSILON)) return GPM_E_NOT_PD;
+    c->changes++;
     for (size_t k = 0; k < n; k++) {
         double *col = c->l + k * c->ld, d = col[k], q = (d - x[k]) * (d + x[k]);
         double r = sqrt(q > 0 ? q : DBL_MIN), cs = r / d, s = x[k] / d, inv = d / r;
@@ -221,6 +235,7 @@ void chol_delete(struct chol *c, size_t i) {
     for (size_t j = i + 1; j < n; j++)
         memmove(c->l + (j - 1) + (j - 1) * ld, c->l + j + j * ld, (n - j) * sizeof *x);
     c->n = n - 1;
+    c->changes++;
     update_from(c->l + i + i * ld, below, ld, x);
     mem_free(x);
 }
@@ -248,10 +263,20 @@ void chol_multiply(const struct chol *c, double *x) {
     la_trmv(false, c->n, c->l, c->ld, x);
 }
 
+/* One logarithm for as many pivots as their product stays far from the ends of the range. */
 double chol_logdet(const struct chol *c) {
-    double sum = 0;
-    for (size_t i = 0; i < c->n; i++) sum += log(c->l[i + i * c->ld]);
-    return 2 * sum;
+    double sum = 0, product = 1;
+    for (size_t i = 0; i < c->n; i++) {
+        double d = c->l[i + i * c->ld];
+        if (d > 1e-100 && d < 1e100)
+            product *= d;
+        else
+            sum += log(d);
+        if (product > 1e-150 && product < 1e150) continue;
+        sum += log(product);
+        product = 1;
+    }
+    return 2 * (sum + log(product));
 }
 
 /* Power iteration on LL' and on its inverse: a dozen steps give one or two digits, which is what a

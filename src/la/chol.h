@@ -18,11 +18,12 @@
 #include <stddef.h>
 
 struct chol {
-    double *l;     /* owned; lower triangle valid, the rest is scratch */
-    size_t n, ld;  /* ld is also the capacity */
-    double jitter; /* absolute amount on the diagonal; 0 in the normal case */
-    int steps;     /* rungs of the ladder that were needed */
-    size_t pivot;  /* after GPM_E_NOT_PD: the row that failed */
+    double *l;             /* owned; lower triangle valid, the rest is scratch */
+    size_t n, ld;          /* ld is also the capacity */
+    double jitter;         /* absolute amount on the diagonal; 0 in the normal case */
+    int steps;             /* rungs of the ladder that were needed */
+    size_t pivot;          /* after GPM_E_NOT_PD: the row that failed */
+    unsigned long changes; /* counts; what was solved with the factor holds while it stays */
 };
 
 #define CHOL_JITTER_FIRST 1e-10
@@ -46,6 +47,8 @@ GPM_MUST_USE enum gpm_status chol_build_from(struct chol *c, size_t n, const dou
  * new). Both are overwritten. */
 GPM_MUST_USE enum gpm_status chol_append(struct chol *c, size_t m, double *cross, size_t ldcross,
                                          double *corner, size_t ldcorner);
+/* The same for one row, of which v = L^-1 K(old, new) is known already. */
+GPM_MUST_USE enum gpm_status chol_append_solved(struct chol *c, const double *v, double corner);
 void chol_delete(struct chol *c, size_t i);
 /* Factor of LL' + xx'; x is overwritten. */
 void chol_update(struct chol *c, double *x);

@@ -5,9 +5,9 @@
  * that nothing that was begun is lost; the first one is raised at the end. */
 #include "sp/evaluations.h"
 
-#include "base/map.h"
 #include "base/mem.h"
 #include "base/vec.h"
+#include "sp/point_map.h"
 #include "sp/sp_options.h"
 #include "sp/srcfn.h"
 #include "store/memo.h"
@@ -16,12 +16,6 @@
 #include <string.h>
 #include <time.h>
 
-struct known { /* one input, in a chain of equal hashes */
-    struct known *next;
-    double y;
-    double x[];
-};
-
 struct evaluations {
     uint32_t refs; /* copies of a model share what is known */
     value f;
@@ -29,7 +23,7 @@ struct evaluations {
     char *identity, *path;
     struct memo *store; /* NULL: none, or not open yet */
     int dim;            /* 0: not known yet */
-    struct map table;   /* hash of the input -> struct known */
+    struct point_map known;
 };
 
 enum { RENEW_SECONDS = 120 };
@@ -42,25 +36,12 @@ static double now(void) {
 
 /* ---- the table in memory ------------------------------------------------------------------ */
 
-static uint64_t hash_of(const double *x, int dim) {
-    return hash_bytes(x, (size_t)dim * sizeof *x, 7) | 1;
-}
-
-static struct known *find(const struct evaluations *e, const double *x) {
-    struct known *k = map_get(&e->table, hash_of(x, e->dim));
-    while (k && memcmp(k->x, x, (size_t)e->dim * sizeof *x) != 0) k = k->next;
-    return k;
+static struct point_entry *find(const struct evaluations *e, const double *x) {
+    return point_map_find(&e->known, x, e->dim);
 }
 
 static void learn(struct evaluations *e, const double *x, double y) {
-    if (find(e, x)) return;
-    size_t bytes = (size_t)e->dim * sizeof *x;
-    uint64_t h = hash_of(x, e->dim);
-    struct known *k = mem_alloc(sizeof *k + bytes);
-    k->y = y;
-    memcpy(k->x, x, bytes);
-    k->next = map_get(&e->table, h);
-    map_put(&e->table, h, k);
+    if (!find(e, x)) point_map_add(&e->known, x, e->dim, y);
 }
 
 static void *evaluations_copy(void *state, const struct sp_aaa *aaa) {
@@ -72,14 +53,7 @@ static void *evaluations_copy(void *state, const struct sp_aaa *aaa) {
 static void evaluations_free(void *state) {
     struct evaluations *e = state;
     if (--e->refs) return;
-    for (size_t i = 0; i < e->table.cap; i++) {
-        struct known *k = e->table.slots[i].val, *next;
-        for (; k; k = next) {
-            next = k->next;
-            mem_free(k);
-        }
-    }
-    map_release(&e->table);
+    point_map_release(&e->known);
     memo_close(e->store);
     mem_free(e->identity);
     mem_free(e->path);
@@ -305,14 +279,10 @@ static void run_here(struct batch *b) {
 
 /* Missing points, each once. They are taken from the end of the list: the first go first. */
 static void list_missing(struct batch *b) {
-    struct map first = {0};
-    size_t bytes = (size_t)b->e->dim * sizeof(double);
+    struct point_map seen = {0};
     for (size_t i = 0; i < b->n; i++) {
-        if (find(b->e, point(b, i))) continue;
-        uint64_t h = hash_of(point(b, i), b->e->dim);
-        size_t other = (size_t)(uintptr_t)map_get(&first, h);
-        if (other && !memcmp(point(b, other - 1), point(b, i), bytes)) continue;
-        map_put(&first, h, (void *)(uintptr_t)(i + 1));
+        if (find(b->e, point(b, i)) || point_map_find(&seen, point(b, i), b->e->dim)) continue;
+        point_map_add(&seen, point(b, i), b->e->dim, 0);
         vec_push(&b->todo, i);
     }
     for (size_t i = 0, j = b->todo.n; i + 1 < j; i++) {
@@ -320,7 +290,7 @@ static void list_missing(struct batch *b) {
         b->todo.at[i] = b->todo.at[--j];
         b->todo.at[j] = t;
     }
-    map_release(&first);
+    point_map_release(&seen);
 }
 
 static enum gpm_status outcome(struct batch *b) {

@@ -7,15 +7,10 @@
 #include "base/mem.h"
 #include "base/vec.h"
 #include "sp/evaluations.h"
+#include "sp/point_map.h"
 #include "sp/srcfn.h"
 #include <math.h>
 #include <string.h>
-
-struct computed { /* an input of f_compute */
-    double *x;
-    double y;
-    uint32_t count; /* recorded applications; the emulator holds the pair once */
-};
 
 struct memoizer {
     const struct emulator_class *cls;
@@ -24,8 +19,8 @@ struct memoizer {
     value f;
     struct sp_call call; /* the maker's call, arguments owned, for making the emulator later */
     value *args;
-    VEC(struct computed) computed;
-    VEC(double) px, py; /* pairs not yet given to the emulator */
+    struct point_map computed; /* count: recorded applications; the emulator holds a pair once */
+    VEC(double) px, py;        /* pairs not yet given to the emulator */
 };
 
 struct memoizer *memoizer_new(const struct emulator_class *cls, struct sp_call *maker, value f) {
@@ -56,8 +51,7 @@ static void memoizer_free(void *state) {
     if (m->em) m->cls->free(m->em);
     for (size_t i = 0; i < m->call.n; i++) value_unref(m->args[i]);
     mem_free(m->args);
-    for (size_t i = 0; i < m->computed.n; i++) mem_free(m->computed.at[i].x);
-    vec_release(&m->computed);
+    point_map_release(&m->computed);
     vec_release(&m->px);
     vec_release(&m->py);
     value_unref(m->f);
@@ -69,12 +63,7 @@ static void *memoizer_copy(void *state, const struct sp_aaa *aaa) {
     struct memoizer *m = state, *n = memoizer_new(m->cls, &m->call, m->f);
     n->dim = m->dim;
     if (m->em) n->em = m->cls->copy(m->em);
-    for (size_t i = 0; i < m->computed.n; i++) {
-        struct computed c = m->computed.at[i];
-        c.x = NEW_ARRAY(double, (size_t)m->dim);
-        memcpy(c.x, m->computed.at[i].x, (size_t)m->dim * sizeof(double));
-        vec_push(&n->computed, c);
-    }
+    point_map_copy(&n->computed, &m->computed, m->dim);
     for (size_t i = 0; i < m->px.n; i++) vec_push(&n->px, m->px.at[i]);
     for (size_t i = 0; i < m->py.n; i++) vec_push(&n->py, m->py.at[i]);
     return n;
@@ -178,9 +167,11 @@ static enum gpm_status points_parse(struct sp_call *c, struct memoizer *m, value
 static enum gpm_status points_read(struct sp_call *c, struct memoizer *m, value v,
                                    struct points *p) {
     enum gpm_status st = points_parse(c, m, v, p);
-    for (size_t i = 0; st == GPM_OK && i < p->n * (size_t)m->dim; i++)
+    for (size_t i = 0; st == GPM_OK && i < p->n * (size_t)m->dim; i++) {
         if (!isfinite(p->x[i]))
             st = sp_error(c, DIAG_DOMAIN, "an input of an emulator must be a finite number");
+        p->x[i] += 0.0; /* -0 is 0 */
+    }
     return st;
 }
 
@@ -341,12 +332,6 @@ const struct sp_class emulate_class = {
 
 /* f_compute */
 
-static struct computed *find_computed(struct memoizer *m, const double *x) {
-    for (size_t i = 0; i < m->computed.n; i++)
-        if (!memcmp(m->computed.at[i].x, x, (size_t)m->dim * sizeof *x)) return &m->computed.at[i];
-    return NULL;
-}
-
 static enum gpm_status compute_request(struct sp_call *c, sp_emit_fn *emit, void *ctx) {
     struct memoizer *m = c->state;
     struct points p;
@@ -396,7 +381,7 @@ static enum gpm_status compute_density_of(struct sp_call *c, struct memoizer *m,
     size_t d = (size_t)m->dim;
     bool clash = false;
     for (size_t i = 0; i < n; i++) { /* inputs already in the table are no news */
-        struct computed *known = find_computed(m, x + i * d);
+        struct point_entry *known = point_map_find(&m->computed, x + i * d, m->dim);
         if (known) {
             clash |= known->y != y[i];
             continue;
@@ -420,14 +405,12 @@ static enum gpm_status compute_add(struct sp_call *c, struct memoizer *m, const 
     UNUSED(ctx);
     size_t d = (size_t)m->dim;
     for (size_t i = 0; i < n; i++) {
-        struct computed *known = find_computed(m, x + i * d);
+        struct point_entry *known = point_map_find(&m->computed, x + i * d, m->dim);
         if (known) {
             known->count++;
             continue;
         }
-        struct computed new = {NEW_ARRAY(double, d), y[i], 1};
-        memcpy(new.x, x + i * d, d * sizeof *x);
-        vec_push(&m->computed, new);
+        point_map_add(&m->computed, x + i * d, m->dim, y[i]);
         enum gpm_status st = numeric(c, record(m, x + i * d, y + i, 1));
         if (st != GPM_OK) return st;
     }
@@ -439,12 +422,10 @@ static enum gpm_status compute_remove(struct sp_call *c, struct memoizer *m, con
     UNUSED(ctx);
     size_t d = (size_t)m->dim;
     for (size_t i = n; i-- > 0;) {
-        struct computed *known = find_computed(m, x + i * d);
+        struct point_entry *known = point_map_find(&m->computed, x + i * d, m->dim);
         if (!known || --known->count) continue;
         enum gpm_status st = numeric(c, take_out(m, x + i * d, y + i, 1));
-        mem_free(known->x);
-        *known = vec_last(&m->computed);
-        m->computed.n--;
+        point_map_remove(&m->computed, known, m->dim);
         if (st != GPM_OK) return st;
     }
     return GPM_OK;

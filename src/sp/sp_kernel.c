@@ -47,7 +47,8 @@ static enum gpm_status k_leaf(struct sp_call *c, value *out) {
     size_t n = c->n;
     for (size_t i = 0; i < n; i++) par[i] = sp_num(c, i);
     for (; row && n < kern_class_nparam(row); n++) par[n] = kern_class_param(row, n)->fallback;
-    struct kern *k = kern_named(name, par, n, &why);
+    bool fits = row && kern_class_nparam(row) == n;
+    struct kern *k = fits ? kern_leaf(row, par, &why) : kern_named(name, par, n, &why);
     if (!k) {
         enum gpm_status st =
             sp_error(c, DIAG_DOMAIN, "%s: %s", c->cls->name, why ? why : "cannot be made");

@@ -46,6 +46,15 @@ def test_replicates():
     close(got[1], predictive(x, y, 0.3, [1, 3], [0.5, -0.1]))
 
 
+def test_zero_is_one_input():
+    """-0 and 0 are the same input: one evaluation, one pair."""
+    got = run("assume (c, e) = gpmem(x -> 2, make_squaredexp(1, 1), noise=0.3);"
+              "predict c(0); predict c(-0.0); predict c(array(0, 0 * -1));"
+              "sample assess(0.6, e, 0.5); extract_stats(e);")
+    close(got[3], predictive([0], [2], 0.3, [0.5], [0.6]))
+    assert got[4] == [[0, 2]], got
+
+
 def test_two_dimensions():
     got = run("assume (c, e) = gpmem(p -> p[0] * p[1], make_squaredexp(1, 2), dim=2, noise=0.1);"
               "predict c(array(1, 2)); predict c(array(array(0, 1), array(3, -1)));"
