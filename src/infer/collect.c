@@ -37,15 +37,6 @@ static struct dataset *new_dataset(const struct action *a) {
     return d;
 }
 
-/* log of the sum of the particles' weights */
-static double total_log_weight(const struct model *m) {
-    double most = -INFINITY, sum = 0;
-    for (size_t i = 0; i < m->p.n; i++) most = fmax(most, m->p.at[i]->log_weight);
-    if (!isfinite(most)) return most;
-    for (size_t i = 0; i < m->p.n; i++) sum += exp(m->p.at[i]->log_weight - most);
-    return most + log(sum);
-}
-
 static enum gpm_status collect_row(struct infer_state *x, struct action *a, size_t particle,
                                    double total, struct dataset *d) {
     struct trace *t = x->model->p.at[particle];
@@ -107,7 +98,7 @@ static void pass_draws_on(struct infer_state *x, const struct dataset *d) {
 
 enum gpm_status collect_run(struct infer_state *x, struct action *a, value *out) {
     struct dataset *d = new_dataset(a);
-    double total = total_log_weight(x->model);
+    double total = model_log_weight(x->model);
     enum gpm_status st = GPM_OK;
     for (size_t i = 0; i < x->model->p.n && st == GPM_OK; i++) {
         st = collect_row(x, a, i, total, d);

@@ -21,6 +21,7 @@ extern const struct box_class model_class;
 value model_new(struct session_core *core);
 struct model *model_of(value v); /* NULL: something else */
 value model_fork(struct model *m);
+double model_log_weight(const struct model *m); /* log of the sum of the particles' weights */
 
 /* A copy to go back to when an instruction fails half way; rollback consumes it. */
 struct model_snapshot;
@@ -141,6 +142,8 @@ struct node_set {
 enum gpm_status infer_target_sets(struct infer_state *x, struct trace *t, const struct target *g,
                                   struct node_set **sets, size_t *n) GPM_MUST_USE;
 void target_sets_free(struct node_set *sets, size_t n);
+/* The text of a string or symbol; NULL: something else. Borrowed. */
+const char *infer_text(value v);
 /* Symbols one, all, each, ...: is v that name? */
 bool infer_is_name(value v, const char *name);
 enum gpm_status infer_error(struct infer_state *x, enum diag_code code, const char *fmt, ...)
@@ -155,6 +158,8 @@ enum gpm_status infer_close(struct infer_state *x, bool complain);
 enum gpm_status infer_number(struct infer_state *x, const char *op, const char *what, value v, double min,
                              double *out) GPM_MUST_USE;
 void nuts_free(void *states);
+/* A particle drawn by weight, total = model_log_weight; all equally likely when every weight is 0. */
+size_t infer_draw_particle(struct infer_state *x, double total);
 /* Runs an action on particle i alone. */
 enum gpm_status infer_on_particle(struct infer_state *x, size_t i, value action, value *out) GPM_MUST_USE;
 

@@ -11,6 +11,7 @@
     X(control)                                                                                     \
     X(dataset)                                                                                     \
     X(plot)                                                                                        \
+    X(check)                                                                                       \
     X(custom)                                                                                      \
     X(gibbs)                                                                                       \
     X(ascent)                                                                                      \

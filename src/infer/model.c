@@ -4,6 +4,7 @@
  */
 #include "infer/infer.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -43,6 +44,28 @@ value model_fork(struct model *m) {
         vec_push(&f->p, t);
     }
     return value_box(V_BOX, &f->box);
+}
+
+double model_log_weight(const struct model *m) {
+    double max = -INFINITY, sum = 0;
+    for (size_t i = 0; i < m->p.n; i++) max = fmax(max, m->p.at[i]->log_weight);
+    if (isinf(max)) return max;
+    for (size_t i = 0; i < m->p.n; i++) sum += exp(m->p.at[i]->log_weight - max);
+    return max + log(sum);
+}
+
+size_t infer_draw_particle(struct infer_state *x, double total) {
+    struct model *m = x->model;
+    if (!(total > -INFINITY)) return rng_below(&x->core->rng, m->p.n);
+    double u = rng_uniform(&x->core->rng), sum = 0;
+    size_t last = 0;
+    for (size_t i = 0; i < m->p.n; i++) {
+        if (m->p.at[i]->log_weight == -INFINITY) continue;
+        last = i;
+        sum += exp(m->p.at[i]->log_weight - total);
+        if (u < sum) return i;
+    }
+    return last;
 }
 
 void infer_state_init(struct infer_state *x, struct session_core *core) {
@@ -117,6 +140,11 @@ enum gpm_status infer_error(struct infer_state *x, enum diag_code code, const ch
     enum gpm_status st = diag_raise(x->core->diags, code, x->at, "%s", b.data);
     buf_release(&b);
     return st;
+}
+
+const char *infer_text(value v) {
+    if (v.tag == V_STR) return v.u.str->text;
+    return v.tag == V_SYM && v.u.sym ? v.u.sym->text : NULL;
 }
 
 bool infer_is_name(value v, const char *name) {

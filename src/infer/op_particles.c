@@ -5,29 +5,6 @@
 
 #include <math.h>
 
-static double log_total(const struct model *m) {
-    double max = -INFINITY, sum = 0;
-    for (size_t i = 0; i < m->p.n; i++) max = fmax(max, m->p.at[i]->log_weight);
-    if (isinf(max)) return max;
-    for (size_t i = 0; i < m->p.n; i++) sum += exp(m->p.at[i]->log_weight - max);
-    return max + log(sum);
-}
-
-/* A particle drawn by weight; all equally likely when every weight is zero. */
-static size_t draw_particle(struct infer_state *x, double total) {
-    struct model *m = x->model;
-    if (!(total > -INFINITY)) return rng_below(&x->core->rng, m->p.n);
-    double u = rng_uniform(&x->core->rng), sum = 0;
-    size_t last = 0;
-    for (size_t i = 0; i < m->p.n; i++) {
-        if (m->p.at[i]->log_weight == -INFINITY) continue;
-        last = i;
-        sum += exp(m->p.at[i]->log_weight - total);
-        if (u < sum) return i;
-    }
-    return last;
-}
-
 static struct trace *copy_of(struct trace *t) {
     struct trace *c = trace_clone(t);
     c->rng = rng_split(&t->rng);
@@ -51,9 +28,9 @@ static enum gpm_status op_resample(struct infer_state *x, const value *args, siz
     enum gpm_status st = read_count(x, "resample", args[0], &want);
     if (st != GPM_OK) return st;
     struct model *m = x->model;
-    double total = log_total(m);
+    double total = model_log_weight(m);
     size_t *count = mem_zalloc(m->p.n * sizeof *count);
-    for (size_t i = 0; i < want; i++) count[draw_particle(x, total)]++;
+    for (size_t i = 0; i < want; i++) count[infer_draw_particle(x, total)]++;
     VEC(struct trace *) next = {0};
     for (size_t i = 0; i < m->p.n; i++) {
         struct trace *t = m->p.at[i];
@@ -120,7 +97,7 @@ static enum gpm_status op_equalize(struct infer_state *x, const value *args, siz
     UNUSED(args);
     UNUSED(n);
     struct model *m = x->model;
-    double each = log_total(m) - log((double)m->p.n);
+    double each = model_log_weight(m) - log((double)m->p.n);
     for (size_t i = 0; i < m->p.n; i++) m->p.at[i]->log_weight = each;
     *out = NIL;
     return GPM_OK;

@@ -5,6 +5,7 @@
  */
 #include "base/mem.h"
 #include "infer/dataset.h"
+#include "infer/show.h"
 #include "plot/spec.h"
 #include "sp/sp_options.h"
 #include <errno.h>
@@ -86,14 +87,10 @@ static enum gpm_status read_input(struct infer_state *x, value v, struct plot_in
     return GPM_OK;
 }
 
-static const char *text_of(value v) {
-    return v.tag == V_STR ? v.u.str->text : v.tag == V_SYM ? v.u.sym->text : NULL;
-}
-
 static enum gpm_status add_panel(struct infer_state *x, struct plot_scene *s, value spec,
                                  const struct plot_table *t) {
     char err[200] = "";
-    const char *text = text_of(spec);
+    const char *text = infer_text(spec);
     if (!text) {
         return infer_error(x, DIAG_TYPE,
                            "a plot's specification is a string such as \"l0\", got a %s",
@@ -114,7 +111,7 @@ static enum gpm_status make_scene(struct infer_state *x, value spec, value data,
         input_release(&in);
         return st;
     }
-    bool many = !text_of(spec) && seq_items(spec, &specs, &n);
+    bool many = !infer_text(spec) && seq_items(spec, &specs, &n);
     struct plot_scene *s = plot_scene_new(NULL, many && n > 1 ? 2 : 1);
     if (!many) st = add_panel(x, s, spec, &in.t);
     for (size_t i = 0; many && i < n && st == GPM_OK; i++) st = add_panel(x, s, specs[i], &in.t);
@@ -128,18 +125,12 @@ static enum gpm_status make_scene(struct infer_state *x, value spec, value data,
     return st;
 }
 
-static enum gpm_status op_plot(struct infer_state *x, const value *args, size_t n, value *out) {
-    UNUSED(n);
-    struct plot_scene *s;
+static void show_on_terminal(struct infer_state *x, const struct plot_scene *s, unsigned rows) {
+    struct plot_terminal_options o = {.rows = rows};
     struct buf b = BUF_INIT;
-    enum gpm_status st = make_scene(x, args[0], args[1], &s);
-    if (st != GPM_OK) return st;
-    plot_terminal(s, NULL, &b);
+    plot_terminal(s, &o, &b);
     if (x->write) x->write(x->user, 1, b.data, b.len);
     buf_release(&b);
-    plot_scene_free(s);
-    *out = NIL;
-    return GPM_OK;
 }
 
 static enum gpm_status write_file(struct infer_state *x, const char *path, const struct buf *b) {
@@ -150,30 +141,57 @@ static enum gpm_status write_file(struct infer_state *x, const char *path, const
     return infer_error(x, DIAG_FILE, "cannot write '%s': %s", path, strerror(e));
 }
 
-static enum gpm_status op_plot_to_file(struct infer_state *x, const value *args, size_t n,
-                                       value *out) {
-    UNUSED(n);
-    struct plot_scene *s;
-    struct buf b = BUF_INIT, path = BUF_INIT;
-    const char *name = text_of(args[0]);
+static enum gpm_status may_write(struct infer_state *x, const char *name) {
     char what[300];
     snprintf(what, sizeof what, "write '%.250s'", name);
-    if (!sp_permitted(x->core->host.options, SP_MAY_WRITE, what)) {
-        enum gpm_status denied = infer_error(x, DIAG_DENIED, "not allowed to %s", what);
-        diag_set_help(x->core->diags, "give gpmem the flag --allow-write if you trust the program");
-        return denied;
-    }
-    enum gpm_status st = make_scene(x, args[1], args[2], &s);
-    if (st != GPM_OK) return st;
+    if (sp_permitted(x->core->host.options, SP_MAY_WRITE, what)) return GPM_OK;
+    enum gpm_status denied = infer_error(x, DIAG_DENIED, "not allowed to %s", what);
+    diag_set_help(x->core->diags, "give gpmem the flag --allow-write if you trust the program");
+    return denied;
+}
+
+static enum gpm_status write_svg(struct infer_state *x, const struct plot_scene *s,
+                                 const char *name) {
+    struct buf b = BUF_INIT, path = BUF_INIT;
     buf_puts(&path, name);
     if (path.len < 4 || strcmp(path.data + path.len - 4, ".svg") != 0) buf_puts(&path, ".svg");
     plot_svg(s, NULL, &b);
-    st = write_file(x, path.data, &b);
+    enum gpm_status st = write_file(x, path.data, &b);
     buf_release(&b);
     buf_release(&path);
+    return st;
+}
+
+enum gpm_status infer_show(struct infer_state *x, const struct plot_scene *s, const char *file,
+                           unsigned rows) {
+    if (!file) {
+        show_on_terminal(x, s, rows);
+        return GPM_OK;
+    }
+    enum gpm_status st = may_write(x, file);
+    return st == GPM_OK ? write_svg(x, s, file) : st;
+}
+
+static enum gpm_status draw(struct infer_state *x, const char *file, value spec, value data,
+                            value *out) {
+    struct plot_scene *s;
+    enum gpm_status st = make_scene(x, spec, data, &s);
+    if (st != GPM_OK) return st;
+    st = infer_show(x, s, file, 0);
     plot_scene_free(s);
     if (st == GPM_OK) *out = NIL;
     return st;
+}
+
+static enum gpm_status op_plot(struct infer_state *x, const value *args, size_t n, value *out) {
+    UNUSED(n);
+    return draw(x, NULL, args[0], args[1], out);
+}
+
+static enum gpm_status op_plot_to_file(struct infer_state *x, const value *args, size_t n,
+                                       value *out) {
+    UNUSED(n);
+    return draw(x, infer_text(args[0]), args[1], args[2], out);
 }
 
 const struct infer_op infer_plot_rows[] = {

@@ -142,6 +142,40 @@ static size_t count_bins(const double *sorted, size_t n) {
     return (size_t)fmin(fmax(bins, 1), 200);
 }
 
+/* Few different values a step apart (counts, shares of a count): the step, so that each gets a bar
+ * of its own; 0: not such a sample. */
+static double discrete_step(const double *sorted, size_t n) {
+    double step = INFINITY, range = sorted[n - 1] - sorted[0];
+    size_t different = 1;
+    for (size_t i = 1; i < n; i++) {
+        double gap = sorted[i] - sorted[i - 1];
+        if (gap <= 1e-9 * range) continue;
+        step = fmin(step, gap);
+        different++;
+    }
+    if (different < 2 || different > 40 || 4 * different > n || range / step > 100) return 0;
+    for (size_t i = 1; i < n; i++) {
+        double k = (sorted[i] - sorted[0]) / step;
+        if (fabs(k - round(k)) > 1e-6) return 0;
+    }
+    return step;
+}
+
+/* Where the bars begin, how wide and how many they are. */
+struct bins {
+    double lo, width;
+    size_t n;
+};
+
+static struct bins choose_bins(const double *sorted, size_t n, size_t wanted) {
+    double lo = sorted[0], range = sorted[n - 1] - lo;
+    double step = wanted ? 0 : discrete_step(sorted, n);
+    if (!(range > 0)) return (struct bins){lo - 0.5, 1, 1}; /* one bar around a single value */
+    if (step > 0) return (struct bins){lo - step / 2, step, (size_t)lround(range / step) + 1};
+    size_t k = wanted ? wanted : count_bins(sorted, n);
+    return (struct bins){lo, range / (double)k, k};
+}
+
 void plot_histogram(struct plot_panel *p, const char *label, size_t n, const double *sample,
                     size_t bins, struct plot_style style) {
     struct plot_scene *s = p->scene;
@@ -155,25 +189,19 @@ void plot_histogram(struct plot_panel *p, const char *label, size_t n, const dou
         return;
     }
     qsort(v, m, sizeof *v, compare_doubles);
-    if (bins == 0) bins = count_bins(v, m);
-    double lo = v[0], width = (v[m - 1] - lo) / (double)bins;
-    if (!(width > 0)) { /* a single value: one bar of width 1 around it */
-        bins = 1;
-        lo -= 0.5;
-        width = 1;
-    }
-    double *left = ARENA_ARRAY(&s->arena, double, bins),
-           *height = ARENA_ARRAY(&s->arena, double, bins),
-           *right = ARENA_ARRAY(&s->arena, double, bins);
-    for (size_t i = 0; i < bins; i++) {
-        left[i] = lo + width * (double)i;
-        right[i] = lo + width * (double)(i + 1);
+    struct bins b = choose_bins(v, m, bins);
+    double *left = ARENA_ARRAY(&s->arena, double, b.n),
+           *height = ARENA_ARRAY(&s->arena, double, b.n),
+           *right = ARENA_ARRAY(&s->arena, double, b.n);
+    for (size_t i = 0; i < b.n; i++) {
+        left[i] = b.lo + b.width * (double)i;
+        right[i] = b.lo + b.width * (double)(i + 1);
     }
     for (size_t i = 0; i < m; i++) {
-        size_t k = (size_t)((v[i] - lo) / width);
-        height[k < bins ? k : bins - 1] += 1 / ((double)m * width);
+        size_t k = (size_t)((v[i] - b.lo) / b.width);
+        height[k < b.n ? k : b.n - 1] += 1 / ((double)m * b.width);
     }
-    struct plot_item *it = add_item(p, PLOT_BARS, label, bins, style);
+    struct plot_item *it = add_item(p, PLOT_BARS, label, b.n, style);
     it->x = left;
     it->y2 = right;
     it->y = height;

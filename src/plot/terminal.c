@@ -33,13 +33,20 @@ static void canvas_release(struct canvas *c) {
     mem_free(c->colour);
 }
 
+/* The bit of each dot of a braille character, by row and column. */
+static const unsigned char dot_bit[4][2] = {{0x01, 0x08}, {0x02, 0x10}, {0x04, 0x20}, {0x40, 0x80}};
+
 /* Dot (x, y) from the top left; dots outside are dropped. */
 static void put_dot(struct canvas *c, long x, long y, int colour) {
-    static const unsigned char bit[4][2] = {{0x01, 0x08}, {0x02, 0x10}, {0x04, 0x20}, {0x40, 0x80}};
     if (x < 0 || y < 0 || x >= 2 * (long)c->w || y >= 4 * (long)c->h) return;
     size_t cell = (size_t)(y / 4) * c->w + (size_t)(x / 2);
-    c->dots[cell] |= bit[y % 4][x % 2];
+    c->dots[cell] |= dot_bit[y % 4][x % 2];
     c->colour[cell] = (signed char)colour;
+}
+
+static void clear_dot(struct canvas *c, long x, long y) {
+    if (x < 0 || y < 0 || x >= 2 * (long)c->w || y >= 4 * (long)c->h) return;
+    c->dots[(size_t)(y / 4) * c->w + (size_t)(x / 2)] &= (unsigned char)~dot_bit[y % 4][x % 2];
 }
 
 /* Data coordinates to dots, as real numbers; NaN when they cannot be shown. */
@@ -146,6 +153,14 @@ static void draw_band(struct canvas *c, const struct plot_item *it) {
     draw_polyline(c, it, it->y2, 1);
 }
 
+/* A gap of one dot on both sides keeps the rule visible inside bars and bands. */
+static void draw_rule_x(struct canvas *c, double x, double bottom, int colour) {
+    if (!(fabs(x) < 1e6)) return;
+    for (long y = 0; y <= lround(bottom); y++)
+        for (long d = -1; d <= 1; d++) clear_dot(c, lround(x) + d, y);
+    draw_segment(c, x, 0, x, bottom, colour, 0);
+}
+
 static void draw_item(struct canvas *c, const struct plot_item *it) {
     double right = 2.0 * c->w, bottom = 4.0 * c->h;
     switch (it->kind) {
@@ -153,9 +168,7 @@ static void draw_item(struct canvas *c, const struct plot_item *it) {
     case PLOT_POINTS: draw_points(c, it); break;
     case PLOT_BAND: draw_band(c, it); break;
     case PLOT_BARS: draw_bars(c, it); break;
-    case PLOT_RULE_X:
-        draw_segment(c, dot_x(c, it->x[0]), 0, dot_x(c, it->x[0]), bottom, it->style.colour, 1);
-        break;
+    case PLOT_RULE_X: draw_rule_x(c, dot_x(c, it->x[0]), bottom, it->style.colour); break;
     case PLOT_RULE_Y:
         draw_segment(c, 0, dot_y(c, it->y[0]), right, dot_y(c, it->y[0]), it->style.colour, 1);
         break;

@@ -247,7 +247,7 @@ static bool wants_measured(const struct sp_call *c) {
     return c->n > 1 && !is_absent(c->args[1]) && sp_truth(c->args[1], &yes) && yes;
 }
 
-static enum gpm_status emulate(struct sp_call *c, value *out) {
+static enum gpm_status draw(struct sp_call *c, bool measured, value *out) {
     struct memoizer *m = c->state;
     struct points p;
     enum gpm_status st = points_read(c, m, c->args[0], &p);
@@ -255,12 +255,20 @@ static enum gpm_status emulate(struct sp_call *c, value *out) {
     if (st == GPM_OK) st = numeric(c, flush(m));
     if (st == GPM_OK) {
         y = NEW_ARRAY(double, p.n + 1);
-        if (p.n) st = numeric(c, m->cls->sample(m->em, p.x, p.n, wants_measured(c), c->rng, y));
+        if (p.n) st = numeric(c, m->cls->sample(m->em, p.x, p.n, measured, c->rng, y));
     }
     if (st == GPM_OK) *out = outputs_value(&p, y);
     mem_free(p.x);
     mem_free(y);
     return st;
+}
+
+static enum gpm_status emulate(struct sp_call *c, value *out) {
+    return draw(c, wants_measured(c), out);
+}
+
+static enum gpm_status emulate_replicate(struct sp_call *c, value *out) {
+    return draw(c, true, out);
 }
 
 /* Calls fn on the points and outputs of an application. */
@@ -325,6 +333,7 @@ const struct sp_class emulate_class = {
     .doc = "A draw of the emulator at a number, or jointly at an array of inputs.",
     .flags = SP_RANDOM,
     .simulate = emulate,
+    .replicate = emulate_replicate,
     .log_density = emulate_density,
     .incorporate = emulate_in,
     .unincorporate = emulate_out,

@@ -111,6 +111,9 @@ struct sp_class {
     enum gpm_status (*simulate)(struct sp_call *c, value *out);
     enum gpm_status (*log_density)(struct sp_call *c, value v,
                                    double *out); /* -inf outside support */
+    /* draws what an observation of the application shows, where that is not what a draw gives (the
+     * measurement, not the function under it); NULL: simulate */
+    enum gpm_status (*replicate)(struct sp_call *c, value *out);
     /* statistics of made procedures */
     enum gpm_status (*incorporate)(struct sp_call *c, value v);
     enum gpm_status (*unincorporate)(struct sp_call *c, value v);

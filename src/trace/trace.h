@@ -206,6 +206,10 @@ enum gpm_status trace_freeze(struct trace *t, struct sym *label, struct span at)
 /* Evaluates, hands the value to `use`, un-evaluates. */
 enum gpm_status trace_with_value(struct trace *t, const struct ast *ast, struct frame *frame,
                                  enum gpm_status (*use)(void *ctx, struct node *root), void *ctx);
+/* Data drawn anew for observe directives, given every other choice as it is: out[i] is owned. The
+ * trace ends as it was. */
+enum gpm_status trace_replicate(struct trace *t, struct record *const *records, size_t n,
+                                value *out) GPM_MUST_USE;
 /* Takes the newest directive back. */
 void trace_undo_last(struct trace *t);
 struct record *trace_find_record(struct trace *t, struct sym *label);

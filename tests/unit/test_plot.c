@@ -117,6 +117,22 @@ static void test_histogram_is_a_density(void **state) {
     plot_scene_free(s);
 }
 
+static void test_histogram_of_counts(void **state) {
+    (void)state;
+    double v[200];
+    for (int i = 0; i < 200; i++) v[i] = (i % 7 + (i % 7 == 5)) / 12.0; /* 0 1 2 3 4 6, twelfths */
+    struct plot_scene *s = plot_scene_new(NULL, 1);
+    struct plot_panel *p = plot_panel_add(s, NULL);
+    plot_histogram(p, "h", 200, v, 0, PLOT_AUTO);
+    const struct plot_item *it = &p->items.at[0];
+    assert_int_equal(it->n, 7);
+    for (size_t i = 0; i < 7; i++) { /* each value in the middle of its bar */
+        assert_close(it->x[i] + it->y2[i], (double)i / 6, 1e-12);
+        assert_true((it->y[i] > 0) == (i != 5));
+    }
+    plot_scene_free(s);
+}
+
 static struct plot_scene *sample_scene(void) {
     enum { N = 121 };
     static double x[N], mean[N], lo[N], hi[N], draw[N];
@@ -353,6 +369,7 @@ int main(void) {
         cmocka_unit_test(test_ticks_log),
         cmocka_unit_test(test_limits),
         cmocka_unit_test(test_histogram_is_a_density),
+        cmocka_unit_test(test_histogram_of_counts),
         cmocka_unit_test(test_svg),
         cmocka_unit_test(test_terminal),
         cmocka_unit_test(test_terminal_diagonal),

@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * posterior_predictive_check: data replicated from the posterior beside the data that were observed
+ * (Gelman, Meng, Stern 1996). A test quantity T maps data to a number; its Bayesian p-value is
+ * P(T(y') >= T(y) | y), estimated by the share of the replicates y'.
+ */
+#include "base/mem.h"
+#include "infer/dataset.h"
+#include "infer/diagnostics.h"
+#include "infer/progress.h"
+#include "infer/show.h"
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+struct quantity {
+    char *name;
+    double (*fn)(const double *y, size_t n); /* NULL: proc */
+    value proc;
+    double observed;
+    VEC(double) replicated;
+};
+struct check {
+    struct infer_state *x;
+    value labels; /* borrowed; ABSENT: every observe */
+    VEC(struct quantity) q;
+    size_t n_data;
+};
+struct numbers {
+    VEC(double) at;
+};
+
+/* ---- test quantities ---- */
+
+static double smallest(const double *y, size_t n) {
+    double m = INFINITY;
+    for (size_t i = 0; i < n; i++) m = fmin(m, y[i]);
+    return m;
+}
+
+static double largest(const double *y, size_t n) {
+    double m = -INFINITY;
+    for (size_t i = 0; i < n; i++) m = fmax(m, y[i]);
+    return m;
+}
+
+static double median(const double *y, size_t n) {
+    return draws_quantile(y, n, 0.5);
+}
+
+static const struct known_quantity {
+    const char *name;
+    double (*fn)(const double *y, size_t n);
+    bool usual; /* taken when the program names none */
+} known[] = {
+    {"mean", draws_mean, true}, {"sd", draws_sd, true},    {"min", smallest, true},
+    {"max", largest, true},     {"median", median, false},
+};
+
+static void add_known(struct check *c, const struct known_quantity *k) {
+    struct quantity q = {.name = mem_strdup(k->name), .fn = k->fn, .proc = NIL};
+    vec_push(&c->q, q);
+}
+
+static void add_procedure(struct check *c, const char *name, value proc) {
+    const struct closure *f = closure_of(proc);
+    char numbered[32];
+    snprintf(numbered, sizeof numbered, "quantity %zu", c->q.n + 1);
+    if (!name && f && f->lambda->u.lambda.self) name = f->lambda->u.lambda.self->text;
+    struct quantity q = {.name = mem_strdup(name ? name : numbered), .proc = value_ref(proc)};
+    vec_push(&c->q, q);
+}
+
+static enum gpm_status unknown_quantity(struct check *c, value v) {
+    char *shown = sp_show(v);
+    enum gpm_status st = infer_error(c->x, DIAG_BAD_OPERATOR_ARG,
+                                     "posterior_predictive_check has no test quantity %s", shown);
+    diag_set_help(
+        c->x->core->diags,
+        "\"mean\", \"sd\", \"min\", \"max\", \"median\", a procedure of the array of data "
+        "such as y -> y[0], or [\"name\", procedure]");
+    mem_free(shown);
+    return st;
+}
+
+/* A name of the table, a procedure, or [name, procedure]. */
+static enum gpm_status add_quantity(struct check *c, value v) {
+    const char *name = infer_text(v);
+    value first = NIL, second = NIL;
+    size_t n = 0;
+    enum gpm_status st = GPM_OK;
+    for (size_t i = 0; name && i < COUNT_OF(known); i++) {
+        if (strcmp(name, known[i].name) != 0) continue;
+        add_known(c, &known[i]);
+        return GPM_OK;
+    }
+    bool pair = seq_length(v, &n) && n == 2 && seq_get(v, 0, &first) && seq_get(v, 1, &second);
+    if (v.tag == V_PROC) {
+        add_procedure(c, NULL, v);
+    } else if (pair && infer_text(first) && second.tag == V_PROC) {
+        add_procedure(c, infer_text(first), second);
+    } else {
+        st = unknown_quantity(c, v);
+    }
+    value_unref(first);
+    value_unref(second);
+    return st;
+}
+
+static enum gpm_status read_quantities(struct check *c, value v) {
+    value *items;
+    size_t n;
+    if (is_absent(v)) {
+        for (size_t i = 0; i < COUNT_OF(known); i++)
+            if (known[i].usual) add_known(c, &known[i]);
+        return GPM_OK;
+    }
+    if (infer_text(v) || v.tag == V_PROC || !seq_items(v, &items, &n)) return add_quantity(c, v);
+    enum gpm_status st = GPM_OK;
+    for (size_t i = 0; i < n && st == GPM_OK; i++) st = add_quantity(c, items[i]);
+    if (st == GPM_OK && n == 0) st = unknown_quantity(c, v);
+    values_free(items, n);
+    return st;
+}
+
+static enum gpm_status evaluate(struct check *c, const struct quantity *q, const double *y,
+                                size_t n, double *out) {
+    if (q->fn) {
+        *out = q->fn(y, n);
+        return GPM_OK;
+    }
+    value data = value_array_new(n), v;
+    for (size_t i = 0; i < n; i++) data.u.array->at[i] = value_num(y[i]);
+    enum gpm_status st = plain_apply(c->x->core, q->proc, &data, 1, c->x->at, &v);
+    value_unref(data);
+    if (st != GPM_OK) return st;
+    if (v.tag == V_NUM || v.tag == V_BOOL) {
+        *out = v.tag == V_BOOL ? (double)v.u.boolean : v.u.num;
+    } else {
+        st = infer_error(c->x, DIAG_TYPE, "the test quantity %s must give a number, not a %s",
+                         q->name, value_type_name(v));
+    }
+    value_unref(v);
+    return st;
+}
+
+/* ---- data ---- */
+
+/* Appends the numbers of v, sequences and matrices one element after the other. */
+static bool add_numbers(struct numbers *y, value v) {
+    value *items;
+    size_t n;
+    bool good = true;
+    if (v.tag == V_NUM || v.tag == V_ATOM || v.tag == V_BOOL) {
+        vec_push(&y->at, v.tag == V_BOOL ? (double)v.u.boolean : v.u.num);
+        return true;
+    }
+    if (v.tag == V_MATRIX) {
+        size_t all = v.u.matrix->rows * v.u.matrix->cols;
+        for (size_t i = 0; i < all; i++) vec_push(&y->at, v.u.matrix->at[i]);
+        return true;
+    }
+    if (!seq_items(v, &items, &n)) return false;
+    for (size_t i = 0; i < n && good; i++) good = add_numbers(y, items[i]);
+    values_free(items, n);
+    return good;
+}
+
+static enum gpm_status not_numbers(struct check *c, value v) {
+    return infer_error(c->x, DIAG_TYPE,
+                       "posterior_predictive_check compares numbers; a %s is observed here, leave "
+                       "it out with labels=",
+                       value_type_name(v));
+}
+
+/* Does the label match: the whole name, or its beginning when the pattern ends with a star? */
+static bool matches(const char *pattern, const char *label) {
+    size_t n = strlen(pattern);
+    if (n && pattern[n - 1] == '*') return strncmp(pattern, label, n - 1) == 0;
+    return strcmp(pattern, label) == 0;
+}
+
+struct records {
+    VEC(struct record *) at;
+};
+
+static enum gpm_status add_labelled(struct check *c, struct trace *t, value label,
+                                    struct records *out) {
+    const char *pattern = infer_text(label);
+    size_t before = out->at.n;
+    for (size_t i = 0; pattern && i < t->records.n; i++) {
+        struct record *r = t->records.at[i];
+        bool named = r->kind == REC_OBSERVE && r->label && matches(pattern, r->label->text);
+        for (size_t j = 0; named && j < out->at.n; j++) named = out->at.at[j] != r;
+        if (named) vec_push(&out->at, r);
+    }
+    if (out->at.n > before) return GPM_OK;
+    char *shown = sp_show(label);
+    enum gpm_status st =
+        infer_error(c->x, DIAG_UNKNOWN_LABEL, "no observe has the label %s", shown);
+    diag_set_help(c->x->core->diags, "label one by name: observe e = v; a star at the end, "
+                                     "\"y*\", stands for every label that begins so");
+    mem_free(shown);
+    return st;
+}
+
+static enum gpm_status select_records(struct check *c, struct trace *t, struct records *out) {
+    value *items = NULL;
+    size_t n = 0;
+    enum gpm_status st = GPM_OK;
+    if (is_absent(c->labels)) {
+        for (size_t i = 0; i < t->records.n; i++)
+            if (t->records.at[i]->kind == REC_OBSERVE) vec_push(&out->at, t->records.at[i]);
+    } else if (infer_text(c->labels) || !seq_items(c->labels, &items, &n)) {
+        st = add_labelled(c, t, c->labels, out);
+    }
+    for (size_t i = 0; i < n && st == GPM_OK; i++) st = add_labelled(c, t, items[i], out);
+    if (items) values_free(items, n);
+    if (st == GPM_OK && !out->at.n)
+        st = infer_error(c->x, DIAG_BAD_OPERATOR_ARG,
+                         "posterior_predictive_check needs data: the model has no observe");
+    return st;
+}
+
+static enum gpm_status observed_data(struct check *c, const struct records *r, struct numbers *y) {
+    for (size_t i = 0; i < r->at.n; i++)
+        if (!add_numbers(y, r->at.at[i]->observed)) return not_numbers(c, r->at.at[i]->observed);
+    return GPM_OK;
+}
+
+static enum gpm_status replicated_data(struct check *c, struct trace *t, const struct records *r,
+                                       struct numbers *y) {
+    value *v = NEW_ARRAY(value, r->at.n);
+    enum gpm_status st = trace_replicate(t, r->at.at, r->at.n, v);
+    if (st == GPM_OK) {
+        for (size_t i = 0; i < r->at.n && st == GPM_OK; i++)
+            if (!add_numbers(y, v[i])) st = not_numbers(c, v[i]);
+        for (size_t i = 0; i < r->at.n; i++) value_unref(v[i]);
+    }
+    mem_free(v);
+    return st;
+}
+
+static enum gpm_status check_observed(struct check *c) {
+    struct records r = {0};
+    struct numbers y = {0};
+    enum gpm_status st = select_records(c, c->x->model->p.at[0], &r);
+    if (st == GPM_OK) st = observed_data(c, &r, &y);
+    c->n_data = y.at.n;
+    for (size_t i = 0; i < c->q.n && st == GPM_OK; i++)
+        st = evaluate(c, &c->q.at[i], y.at.at, y.at.n, &c->q.at[i].observed);
+    vec_release(&r.at);
+    vec_release(&y.at);
+    return st;
+}
+
+static enum gpm_status check_replicate(struct check *c) {
+    struct model *m = c->x->model;
+    struct trace *t = m->p.at[m->p.n > 1 ? infer_draw_particle(c->x, model_log_weight(m)) : 0];
+    struct records r = {0};
+    struct numbers y = {0};
+    enum gpm_status st = select_records(c, t, &r);
+    if (st == GPM_OK) st = replicated_data(c, t, &r, &y);
+    for (size_t i = 0; i < c->q.n && st == GPM_OK; i++) {
+        double v;
+        st = evaluate(c, &c->q.at[i], y.at.at, y.at.n, &v);
+        if (st == GPM_OK) vec_push(&c->q.at[i].replicated, v);
+    }
+    vec_release(&r.at);
+    vec_release(&y.at);
+    return st;
+}
+
+static enum gpm_status replicate_all(struct check *c, double draws, value step) {
+    struct progress_loop loop;
+    enum gpm_status st = GPM_OK;
+    progress_begin(&loop, c->x, draws);
+    for (double i = 0; i < draws && st == GPM_OK; i++) {
+        value ignored;
+        progress_step(&loop, i);
+        st = action_run(c->x->core, step, c->x->at, &ignored);
+        if (st == GPM_OK) {
+            value_unref(ignored);
+            st = check_replicate(c);
+        }
+    }
+    progress_end(&loop);
+    return st;
+}
+
+/* ---- report ---- */
+
+/* Shares of the replicates that reach the observed quantity from below and from above. */
+static void tails(const struct quantity *q, double *at_least, double *at_most) {
+    size_t up = 0, down = 0, n = q->replicated.n;
+    for (size_t i = 0; i < n; i++) {
+        up += q->replicated.at[i] >= q->observed;
+        down += q->replicated.at[i] <= q->observed;
+    }
+    *at_least = (double)up / (double)n;
+    *at_most = (double)down / (double)n;
+}
+
+static void add_row(const struct quantity *q, struct buf *out) {
+    const double *x = q->replicated.at;
+    size_t n = q->replicated.n;
+    double p, other;
+    tails(q, &p, &other);
+    buf_printf(out, "%-12s %9.4g %10.4g %10.4g %10.4g %10.4g %10.4g %6.3f\n", q->name, q->observed,
+               draws_mean(x, n), draws_sd(x, n), draws_quantile(x, n, 0.05),
+               draws_quantile(x, n, 0.5), draws_quantile(x, n, 0.95), p);
+}
+
+/* In words: quantities of which fewer than 2.5% of the replicates lie on one side of the data. */
+static void add_verdict(const struct check *c, struct buf *out) {
+    size_t n = 0;
+    buf_puts(out, "p: share of the replicates whose quantity is at least the observed one\n");
+    for (size_t i = 0; i < c->q.n; i++) {
+        double up, down;
+        tails(&c->q.at[i], &up, &down);
+        if (fmin(up, down) >= 0.025) continue;
+        buf_printf(out, "%s%s", n++ ? ", " : "the model seldom makes such data, judged by ",
+                   c->q.at[i].name);
+    }
+    if (n) buf_putc(out, '\n');
+    bool moves = false;
+    for (size_t i = 0; i < c->q.n; i++) {
+        const struct quantity *q = &c->q.at[i];
+        double margin = 1e-6 * fabs(q->observed);
+        for (size_t j = 0; j < q->replicated.n; j++)
+            moves |= !(fabs(q->replicated.at[j] - q->observed) <= margin);
+    }
+    if (!moves)
+        buf_puts(out, "every replicate repeats the data: does the model leave them any noise?\n");
+}
+
+static void print_table(const struct check *c) {
+    struct infer_state *x = c->x;
+    struct buf b = BUF_INIT;
+    buf_printf(&b, "posterior predictive check: %zu observed values, %zu replicates\n", c->n_data,
+               c->q.at[0].replicated.n);
+    buf_printf(&b, "%-12s %9s %10s %10s %10s %10s %10s %6s\n", "", "observed", "mean", "sd", "5%",
+               "50%", "95%", "p");
+    for (size_t i = 0; i < c->q.n; i++) add_row(&c->q.at[i], &b);
+    add_verdict(c, &b);
+    if (x->write) x->write(x->user, 1, b.data, b.len);
+    buf_release(&b);
+}
+
+static enum gpm_status draw_picture(const struct check *c, const char *file) {
+    struct plot_scene *s = plot_scene_new(file ? "Posterior predictive check" : NULL, 2);
+    plot_describe(s, "Histograms of test quantities over replicated data, with the observed value");
+    for (size_t i = 0; i < c->q.n; i++) {
+        const struct quantity *q = &c->q.at[i];
+        struct plot_panel *p = plot_panel_add(s, q->name);
+        if (file) plot_axis_labels(p, NULL, "density");
+        plot_histogram(p, "replicated", q->replicated.n, q->replicated.at, 0,
+                       PLOT_COLOUR(PLOT_BLUE));
+        plot_rule_x(p, "observed", q->observed, PLOT_COLOUR(PLOT_VERMILION));
+    }
+    enum gpm_status st = infer_show(c->x, s, file, 6);
+    plot_scene_free(s);
+    return st;
+}
+
+/* The quantities of the replicates as a dataset: a column each. */
+static value as_dataset(const struct check *c) {
+    const char **names = NEW_ARRAY(const char *, c->q.n);
+    for (size_t i = 0; i < c->q.n; i++) names[i] = c->q.at[i].name;
+    struct dataset *d = dataset_new(names, c->q.n);
+    for (size_t r = 0; r < c->q.at[0].replicated.n; r++) {
+        double first[DATASET_FIRST] = {[DATASET_ITER] = (double)r + 1, [DATASET_PROB] = 1};
+        for (size_t i = 0; i < DATASET_FIRST; i++) vec_push(&d->cells, value_num(first[i]));
+        for (size_t i = 0; i < c->q.n; i++)
+            vec_push(&d->cells, value_num(c->q.at[i].replicated.at[r]));
+    }
+    mem_free(names);
+    return value_box(V_BOX, &d->box);
+}
+
+static void check_release(struct check *c) {
+    for (size_t i = 0; i < c->q.n; i++) {
+        mem_free(c->q.at[i].name);
+        value_unref(c->q.at[i].proc);
+        vec_release(&c->q.at[i].replicated);
+    }
+    vec_release(&c->q);
+}
+
+static enum gpm_status op_check(struct infer_state *x, const value *args, size_t n, value *out) {
+    value labels = n > 2 ? args[2] : ABSENT, file = n > 4 ? args[4] : ABSENT;
+    struct check c = {.x = x, .labels = labels};
+    enum gpm_status st = GPM_OK;
+    if (args[0].u.num < 1)
+        return infer_error(x, DIAG_BAD_OPERATOR_ARG,
+                           "posterior_predictive_check needs at least one draw");
+    st = read_quantities(&c, n > 3 ? args[3] : ABSENT);
+    if (st == GPM_OK) st = check_observed(&c);
+    if (st == GPM_OK) st = replicate_all(&c, args[0].u.num, args[1]);
+    if (st == GPM_OK) {
+        print_table(&c);
+        st = draw_picture(&c, infer_text(file));
+    }
+    if (st == GPM_OK) *out = as_dataset(&c);
+    check_release(&c);
+    return st;
+}
+
+const struct infer_op infer_check_rows[] = {
+    {"posterior_predictive_check",
+     "(draws: count, step: any, labels?: any, quantities?: any, file?: name) -> action",
+     "draws times: runs step, then replicates the observed data from the state. Prints, for each "
+     "test quantity, the observed value, what the replicates have, and the Bayesian p-value, and "
+     "draws both on the terminal, or into the SVG file that file= names. labels=: which observes "
+     "(a name, several, \"y*\"; all). quantities=: \"mean\", \"sd\", \"min\", \"max\" (these four "
+     "when left out), \"median\", procedures of the array of data, [\"name\", procedure]. Gives a "
+     "dataset of the replicates' quantities.",
+     NULL, 0, op_check},
+};
+const size_t infer_check_count = COUNT_OF(infer_check_rows);
