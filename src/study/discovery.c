@@ -17,11 +17,11 @@ void discovery_options_init(struct discovery_options *o) {
 
 void discovery_future(const struct discovery *d, size_t h, double *x) {
     const struct smodel_data *m = &d->data;
-    double end = m->x0 + m->span, step = m->dt * m->span;
+    double end = m->x0 + m->span, step = (m->regular ? m->dt : m->step) * m->span;
     for (size_t i = 0; i < h; i++) x[i] = end + step * (double)(i + 1);
     if (!strcmp(d->series.unit, "year") && fabs(step * 12 - 1) < 0.05) /* exact months */
         for (size_t i = 0; i < h; i++) x[i] = floor((end + (double)(i + 1) / 12) * 12 + 0.5) / 12;
-    if (d->series.kind == TIME_YEAR && m->grid) /* decimal years keep their own phase */
+    if (d->series.kind == TIME_YEAR && m->regular) /* decimal years keep their own phase */
         for (size_t i = 0; i < h; i++) x[i] = end + step * (double)(i + 1);
 }
 
@@ -30,7 +30,10 @@ enum gpm_status discovery_prepare(struct discovery *d, struct buf *err) {
     enum gpm_status st = smodel_data_init(&d->data, s->n, s->x, s->y);
     if (st == GPM_E_NOMEM) buf_printf(err, "%s: not enough memory for %zu values", s->name, s->n);
     if (st == GPM_E_ARG)
-        buf_printf(err, "%s: the values vary too little, or too much for double precision, to look for structure", s->name);
+        buf_printf(err,
+                   "%s: the values vary too little, or too much for double precision, to look for "
+                   "structure",
+                   s->name);
     for (int i = 0; i < s->n_season && st == GPM_OK; i++)
         d->data.season[d->data.n_season++] = s->season[i] / d->data.span;
     return st;
@@ -75,8 +78,8 @@ static enum gpm_status infer(struct discovery *d, struct buf *err) {
         buf_printf(err, "%s: not enough memory for %zu values", d->series.name, d->series.n);
         return st;
     }
-    size_t limit = d->data.grid && d->data.ng - d->data.n <= 8 ? 600 : 450;
-    st = d->data.n > limit ? search_coarse(d, 350) : search_run(&d->search);
+    bool coarse = d->data.n > 450 && !smodel_fast_grid(&d->data);
+    st = coarse ? search_coarse(d, 350) : search_run(&d->search);
     if (st != GPM_OK) {
         buf_printf(err, "%s: no structure could be fitted (%s)", d->series.name,
                    gpm_status_text(st));
@@ -92,7 +95,7 @@ static enum gpm_status infer(struct discovery *d, struct buf *err) {
 static double naive_error(const struct discovery *d) {
     size_t lag = 1;
     const struct smodel_data *m = &d->data;
-    if (m->grid && m->n_season) {
+    if (m->regular && m->n_season) {
         double k = m->season[0] / m->dt;
         if (k >= 1.5 && k < (double)m->n / 2) lag = (size_t)floor(k + 0.5);
     }

@@ -130,57 +130,111 @@ static void add_modes(struct evidence *e, struct call *c, struct ranked *best, i
     if (e->prop.n) e->laplace = sum + e->m.log_copies;
 }
 
-static void polish(struct evidence *e, struct call *c, struct ranked *best, int n, double *z,
-                   double floor) {
-    int d = e->m.d, top = 0;
-    for (int k = 0; k < n; k++) {
-        best[k].f = optimise(c, z + (size_t)(best[k].i * d), POLISH_ITER);
-        if (best[k].f > best[top].f) top = k;
+/* ---- from starts to optima ---- */
+struct starts {
+    double *z; /* all starts, e->m.d each; the ranked ones polished */
+    struct ranked best[POLISH];
+    int n;
+};
+
+static void starts_free(struct starts *s) {
+    if (!s) return;
+    mem_free(s->z);
+    mem_free(s);
+}
+
+static double *best_z(const struct evidence *e) {
+    return e->open->z + (size_t)(e->open->best[0].i * e->m.d);
+}
+
+/* What can be said before the optimum is found: typical shrinkage is 1.4 per parameter. */
+static void set_rough(struct evidence *e) {
+    int d = e->m.d;
+    e->rough = true;
+    e->map = e->open->best[0].f;
+    e->laplace = e->logz = e->map - 1.4 * d + e->m.log_copies;
+    e->se = 2.0;
+    e->prop.d = d;
+    if (!e->prop.n) e->prop.mode[e->prop.n++].z = NEW_ARRAY(double, (size_t)d);
+    memcpy(e->prop.mode[0].z, best_z(e), sizeof(double) * (size_t)d);
+}
+
+/* The best polished start first. */
+static void polish(struct evidence *e, struct call *c) {
+    struct starts *s = e->open;
+    int top = 0;
+    for (int k = 0; k < s->n; k++) {
+        s->best[k].f = optimise(c, s->z + (size_t)(s->best[k].i * e->m.d), POLISH_ITER);
+        if (s->best[k].f > s->best[top].f) top = k;
     }
-    floor += d; /* typical shrinkage of the evidence below the optimum is 1 to 1.5 per parameter */
-    if (best[top].f < floor && best[top].f > floor - 15)
-        best[top].f = optimise(c, z + (size_t)(best[top].i * d), 2 * POLISH_ITER);
-    struct ranked x = best[0];
-    best[0] = best[top];
-    best[top] = x;
-    double *zb = z + (size_t)(best[0].i * d);
-    e->map = best[0].f;
-    if (best[0].f < floor) {
-        e->rough = true;
-        e->prop.d = d;
-        e->prop.n = 1;
-        e->prop.mode[0].z = NEW_ARRAY(double, (size_t)d);
-        memcpy(e->prop.mode[0].z, zb, sizeof *zb * (size_t)d);
-        e->laplace = best[0].f - 1.4 * d + e->m.log_copies; /* typical shrinkage per parameter */
-        return;
-    }
-    best[0].f = optimise(c, zb, 150);
-    smodel_order(&e->m, zb);
-    add_modes(e, c, best, best[0].f > floor + 5 ? n : 1, z);
+    struct ranked x = s->best[0];
+    s->best[0] = s->best[top];
+    s->best[top] = x;
 }
 
 struct evidence *evidence_new(const struct smodel_data *data, const struct structure *s,
                               double log_prior, const struct evidence *parent,
-                              const struct period_hints *hints, double floor,
-                              struct smodel_work *w) {
+                              const struct period_hints *hints, struct smodel_work *w) {
     struct evidence *e = NEW(struct evidence);
     smodel_init(&e->m, data, s);
     e->log_prior = log_prior;
     e->laplace = e->logz = e->map = -INFINITY;
     e->se = INFINITY;
     long before = smodel_work_evals(w);
-    double *z = NEW_ARRAY(double, (size_t)(STARTS_MAX * e->m.d));
+    e->open = NEW(struct starts);
+    e->open->z = NEW_ARRAY(double, (size_t)(STARTS_MAX * e->m.d));
     struct call c = {&e->m, w};
-    struct ranked best[POLISH];
     bool slow = !e->m.toeplitz && data->n > 250; /* a dense gradient costs twenty Toeplitz ones */
-    int n = starts_make(&e->m, parent, hints, slow ? 24 : STARTS_MAX, z);
-    int k = best_starts(&c, z, n, best, slow ? 2 : POLISH);
-    if (k) polish(e, &c, best, k, z, floor);
-    mem_free(z);
-    e->logz = e->laplace;
-    e->se = e->rough ? 2.0 : 0.3;
+    int n = starts_make(&e->m, parent, hints, slow ? 24 : STARTS_MAX, e->open->z);
+    e->open->n = best_starts(&c, e->open->z, n, e->open->best, slow ? 2 : POLISH);
+    if (e->open->n) {
+        polish(e, &c);
+        set_rough(e);
+    }
     e->evals = smodel_work_evals(w) - before;
     return e;
+}
+
+struct evidence *evidence_guess(const struct smodel_data *data, const struct evidence *from,
+                                double log_prior, double logz) {
+    struct evidence *e = NEW(struct evidence);
+    smodel_init(&e->m, data, &from->m.s);
+    e->log_prior = log_prior;
+    e->laplace = e->logz = e->map = logz;
+    e->se = 2.0;
+    e->rough = true;
+    e->evals = from->evals;
+    e->prop.d = e->m.d;
+    if (from->prop.n) {
+        e->prop.mode[e->prop.n++].z = NEW_ARRAY(double, (size_t)e->m.d);
+        memcpy(e->prop.mode[0].z, from->prop.mode[0].z, sizeof(double) * (size_t)e->m.d);
+    }
+    return e;
+}
+
+void evidence_finish(struct evidence *e, double floor, struct smodel_work *w) {
+    struct starts *s = e->open;
+    if (!s) return;
+    struct call c = {&e->m, w};
+    long before = smodel_work_evals(w);
+    floor += e->m.d; /* the evidence lies at least 1 per parameter below the optimum */
+    if (s->n && s->best[0].f < floor && s->best[0].f > floor - 15) {
+        s->best[0].f = optimise(&c, best_z(e), 2 * POLISH_ITER);
+        set_rough(e);
+    }
+    if (s->n && s->best[0].f >= floor) {
+        e->rough = false;
+        proposal_release(&e->prop);
+        s->best[0].f = optimise(&c, best_z(e), 150);
+        smodel_order(&e->m, best_z(e));
+        e->laplace = -INFINITY;
+        add_modes(e, &c, s->best, s->best[0].f > floor + 5 ? s->n : 1, s->z);
+        e->logz = e->laplace;
+        e->se = 0.3;
+    }
+    starts_free(s);
+    e->open = NULL;
+    e->evals += smodel_work_evals(w) - before;
 }
 
 struct evidence *evidence_carry(const struct smodel_data *data, const struct evidence *from,
@@ -205,6 +259,7 @@ struct evidence *evidence_carry(const struct smodel_data *data, const struct evi
 
 void evidence_free(struct evidence *e) {
     if (!e) return;
+    starts_free(e->open);
     proposal_release(&e->prop);
     is_draws_release(&e->draws);
     mem_free(e);

@@ -22,7 +22,10 @@ struct evidence {
     double logz, se; /* best estimate and its standard error */
     double ess;      /* share; 0 before importance sampling */
     struct draws draws;
-    bool rough, expanded; /* rough: far from the top, not polished */
+    struct starts *open; /* polished starts between evidence_new and evidence_finish */
+    bool rough;          /* far from the top, not polished */
+    bool climbed;        /* its neighbours with a fast likelihood were visited */
+    bool expanded;       /* all of them were */
     long evals;
     int index;
 };
@@ -40,13 +43,17 @@ void period_hints_data(const struct smodel_data *d, int transform, struct period
 void period_hints_residual(const struct evidence *parent, struct smodel_work *w,
                            const struct period_hints *data, struct period_hints *h);
 
-/* New evidence of s by starts around the parent (NULL: none). `floor`: log evidence below which the
- * structure is of no interest: it stays rough (an optimum that is not polished). NULL only when out
- * of memory. */
+/* New rough evidence of s by starts around the parent (NULL: none): a few steps of optimisation. */
 struct evidence *evidence_new(const struct smodel_data *data, const struct structure *s,
                               double log_prior, const struct evidence *parent,
-                              const struct period_hints *hints, double floor,
-                              struct smodel_work *w);
+                              const struct period_hints *hints, struct smodel_work *w);
+/* The rough evidence that `from`, of the same structure on a subset of the data, leads to expect;
+ * nothing is evaluated, and evidence_finish leaves it as it is. */
+struct evidence *evidence_guess(const struct smodel_data *data, const struct evidence *from,
+                                double log_prior, double logz);
+/* Follows the best starts to their optima and applies Laplace's method, unless the structure turns
+ * out to lie below `floor` (log evidence that is still of interest): then it stays rough. Once. */
+void evidence_finish(struct evidence *e, double floor, struct smodel_work *w);
 /* The same structure on other data, started only from the optimum `from` found. */
 struct evidence *evidence_carry(const struct smodel_data *data, const struct evidence *from,
                                 double log_prior, struct smodel_work *w);

@@ -222,7 +222,7 @@ enum gpm_status predict(const struct posterior *p, size_t n, const double *x, co
     struct mixture m = {.p = p, .n = n};
     double *t = standard_times(s->data, n, x);
     m.t = t;
-    if (!draws) draws = s->data->n <= 300 ? 60 : s->data->n <= 700 ? 30 : 12;
+    if (!draws) draws = s->data->n <= 300 ? 60 : s->data->n <= 700 ? 40 : 24;
     choose(&m, draws);
     search_parallel(s->opt.threads, m.n_c, run_component, &m);
     bool any = false;

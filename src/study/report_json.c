@@ -89,7 +89,7 @@ static void data(const struct discovery *d, struct buf *out) {
                "\"repeated_times\": %zu, \"left_out\": %zu, \"regular\": %s, \"gaps\": %zu, "
                "\"hash\": \"%016llx\"},\n",
                s->unit, s->n, s->rows, s->missing, s->bad, s->repeated, s->left_out,
-               d->data.grid ? "true" : "false", d->data.grid ? d->data.ng - d->data.n : 0,
+               d->data.regular ? "true" : "false", d->data.regular ? d->data.ng - d->data.n : 0,
                (unsigned long long)s->hash);
 }
 

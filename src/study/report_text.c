@@ -15,7 +15,7 @@ static void data_line(const struct discovery *d, struct buf *out) {
     series_print_time(s->kind, s->unit, s->x[0], out);
     buf_puts(out, " to ");
     series_print_time(s->kind, s->unit, s->x[s->n - 1], out);
-    if (d->data.grid)
+    if (d->data.regular)
         buf_printf(out, ", regular%s", d->data.no_gaps ? "" : " with gaps");
     else
         buf_puts(out, ", irregular");

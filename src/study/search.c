@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The search: seeds, then the best unexpanded structure within the window again and again; then
- * importance sampling of everything near the top.
+ * importance sampling of everything near the top. On a regular grid it climbs by structures with a
+ * fast likelihood first: the others are then measured against a high top, and most of them are
+ * given up after a few steps.
  */
 #include "study/search.h"
 #include "base/mem.h"
@@ -12,6 +14,19 @@
 #include <unistd.h>
 
 #define PRUNE 9.0 /* nats below the top at which a structure is given up early */
+
+/* Dense likelihoods cost n^3. On a long regular series they are tried on a subset first, beside the
+ * best structure known: what falls behind there by SCREEN nats falls behind on all of the data. */
+#define SCREEN_FROM 300 /* values from which it pays */
+#define SCREEN_SIZE 250
+#define SCREEN      7.0
+
+struct screen {
+    struct smodel_data data;
+    struct smodel_work **work;
+    struct structure best; /* the structure that `top` is of */
+    double top;            /* its total log evidence on the subset, roughly */
+};
 
 void search_options_init(struct search_options *o) {
     memset(o, 0, sizeof *o);
@@ -33,6 +48,26 @@ static void set_limits(struct search *s) {
     if (!s->data->y[TRANSFORM_LOG]) o->grammar.logs = false;
 }
 
+static void screen_free(struct screen *c, int threads) {
+    if (!c) return;
+    for (int i = 0; i < threads; i++) smodel_work_free(c->work[i]);
+    mem_free(c->work);
+    smodel_data_release(&c->data);
+    mem_free(c);
+}
+
+static enum gpm_status screen_init(struct search *s) {
+    const struct smodel_data *d = s->data;
+    if (d->n < SCREEN_FROM || !smodel_fast_grid(d)) return GPM_OK;
+    struct screen *c = NEW(struct screen);
+    c->work = NEW_ARRAY(struct smodel_work *, (size_t)s->opt.threads);
+    enum gpm_status st = smodel_data_subset(d, SCREEN_SIZE, &c->data);
+    for (int i = 0; i < s->opt.threads && st == GPM_OK; i++)
+        if (!(c->work[i] = smodel_work_new(&c->data))) st = GPM_E_NOMEM;
+    s->screen = c;
+    return st;
+}
+
 enum gpm_status search_init(struct search *s, const struct smodel_data *data,
                             const struct search_options *o) {
     memset(s, 0, sizeof *s);
@@ -52,13 +87,16 @@ enum gpm_status search_init(struct search *s, const struct smodel_data *data,
     }
     for (int tr = 0; tr < 2; tr++)
         if (data->y[tr]) period_hints_data(data, tr, &s->hints[tr]);
-    return GPM_OK;
+    enum gpm_status st = screen_init(s);
+    if (st != GPM_OK) search_release(s);
+    return st;
 }
 
 void search_release(struct search *s) {
     for (size_t i = 0; i < s->n; i++) evidence_free(s->at[i]);
     mem_free(s->at);
     map_release(&s->index);
+    screen_free(s->screen, s->opt.threads);
     for (int i = 0; s->work && i < s->opt.threads; i++) smodel_work_free(s->work[i]);
     mem_free(s->work);
     memset(s, 0, sizeof *s);
@@ -73,6 +111,7 @@ struct evidence *search_find(const struct search *s, const struct structure *k) 
 struct batch {
     struct search *search;
     const struct evidence *parent;
+    bool fast, slow; /* which structures are wanted: with a fast likelihood, with a dense one */
     struct period_hints hints[2];
     struct structure *s;
     struct evidence **result;
@@ -85,8 +124,15 @@ static double prior_of(const struct search *s, const struct structure *k) {
     return grammar_log_prior(&s->opt.grammar, k) + s->data->log_measure[k->transform];
 }
 
+static bool wanted(const struct batch *b, const struct structure *k) {
+    struct smodel m;
+    smodel_init(&m, b->search->data, k);
+    return m.toeplitz ? b->fast : b->slow;
+}
+
 static void collect(void *ctx, const struct structure *k) {
     struct batch *b = ctx;
+    if (!wanted(b, k)) return;
     struct evidence *known = search_find(b->search, k);
     if (known) {
         if (!b->parent || known == b->parent || known->expanded) return;
@@ -109,6 +155,40 @@ static void collect(void *ctx, const struct structure *k) {
     b->s[b->n++] = *k;
 }
 
+/* The best structure on the subset, started from where it is on all of the data. */
+static void screen_top(struct search *s) {
+    struct evidence *best = NULL;
+    for (size_t i = 0; i < s->n; i++)
+        if (!s->at[i]->rough && (!best || evidence_total(s->at[i]) > evidence_total(best)))
+            best = s->at[i];
+    struct screen *c = s->screen;
+    if (!best || structure_equal(&best->m.s, &c->best)) return;
+    c->best = best->m.s;
+    struct evidence *e = evidence_new(&c->data, &c->best,
+                                      grammar_log_prior(&s->opt.grammar, &c->best) +
+                                          c->data.log_measure[c->best.transform],
+                                      best, &s->hints[c->best.transform], c->work[0]);
+    c->top = evidence_total(e);
+    evidence_free(e);
+}
+
+/* A dense structure on the subset first; what it loses there is what it would lose at least. */
+static struct evidence *new_screened(const struct batch *b, const struct structure *k, int thread) {
+    const struct search *s = b->search;
+    struct screen *c = s->screen;
+    const struct period_hints *hints = &b->hints[k->transform];
+    double prior = grammar_log_prior(&s->opt.grammar, k), full = prior_of(s, k);
+    struct evidence *e, *part = evidence_new(&c->data, k, prior + c->data.log_measure[k->transform],
+                                             b->parent, hints, c->work[thread]);
+    double behind = c->top - evidence_total(part);
+    if (behind > SCREEN || !part->prop.n)
+        e = evidence_guess(s->data, part, full, s->top - fmax(behind, PRUNE) - full);
+    else
+        e = evidence_new(s->data, k, full, part, hints, s->work[thread]);
+    evidence_free(part);
+    return e;
+}
+
 static void run_job(void *ctx, size_t job, int thread) {
     struct batch *b = ctx;
     struct search *s = b->search;
@@ -117,9 +197,18 @@ static void run_job(void *ctx, size_t job, int thread) {
         return;
     }
     const struct structure *k = &b->s[job];
-    double prior = prior_of(s, k);
-    b->result[job] = evidence_new(s->data, k, prior, b->parent, &b->hints[k->transform],
-                                  s->top - prior - PRUNE, s->work[thread]);
+    struct smodel m;
+    smodel_init(&m, s->data, k);
+    b->result[job] = !m.toeplitz && s->screen
+                         ? new_screened(b, k, thread)
+                         : evidence_new(s->data, k, prior_of(s, k), b->parent,
+                                        &b->hints[k->transform], s->work[thread]);
+}
+
+static void finish_job(void *ctx, size_t job, int thread) {
+    struct batch *b = ctx;
+    struct evidence *e = b->result[job];
+    evidence_finish(e, b->search->top - e->log_prior - PRUNE, b->search->work[thread]);
 }
 
 static void store(struct search *s, struct evidence *e) {
@@ -144,51 +233,47 @@ static void find_top(struct search *s) {
 static void run_batch(struct batch *b) {
     struct search *s = b->search;
     b->result = NEW_ARRAY(struct evidence *, b->n + 1);
+    if (s->screen && b->slow) screen_top(s);
     search_parallel(s->opt.threads, b->n + b->n_old, run_job, b);
     for (size_t i = 0; i < b->n; i++) store(s, b->result[i]);
+    find_top(s);
+    search_parallel(s->opt.threads, b->n, finish_job, b);
     find_top(s);
     mem_free(b->result);
     mem_free(b->s);
     mem_free(b->old);
 }
 
-/* Cheap structures first: their top tells which of the dense ones are worth polishing. A transform
- * that is far behind by then gets no dense seeds. */
+/* A transform that is far behind gets no seeds any more. */
 struct seeding {
     struct batch b;
-    bool fast;
     double best[2];
 };
 
 static void collect_seed(void *ctx, const struct structure *k) {
     struct seeding *x = ctx;
-    struct smodel m;
-    smodel_init(&m, x->b.search->data, k);
-    if (m.toeplitz != x->fast || x->best[k->transform] < x->b.search->top - 30) return;
-    collect(&x->b, k);
+    if (x->best[k->transform] >= x->b.search->top - 30) collect(&x->b, k);
 }
 
-static void seed(struct search *s) {
-    struct seeding x = {.best = {0, 0}};
-    for (int pass = 0; pass < 2; pass++) {
-        x.b = (struct batch){.search = s};
-        x.fast = pass == 0;
-        memcpy(x.b.hints, s->hints, sizeof x.b.hints);
-        for (int tr = 0; tr < 2; tr++) {
-            x.best[tr] = pass == 0 || s->n == 0 ? INFINITY : -INFINITY;
-            for (size_t i = 0; i < s->n; i++)
-                if (s->at[i]->m.s.transform == tr)
-                    x.best[tr] = fmax(x.best[tr], evidence_total(s->at[i]));
-            if (tr == TRANSFORM_NONE || s->opt.grammar.logs)
-                grammar_seeds(&s->opt.grammar, tr, collect_seed, &x);
-        }
-        run_batch(&x.b);
+static void seed(struct search *s, bool fast) {
+    struct seeding x = {.b = {.search = s, .fast = fast, .slow = !fast}};
+    memcpy(x.b.hints, s->hints, sizeof x.b.hints);
+    for (int tr = 0; tr < 2; tr++) {
+        x.best[tr] = s->n == 0 ? INFINITY : -INFINITY;
+        for (size_t i = 0; i < s->n; i++)
+            if (s->at[i]->m.s.transform == tr)
+                x.best[tr] = fmax(x.best[tr], evidence_total(s->at[i]));
+        if (tr == TRANSFORM_NONE || s->opt.grammar.logs)
+            grammar_seeds(&s->opt.grammar, tr, collect_seed, &x);
     }
+    run_batch(&x.b);
 }
 
-static void expand(struct search *s, struct evidence *e) {
-    struct batch b = {.search = s, .parent = e};
-    e->expanded = true;
+/* Neighbours of e: those with a fast likelihood once, all the others later. */
+static void expand(struct search *s, struct evidence *e, bool climb) {
+    struct batch b = {.search = s, .parent = e, .fast = !e->climbed, .slow = !climb};
+    e->climbed = true;
+    e->expanded = !climb;
     s->rounds++;
     memcpy(b.hints, s->hints, sizeof b.hints);
     period_hints_residual(e, s->work[0], &s->hints[e->m.s.transform], &b.hints[e->m.s.transform]);
@@ -196,11 +281,11 @@ static void expand(struct search *s, struct evidence *e) {
     run_batch(&b);
 }
 
-static struct evidence *best_unexpanded(const struct search *s) {
+static struct evidence *best_unexpanded(const struct search *s, bool climb) {
     struct evidence *best = NULL;
     for (size_t i = 0; i < s->n; i++) {
         struct evidence *e = s->at[i];
-        if (e->expanded || e->rough || e->prop.n == 0) continue;
+        if ((climb ? e->climbed : e->expanded) || e->rough || e->prop.n == 0) continue;
         if (evidence_total(e) < s->top - s->opt.window) continue;
         if (!best || evidence_total(e) > evidence_total(best)) best = e;
     }
@@ -231,26 +316,28 @@ static void sample_near_top(struct search *s, double window, size_t draws) {
     find_top(s);
 }
 
-static void grow(struct search *s, double deadline) {
+static void grow(struct search *s, bool climb, double deadline) {
     struct evidence *e;
-    while ((e = best_unexpanded(s)) != NULL) {
+    while ((e = best_unexpanded(s, climb)) != NULL) {
         if (s->n >= s->opt.max_structures || search_now() > deadline) {
             s->cut = true;
             return;
         }
-        expand(s, e);
+        expand(s, e, climb);
     }
 }
 
 enum gpm_status search_run(struct search *s) {
     double start = search_now();
     double deadline = s->opt.seconds > 0 ? start + s->opt.seconds : INFINITY;
-    seed(s);
+    seed(s, true);
+    grow(s, true, deadline);
+    seed(s, false);
     if (!isfinite(s->top)) return GPM_E_NO_CONVERGENCE;
-    grow(s, deadline);
+    grow(s, false, deadline);
     for (int pass = 0; pass < 2; pass++) { /* sampling may lift a structure into the window */
         sample_near_top(s, s->opt.sample_window, s->opt.draws / 5 + 20);
-        grow(s, deadline);
+        grow(s, false, deadline);
     }
     sample_near_top(s, s->opt.sample_window, s->opt.draws / 5 + 20);
     sample_near_top(s, 4.0, s->opt.draws);

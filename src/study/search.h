@@ -29,10 +29,11 @@ struct search {
     struct map index; /* structure hash -> evidence */
     struct smodel_work **work;
     struct period_hints hints[2];
-    double top; /* best total log evidence */
-    long evals; /* likelihood evaluations */
-    int rounds; /* expansions */
-    bool cut;   /* stopped by a limit */
+    struct screen *screen; /* long regular series: a subset on which dense structures are tried */
+    double top;            /* best total log evidence */
+    long evals;            /* likelihood evaluations */
+    int rounds;            /* expansions */
+    bool cut;              /* stopped by a limit */
     double seconds;
 };
 GPM_MUST_USE enum gpm_status search_init(struct search *s, const struct smodel_data *data,

@@ -16,41 +16,53 @@ static int compare_doubles(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
-static double median_step(const double *t, size_t n) {
+/* The median and the least of the positive steps. */
+static double median_step(const double *t, size_t n, double *least) {
     double *s = NEW_ARRAY(double, n);
     size_t k = 0;
     for (size_t i = 1; i < n; i++)
         if (t[i] > t[i - 1]) s[k++] = t[i] - t[i - 1];
     qsort(s, k, sizeof *s, compare_doubles);
     double m = k ? s[k / 2] : 1.0;
+    *least = k ? s[0] : 1.0;
     mem_free(s);
     return m;
 }
 
-/* Regular when every step is close to a multiple of the median one: months of 28 to 31 days are,
- * each time is then moved to its grid point. At most half of the grid may be missing. */
-static bool find_grid(struct smodel_data *d) {
-    double step = median_step(d->t, d->n);
-    d->dt = step;
+/* Moves every time to a multiple of the step when each distance is within `tolerance` of one and at
+ * most `longest` points make the grid. Times that repeat share a point. */
+static bool try_grid(struct smodel_data *d, double step, double tolerance, size_t longest) {
     int *g = NEW_ARRAY(int, d->n);
+    bool ok = true, repeats = false;
     g[0] = 0;
-    bool ok = true;
     for (size_t i = 1; i < d->n && ok; i++) {
         double k = (d->t[i] - d->t[i - 1]) / step, r = floor(k + 0.5);
-        ok = r >= 1 && fabs(k - r) <= 0.15 && r < 1e6;
+        ok = fabs(k - r) <= tolerance && r < 1e6;
         g[i] = ok ? g[i - 1] + (int)r : 0;
+        repeats |= ok && r == 0;
+        ok = ok && (size_t)g[i] < longest;
     }
-    if (ok) ok = (size_t)g[d->n - 1] + 1 <= 2 * d->n;
-    if (!ok) {
+    if (!ok || g[d->n - 1] == 0) {
         mem_free(g);
         return false;
     }
     d->g = g;
     d->ng = (size_t)g[d->n - 1] + 1;
     d->dt = 1.0 / (double)(d->ng - 1);
-    d->no_gaps = d->ng == d->n;
+    d->regular = !repeats && d->ng <= 2 * d->n;
+    d->no_gaps = !repeats && d->ng == d->n;
     for (size_t i = 0; i < d->n; i++) d->t[i] = g[i] * d->dt;
     return true;
+}
+
+/* The grid of the median step first: months of 28 to 31 days are on it. Then the one of the least
+ * step, of which few points may be there (some days of some years): distances are then few, too,
+ * and periods down to twice that step can be seen. */
+static bool find_grid(struct smodel_data *d) {
+    double least;
+    d->dt = d->step = median_step(d->t, d->n, &least);
+    return try_grid(d, d->step, 0.15, 2 * d->n) ||
+           (d->n >= 20 && try_grid(d, least, 0.05, 8 * d->n));
 }
 
 static bool fill_distances(struct smodel_data *d) {
@@ -129,7 +141,8 @@ static enum gpm_status keep_grid(const struct smodel_data *full, const size_t *a
     }
     out->grid = true;
     out->ng = out->m = full->ng;
-    out->no_gaps = out->n == out->ng;
+    out->regular = full->regular && 2 * out->n >= out->ng;
+    out->no_gaps = full->no_gaps && out->n == out->ng;
     return GPM_OK;
 }
 
@@ -152,6 +165,7 @@ enum gpm_status smodel_data_subset(const struct smodel_data *full, size_t k,
     enum gpm_status st = smodel_data_init(out, kept, x, y);
     if (st == GPM_OK) {
         out->dt = full->dt;
+        out->step = full->step;
         memcpy(out->season, full->season, sizeof out->season);
         out->n_season = full->n_season;
         if (full->grid) st = keep_grid(full, at, out);
@@ -198,10 +212,14 @@ static void layout_term(struct smodel *m, int k, struct term t) {
         e->tau = add_par(m, SPAR_TAU, k);
 }
 
-/* Toeplitz: on a grid, every term stationary or of rank one, or Wiener on a grid without gaps. */
+bool smodel_fast_grid(const struct smodel_data *d) {
+    return d->regular && d->ng - d->n <= TOEPLITZ_MAX_GAPS;
+}
+
+/* Toeplitz: on a grid with few gaps, every term stationary, of rank one, or Wiener. */
 static bool qualifies(const struct smodel *m) {
     const struct smodel_data *d = m->data;
-    if (!d->grid || d->ng - d->n > TOEPLITZ_MAX_GAPS || m->tau >= 0) return false;
+    if (!smodel_fast_grid(d) || m->tau >= 0) return false;
     const unsigned stationary = SMOOTH_MASK | FACTOR_BIT(FACTOR_PER);
     for (int k = 0; k < m->n_terms; k++) {
         unsigned mask = m->term[k].mask;
@@ -209,7 +227,7 @@ static bool qualifies(const struct smodel *m) {
         bool rank1 = mask == FACTOR_BIT(FACTOR_LIN) || mask == FACTOR_BIT(FACTOR_RAMP) ||
                      mask == FACTOR_BIT(FACTOR_STEP);
         bool wiener = mask == FACTOR_BIT(FACTOR_W) || mask == FACTOR_BIT(FACTOR_IW);
-        if (!stat && !rank1 && !(wiener && d->no_gaps)) return false;
+        if (!stat && !rank1 && !wiener) return false;
     }
     return true;
 }

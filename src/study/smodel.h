@@ -34,11 +34,13 @@ struct smodel_data {
     double x0, span;    /* user's x = x0 + span * t */
     bool grid;          /* t_i = g_i * dt up to rounding */
     int *g;
-    size_t ng; /* grid length, gaps included */
-    double dt; /* grid step, or the median step */
-    size_t m;  /* distinct distances: ng, or n(n+1)/2 packed by columns */
+    size_t ng;   /* grid length, gaps included */
+    double dt;   /* grid step, or the median step */
+    double step; /* median step */
+    size_t m;    /* distinct distances: ng, or n(n+1)/2 packed by columns */
     double *d;
-    bool no_gaps;
+    bool regular;     /* at least half of the grid's points are there, each once */
+    bool no_gaps;     /* all of them */
     double season[4]; /* periods (in t) that the calendar suggests; n_season of them */
     int n_season;
 };
@@ -50,6 +52,8 @@ GPM_MUST_USE enum gpm_status smodel_data_init(struct smodel_data *d, size_t n, c
 GPM_MUST_USE enum gpm_status smodel_data_subset(const struct smodel_data *full, size_t k,
                                                 struct smodel_data *out);
 void smodel_data_release(struct smodel_data *d);
+/* A regular grid with few gaps: most structures have a fast likelihood (toeplitz below). */
+bool smodel_fast_grid(const struct smodel_data *d);
 
 enum spar_kind {
     SPAR_NOISE, /* log sd */

@@ -7,6 +7,7 @@
 #include "math/special.h"
 #include "study/smodel_priv.h"
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define HAS(mask, f) ((mask)&FACTOR_BIT(f))
@@ -180,23 +181,89 @@ static double pair_value(const struct sterm *e, double a, double b) {
     return lo * lo * (lo / 3 + gap / 2);
 }
 
+/* The places of the times on the data's grid; NULL when one of them is not on it. */
+static int *grid_places(const struct smodel_data *d, const double *t, size_t n) {
+    if (!d->grid) return NULL;
+    int *g = NEW_ARRAY(int, n + 1);
+    for (size_t i = 0; i < n; i++) {
+        double k = t[i] / d->dt, r = floor(k + 0.5);
+        if (!(fabs(k - r) < 1e-6) || fabs(r) > 1e8) {
+            mem_free(g);
+            return NULL;
+        }
+        g[i] = (int)r;
+    }
+    return g;
+}
+
+/* The stationary factors of a term between times: looked up by the distance in steps where all are
+ * on the grid, otherwise evaluated pair by pair. */
+struct cross_table {
+    int *gr, *gc;
+    double *tab; /* by distance */
+    double *buf; /* a column of distances, of values, and one of scratch */
+    const double *tr;
+    size_t nr;
+};
+
+static void cross_table_init(struct cross_table *c, const struct smodel *m, const double *z, int k,
+                             const double *tr, size_t nr, const double *tc, size_t nc) {
+    const struct smodel_data *d = m->data;
+    *c = (struct cross_table){.tr = tr, .nr = nr, .buf = NEW_ARRAY(double, 3 * nr + 1)};
+    c->gr = grid_places(d, tr, nr);
+    c->gc = c->gr ? grid_places(d, tc, nc) : NULL;
+    if (!c->gc || nr == 0 || nc == 0) return;
+    int lo = c->gr[0], hi = c->gr[0];
+    for (size_t i = 0; i < nr; i++)
+        lo = c->gr[i] < lo ? c->gr[i] : lo, hi = c->gr[i] > hi ? c->gr[i] : hi;
+    for (size_t i = 0; i < nc; i++)
+        lo = c->gc[i] < lo ? c->gc[i] : lo, hi = c->gc[i] > hi ? c->gc[i] : hi;
+    size_t n = (size_t)(hi - lo) + 1;
+    if (n > nr * nc) return;
+    double *x = NEW_ARRAY(double, 2 * n);
+    c->tab = NEW_ARRAY(double, n);
+    for (size_t l = 0; l < n; l++) x[l] = (double)l * d->dt;
+    smodel_table(m, z, k, x, n, c->tab, x + n);
+    mem_free(x);
+}
+
+/* Values between all rows and column j (time t). */
+static const double *cross_column(struct cross_table *c, const struct smodel *m, const double *z,
+                                  int k, size_t j, double t) {
+    double *v = c->buf, *d = v + c->nr;
+    if (c->tab) {
+        for (size_t i = 0; i < c->nr; i++) v[i] = c->tab[abs(c->gr[i] - c->gc[j])];
+    } else {
+        for (size_t i = 0; i < c->nr; i++) d[i] = fabs(c->tr[i] - t);
+        smodel_table(m, z, k, d, c->nr, v, d + c->nr);
+    }
+    return v;
+}
+
+static void cross_table_release(struct cross_table *c) {
+    mem_free(c->gr);
+    mem_free(c->gc);
+    mem_free(c->tab);
+    mem_free(c->buf);
+}
+
 static void cross_term(const struct smodel *m, const double *z, int k, const double *tr, size_t nr,
                        const double *tc, size_t nc, double *a, size_t lda) {
     const struct sterm *e = &m->term[k];
     if (HAS(e->mask, FACTOR_WN)) return;
-    double s2 = exp(2 * z[e->sd]), *buf = NEW_ARRAY(double, 4 * nr + nc + 1);
-    double *d = buf, *tab = d + nr, *ur = tab + nr, *rest = ur + nr, *uc = rest + nr;
+    double s2 = exp(2 * z[e->sd]), *ur = NEW_ARRAY(double, nr + nc + 1), *uc = ur + nr;
     bool pair = HAS(e->mask, FACTOR_W) || HAS(e->mask, FACTOR_IW);
+    struct cross_table table;
+    cross_table_init(&table, m, z, k, tr, nr, tc, nc);
     smodel_u(m, z, k, tr, nr, ur);
     smodel_u(m, z, k, tc, nc, uc);
     for (size_t j = 0; j < nc; j++) {
-        for (size_t i = 0; i < nr; i++) d[i] = fabs(tr[i] - tc[j]);
-        smodel_table(m, z, k, d, nr, tab, rest);
+        const double *v = cross_column(&table, m, z, k, j, tc[j]);
         for (size_t i = 0; i < nr; i++)
-            a[i + j * lda] +=
-                s2 * ur[i] * uc[j] * tab[i] * (pair ? pair_value(e, tr[i], tc[j]) : 1);
+            a[i + j * lda] += s2 * ur[i] * uc[j] * v[i] * (pair ? pair_value(e, tr[i], tc[j]) : 1);
     }
-    mem_free(buf);
+    cross_table_release(&table);
+    mem_free(ur);
 }
 
 void smodel_cross(const struct smodel *m, const double *z, int k, const double *tr, size_t nr,

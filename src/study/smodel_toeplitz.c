@@ -10,7 +10,9 @@
  *   K~^-1 = T^-1 + sum_c sign_c w_c w_c'
  *
  * with T the Toeplitz part, one column (sign +) for each border row (block elimination), one
- * (sign -) for each gap and each rank-one term s^2 u u' (Sherman-Morrison). Gaps only with q = 0.
+ * (sign -) for each rank-one term s^2 u u' (Sherman-Morrison) and each gap. A value that is not
+ * there is one that may be anything: a rank-one term along u = (differences of the unit vector)
+ * whose variance grows without limit, its log taken out of the determinant.
  * Then M = alpha alpha' - K~^-1, and the gradient needs only its sums along diagonals: sums of T^-1
  * by Gohberg-Semencul, autocorrelations of the rest, pulled back to the table K(lag) by the adjoint
  * of the differencing.
@@ -23,25 +25,26 @@
 #include <string.h>
 
 #define HAS(mask, f) ((mask)&FACTOR_BIT(f))
-#define MAX_RANK     STRUCTURE_MAX_TERMS
-#define MAX_COLUMNS  (MAX_RANK + TOEPLITZ_MAX_GAPS)
+#define MAX_BORDER   2
+#define MAX_RANK     (STRUCTURE_MAX_TERMS + TOEPLITZ_MAX_GAPS)
+#define MAX_COLUMNS  (MAX_RANK + MAX_BORDER)
 
 struct toep {
     const struct smodel *m;
     size_t n, nt;  /* grid length; size of the Toeplitz part */
     int q;         /* differences */
-    double *rhs;   /* 1 + MAX_COLUMNS columns of nt: T^-1 of y, u's, borders or gaps */
+    double *rhs;   /* 1 + MAX_COLUMNS columns of nt: T^-1 of y, u's, borders */
     double *y;     /* n: differenced data */
     double *u;     /* MAX_RANK columns of n: rank-one vectors, differenced */
     double *w;     /* correction columns of n */
+    double *cov;   /* MAX_BORDER columns of nt: covariances of the border with the rest */
     double *r;     /* nt: first column of T */
     double *first; /* nt: first column of T^-1 */
     double *alpha; /* n */
     double *scratch;
-    double border[2][2]; /* covariance of the border values */
+    double border[MAX_BORDER][MAX_BORDER]; /* covariance of the border values */
     double sign[MAX_COLUMNS];
-    int term[MAX_RANK], n_rank, n_gaps, n_w;
-    size_t gap[TOEPLITZ_MAX_GAPS];
+    int term[MAX_RANK], n_rank, n_w; /* term -1: a gap */
 };
 
 int smodel_differences(const struct smodel *m) {
@@ -57,7 +60,8 @@ static bool bind(struct toep *p, const struct smodel *m, struct smodel_work *w) 
     size_t n = m->data->ng;
     if (w->toep_n < n) {
         mem_free(w->toep);
-        w->toep = mem_try_doubles(n * (1 + MAX_COLUMNS + 1 + MAX_RANK + MAX_COLUMNS + 6));
+        w->toep =
+            mem_try_doubles(n * (1 + MAX_COLUMNS + 1 + MAX_RANK + MAX_COLUMNS + MAX_BORDER + 6));
         w->toep_n = w->toep ? n : 0;
     }
     if (!w->toep) return false;
@@ -67,7 +71,8 @@ static bool bind(struct toep *p, const struct smodel *m, struct smodel_work *w) 
     p->y = p->rhs + n * (1 + MAX_COLUMNS);
     p->u = p->y + n;
     p->w = p->u + n * MAX_RANK;
-    p->r = p->w + n * MAX_COLUMNS;
+    p->cov = p->w + n * MAX_COLUMNS;
+    p->r = p->cov + n * MAX_BORDER;
     p->first = p->r + n;
     p->alpha = p->first + n;
     p->scratch = p->alpha + n;
@@ -151,32 +156,44 @@ static void add_wiener(struct toep *p, const double *z, int b) {
 }
 
 /* ---- right hand sides ---- */
-static void load(struct toep *p, struct smodel_work *w, const double *z) {
+/* The next rank-one vector, zero. */
+static double *new_rank(struct toep *p, int term) {
+    double *u = p->u + (size_t)p->n_rank * p->n;
+    p->term[p->n_rank++] = term;
+    memset(u, 0, p->n * sizeof *u);
+    return u;
+}
+
+static void load_ranks(struct toep *p, struct smodel_work *w, const double *z) {
     const struct smodel *m = p->m;
     const struct smodel_data *d = m->data;
-    size_t n = p->n, q = (size_t)p->q;
-    memset(p->rhs, 0, n * (1 + MAX_COLUMNS + 1 + MAX_RANK) * sizeof(double)); /* rhs, y, u */
-    for (size_t i = 0; i < d->n; i++) p->y[d->g[i]] = m->y[i];
-    difference(p->y, n, p->q);
-    memcpy(column(p, 0), p->y + q, p->nt * sizeof(double));
     for (int k = 0; k < m->n_terms; k++) {
         if (!smodel_has_u(m, k)) continue;
-        double *u = p->u + (size_t)p->n_rank * n;
+        double *u = new_rank(p, k);
         smodel_u(m, z, k, d->t, d->n, w->col);
         for (size_t i = 0; i < d->n; i++) u[d->g[i]] = w->col[i];
-        difference(u, n, p->q);
-        memcpy(column(p, 1 + p->n_rank), u + q, p->nt * sizeof(double));
-        p->term[p->n_rank++] = k;
     }
-    if (p->q || d->no_gaps) return;
     size_t next = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (next < d->n && (size_t)d->g[next] == i) {
+    for (size_t i = 0; i < p->n && !d->no_gaps; i++) {
+        if (next < d->n && (size_t)d->g[next] == i)
             next++;
-            continue;
-        }
-        column(p, 1 + p->n_rank + p->n_gaps)[i] = 1;
-        p->gap[p->n_gaps++] = i;
+        else
+            new_rank(p, -1)[i] = 1;
+    }
+}
+
+static void load(struct toep *p, struct smodel_work *w, const double *z) {
+    const struct smodel_data *d = p->m->data;
+    size_t n = p->n, q = (size_t)p->q;
+    memset(p->y, 0, n * sizeof *p->y);
+    for (size_t i = 0; i < d->n; i++) p->y[d->g[i]] = p->m->y[i];
+    difference(p->y, n, p->q);
+    memcpy(column(p, 0), p->y + q, p->nt * sizeof(double));
+    load_ranks(p, w, z);
+    for (int r = 0; r < p->n_rank; r++) {
+        double *u = p->u + (size_t)r * n;
+        difference(u, n, p->q);
+        memcpy(column(p, 1 + r), u + q, p->nt * sizeof(double));
     }
 }
 
@@ -198,13 +215,13 @@ static double *new_column(struct toep *p, double sign) {
 
 /* Border values from the last to the first: w = (1, -K^-1 g) / sqrt(k - g' K^-1 g), g the
  * covariances with what is already inside. */
-static bool add_borders(struct toep *p, int b, const double *cov, double *logdet) {
+static bool add_borders(struct toep *p, int b, double *logdet) {
     size_t q = (size_t)p->q;
     for (size_t k = q; k-- > 0;) {
         double *w = new_column(p, 1), *g = p->scratch;
         memset(g, 0, q * sizeof *g);
         for (size_t j = k + 1; j < q; j++) g[j] = p->border[k][j];
-        memcpy(g + q, cov + k * p->nt, p->nt * sizeof *g);
+        memcpy(g + q, p->cov + k * p->nt, p->nt * sizeof *g);
         memcpy(w + q, column(p, b + (int)k), p->nt * sizeof *w);
         correct(p, g, w);
         double schur = p->border[k][k] - la_dot(p->n, g, w);
@@ -217,31 +234,14 @@ static bool add_borders(struct toep *p, int b, const double *cov, double *logdet
     return true;
 }
 
-/* Gaps one after the other: w = v / sqrt(v_i), v = (current inverse) e_i. */
-static bool remove_gaps(struct toep *p, double *logdet) {
-    for (int k = 0; k < p->n_gaps; k++) {
-        double *w = new_column(p, -1);
-        memcpy(w, column(p, 1 + p->n_rank + k), p->n * sizeof *w);
-        for (int c = 0; c < p->n_w; c++) {
-            const double *v = p->w + (size_t)c * p->n;
-            la_axpy(p->n, p->sign[c] * v[p->gap[k]], v, w);
-        }
-        double r = w[p->gap[k]];
-        if (!(r > 0)) return false;
-        *logdet += log(r);
-        for (size_t i = 0; i < p->n; i++) w[i] /= sqrt(r);
-        p->n_w++;
-    }
-    return true;
-}
-
 static bool add_rank_one(struct toep *p, const double *z, double *logdet) {
     for (int k = 0; k < p->n_rank; k++) {
         const double *u = p->u + (size_t)k * p->n;
-        double *w = new_column(p, -1), s2 = exp(2 * z[p->m->term[p->term[k]].sd]);
+        bool gap = p->term[k] < 0;
+        double *w = new_column(p, -1), s2 = gap ? 1 : exp(2 * z[p->m->term[p->term[k]].sd]);
         memcpy(w + p->q, column(p, 1 + k), p->nt * sizeof *w);
         correct(p, u, w);
-        double kappa = 1 / s2 + la_dot(p->n, u, w);
+        double kappa = (gap ? 0 : 1 / s2) + la_dot(p->n, u, w);
         if (!(kappa > 0)) return false;
         *logdet += log(s2 * kappa);
         for (size_t i = 0; i < p->n; i++) w[i] /= sqrt(kappa);
@@ -250,19 +250,25 @@ static bool add_rank_one(struct toep *p, const double *z, double *logdet) {
     return true;
 }
 
+/* A gap leaves row i of K~ alpha = y~ free. */
+static bool free_row(const struct toep *p, size_t i) {
+    for (int r = 0; r < p->n_rank; r++)
+        if (p->term[r] < 0 && p->u[(size_t)r * p->n + i] != 0) return true;
+    return false;
+}
+
 /* Checks K~ alpha = y~ at a few rows: Levinson loses digits when T is nearly singular. */
-static bool accurate(const struct toep *p, const double *cov, const double *z) {
+static bool accurate(const struct toep *p, const double *z) {
     size_t q = (size_t)p->q;
     for (size_t k = 0; k < 4; k++) {
         size_t row = (p->nt - 1) * k / 3;
-        bool gap = false;
-        for (int g = 0; g < p->n_gaps; g++) gap |= p->gap[g] == row;
-        if (gap) continue;
+        if (free_row(p, q + row)) continue;
         double s = 0, scale = fabs(p->y[q + row]) + 1e-3;
         for (size_t j = 0; j < p->nt; j++) s += p->r[row > j ? row - j : j - row] * p->alpha[q + j];
-        for (size_t b = 0; b < q; b++) s += cov[b * p->nt + row] * p->alpha[b];
+        for (size_t b = 0; b < q; b++) s += p->cov[b * p->nt + row] * p->alpha[b];
         for (int r = 0; r < p->n_rank; r++) {
             const double *u = p->u + (size_t)r * p->n;
+            if (p->term[r] < 0) continue;
             s += exp(2 * z[p->m->term[p->term[r]].sd]) * u[q + row] * la_dot(p->n, u, p->alpha);
         }
         if (!(fabs(s - p->y[q + row]) < 1e-5 * scale)) return false;
@@ -276,6 +282,7 @@ static void grad_rank_one(struct toep *p, struct smodel_work *w, const double *z
     const struct smodel_data *d = m->data;
     for (int r = 0; r < p->n_rank; r++) {
         int k = p->term[r];
+        if (k < 0) continue;
         const double *u = p->u + (size_t)r * p->n;
         double *x = p->scratch, s2 = exp(2 * z[m->term[k].sd]), ua = la_dot(p->n, u, p->alpha);
         memset(x, 0, p->n * sizeof *x);
@@ -381,23 +388,18 @@ double smodel_toeplitz(const struct smodel *m, struct smodel_work *w, const doub
     table(&p, w, z);
     load(&p, w, z);
     int b = 1 + p.n_rank;
-    double logdet, *cov = w->dtab; /* covariances of the border, kept beside their solutions */
+    double logdet;
     difference_table(&p, w->sum, b);
     add_wiener(&p, z, b);
-    if (p.q)
-        cov = p.w + (size_t)(MAX_COLUMNS - 2) * p.n; /* last columns are never used with q > 0 */
-    for (int k = 0; k < p.q; k++)
-        memcpy(cov + (size_t)k * p.nt, column(&p, b + k), p.nt * sizeof *cov);
-    size_t columns = (size_t)(b + p.q + p.n_gaps);
+    memcpy(p.cov, column(&p, b), (size_t)p.q * p.nt * sizeof *p.cov);
+    size_t columns = (size_t)(b + p.q);
     if (toeplitz_solve(p.nt, p.r, columns, p.rhs, p.first, &logdet, p.scratch) != GPM_OK ||
-        !add_borders(&p, b, cov, &logdet) || !remove_gaps(&p, &logdet) ||
-        !add_rank_one(&p, z, &logdet))
+        !add_borders(&p, b, &logdet) || !add_rank_one(&p, z, &logdet))
         return 0;
     memset(p.alpha, 0, p.n * sizeof *p.alpha);
     memcpy(p.alpha + p.q, column(&p, 0), p.nt * sizeof *p.alpha);
     correct(&p, p.y, p.alpha);
-    for (int k = 0; k < p.n_gaps; k++) p.alpha[p.gap[k]] = 0;
-    if (!accurate(&p, cov, z)) return 0;
+    if (!accurate(&p, z)) return 0;
     *ok = true;
     if (grad) {
         grad_rank_one(&p, w, z, grad);

@@ -97,7 +97,8 @@ static void test_evidence_against_grid(void **state) {
     for (size_t i = 0; i < COUNT_OF(texts); i++) {
         struct structure s;
         assert_int_equal(structure_parse(texts[i], &s), GPM_OK);
-        struct evidence *e = evidence_new(&d, &s, 0, NULL, &hints, -INFINITY, w);
+        struct evidence *e = evidence_new(&d, &s, 0, NULL, &hints, w);
+        evidence_finish(e, -INFINITY, w);
         double want = grid_evidence(&e->m, w);
         assert_true(fabs(e->laplace - want) < 0.5); /* Laplace is off where a term is not needed */
         evidence_sample(e, 2000, 5, w);

@@ -55,6 +55,7 @@ static const struct {
     {2, 3, {{LIN | PER, GATE_INSIDE}, {W, GATE_OUTSIDE}, {IW, GATE_INSIDE}}},
 };
 
+/* 0: a grid; 1: with gaps; 2: irregular; 3: a quarter of a grid's points, one of them twice. */
 static void data_make(struct smodel_data *d, size_t n, int kind) {
     double x[200], y[200];
     struct rng r;
@@ -63,11 +64,13 @@ static void data_make(struct smodel_data *d, size_t n, int kind) {
     for (size_t i = 0; i < n; i++) {
         if (kind == 1 && (i == 5 || i == 6 || i == 20)) continue; /* gaps */
         x[k] = kind == 2 ? (double)i + 0.8 * rng_uniform(&r) : (double)i;
+        if (kind == 3) x[k] = i == 30 ? x[k - 1] : 4 * x[k] - floor(3.5 * rng_uniform(&r));
         y[k] = 10 + 0.02 * x[k] + sin(x[k] * 0.5) + 0.3 * rng_normal(&r);
         k++;
     }
     assert_int_equal(smodel_data_init(d, k, x, y), GPM_OK);
     assert_int_equal(d->grid, kind != 2);
+    assert_int_equal(d->regular, kind < 2);
 }
 
 static void start(const struct smodel *m, double *z, struct rng *r) {
@@ -99,7 +102,7 @@ static void test_gradients(void **state) {
     UNUSED(state);
     struct rng r;
     rng_init(&r, 3, 0, 0);
-    for (int kind = 0; kind < 3; kind++) {
+    for (int kind = 0; kind < 4; kind++) {
         struct smodel_data d;
         data_make(&d, 60, kind);
         struct smodel_work *w = smodel_work_new(&d);
@@ -145,7 +148,7 @@ static void test_toeplitz_equals_dense(void **state) {
         smodel_work_free(w);
         smodel_data_release(&d);
     }
-    assert_int_equal(fast, 11 + 7);
+    assert_int_equal(fast, 11 + 11);
 }
 
 /* The matrix by smodel_cross, its Gaussian density by a plain Cholesky. */
