@@ -54,6 +54,7 @@ enum gpm_discover_format {
     GPM_REPORT_HTML,
     GPM_REPORT_PROGRAM
 };
+/* "" when there is none: see gpm_discover_error. */
 GPM_API const char *gpm_discover_report(gpm_discovery *d, enum gpm_discover_format f);
 
 struct gpm_answer {

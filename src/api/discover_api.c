@@ -3,7 +3,7 @@
  * Public face of the structure learner (include/gpmem/discover.h).
  */
 #include "gpmem/discover.h"
-#include "base/mem.h"
+#include "api/call.h"
 #include "gp/kern_query.h"
 #include "study/discovery.h"
 #include "study/paper.h"
@@ -106,6 +106,7 @@ static enum gpm_status run_paper(gpm_discovery *d, const char *path,
 enum gpm_status gpm_discover_run(gpm_discovery *d, const char *path,
                                  const struct gpm_discover_options *o) {
     clear(d);
+    if (call_begin(&d->err)) return GPM_E_NOMEM;
     struct discovery_options opt;
     discovery_options_init(&opt);
     opt.series.time = o->time_column;
@@ -136,8 +137,8 @@ enum gpm_status gpm_discover_run(gpm_discovery *d, const char *path,
 }
 
 static enum gpm_status need_run(gpm_discovery *d) {
-    buf_reset(&d->err);
-    if (d->ready) return GPM_OK;
+    enum gpm_status st = call_begin(&d->err);
+    if (st || d->ready) return st;
     buf_puts(&d->err, d->paper_ready ? "the paper's model has no forecast, report or folder; its "
                                        "result is text, JSON and queries"
                                      : "there is no run yet");
@@ -151,8 +152,12 @@ enum gpm_status gpm_discover_save(gpm_discovery *d, const char *dir) {
 
 enum gpm_status gpm_discover_open(gpm_discovery *d, const char *dir) {
     clear(d);
+    if (call_begin(&d->err)) return GPM_E_NOMEM;
+    unsigned long shortages = mem_shortages();
     enum gpm_status st = discovery_load(&d->d, dir, &d->err);
     d->ready = st == GPM_OK;
+    st = search_no_shortage(shortages, st, &d->err);
+    if (d->ready && st) discovery_release(&d->d), d->ready = false;
     return st;
 }
 
@@ -166,6 +171,7 @@ const char *gpm_discover_report(gpm_discovery *d, enum gpm_discover_format f) {
         return d->out.data;
     }
     if (need_run(d) != GPM_OK) return "";
+    unsigned long shortages = mem_shortages();
     switch (f) {
     case GPM_REPORT_TEXT: discovery_text(&d->d, &d->out); break;
     case GPM_REPORT_JSON: discovery_json(&d->d, &d->out); break;
@@ -173,7 +179,7 @@ const char *gpm_discover_report(gpm_discovery *d, enum gpm_discover_format f) {
     case GPM_REPORT_HTML: discovery_html(&d->d, &d->out); break;
     case GPM_REPORT_PROGRAM: discovery_program(&d->d, &d->out); break;
     }
-    return d->out.data;
+    return search_no_shortage(shortages, GPM_OK, &d->err) ? "" : d->out.data;
 }
 
 static bool query_test(void *ctx, const struct structure *s) {
@@ -238,6 +244,7 @@ enum gpm_status gpm_discover_forecast(gpm_discovery *d, size_t horizon, const ch
                        times[i]);
     }
     struct prediction p = {0};
+    unsigned long shortages = mem_shortages();
     if (st == GPM_OK) {
         st = predict(&d->d.post, n, x, NULL, level, 0, &p);
         if (st != GPM_OK) buf_puts(&d->err, "the forecast could not be computed");
@@ -251,5 +258,5 @@ enum gpm_status gpm_discover_forecast(gpm_discovery *d, size_t horizon, const ch
     *csv = d->out.data;
     prediction_release(&p);
     mem_free(x);
-    return st;
+    return search_no_shortage(shortages, st, &d->err);
 }

@@ -4,7 +4,7 @@
  */
 #include "gpmem/gp.h"
 #include "api/gp_handle.h"
-#include "base/mem.h"
+#include "api/call.h"
 #include "gp/gp.h"
 #include "la/optim.h"
 #include "math/rng.h"
@@ -38,7 +38,8 @@ enum gpm_status gp_call_fail(gpm_gp *g, enum gpm_status st, const char *what) {
 
 /* Every call on a model begins here. */
 enum gpm_status gp_call_begin(gpm_gp *g) {
-    buf_reset(&g->err);
+    enum gpm_status st = call_begin(&g->err);
+    if (st) return st;
     if (!g->gp)
         return gp_call_fail(g, GPM_E_ARG,
                             "the Gaussian process has no model yet: call gpm_gp_model first");
@@ -76,14 +77,15 @@ static enum gpm_status fail_why(gpm_gp *g, enum gpm_status st, char *why) {
 }
 
 enum gpm_status gpm_gp_model(gpm_gp *g, int dim, const char *kernel, double noise) {
-    buf_reset(&g->err);
+    enum gpm_status st = call_begin(&g->err);
+    if (st) return st;
     if (dim < 1) return gp_call_fail(g, GPM_E_ARG, "the dimension must be at least 1");
     if (!isfinite(noise) || noise < 0)
         return gp_call_fail(g, GPM_E_ARG,
                             "the noise is a standard deviation: finite and not negative");
     struct kern *k = NULL;
     char *why = NULL;
-    enum gpm_status st = kern_parse(kernel, &k, &why);
+    st = kern_parse(kernel, &k, &why);
     if (st) return fail_why(g, st, why);
     st = kern_check_dim(k, dim, &why);
     if (st) {
@@ -213,6 +215,7 @@ enum gpm_status gpm_gp_fit(gpm_gp *g, const struct gpm_gp_fit_options *o) {
     if (!(o->range > 1))
         return gp_call_fail(g, GPM_E_ARG, "the range of a fit is a factor above 1");
     struct fit f;
+    unsigned long shortages = mem_shortages();
     fit_init(&f, g->gp, o);
     double *z = NEW_ARRAY(double, 2 * f.n + 1), *best = z + f.n, found = INFINITY;
     struct rng r;
@@ -229,9 +232,12 @@ enum gpm_status gpm_gp_fit(gpm_gp *g, const struct gpm_gp_fit_options *o) {
             memcpy(best, z, f.n * sizeof *z);
         }
     }
-    /* Where no start had a finite likelihood the model stays as it was. */
-    st = f.n == 0 ? GPM_OK : set_point(&f, found < INFINITY ? best : f.z0);
+    /* Where no start had a finite likelihood the model stays as it was; so it does when memory was
+     * short, since a likelihood that could not be had is no maximum's. */
+    bool was_short = mem_shortages() != shortages;
+    st = f.n == 0 ? GPM_OK : set_point(&f, found < INFINITY && !was_short ? best : f.z0);
     if (!st && f.n && !(found < INFINITY)) st = GPM_E_NOT_PD;
+    if (was_short) st = GPM_E_NOMEM;
     mem_free(z);
     fit_release(&f);
     return gp_call_end(g, st);

@@ -2,7 +2,7 @@
  *
  * Memo tables and run times for the public interface (include/gpmem/optimize.h).
  */
-#include "base/mem.h"
+#include "api/call.h"
 #include "base/vec.h"
 #include "gpmem/optimize.h"
 #include "host/process.h"
@@ -44,10 +44,9 @@ const char *gpm_memo_error(const gpm_memo *m) {
     return m->err.data;
 }
 
-static struct buf *fresh(gpm_memo *m) {
-    buf_reset(&m->err);
+static enum gpm_status begin(gpm_memo *m) {
     buf_reset(&m->out);
-    return &m->err;
+    return call_begin(&m->err);
 }
 
 enum gpm_status gpm_memo_open(gpm_memo *m, const char *path, bool write) {
@@ -55,7 +54,8 @@ enum gpm_status gpm_memo_open(gpm_memo *m, const char *path, bool write) {
     memo_options_init(&opt);
     opt.create = false;
     opt.read_only = !write;
-    enum gpm_status s = memo_open(&m->memo, path, &opt, fresh(m));
+    enum gpm_status s = begin(m);
+    if (!s) s = memo_open(&m->memo, path, &opt, &m->err);
     if (s) return s;
     m->has_space = memo_space(m->memo, &m->space, &m->err) == GPM_OK;
     buf_reset(&m->err);
@@ -70,7 +70,8 @@ enum gpm_status gpm_memo_create(gpm_memo *m, const char *path, const char *funct
     opt.names = names;
     opt.dim = 1;
     for (const char *p = names; *p; p++) opt.dim += *p == ',';
-    return memo_open(&m->memo, path, &opt, fresh(m));
+    enum gpm_status s = begin(m);
+    return s ? s : memo_open(&m->memo, path, &opt, &m->err);
 }
 
 static void put_input(gpm_memo *m, int j, double x, struct buf *out) {
@@ -139,7 +140,8 @@ static bool list_row(const struct memo_row *r, void *user) {
 }
 
 enum gpm_status gpm_memo_list(gpm_memo *m, enum gpm_format f, const char **text) {
-    fresh(m);
+    enum gpm_status s = begin(m);
+    if (s) return s;
     m->format = f;
     if (f == GPM_FORMAT_TEXT) {
         buf_puts(&m->out, "id");
@@ -149,7 +151,7 @@ enum gpm_status gpm_memo_list(gpm_memo *m, enum gpm_format f, const char **text)
         }
         buf_puts(&m->out, "\tvalue\tseconds\terror\n");
     }
-    enum gpm_status s = memo_each(m->memo, -1, list_row, m, &m->err);
+    s = memo_each(m->memo, -1, list_row, m, &m->err);
     *text = m->out.data;
     return s;
 }
@@ -221,27 +223,32 @@ static enum gpm_status show_table(gpm_memo *m) {
 }
 
 enum gpm_status gpm_memo_show(gpm_memo *m, int64_t id, enum gpm_format f, const char **text) {
-    fresh(m);
+    enum gpm_status s = begin(m);
+    if (s) return s;
     m->format = f;
-    enum gpm_status s = id ? memo_row_by_id(m->memo, id, show_row, m, &m->err) : show_table(m);
+    s = id ? memo_row_by_id(m->memo, id, show_row, m, &m->err) : show_table(m);
     *text = m->out.data;
     return s;
 }
 
 enum gpm_status gpm_memo_export(gpm_memo *m, const char **csv) {
-    fresh(m);
-    enum gpm_status s = memo_csv_export(m->memo, m->has_space ? &m->space : NULL, &m->out, &m->err);
+    enum gpm_status s = begin(m);
+    if (s) return s;
+    s = memo_csv_export(m->memo, m->has_space ? &m->space : NULL, &m->out, &m->err);
     *csv = m->out.data;
     return s;
 }
 
 enum gpm_status gpm_memo_import(gpm_memo *m, const char *path, bool replicate, size_t *added) {
-    return memo_csv_import(m->memo, m->has_space ? &m->space : NULL, path, replicate, added,
-                           fresh(m));
+    enum gpm_status s = begin(m);
+    return s ? s
+             : memo_csv_import(m->memo, m->has_space ? &m->space : NULL, path, replicate, added,
+                               &m->err);
 }
 
 enum gpm_status gpm_memo_remove(gpm_memo *m, int64_t id) {
-    return memo_delete(m->memo, id, fresh(m));
+    enum gpm_status s = begin(m);
+    return s ? s : memo_delete(m->memo, id, &m->err);
 }
 
 /* ---- run times ---- */
@@ -330,8 +337,8 @@ enum gpm_status gpm_timer_run(gpm_timer *t, int argc, char *const *argv, size_t 
     struct proc_command c;
     struct memo *m = NULL;
     struct buf identity = BUF_INIT;
+    if (call_begin(&t->err)) return GPM_E_NOMEM;
     char **texts = NEW_ARRAY(char *, n + 1);
-    buf_reset(&t->err);
     for (size_t j = 0; j < n; j++) {
         struct buf b = BUF_INIT;
         buf_number(&b, values[j]);
@@ -371,7 +378,7 @@ enum gpm_status gpm_timer_predict(gpm_timer *t, size_t n, const char *const *nam
     struct memo *m = NULL;
     struct runs all = {0};
     double p[3] = {(1 - level) / 2, 0.5, (1 + level) / 2}, q[3];
-    buf_reset(&t->err);
+    if (call_begin(&t->err)) return GPM_E_NOMEM;
     enum gpm_status s = timer_open(t, NULL, n, names, &m);
     if (!s) s = memo_each(m, 0, collect, &all, &t->err);
     *runs = all.t.n;

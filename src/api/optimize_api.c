@@ -3,7 +3,7 @@
  * Public face of the optimiser (include/gpmem/optimize.h).
  */
 #include "gpmem/optimize.h"
-#include "base/mem.h"
+#include "api/call.h"
 #include "study/optimize.h"
 
 #include <string.h>
@@ -63,17 +63,14 @@ const char *gpm_optimizer_error(const gpm_optimizer *o) {
     return o->err.data;
 }
 
-static struct buf *fresh(gpm_optimizer *o) {
-    buf_reset(&o->err);
-    return &o->err;
-}
-
 enum gpm_status gpm_optimizer_variable(gpm_optimizer *o, const char *text) {
-    return optimize_variable(o->o, text, fresh(o));
+    enum gpm_status st = call_begin(&o->err);
+    return st ? st : optimize_variable(o->o, text, &o->err);
 }
 
 enum gpm_status gpm_optimizer_command(gpm_optimizer *o, int argc, char *const *argv) {
-    return optimize_command(o->o, argv, argc, fresh(o));
+    enum gpm_status st = call_begin(&o->err);
+    return st ? st : optimize_command(o->o, argv, argc, &o->err);
 }
 
 void gpm_optimizer_function(gpm_optimizer *o, const char *identity, gpm_objective *f, void *user) {
@@ -81,23 +78,28 @@ void gpm_optimizer_function(gpm_optimizer *o, const char *identity, gpm_objectiv
 }
 
 enum gpm_status gpm_optimizer_open(gpm_optimizer *o) {
-    return optimize_open(o->o, fresh(o));
+    enum gpm_status st = call_begin(&o->err);
+    return st ? st : optimize_open(o->o, &o->err);
 }
 
 enum gpm_status gpm_optimizer_run(gpm_optimizer *o) {
-    return optimize_run(o->o, fresh(o));
+    enum gpm_status st = call_begin(&o->err);
+    return st ? st : optimize_run(o->o, &o->err);
 }
 
 enum gpm_status gpm_optimizer_ask(gpm_optimizer *o, double *x, int64_t *id) {
-    return optimize_ask(o->o, x, id, fresh(o));
+    enum gpm_status st = call_begin(&o->err);
+    return st ? st : optimize_ask(o->o, x, id, &o->err);
 }
 
 enum gpm_status gpm_optimizer_tell(gpm_optimizer *o, int64_t id, double y) {
-    return optimize_tell(o->o, id, y, fresh(o));
+    enum gpm_status st = call_begin(&o->err);
+    return st ? st : optimize_tell(o->o, id, y, &o->err);
 }
 
 enum gpm_status gpm_optimizer_tell_at(gpm_optimizer *o, const double *x, double y) {
-    return optimize_tell_at(o->o, x, y, fresh(o));
+    enum gpm_status st = call_begin(&o->err);
+    return st ? st : optimize_tell_at(o->o, x, y, &o->err);
 }
 
 size_t gpm_optimizer_dim(const gpm_optimizer *o) {
@@ -116,7 +118,8 @@ const char *gpm_optimizer_value(gpm_optimizer *o, size_t j, double x) {
 
 enum gpm_status gpm_optimizer_read(gpm_optimizer *o, size_t j, const char *text, double *x) {
     if (j >= gpm_optimizer_dim(o)) return GPM_E_ARG;
-    return bo_space_read(optimize_space(o->o), (int)j, text, x, fresh(o));
+    enum gpm_status st = call_begin(&o->err);
+    return st ? st : bo_space_read(optimize_space(o->o), (int)j, text, x, &o->err);
 }
 
 size_t gpm_optimizer_count(const gpm_optimizer *o) {

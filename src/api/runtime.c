@@ -51,6 +51,7 @@ gpm_session *gpm_session_new(const struct gpm_options *o) {
         g->s.core.max_nodes = o->max_memory / 160;
         g->s.core.max_memory = g->permissions.max_memory = mem_held(SIZE_MAX) + o->max_memory;
     }
+    g->s.core.watch_memory = true;
     return g;
 }
 
@@ -106,10 +107,21 @@ static size_t stack_size(const struct gpm_options *o) {
     return o->max_depth ? o->max_depth * 8192 + ((size_t)1 << 20) : default_stack;
 }
 
+static void render_error(gpm_session *g) {
+    const struct diags *d = &g->s.diags;
+    if (!d->list.n) return;
+    if (g->options.diagnostics_json)
+        diags_render_json(d, &g->error);
+    else
+        diags_render(d, g->options.colour, &g->error);
+}
+
 static enum gpm_status run(gpm_session *g, struct job *j) {
     struct session *s = &g->s;
     diags_clear(&s->diags);
     buf_reset(&g->error);
+    if (!mem_reserve()) return GPM_E_NOMEM;
+    s->core.shortages = mem_shortages();
     s->interrupted = 0;
     s->core.deadline = g->options.max_seconds > 0 ? now() + g->options.max_seconds : 0;
     s->stack_size = stack_size(&g->options);
@@ -122,13 +134,8 @@ static enum gpm_status run(gpm_session *g, struct job *j) {
         pthread_create(&thread, &attr, run_job, j) == 0)
         pthread_join(thread, NULL);
     pthread_attr_destroy(&attr);
-    if (s->diags.list.n) {
-        if (g->options.diagnostics_json)
-            diags_render_json(&s->diags, &g->error);
-        else
-            diags_render(&s->diags, g->options.colour, &g->error);
-    }
-    return j->st;
+    render_error(g);
+    return j->st && mem_shortages() != s->core.shortages ? GPM_E_NOMEM : j->st;
 }
 
 enum gpm_status gpm_run_text(gpm_session *g, const char *name, const char *text, size_t len) {
@@ -145,13 +152,9 @@ enum gpm_status gpm_check_text(gpm_session *g, const char *name, const char *tex
                                bool interactive) {
     diags_clear(&g->s.diags);
     buf_reset(&g->error);
+    if (!mem_reserve()) return GPM_E_NOMEM;
     enum gpm_status st = session_check(&g->s, name, text, len, interactive);
-    if (g->s.diags.list.n) {
-        if (g->options.diagnostics_json)
-            diags_render_json(&g->s.diags, &g->error);
-        else
-            diags_render(&g->s.diags, g->options.colour, &g->error);
-    }
+    render_error(g);
     return st;
 }
 

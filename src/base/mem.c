@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include <fcntl.h>
 #include <malloc.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <stdatomic.h>
@@ -11,27 +12,70 @@
 #include <stdlib.h>
 #include <string.h>
 
-static _Atomic long fail_countdown;
+enum { RESERVE = 8 << 20 };
+
+static _Atomic long fail_countdown, fail_try_countdown;
+static _Atomic unsigned long shortages;
+static _Atomic(void *) reserve;
+
+unsigned long mem_shortages(void) {
+    return atomic_load_explicit(&shortages, memory_order_relaxed);
+}
+
+/* Mapped, never touched: it costs address space, which is what limits and overcommit count. */
+bool mem_reserve(void) {
+    if (atomic_load(&reserve)) return true;
+    void *p = mmap(NULL, RESERVE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED) return false;
+    void *none = NULL;
+    if (!atomic_compare_exchange_strong(&reserve, &none, p)) munmap(p, RESERVE);
+    return true;
+}
+
+/* An allocation failed: counts it and gives the reserve back, if there still is one. */
+static void relieve(void) {
+    atomic_fetch_add(&shortages, 1);
+    void *p = atomic_exchange(&reserve, NULL);
+    if (p) munmap(p, RESERVE);
+}
 
 static void *give_up(size_t size) {
     fprintf(stderr, "gpmem: out of memory (%zu bytes)\n", size);
     abort();
 }
 
+static bool counts_down(_Atomic long *countdown) {
+    if (atomic_load_explicit(countdown, memory_order_relaxed) == 0) return false;
+    return atomic_fetch_sub(countdown, 1) == 1;
+}
+
+static bool must_fail(void) {
+    return counts_down(&fail_countdown);
+}
+
 void *mem_alloc(size_t size) {
-    void *p = malloc(size ? size : 1);
+    void *p = must_fail() ? NULL : malloc(size ? size : 1);
+    if (p) return p;
+    relieve();
+    p = malloc(size ? size : 1);
     return p ? p : give_up(size);
 }
 
 void *mem_zalloc(size_t size) {
     /* glibc's malloc keeps small blocks at hand for each thread; its calloc does not look there */
     if (size <= 1024) return memset(mem_alloc(size), 0, size);
-    void *p = calloc(1, size ? size : 1);
+    void *p = must_fail() ? NULL : calloc(1, size);
+    if (p) return p;
+    relieve();
+    p = calloc(1, size);
     return p ? p : give_up(size);
 }
 
 void *mem_realloc(void *p, size_t size) {
-    void *q = realloc(p, size ? size : 1);
+    void *q = must_fail() ? NULL : realloc(p, size ? size : 1);
+    if (q) return q;
+    relieve();
+    q = realloc(p, size ? size : 1);
     return q ? q : give_up(size);
 }
 
@@ -59,16 +103,21 @@ void mem_fail_nth(long n) {
     atomic_store(&fail_countdown, n);
 }
 
-static bool must_fail(void) {
-    if (atomic_load_explicit(&fail_countdown, memory_order_relaxed) == 0) return false;
-    return atomic_fetch_sub(&fail_countdown, 1) == 1;
+void mem_fail_nth_try(long n) {
+    atomic_store(&fail_try_countdown, n);
+}
+
+bool mem_fail_pending(void) {
+    return atomic_load(&fail_countdown) > 0 || atomic_load(&fail_try_countdown) > 0;
 }
 
 void *mem_try_alloc(size_t n, size_t size) {
-    if (must_fail()) return NULL;
     if (size && n > (SIZE_MAX - 64) / size) return NULL;
     size_t bytes = (n * size + 63) & ~(size_t)63;
-    return aligned_alloc(64, bytes ? bytes : 64);
+    bool fail = must_fail() || counts_down(&fail_try_countdown);
+    void *p = fail ? NULL : aligned_alloc(64, bytes ? bytes : 64);
+    if (!p) atomic_fetch_add(&shortages, 1); /* the reserve is not for these */
+    return p;
 }
 
 double *mem_try_doubles(size_t n) {

@@ -1,21 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Checked allocation. Small allocations that fail call the hook and abort; allocations whose size
- * the user chose (n x n matrices) use mem_try_* and return NULL. Test builds can make the n-th
- * mem_try_* allocation fail.
+ * Checked allocation. Allocations whose size the user chose (n x n matrices) use mem_try_* and
+ * return NULL. The small ones never do: the process keeps a reserve of address space, which goes
+ * back to the allocator when it has no more, and the allocation that failed is served from it. Work
+ * that may take long compares mem_shortages() with its value at the start and ends with
+ * GPM_E_NOMEM; a call of the API first makes sure that there is a reserve. So a shortage ends in a
+ * status or in a right result. Only when an allocation fails with the reserve used up does the
+ * process end, with a message. Tests make the n-th allocation fail.
  */
 #ifndef BASE_MEM_H
 #define BASE_MEM_H
 #include <stdbool.h>
 #include <stddef.h>
 
-#define UNUSED(x) ((void)(x))
+#define UNUSED(x)   ((void)(x))
 #define COUNT_OF(a) (sizeof(a) / sizeof((a)[0]))
 
-void *mem_alloc(size_t size);             /* uninitialised; never NULL */
-void *mem_zalloc(size_t size);            /* zeroed; never NULL */
-void *mem_realloc(void *p, size_t size);  /* never NULL */
-void *mem_array(size_t n, size_t size);   /* n*size, overflow checked; never NULL */
+void *mem_alloc(size_t size);            /* uninitialised; never NULL */
+void *mem_zalloc(size_t size);           /* zeroed; never NULL */
+void *mem_realloc(void *p, size_t size); /* never NULL */
+void *mem_array(size_t n, size_t size);  /* n*size, overflow checked; never NULL */
 void mem_free(void *p);
 char *mem_strdup(const char *s);
 char *mem_strndup(const char *s, size_t n);
@@ -29,9 +33,17 @@ void *mem_try_alloc(size_t n, size_t size);
  * `enough`. */
 size_t mem_held(size_t enough);
 
-/* Makes the n-th following mem_try_* call fail (n = 1: the next one); 0 switches it off. */
-void mem_fail_nth(long n);
+/* How often the allocator had no more since the process started. */
+unsigned long mem_shortages(void);
+/* Makes sure that there is a reserve; false: there is no memory for one. */
+bool mem_reserve(void);
 
-#define NEW(type) ((type *)mem_zalloc(sizeof(type)))
+/* Makes the n-th following allocation fail (n = 1: the next one); 0 switches it off. _try counts
+ * mem_try_* alone. mem_fail_pending: it has not failed yet. */
+void mem_fail_nth(long n);
+void mem_fail_nth_try(long n);
+bool mem_fail_pending(void);
+
+#define NEW(type)          ((type *)mem_zalloc(sizeof(type)))
 #define NEW_ARRAY(type, n) ((type *)mem_array((n), sizeof(type)))
 #endif

@@ -95,6 +95,11 @@ static enum gpm_status run_define(struct session *s, const struct ast *a, struct
     value v;
     enum gpm_status st = plain_eval(&s->core, a->kids[0], f, &v);
     if (st != GPM_OK) return st;
+    st = core_check_memory(&s->core, a->span);
+    if (st != GPM_OK) {
+        value_unref(v);
+        return st;
+    }
     size_t n = a->u.bind.n_names;
     if (n <= 1) {
         session_define(s, a->u.bind.names[0]->text, v);
@@ -215,12 +220,14 @@ static enum gpm_status run_expression(struct session *s, const struct ast *a, st
     bool quiet = a->kind == AST_DIRECTIVE &&
                  (a->u.dir.kind == DIR_ASSUME || a->u.dir.kind == DIR_OBSERVE ||
                   a->u.dir.kind == DIR_FORCE || a->u.dir.kind == DIR_INFER);
-    if (action_of(v)) {
-        value r;
-        st = action_run(&s->core, v, a->span, &r);
-        if (st == GPM_OK && !quiet) print_value(s, r);
-        if (st == GPM_OK) value_unref(r);
-    } else print_value(s, v);
+    value r = NIL;
+    bool action = action_of(v);
+    if (action) st = action_run(&s->core, v, a->span, &r);
+    if (st == GPM_OK) {
+        st = core_check_memory(&s->core, a->span);
+        if (st == GPM_OK && !(action && quiet)) print_value(s, action ? r : v);
+        if (action) value_unref(r);
+    }
     value_unref(v);
     return st;
 }

@@ -55,7 +55,7 @@ enum gpm_status sp_check_size(struct sp_call *c, double n, size_t size) {
         return sp_error(c, DIAG_LIMIT,
                         "%s: %.15g elements do not fit the memory limit (--max-memory)",
                         c->cls->name, n);
-    void *probe = mem_try_alloc((size_t)n, size);
+    void *probe = mem_try_alloc(4 * (size_t)n, size); /* with copies made on the way */
     if (!probe)
         return sp_error(c, DIAG_LIMIT, "%s: there is no memory for %.15g elements", c->cls->name,
                         n);

@@ -81,6 +81,11 @@ static enum gpm_status simulate_to_symbol(struct sp_call *c, value *out) {
 
 static enum gpm_status simulate_to_string(struct sp_call *c, value *out) {
     struct buf text = BUF_INIT;
+    double total = 0;
+    for (size_t i = 0; i < c->n; i++)
+        if (c->args[i].tag == V_STR) total += (double)c->args[i].u.str->len;
+    enum gpm_status st = sp_check_size(c, total, 1);
+    if (st) return st;
     for (size_t i = 0; i < c->n; i++) put_plain(c->args[i], &text);
     *out = value_str(text.data, text.len);
     buf_release(&text);

@@ -151,6 +151,7 @@ enum gpm_status discovery_run(struct discovery *d, const char *path,
                               const struct discovery_options *o, struct buf *err) {
     memset(d, 0, sizeof *d);
     d->opt = *o;
+    unsigned long shortages = mem_shortages();
     double start = search_now();
     struct series test = {0};
     enum gpm_status st = series_read(&d->series, path, &o->series, err);
@@ -172,6 +173,7 @@ enum gpm_status discovery_run(struct discovery *d, const char *path,
     if (st == GPM_OK) st = discovery_finish(d, err);
     if (st == GPM_OK && test.n) st = score(d, &test, err);
     if (st == GPM_OK) discovery_checks(d);
+    st = search_no_shortage(shortages, st, err);
     series_release(&test);
     d->seconds = search_now() - start;
     if (st != GPM_OK) discovery_release(d);

@@ -152,6 +152,7 @@ struct run {
     struct proc_pool *pool;
     VEC(int64_t) ids; /* claims whose programs run */
     double started, renewed;
+    unsigned long shortages; /* of memory, at the start: one more ends the run */
 };
 
 static void say(struct optimize *o) {
@@ -273,7 +274,8 @@ static enum gpm_status fill(struct run *r, double *x, bool *more, bool *others, 
     enum gpm_status s = GPM_OK;
     enum next what = NEXT_POINT;
     *others = false;
-    while (*more && !s && !proc_pool_full(r->pool) && what == NEXT_POINT && !stopped(o)) {
+    while (*more && !s && !proc_pool_full(r->pool) && what == NEXT_POINT && !stopped(o) &&
+           mem_shortages() == r->shortages) {
         int64_t id;
         if (target_met(o)) {
             o->end = OPTIMIZE_TARGET;
@@ -303,6 +305,10 @@ static enum gpm_status loop(struct run *r, double *x, struct buf *err) {
     bool more = true, others;
     enum gpm_status s = GPM_OK;
     while (!s) {
+        if (mem_shortages() != r->shortages) {
+            buf_puts(err, "out of memory; every evaluation so far is kept");
+            return GPM_E_NOMEM;
+        }
         if (stopped(o) || now() >= limit) {
             o->end = stopped(o) ? OPTIMIZE_STOPPED : OPTIMIZE_TIME;
             return GPM_OK;
@@ -325,7 +331,8 @@ enum gpm_status optimize_run(struct optimize *o, struct buf *err) {
                       "-- ./sim {x}");
         return GPM_E_ARG;
     }
-    struct run r = {.o = o, .pool = proc_pool_new(o->opt.jobs), .started = now()};
+    struct run r = {
+        .o = o, .pool = proc_pool_new(o->opt.jobs), .started = now(), .shortages = mem_shortages()};
     r.renewed = r.started;
     double *x = NEW_ARRAY(double, (size_t)o->space.n);
     enum gpm_status s = loop(&r, x, err);

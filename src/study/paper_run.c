@@ -341,6 +341,7 @@ void paper_release(struct paper_result *r) {
 enum gpm_status paper_run(struct paper_result *r, const struct series *s,
                           const struct paper_options *o, struct buf *err) {
     memset(r, 0, sizeof *r);
+    unsigned long shortages = mem_shortages();
     double start = search_now();
     la_init();
     r->opt = *o;
@@ -369,6 +370,7 @@ enum gpm_status paper_run(struct paper_result *r, const struct series *s,
     for (int i = 0; i < r->opt.threads; i++) paper_work_free(j.work[i]);
     mem_free(j.work);
     r->seconds = search_now() - start;
-    if (!ok) paper_release(r);
-    return ok ? GPM_OK : GPM_E_NOMEM;
+    enum gpm_status st = search_no_shortage(shortages, ok ? GPM_OK : GPM_E_NOMEM, err);
+    if (st) paper_release(r);
+    return st;
 }

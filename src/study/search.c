@@ -316,10 +316,18 @@ static void sample_near_top(struct search *s, double window, size_t draws) {
     find_top(s);
 }
 
+enum gpm_status search_no_shortage(unsigned long before, enum gpm_status st, struct buf *err) {
+    if (mem_shortages() == before) return st;
+    buf_reset(err);
+    buf_puts(err, "out of memory");
+    return GPM_E_NOMEM;
+}
+
 static void grow(struct search *s, bool climb, double deadline) {
     struct evidence *e;
     while ((e = best_unexpanded(s, climb)) != NULL) {
-        if (s->n >= s->opt.max_structures || search_now() > deadline) {
+        if (s->n >= s->opt.max_structures || search_now() > deadline ||
+            mem_shortages() != s->shortages) {
             s->cut = true;
             return;
         }
@@ -329,6 +337,7 @@ static void grow(struct search *s, bool climb, double deadline) {
 
 enum gpm_status search_run(struct search *s) {
     double start = search_now();
+    s->shortages = mem_shortages();
     double deadline = s->opt.seconds > 0 ? start + s->opt.seconds : INFINITY;
     seed(s, true);
     grow(s, true, deadline);

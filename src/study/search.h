@@ -6,6 +6,7 @@
  */
 #ifndef STUDY_SEARCH_H
 #define STUDY_SEARCH_H
+#include "base/buf.h"
 #include "base/map.h"
 #include "study/evidence.h"
 
@@ -29,11 +30,12 @@ struct search {
     struct map index; /* structure hash -> evidence */
     struct smodel_work **work;
     struct period_hints hints[2];
-    struct screen *screen; /* long regular series: a subset on which dense structures are tried */
-    double top;            /* best total log evidence */
-    long evals;            /* likelihood evaluations */
-    int rounds;            /* expansions */
-    bool cut;              /* stopped by a limit */
+    struct screen *screen;   /* long regular series: a subset on which dense structures are tried */
+    double top;              /* best total log evidence */
+    long evals;              /* likelihood evaluations */
+    int rounds;              /* expansions */
+    bool cut;                /* stopped by a limit */
+    unsigned long shortages; /* of memory, when the search began: one more ends it */
     double seconds;
 };
 GPM_MUST_USE enum gpm_status search_init(struct search *s, const struct smodel_data *data,
@@ -50,4 +52,7 @@ struct evidence *search_find(const struct search *s, const struct structure *k);
 typedef void (*search_job_fn)(void *ctx, size_t job, int thread);
 void search_parallel(int threads, size_t jobs, search_job_fn fn, void *ctx);
 double search_now(void); /* seconds, monotonic */
+/* What could not be computed for want of memory since `before` (mem_shortages) counted as
+ * impossible: the result is void, GPM_E_NOMEM. Otherwise st. */
+enum gpm_status search_no_shortage(unsigned long before, enum gpm_status st, struct buf *err);
 #endif

@@ -100,6 +100,16 @@ static double monotonic(void) {
     return (double)ts.tv_sec + 1e-9 * (double)ts.tv_nsec;
 }
 
+/* The allocator had no more since the run began and the reserve was touched: time to stop. */
+enum gpm_status core_check_memory(struct session_core *core, struct span at) {
+    if (!core->watch_memory || mem_shortages() == core->shortages) return GPM_OK;
+    diag_raise(core->diags, DIAG_LIMIT, at, "out of memory");
+    diag_set_help(core->diags,
+                  "the instruction was taken back; --max-memory stops a program before "
+                  "the machine's memory is used up");
+    return GPM_E_USER;
+}
+
 enum gpm_status core_poll(struct session_core *core, struct span at) {
     const char here = 0;
     if (core->stack_limit && &here < core->stack_limit) {
@@ -110,6 +120,8 @@ enum gpm_status core_poll(struct session_core *core, struct span at) {
     }
     if (core->interrupted && *core->interrupted)
         return diag_raise(core->diags, DIAG_INTERRUPTED, at, "interrupted");
+    if (core->watch_memory && mem_shortages() != core->shortages)
+        return core_check_memory(core, at);
     if (core->max_memory && (++core->memory_tick & 31) == 0 &&
         mem_held(core->max_memory) > core->max_memory) {
         diag_raise(core->diags, DIAG_LIMIT, at, "the memory limit (--max-memory) was reached");

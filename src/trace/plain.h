@@ -108,10 +108,12 @@ struct session_core {
     uint32_t frame_visit;
     const char *stack_limit; /* lowest address the C stack may reach */
     volatile int *interrupted;
-    double deadline;  /* monotonic seconds, 0: none */
-    size_t max_nodes; /* per trace; 0: none */
+    double deadline;   /* monotonic seconds, 0: none */
+    size_t max_nodes;  /* per trace; 0: none */
     size_t max_memory; /* bytes the process may hold; 0: no limit */
     unsigned memory_tick;
+    bool watch_memory;       /* shortages end the instruction; not while the prelude is read */
+    unsigned long shortages; /* mem_shortages() when the run began */
     unsigned tick;
     /* hooks of the layers above */
     enum gpm_status (*run_action)(struct session_core *core, value action, struct span at,
@@ -129,8 +131,11 @@ struct define_slot {
     value v;
 };
 
-/* Between evaluations: time-out, Ctrl-C, C stack. GPM_OK or GPM_E_USER with a diagnostic. */
+/* Between evaluations: time-out, Ctrl-C, C stack, memory. GPM_OK or GPM_E_USER with a diagnostic.
+ */
 enum gpm_status core_poll(struct session_core *core, struct span at) GPM_MUST_USE;
+/* Memory alone: at the end of an instruction, before it counts. */
+enum gpm_status core_check_memory(struct session_core *core, struct span at) GPM_MUST_USE;
 value core_constant(struct session_core *core, const struct ast *a); /* of a literal; borrowed */
 struct node *core_literal(struct session_core *core, const struct ast *a);
 const value *core_lookup_define(struct session_core *core, struct sym *s); /* NULL: unbound */
