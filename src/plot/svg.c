@@ -394,6 +394,13 @@ static double left_margin(const struct frame *f) {
     return w + 15 + (f->p->y.label ? FONT + 8 : 0);
 }
 
+/* A panel of notes alone is text: it has no axes. */
+static bool text_only(const struct plot_panel *p) {
+    for (size_t i = 0; i < p->items.n; i++)
+        if (p->items.at[i].kind != PLOT_NOTE) return false;
+    return p->items.n > 0;
+}
+
 static void draw_panel(const struct plot_panel *p, const char *id, size_t number, double x,
                        double y, double w, double h, struct buf *out) {
     struct frame f = {.p = p, .l = plot_panel_limits(p)};
@@ -403,7 +410,7 @@ static void draw_panel(const struct plot_panel *p, const char *id, size_t number
     f.width = w;
     f.height = fmax(40, h - head - 2 * FONT - foot);
     make_ticks(&f); /* the widths of the marks decide where the plot area begins */
-    f.left = x + left_margin(&f);
+    f.left = x + (text_only(p) ? 0 : left_margin(&f));
     f.width = fmax(60, x + w - f.left - 10);
     f.top = y + head + legend(&f, f.left, y, f.width) + 2;
     f.height = fmax(40, h - (f.top - y) - foot);
@@ -413,9 +420,12 @@ static void draw_panel(const struct plot_panel *p, const char *id, size_t number
         text_at(out, x + 2, y + FONT + 1, FONT + 1, "start", " class=\"title\"", p->title);
     }
     legend(&f, f.left, y + head, f.width);
-    draw_x_axis(&f);
-    draw_y_axis(&f);
-    draw_y_label(&f, x + FONT);
+    bool axes = !text_only(p);
+    if (axes) {
+        draw_x_axis(&f);
+        draw_y_axis(&f);
+        draw_y_label(&f, x + FONT);
+    }
     buf_printf(out,
                "<clipPath id=\"%s-%zu\"><rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" "
                "height=\"%.1f\"/></clipPath>\n<g clip-path=\"url(#%s-%zu)\">\n",
@@ -423,8 +433,9 @@ static void draw_panel(const struct plot_panel *p, const char *id, size_t number
     for (size_t i = 0; i < p->items.n; i++) draw_item(&f, &p->items.at[i]);
     buf_puts(out, "</g>\n");
     if (plot_panel_names(p)) draw_names(&f, plot_panel_names(p));
-    buf_printf(out, "<path class=\"axis\" d=\"M%.1f %.1fV%.1fH%.1f\"/>\n", f.left, f.top,
-               f.top + f.height, f.left + f.width);
+    if (axes)
+        buf_printf(out, "<path class=\"axis\" d=\"M%.1f %.1fV%.1fH%.1f\"/>\n", f.left, f.top,
+                   f.top + f.height, f.left + f.width);
 }
 
 static void begin_page(const struct plot_scene *s, const char *id, bool embedded, double w,

@@ -56,6 +56,7 @@ static enum gpm_status search_coarse(struct discovery *d, size_t k) {
     struct smodel_data part;
     struct search coarse;
     search_settings(d, &o);
+    o.draws = 60; /* only the choice of structures is kept */
     enum gpm_status st = smodel_data_subset(&d->data, k, &part);
     if (st != GPM_OK) return st;
     st = search_init(&coarse, &part, &o);

@@ -184,7 +184,7 @@ struct evidence *evidence_new(const struct smodel_data *data, const struct struc
     e->open = NEW(struct starts);
     e->open->z = NEW_ARRAY(double, (size_t)(STARTS_MAX * e->m.d));
     struct call c = {&e->m, w};
-    bool slow = !e->m.toeplitz && data->n > 250; /* a dense gradient costs twenty Toeplitz ones */
+    bool slow = !e->m.toeplitz && data->n >= 250; /* a dense gradient costs twenty Toeplitz ones */
     int n = starts_make(&e->m, parent, hints, slow ? 24 : STARTS_MAX, e->open->z);
     e->open->n = best_starts(&c, e->open->z, n, e->open->best, slow ? 2 : POLISH);
     if (e->open->n) {

@@ -62,6 +62,7 @@ struct paper_options {
     size_t draws, steps;
 };
 void paper_data_init(struct paper_data *d, const struct series *s, const struct paper_options *o);
+void paper_data_thin(struct paper_data *d, const struct paper_data *all); /* every second value */
 void paper_data_release(struct paper_data *d);
 
 struct paper_work;

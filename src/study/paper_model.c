@@ -20,6 +20,21 @@ struct paper_work {
     long evals;
 };
 
+static void set_distances(struct paper_data *d) {
+    size_t n = d->n;
+    d->step = (d->x[n - 1] - d->x[0]) / (double)(n - 1);
+    d->grid = true;
+    for (size_t i = 0; i < n; i++) /* months of 28 to 31 days are equal steps */
+        d->grid &= fabs(d->x[i] - d->x[0] - d->step * (double)i) < 0.2 * d->step;
+    d->m = d->grid ? n : n * (n + 1) / 2;
+    d->d = NEW_ARRAY(double, d->m);
+    if (d->grid)
+        for (size_t l = 0; l < n; l++) d->d[l] = d->step * (double)l;
+    size_t q = 0;
+    for (size_t j = 0; j < n && !d->grid; j++)
+        for (size_t i = j; i < n; i++) d->d[q++] = d->x[i] - d->x[j];
+}
+
 void paper_data_init(struct paper_data *d, const struct series *s, const struct paper_options *o) {
     memset(d, 0, sizeof *d);
     size_t n = d->n = s->n;
@@ -36,17 +51,19 @@ void paper_data_init(struct paper_data *d, const struct series *s, const struct 
         d->x[i] = o->x_scale * (s->x[i] - (o->raw_x ? 0 : mx));
         d->y[i] = f * (s->y[i] - my);
     }
-    d->step = (d->x[n - 1] - d->x[0]) / (double)(n - 1);
-    d->grid = true;
-    for (size_t i = 0; i < n; i++) /* months of 28 to 31 days are equal steps */
-        d->grid &= fabs(d->x[i] - d->x[0] - d->step * (double)i) < 0.2 * d->step;
-    d->m = d->grid ? n : n * (n + 1) / 2;
-    d->d = NEW_ARRAY(double, d->m);
-    if (d->grid)
-        for (size_t l = 0; l < n; l++) d->d[l] = d->step * (double)l;
-    size_t q = 0;
-    for (size_t j = 0; j < n && !d->grid; j++)
-        for (size_t i = j; i < n; i++) d->d[q++] = d->x[i] - d->x[j];
+    set_distances(d);
+}
+
+void paper_data_thin(struct paper_data *d, const struct paper_data *all) {
+    memset(d, 0, sizeof *d);
+    d->n = (all->n + 1) / 2;
+    d->x = NEW_ARRAY(double, d->n);
+    d->y = NEW_ARRAY(double, d->n);
+    for (size_t i = 0; i < d->n; i++) {
+        d->x[i] = all->x[2 * i];
+        d->y[i] = all->y[2 * i];
+    }
+    set_distances(d);
 }
 
 void paper_data_release(struct paper_data *d) {

@@ -124,8 +124,9 @@ static int find_starts(struct context *c, const struct hints *h, struct start *b
 struct job {
     struct paper_result *r;
     struct paper_work **work;
+    struct paper_data thin; /* long series: starts are compared on every second value */
+    struct paper_work **thin_work;
     struct hints hints;
-    double floor;
     size_t draws;
     int list[PAPER_KERNELS], n;
 };
@@ -140,9 +141,13 @@ static bool same_place(int d, const double *a, const double *b) {
 static void polish_job(void *ctx, size_t i, int thread) {
     struct job *j = ctx;
     struct paper_evidence *e = &j->r->e[i];
-    struct context c = {&j->r->data, e->k, j->work[thread], {0}};
+    struct context c = {&j->r->data, e->k, j->work[thread], {0}}, few = c;
     struct start best[POLISH];
-    int n = find_starts(&c, &j->hints, best), par[PAPER_PARS], d = paper_pars(e->k, par);
+    if (j->thin.n) {
+        few.d = &j->thin;
+        few.w = j->thin_work[thread];
+    }
+    int n = find_starts(&few, &j->hints, best), par[PAPER_PARS], d = paper_pars(e->k, par);
     e->map = e->logz = -INFINITY;
     e->prop.d = d;
     for (int k = 0; k < n; k++) {
@@ -338,6 +343,22 @@ void paper_release(struct paper_result *r) {
     memset(r, 0, sizeof *r);
 }
 
+static void free_works(struct paper_work **w, int threads) {
+    for (int i = 0; w && i < threads; i++) paper_work_free(w[i]);
+    mem_free(w);
+}
+
+/* A workspace per thread; NULL when out of memory. */
+static struct paper_work **new_works(const struct paper_data *d, int threads) {
+    struct paper_work **w = NEW_ARRAY(struct paper_work *, (size_t)threads);
+    for (int i = 0; i < threads; i++)
+        if (!(w[i] = paper_work_new(d))) {
+            free_works(w, threads);
+            return NULL;
+        }
+    return w;
+}
+
 enum gpm_status paper_run(struct paper_result *r, const struct series *s,
                           const struct paper_options *o, struct buf *err) {
     memset(r, 0, sizeof *r);
@@ -353,12 +374,10 @@ enum gpm_status paper_run(struct paper_result *r, const struct series *s,
     paper_data_init(&r->data, s, &r->opt);
     r->steps = o->steps ? o->steps : s->n <= 300 ? 1000 : 300;
     struct job j = {.r = r, .draws = o->draws ? o->draws : s->n <= 300 ? 600 : 200};
-    j.work = NEW_ARRAY(struct paper_work *, (size_t)r->opt.threads);
-    bool ok = true;
-    for (int i = 0; i < r->opt.threads; i++) {
-        j.work[i] = ok ? paper_work_new(&r->data) : NULL;
-        ok = ok && j.work[i];
-    }
+    if (s->n > 300) paper_data_thin(&j.thin, &r->data);
+    j.work = new_works(&r->data, r->opt.threads);
+    j.thin_work = j.thin.n ? new_works(&j.thin, r->opt.threads) : NULL;
+    bool ok = j.work && (j.thin_work || !j.thin.n);
     if (ok) {
         find_periods(&r->data, &j.hints);
         evidences(r, &j, r->opt.threads);
@@ -367,8 +386,9 @@ enum gpm_status paper_run(struct paper_result *r, const struct series *s,
     } else {
         buf_printf(err, "%s: not enough memory for %zu values", s->name, s->n);
     }
-    for (int i = 0; i < r->opt.threads; i++) paper_work_free(j.work[i]);
-    mem_free(j.work);
+    free_works(j.work, r->opt.threads);
+    free_works(j.thin_work, r->opt.threads);
+    paper_data_release(&j.thin);
     r->seconds = search_now() - start;
     enum gpm_status st = search_no_shortage(shortages, ok ? GPM_OK : GPM_E_NOMEM, err);
     if (st) paper_release(r);
