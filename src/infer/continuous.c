@@ -301,10 +301,16 @@ enum gpm_status continuous_build(struct continuous *c, const double *z, double *
     return st;
 }
 
-enum gpm_status continuous_prior(struct continuous *c, double *z, bool *ok) {
+bool continuous_takes(struct trace *t, struct node *n) {
+    struct sp_support support;
+    return is_continuous(t, n, &support);
+}
+
+enum gpm_status continuous_prior(struct continuous *c, double *z, double *logp, bool *ok) {
     double w;
     enum gpm_status st = scaffold_regen(c->s, SCAFFOLD_PRIOR, NULL, &w);
     if (st != GPM_OK) return st;
+    if (logp) *logp = w;
     *ok = scaffold_built(c->s);
     for (size_t i = 0; *ok && i < c->n_parts; i++)
         *ok = numbers_in(scaffold_principal(c->s, i)->val) == c->part[i].n_x;

@@ -46,8 +46,12 @@ enum gpm_status continuous_eval(struct continuous *c, const double *z, double *l
                                 double *grad) GPM_MUST_USE;
 /* Builds the state at z, with a fresh brush; *logp as above. The caller then closes. */
 enum gpm_status continuous_build(struct continuous *c, const double *z, double *logp) GPM_MUST_USE;
-/* The values drawn from the prior, as z. False: they could not be evaluated. */
-enum gpm_status continuous_prior(struct continuous *c, double *z, bool *ok) GPM_MUST_USE;
+/* The values drawn from the prior, as z; *logp (may be NULL): log weight without the densities of
+ * the choices themselves. False: they could not be evaluated. */
+enum gpm_status continuous_prior(struct continuous *c, double *z, double *logp,
+                                 bool *ok) GPM_MUST_USE;
+/* Would continuous_open take this choice? */
+bool continuous_takes(struct trace *t, struct node *n);
 double continuous_log_jacobian(const struct continuous *c, const double *z);
 /* Keeps what was built, or puts the old state back. */
 void continuous_close(struct continuous *c, bool keep);

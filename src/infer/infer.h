@@ -54,6 +54,7 @@ struct infer_state {
         double started, said;
     } progress;
     void *nuts; /* adapted step sizes, see op_hmc.c */
+    void *fits; /* of conditionals, see laplace_fit.h */
     value open; /* what detach took out and nothing has put back yet; NIL: nothing */
     value structures; /* draws of kernels collected last, for prob; NIL: none */
     bool each_particle; /* inside for_each_particle: no modelling directives */
@@ -148,6 +149,8 @@ const char *infer_text(value v);
 bool infer_is_name(value v, const char *name);
 enum gpm_status infer_error(struct infer_state *x, enum diag_code code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+/* A dictionary of n numbers. */
+value infer_numbers(const char *const *keys, const double *vals, size_t n);
 /* Gives an array with one value per particle. */
 value infer_per_particle(struct infer_state *x, const value *vals);
 

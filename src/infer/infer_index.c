@@ -16,6 +16,7 @@
     X(gibbs)                                                                                       \
     X(ascent)                                                                                      \
     X(hmc)                                                                                         \
+    X(laplace)                                                                                     \
     X(meanfield)                                                                                   \
     X(mh)                                                                                          \
     X(model)                                                                                       \
@@ -24,6 +25,7 @@
     X(query)                                                                                       \
     X(rejection)                                                                                   \
     X(slice)                                                                                       \
+    X(structure)                                                                                   \
     X(select)
 
 #define X(name)                                                                                    \

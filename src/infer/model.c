@@ -2,7 +2,7 @@
  *
  * Models: sets of particles (traces) that share directives; and the state of a session's inference.
  */
-#include "infer/infer.h"
+#include "infer/laplace_fit.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -107,6 +107,7 @@ void infer_state_release(struct infer_state *x) {
     for (size_t i = 0; i < x->n_stats; i++) value_unref(x->stats[i].scope);
     mem_free(x->stats);
     nuts_free(x->nuts);
+    laplace_fits_free(x->fits);
     value_unref(x->structures);
 }
 
@@ -153,4 +154,15 @@ bool infer_is_name(value v, const char *name) {
 
 value infer_per_particle(struct infer_state *x, const value *vals) {
     return value_array(vals, x->model->p.n);
+}
+
+value infer_numbers(const char *const *keys, const double *vals, size_t n) {
+    value *kv = NEW_ARRAY(value, 2 * n + 1);
+    for (size_t i = 0; i < n; i++) {
+        kv[2 * i] = value_str(keys[i], strlen(keys[i]));
+        kv[2 * i + 1] = value_num(vals[i]);
+    }
+    value d = value_dict(kv, n);
+    values_free(kv, 2 * n);
+    return d;
 }

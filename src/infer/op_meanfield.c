@@ -43,7 +43,7 @@ static enum gpm_status look_at_prior(struct continuous *c, struct fit *f) {
     enum gpm_status st = GPM_OK;
     for (int k = 0; k < PRIOR_DRAWS && st == GPM_OK; k++) {
         bool ok = false;
-        st = continuous_prior(c, f->z, &ok);
+        st = continuous_prior(c, f->z, NULL, &ok);
         if (st != GPM_OK || !ok) continue;
         seen++;
         for (size_t i = 0; i < f->n; i++) {

@@ -252,13 +252,7 @@ static enum gpm_status op_prob(struct infer_state *x, const value *args, size_t 
     if (st != GPM_OK) return st;
     static const char *const keys[] = {"probability", "error", "ess"};
     double vals[] = {a.probability, a.error, a.ess};
-    value kv[6];
-    for (size_t i = 0; i < 3; i++) {
-        kv[2 * i] = value_str(keys[i], strlen(keys[i]));
-        kv[2 * i + 1] = value_num(vals[i]);
-    }
-    *out = value_dict(kv, 3);
-    for (size_t i = 0; i < 3; i++) value_unref(kv[2 * i]);
+    *out = infer_numbers(keys, vals, 3);
     return GPM_OK;
 }
 

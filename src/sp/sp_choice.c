@@ -4,6 +4,7 @@
  * normalised. Objects that are equal add their weights up.
  */
 #include "base/mem.h"
+#include "sp/adjoint.h"
 #include "math/dist.h"
 #include "math/special.h"
 #include "sp/sp_random.h"
@@ -232,6 +233,20 @@ static enum gpm_status reorder(struct sp_call *c, value *out) {
     return k == n ? GPM_OK : sp_error(c, DIAG_DOMAIN, "permute: the list has grown too long");
 }
 
+static enum gpm_status reorder_grad(struct sp_call *c, value r, value dr, value *dargs) {
+    UNUSED(r);
+    double *order = NULL;
+    size_t n = 0, m = 0, k = 0;
+    if (dr.tag == V_NIL || !seq_length(c->args[0], &n)) return GPM_OK;
+    if (!seq_numbers(c->args[1], &order, &m)) m = 0;
+    dargs[0] = value_array_new(n);
+    for (size_t i = 0; i < m && k < n; i++)
+        if (order[i] >= 0 && order[i] < (double)n)
+            dargs[0].u.array->at[(size_t)order[i]] = adj_item(dr, k++);
+    mem_free(order);
+    return GPM_OK;
+}
+
 /* log of (product of the factorials of the multiplicities / n!), or -inf when b is no rearrangement
  * of a: orders that look alike add up. used[i]: items a[i] that were matched already. */
 static double arrangement_lp(const value *a, const value *b, size_t n) {
@@ -369,7 +384,8 @@ const struct sp_class sp_choice_rows[] = {
      .doc = "the items in the order in which their places stand in the second argument",
      .example = "_reorder([5, 6, 7], [2, 3, 0, 1]) => [7, 5, 6]",
      .flags = SP_HIDDEN,
-     .simulate = reorder},
+     .simulate = reorder,
+     .grad_simulate = reorder_grad},
 };
 const size_t sp_choice_count = COUNT_OF(sp_choice_rows);
 

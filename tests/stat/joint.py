@@ -25,6 +25,8 @@ MODELS = {
         {"mh one": "mh(default, one, 5)", "mh all": "mh(default, all, 5)",
          "slice": "slice(default, one, 1, 20, 3)", "slice_doubling": "slice_doubling(default, one, 1, 6, 3)",
          "hmc": "hmc(default, all, 0.25, 6, 3)", "nuts": "nuts(default, all, 0, 2)",
+         "laplace_mh all": "laplace_mh(default, all, 2)", "laplace_mh one": "laplace_mh(default, one, 2)",
+         "log_evidence": "do(log_evidence(default, all, 50), laplace_mh(default, all, 1))",
          "meanfield all": "meanfield(default, all, 5, 2)", "meanfield one": "meanfield(default, one, 5, 2)",
          "drift": "repeat(4, %s)" % (DRIFT % "default, one"),
          "drift all": 'repeat(4, apply_mh_correction(subproblem=select(default, all), '
@@ -56,6 +58,8 @@ MODELS = {
         {"mh one": "mh(default, one, 6)", "mh all": "mh(default, all, 2)", "gibbs": 'gibbs("b", 0, 2)',
          "rejection": "rejection(default, all, 1)", "rejection one": "rejection(default, one, 2)",
          "slice": 'slice("x", one, 1, 20, 2)', "hmc": 'hmc("x", all, 0.3, 4, 2)', "by hand": BY_HAND,
+         "structure_mh": 'structure_mh("b", one, "x", 2)', "laplace_mh": 'laplace_mh("x", all, 2)',
+         "structure_mh default": 'structure_mh(scope="b", block=all, steps=1)',
          "drift": "repeat(3, %s)" % (DRIFT % '"x", one'), "pgibbs": 'pgibbs(default, all, 3, 1)',
          "gibbs pick": 'do(mh("x", one, 1), gibbs("b", one, 1))'}),
     "cut-off": (
@@ -66,7 +70,26 @@ MODELS = {
         {"slice": 'slice("u", 0, 0.3, 10, 3)', "slice_doubling": 'slice_doubling("u", 0, 0.3, 5, 3)',
          "hmc": 'hmc("u", 0, 0.5, 3, 3)', "hmc all": "hmc(default, all, 0.3, 4, 2)", "nuts": 'nuts("u", 0, 0, 2)',
          "meanfield": "meanfield(default, one, 4, 2)", "drift": "repeat(3, %s)" % (DRIFT % "default, one"),
-         "mh": "mh(default, one, 4)"}),
+         "laplace_mh": 'laplace_mh("u", 0, 1)', "mh": "mh(default, one, 4)"}),
+    "grammar": (  # a recursive grammar of kernels, parameters inside it; the emulator absorbs
+        ['leaf = proc() { if (flip(0.5)) { make_linear(tag(scope="h", gamma(4, 4))) } else { '
+         'make_squaredexp(tag(scope="h", gamma(4, 4)), 1) } }',
+         'kernel = proc(n) { if (n < 1) { leaf() } else { if (flip(0.5)) { leaf() } else { '
+         'add_funcs(leaf(), kernel(n - 1)) } } }',
+         'k = tag(scope="grammar", kernel(2))', "g = make_gp(0, add_funcs(k, make_whitenoise(0.5)))"],
+        ["g(1)", "g(1.7)"],
+        ["covariance(k, 1, 1.5)", 'contains(k, "SE")', 'contains(k, "LIN")'],
+        {"structure_mh": 'structure_mh("grammar", all, "h", 1)',
+         "both": 'do(structure_mh("grammar", one, "h", 1), laplace_mh("h", all, 1))', "mh": 'mh("grammar", one, 3)'}),
+    "pieces": (  # blocks come and go with the structure: the pick is corrected; parameters depend on parameters
+        ['n = tag("s", 0, uniform_discrete(0, 3))', 'a = tag("h", 0, normal(0, 1))',
+         'f = mem(proc(i) { if (tag("s", i + 1, flip(0.4))) { tag("h", 2 * i + 1, normal(a, 0.5)) } else { '
+         'tag("h", 2 * i + 2, gamma(3, 2)) } })',
+         "x = if (n == 0) { a } else { if (n == 1) { f(0) } else { f(0) + f(1) } }"],
+        ["normal(x, 0.7)", "normal(x + a, 1)"],
+        ["n", "a", "x", "x * a"],
+        {"structure_mh one": 'structure_mh("s", one, "h", 2)', "structure_mh all": 'structure_mh("s", all, "h", 1)',
+         "mh one": "mh(default, one, 6)"}),
     "mem": (
         ['f = mem(proc(i) { tag("f", i, normal(i, 1)) })', 'k = tag("k", 0, uniform_discrete(0, 3))',
          "kept = array(f(0), f(k), f(1))"],  # what nothing records is drawn anew each time
@@ -74,6 +97,7 @@ MODELS = {
         ["f(0)", "f(k)", "k", "f(1)"],
         {"mh one": "mh(default, one, 5)", "gibbs": 'gibbs("k", 0, 2)', "slice": 'slice("f", one, 1, 20, 3)',
          "hmc": 'hmc("f", all, 0.3, 4, 2)', "nuts": 'nuts("f", all, 0, 2)', "meanfield": 'meanfield("f", one, 4, 2)',
+         "structure_mh": 'structure_mh("k", 0, "f", 1)',
          "pgibbs": 'pgibbs("f", ordered, 4, 1)', "drift": "repeat(3, %s)" % (DRIFT % '"f", one')}),
     "crp": (
         ["crp = make_crp(1)", 'z = mem(proc(i) { tag("z", i, crp()) })',
@@ -105,6 +129,7 @@ MODELS = {
         ["g(1)", "g(1.7)", "g(-0.5)"],
         ["sf", "l", "smooth"],
         {"mh one": "mh(default, one, 4)", "gibbs": 'gibbs("k", 0, 1)', "slice": 'slice("h", one, 0.5, 20, 2)',
+         "structure_mh": 'structure_mh("k", one, "h", 1)', "laplace_mh": 'laplace_mh("h", all, 1)',
          "hmc": 'hmc("h", all, 0.3, 4, 2)', "nuts": 'nuts("h", all, 0, 2)', "meanfield": 'meanfield("h", all, 4, 2)',
          "drift": "repeat(3, %s)" % (DRIFT % '"h", one'), "pgibbs": 'pgibbs(default, ordered, 3, 1)'}),
     "gpmem": (
@@ -118,6 +143,7 @@ MODELS = {
         ["categorical(p)", "normal(lookup(v, 0) + lookup(p, 1), 0.7)"],
         ["lookup(p, 0)", "lookup(p, 2)", "lookup(v, 0)", "lookup(v, 1)"],
         {"hmc": "hmc(default, all, 0.2, 4, 2)", "nuts": "nuts(default, all, 0, 2)", "mh one": "mh(default, one, 3)",
+         "laplace_mh": "laplace_mh(default, all, 2)",
          "meanfield": "meanfield(default, all, 4, 2)", "pgibbs": "pgibbs(default, ordered, 3, 1)"}),
 }
 

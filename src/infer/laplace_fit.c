@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Fitting and keeping mixtures; see the header. Everything happens in u, the choices' unconstrained
+ * coordinates in units of their prior spread, where curvatures and step sizes are of order one. */
+#include "infer/laplace_fit.h"
+
+#include "base/mem.h"
+#include "la/bfgs.h"
+#include "la/blas.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { KEPT = 400, POLISHED = 6, PROBES = 2 };
+#define FAR        12.0 /* nats below the best at which a mode is left out */
+#define SAME_POINT 0.02
+
+/* The conditional as a density of u. An error of the model ends everything: it is kept in st. */
+struct conditional {
+    struct continuous *c;
+    struct laplace_fit *f;
+    double log_spread;
+    enum gpm_status st;
+    double z[PROPOSAL_MAX_DIM];
+};
+
+static double eval_u(void *ctx, const double *u, double *grad) {
+    struct conditional *q = ctx;
+    double logp = -INFINITY;
+    size_t d = q->c->n_z;
+    if (q->st != GPM_OK) return -INFINITY;
+    for (size_t i = 0; i < d; i++) q->z[i] = q->f->centre[i] + q->f->spread[i] * u[i];
+    q->st = continuous_eval(q->c, q->z, &logp, grad);
+    for (size_t i = 0; grad && i < d; i++) grad[i] *= q->f->spread[i];
+    return q->st == GPM_OK && !isnan(logp) ? logp + q->log_spread : -INFINITY;
+}
+
+static double minus_u(void *ctx, const double *u, double *grad) {
+    double f = eval_u(ctx, u, grad);
+    struct conditional *q = ctx;
+    for (size_t i = 0; i < q->c->n_z; i++) grad[i] = -grad[i];
+    return -f;
+}
+
+/* ---- starts ---- */
+struct start {
+    double logp, u[PROPOSAL_MAX_DIM];
+};
+
+static int by_logp(const void *a, const void *b) {
+    double x = ((const struct start *)a)->logp, y = ((const struct start *)b)->logp;
+    return x < y ? 1 : x > y ? -1 : 0;
+}
+
+/* A draw from the prior with the fit's own generator. */
+static enum gpm_status prior_draw(struct continuous *c, struct rng *own, double *z, double *logp,
+                                  bool *ok) {
+    struct rng now = c->t->rng;
+    c->t->rng = *own;
+    enum gpm_status st = continuous_prior(c, z, logp, ok);
+    *own = c->t->rng;
+    c->t->rng = now;
+    return st;
+}
+
+/* n draws from the prior (as z, in u); centre and spread are their moments. */
+static enum gpm_status draw_starts(struct conditional *q, struct rng *own, struct start *s,
+                                   size_t *n) {
+    size_t d = q->c->n_z, kept = 0;
+    enum gpm_status st = GPM_OK;
+    for (size_t i = 0; i < *n && st == GPM_OK; i++) {
+        bool ok = false;
+        st = prior_draw(q->c, own, s[kept].u, NULL, &ok);
+        kept += ok;
+    }
+    for (size_t k = 0; k < d; k++) {
+        double m = 0, v = 0;
+        for (size_t i = 0; i < kept; i++) m += s[i].u[k] / (double)kept;
+        for (size_t i = 0; i < kept; i++) v += (s[i].u[k] - m) * (s[i].u[k] - m) / (double)kept;
+        q->f->centre[k] = m;
+        q->f->spread[k] = v > 0 && isfinite(v) ? sqrt(v) : 1;
+        q->log_spread += log(q->f->spread[k]);
+    }
+    for (size_t i = 0; i < kept; i++)
+        for (size_t k = 0; k < d; k++) s[i].u[k] = (s[i].u[k] - q->f->centre[k]) / q->f->spread[k];
+    *n = kept;
+    return st;
+}
+
+static void polish(struct conditional *q, struct start *s, int iterations) {
+    size_t d = q->c->n_z;
+    double lo[PROPOSAL_MAX_DIM], hi[PROPOSAL_MAX_DIM];
+    double *work = NEW_ARRAY(double, BFGS_WORK(d));
+    struct bfgs_options o = {iterations, 0.3, 2, 1e-9};
+    for (size_t i = 0; i < d; i++) lo[i] = -1e8, hi[i] = 1e8;
+    s->logp = -bfgs_box(minus_u, q, d, s->u, lo, hi, &o, work);
+    mem_free(work);
+}
+
+static bool known_mode(const struct laplace_fit *f, const double *u) {
+    for (int k = 0; k < f->p.n; k++) {
+        double far = 0;
+        for (int i = 0; i < f->p.d; i++) far = fmax(far, fabs(f->p.mode[k].z[i] - u[i]));
+        if (far < SAME_POINT) return true;
+    }
+    return false;
+}
+
+/* The best starts are polished, the best of those converge; distinct optima are modes. */
+static void find_modes(struct conditional *q, struct start *s, size_t n) {
+    struct density t = {(int)q->c->n_z, eval_u, q};
+    for (size_t i = 0; i < n; i++) s[i].logp = eval_u(q, s[i].u, NULL);
+    qsort(s, n, sizeof *s, by_logp);
+    size_t best = n < POLISHED ? n : POLISHED;
+    for (size_t i = 0; i < best && s[i].logp > -INFINITY; i++) polish(q, &s[i], 15);
+    qsort(s, best, sizeof *s, by_logp);
+    for (size_t i = 0; i < best && q->st == GPM_OK; i++) {
+        if (!(s[i].logp > s[0].logp - FAR) || q->f->p.n >= PROPOSAL_MAX_MODES) break;
+        polish(q, &s[i], 200);
+        if (!known_mode(q->f, s[i].u)) proposal_add_mode(&q->f->p, &t, s[i].u);
+    }
+}
+
+static enum gpm_status fit(struct continuous *c, struct laplace_fit *f) {
+    struct conditional q = {.c = c, .f = f};
+    struct density t = {(int)c->n_z, eval_u, &q};
+    struct rng own;
+    struct draws d = {0};
+    size_t n = 32 + 8 * c->n_z;
+    struct start *s = NEW_ARRAY(struct start, n);
+    rng_init(&own, 20, 1, 1);
+    f->is = (struct is_result){-INFINITY, INFINITY, 0};
+    q.st = draw_starts(&q, &own, s, &n);
+    if (q.st == GPM_OK && n) find_modes(&q, s, n);
+    if (q.st == GPM_OK && f->p.n)
+        f->is = importance(&t, &f->p, 40 + 10 * c->n_z, f->draws, &own, &d);
+    if (d.n) is_draws_release(&d);
+    if (!isfinite(f->is.logz)) proposal_release(&f->p);
+    mem_free(s);
+    return q.st;
+}
+
+/* ---- the keeping ---- */
+static void free_one(struct laplace_fit *f) {
+    proposal_release(&f->p);
+    mem_free(f);
+}
+
+void laplace_fits_free(void *fits) {
+    for (struct laplace_fit *f = fits, *next; f; f = next) {
+        next = f->next;
+        free_one(f);
+    }
+}
+
+/* What tells conditionals apart: the likelihood at two points drawn from the prior, and the points
+ * themselves, order included. */
+static enum gpm_status key_of(struct continuous *c, double *key) {
+    struct rng own;
+    double z[PROPOSAL_MAX_DIM];
+    enum gpm_status st = GPM_OK;
+    rng_init(&own, 20, 1, 0);
+    for (int k = 0; k < PROBES && st == GPM_OK; k++) {
+        bool ok = false;
+        key[2 * k] = -INFINITY;
+        st = prior_draw(c, &own, z, &key[2 * k], &ok);
+        key[2 * k + 1] = 0;
+        for (size_t i = 0; ok && i < c->n_z; i++) key[2 * k + 1] += (double)(i + 1) * z[i];
+    }
+    return st;
+}
+
+static bool same_key(const double *a, const double *b) {
+    for (int i = 0; i < FIT_KEYS; i++) {
+        if (isinf(a[i]) || isinf(b[i])) {
+            if (a[i] != b[i]) return false;
+        } else if (!(fabs(a[i] - b[i]) <= 1e-9 * (1 + fabs(a[i]))))
+            return false;
+    }
+    return true;
+}
+
+/* The list is in order of use; what was not used for long is dropped. */
+static struct laplace_fit *recall(struct infer_state *x, size_t d, size_t draws,
+                                  const double *key) {
+    struct laplace_fit **at = (struct laplace_fit **)&x->fits;
+    for (size_t n = 0; *at; n++) {
+        struct laplace_fit *f = *at;
+        if (f->p.d == (int)d && f->draws == draws && same_key(f->key, key)) {
+            *at = f->next;
+            f->next = x->fits;
+            x->fits = f;
+            return f;
+        }
+        if (n >= KEPT && !f->next) {
+            *at = NULL;
+            free_one(f);
+            break;
+        }
+        at = &f->next;
+    }
+    return NULL;
+}
+
+enum gpm_status laplace_fit_find(struct continuous *c, size_t draws, void **own,
+                                 const struct laplace_fit **out) {
+    double key[FIT_KEYS] = {0};
+    bool brush = scaffold_has_brush(c->s);
+    *out = NULL;
+    if (c->n_z > PROPOSAL_MAX_DIM)
+        return infer_error(c->x, DIAG_LIMIT,
+                           "a fit of %zu numbers at once is too large: at most %d; choose smaller "
+                           "blocks, or hmc",
+                           c->n_z, PROPOSAL_MAX_DIM);
+    enum gpm_status st = brush ? GPM_OK : key_of(c, key);
+    if (st != GPM_OK) return st;
+    struct laplace_fit *f = brush ? NULL : recall(c->x, c->n_z, draws, key);
+    if (f) {
+        *out = f;
+        return GPM_OK;
+    }
+    f = NEW(struct laplace_fit);
+    f->draws = draws;
+    f->p.d = (int)c->n_z;
+    memcpy(f->key, key, sizeof key);
+    st = fit(c, f);
+    f->p.d = (int)c->n_z;
+    if (st != GPM_OK) {
+        free_one(f);
+        return st;
+    }
+    if (brush) {
+        *own = f;
+    } else {
+        f->next = c->x->fits;
+        c->x->fits = f;
+    }
+    *out = f;
+    return GPM_OK;
+}
+
+/* ---- use ---- */
+static void to_z(const struct laplace_fit *f, double *u) {
+    for (int i = 0; i < f->p.d; i++) u[i] = f->centre[i] + f->spread[i] * u[i];
+}
+
+void laplace_fit_draw(const struct laplace_fit *f, struct rng *r, double *z) {
+    proposal_draw(&f->p, r, z);
+    to_z(f, z);
+}
+
+void laplace_fit_walk(const struct laplace_fit *f, struct rng *r, double *z) {
+    const struct mode *m = &f->p.mode[f->p.n_modes < f->p.n ? f->p.n_modes : 0];
+    double x[PROPOSAL_MAX_DIM], step = 1.7 / sqrt((double)f->p.d);
+    for (int i = 0; i < f->p.d; i++) x[i] = rng_normal(r);
+    la_trmv(false, (size_t)f->p.d, m->scale, (size_t)f->p.d, x);
+    for (int i = 0; i < f->p.d; i++) z[i] += step * f->spread[i] * x[i];
+}
+
+double laplace_fit_log_density(const struct laplace_fit *f, const double *z) {
+    double u[PROPOSAL_MAX_DIM], log_spread = 0;
+    for (int i = 0; i < f->p.d; i++) {
+        u[i] = (z[i] - f->centre[i]) / f->spread[i];
+        log_spread += log(f->spread[i]);
+    }
+    return proposal_log_density(&f->p, u) - log_spread;
+}

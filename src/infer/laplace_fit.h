@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A mixture of Student-t distributions fitted to the conditional distribution of the continuous
+ * choices of a block: starts from the prior, BFGS, Laplace's method at the best modes, importance
+ * sampling to mend it. Operators propose from it and integrate with it.
+ *
+ * A fit is a function of that conditional alone, not of the current values of the choices: its
+ * random numbers are its own. So a proposal from it is an independence proposal, the same whenever
+ * the same structure is met again, and fits are kept: a conditional is known again by its values at
+ * two points.
+ */
+#ifndef INFER_LAPLACE_FIT_H
+#define INFER_LAPLACE_FIT_H
+#include "infer/continuous.h"
+#include "infer/laplace.h"
+
+#define FIT_KEYS 4
+
+struct laplace_fit {
+    struct laplace_fit *next;
+    size_t draws; /* of the importance sampling */
+    double key[FIT_KEYS];
+    double centre[PROPOSAL_MAX_DIM], spread[PROPOSAL_MAX_DIM]; /* z = centre + spread u */
+    struct proposal p;                                         /* of u; p.n == 0: nothing found */
+    struct is_result is; /* log integral of the block's weight over its choices */
+};
+
+/* The fit for what c has taken out of the trace; kept in c->x, or in *own (freed by the caller with
+ * laplace_fits_free) where a brush makes the conditional a random one. */
+enum gpm_status laplace_fit_find(struct continuous *c, size_t draws, void **own,
+                                 const struct laplace_fit **out) GPM_MUST_USE;
+void laplace_fit_draw(const struct laplace_fit *f, struct rng *r, double *z);
+/* A step from z in proportion to the posterior's shape. */
+void laplace_fit_walk(const struct laplace_fit *f, struct rng *r, double *z);
+double laplace_fit_log_density(const struct laplace_fit *f, const double *z);
+void laplace_fits_free(void *fits);
+#endif

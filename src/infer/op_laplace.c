@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Operators that know the shape of a conditional (laplace_fit.h): independence proposals of
+ * parameters, moves between structures with their parameters, evidences with parameters integrated
+ * out. What the structure learner does to its own kernels, for any model. */
+#include "infer/laplace_fit.h"
+
+#include "base/mem.h"
+#include <math.h>
+#include <string.h>
+
+enum { MH_DRAWS = 100, EVIDENCE_DRAWS = 1000 };
+
+/* ---- laplace_mh ---- */
+
+static enum gpm_status propose_fit(struct continuous *c, const struct laplace_fit *f, double pick,
+                                   const struct mh_extra *extra, bool *accepted) {
+    double z[PROPOSAL_MAX_DIM], logp, log_alpha = 0;
+    struct rng *r = &c->t->rng;
+    bool walk = c->w_old > -INFINITY && rng_uniform(r) < 0.5;
+    memcpy(z, c->old, c->n_z * sizeof *z);
+    if (walk)
+        laplace_fit_walk(f, r, z);
+    else {
+        laplace_fit_draw(f, r, z);
+        log_alpha = laplace_fit_log_density(f, c->old) - laplace_fit_log_density(f, z);
+    }
+    enum gpm_status st = continuous_build(c, z, &logp);
+    if (st != GPM_OK || !scaffold_built(c->s)) return st;
+    log_alpha += logp - c->w_old;
+    if (extra) log_alpha += pick + extra->log_pick(extra->ctx, c->t);
+    *accepted = logp > -INFINITY && (c->w_old == -INFINITY || log(rng_uniform(r)) < log_alpha);
+    return st;
+}
+
+static enum gpm_status laplace_transition(struct infer_state *x, struct trace *t, struct node **at,
+                                          size_t n, const struct mh_extra *extra, void *ctx,
+                                          bool *accepted) {
+    UNUSED(ctx);
+    struct continuous c;
+    const struct laplace_fit *f = NULL;
+    void *own = NULL;
+    double pick = extra ? -extra->log_pick(extra->ctx, t) : 0;
+    enum gpm_status st = continuous_open(x, t, at, n, true, &c);
+    if (st != GPM_OK || !c.n_parts) return st;
+    st = laplace_fit_find(&c, MH_DRAWS, &own, &f);
+    if (st == GPM_OK && f->p.n) st = propose_fit(&c, f, pick, extra, accepted);
+    continuous_close(&c, st == GPM_OK && *accepted);
+    laplace_fits_free(own);
+    return st;
+}
+
+static enum gpm_status op_laplace_mh(struct infer_state *x, const value *args, size_t n,
+                                     value *out) {
+    struct target g;
+    enum gpm_status st =
+        infer_target_with(x, "laplace_mh", args, n, NULL, 0, infer_name(x, "all"), &g);
+    if (st == GPM_OK) st = infer_transitions(x, &g, laplace_transition, NULL);
+    if (st == GPM_OK) *out = NIL;
+    return st;
+}
+
+/* ---- log_evidence ---- */
+
+struct evidence_sum {
+    double logz, se, ess;
+};
+
+/* The integral of the block's weight over its choices; the trace stays as it was. */
+static enum gpm_status block_evidence(struct infer_state *x, struct trace *t, struct node_set *s,
+                                      double draws, struct evidence_sum *sum) {
+    struct continuous c;
+    const struct laplace_fit *f = NULL;
+    void *own = NULL;
+    struct rng now = t->rng;
+    enum gpm_status st = continuous_open(x, t, s->at, s->n, true, &c);
+    if (st != GPM_OK || !c.n_parts) return st;
+    if (c.n_parts < s->n)
+        st = infer_error(x, DIAG_BAD_OPERATOR_ARG,
+                         "log_evidence: the block holds choices that are not continuous");
+    if (st == GPM_OK) st = laplace_fit_find(&c, (size_t)draws, &own, &f);
+    if (st == GPM_OK) {
+        sum->logz += f->is.logz;
+        sum->se = hypot(sum->se, f->is.se);
+        sum->ess = fmin(sum->ess, f->is.ess * draws);
+    }
+    continuous_close(&c, false);
+    t->rng = now;
+    laplace_fits_free(own);
+    return st;
+}
+
+static value evidence_value(const struct evidence_sum *sum) {
+    static const char *const keys[] = {"log_evidence", "error", "ess"};
+    double vals[] = {sum->logz, sum->se, sum->ess};
+    return infer_numbers(keys, vals, 3);
+}
+
+static enum gpm_status op_log_evidence(struct infer_state *x, const value *args, size_t n,
+                                       value *out) {
+    struct target g;
+    size_t np = x->model->p.n, done = 0;
+    enum gpm_status st =
+        infer_target_with(x, "log_evidence", args, n, NULL, 0, infer_name(x, "all"), &g);
+    if (st != GPM_OK) return st;
+    bool given = n > 2 && !is_absent(args[n - 1]);
+    double draws = given ? g.transitions : EVIDENCE_DRAWS;
+    if (draws < 10 || draws > 1e6)
+        return infer_error(x, DIAG_BAD_OPERATOR_ARG,
+                           "log_evidence: the number of draws must be 10 to 1000000");
+    value *vals = NEW_ARRAY(value, np + 1);
+    for (; done < np && st == GPM_OK; done += st == GPM_OK) {
+        struct evidence_sum sum = {0, 0, draws};
+        struct node_set *sets, all = {NULL, 0};
+        size_t k;
+        struct trace *t = x->model->p.at[done];
+        st = infer_target_sets(x, t, &g, &sets, &k);
+        if (st != GPM_OK) break;
+        for (size_t i = 0; i < k; i++) all.n += sets[i].n;
+        all.at = NEW_ARRAY(struct node *, all.n + 1);
+        all.n = 0;
+        for (size_t i = 0; i < k; i++)
+            for (size_t j = 0; j < sets[i].n; j++) all.at[all.n++] = sets[i].at[j];
+        if (all.n) st = block_evidence(x, t, &all, draws, &sum);
+        mem_free(all.at);
+        target_sets_free(sets, k);
+        if (st == GPM_OK) vals[done] = evidence_value(&sum);
+    }
+    if (st == GPM_OK) *out = infer_per_particle(x, vals);
+    for (size_t i = 0; i < done; i++) value_unref(vals[i]);
+    mem_free(vals);
+    return st;
+}
+
+const struct infer_op infer_laplace_rows[] = {
+    {"laplace_mh", "(scope: any, block?: any, steps?: any) -> action",
+     "Metropolis-Hastings on the continuous choices of the block: proposals from a mixture of "
+     "Student-t distributions fitted to their conditional, in turn with steps of its shape",
+     NULL, 0, op_laplace_mh},
+    {"log_evidence", "(scope: any, block?: any, draws?: any) -> action",
+     "log of the integral over the block's continuous choices of what they weigh, everything else "
+     "as it is: per particle a dictionary of log_evidence, error (its standard error) and ess; by "
+     "importance sampling (1000 draws) around the modes that Laplace's method finds. Always the "
+     "same for the same model",
+     NULL, 0, op_log_evidence},
+};
+const size_t infer_laplace_count = COUNT_OF(infer_laplace_rows);

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * structure_mh: moves between structures that take their parameters along.
+ *
+ * Let k stand for the structure (the choices of a scope, with everything that depends on their
+ * values), theta for the continuous choices of another scope, g_k for the fit (laplace_fit.h) of
+ * p(theta | k, data). The proposal draws k' from the prior of a block, theta' from g_k', and
+ *
+ *     log alpha = log p(y, theta' | k') - log p(y, theta | k) + log g_k(theta) - log g_k'(theta')
+ *                 + log P(block | k') - log P(block | k)
+ *
+ * The trace cannot draw k' without some theta: it draws theta_1 from the prior with it, and
+ *
+ *     p(y, theta' | k') = p(y | k', theta_1) p(theta_1 | k') J(theta') / J(theta_1),
+ *
+ * J the weight of theta alone under k'. theta_1 cancels. g must be a function of the structure
+ * alone: fits are made on fresh copies of the trace, whose order of nodes does not depend on how
+ * the structure was reached. */
+#include "infer/laplace_fit.h"
+
+#include "base/mem.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DRAWS = 100 };
+
+struct jump {
+    struct infer_state *x;
+    value scope, block, parameters;
+};
+
+/* ---- the choices ---- */
+
+static enum gpm_status choices_of(struct jump *j, struct trace *t, value scope, value block,
+                                  struct node_set *out) {
+    struct node_set *sets;
+    struct target g = {.scope = scope, .block = block};
+    size_t n, total = 0;
+    *out = (struct node_set){NULL, 0};
+    enum gpm_status st = infer_target_sets(j->x, t, &g, &sets, &n);
+    if (st != GPM_OK) return st;
+    for (size_t i = 0; i < n; i++) total += sets[i].n;
+    out->at = NEW_ARRAY(struct node *, total + 1);
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < sets[i].n; k++) out->at[out->n++] = sets[i].at[k];
+    target_sets_free(sets, n);
+    return GPM_OK;
+}
+
+struct ordering {
+    struct map wanted;
+    struct node_set *out;
+};
+
+static enum gpm_status take_in_order(void *ctx, struct trace *t, struct node *n) {
+    UNUSED(t);
+    struct ordering *o = ctx;
+    if (map_get(&o->wanted, MAP_PTR(n))) o->out->at[o->out->n++] = n;
+    return GPM_OK;
+}
+
+/* The continuous choices of the parameters' scope, in the order of evaluation. */
+static enum gpm_status parameters_of(struct jump *j, struct trace *t, struct node_set *out) {
+    enum gpm_status st = choices_of(j, t, j->parameters, infer_name(j->x, "all"), out);
+    if (st != GPM_OK) return st;
+    struct ordering o = {{0}, out};
+    for (size_t i = 0; i < out->n; i++)
+        if (continuous_takes(t, out->at[i])) map_put(&o.wanted, MAP_PTR(out->at[i]), out->at[i]);
+    out->n = 0;
+    st = trace_each_node(t, take_in_order, &o);
+    map_release(&o.wanted);
+    return st;
+}
+
+/* A block of the structure's scope, and the log probability of having picked it. */
+static enum gpm_status pick_block(struct jump *j, struct trace *t, struct node_set *out) {
+    struct scope *s = trace_scope(t, j->scope);
+    *out = (struct node_set){NULL, 0};
+    if (!s) return infer_unknown_scope(j->x, t, j->scope);
+    if (!s->live.n) return GPM_OK;
+    if (!infer_is_name(j->block, "one")) return choices_of(j, t, j->scope, j->block, out);
+    block_choices(s->live.at[rng_below(&t->rng, s->live.n)], &out->at, &out->n);
+    return GPM_OK;
+}
+
+static double log_pick(struct jump *j, struct trace *t) {
+    struct scope *s = trace_scope(t, j->scope);
+    return infer_is_name(j->block, "one") && s ? -log((double)s->live.n) : 0;
+}
+
+/* Those of b that a does not hold are added to it. */
+static void unite(struct node_set *a, const struct node_set *b) {
+    struct map have = {0};
+    for (size_t i = 0; i < a->n; i++) map_put(&have, MAP_PTR(a->at[i]), a->at[i]);
+    a->at = mem_realloc(a->at, (a->n + b->n + 1) * sizeof *a->at);
+    for (size_t i = 0; i < b->n; i++)
+        if (!map_get(&have, MAP_PTR(b->at[i]))) a->at[a->n++] = b->at[i];
+    map_release(&have);
+}
+
+/* ---- the two sides ---- */
+
+static enum gpm_status prior_of(struct trace *t, const struct node_set *p, double *out) {
+    enum gpm_status st = GPM_OK;
+    *out = 0;
+    for (size_t i = 0; i < p->n && st == GPM_OK; i++) {
+        double logp = 0;
+        st = node_log_density(t, p->at[i], &logp);
+        *out += logp;
+    }
+    return st;
+}
+
+/* Takes the parameters out of the trace; *prior: their log prior, in the coordinates of the fit.
+ * Those that exist by the value of another one only are its brush, drawn from their prior either
+ * way: p loses them. */
+static enum gpm_status take_out(struct jump *j, struct trace *t, struct node_set *p,
+                                struct continuous *c, double *prior) {
+    for (;;) {
+        enum gpm_status st = prior_of(t, p, prior);
+        if (st == GPM_OK) st = continuous_open(j->x, t, p->at, p->n, true, c);
+        if (st != GPM_OK || !c->n_parts) return st;
+        if (c->n_parts == p->n) break;
+        p->n = c->n_parts;
+        for (size_t i = 0; i < p->n; i++) p->at[i] = scaffold_principal(c->s, i);
+        continuous_close(c, false);
+    }
+    *prior += continuous_log_jacobian(c, c->old);
+    return GPM_OK;
+}
+
+/* log p(theta | k) - log g_k(theta) of the state as it is; -inf: any other state is better. */
+static enum gpm_status leave(struct jump *j, struct trace *t, struct node_set *p, double *ratio) {
+    struct continuous c;
+    const struct laplace_fit *f = NULL;
+    void *own = NULL;
+    enum gpm_status st = take_out(j, t, p, &c, ratio);
+    if (st != GPM_OK || !c.n_parts) return st;
+    bool possible = c.w_old > -INFINITY;
+    if (possible) st = laplace_fit_find(&c, DRAWS, &own, &f);
+    bool known = possible && st == GPM_OK && f->p.n;
+    *ratio = known ? *ratio - laplace_fit_log_density(f, c.old) : -INFINITY;
+    continuous_close(&c, false);
+    laplace_fits_free(own);
+    return st;
+}
+
+/* From theta_1 to theta' ~ g: *ratio is log J(theta') / J(theta_1) + log p(theta_1 | k') - log g.
+ */
+static enum gpm_status arrive(struct jump *j, struct trace *t, struct node_set *p, double *ratio) {
+    struct continuous c;
+    const struct laplace_fit *f = NULL;
+    void *own = NULL;
+    double z[PROPOSAL_MAX_DIM], logp = -INFINITY;
+    enum gpm_status st = take_out(j, t, p, &c, ratio);
+    if (st != GPM_OK || !c.n_parts) return st;
+    double before = c.w_old;
+    if (before > -INFINITY) st = laplace_fit_find(&c, DRAWS, &own, &f);
+    if (st == GPM_OK && f && f->p.n) {
+        laplace_fit_draw(f, &t->rng, z);
+        st = continuous_build(&c, z, &logp);
+    }
+    bool built = st == GPM_OK && logp > -INFINITY && scaffold_built(c.s);
+    *ratio = built ? *ratio + logp - before - laplace_fit_log_density(f, z) : -INFINITY;
+    continuous_close(&c, built);
+    laplace_fits_free(own);
+    return st;
+}
+
+/* Draws the block and the parameters from their prior; *ratio: log likelihoods, new less old. */
+static enum gpm_status redraw(struct trace *t, const struct node_set *at, double *ratio) {
+    struct scaffold *s;
+    double w_old = 0, w_new = -INFINITY;
+    enum gpm_status st = scaffold_build(t, at->at, at->n, &s);
+    if (st != GPM_OK) return st;
+    st = scaffold_detach(s, SCAFFOLD_PRIOR, &w_old);
+    if (st == GPM_OK) {
+        st = scaffold_regen(s, SCAFFOLD_PRIOR, NULL, &w_new);
+        if (st == GPM_OK && scaffold_built(s))
+            scaffold_commit(s);
+        else {
+            scaffold_restore(s);
+            w_new = -INFINITY;
+        }
+    }
+    scaffold_free(s);
+    *ratio = w_new == -INFINITY ? w_new : w_new - w_old; /* an impossible start: +inf */
+    return st;
+}
+
+/* ---- the move ---- */
+
+static struct trace *copy_of(struct trace *t) {
+    struct trace *c = trace_clone(t);
+    c->rng = rng_split(&t->rng);
+    return c;
+}
+
+/* From t by way of `via` to `end`, copies that the caller frees. */
+static enum gpm_status propose(struct jump *j, struct trace *t, struct trace **via,
+                               struct trace **end, double *log_alpha) {
+    struct node_set block, p = {NULL, 0};
+    double lik = 0, from = 0, to = 0;
+    *log_alpha = -INFINITY;
+    *via = copy_of(t);
+    enum gpm_status st = pick_block(j, *via, &block);
+    if (st != GPM_OK || !block.n) {
+        if (st == GPM_OK) mem_free(block.at);
+        return st;
+    }
+    double pick = -log_pick(j, *via);
+    st = parameters_of(j, *via, &p);
+    if (st == GPM_OK) st = leave(j, *via, &p, &from);
+    if (st == GPM_OK) {
+        unite(&block, &p);
+        st = redraw(*via, &block, &lik);
+    }
+    mem_free(block.at);
+    mem_free(p.at);
+    p = (struct node_set){NULL, 0};
+    if (st != GPM_OK || lik == -INFINITY) return st;
+    pick += log_pick(j, *via);
+    *end = copy_of(*via);
+    st = parameters_of(j, *end, &p);
+    if (st == GPM_OK) st = arrive(j, *end, &p, &to);
+    mem_free(p.at);
+    if (st != GPM_OK || to == -INFINITY) return st;
+    *log_alpha = lik == INFINITY || from == -INFINITY ? INFINITY : lik + to - from + pick;
+    return st;
+}
+
+static enum gpm_status step(struct jump *j, size_t particle) {
+    struct trace **t = &j->x->model->p.at[particle], *via = NULL, *end = NULL;
+    double log_alpha;
+    enum gpm_status st = propose(j, *t, &via, &end, &log_alpha);
+    bool accepted =
+        st == GPM_OK && end && (log_alpha >= 0 || log(rng_uniform(&(*t)->rng)) < log_alpha);
+    if (accepted) {
+        trace_free(*t);
+        *t = end;
+        end = NULL;
+    }
+    if (via) trace_free(via);
+    if (end) trace_free(end);
+    if (st == GPM_OK) infer_count(j->x, j->scope, accepted);
+    return st;
+}
+
+static enum gpm_status check_block(struct infer_state *x, value block) {
+    static const char *const other[] = {"each", "each_reverse", "none", "ordered"};
+    for (size_t i = 0; i < COUNT_OF(other); i++)
+        if (infer_is_name(block, other[i]))
+            return infer_error(x, DIAG_BAD_OPERATOR_ARG,
+                               "structure_mh proposes one block, all, or the block named; not %s",
+                               other[i]);
+    return GPM_OK;
+}
+
+static enum gpm_status op_structure_mh(struct infer_state *x, const value *args, size_t n,
+                                       value *out) {
+    struct target g;
+    value parameters = infer_name(x, "default");
+    enum gpm_status st =
+        infer_target_with(x, "structure_mh", args, n, &parameters, 1, infer_name(x, "one"), &g);
+    if (st != GPM_OK) return st;
+    if (g.sub || infer_is_name(g.scope, "default") || subproblem_of(parameters))
+        return infer_error(x, DIAG_BAD_OPERATOR_ARG,
+                           "structure_mh needs the scope of the structure, as tag names it");
+    struct jump j = {x, g.scope, g.block, parameters};
+    st = check_block(x, g.block);
+    for (size_t p = 0; p < x->model->p.n; p++)
+        for (double k = 0; k < g.transitions && st == GPM_OK; k++) {
+            st = core_poll(x->core, x->at);
+            if (st == GPM_OK) st = step(&j, p);
+        }
+    if (st == GPM_OK) *out = NIL;
+    return st;
+}
+
+const struct infer_op infer_structure_rows[] = {
+    {"structure_mh", "(scope: any, block?: any, parameters?: any, steps?: any) -> action",
+     "moves between structures (reversible jump): proposes one block of the scope, a grammar's "
+     "discrete choices, from its prior, and the continuous choices of the scope `parameters` "
+     "(default: all there are) from a mixture of Student-t distributions fitted to their "
+     "conditional under the new structure; exact. Fits are kept, so a structure met again costs a "
+     "few likelihoods",
+     NULL, 0, op_structure_mh},
+};
+const size_t infer_structure_count = COUNT_OF(infer_structure_rows);
