@@ -52,11 +52,14 @@ fuzz:
 	@cmake --build build-fuzz -j $(JOBS) --target fuzzers
 	@tools/fuzz $(FUZZ_SECONDS)
 
-# Binary, libraries, headers, pkg-config file; manual pages, completions, editor files.
+# Binary, libraries, headers, pkg-config file; manual pages, completions, editor files; the Python
+# package. The loader's cache is refreshed, so that programs find the library at once.
 install: build
 	@tools/install-packages docs
 	@cmake --install build --prefix $(PREFIX) > /dev/null
 	@tools/install-docs build/gpmem $(PREFIX)
+	@tools/install-python $(PREFIX)
+	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" = 0 ]; then ldconfig; fi
 	@echo "installed gpmem in $(PREFIX)"
 
 # The reference page from the tables, then every page as a site in build/site, links checked.

@@ -18,8 +18,9 @@ def _candidates():
         yield os.environ["GPMEM_LIBRARY"]
         return
     here = os.path.dirname(os.path.abspath(__file__))
-    yield os.path.join(here, "libgpmem.so.0")
-    yield os.path.join(here, "..", "..", "build", "libgpmem.so")
+    yield os.path.join(here, "libgpmem.so.0")  # in the wheel
+    yield os.path.join(here, "..", "..", "build", "libgpmem.so")  # the source tree
+    yield os.path.join(here, "..", "..", "..", "libgpmem.so.0")  # make install: PREFIX/lib/python3.N/dist-packages
     found = ctypes.util.find_library("gpmem")
     if found:
         yield found

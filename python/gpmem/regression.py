@@ -7,6 +7,12 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+try:
+    from sklearn.utils.validation import validate_data  # scikit-learn 1.6 and later
+except ImportError:
+    def validate_data(estimator, *args, **options):
+        return estimator._validate_data(*args, **options)
+
 from ._library import FitOptions, GpmemError, GpmemValueError, doubles, lib
 
 
@@ -65,7 +71,7 @@ class GPRegressor(RegressorMixin, BaseEstimator):
 
     def fit(self, X, y):
         """Fits the parameters of the kernel and the noise to the data."""
-        X, y = self._validate_data(X, y, dtype=np.float64, order="C", y_numeric=True)
+        X, y = validate_data(self, X, y, dtype=np.float64, order="C", y_numeric=True)
         y = np.asarray(y, dtype=np.float64)
         self.y_mean_ = float(y.mean()) if self.normalize_y else 0.0
         sd = float(y.std()) if self.normalize_y else 1.0
@@ -90,7 +96,7 @@ class GPRegressor(RegressorMixin, BaseEstimator):
 
     def _points(self, X):
         check_is_fitted(self)
-        return np.array(self._validate_data(X, dtype=np.float64, order="C", reset=False), order="C")
+        return np.array(validate_data(self, X, dtype=np.float64, order="C", reset=False), order="C")
 
     def predict(self, X, return_std=False, return_cov=False, measured=False):
         """The mean at X; with it the standard deviation or the covariance of the function, or of new

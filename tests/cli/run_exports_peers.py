@@ -1,6 +1,5 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-# label: slow
 """The exports of a run as R's posterior and Python's xarray read them: same draws, same summaries."""
 import json, os, subprocess, sys, tempfile
 import numpy as np

@@ -3,6 +3,7 @@
 moments (arguments: the tool, [number of kills, default 8])."""
 import filecmp, json, os, random, shutil, signal, subprocess, sys, tempfile, time
 import numpy as np
+import xarray
 import xml.etree.ElementTree as ET
 
 TOOL = os.path.abspath(sys.argv[1])
@@ -73,13 +74,7 @@ def check_reading():
     raw = np.fromfile(at("z", "mu", "0.0"), dtype=meta["dtype"]).reshape(meta["shape"])
     assert np.array_equal(raw, np.array([x[:, 0], y[:, 0]]))
     assert json.load(open(at("z", "mu", ".zattrs")))["_ARRAY_DIMENSIONS"] == ["chain", "draw"]
-    try:
-        import xarray
-    except ImportError:
-        assert KILLS < 50, "the slow test needs python3-xarray and python3-zarr"
-        print("xarray is not installed: the Zarr folder was read by hand")
-    else:
-        assert np.array_equal(xarray.open_zarr(at("z"), consolidated=False)["mu"].values, raw)
+    assert np.array_equal(xarray.open_zarr(at("z"), consolidated=False)["mu"].values, raw)
 
 
 def check_errors():
