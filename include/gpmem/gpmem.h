@@ -54,6 +54,9 @@ struct gpm_options {
      * text; at most ten times a second, on the session's thread. NULL: nobody listens. */
     void (*progress)(void *user, double share, double elapsed, const char *acceptance);
     void *progress_user;
+    /* A file that the program is about to read: itself, load, read_csv, csv_lookup. */
+    void (*file)(void *user, const char *path);
+    void *file_user;
 };
 GPM_API void gpm_options_init(struct gpm_options *o);
 

@@ -6,10 +6,10 @@
 #include "session/session.h"
 #include "sp/sp_options.h"
 #include "sp/srcfn.h"
+#include "base/clock.h"
 
 #include <pthread.h>
 #include <string.h>
-#include <time.h>
 
 struct gpm_session {
     struct session s;
@@ -34,6 +34,7 @@ gpm_session *gpm_session_new(const struct gpm_options *o) {
     buf_init(&g->text);
     session_init(&g->s, o->seed, o->chain);
     g->s.json = o->format == GPM_FORMAT_JSON;
+    g->s.verbose = o->verbose > 0;
     g->s.infer.write = o->write;
     g->s.infer.user = o->user;
     g->s.infer.draw = o->draw;
@@ -45,7 +46,9 @@ gpm_session *gpm_session_new(const struct gpm_options *o) {
                                          .jobs = o->jobs ? o->jobs : 1,
                                          .stop = &g->s.interrupted,
                                          .confirm = o->confirm,
-                                         .user = o->user};
+                                         .user = o->user,
+                                         .file = o->file,
+                                         .file_user = o->file_user};
     g->s.core.host.options = &g->permissions;
     if (o->max_memory) { /* what the process holds already does not count */
         g->s.core.max_nodes = o->max_memory / 160;
@@ -85,12 +88,6 @@ struct job {
     enum gpm_status st;
 };
 
-static double now(void) {
-    struct timespec ts;
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (double)ts.tv_sec + 1e-9 * (double)ts.tv_nsec;
-}
-
 static void *run_job(void *arg) {
     struct job *j = arg;
     struct session *s = &j->g->s;
@@ -123,7 +120,7 @@ static enum gpm_status run(gpm_session *g, struct job *j) {
     if (!mem_reserve()) return GPM_E_NOMEM;
     s->core.shortages = mem_shortages();
     s->interrupted = 0;
-    s->core.deadline = g->options.max_seconds > 0 ? now() + g->options.max_seconds : 0;
+    s->core.deadline = g->options.max_seconds > 0 ? clock_seconds() + g->options.max_seconds : 0;
     s->stack_size = stack_size(&g->options);
     pthread_attr_t attr;
     pthread_t thread;

@@ -70,7 +70,8 @@ static void run_chain(struct job *j, unsigned i) {
     progress_attach(j->board, i, &o);
     if (j->plan->folder) {
         o.draw = run_folder_draw;
-        o.draw_user = run_folder_chain(j->plan->folder, i);
+        o.file = run_folder_file;
+        o.draw_user = o.file_user = run_folder_chain(j->plan->folder, i);
     }
     gpm_session *s = gpm_session_new(&o);
     if (!s) {
@@ -118,6 +119,9 @@ static void run_chains(struct job *j) {
            pthread_create(&threads[started], NULL, work, j) == 0) {
         started++;
     }
+    explain("seed %llu, chains %llu to %llu, %u threads",
+            (unsigned long long)j->plan->session->seed, (unsigned long long)j->plan->first,
+            (unsigned long long)(j->plan->first + j->plan->chains - 1), started + 1);
     work(j); /* this thread is one of them */
     for (unsigned i = 0; i < started; i++) pthread_join(threads[i], NULL);
 }

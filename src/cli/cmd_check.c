@@ -25,6 +25,7 @@ static int check_file(const struct args *a, const char *path) {
     print_error(s, st, false);
     gpm_session_free(s);
     free(text);
+    if (st == GPM_OK) explain("'%s' parses", path);
     return st == GPM_OK ? EXIT_FINE : EXIT_USAGE;
 }
 

@@ -25,6 +25,21 @@ static void print_command_names(void) {
     }
 }
 
+static void print_topic(void *user, const char *name) {
+    (void)user;
+    printf("%s ", name);
+}
+
+/* What `gpmem help` explains: commands, then the names of the language. */
+static void print_topics(void) {
+    struct gpm_options o;
+    gpm_options_init(&o);
+    gpm_session *s = gpm_session_new(&o);
+    print_command_names();
+    if (s) gpm_complete(s, "", print_topic, NULL);
+    gpm_session_free(s);
+}
+
 /* Text inside single quotes of a shell; `extra` characters get a backslash. */
 static void print_quoted(const char *text, const char *extra) {
     for (; *text; text++) {
@@ -56,8 +71,11 @@ static void bash_options(const struct command *c, const char *name) {
             fputs(") return ;;\n", stdout);
         }
     }
-    fputs("            esac\n            options='--help", stdout);
-    for (size_t i = 0; i < c->n_options; i++) printf(" --%s", c->options[i].name);
+    fputs("            esac\n            options='", stdout);
+    for (size_t i = 0; i < c->n_options; i++) printf("--%s ", c->options[i].name);
+    size_t n;
+    const struct option_row *common = common_options(&n);
+    for (size_t i = 0; i < n; i++) printf("--%s ", common[i].name);
     fputs("' ;;\n", stdout);
 }
 
@@ -80,8 +98,13 @@ static void print_bash(void) {
           "    if [[ $cur == -* ]]; then\n"
           "        [[ -n $command ]] || options=\"$options --version\"\n"
           "        COMPREPLY=($(compgen -W \"$options\" -- \"$cur\"))\n"
-          "    elif [[ -z $command || $command == help ]]; then\n"
+          "    elif [[ -z $command ]]; then\n"
           "        COMPREPLY=($(compgen -W \"$commands\" -- \"$cur\"))\n"
+          "    elif [[ $command == help ]]; then\n"
+          "        COMPREPLY=($(compgen -W '",
+          stdout);
+    print_topics();
+    fputs("' -- \"$cur\"))\n"
           "    elif [[ $command == completions ]]; then\n"
           "        COMPREPLY=($(compgen -W 'bash zsh fish' -- \"$cur\"))\n"
           "    else\n        COMPREPLY=($(compgen -f -- \"$cur\"))\n    fi\n}\n"
@@ -115,7 +138,9 @@ static void zsh_option(const struct option_row *o) {
 
 static void zsh_options(const struct command *c) {
     for (size_t i = 0; i < c->n_options; i++) zsh_option(&c->options[i]);
-    fputs("                '(-h --help)'{-h,--help}'[show help]' \\\n", stdout);
+    size_t n;
+    const struct option_row *common = common_options(&n);
+    for (size_t i = 0; i < n; i++) zsh_option(&common[i]);
 }
 
 static void print_zsh(void) {
@@ -139,18 +164,27 @@ static void print_zsh(void) {
         if ((*c)->hidden) continue;
         printf("            %s) _arguments \\\n", (*c)->name);
         zsh_options(*c);
-        printf("                '*:argument:%s' ;;\n",
-               strcmp((*c)->name, "completions") == 0 ? "(bash zsh fish)" : "_files");
+        fputs("                '*:argument:", stdout);
+        if (strcmp((*c)->name, "help") == 0) {
+            putchar('(');
+            print_topics();
+            fputs(")' ;;\n", stdout);
+            continue;
+        }
+        printf("%s' ;;\n", strcmp((*c)->name, "completions") == 0 ? "(bash zsh fish)" : "_files");
     }
     fputs("        esac ;;\n    esac\n}\n_gpmem \"$@\"\n", stdout);
 }
 
 /* ---- fish ---- */
 
-static void fish_options(const struct command *c, const char *condition) {
-    for (size_t i = 0; i < c->n_options; i++) {
-        const struct option_row *o = &c->options[i];
-        printf("complete -c gpmem -n '%s' -l %s", condition, o->name);
+/* condition NULL: everywhere */
+static void fish_options(const struct option_row *rows, size_t n, const char *condition) {
+    for (size_t i = 0; i < n; i++) {
+        const struct option_row *o = &rows[i];
+        fputs("complete -c gpmem", stdout);
+        if (condition) printf(" -n '%s'", condition);
+        printf(" -l %s", o->name);
         if (o->letter) printf(" -s %c", o->letter);
         if (o->kind == OPTION_CHOICE) {
             fputs(" -x -a '", stdout);
@@ -176,13 +210,18 @@ static void print_fish(void) {
         printf("complete -c gpmem -n __fish_use_subcommand -f -a %s -d '%s'\n", (*c)->name,
                (*c)->summary);
         snprintf(condition, sizeof condition, "__fish_seen_subcommand_from %s", (*c)->name);
-        fish_options(*c, condition);
+        fish_options((*c)->options, (*c)->n_options, condition);
     }
-    fish_options(&command_prompt, "__fish_use_subcommand");
-    fputs("complete -c gpmem -l help -s h -d 'show help'\n"
-          "complete -c gpmem -n __fish_use_subcommand -l version -d 'print the version'\n"
-          "complete -c gpmem -n '__fish_seen_subcommand_from completions' -f -a 'bash zsh fish'\n",
+    fish_options(command_prompt.options, command_prompt.n_options, "__fish_use_subcommand");
+    size_t n;
+    const struct option_row *common = common_options(&n);
+    fish_options(common, n, NULL);
+    fputs("complete -c gpmem -n __fish_use_subcommand -l version -d 'print the version'\n"
+          "complete -c gpmem -n '__fish_seen_subcommand_from completions' -f -a 'bash zsh fish'\n"
+          "complete -c gpmem -n '__fish_seen_subcommand_from help' -f -a '",
           stdout);
+    print_topics();
+    fputs("'\n", stdout);
 }
 
 static int run(const void *opts, int argc, char **argv) {

@@ -15,7 +15,7 @@ struct args {
     const char *time, *column, *kernels, *json, *html, *markdown, *out;
     double holdout, level, max_time, paper_x, paper_y;
     bool skip_bad, changepoints, strict, paper, program;
-    int log, quiet;
+    int log;
     struct text_list query;
 };
 
@@ -32,6 +32,7 @@ static bool write_file(const char *path, const char *text) {
     bool ok = f && fputs(text, f) != EOF;
     if (f && f != stdout && fclose(f) != 0) ok = false;
     if (!ok) complain(EXIT_FAILED, "cannot write '%s': %s", path, strerror(errno));
+    if (ok) explain("wrote '%s'", path);
     return ok;
 }
 
@@ -44,7 +45,8 @@ static int write_all(const struct args *a, gpm_discovery *d) {
         return complain(EXIT_FAILED, "%s", gpm_discover_error(d));
     bool taken = (a->json && !strcmp(a->json, "-")) || (a->html && !strcmp(a->html, "-")) ||
                  (a->markdown && !strcmp(a->markdown, "-"));
-    if (!a->quiet && !taken) fputs(gpm_discover_report(d, GPM_REPORT_TEXT), stdout);
+    bool kept = a->json || a->html || a->markdown || a->out || a->query.n || a->program;
+    if (!taken && !(voice_quiet() && kept)) fputs(gpm_discover_report(d, GPM_REPORT_TEXT), stdout);
     for (size_t i = 0; i < a->query.n; i++) {
         struct gpm_answer r;
         if (gpm_discover_query(d, a->query.at[i], &r) != GPM_OK)
@@ -80,6 +82,7 @@ static int run(const void *opts, int argc, char **argv) {
         return complain(EXIT_USAGE, "--paper gives text and JSON; --html, --markdown, --out and "
                                     "--holdout belong to the full learner");
     gpm_discovery *d = gpm_discover_new();
+    explain("searching structures of '%s' with seed %llu", argv[0], (unsigned long long)a->seed);
     enum gpm_status st = gpm_discover_run(d, argv[0], &o);
     int status = EXIT_FINE;
     if (st != GPM_OK) {
@@ -145,7 +148,6 @@ static const struct option_row rows[] = {
      offsetof(struct args, threads)},
     {"max-time", 0, OPTION_TIME, "S", "stop the search after S seconds",
      offsetof(struct args, max_time)},
-    {"quiet", 'q', OPTION_COUNT, NULL, "print nothing", offsetof(struct args, quiet)},
 };
 
 const struct command command_discover = {

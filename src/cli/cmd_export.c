@@ -27,6 +27,7 @@ static int close_out(FILE *f, const char *path) {
     bool bad = ferror(f);
     if (fclose(f) != 0 || bad)
         return complain(EXIT_FAILED, "cannot write '%s': %s", path, strerror(errno));
+    explain("wrote '%s'", path);
     return EXIT_FINE;
 }
 

@@ -65,7 +65,9 @@ static void print_page(const struct command *c) {
     }
     fputs("\n# OPTIONS\n\n", stdout);
     for (size_t i = 0; i < c->n_options; i++) print_option(&c->options[i]);
-    fputs("*-h*, *--help*\n\tShow help\n\n", stdout);
+    size_t n;
+    const struct option_row *common = common_options(&n);
+    for (size_t i = 0; i < n; i++) print_option(&common[i]);
     if (main_page) {
         fputs("*-V*, *--version*\n\tPrint the version\n\n# COMMANDS\n\n", stdout);
         for (const struct command *const *k = command_list(); *k; k++) {

@@ -17,7 +17,6 @@ struct args {
     double timeout, max_time;
     const char *log, *json, *report, *join;
     bool json_input, allow_run;
-    int quiet, verbose;
 };
 
 static void init(void *opts) {
@@ -62,7 +61,7 @@ static bool fill_options(const struct args *a, struct gpm_optimize_options *p, b
     p->allow_run = a->allow_run;
     p->stop = stop_flag();
     *tty = isatty(2);
-    if (!a->quiet) p->progress = progress, p->user = tty;
+    if (!voice_quiet()) p->progress = progress, p->user = tty;
     if (a->join) p->join = true, p->store = a->join;
     if (a->target.n) {
         char *end;
@@ -109,7 +108,7 @@ static int run(const void *opts, int argc, char **argv) {
     int status = prepare(a, o, argc, argv);
     if (status == EXIT_FINE) {
         enum gpm_status s = gpm_optimizer_run(o);
-        if (tty && !a->quiet) fputc('\n', stderr);
+        if (tty && !voice_quiet()) fputc('\n', stderr);
         if (s && s != GPM_E_INTERRUPT)
             status = EXIT_FAILED;
         else if (s == GPM_E_INTERRUPT)
@@ -151,7 +150,6 @@ static const struct option_row rows[] = {
      offsetof(struct args, report)},
     {"allow-run", 0, OPTION_FLAG, NULL, "--join runs the command of another user's store",
      offsetof(struct args, allow_run)},
-    {"quiet", 'q', OPTION_COUNT, NULL, "no progress line", offsetof(struct args, quiet)},
 };
 
 const struct command command_optimize = {

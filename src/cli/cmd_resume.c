@@ -31,7 +31,6 @@ static int run(const void *opts, int argc, char **argv) {
 static const struct option_row rows[] = {
     {"format", 0, OPTION_CHOICE, "text|json", "how values are printed (default text)",
      FIELD(format)},
-    {"quiet", 'q', OPTION_COUNT, NULL, "say nothing but results and errors", FIELD(quiet)},
     {"allow-run", 0, OPTION_FLAG, NULL, "programs may run commands and load shared objects",
      FIELD(allow_run)},
     {"allow-write", 0, OPTION_FLAG, NULL, "programs may write files", FIELD(allow_write)},

@@ -12,7 +12,7 @@ struct args {
 };
 
 static void say_state(const struct run_facts *f) {
-    if (strcmp(f->state, "finished") != 0) {
+    if (strcmp(f->state, "finished") != 0 && !voice_quiet()) {
         complain(0, "the run has not finished (state: %s); these are its draws so far", f->state);
     }
 }

@@ -84,6 +84,14 @@ void command_print_help(const struct command *c, FILE *to);
 /* The nearest of n words by edit distance, or NULL when none is near. */
 const char *nearest_word(const char *word, const char *const *words, size_t n);
 
+/* Options that every command takes besides its own, in help, manual pages and completions too:
+ * -q, -v, -h. The first two hold for the whole process. */
+const struct option_row *common_options(size_t *n);
+bool voice_quiet(void);  /* -q: nothing but results and errors */
+int voice_verbose(void); /* -v, counted: what is done is explained */
+/* "gpmem: " and an explanation on stderr, under -v alone. */
+void explain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
 /* "gpmem: " message on stderr; returns the status given, so that `return usage(...)` reads well. */
 int complain(int status, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
@@ -92,7 +100,6 @@ struct session_args {
     uint64_t seed;
     int format;      /* 0 text, 1 json */
     int diagnostics; /* 0 text, 1 json */
-    int quiet, verbose;
     bool allow_run, allow_write;
     uint64_t jobs;
     double max_time;
@@ -124,13 +131,6 @@ bool colour_wanted(int fd);
          "text|json",                                                                               \
          "how errors are printed (default text)",                                                   \
          SESSION_FIELD(T, f, diagnostics)},                                                         \
-        {"quiet",                                                                                   \
-         'q',                                                                                       \
-         OPTION_COUNT,                                                                              \
-         NULL,                                                                                      \
-         "say nothing but results and errors",                                                      \
-         SESSION_FIELD(T, f, quiet)},                                                               \
-        {"verbose", 'v', OPTION_COUNT, NULL, "explain what is done", SESSION_FIELD(T, f, verbose)}, \
         {"allow-run",                                                                               \
          0,                                                                                         \
          OPTION_FLAG,                                                                               \

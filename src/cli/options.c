@@ -4,22 +4,63 @@
  * --name VALUE, --name=VALUE, -x VALUE, -xVALUE and grouped flags (-qv); `--` ends the options.
  */
 #include "cli/command.h"
+#include "cli/progress.h"
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-int complain(int status, const char *fmt, ...) {
-    va_list ap;
-    va_start(ap, fmt);
+/* What the command line asked for; written once, before the command runs. */
+static struct voice {
+    int quiet, verbose;
+    bool help;
+} voice;
+
+static const struct option_row common[] = {
+    {"quiet", 'q', OPTION_COUNT, NULL, "say nothing but results and errors",
+     offsetof(struct voice, quiet)},
+    {"verbose", 'v', OPTION_COUNT, NULL, "explain what is done", offsetof(struct voice, verbose)},
+    {"help", 'h', OPTION_FLAG, NULL, "show this help", offsetof(struct voice, help)},
+};
+enum { N_COMMON = sizeof common / sizeof common[0] };
+
+const struct option_row *common_options(size_t *n) {
+    *n = N_COMMON;
+    return common;
+}
+
+bool voice_quiet(void) {
+    return voice.quiet > 0;
+}
+
+int voice_verbose(void) {
+    return voice.verbose;
+}
+
+static void say(const char *fmt, va_list ap) {
+    progress_hide();
     fflush(stdout);
     fputs("gpmem: ", stderr);
     vfprintf(stderr, fmt, ap);
     fputc('\n', stderr);
+}
+
+int complain(int status, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    say(fmt, ap);
     va_end(ap);
     return status;
+}
+
+void explain(const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    if (voice.verbose) say(fmt, ap);
+    va_end(ap);
 }
 
 /* Edit distance with transpositions (optimal string alignment) over lower-cased words; words
@@ -155,17 +196,24 @@ static bool store_value(const struct option_row *o, const char *text, void *fiel
     return good;
 }
 
+/* The options of a command: its own, then the common ones; NULL after the last. */
+static const struct option_row *option_at(const struct command *c, size_t i) {
+    if (i < c->n_options) return &c->options[i];
+    return i - c->n_options < N_COMMON ? &common[i - c->n_options] : NULL;
+}
+
 static const struct option_row *find_long(const struct command *c, const char *name, size_t len) {
-    for (size_t i = 0; i < c->n_options; i++) {
-        const char *have = c->options[i].name;
-        if (strlen(have) == len && memcmp(have, name, len) == 0) return &c->options[i];
+    const struct option_row *o;
+    for (size_t i = 0; (o = option_at(c, i)); i++) {
+        if (strlen(o->name) == len && memcmp(o->name, name, len) == 0) return o;
     }
     return NULL;
 }
 
 static const struct option_row *find_letter(const struct command *c, char letter) {
-    for (size_t i = 0; i < c->n_options; i++) {
-        if (c->options[i].letter == letter) return &c->options[i];
+    const struct option_row *o;
+    for (size_t i = 0; (o = option_at(c, i)); i++) {
+        if (o->letter == letter) return o;
     }
     return NULL;
 }
@@ -175,8 +223,7 @@ static void complain_unknown(const struct command *c, const char *name, size_t l
     size_t n = 0;
     char word[64];
     snprintf(word, sizeof word, "%.*s", (int)len, name);
-    for (size_t i = 0; i < c->n_options && n < 127; i++) names[n++] = c->options[i].name;
-    names[n++] = "help";
+    for (size_t i = 0; n < 128 && option_at(c, i); i++) names[n++] = option_at(c, i)->name;
     const char *near = nearest_word(word, names, n);
     bool prompt = c == &command_prompt;
     const char *name_shown = prompt ? "" : c->name, *space = prompt ? "" : " ";
@@ -205,7 +252,8 @@ static bool read_value(struct reader *r, const struct option_row *o, const char 
         }
         value = r->argv[++r->i];
     }
-    return store_value(o, value, r->opts + o->offset);
+    bool own = o < common || o >= common + N_COMMON;
+    return store_value(o, value, (own ? r->opts : (char *)&voice) + o->offset);
 }
 
 static bool read_long(struct reader *r, const char *word) {
@@ -300,9 +348,7 @@ void command_print_help(const struct command *c, FILE *to) {
         print_wrapped(c->text, to);
     }
     fprintf(to, "\nOptions:\n");
-    for (size_t i = 0; i < c->n_options; i++) print_option(&c->options[i], to);
-    static const struct option_row help = {"help", 'h', OPTION_FLAG, NULL, "show this help", 0};
-    print_option(&help, to);
+    for (size_t i = 0; option_at(c, i); i++) print_option(option_at(c, i), to);
 }
 
 /* --help anywhere before `--` wins over every other option. */
@@ -311,6 +357,19 @@ static bool help_wanted(int argc, char **argv) {
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) return true;
     }
     return false;
+}
+
+/* Under -v: what was asked for, and how it ended. */
+static int run_explained(const struct command *c, const void *opts, int n, char **argv) {
+    struct timespec a, b;
+    clock_gettime(CLOCK_MONOTONIC, &a);
+    explain("version %s, %s%s%s", gpm_version(), c == &command_prompt ? "the prompt" : c->name,
+            n ? " of " : "", n ? argv[0] : "");
+    int status = c->run(opts, n, argv);
+    clock_gettime(CLOCK_MONOTONIC, &b);
+    explain("%.3f s, exit status %d",
+            (double)(b.tv_sec - a.tv_sec) + 1e-9 * (double)(b.tv_nsec - a.tv_nsec), status);
+    return status;
 }
 
 int command_main(const struct command *c, int argc, char **argv) {
@@ -331,7 +390,7 @@ int command_main(const struct command *c, int argc, char **argv) {
                      n < c->min_args ? "an argument is missing" : "there are too many arguments",
                      space, name);
         } else {
-            status = c->run(opts, n, argv + 1);
+            status = run_explained(c, opts, n, argv + 1);
         }
     }
     free(opts);

@@ -280,7 +280,7 @@ static int run(const void *opts, int argc, char **argv) {
         progress_board_free(board);
         return left;
     }
-    bool quiet = a->session.quiet > 0;
+    bool quiet = voice_quiet();
     int status =
         a->expressions.n ? run_expressions(s, &a->expressions, quiet) : run_stdin(s, quiet);
     gpm_session_free(s);

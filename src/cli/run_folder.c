@@ -4,9 +4,11 @@
  */
 #include "cli/run_folder.h"
 #include "cli/command.h"
+#include "cli/run_files.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -23,6 +25,7 @@ struct chain_file {
     size_t n_columns; /* 0: no draw yet */
     bool odd_columns; /* a collect with other columns was left out, and said so */
     bool differs;     /* a draw is not the one on disk */
+    bool other_file;  /* a file is not the one that the run began with, and that was said */
     bool broken;      /* cannot write */
 };
 
@@ -30,6 +33,8 @@ struct run_folder {
     char dir[1024];
     struct run_facts facts;
     struct chain_file *chains;
+    struct run_files *files;
+    pthread_mutex_t lock; /* of the manifest */
 };
 
 static void path_in(const char *dir, const char *name, char *out, size_t size) {
@@ -47,10 +52,11 @@ static bool write_manifest(const struct run_folder *f) {
     strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &tm);
     path_in(f->dir, "manifest.json", path, sizeof path);
     path_in(f->dir, "manifest.json.new", temporary, sizeof temporary);
-    json_t *m = json_pack("{s:s, s:s, s:I, s:I, s:I, s:s, s:s}", "gpmem", f->facts.version,
-                          "program", f->facts.program, "seed", (json_int_t)f->facts.seed, "chains",
-                          (json_int_t)f->facts.chains, "first_chain", (json_int_t)f->facts.first,
-                          "state", f->facts.state, "written", when);
+    json_t *m =
+        json_pack("{s:s, s:s, s:I, s:I, s:I, s:s, s:s, s:o}", "gpmem", f->facts.version, "program",
+                  f->facts.program, "seed", (json_int_t)f->facts.seed, "chains",
+                  (json_int_t)f->facts.chains, "first_chain", (json_int_t)f->facts.first, "state",
+                  f->facts.state, "written", when, "files", run_files_json(f->files));
     bool good =
         m && json_dump_file(m, temporary, JSON_INDENT(2)) == 0 && rename(temporary, path) == 0;
     json_decref(m);
@@ -63,14 +69,18 @@ static void copy_text(char *to, size_t size, json_t *from) {
     snprintf(to, size, "%s", text ? text : "");
 }
 
-int run_folder_facts(const char *dir, struct run_facts *facts) {
+static json_t *read_manifest(const char *dir) {
     char path[1200];
     json_error_t e;
     path_in(dir, "manifest.json", path, sizeof path);
     json_t *m = json_load_file(path, 0, &e);
-    if (!m) {
-        return complain(EXIT_USAGE, "'%s' holds no run that can be read: %s", dir, e.text);
-    }
+    if (!m) complain(0, "'%s' holds no run that can be read: %s", dir, e.text);
+    return m;
+}
+
+int run_folder_facts(const char *dir, struct run_facts *facts) {
+    json_t *m = read_manifest(dir);
+    if (!m) return EXIT_USAGE;
     memset(facts, 0, sizeof *facts);
     facts->seed = (uint64_t)json_integer_value(json_object_get(m, "seed"));
     facts->chains = (uint64_t)json_integer_value(json_object_get(m, "chains"));
@@ -109,6 +119,7 @@ static bool open_chain(struct run_folder *f, size_t i) {
 
 static struct run_folder *open_chains(struct run_folder *f) {
     f->chains = calloc(f->facts.chains, sizeof *f->chains);
+    pthread_mutex_init(&f->lock, NULL);
     for (size_t i = 0; i < f->facts.chains; i++) f->chains[i].fd = -1;
     for (size_t i = 0; i < f->facts.chains; i++) {
         if (!open_chain(f, i)) return NULL;
@@ -152,6 +163,8 @@ struct run_folder *run_folder_create(const char *dir, const char *program,
     free(full);
     snprintf(f->dir, sizeof f->dir, "%s", dir);
     f->facts = *facts;
+    f->files = run_files_new(NULL);
+    explain("draws go to '%s'", dir);
     return open_chains(f);
 }
 
@@ -181,29 +194,56 @@ struct run_folder *run_folder_reopen(const char *dir, struct run_facts *facts) {
         return NULL;
     }
     if (!same_program(dir, facts->program)) return NULL;
+    json_t *m = read_manifest(dir);
     struct run_folder *f = calloc(1, sizeof *f);
     snprintf(f->dir, sizeof f->dir, "%s", dir);
     f->facts = *facts;
+    f->files = run_files_new(json_object_get(m, "files"));
+    json_decref(m);
+    explain("'%s' was %s; its program is run again from seed %llu", dir, facts->state,
+            (unsigned long long)facts->seed);
     return open_chains(f);
+}
+
+/* Summary and complaints of every quantity, for those who read the folder without this tool. */
+static void write_diagnostics(const struct run_folder *f) {
+    char path[1200];
+    gpm_draws *d;
+    struct run_facts facts;
+    for (size_t i = 0; i < f->facts.chains; i++)
+        if (f->chains[i].n_columns == 0) return; /* nothing was collected */
+    if (run_folder_read(f->dir, &facts, &d) != EXIT_FINE) return;
+    json_t *quantities = json_loads(gpm_draws_summary(d, GPM_FORMAT_JSON), 0, NULL);
+    json_t *all =
+        json_pack("{s:o, s:I, s:s}", "quantities", quantities ? quantities : json_null(), "draws",
+                  (json_int_t)gpm_draws_rows(d), "complaints", gpm_draws_complaints(d));
+    path_in(f->dir, "diagnostics.json", path, sizeof path);
+    if (!all || json_dump_file(all, path, JSON_INDENT(2)) != 0)
+        complain(0, "cannot write '%s': %s", path, strerror(errno));
+    json_decref(all);
+    gpm_draws_free(d);
 }
 
 int run_folder_close(struct run_folder *f, int status) {
     bool bad = false;
     for (size_t i = 0; i < f->facts.chains; i++) {
         struct chain_file *c = &f->chains[i];
-        if (c->differs) {
+        if (c->differs && !c->other_file) {
             complain(0,
                      "chain %zu did not repeat the draws in '%s': data or files that the program "
                      "reads have changed",
                      i + 1, f->dir);
         }
-        bad |= c->differs || c->broken;
+        bad |= c->differs || c->broken || c->other_file;
         free(c->old);
         if (c->fd >= 0 && close(c->fd) != 0) bad = true;
     }
     if (bad && status == EXIT_FINE) status = EXIT_FAILED;
     snprintf(f->facts.state, sizeof f->facts.state, status == EXIT_FINE ? "finished" : "failed");
     if (!write_manifest(f) && status == EXIT_FINE) status = EXIT_FAILED;
+    write_diagnostics(f);
+    run_files_free(f->files);
+    pthread_mutex_destroy(&f->lock);
     free(f->chains);
     free(f);
     return status;
@@ -215,6 +255,20 @@ void *run_folder_chain(struct run_folder *f, size_t i) {
 
 void run_folder_watch(struct run_folder *f, size_t i, gpm_session *s) {
     f->chains[i].session = s;
+}
+
+void run_folder_file(void *chain, const char *path) {
+    struct chain_file *c = chain;
+    struct run_folder *f = c->folder;
+    bool fresh;
+    if (!run_files_add(f->files, path, &fresh)) {
+        c->other_file = true;
+        if (c->session) gpm_interrupt(c->session);
+    }
+    if (!fresh) return;
+    pthread_mutex_lock(&f->lock);
+    if (!write_manifest(f)) c->broken = true;
+    pthread_mutex_unlock(&f->lock);
 }
 
 /* ---- draws ---- */
@@ -313,6 +367,9 @@ int run_folder_read(const char *dir, struct run_facts *facts, gpm_draws **out) {
         free(text);
     }
     if (status == EXIT_FINE) {
+        explain("'%s' (%s, seed %llu): %zu chains of %zu draws, %zu quantities", dir, facts->state,
+                (unsigned long long)facts->seed, gpm_draws_chains(d), gpm_draws_rows(d),
+                gpm_draws_columns(d));
         *out = d;
     } else {
         gpm_draws_free(d);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A run kept on disk: DIR/manifest.json (version, program, seed, chains, state), DIR/program.vnts
- * (a copy of the program) and DIR/chain-N.csv (Stan CSV, a row per draw that the program collects,
- * written out row by row, so that a run killed at any moment can be read).
+ * A run kept on disk: DIR/manifest.json (version, program, seed, chains, state, the files read with
+ * their hashes), DIR/program.vnts (a copy of the program), DIR/chain-N.csv (Stan CSV, a row per draw
+ * that the program collects, written out row by row, so that a run killed at any moment can be
+ * read), and at the end DIR/diagnostics.json (summary of every quantity, complaints).
  *
  * Going on after an interruption replays the program, which the seed makes exact: rows that are
  * there are compared, the others are added.
@@ -30,6 +31,8 @@ int run_folder_close(struct run_folder *f, int status);
 /* The recorder of chain i, for gpm_options.draw = run_folder_draw. */
 void *run_folder_chain(struct run_folder *f, size_t i);
 void run_folder_draw(void *chain, const char *const *names, const double *row, size_t n);
+/* For gpm_options.file: a file that chain i reads. */
+void run_folder_file(void *chain, const char *path);
 /* The session of chain i: interrupted when its draws do not agree with those on disk. */
 void run_folder_watch(struct run_folder *f, size_t i, gpm_session *s);
 

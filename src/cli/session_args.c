@@ -38,8 +38,8 @@ void session_args_apply(const struct session_args *a, struct gpm_options *o) {
     o->colour = !o->diagnostics_json && colour_wanted(STDERR_FILENO);
     o->allow_run = a->allow_run;
     o->allow_write = a->allow_write;
-    o->quiet = a->quiet;
-    o->verbose = a->verbose;
+    o->quiet = voice_quiet();
+    o->verbose = voice_verbose();
     o->jobs = a->jobs ? (unsigned)(a->jobs < 4096 ? a->jobs : 4096) : 1;
     o->max_depth = (size_t)a->max_depth;
     o->max_memory = (size_t)a->max_memory;

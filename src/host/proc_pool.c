@@ -3,13 +3,13 @@
 #include "base/mem.h"
 #include "base/vec.h"
 #include "host/proc_priv.h"
+#include "base/clock.h"
 
 #include <errno.h>
 #include <math.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #define KILL_GRACE 0.3 /* seconds between TERM and KILL */
@@ -29,12 +29,6 @@ struct proc_pool {
     struct job *jobs;
     int n, running;
 };
-
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 struct proc_pool *proc_pool_new(int jobs) {
     struct proc_pool *p = NEW(struct proc_pool);
@@ -93,7 +87,7 @@ static void job_launch(struct job *j) {
     buf_reset(&j->r.stderr_tail);
     j->timed_out = j->killed = j->overflow = false;
     j->r.attempts++;
-    j->started = now();
+    j->started = clock_seconds();
     j->deadline = j->timeout > 0 ? j->started + j->timeout : INFINITY;
     int e = proc_spawn(&j->child, j->argv, j->input.data, j->input.len);
     if (e == 0) return;
@@ -177,7 +171,7 @@ static void judge(struct job *j) {
         t->len = PROC_STDERR_MAX;
         t->data[t->len] = 0;
     }
-    r->seconds = now() - j->started;
+    r->seconds = clock_seconds() - j->started;
     if (j->timed_out) {
         r->outcome = PROC_TIMEOUT;
         buf_printf(&r->message, "ran longer than its time-out of %g s and was killed", j->timeout);
@@ -242,7 +236,7 @@ static void watch(struct pollfd *fds, nfds_t *n, int fd) {
 static void turn(struct proc_pool *p, double limit, bool stoppable) {
     struct pollfd *fds = NEW_ARRAY(struct pollfd, 3 * (size_t)p->n);
     nfds_t n = 0;
-    double t = now(), until = limit;
+    double t = clock_seconds(), until = limit;
     for (int i = 0; i < p->n; i++) {
         struct job *j = &p->jobs[i];
         if (!j->used || j->ended) continue;
@@ -255,7 +249,7 @@ static void turn(struct proc_pool *p, double limit, bool stoppable) {
     if (stoppable && t + 0.1 < until) until = t + 0.1; /* the flag may come from another thread */
     double ms = (until - t) * 1000;
     poll(fds, n, ms <= 0 ? 0 : ms > 60000 ? 60000 : (int)ceil(ms));
-    t = now();
+    t = clock_seconds();
     for (int i = 0; i < p->n; i++) {
         struct job *j = &p->jobs[i];
         if (!j->used || j->ended) continue;
@@ -269,13 +263,13 @@ static void turn(struct proc_pool *p, double limit, bool stoppable) {
 
 bool proc_pool_wait(struct proc_pool *p, double seconds, const volatile sig_atomic_t *stop,
                     int64_t *tag, struct proc_result *r) {
-    double limit = seconds < 0 ? INFINITY : now() + seconds;
+    double limit = seconds < 0 ? INFINITY : clock_seconds() + seconds;
     for (;;) {
         if (take_ended(p, tag, r)) return true;
         if (p->running == 0 || (stop && *stop)) return false;
         turn(p, limit, stop != NULL);
         if (take_ended(p, tag, r)) return true;
-        if (now() >= limit) return false;
+        if (clock_seconds() >= limit) return false;
     }
 }
 

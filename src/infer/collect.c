@@ -6,15 +6,9 @@
 #include "base/vec.h"
 #include "infer/dataset.h"
 #include "infer/query.h"
+#include "base/clock.h"
 #include <math.h>
 #include <string.h>
-#include <time.h>
-
-static double now(void) {
-    struct timespec ts;
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (double)ts.tv_sec + 1e-9 * (double)ts.tv_nsec;
-}
 
 /* A column is called by its label, else by the text of its expression. */
 static char *column_name(const struct action *a, size_t i) {
@@ -41,7 +35,7 @@ static enum gpm_status collect_row(struct infer_state *x, struct action *a, size
                                    double total, struct dataset *d) {
     struct trace *t = x->model->p.at[particle];
     double prob = isfinite(total) ? exp(t->log_weight - total) : 1 / (double)x->model->p.n;
-    value first[DATASET_FIRST] = {value_num(1), value_num((double)particle), value_num(now()),
+    value first[DATASET_FIRST] = {value_num(1), value_num((double)particle), value_num(clock_seconds()),
                                   value_num(t->log_weight), value_num(prob)};
     for (size_t i = 0; i < DATASET_FIRST; i++) vec_push(&d->cells, first[i]);
     for (size_t i = 0; i < a->n_splices; i++) {

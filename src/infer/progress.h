@@ -16,4 +16,8 @@ struct progress_loop {
 void progress_begin(struct progress_loop *p, struct infer_state *x, double rounds);
 void progress_step(struct progress_loop *p, double done);
 void progress_end(struct progress_loop *p);
+
+/* "hyper 43%, default 21%": shares accepted since the statistics were `before` (n scopes). */
+void acceptance_text(const struct infer_state *x, const struct scope_stats *before, size_t n,
+                     struct buf *out);
 #endif

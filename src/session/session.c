@@ -2,6 +2,8 @@
  *
  * The top level: parses a text and runs its instructions. */
 #include "session/session.h"
+#include "session/explain.h"
+#include "sp/sp_options.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -167,6 +169,8 @@ static enum gpm_status read_file(struct session *s, const char *path, struct spa
     struct stat info;
     FILE *f = NULL;
     const char *why = NULL;
+    struct sp_options *o = s->core.host.options;
+    if (o && o->file) o->file(o->file_user, path);
     if (stat(path, &info) != 0) why = strerror(errno);
     else if (S_ISDIR(info.st_mode)) why = "it is a directory";
     else if (!(f = fopen(path, "rb"))) why = strerror(errno);
@@ -294,8 +298,12 @@ enum gpm_status session_run(struct session *s, const char *name, const char *tex
     enum gpm_status st = parse_program(&s->arena, &s->syms, &s->diags, unit, false, &program);
     if (st != GPM_OK) return st;
     infer_note_scopes(&s->infer, program);
-    for (uint32_t i = 0; i < program->n && st == GPM_OK; i++)
+    for (uint32_t i = 0; i < program->n && st == GPM_OK; i++) {
+        struct explanation e;
+        explain_begin(s, &e);
         st = run_instruction(s, program->kids[i], NULL);
+        explain_end(s, &e, program->kids[i], st);
+    }
     return st;
 }
 

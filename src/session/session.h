@@ -16,6 +16,7 @@ struct session {
     volatile int interrupted;
     bool json; /* format of printed values */
     bool printing;
+    bool verbose; /* says after each instruction what it did and how long it took */
     VEC(char *) loading; /* files being loaded, innermost last */
     double max_seconds;
     size_t stack_size;

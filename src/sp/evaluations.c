@@ -11,6 +11,7 @@
 #include "sp/sp_options.h"
 #include "sp/srcfn.h"
 #include "store/memo.h"
+#include "base/clock.h"
 #include <errno.h>
 #include <math.h>
 #include <string.h>
@@ -27,12 +28,6 @@ struct evaluations {
 };
 
 enum { RENEW_SECONDS = 120 };
-
-static double now(void) {
-    struct timespec ts;
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (double)ts.tv_sec + 1e-9 * (double)ts.tv_nsec;
-}
 
 /* ---- the table in memory ------------------------------------------------------------------ */
 
@@ -197,7 +192,7 @@ static void start_some(struct batch *b, struct proc_pool *pool) {
         size_t i = vec_pop(&b->todo);
         if (!claim(b, i)) continue;
         char **texts = srcfn_texts(point(b, i), b->e->dim);
-        b->begun[i] = now();
+        b->begun[i] = clock_seconds();
         proc_pool_start(pool, &b->e->src->u.command, (const char *const *)texts, (int64_t)i);
         srcfn_texts_free(texts, b->e->dim);
     }
@@ -228,7 +223,7 @@ static void run_programs(struct batch *b, int jobs) {
             wait_for_others(b);
         else if (!b->todo.n)
             break;
-        renew(b, now());
+        renew(b, clock_seconds());
     }
     proc_pool_free(pool);
 }
@@ -269,9 +264,9 @@ static void run_here(struct batch *b) {
         size_t i = vec_pop(&b->todo);
         if (!claim(b, i)) continue;
         struct buf why = BUF_INIT;
-        double y = NAN, t = now();
+        double y = NAN, t = clock_seconds();
         bool ok = evaluate_here(b, i, &y, &why);
-        if (ok || !stopped(b)) finish(b, i, ok, y, why.data, now() - t);
+        if (ok || !stopped(b)) finish(b, i, ok, y, why.data, clock_seconds() - t);
         buf_release(&why);
         if (b->raised) break;
     }

@@ -18,6 +18,9 @@ struct sp_options {
     /* The prompt's question, NULL: no one to ask. A yes holds for the rest of the session. */
     bool (*confirm)(void *user, const char *question);
     void *user;
+    /* Told of every file of data or program text before it is read; NULL: nobody listens. */
+    void (*file)(void *user, const char *path);
+    void *file_user;
 };
 
 enum sp_permission { SP_MAY_RUN, SP_MAY_WRITE };

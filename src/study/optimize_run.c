@@ -2,6 +2,7 @@
  * The loop: decide under the lock, run in parallel, store, log. */
 #include "base/mem.h"
 #include "study/optimize_priv.h"
+#include "base/clock.h"
 
 #include <errno.h>
 #include <math.h>
@@ -10,12 +11,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
-
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 size_t optimize_counted(const struct optimize *o) {
     size_t n = 0;
@@ -219,13 +214,13 @@ static enum gpm_status store_result(struct optimize *o, int64_t id, const struct
 /* The C callback runs here and now. */
 static enum gpm_status call_function(struct optimize *o, int64_t id, const double *x,
                                      struct buf *err) {
-    double y = NAN, t = now();
+    double y = NAN, t = clock_seconds();
     int failed = o->fn(o->fn_user, x, &y);
     enum gpm_status s =
         failed || !isfinite(y)
             ? memo_fail(o->memo, id, failed ? "the function failed" : "the value is not finite",
-                        now() - t, err)
-            : memo_finish(o->memo, id, y, now() - t, NULL, err);
+                        clock_seconds() - t, err)
+            : memo_finish(o->memo, id, y, clock_seconds() - t, NULL, err);
     return s ? s : finished(o, err);
 }
 
@@ -254,14 +249,14 @@ static enum gpm_status wait_for_one(struct run *r, double limit, struct buf *err
     int64_t id;
     enum gpm_status s = GPM_OK;
     proc_result_init(&res);
-    double wait = fmin(60, limit - now());
+    double wait = fmin(60, limit - clock_seconds());
     if (proc_pool_wait(r->pool, wait < 0 ? 0 : wait, o->opt.stop, &id, &res)) {
         forget_id(r, id);
         s = store_result(o, id, &res, err);
         if (!s) s = finished(o, err);
     }
-    if (!s && now() > r->renewed + 60) {
-        r->renewed = now();
+    if (!s && clock_seconds() > r->renewed + 60) {
+        r->renewed = clock_seconds();
         for (size_t i = 0; i < r->ids.n && !s; i++) s = memo_renew(o->memo, r->ids.at[i], err);
     }
     proc_result_release(&res);
@@ -288,7 +283,8 @@ static enum gpm_status fill(struct run *r, double *x, bool *more, bool *others, 
             s = call_function(o, id, x, err);
         else if (what == NEXT_POINT)
             start_program(r, id, x);
-        if (o->fn && o->opt.max_seconds && now() > r->started + o->opt.max_seconds) return s;
+        if (o->fn && o->opt.max_seconds && clock_seconds() > r->started + o->opt.max_seconds)
+            return s;
     }
     if (what == NEXT_BUDGET || what == NEXT_EXHAUSTED) {
         o->end = what == NEXT_BUDGET ? OPTIMIZE_BUDGET : OPTIMIZE_EXHAUSTED;
@@ -309,14 +305,14 @@ static enum gpm_status loop(struct run *r, double *x, struct buf *err) {
             buf_puts(err, "out of memory; every evaluation so far is kept");
             return GPM_E_NOMEM;
         }
-        if (stopped(o) || now() >= limit) {
+        if (stopped(o) || clock_seconds() >= limit) {
             o->end = stopped(o) ? OPTIMIZE_STOPPED : OPTIMIZE_TIME;
             return GPM_OK;
         }
         s = fill(r, x, &more, &others, err);
         if (s || (!more && proc_pool_running(r->pool) == 0)) return s;
         if (proc_pool_running(r->pool)) {
-            s = wait_for_one(r, others ? fmin(limit, now() + 0.5) : limit, err);
+            s = wait_for_one(r, others ? fmin(limit, clock_seconds() + 0.5) : limit, err);
         } else if (!o->fn || others) {
             struct timespec t = {0, 100000000};
             nanosleep(&t, NULL);
@@ -331,8 +327,10 @@ enum gpm_status optimize_run(struct optimize *o, struct buf *err) {
                       "-- ./sim {x}");
         return GPM_E_ARG;
     }
-    struct run r = {
-        .o = o, .pool = proc_pool_new(o->opt.jobs), .started = now(), .shortages = mem_shortages()};
+    struct run r = {.o = o,
+                    .pool = proc_pool_new(o->opt.jobs),
+                    .started = clock_seconds(),
+                    .shortages = mem_shortages()};
     r.renewed = r.started;
     double *x = NEW_ARRAY(double, (size_t)o->space.n);
     enum gpm_status s = loop(&r, x, err);

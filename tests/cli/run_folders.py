@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Runs kept on disk: run --out, summary, diagnose, plot, export, and resume after SIGKILL at random
 moments (arguments: the tool, [number of kills, default 8])."""
-import filecmp, json, os, random, shutil, signal, subprocess, sys, tempfile, time
+import filecmp, hashlib, json, os, random, re, shutil, signal, subprocess, sys, tempfile, time
 import numpy as np
 import xarray
 import xml.etree.ElementTree as ET
@@ -50,6 +50,8 @@ def check_reading():
     assert out == run("run", program, "--chains", "2", "--seed", "5")  # keeping draws changes nothing
     manifest = json.load(open(at("run", "manifest.json")))
     assert manifest["state"] == "finished" and manifest["seed"] == 5 and manifest["chains"] == 2
+    digest = hashlib.sha256(open(program, "rb").read()).hexdigest()
+    assert manifest["files"] == [{"path": os.path.realpath(program), "sha256": digest}], manifest
     names, x = table(at("run", "chain-1.csv"))
     _, y = table(at("run", "chain-2.csv"))
     assert names == ["mu", "s", "both.1", "both.2"] and x.shape == y.shape == (300, 4)
@@ -58,12 +60,20 @@ def check_reading():
     summary = json.loads(run("summary", "--format", "json", at("run")))
     both = np.concatenate([x[:, 0], y[:, 0]])
     assert abs(summary["mu"]["mean"] - both.mean()) < 1e-9 and abs(summary["mu"]["sd"] - both.std(ddof=1)) < 1e-9
+    kept = json.load(open(at("run", "diagnostics.json")))
+    assert kept["quantities"] == summary and kept["draws"] == 300, kept
     assert "rhat" in run("summary", at("run"))
     r = subprocess.run([TOOL, "diagnose", at("run")], stdout=subprocess.PIPE)
     assert r.returncode in (0, 1) and (b"nothing to complain" in r.stdout) == (r.returncode == 0)
     assert "iteration" in run("plot", at("run"), "--column", "mu")
     run("plot", at("run"), "--svg", at("plot.svg"))
     assert ET.parse(at("plot.svg")).getroot().tag.endswith("svg")
+
+    for kind, words in {"trace": "iteration", "density": "density", "ranks": "rank among all chains", "autocorrelation": "lag"}.items():
+        run("plot", at("run"), "--kind", kind, "--column", "s", "--svg", at("kind.svg"))
+        assert words in open(at("kind.svg")).read() and words in run("plot", at("run"), "-k", kind, "-c", "s"), kind
+    lag = [float(v) for v in re.findall(r"-?[\d.]+", "".join(re.findall(r'<path d="(M[^"]+)"', open(at("kind.svg")).read())[:1]))]
+    assert len(lag) >= 2 * 41, len(lag)  # a point for each lag from 0 to 40
 
     run("export", at("run"), "--format", "stan", "--out", at("stan"))
     assert np.array_equal(table(at("stan-2.csv"))[1], y)
@@ -92,6 +102,26 @@ def check_errors():
     text = open(path).read()
     open(path, "w").write(text.replace(text.split("\n")[3], "1,2,3,4"))
     assert "did not repeat" in run("resume", at("changed"), status=1)
+
+
+def check_data():
+    """The files that a program reads are in the manifest, and a run whose data have changed does not go on."""
+    sizes = [0, 1, 55, 56, 63, 64, 65, 119, 120, 4000]  # around the blocks of the hash
+    for n in sizes:
+        write("data-%d.csv" % n, "y\n" + "1\n" * n)
+    loads = write("part.vnts", "define zs = read_csv(\"data-4000.csv\");")
+    program = write("reads.vnts", "load \"part.vnts\";\n" +
+                    "".join("define y%d = read_csv(\"data-%d.csv\");\n" % (n, n) for n in sizes[1:]) +
+                    "assume m = normal(0, 1);\ninfer accumulate_dataset(30, do(mh(default, one, 1), collect(m)));\n")
+    run("run", program, "--out", at("reads"), "--chains", "2")
+    files = {os.path.basename(f["path"]): f["sha256"] for f in json.load(open(at("reads", "manifest.json")))["files"]}
+    want = ["reads.vnts", os.path.basename(loads)] + ["data-%d.csv" % n for n in sizes[1:]]
+    assert sorted(files) == sorted(want), files
+    for name in want:
+        assert files[name] == hashlib.sha256(open(at(name), "rb").read()).hexdigest(), name
+    run("resume", at("reads"))
+    write("data-64.csv", "y\n" + "2\n" * 64)
+    assert "data-64.csv' has changed since the run began" in run("resume", at("reads"), status=1)
 
 
 def check_kills():
@@ -126,6 +156,7 @@ def check_kills():
 try:
     check_reading()
     check_errors()
+    check_data()
     check_kills()
     print("folders: all checks passed, %d kills" % KILLS)
 finally:

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * SHA-256 (FIPS 180-4) of a text: how a run remembers the files that it read.
+ */
+#ifndef CLI_SHA256_H
+#define CLI_SHA256_H
+#include <stddef.h>
+
+/* 64 hexadecimal digits and a NUL. */
+void sha256_hex(const void *data, size_t len, char out[65]);
+#endif
