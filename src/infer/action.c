@@ -62,6 +62,11 @@ enum gpm_status action_make_op(struct session_core *core, const struct sp_class 
     return GPM_OK;
 }
 
+bool action_named(value v) {
+    struct action *a = action_of(v);
+    return a && a->kind == ACTION_OP && (a->op->flags & OP_VALUE);
+}
+
 static bool kid_is_model(const struct ast *a, uint32_t i) {
     return a->kids[i] && a->kids[i]->kind == AST_MODEL;
 }
@@ -136,7 +141,7 @@ enum gpm_status action_run(struct session_core *core, value v, struct span at, v
     struct infer_state *x = infer_of(core);
     struct span outer = x->at;
     enum gpm_status st = core_poll(core, at);
-    x->at = a->at;
+    x->at = a->at.unit == NO_SPAN_UNIT ? at : a->at;
     value_ref(v);
     if (st == GPM_OK) st = run_kind(x, a, out);
     value_unref(v);
@@ -187,7 +192,10 @@ static enum gpm_status run_one(const struct one_run *r, struct trace *t, value *
         st = trace_observe(t, r->label, model, f, r->a->val, &w);
         if (st == GPM_OK) t->log_weight += w;
         break;
-    default: st = trace_force(t, model, f, r->a->val, &w); break;
+    default:
+        st = trace_force(t, model, f, r->a->val, &w);
+        if (st == GPM_OK) t->log_weight += w;
+        break;
     }
     if (st == GPM_OK) *out = value_num(w);
     return st;

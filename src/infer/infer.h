@@ -43,6 +43,7 @@ struct infer_state {
     size_t n_stats;
     uint64_t divergences;
     void (*write)(void *user, int stream, const char *text, size_t n);
+    bool wrote; /* the instruction had output of its own: its value, when it is nil, is no news */
     void *user;
     /* receives what collect gathers, as numbers; NULL: nobody */
     void (*draw)(void *user, const char *const *names, const double *row, size_t n);
@@ -99,11 +100,14 @@ struct action {
 };
 extern const struct box_class action_class;
 struct action *action_of(value v); /* NULL: not an action */
+bool action_named(value v);        /* one that a name is bound to (OP_VALUE) */
 enum gpm_status action_make_op(struct session_core *core, const struct sp_class *cls,
                                const value *args, size_t n, struct span at, value *out);
-enum gpm_status action_make(struct session_core *core, const struct ast *a, struct frame *f, value *out);
+enum gpm_status action_make(struct session_core *core, const struct ast *a, struct frame *f,
+                            value *out);
 /* Runs an action value; DIAG_NOT_ACTION otherwise. */
-enum gpm_status action_run(struct session_core *core, value v, struct span at, value *out) GPM_MUST_USE;
+enum gpm_status action_run(struct session_core *core, value v, struct span at,
+                           value *out) GPM_MUST_USE;
 enum gpm_status directive_run(struct infer_state *x, struct action *a, value *out) GPM_MUST_USE;
 
 enum gpm_status collect_run(struct infer_state *x, struct action *a, value *out) GPM_MUST_USE;
@@ -111,7 +115,7 @@ enum gpm_status collect_run(struct infer_state *x, struct action *a, value *out)
 /* Operator arguments. */
 struct target {
     bool is_subproblem;
-    value scope, block;          /* borrowed; block may be ABSENT -> the operator's default */
+    value scope, block;           /* borrowed; block may be ABSENT -> the operator's default */
     const struct subproblem *sub; /* borrowed */
     const value *extra;           /* what follows */
     size_t n_extra;               /* without the number of transitions */
@@ -124,18 +128,20 @@ enum gpm_status infer_target(struct infer_state *x, const char *op, const value 
                              struct target *out) GPM_MUST_USE;
 /* The same for operators whose extras have defaults: extra[] holds them on entry and what was given
  * on return; out->extra is not set. Arguments keywords left out count as not given. */
-enum gpm_status infer_target_with(struct infer_state *x, const char *op, const value *args, size_t n,
-                                  value *extra, size_t n_extra, value default_block,
+enum gpm_status infer_target_with(struct infer_state *x, const char *op, const value *args,
+                                  size_t n, value *extra, size_t n_extra, value default_block,
                                   struct target *out) GPM_MUST_USE;
 /* The symbol called `name`, as a value. */
 value infer_name(struct infer_state *x, const char *name);
 /* One transition on one set of principals. extra corrects for the choice of block. */
-typedef enum gpm_status transition_fn(struct infer_state *x, struct trace *t, struct node **principals,
-                                      size_t n, const struct mh_extra *extra, void *ctx, bool *accepted);
+typedef enum gpm_status transition_fn(struct infer_state *x, struct trace *t,
+                                      struct node **principals, size_t n,
+                                      const struct mh_extra *extra, void *ctx, bool *accepted);
 /* For every particle, `transitions` times: picks the block(s) the target names and calls fn. */
 enum gpm_status infer_transitions(struct infer_state *x, const struct target *g, transition_fn *fn,
                                   void *ctx) GPM_MUST_USE;
-/* The choices a target names now, one set per block in order (pgibbs); free with target_sets_free. */
+/* The choices a target names now, one set per block in order (pgibbs); free with target_sets_free.
+ */
 struct node_set {
     struct node **at;
     size_t n;
@@ -158,18 +164,31 @@ value infer_per_particle(struct infer_state *x, const value *vals);
  * `complain`). Called before anything else touches the model. */
 enum gpm_status infer_close(struct infer_state *x, bool complain);
 /* Reads an extra argument of an operator as a number. */
-enum gpm_status infer_number(struct infer_state *x, const char *op, const char *what, value v, double min,
-                             double *out) GPM_MUST_USE;
+enum gpm_status infer_number(struct infer_state *x, const char *op, const char *what, value v,
+                             double min, double *out) GPM_MUST_USE;
 void nuts_free(void *states);
-/* A particle drawn by weight, total = model_log_weight; all equally likely when every weight is 0. */
+/* A particle drawn by weight, total = model_log_weight; all equally likely when every weight is 0.
+ */
 size_t infer_draw_particle(struct infer_state *x, double total);
 /* Runs an action on particle i alone. */
-enum gpm_status infer_on_particle(struct infer_state *x, size_t i, value action, value *out) GPM_MUST_USE;
+enum gpm_status infer_on_particle(struct infer_state *x, size_t i, value action,
+                                  value *out) GPM_MUST_USE;
 
 /* Subproblems: selections of choices, as values. */
-enum sub_kind { SUB_SCOPE, SUB_TAG, SUB_TAG_VALUE, SUB_STAR, SUB_TOP, SUB_WALK, SUB_EXTENT, SUB_UNION,
-                SUB_INTERSECTION, SUB_RANDOM_SINGLE, SUB_MINIMAL,
-                SUB_CHOSEN /* a: array of the choices' numbers; b: the subproblem they came from */ };
+enum sub_kind {
+    SUB_SCOPE,
+    SUB_TAG,
+    SUB_TAG_VALUE,
+    SUB_STAR,
+    SUB_TOP,
+    SUB_WALK,
+    SUB_EXTENT,
+    SUB_UNION,
+    SUB_INTERSECTION,
+    SUB_RANDOM_SINGLE,
+    SUB_MINIMAL,
+    SUB_CHOSEN /* a: array of the choices' numbers; b: the subproblem they came from */
+};
 struct subproblem {
     struct box box;
     enum sub_kind kind;
@@ -178,15 +197,20 @@ struct subproblem {
 extern const struct box_class subproblem_class;
 value subproblem_new(enum sub_kind kind, value a, value b);
 struct subproblem *subproblem_of(value v);
-enum gpm_status subproblem_choices(struct infer_state *x, struct trace *t, const struct subproblem *s,
-                                   struct node_set *out) GPM_MUST_USE;
+enum gpm_status subproblem_choices(struct infer_state *x, struct trace *t,
+                                   const struct subproblem *s, struct node_set *out) GPM_MUST_USE;
 /* The choices that a subproblem names now, as a subproblem of its own: a block that is picked at
  * random is picked now. Owned. */
 enum gpm_status subproblem_settle(struct infer_state *x, value sub, value *out) GPM_MUST_USE;
 /* An error that lists the scopes there are; GPM_OK when some tag of the program text names it. */
-enum gpm_status infer_unknown_scope(struct infer_state *x, struct trace *t, value scope) GPM_MUST_USE;
+enum gpm_status infer_unknown_scope(struct infer_state *x, struct trace *t,
+                                    value scope) GPM_MUST_USE;
+/* An error that lists the blocks there are. */
+enum gpm_status infer_unknown_block(struct infer_state *x, struct scope *s,
+                                    value block) GPM_MUST_USE;
 void infer_state_init(struct infer_state *x, struct session_core *core);
 void infer_state_release(struct infer_state *x);
+void infer_write(struct infer_state *x, const char *text, size_t n); /* output of an action */
 void infer_count(struct infer_state *x, value scope, bool accepted);
 /* Registers the scope names that tags of a syntax tree mention. */
 void infer_note_scopes(struct infer_state *x, const struct ast *a);

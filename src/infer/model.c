@@ -74,6 +74,7 @@ void infer_state_init(struct infer_state *x, struct session_core *core) {
     core->run_action = action_run;
     core->make_directive = action_make;
     core->apply_op = action_make_op;
+    core->names_action = action_named;
     x->model = model_of(model_new(core));
     static const char *const names[] = {"one",  "all",     "each",   "each_reverse",
                                         "none", "default", "ordered"};
@@ -109,6 +110,11 @@ void infer_state_release(struct infer_state *x) {
     nuts_free(x->nuts);
     laplace_fits_free(x->fits);
     value_unref(x->structures);
+}
+
+void infer_write(struct infer_state *x, const char *text, size_t n) {
+    x->wrote = true;
+    if (x->write) x->write(x->user, 1, text, n);
 }
 
 void infer_count(struct infer_state *x, value scope, bool accepted) {

@@ -148,7 +148,7 @@ static enum gpm_status op_printf(struct infer_state *x, const value *args, size_
     if (!d) return GPM_E_USER;
     struct buf b = BUF_INIT;
     table_text(d, &b);
-    if (x->write) x->write(x->user, 1, b.data, b.len);
+    infer_write(x, b.data, b.len);
     buf_release(&b);
     *out = NIL;
     return GPM_OK;
@@ -163,7 +163,7 @@ static enum gpm_status op_sweep(struct infer_state *x, const value *args, size_t
     buf_puts(&b, "Sweep ");
     cell_text(rows ? d->cells.at[(rows - 1) * d->n_columns + DATASET_ITER] : value_num(0), &b);
     buf_putc(&b, '\n');
-    if (x->write) x->write(x->user, 1, b.data, b.len);
+    infer_write(x, b.data, b.len);
     buf_release(&b);
     *out = NIL;
     return GPM_OK;
@@ -191,7 +191,7 @@ static enum gpm_status op_summarize(struct infer_state *x, const value *args, si
                    "%llu trajectories diverged: the posterior has places that the step size cannot "
                    "follow; lower it, warm up longer or write the model differently\n",
                    (unsigned long long)x->divergences);
-    if (x->write) x->write(x->user, 1, b.data, b.len);
+    infer_write(x, b.data, b.len);
     for (size_t c = 0; c < k; c++) mem_free(columns[c]);
     mem_free(columns);
     mem_free(row);

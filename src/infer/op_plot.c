@@ -129,7 +129,7 @@ static void show_on_terminal(struct infer_state *x, const struct plot_scene *s, 
     struct plot_terminal_options o = {.rows = rows};
     struct buf b = BUF_INIT;
     plot_terminal(s, &o, &b);
-    if (x->write) x->write(x->user, 1, b.data, b.len);
+    infer_write(x, b.data, b.len);
     buf_release(&b);
 }
 
@@ -179,8 +179,10 @@ static enum gpm_status draw(struct infer_state *x, const char *file, value spec,
     if (st != GPM_OK) return st;
     st = infer_show(x, s, file, 0);
     plot_scene_free(s);
-    if (st == GPM_OK) *out = NIL;
-    return st;
+    if (st != GPM_OK) return st;
+    x->wrote = true;
+    *out = NIL;
+    return GPM_OK;
 }
 
 static enum gpm_status op_plot(struct infer_state *x, const value *args, size_t n, value *out) {

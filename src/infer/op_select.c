@@ -45,7 +45,9 @@ static enum gpm_status add_tagged(struct infer_state *x, struct trace *t, value 
                                   const value *block, struct node_set *out) {
     struct scope *s = trace_scope(t, tag);
     if (!s) return infer_unknown_scope(x, t, tag);
-    for (size_t i = 0; s && i < s->live.n; i++) {
+    if (block && s->live.n && !scope_find_block(s, *block))
+        return infer_unknown_block(x, s, *block);
+    for (size_t i = 0; i < s->live.n; i++) {
         struct scope_block *b = s->live.at[i];
         if (block && !value_name_equal(b->id, *block)) continue;
         struct node **at;
@@ -183,8 +185,8 @@ static enum gpm_status op_select(struct infer_state *x, const value *args, size_
 /* The paper's: one block of the scope, picked at random each time. */
 static enum gpm_status op_choose_by_scope(struct infer_state *x, const value *args, size_t n,
                                           value *out) {
-    UNUSED(n);
-    *out = subproblem_new(SUB_SCOPE, args[0], value_sym(sym_cstr(x->core->syms, "one")));
+    value block = n > 1 ? args[1] : value_sym(sym_cstr(x->core->syms, "one"));
+    *out = subproblem_new(SUB_SCOPE, args[0], block);
     return GPM_OK;
 }
 
@@ -217,8 +219,9 @@ const struct infer_op infer_select_rows[] = {
      NULL, OP_PLAIN, op_minimal},
     {"select", "(scope: any, block?: any) -> subproblem", "a scope and block as a subproblem", NULL,
      OP_PLAIN, op_select},
-    {"choose_by_scope", "(scope: any) -> subproblem",
-     "one block of the scope, picked at random each time", NULL, OP_PLAIN, op_choose_by_scope},
+    {"choose_by_scope", "(scope: any, block?: any) -> subproblem",
+     "one block of the scope, picked at random each time; or the block named", NULL, OP_PLAIN,
+     op_choose_by_scope},
     {"ordered_range", "(lo: number, hi: number) -> block", "the blocks from lo to hi, in order",
      NULL, OP_PLAIN, op_ordered_range},
 };

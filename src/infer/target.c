@@ -267,22 +267,25 @@ static enum gpm_status on_all(struct visit *v, struct scope *s) {
     return st;
 }
 
-static enum gpm_status on_named_block(struct visit *v, struct scope *s, value block) {
-    struct scope_block *b = scope_find_block(s, block);
-    if (b) return on_block(v, b, NULL);
+enum gpm_status infer_unknown_block(struct infer_state *x, struct scope *s, value block) {
     char *shown = sp_show(block), *name = sp_show(s->name);
     enum gpm_status st =
-        infer_error(v->x, DIAG_UNKNOWN_BLOCK, "the scope %s has no block %s", name, shown);
+        infer_error(x, DIAG_UNKNOWN_BLOCK, "the scope %s has no block %s", name, shown);
     struct buf have = BUF_INIT;
     for (size_t i = 0; i < s->blocks.n && i < 8; i++) {
         if (i) buf_puts(&have, ", ");
         value_print(s->blocks.at[i]->id, &have);
     }
-    diag_add_note(v->x->core->diags, "its blocks: %s%s", have.data, s->blocks.n > 8 ? ", ..." : "");
+    diag_add_note(x->core->diags, "its blocks: %s%s", have.data, s->blocks.n > 8 ? ", ..." : "");
     buf_release(&have);
     mem_free(shown);
     mem_free(name);
     return st;
+}
+
+static enum gpm_status on_named_block(struct visit *v, struct scope *s, value block) {
+    struct scope_block *b = scope_find_block(s, block);
+    return b ? on_block(v, b, NULL) : infer_unknown_block(v->x, s, block);
 }
 
 static enum gpm_status on_scope(struct visit *v, value scope, value block) {

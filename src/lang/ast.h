@@ -82,6 +82,8 @@ struct ast {
             bool builtin;        /* always the builtin of that name */
             bool global_first;   /* a model name that an enclosing inference variable may supply:
                                     the model's globals are asked first */
+            bool inference;      /* outside model expressions: a procedure that is brought into a
+                                    model keeps the program's own definitions */
         } name;
         struct {
             struct sym **kw; /* NULL, or per argument its keyword (NULL: none); n - 1 entries */

@@ -193,6 +193,12 @@ static void report_bad(struct parser *p, const struct token *t) {
 }
 
 /* A bracket that should have been closed before the current token. */
+unsigned line_of(struct parser *p, const struct token *t) {
+    unsigned line, column;
+    sources_locate(p->diags->sources, tok_span(p, t), &line, &column);
+    return line;
+}
+
 bool unclosed(struct parser *p, struct span open) {
     enum tok_kind k = tok(p)->kind;
     bool instruction = instruction_ahead(p);
@@ -206,6 +212,8 @@ bool unclosed(struct parser *p, struct span open) {
         diag_add_label(p->diags, at, "a new instruction starts here");
     else if (k != TOK_EOF)
         diag_add_label(p->diags, at, "%s does not close it", lex_kind_text(k));
+    else
+        diag_add_note(p->diags, "the text ends on line %u", line_of(p, tok(p)));
     return false;
 }
 

@@ -104,6 +104,7 @@ struct ast *make_block(struct parser *p, size_t base, bool trailing, bool action
 bool labelled_ahead(struct parser *p);
 struct ast *parse_labelled(struct parser *p); /* [label :] directive, or an expression */
 bool instruction_ahead(struct parser *p);
+unsigned line_of(struct parser *p, const struct token *t);
 
 /* parse_expr.c */
 struct ast *parse_expr(struct parser *p);

@@ -6,8 +6,7 @@
 #include "lang/parse.h"
 #include <string.h>
 
-/* A line that starts an instruction ends the statement before it, as in the paper's listing of
- * the drift proposal, which has no `;` there. */
+/* A line that starts an instruction: where a statement that went wrong ends. */
 bool instruction_ahead(struct parser *p) {
     const struct token *t = tok(p);
     if (t->kind != TOK_NAME || !t->newline) return false;
@@ -288,14 +287,27 @@ static bool misspelt(struct parser *p, const struct ast *s) {
     return true;
 }
 
-/* The paper's first listing has one `)` too many at the end of a directive. */
+/* The paper's first listing has one `)` too many: assume (f_compute, f_emu) = gpmem(f, kse)); */
 static bool stray_paren(struct parser *p, const struct ast *s, enum place place) {
     if (place != PLACE_TOP || tok(p)->kind != TOK_RPAREN || peek(p, 1)->kind != TOK_SEMI)
         return false;
-    if (s->kind != AST_DIRECTIVE) return false;
+    if (s->kind != AST_DIRECTIVE || s->u.dir.kind != DIR_ASSUME || s->u.dir.n_names < 2)
+        return false;
     diag_warn(p->diags, DIAG_UNOPENED, tok_span(p, tok(p)),
               "this `)` closes nothing and is ignored");
     advance(p);
+    return true;
+}
+
+/* The paper's listing of the drift proposal has no `;` between a definition and, after an empty
+ * line, `infer`. */
+static bool forgotten_semicolon(struct parser *p, const struct ast *s, enum place place) {
+    if (place != PLACE_TOP || s->kind != AST_DEFINE || tok(p)->word != WORD_INFER) return false;
+    int lines = 0;
+    for (uint32_t i = p->prev_end; i < tok(p)->start; i++) lines += p->lx.text[i] == '\n';
+    if (lines < 2) return false;
+    struct span gap = {p->unit, p->prev_end, p->prev_end};
+    diag_warn(p->diags, DIAG_MISSING_SEPARATOR, gap, "a `;` is missing here");
     return true;
 }
 
@@ -333,13 +345,15 @@ static bool end_statement(struct parser *p, enum place place, enum tok_kind clos
     const struct ast *s = vec_last(&p->stmts);
     enum tok_kind k = tok(p)->kind;
     if (accept(p, TOK_SEMI)) return true;
-    if (k == closer || k == TOK_EOF || s->kind == AST_FOR || instruction_ahead(p)) return true;
+    if (k == closer || k == TOK_EOF || s->kind == AST_FOR) return true;
+    if (forgotten_semicolon(p, s, place)) return true;
     if (stray_paren(p, s, place)) return accept(p, TOK_SEMI);
     if (misspelt(p, s)) return false;
     if (tok(p)->newline && starts_expr(tok(p))) {
         struct span gap = {p->unit, p->prev_end, p->prev_end};
         if (perr(p, DIAG_MISSING_SEPARATOR, gap, "missing `;` between two statements"))
-            diag_add_label(p->diags, tok_span(p, tok(p)), "the next statement starts here");
+            diag_add_label(p->diags, tok_span(p, tok(p)),
+                           "the next statement starts here, on line %u", line_of(p, tok(p)));
         p->panic = false;
         return true;
     }

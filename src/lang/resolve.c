@@ -54,6 +54,7 @@ static void resolve_name(struct resolver *r, struct ast *a) {
     a->u.name.depth = -1;
     a->u.name.slot = 0;
     a->u.name.global_first = false;
+    a->u.name.inference = r->models == 0;
     if (a->u.name.builtin) return;
     const struct binding *b = map_get(&r->bound, MAP_PTR(a->u.name.sym));
     if (!b) return;

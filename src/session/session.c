@@ -15,7 +15,8 @@ extern const unsigned long embed_prelude_vnts_len;
 
 static enum gpm_status host_apply(struct sp_host *h, value proc, const value *args, size_t n,
                                   value *out) {
-    struct session_core *core = (struct session_core *)((char *)h - offsetof(struct session_core, host));
+    struct session_core *core =
+        (struct session_core *)((char *)h - offsetof(struct session_core, host));
     return plain_apply(core, proc, args, n, NO_SPAN, out);
 }
 
@@ -31,9 +32,9 @@ static void host_describe(struct sp_host *h, value proc, struct buf *out) {
 }
 
 static void host_print(struct sp_host *h, const char *text, size_t n) {
-    struct session_core *core = (struct session_core *)((char *)h - offsetof(struct session_core, host));
-    struct infer_state *x = infer_of(core);
-    if (x->write) x->write(x->user, 1, text, n);
+    struct session_core *core =
+        (struct session_core *)((char *)h - offsetof(struct session_core, host));
+    infer_write(infer_of(core), text, n);
 }
 
 void session_init(struct session *s, uint64_t seed, uint32_t chain) {
@@ -79,15 +80,18 @@ void session_define(struct session *s, const char *name, value v_taken) {
         vec_push(&s->core.define_names, y);
     }
     value_set_take(&d->v, v_taken);
+    d->library = !s->printing; /* the prelude is loaded silently */
 }
 
 static void print_value(struct session *s, value v) {
     if (!s->printing || !s->infer.write) return;
     struct buf b = BUF_INIT;
-    if (s->json) value_print_json(v, &b);
-    else value_print(v, &b);
+    if (s->json)
+        value_print_json(v, &b);
+    else
+        value_print(v, &b);
     buf_putc(&b, '\n');
-    s->infer.write(s->infer.user, 1, b.data, b.len);
+    infer_write(&s->infer, b.data, b.len);
     buf_release(&b);
 }
 
@@ -110,13 +114,22 @@ static enum gpm_status run_define(struct session *s, const struct ast *a, struct
     value *items;
     size_t k = 0;
     if (!seq_items(v, &items, &k) || k != n)
-        st = diag_raise(&s->diags, DIAG_VALUES_COUNT, a->span, "%zu names are bound to %zu values", n, k);
+        st = diag_raise(&s->diags, DIAG_VALUES_COUNT, a->span, "%zu names are bound to %zu values",
+                        n, k);
     for (size_t i = 0; st == GPM_OK && i < n; i++) {
         value item = items[i].tag == V_REF ? items[i].u.ref->v : items[i];
         session_define(s, a->u.bind.names[i]->text, value_ref(item));
     }
     if (k) values_free(items, k);
     value_unref(v);
+    return st;
+}
+
+/* A let form in the body of a loop: the round keeps its own value, the program the last one. */
+static enum gpm_status run_loop_let(struct session *s, const struct ast *a, struct frame *f) {
+    enum gpm_status st = plain_let(&s->core, a, f);
+    for (uint32_t i = 0; st == GPM_OK && i < a->u.bind.n_names; i++)
+        session_define(s, a->u.bind.names[i]->text, value_ref(f->s[a->u.bind.slot + i].v));
     return st;
 }
 
@@ -136,12 +149,17 @@ static enum gpm_status run_for(struct session *s, const struct ast *a, struct fr
         if (st != GPM_OK) break;
         if (!value_truth(c, &go))
             st = diag_raise(&s->diags, DIAG_CONDITION, a->kids[1]->span,
-                            "a condition must be a boolean or a number, not a %s", value_type_name(c));
+                            "a condition must be a boolean or a number, not a %s",
+                            value_type_name(c));
         value_unref(c);
         if (st != GPM_OK || !go) break;
         const struct ast *body = a->kids[3];
-        struct frame *inner = body->u.block.n_slots ? frame_new(&s->core, loop, body->u.block.n_slots, body->u.block.slot_names) : frame_ref(loop);
-        for (uint32_t i = 0; st == GPM_OK && i < body->n; i++) st = run_instruction(s, body->kids[i], inner);
+        struct frame *inner =
+            body->u.block.n_slots
+                ? frame_new(&s->core, loop, body->u.block.n_slots, body->u.block.slot_names)
+                : frame_ref(loop);
+        for (uint32_t i = 0; st == GPM_OK && i < body->n; i++)
+            st = run_instruction(s, body->kids[i], inner);
         frame_unref(inner);
         if (st == GPM_OK) st = core_poll(&s->core, a->span);
         if (st == GPM_OK) st = plain_eval(&s->core, a->kids[2], loop, &v);
@@ -165,7 +183,8 @@ static char *resolve_path(struct session *s, const char *path) {
     return buf_take(&b);
 }
 
-static enum gpm_status read_file(struct session *s, const char *path, struct span at, struct buf *out) {
+static enum gpm_status read_file(struct session *s, const char *path, struct span at,
+                                 struct buf *out) {
     struct stat info;
     FILE *f = NULL;
     const char *why = NULL;
@@ -219,6 +238,7 @@ static bool may_run_actions(const struct ast *a) {
 
 static enum gpm_status run_expression(struct session *s, const struct ast *a, struct frame *f) {
     value v;
+    s->infer.wrote = false;
     enum gpm_status st = plain_eval(&s->core, a, f, &v);
     if (st != GPM_OK) return st;
     bool quiet = a->kind == AST_DIRECTIVE &&
@@ -229,21 +249,39 @@ static enum gpm_status run_expression(struct session *s, const struct ast *a, st
     if (action) st = action_run(&s->core, v, a->span, &r);
     if (st == GPM_OK) {
         st = core_check_memory(&s->core, a->span);
-        if (st == GPM_OK && !(action && quiet)) print_value(s, action ? r : v);
+        value shown = action ? r : v;
+        bool said = (action && quiet) || (s->infer.wrote && shown.tag == V_NIL);
+        if (st == GPM_OK && !said) print_value(s, shown);
         if (action) value_unref(r);
     }
     value_unref(v);
     return st;
 }
 
-static enum gpm_status run_guarded(struct session *s, const struct ast *a, struct frame *f) {
-    if (!may_run_actions(a)) return run_expression(s, a, f);
+/* run(...) of more than one directive, called by the expression itself. */
+static bool runs_actions(const struct ast *a) {
+    if (!a || a->kind == AST_LAMBDA || a->kind == AST_DIRECTIVE) return false;
+    if (a->kind == AST_CALL && a->n == 2 && a->kids[0]->kind == AST_NAME &&
+        !strcmp(a->kids[0]->u.name.sym->text, "run") && a->kids[1]->kind != AST_DIRECTIVE)
+        return true;
+    for (uint32_t i = 0; i < a->n; i++)
+        if (runs_actions(a->kids[i])) return true;
+    return false;
+}
+
+typedef enum gpm_status runner(struct session *s, const struct ast *a, struct frame *f);
+
+static enum gpm_status run_guarded(struct session *s, runner *run, const struct ast *a,
+                                   struct frame *f) {
     struct model_snapshot *snap = model_snapshot(s->infer.model);
-    enum gpm_status st = run_expression(s, a, f);
+    enum gpm_status st = run(s, a, f);
+    s->infer.at = a->span;
     enum gpm_status closed = infer_close(&s->infer, st == GPM_OK);
     if (st == GPM_OK) st = closed;
-    if (st != GPM_OK) model_rollback(s->infer.model, snap);
-    else model_snapshot_free(snap);
+    if (st != GPM_OK)
+        model_rollback(s->infer.model, snap);
+    else
+        model_snapshot_free(snap);
     return st;
 }
 
@@ -274,7 +312,9 @@ static void show_instruction(struct session *s, const struct ast *a) {
 static enum gpm_status run_one(struct session *s, const struct ast *a, struct frame *f) {
     switch (a->kind) {
     case AST_DEFINE:
-    case AST_LET: return run_define(s, a, f);
+        return runs_actions(a->kids[0]) ? run_guarded(s, run_define, a, f) : run_define(s, a, f);
+    case AST_LET:
+    case AST_LETREC: return run_loop_let(s, a, f);
     case AST_FOR: return run_for(s, a, f);
     case AST_LOAD: {
         char *path = mem_strndup(a->u.string.text, a->u.string.len);
@@ -282,7 +322,8 @@ static enum gpm_status run_one(struct session *s, const struct ast *a, struct fr
         mem_free(path);
         return st;
     }
-    default: return run_guarded(s, a, f);
+    default:
+        return may_run_actions(a) ? run_guarded(s, run_expression, a, f) : run_expression(s, a, f);
     }
 }
 

@@ -23,7 +23,7 @@ static bool operand_init(struct operand *o, value v) {
     *o = (struct operand){.n = 1};
     switch (v.tag) {
     case V_NUM: o->scalar = v.u.num; return true;
-    case V_BOOL: o->scalar = v.u.boolean; return true;
+    case V_NIL: return false;
     case V_MATRIX:
         o->shape = MATRIX;
         o->rows = v.u.matrix->rows;
@@ -196,7 +196,7 @@ static enum gpm_status box_grad(struct sp_call *c, value dresult, value *dargs) 
 
 static bool all_scalars(const struct sp_call *c) {
     for (size_t i = 0; i < c->n; i++)
-        if (c->args[i].tag != V_NUM && c->args[i].tag != V_BOOL) return false;
+        if (c->args[i].tag != V_NUM) return false;
     return true;
 }
 

@@ -452,6 +452,7 @@ const struct sp_class compute_class = {
     .name = "f_compute",
     .sig = "(x: any) -> any",
     .doc = "The source function, evaluated once per input; every pair conditions the emulator.",
+    .flags = SP_PASSES,
     .request = compute_request,
     .output = compute_output,
     .log_density = compute_density,

@@ -53,7 +53,7 @@ enum gpm_status seq_arg(struct sp_call *c, size_t i, const char *param, value **
 
 enum gpm_status seq_index_arg(struct sp_call *c, size_t i, size_t n, size_t *out) {
     value v = c->args[i];
-    if (v.tag != V_NUM && v.tag != V_BOOL) {
+    if (v.tag != V_NUM) {
         char *got = sp_show(v);
         sp_error(c, DIAG_TYPE, "%s: the index must be a number, got %s", c->cls->name, got);
         mem_free(got);

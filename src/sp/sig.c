@@ -14,12 +14,13 @@
 
 enum fit { FIT, WRONG_TYPE, OUTSIDE };
 
+/* A boolean is no number: a number may stand for a condition, not the other way round. */
 static bool is_number(value v) {
-    return v.tag == V_NUM || v.tag == V_BOOL;
+    return v.tag == V_NUM;
 }
 
 static double number(value v) {
-    return v.tag == V_BOOL ? (double)v.u.boolean : v.u.num;
+    return v.u.num;
 }
 
 static bool is_box(value v, const char *kind) {
@@ -56,7 +57,7 @@ FIT_FN(fit_count, DOMAIN(number(v) == floor(number(v)) && number(v) >= 0 && isfi
 FIT_FN(fit_positive, DOMAIN(number(v) > 0 && isfinite(number(v))))
 FIT_FN(fit_nonneg, DOMAIN(number(v) >= 0))
 FIT_FN(fit_probability, DOMAIN(number(v) >= 0 && number(v) <= 1))
-FIT_FN(fit_bool, KIND(is_number(v)))
+FIT_FN(fit_bool, KIND(is_number(v) || v.tag == V_BOOL))
 FIT_FN(fit_string, KIND(v.tag == V_STR))
 FIT_FN(fit_symbol, KIND(v.tag == V_SYM))
 FIT_FN(fit_name, KIND(v.tag == V_SYM || v.tag == V_STR))

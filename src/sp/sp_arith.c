@@ -71,8 +71,7 @@ static double num_max(const double *x, size_t n) {
 }
 
 static bool one_sequence(const struct sp_call *c) {
-    return c->n == 1 && c->args[0].tag != V_NUM && c->args[0].tag != V_BOOL &&
-           c->args[0].tag != V_MATRIX;
+    return c->n == 1 && seq_is(c->args[0]);
 }
 
 static enum gpm_status simulate_best(struct sp_call *c, value *out) {

@@ -119,6 +119,7 @@ const struct sp_class sp_higher_rows[] = {
      .sig = "(f: proc, args: any) -> any",
      .doc = "f applied to the elements of a sequence.",
      .example = "apply(add, [1, 2, 3]) => 6",
+     .flags = SP_PASSES,
      .request = request_apply,
      .output = output_only,
      .grad_output = grad_only},

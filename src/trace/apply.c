@@ -243,8 +243,8 @@ static enum gpm_status simulate(struct trace *t, struct node *n, struct sp_call 
     return st;
 }
 
-static enum gpm_status apply_special(struct trace *t, struct node *n, struct sp_call *c, value *out,
-                                     bool *handled) {
+static enum gpm_status apply_special(struct trace *t, struct node *n, struct sp_call *c,
+                                     bool requests, value *out, bool *handled) {
     double logp;
     enum gpm_status st;
     *handled = true;
@@ -279,7 +279,11 @@ static enum gpm_status apply_special(struct trace *t, struct node *n, struct sp_
         if (st == GPM_OK) *out = value_num(logp);
         return st;
     case SPECIAL_EVAL: {
-        struct ast *a = core_unquote(t->core, c->args[0], node_span(n));
+        if (!requests) {
+            *out = value_ref(n->req->fam[0]->root->val);
+            return GPM_OK;
+        }
+        struct ast *a = core_code(t->core, c->args[0], node_span(n));
         struct frame *env = c->n > 1 && c->args[1].tag == V_ENV
                                 ? ((struct env_box *)c->args[1].u.box)->frame
                                 : NULL;
@@ -293,6 +297,7 @@ static enum gpm_status apply_special(struct trace *t, struct node *n, struct sp_
         f->refs = 1;
         add_family(n, f);
         request_add_parent(n, f->root);
+        t->structure++;
         *out = value_ref(f->root->val);
         return GPM_OK;
     }
@@ -311,7 +316,7 @@ static enum gpm_status apply_primitive(struct trace *t, struct node *n, const va
     bool handled = false;
     if (st != GPM_OK) goto out;
     n->special = (uint8_t)core_special(t->core, op);
-    if (n->special) st = apply_special(t, n, &c, out, &handled);
+    if (n->special) st = apply_special(t, n, &c, requests, out, &handled);
     if (st != GPM_OK || handled) goto out;
     if (c.cls->request) {
         if (requests) {

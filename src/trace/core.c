@@ -25,6 +25,7 @@ static const struct {
     {"action", SPECIAL_ACTION},
     {"permute", SPECIAL_PERMUTE},
     {"gpmem", SPECIAL_GPMEM},
+    {"map", SPECIAL_MAP},
     {"quadmem", SPECIAL_GPMEM},
     {"tpmem", SPECIAL_GPMEM},
 };
@@ -160,6 +161,12 @@ const value *core_lookup_define(struct session_core *core, struct sym *s) {
     return d ? &d->v : NULL;
 }
 
+struct node *core_model_name(struct session_core *core, struct trace *t, const struct ast *a) {
+    struct sym *s = a->u.name.sym;
+    struct define_slot *d = a->u.name.inference ? map_get(&core->defines, MAP_PTR(s)) : NULL;
+    return d && !d->library ? NULL : map_get(&t->globals, MAP_PTR(s));
+}
+
 enum gpm_status core_unbound(struct session_core *core, struct sym *s, struct span at,
                              struct trace *t) {
     VEC(const char *) names = {0};
@@ -233,6 +240,12 @@ int core_store_position(value op) {
     return sp_sig_param(((struct sp_builtin *)op.u.box)->sig, "store");
 }
 
+/* The paper counts steps, the platform transitions; a subproblem stands where a scope does. */
+static const struct {
+    const char *alias, *name;
+} operator_keywords[] = {
+    {"transitions", "steps"}, {"steps", "transitions"}, {"subproblem", "scope"}};
+
 /* Parameter position for keyword `kw` of procedure op, or -1; *what names the procedure. */
 static int keyword_position(struct session_core *core, value op, const char *kw,
                             const char **what) {
@@ -249,7 +262,12 @@ static int keyword_position(struct session_core *core, value op, const char *kw,
     const struct sp_class *cls = proc_class(op, NULL);
     if (!cls) return -1;
     *what = cls->name;
-    return sp_sig_param(signature(core, op), kw);
+    const struct sp_sig *sig = signature(core, op);
+    int i = sp_sig_param(sig, kw);
+    for (size_t k = 0; i < 0 && !cls->simulate && k < COUNT_OF(operator_keywords); k++)
+        if (!strcmp(operator_keywords[k].alias, kw))
+            i = sp_sig_param(sig, operator_keywords[k].name);
+    return i;
 }
 
 static enum gpm_status unknown_keyword(struct session_core *core, value op, const char *what,

@@ -11,7 +11,7 @@ static enum gpm_status global_name(struct trace *t, struct family *fam, const st
     struct session_core *core = t->core;
     struct sym *s = a->u.name.sym;
     if (!a->u.name.builtin) {
-        *out = map_get(&t->globals, MAP_PTR(s));
+        *out = core_model_name(core, t, a);
         if (*out) return regen_ensure(t, *out);
         const value *v = core_lookup_define(core, s);
         if (v) {

@@ -6,6 +6,13 @@
 
 #include <math.h>
 
+/* apply, and f_compute at one input: the value is that of the application they requested. */
+static bool passes_on(const struct node *n, value op) {
+    const struct sp_class *cls = proc_class(op, NULL);
+    return cls && (cls->flags & SP_PASSES) && n->req && n->req->n_fam == 1 &&
+           n->val.tag == n->req->fam[0]->root->val.tag;
+}
+
 struct node *chase(struct node *n) {
     for (;;) {
         if (n->kind == NODE_CONST || (n->flags & NODE_FROZEN)) return n;
@@ -20,6 +27,8 @@ struct node *chase(struct node *n) {
             value op = n->in[0].node->val;
             if ((closure_of(op) || memo_of(op) || n->special == SPECIAL_EVAL) && n->req &&
                 n->req->n_fam)
+                n = n->req->fam[0]->root;
+            else if (passes_on(n, op))
                 n = n->req->fam[0]->root;
             else if (n->special == SPECIAL_DEREF && n->req && n->req->n_xin)
                 n = n->req->xin[0].node;
@@ -60,6 +69,17 @@ struct observation *observation_of(struct trace *t, struct node *root) {
     return map_get(&t->observations, MAP_PTR(root));
 }
 
+/* A pair that f_compute has recorded leaves the table, and its density the weight, before the value
+ * is computed again. */
+static enum gpm_status take_out_record(struct trace *t, struct node *n) {
+    if (!(n->flags & NODE_INCORPORATED)) return GPM_OK;
+    enum gpm_status st = node_unincorporate(t, n);
+    double logp = 0;
+    if (st == GPM_OK && t->active && t->active->sink) st = node_density(t, n, n->val, &logp);
+    if (st == GPM_OK && logp != 0) *t->active->sink -= logp;
+    return st;
+}
+
 /* Carries the new value of n to those of its children that have been computed already. */
 static enum gpm_status propagate(struct trace *t, struct node *n) {
     for (uint32_t i = 0; i < n->n_out; i++) {
@@ -74,7 +94,8 @@ static enum gpm_status propagate(struct trace *t, struct node *n) {
             return GPM_E_USER;
         }
         if (c->flags & NODE_IN_INDEX) tag_leave_index(t, c);
-        enum gpm_status st = node_apply(t, c, NULL, false);
+        enum gpm_status st = take_out_record(t, c);
+        if (st == GPM_OK) st = node_apply(t, c, NULL, false);
         if (st == GPM_OK) st = propagate(t, c);
         if (st != GPM_OK) return st;
     }

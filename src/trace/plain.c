@@ -22,7 +22,7 @@ static enum gpm_status lookup_name(struct session_core *core, const struct ast *
         return GPM_OK;
     }
     if (!a->u.name.builtin) {
-        struct node *n = core->model ? map_get(&core->model->globals, MAP_PTR(s)) : NULL;
+        struct node *n = core->model ? core_model_name(core, core->model, a) : NULL;
         const value *v = n ? &n->val : core_lookup_define(core, s);
         if (v) {
             *out = value_ref(*v);
@@ -124,7 +124,7 @@ static value deref(value v) {
 
 static enum gpm_status eval_data(struct session_core *core, const value *args, size_t n,
                                  struct span at, value *out) {
-    struct ast *a = core_unquote(core, args[0], at);
+    struct ast *a = core_code(core, args[0], at);
     struct frame *env =
         n > 1 && args[1].tag == V_ENV ? ((struct env_box *)args[1].u.box)->frame : NULL;
     /* names of the environment are bound by a frame around the code */
@@ -203,7 +203,12 @@ enum gpm_status plain_apply(struct session_core *core, value proc, const value *
     if (clo) return apply_closure(core, clo, args, n, at, out);
     struct memo *memo = memo_of(proc);
     if (memo) return apply_memo(core, memo, args, n, at, out);
-    if (!proc_class(proc, NULL)) return not_procedure(core, proc, at);
+    if (!proc_class(proc, NULL)) {
+        if (n || !core->names_action || !core->names_action(proc))
+            return not_procedure(core, proc, at);
+        *out = value_ref(proc); /* pass() is pass */
+        return GPM_OK;
+    }
     struct sp_call c = {.rng = core->model ? &core->model->rng : &core->rng};
     st = core_check_call(core, &c, proc, args, n, at);
     if (st != GPM_OK) return st;
@@ -236,6 +241,11 @@ static enum gpm_status eval_call(struct session_core *core, const struct ast *a,
     enum gpm_status st = plain_eval(core, a->kids[0], f, &op);
     if (st != GPM_OK) return st;
     enum special which = core_special(core, op);
+    if (which == SPECIAL_MAP && a->n > 3 && !core->model) {
+        struct node *ascent =
+            map_get(&core->builtins, MAP_PTR(sym_cstr(core->syms, "gradient_ascent")));
+        value_set_take(&op, value_ref(ascent->val));
+    }
     if (which == SPECIAL_ENV || which == SPECIAL_ACTION) {
         value_unref(op);
         if (which == SPECIAL_ACTION) return core->make_directive(core, a, f, out);
@@ -282,7 +292,7 @@ static enum gpm_status take_apart(struct session_core *core, const struct ast *l
     return st;
 }
 
-static enum gpm_status eval_let(struct session_core *core, const struct ast *s, struct frame *f) {
+enum gpm_status plain_let(struct session_core *core, const struct ast *s, struct frame *f) {
     value v;
     enum gpm_status st;
     if (s->kind == AST_LETREC) {
@@ -316,7 +326,7 @@ static enum gpm_status eval_block(struct session_core *core, const struct ast *a
     for (uint32_t i = 0; st == GPM_OK && i < a->n; i++) {
         const struct ast *s = a->kids[i];
         if (s->kind == AST_LET || s->kind == AST_LETREC)
-            st = eval_let(core, s, inner);
+            st = plain_let(core, s, inner);
         else {
             value_unref(v);
             v = NIL;
@@ -339,7 +349,7 @@ enum gpm_status plain_run_block(struct session_core *core, const struct ast *a, 
         const struct ast *s = a->kids[i];
         value action, v;
         if (s->kind == AST_LET || s->kind == AST_LETREC) {
-            st = eval_let(core, s, inner);
+            st = plain_let(core, s, inner);
             continue;
         }
         st = plain_eval(core, s->kind == AST_BIND ? s->kids[0] : s, inner, &action);

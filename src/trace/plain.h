@@ -88,6 +88,7 @@ enum special {
     SPECIAL_RUN,
     SPECIAL_ACTION,
     SPECIAL_PERMUTE,
+    SPECIAL_MAP,  /* with more than two arguments: the alias of gradient_ascent */
     SPECIAL_GPMEM /* makers of memoizers: their source function is wrapped in mem */
 };
 
@@ -123,12 +124,14 @@ struct session_core {
     /* inference operators: rows without simulate */
     enum gpm_status (*apply_op)(struct session_core *core, const struct sp_class *cls,
                                 const value *args, size_t n, struct span at, value *out);
+    bool (*names_action)(value v); /* an action that a builtin name is bound to: pass */
     void *session;
     struct trace *model; /* the trace on whose behalf procedures are called, or NULL */
     struct map sigs;     /* sp_class* of made procedures -> struct sp_sig* */
 };
 struct define_slot {
     value v;
+    bool library; /* of the prelude: a name that the model assumes goes before it */
 };
 
 /* Between evaluations: time-out, Ctrl-C, C stack, memory. GPM_OK or GPM_E_USER with a diagnostic.
@@ -138,6 +141,9 @@ enum gpm_status core_poll(struct session_core *core, struct span at) GPM_MUST_US
 enum gpm_status core_check_memory(struct session_core *core, struct span at) GPM_MUST_USE;
 value core_constant(struct session_core *core, const struct ast *a); /* of a literal; borrowed */
 struct node *core_literal(struct session_core *core, const struct ast *a);
+/* The node of a name that the model assumes; NULL: none, or the name stands in a procedure of the
+ * inference program, which defines it itself. */
+struct node *core_model_name(struct session_core *core, struct trace *t, const struct ast *a);
 const value *core_lookup_define(struct session_core *core, struct sym *s); /* NULL: unbound */
 enum gpm_status core_unbound(struct session_core *core, struct sym *s, struct span at,
                              struct trace *t);
@@ -172,6 +178,8 @@ enum gpm_status core_place_keywords(struct session_core *core, const struct ast 
 /* Syntax as data and back. */
 value core_quote(struct session_core *core, const struct ast *a, struct frame *splices);
 struct ast *core_unquote(struct session_core *core, value data, struct span at);
+/* The same for eval, where an array or list made by hand is code too. */
+struct ast *core_code(struct session_core *core, value data, struct span at);
 /* Resolves code built at run time: names that frames from `env` up bind. */
 void resolve_in_frame(struct session_core *core, struct ast *a, struct frame *env);
 value env_value(struct frame *f); /* an environment value; the frame is counted */
@@ -185,6 +193,9 @@ enum gpm_status plain_eval(struct session_core *core, const struct ast *a, struc
                            value *out) GPM_MUST_USE;
 enum gpm_status plain_apply(struct session_core *core, value proc, const value *args, size_t n,
                             struct span at, value *out) GPM_MUST_USE;
+/* A let form: fills its slots of f. */
+enum gpm_status plain_let(struct session_core *core, const struct ast *s,
+                          struct frame *f) GPM_MUST_USE;
 /* Splice frame of a model expression: its unquotes, evaluated now in `f`. Counted. */
 enum gpm_status plain_splice(struct session_core *core, const struct ast *model, struct frame *f,
                              struct frame **out) GPM_MUST_USE;

@@ -72,37 +72,71 @@ static bool head_is(value v, const char *name) {
     return v.tag == V_SYM && !strcmp(v.u.sym->text, name);
 }
 
-static struct ast *lambda_ast(struct session_core *core, value data, struct span at) {
+static struct ast *data_ast(struct session_core *core, value data, bool by_hand, struct span at);
+
+static struct ast *lambda_ast(struct session_core *core, struct array_obj *d, bool by_hand,
+                              struct span at) {
     struct ast *a = new_ast(core, AST_LAMBDA, at, 1);
-    value params = data.u.array->at[1];
+    value params = d->at[1];
     size_t n = params.u.array->n;
     a->u.lambda.params = ARENA_ARRAY(core->arena, struct sym *, n ? n : 1);
     a->u.lambda.n_params = (uint32_t)n;
     for (size_t i = 0; i < n; i++)
         a->u.lambda.params[i] = params.u.array->at[i].tag == V_SYM ? params.u.array->at[i].u.sym
                                                                    : sym_cstr(core->syms, "_");
-    a->kids[0] = core_unquote(core, data.u.array->at[2], at);
+    a->kids[0] = data_ast(core, d->at[2], by_hand, at);
     return a;
 }
 
-struct ast *core_unquote(struct session_core *core, value data, struct span at) {
+/* Whether data stand for an application: code that was quoted or, for eval, an array or list put
+ * together by hand that starts with a procedure or a name. */
+static bool is_application(value data, bool by_hand) {
+    if (data.tag == V_ARRAY && (data.u.obj->flags & OBJ_CODE)) return data.u.array->n > 0;
+    value head = NIL;
+    if (!by_hand || (data.tag != V_ARRAY && data.tag != V_PAIR) || !seq_get(data, 0, &head))
+        return false;
+    bool applies = head.tag == V_SYM || head.tag == V_PROC || is_application(head, true);
+    value_unref(head);
+    return applies;
+}
+
+static struct ast *application_ast(struct session_core *core, struct array_obj *d, bool by_hand,
+                                   struct span at) {
+    if (head_is(d->at[0], "proc") && d->n == 3 && d->at[1].tag == V_ARRAY)
+        return lambda_ast(core, d, by_hand, at);
+    if (head_is(d->at[0], "quote") && d->n == 2) return constant_ast(core, d->at[1], at);
+    bool is_if = head_is(d->at[0], "if") && d->n == 4;
+    struct ast *a = new_ast(core, is_if ? AST_IF : AST_CALL, at, is_if ? 3 : d->n);
+    for (size_t i = 0; i < a->n; i++)
+        a->kids[i] = data_ast(core, d->at[i + (is_if ? 1 : 0)], by_hand, at);
+    return a;
+}
+
+static struct ast *data_ast(struct session_core *core, value data, bool by_hand, struct span at) {
     if (data.tag == V_SYM) {
         struct ast *a = new_ast(core, AST_NAME, at, 0);
         a->u.name.sym = data.u.sym;
         a->u.name.depth = -1;
         return a;
     }
-    if (data.tag != V_ARRAY || !(data.u.obj->flags & OBJ_CODE) || data.u.array->n == 0)
-        return constant_ast(core, data, at);
-    struct array_obj *d = data.u.array;
-    if (head_is(d->at[0], "proc") && d->n == 3 && d->at[1].tag == V_ARRAY)
-        return lambda_ast(core, data, at);
-    if (head_is(d->at[0], "quote") && d->n == 2) return constant_ast(core, d->at[1], at);
-    bool is_if = head_is(d->at[0], "if") && d->n == 4;
-    struct ast *a = new_ast(core, is_if ? AST_IF : AST_CALL, at, is_if ? 3 : d->n);
-    for (size_t i = 0; i < a->n; i++)
-        a->kids[i] = core_unquote(core, d->at[i + (is_if ? 1 : 0)], at);
+    if (!is_application(data, by_hand)) return constant_ast(core, data, at);
+    if (data.tag == V_ARRAY) return application_ast(core, data.u.array, by_hand, at);
+    value *items;
+    size_t n = 0;
+    if (!seq_items(data, &items, &n)) return constant_ast(core, data, at); /* a dotted pair */
+    value code = value_array(items, n);
+    struct ast *a = application_ast(core, code.u.array, by_hand, at);
+    value_unref(code);
+    values_free(items, n);
     return a;
+}
+
+struct ast *core_unquote(struct session_core *core, value data, struct span at) {
+    return data_ast(core, data, false, at);
+}
+
+struct ast *core_code(struct session_core *core, value data, struct span at) {
+    return data_ast(core, data, true, at);
 }
 
 /* Names bound by the frames are found by walking them; `inner` counts frames that the code itself

@@ -70,14 +70,9 @@ bool seq_items(value v, value **items, size_t *n) {
     return true;
 }
 
-/* Numbers, and booleans as 0 and 1. */
 static bool number_of(value v, double *out) {
-    if (v.tag == V_NUM)
-        *out = v.u.num;
-    else if (v.tag == V_BOOL)
-        *out = v.u.boolean;
-    else
-        return false;
+    if (v.tag != V_NUM) return false;
+    *out = v.u.num;
     return true;
 }
 

@@ -176,6 +176,9 @@ static void test_missing_semicolon_before_instruction(void **state) {
                   "for (n = 0; (n < 2); n = (n + 1)) { predict n };\nsample x;\n");
     assert_codes("define a = f(1) infer a", "E0107");
     assert_codes("a = 1\nb = 2", "E0117");
+    assert_codes("assume a = 1\n\nsample a;", "E0117"); /* the grammar's `;` is compulsory */
+    assert_codes("define a = f(1)\ninfer a;", "E0117");
+    assert_codes("assume x = (1 + 2));", "E0109");
 }
 
 /* ---- resolution ---- */

@@ -30,7 +30,7 @@ static const struct {
 } type_rows[] = {
     {"any", "\"a\"", ""},
     {"number", "1.5", ""},
-    {"number", "true", ""},
+    {"number", "true", "E0205 f: x must be a number, got true"},
     {"number", "nan", ""},
     {"number", "\"half\"", "E0205 f: x must be a number, got \"half\""},
     {"number", "atom<1>", "E0205 f: x must be a number, got atom<1>"},
@@ -72,7 +72,7 @@ static const struct {
     {"seq", "()", ""},
     {"seq", "v[1]", ""},
     {"seq", "1", "E0205 f: x must be a sequence (a list, array or vector), got 1"},
-    {"numbers", "[1, true]", ""},
+    {"numbers", "[1, true]", "E0205 f: x must be a sequence of numbers, got [1, true]"},
     {"numbers", "(1, 2)", ""},
     {"numbers", "[a]", "E0205 f: x must be a sequence of numbers, got [a]"},
     {"numbers", "(1 . 2)", "E0205 f: x must be a sequence of numbers, got (1 . 2)"},
