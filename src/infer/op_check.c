@@ -343,7 +343,7 @@ static void print_table(const struct check *c) {
                "50%", "95%", "p");
     for (size_t i = 0; i < c->q.n; i++) add_row(&c->q.at[i], &b);
     add_verdict(c, &b);
-    if (x->write) x->write(x->user, 1, b.data, b.len);
+    infer_write(x, b.data, b.len);
     buf_release(&b);
 }
 
