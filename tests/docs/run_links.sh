@@ -8,7 +8,7 @@ trap 'rm -rf "$out"' EXIT
 # every page is well-formed enough to be read back, and refers only to what is there
 python3 - "$out" <<'END'
 import html.parser, os, sys
-VOID = {"meta", "img", "br"}
+VOID = {"meta", "img", "br", "link", "input"}
 class Reader(html.parser.HTMLParser):
     def __init__(self):
         super().__init__()
@@ -27,7 +27,7 @@ for name in sorted(os.listdir(root)):
         assert not r.open, (name, r.open)
         for link in r.links:
             place = link.split("#")[0]
-            if place.endswith((".html", ".svg")) and ":" not in place:
+            if place.endswith((".html", ".svg", ".css", ".js")) and ":" not in place:
                 assert os.path.exists(os.path.join(root, place)), (name, link)
 print("site read back")
 END

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Search over the headings and names of all pages. INDEX (index.js) holds [page, anchor, title, where, words].
+const box = document.getElementById("search"), found = document.getElementById("found");
+
+function score(entry, words) {
+  const title = entry[2].toLowerCase(), rest = entry[4];
+  let sum = 0;
+  for (const w of words) {
+    const at = title.indexOf(w);
+    if (at < 0 && !rest.includes(w)) return 0;
+    sum += title === w ? 100 : at === 0 ? 20 : at > 0 ? 10 : 1;
+  }
+  return sum;
+}
+
+function show() {
+  const words = box.value.toLowerCase().split(/\s+/).filter(Boolean);
+  found.textContent = "";
+  if (!words.length) return;
+  const hits = INDEX.map(e => [score(e, words), e]).filter(h => h[0] > 0).sort((a, b) => b[0] - a[0]).slice(0, 12);
+  for (const [, e] of hits) {
+    const a = document.createElement("a"), where = document.createElement("small");
+    a.href = e[0] + ".html" + (e[1] ? "#" + e[1] : "");
+    a.textContent = e[2];
+    where.textContent = e[3];
+    a.append(where);
+    found.append(a);
+  }
+  if (!hits.length) found.textContent = "nothing found";
+}
+
+box.addEventListener("input", show);
+box.addEventListener("keydown", e => {
+  if (e.key === "Enter" && found.querySelector("a")) found.querySelector("a").click();
+  if (e.key === "Escape") { box.value = ""; show(); }
+});
+document.addEventListener("keydown", e => {
+  if (e.key === "/" && document.activeElement !== box) { e.preventDefault(); box.focus(); }
+});
+show();
