@@ -109,7 +109,7 @@ static double compare(struct data *d, int kernel, enum what what, double *limit,
     double lm = 0, dk[8], dn, worst = 0;
     int reps = reps_for(d->n);
     *limit = *lib = 1e9;
-    if (gp_add(g, d->x, d->y, d->n)) exit(1);
+    if (gp_add(g, GP_MEASURED, d->x, d->y, d->n)) exit(1);
     gp_set_budget(g, (size_t)256 << 20);
     if (gp_logml(g, &lm)) exit(1);
     gp_set_budget(g, what == FRESH || what == GRADIENT ? 0 : (size_t)256 << 20);
@@ -204,9 +204,10 @@ static void update_row(size_t n) {
     for (int i = 0; i < 200; i++) z[i] = uniform() - 0.5;
     for (int r = 0; r < 8; r++) {
         struct gp *g = gp_new(1, k, NULL, t.wn, NULL);
-        if (gp_add(g, d.x, d.y, n - 1) || gp_predict(g, d.x, 1, GP_LATENT, &m, &v)) exit(1);
+        if (gp_add(g, GP_MEASURED, d.x, d.y, n - 1) || gp_predict(g, d.x, 1, GP_LATENT, &m, &v))
+            exit(1);
         double s = now();
-        if (gp_add(g, d.x + n - 1, d.y + n - 1, 1)) exit(1);
+        if (gp_add(g, GP_MEASURED, d.x + n - 1, d.y + n - 1, 1)) exit(1);
         best[0] = fmin(best[0], now() - s);
         s = now();
         if (gp_predict(g, xs, 1, GP_LATENT, &m, &v)) exit(1);
@@ -271,7 +272,7 @@ static void accuracy_table(void) {
     for (size_t k = 0; k < COUNT_OF(BIG); k++) {
         struct gp *g = big_gp(BIG[k], x, y, N);
         gp_set_approx(g, GP_EXACT, 0);
-        if (gp_add(g, x, y, N)) exit(1);
+        if (gp_add(g, GP_MEASURED, x, y, N)) exit(1);
         double s = now();
         if (gp_logml(g, &lm0)) exit(1);
         double exact = now() - s;
@@ -312,7 +313,7 @@ static void large_table(void) {
             struct gp *g = big_gp(BIG[k], x, y, N);
             static const enum gp_approx kind[] = {GP_AUTO, GP_INDUCING, GP_VECCHIA};
             gp_set_approx(g, kind[a], 0);
-            if (gp_add(g, x, y, N)) exit(1);
+            if (gp_add(g, GP_MEASURED, x, y, N)) exit(1);
             double s = now();
             if (gp_logml(g, &lm)) exit(1);
             double lik = now() - s;

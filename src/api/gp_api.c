@@ -110,7 +110,7 @@ enum gpm_status gpm_gp_add(gpm_gp *g, const double *x, const double *y, size_t n
     if (!st) st = gp_call_points(g, x, n);
     if (st) return st;
     if (!all_finite(y, n)) return gp_call_fail(g, GPM_E_ARG, "a value is infinite or not a number");
-    return gp_call_end(g, gp_add(g->gp, x, y, n));
+    return gp_call_end(g, gp_add(g->gp, GP_MEASURED, x, y, n));
 }
 
 void gpm_gp_clear(gpm_gp *g) {

@@ -214,7 +214,7 @@ enum gpm_status gpm_gp_set_cache(gpm_gp *g, size_t bytes) {
 
 enum gpm_status gpm_gp_remove(gpm_gp *g, const double *x, double y) {
     enum gpm_status st = gp_call_begin(g);
-    return st ? st : gp_call_end(g, gp_remove(g->gp, x, y));
+    return st ? st : gp_call_end(g, gp_remove(g->gp, GP_MEASURED, x, y));
 }
 
 enum gpm_status gpm_gp_log_likelihood_grad(gpm_gp *g, double *value, double *dkernel,
@@ -239,7 +239,7 @@ enum gpm_status gpm_gp_conditional(gpm_gp *g, const double *x, const double *y, 
                                    double *logpdf) {
     enum gpm_status st = gp_call_begin(g);
     if (!st) st = gp_call_points(g, x, n);
-    return st ? st : gp_call_end(g, gp_conditional(g->gp, x, y, n, logpdf));
+    return st ? st : gp_call_end(g, gp_conditional(g->gp, GP_MEASURED, x, y, n, logpdf));
 }
 
 enum gpm_status gpm_gp_loo(gpm_gp *g, double *mean, double *var, double *logpdf) {

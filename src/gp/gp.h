@@ -8,7 +8,9 @@
  * legal answer). With noise > 0 every pair carries its own independent noise, and replicates enter
  * through their mean and spread, exactly: for m values at one input, prod_k N(y_k | f, s^2) =
  * N(ybar | f, s^2/m) * (2 pi s^2)^(-(m-1)/2) m^(-1/2) exp(-SS/(2 s^2)). White noise inside the
- * kernel (WN) is by value of x and part of the function; `noise` is not.
+ * kernel (WN) is by value of x and part of the function; `noise` is not. A pair may also be added
+ * as GP_LATENT: a value of the function itself, without noise; measurements at its input are then
+ * independent of everything else, prod_k N(y_k | f, s^2).
  *
  * Factors. Two slots, current and proposed. gp_propose builds the factor for another kernel, mean
  * or noise beside the current one; gp_accept swaps, gp_reject costs nothing. A proposal holds until
@@ -64,16 +66,19 @@ enum gp_approx { GP_AUTO, GP_EXACT, GP_INDUCING, GP_VECCHIA };
 void gp_set_approx(struct gp *g, enum gp_approx kind, size_t size);
 
 /* ---- data ---- */
-GPM_MUST_USE enum gpm_status gp_add(struct gp *g, const double *x, const double *y, size_t n);
+enum gp_target { GP_LATENT, GP_MEASURED }; /* the function, or a noisy measurement */
+GPM_MUST_USE enum gpm_status gp_add(struct gp *g, enum gp_target target, const double *x,
+                                    const double *y, size_t n);
 /* Takes one pair out again; GPM_E_NOT_FOUND when it is not there. */
-GPM_MUST_USE enum gpm_status gp_remove(struct gp *g, const double *x, double y);
+GPM_MUST_USE enum gpm_status gp_remove(struct gp *g, enum gp_target target, const double *x,
+                                       double y);
 void gp_clear(struct gp *g);
 size_t gp_n(const struct gp *g);      /* distinct inputs */
 size_t gp_npairs(const struct gp *g); /* recorded pairs */
 /* Pair i in the order recorded (removals close the gap); x receives dim coordinates. */
 void gp_pair(const struct gp *g, size_t i, double *x, double *y);
-/* The recorded value at exactly this input: number of pairs there, the first value in *y. */
-size_t gp_lookup(const struct gp *g, const double *x, double *y);
+/* Pairs that carry density under this noise: repeats of an exactly known value do not. */
+size_t gp_ndensity(const struct gp *g, double noise);
 
 /* ---- likelihood ---- */
 /* Cached. -inf with GPM_OK for contradicting data; -inf with GPM_E_NOT_PD when not factorable. */
@@ -82,16 +87,20 @@ GPM_MUST_USE enum gpm_status gp_logml(struct gp *g, double *out);
  * proposed model while there is one. Under an approximation by central differences. */
 GPM_MUST_USE enum gpm_status gp_logml_grad(struct gp *g, double *logml, double *dkern,
                                            double *dnoise);
+/* The same with the quadratic form's part counted `weight` times (mixtures over the scale), and the
+ * derivatives in the mean's parameters (mean_nparam of them). dmean, dnoise may be NULL; GPM_E_LIMIT
+ * for dmean or another weight than 1 under an approximation. */
+GPM_MUST_USE enum gpm_status gp_grad_weighted(struct gp *g, double weight, double *logml,
+                                              double *dkern, double *dmean, double *dnoise);
 /* The quadratic form of all pairs, (y - m)' (K + noise^2 I)^-1 (y - m), of the current or the proposed
  * model, exactly; mixtures over the scale (Student-t processes) are made from it. */
 GPM_MUST_USE enum gpm_status gp_quadratic(struct gp *g, bool proposed, double *out);
-/* log p(y* | data) of a batch of new pairs. Without noise, values at known (or repeated) inputs
- * contribute 0 when equal and -inf when not. */
-GPM_MUST_USE enum gpm_status gp_conditional(struct gp *g, const double *x, const double *y,
-                                            size_t n, double *logpdf);
+/* log p(y* | data) of a batch of new pairs. Of the function or without noise, values at known (or
+ * repeated) inputs contribute 0 when equal and -inf when not. */
+GPM_MUST_USE enum gpm_status gp_conditional(struct gp *g, enum gp_target target, const double *x,
+                                            const double *y, size_t n, double *logpdf);
 
 /* ---- prediction ---- */
-enum gp_target { GP_LATENT, GP_MEASURED }; /* the function, or a new noisy measurement */
 /* mean, var: n values, either may be NULL. */
 GPM_MUST_USE enum gpm_status gp_predict(struct gp *g, const double *x, size_t n,
                                         enum gp_target target, double *mean, double *var);
@@ -99,11 +108,13 @@ GPM_MUST_USE enum gpm_status gp_predict(struct gp *g, const double *x, size_t n,
 GPM_MUST_USE enum gpm_status gp_predict_cov(struct gp *g, const double *x, size_t n,
                                             enum gp_target target, double *mean, double *cov,
                                             size_t ld);
-/* Joint draw at n points from n standard normals. Equal inputs get equal latent values. */
+/* Joint draw at n points from n standard normals. Equal inputs get equal latent values, inputs
+ * whose value is known get that. */
 GPM_MUST_USE enum gpm_status gp_sample(struct gp *g, const double *x, size_t n,
                                        enum gp_target target, const double *z, double *out);
 /* Leave-one-out prediction of every pair (npairs values each, either may be NULL) and the sum of
- * their log densities (may be NULL). GPM_E_LIMIT under an approximation. */
+ * their log densities (may be NULL). GPM_E_LIMIT under an approximation, and with exact values
+ * beside noisy ones. */
 GPM_MUST_USE enum gpm_status gp_loo(struct gp *g, double *mean, double *var, double *logpdf);
 /* d mean / dx and d var / dx at one point (dim values each; var parts may be NULL), by central
  * differences on the kernel where it has no closed form. */

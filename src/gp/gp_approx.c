@@ -47,7 +47,7 @@ struct kern *gp_without_white(const struct kern *k, double *extra) {
 
 static void data_of(struct gp *g, struct gp_slot *s, const struct kern *k, double extra,
                     double *noise, struct approx_data *d) {
-    for (size_t i = 0; i < g->n; i++) noise[i] = s->noise * s->noise / (double)g->count[i] + extra;
+    for (size_t i = 0; i < g->n; i++) noise[i] = s->noise * s->noise * gp_share(g, i) + extra;
     *d = (struct approx_data){k, gp_points(g), s->r, noise};
     d->x.step = 0;
 }

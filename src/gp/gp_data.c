@@ -46,6 +46,7 @@ static enum gpm_status grow(struct gp *g, size_t want) {
     g->x = x;
     g->cap = cap;
     g->count = mem_realloc(g->count, cap * sizeof *g->count);
+    g->exact = mem_realloc(g->exact, cap * sizeof *g->exact);
     g->ybar = mem_realloc(g->ybar, cap * sizeof *g->ybar);
     g->ss = mem_realloc(g->ss, cap * sizeof *g->ss);
     for (int s = 0; s < 2; s++) {
@@ -55,30 +56,50 @@ static enum gpm_status grow(struct gp *g, size_t want) {
     return GPM_OK;
 }
 
-/* Mean and spread of the entries with touched[e] > 0, from the pairs themselves, so that adding and
- * taking out leaves no rounding behind. Equal values keep their bits. */
-static void summarise(struct gp *g, const size_t *touched) {
+/* What is known of one entry before a change: its share of the noise. */
+struct before {
+    bool touched;
+    double share;
+};
+
+/* Does the pair belong to those whose mean is the entry's value? */
+static bool leads(const struct gp *g, const struct gp_pair *p) {
+    return p->exact || !g->exact[p->entry];
+}
+
+/* Value and spread of the touched entries from the pairs themselves, so that adding and taking out
+ * leaves no rounding behind. Equal values keep their bits. */
+static void summarise(struct gp *g, const struct before *was) {
     for (size_t e = 0; e < g->n; e++)
-        if (touched[e]) g->count[e] = 0, g->ybar[e] = g->ss[e] = 0;
+        if (was[e].touched) g->count[e] = g->exact[e] = 0, g->ybar[e] = 0, g->ss[e] = NAN;
     for (size_t i = 0; i < g->pairs.n; i++) {
-        size_t e = g->pairs.at[i].entry;
-        if (!touched[e]) continue;
-        if (g->count[e]++ == 0) g->ss[e] = g->pairs.at[i].y; /* the first value, for a moment */
-        g->ybar[e] += g->pairs.at[i].y - g->ss[e];
+        const struct gp_pair *p = &g->pairs.at[i];
+        if (was[p->entry].touched) g->count[p->entry]++, g->exact[p->entry] += p->exact;
     }
-    for (size_t e = 0; e < g->n; e++)
-        if (touched[e]) g->ybar[e] = g->ss[e] + g->ybar[e] / (double)g->count[e], g->ss[e] = 0;
     for (size_t i = 0; i < g->pairs.n; i++) {
-        size_t e = g->pairs.at[i].entry;
-        double d = g->pairs.at[i].y - g->ybar[e];
-        if (touched[e]) g->ss[e] += d * d;
+        const struct gp_pair *p = &g->pairs.at[i];
+        size_t e = p->entry;
+        if (!was[e].touched || !leads(g, p)) continue;
+        if (isnan(g->ss[e])) g->ss[e] = p->y; /* the first value, for a moment */
+        g->ybar[e] += p->y - g->ss[e];
+    }
+    for (size_t e = 0; e < g->n; e++) {
+        if (!was[e].touched) continue;
+        g->ybar[e] = g->ss[e] + g->ybar[e] / (double)(g->exact[e] ? g->exact[e] : g->count[e]);
+        g->ss[e] = 0;
+    }
+    for (size_t i = 0; i < g->pairs.n; i++) {
+        const struct gp_pair *p = &g->pairs.at[i];
+        double d = p->y - g->ybar[p->entry];
+        if (was[p->entry].touched && d != 0) g->ss[p->entry] += p->exact ? INFINITY : d * d;
     }
 }
 
-static void new_entry(struct gp *g, const double *x, double y) {
+static void new_entry(struct gp *g, const double *x, double y, bool exact) {
     size_t e = g->n++;
     for (int c = 0; c < g->dim; c++) g->x[e + (size_t)c * g->cap] = x[c];
     g->count[e] = 1;
+    g->exact[e] = exact;
     g->ybar[e] = y;
     g->ss[e] = 0;
     map_put(&g->index, hash_point(x, g->dim), (void *)(uintptr_t)(e + 1));
@@ -86,13 +107,12 @@ static void new_entry(struct gp *g, const double *x, double y) {
 
 /* ---- the current factor follows ---- */
 
-/* Replicates at entry e went from m0 to m1: its diagonal element changes by noise^2 (1/m1 - 1/m0).
- */
-static void follow_count(struct gp *g, size_t e, size_t m0, size_t m1) {
+/* The share of the noise on entry e has changed: so does its diagonal element. */
+static void follow_share(struct gp *g, size_t e, double share) {
     struct gp_slot *s = gp_current(g);
     s->have_r = s->have_w = false;
-    if (!s->have_factor || s->noise == 0 || m0 == m1) return;
-    double d = s->noise * s->noise * (1 / (double)m1 - 1 / (double)m0);
+    if (!s->have_factor || s->noise == 0 || gp_share(g, e) == share) return;
+    double d = s->noise * s->noise * (gp_share(g, e) - share);
     double *v = mem_zalloc(g->n * sizeof *v);
     v[e] = sqrt(fabs(d));
     if (d > 0)
@@ -147,7 +167,7 @@ static enum gpm_status append_rows(struct gp *g, struct gp_slot *s, struct kern_
     if (!block) return GPM_E_NOMEM;
     enum gpm_status st = kern_fill(s->kern, fresh, corner, m);
     for (size_t i = 0; i < m && !st; i++)
-        corner[i * (m + 1)] += s->noise * s->noise / (double)g->count[first + i];
+        corner[i * (m + 1)] += s->noise * s->noise * gp_share(g, first + i);
     const double *known = m == 1 ? gp_solved_find(g, s, fresh) : NULL;
     struct kern_pts old = gp_points(g);
     old.n = first;
@@ -196,31 +216,35 @@ static bool all_finite(const double *v, size_t n) {
     return true;
 }
 
-enum gpm_status gp_add(struct gp *g, const double *x, const double *y, size_t n) {
+static void touch(const struct gp *g, struct before *b, size_t e, size_t *touched) {
+    if (!b->touched) *b = (struct before){true, gp_share(g, e)}, ++*touched;
+}
+
+enum gpm_status gp_add(struct gp *g, enum gp_target target, const double *x, const double *y,
+                       size_t n) {
     if (!all_finite(x, n * (size_t)g->dim) || !all_finite(y, n)) return GPM_E_ARG;
     enum gpm_status st = grow(g, g->n + n);
     if (st) return st;
     data_changed(g);
     size_t first = g->n, repeats = 0;
-    size_t *was =
-        mem_zalloc((first + n + 1) * sizeof *was); /* pairs before, where one is repeated */
+    struct before *was = mem_zalloc((first + n + 1) * sizeof *was); /* where a pair is repeated */
+    bool exact = target == GP_LATENT;
     for (size_t i = 0; i < n; i++) {
         const double *p = x + i * (size_t)g->dim;
         size_t e = gp_find(g, p), before = g->n;
         if (e == SIZE_MAX) {
-            new_entry(g, p, y[i]);
+            new_entry(g, p, y[i], exact);
             e = before;
-        } else if (!was[e]) {
-            was[e] = g->count[e];
-            repeats++;
-        }
-        struct gp_pair pair = {e, y[i]};
+        } else
+            touch(g, &was[e], e, &repeats);
+        struct gp_pair pair = {e, y[i], exact};
         vec_push(&g->pairs, pair);
     }
+    if (exact) g->nexact += n;
     if (repeats) summarise(g, was);
     if (repeats > 8 + first / 8) gp_current(g)->have_factor = false; /* rebuilding is cheaper */
     for (size_t e = 0; e < first && repeats; e++)
-        if (was[e]) follow_count(g, e, was[e], g->count[e]);
+        if (was[e].touched) follow_share(g, e, was[e].share);
     mem_free(was);
     if (g->n > first) gp_cache_clear(&g->cache);
     follow_append(g, first);
@@ -238,6 +262,7 @@ static void delete_entry(struct gp *g, size_t e) {
         memmove(col, col + 1, tail * sizeof *col);
     }
     memmove(g->count + e, g->count + e + 1, tail * sizeof *g->count);
+    memmove(g->exact + e, g->exact + e + 1, tail * sizeof *g->exact);
     memmove(g->ybar + e, g->ybar + e + 1, tail * sizeof *g->ybar);
     memmove(g->ss + e, g->ss + e + 1, tail * sizeof *g->ss);
     g->n--;
@@ -253,22 +278,27 @@ static void delete_entry(struct gp *g, size_t e) {
     gp_cache_clear(&g->cache);
 }
 
-enum gpm_status gp_remove(struct gp *g, const double *x, double y) {
-    size_t e = gp_find(g, x), at = g->pairs.n;
+enum gpm_status gp_remove(struct gp *g, enum gp_target target, const double *x, double y) {
+    size_t e = gp_find(g, x), at = g->pairs.n, touched = 0;
+    bool exact = target == GP_LATENT;
     if (e == SIZE_MAX) return GPM_E_NOT_FOUND;
-    while (at > 0 && !(g->pairs.at[at - 1].entry == e && g->pairs.at[at - 1].y == y)) at--;
+    for (; at > 0; at--) {
+        const struct gp_pair *p = &g->pairs.at[at - 1];
+        if (p->entry == e && p->y == y && p->exact == exact) break;
+    }
     if (at == 0) return GPM_E_NOT_FOUND;
     data_changed(g);
     memmove(g->pairs.at + at - 1, g->pairs.at + at, (g->pairs.n - at) * sizeof *g->pairs.at);
     g->pairs.n--;
+    g->nexact -= exact;
     if (g->count[e] == 1) {
         delete_entry(g, e);
         return GPM_OK;
     }
-    size_t *was = mem_zalloc(g->n * sizeof *was);
-    was[e] = g->count[e];
+    struct before *was = mem_zalloc(g->n * sizeof *was);
+    touch(g, &was[e], e, &touched);
     summarise(g, was);
-    follow_count(g, e, was[e], g->count[e]);
+    follow_share(g, e, was[e].share);
     mem_free(was);
     return GPM_OK;
 }
@@ -278,7 +308,7 @@ void gp_clear(struct gp *g) {
     map_release(&g->index);
     memset(&g->index, 0, sizeof g->index);
     g->pairs.n = 0;
-    g->n = 0;
+    g->n = g->nexact = 0;
     gp_slot_forget(gp_current(g));
     gp_cache_clear(&g->cache);
 }
@@ -296,31 +326,40 @@ void gp_pair(const struct gp *g, size_t i, double *x, double *y) {
     *y = p->y;
 }
 
-size_t gp_lookup(const struct gp *g, const double *x, double *y) {
+bool gp_known(const struct gp *g, const double *x, double *y) {
+    if (g->nexact == 0 && gp_noise(g) > 0) return false;
     size_t e = gp_find(g, x);
-    if (e == SIZE_MAX) return 0;
-    for (size_t i = 0; i < g->pairs.n; i++)
-        if (g->pairs.at[i].entry == e) {
-            *y = g->pairs.at[i].y;
-            break;
-        }
-    return g->count[e];
+    if (e == SIZE_MAX || (gp_noise(g) > 0 && !g->exact[e])) return false;
+    *y = g->ybar[e];
+    return true;
+}
+
+size_t gp_ndensity(const struct gp *g, double noise) {
+    if (noise == 0) return g->n;
+    size_t n = g->pairs.n;
+    for (size_t e = 0; e < g->n && g->nexact; e++)
+        if (g->exact[e]) n -= g->exact[e] - 1;
+    return n;
 }
 
 bool gp_contradicts(const struct gp *g, double noise) {
-    if (noise > 0) return false;
+    if (noise > 0 && g->nexact == 0) return false;
     for (size_t i = 0; i < g->n; i++)
-        if (g->ss[i] > 0) return true;
+        if (noise > 0 ? isinf(g->ss[i]) : g->ss[i] > 0) return true;
     return false;
 }
 
-/* For m values at one input: -(m-1)/2 log(2 pi s^2) - log(m)/2 - SS/(2 s^2). */
+/* For m values at one input, -(m-1)/2 log(2 pi s^2) - log(m)/2 - SS/(2 s^2); where the function's
+ * value is known the other m are independent, -m/2 log(2 pi s^2) - SS/(2 s^2). */
 double gp_replicate_term(const struct gp *g, double noise) {
     double sum = 0, v = noise * noise;
     if (g->n == g->pairs.n || noise == 0) return 0;
     for (size_t i = 0; i < g->n; i++) {
-        double m = (double)g->count[i];
-        if (m > 1) sum -= 0.5 * ((m - 1) * log(2 * M_PI * v) + log(m) + g->ss[i] / v);
+        double m = (double)(g->count[i] - g->exact[i]);
+        if (g->exact[i])
+            sum -= 0.5 * (m * log(2 * M_PI * v) + g->ss[i] / v);
+        else if (m > 1)
+            sum -= 0.5 * ((m - 1) * log(2 * M_PI * v) + log(m) + g->ss[i] / v);
     }
     return sum;
 }

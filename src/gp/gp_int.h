@@ -38,6 +38,7 @@ struct gp_solved {
 struct gp_pair {
     size_t entry;
     double y;
+    bool exact; /* a value of the function itself, without noise */
 };
 
 struct gp {
@@ -45,8 +46,10 @@ struct gp {
     double *x; /* distinct inputs, column-major, leading dimension cap */
     size_t n, cap;
     size_t *count; /* pairs at each input */
-    double *ybar;
-    double *ss; /* sum of squared deviations from ybar */
+    size_t *exact; /* exact ones among them */
+    size_t nexact; /* exact pairs in all */
+    double *ybar;  /* the exact value where there is one, else the mean */
+    double *ss;    /* squared deviations of the others from ybar; inf: exact values disagree */
     VEC(struct gp_pair) pairs;
     struct map index; /* hash of an input -> 1 + its place */
     double step;      /* regular grid in recorded order; 0: no, -1: not looked at yet */
@@ -87,6 +90,13 @@ void gp_solved_keep(struct gp *g, const struct gp_slot *s, struct kern_pts xs, c
 double *gp_work(struct gp *g, size_t n);
 /* Row-major points to column-major; the caller frees. */
 double *gp_transpose(const double *x, size_t n, int dim);
+/* Variance of the noise on the value of entry e, as a part of noise^2: replicates share it, exact
+ * values have none. */
+static inline double gp_share(const struct gp *g, size_t e) {
+    return g->exact[e] ? 0 : 1 / (double)g->count[e];
+}
+/* Is the function's value at this input known for sure? */
+bool gp_known(const struct gp *g, const double *x, double *y);
 size_t gp_find(const struct gp *g, const double *x); /* place of an input, SIZE_MAX when new */
 bool gp_contradicts(const struct gp *g, double noise);
 /* What replicates add to the log density besides the entry means. */

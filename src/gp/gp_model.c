@@ -80,6 +80,7 @@ void gp_free(struct gp *g) {
     vecchia_release(&g->vecchia);
     mem_free(g->x);
     mem_free(g->count);
+    mem_free(g->exact);
     mem_free(g->ybar);
     mem_free(g->ss);
     mem_free(g->solved.v);
@@ -99,7 +100,12 @@ enum gpm_status gp_copy(const struct gp *g, struct gp **out) {
     c->structured = g->structured;
     c->approx = g->approx;
     c->approx_size = g->approx_size;
-    enum gpm_status st = gp_add(c, x, y, n);
+    enum gpm_status st = GPM_OK;
+    for (size_t i = 0, j; i < n && !st; i = j) { /* runs of the same kind */
+        bool exact = g->pairs.at[i].exact;
+        for (j = i; j < n && g->pairs.at[j].exact == exact;) j++;
+        st = gp_add(c, exact ? GP_LATENT : GP_MEASURED, x + i * dim, y + i, j - i);
+    }
     struct gp_slot *t = gp_current(c);
     /* Entries keep their order unless an early pair of a replicated input was removed. */
     bool ordered = c->n == g->n;
@@ -203,7 +209,7 @@ static enum gpm_status fill_covariance(void *ctx, double *a, size_t n, size_t ld
     struct fill_job *job = ctx;
     enum gpm_status st = gp_cache_fill(&job->g->cache, job->s->kern, gp_points(job->g), a, ld);
     double v = job->s->noise * job->s->noise;
-    for (size_t i = 0; i < n && v > 0 && !st; i++) a[i * (ld + 1)] += v / (double)job->g->count[i];
+    for (size_t i = 0; i < n && v > 0 && !st; i++) a[i * (ld + 1)] += v * gp_share(job->g, i);
     return st;
 }
 
@@ -235,7 +241,8 @@ static enum gpm_status toeplitz_logml(struct gp *g, struct gp_slot *s, bool *don
     struct kern_pts x = gp_points(g);
     double quad, logdet;
     *done = false;
-    if (s->have_factor || x.step <= 0 || g->n < 24 || g->n != g->pairs.n) return GPM_OK;
+    if (s->have_factor || x.step <= 0 || g->n < 24 || g->n != g->pairs.n || g->nexact)
+        return GPM_OK;
     enum gpm_status st = gp_slot_residual(g, s);
     if (!st) st = gp_toeplitz(s->kern, x, s->noise, s->r, done, &quad, &logdet);
     if (st || !*done) return st;
@@ -327,27 +334,30 @@ void gp_reject(struct gp *g) {
     g->proposed = false;
 }
 
-/* alpha = K^-1 r and the lower triangle of K^-1; the gradient's weights are alpha alpha' - K^-1. */
-static void gradient_weights(const struct gp *g, const struct gp_slot *s, double *a, size_t ld,
-                             double *alpha) {
-    memcpy(alpha, s->w, g->n * sizeof *alpha);
+/* alpha = sqrt(weight) K^-1 r and the lower triangle of K^-1; the gradient's weights are
+ * alpha alpha' - K^-1. */
+static void gradient_weights(const struct gp *g, const struct gp_slot *s, double weight, double *a,
+                             size_t ld, double *alpha) {
+    for (size_t i = 0; i < g->n; i++) alpha[i] = sqrt(weight) * s->w[i];
     chol_solve_lt(&s->f, alpha, 1, g->n);
     chol_inverse(&s->f, a, ld);
 }
 
-/* d logml / dnoise: the diagonal carries noise^2 / m_i, and the replicates' part has its own. */
+/* d logml / dnoise: the diagonal carries noise^2 / m_i, and the replicates' part has its own; where
+ * the function's value is known there is only that. */
 static double noise_slope(const struct gp *g, const double *alpha, const double *inv, size_t ld,
-                          double noise) {
+                          double noise, double weight) {
     double sum = 0;
     for (size_t i = 0; i < g->n; i++) {
-        double c = (double)g->count[i];
-        sum += (alpha[i] * alpha[i] - inv[i * (ld + 1)]) * noise / c;
-        if (c > 1) sum += g->ss[i] / (noise * noise * noise) - (c - 1) / noise;
+        double c = (double)(g->count[i] - g->exact[i]) + (g->exact[i] > 0);
+        sum += (alpha[i] * alpha[i] - inv[i * (ld + 1)]) * noise * gp_share(g, i);
+        if (c > 1) sum += weight * g->ss[i] / (noise * noise * noise) - (c - 1) / noise;
     }
     return sum;
 }
 
-static enum gpm_status current_grad(struct gp *g, double *logml, double *dkern, double *dnoise) {
+static enum gpm_status current_grad(struct gp *g, double weight, double *logml, double *dkern,
+                                    double *dmean, double *dnoise) {
     struct gp_slot *s = gp_current(g);
     size_t n = g->n;
     bool approx = gp_approximates(g);
@@ -357,23 +367,34 @@ static enum gpm_status current_grad(struct gp *g, double *logml, double *dkern, 
     if (!st || st == GPM_E_NOT_PD) *logml = s->logml;
     memset(dkern, 0, kern_nparam(s->kern) * sizeof *dkern);
     if (dnoise) *dnoise = 0;
+    size_t nmean = dmean ? mean_nparam(s->mean) : 0;
+    for (size_t i = 0; i < nmean; i++) dmean[i] = 0;
+    if (approx && (nmean || weight != 1)) return GPM_E_LIMIT;
     if (st || n == 0 || s->logml == -INFINITY) return st;
     if (approx) return gp_approx_grad(g, dkern, dnoise);
     if ((st = gp_slot_solve(g, s))) return st;
     size_t ld = mat_ld(n);
     double *a = gp_work(g, ld * n + n);
     if (!a) return GPM_E_NOMEM;
-    gradient_weights(g, s, a, ld, a + ld * n);
-    st = kern_grad_outer(s->kern, gp_points(g), a + ld * n, a, ld, dkern);
+    double *alpha = a + ld * n;
+    gradient_weights(g, s, weight, a, ld, alpha);
+    st = kern_grad_outer(s->kern, gp_points(g), alpha, a, ld, dkern);
     for (size_t i = 0; i < kern_nparam(s->kern); i++) dkern[i] *= 0.5;
-    if (dnoise && s->noise > 0) *dnoise = noise_slope(g, a + ld * n, a, ld, s->noise);
+    if (dnoise && s->noise > 0) *dnoise = noise_slope(g, alpha, a, ld, s->noise, weight);
+    if (nmean) mean_grad(s->mean, gp_points(g), alpha, dmean);
+    for (size_t i = 0; i < nmean; i++) dmean[i] *= sqrt(weight); /* alpha holds one of the two */
+    return st;
+}
+
+enum gpm_status gp_grad_weighted(struct gp *g, double weight, double *logml, double *dkern,
+                                 double *dmean, double *dnoise) {
+    bool proposed = g->proposed;
+    if (proposed) g->cur = !g->cur;
+    enum gpm_status st = current_grad(g, weight, logml, dkern, dmean, dnoise);
+    if (proposed) g->cur = !g->cur;
     return st;
 }
 
 enum gpm_status gp_logml_grad(struct gp *g, double *logml, double *dkern, double *dnoise) {
-    bool proposed = g->proposed;
-    if (proposed) g->cur = !g->cur;
-    enum gpm_status st = current_grad(g, logml, dkern, dnoise);
-    if (proposed) g->cur = !g->cur;
-    return st;
+    return gp_grad_weighted(g, 1, logml, dkern, NULL, dnoise);
 }

@@ -250,7 +250,7 @@ static enum gpm_status condition(struct gp *g, struct gp_path *p, double white, 
     for (size_t i = 0; i < g->n; i++) {
         for (int c = 0; c < p->dim; c++)
             point[c] = p->x[i + (size_t)c * g->n] = g->x[i + (size_t)c * g->cap];
-        double v = white + s->noise * s->noise / (double)g->count[i];
+        double v = white + s->noise * s->noise * gp_share(g, i);
         p->alpha[i] = s->r[i] - prior_at(p, point) - sqrt(v) * normal(d);
     }
     chol_solve(&s->f, p->alpha, 1, g->n);
@@ -289,7 +289,7 @@ static enum gpm_status smooth_gp(const struct gp *g, const struct gp_path *p, do
     enum gpm_status st = s ? GPM_OK : GPM_E_ARG;
     for (size_t i = 0; i < gp_npairs(g) && !st; i++) {
         gp_pair(g, i, x, &y);
-        st = gp_add(s, x, &y, 1);
+        st = gp_add(s, GP_MEASURED, x, &y, 1);
     }
     mem_free(x);
     if (st)
@@ -311,7 +311,7 @@ static enum gpm_status support(struct gp *g, struct gp_path *p, double white, si
     for (size_t i = 0; i < all; i++) z[i] = normal(d);
     enum gpm_status st = c ? smooth_gp(g, p, white, &from) : GPM_E_ARG;
     if (!st) st = gp_sample(from, x, all, GP_LATENT, z, y);
-    if (!st) st = gp_add(c, x, y, all);
+    if (!st) st = gp_add(c, GP_MEASURED, x, y, all);
     if (!st) st = gp_slot_solve(c, gp_current(c));
     if (!st) {
         p->n = c->n;

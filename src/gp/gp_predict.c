@@ -118,19 +118,23 @@ enum gpm_status gp_predict_cov(struct gp *g, const double *x, size_t n, enum gp_
 
 /* ---- draws ---- */
 
-/* Distinct points among n: first[i] is the place of the first equal point in the reduced list. */
-static size_t reduce(const double *x, size_t n, int dim, size_t *place, double *out) {
-    size_t m = 0, bytes = (size_t)dim * sizeof *x;
+/* Distinct points of unknown value among n: place[i] is that of the first equal point in the
+ * reduced list, SIZE_MAX for a known one, whose value goes to known[i]. */
+static size_t reduce(const struct gp *g, const double *x, size_t n, size_t *place, double *out,
+                     double *known) {
+    size_t m = 0, dim = (size_t)g->dim, bytes = dim * sizeof *x;
     struct map seen = {0};
     for (size_t i = 0; i < n; i++) {
-        const double *p = x + i * (size_t)dim;
+        const double *p = x + i * dim;
+        place[i] = SIZE_MAX;
+        if (gp_known(g, p, &known[i])) continue;
         uint64_t h = hash_bytes(p, bytes, 5);
         size_t at = (size_t)(uintptr_t)map_get(&seen, h);
-        if (at && memcmp(out + (at - 1) * (size_t)dim, p, bytes) == 0) {
+        if (at && memcmp(out + (at - 1) * dim, p, bytes) == 0) {
             place[i] = at - 1;
             continue;
         }
-        memcpy(out + m * (size_t)dim, p, bytes);
+        memcpy(out + m * dim, p, bytes);
         place[i] = m++;
         if (!at) map_put(&seen, h, (void *)(uintptr_t)m);
     }
@@ -178,15 +182,17 @@ static enum gpm_status draw(struct gp *g, struct kern_pts xs, double extra, cons
     return st;
 }
 
-/* Latent draw: distinct points are drawn jointly, equal inputs get the same value. */
+/* Latent draw: distinct points are drawn jointly, equal inputs get the same value, known ones
+ * theirs. */
 static enum gpm_status sample_latent(struct gp *g, const double *x, size_t n, const double *z,
                                      double *out) {
     size_t *place = NEW_ARRAY(size_t, n), dim = (size_t)g->dim;
     double *distinct = NEW_ARRAY(double, n *dim), *f = NEW_ARRAY(double, n);
-    size_t m = reduce(x, n, g->dim, place, distinct);
+    size_t m = reduce(g, x, n, place, distinct, out);
     double *t = gp_transpose(distinct, m, g->dim);
-    enum gpm_status st = draw(g, points(t, m, g->dim), 0, z, f);
-    for (size_t i = 0; i < n && !st; i++) out[i] = f[place[i]];
+    enum gpm_status st = m ? draw(g, points(t, m, g->dim), 0, z, f) : GPM_OK;
+    for (size_t i = 0; i < n && !st; i++)
+        if (place[i] != SIZE_MAX) out[i] = f[place[i]];
     mem_free(t);
     mem_free(f);
     mem_free(distinct);
@@ -200,6 +206,7 @@ enum gpm_status gp_sample(struct gp *g, const double *x, size_t n, enum gp_targe
     if (n == 0) return GPM_OK;
     if (n == 1) { /* one point, as optimisers ask: no matrices */
         double var;
+        if (noise == 0 && gp_known(g, x, out)) return GPM_OK;
         enum gpm_status st = posterior(g, points(x, 1, g->dim), out, &var, 1);
         if (!st) *out += sqrt(var + noise * noise) * *z;
         return st;
@@ -213,13 +220,13 @@ enum gpm_status gp_sample(struct gp *g, const double *x, size_t n, enum gp_targe
 
 /* ---- density of new pairs ---- */
 
-/* Without noise: values at known or repeated inputs must agree and add nothing. Returns the number
+/* Values of the function at known or repeated inputs must agree and add nothing. Returns the number
  * of pairs that remain (moved to the front of xs, ys), or SIZE_MAX for a contradiction. */
 static size_t drop_repeats(const struct gp *g, double *xs, double *ys, size_t n) {
     size_t m = 0, dim = (size_t)g->dim;
     for (size_t i = 0; i < n; i++) {
         double known = 0;
-        bool seen = gp_lookup(g, xs + i * dim, &known) > 0;
+        bool seen = gp_known(g, xs + i * dim, &known);
         for (size_t j = 0; j < m && !seen; j++) {
             seen = true;
             for (size_t c = 0; c < dim; c++) seen = seen && xs[j * dim + c] == xs[i * dim + c];
@@ -233,9 +240,9 @@ static size_t drop_repeats(const struct gp *g, double *xs, double *ys, size_t n)
     return m;
 }
 
-static enum gpm_status density(struct gp *g, const double *xs, const double *ys, size_t n,
-                               double *logpdf) {
-    double *t = gp_transpose(xs, n, g->dim), *r = NEW_ARRAY(double, n), noise = gp_noise(g);
+static enum gpm_status density(struct gp *g, double noise, const double *xs, const double *ys,
+                               size_t n, double *logpdf) {
+    double *t = gp_transpose(xs, n, g->dim), *r = NEW_ARRAY(double, n);
     double *cov = mem_try_doubles(n * n);
     struct chol c;
     chol_init(&c);
@@ -259,8 +266,9 @@ static enum gpm_status density(struct gp *g, const double *xs, const double *ys,
     return st;
 }
 
-enum gpm_status gp_conditional(struct gp *g, const double *x, const double *y, size_t n,
-                               double *logpdf) {
+enum gpm_status gp_conditional(struct gp *g, enum gp_target target, const double *x,
+                               const double *y, size_t n, double *logpdf) {
+    double noise = target == GP_MEASURED ? gp_noise(g) : 0;
     size_t dim = (size_t)g->dim, m = n;
     for (size_t i = 0; i < n * dim; i++)
         if (!isfinite(x[i])) return GPM_E_ARG;
@@ -270,13 +278,13 @@ enum gpm_status gp_conditional(struct gp *g, const double *x, const double *y, s
     enum gpm_status st = GPM_OK;
     memcpy(xs, x, n * dim * sizeof *xs);
     memcpy(ys, y, n * sizeof *ys);
-    if (gp_noise(g) == 0) m = drop_repeats(g, xs, ys, n);
+    if (noise == 0) m = drop_repeats(g, xs, ys, n);
     if (m == SIZE_MAX)
         *logpdf = -INFINITY;
     else if (m == 0)
         *logpdf = 0;
     else
-        st = density(g, xs, ys, m, logpdf);
+        st = density(g, noise, xs, ys, m, logpdf);
     mem_free(xs);
     mem_free(ys);
     return st;
@@ -290,7 +298,7 @@ enum gpm_status gp_conditional(struct gp *g, const double *x, const double *y, s
 enum gpm_status gp_loo(struct gp *g, double *mean, double *var, double *logpdf) {
     struct gp_slot *s = gp_current(g);
     size_t n = g->n;
-    if (gp_approximates(g)) return GPM_E_LIMIT;
+    if (gp_approximates(g) || (g->nexact && s->noise > 0)) return GPM_E_LIMIT;
     enum gpm_status st = gp_slot_solve(g, s);
     double v = s->noise * s->noise, total = 0;
     if (logpdf) *logpdf = 0;

@@ -104,6 +104,17 @@ static enum gpm_status eval_callback(const struct mean *m, struct kern_pts x, do
     return st;
 }
 
+size_t mean_nparam(const struct mean *m) {
+    return !m || m->kind == ZERO || m->kind == CALLBACK ? 0 : 1 + m->dim;
+}
+
+void mean_grad(const struct mean *m, struct kern_pts x, const double *w, double *out) {
+    for (size_t p = 0; p < mean_nparam(m); p++) {
+        out[p] = 0;
+        for (size_t i = 0; i < x.n; i++) out[p] += w[i] * (p ? x.x[i + (p - 1) * x.ld] : 1);
+    }
+}
+
 enum gpm_status mean_eval(const struct mean *m, struct kern_pts x, double *out) {
     if (m && m->kind == CALLBACK) return eval_callback(m, x, out);
     if (m && m->kind == LINEAR && (int)m->dim != x.dim) return GPM_E_ARG;

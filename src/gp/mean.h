@@ -22,6 +22,10 @@ void mean_unref(struct mean *m);
 bool mean_equal(const struct mean *a, const struct mean *b);
 bool mean_is_zero(const struct mean *m); /* NULL counts as zero */
 void mean_print(const struct mean *m, struct buf *out);
+/* Parameters: the constant, then the slopes; none of the zero mean (or NULL) and callbacks. */
+size_t mean_nparam(const struct mean *m);
+/* out[p] = sum_i w_i d m(x_i) / d par_p */
+void mean_grad(const struct mean *m, struct kern_pts x, const double *w, double *out);
 /* out[i] = m(x_i); NULL is the zero mean. */
 GPM_MUST_USE enum gpm_status mean_eval(const struct mean *m, struct kern_pts x, double *out);
 #endif

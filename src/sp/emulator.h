@@ -12,11 +12,12 @@ struct emulator_class {
     /* Joint draw at n points: of the latent function, or of new measurements. */
     enum gpm_status (*sample)(void *e, const double *x, size_t n, bool measured, struct rng *rng,
                               double *out);
-    /* log p(y | data); -inf is a legal answer. */
-    enum gpm_status (*conditional)(void *e, const double *x, const double *y, size_t n,
-                                   double *logpdf);
-    enum gpm_status (*add)(void *e, const double *x, const double *y, size_t n);
-    enum gpm_status (*remove)(void *e, const double *x, double y);
+    /* Pairs are values of the latent function, or measurements, which carry noise where there is
+     * some. log p(y | data); -inf is a legal answer. */
+    enum gpm_status (*conditional)(void *e, bool measured, const double *x, const double *y,
+                                   size_t n, double *logpdf);
+    enum gpm_status (*add)(void *e, bool measured, const double *x, const double *y, size_t n);
+    enum gpm_status (*remove)(void *e, bool measured, const double *x, double y);
     enum gpm_status (*log_joint)(void *e, double *out);
     size_t (*n_pairs)(void *e);
     void (*pair)(void *e, size_t i, double *x, double *y);

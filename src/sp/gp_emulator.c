@@ -75,31 +75,31 @@ static enum gpm_status em_sample(void *p, const double *x, size_t n, bool measur
     double small[16], *z = n <= COUNT_OF(small) ? small : mem_try_doubles(n);
     if (!z) return GPM_E_NOMEM;
     for (size_t i = 0; i < n; i++) z[i] = rng_normal(rng);
-    enum gpm_status st = gp_sample(e->gp, x, n, measured ? GP_MEASURED : GP_LATENT, z, out);
+    enum gpm_status st = gp_sample(e->gp, x, n, gp_kind(measured), z, out);
     if (z != small) mem_free(z);
     return st;
 }
 
-static enum gpm_status em_conditional(void *p, const double *x, const double *y, size_t n,
-                                      double *logpdf) {
+static enum gpm_status em_conditional(void *p, bool measured, const double *x, const double *y,
+                                      size_t n, double *logpdf) {
     struct gp_em *e = p;
     harden(e);
-    enum gpm_status st = gp_conditional(e->gp, x, y, n, logpdf);
+    enum gpm_status st = gp_conditional(e->gp, gp_kind(measured), x, y, n, logpdf);
     if (st != GPM_E_NOT_PD) return st;
     *logpdf = -INFINITY;
     return GPM_OK;
 }
 
-static enum gpm_status em_add(void *p, const double *x, const double *y, size_t n) {
+static enum gpm_status em_add(void *p, bool measured, const double *x, const double *y, size_t n) {
     struct gp_em *e = p;
     harden(e);
-    return gp_add(e->gp, x, y, n);
+    return gp_add(e->gp, gp_kind(measured), x, y, n);
 }
 
-static enum gpm_status em_remove(void *p, const double *x, double y) {
+static enum gpm_status em_remove(void *p, bool measured, const double *x, double y) {
     struct gp_em *e = p;
     harden(e);
-    return gp_remove(e->gp, x, y);
+    return gp_remove(e->gp, gp_kind(measured), x, y);
 }
 
 static enum gpm_status em_log_joint(void *p, double *out) {
@@ -142,24 +142,7 @@ static void em_reject(void *p) {
 }
 
 static enum gpm_status em_gradient(void *p, struct sp_call *c, value *dargs) {
-    struct gp_em *e = p;
-    struct gp_args a; /* of the call: the proposed model where one is pending */
-    enum gpm_status st = gp_args_read(c, &a);
-    if (st != GPM_OK) return st;
-    value dk = value_vector_new(kern_nparam(a.k));
-    gp_args_release(&a);
-    double logml, dnoise;
-    st = gp_logml_grad(e->gp, &logml, dk.u.vector->at, &dnoise);
-    if (st != GPM_OK) {
-        value_unref(dk);
-        return sp_error(c, DIAG_GP_NUMERIC, "%s: the covariance matrix is not positive definite",
-                        c->cls->name);
-    }
-    for (size_t i = 0; i < c->n; i++) dargs[i] = NIL;
-    dargs[gp_args_kernel_position(c)] = dk;
-    int noise = gp_args_noise_position(c);
-    if (noise >= 0) dargs[noise] = value_num(dnoise);
-    return GPM_OK;
+    return gp_args_gradient(c, ((struct gp_em *)p)->gp, 1, dargs);
 }
 
 static size_t em_n_pairs(void *p) {

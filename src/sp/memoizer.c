@@ -20,7 +20,8 @@ struct memoizer {
     struct sp_call call; /* the maker's call, arguments owned, for making the emulator later */
     value *args;
     struct point_map computed; /* count: recorded applications; the emulator holds a pair once */
-    VEC(double) px, py;        /* pairs not yet given to the emulator */
+    VEC(double) px, py;        /* pairs not yet given to the emulator, all of one kind */
+    bool pmeasured;
 };
 
 struct memoizer *memoizer_new(const struct emulator_class *cls, struct sp_call *maker, value f) {
@@ -66,12 +67,13 @@ static void *memoizer_copy(void *state, const struct sp_aaa *aaa) {
     point_map_copy(&n->computed, &m->computed, m->dim);
     for (size_t i = 0; i < m->px.n; i++) vec_push(&n->px, m->px.at[i]);
     for (size_t i = 0; i < m->py.n; i++) vec_push(&n->py, m->py.at[i]);
+    n->pmeasured = m->pmeasured;
     return n;
 }
 
 static enum gpm_status flush(struct memoizer *m) {
     if (!m->py.n) return GPM_OK;
-    enum gpm_status st = m->cls->add(m->em, m->px.at, m->py.at, m->py.n);
+    enum gpm_status st = m->cls->add(m->em, m->pmeasured, m->px.at, m->py.at, m->py.n);
     if (st != GPM_OK) return st; /* they stay, so that they can be taken out again */
     vec_clear(&m->px);
     vec_clear(&m->py);
@@ -218,32 +220,38 @@ static enum gpm_status numeric(struct sp_call *c, enum gpm_status st) {
 
 /* Recording of pairs. */
 
-static enum gpm_status record(struct memoizer *m, const double *x, const double *y, size_t n) {
+static enum gpm_status record(struct memoizer *m, bool measured, const double *x, const double *y,
+                              size_t n) {
     enum gpm_status st = flush(m);
     if (st != GPM_OK) return st;
+    m->pmeasured = measured;
     for (size_t i = 0; i < n * (size_t)m->dim; i++) vec_push(&m->px, x[i]);
     for (size_t i = 0; i < n; i++) vec_push(&m->py, y[i]);
     return st;
 }
 
-static enum gpm_status take_out(struct memoizer *m, const double *x, const double *y, size_t n) {
+static enum gpm_status take_out(struct memoizer *m, bool measured, const double *x, const double *y,
+                                size_t n) {
     size_t d = (size_t)m->dim;
     if (!n) return GPM_OK;
-    if (m->py.n == n && !memcmp(m->px.at, x, n * d * sizeof *x) &&
+    if (m->py.n == n && m->pmeasured == measured && !memcmp(m->px.at, x, n * d * sizeof *x) &&
         !memcmp(m->py.at, y, n * sizeof *y)) {
         vec_clear(&m->px); /* they never reached the emulator */
         vec_clear(&m->py);
         return GPM_OK;
     }
     enum gpm_status st = flush(m);
-    for (size_t i = n; i-- > 0 && st == GPM_OK;) st = m->cls->remove(m->em, x + i * d, y[i]);
+    for (size_t i = n; i-- > 0 && st == GPM_OK;)
+        st = m->cls->remove(m->em, measured, x + i * d, y[i]);
     return st;
 }
 
-/* f_emu */
+/* f_emu: a choice of the model is the latent function's value, or with measured=true a
+ * measurement; what is observed is always a measurement. */
 
 static bool wants_measured(const struct sp_call *c) {
-    bool yes = false;
+    bool yes = c->observed;
+    if (yes) return true;
     return c->n > 1 && !is_absent(c->args[1]) && sp_truth(c->args[1], &yes) && yes;
 }
 
@@ -290,9 +298,10 @@ static enum gpm_status with_pairs(struct sp_call *c, value v, pairs_fn *fn, void
 static enum gpm_status density_of(struct sp_call *c, struct memoizer *m, const double *x,
                                   const double *y, size_t n, void *ctx) {
     double *logp = ctx;
+    bool measured = c->cls == &compute_class || wants_measured(c);
     *logp = 0;
     enum gpm_status st = numeric(c, flush(m));
-    return st == GPM_OK && n ? numeric(c, m->cls->conditional(m->em, x, y, n, logp)) : st;
+    return st == GPM_OK && n ? numeric(c, m->cls->conditional(m->em, measured, x, y, n, logp)) : st;
 }
 
 static enum gpm_status emulate_density(struct sp_call *c, value v, double *out) {
@@ -305,7 +314,7 @@ static enum gpm_status record_pairs(struct sp_call *c, struct memoizer *m, const
     for (size_t i = 0; i < n; i++)
         if (!isfinite(y[i]))
             return sp_error(c, DIAG_DOMAIN, "an output of an emulator must be a finite number");
-    return numeric(c, record(m, x, y, n));
+    return numeric(c, record(m, wants_measured(c), x, y, n));
 }
 
 static enum gpm_status emulate_in(struct sp_call *c, value v) {
@@ -315,7 +324,7 @@ static enum gpm_status emulate_in(struct sp_call *c, value v) {
 static enum gpm_status release_pairs(struct sp_call *c, struct memoizer *m, const double *x,
                                      const double *y, size_t n, void *ctx) {
     UNUSED(ctx);
-    return numeric(c, take_out(m, x, y, n));
+    return numeric(c, take_out(m, wants_measured(c), x, y, n));
 }
 
 static enum gpm_status emulate_out(struct sp_call *c, value v) {
@@ -420,7 +429,7 @@ static enum gpm_status compute_add(struct sp_call *c, struct memoizer *m, const 
             continue;
         }
         point_map_add(&m->computed, x + i * d, m->dim, y[i]);
-        enum gpm_status st = numeric(c, record(m, x + i * d, y + i, 1));
+        enum gpm_status st = numeric(c, record(m, true, x + i * d, y + i, 1));
         if (st != GPM_OK) return st;
     }
     return GPM_OK;
@@ -433,7 +442,7 @@ static enum gpm_status compute_remove(struct sp_call *c, struct memoizer *m, con
     for (size_t i = n; i-- > 0;) {
         struct point_entry *known = point_map_find(&m->computed, x + i * d, m->dim);
         if (!known || --known->count) continue;
-        enum gpm_status st = numeric(c, take_out(m, x + i * d, y + i, 1));
+        enum gpm_status st = numeric(c, take_out(m, true, x + i * d, y + i, 1));
         point_map_remove(&m->computed, known, m->dim);
         if (st != GPM_OK) return st;
     }

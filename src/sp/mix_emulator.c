@@ -29,6 +29,7 @@ struct mix {
     mix_read *read;
     double a, b;
     struct mix_model old; /* valid while a proposal is pending */
+    double noise;         /* of the proposed one */
     bool pending, hardened;
 };
 
@@ -90,9 +91,8 @@ static enum gpm_status read_poly(struct sp_call *c, struct mix_model *out) {
 
 /* ---- density ------------------------------------------------------------------------------ */
 
-/* Pairs that carry density: without noise, repeats of an input carry none. */
 static double weight_of_data(const struct mix *e) {
-    return (double)(gp_noise(e->gp) > 0 ? gp_npairs(e->gp) : gp_n(e->gp));
+    return (double)gp_ndensity(e->gp, gp_noise(e->gp));
 }
 
 /* The mixture from the log density at v = 1. */
@@ -124,15 +124,15 @@ static void harden(struct mix *e) {
 }
 
 /* By the chain rule, on a copy: replicates and contradictions come out right by themselves. */
-static enum gpm_status mix_conditional(void *p, const double *x, const double *y, size_t n,
-                                       double *logpdf) {
+static enum gpm_status mix_conditional(void *p, bool measured, const double *x, const double *y,
+                                       size_t n, double *logpdf) {
     struct mix *e = p, with = *e;
     double before, after;
     harden(e);
     enum gpm_status st = mix_log_joint(e, &before);
     if (st == GPM_OK) st = gp_copy(e->gp, &with.gp);
     if (st != GPM_OK) return st;
-    st = gp_add(with.gp, x, y, n);
+    st = gp_add(with.gp, gp_kind(measured), x, y, n);
     if (st == GPM_OK) st = mix_log_joint(&with, &after);
     gp_free(with.gp);
     *logpdf = st == GPM_OK && isfinite(before) ? after - before : -INFINITY;
@@ -150,23 +150,23 @@ static enum gpm_status mix_sample(void *p, const double *x, size_t n, bool measu
     double a = e->a + 0.5 * weight_of_data(e), b = e->b + 0.5 * q;
     double sd = exp(0.5 * (log(b) - draw_log_gamma(rng, a)));
     for (size_t i = 0; i < n; i++) z[i] = sd * rng_normal(rng);
-    if (st == GPM_OK) st = gp_sample(e->gp, x, n, measured ? GP_MEASURED : GP_LATENT, z, out);
+    if (st == GPM_OK) st = gp_sample(e->gp, x, n, gp_kind(measured), z, out);
     mem_free(z);
     return st;
 }
 
 /* ---- data and parameters ------------------------------------------------------------------ */
 
-static enum gpm_status mix_add(void *p, const double *x, const double *y, size_t n) {
+static enum gpm_status mix_add(void *p, bool measured, const double *x, const double *y, size_t n) {
     struct mix *e = p;
     harden(e);
-    return gp_add(e->gp, x, y, n);
+    return gp_add(e->gp, gp_kind(measured), x, y, n);
 }
 
-static enum gpm_status mix_remove(void *p, const double *x, double y) {
+static enum gpm_status mix_remove(void *p, bool measured, const double *x, double y) {
     struct mix *e = p;
     harden(e);
-    return gp_remove(e->gp, x, y);
+    return gp_remove(e->gp, gp_kind(measured), x, y);
 }
 
 static enum gpm_status mix_propose(void *p, struct sp_call *c, double *log_joint) {
@@ -179,7 +179,7 @@ static enum gpm_status mix_propose(void *p, struct sp_call *c, double *log_joint
                              gp_mean(e->gp) ? mean_ref(gp_mean(e->gp)) : NULL, gp_noise(e->gp)},
                             e->a,
                             e->b};
-    double n = (double)(new.gp.noise > 0 ? gp_npairs(e->gp) : gp_n(e->gp));
+    double noise = new.gp.noise, n = (double)gp_ndensity(e->gp, noise);
     st = gp_propose(e->gp, new.gp.k, new.gp.m, new.gp.noise, &logml);
     gp_args_release(&new.gp);
     if (st != GPM_OK) {
@@ -191,6 +191,7 @@ static enum gpm_status mix_propose(void *p, struct sp_call *c, double *log_joint
     e->old = old;
     e->a = new.a;
     e->b = new.b;
+    e->noise = noise;
     e->pending = true;
     e->hardened = false;
     return mixed(e, true, logml, n, log_joint);
@@ -214,6 +215,65 @@ static void mix_reject(void *p) {
     e->a = e->old.a;
     e->b = e->old.b;
     forget_proposal(e);
+}
+
+/* With A = a + N/2, B = b + Q/2: the quadratic form counts A / B times, and
+ *     d/da = digamma(A) - digamma(a) + log(b / B),    d/db = a / b - A / B. */
+struct mix_slopes {
+    double weight, da, db;
+};
+
+static enum gpm_status slopes(struct mix *e, struct mix_slopes *out) {
+    double q, noise = e->pending && !e->hardened ? e->noise : gp_noise(e->gp);
+    enum gpm_status st = gp_quadratic(e->gp, true, &q);
+    if (st != GPM_OK) return st;
+    double a = e->a + 0.5 * (double)gp_ndensity(e->gp, noise), b = e->b + 0.5 * q;
+    *out =
+        (struct mix_slopes){a / b, digamma(a) - digamma(e->a) + log(e->b / b), e->a / e->b - a / b};
+    return GPM_OK;
+}
+
+static void give(const struct sp_call *c, const char *name, double d, value *dargs) {
+    int i = maker_parameter(c, name);
+    if (i >= 0) dargs[i] = value_num(d);
+}
+
+static enum gpm_status numeric(struct sp_call *c, enum gpm_status st) {
+    return st == GPM_OK || st == GPM_E_USER
+               ? st
+               : sp_error(c, DIAG_GP_NUMERIC, "%s: the covariance matrix is not positive definite",
+                          c->cls->name);
+}
+
+static enum gpm_status tp_gradient(void *p, struct sp_call *c, value *dargs) {
+    struct mix *e = p;
+    struct mix_slopes s;
+    enum gpm_status st = numeric(c, slopes(e, &s));
+    if (st == GPM_OK) st = gp_args_gradient(c, e->gp, s.weight, dargs);
+    if (st == GPM_OK) give(c, "df", 0.5 * (s.da + s.db), dargs);
+    return st;
+}
+
+/* The kernel's first parameter is scale^2; the others are fixed. */
+static enum gpm_status poly_gradient(void *p, struct sp_call *c, value *dargs) {
+    struct mix *e = p;
+    struct mix_slopes s;
+    struct mix_model m;
+    double logml, scale;
+    enum gpm_status st = numeric(c, slopes(e, &s));
+    if (st == GPM_OK) st = e->read(c, &m);
+    if (st != GPM_OK) return st;
+    double *dk = NEW_ARRAY(double, kern_nparam(m.gp.k));
+    st = numeric(c, gp_grad_weighted(e->gp, s.weight, &logml, dk, NULL, NULL));
+    if (st == GPM_OK) st = number_in(c, "scale", 10, 0, &scale);
+    if (st == GPM_OK) {
+        give(c, "scale", 2 * scale * dk[0], dargs);
+        give(c, "shape", s.da, dargs);
+        give(c, "rate", s.db, dargs);
+    }
+    mem_free(dk);
+    gp_args_release(&m.gp);
+    return st;
 }
 
 static size_t mix_n_pairs(void *p) {
@@ -288,12 +348,14 @@ static void *mix_copy(void *p) {
     return NULL;
 }
 
-#define MIXTURE(text, maker, checker)                                                              \
+#define MIXTURE(text, maker, checker, slope)                                                       \
     {                                                                                              \
         .name = text, .sample = mix_sample, .conditional = mix_conditional, .add = mix_add,        \
         .remove = mix_remove, .log_joint = mix_log_joint, .n_pairs = mix_n_pairs,                  \
         .pair = mix_pair, .propose = mix_propose, .accept = mix_accept, .reject = mix_reject,      \
-        .copy = mix_copy, .free = mix_free, .make = maker, .check = checker                        \
+        .gradient = slope, .copy = mix_copy, .free = mix_free, .make = maker, .check = checker     \
     }
-const struct emulator_class tp_emulator = MIXTURE("Student-t process", make_tp, check_tp);
-const struct emulator_class poly_emulator = MIXTURE("polynomial regression", make_poly, check_poly);
+const struct emulator_class tp_emulator =
+    MIXTURE("Student-t process", make_tp, check_tp, tp_gradient);
+const struct emulator_class poly_emulator =
+    MIXTURE("polynomial regression", make_poly, check_poly, poly_gradient);

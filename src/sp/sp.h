@@ -40,6 +40,7 @@ struct sp_call {
     struct rng *rng; /* NULL in deterministic contexts */
     struct diags *diags;
     struct sp_host *host; /* may be NULL */
+    bool observed;        /* a recorded application whose value is data */
 };
 
 struct sp_host {

@@ -53,6 +53,38 @@ void gp_args_release(struct gp_args *a) {
     *a = (struct gp_args){0};
 }
 
+enum gpm_status gp_args_gradient(struct sp_call *c, struct gp *g, double weight, value *dargs) {
+    struct gp_args a; /* of the call: the proposed model where one is pending */
+    enum gpm_status st = gp_args_read(c, &a);
+    if (st != GPM_OK) return st;
+    double logml, dnoise;
+    size_t k = gp_args_kernel_position(c), f = gp_args_first(c), nmean = mean_nparam(a.m);
+    value dk = value_vector_new(kern_nparam(a.k)), dm = value_vector_new(nmean);
+    st = gp_grad_weighted(g, weight, &logml, dk.u.vector->at, dm.u.vector->at, &dnoise);
+    gp_args_release(&a);
+    if (st != GPM_OK) {
+        value_unref(dk);
+        value_unref(dm);
+        return st == GPM_E_LIMIT
+                   ? sp_error(c, DIAG_NO_GRADIENT, "%s: too many data for a gradient", c->cls->name)
+                   : sp_error(c, DIAG_GP_NUMERIC,
+                              "%s: the covariance matrix is not positive definite", c->cls->name);
+    }
+    dargs[k] = c->args[k].tag == V_PROC ? ABSENT : value_ref(dk);
+    if (k == f + 1) {
+        value m = c->args[f];
+        dargs[f] = m.tag == V_PROC  ? ABSENT
+                   : nmean == 0     ? NIL
+                   : m.tag == V_NUM ? value_num(dm.u.vector->at[0])
+                                    : value_ref(dm);
+    }
+    value_unref(dk);
+    value_unref(dm);
+    int noise = gp_args_noise_position(c);
+    if (noise >= 0) dargs[noise] = value_num(dnoise);
+    return GPM_OK;
+}
+
 static enum gpm_status make_gp(struct sp_call *c, value *out) {
     return memoizer_make(c, &gp_emulator, false, out);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The index of procedures. A family file ends with `const struct sp_class sp_NAME_rows[]` and
- * `const size_t sp_NAME_count`; adding a family is one line of families.def. The flat list, the table
- * of names and the parsed signatures are worked out once and never change after that, so sessions
- * in several threads share them.
+ * `const size_t sp_NAME_count`; adding a family is one line of families.def. The flat list, the
+ * table of names and the parsed signatures are worked out once and never change after that, so
+ * sessions in several threads share them.
  */
 #include "sp/sp.h"
 

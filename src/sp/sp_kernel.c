@@ -152,6 +152,7 @@ static enum gpm_status m_const(struct sp_call *c, value *out) {
     return GPM_OK;
 }
 
+/* The adjoint of a mean function is the vector of its parameters, as that of a kernel. */
 static enum gpm_status m_linear(struct sp_call *c, value *out) {
     double slope = sp_num(c, 1);
     struct mean_box *b = NEW(struct mean_box);
@@ -352,17 +353,20 @@ const struct sp_class sp_kernel_rows[] = {
      .example = "make_const_func(3) => 3",
      .sig = "(c: real) -> mean",
      .doc = "The constant mean function.",
-     .simulate = m_const},
+     .simulate = m_const,
+     .grad_simulate = k_leaf_grad},
     {.name = "gp_mean_const",
      .example = "gp_mean_const(3) => 3",
      .sig = "(c: real) -> mean",
      .doc = "The constant mean function.",
-     .simulate = m_const},
+     .simulate = m_const,
+     .grad_simulate = k_leaf_grad},
     {.name = "make_linear_func",
      .example = "make_linear_func(1, 2) => 1 + 2*x0",
      .sig = "(a: real, b: real) -> mean",
      .doc = "The mean function a + b x.",
-     .simulate = m_linear},
+     .simulate = m_linear,
+     .grad_simulate = k_leaf_grad},
     {.name = "parse",
      .sig = "(text: string) -> kernel",
      .doc = "The kernel written as text.",

@@ -9,11 +9,11 @@
 #include <signal.h>
 
 struct sp_options {
-    bool allow_run;   /* commands, shared objects */
-    bool allow_write; /* files, memo stores */
-    unsigned jobs;    /* parallel evaluations of source functions; at least 1 */
-    size_t max_memory; /* bytes the process may hold; 0: no limit */
-    double deadline;  /* CLOCK_MONOTONIC seconds; 0: none */
+    bool allow_run;                    /* commands, shared objects */
+    bool allow_write;                  /* files, memo stores */
+    unsigned jobs;                     /* parallel evaluations of source functions; at least 1 */
+    size_t max_memory;                 /* bytes the process may hold; 0: no limit */
+    double deadline;                   /* CLOCK_MONOTONIC seconds; 0: none */
     const volatile sig_atomic_t *stop; /* becomes non-zero on an interrupt; may be NULL */
     /* The prompt's question, NULL: no one to ask. A yes holds for the rest of the session. */
     bool (*confirm)(void *user, const char *question);

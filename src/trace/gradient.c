@@ -52,8 +52,8 @@ static void give_args(struct grad *g, struct node *n, value *dargs) {
 static enum gpm_status no_gradient(struct grad *g, struct node *n, const char *what) {
     const struct sp_class *cls = node_class(n);
     struct diags *d = g->t->core->diags;
-    diag_raise(d, DIAG_NO_GRADIENT, node_span(n), "%s has no gradient%s",
-               cls ? cls->name : "this", what);
+    diag_raise(d, DIAG_NO_GRADIENT, node_span(n), "%s has no gradient%s", cls ? cls->name : "this",
+               what);
     diag_set_help(d, "mh, slice or gibbs need no gradients");
     return GPM_E_USER;
 }
@@ -117,7 +117,17 @@ static enum gpm_status maker(struct grad *g, struct node *n) {
     if (!aaa->gradient) return no_gradient(g, n, " of the density of its data");
     struct grad_call k;
     call_begin(g, n, &k);
-    return call_end(g, n, &k, aaa->gradient(&k.c, first_made(n->val)->state->data, k.dargs));
+    enum gpm_status st = aaa->gradient(&k.c, first_made(n->val)->state->data, k.dargs);
+    bool hidden = false; /* a parameter that acts through a procedure */
+    for (uint32_t i = 1; i < n->n_in && st == GPM_OK; i++) {
+        if (!is_absent(k.dargs[i - 1])) continue;
+        hidden |= adjoint_of(g, n->in[i].node) != NULL;
+        k.dargs[i - 1] = NIL;
+    }
+    for (uint32_t i = 0; n->req && i < n->req->n_xin; i++)
+        hidden |= adjoint_of(g, n->req->xin[i].node) != NULL;
+    st = call_end(g, n, &k, st);
+    return st == GPM_OK && hidden ? no_gradient(g, n, " through a procedure of the model") : st;
 }
 
 static enum gpm_status deterministic(struct grad *g, struct node *n, value d) {

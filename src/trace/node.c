@@ -158,6 +158,7 @@ void node_call(struct trace *t, struct node *n, struct sp_call *c, value *args) 
     c->rng = &t->rng;
     c->diags = t->core->diags;
     c->host = &t->core->host;
+    c->observed = n->flags & NODE_OBSERVED;
 }
 
 #define CALL_ARGS(n)                                                                               \
@@ -202,6 +203,7 @@ static enum gpm_status statistics(struct trace *t, struct node *n, bool in) {
     CALL_ARGS(n);
     node_call(t, n, &c, args);
     enum gpm_status st = GPM_OK;
+    if (!in) c.observed = n->flags & NODE_AS_DATA; /* as it went in */
     if (c.cls && c.cls->incorporate) {
         struct trace *outer = t->core->model;
         t->core->model = t;
@@ -216,8 +218,10 @@ static enum gpm_status statistics(struct trace *t, struct node *n, bool in) {
 enum gpm_status node_incorporate(struct trace *t, struct node *n) {
     if (n->flags & NODE_INCORPORATED || !node_is_stateful(n)) return GPM_OK;
     enum gpm_status st = statistics(t, n, true);
-    if (st == GPM_OK) n->flags |= NODE_INCORPORATED;
-    return st;
+    if (st != GPM_OK) return st;
+    n->flags &= (uint16_t)~NODE_AS_DATA;
+    n->flags |= NODE_INCORPORATED | (n->flags & NODE_OBSERVED ? NODE_AS_DATA : 0);
+    return GPM_OK;
 }
 
 enum gpm_status node_incorporate_impossible(struct trace *t, struct node *n) {

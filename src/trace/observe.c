@@ -108,12 +108,15 @@ enum gpm_status constrain_end(struct trace *t, struct node *end, value v, double
     if (st != GPM_OK) return st;
     choice_remove(t, end);
     st = node_unincorporate(t, end);
+    end->flags |= NODE_OBSERVED; /* procedures may score data otherwise than choices */
     if (st == GPM_OK) st = node_density(t, end, v, weight);
-    if (st != GPM_OK) return st;
+    if (st != GPM_OK) {
+        end->flags &= (uint16_t)~NODE_OBSERVED;
+        return st;
+    }
     value_set_take(&end->val, value_ref(v));
     end->logp = *weight;
     if (!node_is_stateful(end)) end->flags |= NODE_HAS_LOGP;
-    end->flags |= NODE_OBSERVED;
     st = isinf(*weight) ? node_incorporate_impossible(t, end) : node_incorporate(t, end);
     return st == GPM_OK ? propagate(t, end) : st;
 }

@@ -191,8 +191,10 @@ enum gpm_status trace_sample(struct trace *t, const struct ast *ast, struct fram
     return st;
 }
 
-/* Gives a random node the value v; *weight: change of the log density, the node's own included. */
-static enum gpm_status set_value(struct trace *t, struct node *end, value v, double *weight) {
+/* Gives a random node the value v, as an observation or not; *weight: change of the log density,
+ * the node's own included. */
+static enum gpm_status set_value(struct trace *t, struct node *end, value v, bool observe,
+                                 double *weight) {
     struct scaffold *s;
     double w_old, w_new;
     enum gpm_status st = scaffold_build(t, &end, 1, &s);
@@ -200,11 +202,14 @@ static enum gpm_status set_value(struct trace *t, struct node *end, value v, dou
     s->strict = true;
     st = scaffold_detach(s, SCAFFOLD_PRIOR, &w_old);
     if (st == GPM_OK) {
+        if (observe) end->flags |= NODE_OBSERVED;
         st = scaffold_regen(s, SCAFFOLD_FIXED, &v, &w_new);
         if (st == GPM_OK)
             scaffold_commit(s);
-        else
+        else {
+            end->flags &= (uint16_t)~NODE_OBSERVED;
             scaffold_restore(s);
+        }
     }
     scaffold_free(s);
     if (st == GPM_OK) *weight = isinf(w_old) && isinf(w_new) ? 0 : w_new - w_old;
@@ -215,7 +220,7 @@ static enum gpm_status constrain_root(struct trace *t, struct node *root, value 
                                       double *weight) {
     struct node *end;
     enum gpm_status st = observation_end(t, root, at, &end);
-    if (st == GPM_OK) st = set_value(t, end, v, weight);
+    if (st == GPM_OK) st = set_value(t, end, v, true, weight);
     if (st != GPM_OK) return st;
     end = chase(root);
     end->flags |= NODE_OBSERVED;
@@ -276,7 +281,7 @@ enum gpm_status trace_force(struct trace *t, const struct ast *ast, struct frame
     if (st == GPM_OK) st = eval_family(t, ast, frame, NULL, &f);
     if (st != GPM_OK) return st;
     st = observation_end(t, f->root, ast->span, &end);
-    if (st == GPM_OK) st = set_value(t, end, v, weight);
+    if (st == GPM_OK) st = set_value(t, end, v, false, weight);
     drop_family(t, f);
     return st;
 }
@@ -286,9 +291,10 @@ static enum gpm_status unobserve(struct trace *t, struct record *r, double *weig
     struct node *root = r->family->root, *end = chase(root);
     enum gpm_status st = node_unincorporate(t, end);
     if (st == GPM_OK) st = node_logp(t, end, weight);
-    if (st == GPM_OK) st = node_incorporate(t, end);
     if (st != GPM_OK) return st;
     end->flags &= (uint16_t)~NODE_OBSERVED;
+    st = node_incorporate(t, end);
+    if (st != GPM_OK) return st;
     choice_add(t, end);
     root->flags &= (uint16_t)~NODE_OBS_ROOT;
     struct observation *o = map_del(&t->observations, MAP_PTR(root));

@@ -43,6 +43,7 @@ enum {
     NODE_SHARED = 128,   /* constant owned by a frame, literal or session, not by a family */
     NODE_HAS_LOGP = 256, /* logp is the log density of val given the current operands */
     NODE_FROZEN = 1024,
+    NODE_AS_DATA = 2048, /* incorporated as an observation */
     NODE_IN_INDEX = 512 /* a tag whose context stands in the scope index */
 };
 

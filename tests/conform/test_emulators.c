@@ -3,7 +3,8 @@
  * One test over every emulator: the conditional densities of pairs multiply to the joint density in
  * any order, one by one or in batches; what is added and removed again leaves no mark; draws have
  * the distribution that the densities say; a rejected proposal restores, an accepted one is what a
- * fresh emulator would be; copies are independent. And each against its own formula. */
+ * fresh emulator would be; copies are independent. With noise, some of the pairs are values of the
+ * latent function and carry none. And each against its own formula. */
 #include "support/spcall.h"
 
 #include "sp/emulator.h"
@@ -18,14 +19,20 @@ struct kind {
     int dim;
     size_t n_args;
     bool polynomial;
+    unsigned latent; /* bit i: pair i is a value of the latent function */
 };
 static const struct kind kinds[] = {
-    {&gp_emulator, "make_gp", false, 1, 1, false},
-    {&gp_emulator, "make_gp", true, 2, 3, false},
-    {&tp_emulator, "make_tp", false, 1, 1, false},
-    {&tp_emulator, "make_tp", true, 2, 5, false},
-    {&poly_emulator, "make_quad", true, 1, 4, true},
-    {&poly_emulator, "make_quad", true, 2, 4, true},
+    {&gp_emulator, "make_gp", false, 1, 1, false, 0},
+    {&gp_emulator, "make_gp", true, 2, 3, false, 0},
+    {&tp_emulator, "make_tp", false, 1, 1, false, 0},
+    {&tp_emulator, "make_tp", true, 2, 5, false, 0},
+    {&poly_emulator, "make_quad", true, 1, 4, true, 0},
+    {&poly_emulator, "make_quad", true, 2, 4, true, 0},
+    {&gp_emulator, "make_gp", true, 2, 3, false, 0x32},
+    {&gp_emulator, "make_gp", true, 1, 3, false, 0x05},
+    {&tp_emulator, "make_tp", true, 2, 5, false, 0x32},
+    {&poly_emulator, "make_quad", true, 1, 4, true, 0x05},
+    {&poly_emulator, "make_quad", true, 2, 4, true, 0x32},
 };
 static const double xs[N * 2] = {0.3, -1, 1.1, 0.2, -0.7, 0.9, 2.0, -0.4, 0.8, 0.6, -1.9, 1.4};
 static const double ys[N] = {0.4, 1.2, -0.3, 0.9, 0.1, -1.5};
@@ -57,8 +64,14 @@ static const double *at(const struct kind *kind, size_t i) {
     return xs + i * (size_t)kind->dim;
 }
 
+static bool measured(const struct kind *kind, size_t i) {
+    return !(kind->latent >> i & 1);
+}
+
 static void add(const struct kind *kind, void *e, size_t i, size_t n) {
-    assert_int_equal(kind->cls->add(e, at(kind, i), ys + i, n), GPM_OK);
+    if (!kind->latent) assert_int_equal(kind->cls->add(e, true, at(kind, i), ys + i, n), GPM_OK);
+    for (size_t j = i; j < i + n && kind->latent; j++)
+        assert_int_equal(kind->cls->add(e, measured(kind, j), at(kind, j), ys + j, 1), GPM_OK);
 }
 
 static double joint(const struct kind *kind, void *e) {
@@ -67,9 +80,18 @@ static double joint(const struct kind *kind, void *e) {
     return lp;
 }
 
+/* Pairs of one kind at once, then the others given those. */
 static double conditional(const struct kind *kind, void *e, size_t i, size_t n) {
     double lp = NAN;
-    assert_int_equal(kind->cls->conditional(e, at(kind, i), ys + i, n, &lp), GPM_OK);
+    size_t m = 1;
+    while (m < n && measured(kind, i + m) == measured(kind, i)) m++;
+    assert_int_equal(kind->cls->conditional(e, measured(kind, i), at(kind, i), ys + i, m, &lp),
+                     GPM_OK);
+    if (m == n) return lp;
+    void *with = kind->cls->copy(e);
+    add(kind, with, i, m);
+    lp += conditional(kind, with, i + m, n - m);
+    kind->cls->free(with);
     return lp;
 }
 
@@ -106,10 +128,11 @@ static void leaves_no_mark(const struct kind *kind) {
     double before = joint(kind, e), next = conditional(kind, e, 4, 1);
     void *copy = kind->cls->copy(e);
     add(kind, e, 3, 3);
-    for (size_t i = N; i-- > 3;) assert_int_equal(kind->cls->remove(e, at(kind, i), ys[i]), GPM_OK);
+    for (size_t i = N; i-- > 3;)
+        assert_int_equal(kind->cls->remove(e, measured(kind, i), at(kind, i), ys[i]), GPM_OK);
     assert_close(joint(kind, e), before, 1e-9);
     assert_close(conditional(kind, e, 4, 1), next, 1e-8);
-    assert_int_equal(kind->cls->remove(e, at(kind, 5), ys[5]), GPM_E_NOT_FOUND);
+    assert_int_equal(kind->cls->remove(e, measured(kind, 5), at(kind, 5), ys[5]), GPM_E_NOT_FOUND);
     assert_true(kind->cls->n_pairs(e) == 3);
     add(kind, e, 3, 1); /* a copy does not see it */
     assert_close(joint(kind, copy), before, 1e-12);
@@ -132,7 +155,7 @@ static void proposals(const struct kind *kind) {
         assert_close(lp, want, 1e-9);
         if (data) {
             add(kind, e, 4, 1);
-            assert_int_equal(kind->cls->remove(e, at(kind, 4), ys[4]), GPM_OK);
+            assert_int_equal(kind->cls->remove(e, measured(kind, 4), at(kind, 4), ys[4]), GPM_OK);
         }
         kind->cls->reject(e);
         assert_close(joint(kind, e), before, 1e-9);
@@ -158,14 +181,14 @@ static void draws_agree(const struct kind *kind) {
     double cdf[3] = {0}, count[3] = {0}, lo = -60, h = 120.0 / STEPS, total = 0;
     for (int i = 0; i < STEPS; i++) {
         double y = lo + (i + 0.5) * h, lp;
-        assert_int_equal(kind->cls->conditional(e, x, &y, 1, &lp), GPM_OK);
+        assert_int_equal(kind->cls->conditional(e, measured(kind, 4), x, &y, 1, &lp), GPM_OK);
         total += exp(lp) * h;
         for (int j = 0; j < 3; j++) cdf[j] += y < cuts[j] ? exp(lp) * h : 0;
     }
     assert_close(total, 1, 5e-3);
     for (int i = 0; i < DRAWS; i++) {
         double y;
-        assert_int_equal(kind->cls->sample(e, x, 1, true, &k.rng, &y), GPM_OK);
+        assert_int_equal(kind->cls->sample(e, x, 1, measured(kind, 4), &k.rng, &y), GPM_OK);
         for (int j = 0; j < 3; j++) count[j] += y < cuts[j];
     }
     for (int j = 0; j < 3; j++) {
@@ -185,19 +208,22 @@ static void joint_draws(const struct kind *kind) {
     add(kind, e, 0, 4);
     double sum[3] = {0}, y[2], lp;
     for (int i = 0; i < DRAWS; i++) { /* medians of signs: robust to heavy tails */
-        assert_int_equal(kind->cls->sample(e, at(kind, 4), 2, true, &k.rng, y), GPM_OK);
+        assert_int_equal(kind->cls->sample(e, at(kind, 4), 2, measured(kind, 4), &k.rng, y),
+                         GPM_OK);
         sum[0] += y[0] > 0.5, sum[1] += y[1] > 0.5, sum[2] += y[0] > 0.5 && y[1] > 0.5;
     }
     double p1 = 0, p11 = 0, h = 0.05;
     for (double a = 0.5 + h / 2; a < 30;
          a += h * (1 + a)) { /* P(y0 > .5, y1 > .5) by draws of y1 */
         double w = h * (1 + a), both = 0;
-        assert_int_equal(kind->cls->conditional(e, at(kind, 4), &a, 1, &lp), GPM_OK);
+        assert_int_equal(kind->cls->conditional(e, measured(kind, 4), at(kind, 4), &a, 1, &lp),
+                         GPM_OK);
         p1 += exp(lp) * w;
         void *given = kind->cls->copy(e);
-        assert_int_equal(kind->cls->add(given, at(kind, 4), &a, 1), GPM_OK);
+        assert_int_equal(kind->cls->add(given, measured(kind, 4), at(kind, 4), &a, 1), GPM_OK);
         for (int i = 0; i < 400; i++) {
-            assert_int_equal(kind->cls->sample(given, at(kind, 5), 1, true, &k.rng, y), GPM_OK);
+            assert_int_equal(kind->cls->sample(given, at(kind, 5), 1, measured(kind, 5), &k.rng, y),
+                             GPM_OK);
             both += y[0] > 0.5;
         }
         p11 += exp(lp) * w * both / 400;
@@ -209,19 +235,29 @@ static void joint_draws(const struct kind *kind) {
     call_release(&k);
 }
 
+static double density(const struct kind *kind, void *e, bool as_measured, double y) {
+    double lp = NAN;
+    assert_int_equal(kind->cls->conditional(e, as_measured, at(kind, 0), &y, 1, &lp), GPM_OK);
+    return lp;
+}
+
 static void replicates(const struct kind *kind) {
     struct call k;
     void *e = make(&k, kind, 0);
-    double lp, y = ys[0] + 0.5;
     add(kind, e, 0, 2);
-    assert_int_equal(kind->cls->conditional(e, at(kind, 0), &y, 1, &lp), GPM_OK);
-    assert_true(kind->noisy ? isfinite(lp) : lp == -INFINITY);
-    assert_int_equal(kind->cls->conditional(e, at(kind, 0), ys, 1, &lp), GPM_OK);
-    if (!kind->noisy) assert_close(lp, 0, 1e-9);
+    bool known = !kind->noisy || !measured(kind, 0); /* the function's value at the input */
+    assert_true(kind->noisy == (bool)isfinite(density(kind, e, true, ys[0] + 0.5)));
+    assert_true(known == (bool)isinf(density(kind, e, false, ys[0] + 0.5)));
+    double again = density(kind, e, true, ys[0]), before = joint(kind, e), y;
+    if (!kind->noisy) assert_close(again, 0, 1e-9);
+    if (known) {
+        assert_close(density(kind, e, false, ys[0]), 0, 1e-12);
+        assert_int_equal(kind->cls->sample(e, at(kind, 0), 1, false, &k.rng, &y), GPM_OK);
+        assert_true(y == ys[0]);
+    }
     if (kind->noisy) {
-        double before = joint(kind, e);
-        assert_int_equal(kind->cls->add(e, at(kind, 0), ys, 1), GPM_OK);
-        assert_close(joint(kind, e), before + lp, 1e-8);
+        assert_int_equal(kind->cls->add(e, true, at(kind, 0), ys, 1), GPM_OK);
+        assert_close(joint(kind, e), before + again, 1e-8);
         assert_true(kind->cls->n_pairs(e) == 3);
     }
     kind->cls->free(e);

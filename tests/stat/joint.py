@@ -13,7 +13,8 @@ from scipy import stats as st
 
 P_VALUE_MIN = 1e-6  # as in support/check.h
 
-# name: (assumes, data expressions, statistics, {operator: program text})
+# name: (assumes, data expressions, statistics, {operator: program text}); a datum that is drawn by one
+# expression and observed through another is a pair of them
 DRIFT = 'mh_correct(on_subproblem(%s, symmetric_local_proposal(proc(v) { normal(v, 0.7) })))'
 BY_HAND = ('repeat(3, mh_correct(on_subproblem(default, all, proc(s) { do(w0 <- detach(s), w1 <- regen(s), '
            'return(list(w1 - first(w0), restore(s, rest(w0))))) })))')
@@ -138,6 +139,31 @@ MODELS = {
         ["f_emu(0.5)", "f_emu(1)", "f_emu(3)"],
         ["sf", "l"],
         {"mh one": 'mh("h", one, 4)', "slice": 'slice("h", one, 0.5, 20, 2)', "hmc": 'hmc("h", all, 0.3, 4, 2)'}),
+    "gpmem with noise": (  # a, c: values of the function; b: a measurement that nobody saw; replicates among the data
+        ['sf = tag("h", 0, gamma(4, 3))', 'l = tag("h", 1, gamma(4, 4))', 'sigma = tag("h", 2, gamma(4, 4))',
+         "(f_compute, f_emu) = gpmem(proc(x) { sin(x) }, make_squaredexp(sf, l), noise=sigma)",
+         'a = tag("a", 0, f_emu(0.8))', 'b = tag("b", 0, f_emu(0.8, true))', 'c = tag("c", 0, f_emu(array(2, 4, 6)))'],
+        [("f_emu(1, true)", "f_emu(1)"), ("f_emu(1, true)", "f_emu(1)"), "f_emu(2, true)",
+         ("f_emu(array(0.8, 3), measured=true)", "f_emu(array(0.8, 3))")],
+        ["sf", "l", "sigma", "a", "b", "a / sf", "c[1] / sf", "(b - a) / sigma"],
+        {"mh one": "mh(default, one, 20)", "mh all": "mh(default, all, 3)", "mh hyper": 'mh("h", one, 20)',
+         "slice": 'slice("a", one, 0.5, 20, 3)', "slice hyper": 'slice("h", one, 0.5, 20, 3)',
+         "hmc": 'hmc("h", all, 0.2, 4, 2)', "nuts": 'nuts("h", all, 0, 2)', "pgibbs": "pgibbs(default, ordered, 3, 1)",
+         "rejection": 'rejection("b", 0, 1)', "drift": 'repeat(4, %s)' % (DRIFT % '"h", one')}),
+    "student-t memoizer": (
+        ['sf = tag("h", 0, gamma(4, 3))', 'df = tag("h", 1, 2.5 + gamma(2, 1))', 'sigma = tag("h", 2, gamma(4, 8))',
+         "e = make_tp(make_squaredexp(sf, 1), noise=sigma, df=df)", 'a = tag("a", 0, e(0.8))'],
+        ["e(1, true)", ("e(1, true)", "e(1)"), "e(2.5, true)"],
+        ["sf", "df", "sigma", "atan(a)", "sf * sigma"],
+        {"mh one": "mh(default, one, 6)", "slice": "slice(default, one, 0.5, 20, 3)",
+         "hmc": 'hmc("h", all, 0.2, 4, 2)', "drift": "repeat(4, %s)" % (DRIFT % "default, one")}),
+    "regression memoizer": (
+        ['s = tag("h", 0, gamma(4, 3))', 'r = tag("h", 1, gamma(4, 4))', "e = make_quad(1, s, 3, r)",
+         'a = tag("a", 0, e(0.8))'],
+        ["e(1, true)", ("e(-1, true)", "e(-1)"), "e(2.5, true)"],
+        ["s", "r", "atan(a)", "s * r"],
+        {"mh one": "mh(default, one, 6)", "slice": "slice(default, one, 0.5, 20, 3)",
+         "hmc": 'hmc("h", all, 0.2, 4, 2)', "drift": "repeat(4, %s)" % (DRIFT % "default, one")}),
     "simplex": (
         ["p = dirichlet([2, 1, 1])", "v = multivariate_normal([0, 1], matrix([[1, 0.5], [0.5, 2]]))"],
         ["categorical(p)", "normal(lookup(v, 0) + lookup(p, 1), 0.7)"],
@@ -152,7 +178,8 @@ def program(model, op, replicates):
     assumes, data, quantities, _ = model
     body = ["assume %s;" % a for a in assumes]
     for i, d in enumerate(data):
-        body += ["y%d <- sample %s;" % (i, d), "observe %s = y%d;" % (d, i)]
+        drawn, observed = d if isinstance(d, tuple) else (d, d)
+        body += ["y%d <- sample %s;" % (i, drawn), "observe %s = y%d;" % (observed, i)]
     if op: body.append(op + ";")
     body.append("v <- sample array(%s);" % ", ".join(quantities))
     body.append("return(array(v, array(%s)))" % ", ".join("y%d" % i for i in range(len(data))))

@@ -26,10 +26,11 @@ def log_normal(y, cov):
     return -0.5 * (y @ np.linalg.solve(cov, y) + np.linalg.slogdet(cov)[1] + len(y) * math.log(2 * math.pi))
 
 
-def predictive(x, y, noise, xs, ys, kern=se):
-    """log p(ys | x, y) with independent noise on every pair."""
-    joint = kern(np.concatenate([x, xs]), np.concatenate([x, xs])) + noise ** 2 * np.eye(len(x) + len(xs))
+def predictive(x, y, noise, xs, ys, kern=se, exact=(), latent=False):
+    """log p(ys | x, y): independent noise on every pair but the exact ones, and on ys unless latent."""
     n = len(x)
+    measured = [i not in exact for i in range(n)] + [not latent] * len(xs)
+    joint = kern(np.concatenate([x, xs]), np.concatenate([x, xs])) + noise ** 2 * np.diag(np.array(measured, float))
     return log_normal(np.concatenate([y, ys]), joint) - (log_normal(y, joint[:n, :n]) if n else 0)
 
 
@@ -40,17 +41,37 @@ def close(a, b, tol=1e-7):
 def test_replicates():
     got = run("assume (c, e) = gpmem(x -> x, make_squaredexp(1, 1), noise=0.3);"
               "observe e(1) = 0.2; observe e(1) = 0.7; observe e(2.5) = -0.4; observe e(1) = 0.1;"
+              "sample assess(0.6, e, 1, true); sample assess(array(0.5, -0.1), e, array(1, 3), true);"
               "sample assess(0.6, e, 1); sample assess(array(0.5, -0.1), e, array(1, 3));")
     x, y = [1, 1, 2.5, 1], [0.2, 0.7, -0.4, 0.1]
     close(got[0], predictive(x, y, 0.3, [1], [0.6]))
     close(got[1], predictive(x, y, 0.3, [1, 3], [0.5, -0.1]))
+    close(got[2], predictive(x, y, 0.3, [1], [0.6], latent=True))
+    close(got[3], predictive(x, y, 0.3, [1, 3], [0.5, -0.1], latent=True))
+
+
+def test_values_of_the_function():
+    """An unobserved f_emu(x) is the function's value: it has no noise, conditions the rest, and is
+    there for good; f_emu(x, true) is a measurement; what is observed is one too."""
+    got = run("assume (c, e) = gpmem(x -> x, make_squaredexp(1, 1), noise=0.3);"
+              "assume a = e(1); assume b = e(2, measured=true); assume again = e(1); observe e(1) = 0.4; observe e(2) = 0.1;"
+              "predict a; predict b; predict again; sample e(1) - a;"
+              "sample assess(0.6, e, 1, true); sample assess(a, e, 1); sample assess(a + 0.1, e, 1);"
+              "sample assess(array(0.3, 0.2), e, array(1.6, 2)); sample assess(0.2, e, 1.6, true);")
+    a, b = got[0], got[1]
+    assert got[2] == a and got[3] == 0, got
+    x, y = [1, 2, 1, 2], [a, b, 0.4, 0.1]
+    close(got[4], predictive(x, y, 0.3, [1], [0.6], exact=[0]))
+    assert got[5] == 0 and got[6] in ("-inf", -math.inf), got
+    close(got[7], predictive(x, y, 0.3, [1.6, 2], [0.3, 0.2], exact=[0], latent=True))
+    close(got[8], predictive(x, y, 0.3, [1.6], [0.2], exact=[0]))
 
 
 def test_zero_is_one_input():
     """-0 and 0 are the same input: one evaluation, one pair."""
     got = run("assume (c, e) = gpmem(x -> 2, make_squaredexp(1, 1), noise=0.3);"
               "predict c(0); predict c(-0.0); predict c(array(0, 0 * -1));"
-              "sample assess(0.6, e, 0.5); extract_stats(e);")
+              "sample assess(0.6, e, 0.5, true); extract_stats(e);")
     close(got[3], predictive([0], [2], 0.3, [0.5], [0.6]))
     assert got[4] == [[0, 2]], got
 
@@ -58,7 +79,7 @@ def test_zero_is_one_input():
 def test_two_dimensions():
     got = run("assume (c, e) = gpmem(p -> p[0] * p[1], make_squaredexp(1, 2), dim=2, noise=0.1);"
               "predict c(array(1, 2)); predict c(array(array(0, 1), array(3, -1)));"
-              "sample assess(1.5, e, array(1, 1)); sample size(e(array(array(1, 1), array(2, 2))));")
+              "sample assess(1.5, e, array(1, 1), true); sample size(e(array(array(1, 1), array(2, 2))));")
     assert got[:2] == [2, [0, -3]] and got[3] == 2
     k = lambda a, b: se(a, b, 1, 2)
     close(got[2], predictive(np.array([[1, 2], [0, 1], [3, -1]]), [2, 0, -3], 0.1, np.array([[1, 1]]), [1.5], k))
@@ -67,8 +88,8 @@ def test_two_dimensions():
 def test_forget():
     got = run("assume (c, e) = gpmem(x -> x * x, make_squaredexp(1, 1), noise=0.2);"
               "one: predict c(1); two: observe e(2) = 0.5; predict c(3);"
-              "sample assess(0.4, e, 1.5); run(forget(quote(one))); sample assess(0.4, e, 1.5);"
-              "run(forget(quote(two))); sample assess(0.4, e, 1.5); predict c(1); sample assess(0.4, e, 1.5);")
+              "sample assess(0.4, e, 1.5, true); run(forget(quote(one))); sample assess(0.4, e, 1.5, true);"
+              "run(forget(quote(two))); sample assess(0.4, e, 1.5, true); predict c(1); sample assess(0.4, e, 1.5, true);")
     wanted = [([1, 2, 3], [1, 0.5, 9]), ([2, 3], [0.5, 9]), ([3], [9]), ([3, 1], [9, 1])]
     assess = [v for v in got if not isinstance(v, list) and v not in (1, 9)]
     assert len(assess) == 4, got
@@ -81,7 +102,7 @@ def test_several_and_in_lists():
               "assume a = make(x -> x); assume b = make(x -> -x);"
               "assume emus = list(second(a), second(b)); assume at = proc(i, x) { lookup(emus, i)(x) };"
               "predict first(a)(1); predict first(b)(1); predict first(b)(2);"
-              "sample assess(0.5, lookup(emus, 0), 1.5); sample assess(0.5, lookup(emus, 1), 1.5); sample at(0, 1);")
+              "sample assess(0.5, lookup(emus, 0), 1.5, true); sample assess(0.5, lookup(emus, 1), 1.5, true); sample at(0, 1);")
     assert got[:3] == [1, -1, -2]
     close(got[3], predictive([1], [1], 0.1, [1.5], [0.5]))
     close(got[4], predictive([1, 2], [-1, -2], 0.1, [1.5], [0.5]))
@@ -97,12 +118,12 @@ def nested(source):
     got = run("assume (c, e) = gpmem(x -> 2 * x, make_squaredexp(1, 1), noise=0.1); predict c(1);"
               "assume (cc, ee) = gpmem(" + source + ", make_squaredexp(1, 2), noise=0.2);"
               "predict cc(1.5); predict cc(1.5); predict cc(array(1.5, 1));"
-              "sample assess(0.3, ee, 1.2); sample assess(1, e, 1.7);")
+              "sample assess(0.3, ee, 1.2, true); sample assess(1, e, 1.7, true);")
     first, again, both = got[1], got[2], got[3]
     assert first == again == both[0], got
     k = lambda a, b: se(a, b, 1, 2)
     close(got[4], predictive([1.5, 1], both, 0.2, [1.2], [0.3], k))
-    close(got[5], predictive([1, 1.5, 1], [2, both[0], both[1]], 0.1, [1.7], [1.0]))
+    close(got[5], predictive([1, 1.5, 1], [2, both[0], both[1]], 0.1, [1.7], [1.0], exact=[1, 2]))
 
 
 def chain(program, what, n, seed):

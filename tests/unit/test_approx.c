@@ -26,7 +26,7 @@ static void run(const char *text, int dim, const double *x, const double *y, siz
     double xs[40];
     gp_set_structured(g, false);
     gp_set_approx(g, kind, size);
-    assert_int_equal(gp_add(g, x, y, n), GPM_OK);
+    assert_int_equal(gp_add(g, GP_MEASURED, x, y, n), GPM_OK);
     assert_int_equal(gp_logml(g, &r->logml), GPM_OK);
     for (int i = 0; i < 20 * dim; i++) xs[i] = 0.3 + 0.47 * i / dim;
     assert_int_equal(gp_predict(g, xs, 20, GP_LATENT, r->mean, r->var), GPM_OK);
@@ -90,7 +90,7 @@ static void automatic(void **state) {
     assert_int_equal(kern_parse("SE(sf=1, l=2)", &smooth, NULL), GPM_OK);
     assert_int_equal(kern_parse("MAT12(sf=1, l=2)", &rough, NULL), GPM_OK);
     struct gp *p = gp_new(1, smooth, NULL, 0.2, NULL);
-    assert_int_equal(gp_add(p, x, y, n), GPM_OK);
+    assert_int_equal(gp_add(p, GP_MEASURED, x, y, n), GPM_OK);
     assert_int_equal(gp_logml(p, &lm), GPM_OK);
     assert_string_equal(gp_method(p), "inducing points (FITC)");
     assert_int_equal(gp_predict(p, &at, 1, GP_LATENT, &m, &v), GPM_OK);

@@ -34,16 +34,18 @@ static struct gp *make(const char *kernel, int dim, double noise) {
     return g;
 }
 
-/* log N(y; 0, K + noise^2 I) over pairs, each pair its own row: no grouping, plain Cholesky. */
-static double dense_logml(const char *kernel, const double *x, const double *y, size_t n, int dim,
-                          double noise) {
+/* log N(y; 0, K + noise^2 I) over pairs, each pair its own row: no grouping, plain Cholesky. Exact
+ * pairs (may be NULL: none) have no noise. */
+static double dense_mixed(const char *kernel, const double *x, const double *y, const bool *exact,
+                          size_t n, int dim, double noise) {
     struct kern *k = parse(kernel);
     double *a = calloc(n * n + 1, sizeof *a), *t = calloc(n * (size_t)dim + 1, sizeof *t), s = 0;
     for (size_t i = 0; i < n; i++)
         for (int c = 0; c < dim; c++) t[i + (size_t)c * n] = x[i * (size_t)dim + (size_t)c];
     struct kern_pts p = {.x = t, .n = n, .ld = n, .dim = dim};
     assert_int_equal(kern_cross(k, p, p, a, n ? n : 1), GPM_OK);
-    for (size_t i = 0; i < n; i++) a[i * (n + 1)] += noise * noise;
+    for (size_t i = 0; i < n; i++)
+        if (!exact || !exact[i]) a[i * (n + 1)] += noise * noise;
     double *z = calloc(n + 1, sizeof *z);
     for (size_t j = 0; j < n; j++) { /* textbook */
         for (size_t q = 0; q < j; q++)
@@ -61,6 +63,11 @@ static double dense_logml(const char *kernel, const double *x, const double *y, 
     return s;
 }
 
+static double dense_logml(const char *kernel, const double *x, const double *y, size_t n, int dim,
+                          double noise) {
+    return dense_mixed(kernel, x, y, NULL, n, dim, noise);
+}
+
 static const char *const LINPER =
     "LIN(sf=0.5) + SE(sf=1.2, l=1.5) * PER(sf=1, p=0.9, l=0.8) + WN(sigma=0.3)";
 
@@ -73,7 +80,7 @@ static void likelihood(void **state) {
             for (int i = 0; i < 120; i++) x[i] = 4 * uniform();
             for (int i = 0; i < 60; i++) y[i] = normal();
             struct gp *g = make(kern[c], dim, 0.2);
-            assert_int_equal(gp_add(g, x, y, 60), GPM_OK);
+            assert_int_equal(gp_add(g, GP_MEASURED, x, y, 60), GPM_OK);
             assert_int_equal(gp_logml(g, &got), GPM_OK);
             assert_close(got, dense_logml(kern[c], x, y, 60, dim, 0.2), 1e-11);
             gp_free(g);
@@ -92,7 +99,7 @@ static void random_changes(void **state) {
         for (int step = 0; step < 120; step++) {
             if (n > 0 && uniform() < 0.35) {
                 size_t i = (size_t)(uniform() * (double)n);
-                assert_int_equal(gp_remove(g, x + i, y[i]), GPM_OK);
+                assert_int_equal(gp_remove(g, GP_MEASURED, x + i, y[i]), GPM_OK);
                 memmove(x + i, x + i + 1, (n - i - 1) * sizeof *x);
                 memmove(y + i, y + i + 1, (n - i - 1) * sizeof *y);
                 n--;
@@ -108,10 +115,10 @@ static void random_changes(void **state) {
                 if (uniform() < 0.7)
                     assert_int_equal(gp_predict(g, x + n, 1, GP_LATENT, &mean, &var), GPM_OK);
                 if (uniform() < 0.2 && n) {
-                    assert_int_equal(gp_remove(g, x, y[0]), GPM_OK);
-                    assert_int_equal(gp_add(g, x, y, 1), GPM_OK);
+                    assert_int_equal(gp_remove(g, GP_MEASURED, x, y[0]), GPM_OK);
+                    assert_int_equal(gp_add(g, GP_MEASURED, x, y, 1), GPM_OK);
                 }
-                assert_int_equal(gp_add(g, x + n, y + n, m), GPM_OK);
+                assert_int_equal(gp_add(g, GP_MEASURED, x + n, y + n, m), GPM_OK);
                 n += m;
             }
             assert_int_equal(gp_logml(g, &got), GPM_OK);
@@ -126,6 +133,54 @@ static void random_changes(void **state) {
     }
 }
 
+/* Measurements and exact values of the function, mixed, in random order of adding and removing;
+ * then the same from a copy, and the slope in the noise by differences. */
+static void exact_values(void **state) {
+    enum { MOST = 60 };
+    static const char *const kernel = "SE(sf=1, l=0.7) + LIN(sf=0.5)";
+    double x[MOST], y[MOST], noise = 0.3, got;
+    bool exact[MOST];
+    state_ = 21;
+    struct gp *g = make(kernel, 1, noise);
+    size_t n = 0;
+    for (int step = 0; step < 150; step++) {
+        if (n == MOST || (n > 0 && uniform() < 0.4)) {
+            size_t i = (size_t)(uniform() * (double)n);
+            assert_int_equal(gp_remove(g, exact[i] ? GP_MEASURED : GP_LATENT, x + i, y[i]),
+                             GPM_E_NOT_FOUND);
+            assert_int_equal(gp_remove(g, exact[i] ? GP_LATENT : GP_MEASURED, x + i, y[i]), GPM_OK);
+            n--;
+            x[i] = x[n], y[i] = y[n], exact[i] = exact[n];
+        } else {
+            exact[n] = uniform() < 0.2;
+            bool repeat = n && !exact[n] && uniform() < 0.5;
+            x[n] = repeat ? x[(size_t)(uniform() * (double)n)] : 12 * uniform();
+            y[n] = normal();
+            enum gp_target as = exact[n] ? GP_LATENT : GP_MEASURED;
+            double before, next;
+            assert_int_equal(gp_logml(g, &before), GPM_OK);
+            assert_int_equal(gp_conditional(g, as, x + n, y + n, 1, &next), GPM_OK);
+            assert_int_equal(gp_add(g, as, x + n, y + n, 1), GPM_OK);
+            n++;
+            assert_int_equal(gp_logml(g, &got), GPM_OK);
+            assert_close(got, before + next, 1e-7);
+        }
+        assert_int_equal(gp_logml(g, &got), GPM_OK);
+        assert_close(got, dense_mixed(kernel, x, y, exact, n, 1, noise), 1e-7);
+    }
+    struct gp *copy;
+    double a, b, slope, dkern[8], h = 1e-5;
+    assert_int_equal(gp_copy(g, &copy), GPM_OK);
+    assert_int_equal(gp_logml(copy, &a), GPM_OK);
+    assert_close(a, got, 1e-9);
+    assert_int_equal(gp_logml_grad(g, &got, dkern, &slope), GPM_OK);
+    a = dense_mixed(kernel, x, y, exact, n, 1, noise + h);
+    b = dense_mixed(kernel, x, y, exact, n, 1, noise - h);
+    assert_close(slope, (a - b) / (2 * h), 1e-4 * fabs(slope));
+    gp_free(copy);
+    gp_free(g);
+}
+
 static void gradient(void **state) {
     double x[40], y[40], lm, g[16], dn, theta[16];
     for (int kind = 0; kind < 3; kind++) {
@@ -138,7 +193,7 @@ static void gradient(void **state) {
         struct kern *k = parse(LINPER);
         size_t np = kern_nparam(k);
         struct gp *p = gp_new(1, k, NULL, 0.3, NULL);
-        assert_int_equal(gp_add(p, x, y, 40), GPM_OK);
+        assert_int_equal(gp_add(p, GP_MEASURED, x, y, 40), GPM_OK);
         assert_int_equal(gp_logml_grad(p, &lm, g, &dn), GPM_OK);
         kern_params(k, theta);
         for (size_t i = 0; i <= np; i++) {
@@ -166,7 +221,7 @@ static void proposals(void **state) {
     state_ = 21;
     for (int i = 0; i < 30; i++) x[i] = uniform() * 3, y[i] = normal();
     struct gp *g = make("SE(sf=1, l=0.5)", 1, 0.5);
-    assert_int_equal(gp_add(g, x, y, 30), GPM_OK);
+    assert_int_equal(gp_add(g, GP_MEASURED, x, y, 30), GPM_OK);
     assert_int_equal(gp_logml(g, &before), GPM_OK);
     struct kern *k = parse("SE(sf=1, l=0.7)");
     struct mean *m = mean_const(0.4);
@@ -184,7 +239,7 @@ static void proposals(void **state) {
     struct kern *k2 = parse("LIN(sf=1)");
     assert_int_equal(gp_propose(g, k2, NULL, 1, &lm), GPM_OK);
     double nx = 9, ny = 0;
-    assert_int_equal(gp_add(g, &nx, &ny, 1), GPM_OK);
+    assert_int_equal(gp_add(g, GP_MEASURED, &nx, &ny, 1), GPM_OK);
     gp_accept(g);
     assert_true(gp_kern(g) == k);
     kern_unref(k);
@@ -203,8 +258,8 @@ static void cached_terms(void **state) {
     struct gp *a = gp_new(1, k, NULL, 0.1, NULL), *b = gp_new(1, k, NULL, 0.1, NULL);
     gp_set_budget(b, 0);
     gp_set_budget(a, 3 * 50 * 49 / 2 * 8); /* room for three terms: evictions happen */
-    assert_int_equal(gp_add(a, x, y, 50), GPM_OK);
-    assert_int_equal(gp_add(b, x, y, 50), GPM_OK);
+    assert_int_equal(gp_add(a, GP_MEASURED, x, y, 50), GPM_OK);
+    assert_int_equal(gp_add(b, GP_MEASURED, x, y, 50), GPM_OK);
     kern_params(k, theta);
     for (int it = 0; it < 200; it++) {
         double old[16];
@@ -232,10 +287,10 @@ static void conditional(void **state) {
     for (int i = 0; i < 20; i++) x[i] = uniform() * 3, y[i] = normal();
     x[15] = x[2];
     struct gp *g = make("SE(sf=1, l=0.5) + C(sf=2)", 1, 0.4);
-    assert_int_equal(gp_add(g, x, y, 12), GPM_OK);
+    assert_int_equal(gp_add(g, GP_MEASURED, x, y, 12), GPM_OK);
     assert_int_equal(gp_logml(g, &a), GPM_OK);
-    assert_int_equal(gp_conditional(g, x + 12, y + 12, 8, &b), GPM_OK);
-    assert_int_equal(gp_add(g, x + 12, y + 12, 8), GPM_OK);
+    assert_int_equal(gp_conditional(g, GP_MEASURED, x + 12, y + 12, 8, &b), GPM_OK);
+    assert_int_equal(gp_add(g, GP_MEASURED, x + 12, y + 12, 8), GPM_OK);
     assert_int_equal(gp_logml(g, &c), GPM_OK);
     assert_close(a + b, c, 1e-10);
     gp_free(g);
@@ -247,12 +302,12 @@ static void prediction(void **state) {
     struct kern *k = parse("SE(sf=2, l=1)");
     struct mean *mean = mean_const(5);
     struct gp *g = gp_new(1, k, mean, 0, NULL);
-    assert_int_equal(gp_add(g, &x0, &y0, 1), GPM_OK);
+    assert_int_equal(gp_add(g, GP_MEASURED, &x0, &y0, 1), GPM_OK);
     assert_int_equal(gp_predict(g, &x1, 1, GP_LATENT, &m, &v), GPM_OK);
     double e = exp(-0.5), pm = 5 + e, pv = 4 * (1 - e * e);
     assert_close(m, pm, 1e-12);
     assert_close(v, pv, 1e-12);
-    assert_int_equal(gp_conditional(g, &x1, &y1, 1, &lp), GPM_OK);
+    assert_int_equal(gp_conditional(g, GP_MEASURED, &x1, &y1, 1, &lp), GPM_OK);
     assert_close(lp, -0.5 * (log(2 * M_PI * pv) + (y1 - pm) * (y1 - pm) / pv), 1e-12);
     assert_int_equal(gp_predict(g, &x0, 1, GP_LATENT, &m, &v), GPM_OK);
     assert_close(m, 6, 1e-9);
@@ -268,7 +323,7 @@ static void draws(void **state) {
     double mean[3], cov[9], z[3], f[3], sum[3] = {0}, sq[9] = {0};
     state_ = 77;
     struct gp *g = make("SE(sf=1, l=1)", 1, 0.3);
-    assert_int_equal(gp_add(g, x, y, 5), GPM_OK);
+    assert_int_equal(gp_add(g, GP_MEASURED, x, y, 5), GPM_OK);
     for (int target = 0; target < 2; target++) {
         memset(sum, 0, sizeof sum);
         memset(sq, 0, sizeof sq);
@@ -298,13 +353,13 @@ static void leave_one_out(void **state) {
     for (int i = 0; i < 12; i++) x[i] = uniform() * 3, y[i] = normal();
     x[5] = x[6] = x[1];
     struct gp *g = make("SE(sf=1, l=0.5) + C(sf=1)", 1, 0.4);
-    assert_int_equal(gp_add(g, x, y, 12), GPM_OK);
+    assert_int_equal(gp_add(g, GP_MEASURED, x, y, 12), GPM_OK);
     assert_int_equal(gp_loo(g, mean, var, &lp), GPM_OK);
     for (size_t i = 0; i < 12; i++) {
         double m, v;
         struct gp *h = NULL;
         assert_int_equal(gp_copy(g, &h), GPM_OK);
-        assert_int_equal(gp_remove(h, x + i, y[i]), GPM_OK);
+        assert_int_equal(gp_remove(h, GP_MEASURED, x + i, y[i]), GPM_OK);
         assert_int_equal(gp_predict(h, x + i, 1, GP_MEASURED, &m, &v), GPM_OK);
         assert_close(mean[i], m, 1e-9);
         assert_close(var[i], v, 1e-9);
@@ -318,21 +373,21 @@ static void leave_one_out(void **state) {
 static void repeated_inputs(void **state) {
     double x[3] = {0, 0, 1}, y[3] = {1, 1, 2}, lm, ref, lp, other = 3, f[3], z[3] = {0.3, 1, -1};
     struct gp *g = make("SE(sf=2, l=1)", 1, 0);
-    assert_int_equal(gp_add(g, x, y, 3), GPM_OK);
+    assert_int_equal(gp_add(g, GP_MEASURED, x, y, 3), GPM_OK);
     assert_int_equal(gp_n(g), 2);
     assert_int_equal(gp_npairs(g), 3);
     assert_int_equal(gp_logml(g, &lm), GPM_OK);
     double x2[2] = {0, 1}, y2[2] = {1, 2};
     ref = dense_logml("SE(sf=2, l=1)", x2, y2, 2, 1, 0);
     assert_close(lm, ref, 1e-12); /* the repeat adds nothing */
-    assert_int_equal(gp_conditional(g, x, y, 1, &lp), GPM_OK);
+    assert_int_equal(gp_conditional(g, GP_MEASURED, x, y, 1, &lp), GPM_OK);
     assert_true(lp == 0);
-    assert_int_equal(gp_conditional(g, x, &other, 1, &lp), GPM_OK);
+    assert_int_equal(gp_conditional(g, GP_MEASURED, x, &other, 1, &lp), GPM_OK);
     assert_true(lp == -INFINITY);
-    assert_int_equal(gp_add(g, x, &other, 1), GPM_OK); /* a contradiction */
+    assert_int_equal(gp_add(g, GP_MEASURED, x, &other, 1), GPM_OK); /* a contradiction */
     assert_int_equal(gp_logml(g, &lm), GPM_OK);
     assert_true(lm == -INFINITY);
-    assert_int_equal(gp_remove(g, x, other), GPM_OK); /* taken back */
+    assert_int_equal(gp_remove(g, GP_MEASURED, x, other), GPM_OK); /* taken back */
     assert_int_equal(gp_logml(g, &lm), GPM_OK);
     assert_close(lm, ref, 1e-12);
     gp_clear(g);
@@ -352,16 +407,16 @@ static void degenerate(void **state) {
     assert_int_equal(gp_sample(g, &x, 1, GP_LATENT, &z, &f), GPM_OK);
     assert_close(f, 1.4, 1e-12);
     assert_int_equal(gp_logml_grad(g, &lm, gr, &dn), GPM_OK);
-    assert_int_equal(gp_add(g, &x, &y, 1), GPM_OK);
+    assert_int_equal(gp_add(g, GP_MEASURED, &x, &y, 1), GPM_OK);
     assert_int_equal(gp_logml(g, &lm), GPM_OK);
     assert_close(lm, -0.5 * (log(2 * M_PI * 4) + 2.25 / 4), 1e-13);
     double bad = NAN;
-    assert_int_equal(gp_add(g, &bad, &y, 1), GPM_E_ARG);
-    assert_int_equal(gp_remove(g, &x, 9), GPM_E_NOT_FOUND);
+    assert_int_equal(gp_add(g, GP_MEASURED, &bad, &y, 1), GPM_E_ARG);
+    assert_int_equal(gp_remove(g, GP_MEASURED, &x, 9), GPM_E_NOT_FOUND);
     gp_clear(g);
     /* Smooth and dense without noise: singular in double precision. The ladder must cope. */
     for (int i = 0; i < 40; i++) big[i] = 0.001 * i, yb[i] = sin(big[i]);
-    assert_int_equal(gp_add(g, big, yb, 40), GPM_OK);
+    assert_int_equal(gp_add(g, GP_MEASURED, big, yb, 40), GPM_OK);
     assert_int_equal(gp_logml(g, &lm), GPM_OK);
     assert_true(isfinite(lm));
     struct gp_report r;
@@ -381,14 +436,14 @@ static void degenerate(void **state) {
     /* Wild scales. */
     g = make("SE(sf=1e6, l=1e-8) + LIN(sf=1e-9)", 1, 1e-7);
     for (int i = 0; i < 40; i++) big[i] = 1e12 + 1e3 * i, yb[i] = 1e6 * normal();
-    assert_int_equal(gp_add(g, big, yb, 40), GPM_OK);
+    assert_int_equal(gp_add(g, GP_MEASURED, big, yb, 40), GPM_OK);
     assert_int_equal(gp_logml(g, &lm), GPM_OK);
     assert_true(isfinite(lm));
     gp_free(g);
     /* A matrix that no jitter mends: a proposal of probability zero, and draws still work. */
     g = make("gp_cov_delta(tol2=1.5)", 1, 0);
     for (int i = 0; i < 6; i++) big[i] = i, yb[i] = i;
-    assert_int_equal(gp_add(g, big, yb, 6), GPM_OK);
+    assert_int_equal(gp_add(g, GP_MEASURED, big, yb, 6), GPM_OK);
     assert_int_equal(gp_logml(g, &lm), GPM_E_NOT_PD);
     assert_true(lm == -INFINITY);
     gp_clear(g);
@@ -422,8 +477,8 @@ static void callbacks(void **state) {
     double slope = 2;
     struct mean *line = mean_linear(0, &slope, 1);
     struct gp *g = gp_new(1, sum, mean, 0.1, NULL), *h = gp_new(1, se, line, 0.1, NULL);
-    assert_int_equal(gp_add(g, x, y, 10), GPM_OK);
-    assert_int_equal(gp_add(h, x, y, 10), GPM_OK);
+    assert_int_equal(gp_add(g, GP_MEASURED, x, y, 10), GPM_OK);
+    assert_int_equal(gp_add(h, GP_MEASURED, x, y, 10), GPM_OK);
     assert_int_equal(gp_logml(g, &a), GPM_OK);
     assert_int_equal(gp_logml(h, &b), GPM_OK);
     assert_close(a, b, 1e-12);
@@ -447,7 +502,7 @@ static void out_of_memory(void **state) {
     for (int nth = 1; nth < 12; nth++) {
         struct gp *g = make("SE(sf=1, l=0.5)", 1, 0.5), *c = NULL;
         mem_fail_nth_try(nth);
-        enum gpm_status st = gp_add(g, x, y, 30);
+        enum gpm_status st = gp_add(g, GP_MEASURED, x, y, 30);
         if (!st) st = gp_logml(g, &lm);
         if (!st) st = gp_sample(g, xs, 4, GP_LATENT, z, m);
         if (!st) st = gp_copy(g, &c);
@@ -460,13 +515,13 @@ static void out_of_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(likelihood),    cmocka_unit_test(random_changes),
-        cmocka_unit_test(gradient),      cmocka_unit_test(proposals),
-        cmocka_unit_test(cached_terms),  cmocka_unit_test(conditional),
-        cmocka_unit_test(prediction),    cmocka_unit_test(draws),
-        cmocka_unit_test(leave_one_out), cmocka_unit_test(repeated_inputs),
-        cmocka_unit_test(degenerate),    cmocka_unit_test(callbacks),
-        cmocka_unit_test(out_of_memory),
+        cmocka_unit_test(likelihood),      cmocka_unit_test(random_changes),
+        cmocka_unit_test(exact_values),    cmocka_unit_test(gradient),
+        cmocka_unit_test(proposals),       cmocka_unit_test(cached_terms),
+        cmocka_unit_test(conditional),     cmocka_unit_test(prediction),
+        cmocka_unit_test(draws),           cmocka_unit_test(leave_one_out),
+        cmocka_unit_test(repeated_inputs), cmocka_unit_test(degenerate),
+        cmocka_unit_test(callbacks),       cmocka_unit_test(out_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,7 +22,7 @@ static struct gp *make(const char *text, int dim, double noise, size_t n, double
     struct gp *g = gp_new(dim, k, NULL, noise, NULL);
     for (size_t i = 0; i < n * (size_t)dim; i++) x[i] = 3 * uniform(NULL);
     for (size_t i = 0; i < n; i++) y[i] = 2 * uniform(NULL) - 1;
-    assert_int_equal(gp_add(g, x, y, n), GPM_OK);
+    assert_int_equal(gp_add(g, GP_MEASURED, x, y, n), GPM_OK);
     kern_unref(k);
     return g;
 }

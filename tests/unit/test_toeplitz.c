@@ -21,7 +21,7 @@ static double likelihood(const char *text, const double *x, const double *y, siz
     assert_int_equal(kern_parse(text, &k, NULL), GPM_OK);
     struct gp *g = gp_new(1, k, NULL, noise, NULL);
     gp_set_structured(g, structured);
-    assert_int_equal(gp_add(g, x, y, n), GPM_OK);
+    assert_int_equal(gp_add(g, GP_MEASURED, x, y, n), GPM_OK);
     enum gpm_status st = gp_logml(g, &lm);
     assert_true(st == GPM_OK || st == GPM_E_NOT_PD);
     *method = gp_method(g);
@@ -93,15 +93,15 @@ static void later_data(void **state) {
     struct gp *g = gp_new(1, k, NULL, 0.3, NULL), *h = gp_new(1, k, NULL, 0.3, NULL);
     gp_set_structured(h, false);
     for (size_t n = 0; n < 60; n += 30) {
-        assert_int_equal(gp_add(g, x + n, y + n, 30), GPM_OK);
-        assert_int_equal(gp_add(h, x + n, y + n, 30), GPM_OK);
+        assert_int_equal(gp_add(g, GP_MEASURED, x + n, y + n, 30), GPM_OK);
+        assert_int_equal(gp_add(h, GP_MEASURED, x + n, y + n, 30), GPM_OK);
         assert_int_equal(gp_logml(g, &a), GPM_OK);
         assert_int_equal(gp_logml(h, &b), GPM_OK);
         assert_string_equal(gp_method(g), "Toeplitz");
         assert_close(a, b, 1e-10);
     }
-    assert_int_equal(gp_remove(g, x + 59, y[59]), GPM_OK);
-    assert_int_equal(gp_remove(h, x + 59, y[59]), GPM_OK);
+    assert_int_equal(gp_remove(g, GP_MEASURED, x + 59, y[59]), GPM_OK);
+    assert_int_equal(gp_remove(h, GP_MEASURED, x + 59, y[59]), GPM_OK);
     assert_int_equal(gp_logml(g, &a), GPM_OK);
     assert_int_equal(gp_logml(h, &b), GPM_OK);
     assert_close(a, b, 1e-10);
