@@ -26,8 +26,13 @@ def _variable(name, spec):
         if not all(isinstance(v, str) for v in spec):
             raise GpmemValueError("%s: a list holds the names of categories; a range is a tuple (low, high)" % name)
         return "%s=%s" % (name, ",".join(spec))
-    low, high, *words = spec
-    return "%s=%r:%r%s" % (name, float(low), float(high), "".join(":" + w for w in words))
+    try:
+        low, high, *words = spec
+        low, high = float(low), float(high)
+    except (TypeError, ValueError):
+        raise GpmemValueError("%s: %r is no range; give (low, high), (low, high, \"log\"), (low, high, \"int\") or a "
+                              "list of names" % (name, spec)) from None
+    return "%s=%r:%r%s" % (name, low, high, "".join(":" + w for w in words))
 
 
 class _Function:
@@ -64,13 +69,26 @@ def optimize(f, space, budget=50, maximize=False, noisy=False, seed=1, acquisiti
              target=None, max_seconds=0, catch=()):
     """Minimises (or maximises) f over a box of named variables, which f takes as keyword arguments.
 
-    space    {name: (low, high)}, with "log" or "int" after the bounds for scales and whole numbers, or
-             {name: ["a", "b"]} for categories
-    budget   evaluations in all, those already in the store included
-    store    a file that keeps every evaluation: the same call goes on where the last one stopped
-    name     identity of the function in the store (default: its name)
-    catch    exceptions that mean "this evaluation failed"; any other ends the search and is raised"""
-    space = {k: v if isinstance(v, list) else tuple(v) for k, v in space.items()}
+    space        {name: (low, high)}, with "log" or "int" after the bounds for scales and whole numbers, or
+                 {name: ["a", "b"]} for categories
+    budget       evaluations in all, those already in the store included
+    maximize     look for the largest value instead of the smallest
+    noisy        f is noisy: points are repeated, and the optimum is that of the mean
+    seed         of all decisions: the same seed asks for the same points
+    acquisition  how the next point is chosen: "auto", "thompson", "ei" or "ucb"
+    store        a file that keeps every evaluation: the same call goes on where the last one stopped
+    name         identity of the function in the store (default: its name)
+    target       stop as soon as a value is this good
+    max_seconds  stop after this time (0: no limit)
+    catch        exceptions that mean "this evaluation failed"; any other ends the search and is raised
+
+    Returns an Optimum. Raises GpmemValueError for a space that makes no sense, GpmemError when nothing succeeded.
+
+    >>> optimize(lambda x: (x - 2) ** 2, {"x": (-10, 10)}, budget=15).x  # doctest: +SKIP
+    {'x': 2.00...}"""
+    if not space:
+        raise GpmemValueError("there are no variables; give a space such as {\"x\": (-5, 10)}")
+    space = {k: v if isinstance(v, list) else tuple(v) if isinstance(v, tuple) else v for k, v in space.items()}
     kinds = {"auto": 0, "thompson": 1, "ei": 2, "ucb": 3}
     if acquisition not in kinds:
         raise GpmemValueError("acquisition is one of %s, not %r" % (", ".join(kinds), acquisition))

@@ -7,9 +7,16 @@ import tempfile
 
 import numpy as np
 
-from ._library import Answer, DiscoverOptions, GpmemError, lib
+from ._library import Answer, DiscoverOptions, GpmemError, GpmemValueError, lib
 
 _FORMATS = {"text": 0, "json": 1, "markdown": 2, "html": 3, "program": 4}
+
+
+def _choice(name, known, given):
+    """The number of a word, or an error that lists the words."""
+    if given not in known:
+        raise GpmemValueError("%s is one of %s, not %r" % (name, ", ".join(known), given))
+    return known[given]
 
 
 class Discovery:
@@ -20,6 +27,10 @@ class Discovery:
 
     def __del__(self):
         lib.gpm_discover_free(self._handle)
+
+    def __repr__(self):
+        best = self.structures[:1]
+        return "Discovery(%s)" % ("%s with probability %.2f" % best[0] if best else "no structure")
 
     def _check(self, status):
         if status:
@@ -42,7 +53,7 @@ class Discovery:
 
     def report(self, format="text"):
         """The report as text, markdown, html, json, or the program that was run."""
-        return lib.gpm_discover_report(self._handle, _FORMATS[format]).decode()
+        return lib.gpm_discover_report(self._handle, _choice("format", _FORMATS, format)).decode()
 
     def query(self, question):
         """Probability that the structure has a property, such as "SE*PER & !LIN": (probability, error)."""
@@ -74,12 +85,24 @@ class Discovery:
 
 def discover(y, t=None, seed=1, threads=0, kernels=None, changepoints=False, log="auto", level=0.95, holdout=0,
              max_points=1000, max_seconds=0):
-    """Finds the structure of a series: values y at times t (None: 0, 1, 2, ...), or the path of a CSV file."""
+    """Finds the structure of a series: values y at times t (None: 0, 1, 2, ...), or the path of a CSV file.
+
+    seed          of the search: the same seed gives the same answer
+    threads       0: as many as there are cores
+    kernels       base kernels as text (default "LIN SE PER WIENER IWIENER WN"; also RQ, MAT32)
+    changepoints  also look for change points, windows, ramps and steps
+    log           model the logarithm: "auto", "never" or "always"
+    level         probability of the intervals in reports
+    holdout       share of the series that is kept aside to score the forecast
+    max_points    most recent values that are used
+    max_seconds   stop after this time (0: no limit)
+
+    Returns a Discovery: structures, query(...), forecast(...), report(...), save(...)."""
     o = DiscoverOptions()
     lib.gpm_discover_options_init(c.byref(o))
     o.seed, o.threads, o.changepoints, o.holdout, o.level = seed, threads, changepoints, holdout, level
     o.max_points, o.max_seconds = max_points, max_seconds
-    o.log = {"auto": 0, "never": 1, "always": 2}[log]
+    o.log = _choice("log", {"auto": 0, "never": 1, "always": 2}, log)
     o.kernels = kernels.encode() if kernels else None
     d = Discovery()
     if isinstance(y, (str, os.PathLike)):

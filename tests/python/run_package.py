@@ -28,6 +28,7 @@ def check_values():
     assert a == b and a != gpmem.run("sample normal(0, 1);", seed=5).values
     raises(gpmem.GpmemError, "foo", lambda: gpmem.run("sample foo;"))
     raises(ValueError, "finite", lambda: gpmem.run("sample x;", data={"x": [float("nan")]}))
+    raises(ValueError, "name of data", lambda: gpmem.run("sample 1;", data={"x y": 1}))
     raises(TypeError, "object", lambda: gpmem.run("sample x;", data={"x": object()}))
 
 
@@ -78,6 +79,9 @@ def check_discover():
     assert np.array_equal(f["x"], t[54:]) and np.abs(f["mean"] - y[54:]).max() < 2.5 and (f["lo"] < f["hi"]).all()
     assert "<svg" in d.report("html") and d.structures[0][0] in d.report()
     raises(gpmem.GpmemError, "no.csv", lambda: gpmem.discover("no.csv"))
+    raises(ValueError, "html", lambda: d.report("pdf"))
+    raises(ValueError, "always", lambda: gpmem.discover([1, 2, 3], log="maybe"))
+    assert repr(d).startswith("Discovery(") and d.structures[0][0] in repr(d)
     raises(ValueError, "length", lambda: gpmem.discover([1, 2], [1]))
 
 
@@ -107,9 +111,23 @@ def check_optimize():
         first = gpmem.optimize(branin, space, budget=10, store=store)
         more = gpmem.optimize(branin, space, budget=15, store=store)
         assert len(first.values) == 10 and len(more.values) == 5 and more.y <= first.y
+    raises(ValueError, "no range", lambda: gpmem.optimize(branin, {"x": 3}))
+    raises(ValueError, "no variables", lambda: gpmem.optimize(branin, {}))
     raises(ValueError, "x", lambda: gpmem.optimize(branin, {"x": (3, 1), "y": (0, 1)}))
 
 
+def check_descriptions():
+    """Every public function describes every parameter; its examples run."""
+    import doctest, inspect
+    from gpmem import optimise, program, structure
+    for f in (gpmem.run, gpmem.discover, gpmem.optimize):
+        missing = [p for p in inspect.signature(f).parameters if p not in f.__doc__]
+        assert not missing, (f, missing)
+    for module in (program, optimise, structure):
+        assert doctest.testmod(module, optionflags=doctest.ELLIPSIS).failed == 0
+
+
+check_descriptions()
 check_values()
 check_posterior()
 check_functions()
