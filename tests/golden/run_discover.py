@@ -66,6 +66,23 @@ def check_result(tmp):
     assert "hash" in run("query", out, "LIN", status=2).stderr
 
 
+def check_time_formats(tmp):
+    """The same three years under different spellings of the month: the same structures."""
+    rng = random.Random(2)
+    y = [round(math.sin(i * math.pi / 6) + rng.gauss(0, 0.2), 4) for i in range(36)]
+    names = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
+    spell = {"iso": lambda i: "%d-%02d-01" % (2000 + i // 12, i % 12 + 1), "month": lambda i: "%d-%02d" % (2000 + i // 12, i % 12 + 1),
+             "name": lambda i: "%s %d" % (names[i % 12], 2000 + i // 12)}
+    tops = set()
+    for name, f in spell.items():
+        path = write(os.path.join(tmp, name + ".csv"), [("ds", "y")] + [(f(i), y[i]) for i in range(36)])
+        js = os.path.join(tmp, name + ".json")
+        run("discover", path, "--json", js, "-q")
+        top = json.load(open(js))["structures"][0]
+        tops.add((top["struct"], round(top["probability"], 2)))
+    assert len(tops) == 1 and "PER" in list(tops)[0][0], tops
+
+
 def check_bad_input(tmp):
     def bad(name, text, part):
         path = os.path.join(tmp, name)
@@ -73,6 +90,9 @@ def check_bad_input(tmp):
         err = run("discover", path, status=2).stderr
         assert part in err, (name, err)
     bad("empty.csv", "", "no rows")
+    bad("header.csv", "ds,y\n", "no rows")
+    bad("sametime.csv", "ds,y\n" + "".join("5,%d\n" % i for i in range(20)), "same time")
+    bad("slashes.csv", "ds,y\n" + "".join("01/%02d/2000,%d\n" % (i, i) for i in range(1, 20)), "1949-01-31")
     bad("one.csv", "ds,y\n2000,1\n", "too few")
     bad("constant.csv", "ds,y\n" + "".join("%d,3\n" % i for i in range(50)), "constant")
     bad("missing.csv", "ds,y\n" + "".join("%d,NA\n" % i for i in range(50)), "no value")
@@ -83,6 +103,13 @@ def check_bad_input(tmp):
     assert run("discover", os.path.join(tmp, "absent.csv"), status=2).stderr
     run("discover", os.path.join(tmp, "one.csv"), "--holdout", "2", status=2)
     run("discover", os.path.join(tmp, "one.csv"), "--kernels", "FOO", status=2)
+    check_time_formats(tmp)
+    # a million rows: the last ones are used, and it says so
+    path = os.path.join(tmp, "million.csv")
+    with open(path, "w") as f:
+        f.write("ds,y\n" + "".join("%d,%d.%d\n" % (i, i * 7919 % 12, i % 7) for i in range(1000000)))
+    out = run("discover", path, "--max-points", "60").stdout
+    assert "60 values" in out and "999940 oldest values were left out" in out, out[:300]
     # descending times, huge and tiny numbers: a result
     rng = random.Random(1)
     down = write(os.path.join(tmp, "down.csv"), [(-i, 1e12 * (i + rng.gauss(0, 1))) for i in range(30)])
