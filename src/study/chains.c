@@ -251,7 +251,7 @@ static void judge(struct posterior *p) {
 
 void posterior_chains(struct posterior *p, size_t steps) {
     const struct search *s = p->search;
-    if (!steps) steps = s->data->n <= 300 ? 500 : s->data->n <= 700 ? 250 : 80;
+    if (!steps) steps = s->data->n <= 300 ? 500 : s->data->n <= 700 ? 250 : 150;
     struct run r = {.p = p, .q = NEW_ARRAY(double, s->n + 1), .steps = steps};
     proposal_weights(&r);
     p->n_chains = CHAINS;

@@ -119,6 +119,9 @@ static void forecast_chart(const struct discovery *d, struct buf *out) {
               PLOT_COLOUR(PLOT_VERMILION));
     plot_points(c.panel, "data", n, d->series.x, d->series.y,
                 (struct plot_style){.colour = PLOT_BLACK, .width = n > 300 ? 1.3 : 2});
+    if (d->hold.n)
+        plot_points(c.panel, "held out", d->hold.n, d->hold.pred.x, d->hold.y,
+                    (struct plot_style){.colour = PLOT_GREEN, .width = 2});
     chart_hover(&c, "data", d->series.y, n);
     chart_hover(&c, "mean", p->mean, p->n);
     chart_hover(&c, "low", p->lo, p->n);

@@ -43,7 +43,7 @@ static void set_limits(struct search *s) {
         o->threads = cores < 1 ? 1 : cores > 8 ? 8 : (int)cores;
     }
     size_t n = s->data->n;
-    if (!o->draws) o->draws = n <= 300 ? 1000 : n <= 700 ? 500 : 80;
+    if (!o->draws) o->draws = n <= 300 ? 1000 : n <= 700 ? 500 : 200;
     if (!o->max_structures) o->max_structures = n <= 300 ? 600 : n <= 700 ? 300 : 150;
     if (!s->data->y[TRANSFORM_LOG]) o->grammar.logs = false;
 }
@@ -323,6 +323,12 @@ enum gpm_status search_no_shortage(unsigned long before, enum gpm_status st, str
     return GPM_E_NOMEM;
 }
 
+/* A few draws of everything within the window, many of what matters. */
+static void sample_all(struct search *s) {
+    sample_near_top(s, s->opt.sample_window, s->opt.draws / 5 + 20);
+    sample_near_top(s, 4.0, s->opt.draws);
+}
+
 static void grow(struct search *s, bool climb, double deadline) {
     struct evidence *e;
     while ((e = best_unexpanded(s, climb)) != NULL) {
@@ -348,8 +354,7 @@ enum gpm_status search_run(struct search *s) {
         sample_near_top(s, s->opt.sample_window, s->opt.draws / 5 + 20);
         grow(s, false, deadline);
     }
-    sample_near_top(s, s->opt.sample_window, s->opt.draws / 5 + 20);
-    sample_near_top(s, 4.0, s->opt.draws);
+    sample_all(s);
     s->seconds = search_now() - start;
     return GPM_OK;
 }
@@ -395,7 +400,7 @@ enum gpm_status search_refine(struct search *s, const struct search *coarse, siz
     if (!isfinite(s->top)) return GPM_E_NO_CONVERGENCE;
     s->rounds = coarse->rounds;
     s->cut = coarse->cut;
-    sample_near_top(s, s->opt.sample_window, s->opt.draws);
+    sample_all(s);
     s->evals += coarse->evals;
     s->seconds = coarse->seconds + search_now() - start;
     return GPM_OK;
