@@ -49,6 +49,13 @@ static int write_outputs(const struct args *a, gpm_optimizer *o) {
     return EXIT_FINE;
 }
 
+static bool any_success(gpm_optimizer *o) {
+    double *x = calloc(gpm_optimizer_dim(o) + 1, sizeof *x), y;
+    bool any = x && gpm_optimizer_best(o, x, &y);
+    free(x);
+    return any;
+}
+
 static bool fill_options(const struct args *a, struct gpm_optimize_options *p, bool *tty) {
     optimize_args_apply(&a->search, p);
     p->budget = a->budget;
@@ -114,6 +121,7 @@ static int run(const void *opts, int argc, char **argv) {
         else if (s == GPM_E_INTERRUPT)
             fprintf(stderr, "gpmem: stopped; what is done is kept\n");
         if (!status) status = write_outputs(a, o);
+        if (!status && gpm_optimizer_count(o) && !any_success(o)) status = EXIT_FAILED;
         if (!status && s == GPM_E_INTERRUPT) status = EXIT_FAILED;
     }
     if (status && *gpm_optimizer_error(o)) complain(status, "%s", gpm_optimizer_error(o));
@@ -162,8 +170,8 @@ const struct command command_optimize = {
         "failure. Everything is kept in the store as it happens: stop at any time and give the "
         "same command again to go on, or --join the store with more workers.\n\n"
         "Standard output: the number of evaluations, the best value and its point. Exit status: 0 "
-        "when budget, target or time was reached, 1 when stopped by a signal or when the store "
-        "failed, 2 bad usage.",
+        "when budget, target or time was reached, 1 when stopped by a signal, when no evaluation "
+        "succeeded or when the store failed, 2 bad usage.",
     OPTIONS(rows),
     .size = sizeof(struct args),
     .init = init,

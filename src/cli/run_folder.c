@@ -74,7 +74,17 @@ static json_t *read_manifest(const char *dir) {
     json_error_t e;
     path_in(dir, "manifest.json", path, sizeof path);
     json_t *m = json_load_file(path, 0, &e);
-    if (!m) complain(0, "'%s' holds no run that can be read: %s", dir, e.text);
+    if (!m) {
+        complain(0, "'%s' holds no run that can be read: %s; `gpmem run --out DIR FILE` makes one",
+                 dir, e.text);
+    } else if (!json_object_get(m, "first_chain")) {
+        json_decref(m);
+        m = NULL;
+        complain(0,
+                 "'%s' is no run of `gpmem run --out`; for a run of `gpmem discover` there are "
+                 "query, forecast and report",
+                 dir);
+    }
     return m;
 }
 

@@ -43,6 +43,7 @@ void optimize_free(struct optimize *o) {
     bo_space_release(&o->space);
     mem_free(o->identity);
     mem_free(o->state);
+    mem_free(o->failure);
     mem_free(o);
 }
 

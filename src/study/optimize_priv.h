@@ -20,6 +20,7 @@ struct optimize {
     VEC(double) pending;             /* inputs in flight, here and elsewhere */
     size_t n_pending;
     enum optimize_end end;
+    char *failure; /* what the last evaluation that failed here said; owned, NULL: none did */
 };
 
 /* Reads what other workers stored; under the write lock the picture is complete. */

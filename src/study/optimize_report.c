@@ -39,6 +39,7 @@ void optimize_report_text(struct optimize *o, struct buf *out) {
         buf_putc(out, '\n');
     } else {
         buf_puts(out, "best: none, no evaluation succeeded\n");
+        if (o->failure) buf_printf(out, "the last failure: %s\n", o->failure);
     }
     if (o->opt.bo.noisy && optimize_recommend(o, x, &y, &sd)) {
         buf_printf(out, "recommended: %.6g +- %.2g at ", y, sd);

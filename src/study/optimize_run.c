@@ -158,7 +158,7 @@ static void say(struct optimize *o) {
     buf_printf(&line, "%zu", optimize_counted(o));
     if (o->opt.budget) buf_printf(&line, "/%zu", o->opt.budget);
     if (isnan(last->y))
-        buf_puts(&line, " failed");
+        buf_printf(&line, " failed%s%s", o->failure ? ": " : "", o->failure ? o->failure : "");
     else
         buf_printf(&line, " %.6g", last->y);
     if (optimize_best(o, x, &y)) {
@@ -197,6 +197,13 @@ static enum gpm_status finished(struct optimize *o, struct buf *err) {
     return s;
 }
 
+/* Keeps the first line of a reason, for the progress line and the report. */
+static void note_failure(struct optimize *o, const char *why) {
+    size_t n = strcspn(why, "\n");
+    mem_free(o->failure);
+    o->failure = mem_strndup(why, n < 160 ? n : 160);
+}
+
 static enum gpm_status store_result(struct optimize *o, int64_t id, const struct proc_result *r,
                                     struct buf *err) {
     struct buf text = BUF_INIT;
@@ -205,6 +212,7 @@ static enum gpm_status store_result(struct optimize *o, int64_t id, const struct
         s = memo_finish(o->memo, id, r->value, r->seconds, NULL, err);
     } else {
         proc_result_text(r, &text);
+        note_failure(o, text.data);
         s = memo_fail(o->memo, id, text.data, r->seconds, err);
     }
     buf_release(&text);
@@ -216,11 +224,12 @@ static enum gpm_status call_function(struct optimize *o, int64_t id, const doubl
                                      struct buf *err) {
     double y = NAN, t = clock_seconds();
     int failed = o->fn(o->fn_user, x, &y);
-    enum gpm_status s =
-        failed || !isfinite(y)
-            ? memo_fail(o->memo, id, failed ? "the function failed" : "the value is not finite",
-                        clock_seconds() - t, err)
-            : memo_finish(o->memo, id, y, clock_seconds() - t, NULL, err);
+    const char *why = failed         ? "the function failed"
+                      : !isfinite(y) ? "the value is not finite"
+                                     : NULL;
+    if (why) note_failure(o, why);
+    enum gpm_status s = why ? memo_fail(o->memo, id, why, clock_seconds() - t, err)
+                            : memo_finish(o->memo, id, y, clock_seconds() - t, NULL, err);
     return s ? s : finished(o, err);
 }
 

@@ -371,7 +371,13 @@ enum gpm_status discovery_load(struct discovery *d, const char *dir, struct buf 
     json_t *m = load_json(dir, "manifest.json", err);
     if (!m) return GPM_E_FORMAT;
     enum gpm_status st = GPM_OK;
-    if (get_number(m, "format", 0) != FORMAT) {
+    if (!json_object_get(m, "format")) {
+        buf_printf(err,
+                   "'%s' is no run of `gpmem discover`; for a run of `gpmem run --out` there are "
+                   "summary, diagnose, plot, export and resume",
+                   dir);
+        st = GPM_E_FORMAT;
+    } else if (get_number(m, "format", 0) != FORMAT) {
         buf_printf(err, "'%s' has format %g; this version reads format %d", dir,
                    get_number(m, "format", 0), FORMAT);
         st = GPM_E_FORMAT;

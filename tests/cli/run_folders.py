@@ -89,7 +89,11 @@ def check_reading():
 
 def check_errors():
     assert "holds a run already" in run("run", at("small.vnts"), "--out", at("run"), status=2)
-    assert "holds no run" in run("summary", at("nowhere"), status=2)
+    assert "gpmem run --out" in run("summary", at("nowhere"), status=2)
+    os.makedirs(at("found"), exist_ok=True)
+    write("found/manifest.json", '{"format": 1, "kind": "gpmem discovery"}')
+    assert "gpmem discover" in run("summary", at("found"), status=2)
+    assert "gpmem discover" in run("query", at("run"), "LIN", status=2)
     assert "no such column" in run("plot", at("run"), "-c", "nope", status=2)
     run("run", write("none.vnts", "1 + 1;"), "--out", at("none"))
     assert "no draws" in run("summary", at("none"), status=1)

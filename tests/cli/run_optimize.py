@@ -40,6 +40,11 @@ def trace(db):
     return [l.split("\t") for l in run("memo", "list", db)[0].splitlines()[1:]]
 
 
+def test_nothing_succeeds():
+    out, err = run("optimize", "--var", "x=0:1", "--budget", "2", "--", "./nothing", "{x}", status=1)
+    assert "the last failure: './nothing' could not be started" in out and "1/2 failed: './nothing'" in err
+
+
 def test_finds_the_minimum_and_reports():
     out, err = run("optimize", "--minimize", *BOX, "--budget", "40", "--store", "a.db", "--log", "a.log",
                    "--json", "a.json", "--report", "a.html", "--", SIM, "{x}", "{y}")
@@ -128,7 +133,7 @@ esac
     assert "no space left" in errors and max(len(t.get("error", "")) for t in d["trace"]) < 5000
     log = lines("m.log")
     assert len(log) == 60 and sum(l.endswith("fail") for l in log) == d["failed"]
-    out, _ = run("optimize", "-q", *BOX, "--budget", "12", "--json", "-", "--", "sh", "-c", "exit 1 # {x}{y}")
+    out, _ = run("optimize", "-q", *BOX, "--budget", "12", "--json", "-", "--", "sh", "-c", "exit 1 # {x}{y}", status=1)
     assert json.loads(out)["best"] is None
 
 
