@@ -176,6 +176,7 @@ static enum gpm_status call(struct visit *v, struct node **at, size_t n,
     enum gpm_status st = v->fn(v->x, v->t, at, n, extra, v->ctx, &accepted);
     if (st == GPM_OK) infer_count(v->x, v->scope, accepted);
 #ifdef GPMEM_CHECKS
+    trace_settle(v->t);
     if (st == GPM_OK && v->t->n_nodes < 5000) {
         struct buf why = BUF_INIT;
         if (!trace_check(v->t, &why)) st = infer_error(v->x, DIAG_NAN, "trace check: %s", why.data);
@@ -358,22 +359,29 @@ static enum gpm_status on_subproblem(struct visit *v, const struct subproblem *s
     return st;
 }
 
+static enum gpm_status repeat_transition(struct visit *v, const struct target *g) {
+    enum gpm_status st = GPM_OK;
+    for (double k = 0; k < g->transitions && st == GPM_OK; k++) {
+        st = core_poll(v->x->core, v->x->at);
+        if (st != GPM_OK) return st;
+        st = g->sub                 ? on_subproblem(v, g->sub)
+             : is_default(g->scope) ? on_default(v, g->block)
+                                    : on_scope(v, g->scope, g->block);
+    }
+    return st;
+}
+
 enum gpm_status infer_transitions(struct infer_state *x, const struct target *g, transition_fn *fn,
                                   void *ctx) {
     struct model *m = x->model;
-    for (size_t p = 0; p < m->p.n; p++) {
+    enum gpm_status st = GPM_OK;
+    for (size_t p = 0; p < m->p.n && st == GPM_OK; p++) {
         struct visit v = {.x = x, .t = m->p.at[p], .fn = fn, .ctx = ctx};
         v.scope = g->sub ? value_sym(sym_cstr(x->core->syms, "subproblem")) : g->scope;
-        for (double k = 0; k < g->transitions; k++) {
-            enum gpm_status st = core_poll(x->core, x->at);
-            if (st != GPM_OK) return st;
-            st = g->sub                 ? on_subproblem(&v, g->sub)
-                 : is_default(g->scope) ? on_default(&v, g->block)
-                                        : on_scope(&v, g->scope, g->block);
-            if (st != GPM_OK) return st;
-        }
+        st = repeat_transition(&v, g);
+        trace_settle(v.t);
     }
-    return GPM_OK;
+    return st;
 }
 
 static void add_set(struct node_set **sets, size_t *n, struct node **at, size_t k) {

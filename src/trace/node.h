@@ -92,6 +92,8 @@ void scopes_release(struct trace *t);
 /* Observations (observe.c). */
 enum gpm_status observation_end(struct trace *t, struct node *root, struct span at,
                                 struct node **out) GPM_MUST_USE;
+/* The node whose value this one only passes on (tag, branch, call of a compound), or NULL. */
+struct node *copy_source(const struct node *n);
 struct node *chase(struct node *n); /* the node an expression's value comes from */
 struct observation *observation_of(struct trace *t, struct node *root);
 enum gpm_status constrain_end(struct trace *t, struct node *end, value v,

@@ -13,29 +13,23 @@ static bool passes_on(const struct node *n, value op) {
            n->val.tag == n->req->fam[0]->root->val.tag;
 }
 
+struct node *copy_source(const struct node *n) {
+    if (n->kind == NODE_CONST || (n->flags & NODE_FROZEN)) return NULL;
+    if (n->kind == NODE_TAG) return n->in[n->n_in - 1].node;
+    if (n->kind == NODE_IF) return n->req->fam[0]->root;
+    if (n->kind == NODE_COMPONENT) return n->req->n_xin ? n->req->xin[0].node : NULL;
+    value op = n->in[0].node->val;
+    if ((closure_of(op) || memo_of(op) || n->special == SPECIAL_EVAL) && n->req && n->req->n_fam)
+        return n->req->fam[0]->root;
+    if (passes_on(n, op)) return n->req->fam[0]->root;
+    if (n->special == SPECIAL_DEREF && n->req && n->req->n_xin) return n->req->xin[0].node;
+    return NULL;
+}
+
 struct node *chase(struct node *n) {
-    for (;;) {
-        if (n->kind == NODE_CONST || (n->flags & NODE_FROZEN)) return n;
-        if (n->kind == NODE_TAG)
-            n = n->in[n->n_in - 1].node;
-        else if (n->kind == NODE_IF)
-            n = n->req->fam[0]->root;
-        else if (n->kind == NODE_COMPONENT) {
-            if (!n->req->n_xin) return n;
-            n = n->req->xin[0].node;
-        } else {
-            value op = n->in[0].node->val;
-            if ((closure_of(op) || memo_of(op) || n->special == SPECIAL_EVAL) && n->req &&
-                n->req->n_fam)
-                n = n->req->fam[0]->root;
-            else if (passes_on(n, op))
-                n = n->req->fam[0]->root;
-            else if (n->special == SPECIAL_DEREF && n->req && n->req->n_xin)
-                n = n->req->xin[0].node;
-            else
-                return n;
-        }
-    }
+    struct node *source;
+    while ((source = copy_source(n))) n = source;
+    return n;
 }
 
 enum gpm_status observation_end(struct trace *t, struct node *root, struct span at,

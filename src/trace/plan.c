@@ -6,6 +6,11 @@
  * costs a few nanoseconds per node: no search, no allocation, old densities from the cache. The
  * list is valid as long as the structure of the trace does not change.
  *
+ * Large traces do not fit the caches, so a plan touches little: operations are records of variable
+ * length, and nodes that only pass a value on (tags, branches, calls) are no operations. Operands
+ * point past them to where the value comes from; the copies they hold are brought up to date by
+ * trace_settle, before anything but a plan reads the trace.
+ *
  * Values are changed in place and put back on rejection. Whatever the fast functions cannot judge
  * (NaN, -inf: perhaps a domain error) is left to the general way. */
 #include "trace/scaffold.h"
@@ -13,8 +18,8 @@
 #include <math.h>
 #include <string.h>
 
-enum { MAX_ARGS = 3 };
-enum code { CODE_NUM, CODE_ADD, CODE_SUB, CODE_MUL, CODE_DIV, CODE_COPY };
+enum { MAX_ARGS = 4 };
+enum code { CODE_NUM, CODE_ADD, CODE_SUB, CODE_MUL, CODE_DIV, CODE_NORMAL, CODE_DENSITY };
 
 struct op {
     struct node *n;
@@ -22,27 +27,36 @@ struct op {
         double (*num)(const double *args, size_t n);
         double (*log_density)(double v, const double *args, size_t n);
     };
-    const value *args[MAX_ARGS]; /* point into the parents */
-    uint8_t code;
-    uint8_t n_args;
-    bool is_normal;
+    uint32_t code;
+    uint32_t n_args;
+    const value *args[]; /* point into the nodes that the operands' values come from */
 };
 
 struct plan {
-    uint64_t structure; /* of the trace it was made for */
-    bool usable;
-    uint32_t n_det, n_absorb;
+    uint64_t structure;         /* of the trace it was made for */
     const struct sp_class *cls; /* of the principal */
-    double *old_det, *new_logp; /* scratch, behind the operations */
-    struct op ops[];            /* deterministic, then absorbing */
+    uint32_t size;              /* bytes */
+    uint32_t n_det, n_absorb;
+    bool usable, has_copies;
+    bool stale; /* in trace->stale: copies of its values are out of date */
+    uint8_t n_args;
+    const value *args[]; /* of the principal; then deterministic and absorbing operations */
 };
 
-static size_t plan_size(uint32_t n) {
-    return sizeof(struct plan) + n * (sizeof(struct op) + sizeof(double));
+static size_t op_size(size_t n_args) {
+    return sizeof(struct op) + n_args * sizeof(value *);
+}
+
+static struct op *first_op(const struct plan *p) {
+    return (struct op *)(p->args + p->n_args);
+}
+
+static struct op *next_op(const struct op *op) {
+    return (struct op *)(op->args + op->n_args);
 }
 
 void plan_free(struct trace *t, struct plan *p) {
-    pool_free(&t->pool, p, plan_size(p->n_det + p->n_absorb));
+    pool_free(&t->pool, p, p->size);
 }
 
 static bool is_number(value v) {
@@ -53,12 +67,12 @@ static double number(const value *v) {
     return v->tag == V_BOOL ? (double)v->u.boolean : v->u.num;
 }
 
-static bool set_args(struct op *op, struct node *n) {
-    if (n->n_in < 1 || n->n_in > COUNT_OF(op->args) + 1) return false;
-    op->n_args = (uint8_t)(n->n_in - 1);
+/* Operands of an application: where their values come from. */
+static bool set_args(const value **args, const struct node *n) {
     for (uint32_t i = 1; i < n->n_in; i++) {
-        if (!is_number(n->in[i].node->val)) return false;
-        op->args[i - 1] = &n->in[i].node->val;
+        const struct node *source = chase(n->in[i].node);
+        if (!is_number(source->val)) return false;
+        args[i - 1] = &source->val;
     }
     return true;
 }
@@ -73,28 +87,24 @@ static enum code code_of(const struct sp_class *cls, size_t n_args) {
     return CODE_NUM;
 }
 
-static bool compile_copy(struct op *op, struct node *n, struct node *source) {
-    op->code = CODE_COPY;
-    op->n_args = 1;
-    op->args[0] = &source->val;
-    return is_number(n->val);
-}
-
-static bool compile_det(struct op *op, const struct entry *e) {
-    struct node *n = e->n;
+static bool compile_det(struct op *op, struct node *n) {
+    const struct sp_class *cls = proc_class(n->in[0].node->val, NULL);
     op->n = n;
-    if (e->requests || e->op_changed || (n->flags & (NODE_OBS_ROOT | NODE_RANDOM))) return false;
-    if (n->kind == NODE_TAG) return compile_copy(op, n, n->in[n->n_in - 1].node);
-    if (n->kind == NODE_IF) return compile_copy(op, n, n->req->fam[0]->root);
-    if (n->kind == NODE_COMPONENT)
-        return n->req->n_xin == 1 && compile_copy(op, n, n->req->xin[0].node);
-    value f = n->in[0].node->val;
-    if (closure_of(f) || memo_of(f)) return compile_copy(op, n, n->req->fam[0]->root);
-    const struct sp_class *cls = proc_class(f, NULL);
+    op->n_args = n->n_in - 1;
     if (!cls || !cls->num || n->val.tag != V_NUM || node_is_stateful(n)) return false;
     op->num = cls->num;
-    op->code = (uint8_t)code_of(cls, n->n_in - 1);
-    return set_args(op, n);
+    op->code = code_of(cls, op->n_args);
+    return set_args(op->args, n);
+}
+
+static bool compile_absorb(struct op *op, struct node *n) {
+    const struct sp_class *cls = node_class(n);
+    op->n = n;
+    op->n_args = n->n_in - 1;
+    if (!cls || !cls->num_log_density || cls->incorporate || !is_number(n->val)) return false;
+    op->log_density = cls->num_log_density;
+    op->code = !strcmp(cls->name, "normal") && op->n_args == 2 ? CODE_NORMAL : CODE_DENSITY;
+    return set_args(op->args, n);
 }
 
 /* A tag whose scope or block changes must be registered anew. */
@@ -104,38 +114,59 @@ static bool tag_is_static(struct scaffold *s, struct node *n) {
     return true;
 }
 
-static bool compile_absorb(struct op *op, struct node *n) {
-    const struct sp_class *cls = node_class(n);
-    op->n = n;
-    if (!cls || !cls->num_log_density || cls->incorporate || !is_number(n->val)) return false;
-    op->log_density = cls->num_log_density;
-    op->is_normal = !strcmp(cls->name, "normal") && n->n_in == 3;
-    return set_args(op, n);
+static bool is_static(struct scaffold *s, const struct entry *e) {
+    return !e->requests && !e->op_changed && !(e->n->flags & (NODE_OBS_ROOT | NODE_RANDOM)) &&
+           tag_is_static(s, e->n);
 }
 
-static bool compile_entries(struct scaffold *s, struct plan *p) {
-    uint32_t d = 0, a = 0;
+static bool compile_role(struct scaffold *s, int role, struct op **at) {
     for (size_t i = 0; i < s->order.n; i++) {
         struct entry *e = &s->e.at[s->order.at[i]];
-        if (e->principal >= 0) continue;
-        if (e->role == ROLE_D) {
-            if (!tag_is_static(s, e->n) || !compile_det(&p->ops[d], e)) return false;
-            d++;
-        } else if (e->role == ROLE_A) {
-            if (!compile_absorb(&p->ops[p->n_det + a], e->n)) return false;
-            a++;
-        }
+        if (e->principal >= 0 || (int)e->role != role) continue;
+        if (role == ROLE_D && copy_source(e->n)) continue;
+        if (!(role == ROLE_D ? compile_det(*at, e->n) : compile_absorb(*at, e->n))) return false;
+        *at = next_op(*at);
     }
     return true;
 }
 
-static struct plan *plan_alloc(struct trace *t, uint32_t n_det, uint32_t n_absorb) {
-    uint32_t n = n_det + n_absorb;
-    struct plan *p = pool_zalloc(&t->pool, plan_size(n));
-    p->n_det = n_det;
-    p->n_absorb = n_absorb;
-    p->old_det = (double *)(p->ops + n);
-    p->new_logp = p->old_det + n_det;
+struct census {
+    size_t bytes;
+    uint32_t n_det, n_absorb, n_copies;
+};
+
+/* Counts the operations; false: the scaffold is not static. */
+static bool take_census(struct scaffold *s, struct census *c) {
+    if (s->has_brush || s->order.n != s->e.n) return false;
+    for (size_t i = 0; i < s->e.n; i++) {
+        const struct entry *e = &s->e.at[i];
+        struct node *n = e->n;
+        if (e->role == ROLE_M) return false;
+        if (e->principal >= 0) continue;
+        if (e->role == ROLE_D && !is_static(s, e)) return false;
+        if (e->role == ROLE_D && copy_source(n)) {
+            if (!is_number(n->val)) return false;
+            c->n_copies++;
+            continue;
+        }
+        if (n->kind != NODE_APP || n->n_in < 1 || n->n_in > MAX_ARGS + 1) return false;
+        *(e->role == ROLE_D ? &c->n_det : &c->n_absorb) += 1;
+        c->bytes += op_size(n->n_in - 1);
+    }
+    return true;
+}
+
+static struct plan *plan_new(struct trace *t, const struct node *principal,
+                             const struct census *c) {
+    uint8_t n_args = (uint8_t)(principal->n_in - 1);
+    size_t size = sizeof(struct plan) + n_args * sizeof(value *) + c->bytes;
+    struct plan *p = pool_zalloc(&t->pool, size);
+    p->size = (uint32_t)size;
+    p->n_args = n_args;
+    p->n_det = c->n_det;
+    p->n_absorb = c->n_absorb;
+    p->has_copies = c->n_copies > 0;
+    p->structure = t->structure;
     return p;
 }
 
@@ -143,36 +174,31 @@ static enum gpm_status compile(struct trace *t, struct node *principal, struct p
     struct scaffold *s;
     enum gpm_status st = scaffold_build(t, &principal, 1, &s);
     if (st != GPM_OK) return st;
-    uint32_t d = 0, a = 0;
-    bool ok = !s->has_brush && s->order.n == s->e.n;
-    for (size_t i = 0; i < s->e.n; i++) {
-        struct entry *e = &s->e.at[i];
-        if (e->role == ROLE_M) ok = false;
-        if (e->principal < 0) e->role == ROLE_D ? d++ : a++;
-    }
-    struct plan *p = plan_alloc(t, ok ? d : 0, ok ? a : 0);
-    p->cls = node_class(principal);
-    p->usable = ok && p->cls->num_sample && !p->cls->incorporate && is_number(principal->val) &&
-                principal->n_in <= 5 && !(principal->flags & NODE_OBS_ROOT) &&
-                compile_entries(s, p);
-    for (uint32_t i = 1; p->usable && i < principal->n_in; i++)
-        p->usable = is_number(principal->in[i].node->val);
+    const struct sp_class *cls = node_class(principal);
+    struct census c = {0};
+    bool ok = cls->num_sample && !cls->incorporate && is_number(principal->val) &&
+              principal->n_in <= MAX_ARGS + 1 && !(principal->flags & NODE_OBS_ROOT) &&
+              take_census(s, &c);
+    if (!ok) c = (struct census){0};
+    struct plan *p = plan_new(t, principal, &c);
+    p->cls = cls;
+    struct op *at = first_op(p);
+    p->usable = ok && set_args(p->args, principal) && compile_role(s, ROLE_D, &at) &&
+                compile_role(s, ROLE_A, &at);
     scaffold_end(s);
     scaffold_free(s);
-    p->structure = t->structure;
     *out = p;
     return GPM_OK;
 }
 
 static double evaluate(const struct op *op) {
-    double args[4];
+    double args[MAX_ARGS];
     switch ((enum code)op->code) {
     case CODE_ADD: return number(op->args[0]) + number(op->args[1]);
     case CODE_SUB: return number(op->args[0]) - number(op->args[1]);
     case CODE_MUL: return number(op->args[0]) * number(op->args[1]);
     case CODE_DIV: return number(op->args[0]) / number(op->args[1]);
-    case CODE_COPY: return number(op->args[0]);
-    case CODE_NUM: break;
+    default: break;
     }
     for (size_t i = 0; i < op->n_args; i++) args[i] = number(op->args[i]);
     return op->num(args, op->n_args);
@@ -185,19 +211,31 @@ static void put(struct node *n, double x) {
         n->val.u.num = x;
 }
 
+/* What a transition remembers: old values of the deterministic nodes, new densities of the
+ * absorbing ones. */
+struct undo {
+    double *old_det, *new_logp;
+};
+
+static struct undo undo_room(struct trace *t, const struct plan *p) {
+    size_t n = (size_t)p->n_det + p->n_absorb;
+    if (n > t->plan_room) {
+        t->plan_room = 2 * n;
+        t->plan_scratch = mem_realloc(t->plan_scratch, t->plan_room * sizeof(double));
+    }
+    return (struct undo){t->plan_scratch, t->plan_scratch + p->n_det};
+}
+
 /* Absorbing densities under the new values; false: the general way must judge. sd and its logarithm
  * are kept from one normal to the next, most share them. */
-static bool weigh(struct trace *t, struct plan *p, double *w_old, double *w_new,
-                  enum gpm_status *st) {
-    double last_sd = NAN, log_sd = 0, args[4];
+static bool weigh(const struct op *op, uint32_t n_ops, double *new_logp, double *w_old,
+                  double *w_new) {
+    double last_sd = NAN, log_sd = 0, args[MAX_ARGS];
     const double log_sqrt_2pi = 0.91893853320467274178;
     *w_old = *w_new = 0;
-    for (uint32_t i = 0; i < p->n_absorb; i++) {
-        const struct op *op = &p->ops[p->n_det + i];
-        struct node *n = op->n;
-        double logp, v = number(&n->val);
-        UNUSED(t);
-        if (op->is_normal) {
+    for (uint32_t i = 0; i < n_ops; i++, op = next_op(op)) {
+        double logp, v = number(&op->n->val);
+        if (op->code == CODE_NORMAL) {
             double sd = number(op->args[1]), z;
             if (sd != last_sd) {
                 if (!(sd > 0)) return false;
@@ -211,104 +249,147 @@ static bool weigh(struct trace *t, struct plan *p, double *w_old, double *w_new,
             logp = op->log_density(v, args, op->n_args);
         }
         if (!(logp > -INFINITY)) return false; /* NaN too */
-        p->new_logp[i] = logp;
-        *w_old += n->logp;
+        new_logp[i] = logp;
+        *w_old += op->n->logp;
         *w_new += logp;
     }
-    *st = GPM_OK;
     return true;
 }
 
-/* Old densities, while the old values stand. */
+/* Sets the principal and computes the deterministic nodes; returns the first absorbing operation,
+ * or NULL after a NaN, with the nodes as they were. */
+static struct op *propose(struct plan *p, double *old_det) {
+    struct op *op = first_op(p);
+    for (uint32_t i = 0; i < p->n_det; i++, op = next_op(op)) {
+        old_det[i] = number(&op->n->val);
+        double v = evaluate(op);
+        put(op->n, v);
+        if (v != v) {
+            op = first_op(p);
+            for (uint32_t j = 0; j <= i; j++, op = next_op(op)) put(op->n, old_det[j]);
+            return NULL;
+        }
+    }
+    return op;
+}
+
+static void take_back(struct plan *p, struct node *principal, double old, const double *old_det) {
+    struct op *op = first_op(p);
+    for (uint32_t i = 0; i < p->n_det; i++, op = next_op(op)) put(op->n, old_det[i]);
+    put(principal, old);
+}
+
+/* Old densities, while the old values stand. Their nodes may lie behind copies that are stale. */
 static enum gpm_status refresh(struct trace *t, struct plan *p) {
-    for (uint32_t i = 0; i < p->n_absorb; i++) {
-        struct node *n = p->ops[p->n_det + i].n;
-        double logp;
-        if (n->flags & NODE_HAS_LOGP) continue;
-        enum gpm_status st = node_logp(t, n, &logp);
+    struct op *op = first_op(p);
+    double logp;
+    for (uint32_t i = 0; i < p->n_det; i++) op = next_op(op);
+    for (uint32_t i = 0; i < p->n_absorb; i++, op = next_op(op)) {
+        if (op->n->flags & NODE_HAS_LOGP) continue;
+        trace_settle(t);
+        enum gpm_status st = node_logp(t, op->n, &logp);
         if (st != GPM_OK) return st;
     }
     return GPM_OK;
 }
 
-static bool propose(struct plan *p, struct node *principal, double x) {
-    put(principal, x);
-    for (uint32_t i = 0; i < p->n_det; i++) {
-        struct op *op = &p->ops[i];
-        p->old_det[i] = number(&op->n->val);
-        double v = evaluate(op);
-        put(op->n, v);
-        if (v != v) {
-            for (uint32_t j = i + 1; j-- > 0;) put(p->ops[j].n, p->old_det[j]);
-            return false;
+static void keep(struct trace *t, struct plan *p, struct node *principal, struct op *absorb,
+                 const double *new_logp, const double *args) {
+    for (uint32_t i = 0; i < p->n_absorb; i++, absorb = next_op(absorb))
+        absorb->n->logp = new_logp[i];
+    principal->flags &= (uint16_t)~NODE_HAS_LOGP;
+    if (p->cls->num_log_density) { /* wanted when the choice absorbs a neighbour's move */
+        double logp = p->cls->num_log_density(number(&principal->val), args, p->n_args);
+        if (logp > -INFINITY) {
+            principal->logp = logp;
+            principal->flags |= NODE_HAS_LOGP;
         }
     }
-    return true;
+    if (p->has_copies && !p->stale) {
+        p->stale = true;
+        vec_push(&t->stale, principal);
+    }
+}
+
+/* Carries a value to the nodes that only pass it on. */
+static void settle_copies(struct node *n) {
+    for (uint32_t i = 0; i < n->n_out; i++) {
+        struct node *c = n->out[i].child;
+        if (copy_source(c) != n) continue;
+        c->val = n->val; /* a number */
+        settle_copies(c);
+    }
+}
+
+void trace_settle(struct trace *t) {
+    for (size_t i = 0; i < t->stale.n; i++) {
+        struct plan *p = t->stale.at[i]->plan;
+        struct op *op = first_op(p);
+        settle_copies(t->stale.at[i]);
+        for (uint32_t k = 0; k < p->n_det; k++, op = next_op(op)) settle_copies(op->n);
+        p->stale = false;
+    }
+    t->stale.n = 0;
 }
 
 void trace_prefetch(const struct node *n, int stage) {
     if (stage == 0) {
         __builtin_prefetch(n);
         __builtin_prefetch(&n->plan);
-        __builtin_prefetch(&n->in[1]);
         return;
     }
     const struct plan *p = n->plan;
     if (!p) return;
     if (stage == 1) {
-        size_t bytes = sizeof *p + 5 * sizeof(struct op);
-        for (size_t i = 0; i < bytes; i += 64) __builtin_prefetch((const char *)p + i);
+        for (size_t i = 0; i < 192; i += 64) __builtin_prefetch((const char *)p + i);
         return;
     }
-    for (uint32_t i = 1; i < n->n_in; i++) __builtin_prefetch(n->in[i].node);
-    for (uint32_t i = 0; p->usable && i < p->n_det + p->n_absorb && i < 6; i++) {
-        __builtin_prefetch(p->ops[i].n);
-        if (i >= p->n_det) __builtin_prefetch(&p->ops[i].n->logp);
-        for (uint32_t k = 0; k < p->ops[i].n_args; k++) __builtin_prefetch(p->ops[i].args[k]);
+    for (uint32_t i = 0; i < p->n_args; i++) __builtin_prefetch(p->args[i]);
+    const struct op *op = first_op(p);
+    for (uint32_t i = 0; p->usable && i < p->n_det + p->n_absorb && i < 6; i++, op = next_op(op)) {
+        __builtin_prefetch(op->n);
+        if (i >= p->n_det) __builtin_prefetch(&op->n->logp);
+        for (uint32_t k = 0; k < op->n_args; k++) __builtin_prefetch(op->args[k]);
     }
 }
 
+static enum gpm_status valid_plan(struct trace *t, struct node *principal, struct plan **out) {
+    *out = principal->plan;
+    if (*out && (*out)->structure == t->structure) return GPM_OK;
+    trace_settle(t);
+    if (*out) plan_free(t, *out);
+    principal->plan = NULL;
+    enum gpm_status st = compile(t, principal, &principal->plan);
+    *out = principal->plan;
+    return st;
+}
+
 enum gpm_status plan_mh(struct trace *t, struct node *principal, bool *done, bool *accepted) {
-    struct plan *p = principal->plan;
+    struct plan *p;
     *done = false;
-    if (!p || p->structure != t->structure) {
-        if (p) plan_free(t, p);
-        principal->plan = NULL;
-        enum gpm_status st = compile(t, principal, &principal->plan);
-        if (st != GPM_OK) return st;
-        p = principal->plan;
-    }
-    if (!p->usable) return GPM_OK;
-    enum gpm_status st = refresh(t, p);
-    if (st != GPM_OK) return st;
-    double args[4], old = number(&principal->val), w_old, w_new;
-    size_t n = principal->n_in - 1;
-    for (size_t i = 0; i < n; i++) args[i] = number(&principal->in[i + 1].node->val);
-    double x = p->cls->num_sample(&t->rng, args, n);
-    if (x != x || !propose(p, principal, x)) {
+    enum gpm_status st = valid_plan(t, principal, &p);
+    if (st == GPM_OK && p->usable) st = refresh(t, p);
+    if (st != GPM_OK || !p->usable) return st;
+    double args[MAX_ARGS], old = number(&principal->val), w_old, w_new;
+    struct undo u = undo_room(t, p);
+    for (size_t i = 0; i < p->n_args; i++) args[i] = number(p->args[i]);
+    double x = p->cls->num_sample(&t->rng, args, p->n_args);
+    if (x != x) return GPM_OK;
+    put(principal, x);
+    struct op *absorb = propose(p, u.old_det);
+    if (!absorb) {
         put(principal, old);
         return GPM_OK;
     }
-    if (!weigh(t, p, &w_old, &w_new, &st) || !(w_old > -INFINITY)) {
-        for (uint32_t i = 0; i < p->n_det; i++) put(p->ops[i].n, p->old_det[i]);
-        put(principal, old);
-        return st;
+    if (!weigh(absorb, p->n_absorb, u.new_logp, &w_old, &w_new) || !(w_old > -INFINITY)) {
+        take_back(p, principal, old, u.old_det);
+        return GPM_OK;
     }
     *done = true;
     *accepted = w_new >= w_old || log(rng_uniform(&t->rng)) < w_new - w_old;
-    if (*accepted) {
-        for (uint32_t i = 0; i < p->n_absorb; i++) p->ops[p->n_det + i].n->logp = p->new_logp[i];
-        principal->flags &= (uint16_t)~NODE_HAS_LOGP;
-        if (p->cls->num_log_density) { /* wanted when the choice absorbs a neighbour's move */
-            double logp = p->cls->num_log_density(number(&principal->val), args, n);
-            if (logp > -INFINITY) {
-                principal->logp = logp;
-                principal->flags |= NODE_HAS_LOGP;
-            }
-        }
-    } else {
-        for (uint32_t i = 0; i < p->n_det; i++) put(p->ops[i].n, p->old_det[i]);
-        put(principal, old);
-    }
+    if (*accepted)
+        keep(t, p, principal, absorb, u.new_logp, args);
+    else
+        take_back(p, principal, old, u.old_det);
     return GPM_OK;
 }

@@ -46,6 +46,8 @@ void trace_free(struct trace *t) {
     vec_release(&t->choices);
     scopes_release(t);
     pool_release(&t->pool);
+    mem_free(t->plan_scratch);
+    vec_release(&t->stale);
     mem_free(t);
 }
 

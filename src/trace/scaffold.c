@@ -150,6 +150,7 @@ enum gpm_status scaffold_build(struct trace *t, struct node *const *principals, 
     struct scaffold *s = NEW(struct scaffold);
     struct work w = {0};
     s->t = t;
+    trace_settle(t);
     for (size_t i = 0; i < n; i++) {
         struct entry *e = entry_make(s, principals[i]);
         if (e->principal >= 0) continue;

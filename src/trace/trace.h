@@ -65,23 +65,23 @@ struct node {
     uint8_t kind;
     uint8_t special; /* enum special of the builtin it applies */
     uint32_t n_in;
-    /* the rest */
+    /* the rest; what transitions by plans touch stands first */
+    double logp;
+    struct plan *plan; /* cached transition plan of a principal, or NULL */
     const struct ast *ast;
     struct family *family; /* borrowed: the one that owns it */
     struct tagctx *ctx;    /* innermost tag context it was evaluated in, borrowed, or NULL */
     uint64_t seq;          /* order of creation */
-    double logp;
     struct out_edge *out;
     uint32_t n_out, cap_out;
     uint32_t choice;           /* position in trace->choices, or NO_INDEX */
     uint32_t mark;             /* 1 + entry in the current scaffold, 0: none */
     struct membership *member; /* tag contexts it is registered in, or NULL */
     struct request *req;       /* NULL for nodes that request nothing */
-    struct plan *plan;         /* cached transition plan of a principal, or NULL */
     struct in_edge in[];       /* NODE_APP: operator, operands; NODE_IF: condition; NODE_TAG: scope,
                                   [block,] expression; NODE_COMPONENT: package */
 };
-#define NODE_CONST_SIZE offsetof(struct node, ast)
+#define NODE_CONST_SIZE offsetof(struct node, logp)
 
 /* What a requesting node holds. */
 struct request {
@@ -179,7 +179,10 @@ struct trace {
     uint64_t n_nodes;
     double log_weight; /* particle weight */
     uint32_t ctx_visit;
-    struct pool pool; /* nodes and plans */
+    struct pool pool;         /* nodes and plans */
+    double *plan_scratch;     /* of the transition by a plan that is under way */
+    size_t plan_room;         /* numbers in it */
+    VEC(struct node *) stale; /* principals that moved by plans: see trace_settle */
 };
 
 struct trace *trace_new(struct session_core *core, struct rng rng);
@@ -254,8 +257,8 @@ void scaffold_abandon(struct scaffold *s); /* built but never detached: nothing 
 size_t scaffold_n_principals(const struct scaffold *s);
 value scaffold_old_value(const struct scaffold *s, size_t i); /* borrowed */
 struct node *scaffold_principal(const struct scaffold *s, size_t i);
-/* Under SCAFFOLD_FIXED a procedure with statistics that can list its values takes only those it lists
- * at that moment: of labelings of new tables that differ in name alone, one is possible. */
+/* Under SCAFFOLD_FIXED a procedure with statistics that can list its values takes only those it
+ * lists at that moment: of labelings of new tables that differ in name alone, one is possible. */
 void scaffold_only_listed(struct scaffold *s);
 bool scaffold_has_brush(const struct scaffold *s);
 /* Log density bound of everything that absorbs (rejection); GPM_E_NOT_FOUND: unbounded. */
@@ -271,7 +274,7 @@ bool scaffold_args_change(const struct scaffold *s, size_t i);
  * (0, 1, ...); everything else to the latest step of its operands. Steps without principals vanish;
  * the number of those that are left is returned. */
 uint32_t scaffold_set_steps(struct scaffold *s, struct node *const *nodes, const uint32_t *step,
-                        size_t n);
+                            size_t n);
 /* Takes everything out; weights[i]: log density that step i held. */
 enum gpm_status scaffold_detach_steps(struct scaffold *s, double *weights,
                                       uint32_t n_steps) GPM_MUST_USE;
@@ -293,6 +296,11 @@ struct mh_extra {
 };
 enum gpm_status trace_mh(struct trace *t, struct node *const *principals, size_t n,
                          const struct mh_extra *extra, bool *accepted) GPM_MUST_USE;
+
+/* A transition by a plan leaves copies of the values it changed (at tags, branches and calls) out
+ * of date; this writes them. scaffold_build does it itself; other readers call it after trace_mh.
+ */
+void trace_settle(struct trace *t);
 
 /* Asks for the memory a transition of this choice will touch: stage 0 the choice, 1 its plan, 2 the
  * nodes of the plan (each needs the one before to have arrived). */
