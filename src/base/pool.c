@@ -9,7 +9,7 @@
 
 struct pool_block {
     struct pool_block *next;
-    char pad[48]; /* objects start on a cache line */
+    char pad[56]; /* objects start on a cache line */
 };
 
 enum { FIRST_BLOCK = 4096, HUGE = 2 << 20 };

@@ -149,15 +149,22 @@ static bool is_continuous(struct trace *t, struct node *n, struct sp_support *su
     return node_support(t, n, support) == GPM_OK && support->kind != SUPPORT_DISCRETE;
 }
 
+static struct node *principal(const struct continuous *c, size_t i) {
+    return c->tape ? tape_principal(c->tape, i) : scaffold_principal(c->s, i);
+}
+
+static bool args_change(const struct continuous *c, size_t i) {
+    return c->tape ? tape_args_change(c->tape, i) : scaffold_args_change(c->s, i);
+}
+
 static void set_part(struct continuous *c, size_t i, const struct sp_support *support) {
     struct continuous_part *p = &c->part[i];
-    bool fixed =
-        c->transformed && !(support->kind == SUPPORT_INTERVAL && scaffold_args_change(c->s, i));
+    bool fixed = c->transformed && !(support->kind == SUPPORT_INTERVAL && args_change(c, i));
     p->kind = fixed ? support->kind : SUPPORT_REAL;
     p->lo =
         support->kind == SUPPORT_POSITIVE || support->kind == SUPPORT_INTERVAL ? support->lo : 0;
     p->hi = support->hi;
-    p->shape = value_ref(scaffold_old_value(c->s, i));
+    p->shape = value_ref(principal(c, i)->val);
     p->n_x = numbers_in(p->shape);
     p->n_z = p->kind == SUPPORT_SIMPLEX ? p->n_x - 1 : p->n_x;
     c->n_x += p->n_x;
@@ -176,7 +183,7 @@ static bool read_state(struct continuous *c, double *z) {
     double *x = c->buf_x, *at = z;
     bool ok = true;
     for (size_t i = 0; i < c->n_parts; i++) {
-        read_numbers(scaffold_principal(c->s, i)->val, x);
+        read_numbers(principal(c, i)->val, x);
         ok &= to_z(&c->part[i], x, at);
         at += c->part[i].n_z;
     }
@@ -184,7 +191,7 @@ static bool read_state(struct continuous *c, double *z) {
 }
 
 static void release(struct continuous *c) {
-    scaffold_free(c->s);
+    if (c->s) scaffold_free(c->s);
     for (size_t i = 0; i < c->n_parts; i++) {
         value_unref(c->part[i].shape);
         value_unref(c->vals[i]);
@@ -197,6 +204,37 @@ static void release(struct continuous *c) {
     c->n_parts = 0;
 }
 
+/* From here on the general way, from the old state, which the tape has left as it was. */
+static enum gpm_status leave_tape(struct continuous *c, double *w_old) {
+    if (c->tape) {
+        struct node **at = NEW_ARRAY(struct node *, c->n_parts + 1);
+        for (size_t i = 0; i < c->n_parts; i++) at[i] = principal(c, i);
+        c->tape = NULL;
+        enum gpm_status st = scaffold_build(c->t, at, c->n_parts, &c->s);
+        mem_free(at);
+        if (st != GPM_OK) return st;
+    }
+    return scaffold_detach(c->s, SCAFFOLD_FIXED, w_old);
+}
+
+static void set_parts(struct continuous *c) {
+    struct sp_support support;
+    c->n_parts = c->tape ? tape_n_principals(c->tape) : scaffold_n_principals(c->s);
+    c->part = mem_zalloc((c->n_parts + 1) * sizeof *c->part);
+    for (size_t i = 0; i < c->n_parts; i++) {
+        (void)is_continuous(c->t, principal(c, i), &support);
+        set_part(c, i, &support);
+    }
+    set_buffers(c);
+}
+
+/* The log weight of the state that stands; takes it out of the trace where there is no tape. */
+static enum gpm_status weigh_old(struct continuous *c) {
+    for (size_t i = 0; c->tape && i < c->n_parts; i++) c->buf_x[i] = principal(c, i)->val.u.num;
+    if (c->tape && tape_eval(c->tape, c->buf_x, &c->w_old, NULL)) return GPM_OK;
+    return leave_tape(c, &c->w_old);
+}
+
 enum gpm_status continuous_open(struct infer_state *x, struct trace *t, struct node **at, size_t n,
                                 bool transformed, struct continuous *c) {
     *c = (struct continuous){.x = x, .t = t, .transformed = transformed};
@@ -205,19 +243,13 @@ enum gpm_status continuous_open(struct infer_state *x, struct trace *t, struct n
     size_t k = 0;
     for (size_t i = 0; i < n; i++)
         if (is_continuous(t, at[i], &support)) keep[k++] = at[i];
-    enum gpm_status st = k ? scaffold_build(t, keep, k, &c->s) : GPM_OK;
+    enum gpm_status st = k ? trace_tape(t, keep, k, &c->tape) : GPM_OK;
+    if (k && st == GPM_OK && !c->tape) st = scaffold_build(t, keep, k, &c->s);
     mem_free(keep);
     if (!k || st != GPM_OK) return st;
-    c->n_parts = scaffold_n_principals(c->s);
-    c->part = mem_zalloc((c->n_parts + 1) * sizeof *c->part);
-    for (size_t i = 0; i < c->n_parts; i++) {
-        struct node *p = scaffold_principal(c->s, i);
-        (void)is_continuous(t, p, &support);
-        set_part(c, i, &support);
-    }
-    set_buffers(c);
+    set_parts(c);
     bool inside = read_state(c, c->old);
-    st = scaffold_detach(c->s, SCAFFOLD_FIXED, &c->w_old);
+    st = weigh_old(c);
     if (!inside)
         c->w_old = -INFINITY; /* an impossible start: any possible state is accepted */
     else if (transformed)
@@ -248,17 +280,26 @@ double continuous_log_jacobian(const struct continuous *c, const double *z) {
     return sum;
 }
 
-static enum gpm_status read_gradient(struct continuous *c, const double *z, double *grad) {
-    value *d = NEW_ARRAY(value, c->n_parts + 1);
-    enum gpm_status st = scaffold_gradient(c->s, d);
-    const double *x = c->buf_x;
-    for (size_t i = 0; st == GPM_OK && i < c->n_parts; i++) {
+/* Gradient in z from that in x, which stands in buf_g. */
+static void pull_back(struct continuous *c, const double *z, double *grad) {
+    const double *x = c->buf_x, *g = c->buf_g;
+    for (size_t i = 0; i < c->n_parts; i++) {
         const struct continuous_part *p = &c->part[i];
-        adj_doubles(d[i], c->buf_g, p->n_x);
-        (void)jacobian(p, z, x, c->buf_g, grad);
+        (void)jacobian(p, z, x, g, grad);
         z += p->n_z;
         x += p->n_x;
+        g += p->n_x;
         grad += p->n_z;
+    }
+}
+
+static enum gpm_status read_gradient(struct continuous *c) {
+    value *d = NEW_ARRAY(value, c->n_parts + 1);
+    enum gpm_status st = scaffold_gradient(c->s, d);
+    double *g = c->buf_g;
+    for (size_t i = 0; st == GPM_OK && i < c->n_parts; i++) {
+        adj_doubles(d[i], g, c->part[i].n_x);
+        g += c->part[i].n_x;
         value_unref(d[i]);
     }
     mem_free(d);
@@ -271,32 +312,69 @@ static bool finite_all(const double *z, size_t n) {
     return true;
 }
 
+static void set_x(struct continuous *c, const double *z) {
+    double *x = c->buf_x;
+    for (size_t i = 0; i < c->n_parts; i++) {
+        to_x(&c->part[i], z, x);
+        z += c->part[i].n_z;
+        x += c->part[i].n_x;
+    }
+}
+
+static enum gpm_status eval_general(struct continuous *c, const double *z, double *logp,
+                                    bool gradient) {
+    set_values(c, z);
+    struct rng now = c->t->rng;
+    c->t->rng = c->frozen;
+    enum gpm_status st = scaffold_regen(c->s, SCAFFOLD_FIXED, c->vals, logp);
+    c->t->rng = now;
+    if (st != GPM_OK) return st;
+    if (gradient && *logp > -INFINITY && scaffold_built(c->s)) st = read_gradient(c);
+    scaffold_unregen(c->s);
+    return st;
+}
+
+/* Log weight in x; the gradient goes to buf_g. */
+static enum gpm_status eval_x(struct continuous *c, const double *z, double *logp, bool gradient) {
+    if (c->tape) {
+        set_x(c, z);
+        if (tape_eval(c->tape, c->buf_x, logp, gradient ? c->buf_g : NULL)) return GPM_OK;
+        double w;
+        enum gpm_status st = leave_tape(c, &w);
+        if (st != GPM_OK) return st;
+    }
+    return eval_general(c, z, logp, gradient);
+}
+
 enum gpm_status continuous_eval(struct continuous *c, const double *z, double *logp, double *grad) {
     *logp = -INFINITY;
     if (grad) memset(grad, 0, c->n_z * sizeof *grad);
     if (!finite_all(z, c->n_z)) return GPM_OK;
     enum gpm_status st = core_poll(c->x->core, c->x->at);
-    if (st != GPM_OK) return st;
-    set_values(c, z);
-    struct rng now = c->t->rng;
-    c->t->rng = c->frozen;
-    st = scaffold_regen(c->s, SCAFFOLD_FIXED, c->vals, logp);
-    c->t->rng = now;
-    if (st != GPM_OK) return st;
-    if (*logp > -INFINITY && c->transformed) *logp += continuous_log_jacobian(c, z);
-    if (grad && *logp > -INFINITY && scaffold_built(c->s)) {
-        st = read_gradient(c, z, grad);
-        if (st == GPM_OK && !finite_all(grad, c->n_z)) *logp = -INFINITY;
+    if (st == GPM_OK) st = eval_x(c, z, logp, grad != NULL);
+    if (st != GPM_OK || *logp == -INFINITY) return st;
+    if (c->transformed) *logp += continuous_log_jacobian(c, z);
+    if (grad) {
+        pull_back(c, z, grad);
+        if (!finite_all(grad, c->n_z)) *logp = -INFINITY;
     }
-    scaffold_unregen(c->s);
     return st;
 }
 
 enum gpm_status continuous_build(struct continuous *c, const double *z, double *logp) {
-    set_values(c, z);
     *logp = -INFINITY;
     if (!finite_all(z, c->n_z)) return GPM_OK;
-    enum gpm_status st = scaffold_regen(c->s, SCAFFOLD_FIXED, c->vals, logp);
+    enum gpm_status st = GPM_OK;
+    double w;
+    if (c->tape) {
+        set_x(c, z);
+        c->built = tape_eval(c->tape, c->buf_x, logp, NULL);
+        if (!c->built) st = leave_tape(c, &w);
+    }
+    if (!c->tape && st == GPM_OK) {
+        set_values(c, z);
+        st = scaffold_regen(c->s, SCAFFOLD_FIXED, c->vals, logp);
+    }
     if (st == GPM_OK && *logp > -INFINITY && c->transformed) *logp += continuous_log_jacobian(c, z);
     return st;
 }
@@ -306,9 +384,18 @@ bool continuous_takes(struct trace *t, struct node *n) {
     return is_continuous(t, n, &support);
 }
 
+bool continuous_built(const struct continuous *c) {
+    return c->tape ? c->built : scaffold_built(c->s);
+}
+
+bool continuous_has_brush(const struct continuous *c) {
+    return !c->tape && scaffold_has_brush(c->s);
+}
+
 enum gpm_status continuous_prior(struct continuous *c, double *z, double *logp, bool *ok) {
     double w;
-    enum gpm_status st = scaffold_regen(c->s, SCAFFOLD_PRIOR, NULL, &w);
+    enum gpm_status st = c->tape ? leave_tape(c, &w) : GPM_OK;
+    if (st == GPM_OK) st = scaffold_regen(c->s, SCAFFOLD_PRIOR, NULL, &w);
     if (st != GPM_OK) return st;
     if (logp) *logp = w;
     *ok = scaffold_built(c->s);
@@ -321,9 +408,12 @@ enum gpm_status continuous_prior(struct continuous *c, double *z, double *logp, 
 
 void continuous_close(struct continuous *c, bool keep) {
     if (!c->n_parts) return;
-    if (keep && scaffold_built(c->s))
+    keep = keep && continuous_built(c);
+    if (c->tape && keep)
+        tape_commit(c->tape);
+    else if (c->s && keep)
         scaffold_commit(c->s);
-    else
+    else if (c->s)
         scaffold_restore(c->s);
     release(c);
 }

@@ -24,8 +24,9 @@ struct continuous_part {
 struct continuous {
     struct infer_state *x;
     struct trace *t;
-    struct scaffold *s; /* detached */
-    bool transformed;
+    struct tape *tape;  /* where the block is static and numeric: the trace is left alone */
+    struct scaffold *s; /* else: detached */
+    bool transformed, built;
     size_t n_parts, n_x, n_z;
     struct continuous_part *part;
     double *old;   /* n_z: where the choices stood */
@@ -53,6 +54,8 @@ enum gpm_status continuous_prior(struct continuous *c, double *z, double *logp,
 /* Would continuous_open take this choice? */
 bool continuous_takes(struct trace *t, struct node *n);
 double continuous_log_jacobian(const struct continuous *c, const double *z);
+bool continuous_built(const struct continuous *c); /* a state stands that can be kept */
+bool continuous_has_brush(const struct continuous *c);
 /* Keeps what was built, or puts the old state back. */
 void continuous_close(struct continuous *c, bool keep);
 #endif

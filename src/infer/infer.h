@@ -211,7 +211,9 @@ enum gpm_status infer_unknown_block(struct infer_state *x, struct scope *s,
 void infer_state_init(struct infer_state *x, struct session_core *core);
 void infer_state_release(struct infer_state *x);
 void infer_write(struct infer_state *x, const char *text, size_t n); /* output of an action */
-void infer_count(struct infer_state *x, value scope, bool accepted);
+/* Statistics of a scope: their index; one proposal more. */
+size_t infer_stats_of(struct infer_state *x, value scope);
+void infer_count(struct infer_state *x, size_t stats, bool accepted);
 /* Registers the scope names that tags of a syntax tree mention. */
 void infer_note_scopes(struct infer_state *x, const struct ast *a);
 #endif

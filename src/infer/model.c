@@ -117,15 +117,19 @@ void infer_write(struct infer_state *x, const char *text, size_t n) {
     if (x->write) x->write(x->user, 1, text, n);
 }
 
-void infer_count(struct infer_state *x, value scope, bool accepted) {
+size_t infer_stats_of(struct infer_state *x, value scope) {
     size_t i = 0;
     while (i < x->n_stats && !value_name_equal(x->stats[i].scope, scope)) i++;
     if (i == x->n_stats) {
         x->stats = mem_realloc(x->stats, (i + 1) * sizeof *x->stats);
         x->stats[x->n_stats++] = (struct scope_stats){value_ref(scope), 0, 0};
     }
-    x->stats[i].proposed++;
-    x->stats[i].accepted += accepted;
+    return i;
+}
+
+void infer_count(struct infer_state *x, size_t stats, bool accepted) {
+    x->stats[stats].proposed++;
+    x->stats[stats].accepted += accepted;
 }
 
 void infer_note_scopes(struct infer_state *x, const struct ast *a) {

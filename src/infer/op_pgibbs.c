@@ -230,7 +230,7 @@ static enum gpm_status over_blocks(struct infer_state *x, const struct target *g
             if (st != GPM_OK) return st;
             if (n && infer_is_name(scope, "default")) qsort(sets, n, sizeof *sets, by_seq);
             if (n) st = on_sets(x, t, sets, n, h, &moved);
-            if (n && st == GPM_OK) infer_count(x, scope, moved);
+            if (n && st == GPM_OK) infer_count(x, infer_stats_of(x, scope), moved);
             target_sets_free(sets, n);
         }
     return st;

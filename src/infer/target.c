@@ -142,6 +142,7 @@ struct visit {
     transition_fn *fn;
     void *ctx;
     value scope;
+    size_t stat; /* 1 + index of the scope's statistics, 0: not looked up yet */
     /* picks of the scope default drawn ahead, so that their nodes are fetched in time */
     struct node *ahead[AHEAD];
     uint32_t n_ahead, next;
@@ -160,12 +161,12 @@ static struct node *pick_ahead(struct visit *v) {
         for (uint32_t i = 0; i < AHEAD; i++)
             v->ahead[i] = t->choices.at[rng_below(&t->rng, t->choices.n)];
     }
-    struct node *n = v->ahead[v->next];
-    v->ahead[v->next] = t->choices.at[rng_below(&t->rng, t->choices.n)];
-    trace_prefetch(v->ahead[v->next], 0);
-    trace_prefetch(v->ahead[(v->next + AHEAD * 5 / 8) % AHEAD], 1);
-    trace_prefetch(v->ahead[(v->next + AHEAD * 2 / 8) % AHEAD], 2);
-    v->next = (v->next + 1) % AHEAD;
+    uint32_t at = v->next;
+    struct node *n = v->ahead[at];
+    v->ahead[at] = t->choices.at[rng_below(&t->rng, t->choices.n)];
+    trace_prefetch(v->ahead[at], v->ahead[(at + AHEAD * 5 / 8) % AHEAD],
+                   v->ahead[(at + AHEAD * 2 / 8) % AHEAD]);
+    v->next = (at + 1) % AHEAD;
     return n;
 }
 
@@ -174,7 +175,10 @@ static enum gpm_status call(struct visit *v, struct node **at, size_t n,
     if (!n) return GPM_OK;
     bool accepted = false;
     enum gpm_status st = v->fn(v->x, v->t, at, n, extra, v->ctx, &accepted);
-    if (st == GPM_OK) infer_count(v->x, v->scope, accepted);
+    if (st == GPM_OK) {
+        if (!v->stat) v->stat = 1 + infer_stats_of(v->x, v->scope);
+        infer_count(v->x, v->stat - 1, accepted);
+    }
 #ifdef GPMEM_CHECKS
     trace_settle(v->t);
     if (st == GPM_OK && v->t->n_nodes < 5000) {
@@ -186,10 +190,15 @@ static enum gpm_status call(struct visit *v, struct node **at, size_t n,
     return st;
 }
 
-static enum gpm_status check_default_block(struct infer_state *x, value block) {
-    static const char *const known[] = {"one", "all", "none", "ordered"};
-    for (size_t i = 0; i < COUNT_OF(known); i++)
-        if (infer_is_name(block, known[i])) return GPM_OK;
+enum default_block { DEFAULT_ONE, DEFAULT_ALL, DEFAULT_ORDERED, DEFAULT_NONE };
+
+static enum gpm_status default_block(struct infer_state *x, value block, enum default_block *out) {
+    static const char *const known[] = {"one", "all", "ordered", "none"};
+    for (size_t i = 0; i < COUNT_OF(known); i++) {
+        if (!infer_is_name(block, known[i])) continue;
+        *out = (enum default_block)i;
+        return GPM_OK;
+    }
     char *shown = sp_show(block);
     enum gpm_status st =
         infer_error(x, DIAG_DEFAULT_BLOCK, "the scope default has no block %s", shown);
@@ -198,21 +207,23 @@ static enum gpm_status check_default_block(struct infer_state *x, value block) {
     return st;
 }
 
-static enum gpm_status on_default(struct visit *v, value block) {
+static enum gpm_status on_default_one(struct visit *v) {
     struct trace *t = v->t;
-    enum gpm_status st = check_default_block(v->x, block);
-    if (st != GPM_OK || infer_is_name(block, "none") || !t->choices.n) return st;
-    if (infer_is_name(block, "one")) {
-        struct node *n = t->n_nodes > PREFETCH_FROM
-                             ? pick_ahead(v)
-                             : t->choices.at[rng_below(&t->rng, t->choices.n)];
-        struct mh_extra extra = {pick_default, NULL};
-        return call(v, &n, 1, &extra);
-    }
+    if (!t->choices.n) return GPM_OK;
+    struct node *n = t->n_nodes > PREFETCH_FROM ? pick_ahead(v)
+                                                : t->choices.at[rng_below(&t->rng, t->choices.n)];
+    struct mh_extra extra = {pick_default, NULL};
+    return call(v, &n, 1, &extra);
+}
+
+static enum gpm_status on_default(struct visit *v, enum default_block block) {
+    struct trace *t = v->t;
+    if (block == DEFAULT_ONE) return on_default_one(v);
+    if (block == DEFAULT_NONE || !t->choices.n) return GPM_OK;
     size_t n = t->choices.n;
     struct node **at = NEW_ARRAY(struct node *, n);
     memcpy(at, t->choices.at, n * sizeof *at);
-    st = call(v, at, n, NULL);
+    enum gpm_status st = call(v, at, n, NULL);
     mem_free(at);
     return st;
 }
@@ -348,8 +359,12 @@ static enum gpm_status on_subproblem(struct visit *v, const struct subproblem *s
     struct node_set set;
     while ((s->kind == SUB_MINIMAL || s->kind == SUB_EXTENT) && subproblem_of(s->a))
         s = subproblem_of(s->a);
-    if (s->kind == SUB_SCOPE)
-        return is_default(s->a) ? on_default(v, s->b) : on_scope(v, s->a, s->b);
+    if (s->kind == SUB_SCOPE && !is_default(s->a)) return on_scope(v, s->a, s->b);
+    if (s->kind == SUB_SCOPE) {
+        enum default_block block;
+        enum gpm_status st = default_block(v->x, s->b, &block);
+        return st == GPM_OK ? on_default(v, block) : st;
+    }
     if (s->kind == SUB_RANDOM_SINGLE && subproblem_of(s->a))
         return on_single(v, subproblem_of(s->a));
     enum gpm_status st = subproblem_choices(v->x, v->t, s, &set);
@@ -360,13 +375,15 @@ static enum gpm_status on_subproblem(struct visit *v, const struct subproblem *s
 }
 
 static enum gpm_status repeat_transition(struct visit *v, const struct target *g) {
-    enum gpm_status st = GPM_OK;
+    bool of_default = !g->sub && is_default(g->scope);
+    enum default_block block = DEFAULT_NONE;
+    enum gpm_status st = of_default ? default_block(v->x, g->block, &block) : GPM_OK;
     for (double k = 0; k < g->transitions && st == GPM_OK; k++) {
         st = core_poll(v->x->core, v->x->at);
         if (st != GPM_OK) return st;
-        st = g->sub                 ? on_subproblem(v, g->sub)
-             : is_default(g->scope) ? on_default(v, g->block)
-                                    : on_scope(v, g->scope, g->block);
+        st = g->sub       ? on_subproblem(v, g->sub)
+             : of_default ? on_default(v, block)
+                          : on_scope(v, g->scope, g->block);
     }
     return st;
 }

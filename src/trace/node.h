@@ -99,8 +99,26 @@ struct observation *observation_of(struct trace *t, struct node *root);
 enum gpm_status constrain_end(struct trace *t, struct node *end, value v,
                               double *weight) GPM_MUST_USE;
 
-/* Plans (plan.c). */
+/* Plans (plan.c) and tapes (tape.c): numbers only. */
+enum { OP_MAX_ARGS = 4 };
+enum op_code { OP_CALL, OP_ADD, OP_SUB, OP_MUL, OP_DIV, OP_NORMAL };
+enum op_code op_code_of(const struct sp_class *cls, size_t n_args);
+static inline bool number_is(value v) {
+    return v.tag == V_NUM || v.tag == V_BOOL;
+}
+static inline double number_of(const value *v) {
+    return v->tag == V_BOOL ? (double)v->u.boolean : v->u.num;
+}
+static inline void number_put(struct node *n, double x) {
+    if (n->val.tag == V_BOOL)
+        n->val.u.boolean = x != 0;
+    else
+        n->val.u.num = x;
+}
+/* Carries a number to the nodes that only pass it on. */
+void settle_copies(struct node *n);
 void plan_free(struct trace *t, struct plan *p);
+void tape_free(struct tape *p);
 /* One transition by the compiled plan; *done false: the general way must be taken. */
 enum gpm_status plan_mh(struct trace *t, struct node *principal, bool *done,
                         bool *accepted) GPM_MUST_USE;

@@ -18,9 +18,6 @@
 #include <math.h>
 #include <string.h>
 
-enum { MAX_ARGS = 4 };
-enum code { CODE_NUM, CODE_ADD, CODE_SUB, CODE_MUL, CODE_DIV, CODE_NORMAL, CODE_DENSITY };
-
 struct op {
     struct node *n;
     union {
@@ -59,32 +56,25 @@ void plan_free(struct trace *t, struct plan *p) {
     pool_free(&t->pool, p, p->size);
 }
 
-static bool is_number(value v) {
-    return v.tag == V_NUM || v.tag == V_BOOL;
-}
-
-static double number(const value *v) {
-    return v->tag == V_BOOL ? (double)v->u.boolean : v->u.num;
-}
-
 /* Operands of an application: where their values come from. */
 static bool set_args(const value **args, const struct node *n) {
     for (uint32_t i = 1; i < n->n_in; i++) {
         const struct node *source = chase(n->in[i].node);
-        if (!is_number(source->val)) return false;
+        if (!number_is(source->val)) return false;
         args[i - 1] = &source->val;
     }
     return true;
 }
 
-static enum code code_of(const struct sp_class *cls, size_t n_args) {
+enum op_code op_code_of(const struct sp_class *cls, size_t n_args) {
     static const struct {
         const char *name;
-        enum code code;
-    } known[] = {{"add", CODE_ADD}, {"sub", CODE_SUB}, {"mul", CODE_MUL}, {"div", CODE_DIV}};
+        enum op_code code;
+    } known[] = {
+        {"add", OP_ADD}, {"sub", OP_SUB}, {"mul", OP_MUL}, {"div", OP_DIV}, {"normal", OP_NORMAL}};
     for (size_t i = 0; n_args == 2 && i < COUNT_OF(known); i++)
         if (!strcmp(cls->name, known[i].name)) return known[i].code;
-    return CODE_NUM;
+    return OP_CALL;
 }
 
 static bool compile_det(struct op *op, struct node *n) {
@@ -93,7 +83,7 @@ static bool compile_det(struct op *op, struct node *n) {
     op->n_args = n->n_in - 1;
     if (!cls || !cls->num || n->val.tag != V_NUM || node_is_stateful(n)) return false;
     op->num = cls->num;
-    op->code = code_of(cls, op->n_args);
+    op->code = op_code_of(cls, op->n_args);
     return set_args(op->args, n);
 }
 
@@ -101,9 +91,9 @@ static bool compile_absorb(struct op *op, struct node *n) {
     const struct sp_class *cls = node_class(n);
     op->n = n;
     op->n_args = n->n_in - 1;
-    if (!cls || !cls->num_log_density || cls->incorporate || !is_number(n->val)) return false;
+    if (!cls || !cls->num_log_density || cls->incorporate || !number_is(n->val)) return false;
     op->log_density = cls->num_log_density;
-    op->code = !strcmp(cls->name, "normal") && op->n_args == 2 ? CODE_NORMAL : CODE_DENSITY;
+    op->code = op_code_of(cls, op->n_args);
     return set_args(op->args, n);
 }
 
@@ -114,9 +104,23 @@ static bool tag_is_static(struct scaffold *s, struct node *n) {
     return true;
 }
 
-static bool is_static(struct scaffold *s, const struct entry *e) {
-    return !e->requests && !e->op_changed && !(e->n->flags & (NODE_OBS_ROOT | NODE_RANDOM)) &&
-           tag_is_static(s, e->n);
+static bool entry_is_static(struct scaffold *s, const struct entry *e) {
+    if (e->role == ROLE_M) return false;
+    if (e->principal >= 0) return true;
+    bool is_copy = e->role == ROLE_D && copy_source(e->n);
+    if (e->role == ROLE_D &&
+        (e->requests || e->op_changed || (e->n->flags & (NODE_OBS_ROOT | NODE_RANDOM)) ||
+         !tag_is_static(s, e->n)))
+        return false;
+    if (is_copy) return number_is(e->n->val) && !node_is_stateful(e->n);
+    return e->n->kind == NODE_APP && e->n->n_in >= 1 && e->n->n_in <= OP_MAX_ARGS + 1;
+}
+
+bool scaffold_is_static(struct scaffold *s) {
+    if (s->has_brush || s->order.n != s->e.n) return false;
+    for (size_t i = 0; i < s->e.n; i++)
+        if (!entry_is_static(s, &s->e.at[i])) return false;
+    return true;
 }
 
 static bool compile_role(struct scaffold *s, int role, struct op **at) {
@@ -135,25 +139,19 @@ struct census {
     uint32_t n_det, n_absorb, n_copies;
 };
 
-/* Counts the operations; false: the scaffold is not static. */
-static bool take_census(struct scaffold *s, struct census *c) {
-    if (s->has_brush || s->order.n != s->e.n) return false;
+static struct census take_census(const struct scaffold *s) {
+    struct census c = {0};
     for (size_t i = 0; i < s->e.n; i++) {
         const struct entry *e = &s->e.at[i];
-        struct node *n = e->n;
-        if (e->role == ROLE_M) return false;
         if (e->principal >= 0) continue;
-        if (e->role == ROLE_D && !is_static(s, e)) return false;
-        if (e->role == ROLE_D && copy_source(n)) {
-            if (!is_number(n->val)) return false;
-            c->n_copies++;
+        if (e->role == ROLE_D && copy_source(e->n)) {
+            c.n_copies++;
             continue;
         }
-        if (n->kind != NODE_APP || n->n_in < 1 || n->n_in > MAX_ARGS + 1) return false;
-        *(e->role == ROLE_D ? &c->n_det : &c->n_absorb) += 1;
-        c->bytes += op_size(n->n_in - 1);
+        *(e->role == ROLE_D ? &c.n_det : &c.n_absorb) += 1;
+        c.bytes += op_size(e->n->n_in - 1);
     }
-    return true;
+    return c;
 }
 
 static struct plan *plan_new(struct trace *t, const struct node *principal,
@@ -176,10 +174,10 @@ static enum gpm_status compile(struct trace *t, struct node *principal, struct p
     if (st != GPM_OK) return st;
     const struct sp_class *cls = node_class(principal);
     struct census c = {0};
-    bool ok = cls->num_sample && !cls->incorporate && is_number(principal->val) &&
-              principal->n_in <= MAX_ARGS + 1 && !(principal->flags & NODE_OBS_ROOT) &&
-              take_census(s, &c);
-    if (!ok) c = (struct census){0};
+    bool ok = cls->num_sample && !cls->incorporate && number_is(principal->val) &&
+              principal->n_in <= OP_MAX_ARGS + 1 && !(principal->flags & NODE_OBS_ROOT) &&
+              scaffold_is_static(s);
+    if (ok) c = take_census(s);
     struct plan *p = plan_new(t, principal, &c);
     p->cls = cls;
     struct op *at = first_op(p);
@@ -192,23 +190,16 @@ static enum gpm_status compile(struct trace *t, struct node *principal, struct p
 }
 
 static double evaluate(const struct op *op) {
-    double args[MAX_ARGS];
-    switch ((enum code)op->code) {
-    case CODE_ADD: return number(op->args[0]) + number(op->args[1]);
-    case CODE_SUB: return number(op->args[0]) - number(op->args[1]);
-    case CODE_MUL: return number(op->args[0]) * number(op->args[1]);
-    case CODE_DIV: return number(op->args[0]) / number(op->args[1]);
+    double args[OP_MAX_ARGS];
+    switch ((enum op_code)op->code) {
+    case OP_ADD: return number_of(op->args[0]) + number_of(op->args[1]);
+    case OP_SUB: return number_of(op->args[0]) - number_of(op->args[1]);
+    case OP_MUL: return number_of(op->args[0]) * number_of(op->args[1]);
+    case OP_DIV: return number_of(op->args[0]) / number_of(op->args[1]);
     default: break;
     }
-    for (size_t i = 0; i < op->n_args; i++) args[i] = number(op->args[i]);
+    for (size_t i = 0; i < op->n_args; i++) args[i] = number_of(op->args[i]);
     return op->num(args, op->n_args);
-}
-
-static void put(struct node *n, double x) {
-    if (n->val.tag == V_BOOL)
-        n->val.u.boolean = x != 0;
-    else
-        n->val.u.num = x;
 }
 
 /* What a transition remembers: old values of the deterministic nodes, new densities of the
@@ -230,22 +221,22 @@ static struct undo undo_room(struct trace *t, const struct plan *p) {
  * are kept from one normal to the next, most share them. */
 static bool weigh(const struct op *op, uint32_t n_ops, double *new_logp, double *w_old,
                   double *w_new) {
-    double last_sd = NAN, log_sd = 0, args[MAX_ARGS];
+    double last_sd = NAN, log_sd = 0, args[OP_MAX_ARGS];
     const double log_sqrt_2pi = 0.91893853320467274178;
     *w_old = *w_new = 0;
     for (uint32_t i = 0; i < n_ops; i++, op = next_op(op)) {
-        double logp, v = number(&op->n->val);
-        if (op->code == CODE_NORMAL) {
-            double sd = number(op->args[1]), z;
+        double logp, v = number_of(&op->n->val);
+        if (op->code == OP_NORMAL) {
+            double sd = number_of(op->args[1]), z;
             if (sd != last_sd) {
                 if (!(sd > 0)) return false;
                 last_sd = sd;
                 log_sd = log(sd) + log_sqrt_2pi;
             }
-            z = (v - number(op->args[0])) / sd;
+            z = (v - number_of(op->args[0])) / sd;
             logp = -0.5 * z * z - log_sd;
         } else {
-            for (size_t k = 0; k < op->n_args; k++) args[k] = number(op->args[k]);
+            for (size_t k = 0; k < op->n_args; k++) args[k] = number_of(op->args[k]);
             logp = op->log_density(v, args, op->n_args);
         }
         if (!(logp > -INFINITY)) return false; /* NaN too */
@@ -261,12 +252,12 @@ static bool weigh(const struct op *op, uint32_t n_ops, double *new_logp, double 
 static struct op *propose(struct plan *p, double *old_det) {
     struct op *op = first_op(p);
     for (uint32_t i = 0; i < p->n_det; i++, op = next_op(op)) {
-        old_det[i] = number(&op->n->val);
+        old_det[i] = number_of(&op->n->val);
         double v = evaluate(op);
-        put(op->n, v);
+        number_put(op->n, v);
         if (v != v) {
             op = first_op(p);
-            for (uint32_t j = 0; j <= i; j++, op = next_op(op)) put(op->n, old_det[j]);
+            for (uint32_t j = 0; j <= i; j++, op = next_op(op)) number_put(op->n, old_det[j]);
             return NULL;
         }
     }
@@ -275,8 +266,8 @@ static struct op *propose(struct plan *p, double *old_det) {
 
 static void take_back(struct plan *p, struct node *principal, double old, const double *old_det) {
     struct op *op = first_op(p);
-    for (uint32_t i = 0; i < p->n_det; i++, op = next_op(op)) put(op->n, old_det[i]);
-    put(principal, old);
+    for (uint32_t i = 0; i < p->n_det; i++, op = next_op(op)) number_put(op->n, old_det[i]);
+    number_put(principal, old);
 }
 
 /* Old densities, while the old values stand. Their nodes may lie behind copies that are stale. */
@@ -299,7 +290,7 @@ static void keep(struct trace *t, struct plan *p, struct node *principal, struct
         absorb->n->logp = new_logp[i];
     principal->flags &= (uint16_t)~NODE_HAS_LOGP;
     if (p->cls->num_log_density) { /* wanted when the choice absorbs a neighbour's move */
-        double logp = p->cls->num_log_density(number(&principal->val), args, p->n_args);
+        double logp = p->cls->num_log_density(number_of(&principal->val), args, p->n_args);
         if (logp > -INFINITY) {
             principal->logp = logp;
             principal->flags |= NODE_HAS_LOGP;
@@ -312,7 +303,7 @@ static void keep(struct trace *t, struct plan *p, struct node *principal, struct
 }
 
 /* Carries a value to the nodes that only pass it on. */
-static void settle_copies(struct node *n) {
+void settle_copies(struct node *n) {
     for (uint32_t i = 0; i < n->n_out; i++) {
         struct node *c = n->out[i].child;
         if (copy_source(c) != n) continue;
@@ -332,25 +323,21 @@ void trace_settle(struct trace *t) {
     t->stale.n = 0;
 }
 
-void trace_prefetch(const struct node *n, int stage) {
-    if (stage == 0) {
-        __builtin_prefetch(n);
-        __builtin_prefetch(&n->plan);
-        return;
-    }
-    const struct plan *p = n->plan;
-    if (!p) return;
-    if (stage == 1) {
-        for (size_t i = 0; i < 192; i += 64) __builtin_prefetch((const char *)p + i);
-        return;
-    }
-    for (uint32_t i = 0; i < p->n_args; i++) __builtin_prefetch(p->args[i]);
+static void prefetch_operands(const struct plan *p) {
     const struct op *op = first_op(p);
+    for (uint32_t i = 0; i < p->n_args; i++) __builtin_prefetch(p->args[i]);
     for (uint32_t i = 0; p->usable && i < p->n_det + p->n_absorb && i < 6; i++, op = next_op(op)) {
         __builtin_prefetch(op->n);
-        if (i >= p->n_det) __builtin_prefetch(&op->n->logp);
-        for (uint32_t k = 0; k < op->n_args; k++) __builtin_prefetch(op->args[k]);
+        __builtin_prefetch(&op->n->logp);
     }
+}
+
+void trace_prefetch(const struct node *far, const struct node *middle, const struct node *near) {
+    __builtin_prefetch(far);
+    __builtin_prefetch(&far->plan);
+    const char *plan = (const char *)middle->plan;
+    for (size_t i = 0; plan && i < 128; i += 64) __builtin_prefetch(plan + i);
+    if (near->plan) prefetch_operands(near->plan);
 }
 
 static enum gpm_status valid_plan(struct trace *t, struct node *principal, struct plan **out) {
@@ -370,15 +357,15 @@ enum gpm_status plan_mh(struct trace *t, struct node *principal, bool *done, boo
     enum gpm_status st = valid_plan(t, principal, &p);
     if (st == GPM_OK && p->usable) st = refresh(t, p);
     if (st != GPM_OK || !p->usable) return st;
-    double args[MAX_ARGS], old = number(&principal->val), w_old, w_new;
+    double args[OP_MAX_ARGS], old = number_of(&principal->val), w_old, w_new;
     struct undo u = undo_room(t, p);
-    for (size_t i = 0; i < p->n_args; i++) args[i] = number(p->args[i]);
+    for (size_t i = 0; i < p->n_args; i++) args[i] = number_of(p->args[i]);
     double x = p->cls->num_sample(&t->rng, args, p->n_args);
     if (x != x) return GPM_OK;
-    put(principal, x);
+    number_put(principal, x);
     struct op *absorb = propose(p, u.old_det);
     if (!absorb) {
-        put(principal, old);
+        number_put(principal, old);
         return GPM_OK;
     }
     if (!weigh(absorb, p->n_absorb, u.new_logp, &w_old, &w_new) || !(w_old > -INFINITY)) {

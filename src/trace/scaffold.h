@@ -15,9 +15,9 @@ struct entry {
     bool requests_lost;
     bool ordered, done, brush;
     int32_t principal; /* number, or -1 */
-    uint32_t early; /* smc.c: step in which the old state needed it */
-    bool attached;  /* smc.c: of the old state */
-    double held;    /* smc.c: weight at detach */
+    uint32_t early;    /* smc.c: step in which the old state needed it */
+    bool attached;     /* smc.c: of the old state */
+    double held;       /* smc.c: weight at detach */
     uint32_t rank;     /* smc.c: place before sorting */
     uint32_t group;    /* step of a sequential regen; see smc.c */
     value old;
@@ -57,6 +57,8 @@ void restore_entry(struct scaffold *s, struct entry *e);
 /* After a failed regen: true when the failure only means that the state has probability zero. */
 bool regen_failed_softly(struct scaffold *s, size_t n_diags_before);
 void scaffold_end(struct scaffold *s); /* unmarks */
+/* Nothing but numbers changes: no requests made anew, no brush, no makers that absorb. */
+bool scaffold_is_static(struct scaffold *s);
 bool requests_on(const struct node *n, uint32_t slot);
 static inline bool family_is_brush(const struct family *f) {
     return f->lost && f->lost == f->refs;

@@ -183,6 +183,7 @@ struct trace {
     double *plan_scratch;     /* of the transition by a plan that is under way */
     size_t plan_room;         /* numbers in it */
     VEC(struct node *) stale; /* principals that moved by plans: see trace_settle */
+    struct tape *tape;        /* the last one made, or NULL */
 };
 
 struct trace *trace_new(struct session_core *core, struct rng rng);
@@ -302,9 +303,25 @@ enum gpm_status trace_mh(struct trace *t, struct node *const *principals, size_t
  */
 void trace_settle(struct trace *t);
 
-/* Asks for the memory a transition of this choice will touch: stage 0 the choice, 1 its plan, 2 the
- * nodes of the plan (each needs the one before to have arrived). */
-void trace_prefetch(const struct node *n, int stage);
+/* Tapes (tape.c): the log weight of a static scaffold (SCAFFOLD_FIXED) as a straight-line program
+ * on numbers, with its gradient. *out is NULL where the scaffold changes structure or holds more
+ * than numbers; it belongs to the trace, and lives until the next call. */
+struct tape;
+enum gpm_status trace_tape(struct trace *t, struct node *const *principals, size_t n,
+                           struct tape **out) GPM_MUST_USE;
+size_t tape_n_principals(const struct tape *p);
+struct node *tape_principal(const struct tape *p, size_t i);
+bool tape_args_change(const struct tape *p, size_t i); /* with the other principals */
+/* Log weight and gradient (NULL: not wanted) at x, one number per principal; the trace is not
+ * touched. False: only the general way can judge this point. */
+bool tape_eval(struct tape *p, const double *x, double *logp, double *grad) GPM_MUST_USE;
+/* Puts the point that was evaluated last into the trace. */
+void tape_commit(struct tape *p);
+
+/* Asks for the memory that coming transitions touch, in stages, each of which needs the one before
+ * to have arrived: of a choice some steps ahead its node, of a closer one its plan, of the closest
+ * the nodes of its plan. */
+void trace_prefetch(const struct node *far, const struct node *middle, const struct node *near);
 
 /* Facts about a choice. */
 enum gpm_status node_support(struct trace *t, struct node *n, struct sp_support *out) GPM_MUST_USE;
