@@ -149,7 +149,7 @@ static bool is_continuous(struct trace *t, struct node *n, struct sp_support *su
     return node_support(t, n, support) == GPM_OK && support->kind != SUPPORT_DISCRETE;
 }
 
-static struct node *principal(const struct continuous *c, size_t i) {
+struct node *continuous_principal(const struct continuous *c, size_t i) {
     return c->tape ? tape_principal(c->tape, i) : scaffold_principal(c->s, i);
 }
 
@@ -164,7 +164,7 @@ static void set_part(struct continuous *c, size_t i, const struct sp_support *su
     p->lo =
         support->kind == SUPPORT_POSITIVE || support->kind == SUPPORT_INTERVAL ? support->lo : 0;
     p->hi = support->hi;
-    p->shape = value_ref(principal(c, i)->val);
+    p->shape = value_ref(continuous_principal(c, i)->val);
     p->n_x = numbers_in(p->shape);
     p->n_z = p->kind == SUPPORT_SIMPLEX ? p->n_x - 1 : p->n_x;
     c->n_x += p->n_x;
@@ -183,7 +183,7 @@ static bool read_state(struct continuous *c, double *z) {
     double *x = c->buf_x, *at = z;
     bool ok = true;
     for (size_t i = 0; i < c->n_parts; i++) {
-        read_numbers(principal(c, i)->val, x);
+        read_numbers(continuous_principal(c, i)->val, x);
         ok &= to_z(&c->part[i], x, at);
         at += c->part[i].n_z;
     }
@@ -208,7 +208,7 @@ static void release(struct continuous *c) {
 static enum gpm_status leave_tape(struct continuous *c, double *w_old) {
     if (c->tape) {
         struct node **at = NEW_ARRAY(struct node *, c->n_parts + 1);
-        for (size_t i = 0; i < c->n_parts; i++) at[i] = principal(c, i);
+        for (size_t i = 0; i < c->n_parts; i++) at[i] = continuous_principal(c, i);
         c->tape = NULL;
         enum gpm_status st = scaffold_build(c->t, at, c->n_parts, &c->s);
         mem_free(at);
@@ -222,7 +222,7 @@ static void set_parts(struct continuous *c) {
     c->n_parts = c->tape ? tape_n_principals(c->tape) : scaffold_n_principals(c->s);
     c->part = mem_zalloc((c->n_parts + 1) * sizeof *c->part);
     for (size_t i = 0; i < c->n_parts; i++) {
-        (void)is_continuous(c->t, principal(c, i), &support);
+        (void)is_continuous(c->t, continuous_principal(c, i), &support);
         set_part(c, i, &support);
     }
     set_buffers(c);
@@ -230,7 +230,8 @@ static void set_parts(struct continuous *c) {
 
 /* The log weight of the state that stands; takes it out of the trace where there is no tape. */
 static enum gpm_status weigh_old(struct continuous *c) {
-    for (size_t i = 0; c->tape && i < c->n_parts; i++) c->buf_x[i] = principal(c, i)->val.u.num;
+    for (size_t i = 0; c->tape && i < c->n_parts; i++)
+        c->buf_x[i] = continuous_principal(c, i)->val.u.num;
     if (c->tape && tape_eval(c->tape, c->buf_x, &c->w_old, NULL)) return GPM_OK;
     return leave_tape(c, &c->w_old);
 }

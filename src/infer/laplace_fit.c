@@ -205,7 +205,7 @@ static struct laplace_fit *recall(struct infer_state *x, size_t d, size_t draws,
 enum gpm_status laplace_fit_find(struct continuous *c, size_t draws, void **own,
                                  const struct laplace_fit **out) {
     double key[FIT_KEYS] = {0};
-    bool brush = scaffold_has_brush(c->s);
+    bool brush = continuous_has_brush(c);
     *out = NULL;
     if (c->n_z > PROPOSAL_MAX_DIM)
         return infer_error(c->x, DIAG_LIMIT,

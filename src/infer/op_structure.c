@@ -123,7 +123,7 @@ static enum gpm_status take_out(struct jump *j, struct trace *t, struct node_set
         if (st != GPM_OK || !c->n_parts) return st;
         if (c->n_parts == p->n) break;
         p->n = c->n_parts;
-        for (size_t i = 0; i < p->n; i++) p->at[i] = scaffold_principal(c->s, i);
+        for (size_t i = 0; i < p->n; i++) p->at[i] = continuous_principal(c, i);
         continuous_close(c, false);
     }
     *prior += continuous_log_jacobian(c, c->old);
@@ -161,7 +161,7 @@ static enum gpm_status arrive(struct jump *j, struct trace *t, struct node_set *
         laplace_fit_draw(f, &t->rng, z);
         st = continuous_build(&c, z, &logp);
     }
-    bool built = st == GPM_OK && logp > -INFINITY && scaffold_built(c.s);
+    bool built = st == GPM_OK && logp > -INFINITY && continuous_built(&c);
     *ratio = built ? *ratio + logp - before - laplace_fit_log_density(f, z) : -INFINITY;
     continuous_close(&c, built);
     laplace_fits_free(own);
@@ -243,7 +243,7 @@ static enum gpm_status step(struct jump *j, size_t particle) {
     }
     if (via) trace_free(via);
     if (end) trace_free(end);
-    if (st == GPM_OK) infer_count(j->x, j->scope, accepted);
+    if (st == GPM_OK) infer_count(j->x, infer_stats_of(j->x, j->scope), accepted);
     return st;
 }
 
