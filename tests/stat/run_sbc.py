@@ -53,4 +53,4 @@ if len(sys.argv) > 2:
              "description": "Histograms of simulation-based calibration ranks with 99% bands"}
     svg = subprocess.run([TOOL, "draw", "-"], input=json.dumps(scene), capture_output=True, text=True, check=True).stdout
     with open(sys.argv[2], "w") as f: f.write(svg)
-sys.exit(bad > 0)
+sys.exit(int(bad > 0))
