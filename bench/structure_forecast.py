@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """Forecast scores of `gpmem discover`: structure_forecast.py GPMEM [--set lloyd|r|all] [--only NAME]
-[--jobs N] [--json FILE].
+[--jobs N] [--json FILE]; or a Markdown table of results kept so: structure_forecast.py --table FILE... [--peers CSV],
+beside the scores that structure_peers.R wrote.
 
 Splits: the thirteen series of Lloyd et al. cut at 90% of the time span (../shared/data/lloyd13_extrap) and
 the last tenth of R's univariate series (../shared/data/r). MASE divides the mean absolute error by the
@@ -77,9 +78,51 @@ def gmean(v):
     return math.exp(sum(math.log(max(x, 1e-9)) for x in v) / len(v))
 
 
+def groups(ok):
+    lloyd = [r for r in ok if r["group"] == "lloyd"]
+    return {"13 Lloyd": lloyd, "10 regular Lloyd": [r for r in lloyd if r["name"] not in IRREGULAR],
+            "R series": [r for r in ok if r["group"] == "r"], "all": ok}
+
+
+def summary(rs):
+    """MASE, CRPS, coverage by series, coverage of all points."""
+    points = sum(r["h"] for r in rs)
+    return (gmean([r["mase"] for r in rs]), gmean([r["crps"] for r in rs]),
+            sum(r["coverage"] for r in rs) / len(rs), sum(r["coverage"] * r["h"] for r in rs) / points)
+
+
+def table(files, peers):
+    rows = sorted((r for f in files for r in json.load(open(f)) if "error" not in r), key=lambda r: r["n"])
+    score = {}
+    for r in csv.DictReader(open(peers)) if peers else []:
+        if r["mase"] != "NA":
+            score[r["series"], r["method"]] = float(r["mase"]), float(r["coverage"])
+    methods = list(dict.fromkeys(m for _, m in score))
+    print("| set | method | series | MASE | CRPS | inside 95%, mean of series | of all points |\n|---|---|--:|--:|--:|--:|--:|")
+    for g, rs in groups(rows).items():
+        if rs:
+            print("| %s | gpmem discover | %d | **%.2f** | %.2f | %.3f | %.3f |" % ((g, len(rs)) + summary(rs)))
+        for m in methods:
+            both = [r for r in rs if (r["name"], m) in score]
+            if len(both) > 1:
+                print("| | %s | %d | %.2f (gpmem on these: %.2f) | | %.3f | |" % (
+                    m, len(both), gmean([score[r["name"], m][0] for r in both]), gmean([r["mase"] for r in both]),
+                    sum(score[r["name"], m][1] for r in both) / len(both)))
+    print("\n| series | fitted | ahead | MASE | CRPS | inside 95% | " + "".join(m + " | " for m in methods) +
+          "most probable structure |\n|---|--:|--:|--:|--:|--:|" + "--:|" * len(methods) + "---|")
+    for r in rows:
+        beside = "".join("%.3f | " % score[r["name"], m][0] if (r["name"], m) in score else "| " for m in methods)
+        print("| %s | %d | %d | %.3f | %.3f | %.2f | %s%s`%s` |" % (
+            r["name"], min(r["n"], 1000), r["h"], r["mase"], r["crps"], r["coverage"], beside,
+            "log: " if r["log"] > 0.5 else "", r["struct"]))
+    return 0
+
+
 def main():
     a = argparse.ArgumentParser(description=__doc__)
-    a.add_argument("tool")
+    a.add_argument("tool", nargs="?")
+    a.add_argument("--table", nargs="+")
+    a.add_argument("--peers")
     a.add_argument("--set", default="all")
     a.add_argument("--only")
     a.add_argument("--jobs", type=int, default=1)
@@ -88,6 +131,8 @@ def main():
     a.add_argument("--min-n", type=int, default=0)
     a.add_argument("--extra", default="", help="more options for gpmem discover")
     o = a.parse_args()
+    if o.table:
+        return table(o.table, o.peers)
     if not os.path.isdir(ROOT):
         print("skipped: no ../shared/data")
         return 0
@@ -104,15 +149,9 @@ def main():
                 r["name"], r["n"], r["h"], r["mase"], r["crps"], r["coverage"], r["seconds"], r["log"], r["p"],
                 r["struct"], "" if r["settled"] else " (not settled)"), flush=True)
     ok = [r for r in done if "error" not in r]
-    groups = {"13 Lloyd": [r for r in ok if r["group"] == "lloyd"],
-              "10 regular Lloyd": [r for r in ok if r["group"] == "lloyd" and r["name"] not in IRREGULAR],
-              "R series": [r for r in ok if r["group"] == "r"], "all": ok}
-    for g, rs in groups.items():
+    for g, rs in groups(ok).items():
         if rs:
-            points = sum(r["h"] for r in rs)
-            print("%-17s %2d series: MASE %.3f CRPS %.3f coverage %.3f (of all points %.3f)" % (
-                g, len(rs), gmean([r["mase"] for r in rs]), gmean([r["crps"] for r in rs]),
-                sum(r["coverage"] for r in rs) / len(rs), sum(r["coverage"] * r["h"] for r in rs) / points))
+            print("%-17s %2d series: MASE %.3f CRPS %.3f coverage %.3f (of all points %.3f)" % ((g, len(rs)) + summary(rs)))
     if o.json:
         json.dump(done, open(o.json, "w"), indent=1)
     return 0

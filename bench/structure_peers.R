@@ -1,5 +1,6 @@
-# Scores of R's forecasters on the splits of structure_forecast.py: Rscript structure_peers.R OUT.csv
-# Needs the Debian package r-cran-forecast. MASE: mean absolute error / in-sample seasonal-naive error.
+# Scores of R's forecasters on the splits of structure_forecast.py: Rscript structure_peers.R OUT.csv [METHOD...]
+# Needs the Debian package r-cran-forecast. MASE: mean absolute error / in-sample seasonal-naive error. Of a long
+# series the last 1000 values are fitted, as gpmem discover does; OUT.csv grows series by series, shortest first.
 suppressMessages(library(forecast))
 args <- commandArgs(trailingOnly = TRUE)
 here <- dirname(normalizePath(sub("--file=", "", grep("--file=", commandArgs(), value = TRUE))))
@@ -31,12 +32,12 @@ methods <- list(
   HoltWinters = function(y, h) forecast(HoltWinters(y, gamma = if (frequency(y) > 1) NULL else FALSE), h = h, level = 95),
   Theta = function(y, h) thetaf(y, h = h, level = 95),
   snaive = function(y, h) snaive(y, h = h, level = 95))
+if (length(args) > 1) methods <- methods[args[-1]]
 rows <- list()
-for (name in names(splits)) {
+for (name in names(splits)[order(sapply(splits, function(s) length(s$train)))]) {
   s <- splits[[name]]
-  if (length(s$train) > 2000) s$train <- tail(s$train, 2000)
   m <- if (name %in% names(freq)) freq[[name]] else 1
-  y <- ts(s$train, frequency = m)
+  y <- ts(tail(s$train, 1000), frequency = m)
   scale <- mean(abs(diff(s$train, lag = m)))
   for (k in names(methods)) {
     r <- tryCatch({
@@ -45,9 +46,9 @@ for (name in names(splits)) {
     }, error = function(e) c(NA, NA))
     rows[[length(rows) + 1]] <- data.frame(series = name, method = k, mase = r[1], coverage = r[2])
   }
+  out <- do.call(rbind, rows)
+  if (length(args)) write.csv(out, args[1], row.names = FALSE)
 }
-out <- do.call(rbind, rows)
-if (length(args)) write.csv(out, args[1], row.names = FALSE)
 lloyd <- grepl("^[01][0-9]-", out$series)
 for (set in c("lloyd", "r")) {
   d <- out[if (set == "lloyd") lloyd else !lloyd, ]

@@ -13,7 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PRUNE 9.0 /* nats below the top at which a structure is given up early */
+#define PRUNE            9.0  /* nats below the top at which a structure is given up early */
+#define TRANSFORM_WINDOW 60.0 /* at which a whole transform is */
 
 /* Dense likelihoods cost n^3. On a long regular series they are tried on a subset first, beside the
  * best structure known: what falls behind there by SCREEN nats falls behind on all of the data. */
@@ -252,7 +253,7 @@ struct seeding {
 
 static void collect_seed(void *ctx, const struct structure *k) {
     struct seeding *x = ctx;
-    if (x->best[k->transform] >= x->b.search->top - 30) collect(&x->b, k);
+    if (x->best[k->transform] >= x->b.search->top - TRANSFORM_WINDOW) collect(&x->b, k);
 }
 
 static void seed(struct search *s, bool fast) {
@@ -281,11 +282,15 @@ static void expand(struct search *s, struct evidence *e, bool climb) {
     run_batch(&b);
 }
 
+static bool fitted(const struct evidence *e) {
+    return !e->rough && e->prop.n > 0;
+}
+
 static struct evidence *best_unexpanded(const struct search *s, bool climb) {
     struct evidence *best = NULL;
     for (size_t i = 0; i < s->n; i++) {
         struct evidence *e = s->at[i];
-        if ((climb ? e->climbed : e->expanded) || e->rough || e->prop.n == 0) continue;
+        if ((climb ? e->climbed : e->expanded) || !fitted(e)) continue;
         if (evidence_total(e) < s->top - s->opt.window) continue;
         if (!best || evidence_total(e) > evidence_total(best)) best = e;
     }
@@ -308,7 +313,7 @@ static void sample_job(void *ctx, size_t job, int thread) {
 static void sample_near_top(struct search *s, double window, size_t draws) {
     struct sampling p = {s, NEW_ARRAY(struct evidence *, s->n + 1), 0, draws};
     for (size_t i = 0; i < s->n; i++)
-        if (!s->at[i]->rough && s->at[i]->prop.n && s->at[i]->draws.n < draws &&
+        if (fitted(s->at[i]) && s->at[i]->draws.n < draws &&
             evidence_total(s->at[i]) > s->top - window)
             p.e[p.n++] = s->at[i];
     search_parallel(s->opt.threads, p.n, sample_job, &p);
@@ -341,6 +346,21 @@ static void grow(struct search *s, bool climb, double deadline) {
     }
 }
 
+/* The best structure of each transform is expanded, also where it lies outside the window: what the
+ * other transform needs (noise that changes, say) may be a dense term that nothing led to yet. */
+static void try_transforms(struct search *s) {
+    for (int tr = 0; tr < 2; tr++) {
+        struct evidence *best = NULL;
+        for (size_t i = 0; i < s->n; i++) {
+            struct evidence *e = s->at[i];
+            if (e->m.s.transform != tr || !fitted(e)) continue;
+            if (!best || evidence_total(e) > evidence_total(best)) best = e;
+        }
+        if (best && !best->expanded && evidence_total(best) > s->top - TRANSFORM_WINDOW)
+            expand(s, best, false);
+    }
+}
+
 enum gpm_status search_run(struct search *s) {
     double start = search_now();
     s->shortages = mem_shortages();
@@ -349,6 +369,8 @@ enum gpm_status search_run(struct search *s) {
     grow(s, true, deadline);
     seed(s, false);
     if (!isfinite(s->top)) return GPM_E_NO_CONVERGENCE;
+    grow(s, false, deadline);
+    try_transforms(s);
     grow(s, false, deadline);
     for (int pass = 0; pass < 2; pass++) { /* sampling may lift a structure into the window */
         sample_near_top(s, s->opt.sample_window, s->opt.draws / 5 + 20);
