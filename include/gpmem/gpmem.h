@@ -93,6 +93,16 @@ typedef int gpm_function(void *user, const double *args, size_t n, double *resul
                          size_t err_size);
 GPM_API enum gpm_status gpm_bind_function(gpm_session *s, const char *name, const char *sig,
                                           gpm_function *f, void *user);
+
+/* What the action call_back("name", e1, ..., en) calls. `args` is JSON: one array per expression,
+ * with its value in every particle. *result is text of the language for the action's value ("3.5",
+ * "[1, 2]"), valid until the next call; left alone: the empty list. Nonzero return: failure, with
+ * the reason written to err. Called on the session's own thread; binding a name again replaces it.
+ * GPM_E_ARG: no name. */
+typedef int gpm_callback(void *user, const char *args, const char **result, char *err,
+                         size_t err_size);
+GPM_API enum gpm_status gpm_bind_callback(gpm_session *s, const char *name, gpm_callback *f,
+                                          void *user);
 GPM_API const char *gpm_version(void);
 #if defined(__cplusplus)
 }

@@ -44,6 +44,7 @@ WRITE = c.CFUNCTYPE(None, c.c_void_p, c.c_int, c.c_void_p, c.c_size_t)
 DRAW = c.CFUNCTYPE(None, c.c_void_p, c.POINTER(c.c_char_p), c.POINTER(c.c_double), c.c_size_t)
 FUNCTION = c.CFUNCTYPE(c.c_int, c.c_void_p, c.POINTER(c.c_double), c.c_size_t, c.POINTER(c.c_double), c.c_void_p,
                        c.c_size_t)
+CALLBACK = c.CFUNCTYPE(c.c_int, c.c_void_p, c.c_char_p, c.POINTER(c.c_char_p), c.c_void_p, c.c_size_t)
 OBJECTIVE = c.CFUNCTYPE(c.c_int, c.c_void_p, c.POINTER(c.c_double), c.POINTER(c.c_double))
 # Room after the known fields: a newer library may have more of them, and its init function writes them all.
 _SPARE = ("_spare", c.c_char * 512)
@@ -96,6 +97,7 @@ _PROTOTYPES = {
     "gpm_run_text": (c.c_int, [c.c_void_p, c.c_char_p, c.c_char_p, c.c_size_t]),
     "gpm_last_error": (c.c_char_p, [c.c_void_p]),
     "gpm_interrupt": (None, [c.c_void_p]),
+    "gpm_bind_callback": (c.c_int, [c.c_void_p, c.c_char_p, CALLBACK, c.c_void_p]),
     "gpm_bind_function": (c.c_int, [c.c_void_p, c.c_char_p, c.c_char_p, FUNCTION, c.c_void_p]),
     "gpm_gp_new": (c.c_void_p, []),
     "gpm_gp_free": (None, [c.c_void_p]),

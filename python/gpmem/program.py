@@ -9,7 +9,7 @@ import threading
 
 import numpy as np
 
-from ._library import DRAW, FUNCTION, GpmemError, GpmemValueError, Options, WRITE, lib
+from ._library import CALLBACK, DRAW, FUNCTION, GpmemError, GpmemValueError, Options, WRITE, lib
 
 
 class Result:
@@ -59,19 +59,40 @@ def _value(text):
     return v
 
 
+def _failed(e, failures, err, err_size):
+    """An exception crosses C as a text; it is raised again when the run has ended."""
+    failures.append(e)
+    text = ("%s: %s" % (type(e).__name__, e)).encode()[:max(err_size - 1, 0)] + b"\0"
+    if err_size:
+        c.memmove(err, text, len(text))
+    return 1
+
+
 def _wrap(f, failures):
-    """A callback around a function of numbers; its exception is kept for the caller."""
+    """A source function around a function of numbers."""
     def call(_user, args, n, result, err, err_size):
         try:
             result[0] = float(f(*[args[i] for i in range(n)]))
             return 0
-        except BaseException as e:  # crosses C: it is raised again when the run has ended
-            failures.append(e)
-            text = ("%s: %s" % (type(e).__name__, e)).encode()[:max(err_size - 1, 0)] + b"\0"
-            if err_size:
-                c.memmove(err, text, len(text))
-            return 1
+        except BaseException as e:
+            return _failed(e, failures, err, err_size)
     return FUNCTION(call)
+
+
+def _wrap_callback(f, failures):
+    """What call_back calls: f gets one list per expression, with its value in every particle."""
+    reply = []
+
+    def call(_user, args, result, err, err_size):
+        try:
+            out = f(*json.loads(args.decode()))
+            if out is not None:
+                reply[:] = [literal(out).encode()]  # kept until the next call
+                result[0] = reply[0]
+            return 0
+        except BaseException as e:
+            return _failed(e, failures, err, err_size)
+    return CALLBACK(call)
 
 
 def _signature(f):
@@ -109,6 +130,12 @@ class _Chain:
             if lib.gpm_bind_function(self.session, name.encode(), sig.encode(), self.keep[-1], None):
                 raise GpmemError(lib.gpm_last_error(self.session).decode() or "cannot bind the function '%s'" % name)
 
+    def bind_callbacks(self, callbacks):
+        for name, f in callbacks.items():
+            self.keep.append(_wrap_callback(f, self.failures))
+            if lib.gpm_bind_callback(self.session, name.encode(), self.keep[-1], None):
+                raise GpmemError(lib.gpm_last_error(self.session).decode())
+
     def run(self, texts):
         for name, text in texts:
             raw = text.encode()
@@ -128,7 +155,7 @@ class _Chain:
 
 
 def run(program, data=None, functions=None, seed=1, chains=1, name="program", allow_run=False, allow_write=False,
-        max_seconds=0, jobs=1):
+        max_seconds=0, jobs=1, callbacks=None):
     """Runs a program of the language and returns a Result: values, draws, output.
 
     program      the text of the program
@@ -141,6 +168,8 @@ def run(program, data=None, functions=None, seed=1, chains=1, name="program", al
     allow_write  the program may write files
     max_seconds  stop after this time with an error (0: no limit)
     jobs         source functions evaluated at once
+    callbacks    {name: callable}: what call_back("name", e1, e2, ...) calls, with one list per expression that holds
+                 its value in every particle; what it returns is the action's value
 
     Raises GpmemError with the program's diagnostic, or the exception that a function raised.
 
@@ -155,6 +184,7 @@ def run(program, data=None, functions=None, seed=1, chains=1, name="program", al
     try:
         for chain in all_chains:
             chain.bind(functions or {})
+            chain.bind_callbacks(callbacks or {})
         threads = [threading.Thread(target=chain.run, args=([("data", defines), (name, program)],))
                    for chain in all_chains]
         for t in threads:

@@ -237,6 +237,16 @@ enum gpm_status gpm_bind_function(gpm_session *g, const char *name, const char *
     return GPM_OK;
 }
 
+enum gpm_status gpm_bind_callback(gpm_session *g, const char *name, gpm_callback *f, void *user) {
+    buf_reset(&g->error);
+    if (!name || !*name || !f) {
+        buf_puts(&g->error, "a callback needs a name and a function");
+        return GPM_E_ARG;
+    }
+    infer_bind_callback(&g->s.infer, name, f, user);
+    return GPM_OK;
+}
+
 const char *gpm_version(void) {
     return GPMEM_VERSION;
 }

@@ -282,6 +282,7 @@ enum gpm_status directive_run(struct infer_state *x, struct action *a, value *ou
     if (r.kind == DIR_EXTRACT_STATS) return extract_stats(x, a, out);
     if (r.kind == DIR_COLLECT) return collect_run(x, a, out);
     if (a->label.tag != V_NIL) st = label_symbol(x, a->label, a->at, &r.label);
+    if (st == GPM_OK && r.kind == DIR_CALL_BACK) return callback_run(x, a, r.label, out);
     if (st == GPM_OK && a->name.tag != V_NIL) {
         st = label_symbol(x, a->name, a->at, &name);
         r.names = &name;

@@ -54,6 +54,12 @@ struct infer_state {
         bool busy; /* a loop reports already */
         double started, said;
     } progress;
+    struct {
+        char *name;
+        int (*f)(void *user, const char *args, const char **result, char *err, size_t err_size);
+        void *user;
+    } *callbacks;
+    size_t n_callbacks;
     void *nuts; /* adapted step sizes, see op_hmc.c */
     void *fits; /* of conditionals, see laplace_fit.h */
     value open; /* what detach took out and nothing has put back yet; NIL: nothing */
@@ -111,6 +117,12 @@ enum gpm_status action_run(struct session_core *core, value v, struct span at,
 enum gpm_status directive_run(struct infer_state *x, struct action *a, value *out) GPM_MUST_USE;
 
 enum gpm_status collect_run(struct infer_state *x, struct action *a, value *out) GPM_MUST_USE;
+/* call_back: see gpm_callback in gpmem/gpmem.h. */
+typedef int callback_fn(void *user, const char *args, const char **result, char *err,
+                        size_t err_size);
+void infer_bind_callback(struct infer_state *x, const char *name, callback_fn *f, void *user);
+enum gpm_status callback_run(struct infer_state *x, struct action *a, const struct sym *name,
+                             value *out) GPM_MUST_USE;
 
 /* Operator arguments. */
 struct target {

@@ -107,6 +107,8 @@ void infer_state_release(struct infer_state *x) {
     vec_release(&x->known_scopes);
     for (size_t i = 0; i < x->n_stats; i++) value_unref(x->stats[i].scope);
     mem_free(x->stats);
+    for (size_t i = 0; i < x->n_callbacks; i++) mem_free(x->callbacks[i].name);
+    mem_free(x->callbacks);
     nuts_free(x->nuts);
     laplace_fits_free(x->fits);
     value_unref(x->structures);

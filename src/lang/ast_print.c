@@ -244,6 +244,16 @@ static void print_collect(const struct ast *a, struct buf *out) {
     buf_putc(out, ')');
 }
 
+static void print_call_back(const struct ast *a, struct buf *out) {
+    buf_puts(out, "call_back(");
+    if (a->u.dir.label)
+        print_string(a->u.dir.label->text, a->u.dir.label->len, out);
+    else
+        print(a->u.dir.label_expr, out);
+    for (uint32_t i = 0; i < a->n; i++) print_wrapped(", ", a->kids[i], "", out);
+    buf_putc(out, ')');
+}
+
 static void print_assume(const struct ast *a, struct buf *out) {
     buf_puts(out, "assume ");
     if (a->u.dir.name_expr)
@@ -268,6 +278,8 @@ static void print_directive(const struct ast *a, struct buf *out) {
     enum directive k = a->u.dir.kind;
     if (k == DIR_COLLECT) {
         print_collect(a, out);
+    } else if (k == DIR_CALL_BACK) {
+        print_call_back(a, out);
     } else if (k == DIR_SAMPLE_ALL || k == DIR_PREDICT_ALL || k == DIR_EXTRACT_STATS) {
         buf_puts(out, k == DIR_SAMPLE_ALL    ? "sample_all("
                       : k == DIR_PREDICT_ALL ? "predict_all("

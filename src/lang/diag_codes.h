@@ -66,6 +66,7 @@
     X(DIAG_IMPOSSIBLE, "E0508", "no state of positive probability was found")                      \
     X(DIAG_PARTICLES, "E0509", "a directive that cannot run for each particle")                    \
     X(DIAG_BAD_PROPOSAL, "E0510", "a custom proposal that gave an unusable value")                 \
+    X(DIAG_CALLBACK, "E0512", "a callback that is not bound or failed")                            \
     X(DIAG_BAD_OPERATOR_ARG, "E0511", "an argument that the operator cannot use")                  \
     X(DIAG_KERNEL, "E0601", "something that is not a kernel where one is needed")                  \
     X(DIAG_GP_LENGTH, "E0602", "inputs and outputs of different number")                           \

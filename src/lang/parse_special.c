@@ -625,6 +625,33 @@ static struct ast *special_collect(struct parser *p, const char *name) {
     return finish(p, d, kids, n);
 }
 
+/* call_back(name, e1, e2, ...): the name is a name, a string or an expression */
+static struct ast *special_call_back(struct parser *p, const char *name) {
+    struct ast *d = node(p, AST_DIRECTIVE, tok(p)->start);
+    struct span open;
+    if (!allowed_here(p, tok_span(p, tok(p)), name)) return NULL;
+    take_open(p, &open);
+    d->u.dir.kind = DIR_CALL_BACK;
+    if (tok(p)->kind == TOK_NAME && peek(p, 1)->kind == TOK_COMMA) {
+        d->u.dir.label = tok_sym(p, tok(p));
+        advance(p);
+    } else if (!parse_label_arg(p, d)) {
+        return NULL;
+    }
+    size_t base = p->stmts.n;
+    while (accept(p, TOK_COMMA)) {
+        struct ast *e = parse_model(p);
+        if (!e) return NULL;
+        vec_push(&p->stmts, e);
+    }
+    if (!close_bracket(p, TOK_RPAREN, open, "`,` or `)`")) return NULL;
+    size_t n = p->stmts.n - base;
+    struct ast **kids = ARENA_ARRAY(p->arena, struct ast *, n ? n : 1);
+    for (size_t i = 0; i < n; i++) kids[i] = p->stmts.at[base + i];
+    p->stmts.n = base;
+    return finish(p, d, kids, n);
+}
+
 /* ---- prob ---- */
 
 /* A unit in which the name prob stands anywhere but before `(` has a prob of its own: prob(x) is
@@ -698,6 +725,7 @@ static const struct {
     {"and", special_and_or},
     {"array", special_sequence},
     {"begin", special_do},
+    {"call_back", special_call_back},
     {"collect", special_collect},
     {"do", special_do},
     {"extract_stats", special_extract_stats},

@@ -231,7 +231,7 @@ static bool may_run_actions(const struct ast *a) {
     if (!a) return false;
     if (a->kind == AST_DIRECTIVE) {
         enum directive k = a->u.dir.kind;
-        return k == DIR_INFER || k == DIR_COLLECT;
+        return k == DIR_INFER || k == DIR_COLLECT || k == DIR_CALL_BACK;
     }
     return a->kind != AST_NUMBER && a->kind != AST_NAME;
 }

@@ -69,6 +69,30 @@ sample f_emu(2); f(5);
     raises(KeyError, "no such run", lambda: gpmem.run("broken(1);", functions={"broken": broken}))
 
 
+def check_callbacks():
+    """call_back hands over the values of every particle; the reply is the action's value."""
+    seen = []
+
+    def watch(x, pair):
+        seen.append((x, pair))
+        return [max(x), "s"]
+
+    r = gpmem.run("""
+infer resample(2);
+assume x = normal(0, 1);
+infer on_particle(0, force(x, 1));
+infer on_particle(1, force(x, -4));
+define best = run(call_back(watch, x, [x, true]));
+best;
+infer repeat(2, call_back("watch", x, 1));
+""", callbacks={"watch": watch})
+    assert r.values == [[1, "s"]], r.values
+    assert seen == [([1, -4], [[1, True], [-4, True]]), ([1, -4], [1, 1]), ([1, -4], [1, 1])], seen
+    raises(gpmem.GpmemError, "callbacks of this session: watch",
+           lambda: gpmem.run("infer call_back(wach);", callbacks={"watch": watch}))
+    raises(ZeroDivisionError, "division", lambda: gpmem.run("infer call_back(bad);", callbacks={"bad": lambda: 1 / 0}))
+
+
 def check_discover():
     t = np.arange(60)
     y = 0.3 * t + 4 * np.sin(2 * np.pi * t / 6) + 0.3 * np.random.RandomState(0).normal(size=60)
@@ -131,6 +155,7 @@ check_descriptions()
 check_values()
 check_posterior()
 check_functions()
+check_callbacks()
 check_discover()
 check_optimize()
 print("fine")

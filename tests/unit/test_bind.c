@@ -153,8 +153,55 @@ static void stored(void **state) {
     buf_release(&text);
 }
 
+/* Keeps what it is given and replies with the text that it finds at `user`. */
+struct host {
+    char args[400];
+    const char *reply;
+    int calls, status;
+};
+
+static int answer(void *user, const char *args, const char **result, char *err, size_t size) {
+    struct host *h = user;
+    h->calls++;
+    snprintf(h->args, sizeof h->args, "%s", args);
+    if (h->status) snprintf(err, size, "the line is busy");
+    *result = h->reply;
+    return h->status;
+}
+
+static void called_back(void **state) {
+    UNUSED(state);
+    struct fixture f;
+    struct host h = {.reply = "[1, -2.5]"}, other = {.reply = "\"b\""};
+    start(&f, false);
+    expect_error(&f, "infer call_back(\"show\", 1);", "no callback is bound to the name `show`");
+    assert_int_equal(gpm_bind_callback(f.s, "", answer, &h), GPM_E_ARG);
+    assert_int_equal(gpm_bind_callback(f.s, "show", answer, &h), GPM_OK);
+    assert_int_equal(gpm_bind_callback(f.s, "other", answer, &other), GPM_OK);
+    expect(&f, "assume x = 3; call_back(show, x, [x, \"s\"], flip(1)); infer call_back(\"show\");",
+           "[1, -2.5]\n");
+    assert_int_equal(h.calls, 2);
+    assert_string_equal(h.args, "[]");
+    expect(&f, "define b = run(call_back(other, x + unquote(2))); b;", "\"b\"\n");
+    assert_string_equal(other.args, "[[5]]");
+    expect(&f, "infer resample(3); infer do(y <- call_back(show, x), assert(size(y) == 2));", "");
+    assert_string_equal(h.args, "[[3, 3, 3]]");
+    h.reply = NULL;
+    expect(&f, "define n = \"show\"; run(call_back($n, x));", "()\n");
+    expect_error(&f, "infer call_back(shown);", "callbacks of this session: show, other");
+    h.reply = "1; 2";
+    expect_error(&f, "infer call_back(show);", "must be one expression");
+    h.reply = "1 +";
+    expect_error(&f, "infer call_back(show);", "reply of a callback");
+    h.status = 1;
+    expect_error(&f, "infer call_back(show);", "the callback `show` failed: the line is busy");
+    expect_error(&f, "assume z = call_back(show);", "call_back");
+    end(&f);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(bare), cmocka_unit_test(signatures),
-                                       cmocka_unit_test(memoized), cmocka_unit_test(stored)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(called_back), cmocka_unit_test(bare),
+                                       cmocka_unit_test(signatures), cmocka_unit_test(memoized),
+                                       cmocka_unit_test(stored)};
     return cmocka_run_group_tests(tests, tmp_setup, tmp_teardown);
 }

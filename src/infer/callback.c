@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * call_back("name", e1, ...): hands the values of expressions in every particle to a function of
+ * the host and takes its reply as the action's value. */
+#include "base/mem.h"
+#include "infer/infer.h"
+#include "lang/ast.h"
+#include <string.h>
+
+void infer_bind_callback(struct infer_state *x, const char *name, callback_fn *f, void *user) {
+    size_t i = 0;
+    while (i < x->n_callbacks && strcmp(x->callbacks[i].name, name) != 0) i++;
+    if (i == x->n_callbacks) {
+        x->callbacks = mem_realloc(x->callbacks, (i + 1) * sizeof *x->callbacks);
+        x->callbacks[i].name = mem_strdup(name);
+        x->n_callbacks++;
+    }
+    x->callbacks[i].f = f;
+    x->callbacks[i].user = user;
+}
+
+static enum gpm_status not_bound(struct infer_state *x, const struct sym *name) {
+    infer_error(x, DIAG_CALLBACK, "no callback is bound to the name `%s`", name->text);
+    struct buf have = BUF_INIT;
+    for (size_t i = 0; i < x->n_callbacks; i++)
+        buf_printf(&have, "%s%s", i ? ", " : "", x->callbacks[i].name);
+    if (have.len)
+        diag_add_note(x->core->diags, "callbacks of this session: %s", have.data);
+    else
+        diag_set_help(x->core->diags, "the program that runs this one binds callbacks: "
+                                      "gpm_bind_callback in C, callbacks= in Python");
+    buf_release(&have);
+    return GPM_E_USER;
+}
+
+/* [[value in particle 0, 1, ...] of e1, ... of e2, ...] as JSON. */
+static enum gpm_status arguments(struct infer_state *x, struct action *a, struct buf *out) {
+    buf_putc(out, '[');
+    for (size_t i = 0; i < a->n_splices; i++) {
+        buf_puts(out, i ? ", [" : "[");
+        for (size_t p = 0; p < x->model->p.n; p++) {
+            value v;
+            enum gpm_status st =
+                trace_sample(x->model->p.at[p], a->ast->kids[i]->kids[0], a->splices[i], &v);
+            if (st != GPM_OK) return st;
+            if (p) buf_puts(out, ", ");
+            value_print_json(v, out);
+            value_unref(v);
+        }
+        buf_putc(out, ']');
+    }
+    buf_putc(out, ']');
+    return GPM_OK;
+}
+
+/* The reply is an expression of the language. */
+static enum gpm_status read_reply(struct infer_state *x, const char *text, value *out) {
+    struct session_core *core = x->core;
+    struct ast *program;
+    uint32_t unit = sources_add(core->diags->sources, "<reply of a callback>", text, strlen(text));
+    enum gpm_status st = parse_program(core->arena, core->syms, core->diags, unit, false, &program);
+    if (st != GPM_OK) return st;
+    if (program->n != 1 || program->kids[0]->kind == AST_DEFINE ||
+        program->kids[0]->kind == AST_LOAD || program->kids[0]->kind == AST_FOR)
+        return infer_error(x, DIAG_CALLBACK, "the reply of a callback must be one expression");
+    return plain_eval(core, program->kids[0], NULL, out);
+}
+
+enum gpm_status callback_run(struct infer_state *x, struct action *a, const struct sym *name,
+                             value *out) {
+    size_t i = 0;
+    while (i < x->n_callbacks && strcmp(x->callbacks[i].name, name->text) != 0) i++;
+    if (i == x->n_callbacks) return not_bound(x, name);
+    struct buf args = BUF_INIT;
+    const char *reply = NULL;
+    char err[256] = "";
+    enum gpm_status st = arguments(x, a, &args);
+    if (st == GPM_OK &&
+        x->callbacks[i].f(x->callbacks[i].user, args.data, &reply, err, sizeof err) != 0) {
+        err[sizeof err - 1] = 0;
+        st = infer_error(x, DIAG_CALLBACK, "the callback `%s` failed%s%s", name->text,
+                         *err ? ": " : "", err);
+    }
+    buf_release(&args);
+    if (st != GPM_OK) return st;
+    *out = NIL;
+    return reply ? read_reply(x, reply, out) : GPM_OK;
+}
