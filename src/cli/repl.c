@@ -71,7 +71,10 @@ static void do_help(struct prompt *p, const char *arg) {
         }
         return;
     }
-    printf("Type an instruction to run it; an open bracket continues on the next line.\n");
+    printf(
+        "Type an instruction to run it; an open bracket continues on the next line. For example:\n"
+        "  assume x = normal(0, 1);  observe normal(x, 1) = 3;  mh(default, one, 100);  sample "
+        "x;\n");
     for (const struct prompt_command *c = prompt_commands(); c->name; c++) {
         printf("  :%s %-*s %s\n", c->name, 14 - (int)strlen(c->name), c->args, c->help);
     }
@@ -223,6 +226,17 @@ static bool ask(void *user, const char *question) {
     return answer[0] == 'y' || answer[0] == 'Y';
 }
 
+/* What people type to leave or to get help before they know the colon; NULL: an instruction. */
+static const char *plain_command(const char *line) {
+    static const char *const words[][2] = {
+        {"quit", "quit"}, {"exit", "quit"}, {"help", "help"}, {"?", "help"}};
+    size_t n = strlen(line);
+    while (n > 0 && strchr(" \t\r\n;", line[n - 1])) n--;
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (n == strlen(words[i][0]) && memcmp(line, words[i][0], n) == 0) return words[i][1];
+    return NULL;
+}
+
 static void loop(struct prompt *p) {
     struct entry e = {0};
     while (!p->leave) {
@@ -234,9 +248,10 @@ static void loop(struct prompt *p) {
             continue;
         }
         const char *start = line + strspn(line, " \t");
-        if (e.len == 0 && *start == ':') {
+        const char *command = *start == ':' ? start + 1 : plain_command(start);
+        if (e.len == 0 && command) {
             line_remember(p->editor, start);
-            run_prompt_command(p, start + 1);
+            run_prompt_command(p, command);
             fflush(stdout);
             continue;
         }

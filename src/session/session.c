@@ -190,9 +190,12 @@ static enum gpm_status read_file(struct session *s, const char *path, struct spa
     const char *why = NULL;
     struct sp_options *o = s->core.host.options;
     if (o && o->file) o->file(o->file_user, path);
-    if (stat(path, &info) != 0) why = strerror(errno);
-    else if (S_ISDIR(info.st_mode)) why = "it is a directory";
-    else if (!(f = fopen(path, "rb"))) why = strerror(errno);
+    if (stat(path, &info) != 0)
+        why = strerror(errno);
+    else if (S_ISDIR(info.st_mode))
+        why = "it is a directory";
+    else if (!(f = fopen(path, "rb")))
+        why = strerror(errno);
     if (f) {
         char chunk[65536];
         size_t n;
@@ -241,9 +244,9 @@ static enum gpm_status run_expression(struct session *s, const struct ast *a, st
     s->infer.wrote = false;
     enum gpm_status st = plain_eval(&s->core, a, f, &v);
     if (st != GPM_OK) return st;
-    bool quiet = a->kind == AST_DIRECTIVE &&
-                 (a->u.dir.kind == DIR_ASSUME || a->u.dir.kind == DIR_OBSERVE ||
-                  a->u.dir.kind == DIR_FORCE || a->u.dir.kind == DIR_INFER);
+    bool quiet =
+        a->kind == AST_DIRECTIVE && (a->u.dir.kind == DIR_ASSUME || a->u.dir.kind == DIR_OBSERVE ||
+                                     a->u.dir.kind == DIR_FORCE || a->u.dir.kind == DIR_INFER);
     value r = NIL;
     bool action = action_of(v);
     if (action) st = action_run(&s->core, v, a->span, &r);
@@ -309,6 +312,17 @@ static void show_instruction(struct session *s, const struct ast *a) {
     diag_add_label(&s->diags, a->span, a->kind == AST_LOAD ? "loaded here" : "while this was run");
 }
 
+/* A name of the model is not bound in the inference program; newcomers type it all the same. */
+static void help_with_model_name(struct session *s) {
+    struct diag *d = s->diags.list.n ? vec_last(&s->diags.list) : NULL;
+    if (!d || d->code != DIAG_UNBOUND || d->at.unit == NO_SPAN_UNIT) return;
+    const char *text = s->sources.units.at[d->at.unit]->text + d->at.start;
+    struct sym *name = sym_intern(&s->syms, text, d->at.end - d->at.start);
+    if (!map_get(&s->infer.model->p.at[0]->globals, MAP_PTR(name))) return;
+    diag_set_help(&s->diags, "`%s` belongs to the model: sample %s gives its value there",
+                  name->text, name->text);
+}
+
 static enum gpm_status run_one(struct session *s, const struct ast *a, struct frame *f) {
     switch (a->kind) {
     case AST_DEFINE:
@@ -329,7 +343,10 @@ static enum gpm_status run_one(struct session *s, const struct ast *a, struct fr
 
 static enum gpm_status run_instruction(struct session *s, const struct ast *a, struct frame *f) {
     enum gpm_status st = run_one(s, a, f);
-    if (st != GPM_OK) show_instruction(s, a);
+    if (st != GPM_OK) {
+        show_instruction(s, a);
+        help_with_model_name(s);
+    }
     return st;
 }
 

@@ -140,6 +140,22 @@ def test_commands():
     assert os.waitstatus_to_exitcode(os.waitpid(t.pid, 0)[1]) == 0
 
 
+def test_plain_words():
+    """help, quit and exit work without the colon; the example of the help text runs."""
+    t = Terminal("-q")
+    t.wait_for("gpmem> ")
+    text = t.line("help")
+    assert ":load" in text
+    example = [l for l in text.split("\n") if "assume x" in l][0].strip()
+    assert re.fullmatch(r"\(\)\n-?\d+\.\d+\n", t.line(example)), example
+    assert "sample x gives its value" in t.line("x + 1")
+    t.type("exit\r")
+    end = time.time() + 20
+    while os.waitpid(t.pid, os.WNOHANG)[0] == 0:
+        assert time.time() < end, "exit does not leave"
+        time.sleep(0.02)
+
+
 def test_completion_and_history():
     t = Terminal("-q")
     t.wait_for("gpmem> ")
