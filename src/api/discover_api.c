@@ -16,6 +16,7 @@ struct gpm_discovery {
     bool ready;
     struct paper_result paper; /* of the paper's model, with its series */
     struct series paper_series;
+    struct series_options paper_read; /* how, owned */
     bool paper_ready;
     struct buf err, out;
 };
@@ -40,6 +41,7 @@ static void clear(gpm_discovery *d) {
     if (d->paper_ready) {
         paper_release(&d->paper);
         series_release(&d->paper_series);
+        series_options_release(&d->paper_read);
     }
     d->ready = d->paper_ready = false;
     buf_reset(&d->err);
@@ -61,31 +63,6 @@ bool gpm_discover_settled(const gpm_discovery *d) {
     return d->paper_ready ? d->paper.settled : d->ready && d->d.post.settled;
 }
 
-/* Names separated by blanks, commas or plus signs. */
-static enum gpm_status read_kernels(const char *text, uint16_t *mask, struct buf *err) {
-    *mask = 0;
-    for (const char *p = text; *p;) {
-        size_t n = 0;
-        while (isalnum((unsigned char)p[n])) n++;
-        if (n == 0) {
-            p++;
-            continue;
-        }
-        enum factor f = factor_find(p, n);
-        if (f == FACTOR_COUNT) {
-            buf_printf(err,
-                       "--kernels: no kernel '%.*s'; there are LIN, SE, PER, WN, WIENER, IWIENER, "
-                       "MAT32, RQ",
-                       (int)n, p);
-            return GPM_E_ARG;
-        }
-        *mask |= (uint16_t)FACTOR_BIT(f);
-        p += n;
-    }
-    *mask |= FACTOR_BIT(FACTOR_WN);
-    return GPM_OK;
-}
-
 static enum gpm_status run_paper(gpm_discovery *d, const char *path,
                                  const struct discovery_options *opt,
                                  const struct gpm_discover_options *o) {
@@ -100,6 +77,7 @@ static enum gpm_status run_paper(gpm_discovery *d, const char *path,
     st = paper_run(&d->paper, &d->paper_series, &p, &d->err);
     if (st != GPM_OK) series_release(&d->paper_series);
     d->paper_ready = st == GPM_OK;
+    if (d->paper_ready) d->paper_read = series_options_copy(&opt->series);
     return st;
 }
 
@@ -127,7 +105,7 @@ enum gpm_status gpm_discover_run(gpm_discovery *d, const char *path,
         return GPM_E_ARG;
     }
     if (o->kernels) {
-        enum gpm_status st = read_kernels(o->kernels, &opt.factors, &d->err);
+        enum gpm_status st = discovery_kernels(o->kernels, &opt.factors, &d->err);
         if (st != GPM_OK) return st;
     }
     if (o->paper) return run_paper(d, path, &opt, o);
@@ -166,6 +144,8 @@ const char *gpm_discover_report(gpm_discovery *d, enum gpm_discover_format f) {
     if (d->paper_ready) {
         if (f == GPM_REPORT_JSON)
             paper_json(&d->paper, &d->paper_series, &d->out);
+        else if (f == GPM_REPORT_PROGRAM)
+            paper_program(&d->paper, &d->paper_series, &d->paper_read, &d->out);
         else
             paper_text(&d->paper, &d->paper_series, &d->out);
         return d->out.data;
@@ -182,28 +162,23 @@ const char *gpm_discover_report(gpm_discovery *d, enum gpm_discover_format f) {
     return search_no_shortage(shortages, GPM_OK, &d->err) ? "" : d->out.data;
 }
 
-static bool query_test(void *ctx, const struct structure *s) {
-    struct buf b = BUF_INIT;
-    structure_print(s, &b);
-    bool holds = kern_query_holds_text(ctx, b.data);
-    buf_release(&b);
-    return holds;
+static enum gpm_status query_paper(gpm_discovery *d, const char *query, struct gpm_answer *out) {
+    struct arena a;
+    struct kern_query *q = NULL;
+    arena_init(&a);
+    enum gpm_status st = kern_query_parse(query, &a, &q, &d->err);
+    if (st == GPM_OK) paper_query(&d->paper, q, &out->probability, &out->error, &out->ess);
+    arena_release(&a);
+    return st;
 }
 
 enum gpm_status gpm_discover_query(gpm_discovery *d, const char *query, struct gpm_answer *out) {
     enum gpm_status st = d->paper_ready ? GPM_OK : need_run(d);
     if (st != GPM_OK) return st;
-    struct arena a;
-    struct kern_query *q = NULL;
-    arena_init(&a);
-    st = kern_query_parse(query, &a, &q, &d->err);
-    if (st == GPM_OK && d->paper_ready) {
-        paper_query(&d->paper, q, &out->probability, &out->error, &out->ess);
-    } else if (st == GPM_OK) {
-        struct post_answer r = posterior_probability(&d->d.post, query_test, q);
-        *out = (struct gpm_answer){r.p, r.error, r.ess};
-    }
-    arena_release(&a);
+    if (d->paper_ready) return query_paper(d, query, out);
+    struct post_answer r = {0, 0, 0};
+    st = discovery_query(&d->d, query, &r, &d->err);
+    *out = (struct gpm_answer){r.p, r.error, r.ess};
     return st;
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The index of inference operators. A family file ends with `const struct infer_op
- * infer_NAME_rows[]` and `const size_t infer_NAME_count`; adding one is one line of FAMILIES. */
+ * infer_NAME_rows[]` and `const size_t infer_NAME_count`; adding one is one line of FAMILIES. One
+ * family (discover) stands in a higher layer, above what its operators work on. */
 #include "infer/infer.h"
 
 #include <pthread.h>
@@ -9,6 +10,7 @@
 
 #define FAMILIES(X)                                                                                \
     X(control)                                                                                     \
+    X(discover)                                                                                    \
     X(dataset)                                                                                     \
     X(plot)                                                                                        \
     X(check)                                                                                       \

@@ -13,6 +13,7 @@
 #include "sp/kernel_value.h"
 #include "sp/seq_util.h"
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define ERROR_Z 2.58 /* 99% */
@@ -256,13 +257,86 @@ static enum gpm_status op_prob(struct infer_state *x, const value *args, size_t 
     return GPM_OK;
 }
 
+/* ---- tables ---- */
+
+struct table_row {
+    char *text;
+    double *holds; /* per draw, 0 or 1 */
+    struct query_answer a;
+};
+
+static int by_probability(const void *a, const void *b) {
+    double x = ((const struct table_row *)a)->a.probability;
+    double y = ((const struct table_row *)b)->a.probability;
+    if (x != y) return x < y ? 1 : -1;
+    return strcmp(((const struct table_row *)a)->text, ((const struct table_row *)b)->text);
+}
+
+/* The distinct structures of a dataset and the draws that have them; false: no structures. */
+static bool distinct(const struct dataset *d, size_t c, struct table_row **rows, size_t *n) {
+    size_t total = dataset_rows(d);
+    struct buf b = BUF_INIT;
+    bool ok = true;
+    *rows = NULL;
+    *n = 0;
+    for (size_t i = 0; i < total && ok; i++) {
+        size_t k = 0;
+        buf_reset(&b);
+        ok = structure_of(d->cells.at[i * d->n_columns + c], &b);
+        while (k < *n && strcmp((*rows)[k].text, b.data) != 0) k++;
+        if (k == *n) {
+            *rows = mem_realloc(*rows, ++*n * sizeof **rows);
+            (*rows)[k] = (struct table_row){mem_strdup(b.data), NULL, {0, 0, 0}};
+            (*rows)[k].holds = mem_zalloc((total + 1) * sizeof(double));
+        }
+        (*rows)[k].holds[i] = 1;
+    }
+    buf_release(&b);
+    return ok;
+}
+
+static enum gpm_status op_tabulate(struct infer_state *x, const value *args, size_t n, value *out) {
+    struct dataset *d = dataset_of(n && !is_absent(args[0]) ? args[0] : x->structures);
+    size_t c = d ? structure_column(d) : 0, k = 0;
+    struct table_row *rows = NULL;
+    if (!c || !distinct(d, c, &rows, &k)) {
+        for (size_t i = 0; i < k; i++) mem_free(rows[i].text), mem_free(rows[i].holds);
+        mem_free(rows);
+        return infer_error(x, DIAG_BAD_OPERATOR_ARG,
+                           "tabulate needs a dataset with a column of kernels or structures");
+    }
+    struct draws_in in = {NULL, dataset_rows(d), 1, particles_of(d),
+                          dataset_numbers(d, DATASET_PROB)};
+    for (size_t i = 0; i < k; i++) rows[i].a = weigh(&in, rows[i].holds, (double)in.n);
+    qsort(rows, k, sizeof *rows, by_probability);
+    struct buf b = BUF_INIT;
+    buf_puts(&b, "probability  error   ess  structure\n");
+    for (size_t i = 0; i < k; i++) {
+        const struct query_answer *a = &rows[i].a;
+        buf_printf(&b, "     %.4f  %.4f %5.0f  %s\n", a->probability, a->error, a->ess,
+                   rows[i].text);
+        mem_free(rows[i].text);
+        mem_free(rows[i].holds);
+    }
+    if (x->write) x->write(x->user, 1, b.data, b.len);
+    buf_release(&b);
+    mem_free(in.weight);
+    mem_free(rows);
+    *out = NIL;
+    return GPM_OK;
+}
+
 const struct infer_op infer_query_rows[] = {
     {"prob", "(query: string, draws?: any) -> action",
      "posterior probability of a query about a kernel's structure, prob(LIN & (WN | LIN*WN), "
      "draws): a dictionary of probability, error (half-width of a 99% interval) and ess. The query "
      "stands as it is or in quotes, prob($q) takes its text from a variable. draws: a dataset with "
-     "a column of kernels or structures, a sequence of them, or what discover_structure gives; "
+     "a column of kernels or structures, a sequence of them, or a structure_model; "
      "left out, what was collected last, else the kernel assumed last in every particle",
      NULL, 0, op_prob},
+    {"tabulate", "(draws?: any) -> action",
+     "prints every structure among the draws (a dataset with a column of kernels or structures; "
+     "left out, the one collected last) with its probability, error and ess",
+     NULL, 0, op_tabulate},
 };
 const size_t infer_query_count = COUNT_OF(infer_query_rows);

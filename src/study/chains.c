@@ -130,14 +130,18 @@ static double chain_ess(const double *x, size_t n) {
     return (double)n / tau;
 }
 
+/* A chain in which it always or never holds is judged by its log density: did it move at all? */
 double posterior_indicator_ess(const struct posterior *p, structure_test holds, void *ctx) {
     if (!p->n_chains) return 0;
     double ess = 0, *x = NEW_ARRAY(double, p->steps);
     for (int c = 0; c < p->n_chains; c++) {
+        const struct chain_state *at = p->chain + (size_t)c * p->steps;
+        bool varies = false;
         for (size_t i = 0; i < p->steps; i++) {
-            int k = p->chain[(size_t)c * p->steps + i].structure;
-            x[i] = holds(ctx, &p->search->at[k]->m.s);
+            x[i] = holds(ctx, &p->search->at[at[i].structure]->m.s);
+            varies |= x[i] != x[0];
         }
+        for (size_t i = 0; !varies && i < p->steps; i++) x[i] = at[i].logp;
         ess += chain_ess(x, p->steps);
     }
     mem_free(x);

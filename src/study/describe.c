@@ -362,26 +362,3 @@ void describe_summary(const struct discovery *d, struct buf *out) {
                    d->post.p_log > 0.5 ? d->post.p_log : 1 - d->post.p_log,
                    d->post.p_log > 0.5 ? ": effects multiply" : "");
 }
-
-void discovery_program(const struct discovery *d, struct buf *out) {
-    const struct grammar *g = &d->search.opt.grammar;
-    buf_puts(out, "// the model and the inference that were run\n");
-    buf_puts(out, "assume terms ~ subset_of(");
-    for (int k = 0; k < g->n_terms; k++) {
-        if (k) buf_puts(out, ", ");
-        term_print(g->terms[k], out);
-    }
-    buf_printf(out, ");            // prior exp(%g x factors), at most %d terms\n", g->penalty,
-               g->max_terms);
-    buf_puts(
-        out,
-        "assume y ~ gp(0, 1 + sum(terms) + WN);  // standardised, priors of docs/structure.md\n");
-    buf_printf(out, "observe y(t_i) = y_i;                  // %zu values\n", d->series.n);
-    buf_printf(out,
-               "infer structure_search(window=%g, draws=%zu, seed=%llu);  // %zu structures, %ld "
-               "likelihoods\n",
-               d->search.opt.window, d->search.opt.draws, (unsigned long long)d->opt.seed,
-               d->search.n, d->search.evals);
-    buf_printf(out, "infer structure_chains(chains=%d, steps=%zu);\n", d->post.n_chains,
-               d->post.steps);
-}

@@ -4,6 +4,8 @@
  */
 #include "study/discovery.h"
 #include "base/mem.h"
+#include "gp/kern_query.h"
+#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,7 +73,7 @@ static enum gpm_status search_coarse(struct discovery *d, size_t k) {
     return st;
 }
 
-static enum gpm_status infer(struct discovery *d, struct buf *err) {
+enum gpm_status discovery_search(struct discovery *d, struct buf *err) {
     struct search_options o;
     search_settings(d, &o);
     enum gpm_status st = search_init(&d->search, &d->data, &o);
@@ -87,7 +89,53 @@ static enum gpm_status infer(struct discovery *d, struct buf *err) {
         return st;
     }
     posterior_init(&d->post, &d->search);
+    return GPM_OK;
+}
+
+void discovery_sample(struct discovery *d) {
     posterior_chains(&d->post, d->opt.steps);
+}
+
+static bool query_holds(void *ctx, const struct structure *s) {
+    struct buf b = BUF_INIT;
+    structure_print(s, &b);
+    bool holds = kern_query_holds_text(ctx, b.data);
+    buf_release(&b);
+    return holds;
+}
+
+enum gpm_status discovery_query(const struct discovery *d, const char *query,
+                                struct post_answer *out, struct buf *err) {
+    struct arena a;
+    struct kern_query *q = NULL;
+    arena_init(&a);
+    enum gpm_status st = kern_query_parse(query, &a, &q, err);
+    if (st == GPM_OK) *out = posterior_probability(&d->post, query_holds, q);
+    arena_release(&a);
+    return st;
+}
+
+/* Names separated by blanks, commas or plus signs. */
+enum gpm_status discovery_kernels(const char *text, uint16_t *mask, struct buf *err) {
+    *mask = 0;
+    for (const char *p = text; *p;) {
+        size_t n = 0;
+        while (isalnum((unsigned char)p[n])) n++;
+        if (n == 0) {
+            p++;
+            continue;
+        }
+        enum factor f = factor_find(p, n);
+        if (f == FACTOR_COUNT) {
+            buf_printf(err,
+                       "no kernel '%.*s'; there are LIN, SE, PER, WN, WIENER, IWIENER, MAT32, RQ",
+                       (int)n, p);
+            return GPM_E_ARG;
+        }
+        *mask |= (uint16_t)FACTOR_BIT(f);
+        p += n;
+    }
+    *mask |= FACTOR_BIT(FACTOR_WN);
     return GPM_OK;
 }
 
@@ -148,33 +196,46 @@ const struct evidence *discovery_top(const struct discovery *d) {
     return d->post.n_structures ? d->post.structures[0].best : NULL;
 }
 
-enum gpm_status discovery_run(struct discovery *d, const char *path,
-                              const struct discovery_options *o, struct buf *err) {
+/* Splits the last share of the values off into *test. */
+static enum gpm_status hold_out(struct discovery *d, struct series *test, struct buf *err) {
+    size_t n = d->series.n, k = (size_t)floor(d->opt.holdout * (double)n + 0.5);
+    if (k < 1 || n - k < 8) {
+        buf_printf(err, "a hold-out of %g leaves %zu of %zu values: at least 8 are needed",
+                   d->opt.holdout, k < n ? n - k : 0, n);
+        return GPM_E_ARG;
+    }
+    struct series all = d->series;
+    series_slice(&all, 0, n - k, &d->series);
+    series_slice(&all, n - k, n, test);
+    series_release(&all);
+    return GPM_OK;
+}
+
+enum gpm_status discovery_start(struct discovery *d, const struct discovery_options *o,
+                                struct series *series, struct series *test, struct buf *err) {
     memset(d, 0, sizeof *d);
     d->opt = *o;
-    unsigned long shortages = mem_shortages();
-    double start = search_now();
-    struct series test = {0};
-    enum gpm_status st = series_read(&d->series, path, &o->series, err);
-    if (st == GPM_OK && o->holdout > 0) {
-        size_t k = (size_t)floor(o->holdout * (double)d->series.n + 0.5), n = d->series.n;
-        if (k < 1 || n - k < 8) {
-            buf_printf(err, "--holdout %g leaves %zu of %zu values: at least 8 are needed",
-                       o->holdout, k < n ? n - k : 0, n);
-            st = GPM_E_ARG;
-        } else {
-            struct series all = d->series;
-            series_slice(&all, 0, n - k, &d->series);
-            series_slice(&all, n - k, n, &test);
-            series_release(&all);
-        }
-    }
+    d->opt.series = series_options_copy(&o->series);
+    d->series = *series;
+    memset(test, 0, sizeof *test);
+    enum gpm_status st = o->holdout > 0 ? hold_out(d, test, err) : GPM_OK;
     if (st == GPM_OK) st = discovery_prepare(d, err);
-    if (st == GPM_OK) st = infer(d, err);
+    return st;
+}
+
+enum gpm_status discovery_run(struct discovery *d, const char *path,
+                              const struct discovery_options *o, struct buf *err) {
+    double start = search_now();
+    struct series series, test = {0};
+    memset(d, 0, sizeof *d);
+    enum gpm_status st = series_read(&series, path, &o->series, err);
+    if (st != GPM_OK) return st;
+    st = discovery_start(d, o, &series, &test, err);
+    if (st == GPM_OK) st = discovery_search(d, err);
+    if (st == GPM_OK) discovery_sample(d);
     if (st == GPM_OK) st = discovery_finish(d, err);
     if (st == GPM_OK && test.n) st = score(d, &test, err);
     if (st == GPM_OK) discovery_checks(d);
-    st = search_no_shortage(shortages, st, err);
     series_release(&test);
     d->seconds = search_now() - start;
     if (st != GPM_OK) discovery_release(d);
@@ -191,5 +252,6 @@ void discovery_release(struct discovery *d) {
     search_release(&d->search);
     smodel_data_release(&d->data);
     series_release(&d->series);
+    series_options_release(&d->opt.series);
     memset(d, 0, sizeof *d);
 }

@@ -42,7 +42,7 @@ struct check {
 #define DISCOVERY_CHECKS 4
 
 struct discovery {
-    struct discovery_options opt;
+    struct discovery_options opt; /* owns the texts of opt.series */
     struct series series; /* what was fitted */
     struct smodel_data data;
     struct search search;
@@ -59,6 +59,18 @@ struct discovery {
 GPM_MUST_USE enum gpm_status discovery_run(struct discovery *d, const char *path,
                                            const struct discovery_options *o, struct buf *err);
 void discovery_release(struct discovery *d);
+/* The steps of a run, for those who take them one by one: start (takes *series over, also on
+ * failure, when the caller releases d; *test holds the values kept aside), search, sample. */
+GPM_MUST_USE enum gpm_status discovery_start(struct discovery *d, const struct discovery_options *o,
+                                             struct series *series, struct series *test,
+                                             struct buf *err);
+GPM_MUST_USE enum gpm_status discovery_search(struct discovery *d, struct buf *err);
+void discovery_sample(struct discovery *d); /* the exact chains */
+/* Base kernels by name, as factors of the grammar. */
+GPM_MUST_USE enum gpm_status discovery_kernels(const char *text, uint16_t *mask, struct buf *err);
+/* A question (gp/kern_query.h) to the posterior; GPM_E_FORMAT: it cannot be read. */
+GPM_MUST_USE enum gpm_status discovery_query(const struct discovery *d, const char *query,
+                                             struct post_answer *out, struct buf *err);
 /* Steps of a run, also used when one is read back. */
 GPM_MUST_USE enum gpm_status discovery_prepare(struct discovery *d, struct buf *err);
 GPM_MUST_USE enum gpm_status discovery_finish(struct discovery *d, struct buf *err);
@@ -78,7 +90,7 @@ void describe_formula(const struct discovery *d, struct buf *out);
 void describe_probability(double p, struct buf *out);
 void describe_summary(const struct discovery *d, struct buf *out); /* a paragraph */
 double component_probability(const struct discovery *d, int term);
-/* The inference program that was run. */
+/* The program that was run: `gpmem run` of it gives the same posterior, draw for draw. */
 void discovery_program(const struct discovery *d, struct buf *out);
 
 /* ---- output ---- */

@@ -105,6 +105,9 @@ GPM_MUST_USE enum gpm_status paper_run(struct paper_result *r, const struct seri
 void paper_release(struct paper_result *r);
 void paper_text(const struct paper_result *r, const struct series *s, struct buf *out);
 void paper_json(const struct paper_result *r, const struct series *s, struct buf *out);
+/* A program of the language with the same posterior. */
+void paper_program(const struct paper_result *r, const struct series *s,
+                   const struct series_options *read, struct buf *out);
 /* Probability of a query over the structures. */
 void paper_query(const struct paper_result *r, const struct kern_query *q, double *p, double *error,
                  double *ess);

@@ -330,3 +330,16 @@ void series_slice(const struct series *s, size_t from, size_t to, struct series 
     out->value_name = mem_strdup(s->value_name);
     set_hash(out);
 }
+
+struct series_options series_options_copy(const struct series_options *o) {
+    struct series_options c = *o;
+    c.time = o->time ? mem_strdup(o->time) : NULL;
+    c.value = o->value ? mem_strdup(o->value) : NULL;
+    return c;
+}
+
+void series_options_release(struct series_options *o) {
+    mem_free((char *)o->time);
+    mem_free((char *)o->value);
+    o->time = o->value = NULL;
+}

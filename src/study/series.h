@@ -23,10 +23,13 @@ enum time_kind {
 };
 
 struct series_options {
-    const char *time, *value; /* column name or number from 1; NULL: by the usual names */
+    const char *time, *value; /* column name or number from 1, borrowed; NULL: the usual names */
     bool skip_bad;
     size_t max_points; /* 0: all. More rows: the most recent ones are kept and the rest counted */
 };
+/* A copy that owns its texts, and its end. */
+struct series_options series_options_copy(const struct series_options *o);
+void series_options_release(struct series_options *o);
 struct series {
     size_t n;
     double *x, *y; /* ascending x */

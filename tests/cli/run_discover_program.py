@@ -1,0 +1,114 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""The program that `gpmem discover --program` prints is a program: `gpmem run` of it, with the same seed,
+gives the same structures with the same probabilities and errors to the last digit printed; that of --paper,
+which samples instead of enumerating, the same distribution. The answers of prob in the language and of
+`gpmem query` are the same numbers.
+
+    run_discover_program.py GPMEM"""
+import json
+import math
+import os
+import random
+import subprocess
+import sys
+import tempfile
+
+TOOL = os.path.abspath(sys.argv[1])
+BAD = []
+
+
+def run(*args, cwd):
+    done = subprocess.run([TOOL] + list(args), capture_output=True, text=True, cwd=cwd, timeout=300)
+    if done.returncode:
+        raise SystemExit("%s: exit status %d\n%s" % (" ".join(args), done.returncode, done.stderr))
+    return done.stdout
+
+
+def expect(name, ok, what=""):
+    print("%s %s%s" % ("ok  " if ok else "FAIL", name, "" if ok else ": " + str(what)))
+    if not ok:
+        BAD.append(name)
+
+
+def write_series(path, n, seed):
+    r = random.Random(seed)
+    with open(path, "w") as f:
+        f.write("when,level,other\n")
+        for i in range(n):
+            y = 20 + 0.4 * i + 3 * math.sin(2 * math.pi * i / 6) + r.gauss(0, 1)
+            f.write("%d,%.3f,%.3f\n" % (i, y, r.gauss(0, 1)))
+
+
+def rows(text):
+    """structure -> (probability, error) of a table as the command and the language print it"""
+    out = {}
+    for line in text.splitlines():
+        part = line.split(None, 2)
+        if len(part) == 3 and part[0][:2] in ("0.", "1.") and part[1][:2] in ("0.", "1."):
+            out[part[2]] = (part[0], part[1])
+    return out
+
+
+def same(folder, seed, *options):
+    name = "seed %s %s" % (seed, " ".join(options))
+    text = run("discover", "series.csv", "--seed", seed, "--column", "level", *options, cwd=folder)
+    program = run("discover", "series.csv", "--seed", seed, "--column", "level", *options, "-q", "--program",
+                  cwd=folder)
+    with open(os.path.join(folder, "again.vnts"), "w") as f:
+        f.write(program)
+    again = run("run", "--seed", seed, "again.vnts", cwd=folder)
+    want = rows(text.split("\nComponents")[0])
+    got = rows(again)
+    expect(name, want == got and len(want) > 0, (want, got))
+    settled = [line for line in text.splitlines() if "chains of" in line]
+    expect(name + ", chains", all(line.strip() in again for line in settled) and settled, settled)
+
+
+def queries(folder):
+    run("discover", "series.csv", "--column", "level", "--out", "kept", "-q", cwd=folder)
+    asked = ["LIN & (WN | LIN*WN)", "recurring pattern", "!trend", "SE*PER | PER"]
+    answers = json.loads(run("query", "kept", "--format", "json", *asked, cwd=folder))
+    program = run("discover", "series.csv", "--column", "level", "-q", "--program", cwd=folder)
+    program += "".join("prob(%s, model);\n" % q for q in asked)
+    program += "define draws = structure_draws(model);\n" + "".join("prob(%s, draws);\n" % q for q in asked)
+    with open(os.path.join(folder, "ask.vnts"), "w") as f:
+        f.write(program)
+    told = [json.loads(line) for line in run("run", "ask.vnts", cwd=folder).splitlines() if line[:1] == "{"][3:]
+    for i, (q, a) in enumerate(zip(asked, answers)):
+        b, c = told[i], told[len(asked) + i]
+        expect("query '%s'" % q, all(abs(a[k] - b[k]) < 1e-4 * (1 + abs(b[k])) for k in ("probability", "error")),
+               (a, b))
+        expect("draws '%s'" % q, abs(b["probability"] - c["probability"]) <= b["error"] + c["error"], (b, c))
+
+
+def paper(folder):
+    write_series(os.path.join(folder, "short.csv"), 20, 4)
+    common = ("discover", "short.csv", "--column", "level", "--paper", "--y-sd", "5")
+    run(*common, "-q", "--json", "paper.json", cwd=folder)
+    with open(os.path.join(folder, "paper.json")) as f:
+        exact = {s["struct"]: s["probability"] for s in json.load(f)["structures"]}
+    with open(os.path.join(folder, "paper.vnts"), "w") as f:
+        f.write(run(*common, "-q", "--program", cwd=folder))
+    out = run("run", "--seed", "3", "paper.vnts", cwd=folder)
+    drawn = {}
+    for line in out.splitlines():
+        part = line.split(None, 3)
+        if len(part) == 4 and part[0][:2] in ("0.", "1."):
+            drawn[part[3]] = float(part[0])
+    distance = 0.5 * sum(abs(exact.get(k, 0) - drawn.get(k, 0)) for k in set(exact) | set(drawn))
+    top = max(exact, key=exact.get)
+    print("    --paper: distance %.3f; %s %.3f, drawn %.3f" % (distance, top, exact[top], drawn.get(top, 0)))
+    expect("--paper: the program's draws have the enumerated distribution", distance < 0.15, (exact, drawn))
+    expect("--paper: not all on one structure", exact[top] < 0.95, exact)
+
+
+with tempfile.TemporaryDirectory() as folder:
+    write_series(os.path.join(folder, "series.csv"), 40, 1)
+    same(folder, "1")
+    same(folder, "7", "--kernels", "LIN,PER,SE,RQ", "--log", "never")
+    same(folder, "2", "--changepoints", "--kernels", "LIN PER", "--holdout", "0.2")
+    queries(folder)
+    paper(folder)
+print("%d failed" % len(BAD))
+sys.exit(1 if BAD else 0)
