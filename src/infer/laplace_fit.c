@@ -170,13 +170,35 @@ static enum gpm_status key_of(struct continuous *c, double *key) {
     return st;
 }
 
-static bool same_key(const double *a, const double *b) {
-    for (int i = 0; i < FIT_KEYS; i++) {
-        if (isinf(a[i]) || isinf(b[i])) {
-            if (a[i] != b[i]) return false;
-        } else if (!(fabs(a[i] - b[i]) <= 1e-9 * (1 + fabs(a[i]))))
-            return false;
+static bool same_number(double a, double b) {
+    return a == b || (isfinite(a) && fabs(a - b) <= 1e-9 * (1 + fabs(a)));
+}
+
+/* Does the weight depend on what is drawn along the way? Judged at two points, each with two
+ * generators; a brush of deterministic parts alone makes no difference. */
+static enum gpm_status draws_matter(struct continuous *c, bool *out) {
+    struct rng own, kept = c->frozen;
+    double z[PROPOSAL_MAX_DIM], w[2] = {0, 0};
+    enum gpm_status st = GPM_OK;
+    *out = false;
+    if (!continuous_has_brush(c)) return st;
+    rng_init(&own, 20, 1, 0);
+    for (int k = 0; k < PROBES && st == GPM_OK && !*out; k++) {
+        bool ok = false;
+        st = prior_draw(c, &own, z, NULL, &ok);
+        for (uint32_t g = 0; g < 2 && ok && st == GPM_OK; g++) {
+            rng_init(&c->frozen, 21, 1, g);
+            st = continuous_eval(c, z, &w[g], NULL);
+        }
+        *out = ok && !same_number(w[0], w[1]);
     }
+    c->frozen = kept;
+    return st;
+}
+
+static bool same_key(const double *a, const double *b) {
+    for (int i = 0; i < FIT_KEYS; i++)
+        if (!same_number(a[i], b[i])) return false;
     return true;
 }
 
@@ -205,16 +227,17 @@ static struct laplace_fit *recall(struct infer_state *x, size_t d, size_t draws,
 enum gpm_status laplace_fit_find(struct continuous *c, size_t draws, void **own,
                                  const struct laplace_fit **out) {
     double key[FIT_KEYS] = {0};
-    bool brush = continuous_has_brush(c);
+    bool random = false;
     *out = NULL;
     if (c->n_z > PROPOSAL_MAX_DIM)
         return infer_error(c->x, DIAG_LIMIT,
                            "a fit of %zu numbers at once is too large: at most %d; choose smaller "
                            "blocks, or hmc",
                            c->n_z, PROPOSAL_MAX_DIM);
-    enum gpm_status st = brush ? GPM_OK : key_of(c, key);
+    enum gpm_status st = draws_matter(c, &random);
+    if (st == GPM_OK && !random) st = key_of(c, key);
     if (st != GPM_OK) return st;
-    struct laplace_fit *f = brush ? NULL : recall(c->x, c->n_z, draws, key);
+    struct laplace_fit *f = random ? NULL : recall(c->x, c->n_z, draws, key);
     if (f) {
         *out = f;
         return GPM_OK;
@@ -229,7 +252,7 @@ enum gpm_status laplace_fit_find(struct continuous *c, size_t draws, void **own,
         free_one(f);
         return st;
     }
-    if (brush) {
+    if (random) {
         *own = f;
     } else {
         f->next = c->x->fits;

@@ -26,7 +26,7 @@ struct laplace_fit {
 };
 
 /* The fit for what c has taken out of the trace; kept in c->x, or in *own (freed by the caller with
- * laplace_fits_free) where a brush makes the conditional a random one. */
+ * laplace_fits_free) where choices drawn along the way make the conditional a random one. */
 enum gpm_status laplace_fit_find(struct continuous *c, size_t draws, void **own,
                                  const struct laplace_fit **out) GPM_MUST_USE;
 void laplace_fit_draw(const struct laplace_fit *f, struct rng *r, double *z);
