@@ -65,8 +65,9 @@ enum {
     SP_HIDDEN = 32,          /* internal (_range): no help, no completion */
     SP_NO_MODEL_EFFECT = 64, /* has a side effect such as printing */
     SP_VECTOR = 128,         /* a random procedure whose value is a vector or matrix */
-    SP_PASSES = 256          /* requests one application and hands its value on (apply): observe
+    SP_PASSES = 256,         /* requests one application and hands its value on (apply): observe
                                 reaches through it */
+    SP_CHOOSES = 512         /* a random procedure whose value is an item of its last argument */
 };
 
 enum sp_support_kind {

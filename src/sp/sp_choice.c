@@ -336,7 +336,7 @@ static enum gpm_status permute_enumerate(struct sp_call *c, value **vals, size_t
 }
 
 #define CHOICE                                                                                     \
-    .flags = SP_RANDOM | SP_DISCRETE, .simulate = choice_simulate,                                 \
+    .flags = SP_RANDOM | SP_DISCRETE | SP_CHOOSES, .simulate = choice_simulate,                    \
     .log_density = choice_log_density, .enumerate = choice_enumerate,                              \
     .support = sp_support_discrete, .log_bound = sp_discrete_bound
 

@@ -129,8 +129,9 @@ static enum gpm_status call_builtin(struct trace *t, struct family *fam, const s
 }
 
 /* Kernels and procedures have no names of their own: when a parameter of one changes, another value
- * stands in the list. Permuting such a list chooses an order of places, which stays; there are more
- * places than items, so that it also stays when the list gets longer or shorter. */
+ * stands in the list. Choosing from such a list chooses a place, which stays. Permuting one chooses
+ * an order of places; there are more places than items, so that it also stays when the list gets
+ * longer or shorter. */
 static bool holds_makings(value v) {
     value item = NIL;
     size_t n = 0;
@@ -156,6 +157,37 @@ static enum gpm_status permute_places(struct trace *t, struct family *fam, const
     return st == GPM_OK ? call_builtin(t, fam, a, ctx, "_reorder", items, order, out) : st;
 }
 
+/* categorical(weights, kernels) and its relatives: nodes are the procedure and its n - 1 operands. */
+static bool chooses_makings(struct node *const *nodes, size_t n) {
+    const struct sp_class *cls = proc_class(nodes[0]->val, NULL);
+    size_t items = 0, weights = 0;
+    if (!cls || !(cls->flags & SP_CHOOSES) || n < 2 || n > 3) return false;
+    value last = nodes[n - 1]->val;
+    if (!holds_makings(last) || !seq_length(last, &items) || !items) return false;
+    return n == 2 || (seq_length(nodes[1]->val, &weights) && weights == items);
+}
+
+static enum gpm_status choose_place(struct trace *t, struct family *fam, const struct ast *a,
+                                    struct tagctx *ctx, struct node *const *nodes, size_t n,
+                                    struct node **out) {
+    struct node *items = nodes[n - 1], *place;
+    enum gpm_status st;
+    if (n == 3) {
+        place = node_new(t, fam, NODE_APP, a, 2);
+        place->ctx = ctx;
+        place->in[0].node = nodes[0];
+        place->in[1].node = nodes[1];
+        st = node_apply(t, place, NULL, true);
+    } else {
+        struct node *size;
+        st = call_builtin(t, fam, a, ctx, "size", items, NULL, &size);
+        if (st == GPM_OK)
+            st = call_builtin(t, fam, a, ctx, "uniform_discrete",
+                              node_constant(t, fam, value_num(0)), size, &place);
+    }
+    return st == GPM_OK ? call_builtin(t, fam, a, ctx, "lookup", items, place, out) : st;
+}
+
 static enum gpm_status eval_call(struct trace *t, struct family *fam, const struct ast *a,
                                  struct frame *f, struct tagctx *ctx, struct node **out) {
     enum { SMALL = 8 };
@@ -179,6 +211,10 @@ static enum gpm_status eval_call(struct trace *t, struct family *fam, const stru
     }
     if (which == SPECIAL_PERMUTE && n == 2 && holds_makings(nodes[1]->val)) {
         st = permute_places(t, fam, a, ctx, nodes[1], out);
+        goto out;
+    }
+    if (chooses_makings(nodes, n)) {
+        st = choose_place(t, fam, a, ctx, nodes, n, out);
         goto out;
     }
     if (which == SPECIAL_APPLY_FUNCTION && n > 2) skip = 1;

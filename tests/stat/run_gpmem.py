@@ -185,6 +185,36 @@ def test_structures():
         assert abs(freq - p / total) < 0.05, (t, name, freq, p / total)
 
 
+def test_choices_of_kernels():
+    """A kernel chosen from a list whose members have a random parameter, by enumeration: the parameter
+    moves although the chosen kernel's value changes with it."""
+    x, ys = np.array([0.1, 1]), [0.8, -0.5]
+    procs = "array(proc() { lookup(BK, 0) }, proc() { lookup(BK, 1) }, proc() { lookup(BK, 2) })"
+    choices = {"uniform_categorical(BK)": (1, 1, 1), "categorical(array(1, 2, 3), BK)": (1, 2, 3),
+               "log_categorical(array(log(3), log(2), log(1)), BK)": (3, 2, 1),
+               "mem(proc(i) { uniform_categorical(BK) })(3)": (1, 1, 1),
+               "if (flip(1/3)) { lookup(BK, 0) } else { uniform_categorical(rest(BK)) }": (1, 1, 1),
+               "uniform_categorical(mapv(proc(f) { f() }, %s))" % procs: (1, 1, 1),
+               "uniform_categorical(%s)()" % procs: (1, 1, 1)}
+    for choice, w in choices.items():
+        program = ("assume t = uniform_discrete(1, 3);"
+                   "assume BK = list(make_whitenoise(t / 2), make_linear(t) + make_whitenoise(0.3),"
+                   "                 make_squaredexp(t, 1) + make_whitenoise(0.3));"
+                   "assume K = %s; assume g = make_gp(K); observe g(array(0.1, 1)) = array(0.8, -0.5);"
+                   "define step = mh(default, one, 6);\n" % choice)
+        got = chain(program, "array(t, struct(K))", 2500, 11)
+        p = {}
+        for t in (1, 2):
+            grams = {"WN": (t / 2) ** 2 * np.eye(2), "LIN + WN": t * t * np.outer(x, x) + 0.09 * np.eye(2),
+                     "SE + WN": se(x, x, t) + 0.09 * np.eye(2)}
+            for (name, gram), weight in zip(grams.items(), w):
+                p[(t, name)] = weight * math.exp(log_normal(ys, gram))
+        total = sum(p.values())
+        for (t, name), v in p.items():
+            freq = sum(g == [t, name] for g in map(list, got)) / len(got)
+            assert abs(freq - v / total) < 0.06, (choice, t, name, freq, v / total)
+
+
 tests = [v for k, v in sorted(globals().items()) if k.startswith("test_")]
 for t in tests:
     try:
