@@ -44,7 +44,7 @@ struct memoizer *memoizer_new(const struct emulator_class *cls, struct sp_call *
 enum gpm_status memoizer_make(struct sp_call *c, const struct emulator_class *cls, bool pair,
                               value *out) GPM_MUST_USE;
 extern const struct sp_state_class memoizer_state;
-extern const struct sp_aaa memoizer_aaa;
+extern const struct sp_aaa memoizer_aaa, memoizer_pair_aaa; /* of the emulator alone, of a pair */
 extern const struct sp_class emulate_class; /* f_emu */
 extern const struct sp_class compute_class; /* f_compute: requests the source function */
 extern const struct emulator_class gp_emulator;

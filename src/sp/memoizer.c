@@ -598,8 +598,8 @@ static enum gpm_status aaa_gradient(struct sp_call *c, void *state, value *dargs
     return st == GPM_OK ? m->cls->gradient(m->em, c, dargs) : st;
 }
 
-const struct sp_aaa memoizer_aaa = {.remake = aaa_remake,
-                                    .undo = aaa_undo,
-                                    .commit = aaa_commit,
-                                    .log_joint = aaa_log_joint,
-                                    .gradient = aaa_gradient};
+#define ABSORBING                                                                                  \
+    .remake = aaa_remake, .undo = aaa_undo, .commit = aaa_commit, .log_joint = aaa_log_joint,      \
+    .gradient = aaa_gradient
+const struct sp_aaa memoizer_aaa = {ABSORBING};
+const struct sp_aaa memoizer_pair_aaa = {ABSORBING, .fixed = 1}; /* the source function */

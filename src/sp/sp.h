@@ -99,6 +99,7 @@ struct sp_aaa {
     /* Adjoints of the maker's arguments for d log_joint = 1 (owned values; NIL: zero). May be NULL.
      */
     enum gpm_status (*gradient)(struct sp_call *c, void *state, value *dargs);
+    uint32_t fixed; /* bit i: a change of argument i makes new procedures instead */
 };
 
 /* Operations on the state of made procedures. */

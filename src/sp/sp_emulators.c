@@ -37,7 +37,7 @@ const struct sp_class sp_emulators_rows[] = {
             "band widens when the values are larger than the kernel expects.",
      .flags = SP_MAKER | SP_CALLS,
      .simulate = tpmem,
-     .aaa = &memoizer_aaa},
+     .aaa = &memoizer_pair_aaa},
     {.name = "make_quad",
      .sig = "(degree?: any, scale?: any, shape?: any, rate?: any, dim?: any) -> proc",
      .doc =
@@ -55,6 +55,6 @@ const struct sp_class sp_emulators_rows[] = {
          "quadmem(f); degree= 2 unless given.",
      .flags = SP_MAKER | SP_CALLS,
      .simulate = quadmem,
-     .aaa = &memoizer_aaa},
+     .aaa = &memoizer_pair_aaa},
 };
 const size_t sp_emulators_count = COUNT_OF(sp_emulators_rows);

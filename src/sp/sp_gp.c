@@ -111,6 +111,6 @@ const struct sp_class sp_gp_rows[] = {
             "keeps the values of f in a file.",
      .flags = SP_MAKER | SP_CALLS,
      .simulate = gpmem,
-     .aaa = &memoizer_aaa},
+     .aaa = &memoizer_pair_aaa},
 };
 const size_t sp_gp_count = COUNT_OF(sp_gp_rows);

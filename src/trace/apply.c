@@ -227,6 +227,10 @@ static void close_over(struct trace *t, struct node *n, const struct ast *a, str
     for (uint32_t i = 0; i < a->n; i++) close_over(t, n, a->kids[i], f, inner, budget);
 }
 
+void node_close_over(struct trace *t, struct node *n) {
+    for (uint32_t i = 1; i < n->n_in; i++) close_over_value(t, n, n->in[i].node->val, 8);
+}
+
 static enum gpm_status simulate(struct trace *t, struct node *n, struct sp_call *c,
                                 const value *fixed, value *out) {
     if (fixed && (c->cls->flags & SP_RANDOM)) {
@@ -327,8 +331,7 @@ static enum gpm_status apply_primitive(struct trace *t, struct node *n, const va
         if (st == GPM_OK) st = output_of_requests(t, n, &c, out);
         goto out;
     }
-    if ((c.cls->flags & SP_CALLS) && requests)
-        for (uint32_t i = 1; i < n->n_in; i++) close_over_value(t, n, n->in[i].node->val, 8);
+    if ((c.cls->flags & SP_CALLS) && requests) node_close_over(t, n);
     for (uint32_t i = 0; (c.cls->flags & SP_CALLS) && n->req && i < n->req->n_xin && st == GPM_OK;
          i++)
         st = regen_ensure(t, n->req->xin[i].node);

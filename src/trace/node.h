@@ -40,6 +40,8 @@ enum gpm_status eval_family(struct trace *t, const struct ast *a, struct frame *
  * anew (else only the output is computed again). */
 enum gpm_status node_apply(struct trace *t, struct node *n, const value *fixed,
                            bool requests) GPM_MUST_USE;
+/* What the procedures among n's operands close over becomes its parents (SP_CALLS). */
+void node_close_over(struct trace *t, struct node *n);
 /* Off: unregistered, unincorporated, unlinked; then its families lose a requester each. On is the
  * mirror image; both keep value and structure, so that off then on changes nothing. */
 void node_off(struct trace *t, struct node *n);

@@ -102,8 +102,14 @@ enum gpm_status detach_entry(struct scaffold *s, struct entry *e, double *w) {
     if (e->role == ROLE_D) return detach_d(s, e, w);
     if (e->role == ROLE_M) {
         st = maker_log_joint(s->t, e->n, maker_state(e->n), &logp);
-        if (st == GPM_OK) *w += logp;
-        return st;
+        if (st != GPM_OK) return st;
+        *w += logp;
+        if (e->requests && e->n->req) { /* what its closures close over may go away */
+            e->old_req = e->n->req;
+            request_clear_parents_keep(e->n);
+            e->n->req = NULL;
+        }
+        return GPM_OK;
     }
     e->old_flags = e->n->flags;
     st = node_unincorporate(s->t, e->n);
@@ -210,10 +216,36 @@ static enum gpm_status regen_d(struct scaffold *s, struct entry *e) {
     return GPM_OK;
 }
 
+/* A maker whose closures are others now depends on what those close over. */
+static enum gpm_status close_over_anew(struct scaffold *s, struct node *n) {
+    enum gpm_status st = GPM_OK;
+    node_close_over(s->t, n);
+    s->t->structure++;
+    for (uint32_t i = 0; n->req && i < n->req->n_xin && st == GPM_OK; i++)
+        st = regen_ensure(s->t, n->req->xin[i].node);
+    return st;
+}
+
+/* Back to the links of before: without the new ones, with the old ones where they are given. */
+static void close_over_old(struct node *n, struct request *old) {
+    if (n->req) {
+        request_clear_parents(n);
+        request_free(n->req);
+    }
+    n->req = old;
+    for (uint32_t i = 0; old && i < old->n_xin; i++) link_in(n, XIN | i);
+}
+
 static enum gpm_status regen_m(struct scaffold *s, struct entry *e) {
     struct node *n = e->n;
     struct trace *t = s->t;
     struct sp_call c;
+    if (e->requests) {
+        size_t index = (size_t)(e - s->e.at);
+        enum gpm_status closed = close_over_anew(s, n);
+        if (closed != GPM_OK) return closed;
+        e = &s->e.at[index];
+    }
     value *args = NEW_ARRAY(value, n->n_in);
     node_call(t, n, &c, args);
     enum gpm_status st = core_check_call(t->core, &c, n->in[0].node->val, args, c.n, node_span(n));
@@ -339,9 +371,10 @@ void scaffold_unregen(struct scaffold *s) {
             enum gpm_status st = node_unincorporate(s->t, e->n);
             assert(st == GPM_OK);
             UNUSED(st);
-        } else if (e->remade) {
-            node_class(e->n)->aaa->undo(maker_state(e->n)->data, e->token);
+        } else {
+            if (e->remade) node_class(e->n)->aaa->undo(maker_state(e->n)->data, e->token);
             e->remade = false;
+            if (e->requests) close_over_old(e->n, NULL);
         }
     }
     vec_clear(&s->new_order);
@@ -381,6 +414,9 @@ void restore_entry(struct scaffold *s, struct entry *e) {
         e->n->logp = e->old_logp;
         e->n->flags |= e->old_flags & NODE_HAS_LOGP;
         st = node_incorporate(s->t, e->n);
+    } else if (e->requests) {
+        close_over_old(e->n, e->old_req);
+        e->old_req = NULL;
     }
     assert(st == GPM_OK);
     if (e->old_end && !(e->old_end->flags & NODE_INCORPORATED))

@@ -42,11 +42,14 @@ static void push_children(struct work *w, const struct node *n) {
     for (uint32_t i = 0; i < n->n_out; i++) vec_push(&w->at, n->out[i]);
 }
 
-/* A maker can absorb when only parameters change: not its procedure, not a closure among them. */
+/* A maker can absorb when only parameters change: not its procedure, not what it keeps as it is. A
+ * closure among them only when it calls it for values alone (kernels and means). */
 static bool can_absorb_for_applications(const struct node *n, uint32_t slot,
                                         const struct sp_class *cls) {
     if (!cls->aaa || slot == 0 || !first_made(n->val)) return false;
-    return (slot & XIN) || !closure_of(n->in[slot].node->val);
+    if (slot & XIN) return true;
+    if (slot <= 32 && (cls->aaa->fixed >> (slot - 1) & 1)) return false;
+    return (cls->flags & SP_CALLS) || !closure_of(n->in[slot].node->val);
 }
 
 static void reach(struct scaffold *s, struct work *w, struct node *n, uint32_t slot) {
@@ -60,6 +63,7 @@ static void reach(struct scaffold *s, struct work *w, struct node *n, uint32_t s
         }
         if (can_absorb_for_applications(n, slot, cls)) {
             if (e->role == ROLE_NONE) e->role = ROLE_M;
+            e->requests |= requests_on(n, slot);
             return;
         }
     }

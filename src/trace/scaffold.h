@@ -10,7 +10,7 @@ enum role { ROLE_NONE, ROLE_D, ROLE_A, ROLE_M };
 struct entry {
     struct node *n;
     uint8_t role;
-    bool requests;   /* D: its requests are made anew */
+    bool requests;   /* D: its requests are made anew; M: what it closes over may be others */
     bool op_changed; /* D: its procedure may be another one */
     bool requests_lost;
     bool ordered, done, brush;

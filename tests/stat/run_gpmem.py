@@ -185,6 +185,40 @@ def test_structures():
         assert abs(freq - p / total) < 0.05, (t, name, freq, p / total)
 
 
+def test_procedures_as_kernels():
+    """Kernel and mean are procedures made anew when a choice changes, by enumeration; the pairs of the
+    table and the observed ones stay."""
+    xs, ys = np.array([0.1, 1, 2.5]), np.array([0.8, -0.5, math.sin(2.5)])
+    for make in ("proc(t) { %s }", "mem(proc(t) { %s })"):
+        kernel = make % "s = t * t; if (b) { proc(x, y) { exp(-(x - y) ** 2 / (2 * s)) } } else { proc(x, y) { exp(-abs(x - y) / s) } }"
+        mean = make % "u = t - 2; proc(x) { u * x }"
+        program = ("assume t = uniform_discrete(1, 4); assume b = flip(0.5); assume make_k = %s; assume make_m = %s;"
+                   "assume (c, e) = gpmem(x -> sin(x), make_m(t), make_k(t), noise=0.3);"
+                   "observe e(0.1) = 0.8; observe e(1) = -0.5; predict c(2.5);"
+                   "define step = mh(default, one, 4);\n" % (kernel, mean))
+        got = chain(program, "array(t, b)", 2500, 13)
+        d = abs(xs[:, None] - xs[None, :])
+        p = {(t, b): math.exp(log_normal(ys - (t - 2) * xs, (np.exp(-d ** 2 / (2 * t * t)) if b else np.exp(-d / (t * t)))
+                                         + 0.09 * np.eye(3))) for t in (1, 2, 3) for b in (True, False)}
+        total = sum(p.values())
+        for (t, b), v in p.items():
+            freq = sum(g == [t, b] for g in map(list, got)) / len(got)
+            assert abs(freq - v / total) < 0.06, (make, t, b, freq, v / total)
+
+
+def test_choice_of_source():
+    """Another source function: its values are the table's, and count as data."""
+    program = ("assume b = flip(0.5); assume f = if (b) { x -> x } else { x -> -x / 2 };"
+               "assume (c, e) = gpmem(f, make_squaredexp(1, 1), noise=0.5); assume y = c(array(1, 2)); observe e(3) = 1.5;"
+               "define step = mh(default, one, 3);\n")
+    got = chain(program, "array(b, y)", 3000, 17)
+    for b, y in got: assert y == ([1, 2] if b else [-0.5, -1]), (b, y)
+    cov = se([1, 2, 3], [1, 2, 3]) + 0.25 * np.eye(3)
+    p = [math.exp(log_normal(y, cov)) for y in ([1, 2, 1.5], [-0.5, -1, 1.5])]
+    freq = sum(b for b, _ in got) / len(got)
+    assert abs(freq - p[0] / sum(p)) < 0.05, (freq, p[0] / sum(p))
+
+
 def test_choices_of_kernels():
     """A kernel chosen from a list whose members have a random parameter, by enumeration: the parameter
     moves although the chosen kernel's value changes with it."""
