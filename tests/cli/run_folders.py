@@ -135,21 +135,31 @@ def check_kills():
     whole = time.time() - began
     seed = random.randrange(10**6)
     rng = random.Random(seed)
-    for k in range(KILLS):
+    done = midway = 0
+    for k in range(4 * KILLS):
         folder = at("killed")
         shutil.rmtree(folder, ignore_errors=True)
         p = subprocess.Popen([TOOL, "run", program, "--chains", "2", "--seed", "9", "--out", folder],
                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         time.sleep(rng.uniform(0, whole))
+        alive = p.poll() is None
         p.send_signal(signal.SIGKILL)
         p.wait()
-        if not os.path.exists(os.path.join(folder, "manifest.json")):
-            continue  # killed before the run began
-        if os.path.exists(os.path.join(folder, "chain-2.csv")):
-            subprocess.run([TOOL, "summary", folder], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        if not alive or not os.path.exists(os.path.join(folder, "manifest.json")):
+            continue  # it had ended, or had not begun
+        sizes = [os.path.getsize(f) if os.path.exists(f) else 0 for f in
+                 (os.path.join(folder, "chain-%d.csv" % i) for i in (1, 2))]
+        if all(sizes):  # what is there can be read
+            run("summary", folder)
+            midway += 1
         run("resume", folder)
         assert same_draws(folder, at("whole"), 2), "draws differ after kill %d (seed %d)" % (k, seed)
         assert json.load(open(os.path.join(folder, "manifest.json")))["state"] == "finished"
+        done += 1
+        if done == KILLS:
+            break
+    assert done == KILLS and midway > KILLS / 4, "%d kills hit a run, %d of them between draws" % (done, midway)
+    print("%d kills hit a run, %d of them between draws" % (done, midway))
     # a limit well inside the run, however fast the machine
     text = run("run", program, "--max-time", "%.4f" % (whole / 5), "--seed", "9", "--chains", "2", "--out", at("short"), status=1)
     assert "E0703" in text
