@@ -43,6 +43,18 @@ def ours_regression(tmp):
     return lambda k: [GPMEM, "run", "-q", write(os.path.join(tmp, "r%d.vnts" % k), head + loop + "infer mh(default, one, %d);\n" % k)]
 
 
+def ours_nuts(tmp):
+    """The same regression; transitions after warm-up are counted (the difference of two runs)."""
+    make = ours_regression(tmp)
+
+    def run(k):
+        path = make(1)[-1]
+        with open(path) as f:
+            text = f.read().replace("infer mh(default, one, 1);", "infer nuts(default, all, 300, %d);" % k)
+        return [GPMEM, "run", "-q", write(os.path.join(tmp, "n%d.vnts" % k), text)]
+    return run
+
+
 def webppl_regression(tmp):
     exe = os.path.join(HERE, "node_modules/.bin/webppl")
     if not os.path.exists(exe) and shutil.which("npm"):
@@ -109,6 +121,8 @@ def main():
             print("| JAGS (its own samplers; an update of 3 parameters counted as 3 steps) | %.1f (%.1f to %.1f) | 1/%.1f |" % (j / 3 * 1e6, lo / 3 * 1e6, hi / 3 * 1e6, j / 3 / ours))
         else:
             print("| JAGS | not to be had here | |")
+        ms, lo, hi = (1e3 * v for v in per_step(ours_nuts(tmp), 300, 2300))
+        print("\n`nuts` on the same regression, a transition after warm-up: %.2f ms (%.2f to %.2f)." % (ms, lo, hi))
         print("\nHidden Markov chain with Gaussian states, single-site steps.\n")
         print("| states | gpmem microseconds per step | ratio to 100 states | JAGS microseconds per state update |\n|---|---|---|---|")
         first = None
