@@ -127,7 +127,9 @@ static void text_row(gpm_memo *m, const struct memo_row *r, struct buf *out) {
         buf_number(out, r->y);
     else
         buf_puts(out, memo_status_name(r->status));
-    buf_printf(out, "\t%.4g\t%.*s\n", r->seconds, (int)strcspn(r->error, "\n"), r->error);
+    buf_printf(out, "\t%.4g\t", r->seconds);
+    buf_visible(out, r->error, strcspn(r->error, "\n"));
+    buf_putc(out, '\n');
 }
 
 static bool list_row(const struct memo_row *r, void *user) {
@@ -166,6 +168,13 @@ static void put_time(struct buf *out, const char *what, double when) {
     buf_printf(out, "%s: %s\n", what, text);
 }
 
+static void put_text(struct buf *out, const char *what, const char *text) {
+    if (!text[0]) return;
+    buf_printf(out, "%s: ", what);
+    buf_visible(out, text, strlen(text));
+    buf_putc(out, '\n');
+}
+
 static bool show_row(const struct memo_row *r, void *user) {
     gpm_memo *m = user;
     struct buf *out = &m->out;
@@ -190,8 +199,8 @@ static bool show_row(const struct memo_row *r, void *user) {
                r->seconds, r->attempts, r->host, r->pid);
     put_time(out, "started", r->started);
     put_time(out, "finished", r->finished);
-    if (r->tag[0]) buf_printf(out, "tag: %s\n", r->tag);
-    if (r->error[0]) buf_printf(out, "error: %s\n", r->error);
+    put_text(out, "tag", r->tag);
+    put_text(out, "error", r->error);
     return true;
 }
 

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,8 +78,10 @@ void buf_json_string(struct buf *b, const char *s, size_t n) {
         case '\r': buf_puts(b, "\\r"); break;
         case '\t': buf_puts(b, "\\t"); break;
         default:
-            if (c < 0x20 || c == 0x7f) buf_printf(b, "\\u%04x", c);
-            else buf_putc(b, (char)c);
+            if (c < 0x20 || c == 0x7f)
+                buf_printf(b, "\\u%04x", c);
+            else
+                buf_putc(b, (char)c);
         }
     }
     buf_putc(b, '"');
@@ -111,4 +114,27 @@ char *buf_take(struct buf *b) {
     char *p = b->cap ? b->data : mem_strdup("");
     buf_init(b);
     return p;
+}
+
+void buf_visible(struct buf *b, const char *s, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        unsigned char c = (unsigned char)s[i];
+        bool c1 = c == 0xc2 && i + 1 < n && ((unsigned char)s[i + 1] & 0xe0) == 0x80; /* U+0080.. */
+        if (c1) i++;
+        buf_putc(b, c1 || (c < 32 && c != '\n' && c != '\t') || c == 127 ? '?' : s[i]);
+    }
+}
+
+void buf_markup(struct buf *b, const char *s) {
+    for (; *s; s++) {
+        switch (*s) {
+        case '<': buf_puts(b, "&lt;"); break;
+        case '>': buf_puts(b, "&gt;"); break;
+        case '&': buf_puts(b, "&amp;"); break;
+        case '"': buf_puts(b, "&quot;"); break;
+        case '\'': buf_puts(b, "&#39;"); break;
+        default:
+            if ((unsigned char)*s >= 32 || *s == '\t' || *s == '\n') buf_putc(b, *s);
+        }
+    }
 }

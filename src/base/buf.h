@@ -24,6 +24,12 @@ void buf_putc(struct buf *b, char c);
 void buf_printf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void buf_vprintf(struct buf *b, const char *fmt, va_list ap);
 void buf_json_string(struct buf *b, const char *s, size_t n); /* quoted and escaped */
-void buf_number(struct buf *b, double x); /* shortest decimal that reads back as x; inf, -inf, nan */
-char *buf_take(struct buf *b);            /* caller frees with mem_free; b is empty again */
+/* With ? for control characters other than newline and tab: foreign text on its way to a terminal.
+ */
+void buf_visible(struct buf *b, const char *s, size_t n);
+/* Escaped for HTML and XML, without control characters, which XML has not. */
+void buf_markup(struct buf *b, const char *s);
+void buf_number(struct buf *b,
+                double x);     /* shortest decimal that reads back as x; inf, -inf, nan */
+char *buf_take(struct buf *b); /* caller frees with mem_free; b is empty again */
 #endif

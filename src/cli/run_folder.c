@@ -120,7 +120,7 @@ static bool open_chain(struct run_folder *f, size_t i) {
     c->old = len ? old : NULL;
     c->old_len = len;
     if (!len) free(old);
-    c->fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+    c->fd = open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
     if (c->fd >= 0 && ftruncate(c->fd, (off_t)len) == 0 && lseek(c->fd, 0, SEEK_END) >= 0)
         return true;
     complain(0, "cannot write '%s': %s", path, strerror(errno));
@@ -144,7 +144,8 @@ static bool copy_program(const char *dir, const char *program) {
     char *text = read_whole(program, &len);
     if (!text) return complain(false, "cannot read '%s': %s", program, strerror(errno));
     path_in(dir, "program.vnts", path, sizeof path);
-    FILE *to = fopen(path, "wb");
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
+    FILE *to = fd >= 0 ? fdopen(fd, "wb") : NULL;
     bool good = to && fwrite(text, 1, len, to) == len;
     if (to && fclose(to) != 0) good = false;
     free(text);

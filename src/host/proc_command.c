@@ -234,8 +234,5 @@ void proc_result_text(const struct proc_result *r, struct buf *out) {
     buf_add(out, r->message.data, r->message.len);
     if (r->stderr_tail.len == 0) return;
     buf_puts(out, "\nstderr: ");
-    for (size_t i = 0; i < r->stderr_tail.len; i++) {
-        unsigned char ch = (unsigned char)r->stderr_tail.data[i];
-        buf_putc(out, ch < 32 && ch != '\n' && ch != '\t' ? '?' : (char)ch);
-    }
+    buf_visible(out, r->stderr_tail.data, r->stderr_tail.len);
 }

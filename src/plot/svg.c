@@ -26,25 +26,6 @@ struct frame {
     struct buf *out;
 };
 
-static void add_escaped(struct buf *out, const char *text) {
-    for (; *text; text++) {
-        unsigned char c = (unsigned char)*text;
-        if (c == '&') {
-            buf_puts(out, "&amp;");
-        } else if (c == '<') {
-            buf_puts(out, "&lt;");
-        } else if (c == '>') {
-            buf_puts(out, "&gt;");
-        } else if (c == '"') {
-            buf_puts(out, "&quot;");
-        } else if (c == '\'') {
-            buf_puts(out, "&#39;");
-        } else if (c >= 32 || c == '\t' || c == '\n') { /* XML has no other control characters */
-            buf_putc(out, (char)c);
-        }
-    }
-}
-
 /* Numbers of an axis with a true minus sign. */
 static void add_mark_text(struct buf *out, const char *text) {
     for (; *text; text++) {
@@ -81,7 +62,7 @@ static void text_at(struct buf *out, double x, double y, double size, const char
                     const char *extra, const char *text) {
     buf_printf(out, "<text x=\"%.1f\" y=\"%.1f\" font-size=\"%g\" text-anchor=\"%s\"%s>", x, y,
                size, anchor, extra);
-    add_escaped(out, text);
+    buf_markup(out, text);
     buf_puts(out, "</text>\n");
 }
 
@@ -278,7 +259,7 @@ static void draw_named(const struct frame *f, const struct plot_item *it) {
                    clamp(fmin(x, zero)), y - h / 2, clamp(fabs(x - zero)), h);
         fill(f, it, 0.75);
         buf_puts(f->out, "><title>");
-        add_escaped(f->out, it->names[i]);
+        buf_markup(f->out, it->names[i]);
         buf_printf(f->out, ": %.4g", it->y[i]);
         if (it->y2) buf_printf(f->out, " \xc2\xb1 %.2g", it->y2[i]);
         buf_puts(f->out, "</title></rect>\n");
@@ -448,9 +429,9 @@ static void begin_page(const struct plot_scene *s, const char *id, bool embedded
                "font-family=\"Helvetica, Arial, 'DejaVu Sans', sans-serif\">\n<title "
                "id=\"%s-title\">",
                w, h, w, h, id, id, id, id);
-    add_escaped(out, title);
+    buf_markup(out, title);
     buf_printf(out, "</title>\n<desc id=\"%s-desc\">", id);
-    add_escaped(out, s->description ? s->description : title);
+    buf_markup(out, s->description ? s->description : title);
     /* the selectors carry the id: several pictures may share a page */
     buf_printf(
         out,

@@ -111,6 +111,10 @@ static enum gpm_status find(struct memo *m, const double *x, struct found *f, st
         f->pid_start = sqlite3_column_int64(st, 5);
         f->error = column_text(st, 6);
         f->host = column_text(st, 7);
+        if (f->status <= MEMO_ABSENT || f->status > MEMO_ASKED ||
+            (f->status == MEMO_DONE && !isfinite(f->y)))
+            s = memo_damaged(m, f->id, "has no such state or value", err);
+        if (s) found_release(f);
     } else if (rc != SQLITE_DONE) {
         s = memo_sql_error(m, rc, "read it", err);
     }

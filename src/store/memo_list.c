@@ -36,6 +36,21 @@ static void read_row(struct memo *m, sqlite3_stmt *st, double *x, struct memo_ro
     };
 }
 
+/* What is wrong with a row that this program did not write; NULL: nothing. */
+static const char *damage(const struct memo_row *r) {
+    if (r->status <= MEMO_ABSENT || r->status > MEMO_ASKED) return "has no such state";
+    if (r->status == MEMO_DONE && !isfinite(r->y)) return "has no finite value";
+    for (int i = 0; i < r->dim; i++)
+        if (!isfinite(r->x[i])) return "has an input that is no number";
+    return NULL;
+}
+
+enum gpm_status memo_damaged(struct memo *m, int64_t id, const char *what, struct buf *err) {
+    buf_printf(err, "memo table '%s': row %lld %s; the file is damaged", m->path, (long long)id,
+               what);
+    return GPM_E_FORMAT;
+}
+
 static enum gpm_status visit(struct memo *m, sqlite3_stmt *st, memo_row_fn *fn, void *user,
                              int64_t *seen, struct buf *err) {
     enum gpm_status s = GPM_OK;
@@ -48,15 +63,15 @@ static enum gpm_status visit(struct memo *m, sqlite3_stmt *st, memo_row_fn *fn, 
         if (rc != SQLITE_ROW) {
             s = memo_sql_error(m, rc, "read it", err);
         } else if (sqlite3_column_bytes(st, 1) != 8 * m->dim) {
-            buf_printf(err,
-                       "memo table '%s': row %lld has the wrong number of inputs; the file "
-                       "is damaged",
-                       m->path, (long long)sqlite3_column_int64(st, 0));
-            s = GPM_E_FORMAT;
+            s = memo_damaged(m, sqlite3_column_int64(st, 0), "has the wrong number of inputs", err);
         } else {
             read_row(m, st, x, &row);
             ++*seen;
-            more = fn(&row, user);
+            const char *what = damage(&row);
+            if (what)
+                s = memo_damaged(m, row.id, what, err);
+            else
+                more = fn(&row, user);
         }
     }
     mem_free(x);

@@ -35,4 +35,6 @@ void memo_unkey(double *x, const unsigned char *key, int dim);
 
 double memo_now(void);              /* seconds since 1970 */
 long long memo_pid_start(long pid); /* start time of a process in ticks, 0 unknown, -1 gone */
+/* A row that this program did not write: GPM_E_FORMAT and what is wrong with it. */
+enum gpm_status memo_damaged(struct memo *m, int64_t id, const char *what, struct buf *err);
 #endif

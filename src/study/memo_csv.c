@@ -38,6 +38,14 @@ static void put_time(struct buf *out, double when) {
     buf_puts(out, text);
 }
 
+/* Text that came from outside; a CSV file is often looked at in a terminal. */
+static void put_foreign(struct buf *out, const char *text) {
+    struct buf clean = BUF_INIT;
+    buf_visible(&clean, text, strlen(text));
+    csv_put(out, clean.data);
+    buf_release(&clean);
+}
+
 static bool export_row(const struct memo_row *r, void *user) {
     struct export *e = user;
     struct buf text = BUF_INIT;
@@ -53,11 +61,11 @@ static bool export_row(const struct memo_row *r, void *user) {
     if (r->status == MEMO_DONE) buf_number(e->out, r->y);
     buf_printf(e->out, ",%s,", memo_status_name(r->status));
     buf_printf(e->out, "%.6g,", r->seconds);
-    csv_put(e->out, r->error);
+    put_foreign(e->out, r->error);
     buf_putc(e->out, ',');
     put_time(e->out, r->finished);
     buf_putc(e->out, ',');
-    csv_put(e->out, r->host);
+    put_foreign(e->out, r->host);
     buf_printf(e->out, ",%d\n", r->rep);
     buf_release(&text);
     return true;

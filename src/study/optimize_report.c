@@ -168,18 +168,6 @@ void optimize_report_json(struct optimize *o, struct buf *out) {
 
 /* ---- HTML ---- */
 
-static void escape(struct buf *out, const char *s) {
-    for (; *s; s++) {
-        switch (*s) {
-        case '<': buf_puts(out, "&lt;"); break;
-        case '>': buf_puts(out, "&gt;"); break;
-        case '&': buf_puts(out, "&amp;"); break;
-        case '"': buf_puts(out, "&quot;"); break;
-        default: buf_putc(out, *s);
-        }
-    }
-}
-
 static void draw(struct plot_scene *scene, const char *id, struct buf *out) {
     struct plot_svg_options svg = {.id = id, .embedded = true};
     buf_puts(out, "<figure>");
@@ -275,7 +263,7 @@ static void trace_table(const struct optimize *o, struct buf *out) {
     buf_puts(out, "<h2>Evaluations</h2>\n<table><tr><th>#</th>");
     for (int j = 0; j < o->space.n; j++) {
         buf_puts(out, "<th>");
-        escape(out, o->space.vars[j].name);
+        buf_markup(out, o->space.vars[j].name);
         buf_puts(out, "</th>");
     }
     buf_puts(out, "<th>value</th><th>seconds</th></tr>\n");
@@ -289,12 +277,12 @@ static void trace_table(const struct optimize *o, struct buf *out) {
             else
                 buf_printf(&cell, "%.6g", e->x[j]);
             buf_puts(out, "<td>");
-            escape(out, cell.data);
+            buf_markup(out, cell.data);
             buf_puts(out, "</td>");
         }
         buf_puts(out, "<td>");
         if (isnan(e->y))
-            escape(out, e->error);
+            buf_markup(out, e->error);
         else
             buf_printf(out, "%.8g", e->y);
         buf_printf(out, "</td><td>%.3g</td></tr>\n", e->seconds);
@@ -324,10 +312,10 @@ void optimize_report_html(struct optimize *o, struct buf *out) {
              "td,th{padding:.2em .8em;text-align:right;border-bottom:1px solid #ddd}"
              "figure{margin:1em 0}svg{max-width:100%;height:auto}</style></head><body>\n");
     buf_printf(out, "<h1>%s <code>", o->opt.maximize ? "Maximum of" : "Minimum of");
-    escape(out, memo_function(o->memo));
+    buf_markup(out, memo_function(o->memo));
     buf_puts(out, "</code></h1>\n<pre>");
     optimize_report_text(o, &text);
-    escape(out, text.data);
+    buf_markup(out, text.data);
     buf_puts(out, "</pre>\n");
     model_paragraph(o, out);
     trace_figure(o, out);

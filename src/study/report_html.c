@@ -11,19 +11,6 @@
 
 extern const char embed_discover_report_css[], embed_discover_report_js[];
 
-static void escape(struct buf *out, const char *s) {
-    for (; *s; s++) {
-        switch (*s) {
-        case '<': buf_puts(out, "&lt;"); break;
-        case '>': buf_puts(out, "&gt;"); break;
-        case '&': buf_puts(out, "&amp;"); break;
-        case '"': buf_puts(out, "&quot;"); break;
-        case '\'': buf_puts(out, "&#39;"); break;
-        default: buf_putc(out, *s);
-        }
-    }
-}
-
 /* ---- charts ---- */
 struct chart {
     const struct discovery *d;
@@ -76,7 +63,7 @@ static void chart_end(struct chart *c, double height, struct buf *out) {
     buf_puts(out, "<figure data-chart>\n");
     plot_svg(c->scene, &o, out);
     buf_puts(out, "<figcaption>");
-    escape(out, c->caption);
+    buf_markup(out, c->caption);
     buf_puts(out, "</figcaption>\n<script type=\"application/json\">");
     buf_printf(&json, "{\"x0\":%.12g,\"x1\":%.12g,\"x\":[", l.x0, l.x1);
     for (size_t i = 0; i < c->n; i++) buf_printf(&json, "%s%.12g", i ? "," : "", c->x[i]);
@@ -173,7 +160,7 @@ static void entry_table(const char *what, const struct post_entry *e, size_t n, 
             continue;
         }
         buf_printf(out, "<tr><td>%s<code>", logs && e[i].p_log > 0.5 ? "log: " : "");
-        escape(out, e[i].text);
+        buf_markup(out, e[i].text);
         buf_printf(out,
                    "</code></td><td class=\"n\">%.3f</td><td class=\"n\">%.3f</td><td "
                    "class=\"bar\"><div style=\"width:%.1f%%\"></div></td></tr>\n",
@@ -187,7 +174,7 @@ static void entry_table(const char *what, const struct post_entry *e, size_t n, 
 
 static void forecast_table(const struct discovery *d, struct buf *out) {
     buf_puts(out, "<details><summary>Forecast as a table</summary><table><thead><tr><th>");
-    escape(out, d->series.time_name);
+    buf_markup(out, d->series.time_name);
     buf_printf(out, "</th><th class=\"n\">mean</th><th class=\"n\">low</th><th "
                     "class=\"n\">high</th></tr></thead><tbody>\n");
     for (size_t i = d->series.n; i < d->fit.n; i++) {
@@ -207,7 +194,7 @@ static void forecast_table(const struct discovery *d, struct buf *out) {
 /* ---- sections ---- */
 static void put_text(struct buf *out, const char *open, const struct buf *text, const char *close) {
     buf_puts(out, open);
-    escape(out, text->data);
+    buf_markup(out, text->data);
     buf_puts(out, close);
 }
 
@@ -218,17 +205,17 @@ static void head(const struct discovery *d, struct buf *out) {
         out,
         "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n<meta "
         "name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>Structure of ");
-    escape(out, s->value_name);
+    buf_markup(out, s->value_name);
     buf_printf(out, "</title>\n<style>%s</style></head><body><main>\n", embed_discover_report_css);
     buf_puts(out, "<p class=\"sub\">gpmem discover</p><h1>Structure of ");
-    escape(out, s->value_name);
+    buf_markup(out, s->value_name);
     buf_puts(out, "</h1>\n<p class=\"sub\">");
-    escape(out, s->name);
+    buf_markup(out, s->name);
     buf_printf(out, ": %zu values, ", s->n);
     series_print_time(s->kind, s->unit, s->x[0], &b);
     buf_puts(&b, " to ");
     series_print_time(s->kind, s->unit, s->x[s->n - 1], &b);
-    escape(out, b.data);
+    buf_markup(out, b.data);
     if (s->missing) buf_printf(out, ", %zu missing", s->missing);
     if (s->bad) buf_printf(out, ", %zu rows skipped", s->bad);
     if (s->left_out) buf_printf(out, "; the %zu oldest values were left out", s->left_out);
@@ -238,7 +225,7 @@ static void head(const struct discovery *d, struct buf *out) {
     put_text(out, "<p class=\"lead\">", &b, "</p>\n");
     buf_printf(out, "<p class=\"verdict%s\">", d->post.settled ? "" : " open");
     if (!d->post.settled) buf_puts(out, "<strong>Not settled.</strong> ");
-    escape(out, d->post.verdict ? d->post.verdict : "");
+    buf_markup(out, d->post.verdict ? d->post.verdict : "");
     buf_puts(out, "</p>\n");
     buf_release(&b);
 }
@@ -253,7 +240,7 @@ static void component_sections(const struct discovery *d, struct buf *out) {
         describe_headline(d, term, &b);
         buf_printf(out, "<section><h3>%d. ", k + 1);
         b.data[0] = (char)(b.data[0] - 'a' + 'A');
-        escape(out, b.data);
+        buf_markup(out, b.data);
         buf_reset(&b);
         if (term >= 0)
             term_print(e->m.s.t[term], &b);

@@ -9,9 +9,20 @@
 
 #define SHOWN 0.005 /* structures below this probability are summed up in one line */
 
-static void data_line(const struct discovery *d, struct buf *out) {
+/* A name from the data: in Markdown its punctuation means nothing. */
+static void put_name(const char *s, bool markdown, struct buf *out) {
+    for (; *s; s++) {
+        if (markdown && strchr("\\`*_{}[]<>()#+-!|&", *s)) buf_putc(out, '\\');
+        buf_putc(out, *s);
+    }
+}
+
+static void data_line(const struct discovery *d, bool markdown, struct buf *out) {
     const struct series *s = &d->series;
-    buf_printf(out, "%s: %zu values of '%s' from ", s->name, s->n, s->value_name);
+    put_name(s->name, markdown, out);
+    buf_printf(out, ": %zu values of '", s->n);
+    put_name(s->value_name, markdown, out);
+    buf_puts(out, "' from ");
     series_print_time(s->kind, s->unit, s->x[0], out);
     buf_puts(out, " to ");
     series_print_time(s->kind, s->unit, s->x[s->n - 1], out);
@@ -59,7 +70,7 @@ static void holdout_lines(const struct discovery *d, struct buf *out) {
 
 void discovery_text(const struct discovery *d, struct buf *out) {
     const struct evidence *e = discovery_top(d);
-    data_line(d, out);
+    data_line(d, false, out);
     buf_puts(out, "\nStructures: probability, error, structure\n");
     entry_rows(d->post.structures, d->post.n_structures, false, true, out);
     buf_puts(out, "\nComponents: probability that the component is present\n");
@@ -86,8 +97,9 @@ void discovery_text(const struct discovery *d, struct buf *out) {
 }
 
 static void forecast_rows(const struct discovery *d, struct buf *out) {
-    buf_printf(out, "\n## Forecast\n\n| %s | mean | %.0f%% interval |\n|---|---:|---:|\n",
-               d->series.time_name, 100 * d->opt.level);
+    buf_puts(out, "\n## Forecast\n\n| ");
+    put_name(d->series.time_name, true, out);
+    buf_printf(out, " | mean | %.0f%% interval |\n|---|---:|---:|\n", 100 * d->opt.level);
     for (size_t i = d->series.n; i < d->fit.n; i++) {
         buf_puts(out, "| ");
         series_print_time(d->series.kind, d->series.unit, d->fit.x[i], out);
@@ -97,8 +109,10 @@ static void forecast_rows(const struct discovery *d, struct buf *out) {
 
 void discovery_markdown(const struct discovery *d, struct buf *out) {
     const struct evidence *e = discovery_top(d);
-    buf_printf(out, "# Structure of %s\n\n", d->series.value_name);
-    data_line(d, out);
+    buf_puts(out, "# Structure of ");
+    put_name(d->series.value_name, true, out);
+    buf_puts(out, "\n\n");
+    data_line(d, true, out);
     buf_putc(out, '\n');
     describe_summary(d, out);
     buf_puts(out, "\n\n    ");

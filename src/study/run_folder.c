@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "study/discovery.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
@@ -27,7 +28,9 @@ static enum gpm_status put_file(const char *dir, const char *name, const struct 
     struct buf path = BUF_INIT, tmp = BUF_INIT;
     buf_printf(&path, "%s/%s", dir, name);
     buf_printf(&tmp, "%s.tmp", path.data);
-    FILE *f = fopen(tmp.data, "wb");
+    /* not through a link that somebody left there: the folder may come from elsewhere */
+    int fd = open(tmp.data, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
+    FILE *f = fd >= 0 ? fdopen(fd, "wb") : NULL;
     bool ok = f && fwrite(text->data, 1, text->len, f) == text->len;
     if (f && fclose(f) != 0) ok = false;
     if (ok) ok = rename(tmp.data, path.data) == 0;
@@ -206,13 +209,19 @@ static double get_number(json_t *j, const char *key, double fallback) {
     return json_is_number(v) ? json_number_value(v) : fallback;
 }
 
+/* A whole number from 0 to `most`, or the nearest of these: casts of others are undefined. */
+static size_t get_count(json_t *j, const char *key, double most) {
+    double v = get_number(j, key, 0);
+    return v >= 0 ? (size_t)fmin(v, most) : 0;
+}
+
 static bool get_bool(json_t *j, const char *key) {
     return json_is_true(json_object_get(j, key));
 }
 
 static char *get_text(json_t *j, const char *key) {
     const char *s = json_string_value(json_object_get(j, key));
-    return mem_strdup(s ? s : "");
+    return series_clean_name(s ? s : "");
 }
 
 static double *get_array(json_t *j, const char *key, size_t *n) {
@@ -244,15 +253,15 @@ static enum gpm_status load_series(struct discovery *d, const char *dir, json_t 
     s->name = get_text(m, "file");
     s->time_name = get_text(m, "time_name");
     s->value_name = get_text(m, "value_name");
-    s->kind = (enum time_kind)get_number(m, "time_kind", TIME_NUMBER);
+    s->kind = (enum time_kind)get_count(m, "time_kind", TIME_INSTANT);
     const char *unit = json_string_value(json_object_get(m, "unit"));
     s->unit = unit && !strcmp(unit, "year")  ? "year"
               : unit && !strcmp(unit, "day") ? "day"
                                              : "step";
-    s->rows = (size_t)get_number(m, "rows", 0);
-    s->missing = (size_t)get_number(m, "missing", 0);
-    s->bad = (size_t)get_number(m, "bad", 0);
-    s->left_out = (size_t)get_number(m, "left_out", 0);
+    s->rows = get_count(m, "rows", 1e9);
+    s->missing = get_count(m, "missing", 1e9);
+    s->bad = get_count(m, "bad", 1e9);
+    s->left_out = get_count(m, "left_out", 1e9);
     s->sorted = get_bool(m, "sorted");
     return st;
 }
@@ -264,7 +273,7 @@ static struct evidence *load_evidence(const struct smodel_data *data, json_t *j)
     size_t n = json_array_size(terms);
     if (n > STRUCTURE_MAX_TERMS) return NULL;
     s.transform = get_number(j, "transform", 0) > 0 && data->y[TRANSFORM_LOG] ? TRANSFORM_LOG : 0;
-    s.change = (uint8_t)get_number(j, "change", 0);
+    s.change = (uint8_t)get_count(j, "change", CHANGE_WINDOW);
     s.n = (uint8_t)n;
     for (size_t k = 0; k < n; k++) {
         json_t *t = json_array_get(terms, k);
@@ -281,7 +290,7 @@ static struct evidence *load_evidence(const struct smodel_data *data, json_t *j)
     e->ess = get_number(j, "ess", 0);
     e->rough = get_bool(j, "rough");
     e->expanded = get_bool(j, "expanded");
-    e->evals = (long)get_number(j, "evals", 0);
+    e->evals = (long)get_count(j, "evals", 1e15);
     size_t d, nw, nz;
     double *mode = get_array(j, "mode", &d);
     e->draws.w = get_array(j, "weights", &nw);
@@ -308,9 +317,9 @@ static enum gpm_status load_structures(struct discovery *d, const char *dir, jso
     struct search *s = &d->search;
     struct search_options o;
     search_options_init(&o);
-    grammar_init(&o.grammar, (uint16_t)get_number(m, "factors", 0), get_bool(m, "change"),
+    grammar_init(&o.grammar, (uint16_t)get_count(m, "factors", 65535), get_bool(m, "change"),
                  get_bool(m, "logs"));
-    o.draws = (size_t)get_number(m, "draws", 0);
+    o.draws = get_count(m, "draws", 1e6);
     o.seed = d->opt.seed;
     enum gpm_status st = search_init(s, &d->data, &o);
     if (st == GPM_OK) {
@@ -323,7 +332,7 @@ static enum gpm_status load_structures(struct discovery *d, const char *dir, jso
             s->top = fmax(s->top, evidence_total(e));
         }
         s->cut = get_bool(m, "cut");
-        s->evals = (long)get_number(m, "evals", 0);
+        s->evals = (long)get_count(m, "evals", 1e15);
         if (s->n == 0 || s->n != n || !isfinite(s->top)) st = GPM_E_FORMAT;
     }
     if (st == GPM_E_FORMAT) buf_printf(err, "'%s': structures.json is damaged", dir);
@@ -335,8 +344,8 @@ static enum gpm_status load_chains(struct discovery *d, const char *dir, json_t 
                                    struct buf *err) {
     struct posterior *p = &d->post;
     struct buf path = BUF_INIT;
-    p->n_chains = (int)get_number(m, "chains", 0);
-    p->steps = (size_t)get_number(m, "steps", 0);
+    p->n_chains = (int)get_count(m, "chains", 1000);
+    p->steps = get_count(m, "steps", 1e6);
     p->acceptance = get_number(m, "acceptance", 0);
     p->tv_between = get_number(m, "tv_between", 0);
     p->tv_evidence = get_number(m, "tv_evidence", 0);
@@ -383,11 +392,13 @@ enum gpm_status discovery_load(struct discovery *d, const char *dir, struct buf 
         st = GPM_E_FORMAT;
     }
     d->loaded = true;
-    d->opt.seed = (uint64_t)get_number(m, "seed", 1);
-    d->opt.horizon = (size_t)get_number(m, "horizon", 0);
+    d->opt.seed = (uint64_t)get_count(m, "seed", 1.8e19);
+    d->opt.horizon = get_count(m, "horizon", 100000);
     d->opt.level = get_number(m, "level", 0.95);
+    if (!(d->opt.level > 0 && d->opt.level < 1)) d->opt.level = 0.95;
     d->seconds = get_number(m, "seconds", 0);
     if (st == GPM_OK) st = load_series(d, dir, m, err);
+    if (d->opt.horizon > 1000 + 10 * d->series.n) d->opt.horizon = 0; /* as no run was saved */
     if (st == GPM_OK) st = discovery_prepare(d, err);
     if (st == GPM_OK) st = load_structures(d, dir, m, err);
     if (st == GPM_OK) {

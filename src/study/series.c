@@ -270,14 +270,22 @@ static enum gpm_status check(const struct reading *r) {
     return GPM_E_FORMAT;
 }
 
+char *series_clean_name(const char *text) {
+    struct buf b = BUF_INIT;
+    buf_visible(&b, text, strlen(text));
+    for (char *p = b.data; *p; p++)
+        if (*p == '\n' || *p == '\t') *p = ' ';
+    return buf_take(&b);
+}
+
 static enum gpm_status read_all(struct reading *r) {
     enum gpm_status st = choose_columns(r);
     if (st != GPM_OK) return st;
     struct series *s = r->s;
-    s->name = mem_strdup(r->csv.name);
+    s->name = series_clean_name(r->csv.name);
     bool head = r->first == 1;
-    s->time_name = mem_strdup(head && r->time >= 0 ? csv_text(&r->csv, 0, r->time) : "time");
-    s->value_name = mem_strdup(head ? csv_text(&r->csv, 0, r->value) : "value");
+    s->time_name = series_clean_name(head && r->time >= 0 ? csv_text(&r->csv, 0, r->time) : "time");
+    s->value_name = series_clean_name(head ? csv_text(&r->csv, 0, r->value) : "value");
     r->p = NEW_ARRAY(struct point, r->csv.n_rows + 1);
     for (size_t row = r->first; row < r->csv.n_rows && st == GPM_OK; row++) st = read_row(r, row);
     if (st == GPM_OK) st = finish(r);

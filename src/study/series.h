@@ -57,4 +57,6 @@ void series_print_time(enum time_kind kind, const char *unit, double x, struct b
 /* GPM_E_FORMAT when the text is no time. */
 GPM_MUST_USE enum gpm_status series_parse_time(const char *text, double *x, enum time_kind *kind);
 long series_days(int year, int month, int day); /* since 1970-01-01, proleptic Gregorian */
+/* A name from outside, fit for one line of a terminal or a report: no control characters. */
+char *series_clean_name(const char *text);
 #endif

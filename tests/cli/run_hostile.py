@@ -1,0 +1,226 @@
+#!/usr/bin/python3
+"""Hostile input (argument: the tool): programs without permissions, names and cells made to break out of reports,
+paths and terminals, folders and stores that somebody else prepared, limits of memory, time and depth, a machine
+that has no more memory. Nothing may be written where it should not be, and nothing may crash."""
+import glob, json, os, resource, shutil, sqlite3, subprocess, sys, tempfile, traceback
+
+TOOL = os.path.abspath(sys.argv[1])
+WORK = tempfile.TemporaryDirectory(prefix="gpmem-hostile-")
+EVIL = '<script>alert(1)</script>"\'&`|\x1b[31m\x9b</svg>../../up\nnext'
+SANITIZED = b"__asan" in open(TOOL, "rb").read()
+
+
+def at(*names): return os.path.join(WORK.name, *names)
+
+
+def run(*args, status=None, stdin=b"", limit=None, timeout=120):
+    def before():
+        if limit: resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    r = subprocess.run([TOOL, *args], input=stdin, capture_output=True, cwd=WORK.name, timeout=timeout, preexec_fn=before)
+    assert r.returncode >= 0, "signal %d: %r\n%r" % (-r.returncode, args, r.stderr[-500:])
+    assert status is None or r.returncode == status, (args, r.returncode, r.stderr[-500:])
+    for text in (r.stdout, r.stderr):
+        assert b"\x1b" not in text, "an escape sequence of the input reached the terminal: %r %r" % (args, text[-300:])
+    return r
+
+
+def write(name, text):
+    with open(at(name), "w") as f: f.write(text)
+    return at(name)
+
+
+def files(): return sorted(os.path.relpath(p, WORK.name) for p in glob.glob(at("**"), recursive=True) if not os.path.isdir(p))
+
+
+# ---- permissions ----
+
+def test_nothing_without_permission():
+    write("lib.c", "int x;")
+    before = files()
+    for program in ('command("touch made-by-program")(1);', 'command("touch made {x}")(1);', 'foreign("./lib.so", "f")(1);',
+                    'assume (c, e) = gpmem(x -> x, make_squaredexp(1, 1), store="made.db"); predict c(1);',
+                    'assume (c, e) = gpmem(x -> x, make_squaredexp(1, 1), store="../made.db"); predict c(1);',
+                    'assume (c, e) = gpmem(command("touch made {x}"), make_squaredexp(1, 1)); predict c(1);'):
+        r = run("-e", program, status=1)
+        assert b"E0702" in r.stderr and b"--allow-" in r.stderr, (program, r.stderr)
+        # loading the same text from a file, and in a model block, changes nothing
+        inner = write("inner.vnts", program)
+        assert b"E0702" in run("-e", 'load "%s";' % inner, status=1).stderr
+        os.remove(inner)
+    assert files() == before, files()
+    assert not os.path.exists(at("..", "made.db"))
+
+
+def test_store_paths():
+    before = files()
+    for path in ("a\\0b.db", "no/such/folder/x.db", "/proc/self/mem", "."):
+        run("--allow-write", "-e", 'assume (c, e) = gpmem(x -> x, make_squaredexp(1, 1), store="%s"); predict c(1);' % path, status=None)
+    assert files() == before, files()
+
+
+# ---- names from data ----
+
+def series(name, column):
+    import csv
+    with open(at(name), "w", newline="") as f:
+        w = csv.writer(f)
+        w.writerow(["t" + column, column])
+        for i in range(16): w.writerow([i, i * 2 + (i * 7) % 5])
+    return name
+
+
+def test_reports_escape():
+    name = series("evil<b>&.csv", EVIL)
+    before = set(files())
+    run("discover", "-k", "LIN", name, "-c", "2", "--time", "1", "--html", "r.html", "--markdown", "r.md", "--json", "r.json", "-o", "evil-run", status=0)
+    made = set(files()) - before
+    assert made == {"r.html", "r.md", "r.json"} | {"evil-run/" + f for f in
+                    ("manifest.json", "data.csv", "structures.json", "chains.csv", "draws.csv")}, made
+    html, md = open(at("r.html")).read(), open(at("r.md")).read()
+    assert "<script>alert" not in html and "</svg>../" not in html and "\x1b" not in html
+    assert "&lt;script&gt;alert(1)" in html and "<b>" not in html
+    assert "<script" not in md.replace("\\<", "") and "\x1b" not in md
+    json.load(open(at("r.json")))
+    run("report", "evil-run", status=0)
+    run("query", "evil-run", "LIN", status=0)
+    run("forecast", "evil-run", status=0)
+
+
+def test_optimizer_report_escapes():
+    run("optimize", "-q", "--var", "x=0:1", "--var", "c=<script>alert(1)</script>,</svg>b,'\"c", "--budget", "4", "--store", "o.db", "--report", "o.html", "--",
+        "printf", "{x}", status=0)
+    html = open(at("o.html")).read()
+    assert "<script>alert(1)" not in html and "</svg>b" not in html
+    # what a failing program says goes into the store, not to the terminal
+    write("bad.sh", "#!/bin/sh\nprintf '\\033[31m<b>oops</b>\\n' >&2; exit 3\n")
+    os.chmod(at("bad.sh"), 0o755)
+    run("optimize", "-q", "--var", "x=0:1", "--budget", "2", "--store", "f.db", "--report", "f.html", "--", "./bad.sh", "{x}")
+    run("memo", "list", "f.db", status=0)
+    run("memo", "show", "f.db", "1", status=0)
+    if os.path.exists(at("f.html")): assert "<b>oops" not in open(at("f.html")).read()
+
+
+def test_plot_escapes():
+    scene = {"title": EVIL, "panels": [{"title": EVIL, "x": {"label": EVIL}, "items": [{"type": "line", "label": EVIL, "x": [1, 2], "y": [1, 2]}]}]}
+    write("scene.json", json.dumps(scene))
+    r = run("draw", "scene.json")
+    assert b"<script>" not in r.stdout
+
+
+# ---- folders and stores that somebody else prepared ----
+
+def test_links_are_not_followed():
+    victim = write("victim.txt", "precious")
+    series("plain.csv", "y")
+    os.mkdir(at("trap"))
+    for name in ("manifest.json.tmp", "data.csv.tmp", "manifest.json"): os.symlink(victim, at("trap", name))
+    run("discover", "-k", "LIN", "plain.csv", "-o", "trap", "-q")
+    os.mkdir(at("trap2"))
+    for name in ("chain-1.csv", "program.vnts"): os.symlink(victim, at("trap2", name))
+    program = write("p.vnts", "assume x = normal(0, 1); infer repeat(3, do(mh(default, one, 1), collect(x)));")
+    run("run", program, "--out", "trap2")
+    assert open(victim).read() == "precious"
+
+
+def test_hostile_folder():
+    series("plain.csv", "y")
+    run("discover", "-k", "LIN", "plain.csv", "-o", "run1", "-q", status=0)
+    good = json.load(open(at("run1", "manifest.json")))
+    for key, value in (("horizon", 1e300), ("horizon", -5), ("steps", 1e18), ("chains", -1), ("level", 7), ("time_kind", 99), ("factors", -1),
+                       ("file", EVIL), ("value_name", EVIL), ("time_name", 7), ("verdict", EVIL), ("seed", -1e300), ("draws", 1e300),
+                       ("unit", EVIL), ("format", "x"), ("data_hash", None)):
+        with open(at("run1", "manifest.json"), "w") as f: json.dump(dict(good, **{key: value}), f)
+        for command in (["report", "run1"], ["forecast", "run1", "-n", "2"], ["query", "run1", "LIN"]): run(*command)
+    for text in ("", "[", "[]", "{}", '{"format": 1}', "null", "[" * 5000):
+        with open(at("run1", "manifest.json"), "w") as f: f.write(text)
+        assert run("report", "run1").returncode != 0
+    with open(at("run1", "manifest.json"), "w") as f: json.dump(good, f)
+    for text in ("[]", "[{}]", '[{"terms": [[65535, 0]], "mode": [1]}]', "[" * 5000):
+        with open(at("run1", "structures.json"), "w") as f: f.write(text)
+        assert run("report", "run1").returncode != 0
+
+
+def test_hostile_store():
+    run("optimize", "-q", "--var", "x=0:1", "--budget", "3", "--store", "s.db", "--", "printf", "{x}", status=0)
+    for sql in ("UPDATE point SET status = 77", "UPDATE point SET y = 'abc'", "UPDATE point SET y = 9e999", "UPDATE point SET key = x'00' WHERE id = 1",
+                "UPDATE meta SET value = '-1' WHERE key LIKE '%dim%'", "DELETE FROM meta", "DROP TABLE point",
+                "UPDATE state SET value = '[[[['", "UPDATE point SET error = char(27) || '[31m', status = 3, host = char(27)"):
+        shutil.copy(at("s.db"), at("t.db"))
+        db = sqlite3.connect(at("t.db"))
+        db.execute(sql)
+        db.commit()
+        db.close()
+        for command in (["memo", "list", "t.db"], ["memo", "show", "t.db"], ["memo", "export", "t.db"], ["ask", "--store", "t.db"]): run(*command)
+    for content in (b"", b"SQLite format 3\0" + b"\xff" * 4000, os.urandom(5000)):
+        with open(at("t.db"), "wb") as f: f.write(content)
+        run("memo", "list", "t.db")
+
+
+# ---- limits ----
+
+def test_limits_hold():
+    cases = {
+        "--max-depth": ("100", ["define f = proc(n) { 1 + f(n + 1) }; f(0)", "assume f = proc(n) { 1 + f(n + 1) }; predict f(0)",
+                                "assume f = mem(proc(n) { f(n + 1) }); predict f(0)"]),
+        "--max-time": ("0.3", ["infer repeat(1000000000, mh(default, one, 1))", "define f = proc(n) { f(n + 1) }; f(0)",
+                               "for (i = 0; i < 1; i = i) { i }",
+                               "assume x = normal(0, 1); infer mh(default, one, 1000000000)",
+                               "assume x = normal(0, 1); infer slice(default, one, 1, 10, 1000000000)",
+                               "assume b = flip(1e-300); observe exactly(b) = true; infer rejection(default, all, 1)"]),
+        "--max-memory": ("30M", ["fill(90000000, 1)", "assume f = mem(proc(i) { normal(0, 1) }); for (i = 0; i < 100000000; i++) { predict f(unquote(i)) }",
+                                 "define f = proc(n, a) { if (n == 0) { size(a) } else { f(n - 1, append(a, a)) } }; f(30, array(1, 2))",
+                                 "define f = proc(n, a) { if (n == 0) { size(a) } else { f(n - 1, string_concat(a, a)) } }; f(40, \"ab\")"]),
+    }
+    for flag, (value, programs) in cases.items():
+        for program in programs:
+            guard = [] if flag == "--max-time" else ["--max-time", "60"]
+            r = run(flag, value, *guard, "-e", program)
+            assert r.returncode == 1 and b"error[E" in r.stderr, (flag, program, r.returncode, r.stderr[-300:])
+            # what came before the failing instruction stands, and the session goes on
+            r = run(flag, value, *guard, stdin=("define before = 7;\n%s;\n" % program).encode())
+            assert r.returncode == 1, (program, r.stderr[-300:])
+
+
+def test_parser_depth():
+    for text in ("(" * 100000, "[" * 100000 + "]" * 100000, "proc() {" * 50000, "-" * 200000 + "1", "if (1) {" * 50000,
+                 "x" + "(1)" * 100000, "1" + " + 1" * 100000, "\"" + "\\n" * 100000, "/*" * 100000, "unquote(" * 50000):
+        run("check", write("deep.vnts", text))
+
+
+def test_enormous_output():
+    r = run("-e", "fill(3000000, 7)", status=0)
+    assert len(r.stdout) > 6000000
+
+
+def test_machine_without_memory():
+    """Address space as the limit: whatever it is, the end is an exit status and a word, never a signal."""
+    if SANITIZED: return
+    programs = {
+        "traces": "assume x = mem(proc(i) { if (i == 0) { normal(0, 1) } else { normal(x(i - 1), 1) } });"
+                  "for (i = 0; i < 10000000; i++) { observe normal(x(unquote(i)), 1) = 0.5 };",
+        "lists": "define f = proc(n, a) { if (n == 0) { size(a) } else { f(n - 1, append(a, a)) } }; f(40, array(1, \"a\"));",
+        "strings": "define f = proc(n, a) { if (n == 0) { size(a) } else { f(n - 1, string_concat(a, a)) } }; f(40, \"ab\");",
+        "matrices": "assume g = make_gp(gp_cov_se(1)); assume y = g(linspace(0, 1, 8000)); predict y;"}
+    for megabytes in (40, 200, 340, 380):
+        for name, program in programs.items():
+            r = run("run", write(name + ".vnts", program), limit=megabytes << 20)
+            assert r.returncode in (1, 127) and r.stderr, (name, megabytes, r.returncode, r.stderr)
+
+
+def main():
+    failed = 0
+    for name, test in list(globals().items()):
+        if not name.startswith("test_"): continue
+        try:
+            test()
+            print("ok", name)
+        except Exception:
+            failed += 1
+            print("FAILED", name)
+            traceback.print_exc()
+        sys.stdout.flush()
+    sys.exit(1 if failed else 0)
+
+
+main()
