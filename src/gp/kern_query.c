@@ -27,12 +27,12 @@ static bool has(const char *term, const char *factor) {
     return false;
 }
 
-static bool is_trend(const char *t) {
-    if (has(t, "PER") || has(t, "WN")) return false;
-    return has(t, "LIN") || has(t, "IWIENER") || has(t, "RAMP");
+static bool repeats(const char *t) {
+    return has(t, "PER") || has(t, "ZPER") || has(t, "COS");
 }
-static bool is_recurring(const char *t) {
-    return has(t, "PER");
+static bool is_trend(const char *t) {
+    if (repeats(t) || has(t, "WN")) return false;
+    return has(t, "LIN") || has(t, "IWIENER") || has(t, "RAMP");
 }
 static bool is_smooth(const char *t) {
     return !strcmp(t, "SE") || !strcmp(t, "RQ") || (!strncmp(t, "MAT", 3) && !strchr(t, '*'));
@@ -50,7 +50,7 @@ static bool is_noise(const char *t) {
     return is_white(t) || is_heteroskedastic(t);
 }
 static bool is_amplitude(const char *t) {
-    return has(t, "LIN") && has(t, "PER");
+    return has(t, "LIN") && repeats(t);
 }
 static bool is_dated(const char *t) {
     return has(t, "RAMP") || has(t, "STEP");
@@ -60,10 +60,10 @@ static const struct {
     const char *name;
     bool (*holds)(const char *term);
 } motifs[] = {{"trend", is_trend},
-              {"recurring_pattern", is_recurring},
-              {"recurring", is_recurring},
-              {"periodic", is_recurring},
-              {"seasonal", is_recurring},
+              {"recurring_pattern", repeats},
+              {"recurring", repeats},
+              {"periodic", repeats},
+              {"seasonal", repeats},
               {"smooth", is_smooth},
               {"random_walk", is_walk},
               {"noise", is_noise},

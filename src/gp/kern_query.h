@@ -6,7 +6,7 @@
  * &&), OR (|, ||), NOT (!, ~), parentheses; and named motifs:
  *
  *   trend                  LIN, LIN*SE, IWIENER, RAMP ... : a term with a direction, not periodic
- *   recurring_pattern      any term with PER         (also: recurring, periodic, seasonal)
+ *   recurring_pattern      any term with PER, COS    (also: recurring, periodic, seasonal)
  *   smooth                 SE, RQ or a Matern kernel alone
  *   random_walk            WIENER
  *   noise                  WN or LIN*WN              (the paper's definition)
