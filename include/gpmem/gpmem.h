@@ -93,6 +93,10 @@ typedef int gpm_function(void *user, const double *args, size_t n, double *resul
                          size_t err_size);
 GPM_API enum gpm_status gpm_bind_function(gpm_session *s, const char *name, const char *sig,
                                           gpm_function *f, void *user);
+/* The same for a function that may be called from several threads at once: f_compute on an array
+ * then evaluates `jobs` points at a time. */
+GPM_API enum gpm_status gpm_bind_parallel(gpm_session *s, const char *name, const char *sig,
+                                          gpm_function *f, void *user);
 
 /* What the action call_back("name", e1, ..., en) calls. `args` is JSON: one array per expression,
  * with its value in every particle. *result is text of the language for the action's value ("3.5",

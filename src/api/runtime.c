@@ -214,8 +214,8 @@ static int count_parameters(const char *sig) {
     return s && !s[strspn(s, " ")] ? n : -1;
 }
 
-enum gpm_status gpm_bind_function(gpm_session *g, const char *name, const char *sig,
-                                  gpm_function *f, void *user) {
+static enum gpm_status bind_function(gpm_session *g, const char *name, const char *sig,
+                                     gpm_function *f, void *user, bool parallel) {
     buf_reset(&g->error);
     size_t n = 0;
     while (is_word(name[n])) n++;
@@ -233,8 +233,19 @@ enum gpm_status gpm_bind_function(gpm_session *g, const char *name, const char *
     struct srcfn *s = srcfn_new(&srcfn_call, mem_strdup(name), dim);
     s->u.callback.f = f;
     s->u.callback.user = user;
+    s->parallel = parallel;
     session_define(&g->s, name, srcfn_value(s));
     return GPM_OK;
+}
+
+enum gpm_status gpm_bind_function(gpm_session *g, const char *name, const char *sig,
+                                  gpm_function *f, void *user) {
+    return bind_function(g, name, sig, f, user, false);
+}
+
+enum gpm_status gpm_bind_parallel(gpm_session *g, const char *name, const char *sig,
+                                  gpm_function *f, void *user) {
+    return bind_function(g, name, sig, f, user, true);
 }
 
 enum gpm_status gpm_bind_callback(gpm_session *g, const char *name, gpm_callback *f, void *user) {

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/vec.h"
 #include "sp/point_map.h"
+#include "sp/source_pool.h"
 #include "sp/sp_options.h"
 #include "sp/srcfn.h"
 #include "store/memo.h"
@@ -228,6 +229,30 @@ static void run_programs(struct batch *b, int jobs) {
     proc_pool_free(pool);
 }
 
+/* Functions that said so: in as many threads. Those under way cannot be stopped; what they give is
+ * kept. */
+static void run_threads(struct batch *b, int jobs) {
+    struct source_pool *pool = source_pool_new(b->e->src, jobs);
+    while (b->st == GPM_OK) {
+        while (b->todo.n && !source_pool_full(pool) && b->st == GPM_OK && !stopped(b)) {
+            size_t i = vec_pop(&b->todo);
+            if (!claim(b, i)) continue;
+            b->begun[i] = clock_seconds();
+            source_pool_start(pool, point(b, i), i);
+        }
+        struct source_result r;
+        if (source_pool_wait(pool, b->busy.n ? 0.2 : 10, &r)) {
+            finish(b, r.tag, r.ok, r.y, r.why.data, r.seconds);
+            buf_release(&r.why);
+        } else if (!source_pool_running(pool)) {
+            if (stopped(b) || (!b->todo.n && !b->busy.n)) break;
+            if (b->busy.n) wait_for_others(b);
+        }
+        renew(b, clock_seconds());
+    }
+    source_pool_free(pool);
+}
+
 static bool evaluate_here(struct batch *b, size_t i, double *y, struct buf *why) {
     struct evaluations *e = b->e;
     if (e->src) return e->src->cls->evaluate(e->src, point(b, i), y, b->stop, why) == GPM_OK;
@@ -313,6 +338,8 @@ enum gpm_status evaluations_fetch(struct sp_call *c, struct evaluations *e, cons
     list_missing(&b);
     if (b.todo.n && e->src && e->src->cls == &srcfn_command)
         run_programs(&b, o ? (int)o->jobs : 1);
+    else if (b.todo.n > 1 && e->src && e->src->parallel && o && o->jobs > 1)
+        run_threads(&b, o->jobs < b.todo.n ? (int)o->jobs : (int)b.todo.n);
     else
         run_here(&b);
     give_back(&b);

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/vec.h"
 #include "sp/sp_options.h"
+#include <math.h>
 #include <string.h>
 
 static bool given(const struct sp_call *c, size_t i) {
@@ -149,20 +150,35 @@ static enum gpm_status make_command(struct sp_call *c, value *out) {
 
 /* ---- foreign ------------------------------------------------------------------------------ */
 
+static enum gpm_status foreign_options(struct sp_call *c, int *dim, bool *parallel) {
+    *dim = 1;
+    *parallel = false;
+    if (given(c, 2)) {
+        value v = c->args[2];
+        if (v.tag != V_NUM || !(v.u.num >= 1 && v.u.num <= 10000) || v.u.num != floor(v.u.num))
+            return sp_error(c, DIAG_DOMAIN, "foreign: dim must be from 1 to 10000");
+        *dim = (int)v.u.num;
+    }
+    if (given(c, 3) && !sp_truth(c->args[3], parallel))
+        return sp_error(c, DIAG_TYPE, "foreign: parallel must be true or false");
+    return GPM_OK;
+}
+
 static enum gpm_status make_foreign(struct sp_call *c, value *out) {
     const char *symbol = name_text(c->args[1]);
+    bool many = given(c, 2), parallel;
+    int dim;
+    enum gpm_status st = foreign_options(c, &dim, &parallel);
+    if (st != GPM_OK) return st;
     char *path = srcfn_path(c, c->args[0].u.str->text);
-    bool many = given(c, 2);
-    int dim = many ? (int)sp_num(c, 2) : 1;
     struct buf what = BUF_INIT, err = BUF_INIT;
     buf_printf(&what, "load %s", path);
-    enum gpm_status st = sp_need(c, SP_MAY_RUN, what.data);
+    st = sp_need(c, SP_MAY_RUN, what.data);
     buf_reset(&what);
-    if (st == GPM_OK && (dim < 1 || dim > 10000))
-        st = sp_error(c, DIAG_DOMAIN, "foreign: dim must be from 1 to 10000");
     if (st == GPM_OK) {
         buf_printf(&what, "%s:%s", path, symbol);
         struct srcfn *s = srcfn_new(&srcfn_foreign, NULL, dim);
+        s->parallel = parallel;
         if (foreign_open(&s->u.object, path, symbol, many ? FOREIGN_VECTOR : FOREIGN_SCALAR,
                          &err) == GPM_OK) {
             s->identity = mem_strdup(what.data);
@@ -299,9 +315,10 @@ const struct sp_class sp_source_rows[] = {
             "Needs --allow-run.",
      .simulate = make_command},
     {.name = "foreign",
-     .sig = "(path: string, symbol: name, dim?: count) -> proc",
+     .sig = "(path: string, symbol: name, dim?: any, parallel?: any) -> proc",
      .doc = "A C function of a shared object: double f(double), or with dim= double f(const "
-            "double *x, int n). Needs --allow-run.",
+            "double *x, int n). parallel=true: it may be called from several threads at once "
+            "(--jobs). Needs --allow-run.",
      .simulate = make_foreign},
     {.name = "csv_lookup",
      .sig = "(path: string, inputs?: any, output?: name) -> proc",

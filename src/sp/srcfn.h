@@ -39,6 +39,7 @@ struct srcfn {
     const struct srcfn_class *cls;
     char *identity; /* owned: what a memo store knows it by */
     int dim;
+    bool parallel; /* may be called from several threads at once */
     union {
         struct proc_command command;
         struct foreign object;

@@ -57,7 +57,8 @@ esac
 write("json", "#!/usr/bin/python3\nimport json, sys\nd = json.load(sys.stdin)\nprint(d['a'] * 10 + d['b'])\n", 0o755)
 write("flaky", "#!/bin/sh\n[ -e tried ] && { echo 5; exit; }\ntouch tried\nexit 1\n", 0o755)
 write("t.csv", "a,b,y\n1,2,3\n2,0,5\n-0,1,7\n")
-write("lib.c", "double sq(double x) { return x * x; }\n"
+write("lib.c", "#include <unistd.h>\n#include <math.h>\ndouble sq(double x) { return x * x; }\n"
+               "double slow(double x) { usleep(500000); return x == 13 || x == 14 ? NAN : x * x; }\n"
                "double sum(const double *x, int n) { double s = 0; for (int i = 0; i < n; i++) s += x[i]; return s; }\n")
 subprocess.run(["cc", "-shared", "-fPIC", "-o", "lib.so", "lib.c"], cwd=WORK.name, check=True)
 
@@ -139,6 +140,39 @@ def test_parallel():
     good(STORED % ("0.5", "", points), "[%s]\n" % ", ".join(str(i * i) for i in range(20, 28)), "--allow-run", "--jobs", "8")
     assert time.time() - start < 3, "eight runs of half a second took %.1f s with --jobs 8" % (time.time() - start)
     assert len(calls()) == 8
+
+
+SLOW = 'assume (c, e) = gpmem(foreign("./lib.so", "slow"%s), make_squaredexp(1, 1)%s); predict c([%s]);'
+
+
+def test_parallel_foreign():
+    """A C function declared parallel runs in threads, in input order, failures kept apart; another one after
+    the other."""
+    points = ", ".join(str(i) for i in range(20, 28))
+    squares = "[%s]\n" % ", ".join(str(i * i) for i in range(20, 28))
+    start = time.time()
+    good(SLOW % (", parallel=true", ', store="slow.db"', points), squares, "--allow-run", "--jobs", "8")
+    assert time.time() - start < 2.5, "eight calls of half a second took %.1f s with --jobs 8" % (time.time() - start)
+    good(SLOW % (", parallel=true", ', store="slow.db"', points), squares, "--allow-run", "--jobs", "8")  # known
+    start = time.time()
+    good(SLOW % ("", "", "20, 21"), "[400, 441]\n", "--allow-run", "--jobs", "8")
+    assert time.time() - start > 1
+    bad(SLOW % (", parallel=true", ', store="slow2.db"', "30, 13, 31, 14, 32"), "failed at 13", "it gave nan",
+        options=("--allow-run", "--jobs", "4"))
+    good(SLOW % (", parallel=true", ', store="slow2.db"', "30, 31, 32"), "[900, 961, 1024]\n", "--allow-run")
+    bad(SLOW % (', parallel="yes"', "", "1"), "parallel must be true or false")
+
+
+def test_interrupt_threads():
+    write("p.vnts", SLOW % (", parallel=true", ', store="ints.db"', ", ".join(str(i) for i in range(20, 60))))
+    p = subprocess.Popen([TOOL, "run", "--allow-run", "--jobs", "2", "p.vnts"], cwd=WORK.name, stderr=subprocess.PIPE, text=True)
+    time.sleep(1.3)
+    p.send_signal(signal.SIGINT)
+    err = p.communicate(timeout=20)[1]
+    assert p.returncode != 0 and "interrupted" in err, err
+    listed = subprocess.run([TOOL, "memo", "export", "ints.db"], cwd=WORK.name, stdout=subprocess.PIPE, text=True).stdout
+    rows = listed.split("\n")[1:-1]
+    assert 2 <= len(rows) <= 12 and all(",done" in r for r in rows), listed
 
 
 def test_interrupt():

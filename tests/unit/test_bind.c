@@ -8,7 +8,9 @@
 #include "base/buf.h"
 #include "gpmem/gpmem.h"
 #include <math.h>
+#include <stdatomic.h>
 #include <string.h>
+#include <time.h>
 
 struct fixture {
     gpm_session *s;
@@ -61,6 +63,42 @@ static int square(void *user, const double *x, size_t n, double *y, char *err, s
     if (x[0] == 13) snprintf(err, size, "unlucky");
     if (x[0] == 14) *y = NAN;
     return x[0] == 13;
+}
+
+/* Two calls at once, or it waits in vain: each waits until another has begun. */
+static atomic_int inside, most;
+
+static int together(void *user, const double *x, size_t n, double *y, char *err, size_t size) {
+    UNUSED(user);
+    int now = atomic_fetch_add(&inside, 1) + 1, top = atomic_load(&most);
+    while (now > top && !atomic_compare_exchange_weak(&most, &top, now)) continue;
+    struct timespec pause = {0, 2 * 1000 * 1000};
+    for (int i = 0; i < 500 && atomic_load(&most) < 2; i++) nanosleep(&pause, NULL);
+    *y = 2 * x[0];
+    if (x[0] == 13) snprintf(err, size, "unlucky");
+    atomic_fetch_sub(&inside, 1);
+    return n == 1 && x[0] == 13;
+}
+
+/* A callback that may be called from several threads is, jobs at a time; results in input order. */
+static void parallel(void **state) {
+    UNUSED(state);
+    struct fixture f;
+    struct gpm_options o;
+    gpm_options_init(&o);
+    f = (struct fixture){0};
+    buf_init(&f.out);
+    o.write = keep;
+    o.user = &f;
+    o.jobs = 3;
+    f.s = gpm_session_new(&o);
+    assert_int_equal(gpm_bind_parallel(f.s, "f", "(x: real) -> real", together, NULL), GPM_OK);
+    expect(&f, "assume (c, e) = gpmem(f, make_squaredexp(1, 1)); predict c([5, 1, 4, 1, 3, 2]);",
+           "[10, 2, 8, 2, 6, 4]\n");
+    assert_true(atomic_load(&most) >= 2 && atomic_load(&most) <= 3);
+    expect_error(&f, "predict c([7, 13, 8]);", "unlucky");
+    expect(&f, "predict c([8, 7]);", "[16, 14]\n");
+    end(&f);
 }
 
 static void bare(void **state) {
@@ -200,8 +238,8 @@ static void called_back(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(called_back), cmocka_unit_test(bare),
-                                       cmocka_unit_test(signatures), cmocka_unit_test(memoized),
-                                       cmocka_unit_test(stored)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(called_back), cmocka_unit_test(parallel),
+                                       cmocka_unit_test(bare),        cmocka_unit_test(signatures),
+                                       cmocka_unit_test(memoized),    cmocka_unit_test(stored)};
     return cmocka_run_group_tests(tests, tmp_setup, tmp_teardown);
 }
