@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 struct gpm_memo {
     struct memo *memo;
@@ -295,11 +296,19 @@ static enum gpm_status timer_open(gpm_timer *t, const char *function, size_t n,
     opt.dim = function ? (int)n : 0;
     opt.names = joined.data;
     opt.create = function != NULL;
+    if (!function && access(t->path, F_OK) != 0) {
+        buf_printf(&t->err,
+                   "there are no runs in '%s' yet; gpmem time NAME=X,X,X -- COMMAND makes some",
+                   t->path);
+        buf_release(&joined);
+        return GPM_E_NOT_FOUND;
+    }
     enum gpm_status s = memo_open(out, t->path, &opt, &t->err);
     if (!s && strcmp(memo_names(*out), joined.data) != 0) {
         buf_printf(&t->err, "the runs in '%s' have the inputs %s, not %s", t->path,
                    memo_names(*out), joined.data);
         memo_close(*out);
+        *out = NULL;
         s = GPM_E_CONFLICT;
     }
     buf_release(&joined);

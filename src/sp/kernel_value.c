@@ -4,6 +4,7 @@
 #include "sp/kernel_value.h"
 
 #include "base/mem.h"
+#include <math.h>
 #include <string.h>
 
 static void kernel_free(struct box *b) {
@@ -106,6 +107,8 @@ bool is_mean(value v) {
 struct procedure {
     value proc;
     struct sp_host *host;
+    struct diags *diags;
+    const char *what; /* "kernel" */
 };
 
 static void procedure_drop(void *user) {
@@ -118,13 +121,30 @@ static value point_value(const double *x, int dim) {
     return dim == 1 ? value_num(x[0]) : value_vector(x, (size_t)dim);
 }
 
+/* "the kernel gave nan at 1, 2": impossible parameters when it is a number, else a mistake. */
+static enum gpm_status not_finite(struct procedure *p, const value *args, size_t n, value v) {
+    char *shown = sp_show(v);
+    struct buf at = BUF_INIT;
+    for (size_t i = 0; i < n; i++) {
+        if (i) buf_puts(&at, ", ");
+        value_print(args[i], &at);
+    }
+    diag_raise(p->diags, v.tag == V_NUM ? DIAG_DOMAIN : DIAG_TYPE, NO_SPAN,
+               "the %s gave %s at %s, not a finite number", p->what, shown, at.data);
+    mem_free(shown);
+    buf_release(&at);
+    return GPM_E_USER;
+}
+
 static enum gpm_status call(struct procedure *p, value *args, size_t n, double *out) {
-    value v;
+    value v = NIL;
     enum gpm_status st = p->host->apply(p->host, p->proc, args, n, &v);
+    if (st != GPM_OK)
+        st = GPM_E_USER;
+    else if (v.tag != V_NUM || !isfinite(v.u.num))
+        st = not_finite(p, args, n, v);
+    *out = st == GPM_OK ? v.u.num : 0;
     for (size_t i = 0; i < n; i++) value_unref(args[i]);
-    if (st != GPM_OK) return GPM_E_USER;
-    st = v.tag == V_NUM ? GPM_OK : GPM_E_ARG;
-    *out = v.tag == V_NUM ? v.u.num : 0;
     value_unref(v);
     return st;
 }
@@ -140,10 +160,12 @@ static enum gpm_status mean_callback_call(void *user, const double *x, int dim, 
     return call(user, args, 1, out);
 }
 
-static struct procedure *procedure_new(struct sp_call *c, value proc) {
+static struct procedure *procedure_new(struct sp_call *c, value proc, const char *what) {
     struct procedure *p = NEW(struct procedure);
     p->proc = value_ref(proc);
     p->host = c->host;
+    p->diags = c->diags;
+    p->what = what;
     return p;
 }
 
@@ -151,7 +173,8 @@ struct kern *kernel_from(struct sp_call *c, value v) {
     struct kern *k = kernel_of(v);
     if (k) return kern_ref(k);
     if (v.tag == V_PROC)
-        return kern_callback(kernel_callback, procedure_new(c, v), procedure_drop, "procedure");
+        return kern_callback(kernel_callback, procedure_new(c, v, "kernel"), procedure_drop,
+                             "procedure");
     char *shown = sp_show(v);
     sp_error(c, DIAG_KERNEL, "%s: a kernel is needed, got %s (a %s)", c->cls->name, shown,
              value_type_name(v));
@@ -166,7 +189,8 @@ struct mean *mean_from(struct sp_call *c, value v) {
     if (is_mean(v)) return mean_ref(((struct mean_box *)v.u.box)->m);
     if (v.tag == V_NUM) return mean_const(v.u.num);
     if (v.tag == V_PROC)
-        return mean_callback(mean_callback_call, procedure_new(c, v), procedure_drop, "procedure");
+        return mean_callback(mean_callback_call, procedure_new(c, v, "mean function"),
+                             procedure_drop, "procedure");
     sp_error(c, DIAG_TYPE, "%s: a mean function is needed, got a %s", c->cls->name,
              value_type_name(v));
     diag_set_help(c->diags, "make_const_func(c), a number, or proc(x) {...}");

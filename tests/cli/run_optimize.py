@@ -288,7 +288,9 @@ def test_time():
     assert p["low"] < p["median"] < p["high"] and 0.5 < p["median"] < 8 and p["low"] < 2 < p["high"] * 1.5, p
     assert "s, 90% between" in run("time", "--predict", "n=1e6")[0]
     run("time", "n=1", "--", "./other", "{n}", status=2)
-    run("time", "--store", "empty.db", "--predict", "n=1", status=2)
+    assert "no runs in 'empty.db' yet" in run("time", "--store", "empty.db", "--predict", "n=1", status=2)[1]
+    assert "have the inputs n, not m" in run("time", "--predict", "m=1", status=2)[1]
+    assert "have the inputs n, not n,m" in run("time", "--predict", "n=1", "--predict", "m=2", status=2)[1]
     _, err = run("time", "--store", "f.db", "n=1", "--", "sh", "-c", "exit {n}", status=1)
     assert "status 1" in err
 
