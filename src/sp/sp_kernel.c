@@ -162,9 +162,15 @@ static enum gpm_status m_linear(struct sp_call *c, value *out) {
     return GPM_OK;
 }
 
+/* A kernel is its own expression already: the paper writes Struct(Simplify(Parse(k))). */
 static enum gpm_status k_parse(struct sp_call *c, value *out) {
     struct kern *k;
     char *why = NULL;
+    if (c->args[0].tag != V_STR) {
+        k = kernel_from(c, c->args[0]);
+        if (k) *out = kernel_value_take(k);
+        return k ? GPM_OK : GPM_E_USER;
+    }
     enum gpm_status st = kern_parse(c->args[0].u.str->text, &k, &why);
     if (st == GPM_OK)
         *out = kernel_value_take(k);
@@ -368,9 +374,10 @@ const struct sp_class sp_kernel_rows[] = {
      .simulate = m_linear,
      .grad_simulate = k_leaf_grad},
     {.name = "parse",
-     .sig = "(text: string) -> kernel",
-     .doc = "The kernel written as text.",
+     .sig = "(k: any) -> kernel",
+     .doc = "The kernel written as text; a kernel is given back as it is.",
      .example = "parse(\"LIN(sf=2) + WN(sigma=1)\") => LIN(sf=2) + WN(sigma=1)",
+     .flags = SP_CALLS,
      .simulate = k_parse},
     {.name = "simplify",
      .sig = "(k: any) -> kernel",
