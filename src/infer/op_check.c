@@ -65,7 +65,7 @@ static void add_known(struct check *c, const struct known_quantity *k) {
 static void add_procedure(struct check *c, const char *name, value proc) {
     const struct closure *f = closure_of(proc);
     char numbered[32];
-    snprintf(numbered, sizeof numbered, "quantity %zu", c->q.n + 1);
+    snprintf(numbered, sizeof numbered, "T%zu", c->q.n + 1);
     if (!name && f && f->lambda->u.lambda.self) name = f->lambda->u.lambda.self->text;
     struct quantity q = {.name = mem_strdup(name ? name : numbered), .proc = value_ref(proc)};
     vec_push(&c->q, q);

@@ -150,7 +150,8 @@ class Gen:
             "mh_correct(on_subproblem(%s, symmetric_local_proposal(proc(v) { if (is_number(v)) { normal(v, 1) } else { v } })))" % where,
             "do(resample(3), mh(%s, 4), resample(2), mh(default, one, 3), resample(1))" % where,
             "reset_to_prior()", "default_markov_chain(5)",
-            "mh_correct(on_subproblem(%s, proc(s) { do(w <- detach(s), v <- regen(s), return(list(v - first(w), restore(s, rest(w))))) }))" % where])
+            "mh_correct(on_subproblem(%s, proc(s) { do(w <- detach(s), v <- regen(s), return(list(v - first(w), restore(s, rest(w))))) }))" % where] +
+            ["posterior_predictive_check(2, mh(%s, 1), quantities=\"mean\")" % where] * (3 if self.labels else 0))
 
     def text(self):
         r = self.r
