@@ -90,9 +90,23 @@ static enum gpm_status check_node(void *ctx, struct trace *t, struct node *n) {
     return GPM_OK;
 }
 
+static bool near(double a, double b) {
+    return a == b || fabs(a - b) <= 1e-6 * (1 + fabs(a));
+}
+
+/* Statistics that were kept up by increments, against ones built from nothing. */
+static enum gpm_status check_maker(void *ctx, struct node *n, const struct maker_density *d) {
+    struct check *c = ctx;
+    if (!near(d->empty, 0)) return fail(c, n, "statistics keep something of data that are gone");
+    if (isinf(d->joint) || isinf(d->all) || near(d->joint, d->all)) return GPM_OK;
+    buf_printf(c->why, "%.17g kept, %.17g from scratch: ", d->joint, d->all);
+    return fail(c, n, "the joint density of a maker's data has drifted");
+}
+
 bool trace_check(struct trace *t, struct buf *why) {
     struct check c = {why, 0};
-    if (trace_each_node(t, check_node, &c) != GPM_OK) {
+    if (trace_each_node(t, check_node, &c) != GPM_OK ||
+        trace_each_maker(t, check_maker, &c) != GPM_OK) {
         if (!why->len) buf_puts(why, "failed");
         return false;
     }

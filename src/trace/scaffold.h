@@ -50,6 +50,15 @@ struct scaffold {
 struct entry *entry_of(struct scaffold *s, const struct node *n); /* NULL: not in it */
 enum gpm_status detach_entry(struct scaffold *s, struct entry *e, double *w) GPM_MUST_USE;
 /* The joint log density of the data of maker n, whose made procedures share `state`. */
+/* The data of one maker: its joint density in closed form, and built up one application after
+ * another in a copy of the statistics emptied before. */
+struct maker_density {
+    double joint, all, observed; /* observed: the part of `all` that observations have */
+    double empty;                /* closed form, with all data taken out: 0 */
+};
+/* For every maker but the uncollapsed ones, whose closed form is a marginal. */
+typedef enum gpm_status maker_fn(void *ctx, struct node *maker, const struct maker_density *d);
+enum gpm_status trace_each_maker(struct trace *t, maker_fn *fn, void *ctx) GPM_MUST_USE;
 enum gpm_status maker_log_joint(struct trace *t, struct node *n, struct sp_state *state,
                                 double *logp) GPM_MUST_USE;
 enum gpm_status regen_entry(struct scaffold *s, uint32_t i) GPM_MUST_USE;

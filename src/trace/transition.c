@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The Metropolis-Hastings transition, densities of the whole trace, values that leave it. */
+ * The Metropolis-Hastings transition, walks over the whole trace, values that leave it. */
 #include "trace/scaffold.h"
 
 #include <math.h>
@@ -12,10 +12,47 @@ static bool accept(double log_alpha, double w_old, double w_new, struct rng *rng
     return log_alpha >= 0 || log(rng_uniform(rng)) < log_alpha;
 }
 
+#ifdef GPMEM_CHECKS
+/* Test builds compare the weight of a proposal with densities of the whole trace: with no brush,
+ * log p(new) - log p(old) = w_new - w_old + the principals' own densities, which a proposal from
+ * the prior leaves out. */
+struct weight_check {
+    double joint, own;
+    bool on;
+};
+
+static struct weight_check densities(struct trace *t, struct node *const *principals, size_t n) {
+    struct weight_check c = {.on = t->n_nodes < 5000};
+    double likelihood, logp;
+    for (size_t i = 0; i < n; i++) {
+        const struct sp_class *cls = node_class(principals[i]);
+        if (!c.on || !cls || cls->incorporate || cls->aaa) return (struct weight_check){0};
+        c.on = node_density(t, principals[i], principals[i]->val, &logp) == GPM_OK;
+        c.own += logp;
+    }
+    c.on = c.on && trace_log_joint(t, &c.joint, &likelihood) == GPM_OK && isfinite(c.joint);
+    return c;
+}
+
+static enum gpm_status check_weight(struct trace *t, const struct weight_check *old,
+                                    const struct weight_check *now, double w_old, double w_new) {
+    if (!old->on || !now->on || !isfinite(w_old) || !isfinite(w_new)) return GPM_OK;
+    double change = now->joint - old->joint, own = now->own - old->own;
+    double scale = 1 + fabs(now->joint) + fabs(old->joint) + fabs(w_old) + fabs(w_new);
+    if (fabs(change - own - (w_new - w_old)) <= 1e-6 * scale) return GPM_OK;
+    return diag_raise(t->core->diags, DIAG_NAN, NO_SPAN,
+                      "trace check: a proposal weighs %.17g, the whole trace says %.17g",
+                      w_new - w_old, change - own);
+}
+#endif
+
 static enum gpm_status general_mh(struct trace *t, struct node *const *principals, size_t n,
                                   const struct mh_extra *extra, bool *accepted) {
     struct scaffold *s;
     double w_old, w_new, pick = extra && extra->log_pick ? -extra->log_pick(extra->ctx, t) : 0;
+#ifdef GPMEM_CHECKS
+    struct weight_check old = densities(t, principals, n);
+#endif
     enum gpm_status st = scaffold_build(t, principals, n, &s);
     if (st != GPM_OK) return st;
     st = scaffold_detach(s, SCAFFOLD_PRIOR, &w_old);
@@ -30,6 +67,17 @@ static enum gpm_status general_mh(struct trace *t, struct node *const *principal
         else
             scaffold_restore(s);
     }
+#ifdef GPMEM_CHECKS /* after the commit: makers keep old and new parameters until then */
+    bool fresh =
+        s->has_brush; /* choices of it are drawn, as are parameters of uncollapsed makers */
+    for (size_t i = 0; i < s->e.n; i++)
+        fresh |= s->e.at[i].role == ROLE_M && (s->e.at[i].n->flags & NODE_RANDOM);
+    if (st == GPM_OK && *accepted && !fresh) {
+        scaffold_free(s);
+        struct weight_check now = densities(t, principals, n);
+        return check_weight(t, &old, &now, w_old, w_new);
+    }
+#endif
     scaffold_free(s);
     return st;
 }
@@ -70,36 +118,6 @@ enum gpm_status trace_each_node(struct trace *t, node_fn *fn, void *ctx) {
         if (st != GPM_OK) return st;
     }
     return GPM_OK;
-}
-
-struct joint {
-    double all, observed;
-};
-
-static enum gpm_status add_density(void *ctx, struct trace *t, struct node *n) {
-    struct joint *j = ctx;
-    const struct sp_class *cls = node_class(n);
-    double logp;
-    enum gpm_status st = GPM_OK;
-    if (!cls) return GPM_OK;
-    if (cls->aaa && first_made(n->val)) {
-        st = maker_log_joint(t, n, first_made(n->val)->state, &logp);
-        if (st == GPM_OK) j->all += logp, j->observed += logp;
-    } else if ((n->flags & NODE_RANDOM) && cls->log_density && !node_is_stateful(n)) {
-        st = node_density(t, n, n->val, &logp);
-        if (st != GPM_OK) return st;
-        j->all += logp;
-        if (n->flags & NODE_OBSERVED) j->observed += logp;
-    }
-    return st;
-}
-
-enum gpm_status trace_log_joint(struct trace *t, double *joint, double *likelihood) {
-    struct joint j = {0, 0};
-    enum gpm_status st = trace_each_node(t, add_density, &j);
-    *joint = j.all;
-    *likelihood = j.observed;
-    return st;
 }
 
 struct count {

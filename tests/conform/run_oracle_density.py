@@ -158,6 +158,12 @@ class Gen:
             v = self.value(t) if t != "table" else str(self.r.randint(1, seen + 1))
             seen = max(seen, int(v)) if t == "table" else 0
             self.lines.append("observe %s() = %s;" % (f, v))
+        if self.r.random() < 0.5:  # an application that nobody observed
+            n = self.fresh("a")
+            self.lines.append("assume %s = %s();\nforce %s = %s;" % (n, f, n, self.value(t) if t != "table" else "1"))
+            self.env[n] = t
+            if t != "table":
+                self.choices[n] = t
         if t == "bool":
             self.lines.append("extract_stats(%s);" % f)
         self.makers.append((f, "1" if t == "table" else self.value(t)))

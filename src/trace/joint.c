@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Densities of the whole trace. A maker that absorbs for its applications knows the joint density
+ * of its data in closed form; taken apart, the applications telescope to the same:
+ * log p(y1, ..., yn) = sum log p(yi | y1, ..., yi-1), each density before the value goes in. */
+#include "trace/scaffold.h"
+
+#include <math.h>
+
+struct joint {
+    double all, observed;
+    VEC(struct node *) apps; /* that are kept in statistics, in order of evaluation */
+    VEC(struct node *) makers;
+    bool free_apps; /* some of them are not observed */
+};
+
+static struct sp_state *state_of(const struct node *n) {
+    struct sp_made *m = sp_made_of(n->in[0].node->val);
+    return m ? m->state : NULL;
+}
+
+static enum gpm_status add_density(void *ctx, struct trace *t, struct node *n) {
+    struct joint *j = ctx;
+    const struct sp_class *cls = node_class(n);
+    double logp;
+    if (!cls) return GPM_OK;
+    if (cls->aaa && first_made(n->val)) vec_push(&j->makers, n);
+    if (node_is_stateful(n)) {
+        vec_push(&j->apps, n);
+        j->free_apps |= (n->flags & NODE_RANDOM) && !(n->flags & NODE_OBSERVED);
+    } else if ((n->flags & NODE_RANDOM) && cls->log_density) {
+        enum gpm_status st = node_density(t, n, n->val, &logp);
+        if (st != GPM_OK) return st;
+        j->all += logp;
+        if (n->flags & NODE_OBSERVED) j->observed += logp;
+    }
+    return GPM_OK;
+}
+
+enum step { STEP_OUT, STEP_DENSITY, STEP_IN };
+
+/* One step of an application on a copy of its statistics. */
+static enum gpm_status step_on(struct trace *t, struct node *n, void *data, enum step step,
+                               double *logp) {
+    struct sp_call c;
+    value *args = NEW_ARRAY(value, n->n_in);
+    node_call(t, n, &c, args);
+    c.state = data;
+    c.observed = n->flags & NODE_AS_DATA;
+    struct trace *outer = t->core->model;
+    t->core->model = t;
+    enum gpm_status st = step == STEP_OUT  ? c.cls->unincorporate(&c, n->val)
+                         : step == STEP_IN ? c.cls->incorporate(&c, n->val)
+                                           : c.cls->log_density(&c, n->val, logp);
+    t->core->model = outer;
+    mem_free(args);
+    return core_place(t->core, st, node_span(n));
+}
+
+/* The data of one maker taken out of a copy of its statistics and put in again one by one. */
+static enum gpm_status one_by_one(struct trace *t, const struct joint *j, struct sp_state *state,
+                                  const struct sp_aaa *aaa, struct maker_density *out) {
+    void *copy = state->cls->copy(state->data, aaa);
+    enum gpm_status st = GPM_OK;
+    double logp = 0;
+    for (size_t i = j->apps.n; i-- > 0 && st == GPM_OK;)
+        if (state_of(j->apps.at[i]) == state && (j->apps.at[i]->flags & NODE_INCORPORATED))
+            st = step_on(t, j->apps.at[i], copy, STEP_OUT, NULL);
+    if (st == GPM_OK) st = aaa->log_joint(copy, &out->empty);
+    for (size_t i = 0; i < j->apps.n && st == GPM_OK; i++) {
+        struct node *n = j->apps.at[i];
+        if (state_of(n) != state || !(n->flags & NODE_INCORPORATED)) continue;
+        st = step_on(t, n, copy, STEP_DENSITY, &logp);
+        out->all += logp;
+        if (!(n->flags & NODE_RANDOM) || (n->flags & NODE_OBSERVED)) out->observed += logp;
+        if (st == GPM_OK && !isinf(logp)) st = step_on(t, n, copy, STEP_IN, NULL);
+    }
+    state->cls->free(copy);
+    return st;
+}
+
+static void joint_release(struct joint *j) {
+    vec_release(&j->apps);
+    vec_release(&j->makers);
+}
+
+enum gpm_status trace_log_joint(struct trace *t, double *joint, double *likelihood) {
+    struct joint j = {0};
+    enum gpm_status st = trace_each_node(t, add_density, &j);
+    for (size_t i = 0; i < j.makers.n && st == GPM_OK; i++) {
+        struct node *n = j.makers.at[i];
+        struct sp_state *state = first_made(n->val)->state;
+        struct maker_density d = {0};
+        double logp = 0;
+        /* an uncollapsed maker counts as a choice, and its data given the parameter it drew; the
+         * closed form has integrated the parameter out */
+        bool drawn = n->flags & NODE_RANDOM;
+        if (!drawn) st = maker_log_joint(t, n, state, &logp);
+        if (st == GPM_OK && (j.free_apps || drawn) && state->cls->copy)
+            st = one_by_one(t, &j, state, node_class(n)->aaa, &d);
+        else
+            d.observed = logp;
+        j.all += drawn ? d.all : logp;
+        j.observed += d.observed;
+    }
+    *joint = j.all;
+    *likelihood = j.observed;
+    joint_release(&j);
+    return st;
+}
+
+enum gpm_status trace_each_maker(struct trace *t, maker_fn *fn, void *ctx) {
+    struct joint j = {0};
+    enum gpm_status st = trace_each_node(t, add_density, &j);
+    for (size_t i = 0; i < j.makers.n && st == GPM_OK; i++) {
+        struct node *n = j.makers.at[i];
+        struct sp_state *state = first_made(n->val)->state;
+        struct maker_density d = {0};
+        if (!state->cls->copy || (n->flags & NODE_RANDOM)) continue;
+        st = maker_log_joint(t, n, state, &d.joint);
+        if (st == GPM_OK) st = one_by_one(t, &j, state, node_class(n)->aaa, &d);
+        if (st == GPM_OK) st = fn(ctx, n, &d);
+    }
+    joint_release(&j);
+    return st;
+}
