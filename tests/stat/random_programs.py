@@ -10,7 +10,7 @@ failed check of the trace (the development build checks it after every transitio
 import os, random, re, subprocess, sys, tempfile, time
 
 # Errors that a random program may earn: domain, NaN, enumeration, continuity, gradient, bound, impossible, numeric.
-ALLOWED = {"E0206", "E0503", "E0504", "E0505", "E0506", "E0508", "E0215", "E0406", "E0604", "E0703"}
+ALLOWED = {"E0206", "E0503", "E0504", "E0505", "E0506", "E0508", "E0215", "E0406", "E0604", "E0511", "E0703"}
 
 
 class Gen:
@@ -150,6 +150,9 @@ class Gen:
             "mh_correct(on_subproblem(%s, symmetric_local_proposal(proc(v) { if (is_number(v)) { normal(v, 1) } else { v } })))" % where,
             "do(resample(3), mh(%s, 4), resample(2), mh(default, one, 3), resample(1))" % where,
             "reset_to_prior()", "default_markov_chain(5)",
+            "laplace_mh(%s, %d)" % (where, r.randint(1, 2)), "log_evidence(%s, all, 20)" % scope,
+            "structure_mh(\"%s\", %s, %s, %d)" % (r.choice(scopes or ["s"]), r.choice(["one", "all"]),
+                                                r.choice(["default", scope]), r.randint(1, 3)) if scopes else "pass",
             "mh_correct(on_subproblem(%s, proc(s) { do(w <- detach(s), v <- regen(s), return(list(v - first(w), restore(s, rest(w))))) }))" % where] +
             ["posterior_predictive_check(2, mh(%s, 1), quantities=\"mean\")" % where] * (3 if self.labels else 0))
 
