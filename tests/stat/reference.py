@@ -7,7 +7,7 @@ import numpy as np
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 Z_MAX = 4.5   # about 160 comparisons: a false alarm in a thousand runs
-MIN_ESS = 150 # below that the comparison would say little
+MIN_ESS = 100 # below that the comparison would say little
 
 SCHOOLS = {"theta(%d)" % j: m for j, m in enumerate(zip(
     [6.15050229, 4.93958114, 3.90590609, 4.79601675, 3.61443632, 4.05114758, 6.31716976, 4.88399694],
