@@ -111,7 +111,24 @@ enum gpm_status action_make(struct session_core *core, const struct ast *a, stru
     return st;
 }
 
+/* Directives that leave the model as it is. */
+static bool only_reads(const struct action *a) {
+    enum directive k = a->ast->u.dir.kind;
+    return k == DIR_INFER || k == DIR_SAMPLE || k == DIR_SAMPLE_ALL || k == DIR_COLLECT ||
+           k == DIR_EXTRACT_STATS;
+}
+
+static void guard_action(struct infer_state *x, const struct action *a) {
+    bool alone = x->guard.alone, steps = a->kind == ACTION_OP && (a->op->flags & OP_STEPS);
+    if (a->kind == ACTION_DIRECTIVE && a->ast->u.dir.kind == DIR_INFER) return;
+    x->guard.alone = false;
+    x->guard.atomic = alone && steps;
+    if ((a->kind == ACTION_OP && !steps) || (a->kind == ACTION_DIRECTIVE && !only_reads(a)))
+        guard_copy(x);
+}
+
 static enum gpm_status run_kind(struct infer_state *x, struct action *a, value *out) {
+    guard_action(x, a);
     switch (a->kind) {
     case ACTION_OP:
         if (!(a->op->flags & OP_OPEN)) {

@@ -24,14 +24,23 @@ value model_fork(struct model *m);
 double model_log_weight(const struct model *m); /* log of the sum of the particles' weights */
 
 /* A copy to go back to when an instruction fails half way; rollback consumes it. */
-struct model_snapshot;
-struct model_snapshot *model_snapshot(struct model *m);
-void model_snapshot_free(struct model_snapshot *s);
-void model_rollback(struct model *m, struct model_snapshot *s);
 
 /* What runs: one per session. core->session points at it. */
+/* While an instruction runs: the model as it was, to go back to when the instruction fails half
+ * way. The copy is made when the first action that may leave something behind starts; an
+ * instruction that is a single transition needs none, since a transition that fails puts back what
+ * it took. */
+struct guard {
+    struct model *model; /* to be protected, counted, or NULL: none */
+    struct trace **copy; /* its particles as they were, or NULL: nothing happened yet */
+    size_t n;
+    bool alone;  /* the next action is the whole instruction */
+    bool atomic; /* so is the operator that runs, if it makes one transition */
+};
+
 struct infer_state {
     struct session_core *core;
+    struct guard guard;
     struct model *model; /* current; counted */
     struct span at;      /* of the action being run */
     uint32_t next_stream;
@@ -58,12 +67,12 @@ struct infer_state {
         char *name;
         int (*f)(void *user, const char *args, const char **result, char *err, size_t err_size);
         void *user;
-    } *callbacks;
+    } * callbacks;
     size_t n_callbacks;
-    void *nuts; /* adapted step sizes, see op_hmc.c */
-    void *fits; /* of conditionals, see laplace_fit.h */
-    value open; /* what detach took out and nothing has put back yet; NIL: nothing */
-    value structures; /* draws of kernels collected last, for prob; NIL: none */
+    void *nuts;         /* adapted step sizes, see op_hmc.c */
+    void *fits;         /* of conditionals, see laplace_fit.h */
+    value open;         /* what detach took out and nothing has put back yet; NIL: nothing */
+    value structures;   /* draws of kernels collected last, for prob; NIL: none */
     bool each_particle; /* inside for_each_particle: no modelling directives */
 };
 static inline struct infer_state *infer_of(struct session_core *core) {
@@ -73,7 +82,8 @@ static inline struct infer_state *infer_of(struct session_core *core) {
 enum {
     OP_PLAIN = 1, /* called at once, gives a value; the others build an action */
     OP_VALUE = 2, /* a name bound to the action itself, called without arguments: pass */
-    OP_OPEN = 4   /* may run while part of the model is detached */
+    OP_OPEN = 4,  /* may run while part of the model is detached */
+    OP_STEPS = 8  /* changes the model by infer_transitions alone, which guards it */
 };
 struct infer_op {
     const char *name, *sig, *doc, *example;
@@ -86,6 +96,11 @@ const struct infer_op *infer_index_find(const char *name);
 /* The same row as a procedure class, for signatures and keywords. */
 const struct sp_class *infer_index_class(size_t i);
 const struct infer_op *infer_op_of_class(const struct sp_class *cls);
+
+/* Guards (guard.c). */
+void guard_begin(struct infer_state *x);
+void guard_copy(struct infer_state *x); /* before the model changes; no-op where not needed */
+void guard_end(struct infer_state *x, bool ok); /* not ok: back to the copy */
 
 /* Actions. */
 enum action_kind { ACTION_OP, ACTION_BLOCK, ACTION_DIRECTIVE, ACTION_EVAL };

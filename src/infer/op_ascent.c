@@ -107,9 +107,10 @@ static enum gpm_status op_nesterov(struct infer_state *x, const value *args, siz
 #define ASCENT_SIG "(scope: any, block?: any, rate?: any, steps?: any, transitions?: any) -> action"
 const struct infer_op infer_ascent_rows[] = {
     {"gradient_ascent", ASCENT_SIG,
-     "moves the block uphill by rate times the gradient, `steps` times", NULL, 0,
+     "moves the block uphill by rate times the gradient, `steps` times", NULL, OP_STEPS,
      op_gradient_ascent},
-    {"grad_ascent", ASCENT_SIG, "the same as gradient_ascent", NULL, 0, op_gradient_ascent},
-    {"nesterov", ASCENT_SIG, "gradient ascent with Nesterov's momentum", NULL, 0, op_nesterov},
+    {"grad_ascent", ASCENT_SIG, "the same as gradient_ascent", NULL, OP_STEPS, op_gradient_ascent},
+    {"nesterov", ASCENT_SIG, "gradient ascent with Nesterov's momentum", NULL, OP_STEPS,
+     op_nesterov},
 };
 const size_t infer_ascent_count = COUNT_OF(infer_ascent_rows);

@@ -282,8 +282,8 @@ static enum gpm_status op_emap(struct infer_state *x, const value *args, size_t 
 #define GIBBS_SIG "(scope: any, block?: any, steps?: any, parallel?: any) -> action"
 const struct infer_op infer_gibbs_rows[] = {
     {"gibbs", GIBBS_SIG, "enumerates the joint values of the block and draws one by its weight",
-     NULL, 0, op_gibbs},
+     NULL, OP_STEPS, op_gibbs},
     {"emap", GIBBS_SIG, "enumerates the joint values of the block and takes the most probable",
-     NULL, 0, op_emap},
+     NULL, OP_STEPS, op_emap},
 };
 const size_t infer_gibbs_count = COUNT_OF(infer_gibbs_rows);

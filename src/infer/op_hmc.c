@@ -468,9 +468,9 @@ const struct infer_op infer_hmc_rows[] = {
      "(scope: any, block?: any, step_size?: any, leapfrog_steps?: any, transitions?: any) -> "
      "action",
      "Hamiltonian Monte Carlo on the continuous choices of the block, 1 to leapfrog_steps steps",
-     NULL, 0, op_hmc},
+     NULL, OP_STEPS, op_hmc},
     {"nuts", "(scope: any, block?: any, warmup?: any, transitions?: any) -> action",
-     "No-U-turn sampler; the first `warmup` transitions (300) adapt step size and masses", NULL, 0,
-     op_nuts},
+     "No-U-turn sampler; the first `warmup` transitions (300) adapt step size and masses", NULL,
+     OP_STEPS, op_nuts},
 };
 const size_t infer_hmc_count = COUNT_OF(infer_hmc_rows);

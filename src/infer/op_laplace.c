@@ -136,7 +136,7 @@ const struct infer_op infer_laplace_rows[] = {
     {"laplace_mh", "(scope: any, block?: any, steps?: any) -> action",
      "Metropolis-Hastings on the continuous choices of the block: proposals from a mixture of "
      "Student-t distributions fitted to their conditional, in turn with steps of its shape",
-     NULL, 0, op_laplace_mh},
+     NULL, OP_STEPS, op_laplace_mh},
     {"log_evidence", "(scope: any, block?: any, draws?: any) -> action",
      "log of the integral over the block's continuous choices of what they weigh, everything else "
      "as it is: per particle a dictionary of log_evidence, error (its standard error) and ess; by "

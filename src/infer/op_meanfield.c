@@ -156,7 +156,7 @@ static enum gpm_status op_meanfield(struct infer_state *x, const value *args, si
 
 const struct infer_op infer_meanfield_rows[] = {
     {"meanfield", "(scope: any, block?: any, training_steps?: any, transitions?: any) -> action",
-     "fits independent proposals for the block, then makes one corrected draw from them", NULL, 0,
-     op_meanfield},
+     "fits independent proposals for the block, then makes one corrected draw from them", NULL,
+     OP_STEPS, op_meanfield},
 };
 const size_t infer_meanfield_count = COUNT_OF(infer_meanfield_rows);

@@ -56,10 +56,11 @@ static enum gpm_status op_divergences(struct infer_state *x, const value *args, 
 
 #define TARGET_SIG "(scope: any, block?: any, steps?: any) -> action"
 const struct infer_op infer_mh_rows[] = {
-    {"mh", TARGET_SIG, "Metropolis-Hastings: proposes the block from its prior", NULL, 0, op_mh},
-    {"resimulation_mh", TARGET_SIG, "the same as mh", NULL, 0, op_mh},
-    {"func_mh", TARGET_SIG, "the same as mh", NULL, 0, op_mh},
-    {"default_markov_chain", "(steps?: any) -> action", "mh(default, one, steps)", NULL, 0,
+    {"mh", TARGET_SIG, "Metropolis-Hastings: proposes the block from its prior", NULL, OP_STEPS,
+     op_mh},
+    {"resimulation_mh", TARGET_SIG, "the same as mh", NULL, OP_STEPS, op_mh},
+    {"func_mh", TARGET_SIG, "the same as mh", NULL, OP_STEPS, op_mh},
+    {"default_markov_chain", "(steps?: any) -> action", "mh(default, one, steps)", NULL, OP_STEPS,
      op_default_chain},
     {"acceptance_rates", "() -> action", "dictionary: scope -> share of accepted proposals so far",
      NULL, 0, op_acceptance},

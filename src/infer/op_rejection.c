@@ -155,10 +155,10 @@ static enum gpm_status op_bogo(struct infer_state *x, const value *args, size_t 
 
 const struct infer_op infer_rejection_rows[] = {
     {"rejection", "(scope: any, block?: any, bound?: any, attempts?: any, steps?: any) -> action",
-     "draws the block from its exact conditional by rejection", NULL, 0, op_rejection},
+     "draws the block from its exact conditional by rejection", NULL, OP_STEPS, op_rejection},
     {"conditional", "() -> action", "rejection(default, all, 1): an exact draw from the posterior",
      NULL, OP_VALUE, op_conditional},
     {"bogo_possibilize", "(scope: any, block?: any, steps?: any) -> action",
-     "redraws the block from its prior until the state is possible", NULL, 0, op_bogo},
+     "redraws the block from its prior until the state is possible", NULL, OP_STEPS, op_bogo},
 };
 const size_t infer_rejection_count = COUNT_OF(infer_rejection_rows);

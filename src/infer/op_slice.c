@@ -195,10 +195,10 @@ static enum gpm_status op_slice_doubling(struct infer_state *x, const value *arg
 
 const struct infer_op infer_slice_rows[] = {
     {"slice", "(scope: any, block?: any, w?: any, m?: any, steps?: any) -> action",
-     "slice sampling of one continuous choice, stepping out by w at most m times", NULL, 0,
+     "slice sampling of one continuous choice, stepping out by w at most m times", NULL, OP_STEPS,
      op_slice},
     {"slice_doubling", "(scope: any, block?: any, w?: any, p?: any, steps?: any) -> action",
-     "slice sampling of one continuous choice, doubling the interval at most p times", NULL, 0,
-     op_slice_doubling},
+     "slice sampling of one continuous choice, doubling the interval at most p times", NULL,
+     OP_STEPS, op_slice_doubling},
 };
 const size_t infer_slice_count = COUNT_OF(infer_slice_rows);

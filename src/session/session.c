@@ -249,6 +249,7 @@ static enum gpm_status run_expression(struct session *s, const struct ast *a, st
                                      a->u.dir.kind == DIR_FORCE || a->u.dir.kind == DIR_INFER);
     value r = NIL;
     bool action = action_of(v);
+    s->infer.guard.alone = action;
     if (action) st = action_run(&s->core, v, a->span, &r);
     if (st == GPM_OK) {
         st = core_check_memory(&s->core, a->span);
@@ -276,15 +277,12 @@ typedef enum gpm_status runner(struct session *s, const struct ast *a, struct fr
 
 static enum gpm_status run_guarded(struct session *s, runner *run, const struct ast *a,
                                    struct frame *f) {
-    struct model_snapshot *snap = model_snapshot(s->infer.model);
+    guard_begin(&s->infer);
     enum gpm_status st = run(s, a, f);
     s->infer.at = a->span;
     enum gpm_status closed = infer_close(&s->infer, st == GPM_OK);
     if (st == GPM_OK) st = closed;
-    if (st != GPM_OK)
-        model_rollback(s->infer.model, snap);
-    else
-        model_snapshot_free(snap);
+    guard_end(&s->infer, st == GPM_OK);
     return st;
 }
 

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Guards: the model of an instruction that fails half way is put back as it was. */
+#include "infer/infer.h"
+
+void guard_begin(struct infer_state *x) {
+    x->guard = (struct guard){.model = x->model};
+    value_ref(value_box(V_BOX, &x->model->box));
+}
+
+void guard_copy(struct infer_state *x) {
+    struct guard *g = &x->guard;
+    if (!g->model || g->copy) return;
+    g->n = g->model->p.n;
+    g->copy = NEW_ARRAY(struct trace *, g->n + 1);
+    for (size_t i = 0; i < g->n; i++) g->copy[i] = trace_clone(g->model->p.at[i]);
+}
+
+static void free_all(struct trace *const *at, size_t n) {
+    for (size_t i = 0; i < n; i++) trace_free(at[i]);
+}
+
+void guard_end(struct infer_state *x, bool ok) {
+    struct guard g = x->guard;
+    x->guard = (struct guard){0};
+    if (g.copy && ok) free_all(g.copy, g.n);
+    if (g.copy && !ok) {
+        free_all(g.model->p.at, g.model->p.n);
+        vec_clear(&g.model->p);
+        for (size_t i = 0; i < g.n; i++) vec_push(&g.model->p, g.copy[i]);
+    }
+    mem_free(g.copy);
+    value_unref(value_box(V_BOX, &g.model->box));
+}
