@@ -335,7 +335,10 @@ size_t draws_complain(const struct draws_summary *s, const double *x, size_t cha
         return 1;
     }
     if (total > 1 && constant(x, total)) {
-        buf_printf(out, "%s: never moved; no transition that touches it was accepted\n", name);
+        buf_printf(out,
+                   "%s: the same in every draw; it is known exactly, or no transition that touches "
+                   "it was accepted\n",
+                   name);
         return 1;
     }
     double enough = 100 * (double)chains;

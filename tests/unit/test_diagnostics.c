@@ -134,7 +134,7 @@ static void useless_draws_give_nan_and_a_complaint(void **state) {
     draws_summarise(still, 2, 10, &s);
     assert_true(isnan(s.rhat) && isnan(s.ess_bulk) && isnan(s.ess_tail));
     assert_int_equal(draws_complain(&s, still, 2, 10, "x", &b), 1);
-    assert_non_null(strstr(b.data, "x: never moved"));
+    assert_non_null(strstr(b.data, "x: the same in every draw"));
     draws_summarise(wild, 2, 10, &s);
     assert_int_equal(draws_complain(&s, wild, 2, 10, "y", &b), 1);
     assert_non_null(strstr(b.data, "y: some draws are not finite"));
@@ -208,7 +208,8 @@ static void summaries_hold_every_column(void **state) {
         "b                 1         -          0          1          1          1         -       "
         " "
         " -      -\n"
-        "b: never moved; no transition that touches it was accepted\n");
+        "b: the same in every draw; it is known exactly, or no transition that touches "
+        "it was accepted\n");
     buf_reset(&b);
     draw_table_summary_json(&d, &b);
     assert_non_null(strstr(b.data, "{\"a\": {\"mean\": 0.0041186"));
