@@ -186,6 +186,10 @@ static enum gpm_status op_summarize(struct infer_state *x, const value *args, si
         draw_table_push(&all, 0, row);
     }
     draw_table_summary(&all, &b);
+    struct buf accepted = BUF_INIT;
+    acceptance_text(x, NULL, 0, &accepted);
+    if (accepted.len) buf_printf(&b, "proposals accepted: %s\n", accepted.data);
+    buf_release(&accepted);
     if (x->divergences)
         buf_printf(&b,
                    "%llu trajectories diverged: the posterior has places that the step size cannot "
@@ -231,7 +235,7 @@ const struct infer_op infer_dataset_rows[] = {
     {"printf", "(d: any) -> action", "prints a dataset as a table", NULL, 0, op_printf},
     {"summarize", "(d: any) -> action",
      "prints mean, Monte Carlo error, spread, quantiles, effective sample sizes and R-hat of every "
-     "column of a dataset",
+     "column of a dataset; then the share of proposals accepted so far by scope, and divergences",
      NULL, 0, op_summarize},
     {"sweep", "(d: any) -> action", "prints the number of the last iteration of a dataset", NULL, 0,
      op_sweep},
