@@ -100,6 +100,24 @@ def test_errors_leave_the_state():
     assert t.end() == 0
 
 
+def test_inference_that_fails_half_way():
+    t = Terminal("-q", "--seed", "1")
+    t.wait_for("gpmem> ")
+    t.line("assume x = normal(0, 1);")
+    t.line("assume y = normal(x, 1);")
+    t.line("define moves = proc(n) { repeat(n, mh(default, one, 1)) };")
+    before = t.line("sample [x, y]")
+    for wrong in ('infer do(mh(default, one, 50), mh("nope", one, 1));',
+                  'define z = run(do(force x = 7, moves(50), mh("nope", one, 1)));',
+                  'do(assume w = 1, moves(50), mh("nope", one, 1))'):
+        assert "E0501" in t.line(wrong), wrong
+        assert t.line("sample [x, y]") == before, wrong
+    assert "E0201" in t.line("sample w")
+    t.line("infer mh(default, one, 50);")  # the copies kept for the way back are not in use
+    assert t.line("sample [x, y]") != before
+    assert t.end() == 0
+
+
 def test_interrupt():
     t = Terminal("-q")
     t.wait_for("gpmem> ")
