@@ -87,7 +87,8 @@ def paper(folder):
     common = ("discover", "short.csv", "--column", "level", "--paper", "--y-sd", "5")
     run(*common, "-q", "--json", "paper.json", cwd=folder)
     with open(os.path.join(folder, "paper.json")) as f:
-        exact = {s["struct"]: s["probability"] for s in json.load(f)["structures"]}
+        told = json.load(f)
+    exact = {s["struct"]: s["probability"] for s in told["structures"]}
     with open(os.path.join(folder, "paper.vnts"), "w") as f:
         f.write(run(*common, "-q", "--program", cwd=folder))
     out = run("run", "--seed", "3", "paper.vnts", cwd=folder)
@@ -101,6 +102,29 @@ def paper(folder):
     print("    --paper: distance %.3f; %s %.3f, drawn %.3f" % (distance, top, exact[top], drawn.get(top, 0)))
     expect("--paper: the program's draws have the enumerated distribution", distance < 0.15, (exact, drawn))
     expect("--paper: not all on one structure", exact[top] < 0.95, exact)
+    evidences(folder, told["kernels"])
+
+
+BASE = {"LIN": "make_linear(theta_1)", "PER": "make_periodic(theta_2, theta_3, theta_4)",
+        "SE": "make_squaredexp(theta_5, theta_6)", "WN": "make_noise(theta_7)"}
+
+
+def evidences(folder, kernels):
+    """log_evidence of the language, by gradients through the trace, against the learner's own evidences."""
+    with open(os.path.join(folder, "paper.vnts")) as f:
+        text = f.read()
+    head = text[:text.index("assume lin = ")]
+    once = [k for k in kernels if not k["rough"] and all(k["kernel"].count(b) <= 1 for b in BASE)]
+    once.sort(key=lambda k: -k["log_evidence"])
+    for k in once[:4]:
+        kernel = " + ".join(" * ".join(BASE[b] for b in term.split("*")) for term in k["kernel"].split(" + "))
+        with open(os.path.join(folder, "evidence.vnts"), "w") as f:
+            f.write(head + "assume f = make_gp(0, %s);\nobserve f(xs) = ys;\nlog_evidence(\"hyper-parameters\");\n" % kernel)
+        lines = [line for line in run("run", "evidence.vnts", cwd=folder).splitlines() if "log_evidence" in line]
+        a = json.loads(lines[-1])[0]
+        error = math.hypot(a["error"], k["se"])
+        expect("evidence of %s: %.3f and %.3f, error %.3f" % (k["kernel"], a["log_evidence"], k["log_evidence"], error),
+               abs(a["log_evidence"] - k["log_evidence"]) < 5 * error and error < 0.3, a)
 
 
 with tempfile.TemporaryDirectory() as folder:
