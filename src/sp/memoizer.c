@@ -36,17 +36,6 @@ struct memoizer *memoizer_new(const struct emulator_class *cls, struct sp_call *
     return m;
 }
 
-static void set_args(struct memoizer *m, const struct sp_call *c) {
-    value *old = m->args;
-    size_t n = m->call.n;
-    m->args = NEW_ARRAY(value, c->n + 1);
-    for (size_t i = 0; i < c->n; i++) m->args[i] = value_ref(c->args[i]);
-    m->call.args = m->args;
-    m->call.n = c->n;
-    for (size_t i = 0; i < n; i++) value_unref(old[i]);
-    mem_free(old);
-}
-
 static void memoizer_free(void *state) {
     struct memoizer *m = state;
     if (m->em) m->cls->free(m->em);
@@ -533,51 +522,57 @@ enum gpm_status memoizer_make(struct sp_call *c, const struct emulator_class *cl
 
 /* A change of kernel, mean or noise: one likelihood evaluation. */
 
+struct old_args { /* of the maker's call before a proposal */
+    value *args;
+    size_t n;
+};
+
+static void free_args(value *args, size_t n) {
+    for (size_t i = 0; i < n; i++) value_unref(args[i]);
+    mem_free(args);
+}
+
+static void put_args(struct memoizer *m, value *args, size_t n) {
+    m->call.args = m->args = args;
+    m->call.n = n;
+}
+
 static enum gpm_status aaa_remake(struct sp_call *c, void *state, void **token, double *log_joint) {
     struct memoizer *m = state;
     *log_joint = 0;
     *token = NULL;
-    struct memoizer *old = NEW(struct memoizer); /* remembers the arguments alone */
-    old->args = NEW_ARRAY(value, m->call.n + 1);
-    old->call = m->call;
-    for (size_t i = 0; i < m->call.n; i++) old->args[i] = value_ref(m->args[i]);
     enum gpm_status st = GPM_OK;
     if (m->em) st = numeric(c, flush(m));
     if (st == GPM_OK && m->em) st = m->cls->propose(m->em, c, log_joint);
-    if (st == GPM_OK) {
-        set_args(m, c);
-        *token = old;
-        return GPM_OK;
-    }
-    for (size_t i = 0; i < old->call.n; i++) value_unref(old->args[i]);
-    mem_free(old->args);
-    mem_free(old);
-    return st;
-}
-
-static void drop_token(void *token) {
-    struct memoizer *old = token;
-    for (size_t i = 0; i < old->call.n; i++) value_unref(old->args[i]);
-    mem_free(old->args);
-    mem_free(old);
+    if (st != GPM_OK) return st;
+    struct old_args *old = NEW(struct old_args);
+    *old = (struct old_args){m->args, m->call.n};
+    value *args = NEW_ARRAY(value, c->n + 1);
+    for (size_t i = 0; i < c->n; i++) args[i] = value_ref(c->args[i]);
+    put_args(m, args, c->n);
+    *token = old;
+    return GPM_OK;
 }
 
 static void aaa_undo(void *state, void *token) {
-    struct memoizer *m = state, *old = token;
+    struct memoizer *m = state;
+    struct old_args *old = token;
     if (m->em) {
         enum gpm_status st = flush(m); /* what cannot be added now stays behind, as before */
         UNUSED(st);
         m->cls->reject(m->em);
     }
-    old->call.args = old->args;
-    set_args(m, &old->call);
-    drop_token(token);
+    free_args(m->args, m->call.n);
+    put_args(m, old->args, old->n);
+    mem_free(old);
 }
 
 static void aaa_commit(void *state, void *token) {
     struct memoizer *m = state;
+    struct old_args *old = token;
     if (m->em) m->cls->accept(m->em);
-    drop_token(token);
+    free_args(old->args, old->n);
+    mem_free(old);
 }
 
 static enum gpm_status aaa_log_joint(void *state, double *out) {

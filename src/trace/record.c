@@ -47,6 +47,7 @@ void trace_free(struct trace *t) {
     scopes_release(t);
     pool_release(&t->pool);
     mem_free(t->plan_scratch);
+    scaffold_release(t->spare);
     tape_free(t->tape);
     vec_release(&t->stale);
     mem_free(t);

@@ -217,10 +217,10 @@ static enum gpm_status regen_d(struct scaffold *s, struct entry *e) {
 }
 
 /* A maker whose closures are others now depends on what those close over. */
-static enum gpm_status close_over_anew(struct scaffold *s, struct node *n) {
+static enum gpm_status close_over_anew(struct scaffold *s, struct node *n, bool before) {
     enum gpm_status st = GPM_OK;
     node_close_over(s->t, n);
-    s->t->structure++;
+    if (before || n->req) s->t->structure++;
     for (uint32_t i = 0; n->req && i < n->req->n_xin && st == GPM_OK; i++)
         st = regen_ensure(s->t, n->req->xin[i].node);
     return st;
@@ -242,7 +242,7 @@ static enum gpm_status regen_m(struct scaffold *s, struct entry *e) {
     struct sp_call c;
     if (e->requests) {
         size_t index = (size_t)(e - s->e.at);
-        enum gpm_status closed = close_over_anew(s, n);
+        enum gpm_status closed = close_over_anew(s, n, e->old_req);
         if (closed != GPM_OK) return closed;
         e = &s->e.at[index];
     }

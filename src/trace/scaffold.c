@@ -142,18 +142,54 @@ static int by_seq(const void *a, const void *b, void *ctx) {
     return x < y ? -1 : x > y;
 }
 
+/* Most scaffolds have a handful of entries, which do not pay for a library call. */
+static void sort_by_seq(struct scaffold *s) {
+    enum { SMALL = 16 };
+    uint32_t *at = s->torus.at;
+    if (s->torus.n > SMALL) {
+        qsort_r(at, s->torus.n, sizeof *at, by_seq, s);
+        return;
+    }
+    for (size_t i = 1; i < s->torus.n; i++) {
+        uint32_t e = at[i];
+        size_t j = i;
+        for (; j > 0 && s->e.at[at[j - 1]].n->seq > s->e.at[e].n->seq; j--) at[j] = at[j - 1];
+        at[j] = e;
+    }
+}
+
 static void order_torus(struct scaffold *s) {
     for (size_t i = 0; i < s->e.n; i++)
         if (!s->e.at[i].brush) vec_push(&s->torus, (uint32_t)i);
-    if (s->torus.n) qsort_r(s->torus.at, s->torus.n, sizeof(uint32_t), by_seq, s);
+    sort_by_seq(s);
     for (size_t i = 0; i < s->torus.n; i++) visit(s, s->e.at[s->torus.at[i]].n);
+}
+
+/* A trace keeps one small scaffold for the next transition: its memory, not its contents. */
+static struct scaffold *scaffold_new(struct trace *t) {
+    struct scaffold *s = t->spare;
+    if (!s) {
+        s = NEW(struct scaffold);
+        s->t = t;
+        return s;
+    }
+    struct scaffold old = *s;
+    t->spare = NULL;
+    memset(s, 0, sizeof *s);
+    s->t = t;
+    s->e.at = old.e.at, s->e.cap = old.e.cap;
+    s->torus.at = old.torus.at, s->torus.cap = old.torus.cap;
+    s->order.at = old.order.at, s->order.cap = old.order.cap;
+    s->new_order.at = old.new_order.at, s->new_order.cap = old.new_order.cap;
+    s->touched.at = old.touched.at, s->touched.cap = old.touched.cap;
+    s->principals.at = old.principals.at, s->principals.cap = old.principals.cap;
+    return s;
 }
 
 enum gpm_status scaffold_build(struct trace *t, struct node *const *principals, size_t n,
                                struct scaffold **out) {
-    struct scaffold *s = NEW(struct scaffold);
+    struct scaffold *s = scaffold_new(t);
     struct work w = {0};
-    s->t = t;
     trace_settle(t);
     for (size_t i = 0; i < n; i++) {
         struct entry *e = entry_make(s, principals[i]);
@@ -181,14 +217,23 @@ enum gpm_status scaffold_build(struct trace *t, struct node *const *principals, 
 }
 
 void scaffold_free(struct scaffold *s) {
+    enum { KEPT = 64 };
     for (size_t i = 0; i < s->e.n; i++) value_unref(s->e.at[i].old);
+    if (s->t->active == s) s->t->active = NULL;
+    if (!s->t->spare && s->e.cap <= KEPT && s->touched.cap <= KEPT)
+        s->t->spare = s;
+    else
+        scaffold_release(s);
+}
+
+void scaffold_release(struct scaffold *s) {
+    if (!s) return;
     vec_release(&s->e);
     vec_release(&s->torus);
     vec_release(&s->order);
     vec_release(&s->new_order);
     vec_release(&s->touched);
     vec_release(&s->principals);
-    if (s->t->active == s) s->t->active = NULL;
     mem_free(s);
 }
 

@@ -47,6 +47,7 @@ struct scaffold {
     bool canonical; /* fixed values of procedures with statistics must be among those they list */
 };
 
+void scaffold_release(struct scaffold *s); /* memory of one that is not in use, or NULL */
 struct entry *entry_of(struct scaffold *s, const struct node *n); /* NULL: not in it */
 enum gpm_status detach_entry(struct scaffold *s, struct entry *e, double *w) GPM_MUST_USE;
 /* The joint log density of the data of maker n, whose made procedures share `state`. */

@@ -174,6 +174,7 @@ struct trace {
     VEC(struct scope *) scopes;
     struct map observations; /* root node -> struct observation* */
     struct scaffold *active; /* between detach and accept */
+    struct scaffold *spare;  /* one that is not in use, or NULL */
     uint64_t next_seq, next_block, next_record;
     uint64_t structure; /* counts changes of structure: cached plans check it */
     uint64_t n_nodes;
