@@ -97,6 +97,22 @@ check("structure_mh, share of SE", share[-2]["probability"], 0.5, share[-2]["err
 check("prob of the complement", share[-1]["probability"], 1 - share[-2]["probability"], 1e-9)
 if share[-2]["ess"] < 150:
     BAD.append("structure_mh mixes badly: ess %g of 1500" % share[-2]["ess"])
+# the error of prob is the half-width of a 99% interval: independent draws, and a chain that stays where it is
+# with probability 0.8 (both hold LIN 30% of the time), 400 times each
+CHAIN = """define next = proc(old) { if (flip(0.8)) { old } else { if (flip(0.3)) { "LIN" } else { "SE" } } };
+define walk = proc(n, s) { if (n == 0) { list() } else { pair(s, walk(n - 1, next(s))) } };
+"""
+for name, draws in (("independent", 'mapv(proc(i) { if (flip(0.3)) { "LIN" } else { "SE" } }, arange(200))'),
+                    ("chain", 'walk(400, if (flip(0.3)) { "LIN" } else { "SE" })')):
+    answers = run(CHAIN + "define once = proc(i) { let a = run(prob(LIN, %s)); "
+                  'array(lookup(a, "probability"), lookup(a, "error"), lookup(a, "ess")) };\n'
+                  "mapv(once, arange(400));\n" % draws, seed=5)[-1]
+    v = np.array(answers)
+    inside = np.mean(np.abs(v[:, 0] - 0.3) <= v[:, 1])
+    check("prob, %s draws: share of intervals that hold it" % name, inside, 0.99, 0.03)
+    want = 200 if name == "independent" else 400 * (1 - 0.8) / (1 + 0.8)
+    check("prob, %s draws: effective number over the true one" % name, np.median(v[:, 2]) / want, 1, 0.25)
+
 print("%d failed" % len(BAD))
 for b in BAD:
     print("FAIL", b)
