@@ -3,13 +3,16 @@
 """Neal's function with outliers over twenty seeds: error of the posterior mean against the true
 function and coverage of the 95% band, for the program of examples/neal.vnts (hierarchical priors, 100
 nested sweeps, then draws of the emulator along the chain) beside scikit-learn's maximum-likelihood
-Gaussian process on the same data. Argument: the gpmem binary. Prints Markdown."""
+Gaussian process on the same data. Arguments: the gpmem binary, and optionally sweeps=N before the first draw,
+draws=N, thin=N sweeps between draws, outliers=P. Prints Markdown."""
 import json, math, random, subprocess, sys, warnings
 import numpy as np
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 
-TOOL, SEEDS, DRAWS = sys.argv[1], 20, 200
+TOOL, SEEDS = sys.argv[1], 20
+OPTIONS = dict(sweeps=100, draws=200, thin=3, outliers=0.05)
+OPTIONS.update((k, type(OPTIONS[k])(v)) for k, v in (a.split("=") for a in sys.argv[2:]))
 GRID = np.linspace(-2, 2, 41)
 warnings.filterwarnings("ignore")
 
@@ -24,9 +27,9 @@ assume sigma = tag(scope="hyper", uniform_continuous(0, 2));
 assume f_look_up = proc(x) { value_error("only data") };
 assume (f_compute, f_emu) = gpmem(f_look_up, make_squaredexp(sf, l), noise=sigma);
 observe f_emu(%s) = %s;
-infer repeat(100, do(mh(scope="hyperhyper", steps=2), mh(scope="hyper", steps=1)));
+infer repeat(%d, do(mh(scope="hyperhyper", steps=2), mh(scope="hyper", steps=1)));
 """
-STEP = """infer repeat(3, do(mh(scope="hyperhyper", steps=2), mh(scope="hyper", steps=1)));
+STEP = """infer repeat(%d, do(mh(scope="hyperhyper", steps=2), mh(scope="hyper", steps=1)));
 sample f_emu(%s);
 """
 
@@ -38,7 +41,7 @@ def truth(x):
 def data(seed, n=100):
     r = random.Random(seed)
     x = np.array([r.gauss(0, 1) for _ in range(n)])
-    return x, np.array([truth(v) + r.gauss(0, 1 if r.random() < 0.05 else 0.1) for v in x])
+    return x, np.array([truth(v) + r.gauss(0, 1 if r.random() < OPTIONS["outliers"] else 0.1) for v in x])
 
 
 def numbers(v):
@@ -46,7 +49,8 @@ def numbers(v):
 
 
 def gpmem(x, y, seed):
-    program = MODEL % (numbers(x), numbers(y)) + (STEP % numbers(GRID)) * DRAWS
+    program = MODEL % (numbers(x), numbers(y), OPTIONS["sweeps"])
+    program += (STEP % (OPTIONS["thin"], numbers(GRID))) * OPTIONS["draws"]
     r = subprocess.run([TOOL, "run", "--seed", str(seed), "--format", "json", "-"], input=program.encode(),
                        stdout=subprocess.PIPE, check=True)
     draws = np.array([json.loads(line) for line in r.stdout.decode().splitlines()])
@@ -73,11 +77,13 @@ for seed in range(1, SEEDS + 1):
     ours.append(score(*gpmem(x, y, seed)))
     theirs.append(score(*sklearn(x, y, seed)))
 ours, theirs = np.array(ours), np.array(theirs)
-print("# Neal's function, 100 points with 5%% outliers, %d data sets\n" % SEEDS)
+print("# Neal's function, 100 points with %g%% outliers, %d data sets\n" % (100 * OPTIONS["outliers"], SEEDS))
 print("Error of the posterior mean on [-2, 2] and coverage of the true function by the 95% band.\n")
 print("| | mean RMSE | worst RMSE | mean coverage |\n|---|---|---|---|")
-for name, s in (("gpmem, 100 nested sweeps", ours), ("scikit-learn, maximum likelihood", theirs)):
+for name, s in (("gpmem, %d nested sweeps" % OPTIONS["sweeps"], ours), ("scikit-learn, maximum likelihood", theirs)):
     print("| %s | %.4f | %.4f | %.3f |" % (name, s[:, 0].mean(), s[:, 0].max(), s[:, 1].mean()))
+print("\nThe coverages have a standard error of %.3f and %.3f over the data sets." % tuple(
+    s[:, 1].std(ddof=1) / math.sqrt(SEEDS) for s in (ours, theirs)))
 print("\ngpmem has the smaller error on %d of %d data sets; mean difference %.4f (standard error %.4f)." % (
     (ours[:, 0] < theirs[:, 0]).sum(), SEEDS, (ours[:, 0] - theirs[:, 0]).mean(),
     (ours[:, 0] - theirs[:, 0]).std(ddof=1) / math.sqrt(SEEDS)))

@@ -189,7 +189,8 @@ static void close_over(struct trace *t, struct node *n, const struct ast *a, str
                        int depth, int budget);
 
 static void close_over_value(struct trace *t, struct node *n, value v, int budget) {
-    struct closure *c = closure_of(v);
+    struct memo *m = memo_of(v);
+    struct closure *c = closure_of(m ? m->proc : v);
     if (c && budget > 0) close_over(t, n, c->lambda->kids[0], c->env, 1, budget - 1);
 }
 
@@ -228,7 +229,10 @@ static void close_over(struct trace *t, struct node *n, const struct ast *a, str
 }
 
 void node_close_over(struct trace *t, struct node *n) {
-    for (uint32_t i = 1; i < n->n_in; i++) close_over_value(t, n, n->in[i].node->val, 8);
+    const struct sp_class *cls = node_class(n);
+    uint32_t fixed = cls && cls->aaa ? cls->aaa->fixed : 0; /* called through requests instead */
+    for (uint32_t i = 1; i < n->n_in; i++)
+        if (i > 32 || !(fixed >> (i - 1) & 1)) close_over_value(t, n, n->in[i].node->val, 8);
 }
 
 static enum gpm_status simulate(struct trace *t, struct node *n, struct sp_call *c,

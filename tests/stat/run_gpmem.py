@@ -206,6 +206,21 @@ def test_procedures_as_kernels():
             assert abs(freq - v / total) < 0.06, (make, t, b, freq, v / total)
 
 
+def test_what_a_kernel_reads():
+    """Whatever way a kernel's procedure comes by a parameter, a change of it is seen."""
+    want = [log_normal([0.3, 0.5], se([0, 1], [0, 1], 1, l) + 0.09 * np.eye(2)) for l in (1, 2)]
+    body = "proc(a, b) { exp(-(a - b) ** 2 / (2 * l * l)) }"
+    for kernel in (body, "mem(%s)" % body, "array(%s)[0]" % body, "proc(a, b) { h((a - b) ** 2) }", "proc(a, b) { m(a - b) }",
+                   "(proc() { s = l; %s })()" % body.replace("2 * l * l", "2 * s * l"), "if (l > 0) { %s } else { 3 }" % body,
+                   "add_funcs(%s, make_constant(1e-7))" % body):
+        got = run("assume l = uniform_discrete(1, 3); assume h = proc(d) { exp(-d / (2 * l * l)) };"
+                  "assume m = mem(proc(d) { exp(-d ** 2 / (2 * l * l)) });"
+                  "assume g = make_gp(%s, noise=0.3); observe g([0, 1]) = [0.3, 0.5];"
+                  "force l = 1; run(global_log_joint()); force l = 2; run(global_log_joint());"
+                  "force l = 1; run(global_log_joint());" % kernel)
+        for v, l in zip(got, (0, 1, 0)): close(v[0], want[l] - math.log(2), 1e-6)
+
+
 def test_choice_of_source():
     """Another source function: its values are the table's, and count as data."""
     program = ("assume b = flip(0.5); assume f = if (b) { x -> x } else { x -> -x / 2 };"
