@@ -200,7 +200,11 @@ static enum gpm_status run_one(const struct one_run *r, struct trace *t, value *
     double w;
     enum gpm_status st;
     switch (r->kind) {
-    case DIR_ASSUME: return trace_assume(t, r->names, r->n_names, r->label, model, f, out);
+    case DIR_ASSUME:
+        st = trace_assume(t, r->names, r->n_names, r->label, model, f, out);
+        if (st == GPM_E_USER && vec_last(&t->core->diags->list)->code == DIAG_DUPLICATE_NAME)
+            vec_last(&t->core->diags->list)->at = r->a->at; /* the name, not the expression */
+        return st;
     case DIR_PREDICT:
     case DIR_PREDICT_ALL: return trace_predict(t, r->label, model, f, out);
     case DIR_SAMPLE:

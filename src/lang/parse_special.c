@@ -317,17 +317,18 @@ struct ast *parse_dollar(struct parser *p) {
     return make_unquote(p, m, start, e, true);
 }
 
+static struct ast *quote_node(struct parser *p, uint32_t start, struct ast *e) {
+    if (e->kind != AST_UNQUOTE) return node1(p, AST_QUOTE, start, e);
+    e->u.unquote.constant = true;
+    return e;
+}
+
 static struct ast *special_quote(struct parser *p, const char *name) {
     uint32_t start = tok(p)->start;
     struct span open;
     take_open(p, &open);
     struct ast *e = one_argument(p, name, &open);
-    if (!e) return NULL;
-    if (e->kind == AST_UNQUOTE) {
-        e->u.unquote.constant = true;
-        return e;
-    }
-    return node1(p, AST_QUOTE, start, e);
+    return e ? quote_node(p, start, e) : NULL;
 }
 
 static bool nested_quasi(struct parser *p) {
@@ -341,6 +342,7 @@ static struct ast *special_quasiquote(struct parser *p, const char *name) {
     struct span open;
     struct model_ctx m;
     if (nested_quasi(p)) return NULL;
+    if (p->model) return special_quote(p, name); /* its splices are those of the model expression */
     take_open(p, &open);
     model_open(p, &m, true);
     struct ast *a = model_close(p, &m, one_argument(p, name, &open));
@@ -354,6 +356,10 @@ struct ast *parse_quasi(struct parser *p) {
     struct model_ctx m;
     if (nested_quasi(p)) return NULL;
     advance(p);
+    if (p->model) {
+        struct ast *e = parse_body(p, TOK_QUASI_CLOSE, open);
+        return e ? quote_node(p, open.start, e) : NULL;
+    }
     model_open(p, &m, true);
     struct ast *a = model_close(p, &m, parse_body(p, TOK_QUASI_CLOSE, open));
     if (a) a->span = span_from(p, open.start);

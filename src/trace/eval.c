@@ -348,8 +348,13 @@ enum gpm_status eval_expr(struct trace *t, struct family *fam, const struct ast 
     case AST_NUMBER:
     case AST_ATOM:
     case AST_STRING:
-    case AST_BOOL:
-    case AST_QUOTE: *out = core_literal(t->core, a); return GPM_OK;
+    case AST_BOOL: *out = core_literal(t->core, a); return GPM_OK;
+    case AST_QUOTE: {
+        value v;
+        *out = core_quote_splices(t->core, a, f, &v) ? node_constant(t, fam, v)
+                                                     : core_literal(t->core, a);
+        return GPM_OK;
+    }
     case AST_NAME: return eval_name(t, fam, a, f, out);
     case AST_CALL: return eval_call(t, fam, a, f, ctx, out);
     case AST_LAMBDA: *out = node_constant(t, fam, closure_value(a, f)); return GPM_OK;

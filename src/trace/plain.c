@@ -415,8 +415,10 @@ enum gpm_status plain_eval(struct session_core *core, const struct ast *a, struc
     case AST_NUMBER:
     case AST_ATOM:
     case AST_STRING:
-    case AST_BOOL:
-    case AST_QUOTE: *out = value_ref(core_constant(core, a)); return GPM_OK;
+    case AST_BOOL: *out = value_ref(core_constant(core, a)); return GPM_OK;
+    case AST_QUOTE:
+        if (!core_quote_splices(core, a, f, out)) *out = value_ref(core_constant(core, a));
+        return GPM_OK;
     case AST_NAME: return lookup_name(core, a, f, out);
     case AST_CALL: return eval_call(core, a, f, out);
     case AST_LAMBDA: *out = closure_value(a, f); return GPM_OK;

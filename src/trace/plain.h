@@ -178,7 +178,11 @@ enum gpm_status core_place_keywords(struct session_core *core, const struct ast 
 /* Syntax as data and back. */
 value core_quote(struct session_core *core, const struct ast *a, struct frame *splices);
 struct ast *core_unquote(struct session_core *core, value data, struct span at);
-/* The same for eval, where an array or list made by hand is code too. */
+/* quote(e) in a model expression with splices in e, whose values f or a frame around it holds;
+ * owned. False: there are none, and it is a constant. */
+bool core_quote_splices(struct session_core *core, const struct ast *quote, struct frame *f,
+                        value *out);
+/* core_unquote for eval, where an array or list made by hand is code too. */
 struct ast *core_code(struct session_core *core, value data, struct span at);
 /* Resolves code built at run time: names that frames from `env` up bind. */
 void resolve_in_frame(struct session_core *core, struct ast *a, struct frame *env);

@@ -46,6 +46,22 @@ value core_quote(struct session_core *core, const struct ast *a, struct frame *s
     }
 }
 
+static const struct ast *first_unquote(const struct ast *a) {
+    if (a->kind == AST_UNQUOTE) return a;
+    for (uint32_t i = 0; i < a->n; i++) {
+        const struct ast *u = a->kids[i] ? first_unquote(a->kids[i]) : NULL;
+        if (u) return u;
+    }
+    return NULL;
+}
+
+bool core_quote_splices(struct session_core *core, const struct ast *quote, struct frame *f,
+                        value *out) {
+    const struct ast *u = quote->n ? first_unquote(quote->kids[0]) : NULL;
+    if (u) *out = core_quote(core, quote->kids[0], frame_up(f, u->u.unquote.depth));
+    return u;
+}
+
 static struct ast *new_ast(struct session_core *core, enum ast_kind kind, struct span at,
                            size_t n) {
     struct ast *a = ARENA_NEW(core->arena, struct ast);
