@@ -163,13 +163,17 @@ def test_parallel_foreign():
     bad(SLOW % (', parallel="yes"', "", "1"), "parallel must be true or false")
 
 
-def test_interrupt_threads():
-    write("p.vnts", SLOW % (", parallel=true", ', store="ints.db"', ", ".join(str(i) for i in range(20, 60))))
+def interrupt_after(seconds):
     p = subprocess.Popen([TOOL, "run", "--allow-run", "--jobs", "2", "p.vnts"], cwd=WORK.name, stderr=subprocess.PIPE, text=True)
-    time.sleep(1.3)
+    time.sleep(seconds)
     p.send_signal(signal.SIGINT)
     err = p.communicate(timeout=20)[1]
     assert p.returncode != 0 and "interrupted" in err, err
+
+
+def test_interrupt_threads():
+    write("p.vnts", SLOW % (", parallel=true", ', store="ints.db"', ", ".join(str(i) for i in range(20, 60))))
+    interrupt_after(1.3)
     listed = subprocess.run([TOOL, "memo", "export", "ints.db"], cwd=WORK.name, stdout=subprocess.PIPE, text=True).stdout
     rows = listed.split("\n")[1:-1]
     assert 2 <= len(rows) <= 12 and all(",done" in r for r in rows), listed
@@ -177,11 +181,7 @@ def test_interrupt_threads():
 
 def test_interrupt():
     write("p.vnts", STORED % ("0.4", ', store="int.db"', ", ".join(str(i) for i in range(20, 60))))
-    p = subprocess.Popen([TOOL, "run", "--allow-run", "--jobs", "2", "p.vnts"], cwd=WORK.name, stderr=subprocess.PIPE, text=True)
-    time.sleep(1.5)
-    p.send_signal(signal.SIGINT)
-    err = p.communicate(timeout=20)[1]
-    assert p.returncode != 0 and "interrupted" in err, err
+    interrupt_after(1.5)
     done = len(calls())
     assert 2 <= done <= 12, done
     good(STORED % ("0.4", ', store="int.db"', "20, 21"), "[400, 441]\n", "--allow-run")
