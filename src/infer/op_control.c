@@ -53,6 +53,7 @@ static enum gpm_status op_bind_(struct infer_state *x, const value *args, size_t
 static enum gpm_status repeat(struct infer_state *x, double times, value action, value *out) {
     struct progress_loop loop;
     enum gpm_status st = GPM_OK;
+    if (!action_of(action)) return action_run(x->core, action, x->at, out); /* also for no round */
     progress_begin(&loop, x, times);
     for (double i = 0; i < times && st == GPM_OK; i++) {
         value v;
