@@ -361,7 +361,7 @@ static enum gpm_status on_subproblem(struct visit *v, const struct subproblem *s
         s = subproblem_of(s->a);
     if (s->kind == SUB_SCOPE && !is_default(s->a)) return on_scope(v, s->a, s->b);
     if (s->kind == SUB_SCOPE) {
-        enum default_block block;
+        enum default_block block = (enum default_block)0;
         enum gpm_status st = default_block(v->x, s->b, &block);
         return st == GPM_OK ? on_default(v, block) : st;
     }

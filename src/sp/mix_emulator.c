@@ -247,7 +247,7 @@ static enum gpm_status numeric(struct sp_call *c, enum gpm_status st) {
 
 static enum gpm_status tp_gradient(void *p, struct sp_call *c, value *dargs) {
     struct mix *e = p;
-    struct mix_slopes s;
+    struct mix_slopes s = {0};
     enum gpm_status st = numeric(c, slopes(e, &s));
     if (st == GPM_OK) st = gp_args_gradient(c, e->gp, s.weight, dargs);
     if (st == GPM_OK) give(c, "df", 0.5 * (s.da + s.db), dargs);
@@ -257,7 +257,7 @@ static enum gpm_status tp_gradient(void *p, struct sp_call *c, value *dargs) {
 /* The kernel's first parameter is scale^2; the others are fixed. */
 static enum gpm_status poly_gradient(void *p, struct sp_call *c, value *dargs) {
     struct mix *e = p;
-    struct mix_slopes s;
+    struct mix_slopes s = {0};
     struct mix_model m;
     double logml, scale;
     enum gpm_status st = numeric(c, slopes(e, &s));

@@ -194,7 +194,7 @@ static enum gpm_status time_of(struct sp_call *c, size_t *t) {
 /* w[o] = p(symbol o at t | data), up to a factor */
 static enum gpm_status predictive(struct sp_call *c, double **w) {
     const struct hmm *s = c->state;
-    size_t k = s->par.k, t;
+    size_t k = s->par.k, t = 0;
     enum gpm_status st = time_of(c, &t);
     if (st != GPM_OK) return st;
     double *a = NEW_ARRAY(double, 3 * k + 1), *b = a + k;

@@ -453,7 +453,7 @@ static enum gpm_status best_index(struct sp_call *c, double sign, size_t *out, d
 
 static enum gpm_status best(struct sp_call *c, double sign, bool index, value *out) {
     double *x;
-    size_t i;
+    size_t i = 0;
     enum gpm_status st = best_index(c, sign, &i, &x);
     if (st) return st;
     *out = value_num(index ? (double)i : x[i]);
@@ -476,7 +476,7 @@ static enum gpm_status simulate_min(struct sp_call *c, value *out) {
 
 static enum gpm_status grad_best(struct sp_call *c, double sign, value dr, value *dargs) {
     double *x;
-    size_t i, n;
+    size_t i = 0, n;
     enum gpm_status st = best_index(c, sign, &i, &x);
     if (st) return st;
     mem_free(x);
