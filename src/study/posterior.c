@@ -27,7 +27,7 @@ struct post_answer posterior_probability(const struct posterior *p, structure_te
                                          void *ctx) {
     const struct search *s = p->search;
     struct post_answer a = {0, 0, 0};
-    double *w = NEW_ARRAY(double, s->n + 1), *shift = NEW_ARRAY(double, s->n + 1), m = 0, m2 = 0;
+    double *w = NEW_ARRAY(double, s->n + 1), *shift = NEW_ARRAY(double, s->n + 1), m2 = 0;
     bool *in = NEW_ARRAY(bool, s->n + 1);
     struct rng r;
     rng_init(&r, 20, 0, 0); /* a fixed stream: the same errors for the same evidences */
@@ -41,7 +41,6 @@ struct post_answer posterior_probability(const struct posterior *p, structure_te
         weights(s, shift, w);
         for (size_t i = 0; i < s->n; i++)
             if (in[i]) q += w[i];
-        m += (q - a.p) / REPLICATES;
         m2 += (q - a.p) * (q - a.p) / REPLICATES;
     }
     a.p = fmin(a.p, 1);
