@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The completion scripts in the shells themselves (argument: the tool): bash, zsh and fish offer every command, every
 option of every command, the values of options, and the names that `gpmem help` explains."""
-import json, os, pty, re, select, shutil, subprocess, sys, tempfile, time
+import json, os, pty, re, select, shutil, subprocess, sys, tempfile, termios, time
 
 TOOL = os.path.abspath(sys.argv[1])
 WORK = tempfile.mkdtemp(prefix="gpmem-shells-")
@@ -89,10 +89,15 @@ class Zsh:
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
             os.chdir(WORK)
-            os.execvpe("zsh", ["zsh", "-f", "-i"], {"PATH": os.environ["PATH"], "TERM": "vt100", "HOME": WORK})
+            os.execvpe("zsh", ["zsh", "-f", "-i"], {"PATH": os.environ["PATH"], "TERM": "xterm", "HOME": WORK})
         self.type("source %s\n" % setup, "ready")
 
     def type(self, keys, until):
+        """Types when the editor reads keys: before, the terminal itself would take ^D and ^U."""
+        begin = time.time()
+        while termios.tcgetattr(self.fd)[3] & termios.ICANON:
+            assert time.time() < begin + 60, "zsh never began to read"
+            time.sleep(0.005)
         os.write(self.fd, keys.encode())
         seen, end = "", time.time() + 60
         while until not in seen.replace(keys, "", 1):
