@@ -9,7 +9,7 @@ sys.path.insert(0, os.path.join(HERE, "..", "tests", "stat"))
 import numpy as np
 from reference import ess
 
-TOOL, REPEATS, PEER_SECONDS = os.path.abspath(sys.argv[1]), 3, 240
+TOOL, REPEATS, PEER_SECONDS = os.path.abspath(sys.argv[1]), 3, 90
 NAMES = ("sf", "l", "s")
 
 
