@@ -60,6 +60,20 @@ size_t diags_errors(const struct diags *d) {
 }
 
 /* A name or value quoted in a message may be as long as the program: the text is cut. */
+/* Messages say "a %s" of a type's name: these names want "an". */
+static char *mend_articles(char *text) {
+    static const char *const wrong[] = {" a array", " a action", " a atom", " a environment",
+                                        " a empty list"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        for (char *at; (at = strstr(text, wrong[i]));) {
+            struct buf b = BUF_INIT;
+            buf_printf(&b, "%.*s an%s", (int)(at - text), text, at + 2);
+            mem_free(text);
+            text = buf_take(&b);
+        }
+    return text;
+}
+
 static char *format(const char *fmt, va_list ap) {
     struct buf b = BUF_INIT;
     buf_vprintf(&b, fmt, ap);
@@ -69,7 +83,7 @@ static char *format(const char *fmt, va_list ap) {
         b.data[b.len] = '\0';
         buf_puts(&b, "...");
     }
-    return buf_take(&b);
+    return mend_articles(buf_take(&b));
 }
 
 static void store(struct diags *d, enum diag_code code, bool warning, struct span at, char *text) {
