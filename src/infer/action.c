@@ -118,17 +118,18 @@ static bool only_reads(const struct action *a) {
            k == DIR_EXTRACT_STATS;
 }
 
-static void guard_action(struct infer_state *x, const struct action *a) {
+static enum gpm_status guard_action(struct infer_state *x, const struct action *a) {
     bool alone = x->guard.alone, steps = a->kind == ACTION_OP && (a->op->flags & OP_STEPS);
-    if (a->kind == ACTION_DIRECTIVE && a->ast->u.dir.kind == DIR_INFER) return;
+    if (a->kind == ACTION_DIRECTIVE && a->ast->u.dir.kind == DIR_INFER) return GPM_OK;
     x->guard.alone = false;
     x->guard.atomic = alone && steps;
-    if ((a->kind == ACTION_OP && !steps) || (a->kind == ACTION_DIRECTIVE && !only_reads(a)))
-        guard_copy(x);
+    bool changes = a->kind == ACTION_OP ? !steps : a->kind == ACTION_DIRECTIVE && !only_reads(a);
+    return changes ? guard_copy(x) : GPM_OK;
 }
 
 static enum gpm_status run_kind(struct infer_state *x, struct action *a, value *out) {
-    guard_action(x, a);
+    enum gpm_status guarded = guard_action(x, a);
+    if (guarded != GPM_OK) return guarded;
     switch (a->kind) {
     case ACTION_OP:
         if (!(a->op->flags & OP_OPEN)) {

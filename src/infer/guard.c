@@ -8,16 +8,23 @@ void guard_begin(struct infer_state *x) {
     value_ref(value_box(V_BOX, &x->model->box));
 }
 
-void guard_copy(struct infer_state *x) {
+static void free_all(struct trace *const *at, size_t n) {
+    for (size_t i = 0; i < n; i++) trace_free(at[i]);
+}
+
+enum gpm_status guard_copy(struct infer_state *x) {
     struct guard *g = &x->guard;
-    if (!g->model || g->copy) return;
+    if (!g->model || g->copy) return GPM_OK;
     g->n = g->model->p.n;
     g->copy = NEW_ARRAY(struct trace *, g->n + 1);
     for (size_t i = 0; i < g->n; i++) g->copy[i] = trace_clone(g->model->p.at[i]);
-}
-
-static void free_all(struct trace *const *at, size_t n) {
-    for (size_t i = 0; i < n; i++) trace_free(at[i]);
+    enum gpm_status st = core_check_memory(x->core, x->at);
+    if (st != GPM_OK) { /* the copy may lack what there was no room for; nothing has changed yet */
+        free_all(g->copy, g->n);
+        mem_free(g->copy);
+        g->copy = NULL;
+    }
+    return st;
 }
 
 void guard_end(struct infer_state *x, bool ok) {

@@ -99,7 +99,8 @@ const struct infer_op *infer_op_of_class(const struct sp_class *cls);
 
 /* Guards (guard.c). */
 void guard_begin(struct infer_state *x);
-void guard_copy(struct infer_state *x); /* before the model changes; no-op where not needed */
+/* Before the model changes; does nothing where no guard is needed. Fails when memory is short. */
+enum gpm_status guard_copy(struct infer_state *x) GPM_MUST_USE;
 void guard_end(struct infer_state *x, bool ok); /* not ok: back to the copy */
 
 /* Actions. */

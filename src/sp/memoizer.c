@@ -61,6 +61,7 @@ static void *memoizer_copy(void *state, const struct sp_aaa *aaa) {
 }
 
 static enum gpm_status flush(struct memoizer *m) {
+    if (m->dim && !m->em) return GPM_E_NOMEM; /* a copy there was no room for */
     if (!m->py.n) return GPM_OK;
     enum gpm_status st = m->cls->add(m->em, m->pmeasured, m->px.at, m->py.at, m->py.n);
     if (st != GPM_OK) return st; /* they stay, so that they can be taken out again */
