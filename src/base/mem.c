@@ -44,6 +44,13 @@ static void *give_up(size_t size) {
     abort();
 }
 
+void mem_insist(int tries) {
+    if (tries == 0)
+        relieve();
+    else
+        give_up(0);
+}
+
 static bool counts_down(_Atomic long *countdown) {
     if (atomic_load_explicit(countdown, memory_order_relaxed) == 0) return false;
     return atomic_fetch_sub(countdown, 1) == 1;

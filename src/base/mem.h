@@ -38,6 +38,10 @@ unsigned long mem_shortages(void);
 /* Makes sure that there is a reserve; false: there is no memory for one. */
 bool mem_reserve(void);
 
+/* For copies that must not fail: gives the reserve up for one more try; after a second failure the
+ * process ends with a message. `tries` counts from 0. */
+void mem_insist(int tries);
+
 /* Makes the n-th following allocation fail (n = 1: the next one); 0 switches it off. _try counts
  * mem_try_* alone. mem_fail_pending: it has not failed yet. */
 void mem_fail_nth(long n);

@@ -54,10 +54,7 @@ static void em_free(void *p) {
 
 static void *em_copy(void *p) {
     struct gp_em *e = p, *f = NEW(struct gp_em);
-    if (gp_copy(e->gp, &f->gp) != GPM_OK) {
-        mem_free(f);
-        return NULL;
-    }
+    for (int tries = 0; gp_copy(e->gp, &f->gp) != GPM_OK; tries++) mem_insist(tries);
     return f;
 }
 

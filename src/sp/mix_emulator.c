@@ -343,9 +343,8 @@ static void *mix_copy(void *p) {
     f->read = e->read;
     f->a = e->a;
     f->b = e->b;
-    if (gp_copy(e->gp, &f->gp) == GPM_OK) return f;
-    mem_free(f);
-    return NULL;
+    for (int tries = 0; gp_copy(e->gp, &f->gp) != GPM_OK; tries++) mem_insist(tries);
+    return f;
 }
 
 #define MIXTURE(text, maker, checker, slope)                                                       \
