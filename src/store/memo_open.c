@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -215,6 +216,17 @@ static int open_immutable(struct memo *m) {
     return rc;
 }
 
+/* The change to WAL needs the file for itself, and SQLite does not wait for that: processes that
+ * create one table together try again. */
+static int use_wal(struct memo *m, double seconds) {
+    double end = memo_now() + seconds;
+    for (;;) {
+        int rc = sqlite3_exec(m->db, "PRAGMA journal_mode=WAL", NULL, NULL, NULL);
+        if ((rc & 0xff) != SQLITE_BUSY || memo_now() > end) return rc;
+        nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
+    }
+}
+
 static enum gpm_status open_file(struct memo *m, const struct memo_options *opt, struct buf *err) {
     int flags = opt->read_only ? SQLITE_OPEN_READONLY
                                : SQLITE_OPEN_READWRITE | (opt->create ? SQLITE_OPEN_CREATE : 0);
@@ -240,7 +252,10 @@ static enum gpm_status open_file(struct memo *m, const struct memo_options *opt,
     }
     if (sqlite3_db_readonly(m->db, "main") == 1)
         return memo_sql_error(m, SQLITE_READONLY, "write to it", err);
-    return memo_exec(m, "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;", "open it", err);
+    rc = use_wal(m, opt->busy_seconds);
+    if (rc != SQLITE_OK) return memo_sql_error(m, rc, "open it", err);
+    /* FULL: a value is on the disk before it is used, even when the power fails. */
+    return memo_exec(m, "PRAGMA synchronous=FULL;", "open it", err);
 }
 
 static void limit_pages(struct memo *m, int pages) {
