@@ -134,7 +134,7 @@ static double pick_block(void *ctx, struct trace *t) {
     return -log((double)s->live.n);
 }
 
-enum { AHEAD = 8, PREFETCH_FROM = 2000 };
+enum { AHEAD = 16, PREFETCH_FROM = 2000 };
 
 struct visit {
     struct infer_state *x;
