@@ -39,7 +39,7 @@ demo:
 
 # Every speed figure beside its peers (bench/run), and the paper's figures as SVG (tools/figures).
 bench: build
-	@tools/install-packages bench
+	@tools/install-packages bench || echo "going on without them"
 	@bench/run
 
 figures: build
