@@ -6,10 +6,10 @@
  * costs a few nanoseconds per node: no search, no allocation, old densities from the cache. The
  * list is valid as long as the structure of the trace does not change.
  *
- * Large traces do not fit the caches, so a plan touches little: operations are records of variable
- * length, and nodes that only pass a value on (tags, branches, calls) are no operations. Operands
- * point past them to where the value comes from; the copies they hold are brought up to date by
- * trace_settle, before anything but a plan reads the trace.
+ * Large traces do not fit the caches, so a plan touches little: operations are records as
+ * long as their operands need, and nodes that only pass a value on (tags, branches, calls) are no
+ * operations. Operands point past them to where the value comes from; the copies they hold are
+ * brought up to date by trace_settle, before anything but a plan reads the trace.
  *
  * Values are changed in place and put back on rejection. Whatever the fast functions cannot judge
  * (NaN, -inf: perhaps a domain error) is left to the general way. */
@@ -30,9 +30,9 @@ struct op {
 };
 
 struct plan {
-    uint64_t structure;         /* of the trace it was made for */
-    const struct sp_class *cls; /* of the principal */
-    uint32_t size;              /* bytes */
+    uint64_t structure;                 /* of the trace it was made for */
+    const struct sp_class *cls;         /* of the principal */
+    uint16_t det_stride, absorb_stride; /* bytes from one operation to the next */
     uint32_t n_det, n_absorb;
     bool usable, has_copies;
     bool stale; /* in trace->stale: copies of its values are out of date */
@@ -48,12 +48,21 @@ static struct op *first_op(const struct plan *p) {
     return (struct op *)(p->args + p->n_args);
 }
 
-static struct op *next_op(const struct op *op) {
-    return (struct op *)(op->args + op->n_args);
+static struct op *op_after(const struct op *op, size_t stride) {
+    return (struct op *)((char *)op + stride);
+}
+
+static struct op *first_absorb(const struct plan *p) {
+    return op_after(first_op(p), (size_t)p->n_det * p->det_stride);
+}
+
+static size_t plan_size(const struct plan *p) {
+    return sizeof *p + p->n_args * sizeof(value *) + (size_t)p->n_det * p->det_stride +
+           (size_t)p->n_absorb * p->absorb_stride;
 }
 
 void plan_free(struct trace *t, struct plan *p) {
-    pool_free(&t->pool, p, p->size);
+    pool_free(&t->pool, p, plan_size(p));
 }
 
 /* Operands of an application: where their values come from. */
@@ -123,19 +132,19 @@ bool scaffold_is_static(struct scaffold *s) {
     return true;
 }
 
-static bool compile_role(struct scaffold *s, int role, struct op **at) {
+static bool compile_role(struct scaffold *s, int role, struct op *at, size_t stride) {
     for (size_t i = 0; i < s->order.n; i++) {
         struct entry *e = &s->e.at[s->order.at[i]];
         if (e->principal >= 0 || (int)e->role != role) continue;
         if (role == ROLE_D && copy_source(e->n)) continue;
-        if (!(role == ROLE_D ? compile_det(*at, e->n) : compile_absorb(*at, e->n))) return false;
-        *at = next_op(*at);
+        if (!(role == ROLE_D ? compile_det(at, e->n) : compile_absorb(at, e->n))) return false;
+        at = op_after(at, stride);
     }
     return true;
 }
 
 struct census {
-    size_t bytes;
+    size_t det_stride, absorb_stride; /* of the largest one */
     uint32_t n_det, n_absorb, n_copies;
 };
 
@@ -148,21 +157,22 @@ static struct census take_census(const struct scaffold *s) {
             c.n_copies++;
             continue;
         }
+        size_t *stride = e->role == ROLE_D ? &c.det_stride : &c.absorb_stride;
         *(e->role == ROLE_D ? &c.n_det : &c.n_absorb) += 1;
-        c.bytes += op_size(e->n->n_in - 1);
+        *stride = op_size(e->n->n_in - 1) > *stride ? op_size(e->n->n_in - 1) : *stride;
     }
     return c;
 }
 
 static struct plan *plan_new(struct trace *t, const struct node *principal,
                              const struct census *c) {
-    uint8_t n_args = (uint8_t)(principal->n_in - 1);
-    size_t size = sizeof(struct plan) + n_args * sizeof(value *) + c->bytes;
-    struct plan *p = pool_zalloc(&t->pool, size);
-    p->size = (uint32_t)size;
-    p->n_args = n_args;
-    p->n_det = c->n_det;
-    p->n_absorb = c->n_absorb;
+    struct plan shape = {.n_args = (uint8_t)(principal->n_in - 1),
+                         .n_det = c->n_det,
+                         .n_absorb = c->n_absorb,
+                         .det_stride = (uint16_t)c->det_stride,
+                         .absorb_stride = (uint16_t)c->absorb_stride};
+    struct plan *p = pool_zalloc(&t->pool, plan_size(&shape));
+    *p = shape;
     p->has_copies = c->n_copies > 0;
     p->structure = t->structure;
     return p;
@@ -180,9 +190,9 @@ static enum gpm_status compile(struct trace *t, struct node *principal, struct p
     if (ok) c = take_census(s);
     struct plan *p = plan_new(t, principal, &c);
     p->cls = cls;
-    struct op *at = first_op(p);
-    p->usable = ok && set_args(p->args, principal) && compile_role(s, ROLE_D, &at) &&
-                compile_role(s, ROLE_A, &at);
+    p->usable = ok && set_args(p->args, principal) &&
+                compile_role(s, ROLE_D, first_op(p), p->det_stride) &&
+                compile_role(s, ROLE_A, first_absorb(p), p->absorb_stride);
     scaffold_end(s);
     scaffold_free(s);
     *out = p;
@@ -219,12 +229,12 @@ static struct undo undo_room(struct trace *t, const struct plan *p) {
 
 /* Absorbing densities under the new values; false: the general way must judge. sd and its logarithm
  * are kept from one normal to the next, most share them. */
-static bool weigh(const struct op *op, uint32_t n_ops, double *new_logp, double *w_old,
-                  double *w_new) {
+static bool weigh(const struct plan *p, double *new_logp, double *w_old, double *w_new) {
+    const struct op *op = first_absorb(p);
     double last_sd = NAN, log_sd = 0, args[OP_MAX_ARGS];
     const double log_sqrt_2pi = 0.91893853320467274178;
     *w_old = *w_new = 0;
-    for (uint32_t i = 0; i < n_ops; i++, op = next_op(op)) {
+    for (uint32_t i = 0; i < p->n_absorb; i++, op = op_after(op, p->absorb_stride)) {
         double logp, v = number_of(&op->n->val);
         if (op->code == OP_NORMAL) {
             double sd = number_of(op->args[1]), z;
@@ -247,35 +257,35 @@ static bool weigh(const struct op *op, uint32_t n_ops, double *new_logp, double 
     return true;
 }
 
-/* Sets the principal and computes the deterministic nodes; returns the first absorbing operation,
- * or NULL after a NaN, with the nodes as they were. */
-static struct op *propose(struct plan *p, double *old_det) {
+/* Computes the deterministic nodes; false after a NaN, with the nodes as they were. */
+static bool propose(struct plan *p, double *old_det) {
     struct op *op = first_op(p);
-    for (uint32_t i = 0; i < p->n_det; i++, op = next_op(op)) {
+    for (uint32_t i = 0; i < p->n_det; i++, op = op_after(op, p->det_stride)) {
         old_det[i] = number_of(&op->n->val);
         double v = evaluate(op);
         number_put(op->n, v);
         if (v != v) {
             op = first_op(p);
-            for (uint32_t j = 0; j <= i; j++, op = next_op(op)) number_put(op->n, old_det[j]);
-            return NULL;
+            for (uint32_t j = 0; j <= i; j++, op = op_after(op, p->det_stride))
+                number_put(op->n, old_det[j]);
+            return false;
         }
     }
-    return op;
+    return true;
 }
 
 static void take_back(struct plan *p, struct node *principal, double old, const double *old_det) {
     struct op *op = first_op(p);
-    for (uint32_t i = 0; i < p->n_det; i++, op = next_op(op)) number_put(op->n, old_det[i]);
+    for (uint32_t i = 0; i < p->n_det; i++, op = op_after(op, p->det_stride))
+        number_put(op->n, old_det[i]);
     number_put(principal, old);
 }
 
 /* Old densities, while the old values stand. Their nodes may lie behind copies that are stale. */
 static enum gpm_status refresh(struct trace *t, struct plan *p) {
-    struct op *op = first_op(p);
+    struct op *op = first_absorb(p);
     double logp;
-    for (uint32_t i = 0; i < p->n_det; i++) op = next_op(op);
-    for (uint32_t i = 0; i < p->n_absorb; i++, op = next_op(op)) {
+    for (uint32_t i = 0; i < p->n_absorb; i++, op = op_after(op, p->absorb_stride)) {
         if (op->n->flags & NODE_HAS_LOGP) continue;
         trace_settle(t);
         enum gpm_status st = node_logp(t, op->n, &logp);
@@ -284,9 +294,10 @@ static enum gpm_status refresh(struct trace *t, struct plan *p) {
     return GPM_OK;
 }
 
-static void keep(struct trace *t, struct plan *p, struct node *principal, struct op *absorb,
-                 const double *new_logp, const double *args) {
-    for (uint32_t i = 0; i < p->n_absorb; i++, absorb = next_op(absorb))
+static void keep(struct trace *t, struct plan *p, struct node *principal, const double *new_logp,
+                 const double *args) {
+    struct op *absorb = first_absorb(p);
+    for (uint32_t i = 0; i < p->n_absorb; i++, absorb = op_after(absorb, p->absorb_stride))
         absorb->n->logp = new_logp[i];
     principal->flags &= (uint16_t)~NODE_HAS_LOGP;
     if (p->cls->num_log_density) { /* wanted when the choice absorbs a neighbour's move */
@@ -317,7 +328,8 @@ void trace_settle(struct trace *t) {
         struct plan *p = t->stale.at[i]->plan;
         struct op *op = first_op(p);
         settle_copies(t->stale.at[i]);
-        for (uint32_t k = 0; k < p->n_det; k++, op = next_op(op)) settle_copies(op->n);
+        for (uint32_t k = 0; k < p->n_det; k++, op = op_after(op, p->det_stride))
+            settle_copies(op->n);
         p->stale = false;
     }
     t->stale.n = 0;
@@ -326,9 +338,13 @@ void trace_settle(struct trace *t) {
 static void prefetch_operands(const struct plan *p) {
     const struct op *op = first_op(p);
     for (uint32_t i = 0; i < p->n_args; i++) __builtin_prefetch(p->args[i]);
-    for (uint32_t i = 0; p->usable && i < p->n_det + p->n_absorb && i < 6; i++, op = next_op(op)) {
+    for (uint32_t i = 0; p->usable && i < p->n_det && i < 4; i++, op = op_after(op, p->det_stride))
+        __builtin_prefetch(op->n);
+    op = first_absorb(p);
+    for (uint32_t i = 0; p->usable && i < p->n_absorb && i < 4; i++) {
         __builtin_prefetch(op->n);
         __builtin_prefetch(&op->n->logp);
+        op = op_after(op, p->absorb_stride);
     }
 }
 
@@ -363,19 +379,18 @@ enum gpm_status plan_mh(struct trace *t, struct node *principal, bool *done, boo
     double x = p->cls->num_sample(&t->rng, args, p->n_args);
     if (x != x) return GPM_OK;
     number_put(principal, x);
-    struct op *absorb = propose(p, u.old_det);
-    if (!absorb) {
+    if (!propose(p, u.old_det)) {
         number_put(principal, old);
         return GPM_OK;
     }
-    if (!weigh(absorb, p->n_absorb, u.new_logp, &w_old, &w_new) || !(w_old > -INFINITY)) {
+    if (!weigh(p, u.new_logp, &w_old, &w_new) || !(w_old > -INFINITY)) {
         take_back(p, principal, old, u.old_det);
         return GPM_OK;
     }
     *done = true;
     *accepted = w_new >= w_old || log(rng_uniform(&t->rng)) < w_new - w_old;
     if (*accepted)
-        keep(t, p, principal, absorb, u.new_logp, args);
+        keep(t, p, principal, u.new_logp, args);
     else
         take_back(p, principal, old, u.old_det);
     return GPM_OK;
