@@ -115,7 +115,7 @@ enum gpm_status action_make(struct session_core *core, const struct ast *a, stru
 static bool only_reads(const struct action *a) {
     enum directive k = a->ast->u.dir.kind;
     return k == DIR_INFER || k == DIR_SAMPLE || k == DIR_SAMPLE_ALL || k == DIR_COLLECT ||
-           k == DIR_EXTRACT_STATS;
+           k == DIR_EXTRACT_STATS || k == DIR_CALL_BACK;
 }
 
 static enum gpm_status guard_action(struct infer_state *x, const struct action *a) {
@@ -123,7 +123,8 @@ static enum gpm_status guard_action(struct infer_state *x, const struct action *
     if (a->kind == ACTION_DIRECTIVE && a->ast->u.dir.kind == DIR_INFER) return GPM_OK;
     x->guard.alone = false;
     x->guard.atomic = alone && steps;
-    bool changes = a->kind == ACTION_OP ? !steps : a->kind == ACTION_DIRECTIVE && !only_reads(a);
+    bool changes =
+        a->kind == ACTION_OP ? !steps : a->kind == ACTION_DIRECTIVE && !alone && !only_reads(a);
     return changes ? guard_copy(x) : GPM_OK;
 }
 

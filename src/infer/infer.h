@@ -23,13 +23,10 @@ struct model *model_of(value v); /* NULL: something else */
 value model_fork(struct model *m);
 double model_log_weight(const struct model *m); /* log of the sum of the particles' weights */
 
-/* A copy to go back to when an instruction fails half way; rollback consumes it. */
-
-/* What runs: one per session. core->session points at it. */
 /* While an instruction runs: the model as it was, to go back to when the instruction fails half
  * way. The copy is made when the first action that may leave something behind starts; an
- * instruction that is a single transition needs none, since a transition that fails puts back what
- * it took. */
+ * instruction that is a single transition or directive needs none, since one that fails puts back
+ * what it took. */
 struct guard {
     struct model *model; /* to be protected, counted, or NULL: none */
     struct trace **copy; /* its particles as they were, or NULL: nothing happened yet */
@@ -38,6 +35,7 @@ struct guard {
     bool atomic; /* so is the operator that runs, if it makes one transition */
 };
 
+/* What runs: one per session. core->session points at it. */
 struct infer_state {
     struct session_core *core;
     struct guard guard;

@@ -97,8 +97,17 @@ static void print_value(struct session *s, value v) {
 
 static enum gpm_status run_instruction(struct session *s, const struct ast *a, struct frame *f);
 
+/* x = run(directive): nothing can fail after the directive. */
+static bool runs_one_directive(const struct ast *define) {
+    const struct ast *e = define->kids[0];
+    return define->u.bind.n_names <= 1 && e->kind == AST_CALL && e->n == 2 &&
+           e->kids[0]->kind == AST_NAME && !strcmp(e->kids[0]->u.name.sym->text, "run") &&
+           e->kids[1]->kind == AST_DIRECTIVE;
+}
+
 static enum gpm_status run_define(struct session *s, const struct ast *a, struct frame *f) {
     value v;
+    s->infer.guard.alone = runs_one_directive(a);
     enum gpm_status st = plain_eval(&s->core, a->kids[0], f, &v);
     if (st != GPM_OK) return st;
     st = core_check_memory(&s->core, a->span);
@@ -229,16 +238,6 @@ enum gpm_status session_run_file(struct session *s, const char *path, struct spa
     return st;
 }
 
-/* A change that fails half way (an action that runs several others) is taken back whole. */
-static bool may_run_actions(const struct ast *a) {
-    if (!a) return false;
-    if (a->kind == AST_DIRECTIVE) {
-        enum directive k = a->u.dir.kind;
-        return k == DIR_INFER || k == DIR_COLLECT || k == DIR_CALL_BACK;
-    }
-    return a->kind != AST_NUMBER && a->kind != AST_NAME;
-}
-
 static enum gpm_status run_expression(struct session *s, const struct ast *a, struct frame *f) {
     value v;
     s->infer.wrote = false;
@@ -262,17 +261,7 @@ static enum gpm_status run_expression(struct session *s, const struct ast *a, st
     return st;
 }
 
-/* run(...) of more than one directive, called by the expression itself. */
-static bool runs_actions(const struct ast *a) {
-    if (!a || a->kind == AST_LAMBDA || a->kind == AST_DIRECTIVE) return false;
-    if (a->kind == AST_CALL && a->n == 2 && a->kids[0]->kind == AST_NAME &&
-        !strcmp(a->kids[0]->u.name.sym->text, "run") && a->kids[1]->kind != AST_DIRECTIVE)
-        return true;
-    for (uint32_t i = 0; i < a->n; i++)
-        if (runs_actions(a->kids[i])) return true;
-    return false;
-}
-
+/* A change that fails half way (an action that runs several others) is taken back whole. */
 typedef enum gpm_status runner(struct session *s, const struct ast *a, struct frame *f);
 
 static enum gpm_status run_guarded(struct session *s, runner *run, const struct ast *a,
@@ -323,8 +312,7 @@ static void help_with_model_name(struct session *s) {
 
 static enum gpm_status run_one(struct session *s, const struct ast *a, struct frame *f) {
     switch (a->kind) {
-    case AST_DEFINE:
-        return runs_actions(a->kids[0]) ? run_guarded(s, run_define, a, f) : run_define(s, a, f);
+    case AST_DEFINE: return run_guarded(s, run_define, a, f);
     case AST_LET:
     case AST_LETREC: return run_loop_let(s, a, f);
     case AST_FOR: return run_for(s, a, f);
@@ -334,8 +322,7 @@ static enum gpm_status run_one(struct session *s, const struct ast *a, struct fr
         mem_free(path);
         return st;
     }
-    default:
-        return may_run_actions(a) ? run_guarded(s, run_expression, a, f) : run_expression(s, a, f);
+    default: return run_guarded(s, run_expression, a, f);
     }
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Deep copies of traces, for particles, forks and snapshots. First every family, node, frame and
+ * Deep copies of traces, for particles, forks and guards. First every family, node, frame and
  * context is copied raw, with maps from old to new; then pointers and values are translated. Plain
  * data are shared, since values are immutable; closures over traced frames, memo tables, references
  * to nodes and statistics are copied. */

@@ -106,8 +106,11 @@ def test_inference_that_fails_half_way():
     t.line("assume x = normal(0, 1);")
     t.line("assume y = normal(x, 1);")
     t.line("define moves = proc(n) { repeat(n, mh(default, one, 1)) };")
+    t.line('define wrong = do(mh(default, one, 50), mh("nope", one, 1));')
+    t.line("define hidden = proc() { run(wrong) };")
     before = t.line("sample [x, y]")
-    for wrong in ('infer do(mh(default, one, 50), mh("nope", one, 1));',
+    for wrong in ("wrong", "define z = hidden();", "1 + hidden()",
+                  'infer do(mh(default, one, 50), mh("nope", one, 1));',
                   'define z = run(do(force x = 7, moves(50), mh("nope", one, 1)));',
                   'do(assume w = 1, moves(50), mh("nope", one, 1))'):
         assert "E0501" in t.line(wrong), wrong
