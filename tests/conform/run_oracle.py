@@ -7,17 +7,11 @@ reference interpreter (../shared/oracle); every printed line must agree to 1e-9.
 
 Literals are multiples of 1/4, so that plain arithmetic is exact in both and comparisons do not
 turn on the last bit. A program that disagrees is printed with the first line that differs."""
-import concurrent.futures as cf, importlib.util, os, random, subprocess, sys, tempfile
+import os, random, sys
 
-root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-shared = os.path.join(root, "..", "shared")
-oracle = os.path.join(shared, "oracle", "vsref.py")
-if not os.path.exists(oracle):
-    print("skipped: no ../shared/oracle")
-    sys.exit(0)
-spec = importlib.util.spec_from_file_location("conformance", os.path.join(shared, "conformance", "run.py"))
-conformance = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(conformance)
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import oracle
+
 tool = os.path.abspath(sys.argv[1])
 PROGRAMS, STATEMENTS, FIRST = ([int(x) for x in sys.argv[2:]] + [12, 60, 1][len(sys.argv) - 2:])[:3]
 
@@ -233,36 +227,8 @@ class Gen:
         return "\n".join(lines) + "\n"
 
 
-def run(command):
-    p = subprocess.run(command, capture_output=True, text=True, timeout=300)
-    return p.returncode, p.stdout.splitlines(), p.stderr
+def make(seed):
+    return Gen(seed).program(STATEMENTS), 1e-9
 
 
-def compare(seed):
-    text = Gen(seed).program(STATEMENTS)
-    with tempfile.NamedTemporaryFile("w", suffix=".vnts") as f:
-        f.write(text)
-        f.flush()
-        rc, got, err = run([tool, "run", "--seed", "1", f.name])
-        orc, want, oerr = run(["/usr/bin/python3", oracle, "run", "--seed", "1", f.name])
-    if orc != 0:
-        return seed, 0, "the reference failed on its own program: %s" % oerr.strip().split("\n")[-1], text
-    for i, w in enumerate(want):
-        if i >= len(got):
-            return seed, i, "line %d is missing (exit %d): %s" % (i + 1, rc, err.strip()), text
-        if not conformance.line_ok(got[i], w, 1e-9):
-            return seed, i, "line %d: got %s, the reference says %s" % (i + 1, got[i], w), text
-    if rc != 0 or len(got) != len(want):
-        return seed, len(want), "exit %d, %d lines where the reference has %d: %s" % (rc, len(got), len(want), err.strip()[-2000:]), text
-    return seed, len(want), None, text
-
-
-lines, bad = 0, []
-with cf.ThreadPoolExecutor(2) as pool:
-    for seed, n, why, text in pool.map(compare, range(FIRST, FIRST + PROGRAMS)):
-        lines += n
-        if why:
-            bad.append(seed)
-            print("seed %d: %s\n---\n%s---" % (seed, why, text))
-print("%d programs, %d lines compared, %d programs disagree" % (PROGRAMS, lines, len(bad)))
-sys.exit(1 if bad else 0)
+sys.exit(oracle.compare_all(tool, make, range(FIRST, FIRST + PROGRAMS), "programs"))
