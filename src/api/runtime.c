@@ -7,6 +7,7 @@
 #include "sp/sp_options.h"
 #include "sp/srcfn.h"
 #include "base/clock.h"
+#include "la/blas.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -117,7 +118,7 @@ static enum gpm_status run(gpm_session *g, struct job *j) {
     struct session *s = &g->s;
     diags_clear(&s->diags);
     buf_reset(&g->error);
-    if (!mem_reserve()) return GPM_E_NOMEM;
+    if (!mem_reserve() || !la_enter(1)) return GPM_E_NOMEM;
     s->core.shortages = mem_shortages();
     s->interrupted = 0;
     s->core.deadline = g->options.max_seconds > 0 ? clock_seconds() + g->options.max_seconds : 0;
@@ -131,6 +132,7 @@ static enum gpm_status run(gpm_session *g, struct job *j) {
         pthread_create(&thread, &attr, run_job, j) == 0)
         pthread_join(thread, NULL);
     pthread_attr_destroy(&attr);
+    la_leave(1);
     render_error(g);
     return j->st && mem_shortages() != s->core.shortages ? GPM_E_NOMEM : j->st;
 }

@@ -4,7 +4,14 @@
  * options only, is the prompt (a program on standard input when that is no terminal).
  */
 #include "cli/command.h"
+#include <sched.h>
+#include <stdbool.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* Sanitizers are not up yet where these run. */
+#define NOT_INSTRUMENTED __attribute__((no_sanitize_address, no_sanitize_undefined))
 
 #define COMMAND(name) extern const struct command command_##name;
 #include "cli/commands.h"
@@ -61,7 +68,37 @@ static int unknown_command(const char *word) {
     return complain(EXIT_USAGE, "there is no command '%s'; `gpmem --help` lists them", word);
 }
 
+/* What the loader runs before the constructors of the libraries, which do not look whether they got
+ * their memory. OpenBLAS moreover starts a thread for each processor: this tool does not use them,
+ * they take address space, and where that is short they spin or end the process. So the libraries
+ * see one processor, and main gives the others back. (libc sets up the environment later than this,
+ * so OPENBLAS_NUM_THREADS cannot be set here.) */
+static cpu_set_t processors;
+static bool processors_hidden;
+
+NOT_INSTRUMENTED static void look_for_room(void) {
+    enum { ROOM = 16 << 20 };
+    static const char text[] = "gpmem: out of memory\n";
+    void *room = mmap(NULL, ROOM, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (room == MAP_FAILED)
+        _exit(write(STDERR_FILENO, text, sizeof text - 1) > 0 ? EXIT_FAILED : EXIT_USAGE);
+    munmap(room, ROOM);
+}
+
+NOT_INSTRUMENTED static void hide_processors(void) {
+    static cpu_set_t one;
+    int here = sched_getcpu();
+    if (here < 0 || here >= CPU_SETSIZE || sched_getaffinity(0, sizeof processors, &processors))
+        return;
+    CPU_SET(here, &one);
+    processors_hidden = sched_setaffinity(0, sizeof one, &one) == 0;
+}
+
+__attribute__((section(".preinit_array"), used)) static void (*const early[])(void) = {
+    look_for_room, hide_processors};
+
 int main(int argc, char **argv) {
+    if (processors_hidden) sched_setaffinity(0, sizeof processors, &processors);
     if (argc < 2) return command_main(&command_prompt, argc, argv);
     const char *word = argv[1];
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {

@@ -7,11 +7,15 @@
 
 #include <cblas.h>
 #include <pthread.h>
+#include <sys/mman.h>
 
 /* LAPACK's Fortran symbols; OpenBLAS exports them without a C header. */
 void dsyevd_(const char *jobz, const char *uplo, const int *n, double *a, const int *lda, double *w,
              double *work, const int *lwork, int *iwork, const int *liwork, int *info);
 void openblas_set_num_threads(int n);
+/* OpenBLAS's store of work buffers, one for each thread inside it; exported, but not announced. */
+__attribute__((weak)) void *blas_memory_alloc(int position);
+__attribute__((weak)) void blas_memory_free(void *buffer);
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -23,6 +27,42 @@ static void start(void) {
 
 void la_init(void) {
     pthread_once(&once, start);
+}
+
+enum { BUFFER = 136 << 20, MOST_BUFFERS = 64 }; /* 128 MiB and a page on x86-64, less elsewhere */
+
+static pthread_mutex_t buffers_lock = PTHREAD_MUTEX_INITIALIZER;
+static size_t inside, buffers; /* threads that have entered; work buffers OpenBLAS holds */
+
+static bool room_for_buffer(void) {
+    void *p = mmap(NULL, BUFFER, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return p != MAP_FAILED && munmap(p, BUFFER) == 0;
+}
+
+/* Buffers are kept once made, so holding `want` of them at a time leaves that many behind. */
+static bool make_buffers(size_t want) {
+    void *held[MOST_BUFFERS];
+    size_t n = 0;
+    if (!blas_memory_alloc || !blas_memory_free) return room_for_buffer();
+    while (n < want && (n < buffers || room_for_buffer())) held[n++] = blas_memory_alloc(0);
+    if (n > buffers) buffers = n;
+    for (size_t i = 0; i < n; i++) blas_memory_free(held[i]);
+    return n == want;
+}
+
+bool la_enter(size_t threads) {
+    pthread_mutex_lock(&buffers_lock);
+    size_t want = inside + threads < MOST_BUFFERS ? inside + threads : MOST_BUFFERS;
+    bool fits = want <= buffers || make_buffers(want);
+    if (fits) inside += threads;
+    pthread_mutex_unlock(&buffers_lock);
+    return fits;
+}
+
+void la_leave(size_t threads) {
+    pthread_mutex_lock(&buffers_lock);
+    inside -= threads;
+    pthread_mutex_unlock(&buffers_lock);
 }
 
 double la_dot(size_t n, const double *x, const double *y) {

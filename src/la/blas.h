@@ -16,6 +16,12 @@
 
 void la_init(void); /* idempotent, thread-safe */
 
+/* `threads` more threads may now be inside BLAS at once, until la_leave takes them back; false when
+ * the address space has no room for their work buffers. OpenBLAS itself would try for ever, so
+ * nothing calls it that has not entered. */
+GPM_MUST_USE bool la_enter(size_t threads);
+void la_leave(size_t threads);
+
 double la_dot(size_t n, const double *x, const double *y);
 void la_axpy(size_t n, double a, const double *x, double *y); /* y += a x */
 void la_gemv(size_t m, size_t n, double alpha, const double *a, size_t lda, const double *x,

@@ -3,6 +3,7 @@
  * A parallel loop: jobs are handed out by a shared counter, results do not depend on who ran them.
  */
 #include "base/mem.h"
+#include "la/blas.h"
 #include "study/search.h"
 #include <pthread.h>
 #include <stdatomic.h>
@@ -35,6 +36,7 @@ void search_parallel(int threads, size_t jobs, search_job_fn fn, void *ctx) {
     if ((size_t)threads > jobs) threads = (int)jobs;
     struct worker *w = NEW_ARRAY(struct worker, (size_t)(threads > 0 ? threads : 1));
     int started = 1;
+    while (threads > 1 && !la_enter((size_t)threads)) threads--; /* this one may have none yet */
     for (int i = 1; i < threads; i++) {
         w[started] = (struct worker){&pool, started, 0};
         if (pthread_create(&w[started].id, NULL, work, &w[started]) == 0) started++;
@@ -42,6 +44,7 @@ void search_parallel(int threads, size_t jobs, search_job_fn fn, void *ctx) {
     w[0] = (struct worker){&pool, 0, 0};
     work(&w[0]);
     for (int i = 1; i < started; i++) pthread_join(w[i].id, NULL);
+    if (threads > 1) la_leave((size_t)threads);
     mem_free(w);
 }
 
