@@ -2,7 +2,7 @@
 """What a user waits for and what memory is taken: start of the tool and of the prompt, peak memory of Gaussian process
 regression at n = 1,000, 4,000 and 10,000 beside scikit-learn, the structure learner's time to a settled posterior.
 resources.py GPMEM. Prints Markdown."""
-import json, os, pty, resource, shutil, subprocess, sys, tempfile, time
+import json, os, pty, shutil, signal, subprocess, sys, tempfile, time
 
 TOOL = os.path.abspath(sys.argv[1])
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -30,12 +30,9 @@ def prompt():
         os.environ["TERM"] = "xterm"
         os.execv(TOOL, [TOOL])
     seen = b""
-    while b"gpmem> " not in seen: seen += os.read(fd, 4096)
+    while b"gpmem>" not in seen: seen += os.read(fd, 4096)
     t1 = time.monotonic()
-    os.write(fd, b"\x04")
-    try:
-        while os.read(fd, 4096): pass
-    except OSError: pass
+    os.kill(pid, signal.SIGKILL)  # an end of file typed while the editor sets the terminal up may be lost
     os.waitpid(pid, 0)
     os.close(fd)
     return t1 - t0
