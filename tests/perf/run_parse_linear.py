@@ -35,7 +35,7 @@ def instructions(tool, text, folder):
 
 def main():
     if not shutil.which("valgrind"):
-        print("skipped: no valgrind")
+        print("skipped: there is no valgrind (tools/install-packages test)")
         return 0
     failed = 0
     with tempfile.TemporaryDirectory() as folder:
