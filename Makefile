@@ -9,7 +9,7 @@ all: build
 
 # Everything that the other targets install from Debian, at once.
 deps:
-	@tools/install-packages build test bench docs fuzz
+	@tools/install-packages build test bench docs fuzz format
 
 build:
 	@tools/install-packages build
@@ -68,6 +68,7 @@ docs: build
 	@tools/site build/site
 
 format:
+	@tools/install-packages format
 	@git ls-files '*.c' '*.h' | xargs clang-format -i
 
 clean:
