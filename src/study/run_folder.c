@@ -199,7 +199,11 @@ static json_t *load_json(const char *dir, const char *name, struct buf *err) {
     json_error_t e;
     buf_printf(&path, "%s/%s", dir, name);
     json_t *j = json_load_file(path.data, 0, &e);
-    if (!j) buf_printf(err, "'%s' is not a run of gpmem discover: %s: %s", dir, name, e.text);
+    if (!j)
+        buf_printf(err,
+                   "'%s' holds no run of discover that can be read: %s: %s; "
+                   "`gpmem discover --out DIR FILE` makes one",
+                   dir, name, e.text);
     buf_release(&path);
     return j;
 }
