@@ -10,9 +10,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Sanitizers are not up yet where these run. */
-#define NOT_INSTRUMENTED __attribute__((no_sanitize_address, no_sanitize_undefined))
-
 #define COMMAND(name) extern const struct command command_##name;
 #include "cli/commands.h"
 #undef COMMAND
@@ -72,11 +69,13 @@ static int unknown_command(const char *word) {
  * their memory. OpenBLAS moreover starts a thread for each processor: this tool does not use them,
  * they take address space, and where that is short they spin or end the process. So the libraries
  * see one processor, and main gives the others back. (libc sets up the environment later than this,
- * so OPENBLAS_NUM_THREADS cannot be set here.) */
+ * so OPENBLAS_NUM_THREADS cannot be set here.) Sanitizers, which take over these system calls, are
+ * not up so early, and with them address space is never short. */
+#ifndef GPMEM_SANITIZED
 static cpu_set_t processors;
 static bool processors_hidden;
 
-NOT_INSTRUMENTED static void look_for_room(void) {
+static void look_for_room(void) {
     enum { ROOM = 16 << 20 };
     static const char text[] = "gpmem: out of memory\n";
     void *room = mmap(NULL, ROOM, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -85,7 +84,7 @@ NOT_INSTRUMENTED static void look_for_room(void) {
     munmap(room, ROOM);
 }
 
-NOT_INSTRUMENTED static void hide_processors(void) {
+static void hide_processors(void) {
     static cpu_set_t one;
     int here = sched_getcpu();
     if (here < 0 || here >= CPU_SETSIZE || sched_getaffinity(0, sizeof processors, &processors))
@@ -97,8 +96,15 @@ NOT_INSTRUMENTED static void hide_processors(void) {
 __attribute__((section(".preinit_array"), used)) static void (*const early[])(void) = {
     look_for_room, hide_processors};
 
-int main(int argc, char **argv) {
+static void show_processors(void) {
     if (processors_hidden) sched_setaffinity(0, sizeof processors, &processors);
+}
+#else
+static void show_processors(void) {}
+#endif
+
+int main(int argc, char **argv) {
+    show_processors();
     if (argc < 2) return command_main(&command_prompt, argc, argv);
     const char *word = argv[1];
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {

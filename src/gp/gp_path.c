@@ -13,6 +13,7 @@
 
 #include "base/mem.h"
 #include "la/blas.h"
+#include "math/special.h"
 
 #include <math.h>
 #include <string.h>
@@ -75,7 +76,7 @@ static double harmonic(struct draw *d, double q) {
     enum { TERMS = 400 };
     double term[TERMS], sum = 0, u = d->uniform(d->user);
     for (int h = 0; h < TERMS; h++) { /* I_h(q) by its power series in logs */
-        double s = 0, lt = h * log(q / 2) - lgamma(h + 1.0);
+        double s = 0, lt = h * log(q / 2) - log_gamma(h + 1.0);
         for (int m = 0; m < 400; m++) {
             double t = exp(lt - q);
             s += t;

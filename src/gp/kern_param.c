@@ -3,6 +3,7 @@
 #include "gp/kern_class.h"
 
 #include "base/mem.h"
+#include "math/special.h"
 
 #include <math.h>
 #include <string.h>
@@ -145,7 +146,8 @@ double kern_param_log_prior(const struct kern_param *p, double v) {
         if (!(v > 0)) return -INFINITY;
         z = (log(v) - a) / b;
         return -0.5 * z * z - log(b * v) - 0.91893853320467274;
-    case KERN_P_GAMMA: return v > 0 ? a * log(b) - lgamma(a) + (a - 1) * log(v) - b * v : -INFINITY;
+    case KERN_P_GAMMA:
+        return v > 0 ? a * log(b) - log_gamma(a) + (a - 1) * log(v) - b * v : -INFINITY;
     case KERN_P_UNIFORM: return v >= a && v <= b ? -log(b - a) : -INFINITY;
     default: return 0;
     }

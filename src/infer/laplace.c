@@ -6,10 +6,10 @@
 #include "infer/laplace.h"
 #include "base/mem.h"
 #include "la/blas.h"
+#include "math/special.h"
 #include <math.h>
 #include <string.h>
 
-#define LOG_2PI       1.8378770664093453
 #define MIN_CURVATURE 0.3
 #define DIFF_STEP     1e-4
 
@@ -36,8 +36,8 @@ static double mode_log_density(const struct mode *m, int d, const double *z) {
     for (int i = 0; i < d; i++) x[i] = z[i] - m->z[i];
     la_trsv(false, (size_t)d, m->scale, (size_t)d, x);
     for (int i = 0; i < d; i++) r2 += x[i] * x[i];
-    return lgamma(0.5 * (nu + d)) - lgamma(0.5 * nu) - 0.5 * d * log(nu * M_PI) - m->log_scale -
-           0.5 * (nu + d) * log1p(r2 / nu);
+    return log_gamma(0.5 * (nu + d)) - log_gamma(0.5 * nu) - 0.5 * d * log(nu * M_PI) -
+           m->log_scale - 0.5 * (nu + d) * log1p(r2 / nu);
 }
 
 double proposal_log_density(const struct proposal *p, const double *z) {

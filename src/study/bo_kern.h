@@ -48,8 +48,10 @@ void bo_kern_row(const struct bo_kern_spec *spec, const struct bo_points *p, siz
 /* x[i] = exp(x[i]), about 1e-15 relative, for x <= 700. */
 void bo_exp(size_t n, double *x);
 
-/* Runs the best instruction set of the machine; one result per element, so all give the same. */
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+/* Runs the best instruction set of the machine; one result per element, so all give the same. (The
+ * thread sanitizer instruments the function that chooses, which runs before its library is there.)
+ */
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_THREAD__)
 #define BO_SIMD __attribute__((target_clones("avx512f", "avx2", "default")))
 #else
 #define BO_SIMD
