@@ -27,24 +27,26 @@ struct gpm_optimize_options {
     uint64_t seed; /* default 1 */
     bool maximize, noisy;
     enum gpm_acquisition acquisition;
-    int initial;          /* points of the first design; 0: by dimension */
-    int mcmc;             /* sample hyper-parameters: 1, 0; -1: where it pays */
-    bool no_local;        /* without the local search around the best point */
-    unsigned jobs;        /* programs run at once */
-    size_t budget;        /* evaluations in the store when the search ends; 0: no limit */
-    double max_seconds;   /* 0: none */
+    int initial;        /* points of the first design; 0: by dimension */
+    int mcmc;           /* sample hyper-parameters: 1, 0; -1: where it pays */
+    bool no_local;      /* without the local search around the best point */
+    unsigned jobs;      /* programs run at once */
+    size_t budget;      /* evaluations in the store when the search ends; 0: no limit */
+    double max_seconds; /* 0: none */
     bool has_target;
     double target;
-    double timeout;       /* of one program; 0: none */
+    double timeout; /* of one program; 0: none */
     int retries;
-    bool json;            /* inputs as JSON on the program's stdin */
-    const char *store;    /* file; NULL: in memory. Texts are borrowed until free. */
-    const char *log;      /* appends one line "x1 .. xd y" per evaluation */
-    const char *warm;     /* CSV of known values */
-    const char *version;  /* tag of the objective */
-    bool join;            /* space, settings and command from the store */
-    bool allow_run;       /* join: also when the store belongs to another user */
-    const volatile sig_atomic_t *stop; /* non-zero: stop soon, keep everything; may be NULL */
+    bool json;           /* inputs as JSON on the program's stdin */
+    const char *store;   /* file; NULL: in memory. Texts are borrowed until free. */
+    const char *log;     /* appends one line "x1 .. xd y" per evaluation */
+    const char *warm;    /* CSV of known values */
+    const char *version; /* tag of the objective */
+    bool join;           /* space, settings and command from the store */
+    bool allow_run;      /* join: also when the store belongs to another user */
+    /* Non-zero (set by a signal handler, or by another thread with an atomic store): stop soon,
+     * keep everything. May be NULL. */
+    const volatile sig_atomic_t *stop;
     void (*progress)(void *user, const char *line); /* after each evaluation; may be NULL */
     void *user;
 };

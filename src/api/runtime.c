@@ -7,6 +7,7 @@
 #include "sp/sp_options.h"
 #include "sp/srcfn.h"
 #include "base/clock.h"
+#include "base/stop.h"
 #include "la/blas.h"
 
 #include <pthread.h>
@@ -120,7 +121,7 @@ static enum gpm_status run(gpm_session *g, struct job *j) {
     buf_reset(&g->error);
     if (!mem_reserve() || !la_enter(1)) return GPM_E_NOMEM;
     s->core.shortages = mem_shortages();
-    s->interrupted = 0;
+    stop_set(&s->interrupted, false);
     s->core.deadline = g->options.max_seconds > 0 ? clock_seconds() + g->options.max_seconds : 0;
     s->stack_size = stack_size(&g->options);
     pthread_attr_t attr;
@@ -162,7 +163,7 @@ const char *gpm_last_error(gpm_session *g) {
 }
 
 void gpm_interrupt(gpm_session *g) {
-    g->s.interrupted = 1;
+    stop_set(&g->s.interrupted, true);
 }
 
 void gpm_complete(gpm_session *g, const char *prefix, void (*each)(void *, const char *),

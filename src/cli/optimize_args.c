@@ -27,11 +27,10 @@ void optimize_args_apply(const struct optimize_args *a, struct gpm_optimize_opti
 static volatile sig_atomic_t flag;
 
 static void on_signal(int sig) {
-    if (flag) {
+    if (__atomic_exchange_n(&flag, 1, __ATOMIC_RELAXED)) { /* any thread may get the signal */
         signal(sig, SIG_DFL);
         raise(sig);
     }
-    flag = 1;
 }
 
 void stop_on_signals(bool on) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The pool: up to `jobs` children watched by one poll loop. */
 #include "base/mem.h"
+#include "base/stop.h"
 #include "base/vec.h"
 #include "host/proc_priv.h"
 #include "base/clock.h"
@@ -266,7 +267,7 @@ bool proc_pool_wait(struct proc_pool *p, double seconds, const volatile sig_atom
     double limit = seconds < 0 ? INFINITY : clock_seconds() + seconds;
     for (;;) {
         if (take_ended(p, tag, r)) return true;
-        if (p->running == 0 || (stop && *stop)) return false;
+        if (p->running == 0 || stop_asked(stop)) return false;
         turn(p, limit, stop != NULL);
         if (take_ended(p, tag, r)) return true;
         if (clock_seconds() >= limit) return false;
@@ -282,7 +283,7 @@ size_t proc_map(const struct proc_command *c, const char *const *values, size_t 
         proc_result_init(&results[i]);
         results[i].outcome = PROC_INTERRUPTED;
     }
-    while (ended < count && !(stop && *stop)) {
+    while (ended < count && !stop_asked(stop)) {
         while (next < count && !proc_pool_full(p)) {
             proc_pool_start(p, c, values + next * (size_t)c->n_names, (int64_t)next);
             next++;

@@ -13,10 +13,10 @@ struct session {
     struct sources sources;
     struct diags diags;
     struct arena arena;
-    volatile int interrupted;
+    volatile sig_atomic_t interrupted;
     bool json; /* format of printed values */
     bool printing;
-    bool verbose; /* says after each instruction what it did and how long it took */
+    bool verbose;        /* says after each instruction what it did and how long it took */
     VEC(char *) loading; /* files being loaded, innermost last */
     double max_seconds;
     size_t stack_size;

@@ -6,6 +6,7 @@
 #include "sp/evaluations.h"
 
 #include "base/mem.h"
+#include "base/stop.h"
 #include "base/vec.h"
 #include "sp/point_map.h"
 #include "sp/source_pool.h"
@@ -114,7 +115,7 @@ static const double *point(const struct batch *b, size_t i) {
 }
 
 static bool stopped(const struct batch *b) {
-    return b->stop && *b->stop;
+    return stop_asked(b->stop);
 }
 
 static void note_failure(struct batch *b, size_t i, const char *why) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The loop: decide under the lock, run in parallel, store, log. */
 #include "base/mem.h"
+#include "base/stop.h"
 #include "study/optimize_priv.h"
 #include "base/clock.h"
 
@@ -179,7 +180,7 @@ done:
 }
 
 static bool stopped(const struct optimize *o) {
-    return o->opt.stop && *o->opt.stop;
+    return stop_asked(o->opt.stop);
 }
 
 static bool target_met(const struct optimize *o) {

@@ -3,6 +3,7 @@
  * What the evaluators share: the session's core, checks of calls, keyword arguments, quoting. */
 #include "trace/plain.h"
 #include "trace/trace.h"
+#include "base/stop.h"
 
 #include <math.h>
 #include <string.h>
@@ -119,7 +120,7 @@ enum gpm_status core_poll(struct session_core *core, struct span at) {
                                    "--max-depth raises the limit");
         return GPM_E_USER;
     }
-    if (core->interrupted && *core->interrupted)
+    if (stop_asked(core->interrupted))
         return diag_raise(core->diags, DIAG_INTERRUPTED, at, "interrupted");
     if (core->watch_memory && mem_shortages() != core->shortages)
         return core_check_memory(core, at);

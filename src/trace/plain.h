@@ -11,6 +11,7 @@
 #include "math/rng.h"
 #include "sp/sp.h"
 #include "value/value.h"
+#include <signal.h>
 
 struct node;
 struct session_core;
@@ -107,11 +108,11 @@ struct session_core {
     struct frame *frames;        /* all frames, for the sweep */
     size_t n_frames, sweep_at;
     uint32_t frame_visit;
-    const char *stack_limit; /* lowest address the C stack may reach */
-    volatile int *interrupted;
-    double deadline;   /* monotonic seconds, 0: none */
-    size_t max_nodes;  /* per trace; 0: none */
-    size_t max_memory; /* bytes the process may hold; 0: no limit */
+    const char *stack_limit;                  /* lowest address the C stack may reach */
+    const volatile sig_atomic_t *interrupted; /* see base/stop.h */
+    double deadline;                          /* monotonic seconds, 0: none */
+    size_t max_nodes;                         /* per trace; 0: none */
+    size_t max_memory;                        /* bytes the process may hold; 0: no limit */
     unsigned memory_tick;
     bool watch_memory;       /* shortages end the instruction; not while the prelude is read */
     unsigned long shortages; /* mem_shortages() when the run began */

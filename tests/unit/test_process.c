@@ -3,6 +3,7 @@
 #include "support/check.h"
 #include "support/tmp.h"
 
+#include "base/stop.h"
 #include "host/process.h"
 
 #include <pthread.h>
@@ -172,7 +173,7 @@ static volatile sig_atomic_t stop_flag;
 static void *set_flag(void *p) {
     struct timespec t = {0, 300000000};
     nanosleep(&t, NULL);
-    stop_flag = 1;
+    stop_set(&stop_flag, true);
     return p;
 }
 

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Handles of the library used by several threads at once: the results are those of one thread, and
+ * the thread sanitizer (tools/races) sees every pair of parts that could share state. */
+#include "support/check.h"
+#include "support/tmp.h"
+
+#include "base/buf.h"
+#include "gpmem/discover.h"
+#include "gpmem/gp.h"
+#include "gpmem/optimize.h"
+#include <pthread.h>
+
+static const char program[] =
+    "assume l = gamma(2, 1); assume s = gamma(2, 2);"
+    "assume (f, e) = gpmem(proc(x) { sin(x) }, make_squaredexp(1, l), noise=s);"
+    "for (i = 0; i < 12; i++) { observe e(i) = sin(i); };"
+    "infer mh(default, one, 30); infer nuts(default, all, 3); infer slice(default, one, 5);"
+    "infer pgibbs(default, ordered, 4, 1); sample l; sample s; sample e(linspace(0, 3, 4));"
+    "assume c = make_crp(1); for (i = 0; i < 9; i++) { observe c() = int_mod(i, 3) + 1; };"
+    "sample c(); sample lgamma(3.5);";
+
+static gpm_kernel *shared; /* kernels do not change: one serves all threads */
+
+static void keep(void *user, int stream, const char *text, size_t len) {
+    if (stream == 1) buf_add(user, text, len);
+}
+
+static void run_session(struct buf *out) {
+    struct gpm_options o;
+    gpm_options_init(&o);
+    o.write = keep;
+    o.user = out;
+    gpm_session *s = gpm_session_new(&o);
+    if (gpm_run_text(s, "test", program, strlen(program))) buf_puts(out, gpm_last_error(s));
+    gpm_session_free(s);
+}
+
+static void run_gp(struct buf *out) {
+    double x[60], y[60], lp = NAN, grad[8], noise = NAN;
+    for (int i = 0; i < 60; i++) x[i] = 0.1 * i + 0.01 * sin(9.0 * i), y[i] = cos(x[i]);
+    gpm_gp *g = gpm_gp_new();
+    enum gpm_status st = gpm_gp_set_kernel(g, 1, shared, 0.1);
+    if (!st) st = gpm_gp_add(g, x, y, 60);
+    if (!st) st = gpm_gp_log_likelihood_grad(g, &lp, grad, &noise);
+    buf_printf(out, "%d %.17g %.17g %.17g\n", st, lp, grad[0], noise);
+    gpm_gp_free(g);
+}
+
+static int bowl(void *user, const double *x, double *y) {
+    UNUSED(user);
+    *y = (x[0] - 0.3) * (x[0] - 0.3);
+    return 0;
+}
+
+static void run_optimizer(struct buf *out) {
+    struct gpm_optimize_options opt;
+    double x = NAN, y = NAN;
+    gpm_optimize_options_init(&opt);
+    opt.budget = 12;
+    gpm_optimizer *o = gpm_optimizer_new(&opt);
+    enum gpm_status st = gpm_optimizer_variable(o, "x=-1:1");
+    gpm_optimizer_function(o, "bowl", bowl, NULL);
+    if (!st) st = gpm_optimizer_open(o);
+    if (!st) st = gpm_optimizer_run(o);
+    gpm_optimizer_best(o, &x, &y);
+    buf_printf(out, "%d %.17g %.17g %s\n", st, x, y, gpm_optimizer_error(o));
+    gpm_optimizer_free(o);
+}
+
+static void run_discovery(struct buf *out) {
+    struct gpm_discover_options opt;
+    gpm_discover_options_init(&opt);
+    opt.threads = 2;
+    opt.kernels = "LIN SE WN";
+    gpm_discovery *d = gpm_discover_new();
+    char path[128];
+    snprintf(path, sizeof path, "%s/line.csv", tmp_dir);
+    const char *csv = "";
+    struct gpm_answer a = {0};
+    enum gpm_status st = gpm_discover_run(d, path, &opt);
+    if (!st) st = gpm_discover_query(d, "LIN", &a);
+    if (!st) st = gpm_discover_forecast(d, 3, NULL, 0, 0.95, &csv);
+    buf_printf(out, "%d %.17g %.17g %s%s", st, a.probability, a.error, csv, gpm_discover_error(d));
+    gpm_discover_free(d);
+}
+
+typedef void job_fn(struct buf *out);
+static job_fn *const jobs[] = {run_session, run_gp, run_optimizer, run_discovery};
+enum { JOBS = COUNT_OF(jobs), EACH = 2 };
+
+struct worker {
+    job_fn *job;
+    struct buf out;
+    pthread_t thread;
+};
+
+static void *work(void *arg) {
+    struct worker *w = arg;
+    w->job(&w->out);
+    return NULL;
+}
+
+static void together_as_alone(void **state) {
+    UNUSED(state);
+    struct worker w[JOBS * EACH];
+    tmp_write("line.csv", "t,y\n1,1.1\n2,2.0\n3,2.9\n4,4.2\n5,5.0\n6,5.9\n7,7.1\n8,8.0\n9,9.2\n10,"
+                          "9.9\n11,11.1\n12,12.0\n13,12.8\n14,14.1\n15,15.0\n16,16.2\n");
+    assert_int_equal(gpm_kernel_parse("SE + LIN", &shared, NULL, 0), GPM_OK);
+    for (size_t i = 0; i < COUNT_OF(w); i++) {
+        w[i].job = jobs[i % JOBS];
+        buf_init(&w[i].out);
+        assert_int_equal(pthread_create(&w[i].thread, NULL, work, &w[i]), 0);
+    }
+    for (size_t i = 0; i < COUNT_OF(w); i++) pthread_join(w[i].thread, NULL);
+    for (size_t i = 0; i < COUNT_OF(w); i++) {
+        struct buf alone = BUF_INIT;
+        w[i].job(&alone);
+        assert_true(alone.len > 0);
+        assert_string_equal(w[i].out.data, alone.data);
+        buf_release(&alone);
+        buf_release(&w[i].out);
+    }
+    gpm_kernel_free(shared);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(together_as_alone)};
+    return cmocka_run_group_tests(tests, tmp_setup, tmp_teardown);
+}
