@@ -67,14 +67,14 @@ static const struct {
     double (*f)(const double *, size_t);
     bool two_sided;
 } rows[DISCOVERY_CHECKS] = {
-    {"correlation of neighbouring innovations", "neighbouring errors are uncorrelated",
+    {"correlation of neighbouring innovations", "no sign that neighbouring errors are correlated",
      "neighbouring errors are correlated: some short-range structure is left", stat_lag1, true},
-    {"largest peak of the innovations' spectrum", "no periodicity is left in the errors",
+    {"largest peak of the innovations' spectrum", "no sign of a periodicity left in the errors",
      "the errors still hold a periodicity that the structure does not explain", stat_peak, false},
-    {"largest innovation", "no value is out of line",
+    {"largest innovation", "no sign of values out of line",
      "some values lie farther out than the model allows: outliers or heavy tails", stat_extreme,
      false},
-    {"spread of the innovations over time", "the errors are equally large throughout",
+    {"spread of the innovations over time", "no sign that the size of the errors changes",
      "the size of the errors changes over time", stat_spread, true},
 };
 
