@@ -54,7 +54,7 @@ const char *suggest_nearest(const char *word, const char *const *candidates, siz
         unsigned limit = longer < 6 ? 1 : (unsigned)(longer / 3);
         if (diff > limit) continue;
         unsigned d = distance(word, len, c, m);
-        if (d <= limit && (d < best_d || (d == best_d && strcmp(c, best) < 0))) {
+        if (d <= limit && d < best_d) {
             best = c;
             best_d = d;
         }

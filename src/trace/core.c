@@ -170,19 +170,24 @@ struct node *core_model_name(struct session_core *core, struct trace *t, const s
 
 enum gpm_status core_unbound(struct session_core *core, struct sym *s, struct span at,
                              struct trace *t) {
-    VEC(const char *) names = {0};
-    for (size_t i = 0; i < sp_index_count(); i++)
-        if (!(sp_index_at(i)->flags & SP_HIDDEN)) vec_push(&names, sp_index_at(i)->name);
-    for (size_t i = 0; i < core->define_names.n; i++)
-        vec_push(&names, core->define_names.at[i]->text);
+    VEC(const char *) names = {0}; /* of equally near names the program's own come first */
     for (size_t i = 0; t && i < t->records.n; i++) {
         struct record *r = t->records.at[i];
         if (r->name) vec_push(&names, r->name->text);
         for (size_t j = 0; j < r->names.n; j++) vec_push(&names, r->names.at[j]->text);
     }
+    for (size_t i = core->define_names.n; i-- > 0;) /* those of the library were the first */
+        vec_push(&names, core->define_names.at[i]->text);
+    for (size_t i = 0; i < sp_index_count(); i++)
+        if (!(sp_index_at(i)->flags & SP_HIDDEN)) vec_push(&names, sp_index_at(i)->name);
     const char *near = suggest_nearest(s->text, names.at, names.n);
     diag_raise(core->diags, DIAG_UNBOUND, at, "the name `%s` is not bound", s->text);
-    if (near) diag_set_help(core->diags, "did you mean `%s`?", near);
+    if (near)
+        diag_set_help(core->diags, "did you mean `%s`?", near);
+    else
+        diag_set_help(core->diags,
+                      "`assume %s = ...;` binds it in the model, `define %s = ...;` outside it",
+                      s->text, s->text);
     vec_release(&names);
     return GPM_E_USER;
 }

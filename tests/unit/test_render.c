@@ -274,6 +274,8 @@ static void test_suggest(void **state) {
     assert_string_equal(suggest_nearest("GAMMA", names, COUNT_OF(names)), "gamma");
     assert_string_equal(suggest_nearest("flip", names, COUNT_OF(names)), "Flip");
     assert_string_equal(suggest_nearest("siez", names, COUNT_OF(names)), "size");
+    static const char *const equals[] = {"mass", "map"};
+    assert_string_equal(suggest_nearest("mas", equals, COUNT_OF(equals)), "mass");
     assert_null(suggest_nearest("quux", names, COUNT_OF(names)));
     assert_null(suggest_nearest("y", names, COUNT_OF(names)));
     assert_null(suggest_nearest("", names, COUNT_OF(names)));
