@@ -160,7 +160,12 @@ static enum gpm_status read_row(struct reading *r, size_t row) {
         r->s->missing++;
         return GPM_OK;
     }
-    if (!is_number(cell)) return bad_row(r, row, "the value is not a number:", cell);
+    if (!is_number(cell)) {
+        const char *what = strchr(cell, ',')
+                               ? "the value is not a number (no commas; decimals have a point):"
+                               : "the value is not a number:";
+        return bad_row(r, row, what, cell);
+    }
     y = strtod(cell, NULL);
     r->p[r->n] = (struct point){x, y, r->n};
     r->n++;

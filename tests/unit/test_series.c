@@ -132,6 +132,7 @@ static void test_errors(void **state) {
     expect_error("1,1\n2,1\n3,1\n4,1\n5,1\n6,1\n7,1\n8,1\n", o, "constant");
     expect_error("1,NA\n2,NA\n3,NA\n", o, "no value");
     expect_error("ds,y\n2000-01-01,1\n2000-02-01,x\n", o, "f.csv:3");
+    expect_error("ds;y\n2000-01;1,5\n2000-02;2,5\n", o, "decimals have a point");
     expect_error("ds,y\n2000-01-01,1\n02/01/2000,2\n", o, "f.csv:3");
     expect_error("ds,y\n2000-01-01,1\n2000-02,2\n", o, "change their format");
     expect_error("a,b,c\n1,2,3\n2,3,4\n", o, "--column");
