@@ -228,11 +228,15 @@ static char *get_text(json_t *j, const char *key) {
     return series_clean_name(s ? s : "");
 }
 
-static double *get_array(json_t *j, const char *key, size_t *n) {
+/* The caller frees; *bad is set when an entry is no number. */
+static double *get_array(json_t *j, const char *key, size_t *n, bool *bad) {
     json_t *a = json_object_get(j, key);
     *n = json_array_size(a);
     double *v = NEW_ARRAY(double, *n + 1);
-    for (size_t i = 0; i < *n; i++) v[i] = json_number_value(json_array_get(a, i));
+    for (size_t i = 0; i < *n; i++) {
+        v[i] = json_number_value(json_array_get(a, i));
+        *bad |= !json_is_number(json_array_get(a, i));
+    }
     return v;
 }
 
@@ -270,21 +274,54 @@ static enum gpm_status load_series(struct discovery *d, const char *dir, json_t 
     return st;
 }
 
+/* False when it is none that a search visits, or not one of these data. */
+static bool load_structure(const struct smodel_data *data, json_t *j, struct structure *s) {
+    json_t *terms = json_object_get(j, "terms");
+    memset(s, 0, sizeof *s);
+    if (json_array_size(terms) > STRUCTURE_MAX_TERMS) return false;
+    s->transform = (uint8_t)get_count(j, "transform", TRANSFORM_LOG);
+    s->change = (uint8_t)get_count(j, "change", CHANGE_WINDOW);
+    s->n = (uint8_t)json_array_size(terms);
+    for (size_t k = 0; k < s->n; k++) {
+        json_t *t = json_array_get(terms, k);
+        json_int_t mask = json_integer_value(json_array_get(t, 0));
+        json_int_t gate = json_integer_value(json_array_get(t, 1));
+        if (mask < 0 || mask > UINT16_MAX || gate < 0 || gate > UINT16_MAX) return false;
+        s->t[k] = (struct term){(uint16_t)mask, (uint16_t)gate};
+    }
+    return structure_sound(s) && data->y[s->transform];
+}
+
+/* The mode and the draws of the model's parameters; both may be missing, as of a structure that was
+ * given up. */
+static bool load_draws(struct evidence *e, json_t *j) {
+    size_t d, nw, nz;
+    bool bad = false;
+    double *mode = get_array(j, "mode", &d, &bad);
+    e->draws.w = get_array(j, "weights", &nw, &bad);
+    e->draws.z = get_array(j, "draws", &nz, &bad);
+    e->draws.logp = mem_zalloc(sizeof(double) * (nw + 1));
+    e->draws.d = (size_t)e->m.d;
+    e->draws.n = nw;
+    if (bad || nz != nw * e->draws.d || (d ? d != e->draws.d : nw > 0)) {
+        mem_free(mode);
+        return false;
+    }
+    if (d == 0) {
+        mem_free(mode);
+        e->logz = -INFINITY;
+        return true;
+    }
+    e->prop.d = e->m.d;
+    e->prop.n = 1;
+    e->prop.mode[0].z = mode;
+    return true;
+}
+
+/* NULL when the entry is damaged. */
 static struct evidence *load_evidence(const struct smodel_data *data, json_t *j) {
     struct structure s;
-    memset(&s, 0, sizeof s);
-    json_t *terms = json_object_get(j, "terms");
-    size_t n = json_array_size(terms);
-    if (n > STRUCTURE_MAX_TERMS) return NULL;
-    s.transform = get_number(j, "transform", 0) > 0 && data->y[TRANSFORM_LOG] ? TRANSFORM_LOG : 0;
-    s.change = (uint8_t)get_count(j, "change", CHANGE_WINDOW);
-    s.n = (uint8_t)n;
-    for (size_t k = 0; k < n; k++) {
-        json_t *t = json_array_get(terms, k);
-        s.t[k].mask = (uint16_t)json_integer_value(json_array_get(t, 0));
-        s.t[k].gate = (uint16_t)json_integer_value(json_array_get(t, 1));
-        if (s.t[k].mask >= FACTOR_BIT(FACTOR_COUNT)) return NULL;
-    }
+    if (!load_structure(data, j, &s)) return NULL;
     struct evidence *e = NEW(struct evidence);
     smodel_init(&e->m, data, &s);
     e->log_prior = get_number(j, "log_prior", 0);
@@ -295,22 +332,9 @@ static struct evidence *load_evidence(const struct smodel_data *data, json_t *j)
     e->rough = get_bool(j, "rough");
     e->expanded = get_bool(j, "expanded");
     e->evals = (long)get_count(j, "evals", 1e15);
-    size_t d, nw, nz;
-    double *mode = get_array(j, "mode", &d);
-    e->draws.w = get_array(j, "weights", &nw);
-    e->draws.z = get_array(j, "draws", &nz);
-    e->draws.logp = mem_zalloc(sizeof(double) * (nw + 1));
-    e->draws.d = (size_t)e->m.d;
-    if (d == (size_t)e->m.d && nz == nw * d) {
-        e->prop.d = e->m.d;
-        e->prop.n = 1;
-        e->prop.mode[0].z = mode;
-        e->draws.n = nw;
-        return e;
-    }
-    mem_free(mode);
-    e->logz = -INFINITY;
-    return e;
+    if (load_draws(e, j)) return e;
+    evidence_free(e);
+    return NULL;
 }
 
 static enum gpm_status load_structures(struct discovery *d, const char *dir, json_t *m,
@@ -330,7 +354,7 @@ static enum gpm_status load_structures(struct discovery *d, const char *dir, jso
         s->at = NEW_ARRAY(struct evidence *, n + 1);
         for (size_t i = 0; i < n; i++) {
             struct evidence *e = load_evidence(&d->data, json_array_get(list, i));
-            if (!e) continue;
+            if (!e) break;
             e->index = (int)s->n;
             s->at[s->n++] = e;
             s->top = fmax(s->top, evidence_total(e));
@@ -338,8 +362,14 @@ static enum gpm_status load_structures(struct discovery *d, const char *dir, jso
         s->cut = get_bool(m, "cut");
         s->evals = (long)get_count(m, "evals", 1e15);
         if (s->n == 0 || s->n != n || !isfinite(s->top)) st = GPM_E_FORMAT;
+        if (s->n != n)
+            buf_printf(err,
+                       "'%s': structures.json is damaged: entry %zu is no structure of these data "
+                       "with its parameters",
+                       dir, s->n + 1);
+        else if (st)
+            buf_printf(err, "'%s': structures.json is damaged: it has no evidence", dir);
     }
-    if (st == GPM_E_FORMAT) buf_printf(err, "'%s': structures.json is damaged", dir);
     json_decref(list);
     return st;
 }
@@ -360,11 +390,11 @@ static enum gpm_status load_chains(struct discovery *d, const char *dir, json_t 
     buf_printf(&path, "%s/chains.csv", dir);
     FILE *f = fopen(path.data, "r");
     size_t n = (size_t)p->n_chains * p->steps, k = 0;
-    if (n > 10000000) n = 0;
-    p->chain = NEW_ARRAY(struct chain_state, n + 1);
+    size_t room = n > 10000000 ? 0 : n; /* no run was that long */
+    p->chain = NEW_ARRAY(struct chain_state, room + 1);
     char line[128];
     if (f && fgets(line, sizeof line, f))
-        while (k < n && fgets(line, sizeof line, f)) {
+        while (k < room && fgets(line, sizeof line, f)) {
             char *end;
             strtoul(line, &end, 10);
             strtoul(*end ? end + 1 : end, &end, 10);

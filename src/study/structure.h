@@ -78,6 +78,9 @@ struct grammar {
 void grammar_init(struct grammar *g, uint16_t factors, bool change, bool logs);
 double grammar_log_prior(const struct grammar *g, const struct structure *s);
 bool grammar_allows(const struct grammar *g, const struct structure *s);
+/* Canonical, made of terms that some grammar has, with the gates of its change: what a search
+ * visits. Anything else came from a damaged file. */
+bool structure_sound(const struct structure *s);
 
 typedef void (*structure_fn)(void *ctx, const struct structure *s);
 void grammar_seeds(const struct grammar *g, int transform, structure_fn each, void *ctx);

@@ -74,6 +74,31 @@ bool grammar_allows(const struct grammar *g, const struct structure *s) {
     return per <= 3 && (s->transform == TRANSFORM_NONE || g->logs);
 }
 
+static bool gate_fits(unsigned gate, unsigned change) {
+    if (gate == GATE_NONE) return true;
+    return change == CHANGE_POINT
+               ? gate == GATE_BEFORE || gate == GATE_AFTER
+               : change == CHANGE_WINDOW && gate <= GATE_OUTSIDE && gate >= GATE_INSIDE;
+}
+
+static bool term_exists(const struct grammar *g, unsigned mask) {
+    for (int k = 0; k < g->n_terms; k++)
+        if (g->terms[k].mask == mask) return true;
+    return false;
+}
+
+bool structure_sound(const struct structure *s) {
+    struct grammar all;
+    struct structure c = *s;
+    grammar_init(&all, FACTOR_BIT(FACTOR_COUNT) - 1, true, true);
+    all.max_terms = STRUCTURE_MAX_TERMS;
+    if (!grammar_allows(&all, s)) return false;
+    for (int i = 0; i < s->n; i++)
+        if (!term_exists(&all, s->t[i].mask) || !gate_fits(s->t[i].gate, s->change)) return false;
+    structure_canonical(&c);
+    return structure_equal(s, &c);
+}
+
 static void emit(const struct grammar *g, struct structure s, structure_fn each, void *ctx) {
     structure_canonical(&s);
     if (grammar_allows(g, &s)) each(ctx, &s);

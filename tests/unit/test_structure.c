@@ -90,6 +90,35 @@ static void test_moves_connect(void **state) {
     assert_true(structure_equal(&s, &target));
 }
 
+/* What the search visits is sound, and stays so from move to move; what it cannot reach is not. */
+static void all_sound(void *ctx, const struct structure *s) {
+    UNUSED(ctx);
+    assert_true(structure_sound(s));
+}
+
+static void test_sound(void **state) {
+    UNUSED(state);
+    struct grammar g;
+    grammar_init(&g, FACTOR_BIT(FACTOR_COUNT) - 1, true, true);
+    struct structure s = from_text("LIN + SE*PER + LIN*WN");
+    s.change = CHANGE_WINDOW;
+    s.t[0].gate = GATE_INSIDE;
+    structure_canonical(&s);
+    grammar_seeds(&g, TRANSFORM_LOG, all_sound, NULL);
+    grammar_neighbours(&g, &s, all_sound, NULL);
+    struct structure bad[] = {s, s, s, s, s};
+    bad[0].change = CHANGE_NONE;
+    bad[1].change = CHANGE_POINT;
+    bad[2].t[2].gate = 8;
+    bad[3].t[1].mask = FACTOR_BIT(FACTOR_W) | FACTOR_BIT(FACTOR_IW);
+    bad[4].t[0].mask = 0;
+    for (size_t i = 0; i < COUNT_OF(bad); i++) assert_false(structure_sound(&bad[i]));
+    struct term swap = s.t[0];
+    s.t[0] = s.t[1];
+    s.t[1] = swap;
+    assert_false(structure_sound(&s)); /* not canonical */
+}
+
 static bool holds(const char *query, const char *text) {
     struct arena a;
     struct kern_query *q;
@@ -155,8 +184,8 @@ static void test_query_errors(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_text), cmocka_unit_test(test_neighbours),
-        cmocka_unit_test(test_moves_connect), cmocka_unit_test(test_queries),
-        cmocka_unit_test(test_query_errors)};
+        cmocka_unit_test(test_text),          cmocka_unit_test(test_neighbours),
+        cmocka_unit_test(test_moves_connect), cmocka_unit_test(test_sound),
+        cmocka_unit_test(test_queries),       cmocka_unit_test(test_query_errors)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
