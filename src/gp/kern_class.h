@@ -103,6 +103,9 @@ struct kern {
 extern const struct kern_class kern_rows_stationary[], kern_rows_periodic[], kern_rows_linear[],
     kern_rows_noise[], kern_rows_platform[], kern_rows_change[]; /* each ends with name NULL */
 
+/* By its name, or by the symbol that structures print (gp_cov_delta: DELTA), so that they can be
+ * read back. */
+bool kern_class_called(const struct kern_class *cls, const char *name);
 /* Value of expanded parameter: p-th parameter of the row, for column c when it is a vector. */
 int kern_par_index(const struct kern *k, int p, int c);
 static inline double kern_par(const struct kern *k, int p, int c) {

@@ -174,7 +174,7 @@ struct kern *kern_leaf(const struct kern_class *cls, const double *par, char **w
 struct kern *kern_named(const char *name, const double *par, size_t npar, char **why) {
     const struct kern_class *row;
     for (size_t i = 0; (row = kern_class_at(i)); i++)
-        if (strcmp(row->name, name) == 0 && (size_t)row->npar == npar)
+        if (kern_class_called(row, name) && (size_t)row->npar == npar)
             return kern_leaf(row, par, why);
     struct buf b = BUF_INIT;
     row = kern_class_find(name);

@@ -18,10 +18,14 @@ const struct kern_class *kern_class_at(size_t i) {
     return NULL;
 }
 
+bool kern_class_called(const struct kern_class *cls, const char *name) {
+    return strcmp(cls->name, name) == 0 || (cls->op == KERN_LEAF && strcmp(cls->symbol, name) == 0);
+}
+
 const struct kern_class *kern_class_find(const char *name) {
     const struct kern_class *row;
     for (size_t i = 0; (row = kern_class_at(i)); i++)
-        if (strcmp(row->name, name) == 0) return row;
+        if (kern_class_called(row, name)) return row;
     return NULL;
 }
 

@@ -198,7 +198,7 @@ static bool fits(const struct kern_class *row, const struct args *a) {
 static const struct kern_class *choose(struct parser *p, const char *name, const struct args *a) {
     const struct kern_class *row, *any = NULL;
     for (size_t i = 0; (row = kern_class_at(i)); i++) {
-        if (strcmp(row->name, name) != 0) continue;
+        if (!kern_class_called(row, name)) continue;
         if (fits(row, a)) return row;
         any = row;
     }

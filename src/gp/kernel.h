@@ -51,7 +51,8 @@ struct kern_param {
     bool vector;             /* may be given per input column (ARD) */
 };
 
-const struct kern_class *kern_class_find(const char *name);  /* NULL when unknown */
+/* By name, or by a symbol that is no other row's name; NULL when unknown. */
+const struct kern_class *kern_class_find(const char *name);
 const struct kern_class *kern_class_at(size_t i);            /* NULL past the last row */
 const char *kern_class_name(const struct kern_class *cls);   /* "SE", "gp_cov_se", "CP" ... */
 const char *kern_class_symbol(const struct kern_class *cls); /* the Struct symbol: "SE" for both */

@@ -78,10 +78,26 @@ static void structures(void **state) {
                  "LIN*PER + SE");
     structure_is("CP(WN + LIN, SE, tau=1) + C", "C + CP(LIN + WN, SE)");
     structure_is("RQ * LIN + MAT32[1]", "LIN*RQ + MAT32[1]");
+    structure_is("gp_cov_bump * LIN + gp_cov_deltoid(1, 2)", "DELTOID + LIN*BUMP");
     struct buf b = BUF_INIT;
     assert_int_equal(kern_struct_canonical("PER*SE+ LIN", &b, NULL), GPM_OK);
     assert_string_equal(b.data, "LIN + SE*PER");
     buf_release(&b);
+}
+
+/* What a structure says can be read, for every kernel that there is. */
+static void symbols_are_read_back(void **state) {
+    const struct kern_class *row;
+    for (size_t i = 0; (row = kern_class_at(i)); i++) {
+        if (kern_class_op(row) == KERN_CHANGE) continue;
+        struct kern *k = parse(kern_class_name(row));
+        struct buf one = BUF_INIT, two = BUF_INIT;
+        kern_struct(k, &one);
+        assert_int_equal(kern_struct_canonical(one.data, &two, NULL), GPM_OK);
+        assert_string_equal(one.data, two.data);
+        kern_unref(k);
+        buf_release(&one), buf_release(&two);
+    }
 }
 
 static void contains(void **state) {
@@ -219,9 +235,13 @@ static void names_and_dims(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rules),    cmocka_unit_test(structures),
-        cmocka_unit_test(contains), cmocka_unit_test(random_expressions),
-        cmocka_unit_test(bad_text), cmocka_unit_test(names_and_dims),
+        cmocka_unit_test(rules),
+        cmocka_unit_test(structures),
+        cmocka_unit_test(symbols_are_read_back),
+        cmocka_unit_test(contains),
+        cmocka_unit_test(random_expressions),
+        cmocka_unit_test(bad_text),
+        cmocka_unit_test(names_and_dims),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
