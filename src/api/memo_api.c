@@ -58,9 +58,9 @@ enum gpm_status gpm_memo_open(gpm_memo *m, const char *path, bool write) {
     enum gpm_status s = begin(m);
     if (!s) s = memo_open(&m->memo, path, &opt, &m->err);
     if (s) return s;
-    m->has_space = memo_space(m->memo, &m->space, &m->err) == GPM_OK;
-    buf_reset(&m->err);
-    return GPM_OK;
+    s = memo_space(m->memo, &m->space, &m->err);
+    m->has_space = s == GPM_OK;
+    return s == GPM_E_NOT_FOUND ? GPM_OK : s; /* tables of `mem` and of times have none */
 }
 
 enum gpm_status gpm_memo_create(gpm_memo *m, const char *path, const char *function,
@@ -160,7 +160,7 @@ enum gpm_status gpm_memo_list(gpm_memo *m, enum gpm_format f, const char **text)
 }
 
 static void put_time(struct buf *out, const char *what, double when) {
-    if (when <= 0) return;
+    if (!(when > 0 && when < MEMO_LAST_TIME)) return;
     time_t t = (time_t)when;
     struct tm tm;
     char text[40];

@@ -42,6 +42,8 @@ static const char *damage(const struct memo_row *r) {
     if (r->status == MEMO_DONE && !isfinite(r->y)) return "has no finite value";
     for (int i = 0; i < r->dim; i++)
         if (!isfinite(r->x[i])) return "has an input that is no number";
+    if (!isfinite(r->seconds) || !isfinite(r->started) || !isfinite(r->finished))
+        return "has a time that is no number";
     return NULL;
 }
 

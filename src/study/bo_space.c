@@ -237,7 +237,7 @@ double bo_space_size(const struct bo_space *s) {
 
 void bo_space_value(const struct bo_space *s, int j, double x, struct buf *out) {
     const struct bo_var *v = &s->vars[j];
-    if (v->n_levels)
+    if (x >= 0 && x < v->n_levels)
         buf_puts(out, v->levels[(int)x]);
     else
         buf_number(out, x);

@@ -49,7 +49,8 @@ bool bo_space_is_integer(const struct bo_space *s, int k); /* of coordinate k < 
 bool bo_space_inside(const struct bo_space *s, const double *x);
 /* Number of points when every variable is discrete, else infinity. */
 double bo_space_size(const struct bo_space *s);
-/* The value of variable j as the command sees it: number, or the level's name. */
+/* The value of variable j as the command sees it: number, or the level's name; the number of a
+ * level that there is not, which a store may hold. */
 void bo_space_value(const struct bo_space *s, int j, double x, struct buf *out);
 /* Reads one value; GPM_E_ARG when it is not a number in the range or not a level. */
 GPM_MUST_USE enum gpm_status bo_space_read(const struct bo_space *s, int j, const char *text,

@@ -20,7 +20,13 @@ enum gpm_status memo_space(struct memo *m, struct bo_space *space, struct buf *e
     enum gpm_status s = memo_get(m, "space", &text, err);
     if (!s) s = bo_space_parse(space, text, err);
     mem_free(text);
-    return s;
+    if (s || space->n == memo_dim(m)) return s;
+    buf_printf(err,
+               "the search space of the table has %d variables, its rows have %d; the file "
+               "is damaged",
+               space->n, memo_dim(m));
+    bo_space_release(space);
+    return GPM_E_FORMAT;
 }
 
 struct export {
@@ -29,7 +35,7 @@ struct export {
 };
 
 static void put_time(struct buf *out, double when) {
-    if (when <= 0) return;
+    if (!(when > 0 && when < MEMO_LAST_TIME)) return;
     time_t t = (time_t)when;
     struct tm tm;
     char text[40];

@@ -311,6 +311,7 @@ static void adopt_state(struct optimize *o, const char *text) {
 static bool note_pending(const struct memo_row *r, void *user) {
     struct optimize *o = user;
     if (r->status != MEMO_CLAIMED && r->status != MEMO_ASKED) return true;
+    if (!bo_space_inside(&o->space, r->x)) return true;
     for (int j = 0; j < r->dim; j++) vec_push(&o->pending, r->x[j]);
     o->n_pending++;
     return true;

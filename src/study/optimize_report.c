@@ -63,18 +63,23 @@ static void json_string(struct buf *out, const char *s) {
 }
 
 static void json_point(const struct optimize *o, const double *x, struct buf *out) {
+    struct buf level = BUF_INIT;
     buf_putc(out, '{');
     for (int j = 0; j < o->space.n; j++) {
         const struct bo_var *v = &o->space.vars[j];
         if (j) buf_puts(out, ", ");
         json_string(out, v->name);
         buf_puts(out, ": ");
-        if (v->n_levels)
-            json_string(out, v->levels[(int)x[j]]);
-        else
+        if (!v->n_levels) {
             json_number(out, x[j]);
+            continue;
+        }
+        buf_reset(&level);
+        bo_space_value(&o->space, j, x[j], &level);
+        json_string(out, level.data);
     }
     buf_putc(out, '}');
+    buf_release(&level);
 }
 
 static void json_trace(const struct optimize *o, struct buf *out) {

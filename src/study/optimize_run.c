@@ -116,6 +116,13 @@ static enum gpm_status decide(struct optimize *o, bool ask, double *x, int64_t *
     enum gpm_status s = optimize_refresh(o, err);
     if (s) return s;
     if (!ask) s = memo_reclaim(o->memo, &found, id, x, err); /* of a worker that died */
+    if (!s && found && !bo_space_inside(&o->space, x)) {
+        buf_printf(err,
+                   "point %lld of the store lies outside the search space; take it away with "
+                   "gpmem memo rm",
+                   (long long)*id);
+        s = GPM_E_FORMAT;
+    }
     *what = NEXT_POINT;
     if (s || found) return s;
     size_t begun = optimize_counted(o) + o->n_pending;

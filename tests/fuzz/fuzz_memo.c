@@ -81,31 +81,36 @@ static void spoil_bytes(const uint8_t *data, size_t size) {
     free(copy);
 }
 
-static void said_why(enum gpm_status st, const char *why) {
-    if (st && !*why) abort();
+/* A refusal says why. */
+static void memo_said(enum gpm_status st, const gpm_memo *m) {
+    if (st && !*gpm_memo_error(m)) abort();
+}
+
+static void optimizer_said(enum gpm_status st, const gpm_optimizer *o) {
+    if (st && !*gpm_optimizer_error(o)) abort();
 }
 
 static void use(const char *path) {
     const char *text;
     gpm_memo *m = gpm_memo_new();
     enum gpm_status st = gpm_memo_open(m, path, false);
-    said_why(st, gpm_memo_error(m));
+    memo_said(st, m);
     if (!st) {
-        said_why(gpm_memo_list(m, GPM_FORMAT_JSON, &text), gpm_memo_error(m));
-        said_why(gpm_memo_list(m, GPM_FORMAT_TEXT, &text), gpm_memo_error(m));
-        said_why(gpm_memo_show(m, 0, GPM_FORMAT_TEXT, &text), gpm_memo_error(m));
-        said_why(gpm_memo_show(m, 1, GPM_FORMAT_TEXT, &text), gpm_memo_error(m));
-        said_why(gpm_memo_export(m, &text), gpm_memo_error(m));
+        memo_said(gpm_memo_list(m, GPM_FORMAT_JSON, &text), m);
+        memo_said(gpm_memo_list(m, GPM_FORMAT_TEXT, &text), m);
+        memo_said(gpm_memo_show(m, 0, GPM_FORMAT_TEXT, &text), m);
+        memo_said(gpm_memo_show(m, 1, GPM_FORMAT_TEXT, &text), m);
+        memo_said(gpm_memo_export(m, &text), m);
     }
     gpm_memo_free(m);
     gpm_optimizer *b = optimizer(path, true);
     double x[64], y;
     int64_t id;
     st = gpm_optimizer_open(b);
-    said_why(st, gpm_optimizer_error(b));
+    optimizer_said(st, b);
     if (!st && gpm_optimizer_dim(b) <= 64) {
         gpm_optimizer_best(b, x, &y);
-        said_why(gpm_optimizer_ask(b, x, &id), gpm_optimizer_error(b));
+        optimizer_said(gpm_optimizer_ask(b, x, &id), b);
         gpm_optimizer_report(b, GPM_OPTIMIZE_HTML);
     }
     gpm_optimizer_free(b);

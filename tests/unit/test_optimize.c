@@ -7,6 +7,8 @@
 #include "math/rng.h"
 #include "study/runtime.h"
 
+#include <sqlite3.h>
+
 static int calls;
 static int bowl(void *user, const double *x, double *y) {
     calls++;
@@ -89,6 +91,46 @@ static void mistakes_have_a_message(void **state) {
     gpm_optimizer_free(o);
 }
 
+static void spoil(const char *path, const char *sql) {
+    sqlite3 *db;
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+}
+
+/* Somebody else wrote to the store: a level that there is not, a space of other variables. */
+static void a_spoilt_store(void **state) {
+    UNUSED(state);
+    char path[256];
+    const char *text;
+    double x[2] = {0.5, 1};
+    snprintf(path, sizeof path, "%s", tmp_path("spoilt.db"));
+    struct gpm_optimize_options p;
+    gpm_optimize_options_init(&p);
+    p.store = path;
+    gpm_optimizer *o = gpm_optimizer_new(&p);
+    assert_int_equal(gpm_optimizer_variable(o, "x=0:1"), GPM_OK);
+    assert_int_equal(gpm_optimizer_variable(o, "c=u,v,w"), GPM_OK);
+    assert_int_equal(gpm_optimizer_open(o), GPM_OK);
+    assert_int_equal(gpm_optimizer_tell_at(o, x, 3), GPM_OK);
+    spoil(path, "INSERT INTO point(key, rep, x, status, y, seq) "
+                "SELECT x'3fe0000000000000401c000000000000', 0, x, 2, 1, seq + 1 FROM point");
+    assert_int_equal(gpm_optimizer_tell_at(o, x, 3), GPM_OK); /* reads the new row, too */
+    assert_non_null(strstr(gpm_optimizer_report(o, GPM_OPTIMIZE_JSON), "\"c\": \"7\""));
+    gpm_optimizer_free(o);
+    gpm_memo *m = gpm_memo_new();
+    assert_int_equal(gpm_memo_open(m, path, false), GPM_OK);
+    assert_int_equal(gpm_memo_list(m, GPM_FORMAT_JSON, &text), GPM_OK);
+    assert_non_null(strstr(text, "\"c\": \"v\""));
+    assert_non_null(strstr(text, "\"c\": \"7\""));
+    gpm_memo_free(m);
+    spoil(path, "UPDATE state SET value = 'x=0:1' WHERE key = 'space'");
+    m = gpm_memo_new();
+    assert_int_equal(gpm_memo_open(m, path, false), GPM_E_FORMAT);
+    assert_non_null(strstr(gpm_memo_error(m), "has 1 variables, its rows have 2"));
+    gpm_memo_free(m);
+}
+
 /* Power laws with noise of 10%: the 90% interval ten times beyond the data holds the truth. */
 static void run_times_extrapolate_honestly(void **state) {
     UNUSED(state);
@@ -117,9 +159,8 @@ static void run_times_extrapolate_honestly(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_callback_and_a_store),
-        cmocka_unit_test(ask_and_tell_as_a_loop),
-        cmocka_unit_test(mistakes_have_a_message),
+        cmocka_unit_test(a_callback_and_a_store),         cmocka_unit_test(ask_and_tell_as_a_loop),
+        cmocka_unit_test(mistakes_have_a_message),        cmocka_unit_test(a_spoilt_store),
         cmocka_unit_test(run_times_extrapolate_honestly),
     };
     return cmocka_run_group_tests(tests, tmp_setup, tmp_teardown);
