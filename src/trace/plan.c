@@ -220,8 +220,8 @@ struct undo {
 
 static struct undo undo_room(struct trace *t, const struct plan *p) {
     size_t n = (size_t)p->n_det + p->n_absorb;
-    if (n > t->plan_room) {
-        t->plan_room = 2 * n;
+    if (n >= t->plan_room) { /* also for none: no offset from a null pointer */
+        t->plan_room = 2 * n + 1;
         t->plan_scratch = mem_realloc(t->plan_scratch, t->plan_room * sizeof(double));
     }
     return (struct undo){t->plan_scratch, t->plan_scratch + p->n_det};
