@@ -35,7 +35,7 @@ struct patch {     /* the local model */
 
 void bo_local_init(struct bo *b) {
     b->local = (struct bo_local){.center = SIZE_MAX, .rho = RHO_FIRST};
-    b->local.u = NEW_ARRAY(double, (size_t)b->D + 1);
+    b->local.u = mem_zalloc(sizeof(double) * ((size_t)b->D + 1)); /* saved before it is used */
 }
 
 static double kernel(int d, const double *x, const double *y, double *dot, double *se) {

@@ -20,6 +20,7 @@ void bo_model_init(struct bo_model *m, int d, int n_cat, bool noisy) {
     *m = (struct bo_model){.d = d, .n_cat = n_cat, .D = d + n_cat, .noisy = noisy};
     m->theta = NEW_ARRAY(double, (size_t)m->D + 3);
     m->inv_l = NEW_ARRAY(double, (size_t)m->D);
+    for (int k = 0; k < m->D; k++) m->inv_l[k] = 1; /* saved before the first fit */
     m->point = NEW_ARRAY(double, (size_t)m->D);
     m->kind = BO_M52;
     bo_model_prior_mean(m, m->theta);
