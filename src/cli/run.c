@@ -4,6 +4,7 @@
  */
 #include "cli/run.h"
 #include "cli/progress.h"
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -12,10 +13,11 @@
 
 /* What the signal handler may touch: the sessions that run now. */
 static _Atomic(gpm_session *) running[INTERRUPT_MAX];
-static atomic_int n_running, n_signals;
+static atomic_int n_running, n_signals, n_inside; /* the last: handlers at work */
 static atomic_bool forever;
 
 static void on_interrupt(int sig) {
+    atomic_fetch_add(&n_inside, 1);
     if (atomic_fetch_add(&n_signals, 1) > 0 &&
         !atomic_load(&forever)) { /* the polite way did not help */
         signal(sig, SIG_DFL);
@@ -25,6 +27,7 @@ static void on_interrupt(int sig) {
         gpm_session *s = atomic_load(&running[i]);
         if (s) gpm_interrupt(s);
     }
+    atomic_fetch_sub(&n_inside, 1);
 }
 
 void interrupt_begin(gpm_session *s) {
@@ -45,6 +48,8 @@ void interrupt_end(gpm_session *s) {
         gpm_session *mine = s;
         if (atomic_compare_exchange_strong(&running[i], &mine, NULL)) break;
     }
+    /* the caller frees s, which a handler on another thread may still have in hand */
+    while (atomic_load(&n_inside)) sched_yield();
     if (atomic_fetch_sub(&n_running, 1) == 1) signal(SIGINT, SIG_DFL);
 }
 
