@@ -6,18 +6,27 @@
  * before, which may be the retained one. At the end one of the P + 1 is drawn by its last weight.
  * func_pmap takes the one of greatest joint density instead.
  *
- * A particle is the number of steps it shares with the retained one and the generators that drew
- * the others: replaying them rebuilds it, so that one trace serves for all. */
+ * A particle is the chain of its steps back to where it left the retained one; a step is the
+ * generator that drew it, and drawing with it again rebuilds it, so that one trace serves for all.
+ * The particles of a step are built in the order of their family tree, every other step backwards:
+ * neighbours differ in the steps since their last common one, which are few as lines die out. So a
+ * sweep costs time proportional to the number of steps. */
 #include "infer/infer.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+struct link {
+    struct link *parent; /* counted; NULL: the retained particle */
+    uint32_t step, refs;
+    struct rng rng;
+};
+
 struct particle {
-    uint32_t shared; /* steps taken over from the retained particle */
-    struct rng *rng; /* one per step */
-    double weight;   /* of the last step */
+    struct link *at; /* its last step */
+    double weight;   /* of that step */
+    size_t place;    /* in the order of the tree */
 };
 
 struct csmc {
@@ -27,11 +36,34 @@ struct csmc {
     uint32_t steps;
     size_t n;         /* new particles */
     double *w_old;    /* retained: per step */
-    double *w;        /* scratch: per step */
     double old_joint; /* retained: log joint of the whole trace (func_pmap) */
     struct particle *now, *next;
+    size_t *turn; /* next: number of the particle built at each turn */
+    double *upto; /* now: normalised weights, added up */
     struct rng rng;
+    /* what stands in the trace: steps [0, shared) of the retained particle, [shared, built) drawn
+     */
+    uint32_t shared, built;
+    struct link **path; /* of the steps drawn; NULL: of a line that died out */
+    size_t *mark;       /* before each of them */
+    struct link **way;  /* scratch: where to go */
 };
+
+static struct link *link_new(struct csmc *c, struct link *parent, uint32_t step) {
+    struct link *l = NEW(struct link);
+    *l = (struct link){parent, step, 1, rng_split(&c->rng)};
+    if (parent) parent->refs++;
+    return l;
+}
+
+static void link_unref(struct csmc *c, struct link *l) {
+    while (l && !--l->refs) {
+        struct link *parent = l->parent;
+        if (c->path[l->step] == l) c->path[l->step] = NULL;
+        mem_free(l);
+        l = parent;
+    }
+}
 
 static double log_sum(const struct csmc *c, double first) {
     double max = first, sum;
@@ -42,58 +74,108 @@ static double log_sum(const struct csmc *c, double first) {
     return max + log(sum);
 }
 
-/* Number of a particle drawn by weight; c->n is the retained one. */
-static size_t draw(struct csmc *c, double retained) {
-    double total = log_sum(c, retained), u = rng_uniform(&c->rng), sum = 0;
-    if (!(total > -INFINITY)) return c->n;
-    size_t last = c->n;
+/* For draw. Returns whether there is anything to draw from. */
+static bool add_up(struct csmc *c, double retained) {
+    double total = log_sum(c, retained), sum = 0;
     for (size_t i = 0; i < c->n; i++) {
-        if (c->now[i].weight == -INFINITY) continue;
-        last = i;
-        sum += exp(c->now[i].weight - total);
-        if (u < sum) return i;
+        if (c->now[i].weight > -INFINITY) sum += exp(c->now[i].weight - total);
+        c->upto[i] = sum;
     }
-    return retained > -INFINITY ? c->n : last;
+    return total > -INFINITY;
 }
 
-/* Builds the first `steps` steps of a particle; the caller takes them apart again. */
-static enum gpm_status replay(struct csmc *c, const struct particle *p, uint32_t steps) {
+/* Number of a particle drawn by weight; c->n is the retained one. */
+static size_t draw(struct csmc *c, double retained, bool any) {
+    double u = rng_uniform(&c->rng);
+    size_t low = 0, high = c->n;
+    if (!any) return c->n;
+    while (low < high) {
+        size_t mid = (low + high) / 2;
+        if (u < c->upto[mid])
+            high = mid;
+        else
+            low = mid + 1;
+    }
+    if (low < c->n || retained > -INFINITY) return low;
+    while (low-- > 0)
+        if (c->now[low].weight > -INFINITY) return low;
+    return c->n;
+}
+
+/* Takes away what does not belong to the line of `to` and notes in c->way what is missing. */
+static enum gpm_status branch_off(struct csmc *c, struct link *to) {
+    uint32_t first = to->step;
+    struct link *l = to;
+    bool tangled = scaffold_tangled(c->s);
+    for (; l; l = l->parent) {
+        bool drawn = l->step >= c->shared && l->step < c->built;
+        if (!tangled && drawn && c->path[l->step] == l) break;
+        first = l->step;
+        c->way[first] = l;
+    }
     enum gpm_status st = GPM_OK;
-    memset(c->w, 0, c->steps * sizeof *c->w);
-    scaffold_attach_old(c->s, p->shared);
-    for (uint32_t k = p->shared; k < steps && st == GPM_OK; k++) {
-        c->t->rng = p->rng[k];
-        st = scaffold_regen_step(c->s, k, c->w);
+    if (!l) {
+        st = scaffold_attach_old(c->s, first);
+        c->shared = first;
+    } else if (first < c->built)
+        scaffold_rewind(c->s, c->mark[first]);
+    c->built = first;
+    return st;
+}
+
+/* Lets a particle stand in the trace; *weight: of its last step, without which it stands when that
+ * is -inf. */
+static enum gpm_status build(struct csmc *c, struct link *to, double *weight) {
+    enum gpm_status st = core_poll(c->x->core, c->x->at);
+    if (st == GPM_OK) st = branch_off(c, to);
+    *weight = 0;
+    while (st == GPM_OK && c->built <= to->step) {
+        uint32_t k = c->built;
+        c->mark[k] = scaffold_mark(c->s);
+        c->t->rng = c->way[k]->rng;
+        st = scaffold_regen_step(c->s, k, weight);
+        if (st != GPM_OK) break;
+        if (*weight == -INFINITY) {
+            scaffold_rewind(c->s, c->mark[k]);
+            break;
+        }
+        c->path[k] = c->way[k];
+        c->built++;
     }
     return st;
 }
 
-static enum gpm_status clear(struct csmc *c, const struct particle *p) {
-    scaffold_unregen(c->s);
-    return scaffold_detach_old(c->s, p->shared);
+static int by_place(const void *a, const void *b, void *ctx) {
+    const struct csmc *c = ctx;
+    size_t i = *(const size_t *)a, j = *(const size_t *)b;
+    size_t x = c->next[i].place, y = c->next[j].place;
+    if (x != y) return x < y ? -1 : 1;
+    return i < j ? -1 : i > j;
 }
 
-/* Particle `to` continues `from` (NULL: the retained one) by one step. */
-static enum gpm_status extend(struct csmc *c, const struct particle *from, struct particle *to,
-                              uint32_t step) {
-    to->shared = from ? from->shared : step;
-    if (from) memcpy(to->rng, from->rng, step * sizeof *to->rng);
-    to->rng[step] = rng_split(&c->rng);
-    enum gpm_status st = core_poll(c->x->core, c->x->at);
-    if (st != GPM_OK) return st;
-    st = replay(c, to, step + 1);
-    to->weight = c->w[step];
-    enum gpm_status cleared = clear(c, to);
-    return st == GPM_OK ? cleared : st;
+/* Ancestors for the particles of step k, and the order in which to build them: children in the
+ * order of their parents, those of the retained particle last. */
+static void draw_parents(struct csmc *c, uint32_t k) {
+    bool any = k && add_up(c, c->w_old[k - 1]);
+    for (size_t i = 0; i < c->n; i++) {
+        size_t a = k ? draw(c, c->w_old[k - 1], any) : c->n;
+        c->next[i].at = link_new(c, a == c->n ? NULL : c->now[a].at, k);
+        c->next[i].place = a == c->n ? c->n : c->now[a].place;
+        c->turn[i] = i;
+    }
+    qsort_r(c->turn, c->n, sizeof *c->turn, by_place, c);
+    for (size_t i = 0; i < c->n; i++) c->next[c->turn[i]].place = i;
 }
 
 static enum gpm_status sweep(struct csmc *c) {
     enum gpm_status st = GPM_OK;
     for (uint32_t k = 0; k < c->steps && st == GPM_OK; k++) {
+        draw_parents(c, k);
         for (size_t i = 0; i < c->n && st == GPM_OK; i++) {
-            size_t a = k ? draw(c, c->w_old[k - 1]) : c->n;
-            st = extend(c, a == c->n ? NULL : &c->now[a], &c->next[i], k);
+            struct particle *p = &c->next[c->turn[k % 2 ? c->n - 1 - i : i]];
+            st = build(c, p->at, &p->weight);
         }
+        for (size_t i = 0; i < c->n; i++) link_unref(c, c->now[i].at);
         struct particle *swap = c->now;
         c->now = c->next;
         c->next = swap;
@@ -103,15 +185,13 @@ static enum gpm_status sweep(struct csmc *c) {
 
 /* The particle whose whole state is most probable: each is built once more to see. */
 static enum gpm_status most_probable(struct csmc *c, size_t *best) {
-    double most = c->old_joint, joint, likelihood;
+    double most = c->old_joint, joint, ignored;
     enum gpm_status st = GPM_OK;
     *best = c->n;
     for (size_t i = 0; i < c->n && st == GPM_OK; i++) {
         if (c->now[i].weight == -INFINITY) continue;
-        st = replay(c, &c->now[i], c->steps);
-        if (st == GPM_OK) st = trace_log_joint(c->t, &joint, &likelihood);
-        enum gpm_status cleared = clear(c, &c->now[i]);
-        if (st == GPM_OK) st = cleared;
+        st = build(c, c->now[i].at, &ignored);
+        if (st == GPM_OK) st = trace_log_joint(c->t, &joint, &ignored);
         if (st == GPM_OK && joint > most) {
             most = joint;
             *best = i;
@@ -120,29 +200,16 @@ static enum gpm_status most_probable(struct csmc *c, size_t *best) {
     return st;
 }
 
-static struct particle *particles_new(size_t n, uint32_t steps) {
-    struct particle *p = NEW_ARRAY(struct particle, n + 1);
-    for (size_t i = 0; i < n; i++)
-        p[i] = (struct particle){.rng = NEW_ARRAY(struct rng, steps + 1)};
-    return p;
-}
-
-static void particles_free(struct particle *p, size_t n) {
-    for (size_t i = 0; i < n; i++) mem_free(p[i].rng);
-    mem_free(p);
-}
-
 static enum gpm_status choose(struct csmc *c, bool max, bool *moved) {
+    double retained = c->w_old[c->steps - 1], ignored;
     size_t k = c->n;
     enum gpm_status st = GPM_OK;
     if (max)
         st = most_probable(c, &k);
     else
-        k = draw(c, c->w_old[c->steps - 1]);
+        k = draw(c, retained, add_up(c, retained));
+    if (st == GPM_OK && k != c->n) st = build(c, c->now[k].at, &ignored);
     *moved = st == GPM_OK && k != c->n;
-    if (!*moved) return st;
-    st = replay(c, &c->now[k], c->steps);
-    if (st != GPM_OK) (void)clear(c, &c->now[k]);
     return st;
 }
 
@@ -151,13 +218,33 @@ struct pgibbs {
     bool max;
 };
 
+static void csmc_init(struct csmc *c, size_t n) {
+    c->n = n;
+    c->w_old = NEW_ARRAY(double, c->steps + 1);
+    c->now = mem_zalloc(n * sizeof *c->now);
+    c->next = mem_zalloc(n * sizeof *c->next);
+    c->turn = NEW_ARRAY(size_t, n);
+    c->upto = NEW_ARRAY(double, n);
+    c->path = mem_zalloc((c->steps + 1) * sizeof *c->path);
+    c->mark = NEW_ARRAY(size_t, c->steps + 1);
+    c->way = NEW_ARRAY(struct link *, c->steps + 1);
+}
+
+static void csmc_release(struct csmc *c) {
+    for (size_t i = 0; i < c->n; i++) link_unref(c, c->now[i].at);
+    mem_free(c->w_old);
+    mem_free(c->now);
+    mem_free(c->next);
+    mem_free(c->turn);
+    mem_free(c->upto);
+    mem_free(c->path);
+    mem_free(c->mark);
+    mem_free(c->way);
+}
+
 /* One sweep over the sets; the principals of set i belong to step i. */
 static enum gpm_status run(struct csmc *c, const struct pgibbs *h, bool *moved) {
-    c->n = (size_t)h->particles;
-    c->w_old = NEW_ARRAY(double, c->steps + 1);
-    c->w = NEW_ARRAY(double, c->steps + 1);
-    c->now = particles_new(c->n, c->steps);
-    c->next = particles_new(c->n, c->steps);
+    csmc_init(c, (size_t)h->particles);
     enum gpm_status st = scaffold_detach_steps(c->s, c->w_old, c->steps);
     if (st == GPM_OK) {
         c->rng = rng_split(&c->t->rng);
@@ -167,13 +254,13 @@ static enum gpm_status run(struct csmc *c, const struct pgibbs *h, bool *moved) 
         c->t->rng = outer;
         if (st == GPM_OK && *moved)
             scaffold_commit(c->s);
-        else
+        else {
+            enum gpm_status cleared = scaffold_attach_old(c->s, 0);
+            if (st == GPM_OK) st = cleared;
             scaffold_restore(c->s);
+        }
     }
-    particles_free(c->now, c->n);
-    particles_free(c->next, c->n);
-    mem_free(c->w_old);
-    mem_free(c->w);
+    csmc_release(c);
     return st;
 }
 

@@ -133,7 +133,7 @@ static enum gpm_status apply_memo(struct trace *t, struct node *n, struct memo *
         f->building = true;
         memo_insert(m, key)->family = f;
         if (n->ctx) vec_push(&f->own_ctx->joined, n->ctx);
-        f->own_ctx->reach = n->ctx && (!n->ctx->memo || n->ctx->reach);
+        f->own_ctx->reach = tagctx_reach(n->ctx);
         st = value_call_family(t, m->proc, key.u.array->at, key.u.array->n, f, f->own_ctx, n->ast);
         f->building = false;
         f->refs = 1;

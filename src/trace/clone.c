@@ -63,6 +63,7 @@ static struct tagctx *clone_ctx(struct clone *c, struct tagctx *x) {
     y->parent = clone_ctx(c, x->parent);
     y->exclude = x->exclude;
     y->reach = x->reach;
+    y->bit = x->bit;
     y->scope = value_ref(x->scope);
     y->block = value_ref(x->block);
     for (size_t i = 0; i < x->joined.n; i++) {
@@ -283,6 +284,7 @@ static void clone_scopes(struct clone *c) {
     for (size_t i = 0; i < t->scopes.n; i++) {
         struct scope *s = NEW(struct scope);
         s->name = value_ref(t->scopes.at[i]->name);
+        s->pos = (uint32_t)i;
         vec_push(&u->scopes, s);
     }
     for (size_t i = 0; i < t->choices.n; i++) choice_add(u, map_node(c, t->choices.at[i]));
@@ -330,6 +332,7 @@ struct trace *trace_clone(struct trace *t) {
     struct trace *u = trace_new(t->core, t->rng);
     struct clone c = {.from = t, .to = u};
     u->next_block = t->next_block;
+    u->scopes_vary = t->scopes_vary;
     u->log_weight = t->log_weight;
     u->next_record = t->next_record;
     for (size_t i = 0; i < t->records.n; i++) find_families(&c, t->records.at[i]->family);

@@ -157,7 +157,8 @@ static enum gpm_status permute_places(struct trace *t, struct family *fam, const
     return st == GPM_OK ? call_builtin(t, fam, a, ctx, "_reorder", items, order, out) : st;
 }
 
-/* categorical(weights, kernels) and its relatives: nodes are the procedure and its n - 1 operands. */
+/* categorical(weights, kernels) and its relatives: nodes are the procedure and its n - 1 operands.
+ */
 static bool chooses_makings(struct node *const *nodes, size_t n) {
     const struct sp_class *cls = proc_class(nodes[0]->val, NULL);
     size_t items = 0, weights = 0;
@@ -262,7 +263,7 @@ static enum gpm_status eval_tag(struct trace *t, struct family *fam, const struc
     if (st != GPM_OK) return st;
     struct tagctx *own = tagctx_new(ctx, false);
     own->exclude = exclude;
-    own->scope = value_ref(scope->val);
+    tagctx_set_scope(t, own, scope->val);
     /* the node is made first so that it owns the context, and goes behind its body when that is
      * evaluated: families are kept in order of evaluation */
     struct node *n = node_new(t, fam, NODE_TAG, a, block ? 3 : 2);

@@ -83,6 +83,8 @@ enum gpm_status node_logp(struct trace *t, struct node *n, double *out) GPM_MUST
 /* Scopes (scope.c). */
 struct tagctx *tagctx_new(struct tagctx *parent, bool memo);
 void tagctx_free(struct tagctx *c);
+void tagctx_set_scope(struct trace *t, struct tagctx *c, value name);
+uint64_t tagctx_reach(const struct tagctx *c);
 void tagctx_register(struct trace *t, struct node *choice);
 void tagctx_unregister(struct trace *t, struct node *choice);
 void tag_enter_index(struct trace *t, struct node *tag); /* scope and block from its operands */

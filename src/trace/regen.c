@@ -157,9 +157,9 @@ static enum gpm_status regen_parents(struct scaffold *s, struct node *n) {
     return GPM_OK;
 }
 
-static void add_weight(struct scaffold *s, const struct entry *e, double w) {
+static void add_weight(struct scaffold *s, struct entry *e, double w) {
     s->weight += w;
-    if (s->by_group) s->by_group[e->group] += w;
+    e->drawn += w;
 }
 
 static enum gpm_status check_listed(struct scaffold *s, struct node *n, value v, bool *listed) {
@@ -278,6 +278,7 @@ enum gpm_status regen_entry(struct scaffold *s, uint32_t i) {
     struct entry *e = &s->e.at[i];
     if (e->done) return GPM_OK;
     e->done = true;
+    e->drawn = 0;
     enum gpm_status st = e->role == ROLE_D && e->requests ? GPM_OK : regen_parents(s, e->n);
     if (st != GPM_OK) {
         s->e.at[i].done = false;
@@ -360,24 +361,32 @@ static void unregen_d(struct scaffold *s, struct entry *e) {
     if (e->requests && n->req) request_release(t, n);
 }
 
+static void unregen_entry(struct scaffold *s, struct entry *e) {
+    e->done = false;
+    if (e->role == ROLE_D)
+        unregen_d(s, e);
+    else if (e->role == ROLE_A) {
+        enum gpm_status st = node_unincorporate(s->t, e->n);
+        assert(st == GPM_OK);
+        UNUSED(st);
+    } else {
+        if (e->remade) node_class(e->n)->aaa->undo(maker_state(e->n)->data, e->token);
+        e->remade = false;
+        if (e->requests) close_over_old(e->n, NULL);
+    }
+}
+
+void scaffold_rewind(struct scaffold *s, size_t mark) {
+    while (s->new_order.n > mark) {
+        uint32_t i = vec_pop(&s->new_order);
+        unregen_entry(s, &s->e.at[i]);
+    }
+}
+
 void scaffold_unregen(struct scaffold *s) {
     if (!s->built) return;
     s->built = false;
-    for (size_t i = s->new_order.n; i-- > 0;) {
-        struct entry *e = &s->e.at[s->new_order.at[i]];
-        if (e->role == ROLE_D)
-            unregen_d(s, e);
-        else if (e->role == ROLE_A) {
-            enum gpm_status st = node_unincorporate(s->t, e->n);
-            assert(st == GPM_OK);
-            UNUSED(st);
-        } else {
-            if (e->remade) node_class(e->n)->aaa->undo(maker_state(e->n)->data, e->token);
-            e->remade = false;
-            if (e->requests) close_over_old(e->n, NULL);
-        }
-    }
-    vec_clear(&s->new_order);
+    scaffold_rewind(s, 0);
 }
 
 static void restore_d(struct scaffold *s, struct entry *e) {
@@ -433,7 +442,7 @@ void scaffold_restore(struct scaffold *s) {
     }
     for (size_t i = 0; i < s->order.n; i++) {
         struct entry *e = &s->e.at[s->order.at[i]];
-        if (!e->ordered) continue; /* detach had not come so far */
+        if (!e->ordered || e->attached) continue; /* detach had not come so far */
         restore_entry(s, e);
     }
     s->detached = false;

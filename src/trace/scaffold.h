@@ -18,6 +18,7 @@ struct entry {
     uint32_t early;    /* smc.c: step in which the old state needed it */
     bool attached;     /* smc.c: of the old state */
     double held;       /* smc.c: weight at detach */
+    double drawn;      /* weight at regen */
     uint32_t rank;     /* smc.c: place before sorting */
     uint32_t group;    /* step of a sequential regen; see smc.c */
     value old;
@@ -41,9 +42,10 @@ struct scaffold {
     enum scaffold_mode mode;
     const value *values;
     double weight;
-    double *by_group; /* sequential regen: weight of each step, or NULL */
+    size_t n_old; /* smc.c: how many of the order stand as in the old state */
     double *sink; /* during detach and regen: where data recorded by deterministic nodes weigh in */
     bool detached, built, strict, has_brush;
+    bool tangled;   /* smc.c */
     bool canonical; /* fixed values of procedures with statistics must be among those they list */
 };
 

@@ -45,6 +45,7 @@ static struct scope *scope_get(struct trace *t, value name) {
     if (s) return s;
     s = NEW(struct scope);
     s->name = value_ref(name);
+    s->pos = (uint32_t)t->scopes.n;
     vec_push(&t->scopes, s);
     return s;
 }
@@ -94,9 +95,21 @@ static void block_drop(struct scope_block *b) {
     mem_free(b);
 }
 
+/* The last bit stands for all scopes that have none of their own, and is never claimed. */
+enum { SCOPE_BITS = 64 };
+#define OTHER_SCOPES (UINT64_C(1) << (SCOPE_BITS - 1))
+
+void tagctx_set_scope(struct trace *t, struct tagctx *c, value name) {
+    struct scope *s = scope_get(t, name);
+    uint64_t bit = UINT64_C(1) << (s->pos < SCOPE_BITS ? s->pos : SCOPE_BITS - 1);
+    if (c->bit && c->bit != bit) t->scopes_vary = true;
+    c->bit = bit;
+    value_set_take(&c->scope, value_ref(name));
+}
+
 void tag_enter_index(struct trace *t, struct node *tag) {
     struct tagctx *c = tag->req->own;
-    value_set_take(&c->scope, value_ref(tag->in[0].node->val));
+    tagctx_set_scope(t, c, tag->in[0].node->val);
     if (tag->n_in == 3)
         value_set_take(&c->block, value_ref(tag->in[1].node->val));
     else if (c->block.tag == V_NIL)
@@ -141,26 +154,35 @@ static void enlist(struct node *n, struct tagctx *c) {
     if (c->home) block_count(c->home, 1);
 }
 
-/* Walks outwards; `seen` holds scopes that an inner tag has claimed. */
-static void walk(struct node *n, struct tagctx *c, value *seen, size_t n_seen) {
+/* The bits that c claims: what lies in its extent is not registered further out. */
+static uint64_t claim(const struct trace *t, const struct tagctx *c) {
+    return t->scopes_vary ? 0 : c->bit & ~OTHER_SCOPES;
+}
+
+/* Walks outwards; `seen` holds scopes that an inner tag has claimed, `claimed` their bits. */
+static void walk(struct trace *t, struct node *n, struct tagctx *c, value *seen, size_t n_seen,
+                 uint64_t claimed) {
     for (; c; c = c->parent) {
         if (c->memo) {
-            for (size_t i = 0; c->reach && i < c->joined.n; i++)
-                walk(n, c->joined.at[i], seen, n_seen);
+            bool ends = !t->scopes_vary && !(c->reach & ~claimed);
+            for (size_t i = 0; !ends && i < c->joined.n; i++)
+                walk(t, n, c->joined.at[i], seen, n_seen, claimed);
             return;
         }
-        bool claimed = false;
-        for (size_t i = 0; i < n_seen; i++) claimed |= value_name_equal(seen[i], c->scope);
-        if (claimed) continue;
+        bool taken = false;
+        for (size_t i = 0; i < n_seen; i++) taken |= value_name_equal(seen[i], c->scope);
+        if (taken) continue;
         if (!c->exclude) enlist(n, c);
-        if (n_seen < 32) seen[n_seen++] = c->scope;
+        if (n_seen < 32) {
+            seen[n_seen++] = c->scope;
+            claimed |= claim(t, c);
+        }
     }
 }
 
 void tagctx_register(struct trace *t, struct node *n) {
-    UNUSED(t);
     value seen[32];
-    if (n->ctx) walk(n, n->ctx, seen, 0);
+    if (n->ctx) walk(t, n, n->ctx, seen, 0, 0);
 }
 
 void tagctx_unregister(struct trace *t, struct node *n) {
@@ -183,35 +205,60 @@ void tagctx_unregister(struct trace *t, struct node *n) {
 
 /* Memoized families. */
 
-/* Does a tag lie outwards of this context? Memo contexts keep the answer. */
-static bool reaches_tag(const struct tagctx *c) {
-    return c && (!c->memo || c->reach);
+/* The scopes of the tags that lie outwards of this place. Memo contexts keep the answer. */
+uint64_t tagctx_reach(const struct tagctx *c) {
+    uint64_t found = 0;
+    for (; c; c = c->parent) {
+        if (c->memo) return found | c->reach;
+        found |= c->bit;
+    }
+    return found;
 }
 
 static void find_reach(struct tagctx *c) {
-    c->reach = false;
-    for (size_t i = 0; i < c->joined.n && !c->reach; i++) c->reach = reaches_tag(c->joined.at[i]);
+    c->reach = 0;
+    for (size_t i = 0; i < c->joined.n; i++) c->reach |= tagctx_reach(c->joined.at[i]);
 }
 
-static void refresh(struct trace *t, struct family *f, uint32_t visit) {
-    if (f->visit == visit) return;
-    f->visit = visit;
+/* Those of `scopes` that no tag between a place and the beginning of its family claims. */
+static uint64_t unclaimed(const struct trace *t, const struct family *f, const struct tagctx *c,
+                          uint64_t scopes) {
+    const struct tagctx *end = f->own_ctx ? f->own_ctx : f->ctx;
+    for (; c && c != end && !c->memo; c = c->parent) scopes &= ~claim(t, c);
+    return scopes;
+}
+
+/* Tags of these scopes outwards of the family have come or gone: its choices register anew, but for
+ * those in the extent of inner tags of the same scopes. */
+static void refresh(struct trace *t, struct family *f, uint64_t scopes) {
+    if (f->visit != t->ctx_visit) f->fresh = 0;
+    f->visit = t->ctx_visit;
+    if (!(scopes & ~f->fresh)) return;
+    f->fresh |= scopes;
     if (f->own_ctx) find_reach(f->own_ctx);
     for (size_t i = 0; i < f->nodes.n; i++) {
         struct node *n = f->nodes.at[i];
         if (n->kind == NODE_CONST || !(n->flags & NODE_ON)) continue;
+        uint64_t left = unclaimed(t, f, n->ctx, scopes);
+        if (!left) continue;
         if (n->choice != NO_INDEX) {
             tagctx_unregister(t, n);
             tagctx_register(t, n);
         }
-        for (uint32_t j = 0; n->req && j < n->req->n_fam; j++) refresh(t, n->req->fam[j], visit);
+        for (uint32_t j = 0; n->req && j < n->req->n_fam; j++) refresh(t, n->req->fam[j], left);
     }
+}
+
+static void refresh_all(struct trace *t, struct family *f, struct tagctx *ctx) {
+    uint64_t scopes = tagctx_reach(ctx);
+    t->ctx_visit++;
+    if (scopes) refresh(t, f, t->scopes_vary ? UINT64_MAX : scopes);
 }
 
 void memo_join(struct trace *t, struct family *f, struct tagctx *ctx) {
     if (!ctx) return;
     vec_push(&f->own_ctx->joined, ctx);
-    if (reaches_tag(ctx)) refresh(t, f, ++t->ctx_visit);
+    refresh_all(t, f, ctx);
 }
 
 void memo_part(struct trace *t, struct family *f, struct tagctx *ctx) {
@@ -222,7 +269,7 @@ void memo_part(struct trace *t, struct family *f, struct tagctx *ctx) {
             f->own_ctx->joined.n--;
             break;
         }
-    if (reaches_tag(ctx)) refresh(t, f, ++t->ctx_visit);
+    refresh_all(t, f, ctx);
 }
 
 /* For operators. */

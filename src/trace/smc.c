@@ -7,7 +7,12 @@
  *
  * Steps must not depend on the state, or a move and its reverse would use different sequences of
  * targets; so they look at operands alone. The old state can be put back for the first n steps, so
- * that a new state can branch off from it: with it comes what their families read (early). */
+ * that a new state can branch off from it: with it comes what their families read (early).
+ *
+ * From one state to another costs the steps in which they differ: what was drawn is undone back to
+ * a mark, and the part of the old state that stands (a prefix of the order) grows or shrinks. Only
+ * where an observed end stands earlier than the observation of it (tangled) the way leads through
+ * the empty state. */
 #include "trace/scaffold.h"
 
 #include <math.h>
@@ -111,6 +116,7 @@ uint32_t scaffold_set_steps(struct scaffold *s, struct node *const *nodes, const
 enum gpm_status scaffold_detach_steps(struct scaffold *s, double *weights, uint32_t n_steps) {
     s->mode = SCAFFOLD_PRIOR;
     s->detached = true;
+    for (size_t i = 0; i < s->e.n; i++) s->e.at[i].done = s->e.at[i].attached = false;
     for (uint32_t i = 0; i < n_steps; i++) weights[i] = 0;
     for (size_t i = s->order.n; i-- > 0;) {
         struct entry *e = &s->e.at[s->order.at[i]];
@@ -125,52 +131,107 @@ enum gpm_status scaffold_detach_steps(struct scaffold *s, double *weights, uint3
     return GPM_OK;
 }
 
-void scaffold_attach_old(struct scaffold *s, uint32_t n) {
-    s->weight = 0;
-    for (size_t i = 0; i < s->e.n; i++) s->e.at[i].done = s->e.at[i].attached = false;
-    for (size_t i = 0; i < s->order.n; i++) {
-        struct entry *e = &s->e.at[s->order.at[i]];
-        if (e->early < n && e->old_end) e->old_end->flags |= NODE_OBSERVED;
+/* Is an observed end part of the trace now? */
+static bool end_stands(struct scaffold *s, const struct node *end) {
+    const struct entry *e = torus_entry(s, end);
+    return e ? e->done : end->flags & NODE_ON;
+}
+
+/* An end that stands while the observation of it does not has been put in, or left behind, as a
+ * free choice: such a state is not what a later attach builds on. */
+static void check_end(struct scaffold *s, const struct entry *e) {
+    if (e->old_end && end_stands(s, e->old_end)) s->tangled = true;
+}
+
+static enum gpm_status take_old_to(struct scaffold *s, uint32_t n) {
+    double ignored = 0;
+    size_t from = s->n_old;
+    for (; s->n_old; s->n_old--) {
+        struct entry *e = &s->e.at[s->order.at[s->n_old - 1]];
+        if (e->early < n) break;
+        enum gpm_status st = detach_entry(s, e, &ignored);
+        if (st != GPM_OK) return st;
+        e->done = e->attached = false;
     }
-    for (size_t i = 0; i < s->order.n; i++) {
+    for (size_t i = s->n_old; n && i < from; i++) check_end(s, &s->e.at[s->order.at[i]]);
+    return GPM_OK;
+}
+
+static void put_old_to(struct scaffold *s, size_t n) {
+    for (size_t i = s->n_old; i < n; i++) {
         struct entry *e = &s->e.at[s->order.at[i]];
-        if (e->early >= n) break;
+        if (e->old_end) e->old_end->flags |= NODE_OBSERVED;
+    }
+    for (; s->n_old < n; s->n_old++) {
+        struct entry *e = &s->e.at[s->order.at[s->n_old]];
         restore_entry(s, e);
         e->done = e->attached = true;
     }
 }
 
-enum gpm_status scaffold_detach_old(struct scaffold *s, uint32_t n) {
-    double ignored = 0;
+enum gpm_status scaffold_attach_old(struct scaffold *s, uint32_t n) {
     s->mode = SCAFFOLD_PRIOR;
-    for (size_t i = s->order.n; i-- > 0;) {
-        struct entry *e = &s->e.at[s->order.at[i]];
-        if (e->early >= n) continue;
-        enum gpm_status st = detach_entry(s, e, &ignored);
-        if (st != GPM_OK) return st;
-    }
-    return GPM_OK;
+    scaffold_unregen(s);
+    enum gpm_status st = take_old_to(s, s->tangled ? 0 : n);
+    if (st != GPM_OK) return st;
+    size_t end = s->n_old;
+    for (; end < s->order.n && s->e.at[s->order.at[end]].early < n; end++)
+        if (s->n_old) check_end(s, &s->e.at[s->order.at[end]]);
+    if (s->tangled) st = take_old_to(s, 0);
+    if (st == GPM_OK) put_old_to(s, end);
+    return st;
 }
 
-enum gpm_status scaffold_regen_step(struct scaffold *s, uint32_t step, double *weights) {
+bool scaffold_tangled(const struct scaffold *s) {
+    return s->tangled;
+}
+
+size_t scaffold_mark(const struct scaffold *s) {
+    return s->new_order.n;
+}
+
+/* Steps lie one after another in the torus. */
+static size_t step_begin(const struct scaffold *s, uint32_t step) {
+    size_t low = 0, high = s->torus.n;
+    while (low < high) {
+        size_t mid = (low + high) / 2;
+        if (s->e.at[s->torus.at[mid]].group < step)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
+static bool new_end_is_old(struct scaffold *s, const struct entry *e, size_t mark, uint64_t seq) {
+    const struct entry *end = torus_entry(s, e->new_end);
+    if (!end) return e->new_end->seq < seq;
+    for (size_t i = mark; i < s->new_order.n; i++)
+        if (&s->e.at[s->new_order.at[i]] == end) return false;
+    return true;
+}
+
+enum gpm_status scaffold_regen_step(struct scaffold *s, uint32_t step, double *weight) {
+    size_t n_diags = s->t->core->diags->list.n, mark = s->new_order.n;
+    uint64_t seq = s->t->next_seq;
+    enum gpm_status st = GPM_OK;
     s->mode = SCAFFOLD_PRIOR;
     s->values = NULL;
-    s->by_group = weights;
+    s->weight = *weight = 0;
     s->built = true;
-    size_t n_diags = s->t->core->diags->list.n;
-    enum gpm_status st = GPM_OK;
-    for (size_t i = 0; i < s->torus.n && st == GPM_OK; i++) {
+    for (size_t i = step_begin(s, step); i < s->torus.n && st == GPM_OK; i++) {
         struct entry *e = &s->e.at[s->torus.at[i]];
-        if (e->group != step) continue;
-        if (e->attached)
-            weights[step] += e->held;
-        else
-            st = regen_entry(s, s->torus.at[i]);
+        if (e->group != step) break;
+        if (!e->attached) st = regen_entry(s, s->torus.at[i]);
+        *weight += e->attached ? e->held : e->drawn;
     }
-    s->by_group = NULL;
+    for (size_t i = mark; i < s->new_order.n; i++) {
+        const struct entry *e = &s->e.at[s->new_order.at[i]];
+        if (e->new_end && new_end_is_old(s, e, mark, seq)) s->tangled = true;
+    }
     if (st == GPM_OK) return st;
-    scaffold_unregen(s);
+    scaffold_rewind(s, mark);
     if (!regen_failed_softly(s, n_diags)) return st;
-    weights[step] = -INFINITY;
+    *weight = -INFINITY;
     return GPM_OK;
 }

@@ -44,7 +44,7 @@ enum {
     NODE_HAS_LOGP = 256, /* logp is the log density of val given the current operands */
     NODE_FROZEN = 1024,
     NODE_AS_DATA = 2048, /* incorporated as an observation */
-    NODE_IN_INDEX = 512 /* a tag whose context stands in the scope index */
+    NODE_IN_INDEX = 512  /* a tag whose context stands in the scope index */
 };
 
 struct in_edge {
@@ -105,6 +105,7 @@ struct family {
     value key;                  /* memoized: array of arguments */
     uint32_t lost;              /* scaffold: requesters lost so far */
     uint32_t visit;             /* scope.c */
+    uint64_t fresh;             /* scope.c: registered anew in this visit */
     bool building;              /* memoized: being evaluated (a second request is a loop) */
     bool dead;                  /* about to be freed */
 };
@@ -115,7 +116,8 @@ struct tagctx {
     struct tagctx *parent;       /* next outer context; NULL at the top */
     VEC(struct tagctx *) joined; /* memoized families: requesters' contexts */
     bool memo, exclude;
-    bool reach; /* memoized families: a tag lies outwards of some requester */
+    uint64_t reach; /* memoized families: scopes of the tags outwards of its requesters, as bits */
+    uint64_t bit;   /* of its scope */
     value scope, block;
     VEC(struct node *) choices;
     struct scope_block *home; /* where it stands in the index, or NULL */
@@ -140,6 +142,7 @@ struct scope_block {
 };
 struct scope {
     value name;
+    uint32_t pos;                     /* in trace->scopes, for good */
     VEC(struct scope_block *) blocks; /* owned */
     struct map by_id;                 /* hash of id -> block, but for unique ones */
     VEC(struct scope_block *) live;   /* those holding choices */
@@ -180,6 +183,7 @@ struct trace {
     uint64_t n_nodes;
     double log_weight; /* particle weight */
     uint32_t ctx_visit;
+    bool scopes_vary;         /* a tag has changed its scope: their bits say nothing */
     struct pool pool;         /* nodes and plans */
     double *plan_scratch;     /* of the transition by a plan that is under way */
     size_t plan_room;         /* numbers in it */
@@ -280,14 +284,17 @@ uint32_t scaffold_set_steps(struct scaffold *s, struct node *const *nodes, const
 /* Takes everything out; weights[i]: log density that step i held. */
 enum gpm_status scaffold_detach_steps(struct scaffold *s, double *weights,
                                       uint32_t n_steps) GPM_MUST_USE;
-/* From the detached state: puts the old state of steps 0..n-1 back (n = 0 starts from nothing);
+/* Undoes every step drawn and lets the old state of steps 0..n-1 stand, no more (n = 0: nothing);
  * then further steps can be drawn anew. */
-void scaffold_attach_old(struct scaffold *s, uint32_t n);
-enum gpm_status scaffold_detach_old(struct scaffold *s, uint32_t n) GPM_MUST_USE;
-/* Draws one step from the prior; weights[i] += log density it adds to step i. A step that fails
- * softly makes weights[step] -inf and leaves nothing drawn. scaffold_unregen undoes all steps. */
-enum gpm_status scaffold_regen_step(struct scaffold *s, uint32_t step,
-                                    double *weights) GPM_MUST_USE;
+enum gpm_status scaffold_attach_old(struct scaffold *s, uint32_t n) GPM_MUST_USE;
+/* Draws one step from the prior; *weight: log density of what absorbs in it. A step that fails
+ * softly has weight -inf and leaves nothing drawn. */
+enum gpm_status scaffold_regen_step(struct scaffold *s, uint32_t step, double *weight) GPM_MUST_USE;
+/* Undoes the steps drawn since the mark was taken; not when the scaffold is tangled (smc.c): then
+ * only scaffold_attach_old leads to another state. */
+size_t scaffold_mark(const struct scaffold *s);
+void scaffold_rewind(struct scaffold *s, size_t mark);
+bool scaffold_tangled(const struct scaffold *s);
 
 /* One Metropolis-Hastings transition of the given principals from their prior, by the compiled
  * plan where the scaffold is static. correction: log q(block | old) etc. is added by a callback

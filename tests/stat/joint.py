@@ -123,6 +123,16 @@ MODELS = {
         ["x(0)", "x(3)", "x(1) * x(2)"],
         {"pgibbs": 'pgibbs("x", ordered, 4, 2)', "pgibbs range": 'pgibbs("x", ordered_range(1, 2), 3, 2)',
          "mh one": 'mh("x", one, 6)', "hmc": 'hmc("x", all, 0.2, 4, 2)', "slice": 'slice("x", one, 0.5, 20, 4)'}),
+    "switching chain": (  # longer, with data behind `if` and conditions of conditions
+        ['z = mem(proc(t) { tag("z", t, if (t == 0) { flip(0.5) } else { if (z(t - 1)) { flip(0.8) } else { flip(0.3) } }) })',
+         'x = mem(proc(t) { if (z(t)) { tag("x", t, normal(1, 1)) } else { 0 } })',
+         'y = mem(proc(t) { if (z(t)) { normal(2, 1) } else { normal(-1, 2) } })', "kept = array(x(7), y(3))"],
+        ["y(3)", "if (z(6)) { y(2) } else { normal(0, 1) }", "normal(x(7), 1)", "flip(if (z(5)) { 0.9 } else { 0.2 })",
+         "if (z(0)) { normal(x(1), 1) } else { normal(x(4), 1) }"],
+        ["z(0)", "z(3)", "z(6)", "x(7)", "y(3) * x(7)"],
+        {"pgibbs": 'pgibbs("z", ordered, 4, 2)', "pgibbs all": "pgibbs(default, ordered, 3, 2)",
+         "func_pgibbs": 'do(func_pgibbs("z", ordered, 2, 1), func_pgibbs("x", ordered, 3, 1))',
+         "mh one": "mh(default, one, 10)", "gibbs": 'gibbs("z", one, 4)'}),
     "gaussian process": (
         ['sf = tag("h", 0, gamma(4, 3))', 'l = tag("h", 1, gamma(4, 4))', 'smooth = tag("k", 0, flip(0.5))',
          "k = if (smooth) { make_squaredexp(sf, l) } else { make_linear(sf) }",
