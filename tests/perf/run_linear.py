@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Parse time is linear in the size of the text: instructions counted by callgrind for `gpmem check`
-at n, 2n and 4n. The start of the tool costs the same each time, so the test is on differences:
-(I(4n) - I(2n)) / (I(2n) - I(n)) is 2 for a linear parser and 4 for a quadratic one."""
+"""Parse time is linear in the size of the text, particle Gibbs in the number of blocks: instructions
+counted by callgrind for `gpmem check` and `gpmem run` at n, 2n and 4n. The start of the tool costs the same each time, so the test is on differences:
+(I(4n) - I(2n)) / (I(2n) - I(n)) is 2 for what is linear and 4 for what is quadratic."""
 import os
 import re
 import shutil
@@ -12,6 +12,18 @@ import tempfile
 
 LOW, HIGH = 1.8, 2.3
 
+CHAIN = ('assume x = mem(proc(t) { tag("x", t, if (t == 0) { normal(0, 1) } else { normal(0.9 * x(t - 1), 1) }) });\n',
+         lambda t: "observe normal(x(%d), 1) = %g;\n" % (t, (37 * t % 17) / 8 - 1))
+SWITCHES = ('assume z = mem(proc(t) { tag("x", t, if (t == 0) { flip(0.5) } else { flip(if (z(t - 1)) { 0.8 } else { 0.3 }) }) });\n'
+            'assume y = proc(t) { if (z(t)) { normal(1, 1) } else { normal(-1, 2) } };\n',
+            lambda t: "observe y(%d) = %g;\n" % (t, (37 * t % 17) / 8 - 1))
+
+
+def pgibbs(model):
+    return lambda n: model[0] + "".join(map(model[1], range(n))) + 'pgibbs("x", ordered, 4, 1);\n'
+
+
+RUNS = {"pgibbs": (100, pgibbs(CHAIN)), "pgibbs, data behind if": (100, pgibbs(SWITCHES))}
 SHAPES = {
     "statements": (1500, lambda n: "assume x = normal(0, 1) + f(2, [3, 4], a=\"s\");\n" * n),
     "sum": (5000, lambda n: "1" + " + x" * n),
@@ -21,11 +33,11 @@ SHAPES = {
 }
 
 
-def instructions(tool, text, folder):
+def instructions(tool, command, text, folder):
     path = os.path.join(folder, "program.vnts")
     with open(path, "w") as f:
         f.write(text)
-    run = subprocess.run(["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", tool, "check", path],
+    run = subprocess.run(["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", tool, command, path],
                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     found = re.search(r"Collected\s*:\s*(\d+)", run.stderr)
     if not found:
@@ -39,8 +51,9 @@ def main():
         return 0
     failed = 0
     with tempfile.TemporaryDirectory() as folder:
-        for name, (n, make) in SHAPES.items():
-            a, b, c = (instructions(sys.argv[1], make(k * n), folder) for k in (1, 2, 4))
+        for name, (n, make) in {**SHAPES, **RUNS}.items():
+            command = "run" if name in RUNS else "check"
+            a, b, c = (instructions(sys.argv[1], command, make(k * n), folder) for k in (1, 2, 4))
             ratio = (c - b) / (b - a)
             ok = LOW <= ratio <= HIGH
             failed += not ok
