@@ -76,6 +76,12 @@ GPM_API const char *gpm_last_error(gpm_session *s);
 /* Asks the running command to stop at the next safe point (async-signal-safe). */
 GPM_API void gpm_interrupt(gpm_session *s);
 
+/* What the operators have proposed so far: calls `each` for every scope, in the order of first use,
+ * and returns how many trajectories of hmc and nuts diverged. */
+GPM_API uint64_t gpm_acceptance(gpm_session *s,
+                                void (*each)(void *user, const char *scope, uint64_t proposed,
+                                             uint64_t accepted),
+                                void *user);
 /* Names known to the session that begin with `prefix` (procedures, operators, kernels, assumed and
  * defined names): calls `each` for every one. */
 GPM_API void gpm_complete(gpm_session *s, const char *prefix,

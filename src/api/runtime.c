@@ -3,6 +3,7 @@
  * The public runtime: include/gpmem/gpmem.h over session/. Programs run on a thread of their own
  * with a large stack, so deep recursion ends in a diagnostic and not in a crash. */
 #include "gpmem/gpmem.h"
+#include "infer/progress.h"
 #include "session/session.h"
 #include "sp/sp_options.h"
 #include "sp/srcfn.h"
@@ -169,6 +170,17 @@ void gpm_interrupt(gpm_session *g) {
 void gpm_complete(gpm_session *g, const char *prefix, void (*each)(void *, const char *),
                   void *user) {
     session_complete(&g->s, prefix, each, user);
+}
+
+uint64_t gpm_acceptance(gpm_session *g, void (*each)(void *, const char *, uint64_t, uint64_t),
+                        void *user) {
+    const struct infer_state *x = &g->s.infer;
+    for (size_t i = 0; i < x->n_stats; i++) {
+        buf_reset(&g->text);
+        scope_name_text(x->stats[i].scope, &g->text);
+        each(user, g->text.data, x->stats[i].proposed, x->stats[i].accepted);
+    }
+    return x->divergences;
 }
 
 const char *gpm_help(gpm_session *g, const char *name) {

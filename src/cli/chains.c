@@ -90,6 +90,7 @@ static void run_chain(struct job *j, unsigned i) {
         const char *error = gpm_last_error(s);
         keep_output(c, 2, error, strlen(error));
     }
+    if (j->plan->folder) run_folder_note(j->plan->folder, i, s);
     gpm_session_free(s);
     if (c->out) fclose(c->out);
 }

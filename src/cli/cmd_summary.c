@@ -5,6 +5,8 @@
  */
 #include "cli/command.h"
 #include "cli/run_folder.h"
+#include "cli/run_moves.h"
+#include <stdlib.h>
 #include <string.h>
 
 struct args {
@@ -17,6 +19,19 @@ static void say_state(const struct run_facts *f) {
     }
 }
 
+/* What diagnostics.json keeps of the operators; returns whether something is wrong with it. */
+static bool say_moves(const char *dir, bool all) {
+    json_t *moves = run_folder_moves(dir);
+    char *accepted = run_moves_text(moves), *wrong = run_moves_complaints(moves);
+    bool bad = *wrong;
+    if (all) fputs(accepted, stdout);
+    fputs(wrong, stdout);
+    free(accepted);
+    free(wrong);
+    json_decref(moves);
+    return bad;
+}
+
 static int run_summary(const void *opts, int argc, char **argv) {
     (void)argc;
     const struct args *a = opts;
@@ -27,6 +42,7 @@ static int run_summary(const void *opts, int argc, char **argv) {
     say_state(&facts);
     fputs(gpm_draws_summary(d, a->format ? GPM_FORMAT_JSON : GPM_FORMAT_TEXT), stdout);
     gpm_draws_free(d);
+    if (!a->format) say_moves(argv[0], true);
     return EXIT_FINE;
 }
 
@@ -39,8 +55,9 @@ static int run_diagnose(const void *opts, int argc, char **argv) {
     if (status != EXIT_FINE) return status;
     say_state(&facts);
     const char *text = gpm_draws_complaints(d);
-    if (*text) {
-        fputs(text, stdout);
+    fputs(text, stdout);
+    bool bad = say_moves(argv[0], false) || *text;
+    if (bad) {
         status = EXIT_FAILED;
     } else {
         printf("%zu chains of %zu draws, %zu quantities: nothing to complain about\n",

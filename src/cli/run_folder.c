@@ -5,6 +5,7 @@
 #include "cli/run_folder.h"
 #include "cli/command.h"
 #include "cli/run_files.h"
+#include "cli/run_moves.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
@@ -27,6 +28,7 @@ struct chain_file {
     bool differs;     /* a draw is not the one on disk */
     bool other_file;  /* a file is not the one that the run began with, and that was said */
     bool broken;      /* cannot write */
+    json_t *moves;    /* see run_moves.h; NULL: it did not come to its end */
 };
 
 struct run_folder {
@@ -216,6 +218,15 @@ struct run_folder *run_folder_reopen(const char *dir, struct run_facts *facts) {
     return open_chains(f);
 }
 
+static json_t *all_moves(const struct run_folder *f) {
+    json_t *all = json_array();
+    for (size_t i = 0; i < f->facts.chains; i++) {
+        json_t *m = f->chains[i].moves;
+        json_array_append_new(all, m ? json_incref(m) : json_null());
+    }
+    return all;
+}
+
 /* Summary and complaints of every quantity, for those who read the folder without this tool. */
 static void write_diagnostics(const struct run_folder *f) {
     char path[1200];
@@ -225,9 +236,13 @@ static void write_diagnostics(const struct run_folder *f) {
         if (f->chains[i].n_columns == 0) return; /* nothing was collected */
     if (run_folder_read(f->dir, &facts, &d) != EXIT_FINE) return;
     json_t *quantities = json_loads(gpm_draws_summary(d, GPM_FORMAT_JSON), 0, NULL);
+    json_t *moves = all_moves(f);
+    char *diverged = run_moves_complaints(moves);
     json_t *all =
-        json_pack("{s:o, s:I, s:s}", "quantities", quantities ? quantities : json_null(), "draws",
-                  (json_int_t)gpm_draws_rows(d), "complaints", gpm_draws_complaints(d));
+        json_pack("{s:o, s:I, s:s+, s:o}", "quantities", quantities ? quantities : json_null(),
+                  "draws", (json_int_t)gpm_draws_rows(d), "complaints", gpm_draws_complaints(d),
+                  diverged, "transitions", moves);
+    free(diverged);
     path_in(f->dir, "diagnostics.json", path, sizeof path);
     if (!all || json_dump_file(all, path, JSON_INDENT(2)) != 0)
         complain(0, "cannot write '%s': %s", path, strerror(errno));
@@ -253,6 +268,7 @@ int run_folder_close(struct run_folder *f, int status) {
     snprintf(f->facts.state, sizeof f->facts.state, status == EXIT_FINE ? "finished" : "failed");
     if (!write_manifest(f) && status == EXIT_FINE) status = EXIT_FAILED;
     write_diagnostics(f);
+    for (size_t i = 0; i < f->facts.chains; i++) json_decref(f->chains[i].moves);
     run_files_free(f->files);
     pthread_mutex_destroy(&f->lock);
     free(f->chains);
@@ -266,6 +282,19 @@ void *run_folder_chain(struct run_folder *f, size_t i) {
 
 void run_folder_watch(struct run_folder *f, size_t i, gpm_session *s) {
     f->chains[i].session = s;
+}
+
+void run_folder_note(struct run_folder *f, size_t i, gpm_session *s) {
+    f->chains[i].moves = run_moves_of(s);
+}
+
+json_t *run_folder_moves(const char *dir) {
+    char path[1200];
+    path_in(dir, "diagnostics.json", path, sizeof path);
+    json_t *all = json_load_file(path, 0, NULL), *moves = json_object_get(all, "transitions");
+    json_incref(moves);
+    json_decref(all);
+    return moves;
 }
 
 void run_folder_file(void *chain, const char *path) {

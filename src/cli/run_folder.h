@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A run kept on disk: DIR/manifest.json (version, program, seed, chains, state, the files read with
- * their hashes), DIR/program.vnts (a copy of the program), DIR/chain-N.csv (Stan CSV, a row per draw
- * that the program collects, written out row by row, so that a run killed at any moment can be
- * read), and at the end DIR/diagnostics.json (summary of every quantity, complaints).
+ * their hashes), DIR/program.vnts (a copy of the program), DIR/chain-N.csv (Stan CSV, a row per
+ * draw that the program collects, written out row by row, so that a run killed at any moment can be
+ * read), and at the end DIR/diagnostics.json (summary of every quantity, complaints, what was
+ * accepted by scope and chain).
  *
  * Going on after an interruption replays the program, which the seed makes exact: rows that are
  * there are compared, the others are added.
@@ -12,6 +13,7 @@
 #define CLI_RUN_FOLDER_H
 #include "gpmem/draws.h"
 #include "gpmem/gpmem.h"
+#include <jansson.h>
 
 struct run_facts {
     uint64_t seed, chains, first;
@@ -35,9 +37,13 @@ void run_folder_draw(void *chain, const char *const *names, const double *row, s
 void run_folder_file(void *chain, const char *path);
 /* The session of chain i: interrupted when its draws do not agree with those on disk. */
 void run_folder_watch(struct run_folder *f, size_t i, gpm_session *s);
+/* The session of chain i has ended: what its operators accepted is kept. */
+void run_folder_note(struct run_folder *f, size_t i, gpm_session *s);
 
 /* Reading: the manifest, and all chains as one table (*out is the caller's). 0 or an exit status.
  */
 int run_folder_facts(const char *dir, struct run_facts *facts);
 int run_folder_read(const char *dir, struct run_facts *facts, gpm_draws **out);
+/* The "transitions" of its diagnostics (run_moves.h), the caller's; NULL: none are kept. */
+json_t *run_folder_moves(const char *dir);
 #endif

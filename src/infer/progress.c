@@ -12,6 +12,13 @@ void progress_begin(struct progress_loop *p, struct infer_state *x, double round
     x->progress.started = x->progress.said = clock_seconds();
 }
 
+void scope_name_text(value scope, struct buf *out) {
+    if (scope.tag == V_STR)
+        buf_puts(out, scope.u.str->text);
+    else
+        value_print(scope, out);
+}
+
 void acceptance_text(const struct infer_state *x, const struct scope_stats *before, size_t n,
                      struct buf *out) {
     for (size_t i = 0; i < x->n_stats; i++) {
@@ -20,11 +27,7 @@ void acceptance_text(const struct infer_state *x, const struct scope_stats *befo
         uint64_t accepted = s->accepted - (i < n ? before[i].accepted : 0);
         if (!proposed) continue;
         if (out->len) buf_puts(out, ", ");
-        if (s->scope.tag == V_STR) {
-            buf_puts(out, s->scope.u.str->text);
-        } else {
-            value_print(s->scope, out);
-        }
+        scope_name_text(s->scope, out);
         buf_printf(out, " %.0f%%", 100.0 * (double)accepted / (double)proposed);
     }
 }

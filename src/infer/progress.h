@@ -17,6 +17,8 @@ void progress_begin(struct progress_loop *p, struct infer_state *x, double round
 void progress_step(struct progress_loop *p, double done);
 void progress_end(struct progress_loop *p);
 
+/* Its name without the quotes of a string. */
+void scope_name_text(value scope, struct buf *out);
 /* "hyper 43%, default 21%": shares accepted since the statistics were `before` (n scopes). */
 void acceptance_text(const struct infer_state *x, const struct scope_stats *before, size_t n,
                      struct buf *out);

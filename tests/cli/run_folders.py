@@ -63,6 +63,7 @@ def check_reading():
     kept = json.load(open(at("run", "diagnostics.json")))
     assert kept["quantities"] == summary and kept["draws"] == 300, kept
     assert "rhat" in run("summary", at("run"))
+    check_moves(program, kept)
     r = subprocess.run([TOOL, "diagnose", at("run")], stdout=subprocess.PIPE)
     assert r.returncode in (0, 1) and (b"nothing to complain" in r.stdout) == (r.returncode == 0)
     assert "iteration" in run("plot", at("run"), "--column", "mu")
@@ -85,6 +86,30 @@ def check_reading():
     assert np.array_equal(raw, np.array([x[:, 0], y[:, 0]]))
     assert json.load(open(at("z", "mu", ".zattrs")))["_ARRAY_DIMENSIONS"] == ["chain", "draw"]
     assert np.array_equal(xarray.open_zarr(at("z"), consolidated=False)["mu"].values, raw)
+
+
+def check_moves(program, kept):
+    """Acceptance by scope and divergences are kept, the same after resume, and said."""
+    moves = kept["transitions"]
+    assert len(moves) == 2 and all(m["divergences"] == 0 for m in moves), moves
+    for m in moves:
+        assert list(m["scopes"]) == ["default"] and m["scopes"]["default"]["proposed"] == 50 * 2 + 300 * 6, m
+        assert 0 < m["scopes"]["default"]["accepted"] < 1900, m
+    line = [l for l in run("summary", at("run")).split("\n") if l.startswith("proposals accepted: ")][0]
+    for name in moves[0]["scopes"]:
+        a, p = (sum(m["scopes"][name][k] for m in moves) for k in ("accepted", "proposed"))
+        assert "%s %.0f%%" % (name, 100 * a / p) in line, line
+    os.unlink(at("run", "diagnostics.json"))
+    assert "accepted" not in run("summary", at("run"))  # as in a run that was killed
+    run("resume", at("run"))
+    assert json.load(open(at("run", "diagnostics.json"))) == kept
+    funnel = write("funnel.vnts", "assume v = normal(0, 9); assume x = normal(0, exp(v)); observe normal(x, 0.001) = 1;\n"
+                   "infer accumulate_dataset(20, do(hmc(default, all, 2, 10, 1), collect(v)));")
+    run("run", funnel, "--out", at("funnel"))
+    n = json.load(open(at("funnel", "diagnostics.json")))["transitions"][0]["divergences"]
+    r = subprocess.run([TOOL, "diagnose", at("funnel")], stdout=subprocess.PIPE, text=True)
+    assert n > 0 and r.returncode == 1 and "%d trajectories diverged" % n in r.stdout, r.stdout
+    assert "%d trajectories diverged" % n in run("summary", at("funnel"))
 
 
 def check_errors():

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See run_moves.h.
+ */
+#include "cli/run_moves.h"
+#include "cli/command.h"
+#include <stdlib.h>
+#include <string.h>
+
+static void keep_scope(void *user, const char *scope, uint64_t proposed, uint64_t accepted) {
+    json_object_set_new(user, scope,
+                        json_pack("{s:I, s:I}", "proposed", (json_int_t)proposed, "accepted",
+                                  (json_int_t)accepted));
+}
+
+json_t *run_moves_of(gpm_session *s) {
+    json_t *scopes = json_object();
+    uint64_t divergences = gpm_acceptance(s, keep_scope, scopes);
+    return json_pack("{s:o, s:I}", "scopes", scopes, "divergences", (json_int_t)divergences);
+}
+
+static double count(const json_t *chains, const char *scope, const char *what) {
+    double sum = 0;
+    for (size_t i = 0; i < json_array_size(chains); i++) {
+        json_t *of = json_object_get(json_array_get(chains, i), "scopes");
+        sum += (double)json_integer_value(json_object_get(json_object_get(of, scope), what));
+    }
+    return sum;
+}
+
+/* Chains run the same program, but one may have come to a scope that another has not. */
+static json_t *all_scopes(const json_t *chains) {
+    json_t *all = json_object();
+    for (size_t i = 0; i < json_array_size(chains); i++)
+        json_object_update_missing(all, json_object_get(json_array_get(chains, i), "scopes"));
+    return all;
+}
+
+char *run_moves_text(const json_t *chains) {
+    char *text = NULL;
+    size_t len = 0, n = 0;
+    FILE *to = open_memstream(&text, &len);
+    json_t *scopes = all_scopes(chains), *unused;
+    const char *scope;
+    json_object_foreach(scopes, scope, unused) {
+        double proposed = count(chains, scope, "proposed");
+        if (proposed <= 0) continue;
+        fprintf(to, "%s%s %.0f%%", n++ ? ", " : "proposals accepted: ", scope,
+                100 * count(chains, scope, "accepted") / proposed);
+    }
+    if (n) fputc('\n', to);
+    fclose(to);
+    json_decref(scopes);
+    return text;
+}
+
+char *run_moves_complaints(const json_t *chains) {
+    char *text = NULL;
+    size_t len = 0;
+    json_int_t n = 0;
+    FILE *to = open_memstream(&text, &len);
+    for (size_t i = 0; i < json_array_size(chains); i++)
+        n += json_integer_value(json_object_get(json_array_get(chains, i), "divergences"));
+    if (n > 0)
+        fprintf(to,
+                "%lld trajectories diverged: the posterior has places that the step size cannot "
+                "follow; lower it, warm up longer or write the model differently\n",
+                (long long)n);
+    fclose(to);
+    return text;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the operators of a run did, as diagnostics.json keeps it under "transitions": for each chain
+ * the proposals made and accepted by scope, and the trajectories that diverged.
+ */
+#ifndef CLI_RUN_MOVES_H
+#define CLI_RUN_MOVES_H
+#include "gpmem/gpmem.h"
+#include <jansson.h>
+
+/* {"scopes": {"default": {"proposed": 10, "accepted": 4}, ...}, "divergences": 0}; the caller's. */
+json_t *run_moves_of(gpm_session *s);
+/* "proposals accepted: default 40%, h 71%\n" over all chains, or "". To be freed. */
+char *run_moves_text(const json_t *chains);
+/* What is wrong: a line about divergences, or "". To be freed. */
+char *run_moves_complaints(const json_t *chains);
+#endif
