@@ -202,6 +202,7 @@ static bool merge_linear(term_list *l, size_t i, size_t j) {
         double ca = origin(ka, (int)q), cb = origin(kb, (int)q);
         c[q] = (a->coef * ca + b->coef * cb) / sum;
         rest += a->coef * b->coef / sum * (ca - cb) * (ca - cb); /* = sum a_i c_i^2 - a c^2 */
+        if (!isfinite(c[q]) || !isfinite(rest)) return false;
     }
     struct term extra = {.coef = rest};
     for (size_t q = 0; q < a->f.n; q++)
@@ -286,7 +287,7 @@ static void multiply(term_list *acc, const term_list *by) {
     *acc = out;
 }
 
-static struct kern *rebuild(const term_list *l);
+static struct kern *rebuild(const term_list *l, const struct kern *whole);
 
 static void expand_product(const struct kern *k, term_list *out) {
     term_list acc = {0};
@@ -295,7 +296,7 @@ static void expand_product(const struct kern *k, term_list *out) {
         term_list next = {0};
         expand(k->kid[i], &next);
         if (next.n > 1 && acc.n > MAX_TERMS / next.n) { /* too big: one opaque factor */
-            struct kern *whole = rebuild(&next);
+            struct kern *whole = rebuild(&next, k->kid[i]);
             list_release(&next);
             memset(&next, 0, sizeof next);
             push_factor(&next, 1, whole);
@@ -419,7 +420,10 @@ static int compare_terms(const void *pa, const void *pb) { /* equal texts: by pa
     return (a->coef > b->coef) - (a->coef < b->coef);
 }
 
-static struct kern *rebuild(const term_list *l) {
+/* The terms of `whole` as one kernel; itself when a coefficient is beyond the numbers. */
+static struct kern *rebuild(const term_list *l, const struct kern *whole) {
+    for (size_t i = 0; i < l->n; i++)
+        if (!isfinite(l->at[i].coef)) return kern_ref(whole);
     if (!l->n) return kern_constant(0);
     if (l->n > 1) qsort(l->at, l->n, sizeof *l->at, compare_terms);
     struct keyed *key = sorted_texts(l);
@@ -442,7 +446,7 @@ static void normal_form(const struct kern *k, term_list *l) {
 struct kern *kern_simplify(const struct kern *k) {
     term_list l = {0};
     normal_form(k, &l);
-    struct kern *out = rebuild(&l);
+    struct kern *out = rebuild(&l, k);
     list_release(&l);
     return out;
 }

@@ -58,6 +58,14 @@ static void rules(void **state) {
     simplifies_to("WN[0](sigma=1) * SE[1](sf=1, l=1)", "SE[1](sf=1, l=1) * WN[0](sigma=1)");
     simplifies_to("CP(LIN(sf=3) + LIN(sf=4), 4 * C(sf=2), tau=1, s=2)",
                   "CP(LIN(sf=5), C(sf=4), tau=1, s=2)");
+    /* coefficients beyond the numbers: left as it is */
+    simplifies_to("SE(sf=1e200, l=1)", "SE(sf=1e+200, l=1)");
+    simplifies_to("1e200 * RQ(sf=1, l=1, alpha=1) * 1e200",
+                  "1e+200 * RQ(sf=1, l=1, alpha=1) * 1e+200");
+    simplifies_to("CP(SE(sf=1e200, l=1), C(sf=4), tau=1, s=2)",
+                  "CP(SE(sf=1e+200, l=1), C(sf=4), tau=1, s=2)");
+    simplifies_to("1e308 * LIN[0](sf=1, c=1e300) + 1e308 * LIN[0](sf=1, c=2e300)",
+                  "LIN[0](sf=1e+154, c=1e+300) + LIN[0](sf=1e+154, c=2e+300)");
 }
 
 static void structure_is(const char *from, const char *to) {
