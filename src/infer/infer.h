@@ -26,13 +26,15 @@ double model_log_weight(const struct model *m); /* log of the sum of the particl
 /* While an instruction runs: the model as it was, to go back to when the instruction fails half
  * way. The copy is made when the first action that may leave something behind starts; an
  * instruction that is a single transition or directive needs none, since one that fails puts back
- * what it took. */
+ * what it took. While only plans change the model, a journal of the traces does instead. */
 struct guard {
     struct model *model; /* to be protected, counted, or NULL: none */
     struct trace **copy; /* its particles as they were, or NULL: nothing happened yet */
     size_t n;
-    bool alone;  /* the next action is the whole instruction */
-    bool atomic; /* so is the operator that runs, if it makes one transition */
+    bool alone;    /* the next action is the whole instruction */
+    bool atomic;   /* so is the operator that runs, if it makes one transition */
+    bool by_plans; /* the operator that runs calls guard_copy before it does without a plan */
+    bool journal;  /* no copy yet: the traces keep a journal */
 };
 
 /* What runs: one per session. core->session points at it. */
@@ -99,6 +101,8 @@ const struct infer_op *infer_op_of_class(const struct sp_class *cls);
 void guard_begin(struct infer_state *x);
 /* Before the model changes; does nothing where no guard is needed. Fails when memory is short. */
 enum gpm_status guard_copy(struct infer_state *x) GPM_MUST_USE;
+/* Before transitions, which may be by plans only (guard.by_plans). */
+enum gpm_status guard_steps(struct infer_state *x) GPM_MUST_USE;
 void guard_end(struct infer_state *x, bool ok); /* not ok: back to the copy */
 
 /* Actions. */

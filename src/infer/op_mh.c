@@ -8,9 +8,11 @@
 static enum gpm_status mh_transition(struct infer_state *x, struct trace *t, struct node **at,
                                      size_t n, const struct mh_extra *extra, void *ctx,
                                      bool *accepted) {
-    UNUSED(x);
     UNUSED(ctx);
-    return trace_mh(t, at, n, extra, accepted);
+    bool done = false;
+    enum gpm_status st = n == 1 ? trace_mh_by_plan(t, at[0], &done, accepted) : GPM_OK;
+    if (st == GPM_OK && !done && x->guard.journal) st = guard_copy(x);
+    return st == GPM_OK && !done ? trace_mh_general(t, at, n, extra, accepted) : st;
 }
 
 static value name(struct infer_state *x, const char *s) {
@@ -20,6 +22,7 @@ static value name(struct infer_state *x, const char *s) {
 static enum gpm_status op_mh(struct infer_state *x, const value *args, size_t n, value *out) {
     struct target g;
     enum gpm_status st = infer_target(x, "mh", args, n, 0, 0, name(x, "one"), &g);
+    x->guard.by_plans = true;
     if (st == GPM_OK) st = infer_transitions(x, &g, mh_transition, NULL);
     if (st == GPM_OK) *out = NIL;
     return st;

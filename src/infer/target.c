@@ -399,7 +399,8 @@ enum gpm_status infer_transitions(struct infer_state *x, const struct target *g,
     struct model *m = x->model;
     bool one = x->guard.atomic && is_one_transition(g) && m->p.n == 1;
     x->guard.atomic = false;
-    enum gpm_status st = one ? GPM_OK : guard_copy(x);
+    enum gpm_status st = one ? GPM_OK : guard_steps(x);
+    x->guard.by_plans = false;
     for (size_t p = 0; p < m->p.n && st == GPM_OK; p++) {
         struct visit v = {.x = x, .t = m->p.at[p], .fn = fn, .ctx = ctx};
         v.scope = g->sub ? value_sym(sym_cstr(x->core->syms, "subproblem")) : g->scope;

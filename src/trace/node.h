@@ -123,7 +123,4 @@ static inline void number_put(struct node *n, double x) {
 void settle_copies(struct node *n);
 void plan_free(struct trace *t, struct plan *p);
 void tape_free(struct tape *p);
-/* One transition by the compiled plan; *done false: the general way must be taken. */
-enum gpm_status plan_mh(struct trace *t, struct node *principal, bool *done,
-                        bool *accepted) GPM_MUST_USE;
 #endif

@@ -47,6 +47,8 @@ void trace_free(struct trace *t) {
     scopes_release(t);
     pool_release(&t->pool);
     mem_free(t->plan_scratch);
+    map_release(&t->forms);
+    vec_release(&t->journal.moved);
     scaffold_release(t->spare);
     tape_free(t->tape);
     vec_release(&t->stale);

@@ -167,6 +167,17 @@ struct record { /* one directive in the trace */
     double weight;  /* observe: log density when it was made */
 };
 
+/* What choices that moved by plans were before; see trace_journal_begin. */
+struct moved {
+    struct node *n;
+    double x;
+};
+struct journal {
+    bool on;
+    struct rng rng;
+    VEC(struct moved) moved; /* each choice once */
+};
+
 struct trace {
     struct session_core *core; /* borrowed: builtins, options, diagnostics */
     struct rng rng;
@@ -188,7 +199,10 @@ struct trace {
     double *plan_scratch;     /* of the transition by a plan that is under way */
     size_t plan_room;         /* numbers in it */
     VEC(struct node *) stale; /* principals that moved by plans: see trace_settle */
-    struct tape *tape;        /* the last one made, or NULL */
+    uint64_t epoch;           /* counts trace_settle: plans look again at what they own */
+    struct map forms;         /* hash -> struct form*, see plan.h */
+    struct journal journal;
+    struct tape *tape; /* the last one made, or NULL */
 };
 
 struct trace *trace_new(struct session_core *core, struct rng rng);
@@ -305,10 +319,23 @@ struct mh_extra {
 };
 enum gpm_status trace_mh(struct trace *t, struct node *const *principals, size_t n,
                          const struct mh_extra *extra, bool *accepted) GPM_MUST_USE;
+/* Its two ways. By the plan alone, *done false: there is none, or it cannot judge, and nothing has
+ * changed but the stream of random numbers. */
+enum gpm_status trace_mh_by_plan(struct trace *t, struct node *principal, bool *done,
+                                 bool *accepted) GPM_MUST_USE;
+enum gpm_status trace_mh_general(struct trace *t, struct node *const *principals, size_t n,
+                                 const struct mh_extra *extra, bool *accepted) GPM_MUST_USE;
 
-/* A transition by a plan leaves copies of the values it changed (at tags, branches and calls) out
- * of date; this writes them. scaffold_build does it itself; other readers call it after trace_mh.
- */
+/* A journal of transitions by plans (journal.c). While it is kept, nothing else may change the
+ * trace. Swapping exchanges the present values and random numbers with those at its beginning;
+ * swapping again gives the present ones back. */
+void trace_journal_begin(struct trace *t);
+void trace_journal_swap(struct trace *t);
+void trace_journal_end(struct trace *t);
+
+/* A transition by a plan leaves copies of the values it changed (at tags, branches and calls) and
+ * densities of observations out of date; this writes them. scaffold_build does it itself; other
+ * readers and writers call it after trace_mh. */
 void trace_settle(struct trace *t);
 
 /* Tapes (tape.c): the log weight of a static scaffold (SCAFFOLD_FIXED) as a straight-line program

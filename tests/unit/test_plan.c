@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Transitions by plans and the way back from them: a session in which instructions failed half way
+ * goes on exactly like one that never saw them, and densities kept by plans are those from scratch.
+ */
+#include "base/buf.h"
+#include "gpmem/gpmem.h"
+#include "support/check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct side {
+    gpm_session *s;
+    struct buf out;
+};
+
+static void keep(void *user, int stream, const char *text, size_t len) {
+    struct side *a = user;
+    if (stream == 1) buf_add(&a->out, text, len);
+}
+
+static struct side *side_new(void) {
+    struct side *a = calloc(1, sizeof *a);
+    struct gpm_options o;
+    gpm_options_init(&o);
+    buf_init(&a->out);
+    o.write = keep;
+    o.user = a;
+    o.seed = 7;
+    a->s = gpm_session_new(&o);
+    return a;
+}
+
+static void side_free(struct side *a) {
+    gpm_session_free(a->s);
+    buf_release(&a->out);
+    free(a);
+}
+
+static const char *run(struct side *a, const char *text) {
+    buf_reset(&a->out);
+    if (gpm_run_text(a->s, "test", text, strlen(text))) fail_msg("%s", gpm_last_error(a->s));
+    return a->out.data;
+}
+
+static const struct {
+    const char *model, *state;
+} models[] = {
+    /* dense: products and sums of several choices, copies by tags and calls, owned observations */
+    {"assume x = mem(proc(i) { if (i == 0) { normal(0, 1) } else { normal(x(i - 1), 1) } });"
+     "assume twice = proc(a) { 2 * a };"
+     "assume s = tag(\"s\", 0, x(1) * x(2) + twice(x(3)));"
+     "for (i = 0; i < 12; i++) { observe normal(twice(x(unquote(i))), 1) = sin(i) };"
+     "observe normal(s, 1) = 2;",
+     "[s, x(0), x(1), x(5), x(11)]"},
+    /* shared parameters, a choice that is a Boolean, a discrete observation that is owned */
+    {"assume a = normal(0, 1); assume b = gamma(2, 1); assume c = flip(0.4); assume p = beta(2, 2);"
+     "assume d = normal(a + b, b);"
+     "observe normal(a * 3, b) = 1; observe normal(d / b, 2) = 0.3; observe flip(p) = true;"
+     "observe poisson(b) = 3; observe normal(a, 1) = 0.2;",
+     "[a, b, c, d, p]"},
+    /* part of the moves change the structure */
+    {"assume k = flip(0.5); assume m = normal(0, 2); assume w = if (k) { normal(m, 1) } else { "
+     "gamma(1, 1) }; for (i = 0; i < 5; i++) { observe normal(w + m, 1) = i };",
+     "[k, m, w]"},
+};
+
+static const char *const failures[] = {
+    "infer do(mh(default, one, 60), mh(\"nope\", one, 1));",
+    "infer do(mh(default, one, 1), mh(default, one, 1), mh(\"nope\", one, 1));",
+    "infer do(mh(default, one, 60), hmc(\"nope\", all, 0.1, 3, 1));",
+    "infer do(mh(default, one, 60), mh(default, all, 2), mh(default, one, 60), mh(\"nope\", one, "
+    "1));",
+    "infer do(mh(default, one, 60), s <- sample [1, normal(0, 1)], mh(default, one, 9), "
+    "slice(default, "
+    "one, 0.5, 10, 2), mh(\"nope\", one, 1));",
+    "infer do(mh(default, one, 60), assume z = normal(0, 1), observe normal(z, 1) = 2, mh(default, "
+    "one, 60), mh(\"nope\", one, 1));",
+};
+
+static void check_state(struct side *a, struct side *b, const char *state) {
+    char text[256];
+    snprintf(text, sizeof text, "sample %s;", state);
+    char *expected = strdup(run(b, text));
+    assert_string_equal(run(a, text), expected);
+    free(expected);
+    double there = strtod(run(b, "log_joint_at(default, all)") + 1, NULL);
+    assert_close(strtod(run(a, "log_joint_at(default, all)") + 1, NULL), there, 1e-10);
+}
+
+static void failed_instructions_leave_nothing(void **state) {
+    (void)state;
+    for (size_t m = 0; m < sizeof models / sizeof *models; m++)
+        for (size_t i = 0; i < sizeof failures / sizeof *failures; i++) {
+            struct side *a = side_new(), *b = side_new();
+            for (int k = 0; k < 2; k++) {
+                const char *text = k ? "infer mh(default, one, 40);" : models[m].model;
+                run(a, text), run(b, text);
+                if (!gpm_run_text(a->s, "test", failures[i], strlen(failures[i])))
+                    fail_msg("%s did not fail", failures[i]);
+                assert_non_null(strstr(gpm_last_error(a->s), "nope"));
+                check_state(a, b, models[m].state);
+            }
+            run(a, "infer mh(default, one, 200);"), run(b, "infer mh(default, one, 200);");
+            check_state(a, b, models[m].state);
+            side_free(a);
+            side_free(b);
+        }
+}
+
+/* The sum over all choices and observations from scratch, and the sum of what transitions keep. */
+static void many_steps_are_as_many_instructions(void **state) {
+    (void)state;
+    for (size_t m = 0; m < sizeof models / sizeof *models; m++) {
+        struct side *a = side_new(), *b = side_new();
+        run(a, models[m].model), run(b, models[m].model);
+        run(a, "infer mh(default, one, 300);");
+        for (int i = 0; i < 300; i++) run(b, "infer mh(default, one, 1);");
+        check_state(a, b, models[m].state);
+        side_free(a);
+        side_free(b);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(failed_instructions_leave_nothing),
+                                       cmocka_unit_test(many_steps_are_as_many_instructions)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
