@@ -105,12 +105,18 @@ static bool runs_one_directive(const struct ast *define) {
            e->kids[1]->kind == AST_DIRECTIVE;
 }
 
+/* After an instruction: memory that ran short takes it back, where that is possible. A directive or
+ * a single transition that has come to its end stands; then the next instruction is refused. */
+static enum gpm_status memory_after(struct session *s, const struct ast *a, bool changed) {
+    return changed && !s->infer.guard.copy ? GPM_OK : core_check_memory(&s->core, a->span);
+}
+
 static enum gpm_status run_define(struct session *s, const struct ast *a, struct frame *f) {
     value v;
     s->infer.guard.alone = runs_one_directive(a);
     enum gpm_status st = plain_eval(&s->core, a->kids[0], f, &v);
     if (st != GPM_OK) return st;
-    st = core_check_memory(&s->core, a->span);
+    st = memory_after(s, a, runs_one_directive(a));
     if (st != GPM_OK) {
         value_unref(v);
         return st;
@@ -251,7 +257,7 @@ static enum gpm_status run_expression(struct session *s, const struct ast *a, st
     s->infer.guard.alone = action;
     if (action) st = action_run(&s->core, v, a->span, &r);
     if (st == GPM_OK) {
-        st = core_check_memory(&s->core, a->span);
+        st = memory_after(s, a, action);
         value shown = action ? r : v;
         bool said = (action && quiet) || (s->infer.wrote && shown.tag == V_NIL);
         if (st == GPM_OK && !said) print_value(s, shown);
@@ -327,7 +333,8 @@ static enum gpm_status run_one(struct session *s, const struct ast *a, struct fr
 }
 
 static enum gpm_status run_instruction(struct session *s, const struct ast *a, struct frame *f) {
-    enum gpm_status st = run_one(s, a, f);
+    enum gpm_status st = core_check_memory(&s->core, a->span);
+    if (st == GPM_OK) st = run_one(s, a, f);
     if (st != GPM_OK) {
         show_instruction(s, a);
         help_with_model_name(s);

@@ -164,6 +164,47 @@ static void rollback(void **state) {
     buf_release(&after);
 }
 
+/* The same for one instruction alone, of which no copy is made: refused or carried out, as said. */
+static void alone(void **state) {
+    UNUSED(state);
+    static const char *const instructions[] = {
+        "assume y = normal(0, 1);", "observe normal(f(1), 1) = 2;",
+        "force f(1) = 7;",          "predict f(3) + 1;",
+        "mh(default, one, 1);",     "define z = run(predict(f(4)));"};
+    struct buf before = BUF_INIT, after = BUF_INIT;
+    for (size_t i = 0; i < COUNT_OF(instructions); i++) {
+        long refused = 0, done = 0;
+        for (long n = 1; n < 3000 && !(done && n > 200); n = next(n)) {
+            struct runner *r = runner_new();
+            buf_reset(&before), buf_reset(&after);
+            const char *begin = "assume x = normal(0, 1); assume f = mem(proc(i) { normal(x, 1) });"
+                                "predict f(1); [run(sample(f(1))), run(global_log_joint())];";
+            const char *show = "[run(sample(f(1))), run(global_log_joint())];";
+            assert_int_equal(run_program(r, begin, &before), GPM_OK);
+            mem_fail_nth(n);
+            enum gpm_status st = run_program(r, instructions[i], &after);
+            done += mem_fail_pending();
+            mem_fail_nth(0);
+            refused += st != GPM_OK;
+            buf_reset(&before), buf_reset(&after);
+            /* as in a session in which all was well: it did not happen, or it did */
+            struct runner *q = runner_new();
+            assert_int_equal(run_program(q, begin, &before), GPM_OK);
+            if (st == GPM_OK) assert_int_equal(run_program(q, instructions[i], &before), GPM_OK);
+            buf_reset(&before);
+            assert_int_equal(run_program(q, show, &before), GPM_OK);
+            assert_int_equal(run_program(r, show, &after), GPM_OK);
+            assert_string_equal(before.data, after.data);
+            if (st && i == 0) assert_int_equal(run_program(r, instructions[i], &after), GPM_OK);
+            runner_free(r);
+            runner_free(q);
+        }
+        assert_true(refused > 3 && done);
+    }
+    buf_release(&before);
+    buf_release(&after);
+}
+
 static void *nothing(void) {
     return NULL;
 }
@@ -389,9 +430,11 @@ static void json_library(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rollback),   cmocka_unit_test(sessions),    cmocka_unit_test(programs),
-        cmocka_unit_test(processes),  cmocka_unit_test(learners),    cmocka_unit_test(folders),
-        cmocka_unit_test(optimisers), cmocka_unit_test(memo_tables), cmocka_unit_test(draw_tables),
-        cmocka_unit_test(scenes),     cmocka_unit_test(json_library)};
+        cmocka_unit_test(rollback),    cmocka_unit_test(alone),
+        cmocka_unit_test(sessions),    cmocka_unit_test(programs),
+        cmocka_unit_test(processes),   cmocka_unit_test(learners),
+        cmocka_unit_test(folders),     cmocka_unit_test(optimisers),
+        cmocka_unit_test(memo_tables), cmocka_unit_test(draw_tables),
+        cmocka_unit_test(scenes),      cmocka_unit_test(json_library)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }
