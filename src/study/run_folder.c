@@ -85,6 +85,24 @@ static void put_evidence(const struct evidence *e, struct buf *out) {
     buf_putc(out, '}');
 }
 
+/* What it takes to read the file and to run again (program.c). */
+static void put_choices(const struct discovery *d, struct buf *out) {
+    const struct series_options *o = &d->opt.series;
+    const char *const names[] = {"time", "column"}, *const texts[] = {o->time, o->value};
+    buf_puts(out, " \"read\": {");
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        if (!texts[i]) continue;
+        buf_printf(out, "\"%s\": ", names[i]);
+        buf_json_string(out, texts[i], strlen(texts[i]));
+        buf_puts(out, ", ");
+    }
+    buf_printf(out,
+               "\"skip_bad\": %s, \"max_points\": %zu}, \"holdout\": %.17g, \"max_seconds\": %g, "
+               "\"only_logs\": %s,\n",
+               o->skip_bad ? "true" : "false", o->max_points, d->opt.holdout, d->opt.seconds,
+               d->search.opt.grammar.only_logs ? "true" : "false");
+}
+
 static void put_manifest(const struct discovery *d, struct buf *out) {
     const struct series *s = &d->series;
     buf_printf(out,
@@ -101,6 +119,7 @@ static void put_manifest(const struct discovery *d, struct buf *out) {
                "%zu, \"repeated\": %zu, \"left_out\": %zu, \"sorted\": %s,\n",
                (int)s->kind, s->unit, s->rows, s->missing, s->bad, s->repeated, s->left_out,
                s->sorted ? "true" : "false");
+    put_choices(d, out);
     const struct search_options *o = &d->search.opt;
     buf_printf(out,
                " \"factors\": %u, \"change\": %s, \"logs\": %s, \"window\": %g, \"draws\": %zu, "
@@ -274,6 +293,19 @@ static enum gpm_status load_series(struct discovery *d, const char *dir, json_t 
     return st;
 }
 
+/* The other way round of put_choices; folders of before lack them. */
+static void load_choices(struct discovery *d, json_t *m) {
+    json_t *read = json_object_get(m, "read");
+    struct series_options o = {.time = json_string_value(json_object_get(read, "time")),
+                               .value = json_string_value(json_object_get(read, "column")),
+                               .skip_bad = get_bool(read, "skip_bad"),
+                               .max_points = d->opt.series.max_points};
+    if (read) o.max_points = get_count(read, "max_points", 1e9);
+    d->opt.series = series_options_copy(&o);
+    d->opt.holdout = fmin(fmax(get_number(m, "holdout", 0), 0), 1);
+    d->opt.seconds = fmax(get_number(m, "max_seconds", 0), 0);
+}
+
 /* False when it is none that a search visits, or not one of these data. */
 static bool load_structure(const struct smodel_data *data, json_t *j, struct structure *s) {
     json_t *terms = json_object_get(j, "terms");
@@ -347,6 +379,7 @@ static enum gpm_status load_structures(struct discovery *d, const char *dir, jso
     search_options_init(&o);
     grammar_init(&o.grammar, (uint16_t)get_count(m, "factors", 65535), get_bool(m, "change"),
                  get_bool(m, "logs"));
+    o.grammar.only_logs = get_bool(m, "only_logs");
     o.draws = get_count(m, "draws", 1e6);
     o.seed = d->opt.seed;
     enum gpm_status st = search_init(s, &d->data, &o);
@@ -431,6 +464,7 @@ enum gpm_status discovery_load(struct discovery *d, const char *dir, struct buf 
     d->opt.level = get_number(m, "level", 0.95);
     if (!(d->opt.level > 0 && d->opt.level < 1)) d->opt.level = 0.95;
     d->seconds = get_number(m, "seconds", 0);
+    load_choices(d, m);
     if (st == GPM_OK) st = load_series(d, dir, m, err);
     if (d->opt.horizon > 1000 + 10 * d->series.n) d->opt.horizon = 0; /* as no run was saved */
     if (st == GPM_OK) st = discovery_prepare(d, err);

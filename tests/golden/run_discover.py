@@ -61,9 +61,23 @@ def check_result(tmp):
     assert max(abs(x - y) for x, y in zip(again["forecast"]["mean"], a["forecast"]["mean"])) < 1e-6
     for form, mark in (("html", "<svg"), ("markdown", "# Structure"), ("text", "Structures"), ("program", "infer")):
         assert mark in run("report", out, "--format", form).stdout, form
+    check_program_kept(tmp)
     with open(os.path.join(out, "data.csv"), "a") as f:
         f.write("3000,1\n")
     assert "hash" in run("query", out, "LIN", status=2).stderr
+
+
+def check_program_kept(tmp):
+    """The program of a kept run is the one that was printed when it ran: columns, hold-out and all."""
+    path, kept = os.path.join(tmp, "wide.csv"), os.path.join(tmp, "wide")
+    with open(path, "w") as f:
+        f.write("a,when,b,\"the, value\"\n" + "".join("1,%d,x,%g\n" % (i, math.exp(0.05 * i + 0.1 * math.sin(9 * i))) for i in range(60)))
+        f.write("1,60,x,bad\n")
+    said = run("discover", path, "--time", "when", "--column", "the, value", "--skip-bad", "--max-points", "50", "--holdout", "0.2",
+               "--log", "always", "--kernels", "LIN SE", "--program", "--out", kept).stdout
+    again = run("report", kept, "--format", "program").stdout
+    assert 'column="the, value"' in again and "holdout=0.2" in again and "max_points=50" in again and 'log="always"' in again, again
+    assert again in said, said + again
 
 
 def check_time_formats(tmp):
