@@ -71,9 +71,8 @@ def test_ends():
                        SIM, "{x}", "{y}")[0])
     assert d["ended"] == "target" and d["best"]["y"] <= 0.5 and d["evaluations"] < 60
     slow = script("slow.sh", "#!/bin/sh\nsleep 0.2\n" + BRANIN)
-    t = time.time()
     d = json.loads(run("optimize", "-q", *BOX, "--max-time", "1", "--json", "-", "--", slow, "{x}", "{y}")[0])
-    assert d["ended"] == "time" and time.time() - t < 10 and d["evaluations"] >= 1
+    assert d["ended"] == "time" and d["evaluations"] >= 1
     d = json.loads(run("optimize", "-q", "--var", "k=a,b,c", "--var", "n=1:3:int", "--budget", "50",
                        "--json", "-", "--", "sh", "-c", "echo {n} | tr -d a # {k}")[0])
     assert d["ended"] == "exhausted" and d["evaluations"] == 9
@@ -186,13 +185,25 @@ def test_interrupt_keeps_what_is_done():
     assert len(trace("i.db")) == done + 4
 
 
+def overlap():
+    """How many evaluations ran at once: they note when they begin (+) and end (-)."""
+    most = now = 0
+    for sign in lines("spans.txt"):
+        now += 1 if sign == "+" else -1
+        most = max(most, now)
+    os.remove("spans.txt")
+    return most
+
+
 def test_four_workers_share_one_store():
-    slow = script("slow3.sh", "#!/bin/sh\necho \"$1 $2\" >> four.txt\nsleep 0.5\n" + BRANIN)
+    slow = script("slow3.sh", "#!/bin/sh\necho \"$1 $2\" >> four.txt\necho + >> spans.txt\nsleep 0.5\necho - >> spans.txt\n" + BRANIN)
     t = time.time()
     run("optimize", "-q", *BOX, "--budget", "8", "--store", "one.db", "--", slow, "{x}", "{y}")
     one = time.time() - t
+    assert overlap() == 1
     os.remove("four.txt")
     run("optimize", "-q", *BOX, "--budget", "1", "--store", "four.db", "--", slow, "{x}", "{y}")
+    overlap()
     t = time.time()
     ps = [subprocess.Popen([TOOL, "optimize", "-q", "--join", "four.db", "--budget", "33"],
                            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) for _ in range(4)]
@@ -203,12 +214,10 @@ def test_four_workers_share_one_store():
     rows, ran = trace("four.db"), lines("four.txt")
     assert len(rows) == 33 and len(set((r[1], r[2]) for r in rows)) == 33
     assert len(ran) == 33 and len(set(ran)) == 33
-    share = (four / 32) / (one / 8)
-    print("four workers: %.2f of the time per evaluation of one" % share)
-    assert share < 0.5  # a quarter when the machine is free
-    with_jobs = time.time()
+    print("four workers: %.2f of the time per evaluation of one" % ((four / 32) / (one / 8)))
+    assert 2 <= overlap() <= 4
     run("optimize", "-q", *BOX, "--budget", "16", "--jobs", "8", "--store", "j.db", "--", slow, "{x}", "{y}")
-    assert time.time() - with_jobs < 0.6 * 16 * 0.5
+    assert 2 <= overlap() <= 8
 
 
 def test_mixed_variables_noise_and_warm_start():

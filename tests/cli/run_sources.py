@@ -34,17 +34,30 @@ def bad(program, *parts, options=("--allow-run",)):
     return r
 
 
-def calls():
-    path = os.path.join(WORK.name, "calls")
+def noted(name, remove=True):
+    path = os.path.join(WORK.name, name)
     text = open(path).read().split() if os.path.exists(path) else []
-    if text:
+    if text and remove:
         os.remove(path)
     return text
 
 
+def calls():
+    return noted("calls")
+
+
+def overlap():
+    """How many slow calls ran at once: they note when they begin (+) and end (-)."""
+    most = now = 0
+    for sign in noted("spans"):
+        now += 1 if sign == "+" else -1
+        most = max(most, now)
+    return most
+
+
 write("sim", """#!/bin/sh
 echo "$1" >> calls
-[ -n "$2" ] && sleep "$2"
+[ -n "$2" ] && { echo + >> spans; sleep "$2"; echo - >> spans; }
 case "$1" in
 7) echo "boom at 7" >&2; exit 3;;
 8) echo nan;;
@@ -57,8 +70,10 @@ esac
 write("json", "#!/usr/bin/python3\nimport json, sys\nd = json.load(sys.stdin)\nprint(d['a'] * 10 + d['b'])\n", 0o755)
 write("flaky", "#!/bin/sh\n[ -e tried ] && { echo 5; exit; }\ntouch tried\nexit 1\n", 0o755)
 write("t.csv", "a,b,y\n1,2,3\n2,0,5\n-0,1,7\n")
-write("lib.c", "#include <unistd.h>\n#include <math.h>\ndouble sq(double x) { return x * x; }\n"
-               "double slow(double x) { usleep(500000); return x == 13 || x == 14 ? NAN : x * x; }\n"
+write("lib.c", "#include <unistd.h>\n#include <fcntl.h>\n#include <math.h>\ndouble sq(double x) { return x * x; }\n"
+               "static void note(const char *s) { int f = open(\"spans\", O_WRONLY | O_APPEND | O_CREAT, 0644);"
+               " if (write(f, s, 2) == 2) close(f); }\n"
+               "double slow(double x) { note(\"+\\n\"); usleep(500000); note(\"-\\n\"); return x == 13 || x == 14 ? NAN : x * x; }\n"
                "double sum(const double *x, int n) { double s = 0; for (int i = 0; i < n; i++) s += x[i]; return s; }\n")
 subprocess.run(["cc", "-shared", "-fPIC", "-o", "lib.so", "lib.c"], cwd=WORK.name, check=True)
 
@@ -75,9 +90,7 @@ def test_failures():
     for x, text in ((7, "boom at 7"), (8, "not finite"), (9, "signal"), (10, "not print exactly one number")):
         bad('command("./sim {x}")(%d);' % x, "E0606", "failed at %d" % x)
     r = bad('command("./sim {x}")(7);', "status 3", "boom at 7")
-    start = time.time()
     bad('command("./sim {x}", timeout=0.3)(11);', "E0606", "time-out")
-    assert time.time() - start < 5
     bad('command("./absent {x}")(1);', "E0606")
     bad('command("./sim");', "placeholder")
     bad('command("./sim {x}", inputs=["y"]);', "placeholder")
@@ -136,9 +149,9 @@ def test_store():
 
 def test_parallel():
     points = ", ".join(str(i) for i in range(20, 28))
-    start = time.time()
+    overlap()
     good(STORED % ("0.5", "", points), "[%s]\n" % ", ".join(str(i * i) for i in range(20, 28)), "--allow-run", "--jobs", "8")
-    assert time.time() - start < 3, "eight runs of half a second took %.1f s with --jobs 8" % (time.time() - start)
+    assert overlap() >= 2, "with --jobs 8 no two runs were under way at once"
     assert len(calls()) == 8
 
 
@@ -150,22 +163,25 @@ def test_parallel_foreign():
     the other."""
     points = ", ".join(str(i) for i in range(20, 28))
     squares = "[%s]\n" % ", ".join(str(i * i) for i in range(20, 28))
-    start = time.time()
     good(SLOW % (", parallel=true", ', store="slow.db"', points), squares, "--allow-run", "--jobs", "8")
-    assert time.time() - start < 2.5, "eight calls of half a second took %.1f s with --jobs 8" % (time.time() - start)
+    assert overlap() >= 2, "with --jobs 8 no two calls were under way at once"
     good(SLOW % (", parallel=true", ', store="slow.db"', points), squares, "--allow-run", "--jobs", "8")  # known
-    start = time.time()
+    assert not noted("spans")
     good(SLOW % ("", "", "20, 21"), "[400, 441]\n", "--allow-run", "--jobs", "8")
-    assert time.time() - start > 1
+    assert overlap() == 1, "a function that was not declared parallel ran in two threads"
     bad(SLOW % (", parallel=true", ', store="slow2.db"', "30, 13, 31, 14, 32"), "failed at 13", "it gave nan",
         options=("--allow-run", "--jobs", "4"))
     good(SLOW % (", parallel=true", ', store="slow2.db"', "30, 31, 32"), "[900, 961, 1024]\n", "--allow-run")
     bad(SLOW % (', parallel="yes"', "", "1"), "parallel must be true or false")
 
 
-def interrupt_after(seconds):
+def interrupt_after(done):
+    """Ctrl-C when that many slow calls have ended."""
+    noted("spans")
     p = subprocess.Popen([TOOL, "run", "--allow-run", "--jobs", "2", "p.vnts"], cwd=WORK.name, stderr=subprocess.PIPE, text=True)
-    time.sleep(seconds)
+    end = time.time() + 60
+    while noted("spans", remove=False).count("-") < done and time.time() < end:
+        time.sleep(0.02)
     p.send_signal(signal.SIGINT)
     err = p.communicate(timeout=20)[1]
     assert p.returncode != 0 and "interrupted" in err, err
@@ -173,17 +189,17 @@ def interrupt_after(seconds):
 
 def test_interrupt_threads():
     write("p.vnts", SLOW % (", parallel=true", ', store="ints.db"', ", ".join(str(i) for i in range(20, 60))))
-    interrupt_after(1.3)
+    interrupt_after(4)
     listed = subprocess.run([TOOL, "memo", "export", "ints.db"], cwd=WORK.name, stdout=subprocess.PIPE, text=True).stdout
     rows = listed.split("\n")[1:-1]
-    assert 2 <= len(rows) <= 12 and all(",done" in r for r in rows), listed
+    assert 2 <= len(rows) < 40 and all(",done" in r for r in rows), listed
 
 
 def test_interrupt():
     write("p.vnts", STORED % ("0.4", ', store="int.db"', ", ".join(str(i) for i in range(20, 60))))
-    interrupt_after(1.5)
+    interrupt_after(4)
     done = len(calls())
-    assert 2 <= done <= 12, done
+    assert 4 <= done < 40, done
     good(STORED % ("0.4", ', store="int.db"', "20, 21"), "[400, 441]\n", "--allow-run")
     assert not calls()  # what was done before the interrupt was kept
 
