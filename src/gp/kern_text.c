@@ -53,7 +53,7 @@ void kern_print(const struct kern *k, struct buf *out) {
     case KERN_CALLBACK: buf_puts(out, k->label); return;
     default: break;
     }
-    if (k->cls->amp == KERN_AMP_LINEAR) {
+    if (k->cls->amp == KERN_AMP_LINEAR && !k->ncol) {
         buf_number(out, k->par[0]);
         return;
     }
