@@ -7,6 +7,7 @@
 #include "host/process.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <time.h>
 
 static const char *const names[] = {"x", "y"};
@@ -170,9 +171,16 @@ static void pool_runs_in_parallel_with_results_in_order(void **state) {
 }
 
 static volatile sig_atomic_t stop_flag;
+static atomic_int n_ended;
+static void one_ended(size_t i, const struct proc_result *r, void *user) {
+    UNUSED(i), UNUSED(r), UNUSED(user);
+    atomic_fetch_add(&n_ended, 1);
+}
+/* Asks to stop while programs are waited for, when the two quick ones have ended. */
 static void *set_flag(void *p) {
-    struct timespec t = {0, 300000000};
-    nanosleep(&t, NULL);
+    struct timespec t = {0, 100000000};
+    do nanosleep(&t, NULL);
+    while (atomic_load(&n_ended) < 2);
     stop_set(&stop_flag, true);
     return p;
 }
@@ -184,8 +192,9 @@ static void interruption_keeps_what_is_done(void **state) {
     struct proc_result r[5];
     pthread_t thread;
     stop_flag = 0;
+    atomic_store(&n_ended, 0);
     pthread_create(&thread, NULL, set_flag, NULL);
-    size_t ended = proc_map(&c, values, 5, 2, &stop_flag, r, NULL, NULL);
+    size_t ended = proc_map(&c, values, 5, 2, &stop_flag, r, one_ended, NULL);
     pthread_join(thread, NULL);
     assert_int_equal(ended, 2);
     const enum proc_outcome want[] = {PROC_OK, PROC_INTERRUPTED, PROC_OK, PROC_INTERRUPTED,
