@@ -143,6 +143,7 @@ static void print_month(double x, struct buf *out) {
 
 void series_print_time(enum time_kind kind, const char *unit, double x, struct buf *out) {
     int y, m, d;
+    if (!(fabs(x) < 1e9)) kind = TIME_NUMBER; /* no calendar goes that far */
     if (kind == TIME_QUARTER) {
         double q = floor(x * 4 + 0.5);
         buf_printf(out, "%04dQ%d", (int)floor(q / 4), (int)(q - 4 * floor(q / 4)) + 1);

@@ -68,6 +68,12 @@ static void test_round_trip_of_dates(void **state) {
         }
         buf_release(&b);
     }
+    for (int kind = TIME_NUMBER; kind <= TIME_INSTANT; kind++) { /* no calendar goes that far */
+        struct buf b = BUF_INIT;
+        series_print_time((enum time_kind)kind, "day", -1.5e300, &b);
+        assert_string_equal(b.data, "-1.5e+300");
+        buf_release(&b);
+    }
 }
 
 static void test_months(void **state) {
