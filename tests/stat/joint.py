@@ -6,7 +6,7 @@ model. Every replicate is a model of its own, so replicates are independent and 
 plain draws is an exact two-sample test (Geweke 2004; Gandy and Scott 2020). Statistics: each
 quantity, and its product with the first datum.
 """
-import json, subprocess, sys, tempfile, os
+import concurrent.futures, hashlib, json, os, subprocess, tempfile, threading, time
 
 import numpy as np
 from scipy import stats as st
@@ -197,10 +197,13 @@ def program(model, op, replicates):
             "mapv(proc(i) { once() }, arange(%d));\n" % ("\n  ".join(body), replicates))
 
 
-def run(tool, text, seed):
+PIECE = 2000  # replicates of one process: it ends in minutes, and there is something to do for every core
+
+
+def one_run(tool, text, seed):
     with tempfile.NamedTemporaryFile("w", suffix=".vnts", delete=False) as f: f.write(text)
     try:
-        r = subprocess.run([tool, "run", "--seed", str(seed), f.name], capture_output=True, text=True, timeout=600)
+        r = subprocess.run([tool, "run", "--seed", str(seed), f.name], capture_output=True, text=True, timeout=1200)
     finally:
         os.unlink(f.name)
     if r.returncode: raise RuntimeError("exit status %d\n%s\n%s" % (r.returncode, r.stderr, text))
@@ -208,6 +211,11 @@ def run(tool, text, seed):
     v = np.array([a for a, _ in rows], float)
     y = np.array([b[0] for _, b in rows], float)
     return np.column_stack([v, v * y[:, None]])
+
+
+def run(tool, model, op, replicates, seed):
+    pieces = [min(PIECE, replicates - i) for i in range(0, replicates, PIECE)]
+    return np.concatenate([one_run(tool, program(model, op, n), seed + 100000 * k) for k, n in enumerate(pieces)])
 
 
 def p_value(a, b):
@@ -218,27 +226,69 @@ def p_value(a, b):
     return st.chi2_contingency(table).pvalue if table.shape[1] > 1 else 1.0
 
 
-def main(tool, replicates, seed, only=None):
-    bad, tests = [], 0
+def compare(tool, model, op, replicates, seed, reference):
+    """{"p", "tests", "seed", "wall"} and what is wrong, in words, or None."""
+    begin = time.monotonic()
+    try:
+        got = run(tool, model, op, replicates, seed)
+    except (RuntimeError, subprocess.TimeoutExpired) as e:
+        return {"p": 0, "tests": 0, "seed": seed, "wall": time.monotonic() - begin, "wrong": str(e)}
+    p, j = min((p_value(got[:, j], reference[:, j]), j) for j in range(got.shape[1]))
+    wrong = None if p >= P_VALUE_MIN else "statistic %d, seed %d, mean %g against %g" % (
+        j, seed, got[:, j].mean(), reference[:, j].mean())
+    return {"p": p, "tests": got.shape[1], "seed": seed, "wall": time.monotonic() - begin, "wrong": wrong}
+
+
+def key_of(tool, replicates, seed):
+    """Results are those of one program, these models and these seeds."""
+    h = hashlib.sha256(repr((replicates, seed, MODELS)).encode())
+    with open(tool, "rb") as f: h.update(f.read())
+    return h.hexdigest()
+
+
+def load(path, key):
+    if not path or not os.path.exists(path): return {}
+    with open(path) as f: rows = [json.loads(line) for line in f if line.endswith("\n")]
+    return {r["label"]: r for r in rows if r["key"] == key}
+
+
+def main(tool, replicates, seed, only=None, state=None, jobs=1):
+    """`only`: pairs whose label holds this text. `state`: a file of results; those that are there are not
+    computed again, so that a pass can be done in pieces. Seeds do not depend on either."""
+    key = key_of(tool, replicates, seed)
+    done, lock, references = load(state, key), threading.Lock(), {}
+
+    def reference_of(name, at):  # one per model, made by whoever needs it first
+        with lock: mine = references.setdefault(name, [threading.Lock(), None])
+        with mine[0]:
+            if mine[1] is None: mine[1] = run(tool, MODELS[name], None, 4 * replicates, at)
+        return mine[1]
+
+    def pair(label, name, op, at, first):
+        if label not in done:
+            r = compare(tool, MODELS[name], op, replicates, at, reference_of(name, first))
+            r.update(label=label, key=key)
+            with lock:
+                done[label] = r
+                if state:
+                    with open(state, "a") as f: f.write(json.dumps(r) + "\n")
+        r = done[label]
+        with lock:
+            print("%s %-32s smallest p = %-8.2g %6.1f s%s" % ("FAIL" if r["wrong"] else "ok  ", label, r["p"], r["wall"],
+                  " (%s)" % r["wrong"] if r["wrong"] else ""), flush=True)
+        return r
+
+    tasks = []
     for name, model in MODELS.items():
-        reference = None
+        first = seed
         for op_name, op in model[3].items():
-            label = "%s / %s" % (name, op_name)
-            if only and only not in label: continue
-            if reference is None: reference = run(tool, program(model, None, 4 * replicates), seed)
             seed += 1
-            try:
-                got = run(tool, program(model, op, replicates), seed)
-            except RuntimeError as e:
-                bad.append(label)
-                print("FAIL %s: %s" % (label, e))
-                continue
-            worst = min((p_value(got[:, j], reference[:, j]), j) for j in range(got.shape[1]))
-            tests += got.shape[1]
-            ok = worst[0] >= P_VALUE_MIN
-            if not ok: bad.append(label)
-            print("%s %-28s smallest p = %.2g%s" % ("ok  " if ok else "FAIL", label, worst[0],
-                  "" if ok else " (statistic %d, seed %d, mean %g against %g)" %
-                  (worst[1], seed, got[:, worst[1]].mean(), reference[:, worst[1]].mean())))
-    print("%d tests at %g each; %d operators failed" % (tests, P_VALUE_MIN, len(bad)))
-    return 1 if bad else 0
+            label = "%s / %s" % (name, op_name)
+            if not only or only in label: tasks.append((label, name, op, seed, first))
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        rows = list(pool.map(lambda t: pair(*t), tasks))
+    bad = [r for r in rows if r["wrong"]]
+    print("%d pairs, %d replicates each: %d tests at %g each, smallest p %.2g; %d operators failed; %.0f s of work" % (
+        len(rows), replicates, sum(r["tests"] for r in rows), P_VALUE_MIN, min((r["p"] for r in rows), default=1), len(bad),
+        sum(r["wall"] for r in rows)))
+    return 1 if bad or not rows else 0
