@@ -22,7 +22,7 @@ MODELS = {
     "eight_schools_centered": ("slice(default, one, 5, 20, 150)", "slice(default, one, 5, 20, 5000)", 2000, SCHOOLS),
     "gp_regr": ("slice(default, one, 2, 20, 4)", "slice(default, one, 2, 20, 200)", 2000,
                 {"rho": (6.87434818, 48.85864), "alpha": (2.44239984, 6.576518), "sigma": (1.82873107, 3.599273)}),
-    "gp_pois_regr": ("nuts(default, all, 150, 1)", "nuts(default, all, 150, 150)", 200,
+    "gp_pois_regr": ("nuts(default, all, 150, 1)", "nuts(default, all, 150, 150)", 1000,
                      {"rho": (5.66652941, 32.570579), "alpha": (2.92134418, 9.162755), "f(0)": (3.63574060, 13.241741),
                       "f(5)": (1.29526162, 1.748558), "f(9)": (4.41509940, 19.501496)}),
     "kilpisjarvi": ("slice(default, one, 1, 40, 6)", "slice(default, one, 1, 40, 300)", 2000,
