@@ -27,7 +27,8 @@ struct entry {
     struct request *old_req;
     struct node *old_end; /* observed root: the node that was constrained */
     struct node *new_end;
-    void *token; /* M: for undo or commit */
+    struct node *kept_end; /* observed root: its end, where that does not change */
+    void *token;           /* M: for undo or commit */
     bool remade;
 };
 
@@ -45,7 +46,8 @@ struct scaffold {
     size_t n_old; /* smc.c: how many of the order stand as in the old state */
     double *sink; /* during detach and regen: where data recorded by deterministic nodes weigh in */
     bool detached, built, strict, has_brush;
-    bool tangled;   /* smc.c */
+    uint64_t first_seq; /* of the nodes made since detach */
+    bool tangled;       /* smc.c */
     bool canonical; /* fixed values of procedures with statistics must be among those they list */
 };
 

@@ -116,6 +116,7 @@ uint32_t scaffold_set_steps(struct scaffold *s, struct node *const *nodes, const
 enum gpm_status scaffold_detach_steps(struct scaffold *s, double *weights, uint32_t n_steps) {
     s->mode = SCAFFOLD_PRIOR;
     s->detached = true;
+    s->first_seq = s->t->next_seq;
     for (size_t i = 0; i < s->e.n; i++) s->e.at[i].done = s->e.at[i].attached = false;
     for (uint32_t i = 0; i < n_steps; i++) weights[i] = 0;
     for (size_t i = s->order.n; i-- > 0;) {
