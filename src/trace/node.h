@@ -99,6 +99,9 @@ enum gpm_status observation_end(struct trace *t, struct node *root, struct span 
 /* The node whose value this one only passes on (tag, branch, call of a compound), or NULL. */
 struct node *copy_source(const struct node *n);
 struct node *chase(struct node *n); /* the node an expression's value comes from */
+/* Carries the new value of n to those of its children that have been computed already; an error
+ * where one of them is random or makes requests, unless the value goes back to what it was. */
+enum gpm_status observation_propagate(struct trace *t, struct node *n, bool back) GPM_MUST_USE;
 struct observation *observation_of(struct trace *t, struct node *root);
 enum gpm_status constrain_end(struct trace *t, struct node *end, value v,
                               double *weight) GPM_MUST_USE;

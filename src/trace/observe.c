@@ -74,14 +74,14 @@ static enum gpm_status take_out_record(struct trace *t, struct node *n) {
     return st;
 }
 
-/* Carries the new value of n to those of its children that have been computed already. */
-static enum gpm_status propagate(struct trace *t, struct node *n) {
+enum gpm_status observation_propagate(struct trace *t, struct node *n, bool back) {
     for (uint32_t i = 0; i < n->n_out; i++) {
         struct node *c = n->out[i].child;
         struct entry *e = t->active ? entry_of(t->active, c) : NULL;
         if (e && !e->brush && !e->done) continue; /* will be computed later */
         if (!(c->flags & NODE_ON)) continue;
         if ((c->flags & NODE_RANDOM) || requests_on(c, n->out[i].slot)) {
+            if (back) continue; /* it has not seen the other value */
             diag_raise(t->core->diags, DIAG_OBSERVE_PROPAGATE, node_span(c),
                        "an observed value reaches this expression after it was evaluated");
             diag_add_label(t->core->diags, node_span(n), "the observed value");
@@ -90,7 +90,7 @@ static enum gpm_status propagate(struct trace *t, struct node *n) {
         if (c->flags & NODE_IN_INDEX) tag_leave_index(t, c);
         enum gpm_status st = take_out_record(t, c);
         if (st == GPM_OK) st = node_apply(t, c, NULL, false);
-        if (st == GPM_OK) st = propagate(t, c);
+        if (st == GPM_OK) st = observation_propagate(t, c, back);
         if (st != GPM_OK) return st;
     }
     return GPM_OK;
@@ -112,5 +112,5 @@ enum gpm_status constrain_end(struct trace *t, struct node *end, value v, double
     end->logp = *weight;
     if (!node_is_stateful(end)) end->flags |= NODE_HAS_LOGP;
     st = isinf(*weight) ? node_incorporate_impossible(t, end) : node_incorporate(t, end);
-    return st == GPM_OK ? propagate(t, end) : st;
+    return st == GPM_OK ? observation_propagate(t, end, false) : st;
 }

@@ -37,8 +37,7 @@ static struct request *request_like(const struct request *r) {
     return q;
 }
 
-/* Does the proposal take this node out, whatever becomes of it? */
-static bool is_torn_down(struct scaffold *s, const struct node *n) {
+bool is_torn_down(struct scaffold *s, const struct node *n) {
     const struct entry *e = entry_of(s, n);
     return family_is_brush(n->family) || (e && (e->role == ROLE_D || e->brush));
 }
@@ -131,6 +130,7 @@ enum gpm_status scaffold_detach(struct scaffold *s, enum scaffold_mode mode, dou
     double w = 0;
     s->detached = true;
     s->first_seq = s->t->next_seq;
+    s->by_steps = false;
     s->sink = &w;
     for (size_t i = s->order.n; i-- > 0;) {
         enum gpm_status st = detach_entry(s, &s->e.at[s->order.at[i]], &w);
@@ -202,20 +202,6 @@ static enum gpm_status regen_fixed(struct scaffold *s, struct entry *e, value v)
     return isinf(logp) ? node_incorporate_impossible(s->t, n) : node_incorporate(s->t, n);
 }
 
-/* An observation moves from choice to choice with the branches that lead to it. Choices that are
- * there without it would have to be drawn anew when it leaves and forgotten when it comes: they are
- * not in the scaffold, so this is an error and not a wrong answer. */
-static enum gpm_status check_move(struct scaffold *s, const struct entry *e, struct node *end) {
-    bool made = end->seq >= s->first_seq || is_torn_down(s, end);
-    if (!e->kept_end && made) return GPM_OK;
-    diag_raise(s->t->core->diags, DIAG_OBSERVE_PROPAGATE, node_span(e->n),
-               "a branch moves this observation between choices that are there without it");
-    diag_add_label(s->t->core->diags, node_span(e->kept_end ? e->kept_end : end), "such a choice");
-    diag_set_help(s->t->core->diags, "draw the choice inside the branch, or observe "
-                                     "normal(the choice, small) instead");
-    return GPM_E_USER;
-}
-
 static enum gpm_status regen_d(struct scaffold *s, struct entry *e) {
     struct node *n = e->n;
     size_t index = (size_t)(e - s->e.at);
@@ -226,15 +212,10 @@ static enum gpm_status regen_d(struct scaffold *s, struct entry *e) {
         st = node_apply(s->t, n, NULL, e->requests);
     e = &s->e.at[index];
     if (st != GPM_OK || !(n->flags & NODE_OBS_ROOT)) return st;
-    struct node *end = chase(n);
-    if (end->flags & NODE_OBSERVED) return GPM_OK;
-    double logp;
-    st = check_move(s, e, end);
-    if (st == GPM_OK) st = constrain_end(s->t, end, observation_of(s->t, n)->val, &logp);
-    if (st != GPM_OK) return st;
-    add_weight(s, e, logp);
-    e->new_end = end;
-    return GPM_OK;
+    double logp = 0;
+    st = observation_follow(s, e, &logp);
+    add_weight(s, &s->e.at[index], logp);
+    return st;
 }
 
 /* A maker whose closures are others now depends on what those close over. */
@@ -371,8 +352,7 @@ bool scaffold_built(const struct scaffold *s) {
 static void unregen_d(struct scaffold *s, struct entry *e) {
     struct trace *t = s->t;
     struct node *n = e->n;
-    if (e->new_end) e->new_end->flags &= (uint16_t)~NODE_OBSERVED;
-    e->new_end = NULL;
+    observation_return(s, e);
     if (e->op_changed) choice_remove(t, n);
     enum gpm_status st = node_unincorporate(t, n);
     assert(st == GPM_OK);
@@ -477,6 +457,7 @@ void scaffold_commit(struct scaffold *s) {
         struct entry *e = &s->e.at[s->order.at[i]];
         if (e->old_req) vec_push(&dead, e->old_req);
         e->old_req = NULL;
+        observation_stay(e);
         if (e->remade) node_class(e->n)->aaa->commit(maker_state(e->n)->data, e->token);
     }
     s->detached = false;

@@ -27,8 +27,10 @@ struct entry {
     struct request *old_req;
     struct node *old_end; /* observed root: the node that was constrained */
     struct node *new_end;
-    struct node *kept_end; /* observed root: its end, where that does not change */
-    void *token;           /* M: for undo or commit */
+    struct node *kept_end;     /* observed root: its end, where that is no part of the scaffold */
+    bool left, taken;          /* moves.c: kept_end was left, new_end was there as a free choice */
+    value left_val, taken_val; /* their values before */
+    void *token;               /* M: for undo or commit */
     bool remade;
 };
 
@@ -47,12 +49,21 @@ struct scaffold {
     double *sink; /* during detach and regen: where data recorded by deterministic nodes weigh in */
     bool detached, built, strict, has_brush;
     uint64_t first_seq; /* of the nodes made since detach */
+    bool by_steps;      /* smc.c */
     bool tangled;       /* smc.c */
     bool canonical; /* fixed values of procedures with statistics must be among those they list */
 };
 
 void scaffold_release(struct scaffold *s); /* memory of one that is not in use, or NULL */
 struct entry *entry_of(struct scaffold *s, const struct node *n); /* NULL: not in it */
+/* Does the proposal take this node out, whatever becomes of it? */
+bool is_torn_down(struct scaffold *s, const struct node *n);
+/* Observations that move (moves.c): the one at root e goes where its expression leads now, and
+ * back. */
+enum gpm_status observation_follow(struct scaffold *s, struct entry *e,
+                                   double *weight) GPM_MUST_USE;
+void observation_return(struct scaffold *s, struct entry *e);
+void observation_stay(struct entry *e); /* the proposal is accepted */
 enum gpm_status detach_entry(struct scaffold *s, struct entry *e, double *w) GPM_MUST_USE;
 /* The joint log density of the data of maker n, whose made procedures share `state`. */
 /* The data of one maker: its joint density in closed form, and built up one application after

@@ -117,6 +117,7 @@ enum gpm_status scaffold_detach_steps(struct scaffold *s, double *weights, uint3
     s->mode = SCAFFOLD_PRIOR;
     s->detached = true;
     s->first_seq = s->t->next_seq;
+    s->by_steps = true;
     for (size_t i = 0; i < s->e.n; i++) s->e.at[i].done = s->e.at[i].attached = false;
     for (uint32_t i = 0; i < n_steps; i++) weights[i] = 0;
     for (size_t i = s->order.n; i-- > 0;) {

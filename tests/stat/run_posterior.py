@@ -42,6 +42,16 @@ MIXED = (["b = flip(0.3)", "x = if (b) { normal(0, 1) } else { normal(3, 1) }"],
 _w = [0.7 * st.norm.pdf(1.2, 3, 2 ** 0.5), 0.3 * st.norm.pdf(1.2, 0, 2 ** 0.5)]
 MIXED_POST = {0: _w[0] / sum(_w), 1: _w[1] / sum(_w)}
 
+# An observation that a branch moves from variable to variable: the one it leaves is free again. Both sides of its median.
+MOVING = (['b = tag("b", 0, flip(0.5))', "y = normal(0, 1)", "w = normal(2, 1)", "half = (if (b) { w } else { y }) / 2"],
+          ["if (b) { y } else { w } = 0.8"], "array(if (b) { 1 } else { 0 }, if (half > (if (b) { 1 } else { 0 })) { 1 } else { 0 })")
+_w = [st.norm.pdf(0.8, 2, 1), st.norm.pdf(0.8, 0, 1)]
+MOVING_POST = {(b, side): _w[b] / sum(_w) / 2 for b in (0, 1) for side in (0, 1)}
+MOVING_MEM = (["a = mem(proc(i) { normal(2 * i, 1) })", 'b = tag("b", 0, flip(0.5))', "both = a(0) + a(1)"],
+              ["a(if (b) { 0 } else { 1 }) = 0.8"],
+              "array(if (b) { 1 } else { 0 }, if (both - 0.8 > (if (b) { 2 } else { 0 })) { 1 } else { 0 })")
+MOVES = {"mh": 'mh("b", 0, 40)', "mh one": "mh(default, one, 80)", "mh all": "mh(default, all, 60)", "gibbs": 'gibbs("b", 0, 30)'}
+
 DRIFT = "repeat(60, mh_correct(on_subproblem(default, one, symmetric_local_proposal(proc(v) { normal(v, %g) }))))"
 CONTINUOUS = {"mh": "mh(default, one, 120)", "slice": "slice(default, one, 1, 20, 20)",
               "slice_doubling": "slice_doubling(default, one, 0.5, 8, 20)", "hmc": "hmc(default, all, 0.3, 8, 25)",
@@ -57,7 +67,8 @@ CASES = [("hidden chain", HMM, hmm_posterior(), {
     ("beta", BETA, BETA_POST, {**CONTINUOUS, "drift": DRIFT % 0.2, "rejection": "rejection(default, all, 1)"}),
     ("simplex", DIRICHLET, DIRICHLET_POST, {k: CONTINUOUS[k] for k in ("mh", "hmc", "nuts", "meanfield", "pgibbs")}),
     ("mixed", MIXED, MIXED_POST, {"mh one": "mh(default, one, 80)", "mh all": "mh(default, all, 60)",
-                                  "rejection": "rejection(default, all, 1)", "pgibbs": "pgibbs(default, all, 15, 15)"})]
+                                  "rejection": "rejection(default, all, 1)", "pgibbs": "pgibbs(default, all, 15, 15)"}),
+    ("moving", MOVING, MOVING_POST, MOVES), ("moving in mem", MOVING_MEM, MOVING_POST, MOVES)]
 
 
 def run(text, seed):

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Observations that move: with the branches, the expression that is observed may end at another
+ * choice. Choices made in a branch come and go with the scaffold. One that is there without the
+ * observation (a variable) is not in it: when the observation leaves it, it is drawn from its
+ * prior, and when the observation comes, its value is forgotten. So a proposal is to the pair of
+ * them, and the densities of the free values cancel: the weight is that of the observed ones. */
+#include "trace/scaffold.h"
+
+#include <assert.h>
+
+static enum gpm_status refuse(struct scaffold *s, const struct entry *e, struct node *end,
+                              const char *what) {
+    diag_raise(s->t->core->diags, DIAG_OBSERVE_PROPAGATE, node_span(e->n), "%s", what);
+    diag_add_label(s->t->core->diags, node_span(end), "this choice");
+    diag_set_help(s->t->core->diags, "draw the choice inside the branch, or observe "
+                                     "normal(the choice, small) instead");
+    return GPM_E_USER;
+}
+
+/* What changes for another reason too, or is built step by step, cannot also be left or taken. */
+static enum gpm_status check(struct scaffold *s, const struct entry *e, struct node *end) {
+    if (end->flags & NODE_OBSERVED && end != e->kept_end)
+        return refuse(s, e, end, "a branch moves this observation to a choice that is observed");
+    if (s->by_steps || entry_of(s, end))
+        return refuse(s, e, end,
+                      "a branch moves this observation between choices that are there without it, "
+                      "which this operator cannot do");
+    return GPM_OK;
+}
+
+static enum gpm_status leave(struct scaffold *s, struct entry *e, double *weight) {
+    struct node *end = e->kept_end;
+    double logp;
+    enum gpm_status st = check(s, e, end);
+    if (st == GPM_OK) st = node_unincorporate(s->t, end);
+    if (st == GPM_OK) st = node_logp(s->t, end, &logp);
+    if (st != GPM_OK) return st;
+    *weight -= logp;
+    e->left = true;
+    e->left_val = value_ref(end->val);
+    s->t->structure++; /* who is a choice has changed */
+    end->flags &= (uint16_t) ~(NODE_OBSERVED | NODE_HAS_LOGP);
+    st = node_apply(s->t, end, NULL, false);
+    if (st == GPM_OK) choice_add(s->t, end);
+    return st == GPM_OK ? observation_propagate(s->t, end, false) : st;
+}
+
+enum gpm_status observation_follow(struct scaffold *s, struct entry *e, double *weight) {
+    struct node *n = e->n, *end = chase(n);
+    size_t index = (size_t)(e - s->e.at);
+    enum gpm_status st = GPM_OK;
+    if (end == e->kept_end) return GPM_OK;
+    if (e->kept_end && !e->left) st = leave(s, e, weight);
+    e = &s->e.at[index];
+    bool made = end->seq >= s->first_seq || is_torn_down(s, end);
+    if (st == GPM_OK && !made) {
+        st = check(s, e, end);
+        e->taken = st == GPM_OK;
+        if (e->taken) e->taken_val = value_ref(end->val);
+        s->t->structure++;
+    }
+    double logp = 0;
+    if (st == GPM_OK) e->new_end = end;
+    if (st == GPM_OK) st = constrain_end(s->t, end, observation_of(s->t, n)->val, &logp);
+    *weight += logp;
+    return st;
+}
+
+/* Puts a value back into a choice, observed or free. */
+static void put_back(struct scaffold *s, struct node *end, value v, bool observed) {
+    enum gpm_status st = node_unincorporate(s->t, end);
+    assert(st == GPM_OK);
+    s->t->structure++;
+    choice_remove(s->t, end);
+    end->flags &= (uint16_t) ~(NODE_OBSERVED | NODE_HAS_LOGP);
+    if (observed) end->flags |= NODE_OBSERVED;
+    value_set_take(&end->val, v);
+    st = node_incorporate(s->t, end);
+    assert(st == GPM_OK);
+    if (!observed) choice_add(s->t, end);
+    st = observation_propagate(s->t, end, true);
+    assert(st == GPM_OK);
+    UNUSED(st);
+}
+
+void observation_return(struct scaffold *s, struct entry *e) {
+    if (e->taken)
+        put_back(s, e->new_end, e->taken_val, false);
+    else if (e->new_end)
+        e->new_end->flags &= (uint16_t)~NODE_OBSERVED;
+    if (e->left) put_back(s, e->kept_end, e->left_val, true);
+    e->taken = e->left = false;
+    e->taken_val = e->left_val = NIL;
+    e->new_end = NULL;
+}
+
+void observation_stay(struct entry *e) {
+    value_unref(e->taken_val);
+    value_unref(e->left_val);
+    e->taken_val = e->left_val = NIL;
+}
