@@ -123,6 +123,11 @@ static enum gpm_status check_version(struct memo *m, int *version, struct buf *e
                    m->path);
         return GPM_E_FORMAT;
     }
+    if (*version < 0) {
+        buf_printf(err, "memo table '%s': there is no file version %d; the file is damaged",
+                   m->path, *version);
+        return GPM_E_FORMAT;
+    }
     if (*version > MEMO_VERSION) {
         buf_printf(err,
                    "memo table '%s': made by a newer gpmem (file version %d, this one reads "

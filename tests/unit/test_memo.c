@@ -288,6 +288,8 @@ static void versions_and_strange_files(void **state) {
     assert_string_equal(value, "x=0:1");
     mem_free(value);
     memo_close(m);
+    run_sql("v.db", "PRAGMA user_version=-3;");
+    expect_refused("v.db", &opt, GPM_E_FORMAT, "no file version -3");
     run_sql("v.db", "PRAGMA user_version=77;");
     expect_refused("v.db", &opt, GPM_E_FORMAT, "made by a newer gpmem (file version 77");
     tmp_write("text.db", "this is not a database, but it is long enough to be taken for one....\n");
