@@ -132,7 +132,7 @@ def main():
             s, lo, hi = per_step(make, first_many, 6 * first_many, 5)
             plans = min(cpu(make(first_many)) for _ in range(3)) - min(cpu(make(1)) for _ in range(3)) - first_many * s
             make = jags_hmm(tmp, states)
-            j = per_step(make, 10, 10 + 1000000 // states, 1)[0] / states * 1e6 if make else float("nan")
+            j = per_step(make, 10, 10 + 5000000 // states)[0] / states * 1e6 if make else float("nan")
             first = first or s
             print("| %d | %.3f (%.3f to %.3f) | %.2f | %.0f | %.2f |" % (states, s * 1e6, lo * 1e6, hi * 1e6, s / first, max(0, plans * 1e3), j))
         out = subprocess.run([GPMEM, "run", write(os.path.join(tmp, "m.vnts"), "assume mu = normal(0, 1);\nfor (i = 0; i < 10000; i++) { observe normal(mu, 1) = 0.5 };\ntrace_memory();\n")],

@@ -68,8 +68,8 @@ enum gpm_status trace_mh_general(struct trace *t, struct node *const *principals
             scaffold_restore(s);
     }
 #ifdef GPMEM_CHECKS /* after the commit: makers keep old and new parameters until then */
-    /* choices of the brush are drawn, as are those of memoized families requested for the first time
-     * and parameters of uncollapsed makers */
+    /* choices of the brush are drawn, as are those of memoized families requested for the first
+     * time and parameters of uncollapsed makers */
     bool fresh = s->has_brush || t->next_seq != s->first_seq;
     for (size_t i = 0; i < s->e.n; i++)
         fresh |= s->e.at[i].role == ROLE_M && (s->e.at[i].n->flags & NODE_RANDOM);
