@@ -22,8 +22,9 @@ static value name(struct infer_state *x, const char *s) {
 static enum gpm_status op_mh(struct infer_state *x, const value *args, size_t n, value *out) {
     struct target g;
     enum gpm_status st = infer_target(x, "mh", args, n, 0, 0, name(x, "one"), &g);
+    if (st != GPM_OK) return st;
     x->guard.by_plans = true;
-    if (st == GPM_OK) st = infer_transitions(x, &g, mh_transition, NULL);
+    st = infer_transitions(x, &g, mh_transition, NULL);
     if (st == GPM_OK) *out = NIL;
     return st;
 }

@@ -10,22 +10,30 @@
 #include <assert.h>
 
 static enum gpm_status refuse(struct scaffold *s, const struct entry *e, struct node *end,
-                              const char *what) {
+                              const char *what, const char *help) {
     diag_raise(s->t->core->diags, DIAG_OBSERVE_PROPAGATE, node_span(e->n), "%s", what);
     diag_add_label(s->t->core->diags, node_span(end), "this choice");
-    diag_set_help(s->t->core->diags, "draw the choice inside the branch, or observe "
-                                     "normal(the choice, small) instead");
+    diag_set_help(s->t->core->diags, "%s", help);
     return GPM_E_USER;
 }
 
-/* What changes for another reason too, or is built step by step, cannot also be left or taken. */
+/* What is observed already, changes for another reason too, or is built step by step cannot also be
+ * left or taken. */
 static enum gpm_status check(struct scaffold *s, const struct entry *e, struct node *end) {
     if (end->flags & NODE_OBSERVED && end != e->kept_end)
-        return refuse(s, e, end, "a branch moves this observation to a choice that is observed");
-    if (s->by_steps || entry_of(s, end))
+        return refuse(s, e, end, "a branch moves this observation to a choice that is observed",
+                      "observe each choice once, or observe normal(the choice, small) instead");
+    if (s->by_steps)
         return refuse(s, e, end,
-                      "a branch moves this observation between choices that are there without it, "
-                      "which this operator cannot do");
+                      "a branch moves this observation to or from a variable, which particle Gibbs "
+                      "cannot do",
+                      "use mh or gibbs here, or draw the choice inside the branch");
+    if (entry_of(s, end))
+        return refuse(s, e, end,
+                      "a branch moves this observation to or from a choice that the same proposal "
+                      "changes",
+                      "draw the choice inside the branch, or observe normal(the choice, small) "
+                      "instead");
     return GPM_OK;
 }
 

@@ -30,9 +30,8 @@ struct form_op {
         double (*num)(const double *args, size_t n);
         double (*log_density)(double v, const double *args, size_t n);
     };
-    uint8_t code, n_args;
-    uint16_t own; /* absorbing, and owned; these stand last */
-    int32_t at;   /* of its node among the plan's words; own: its value and density follow */
+    uint16_t code, n_args;
+    int32_t at; /* of its node among the plan's words; owned: its value and density follow */
     int32_t args[OP_MAX_ARGS];
 };
 
@@ -40,13 +39,13 @@ struct form {
     struct form *next; /* another one of the same hash */
     uint64_t hash;
     uint32_t refs; /* plans */
-    /* from here to the end: what makes two forms equal */
+    /* from here on: what makes two forms equal, but for values and results among the locals */
     uint32_t n_det, n_absorb, n_nodes, n_own, n_constants;
     uint32_t n_args;
     uint32_t settles; /* transitions leave something for trace_settle */
     const struct sp_class *cls;
     int32_t args[OP_MAX_ARGS]; /* of the principal */
-    struct form_op ops[];      /* deterministic, absorbing; then the locals */
+    struct form_op ops[];      /* deterministic, absorbing, owned ones last; then the locals */
 };
 
 union plan_word {

@@ -87,11 +87,11 @@ static bool refer_all(struct draft *d, const struct node *n, int32_t *out, bool 
 static bool add_det(struct draft *d, size_t entry) {
     struct node *n = d->s->e.at[entry].n;
     const struct sp_class *cls = proc_class(n->in[0].node->val, NULL);
-    struct form_op op = {.n_args = (uint8_t)(n->n_in - 1)};
+    struct form_op op = {.n_args = (uint16_t)(n->n_in - 1)};
     if (!cls || !cls->num || n->val.tag != V_NUM || node_is_stateful(n)) return false;
     if (!refer_all(d, n, op.args, &d->of[entry].alone)) return false;
     op.num = cls->num;
-    op.code = (uint8_t)op_code_of(cls, op.n_args);
+    op.code = (uint16_t)op_code_of(cls, op.n_args);
     op.at = (int32_t)d->nodes.n;
     d->of[entry].result = (uint32_t)d->ops.n;
     vec_push(&d->nodes, n);
@@ -101,15 +101,14 @@ static bool add_det(struct draft *d, size_t entry) {
 
 static bool add_absorbing(struct draft *d, struct node *n) {
     const struct sp_class *cls = node_class(n);
-    struct form_op op = {.n_args = (uint8_t)(n->n_in - 1)};
+    struct form_op op = {.n_args = (uint16_t)(n->n_in - 1)};
     bool alone;
     if (!cls || !cls->num_log_density || cls->incorporate || !number_is(n->val)) return false;
     if (!refer_all(d, n, op.args, &alone)) return false;
     op.log_density = cls->num_log_density;
-    op.code = (uint8_t)op_code_of(cls, op.n_args);
-    op.own = alone && n->choice == NO_INDEX;
+    op.code = (uint16_t)op_code_of(cls, op.n_args);
     op.at = (int32_t)d->nodes.n;
-    if (op.own) {
+    if (alone && n->choice == NO_INDEX) { /* owned: its place follows when all nodes are known */
         vec_push(&d->own, n);
         vec_push(&d->own_ops, op);
     } else {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Transitions by plans and the way back from them: a session in which instructions failed half way
- * goes on exactly like one that never saw them, and densities kept by plans are those from scratch.
+ * goes on exactly like one that never saw them, and one long instruction is many short ones.
  */
 #include "base/buf.h"
 #include "gpmem/gpmem.h"
@@ -109,7 +109,7 @@ static void failed_instructions_leave_nothing(void **state) {
         }
 }
 
-/* The sum over all choices and observations from scratch, and the sum of what transitions keep. */
+/* What plans leave for trace_settle, and read again after it, makes no difference. */
 static void many_steps_are_as_many_instructions(void **state) {
     (void)state;
     for (size_t m = 0; m < sizeof models / sizeof *models; m++) {
