@@ -4,8 +4,11 @@
  * nothing else changes the trace, that is enough to go back, so guards need no copy. */
 #include "trace/plan.h"
 
+#include <assert.h>
+
 void trace_journal_begin(struct trace *t) {
     t->journal.on = true;
+    t->journal.structure = t->structure;
     t->journal.rng = t->rng;
 }
 
@@ -30,6 +33,7 @@ static void follow(struct node *principal) {
 /* A node that depends on two of the choices is evaluated for each; the second time sees both. */
 void trace_journal_swap(struct trace *t) {
     struct rng now = t->rng;
+    assert(t->structure == t->journal.structure);
     trace_settle(t);
     for (size_t i = 0; i < t->journal.moved.n; i++) {
         struct moved *m = &t->journal.moved.at[i];

@@ -206,12 +206,10 @@ static enum gpm_status valid_plan(struct trace *t, struct node *principal, struc
     *out = principal->plan;
     if (*out && (*out)->structure == t->structure) return GPM_OK;
     settle(t);
-    bool noted = *out && (*out)->noted;
     if (*out) plan_free(t, *out);
     principal->plan = NULL;
     enum gpm_status st = plan_make(t, principal, &principal->plan);
     *out = principal->plan;
-    if (*out) (*out)->noted = noted;
     return st;
 }
 

@@ -174,6 +174,7 @@ struct moved {
 };
 struct journal {
     bool on;
+    uint64_t structure; /* of the trace, which does not change: the plans stay */
     struct rng rng;
     VEC(struct moved) moved; /* each choice once */
 };

@@ -4,6 +4,7 @@
  * ends with its right result or with GPM_E_NOMEM and a word about it, the same call afterwards
  * gives what a fresh handle gives, and nothing leaks (the sanitizers watch). */
 #include "support/check.h"
+#include "support/session.h"
 #include "support/tmp.h"
 
 #include "base/buf.h"
@@ -80,35 +81,15 @@ static long sweep(const struct part *p) {
 }
 
 /* ---- a session ---- */
-struct runner {
-    gpm_session *s;
-    struct buf out;
-};
-
-static void keep(void *user, int stream, const char *text, size_t len) {
-    struct runner *r = user;
-    if (stream == 1) buf_add(&r->out, text, len);
-}
-
 static void *runner_new(void) {
-    struct runner *r = calloc(1, sizeof *r);
-    struct gpm_options o;
-    gpm_options_init(&o);
-    buf_init(&r->out);
-    o.write = keep;
-    o.user = r;
-    r->s = gpm_session_new(&o);
-    return r;
+    return kept_session_new(1);
 }
 
 static void runner_free(void *h) {
-    struct runner *r = h;
-    gpm_session_free(r->s);
-    buf_release(&r->out);
-    free(r);
+    kept_session_free(h);
 }
 
-static enum gpm_status run_program(struct runner *r, const char *text, struct buf *out) {
+static enum gpm_status run_program(struct kept_session *r, const char *text, struct buf *out) {
     buf_reset(&r->out);
     enum gpm_status st = gpm_run_text(r->s, "test", text, strlen(text));
     if (st == GPM_E_NOMEM && !strstr(gpm_last_error(r->s), "out of memory"))
@@ -135,7 +116,7 @@ static enum gpm_status program(void *h, struct buf *out) {
 /* A failing instruction has not happened: the model is the one before it. */
 static void rollback(void **state) {
     UNUSED(state);
-    struct runner *r = runner_new();
+    struct kept_session *r = runner_new();
     struct buf before = BUF_INIT, after = BUF_INIT;
     long refused = 0;
     const char *show = "[run(sample(x)), run(sample(f(1))), run(global_log_joint())];";
@@ -175,7 +156,7 @@ static void alone(void **state) {
     for (size_t i = 0; i < COUNT_OF(instructions); i++) {
         long refused = 0, done = 0;
         for (long n = 1; n < 3000 && !(done && n > 200); n = next(n)) {
-            struct runner *r = runner_new();
+            struct kept_session *r = runner_new();
             buf_reset(&before), buf_reset(&after);
             const char *begin = "assume x = normal(0, 1); assume f = mem(proc(i) { normal(x, 1) });"
                                 "predict f(1); [run(sample(f(1))), run(global_log_joint())];";
@@ -188,7 +169,7 @@ static void alone(void **state) {
             refused += st != GPM_OK;
             buf_reset(&before), buf_reset(&after);
             /* as in a session in which all was well: it did not happen, or it did */
-            struct runner *q = runner_new();
+            struct kept_session *q = runner_new();
             assert_int_equal(run_program(q, begin, &before), GPM_OK);
             if (st == GPM_OK) assert_int_equal(run_program(q, instructions[i], &before), GPM_OK);
             buf_reset(&before);
@@ -216,7 +197,7 @@ static void no_drop(void *h) {
 /* Making the session is part of it: the reserve carries it. */
 static enum gpm_status whole_session(void *h, struct buf *out) {
     UNUSED(h);
-    struct runner *r = runner_new();
+    struct kept_session *r = runner_new();
     enum gpm_status st = run_program(r, "1 + 1; map(proc(i) { i }, [1, 2]);", out);
     runner_free(r);
     return st;

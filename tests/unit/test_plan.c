@@ -3,42 +3,13 @@
  * Transitions by plans and the way back from them: a session in which instructions failed half way
  * goes on exactly like one that never saw them, and one long instruction is many short ones.
  */
-#include "base/buf.h"
-#include "gpmem/gpmem.h"
 #include "support/check.h"
+#include "support/session.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-struct side {
-    gpm_session *s;
-    struct buf out;
-};
-
-static void keep(void *user, int stream, const char *text, size_t len) {
-    struct side *a = user;
-    if (stream == 1) buf_add(&a->out, text, len);
-}
-
-static struct side *side_new(void) {
-    struct side *a = calloc(1, sizeof *a);
-    struct gpm_options o;
-    gpm_options_init(&o);
-    buf_init(&a->out);
-    o.write = keep;
-    o.user = a;
-    o.seed = 7;
-    a->s = gpm_session_new(&o);
-    return a;
-}
-
-static void side_free(struct side *a) {
-    gpm_session_free(a->s);
-    buf_release(&a->out);
-    free(a);
-}
-
-static const char *run(struct side *a, const char *text) {
+static const char *run(struct kept_session *a, const char *text) {
     buf_reset(&a->out);
     if (gpm_run_text(a->s, "test", text, strlen(text))) fail_msg("%s", gpm_last_error(a->s));
     return a->out.data;
@@ -64,6 +35,10 @@ static const struct {
     {"assume k = flip(0.5); assume m = normal(0, 2); assume w = if (k) { normal(m, 1) } else { "
      "gamma(1, 1) }; for (i = 0; i < 5; i++) { observe normal(w + m, 1) = i };",
      "[k, m, w]"},
+    /* several particles */
+    {"assume a = normal(0, 1); assume b = normal(a, 1); resample(3); observe normal(a + b, 1) = 2; "
+     "observe normal(b, 1) = 1;",
+     "[a, b]"},
 };
 
 static const char *const failures[] = {
@@ -79,7 +54,7 @@ static const char *const failures[] = {
     "one, 60), mh(\"nope\", one, 1));",
 };
 
-static void check_state(struct side *a, struct side *b, const char *state) {
+static void check_state(struct kept_session *a, struct kept_session *b, const char *state) {
     char text[256];
     snprintf(text, sizeof text, "sample %s;", state);
     char *expected = strdup(run(b, text));
@@ -93,7 +68,7 @@ static void failed_instructions_leave_nothing(void **state) {
     (void)state;
     for (size_t m = 0; m < sizeof models / sizeof *models; m++)
         for (size_t i = 0; i < sizeof failures / sizeof *failures; i++) {
-            struct side *a = side_new(), *b = side_new();
+            struct kept_session *a = kept_session_new(7), *b = kept_session_new(7);
             for (int k = 0; k < 2; k++) {
                 const char *text = k ? "infer mh(default, one, 40);" : models[m].model;
                 run(a, text), run(b, text);
@@ -104,27 +79,45 @@ static void failed_instructions_leave_nothing(void **state) {
             }
             run(a, "infer mh(default, one, 200);"), run(b, "infer mh(default, one, 200);");
             check_state(a, b, models[m].state);
-            side_free(a);
-            side_free(b);
+            kept_session_free(a);
+            kept_session_free(b);
         }
+}
+
+/* An observation that leaves a variable with data of its own, found out after the variable was
+ * drawn anew and what is computed from it: both are put back. */
+static void an_observation_that_cannot_leave_stays(void **state) {
+    (void)state;
+    const char *model = "assume b = tag(\"b\", 0, flip(0.5)); assume y = normal(0, 1); assume w = "
+                        "normal(2, 1); assume twice = 2 * y; force b = true;"
+                        "observe if (b) { y } else { w } = 0.8; observe normal(y, 1) = 3;";
+    struct kept_session *a = kept_session_new(7), *b = kept_session_new(7);
+    run(a, model), run(b, model);
+    const char *moves = "infer mh(\"b\", 0, 50);";
+    assert_int_not_equal(gpm_run_text(a->s, "test", moves, strlen(moves)), GPM_OK);
+    assert_non_null(strstr(gpm_last_error(a->s), "E0406"));
+    check_state(a, b, "[b, y, w, twice]");
+    kept_session_free(a);
+    kept_session_free(b);
 }
 
 /* What plans leave for trace_settle, and read again after it, makes no difference. */
 static void many_steps_are_as_many_instructions(void **state) {
     (void)state;
     for (size_t m = 0; m < sizeof models / sizeof *models; m++) {
-        struct side *a = side_new(), *b = side_new();
+        struct kept_session *a = kept_session_new(7), *b = kept_session_new(7);
         run(a, models[m].model), run(b, models[m].model);
         run(a, "infer mh(default, one, 300);");
         for (int i = 0; i < 300; i++) run(b, "infer mh(default, one, 1);");
         check_state(a, b, models[m].state);
-        side_free(a);
-        side_free(b);
+        kept_session_free(a);
+        kept_session_free(b);
     }
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(failed_instructions_leave_nothing),
+                                       cmocka_unit_test(an_observation_that_cannot_leave_stays),
                                        cmocka_unit_test(many_steps_are_as_many_instructions)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
