@@ -5,8 +5,8 @@
 #include "gpmem/discover.h"
 #include "api/call.h"
 #include "gp/kern_query.h"
-#include "study/discovery.h"
-#include "study/paper.h"
+#include "discover/discovery.h"
+#include "discover/paper.h"
 #include <ctype.h>
 #include <math.h>
 #include <string.h>

@@ -7,8 +7,8 @@
 #include "gpmem/optimize.h"
 #include "host/process.h"
 #include "store/memo.h"
-#include "study/memo_csv.h"
-#include "study/runtime.h"
+#include "optimize/memo_csv.h"
+#include "optimize/time_predict.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
  */
 #include "gpmem/optimize.h"
 #include "api/call.h"
-#include "study/optimize.h"
+#include "optimize/optimize.h"
 
 #include <string.h>
 

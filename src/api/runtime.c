@@ -6,7 +6,7 @@
 #include "infer/progress.h"
 #include "session/session.h"
 #include "sp/sp_options.h"
-#include "sp/srcfn.h"
+#include "source/srcfn.h"
 #include "base/clock.h"
 #include "base/stop.h"
 #include "la/blas.h"

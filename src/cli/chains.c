@@ -3,7 +3,7 @@
  * See chains.h.
  */
 #include "cli/chains.h"
-#include "cli/progress.h"
+#include "cli/progress_line.h"
 #include "cli/run.h"
 #include "cli/run_folder.h"
 #include <errno.h>

@@ -4,7 +4,7 @@
  * --name VALUE, --name=VALUE, -x VALUE, -xVALUE and grouped flags (-qv); `--` ends the options.
  */
 #include "cli/command.h"
-#include "cli/progress.h"
+#include "cli/progress_line.h"
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>

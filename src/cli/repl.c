@@ -5,7 +5,7 @@
  * terminal it is read to its end and run as a program.
  */
 #include "cli/line.h"
-#include "cli/progress.h"
+#include "cli/progress_line.h"
 #include "cli/run.h"
 #include <dirent.h>
 #include <errno.h>

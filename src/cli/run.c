@@ -3,7 +3,7 @@
  * See run.h.
  */
 #include "cli/run.h"
-#include "cli/progress.h"
+#include "cli/progress_line.h"
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>

@@ -3,7 +3,7 @@
  * What every command that runs programs shares: options of a session, its output, its files.
  */
 #include "cli/command.h"
-#include "cli/progress.h"
+#include "cli/progress_line.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -7,7 +7,7 @@
  * latent function and carry none. And each against its own formula. */
 #include "support/spcall.h"
 
-#include "sp/emulator.h"
+#include "emu/emulator.h"
 #include "sp/kernel_value.h"
 #include <math.h>
 

@@ -7,7 +7,7 @@
 #include "support/call.h"
 #include "support/spcall.h"
 
-#include "sp/emulator.h"
+#include "emu/emulator.h"
 
 static const struct maker_case {
     const char *maker, *args, *other, *data, *times; /* other: parameters to move to */

@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "fuzz/scratch.h"
 #include "gpmem/discover.h"
-#include "study/series.h"
+#include "discover/series.h"
 #include <stdint.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -2,7 +2,7 @@
  *
  * Any bytes as a CSV file of a time series: read or refused with a message, never worse.
  */
-#include "study/series.h"
+#include "discover/series.h"
 #include <stdint.h>
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
  * The optimiser as its callers see it: spaces, regret, determinism, resuming, batches, failures. */
 #include "support/check.h"
 
-#include "study/bayesopt.h"
+#include "optimize/bayesopt.h"
 
 static struct bo_space make_space(const char *text) {
     struct bo_space s;

@@ -3,8 +3,8 @@
 #include "support/check.h"
 
 #include "la/bfgs.h"
-#include "study/bo_model.h"
-#include "study/bo_priv.h"
+#include "optimize/bo_model.h"
+#include "optimize/bo_priv.h"
 
 /* n random points in d coordinates and one category of 3 levels. */
 static void random_model(struct bo_model *m, int d, int n_cat, size_t n, enum bo_kern kind,

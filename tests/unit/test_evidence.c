@@ -3,7 +3,7 @@
  * Evidences: importance sampling on densities with known integrals, evidences of small structures
  * against integration on a grid, the posterior against the exact chains, threads do not matter.
  */
-#include "study/posterior.h"
+#include "discover/posterior.h"
 #include "support/check.h"
 
 /* A correlated normal times exp(3) in two dimensions, and a bent one: both integrate to exp(3). */

@@ -5,7 +5,7 @@
 
 #include "gpmem/optimize.h"
 #include "math/rng.h"
-#include "study/runtime.h"
+#include "optimize/time_predict.h"
 
 #include <sqlite3.h>
 

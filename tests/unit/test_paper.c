@@ -4,7 +4,7 @@
  * differences; the posterior of a small series against brute-force integration.
  */
 #include "la/blas.h"
-#include "study/paper.h"
+#include "discover/paper.h"
 #include "support/check.h"
 
 static void test_grammar(void **state) {

@@ -5,7 +5,7 @@
  */
 #include "la/blas.h"
 #include "math/rng.h"
-#include "study/smodel_priv.h"
+#include "discover/smodel_priv.h"
 #include "support/check.h"
 #include <math.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  * Structures: canonical form, text, grammar and neighbourhood; queries over them.
  */
 #include "gp/kern_query.h"
-#include "study/structure.h"
+#include "discover/structure.h"
 #include "support/check.h"
 
 static struct structure from_text(const char *text) {

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Model checks: statistics of the innovations e = L^-1 (y - m) at the best parameters, which are
+ * independent standard normal when the model holds. Each statistic is compared with its
+ * distribution under simulated innovations: the p-value of a posterior predictive check.
+ */
+#include "base/mem.h"
+#include "la/blas.h"
+#include "discover/discovery.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SIMULATIONS 400
+
+static double stat_lag1(const double *e, size_t n) {
+    double a = 0, b = 0;
+    for (size_t i = 0; i < n; i++) {
+        b += e[i] * e[i];
+        if (i) a += e[i] * e[i - 1];
+    }
+    return a / b;
+}
+
+/* The largest share of one frequency in the innovations' spectrum. */
+static double stat_peak(const double *e, size_t n) {
+    double best = 0, total = 0;
+    size_t step = n > 600 ? n / 300 : 1;
+    for (size_t k = 1; k < n / 2; k += step) {
+        double c = 0, s = 0, w = 2 * M_PI * (double)k / (double)n, rc = cos(w), rs = sin(w);
+        double x = 1, y = 0; /* rotating phasor: no trigonometry in the loop */
+        for (size_t i = 0; i < n; i++) {
+            c += e[i] * x;
+            s += e[i] * y;
+            double t = x * rc - y * rs;
+            y = x * rs + y * rc;
+            x = t;
+        }
+        double p = c * c + s * s;
+        total += p;
+        best = fmax(best, p);
+    }
+    return total > 0 ? best / total : 0;
+}
+
+static double stat_extreme(const double *e, size_t n) {
+    double m = 0;
+    for (size_t i = 0; i < n; i++) m = fmax(m, fabs(e[i]));
+    return m;
+}
+
+/* Correlation of |e| with time: noise that grows or shrinks. */
+static double stat_spread(const double *e, size_t n) {
+    double mt = 0.5 * (double)(n - 1), ma = 0, st = 0, sa = 0, sta = 0;
+    for (size_t i = 0; i < n; i++) ma += fabs(e[i]) / (double)n;
+    for (size_t i = 0; i < n; i++) {
+        double t = (double)i - mt, a = fabs(e[i]) - ma;
+        st += t * t;
+        sa += a * a;
+        sta += t * a;
+    }
+    return sta / sqrt(st * sa);
+}
+
+static const struct {
+    const char *name, *ok, *bad;
+    double (*f)(const double *, size_t);
+    bool two_sided;
+} rows[DISCOVERY_CHECKS] = {
+    {"correlation of neighbouring innovations", "no sign that neighbouring errors are correlated",
+     "neighbouring errors are correlated: some short-range structure is left", stat_lag1, true},
+    {"largest peak of the innovations' spectrum", "no sign of a periodicity left in the errors",
+     "the errors still hold a periodicity that the structure does not explain", stat_peak, false},
+    {"largest innovation", "no sign of values out of line",
+     "some values lie farther out than the model allows: outliers or heavy tails", stat_extreme,
+     false},
+    {"spread of the innovations over time", "no sign that the size of the errors changes",
+     "the size of the errors changes over time", stat_spread, true},
+};
+
+static bool innovations(const struct discovery *d, double *e) {
+    const struct evidence *top = discovery_top(d);
+    const double *l, *alpha;
+    size_t n = d->data.n;
+    if (smodel_factor(&top->m, d->search.work[0], top->prop.mode[0].z, &l, &alpha) != GPM_OK)
+        return false;
+    memcpy(e, top->m.y, n * sizeof *e);
+    la_trsv(false, n, l, n, e);
+    return true;
+}
+
+void discovery_checks(struct discovery *d) {
+    size_t n = d->data.n, sims = n > 700 ? 100 : SIMULATIONS;
+    double *e = NEW_ARRAY(double, 2 * n), *sim = e + n;
+    struct rng r;
+    rng_init(&r, d->opt.seed, 0, 99);
+    if (!innovations(d, e)) {
+        mem_free(e);
+        return;
+    }
+    int above[DISCOVERY_CHECKS] = {0};
+    for (int k = 0; k < DISCOVERY_CHECKS; k++) d->check[k].observed = rows[k].f(e, n);
+    for (size_t s = 0; s < sims; s++) {
+        for (size_t i = 0; i < n; i++) sim[i] = rng_normal(&r);
+        for (int k = 0; k < DISCOVERY_CHECKS; k++)
+            above[k] += rows[k].f(sim, n) >= d->check[k].observed;
+    }
+    for (int k = 0; k < DISCOVERY_CHECKS; k++) {
+        double p = (above[k] + 1.0) / ((double)sims + 2);
+        d->check[k].p = rows[k].two_sided ? 2 * fmin(p, 1 - p) : p;
+        d->check[k].name = rows[k].name;
+        d->check[k].text = mem_strdup(d->check[k].p < 0.01 ? rows[k].bad : rows[k].ok);
+    }
+    mem_free(e);
+}

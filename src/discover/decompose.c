@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The additive decomposition: the posterior of each term given the data, averaged over draws of the
+ * parameters; and summaries of parameters.
+ */
+#include "base/mem.h"
+#include "la/blas.h"
+#include "discover/predict.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DRAWS 16
+
+void decomposition_release(struct decomposition *d) {
+    for (int k = 0; k < d->n_parts; k++) {
+        mem_free(d->part[k].mean);
+        mem_free(d->part[k].sd);
+    }
+    mem_free(d->x);
+    memset(d, 0, sizeof *d);
+}
+
+/* One draw: adds mean and mean^2 + variance of every part. */
+static bool add_draw(struct decomposition *d, struct smodel_work *w, const double *z,
+                     const double *t, double *cross) {
+    const struct smodel *m = &d->e->m;
+    const struct smodel_data *data = m->data;
+    const double *l, *alpha;
+    if (smodel_factor(m, w, z, &l, &alpha) != GPM_OK) return false;
+    for (int k = 0; k < d->n_parts; k++) {
+        struct part *p = &d->part[k];
+        smodel_cross(m, z, p->term, data->t, data->n, t, d->n, cross, data->n);
+        for (size_t i = 0; i < d->n; i++) {
+            double mu = la_dot(data->n, cross + i * data->n, alpha);
+            p->mean[i] += mu;
+            p->sd[i] += mu * mu;
+        }
+        la_trsm(false, data->n, d->n, l, data->n, cross, data->n);
+        for (size_t i = 0; i < d->n; i++) {
+            const double *v = cross + i * data->n;
+            p->sd[i] += fmax(smodel_variance(m, z, p->term, t[i]) - la_dot(data->n, v, v), 0);
+        }
+    }
+    return true;
+}
+
+/* Variance share and slope over the times of the data. */
+static void summarise(struct decomposition *d, struct part *p) {
+    const struct smodel_data *data = d->e->m.data;
+    double x1 = data->x0 + data->span * (1 + 1e-9), n = 0, mx = 0, my = 0, sxx = 0, sxy = 0,
+           syy = 0;
+    for (size_t i = 0; i < d->n; i++)
+        if (d->x[i] <= x1) n += 1, mx += d->x[i], my += p->mean[i];
+    mx /= n;
+    my /= n;
+    for (size_t i = 0; i < d->n; i++) {
+        if (d->x[i] > x1) continue;
+        sxx += (d->x[i] - mx) * (d->x[i] - mx);
+        sxy += (d->x[i] - mx) * (p->mean[i] - my);
+        syy += (p->mean[i] - my) * (p->mean[i] - my);
+    }
+    double sd = data->sd[d->e->m.s.transform];
+    p->share = syy / n / (sd * sd);
+    p->slope = sxx > 0 ? sxy / sxx : 0;
+    p->slope_sd = sxx > 0 ? p->sd[0] * 2 / data->span : 0;
+}
+
+enum gpm_status decompose(const struct posterior *p, const struct evidence *e, size_t n,
+                          const double *x, struct decomposition *out) {
+    const struct smodel_data *data = e->m.data;
+    memset(out, 0, sizeof *out);
+    out->e = e;
+    out->n = n;
+    out->x = NEW_ARRAY(double, n + 1);
+    memcpy(out->x, x, n * sizeof *x);
+    for (int k = -1; k < e->m.n_terms; k++) {
+        if (k >= 0 && e->m.term[k].mask & FACTOR_BIT(FACTOR_WN)) continue;
+        struct part *q = &out->part[out->n_parts++];
+        *q = (struct part){.term = k < 0 ? -2 : k};
+        q->mean = mem_zalloc(sizeof(double) * (n + 1));
+        q->sd = mem_zalloc(sizeof(double) * (n + 1));
+    }
+    double *t = NEW_ARRAY(double, n + 1), *cross = mem_try_doubles(data->n * n);
+    for (size_t i = 0; i < n; i++) t[i] = (x[i] - data->x0) / data->span;
+    int used = 0;
+    for (size_t k = 0; k < DRAWS && cross; k++)
+        used += add_draw(out, p->search->work[0], evidence_draw(e, k, DRAWS), t, cross);
+    double scale = data->sd[e->m.s.transform];
+    for (int k = 0; k < out->n_parts && used; k++) {
+        struct part *q = &out->part[k];
+        for (size_t i = 0; i < n; i++) {
+            double mu = q->mean[i] / used;
+            q->sd[i] = scale * sqrt(fmax(q->sd[i] / used - mu * mu, 0));
+            q->mean[i] = scale * mu + (q->term == -2 ? data->mean[e->m.s.transform] : 0);
+        }
+        summarise(out, q);
+    }
+    mem_free(t);
+    bool memory = cross != NULL;
+    mem_free(cross);
+    if (used) return GPM_OK;
+    decomposition_release(out);
+    return memory ? GPM_E_NOT_PD : GPM_E_NOMEM;
+}
+
+/* ---- parameters ---- */
+struct weighted {
+    double v, w;
+};
+
+static int by_value(const void *a, const void *b) {
+    const struct weighted *p = a, *q = b;
+    return p->v < q->v ? -1 : p->v > q->v;
+}
+
+struct par_summary parameter_summary(const struct evidence *e, int par) {
+    struct par_summary r = {0, 0, 0};
+    if (e->draws.n == 0) {
+        r.mean = r.lo = r.hi = smodel_value(&e->m, par, e->prop.mode[0].z[par]);
+        return r;
+    }
+    struct weighted *v = NEW_ARRAY(struct weighted, e->draws.n);
+    for (size_t i = 0; i < e->draws.n; i++)
+        v[i] = (struct weighted){smodel_value(&e->m, par, e->draws.z[i * e->draws.d + (size_t)par]),
+                                 e->draws.w[i]};
+    qsort(v, e->draws.n, sizeof *v, by_value);
+    double s = 0;
+    r.lo = v[0].v;
+    r.hi = v[e->draws.n - 1].v;
+    bool low = false, mid = false, high = false;
+    for (size_t i = 0; i < e->draws.n; i++) { /* the median serves as the centre */
+        s += v[i].w;
+        if (!low && s >= 0.025) r.lo = v[i].v, low = true;
+        if (!mid && s >= 0.5) r.mean = v[i].v, mid = true;
+        if (!high && s >= 0.975) r.hi = v[i].v, high = true;
+    }
+    mem_free(v);
+    return r;
+}

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The run: read, standardise, search, chains, decomposition, forecast, checks.
+ */
+#include "discover/discovery.h"
+#include "base/mem.h"
+#include "gp/kern_query.h"
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void discovery_options_init(struct discovery_options *o) {
+    memset(o, 0, sizeof *o);
+    o->seed = 1;
+    o->level = 0.95;
+    o->series.max_points = 1000;
+}
+
+void discovery_future(const struct discovery *d, size_t h, double *x) {
+    const struct smodel_data *m = &d->data;
+    double end = m->x0 + m->span, step = (m->regular ? m->dt : m->step) * m->span;
+    for (size_t i = 0; i < h; i++) x[i] = end + step * (double)(i + 1);
+    if (!strcmp(d->series.unit, "year") && fabs(step * 12 - 1) < 0.05) /* exact months */
+        for (size_t i = 0; i < h; i++) x[i] = floor((end + (double)(i + 1) / 12) * 12 + 0.5) / 12;
+    if (d->series.kind == TIME_YEAR && m->regular) /* decimal years keep their own phase */
+        for (size_t i = 0; i < h; i++) x[i] = end + step * (double)(i + 1);
+}
+
+enum gpm_status discovery_prepare(struct discovery *d, struct buf *err) {
+    const struct series *s = &d->series;
+    enum gpm_status st = smodel_data_init(&d->data, s->n, s->x, s->y);
+    if (st == GPM_E_NOMEM) buf_printf(err, "%s: not enough memory for %zu values", s->name, s->n);
+    if (st == GPM_E_ARG)
+        buf_printf(err,
+                   "%s: the values vary too little, or too much for double precision, to look for "
+                   "structure",
+                   s->name);
+    for (int i = 0; i < s->n_season && st == GPM_OK; i++)
+        d->data.season[d->data.n_season++] = s->season[i] / d->data.span;
+    return st;
+}
+
+static void search_settings(const struct discovery *d, struct search_options *o) {
+    search_options_init(o);
+    grammar_init(&o->grammar, d->opt.factors, d->opt.change, d->opt.logs != LOG_NEVER);
+    if (d->opt.logs == LOG_ALWAYS) o->grammar.only_logs = true;
+    o->seed = d->opt.seed;
+    o->threads = d->opt.threads;
+    o->seconds = d->opt.seconds;
+    o->draws = d->opt.draws;
+}
+
+/* Many values: the search runs on a subset over the whole span, the best structures are then
+ * evaluated on all of them. */
+static enum gpm_status search_coarse(struct discovery *d, size_t k) {
+    struct search_options o;
+    struct smodel_data part;
+    struct search coarse;
+    search_settings(d, &o);
+    o.draws = 60; /* only the choice of structures is kept */
+    enum gpm_status st = smodel_data_subset(&d->data, k, &part);
+    if (st != GPM_OK) return st;
+    st = search_init(&coarse, &part, &o);
+    if (st == GPM_OK) {
+        memcpy(coarse.hints, d->search.hints, sizeof coarse.hints);
+        st = search_run(&coarse);
+        if (st == GPM_OK) st = search_refine(&d->search, &coarse, d->data.n > 800 ? 5 : 8);
+        d->subset = k;
+        search_release(&coarse);
+    }
+    smodel_data_release(&part);
+    return st;
+}
+
+enum gpm_status discovery_search(struct discovery *d, struct buf *err) {
+    struct search_options o;
+    search_settings(d, &o);
+    enum gpm_status st = search_init(&d->search, &d->data, &o);
+    if (st != GPM_OK) {
+        buf_printf(err, "%s: not enough memory for %zu values", d->series.name, d->series.n);
+        return st;
+    }
+    bool coarse = d->data.n > 450 && !smodel_fast_grid(&d->data);
+    st = coarse ? search_coarse(d, 350) : search_run(&d->search);
+    if (st != GPM_OK) {
+        buf_printf(err, "%s: no structure could be fitted (%s)", d->series.name,
+                   gpm_status_text(st));
+        return st;
+    }
+    posterior_init(&d->post, &d->search);
+    return GPM_OK;
+}
+
+void discovery_sample(struct discovery *d) {
+    posterior_chains(&d->post, d->opt.steps);
+}
+
+static bool query_holds(void *ctx, const struct structure *s) {
+    struct buf b = BUF_INIT;
+    structure_print(s, &b);
+    bool holds = kern_query_holds_text(ctx, b.data);
+    buf_release(&b);
+    return holds;
+}
+
+enum gpm_status discovery_query(const struct discovery *d, const char *query,
+                                struct post_answer *out, struct buf *err) {
+    struct arena a;
+    struct kern_query *q = NULL;
+    arena_init(&a);
+    enum gpm_status st = kern_query_parse(query, &a, &q, err);
+    if (st == GPM_OK) *out = posterior_probability(&d->post, query_holds, q);
+    arena_release(&a);
+    return st;
+}
+
+/* Names separated by blanks, commas or plus signs. */
+enum gpm_status discovery_kernels(const char *text, uint16_t *mask, struct buf *err) {
+    *mask = 0;
+    for (const char *p = text; *p;) {
+        size_t n = 0;
+        while (isalnum((unsigned char)p[n])) n++;
+        if (n == 0) {
+            p++;
+            continue;
+        }
+        enum factor f = factor_find(p, n);
+        if (f == FACTOR_COUNT) {
+            buf_printf(err,
+                       "no kernel '%.*s'; there are LIN, SE, PER, WN, WIENER, IWIENER, MAT32, RQ",
+                       (int)n, p);
+            return GPM_E_ARG;
+        }
+        *mask |= (uint16_t)FACTOR_BIT(f);
+        p += n;
+    }
+    *mask |= FACTOR_BIT(FACTOR_WN);
+    return GPM_OK;
+}
+
+/* ---- the hold-out ---- */
+/* Mean absolute error of the seasonal naive forecast inside the fitted data: the scale of MASE. */
+static double naive_error(const struct discovery *d) {
+    size_t lag = 1;
+    const struct smodel_data *m = &d->data;
+    if (m->regular && m->n_season) {
+        double k = m->season[0] / m->dt;
+        if (k >= 1.5 && k < (double)m->n / 2) lag = (size_t)floor(k + 0.5);
+    }
+    double s = 0;
+    for (size_t i = lag; i < d->series.n; i++) s += fabs(d->series.y[i] - d->series.y[i - lag]);
+    return s / (double)(d->series.n - lag);
+}
+
+static enum gpm_status score(struct discovery *d, const struct series *test, struct buf *err) {
+    struct holdout *h = &d->hold;
+    h->n = test->n;
+    h->y = NEW_ARRAY(double, test->n);
+    memcpy(h->y, test->y, test->n * sizeof *h->y);
+    enum gpm_status st = predict(&d->post, test->n, test->x, test->y, d->opt.level, 0, &h->pred);
+    if (st != GPM_OK) {
+        buf_puts(err, "the held-out values could not be predicted");
+        return st;
+    }
+    double n = (double)test->n;
+    for (size_t i = 0; i < test->n; i++) {
+        double e = test->y[i] - h->pred.median[i];
+        h->mae += fabs(e) / n;
+        h->rmse += e * e / n;
+        h->coverage += (test->y[i] >= h->pred.lo[i] && test->y[i] <= h->pred.hi[i]) / n;
+        h->log_score += h->pred.logp[i] / n;
+        h->crps += h->pred.crps[i] / n;
+    }
+    h->rmse = sqrt(h->rmse);
+    h->mase = h->mae / naive_error(d);
+    return GPM_OK;
+}
+
+enum gpm_status discovery_finish(struct discovery *d, struct buf *err) {
+    const struct series *s = &d->series;
+    size_t h = d->opt.horizon;
+    if (!h) h = s->n / 10 < 8 ? 8 : s->n / 10 > 36 ? 36 : s->n / 10;
+    d->n_future = h;
+    double *x = NEW_ARRAY(double, s->n + h);
+    memcpy(x, s->x, s->n * sizeof *x);
+    discovery_future(d, h, x + s->n);
+    enum gpm_status st = predict(&d->post, s->n + h, x, NULL, d->opt.level, 0, &d->fit);
+    if (st == GPM_OK) st = decompose(&d->post, discovery_top(d), s->n + h, x, &d->dec);
+    if (st != GPM_OK) buf_puts(err, "the fitted structure could not be evaluated");
+    mem_free(x);
+    return st;
+}
+
+const struct evidence *discovery_top(const struct discovery *d) {
+    return d->post.n_structures ? d->post.structures[0].best : NULL;
+}
+
+/* Splits the last share of the values off into *test. */
+static enum gpm_status hold_out(struct discovery *d, struct series *test, struct buf *err) {
+    size_t n = d->series.n, k = (size_t)floor(d->opt.holdout * (double)n + 0.5);
+    if (k < 1 || n - k < 8) {
+        buf_printf(err, "a hold-out of %g leaves %zu of %zu values: at least 8 are needed",
+                   d->opt.holdout, k < n ? n - k : 0, n);
+        return GPM_E_ARG;
+    }
+    struct series all = d->series;
+    series_slice(&all, 0, n - k, &d->series);
+    series_slice(&all, n - k, n, test);
+    series_release(&all);
+    return GPM_OK;
+}
+
+enum gpm_status discovery_start(struct discovery *d, const struct discovery_options *o,
+                                struct series *series, struct series *test, struct buf *err) {
+    memset(d, 0, sizeof *d);
+    d->opt = *o;
+    d->opt.series = series_options_copy(&o->series);
+    d->series = *series;
+    memset(test, 0, sizeof *test);
+    enum gpm_status st = o->holdout > 0 ? hold_out(d, test, err) : GPM_OK;
+    if (st == GPM_OK) st = discovery_prepare(d, err);
+    return st;
+}
+
+enum gpm_status discovery_run(struct discovery *d, const char *path,
+                              const struct discovery_options *o, struct buf *err) {
+    double start = search_now();
+    struct series series, test = {0};
+    memset(d, 0, sizeof *d);
+    enum gpm_status st = series_read(&series, path, &o->series, err);
+    if (st != GPM_OK) return st;
+    st = discovery_start(d, o, &series, &test, err);
+    if (st == GPM_OK) st = discovery_search(d, err);
+    if (st == GPM_OK) discovery_sample(d);
+    if (st == GPM_OK) st = discovery_finish(d, err);
+    if (st == GPM_OK && test.n) st = score(d, &test, err);
+    if (st == GPM_OK) discovery_checks(d);
+    series_release(&test);
+    d->seconds = search_now() - start;
+    if (st != GPM_OK) discovery_release(d);
+    return st;
+}
+
+void discovery_release(struct discovery *d) {
+    for (size_t i = 0; i < DISCOVERY_CHECKS; i++) mem_free(d->check[i].text);
+    prediction_release(&d->fit);
+    prediction_release(&d->hold.pred);
+    mem_free(d->hold.y);
+    decomposition_release(&d->dec);
+    posterior_release(&d->post);
+    search_release(&d->search);
+    smodel_data_release(&d->data);
+    series_release(&d->series);
+    series_options_release(&d->opt.series);
+    memset(d, 0, sizeof *d);
+}

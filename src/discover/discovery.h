@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * One run of the structure learner on one series: data, search, posterior, decomposition, forecast,
+ * checks; written as text, JSON, Markdown or HTML; kept in a folder and read back.
+ */
+#ifndef DISCOVER_DISCOVERY_H
+#define DISCOVER_DISCOVERY_H
+#include "discover/predict.h"
+#include "discover/series.h"
+
+enum log_choice { LOG_AUTO, LOG_NEVER, LOG_ALWAYS };
+
+struct discovery_options {
+    struct series_options series;
+    uint64_t seed;
+    int threads;
+    uint16_t factors; /* 0: the default set */
+    bool change;
+    enum log_choice logs;
+    double holdout; /* share of the values at the end kept aside to score the forecast */
+    size_t horizon; /* steps of the forecast in reports; 0: a tenth of the data, at most 36 */
+    double level;   /* of intervals */
+    double seconds;
+    size_t draws, steps;
+    bool paper;
+};
+void discovery_options_init(struct discovery_options *o);
+
+/* Scores on values that the fit has not seen. */
+struct holdout {
+    size_t n;
+    double *y;
+    struct prediction pred;
+    double mae, rmse, mase, crps, coverage, log_score;
+};
+/* Posterior predictive checks on standardised one-by-one residuals of the fit. */
+struct check {
+    const char *name;
+    double observed, p;
+    char *text;
+};
+#define DISCOVERY_CHECKS 4
+
+struct discovery {
+    struct discovery_options opt; /* owns the texts of opt.series */
+    struct series series; /* what was fitted */
+    struct smodel_data data;
+    struct search search;
+    struct posterior post;
+    struct decomposition dec; /* of the most probable structure, over data and forecast times */
+    struct prediction fit;    /* over data and forecast times */
+    size_t n_future;
+    size_t subset; /* values that the search looked at; 0: all */
+    struct holdout hold;
+    struct check check[DISCOVERY_CHECKS];
+    double seconds;
+    bool loaded; /* from a folder: no search state beyond what was kept */
+};
+GPM_MUST_USE enum gpm_status discovery_run(struct discovery *d, const char *path,
+                                           const struct discovery_options *o, struct buf *err);
+void discovery_release(struct discovery *d);
+/* The steps of a run, for those who take them one by one: start (takes *series over, also on
+ * failure, when the caller releases d; *test holds the values kept aside), search, sample. */
+GPM_MUST_USE enum gpm_status discovery_start(struct discovery *d, const struct discovery_options *o,
+                                             struct series *series, struct series *test,
+                                             struct buf *err);
+GPM_MUST_USE enum gpm_status discovery_search(struct discovery *d, struct buf *err);
+void discovery_sample(struct discovery *d); /* the exact chains */
+/* Base kernels by name, as factors of the grammar. */
+GPM_MUST_USE enum gpm_status discovery_kernels(const char *text, uint16_t *mask, struct buf *err);
+/* A question (gp/kern_query.h) to the posterior; GPM_E_FORMAT: it cannot be read. */
+GPM_MUST_USE enum gpm_status discovery_query(const struct discovery *d, const char *query,
+                                             struct post_answer *out, struct buf *err);
+/* Steps of a run, also used when one is read back. */
+GPM_MUST_USE enum gpm_status discovery_prepare(struct discovery *d, struct buf *err);
+GPM_MUST_USE enum gpm_status discovery_finish(struct discovery *d, struct buf *err);
+void discovery_checks(struct discovery *d); /* fills check[] */
+
+/* Times of the next `h` steps after the data. */
+void discovery_future(const struct discovery *d, size_t h, double *x);
+
+/* ---- words ---- */
+const struct evidence *discovery_top(const struct discovery *d);
+/* One sentence or two on a term of the top structure (term -1: the noise). */
+void describe_term(const struct discovery *d, int term, struct buf *out);
+void describe_headline(const struct discovery *d, int term, struct buf *out); /* noun phrase */
+/* The most probable structure with numbers in the user's units. */
+void describe_formula(const struct discovery *d, struct buf *out);
+/* Probability in words and digits: "almost certain (99.7%)". */
+void describe_probability(double p, struct buf *out);
+void describe_summary(const struct discovery *d, struct buf *out); /* a paragraph */
+double component_probability(const struct discovery *d, int term);
+/* The program that was run: `gpmem run` of it gives the same posterior, draw for draw. */
+void discovery_program(const struct discovery *d, struct buf *out);
+
+/* ---- output ---- */
+void discovery_text(const struct discovery *d, struct buf *out);
+void discovery_json(const struct discovery *d, struct buf *out);
+void discovery_markdown(const struct discovery *d, struct buf *out);
+void discovery_html(const struct discovery *d, struct buf *out);
+
+/* ---- folder ---- */
+GPM_MUST_USE enum gpm_status discovery_save(const struct discovery *d, const char *dir,
+                                            struct buf *err);
+GPM_MUST_USE enum gpm_status discovery_load(struct discovery *d, const char *dir, struct buf *err);
+#endif

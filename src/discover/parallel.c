@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A parallel loop: jobs are handed out by a shared counter, results do not depend on who ran them.
+ */
+#include "base/mem.h"
+#include "la/blas.h"
+#include "discover/search.h"
+#include <pthread.h>
+#include <stdatomic.h>
+#include <time.h>
+
+struct pool {
+    atomic_size_t next;
+    size_t jobs;
+    search_job_fn fn;
+    void *ctx;
+};
+struct worker {
+    struct pool *pool;
+    int thread;
+    pthread_t id;
+};
+
+static void *work(void *arg) {
+    struct worker *w = arg;
+    for (;;) {
+        size_t job = atomic_fetch_add(&w->pool->next, 1);
+        if (job >= w->pool->jobs) return NULL;
+        w->pool->fn(w->pool->ctx, job, w->thread);
+    }
+}
+
+void search_parallel(int threads, size_t jobs, search_job_fn fn, void *ctx) {
+    struct pool pool = {.jobs = jobs, .fn = fn, .ctx = ctx};
+    atomic_init(&pool.next, 0);
+    if ((size_t)threads > jobs) threads = (int)jobs;
+    struct worker *w = NEW_ARRAY(struct worker, (size_t)(threads > 0 ? threads : 1));
+    int started = 1;
+    while (threads > 1 && !la_enter((size_t)threads)) threads--; /* this one may have none yet */
+    for (int i = 1; i < threads; i++) {
+        w[started] = (struct worker){&pool, started, 0};
+        if (pthread_create(&w[started].id, NULL, work, &w[started]) == 0) started++;
+    }
+    w[0] = (struct worker){&pool, 0, 0};
+    work(&w[0]);
+    for (int i = 1; i < started; i++) pthread_join(w[i].id, NULL);
+    if (threads > 1) la_leave((size_t)threads);
+    mem_free(w);
+}
+
+double search_now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}

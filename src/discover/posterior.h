@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The posterior over structures from the evidences, with Monte Carlo errors, and the evidence that
+ * it has settled: exact chains over (structure, parameters) beside the evidences.
+ */
+#ifndef DISCOVER_POSTERIOR_H
+#define DISCOVER_POSTERIOR_H
+#include "base/buf.h"
+#include "discover/search.h"
+
+/* Stated errors are half-widths of 99% intervals. */
+#define POSTERIOR_ERROR_Z 2.58
+
+struct post_entry {
+    char *text;            /* "LIN + SE*PER + WN" or a component */
+    double p, error;       /* probability, half-width of its 99% interval */
+    double p_log;          /* share of p with the log transform (structures only) */
+    struct evidence *best; /* borrowed: the most probable evidence of this text (structures) */
+};
+struct chain_state {
+    int structure; /* index of the evidence */
+    double logp;   /* log joint density */
+};
+struct posterior {
+    const struct search *search;
+    size_t n_ev;
+    double *weight; /* of every evidence, summing to 1 */
+    struct post_entry *structures, *components;
+    size_t n_structures, n_components;
+    double unexplored; /* mass of structures whose neighbours were not visited */
+    double p_log;
+    /* chains */
+    int n_chains;
+    size_t steps;
+    struct chain_state *chain;                             /* n_chains x steps */
+    double acceptance, tv_between, tv_evidence, rhat, ess; /* ess: least of component indicators */
+    bool settled;
+    char *verdict; /* in words */
+};
+void posterior_init(struct posterior *p, const struct search *s);
+void posterior_release(struct posterior *p);
+/* Runs the exact sampler and fills the diagnostics; steps 0: by size. */
+void posterior_chains(struct posterior *p, size_t steps);
+
+/* Probability that `holds` over structures, its error and effective sample size. */
+typedef bool (*structure_test)(void *ctx, const struct structure *s);
+struct post_answer {
+    double p, error, ess;
+};
+struct post_answer posterior_probability(const struct posterior *p, structure_test holds,
+                                         void *ctx);
+/* Effective sample size of an indicator over the chains. */
+double posterior_indicator_ess(const struct posterior *p, structure_test holds, void *ctx);
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Predictions that average over structures and parameters, and the additive decomposition of the
+ * most probable structure. Everything in the user's units.
+ */
+#ifndef DISCOVER_PREDICT_H
+#define DISCOVER_PREDICT_H
+#include "discover/posterior.h"
+
+struct prediction {
+    size_t n;
+    double *x, *mean, *median, *sd, *lo, *hi; /* of a new measurement */
+    double *pit;                              /* with observed y: P(Y <= y); else NULL */
+    double *logp, *crps; /* with observed y: log predictive density, CRPS of the mixture */
+};
+/* level: of the interval, .95; y (may be NULL): observed values to be scored. draws 0: by size. */
+GPM_MUST_USE enum gpm_status predict(const struct posterior *p, size_t n, const double *x,
+                                     const double *y, double level, size_t draws,
+                                     struct prediction *out);
+void prediction_release(struct prediction *p);
+
+/* One additive part of one structure, on the scale of the transform (log units for logs). */
+struct part {
+    int term;               /* -2: the constant */
+    double *mean, *sd;      /* n each */
+    double share;           /* variance of the mean over the data / variance of the data */
+    double slope, slope_sd; /* least-squares slope of the mean per unit of x, and its spread */
+};
+struct decomposition {
+    const struct evidence *e; /* borrowed */
+    size_t n;
+    double *x;
+    struct part part[STRUCTURE_MAX_TERMS + 1];
+    int n_parts;
+};
+GPM_MUST_USE enum gpm_status decompose(const struct posterior *p, const struct evidence *e,
+                                       size_t n, const double *x, struct decomposition *out);
+void decomposition_release(struct decomposition *d);
+
+/* Weighted mean and 95% interval of a parameter's value (user's units of the standardised scale).
+ */
+struct par_summary {
+    double mean, lo, hi;
+};
+struct par_summary parameter_summary(const struct evidence *e, int par);
+/* k-th of n representative draws (systematic resampling); the mode when there are no draws. */
+const double *evidence_draw(const struct evidence *e, size_t k, size_t n);
+#endif

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The result as one HTML page: no network, readable and printable without scripts; a script adds
+ * hovering and zooming. Everything that comes from the data is escaped.
+ */
+#include "base/mem.h"
+#include "plot/scene.h"
+#include "discover/discovery.h"
+#include <math.h>
+#include <string.h>
+
+extern const char embed_discover_report_css[], embed_discover_report_js[];
+
+/* ---- charts ---- */
+struct chart {
+    const struct discovery *d;
+    const char *id, *caption;
+    struct plot_scene *scene;
+    struct plot_panel *panel;
+    size_t n;
+    const double *x;
+    struct buf series; /* JSON of the series shown on hover */
+};
+
+static void chart_begin(struct chart *c, const struct discovery *d, const char *id,
+                        const char *title, const char *caption, size_t n, const double *x) {
+    *c = (struct chart){.d = d, .id = id, .caption = caption, .n = n, .x = x, .series = BUF_INIT};
+    c->scene = plot_scene_new(NULL, 1);
+    plot_describe(c->scene, caption);
+    c->panel = plot_panel_add(c->scene, title);
+}
+
+/* A value shown when the pointer rests on a time; values beyond m are blank. */
+static void chart_hover(struct chart *c, const char *name, const double *v, size_t m) {
+    if (c->series.len) buf_putc(&c->series, ',');
+    buf_puts(&c->series, "{\"name\":");
+    buf_json_string(&c->series, name, strlen(name));
+    buf_puts(&c->series, ",\"y\":[");
+    for (size_t i = 0; i < c->n; i++) {
+        if (i) buf_putc(&c->series, ',');
+        if (i < m && isfinite(v[i]))
+            buf_printf(&c->series, "%.7g", v[i]);
+        else
+            buf_puts(&c->series, "null");
+    }
+    buf_puts(&c->series, "]}");
+}
+
+/* JSON inside a script element must not hold "</": '<' is written as an escape. */
+static void put_script_json(struct buf *out, const struct buf *json) {
+    for (size_t i = 0; i < json->len; i++) {
+        if (json->data[i] == '<')
+            buf_puts(out, "\\u003c");
+        else
+            buf_putc(out, json->data[i]);
+    }
+}
+
+static void chart_end(struct chart *c, double height, struct buf *out) {
+    struct plot_limits l = plot_panel_limits(c->panel);
+    struct plot_svg_options o = {860, height, c->id, true};
+    struct buf json = BUF_INIT, label = BUF_INIT;
+    buf_puts(out, "<figure data-chart>\n");
+    plot_svg(c->scene, &o, out);
+    buf_puts(out, "<figcaption>");
+    buf_markup(out, c->caption);
+    buf_puts(out, "</figcaption>\n<script type=\"application/json\">");
+    buf_printf(&json, "{\"x0\":%.12g,\"x1\":%.12g,\"x\":[", l.x0, l.x1);
+    for (size_t i = 0; i < c->n; i++) buf_printf(&json, "%s%.12g", i ? "," : "", c->x[i]);
+    buf_puts(&json, "],\"labels\":[");
+    for (size_t i = 0; i < c->n; i++) {
+        buf_reset(&label);
+        series_print_time(c->d->series.kind, c->d->series.unit, c->x[i], &label);
+        if (c->d->series.kind == TIME_YEAR || c->d->series.kind == TIME_NUMBER) {
+            buf_reset(&label);
+            buf_printf(&label, "%.8g", c->x[i]);
+        }
+        if (i) buf_putc(&json, ',');
+        buf_json_string(&json, label.data, label.len);
+    }
+    buf_printf(&json, "],\"series\":[%s]}", c->series.data);
+    put_script_json(out, &json);
+    buf_puts(out, "</script>\n</figure>\n");
+    buf_release(&json);
+    buf_release(&label);
+    buf_release(&c->series);
+    plot_scene_free(c->scene);
+}
+
+static void forecast_chart(const struct discovery *d, struct buf *out) {
+    struct chart c;
+    size_t n = d->series.n, h = d->fit.n - n;
+    const struct prediction *p = &d->fit;
+    chart_begin(&c, d, "fit", NULL,
+                "Data (points), forecast (line) and its interval; the fit to the data lies "
+                "underneath. Drag to zoom, double click to return.",
+                d->fit.n, d->fit.x);
+    plot_axis_labels(c.panel, d->series.time_name, d->series.value_name);
+    plot_band(c.panel, NULL, n, p->x, p->lo, p->hi,
+              (struct plot_style){.colour = PLOT_SKY, .opacity = 0.25});
+    plot_band(c.panel, "forecast interval", h + 1, p->x + n - 1, p->lo + n - 1, p->hi + n - 1,
+              (struct plot_style){.colour = PLOT_VERMILION, .opacity = 0.25});
+    plot_line(c.panel, "fit", n, p->x, p->median,
+              (struct plot_style){.colour = PLOT_SKY, .width = 1.2});
+    plot_line(c.panel, "forecast", h + 1, p->x + n - 1, p->median + n - 1,
+              PLOT_COLOUR(PLOT_VERMILION));
+    plot_points(c.panel, "data", n, d->series.x, d->series.y,
+                (struct plot_style){.colour = PLOT_BLACK, .width = n > 300 ? 1.3 : 2});
+    if (d->hold.n)
+        plot_points(c.panel, "held out", d->hold.n, d->hold.pred.x, d->hold.y,
+                    (struct plot_style){.colour = PLOT_GREEN, .width = 2});
+    chart_hover(&c, "data", d->series.y, n);
+    chart_hover(&c, "mean", p->mean, p->n);
+    chart_hover(&c, "low", p->lo, p->n);
+    chart_hover(&c, "high", p->hi, p->n);
+    chart_end(&c, 380, out);
+}
+
+static void part_chart(const struct discovery *d, int k, struct buf *out) {
+    const struct part *p = &d->dec.part[k];
+    size_t n = d->dec.n;
+    double *lo = NEW_ARRAY(double, 2 * n), *hi = lo + n;
+    bool logs = discovery_top(d)->m.s.transform == TRANSFORM_LOG;
+    for (size_t i = 0; i < n; i++) {
+        lo[i] = p->mean[i] - 1.96 * p->sd[i];
+        hi[i] = p->mean[i] + 1.96 * p->sd[i];
+    }
+    char id[16] = "part0";
+    id[4] = (char)('0' + k);
+    struct chart c;
+    chart_begin(&c, d, id, NULL,
+                "Posterior of this component with its 95% interval; beyond the "
+                "rule: its forecast.",
+                n, d->dec.x);
+    plot_axis_labels(c.panel, d->series.time_name,
+                     logs ? "effect (log scale units)" : d->series.value_name);
+    plot_band(c.panel, NULL, n, d->dec.x, lo, hi,
+              (struct plot_style){.colour = PLOT_BLUE, .opacity = 0.2});
+    plot_line(c.panel, NULL, n, d->dec.x, p->mean, PLOT_COLOUR(PLOT_BLUE));
+    plot_rule_x(c.panel, NULL, d->series.x[d->series.n - 1],
+                (struct plot_style){.colour = PLOT_GREY, .dashed = true});
+    chart_hover(&c, "mean", p->mean, n);
+    chart_hover(&c, "low", lo, n);
+    chart_hover(&c, "high", hi, n);
+    chart_end(&c, 250, out);
+    mem_free(lo);
+}
+
+/* ---- tables ---- */
+static void entry_table(const char *what, const struct post_entry *e, size_t n, double least,
+                        bool logs, struct buf *out) {
+    buf_printf(out,
+               "<table><thead><tr><th>%s</th><th class=\"n\">probability</th><th "
+               "class=\"n\">± error</th><th></th></tr></thead><tbody>\n",
+               what);
+    double rest = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (e[i].p < least && i) {
+            rest += e[i].p;
+            continue;
+        }
+        buf_printf(out, "<tr><td>%s<code>", logs && e[i].p_log > 0.5 ? "log: " : "");
+        buf_markup(out, e[i].text);
+        buf_printf(out,
+                   "</code></td><td class=\"n\">%.3f</td><td class=\"n\">%.3f</td><td "
+                   "class=\"bar\"><div style=\"width:%.1f%%\"></div></td></tr>\n",
+                   e[i].p, e[i].error, 100 * fmin(e[i].p, 1));
+    }
+    if (rest > 0)
+        buf_printf(out, "<tr><td>all others</td><td class=\"n\">%.3f</td><td></td><td></td></tr>\n",
+                   rest);
+    buf_puts(out, "</tbody></table>\n");
+}
+
+static void forecast_table(const struct discovery *d, struct buf *out) {
+    buf_puts(out, "<details><summary>Forecast as a table</summary><table><thead><tr><th>");
+    buf_markup(out, d->series.time_name);
+    buf_printf(out, "</th><th class=\"n\">mean</th><th class=\"n\">low</th><th "
+                    "class=\"n\">high</th></tr></thead><tbody>\n");
+    for (size_t i = d->series.n; i < d->fit.n; i++) {
+        buf_puts(out, "<tr><td>");
+        if (d->series.kind == TIME_YEAR || d->series.kind == TIME_NUMBER)
+            buf_printf(out, "%.8g", d->fit.x[i]);
+        else
+            series_print_time(d->series.kind, d->series.unit, d->fit.x[i], out);
+        buf_printf(out,
+                   "</td><td class=\"n\">%.5g</td><td class=\"n\">%.5g</td><td "
+                   "class=\"n\">%.5g</td></tr>\n",
+                   d->fit.mean[i], d->fit.lo[i], d->fit.hi[i]);
+    }
+    buf_puts(out, "</tbody></table></details>\n");
+}
+
+/* ---- sections ---- */
+static void put_text(struct buf *out, const char *open, const struct buf *text, const char *close) {
+    buf_puts(out, open);
+    buf_markup(out, text->data);
+    buf_puts(out, close);
+}
+
+static void head(const struct discovery *d, struct buf *out) {
+    const struct series *s = &d->series;
+    struct buf b = BUF_INIT;
+    buf_puts(
+        out,
+        "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n<meta "
+        "name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>Structure of ");
+    buf_markup(out, s->value_name);
+    buf_printf(out, "</title>\n<style>%s</style></head><body><main>\n", embed_discover_report_css);
+    buf_puts(out, "<p class=\"sub\">gpmem discover</p><h1>Structure of ");
+    buf_markup(out, s->value_name);
+    buf_puts(out, "</h1>\n<p class=\"sub\">");
+    buf_markup(out, s->name);
+    buf_printf(out, ": %zu values, ", s->n);
+    series_print_time(s->kind, s->unit, s->x[0], &b);
+    buf_puts(&b, " to ");
+    series_print_time(s->kind, s->unit, s->x[s->n - 1], &b);
+    buf_markup(out, b.data);
+    if (s->missing) buf_printf(out, ", %zu missing", s->missing);
+    if (s->bad) buf_printf(out, ", %zu rows skipped", s->bad);
+    if (s->left_out) buf_printf(out, "; the %zu oldest values were left out", s->left_out);
+    buf_puts(out, "</p>\n");
+    buf_reset(&b);
+    describe_summary(d, &b);
+    put_text(out, "<p class=\"lead\">", &b, "</p>\n");
+    buf_printf(out, "<p class=\"verdict%s\">", d->post.settled ? "" : " open");
+    if (!d->post.settled) buf_puts(out, "<strong>Not settled.</strong> ");
+    buf_markup(out, d->post.verdict ? d->post.verdict : "");
+    buf_puts(out, "</p>\n");
+    buf_release(&b);
+}
+
+static void component_sections(const struct discovery *d, struct buf *out) {
+    const struct evidence *e = discovery_top(d);
+    buf_puts(out, "<h2>Components</h2>\n");
+    struct buf b = BUF_INIT;
+    for (int k = 0; k <= e->m.n_terms; k++) {
+        int term = k < e->m.n_terms ? k : -1;
+        buf_reset(&b);
+        describe_headline(d, term, &b);
+        buf_printf(out, "<section><h3>%d. ", k + 1);
+        b.data[0] = (char)(b.data[0] - 'a' + 'A');
+        buf_markup(out, b.data);
+        buf_reset(&b);
+        if (term >= 0)
+            term_print(e->m.s.t[term], &b);
+        else
+            buf_puts(&b, "WN");
+        put_text(out, "<span class=\"badge\">", &b, "</span></h3>\n");
+        buf_reset(&b);
+        describe_term(d, term, &b);
+        put_text(out, "<p>", &b, "</p>\n");
+        for (int q = 0; q < d->dec.n_parts; q++)
+            if (term >= 0 && d->dec.part[q].term == term) part_chart(d, q, out);
+        buf_puts(out, "</section>\n");
+    }
+    buf_release(&b);
+}
+
+static void checks_section(const struct discovery *d, struct buf *out) {
+    buf_puts(out, "<h2>Checks of the model</h2>\n<table><thead><tr><th>check</th><th "
+                  "class=\"n\">p-value</th></tr></thead><tbody>\n");
+    for (int k = 0; k < DISCOVERY_CHECKS; k++)
+        if (d->check[k].name)
+            buf_printf(out, "<tr><td>%s%s%s</td><td class=\"n\">%.3f</td></tr>\n",
+                       d->check[k].p < 0.01 ? "<strong>" : "", d->check[k].text,
+                       d->check[k].p < 0.01 ? "</strong>" : "", d->check[k].p);
+    buf_puts(out, "</tbody></table>\n");
+    const struct holdout *h = &d->hold;
+    if (!h->n) return;
+    buf_printf(out,
+               "<p>Of the last %zu values, which the fit has not seen, %.0f%% lie inside the "
+               "%.0f%% interval; mean absolute error %.4g, scaled (MASE) %.3f, CRPS %.4g.</p>\n",
+               h->n, 100 * h->coverage, 100 * d->opt.level, h->mae, h->mase, h->crps);
+}
+
+void discovery_html(const struct discovery *d, struct buf *out) {
+    struct buf b = BUF_INIT;
+    head(d, out);
+    buf_puts(out, "<h2>Data and forecast</h2>\n");
+    forecast_chart(d, out);
+    forecast_table(d, out);
+    buf_puts(out, "<h2>Probable structures</h2>\n");
+    entry_table("structure", d->post.structures, d->post.n_structures, 0.005, true, out);
+    buf_puts(out, "<h3>Is the component present?</h3>\n");
+    entry_table("component", d->post.components, d->post.n_components, 0.005, false, out);
+    describe_formula(d, &b);
+    put_text(out, "<h3>The most probable structure with numbers</h3>\n<pre>", &b, "</pre>\n");
+    component_sections(d, out);
+    checks_section(d, out);
+    buf_puts(out, "<h2>How it was computed</h2>\n");
+    buf_reset(&b);
+    discovery_program(d, &b);
+    put_text(out, "<pre>", &b, "</pre>\n");
+    buf_printf(out,
+               "<p class=\"note\">gpmem %s; %.1f s; seed %llu; data hash %016llx; %.1f%% of the "
+               "mass on structures whose neighbours were not visited.</p>\n",
+               GPMEM_VERSION, d->seconds, (unsigned long long)d->opt.seed,
+               (unsigned long long)d->series.hash, 100 * d->post.unexplored);
+    buf_printf(out, "</main>\n<script>%s</script>\n</body></html>\n", embed_discover_report_js);
+    buf_release(&b);
+}

@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * From CSV cells to a sorted series.
+ */
+#include "discover/series.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "host/csv.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+struct point {
+    double x, y;
+    size_t order;
+};
+struct reading {
+    struct csv csv;
+    struct series *s;
+    const struct series_options *o;
+    struct buf *err;
+    int time, value; /* columns; time -1: row numbers */
+    size_t first;    /* first data row */
+    struct point *p;
+    size_t n, kind_line;
+};
+
+/* ---- columns ---- */
+static bool is_number(const char *text) {
+    char *end;
+    double v = strtod(text, &end);
+    return end != text && *end == 0 && isfinite(v);
+}
+
+/* The first row is a header when no column could be a value of the series. */
+static bool has_header(const struct csv *c) {
+    double x;
+    enum time_kind kind;
+    if (c->n_rows == 0) return false;
+    int last = c->n_cols - 1;
+    if (c->n_cols > 1 && series_parse_time(csv_text(c, 0, 0), &x, &kind) == GPM_OK) return false;
+    return !is_number(csv_text(c, 0, last)) && !csv_missing(c, 0, last);
+}
+
+static int find_named(const struct reading *r, const char *const *names, size_t n) {
+    for (size_t k = 0; k < n; k++)
+        for (int c = 0; c < r->csv.n_cols; c++)
+            if (r->first == 1 && !strcasecmp(csv_text(&r->csv, 0, c), names[k])) return c;
+    return -1;
+}
+
+static enum gpm_status find_column(const struct reading *r, const char *name, int *col) {
+    for (int c = 0; c < r->csv.n_cols && r->first == 1; c++)
+        if (!strcmp(csv_text(&r->csv, 0, c), name)) {
+            *col = c;
+            return GPM_OK;
+        }
+    char *end;
+    long k = strtol(name, &end, 10);
+    if (*name && !*end && k >= 1 && k <= r->csv.n_cols) {
+        *col = (int)k - 1;
+        return GPM_OK;
+    }
+    buf_printf(r->err, "%s: no column '%s'; there are", r->csv.name, name);
+    for (int c = 0; c < r->csv.n_cols; c++) {
+        if (r->first == 1)
+            buf_printf(r->err, "%s '%s'", c ? "," : "", csv_text(&r->csv, 0, c));
+        else
+            buf_printf(r->err, "%s %d", c ? "," : "", c + 1);
+    }
+    return GPM_E_FORMAT;
+}
+
+static enum gpm_status choose_value(struct reading *r) {
+    static const char *const usual[] = {"y", "value", "values"};
+    if (r->o->value) return find_column(r, r->o->value, &r->value);
+    r->value = find_named(r, usual, COUNT_OF(usual));
+    if (r->value >= 0 && r->value != r->time) return GPM_OK;
+    if (r->csv.n_cols == 1) {
+        r->value = 0;
+        return GPM_OK;
+    }
+    if (r->csv.n_cols == 2) {
+        r->value = r->time == 0 ? 1 : 0;
+        return GPM_OK;
+    }
+    buf_printf(r->err, "%s has %d columns; choose the values with --column:", r->csv.name,
+               r->csv.n_cols);
+    for (int c = 0; c < r->csv.n_cols; c++)
+        if (c != r->time)
+            buf_printf(r->err, " '%s'", r->first == 1 ? csv_text(&r->csv, 0, c) : "(number)");
+    return GPM_E_FORMAT;
+}
+
+static enum gpm_status choose_columns(struct reading *r) {
+    static const char *const usual[] = {"ds",   "date",  "time", "timestamp", "datetime", "t",
+                                        "year", "month", "day",  "quarter",   "week",     "x"};
+    r->first = has_header(&r->csv) ? 1 : 0;
+    r->time = r->csv.n_cols > 1 ? 0 : -1;
+    if (r->o->time) {
+        enum gpm_status st = find_column(r, r->o->time, &r->time);
+        if (st != GPM_OK) return st;
+    } else if (r->csv.n_cols > 1) {
+        int named = find_named(r, usual, COUNT_OF(usual));
+        if (named >= 0) r->time = named;
+    }
+    return choose_value(r);
+}
+
+/* ---- rows ---- */
+static enum gpm_status bad_row(struct reading *r, size_t row, const char *what, const char *cell) {
+    if (r->o->skip_bad) {
+        r->s->bad++;
+        return GPM_OK;
+    }
+    buf_printf(r->err, "%s:%zu: %s '%s'; correct the row, or skip such rows with --skip-bad",
+               r->csv.name, r->csv.lines[row], what, cell);
+    return GPM_E_FORMAT;
+}
+
+static enum gpm_status read_time(struct reading *r, size_t row, double *x, bool *use) {
+    *use = true;
+    if (r->time < 0) {
+        *x = (double)(row - r->first) + 1;
+        return GPM_OK;
+    }
+    enum time_kind kind;
+    const char *cell = csv_text(&r->csv, row, r->time);
+    if (csv_missing(&r->csv, row, r->time) || series_parse_time(cell, x, &kind) != GPM_OK) {
+        *use = false;
+        return bad_row(r, row,
+                       "cannot read the time (a number, 1949, 1949-01, 1949Q1, 1949-01-31, "
+                       "1949-01-31T12:00)",
+                       cell);
+    }
+    if (!r->kind_line) {
+        r->s->kind = kind;
+        r->kind_line = r->csv.lines[row];
+    } else if (kind != r->s->kind) {
+        *use = false;
+        buf_reset(r->err);
+        struct buf what = BUF_INIT;
+        buf_printf(&what,
+                   "the times change their format (line %zu has another one): ", r->kind_line);
+        enum gpm_status st = bad_row(r, row, what.data, cell);
+        buf_release(&what);
+        return st;
+    }
+    return GPM_OK;
+}
+
+static enum gpm_status read_row(struct reading *r, size_t row) {
+    double x, y;
+    bool use;
+    enum gpm_status st = read_time(r, row, &x, &use);
+    if (st != GPM_OK || !use) return st;
+    const char *cell = csv_text(&r->csv, row, r->value);
+    if (csv_missing(&r->csv, row, r->value)) {
+        r->s->missing++;
+        return GPM_OK;
+    }
+    if (!is_number(cell)) {
+        const char *what = strchr(cell, ',')
+                               ? "the value is not a number (no commas; decimals have a point):"
+                               : "the value is not a number:";
+        return bad_row(r, row, what, cell);
+    }
+    y = strtod(cell, NULL);
+    r->p[r->n] = (struct point){x, y, r->n};
+    r->n++;
+    return GPM_OK;
+}
+
+static int by_time(const void *a, const void *b) {
+    const struct point *p = a, *q = b;
+    if (p->x != q->x) return p->x < q->x ? -1 : 1;
+    return p->order < q->order ? -1 : 1;
+}
+
+/* ---- the calendar ---- */
+/* Dates that are all the first of a month count as months: equal steps, and a year is 1. */
+static bool firsts_of_months(const struct reading *r) {
+    for (size_t i = 0; i < r->n; i++) {
+        struct buf b = BUF_INIT;
+        series_print_time(TIME_DATE, "day", r->p[i].x, &b);
+        bool first = b.len >= 2 && !strcmp(b.data + b.len - 2, "01");
+        buf_release(&b);
+        if (!first) return false;
+    }
+    return r->n > 1;
+}
+
+static void days_to_years(struct reading *r) {
+    for (size_t i = 0; i < r->n; i++) {
+        struct buf b = BUF_INIT;
+        series_print_time(TIME_DATE, "day", r->p[i].x, &b);
+        r->p[i].x = atoi(b.data) + (atoi(b.data + 5) - 1) / 12.0;
+        buf_release(&b);
+    }
+}
+
+static void set_unit(struct reading *r) {
+    struct series *s = r->s;
+    s->unit = "step";
+    if (s->kind == TIME_DATE && firsts_of_months(r)) {
+        days_to_years(r);
+        s->unit = "year";
+    } else if (s->kind == TIME_DATE || s->kind == TIME_INSTANT) {
+        s->unit = "day";
+    } else if (s->kind == TIME_MONTH || s->kind == TIME_QUARTER) {
+        s->unit = "year";
+    } else if (r->time >= 0 && r->n && r->p[0].x >= 1000 && r->p[r->n - 1].x <= 2200) {
+        s->kind = TIME_YEAR; /* numbers between 1000 and 2200 are taken for years */
+        s->unit = "year";
+    }
+}
+
+static void set_seasons(struct series *s) {
+    if (!strcmp(s->unit, "year")) s->season[s->n_season++] = 1;
+    if (strcmp(s->unit, "day")) return;
+    s->season[s->n_season++] = 7;
+    s->season[s->n_season++] = 365.2425;
+    if (s->kind == TIME_INSTANT) s->season[s->n_season++] = 1;
+}
+
+static void set_hash(struct series *s) {
+    s->hash = hash_bytes(s->y, s->n * sizeof *s->y, hash_bytes(s->x, s->n * sizeof *s->x, 1));
+}
+
+static enum gpm_status finish(struct reading *r) {
+    struct series *s = r->s;
+    s->rows = r->csv.n_rows - r->first;
+    s->sorted = true;
+    for (size_t i = 1; i < r->n; i++) s->sorted &= r->p[i].x >= r->p[i - 1].x;
+    qsort(r->p, r->n, sizeof *r->p, by_time);
+    size_t drop = r->o->max_points && r->n > r->o->max_points ? r->n - r->o->max_points : 0;
+    set_unit(r);
+    s->left_out = drop;
+    s->n = r->n - drop;
+    s->x = NEW_ARRAY(double, s->n + 1);
+    s->y = NEW_ARRAY(double, s->n + 1);
+    for (size_t i = 0; i < s->n; i++) {
+        s->x[i] = r->p[drop + i].x;
+        s->y[i] = r->p[drop + i].y;
+        if (i && s->x[i] == s->x[i - 1]) s->repeated++;
+    }
+    set_seasons(s);
+    set_hash(s);
+    return GPM_OK;
+}
+
+static enum gpm_status check(const struct reading *r) {
+    const struct series *s = r->s;
+    const char *name = r->csv.name;
+    if (r->csv.n_rows <= r->first) {
+        buf_printf(r->err, "%s has no rows", name);
+    } else if (s->n == 0) {
+        buf_printf(r->err, "%s: no value in %zu rows (%zu missing, %zu unreadable)", name, s->rows,
+                   s->missing, s->bad);
+    } else if (s->n < 8) {
+        buf_printf(r->err, "%s: %zu values are too few to look for structure; 8 are needed", name,
+                   s->n);
+    } else if (!isfinite(s->x[s->n - 1] - s->x[0])) {
+        buf_printf(r->err, "%s: the times lie too far apart", name);
+    } else if (!(s->x[s->n - 1] > s->x[0])) {
+        buf_printf(r->err, "%s: all values have the same time", name);
+    } else {
+        bool constant = true;
+        for (size_t i = 1; i < s->n; i++) constant &= s->y[i] == s->y[0];
+        if (!constant) return GPM_OK;
+        buf_printf(r->err, "%s: the series is constant (every value is %g): nothing to discover",
+                   name, s->y[0]);
+    }
+    return GPM_E_FORMAT;
+}
+
+char *series_clean_name(const char *text) {
+    struct buf b = BUF_INIT;
+    buf_visible(&b, text, strlen(text));
+    for (char *p = b.data; *p; p++)
+        if (*p == '\n' || *p == '\t') *p = ' ';
+    return buf_take(&b);
+}
+
+static enum gpm_status read_all(struct reading *r) {
+    enum gpm_status st = choose_columns(r);
+    if (st != GPM_OK) return st;
+    struct series *s = r->s;
+    s->name = series_clean_name(r->csv.name);
+    bool head = r->first == 1;
+    s->time_name = series_clean_name(head && r->time >= 0 ? csv_text(&r->csv, 0, r->time) : "time");
+    s->value_name = series_clean_name(head ? csv_text(&r->csv, 0, r->value) : "value");
+    r->p = NEW_ARRAY(struct point, r->csv.n_rows + 1);
+    for (size_t row = r->first; row < r->csv.n_rows && st == GPM_OK; row++) st = read_row(r, row);
+    if (st == GPM_OK) st = finish(r);
+    if (st == GPM_OK) st = check(r);
+    return st;
+}
+
+static enum gpm_status run(struct reading *r, enum gpm_status st) {
+    if (st == GPM_OK) st = read_all(r);
+    csv_release(&r->csv);
+    mem_free(r->p);
+    if (st != GPM_OK) series_release(r->s);
+    return st;
+}
+
+enum gpm_status series_read(struct series *s, const char *path, const struct series_options *o,
+                            struct buf *err) {
+    memset(s, 0, sizeof *s);
+    struct reading r = {.s = s, .o = o, .err = err};
+    struct csv_options c = {.header = CSV_HEADER_NO};
+    return run(&r, csv_read(&r.csv, path, &c, err));
+}
+
+enum gpm_status series_parse(struct series *s, const char *name, const char *text, size_t len,
+                             const struct series_options *o, struct buf *err) {
+    memset(s, 0, sizeof *s);
+    struct reading r = {.s = s, .o = o, .err = err};
+    struct csv_options c = {.header = CSV_HEADER_NO};
+    return run(&r, csv_parse(&r.csv, name, text, len, &c, err));
+}
+
+void series_release(struct series *s) {
+    mem_free(s->x);
+    mem_free(s->y);
+    mem_free(s->name);
+    mem_free(s->time_name);
+    mem_free(s->value_name);
+    memset(s, 0, sizeof *s);
+}
+
+void series_slice(const struct series *s, size_t from, size_t to, struct series *out) {
+    *out = *s;
+    out->n = to - from;
+    out->x = NEW_ARRAY(double, out->n + 1);
+    out->y = NEW_ARRAY(double, out->n + 1);
+    memcpy(out->x, s->x + from, out->n * sizeof(double));
+    memcpy(out->y, s->y + from, out->n * sizeof(double));
+    out->name = mem_strdup(s->name);
+    out->time_name = mem_strdup(s->time_name);
+    out->value_name = mem_strdup(s->value_name);
+    set_hash(out);
+}
+
+struct series_options series_options_copy(const struct series_options *o) {
+    struct series_options c = *o;
+    c.time = o->time ? mem_strdup(o->time) : NULL;
+    c.value = o->value ? mem_strdup(o->value) : NULL;
+    return c;
+}
+
+void series_options_release(struct series_options *o) {
+    mem_free((char *)o->time);
+    mem_free((char *)o->value);
+    o->time = o->value = NULL;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Reads a time series from CSV: a column of times (numbers, years, months, quarters, ISO dates or
+ * date-times) and one of values. Rows may come in any order and with repeated times; missing values
+ * are dropped and counted. A row that cannot be read is an error with its line number, or is
+ * skipped and counted on request.
+ */
+#ifndef DISCOVER_SERIES_H
+#define DISCOVER_SERIES_H
+#include "base/buf.h"
+#include "gpmem/status.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum time_kind {
+    TIME_NUMBER,
+    TIME_YEAR,    /* 1949 or 1949.25: a number that is a year */
+    TIME_MONTH,   /* 1949-01, Jan 1949; x is year + (month-1)/12 */
+    TIME_QUARTER, /* 1949Q1 */
+    TIME_DATE,    /* 1949-01-31; x is days since 1970-01-01, or as for months when all are firsts */
+    TIME_INSTANT  /* 1949-01-31T12:30:00; x in days */
+};
+
+struct series_options {
+    const char *time, *value; /* column name or number from 1, borrowed; NULL: the usual names */
+    bool skip_bad;
+    size_t max_points; /* 0: all. More rows: the most recent ones are kept and the rest counted */
+};
+/* A copy that owns its texts, and its end. */
+struct series_options series_options_copy(const struct series_options *o);
+void series_options_release(struct series_options *o);
+struct series {
+    size_t n;
+    double *x, *y; /* ascending x */
+    char *name, *time_name, *value_name;
+    enum time_kind kind;
+    const char *unit; /* of x: "year", "day", "step" */
+    size_t rows, missing, bad, repeated, left_out;
+    bool sorted;      /* the file was in order */
+    double season[4]; /* periods that the calendar suggests, in x */
+    int n_season;
+    uint64_t hash; /* of the kept values */
+};
+
+GPM_MUST_USE enum gpm_status series_read(struct series *s, const char *path,
+                                         const struct series_options *o, struct buf *err);
+GPM_MUST_USE enum gpm_status series_parse(struct series *s, const char *name, const char *text,
+                                          size_t len, const struct series_options *o,
+                                          struct buf *err);
+void series_release(struct series *s);
+/* Copies points [from, to) with the descriptions. */
+void series_slice(const struct series *s, size_t from, size_t to, struct series *out);
+
+/* A time as the user would write it: 1960-03, 1999-12-31, 1950.25. */
+void series_print_time(enum time_kind kind, const char *unit, double x, struct buf *out);
+/* GPM_E_FORMAT when the text is no time. */
+GPM_MUST_USE enum gpm_status series_parse_time(const char *text, double *x, enum time_kind *kind);
+long series_days(int year, int month, int day); /* since 1970-01-01, proleptic Gregorian */
+/* A name from outside, fit for one line of a terminal or a report: no control characters. */
+char *series_clean_name(const char *text);
+#endif

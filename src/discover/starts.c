@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Starting points, and the periodogram that suggests periods.
+ */
+#include "discover/starts.h"
+#include "base/mem.h"
+#include "la/blas.h"
+#include <math.h>
+#include <string.h>
+
+#define MAX_CANDIDATES 12
+
+/* ---- carrying parameters over ---- */
+static void copy_par(const double *from, int a, double *to, int b, bool *fresh) {
+    if (a < 0 || b < 0) return;
+    to[b] = from[a];
+    if (fresh) fresh[b] = false;
+}
+
+static void copy_term(const struct sterm *a, const double *from, const struct sterm *b, double *to,
+                      bool *fresh) {
+    bool wa = a->mask & (FACTOR_BIT(FACTOR_W) | FACTOR_BIT(FACTOR_IW));
+    bool wb = b->mask & (FACTOR_BIT(FACTOR_W) | FACTOR_BIT(FACTOR_IW));
+    if (wa == wb) copy_par(from, a->sd, to, b->sd, fresh);
+    copy_par(from, a->l, to, b->l, fresh);
+    copy_par(from, a->period, to, b->period, fresh);
+    copy_par(from, a->lper, to, b->lper, fresh);
+    copy_par(from, a->alpha, to, b->alpha, fresh);
+    copy_par(from, a->c, to, b->c, fresh);
+    copy_par(from, a->tau, to, b->tau, fresh);
+}
+
+void starts_carry(const struct smodel *m, const struct evidence *from, double *z, bool *fresh) {
+    smodel_prior_draw_hint(m, z);
+    if (fresh)
+        for (int i = 0; i < m->d; i++) fresh[i] = i > 0;
+    if (!from) return;
+    const struct smodel *f = &from->m;
+    const double *zf = from->prop.mode[0].z;
+    bool used[STRUCTURE_MAX_TERMS] = {false}, done[STRUCTURE_MAX_TERMS] = {false};
+    z[0] = zf[0];
+    for (int pass = 0; pass < 2; pass++) /* equal terms first, then one that shares a factor */
+        for (int k = 0; k < m->n_terms; k++)
+            for (int j = 0; j < f->n_terms && !done[k]; j++) {
+                unsigned a = m->term[k].mask, b = f->term[j].mask;
+                if (used[j] || (pass == 0 ? a != b : !(a & b))) continue;
+                copy_term(&f->term[j], zf, &m->term[k], z, fresh);
+                used[j] = done[k] = true;
+            }
+    copy_par(zf, f->tau, z, m->tau, fresh);
+    copy_par(zf, f->width, z, m->width, fresh);
+}
+
+/* ---- candidates for new parameters ---- */
+static int candidates(const struct smodel *m, int i, const struct period_hints *h, double *v) {
+    static const double lper[] = {0.15, 0.3, 0.7, 1.5}, l[] = {0.03, 0.12, 0.6}, lp[] = {0.3, 1.0};
+    static const double c[] = {-0.2, 0.5, 1.2};
+    static const double tau[] = {0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9};
+    static const double width[] = {0.08, 0.2, 0.4}, sdw[] = {0.3, 1.5}, sdi[] = {1.0, 8.0};
+    const double *list = NULL;
+    int n = 0;
+#define LIST(a) (list = (a), n = (int)COUNT_OF(a))
+    switch (m->par[i].kind) {
+    case SPAR_PERIOD:
+        list = h->p;
+        n = h->n;
+        break;
+    case SPAR_LPER: LIST(lper); break;
+    case SPAR_L: LIST(l); break;
+    case SPAR_L_PER: LIST(lp); break;
+    case SPAR_C: LIST(c); break;
+    case SPAR_TAU: LIST(tau); break;
+    case SPAR_WIDTH: LIST(width); break;
+    case SPAR_SD_W: LIST(sdw); break;
+    case SPAR_SD_IW: LIST(sdi); break;
+    default: return 0;
+    }
+#undef LIST
+    if (n > MAX_CANDIDATES) n = MAX_CANDIDATES;
+    for (int k = 0; k < n; k++) v[k] = smodel_unvalue(m, i, list[k]);
+    return n;
+}
+
+struct grid {
+    int par[SMODEL_MAX_PAR], n[SMODEL_MAX_PAR], dims;
+    double v[SMODEL_MAX_PAR][MAX_CANDIDATES];
+    long total;
+};
+
+static void grid_make(const struct smodel *m, const bool *fresh, const struct period_hints *h,
+                      struct grid *g) {
+    g->dims = 0;
+    g->total = 1;
+    for (int i = 0; i < m->d; i++) {
+        if (!fresh[i]) continue;
+        int n = candidates(m, i, h, g->v[g->dims]);
+        if (n == 0) continue;
+        g->par[g->dims] = i;
+        g->n[g->dims++] = n;
+        if (g->total < 100000) g->total *= n;
+    }
+}
+
+/* The k-th of the grid's points; with more points than room, a stride that visits all axes. */
+static void grid_point(const struct grid *g, long k, double *z) {
+    for (int q = 0; q < g->dims; q++) {
+        z[g->par[q]] = g->v[q][k % g->n[q]];
+        k /= g->n[q];
+    }
+}
+
+/* Variations of a point whose parameters all come from the parent: other length-scales. */
+static int variations(const struct smodel *m, double *z, int n) {
+    const double *z0 = z;
+    for (int i = 0; i < m->d && n + 3 <= STARTS_MAX; i++) {
+        int kind = m->par[i].kind;
+        if (kind != SPAR_L && kind != SPAR_LPER && kind != SPAR_L_PER) continue;
+        for (int s = -1; s <= 1; s += 2) {
+            double *v = z + (size_t)(n++ * m->d);
+            memcpy(v, z0, sizeof *v * (size_t)m->d);
+            v[i] += s * 1.2;
+        }
+    }
+    return n;
+}
+
+int starts_make(const struct smodel *m, const struct evidence *parent,
+                const struct period_hints *hints, int most, double *z) {
+    bool fresh[SMODEL_MAX_PAR];
+    double base[SMODEL_MAX_PAR];
+    struct grid g;
+    starts_carry(m, parent, base, fresh);
+    grid_make(m, fresh, hints, &g);
+    memcpy(z, base, sizeof *z * (size_t)m->d);
+    if (g.dims == 0) return variations(m, z, 1);
+    long want = g.total < most - 1 ? g.total : most - 1;
+    int n = 1;
+    for (long k = 0; k < want; k++) {
+        double *v = z + (size_t)(n++ * m->d);
+        memcpy(v, base, sizeof *v * (size_t)m->d);
+        grid_point(&g, g.total <= want ? k : (long)((double)k * (double)g.total / (double)want), v);
+    }
+    return n;
+}
+
+/* ---- periodogram ---- */
+/* Power of the least-squares sine at frequency f: with the two sums nearly orthogonal this is the
+ * usual sum of squares of projections. */
+static double power(size_t n, const double *t, const double *y, double f) {
+    double c = 0, s = 0, cc = 0, ss = 0, cs = 0;
+    for (size_t i = 0; i < n; i++) {
+        double a = cos(2 * M_PI * f * t[i]), b = sin(2 * M_PI * f * t[i]);
+        c += a * y[i];
+        s += b * y[i];
+        cc += a * a;
+        ss += b * b;
+        cs += a * b;
+    }
+    double det = cc * ss - cs * cs;
+    return det > 1e-9 * (double)n ? (c * c * ss - 2 * c * s * cs + s * s * cc) / det : 0;
+}
+
+static void detrend(size_t n, const double *t, const double *y, double *r) {
+    double mt = 0, my = 0, num = 0, den = 0;
+    for (size_t i = 0; i < n; i++) {
+        mt += t[i] / (double)n;
+        my += y[i] / (double)n;
+    }
+    for (size_t i = 0; i < n; i++) {
+        num += (t[i] - mt) * (y[i] - my);
+        den += (t[i] - mt) * (t[i] - mt);
+    }
+    for (size_t i = 0; i < n; i++) r[i] = y[i] - my - num / den * (t[i] - mt);
+}
+
+static void add_hint(struct period_hints *h, double p, double dt) {
+    if (h->n >= (int)COUNT_OF(h->p) || !(p > 2.05 * dt) || p > 0.5) return;
+    for (int i = 0; i < h->n; i++)
+        if (fabs(h->p[i] / p - 1) < 0.02) return;
+    h->p[h->n++] = p;
+}
+
+/* The `want` strongest local maxima of the periodogram of r, refined by a parabola. */
+static void add_peaks(const struct smodel_data *d, const double *r, int want,
+                      struct period_hints *h) {
+    double f0 = 2.0, f1 = 1 / (2.1 * d->dt), df = 0.25;
+    size_t nf = f1 > f0 ? (size_t)((f1 - f0) / df) + 1 : 0;
+    if (nf > 8000) nf = 8000;
+    if (nf < 3) return;
+    double *pw = NEW_ARRAY(double, nf);
+    for (size_t k = 0; k < nf; k++) pw[k] = power(d->n, d->t, r, f0 + df * (double)k);
+    for (int q = 0; q < want; q++) {
+        size_t best = 0;
+        for (size_t k = 1; k + 1 < nf; k++)
+            if (pw[k] > pw[k - 1] && pw[k] >= pw[k + 1] && (!best || pw[k] > pw[best])) best = k;
+        if (!best) break;
+        double a = pw[best - 1], b = pw[best], c = pw[best + 1], den = a - 2 * b + c;
+        double shift = den < 0 ? 0.5 * (a - c) / den : 0;
+        add_hint(h, 1 / (f0 + df * ((double)best + shift)), d->dt);
+        for (size_t k = best > 6 ? best - 6 : 0; k < nf && k <= best + 6; k++) pw[k] = 0;
+    }
+    mem_free(pw);
+}
+
+void period_hints_data(const struct smodel_data *d, int transform, struct period_hints *h) {
+    h->n = 0;
+    double *r = NEW_ARRAY(double, d->n);
+    for (int i = 0; i < d->n_season; i++) add_hint(h, d->season[i], d->dt);
+    detrend(d->n, d->t, d->y[transform], r);
+    add_peaks(d, r, 3, h);
+    if (h->n) add_hint(h, 2 * h->p[0], d->dt);
+    if (h->n > 1) add_hint(h, 2 * h->p[1], d->dt);
+    mem_free(r);
+}
+
+/* y - posterior mean = noise K^-1 y at the parent's optimum. */
+static bool residual(const struct evidence *e, double *r) {
+    const struct smodel_data *d = e->m.data;
+    const double *z = e->prop.mode[0].z;
+    size_t n = d->n, pivot;
+    double *k = mem_try_doubles(n * n);
+    if (!k) return false;
+    smodel_cross(&e->m, z, -1, d->t, n, d->t, n, k, n);
+    for (size_t i = 0; i < n; i++) k[i + i * n] += smodel_noise_var(&e->m, z, d->t[i]);
+    bool ok = la_potrf(n, k, n, &pivot) == GPM_OK;
+    if (ok) {
+        memcpy(r, e->m.y, n * sizeof *r);
+        la_trsv(false, n, k, n, r);
+        la_trsv(true, n, k, n, r);
+        for (size_t i = 0; i < n; i++) r[i] *= smodel_noise_var(&e->m, z, d->t[i]);
+    }
+    mem_free(k);
+    return ok;
+}
+
+void period_hints_residual(const struct evidence *parent, struct smodel_work *w,
+                           const struct period_hints *data, struct period_hints *h) {
+    const struct smodel_data *d = parent->m.data;
+    UNUSED(w);
+    h->n = 0;
+    double *r = NEW_ARRAY(double, d->n);
+    if (residual(parent, r)) add_peaks(d, r, 3, h);
+    for (int i = 0; i < data->n && i < 4; i++) add_hint(h, data->p[i], d->dt);
+    mem_free(r);
+}

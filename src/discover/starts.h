@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Starting points for the optimiser: the parent's optimum for shared parameters, candidates for the
+ * new ones. Missing the right start means missing the structure: airline's seasonal pattern sits at
+ * a length-scale of .16, and starts at .7 and 1.5 never find it.
+ */
+#ifndef DISCOVER_STARTS_H
+#define DISCOVER_STARTS_H
+#include "discover/evidence.h"
+
+#define STARTS_MAX 60
+
+/* Fills up to `most` (at most STARTS_MAX) points of m->d numbers each into z; returns how many. */
+int starts_make(const struct smodel *m, const struct evidence *parent,
+                const struct period_hints *hints, int most, double *z);
+/* The relative's optimum carried over to m, hints where it has nothing; *fresh (may be NULL) is set
+ * where a parameter is new. */
+void starts_carry(const struct smodel *m, const struct evidence *from, double *z, bool *fresh);
+#endif

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Symbolic structures of the time-series learner: a transform of the output, a sum of at most
+ * STRUCTURE_MAX_TERMS product terms, optionally split by one change point or window, plus a
+ * constant and white noise that every structure has. Canonical form (terms sorted, no two orders of
+ * the same sum) makes equality a memcmp and the hash a cache key.
+ *
+ * Text: factors LIN, SE, PER, others by name, WN last inside a product; terms by text, the lone WN
+ * at the end; the constant is not written. "LIN + SE*PER + WN".
+ */
+#ifndef DISCOVER_STRUCTURE_H
+#define DISCOVER_STRUCTURE_H
+#include "base/buf.h"
+#include "gpmem/status.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum factor {
+    FACTOR_LIN,
+    FACTOR_SE,
+    FACTOR_PER,
+    FACTOR_IW,   /* integrated Wiener: trend with drifting slope */
+    FACTOR_MAT,  /* Matern 3/2 */
+    FACTOR_RAMP, /* trend that starts at a date */
+    FACTOR_RQ,
+    FACTOR_STEP, /* level shift at a date */
+    FACTOR_W,    /* Wiener: random walk */
+    FACTOR_WN,
+    FACTOR_COUNT
+};
+#define FACTOR_BIT(f) (1u << (f))
+
+enum gate { GATE_NONE, GATE_BEFORE, GATE_AFTER, GATE_INSIDE, GATE_OUTSIDE };
+enum change { CHANGE_NONE, CHANGE_POINT, CHANGE_WINDOW };
+enum transform { TRANSFORM_NONE, TRANSFORM_LOG };
+
+#define STRUCTURE_MAX_TERMS 5
+
+struct term {
+    uint16_t mask; /* FACTOR_BITs */
+    uint16_t gate; /* enum gate */
+};
+struct structure {
+    uint8_t transform, change, n, pad;
+    struct term t[STRUCTURE_MAX_TERMS]; /* sorted; unused ones zero */
+};
+
+const char *factor_name(enum factor f);
+/* The factor of this name (case-insensitive; W, IW and MAT for short), FACTOR_COUNT when unknown.
+ */
+enum factor factor_find(const char *name, size_t len);
+
+void structure_canonical(struct structure *s);
+bool structure_equal(const struct structure *a, const struct structure *b);
+uint64_t structure_hash(const struct structure *s);
+/* Number of factors of all terms: the description length that the prior penalises. */
+int structure_factors(const struct structure *s);
+void structure_print(const struct structure *s, struct buf *out); /* without the transform */
+void term_print(struct term t, struct buf *out);                  /* without the gate */
+/* Reads "LIN + SE*PER + WN" (white noise may be missing); GPM_E_FORMAT when it is none. */
+GPM_MUST_USE enum gpm_status structure_parse(const char *text, struct structure *out);
+bool structure_has(const struct structure *s, uint16_t mask); /* an ungated or gated term */
+int structure_count(const struct structure *s, uint16_t mask);
+
+/* ---- the grammar: which terms exist and which structures are neighbours ---- */
+struct grammar {
+    uint16_t factors; /* FACTOR_BITs in use */
+    bool change;      /* change points and windows */
+    bool logs;        /* log transform allowed */
+    bool only_logs;   /* and nothing else, where the values are positive */
+    int max_terms;
+    double penalty; /* log prior per factor, default -1.5 */
+    struct term terms[32];
+    int n_terms;
+};
+/* Default set LIN SE PER WN W IW; `factors` of 0 takes it. */
+void grammar_init(struct grammar *g, uint16_t factors, bool change, bool logs);
+double grammar_log_prior(const struct grammar *g, const struct structure *s);
+bool grammar_allows(const struct grammar *g, const struct structure *s);
+/* Canonical, made of terms that some grammar has, with the gates of its change: what a search
+ * visits. Anything else came from a damaged file. */
+bool structure_sound(const struct structure *s);
+
+typedef void (*structure_fn)(void *ctx, const struct structure *s);
+void grammar_seeds(const struct grammar *g, int transform, structure_fn each, void *ctx);
+/* Canonical neighbours of s: deletions and replacements first, then additions, then change points,
+ * last the other transform. Duplicates are possible. */
+void grammar_neighbours(const struct grammar *g, const struct structure *s, structure_fn each,
+                        void *ctx);
+#endif

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The exact sampler over (structure, parameters): an independence chain that proposes a structure
+ * from its evidence (flattened) and parameters from the structure's Student-t mixture, and accepts
+ * by p(y,z'|k') p(k') q(k) g_k(z) / [p(y,z|k) p(k) q(k') g_k'(z')]. It is reversible jump with
+ * near-perfect proposals, corrects what is left of Laplace's error, and four independent chains
+ * from scattered starts tell whether the posterior has settled.
+ */
+#include "base/mem.h"
+#include "la/blas.h"
+#include "discover/posterior.h"
+#include <math.h>
+#include <string.h>
+
+#define CHAINS  4
+#define FLATTEN 0.7 /* power of the evidence in the proposal */
+
+struct run {
+    struct posterior *p;
+    double *q; /* proposal probabilities over evidences */
+    size_t steps;
+    long accepted[CHAINS];
+};
+
+static bool usable(const struct evidence *e) {
+    return !e->rough && e->prop.n > 0 && e->draws.n > 0;
+}
+
+static void proposal_weights(struct run *r) {
+    const struct search *s = r->p->search;
+    double sum = 0;
+    for (size_t i = 0; i < s->n; i++) {
+        r->q[i] = usable(s->at[i]) ? pow(r->p->weight[i], FLATTEN) : 0;
+        sum += r->q[i];
+    }
+    for (size_t i = 0; i < s->n; i++) r->q[i] /= sum;
+}
+
+static size_t pick(const double *q, size_t n, struct rng *g) {
+    double u = rng_uniform(g);
+    size_t last = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (q[i] <= 0) continue;
+        last = i;
+        u -= q[i];
+        if (u <= 0) break;
+    }
+    return last;
+}
+
+struct state {
+    size_t k;
+    double z[SMODEL_MAX_PAR], logp, ratio; /* ratio: log of target over independence proposal */
+};
+
+/* Fills logp and ratio of the state (k, z). */
+static void weigh(const struct run *r, struct smodel_work *w, struct state *s) {
+    const struct evidence *e = r->p->search->at[s->k];
+    s->logp = s->ratio = -INFINITY;
+    if (!smodel_ordered(&e->m, s->z)) return;
+    s->logp = smodel_eval(&e->m, w, s->z, NULL) + e->m.log_copies + e->log_prior;
+    s->ratio = s->logp - log(r->q[s->k]) - proposal_log_density(&e->prop, s->z);
+}
+
+static void propose(const struct run *r, size_t k, struct rng *g, struct smodel_work *w,
+                    struct state *s) {
+    s->k = k;
+    proposal_draw(&r->p->search->at[k]->prop, g, s->z);
+    weigh(r, w, s);
+}
+
+/* A random walk within the structure: frees a state that independence proposals hardly ever leave.
+ */
+static void walk(const struct run *r, struct rng *g, struct smodel_work *w, struct state *s) {
+    const struct evidence *e = r->p->search->at[s->k];
+    const struct mode *m = &e->prop.mode[e->prop.n_modes < e->prop.n ? e->prop.n_modes : 0];
+    struct state next = *s;
+    double x[SMODEL_MAX_PAR], f = 1.7 / sqrt((double)e->m.d);
+    for (int i = 0; i < e->m.d; i++) x[i] = rng_normal(g);
+    la_trmv(false, (size_t)e->m.d, m->scale, (size_t)e->m.d, x);
+    for (int i = 0; i < e->m.d; i++) next.z[i] += f * x[i];
+    weigh(r, w, &next);
+    if (log(rng_uniform(g)) < next.logp - s->logp) *s = next;
+}
+
+static void run_chain(void *ctx, size_t c, int thread) {
+    struct run *r = ctx;
+    const struct search *s = r->p->search;
+    struct smodel_work *w = s->work[thread];
+    struct rng g;
+    struct state now = {.ratio = -INFINITY}, next = {0};
+    rng_init(&g, s->opt.seed, (uint32_t)c, 77);
+    double *flat = NEW_ARRAY(double, s->n + 1), usable_n = 0;
+    for (size_t i = 0; i < s->n; i++) usable_n += r->q[i] > 0;
+    for (size_t i = 0; i < s->n; i++) flat[i] = r->q[i] > 0 ? 1 / usable_n : 0;
+    for (int tries = 0; tries < 50 && !isfinite(now.ratio); tries++) /* scattered start */
+        propose(r, pick(tries < 25 ? flat : r->q, s->n, &g), &g, w, &now);
+    mem_free(flat);
+    size_t warm = r->steps / 10 + 5; /* forgets the scattered start */
+    for (size_t i = 0; i < warm + r->steps; i++) {
+        propose(r, pick(r->q, s->n, &g), &g, w, &next);
+        if (log(rng_uniform(&g)) < next.ratio - now.ratio) {
+            now = next;
+            r->accepted[c] += i >= warm;
+        }
+        if (i % 2) walk(r, &g, w, &now);
+        if (i >= warm)
+            r->p->chain[c * r->steps + i - warm] = (struct chain_state){(int)now.k, now.logp};
+    }
+}
+
+/* ---- diagnostics ---- */
+/* Effective size of one chain's sequence by Geyer's initial positive pairs. */
+static double chain_ess(const double *x, size_t n) {
+    double mean = 0, var = 0;
+    for (size_t i = 0; i < n; i++) mean += x[i] / (double)n;
+    for (size_t i = 0; i < n; i++) var += (x[i] - mean) * (x[i] - mean) / (double)n;
+    if (!(var > 0)) return (double)n;
+    double tau = 1;
+    for (size_t lag = 1; lag + 1 < n / 2; lag += 2) {
+        double pair = 0;
+        for (size_t h = lag; h < lag + 2; h++) {
+            double c = 0;
+            for (size_t i = 0; i + h < n; i++) c += (x[i] - mean) * (x[i + h] - mean);
+            pair += c / (double)n / var;
+        }
+        if (pair <= 0) break;
+        tau += 2 * pair;
+    }
+    return (double)n / tau;
+}
+
+/* A chain in which it always or never holds is judged by its log density: did it move at all? */
+double posterior_indicator_ess(const struct posterior *p, structure_test holds, void *ctx) {
+    if (!p->n_chains) return 0;
+    double ess = 0, *x = NEW_ARRAY(double, p->steps);
+    for (int c = 0; c < p->n_chains; c++) {
+        const struct chain_state *at = p->chain + (size_t)c * p->steps;
+        bool varies = false;
+        for (size_t i = 0; i < p->steps; i++) {
+            x[i] = holds(ctx, &p->search->at[at[i].structure]->m.s);
+            varies |= x[i] != x[0];
+        }
+        for (size_t i = 0; !varies && i < p->steps; i++) x[i] = at[i].logp;
+        ess += chain_ess(x, p->steps);
+    }
+    mem_free(x);
+    return ess;
+}
+
+/* Split R-hat of the log density. */
+static double log_density_rhat(const struct posterior *p) {
+    size_t half = p->steps / 2;
+    double mean[2 * CHAINS], var[2 * CHAINS], grand = 0, between = 0, within = 0;
+    int m = 2 * p->n_chains;
+    for (int c = 0; c < m; c++) {
+        const struct chain_state *x =
+            p->chain + (size_t)(c / 2) * p->steps + (size_t)(c % 2) * half;
+        mean[c] = var[c] = 0;
+        for (size_t i = 0; i < half; i++) mean[c] += x[i].logp / (double)half;
+        for (size_t i = 0; i < half; i++)
+            var[c] += (x[i].logp - mean[c]) * (x[i].logp - mean[c]) / (double)(half - 1);
+        grand += mean[c] / m;
+        within += var[c] / m;
+    }
+    for (int c = 0; c < m; c++) between += (mean[c] - grand) * (mean[c] - grand) / (m - 1);
+    double n = (double)half;
+    return within > 0 ? sqrt((n - 1) / n + between / within) : 1;
+}
+
+/* Share of each structure text in the states [from, to) of chain c (c < 0: all chains). */
+static void shares(const struct posterior *p, int c, double *out) {
+    memset(out, 0, p->n_ev * sizeof *out);
+    size_t total = 0;
+    for (int k = 0; k < p->n_chains; k++) {
+        if (c >= 0 && k != c) continue;
+        for (size_t i = 0; i < p->steps; i++) {
+            out[p->chain[(size_t)k * p->steps + i].structure] += 1;
+            total++;
+        }
+    }
+    for (size_t i = 0; i < p->n_ev; i++) out[i] /= (double)total;
+}
+
+static double distance(const double *a, const double *b, size_t n) {
+    double d = 0;
+    for (size_t i = 0; i < n; i++) d += 0.5 * fabs(a[i] - b[i]);
+    return d;
+}
+
+static void distances(struct posterior *p) {
+    double *one[CHAINS], *all = NEW_ARRAY(double, p->n_ev);
+    shares(p, -1, all);
+    for (int c = 0; c < p->n_chains; c++) {
+        one[c] = NEW_ARRAY(double, p->n_ev);
+        shares(p, c, one[c]);
+    }
+    int pairs = 0;
+    for (int a = 0; a < p->n_chains; a++)
+        for (int b = 0; b < a; b++, pairs++) p->tv_between += distance(one[a], one[b], p->n_ev);
+    p->tv_between /= pairs;
+    p->tv_evidence = distance(all, p->weight, p->n_ev);
+    for (int c = 0; c < p->n_chains; c++) mem_free(one[c]);
+    mem_free(all);
+}
+
+static bool has_text(void *ctx, const struct structure *s) {
+    struct buf b = BUF_INIT;
+    bool found = false;
+    for (int k = 0; k < s->n && !found; k++) {
+        buf_reset(&b);
+        term_print(s->t[k], &b);
+        found = !strcmp(b.data, ctx);
+    }
+    buf_release(&b);
+    return found;
+}
+
+static void least_ess(struct posterior *p) {
+    p->ess = (double)p->n_chains * (double)p->steps;
+    for (size_t i = 0; i < p->n_components; i++) {
+        const struct post_entry *e = &p->components[i];
+        if (e->p < 0.02 || e->p > 0.98) continue;
+        p->ess = fmin(p->ess, posterior_indicator_ess(p, has_text, e->text));
+    }
+}
+
+static void judge(struct posterior *p) {
+    struct buf b = BUF_INIT;
+    const struct search *s = p->search;
+    double noise = p->ess > 0 ? 1.5 / sqrt(p->ess) : 1; /* distance that sampling alone makes */
+    if (s->cut) buf_puts(&b, "the search was stopped by a limit before it was done; ");
+    if (p->unexplored > 0.1)
+        buf_printf(&b, "%.0f%% of the mass lies on structures whose neighbours were not visited; ",
+                   100 * p->unexplored);
+    if (p->tv_evidence > 0.1 + noise)
+        buf_printf(&b, "chains and evidences disagree (distance %.2f); ", p->tv_evidence);
+    if (p->tv_between > 0.15 + 2 * noise)
+        buf_printf(&b, "chains disagree with each other (distance %.2f); ", p->tv_between);
+    if (p->rhat > 1.1) buf_printf(&b, "R-hat of the log density is %.2f; ", p->rhat);
+    if (p->ess < 40)
+        buf_printf(&b, "only %.0f effective draws of a component's presence; ", p->ess);
+    p->settled = b.len == 0;
+    if (!p->settled) {
+        b.data[b.len - 2] = 0;
+        p->verdict = buf_take(&b);
+        return;
+    }
+    buf_printf(&b,
+               "settled: %d chains of %zu steps agree (distance %.3f between chains, %.3f from the "
+               "evidences, R-hat %.3f, at least %.0f effective draws)",
+               p->n_chains, p->steps, p->tv_between, p->tv_evidence, p->rhat, p->ess);
+    p->verdict = buf_take(&b);
+}
+
+void posterior_chains(struct posterior *p, size_t steps) {
+    const struct search *s = p->search;
+    if (!steps) steps = s->data->n <= 300 ? 500 : s->data->n <= 700 ? 250 : 150;
+    struct run r = {.p = p, .q = NEW_ARRAY(double, s->n + 1), .steps = steps};
+    proposal_weights(&r);
+    p->n_chains = CHAINS;
+    p->steps = steps;
+    p->chain = NEW_ARRAY(struct chain_state, CHAINS * steps);
+    search_parallel(s->opt.threads, CHAINS, run_chain, &r);
+    long accepted = 0;
+    for (int c = 0; c < CHAINS; c++) accepted += r.accepted[c];
+    p->acceptance = (double)accepted / (double)(CHAINS * steps);
+    p->rhat = log_density_rhat(p);
+    distances(p);
+    least_ess(p);
+    judge(p);
+    mem_free(r.q);
+}

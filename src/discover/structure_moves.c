@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The grammar of structures: allowed product terms, the prior, the seeds of the search and the
+ * neighbourhood. Without replacements the search stalls: SE + PER would never become LIN + PER.
+ */
+#include "base/mem.h"
+#include "discover/structure.h"
+#include <string.h>
+
+enum {
+    LIN = FACTOR_BIT(FACTOR_LIN),
+    SE = FACTOR_BIT(FACTOR_SE),
+    PER = FACTOR_BIT(FACTOR_PER),
+    MAT = FACTOR_BIT(FACTOR_MAT),
+    RQ = FACTOR_BIT(FACTOR_RQ),
+    W = FACTOR_BIT(FACTOR_W),
+    IW = FACTOR_BIT(FACTOR_IW),
+    RAMP = FACTOR_BIT(FACTOR_RAMP),
+    STEP = FACTOR_BIT(FACTOR_STEP),
+    WN = FACTOR_BIT(FACTOR_WN)
+};
+
+static void add_term(struct grammar *g, unsigned mask) {
+    if ((mask & g->factors) != mask || g->n_terms >= (int)COUNT_OF(g->terms)) return;
+    g->terms[g->n_terms++] = (struct term){(uint16_t)mask, GATE_NONE};
+}
+
+void grammar_init(struct grammar *g, uint16_t factors, bool change, bool logs) {
+    memset(g, 0, sizeof *g);
+    g->factors = factors ? factors : LIN | SE | PER | W | IW | WN;
+    if (change) g->factors |= RAMP | STEP;
+    g->change = change;
+    g->logs = logs;
+    g->max_terms = 4;
+    g->penalty = -1.5;
+    static const unsigned smooth[] = {SE, MAT, RQ};
+    add_term(g, LIN);
+    for (size_t i = 0; i < COUNT_OF(smooth); i++) add_term(g, smooth[i]);
+    add_term(g, PER);
+    for (size_t i = 0; i < COUNT_OF(smooth); i++) add_term(g, smooth[i] | PER);
+    add_term(g, LIN | PER);
+    for (size_t i = 0; i < COUNT_OF(smooth); i++) add_term(g, LIN | smooth[i]);
+    for (size_t i = 0; i < COUNT_OF(smooth); i++) add_term(g, LIN | smooth[i] | PER);
+    add_term(g, W);
+    add_term(g, IW);
+    add_term(g, LIN | WN);
+    add_term(g, RAMP);
+    add_term(g, STEP);
+}
+
+/* exp(-1.5 per factor); Wiener terms, which imitate smooth and linear ones on short series, count
+ * one and a half; a change costs two factors more, its dates are integrated over. */
+double grammar_log_prior(const struct grammar *g, const struct structure *s) {
+    double wiener = 0;
+    for (int i = 0; i < s->n; i++) wiener += (s->t[i].mask & (W | IW)) != 0;
+    return g->penalty * (structure_factors(s) + 0.5 * wiener + (s->change != CHANGE_NONE ? 2 : 0));
+}
+
+/* Terms that may stand twice: smooth functions of two time scales, patterns of two periods. */
+static int max_copies(unsigned mask) {
+    if (mask == PER) return 2;
+    return mask & (SE | MAT | RQ) && !(mask & LIN) ? 2 : 1;
+}
+
+bool grammar_allows(const struct grammar *g, const struct structure *s) {
+    if (s->n > g->max_terms || s->n > STRUCTURE_MAX_TERMS) return false;
+    int per = 0;
+    for (int i = 0; i < s->n; i++) {
+        if (structure_count(s, s->t[i].mask) > max_copies(s->t[i].mask)) return false;
+        if (s->t[i].gate != GATE_NONE && s->t[i].mask & (RAMP | STEP)) return false;
+        per += (s->t[i].mask & PER) != 0;
+    }
+    if (s->transform == TRANSFORM_NONE && g->logs && g->only_logs) return false;
+    return per <= 3 && (s->transform == TRANSFORM_NONE || g->logs);
+}
+
+static bool gate_fits(unsigned gate, unsigned change) {
+    if (gate == GATE_NONE) return true;
+    return change == CHANGE_POINT
+               ? gate == GATE_BEFORE || gate == GATE_AFTER
+               : change == CHANGE_WINDOW && gate <= GATE_OUTSIDE && gate >= GATE_INSIDE;
+}
+
+static bool term_exists(const struct grammar *g, unsigned mask) {
+    for (int k = 0; k < g->n_terms; k++)
+        if (g->terms[k].mask == mask) return true;
+    return false;
+}
+
+bool structure_sound(const struct structure *s) {
+    struct grammar all;
+    struct structure c = *s;
+    grammar_init(&all, FACTOR_BIT(FACTOR_COUNT) - 1, true, true);
+    all.max_terms = STRUCTURE_MAX_TERMS;
+    if (!grammar_allows(&all, s)) return false;
+    for (int i = 0; i < s->n; i++)
+        if (!term_exists(&all, s->t[i].mask) || !gate_fits(s->t[i].gate, s->change)) return false;
+    structure_canonical(&c);
+    return structure_equal(s, &c);
+}
+
+static void emit(const struct grammar *g, struct structure s, structure_fn each, void *ctx) {
+    structure_canonical(&s);
+    if (grammar_allows(g, &s)) each(ctx, &s);
+}
+
+static struct structure with_term(struct structure s, struct term t) {
+    if (s.n < STRUCTURE_MAX_TERMS)
+        s.t[s.n++] = t;
+    else
+        s.n = STRUCTURE_MAX_TERMS + 1; /* not allowed */
+    return s;
+}
+
+static struct structure without_term(struct structure s, int i) {
+    memmove(s.t + i, s.t + i + 1, sizeof s.t[0] * (size_t)(s.n - 1 - i));
+    s.n--;
+    return s;
+}
+
+void grammar_seeds(const struct grammar *g, int transform, structure_fn each, void *ctx) {
+    struct structure empty;
+    memset(&empty, 0, sizeof empty);
+    empty.transform = (uint8_t)transform;
+    emit(g, empty, each, ctx);
+    for (int k = 0; k < g->n_terms; k++) emit(g, with_term(empty, g->terms[k]), each, ctx);
+}
+
+/* Replacing is worth a try between relatives: one factor more or less, or both trends, or both
+ * recurring. */
+static bool related(unsigned a, unsigned b) {
+    if (__builtin_popcount(a ^ b) == 1) return true;
+    if ((a | b) & WN) return false;
+    if (a != LIN && b != LIN && (a ^ b) & LIN) return false; /* amplitudes: one factor at a time */
+    return (a & PER) == (b & PER);
+}
+
+/* Products with LIN are reached by multiplying a term that is there. */
+static bool addable(unsigned mask) {
+    return mask == LIN || mask == (LIN | WN) || !(mask & LIN);
+}
+
+static void emit_changes(const struct grammar *g, const struct structure *s, structure_fn each,
+                         void *ctx) {
+    if (s->change != CHANGE_NONE) { /* undo the gate of each term, or gate another one */
+        struct structure all = *s;
+        for (int i = 0; i < all.n; i++) all.t[i].gate = GATE_NONE;
+        emit(g, all, each, ctx);
+    }
+    for (int i = 0; i < s->n; i++) {
+        if (s->t[i].mask & (RAMP | STEP)) continue;
+        static const unsigned gates[2][2] = {{GATE_BEFORE, GATE_AFTER},
+                                             {GATE_INSIDE, GATE_OUTSIDE}};
+        for (unsigned c = CHANGE_POINT; c <= CHANGE_WINDOW; c++) {
+            if (s->change != CHANGE_NONE && s->change != c) continue;
+            for (int k = 0; k < 2; k++) {
+                struct structure v = *s;
+                v.change = (uint8_t)c;
+                v.t[i].gate = (uint16_t)gates[c - 1][k];
+                emit(g, v, each, ctx);
+            }
+        }
+    }
+}
+
+void grammar_neighbours(const struct grammar *g, const struct structure *s, structure_fn each,
+                        void *ctx) {
+    for (int i = 0; i < s->n; i++) emit(g, without_term(*s, i), each, ctx);
+    for (int i = 0; i < s->n; i++)
+        for (int k = 0; k < g->n_terms; k++) {
+            if (g->terms[k].mask == s->t[i].mask || !related(g->terms[k].mask, s->t[i].mask))
+                continue;
+            struct term t = {g->terms[k].mask, s->t[i].gate};
+            emit(g, with_term(without_term(*s, i), t), each, ctx);
+        }
+    for (int k = 0; k < g->n_terms; k++)
+        if (addable(g->terms[k].mask)) emit(g, with_term(*s, g->terms[k]), each, ctx);
+    if (g->change) emit_changes(g, s, each, ctx);
+    struct structure other = *s;
+    other.transform = s->transform == TRANSFORM_NONE ? TRANSFORM_LOG : TRANSFORM_NONE;
+    emit(g, other, each, ctx);
+}

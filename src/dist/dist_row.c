@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Values to doubles and back, for the random procedures.
+ */
+#include "dist/dist_row.h"
+#include "base/mem.h"
+#include <math.h>
+#include <string.h>
+
+bool sp_as_number(value v, double *out) {
+    switch (v.tag) {
+    case V_NUM:
+    case V_ATOM: *out = v.u.num; return true;
+    case V_BOOL: *out = v.u.boolean; return true;
+    default: return false;
+    }
+}
+
+void sp_args(const struct sp_call *c, double *a) {
+    for (size_t i = 0; i < c->n && i < SP_MAX_PARAMS; i++)
+        if (!sp_as_number(c->args[i], &a[i])) a[i] = NAN;
+}
+
+static enum gpm_status bad(struct sp_call *c, value v, const char *what, const char *expected,
+                           enum diag_code code) {
+    struct buf b = BUF_INIT;
+    value_print(v, &b);
+    bool cut = b.len > 60;
+    enum gpm_status st = sp_error(c, code, "%s: %s must be %s, got %.*s%s", c->cls->name, what,
+                                  expected, 60, b.data, cut ? "..." : "");
+    buf_release(&b);
+    return st;
+}
+
+enum gpm_status sp_bad_value(struct sp_call *c, value v, const char *expected) {
+    return bad(c, v, "the value", expected, DIAG_TYPE);
+}
+
+enum gpm_status sp_bad_arg(struct sp_call *c, size_t i, const char *name, const char *expected) {
+    double x;
+    bool number = sp_as_number(c->args[i], &x) || seq_is(c->args[i]);
+    return bad(c, c->args[i], name, expected, number ? DIAG_DOMAIN : DIAG_TYPE);
+}
+
+enum gpm_status sp_bad_type(struct sp_call *c, size_t i, const char *name, const char *expected) {
+    return bad(c, c->args[i], name, expected, DIAG_TYPE);
+}
+
+/* The parameters passed their signature but the distribution does not exist (infinite or NaN). */
+static enum gpm_status no_such_distribution(struct sp_call *c) {
+    struct buf b = BUF_INIT;
+    for (size_t i = 0; i < c->n; i++) {
+        if (i) buf_puts(&b, ", ");
+        value_print(c->args[i], &b);
+    }
+    enum gpm_status st =
+        sp_error(c, DIAG_DOMAIN, "%s(%.*s): the parameters are outside the procedure's domain",
+                 c->cls->name, 80, b.data);
+    buf_release(&b);
+    return st;
+}
+
+enum gpm_status sp_scalar_simulate(struct sp_call *c, value *out) {
+    double a[SP_MAX_PARAMS];
+    sp_args(c, a);
+    double x = c->cls->num_sample(c->rng, a, c->n);
+    if (isnan(x)) return no_such_distribution(c);
+    *out = value_num(x);
+    return GPM_OK;
+}
+
+enum gpm_status sp_scalar_log_density(struct sp_call *c, value v, double *out) {
+    double a[SP_MAX_PARAMS], x;
+    if (!sp_as_number(v, &x)) return sp_bad_value(c, v, "a number");
+    sp_args(c, a);
+    *out = c->cls->num_log_density(x, a, c->n);
+    if (!isnan(*out)) return GPM_OK;
+    *out = -INFINITY;
+    if (isnan(x) || isinf(x)) return GPM_OK;
+    return no_such_distribution(c);
+}
+
+enum gpm_status sp_scalar_grad(struct sp_call *c, value v, value *dv, value *dargs) {
+    double a[SP_MAX_PARAMS], g[SP_MAX_PARAMS + 1] = {0}, x;
+    if (!sp_as_number(v, &x)) return sp_bad_value(c, v, "a number");
+    sp_args(c, a);
+    c->cls->num_grad(x, a, c->n, g);
+    if (dv) *dv = c->cls->flags & SP_DISCRETE ? NIL : value_num(g[0]);
+    for (size_t i = 0; i < c->n; i++) dargs[i] = g[i + 1] == 0 ? NIL : value_num(g[i + 1]);
+    return GPM_OK;
+}
+
+enum gpm_status sp_discrete_bound(struct sp_call *c, value v, uint64_t varies, double *out) {
+    *out = 0;
+    return varies ? GPM_OK : c->cls->log_density(c, v, out);
+}
+
+enum gpm_status sp_support_discrete(struct sp_call *c, struct sp_support *out) {
+    UNUSED(c);
+    *out = (struct sp_support){.kind = SUPPORT_DISCRETE};
+    return GPM_OK;
+}
+
+enum gpm_status sp_numbers_arg(struct sp_call *c, size_t i, const char *name, double **out,
+                               size_t *n) {
+    *out = NULL;
+    if (!seq_numbers(c->args[i], out, n)) return sp_bad_type(c, i, name, "a sequence of numbers");
+    for (size_t k = 0; k < *n; k++) {
+        if (!isnan((*out)[k])) continue;
+        mem_free(*out);
+        *out = NULL;
+        return sp_bad_arg(c, i, name, "a sequence of numbers without NaN");
+    }
+    return GPM_OK;
+}
+
+static bool rows_as_matrix(value *rows, size_t n, double **out, size_t *n_cols) {
+    *out = NULL;
+    for (size_t i = 0; i < n; i++) {
+        double *row;
+        size_t m;
+        if (!seq_numbers(rows[i], &row, &m)) return false;
+        if (i == 0) {
+            *n_cols = m;
+            *out = NEW_ARRAY(double, n *m + 1);
+        }
+        bool fits = m == *n_cols;
+        for (size_t j = 0; fits && j < m; j++) (*out)[i + j * n] = row[j];
+        mem_free(row);
+        if (!fits) return false;
+    }
+    return n > 0;
+}
+
+bool sp_as_matrix(value v, double **out, size_t *rows, size_t *cols) {
+    *out = NULL;
+    if (v.tag == V_MATRIX) {
+        *rows = v.u.matrix->rows;
+        *cols = v.u.matrix->cols;
+        *out = NEW_ARRAY(double, *rows **cols + 1);
+        memcpy(*out, v.u.matrix->at, *rows * *cols * sizeof(double));
+        return true;
+    }
+    value *items;
+    if (!seq_items(v, &items, rows)) return false;
+    bool ok = rows_as_matrix(items, *rows, out, cols);
+    values_free(items, *rows);
+    if (!ok) {
+        mem_free(*out);
+        *out = NULL;
+    }
+    return ok;
+}
+
+enum gpm_status sp_matrix_arg(struct sp_call *c, size_t i, const char *name, double **out,
+                              size_t *rows, size_t *cols) {
+    if (!sp_as_matrix(c->args[i], out, rows, cols)) return sp_bad_type(c, i, name, "a matrix");
+    for (size_t k = 0; k < *rows * *cols; k++) {
+        if (!isnan((*out)[k])) continue;
+        mem_free(*out);
+        *out = NULL;
+        return sp_bad_arg(c, i, name, "a matrix without NaN");
+    }
+    return GPM_OK;
+}
+
+value sp_matrix_value(const double *a, size_t rows, size_t cols) {
+    value m = value_matrix_new(rows, cols);
+    memcpy(m.u.matrix->at, a, rows * cols * sizeof(double));
+    return m;
+}
+
+value sp_simplex_value(const double *p, size_t n) {
+    value v = value_vector(p, n);
+    v.u.obj->flags |= OBJ_SIMPLEX;
+    return v;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the random procedures share: the step from values to plain doubles and back. A row whose
+ * value and arguments are numbers fills num_sample, num_log_density and num_grad from math/dist.h
+ * and takes sp_scalar_* for the rest.
+ */
+#ifndef DIST_DIST_ROW_H
+#define DIST_DIST_ROW_H
+#include "sp/sp.h"
+
+/* A number, boolean (0/1) or atom as a double. */
+bool sp_as_number(value v, double *out);
+/* Arguments as doubles into a[SP_MAX_PARAMS]; they have passed the signature. */
+void sp_args(const struct sp_call *c, double *a);
+
+/* Errors with the procedure's name; all return GPM_E_USER. */
+enum gpm_status sp_bad_value(struct sp_call *c, value v, const char *expected);
+enum gpm_status sp_bad_arg(struct sp_call *c, size_t i, const char *name, const char *expected);
+enum gpm_status sp_bad_type(struct sp_call *c, size_t i, const char *name, const char *expected);
+
+enum gpm_status sp_scalar_simulate(struct sp_call *c, value *out);
+enum gpm_status sp_scalar_log_density(struct sp_call *c, value v, double *out);
+enum gpm_status sp_scalar_grad(struct sp_call *c, value v, value *dv, value *dargs);
+/* Bound for a discrete procedure: 0, or the density itself when nothing varies. */
+enum gpm_status sp_discrete_bound(struct sp_call *c, value v, uint64_t varies, double *out);
+enum gpm_status sp_support_discrete(struct sp_call *c, struct sp_support *out);
+
+/* A sequence of numbers; *out owned (mem_free). NaN among them is an error. */
+enum gpm_status sp_numbers_arg(struct sp_call *c, size_t i, const char *name, double **out,
+                               size_t *n);
+/* A matrix value, or a sequence of rows; *out owned, column-major. */
+enum gpm_status sp_matrix_arg(struct sp_call *c, size_t i, const char *name, double **out,
+                              size_t *rows, size_t *cols);
+bool sp_as_matrix(value v, double **out, size_t *rows, size_t *cols);
+value sp_matrix_value(const double *a, size_t rows, size_t cols);
+/* A vector of probabilities. */
+value sp_simplex_value(const double *p, size_t n);
+#endif

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Emulators: anything that can simulate jointly, absorb, release and score data plugs into the
+ * statistical memoizer (memoizer.c). Points are contiguous: x[i * dim + c]. One state object is
+ * shared by the procedures that one maker call made. */
+#ifndef EMU_EMULATOR_H
+#define EMU_EMULATOR_H
+#include "sp/sp.h"
+
+struct emulator_class {
+    const char *name;
+    /* Joint draw at n points: of the latent function, or of new measurements. */
+    enum gpm_status (*sample)(void *e, const double *x, size_t n, bool measured, struct rng *rng,
+                              double *out);
+    /* Pairs are values of the latent function, or measurements, which carry noise where there is
+     * some. log p(y | data); -inf is a legal answer. */
+    enum gpm_status (*conditional)(void *e, bool measured, const double *x, const double *y,
+                                   size_t n, double *logpdf);
+    enum gpm_status (*add)(void *e, bool measured, const double *x, const double *y, size_t n);
+    enum gpm_status (*remove)(void *e, bool measured, const double *x, double y);
+    enum gpm_status (*log_joint)(void *e, double *out);
+    size_t (*n_pairs)(void *e);
+    void (*pair)(void *e, size_t i, double *x, double *y);
+    /* Parameters from a maker call: new joint density; accept keeps, reject goes back. */
+    enum gpm_status (*propose)(void *e, struct sp_call *c, double *log_joint);
+    void (*accept)(void *e);
+    void (*reject)(void *e);
+    /* Adjoints of the maker's arguments; may be NULL. */
+    enum gpm_status (*gradient)(void *e, struct sp_call *c, value *dargs);
+    void *(*copy)(void *e);
+    void (*free)(void *e);
+    /* Made for inputs of this dimension from the maker's arguments; NULL after sp_error. */
+    void *(*make)(struct sp_call *c, int dim);
+    /* The maker's arguments, as far as they can be judged before the dimension is known. */
+    enum gpm_status (*check)(struct sp_call *c);
+};
+
+/* The memoizer's state: the emulator (made when the dimension is known), recorded pairs not yet
+ * given to it (most are taken out again at once: sample f_emu(x)), computed inputs with counts. */
+struct memoizer;
+struct memoizer *memoizer_new(const struct emulator_class *cls, struct sp_call *maker, value f);
+/* The value of a maker call: the emulator alone, or (f_compute, f_emu) of args[0] with `pair`.
+ * Reads the parameters dim= and store= of its row where it has them. */
+enum gpm_status memoizer_make(struct sp_call *c, const struct emulator_class *cls, bool pair,
+                              value *out) GPM_MUST_USE;
+extern const struct sp_state_class memoizer_state;
+extern const struct sp_aaa memoizer_aaa, memoizer_pair_aaa; /* of the emulator alone, of a pair */
+extern const struct sp_class emulate_class; /* f_emu */
+extern const struct sp_class compute_class; /* f_compute: requests the source function */
+extern const struct emulator_class gp_emulator;
+extern const struct emulator_class tp_emulator;   /* Student-t process */
+extern const struct emulator_class poly_emulator; /* polynomial regression, unknown noise */
+/* Position of a parameter of the maker that was given, by name; -1: none. */
+int maker_parameter(const struct sp_call *c, const char *name);
+#endif

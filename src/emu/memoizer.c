@@ -1,0 +1,601 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The statistical memoizer: a table of computed pairs and an emulator that is conditioned on it
+ * and on observed pairs. One per evaluation of its maker; f_compute and f_emu share it. */
+#include "emu/emulator.h"
+
+#include "base/mem.h"
+#include "base/vec.h"
+#include "source/evaluations.h"
+#include "source/point_map.h"
+#include "source/srcfn.h"
+#include <math.h>
+#include <string.h>
+
+struct memoizer {
+    const struct emulator_class *cls;
+    void *em; /* NULL until the dimension is known */
+    int dim;  /* 0: not yet known */
+    value f;
+    struct sp_call call; /* the maker's call, arguments owned, for making the emulator later */
+    value *args;
+    struct point_map computed; /* count: recorded applications; the emulator holds a pair once */
+    VEC(double) px, py;        /* pairs not yet given to the emulator, all of one kind */
+    bool pmeasured;
+};
+
+struct memoizer *memoizer_new(const struct emulator_class *cls, struct sp_call *maker, value f) {
+    struct memoizer *m = NEW(struct memoizer);
+    m->cls = cls;
+    m->f = value_ref(f);
+    m->call = *maker;
+    m->args = NEW_ARRAY(value, maker->n + 1);
+    for (size_t i = 0; i < maker->n; i++) m->args[i] = value_ref(maker->args[i]);
+    m->call.args = m->args;
+    m->call.rng = NULL;
+    return m;
+}
+
+static void memoizer_free(void *state) {
+    struct memoizer *m = state;
+    if (m->em) m->cls->free(m->em);
+    for (size_t i = 0; i < m->call.n; i++) value_unref(m->args[i]);
+    mem_free(m->args);
+    point_map_release(&m->computed);
+    vec_release(&m->px);
+    vec_release(&m->py);
+    value_unref(m->f);
+    mem_free(m);
+}
+
+static void *memoizer_copy(void *state, const struct sp_aaa *aaa) {
+    UNUSED(aaa);
+    struct memoizer *m = state, *n = memoizer_new(m->cls, &m->call, m->f);
+    n->dim = m->dim;
+    if (m->em) n->em = m->cls->copy(m->em);
+    point_map_copy(&n->computed, &m->computed, m->dim);
+    for (size_t i = 0; i < m->px.n; i++) vec_push(&n->px, m->px.at[i]);
+    for (size_t i = 0; i < m->py.n; i++) vec_push(&n->py, m->py.at[i]);
+    n->pmeasured = m->pmeasured;
+    return n;
+}
+
+static enum gpm_status flush(struct memoizer *m) {
+    if (m->dim && !m->em) return GPM_E_NOMEM; /* a copy there was no room for */
+    if (!m->py.n) return GPM_OK;
+    enum gpm_status st = m->cls->add(m->em, m->pmeasured, m->px.at, m->py.at, m->py.n);
+    if (st != GPM_OK) return st; /* they stay, so that they can be taken out again */
+    vec_clear(&m->px);
+    vec_clear(&m->py);
+    return GPM_OK;
+}
+
+/* extract_stats: an array of (x, y) arrays. */
+static value memoizer_stats(void *state) {
+    struct memoizer *m = state;
+    if (!m->em || flush(m) != GPM_OK) return value_array_new(0);
+    size_t n = m->cls->n_pairs(m->em);
+    value out = value_array_new(n);
+    double *x = NEW_ARRAY(double, (size_t)m->dim), y;
+    for (size_t i = 0; i < n; i++) {
+        m->cls->pair(m->em, i, x, &y);
+        value row = value_array_new(2);
+        row.u.array->at[0] = m->dim == 1 ? value_num(x[0]) : value_vector(x, (size_t)m->dim);
+        row.u.array->at[1] = value_num(y);
+        out.u.array->at[i] = row;
+    }
+    mem_free(x);
+    return out;
+}
+
+const struct sp_state_class memoizer_state = {
+    .copy = memoizer_copy, .free = memoizer_free, .stats = memoizer_stats};
+
+/* Inputs: a number is a point on the line; a sequence of numbers several such points, or one point
+ * when the dimension is known to be its length; a sequence of sequences several points. */
+struct points {
+    double *x;
+    size_t n;
+    bool single; /* the result is one number */
+};
+
+static enum gpm_status set_dim(struct sp_call *c, struct memoizer *m, int dim) {
+    if (dim < 1) return sp_error(c, DIAG_GP_DIMENSION, "an input has no coordinates");
+    if (m->dim == dim) return GPM_OK;
+    if (m->dim)
+        return sp_error(c, DIAG_GP_DIMENSION,
+                        "an input has %d coordinate%s, the data so far have %d", dim,
+                        dim == 1 ? "" : "s", m->dim);
+    m->call.diags = c->diags;
+    m->call.host = c->host;
+    m->em = m->cls->make(&m->call, dim);
+    if (!m->em) return GPM_E_USER;
+    m->dim = dim;
+    return GPM_OK;
+}
+
+static enum gpm_status points_parse(struct sp_call *c, struct memoizer *m, value v,
+                                    struct points *p) {
+    *p = (struct points){0};
+    size_t n;
+    if (v.tag == V_NUM || v.tag == V_BOOL) {
+        p->x = NEW_ARRAY(double, 1);
+        p->x[0] = v.tag == V_NUM ? v.u.num : v.u.boolean;
+        p->n = 1;
+        p->single = true;
+        return set_dim(c, m, 1);
+    }
+    if (seq_numbers(v, &p->x, &n)) {
+        p->single = m->dim > 1 && n == (size_t)m->dim;
+        p->n = p->single ? 1 : n;
+        return p->single ? GPM_OK : set_dim(c, m, 1);
+    }
+    value *items;
+    if (!seq_items(v, &items, &n))
+        return sp_error(
+            c, DIAG_TYPE,
+            "an input must be a number, an array of numbers or an array of points, got a %s",
+            value_type_name(v));
+    enum gpm_status st = GPM_OK;
+    VEC(double) all = {0};
+    for (size_t i = 0; i < n && st == GPM_OK; i++) {
+        double *row;
+        size_t d;
+        if (!seq_numbers(items[i], &row, &d))
+            st = sp_error(c, DIAG_TYPE, "a point must be an array of numbers, got a %s",
+                          value_type_name(items[i]));
+        else {
+            st = set_dim(c, m, (int)d);
+            for (size_t j = 0; j < d && st == GPM_OK; j++) vec_push(&all, row[j]);
+            mem_free(row);
+        }
+    }
+    values_free(items, n);
+    p->x = all.at;
+    p->n = n;
+    return st;
+}
+
+static enum gpm_status points_read(struct sp_call *c, struct memoizer *m, value v,
+                                   struct points *p) {
+    enum gpm_status st = points_parse(c, m, v, p);
+    for (size_t i = 0; st == GPM_OK && i < p->n * (size_t)m->dim; i++) {
+        if (!isfinite(p->x[i]))
+            st = sp_error(c, DIAG_DOMAIN, "an input of an emulator must be a finite number");
+        p->x[i] += 0.0; /* -0 is 0 */
+    }
+    return st;
+}
+
+static enum gpm_status outputs_read(struct sp_call *c, const struct points *p, value v,
+                                    double **y) {
+    size_t n;
+    if (p->single) {
+        if (v.tag != V_NUM)
+            return sp_error(c, DIAG_TYPE, "an output must be a number, got a %s",
+                            value_type_name(v));
+        *y = NEW_ARRAY(double, 1);
+        (*y)[0] = v.u.num;
+        return GPM_OK;
+    }
+    if (!seq_numbers(v, y, &n))
+        return sp_error(c, DIAG_TYPE, "the outputs must be an array of numbers, got a %s",
+                        value_type_name(v));
+    if (n == p->n) return GPM_OK;
+    mem_free(*y);
+    *y = NULL;
+    return sp_error(c, DIAG_GP_LENGTH, "%zu inputs but %zu outputs", p->n, n);
+}
+
+static value outputs_value(const struct points *p, const double *y) {
+    if (p->single) return value_num(y[0]);
+    value v = value_array_new(p->n);
+    for (size_t i = 0; i < p->n; i++) v.u.array->at[i] = value_num(y[i]);
+    return v;
+}
+
+static enum gpm_status numeric(struct sp_call *c, enum gpm_status st) {
+    if (st == GPM_OK || st == GPM_E_USER) return st;
+    if (st == GPM_E_NOT_PD) {
+        sp_error(c, DIAG_GP_NUMERIC,
+                 "the covariance matrix of the inputs is not positive definite");
+        diag_set_help(c->diags, "is the kernel a covariance function? adding make_whitenoise(s) to "
+                                "it helps when inputs lie close together");
+        return GPM_E_USER;
+    }
+    if (st == GPM_E_ARG)
+        return sp_error(c, DIAG_GP_NUMERIC, "inputs and outputs must be finite numbers");
+    return sp_error(c, DIAG_GP_NUMERIC, "%s", gpm_status_text(st));
+}
+
+/* Recording of pairs. */
+
+static enum gpm_status record(struct memoizer *m, bool measured, const double *x, const double *y,
+                              size_t n) {
+    enum gpm_status st = flush(m);
+    if (st != GPM_OK) return st;
+    m->pmeasured = measured;
+    for (size_t i = 0; i < n * (size_t)m->dim; i++) vec_push(&m->px, x[i]);
+    for (size_t i = 0; i < n; i++) vec_push(&m->py, y[i]);
+    return st;
+}
+
+static enum gpm_status take_out(struct memoizer *m, bool measured, const double *x, const double *y,
+                                size_t n) {
+    size_t d = (size_t)m->dim;
+    if (!n) return GPM_OK;
+    if (m->py.n == n && m->pmeasured == measured && !memcmp(m->px.at, x, n * d * sizeof *x) &&
+        !memcmp(m->py.at, y, n * sizeof *y)) {
+        vec_clear(&m->px); /* they never reached the emulator */
+        vec_clear(&m->py);
+        return GPM_OK;
+    }
+    enum gpm_status st = flush(m);
+    for (size_t i = n; i-- > 0 && st == GPM_OK;)
+        st = m->cls->remove(m->em, measured, x + i * d, y[i]);
+    return st;
+}
+
+/* f_emu: a choice of the model is the latent function's value, or with measured=true a
+ * measurement; what is observed is always a measurement. */
+
+static bool wants_measured(const struct sp_call *c) {
+    bool yes = c->observed;
+    if (yes) return true;
+    return c->n > 1 && !is_absent(c->args[1]) && sp_truth(c->args[1], &yes) && yes;
+}
+
+static enum gpm_status draw(struct sp_call *c, bool measured, value *out) {
+    struct memoizer *m = c->state;
+    struct points p;
+    enum gpm_status st = points_read(c, m, c->args[0], &p);
+    double *y = NULL;
+    if (st == GPM_OK) st = numeric(c, flush(m));
+    if (st == GPM_OK) {
+        y = NEW_ARRAY(double, p.n + 1);
+        if (p.n) st = numeric(c, m->cls->sample(m->em, p.x, p.n, measured, c->rng, y));
+    }
+    if (st == GPM_OK) *out = outputs_value(&p, y);
+    mem_free(p.x);
+    mem_free(y);
+    return st;
+}
+
+static enum gpm_status emulate(struct sp_call *c, value *out) {
+    return draw(c, wants_measured(c), out);
+}
+
+static enum gpm_status emulate_replicate(struct sp_call *c, value *out) {
+    return draw(c, true, out);
+}
+
+/* Calls fn on the points and outputs of an application. */
+typedef enum gpm_status pairs_fn(struct sp_call *c, struct memoizer *m, const double *x,
+                                 const double *y, size_t n, void *ctx);
+
+static enum gpm_status with_pairs(struct sp_call *c, value v, pairs_fn *fn, void *ctx) {
+    struct memoizer *m = c->state;
+    struct points p;
+    double *y = NULL;
+    enum gpm_status st = points_read(c, m, c->args[0], &p);
+    if (st == GPM_OK) st = outputs_read(c, &p, v, &y);
+    if (st == GPM_OK) st = fn(c, m, p.x, y, p.n, ctx);
+    mem_free(p.x);
+    mem_free(y);
+    return st;
+}
+
+static enum gpm_status density_of(struct sp_call *c, struct memoizer *m, const double *x,
+                                  const double *y, size_t n, void *ctx) {
+    double *logp = ctx;
+    bool measured = c->cls == &compute_class || wants_measured(c);
+    *logp = 0;
+    enum gpm_status st = numeric(c, flush(m));
+    return st == GPM_OK && n ? numeric(c, m->cls->conditional(m->em, measured, x, y, n, logp)) : st;
+}
+
+static enum gpm_status emulate_density(struct sp_call *c, value v, double *out) {
+    return with_pairs(c, v, density_of, out);
+}
+
+static enum gpm_status record_pairs(struct sp_call *c, struct memoizer *m, const double *x,
+                                    const double *y, size_t n, void *ctx) {
+    UNUSED(ctx);
+    for (size_t i = 0; i < n; i++)
+        if (!isfinite(y[i]))
+            return sp_error(c, DIAG_DOMAIN, "an output of an emulator must be a finite number");
+    return numeric(c, record(m, wants_measured(c), x, y, n));
+}
+
+static enum gpm_status emulate_in(struct sp_call *c, value v) {
+    return with_pairs(c, v, record_pairs, NULL);
+}
+
+static enum gpm_status release_pairs(struct sp_call *c, struct memoizer *m, const double *x,
+                                     const double *y, size_t n, void *ctx) {
+    UNUSED(ctx);
+    return numeric(c, take_out(m, wants_measured(c), x, y, n));
+}
+
+static enum gpm_status emulate_out(struct sp_call *c, value v) {
+    return with_pairs(c, v, release_pairs, NULL);
+}
+
+static enum gpm_status emulate_support(struct sp_call *c, struct sp_support *out) {
+    *out = (struct sp_support){c->args[0].tag == V_NUM ? SUPPORT_REAL : SUPPORT_OTHER, 0, 0};
+    return GPM_OK;
+}
+
+const struct sp_class emulate_class = {
+    .name = "f_emu",
+    .sig = "(x: any, measured?: any) -> any",
+    .doc = "A draw of the emulator at a number, or jointly at an array of inputs.",
+    .flags = SP_RANDOM,
+    .simulate = emulate,
+    .replicate = emulate_replicate,
+    .log_density = emulate_density,
+    .incorporate = emulate_in,
+    .unincorporate = emulate_out,
+    .support = emulate_support};
+
+/* f_compute */
+
+static enum gpm_status compute_request(struct sp_call *c, sp_emit_fn *emit, void *ctx) {
+    struct memoizer *m = c->state;
+    struct points p;
+    enum gpm_status st = points_read(c, m, c->args[0], &p);
+    struct evaluations *known = evaluations_of(m->f);
+    if (known && st == GPM_OK) st = evaluations_fetch(c, known, p.x, p.n, m->dim);
+    for (size_t i = 0; st == GPM_OK && i < p.n; i++) {
+        const double *x = p.x + i * (size_t)m->dim;
+        value arg = m->dim == 1 ? value_num(x[0]) : value_vector(x, (size_t)m->dim);
+        emit(ctx, m->f, &arg, 1);
+        value_unref(arg);
+    }
+    mem_free(p.x);
+    return st;
+}
+
+static enum gpm_status compute_output(struct sp_call *c, const value *results, size_t n,
+                                      value *out) {
+    double *y = NEW_ARRAY(double, n + 1);
+    enum gpm_status st = GPM_OK;
+    for (size_t i = 0; i < n && st == GPM_OK; i++) {
+        if (results[i].tag != V_NUM || !isfinite(results[i].u.num)) {
+            char *shown = sp_show(results[i]);
+            st = sp_error(c, DIAG_SOURCE_FAILED, "the source function gave %s, not a finite number",
+                          shown);
+            mem_free(shown);
+        } else
+            y[i] = results[i].u.num;
+    }
+    struct points p = {.n = n, .single = c->args[0].tag == V_NUM || c->args[0].tag == V_BOOL};
+    struct memoizer *m = c->state;
+    if (m->dim > 1 && n == 1 && c->args[0].tag != V_NUM) {
+        value first;
+        p.single = seq_get(c->args[0], 0, &first) && first.tag == V_NUM;
+        if (p.single) value_unref(first);
+    }
+    if (st == GPM_OK) *out = outputs_value(&p, y);
+    mem_free(y);
+    return st;
+}
+
+static enum gpm_status compute_density_of(struct sp_call *c, struct memoizer *m, const double *x,
+                                          const double *y, size_t n, void *ctx) {
+    double *logp = ctx;
+    VEC(double) fx = {0};
+    VEC(double) fy = {0};
+    size_t d = (size_t)m->dim;
+    bool clash = false;
+    for (size_t i = 0; i < n; i++) { /* inputs already in the table are no news */
+        struct point_entry *known = point_map_find(&m->computed, x + i * d, m->dim);
+        if (known) {
+            clash |= known->y != y[i];
+            continue;
+        }
+        for (size_t j = 0; j < d; j++) vec_push(&fx, x[i * d + j]);
+        vec_push(&fy, y[i]);
+    }
+    enum gpm_status st = density_of(c, m, fx.at, fy.at, fy.n, logp);
+    if (clash) *logp = -INFINITY;
+    vec_release(&fx);
+    vec_release(&fy);
+    return st;
+}
+
+static enum gpm_status compute_density(struct sp_call *c, value v, double *out) {
+    return with_pairs(c, v, compute_density_of, out);
+}
+
+static enum gpm_status compute_add(struct sp_call *c, struct memoizer *m, const double *x,
+                                   const double *y, size_t n, void *ctx) {
+    UNUSED(ctx);
+    size_t d = (size_t)m->dim;
+    for (size_t i = 0; i < n; i++) {
+        struct point_entry *known = point_map_find(&m->computed, x + i * d, m->dim);
+        if (known) {
+            known->count++;
+            continue;
+        }
+        point_map_add(&m->computed, x + i * d, m->dim, y[i]);
+        enum gpm_status st = numeric(c, record(m, true, x + i * d, y + i, 1));
+        if (st != GPM_OK) return st;
+    }
+    return GPM_OK;
+}
+
+static enum gpm_status compute_remove(struct sp_call *c, struct memoizer *m, const double *x,
+                                      const double *y, size_t n, void *ctx) {
+    UNUSED(ctx);
+    size_t d = (size_t)m->dim;
+    for (size_t i = n; i-- > 0;) {
+        struct point_entry *known = point_map_find(&m->computed, x + i * d, m->dim);
+        if (!known || --known->count) continue;
+        enum gpm_status st = numeric(c, take_out(m, true, x + i * d, y + i, 1));
+        point_map_remove(&m->computed, known, m->dim);
+        if (st != GPM_OK) return st;
+    }
+    return GPM_OK;
+}
+
+static enum gpm_status compute_in(struct sp_call *c, value v) {
+    return with_pairs(c, v, compute_add, NULL);
+}
+
+static enum gpm_status compute_out(struct sp_call *c, value v) {
+    return with_pairs(c, v, compute_remove, NULL);
+}
+
+const struct sp_class compute_class = {
+    .name = "f_compute",
+    .sig = "(x: any) -> any",
+    .doc = "The source function, evaluated once per input; every pair conditions the emulator.",
+    .flags = SP_PASSES,
+    .request = compute_request,
+    .output = compute_output,
+    .log_density = compute_density,
+    .incorporate = compute_in,
+    .unincorporate = compute_out};
+
+/* Makers. */
+
+int maker_parameter(const struct sp_call *c, const char *name) {
+    int i = sp_sig_param(sp_index_sig((size_t)sp_index_number(c->cls->name)), name);
+    return i >= 0 && (size_t)i < c->n && !is_absent(c->args[i]) ? i : -1;
+}
+
+static const value *parameter(const struct sp_call *c, const char *name) {
+    int i = maker_parameter(c, name);
+    return i >= 0 ? &c->args[i] : NULL;
+}
+
+static enum gpm_status dim_parameter(struct sp_call *c, int *dim) {
+    const value *v = parameter(c, "dim");
+    *dim = 0;
+    if (!v) return GPM_OK;
+    if (v->tag != V_NUM || v->u.num < 1 || v->u.num > 10000 || v->u.num != floor(v->u.num))
+        return sp_error(c, DIAG_DOMAIN, "%s: dim must be a number of coordinates, from 1 to 10000",
+                        c->cls->name);
+    *dim = (int)v->u.num;
+    return GPM_OK;
+}
+
+/* The source function as f_compute will call it; owned, NIL after sp_error. */
+static value source_parameter(struct sp_call *c, int dim) {
+    value f = c->args[0];
+    const value *store = parameter(c, "store");
+    if (f.tag != V_PROC) {
+        sp_error(c, DIAG_TYPE, "%s: the first argument must be a procedure, got a %s", c->cls->name,
+                 value_type_name(f));
+        return NIL;
+    }
+    if (store && store->tag != V_STR) {
+        sp_error(c, DIAG_TYPE, "%s: store must be the path of a file, got a %s", c->cls->name,
+                 value_type_name(*store));
+        return NIL;
+    }
+    if (!store && !srcfn_of(f)) return value_ref(f);
+    return evaluations_value(c, f, store ? store->u.str->text : NULL, dim);
+}
+
+enum gpm_status memoizer_make(struct sp_call *c, const struct emulator_class *cls, bool pair,
+                              value *out) {
+    int dim;
+    enum gpm_status st = cls->check(c);
+    if (st == GPM_OK) st = dim_parameter(c, &dim);
+    if (st != GPM_OK) return st;
+    value f = pair ? source_parameter(c, dim) : NIL;
+    if (pair && f.tag == V_NIL) return GPM_E_USER;
+    struct memoizer *m = memoizer_new(cls, c, f);
+    value_unref(f);
+    struct sp_state *s = sp_state_new(&memoizer_state, m);
+    if (dim) st = set_dim(c, m, dim);
+    if (st == GPM_OK && pair) {
+        value procs[2] = {sp_made_value(&compute_class, s), sp_made_value(&emulate_class, s)};
+        *out = value_list(procs, 2);
+        for (int i = 0; i < 2; i++) value_unref(procs[i]);
+    } else if (st == GPM_OK)
+        *out = sp_made_value(&emulate_class, s);
+    sp_state_unref(s);
+    return st;
+}
+
+/* A change of kernel, mean or noise: one likelihood evaluation. */
+
+struct old_args { /* of the maker's call before a proposal */
+    value *args;
+    size_t n;
+};
+
+static void free_args(value *args, size_t n) {
+    for (size_t i = 0; i < n; i++) value_unref(args[i]);
+    mem_free(args);
+}
+
+static void put_args(struct memoizer *m, value *args, size_t n) {
+    m->call.args = m->args = args;
+    m->call.n = n;
+}
+
+static enum gpm_status aaa_remake(struct sp_call *c, void *state, void **token, double *log_joint) {
+    struct memoizer *m = state;
+    *log_joint = 0;
+    *token = NULL;
+    enum gpm_status st = GPM_OK;
+    if (m->em) st = numeric(c, flush(m));
+    if (st == GPM_OK && m->em) st = m->cls->propose(m->em, c, log_joint);
+    if (st != GPM_OK) return st;
+    struct old_args *old = NEW(struct old_args);
+    *old = (struct old_args){m->args, m->call.n};
+    value *args = NEW_ARRAY(value, c->n + 1);
+    for (size_t i = 0; i < c->n; i++) args[i] = value_ref(c->args[i]);
+    put_args(m, args, c->n);
+    *token = old;
+    return GPM_OK;
+}
+
+static void aaa_undo(void *state, void *token) {
+    struct memoizer *m = state;
+    struct old_args *old = token;
+    if (m->em) {
+        enum gpm_status st = flush(m); /* what cannot be added now stays behind, as before */
+        UNUSED(st);
+        m->cls->reject(m->em);
+    }
+    free_args(m->args, m->call.n);
+    put_args(m, old->args, old->n);
+    mem_free(old);
+}
+
+static void aaa_commit(void *state, void *token) {
+    struct memoizer *m = state;
+    struct old_args *old = token;
+    if (m->em) m->cls->accept(m->em);
+    free_args(old->args, old->n);
+    mem_free(old);
+}
+
+static enum gpm_status aaa_log_joint(void *state, double *out) {
+    struct memoizer *m = state;
+    *out = 0;
+    if (!m->em) return GPM_OK;
+    enum gpm_status st = flush(m);
+    return st == GPM_OK ? m->cls->log_joint(m->em, out) : st;
+}
+
+static enum gpm_status aaa_gradient(struct sp_call *c, void *state, value *dargs) {
+    struct memoizer *m = state;
+    for (size_t i = 0; i < c->n; i++) dargs[i] = NIL;
+    if (!m->em) return GPM_OK;
+    if (!m->cls->gradient)
+        return sp_error(c, DIAG_NO_GRADIENT, "%s has no gradient; use mh or slice", c->cls->name);
+    enum gpm_status st = numeric(c, flush(m));
+    return st == GPM_OK ? m->cls->gradient(m->em, c, dargs) : st;
+}
+
+#define ABSORBING                                                                                  \
+    .remake = aaa_remake, .undo = aaa_undo, .commit = aaa_commit, .log_joint = aaa_log_joint,      \
+    .gradient = aaa_gradient
+const struct sp_aaa memoizer_aaa = {ABSORBING};
+const struct sp_aaa memoizer_pair_aaa = {ABSORBING, .fixed = 1}; /* the source function */

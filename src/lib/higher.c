@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Procedures that apply their arguments. They do not call anything themselves: `request` says what
+ * to evaluate, `output` makes the result of what came back, so that a trace can record each
+ * application and re-use it.
+ */
+#include "lib/seq_util.h"
+
+#include "base/mem.h"
+#include "sp/adjoint.h"
+
+/* ---- apply --------------------------------------------------------------------------------------
+ */
+
+static enum gpm_status request_apply(struct sp_call *c, sp_emit_fn *emit, void *ctx) {
+    value *items;
+    size_t n;
+    enum gpm_status st = seq_arg(c, 1, "args", &items, &n);
+    if (st) return st;
+    emit(ctx, c->args[0], items, n);
+    values_free(items, n);
+    return GPM_OK;
+}
+
+static enum gpm_status output_only(struct sp_call *c, const value *results, size_t n, value *out) {
+    UNUSED(c);
+    if (n != 1) return GPM_E_ARG;
+    *out = value_ref(results[0]);
+    return GPM_OK;
+}
+
+static enum gpm_status grad_only(struct sp_call *c, size_t n, value dr, value *dresults) {
+    UNUSED(c);
+    if (n) dresults[0] = value_ref(dr);
+    return GPM_OK;
+}
+
+/* With one argument it is the identity: the paper writes both apply_function(make_k, a, b) and
+ * apply_function(make_k(a, b)). */
+static enum gpm_status request_apply_function(struct sp_call *c, sp_emit_fn *emit, void *ctx) {
+    if (c->n == 1) return GPM_OK;
+    if (c->args[0].tag != V_PROC) {
+        char *got = sp_show(c->args[0]);
+        sp_error(c, DIAG_TYPE, "apply_function: f must be a procedure, got %s", got);
+        mem_free(got);
+        return GPM_E_USER;
+    }
+    emit(ctx, c->args[0], c->args + 1, c->n - 1);
+    return GPM_OK;
+}
+
+static enum gpm_status output_apply_function(struct sp_call *c, const value *results, size_t n,
+                                             value *out) {
+    *out = value_ref(n ? results[0] : c->args[0]);
+    return GPM_OK;
+}
+
+/* ---- maps ---------------------------------------------------------------------------------------
+ */
+
+static enum gpm_status request_map(struct sp_call *c, sp_emit_fn *emit, void *ctx) {
+    value *items;
+    size_t n;
+    enum gpm_status st = seq_arg(c, 1, "xs", &items, &n);
+    if (st) return st;
+    for (size_t i = 0; i < n; i++) emit(ctx, c->args[0], &items[i], 1);
+    values_free(items, n);
+    return GPM_OK;
+}
+
+static enum gpm_status request_imapv(struct sp_call *c, sp_emit_fn *emit, void *ctx) {
+    value *items;
+    size_t n;
+    enum gpm_status st = seq_arg(c, 1, "xs", &items, &n);
+    if (st) return st;
+    for (size_t i = 0; i < n; i++)
+        emit(ctx, c->args[0], (value[]){value_num((double)i), items[i]}, 2);
+    values_free(items, n);
+    return GPM_OK;
+}
+
+static enum gpm_status request_mapv2(struct sp_call *c, sp_emit_fn *emit, void *ctx) {
+    value *a, *b;
+    size_t m, n;
+    enum gpm_status st = seq_arg(c, 1, "xs", &a, &m);
+    if (st) return st;
+    st = seq_arg(c, 2, "ys", &b, &n);
+    if (!st) {
+        if (m != n)
+            st = sp_error(c, DIAG_SHAPE, "mapv2: the sequences have different lengths: %zu and %zu",
+                          m, n);
+        for (size_t i = 0; i < n && !st; i++) emit(ctx, c->args[0], (value[]){a[i], b[i]}, 2);
+        values_free(b, n);
+    }
+    values_free(a, m);
+    return st;
+}
+
+static enum gpm_status output_array(struct sp_call *c, const value *results, size_t n, value *out) {
+    UNUSED(c);
+    *out = value_array(results, n);
+    return GPM_OK;
+}
+
+static enum gpm_status output_like(struct sp_call *c, const value *results, size_t n, value *out) {
+    bool list = c->args[1].tag == V_NIL || c->args[1].tag == V_PAIR;
+    *out = list ? value_list(results, n) : value_array(results, n);
+    return GPM_OK;
+}
+
+static enum gpm_status grad_each(struct sp_call *c, size_t n, value dr, value *dresults) {
+    UNUSED(c);
+    for (size_t i = 0; i < n; i++) dresults[i] = adj_item(dr, i);
+    return GPM_OK;
+}
+
+const struct sp_class sp_higher_rows[] = {
+    {.name = "apply",
+     .sig = "(f: proc, args: any) -> any",
+     .doc = "f applied to the elements of a sequence.",
+     .example = "apply(add, [1, 2, 3]) => 6",
+     .flags = SP_PASSES,
+     .request = request_apply,
+     .output = output_only,
+     .grad_output = grad_only},
+    {.name = "apply_function",
+     .sig = "(f: any, ...args: any) -> any",
+     .doc = "f applied to the further arguments; with no further ones, f itself.",
+     .example = "apply_function(add, 1, 2) => 3",
+     .request = request_apply_function,
+     .output = output_apply_function,
+     .grad_output = grad_only},
+    {.name = "mapv",
+     .sig = "(f: proc, xs: any) -> array",
+     .doc = "The array of f(x) for each element x.",
+     .example = "mapv(x -> x * x, [1, 2, 3]) => [1, 4, 9]",
+     .request = request_map,
+     .output = output_array,
+     .grad_output = grad_each},
+    {.name = "mapv2",
+     .sig = "(f: proc, xs: any, ys: any) -> array",
+     .doc = "The array of f(x, y) for the elements of two sequences of one length.",
+     .example = "mapv2(sub, [5, 7], [1, 2]) => [4, 5]",
+     .request = request_mapv2,
+     .output = output_array,
+     .grad_output = grad_each},
+    {.name = "imapv",
+     .sig = "(f: proc, xs: any) -> array",
+     .doc = "The array of f(i, x) for each element x and its index i.",
+     .example = "imapv((i, x) -> i * 10 + x, [5, 6]) => [5, 16]",
+     .request = request_imapv,
+     .output = output_array,
+     .grad_output = grad_each},
+    {.name = "map",
+     .sig = "(f: proc, xs: any) -> any",
+     .doc = "f(x) for each element x, as a list for a list, else as an array.",
+     .example = "map(x -> x + 1, list(1, 2)) => (2, 3)",
+     .request = request_map,
+     .output = output_like,
+     .grad_output = grad_each},
+};
+const size_t sp_higher_count = COUNT_OF(sp_higher_rows);

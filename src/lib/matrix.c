@@ -1,0 +1,601 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Vectors and matrices. Every gradient is the textbook rule, written above the function: with C the
+ * result and a bar for adjoints, e.g. for C = AB, Abar = Cbar B', Bbar = A' Cbar.
+ */
+#include "lib/lift.h"
+
+#include "base/mem.h"
+#include "la/blas.h"
+#include "la/lu.h"
+#include "sp/adjoint.h"
+#include "lib/mat_arg.h"
+#include "lib/seq_util.h"
+#include <string.h>
+
+/* ---- construction -------------------------------------------------------------------------------
+ */
+
+static value matrix_of(const double *at, size_t rows, size_t cols) {
+    value v = value_matrix_new(rows, cols);
+    if (rows && cols) memcpy(v.u.matrix->at, at, rows * cols * sizeof *at);
+    return v;
+}
+
+static enum gpm_status simulate_matrix(struct sp_call *c, value *out) {
+    struct mat_arg m;
+    enum gpm_status st = mat_arg_init(&m, c, 0, "rows");
+    if (st) return st;
+    *out = matrix_of(m.at, m.rows, m.cols);
+    mat_arg_release(&m);
+    return GPM_OK;
+}
+
+static enum gpm_status grad_matrix(struct sp_call *c, value r, value dr, value *dargs) {
+    UNUSED(r);
+    struct mat_arg m;
+    enum gpm_status st = mat_arg_init(&m, c, 0, "rows");
+    if (st) return st;
+    double *d = mat_adjoint_numbers(dr, m.rows, m.cols);
+    dargs[0] = mat_arg_adjoint(&m, c->args[0], d);
+    mem_free(d);
+    mat_arg_release(&m);
+    return GPM_OK;
+}
+
+static enum gpm_status simulate_id_matrix(struct sp_call *c, value *out) {
+    double n = sp_num(c, 0);
+    enum gpm_status st = sp_check_size(c, n * n, sizeof(double));
+    if (st) return st;
+    *out = value_matrix_new((size_t)n, (size_t)n);
+    for (size_t i = 0; i < (size_t)n; i++) out->u.matrix->at[i + i * (size_t)n] = 1;
+    return GPM_OK;
+}
+
+static enum gpm_status simulate_zero_matrix(struct sp_call *c, value *out) {
+    double m = sp_num(c, 0), n = sp_num_or(c, 1, m);
+    enum gpm_status st = sp_check_size(c, m * n, sizeof(double));
+    if (!st) *out = value_matrix_new((size_t)m, (size_t)n);
+    return st;
+}
+
+static enum gpm_status simulate_diag_matrix(struct sp_call *c, value *out) {
+    double *x;
+    size_t n;
+    if (!seq_numbers(c->args[0], &x, &n)) return GPM_E_ARG; /* the signature has checked it */
+    enum gpm_status st = sp_check_size(c, (double)n * (double)n, sizeof(double));
+    if (!st) {
+        *out = value_matrix_new(n, n);
+        for (size_t i = 0; i < n; i++) out->u.matrix->at[i + i * n] = x[i];
+    }
+    mem_free(x);
+    return st;
+}
+
+static enum gpm_status grad_diag_matrix(struct sp_call *c, value r, value dr, value *dargs) {
+    UNUSED(c);
+    size_t n = r.u.matrix->rows;
+    double *d = mat_adjoint_numbers(dr, n, n);
+    dargs[0] = value_vector_new(n);
+    for (size_t i = 0; i < n; i++) dargs[0].u.vector->at[i] = d[i + i * n];
+    mem_free(d);
+    return GPM_OK;
+}
+
+/* ---- parts --------------------------------------------------------------------------------------
+ */
+
+static void transpose(const double *a, size_t rows, size_t cols, double *to) {
+    for (size_t i = 0; i < rows; i++)
+        for (size_t j = 0; j < cols; j++) to[j + i * cols] = a[i + j * rows];
+}
+
+static enum gpm_status simulate_transpose(struct sp_call *c, value *out) {
+    struct mat_arg m;
+    enum gpm_status st = mat_arg_init(&m, c, 0, "m");
+    if (st) return st;
+    *out = value_matrix_new(m.cols, m.rows);
+    transpose(m.at, m.rows, m.cols, out->u.matrix->at);
+    mat_arg_release(&m);
+    return GPM_OK;
+}
+
+static enum gpm_status grad_transpose(struct sp_call *c, value r, value dr, value *dargs) {
+    UNUSED(r);
+    struct mat_arg m;
+    enum gpm_status st = mat_arg_init(&m, c, 0, "m");
+    if (st) return st;
+    double *d = mat_adjoint_numbers(dr, m.cols, m.rows), *dm = mat_arg_copy(&m);
+    transpose(d, m.cols, m.rows, dm);
+    dargs[0] = mat_arg_adjoint(&m, c->args[0], dm);
+    mem_free(d);
+    mem_free(dm);
+    mat_arg_release(&m);
+    return GPM_OK;
+}
+
+/* A line of a matrix: row i has elements (i, 0), (i, 1), ...; column j has (0, j), (1, j), ... */
+struct line {
+    size_t from, step, n;
+};
+
+static enum gpm_status line_of(struct sp_call *c, const struct mat_arg *m, bool row,
+                               struct line *out) {
+    size_t i;
+    enum gpm_status st = seq_index_arg(c, 1, row ? m->rows : m->cols, &i);
+    if (st) return st;
+    *out = row ? (struct line){i, m->rows, m->cols} : (struct line){i * m->rows, 1, m->rows};
+    return GPM_OK;
+}
+
+static enum gpm_status simulate_line(struct sp_call *c, bool row, value *out) {
+    struct mat_arg m;
+    struct line l;
+    enum gpm_status st = mat_arg_init(&m, c, 0, "m");
+    if (st) return st;
+    st = line_of(c, &m, row, &l);
+    if (!st) {
+        *out = value_vector_new(l.n);
+        for (size_t k = 0; k < l.n; k++) out->u.vector->at[k] = m.at[l.from + k * l.step];
+    }
+    mat_arg_release(&m);
+    return st;
+}
+
+static enum gpm_status grad_line(struct sp_call *c, bool row, value dr, value *dargs) {
+    struct mat_arg m;
+    struct line l;
+    enum gpm_status st = mat_arg_init(&m, c, 0, "m");
+    if (st) return st;
+    st = line_of(c, &m, row, &l);
+    if (!st) {
+        double *d = mem_zalloc((m.rows * m.cols + 1) * sizeof *d);
+        double *x = NEW_ARRAY(double, l.n + 1);
+        adj_doubles(dr, x, l.n);
+        for (size_t k = 0; k < l.n; k++) d[l.from + k * l.step] = x[k];
+        dargs[0] = mat_arg_adjoint(&m, c->args[0], d);
+        mem_free(d);
+        mem_free(x);
+    }
+    mat_arg_release(&m);
+    return st;
+}
+
+static enum gpm_status simulate_row(struct sp_call *c, value *out) {
+    return simulate_line(c, true, out);
+}
+static enum gpm_status simulate_col(struct sp_call *c, value *out) {
+    return simulate_line(c, false, out);
+}
+static enum gpm_status grad_row(struct sp_call *c, value r, value dr, value *dargs) {
+    UNUSED(r);
+    return grad_line(c, true, dr, dargs);
+}
+static enum gpm_status grad_col(struct sp_call *c, value r, value dr, value *dargs) {
+    UNUSED(r);
+    return grad_line(c, false, dr, dargs);
+}
+
+static enum gpm_status simulate_ravel(struct sp_call *c, value *out) {
+    struct mat_arg m;
+    enum gpm_status st = mat_arg_init(&m, c, 0, "m");
+    if (st) return st;
+    *out = value_vector_new(m.rows * m.cols);
+    transpose(m.at, m.rows, m.cols, out->u.vector->at); /* by rows */
+    mat_arg_release(&m);
+    return GPM_OK;
+}
+
+static enum gpm_status grad_ravel(struct sp_call *c, value r, value dr, value *dargs) {
+    UNUSED(r);
+    struct mat_arg m;
+    enum gpm_status st = mat_arg_init(&m, c, 0, "m");
+    if (st) return st;
+    double *d = mat_arg_copy(&m), *dm = mat_arg_copy(&m);
+    adj_doubles(dr, d, m.rows * m.cols);
+    transpose(d, m.cols, m.rows, dm);
+    dargs[0] = mat_arg_adjoint(&m, c->args[0], dm);
+    mem_free(d);
+    mem_free(dm);
+    mat_arg_release(&m);
+    return GPM_OK;
+}
+
+static enum gpm_status square_error(struct sp_call *c, const struct mat_arg *m) {
+    return sp_error(c, DIAG_SHAPE, "%s: the matrix must be square, got %zu by %zu", c->cls->name,
+                    m->rows, m->cols);
+}
+
+static enum gpm_status simulate_matrix_trace(struct sp_call *c, value *out) {
+    struct mat_arg m;
+    enum gpm_status st = mat_arg_init(&m, c, 0, "m");
+    if (st) return st;
+    double s = 0;
+    if (m.rows != m.cols) st = square_error(c, &m);
+    for (size_t i = 0; i < m.rows && !st; i++) s += m.at[i + i * m.rows];
+    mat_arg_release(&m);
+    *out = value_num(s);
+    return st;
+}
+
+static enum gpm_status grad_matrix_trace(struct sp_call *c, value r, value dr, value *dargs) {
+    UNUSED(r);
+    struct mat_arg m;
+    enum gpm_status st = mat_arg_init(&m, c, 0, "m");
+    if (st) return st;
+    double *d = mem_zalloc((m.rows * m.cols + 1) * sizeof *d);
+    for (size_t i = 0; i < m.rows; i++) d[i + i * m.rows] = adj_num(dr);
+    dargs[0] = mat_arg_adjoint(&m, c->args[0], d);
+    mem_free(d);
+    mat_arg_release(&m);
+    return GPM_OK;
+}
+
+/* ---- elementwise: the lifted functions under other names
+ * ------------------------------------------ */
+
+static double num_sum(const double *x, size_t n) {
+    UNUSED(n);
+    return x[0] + x[1];
+}
+static double num_product(const double *x, size_t n) {
+    UNUSED(n);
+    return x[0] * x[1];
+}
+static double one(double x, double y) {
+    UNUSED(x);
+    UNUSED(y);
+    return 1;
+}
+static double left(double x, double y) {
+    UNUSED(y);
+    return x;
+}
+static double right(double x, double y) {
+    UNUSED(x);
+    return y;
+}
+static enum gpm_status grad_sum(struct sp_call *c, value r, value dr, value *dargs) {
+    UNUSED(r);
+    return lift_grad2(c, one, one, dr, dargs);
+}
+static enum gpm_status grad_product(struct sp_call *c, value r, value dr, value *dargs) {
+    UNUSED(r);
+    return lift_grad2(c, right, left, dr, dargs);
+}
+
+/* ---- products -----------------------------------------------------------------------------------
+ */
+
+static enum gpm_status two_vectors(struct sp_call *c, double **a, double **b, size_t *n) {
+    size_t m;
+    if (!seq_numbers(c->args[0], a, n)) return GPM_E_ARG;
+    if (!seq_numbers(c->args[1], b, &m)) {
+        mem_free(*a);
+        return GPM_E_ARG;
+    }
+    if (m == *n) return GPM_OK;
+    mem_free(*a);
+    mem_free(*b);
+    return sp_error(c, DIAG_SHAPE, "%s: the vectors have different lengths: %zu and %zu",
+                    c->cls->name, *n, m);
+}
+
+static enum gpm_status simulate_vector_dot(struct sp_call *c, value *out) {
+    double *a, *b;
+    size_t n;
+    enum gpm_status st = two_vectors(c, &a, &b, &n);
+    if (st) return st;
+    *out = value_num(n ? la_dot(n, a, b) : 0);
+    mem_free(a);
+    mem_free(b);
+    return GPM_OK;
+}
+
+/* c = a.b: abar = cbar b, bbar = cbar a */
+static enum gpm_status grad_vector_dot(struct sp_call *c, value r, value dr, value *dargs) {
+    UNUSED(r);
+    double *a, *b;
+    size_t n;
+    enum gpm_status st = two_vectors(c, &a, &b, &n);
+    if (st) return st;
+    dargs[0] = value_vector_new(n);
+    dargs[1] = value_vector_new(n);
+    for (size_t i = 0; i < n; i++) {
+        dargs[0].u.vector->at[i] = adj_num(dr) * b[i];
+        dargs[1].u.vector->at[i] = adj_num(dr) * a[i];
+    }
+    mem_free(a);
+    mem_free(b);
+    return GPM_OK;
+}
+
+/* A factor of a product: a matrix, or a vector seen as one column or one row. */
+static enum gpm_status factor(struct mat_arg *m, struct sp_call *c, size_t i, const char *param,
+                              char kind) {
+    if (kind == 'm') return mat_arg_init(m, c, i, param);
+    size_t n;
+    *m = (struct mat_arg){0};
+    if (!seq_numbers(c->args[i], &m->own, &n)) return GPM_E_ARG; /* the signature has checked it */
+    m->at = m->own;
+    m->rows = kind == 'c' ? n : 1;
+    m->cols = kind == 'c' ? 1 : n;
+    return GPM_OK;
+}
+
+/* Both factors of a product of the kinds "mm", "mc" or "rm"; their inner sizes agree. */
+static enum gpm_status factors(struct sp_call *c, const char *kinds, struct mat_arg *a,
+                               struct mat_arg *b) {
+    bool both = strcmp(kinds, "mm") == 0;
+    enum gpm_status st = factor(a, c, 0, both ? "a" : "m", kinds[0]);
+    if (st) return st;
+    st = factor(b, c, 1, both ? "b" : "m", kinds[1]);
+    if (!st && a->cols != b->rows) {
+        st = sp_error(c, DIAG_SHAPE, "%s: the sizes do not fit: %zu by %zu times %zu by %zu",
+                      c->cls->name, a->rows, a->cols, b->rows, b->cols);
+        mat_arg_release(b);
+    }
+    if (st) mat_arg_release(a);
+    return st;
+}
+
+static void multiply(bool ta, bool tb, size_t m, size_t n, size_t k, const double *a, size_t lda,
+                     const double *b, size_t ldb, double *to) {
+    memset(to, 0, m * n * sizeof *to);
+    if (m && n && k) la_gemm(ta, tb, m, n, k, 1, a, lda, b, ldb, 0, to, m);
+}
+
+static enum gpm_status product(struct sp_call *c, const char *kinds, value *out) {
+    struct mat_arg a, b;
+    enum gpm_status st = factors(c, kinds, &a, &b);
+    if (st) return st;
+    size_t m = a.rows, n = b.cols, k = a.cols;
+    double *to = NULL;
+    st = sp_check_size(c, (double)m * (double)n, sizeof(double));
+    if (st) {
+        mat_arg_release(&a);
+        mat_arg_release(&b);
+        return st;
+    }
+    if (strcmp(kinds, "mm") == 0) {
+        *out = value_matrix_new(m, n);
+        to = out->u.matrix->at;
+    } else {
+        *out = value_vector_new(m * n);
+        to = out->u.vector->at;
+    }
+    multiply(false, false, m, n, k, a.at, m, b.at, k, to);
+    mat_arg_release(&a);
+    mat_arg_release(&b);
+    return GPM_OK;
+}
+
+static value factor_adjoint(const struct mat_arg *m, value arg, char kind, const double *d) {
+    return kind == 'm' ? mat_arg_adjoint(m, arg, d) : value_vector(d, m->rows * m->cols);
+}
+
+/* C = AB: Abar = Cbar B', Bbar = A' Cbar */
+static enum gpm_status product_grad(struct sp_call *c, const char *kinds, value dr, value *dargs) {
+    struct mat_arg a, b;
+    enum gpm_status st = factors(c, kinds, &a, &b);
+    if (st) return st;
+    size_t m = a.rows, n = b.cols, k = a.cols;
+    double *dc = NEW_ARRAY(double, m *n + 1);
+    double *da = NEW_ARRAY(double, m *k + 1), *db = NEW_ARRAY(double, k *n + 1);
+    adj_doubles(dr, dc, m * n);
+    multiply(false, true, m, k, n, dc, m, b.at, k, da);
+    multiply(true, false, k, n, m, a.at, m, dc, m, db);
+    dargs[0] = factor_adjoint(&a, c->args[0], kinds[0], da);
+    dargs[1] = factor_adjoint(&b, c->args[1], kinds[1], db);
+    mem_free(dc);
+    mem_free(da);
+    mem_free(db);
+    mat_arg_release(&a);
+    mat_arg_release(&b);
+    return GPM_OK;
+}
+
+#define PRODUCT(NAME, KINDS)                                                                       \
+    static enum gpm_status simulate_##NAME(struct sp_call *c, value *out) {                        \
+        return product(c, KINDS, out);                                                             \
+    }                                                                                              \
+    static enum gpm_status grad_##NAME(struct sp_call *c, value r, value dr, value *dargs) {       \
+        UNUSED(r);                                                                                 \
+        return product_grad(c, KINDS, dr, dargs);                                                  \
+    }
+PRODUCT(matrix_mul, "mm")
+PRODUCT(matrix_times_vector, "mc")
+PRODUCT(vector_times_matrix, "rm")
+
+/* ---- inverses -----------------------------------------------------------------------------------
+ */
+
+static enum gpm_status square_arg(struct mat_arg *m, struct sp_call *c) {
+    enum gpm_status st = mat_arg_init(m, c, 0, "a");
+    if (st || m->rows == m->cols) return st;
+    st = square_error(c, m);
+    mat_arg_release(m);
+    return st;
+}
+
+/* B = A^-1 B (or A'^-1 B) without touching A. */
+static enum gpm_status solve(struct sp_call *c, const struct mat_arg *a, bool transposed, double *b,
+                             size_t nrhs) {
+    double *lu = mat_arg_copy(a);
+    if (transposed) transpose(a->at, a->rows, a->cols, lu);
+    enum gpm_status st = la_gesv(a->rows, nrhs, lu, a->rows, b, a->rows);
+    mem_free(lu);
+    if (st == GPM_E_NOT_PD)
+        return sp_error(c, DIAG_SINGULAR, "%s: the matrix is singular to working precision",
+                        c->cls->name);
+    return st;
+}
+
+static enum gpm_status simulate_matrix_inverse(struct sp_call *c, value *out) {
+    struct mat_arg a;
+    enum gpm_status st = square_arg(&a, c);
+    if (st) return st;
+    size_t n = a.rows;
+    value inv = value_matrix_new(n, n);
+    for (size_t i = 0; i < n; i++) inv.u.matrix->at[i + i * n] = 1;
+    st = solve(c, &a, false, inv.u.matrix->at, n);
+    mat_arg_release(&a);
+    if (st)
+        value_unref(inv);
+    else
+        *out = inv;
+    return st;
+}
+
+/* C = A^-1: Abar = -C' Cbar C' */
+static enum gpm_status grad_matrix_inverse(struct sp_call *c, value r, value dr, value *dargs) {
+    struct mat_arg a;
+    enum gpm_status st = square_arg(&a, c);
+    if (st) return st;
+    size_t n = a.rows;
+    const double *inv = r.u.matrix->at;
+    double *dc = mat_adjoint_numbers(dr, n, n), *t = mat_arg_copy(&a);
+    multiply(true, false, n, n, n, inv, n, dc, n, t);
+    multiply(false, true, n, n, n, t, n, inv, n, dc);
+    for (size_t i = 0; i < n * n; i++) dc[i] = -dc[i];
+    dargs[0] = mat_arg_adjoint(&a, c->args[0], dc);
+    mem_free(dc);
+    mem_free(t);
+    mat_arg_release(&a);
+    return GPM_OK;
+}
+
+/* The right-hand side: a vector ('c') or a matrix ('m') with as many rows as the matrix. */
+static enum gpm_status rhs_arg(struct mat_arg *b, struct sp_call *c, size_t n, char *kind) {
+    double *x;
+    size_t k;
+    *kind = seq_numbers(c->args[1], &x, &k) ? 'c' : 'm';
+    if (*kind == 'c') mem_free(x);
+    enum gpm_status st = factor(b, c, 1, "b", *kind);
+    if (!st && b->rows != n) {
+        st = sp_error(c, DIAG_SHAPE, "%s: the matrix has %zu rows, the right-hand side %zu",
+                      c->cls->name, n, b->rows);
+        mat_arg_release(b);
+    }
+    return st;
+}
+
+static enum gpm_status simulate_matrix_solve(struct sp_call *c, value *out) {
+    struct mat_arg a, b;
+    char kind;
+    enum gpm_status st = square_arg(&a, c);
+    if (st) return st;
+    st = rhs_arg(&b, c, a.rows, &kind);
+    if (!st) {
+        double *x = mat_arg_copy(&b);
+        st = solve(c, &a, false, x, b.cols);
+        if (!st) *out = kind == 'c' ? value_vector(x, b.rows) : matrix_of(x, b.rows, b.cols);
+        mem_free(x);
+        mat_arg_release(&b);
+    }
+    mat_arg_release(&a);
+    return st;
+}
+
+/* X = A^-1 B: Bbar = A'^-1 Xbar, Abar = -Bbar X' */
+static enum gpm_status grad_matrix_solve(struct sp_call *c, value r, value dr, value *dargs) {
+    struct mat_arg a, b;
+    char kind;
+    enum gpm_status st = square_arg(&a, c);
+    if (st) return st;
+    st = rhs_arg(&b, c, a.rows, &kind);
+    if (!st) {
+        size_t n = a.rows;
+        const double *x = kind == 'c' ? r.u.vector->at : r.u.matrix->at;
+        double *db = NEW_ARRAY(double, n *b.cols + 1), *da = mat_arg_copy(&a);
+        adj_doubles(dr, db, n * b.cols);
+        st = solve(c, &a, true, db, b.cols);
+        multiply(false, true, n, n, b.cols, db, n, x, n, da);
+        for (size_t i = 0; i < n * n; i++) da[i] = -da[i];
+        if (!st) {
+            dargs[0] = mat_arg_adjoint(&a, c->args[0], da);
+            dargs[1] = factor_adjoint(&b, c->args[1], kind, db);
+        }
+        mem_free(db);
+        mem_free(da);
+        mat_arg_release(&b);
+    }
+    mat_arg_release(&a);
+    return st;
+}
+
+static enum gpm_status simulate_matrix_det(struct sp_call *c, value *out) {
+    struct mat_arg a;
+    double det;
+    enum gpm_status st = square_arg(&a, c);
+    if (st) return st;
+    double *lu = mat_arg_copy(&a);
+    st = la_det(a.rows, lu, a.rows, &det);
+    mem_free(lu);
+    mat_arg_release(&a);
+    if (!st) *out = value_num(det);
+    return st;
+}
+
+#define ROW(NAME, SIG, DOC, EXAMPLE)                                                               \
+    { .name = #NAME, .sig = SIG, .doc = DOC, .example = EXAMPLE, .simulate = simulate_##NAME }
+#define GROW(NAME, SIG, DOC, EXAMPLE)                                                              \
+    {                                                                                              \
+        .name = #NAME, .sig = SIG, .doc = DOC, .example = EXAMPLE, .simulate = simulate_##NAME,    \
+        .grad_simulate = grad_##NAME                                                               \
+    }
+#define LIFTED(NAME, FN, SIG, DOC, EXAMPLE)                                                        \
+    {                                                                                              \
+        .name = #NAME, .sig = SIG, .doc = DOC, .example = EXAMPLE, .simulate = lift_simulate,      \
+        .grad_simulate = grad_##FN, .num = num_##FN                                                \
+    }
+
+const struct sp_class sp_matrix_rows[] = {
+    GROW(matrix, "(rows: any) -> matrix", "A matrix from a sequence of rows.",
+         "matrix([[1, 2], [3, 4]]) => [[1, 2], [3, 4]]"),
+    ROW(id_matrix, "(n: count) -> matrix", "The identity matrix of n rows.",
+        "id_matrix(2) => [[1, 0], [0, 1]]"),
+    ROW(zero_matrix, "(rows: count, cols?: count) -> matrix",
+        "A matrix of zeros, square unless "
+        "the number of columns is given.",
+        "zero_matrix(1, 2) => [[0, 0]]"),
+    GROW(diag_matrix, "(xs: numbers) -> matrix", "A diagonal matrix.",
+         "diag_matrix([1, 2]) => [[1, 0], [0, 2]]"),
+    GROW(transpose, "(m: any) -> matrix", "Rows and columns exchanged.",
+         "transpose(matrix([[1, 2]])) => [[1], [2]]"),
+    GROW(row, "(m: any, i: any) -> vector", "Row i, counted from 0.",
+         "row(matrix([[1, 2], [3, 4]]), 1) => [3, 4]"),
+    GROW(col, "(m: any, j: any) -> vector", "Column j, counted from 0.",
+         "col(matrix([[1, 2], [3, 4]]), 1) => [2, 4]"),
+    GROW(ravel, "(m: any) -> vector", "The elements row by row.",
+         "ravel(matrix([[1, 2], [3, 4]])) => [1, 2, 3, 4]"),
+    GROW(matrix_trace, "(m: any) -> number", "The sum of the diagonal.",
+         "matrix_trace(id_matrix(3)) => 3"),
+    LIFTED(vector_add, sum, "(a: numbers, b: numbers) -> vector", "The sum of two vectors.",
+           "vector_add(vector(1, 2), vector(3, 4)) => [4, 6]"),
+    LIFTED(matrix_add, sum, "(a: matrix, b: matrix) -> matrix", "The sum of two matrices.",
+           "matrix_add(id_matrix(1), id_matrix(1)) => [[2]]"),
+    LIFTED(hadamard, product, "(a: any, b: any) -> any",
+           "The elementwise product of two vectors or matrices.",
+           "hadamard(vector(1, 2), vector(3, 4)) => [3, 8]"),
+    LIFTED(scale_vector, product, "(k: number, v: numbers) -> vector", "k times a vector.",
+           "scale_vector(2, vector(1, 2)) => [2, 4]"),
+    LIFTED(scale_matrix, product, "(k: number, m: matrix) -> matrix", "k times a matrix.",
+           "scale_matrix(2, id_matrix(1)) => [[2]]"),
+    GROW(vector_dot, "(a: numbers, b: numbers) -> number", "The inner product of two vectors.",
+         "vector_dot(vector(1, 7), vector(3, 4)) => 31"),
+    GROW(matrix_mul, "(a: any, b: any) -> matrix", "The product of two matrices.",
+         "matrix_mul(matrix([[1, 2]]), matrix([[3], [4]])) => [[11]]"),
+    GROW(matrix_times_vector, "(m: any, v: numbers) -> vector", "A matrix times a column vector.",
+         "matrix_times_vector(matrix([[0, 1], [-1, 0]]), vector(1, 7)) => [7, -1]"),
+    GROW(vector_times_matrix, "(v: numbers, m: any) -> vector", "A row vector times a matrix.",
+         "vector_times_matrix(vector(1, 7), matrix([[0, 1], [-1, 0]])) => [-7, 1]"),
+    GROW(matrix_inverse, "(a: any) -> matrix", "The inverse of a square matrix.",
+         "matrix_inverse(matrix([[2, 0], [0, 4]])) => [[0.5, 0], [0, 0.25]]"),
+    GROW(matrix_solve, "(a: any, b: any) -> any",
+         "The solution x of a x = b, for a vector or matrix b.",
+         "matrix_solve(matrix([[2, 0], [0, 4]]), vector(1, 1)) => [0.5, 0.25]"),
+    ROW(matrix_det, "(a: any) -> number", "The determinant of a square matrix.",
+        "matrix_det(diag_matrix([2, 3])) => 6"),
+};
+const size_t sp_matrix_count = COUNT_OF(sp_matrix_rows);

@@ -1,0 +1,556 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Whole sequences: conversion, rearrangement, ranges, reductions.
+ */
+#include "lib/seq_util.h"
+
+#include "base/mem.h"
+#include "math/special.h"
+#include "sp/adjoint.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- conversion ---------------------------------------------------------------------------------
+ */
+
+static enum gpm_status simulate_to_list(struct sp_call *c, value *out) {
+    value *items;
+    size_t n;
+    enum gpm_status st = seq_arg(c, 0, "xs", &items, &n);
+    if (st) return st;
+    *out = seq_like_take(NIL, items, n);
+    mem_free(items);
+    return GPM_OK;
+}
+
+static enum gpm_status simulate_to_array(struct sp_call *c, value *out) {
+    value *items;
+    size_t n;
+    enum gpm_status st = seq_arg(c, 0, "xs", &items, &n);
+    if (st) return st;
+    *out = value_array(items, n);
+    values_free(items, n);
+    return GPM_OK;
+}
+
+static enum gpm_status simulate_to_vector(struct sp_call *c, value *out) {
+    double *at;
+    size_t n;
+    if (!seq_numbers(c->args[0], &at, &n)) return GPM_E_ARG; /* the signature has checked it */
+    *out = value_vector(at, n);
+    mem_free(at);
+    return GPM_OK;
+}
+
+/* The adjoint of a sequence has one form for lists, arrays and vectors; matrices are by rows. */
+static enum gpm_status grad_convert(struct sp_call *c, value r, value dr, value *dargs) {
+    UNUSED(r);
+    if (c->args[0].tag != V_MATRIX) {
+        dargs[0] = value_ref(dr);
+        return GPM_OK;
+    }
+    if (dr.tag == V_NIL) return GPM_OK;
+    const struct matrix_obj *m = c->args[0].u.matrix;
+    double *row = NEW_ARRAY(double, m->cols ? m->cols : 1);
+    dargs[0] = value_matrix_new(m->rows, m->cols);
+    for (size_t i = 0; i < m->rows; i++) {
+        value d = adj_item(dr, i);
+        adj_doubles(d, row, m->cols);
+        for (size_t j = 0; j < m->cols; j++) dargs[0].u.matrix->at[i + j * m->rows] = row[j];
+        value_unref(d);
+    }
+    mem_free(row);
+    return GPM_OK;
+}
+
+/* ---- rearrangement ------------------------------------------------------------------------------
+ */
+
+static enum gpm_status part(struct sp_call *c, bool front, value *out) {
+    value *items;
+    size_t n;
+    double want = sp_num(c, 0);
+    enum gpm_status st = seq_arg(c, 1, "xs", &items, &n);
+    if (st) return st;
+    if (want > (double)n) {
+        values_free(items, n);
+        return sp_error(c, DIAG_INDEX, "%s: %.15g is out of bounds: the sequence has %zu elements",
+                        c->cls->name, want, n);
+    }
+    size_t k = (size_t)want, from = front ? 0 : k, to = front ? k : n;
+    for (size_t i = 0; i < n; i++)
+        if (i < from || i >= to) value_unref(items[i]);
+    *out = seq_like_take(c->args[1], items + from, to - from);
+    mem_free(items);
+    return GPM_OK;
+}
+
+static enum gpm_status simulate_take(struct sp_call *c, value *out) {
+    return part(c, true, out);
+}
+
+static enum gpm_status simulate_drop(struct sp_call *c, value *out) {
+    return part(c, false, out);
+}
+
+/* Adjoint of n elements of which dr covers those from `from` on. */
+static value adj_placed(value dr, size_t n, size_t from, size_t count) {
+    if (dr.tag == V_NIL) return NIL;
+    value v = value_array_new(n);
+    for (size_t i = 0; i < count; i++) v.u.array->at[from + i] = adj_item(dr, i);
+    return v;
+}
+
+static enum gpm_status grad_take(struct sp_call *c, value r, value dr, value *dargs) {
+    size_t n = 0, k = 0;
+    if (!seq_length(c->args[1], &n) || !seq_length(r, &k)) return GPM_OK;
+    dargs[1] = adj_placed(dr, n, 0, k);
+    return GPM_OK;
+}
+
+static enum gpm_status grad_drop(struct sp_call *c, value r, value dr, value *dargs) {
+    size_t n = 0, k = 0;
+    if (!seq_length(c->args[1], &n) || !seq_length(r, &k)) return GPM_OK;
+    dargs[1] = adj_placed(dr, n, n - k, k);
+    return GPM_OK;
+}
+
+static enum gpm_status simulate_reverse(struct sp_call *c, value *out) {
+    value *items;
+    size_t n;
+    enum gpm_status st = seq_arg(c, 0, "xs", &items, &n);
+    if (st) return st;
+    for (size_t i = 0; i < n / 2; i++) {
+        value x = items[i];
+        items[i] = items[n - 1 - i];
+        items[n - 1 - i] = x;
+    }
+    *out = seq_like_take(c->args[0], items, n);
+    mem_free(items);
+    return GPM_OK;
+}
+
+static enum gpm_status grad_reverse(struct sp_call *c, value r, value dr, value *dargs) {
+    UNUSED(r);
+    size_t n;
+    if (dr.tag == V_NIL || !seq_length(c->args[0], &n)) return GPM_OK;
+    dargs[0] = value_array_new(n);
+    for (size_t i = 0; i < n; i++) dargs[0].u.array->at[i] = adj_item(dr, n - 1 - i);
+    return GPM_OK;
+}
+
+/* The kind all arguments share; arrays otherwise. */
+static value common_kind(const struct sp_call *c) {
+    bool lists = true, vectors = true;
+    for (size_t i = 0; i < c->n; i++) {
+        uint32_t t = c->args[i].tag;
+        lists = lists && (t == V_NIL || t == V_PAIR);
+        vectors = vectors && t == V_VECTOR;
+    }
+    return (value){.tag = lists ? V_NIL : vectors ? V_VECTOR : V_ARRAY};
+}
+
+static enum gpm_status simulate_append(struct sp_call *c, value *out) {
+    size_t total = 0, k = 0;
+    for (size_t i = 0; i < c->n; i++) {
+        size_t n = 0;
+        seq_length(c->args[i], &n);
+        total += n;
+    }
+    enum gpm_status st = sp_check_size(c, (double)total, sizeof(value));
+    if (st) return st;
+    value *all = NEW_ARRAY(value, total ? total : 1);
+    for (size_t i = 0; i < c->n; i++) {
+        value *items = NULL;
+        size_t n = 0;
+        if (!seq_items(c->args[i], &items, &n)) continue; /* the signature has checked it */
+        if (n) memcpy(all + k, items, n * sizeof *items);
+        k += n;
+        mem_free(items);
+    }
+    *out = seq_like_take(common_kind(c), all, total);
+    mem_free(all);
+    return GPM_OK;
+}
+
+static enum gpm_status grad_append(struct sp_call *c, value r, value dr, value *dargs) {
+    UNUSED(r);
+    size_t from = 0;
+    if (dr.tag == V_NIL) return GPM_OK;
+    for (size_t i = 0; i < c->n; i++) {
+        size_t n = 0;
+        seq_length(c->args[i], &n);
+        dargs[i] = value_array_new(n);
+        for (size_t k = 0; k < n; k++) dargs[i].u.array->at[k] = adj_item(dr, from + k);
+        from += n;
+    }
+    return GPM_OK;
+}
+
+static enum gpm_status simulate_zip(struct sp_call *c, value *out) {
+    size_t n = SIZE_MAX;
+    for (size_t i = 0; i < c->n; i++) {
+        size_t k = 0;
+        seq_length(c->args[i], &k);
+        if (k < n) n = k;
+    }
+    if (c->n == 0) n = 0;
+    value **columns = NEW_ARRAY(value *, c->n + 1);
+    size_t *lengths = NEW_ARRAY(size_t, c->n + 1);
+    value *tuple = NEW_ARRAY(value, c->n + 1);
+    for (size_t i = 0; i < c->n; i++)
+        if (!seq_items(c->args[i], &columns[i], &lengths[i])) {
+            columns[i] = NULL;
+            lengths[i] = 0;
+        }
+    value v = NIL;
+    for (size_t k = n; k--;) {
+        for (size_t i = 0; i < c->n; i++) tuple[i] = columns[i][k];
+        v = value_pair_take(value_list(tuple, c->n), v);
+    }
+    for (size_t i = 0; i < c->n; i++) values_free(columns[i], lengths[i]);
+    mem_free(columns);
+    mem_free(lengths);
+    mem_free(tuple);
+    *out = v;
+    return GPM_OK;
+}
+
+static int order_values(const void *a, const void *b) {
+    return value_compare(*(const value *)a, *(const value *)b);
+}
+
+static enum gpm_status simulate_sort(struct sp_call *c, value *out) {
+    value *items;
+    size_t n;
+    enum gpm_status st = seq_arg(c, 0, "xs", &items, &n);
+    if (st) return st;
+    qsort(items, n, sizeof *items, order_values);
+    *out = seq_like_take(c->args[0], items, n);
+    mem_free(items);
+    return GPM_OK;
+}
+
+static enum gpm_status simulate_set_difference(struct sp_call *c, value *out) {
+    value *a, *b;
+    size_t m, n, kept = 0;
+    if (!seq_items(c->args[0], &a, &m)) return GPM_E_ARG;
+    if (!seq_items(c->args[1], &b, &n)) {
+        values_free(a, m);
+        return GPM_E_ARG;
+    }
+    value *kv = NEW_ARRAY(value, 2 * n + 1); /* b as the keys of a dictionary */
+    for (size_t i = 0; i < n; i++) kv[2 * i] = kv[2 * i + 1] = b[i];
+    value set = value_dict(kv, n);
+    mem_free(kv);
+    for (size_t i = 0; i < m; i++)
+        if (dict_find(set.u.dict, a[i]))
+            value_unref(a[i]);
+        else
+            a[kept++] = a[i];
+    *out = seq_like_take(c->args[0], a, kept);
+    mem_free(a);
+    values_free(b, n);
+    value_unref(set);
+    return GPM_OK;
+}
+
+/* ---- ranges -------------------------------------------------------------------------------------
+ */
+
+static enum gpm_status range_of(struct sp_call *c, double from, double step, double n, value *out) {
+    if (!(n > 0)) n = 0;
+    enum gpm_status st = sp_check_size(c, n, sizeof(double));
+    if (st) return st;
+    *out = value_vector_new((size_t)n);
+    for (size_t i = 0; i < (size_t)n; i++) out->u.vector->at[i] = from + step * (double)i;
+    return GPM_OK;
+}
+
+static enum gpm_status simulate_arange(struct sp_call *c, value *out) {
+    double from = c->n > 1 ? sp_num(c, 0) : 0, to = sp_num(c, c->n > 1 ? 1 : 0);
+    double step = sp_num_or(c, 2, 1);
+    if (step == 0) return sp_error(c, DIAG_DOMAIN, "arange: the step must not be 0");
+    return range_of(c, from, step, ceil((to - from) / step), out);
+}
+
+static enum gpm_status simulate_linspace(struct sp_call *c, value *out) {
+    double a = sp_num(c, 0), b = sp_num(c, 1), n = sp_num(c, 2);
+    enum gpm_status st = range_of(c, a, n > 1 ? (b - a) / (n - 1) : 0, n, out);
+    if (!st && n > 1) out->u.vector->at[(size_t)n - 1] = b; /* exactly */
+    return st;
+}
+
+static enum gpm_status grad_linspace(struct sp_call *c, value r, value dr, value *dargs) {
+    size_t n = r.u.vector->n;
+    double da = 0, db = 0, *d = NEW_ARRAY(double, n ? n : 1);
+    adj_doubles(dr, d, n);
+    for (size_t i = 0; i < n; i++) { /* element i is a + (b - a) i / (n - 1) */
+        double t = n > 1 ? (double)i / (double)(n - 1) : 0;
+        da += d[i] * (1 - t);
+        db += d[i] * t;
+    }
+    mem_free(d);
+    dargs[0] = value_num(da);
+    dargs[1] = value_num(db);
+    return GPM_OK;
+}
+
+static enum gpm_status simulate_fill(struct sp_call *c, value *out) {
+    double n = sp_num(c, 0);
+    enum gpm_status st = sp_check_size(c, n, sizeof(value));
+    if (st) return st;
+    *out = value_array_new((size_t)n);
+    for (size_t i = 0; i < (size_t)n; i++) out->u.array->at[i] = value_ref(c->args[1]);
+    return GPM_OK;
+}
+
+static enum gpm_status grad_fill(struct sp_call *c, value r, value dr, value *dargs) {
+    UNUSED(c);
+    for (size_t i = 0; i < r.u.array->n; i++) {
+        value d = adj_item(dr, i);
+        value_set_take(&dargs[1], adj_add(dargs[1], d));
+        value_unref(d);
+    }
+    return GPM_OK;
+}
+
+/* Items with one ellipsis before item `at`: a, ..., b is a, a+1, ..., b; the step is the difference
+ * of the two items before it when there are two. */
+static enum gpm_status simulate_range(struct sp_call *c, value *out) {
+    size_t at = (size_t)sp_num(c, 0), n = c->n - 1;
+    for (size_t i = 1; i <= n; i++)
+        if (c->args[i].tag != V_NUM) {
+            char *got = sp_show(c->args[i]);
+            sp_error(c, DIAG_BAD_RANGE, "a range with '...' needs numbers, got %s", got);
+            mem_free(got);
+            return GPM_E_USER;
+        }
+    if (at == 0 || at >= n)
+        return sp_error(c, DIAG_BAD_RANGE, "`...` needs a number on both sides");
+    for (size_t i = 1; i <= n; i++)
+        if (c->args[i].tag != V_NUM)
+            return sp_error(c, DIAG_BAD_RANGE,
+                            "`...` counts between numbers, but item %zu is of type %s", i,
+                            value_type_name(c->args[i]));
+    double a = sp_num(c, at), b = sp_num(c, at + 1);
+    double step = at > 1 ? a - sp_num(c, at - 1) : b >= a ? 1 : -1;
+    double more = step != 0 ? floor((b - a) / step + 1e-9) : -1;
+    if (!(more >= 0) || !isfinite(more))
+        return sp_error(c, DIAG_BAD_RANGE,
+                        "the range from %.15g in steps of %.15g never reaches %.15g", a, step, b);
+    enum gpm_status st = sp_check_size(c, more + (double)n, sizeof(double));
+    if (st) return st;
+    size_t extra = (size_t)more, k = 0; /* a + step, ..., which end with b or before it */
+    *out = value_vector_new(n - 1 + extra);
+    double *to = out->u.vector->at;
+    for (size_t i = 1; i <= at; i++) to[k++] = sp_num(c, i);
+    for (size_t i = 1; i <= extra; i++) to[k++] = a + step * (double)i;
+    for (size_t i = at + 2; i <= n; i++) to[k++] = sp_num(c, i);
+    return GPM_OK;
+}
+
+/* ---- reductions ---------------------------------------------------------------------------------
+ */
+
+static enum gpm_status simulate_sum(struct sp_call *c, value *out) {
+    double *x, s = 0;
+    size_t n;
+    if (!seq_numbers(c->args[0], &x, &n)) return GPM_E_ARG;
+    for (size_t i = 0; i < n; i++) s += x[i];
+    mem_free(x);
+    *out = value_num(s);
+    return GPM_OK;
+}
+
+/* Adjoint of n numbers from weights w times d, in place. */
+static value weighted_take(double *w, size_t n, double d) {
+    for (size_t i = 0; i < n; i++) w[i] *= d;
+    value v = value_vector(w, n);
+    mem_free(w);
+    return v;
+}
+
+static enum gpm_status grad_sum(struct sp_call *c, value r, value dr, value *dargs) {
+    UNUSED(r);
+    size_t n;
+    if (!seq_length(c->args[0], &n)) return GPM_E_ARG;
+    double *w = NEW_ARRAY(double, n ? n : 1);
+    for (size_t i = 0; i < n; i++) w[i] = 1;
+    dargs[0] = weighted_take(w, n, adj_num(dr));
+    return GPM_OK;
+}
+
+static enum gpm_status simulate_logsumexp(struct sp_call *c, value *out) {
+    double *x;
+    size_t n;
+    if (!seq_numbers(c->args[0], &x, &n)) return GPM_E_ARG;
+    *out = value_num(logsumexp(x, n));
+    mem_free(x);
+    return GPM_OK;
+}
+
+static enum gpm_status grad_logsumexp(struct sp_call *c, value r, value dr, value *dargs) {
+    double *x;
+    size_t n;
+    if (!seq_numbers(c->args[0], &x, &n)) return GPM_E_ARG;
+    for (size_t i = 0; i < n; i++) x[i] = isfinite(r.u.num) ? exp(x[i] - r.u.num) : 0;
+    dargs[0] = weighted_take(x, n, adj_num(dr));
+    return GPM_OK;
+}
+
+static enum gpm_status simulate_normalize(struct sp_call *c, value *out) {
+    double *x, s = 0;
+    size_t n;
+    if (!seq_numbers(c->args[0], &x, &n)) return GPM_E_ARG;
+    bool bad = false;
+    for (size_t i = 0; i < n; i++) {
+        bad = bad || !(x[i] >= 0);
+        s += x[i];
+    }
+    if (bad || !(s > 0) || !isfinite(s)) {
+        mem_free(x);
+        return sp_error(c, DIAG_DOMAIN,
+                        "normalize: the weights must be from 0 up with a positive sum");
+    }
+    for (size_t i = 0; i < n; i++) x[i] /= s;
+    *out = value_vector(x, n);
+    out->u.obj->flags |= OBJ_SIMPLEX;
+    mem_free(x);
+    return GPM_OK;
+}
+
+/* y_i = x_i / s: dx_j = (dy_j - sum_i dy_i y_i) / s */
+static enum gpm_status grad_normalize(struct sp_call *c, value r, value dr, value *dargs) {
+    double *x, s = 0, dot = 0;
+    size_t n;
+    if (!seq_numbers(c->args[0], &x, &n)) return GPM_E_ARG;
+    double *d = NEW_ARRAY(double, n ? n : 1);
+    adj_doubles(dr, d, n);
+    for (size_t i = 0; i < n; i++) {
+        s += x[i];
+        dot += d[i] * r.u.vector->at[i];
+    }
+    for (size_t i = 0; i < n; i++) d[i] = (d[i] - dot) / s;
+    dargs[0] = weighted_take(d, n, 1);
+    mem_free(x);
+    return GPM_OK;
+}
+
+static enum gpm_status best_index(struct sp_call *c, double sign, size_t *out, double **x) {
+    size_t n;
+    if (!seq_numbers(c->args[0], x, &n)) return GPM_E_ARG;
+    if (n == 0) {
+        mem_free(*x);
+        return sp_error(c, DIAG_EMPTY, "%s: the sequence is empty", c->cls->name);
+    }
+    *out = 0;
+    for (size_t i = 1; i < n; i++)
+        if (sign * (*x)[i] > sign * (*x)[*out] || isnan((*x)[*out])) *out = i;
+    return GPM_OK;
+}
+
+static enum gpm_status best(struct sp_call *c, double sign, bool index, value *out) {
+    double *x;
+    size_t i = 0;
+    enum gpm_status st = best_index(c, sign, &i, &x);
+    if (st) return st;
+    *out = value_num(index ? (double)i : x[i]);
+    mem_free(x);
+    return GPM_OK;
+}
+
+static enum gpm_status simulate_argmax(struct sp_call *c, value *out) {
+    return best(c, 1, true, out);
+}
+static enum gpm_status simulate_argmin(struct sp_call *c, value *out) {
+    return best(c, -1, true, out);
+}
+static enum gpm_status simulate_max(struct sp_call *c, value *out) {
+    return best(c, 1, false, out);
+}
+static enum gpm_status simulate_min(struct sp_call *c, value *out) {
+    return best(c, -1, false, out);
+}
+
+static enum gpm_status grad_best(struct sp_call *c, double sign, value dr, value *dargs) {
+    double *x;
+    size_t i = 0, n;
+    enum gpm_status st = best_index(c, sign, &i, &x);
+    if (st) return st;
+    mem_free(x);
+    if (seq_length(c->args[0], &n)) dargs[0] = adj_unit(n, i, dr);
+    return GPM_OK;
+}
+
+static enum gpm_status grad_max(struct sp_call *c, value r, value dr, value *dargs) {
+    UNUSED(r);
+    return grad_best(c, 1, dr, dargs);
+}
+static enum gpm_status grad_min(struct sp_call *c, value r, value dr, value *dargs) {
+    UNUSED(r);
+    return grad_best(c, -1, dr, dargs);
+}
+
+#define ROW(NAME, FN, SIG, DOC, EXAMPLE)                                                           \
+    { .name = #NAME, .sig = SIG, .doc = DOC, .example = EXAMPLE, .simulate = simulate_##FN }
+#define GROW(NAME, FN, GRAD, SIG, DOC, EXAMPLE)                                                    \
+    {                                                                                              \
+        .name = #NAME, .sig = SIG, .doc = DOC, .example = EXAMPLE, .simulate = simulate_##FN,      \
+        .grad_simulate = grad_##GRAD                                                               \
+    }
+
+const struct sp_class sp_seq_rows[] = {
+    GROW(to_list, to_list, convert, "(xs: any) -> list", "The elements of a sequence as a list.",
+         "to_list([1, 2]) => (1, 2)"),
+    GROW(to_array, to_array, convert, "(xs: any) -> array",
+         "The elements of a sequence as an array.", "to_array(list(1, 2)) => [1, 2]"),
+    GROW(to_vector, to_vector, convert, "(xs: numbers) -> vector",
+         "The numbers of a sequence as a vector.", "to_vector([1, 2]) => [1, 2]"),
+    GROW(take, take, take, "(n: count, xs: any) -> any", "The first n elements.",
+         "take(2, [4, 5, 6]) => [4, 5]"),
+    GROW(drop, drop, drop, "(n: count, xs: any) -> any", "All but the first n elements.",
+         "drop(1, [4, 5, 6]) => [5, 6]"),
+    GROW(reverse, reverse, reverse, "(xs: any) -> any", "The elements in the opposite order.",
+         "reverse([1, 2, 3]) => [3, 2, 1]"),
+    GROW(append, append, append, "(a: seq, b: seq, ...more: seq) -> any",
+         "The elements of one sequence after the other.", "append([1, 2], [3]) => [1, 2, 3]"),
+    ROW(zip, zip, "(...xs: seq) -> list",
+        "The list of first elements, of second elements, ...; as long as the shortest sequence.",
+        "zip([1, 2], [3, 4]) => ((1, 3), (2, 4))"),
+    ROW(sort, sort, "(xs: any) -> any", "The elements in ascending order.",
+        "sort([3, 1, 2]) => [1, 2, 3]"),
+    ROW(set_difference, set_difference, "(a: seq, b: seq) -> any",
+        "The elements of a that are not in b.", "set_difference([1, 2, 3], [2]) => [1, 3]"),
+    ROW(arange, arange, "(a: real, b?: real, step?: real) -> vector",
+        "The numbers 0, 1, ... below a, or from a up to b (excluded).",
+        "arange(2, 5) => [2, 3, 4]"),
+    GROW(linspace, linspace, linspace, "(a: real, b: real, n: count) -> vector",
+         "n evenly spaced numbers from a to b, both included.",
+         "linspace(0, 1, 5) => [0, 0.25, 0.5, 0.75, 1]"),
+    GROW(fill, fill, fill, "(n: count, x: any) -> array", "An array of n times x.",
+         "fill(3, 7) => [7, 7, 7]"),
+    GROW(sum, sum, sum, "(xs: numbers) -> number", "The sum of a sequence of numbers.",
+         "sum([1, 2, 3.5]) => 6.5"),
+    GROW(logsumexp, logsumexp, logsumexp, "(xs: numbers) -> number",
+         "log(sum(exp(x))) without overflow; -inf of an empty sequence.",
+         "logsumexp([-1000]) => -1000"),
+    GROW(normalize, normalize, normalize, "(xs: numbers) -> simplex",
+         "Weights divided by their sum.", "normalize([1, 3]) => [0.25, 0.75]"),
+    ROW(argmax_of_array, argmax, "(xs: numbers) -> count",
+        "The index of the (first) greatest element.", "argmax_of_array([3, 9, 2]) => 1"),
+    ROW(argmin_of_array, argmin, "(xs: numbers) -> count",
+        "The index of the (first) least element.", "argmin_of_array([3, 9, 2]) => 2"),
+    GROW(max_of_array, max, max, "(xs: numbers) -> number", "The greatest element.",
+         "max_of_array([3, 9, 2]) => 9"),
+    GROW(min_of_array, min, min, "(xs: numbers) -> number", "The least element.",
+         "min_of_array([3, 9, 2]) => 2"),
+    {.name = "_range",
+     .sig = "(at: count, ...xs: any) -> vector",
+     .doc = "What `[a, ..., b]` stands for: `at` items come before the ellipsis.",
+     .example = "[1, 3, ..., 9] => [1, 3, 5, 7, 9]",
+     .flags = SP_HIDDEN,
+     .simulate = simulate_range},
+};
+const size_t sp_seq_count = COUNT_OF(sp_seq_rows);

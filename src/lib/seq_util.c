@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Shared by the families that work on sequences.
+ */
+#include "lib/seq_util.h"
+
+#include "base/mem.h"
+#include <math.h>
+
+static bool only_numbers(const value *at, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (at[i].tag != V_NUM) return false;
+    return true;
+}
+
+value seq_like_take(value like, value *items, size_t n) {
+    if (like.tag == V_NIL || like.tag == V_PAIR) {
+        value v = NIL;
+        while (n--) v = value_pair_take(items[n], v);
+        return v;
+    }
+    if (like.tag == V_VECTOR && only_numbers(items, n)) {
+        value v = value_vector_new(n);
+        for (size_t i = 0; i < n; i++) v.u.vector->at[i] = items[i].u.num;
+        return v;
+    }
+    value v = value_array_new(n);
+    for (size_t i = 0; i < n; i++) v.u.array->at[i] = items[i];
+    return v;
+}
+
+value matrix_row(const struct matrix_obj *m, size_t i) {
+    value v = value_vector_new(m->cols);
+    for (size_t j = 0; j < m->cols; j++) v.u.vector->at[j] = m->at[i + j * m->rows];
+    return v;
+}
+
+enum gpm_status seq_arg(struct sp_call *c, size_t i, const char *param, value **items, size_t *n) {
+    value v = c->args[i];
+    if (v.tag == V_MATRIX) {
+        *n = v.u.matrix->rows;
+        *items = NEW_ARRAY(value, *n ? *n : 1);
+        for (size_t k = 0; k < *n; k++) (*items)[k] = matrix_row(v.u.matrix, k);
+        return GPM_OK;
+    }
+    if (seq_items(v, items, n)) return GPM_OK;
+    char *got = sp_show(v);
+    sp_error(c, DIAG_TYPE, "%s: %s must be a sequence (a list, array or vector), got %s",
+             c->cls->name, param, got);
+    mem_free(got);
+    return GPM_E_USER;
+}
+
+enum gpm_status seq_index_arg(struct sp_call *c, size_t i, size_t n, size_t *out) {
+    value v = c->args[i];
+    if (v.tag != V_NUM) {
+        char *got = sp_show(v);
+        sp_error(c, DIAG_TYPE, "%s: the index must be a number, got %s", c->cls->name, got);
+        mem_free(got);
+        return GPM_E_USER;
+    }
+    double x = sp_num(c, i);
+    if (x >= 0 && x < (double)n && x == floor(x)) {
+        *out = (size_t)x;
+        return GPM_OK;
+    }
+    struct buf b = BUF_INIT;
+    buf_number(&b, x);
+    if (isfinite(x) && x != floor(x))
+        sp_error(c, DIAG_INDEX, "%s: index %s is not an integer", c->cls->name, b.data);
+    else if (n == 0)
+        sp_error(c, DIAG_INDEX, "%s: index %s is out of bounds: the sequence is empty",
+                 c->cls->name, b.data);
+    else
+        sp_error(c, DIAG_INDEX, "%s: index %s is out of bounds: there are %zu elements, 0 to %zu",
+                 c->cls->name, b.data, n, n - 1);
+    buf_release(&b);
+    return GPM_E_USER;
+}

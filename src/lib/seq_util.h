@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Shared by the families that work on sequences.
+ */
+#ifndef LIB_SEQ_UTIL_H
+#define LIB_SEQ_UTIL_H
+#include "sp/sp.h"
+
+/* A sequence of the kind of `like` (list, array or vector) from items; the caller's references are
+ * taken. A vector needs numbers throughout, else an array is made. */
+value seq_like_take(value like, value *items, size_t n);
+/* Elements of a sequence or rows of a matrix, owned; DIAG_TYPE naming parameter i otherwise. */
+enum gpm_status seq_arg(struct sp_call *c, size_t i, const char *param, value **items, size_t *n);
+/* args[i] as an index below n: DIAG_INDEX otherwise. */
+enum gpm_status seq_index_arg(struct sp_call *c, size_t i, size_t n, size_t *out);
+/* Row i of a matrix as a vector, owned. */
+value matrix_row(const struct matrix_obj *m, size_t i);
+#endif

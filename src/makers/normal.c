@@ -1,0 +1,504 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Makers of normal data: normal-inverse-gamma, its uncollapsed form, fixed mean and sd with
+ * statistics, and the multivariate normal-inverse-Wishart.
+ *
+ * Statistics are n, the mean and the sum of squared deviations from it (Welford), which stay
+ * accurate when the data are far from zero; taking a datum out runs the recurrence backwards.
+ */
+#include "base/mem.h"
+#include "math/dist.h"
+#include "math/special.h"
+#include "makers/conj.h"
+#include "dist/matdist.h"
+#include <math.h>
+#include <string.h>
+
+enum { N, MEAN, SUMSQ };
+
+static enum gpm_status read_scalar(struct sp_call *c, struct conj *s) {
+    return conj_read_numbers(c, s, 3, 2);
+}
+
+static enum gpm_status number(struct sp_call *c, value v, double *x) {
+    return sp_as_number(v, x) ? GPM_OK : sp_bad_value(c, v, "a number");
+}
+
+/* n' = n + 1, m' = m + (x - m) / n', S' = S + (x - m)(x - m') */
+static enum gpm_status incorporate(struct sp_call *c, value v) {
+    double x, *t = conj_of(c)->stat;
+    enum gpm_status st = number(c, v, &x);
+    if (st != GPM_OK) return st;
+    if (!isfinite(x)) {
+        conj_of(c)->impossible++;
+        return GPM_OK;
+    }
+    double before = x - t[MEAN];
+    t[N]++;
+    t[MEAN] += before / t[N];
+    t[SUMSQ] += before * (x - t[MEAN]);
+    return GPM_OK;
+}
+
+/* The same equations solved for the old values: m = m' - (x - m') / (n' - 1). */
+static enum gpm_status unincorporate(struct sp_call *c, value v) {
+    double x, *t = conj_of(c)->stat;
+    enum gpm_status st = number(c, v, &x);
+    if (st != GPM_OK) return st;
+    if (!isfinite(x)) {
+        conj_of(c)->impossible--;
+        return GPM_OK;
+    }
+    if (--t[N] <= 0) {
+        t[N] = t[MEAN] = t[SUMSQ] = 0;
+        return GPM_OK;
+    }
+    double after = x - t[MEAN];
+    t[MEAN] -= after / t[N];
+    t[SUMSQ] = t[N] == 1 ? 0 : fmax(0, t[SUMSQ] - after * (x - t[MEAN]));
+    return GPM_OK;
+}
+
+/* (n, sum, sum of squares), as the platform gives them */
+static value stats_moments(const struct conj *s) {
+    double n = s->stat[N], m = s->stat[MEAN];
+    value items[] = {value_num(n), value_num(n * m), value_num(s->stat[SUMSQ] + n * m * m)};
+    return value_list(items, 3);
+}
+
+/* ---- nig(m, V, a, b): variance ~ inv_gamma(a, b), mean ~ normal(m, sqrt(V variance)).
+ * With w = n / (1 + n V) and D = mean(x) - m:
+ *   V' = V / (1 + n V), m' = m + V w D, a' = a + n/2, b' = b + (S + w D^2) / 2 */
+struct nig {
+    double m, V, a, b, w, D;
+};
+
+static struct nig nig_posterior(const struct conj *s) {
+    double m = s->par[0], V = s->par[1], n = s->stat[N];
+    double w = n / (1 + n * V), D = n > 0 ? s->stat[MEAN] - m : 0;
+    return (struct nig){.m = m + V * w * D,
+                        .V = V / (1 + n * V),
+                        .a = s->par[2] + 0.5 * n,
+                        .b = s->par[3] + 0.5 * (s->stat[SUMSQ] + w * D * D),
+                        .w = w,
+                        .D = D};
+}
+
+/* Next application: student_t(2 a', m', sqrt(b' (1 + V') / a')). */
+static void nig_predictive(const struct conj *s, double *t) {
+    struct nig p = nig_posterior(s);
+    t[0] = 2 * p.a;
+    t[1] = p.m;
+    t[2] = sqrt(p.b / p.a * (1 + p.V));
+}
+
+static enum gpm_status nig_draw(struct sp_call *c, value *out) {
+    double t[3];
+    nig_predictive(conj_of(c), t);
+    *out = value_num(dist_student_t_draw(c->rng, t, 3));
+    return GPM_OK;
+}
+
+static enum gpm_status nig_density(struct sp_call *c, value v, double *out) {
+    double t[3], x;
+    enum gpm_status st = number(c, v, &x);
+    if (st != GPM_OK) return st;
+    nig_predictive(conj_of(c), t);
+    *out = dist_student_t_lp(x, t, 3);
+    if (isnan(*out)) *out = -INFINITY;
+    return GPM_OK;
+}
+
+static enum gpm_status nig_grad(struct sp_call *c, value v, value *dv, value *dargs) {
+    UNUSED(dargs);
+    double t[3], x, g[4];
+    enum gpm_status st = number(c, v, &x);
+    if (st != GPM_OK) return st;
+    nig_predictive(conj_of(c), t);
+    dist_student_t_grad(x, t, 3, g);
+    if (dv) *dv = value_num(g[0]);
+    return GPM_OK;
+}
+
+/* sqrt(V'/V) b^a / b'^a' Gamma(a') / Gamma(a) (2 pi)^(-n/2) */
+static double nig_joint(const struct conj *s) {
+    struct nig p = nig_posterior(s);
+    double n = s->stat[N], V = s->par[1], a = s->par[2], b = s->par[3];
+    return -0.5 * log1p(n * V) + a * log(b) - p.a * log(p.b) + log_gamma(p.a) - log_gamma(a) -
+           0.5 * n * LOG_2PI;
+}
+
+static void nig_gradient(const struct conj *s, const struct sp_call *c, value *d) {
+    UNUSED(c);
+    struct nig p = nig_posterior(s);
+    double a = s->par[2], b = s->par[3], ratio = p.a / p.b, wD = p.w * p.D;
+    d[0] = value_num(ratio * wD);
+    d[1] = value_num(-0.5 * p.w + 0.5 * ratio * wD * wD);
+    d[2] = value_num(log(b) - log(p.b) + digamma(p.a) - digamma(a));
+    d[3] = value_num(a / b - ratio);
+}
+
+/* latent (mean, sd) */
+static void nig_latent(struct conj *s, struct rng *r) {
+    struct nig p = nig_posterior(s);
+    double ig[] = {p.a, p.b}, variance = dist_inv_gamma_draw(r, ig, 2);
+    s->latent[0] = p.m + sqrt(p.V * variance) * rng_normal(r);
+    s->latent[1] = sqrt(variance);
+}
+
+/* Density of (mean, variance). */
+static double nig_latent_lp(const struct conj *s, const double *latent) {
+    double variance = latent[1] * latent[1], at[] = {s->par[0], sqrt(s->par[1]) * latent[1]};
+    return dist_inv_gamma_lp(variance, s->par + 2, 2) + dist_normal_lp(latent[0], at, 2);
+}
+
+/* ---- normal(mean, sd) with the two numbers at `a`: fixed parameters or latents */
+static enum gpm_status normal_draw(struct sp_call *c, const double *a, value *out) {
+    *out = value_num(dist_normal_draw(c->rng, a, 2));
+    return GPM_OK;
+}
+
+static enum gpm_status normal_density(struct sp_call *c, const double *a, value v, double *out) {
+    double x;
+    enum gpm_status st = number(c, v, &x);
+    if (st != GPM_OK) return st;
+    *out = dist_normal_lp(x, a, 2);
+    if (isnan(*out)) *out = -INFINITY;
+    return GPM_OK;
+}
+
+static enum gpm_status normal_grad(struct sp_call *c, const double *a, value v, value *dv) {
+    double x, g[3];
+    enum gpm_status st = number(c, v, &x);
+    if (st != GPM_OK) return st;
+    dist_normal_grad(x, a, 2, g);
+    if (dv) *dv = value_num(g[0]);
+    return GPM_OK;
+}
+
+static enum gpm_status fixed_draw(struct sp_call *c, value *out) {
+    return normal_draw(c, conj_of(c)->par, out);
+}
+static enum gpm_status fixed_density(struct sp_call *c, value v, double *out) {
+    return normal_density(c, conj_of(c)->par, v, out);
+}
+static enum gpm_status fixed_grad(struct sp_call *c, value v, value *dv, value *dargs) {
+    UNUSED(dargs);
+    return normal_grad(c, conj_of(c)->par, v, dv);
+}
+static enum gpm_status latent_draw(struct sp_call *c, value *out) {
+    return normal_draw(c, conj_of(c)->latent, out);
+}
+static enum gpm_status latent_density(struct sp_call *c, value v, double *out) {
+    return normal_density(c, conj_of(c)->latent, v, out);
+}
+static enum gpm_status latent_grad(struct sp_call *c, value v, value *dv, value *dargs) {
+    UNUSED(dargs);
+    return normal_grad(c, conj_of(c)->latent, v, dv);
+}
+
+/* prod normal(x_i; m, s) = exp(-(S + n D^2) / (2 s^2)) / (s sqrt(2 pi))^n */
+static double suff_normal_joint(const struct conj *s) {
+    double n = s->stat[N], D = s->stat[MEAN] - s->par[0], sd = s->par[1];
+    return -n * (log(sd) + LOG_SQRT_2PI) - 0.5 * (s->stat[SUMSQ] + n * D * D) / (sd * sd);
+}
+
+static void suff_normal_gradient(const struct conj *s, const struct sp_call *c, value *d) {
+    UNUSED(c);
+    double n = s->stat[N], D = s->stat[MEAN] - s->par[0], sd = s->par[1];
+    d[0] = value_num(n * D / (sd * sd));
+    d[1] = value_num(((s->stat[SUMSQ] + n * D * D) / (sd * sd) - n) / sd);
+}
+
+static enum gpm_status support_real(struct sp_call *c, struct sp_support *out) {
+    UNUSED(c);
+    *out = (struct sp_support){SUPPORT_REAL, -INFINITY, INFINITY};
+    return GPM_OK;
+}
+
+/* The mode of each is its location: the density there bounds it while only the value varies. */
+static enum gpm_status bound(struct sp_call *c, value v, uint64_t varies, double *out) {
+    if (!varies) return c->cls->log_density(c, v, out);
+    struct conj *s = conj_of(c);
+    double t[3];
+    if (c->cls->log_density == nig_density)
+        nig_predictive(s, t);
+    else
+        t[1] = c->cls->log_density == fixed_density ? s->par[0] : s->latent[0];
+    return c->cls->log_density(c, value_num(t[1]), out);
+}
+
+#define MADE(title, fn)                                                                            \
+    {                                                                                              \
+        .name = title, .sig = "() -> real", .doc = "made by make_" title, .flags = SP_RANDOM,      \
+        .simulate = fn##_draw, .log_density = fn##_density, .grad_density = fn##_grad,             \
+        .incorporate = incorporate, .unincorporate = unincorporate, .support = support_real,       \
+        .log_bound = bound                                                                         \
+    }
+static const struct sp_class made_nig = MADE("nig_normal", nig);
+static const struct sp_class made_suff = MADE("suff_stat_normal", fixed);
+static const struct sp_class made_uc_nig = MADE("uc_nig_normal", latent);
+
+static const struct conj_class nig_class = {
+    .read = read_scalar, .log_joint = nig_joint, .gradient = nig_gradient, .stats = stats_moments};
+static const struct conj_class uc_nig_class = {.read = read_scalar,
+                                               .log_joint = nig_joint,
+                                               .gradient = nig_gradient,
+                                               .stats = stats_moments,
+                                               .draw_latent = nig_latent,
+                                               .latent_lp = nig_latent_lp};
+static const struct conj_class suff_class = {.read = read_scalar,
+                                             .log_joint = suff_normal_joint,
+                                             .gradient = suff_normal_gradient,
+                                             .stats = stats_moments};
+
+/* ---- niw(m0, k0, v0, S0): Sigma ~ inv_wishart(S0, v0), mean ~ normal(m0, Sigma / k0).
+ * par: k0, v0, m0 (p), S0 (p x p). stat: n, mean (p), scatter matrix (p x p). With D = mean - m0:
+ *   k' = k0 + n, v' = v0 + n, m' = (k0 m0 + n mean) / k', S' = S0 + S + k0 n / k' D D' */
+struct niw {
+    size_t p;
+    double k, v;
+    double *m, *l; /* owned as one block: m'; factor of S' */
+};
+
+static size_t niw_dim(const struct conj *s) {
+    return s->n_objects; /* the dimension is kept there; there are no objects */
+}
+
+static enum gpm_status niw_read(struct sp_call *c, struct conj *s) {
+    double *m, *S, *l;
+    size_t p, rows, cols;
+    enum gpm_status st = sp_numbers_arg(c, 0, "m0", &m, &p);
+    if (st != GPM_OK) return st;
+    st = sp_matrix_arg(c, 3, "S0", &S, &rows, &cols);
+    if (st != GPM_OK) {
+        mem_free(m);
+        return st;
+    }
+    double k0 = sp_num(c, 1), v0 = sp_num(c, 2);
+    l = NEW_ARRAY(double, rows *cols + 1);
+    if (rows != p || cols != p)
+        st = sp_error(c, DIAG_SHAPE, "%s: m0 has %zu elements but S0 is %zu x %zu", c->cls->name, p,
+                      rows, cols);
+    else if (!matrix_is_symmetric(S, p) || matrix_factor(S, p, l) != GPM_OK)
+        st = sp_bad_arg(c, 3, "S0", "symmetric and positive definite");
+    else if (!(v0 > (double)p - 1))
+        st = sp_error(c, DIAG_DOMAIN, "%s: v0 must be above %zu in dimension %zu, got %g",
+                      c->cls->name, p - 1, p, v0);
+    if (st == GPM_OK) {
+        conj_reserve(s, 2 + p + p * p, 1 + p + p * p, 0);
+        s->n_objects = p;
+        s->par[0] = k0;
+        s->par[1] = v0;
+        memcpy(s->par + 2, m, p * sizeof *m);
+        memcpy(s->par + 2 + p, S, p * p * sizeof *S);
+    }
+    mem_free(m);
+    mem_free(S);
+    mem_free(l);
+    return st;
+}
+
+static enum gpm_status niw_posterior(const struct conj *s, struct niw *q) {
+    size_t p = niw_dim(s);
+    double n = s->stat[0], k0 = s->par[0];
+    const double *m0 = s->par + 2, *S0 = m0 + p, *mean = s->stat + 1, *S = mean + p;
+    *q = (struct niw){.p = p, .k = k0 + n, .v = s->par[1] + n};
+    q->m = NEW_ARRAY(double, p + 2 * p * p + 1);
+    q->l = q->m + p;
+    double *full = q->l + p * p;
+    for (size_t i = 0; i < p; i++) q->m[i] = (k0 * m0[i] + n * mean[i]) / q->k;
+    for (size_t j = 0; j < p; j++)
+        for (size_t i = 0; i < p; i++)
+            full[i + j * p] = S0[i + j * p] + S[i + j * p] +
+                              k0 * n / q->k * (mean[i] - m0[i]) * (mean[j] - m0[j]);
+    enum gpm_status st = matrix_factor(full, p, q->l);
+    if (st != GPM_OK) mem_free(q->m);
+    return st;
+}
+
+static enum gpm_status niw_value(struct sp_call *c, value v, double **x) {
+    size_t n, p = niw_dim(conj_of(c));
+    if (!seq_numbers(v, x, &n)) return sp_bad_value(c, v, "a sequence of numbers");
+    if (n == p) return GPM_OK;
+    mem_free(*x);
+    return sp_error(c, DIAG_SHAPE, "%s: the value has %zu elements, expected %zu", c->cls->name, n,
+                    p);
+}
+
+/* Next application: multivariate t with d = v' - p + 1 degrees of freedom, location m' and scale
+ * matrix S' (k' + 1) / (k' d). */
+static enum gpm_status niw_draw(struct sp_call *c, value *out) {
+    struct niw q;
+    enum gpm_status st = niw_posterior(conj_of(c), &q);
+    if (st != GPM_OK)
+        return sp_error(c, DIAG_NAN, "%s: the scatter matrix degenerated", c->cls->name);
+    double d = q.v - (double)q.p + 1, chi2 = 2 * draw_gamma(c->rng, 0.5 * d);
+    double scale = sqrt((q.k + 1) / q.k / chi2), *zero = mem_zalloc((q.p + 1) * sizeof(double));
+    *out = value_vector_new(q.p);
+    double *x = out->u.vector->at;
+    mvn_draw(c->rng, zero, q.l, q.p, x);
+    for (size_t i = 0; i < q.p; i++) x[i] = q.m[i] + scale * x[i];
+    mem_free(zero);
+    mem_free(q.m);
+    return GPM_OK;
+}
+
+/* Gamma((d+p)/2) / (Gamma(d/2) (d pi)^(p/2) |Scale|^(1/2)) (1 + z'z / d)^(-(d+p)/2) */
+static enum gpm_status niw_density(struct sp_call *c, value v, double *out) {
+    struct niw q;
+    double *x, z2 = 0;
+    enum gpm_status st = niw_value(c, v, &x);
+    if (st != GPM_OK) return st;
+    if (niw_posterior(conj_of(c), &q) != GPM_OK) {
+        *out = -INFINITY;
+        mem_free(x);
+        return GPM_OK;
+    }
+    double p = (double)q.p, d = q.v - p + 1, factor = (q.k + 1) / (q.k * d);
+    double *zero = mem_zalloc((q.p + 1) * sizeof(double));
+    for (size_t i = 0; i < q.p; i++) x[i] -= q.m[i];
+    /* mvn_lp gives -(z'z + log|S'| + p log 2 pi) / 2 */
+    double half_logdet = 0.5 * factor_logdet(q.l, q.p);
+    z2 = -2 * (mvn_lp(x, zero, q.l, q.p) + half_logdet + 0.5 * p * LOG_2PI) / factor;
+    *out = log_gamma(0.5 * (d + p)) - log_gamma(0.5 * d) - 0.5 * p * (log(d) + LOG_PI) -
+           half_logdet - 0.5 * p * log(factor) - 0.5 * (d + p) * log1p(z2 / d);
+    if (isnan(*out)) *out = -INFINITY;
+    mem_free(zero);
+    mem_free(x);
+    mem_free(q.m);
+    return GPM_OK;
+}
+
+/* sign +1 or -1: Welford's recurrence with outer products, forwards or backwards */
+static enum gpm_status niw_add(struct sp_call *c, value v, double sign) {
+    struct conj *s = conj_of(c);
+    double *x, *t = s->stat, *mean = t + 1, *S;
+    size_t p = niw_dim(s);
+    enum gpm_status st = niw_value(c, v, &x);
+    if (st != GPM_OK) return st;
+    S = mean + p;
+    double sum = 0;
+    for (size_t i = 0; i < p; i++) sum += x[i] * 0; /* NaN when one is not finite */
+    if (sum != 0) {
+        s->impossible += sign;
+        mem_free(x);
+        return GPM_OK;
+    }
+    t[0] += sign;
+    if (t[0] <= 0)
+        memset(t, 0, s->n_stat * sizeof *t);
+    else {
+        double *before = NEW_ARRAY(double, p + 1);
+        for (size_t i = 0; i < p; i++) {
+            before[i] = x[i] - mean[i];
+            mean[i] += sign * before[i] / t[0];
+        }
+        for (size_t j = 0; j < p; j++)
+            for (size_t i = 0; i < p; i++) S[i + j * p] += sign * before[i] * (x[j] - mean[j]);
+        if (t[0] == 1) memset(S, 0, p * p * sizeof *S);
+        mem_free(before);
+    }
+    mem_free(x);
+    return GPM_OK;
+}
+
+static enum gpm_status niw_incorporate(struct sp_call *c, value v) {
+    return niw_add(c, v, 1);
+}
+static enum gpm_status niw_unincorporate(struct sp_call *c, value v) {
+    return niw_add(c, v, -1);
+}
+
+/* log of 2^(v p/2) Gamma_p(v/2) |S|^(-v/2) k^(-p/2), the normalising constant of the prior */
+static double niw_norm(const struct niw *q) {
+    double p = (double)q->p;
+    return 0.5 * q->v * p * M_LN2 + log_gamma_multi(0.5 * q->v, q->p) -
+           0.5 * q->v * factor_logdet(q->l, q->p) - 0.5 * p * log(q->k);
+}
+
+static double niw_joint(const struct conj *s) {
+    struct niw q;
+    if (niw_posterior(s, &q) != GPM_OK) return -INFINITY;
+    size_t p = q.p;
+    double *l0 = NEW_ARRAY(double, p *p + 1), lp = -INFINITY;
+    struct niw prior = {.p = p, .k = s->par[0], .v = s->par[1], .l = l0};
+    if (matrix_factor(s->par + 2 + p, p, l0) == GPM_OK)
+        lp = niw_norm(&q) - niw_norm(&prior) - 0.5 * s->stat[0] * (double)p * LOG_2PI;
+    mem_free(l0);
+    mem_free(q.m);
+    return lp;
+}
+
+static value niw_stats(const struct conj *s) {
+    size_t p = niw_dim(s);
+    value items[] = {value_num(s->stat[0]), value_vector(s->stat + 1, p),
+                     sp_matrix_value(s->stat + 1 + p, p, p)};
+    value out = value_list(items, 3);
+    for (int i = 0; i < 3; i++) value_unref(items[i]);
+    return out;
+}
+
+static const struct conj_class niw_class = {
+    .read = niw_read, .log_joint = niw_joint, .stats = niw_stats};
+
+static const struct sp_class made_niw = {.name = "niw_normal",
+                                         .sig = "() -> vector",
+                                         .doc = "made by make_niw_normal",
+                                         .flags = SP_RANDOM | SP_VECTOR,
+                                         .simulate = niw_draw,
+                                         .log_density = niw_density,
+                                         .incorporate = niw_incorporate,
+                                         .unincorporate = niw_unincorporate,
+                                         .support = support_real};
+
+static enum gpm_status make_nig(struct sp_call *c, value *out) {
+    return conj_make(c, &nig_class, &made_nig, out);
+}
+static enum gpm_status make_uc_nig(struct sp_call *c, value *out) {
+    return conj_make(c, &uc_nig_class, &made_uc_nig, out);
+}
+static enum gpm_status make_uc_nig_density(struct sp_call *c, value v, double *out) {
+    return conj_latent_density(c, &uc_nig_class, v, out);
+}
+static enum gpm_status make_suff(struct sp_call *c, value *out) {
+    return conj_make(c, &suff_class, &made_suff, out);
+}
+static enum gpm_status make_niw(struct sp_call *c, value *out) {
+    return conj_make(c, &niw_class, &made_niw, out);
+}
+
+const struct sp_class sp_makers_normal_rows[] = {
+    {.name = "make_nig_normal",
+     .sig = "(m: real, V: positive, a: positive, b: positive) -> proc",
+     .doc = "normal data, variance ~ inv_gamma(a, b), mean ~ normal(m, sqrt(V variance)), "
+            "integrated out",
+     .example = "floor(1e6 * assess(0.5, make_nig_normal(0, 1, 2, 3))) => -1581684",
+     .flags = SP_MAKER,
+     .simulate = make_nig,
+     .aaa = &conj_aaa},
+    {.name = "make_uc_nig_normal",
+     .sig = "(m: real, V: positive, a: positive, b: positive) -> proc",
+     .doc = "as make_nig_normal, with mean and variance drawn and kept",
+     .flags = SP_MAKER | SP_RANDOM,
+     .simulate = make_uc_nig,
+     .log_density = make_uc_nig_density,
+     .aaa = &conj_aaa},
+    {.name = "make_suff_stat_normal",
+     .sig = "(mean: real, sd: positive) -> proc",
+     .doc = "normal data that keep their moments, so that changing mean or sd costs the same for "
+            "any data",
+     .example = "floor(1e6 * assess(1, make_suff_stat_normal(1, 1))) => -918939",
+     .flags = SP_MAKER,
+     .simulate = make_suff,
+     .aaa = &conj_aaa},
+    {.name = "make_niw_normal",
+     .sig = "(m0: numbers, k0: positive, v0: positive, S0: any) -> proc",
+     .doc = "normal vectors, covariance ~ inv_wishart(S0, v0), mean ~ normal(m0, covariance / k0), "
+            "integrated out",
+     .example = "floor(1e6 * assess([0], make_niw_normal([0], 1, 1, [[1]]))) => -1491304",
+     .flags = SP_MAKER,
+     .simulate = make_niw,
+     .aaa = &conj_aaa},
+};
+const size_t sp_makers_normal_count = COUNT_OF(sp_makers_normal_rows);

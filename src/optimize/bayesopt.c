@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Ask and tell; see bayesopt.h. */
+#include "optimize/bayesopt.h"
+#include "math/special.h"
+#include "optimize/bo_priv.h"
+
+#include <math.h>
+#include <string.h>
+
+struct bo *bo_new(const struct bo_space *space, const struct bo_options *opt, uint64_t seed) {
+    static const struct bo_options defaults = {.mcmc = -1};
+    struct bo *b = NEW(struct bo);
+    bo_space_copy(&b->space, space);
+    b->opt = opt ? *opt : defaults;
+    b->seed = seed;
+    b->D = space->n;
+    b->kern = BO_M52;
+    b->region = (struct bo_region){.side = 0.8, .best = INFINITY};
+    bo_model_init(&b->model, space->d, space->n_cat, b->opt.noisy);
+    bo_path_init(&b->path);
+    bo_local_init(b);
+    return b;
+}
+
+void bo_free(struct bo *b) {
+    if (!b) return;
+    for (size_t i = 0; i < b->points.n; i++) mem_free(b->points.at[i].x);
+    for (size_t i = 0; i < b->pending.n; i++) mem_free(b->pending.at[i]);
+    for (size_t i = 0; i < b->tabu.n; i++) mem_free(b->tabu.at[i].center);
+    for (int k = 0; k < BO_KERN_COUNT; k++)
+        for (int w = 0; w < BO_WARP_COUNT; w++) {
+            mem_free(b->combo[k][w].theta);
+            mem_free(b->combo[k][w].chain);
+        }
+    vec_release(&b->points);
+    vec_release(&b->pending);
+    vec_release(&b->tabu);
+    vec_release(&b->active);
+    bo_model_release(&b->model);
+    bo_path_release(&b->path);
+    bo_feas_free(b->feas);
+    mem_free(b->local.u);
+    bo_space_release(&b->space);
+    mem_free(b);
+}
+
+const struct bo_space *bo_space_of(const struct bo *b) {
+    return &b->space;
+}
+
+/* ---- pending ---- */
+
+static size_t find_pending(const struct bo *b, const double *x) {
+    for (size_t i = 0; i < b->pending.n; i++)
+        if (memcmp(b->pending.at[i], x, (size_t)b->D * sizeof *x) == 0) return i;
+    return SIZE_MAX;
+}
+
+void bo_add_pending(struct bo *b, const double *x) {
+    double *copy = NEW_ARRAY(double, (size_t)b->D);
+    memcpy(copy, x, (size_t)b->D * sizeof *x);
+    vec_push(&b->pending, copy);
+}
+
+void bo_drop_pending(struct bo *b, const double *x) {
+    size_t i = find_pending(b, x);
+    if (i == SIZE_MAX) return;
+    mem_free(b->pending.at[i]);
+    b->pending.at[i] = vec_last(&b->pending);
+    b->pending.n--;
+    if (!b->local.pending) return;
+    double *u = NEW_ARRAY(double, (size_t)b->D);
+    bo_space_to_unit(&b->space, x, u);
+    if (memcmp(u, b->local.u, (size_t)b->D * sizeof *u) == 0) b->local.pending = false;
+    mem_free(u);
+}
+
+void bo_set_pending(struct bo *b, const double *x, size_t n) {
+    bool local = b->local.pending;
+    double *u = NEW_ARRAY(double, (size_t)b->D);
+    for (size_t i = 0; i < b->pending.n; i++) mem_free(b->pending.at[i]);
+    vec_clear(&b->pending);
+    b->local.pending = false;
+    for (size_t i = 0; i < n; i++) {
+        const double *xi = x + i * (size_t)b->D;
+        bo_add_pending(b, xi);
+        bo_space_to_unit(&b->space, xi, u);
+        if (local && memcmp(u, b->local.u, (size_t)b->D * sizeof *u) == 0) b->local.pending = true;
+    }
+    mem_free(u);
+}
+
+/* ---- tell ---- */
+
+static struct bo_point *point_at(struct bo *b, const double *x) {
+    size_t i = bo_find(b, x), D = (size_t)b->D;
+    if (i != SIZE_MAX) return &b->points.at[i];
+    struct bo_point p = {.x = NEW_ARRAY(double, 2 * D), .y = NAN};
+    p.u = p.x + D;
+    memcpy(p.x, x, D * sizeof *x);
+    bo_space_to_unit(&b->space, x, p.u);
+    vec_push(&b->points, p);
+    return &vec_last(&b->points);
+}
+
+/* The trust region of many dimensions: twice as wide after 3 successes, half after d failures,
+ * from the beginning below 2^-7. */
+static void region_told(struct bo *b, double y) {
+    struct bo_region *g = &b->region;
+    if (b->space.d <= BO_MANY_DIMS) return;
+    bool win = y < g->best - 1e-3 * fabs(g->best) || (isinf(g->best) && isfinite(y));
+    g->best = fmin(g->best, y);
+    g->wins = win ? g->wins + 1 : 0;
+    g->losses = win ? 0 : g->losses + 1;
+    if (g->wins >= 3) g->side = fmin(1.6, 2 * g->side), g->wins = 0;
+    if (g->losses >= b->space.d) g->side /= 2, g->losses = 0;
+    if (g->side < 1.0 / 128) g->side = 0.8;
+}
+
+static void told(struct bo *b, const double *x, double y, bool failed) {
+    double *u = NEW_ARRAY(double, (size_t)b->D);
+    bo_space_to_unit(&b->space, x, u);
+    bo_local_told(b, u, y, failed);
+    mem_free(u);
+    bo_drop_pending(b, x);
+    b->told++;
+    b->failed += failed;
+    b->failed_last = failed;
+    region_told(b, failed ? INFINITY : y);
+}
+
+void bo_tell(struct bo *b, const double *x, double y) {
+    if (!isfinite(y)) {
+        bo_tell_failed(b, x);
+        return;
+    }
+    struct bo_point *p = point_at(b, x);
+    double delta = p->count ? y - p->y : 0;
+    p->y = p->count ? p->y + delta / (p->count + 1) : y;
+    p->m2 += p->count ? delta * (y - p->y) : 0;
+    p->count++;
+    told(b, x, y, false);
+}
+
+void bo_tell_failed(struct bo *b, const double *x) {
+    point_at(b, x)->fails++;
+    told(b, x, NAN, true);
+}
+
+size_t bo_count(const struct bo *b) {
+    return b->told;
+}
+size_t bo_count_failed(const struct bo *b) {
+    return b->failed;
+}
+size_t bo_count_pending(const struct bo *b) {
+    return b->pending.n;
+}
+
+/* ---- ask ---- */
+
+static int initial_points(const struct bo *b) {
+    if (b->opt.initial > 0) return b->opt.initial;
+    return b->D < 10 ? b->D + 3 : 13;
+}
+
+/* The additive sequence of the generalised golden ratio, shifted by the seed: phi^(D+1) = phi + 1,
+ * coordinate k of point i is frac(shift_k + i phi^-(k+1)). */
+static void design_point(const struct bo *b, size_t i, double *u) {
+    struct rng r;
+    rng_init(&r, b->seed, 1, 0);
+    double phi = 1.5, a = 1;
+    for (int it = 0; it < 60; it++) phi = pow(1 + phi, 1.0 / (b->D + 1));
+    for (int k = 0; k < b->D; k++) {
+        a /= phi;
+        double t = rng_uniform(&r) + (double)(i + 1) * a;
+        t -= floor(t);
+        u[k] = k < b->space.d ? t : floor(t * b->space.levels[k - b->space.d]);
+    }
+    bo_space_snap(&b->space, u);
+}
+
+static void uniform_point(const struct bo *b, struct rng *r, double *u) {
+    for (int k = 0; k < b->space.d; k++) u[k] = rng_uniform(r);
+    for (int c = 0; c < b->space.n_cat; c++)
+        u[b->space.d + c] = (double)rng_below(r, (uint64_t)b->space.levels[c]);
+    bo_space_snap(&b->space, u);
+}
+
+/* Anything new at all; a finite space is searched through in the end. */
+static bool any_point(const struct bo *b, struct rng *r, double *u) {
+    for (int tries = 0; tries < 1000; tries++) {
+        uniform_point(b, r, u);
+        if (!bo_duplicate(b, u)) return true;
+    }
+    double size = bo_space_size(&b->space);
+    for (double i = 0; i < size && i < 1e6; i++) {
+        double rest = i;
+        for (int k = 0; k < b->D; k++) {
+            const struct bo_var *v = &b->space.vars[b->space.var_at[k]];
+            double n = v->n_levels ? v->n_levels : v->hi - v->lo + 1, q = floor(rest / n);
+            double x = rest - q * n;
+            u[k] = v->n_levels ? x : n > 1 ? x / (n - 1) : 0;
+            rest = q;
+        }
+        bo_space_snap(&b->space, u);
+        if (!bo_duplicate(b, u)) return true;
+    }
+    return false;
+}
+
+/* Distance from the best point (outside tabu regions) in length scales; infinite when integers or
+ * categories differ. */
+static double from_best(const struct bo *b, const double *u) {
+    size_t inc = bo_incumbent(b, true);
+    double r2 = 0;
+    if (inc == SIZE_MAX) return INFINITY;
+    for (int k = 0; k < b->space.d; k++) {
+        double t = (u[k] - b->points.at[inc].u[k]) * b->model.inv_l[k];
+        r2 += t * t;
+    }
+    for (int k = b->space.d; k < b->D; k++)
+        if (u[k] != b->points.at[inc].u[k]) return INFINITY;
+    return sqrt(r2);
+}
+
+/* Points that the active set drops teach the model nothing. With the local arm the optimum is soon
+ * found and left alone; without it, four such proposals in a row mean the same. */
+static void note_stuck(struct bo *b, double far) {
+    b->stuck = far < 1e-3 ? b->stuck + 1 : 0;
+    if (b->stuck < 4 || !b->opt.no_local || b->opt.noisy) return;
+    b->stuck = 0;
+    bo_make_tabu(b, b->points.at[bo_incumbent(b, true)].u);
+}
+
+static bool local_turn(struct bo *b) {
+    return !b->opt.noisy && !b->opt.no_local && b->local.hot && b->turn_local && !b->local.pending;
+}
+
+static bool decide(struct bo *b, struct rng *r, double *u) {
+    size_t begun = b->told + b->pending.n;
+    if (begun < (size_t)initial_points(b) || bo_n_good(b) < 3) {
+        b->n_initial++;
+        design_point(b, b->n_initial - 1, u);
+        return !bo_duplicate(b, u) || any_point(b, r, u);
+    }
+    if (local_turn(b) && bo_local_ask(b, r, u)) {
+        b->n_local++;
+        b->local.run++;
+        b->turn_local = false;
+        return true;
+    }
+    b->n_global++;
+    b->turn_local = true;
+    b->local.run = 0;
+    if (bo_global(b, r, u)) return any_point(b, r, u);
+    double far = from_best(b, u);
+    b->local.hot = far < 0.25;
+    note_stuck(b, far);
+    return true;
+}
+
+enum gpm_status bo_ask(struct bo *b, double *x) {
+    struct rng r;
+    double *u = NEW_ARRAY(double, (size_t)b->D);
+    rng_init(&r, b->seed, 2, (uint32_t)b->asks);
+    b->asks++;
+    bool found = decide(b, &r, u);
+    if (found) {
+        bo_space_from_unit(&b->space, u, x);
+        if (b->local.pending && memcmp(u, b->local.u, (size_t)b->D * sizeof *u) == 0)
+            bo_space_to_unit(&b->space, x, b->local.u); /* as it will be told */
+        bo_add_pending(b, x);
+    }
+    mem_free(u);
+    return found ? GPM_OK : GPM_E_LIMIT;
+}
+
+/* ---- answers ---- */
+
+bool bo_best(const struct bo *b, double *x, double *y) {
+    size_t i = bo_incumbent(b, false);
+    if (i == SIZE_MAX) return false;
+    memcpy(x, b->points.at[i].x, (size_t)b->D * sizeof *x);
+    *y = b->points.at[i].y;
+    return true;
+}
+
+static bool model_ready(struct bo *b) {
+    return bo_n_good(b) >= 3 && bo_ensure_model(b) == GPM_OK;
+}
+
+bool bo_recommend(struct bo *b, double *x, double *mean, double *sd) {
+    if (!bo_best(b, x, mean)) return false;
+    *sd = 0;
+    if (!b->opt.noisy || !model_ready(b)) return true;
+    double *u = NEW_ARRAY(double, (size_t)b->D), low = INFINITY, m, v;
+    for (size_t i = 0; i < b->active.n; i++) {
+        const double *ui = b->points.at[b->active.at[i]].u;
+        double f = bo_model_mean(&b->model, ui, NULL);
+        if (f < low) low = f, memcpy(u, ui, (size_t)b->D * sizeof *u);
+    }
+    bo_minimise_mean(b, u);
+    bo_space_from_unit(&b->space, u, x);
+    bo_model_predict(&b->model, u, &m, &v, NULL, NULL);
+    *mean = bo_unwarp(b, m);
+    *sd = sqrt(v) * b->w_sd * b->w_scale;
+    mem_free(u);
+    return true;
+}
+
+/* Quantile of Student's t by the normal one (Cornish-Fisher, Abramowitz and Stegun 26.7.5). */
+static double t_quantile(double p, double dof) {
+    double z = norm_quantile(p), z3 = z * z * z, z5 = z3 * z * z;
+    return z + (z3 + z) / (4 * dof) + (5 * z5 + 16 * z3 + 3 * z) / (96 * dof * dof);
+}
+
+bool bo_quantiles(struct bo *b, const double *x, const double *p, int n, double *out) {
+    if (!model_ready(b)) return false;
+    double *u = NEW_ARRAY(double, (size_t)b->D), m, v, dof = fmax(3, b->model.N - 1);
+    bo_space_to_unit(&b->space, x, u);
+    bo_model_predict(&b->model, u, &m, &v, NULL, NULL);
+    for (int i = 0; i < n; i++) out[i] = bo_unwarp(b, m + sqrt(v) * t_quantile(p[i], dof));
+    mem_free(u);
+    return true;
+}
+
+bool bo_summarise(struct bo *b, struct bo_summary *s) {
+    if (!model_ready(b)) return false;
+    struct bo_model *m = &b->model;
+    double *mean = NEW_ARRAY(double, 2 * m->n), *var = mean + m->n;
+    double dof = fmax(3, m->N - 1), q50 = t_quantile(0.75, dof), q90 = t_quantile(0.95, dof);
+    *s = (struct bo_summary){.kernel = bo_kern_names[b->kern],
+                             .warp = bo_warp_names[b->warp],
+                             .n_model = m->n,
+                             .n_local = b->n_local,
+                             .n_global = b->n_global,
+                             .n_initial = b->n_initial,
+                             .tabu = (int)b->tabu.n};
+    bo_model_loo(m, mean, var);
+    for (size_t i = 0; i < m->n; i++) {
+        double t = fabs(m->z[i] - mean[i]) / sqrt(var[i]);
+        s->coverage50 += (t <= q50) / (double)m->n;
+        s->coverage90 += (t <= q90) / (double)m->n;
+    }
+    mem_free(mean);
+    if (b->opt.noisy) s->noise_sd = sqrt(m->s2 * m->g) * b->w_sd * b->w_scale;
+    for (int k = 0; k < b->D; k++) m->point[k] = 1 / m->inv_l[k];
+    s->length = m->point;
+    return true;
+}
+
+/* Saltelli's estimators on the posterior mean of z over 512 pairs of points. */
+bool bo_sensitivity(struct bo *b, double *first, double *total) {
+    enum { PAIRS = 512 };
+    if (!model_ready(b)) return false;
+    size_t D = (size_t)b->D;
+    struct rng r;
+    rng_init(&r, b->seed, 3, 0);
+    double *p = NEW_ARRAY(double, 3 * D), *q = p + D, *t = q + D;
+    double *fp = NEW_ARRAY(double, 2 * PAIRS), *fq = fp + PAIRS, mean = 0, var = 0;
+    double *s1 = mem_zalloc(sizeof(double) * 2 * D), *st = s1 + D;
+    for (int i = 0; i < PAIRS; i++) {
+        uniform_point(b, &r, p);
+        uniform_point(b, &r, q);
+        fp[i] = bo_model_mean(&b->model, p, NULL);
+        fq[i] = bo_model_mean(&b->model, q, NULL);
+        mean += (fp[i] + fq[i]) / (2 * PAIRS);
+        for (size_t k = 0; k < D; k++) {
+            memcpy(t, p, D * sizeof *t);
+            t[k] = q[k];
+            double f = bo_model_mean(&b->model, t, NULL);
+            s1[k] += (fq[i] * (f - fp[i])) / PAIRS;
+            st[k] += 0.5 * (fp[i] - f) * (fp[i] - f) / PAIRS;
+        }
+    }
+    for (int i = 0; i < PAIRS; i++)
+        var += ((fp[i] - mean) * (fp[i] - mean) + (fq[i] - mean) * (fq[i] - mean)) / (2 * PAIRS);
+    for (int j = 0; j < b->D; j++) {
+        int k = b->space.vars[j].at;
+        first[j] = var > 0 ? fmin(1, fmax(0, s1[k] / var)) : 0;
+        total[j] = var > 0 ? fmin(1, st[k] / var) : 0;
+    }
+    mem_free(p);
+    mem_free(fp);
+    mem_free(s1);
+    return true;
+}

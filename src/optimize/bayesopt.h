@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The optimiser: minimises a function that is only known by evaluations, each of which may be slow,
+ * noisy or fail. Ask for a point, evaluate it anywhere, tell the outcome, in any order and with any
+ * number of points in flight. All decisions follow from the seed and from what was told.
+ *
+ *   struct bo *b = bo_new(&space, NULL, seed);
+ *   while (..) { bo_ask(b, x); y = f(x); bo_tell(b, x, y); }
+ *   bo_best(b, x, &y); bo_free(b);
+ *
+ * Inside (one file each): a Gaussian process with integrated mean and scale whose kernel and output
+ * warp are chosen by evidence (bo_model, bo_fit); draws of whole functions and log expected
+ * improvement, optimised by gradients (bo_path, bo_acq); a local quadratic model that gets the last
+ * digits (bo_local); a classifier of failures (bo_feas).
+ */
+#ifndef OPTIMIZE_BAYESOPT_H
+#define OPTIMIZE_BAYESOPT_H
+#include "base/buf.h"
+#include "optimize/bo_space.h"
+#include <gpmem/status.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum bo_acq {
+    BO_ACQ_DEFAULT, /* draws at temperatures 1, 1/2, 1/4 mixed with log-EI; noisy: draws at 1 */
+    BO_ACQ_THOMPSON,
+    BO_ACQ_EI,
+    BO_ACQ_UCB,
+};
+
+struct bo_options {
+    bool noisy;
+    enum bo_acq acq;
+    int initial;     /* points of the first design; 0: chosen from the dimension */
+    int mcmc;        /* hyper-parameters sampled: 1 yes, 0 no, -1: for noisy d <= 2 */
+    bool no_local;   /* without the local arm */
+    double ucb_beta; /* lower bound = mean - sqrt(beta) sd; 0: 4 */
+};
+
+struct bo;
+struct bo *bo_new(const struct bo_space *space, const struct bo_options *opt, uint64_t seed);
+void bo_free(struct bo *b);
+const struct bo_space *bo_space_of(const struct bo *b); /* borrowed */
+
+/* The next point to evaluate, in x; it is pending until told or dropped. GPM_E_LIMIT when every
+ * point of a finite space was evaluated or is pending. */
+GPM_MUST_USE enum gpm_status bo_ask(struct bo *b, double *x);
+/* An outcome, of an asked point or of any other (warm start). y must be finite. */
+void bo_tell(struct bo *b, const double *x, double y);
+void bo_tell_failed(struct bo *b, const double *x);
+void bo_add_pending(struct bo *b, const double *x);  /* asked by somebody else */
+void bo_drop_pending(struct bo *b, const double *x); /* will not be told */
+
+/* Exactly these n points (x, one after the other) are in flight. */
+void bo_set_pending(struct bo *b, const double *x, size_t n);
+
+size_t bo_count(const struct bo *b); /* evaluations told, failures included */
+size_t bo_count_failed(const struct bo *b);
+size_t bo_count_pending(const struct bo *b);
+/* Best value seen (noisy: lowest mean over replicates); false when there is none. */
+bool bo_best(const struct bo *b, double *x, double *y);
+/* The point to use: best seen, or for a noisy function the minimum of the posterior mean, with the
+ * mean and standard deviation of the function there. */
+bool bo_recommend(struct bo *b, double *x, double *mean, double *sd);
+/* Quantiles of the function's value at x (of the latent function when noisy), p ascending. */
+bool bo_quantiles(struct bo *b, const double *x, const double *p, int n, double *out);
+
+struct bo_summary {
+    const char *kernel, *warp;
+    size_t n_model;                      /* points the model sees */
+    double noise_sd;                     /* in units of y; 0 when not noisy */
+    double coverage50, coverage90;       /* leave-one-out coverage of the intervals */
+    size_t n_local, n_global, n_initial; /* decisions by kind */
+    int tabu;                            /* optima found to the last digit and left alone */
+    const double *length;                /* D length scales in the unit box, u order; borrowed */
+};
+bool bo_summarise(struct bo *b, struct bo_summary *out); /* false before there is a model */
+/* Share of the posterior mean's variance over the box that each variable explains alone, and
+ * together with its interactions (first order and total Sobol indices); n numbers each. */
+bool bo_sensitivity(struct bo *b, double *first, double *total);
+
+/* What is not in the evaluations: fitted parameters, the local arm, counters. A run that is fed the
+ * first bo_state_told outcomes in the same order, loads the state and is fed the rest goes on as if
+ * never interrupted. Pending points are not part of it. load: GPM_E_FORMAT when the text is not a
+ * state of this space and these options; the optimiser is then as before and simply learns anew. */
+void bo_state_save(const struct bo *b, struct buf *out);
+GPM_MUST_USE enum gpm_status bo_state_load(struct bo *b, const char *text, struct buf *err);
+bool bo_state_told(const char *text, size_t *told);
+#endif

@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The global decision: one draw of the function, log expected improvement or a confidence bound,
+ * minimised over the box from the best of a few hundred candidates. */
+#include "la/bfgs.h"
+#include "math/special.h"
+#include "optimize/bo_priv.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* log of E max(0, best - f), f ~ N(mean, var), stable for any argument:
+ * u = (best - mean)/s; h(u) = phi + u Phi; log h = -u^2/2 - log sqrt(2 pi) + log(1 + u c),
+ * c = sqrt(pi/2) erfcx(-u/sqrt 2); below -25 by 1 + u c ~ 1/u^2 - 3/u^4 + 15/u^6.
+ * Derivatives: dlogEI/dmean = -Phi/(s h), dlogEI/dvar = phi/(2 s^2 h). */
+double bo_log_ei(double best, double mean, double var, double *d_mean, double *d_var) {
+    double s = sqrt(var), u = (best - mean) / s, log_h, phi_h, Phi_h;
+    if (u > -1) {
+        double phi = exp(-0.5 * u * u - LOG_SQRT_2PI), Phi = 0.5 * erfc(-u * M_SQRT1_2);
+        double h = phi + u * Phi;
+        log_h = log(h);
+        phi_h = phi / h, Phi_h = Phi / h;
+    } else {
+        double v = 1 / (u * u), t, c;
+        if (u > -25) {
+            c = sqrt(M_PI / 2) * erfcx(-u * M_SQRT1_2);
+            t = 1 + u * c;
+        } else {
+            t = v * (1 - v * (3 - 15 * v));
+            c = (t - 1) / u;
+        }
+        log_h = -0.5 * u * u - LOG_SQRT_2PI + log(t);
+        phi_h = 1 / t, Phi_h = c / t;
+    }
+    *d_mean = -Phi_h / s;
+    *d_var = phi_h / (2 * var);
+    return log_h + log(s);
+}
+
+enum kind { PATH, LOG_EI, BOUND, MEAN };
+
+struct acq {
+    struct bo *b;
+    enum kind kind;
+    double best, beta;
+    double *cats; /* point whose categories are in force */
+    double *g_mean, *g_var, *full;
+};
+
+static double from_moments(const struct acq *a, double mean, double var, double *dm, double *dv) {
+    if (a->kind == LOG_EI) {
+        double v = -bo_log_ei(a->best, mean, var, dm, dv);
+        *dm = -*dm, *dv = -*dv;
+        return v;
+    }
+    double sd = sqrt(var);
+    *dm = 1, *dv = -a->beta / (2 * sd);
+    return mean - a->beta * sd;
+}
+
+/* The function to minimise, at the numeric coordinates x with the categories in force. */
+static double acq_value(void *ctx, const double *x, double *grad) {
+    struct acq *a = ctx;
+    struct bo *b = a->b;
+    memcpy(a->full, x, (size_t)b->space.d * sizeof *x);
+    for (int k = b->space.d; k < b->D; k++) a->full[k] = a->cats[k];
+    if (a->kind == PATH) return bo_path_eval(&b->path, &b->model, a->full, grad);
+    if (a->kind == MEAN) return bo_model_mean(&b->model, a->full, grad);
+    double mean, var, dm, dv;
+    bo_model_predict(&b->model, a->full, &mean, &var, grad ? a->g_mean : NULL, a->g_var);
+    double v = from_moments(a, mean, var, &dm, &dv);
+    for (int k = 0; grad && k < b->space.d; k++) grad[k] = dm * a->g_mean[k] + dv * a->g_var[k];
+    return v;
+}
+
+/* What failures say about a point, added to its value: outside the drawn region nothing goes. */
+static double penalty(const struct acq *a, const double *u) {
+    struct bo *b = a->b;
+    if (bo_in_tabu(b, u)) return INFINITY;
+    if (!b->feas) return 0;
+    if (a->kind == LOG_EI) return -bo_feas_log_prob(b, u);
+    return bo_feas_path(b, u) > 0 ? 0 : INFINITY;
+}
+
+static double value_at(struct acq *a, const double *u) {
+    a->cats = (double *)(uintptr_t)u;
+    double p = penalty(a, u);
+    return isinf(p) ? p : p + acq_value(a, u, NULL);
+}
+
+/* ---- candidates ---- */
+
+struct box { /* where to look: the whole box, or the trust region */
+    double *lo, *hi;
+    double share; /* of coordinates to perturb */
+    bool region;
+};
+
+static void set_box(struct bo *b, const double *best, struct box *box) {
+    int d = b->space.d;
+    double log_mean = 0;
+    for (int k = 0; k < d; k++) box->lo[k] = 0, box->hi[k] = 1;
+    box->share = 1;
+    box->region = d > BO_MANY_DIMS && best;
+    if (!box->region) return;
+    for (int k = 0; k < d; k++) log_mean -= log(b->model.inv_l[k]) / d;
+    for (int k = 0; k < d; k++) {
+        double half = 0.5 * b->region.side * exp(-log(b->model.inv_l[k]) - log_mean);
+        box->lo[k] = fmax(0, best[k] - half);
+        box->hi[k] = fmin(1, best[k] + half);
+    }
+    box->share = 20.0 / d;
+}
+
+static double clip(double v, double lo, double hi) {
+    return v < lo ? lo : v > hi ? hi : v;
+}
+
+static void random_point(struct bo *b, const struct box *box, const double *best, struct rng *r,
+                         double *u) {
+    bool any = false;
+    for (int k = 0; k < b->space.d; k++) {
+        bool move = !box->region || rng_uniform(r) < box->share;
+        any = any || move;
+        u[k] = move ? box->lo[k] + rng_uniform(r) * (box->hi[k] - box->lo[k]) : best[k];
+    }
+    if (!any && b->space.d) {
+        int k = (int)rng_below(r, (uint64_t)b->space.d);
+        u[k] = box->lo[k] + rng_uniform(r) * (box->hi[k] - box->lo[k]);
+    }
+    for (int c = 0; c < b->space.n_cat; c++)
+        u[b->space.d + c] = (double)rng_below(r, (uint64_t)b->space.levels[c]);
+}
+
+/* Around a good point: scales 10^-0.5 .. 10^-3.5 of the length scales, all coordinates or some. */
+static void nearby_point(struct bo *b, const struct box *box, const double *center, struct rng *r,
+                         double *u) {
+    double scale = pow(10, -0.5 - 3 * rng_uniform(r)), share = rng_uniform(r) < 0.5 ? 1 : 0.4;
+    if (box->region) share = box->share;
+    for (int k = 0; k < b->space.d; k++) {
+        u[k] = center[k];
+        if (share < 1 && rng_uniform(r) >= share) continue;
+        double l = fmin(1, 1 / b->model.inv_l[k]);
+        u[k] = clip(center[k] + scale * l * rng_normal(r), box->lo[k], box->hi[k]);
+    }
+    for (int c = 0; c < b->space.n_cat; c++) {
+        u[b->space.d + c] = center[b->space.d + c];
+        if (rng_uniform(r) < 0.3)
+            u[b->space.d + c] = (double)rng_below(r, (uint64_t)b->space.levels[c]);
+    }
+}
+
+#define N_BEST  5
+#define N_START 4
+
+/* Up to N_BEST best points outside tabu regions (the active set is sorted by value). */
+static int best_points(const struct bo *b, const double **best) {
+    int n = 0;
+    for (size_t i = 0; i < b->active.n && n < N_BEST; i++) {
+        const double *u = b->points.at[b->active.at[i]].u;
+        if (!bo_in_tabu(b, u)) best[n++] = u;
+    }
+    return n;
+}
+
+static void make_candidates(struct bo *b, const struct box *box, struct rng *r, double *cand,
+                            int count) {
+    const double *best[N_BEST];
+    int n_best = best_points(b, best);
+    for (int i = 0; i < count; i++) {
+        double *u = cand + (size_t)i * (size_t)b->D;
+        if (i < count / 2 || !n_best) {
+            random_point(b, box, n_best ? best[0] : NULL, r, u);
+        } else {
+            int which = i % 2 ? 0 : (int)rng_below(r, (uint64_t)n_best);
+            nearby_point(b, box, best[which], r, u);
+        }
+        bo_space_snap(&b->space, u);
+    }
+}
+
+static void score_candidates(struct acq *a, const double *cand, int count, double *value) {
+    struct bo *b = a->b;
+    if (a->kind == PATH) {
+        for (int i = 0; i < count; i++) value[i] = value_at(a, cand + (size_t)i * (size_t)b->D);
+        return;
+    }
+    double *var = NEW_ARRAY(double, (size_t)count), dm, dv;
+    bo_model_predict_many(&b->model, cand, (size_t)count, value, var);
+    for (int i = 0; i < count; i++)
+        value[i] = from_moments(a, value[i], var[i], &dm, &dv) +
+                   penalty(a, cand + (size_t)i * (size_t)b->D);
+    mem_free(var);
+}
+
+/* ---- refinement ---- */
+
+/* Whole numbers by steps of one, categories one at a time, as long as that helps. */
+static double discrete_search(struct acq *a, double *u, double value) {
+    struct bo *b = a->b;
+    double *t = NEW_ARRAY(double, (size_t)b->D);
+    bool better = b->space.n_cat > 0;
+    for (int k = 0; k < b->space.d; k++) better = better || bo_space_is_integer(&b->space, k);
+    for (int sweep = 0; better && sweep < 8; sweep++) {
+        better = false;
+        for (int k = 0; k < b->D; k++) {
+            int tries = k >= b->space.d                     ? b->space.levels[k - b->space.d]
+                        : bo_space_is_integer(&b->space, k) ? 2
+                                                            : 0;
+            for (int i = 0; i < tries; i++) {
+                memcpy(t, u, (size_t)b->D * sizeof *t);
+                if (k >= b->space.d)
+                    t[k] = i;
+                else if (!bo_space_step(&b->space, t, k, i ? 1 : -1))
+                    continue;
+                double v = value_at(a, t);
+                if (!(v < value) || bo_duplicate(b, t)) continue;
+                value = v;
+                memcpy(u, t, (size_t)b->D * sizeof *t);
+                better = true;
+            }
+        }
+    }
+    mem_free(t);
+    return value;
+}
+
+/* Gradient descent on the relaxed problem from u, then back to the grid. Falls back to the start
+ * when the result is excluded. */
+static double refine(struct acq *a, const struct box *box, double *u, double value) {
+    struct bo *b = a->b;
+    size_t d = (size_t)b->space.d;
+    double *x = NEW_ARRAY(double, (size_t)b->D + BFGS_WORK(d));
+    struct bfgs_options opt = {30, 0.02, 0.2, a->kind == LOG_EI ? 1e-4 : 1e-7};
+    memcpy(x, u, (size_t)b->D * sizeof *x);
+    a->cats = u;
+    if (d) bfgs_box(acq_value, a, d, x, box->lo, box->hi, &opt, x + b->D);
+    bo_space_snap(&b->space, x);
+    double v = value_at(a, x);
+    if (v < value) {
+        value = v;
+        memcpy(u, x, (size_t)b->D * sizeof *x);
+    }
+    mem_free(x);
+    return discrete_search(a, u, value);
+}
+
+/* Indices of the N_START smallest values, in order. */
+static int pick_starts(const double *value, int count, int *start) {
+    int n = 0;
+    for (int i = 0; i < count; i++) {
+        if (!isfinite(value[i])) continue;
+        int at = n < N_START ? n++ : value[i] < value[start[N_START - 1]] ? N_START - 1 : -1;
+        if (at < 0) continue;
+        for (; at > 0 && value[start[at - 1]] > value[i]; at--) start[at] = start[at - 1];
+        start[at] = i;
+    }
+    return n;
+}
+
+/* The best refined candidate that is no duplicate; else the best plain candidate that is none. */
+static bool search(struct acq *a, const struct box *box, struct rng *r, double *u) {
+    struct bo *b = a->b;
+    int count = a->kind == PATH ? 400 : 200, start[N_START];
+    size_t D = (size_t)b->D;
+    double *cand = NEW_ARRAY(double, (size_t)count *(D + 1)), *value = cand + (size_t)count * D;
+    bool found = false;
+    make_candidates(b, box, r, cand, count);
+    score_candidates(a, cand, count, value);
+    int n = pick_starts(value, count, start);
+    double best = INFINITY;
+    for (int i = 0; i < n; i++) {
+        double *c = cand + (size_t)start[i] * D;
+        double v = refine(a, box, c, value[start[i]]);
+        if (!(v < best) || bo_duplicate(b, c)) continue;
+        best = v;
+        memcpy(u, c, D * sizeof *u);
+        found = true;
+    }
+    for (int tries = 0; !found && tries < count; tries++) {
+        int low = 0;
+        for (int i = 1; i < count; i++)
+            if (value[i] < value[low]) low = i;
+        if (!isfinite(value[low])) break;
+        value[low] = INFINITY;
+        if (bo_duplicate(b, cand + (size_t)low * D)) continue;
+        memcpy(u, cand + (size_t)low * D, D * sizeof *u);
+        found = true;
+    }
+    mem_free(cand);
+    return found;
+}
+
+/* ---- the decision ---- */
+
+/* Pending points at their posterior means: then EI does not send two workers to one place. */
+static void believe_pending(struct bo *b) {
+    struct bo_model *m = &b->model;
+    if (b->pending.n == 0) return;
+    double *u = NEW_ARRAY(double, (size_t)b->D), s2 = m->s2;
+    size_t n = m->n;
+    for (size_t i = 0; i < b->pending.n; i++) {
+        bo_space_to_unit(&b->space, b->pending.at[i], u);
+        m->z[n + i] = bo_model_mean(m, u, NULL);
+        m->count[n + i] = 1;
+        for (int k = 0; k < b->D; k++) m->u[(size_t)k * m->ld + n + i] = u[k];
+    }
+    m->n = n + b->pending.n;
+    m->N += (double)b->pending.n;
+    if (bo_model_factor(m)) {
+        m->n = n;
+        m->N -= (double)b->pending.n;
+        if (bo_model_factor(m)) m->n = 0;
+    }
+    m->s2 = s2;
+    mem_free(u);
+}
+
+static enum kind choose_kind(const struct bo *b, struct rng *r, double *tau) {
+    double t = rng_uniform(r);
+    *tau = 1;
+    if (b->failed_last) return PATH; /* EI alone would propose a dead point for ever */
+    switch (b->opt.acq) {
+    case BO_ACQ_THOMPSON: return PATH;
+    case BO_ACQ_EI: return LOG_EI;
+    case BO_ACQ_UCB: return BOUND;
+    default: break;
+    }
+    if (b->opt.noisy) return PATH;
+    if (t < 0.55) return LOG_EI;
+    *tau = t < 0.7 ? 1 : t < 0.85 ? 0.5 : 0.25;
+    return PATH;
+}
+
+static double best_mean(struct bo *b) {
+    double best = INFINITY;
+    for (size_t i = 0; i < b->model.n; i++) {
+        if (!b->opt.noisy)
+            best = fmin(best, b->model.z[i]);
+        else
+            best = fmin(best, bo_model_mean(&b->model, b->points.at[b->active.at[i]].u, NULL));
+    }
+    return best;
+}
+
+static void acq_init(struct acq *a, struct bo *b, enum kind kind) {
+    size_t d = (size_t)b->D;
+    *a = (struct acq){.b = b, .kind = kind};
+    a->g_mean = NEW_ARRAY(double, 3 * d + 3);
+    a->g_var = a->g_mean + d;
+    a->full = a->g_var + d;
+    a->beta = sqrt(b->opt.ucb_beta > 0 ? b->opt.ucb_beta : 4);
+}
+
+enum gpm_status bo_global(struct bo *b, struct rng *r, double *u) {
+    enum gpm_status s = bo_refit(b, r);
+    if (s) return s;
+    double tau;
+    struct acq a;
+    acq_init(&a, b, choose_kind(b, r, &tau));
+    size_t D = (size_t)b->D, inc = bo_incumbent(b, true);
+    struct box box = {NEW_ARRAY(double, 2 * D), NULL, 1, false};
+    box.hi = box.lo + D;
+    set_box(b, inc == SIZE_MAX ? NULL : b->points.at[inc].u, &box);
+    bo_feas_update(b);
+    if (a.kind == PATH) {
+        bo_path_draw(&b->path, &b->model, b->space.levels, tau, r);
+        if (b->feas) bo_feas_draw(b, r);
+    } else {
+        a.best = best_mean(b);
+        believe_pending(b);
+    }
+    if (!search(&a, &box, r, u)) s = GPM_E_NOT_FOUND;
+    mem_free(box.lo);
+    mem_free(a.g_mean);
+    return s;
+}
+
+void bo_minimise_mean(struct bo *b, double *u) {
+    struct acq a;
+    acq_init(&a, b, MEAN);
+    size_t D = (size_t)b->D;
+    struct box box = {NEW_ARRAY(double, 2 * D), NULL, 1, false};
+    box.hi = box.lo + D;
+    set_box(b, NULL, &box);
+    struct bo_feas *feas = b->feas; /* the mean knows nothing of drawn regions */
+    b->feas = NULL;
+    refine(&a, &box, u, value_at(&a, u));
+    b->feas = feas;
+    mem_free(box.lo);
+    mem_free(a.g_mean);
+}

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The evaluations, the thinned set the model sees, and the output warps. */
+#include "optimize/bo_priv.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const bo_warp_names[BO_WARP_COUNT] = {"identity", "sqrt", "log"};
+
+size_t bo_find(const struct bo *b, const double *x) {
+    for (size_t i = 0; i < b->points.n; i++)
+        if (memcmp(b->points.at[i].x, x, (size_t)b->space.n * sizeof *x) == 0) return i;
+    return SIZE_MAX;
+}
+
+size_t bo_n_good(const struct bo *b) {
+    size_t n = 0;
+    for (size_t i = 0; i < b->points.n; i++) n += b->points.at[i].count > 0;
+    return n;
+}
+
+size_t bo_incumbent(const struct bo *b, bool skip_tabu) {
+    size_t best = SIZE_MAX;
+    for (size_t i = 0; i < b->points.n; i++) {
+        const struct bo_point *p = &b->points.at[i];
+        if (!p->count || (best != SIZE_MAX && p->y >= b->points.at[best].y)) continue;
+        if (!skip_tabu || !bo_in_tabu(b, p->u)) best = i;
+    }
+    return best;
+}
+
+bool bo_in_tabu(const struct bo *b, const double *u) {
+    for (size_t t = 0; t < b->tabu.n; t++) {
+        const struct bo_tabu *box = &b->tabu.at[t];
+        bool inside = true;
+        for (int k = 0; inside && k < b->space.d; k++)
+            inside = fabs(u[k] - box->center[k]) <= box->half[k];
+        for (int k = b->space.d; inside && k < b->D; k++) inside = u[k] == box->center[k];
+        if (inside) return true;
+    }
+    return false;
+}
+
+static bool near(const struct bo *b, const double *u, const double *v) {
+    for (int k = 0; k < b->space.d; k++)
+        if (!(fabs(u[k] - v[k]) < 1e-7)) return false;
+    for (int k = b->space.d; k < b->D; k++)
+        if (u[k] != v[k]) return false;
+    return true;
+}
+
+bool bo_duplicate(const struct bo *b, const double *u) {
+    bool found = false;
+    double *v = NEW_ARRAY(double, (size_t)b->D);
+    for (size_t i = 0; i < b->pending.n && !found; i++) {
+        bo_space_to_unit(&b->space, b->pending.at[i], v);
+        found = near(b, u, v);
+    }
+    mem_free(v);
+    for (size_t i = 0; i < b->points.n && !found && !b->opt.noisy; i++)
+        found = near(b, u, b->points.at[i].u);
+    return found;
+}
+
+/* ---- active set ---- */
+
+struct ranked {
+    double y;
+    size_t i;
+};
+static int by_value(const void *a, const void *b) {
+    const struct ranked *p = a, *q = b;
+    return p->y < q->y ? -1 : p->y > q->y ? 1 : p->i < q->i ? -1 : p->i > q->i;
+}
+
+/* Squared distance in units of the length scales; categories that differ are far. */
+static double distance2(const struct bo *b, const double *u, const double *v, const double *inv_l) {
+    double r2 = 0;
+    for (int k = 0; k < b->space.d; k++) {
+        double t = (u[k] - v[k]) * inv_l[k];
+        r2 += t * t;
+    }
+    for (int k = b->space.d; k < b->D; k++)
+        if (u[k] != v[k]) r2 += 1e6;
+    return r2;
+}
+
+#define MODEL_MAX  1200 /* points the model sees at most */
+#define MODEL_NEAR 800  /* of which so many nearest to the best */
+
+/* With very many points: the nearest to the incumbent, and every so-manieth of the rest. */
+static void limit_active(struct bo *b, const double *inv_l) {
+    size_t n = b->active.n, kept = 0;
+    if (n <= MODEL_MAX) return;
+    struct ranked *r = NEW_ARRAY(struct ranked, n);
+    const double *best = b->points.at[b->active.at[0]].u; /* sorted by value */
+    for (size_t i = 0; i < n; i++) {
+        r[i].i = b->active.at[i];
+        r[i].y = distance2(b, b->points.at[r[i].i].u, best, inv_l);
+    }
+    qsort(r, n, sizeof *r, by_value);
+    for (size_t i = 0; i < MODEL_NEAR; i++) b->active.at[kept++] = r[i].i;
+    size_t rest = n - MODEL_NEAR, want = MODEL_MAX - MODEL_NEAR;
+    for (size_t i = 0; i < want; i++) b->active.at[kept++] = r[MODEL_NEAR + i * rest / want].i;
+    b->active.n = kept;
+    mem_free(r);
+}
+
+/* Deterministic functions: a point closer than 1e-3 (in length scales) to a better one is dropped;
+ * without this the points of the local arm ruin the global fit. */
+static void choose_active(struct bo *b, const double *inv_l) {
+    size_t n = b->points.n, m = 0;
+    struct ranked *r = NEW_ARRAY(struct ranked, n + 1);
+    for (size_t i = 0; i < n; i++)
+        if (b->points.at[i].count) r[m++] = (struct ranked){b->points.at[i].y, i};
+    qsort(r, m, sizeof *r, by_value);
+    vec_clear(&b->active);
+    for (size_t i = 0; i < m; i++) {
+        bool keep = true;
+        const double *u = b->points.at[r[i].i].u;
+        for (size_t j = 0; keep && j < b->active.n; j++)
+            keep = b->opt.noisy || distance2(b, u, b->points.at[b->active.at[j]].u, inv_l) >= 1e-6;
+        if (keep) vec_push(&b->active, r[i].i);
+    }
+    mem_free(r);
+    limit_active(b, inv_l);
+}
+
+enum gpm_status bo_load_points(struct bo *b, const double *theta) {
+    struct bo_model *m = &b->model;
+    double *inv_l = NEW_ARRAY(double, (size_t)b->D);
+    for (int k = 0; k < b->D; k++) inv_l[k] = exp(-theta[k]);
+    choose_active(b, inv_l);
+    mem_free(inv_l);
+    enum gpm_status s = bo_model_reserve(m, b->active.n + b->pending.n + 1);
+    if (s) return s;
+    m->n = b->active.n;
+    m->N = 0;
+    for (size_t i = 0; i < m->n; i++) {
+        const struct bo_point *p = &b->points.at[b->active.at[i]];
+        for (int k = 0; k < b->D; k++) m->u[(size_t)k * m->ld + i] = p->u[k];
+        m->count[i] = b->opt.noisy ? p->count : 1;
+        m->N += m->count[i];
+    }
+    return GPM_OK;
+}
+
+/* ---- warps: t = (y - ymin)/c, then t, sqrt(1+t) or log(1+t), then standardised ---- */
+
+static double warp(enum bo_warp w, double t) {
+    return w == BO_SQRT ? sqrt(1 + t) : w == BO_LOG ? log1p(t) : t;
+}
+
+static double unwarp(enum bo_warp w, double v) {
+    if (w == BO_SQRT) return v > 0 ? v * v - 1 : -1;
+    return w == BO_LOG ? expm1(v) : v;
+}
+
+/* c: from the first decile to the median, the half that matters (the active set is sorted by
+ * value). */
+static void set_scale(struct bo *b) {
+    size_t n = b->active.n;
+    double lo = b->points.at[b->active.at[0]].y, hi = b->points.at[b->active.at[n - 1]].y;
+    double q1 = b->points.at[b->active.at[n / 10]].y, q3 = b->points.at[b->active.at[n / 2]].y;
+    b->w_min = lo;
+    b->w_scale = q3 > q1 ? q3 - q1 : hi > lo ? hi - lo : 1;
+    if (!isfinite(b->w_scale)) b->w_scale = 1e300;
+}
+
+void bo_load_outputs(struct bo *b, enum bo_warp w) {
+    struct bo_model *m = &b->model;
+    size_t n = b->active.n;
+    double mean = 0, var = 0;
+    set_scale(b);
+    for (size_t i = 0; i < n; i++) {
+        double y = b->points.at[b->active.at[i]].y;
+        m->z[i] = warp(w, (y - b->w_min) / b->w_scale);
+        mean += m->z[i] / (double)n;
+    }
+    for (size_t i = 0; i < n; i++) var += (m->z[i] - mean) * (m->z[i] - mean) / (double)n;
+    b->w_mean = mean;
+    b->w_sd = var > 0 ? sqrt(var) : 1;
+    for (size_t i = 0; i < n; i++) m->z[i] = (m->z[i] - mean) / b->w_sd;
+    m->m2 = 0;
+    double unit = b->w_scale * b->w_sd;
+    for (size_t i = 0; b->opt.noisy && i < n; i++)
+        m->m2 += b->points.at[b->active.at[i]].m2 / (unit * unit);
+}
+
+/* log density of the y given that of the z: sum log dwarp/dt - (N-1) log sd, constants left out.
+ * The mean and scale are integrated out, so the standardisation costs N-1 times its logarithm. */
+double bo_log_jacobian(const struct bo *b, enum bo_warp w) {
+    double lj = -(b->model.N - 1) * log(b->w_sd);
+    for (size_t i = 0; w != BO_IDENTITY && i < b->active.n; i++) {
+        double t = (b->points.at[b->active.at[i]].y - b->w_min) / b->w_scale;
+        lj -= w == BO_SQRT ? log(2) + 0.5 * log1p(t) : log1p(t);
+    }
+    return lj;
+}
+
+double bo_unwarp(const struct bo *b, double z) {
+    return b->w_min + b->w_scale * unwarp(b->warp, z * b->w_sd + b->w_mean);
+}
+
+double bo_warp_value(const struct bo *b, double y) {
+    return (warp(b->warp, (y - b->w_min) / b->w_scale) - b->w_mean) / b->w_sd;
+}

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Choosing and fitting the model: kernels under the current warp, then warps under the best kernel,
+ * by evidence (MAP density plus the warp's Jacobian). Every combination keeps its own parameters as
+ * a warm start. Full fits on a schedule (every evaluation to 24, every third to 60, then every
+ * fifth), two iterations of the current combination in between. */
+#include "optimize/bo_priv.h"
+
+#include <math.h>
+#include <string.h>
+
+static bool full_fit_due(const struct bo *b, size_t n) {
+    if (b->n_full == 0 || n <= 24) return true;
+    return n >= b->n_full + (n <= 60 ? 3 : 5);
+}
+
+/* MIX and ADD need data; ADD is SE-like in one dimension; warps assume exact values. */
+static bool allowed(const struct bo *b, enum bo_kern k, enum bo_warp w) {
+    if ((k == BO_MIX || k == BO_ADD) && b->model.n < 2 * (size_t)b->D + 4) return false;
+    if (k == BO_ADD && b->space.d < 2) return false;
+    return w == BO_IDENTITY || !b->opt.noisy;
+}
+
+static void use_combo(struct bo *b, enum bo_kern k, enum bo_warp w) {
+    struct bo_combo *c = &b->combo[k][w];
+    size_t bytes = sizeof(double) * ((size_t)b->D + 3);
+    b->model.kind = k;
+    if (!c->theta) {
+        c->theta = mem_alloc(bytes);
+        bo_model_prior_mean(&b->model, c->theta);
+        if (b->combo[b->kern][b->warp].theta) /* start from what is known about the scales */
+            memcpy(c->theta, b->combo[b->kern][b->warp].theta, sizeof(double) * ((size_t)b->D + 1));
+    }
+    memcpy(b->model.theta, c->theta, bytes);
+}
+
+/* Fits one combination and returns its log evidence. */
+static double fit_combo(struct bo *b, enum bo_kern k, enum bo_warp w, int iterations) {
+    struct bo_combo *c = &b->combo[k][w];
+    bo_load_outputs(b, w);
+    use_combo(b, k, w);
+    double nlp = bo_model_fit(&b->model, c->fitted ? iterations : 30);
+    memcpy(c->theta, b->model.theta, sizeof(double) * ((size_t)b->D + 3));
+    c->fitted = true;
+    return bo_log_jacobian(b, w) - nlp;
+}
+
+/* A second start from the prior; kept when it is better. */
+static double restart(struct bo *b, double evidence, struct rng *r) {
+    struct bo_combo *c = &b->combo[b->kern][b->warp];
+    bo_load_outputs(b, b->warp);
+    use_combo(b, b->kern, b->warp);
+    bo_model_prior_draw(&b->model, r, b->model.theta);
+    double other = bo_log_jacobian(b, b->warp) - bo_model_fit(&b->model, 12);
+    if (other <= evidence) return evidence;
+    memcpy(c->theta, b->model.theta, sizeof(double) * ((size_t)b->D + 3));
+    return other;
+}
+
+static bool worth_trying(struct bo *b, enum bo_kern k, enum bo_warp w) {
+    return allowed(b, k, w) && (b->combo[k][w].lost < 5 || b->fit_steps % 16 == 0);
+}
+
+static void note_loss(struct bo *b, enum bo_kern k, enum bo_warp w, double evidence, double best) {
+    struct bo_combo *c = &b->combo[k][w];
+    c->lost = evidence < best - 10 ? c->lost + 1 : 0;
+}
+
+static void full_fit(struct bo *b, struct rng *r) {
+    double ev[BO_KERN_COUNT], wv[BO_WARP_COUNT], best;
+    enum bo_kern kern = b->kern;
+    enum bo_warp warp = b->warp;
+    best = -INFINITY;
+    for (int k = 0; k < BO_KERN_COUNT; k++) {
+        ev[k] = NAN;
+        if ((enum bo_kern)k != b->kern && !worth_trying(b, (enum bo_kern)k, warp)) continue;
+        if (!allowed(b, (enum bo_kern)k, warp)) continue;
+        ev[k] = fit_combo(b, (enum bo_kern)k, warp, 6);
+        if (ev[k] > best) best = ev[k], kern = (enum bo_kern)k;
+    }
+    for (int k = 0; k < BO_KERN_COUNT; k++)
+        if (!isnan(ev[k])) note_loss(b, (enum bo_kern)k, warp, ev[k], best);
+    b->kern = kern;
+    for (int w = 0; w < BO_WARP_COUNT; w++) {
+        wv[w] = NAN;
+        if (w == (int)b->warp || !worth_trying(b, kern, (enum bo_warp)w)) continue;
+        wv[w] = fit_combo(b, kern, (enum bo_warp)w, 6);
+        if (wv[w] > best) best = wv[w], warp = (enum bo_warp)w;
+    }
+    for (int w = 0; w < BO_WARP_COUNT; w++)
+        if (!isnan(wv[w])) note_loss(b, kern, (enum bo_warp)w, wv[w], best);
+    b->warp = warp;
+    if (b->told <= 24 && b->fit_steps % 2 == 1) restart(b, best, r);
+}
+
+/* Ten steps of the Markov chain of this combination; it starts again at the MAP when it is far. */
+static void sample_theta(struct bo *b, struct rng *r) {
+    struct bo_combo *c = &b->combo[b->kern][b->warp];
+    struct bo_model *m = &b->model;
+    size_t bytes = sizeof(double) * ((size_t)b->D + 3);
+    double map = bo_model_nlp(m, c->theta, NULL), nlp = INFINITY;
+    if (!c->chain) c->chain = mem_alloc(bytes);
+    if (c->has_chain) nlp = bo_model_nlp(m, c->chain, NULL);
+    if (!(nlp <= map + 3 + bo_model_params(m))) {
+        memcpy(c->chain, c->theta, bytes);
+        nlp = map;
+    }
+    c->has_chain = true;
+    memcpy(m->theta, c->chain, bytes);
+    bo_model_mcmc(m, 10, &nlp, r);
+    memcpy(c->chain, m->theta, bytes);
+}
+
+static bool wants_mcmc(const struct bo *b) {
+    return b->opt.mcmc == 1 || (b->opt.mcmc < 0 && b->opt.noisy && b->D <= 2);
+}
+
+static enum gpm_status load_current(struct bo *b) {
+    double *theta = NEW_ARRAY(double, (size_t)b->D + 3);
+    const struct bo_combo *c = &b->combo[b->kern][b->warp];
+    if (c->theta)
+        memcpy(theta, c->theta, sizeof(double) * ((size_t)b->D + 3));
+    else
+        bo_model_prior_mean(&b->model, theta);
+    enum gpm_status s = bo_load_points(b, theta);
+    mem_free(theta);
+    return s;
+}
+
+enum gpm_status bo_refit(struct bo *b, struct rng *r) {
+    enum gpm_status s = load_current(b);
+    if (s) return s;
+    size_t n = b->told;
+    b->fit_steps++;
+    if (full_fit_due(b, n)) {
+        full_fit(b, r);
+        b->n_full = n;
+    } else {
+        fit_combo(b, b->kern, b->warp, 2);
+    }
+    bo_load_outputs(b, b->warp);
+    use_combo(b, b->kern, b->warp);
+    if (wants_mcmc(b)) sample_theta(b, r);
+    return bo_model_factor(&b->model);
+}
+
+enum gpm_status bo_ensure_model(struct bo *b) {
+    enum gpm_status s = load_current(b);
+    if (s) return s;
+    if (!b->combo[b->kern][b->warp].fitted) fit_combo(b, b->kern, b->warp, 30);
+    bo_load_outputs(b, b->warp);
+    use_combo(b, b->kern, b->warp);
+    return bo_model_factor(&b->model);
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The optimiser's state, shared by its files. Points are rows in the order of first telling. */
+#ifndef OPTIMIZE_BO_PRIV_H
+#define OPTIMIZE_BO_PRIV_H
+#include "base/vec.h"
+#include "math/rng.h"
+#include "optimize/bayesopt.h"
+#include "optimize/bo_model.h"
+
+enum bo_warp { BO_IDENTITY, BO_SQRT, BO_LOG, BO_WARP_COUNT };
+extern const char *const bo_warp_names[BO_WARP_COUNT];
+
+struct bo_point {
+    double *x, *u; /* owned, one block */
+    double y, m2;  /* mean over replicates, sum of squares about it; y is NaN while all failed */
+    int count, fails;
+};
+
+/* A fitted combination of kernel and warp. */
+struct bo_combo {
+    double *theta; /* owned */
+    bool fitted;
+    int lost;      /* times in a row that it lost by more than 10 nats */
+    double *chain; /* owned; state of the Markov chain */
+    bool has_chain;
+};
+
+struct bo_tabu {
+    double *center; /* owned; D */
+    double *half;   /* half-widths, d (behind center) */
+};
+
+struct bo_local {
+    bool hot, pending, probing;
+    size_t center; /* point, SIZE_MAX: none */
+    double rho;
+    double y0, predicted, size; /* of the pending step */
+    size_t n_used;              /* points its model had */
+    int misses;                 /* bad steps in a row that did not shrink the region */
+    int run;                    /* local decisions in a row */
+    double *u;                  /* owned; pending point */
+};
+
+struct bo_region { /* trust region for many dimensions */
+    double side;
+    int wins, losses;
+    double best;
+};
+
+struct bo {
+    struct bo_space space;
+    struct bo_options opt;
+    uint64_t seed;
+    int D;
+    VEC(struct bo_point) points;
+    VEC(double *) pending; /* x, owned */
+    size_t told, failed, asks;
+    size_t n_local, n_global, n_initial;
+    bool failed_last, turn_local;
+    /* model */
+    struct bo_model model;
+    struct bo_combo combo[BO_KERN_COUNT][BO_WARP_COUNT];
+    enum bo_kern kern;
+    enum bo_warp warp;
+    size_t n_full; /* evaluations at the last full fit; 0: none */
+    size_t fit_steps;
+    size_t stuck; /* global proposals in a row too close to the best to teach the model anything */
+    double w_mean, w_sd, w_min, w_scale; /* z = (warp((y - min)/scale) - mean)/sd */
+    VEC(size_t) active;                  /* points the model sees */
+    struct bo_path path;
+    struct bo_feas *feas; /* NULL: no failures */
+    struct bo_local local;
+    struct bo_region region;
+    VEC(struct bo_tabu) tabu;
+};
+
+#define BO_MANY_DIMS 20
+
+/* bo_data.c */
+size_t bo_find(const struct bo *b, const double *x);     /* SIZE_MAX: none */
+size_t bo_incumbent(const struct bo *b, bool skip_tabu); /* SIZE_MAX: none */
+size_t bo_n_good(const struct bo *b);
+bool bo_in_tabu(const struct bo *b, const double *u);
+/* u within 1e-7 of a told or pending point (noisy: of a pending one only) */
+bool bo_duplicate(const struct bo *b, const double *u);
+/* Chooses the active set under length scales exp(theta), fills the model's inputs. */
+GPM_MUST_USE enum gpm_status bo_load_points(struct bo *b, const double *theta);
+void bo_load_outputs(struct bo *b, enum bo_warp warp);         /* fills z; sets w_* */
+double bo_log_jacobian(const struct bo *b, enum bo_warp warp); /* of y -> z over the active set */
+double bo_unwarp(const struct bo *b, double z);
+double bo_warp_value(const struct bo *b, double y);
+
+/* bo_fit.c: brings the model up to date for a decision, factor included. */
+GPM_MUST_USE enum gpm_status bo_refit(struct bo *b, struct rng *r);
+/* The same without choosing or learning anything new: for predictions between decisions. */
+GPM_MUST_USE enum gpm_status bo_ensure_model(struct bo *b);
+
+/* bo_acq.c: a global proposal in u. */
+GPM_MUST_USE enum gpm_status bo_global(struct bo *b, struct rng *r, double *u);
+double bo_log_ei(double best, double mean, double var, double *d_mean, double *d_var);
+/* minimum of the posterior mean, from the best evaluated point on */
+void bo_minimise_mean(struct bo *b, double *u);
+
+/* bo_local.c */
+void bo_local_init(struct bo *b);
+bool bo_local_ask(struct bo *b, struct rng *r, double *u); /* false: nothing to do here */
+void bo_make_tabu(struct bo *b, const double *u); /* a box around u is left alone from now on */
+void bo_local_told(struct bo *b, const double *u, double y, bool failed);
+
+/* bo_feas.c */
+struct bo_feas;
+void bo_feas_update(struct bo *b); /* after bo_refit */
+void bo_feas_draw(struct bo *b, struct rng *r);
+double bo_feas_path(struct bo *b, const double *u); /* > 0: feasible in this draw */
+double bo_feas_log_prob(struct bo *b, const double *u);
+void bo_feas_free(struct bo_feas *f);
+#endif

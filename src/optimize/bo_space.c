@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Search spaces; see bo_space.h. */
+#include "optimize/bo_space.h"
+#include "base/mem.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void bo_space_init(struct bo_space *s) {
+    *s = (struct bo_space){0};
+}
+
+void bo_space_release(struct bo_space *s) {
+    for (int j = 0; j < s->n; j++) {
+        struct bo_var *v = &s->vars[j];
+        for (int i = 0; i < v->n_levels; i++) mem_free(v->levels[i]);
+        mem_free(v->levels);
+        mem_free(v->name);
+    }
+    mem_free(s->vars);
+    mem_free(s->levels);
+    mem_free(s->var_at);
+    bo_space_init(s);
+}
+
+/* Numeric variables first in u, then categories. */
+static void number_places(struct bo_space *s) {
+    s->levels = mem_realloc(s->levels, sizeof(int) * (size_t)(s->n + 1));
+    s->var_at = mem_realloc(s->var_at, sizeof(int) * (size_t)(s->n + 1));
+    int k = 0, c = 0;
+    for (int j = 0; j < s->n; j++)
+        if (!s->vars[j].n_levels) s->vars[j].at = k, s->var_at[k++] = j;
+    s->d = k;
+    for (int j = 0; j < s->n; j++)
+        if (s->vars[j].n_levels) {
+            s->vars[j].at = s->d + c;
+            s->var_at[s->d + c] = j;
+            s->levels[c++] = s->vars[j].n_levels;
+        }
+    s->n_cat = c;
+}
+
+int bo_space_find(const struct bo_space *s, const char *name, size_t len) {
+    for (int j = 0; j < s->n; j++)
+        if (strlen(s->vars[j].name) == len && memcmp(s->vars[j].name, name, len) == 0) return j;
+    return -1;
+}
+
+static enum gpm_status bad(struct buf *err, const char *text, const char *why) {
+    buf_printf(err, "variable '%s': %s", text, why);
+    return GPM_E_ARG;
+}
+
+static bool valid_name(const char *s, size_t n) {
+    if (n == 0 || n > 60 || isdigit((unsigned char)s[0])) return false;
+    for (size_t i = 0; i < n; i++)
+        if (!isalnum((unsigned char)s[i]) && s[i] != '_') return false;
+    return true;
+}
+
+/* range := lo ':' hi (':' | ',') flags */
+static enum gpm_status parse_range(struct bo_var *v, const char *text, const char *p,
+                                   struct buf *err) {
+    char *end;
+    v->lo = strtod(p, &end);
+    if (end == p || *end != ':') return bad(err, text, "expected lo:hi, for example x=-5:10");
+    p = end + 1;
+    v->hi = strtod(p, &end);
+    if (end == p) return bad(err, text, "expected a number after ':'");
+    for (p = end; *p == ':' || *p == ',';) {
+        size_t n = strcspn(++p, ":,");
+        if (n == 3 && strncmp(p, "log", n) == 0)
+            v->log = true;
+        else if (n == 3 && strncmp(p, "int", n) == 0)
+            v->integer = true;
+        else
+            return bad(err, text, "after the range only :log and :int may follow");
+        p += n;
+    }
+    if (*p) return bad(err, text, "unexpected text after the range");
+    if (!isfinite(v->lo) || !isfinite(v->hi)) return bad(err, text, "the bounds must be finite");
+    if (v->integer) v->lo = ceil(v->lo), v->hi = floor(v->hi);
+    if (v->hi < v->lo || (v->hi == v->lo && !v->integer))
+        return bad(err, text, "the range is empty; the lower bound comes first");
+    if (v->log && v->lo <= 0) return bad(err, text, "a log scale needs a lower bound above 0");
+    if (v->hi - v->lo > 1e300) return bad(err, text, "the range is too wide");
+    return GPM_OK;
+}
+
+static enum gpm_status parse_levels(struct bo_var *v, const char *text, const char *p,
+                                    struct buf *err) {
+    for (;;) {
+        size_t n = strcspn(p, ",");
+        if (n == 0) return bad(err, text, "a level is empty");
+        for (int i = 0; i < v->n_levels; i++)
+            if (strlen(v->levels[i]) == n && memcmp(v->levels[i], p, n) == 0)
+                return bad(err, text, "a level is named twice");
+        v->levels = mem_realloc(v->levels, sizeof(char *) * (size_t)(v->n_levels + 1));
+        v->levels[v->n_levels++] = mem_strndup(p, n);
+        if (!p[n]) break;
+        p += n + 1;
+    }
+    return v->n_levels > 1 ? GPM_OK : bad(err, text, "expected a range lo:hi or levels a,b,..");
+}
+
+enum gpm_status bo_space_add(struct bo_space *s, const char *text, struct buf *err) {
+    const char *eq = strchr(text, '=');
+    if (!eq || !valid_name(text, (size_t)(eq - text)))
+        return bad(err, text, "expected name=lo:hi or name=a,b,c; names are letters, digits and _");
+    if (bo_space_find(s, text, (size_t)(eq - text)) >= 0)
+        return bad(err, text, "there is a variable of this name already");
+    s->vars = mem_realloc(s->vars, sizeof *s->vars * (size_t)(s->n + 1));
+    struct bo_var *v = &s->vars[s->n];
+    *v = (struct bo_var){.name = mem_strndup(text, (size_t)(eq - text))};
+    s->n++;
+    enum gpm_status st =
+        strchr(eq, ':') ? parse_range(v, text, eq + 1, err) : parse_levels(v, text, eq + 1, err);
+    if (st) {
+        for (int i = 0; i < v->n_levels; i++) mem_free(v->levels[i]);
+        mem_free(v->levels);
+        mem_free(v->name);
+        s->n--;
+    }
+    number_places(s);
+    return st;
+}
+
+void bo_space_text(const struct bo_space *s, struct buf *out) {
+    for (int j = 0; j < s->n; j++) {
+        const struct bo_var *v = &s->vars[j];
+        buf_printf(out, "%s=", v->name);
+        for (int i = 0; i < v->n_levels; i++) buf_printf(out, "%s%s", i ? "," : "", v->levels[i]);
+        if (!v->n_levels) {
+            buf_number(out, v->lo);
+            buf_putc(out, ':');
+            buf_number(out, v->hi);
+            buf_printf(out, "%s%s", v->log ? ":log" : "", v->integer ? ":int" : "");
+        }
+        buf_putc(out, '\n');
+    }
+}
+
+enum gpm_status bo_space_parse(struct bo_space *s, const char *text, struct buf *err) {
+    bo_space_init(s);
+    enum gpm_status st = GPM_OK;
+    while (*text && !st) {
+        size_t n = strcspn(text, "\n");
+        char *line = mem_strndup(text, n);
+        if (n) st = bo_space_add(s, line, err);
+        mem_free(line);
+        text += n + (text[n] != 0);
+    }
+    if (st) bo_space_release(s);
+    return st;
+}
+
+void bo_space_copy(struct bo_space *to, const struct bo_space *from) {
+    struct buf text = BUF_INIT, err = BUF_INIT;
+    bo_space_text(from, &text);
+    enum gpm_status st = bo_space_parse(to, text.data, &err);
+    (void)st; /* what was printed reads back */
+    buf_release(&text);
+    buf_release(&err);
+}
+
+static double clamp01(double t) {
+    return t > 0 ? (t < 1 ? t : 1) : 0;
+}
+
+static double var_to_unit(const struct bo_var *v, double x) {
+    if (v->hi == v->lo) return 0;
+    if (v->log) return clamp01(log(x / v->lo) / log(v->hi / v->lo));
+    return clamp01((x - v->lo) / (v->hi - v->lo));
+}
+
+static double var_from_unit(const struct bo_var *v, double u) {
+    double x = v->log ? v->lo * pow(v->hi / v->lo, u) : v->lo + u * (v->hi - v->lo);
+    if (v->integer) x = rint(x);
+    return fmin(v->hi, fmax(v->lo, x));
+}
+
+void bo_space_to_unit(const struct bo_space *s, const double *x, double *u) {
+    for (int j = 0; j < s->n; j++) {
+        const struct bo_var *v = &s->vars[j];
+        u[v->at] = v->n_levels ? x[j] : var_to_unit(v, x[j]);
+    }
+}
+
+void bo_space_from_unit(const struct bo_space *s, const double *u, double *x) {
+    for (int j = 0; j < s->n; j++) {
+        const struct bo_var *v = &s->vars[j];
+        x[j] = v->n_levels ? u[v->at] : var_from_unit(v, u[v->at]);
+    }
+}
+
+void bo_space_snap(const struct bo_space *s, double *u) {
+    for (int k = 0; k < s->d; k++) {
+        const struct bo_var *v = &s->vars[s->var_at[k]];
+        u[k] = clamp01(u[k]);
+        if (v->integer) u[k] = var_to_unit(v, var_from_unit(v, u[k]));
+    }
+}
+
+bool bo_space_is_integer(const struct bo_space *s, int k) {
+    return s->vars[s->var_at[k]].integer;
+}
+
+bool bo_space_step(const struct bo_space *s, double *u, int k, int dir) {
+    const struct bo_var *v = &s->vars[s->var_at[k]];
+    double x = var_from_unit(v, u[k]) + dir;
+    if (x < v->lo || x > v->hi) return false;
+    u[k] = var_to_unit(v, x);
+    return true;
+}
+
+bool bo_space_inside(const struct bo_space *s, const double *x) {
+    for (int j = 0; j < s->n; j++) {
+        const struct bo_var *v = &s->vars[j];
+        if (v->n_levels ? !(x[j] >= 0 && x[j] < v->n_levels && x[j] == floor(x[j]))
+                        : !(x[j] >= v->lo && x[j] <= v->hi))
+            return false;
+        if (v->integer && x[j] != rint(x[j])) return false;
+    }
+    return true;
+}
+
+double bo_space_size(const struct bo_space *s) {
+    double size = 1;
+    for (int j = 0; j < s->n; j++) {
+        const struct bo_var *v = &s->vars[j];
+        size *= v->n_levels ? v->n_levels : v->integer ? v->hi - v->lo + 1 : INFINITY;
+    }
+    return size;
+}
+
+void bo_space_value(const struct bo_space *s, int j, double x, struct buf *out) {
+    const struct bo_var *v = &s->vars[j];
+    if (x >= 0 && x < v->n_levels)
+        buf_puts(out, v->levels[(int)x]);
+    else
+        buf_number(out, x);
+}
+
+enum gpm_status bo_space_read(const struct bo_space *s, int j, const char *text, double *x,
+                              struct buf *err) {
+    const struct bo_var *v = &s->vars[j];
+    for (int i = 0; i < v->n_levels; i++)
+        if (strcmp(v->levels[i], text) == 0) {
+            *x = i;
+            return GPM_OK;
+        }
+    char *end;
+    double value = strtod(text, &end);
+    if (v->n_levels) {
+        buf_printf(err, "variable '%s': '%s' is not one of its levels", v->name, text);
+    } else if (end == text || *end || !isfinite(value)) {
+        buf_printf(err, "variable '%s': '%s' is not a number", v->name, text);
+    } else if (value < v->lo || value > v->hi) {
+        buf_printf(err, "variable '%s': %s is outside its range ", v->name, text);
+        buf_number(err, v->lo);
+        buf_putc(err, ':');
+        buf_number(err, v->hi);
+    } else if (v->integer && value != rint(value)) {
+        buf_printf(err, "variable '%s': %s is not a whole number", v->name, text);
+    } else {
+        *x = value;
+        return GPM_OK;
+    }
+    return GPM_E_ARG;
+}

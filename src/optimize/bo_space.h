@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The search space of an optimisation: named variables, and the map between a point x as people see
+ * it and u as the model sees it. x has one number per variable (categories: the index of the
+ * level); u has the numeric variables in [0,1] first (log-scaled ones by their logarithm, integers
+ * on their grid), then the categories as they are.
+ */
+#ifndef OPTIMIZE_BO_SPACE_H
+#define OPTIMIZE_BO_SPACE_H
+#include "base/buf.h"
+#include <gpmem/status.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct bo_var {
+    char *name; /* owned */
+    bool log, integer;
+    double lo, hi; /* numeric variables */
+    char **levels; /* owned; categories only */
+    int n_levels;  /* 0: numeric */
+    int at;        /* place in u */
+};
+
+struct bo_space {
+    struct bo_var *vars; /* owned */
+    int n;               /* variables */
+    int d, n_cat;        /* numeric variables, categories; n = d + n_cat */
+    int *levels;         /* owned; levels per category */
+    int *var_at;         /* owned; variable at each place of u */
+};
+
+void bo_space_init(struct bo_space *s);
+void bo_space_release(struct bo_space *s);
+void bo_space_copy(struct bo_space *to, const struct bo_space *from);
+/* One variable from text: name=lo:hi[:log][:int], or name=a,b,c for categories. GPM_E_ARG with a
+ * message for bad names, empty ranges, a log scale that reaches 0, one name twice. */
+GPM_MUST_USE enum gpm_status bo_space_add(struct bo_space *s, const char *text, struct buf *err);
+/* All variables as text, one per line, in the form bo_space_add reads. */
+void bo_space_text(const struct bo_space *s, struct buf *out);
+GPM_MUST_USE enum gpm_status bo_space_parse(struct bo_space *s, const char *text, struct buf *err);
+
+void bo_space_to_unit(const struct bo_space *s, const double *x, double *u);
+void bo_space_from_unit(const struct bo_space *s, const double *u, double *x);
+/* Moves integer coordinates of u to the nearest grid point, everything into the box. */
+void bo_space_snap(const struct bo_space *s, double *u);
+/* The step of integer coordinate k of u around u[k] towards dir (+1, -1); false at the border. */
+bool bo_space_step(const struct bo_space *s, double *u, int k, int dir);
+bool bo_space_is_integer(const struct bo_space *s, int k); /* of coordinate k < d of u */
+bool bo_space_inside(const struct bo_space *s, const double *x);
+/* Number of points when every variable is discrete, else infinity. */
+double bo_space_size(const struct bo_space *s);
+/* The value of variable j as the command sees it: number, or the level's name; the number of a
+ * level that there is not, which a store may hold. */
+void bo_space_value(const struct bo_space *s, int j, double x, struct buf *out);
+/* Reads one value; GPM_E_ARG when it is not a number in the range or not a level. */
+GPM_MUST_USE enum gpm_status bo_space_read(const struct bo_space *s, int j, const char *text,
+                                           double *x, struct buf *err);
+int bo_space_find(const struct bo_space *s, const char *name, size_t len); /* -1: none */
+#endif

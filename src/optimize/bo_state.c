@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The optimiser's state as text: words separated by blanks, numbers in hexadecimal so that they
+ * read back exactly. One walk over the fields serves both directions. */
+#include "optimize/bo_priv.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define STATE_MAGIC "gpmem-bo-1"
+
+/* Saving when out is set, else loading from p; bad is set at the first word that does not read. */
+struct walk {
+    struct buf *out;
+    const char *p;
+    bool bad;
+};
+
+static void real(struct walk *w, double *x) {
+    if (w->out) {
+        buf_printf(w->out, " %a", *x);
+        return;
+    }
+    char *end;
+    *x = strtod(w->p, &end);
+    if (end == w->p) w->bad = true;
+    w->p = end;
+}
+
+static void reals(struct walk *w, double *x, int n) {
+    for (int i = 0; i < n; i++) real(w, &x[i]);
+}
+
+static void whole(struct walk *w, size_t *x) {
+    if (w->out) {
+        buf_printf(w->out, " %zu", *x);
+        return;
+    }
+    char *end;
+    *x = strtoull(w->p, &end, 10);
+    if (end == w->p) w->bad = true;
+    w->p = end;
+}
+
+static void small(struct walk *w, int *x, int limit) {
+    size_t v = (size_t)*x;
+    whole(w, &v);
+    if (v >= (size_t)limit)
+        w->bad = true;
+    else
+        *x = (int)v;
+}
+
+static void flag(struct walk *w, bool *x) {
+    int v = *x;
+    small(w, &v, 2);
+    *x = v;
+}
+
+static void walk_combo(struct walk *w, struct bo_combo *c, int n) {
+    bool has = c->theta != NULL, chain = c->has_chain;
+    flag(w, &has);
+    flag(w, &chain);
+    flag(w, &c->fitted);
+    small(w, &c->lost, 1 << 30);
+    if (has && !c->theta) c->theta = NEW_ARRAY(double, (size_t)n);
+    if (chain && !c->chain) c->chain = NEW_ARRAY(double, (size_t)n);
+    c->has_chain = chain;
+    if (has) reals(w, c->theta, n);
+    if (chain) reals(w, c->chain, n);
+}
+
+static void walk_local(struct walk *w, struct bo *b) {
+    struct bo_local *l = &b->local;
+    flag(w, &l->hot);
+    flag(w, &l->pending);
+    flag(w, &l->probing);
+    whole(w, &l->center);
+    real(w, &l->rho);
+    real(w, &l->y0);
+    real(w, &l->predicted);
+    real(w, &l->size);
+    whole(w, &l->n_used);
+    small(w, &l->misses, 1 << 30);
+    small(w, &l->run, 1 << 30);
+    reals(w, l->u, b->D);
+    if (l->center != SIZE_MAX && l->center >= b->points.n) w->bad = true;
+}
+
+static void walk_tabu(struct walk *w, struct bo *b) {
+    size_t n = b->tabu.n, width = (size_t)(b->D + b->space.d);
+    whole(w, &n);
+    if (n > 100000) w->bad = true;
+    for (size_t i = 0; i < n && !w->bad; i++) {
+        if (i == b->tabu.n) {
+            struct bo_tabu t = {mem_zalloc(sizeof(double) * width), NULL};
+            t.half = t.center + b->D;
+            vec_push(&b->tabu, t);
+        }
+        reals(w, b->tabu.at[i].center, (int)width);
+    }
+}
+
+static void walk(struct walk *w, struct bo *b) {
+    int kern = (int)b->kern, warp = (int)b->warp;
+    whole(w, &b->asks);
+    whole(w, &b->n_local);
+    whole(w, &b->n_global);
+    whole(w, &b->n_initial);
+    whole(w, &b->n_full);
+    whole(w, &b->fit_steps);
+    whole(w, &b->stuck);
+    flag(w, &b->failed_last);
+    flag(w, &b->turn_local);
+    small(w, &kern, BO_KERN_COUNT);
+    small(w, &warp, BO_WARP_COUNT);
+    b->kern = (enum bo_kern)kern;
+    b->warp = (enum bo_warp)warp;
+    for (int k = 0; k < BO_KERN_COUNT && !w->bad; k++)
+        for (int v = 0; v < BO_WARP_COUNT && !w->bad; v++) walk_combo(w, &b->combo[k][v], b->D + 3);
+    reals(w, b->model.inv_l, b->D);
+    walk_local(w, b);
+    real(w, &b->region.side);
+    real(w, &b->region.best);
+    small(w, &b->region.wins, 1 << 30);
+    small(w, &b->region.losses, 1 << 30);
+    walk_tabu(w, b);
+}
+
+void bo_state_save(const struct bo *b, struct buf *out) {
+    struct walk w = {.out = out};
+    buf_printf(out, STATE_MAGIC " %zu %d %d %d", b->told, b->space.d, b->space.n_cat, b->opt.noisy);
+    walk(&w, (struct bo *)(uintptr_t)b); /* saving writes nothing to b */
+    buf_puts(out, " end");
+}
+
+bool bo_state_told(const char *text, size_t *told) {
+    return sscanf(text, STATE_MAGIC " %zu", told) == 1;
+}
+
+enum gpm_status bo_state_load(struct bo *b, const char *text, struct buf *err) {
+    size_t told;
+    int d, n_cat, noisy, used = 0;
+    if (sscanf(text, STATE_MAGIC " %zu %d %d %d%n", &told, &d, &n_cat, &noisy, &used) != 4 ||
+        d != b->space.d || n_cat != b->space.n_cat || noisy != b->opt.noisy || told != b->told) {
+        buf_puts(err, "the stored state of the optimiser does not belong to this search");
+        return GPM_E_FORMAT;
+    }
+    struct buf before = BUF_INIT;
+    bo_state_save(b, &before);
+    struct walk w = {.p = text + used};
+    walk(&w, b);
+    bool bad = w.bad || strncmp(w.p, " end", 4) != 0;
+    if (bad) { /* back to what was */
+        int skip = 0;
+        sscanf(before.data, STATE_MAGIC " %*u %*d %*d %*d%n", &skip);
+        struct walk undo = {.p = before.data + skip};
+        while (b->tabu.n) mem_free(vec_pop(&b->tabu).center);
+        walk(&undo, b);
+        buf_puts(err, "the stored state of the optimiser is damaged");
+    }
+    buf_release(&before);
+    return bad ? GPM_E_FORMAT : GPM_OK;
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * Memo tables as CSV; see memo_csv.h. */
+#include "optimize/memo_csv.h"
+#include "base/mem.h"
+#include "host/csv.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+void memo_name(const struct memo *m, int j, struct buf *out) {
+    const char *p = memo_names(m);
+    for (; j > 0 && *p; p++) j -= *p == ',';
+    buf_add(out, p, strcspn(p, ","));
+}
+
+enum gpm_status memo_space(struct memo *m, struct bo_space *space, struct buf *err) {
+    char *text = NULL;
+    enum gpm_status s = memo_get(m, "space", &text, err);
+    if (!s) s = bo_space_parse(space, text, err);
+    mem_free(text);
+    if (s || space->n == memo_dim(m)) return s;
+    buf_printf(err,
+               "the search space of the table has %d variables, its rows have %d; the file "
+               "is damaged",
+               space->n, memo_dim(m));
+    bo_space_release(space);
+    return GPM_E_FORMAT;
+}
+
+struct export {
+    const struct bo_space *space;
+    struct buf *out;
+};
+
+static void put_time(struct buf *out, double when) {
+    if (!(when > 0 && when < MEMO_LAST_TIME)) return;
+    time_t t = (time_t)when;
+    struct tm tm;
+    char text[40];
+    gmtime_r(&t, &tm);
+    strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &tm);
+    buf_puts(out, text);
+}
+
+/* Text that came from outside; a CSV file is often looked at in a terminal. */
+static void put_foreign(struct buf *out, const char *text) {
+    struct buf clean = BUF_INIT;
+    buf_visible(&clean, text, strlen(text));
+    csv_put(out, clean.data);
+    buf_release(&clean);
+}
+
+static bool export_row(const struct memo_row *r, void *user) {
+    struct export *e = user;
+    struct buf text = BUF_INIT;
+    for (int j = 0; j < r->dim; j++) {
+        buf_reset(&text);
+        if (e->space)
+            bo_space_value(e->space, j, r->x[j], &text);
+        else
+            buf_number(&text, r->x[j]);
+        csv_put(e->out, text.data);
+        buf_putc(e->out, ',');
+    }
+    if (r->status == MEMO_DONE) buf_number(e->out, r->y);
+    buf_printf(e->out, ",%s,", memo_status_name(r->status));
+    buf_printf(e->out, "%.6g,", r->seconds);
+    put_foreign(e->out, r->error);
+    buf_putc(e->out, ',');
+    put_time(e->out, r->finished);
+    buf_putc(e->out, ',');
+    put_foreign(e->out, r->host);
+    buf_printf(e->out, ",%d\n", r->rep);
+    buf_release(&text);
+    return true;
+}
+
+enum gpm_status memo_csv_export(struct memo *m, const struct bo_space *space, struct buf *out,
+                                struct buf *err) {
+    struct export e = {space, out};
+    for (int j = 0; j < memo_dim(m); j++) {
+        memo_name(m, j, out);
+        buf_putc(out, ',');
+    }
+    buf_puts(out, "value,status,seconds,error,finished,host,replicate\n");
+    return memo_each(m, -1, export_row, &e, err);
+}
+
+/* ---- import ---- */
+
+struct columns {
+    int *input, value, status, seconds, error;
+};
+
+static enum gpm_status find_columns(struct memo *m, const struct csv *c, struct columns *cols,
+                                    struct buf *err) {
+    int dim = memo_dim(m);
+    struct buf name = BUF_INIT;
+    enum gpm_status s = GPM_OK;
+    for (int j = 0; j < dim && !s; j++) {
+        buf_reset(&name);
+        memo_name(m, j, &name);
+        cols->input[j] = j;
+        if (c->header) s = csv_find(c, name.data, &cols->input[j], err);
+    }
+    buf_release(&name);
+    if (s) return s;
+    cols->value = csv_column(c, "value");
+    if (cols->value < 0 && c->n_cols == dim + 1) cols->value = dim;
+    if (cols->value < 0) {
+        buf_printf(err, "%s: there is no column 'value' with the results", c->name);
+        return GPM_E_FORMAT;
+    }
+    cols->status = csv_column(c, "status");
+    cols->seconds = csv_column(c, "seconds");
+    cols->error = csv_column(c, "error");
+    return GPM_OK;
+}
+
+/* Rows that are neither done nor failed are somebody's business elsewhere: skipped. */
+static enum gpm_status import_row(struct memo *m, const struct bo_space *space, const struct csv *c,
+                                  size_t i, const struct columns *cols, bool replicate, double *x,
+                                  size_t *added, struct buf *err) {
+    enum gpm_status s = GPM_OK;
+    const char *status = cols->status >= 0 ? csv_text(c, i, cols->status) : "done";
+    const char *value = csv_text(c, i, cols->value), *error = NULL;
+    double y = NAN, seconds = 0;
+    if (strcmp(value, "fail") == 0 || strcmp(status, "failed") == 0)
+        error = cols->error >= 0 && *csv_text(c, i, cols->error) ? csv_text(c, i, cols->error)
+                                                                 : "failed";
+    else if (strcmp(status, "done") != 0)
+        return GPM_OK;
+    for (int j = 0; j < memo_dim(m) && !s; j++) {
+        struct buf why = BUF_INIT;
+        if (space) {
+            s = bo_space_read(space, j, csv_text(c, i, cols->input[j]), &x[j], &why);
+            if (s) buf_printf(err, "%s:%zu: %s", c->name, c->lines[i], why.data);
+        } else {
+            s = csv_number(c, i, cols->input[j], &x[j], err);
+        }
+        buf_release(&why);
+    }
+    if (!s && !error) s = csv_number(c, i, cols->value, &y, err);
+    if (!s && cols->seconds >= 0 && !csv_missing(c, i, cols->seconds))
+        s = csv_number(c, i, cols->seconds, &seconds, err);
+    if (s) return s;
+    enum memo_status before;
+    double old;
+    s = memo_lookup(m, x, &before, &old, err);
+    if (!s) s = memo_add(m, x, y, error, seconds, replicate, err);
+    if (s == GPM_E_CONFLICT) buf_printf(err, " (%s:%zu)", c->name, c->lines[i]);
+    if (!s && (replicate || before == MEMO_ABSENT)) ++*added;
+    return s;
+}
+
+enum gpm_status memo_csv_import(struct memo *m, const struct bo_space *space, const char *path,
+                                bool replicate, size_t *added, struct buf *err) {
+    struct csv c;
+    enum gpm_status s = csv_read(&c, path, NULL, err);
+    if (s) return s;
+    struct columns cols = {.input = NEW_ARRAY(int, (size_t)memo_dim(m))};
+    double *x = NEW_ARRAY(double, (size_t)memo_dim(m));
+    *added = 0;
+    s = find_columns(m, &c, &cols, err);
+    if (!s) s = memo_begin(m, err);
+    for (size_t i = 0; i < c.n_rows && !s; i++)
+        s = import_row(m, space, &c, i, &cols, replicate, x, added, err);
+    if (!s) s = memo_commit(m, err);
+    if (s) {
+        memo_rollback(m);
+        *added = 0;
+    }
+    mem_free(cols.input);
+    mem_free(x);
+    csv_release(&c);
+    return s;
+}

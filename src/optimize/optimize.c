@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The handle of an optimisation: settings, store, and keeping the optimiser in step with it. */
+#include "optimize/optimize.h"
+#include "base/mem.h"
+#include "optimize/memo_csv.h"
+#include "optimize/optimize_priv.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+void optimize_options_init(struct optimize_options *opt) {
+    *opt = (struct optimize_options){.seed = 1, .jobs = 1, .bo = {.mcmc = -1}};
+}
+
+struct optimize *optimize_new(const struct optimize_options *opt) {
+    struct optimize *o = NEW(struct optimize);
+    o->opt = *opt;
+    if (o->opt.jobs < 1) o->opt.jobs = 1;
+    bo_space_init(&o->space);
+    return o;
+}
+
+static void clear_trace(struct optimize *o) {
+    for (size_t i = 0; i < o->trace.n; i++) {
+        mem_free(o->trace.at[i].x);
+        mem_free(o->trace.at[i].error);
+    }
+    vec_release(&o->trace);
+}
+
+void optimize_free(struct optimize *o) {
+    if (!o) return;
+    clear_trace(o);
+    vec_release(&o->pending);
+    bo_free(o->bo);
+    memo_close(o->memo);
+    if (o->has_command) proc_command_release(&o->command);
+    bo_space_release(&o->space);
+    mem_free(o->identity);
+    mem_free(o->state);
+    mem_free(o->failure);
+    mem_free(o);
+}
+
+enum gpm_status optimize_variable(struct optimize *o, const char *text, struct buf *err) {
+    return bo_space_add(&o->space, text, err);
+}
+
+static const char **space_names(const struct bo_space *s) {
+    const char **names = NEW_ARRAY(const char *, (size_t)s->n + 1);
+    for (int j = 0; j < s->n; j++) names[j] = s->vars[j].name;
+    return names;
+}
+
+static void set_identity(struct optimize *o, const char *text) {
+    struct buf b = BUF_INIT;
+    buf_puts(&b, text);
+    if (o->opt.version) buf_printf(&b, " [%s]", o->opt.version);
+    mem_free(o->identity);
+    o->identity = buf_take(&b);
+}
+
+static enum gpm_status take_command(struct optimize *o, enum gpm_status s) {
+    if (s) return s;
+    struct buf text = BUF_INIT;
+    o->has_command = true;
+    o->command.timeout = o->opt.timeout;
+    o->command.retries = o->opt.retries;
+    proc_command_text(&o->command, &text);
+    set_identity(o, text.data);
+    buf_release(&text);
+    return GPM_OK;
+}
+
+enum gpm_status optimize_command(struct optimize *o, char *const *argv, int argc, struct buf *err) {
+    const char **names = space_names(&o->space);
+    enum gpm_status s =
+        proc_command_init(&o->command, argv, argc, names, o->space.n, o->opt.json, err);
+    mem_free(names);
+    return take_command(o, s);
+}
+
+void optimize_function(struct optimize *o, const char *identity, optimize_fn *fn, void *user) {
+    o->fn = fn;
+    o->fn_user = user;
+    set_identity(o, identity);
+}
+
+/* ---- settings beside the table ---- */
+
+static void settings_text(const struct optimize *o, struct buf *out) {
+    const struct optimize_options *p = &o->opt;
+    buf_printf(out,
+               "goal=%s seed=%llu noisy=%d acq=%d initial=%d mcmc=%d no_local=%d beta=%a "
+               "budget=%zu json=%d timeout=%a retries=%d",
+               p->maximize ? "max" : "min", (unsigned long long)p->seed, p->bo.noisy,
+               (int)p->bo.acq, p->bo.initial, p->bo.mcmc, p->bo.no_local, p->bo.ucb_beta, p->budget,
+               p->json, p->timeout, p->retries);
+}
+
+struct settings {
+    char goal[8];
+    unsigned long long seed;
+    int noisy, acq, initial, mcmc, no_local, json, retries;
+    double beta, timeout;
+    size_t budget;
+};
+
+static bool read_settings(const char *text, struct settings *s) {
+    *s = (struct settings){0};
+    return sscanf(text,
+                  "goal=%7s seed=%llu noisy=%d acq=%d initial=%d mcmc=%d no_local=%d beta=%la "
+                  "budget=%zu json=%d timeout=%la retries=%d",
+                  s->goal, &s->seed, &s->noisy, &s->acq, &s->initial, &s->mcmc, &s->no_local,
+                  &s->beta, &s->budget, &s->json, &s->timeout, &s->retries) == 12;
+}
+
+static enum gpm_status conflict(struct optimize *o, const char *what, struct buf *err) {
+    buf_printf(err,
+               "store '%s' holds a search with %s; go on with that one (--join), or name "
+               "another store",
+               o->opt.store, what);
+    return GPM_E_CONFLICT;
+}
+
+static void adopt_settings(struct optimize *o, const struct settings *s) {
+    struct optimize_options *p = &o->opt;
+    p->maximize = strcmp(s->goal, "max") == 0;
+    p->seed = s->seed;
+    p->bo = (struct bo_options){.noisy = s->noisy,
+                                .acq = (enum bo_acq)s->acq,
+                                .initial = s->initial,
+                                .mcmc = s->mcmc,
+                                .no_local = s->no_local,
+                                .ucb_beta = s->beta};
+    if (!p->budget) p->budget = s->budget;
+    p->json = s->json;
+    if (p->timeout == 0) p->timeout = s->timeout;
+    if (p->retries == 0) p->retries = s->retries;
+}
+
+/* The space: stored and given must agree; whichever is there is used. */
+static enum gpm_status settle_space(struct optimize *o, struct buf *err) {
+    struct bo_space stored;
+    enum gpm_status s = memo_space(o->memo, &stored, err);
+    struct buf mine = BUF_INIT, theirs = BUF_INIT;
+    bo_space_text(&o->space, &mine);
+    if (s == GPM_E_NOT_FOUND) {
+        s = o->space.n ? memo_set(o->memo, "space", mine.data, err) : GPM_E_ARG;
+        if (s == GPM_E_ARG)
+            buf_printf(err, "store '%s' holds no search space; give the variables with --var",
+                       o->opt.store ? o->opt.store : "");
+    } else if (!s) {
+        bo_space_text(&stored, &theirs);
+        if (o->space.n && strcmp(mine.data, theirs.data) != 0)
+            s = conflict(o, "other variables or ranges", err);
+        bo_space_release(&o->space);
+        o->space = stored;
+    }
+    buf_release(&mine);
+    buf_release(&theirs);
+    return s;
+}
+
+static enum gpm_status settle_settings(struct optimize *o, struct buf *err) {
+    char *text = NULL;
+    struct settings stored;
+    struct buf mine = BUF_INIT;
+    enum gpm_status s = memo_get(o->memo, "settings", &text, err);
+    if (!s && !read_settings(text, &stored)) s = GPM_E_NOT_FOUND;
+    if (!s && o->opt.join) {
+        adopt_settings(o, &stored);
+    } else if (!s && (strcmp(stored.goal, "max") == 0) != o->opt.maximize) {
+        s = conflict(o, o->opt.maximize ? "the goal to minimise" : "the goal to maximise", err);
+    } else if (!s && stored.noisy != o->opt.bo.noisy) {
+        s = conflict(o, stored.noisy ? "a noisy objective" : "an exact objective", err);
+    } else if (!s || s == GPM_E_NOT_FOUND) {
+        settings_text(o, &mine);
+        s = memo_set(o->memo, "settings", mine.data, err);
+    }
+    mem_free(text);
+    buf_release(&mine);
+    return s;
+}
+
+/* A worker that joins runs the command of the store. A file of somebody else's must not make us
+ * run programs unasked. */
+static enum gpm_status adopt_command(struct optimize *o, struct buf *err) {
+    char *text = NULL;
+    struct stat sb;
+    enum gpm_status s = memo_get(o->memo, "command", &text, err);
+    if (s == GPM_E_NOT_FOUND) return GPM_OK; /* of ask and tell */
+    if (!s && !o->opt.allow_run && (stat(o->opt.store, &sb) || sb.st_uid != geteuid())) {
+        buf_printf(err,
+                   "store '%s' belongs to another user, and joining would run its command %s; "
+                   "allow it with --allow-run",
+                   o->opt.store, text);
+        s = GPM_E_DENIED;
+    }
+    const char **names = space_names(&o->space);
+    if (!s) s = proc_command_parse(&o->command, text, names, o->space.n, o->opt.json, err);
+    mem_free(names);
+    mem_free(text);
+    return take_command(o, s);
+}
+
+/* ---- opening ---- */
+
+static enum gpm_status open_memo(struct optimize *o, struct buf *err) {
+    struct memo_options mo;
+    memo_options_init(&mo);
+    struct buf names = BUF_INIT;
+    for (int j = 0; j < o->space.n; j++)
+        buf_printf(&names, "%s%s", j ? "," : "", o->space.vars[j].name);
+    mo.create = !o->opt.join && o->space.n > 0;
+    if (!o->opt.join && o->space.n) {
+        mo.function = o->identity ? o->identity : "ask/tell";
+        mo.dim = o->space.n;
+        mo.names = names.data;
+    }
+    bool exists = o->opt.store && access(o->opt.store, F_OK) == 0;
+    if (!o->identity && exists) mo.function = NULL; /* of ask and tell: whatever it is for */
+    enum gpm_status s = memo_open(&o->memo, o->opt.store ? o->opt.store : ":memory:", &mo, err);
+    buf_release(&names);
+    return s;
+}
+
+static enum gpm_status store_command(struct optimize *o, struct buf *err) {
+    if (!o->has_command) return GPM_OK;
+    struct buf text = BUF_INIT;
+    proc_command_text(&o->command, &text);
+    enum gpm_status s = memo_set(o->memo, "command", text.data, err);
+    buf_release(&text);
+    return s;
+}
+
+enum gpm_status optimize_open(struct optimize *o, struct buf *err) {
+    size_t added;
+    if (!o->space.n && !o->opt.store) {
+        buf_puts(err, "there are no variables; give at least one, for example --var x=-5:10");
+        return GPM_E_ARG;
+    }
+    enum gpm_status s = open_memo(o, err);
+    if (!s) s = memo_begin(o->memo, err);
+    if (s) return s;
+    s = settle_space(o, err);
+    if (!s) s = settle_settings(o, err);
+    if (!s) s = o->has_command || o->fn ? store_command(o, err) : adopt_command(o, err);
+    if (!s && o->opt.warm)
+        s = memo_csv_import(o->memo, &o->space, o->opt.warm, o->opt.bo.noisy, &added, err);
+    if (!s) s = memo_commit(o->memo, err);
+    if (s) {
+        memo_rollback(o->memo);
+        return s;
+    }
+    s = optimize_refresh(o, err);
+    return s ? s : optimize_write_log(o, err);
+}
+
+/* ---- in step with the store ---- */
+
+static bool add_eval(const struct memo_row *r, void *user) {
+    struct optimize *o = user;
+    struct optimize_eval e = {.x = NEW_ARRAY(double, (size_t)r->dim),
+                              .y = NAN,
+                              .id = r->id,
+                              .seq = r->seq,
+                              .seconds = r->seconds};
+    memcpy(e.x, r->x, (size_t)r->dim * sizeof(double));
+    if (r->status == MEMO_DONE)
+        e.y = r->y;
+    else
+        e.error = mem_strdup(r->error);
+    e.given = strcmp(r->tag, MEMO_GIVEN) == 0;
+    vec_push(&o->trace, e);
+    return true;
+}
+
+static void feed(struct optimize *o, size_t upto) {
+    for (; o->fed < upto && o->fed < o->trace.n; o->fed++) {
+        const struct optimize_eval *e = &o->trace.at[o->fed];
+        if (!bo_space_inside(&o->space, e->x)) continue;
+        if (isnan(e->y))
+            bo_tell_failed(o->bo, e->x);
+        else
+            bo_tell(o->bo, e->x, o->opt.maximize ? -e->y : e->y);
+    }
+}
+
+/* A state that another process (or an earlier run) saved: replay up to it, take it over. */
+static void adopt_state(struct optimize *o, const char *text) {
+    struct buf ignored = BUF_INIT;
+    size_t told = 0;
+    bo_free(o->bo);
+    o->bo = bo_new(&o->space, &o->opt.bo, o->opt.seed);
+    o->fed = 0;
+    if (text && bo_state_told(text, &told)) {
+        while (bo_count(o->bo) < told && o->fed < o->trace.n) feed(o, o->fed + 1);
+        if (bo_state_load(o->bo, text, &ignored)) buf_reset(&ignored); /* then it learns anew */
+    }
+    buf_release(&ignored);
+    mem_free(o->state);
+    o->state = text ? mem_strdup(text) : NULL;
+}
+
+static bool note_pending(const struct memo_row *r, void *user) {
+    struct optimize *o = user;
+    if (r->status != MEMO_CLAIMED && r->status != MEMO_ASKED) return true;
+    if (!bo_space_inside(&o->space, r->x)) return true;
+    for (int j = 0; j < r->dim; j++) vec_push(&o->pending, r->x[j]);
+    o->n_pending++;
+    return true;
+}
+
+enum gpm_status optimize_refresh(struct optimize *o, struct buf *err) {
+    char *text = NULL;
+    int64_t after = o->trace.n ? vec_last(&o->trace).seq : 0;
+    enum gpm_status s = memo_each(o->memo, after, add_eval, o, err);
+    if (!s) s = memo_get(o->memo, "bo", &text, err);
+    if (s == GPM_E_NOT_FOUND) s = GPM_OK;
+    if (s) return s;
+    bool same = text && o->state && strcmp(text, o->state) == 0;
+    if (!o->bo || (text && !same)) adopt_state(o, text);
+    mem_free(text);
+    feed(o, o->trace.n);
+    vec_clear(&o->pending);
+    o->n_pending = 0;
+    s = memo_each(o->memo, -1, note_pending, o, err);
+    if (!s) bo_set_pending(o->bo, o->pending.at, o->n_pending);
+    return s;
+}
+
+enum gpm_status optimize_save_state(struct optimize *o, struct buf *err) {
+    struct buf text = BUF_INIT;
+    bo_state_save(o->bo, &text);
+    enum gpm_status s = memo_set(o->memo, "bo", text.data, err);
+    mem_free(o->state);
+    o->state = buf_take(&text);
+    return s;
+}
+
+/* ---- answers ---- */
+
+const struct bo_space *optimize_space(const struct optimize *o) {
+    return &o->space;
+}
+enum optimize_end optimize_ended(const struct optimize *o) {
+    return o->end;
+}
+bool optimize_maximizes(const struct optimize *o) {
+    return o->opt.maximize;
+}
+size_t optimize_n(const struct optimize *o) {
+    return o->trace.n;
+}
+const struct optimize_eval *optimize_at(const struct optimize *o, size_t i) {
+    return &o->trace.at[i];
+}
+struct bo *optimize_engine(struct optimize *o) {
+    return o->bo;
+}
+
+bool optimize_best(const struct optimize *o, double *x, double *y) {
+    if (!bo_best(o->bo, x, y)) return false;
+    if (o->opt.maximize) *y = -*y;
+    return true;
+}
+
+bool optimize_recommend(struct optimize *o, double *x, double *mean, double *sd) {
+    if (!bo_recommend(o->bo, x, mean, sd)) return false;
+    if (o->opt.maximize) *mean = -*mean;
+    return true;
+}

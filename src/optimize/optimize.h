@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * An optimisation over a store: the memo table holds every evaluation, the search space, the
+ * settings and the optimiser's state, so a run can be stopped at any time, killed, joined by other
+ * workers and gone on with later. Decisions are made under the table's write lock: any number of
+ * processes act as one optimiser.
+ *
+ *   struct optimize *o = optimize_new(&opt); optimize_variable(o, "x=-5:10", err);
+ *   optimize_command(o, argv, argc, err); optimize_open(o, err); optimize_run(o, err);
+ *   optimize_report_json(o, out); optimize_free(o);
+ */
+#ifndef OPTIMIZE_OPTIMIZE_H
+#define OPTIMIZE_OPTIMIZE_H
+#include "base/vec.h"
+#include "host/process.h"
+#include "store/memo.h"
+#include "optimize/bayesopt.h"
+#include <signal.h>
+
+struct optimize;
+
+struct optimize_options {
+    uint64_t seed;
+    bool maximize;
+    struct bo_options bo;
+    int jobs;
+    size_t budget;      /* evaluations in the store when the search ends; 0: no limit */
+    double max_seconds; /* 0: none */
+    bool has_target;
+    double target;  /* stop when a value is at least as good */
+    double timeout; /* of one evaluation; 0: none */
+    int retries;
+    bool json;                         /* inputs as JSON on stdin */
+    const char *store;                 /* NULL: in memory */
+    const char *log;                   /* NULL: none */
+    const char *warm;                  /* CSV of known values; NULL: none */
+    const char *version;               /* tag of the objective, part of its identity; NULL: none */
+    bool join;                         /* take space, settings and command from the store */
+    bool allow_run;                    /* join may run the stored command whoever owns the store */
+    const volatile sig_atomic_t *stop; /* may be NULL */
+    void (*progress)(void *user, const char *line);
+    void *user;
+};
+
+/* One finished evaluation, in the order of finishing. */
+struct optimize_eval {
+    double *x; /* owned; one number per variable */
+    double y;  /* NaN: failed */
+    double seconds;
+    char *error; /* owned; NULL unless failed */
+    int64_t id, seq;
+    bool given; /* told or imported, not evaluated by the search */
+};
+
+typedef int optimize_fn(void *user, const double *x, double *y); /* non-zero: failed */
+
+enum optimize_end {
+    OPTIMIZE_BUDGET,
+    OPTIMIZE_TARGET,
+    OPTIMIZE_TIME,
+    OPTIMIZE_STOPPED,
+    OPTIMIZE_EXHAUSTED
+};
+
+void optimize_options_init(struct optimize_options *opt);
+struct optimize *optimize_new(const struct optimize_options *opt); /* texts are borrowed */
+void optimize_free(struct optimize *o);
+GPM_MUST_USE enum gpm_status optimize_variable(struct optimize *o, const char *text,
+                                               struct buf *err);
+GPM_MUST_USE enum gpm_status optimize_command(struct optimize *o, char *const *argv, int argc,
+                                              struct buf *err);
+void optimize_function(struct optimize *o, const char *identity, optimize_fn *fn, void *user);
+/* Opens the store (made when it does not exist), imports the warm start, reads everything. */
+GPM_MUST_USE enum gpm_status optimize_open(struct optimize *o, struct buf *err);
+/* Evaluates until the budget, target, time or stop. GPM_E_INTERRUPT when stopped. */
+GPM_MUST_USE enum gpm_status optimize_run(struct optimize *o, struct buf *err);
+/* For evaluations elsewhere: a point with its id, then its outcome (failed when y is NaN). */
+GPM_MUST_USE enum gpm_status optimize_ask(struct optimize *o, double *x, int64_t *id,
+                                          struct buf *err);
+GPM_MUST_USE enum gpm_status optimize_tell(struct optimize *o, int64_t id, double y,
+                                           struct buf *err);
+GPM_MUST_USE enum gpm_status optimize_tell_at(struct optimize *o, const double *x, double y,
+                                              struct buf *err);
+
+const struct bo_space *optimize_space(const struct optimize *o);
+enum optimize_end optimize_ended(const struct optimize *o);
+bool optimize_maximizes(const struct optimize *o);
+size_t optimize_n(const struct optimize *o);
+const struct optimize_eval *optimize_at(const struct optimize *o, size_t i);
+bool optimize_best(const struct optimize *o, double *x, double *y);
+bool optimize_recommend(struct optimize *o, double *x, double *mean, double *sd);
+struct bo *optimize_engine(struct optimize *o); /* borrowed; its values are -y when maximising */
+
+void optimize_report_text(struct optimize *o, struct buf *out);
+void optimize_report_json(struct optimize *o, struct buf *out);
+void optimize_report_html(struct optimize *o, struct buf *out);
+#endif

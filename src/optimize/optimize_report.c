@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * What an optimisation found: text, JSON, and one HTML page with the trace, slices of the posterior
+ * through the best point, and what mattered. */
+#include "base/mem.h"
+#include "plot/scene.h"
+#include "optimize/optimize_priv.h"
+
+#include <math.h>
+#include <string.h>
+
+static const char *end_text(enum optimize_end e) {
+    static const char *const texts[] = {"budget", "target", "time", "stopped", "exhausted"};
+    return texts[e];
+}
+
+static size_t failed_of(const struct optimize *o) {
+    size_t n = 0;
+    for (size_t i = 0; i < o->trace.n; i++) n += isnan(o->trace.at[i].y);
+    return n;
+}
+
+/* ---- text ---- */
+
+static void put_point(const struct optimize *o, const double *x, struct buf *out) {
+    for (int j = 0; j < o->space.n; j++) {
+        buf_printf(out, "%s%s=", j ? " " : "", o->space.vars[j].name);
+        bo_space_value(&o->space, j, x[j], out);
+    }
+}
+
+void optimize_report_text(struct optimize *o, struct buf *out) {
+    double *x = NEW_ARRAY(double, (size_t)o->space.n), y, sd;
+    buf_printf(out, "evaluations: %zu (%zu failed)\n", o->trace.n, failed_of(o));
+    if (optimize_best(o, x, &y)) {
+        buf_puts(out, "best: ");
+        buf_number(out, y);
+        buf_puts(out, " at ");
+        put_point(o, x, out);
+        buf_putc(out, '\n');
+    } else {
+        buf_puts(out, "best: none, no evaluation succeeded\n");
+        if (o->failure) buf_printf(out, "the last failure: %s\n", o->failure);
+    }
+    if (o->opt.bo.noisy && optimize_recommend(o, x, &y, &sd)) {
+        buf_printf(out, "recommended: %.6g +- %.2g at ", y, sd);
+        put_point(o, x, out);
+        buf_putc(out, '\n');
+    }
+    mem_free(x);
+}
+
+/* ---- JSON ---- */
+
+static void json_number(struct buf *out, double v) {
+    if (isfinite(v))
+        buf_number(out, v);
+    else
+        buf_puts(out, "null");
+}
+
+static void json_string(struct buf *out, const char *s) {
+    buf_json_string(out, s, strlen(s));
+}
+
+static void json_point(const struct optimize *o, const double *x, struct buf *out) {
+    struct buf level = BUF_INIT;
+    buf_putc(out, '{');
+    for (int j = 0; j < o->space.n; j++) {
+        const struct bo_var *v = &o->space.vars[j];
+        if (j) buf_puts(out, ", ");
+        json_string(out, v->name);
+        buf_puts(out, ": ");
+        if (!v->n_levels) {
+            json_number(out, x[j]);
+            continue;
+        }
+        buf_reset(&level);
+        bo_space_value(&o->space, j, x[j], &level);
+        json_string(out, level.data);
+    }
+    buf_putc(out, '}');
+    buf_release(&level);
+}
+
+static void json_trace(const struct optimize *o, struct buf *out) {
+    double best = NAN;
+    buf_puts(out, "  \"trace\": [");
+    for (size_t i = 0; i < o->trace.n; i++) {
+        const struct optimize_eval *e = &o->trace.at[i];
+        if (!isnan(e->y) && (isnan(best) || (o->opt.maximize ? e->y > best : e->y < best)))
+            best = e->y;
+        buf_printf(out, "%s\n    {\"id\": %lld, \"x\": ", i ? "," : "", (long long)e->id);
+        json_point(o, e->x, out);
+        buf_puts(out, ", \"y\": ");
+        json_number(out, e->y);
+        buf_printf(out, ", \"status\": \"%s\", \"best\": ", isnan(e->y) ? "failed" : "done");
+        json_number(out, best);
+        buf_printf(out, ", \"seconds\": %.6g", e->seconds);
+        if (e->given) buf_puts(out, ", \"given\": true");
+        if (e->error) {
+            buf_puts(out, ", \"error\": ");
+            json_string(out, e->error);
+        }
+        buf_putc(out, '}');
+    }
+    buf_puts(out, "\n  ]");
+}
+
+static void json_model(struct optimize *o, struct buf *out) {
+    struct bo_summary s;
+    size_t n = (size_t)o->space.n;
+    double *first = NEW_ARRAY(double, 2 * n), *total = first + n;
+    if (bo_summarise(o->bo, &s)) {
+        buf_printf(out,
+                   "  \"model\": {\"kernel\": \"%s\", \"warp\": \"%s\", \"points\": %zu, "
+                   "\"noise_sd\": %.6g, \"coverage_50\": %.3f, \"coverage_90\": %.3f, "
+                   "\"converged_optima\": %d},\n",
+                   s.kernel, s.warp, s.n_model, s.noise_sd, s.coverage50, s.coverage90, s.tabu);
+    }
+    if (bo_sensitivity(o->bo, first, total)) {
+        buf_puts(out, "  \"sensitivity\": {");
+        for (size_t j = 0; j < n; j++) {
+            if (j) buf_puts(out, ", ");
+            json_string(out, o->space.vars[j].name);
+            buf_printf(out, ": {\"first\": %.4f, \"total\": %.4f}", first[j], total[j]);
+        }
+        buf_puts(out, "},\n");
+    }
+    mem_free(first);
+}
+
+void optimize_report_json(struct optimize *o, struct buf *out) {
+    double *x = NEW_ARRAY(double, (size_t)o->space.n), y, sd;
+    struct buf space = BUF_INIT;
+    buf_printf(out, "{\n  \"goal\": \"%s\",\n  \"ended\": \"%s\",\n  \"seed\": %llu,\n",
+               o->opt.maximize ? "maximize" : "minimize", end_text(o->end),
+               (unsigned long long)o->opt.seed);
+    buf_puts(out, "  \"function\": ");
+    json_string(out, memo_function(o->memo));
+    buf_puts(out, ",\n  \"variables\": ");
+    bo_space_text(&o->space, &space);
+    if (space.len) space.data[--space.len] = 0;
+    buf_putc(out, '[');
+    for (char *p = space.data, *q; p && *p; p = q ? q + 1 : NULL) {
+        q = strchr(p, '\n');
+        if (p != space.data) buf_puts(out, ", ");
+        buf_json_string(out, p, q ? (size_t)(q - p) : strlen(p));
+    }
+    buf_printf(out, "],\n  \"evaluations\": %zu,\n  \"failed\": %zu,\n", o->trace.n, failed_of(o));
+    buf_puts(out, "  \"best\": ");
+    if (optimize_best(o, x, &y)) {
+        buf_puts(out, "{\"x\": ");
+        json_point(o, x, out);
+        buf_puts(out, ", \"y\": ");
+        json_number(out, y);
+        buf_puts(out, "},\n  \"recommended\": {\"x\": ");
+        if (!optimize_recommend(o, x, &y, &sd)) y = sd = NAN;
+        json_point(o, x, out);
+        buf_puts(out, ", \"mean\": ");
+        json_number(out, y);
+        buf_puts(out, ", \"sd\": ");
+        json_number(out, sd);
+        buf_puts(out, "},\n");
+    } else {
+        buf_puts(out, "null,\n  \"recommended\": null,\n");
+    }
+    json_model(o, out);
+    json_trace(o, out);
+    buf_puts(out, "\n}\n");
+    buf_release(&space);
+    mem_free(x);
+}
+
+/* ---- HTML ---- */
+
+static void draw(struct plot_scene *scene, const char *id, struct buf *out) {
+    struct plot_svg_options svg = {.id = id, .embedded = true};
+    buf_puts(out, "<figure>");
+    plot_svg(scene, &svg, out);
+    buf_puts(out, "</figure>\n");
+    plot_scene_free(scene);
+}
+
+static void trace_figure(const struct optimize *o, struct buf *out) {
+    size_t n = o->trace.n;
+    double *i = NEW_ARRAY(double, 3 * n + 1), *y = i + n, *best = y + n, low = NAN;
+    for (size_t k = 0; k < n; k++) {
+        i[k] = (double)k + 1;
+        y[k] = o->trace.at[k].y;
+        if (!isnan(y[k]) && (isnan(low) || (o->opt.maximize ? y[k] > low : y[k] < low))) low = y[k];
+        best[k] = low;
+    }
+    struct plot_scene *s = plot_scene_new(NULL, 1);
+    struct plot_panel *p = plot_panel_add(s, "Values and best so far");
+    plot_describe(s, "Value of each evaluation, and the best value so far");
+    plot_axis_labels(p, "evaluation", "value");
+    plot_points(p, "value", n, i, y, PLOT_COLOUR(PLOT_GREY));
+    plot_line(p, "best so far", n, i, best, PLOT_COLOUR(PLOT_BLUE));
+    draw(s, "trace", out);
+    mem_free(i);
+}
+
+#define SLICE 61
+
+/* The posterior along one numeric variable through the best point. */
+static bool slice_panel(struct optimize *o, struct plot_scene *s, const double *x, int j) {
+    const struct bo_var *v = &o->space.vars[j];
+    const double probs[3] = {0.05, 0.5, 0.95};
+    double at[SLICE], lo[SLICE], mid[SLICE], hi[SLICE], q[3], sign = o->opt.maximize ? -1 : 1;
+    double *t = NEW_ARRAY(double, (size_t)o->space.n);
+    memcpy(t, x, (size_t)o->space.n * sizeof *t);
+    bool ok = true;
+    for (int i = 0; i < SLICE && ok; i++) {
+        double u = (double)i / (SLICE - 1);
+        t[j] = at[i] = v->log ? v->lo * pow(v->hi / v->lo, u) : v->lo + u * (v->hi - v->lo);
+        ok = bo_quantiles(o->bo, t, probs, 3, q);
+        mid[i] = sign * q[1];
+        lo[i] = fmin(sign * q[0], sign * q[2]);
+        hi[i] = fmax(sign * q[0], sign * q[2]);
+    }
+    mem_free(t);
+    if (!ok) return false;
+    struct plot_panel *p = plot_panel_add(s, v->name);
+    plot_axis_labels(p, v->name, "value");
+    plot_axis_log(p, v->log, false);
+    plot_band(p, "90% band", SLICE, at, lo, hi, PLOT_COLOUR(PLOT_BLUE));
+    plot_line(p, "median", SLICE, at, mid, PLOT_COLOUR(PLOT_BLUE));
+    plot_rule_x(p, "best", x[j], PLOT_COLOUR(PLOT_VERMILION));
+    return true;
+}
+
+static void slices_figure(struct optimize *o, struct buf *out) {
+    double *x = NEW_ARRAY(double, (size_t)o->space.n), y;
+    bool any = false;
+    struct plot_scene *s = plot_scene_new(NULL, o->space.d > 1 ? 2 : 1);
+    plot_describe(s, "Posterior of the function along each variable through the best point");
+    if (optimize_best(o, x, &y))
+        for (int j = 0; j < o->space.n; j++)
+            if (!o->space.vars[j].n_levels) any = slice_panel(o, s, x, j) || any;
+    if (any) {
+        buf_puts(out, "<h2>Slices through the best point</h2>\n");
+        draw(s, "slices", out);
+    } else {
+        plot_scene_free(s);
+    }
+    mem_free(x);
+}
+
+static void sensitivity_figure(struct optimize *o, struct buf *out) {
+    size_t n = (size_t)o->space.n;
+    double *first = NEW_ARRAY(double, 2 * n), *total = first + n;
+    const char **names = NEW_ARRAY(const char *, n);
+    if (bo_sensitivity(o->bo, first, total)) {
+        for (size_t j = 0; j < n; j++) names[j] = o->space.vars[j].name;
+        struct plot_scene *s = plot_scene_new(NULL, 1);
+        struct plot_panel *p = plot_panel_add(s, "Share of the variation, interactions included");
+        plot_describe(s, "Total sensitivity index of each variable");
+        plot_named_bars(p, n, names, total, NULL, PLOT_COLOUR(PLOT_BLUE));
+        buf_puts(out, "<h2>What mattered</h2>\n");
+        draw(s, "sensitivity", out);
+    }
+    mem_free(names);
+    mem_free(first);
+}
+
+static void trace_table(const struct optimize *o, struct buf *out) {
+    struct buf cell = BUF_INIT;
+    buf_puts(out, "<h2>Evaluations</h2>\n<table><tr><th>#</th>");
+    for (int j = 0; j < o->space.n; j++) {
+        buf_puts(out, "<th>");
+        buf_markup(out, o->space.vars[j].name);
+        buf_puts(out, "</th>");
+    }
+    buf_puts(out, "<th>value</th><th>seconds</th></tr>\n");
+    for (size_t i = 0; i < o->trace.n; i++) {
+        const struct optimize_eval *e = &o->trace.at[i];
+        buf_printf(out, "<tr><td>%zu</td>", i + 1);
+        for (int j = 0; j < o->space.n; j++) {
+            buf_reset(&cell);
+            if (o->space.vars[j].n_levels)
+                bo_space_value(&o->space, j, e->x[j], &cell);
+            else
+                buf_printf(&cell, "%.6g", e->x[j]);
+            buf_puts(out, "<td>");
+            buf_markup(out, cell.data);
+            buf_puts(out, "</td>");
+        }
+        buf_puts(out, "<td>");
+        if (isnan(e->y))
+            buf_markup(out, e->error);
+        else
+            buf_printf(out, "%.8g", e->y);
+        buf_printf(out, "</td><td>%.3g</td></tr>\n", e->seconds);
+    }
+    buf_puts(out, "</table>\n");
+    buf_release(&cell);
+}
+
+static void model_paragraph(struct optimize *o, struct buf *out) {
+    struct bo_summary s;
+    if (!bo_summarise(o->bo, &s)) return;
+    buf_printf(out,
+               "<p>Model: kernel %s, output %s, %zu points; leave-one-out coverage of the 50%% "
+               "and 90%% intervals %.0f%% and %.0f%%.",
+               s.kernel, s.warp, s.n_model, 100 * s.coverage50, 100 * s.coverage90);
+    if (o->opt.bo.noisy) buf_printf(out, " Estimated noise: %.3g.", s.noise_sd);
+    if (s.tabu) buf_printf(out, " Optima found to the last digit: %d.", s.tabu);
+    buf_puts(out, "</p>\n");
+}
+
+void optimize_report_html(struct optimize *o, struct buf *out) {
+    struct buf text = BUF_INIT;
+    buf_puts(out,
+             "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
+             "<title>Optimisation</title>\n<style>body{font:16px/1.5 sans-serif;max-width:60em;"
+             "margin:2em auto;padding:0 1em}table{border-collapse:collapse;font-size:14px}"
+             "td,th{padding:.2em .8em;text-align:right;border-bottom:1px solid #ddd}"
+             "figure{margin:1em 0}svg{max-width:100%;height:auto}</style></head><body>\n");
+    buf_printf(out, "<h1>%s <code>", o->opt.maximize ? "Maximum of" : "Minimum of");
+    buf_markup(out, memo_function(o->memo));
+    buf_puts(out, "</code></h1>\n<pre>");
+    optimize_report_text(o, &text);
+    buf_markup(out, text.data);
+    buf_puts(out, "</pre>\n");
+    model_paragraph(o, out);
+    trace_figure(o, out);
+    slices_figure(o, out);
+    sensitivity_figure(o, out);
+    trace_table(o, out);
+    buf_puts(out, "</body></html>\n");
+    buf_release(&text);
+}

@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The loop: decide under the lock, run in parallel, store, log. */
+#include "base/mem.h"
+#include "base/stop.h"
+#include "optimize/optimize_priv.h"
+#include "base/clock.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+size_t optimize_counted(const struct optimize *o) {
+    size_t n = 0;
+    for (size_t i = 0; i < o->trace.n; i++) n += !o->trace.at[i].given;
+    return n;
+}
+
+/* ---- the log: how far it is written is kept in the store, so that a crash between the two leaves
+ * neither a gap nor a line twice ---- */
+
+static void log_line(struct optimize *o, const struct optimize_eval *e, struct buf *out) {
+    for (int j = 0; j < o->space.n; j++) {
+        bo_space_value(&o->space, j, e->x[j], out);
+        buf_putc(out, ' ');
+    }
+    if (isnan(e->y))
+        buf_puts(out, "fail");
+    else
+        buf_number(out, e->y);
+    buf_putc(out, '\n');
+}
+
+static enum gpm_status log_append(struct optimize *o, const char *key, struct buf *err) {
+    long long seq = 0, offset = -1;
+    char *text = NULL;
+    struct stat sb;
+    enum gpm_status s = memo_get(o->memo, key, &text, err);
+    if (!s && sscanf(text, "%lld %lld", &seq, &offset) != 2) seq = 0, offset = -1;
+    mem_free(text);
+    if (s && s != GPM_E_NOT_FOUND) return s;
+    FILE *f = fopen(o->opt.log, "a");
+    if (!f || fstat(fileno(f), &sb)) {
+        buf_printf(err, "log '%s': %s", o->opt.log, strerror(errno));
+        if (f) fclose(f);
+        return GPM_E_IO;
+    }
+    if (sb.st_size < offset) seq = 0, offset = -1; /* somebody took the file away: all again */
+    struct buf lines = BUF_INIT, mark = BUF_INIT;
+    for (size_t i = 0; i < o->trace.n; i++) {
+        if (o->trace.at[i].seq <= seq || o->trace.at[i].given) continue;
+        log_line(o, &o->trace.at[i], &lines);
+        seq = o->trace.at[i].seq;
+    }
+    long long end = (offset < 0 ? (long long)sb.st_size : offset) + (long long)lines.len;
+    bool bad = offset >= 0 && sb.st_size > offset && ftruncate(fileno(f), offset) != 0;
+    bad = bad || fwrite(lines.data, 1, lines.len, f) != lines.len || fflush(f) != 0;
+    bad = fclose(f) != 0 || bad;
+    s = GPM_OK;
+    if (bad) {
+        buf_printf(err, "log '%s': writing failed: %s", o->opt.log, strerror(errno));
+        s = GPM_E_IO;
+    } else if (lines.len || offset < 0) {
+        buf_printf(&mark, "%lld %lld", seq, end);
+        s = memo_set(o->memo, key, mark.data, err);
+    }
+    buf_release(&lines);
+    buf_release(&mark);
+    return s;
+}
+
+enum gpm_status optimize_write_log(struct optimize *o, struct buf *err) {
+    if (!o->opt.log) return GPM_OK;
+    struct buf key = BUF_INIT;
+    char *full = realpath(o->opt.log, NULL);
+    buf_printf(&key, "log:%s", full ? full : o->opt.log);
+    if (!full) { /* made by the first line; then its full name is the key */
+        FILE *f = fopen(o->opt.log, "a");
+        if (f) fclose(f);
+        full = realpath(o->opt.log, NULL);
+        buf_reset(&key);
+        buf_printf(&key, "log:%s", full ? full : o->opt.log);
+    }
+    free(full);
+    enum gpm_status s = memo_begin(o->memo, err);
+    if (!s) s = optimize_refresh(o, err);
+    if (!s) s = log_append(o, key.data, err);
+    if (!s) s = memo_commit(o->memo, err);
+    if (s) memo_rollback(o->memo);
+    buf_release(&key);
+    return s;
+}
+
+/* ---- one decision ---- */
+
+enum next { NEXT_POINT, NEXT_WAIT, NEXT_BUDGET, NEXT_EXHAUSTED };
+
+static enum gpm_status claim(struct optimize *o, const double *x, bool ask, int64_t *id,
+                             enum next *what, struct buf *err) {
+    struct memo_claim c;
+    *what = NEXT_POINT;
+    if (ask) return memo_ask(o->memo, x, "ask", id, err);
+    if (o->opt.bo.noisy) return memo_claim_replicate(o->memo, x, id, err);
+    enum gpm_status s = memo_claim(o->memo, x, false, &c, err);
+    *id = c.id;
+    if (!s && c.state != MEMO_OURS) *what = NEXT_WAIT;
+    return s;
+}
+
+static enum gpm_status decide(struct optimize *o, bool ask, double *x, int64_t *id, enum next *what,
+                              struct buf *err) {
+    bool found = false;
+    enum gpm_status s = optimize_refresh(o, err);
+    if (s) return s;
+    if (!ask) s = memo_reclaim(o->memo, &found, id, x, err); /* of a worker that died */
+    if (!s && found && !bo_space_inside(&o->space, x)) {
+        buf_printf(err,
+                   "point %lld of the store lies outside the search space; take it away with "
+                   "gpmem memo rm",
+                   (long long)*id);
+        s = GPM_E_FORMAT;
+    }
+    *what = NEXT_POINT;
+    if (s || found) return s;
+    size_t begun = optimize_counted(o) + o->n_pending;
+    if (o->opt.budget && begun >= o->opt.budget && !ask) {
+        *what = NEXT_BUDGET;
+        return GPM_OK;
+    }
+    s = bo_ask(o->bo, x);
+    if (s == GPM_E_LIMIT) {
+        *what = NEXT_EXHAUSTED;
+        return GPM_OK;
+    }
+    if (!s) s = claim(o, x, ask, id, what, err);
+    return s ? s : optimize_save_state(o, err);
+}
+
+static enum gpm_status next_point(struct optimize *o, bool ask, double *x, int64_t *id,
+                                  enum next *what, struct buf *err) {
+    enum gpm_status s = memo_begin(o->memo, err);
+    if (!s) s = decide(o, ask, x, id, what, err);
+    if (!s) s = memo_commit(o->memo, err);
+    if (s) memo_rollback(o->memo);
+    return s;
+}
+
+/* ---- running ---- */
+
+struct run {
+    struct optimize *o;
+    struct proc_pool *pool;
+    VEC(int64_t) ids; /* claims whose programs run */
+    double started, renewed;
+    unsigned long shortages; /* of memory, at the start: one more ends the run */
+};
+
+static void say(struct optimize *o) {
+    double *x = NEW_ARRAY(double, (size_t)o->space.n), y;
+    struct buf line = BUF_INIT;
+    if (!o->opt.progress || o->trace.n == 0) goto done;
+    const struct optimize_eval *last = &vec_last(&o->trace);
+    buf_printf(&line, "%zu", optimize_counted(o));
+    if (o->opt.budget) buf_printf(&line, "/%zu", o->opt.budget);
+    if (isnan(last->y))
+        buf_printf(&line, " failed%s%s", o->failure ? ": " : "", o->failure ? o->failure : "");
+    else
+        buf_printf(&line, " %.6g", last->y);
+    if (optimize_best(o, x, &y)) {
+        buf_printf(&line, "  best %.6g at", y);
+        for (int j = 0; j < o->space.n; j++) {
+            buf_printf(&line, " %s=", o->space.vars[j].name);
+            if (o->space.vars[j].n_levels)
+                bo_space_value(&o->space, j, x[j], &line);
+            else
+                buf_printf(&line, "%.5g", x[j]);
+        }
+    }
+    if (bo_count_failed(o->bo)) buf_printf(&line, "  (%zu failed)", bo_count_failed(o->bo));
+    o->opt.progress(o->opt.user, line.data);
+done:
+    buf_release(&line);
+    mem_free(x);
+}
+
+static bool stopped(const struct optimize *o) {
+    return stop_asked(o->opt.stop);
+}
+
+static bool target_met(const struct optimize *o) {
+    double *x = NEW_ARRAY(double, (size_t)o->space.n), y;
+    bool met = o->opt.has_target && optimize_best(o, x, &y) &&
+               (o->opt.maximize ? y >= o->opt.target : y <= o->opt.target);
+    mem_free(x);
+    return met;
+}
+
+static enum gpm_status finished(struct optimize *o, struct buf *err) {
+    enum gpm_status s = optimize_refresh(o, err);
+    if (!s) s = optimize_write_log(o, err);
+    if (!s) say(o);
+    return s;
+}
+
+/* Keeps the first line of a reason, for the progress line and the report. */
+static void note_failure(struct optimize *o, const char *why) {
+    size_t n = strcspn(why, "\n");
+    mem_free(o->failure);
+    o->failure = mem_strndup(why, n < 160 ? n : 160);
+}
+
+static enum gpm_status store_result(struct optimize *o, int64_t id, const struct proc_result *r,
+                                    struct buf *err) {
+    struct buf text = BUF_INIT;
+    enum gpm_status s;
+    if (r->outcome == PROC_OK) {
+        s = memo_finish(o->memo, id, r->value, r->seconds, NULL, err);
+    } else {
+        proc_result_text(r, &text);
+        note_failure(o, text.data);
+        s = memo_fail(o->memo, id, text.data, r->seconds, err);
+    }
+    buf_release(&text);
+    return s;
+}
+
+/* The C callback runs here and now. */
+static enum gpm_status call_function(struct optimize *o, int64_t id, const double *x,
+                                     struct buf *err) {
+    double y = NAN, t = clock_seconds();
+    int failed = o->fn(o->fn_user, x, &y);
+    const char *why = failed         ? "the function failed"
+                      : !isfinite(y) ? "the value is not finite"
+                                     : NULL;
+    if (why) note_failure(o, why);
+    enum gpm_status s = why ? memo_fail(o->memo, id, why, clock_seconds() - t, err)
+                            : memo_finish(o->memo, id, y, clock_seconds() - t, NULL, err);
+    return s ? s : finished(o, err);
+}
+
+static void start_program(struct run *r, int64_t id, const double *x) {
+    struct optimize *o = r->o;
+    char **values = NEW_ARRAY(char *, (size_t)o->space.n);
+    for (int j = 0; j < o->space.n; j++) {
+        struct buf b = BUF_INIT;
+        bo_space_value(&o->space, j, x[j], &b);
+        values[j] = buf_take(&b);
+    }
+    proc_pool_start(r->pool, &o->command, (const char *const *)values, id);
+    vec_push(&r->ids, id);
+    for (int j = 0; j < o->space.n; j++) mem_free(values[j]);
+    mem_free(values);
+}
+
+static void forget_id(struct run *r, int64_t id) {
+    for (size_t i = 0; i < r->ids.n; i++)
+        if (r->ids.at[i] == id) r->ids.at[i--] = vec_last(&r->ids), r->ids.n--;
+}
+
+static enum gpm_status wait_for_one(struct run *r, double limit, struct buf *err) {
+    struct optimize *o = r->o;
+    struct proc_result res;
+    int64_t id;
+    enum gpm_status s = GPM_OK;
+    proc_result_init(&res);
+    double wait = fmin(60, limit - clock_seconds());
+    if (proc_pool_wait(r->pool, wait < 0 ? 0 : wait, o->opt.stop, &id, &res)) {
+        forget_id(r, id);
+        s = store_result(o, id, &res, err);
+        if (!s) s = finished(o, err);
+    }
+    if (!s && clock_seconds() > r->renewed + 60) {
+        r->renewed = clock_seconds();
+        for (size_t i = 0; i < r->ids.n && !s; i++) s = memo_renew(o->memo, r->ids.at[i], err);
+    }
+    proc_result_release(&res);
+    return s;
+}
+
+/* Starts what can be started; *more tells whether to come back. */
+static enum gpm_status fill(struct run *r, double *x, bool *more, bool *others, struct buf *err) {
+    struct optimize *o = r->o;
+    enum gpm_status s = GPM_OK;
+    enum next what = NEXT_POINT;
+    *others = false;
+    while (*more && !s && !proc_pool_full(r->pool) && what == NEXT_POINT && !stopped(o) &&
+           mem_shortages() == r->shortages) {
+        int64_t id;
+        if (target_met(o)) {
+            o->end = OPTIMIZE_TARGET;
+            *more = false;
+            break;
+        }
+        s = next_point(o, false, x, &id, &what, err);
+        if (s) return s;
+        if (what == NEXT_POINT && o->fn)
+            s = call_function(o, id, x, err);
+        else if (what == NEXT_POINT)
+            start_program(r, id, x);
+        if (o->fn && o->opt.max_seconds && clock_seconds() > r->started + o->opt.max_seconds)
+            return s;
+    }
+    if (what == NEXT_BUDGET || what == NEXT_EXHAUSTED) {
+        o->end = what == NEXT_BUDGET ? OPTIMIZE_BUDGET : OPTIMIZE_EXHAUSTED;
+        /* points of other workers may still fail to finish: then they are offered again */
+        *others = o->n_pending > r->ids.n && optimize_counted(o) < o->opt.budget;
+        *more = *others;
+    }
+    return s;
+}
+
+static enum gpm_status loop(struct run *r, double *x, struct buf *err) {
+    struct optimize *o = r->o;
+    double limit = o->opt.max_seconds ? r->started + o->opt.max_seconds : INFINITY;
+    bool more = true, others;
+    enum gpm_status s = GPM_OK;
+    while (!s) {
+        if (mem_shortages() != r->shortages) {
+            buf_puts(err, "out of memory; every evaluation so far is kept");
+            return GPM_E_NOMEM;
+        }
+        if (stopped(o) || clock_seconds() >= limit) {
+            o->end = stopped(o) ? OPTIMIZE_STOPPED : OPTIMIZE_TIME;
+            return GPM_OK;
+        }
+        s = fill(r, x, &more, &others, err);
+        if (s || (!more && proc_pool_running(r->pool) == 0)) return s;
+        if (proc_pool_running(r->pool)) {
+            s = wait_for_one(r, others ? fmin(limit, clock_seconds() + 0.5) : limit, err);
+        } else if (!o->fn || others) {
+            struct timespec t = {0, 100000000};
+            nanosleep(&t, NULL);
+        }
+    }
+    return s;
+}
+
+enum gpm_status optimize_run(struct optimize *o, struct buf *err) {
+    if (!o->has_command && !o->fn) {
+        buf_puts(err, "there is nothing to evaluate: give the command after --, for example "
+                      "-- ./sim {x}");
+        return GPM_E_ARG;
+    }
+    struct run r = {.o = o,
+                    .pool = proc_pool_new(o->opt.jobs),
+                    .started = clock_seconds(),
+                    .shortages = mem_shortages()};
+    r.renewed = r.started;
+    double *x = NEW_ARRAY(double, (size_t)o->space.n);
+    enum gpm_status s = loop(&r, x, err);
+    proc_pool_free(r.pool); /* kills what still runs; its points are offered again */
+    for (size_t i = 0; i < r.ids.n; i++) {
+        enum gpm_status given = memo_abandon(o->memo, r.ids.at[i], err);
+        if (!s) s = given;
+    }
+    vec_release(&r.ids);
+    mem_free(x);
+    if (!s && o->end == OPTIMIZE_STOPPED) s = GPM_E_INTERRUPT;
+    return s;
+}
+
+/* ---- evaluations elsewhere ---- */
+
+enum gpm_status optimize_ask(struct optimize *o, double *x, int64_t *id, struct buf *err) {
+    enum next what;
+    enum gpm_status s = next_point(o, true, x, id, &what, err);
+    if (s || what == NEXT_POINT) return s;
+    buf_puts(err, "every point of the search space was evaluated or is being evaluated");
+    return GPM_E_LIMIT;
+}
+
+struct waiting {
+    int64_t id;
+    bool open;
+};
+static bool is_open(const struct memo_row *r, void *user) {
+    struct waiting *w = user;
+    w->open = r->status == MEMO_ASKED || r->status == MEMO_CLAIMED || r->status == MEMO_FAILED;
+    return false;
+}
+
+enum gpm_status optimize_tell(struct optimize *o, int64_t id, double y, struct buf *err) {
+    struct waiting w = {id, false};
+    enum gpm_status s = memo_row_by_id(o->memo, id, is_open, &w, err);
+    if (!s && !w.open) {
+        buf_printf(err, "point %lld has its value already; remove it first with gpmem memo rm",
+                   (long long)id);
+        s = GPM_E_CONFLICT;
+    }
+    if (!s)
+        s = isfinite(y) ? memo_finish(o->memo, id, y, 0, NULL, err)
+                        : memo_fail(o->memo, id, "told: failed", 0, err);
+    return s ? s : finished(o, err);
+}
+
+enum gpm_status optimize_tell_at(struct optimize *o, const double *x, double y, struct buf *err) {
+    enum gpm_status s = memo_add(o->memo, x, isfinite(y) ? y : 0,
+                                 isfinite(y) ? NULL : "told: failed", 0, o->opt.bo.noisy, err);
+    return s ? s : finished(o, err);
+}

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Source functions from outside and data files: command, foreign, csv_lookup, read_csv. Running
+ * and loading need a permission; reading does not.
+ */
+#include "source/srcfn.h"
+
+#include "base/mem.h"
+#include "base/vec.h"
+#include "sp/sp_options.h"
+#include <math.h>
+#include <string.h>
+
+static bool given(const struct sp_call *c, size_t i) {
+    return i < c->n && !is_absent(c->args[i]);
+}
+
+static enum gpm_status fail(struct sp_call *c, enum diag_code code, struct buf *err) {
+    enum gpm_status st = sp_error(c, code, "%s: %s", c->cls->name, err->data);
+    buf_release(err);
+    return st;
+}
+
+static const char *name_text(value v) {
+    if (v.tag == V_STR) return v.u.str->text;
+    return v.tag == V_SYM && v.u.sym ? v.u.sym->text : NULL;
+}
+
+/* Names in an argument: one, or a sequence. Borrowed texts of items, which the caller frees. */
+struct names {
+    const char **at;
+    value *items;
+    size_t n;
+};
+
+static void names_release(struct names *s) {
+    values_free(s->items, s->n);
+    mem_free(s->at);
+}
+
+static enum gpm_status names_read(struct sp_call *c, size_t i, const char *param,
+                                  struct names *out) {
+    value v = c->args[i];
+    *out = (struct names){0};
+    if (name_text(v)) {
+        out->items = NEW_ARRAY(value, 1);
+        out->items[0] = value_ref(v);
+        out->n = 1;
+    } else if (!seq_items(v, &out->items, &out->n))
+        return sp_error(c, DIAG_TYPE, "%s: %s must be a name or a sequence of names, got a %s",
+                        c->cls->name, param, value_type_name(v));
+    out->at = NEW_ARRAY(const char *, out->n + 1);
+    for (size_t k = 0; k < out->n; k++) {
+        out->at[k] = name_text(out->items[k]);
+        if (out->at[k]) continue;
+        names_release(out);
+        return sp_error(c, DIAG_TYPE, "%s: %s must hold names", c->cls->name, param);
+    }
+    return GPM_OK;
+}
+
+/* ---- command ------------------------------------------------------------------------------ */
+
+/* {name} placeholders in the order of their first appearance. */
+static void placeholders(const char *line, struct names *out) {
+    VEC(char *) found = {0};
+    for (const char *s = line; *s; s++) {
+        if ((*s == '{' || *s == '}') && s[1] == *s) {
+            s++;
+            continue;
+        }
+        size_t len = *s == '{' ? strspn(s + 1, "abcdefghijklmnopqrstuvwxyz_"
+                                               "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
+                               : 0;
+        if (!len || s[len + 1] != '}' || (s[1] >= '0' && s[1] <= '9')) continue;
+        char *name = mem_strndup(s + 1, len);
+        size_t k = 0;
+        while (k < found.n && strcmp(found.at[k], name) != 0) k++;
+        if (k == found.n)
+            vec_push(&found, name);
+        else
+            mem_free(name);
+        s += len + 1;
+    }
+    *out = (struct names){.n = found.n};
+    out->items = NEW_ARRAY(value, found.n + 1);
+    out->at = NEW_ARRAY(const char *, found.n + 1);
+    for (size_t k = 0; k < found.n; k++) {
+        out->items[k] = value_cstr(found.at[k]);
+        out->at[k] = out->items[k].u.str->text;
+        mem_free(found.at[k]);
+    }
+    vec_release(&found);
+}
+
+static enum gpm_status command_names(struct sp_call *c, const char *line, struct names *out) {
+    if (given(c, 4)) return names_read(c, 4, "inputs", out);
+    placeholders(line, out);
+    if (out->n) return GPM_OK;
+    names_release(out);
+    *out = (struct names){.at = NEW_ARRAY(const char *, 2), .items = NEW_ARRAY(value, 1), .n = 1};
+    out->items[0] = value_cstr("x");
+    out->at[0] = out->items[0].u.str->text;
+    return GPM_OK;
+}
+
+/* An optional number from 0 to max. */
+static enum gpm_status number_or(struct sp_call *c, size_t i, const char *name, double max,
+                                 double fallback, double *out) {
+    *out = fallback;
+    if (!given(c, i)) return GPM_OK;
+    if (c->args[i].tag != V_NUM || !(c->args[i].u.num >= 0) || c->args[i].u.num > max)
+        return sp_error(c, DIAG_DOMAIN, "%s: %s must be a number from 0 to %g", c->cls->name, name,
+                        max);
+    *out = c->args[i].u.num;
+    return GPM_OK;
+}
+
+static enum gpm_status make_command(struct sp_call *c, value *out) {
+    const char *line = c->args[0].u.str->text;
+    bool json = false;
+    double timeout, retries;
+    if (number_or(c, 1, "timeout", 1e9, 0, &timeout) != GPM_OK ||
+        number_or(c, 2, "retries", 1000, 0, &retries) != GPM_OK)
+        return GPM_E_USER;
+    if (given(c, 3) && !sp_truth(c->args[3], &json))
+        return sp_error(c, DIAG_TYPE, "command: json must be true or false");
+    struct buf what = BUF_INIT, err = BUF_INIT;
+    buf_printf(&what, "run %s", line);
+    enum gpm_status st = sp_need(c, SP_MAY_RUN, what.data);
+    buf_release(&what);
+    struct names names;
+    if (st == GPM_OK) st = command_names(c, line, &names);
+    if (st != GPM_OK) return st;
+    struct srcfn *s = srcfn_new(&srcfn_command, NULL, (int)names.n);
+    st = proc_command_parse(&s->u.command, line, names.at, (int)names.n, json, &err);
+    names_release(&names);
+    if (st != GPM_OK) {
+        mem_free(s); /* there is no template to release */
+        return fail(c, DIAG_BAD_OPERATOR_ARG, &err);
+    }
+    s->u.command.timeout = timeout;
+    s->u.command.retries = (int)retries;
+    struct buf identity = BUF_INIT;
+    proc_command_text(&s->u.command, &identity);
+    s->identity = buf_take(&identity);
+    *out = srcfn_value(s);
+    return GPM_OK;
+}
+
+/* ---- foreign ------------------------------------------------------------------------------ */
+
+static enum gpm_status foreign_options(struct sp_call *c, int *dim, bool *parallel) {
+    *dim = 1;
+    *parallel = false;
+    if (given(c, 2)) {
+        value v = c->args[2];
+        if (v.tag != V_NUM || !(v.u.num >= 1 && v.u.num <= 10000) || v.u.num != floor(v.u.num))
+            return sp_error(c, DIAG_DOMAIN, "foreign: dim must be from 1 to 10000");
+        *dim = (int)v.u.num;
+    }
+    if (given(c, 3) && !sp_truth(c->args[3], parallel))
+        return sp_error(c, DIAG_TYPE, "foreign: parallel must be true or false");
+    return GPM_OK;
+}
+
+static enum gpm_status make_foreign(struct sp_call *c, value *out) {
+    const char *symbol = name_text(c->args[1]);
+    bool many = given(c, 2), parallel;
+    int dim;
+    enum gpm_status st = foreign_options(c, &dim, &parallel);
+    if (st != GPM_OK) return st;
+    char *path = srcfn_path(c, c->args[0].u.str->text);
+    struct buf what = BUF_INIT, err = BUF_INIT;
+    buf_printf(&what, "load %s", path);
+    st = sp_need(c, SP_MAY_RUN, what.data);
+    buf_reset(&what);
+    if (st == GPM_OK) {
+        buf_printf(&what, "%s:%s", path, symbol);
+        struct srcfn *s = srcfn_new(&srcfn_foreign, NULL, dim);
+        s->parallel = parallel;
+        if (foreign_open(&s->u.object, path, symbol, many ? FOREIGN_VECTOR : FOREIGN_SCALAR,
+                         &err) == GPM_OK) {
+            s->identity = mem_strdup(what.data);
+            *out = srcfn_value(s);
+        } else {
+            mem_free(s);
+            st = fail(c, DIAG_FILE, &err);
+        }
+    }
+    buf_release(&what);
+    mem_free(path);
+    return st;
+}
+
+/* ---- CSV files ---------------------------------------------------------------------------- */
+
+static enum gpm_status open_csv(struct sp_call *c, struct csv *file) {
+    struct csv_options opt = {0};
+    struct buf err = BUF_INIT;
+    char *path = srcfn_path(c, c->args[0].u.str->text);
+    struct sp_options *o = c->host ? c->host->options : NULL;
+    if (o && o->file) o->file(o->file_user, path);
+    enum gpm_status st = csv_read(file, path, &opt, &err);
+    mem_free(path);
+    if (st == GPM_OK) return st;
+    return fail(c, st == GPM_E_IO ? DIAG_FILE : DIAG_DATA, &err);
+}
+
+static value cell_value(const struct csv *file, size_t row, int col) {
+    struct buf err = BUF_INIT;
+    double x;
+    bool number = csv_number(file, row, col, &x, &err) == GPM_OK;
+    buf_release(&err);
+    return number ? value_num(x) : value_cstr(csv_text(file, row, col));
+}
+
+/* Columns that argument i names (all of them when it is absent); *n of them, mem_free. */
+static enum gpm_status columns_of(struct sp_call *c, size_t i, const struct csv *file, int **cols,
+                                  size_t *n) {
+    *cols = NULL;
+    if (!given(c, i)) {
+        *n = (size_t)file->n_cols;
+        *cols = NEW_ARRAY(int, *n + 1);
+        for (size_t k = 0; k < *n; k++) (*cols)[k] = (int)k;
+        return GPM_OK;
+    }
+    struct names names;
+    struct buf err = BUF_INIT;
+    enum gpm_status st = names_read(c, i, "columns", &names);
+    if (st != GPM_OK) return st;
+    *n = names.n;
+    *cols = NEW_ARRAY(int, *n + 1);
+    for (size_t k = 0; k < *n && st == GPM_OK; k++)
+        if (csv_find(file, names.at[k], &(*cols)[k], &err) != GPM_OK) st = fail(c, DIAG_DATA, &err);
+    names_release(&names);
+    if (st == GPM_OK) return st;
+    mem_free(*cols);
+    return st;
+}
+
+static enum gpm_status read_csv(struct sp_call *c, value *out) {
+    struct csv file;
+    int *cols;
+    size_t n;
+    enum gpm_status st = open_csv(c, &file);
+    if (st != GPM_OK) return st;
+    st = columns_of(c, 1, &file, &cols, &n);
+    if (st == GPM_OK) {
+        bool flat = given(c, 1) && name_text(c->args[1]);
+        *out = value_array_new(file.n_rows);
+        for (size_t r = 0; r < file.n_rows; r++) {
+            value *to = &out->u.array->at[r];
+            if (flat) {
+                *to = cell_value(&file, r, cols[0]);
+                continue;
+            }
+            *to = value_array_new(n);
+            for (size_t k = 0; k < n; k++) to->u.array->at[k] = cell_value(&file, r, cols[k]);
+        }
+        mem_free(cols);
+    }
+    csv_release(&file);
+    return st;
+}
+
+/* The output column: named, else the last; inputs: named, else all others. */
+static enum gpm_status lookup_columns(struct sp_call *c, const struct csv *file, int **inputs,
+                                      size_t *dim, int *output) {
+    struct buf err = BUF_INIT;
+    *output = file->n_cols - 1;
+    if (given(c, 2) && csv_find(file, name_text(c->args[2]), output, &err) != GPM_OK)
+        return fail(c, DIAG_DATA, &err);
+    enum gpm_status st = columns_of(c, 1, file, inputs, dim);
+    if (st != GPM_OK || given(c, 1)) return st;
+    size_t kept = 0;
+    for (size_t k = 0; k < *dim; k++)
+        if ((*inputs)[k] != *output) (*inputs)[kept++] = (*inputs)[k];
+    *dim = kept;
+    if (kept) return GPM_OK;
+    mem_free(*inputs);
+    return sp_error(c, DIAG_DATA, "csv_lookup: %s has one column; it needs inputs and an output",
+                    file->name);
+}
+
+static enum gpm_status csv_lookup(struct sp_call *c, value *out) {
+    struct csv file;
+    int *inputs, output;
+    size_t dim;
+    struct buf err = BUF_INIT;
+    enum gpm_status st = open_csv(c, &file);
+    if (st != GPM_OK) return st;
+    st = lookup_columns(c, &file, &inputs, &dim, &output);
+    if (st == GPM_OK) {
+        struct srcfn *s = srcfn_new(&srcfn_csv, mem_strdup(c->args[0].u.str->text), (int)dim);
+        st = srcfn_csv_fill(s, &file, inputs, output, &err);
+        if (st == GPM_OK)
+            *out = srcfn_value(s);
+        else {
+            srcfn_unref(s);
+            st = fail(c, st == GPM_E_CONFLICT ? DIAG_GP_CONTRADICTION : DIAG_DATA, &err);
+        }
+        mem_free(inputs);
+    }
+    csv_release(&file);
+    return st;
+}
+
+const struct sp_class sp_source_rows[] = {
+    {.name = "command",
+     .sig = "(line: string, timeout?: any, retries?: any, json?: any, inputs?: any) -> proc",
+     .doc = "A program as a function: command(\"./sim {x}\")(3) runs ./sim 3 (no shell) and takes "
+            "the one number it prints. Placeholders are the inputs, in the order of the line or of "
+            "inputs=; with json=true they go as a JSON object to stdin. timeout= in seconds. "
+            "Needs --allow-run.",
+     .simulate = make_command},
+    {.name = "foreign",
+     .sig = "(path: string, symbol: name, dim?: any, parallel?: any) -> proc",
+     .doc = "A C function of a shared object: double f(double), or with dim= double f(const "
+            "double *x, int n). parallel=true: it may be called from several threads at once "
+            "(--jobs). Needs --allow-run.",
+     .simulate = make_foreign},
+    {.name = "csv_lookup",
+     .sig = "(path: string, inputs?: any, output?: name) -> proc",
+     .doc = "The table in a CSV file as a function: the output column (the last, unless named) at "
+            "the given inputs (the other columns, unless named). An input that is not in the file "
+            "is an error.",
+     .simulate = csv_lookup},
+    {.name = "read_csv",
+     .sig = "(path: string, columns?: any) -> array",
+     .doc = "Rows of a CSV file as an array of arrays; read_csv(path, \"y\") is one column. Cells "
+            "that are not numbers are strings. Paths are relative to the program's file.",
+     .example = "read_csv(\"data/airline.csv\")[0] => [\"1949-01-01\", 112]",
+     .simulate = read_csv},
+};
+const size_t sp_source_count = COUNT_OF(sp_source_rows);

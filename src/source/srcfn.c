@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See srcfn.h. */
+#include "source/srcfn.h"
+
+#include "base/map.h"
+#include "base/mem.h"
+#include "sp/sp_options.h"
+#include <math.h>
+#include <string.h>
+#include <sys/stat.h>
+
+struct srcfn *srcfn_new(const struct srcfn_class *cls, char *identity_taken, int dim) {
+    struct srcfn *s = NEW(struct srcfn);
+    s->refs = 1;
+    s->cls = cls;
+    s->identity = identity_taken;
+    s->dim = dim;
+    return s;
+}
+
+struct srcfn *srcfn_ref(struct srcfn *s) {
+    s->refs++;
+    return s;
+}
+
+void srcfn_unref(struct srcfn *s) {
+    if (!s || --s->refs) return;
+    if (s->cls->release) s->cls->release(s);
+    mem_free(s->identity);
+    mem_free(s);
+}
+
+/* ---- programs ----------------------------------------------------------------------------- */
+
+char **srcfn_texts(const double *x, int dim) {
+    char **texts = NEW_ARRAY(char *, (size_t)dim + 1);
+    for (int i = 0; i < dim; i++) {
+        struct buf b = BUF_INIT;
+        buf_number(&b, x[i]);
+        texts[i] = buf_take(&b);
+    }
+    return texts;
+}
+
+void srcfn_texts_free(char **texts, int dim) {
+    for (int i = 0; i < dim; i++) mem_free(texts[i]);
+    mem_free(texts);
+}
+
+void srcfn_failure_text(const struct proc_result *r, struct buf *out) {
+    proc_result_text(r, out);
+    while (out->len && (out->data[out->len - 1] == '\n' || out->data[out->len - 1] == ' '))
+        out->data[--out->len] = 0;
+}
+
+static enum gpm_status run_command(struct srcfn *s, const double *x, double *y,
+                                   const volatile sig_atomic_t *stop, struct buf *why) {
+    struct proc_result r;
+    proc_result_init(&r);
+    char **texts = srcfn_texts(x, s->dim);
+    proc_run(&s->u.command, (const char *const *)texts, stop, &r);
+    srcfn_texts_free(texts, s->dim);
+    bool ok = r.outcome == PROC_OK;
+    if (ok)
+        *y = r.value;
+    else if (r.outcome == PROC_INTERRUPTED)
+        buf_puts(why, "interrupted");
+    else
+        srcfn_failure_text(&r, why);
+    proc_result_release(&r);
+    return ok ? GPM_OK : GPM_E_USER;
+}
+
+static void release_command(struct srcfn *s) {
+    proc_command_release(&s->u.command);
+}
+
+const struct srcfn_class srcfn_command = {"command", run_command, release_command};
+
+/* ---- shared objects and callbacks --------------------------------------------------------- */
+
+static enum gpm_status check_finite(double y, struct buf *why) {
+    if (isfinite(y)) return GPM_OK;
+    buf_puts(why, "it gave ");
+    buf_number(why, y);
+    return GPM_E_USER;
+}
+
+static enum gpm_status call_object(struct srcfn *s, const double *x, double *y,
+                                   const volatile sig_atomic_t *stop, struct buf *why) {
+    UNUSED(stop);
+    *y = foreign_call(&s->u.object, x, s->dim);
+    return check_finite(*y, why);
+}
+
+static void release_object(struct srcfn *s) {
+    foreign_close(&s->u.object);
+}
+
+const struct srcfn_class srcfn_foreign = {"foreign", call_object, release_object};
+
+static enum gpm_status call_back(struct srcfn *s, const double *x, double *y,
+                                 const volatile sig_atomic_t *stop, struct buf *why) {
+    UNUSED(stop);
+    char err[512] = "";
+    *y = NAN;
+    int rc = s->u.callback.f(s->u.callback.user, x, (size_t)s->dim, y, err, sizeof err);
+    if (rc == 0) return check_finite(*y, why);
+    err[sizeof err - 1] = 0;
+    if (err[0])
+        buf_puts(why, err);
+    else
+        buf_printf(why, "it returned %d", rc);
+    return GPM_E_USER;
+}
+
+const struct srcfn_class srcfn_call = {"callback", call_back, NULL};
+
+/* ---- tables ------------------------------------------------------------------------------- */
+
+static uint64_t hash_of(const double *x, int dim) {
+    uint64_t h = hash_bytes(x, (size_t)dim * sizeof *x, 1);
+    return h ? h : 1;
+}
+
+static size_t find_row(const struct srcfn *s, const double *x) {
+    const struct csv_table *t = &s->u.table;
+    size_t d = (size_t)s->dim, row = (size_t)(uintptr_t)map_get(&t->by_x, hash_of(x, s->dim));
+    while (row && memcmp(t->x + (row - 1) * d, x, d * sizeof *x) != 0) row = t->next[row - 1];
+    return row;
+}
+
+static enum gpm_status look_up(struct srcfn *s, const double *x, double *y,
+                               const volatile sig_atomic_t *stop, struct buf *why) {
+    UNUSED(stop);
+    double *key = NEW_ARRAY(double, (size_t)s->dim);
+    for (int i = 0; i < s->dim; i++) key[i] = x[i] + 0.0;
+    size_t row = find_row(s, key);
+    mem_free(key);
+    if (!row) {
+        buf_puts(why, "the file has no row with these inputs");
+        return GPM_E_USER;
+    }
+    *y = s->u.table.y[row - 1];
+    return GPM_OK;
+}
+
+static void release_table(struct srcfn *s) {
+    struct csv_table *t = &s->u.table;
+    mem_free(t->x);
+    mem_free(t->y);
+    mem_free(t->next);
+    map_release(&t->by_x);
+}
+
+const struct srcfn_class srcfn_csv = {"table", look_up, release_table};
+
+enum gpm_status srcfn_csv_fill(struct srcfn *s, const struct csv *c, const int *inputs, int output,
+                               struct buf *err) {
+    struct csv_table *t = &s->u.table;
+    size_t d = (size_t)s->dim;
+    t->x = NEW_ARRAY(double, c->n_rows *d + 1);
+    t->y = NEW_ARRAY(double, c->n_rows + 1);
+    t->next = mem_zalloc((c->n_rows + 1) * sizeof *t->next);
+    for (size_t r = 0; r < c->n_rows; r++) {
+        double *x = t->x + r * d;
+        enum gpm_status st = csv_number(c, r, output, &t->y[r], err);
+        for (size_t j = 0; j < d && st == GPM_OK; j++) {
+            st = csv_number(c, r, inputs[j], &x[j], err);
+            x[j] += 0.0;
+        }
+        if (st != GPM_OK) return st;
+        size_t same = find_row(s, x);
+        if (same && t->y[same - 1] == t->y[r]) continue;
+        if (same) {
+            buf_printf(err,
+                       "%s: line %zu repeats the inputs of line %zu with another value; a source "
+                       "function has one value at each input",
+                       c->name, c->lines[r], c->lines[same - 1]);
+            return GPM_E_CONFLICT;
+        }
+        uint64_t h = hash_of(x, s->dim);
+        t->next[r] = (size_t)(uintptr_t)map_get(&t->by_x, h);
+        map_put(&t->by_x, h, (void *)(uintptr_t)(r + 1));
+    }
+    t->n = c->n_rows;
+    return GPM_OK;
+}
+
+/* ---- as procedures ------------------------------------------------------------------------ */
+
+enum gpm_status srcfn_failed(struct sp_call *c, const char *identity, const double *x, int dim,
+                             const char *why) {
+    struct buf at = BUF_INIT;
+    for (int i = 0; i < dim; i++) {
+        if (i) buf_puts(&at, ", ");
+        buf_number(&at, x[i]);
+    }
+    enum gpm_status st =
+        sp_error(c, DIAG_SOURCE_FAILED, "the source function %.120s failed at %s: %s", identity,
+                 at.data, why);
+    buf_release(&at);
+    return st;
+}
+
+static bool inputs_of(const struct sp_call *c, double **x, size_t *n) {
+    if (c->n == 1 && seq_numbers(c->args[0], x, n)) return true;
+    *x = NEW_ARRAY(double, c->n + 1);
+    *n = c->n;
+    for (size_t i = 0; i < c->n; i++) {
+        if (c->args[i].tag != V_NUM && c->args[i].tag != V_BOOL) {
+            mem_free(*x);
+            return false;
+        }
+        (*x)[i] = sp_num(c, i);
+    }
+    return true;
+}
+
+static enum gpm_status apply_source(struct sp_call *c, value *out) {
+    struct srcfn *s = c->state;
+    double *x, y;
+    size_t n;
+    if (!inputs_of(c, &x, &n)) return sp_error(c, DIAG_TYPE, "%.120s takes numbers", s->identity);
+    enum gpm_status st;
+    struct buf why = BUF_INIT;
+    struct sp_options *o = c->host ? c->host->options : NULL;
+    if (n != (size_t)s->dim)
+        st = sp_error(c, DIAG_ARITY, "%.120s takes %d number%s, got %zu", s->identity, s->dim,
+                      s->dim == 1 ? "" : "s", n);
+    else if ((st = s->cls->evaluate(s, x, &y, o ? o->stop : NULL, &why)) != GPM_OK)
+        st = srcfn_failed(c, s->identity, x, s->dim, why.data);
+    else
+        *out = value_num(y);
+    buf_release(&why);
+    mem_free(x);
+    return st;
+}
+
+static void *state_copy(void *state, const struct sp_aaa *aaa) {
+    UNUSED(aaa);
+    return srcfn_ref(state);
+}
+
+static void state_free(void *state) {
+    srcfn_unref(state);
+}
+
+static const struct sp_state_class srcfn_state = {.copy = state_copy, .free = state_free};
+static const struct sp_class srcfn_row = {.name = "source function",
+                                          .sig = "(...x: any) -> number",
+                                          .doc = "A function from outside the language.",
+                                          .simulate = apply_source};
+
+value srcfn_value(struct srcfn *s_taken) {
+    struct sp_state *state = sp_state_new(&srcfn_state, s_taken);
+    value v = sp_made_value(&srcfn_row, state);
+    sp_state_unref(state);
+    return v;
+}
+
+struct srcfn *srcfn_of(value v) {
+    struct sp_made *m = sp_made_of(v);
+    return m && m->cls == &srcfn_row ? m->state->data : NULL;
+}
+
+char *srcfn_path(const struct sp_call *c, const char *path) {
+    const char *folder = c->host ? c->host->folder : NULL;
+    struct stat info;
+    if (path[0] != '/' && folder && folder[0]) {
+        struct buf b = BUF_INIT;
+        buf_puts(&b, folder);
+        buf_puts(&b, path);
+        if (stat(b.data, &info) == 0) return buf_take(&b);
+        buf_release(&b);
+    }
+    return mem_strdup(path);
+}
