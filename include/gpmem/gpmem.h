@@ -31,19 +31,19 @@ typedef void gpm_draw_fn(void *user, const char *const *names, const double *row
 enum gpm_format { GPM_FORMAT_TEXT, GPM_FORMAT_JSON };
 
 struct gpm_options {
-    uint64_t seed;           /* default 1 */
-    uint32_t chain;          /* number of this chain, part of the random key */
-    enum gpm_format format;  /* of printed values */
-    bool diagnostics_json;   /* diagnostics as JSON lines */
-    bool colour;             /* ANSI colours in diagnostics */
-    bool allow_run;          /* programs may run commands and load objects */
-    bool allow_write;        /* programs may write files */
+    uint64_t seed;          /* default 1 */
+    uint32_t chain;         /* number of this chain, part of the random key */
+    enum gpm_format format; /* of printed values */
+    bool diagnostics_json;  /* diagnostics as JSON lines */
+    bool colour;            /* ANSI colours in diagnostics */
+    bool allow_run;         /* programs may run commands and load objects */
+    bool allow_write;       /* programs may write files */
     int quiet, verbose;
-    unsigned jobs;           /* parallel evaluations of source functions; default 1 */
-    size_t max_depth;        /* recursion; 0: default */
-    size_t max_memory;       /* bytes; 0: none */
-    double max_seconds;      /* 0: none */
-    gpm_write_fn *write;     /* NULL: output is dropped */
+    unsigned jobs;       /* parallel evaluations of source functions; default 1 */
+    size_t max_depth;    /* recursion; 0: default */
+    size_t max_memory;   /* bytes; 0: none */
+    double max_seconds;  /* 0: none */
+    gpm_write_fn *write; /* NULL: output is dropped */
     void *user;
     /* Asked before a program does something that allow_run or allow_write does not allow; true
      * allows it for the rest of the session. NULL: no. Called on the session's own thread. */
@@ -65,11 +65,12 @@ GPM_API void gpm_session_free(gpm_session *s);
 
 /* Parses and runs a program. `name` appears in messages and is the base of relative loads.
  * Every instruction before a failing one has taken effect; the failing one has not. */
-GPM_API enum gpm_status gpm_run_text(gpm_session *s, const char *name, const char *text, size_t len);
+GPM_API enum gpm_status gpm_run_text(gpm_session *s, const char *name, const char *text,
+                                     size_t len);
 GPM_API enum gpm_status gpm_run_file(gpm_session *s, const char *path);
 /* Parses only. With `interactive`, GPM_E_INCOMPLETE says that more lines are wanted. */
-GPM_API enum gpm_status gpm_check_text(gpm_session *s, const char *name, const char *text, size_t len,
-                                       bool interactive);
+GPM_API enum gpm_status gpm_check_text(gpm_session *s, const char *name, const char *text,
+                                       size_t len, bool interactive);
 
 /* The last error, rendered as the options say; "" when there was none. */
 GPM_API const char *gpm_last_error(gpm_session *s);

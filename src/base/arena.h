@@ -24,6 +24,6 @@ char *arena_strndup(struct arena *a, const char *s, size_t n);
 struct arena_mark arena_mark(const struct arena *a);
 void arena_reset(struct arena *a, struct arena_mark m);
 
-#define ARENA_NEW(a, type) ((type *)arena_zalloc((a), sizeof(type)))
+#define ARENA_NEW(a, type)      ((type *)arena_zalloc((a), sizeof(type)))
 #define ARENA_ARRAY(a, type, n) ((type *)arena_zalloc((a), sizeof(type) * (size_t)(n)))
 #endif

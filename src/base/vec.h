@@ -31,8 +31,8 @@
         (v)->at[(v)->n++] = (x);                                                                   \
     } while (0)
 
-#define vec_pop(v) ((v)->at[--(v)->n])
-#define vec_last(v) ((v)->at[(v)->n - 1])
-#define vec_clear(v) ((v)->n = 0)
+#define vec_pop(v)     ((v)->at[--(v)->n])
+#define vec_last(v)    ((v)->at[(v)->n - 1])
+#define vec_clear(v)   ((v)->n = 0)
 #define vec_release(v) (mem_free((v)->at), (v)->at = NULL, (v)->n = (v)->cap = 0)
 #endif

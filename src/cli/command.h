@@ -112,60 +112,60 @@ void session_args_apply(const struct session_args *a, struct gpm_options *o);
 bool colour_wanted(int fd);
 
 #define SESSION_FIELD(T, f, x) (offsetof(T, f) + offsetof(struct session_args, x))
-#define SESSION_ROWS(T, f)                                                                          \
-    {"seed",                                                                                        \
-     's',                                                                                           \
-     OPTION_UINT,                                                                                   \
-     "N",                                                                                           \
-     "seed of the random numbers (default 1)",                                                      \
-     SESSION_FIELD(T, f, seed)},                                                                    \
-        {"format",                                                                                  \
-         0,                                                                                         \
-         OPTION_CHOICE,                                                                             \
-         "text|json",                                                                               \
-         "how values are printed (default text)",                                                   \
-         SESSION_FIELD(T, f, format)},                                                              \
-        {"diagnostics",                                                                             \
-         0,                                                                                         \
-         OPTION_CHOICE,                                                                             \
-         "text|json",                                                                               \
-         "how errors are printed (default text)",                                                   \
-         SESSION_FIELD(T, f, diagnostics)},                                                         \
-        {"allow-run",                                                                               \
-         0,                                                                                         \
-         OPTION_FLAG,                                                                               \
-         NULL,                                                                                      \
-         "programs may run commands and load shared objects",                                       \
-         SESSION_FIELD(T, f, allow_run)},                                                           \
-        {"allow-write",                                                                             \
-         0,                                                                                         \
-         OPTION_FLAG,                                                                               \
-         NULL,                                                                                      \
-         "programs may write files",                                                                \
-         SESSION_FIELD(T, f, allow_write)},                                                         \
-        {"jobs",                                                                                    \
-         'j',                                                                                       \
-         OPTION_UINT,                                                                               \
-         "N",                                                                                       \
-         "source functions evaluated at once (default 1)",                                          \
-         SESSION_FIELD(T, f, jobs)},                                                                \
-        {"max-time",                                                                                \
-         0,                                                                                         \
-         OPTION_TIME,                                                                               \
-         "S",                                                                                       \
-         "stop after S seconds (also 5m, 2h; default: no limit)",                                   \
-         SESSION_FIELD(T, f, max_time)},                                                            \
-        {"max-depth",                                                                               \
-         0,                                                                                         \
-         OPTION_UINT,                                                                               \
-         "N",                                                                                       \
-         "deepest recursion (default: the language's)",                                             \
-         SESSION_FIELD(T, f, max_depth)},                                                           \
-    {                                                                                               \
-        "max-memory", 0, OPTION_BYTES, "M",                                                         \
-            "bytes a program may hold (also 512M, 2G; default: "                                    \
-            "no limit)",                                                                            \
-            SESSION_FIELD(T, f, max_memory)                                                         \
+#define SESSION_ROWS(T, f)                                                                         \
+    {"seed",                                                                                       \
+     's',                                                                                          \
+     OPTION_UINT,                                                                                  \
+     "N",                                                                                          \
+     "seed of the random numbers (default 1)",                                                     \
+     SESSION_FIELD(T, f, seed)},                                                                   \
+        {"format",                                                                                 \
+         0,                                                                                        \
+         OPTION_CHOICE,                                                                            \
+         "text|json",                                                                              \
+         "how values are printed (default text)",                                                  \
+         SESSION_FIELD(T, f, format)},                                                             \
+        {"diagnostics",                                                                            \
+         0,                                                                                        \
+         OPTION_CHOICE,                                                                            \
+         "text|json",                                                                              \
+         "how errors are printed (default text)",                                                  \
+         SESSION_FIELD(T, f, diagnostics)},                                                        \
+        {"allow-run",                                                                              \
+         0,                                                                                        \
+         OPTION_FLAG,                                                                              \
+         NULL,                                                                                     \
+         "programs may run commands and load shared objects",                                      \
+         SESSION_FIELD(T, f, allow_run)},                                                          \
+        {"allow-write",                                                                            \
+         0,                                                                                        \
+         OPTION_FLAG,                                                                              \
+         NULL,                                                                                     \
+         "programs may write files",                                                               \
+         SESSION_FIELD(T, f, allow_write)},                                                        \
+        {"jobs",                                                                                   \
+         'j',                                                                                      \
+         OPTION_UINT,                                                                              \
+         "N",                                                                                      \
+         "source functions evaluated at once (default 1)",                                         \
+         SESSION_FIELD(T, f, jobs)},                                                               \
+        {"max-time",                                                                               \
+         0,                                                                                        \
+         OPTION_TIME,                                                                              \
+         "S",                                                                                      \
+         "stop after S seconds (also 5m, 2h; default: no limit)",                                  \
+         SESSION_FIELD(T, f, max_time)},                                                           \
+        {"max-depth",                                                                              \
+         0,                                                                                        \
+         OPTION_UINT,                                                                              \
+         "N",                                                                                      \
+         "deepest recursion (default: the language's)",                                            \
+         SESSION_FIELD(T, f, max_depth)},                                                          \
+    {                                                                                              \
+        "max-memory", 0, OPTION_BYTES, "M",                                                        \
+            "bytes a program may hold (also 512M, 2G; default: "                                   \
+            "no limit)",                                                                           \
+            SESSION_FIELD(T, f, max_memory)                                                        \
     }
 
 /* The whole of a file (or of standard input for "-"); NULL with errno set. Caller frees. */

@@ -43,7 +43,7 @@ struct check {
 
 struct discovery {
     struct discovery_options opt; /* owns the texts of opt.series */
-    struct series series; /* what was fitted */
+    struct series series;         /* what was fitted */
     struct smodel_data data;
     struct search search;
     struct posterior post;

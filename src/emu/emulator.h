@@ -45,7 +45,7 @@ enum gpm_status memoizer_make(struct sp_call *c, const struct emulator_class *cl
                               value *out) GPM_MUST_USE;
 extern const struct sp_state_class memoizer_state;
 extern const struct sp_aaa memoizer_aaa, memoizer_pair_aaa; /* of the emulator alone, of a pair */
-extern const struct sp_class emulate_class; /* f_emu */
+extern const struct sp_class emulate_class;                 /* f_emu */
 extern const struct sp_class compute_class; /* f_compute: requests the source function */
 extern const struct emulator_class gp_emulator;
 extern const struct emulator_class tp_emulator;   /* Student-t process */

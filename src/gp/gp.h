@@ -88,12 +88,12 @@ GPM_MUST_USE enum gpm_status gp_logml(struct gp *g, double *out);
 GPM_MUST_USE enum gpm_status gp_logml_grad(struct gp *g, double *logml, double *dkern,
                                            double *dnoise);
 /* The same with the quadratic form's part counted `weight` times (mixtures over the scale), and the
- * derivatives in the mean's parameters (mean_nparam of them). dmean, dnoise may be NULL; GPM_E_LIMIT
- * for dmean or another weight than 1 under an approximation. */
+ * derivatives in the mean's parameters (mean_nparam of them). dmean, dnoise may be NULL;
+ * GPM_E_LIMIT for dmean or another weight than 1 under an approximation. */
 GPM_MUST_USE enum gpm_status gp_grad_weighted(struct gp *g, double weight, double *logml,
                                               double *dkern, double *dmean, double *dnoise);
-/* The quadratic form of all pairs, (y - m)' (K + noise^2 I)^-1 (y - m), of the current or the proposed
- * model, exactly; mixtures over the scale (Student-t processes) are made from it. */
+/* The quadratic form of all pairs, (y - m)' (K + noise^2 I)^-1 (y - m), of the current or the
+ * proposed model, exactly; mixtures over the scale (Student-t processes) are made from it. */
 GPM_MUST_USE enum gpm_status gp_quadratic(struct gp *g, bool proposed, double *out);
 /* log p(y* | data) of a batch of new pairs. Of the function or without noise, values at known (or
  * repeated) inputs contribute 0 when equal and -inf when not. */

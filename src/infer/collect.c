@@ -35,8 +35,9 @@ static enum gpm_status collect_row(struct infer_state *x, struct action *a, size
                                    double total, struct dataset *d) {
     struct trace *t = x->model->p.at[particle];
     double prob = isfinite(total) ? exp(t->log_weight - total) : 1 / (double)x->model->p.n;
-    value first[DATASET_FIRST] = {value_num(1), value_num((double)particle), value_num(clock_seconds()),
-                                  value_num(t->log_weight), value_num(prob)};
+    value first[DATASET_FIRST] = {value_num(1), value_num((double)particle),
+                                  value_num(clock_seconds()), value_num(t->log_weight),
+                                  value_num(prob)};
     for (size_t i = 0; i < DATASET_FIRST; i++) vec_push(&d->cells, first[i]);
     for (size_t i = 0; i < a->n_splices; i++) {
         value v;

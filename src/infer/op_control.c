@@ -22,7 +22,8 @@ static enum gpm_status op_return(struct infer_state *x, const value *args, size_
 }
 
 /* Runs f(args) as an action. */
-static enum gpm_status run_call(struct infer_state *x, value f, const value *args, size_t n, value *out) {
+static enum gpm_status run_call(struct infer_state *x, value f, const value *args, size_t n,
+                                value *out) {
     value action;
     enum gpm_status st = plain_apply(x->core, f, args, n, x->at, &action);
     if (st != GPM_OK) return st;
@@ -79,7 +80,8 @@ static enum gpm_status op_iterate(struct infer_state *x, const value *args, size
 enum each { EACH_RUN, EACH_MAP, EACH_MAP_INDEXED };
 
 /* Runs every item (or f of it) in order and collects the results in a list. */
-static enum gpm_status run_each(struct infer_state *x, enum each how, value f, value xs, value *out) {
+static enum gpm_status run_each(struct infer_state *x, enum each how, value f, value xs,
+                                value *out) {
     value *items;
     size_t n, done = 0;
     if (!seq_items(xs, &items, &n))
@@ -87,8 +89,10 @@ static enum gpm_status run_each(struct infer_state *x, enum each how, value f, v
     enum gpm_status st = GPM_OK;
     for (; done < n; done++) {
         value args[2] = {value_num((double)done), items[done]}, v;
-        if (how == EACH_RUN) st = action_run(x->core, items[done], x->at, &v);
-        else st = run_call(x, f, how == EACH_MAP ? args + 1 : args, how == EACH_MAP ? 1 : 2, &v);
+        if (how == EACH_RUN)
+            st = action_run(x->core, items[done], x->at, &v);
+        else
+            st = run_call(x, f, how == EACH_MAP ? args + 1 : args, how == EACH_MAP ? 1 : 2, &v);
         if (st != GPM_OK) break;
         value_set_take(&items[done], v);
     }
@@ -122,7 +126,8 @@ static enum gpm_status op_for_each(struct infer_state *x, const value *args, siz
     return drop_result(run_each(x, EACH_MAP, args[1], args[0], out), out);
 }
 
-static enum gpm_status op_for_each_indexed(struct infer_state *x, const value *args, size_t n, value *out) {
+static enum gpm_status op_for_each_indexed(struct infer_state *x, const value *args, size_t n,
+                                           value *out) {
     UNUSED(n);
     return drop_result(run_each(x, EACH_MAP_INDEXED, args[1], args[0], out), out);
 }
@@ -130,7 +135,8 @@ static enum gpm_status op_for_each_indexed(struct infer_state *x, const value *a
 static enum gpm_status op_assert(struct infer_state *x, const value *args, size_t n, value *out) {
     bool truth;
     if (!value_truth(args[0], &truth))
-        return infer_error(x, DIAG_CONDITION, "assert needs a boolean, got a %s", value_type_name(args[0]));
+        return infer_error(x, DIAG_CONDITION, "assert needs a boolean, got a %s",
+                           value_type_name(args[0]));
     if (!truth) {
         const char *why = n > 1 && args[1].tag == V_STR ? args[1].u.str->text : NULL;
         return infer_error(x, DIAG_ASSERT, "assertion failed%s%s", why ? ": " : "", why ? why : "");
@@ -148,17 +154,27 @@ static enum gpm_status op_autorun(struct infer_state *x, const value *args, size
 
 const struct infer_op infer_control_rows[] = {
     {"pass", "() -> action", "the action that does nothing", NULL, OP_VALUE | OP_OPEN, op_pass},
-    {"return", "(v: any) -> action", "the action that gives v (evaluated now)", "run(return(3)) => 3", OP_OPEN, op_return},
-    {"bind", "(a: any, f: proc) -> action", "runs a, then the action f(its result)", NULL, OP_OPEN, op_bind},
-    {"bind_", "(a: any, f: proc) -> action", "runs a, then the action f()", NULL, OP_OPEN, op_bind_},
+    {"return", "(v: any) -> action", "the action that gives v (evaluated now)",
+     "run(return(3)) => 3", OP_OPEN, op_return},
+    {"bind", "(a: any, f: proc) -> action", "runs a, then the action f(its result)", NULL, OP_OPEN,
+     op_bind},
+    {"bind_", "(a: any, f: proc) -> action", "runs a, then the action f()", NULL, OP_OPEN,
+     op_bind_},
     {"repeat", "(n: number, a: any) -> action", "runs a n times", NULL, OP_OPEN, op_repeat},
     {"iterate", "(a: any, n: number) -> action", "runs a n times", NULL, OP_OPEN, op_iterate},
-    {"sequence", "(actions: seq) -> action", "runs the actions in order; list of their results", NULL, OP_OPEN, op_sequence},
-    {"mapM", "(f: proc, xs: seq) -> action", "runs f(x) for every x; list of the results", NULL, OP_OPEN, op_mapM},
-    {"imapM", "(f: proc, xs: seq) -> action", "runs f(i, x) for every x; list of the results", NULL, OP_OPEN, op_imapM},
-    {"for_each", "(xs: seq, f: proc) -> action", "runs f(x) for every x", NULL, OP_OPEN, op_for_each},
-    {"for_each_indexed", "(xs: seq, f: proc) -> action", "runs f(i, x) for every x", NULL, OP_OPEN, op_for_each_indexed},
-    {"assert", "(ok: any, message?: any) -> action", "an error unless ok is true", NULL, OP_OPEN, op_assert},
-    {"autorun", "(x: any) -> any", "runs x when it is an action, else gives it", NULL, OP_PLAIN, op_autorun},
+    {"sequence", "(actions: seq) -> action", "runs the actions in order; list of their results",
+     NULL, OP_OPEN, op_sequence},
+    {"mapM", "(f: proc, xs: seq) -> action", "runs f(x) for every x; list of the results", NULL,
+     OP_OPEN, op_mapM},
+    {"imapM", "(f: proc, xs: seq) -> action", "runs f(i, x) for every x; list of the results", NULL,
+     OP_OPEN, op_imapM},
+    {"for_each", "(xs: seq, f: proc) -> action", "runs f(x) for every x", NULL, OP_OPEN,
+     op_for_each},
+    {"for_each_indexed", "(xs: seq, f: proc) -> action", "runs f(i, x) for every x", NULL, OP_OPEN,
+     op_for_each_indexed},
+    {"assert", "(ok: any, message?: any) -> action", "an error unless ok is true", NULL, OP_OPEN,
+     op_assert},
+    {"autorun", "(x: any) -> any", "runs x when it is an action, else gives it", NULL, OP_PLAIN,
+     op_autorun},
 };
 const size_t infer_control_count = COUNT_OF(infer_control_rows);

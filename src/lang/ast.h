@@ -56,7 +56,7 @@ enum directive {
     DIR_INFER,   /* kids: action expression */
     DIR_SAMPLE_ALL,
     DIR_PREDICT_ALL,
-    DIR_COLLECT,      /* kids: models; names[i] is the label of column i or NULL */
+    DIR_COLLECT,       /* kids: models; names[i] is the label of column i or NULL */
     DIR_EXTRACT_STATS, /* kids: model */
     DIR_CALL_BACK      /* label or label_expr: the callback; kids: models */
 };

@@ -22,10 +22,10 @@ struct rng {
 void rng_init(struct rng *r, uint64_t seed, uint32_t chain, uint32_t stream);
 uint32_t rng_u32(struct rng *r);
 uint64_t rng_u64(struct rng *r);
-double rng_uniform(struct rng *r);               /* in (0, 1), 53 bits, never 0 or 1 */
-double rng_normal(struct rng *r);                /* standard normal */
-double rng_exponential(struct rng *r);           /* rate 1 */
-uint64_t rng_below(struct rng *r, uint64_t n);   /* uniform on 0..n-1, unbiased; n > 0 */
+double rng_uniform(struct rng *r);             /* in (0, 1), 53 bits, never 0 or 1 */
+double rng_normal(struct rng *r);              /* standard normal */
+double rng_exponential(struct rng *r);         /* rate 1 */
+uint64_t rng_below(struct rng *r, uint64_t n); /* uniform on 0..n-1, unbiased; n > 0 */
 /* A generator for an independent stream derived from this one (advances r). */
 struct rng rng_split(struct rng *r);
 #endif

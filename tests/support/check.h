@@ -28,7 +28,7 @@ static inline void check_close_(double a, double b, double tol, const char *what
 }
 
 /* Statistical assertion: fails when the p-value is below the suite's false-alarm rate. */
-#define P_VALUE_MIN 1e-6
+#define P_VALUE_MIN             1e-6
 #define assert_p_value(p, seed) check_p_((p), (seed), #p, __FILE__, __LINE__)
 static inline void check_p_(double p, unsigned long long seed, const char *what, const char *file,
                             int line) {

@@ -37,7 +37,7 @@ static void numbers_print_shortest(void **state) {
     const struct {
         double x;
         const char *text;
-    } cases[] = {{0.1, "0.1"}, {1.0 / 3, "0.3333333333333333"}, {3, "3"}, {-0.0, "0"},
+    } cases[] = {{0.1, "0.1"},      {1.0 / 3, "0.3333333333333333"},    {3, "3"},     {-0.0, "0"},
                  {1e300, "1e+300"}, {1548008755920.0, "1548008755920"}, {2.60, "2.6"}};
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         struct buf b = BUF_INIT;
