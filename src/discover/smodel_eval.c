@@ -15,7 +15,8 @@
 /* ---- workspace ---- */
 struct smodel_work *smodel_work_new(const struct smodel_data *data) {
     struct smodel_work *w = NEW(struct smodel_work);
-    size_t n = data->n, m = data->m, big = data->grid ? data->ng : n;
+    /* a grid may be longer than the data (gaps) or shorter (repeated times) */
+    size_t n = data->n, m = data->m, big = data->grid && data->ng > n ? data->ng : n;
     w->data = data;
     bool ok = (w->k = mem_try_doubles(n * n)) != NULL;
     for (int i = 0; i < STRUCTURE_MAX_TERMS && ok; i++)
