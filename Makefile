@@ -1,5 +1,5 @@
 # Thin front of CMake. `make` builds build/gpmem; `make test` is what CI runs.
-.PHONY: all build dev deps demo test test-slow bench figures fuzz install docs clean format
+.PHONY: all build dev deps demo test test-slow bench figures fuzz install docs clean format coverage
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
@@ -9,7 +9,7 @@ all: build
 
 # Everything that the other targets install from Debian, at once.
 deps:
-	@tools/install-packages build test bench docs fuzz format
+	@tools/install-packages build test bench docs fuzz format coverage
 
 build:
 	@tools/install-packages build
@@ -70,6 +70,11 @@ docs: build
 format:
 	@tools/install-packages format
 	@git ls-files '*.c' '*.h' | xargs clang-format -i
+
+# Lines of src that make test reaches, by folder.
+coverage:
+	@tools/install-packages build test coverage
+	@tools/coverage
 
 clean:
 	rm -rf build build-*
