@@ -16,6 +16,7 @@ typedef struct gpm_discovery gpm_discovery;
 enum gpm_discover_log { GPM_LOG_AUTO, GPM_LOG_NEVER, GPM_LOG_ALWAYS };
 
 struct gpm_discover_options {
+    size_t size;             /* set by init */
     uint64_t seed;           /* default 1 */
     unsigned threads;        /* 0: as many as the machine has */
     const char *time_column; /* name or number; NULL: by the usual names */
@@ -32,7 +33,10 @@ struct gpm_discover_options {
     bool paper;                /* the paper's grammar and priors */
     double paper_x, paper_y;   /* paper: multiply x; scale y to this sd (0: centre only) */
 };
-GPM_API void gpm_discover_options_init(struct gpm_discover_options *o);
+GPM_API void gpm_discover_options_init_sized(struct gpm_discover_options *o, size_t size);
+static inline void gpm_discover_options_init(struct gpm_discover_options *o) {
+    gpm_discover_options_init_sized(o, sizeof *o);
+}
 
 /* A handle that holds the run or, after a failure, the message. Never NULL. */
 GPM_API gpm_discovery *gpm_discover_new(void);

@@ -36,12 +36,16 @@ GPM_API enum gpm_status gpm_gp_add(gpm_gp *g, const double *x, const double *y, 
 GPM_API void gpm_gp_clear(gpm_gp *g);
 
 struct gpm_gp_fit_options {
+    size_t size;     /* set by init */
     uint64_t seed;   /* of the random starts; default 1 */
     unsigned starts; /* random starts besides the current parameters; default 0 */
     bool keep_noise; /* the noise stays as it is */
     double range;    /* positive parameters move by this factor up or down; default 1e5 */
 };
-GPM_API void gpm_gp_fit_options_init(struct gpm_gp_fit_options *o);
+GPM_API void gpm_gp_fit_options_init_sized(struct gpm_gp_fit_options *o, size_t size);
+static inline void gpm_gp_fit_options_init(struct gpm_gp_fit_options *o) {
+    gpm_gp_fit_options_init_sized(o, sizeof *o);
+}
 /* Maximises the log marginal likelihood in the parameters of the kernel and the noise, by L-BFGS
  * with exact gradients. o may be NULL. */
 GPM_API enum gpm_status gpm_gp_fit(gpm_gp *g, const struct gpm_gp_fit_options *o);

@@ -3,6 +3,10 @@
  * gpmem, the runtime: a session runs programs of the language. Opaque handles, a status from every
  * call, no globals, no signals, no exit. Two sessions may run in two threads; one session is not
  * shared. The text of the last error stays valid until the next call on the session.
+ *
+ * Option structs begin with their size, which their init function sets: a library newer than the
+ * header that a program was compiled with takes the members that the program knew and its own
+ * defaults for the rest. New members stand at the end.
  */
 #ifndef GPMEM_GPMEM_H
 #define GPMEM_GPMEM_H
@@ -31,6 +35,7 @@ typedef void gpm_draw_fn(void *user, const char *const *names, const double *row
 enum gpm_format { GPM_FORMAT_TEXT, GPM_FORMAT_JSON };
 
 struct gpm_options {
+    size_t size;            /* set by init */
     uint64_t seed;          /* default 1 */
     uint32_t chain;         /* number of this chain, part of the random key */
     enum gpm_format format; /* of printed values */
@@ -58,7 +63,10 @@ struct gpm_options {
     void (*file)(void *user, const char *path);
     void *file_user;
 };
-GPM_API void gpm_options_init(struct gpm_options *o);
+GPM_API void gpm_options_init_sized(struct gpm_options *o, size_t size);
+static inline void gpm_options_init(struct gpm_options *o) {
+    gpm_options_init_sized(o, sizeof *o);
+}
 
 GPM_API gpm_session *gpm_session_new(const struct gpm_options *o);
 GPM_API void gpm_session_free(gpm_session *s);

@@ -24,6 +24,7 @@ typedef struct gpm_optimizer gpm_optimizer;
 enum gpm_acquisition { GPM_ACQ_DEFAULT, GPM_ACQ_THOMPSON, GPM_ACQ_EI, GPM_ACQ_UCB };
 
 struct gpm_optimize_options {
+    size_t size;   /* set by init */
     uint64_t seed; /* default 1 */
     bool maximize, noisy;
     enum gpm_acquisition acquisition;
@@ -50,7 +51,10 @@ struct gpm_optimize_options {
     void (*progress)(void *user, const char *line); /* after each evaluation; may be NULL */
     void *user;
 };
-GPM_API void gpm_optimize_options_init(struct gpm_optimize_options *o);
+GPM_API void gpm_optimize_options_init_sized(struct gpm_optimize_options *o, size_t size);
+static inline void gpm_optimize_options_init(struct gpm_optimize_options *o) {
+    gpm_optimize_options_init_sized(o, sizeof *o);
+}
 
 GPM_API gpm_optimizer *gpm_optimizer_new(const struct gpm_optimize_options *o);
 GPM_API void gpm_optimizer_free(gpm_optimizer *o);

@@ -6,7 +6,8 @@ import os
 
 import numpy as np
 
-from ._library import GpmemError, GpmemValueError, OBJECTIVE, OptimizeOptions, lib
+from . import _abi
+from ._library import GpmemError, GpmemValueError, lib, options
 
 
 class Optimum:
@@ -92,8 +93,7 @@ def optimize(f, space, budget=50, maximize=False, noisy=False, seed=1, acquisiti
     kinds = {"auto": 0, "thompson": 1, "ei": 2, "ucb": 3}
     if acquisition not in kinds:
         raise GpmemValueError("acquisition is one of %s, not %r" % (", ".join(kinds), acquisition))
-    o = OptimizeOptions()
-    lib.gpm_optimize_options_init(c.byref(o))
+    o = options(_abi.OptimizeOptions)
     o.seed, o.maximize, o.noisy, o.budget, o.max_seconds = seed, maximize, noisy, budget, max_seconds
     o.acquisition = kinds[acquisition]
     path = os.fspath(store).encode() if store is not None else None
@@ -101,8 +101,8 @@ def optimize(f, space, budget=50, maximize=False, noisy=False, seed=1, acquisiti
     if target is not None:
         o.has_target, o.target = True, target
     function = _Function(f, space, catch)
-    o.stop = c.addressof(function.stop)
-    callback = OBJECTIVE(function.call)
+    o.stop = c.pointer(function.stop)
+    callback = _abi.Objective(function.call)
     handle = lib.gpm_optimizer_new(c.byref(o))
     try:
         return _run(handle, function, callback, name or getattr(f, "__name__", "function"))

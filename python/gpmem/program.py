@@ -9,7 +9,8 @@ import threading
 
 import numpy as np
 
-from ._library import CALLBACK, DRAW, FUNCTION, GpmemError, GpmemValueError, Options, WRITE, lib
+from . import _abi, _library
+from ._library import GpmemError, GpmemValueError, lib
 
 
 class Result:
@@ -76,7 +77,7 @@ def _wrap(f, failures):
             return 0
         except BaseException as e:
             return _failed(e, failures, err, err_size)
-    return FUNCTION(call)
+    return _abi.Function(call)
 
 
 def _wrap_callback(f, failures):
@@ -92,7 +93,7 @@ def _wrap_callback(f, failures):
             return 0
         except BaseException as e:
             return _failed(e, failures, err, err_size)
-    return CALLBACK(call)
+    return _abi.Callback(call)
 
 
 def _signature(f):
@@ -106,12 +107,11 @@ class _Chain:
     def __init__(self, chain, options):
         self.results, self.other, self.rows, self.failures, self.keep = [], [], [], [], []
         self.names = None
-        self.options = Options()
-        lib.gpm_options_init(c.byref(self.options))
+        self.options = _library.options(_abi.Options)
         for k, v in options.items():
             setattr(self.options, k, v)
         self.options.chain, self.options.format = chain, 1
-        self.options.write, self.options.draw = WRITE(self._write), DRAW(self._draw)
+        self.options.write, self.options.draw = _abi.WriteFn(self._write), _abi.DrawFn(self._draw)
         self.session = lib.gpm_session_new(c.byref(self.options))
         self.error = None
 

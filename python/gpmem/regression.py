@@ -13,7 +13,8 @@ except ImportError:
     def validate_data(estimator, *args, **options):
         return estimator._validate_data(*args, **options)
 
-from ._library import FitOptions, GpmemError, GpmemValueError, doubles, lib
+from . import _abi
+from ._library import GpmemError, GpmemValueError, doubles, lib, options
 
 
 class _Process:
@@ -81,8 +82,7 @@ class GPRegressor(RegressorMixin, BaseEstimator):
         noise = 0.1 if self.noise is None else float(self.noise) / self.y_scale_
         self._process = self._make(self._start(X), noise)
         if self.optimize:
-            o = FitOptions()
-            lib.gpm_gp_fit_options_init(c.byref(o))
+            o = options(_abi.GpFitOptions)
             o.starts = self.restarts
             o.seed = int(check_random_state(self.random_state).randint(2**31 - 1))
             self._process.check(lib.gpm_gp_fit(self._process.handle, c.byref(o)))

@@ -7,7 +7,8 @@ import tempfile
 
 import numpy as np
 
-from ._library import Answer, DiscoverOptions, GpmemError, GpmemValueError, lib
+from . import _abi
+from ._library import GpmemError, GpmemValueError, lib, options
 
 _FORMATS = {"text": 0, "json": 1, "markdown": 2, "html": 3, "program": 4}
 
@@ -57,7 +58,7 @@ class Discovery:
 
     def query(self, question):
         """Probability that the structure has a property, such as "SE*PER & !LIN": (probability, error)."""
-        a = Answer()
+        a = _abi.Answer()
         self._check(lib.gpm_discover_query(self._handle, question.encode(), c.byref(a)))
         return a.probability, a.error
 
@@ -98,8 +99,7 @@ def discover(y, t=None, seed=1, threads=0, kernels=None, changepoints=False, log
     max_seconds   stop after this time (0: no limit)
 
     Returns a Discovery: structures, query(...), forecast(...), report(...), save(...)."""
-    o = DiscoverOptions()
-    lib.gpm_discover_options_init(c.byref(o))
+    o = options(_abi.DiscoverOptions)
     o.seed, o.threads, o.changepoints, o.holdout, o.level = seed, threads, changepoints, holdout, level
     o.max_points, o.max_seconds = max_points, max_seconds
     o.log = _choice("log", {"auto": 0, "never": 1, "always": 2}, log)

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "gpmem/status.h"
 #include "la/blas.h"
+#include <string.h>
 
 static inline bool call_room(void) {
     if (!mem_reserve() || !la_enter(1)) return false;
@@ -21,5 +22,19 @@ static inline enum gpm_status call_begin(struct buf *err) {
     if (call_room()) return GPM_OK;
     buf_puts(err, gpm_status_text(GPM_E_NOMEM));
     return GPM_E_NOMEM;
+}
+
+/* Options begin with the size of the struct that the caller was compiled with. What is shorter than
+ * the library's own lacks the newest members, what is longer has members unknown here.
+ * options_give: the defaults to a caller; options_take: over defaults, what a caller knew. */
+static inline void options_give(void *to, size_t size, const void *defaults, size_t own) {
+    memset(to, 0, size);
+    memcpy(to, defaults, size < own ? size : own);
+    memcpy(to, &size, sizeof size);
+}
+static inline void options_take(void *over_defaults, size_t own, const void *from) {
+    size_t size;
+    memcpy(&size, from, sizeof size);
+    memcpy(over_defaults, from, size < own ? size : own);
 }
 #endif

@@ -21,12 +21,11 @@ struct gpm_discovery {
     struct buf err, out;
 };
 
-void gpm_discover_options_init(struct gpm_discover_options *o) {
-    memset(o, 0, sizeof *o);
-    o->seed = 1;
-    o->level = 0.95;
-    o->max_points = 1000;
-    o->paper_x = 1;
+static const struct gpm_discover_options default_options = {
+    .seed = 1, .level = 0.95, .max_points = 1000, .paper_x = 1};
+
+void gpm_discover_options_init_sized(struct gpm_discover_options *o, size_t size) {
+    options_give(o, size, &default_options, sizeof default_options);
 }
 
 gpm_discovery *gpm_discover_new(void) {
@@ -82,9 +81,12 @@ static enum gpm_status run_paper(gpm_discovery *d, const char *path,
 }
 
 enum gpm_status gpm_discover_run(gpm_discovery *d, const char *path,
-                                 const struct gpm_discover_options *o) {
+                                 const struct gpm_discover_options *given) {
     clear(d);
     if (call_begin(&d->err)) return GPM_E_NOMEM;
+    struct gpm_discover_options full = default_options;
+    options_take(&full, sizeof full, given);
+    const struct gpm_discover_options *o = &full;
     struct discovery_options opt;
     discovery_options_init(&opt);
     opt.series.time = o->time_column;

@@ -119,10 +119,10 @@ void gpm_gp_clear(gpm_gp *g) {
 
 /* ---- fitting: z holds the unconstrained parameters of the kernel, then log noise ---- */
 
-void gpm_gp_fit_options_init(struct gpm_gp_fit_options *o) {
-    memset(o, 0, sizeof *o);
-    o->seed = 1;
-    o->range = 1e5;
+static const struct gpm_gp_fit_options default_fit = {.seed = 1, .range = 1e5};
+
+void gpm_gp_fit_options_init_sized(struct gpm_gp_fit_options *o, size_t size) {
+    options_give(o, size, &default_fit, sizeof default_fit);
 }
 
 struct fit {
@@ -206,12 +206,12 @@ static void start_point(const struct fit *f, unsigned s, struct rng *r, double *
     }
 }
 
-enum gpm_status gpm_gp_fit(gpm_gp *g, const struct gpm_gp_fit_options *o) {
+enum gpm_status gpm_gp_fit(gpm_gp *g, const struct gpm_gp_fit_options *given) {
     enum gpm_status st = gp_call_begin(g);
     if (st) return st;
-    struct gpm_gp_fit_options plain;
-    gpm_gp_fit_options_init(&plain);
-    if (!o) o = &plain;
+    struct gpm_gp_fit_options full = default_fit;
+    const struct gpm_gp_fit_options *o = &full;
+    if (given) options_take(&full, sizeof full, given);
     if (!(o->range > 1))
         return gp_call_fail(g, GPM_E_ARG, "the range of a fit is a factor above 1");
     struct fit f;

@@ -13,11 +13,16 @@ struct gpm_optimizer {
     struct buf err, out;
 };
 
-void gpm_optimize_options_init(struct gpm_optimize_options *o) {
-    *o = (struct gpm_optimize_options){.seed = 1, .mcmc = -1, .jobs = 1};
+static const struct gpm_optimize_options default_options = {.seed = 1, .mcmc = -1, .jobs = 1};
+
+void gpm_optimize_options_init_sized(struct gpm_optimize_options *o, size_t size) {
+    options_give(o, size, &default_options, sizeof default_options);
 }
 
-gpm_optimizer *gpm_optimizer_new(const struct gpm_optimize_options *p) {
+gpm_optimizer *gpm_optimizer_new(const struct gpm_optimize_options *given) {
+    struct gpm_optimize_options full = default_options;
+    options_take(&full, sizeof full, given);
+    const struct gpm_optimize_options *p = &full;
     struct optimize_options opt;
     optimize_options_init(&opt);
     opt.seed = p->seed;

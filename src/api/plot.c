@@ -3,11 +3,19 @@
  * gpm_plot_json: scenes for scripts.
  */
 #include "gpmem/plot.h"
-#include "base/buf.h"
+#include "api/call.h"
 #include "plot/scene_json.h"
 
-enum gpm_status gpm_plot_json(const char *json, size_t len, const struct gpm_plot_options *o,
+void gpm_plot_options_init_sized(struct gpm_plot_options *o, size_t size) {
+    static const struct gpm_plot_options defaults;
+    options_give(o, size, &defaults, sizeof defaults);
+}
+
+enum gpm_status gpm_plot_json(const char *json, size_t len, const struct gpm_plot_options *given,
                               gpm_write_fn *write, void *user, char *err, size_t err_size) {
+    struct gpm_plot_options full = {0};
+    options_take(&full, sizeof full, given);
+    const struct gpm_plot_options *o = &full;
     struct plot_scene *s;
     struct buf out = BUF_INIT;
     enum gpm_status st = plot_scene_from_json(json, len, &s, err, err_size);

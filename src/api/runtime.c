@@ -3,6 +3,7 @@
  * The public runtime: include/gpmem/gpmem.h over session/. Programs run on a thread of their own
  * with a large stack, so deep recursion ends in a diagnostic and not in a crash. */
 #include "gpmem/gpmem.h"
+#include "api/call.h"
 #include "infer/progress.h"
 #include "session/session.h"
 #include "sp/sp_options.h"
@@ -24,15 +25,17 @@ struct gpm_session {
 enum { STACK_MARGIN = 256 * 1024 };
 static const size_t default_stack = (size_t)256 << 20;
 
-void gpm_options_init(struct gpm_options *o) {
-    memset(o, 0, sizeof *o);
-    o->seed = 1;
-    o->jobs = 1;
+static const struct gpm_options default_options = {.seed = 1, .jobs = 1};
+
+void gpm_options_init_sized(struct gpm_options *o, size_t size) {
+    options_give(o, size, &default_options, sizeof default_options);
 }
 
-gpm_session *gpm_session_new(const struct gpm_options *o) {
+gpm_session *gpm_session_new(const struct gpm_options *given) {
     gpm_session *g = NEW(gpm_session);
-    g->options = *o;
+    g->options = default_options;
+    options_take(&g->options, sizeof g->options, given);
+    const struct gpm_options *o = &g->options;
     buf_init(&g->error);
     buf_init(&g->text);
     session_init(&g->s, o->seed, o->chain);

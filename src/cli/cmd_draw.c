@@ -30,7 +30,8 @@ static int run(const void *opts, int argc, char **argv) {
     if (!text) return complain(EXIT_USAGE, "cannot read '%s': %s", argv[0], strerror(errno));
     struct winsize ws = {0};
     ioctl(STDOUT_FILENO, TIOCGWINSZ, &ws);
-    struct gpm_plot_options o = {.format = a->format ? GPM_PLOT_TEXT : GPM_PLOT_SVG,
+    struct gpm_plot_options o = {.size = sizeof o,
+                                 .format = a->format ? GPM_PLOT_TEXT : GPM_PLOT_SVG,
                                  .width = a->width,
                                  .height = a->height,
                                  .columns = ws.ws_col,

@@ -172,7 +172,8 @@ static int draw(const char *scene, const struct args *a) {
     char err[200] = "";
     struct winsize ws = {0};
     ioctl(STDOUT_FILENO, TIOCGWINSZ, &ws);
-    struct gpm_plot_options o = {.format = a->svg ? GPM_PLOT_SVG : GPM_PLOT_TEXT,
+    struct gpm_plot_options o = {.size = sizeof o,
+                                 .format = a->svg ? GPM_PLOT_SVG : GPM_PLOT_TEXT,
                                  .columns = ws.ws_col,
                                  .rows = 12,
                                  .colour = colour_wanted(STDOUT_FILENO)};

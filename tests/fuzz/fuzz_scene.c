@@ -16,7 +16,7 @@ static void drop(void *user, int stream, const char *text, size_t len) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     char err[200];
-    struct gpm_plot_options o = {.format = GPM_PLOT_SVG};
+    struct gpm_plot_options o = {.size = sizeof o, .format = GPM_PLOT_SVG};
     if (size > 4096) return 0;
     if (gpm_plot_json((const char *)data, size, &o, drop, NULL, err, sizeof err) != GPM_OK)
         return 0;

@@ -359,7 +359,8 @@ static enum gpm_status pictures(void *h, struct buf *out) {
     static const char program[] = "assume x = normal(0, 1); define y = x + 1; y;";
     static const char scene[] = "{\"panels\": [{\"title\": \"<t>\", \"items\": "
                                 "[{\"type\": \"line\", \"x\": [1, 2, 3], \"y\": [3, 1, 2]}]}]}";
-    struct gpm_plot_options o = {.format = GPM_PLOT_SVG};
+    struct gpm_plot_options o;
+    gpm_plot_options_init(&o);
     char err[200];
     enum gpm_status st = gpm_plot_json(scene, sizeof scene - 1, &o, append, out, err, sizeof err);
     o.format = GPM_PLOT_TEXT;

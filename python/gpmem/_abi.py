@@ -1,0 +1,318 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Made by tools/ctypes from include/gpmem/*.h. Do not edit."""
+import ctypes as c
+
+OK = 0
+E_USER = 1
+E_INCOMPLETE = 2
+E_ARG = 3
+E_NOMEM = 4
+E_NOT_PD = 5
+E_NO_CONVERGENCE = 6
+E_IO = 7
+E_FORMAT = 8
+E_LIMIT = 9
+E_INTERRUPT = 10
+E_DENIED = 11
+E_CONFLICT = 12
+E_BUSY = 13
+E_NOT_FOUND = 14
+E_IMPOSSIBLE = 15
+FORMAT_TEXT = 0
+FORMAT_JSON = 1
+APPROX_AUTO = 0
+APPROX_NONE = 1
+APPROX_INDUCING = 2
+APPROX_VECCHIA = 3
+LOG_AUTO = 0
+LOG_NEVER = 1
+LOG_ALWAYS = 2
+REPORT_TEXT = 0
+REPORT_JSON = 1
+REPORT_MARKDOWN = 2
+REPORT_HTML = 3
+REPORT_PROGRAM = 4
+ACQ_DEFAULT = 0
+ACQ_THOMPSON = 1
+ACQ_EI = 2
+ACQ_UCB = 3
+OPTIMIZE_TEXT = 0
+OPTIMIZE_JSON = 1
+OPTIMIZE_HTML = 2
+NAME_ASSUME = 0
+NAME_DEFINE = 1
+NAME_LET = 2
+NAME_PARAMETER = 3
+PLOT_SVG = 0
+PLOT_TEXT = 1
+
+WriteFn = c.CFUNCTYPE(None, c.c_void_p, c.c_int, c.c_void_p, c.c_size_t)
+DrawFn = c.CFUNCTYPE(None, c.c_void_p, c.POINTER(c.c_char_p), c.POINTER(c.c_double), c.c_size_t)
+Function = c.CFUNCTYPE(c.c_int, c.c_void_p, c.POINTER(c.c_double), c.c_size_t, c.POINTER(c.c_double), c.c_void_p, c.c_size_t)
+Callback = c.CFUNCTYPE(c.c_int, c.c_void_p, c.c_char_p, c.POINTER(c.c_char_p), c.c_void_p, c.c_size_t)
+MeanFn = c.CFUNCTYPE(c.c_int, c.c_void_p, c.POINTER(c.c_double), c.c_int, c.POINTER(c.c_double))
+CovarianceFn = c.CFUNCTYPE(c.c_int, c.c_void_p, c.POINTER(c.c_double), c.POINTER(c.c_double), c.c_int, c.POINTER(c.c_double))
+Objective = c.CFUNCTYPE(c.c_int, c.c_void_p, c.POINTER(c.c_double), c.POINTER(c.c_double))
+
+
+class Options(c.Structure):
+    """struct gpm_options"""
+    _fields_ = [
+        ("size", c.c_size_t),
+        ("seed", c.c_uint64),
+        ("chain", c.c_uint32),
+        ("format", c.c_int),
+        ("diagnostics_json", c.c_bool),
+        ("colour", c.c_bool),
+        ("allow_run", c.c_bool),
+        ("allow_write", c.c_bool),
+        ("quiet", c.c_int),
+        ("verbose", c.c_int),
+        ("jobs", c.c_uint),
+        ("max_depth", c.c_size_t),
+        ("max_memory", c.c_size_t),
+        ("max_seconds", c.c_double),
+        ("write", WriteFn),
+        ("user", c.c_void_p),
+        ("confirm", c.CFUNCTYPE(c.c_bool, c.c_void_p, c.c_char_p)),
+        ("draw", DrawFn),
+        ("draw_user", c.c_void_p),
+        ("progress", c.CFUNCTYPE(None, c.c_void_p, c.c_double, c.c_double, c.c_char_p)),
+        ("progress_user", c.c_void_p),
+        ("file", c.CFUNCTYPE(None, c.c_void_p, c.c_char_p)),
+        ("file_user", c.c_void_p),
+    ]
+
+
+class GpFitOptions(c.Structure):
+    """struct gpm_gp_fit_options"""
+    _fields_ = [
+        ("size", c.c_size_t),
+        ("seed", c.c_uint64),
+        ("starts", c.c_uint),
+        ("keep_noise", c.c_bool),
+        ("range", c.c_double),
+    ]
+
+
+class DiscoverOptions(c.Structure):
+    """struct gpm_discover_options"""
+    _fields_ = [
+        ("size", c.c_size_t),
+        ("seed", c.c_uint64),
+        ("threads", c.c_uint),
+        ("time_column", c.c_char_p),
+        ("value_column", c.c_char_p),
+        ("skip_bad", c.c_bool),
+        ("max_points", c.c_size_t),
+        ("kernels", c.c_char_p),
+        ("changepoints", c.c_bool),
+        ("log", c.c_int),
+        ("holdout", c.c_double),
+        ("horizon", c.c_size_t),
+        ("level", c.c_double),
+        ("max_seconds", c.c_double),
+        ("paper", c.c_bool),
+        ("paper_x", c.c_double),
+        ("paper_y", c.c_double),
+    ]
+
+
+class Answer(c.Structure):
+    """struct gpm_answer"""
+    _fields_ = [
+        ("probability", c.c_double),
+        ("error", c.c_double),
+        ("ess", c.c_double),
+    ]
+
+
+class OptimizeOptions(c.Structure):
+    """struct gpm_optimize_options"""
+    _fields_ = [
+        ("size", c.c_size_t),
+        ("seed", c.c_uint64),
+        ("maximize", c.c_bool),
+        ("noisy", c.c_bool),
+        ("acquisition", c.c_int),
+        ("initial", c.c_int),
+        ("mcmc", c.c_int),
+        ("no_local", c.c_bool),
+        ("jobs", c.c_uint),
+        ("budget", c.c_size_t),
+        ("max_seconds", c.c_double),
+        ("has_target", c.c_bool),
+        ("target", c.c_double),
+        ("timeout", c.c_double),
+        ("retries", c.c_int),
+        ("json", c.c_bool),
+        ("store", c.c_char_p),
+        ("log", c.c_char_p),
+        ("warm", c.c_char_p),
+        ("version", c.c_char_p),
+        ("join", c.c_bool),
+        ("allow_run", c.c_bool),
+        ("stop", c.POINTER(c.c_int)),
+        ("progress", c.CFUNCTYPE(None, c.c_void_p, c.c_char_p)),
+        ("user", c.c_void_p),
+    ]
+
+
+class NamePlace(c.Structure):
+    """struct gpm_name_place"""
+    _fields_ = [
+        ("name", c.c_char_p),
+        ("kind", c.c_int),
+        ("start", c.c_size_t),
+        ("end", c.c_size_t),
+        ("def_start", c.c_size_t),
+        ("def_end", c.c_size_t),
+        ("whole_start", c.c_size_t),
+        ("whole_end", c.c_size_t),
+    ]
+
+
+class PlotOptions(c.Structure):
+    """struct gpm_plot_options"""
+    _fields_ = [
+        ("size", c.c_size_t),
+        ("format", c.c_int),
+        ("width", c.c_double),
+        ("height", c.c_double),
+        ("columns", c.c_uint),
+        ("rows", c.c_uint),
+        ("colour", c.c_bool),
+    ]
+
+
+PROTOTYPES = {
+    "gpm_status_text": (c.c_char_p, [c.c_int]),
+    "gpm_options_init_sized": (None, [c.POINTER(Options), c.c_size_t]),
+    "gpm_session_new": (c.c_void_p, [c.POINTER(Options)]),
+    "gpm_session_free": (None, [c.c_void_p]),
+    "gpm_run_text": (c.c_int, [c.c_void_p, c.c_char_p, c.c_char_p, c.c_size_t]),
+    "gpm_run_file": (c.c_int, [c.c_void_p, c.c_char_p]),
+    "gpm_check_text": (c.c_int, [c.c_void_p, c.c_char_p, c.c_char_p, c.c_size_t, c.c_bool]),
+    "gpm_last_error": (c.c_char_p, [c.c_void_p]),
+    "gpm_interrupt": (None, [c.c_void_p]),
+    "gpm_acceptance": (c.c_uint64, [c.c_void_p, c.CFUNCTYPE(None, c.c_void_p, c.c_char_p, c.c_uint64, c.c_uint64), c.c_void_p]),
+    "gpm_complete": (None, [c.c_void_p, c.c_char_p, c.CFUNCTYPE(None, c.c_void_p, c.c_char_p), c.c_void_p]),
+    "gpm_help": (c.c_char_p, [c.c_void_p, c.c_char_p]),
+    "gpm_reference_json": (c.c_char_p, [c.c_void_p]),
+    "gpm_bind_function": (c.c_int, [c.c_void_p, c.c_char_p, c.c_char_p, Function, c.c_void_p]),
+    "gpm_bind_parallel": (c.c_int, [c.c_void_p, c.c_char_p, c.c_char_p, Function, c.c_void_p]),
+    "gpm_bind_callback": (c.c_int, [c.c_void_p, c.c_char_p, Callback, c.c_void_p]),
+    "gpm_version": (c.c_char_p, []),
+    "gpm_gp_new": (c.c_void_p, []),
+    "gpm_gp_free": (None, [c.c_void_p]),
+    "gpm_gp_error": (c.c_char_p, [c.c_void_p]),
+    "gpm_gp_model": (c.c_int, [c.c_void_p, c.c_int, c.c_char_p, c.c_double]),
+    "gpm_gp_add": (c.c_int, [c.c_void_p, c.POINTER(c.c_double), c.POINTER(c.c_double), c.c_size_t]),
+    "gpm_gp_clear": (None, [c.c_void_p]),
+    "gpm_gp_fit_options_init_sized": (None, [c.POINTER(GpFitOptions), c.c_size_t]),
+    "gpm_gp_fit": (c.c_int, [c.c_void_p, c.POINTER(GpFitOptions)]),
+    "gpm_gp_log_likelihood": (c.c_int, [c.c_void_p, c.POINTER(c.c_double)]),
+    "gpm_gp_predict": (c.c_int, [c.c_void_p, c.POINTER(c.c_double), c.c_size_t, c.c_bool, c.POINTER(c.c_double), c.POINTER(c.c_double)]),
+    "gpm_gp_predict_cov": (c.c_int, [c.c_void_p, c.POINTER(c.c_double), c.c_size_t, c.c_bool, c.POINTER(c.c_double), c.POINTER(c.c_double)]),
+    "gpm_gp_sample": (c.c_int, [c.c_void_p, c.POINTER(c.c_double), c.c_size_t, c.c_uint64, c.c_size_t, c.POINTER(c.c_double)]),
+    "gpm_gp_kernel": (c.c_char_p, [c.c_void_p]),
+    "gpm_gp_noise": (c.c_double, [c.c_void_p]),
+    "gpm_gp_count": (c.c_size_t, [c.c_void_p]),
+    "gpm_gp_method": (c.c_char_p, [c.c_void_p]),
+    "gpm_gp_remove": (c.c_int, [c.c_void_p, c.POINTER(c.c_double), c.c_double]),
+    "gpm_gp_copy": (c.c_int, [c.c_void_p, c.POINTER(c.c_void_p)]),
+    "gpm_gp_set_kernel": (c.c_int, [c.c_void_p, c.c_int, c.c_void_p, c.c_double]),
+    "gpm_gp_get_kernel": (c.c_void_p, [c.c_void_p]),
+    "gpm_gp_set_mean_constant": (c.c_int, [c.c_void_p, c.c_double]),
+    "gpm_gp_set_mean_linear": (c.c_int, [c.c_void_p, c.c_double, c.POINTER(c.c_double)]),
+    "gpm_gp_set_mean_function": (c.c_int, [c.c_void_p, MeanFn, c.c_void_p, c.CFUNCTYPE(None, c.c_void_p)]),
+    "gpm_gp_set_approximation": (c.c_int, [c.c_void_p, c.c_int, c.c_size_t]),
+    "gpm_gp_set_cache": (c.c_int, [c.c_void_p, c.c_size_t]),
+    "gpm_gp_log_likelihood_grad": (c.c_int, [c.c_void_p, c.POINTER(c.c_double), c.POINTER(c.c_double), c.POINTER(c.c_double)]),
+    "gpm_gp_propose": (c.c_int, [c.c_void_p, c.c_void_p, c.c_double, c.POINTER(c.c_double)]),
+    "gpm_gp_accept": (None, [c.c_void_p]),
+    "gpm_gp_reject": (None, [c.c_void_p]),
+    "gpm_gp_conditional": (c.c_int, [c.c_void_p, c.POINTER(c.c_double), c.POINTER(c.c_double), c.c_size_t, c.POINTER(c.c_double)]),
+    "gpm_gp_loo": (c.c_int, [c.c_void_p, c.POINTER(c.c_double), c.POINTER(c.c_double), c.POINTER(c.c_double)]),
+    "gpm_path_new": (c.c_int, [c.c_void_p, c.c_size_t, c.c_uint64, c.POINTER(c.c_void_p)]),
+    "gpm_path_free": (None, [c.c_void_p]),
+    "gpm_path_eval": (c.c_int, [c.c_void_p, c.POINTER(c.c_double), c.c_size_t, c.POINTER(c.c_double), c.POINTER(c.c_double)]),
+    "gpm_gp_report": (c.c_char_p, [c.c_void_p]),
+    "gpm_kernel_parse": (c.c_int, [c.c_char_p, c.POINTER(c.c_void_p), c.c_char_p, c.c_size_t]),
+    "gpm_kernel_function": (c.c_void_p, [CovarianceFn, c.c_void_p, c.CFUNCTYPE(None, c.c_void_p), c.c_char_p]),
+    "gpm_kernel_copy": (c.c_void_p, [c.c_void_p]),
+    "gpm_kernel_free": (None, [c.c_void_p]),
+    "gpm_kernel_sum": (c.c_void_p, [c.c_void_p, c.c_void_p]),
+    "gpm_kernel_product": (c.c_void_p, [c.c_void_p, c.c_void_p]),
+    "gpm_kernel_scale": (c.c_void_p, [c.c_double, c.c_void_p]),
+    "gpm_kernel_simplify": (c.c_void_p, [c.c_void_p]),
+    "gpm_kernel_text": (c.c_char_p, [c.c_void_p]),
+    "gpm_kernel_structure": (c.c_char_p, [c.c_void_p]),
+    "gpm_kernel_contains": (c.c_int, [c.c_void_p, c.c_char_p, c.POINTER(c.c_int)]),
+    "gpm_kernel_eval": (c.c_int, [c.c_void_p, c.POINTER(c.c_double), c.POINTER(c.c_double), c.c_int, c.POINTER(c.c_double)]),
+    "gpm_kernel_nparams": (c.c_size_t, [c.c_void_p]),
+    "gpm_kernel_params": (None, [c.c_void_p, c.POINTER(c.c_double)]),
+    "gpm_kernel_param_name": (c.c_char_p, [c.c_void_p, c.c_size_t]),
+    "gpm_kernel_with_params": (c.c_int, [c.c_void_p, c.POINTER(c.c_double), c.POINTER(c.c_void_p), c.c_char_p, c.c_size_t]),
+    "gpm_kernel_row": (c.c_int, [c.c_size_t, c.POINTER(c.c_char_p), c.POINTER(c.c_char_p)]),
+    "gpm_discover_options_init_sized": (None, [c.POINTER(DiscoverOptions), c.c_size_t]),
+    "gpm_discover_new": (c.c_void_p, []),
+    "gpm_discover_free": (None, [c.c_void_p]),
+    "gpm_discover_run": (c.c_int, [c.c_void_p, c.c_char_p, c.POINTER(DiscoverOptions)]),
+    "gpm_discover_error": (c.c_char_p, [c.c_void_p]),
+    "gpm_discover_settled": (c.c_bool, [c.c_void_p]),
+    "gpm_discover_save": (c.c_int, [c.c_void_p, c.c_char_p]),
+    "gpm_discover_open": (c.c_int, [c.c_void_p, c.c_char_p]),
+    "gpm_discover_report": (c.c_char_p, [c.c_void_p, c.c_int]),
+    "gpm_discover_query": (c.c_int, [c.c_void_p, c.c_char_p, c.POINTER(Answer)]),
+    "gpm_discover_forecast": (c.c_int, [c.c_void_p, c.c_size_t, c.POINTER(c.c_char_p), c.c_size_t, c.c_double, c.POINTER(c.c_char_p)]),
+    "gpm_optimize_options_init_sized": (None, [c.POINTER(OptimizeOptions), c.c_size_t]),
+    "gpm_optimizer_new": (c.c_void_p, [c.POINTER(OptimizeOptions)]),
+    "gpm_optimizer_free": (None, [c.c_void_p]),
+    "gpm_optimizer_error": (c.c_char_p, [c.c_void_p]),
+    "gpm_optimizer_variable": (c.c_int, [c.c_void_p, c.c_char_p]),
+    "gpm_optimizer_command": (c.c_int, [c.c_void_p, c.c_int, c.POINTER(c.c_char_p)]),
+    "gpm_optimizer_function": (None, [c.c_void_p, c.c_char_p, Objective, c.c_void_p]),
+    "gpm_optimizer_open": (c.c_int, [c.c_void_p]),
+    "gpm_optimizer_run": (c.c_int, [c.c_void_p]),
+    "gpm_optimizer_ask": (c.c_int, [c.c_void_p, c.POINTER(c.c_double), c.POINTER(c.c_int64)]),
+    "gpm_optimizer_tell": (c.c_int, [c.c_void_p, c.c_int64, c.c_double]),
+    "gpm_optimizer_tell_at": (c.c_int, [c.c_void_p, c.POINTER(c.c_double), c.c_double]),
+    "gpm_optimizer_dim": (c.c_size_t, [c.c_void_p]),
+    "gpm_optimizer_name": (c.c_char_p, [c.c_void_p, c.c_size_t]),
+    "gpm_optimizer_value": (c.c_char_p, [c.c_void_p, c.c_size_t, c.c_double]),
+    "gpm_optimizer_read": (c.c_int, [c.c_void_p, c.c_size_t, c.c_char_p, c.POINTER(c.c_double)]),
+    "gpm_optimizer_count": (c.c_size_t, [c.c_void_p]),
+    "gpm_optimizer_best": (c.c_bool, [c.c_void_p, c.POINTER(c.c_double), c.POINTER(c.c_double)]),
+    "gpm_optimizer_recommend": (c.c_bool, [c.c_void_p, c.POINTER(c.c_double), c.POINTER(c.c_double), c.POINTER(c.c_double)]),
+    "gpm_optimizer_report": (c.c_char_p, [c.c_void_p, c.c_int]),
+    "gpm_memo_new": (c.c_void_p, []),
+    "gpm_memo_free": (None, [c.c_void_p]),
+    "gpm_memo_error": (c.c_char_p, [c.c_void_p]),
+    "gpm_memo_open": (c.c_int, [c.c_void_p, c.c_char_p, c.c_bool]),
+    "gpm_memo_create": (c.c_int, [c.c_void_p, c.c_char_p, c.c_char_p, c.c_char_p]),
+    "gpm_memo_list": (c.c_int, [c.c_void_p, c.c_int, c.POINTER(c.c_char_p)]),
+    "gpm_memo_show": (c.c_int, [c.c_void_p, c.c_int64, c.c_int, c.POINTER(c.c_char_p)]),
+    "gpm_memo_export": (c.c_int, [c.c_void_p, c.POINTER(c.c_char_p)]),
+    "gpm_memo_import": (c.c_int, [c.c_void_p, c.c_char_p, c.c_bool, c.POINTER(c.c_size_t)]),
+    "gpm_memo_remove": (c.c_int, [c.c_void_p, c.c_int64]),
+    "gpm_timer_new": (c.c_void_p, [c.c_char_p]),
+    "gpm_timer_free": (None, [c.c_void_p]),
+    "gpm_timer_error": (c.c_char_p, [c.c_void_p]),
+    "gpm_timer_run": (c.c_int, [c.c_void_p, c.c_int, c.POINTER(c.c_char_p), c.c_size_t, c.POINTER(c.c_char_p), c.POINTER(c.c_double), c.c_double, c.POINTER(c.c_int), c.POINTER(c.c_double)]),
+    "gpm_timer_predict": (c.c_int, [c.c_void_p, c.c_size_t, c.POINTER(c.c_char_p), c.POINTER(c.c_double), c.c_double, c.POINTER(c.c_double), c.POINTER(c.c_double), c.POINTER(c.c_double), c.POINTER(c.c_size_t)]),
+    "gpm_draws_new": (c.c_void_p, []),
+    "gpm_draws_free": (None, [c.c_void_p]),
+    "gpm_draws_add_csv": (c.c_int, [c.c_void_p, c.c_char_p, c.c_size_t, c.c_char_p, c.c_size_t]),
+    "gpm_draws_chains": (c.c_size_t, [c.c_void_p]),
+    "gpm_draws_columns": (c.c_size_t, [c.c_void_p]),
+    "gpm_draws_rows": (c.c_size_t, [c.c_void_p]),
+    "gpm_draws_name": (c.c_char_p, [c.c_void_p, c.c_size_t]),
+    "gpm_draws_at": (c.c_double, [c.c_void_p, c.c_size_t, c.c_size_t, c.c_size_t]),
+    "gpm_draws_summary": (c.c_char_p, [c.c_void_p, c.c_int]),
+    "gpm_draws_complaints": (c.c_char_p, [c.c_void_p]),
+    "gpm_draws_json": (c.c_char_p, [c.c_void_p]),
+    "gpm_outline": (c.c_int, [c.c_char_p, c.c_size_t, c.CFUNCTYPE(None, c.c_void_p, c.POINTER(NamePlace)), c.c_void_p]),
+    "gpm_plot_options_init_sized": (None, [c.POINTER(PlotOptions), c.c_size_t]),
+    "gpm_plot_json": (c.c_int, [c.c_char_p, c.c_size_t, c.POINTER(PlotOptions), WriteFn, c.c_void_p, c.c_char_p, c.c_size_t]),
+}
