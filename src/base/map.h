@@ -5,6 +5,7 @@
  */
 #ifndef BASE_MAP_H
 #define BASE_MAP_H
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -29,6 +30,14 @@ static inline uint64_t hash_mix(uint64_t x) {
     x ^= x >> 33;
     x *= 0xc4ceb9fe1a85ec53ULL;
     return x ^ (x >> 33);
+}
+/* Numbers as parts of keys: 0 and -0 are one key, and so is every NaN (under == a NaN would never
+ * be found again). Whatever hashes a number for a key hashes key_number of it. */
+static inline bool same_number(double a, double b) {
+    return a == b || (a != a && b != b);
+}
+static inline double key_number(double x) {
+    return x == 0 ? 0 : x != x ? (double)NAN : x;
 }
 #define MAP_PTR(p) ((uint64_t)(uintptr_t)(p))
 #endif

@@ -87,7 +87,7 @@ static struct kern *node_new(enum kern_op op, const struct kern_class *cls) {
 }
 
 static uint64_t hash_number(double v, uint64_t seed) {
-    if (v == 0) v = 0; /* -0 */
+    v = key_number(v);
     return hash_bytes(&v, sizeof v, seed);
 }
 
@@ -308,7 +308,7 @@ static bool same(const struct kern *a, const struct kern *b, bool params) {
         return false;
     if (params && a->hash != b->hash) return false;
     for (size_t i = 0; i < a->npar && params; i++)
-        if (a->par[i] != b->par[i]) return false;
+        if (!same_number(a->par[i], b->par[i])) return false;
     for (size_t i = 0; i < a->ncol; i++)
         if (a->col[i] != b->col[i]) return false;
     for (size_t i = 0; i < a->nkids; i++)

@@ -170,7 +170,7 @@ static enum gpm_status key_of(struct continuous *c, double *key) {
     return st;
 }
 
-static bool same_number(double a, double b) {
+static bool nearly_same(double a, double b) {
     return a == b || (isfinite(a) && fabs(a - b) <= 1e-9 * (1 + fabs(a)));
 }
 
@@ -190,7 +190,7 @@ static enum gpm_status draws_matter(struct continuous *c, bool *out) {
             rng_init(&c->frozen, 21, 1, g);
             st = continuous_eval(c, z, &w[g], NULL);
         }
-        *out = ok && !same_number(w[0], w[1]);
+        *out = ok && !nearly_same(w[0], w[1]);
     }
     c->frozen = kept;
     return st;
@@ -198,7 +198,7 @@ static enum gpm_status draws_matter(struct continuous *c, bool *out) {
 
 static bool same_key(const double *a, const double *b) {
     for (int i = 0; i < FIT_KEYS; i++)
-        if (!same_number(a[i], b[i])) return false;
+        if (!nearly_same(a[i], b[i])) return false;
     return true;
 }
 

@@ -8,12 +8,12 @@
 #include <math.h>
 
 static enum gpm_status simulate_eq(struct sp_call *c, value *out) {
-    *out = value_bool(value_equal(c->args[0], c->args[1]));
+    *out = value_bool(value_equal_arithmetic(c->args[0], c->args[1]));
     return GPM_OK;
 }
 
 static enum gpm_status simulate_neq(struct sp_call *c, value *out) {
-    *out = value_bool(!value_equal(c->args[0], c->args[1]));
+    *out = value_bool(!value_equal_arithmetic(c->args[0], c->args[1]));
     return GPM_OK;
 }
 

@@ -80,7 +80,6 @@ static enum gpm_status apply_memo(struct session_core *core, struct memo *m, con
         if (st != GPM_OK || m->trace)
             memo_remove(m, key); /* a traced table holds families only */
         else {
-            e = memo_find(m, key);
             e->busy = false;
             e->val = value_ref(*out);
         }

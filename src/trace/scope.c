@@ -51,7 +51,7 @@ static struct scope *scope_get(struct trace *t, value name) {
 }
 
 static struct scope_block *block_get(struct scope *s, value id, bool unique) {
-    struct scope_block *b = unique ? NULL : map_get(&s->by_id, value_hash(id));
+    struct scope_block *b = unique ? NULL : map_get(&s->by_id, value_name_hash(id));
     if (b && !value_name_equal(b->id, id)) b = scope_find_block(s, id);
     if (b) return b;
     b = NEW(struct scope_block);
@@ -59,7 +59,7 @@ static struct scope_block *block_get(struct scope *s, value id, bool unique) {
     b->scope = s;
     b->pos = (uint32_t)s->blocks.n;
     vec_push(&s->blocks, b);
-    if (!unique) map_put(&s->by_id, value_hash(id), b);
+    if (!unique) map_put(&s->by_id, value_name_hash(id), b);
     b->unique = unique;
     return b;
 }
@@ -88,8 +88,8 @@ static void block_drop(struct scope_block *b) {
         s->blocks.at[b->pos] = last;
         last->pos = b->pos;
     }
-    if (!b->unique && map_get(&s->by_id, value_hash(b->id)) == b)
-        map_del(&s->by_id, value_hash(b->id));
+    if (!b->unique && map_get(&s->by_id, value_name_hash(b->id)) == b)
+        map_del(&s->by_id, value_name_hash(b->id));
     value_unref(b->id);
     vec_release(&b->ctxs);
     mem_free(b);

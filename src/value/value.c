@@ -172,19 +172,27 @@ static bool array_elements_equal(value a, value b, two_stack *todo) {
     return true;
 }
 
-static bool array_equals_vector(value a, value v) {
+/* Under `==` a NaN equals nothing, as everywhere in arithmetic; as part of a key it equals itself.
+ */
+enum nan_rule { NAN_IS_ITSELF, NAN_EQUALS_NOTHING };
+
+static bool numbers_equal(double a, double b, enum nan_rule rule) {
+    return rule == NAN_IS_ITSELF ? same_number(a, b) : a == b;
+}
+
+static bool array_equals_vector(value a, value v, enum nan_rule rule) {
     size_t n = a.u.array->n;
     if (n != v.u.vector->n) return false;
     for (size_t i = 0; i < n; i++) {
         value x = a.u.array->at[i];
-        if (x.tag != V_NUM || x.u.num != v.u.vector->at[i]) return false;
+        if (x.tag != V_NUM || !numbers_equal(x.u.num, v.u.vector->at[i], rule)) return false;
     }
     return true;
 }
 
-static bool doubles_equal(const double *a, const double *b, size_t n) {
+static bool doubles_equal(const double *a, const double *b, size_t n, enum nan_rule rule) {
     for (size_t i = 0; i < n; i++)
-        if (a[i] != b[i]) return false;
+        if (!numbers_equal(a[i], b[i], rule)) return false;
     return true;
 }
 
@@ -204,16 +212,16 @@ static bool box_equal(const struct box *a, const struct box *b) {
 }
 
 /* Equality of two values but for their parts, which go to the stack. */
-static bool equal_one(value a, value b, two_stack *todo) {
+static bool equal_one(value a, value b, two_stack *todo, enum nan_rule rule) {
     if (a.tag != b.tag) {
-        if (a.tag == V_ARRAY && b.tag == V_VECTOR) return array_equals_vector(a, b);
-        if (a.tag == V_VECTOR && b.tag == V_ARRAY) return array_equals_vector(b, a);
+        if (a.tag == V_ARRAY && b.tag == V_VECTOR) return array_equals_vector(a, b, rule);
+        if (a.tag == V_VECTOR && b.tag == V_ARRAY) return array_equals_vector(b, a, rule);
         return false;
     }
     switch (a.tag) {
     case V_NIL: return true;
     case V_NUM:
-    case V_ATOM: return a.u.num == b.u.num;
+    case V_ATOM: return numbers_equal(a.u.num, b.u.num, rule);
     case V_BOOL: return a.u.boolean == b.u.boolean;
     case V_SYM: return a.u.sym == b.u.sym;
     case V_STR:
@@ -226,10 +234,11 @@ static bool equal_one(value a, value b, two_stack *todo) {
     case V_ARRAY: return array_elements_equal(a, b, todo);
     case V_VECTOR:
         return a.u.vector->n == b.u.vector->n &&
-               doubles_equal(a.u.vector->at, b.u.vector->at, a.u.vector->n);
+               doubles_equal(a.u.vector->at, b.u.vector->at, a.u.vector->n, rule);
     case V_MATRIX:
         return a.u.matrix->rows == b.u.matrix->rows && a.u.matrix->cols == b.u.matrix->cols &&
-               doubles_equal(a.u.matrix->at, b.u.matrix->at, a.u.matrix->rows * a.u.matrix->cols);
+               doubles_equal(a.u.matrix->at, b.u.matrix->at, a.u.matrix->rows * a.u.matrix->cols,
+                             rule);
     case V_DICT: return dict_equal(a.u.dict, b.u.dict, todo);
     case V_REF:
         if (a.u.ref == b.u.ref) return true;
@@ -240,15 +249,23 @@ static bool equal_one(value a, value b, two_stack *todo) {
     }
 }
 
-bool value_equal(value a, value b) {
+static bool equal(value a, value b, enum nan_rule rule) {
     two_stack todo = {0};
-    bool same = equal_one(a, b, &todo);
+    bool same = equal_one(a, b, &todo, rule);
     while (same && todo.n) {
         struct two t = vec_pop(&todo);
-        same = equal_one(t.a, t.b, &todo);
+        same = equal_one(t.a, t.b, &todo, rule);
     }
     vec_release(&todo);
     return same;
+}
+
+bool value_equal(value a, value b) {
+    return equal(a, b, NAN_IS_ITSELF);
+}
+
+bool value_equal_arithmetic(value a, value b) {
+    return equal(a, b, NAN_EQUALS_NOTHING);
 }
 
 /* The text of a string or symbol; false for other values. */
@@ -277,7 +294,7 @@ enum { HASH_DEPTH = 24, HASH_ITEMS = 4096 };
 
 static uint64_t hash_num(double x) {
     uint64_t bits;
-    if (x == 0) x = 0; /* -0 equals 0 */
+    x = key_number(x);
     memcpy(&bits, &x, sizeof bits);
     return hash_mix(bits + 0x9e3779b97f4a7c15ULL);
 }
@@ -337,6 +354,12 @@ static uint64_t hash_at(value v, int depth) {
 
 uint64_t value_hash(value v) {
     return hash_at(v, 0);
+}
+
+uint64_t value_name_hash(value v) {
+    const char *s;
+    size_t n;
+    return text_of(v, &s, &n) ? hash_bytes(s, n, 5) : value_hash(v);
 }
 
 /* ---- order -------------------------------------------------------------------------------- */

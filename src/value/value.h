@@ -170,10 +170,13 @@ static inline void box_init(struct box *b, const struct box_class *cls) {
     b->cls = cls;
 }
 
-/* Structural equality; numbers by value; different types are unequal, except that arrays, vectors
+/* The one equality of keys: memo tables, dictionaries, blocks, particles that agree. Structural;
+ * numbers by value, and NaN equals NaN; different types are unequal, except that arrays, vectors
  * and lists compare only with their own kind (array and vector of equal numbers are equal). */
 bool value_equal(value a, value b);
 uint64_t value_hash(value v); /* agrees with value_equal */
+/* The operator ==: the same, but a NaN equals nothing, not even itself. */
+bool value_equal_arithmetic(value a, value b);
 /* Total order for sorting blocks: numbers < atoms < booleans < symbols and strings < sequences. */
 int value_compare(value a, value b);
 
@@ -192,6 +195,7 @@ struct dict_obj *dict_alloc_(void); /* for dict.c */
 
 /* Names of scopes, blocks and labels: strings and symbols are alike. */
 bool value_name_equal(value a, value b);
+uint64_t value_name_hash(value v); /* agrees with value_name_equal */
 
 const char *value_type_name(value v); /* "number", "array", ... with article-free wording */
 /* The one canonical printer: shortest round-trip numbers, [a, b] arrays and vectors, (a, b) lists,
