@@ -44,7 +44,7 @@ struct gpm_optimize_options {
     const char *warm;    /* CSV of known values */
     const char *version; /* tag of the objective */
     bool join;           /* space, settings and command from the store */
-    bool allow_run;      /* join: also when the store belongs to another user */
+    bool allow_run;      /* join: also a command that this user did not store here */
     /* Non-zero (set by a signal handler, or by another thread with an atomic store): stop soon,
      * keep everything. May be NULL. */
     const volatile sig_atomic_t *stop;

@@ -331,9 +331,10 @@ static enum gpm_status timed_run(gpm_timer *t, struct memo *m, const struct proc
     proc_result_init(&r);
     proc_run(c, texts, stop, &r);
     *seconds = r.seconds;
-    if (r.outcome == PROC_INTERRUPTED) {
+    if (proc_says_nothing(&r)) {
         s = memo_unclaim(m, id, &t->err);
-        if (!s) s = GPM_E_INTERRUPT;
+        if (!s) s = r.outcome == PROC_INTERRUPTED ? GPM_E_INTERRUPT : GPM_E_IO;
+        if (r.outcome == PROC_SHORTAGE) proc_result_text(&r, &t->err);
     } else if (ended_well(&r)) {
         s = memo_finish(m, id, r.seconds, r.seconds, NULL, &t->err);
     } else {

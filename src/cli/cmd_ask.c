@@ -185,8 +185,7 @@ const struct command command_tell = {
     .args = "STORE ID VALUE",
     .summary = "The outcome of an evaluation done elsewhere",
     .text = "ID is the number `gpmem ask` printed; VALUE is a number, or 'fail'. A point that was "
-            "never asked: gpmem tell STORE x=1.5 y=2 VALUE. A negative VALUE goes after --. Prints "
-            "the best point so far.",
+            "never asked: gpmem tell STORE x=1.5 y=2 VALUE. Prints the best point so far.",
     OPTIONS(tell_rows),
     .size = sizeof(struct tell_args),
     .min_args = 1,

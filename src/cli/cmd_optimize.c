@@ -117,7 +117,7 @@ static int run(const void *opts, int argc, char **argv) {
         enum gpm_status s = gpm_optimizer_run(o);
         if (tty && !voice_quiet()) fputc('\n', stderr);
         if (s && s != GPM_E_INTERRUPT)
-            status = EXIT_FAILED;
+            status = s == GPM_E_DENIED ? EXIT_USAGE : EXIT_FAILED;
         else if (s == GPM_E_INTERRUPT)
             fprintf(stderr, "gpmem: stopped; what is done is kept\n");
         if (!status) status = write_outputs(a, o);
@@ -156,7 +156,7 @@ static const struct option_row rows[] = {
      offsetof(struct args, json)},
     {"report", 0, OPTION_TEXT, "FILE", "write an HTML page with trace, slices and sensitivity",
      offsetof(struct args, report)},
-    {"allow-run", 0, OPTION_FLAG, NULL, "--join runs the command of another user's store",
+    {"allow-run", 0, OPTION_FLAG, NULL, "--join may run a command that you did not store here",
      offsetof(struct args, allow_run)},
 };
 

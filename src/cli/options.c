@@ -287,6 +287,11 @@ static bool read_letters(struct reader *r, const char *letters) {
     return true;
 }
 
+/* No option has a digit for its letter, so -3.5 and -.5 are numbers wherever they stand. */
+static bool is_negative_number(const char *word) {
+    return word[0] == '-' && isdigit((unsigned char)(word[1] == '.' ? word[2] : word[1]));
+}
+
 bool options_parse(const struct command *c, int argc, char **argv, void *opts, int *n_args) {
     struct reader r = {c, argc, 1, argv, opts};
     int kept = 0;
@@ -296,7 +301,7 @@ bool options_parse(const struct command *c, int argc, char **argv, void *opts, i
             for (r.i++; r.i < argc; r.i++) argv[++kept] = argv[r.i];
             break;
         }
-        if (word[0] != '-' || !word[1]) {
+        if (word[0] != '-' || !word[1] || is_negative_number(word)) {
             argv[++kept] = word;
         } else if (!(word[1] == '-' ? read_long(&r, word + 2) : read_letters(&r, word + 1))) {
             return false;

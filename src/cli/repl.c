@@ -12,6 +12,7 @@
 #include <locale.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 struct args {
@@ -216,14 +217,32 @@ static bool entry_complete(struct prompt *p, const struct entry *e) {
     return gpm_check_text(p->session, "<prompt>", e->text, e->len, true) != GPM_E_INCOMPLETE;
 }
 
-/* Asks on the terminal; anything but y is no. */
+/* A line from the terminal; its first letter, 0 at the end. The rest of a long one is dropped. */
+static int first_letter(void) {
+    int first = getchar(), c = first;
+    while (c != '\n' && c != EOF) c = getchar();
+    return first == EOF ? 0 : first;
+}
+
+/* Asks on the terminal; anything but y is no. What does not fit the screen comes page by page: the
+ * end of the question cannot push its beginning out of sight. */
 static bool ask(void *user, const char *question) {
     (void)user;
-    char answer[64];
+    struct winsize ws = {0};
+    ioctl(STDERR_FILENO, TIOCGWINSZ, &ws);
+    size_t rows = ws.ws_row > 4 ? ws.ws_row : 24, columns = ws.ws_col > 20 ? ws.ws_col : 80;
+    size_t page = (rows - 3) * columns; /* bytes: a page of letters beyond ASCII is shorter */
     fflush(stdout);
+    for (; strlen(question) > page; question += page) {
+        while (page > 1 && ((unsigned char)question[page] & 0xc0) == 0x80) page--;
+        fprintf(stderr, "%.*s\n(%zu more characters; Enter shows them, q refuses) ", (int)page,
+                question, strlen(question) - page);
+        int answer = first_letter();
+        if (answer == 0 || answer == 'q') return false;
+    }
     fprintf(stderr, "%s [y/N] ", question);
-    if (!fgets(answer, sizeof answer, stdin)) return false;
-    return answer[0] == 'y' || answer[0] == 'Y';
+    int answer = first_letter();
+    return answer == 'y' || answer == 'Y';
 }
 
 /* What people type to leave or to get help before they know the colon; NULL: an instruction. */

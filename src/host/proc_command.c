@@ -77,7 +77,8 @@ static enum gpm_status check_command(const struct proc_command *c, struct buf *e
 
 static void set_words(struct proc_command *c, char *const *argv, int argc, const char *const *names,
                       int n_names, bool json) {
-    *c = (struct proc_command){.argc = argc, .n_names = n_names, .json = json};
+    *c = (struct proc_command){
+        .argc = argc, .n_names = n_names, .json = json, .patience = PROC_PATIENCE};
     c->argv = NEW_ARRAY(char *, (size_t)argc + 1);
     c->names = NEW_ARRAY(char *, (size_t)n_names + 1);
     for (int i = 0; i < argc; i++) c->argv[i] = mem_strdup(argv[i]);

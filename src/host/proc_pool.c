@@ -22,6 +22,8 @@ struct job {
     struct buf input, out;
     struct proc_result r;
     double started, deadline, timeout;
+    double again, pause; /* when to try to start it again, 0: it runs; the last pause */
+    double gives_up, patience;
     int retries, wait_status;
     int64_t tag;
 };
@@ -29,6 +31,7 @@ struct job {
 struct proc_pool {
     struct job *jobs;
     int n, running;
+    struct proc_watch watch;
 };
 
 struct proc_pool *proc_pool_new(int jobs) {
@@ -67,9 +70,12 @@ void proc_pool_free(struct proc_pool *p) {
     if (!p) return;
     for (int i = 0; i < p->n; i++) {
         if (!p->jobs[i].used) continue;
+        pid_t group = p->jobs[i].child.pid;
         kill_and_reap(&p->jobs[i]);
+        if (group > 0) proc_watch_tell(p->watch.fd, -group);
         job_release(p, &p->jobs[i]);
     }
+    proc_watch_end(&p->watch);
     mem_free(p->jobs);
     mem_free(p);
 }
@@ -81,22 +87,50 @@ bool proc_pool_full(const struct proc_pool *p) {
     return p->running == p->n;
 }
 
-/* (Re)starts a job's program; a failure to start ends the job. */
-static void job_launch(struct job *j) {
+static int start_child(struct proc_pool *p, struct job *j) {
+    int e = p->watch.pid ? 0 : proc_watch_start(&p->watch);
+    return e ? e : proc_spawn(&j->child, p->watch.fd, j->argv, j->input.data, j->input.len);
+}
+
+/* Says the machine, not the program: it may be gone in a moment. */
+static bool is_shortage(int e) {
+    return e == EMFILE || e == ENFILE || e == EAGAIN || e == ENOMEM || e == ETXTBSY;
+}
+
+/* A failure to start ends the job, unless there is hope. */
+static void not_started(struct job *j, int e) {
+    bool shortage = is_shortage(e);
+    double t = clock_seconds();
+    j->child = (struct proc_child){0, -1, -1, -1};
+    if (shortage && j->gives_up == 0) j->gives_up = t + j->patience;
+    if (shortage && t < j->gives_up) {
+        j->pause = fmin(1, j->pause > 0 ? 2 * j->pause : 0.01);
+        j->again = t + j->pause;
+        j->deadline = INFINITY;
+        return;
+    }
+    j->ended = true;
+    j->r.outcome = shortage ? PROC_SHORTAGE : PROC_NO_START;
+    buf_printf(&j->r.message, "'%s' could not be started: %s", j->argv[0], strerror(e));
+    if (e == ENOENT) buf_puts(&j->r.message, "; check the path, and that it has #! when a script");
+}
+
+/* (Re)starts a job's program. */
+static void job_launch(struct proc_pool *p, struct job *j) {
     buf_reset(&j->out);
     buf_reset(&j->r.message);
     buf_reset(&j->r.stderr_tail);
     j->timed_out = j->killed = j->overflow = false;
-    j->r.attempts++;
+    j->again = 0;
     j->started = clock_seconds();
     j->deadline = j->timeout > 0 ? j->started + j->timeout : INFINITY;
-    int e = proc_spawn(&j->child, j->argv, j->input.data, j->input.len);
-    if (e == 0) return;
-    j->child = (struct proc_child){0, -1, -1, -1};
-    j->ended = true;
-    j->r.outcome = PROC_NO_START;
-    buf_printf(&j->r.message, "'%s' could not be started: %s", j->argv[0], strerror(e));
-    if (e == ENOENT) buf_puts(&j->r.message, "; check the path, and that it has #! when a script");
+    int e = start_child(p, j);
+    if (e) {
+        not_started(j, e);
+        return;
+    }
+    j->r.attempts++;
+    j->gives_up = j->pause = 0;
 }
 
 void proc_pool_start(struct proc_pool *p, const struct proc_command *c, const char *const *values,
@@ -107,13 +141,14 @@ void proc_pool_start(struct proc_pool *p, const struct proc_command *c, const ch
                       .tag = tag,
                       .timeout = c->timeout,
                       .retries = c->retries,
+                      .patience = c->patience,
                       .input = BUF_INIT,
                       .out = BUF_INIT};
     proc_result_init(&j->r);
     j->argv = proc_fill_argv(c, values);
     if (c->json) proc_fill_json(c, values, &j->input);
     p->running++;
-    job_launch(j);
+    job_launch(p, j);
 }
 
 /* Appends to the tail buffer, keeping the last PROC_STDERR_MAX bytes. */
@@ -190,26 +225,27 @@ static void judge(struct job *j) {
 }
 
 /* Looks whether the child ended; then takes what is left in the pipes and judges or retries. */
-static void check_ended(struct job *j) {
+static void check_ended(struct proc_pool *p, struct job *j) {
     if (j->ended || j->child.pid <= 0) return;
     pid_t got = waitpid(j->child.pid, &j->wait_status, WNOHANG);
     if (got == 0 || (got < 0 && errno == EINTR)) return;
     drain(j, &j->child.out, false);
     drain(j, &j->child.err, true);
     if (j->timed_out) kill(-j->child.pid, SIGKILL); /* what the group's leader left behind */
+    proc_watch_tell(p->watch.fd, -j->child.pid);
     close_child(&j->child);
     j->child.pid = 0;
     judge(j);
     if (j->r.outcome != PROC_OK && j->retries > 0) {
         j->retries--;
-        job_launch(j);
+        job_launch(p, j);
     } else {
         j->ended = true;
     }
 }
 
 static void check_deadline(struct job *j, double t) {
-    if (j->ended || t < j->deadline) return;
+    if (j->ended || j->child.pid <= 0 || t < j->deadline) return;
     kill(-j->child.pid, j->timed_out ? SIGKILL : SIGTERM);
     j->deadline = t + KILL_GRACE;
     j->timed_out = true;
@@ -245,7 +281,8 @@ static void turn(struct proc_pool *p, double limit, bool stoppable) {
         watch(fds, &n, j->child.err);
         watch(fds, &n, j->child.pidfd);
         if (j->deadline < until) until = j->deadline;
-        if (j->child.pidfd < 0 && t + 0.005 < until) until = t + 0.005;
+        if (j->again > 0 && j->again < until) until = j->again;
+        if (j->child.pid > 0 && j->child.pidfd < 0 && t + 0.005 < until) until = t + 0.005;
     }
     if (stoppable && t + 0.1 < until) until = t + 0.1; /* the flag may come from another thread */
     double ms = (until - t) * 1000;
@@ -256,7 +293,10 @@ static void turn(struct proc_pool *p, double limit, bool stoppable) {
         if (!j->used || j->ended) continue;
         drain(j, &j->child.out, false);
         drain(j, &j->child.err, true);
-        check_ended(j);
+        if (j->again > 0 && t >= j->again)
+            job_launch(p, j);
+        else
+            check_ended(p, j);
         check_deadline(j, t);
     }
     mem_free(fds);

@@ -23,9 +23,10 @@ static int input_fd(const char *input, size_t n) {
 }
 
 /* In the child, between fork and exec: async-signal-safe calls only. */
-static _Noreturn void child_exec(char *const *argv, int in, int out, int err, int report,
+static _Noreturn void child_exec(char *const *argv, int in, int out, int err, int report, int watch,
                                  pid_t parent) {
     setpgid(0, 0);
+    proc_watch_tell(watch, getpid()); /* from here: what it starts comes later */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(127);
     for (int s = 1; s < 32; s++)
@@ -54,7 +55,8 @@ static int exec_errno(int report) {
     return n == (ssize_t)sizeof e ? e : 0;
 }
 
-int proc_spawn(struct proc_child *child, char *const *argv, const char *input, size_t n_input) {
+int proc_spawn(struct proc_child *child, int watch, char *const *argv, const char *input,
+               size_t n_input) {
     int out[2] = {-1, -1}, err[2] = {-1, -1}, report[2] = {-1, -1}, e = 0;
     int in = input_fd(input, n_input);
     if (in < 0 || pipe2(out, O_CLOEXEC) || pipe2(err, O_CLOEXEC) || pipe2(report, O_CLOEXEC)) {
@@ -62,7 +64,7 @@ int proc_spawn(struct proc_child *child, char *const *argv, const char *input, s
         goto fail;
     }
     pid_t parent = getpid(), pid = fork();
-    if (pid == 0) child_exec(argv, in, out[1], err[1], report[1], parent);
+    if (pid == 0) child_exec(argv, in, out[1], err[1], report[1], watch, parent);
     if (pid < 0) {
         e = errno;
         goto fail;
@@ -73,6 +75,7 @@ int proc_spawn(struct proc_child *child, char *const *argv, const char *input, s
     e = exec_errno(report[0]);
     if (e) {
         while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) continue;
+        proc_watch_tell(watch, -pid);
         goto fail;
     }
     close(in);

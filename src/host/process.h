@@ -7,8 +7,11 @@
  * A struct proc_command is the template; proc_pool runs up to `jobs` instances at a time in one
  * thread (poll on pipes and process descriptors): start jobs while there are free slots, wait for
  * the next that ends. proc_map runs a whole array with results in input order.
- * Each child leads its own process group; a time-out ends the group (TERM, then KILL), and on
- * Linux the child is killed when this process dies. Permission to run is the caller's business.
+ * Each child leads its own process group; a time-out ends the group (TERM, then KILL), and the
+ * group is killed when this process dies, however it dies. A machine that cannot start a program
+ * now (no descriptor, process or memory left) is asked again; when it does not recover the outcome
+ * is PROC_SHORTAGE, which says nothing about the program. Permission to run is the caller's
+ * business.
  */
 #ifndef HOST_PROCESS_H
 #define HOST_PROCESS_H
@@ -24,10 +27,12 @@ struct proc_command {
     int argc;
     char **names; /* owned; the placeholders that exist */
     int n_names;
-    bool json;      /* {"name": value, ..} on stdin; then placeholders are not required */
-    double timeout; /* seconds of wall time per attempt; 0: none */
-    int retries;    /* further attempts after a failure */
+    bool json;       /* {"name": value, ..} on stdin; then placeholders are not required */
+    double timeout;  /* seconds of wall time per attempt; 0: none */
+    int retries;     /* further attempts after a failure */
+    double patience; /* seconds that a shortage of the machine may last */
 };
+#define PROC_PATIENCE 60.0
 
 /* X(name, text of the failure) */
 #define PROC_OUTCOME_LIST(X)                                                                       \
@@ -38,6 +43,7 @@ struct proc_command {
     X(PROC_TIMEOUT, "the program ran longer than its time-out")                                    \
     X(PROC_NAN, "the program printed a value that is not finite")                                  \
     X(PROC_GARBAGE, "the program did not print exactly one number")                                \
+    X(PROC_SHORTAGE, "the machine could not start the program")                                    \
     X(PROC_INTERRUPTED, "interrupted")
 enum proc_outcome {
 #define X(name, text) name,
@@ -55,6 +61,10 @@ struct proc_result {
     struct buf message;     /* one line: what failed and how; empty when PROC_OK */
     struct buf stderr_tail; /* the last PROC_STDERR_MAX bytes the program wrote to stderr */
 };
+/* Nothing was learnt about the program: not a failure to store. */
+static inline bool proc_says_nothing(const struct proc_result *r) {
+    return r->outcome == PROC_SHORTAGE || r->outcome == PROC_INTERRUPTED;
+}
 #define PROC_STDOUT_MAX 65536
 #define PROC_STDERR_MAX 4096
 void proc_result_init(struct proc_result *r);

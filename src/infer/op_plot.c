@@ -142,12 +142,17 @@ static enum gpm_status write_file(struct infer_state *x, const char *path, const
 }
 
 static enum gpm_status may_write(struct infer_state *x, const char *name) {
-    char what[300];
-    snprintf(what, sizeof what, "write '%.250s'", name);
-    if (sp_permitted(x->core->host.options, SP_MAY_WRITE, what)) return GPM_OK;
-    enum gpm_status denied = infer_error(x, DIAG_DENIED, "not allowed to %s", what);
-    diag_set_help(x->core->diags, "give gpmem the flag --allow-write if you trust the program");
-    return denied;
+    struct buf what = BUF_INIT, shown = BUF_INIT;
+    enum gpm_status st = GPM_OK;
+    buf_printf(&what, "write '%s'", name);
+    if (!sp_permitted(x->core->host.options, SP_MAY_WRITE, what.data)) {
+        sp_put_shown(&shown, what.data);
+        st = infer_error(x, DIAG_DENIED, "not allowed to %s", shown.data);
+        diag_set_help(x->core->diags, "give gpmem the flag --allow-write if you trust the program");
+    }
+    buf_release(&what);
+    buf_release(&shown);
+    return st;
 }
 
 static enum gpm_status write_svg(struct infer_state *x, const struct plot_scene *s,

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "optimize/memo_csv.h"
 #include "optimize/optimize_priv.h"
+#include "optimize/own_command.h"
 
 #include <errno.h>
 #include <math.h>
@@ -120,6 +121,15 @@ static bool read_settings(const char *text, struct settings *s) {
                   &s->beta, &s->budget, &s->json, &s->timeout, &s->retries) == 12;
 }
 
+/* Within what an optimiser can be told; a file may say anything. */
+static bool good_settings(const struct settings *s) {
+    bool max = strcmp(s->goal, "max") == 0, min = strcmp(s->goal, "min") == 0;
+    return (max || min) && (s->noisy | 1) == 1 && s->acq >= 0 && s->acq <= BO_ACQ_UCB &&
+           s->initial >= 0 && s->mcmc >= -1 && s->mcmc <= 1 && (s->no_local | 1) == 1 &&
+           isfinite(s->beta) && (s->json | 1) == 1 && s->timeout >= 0 && isfinite(s->timeout) &&
+           s->retries >= 0;
+}
+
 static enum gpm_status conflict(struct optimize *o, const char *what, struct buf *err) {
     buf_printf(err,
                "store '%s' holds a search with %s; go on with that one (--join), or name "
@@ -172,7 +182,11 @@ static enum gpm_status settle_settings(struct optimize *o, struct buf *err) {
     struct settings stored;
     struct buf mine = BUF_INIT;
     enum gpm_status s = memo_get(o->memo, "settings", &text, err);
-    if (!s && !read_settings(text, &stored)) s = GPM_E_NOT_FOUND;
+    if (!s && !(read_settings(text, &stored) && good_settings(&stored))) {
+        buf_printf(err, "store '%s': its settings are not those of a search; the file is damaged",
+                   o->opt.store);
+        s = GPM_E_FORMAT;
+    }
     if (!s && o->opt.join) {
         adopt_settings(o, &stored);
     } else if (!s && (strcmp(stored.goal, "max") == 0) != o->opt.maximize) {
@@ -189,19 +203,14 @@ static enum gpm_status settle_settings(struct optimize *o, struct buf *err) {
 }
 
 /* A worker that joins runs the command of the store. A file of somebody else's must not make us
- * run programs unasked. */
+ * run programs unasked; asking and telling run none. */
 static enum gpm_status adopt_command(struct optimize *o, struct buf *err) {
     char *text = NULL;
-    struct stat sb;
     enum gpm_status s = memo_get(o->memo, "command", &text, err);
     if (s == GPM_E_NOT_FOUND) return GPM_OK; /* of ask and tell */
-    if (!s && !o->opt.allow_run && (stat(o->opt.store, &sb) || sb.st_uid != geteuid())) {
-        buf_printf(err,
-                   "store '%s' belongs to another user, and joining would run its command %s; "
-                   "allow it with --allow-run",
-                   o->opt.store, text);
-        s = GPM_E_DENIED;
-    }
+    bool own = false;
+    if (!s) s = own_command_known(o->memo, text, &own, err);
+    o->foreign = !own;
     const char **names = space_names(&o->space);
     if (!s) s = proc_command_parse(&o->command, text, names, o->space.n, o->opt.json, err);
     mem_free(names);
@@ -209,11 +218,24 @@ static enum gpm_status adopt_command(struct optimize *o, struct buf *err) {
     return take_command(o, s);
 }
 
+enum gpm_status optimize_may_run(const struct optimize *o, struct buf *err) {
+    if (!o->foreign || o->opt.allow_run) return GPM_OK;
+    struct buf text = BUF_INIT;
+    proc_command_text(&o->command, &text);
+    buf_printf(err,
+               "store '%s' was not made by you on this machine, and joining would run its command "
+               "%s; allow it with --allow-run",
+               o->opt.store, text.data);
+    buf_release(&text);
+    return GPM_E_DENIED;
+}
+
 /* ---- opening ---- */
 
 static enum gpm_status open_memo(struct optimize *o, struct buf *err) {
     struct memo_options mo;
     memo_options_init(&mo);
+    mo.stop = o->opt.stop;
     struct buf names = BUF_INIT;
     for (int j = 0; j < o->space.n; j++)
         buf_printf(&names, "%s%s", j ? "," : "", o->space.vars[j].name);
@@ -235,6 +257,7 @@ static enum gpm_status store_command(struct optimize *o, struct buf *err) {
     struct buf text = BUF_INIT;
     proc_command_text(&o->command, &text);
     enum gpm_status s = memo_set(o->memo, "command", text.data, err);
+    if (!s && o->opt.store) s = own_command_remember(o->memo, text.data, err);
     buf_release(&text);
     return s;
 }

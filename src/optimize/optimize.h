@@ -30,13 +30,13 @@ struct optimize_options {
     double target;  /* stop when a value is at least as good */
     double timeout; /* of one evaluation; 0: none */
     int retries;
-    bool json;                         /* inputs as JSON on stdin */
-    const char *store;                 /* NULL: in memory */
-    const char *log;                   /* NULL: none */
-    const char *warm;                  /* CSV of known values; NULL: none */
-    const char *version;               /* tag of the objective, part of its identity; NULL: none */
-    bool join;                         /* take space, settings and command from the store */
-    bool allow_run;                    /* join may run the stored command whoever owns the store */
+    bool json;           /* inputs as JSON on stdin */
+    const char *store;   /* NULL: in memory */
+    const char *log;     /* NULL: none */
+    const char *warm;    /* CSV of known values; NULL: none */
+    const char *version; /* tag of the objective, part of its identity; NULL: none */
+    bool join;           /* take space, settings and command from the store */
+    bool allow_run;      /* join may run a stored command that this user did not give */
     const volatile sig_atomic_t *stop; /* may be NULL */
     void (*progress)(void *user, const char *line);
     void *user;

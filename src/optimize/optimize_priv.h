@@ -8,7 +8,7 @@ struct optimize {
     struct optimize_options opt;
     struct bo_space space;
     struct proc_command command;
-    bool has_command;
+    bool has_command, foreign; /* foreign: the store brought it, and this user never gave it */
     optimize_fn *fn;
     void *fn_user;
     char *identity; /* owned */
@@ -28,5 +28,7 @@ GPM_MUST_USE enum gpm_status optimize_refresh(struct optimize *o, struct buf *er
 GPM_MUST_USE enum gpm_status optimize_save_state(struct optimize *o, struct buf *err);
 /* Appends what finished since the last time to the log. */
 GPM_MUST_USE enum gpm_status optimize_write_log(struct optimize *o, struct buf *err);
+/* GPM_E_DENIED: the command is not one that this user gave. */
+GPM_MUST_USE enum gpm_status optimize_may_run(const struct optimize *o, struct buf *err);
 size_t optimize_counted(const struct optimize *o); /* evaluations that count for the budget */
 #endif

@@ -218,6 +218,11 @@ static enum gpm_status store_result(struct optimize *o, int64_t id, const struct
     enum gpm_status s;
     if (r->outcome == PROC_OK) {
         s = memo_finish(o->memo, id, r->value, r->seconds, NULL, err);
+    } else if (proc_says_nothing(r)) {
+        s = memo_abandon(o->memo, id, err); /* whoever comes next evaluates it */
+        if (!s) proc_result_text(r, err);
+        if (!s) buf_puts(err, "; every evaluation so far is kept");
+        if (!s) s = GPM_E_IO;
     } else {
         proc_result_text(r, &text);
         note_failure(o, text.data);
@@ -344,13 +349,15 @@ enum gpm_status optimize_run(struct optimize *o, struct buf *err) {
                       "-- ./sim {x}");
         return GPM_E_ARG;
     }
+    enum gpm_status s = optimize_may_run(o, err);
+    if (s) return s;
     struct run r = {.o = o,
                     .pool = proc_pool_new(o->opt.jobs),
                     .started = clock_seconds(),
                     .shortages = mem_shortages()};
     r.renewed = r.started;
     double *x = NEW_ARRAY(double, (size_t)o->space.n);
-    enum gpm_status s = loop(&r, x, err);
+    s = loop(&r, x, err);
     proc_pool_free(r.pool); /* kills what still runs; its points are offered again */
     for (size_t i = 0; i < r.ids.n; i++) {
         enum gpm_status given = memo_abandon(o->memo, r.ids.at[i], err);

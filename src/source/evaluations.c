@@ -208,7 +208,10 @@ static void collect_one(struct batch *b, struct proc_pool *pool) {
         r.outcome != PROC_INTERRUPTED) {
         struct buf why = BUF_INIT;
         if (r.outcome != PROC_OK) srcfn_failure_text(&r, &why);
-        finish(b, (size_t)tag, r.outcome == PROC_OK, r.value, why.data, r.seconds);
+        if (proc_says_nothing(&r))
+            note_failure(b, (size_t)tag, why.data); /* give_back returns the claim */
+        else
+            finish(b, (size_t)tag, r.outcome == PROC_OK, r.value, why.data, r.seconds);
         buf_release(&why);
     }
     proc_result_release(&r);

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "store/memo_priv.h"
 
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -62,8 +63,8 @@ static enum gpm_status transaction(struct memo *m, bool durable, step_fn *body, 
 
 static enum gpm_status check_x(struct memo *m, const double *x, struct buf *err) {
     for (int j = 0; j < m->dim; j++)
-        if (isnan(x[j])) {
-            buf_printf(err, "memo table '%s': input %d is not a number", m->path, j + 1);
+        if (!isfinite(x[j])) {
+            buf_printf(err, "memo table '%s': input %d is not a finite number", m->path, j + 1);
             return GPM_E_ARG;
         }
     return GPM_OK;
@@ -85,15 +86,19 @@ static void found_release(struct found *f) {
     mem_free(f->host);
 }
 
-static char *column_text(sqlite3_stmt *st, int col) {
-    const char *s = (const char *)sqlite3_column_text(st, col);
-    return mem_strdup(s ? s : "");
+/* The columns expires, pid, pid_start, host, from `at` on. */
+static void read_owner(struct memo_cells *c, int at, struct found *f) {
+    static const char fault[] = "has an owner that is none";
+    f->expires = cell_number(c, at, 0, fault);
+    f->pid = (long)cell_int(c, at + 1, 0, LONG_MAX, fault);
+    f->pid_start = cell_int(c, at + 2, INT64_MIN, INT64_MAX, fault);
+    f->host = mem_strdup(cell_text(c, at + 3, fault));
 }
 
 /* The row to answer with: a done one if there is any, else the first. */
 static enum gpm_status find(struct memo *m, const double *x, struct found *f, struct buf *err) {
     static const char sql[] =
-        "SELECT id, status, y, expires, pid, pid_start, error, host FROM point WHERE key=? "
+        "SELECT id, status, y, expires, pid, pid_start, host, error FROM point WHERE key=? "
         "ORDER BY status=2 DESC, rep LIMIT 1";
     sqlite3_stmt *st = NULL;
     *f = (struct found){.status = MEMO_ABSENT, .y = NAN};
@@ -101,22 +106,19 @@ static enum gpm_status find(struct memo *m, const double *x, struct found *f, st
     if (s) return s;
     memo_key(m->key, x, m->dim);
     sqlite3_bind_blob(st, 1, m->key, 8 * m->dim, SQLITE_STATIC);
-    int rc = sqlite3_step(st);
-    if (rc == SQLITE_ROW) {
-        f->id = sqlite3_column_int64(st, 0);
-        f->status = (enum memo_status)sqlite3_column_int(st, 1);
-        if (sqlite3_column_type(st, 2) != SQLITE_NULL) f->y = sqlite3_column_double(st, 2);
-        f->expires = sqlite3_column_double(st, 3);
-        f->pid = (long)sqlite3_column_int64(st, 4);
-        f->pid_start = sqlite3_column_int64(st, 5);
-        f->error = column_text(st, 6);
-        f->host = column_text(st, 7);
-        if (f->status <= MEMO_ABSENT || f->status > MEMO_ASKED ||
-            (f->status == MEMO_DONE && !isfinite(f->y)))
-            s = memo_damaged(m, f->id, "has no such state or value", err);
+    bool row;
+    s = memo_next(m, st, &row, err);
+    struct memo_cells c = {.st = st};
+    if (!s && row) {
+        f->id = cell_int(&c, 0, INT64_MIN, INT64_MAX, "has no number");
+        f->status =
+            (enum memo_status)cell_int(&c, 1, MEMO_CLAIMED, MEMO_ASKED, "has no such state");
+        f->y = cell_number(&c, 2, NAN, "has no finite value");
+        read_owner(&c, 3, f);
+        f->error = mem_strdup(cell_text(&c, 7, "has a text that is none"));
+        if (!c.wrong && f->status == MEMO_DONE && isnan(f->y)) c.wrong = "has no finite value";
+        if (c.wrong) s = memo_damaged(m, f->id, c.wrong, err);
         if (s) found_release(f);
-    } else if (rc != SQLITE_DONE) {
-        s = memo_sql_error(m, rc, "read it", err);
     }
     sqlite3_finalize(st);
     return s;
@@ -317,21 +319,19 @@ static enum gpm_status reclaim_body(struct memo *m, void *arg, struct buf *err) 
     sqlite3_stmt *st = NULL;
     enum gpm_status s = memo_prepare(m, sql, &st, "read it", err);
     if (s) return s;
-    int rc = SQLITE_DONE;
+    bool row = true;
     *a->found = false;
-    while (!*a->found && (rc = sqlite3_step(st)) == SQLITE_ROW) {
-        struct found f = {.expires = sqlite3_column_double(st, 1),
-                          .pid = (long)sqlite3_column_int64(st, 2),
-                          .pid_start = sqlite3_column_int64(st, 3),
-                          .host = column_text(st, 4)};
-        if (claim_is_void(m, &f) && sqlite3_column_bytes(st, 5) == 8 * m->dim) {
-            *a->found = true;
-            *a->id = sqlite3_column_int64(st, 0);
-            memo_unkey(a->x, sqlite3_column_blob(st, 5), m->dim);
-        }
+    while (!s && !*a->found && !(s = memo_next(m, st, &row, err)) && row) {
+        struct memo_cells c = {.st = st};
+        struct found f = {.id = cell_int(&c, 0, INT64_MIN, INT64_MAX, "has no number")};
+        read_owner(&c, 1, &f);
+        cell_inputs(&c, 5, a->x, m->dim);
+        if (c.wrong)
+            s = memo_damaged(m, f.id, c.wrong, err);
+        else if (claim_is_void(m, &f))
+            *a->found = true, *a->id = f.id;
         found_release(&f);
     }
-    if (rc != SQLITE_ROW && rc != SQLITE_DONE) s = memo_sql_error(m, rc, "read it", err);
     sqlite3_finalize(st);
     return !s && *a->found ? take_row(m, *a->id, err) : s;
 }
@@ -356,14 +356,15 @@ static enum gpm_status stored_value(struct memo *m, int64_t id, double *y, struc
         memo_prepare(m, "SELECT y FROM point WHERE id=? AND status=2", &st, "read it", err);
     if (s) return s;
     sqlite3_bind_int64(st, 1, id);
-    int rc = sqlite3_step(st);
-    if (rc == SQLITE_ROW) {
-        *y = sqlite3_column_double(st, 0);
-    } else if (rc == SQLITE_DONE) {
+    bool row;
+    s = memo_next(m, st, &row, err);
+    struct memo_cells c = {.st = st};
+    if (!s && row) {
+        *y = cell_number(&c, 0, NAN, "has no finite value");
+        if (isnan(*y)) s = memo_damaged(m, id, "has no finite value", err);
+    } else if (!s) {
         buf_printf(err, "memo table '%s': row %lld is not there any more", m->path, (long long)id);
         s = GPM_E_NOT_FOUND;
-    } else {
-        s = memo_sql_error(m, rc, "read it", err);
     }
     sqlite3_finalize(st);
     return s;

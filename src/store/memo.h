@@ -18,6 +18,7 @@
 #define STORE_MEMO_H
 #include "base/buf.h"
 #include <gpmem/status.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -44,6 +45,7 @@ struct memo_options {
     double busy_seconds;  /* how long to wait for another writer */
     double claim_seconds; /* how long a claim lasts without memo_renew */
     int max_pages;        /* upper bound of the file in pages; 0: none (for tests of a full disk) */
+    const volatile sig_atomic_t *stop; /* ends a long statement; may be NULL */
 };
 
 /* One row. Pointers are borrowed and valid during the callback only. */

@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "store/memo_priv.h"
 
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -10,41 +11,31 @@
     "SELECT id, key, rep, status, y, error, seconds, started, finished, host, pid, attempts, "     \
     "tag, seq FROM point "
 
-static const char *text_of(sqlite3_stmt *st, int col) {
-    const char *s = (const char *)sqlite3_column_text(st, col);
-    return s ? s : "";
-}
-
-static void read_row(struct memo *m, sqlite3_stmt *st, double *x, struct memo_row *r) {
-    memo_unkey(x, sqlite3_column_blob(st, 1), m->dim);
+/* What is wrong with a row that this program did not write; NULL: nothing. */
+static const char *read_row(struct memo *m, sqlite3_stmt *st, double *x, struct memo_row *r) {
+    static const char time[] = "has a time that is no number",
+                      number[] = "has a count that is none", text[] = "has a text that is none";
+    struct memo_cells c = {.st = st};
     *r = (struct memo_row){
-        .id = sqlite3_column_int64(st, 0),
+        .id = cell_int(&c, 0, INT64_MIN, INT64_MAX, number),
         .x = x,
         .dim = m->dim,
-        .rep = sqlite3_column_int(st, 2),
-        .status = (enum memo_status)sqlite3_column_int(st, 3),
-        .y = sqlite3_column_type(st, 4) == SQLITE_NULL ? NAN : sqlite3_column_double(st, 4),
-        .error = text_of(st, 5),
-        .seconds = sqlite3_column_double(st, 6),
-        .started = sqlite3_column_double(st, 7),
-        .finished = sqlite3_column_double(st, 8),
-        .host = text_of(st, 9),
-        .pid = (long)sqlite3_column_int64(st, 10),
-        .attempts = sqlite3_column_int(st, 11),
-        .tag = text_of(st, 12),
-        .seq = sqlite3_column_int64(st, 13),
+        .rep = (int)cell_int(&c, 2, 0, INT_MAX, number),
+        .status = (enum memo_status)cell_int(&c, 3, MEMO_CLAIMED, MEMO_ASKED, "has no such state"),
+        .y = cell_number(&c, 4, NAN, "has no finite value"),
+        .error = cell_text(&c, 5, text),
+        .seconds = cell_number(&c, 6, 0, time),
+        .started = cell_number(&c, 7, 0, time),
+        .finished = cell_number(&c, 8, 0, time),
+        .host = cell_text(&c, 9, text),
+        .pid = (long)cell_int(&c, 10, 0, LONG_MAX, number),
+        .attempts = (int)cell_int(&c, 11, 0, INT_MAX, number),
+        .tag = cell_text(&c, 12, text),
+        .seq = cell_int(&c, 13, 0, INT64_MAX, number),
     };
-}
-
-/* What is wrong with a row that this program did not write; NULL: nothing. */
-static const char *damage(const struct memo_row *r) {
-    if (r->status <= MEMO_ABSENT || r->status > MEMO_ASKED) return "has no such state";
-    if (r->status == MEMO_DONE && !isfinite(r->y)) return "has no finite value";
-    for (int i = 0; i < r->dim; i++)
-        if (!isfinite(r->x[i])) return "has an input that is no number";
-    if (!isfinite(r->seconds) || !isfinite(r->started) || !isfinite(r->finished))
-        return "has a time that is no number";
-    return NULL;
+    cell_inputs(&c, 1, x, m->dim);
+    if (!c.wrong && r->status == MEMO_DONE && isnan(r->y)) c.wrong = "has no finite value";
+    return c.wrong;
 }
 
 enum gpm_status memo_damaged(struct memo *m, int64_t id, const char *what, struct buf *err) {
@@ -55,26 +46,19 @@ enum gpm_status memo_damaged(struct memo *m, int64_t id, const char *what, struc
 
 static enum gpm_status visit(struct memo *m, sqlite3_stmt *st, memo_row_fn *fn, void *user,
                              int64_t *seen, struct buf *err) {
-    enum gpm_status s = GPM_OK;
     double *x = NEW_ARRAY(double, (size_t)m->dim); /* fn may call back into the table */
+    struct memo_row row;
     bool more = true;
-    while (more && !s) {
-        int rc = sqlite3_step(st);
-        struct memo_row row;
-        if (rc == SQLITE_DONE) break;
-        if (rc != SQLITE_ROW) {
-            s = memo_sql_error(m, rc, "read it", err);
-        } else if (sqlite3_column_bytes(st, 1) != 8 * m->dim) {
-            s = memo_damaged(m, sqlite3_column_int64(st, 0), "has the wrong number of inputs", err);
-        } else {
-            read_row(m, st, x, &row);
-            ++*seen;
-            const char *what = damage(&row);
-            if (what)
-                s = memo_damaged(m, row.id, what, err);
-            else
-                more = fn(&row, user);
-        }
+    enum gpm_status s = memo_next(m, st, &more, err);
+    while (!s && more) {
+        const char *what = read_row(m, st, x, &row);
+        ++*seen;
+        if (what)
+            s = memo_damaged(m, row.id, what, err);
+        else if (fn(&row, user))
+            s = memo_next(m, st, &more, err);
+        else
+            more = false;
     }
     mem_free(x);
     sqlite3_finalize(st);
@@ -119,17 +103,8 @@ enum gpm_status memo_delete(struct memo *m, int64_t id, struct buf *err) {
 }
 
 enum gpm_status memo_get(struct memo *m, const char *key, char **value, struct buf *err) {
-    sqlite3_stmt *st = NULL;
-    enum gpm_status s = memo_prepare(m, "SELECT value FROM state WHERE key=?", &st, "read it", err);
-    if (s) return s;
-    sqlite3_bind_text(st, 1, key, -1, SQLITE_STATIC);
-    int rc = sqlite3_step(st);
-    if (rc == SQLITE_ROW)
-        *value = mem_strdup(text_of(st, 0));
-    else
-        s = rc == SQLITE_DONE ? GPM_E_NOT_FOUND : memo_sql_error(m, rc, "read it", err);
-    sqlite3_finalize(st);
-    return s;
+    enum gpm_status s = memo_text(m, "SELECT value FROM state WHERE key=?", key, value, err);
+    return !s && !*value ? GPM_E_NOT_FOUND : s;
 }
 
 enum gpm_status memo_set(struct memo *m, const char *key, const char *value, struct buf *err) {

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -11,6 +12,7 @@
 #include <unistd.h>
 
 #define APPLICATION_ID 0x67706d31 /* "gpm1" */
+#define MAX_INPUTS     100000
 
 /* Step v takes a file of version v to version v+1; a new file takes all of them. */
 static const char *const schema_steps[MEMO_VERSION] = {
@@ -31,33 +33,20 @@ void memo_options_init(struct memo_options *opt) {
     *opt = (struct memo_options){.create = true, .busy_seconds = 30, .claim_seconds = 600};
 }
 
-static enum gpm_status pragma_int(struct memo *m, const char *sql, int *out, struct buf *err) {
+static enum gpm_status read_int(struct memo *m, const char *sql, int *out, struct buf *err) {
     sqlite3_stmt *st = NULL;
     enum gpm_status s = memo_prepare(m, sql, &st, "read the header", err);
     if (s) return s;
-    int rc = sqlite3_step(st);
-    if (rc == SQLITE_ROW)
-        *out = sqlite3_column_int(st, 0);
-    else
-        s = memo_sql_error(m, rc, "read the header", err);
+    bool row;
+    s = memo_next(m, st, &row, err);
+    struct memo_cells c = {.st = st};
+    if (!s) *out = row ? (int)cell_int(&c, 0, INT_MIN, INT_MAX, "") : 0;
     sqlite3_finalize(st);
     return s;
 }
 
 static enum gpm_status meta_get(struct memo *m, const char *key, char **out, struct buf *err) {
-    sqlite3_stmt *st = NULL;
-    enum gpm_status s = memo_prepare(m, "SELECT value FROM meta WHERE key=?", &st, "read", err);
-    if (s) return s;
-    sqlite3_bind_text(st, 1, key, -1, SQLITE_STATIC);
-    int rc = sqlite3_step(st);
-    if (rc == SQLITE_ROW)
-        *out = mem_strdup((const char *)sqlite3_column_text(st, 0));
-    else if (rc == SQLITE_DONE)
-        *out = NULL;
-    else
-        s = memo_sql_error(m, rc, "read", err);
-    sqlite3_finalize(st);
-    return s;
+    return memo_text(m, "SELECT value FROM meta WHERE key=?", key, out, err);
 }
 
 static enum gpm_status meta_put(struct memo *m, const char *key, const char *value,
@@ -110,9 +99,9 @@ static enum gpm_status check_version(struct memo *m, int *version, struct buf *e
     /* one snapshot for the three, or another process may create the table between them */
     enum gpm_status s = memo_exec(m, "SAVEPOINT look", "look at the table", err);
     if (s) return s;
-    s = pragma_int(m, "PRAGMA user_version", version, err);
-    if (!s) s = pragma_int(m, "SELECT count(*) FROM sqlite_schema", &objects, err);
-    if (!s) s = pragma_int(m, "PRAGMA application_id", &app, err);
+    s = read_int(m, "PRAGMA user_version", version, err);
+    if (!s) s = read_int(m, "SELECT count(*) FROM sqlite_schema", &objects, err);
+    if (!s) s = read_int(m, "PRAGMA application_id", &app, err);
     enum gpm_status end = memo_exec(m, "RELEASE look", "look at the table", err);
     if (!s) s = end;
     if (s) return s;
@@ -138,16 +127,50 @@ static enum gpm_status check_version(struct memo *m, int *version, struct buf *e
     return GPM_OK;
 }
 
+/* What a file of this version holds: three tables, each with the columns that are read. Views,
+ * triggers, virtual tables and computed columns are code of whoever made the file. A plain table
+ * has a root page, the others have none. */
+static enum gpm_status check_objects(struct memo *m, struct buf *err) {
+    static const struct {
+        const char *sql, *wrong;
+    } checks[] = {
+        {"SELECT count(*) FROM sqlite_schema WHERE type NOT IN ('table', 'index') OR rootpage < 1",
+         "it holds views, triggers or virtual tables, which gpmem does not make"},
+        {"SELECT 3 - count(*) FROM sqlite_schema WHERE type = 'table' AND "
+         "name IN ('meta', 'point', 'state')",
+         "a table is missing; the file is damaged"},
+        {"SELECT 21 - count(*) FROM (SELECT * FROM pragma_table_xinfo('point') WHERE name IN "
+         "('id', 'key', 'rep', 'x', 'status', 'y', 'error', 'seconds', 'started', 'finished', "
+         "'host', 'pid', 'pid_start', 'expires', 'attempts', 'seq', 'tag') UNION ALL "
+         "SELECT * FROM pragma_table_xinfo('state') WHERE name IN ('key', 'value') UNION ALL "
+         "SELECT * FROM pragma_table_xinfo('meta') WHERE name IN ('key', 'value')) "
+         "WHERE hidden = 0",
+         "a column is missing or computed; the file is damaged"},
+    };
+    for (size_t i = 0; i < COUNT_OF(checks); i++) {
+        int n = 0;
+        enum gpm_status s = read_int(m, checks[i].sql, &n, err);
+        if (s) return s;
+        if (!n) continue;
+        buf_printf(err, "memo table '%s': %s", m->path, checks[i].wrong);
+        return GPM_E_FORMAT;
+    }
+    return GPM_OK;
+}
+
 static enum gpm_status check_identity(struct memo *m, const struct memo_options *opt,
                                       struct buf *err) {
     char *dim = NULL;
     enum gpm_status s = meta_get(m, "function", &m->function, err);
     if (!s) s = meta_get(m, "names", &m->names, err);
     if (!s) s = meta_get(m, "inputs", &dim, err);
-    if (!s) m->dim = dim ? (int)strtol(dim, NULL, 10) : 0;
+    char *end = NULL;
+    long inputs = !s && dim ? strtol(dim, &end, 10) : 0;
+    bool counted = end && !*end && inputs >= 1 && inputs <= MAX_INPUTS;
+    m->dim = counted ? (int)inputs : 0;
     mem_free(dim);
     if (s) return s;
-    if (!m->function || !m->names || m->dim < 1 || m->dim > 100000) {
+    if (!m->function || !m->names || !counted) {
         buf_printf(err, "memo table '%s': the header is incomplete; the file is damaged", m->path);
         return GPM_E_FORMAT;
     }
@@ -192,7 +215,8 @@ enum gpm_status memo_schema(struct memo *m, const struct memo_options *opt, stru
         if (s) memo_rollback(m);
         if (s) return s;
     }
-    return check_identity(m, opt, err);
+    s = check_objects(m, err);
+    return s ? s : check_identity(m, opt, err);
 }
 
 /* WAL needs a shared-memory file beside the table; in a folder that cannot be written a table
@@ -216,6 +240,7 @@ static int open_immutable(struct memo *m) {
         }
         buf_puts(&uri, "?immutable=1");
         rc = sqlite3_open_v2(uri.data, &m->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL);
+        if (rc == SQLITE_OK) memo_harden(m);
     }
     buf_release(&uri);
     return rc;
@@ -247,7 +272,7 @@ static enum gpm_status open_file(struct memo *m, const struct memo_options *opt,
     }
     int rc = sqlite3_open_v2(m->path, &m->db, flags, NULL);
     if (rc != SQLITE_OK) return memo_sql_error(m, rc, "open it", err);
-    sqlite3_extended_result_codes(m->db, 1);
+    memo_harden(m);
     sqlite3_busy_timeout(m->db, (int)(1000 * opt->busy_seconds));
     if (opt->read_only) {
         rc = sqlite3_exec(m->db, "SELECT count(*) FROM sqlite_schema", NULL, NULL, NULL);
@@ -281,6 +306,7 @@ enum gpm_status memo_open(struct memo **out, const char *path, const struct memo
     m->pid_start = memo_pid_start(m->pid);
     m->read_only = opt->read_only;
     m->claim_seconds = opt->claim_seconds;
+    m->stop = opt->stop;
     enum gpm_status s = open_file(m, opt, err);
     if (!s) s = memo_schema(m, opt, err);
     if (!s && opt->max_pages) limit_pages(m, opt->max_pages);
@@ -289,7 +315,6 @@ enum gpm_status memo_open(struct memo **out, const char *path, const struct memo
         return s;
     }
     m->key = NEW_ARRAY(unsigned char, 8 * (size_t)m->dim);
-    m->x = NEW_ARRAY(double, (size_t)m->dim);
     *out = m;
     return GPM_OK;
 }
@@ -302,7 +327,6 @@ void memo_close(struct memo *m) {
     mem_free(m->names);
     mem_free(m->host);
     mem_free(m->key);
-    mem_free(m->x);
     mem_free(m);
 }
 

@@ -15,7 +15,8 @@ struct memo {
     long pid;
     long long pid_start;
     unsigned char *key; /* scratch: 8 dim bytes */
-    double *x;          /* scratch: dim inputs */
+    const volatile sig_atomic_t *stop;
+    int64_t steps, max_steps; /* of SQLite's machine in this statement (see memo_harden) */
 };
 
 /* The status for an SQLite result code, with the reason in err ("runs.db: cannot store ..."). */
@@ -23,11 +24,28 @@ enum gpm_status memo_sql_error(struct memo *m, int rc, const char *doing, struct
 enum gpm_status memo_exec(struct memo *m, const char *sql, const char *doing, struct buf *err);
 enum gpm_status memo_prepare(struct memo *m, const char *sql, sqlite3_stmt **st, const char *doing,
                              struct buf *err);
+/* *row: there is one more row to read. */
+enum gpm_status memo_next(struct memo *m, sqlite3_stmt *st, bool *row, struct buf *err);
 /* Steps a statement that gives no row, finalizes it. */
 enum gpm_status memo_step_done(struct memo *m, sqlite3_stmt *st, const char *doing,
                                struct buf *err);
+/* Before anything is read: the file may come from anybody, so no code of its schema runs, and no
+ * statement takes longer than a file of its size can need. */
+void memo_harden(struct memo *m);
 /* Schema: creates the tables in an empty file, migrates older ones, checks identity. */
 enum gpm_status memo_schema(struct memo *m, const struct memo_options *opt, struct buf *err);
+
+/* The columns of one row. A file may hold anything, whatever its schema says, so these are the only
+ * readers of a column (a test looks for others): they check type, NULL and range, and keep the
+ * first fault in `wrong`. Values of a row with a fault are not to be used. */
+struct memo_cells {
+    sqlite3_stmt *st;
+    const char *wrong; /* "has no such state"; NULL: nothing is wrong */
+};
+int64_t cell_int(struct memo_cells *c, int col, int64_t lo, int64_t hi, const char *wrong);
+double cell_number(struct memo_cells *c, int col, double absent, const char *wrong); /* finite */
+const char *cell_text(struct memo_cells *c, int col, const char *wrong); /* borrowed, never NULL */
+void cell_inputs(struct memo_cells *c, int col, double *x, int dim);
 
 /* Key of an input: big-endian bits of each coordinate, -0 as 0. */
 void memo_key(unsigned char *key, const double *x, int dim);
@@ -37,4 +55,7 @@ double memo_now(void);              /* seconds since 1970 */
 long long memo_pid_start(long pid); /* start time of a process in ticks, 0 unknown, -1 gone */
 /* A row that this program did not write: GPM_E_FORMAT and what is wrong with it. */
 enum gpm_status memo_damaged(struct memo *m, int64_t id, const char *what, struct buf *err);
+/* A text beside the table, from `meta` or `state`; *out owned, NULL when there is none. */
+enum gpm_status memo_text(struct memo *m, const char *sql, const char *key, char **out,
+                          struct buf *err);
 #endif

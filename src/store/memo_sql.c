@@ -2,10 +2,13 @@
  * Small SQL helpers of the memo table, and the words for SQLite's errors. */
 #include "store/memo_priv.h"
 #include "base/mem.h"
+#include "base/stop.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -30,13 +33,15 @@ static const struct {
     {SQLITE_BUSY, GPM_E_BUSY, "another process keeps the file locked; run again when it is done"},
     {SQLITE_LOCKED, GPM_E_BUSY, "the file is locked"},
     {SQLITE_NOMEM, GPM_E_NOMEM, "out of memory"},
-    {SQLITE_TOOBIG, GPM_E_LIMIT, "a value is too large to store"},
+    {SQLITE_TOOBIG, GPM_E_LIMIT, "a value is too large"},
+    {SQLITE_INTERRUPT, GPM_E_INTERRUPT, "interrupted"},
 };
 
 enum gpm_status memo_sql_error(struct memo *m, int rc, const char *doing, struct buf *err) {
     const char *text = m->db ? sqlite3_errmsg(m->db) : sqlite3_errstr(rc);
     enum gpm_status st = GPM_E_IO;
     int sys = m->db ? sqlite3_system_errno(m->db) : 0;
+    if (rc == SQLITE_INTERRUPT && m->steps > m->max_steps) rc = SQLITE_CORRUPT;
     for (size_t i = 0; i < COUNT_OF(sql_errors); i++)
         if (sql_errors[i].code == (rc & 0xff)) {
             text = sql_errors[i].text;
@@ -48,14 +53,22 @@ enum gpm_status memo_sql_error(struct memo *m, int rc, const char *doing, struct
 }
 
 enum gpm_status memo_exec(struct memo *m, const char *sql, const char *doing, struct buf *err) {
+    m->steps = 0;
     int rc = sqlite3_exec(m->db, sql, NULL, NULL, NULL);
     return rc == SQLITE_OK ? GPM_OK : memo_sql_error(m, rc, doing, err);
 }
 
 enum gpm_status memo_prepare(struct memo *m, const char *sql, sqlite3_stmt **st, const char *doing,
                              struct buf *err) {
+    m->steps = 0;
     int rc = sqlite3_prepare_v2(m->db, sql, -1, st, NULL);
     return rc == SQLITE_OK ? GPM_OK : memo_sql_error(m, rc, doing, err);
+}
+
+enum gpm_status memo_next(struct memo *m, sqlite3_stmt *st, bool *row, struct buf *err) {
+    int rc = sqlite3_step(st);
+    *row = rc == SQLITE_ROW;
+    return *row || rc == SQLITE_DONE ? GPM_OK : memo_sql_error(m, rc, "read it", err);
 }
 
 enum gpm_status memo_step_done(struct memo *m, sqlite3_stmt *st, const char *doing,
@@ -66,6 +79,112 @@ enum gpm_status memo_step_done(struct memo *m, sqlite3_stmt *st, const char *doi
     sqlite3_finalize(st);
     return status;
 }
+
+/* ---- the columns of a row ---- */
+
+int64_t cell_int(struct memo_cells *c, int col, int64_t lo, int64_t hi, const char *wrong) {
+    int type = sqlite3_column_type(c->st, col);
+    int64_t v = type == SQLITE_INTEGER ? sqlite3_column_int64(c->st, col) : 0;
+    bool good = (type == SQLITE_INTEGER || type == SQLITE_NULL) && v >= lo && v <= hi;
+    if (!good && !c->wrong) c->wrong = wrong;
+    return good ? v : lo;
+}
+
+double cell_number(struct memo_cells *c, int col, double absent, const char *wrong) {
+    int type = sqlite3_column_type(c->st, col);
+    if (type == SQLITE_NULL) return absent;
+    double v = type == SQLITE_FLOAT || type == SQLITE_INTEGER ? sqlite3_column_double(c->st, col)
+                                                              : INFINITY;
+    if (!isfinite(v) && !c->wrong) c->wrong = wrong;
+    return isfinite(v) ? v : absent;
+}
+
+const char *cell_text(struct memo_cells *c, int col, const char *wrong) {
+    const char *s = NULL;
+    if (sqlite3_column_type(c->st, col) == SQLITE_TEXT)
+        s = (const char *)sqlite3_column_text(c->st, col);
+    if (s && strlen(s) == (size_t)sqlite3_column_bytes(c->st, col)) return s;
+    if (!c->wrong) c->wrong = wrong;
+    return "";
+}
+
+void cell_inputs(struct memo_cells *c, int col, double *x, int dim) {
+    const void *key = NULL;
+    if (sqlite3_column_type(c->st, col) == SQLITE_BLOB) key = sqlite3_column_blob(c->st, col);
+    if (key && sqlite3_column_bytes(c->st, col) == 8 * dim) {
+        memo_unkey(x, key, dim);
+    } else {
+        for (int j = 0; j < dim; j++) x[j] = 0;
+        if (!c->wrong) c->wrong = "has the wrong number of inputs";
+    }
+    for (int j = 0; j < dim; j++)
+        if (!isfinite(x[j]) && !c->wrong) c->wrong = "has an input that is no number";
+}
+
+enum gpm_status memo_text(struct memo *m, const char *sql, const char *key, char **out,
+                          struct buf *err) {
+    sqlite3_stmt *st = NULL;
+    bool row;
+    *out = NULL;
+    enum gpm_status s = memo_prepare(m, sql, &st, "read it", err);
+    if (s) return s;
+    sqlite3_bind_text(st, 1, key, -1, SQLITE_STATIC);
+    s = memo_next(m, st, &row, err);
+    struct memo_cells c = {.st = st};
+    if (!s && row) {
+        const char *text = cell_text(&c, 0, "is no text");
+        if (!c.wrong) *out = mem_strdup(text);
+    }
+    if (c.wrong) {
+        buf_printf(err, "memo table '%s': '%s' %s; the file is damaged", m->path, key, c.wrong);
+        s = GPM_E_FORMAT;
+    }
+    sqlite3_finalize(st);
+    return s;
+}
+
+/* ---- a file of anybody's ---- */
+
+enum { STEPS_PER_LOOK = 20000, STEPS_AT_LEAST = 2000000, STEPS_PER_BYTE = 20 };
+enum { MAX_CELL = 64 << 20 }; /* bytes; the longest text of ours is an optimiser's state */
+
+static int64_t bytes_of(const char *path, const char *suffix) {
+    struct buf name = BUF_INIT;
+    struct stat sb;
+    buf_printf(&name, "%s%s", path, suffix);
+    int64_t bytes = stat(name.data, &sb) == 0 ? sb.st_size : 0;
+    buf_release(&name);
+    return bytes;
+}
+
+/* Every so often while a statement runs; not 0 ends it. A statement of ours visits each row once
+ * or twice and sorts at most once, and a row takes tens of bytes: more steps than this per byte of
+ * the file mean pages that are met again and again. */
+static int look(void *arg) {
+    struct memo *m = arg;
+    m->steps += STEPS_PER_LOOK;
+    if (m->steps > m->max_steps) /* the file may have grown since */
+        m->max_steps =
+            STEPS_AT_LEAST + STEPS_PER_BYTE * (bytes_of(m->path, "") + bytes_of(m->path, "-wal"));
+    return m->steps > m->max_steps || stop_asked(m->stop);
+}
+
+void memo_harden(struct memo *m) {
+    static const struct {
+        int option, on;
+    } config[] = {{SQLITE_DBCONFIG_DEFENSIVE, 1},
+                  {SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0},
+                  {SQLITE_DBCONFIG_ENABLE_TRIGGER, 0},
+                  {SQLITE_DBCONFIG_ENABLE_VIEW, 0}};
+    for (size_t i = 0; i < COUNT_OF(config); i++)
+        sqlite3_db_config(m->db, config[i].option, config[i].on, NULL);
+    sqlite3_extended_result_codes(m->db, 1);
+    sqlite3_limit(m->db, SQLITE_LIMIT_LENGTH, MAX_CELL);
+    m->max_steps = strcmp(m->path, ":memory:") == 0 ? INT64_MAX : 0;
+    sqlite3_progress_handler(m->db, STEPS_PER_LOOK, look, m);
+}
+
+/* ---- keys, clocks, processes ---- */
 
 void memo_key(unsigned char *key, const double *x, int dim) {
     for (int j = 0; j < dim; j++) {

@@ -220,6 +220,29 @@ def test_confirmation():
     assert t.end() == 0
 
 
+def test_a_question_cannot_be_forged():
+    """All of the text is asked about, page by page, and none of it speaks to the terminal or hides."""
+    evil = "./sim \\x1b[2J\\x1b[1A {x} \u202e\u200b\x9b31m " + "harmless " * 400 + "; rm -rf everything"
+    with open(os.path.join(HOME, "evil.vnts"), "w") as f: f.write('define f = command("%s");' % evil.replace("\\x1b", "\x1b"))
+    t = Terminal("-q")
+    t.wait_for("gpmem> ")
+    t.type('load "%s"\n' % os.path.join(HOME, "evil.vnts"))
+    t.wait_for("The program wants to run")
+    shown = ""
+    for _ in range(2):  # 24 lines of 80
+        shown += t.wait_for("\r\n(")
+        t.wait_for("q refuses) ")
+        os.write(t.fd, b"\n")
+        t.wait_for("\n")
+    shown += t.wait_for("[y/N] ")
+    assert "; rm -rf everything. Allow running commands" in shown, shown[-300:]
+    assert shown.count("harmless") == 400 and "\\u{1b}[2J\\u{1b}[1A {x} \\u{202e}\\u{200b}\\u{9b}31m" in shown, shown[:300]
+    assert "\x1b" not in shown and "\u202e" not in shown and "\x9b" not in shown
+    os.write(t.fd, b"n\n")
+    assert "E0702" in t.wait_for("gpmem> ")
+    assert t.end() == 0
+
+
 def read_all(t):
     out = t.seen
     while True:

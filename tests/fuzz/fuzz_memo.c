@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Fuzz target of memo stores: a sound table is spoilt by the input, then opened, listed, exported,
- * joined by the optimiser. An input that starts with 'S' is SQL run on the table (wrong types,
- * other spaces, missing columns); any other is a list of (offset, byte) patches of the file.
+ * joined by the optimiser, told a value, asked for run times. An input that starts with 'S' is SQL
+ * run on the table (wrong types, NULL, other spaces, missing columns, views, triggers, a schema
+ * written by hand); any other is a list of (offset, byte) patches of the file.
  * Nothing may crash, and a refusal says why. Run: fuzz_memo corpus/memo
  */
 #include "fuzz/scratch.h"
@@ -50,11 +51,15 @@ static int stop_long_sql(void *user) {
     return 1;
 }
 
-/* Only the table itself is in reach. */
+/* Only the table itself is in reach, with its schema and its header. */
 static int allow(void *user, int what, const char *a, const char *b, const char *c, const char *d) {
-    (void)user, (void)a, (void)b, (void)c, (void)d;
-    return what == SQLITE_ATTACH || what == SQLITE_DETACH || what == SQLITE_PRAGMA ? SQLITE_DENY
-                                                                                   : SQLITE_OK;
+    (void)user, (void)b, (void)c, (void)d;
+    if (what == SQLITE_PRAGMA)
+        return strcmp(a, "writable_schema") == 0 || strcmp(a, "user_version") == 0 ||
+                       strcmp(a, "application_id") == 0
+                   ? SQLITE_OK
+                   : SQLITE_DENY;
+    return what == SQLITE_ATTACH || what == SQLITE_DETACH ? SQLITE_DENY : SQLITE_OK;
 }
 
 static void spoil_by_sql(const char *path, const uint8_t *data, size_t size) {
@@ -110,10 +115,22 @@ static void use(const char *path) {
     optimizer_said(st, b);
     if (!st && gpm_optimizer_dim(b) <= 64) {
         gpm_optimizer_best(b, x, &y);
+        for (size_t j = 0; j < gpm_optimizer_dim(b); j++) x[j] = 0.5;
+        optimizer_said(gpm_optimizer_tell_at(b, x, 1), b);
         optimizer_said(gpm_optimizer_ask(b, x, &id), b);
         gpm_optimizer_report(b, GPM_OPTIMIZE_HTML);
     }
     gpm_optimizer_free(b);
+    const char *names[] = {"x", "c"};
+    double at[] = {0.5, 1}, q[3];
+    size_t runs;
+    gpm_timer *t = gpm_timer_new(path);
+    if (gpm_timer_predict(t, 2, names, at, 0.9, &q[0], &q[1], &q[2], &runs) && !*gpm_timer_error(t))
+        abort();
+    gpm_timer_free(t);
+    m = gpm_memo_new();
+    if (!gpm_memo_open(m, path, true)) memo_said(gpm_memo_remove(m, 2), m);
+    gpm_memo_free(m);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

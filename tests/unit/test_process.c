@@ -6,9 +6,12 @@
 #include "base/stop.h"
 #include "host/process.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/resource.h>
 #include <time.h>
+#include <unistd.h>
 
 static const char *const names[] = {"x", "y"};
 
@@ -206,6 +209,45 @@ static void interruption_keeps_what_is_done(void **state) {
     proc_command_release(&c);
 }
 
+/* No descriptor is left: asked again until there is one, or given up as the machine's fault. */
+static void shortages_are_waited_for(void **state) {
+    UNUSED(state);
+    struct proc_command c = command("echo {x}{y}", false);
+    const char *values[] = {"1", "2"};
+    struct proc_result r;
+    int64_t tag;
+    struct rlimit all, few;
+    getrlimit(RLIMIT_NOFILE, &all);
+    few = all;
+    int lowest = open("/dev/null", O_RDONLY);
+    few.rlim_cur = (rlim_t)lowest;
+    close(lowest);
+    proc_result_init(&r);
+    for (int recovers = 0; recovers < 2; recovers++) {
+        struct proc_pool *p = proc_pool_new(1);
+        c.patience = recovers ? 60 : 0.05;
+        setrlimit(RLIMIT_NOFILE, &few);
+        proc_pool_start(p, &c, values, 7);
+        bool ended = proc_pool_wait(p, recovers ? 0.05 : 60, NULL, &tag, &r);
+        setrlimit(RLIMIT_NOFILE, &all);
+        if (!recovers) {
+            assert_true(ended);
+            assert_int_equal(r.outcome, PROC_SHORTAGE);
+            assert_true(proc_says_nothing(&r));
+            assert_non_null(strstr(r.message.data, "Too many open files"));
+        } else {
+            assert_false(ended);
+            assert_true(proc_pool_wait(p, 60, NULL, &tag, &r));
+            assert_int_equal(r.outcome, PROC_OK);
+            assert_close(r.value, 12, 0);
+            assert_int_equal(r.attempts, 1);
+        }
+        proc_pool_free(p);
+    }
+    proc_result_release(&r);
+    proc_command_release(&c);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(templates_and_their_errors),
@@ -215,6 +257,7 @@ int main(void) {
         cmocka_unit_test(retries_until_it_works),
         cmocka_unit_test(pool_runs_in_parallel_with_results_in_order),
         cmocka_unit_test(interruption_keeps_what_is_done),
+        cmocka_unit_test(shortages_are_waited_for),
     };
     return cmocka_run_group_tests(tests, tmp_setup, tmp_teardown);
 }

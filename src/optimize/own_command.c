@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See own_command.h. The record of a store is one file of the user's state folder,
+ * $XDG_STATE_HOME/gpmem/commands/ID-DEVICE-INODE (~/.local/state by default), with the machine's
+ * name and the command. Nothing in the store can make it, and a copied or altered store differs in
+ * one of them.
+ */
+#include "optimize/own_command.h"
+#include "base/mem.h"
+
+#include <fcntl.h>
+#include <stdio.h> /* rename */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { ID_LENGTH = 32 };
+
+/* The id of the store: random, made when there is none. */
+static enum gpm_status store_id(struct memo *m, bool make, char **id, struct buf *err) {
+    enum gpm_status s = memo_get(m, "id", id, err);
+    if (s != GPM_E_NOT_FOUND || !make) return s;
+    unsigned char bytes[ID_LENGTH / 2];
+    if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes) return s;
+    struct buf b = BUF_INIT;
+    for (size_t i = 0; i < sizeof bytes; i++) buf_printf(&b, "%02x", bytes[i]);
+    *id = buf_take(&b);
+    return memo_set(m, "id", *id, err);
+}
+
+/* Where the record of this store stands, and what it must say for this command. A copy has the
+ * same id but is another file. false: no state folder, or the id is not one of ours. */
+static bool describe(struct memo *m, const char *id, const char *command, struct buf *path,
+                     struct buf *text) {
+    const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+    struct stat sb;
+    char host[256] = "";
+    gethostname(host, sizeof host - 1);
+    if (strlen(id) != ID_LENGTH || strspn(id, "0123456789abcdef") != ID_LENGTH) return false;
+    if (stat(memo_path(m), &sb)) return false;
+    if (state && *state == '/')
+        buf_puts(path, state);
+    else if (home && *home == '/')
+        buf_printf(path, "%s/.local/state", home);
+    else
+        return false;
+    buf_printf(path, "/gpmem/commands/%s-%llx-%llx", id, (unsigned long long)sb.st_dev,
+               (unsigned long long)sb.st_ino);
+    buf_printf(text, "%s\n%s\n", host, command);
+    return true;
+}
+
+/* A file of this user's that nobody else can write holds exactly this text. */
+static bool file_holds(const char *path, const struct buf *want) {
+    struct stat sb;
+    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0) return false;
+    char *text = mem_alloc(want->len + 1);
+    bool same = fstat(fd, &sb) == 0 && S_ISREG(sb.st_mode) && sb.st_uid == geteuid() &&
+                !(sb.st_mode & (S_IWGRP | S_IWOTH)) && (size_t)sb.st_size == want->len &&
+                read(fd, text, want->len + 1) == (ssize_t)want->len &&
+                memcmp(text, want->data, want->len) == 0;
+    mem_free(text);
+    close(fd);
+    return same;
+}
+
+static void make_folders(char *path) {
+    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = 0;
+        mkdir(path, 0700); /* where that failed, open fails */
+        *slash = '/';
+    }
+}
+
+/* Whole or not at all; without it a join asks for --allow-run. */
+static void write_record(struct buf *path, const struct buf *text) {
+    struct buf fresh = BUF_INIT;
+    make_folders(path->data);
+    buf_printf(&fresh, "%s.%ld", path->data, (long)getpid());
+    int fd = open(fresh.data, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd >= 0) {
+        bool whole = write(fd, text->data, text->len) == (ssize_t)text->len;
+        whole = close(fd) == 0 && whole;
+        if (!whole || rename(fresh.data, path->data)) unlink(fresh.data);
+    }
+    buf_release(&fresh);
+}
+
+static enum gpm_status with_record(struct memo *m, const char *command, bool write, bool *own,
+                                   struct buf *err) {
+    char *id = NULL;
+    struct buf path = BUF_INIT, text = BUF_INIT;
+    enum gpm_status s = store_id(m, write, &id, err);
+    *own = !s && describe(m, id, command, &path, &text);
+    if (*own && !file_holds(path.data, &text)) {
+        if (write) write_record(&path, &text);
+        *own = write;
+    }
+    buf_release(&path);
+    buf_release(&text);
+    mem_free(id);
+    return s == GPM_E_NOT_FOUND ? GPM_OK : s;
+}
+
+enum gpm_status own_command_remember(struct memo *m, const char *command, struct buf *err) {
+    bool ignored;
+    return with_record(m, command, true, &ignored, err);
+}
+
+enum gpm_status own_command_known(struct memo *m, const char *command, bool *own, struct buf *err) {
+    return with_record(m, command, false, own, err);
+}
