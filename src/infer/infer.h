@@ -142,25 +142,23 @@ void infer_bind_callback(struct infer_state *x, const char *name, callback_fn *f
 enum gpm_status callback_run(struct infer_state *x, struct action *a, const struct sym *name,
                              value *out) GPM_MUST_USE;
 
-/* Operator arguments. */
+/* Operator arguments: (scope: target, block?: block, extras..., transitions?: count). */
 struct target {
-    bool is_subproblem;
-    value scope, block;           /* borrowed; block may be ABSENT -> the operator's default */
+    value scope, block;           /* borrowed; unless sub is there */
     const struct subproblem *sub; /* borrowed */
-    const value *extra;           /* what follows */
-    size_t n_extra;               /* without the number of transitions */
     double transitions;
 };
-/* Reads scope/block or subproblem, then exactly n_extra_max or fewer extras and the transitions
- * (the last number given, when more than n_extra_min numbers follow; else 1). */
-enum gpm_status infer_target(struct infer_state *x, const char *op, const value *args, size_t n,
-                             size_t n_extra_min, size_t n_extra_max, value default_block,
+struct target_form {
+    const char *op;
+    const char *block; /* when it is left out */
+    size_t n_extra;    /* arguments between block and transitions */
+    bool steps_last;   /* a single number after the block is the transitions: nuts(s, b, 100) */
+};
+/* Reads scope and block, or a subproblem, the extras and the transitions (else 1). extra[] holds
+ * the defaults on entry and what was given on return, borrowed. */
+enum gpm_status infer_target(struct infer_state *x, const struct target_form *form,
+                             const value *args, size_t n, value *extra,
                              struct target *out) GPM_MUST_USE;
-/* The same for operators whose extras have defaults: extra[] holds them on entry and what was given
- * on return; out->extra is not set. Arguments keywords left out count as not given. */
-enum gpm_status infer_target_with(struct infer_state *x, const char *op, const value *args,
-                                  size_t n, value *extra, size_t n_extra, value default_block,
-                                  struct target *out) GPM_MUST_USE;
 /* The symbol called `name`, as a value. */
 value infer_name(struct infer_state *x, const char *name);
 /* One transition on one set of principals. extra corrects for the choice of block. */
@@ -193,9 +191,9 @@ value infer_per_particle(struct infer_state *x, const value *vals);
 /* Ends what detach began: keeps a regenerated part, restores one that is still out (an error when
  * `complain`). Called before anything else touches the model. */
 enum gpm_status infer_close(struct infer_state *x, bool complain);
-/* Reads an extra argument of an operator as a number. */
-enum gpm_status infer_number(struct infer_state *x, const char *op, const char *what, value v,
-                             double min, double *out) GPM_MUST_USE;
+/* An error when v is below min or no number. */
+enum gpm_status infer_at_least(struct infer_state *x, const char *op, const char *what, double v,
+                               double min) GPM_MUST_USE;
 void nuts_free(void *states);
 /* A particle drawn by weight, total = model_log_weight; all equally likely when every weight is 0.
  */

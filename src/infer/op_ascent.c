@@ -87,9 +87,10 @@ static enum gpm_status ascending(struct infer_state *x, const char *op, bool mom
     struct target g;
     struct ascent a = {.momentum = momentum};
     value extra[2] = {value_num(0.01), value_num(1)};
-    enum gpm_status st = infer_target_with(x, op, args, n, extra, 2, infer_name(x, "all"), &g);
-    if (st == GPM_OK) st = infer_number(x, op, "rate", extra[0], 0, &a.rate);
-    if (st == GPM_OK) st = infer_number(x, op, "number of steps", extra[1], 0, &a.steps);
+    const struct target_form form = {op, "all", 2, false};
+    enum gpm_status st = infer_target(x, &form, args, n, extra, &g);
+    a.rate = extra[0].u.num;
+    a.steps = extra[1].u.num;
     if (st == GPM_OK) st = infer_transitions(x, &g, ascent_transition, &a);
     if (st == GPM_OK) *out = NIL;
     return st;
@@ -104,7 +105,8 @@ static enum gpm_status op_nesterov(struct infer_state *x, const value *args, siz
     return ascending(x, "nesterov", true, args, n, out);
 }
 
-#define ASCENT_SIG "(scope: any, block?: any, rate?: any, steps?: any, transitions?: any) -> action"
+#define ASCENT_SIG                                                                                 \
+    "(scope: target, block?: block, rate?: nonneg, steps?: count, transitions?: count) -> action"
 const struct infer_op infer_ascent_rows[] = {
     {"gradient_ascent", ASCENT_SIG,
      "moves the block uphill by rate times the gradient, `steps` times", NULL, OP_STEPS,

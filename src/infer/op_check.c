@@ -408,7 +408,7 @@ static enum gpm_status op_check(struct infer_state *x, const value *args, size_t
 
 const struct infer_op infer_check_rows[] = {
     {"posterior_predictive_check",
-     "(draws: count, step: any, labels?: any, quantities?: any, file?: name) -> action",
+     "(draws: count, step: action, labels?: any, quantities?: any, file?: name) -> action",
      "draws times: runs step, then replicates the observed data from the state. Prints, for each "
      "test quantity, the observed value, what the replicates have, and the Bayesian p-value, and "
      "draws both on the terminal, or into the SVG file that file= names. labels=: which observes "

@@ -258,7 +258,7 @@ static enum gpm_status run_proposal(struct infer_state *x, value v, value *out) 
         return infer_error(x, DIAG_BAD_PROPOSAL,
                            "mh_correct needs on_subproblem(scope, block, proposal), got a %s",
                            value_type_name(v));
-    struct target g = {.is_subproblem = true, .sub = subproblem_of(p->sub), .transitions = 1};
+    struct target g = {.sub = subproblem_of(p->sub), .transitions = 1};
     return infer_transitions(x, &g, move, p);
 }
 
@@ -440,7 +440,8 @@ static enum gpm_status op_restore(struct infer_state *x, const value *args, size
 static enum gpm_status op_value_at(struct infer_state *x, const value *args, size_t n, value *out) {
     value sub = subproblem_of(args[0])
                     ? value_ref(args[0])
-                    : subproblem_new(SUB_SCOPE, args[0], n > 1 ? args[1] : infer_name(x, "all"));
+                    : subproblem_new(SUB_SCOPE, args[0],
+                                     n > 1 && !is_absent(args[1]) ? args[1] : infer_name(x, "all"));
     value v;
     enum gpm_status st = op_current_values(x, &sub, 1, &v);
     value_unref(sub);
@@ -510,11 +511,11 @@ const struct infer_op infer_custom_rows[] = {
      NULL, 0, op_mh_correct},
     {"apply_mh_correction", "(subproblem: any, proposal: any) -> action",
      "mh_correct of a proposal on a subproblem", NULL, 0, op_apply_correction},
-    {"get_current_values", "(subproblem: any) -> action",
+    {"get_current_values", "(subproblem: subproblem) -> action",
      "the values of the choices of a subproblem", NULL, 0, op_current_values},
-    {"detach", "(subproblem: any) -> action",
+    {"detach", "(subproblem: subproblem) -> action",
      "takes the subproblem out: pair(log weight, old part)", NULL, 0, op_detach},
-    {"detach_for_proposal", "(subproblem: any) -> action",
+    {"detach_for_proposal", "(subproblem: subproblem) -> action",
      "detach whose weight includes the choices' own densities", NULL, 0, op_detach_for_proposal},
     {"regen", "(subproblem?: any) -> action",
      "draws what was detached from the prior; its log weight", NULL, OP_OPEN, op_regen},
@@ -522,7 +523,7 @@ const struct infer_op infer_custom_rows[] = {
      "rebuilds what was detached with given values; its log weight", NULL, OP_OPEN, op_regen_with},
     {"restore", "(subproblem: any, old?: any) -> action", "puts the old part back", NULL, OP_OPEN,
      op_restore},
-    {"value_at", "(scope: any, block?: any) -> action",
+    {"value_at", "(scope: target, block?: block) -> action",
      "the value of the choice at a scope and block", NULL, 0, op_value_at},
     {"set_value_at", "(scope: any, block: any, v?: any) -> action",
      "sets the choice at a scope and block", NULL, 0, op_set_value_at},

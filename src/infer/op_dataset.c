@@ -144,8 +144,7 @@ static void table_text(const struct dataset *d, struct buf *out) {
 
 static enum gpm_status op_printf(struct infer_state *x, const value *args, size_t n, value *out) {
     UNUSED(n);
-    struct dataset *d = need_dataset(x, "printf", args[0]);
-    if (!d) return GPM_E_USER;
+    struct dataset *d = dataset_of(args[0]);
     struct buf b = BUF_INIT;
     table_text(d, &b);
     infer_write(x, b.data, b.len);
@@ -156,8 +155,7 @@ static enum gpm_status op_printf(struct infer_state *x, const value *args, size_
 
 static enum gpm_status op_sweep(struct infer_state *x, const value *args, size_t n, value *out) {
     UNUSED(n);
-    struct dataset *d = need_dataset(x, "sweep", args[0]);
-    if (!d) return GPM_E_USER;
+    struct dataset *d = dataset_of(args[0]);
     size_t rows = dataset_rows(d);
     struct buf b = BUF_INIT;
     buf_puts(&b, "Sweep ");
@@ -173,8 +171,7 @@ static enum gpm_status op_sweep(struct infer_state *x, const value *args, size_t
 static enum gpm_status op_summarize(struct infer_state *x, const value *args, size_t n,
                                     value *out) {
     UNUSED(n);
-    struct dataset *d = need_dataset(x, "summarize", args[0]);
-    if (!d) return GPM_E_USER;
+    struct dataset *d = dataset_of(args[0]);
     size_t k = d->n_columns ? d->n_columns - DATASET_FIRST : 0, rows = dataset_rows(d);
     struct draw_table all;
     struct buf b = BUF_INIT;
@@ -207,8 +204,7 @@ static enum gpm_status op_summarize(struct infer_state *x, const value *args, si
 
 static enum gpm_status op_column(struct infer_state *x, const value *args, size_t n, value *out) {
     UNUSED(n);
-    struct dataset *d = need_dataset(x, "column", args[0]);
-    if (!d) return GPM_E_USER;
+    struct dataset *d = dataset_of(args[0]);
     const char *name = args[1].tag == V_SYM ? args[1].u.sym->text : args[1].u.str->text;
     for (size_t c = 0; c < d->n_columns; c++) {
         if (strcmp(d->names[c], name) != 0) continue;
@@ -223,21 +219,21 @@ static enum gpm_status op_column(struct infer_state *x, const value *args, size_
 }
 
 const struct infer_op infer_dataset_rows[] = {
-    {"empty", "() -> any", "a dataset without rows", NULL, OP_PLAIN, op_empty},
-    {"accumulate_dataset", "(n: count, a: any) -> action",
+    {"empty", "() -> dataset", "a dataset without rows", NULL, OP_PLAIN, op_empty},
+    {"accumulate_dataset", "(n: count, a: action) -> action",
      "runs a n times and joins the datasets that it gives", NULL, 0, op_accumulate},
     {"into", "(a: any, b: any) -> any", "a dataset with the rows of a, then those of b", NULL,
      OP_PLAIN, op_into},
     {"join_datasets", "(...ds: any) -> any", "one dataset with the rows of all", NULL, OP_PLAIN,
      op_join},
-    {"column", "(d: any, name: name) -> array", "the values of one column of a dataset", NULL,
+    {"column", "(d: dataset, name: name) -> array", "the values of one column of a dataset", NULL,
      OP_PLAIN, op_column},
-    {"printf", "(d: any) -> action", "prints a dataset as a table", NULL, 0, op_printf},
-    {"summarize", "(d: any) -> action",
+    {"printf", "(d: dataset) -> action", "prints a dataset as a table", NULL, 0, op_printf},
+    {"summarize", "(d: dataset) -> action",
      "prints mean, Monte Carlo error, spread, quantiles, effective sample sizes and R-hat of every "
      "column of a dataset; then the share of proposals accepted so far by scope, and divergences",
      NULL, 0, op_summarize},
-    {"sweep", "(d: any) -> action", "prints the number of the last iteration of a dataset", NULL, 0,
-     op_sweep},
+    {"sweep", "(d: dataset) -> action", "prints the number of the last iteration of a dataset",
+     NULL, 0, op_sweep},
 };
 const size_t infer_dataset_count = COUNT_OF(infer_dataset_rows);

@@ -264,8 +264,8 @@ static enum gpm_status enumerating(struct infer_state *x, const char *op, bool m
                                    const value *args, size_t n, value *out) {
     struct target g;
     struct gibbs how = {max};
-    while (n && args[n - 1].tag == V_BOOL) n--; /* "in parallel?" */
-    enum gpm_status st = infer_target_with(x, op, args, n, NULL, 0, infer_name(x, "one"), &g);
+    const struct target_form form = {op, "one", 0, false};
+    enum gpm_status st = infer_target(x, &form, args, n, NULL, &g);
     if (st == GPM_OK) st = infer_transitions(x, &g, gibbs_transition, &how);
     if (st == GPM_OK) *out = NIL;
     return st;
@@ -279,7 +279,7 @@ static enum gpm_status op_emap(struct infer_state *x, const value *args, size_t 
     return enumerating(x, "emap", true, args, n, out);
 }
 
-#define GIBBS_SIG "(scope: any, block?: any, steps?: any, parallel?: any) -> action"
+#define GIBBS_SIG "(scope: target, block?: block, steps?: count, parallel?: bool) -> action"
 const struct infer_op infer_gibbs_rows[] = {
     {"gibbs", GIBBS_SIG, "enumerates the joint values of the block and draws one by its weight",
      NULL, OP_STEPS, op_gibbs},

@@ -128,10 +128,11 @@ static enum gpm_status op_hmc(struct infer_state *x, const value *args, size_t n
     struct target g;
     struct hmc h;
     value extra[2] = {value_num(0.1), value_num(10)};
-    enum gpm_status st = infer_target_with(x, "hmc", args, n, extra, 2, infer_name(x, "all"), &g);
-    if (st == GPM_OK) st = infer_number(x, "hmc", "step size", extra[0], 0, &h.eps);
-    if (st == GPM_OK)
-        st = infer_number(x, "hmc", "number of leapfrog steps", extra[1], 1, &h.steps);
+    static const struct target_form form = {"hmc", "all", 2, false};
+    enum gpm_status st = infer_target(x, &form, args, n, extra, &g);
+    h.eps = extra[0].u.num;
+    h.steps = extra[1].u.num;
+    if (st == GPM_OK) st = infer_at_least(x, "hmc", "number of leapfrog steps", h.steps, 1);
     if (st == GPM_OK) st = infer_transitions(x, &g, hmc_transition, &h);
     if (st == GPM_OK) *out = NIL;
     return st;
@@ -451,11 +452,10 @@ static enum gpm_status nuts_transition(struct infer_state *x, struct trace *t, s
 
 static enum gpm_status op_nuts(struct infer_state *x, const value *args, size_t n, value *out) {
     struct target g;
-    struct nuts h = {.warmup = 300};
-    while (n && is_absent(args[n - 1])) n--;
-    enum gpm_status st = infer_target(x, "nuts", args, n, 0, 1, infer_name(x, "all"), &g);
-    if (st == GPM_OK && g.n_extra && !is_absent(g.extra[0]))
-        st = infer_number(x, "nuts", "number of warm-up transitions", g.extra[0], 0, &h.warmup);
+    static const struct target_form form = {"nuts", "all", 1, true};
+    value extra[1] = {value_num(300)};
+    enum gpm_status st = infer_target(x, &form, args, n, extra, &g);
+    struct nuts h = {.warmup = extra[0].u.num};
     h.scope = g.sub ? args[0] : g.scope;
     h.block = g.sub ? NIL : g.block;
     if (st == GPM_OK) st = infer_transitions(x, &g, nuts_transition, &h);
@@ -465,11 +465,11 @@ static enum gpm_status op_nuts(struct infer_state *x, const value *args, size_t 
 
 const struct infer_op infer_hmc_rows[] = {
     {"hmc",
-     "(scope: any, block?: any, step_size?: any, leapfrog_steps?: any, transitions?: any) -> "
-     "action",
+     "(scope: target, block?: block, step_size?: nonneg, leapfrog_steps?: count, "
+     "transitions?: count) -> action",
      "Hamiltonian Monte Carlo on the continuous choices of the block, 1 to leapfrog_steps steps",
      NULL, OP_STEPS, op_hmc},
-    {"nuts", "(scope: any, block?: any, warmup?: any, transitions?: any) -> action",
+    {"nuts", "(scope: target, block?: block, warmup?: count, transitions?: count) -> action",
      "No-U-turn sampler; the first `warmup` transitions (300) adapt step size and masses", NULL,
      OP_STEPS, op_nuts},
 };

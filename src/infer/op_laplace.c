@@ -53,8 +53,8 @@ static enum gpm_status laplace_transition(struct infer_state *x, struct trace *t
 static enum gpm_status op_laplace_mh(struct infer_state *x, const value *args, size_t n,
                                      value *out) {
     struct target g;
-    enum gpm_status st =
-        infer_target_with(x, "laplace_mh", args, n, NULL, 0, infer_name(x, "all"), &g);
+    static const struct target_form form = {"laplace_mh", "all", 0, false};
+    enum gpm_status st = infer_target(x, &form, args, n, NULL, &g);
     if (st == GPM_OK) st = infer_transitions(x, &g, laplace_transition, NULL);
     if (st == GPM_OK) *out = NIL;
     return st;
@@ -100,8 +100,8 @@ static enum gpm_status op_log_evidence(struct infer_state *x, const value *args,
                                        value *out) {
     struct target g;
     size_t np = x->model->p.n, done = 0;
-    enum gpm_status st =
-        infer_target_with(x, "log_evidence", args, n, NULL, 0, infer_name(x, "all"), &g);
+    static const struct target_form form = {"log_evidence", "all", 0, false};
+    enum gpm_status st = infer_target(x, &form, args, n, NULL, &g);
     if (st != GPM_OK) return st;
     bool given = n > 2 && !is_absent(args[n - 1]);
     double draws = given ? g.transitions : EVIDENCE_DRAWS;
@@ -133,11 +133,11 @@ static enum gpm_status op_log_evidence(struct infer_state *x, const value *args,
 }
 
 const struct infer_op infer_laplace_rows[] = {
-    {"laplace_mh", "(scope: any, block?: any, steps?: any) -> action",
+    {"laplace_mh", "(scope: target, block?: block, steps?: count) -> action",
      "Metropolis-Hastings on the continuous choices of the block: proposals from a mixture of "
      "Student-t distributions fitted to their conditional, in turn with steps of its shape",
      NULL, OP_STEPS, op_laplace_mh},
-    {"log_evidence", "(scope: any, block?: any, draws?: any) -> action",
+    {"log_evidence", "(scope: target, block?: block, draws?: count) -> action",
      "log of the integral over the block's continuous choices of what they weigh, everything else "
      "as it is: per particle a dictionary of log_evidence, error (its standard error) and ess; by "
      "importance sampling (1000 draws) around the modes that Laplace's method finds. Always the "

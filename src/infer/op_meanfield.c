@@ -143,19 +143,19 @@ static enum gpm_status meanfield_transition(struct infer_state *x, struct trace 
 static enum gpm_status op_meanfield(struct infer_state *x, const value *args, size_t n,
                                     value *out) {
     struct target g;
-    double steps;
     value extra[1] = {value_num(20)};
-    enum gpm_status st =
-        infer_target_with(x, "meanfield", args, n, extra, 1, infer_name(x, "one"), &g);
-    if (st == GPM_OK)
-        st = infer_number(x, "meanfield", "number of training steps", extra[0], 0, &steps);
+    static const struct target_form form = {"meanfield", "one", 1, false};
+    enum gpm_status st = infer_target(x, &form, args, n, extra, &g);
+    double steps = extra[0].u.num;
     if (st == GPM_OK) st = infer_transitions(x, &g, meanfield_transition, &steps);
     if (st == GPM_OK) *out = NIL;
     return st;
 }
 
 const struct infer_op infer_meanfield_rows[] = {
-    {"meanfield", "(scope: any, block?: any, training_steps?: any, transitions?: any) -> action",
+    {"meanfield",
+     "(scope: target, block?: block, training_steps?: count, transitions?: "
+     "count) -> action",
      "fits independent proposals for the block, then makes one corrected draw from them", NULL,
      OP_STEPS, op_meanfield},
 };

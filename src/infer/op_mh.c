@@ -21,7 +21,8 @@ static value name(struct infer_state *x, const char *s) {
 
 static enum gpm_status op_mh(struct infer_state *x, const value *args, size_t n, value *out) {
     struct target g;
-    enum gpm_status st = infer_target(x, "mh", args, n, 0, 0, name(x, "one"), &g);
+    enum gpm_status st =
+        infer_target(x, &(struct target_form){"mh", "one", 0, false}, args, n, NULL, &g);
     if (st != GPM_OK) return st;
     x->guard.by_plans = true;
     st = infer_transitions(x, &g, mh_transition, NULL);
@@ -58,13 +59,13 @@ static enum gpm_status op_divergences(struct infer_state *x, const value *args, 
     return GPM_OK;
 }
 
-#define TARGET_SIG "(scope: any, block?: any, steps?: any) -> action"
+#define TARGET_SIG "(scope: target, block?: block, steps?: count) -> action"
 const struct infer_op infer_mh_rows[] = {
     {"mh", TARGET_SIG, "Metropolis-Hastings: proposes the block from its prior", NULL, OP_STEPS,
      op_mh},
     {"resimulation_mh", TARGET_SIG, "the same as mh", NULL, OP_STEPS, op_mh},
     {"func_mh", TARGET_SIG, "the same as mh", NULL, OP_STEPS, op_mh},
-    {"default_markov_chain", "(steps?: any) -> action", "mh(default, one, steps)", NULL, OP_STEPS,
+    {"default_markov_chain", "(steps?: count) -> action", "mh(default, one, steps)", NULL, OP_STEPS,
      op_default_chain},
     {"acceptance_rates", "() -> action", "dictionary: scope -> share of accepted proposals so far",
      NULL, 0, op_acceptance},

@@ -181,8 +181,8 @@ static enum gpm_status local_at(struct infer_state *x, const value *args, size_t
                                 value *out) {
     struct target g;
     struct local l = {.joint = joint};
-    enum gpm_status st = infer_target(x, "log_joint_at", args, n, 0, 0,
-                                      value_sym(sym_cstr(x->core->syms, "all")), &g);
+    static const struct target_form form = {"log_joint_at", "all", 0, false};
+    enum gpm_status st = infer_target(x, &form, args, n, NULL, &g);
     if (st == GPM_OK) st = infer_transitions(x, &g, local_density, &l);
     if (st == GPM_OK) {
         value v = value_array_new(l.vals.n);
@@ -250,14 +250,14 @@ static enum gpm_status op_memory(struct infer_state *x, const value *args, size_
 const struct infer_op infer_model_rows[] = {
     {"new_model", "() -> action", "a fresh model", NULL, 0, op_new_model},
     {"fork_model", "() -> action", "a copy of the current model", NULL, 0, op_fork_model},
-    {"in_model", "(m: any, a: any) -> action", "runs a in model m; pair of its result and m", NULL,
-     0, op_in_model},
-    {"forget", "(label: any) -> action", "removes a directive; the log density it had", NULL, 0,
+    {"in_model", "(m: model, a: action) -> action", "runs a in model m; pair of its result and m",
+     NULL, 0, op_in_model},
+    {"forget", "(label: label) -> action", "removes a directive; the log density it had", NULL, 0,
      op_forget},
-    {"freeze", "(label: any) -> action", "replaces a directive by its current value", NULL, 0,
+    {"freeze", "(label: label) -> action", "replaces a directive by its current value", NULL, 0,
      op_freeze},
-    {"report", "(label: any) -> action", "the current value of a directive", NULL, 0, op_report},
-    {"num_blocks", "(scope: any) -> action",
+    {"report", "(label: label) -> action", "the current value of a directive", NULL, 0, op_report},
+    {"num_blocks", "(scope: scope) -> action",
      "how many blocks of the scope hold choices, per particle", NULL, 0, op_num_blocks},
     {"reset_to_prior", "() -> action",
      "redraws every choice from the prior; the weight becomes the likelihood", NULL, 0, op_reset},
@@ -268,9 +268,9 @@ const struct infer_op infer_model_rows[] = {
      "log density of all choices and observations, per particle", NULL, OP_VALUE, op_log_joint},
     {"global_log_likelihood", "() -> action", "log density of the observations, per particle", NULL,
      OP_VALUE, op_log_likelihood},
-    {"log_joint_at", "(scope: any, block?: any) -> action",
+    {"log_joint_at", "(scope: target, block?: block) -> action",
      "log density of the block and all it touches", NULL, 0, op_log_joint_at},
-    {"log_likelihood_at", "(scope: any, block?: any) -> action",
+    {"log_likelihood_at", "(scope: target, block?: block) -> action",
      "log density of all that the block touches", NULL, 0, op_log_likelihood_at},
     {"trace_memory", "() -> action", "bytes that traced applications take, nodes and links", NULL,
      0, op_memory},

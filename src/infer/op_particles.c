@@ -246,7 +246,8 @@ static enum gpm_status collapsing(struct infer_state *x, const char *op, bool ma
     struct target g;
     size_t np = x->model->p.n, have = 0;
     value *key = NEW_ARRAY(value, np);
-    enum gpm_status st = infer_target_with(x, op, args, n, NULL, 0, infer_name(x, "all"), &g);
+    const struct target_form form = {op, "all", 0, false};
+    enum gpm_status st = infer_target(x, &form, args, n, NULL, &g);
     for (; st == GPM_OK && have < np; have += st == GPM_OK)
         st = values_of(x, x->model->p.at[have], &g, &key[have]);
     if (st == GPM_OK) collapse(x, key, max);
@@ -311,8 +312,8 @@ static enum gpm_status take_value(struct infer_state *x, struct trace *t, const 
 static enum gpm_status op_diversify(struct infer_state *x, const value *args, size_t n,
                                     value *out) {
     struct target g;
-    enum gpm_status st =
-        infer_target_with(x, "enumerative_diversify", args, n, NULL, 0, infer_name(x, "all"), &g);
+    static const struct target_form form = {"enumerative_diversify", "all", 0, false};
+    enum gpm_status st = infer_target(x, &form, args, n, NULL, &g);
     VEC(struct trace *) next = {0};
     struct model *m = x->model;
     for (size_t i = 0; st == GPM_OK && i < m->p.n; i++) {
@@ -340,9 +341,9 @@ static enum gpm_status op_diversify(struct infer_state *x, const value *args, si
 }
 
 const struct infer_op infer_particles_rows[] = {
-    {"resample", "(n: any) -> action", "n particles drawn by weight; the total weight is kept",
+    {"resample", "(n: count) -> action", "n particles drawn by weight; the total weight is kept",
      NULL, 0, op_resample},
-    {"resample_multiprocess", "(n: any, max?: any) -> action", "the same as resample", NULL, 0,
+    {"resample_multiprocess", "(n: count, max?: any) -> action", "the same as resample", NULL, 0,
      op_resample},
     {"particle_log_weights", "() -> action", "array of the particles' log weights", NULL, 0,
      op_weights},
@@ -352,17 +353,17 @@ const struct infer_op infer_particles_rows[] = {
      NULL, 0, op_add_weights},
     {"equalize_particle_log_weights", "() -> action",
      "makes the weights equal, keeping their total", NULL, 0, op_equalize},
-    {"on_particle", "(i: any, a: any) -> action", "runs a on particle i alone", NULL, 0,
+    {"on_particle", "(i: count, a: action) -> action", "runs a on particle i alone", NULL, 0,
      op_on_particle},
-    {"for_each_particle", "(a: any) -> action",
+    {"for_each_particle", "(a: action) -> action",
      "runs a on each particle by itself; list of the results", NULL, 0, op_for_each_particle},
-    {"add_particle", "(i?: any) -> action", "adds a copy of particle i; its number", NULL, 0,
+    {"add_particle", "(i?: count) -> action", "adds a copy of particle i; its number", NULL, 0,
      op_add_particle},
-    {"collapse_equal", "(scope: any, block?: any) -> action",
+    {"collapse_equal", "(scope: target, block?: block) -> action",
      "merges particles that agree on the block, adding their weights", NULL, 0, op_collapse},
-    {"collapse_equal_map", "(scope: any, block?: any) -> action",
+    {"collapse_equal_map", "(scope: target, block?: block) -> action",
      "of particles that agree on the block keeps the heaviest", NULL, 0, op_collapse_map},
-    {"enumerative_diversify", "(scope: any, block?: any) -> action",
+    {"enumerative_diversify", "(scope: target, block?: block) -> action",
      "splits every particle into one for each value of the block", NULL, 0, op_diversify},
 };
 const size_t infer_particles_count = COUNT_OF(infer_particles_rows);

@@ -328,9 +328,10 @@ static enum gpm_status particle_gibbs(struct infer_state *x, const char *op, boo
     struct target g;
     struct pgibbs h = {.max = max};
     value extra[1] = {value_num(10)};
-    while (n && args[n - 1].tag == V_BOOL) n--; /* "in parallel?" */
-    enum gpm_status st = infer_target_with(x, op, args, n, extra, 1, infer_name(x, "ordered"), &g);
-    if (st == GPM_OK) st = infer_number(x, op, "number of particles", extra[0], 1, &h.particles);
+    const struct target_form form = {op, "ordered", 1, false};
+    enum gpm_status st = infer_target(x, &form, args, n, extra, &g);
+    h.particles = extra[0].u.num;
+    if (st == GPM_OK) st = infer_at_least(x, op, "number of particles", h.particles, 1);
     if (st == GPM_OK && h.particles > 1e6)
         st = infer_error(x, DIAG_LIMIT, "%s: %g particles are too many", op, h.particles);
     if (st != GPM_OK) return st;
@@ -352,7 +353,7 @@ static enum gpm_status op_pmap(struct infer_state *x, const value *args, size_t 
 }
 
 #define PGIBBS_SIG                                                                                 \
-    "(scope: any, block?: any, particles?: any, steps?: any, parallel?: any) -> action"
+    "(scope: target, block?: block, particles?: count, steps?: count, parallel?: bool) -> action"
 const struct infer_op infer_pgibbs_rows[] = {
     {"pgibbs", PGIBBS_SIG,
      "particle Gibbs: conditional sequential Monte Carlo over the blocks in order", NULL, 0,

@@ -85,15 +85,11 @@ static enum gpm_status op_rejection(struct infer_state *x, const value *args, si
                                     value *out) {
     struct target g;
     struct rejection r = {NAN, INFINITY};
-    enum gpm_status st = infer_target(x, "rejection", args, n, 0, 2, infer_name(x, "one"), &g);
-    if (st == GPM_OK && g.n_extra > 0) st = read_bound(x, g.extra[0], &r.bound);
-    if (st == GPM_OK && g.n_extra > 1 && g.extra[1].tag != V_NIL) {
-        if (g.extra[1].tag == V_NUM && g.extra[1].u.num >= 0)
-            r.attempts = g.extra[1].u.num;
-        else
-            st = infer_error(x, DIAG_BAD_OPERATOR_ARG,
-                             "rejection: the number of attempts must be a number");
-    }
+    static const struct target_form form = {"rejection", "one", 2, true};
+    value extra[2] = {ABSENT, NIL};
+    enum gpm_status st = infer_target(x, &form, args, n, extra, &g);
+    if (st == GPM_OK && !is_absent(extra[0])) st = read_bound(x, extra[0], &r.bound);
+    if (extra[1].tag == V_NUM) r.attempts = extra[1].u.num;
     if (st == GPM_OK) st = infer_transitions(x, &g, rejection_transition, &r);
     if (st == GPM_OK) *out = NIL;
     return st;
@@ -146,19 +142,20 @@ static enum gpm_status bogo_transition(struct infer_state *x, struct trace *t, s
 
 static enum gpm_status op_bogo(struct infer_state *x, const value *args, size_t n, value *out) {
     struct target g;
-    enum gpm_status st =
-        infer_target_with(x, "bogo_possibilize", args, n, NULL, 0, infer_name(x, "one"), &g);
+    static const struct target_form form = {"bogo_possibilize", "one", 0, false};
+    enum gpm_status st = infer_target(x, &form, args, n, NULL, &g);
     if (st == GPM_OK) st = infer_transitions(x, &g, bogo_transition, NULL);
     if (st == GPM_OK) *out = NIL;
     return st;
 }
 
 const struct infer_op infer_rejection_rows[] = {
-    {"rejection", "(scope: any, block?: any, bound?: any, attempts?: any, steps?: any) -> action",
+    {"rejection",
+     "(scope: target, block?: block, bound?: any, attempts?: nonneg|null, steps?: count) -> action",
      "draws the block from its exact conditional by rejection", NULL, OP_STEPS, op_rejection},
     {"conditional", "() -> action", "rejection(default, all, 1): an exact draw from the posterior",
      NULL, OP_VALUE, op_conditional},
-    {"bogo_possibilize", "(scope: any, block?: any, steps?: any) -> action",
+    {"bogo_possibilize", "(scope: target, block?: block, steps?: count) -> action",
      "redraws the block from its prior until the state is possible", NULL, OP_STEPS, op_bogo},
 };
 const size_t infer_rejection_count = COUNT_OF(infer_rejection_rows);

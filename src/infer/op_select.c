@@ -185,7 +185,8 @@ static enum gpm_status op_select(struct infer_state *x, const value *args, size_
 /* The paper's: one block of the scope, picked at random each time. */
 static enum gpm_status op_choose_by_scope(struct infer_state *x, const value *args, size_t n,
                                           value *out) {
-    value block = n > 1 ? args[1] : value_sym(sym_cstr(x->core->syms, "one"));
+    value block =
+        n > 1 && !is_absent(args[1]) ? args[1] : value_sym(sym_cstr(x->core->syms, "one"));
     *out = subproblem_new(SUB_SCOPE, args[0], block);
     return GPM_OK;
 }
@@ -199,27 +200,27 @@ static enum gpm_status op_ordered_range(struct infer_state *x, const value *args
 }
 
 const struct infer_op infer_select_rows[] = {
-    {"by_tag", "(tag: any) -> subproblem", "the choices under a tag: /?tag", NULL, OP_PLAIN,
+    {"by_tag", "(tag: scope) -> subproblem", "the choices under a tag: /?tag", NULL, OP_PLAIN,
      op_by_tag},
-    {"by_tag_value", "(tag: any, value: any) -> subproblem",
+    {"by_tag_value", "(tag: scope, value: any) -> subproblem",
      "the choices under a tag with that value: /?tag==v", NULL, OP_PLAIN, op_by_tag_value},
     {"by_star", "() -> subproblem", "every choice: /*", NULL, OP_PLAIN, op_by_star},
     {"by_top", "() -> subproblem", "the whole model", NULL, OP_PLAIN, op_by_top},
-    {"by_walk", "(outer: any, inner: any) -> subproblem",
+    {"by_walk", "(outer: subproblem, inner: subproblem) -> subproblem",
      "choices of the second selection inside the first: /a/b", NULL, OP_PLAIN, op_by_walk},
-    {"by_extent", "(s: any) -> subproblem", "the choices in the dynamic extent of a selection",
-     NULL, OP_PLAIN, op_by_extent},
-    {"by_union", "(a: any, b: any) -> subproblem", "choices of either selection", NULL, OP_PLAIN,
-     op_by_union},
-    {"by_intersection", "(a: any, b: any) -> subproblem", "choices of both selections", NULL,
-     OP_PLAIN, op_by_intersection},
-    {"random_singleton", "(s: any) -> subproblem", "one choice of a selection, at random", NULL,
-     OP_PLAIN, op_random_singleton},
-    {"minimal_subproblem", "(s: any) -> subproblem", "the selection as the target of an operator",
-     NULL, OP_PLAIN, op_minimal},
-    {"select", "(scope: any, block?: any) -> subproblem", "a scope and block as a subproblem", NULL,
-     OP_PLAIN, op_select},
-    {"choose_by_scope", "(scope: any, block?: any) -> subproblem",
+    {"by_extent", "(s: subproblem) -> subproblem",
+     "the choices in the dynamic extent of a selection", NULL, OP_PLAIN, op_by_extent},
+    {"by_union", "(a: subproblem, b: subproblem) -> subproblem", "choices of either selection",
+     NULL, OP_PLAIN, op_by_union},
+    {"by_intersection", "(a: subproblem, b: subproblem) -> subproblem",
+     "choices of both selections", NULL, OP_PLAIN, op_by_intersection},
+    {"random_singleton", "(s: subproblem) -> subproblem", "one choice of a selection, at random",
+     NULL, OP_PLAIN, op_random_singleton},
+    {"minimal_subproblem", "(s: subproblem) -> subproblem",
+     "the selection as the target of an operator", NULL, OP_PLAIN, op_minimal},
+    {"select", "(scope: target, block?: block) -> subproblem", "a scope and block as a subproblem",
+     NULL, OP_PLAIN, op_select},
+    {"choose_by_scope", "(scope: target, block?: block) -> subproblem",
      "one block of the scope, picked at random each time; or the block named", NULL, OP_PLAIN,
      op_choose_by_scope},
     {"ordered_range", "(lo: number, hi: number) -> block", "the blocks from lo to hi, in order",

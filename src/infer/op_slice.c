@@ -170,14 +170,11 @@ static enum gpm_status slicing(struct infer_state *x, const char *op, bool doubl
                                const value *args, size_t n, value *out) {
     struct target g;
     value extra[2] = {value_num(1), value_num(doubling ? 10 : 100)};
-    enum gpm_status st = infer_target_with(x, op, args, n, extra, 2, infer_name(x, "one"), &g);
+    const struct target_form form = {op, "one", 2, false};
+    enum gpm_status st = infer_target(x, &form, args, n, extra, &g);
+    if (st == GPM_OK && !(extra[1].u.num >= 1))
+        st = infer_error(x, DIAG_BAD_OPERATOR_ARG, "%s: the limit must be at least 1", op);
     if (st != GPM_OK) return st;
-    if (extra[0].tag != V_NUM || !(extra[0].u.num > 0) || isinf(extra[0].u.num))
-        return infer_error(x, DIAG_BAD_OPERATOR_ARG, "%s: the width w must be a positive number",
-                           op);
-    if (extra[1].tag != V_NUM || !(extra[1].u.num >= 1))
-        return infer_error(x, DIAG_BAD_OPERATOR_ARG, "%s: the limit must be a number of at least 1",
-                           op);
     struct slice how = {extra[0].u.num, floor(extra[1].u.num), doubling};
     st = infer_transitions(x, &g, slice_transition, &how);
     if (st == GPM_OK) *out = NIL;
@@ -194,10 +191,11 @@ static enum gpm_status op_slice_doubling(struct infer_state *x, const value *arg
 }
 
 const struct infer_op infer_slice_rows[] = {
-    {"slice", "(scope: any, block?: any, w?: any, m?: any, steps?: any) -> action",
+    {"slice", "(scope: target, block?: block, w?: positive, m?: nonneg, steps?: count) -> action",
      "slice sampling of one continuous choice, stepping out by w at most m times", NULL, OP_STEPS,
      op_slice},
-    {"slice_doubling", "(scope: any, block?: any, w?: any, p?: any, steps?: any) -> action",
+    {"slice_doubling",
+     "(scope: target, block?: block, w?: positive, p?: nonneg, steps?: count) -> action",
      "slice sampling of one continuous choice, doubling the interval at most p times", NULL,
      OP_STEPS, op_slice_doubling},
 };

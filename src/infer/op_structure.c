@@ -261,8 +261,8 @@ static enum gpm_status op_structure_mh(struct infer_state *x, const value *args,
                                        value *out) {
     struct target g;
     value parameters = infer_name(x, "default");
-    enum gpm_status st =
-        infer_target_with(x, "structure_mh", args, n, &parameters, 1, infer_name(x, "one"), &g);
+    static const struct target_form form = {"structure_mh", "one", 1, false};
+    enum gpm_status st = infer_target(x, &form, args, n, &parameters, &g);
     if (st != GPM_OK) return st;
     if (g.sub || infer_is_name(g.scope, "default") || subproblem_of(parameters))
         return infer_error(x, DIAG_BAD_OPERATOR_ARG,
@@ -279,7 +279,7 @@ static enum gpm_status op_structure_mh(struct infer_state *x, const value *args,
 }
 
 const struct infer_op infer_structure_rows[] = {
-    {"structure_mh", "(scope: any, block?: any, parameters?: any, steps?: any) -> action",
+    {"structure_mh", "(scope: target, block?: block, parameters?: scope, steps?: count) -> action",
      "moves between structures (reversible jump): proposes one block of the scope, a grammar's "
      "discrete choices, from its prior, and the continuous choices of the scope `parameters` "
      "(default: all there are) from a mixture of Student-t distributions fitted to their "

@@ -8,86 +8,40 @@
 #include <math.h>
 #include <string.h>
 
-enum gpm_status infer_target(struct infer_state *x, const char *op, const value *args, size_t n,
-                             size_t n_extra_min, size_t n_extra_max, value default_block,
-                             struct target *out) {
-    memset(out, 0, sizeof *out);
-    out->transitions = 1;
-    size_t k = 0;
-    if (n == 0)
-        return infer_error(x, DIAG_ARITY, "%s needs a scope and a block, or a subproblem", op);
-    out->sub = subproblem_of(args[0]);
-    if (out->sub)
-        k = 1;
-    else {
-        out->scope = args[0];
-        out->block = n > 1 && !is_absent(args[1]) ? args[1] : default_block;
-        k = n > 1 ? 2 : 1;
-    }
-    while (n > k && is_absent(args[k]) && n - k > n_extra_max + 1) k++;
-    out->extra = args + k;
-    out->n_extra = n - k;
-    if (out->n_extra > n_extra_min) { /* the last number is the transitions */
-        value last = args[n - 1];
-        if (last.tag != V_NUM || last.u.num != floor(last.u.num) || last.u.num < 0)
-            return infer_error(x, DIAG_BAD_OPERATOR_ARG,
-                               "%s: the number of transitions must be a whole number", op);
-        out->transitions = last.u.num;
-        out->n_extra--;
-    }
-    if (out->n_extra < n_extra_min)
-        return infer_error(x, DIAG_ARITY, "%s needs %zu more argument%s after the block", op,
-                           n_extra_min - out->n_extra, n_extra_min - out->n_extra == 1 ? "" : "s");
-    if (out->n_extra > n_extra_max)
-        return infer_error(x, DIAG_ARITY, "%s takes at most %zu arguments after the block", op,
-                           n_extra_max + 1);
-    return GPM_OK;
-}
-
 value infer_name(struct infer_state *x, const char *name) {
     return value_sym(sym_cstr(x->core->syms, name));
 }
 
-enum gpm_status infer_target_with(struct infer_state *x, const char *op, const value *args,
-                                  size_t n, value *extra, size_t n_extra, value default_block,
-                                  struct target *out) {
+/* Types and number of the arguments were checked by the signature. */
+enum gpm_status infer_target(struct infer_state *x, const struct target_form *form,
+                             const value *args, size_t n, value *extra, struct target *out) {
     memset(out, 0, sizeof *out);
     out->transitions = 1;
-    if (n == 0)
-        return infer_error(x, DIAG_ARITY, "%s needs a scope and a block, or a subproblem", op);
     out->sub = subproblem_of(args[0]);
-    size_t k = 1;
+    size_t k = 1; /* the first argument after scope and block */
     if (!out->sub) {
         out->scope = args[0];
-        out->block = n > 1 && !is_absent(args[1]) ? args[1] : default_block;
+        out->block = n > 1 && !is_absent(args[1]) ? args[1] : infer_name(x, form->block);
         k = 2;
     } else if (n > 1 && is_absent(args[1]))
         k = 2;
-    if (n > k + n_extra + 1)
-        return infer_error(x, DIAG_ARITY, "%s takes at most %zu argument%s after the block", op,
-                           n_extra + 1, n_extra ? "s" : "");
-    for (size_t i = 0; i < n_extra; i++)
-        if (k + i < n && !is_absent(args[k + i])) extra[i] = args[k + i];
-    if (k + n_extra < n && !is_absent(args[k + n_extra])) {
-        value last = args[k + n_extra];
-        if (last.tag != V_NUM || last.u.num != floor(last.u.num) || last.u.num < 0)
-            return infer_error(x, DIAG_BAD_OPERATOR_ARG,
-                               "%s: the number of transitions must be a whole number", op);
-        out->transitions = last.u.num;
-    }
-    return GPM_OK;
+    size_t given = n > k ? n - k : 0, extras = form->n_extra;
+    if (form->steps_last && given && given <= extras) extras = given - 1;
+    for (size_t i = 0; i < extras && i < given; i++)
+        if (!is_absent(args[k + i])) extra[i] = args[k + i];
+    if (given <= extras || is_absent(args[k + extras])) return GPM_OK;
+    value last = args[k + extras];
+    out->transitions = last.tag == V_NUM ? last.u.num : -1;
+    if (out->transitions == floor(out->transitions) && out->transitions >= 0) return GPM_OK;
+    return infer_error(x, DIAG_BAD_OPERATOR_ARG,
+                       "%s: the number of transitions must be a whole number", form->op);
 }
 
-enum gpm_status infer_number(struct infer_state *x, const char *op, const char *what, value v,
-                             double min, double *out) {
-    *out = v.tag == V_NUM ? v.u.num : NAN;
-    if (*out >= min && isfinite(*out)) return GPM_OK;
-    char *shown = sp_show(v);
-    enum gpm_status st =
-        infer_error(x, DIAG_BAD_OPERATOR_ARG, "%s: the %s must be a number of at least %g, got %s",
-                    op, what, min, shown);
-    mem_free(shown);
-    return st;
+enum gpm_status infer_at_least(struct infer_state *x, const char *op, const char *what, double v,
+                               double min) {
+    if (v >= min && isfinite(v)) return GPM_OK;
+    return infer_error(x, DIAG_BAD_OPERATOR_ARG, "%s: the %s must be at least %g, got %g", op, what,
+                       min, v);
 }
 
 static bool is_default(value scope) {

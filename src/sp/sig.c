@@ -74,6 +74,13 @@ FIT_FN(fit_mean, KIND(is_box(v, "mean") || is_box(v, "mean function") || v.tag =
 FIT_FN(fit_ref, KIND(v.tag == V_REF))
 FIT_FN(fit_env, KIND(v.tag == V_ENV))
 FIT_FN(fit_action, KIND(is_box(v, "action")))
+FIT_FN(fit_scope, KIND(v.tag != V_PROC && v.tag != V_BOX && v.tag != V_DICT && v.tag != V_ENV))
+FIT_FN(fit_target, is_box(v, "subproblem") ? FIT : fit_scope(v))
+FIT_FN(fit_subproblem, KIND(is_box(v, "subproblem")))
+FIT_FN(fit_label, KIND(v.tag == V_SYM || v.tag == V_STR || v.tag == V_NUM))
+FIT_FN(fit_dataset, KIND(is_box(v, "dataset")))
+FIT_FN(fit_model, KIND(is_box(v, "model")))
+FIT_FN(fit_proposal, KIND(is_box(v, "proposal") || is_box(v, "action") || v.tag == V_PROC))
 
 static const struct sp_type {
     const char *name;
@@ -105,9 +112,21 @@ static const struct sp_type {
     {"ref", "a reference", fit_ref},
     {"env", "an environment", fit_env},
     {"action", "an inference action", fit_action},
+    {"scope", "the name of a scope", fit_scope},
+    {"target", "the name of a scope, or a subproblem", fit_target},
+    {"block", "a block", fit_scope},
+    {"subproblem", "a subproblem", fit_subproblem},
+    {"label", "the label of a directive", fit_label},
+    {"dataset", "a dataset", fit_dataset},
+    {"model", "a model", fit_model},
+    {"proposal", "a proposal", fit_proposal},
 };
 
 enum { TYPE_ANY = 0, TYPE_NUMBER = 1 };
+
+static bool is_type(int type, const char *name) {
+    return strcmp(types[type].name, name) == 0;
+}
 
 /* ---- parsing ------------------------------------------------------------------------------ */
 
@@ -182,6 +201,8 @@ void sp_sig_parse(const char *text, struct sp_sig *out) {
     s = skip_space(s + 1);
     assert(s[0] == '-' && s[1] == '>' && "signature: -> expected");
     read_word(s + 2, out->result);
+    out->target = out->n_params > 1 && is_type(out->params[0].type, "target") &&
+                  is_type(out->params[1].type, "block");
 }
 
 int sp_sig_param(const struct sp_sig *sig, const char *name) {
@@ -216,19 +237,33 @@ static enum gpm_status arity_error(struct sp_call *c, const struct sp_sig *sig) 
 static enum gpm_status type_error(struct sp_call *c, size_t i, const char *param, int type,
                                   bool null_ok, enum fit fit) {
     char *got = sp_show(c->args[i]);
-    enum diag_code code = fit == OUTSIDE ? DIAG_DOMAIN : DIAG_TYPE;
+    enum diag_code code = fit == OUTSIDE            ? DIAG_DOMAIN
+                          : is_type(type, "action") ? DIAG_NOT_ACTION
+                                                    : DIAG_TYPE;
     sp_error(c, code, "%s: %s must be %s%s, got %s", c->cls->name, param, types[type].text,
              null_ok ? " or ()" : "", got);
+    if (code == DIAG_NOT_ACTION)
+        diag_set_help(c->diags, "return(v) makes an action that gives the value v");
     mem_free(got);
     return GPM_E_USER;
 }
 
 enum gpm_status sp_check_args(struct sp_call *c, const struct sp_sig *sig) {
-    if (c->n < sig->n_min || c->n > sig->n_max) return arity_error(c, sig);
+    /* a subproblem stands for scope and block: argument i >= 1 belongs to parameter i + 1 */
+    size_t shift =
+        sig->target && c->n > 1 && !is_absent(c->args[1]) && fit_subproblem(c->args[0]) == FIT;
+    if (c->n < sig->n_min || c->n + shift > sig->n_max) {
+        enum gpm_status st = arity_error(c, sig);
+        if (shift) diag_add_note(c->diags, "a subproblem takes the place of scope and block");
+        return st;
+    }
     for (size_t i = 0; i < c->n; i++) {
-        size_t p = i < sig->n_params ? i : sig->n_params - 1;
+        size_t p = i ? i + shift : 0;
+        if (p >= sig->n_params) p = sig->n_params - 1;
         int type = sig->params[p].type;
         if (type == TYPE_ANY || (type == TYPE_NUMBER && c->args[i].tag == V_NUM)) continue;
+        bool may_lack = sig->params[p].optional && (c->cls->flags & SP_INFERENCE_ONLY);
+        if (is_absent(c->args[i]) && may_lack) continue;
         if (is_absent(c->args[i]))
             return sp_error(c, DIAG_ARITY, "%s: the argument `%s` is missing; a later one is given",
                             c->cls->name, sig->params[p].name);

@@ -10,10 +10,13 @@
  *
  * Types: any number real integer count positive nonneg probability bool string symbol name (string
  * or symbol) list array seq (list, array or vector) numbers (sequence of numbers) vector matrix
- * dict proc kernel mean ref env action. `real` accepts any number but NaN. `positive`, `nonneg`,
+ * dict proc kernel mean ref env; of operators: action scope target block subproblem label dataset
+ * model proposal. `real` accepts any number but NaN. `positive`, `nonneg`,
  * `probability`, `integer`, `count` are domains: a number outside is DIAG_DOMAIN, another type
  * DIAG_TYPE. Booleans are accepted where numbers are (as 0/1). A type may carry `|null`.
  * Vector arguments for elementwise arithmetic are declared `any` and handled in the procedure.
+ * An operator whose signature begins (scope: target, block...: a subproblem in the place of the
+ * scope leaves the block out, so that what follows it moves up by one.
  *
  * A row's functions see only struct sp_call. They return GPM_OK, or GPM_E_USER after sp_error().
  */
@@ -194,6 +197,7 @@ enum { SP_MAX_PARAMS = 12 };
 struct sp_sig {
     size_t n_min, n_max; /* n_max == SIZE_MAX: variadic */
     size_t n_params;
+    bool target; /* begins with a target and a block */
     struct {
         char name[24];
         int type; /* enum sp_type in sig.c */

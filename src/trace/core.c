@@ -332,8 +332,10 @@ enum gpm_status core_place_keywords(struct session_core *core, const struct ast 
 /* Arguments that keywords left out: allowed at the end, and anywhere for inference operators. */
 enum gpm_status core_close_gaps(struct session_core *core, value op, value *args, size_t *n,
                                 struct span at) {
-    while (*n && is_absent(args[*n - 1])) --*n;
     const struct sp_class *cls = proc_class(op, NULL);
+    /* with a target every place is kept: which of its numbers was given decides what it means */
+    if (cls && (cls->flags & SP_INFERENCE_ONLY) && signature(core, op)->target) return GPM_OK;
+    while (*n && is_absent(args[*n - 1])) --*n;
     if (cls && (cls->flags & SP_INFERENCE_ONLY)) return GPM_OK;
     for (size_t i = 0; i < *n; i++)
         if (is_absent(args[i]) && !(cls && signature(core, op)->params[i].optional))

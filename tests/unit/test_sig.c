@@ -88,7 +88,7 @@ static const struct {
     {"mean", "1", "E0205 f: x must be a mean function, got 1"},
     {"ref", "1", "E0205 f: x must be a reference, got 1"},
     {"env", "1", "E0205 f: x must be an environment, got 1"},
-    {"action", "1", "E0205 f: x must be an inference action, got 1"},
+    {"action", "1", "E0407 f: x must be an inference action, got 1"},
     {"number", "", "E0203 f takes 1 argument, got 0"},
     {"number", "1, 2", "E0203 f takes 1 argument, got 2"},
     {"number",
