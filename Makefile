@@ -13,12 +13,12 @@ deps:
 
 build:
 	@tools/install-packages build
-	@cmake --preset release $(WERROR) -DCMAKE_INSTALL_PREFIX=$(PREFIX) > /dev/null
+	@tools/configure release $(WERROR) -DCMAKE_INSTALL_PREFIX=$(PREFIX)
 	@cmake --build build -j $(JOBS)
 
 dev:
 	@tools/install-packages build
-	@cmake --preset dev > /dev/null
+	@tools/configure dev
 	@cmake --build build-dev -j $(JOBS)
 
 test: build dev
@@ -33,7 +33,7 @@ test-slow: build
 # The tool alone is built for it: the first look should not wait for the tests.
 demo:
 	@tools/install-packages build
-	@cmake --preset release $(WERROR) -DCMAKE_INSTALL_PREFIX=$(PREFIX) > /dev/null
+	@tools/configure release $(WERROR) -DCMAKE_INSTALL_PREFIX=$(PREFIX)
 	@cmake --build build -j $(JOBS) --target gpmem
 	@tools/demo
 
@@ -48,7 +48,7 @@ figures: build
 # Every fuzz target for FUZZ_SECONDS, on the corpora of tests/fuzz/corpus.
 fuzz:
 	@tools/install-packages build test fuzz
-	@cmake --preset fuzz > /dev/null
+	@tools/configure fuzz
 	@cmake --build build-fuzz -j $(JOBS) --target fuzzers
 	@tools/fuzz $(FUZZ_SECONDS)
 

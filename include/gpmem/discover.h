@@ -44,6 +44,9 @@ GPM_API void gpm_discover_free(gpm_discovery *d);
 /* Runs the learner. GPM_E_FORMAT, GPM_E_ARG, GPM_E_IO: the input is wrong, see the error text. */
 GPM_API enum gpm_status gpm_discover_run(gpm_discovery *d, const char *path,
                                          const struct gpm_discover_options *o);
+/* The same for CSV in memory; messages and reports call it by its name. */
+GPM_API enum gpm_status gpm_discover_run_text(gpm_discovery *d, const char *name, const char *text,
+                                              size_t len, const struct gpm_discover_options *o);
 GPM_API const char *gpm_discover_error(gpm_discovery *d);
 GPM_API bool gpm_discover_settled(const gpm_discovery *d);
 

@@ -14,11 +14,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#if defined(__GNUC__)
-#define GPM_API __attribute__((visibility("default")))
-#else
-#define GPM_API
-#endif
 #if defined(__cplusplus)
 extern "C" {
 #endif

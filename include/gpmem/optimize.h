@@ -59,7 +59,8 @@ static inline void gpm_optimize_options_init(struct gpm_optimize_options *o) {
 GPM_API gpm_optimizer *gpm_optimizer_new(const struct gpm_optimize_options *o);
 GPM_API void gpm_optimizer_free(gpm_optimizer *o);
 GPM_API const char *gpm_optimizer_error(const gpm_optimizer *o);
-/* name=lo:hi[:log][:int] or name=a,b,c; before the command and open. */
+/* name=lo:hi[:log][:int] or name=a,b,c; before the command and open. A level with a comma, colon
+ * or quote in it is written as a JSON string. */
 GPM_API enum gpm_status gpm_optimizer_variable(gpm_optimizer *o, const char *text);
 /* A program with {name} in its arguments that prints one number. */
 GPM_API enum gpm_status gpm_optimizer_command(gpm_optimizer *o, int argc, char *const *argv);

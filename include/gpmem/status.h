@@ -32,15 +32,17 @@ enum gpm_status {
 
 #if defined(__GNUC__)
 #define GPM_MUST_USE __attribute__((warn_unused_result))
+#define GPM_API __attribute__((visibility("default")))
 #else
 #define GPM_MUST_USE
+#define GPM_API
 #endif
 
 #if defined(__cplusplus)
 extern "C" {
 #endif
 /* The text of a status code; never NULL. */
-const char *gpm_status_text(enum gpm_status st);
+GPM_API const char *gpm_status_text(enum gpm_status st);
 #if defined(__cplusplus)
 }
 #endif

@@ -259,6 +259,7 @@ PROTOTYPES = {
     "gpm_discover_new": (c.c_void_p, []),
     "gpm_discover_free": (None, [c.c_void_p]),
     "gpm_discover_run": (c.c_int, [c.c_void_p, c.c_char_p, c.POINTER(DiscoverOptions)]),
+    "gpm_discover_run_text": (c.c_int, [c.c_void_p, c.c_char_p, c.c_char_p, c.c_size_t, c.POINTER(DiscoverOptions)]),
     "gpm_discover_error": (c.c_char_p, [c.c_void_p]),
     "gpm_discover_settled": (c.c_bool, [c.c_void_p]),
     "gpm_discover_save": (c.c_int, [c.c_void_p, c.c_char_p]),

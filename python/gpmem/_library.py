@@ -2,6 +2,8 @@
 """libgpmem through ctypes: where it is found, the structures of its headers, errors as exceptions."""
 import ctypes as c
 import ctypes.util
+import math
+import operator
 import os
 
 from . import _abi
@@ -43,10 +45,101 @@ def _load():
 lib = _load()
 
 _D = c.POINTER(c.c_double)
+
+
+def text(x, what):
+    """Bytes for a text of the library: an error rather than a text of which the end is missing there."""
+    if not isinstance(x, str):
+        raise GpmemValueError("%s must be a text, not %s" % (what, type(x).__name__))
+    try:
+        return _without_nul(x.encode(), what)
+    except UnicodeEncodeError as e:
+        raise GpmemValueError("%s is no valid text: %s" % (what, e.reason)) from None
+
+
+def path(x, what):
+    """Bytes for the name of a file or folder."""
+    try:
+        return _without_nul(os.fsencode(x), what)
+    except TypeError:
+        raise GpmemValueError("%s must be a path, not %s" % (what, type(x).__name__)) from None
+
+
+def _without_nul(raw, what):
+    if b"\0" in raw:
+        raise GpmemValueError("%s holds a NUL character" % what)
+    return raw
+
+
+def whole(x, what, low, high):
+    """A whole number from low to high, which C's types would cut to size in silence."""
+    try:
+        n = operator.index(x)
+    except TypeError:
+        raise GpmemValueError("%s must be a whole number, not %r" % (what, x)) from None
+    if not low <= n <= high:
+        raise GpmemValueError("%s must be from %d to %d, not %d" % (what, low, high, n))
+    return n
+
+
+def real(x, what, low=-math.inf):
+    """A number of at least low."""
+    try:
+        v = float(x)
+    except (TypeError, ValueError, OverflowError):
+        v = math.nan
+    if isinstance(x, str) or not v >= low:
+        raise GpmemValueError("%s must be a number%s, not %r" % (what, "" if low == -math.inf else " from %g" % low, x))
+    return v
+
+
+def mapping(x, what):
+    """A dictionary whose keys are texts, {} for None."""
+    if x is None:
+        return {}
+    if not hasattr(x, "items"):
+        raise GpmemValueError("%s must be a dictionary, not %s" % (what, type(x).__name__))
+    for k in x:
+        text(k, "a name in " + what)
+    return x
+
+
+_LEAST = {"target": -math.inf}  # the other numbers are times, shares, probabilities
+
+
+def assign(options, **values):
+    """Fills fields of a structure with arguments of the same name; what a field cannot hold is an error."""
+    kinds = {f[0]: f[1] for f in options._fields_}
+    for name, v in values.items():
+        kind = kinds[name]
+        if kind is c.c_bool:
+            if v not in (0, 1):
+                raise GpmemValueError("%s must be True or False, not %r" % (name, v))
+            v = bool(v)
+        elif kind is c.c_char_p:
+            v = None if v is None else text(v, name)
+        elif kind is c.c_double:
+            v = real(v, name, _LEAST.get(name, 0))
+        else:
+            bits, signed = 8 * c.sizeof(kind), kind(-1).value < 0
+            v = whole(v, name, -1 << bits - 1 if signed else 0, (1 << bits - signed) - 1)
+        setattr(options, name, v)
+
+
+class _Text(c.c_char_p):
+    """`const char *` as an argument of any function: a NUL inside would cut it."""
+
+    @classmethod
+    def from_param(cls, x):
+        if x is not None:
+            x = _without_nul(x, "a text") if isinstance(x, bytes) else text(x, "a text")
+        return c.c_char_p.from_param(x)
+
+
 for _name, (_result, _arguments) in _abi.PROTOTYPES.items():
     _f = getattr(lib, _name, None)
     if _f is not None:
-        _f.restype, _f.argtypes = _result, _arguments
+        _f.restype, _f.argtypes = _result, [_Text if a is c.c_char_p else a for a in _arguments]
 
 
 def options(kind):

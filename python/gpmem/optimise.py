@@ -2,37 +2,43 @@
 """optimize: the optimum of an expensive function of Python."""
 import ctypes as c
 import json
-import os
 
 import numpy as np
 
 from . import _abi
-from ._library import GpmemError, GpmemValueError, lib, options
+from ._library import GpmemError, GpmemValueError, assign, lib, mapping, options, path, text
 
 
 class Optimum:
-    """x, y: the best evaluation. points, values: every evaluation of this call in order (NaN: it failed).
-    report: what `gpmem optimize --json` writes."""
+    """x, y: the best evaluation. evaluations: how many there are in all, those that were in the store included.
+    points, values: every evaluation of this call in order (NaN: it failed). report: what `gpmem optimize --json`
+    writes; its "trace" holds all evaluations."""
 
-    def __init__(self, x, y, points, values, report):
-        self.x, self.y, self.points, self.values, self.report = x, y, points, values, report
+    def __init__(self, x, y, evaluations, points, values, report):
+        self.x, self.y, self.evaluations, self.points, self.values = x, y, evaluations, points, values
+        self.report = report
 
     def __repr__(self):
-        return "Optimum(x=%r, y=%r, %d evaluations)" % (self.x, self.y, len(self.values))
+        stored = self.evaluations - len(self.values)
+        return "Optimum(x=%r, y=%r, %d evaluations%s)" % (self.x, self.y, self.evaluations,
+                                                          ", %d of them from the store" % stored if stored else "")
 
 
 def _variable(name, spec):
-    """The text of a variable: NAME=LO:HI[:log][:int] or NAME=a,b,c."""
+    """The text of a variable: NAME=LO:HI[:log][:int] or NAME="a","b","c", whatever the names hold."""
     if isinstance(spec, list):
         if not all(isinstance(v, str) for v in spec):
             raise GpmemValueError("%s: a list holds the names of categories; a range is a tuple (low, high)" % name)
-        return "%s=%s" % (name, ",".join(spec))
+        return "%s=%s" % (name, ",".join(json.dumps(v, ensure_ascii=False) for v in spec))
     try:
         low, high, *words = spec
         low, high = float(low), float(high)
     except (TypeError, ValueError):
         raise GpmemValueError("%s: %r is no range; give (low, high), (low, high, \"log\"), (low, high, \"int\") or a "
                               "list of names" % (name, spec)) from None
+    for w in words:
+        if w not in ("log", "int"):
+            raise GpmemValueError("%s: after the bounds only \"log\" and \"int\" may follow, not %r" % (name, w))
     return "%s=%r:%r%s" % (name, low, high, "".join(":" + w for w in words))
 
 
@@ -52,9 +58,9 @@ class _Function:
         return out
 
     def call(self, _user, x, y):
-        point = self.point(x)
-        value, status = float("nan"), 1
+        point, value, status = None, float("nan"), 1
         try:
+            point = self.point(x)
             value = float(self.f(**point))
             y[0], status = value, 0
         except self.catch:
@@ -87,6 +93,9 @@ def optimize(f, space, budget=50, maximize=False, noisy=False, seed=1, acquisiti
 
     >>> optimize(lambda x: (x - 2) ** 2, {"x": (-10, 10)}, budget=15).x  # doctest: +SKIP
     {'x': 2.00...}"""
+    if not callable(f):
+        raise GpmemValueError("f must be a function, not %s" % type(f).__name__)
+    space = mapping(space, "space")
     if not space:
         raise GpmemValueError("there are no variables; give a space such as {\"x\": (-5, 10)}")
     space = {k: v if isinstance(v, list) else tuple(v) if isinstance(v, tuple) else v for k, v in space.items()}
@@ -94,30 +103,30 @@ def optimize(f, space, budget=50, maximize=False, noisy=False, seed=1, acquisiti
     if acquisition not in kinds:
         raise GpmemValueError("acquisition is one of %s, not %r" % (", ".join(kinds), acquisition))
     o = options(_abi.OptimizeOptions)
-    o.seed, o.maximize, o.noisy, o.budget, o.max_seconds = seed, maximize, noisy, budget, max_seconds
-    o.acquisition = kinds[acquisition]
-    path = os.fspath(store).encode() if store is not None else None
-    o.store = path
+    assign(o, seed=seed, maximize=maximize, noisy=noisy, budget=budget, max_seconds=max_seconds,
+           acquisition=kinds[acquisition])
+    o.store = path(store, "store") if store is not None else None
     if target is not None:
-        o.has_target, o.target = True, target
+        assign(o, has_target=True, target=target)
+    identity = text(name or getattr(f, "__name__", "function"), "name")
     function = _Function(f, space, catch)
     o.stop = c.pointer(function.stop)
     callback = _abi.Objective(function.call)
     handle = lib.gpm_optimizer_new(c.byref(o))
     try:
-        return _run(handle, function, callback, name or getattr(f, "__name__", "function"))
+        return _run(handle, function, callback, identity)
     finally:
         lib.gpm_optimizer_free(handle)
 
 
-def _run(handle, function, callback, name):
+def _run(handle, function, callback, identity):
     def check(status, kind=GpmemError):
         if status:
             raise kind(lib.gpm_optimizer_error(handle).decode())
 
     for variable, spec in function.space.items():
-        check(lib.gpm_optimizer_variable(handle, _variable(variable, spec).encode()), GpmemValueError)
-    lib.gpm_optimizer_function(handle, name.encode(), callback, None)
+        check(lib.gpm_optimizer_variable(handle, text(_variable(variable, spec), "space")), GpmemValueError)
+    lib.gpm_optimizer_function(handle, identity, callback, None)
     check(lib.gpm_optimizer_open(handle))
     status = lib.gpm_optimizer_run(handle)
     if function.failure is not None:
@@ -127,4 +136,5 @@ def _run(handle, function, callback, name):
     if not lib.gpm_optimizer_best(handle, x, c.byref(y)):
         raise GpmemError("no evaluation of the function succeeded")
     report = json.loads(lib.gpm_optimizer_report(handle, 1).decode())
-    return Optimum(function.point(x), y.value, function.points, np.array(function.values), report)
+    return Optimum(function.point(x), y.value, lib.gpm_optimizer_count(handle), function.points,
+                   np.array(function.values), report)

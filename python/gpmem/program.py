@@ -10,7 +10,7 @@ import threading
 import numpy as np
 
 from . import _abi, _library
-from ._library import GpmemError, GpmemValueError, lib
+from ._library import GpmemError, GpmemValueError, assign, lib, mapping, text, whole
 
 
 class Result:
@@ -29,6 +29,12 @@ class Result:
         return "Result(values=%r, draws: %s)" % (self.values, ", ".join(shapes) or "none")
 
 
+def _quoted(x):
+    """A text of the language; control characters are three octal digits."""
+    text(x, "a text in data")
+    return '"%s"' % re.sub(r'["\\\x00-\x1f\x7f]', lambda m: "\\" + m[0] if m[0] in '"\\' else "\\%03o" % ord(m[0]), x)
+
+
 def literal(x):
     """A value of Python as text of the language: numbers, texts, sequences, arrays, dictionaries' values."""
     if isinstance(x, (bool, np.bool_)):
@@ -37,10 +43,10 @@ def literal(x):
         return str(int(x))
     if isinstance(x, (float, np.floating)):
         if not math.isfinite(x):
-            raise ValueError("data must be finite numbers; there is %r" % x)
+            raise GpmemValueError("data must be finite numbers; there is %r" % x)
         return repr(float(x))
     if isinstance(x, str):
-        return json.dumps(x, ensure_ascii=False)
+        return _quoted(x)
     if isinstance(x, np.ndarray) or hasattr(x, "__array__"):
         return literal(np.asarray(x).tolist())
     if isinstance(x, (list, tuple, range)):
@@ -49,8 +55,8 @@ def literal(x):
                     % type(x).__name__)
 
 
-def _value(text):
-    v = json.loads(text)
+def _value(line):
+    v = json.loads(line)
     if isinstance(v, list):
         try:
             a = np.array(v)
@@ -63,9 +69,9 @@ def _value(text):
 def _failed(e, failures, err, err_size):
     """An exception crosses C as a text; it is raised again when the run has ended."""
     failures.append(e)
-    text = ("%s: %s" % (type(e).__name__, e)).encode()[:max(err_size - 1, 0)] + b"\0"
+    said = ("%s: %s" % (type(e).__name__, e)).encode(errors="replace")[:max(err_size - 1, 0)] + b"\0"
     if err_size:
-        c.memmove(err, text, len(text))
+        c.memmove(err, said, len(said))
     return 1
 
 
@@ -96,8 +102,16 @@ def _wrap_callback(f, failures):
     return _abi.Callback(call)
 
 
-def _signature(f):
-    names = list(inspect.signature(f).parameters)
+def _signature(name, f):
+    """The inputs of a function, which must be a fixed number of numbers by position."""
+    try:
+        parameters = inspect.signature(f).parameters.values()
+    except (TypeError, ValueError):
+        raise GpmemValueError("functions: the inputs of %r cannot be listed; give a function" % name) from None
+    by_position = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    if any(p.kind not in by_position for p in parameters):
+        raise GpmemValueError("functions: the inputs of %r have no fixed number; give lambda x, y: ..." % name)
+    names = [p.name for p in parameters]
     return "(%s) -> real" % ", ".join("%s: real" % n for n in names)
 
 
@@ -108,8 +122,7 @@ class _Chain:
         self.results, self.other, self.rows, self.failures, self.keep = [], [], [], [], []
         self.names = None
         self.options = _library.options(_abi.Options)
-        for k, v in options.items():
-            setattr(self.options, k, v)
+        assign(self.options, **options)
         self.options.chain, self.options.format = chain, 1
         self.options.write, self.options.draw = _abi.WriteFn(self._write), _abi.DrawFn(self._draw)
         self.session = lib.gpm_session_new(c.byref(self.options))
@@ -125,28 +138,34 @@ class _Chain:
 
     def bind(self, functions):
         for name, f in functions.items():
-            sig = _signature(f)
+            sig = _signature(name, f)
             self.keep.append(_wrap(f, self.failures))
-            if lib.gpm_bind_function(self.session, name.encode(), sig.encode(), self.keep[-1], None):
+            if lib.gpm_bind_function(self.session, name, sig, self.keep[-1], None):
                 raise GpmemError(lib.gpm_last_error(self.session).decode() or "cannot bind the function '%s'" % name)
 
     def bind_callbacks(self, callbacks):
         for name, f in callbacks.items():
+            if not callable(f):
+                raise GpmemValueError("callbacks: %r cannot be called" % name)
             self.keep.append(_wrap_callback(f, self.failures))
-            if lib.gpm_bind_callback(self.session, name.encode(), self.keep[-1], None):
+            if lib.gpm_bind_callback(self.session, name, self.keep[-1], None):
                 raise GpmemError(lib.gpm_last_error(self.session).decode())
 
-    def run(self, texts):
-        for name, text in texts:
-            raw = text.encode()
-            if lib.gpm_run_text(self.session, name.encode(), raw, len(raw)):
-                self.error = lib.gpm_last_error(self.session).decode()
-                return
+    def run(self, sources):
+        """In a thread of its own: what goes wrong is kept for the thread that waits."""
+        try:
+            for name, source in sources:
+                if lib.gpm_run_text(self.session, name, source, len(source)):
+                    self.error = lib.gpm_last_error(self.session).decode(errors="replace")
+                    return
+        except BaseException as e:
+            self.failures.append(e)
+            self.error = str(e)
 
     def close(self):
         lib.gpm_session_free(self.session)
         values = []
-        for line in b"".join(self.results).decode().split("\n"):
+        for line in b"".join(self.results).decode(errors="replace").split("\n"):
             try:
                 values += [_value(line)] if line else []
             except ValueError:  # what `print` writes is free text
@@ -175,17 +194,20 @@ def run(program, data=None, functions=None, seed=1, chains=1, name="program", al
 
     >>> run("sample x + 1;", data={"x": 41}).values
     [42]"""
-    for k in data or {}:
+    program, name, chains = text(program, "program"), text(name, "name"), whole(chains, "chains", 1, 100000)
+    data, functions, callbacks = mapping(data, "data"), mapping(functions, "functions"), mapping(callbacks, "callbacks")
+    for k in data:
         if not re.fullmatch(r"[A-Za-z_]\w*", k, re.ASCII):
             raise GpmemValueError("%r cannot be the name of data: letters, digits and _ make a name" % k)
-    defines = "".join("define %s = %s;\n" % (k, literal(v)) for k, v in (data or {}).items())
+    defines = "".join("define %s = %s;\n" % (k, literal(v)) for k, v in data.items()).encode()
     options = dict(seed=seed, allow_run=allow_run, allow_write=allow_write, max_seconds=max_seconds, jobs=jobs)
+    assign(_abi.Options(), **options)  # before there is a session to close
     all_chains = [_Chain(i, options) for i in range(chains)]
     try:
         for chain in all_chains:
-            chain.bind(functions or {})
-            chain.bind_callbacks(callbacks or {})
-        threads = [threading.Thread(target=chain.run, args=([("data", defines), (name, program)],))
+            chain.bind(functions)
+            chain.bind_callbacks(callbacks)
+        threads = [threading.Thread(target=chain.run, args=([(b"data", defines), (name, program)],))
                    for chain in all_chains]
         for t in threads:
             t.start()
@@ -210,5 +232,5 @@ def run(program, data=None, functions=None, seed=1, chains=1, name="program", al
         n = min(len(chain.rows) for chain in all_chains)
         for i, column in enumerate(all_chains[0].names):
             draws[column] = np.array([[row[i] for row in chain.rows[:n]] for chain in all_chains])
-    output = b"".join(b"".join(chain.other) for chain in all_chains).decode()
+    output = b"".join(b"".join(chain.other) for chain in all_chains).decode(errors="replace")
     return Result(values[0] if chains == 1 else values, draws, output)

@@ -14,7 +14,7 @@ except ImportError:
         return estimator._validate_data(*args, **options)
 
 from . import _abi
-from ._library import GpmemError, GpmemValueError, doubles, lib, options
+from ._library import GpmemError, GpmemValueError, assign, doubles, lib, options, text
 
 
 class _Process:
@@ -22,7 +22,7 @@ class _Process:
 
     def __init__(self, dim, kernel, noise):
         self.handle = lib.gpm_gp_new()
-        if lib.gpm_gp_model(self.handle, dim, kernel.encode(), noise):
+        if lib.gpm_gp_model(self.handle, dim, text(kernel, "kernel"), noise):
             raise GpmemValueError(lib.gpm_gp_error(self.handle).decode())
 
     def __del__(self):
@@ -83,8 +83,7 @@ class GPRegressor(RegressorMixin, BaseEstimator):
         self._process = self._make(self._start(X), noise)
         if self.optimize:
             o = options(_abi.GpFitOptions)
-            o.starts = self.restarts
-            o.seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+            assign(o, starts=self.restarts, seed=int(check_random_state(self.random_state).randint(2**31 - 1)))
             self._process.check(lib.gpm_gp_fit(self._process.handle, c.byref(o)))
         out = c.c_double()
         self._process.check(lib.gpm_gp_log_likelihood(self._process.handle, c.byref(out)))

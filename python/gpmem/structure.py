@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """discover: the structure of a time series."""
+import csv
 import ctypes as c
+import io
 import json
 import os
-import tempfile
 
 import numpy as np
 
 from . import _abi
-from ._library import GpmemError, GpmemValueError, lib, options
+from ._library import GpmemError, GpmemValueError, assign, lib, options, path, real, text, whole
 
 _FORMATS = {"text": 0, "json": 1, "markdown": 2, "html": 3, "program": 4}
 
@@ -59,15 +60,17 @@ class Discovery:
     def query(self, question):
         """Probability that the structure has a property, such as "SE*PER & !LIN": (probability, error)."""
         a = _abi.Answer()
-        self._check(lib.gpm_discover_query(self._handle, question.encode(), c.byref(a)))
+        self._check(lib.gpm_discover_query(self._handle, text(question, "question"), c.byref(a)))
         return a.probability, a.error
 
     def forecast(self, horizon=None, times=None, level=0.95):
         """{"x", "mean", "lo", "hi"}: the next `horizon` steps, or the given times."""
-        given = [str(t).encode() for t in times] if times is not None else []
+        given = [text(str(t), "a time") for t in times] if times is not None else []
         array = (c.c_char_p * max(len(given), 1))(*given)
         out = c.c_char_p()
-        self._check(lib.gpm_discover_forecast(self._handle, horizon or 0, array, len(given), level, c.byref(out)))
+        horizon = whole(horizon or 0, "horizon", 0, 10**9)
+        level = real(level, "level")
+        self._check(lib.gpm_discover_forecast(self._handle, horizon, array, len(given), level, c.byref(out)))
         lines = out.value.decode().split()
         names, rows = lines[0].split(","), [line.split(",") for line in lines[1:]]
         columns = {}
@@ -81,7 +84,28 @@ class Discovery:
 
     def save(self, folder):
         """Keeps the run for `gpmem query`, `gpmem forecast` and `gpmem report`."""
-        self._check(lib.gpm_discover_save(self._handle, os.fspath(folder).encode()))
+        self._check(lib.gpm_discover_save(self._handle, path(folder, "folder")))
+
+
+def _table(y, t):
+    """The series as CSV; times as the library reads them."""
+    y = np.asarray(y, dtype=float)
+    t = np.arange(len(y)) if t is None and y.ndim else np.asarray(t)
+    if y.ndim != 1 or t.shape != y.shape:
+        raise GpmemValueError("y and t must be one-dimensional and of the same length")
+    if np.isinf(y).any():
+        raise GpmemValueError("y must hold finite numbers, and nan where one is missing; y[%d] is infinite"
+                              % np.flatnonzero(np.isinf(y))[0])
+    if t.dtype.kind == "f" and not np.isfinite(t).all():
+        raise GpmemValueError("t must hold finite numbers; t[%d] is not" % np.flatnonzero(~np.isfinite(t))[0])
+    if t.dtype.kind == "M":
+        if np.isnat(t).any():
+            raise GpmemValueError("t[%d] is no time" % np.flatnonzero(np.isnat(t))[0])
+        days = t.astype("datetime64[D]")
+        t = np.datetime_as_string(days if (days == t).all() else t)
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows([("x", "y"), *zip(t.tolist(), y.tolist())])
+    return text(out.getvalue(), "t")
 
 
 def discover(y, t=None, seed=1, threads=0, kernels=None, changepoints=False, log="auto", level=0.95, holdout=0,
@@ -100,20 +124,13 @@ def discover(y, t=None, seed=1, threads=0, kernels=None, changepoints=False, log
 
     Returns a Discovery: structures, query(...), forecast(...), report(...), save(...)."""
     o = options(_abi.DiscoverOptions)
-    o.seed, o.threads, o.changepoints, o.holdout, o.level = seed, threads, changepoints, holdout, level
-    o.max_points, o.max_seconds = max_points, max_seconds
-    o.log = _choice("log", {"auto": 0, "never": 1, "always": 2}, log)
-    o.kernels = kernels.encode() if kernels else None
+    assign(o, seed=seed, threads=threads, changepoints=changepoints, holdout=holdout, level=level,
+           max_points=max_points, max_seconds=max_seconds, kernels=kernels,
+           log=_choice("log", {"auto": 0, "never": 1, "always": 2}, log))
     d = Discovery()
     if isinstance(y, (str, os.PathLike)):
-        d._check(lib.gpm_discover_run(d._handle, os.fspath(y).encode(), c.byref(o)))
-        return d
-    y = np.asarray(y, dtype=float)
-    t = np.arange(len(y)) if t is None else np.asarray(t)
-    if y.ndim != 1 or t.shape != y.shape:
-        raise ValueError("y and t must be one-dimensional and of the same length")
-    with tempfile.NamedTemporaryFile("w", suffix=".csv") as f:
-        f.write("x,y\n" + "".join("%s,%r\n" % (a, float(b)) for a, b in zip(t.tolist(), y)))
-        f.flush()
-        d._check(lib.gpm_discover_run(d._handle, f.name.encode(), c.byref(o)))
+        d._check(lib.gpm_discover_run(d._handle, path(y, "y"), c.byref(o)))
+    else:
+        table = _table(y, t)
+        d._check(lib.gpm_discover_run_text(d._handle, b"y", table, len(table), c.byref(o)))
     return d

@@ -62,7 +62,19 @@ bool gpm_discover_settled(const gpm_discovery *d) {
     return d->paper_ready ? d->paper.settled : d->ready && d->d.post.settled;
 }
 
-static enum gpm_status run_paper(gpm_discovery *d, const char *path,
+/* A file, or a text with a name. */
+struct input {
+    const char *path, *name, *text;
+    size_t len;
+};
+
+static enum gpm_status read_input(const struct input *in, struct series *s,
+                                  const struct series_options *o, struct buf *err) {
+    return in->path ? series_read(s, in->path, o, err)
+                    : series_parse(s, in->name, in->text, in->len, o, err);
+}
+
+static enum gpm_status run_paper(gpm_discovery *d, const struct input *in,
                                  const struct discovery_options *opt,
                                  const struct gpm_discover_options *o) {
     struct paper_options p = {
@@ -71,7 +83,7 @@ static enum gpm_status run_paper(gpm_discovery *d, const char *path,
         buf_puts(&d->err, "the scales of the paper's model are positive numbers");
         return GPM_E_ARG;
     }
-    enum gpm_status st = series_read(&d->paper_series, path, &opt->series, &d->err);
+    enum gpm_status st = read_input(in, &d->paper_series, &opt->series, &d->err);
     if (st != GPM_OK) return st;
     st = paper_run(&d->paper, &d->paper_series, &p, &d->err);
     if (st != GPM_OK) series_release(&d->paper_series);
@@ -80,7 +92,7 @@ static enum gpm_status run_paper(gpm_discovery *d, const char *path,
     return st;
 }
 
-enum gpm_status gpm_discover_run(gpm_discovery *d, const char *path,
+static enum gpm_status run_input(gpm_discovery *d, const struct input *in,
                                  const struct gpm_discover_options *given) {
     clear(d);
     if (call_begin(&d->err)) return GPM_E_NOMEM;
@@ -110,10 +122,22 @@ enum gpm_status gpm_discover_run(gpm_discovery *d, const char *path,
         enum gpm_status st = discovery_kernels(o->kernels, &opt.factors, &d->err);
         if (st != GPM_OK) return st;
     }
-    if (o->paper) return run_paper(d, path, &opt, o);
-    enum gpm_status st = discovery_run(&d->d, path, &opt, &d->err);
+    if (o->paper) return run_paper(d, in, &opt, o);
+    struct series series;
+    enum gpm_status st = read_input(in, &series, &opt.series, &d->err);
+    if (st == GPM_OK) st = discovery_run(&d->d, &series, &opt, &d->err);
     d->ready = st == GPM_OK;
     return st;
+}
+
+enum gpm_status gpm_discover_run(gpm_discovery *d, const char *path,
+                                 const struct gpm_discover_options *o) {
+    return run_input(d, &(struct input){.path = path}, o);
+}
+
+enum gpm_status gpm_discover_run_text(gpm_discovery *d, const char *name, const char *text,
+                                      size_t len, const struct gpm_discover_options *o) {
+    return run_input(d, &(struct input){.name = name, .text = text, .len = len}, o);
 }
 
 static enum gpm_status need_run(gpm_discovery *d) {

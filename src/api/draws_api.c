@@ -4,6 +4,7 @@
  */
 #include "gpmem/draws.h"
 #include "base/mem.h"
+#include "base/number.h"
 #include "infer/draws.h"
 #include <math.h>
 #include <stdio.h>
@@ -85,12 +86,12 @@ static enum gpm_status read_row(const gpm_draws *d, const struct csv *c, const c
                                 size_t len, double *row) {
     const char *at = line, *end = line + len;
     for (size_t k = 0; k < d->names.n; k++) {
-        char *stop;
-        row[k] = strtod(at, &stop); /* the line ends in \n: strtod stops there */
-        if (stop == at || stop > end) return fail(c, "a number is missing or malformed");
+        const char *comma = memchr(at, ',', (size_t)(end - at)), *stop = comma ? comma : end;
+        if (!number_parse(at, (size_t)(stop - at), &row[k]))
+            return fail(c, "a number is missing or malformed");
         bool last = k + 1 == d->names.n;
-        if (last ? stop != end : *stop != ',') return fail(c, "the number of columns is wrong");
-        at = stop + 1;
+        if (last != !comma) return fail(c, "the number of columns is wrong");
+        at = stop + !last;
     }
     return GPM_OK;
 }
@@ -115,6 +116,7 @@ enum gpm_status gpm_draws_add_csv(gpm_draws *d, const char *text, size_t len, ch
         vec_push(&d->rows, rows);
     } else {
         vec_release(&cells);
+        while (d->chains.n == 0 && d->names.n) mem_free(vec_pop(&d->names));
     }
     return st;
 }

@@ -2,11 +2,9 @@
  * Growable byte string; see buf.h. */
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/number.h"
 
-#include <math.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 char buf_empty[1];
@@ -52,11 +50,11 @@ void buf_putc(struct buf *b, char c) {
 void buf_vprintf(struct buf *b, const char *fmt, va_list ap) {
     va_list again;
     va_copy(again, ap);
-    int n = vsnprintf(NULL, 0, fmt, again);
+    int n = number_vsnprintf(NULL, 0, fmt, again);
     va_end(again);
     if (n < 0) return;
     reserve(b, (size_t)n);
-    vsnprintf(b->data + b->len, (size_t)n + 1, fmt, ap);
+    number_vsnprintf(b->data + b->len, (size_t)n + 1, fmt, ap);
     b->len += (size_t)n;
 }
 
@@ -88,25 +86,8 @@ void buf_json_string(struct buf *b, const char *s, size_t n) {
 }
 
 void buf_number(struct buf *b, double x) {
-    if (isnan(x)) {
-        buf_puts(b, "nan");
-        return;
-    }
-    if (isinf(x)) {
-        buf_puts(b, x < 0 ? "-inf" : "inf");
-        return;
-    }
-    if (x == 0) x = 0; /* no negative zero */
-    if (x == floor(x) && fabs(x) < 1e15) {
-        buf_printf(b, "%.0f", x);
-        return;
-    }
-    char text[40];
-    int digits = fabs(x) < 2.3e-308 ? 1 : 15; /* subnormal numbers have fewer */
-    for (; digits <= 17; digits++) {
-        snprintf(text, sizeof text, "%.*g", digits, x);
-        if (strtod(text, NULL) == x) break;
-    }
+    char text[NUMBER_TEXT];
+    number_shortest(text, x);
     buf_puts(b, text);
 }
 

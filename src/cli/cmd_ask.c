@@ -3,6 +3,7 @@
  * gpmem ask STORE, gpmem tell STORE ID VALUE: optimising with evaluations done elsewhere.
  */
 #include "cli/command.h"
+#include "base/number.h"
 #include "cli/optimize_args.h"
 #include "gpmem/optimize.h"
 #include <inttypes.h>
@@ -40,8 +41,8 @@ static void print_ask(gpm_optimizer *o, int64_t id, const double *x, bool json) 
     printf(json ? "{\"id\": %" PRId64 ", \"x\": {" : "%" PRId64, id);
     for (size_t j = 0; j < gpm_optimizer_dim(o); j++) {
         const char *v = gpm_optimizer_value(o, j, x[j]);
-        char *end;
-        bool number = strtod(v, &end) == x[j] && *end == 0;
+        double back;
+        bool number = number_parse(v, strlen(v), &back) && back == x[j];
         if (json)
             printf("%s\"%s\": %s%s%s", j ? ", " : "", gpm_optimizer_name(o, j), number ? "" : "\"",
                    v, number ? "" : "\"");
@@ -111,13 +112,11 @@ struct tell_args {
 };
 
 static bool read_value(const char *text, double *y) {
-    char *end;
     if (strcmp(text, "fail") == 0 || strcmp(text, "failed") == 0) {
         *y = NAN;
         return true;
     }
-    *y = strtod(text, &end);
-    return end != text && *end == 0 && isfinite(*y);
+    return number_parse(text, strlen(text), y) && isfinite(*y);
 }
 
 /* name=value for every variable. */

@@ -3,6 +3,7 @@
  * gpmem discover SERIES.csv: the posterior over structures of a time series.
  */
 #include "cli/command.h"
+#include "base/number.h"
 #include "gpmem/discover.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -51,7 +52,8 @@ static int write_all(const struct args *a, gpm_discovery *d) {
         struct gpm_answer r;
         if (gpm_discover_query(d, a->query.at[i], &r) != GPM_OK)
             return complain(EXIT_USAGE, "%s", gpm_discover_error(d));
-        printf("%.4f  error %.4f  ess %.0f  %s\n", r.probability, r.error, r.ess, a->query.at[i]);
+        number_fprintf(stdout, "%.4f  error %.4f  ess %.0f  %s\n", r.probability, r.error, r.ess,
+                       a->query.at[i]);
     }
     if (a->program) fputs(gpm_discover_report(d, GPM_REPORT_PROGRAM), stdout);
     return ok ? EXIT_FINE : EXIT_FAILED;

@@ -4,6 +4,7 @@
  * read it), JSON, or a Zarr folder (version 2, uncompressed) that xarray opens as chain x draw.
  */
 #include "cli/command.h"
+#include "base/number.h"
 #include "cli/run_folder.h"
 #include <endian.h>
 #include <errno.h>
@@ -53,7 +54,7 @@ static int export_stan(const gpm_draws *d, const struct run_facts *facts, const 
         fputc('\n', f);
         for (size_t r = 0; r < gpm_draws_rows(d); r++) {
             for (size_t k = 0; k < gpm_draws_columns(d); k++) {
-                fprintf(f, "%s%.17g", k ? "," : "", gpm_draws_at(d, c, r, k));
+                number_fprintf(f, "%s%.17g", k ? "," : "", gpm_draws_at(d, c, r, k));
             }
             fputc('\n', f);
         }

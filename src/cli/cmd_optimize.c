@@ -3,6 +3,7 @@
  * gpmem optimize --minimize --var x=-5:10 --budget 50 --store runs.db -- ./sim {x}
  */
 #include "cli/command.h"
+#include "base/number.h"
 #include "cli/optimize_args.h"
 #include "gpmem/optimize.h"
 #include <stdlib.h>
@@ -71,10 +72,9 @@ static bool fill_options(const struct args *a, struct gpm_optimize_options *p, b
     if (!voice_quiet()) p->progress = progress, p->user = tty;
     if (a->join) p->join = true, p->store = a->join;
     if (a->target.n) {
-        char *end;
+        const char *text = a->target.at[a->target.n - 1];
         p->has_target = true;
-        p->target = strtod(a->target.at[a->target.n - 1], &end);
-        if (*end || end == a->target.at[a->target.n - 1]) return false;
+        if (!number_parse(text, strlen(text), &p->target)) return false;
     }
     return true;
 }

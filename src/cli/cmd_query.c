@@ -3,6 +3,7 @@
  * gpmem query RUN 'LIN & (WN | LIN*WN)': probabilities over the structures of a kept run.
  */
 #include "cli/command.h"
+#include "base/number.h"
 #include "gpmem/discover.h"
 
 struct args {
@@ -28,10 +29,11 @@ static int run(const void *opts, int argc, char **argv) {
                 if (*p == '"' || *p == '\\') putchar('\\');
                 putchar(*p);
             }
-            printf("\", \"probability\": %.6f, \"error\": %.6f, \"ess\": %.1f}", r.probability,
-                   r.error, r.ess);
+            number_fprintf(stdout, "\", \"probability\": %.6f, \"error\": %.6f, \"ess\": %.1f}",
+                           r.probability, r.error, r.ess);
         } else {
-            printf("%.4f  error %.4f  ess %.0f  %s\n", r.probability, r.error, r.ess, argv[i]);
+            number_fprintf(stdout, "%.4f  error %.4f  ess %.0f  %s\n", r.probability, r.error,
+                           r.ess, argv[i]);
         }
     }
     if (a->format == 1 && status == EXIT_FINE) fputs("]\n", stdout);

@@ -4,6 +4,7 @@
  * before anything is run.
  */
 #include "cli/command.h"
+#include "base/number.h"
 #include "cli/optimize_args.h"
 #include "gpmem/optimize.h"
 #include <ctype.h>
@@ -44,7 +45,7 @@ static bool read_setting(char *text, struct setting *s) {
     for (char *p = eq + 1;;) {
         char *end;
         if (s->n == MAX_VALUES) return false;
-        s->value[s->n++] = strtod(p, &end);
+        s->value[s->n++] = number_read(p, &end);
         if (end == p || !isfinite(s->value[s->n - 1])) return false;
         if (*end == 0) break;
         if (*end != ',') return false;
@@ -65,14 +66,16 @@ static int predict_one(const struct args *a, gpm_timer *t, const struct setting 
     if (st) return complain(st == GPM_E_ARG ? EXIT_FAILED : EXIT_USAGE, "%s", gpm_timer_error(t));
     if (a->format == 1) {
         printf("{");
-        for (size_t j = 0; j < n; j++) printf("\"%s\": %.17g, ", names[j], x[j]);
-        printf("\"median\": %.6g, \"low\": %.6g, \"high\": %.6g, \"level\": %g, \"runs\": %zu}\n",
-               median, low, high, a->level, runs);
+        for (size_t j = 0; j < n; j++) number_fprintf(stdout, "\"%s\": %.17g, ", names[j], x[j]);
+        number_fprintf(
+            stdout,
+            "\"median\": %.6g, \"low\": %.6g, \"high\": %.6g, \"level\": %g, \"runs\": %zu}\n",
+            median, low, high, a->level, runs);
         return EXIT_FINE;
     }
-    for (size_t j = 0; j < n; j++) printf("%s=%.10g ", names[j], x[j]);
-    printf("%.4g s, %.0f%% between %.4g s and %.4g s (%zu runs)\n", median, 100 * a->level, low,
-           high, runs);
+    for (size_t j = 0; j < n; j++) number_fprintf(stdout, "%s=%.10g ", names[j], x[j]);
+    number_fprintf(stdout, "%.4g s, %.0f%% between %.4g s and %.4g s (%zu runs)\n", median,
+                   100 * a->level, low, high, runs);
     return EXIT_FINE;
 }
 
@@ -90,11 +93,12 @@ static int time_one(const struct args *a, gpm_timer *t, const struct setting *s,
                             "%s", gpm_timer_error(t));
         if (a->format == 1) {
             printf("{");
-            for (size_t j = 0; j < n; j++) printf("\"%s\": %.17g, ", names[j], x[j]);
-            printf("\"seconds\": %.6g}\n", seconds);
+            for (size_t j = 0; j < n; j++)
+                number_fprintf(stdout, "\"%s\": %.17g, ", names[j], x[j]);
+            number_fprintf(stdout, "\"seconds\": %.6g}\n", seconds);
         } else {
-            for (size_t j = 0; j < n; j++) printf("%s=%.10g ", names[j], x[j]);
-            printf("%.6g s\n", seconds);
+            for (size_t j = 0; j < n; j++) number_fprintf(stdout, "%s=%.10g ", names[j], x[j]);
+            number_fprintf(stdout, "%.6g s\n", seconds);
         }
         fflush(stdout);
     }

@@ -4,6 +4,7 @@
  * --name VALUE, --name=VALUE, -x VALUE, -xVALUE and grouped flags (-qv); `--` ends the options.
  */
 #include "cli/command.h"
+#include "base/number.h"
 #include "cli/progress_line.h"
 #include <ctype.h>
 #include <errno.h>
@@ -44,7 +45,7 @@ static void say(const char *fmt, va_list ap) {
     progress_hide();
     fflush(stdout);
     fputs("gpmem: ", stderr);
-    vfprintf(stderr, fmt, ap);
+    number_vfprintf(stderr, fmt, ap);
     fputc('\n', stderr);
 }
 
@@ -115,7 +116,7 @@ static bool parse_uint(const char *text, const char **end, uint64_t *out) {
 static bool parse_real(const char *text, const char **end, double *out) {
     char *stop;
     errno = 0;
-    *out = strtod(text, &stop);
+    *out = number_read(text, &stop);
     *end = stop;
     return stop != text && errno == 0 && isfinite(*out);
 }

@@ -3,6 +3,7 @@
  * See progress.h.
  */
 #include "cli/progress_line.h"
+#include "base/number.h"
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -92,8 +93,8 @@ static void report(void *user, double share, double elapsed, const char *accepta
     time_text(share > 0 ? elapsed * (1 - share) / share : 0, left, sizeof left);
     pthread_mutex_lock(&lock);
     if (l->board->n > 1) snprintf(chain, sizeof chain, "chain %zu: ", l->number + 1);
-    snprintf(l->text, sizeof l->text, "%s%3.0f%%, %s left%s%s", chain, 100 * share, left,
-             *acceptance ? ", accepted: " : "", acceptance);
+    number_snprintf(l->text, sizeof l->text, "%s%3.0f%%, %s left%s%s", chain, 100 * share, left,
+                    *acceptance ? ", accepted: " : "", acceptance);
     l->running = share < 1;
     if (l->board->terminal) {
         if (elapsed > 0.5 || l->board->drawn) draw(l->board);

@@ -3,6 +3,7 @@
  * See run_folder.h.
  */
 #include "cli/run_folder.h"
+#include "base/number.h"
 #include "cli/command.h"
 #include "cli/run_files.h"
 #include "cli/run_moves.h"
@@ -379,7 +380,7 @@ void run_folder_draw(void *chain, const char *const *names, const double *row, s
     char *line = NULL;
     size_t len = 0;
     FILE *to = open_memstream(&line, &len);
-    for (size_t i = 0; i < n; i++) fprintf(to, "%s%.17g", i ? "," : "", row[i]);
+    for (size_t i = 0; i < n; i++) number_fprintf(to, "%s%.17g", i ? "," : "", row[i]);
     fputc('\n', to);
     fclose(to);
     put_line(c, line, len);

@@ -3,6 +3,7 @@
  * See run_moves.h.
  */
 #include "cli/run_moves.h"
+#include "base/number.h"
 #include "cli/command.h"
 #include <stdlib.h>
 #include <string.h>
@@ -45,8 +46,8 @@ char *run_moves_text(const json_t *chains) {
     json_object_foreach(scopes, scope, unused) {
         double proposed = count(chains, scope, "proposed");
         if (proposed <= 0) continue;
-        fprintf(to, "%s%s %.0f%%", n++ ? ", " : "proposals accepted: ", scope,
-                100 * count(chains, scope, "accepted") / proposed);
+        number_fprintf(to, "%s%s %.0f%%", n++ ? ", " : "proposals accepted: ", scope,
+                       100 * count(chains, scope, "accepted") / proposed);
     }
     if (n) fputc('\n', to);
     fclose(to);

@@ -223,14 +223,11 @@ enum gpm_status discovery_start(struct discovery *d, const struct discovery_opti
     return st;
 }
 
-enum gpm_status discovery_run(struct discovery *d, const char *path,
+enum gpm_status discovery_run(struct discovery *d, struct series *series,
                               const struct discovery_options *o, struct buf *err) {
     double start = search_now();
-    struct series series, test = {0};
-    memset(d, 0, sizeof *d);
-    enum gpm_status st = series_read(&series, path, &o->series, err);
-    if (st != GPM_OK) return st;
-    st = discovery_start(d, o, &series, &test, err);
+    struct series test;
+    enum gpm_status st = discovery_start(d, o, series, &test, err);
     if (st == GPM_OK) st = discovery_search(d, err);
     if (st == GPM_OK) discovery_sample(d);
     if (st == GPM_OK) st = discovery_finish(d, err);

@@ -56,7 +56,7 @@ struct discovery {
     double seconds;
     bool loaded; /* from a folder: no search state beyond what was kept */
 };
-GPM_MUST_USE enum gpm_status discovery_run(struct discovery *d, const char *path,
+GPM_MUST_USE enum gpm_status discovery_run(struct discovery *d, struct series *series,
                                            const struct discovery_options *o, struct buf *err);
 void discovery_release(struct discovery *d);
 /* The steps of a run, for those who take them one by one: start (takes *series over, also on

@@ -10,6 +10,7 @@
  * is complete.
  */
 #include "base/mem.h"
+#include "base/number.h"
 #include "discover/discovery.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -217,7 +218,9 @@ static json_t *load_json(const char *dir, const char *name, struct buf *err) {
     struct buf path = BUF_INIT;
     json_error_t e;
     buf_printf(&path, "%s/%s", dir, name);
+    locale_t before = number_locale_enter();
     json_t *j = json_load_file(path.data, 0, &e);
+    number_locale_leave(before);
     if (!j)
         buf_printf(err,
                    "'%s' holds no run of discover that can be read: %s: %s; "
@@ -433,7 +436,7 @@ static enum gpm_status load_chains(struct discovery *d, const char *dir, json_t 
             strtoul(*end ? end + 1 : end, &end, 10);
             long id = strtol(*end ? end + 1 : end, &end, 10);
             if (id < 0 || (size_t)id >= d->search.n) break;
-            p->chain[k++] = (struct chain_state){(int)id, strtod(*end ? end + 1 : end, NULL)};
+            p->chain[k++] = (struct chain_state){(int)id, number_read(*end ? end + 1 : end, NULL)};
         }
     if (f) fclose(f);
     if (k != n) buf_printf(err, "'%s': chains.csv is damaged", dir);

@@ -5,6 +5,7 @@
 #include "discover/series.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/number.h"
 #include "host/csv.h"
 #include <math.h>
 #include <stdlib.h>
@@ -27,10 +28,8 @@ struct reading {
 };
 
 /* ---- columns ---- */
-static bool is_number(const char *text) {
-    char *end;
-    double v = strtod(text, &end);
-    return end != text && *end == 0 && isfinite(v);
+static bool is_number(const char *text, double *v) {
+    return number_parse(text, strlen(text), v) && isfinite(*v);
 }
 
 /* The first row is a header when no column could be a value of the series. */
@@ -40,7 +39,7 @@ static bool has_header(const struct csv *c) {
     if (c->n_rows == 0) return false;
     int last = c->n_cols - 1;
     if (c->n_cols > 1 && series_parse_time(csv_text(c, 0, 0), &x, &kind) == GPM_OK) return false;
-    return !is_number(csv_text(c, 0, last)) && !csv_missing(c, 0, last);
+    return !is_number(csv_text(c, 0, last), &x) && !csv_missing(c, 0, last);
 }
 
 static int find_named(const struct reading *r, const char *const *names, size_t n) {
@@ -160,13 +159,12 @@ static enum gpm_status read_row(struct reading *r, size_t row) {
         r->s->missing++;
         return GPM_OK;
     }
-    if (!is_number(cell)) {
+    if (!is_number(cell, &y)) {
         const char *what = strchr(cell, ',')
                                ? "the value is not a number (no commas; decimals have a point):"
                                : "the value is not a number:";
         return bad_row(r, row, what, cell);
     }
-    y = strtod(cell, NULL);
     r->p[r->n] = (struct point){x, y, r->n};
     r->n++;
     return GPM_OK;

@@ -3,6 +3,7 @@
  * Times as text: ISO dates and their parts, month names, quarters, plain numbers.
  */
 #include "base/mem.h"
+#include "base/number.h"
 #include "discover/series.h"
 #include <ctype.h>
 #include <math.h>
@@ -70,7 +71,7 @@ static bool clock_time(const char *p, double *fraction) {
         if (!digits(&p, 2, &s)) return false;
         if (*p == '.') {
             char *end;
-            rest = strtod(p, &end);
+            rest = number_read(p, &end);
             p = end;
         }
     }
@@ -128,9 +129,8 @@ static bool parse_date(const char *p, double *x, enum time_kind *kind) {
 
 enum gpm_status series_parse_time(const char *text, double *x, enum time_kind *kind) {
     if (parse_date(text, x, kind)) return GPM_OK;
-    char *end;
-    double v = strtod(text, &end);
-    if (end == text || *end || !isfinite(v)) return GPM_E_FORMAT;
+    double v;
+    if (!number_parse(text, strlen(text), &v) || !isfinite(v)) return GPM_E_FORMAT;
     *x = v;
     *kind = TIME_NUMBER;
     return GPM_OK;

@@ -8,6 +8,7 @@
 #include "gp/kern_class.h"
 
 #include "base/mem.h"
+#include "base/number.h"
 #include "base/vec.h"
 
 #include <ctype.h>
@@ -121,7 +122,7 @@ static bool number(struct parser *p, double *v) {
         fail(p, "expected %s", "a number");
         return false;
     }
-    *v = strtod(p->at, &end);
+    *v = number_read(p->at, &end);
     if (end == p->at) fail(p, "expected %s", "a number");
     p->at = end;
     return p->why.len == 0;

@@ -2,6 +2,7 @@
  * CSV reader; see csv.h. */
 #include "host/csv.h"
 #include "base/mem.h"
+#include "base/number.h"
 #include "base/vec.h"
 
 #include <ctype.h>
@@ -145,10 +146,7 @@ static bool text_missing(const char *s) {
 }
 
 static bool text_number(const char *s, double *x) {
-    char *end;
-    if (!*s || isspace((unsigned char)*s)) return false;
-    *x = strtod(s, &end);
-    return end != s && *end == 0;
+    return !isspace((unsigned char)*s) && number_parse(s, strlen(s), x);
 }
 
 /* Splits off the header and hands the arrays over to the arena. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Command templates: words, placeholders, the JSON form of the inputs. */
 #include "base/mem.h"
+#include "base/number.h"
 #include "base/vec.h"
 #include "host/proc_priv.h"
 
@@ -201,13 +202,8 @@ void proc_fill_json(const struct proc_command *c, const char *const *values, str
 enum proc_outcome proc_parse_number(const char *text, size_t n, double *value) {
     while (n && isspace((unsigned char)*text)) text++, n--;
     while (n && isspace((unsigned char)text[n - 1])) n--;
-    char word[400];
-    if (n == 0 || n >= sizeof word || memchr(text, 0, n)) return PROC_GARBAGE;
-    memcpy(word, text, n);
-    word[n] = 0;
-    char *end;
-    double x = strtod(word, &end);
-    if (end == word || *end) return PROC_GARBAGE;
+    double x;
+    if (!number_parse(text, n, &x)) return PROC_GARBAGE;
     if (!isfinite(x)) return PROC_NAN;
     *value = x;
     return PROC_OK;

@@ -4,6 +4,7 @@
  * skipped once per cursor, and nothing is copied (values are decoded when the parser asks).
  */
 #include "lang/lex.h"
+#include "base/number.h"
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
@@ -147,14 +148,14 @@ static void lex_number_token(struct lexer *lx, struct token *t) {
         while (is_alnum(s[k])) k++;
         fail(t, hex ? LEX_NUMBER_HEX : LEX_NUMBER_LETTER, lx->pos, k);
         j = k;
-    } else if (isinf(strtod(s + lx->pos, NULL))) {
+    } else if (isinf(number_read(s + lx->pos, NULL))) {
         fail(t, LEX_NUMBER_RANGE, lx->pos, j);
     }
     lx->pos = j;
 }
 
 double lex_number(const struct lexer *lx, const struct token *t) {
-    return t->err ? 0 : strtod(lx->text + t->start, NULL);
+    return t->err ? 0 : number_read(lx->text + t->start, NULL);
 }
 
 static bool is_octal3(const char *s) {
@@ -258,7 +259,7 @@ static uint32_t typed_end(const char *s, uint32_t i, bool name) {
 
 static void check_typed(const struct lexer *lx, struct token *t, uint32_t name_end) {
     const char *s = lx->text + t->start;
-    double v = strtod(lx->text + name_end + 1, NULL);
+    double v = number_read(lx->text + name_end + 1, NULL);
     bool whole = v == floor(v) && isfinite(v), ok = isfinite(v);
     if (*s == 'i') ok = whole;                        /* integer */
     if (*s == 'a' || *s == 'c') ok = whole && v >= 0; /* atom, count */

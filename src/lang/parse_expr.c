@@ -4,6 +4,7 @@
  * recursive descent. Operators become calls of builtins; `&&` and `||` become conditionals.
  */
 #include "lang/parse.h"
+#include "base/number.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -477,7 +478,7 @@ static struct ast *parse_typed(struct parser *p) {
         char *text = arena_strndup(p->arena, lt, len);
         return node1(p, AST_QUOTE, at.start, name_node(p, at, text, false));
     }
-    struct ast *a = number_node(p, at, strtod(lt, NULL));
+    struct ast *a = number_node(p, at, number_read(lt, NULL));
     if (s[0] == 'a') a->kind = AST_ATOM;
     return a;
 }

@@ -2,8 +2,10 @@
  * Search spaces; see bo_space.h. */
 #include "optimize/bo_space.h"
 #include "base/mem.h"
+#include "base/number.h"
 
 #include <ctype.h>
+#include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,10 +66,10 @@ static bool valid_name(const char *s, size_t n) {
 static enum gpm_status parse_range(struct bo_var *v, const char *text, const char *p,
                                    struct buf *err) {
     char *end;
-    v->lo = strtod(p, &end);
+    v->lo = number_read(p, &end);
     if (end == p || *end != ':') return bad(err, text, "expected lo:hi, for example x=-5:10");
     p = end + 1;
-    v->hi = strtod(p, &end);
+    v->hi = number_read(p, &end);
     if (end == p) return bad(err, text, "expected a number after ':'");
     for (p = end; *p == ':' || *p == ',';) {
         size_t n = strcspn(++p, ":,");
@@ -89,18 +91,34 @@ static enum gpm_status parse_range(struct bo_var *v, const char *text, const cha
     return GPM_OK;
 }
 
+/* A level and the place after it: all up to a comma, or a JSON string, which may hold anything.
+ * NULL: it begins with a quote and is none. */
+static char *read_level(const char **p) {
+    const char *start = *p;
+    if (*start != '"') {
+        *p += strcspn(start, ",");
+        return mem_strndup(start, (size_t)(*p - start));
+    }
+    json_error_t e; /* position: what was read */
+    json_t *j = json_loadb(start, strlen(start), JSON_DECODE_ANY | JSON_DISABLE_EOF_CHECK, &e);
+    char *level = j ? mem_strdup(json_string_value(j)) : NULL;
+    if (j) *p += e.position;
+    json_decref(j);
+    return level;
+}
+
 static enum gpm_status parse_levels(struct bo_var *v, const char *text, const char *p,
                                     struct buf *err) {
     for (;;) {
-        size_t n = strcspn(p, ",");
-        if (n == 0) return bad(err, text, "a level is empty");
-        for (int i = 0; i < v->n_levels; i++)
-            if (strlen(v->levels[i]) == n && memcmp(v->levels[i], p, n) == 0)
-                return bad(err, text, "a level is named twice");
+        char *level = read_level(&p);
+        if (!level) return bad(err, text, "a quoted level is no string of JSON");
         v->levels = mem_realloc(v->levels, sizeof(char *) * (size_t)(v->n_levels + 1));
-        v->levels[v->n_levels++] = mem_strndup(p, n);
-        if (!p[n]) break;
-        p += n + 1;
+        v->levels[v->n_levels++] = level;
+        if (!*level) return bad(err, text, "a level is empty");
+        for (int i = 0; i + 1 < v->n_levels; i++)
+            if (strcmp(v->levels[i], level) == 0) return bad(err, text, "a level is named twice");
+        if (!*p) break;
+        if (*p++ != ',') return bad(err, text, "after a quoted level a comma is expected");
     }
     return v->n_levels > 1 ? GPM_OK : bad(err, text, "expected a range lo:hi or levels a,b,..");
 }
@@ -115,8 +133,9 @@ enum gpm_status bo_space_add(struct bo_space *s, const char *text, struct buf *e
     struct bo_var *v = &s->vars[s->n];
     *v = (struct bo_var){.name = mem_strndup(text, (size_t)(eq - text))};
     s->n++;
-    enum gpm_status st =
-        strchr(eq, ':') ? parse_range(v, text, eq + 1, err) : parse_levels(v, text, eq + 1, err);
+    const char *mark = strpbrk(eq, ":\""); /* a colon in quotes makes no range */
+    enum gpm_status st = mark && *mark == ':' ? parse_range(v, text, eq + 1, err)
+                                              : parse_levels(v, text, eq + 1, err);
     if (st) {
         for (int i = 0; i < v->n_levels; i++) mem_free(v->levels[i]);
         mem_free(v->levels);
@@ -131,7 +150,15 @@ void bo_space_text(const struct bo_space *s, struct buf *out) {
     for (int j = 0; j < s->n; j++) {
         const struct bo_var *v = &s->vars[j];
         buf_printf(out, "%s=", v->name);
-        for (int i = 0; i < v->n_levels; i++) buf_printf(out, "%s%s", i ? "," : "", v->levels[i]);
+        bool quote = false; /* all, so that the first says that these are levels */
+        for (int i = 0; i < v->n_levels; i++) quote |= strpbrk(v->levels[i], ",:\"\n\r") != NULL;
+        for (int i = 0; i < v->n_levels; i++) {
+            if (i) buf_putc(out, ',');
+            if (quote)
+                buf_json_string(out, v->levels[i], strlen(v->levels[i]));
+            else
+                buf_puts(out, v->levels[i]);
+        }
         if (!v->n_levels) {
             buf_number(out, v->lo);
             buf_putc(out, ':');
@@ -251,11 +278,10 @@ enum gpm_status bo_space_read(const struct bo_space *s, int j, const char *text,
             *x = i;
             return GPM_OK;
         }
-    char *end;
-    double value = strtod(text, &end);
+    double value;
     if (v->n_levels) {
         buf_printf(err, "variable '%s': '%s' is not one of its levels", v->name, text);
-    } else if (end == text || *end || !isfinite(value)) {
+    } else if (!number_parse(text, strlen(text), &value) || !isfinite(value)) {
         buf_printf(err, "variable '%s': '%s' is not a number", v->name, text);
     } else if (value < v->lo || value > v->hi) {
         buf_printf(err, "variable '%s': %s is outside its range ", v->name, text);

@@ -2,6 +2,7 @@
  * The optimiser's state as text: words separated by blanks, numbers in hexadecimal so that they
  * read back exactly. One walk over the fields serves both directions. */
 #include "optimize/bo_priv.h"
+#include "base/number.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +23,7 @@ static void real(struct walk *w, double *x) {
         return;
     }
     char *end;
-    *x = strtod(w->p, &end);
+    *x = number_read(w->p, &end);
     if (end == w->p) w->bad = true;
     w->p = end;
 }

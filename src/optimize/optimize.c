@@ -2,6 +2,7 @@
  * The handle of an optimisation: settings, store, and keeping the optimiser in step with it. */
 #include "optimize/optimize.h"
 #include "base/mem.h"
+#include "base/number.h"
 #include "optimize/memo_csv.h"
 #include "optimize/optimize_priv.h"
 #include "optimize/own_command.h"
@@ -113,12 +114,15 @@ struct settings {
 };
 
 static bool read_settings(const char *text, struct settings *s) {
+    char beta[40], timeout[40]; /* as %a writes them */
     *s = (struct settings){0};
     return sscanf(text,
-                  "goal=%7s seed=%llu noisy=%d acq=%d initial=%d mcmc=%d no_local=%d beta=%la "
-                  "budget=%zu json=%d timeout=%la retries=%d",
-                  s->goal, &s->seed, &s->noisy, &s->acq, &s->initial, &s->mcmc, &s->no_local,
-                  &s->beta, &s->budget, &s->json, &s->timeout, &s->retries) == 12;
+                  "goal=%7s seed=%llu noisy=%d acq=%d initial=%d mcmc=%d no_local=%d beta=%39s "
+                  "budget=%zu json=%d timeout=%39s retries=%d",
+                  s->goal, &s->seed, &s->noisy, &s->acq, &s->initial, &s->mcmc, &s->no_local, beta,
+                  &s->budget, &s->json, timeout, &s->retries) == 12 &&
+           number_parse(beta, strlen(beta), &s->beta) &&
+           number_parse(timeout, strlen(timeout), &s->timeout);
 }
 
 /* Within what an optimiser can be told; a file may say anything. */

@@ -4,6 +4,7 @@
  */
 #include "plot/scene_json.h"
 #include "base/mem.h"
+#include "base/number.h"
 #include <jansson.h>
 #include <math.h>
 #include <stdarg.h>
@@ -27,7 +28,7 @@ __attribute__((format(printf, 2, 3))) static enum gpm_status fail(struct reader 
     }
     va_start(ap, fmt);
     if (n >= 0 && (size_t)n < r->err_size) {
-        vsnprintf(r->err + n, r->err_size - (size_t)n, fmt, ap);
+        number_vsnprintf(r->err + n, r->err_size - (size_t)n, fmt, ap);
     }
     va_end(ap);
     return GPM_E_FORMAT;
@@ -282,7 +283,9 @@ enum gpm_status plot_scene_from_json(const char *text, size_t len, struct plot_s
                                      char *err, size_t err_size) {
     struct reader r = {err, err_size, 0, 0};
     json_error_t e;
+    locale_t before = number_locale_enter();
     json_t *root = json_loadb(text, len, 0, &e);
+    number_locale_leave(before);
     if (!root) return fail(&r, "line %d, column %d: %s", e.line, e.column, e.text);
     enum gpm_status st = read_scene(&r, root, out);
     json_decref(root);

@@ -4,6 +4,7 @@
  */
 #include "plot/spec.h"
 #include "base/mem.h"
+#include "base/number.h"
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
@@ -159,7 +160,7 @@ static void draw_group(const struct parser *p, struct plot_panel *panel, double 
         x[n] = p->streams[0].at[i];
         y[n++] = p->streams[1].at[i];
     }
-    snprintf(label, sizeof label, "%.60s %g", p->streams[2].name, value);
+    number_snprintf(label, sizeof label, "%.60s %g", p->streams[2].name, value);
     draw(p, panel, label, n, x, y);
     mem_free(x);
     mem_free(y);

@@ -6,6 +6,7 @@
  * point of each half pixel, which looks the same.
  */
 #include "plot/scene.h"
+#include "base/number.h"
 #include "plot/ticks.h"
 #include <math.h>
 #include <stdio.h>
@@ -104,7 +105,8 @@ static void draw_y_label(const struct frame *f, double x) {
     double y = f->top + f->height / 2;
     char turn[64];
     if (!f->p->y.label) return;
-    snprintf(turn, sizeof turn, " class=\"label\" transform=\"rotate(-90 %.1f %.1f)\"", x, y);
+    number_snprintf(turn, sizeof turn, " class=\"label\" transform=\"rotate(-90 %.1f %.1f)\"", x,
+                    y);
     text_at(f->out, x, y, FONT, "middle", turn, f->p->y.label);
 }
 

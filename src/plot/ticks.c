@@ -3,6 +3,7 @@
  * See ticks.h.
  */
 #include "plot/ticks.h"
+#include "base/number.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -34,10 +35,10 @@ static void format_mark(double v, double step, double largest, char *text, size_
         }
         double e = floor(log10(fabs(v)) + 1e-9), m = v / pow(10, e);
         int d = decimals_of(step / pow(10, e));
-        snprintf(text, size, "%.*fe%d", d > 6 ? 6 : d, m, (int)e);
+        number_snprintf(text, size, "%.*fe%d", d > 6 ? 6 : d, m, (int)e);
         return;
     }
-    snprintf(text, size, "%.*f", decimals_of(step), v == 0 ? 0.0 : v);
+    number_snprintf(text, size, "%.*f", decimals_of(step), v == 0 ? 0.0 : v);
 }
 
 void plot_ticks_linear(double lo, double hi, unsigned want, bool whole, struct plot_ticks *t) {
@@ -59,7 +60,7 @@ static void add_log_mark(struct plot_ticks *t, double v, bool written) {
     if (t->n == PLOT_TICKS_MAX) return;
     t->at[t->n] = v;
     t->text[t->n][0] = 0;
-    if (written) snprintf(t->text[t->n], sizeof t->text[0], "%g", v);
+    if (written) number_snprintf(t->text[t->n], sizeof t->text[0], "%g", v);
     t->n++;
 }
 

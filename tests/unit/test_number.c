@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Numbers as text (base/number.h), and that a text given with its length is not read beyond it:
+ * every text here ends where the memory ends. tests/cli/run_locale.py tries them under locales.
+ */
+#include "support/check.h"
+
+#include "base/number.h"
+#include "gpmem/draws.h"
+#include <math.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* A copy of the text whose last byte is the last of its page; the next page cannot be read. */
+struct edge {
+    char *base, *text;
+    size_t page, n;
+};
+
+static struct edge at_the_edge(const char *text) {
+    struct edge e = {.page = (size_t)sysconf(_SC_PAGESIZE), .n = strlen(text)};
+    e.base = mmap(NULL, 2 * e.page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(e.base != MAP_FAILED && e.n <= e.page);
+    assert_int_equal(mprotect(e.base + e.page, e.page, PROT_NONE), 0);
+    e.text = e.base + e.page - e.n;
+    memcpy(e.text, text, e.n);
+    return e;
+}
+
+static void unmap(struct edge *e) {
+    munmap(e->base, 2 * e->page);
+}
+
+static void parses_whole_texts(void **state) {
+    static const struct {
+        const char *text;
+        double x;
+    } good[] = {{"1.5", 1.5},      {"-.25", -0.25},    {"1e3", 1000}, {"0x1.8p1", 3},   {" 2.0", 2},
+                {"inf", INFINITY}, {"5e-324", 5e-324}, {"1.", 1},     {"+7.125", 7.125}};
+    static const char *const bad[] = {"", "1,5", "1.5 ", "1.5.", "x", "1e", "-", ".", "--1", " "};
+    double x;
+    for (size_t i = 0; i < COUNT_OF(good); i++) {
+        struct edge e = at_the_edge(good[i].text);
+        assert_true(number_parse(e.text, e.n, &x));
+        assert_true(x == good[i].x);
+        unmap(&e);
+    }
+    for (size_t i = 0; i < COUNT_OF(bad); i++) {
+        struct edge e = at_the_edge(bad[i]);
+        assert_false(number_parse(e.text, e.n, &x));
+        unmap(&e);
+    }
+    assert_true(number_parse("12", 1, &x) && x == 1);
+    assert_false(number_parse("1\0002", 3, &x));
+}
+
+static void shortest_reads_back(void **state) {
+    static const struct {
+        double x;
+        const char *text;
+    } cases[] = {{0.1, "0.1"},
+                 {-0.0, "0"},
+                 {1e15, "1e+15"},
+                 {1.0 / 3, "0.3333333333333333"},
+                 {5e-324, "5e-324"},
+                 {1e22, "1e+22"},
+                 {-INFINITY, "-inf"},
+                 {NAN, "nan"},
+                 {123456789, "123456789"},
+                 {2.5e-5, "2.5e-05"}};
+    char text[NUMBER_TEXT];
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        number_shortest(text, cases[i].x);
+        assert_string_equal(text, cases[i].text);
+    }
+    /* random bit patterns; the longest text fits */
+    uint64_t bits = 1;
+    for (int i = 0; i < 20000; i++) {
+        double x;
+        bits = bits * 6364136223846793005u + 1442695040888963407u;
+        memcpy(&x, &bits, sizeof x);
+        if (!isfinite(x)) continue;
+        number_shortest(text, x);
+        assert_true(strlen(text) < NUMBER_TEXT - 1 && number_read(text, NULL) == x);
+    }
+}
+
+static void draws_stop_at_their_length(void **state) {
+    static const struct {
+        const char *text, *err; /* NULL: fine */
+    } cases[] = {
+        {"a,b\n1.5,2\n", NULL},
+        {"a,b\n1.5,2", NULL}, /* the last row was cut off: not there */
+        {"a,b\r\n1.5,nan\r\n", NULL},
+        {"a,b\n1,\n", "line 2: a number is missing or malformed"},
+        {"a,b\n1, \n", "line 2: a number is missing or malformed"},
+        {"a,b\n1\n", "line 2: the number of columns is wrong"},
+        {"a,b\n1,2,3\n", "line 2: the number of columns is wrong"},
+        {"a,b\n1,2x\n", "line 2: a number is missing or malformed"},
+        {"a", "line 0: there is no header"},
+        {"", "line 0: there is no header"},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct edge e = at_the_edge(cases[i].text);
+        char err[200] = "";
+        gpm_draws *d = gpm_draws_new();
+        enum gpm_status st = gpm_draws_add_csv(d, e.text, e.n, err, sizeof err);
+        assert_int_equal(st, cases[i].err ? GPM_E_FORMAT : GPM_OK);
+        assert_string_equal(err, cases[i].err ? cases[i].err : "");
+        gpm_draws_free(d);
+        unmap(&e);
+    }
+}
+
+/* A text that was refused leaves nothing behind: the next one brings its own columns. */
+static void refused_draws_leave_no_columns(void **state) {
+    gpm_draws *d = gpm_draws_new();
+    char err[200] = "";
+    const char *bad = "a,b\n1\n", *good = "x\n1\n2\n";
+    assert_int_equal(gpm_draws_add_csv(d, bad, strlen(bad), err, sizeof err), GPM_E_FORMAT);
+    assert_int_equal(gpm_draws_add_csv(d, good, strlen(good), err, sizeof err), GPM_OK);
+    assert_int_equal(gpm_draws_columns(d), 1);
+    assert_int_equal(gpm_draws_rows(d), 2);
+    gpm_draws_free(d);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(parses_whole_texts),
+        cmocka_unit_test(shortest_reads_back),
+        cmocka_unit_test(draws_stop_at_their_length),
+        cmocka_unit_test(refused_draws_leave_no_columns),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
