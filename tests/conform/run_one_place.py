@@ -15,6 +15,13 @@ def calls(*names):
 RULES = [
     ("the library prints nothing: only cli does", r"\b(?:stdout|stderr)\b|" + calls("printf", "vprintf", "puts", "putchar", "perror"), ["cli/*"],
      {"base/mem.c": "the last words of a process that has no memory left"}),
+    ("numbers are read by base/number, whatever the locale", calls("(?:str|wcs)to(?:d|f|ld)(?:_l)?", "atof", "vf?scanf", "vsscanf"),
+     ["base/number.c"], {}),
+    ("formats handed on go through base/number, whatever the locale", calls("v[sfd]?n?printf", "vasprintf"), ["base/number.c"], {}),
+    ("the locale is base/number's", calls("(?:set|use|new|dup|free)locale", "localeconv"), ["base/number.c"],
+     {"cli/repl.c": "the line editor needs to know characters; numbers stay as in C"}),
+    ("jansson follows the locale: in the library only within number_locale_enter", calls("json_load\\w*", "json_dump\\w*"), ["cli/*"],
+     {"discover/saved_run.c": "does", "plot/scene_json.c": "does", "optimize/bo_space.c": "strings alone"}),
 ]
 
 
@@ -40,14 +47,32 @@ def violations(rules, files):
     return bad
 
 
-def sources():
+def sources(of=code_of):
     found = {}
     for folder, _, names in os.walk(ROOT):
         for n in sorted(names):
             if not n.endswith((".c", ".h")): continue
             p = os.path.join(folder, n)
-            found[os.path.relpath(p, ROOT)] = code_of(open(p, encoding="utf-8").read())
+            found[os.path.relpath(p, ROOT)] = of(open(p, encoding="utf-8").read())
     return found
+
+
+FORMATTED = calls("(?:f|d|s|sn|as)?printf", "f?scanf", "sscanf", "strfrom[dfl]")
+A_NUMBER = re.compile(r"%[-+ #0']*(?:\d+|\*)?(?:\.(?:\d+|\*)?)?[lL]?[aefgAEFG]")
+
+
+def direct_numbers(path, raw):
+    """Calls of stdio whose texts in quotes hold the format of a floating-point number: those are base/number's."""
+    def same_length(m): return re.sub(r"[^\n]", " ", m.group(0))
+    code = re.sub(r"/\*.*?\*/|//[^\n]*|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'", same_length, raw, flags=re.S)
+    for m in re.finditer(FORMATTED, code):
+        depth, end = 1, m.end()
+        while depth and end < len(code):
+            depth += {"(": 1, ")": -1}.get(code[end], 0)
+            end += 1
+        if path != "base/number.c" and any(A_NUMBER.search(t.replace("%%", "")) for t in re.findall(r'"(?:\\.|[^"\\\n])*"', raw[m.start():end])):
+            yield "src/%s:%d: %s of a floating-point number: base/number.h has one that no locale moves" % (
+                path, raw.count("\n", 0, m.start()) + 1, m.group(0).strip(" ("))
 
 
 def test_the_scan_itself():
@@ -57,9 +82,13 @@ def test_the_scan_itself():
     assert violations(rule, planted) == ["src/gp/y.c:2: fopen: files"], violations(rule, planted)
     del planted["gp/z.c"]
     assert len(violations(rule, planted)) == 2
+    for text, found in (('snprintf(t, n, "%d" "%-8.3g", i, x)', 1), ('fprintf(f, a ? "%s%%" : "%.*f", (g)(x))', 1), ('sscanf(t, "%la", &x)', 1),
+                        ('snprintf(t, n, "%d%%gone", i); buf_printf(b, "%g", x)', 0), ('number_fprintf(stdout, "%g", x)', 0)):
+        assert len(list(direct_numbers("gp/x.c", text))) == found, text
 
 
 test_the_scan_itself()
 bad = violations(RULES, sources())
+bad += [b for path, text in sources(str).items() for b in direct_numbers(path, text)]
 print("\n".join(bad) if bad else "one place: %d rules hold" % len(RULES))
 sys.exit(1 if bad else 0)
