@@ -64,10 +64,10 @@ def check_exports():
     for name in os.listdir(os.path.join(ROOT, "include/gpmem")):
         with open(os.path.join(ROOT, "include/gpmem", name)) as f:
             text = re.sub(r"/\*.*?\*/|//[^\n]*|^#(?:[^\n]*\\\n)*[^\n]*", "", f.read(), flags=re.S | re.M)
-        # a declaration, not the type of a callback: the name stands before "(", the text ends in ");"
+        # declarations; neither types of callbacks nor functions whose body is in the header
         for line in re.split(r"[;{}]", text):
             m = re.search(r"\b(gpm_\w+)\s*\(", line)
-            if m and not re.match(r"\s*typedef\b", line):
+            if m and not re.search(r"\b(?:typedef|static)\b", line):
                 declared.add(m.group(1))
     exported = {line.split()[-1] for line in
                 do("nm", "-D", "--defined-only", os.path.join(BUILD, "libgpmem.so")).splitlines()}
