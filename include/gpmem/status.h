@@ -32,7 +32,7 @@ enum gpm_status {
 
 #if defined(__GNUC__)
 #define GPM_MUST_USE __attribute__((warn_unused_result))
-#define GPM_API __attribute__((visibility("default")))
+#define GPM_API      __attribute__((visibility("default")))
 #else
 #define GPM_MUST_USE
 #define GPM_API
