@@ -79,9 +79,8 @@ static value object(const struct choice *ch, size_t i) {
 }
 
 static bool is_object(const struct choice *ch, size_t i, value v) {
-    double x;
     if (ch->objects) return value_equal(ch->objects[i], v);
-    return sp_as_number(v, &x) && x == (double)i;
+    return v.tag == V_NUM && v.u.num == (double)i;
 }
 
 static enum gpm_status choice_simulate(struct sp_call *c, value *out) {

@@ -167,23 +167,25 @@ static enum gpm_status points_read(struct sp_call *c, struct memoizer *m, value 
     return st;
 }
 
+/* The pairs of a table and their densities are finite: no other output gets in. */
 static enum gpm_status outputs_read(struct sp_call *c, const struct points *p, value v,
                                     double **y) {
-    size_t n;
+    size_t n = 1;
+    if (p->single && v.tag != V_NUM)
+        return sp_error(c, DIAG_TYPE, "an output must be a number, got a %s", value_type_name(v));
     if (p->single) {
-        if (v.tag != V_NUM)
-            return sp_error(c, DIAG_TYPE, "an output must be a number, got a %s",
-                            value_type_name(v));
         *y = NEW_ARRAY(double, 1);
         (*y)[0] = v.u.num;
-        return GPM_OK;
-    }
-    if (!seq_numbers(v, y, &n))
+    } else if (!seq_numbers(v, y, &n))
         return sp_error(c, DIAG_TYPE, "the outputs must be an array of numbers, got a %s",
                         value_type_name(v));
-    if (n == p->n) return GPM_OK;
+    size_t finite = 0;
+    while (finite < n && isfinite((*y)[finite])) finite++;
+    if (n == p->n && finite == n) return GPM_OK;
     mem_free(*y);
     *y = NULL;
+    if (n == p->n)
+        return sp_error(c, DIAG_DOMAIN, "an output of an emulator must be a finite number");
     return sp_error(c, DIAG_GP_LENGTH, "%zu inputs but %zu outputs", p->n, n);
 }
 
@@ -301,9 +303,6 @@ static enum gpm_status emulate_density(struct sp_call *c, value v, double *out) 
 static enum gpm_status record_pairs(struct sp_call *c, struct memoizer *m, const double *x,
                                     const double *y, size_t n, void *ctx) {
     UNUSED(ctx);
-    for (size_t i = 0; i < n; i++)
-        if (!isfinite(y[i]))
-            return sp_error(c, DIAG_DOMAIN, "an output of an emulator must be a finite number");
     return numeric(c, record(m, wants_measured(c), x, y, n));
 }
 

@@ -14,9 +14,10 @@ struct rejection {
 };
 
 static enum gpm_status bound_of(struct infer_state *x, struct scaffold *s, double *bound) {
+    size_t before = x->core->diags->list.n;
     enum gpm_status st = scaffold_log_bound(s, bound);
     if (st != GPM_E_NOT_FOUND) return st;
-    if (!x->core->diags->list.n)
+    if (!diags_failed_since(x->core->diags, before))
         infer_error(x, DIAG_NO_BOUND, "rejection: the density has no known bound");
     diag_set_help(x->core->diags, "give one: rejection(scope, block, log_bound, 1)");
     return GPM_E_USER;

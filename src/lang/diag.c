@@ -42,10 +42,17 @@ static void diag_free(struct diag *x) {
     mem_free(x);
 }
 
-void diags_clear(struct diags *d) {
-    for (size_t i = 0; i < d->list.n; i++) diag_free(d->list.at[i]);
-    vec_clear(&d->list);
+void diags_rewind(struct diags *d, size_t n) {
+    while (d->list.n > n) diag_free(vec_pop(&d->list));
     d->muted = false;
+}
+
+void diags_clear(struct diags *d) {
+    diags_rewind(d, 0);
+}
+
+bool diags_failed_since(const struct diags *d, size_t n) {
+    return d->list.n > n && !vec_last(&d->list)->warning;
 }
 
 void diags_release(struct diags *d) {
@@ -86,9 +93,23 @@ static char *format(const char *fmt, va_list ap) {
     return mend_articles(buf_take(&b));
 }
 
+/* One place warns once, however often it runs (loops, particles, sweeps), and a kind of warning at
+ * most d->max times: many forgiven slips do not hide what the run itself warns of. */
+static bool warned_enough(const struct diags *d, enum diag_code code, struct span at) {
+    size_t alike = 0;
+    for (size_t i = 0; i < d->list.n; i++) {
+        const struct diag *x = d->list.at[i];
+        if (!x->warning || x->code != code) continue;
+        alike++;
+        if (at.unit != NO_SPAN_UNIT && x->at.unit == at.unit && x->at.start == at.start &&
+            x->at.end == at.end)
+            return true;
+    }
+    return alike >= d->max;
+}
+
 static void store(struct diags *d, enum diag_code code, bool warning, struct span at, char *text) {
-    size_t errors = diags_errors(d);
-    d->muted = (warning ? d->list.n - errors : errors) >= d->max;
+    d->muted = warning ? warned_enough(d, code, at) : diags_errors(d) >= d->max;
     if (d->muted) {
         mem_free(text);
         return;

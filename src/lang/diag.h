@@ -50,11 +50,17 @@ struct diags {
 void diags_init(struct diags *d, struct sources *sources);
 void diags_release(struct diags *d);
 void diags_clear(struct diags *d);
+/* Drops what was stored after the first n: a caller that recovers from an error takes it back and
+ * keeps the warnings of before. */
+void diags_rewind(struct diags *d, size_t n);
+/* The last diagnostic is an error, and was stored after the first n. */
+bool diags_failed_since(const struct diags *d, size_t n);
 
 /* Stores a diagnostic and returns GPM_E_USER. The parser reports up to d->max of them. */
 enum gpm_status diag_raise(struct diags *d, enum diag_code code, struct span at, const char *fmt,
                            ...) __attribute__((format(printf, 4, 5)));
-/* Stores a warning; the run goes on. Callers that print after success print these too. */
+/* Stores a warning, once for each code and place; the run goes on. Callers that print after success
+ * print these too. */
 void diag_warn(struct diags *d, enum diag_code code, struct span at, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 size_t diags_errors(const struct diags *d); /* how many are not warnings */

@@ -287,27 +287,26 @@ static bool misspelt(struct parser *p, const struct ast *s) {
     return true;
 }
 
-/* The paper's first listing has one `)` too many: assume (f_compute, f_emu) = gpmem(f, kse)); */
-static bool stray_paren(struct parser *p, const struct ast *s, enum place place) {
-    if (place != PLACE_TOP || tok(p)->kind != TOK_RPAREN || peek(p, 1)->kind != TOK_SEMI)
-        return false;
-    if (s->kind != AST_DIRECTIVE || s->u.dir.kind != DIR_ASSUME || s->u.dir.n_names < 2)
-        return false;
-    diag_warn(p->diags, DIAG_UNOPENED, tok_span(p, tok(p)),
-              "this `)` closes nothing and is ignored");
-    advance(p);
-    return true;
-}
-
-/* The paper's listing of the drift proposal has no `;` between a definition and, after an empty
- * line, `infer`. */
-static bool forgotten_semicolon(struct parser *p, const struct ast *s, enum place place) {
-    if (place != PLACE_TOP || s->kind != AST_DEFINE || tok(p)->word != WORD_INFER) return false;
-    int lines = 0;
-    for (uint32_t i = p->prev_end; i < tok(p)->start; i++) lines += p->lx.text[i] == '\n';
-    if (lines < 2) return false;
+/* Two slips are understood wherever a statement ends, with a warning; the paper's listings have
+ * both. One `)` too many before `;`, the closing brace or the end:
+ *     assume (f_compute, f_emu) = gpmem(f, kse));
+ * and no `;` before a statement that starts on a new line. What is ambiguous stays an error: a `)`
+ * that a failed statement before may have opened, or one that more of an expression follows. */
+static bool forgiven(struct parser *p, enum tok_kind closer) {
+    if (tok(p)->kind == TOK_RPAREN && p->lost == 0) {
+        enum tok_kind next = peek(p, 1)->kind;
+        if (next != TOK_SEMI && next != closer && next != TOK_EOF) return false;
+        diag_warn(p->diags, DIAG_UNOPENED, tok_span(p, tok(p)),
+                  "this `)` closes nothing and is ignored");
+        advance(p);
+        (void)accept(p, TOK_SEMI);
+        return true;
+    }
+    if (!tok(p)->newline || !starts_expr(tok(p))) return false;
     struct span gap = {p->unit, p->prev_end, p->prev_end};
     diag_warn(p->diags, DIAG_MISSING_SEPARATOR, gap, "a `;` is missing here");
+    diag_add_label(p->diags, tok_span(p, tok(p)), "the next statement starts here, on line %u",
+                   line_of(p, tok(p)));
     return true;
 }
 
@@ -340,23 +339,13 @@ static void unexpected(struct parser *p, enum tok_kind closer, struct span open)
 }
 
 /* What stands after a statement; true when the next one can be parsed. */
-static bool end_statement(struct parser *p, enum place place, enum tok_kind closer,
-                          struct span open) {
+static bool end_statement(struct parser *p, enum tok_kind closer, struct span open) {
     const struct ast *s = vec_last(&p->stmts);
     enum tok_kind k = tok(p)->kind;
     if (accept(p, TOK_SEMI)) return true;
     if (k == closer || k == TOK_EOF || s->kind == AST_FOR) return true;
-    if (forgotten_semicolon(p, s, place)) return true;
-    if (stray_paren(p, s, place)) return accept(p, TOK_SEMI);
     if (misspelt(p, s)) return false;
-    if (tok(p)->newline && starts_expr(tok(p))) {
-        struct span gap = {p->unit, p->prev_end, p->prev_end};
-        if (perr(p, DIAG_MISSING_SEPARATOR, gap, "missing `;` between two statements"))
-            diag_add_label(p->diags, tok_span(p, tok(p)),
-                           "the next statement starts here, on line %u", line_of(p, tok(p)));
-        p->panic = false;
-        return true;
-    }
+    if (forgiven(p, closer)) return true;
     unexpected(p, closer, open);
     return false;
 }
@@ -414,7 +403,7 @@ void parse_statements(struct parser *p, enum place place, enum tok_kind closer, 
         else
             unexpected(p, closer, open);
         uint32_t end = p->prev_end;
-        if (ok && end_statement(p, place, closer, open) && !p->panic) {
+        if (ok && end_statement(p, closer, open) && !p->panic) {
             *trailing = p->prev_end != end && p->lx.text[p->prev_end - 1] == ';';
             continue;
         }

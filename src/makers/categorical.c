@@ -16,10 +16,9 @@ enum { SIZE_MAX_DIR = 10000000 };
 
 /* Slot of the first object equal to v, or n. Without objects the values are the indexes. */
 static size_t slot_of(const struct conj *s, value v) {
-    double x;
     if (!s->objects) {
-        bool index = sp_as_number(v, &x) && x >= 0 && x == floor(x) && x < (double)s->n_par;
-        return index ? (size_t)x : s->n_par;
+        double x = v.tag == V_NUM ? v.u.num : -1;
+        return x >= 0 && x == floor(x) && x < (double)s->n_par ? (size_t)x : s->n_par;
     }
     for (size_t i = 0; i < s->n_objects; i++)
         if (value_equal(s->objects[i], v)) return i;

@@ -226,10 +226,10 @@ enum gpm_status node_incorporate(struct trace *t, struct node *n) {
 
 enum gpm_status node_incorporate_impossible(struct trace *t, struct node *n) {
     struct diags *d = t->core->diags;
-    bool clean = d->list.n == 0;
+    size_t before = d->list.n;
     enum gpm_status st = node_incorporate(t, n);
-    if (st == GPM_OK || !clean) return st;
-    diags_clear(d);
+    if (st == GPM_OK || !diags_failed_since(d, before)) return st;
+    diags_rewind(d, before);
     return GPM_OK;
 }
 

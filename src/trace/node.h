@@ -103,6 +103,9 @@ struct node *chase(struct node *n); /* the node an expression's value comes from
  * where one of them is random or makes requests, unless the value goes back to what it was. */
 enum gpm_status observation_propagate(struct trace *t, struct node *n, bool back) GPM_MUST_USE;
 struct observation *observation_of(struct trace *t, struct node *root);
+/* A value given from outside (observed, forced, proposed) as the choice's own draws are: true for
+ * 1, a vector for a list of numbers. *out owned. The node holds a draw. */
+enum gpm_status node_given_value(struct trace *t, struct node *n, value v, value *out) GPM_MUST_USE;
 enum gpm_status constrain_end(struct trace *t, struct node *end, value v,
                               double *weight) GPM_MUST_USE;
 

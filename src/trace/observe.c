@@ -2,9 +2,11 @@
  *
  * Observations: which node an expression's value comes from, constraining it, and carrying the
  * value to what was computed from it. */
+#include "dist/dist_row.h"
 #include "trace/scaffold.h"
 
 #include <math.h>
+#include <string.h>
 
 /* apply, and f_compute at one input: the value is that of the application they requested. */
 static bool passes_on(const struct node *n, value op) {
@@ -96,6 +98,56 @@ enum gpm_status observation_propagate(struct trace *t, struct node *n, bool back
     return GPM_OK;
 }
 
+/* v in the representation of `like`, where it has one; else v itself. Owned. */
+static value in_form_of(value like, value v) {
+    value *items;
+    double x, *numbers;
+    size_t n, rows, cols;
+    value out = NIL;
+    if (like.tag == V_NUM && sp_as_number(v, &x)) return value_num(x);
+    if (like.tag == V_BOOL && sp_as_number(v, &x) && (x == 0 || x == 1)) return value_bool(x != 0);
+    if (like.tag == V_VECTOR && seq_numbers(v, &numbers, &n)) {
+        out = value_vector(numbers, n);
+        out.u.obj->flags |= like.u.obj->flags & OBJ_SIMPLEX;
+        mem_free(numbers);
+        return out;
+    }
+    if ((like.tag == V_ARRAY || like.tag == V_PAIR) && seq_items(v, &items, &n)) {
+        out = like.tag == V_ARRAY ? value_array(items, n) : value_list(items, n);
+        values_free(items, n);
+        return out;
+    }
+    if (like.tag == V_MATRIX && sp_as_matrix(v, &numbers, &rows, &cols)) {
+        out = sp_matrix_value(numbers, rows, cols);
+        mem_free(numbers);
+        return out;
+    }
+    return value_ref(v);
+}
+
+/* Procedures whose values are whatever they were given (categorical, exactly, made choices among
+ * objects) tell 1 from true by equality: nothing is converted for them. */
+static bool gives_objects(const struct sp_class *cls) {
+    size_t n = strlen(cls->sig);
+    return (cls->flags & SP_DISCRETE) && n > 3 && strcmp(cls->sig + n - 3, "any") == 0;
+}
+
+enum gpm_status node_given_value(struct trace *t, struct node *n, value v, value *out) {
+    const struct sp_class *cls = node_class(n);
+    if (v.tag == n->val.tag || !cls || gives_objects(cls)) {
+        *out = value_ref(v);
+        return GPM_OK;
+    }
+    *out = in_form_of(n->val, v);
+    if (n->val.tag != V_BOOL || out->tag == V_BOOL) return GPM_OK;
+    char *shown = sp_show(v);
+    diag_raise(t->core->diags, DIAG_TYPE, node_span(n), "%s gives true or false (1 or 0), not %s",
+               cls->name, shown);
+    mem_free(shown);
+    value_set_take(out, NIL);
+    return GPM_E_USER;
+}
+
 enum gpm_status constrain_end(struct trace *t, struct node *end, value v, double *weight) {
     struct node *checked;
     enum gpm_status st = observation_end(t, end, node_span(end), &checked);
@@ -103,12 +155,15 @@ enum gpm_status constrain_end(struct trace *t, struct node *end, value v, double
     choice_remove(t, end);
     st = node_unincorporate(t, end);
     end->flags |= NODE_OBSERVED; /* procedures may score data otherwise than choices */
-    if (st == GPM_OK) st = node_density(t, end, v, weight);
+    value given = NIL;
+    if (st == GPM_OK) st = node_given_value(t, end, v, &given);
+    if (st == GPM_OK) st = node_density(t, end, given, weight);
     if (st != GPM_OK) {
+        value_unref(given);
         end->flags &= (uint16_t)~NODE_OBSERVED;
         return st;
     }
-    value_set_take(&end->val, value_ref(v));
+    value_set_take(&end->val, given);
     end->logp = *weight;
     if (!node_is_stateful(end)) end->flags |= NODE_HAS_LOGP;
     st = isinf(*weight) ? node_incorporate_impossible(t, end) : node_incorporate(t, end);

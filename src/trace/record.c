@@ -222,6 +222,17 @@ static enum gpm_status set_value(struct trace *t, struct node *end, value v, boo
     return st;
 }
 
+/* Allowed (inference may lead out of it), but most often a slip in the data. */
+static void warn_impossible(struct trace *t, const struct node *end, struct span at) {
+    char *shown = sp_show(end->val);
+    diag_warn(t->core->diags, DIAG_IMPOSSIBLE, at,
+              "this observation has probability zero: %s cannot give %s here",
+              node_class(end)->name, shown);
+    diag_set_help(t->core->diags,
+                  "check the value; inference must first find a state in which it is possible");
+    mem_free(shown);
+}
+
 static enum gpm_status constrain_root(struct trace *t, struct node *root, value v, struct span at,
                                       double *weight) {
     struct node *end;
@@ -229,6 +240,7 @@ static enum gpm_status constrain_root(struct trace *t, struct node *root, value 
     if (st == GPM_OK) st = set_value(t, end, v, true, weight);
     if (st != GPM_OK) return st;
     end = chase(root);
+    if (*weight == -INFINITY) warn_impossible(t, end, at);
     end->flags |= NODE_OBSERVED;
     choice_remove(t, end);
     t->structure++;
@@ -269,6 +281,7 @@ enum gpm_status trace_observe(struct trace *t, struct sym *label, const struct a
         return st;
     }
     struct record *r = add_record(t, REC_OBSERVE, label, f, ast->span);
+    v = chase(f->root)->val; /* as the procedure gives it */
     r->observed = value_ref(v);
     r->weight = *weight;
     f->root->flags |= NODE_OBS_ROOT;

@@ -191,11 +191,16 @@ static enum gpm_status regen_fixed(struct scaffold *s, struct entry *e, value v)
     struct node *n = e->n;
     double logp;
     bool listed;
-    enum gpm_status st = node_density(s->t, n, v, &logp);
-    if (st == GPM_OK) st = check_listed(s, n, v, &listed);
-    if (st != GPM_OK) return st;
+    value given = NIL;
+    enum gpm_status st = node_given_value(s->t, n, v, &given);
+    if (st == GPM_OK) st = node_density(s->t, n, given, &logp);
+    if (st == GPM_OK) st = check_listed(s, n, given, &listed);
+    if (st != GPM_OK) {
+        value_unref(given);
+        return st;
+    }
     if (!listed) add_weight(s, e, -INFINITY);
-    value_set_take(&n->val, value_ref(v));
+    value_set_take(&n->val, given);
     n->logp = logp;
     if (!node_is_stateful(n)) n->flags |= NODE_HAS_LOGP;
     add_weight(s, e, logp);
@@ -306,16 +311,12 @@ enum gpm_status regen_ensure(struct trace *t, struct node *n) {
     return regen_entry(s, n->mark - 1);
 }
 
-static bool is_domain_error(struct trace *t) {
-    struct diags *d = t->core->diags;
-    if (!d->list.n) return false;
-    enum diag_code c = vec_last(&d->list)->code;
-    return c == DIAG_DOMAIN || c == DIAG_GP_NUMERIC;
-}
-
 bool regen_failed_softly(struct scaffold *s, size_t n_diags_before) {
-    if (s->strict || n_diags_before || !is_domain_error(s->t)) return false;
-    diags_clear(s->t->core->diags);
+    struct diags *d = s->t->core->diags;
+    if (s->strict || !diags_failed_since(d, n_diags_before)) return false;
+    enum diag_code c = vec_last(&d->list)->code;
+    if (c != DIAG_DOMAIN && c != DIAG_GP_NUMERIC) return false;
+    diags_rewind(d, n_diags_before);
     return true;
 }
 
