@@ -74,6 +74,8 @@ class GPRegressor(RegressorMixin, BaseEstimator):
         """Fits the parameters of the kernel and the noise to the data."""
         X, y = validate_data(self, X, y, dtype=np.float64, order="C", y_numeric=True)
         y = np.asarray(y, dtype=np.float64)
+        if y.size and not np.abs(y).max() <= 1e150:
+            raise ValueError("y must be below 1e150 in size: variances are squares")
         self.y_mean_ = float(y.mean()) if self.normalize_y else 0.0
         sd = float(y.std()) if self.normalize_y else 1.0
         self.y_scale_ = sd if sd > 0 else 1.0

@@ -57,15 +57,9 @@ enum gpm_status gp_call_end(gpm_gp *g, enum gpm_status st) {
     return GPM_OK;
 }
 
-static bool all_finite(const double *x, size_t n) {
-    for (size_t i = 0; i < n; i++)
-        if (!isfinite(x[i])) return false;
-    return true;
-}
-
 enum gpm_status gp_call_points(gpm_gp *g, const double *x, size_t n) {
-    if (!all_finite(x, n * (size_t)gp_dim(g->gp)))
-        return gp_call_fail(g, GPM_E_ARG, "an input is infinite or not a number");
+    if (!kern_all_bounded(x, n * (size_t)gp_dim(g->gp)))
+        return gp_call_fail(g, GPM_E_ARG, "an input is not a number below 1e150 in size");
     return GPM_OK;
 }
 
@@ -80,9 +74,9 @@ enum gpm_status gpm_gp_model(gpm_gp *g, int dim, const char *kernel, double nois
     enum gpm_status st = call_begin(&g->err);
     if (st) return st;
     if (dim < 1) return gp_call_fail(g, GPM_E_ARG, "the dimension must be at least 1");
-    if (!isfinite(noise) || noise < 0)
+    if (!(noise >= 0) || !kern_in_range(noise))
         return gp_call_fail(g, GPM_E_ARG,
-                            "the noise is a standard deviation: finite and not negative");
+                            "the noise is a standard deviation: zero, or " KERN_RANGE_TEXT);
     struct kern *k = NULL;
     char *why = NULL;
     st = kern_parse(kernel, &k, &why);
@@ -109,7 +103,8 @@ enum gpm_status gpm_gp_add(gpm_gp *g, const double *x, const double *y, size_t n
     enum gpm_status st = gp_call_begin(g);
     if (!st) st = gp_call_points(g, x, n);
     if (st) return st;
-    if (!all_finite(y, n)) return gp_call_fail(g, GPM_E_ARG, "a value is infinite or not a number");
+    if (!kern_all_bounded(y, n))
+        return gp_call_fail(g, GPM_E_ARG, "a value is not a number below 1e150 in size");
     return gp_call_end(g, gp_add(g->gp, GP_MEASURED, x, y, n));
 }
 

@@ -32,9 +32,9 @@ enum gpm_status gp_args_read(struct sp_call *c, struct gp_args *out) {
     *out = (struct gp_args){0};
     if (noise >= 0) {
         value v = c->args[noise];
-        if (v.tag != V_NUM || !(v.u.num >= 0) || isinf(v.u.num))
+        if (v.tag != V_NUM || !(v.u.num >= 0) || !kern_in_range(v.u.num))
             return sp_error(c, DIAG_DOMAIN,
-                            "%s: noise must be a standard deviation, zero or positive",
+                            "%s: noise must be a standard deviation, zero or " KERN_RANGE_TEXT,
                             c->cls->name);
         out->noise = v.u.num;
     }

@@ -5,6 +5,7 @@
 #include "emu/emulator.h"
 
 #include "base/mem.h"
+#include "gp/kernel.h"
 #include "base/vec.h"
 #include "source/evaluations.h"
 #include "source/point_map.h"
@@ -160,8 +161,9 @@ static enum gpm_status points_read(struct sp_call *c, struct memoizer *m, value 
                                    struct points *p) {
     enum gpm_status st = points_parse(c, m, v, p);
     for (size_t i = 0; st == GPM_OK && i < p->n * (size_t)m->dim; i++) {
-        if (!isfinite(p->x[i]))
-            st = sp_error(c, DIAG_DOMAIN, "an input of an emulator must be a finite number");
+        if (!kern_all_bounded(p->x + i, 1))
+            st = sp_error(c, DIAG_DOMAIN,
+                          "an input of an emulator must be a number below 1e150 in size");
         p->x[i] += 0.0; /* -0 is 0 */
     }
     return st;
@@ -179,13 +181,12 @@ static enum gpm_status outputs_read(struct sp_call *c, const struct points *p, v
     } else if (!seq_numbers(v, y, &n))
         return sp_error(c, DIAG_TYPE, "the outputs must be an array of numbers, got a %s",
                         value_type_name(v));
-    size_t finite = 0;
-    while (finite < n && isfinite((*y)[finite])) finite++;
-    if (n == p->n && finite == n) return GPM_OK;
+    if (n == p->n && kern_all_bounded(*y, n)) return GPM_OK;
     mem_free(*y);
     *y = NULL;
     if (n == p->n)
-        return sp_error(c, DIAG_DOMAIN, "an output of an emulator must be a finite number");
+        return sp_error(c, DIAG_DOMAIN,
+                        "an output of an emulator must be a number below 1e150 in size");
     return sp_error(c, DIAG_GP_LENGTH, "%zu inputs but %zu outputs", p->n, n);
 }
 

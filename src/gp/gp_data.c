@@ -210,19 +210,13 @@ static void data_changed(struct gp *g) {
     g->vecchia.n = 0;
 }
 
-static bool all_finite(const double *v, size_t n) {
-    for (size_t i = 0; i < n; i++)
-        if (!isfinite(v[i])) return false;
-    return true;
-}
-
 static void touch(const struct gp *g, struct before *b, size_t e, size_t *touched) {
     if (!b->touched) *b = (struct before){true, gp_share(g, e)}, ++*touched;
 }
 
 enum gpm_status gp_add(struct gp *g, enum gp_target target, const double *x, const double *y,
                        size_t n) {
-    if (!all_finite(x, n * (size_t)g->dim) || !all_finite(y, n)) return GPM_E_ARG;
+    if (!kern_all_bounded(x, n * (size_t)g->dim) || !kern_all_bounded(y, n)) return GPM_E_ARG;
     enum gpm_status st = grow(g, g->n + n);
     if (st) return st;
     data_changed(g);

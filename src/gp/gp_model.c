@@ -45,6 +45,10 @@ static bool model_fits(int dim, const struct kern *k, double noise, char **why) 
         if (why) *why = mem_strdup("the noise must be a finite number, zero or positive");
         return false;
     }
+    if (!kern_in_range(noise)) {
+        if (why) *why = mem_strdup("the noise must be " KERN_RANGE_TEXT);
+        return false;
+    }
     return kern_check_dim(k, dim, why) == GPM_OK;
 }
 

@@ -270,8 +270,7 @@ enum gpm_status gp_conditional(struct gp *g, enum gp_target target, const double
                                const double *y, size_t n, double *logpdf) {
     double noise = target == GP_MEASURED ? gp_noise(g) : 0;
     size_t dim = (size_t)g->dim, m = n;
-    for (size_t i = 0; i < n * dim; i++)
-        if (!isfinite(x[i])) return GPM_E_ARG;
+    if (!kern_all_bounded(x, n * dim)) return GPM_E_ARG;
     for (size_t i = 0; i < n; i++)
         if (isnan(y[i])) return GPM_E_ARG;
     double *xs = NEW_ARRAY(double, n *dim + 1), *ys = NEW_ARRAY(double, n + 1);

@@ -423,7 +423,8 @@ static int compare_terms(const void *pa, const void *pb) { /* equal texts: by pa
 /* The terms of `whole` as one kernel; itself when a coefficient is beyond the numbers. */
 static struct kern *rebuild(const term_list *l, const struct kern *whole) {
     for (size_t i = 0; i < l->n; i++)
-        if (!isfinite(l->at[i].coef)) return kern_ref(whole);
+        if (!(l->at[i].coef <= 1e300) || (l->at[i].coef != 0 && l->at[i].coef < 1e-300))
+            return kern_ref(whole);
     if (!l->n) return kern_constant(0);
     if (l->n > 1) qsort(l->at, l->n, sizeof *l->at, compare_terms);
     struct keyed *key = sorted_texts(l);

@@ -44,6 +44,16 @@ double kern_amplitude(const struct kern *k) {
     }
 }
 
+bool kern_in_range(double v) {
+    return v == 0 || (fabs(v) <= KERN_SIZE_MAX && fabs(v) >= 1 / KERN_SIZE_MAX);
+}
+
+bool kern_all_bounded(const double *v, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (!(fabs(v[i]) <= KERN_SIZE_MAX)) return false;
+    return true;
+}
+
 static const char *domain_text(enum kern_domain d) {
     static const char *const text[] = {"a finite number", "positive", "zero or positive",
                                        "above 0 and at most 2", "a whole number from 1 to 10"};
@@ -64,10 +74,13 @@ static bool in_domain(enum kern_domain d, double v) {
 static bool check_params(const struct kern *k, char **why) {
     for (size_t i = 0; i < k->npar; i++) {
         int c, p = par_of(k, i, &c);
-        if (in_domain(k->cls->par[p].domain, k->par[i])) continue;
+        bool ok = in_domain(k->cls->par[p].domain, k->par[i]);
+        if (ok && (k->cls->par[p].domain == KERN_REAL ? kern_all_bounded(k->par + i, 1)
+                                                      : kern_in_range(k->par[i])))
+            continue;
         struct buf b = BUF_INIT;
         buf_printf(&b, "%s: parameter %s must be %s, got ", k->cls->name, k->cls->par[p].name,
-                   domain_text(k->cls->par[p].domain));
+                   ok ? KERN_RANGE_TEXT : domain_text(k->cls->par[p].domain));
         buf_number(&b, k->par[i]);
         complain(why, &b);
         return false;

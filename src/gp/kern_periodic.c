@@ -98,6 +98,14 @@ static double bessel_scaled(int nu, double q) {
     return sum / sqrt(TWO_PI * q);
 }
 
+/* 1 - exp(-q) I0(q), without cancellation for small q: -expm1(-q) - exp(-q) (I0(q) - 1). */
+static double bessel_rest(double q) {
+    if (q >= 1) return 1 - bessel_scaled(0, q);
+    double h = q * q / 4, term = h, sum = h;
+    for (int m = 2; m < 20; m++) sum += term *= h / (m * (double)m);
+    return -expm1(-q) - exp(-q) * sum;
+}
+
 /* ZPER(sf, p, l): (E - i0) / (1 - i0), E = exp(q (cos a - 1)), q = 1/l^2, i0 = exp(-q) I0(q): PER
  * less its constant part, scaled to 1 at lag 0 (Lloyd 2014). */
 static void zper_parts(const struct kern *k, const struct kern_strip *s, double *cm1, double *e) {
@@ -111,10 +119,10 @@ static void zper_parts(const struct kern *k, const struct kern_strip *s, double 
 }
 
 static void zper_value(const struct kern *k, const struct kern_strip *s, double *out) {
-    double cm1[KERN_STRIP], q = 1 / (k->par[2] * k->par[2]);
-    double i0 = bessel_scaled(0, q), scale = 1 / (1 - i0);
+    double cm1[KERN_STRIP], q = 1 / (k->par[2] * k->par[2]), r = bessel_rest(q);
     zper_parts(k, s, cm1, out);
-    for (size_t i = 0; i < s->m; i++) out[i] = (out[i] - i0) * scale;
+    for (size_t i = 0; i < s->m; i++) /* E - i0 = (E - 1) + (1 - i0) */
+        out[i] = 1 + (q < 1 ? expm1(q * cm1[i]) : out[i] - 1) / r;
 }
 
 /* d/dp = q sin(a) a/p E / (1 - i0);
@@ -122,7 +130,7 @@ static void zper_value(const struct kern *k, const struct kern_strip *s, double 
 static void zper_grad(const struct kern *k, const struct kern_strip *s, const double *w,
                       double *g) {
     double cm1[KERN_STRIP], e[KERN_STRIP], p = k->par[1], l = k->par[2], q = 1 / (l * l);
-    double i0 = bessel_scaled(0, q), di = bessel_scaled(1, q) - i0, r = 1 - i0, sum = 0;
+    double i0 = bessel_scaled(0, q), di = bessel_scaled(1, q) - i0, r = bessel_rest(q), sum = 0;
     zper_parts(k, s, cm1, e);
     for (size_t i = 0; i < s->m; i++) sum += w[i] * ((cm1[i] * e[i] - di) * r + (e[i] - i0) * di);
     g[2] -= 2 * q / l * sum / (r * r);

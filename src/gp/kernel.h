@@ -27,9 +27,16 @@
 struct kern;
 struct kern_class;
 
-#define KERN_DEPTH_MAX 200 /* alternations of sum and product, change operators */
+/* Parameters, inputs, outputs and noise enter squared: the squares are numbers with all their
+ * digits, neither infinite nor zero where none was given. */
+#define KERN_SIZE_MAX   1e150
+#define KERN_RANGE_TEXT "between 1e-150 and 1e150 in size"
+#define KERN_DEPTH_MAX  200 /* alternations of sum and product, change operators */
 
 enum kern_op { KERN_LEAF, KERN_SUM, KERN_PRODUCT, KERN_CHANGE, KERN_ALIAS, KERN_CALLBACK };
+
+bool kern_in_range(double v);                     /* zero, or between 1e-150 and 1e150 in size */
+bool kern_all_bounded(const double *v, size_t n); /* no NaN, none above 1e150 in size */
 
 /* ---- the table ---- */
 enum kern_domain {

@@ -11,17 +11,26 @@
 #include "math/special.h"
 #include "makers/conj.h"
 #include "dist/matdist.h"
+#include "gp/kernel.h"
 #include <math.h>
 #include <string.h>
 
 enum { N, MEAN, SUMSQ };
 
+/* Statistics and posteriors hold squares of the data and parameters: what would overflow in them is
+ * refused. */
 static enum gpm_status read_scalar(struct sp_call *c, struct conj *s) {
-    return conj_read_numbers(c, s, 3, 2);
+    enum gpm_status st = conj_read_numbers(c, s, 3, 2);
+    for (size_t i = 0; i < c->n && st == GPM_OK; i++)
+        if (!kern_in_range(s->par[i])) st = sp_bad_arg(c, i, "a parameter", KERN_RANGE_TEXT);
+    return st;
 }
 
 static enum gpm_status number(struct sp_call *c, value v, double *x) {
-    return sp_as_number(v, x) ? GPM_OK : sp_bad_value(c, v, "a number");
+    if (!sp_as_number(v, x)) return sp_bad_value(c, v, "a number");
+    if (!isfinite(*x) || fabs(*x) <= KERN_SIZE_MAX) return GPM_OK;
+    return sp_error(c, DIAG_DOMAIN, "%s: a value must be below %g in size, got %g", c->cls->name,
+                    KERN_SIZE_MAX, *x);
 }
 
 /* n' = n + 1, m' = m + (x - m) / n', S' = S + (x - m)(x - m') */
@@ -89,7 +98,7 @@ static void nig_predictive(const struct conj *s, double *t) {
     struct nig p = nig_posterior(s);
     t[0] = 2 * p.a;
     t[1] = p.m;
-    t[2] = sqrt(p.b / p.a * (1 + p.V));
+    t[2] = sqrt(p.b) / sqrt(p.a) * sqrt(1 + p.V);
 }
 
 static enum gpm_status nig_draw(struct sp_call *c, value *out) {

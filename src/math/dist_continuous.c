@@ -8,11 +8,17 @@
 #include <float.h>
 #include <math.h>
 
+/* (x - m) / s; the difference of two large numbers of opposite sign may be beyond the doubles. */
+static double standardised(double x, double m, double s) {
+    double d = x - m;
+    return isinf(d) ? x / s - m / s : d / s;
+}
+
 /* ---- normal(m, s):  1 / (s sqrt(2 pi)) exp(-(x - m)^2 / (2 s^2)) */
 double dist_normal_lp(double x, const double *a, size_t n) {
     (void)n;
     if (!(a[1] > 0)) return NAN;
-    double z = (x - a[0]) / a[1];
+    double z = standardised(x, a[0], a[1]);
     return -log(a[1]) - LOG_SQRT_2PI - 0.5 * z * z;
 }
 
@@ -135,8 +141,9 @@ double dist_beta_lp(double x, const double *a, size_t n) {
 double dist_log_odds_beta_draw(struct rng *r, const double *a, size_t n) {
     (void)n;
     if (!(a[0] > 0 && a[1] > 0)) return NAN;
-    double lx = draw_log_gamma(r, a[0]);
-    return lx - draw_log_gamma(r, a[1]);
+    double lx = draw_log_gamma(r, a[0]), y = lx - draw_log_gamma(r, a[1]);
+    if (!isnan(y)) return y; /* both below the doubles: all the mass is at the two ends */
+    return rng_uniform(r) < 1 / (1 + a[1] / a[0]) ? DBL_MAX : -DBL_MAX;
 }
 
 double dist_beta_draw(struct rng *r, const double *a, size_t n) {
@@ -235,12 +242,22 @@ void dist_uniform_grad(double x, const double *a, size_t n, double *g) {
 
 /* ---- student_t(v, m, s), z = (x - m) / s:
  *      Gamma((v+1)/2) / (Gamma(v/2) sqrt(v pi) s) (1 + z^2 / v)^(-(v+1)/2) */
+
+/* log(1 + z^2 / v), also where the square is beyond the doubles. */
+static double log_tail(double x, double m, double s, double v) {
+    double d = fabs(0.5 * x - 0.5 * m), far = 2 * (log(d) + M_LN2 - log(s)) - log(v);
+    if (far > 50) return far;
+    double z = standardised(x, m, s);
+    return log1p(z / v * z);
+}
+
 double dist_student_t_lp(double x, const double *a, size_t n) {
     double v = a[0], m = n > 1 ? a[1] : 0, s = n > 2 ? a[2] : 1;
     if (!(v > 0 && s > 0)) return NAN;
-    double z = (x - m) / s;
+    if (isinf(x)) return -INFINITY;
     /* log B(1/2, v/2) keeps its accuracy for large v where the two lgammas cancel */
-    return -log_beta_fn(0.5, 0.5 * v) - 0.5 * log(v) - log(s) - 0.5 * (v + 1) * log1p(z * z / v);
+    return -log_beta_fn(0.5, 0.5 * v) - 0.5 * log(v) - log(s) -
+           0.5 * (v + 1) * log_tail(x, m, s, v);
 }
 
 /* A normal over the root of a chi-squared divided by its degrees of freedom. */
@@ -266,7 +283,7 @@ void dist_student_t_grad(double x, const double *a, size_t n, double *g) {
 double dist_laplace_lp(double x, const double *a, size_t n) {
     (void)n;
     if (!(a[1] > 0)) return NAN;
-    return -log(2 * a[1]) - fabs(x - a[0]) / a[1];
+    return -M_LN2 - log(a[1]) - fabs(standardised(x, a[0], a[1]));
 }
 
 double dist_laplace_draw(struct rng *r, const double *a, size_t n) {

@@ -130,11 +130,20 @@ void dist_binomial_grad(double k, const double *a, size_t n, double *g) {
     g[2] = (k == 0 ? 0 : k / a[1]) - (a[0] == k ? 0 : (a[0] - k) / (1 - a[1]));
 }
 
-/* ---- poisson(m):  m^k e^-m / k! */
+/* ---- poisson(m):  m^k e^-m / k!
+ * For large k the three terms cancel (and overflow): then Stirling's series for k!, and
+ * k log m - m + k - k log k = -k (d - log(1 + d)), d = (m - k) / k (Loader 2000). */
+static double poisson_large(double k, double m) {
+    double d = (m - k) / k, series = (1 - 1 / (30 * k * k)) / (12 * k);
+    double ratio = fabs(d) < 0.5 ? log1p(d) : log(m) - log(k); /* log(m / k) */
+    return -k * (d - ratio) - 0.5 * log(k) - 0.5 * log(2 * M_PI) - series;
+}
+
 double dist_poisson_lp(double k, const double *a, size_t n) {
     (void)n;
     if (!(a[0] > 0)) return NAN;
     if (!is_count(k)) return -INFINITY;
+    if (k >= 1000) return poisson_large(k, a[0]);
     return k * log(a[0]) - a[0] - log_gamma(k + 1);
 }
 
@@ -289,6 +298,10 @@ void dirichlet_draw(struct rng *r, const double *alpha, size_t n, double *out) {
     double sum = 0;
     for (size_t i = 0; i < n; i++) out[i] = draw_log_gamma(r, alpha[i]);
     double total = logsumexp(out, n);
+    if (total == -INFINITY) { /* all below the doubles: the mass is at one corner */
+        out[draw_index(r, alpha, n)] = 0;
+        total = 0;
+    }
     for (size_t i = 0; i < n; i++) sum += (out[i] = fmax(exp(out[i] - total), DBL_MIN));
     for (size_t i = 0; i < n; i++) out[i] /= sum;
 }

@@ -43,6 +43,23 @@ enum gpm_status sp_error(struct sp_call *c, enum diag_code code, const char *fmt
     return GPM_E_USER;
 }
 
+bool sp_gives_objects(const struct sp_class *cls) {
+    size_t n = strlen(cls->sig);
+    return (cls->flags & SP_DISCRETE) && n > 3 && strcmp(cls->sig + n - 3, "any") == 0;
+}
+
+enum gpm_status sp_simulate(struct sp_call *c, value *out) {
+    enum gpm_status st = c->cls->simulate(c, out);
+    if (st != GPM_OK || !(c->cls->flags & SP_RANDOM) || !value_has_nan(*out) ||
+        sp_gives_objects(c->cls))
+        return st;
+    value_set_take(out, NIL);
+    return sp_error(
+        c, DIAG_DOMAIN,
+        "%s: the parameters or the data are too extreme, the draw would not be a number",
+        c->cls->name);
+}
+
 enum { SIZE_LIMIT = 100000000 };
 
 enum gpm_status sp_check_size(struct sp_call *c, double n, size_t size) {

@@ -246,7 +246,7 @@ static enum gpm_status simulate(struct trace *t, struct node *n, struct sp_call 
                           "%s cannot be called in a model expression", c->cls->name);
     struct trace *outer = t->core->model;
     t->core->model = t;
-    enum gpm_status st = core_place(t->core, c->cls->simulate(c, out), node_span(n));
+    enum gpm_status st = core_place(t->core, sp_simulate(c, out), node_span(n));
     t->core->model = outer;
     return st;
 }

@@ -6,7 +6,6 @@
 #include "trace/scaffold.h"
 
 #include <math.h>
-#include <string.h>
 
 /* apply, and f_compute at one input: the value is that of the application they requested. */
 static bool passes_on(const struct node *n, value op) {
@@ -125,16 +124,10 @@ static value in_form_of(value like, value v) {
     return value_ref(v);
 }
 
-/* Procedures whose values are whatever they were given (categorical, exactly, made choices among
- * objects) tell 1 from true by equality: nothing is converted for them. */
-static bool gives_objects(const struct sp_class *cls) {
-    size_t n = strlen(cls->sig);
-    return (cls->flags & SP_DISCRETE) && n > 3 && strcmp(cls->sig + n - 3, "any") == 0;
-}
-
 enum gpm_status node_given_value(struct trace *t, struct node *n, value v, value *out) {
     const struct sp_class *cls = node_class(n);
-    if (v.tag == n->val.tag || !cls || gives_objects(cls)) {
+    /* a choice among objects tells 1 from true by equality: nothing is converted for it */
+    if (v.tag == n->val.tag || !cls || sp_gives_objects(cls)) {
         *out = value_ref(v);
         return GPM_OK;
     }

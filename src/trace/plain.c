@@ -219,7 +219,7 @@ enum gpm_status plain_apply(struct session_core *core, value proc, const value *
         return diag_raise(core->diags, DIAG_ACTION_IN_MODEL, at, "%s cannot be called in a model",
                           c.cls->name);
     if (!c.cls->simulate) return core->apply_op(core, c.cls, args, n, at, out);
-    return core_place(core, c.cls->simulate(&c, out), at);
+    return core_place(core, sp_simulate(&c, out), at);
 }
 
 static enum gpm_status eval_args(struct session_core *core, const struct ast *a, struct frame *f,

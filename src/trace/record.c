@@ -248,21 +248,8 @@ static enum gpm_status constrain_root(struct trace *t, struct node *root, value 
 }
 
 /* Nothing has a density at NaN; it is what missing data often turn into. */
-static bool has_nan(value v) {
-    if (v.tag == V_NUM) return isnan(v.u.num);
-    if (v.tag == V_ARRAY)
-        for (size_t i = 0; i < v.u.array->n; i++)
-            if (has_nan(v.u.array->at[i])) return true;
-    if (v.tag == V_VECTOR)
-        for (size_t i = 0; i < v.u.vector->n; i++)
-            if (isnan(v.u.vector->at[i])) return true;
-    for (; v.tag == V_PAIR; v = v.u.pair->rest)
-        if (has_nan(v.u.pair->first)) return true;
-    return false;
-}
-
 static enum gpm_status check_observed(struct trace *t, struct span at, value v) {
-    if (!has_nan(v)) return GPM_OK;
+    if (!value_has_nan(v)) return GPM_OK;
     diag_raise(t->core->diags, DIAG_NAN, at, "the value observed here is or holds NaN");
     diag_set_help(t->core->diags, "observe only what was measured; leave missing data out");
     return GPM_E_USER;

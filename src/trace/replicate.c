@@ -31,7 +31,7 @@ static enum gpm_status call_once(struct trace *t, struct node *end, enum how how
     t->core->model = t;
     c.rng = &t->rng;
     if (st == GPM_OK && how == DRAW) {
-        st = c.cls->replicate ? c.cls->replicate(&c, v) : c.cls->simulate(&c, v);
+        st = c.cls->replicate ? c.cls->replicate(&c, v) : sp_simulate(&c, v);
     } else if (st == GPM_OK) {
         st = how == JOIN ? c.cls->incorporate(&c, *v) : c.cls->unincorporate(&c, *v);
     }

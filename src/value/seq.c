@@ -5,6 +5,8 @@
 #include "base/mem.h"
 #include "base/vec.h"
 #include "value/value.h"
+
+#include <math.h>
 #include <string.h>
 
 /* Length of a proper list; false when the chain of pairs does not end in the empty list. */
@@ -101,4 +103,21 @@ bool seq_numbers(value v, double **out, size_t *n) {
     }
     *out = at;
     return true;
+}
+
+static bool any_nan(const double *x, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (isnan(x[i])) return true;
+    return false;
+}
+
+bool value_has_nan(value v) {
+    if (v.tag == V_NUM) return isnan(v.u.num);
+    if (v.tag == V_VECTOR) return any_nan(v.u.vector->at, v.u.vector->n);
+    if (v.tag == V_MATRIX) return any_nan(v.u.matrix->at, v.u.matrix->rows * v.u.matrix->cols);
+    for (size_t i = 0; v.tag == V_ARRAY && i < v.u.array->n; i++)
+        if (value_has_nan(v.u.array->at[i])) return true;
+    for (; v.tag == V_PAIR; v = v.u.pair->rest)
+        if (value_has_nan(v.u.pair->first)) return true;
+    return false;
 }

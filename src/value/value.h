@@ -189,6 +189,7 @@ bool seq_items(value v, value **items, size_t *n);
 void values_free(value *items, size_t n);
 /* Numbers (or booleans as 0/1) of a sequence; caller frees with mem_free. */
 bool seq_numbers(value v, double **out, size_t *n);
+bool value_has_nan(value v); /* itself, or among its items */
 /* dict: borrowed value or NULL */
 const value *dict_find(const struct dict_obj *d, value key);
 struct dict_obj *dict_alloc_(void); /* for dict.c */

@@ -175,10 +175,13 @@ static void test_missing_semicolon_before_instruction(void **state) {
     assert_prints("for (n = 0; n < 2; n++) { predict n } sample x",
                   "for (n = 0; (n < 2); n = (n + 1)) { predict n };\nsample x;\n");
     assert_codes("define a = f(1) infer a", "E0107");
-    assert_codes("a = 1\nb = 2", "E0117");
-    assert_codes("assume a = 1\n\nsample a;", "E0117"); /* the grammar's `;` is compulsory */
-    assert_codes("define a = f(1)\ninfer a;", "E0117");
-    assert_codes("assume x = (1 + 2));", "E0109");
+    assert_codes("a = 1\nb = 2", "wE0117"); /* the grammar's `;` is compulsory, but forgiven */
+    assert_codes("assume a = 1\n\nsample a;", "wE0117");
+    assert_codes("f = proc(x) {\n y = x\n y }", "wE0117");
+    assert_codes("define a = f(1)\ninfer a;", "wE0117");
+    assert_codes("assume x = (1 + 2));", "wE0109");
+    assert_codes("f = proc(x) { (x)) }", "wE0109");
+    assert_codes("x = (1 + 2)) * 3;", "E0109");
 }
 
 /* ---- resolution ---- */
@@ -273,7 +276,7 @@ static void test_recovery(void **state) {
     assert_codes("[..., 1]; [1, ...]; f(1, ..., 2); [1, ..., 2, ..., 3]",
                  "E0115 E0115 E0115 E0115");
     assert_codes("assume (f, g) = h(1)); 2", "wE0109");
-    assert_codes("f(1)); 2", "E0109");
+    assert_codes("f(1)); 2", "wE0109");
     assert_codes("{ x = 1 }; { x <- 1 }; x <- 2; true = 1", "E0112 E0112 E0112 E0112");
     assert_codes("assume y = sample x; assume y = { a; b }", "E0408 E0408");
     assert_codes("1 +;1 +;1 +;1 +;1 +;1 +;1 +;1 +;1 +;1 +;1 +;1 +;",
