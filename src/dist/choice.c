@@ -369,6 +369,7 @@ const struct sp_class sp_choice_rows[] = {
      .grad_density = exactly_grad,
      .log_bound = exactly_bound},
     {.name = "permute",
+     .special = SPECIAL_PERMUTE,
      .sig = "(items: seq) -> seq",
      .doc = "the items in a uniformly random order",
      .example = "permute([4]) => [4]",

@@ -32,6 +32,7 @@ const struct sp_class sp_emulators_rows[] = {
      .simulate = make_tp,
      .aaa = &memoizer_aaa},
     {.name = "tpmem",
+     .special = SPECIAL_GPMEM,
      .sig = "(f: any, a: any, b?: any, noise?: any, dim?: any, store?: any, df?: any) -> list",
      .doc = "Memoization with a Student-t process: gpmem with tails of df= degrees of freedom; the "
             "band widens when the values are larger than the kernel expects.",
@@ -48,6 +49,7 @@ const struct sp_class sp_emulators_rows[] = {
      .simulate = make_quad,
      .aaa = &memoizer_aaa},
     {.name = "quadmem",
+     .special = SPECIAL_GPMEM,
      .sig = "(f: any, degree?: any, scale?: any, shape?: any, rate?: any, dim?: any, store?: any) "
             "-> list",
      .doc =

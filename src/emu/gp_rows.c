@@ -9,7 +9,7 @@
 #include <string.h>
 
 size_t gp_args_first(const struct sp_call *c) {
-    return !strncmp(c->cls->name, "make_", 5) ? 0 : 1;
+    return c->cls->special == SPECIAL_GPMEM ? 1 : 0; /* after the source function */
 }
 
 static bool given(const struct sp_call *c, size_t i) {
@@ -103,6 +103,7 @@ const struct sp_class sp_gp_rows[] = {
      .simulate = make_gp,
      .aaa = &memoizer_aaa},
     {.name = "gpmem",
+     .special = SPECIAL_GPMEM,
      .sig = "(f: any, a: any, b?: any, noise?: any, dim?: any, store?: any) -> list",
      .doc = "Gaussian-process memoization: (f_compute, f_emu) = gpmem(f, kernel) or gpmem(f, mean, "
             "kernel). "

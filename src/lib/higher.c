@@ -114,6 +114,31 @@ static enum gpm_status grad_each(struct sp_call *c, size_t n, value dr, value *d
     return GPM_OK;
 }
 
+/* ---- where the arguments of a request come from -------------------------------------------------
+ */
+
+static struct sp_origin origin_apply(size_t request, size_t arg) {
+    UNUSED(request);
+    return (struct sp_origin){1, (long)arg};
+}
+
+static struct sp_origin origin_apply_function(size_t request, size_t arg) {
+    UNUSED(request);
+    return (struct sp_origin){(int)arg + 1, -1};
+}
+
+static struct sp_origin origin_map(size_t request, size_t arg) {
+    return (struct sp_origin){arg == 0 ? 1 : -1, (long)request};
+}
+
+static struct sp_origin origin_imapv(size_t request, size_t arg) {
+    return (struct sp_origin){arg == 1 ? 1 : -1, (long)request};
+}
+
+static struct sp_origin origin_mapv2(size_t request, size_t arg) {
+    return (struct sp_origin){(int)arg + 1, (long)request};
+}
+
 const struct sp_class sp_higher_rows[] = {
     {.name = "apply",
      .sig = "(f: proc, args: any) -> any",
@@ -121,13 +146,16 @@ const struct sp_class sp_higher_rows[] = {
      .example = "apply(add, [1, 2, 3]) => 6",
      .flags = SP_PASSES,
      .request = request_apply,
+     .origin = origin_apply,
      .output = output_only,
      .grad_output = grad_only},
     {.name = "apply_function",
+     .special = SPECIAL_APPLY_FUNCTION,
      .sig = "(f: any, ...args: any) -> any",
      .doc = "f applied to the further arguments; with no further ones, f itself.",
      .example = "apply_function(add, 1, 2) => 3",
      .request = request_apply_function,
+     .origin = origin_apply_function,
      .output = output_apply_function,
      .grad_output = grad_only},
     {.name = "mapv",
@@ -135,6 +163,7 @@ const struct sp_class sp_higher_rows[] = {
      .doc = "The array of f(x) for each element x.",
      .example = "mapv(x -> x * x, [1, 2, 3]) => [1, 4, 9]",
      .request = request_map,
+     .origin = origin_map,
      .output = output_array,
      .grad_output = grad_each},
     {.name = "mapv2",
@@ -142,6 +171,7 @@ const struct sp_class sp_higher_rows[] = {
      .doc = "The array of f(x, y) for the elements of two sequences of one length.",
      .example = "mapv2(sub, [5, 7], [1, 2]) => [4, 5]",
      .request = request_mapv2,
+     .origin = origin_mapv2,
      .output = output_array,
      .grad_output = grad_each},
     {.name = "imapv",
@@ -149,13 +179,16 @@ const struct sp_class sp_higher_rows[] = {
      .doc = "The array of f(i, x) for each element x and its index i.",
      .example = "imapv((i, x) -> i * 10 + x, [5, 6]) => [5, 16]",
      .request = request_imapv,
+     .origin = origin_imapv,
      .output = output_array,
      .grad_output = grad_each},
     {.name = "map",
+     .special = SPECIAL_MAP,
      .sig = "(f: proc, xs: any) -> any",
      .doc = "f(x) for each element x, as a list for a list, else as an array.",
      .example = "map(x -> x + 1, list(1, 2)) => (2, 3)",
      .request = request_map,
+     .origin = origin_map,
      .output = output_like,
      .grad_output = grad_each},
 };

@@ -70,7 +70,27 @@ enum {
     SP_VECTOR = 128,         /* a random procedure whose value is a vector or matrix */
     SP_PASSES = 256,         /* requests one application and hands its value on (apply): observe
                                 reaches through it */
-    SP_CHOOSES = 512         /* a random procedure whose value is an item of its last argument */
+    SP_CHOOSES = 512,        /* a random procedure whose value is an item of its last argument */
+    SP_RENAMES = 1024 /* its values are names: another name that nobody else uses is the same */
+};
+
+/* Builtins that the evaluators treat themselves. */
+enum sp_special {
+    SPECIAL_NONE,
+    SPECIAL_REF,
+    SPECIAL_DEREF,
+    SPECIAL_MEM,
+    SPECIAL_EVAL,
+    SPECIAL_ENV,
+    SPECIAL_EMPTY_ENV,
+    SPECIAL_EXTEND_ENV,
+    SPECIAL_ASSESS,
+    SPECIAL_APPLY_FUNCTION,
+    SPECIAL_RUN,
+    SPECIAL_ACTION,
+    SPECIAL_PERMUTE,
+    SPECIAL_MAP,  /* with more than two arguments: the alias of gradient_ascent */
+    SPECIAL_GPMEM /* makers of memoizers: their source function is wrapped in mem */
 };
 
 enum sp_support_kind {
@@ -84,6 +104,13 @@ enum sp_support_kind {
 struct sp_support {
     enum sp_support_kind kind;
     double lo, hi; /* SUPPORT_INTERVAL; SUPPORT_POSITIVE uses lo */
+};
+
+/* Where argument `arg` of request number `request` comes from: the requesting application's
+ * argument `arg` (-1: none of them), or the element `item` of it (-1: the whole). */
+struct sp_origin {
+    int arg;
+    long item;
 };
 
 /* Receives what a requesting procedure wants evaluated: proc applied to args. */
@@ -116,6 +143,7 @@ struct sp_class {
     const char *name, *sig, *doc;
     const char *example; /* one line, run by the tests; "expr => printed value", or NULL */
     unsigned flags;
+    enum sp_special special;
     enum gpm_status (*simulate)(struct sp_call *c, value *out);
     enum gpm_status (*log_density)(struct sp_call *c, value v,
                                    double *out); /* -inf outside support */
@@ -128,6 +156,7 @@ struct sp_class {
     /* requesting procedures (mapv, apply): what to evaluate, then the output from the results */
     enum gpm_status (*request)(struct sp_call *c, sp_emit_fn *emit, void *ctx);
     enum gpm_status (*output)(struct sp_call *c, const value *results, size_t n, value *out);
+    struct sp_origin (*origin)(size_t request, size_t arg); /* for gradients; NULL: of nowhere */
     /* optional */
     enum gpm_status (*enumerate)(struct sp_call *c, value **vals,
                                  size_t *n); /* owned; values_free */

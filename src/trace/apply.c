@@ -256,7 +256,7 @@ static enum gpm_status apply_special(struct trace *t, struct node *n, struct sp_
     double logp;
     enum gpm_status st;
     *handled = true;
-    switch ((enum special)n->special) {
+    switch ((enum sp_special)n->special) {
     case SPECIAL_REF: {
         struct node *target = n->in[1].node;
         *out = target->kind == NODE_CONST ? value_ref_to(target->val, NULL)
@@ -323,7 +323,7 @@ static enum gpm_status apply_primitive(struct trace *t, struct node *n, const va
     c.rng = &t->rng;
     bool handled = false;
     if (st != GPM_OK) goto out;
-    n->special = (uint8_t)core_special(t->core, op);
+    n->special = (uint8_t)core_special(op);
     if (n->special) st = apply_special(t, n, &c, requests, out, &handled);
     if (st != GPM_OK || handled) goto out;
     if (c.cls->request) {

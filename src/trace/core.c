@@ -9,28 +9,6 @@
 #include <string.h>
 #include <time.h>
 
-static const struct {
-    const char *name;
-    enum special id;
-} specials[] = {
-    {"ref", SPECIAL_REF},
-    {"deref", SPECIAL_DEREF},
-    {"mem", SPECIAL_MEM},
-    {"eval", SPECIAL_EVAL},
-    {"get_current_environment", SPECIAL_ENV},
-    {"get_empty_environment", SPECIAL_EMPTY_ENV},
-    {"extend_environment", SPECIAL_EXTEND_ENV},
-    {"assess", SPECIAL_ASSESS},
-    {"apply_function", SPECIAL_APPLY_FUNCTION},
-    {"run", SPECIAL_RUN},
-    {"action", SPECIAL_ACTION},
-    {"permute", SPECIAL_PERMUTE},
-    {"gpmem", SPECIAL_GPMEM},
-    {"map", SPECIAL_MAP},
-    {"quadmem", SPECIAL_GPMEM},
-    {"tpmem", SPECIAL_GPMEM},
-};
-
 static struct node *const_node(value v_taken) {
     struct node *n = mem_zalloc(NODE_CONST_SIZE);
     n->val = v_taken;
@@ -50,11 +28,7 @@ void core_bind_builtin(struct session_core *core, const char *name, value v_take
 }
 
 static void add_builtin(struct session_core *core, size_t i) {
-    const struct sp_class *cls = sp_index_at(i);
-    core_bind_builtin(core, cls->name, sp_builtin_value(i));
-    for (size_t k = 0; k < COUNT_OF(specials); k++)
-        if (!strcmp(specials[k].name, cls->name))
-            map_put(&core->specials, MAP_PTR(cls), (void *)(uintptr_t)(specials[k].id));
+    core_bind_builtin(core, sp_index_at(i)->name, sp_builtin_value(i));
 }
 
 void core_init(struct session_core *core) {
@@ -93,7 +67,6 @@ void core_release(struct session_core *core) {
     free_const_map(&core->builtins);
     for (size_t i = 0; i < core->sigs.cap; i++) mem_free(core->sigs.slots[i].val);
     map_release(&core->sigs);
-    map_release(&core->specials);
 }
 
 static double monotonic(void) {
@@ -236,10 +209,9 @@ enum gpm_status core_check_call(struct session_core *core, struct sp_call *c, va
     return core_place(core, sp_check_args(c, signature(core, op)), at);
 }
 
-enum special core_special(struct session_core *core, value op) {
-    if (op.tag != V_PROC || op.u.box->cls != &sp_builtin_class) return SPECIAL_NONE;
-    return (enum special)(uintptr_t)map_get(&core->specials,
-                                            MAP_PTR(((struct sp_builtin *)op.u.box)->cls));
+enum sp_special core_special(value op) {
+    bool builtin = op.tag == V_PROC && op.u.box->cls == &sp_builtin_class;
+    return builtin ? ((struct sp_builtin *)op.u.box)->cls->special : SPECIAL_NONE;
 }
 
 int core_store_position(value op) {

@@ -201,7 +201,7 @@ static enum gpm_status eval_call(struct trace *t, struct family *fam, const stru
     nodes[0] = op;
     st = eval_operands(t, fam, a, f, ctx, nodes, &n);
     if (st != GPM_OK) goto out;
-    enum special which = core_special(t->core, op->val);
+    enum sp_special which = core_special(op->val);
     if (which == SPECIAL_APPLY_FUNCTION && n == 2) {
         *out = nodes[1];
         goto out;

@@ -218,27 +218,15 @@ static struct node *argument(struct family *f, size_t j) {
 static void link_requests(struct grad *g, struct node *n) {
     const struct sp_class *cls = node_class(n);
     value op = n->kind == NODE_APP ? n->in[0].node->val : NIL;
-    const char *name = cls && cls->request ? cls->name : memo_of(op) ? "mem" : NULL;
-    if (!name) return;
+    bool mem = memo_of(op) != NULL;
+    if (!mem && !(cls && cls->origin)) return;
     for (uint32_t f = 0; f < n->req->n_fam; f++)
         for (uint32_t j = 0; j < 64; j++) {
             struct node *k = argument(n->req->fam[f], j);
             if (!k) break;
-            uint32_t slot = 0;
-            long item = -1;
-            if (!strcmp(name, "mem"))
-                slot = j + 1;
-            else if (!strcmp(name, "apply_function"))
-                slot = j + 2;
-            else if (!strcmp(name, "apply"))
-                slot = 2, item = (long)j;
-            else if (!strcmp(name, "mapv2"))
-                slot = j + 2, item = (long)f;
-            else if (!strcmp(name, "imapv"))
-                slot = j == 1 ? 2 : 0, item = (long)f;
-            else
-                slot = j == 0 ? 2 : 0, item = (long)f; /* mapv and other maps */
-            if (slot && slot < n->n_in) link_constant(g, k, n->in[slot].node, item);
+            struct sp_origin from = mem ? (struct sp_origin){(int)j, -1} : cls->origin(f, j);
+            uint32_t slot = (uint32_t)(from.arg + 1); /* the operator is input 0 */
+            if (slot && slot < n->n_in) link_constant(g, k, n->in[slot].node, from.item);
         }
 }
 

@@ -156,7 +156,7 @@ enum gpm_status env_extend(struct session_core *core, const value *args, struct 
     return GPM_OK;
 }
 
-static enum gpm_status apply_special(struct session_core *core, enum special which,
+static enum gpm_status apply_special(struct session_core *core, enum sp_special which,
                                      const value *args, size_t n, struct span at, value *out,
                                      bool *handled) {
     *handled = true;
@@ -212,7 +212,7 @@ enum gpm_status plain_apply(struct session_core *core, value proc, const value *
     st = core_check_call(core, &c, proc, args, n, at);
     if (st != GPM_OK) return st;
     bool handled;
-    st = apply_special(core, core_special(core, proc), args, n, at, out, &handled);
+    st = apply_special(core, core_special(proc), args, n, at, out, &handled);
     if (handled) return st;
     if (c.cls->request) return apply_requesting(core, &c, at, out);
     if (!c.cls->simulate && core->model)
@@ -239,7 +239,7 @@ static enum gpm_status eval_call(struct session_core *core, const struct ast *a,
     value op, small[SMALL_ARGS];
     enum gpm_status st = plain_eval(core, a->kids[0], f, &op);
     if (st != GPM_OK) return st;
-    enum special which = core_special(core, op);
+    enum sp_special which = core_special(op);
     if (which == SPECIAL_MAP && a->n > 3 && !core->model) {
         struct node *ascent =
             map_get(&core->builtins, MAP_PTR(sym_cstr(core->syms, "gradient_ascent")));

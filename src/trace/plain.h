@@ -74,25 +74,6 @@ struct memo_entry *memo_find(struct memo *m, value key);
 struct memo_entry *memo_insert(struct memo *m, value key);
 void memo_remove(struct memo *m, value key);
 
-/* Builtins that the evaluators treat themselves. */
-enum special {
-    SPECIAL_NONE,
-    SPECIAL_REF,
-    SPECIAL_DEREF,
-    SPECIAL_MEM,
-    SPECIAL_EVAL,
-    SPECIAL_ENV,
-    SPECIAL_EMPTY_ENV,
-    SPECIAL_EXTEND_ENV,
-    SPECIAL_ASSESS,
-    SPECIAL_APPLY_FUNCTION,
-    SPECIAL_RUN,
-    SPECIAL_ACTION,
-    SPECIAL_PERMUTE,
-    SPECIAL_MAP,  /* with more than two arguments: the alias of gradient_ascent */
-    SPECIAL_GPMEM /* makers of memoizers: their source function is wrapped in mem */
-};
-
 /* What one session shares among its evaluators, traces and operators. */
 struct session_core {
     struct sym_table *syms;
@@ -101,7 +82,6 @@ struct session_core {
     struct sp_host host;
     struct rng rng;      /* of the inference program */
     struct map builtins; /* sym -> struct node* constant of the builtin procedure or value */
-    struct map specials; /* sp_class* -> enum special + 1 */
     struct map defines;  /* sym -> struct define_slot* : inference globals */
     VEC(struct sym *) define_names;
     VEC(struct node *) literals; /* constants cached in syntax trees */
@@ -163,7 +143,7 @@ struct env_box {
     struct frame *frame; /* counted */
 };
 extern const struct box_class env_class;
-enum special core_special(struct session_core *core, value op);
+enum sp_special core_special(value op); /* of a builtin procedure */
 /* Position of the parameter store of a memoizer's maker; -1: none. */
 int core_store_position(value op);
 enum gpm_status core_assess(struct session_core *core, const value *args, size_t n, struct span at,

@@ -63,7 +63,7 @@ struct node {
     value val;
     uint16_t flags;
     uint8_t kind;
-    uint8_t special; /* enum special of the builtin it applies */
+    uint8_t special; /* enum sp_special of the builtin it applies */
     uint32_t n_in;
     /* the rest; what transitions by plans touch stands first */
     double logp;
