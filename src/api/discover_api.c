@@ -4,6 +4,8 @@
  */
 #include "gpmem/discover.h"
 #include "api/call.h"
+#include "base/clock.h"
+#include "base/file.h"
 #include "gp/kern_query.h"
 #include "discover/discovery.h"
 #include "discover/paper.h"
@@ -122,9 +124,14 @@ static enum gpm_status run_input(gpm_discovery *d, const struct input *in,
         enum gpm_status st = discovery_kernels(o->kernels, &opt.factors, &d->err);
         if (st != GPM_OK) return st;
     }
-    if (o->paper) return run_paper(d, in, &opt, o);
+    const struct file_guard limits = {
+        .deadline = o->max_seconds > 0 ? clock_seconds() + o->max_seconds : 0};
+    const struct file_guard *before = file_set_guard(&limits);
     struct series series;
-    enum gpm_status st = read_input(in, &series, &opt.series, &d->err);
+    enum gpm_status st =
+        o->paper ? run_paper(d, in, &opt, o) : read_input(in, &series, &opt.series, &d->err);
+    file_set_guard(before);
+    if (o->paper) return st;
     if (st == GPM_OK) st = discovery_run(&d->d, &series, &opt, &d->err);
     d->ready = st == GPM_OK;
     return st;

@@ -9,6 +9,7 @@
 #include "sp/sp_options.h"
 #include "source/srcfn.h"
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/stop.h"
 #include "la/blas.h"
 
@@ -99,9 +100,13 @@ static void *run_job(void *arg) {
     struct session *s = &j->g->s;
     const char here = 0;
     s->core.stack_limit = &here - s->stack_size + STACK_MARGIN;
+    /* of this thread, which ends with the job */
+    const struct file_guard limits = {&s->interrupted, s->core.deadline, s->core.max_memory};
+    file_set_guard(&limits);
     j->st =
         j->file ? session_run_file(s, j->name, NO_SPAN) : session_run(s, j->name, j->text, j->len);
     s->core.stack_limit = NULL;
+    file_set_guard(NULL);
     return NULL;
 }
 

@@ -65,26 +65,6 @@ void buf_printf(struct buf *b, const char *fmt, ...) {
     va_end(ap);
 }
 
-void buf_json_string(struct buf *b, const char *s, size_t n) {
-    buf_putc(b, '"');
-    for (size_t i = 0; i < n; i++) {
-        unsigned char c = (unsigned char)s[i];
-        switch (c) {
-        case '"': buf_puts(b, "\\\""); break;
-        case '\\': buf_puts(b, "\\\\"); break;
-        case '\n': buf_puts(b, "\\n"); break;
-        case '\r': buf_puts(b, "\\r"); break;
-        case '\t': buf_puts(b, "\\t"); break;
-        default:
-            if (c < 0x20 || c == 0x7f)
-                buf_printf(b, "\\u%04x", c);
-            else
-                buf_putc(b, (char)c);
-        }
-    }
-    buf_putc(b, '"');
-}
-
 void buf_number(struct buf *b, double x) {
     char text[NUMBER_TEXT];
     number_shortest(text, x);
@@ -95,27 +75,4 @@ char *buf_take(struct buf *b) {
     char *p = b->cap ? b->data : mem_strdup("");
     buf_init(b);
     return p;
-}
-
-void buf_visible(struct buf *b, const char *s, size_t n) {
-    for (size_t i = 0; i < n; i++) {
-        unsigned char c = (unsigned char)s[i];
-        bool c1 = c == 0xc2 && i + 1 < n && ((unsigned char)s[i + 1] & 0xe0) == 0x80; /* U+0080.. */
-        if (c1) i++;
-        buf_putc(b, c1 || (c < 32 && c != '\n' && c != '\t') || c == 127 ? '?' : s[i]);
-    }
-}
-
-void buf_markup(struct buf *b, const char *s) {
-    for (; *s; s++) {
-        switch (*s) {
-        case '<': buf_puts(b, "&lt;"); break;
-        case '>': buf_puts(b, "&gt;"); break;
-        case '&': buf_puts(b, "&amp;"); break;
-        case '"': buf_puts(b, "&quot;"); break;
-        case '\'': buf_puts(b, "&#39;"); break;
-        default:
-            if ((unsigned char)*s >= 32 || *s == '\t' || *s == '\n') buf_putc(b, *s);
-        }
-    }
 }

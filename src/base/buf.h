@@ -23,12 +23,17 @@ void buf_puts(struct buf *b, const char *s);
 void buf_putc(struct buf *b, char c);
 void buf_printf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void buf_vprintf(struct buf *b, const char *fmt, va_list ap);
-void buf_json_string(struct buf *b, const char *s, size_t n); /* quoted and escaped */
-/* With ? for control characters other than newline and tab: foreign text on its way to a terminal.
+/* Foreign text on its way out (escape.c). For a terminal or a message: controls and what turns the
+ * order of text around as \u{1b}, \u{202e}, bytes that are no text as \x9b; newline and tab stay.
  */
 void buf_visible(struct buf *b, const char *s, size_t n);
-/* Escaped for HTML and XML, without control characters, which XML has not. */
-void buf_markup(struct buf *b, const char *s);
+/* As a question may show it, all of it on one line: also what is invisible, and the backslash, so
+ * that it can neither hide a part nor look like words of the tool. */
+void buf_shown(struct buf *b, const char *s);
+void buf_json_string(struct buf *b, const char *s, size_t n); /* quoted and escaped */
+void buf_markup(struct buf *b, const char *s); /* HTML, XML; without controls, which XML has not */
+void buf_markdown(struct buf *b, const char *s); /* in one line, its punctuation means nothing */
+
 void buf_number(struct buf *b,
                 double x);     /* shortest decimal that reads back as x; inf, -inf, nan */
 char *buf_take(struct buf *b); /* caller frees with mem_free; b is empty again */

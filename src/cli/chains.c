@@ -3,17 +3,20 @@
  * See chains.h.
  */
 #include "cli/chains.h"
+#include "base/file.h"
 #include "cli/progress_line.h"
 #include "cli/run.h"
 #include "cli/run_folder.h"
-#include <errno.h>
+#include "cli/out.h"
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-/* One chain: its outcome and its output as a list of (stream, bytes). */
+/* One chain: its outcome and its output as a list of (stream, bytes); the error that it ended with
+ * is drawn already. */
+enum { DRAWN = 3 };
 struct chain {
     int status;
     FILE *out; /* memory stream of stdout and stderr records, in order */
@@ -38,16 +41,21 @@ static void replay(struct chain *c) {
         struct record r;
         memcpy(&r, c->text + at, sizeof r);
         at += sizeof r;
-        if (r.stream != 1) fflush(stdout);
-        fwrite(c->text + at, 1, r.len, r.stream == 1 ? stdout : stderr);
+        if (r.stream == 1)
+            out_data(c->text + at, r.len);
+        else if (r.stream == DRAWN)
+            out_drawn(2, c->text + at, r.len);
+        else
+            err_text(c->text + at, r.len);
         at += r.len;
     }
-    fflush(stdout);
+    out_flush();
 }
 
 struct job {
     const struct chains_plan *plan;
-    const char *text; /* NULL: the plan's path */
+    char *text; /* NULL: the plan's path; else its name is */
+    const char *name;
     size_t len;
     struct chain *chains;
     struct progress_board *board;
@@ -81,14 +89,14 @@ static void run_chain(struct job *j, unsigned i) {
     if (j->plan->folder) run_folder_watch(j->plan->folder, i, s);
     interrupt_begin(s);
     enum gpm_status st =
-        j->text ? gpm_run_text(s, "<stdin>", j->text, j->len) : gpm_run_file(s, j->plan->path);
+        j->text ? gpm_run_text(s, j->name, j->text, j->len) : gpm_run_file(s, j->plan->path);
     interrupt_end(s);
     c->status = st;
     if (!c->out) {
         print_error(s, st, o.quiet > 0);
     } else if (st != GPM_OK || !o.quiet) {
         const char *error = gpm_last_error(s);
-        keep_output(c, 2, error, strlen(error));
+        keep_output(c, DRAWN, error, strlen(error));
     }
     if (j->plan->folder) run_folder_note(j->plan->folder, i, s);
     gpm_session_free(s);
@@ -133,20 +141,34 @@ static int overall_status(const struct job *j) {
         worst = (enum gpm_status)j->chains[i].status;
     }
     if (worst == GPM_OK) return EXIT_FINE;
-    size_t len = j->len;
-    char *text = j->text ? NULL : read_whole(j->plan->path, &len);
-    if (!text && !j->text) return EXIT_USAGE; /* no such program */
-    int status = exit_status_of(worst, j->plan->path, text ? text : j->text, len);
-    free(text);
+    if (j->text) return exit_status_of(worst, j->plan->path, j->text, j->len);
+    struct buf text = BUF_INIT, why = BUF_INIT;
+    int status = EXIT_USAGE; /* no such program */
+    if (file_read(j->plan->path, FILE_GIVEN, FILE_TEXT_MAX, &text, &why) == GPM_OK)
+        status = exit_status_of(worst, j->plan->path, text.data, text.len);
+    buf_release(&text);
+    buf_release(&why);
     return status;
+}
+
+/* Standard input, or a pipe: they give their text once, and the chains share it. */
+static int read_once(struct job *j) {
+    bool standard = strcmp(j->plan->path, "-") == 0;
+    if (!standard && (!file_there(j->plan->path) || file_regular(j->plan->path))) return EXIT_FINE;
+    struct buf text = BUF_INIT;
+    enum gpm_status st = read_program(j->plan->session, j->plan->path, &text);
+    j->len = text.len;
+    j->text = buf_take(&text);
+    j->name = standard ? "<stdin>" : j->plan->path;
+    return st == GPM_OK ? EXIT_FINE : st == GPM_E_IO && !standard ? EXIT_USAGE : EXIT_FAILED;
 }
 
 int chains_run(const struct chains_plan *plan) {
     struct job j = {.plan = plan};
-    if (strcmp(plan->path, "-") == 0) {
-        char *text = read_whole("-", &j.len);
-        if (!text) return complain(EXIT_FAILED, "cannot read the program: %s", strerror(errno));
-        j.text = text;
+    int read = read_once(&j);
+    if (read != EXIT_FINE) {
+        free(j.text);
+        return read;
     }
     pthread_mutex_init(&j.lock, NULL);
     j.chains = calloc(plan->chains, sizeof *j.chains);
@@ -159,6 +181,6 @@ int chains_run(const struct chains_plan *plan) {
     pthread_mutex_destroy(&j.lock);
     free(j.chains);
     free(j.done);
-    free((char *)j.text);
+    free(j.text);
     return status;
 }

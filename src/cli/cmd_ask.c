@@ -5,6 +5,7 @@
 #include "cli/command.h"
 #include "base/number.h"
 #include "cli/optimize_args.h"
+#include "cli/out.h"
 #include "gpmem/optimize.h"
 #include <inttypes.h>
 #include <math.h>
@@ -38,18 +39,24 @@ static const char *store_of(const char *option, int *argc, char ***argv) {
 }
 
 static void print_ask(gpm_optimizer *o, int64_t id, const double *x, bool json) {
-    printf(json ? "{\"id\": %" PRId64 ", \"x\": {" : "%" PRId64, id);
+    out_printf(json ? "{\"id\": %" PRId64 ", \"x\": {" : "%" PRId64, id);
     for (size_t j = 0; j < gpm_optimizer_dim(o); j++) {
         const char *v = gpm_optimizer_value(o, j, x[j]);
         double back;
         bool number = number_parse(v, strlen(v), &back) && back == x[j];
-        if (json)
-            printf("%s\"%s\": %s%s%s", j ? ", " : "", gpm_optimizer_name(o, j), number ? "" : "\"",
-                   v, number ? "" : "\"");
+        if (json) {
+            if (j) out_text(", ");
+            out_json_string(gpm_optimizer_name(o, j));
+            out_text(": ");
+        }
+        if (json && !number)
+            out_json_string(v);
+        else if (json)
+            out_text(v);
         else
-            printf(" %s=%s", gpm_optimizer_name(o, j), v);
+            out_printf(" %s=%s", gpm_optimizer_name(o, j), v);
     }
-    printf(json ? "}}\n" : "\n");
+    out_printf(json ? "}}\n" : "\n");
 }
 
 static int ask_points(const struct ask_args *a, gpm_optimizer *o) {
@@ -169,7 +176,7 @@ static int tell_run(const void *opts, int argc, char **argv) {
     gpm_optimizer *o = gpm_optimizer_new(&p);
     enum gpm_status s = gpm_optimizer_open(o);
     int status = s ? complain(status_of(s), "%s", gpm_optimizer_error(o)) : tell(o, argc, argv);
-    if (!status) fputs(gpm_optimizer_report(o, GPM_OPTIMIZE_TEXT), stdout);
+    if (!status) out_text(gpm_optimizer_report(o, GPM_OPTIMIZE_TEXT));
     gpm_optimizer_free(o);
     return status;
 }

@@ -3,7 +3,6 @@
  * gpmem check FILE...: parses and reports errors; runs nothing.
  */
 #include "cli/run.h"
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,19 +11,21 @@ struct args {
 };
 
 static int check_file(const struct args *a, const char *path) {
-    size_t len;
-    char *text = read_whole(path, &len);
-    if (!text) return complain(EXIT_USAGE, "cannot read '%s': %s", path, strerror(errno));
+    struct buf text = BUF_INIT;
+    if (read_text(path, &text) != GPM_OK) {
+        buf_release(&text);
+        return EXIT_USAGE;
+    }
     struct session_args session = {.diagnostics = a->diagnostics};
     struct gpm_options o;
     session_args_init(&session);
     session_args_apply(&session, &o);
     gpm_session *s = gpm_session_new(&o);
     enum gpm_status st =
-        gpm_check_text(s, strcmp(path, "-") == 0 ? "<stdin>" : path, text, len, false);
+        gpm_check_text(s, strcmp(path, "-") == 0 ? "<stdin>" : path, text.data, text.len, false);
     print_error(s, st, false);
     gpm_session_free(s);
-    free(text);
+    buf_release(&text);
     if (st == GPM_OK) explain("'%s' parses", path);
     return st == GPM_OK ? EXIT_FINE : EXIT_USAGE;
 }

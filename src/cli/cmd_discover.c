@@ -3,9 +3,8 @@
  * gpmem discover SERIES.csv: the posterior over structures of a time series.
  */
 #include "cli/command.h"
-#include "base/number.h"
+#include "cli/out.h"
 #include "gpmem/discover.h"
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,34 +27,30 @@ static void init(void *opts) {
     a->paper_x = 1;
 }
 
-static bool write_file(const char *path, const char *text) {
-    FILE *f = strcmp(path, "-") == 0 ? stdout : fopen(path, "wb");
-    bool ok = f && fputs(text, f) != EOF;
-    if (f && f != stdout && fclose(f) != 0) ok = false;
-    if (!ok) complain(EXIT_FAILED, "cannot write '%s': %s", path, strerror(errno));
-    if (ok) explain("wrote '%s'", path);
-    return ok;
+static bool write_report(const char *path, gpm_discovery *d, enum gpm_discover_format format) {
+    const char *text = gpm_discover_report(d, format);
+    return out_file(path, text, strlen(text));
 }
 
 static int write_all(const struct args *a, gpm_discovery *d) {
     bool ok = true;
-    if (a->json) ok &= write_file(a->json, gpm_discover_report(d, GPM_REPORT_JSON));
-    if (a->html) ok &= write_file(a->html, gpm_discover_report(d, GPM_REPORT_HTML));
-    if (a->markdown) ok &= write_file(a->markdown, gpm_discover_report(d, GPM_REPORT_MARKDOWN));
+    if (a->json) ok &= write_report(a->json, d, GPM_REPORT_JSON);
+    if (a->html) ok &= write_report(a->html, d, GPM_REPORT_HTML);
+    if (a->markdown) ok &= write_report(a->markdown, d, GPM_REPORT_MARKDOWN);
     if (a->out && gpm_discover_save(d, a->out) != GPM_OK)
         return complain(EXIT_FAILED, "%s", gpm_discover_error(d));
     bool taken = (a->json && !strcmp(a->json, "-")) || (a->html && !strcmp(a->html, "-")) ||
                  (a->markdown && !strcmp(a->markdown, "-"));
     bool kept = a->json || a->html || a->markdown || a->out || a->query.n || a->program;
-    if (!taken && !(voice_quiet() && kept)) fputs(gpm_discover_report(d, GPM_REPORT_TEXT), stdout);
+    if (!taken && !(voice_quiet() && kept)) out_text(gpm_discover_report(d, GPM_REPORT_TEXT));
     for (size_t i = 0; i < a->query.n; i++) {
         struct gpm_answer r;
         if (gpm_discover_query(d, a->query.at[i], &r) != GPM_OK)
             return complain(EXIT_USAGE, "%s", gpm_discover_error(d));
-        number_fprintf(stdout, "%.4f  error %.4f  ess %.0f  %s\n", r.probability, r.error, r.ess,
-                       a->query.at[i]);
+        out_printf("%.4f  error %.4f  ess %.0f  %s\n", r.probability, r.error, r.ess,
+                   a->query.at[i]);
     }
-    if (a->program) fputs(gpm_discover_report(d, GPM_REPORT_PROGRAM), stdout);
+    if (a->program) ok &= write_report(NULL, d, GPM_REPORT_PROGRAM);
     return ok ? EXIT_FINE : EXIT_FAILED;
 }
 

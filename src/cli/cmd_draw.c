@@ -3,8 +3,8 @@
  * gpmem draw SCENE.json: a picture from a description in JSON; `make figures` uses it.
  */
 #include "cli/command.h"
+#include "cli/out.h"
 #include "gpmem/plot.h"
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -18,16 +18,18 @@ struct args {
 static void write_stdout(void *user, int stream, const char *text, size_t len) {
     (void)user;
     (void)stream;
-    fwrite(text, 1, len, stdout);
+    out_drawn(1, text, len);
 }
 
 static int run(const void *opts, int argc, char **argv) {
     (void)argc;
     const struct args *a = opts;
-    size_t len;
     char err[300] = "";
-    char *text = read_whole(argv[0], &len);
-    if (!text) return complain(EXIT_USAGE, "cannot read '%s': %s", argv[0], strerror(errno));
+    struct buf text = BUF_INIT;
+    if (read_text(argv[0], &text) != GPM_OK) {
+        buf_release(&text);
+        return EXIT_USAGE;
+    }
     struct winsize ws = {0};
     ioctl(STDOUT_FILENO, TIOCGWINSZ, &ws);
     struct gpm_plot_options o = {.size = sizeof o,
@@ -36,8 +38,9 @@ static int run(const void *opts, int argc, char **argv) {
                                  .height = a->height,
                                  .columns = ws.ws_col,
                                  .colour = colour_wanted(STDOUT_FILENO)};
-    enum gpm_status st = gpm_plot_json(text, len, &o, write_stdout, NULL, err, sizeof err);
-    free(text);
+    enum gpm_status st =
+        gpm_plot_json(text.data, text.len, &o, write_stdout, NULL, err, sizeof err);
+    buf_release(&text);
     if (st != GPM_OK) return complain(EXIT_USAGE, "%s: %s", argv[0], err);
     return EXIT_FINE;
 }

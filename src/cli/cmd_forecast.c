@@ -3,7 +3,9 @@
  * gpmem forecast RUN --horizon 24: predictions of a kept run as CSV x,mean,lo,hi.
  */
 #include "cli/command.h"
+#include "cli/out.h"
 #include "gpmem/discover.h"
+#include <string.h>
 
 struct args {
     uint64_t horizon;
@@ -27,7 +29,7 @@ static int run(const void *opts, int argc, char **argv) {
         gpm_discover_forecast(d, a->horizon, a->at.at, a->at.n, a->level, &csv) != GPM_OK)
         status = complain(EXIT_USAGE, "%s", gpm_discover_error(d));
     else
-        fputs(csv, stdout);
+        out_data(csv, strlen(csv));
     gpm_discover_free(d);
     return status;
 }

@@ -3,6 +3,7 @@
  * gpmem help NAME: a command of the tool, or a procedure, operator or kernel of the language.
  */
 #include "cli/command.h"
+#include "cli/out.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,10 +52,10 @@ static int run(const void *opts, int argc, char **argv) {
     gpm_session *s = gpm_session_new(&o);
     const char *text = gpm_help(s, argv[0]);
     int status = EXIT_FINE;
-    if (c) command_print_help(c, stdout);
+    if (c) command_print_help(c);
     if (text) {
-        printf("%s%s%s", c ? "\nIn the language:\n" : "", text,
-               *text && text[strlen(text) - 1] != '\n' ? "\n" : "");
+        out_printf("%s%s%s", c ? "\nIn the language:\n" : "", text,
+                   *text && text[strlen(text) - 1] != '\n' ? "\n" : "");
     }
     if (!c && !text) status = unknown(s, argv[0]);
     gpm_session_free(s);

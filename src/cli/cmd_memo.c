@@ -3,6 +3,7 @@
  * gpmem memo list|show|export|import|rm STORE: looking at memo tables, CSV both ways.
  */
 #include "cli/command.h"
+#include "cli/out.h"
 #include "gpmem/optimize.h"
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +33,7 @@ static int list(const struct args *a, gpm_memo *m, int argc, char **argv) {
     (void)argc, (void)argv;
     enum gpm_status s = gpm_memo_list(m, (enum gpm_format)a->format, &text);
     if (s) return fail(m, s);
-    fputs(text, stdout);
+    out_text(text);
     return EXIT_FINE;
 }
 
@@ -44,7 +45,7 @@ static int show(const struct args *a, gpm_memo *m, int argc, char **argv) {
             return complain(EXIT_USAGE, "'%s' is not the id of a row", argv[i]);
         enum gpm_status s = gpm_memo_show(m, id, (enum gpm_format)a->format, &text);
         if (s) return fail(m, s);
-        fputs(text, stdout);
+        out_text(text);
     }
     return EXIT_FINE;
 }
@@ -54,11 +55,7 @@ static int export(const struct args *a, gpm_memo *m, int argc, char **argv) {
     (void)a;
     enum gpm_status s = gpm_memo_export(m, &csv);
     if (s) return fail(m, s);
-    FILE *f = argc ? fopen(argv[0], "w") : stdout;
-    if (!f) return complain(EXIT_FAILED, "cannot write '%s'", argv[0]);
-    int bad = fputs(csv, f) < 0;
-    if (argc) bad = fclose(f) != 0 || bad;
-    return bad ? complain(EXIT_FAILED, "writing failed") : EXIT_FINE;
+    return out_file(argc ? argv[0] : NULL, csv, strlen(csv)) ? EXIT_FINE : EXIT_FAILED;
 }
 
 static int import(const struct args *a, gpm_memo *m, int argc, char **argv) {
@@ -67,7 +64,7 @@ static int import(const struct args *a, gpm_memo *m, int argc, char **argv) {
         size_t added = 0;
         enum gpm_status s = gpm_memo_import(m, argv[i], a->replicates, &added);
         if (s) return fail(m, s);
-        printf("%zu rows added from %s\n", added, argv[i]);
+        out_printf("%zu rows added from %s\n", added, argv[i]);
     }
     return EXIT_FINE;
 }
@@ -105,17 +102,15 @@ static const struct action *find_action(const char *word) {
 /* import into a store that does not exist yet: the header of the file names the inputs. */
 static enum gpm_status create(const struct args *a, gpm_memo *m, const char *store,
                               const char *csv) {
-    char line[4096] = "", names[4096] = "";
-    FILE *f = fopen(csv, "r");
-    if (f && !fgets(line, sizeof line, f)) line[0] = 0;
-    if (f) fclose(f);
-    line[strcspn(line, "\r\n")] = 0;
-    for (char *p = strtok(line, ","); p && strcmp(p, "value") != 0; p = strtok(NULL, ",")) {
-        if (names[0]) strcat(names, ",");
-        strcat(names, p);
-    }
-    if (!names[0]) return GPM_E_ARG;
-    return gpm_memo_create(m, store, a->function, names);
+    struct buf text = BUF_INIT, names = BUF_INIT;
+    enum gpm_status st = read_text(csv, &text);
+    text.data[strcspn(text.data, "\r\n")] = 0;
+    for (char *p = strtok(text.data, ","); p && strcmp(p, "value") != 0; p = strtok(NULL, ","))
+        buf_printf(&names, "%s%s", names.len ? "," : "", p);
+    if (!st) st = names.len ? gpm_memo_create(m, store, a->function, names.data) : GPM_E_ARG;
+    buf_release(&text);
+    buf_release(&names);
+    return st;
 }
 
 static int run(const void *opts, int argc, char **argv) {
@@ -128,9 +123,13 @@ static int run(const void *opts, int argc, char **argv) {
     bool fresh = act->fn == import && argc > 2 && a->function && access(argv[1], F_OK) != 0;
     enum gpm_status s =
         fresh ? create(a, m, argv[1], argv[2]) : gpm_memo_open(m, argv[1], act->write);
-    int status = s ? complain(EXIT_FAILED, "%s",
-                              *gpm_memo_error(m) ? gpm_memo_error(m) : "the CSV file has no header")
-                   : act->fn(a, m, argc - 2, argv + 2);
+    int status = EXIT_FAILED;
+    if (!s)
+        status = act->fn(a, m, argc - 2, argv + 2);
+    else if (*gpm_memo_error(m))
+        complain(0, "%s", gpm_memo_error(m));
+    else if (s == GPM_E_ARG) /* others were said */
+        complain(0, "the CSV file has no header");
     gpm_memo_free(m);
     return status;
 }

@@ -5,6 +5,7 @@
 #include "cli/command.h"
 #include "base/number.h"
 #include "cli/optimize_args.h"
+#include "cli/out.h"
 #include "gpmem/optimize.h"
 #include <stdlib.h>
 #include <string.h>
@@ -26,27 +27,21 @@ static void init(void *opts) {
     a->jobs = 1;
 }
 
+/* On a terminal one line that is written again and again. */
 static void progress(void *user, const char *line) {
     bool tty = *(const bool *)user;
-    fprintf(stderr, tty ? "\r\033[K%s" : "%s\n", line);
-    fflush(stderr);
-}
-
-static int write_file(const char *path, const char *text) {
-    if (strcmp(path, "-") == 0) return fputs(text, stdout) < 0;
-    FILE *f = fopen(path, "w");
-    if (!f) return 1;
-    int bad = fputs(text, f) < 0;
-    return fclose(f) != 0 || bad;
+    size_t n = tty ? strcspn(line, "\n") : strlen(line);
+    if (tty) out_drawn(2, "\r\033[K", 4);
+    err_printf(tty ? "%.*s" : "%.*s\n", (int)n, line);
 }
 
 static int write_outputs(const struct args *a, gpm_optimizer *o) {
-    if (a->json && write_file(a->json, gpm_optimizer_report(o, GPM_OPTIMIZE_JSON)))
-        return complain(EXIT_FAILED, "cannot write '%s'", a->json);
-    if (a->report && write_file(a->report, gpm_optimizer_report(o, GPM_OPTIMIZE_HTML)))
-        return complain(EXIT_FAILED, "cannot write '%s'", a->report);
+    const char *json = a->json ? gpm_optimizer_report(o, GPM_OPTIMIZE_JSON) : NULL;
+    if (json && !out_file(a->json, json, strlen(json))) return EXIT_FAILED;
+    const char *html = a->report ? gpm_optimizer_report(o, GPM_OPTIMIZE_HTML) : NULL;
+    if (html && !out_file(a->report, html, strlen(html))) return EXIT_FAILED;
     if (!(a->json && strcmp(a->json, "-") == 0))
-        fputs(gpm_optimizer_report(o, GPM_OPTIMIZE_TEXT), stdout);
+        out_text(gpm_optimizer_report(o, GPM_OPTIMIZE_TEXT));
     return EXIT_FINE;
 }
 
@@ -115,11 +110,11 @@ static int run(const void *opts, int argc, char **argv) {
     int status = prepare(a, o, argc, argv);
     if (status == EXIT_FINE) {
         enum gpm_status s = gpm_optimizer_run(o);
-        if (tty && !voice_quiet()) fputc('\n', stderr);
+        if (tty && !voice_quiet()) err_printf("\n");
         if (s && s != GPM_E_INTERRUPT)
             status = s == GPM_E_DENIED ? EXIT_USAGE : EXIT_FAILED;
         else if (s == GPM_E_INTERRUPT)
-            fprintf(stderr, "gpmem: stopped; what is done is kept\n");
+            complain(0, "stopped; what is done is kept");
         if (!status) status = write_outputs(a, o);
         if (!status && gpm_optimizer_count(o) && !any_success(o)) status = EXIT_FAILED;
         if (!status && s == GPM_E_INTERRUPT) status = EXIT_FAILED;

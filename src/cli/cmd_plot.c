@@ -4,6 +4,7 @@
  */
 #include "cli/command.h"
 #include "cli/run_folder.h"
+#include "cli/out.h"
 #include "gpmem/plot.h"
 #include <errno.h>
 #include <jansson.h>
@@ -163,9 +164,9 @@ static char *make_scene(const gpm_draws *d, const struct args *a) {
     return text;
 }
 
-static void write_file(void *user, int stream, const char *text, size_t len) {
+static void keep_picture(void *user, int stream, const char *text, size_t len) {
     (void)stream;
-    fwrite(text, 1, len, user);
+    buf_add(user, text, len);
 }
 
 static int draw(const char *scene, const struct args *a) {
@@ -177,14 +178,17 @@ static int draw(const char *scene, const struct args *a) {
                                  .columns = ws.ws_col,
                                  .rows = 12,
                                  .colour = colour_wanted(STDOUT_FILENO)};
-    FILE *to = a->svg ? fopen(a->svg, "w") : stdout;
-    if (!to) return complain(EXIT_FAILED, "cannot write '%s': %s", a->svg, strerror(errno));
-    enum gpm_status st = gpm_plot_json(scene, strlen(scene), &o, write_file, to, err, sizeof err);
-    if (a->svg && fclose(to) != 0) {
-        return complain(EXIT_FAILED, "cannot write '%s': %s", a->svg, strerror(errno));
-    }
-    if (a->svg && st == GPM_OK) explain("wrote '%s'", a->svg);
-    return st == GPM_OK ? EXIT_FINE : complain(EXIT_FAILED, "%s", err);
+    struct buf b = BUF_INIT;
+    enum gpm_status st = gpm_plot_json(scene, strlen(scene), &o, keep_picture, &b, err, sizeof err);
+    int status = EXIT_FINE;
+    if (st != GPM_OK)
+        status = complain(EXIT_FAILED, "%s", err);
+    else if (!a->svg)
+        out_drawn(1, b.data, b.len);
+    else if (!out_file(a->svg, b.data, b.len))
+        status = EXIT_FAILED;
+    buf_release(&b);
+    return status;
 }
 
 static int run(const void *opts, int argc, char **argv) {

@@ -3,7 +3,7 @@
  * gpmem query RUN 'LIN & (WN | LIN*WN)': probabilities over the structures of a kept run.
  */
 #include "cli/command.h"
-#include "base/number.h"
+#include "cli/out.h"
 #include "gpmem/discover.h"
 
 struct args {
@@ -16,7 +16,7 @@ static int run(const void *opts, int argc, char **argv) {
     int status = EXIT_FINE;
     if (gpm_discover_open(d, argv[0]) != GPM_OK)
         status = complain(EXIT_USAGE, "%s", gpm_discover_error(d));
-    if (status == EXIT_FINE && a->format == 1) fputs("[", stdout);
+    if (status == EXIT_FINE && a->format == 1) out_text("[");
     for (int i = 1; i < argc && status == EXIT_FINE; i++) {
         struct gpm_answer r;
         if (gpm_discover_query(d, argv[i], &r) != GPM_OK) {
@@ -24,19 +24,15 @@ static int run(const void *opts, int argc, char **argv) {
             break;
         }
         if (a->format == 1) {
-            printf("%s{\"query\": \"", i > 1 ? ",\n " : "");
-            for (const char *p = argv[i]; *p; p++) {
-                if (*p == '"' || *p == '\\') putchar('\\');
-                putchar(*p);
-            }
-            number_fprintf(stdout, "\", \"probability\": %.6f, \"error\": %.6f, \"ess\": %.1f}",
-                           r.probability, r.error, r.ess);
+            out_text(i > 1 ? ",\n {\"query\": " : "{\"query\": ");
+            out_json_string(argv[i]);
+            out_printf(", \"probability\": %.6f, \"error\": %.6f, \"ess\": %.1f}", r.probability,
+                       r.error, r.ess);
         } else {
-            number_fprintf(stdout, "%.4f  error %.4f  ess %.0f  %s\n", r.probability, r.error,
-                           r.ess, argv[i]);
+            out_printf("%.4f  error %.4f  ess %.0f  %s\n", r.probability, r.error, r.ess, argv[i]);
         }
     }
-    if (a->format == 1 && status == EXIT_FINE) fputs("]\n", stdout);
+    if (a->format == 1 && status == EXIT_FINE) out_text("]\n");
     gpm_discover_free(d);
     return status;
 }

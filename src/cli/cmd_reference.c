@@ -4,6 +4,8 @@
  * editor files are made from it.
  */
 #include "cli/command.h"
+#include "cli/out.h"
+#include <string.h>
 
 static int run(const void *opts, int argc, char **argv) {
     (void)opts;
@@ -13,7 +15,9 @@ static int run(const void *opts, int argc, char **argv) {
     gpm_options_init(&o);
     gpm_session *s = gpm_session_new(&o);
     if (!s) return complain(EXIT_FAILED, "out of memory");
-    puts(gpm_reference_json(s));
+    const char *json = gpm_reference_json(s);
+    out_data(json, strlen(json));
+    out_data("\n", 1);
     gpm_session_free(s);
     return EXIT_FINE;
 }

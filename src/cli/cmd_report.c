@@ -3,8 +3,8 @@
  * gpmem report RUN: a kept run as text, HTML, Markdown or JSON.
  */
 #include "cli/command.h"
+#include "cli/out.h"
 #include "gpmem/discover.h"
-#include <errno.h>
 #include <string.h>
 
 struct args {
@@ -22,11 +22,8 @@ static int run(const void *opts, int argc, char **argv) {
     if (gpm_discover_open(d, argv[0]) != GPM_OK) {
         status = complain(EXIT_USAGE, "%s", gpm_discover_error(d));
     } else {
-        FILE *f = a->output && strcmp(a->output, "-") ? fopen(a->output, "wb") : stdout;
-        bool ok = f && fputs(gpm_discover_report(d, formats[a->format]), f) != EOF;
-        if (f && f != stdout && fclose(f) != 0) ok = false;
-        if (!ok)
-            status = complain(EXIT_FAILED, "cannot write '%s': %s", a->output, strerror(errno));
+        const char *text = gpm_discover_report(d, formats[a->format]);
+        if (!out_file(a->output, text, strlen(text))) status = EXIT_FAILED;
     }
     gpm_discover_free(d);
     return status;

@@ -6,6 +6,7 @@
 #include "cli/command.h"
 #include "cli/run_folder.h"
 #include "cli/run_moves.h"
+#include "cli/out.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,8 +25,8 @@ static bool say_moves(const char *dir, bool all) {
     json_t *moves = run_folder_moves(dir);
     char *accepted = run_moves_text(moves), *wrong = run_moves_complaints(moves);
     bool bad = *wrong;
-    if (all) fputs(accepted, stdout);
-    fputs(wrong, stdout);
+    if (all) out_text(accepted);
+    out_text(wrong);
     free(accepted);
     free(wrong);
     json_decref(moves);
@@ -40,7 +41,7 @@ static int run_summary(const void *opts, int argc, char **argv) {
     int status = run_folder_read(argv[0], &facts, &d);
     if (status != EXIT_FINE) return status;
     say_state(&facts);
-    fputs(gpm_draws_summary(d, a->format ? GPM_FORMAT_JSON : GPM_FORMAT_TEXT), stdout);
+    out_text(gpm_draws_summary(d, a->format ? GPM_FORMAT_JSON : GPM_FORMAT_TEXT));
     gpm_draws_free(d);
     if (!a->format) say_moves(argv[0], true);
     return EXIT_FINE;
@@ -55,13 +56,13 @@ static int run_diagnose(const void *opts, int argc, char **argv) {
     if (status != EXIT_FINE) return status;
     say_state(&facts);
     const char *text = gpm_draws_complaints(d);
-    fputs(text, stdout);
+    out_text(text);
     bool bad = say_moves(argv[0], false) || *text;
     if (bad) {
         status = EXIT_FAILED;
     } else {
-        printf("%zu chains of %zu draws, %zu quantities: nothing to complain about\n",
-               gpm_draws_chains(d), gpm_draws_rows(d), gpm_draws_columns(d));
+        out_printf("%zu chains of %zu draws, %zu quantities: nothing to complain about\n",
+                   gpm_draws_chains(d), gpm_draws_rows(d), gpm_draws_columns(d));
     }
     gpm_draws_free(d);
     return status;

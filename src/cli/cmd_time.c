@@ -6,6 +6,7 @@
 #include "cli/command.h"
 #include "base/number.h"
 #include "cli/optimize_args.h"
+#include "cli/out.h"
 #include "gpmem/optimize.h"
 #include <ctype.h>
 #include <math.h>
@@ -65,17 +66,19 @@ static int predict_one(const struct args *a, gpm_timer *t, const struct setting 
     enum gpm_status st = gpm_timer_predict(t, n, names, x, a->level, &median, &low, &high, &runs);
     if (st) return complain(st == GPM_E_ARG ? EXIT_FAILED : EXIT_USAGE, "%s", gpm_timer_error(t));
     if (a->format == 1) {
-        printf("{");
-        for (size_t j = 0; j < n; j++) number_fprintf(stdout, "\"%s\": %.17g, ", names[j], x[j]);
-        number_fprintf(
-            stdout,
+        out_printf("{");
+        for (size_t j = 0; j < n; j++) {
+            out_json_string(names[j]);
+            out_printf(": %.17g, ", x[j]);
+        }
+        out_printf(
             "\"median\": %.6g, \"low\": %.6g, \"high\": %.6g, \"level\": %g, \"runs\": %zu}\n",
             median, low, high, a->level, runs);
         return EXIT_FINE;
     }
-    for (size_t j = 0; j < n; j++) number_fprintf(stdout, "%s=%.10g ", names[j], x[j]);
-    number_fprintf(stdout, "%.4g s, %.0f%% between %.4g s and %.4g s (%zu runs)\n", median,
-                   100 * a->level, low, high, runs);
+    for (size_t j = 0; j < n; j++) out_printf("%s=%.10g ", names[j], x[j]);
+    out_printf("%.4g s, %.0f%% between %.4g s and %.4g s (%zu runs)\n", median, 100 * a->level, low,
+               high, runs);
     return EXIT_FINE;
 }
 
@@ -92,15 +95,17 @@ static int time_one(const struct args *a, gpm_timer *t, const struct setting *s,
             return complain(st == GPM_E_ARG || st == GPM_E_CONFLICT ? EXIT_USAGE : EXIT_FAILED,
                             "%s", gpm_timer_error(t));
         if (a->format == 1) {
-            printf("{");
-            for (size_t j = 0; j < n; j++)
-                number_fprintf(stdout, "\"%s\": %.17g, ", names[j], x[j]);
-            number_fprintf(stdout, "\"seconds\": %.6g}\n", seconds);
+            out_printf("{");
+            for (size_t j = 0; j < n; j++) {
+                out_json_string(names[j]);
+                out_printf(": %.17g, ", x[j]);
+            }
+            out_printf("\"seconds\": %.6g}\n", seconds);
         } else {
-            for (size_t j = 0; j < n; j++) number_fprintf(stdout, "%s=%.10g ", names[j], x[j]);
-            number_fprintf(stdout, "%.6g s\n", seconds);
+            for (size_t j = 0; j < n; j++) out_printf("%s=%.10g ", names[j], x[j]);
+            out_printf("%.6g s\n", seconds);
         }
-        fflush(stdout);
+        out_flush();
     }
     return EXIT_FINE;
 }

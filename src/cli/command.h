@@ -18,6 +18,7 @@
  */
 #ifndef CLI_COMMAND_H
 #define CLI_COMMAND_H
+#include "base/buf.h"
 #include "gpmem/gpmem.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -79,7 +80,7 @@ int command_main(const struct command *c, int argc, char **argv);
 /* Parses `argv` (argv[0] skipped) into `opts`; positional arguments are moved to the front of
  * argv + 1 and counted in *n_args. False: bad usage, said on stderr. */
 bool options_parse(const struct command *c, int argc, char **argv, void *opts, int *n_args);
-void command_print_help(const struct command *c, FILE *to);
+void command_print_help(const struct command *c);
 
 /* The nearest of n words by edit distance, or NULL when none is near. */
 const char *nearest_word(const char *word, const char *const *words, size_t n);
@@ -168,6 +169,9 @@ bool colour_wanted(int fd);
             SESSION_FIELD(T, f, max_memory)                                                        \
     }
 
-/* The whole of a file (or of standard input for "-"); NULL with errno set. Caller frees. */
-char *read_whole(const char *path, size_t *len);
+/* Appends the whole of a file (or of standard input for "-"); a failure is said. */
+GPM_MUST_USE enum gpm_status read_text(const char *path, struct buf *out);
+/* The same within the limits of time and memory that the session will have. */
+GPM_MUST_USE enum gpm_status read_program(const struct session_args *a, const char *path,
+                                          struct buf *out);
 #endif

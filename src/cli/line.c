@@ -4,6 +4,8 @@
  * readable by its owner only; without a home there is none.
  */
 #include "cli/line.h"
+#include "base/file.h"
+#include "cli/out.h"
 #include <ctype.h>
 #include <errno.h>
 #include <histedit.h>
@@ -100,13 +102,13 @@ static void show_matches(const struct matches *m) {
     }
     size_t columns = width / (longest + 2) ? width / (longest + 2) : 1, shown = m->n;
     if (shown > 120) shown = 120;
-    fputc('\n', stdout);
+    out_text("\n");
     for (size_t i = 0; i < shown; i++) {
         bool last = (i + 1) % columns == 0 || i + 1 == shown;
-        fprintf(stdout, "%-*s%s", last ? 0 : (int)longest + 2, m->at[i], last ? "\n" : "");
+        out_printf("%-*s%s", last ? 0 : (int)longest + 2, m->at[i], last ? "\n" : "");
     }
-    if (shown < m->n) fprintf(stdout, "and %zu more\n", m->n - shown);
-    fflush(stdout);
+    if (shown < m->n) out_printf("and %zu more\n", m->n - shown);
+    out_flush();
 }
 
 static bool word_char(char c) {
@@ -148,16 +150,6 @@ static unsigned char on_tab(EditLine *el, int key) {
 
 /* ---- history ---- */
 
-static bool make_folders(char *path) {
-    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-        *slash = 0;
-        bool made = mkdir(path, 0700) == 0 || errno == EEXIST;
-        *slash = '/';
-        if (!made) return false;
-    }
-    return true;
-}
-
 static char *find_history(void) {
     const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
     char *path = NULL;
@@ -168,9 +160,13 @@ static char *find_history(void) {
         n = asprintf(&path, "%s/.local/state/gpmem/history", home);
     }
     if (n < 0) return NULL;
-    if (make_folders(path)) return path;
-    free(path);
-    return NULL;
+    struct buf why = BUF_INIT; /* without a history the prompt works as well */
+    if (file_folders_above(path, &why) != GPM_OK) {
+        free(path);
+        path = NULL;
+    }
+    buf_release(&why);
+    return path;
 }
 
 void line_remember(struct line_editor *e, const char *entry) {
@@ -239,7 +235,7 @@ enum line_result line_read(struct line_editor *e, const char *prompt, const char
     sigaction(SIGINT, &old, NULL);
     if (e->cancelled || (!got && signalled)) {
         el_reset(e->el);
-        fputs("^C\n", stderr);
+        err_printf("^C\n");
         return LINE_CANCELLED;
     }
     if (!got || n <= 0) return LINE_END;

@@ -3,8 +3,11 @@
  * The tool's entry: finds the command in the table and runs it. `gpmem` without a command, or with
  * options only, is the prompt (a program on standard input when that is no terminal).
  */
+#include "base/file.h"
 #include "cli/command.h"
+#include "cli/out.h"
 #include <sched.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -30,20 +33,19 @@ const struct command *command_find(const char *name) {
     return NULL;
 }
 
-static void print_help(FILE *to) {
-    fprintf(to, "gpmem, probabilistic programs with Gaussian-process memoization\n\n"
-                "Usage: gpmem                      the prompt\n"
-                "       gpmem -e EXPR              run one line\n"
-                "       gpmem run FILE             run a program\n"
-                "       gpmem COMMAND [OPTIONS] ...\n\nCommands:\n");
+static void print_help(void) {
+    out_text("gpmem, probabilistic programs with Gaussian-process memoization\n\n"
+             "Usage: gpmem                      the prompt\n"
+             "       gpmem -e EXPR              run one line\n"
+             "       gpmem run FILE             run a program\n"
+             "       gpmem COMMAND [OPTIONS] ...\n\nCommands:\n");
     for (const struct command *const *c = command_list(); *c; c++) {
-        if (!(*c)->hidden) fprintf(to, "  %-12s %s\n", (*c)->name, (*c)->summary);
+        if (!(*c)->hidden) out_printf("  %-12s %s\n", (*c)->name, (*c)->summary);
     }
-    fprintf(to,
-            "\n`gpmem help COMMAND` shows the options of a command, `gpmem help NAME` explains a "
-            "procedure,\noperator or kernel of the language. `gpmem --version` prints the "
-            "version.\n\nExit status: 0 fine, 1 the run failed, 2 bad usage or a bad "
-            "program.\n");
+    out_text("\n`gpmem help COMMAND` shows the options of a command, `gpmem help NAME` explains a "
+             "procedure,\noperator or kernel of the language. `gpmem --version` prints the "
+             "version.\n\nExit status: 0 fine, 1 the run failed, 2 bad usage or a bad "
+             "program.\n");
 }
 
 static int unknown_command(const char *word) {
@@ -52,9 +54,7 @@ static int unknown_command(const char *word) {
     for (const struct command *const *c = command_list(); *c && n < 128; c++) {
         if (!(*c)->hidden) words[n++] = (*c)->name;
     }
-    FILE *f = fopen(word, "r");
-    if (f) {
-        fclose(f);
+    if (file_there(word)) {
         return complain(EXIT_USAGE, "there is no command '%s'; to run that file: gpmem run %s",
                         word, word);
     }
@@ -105,19 +105,20 @@ static void show_processors(void) {}
 
 int main(int argc, char **argv) {
     show_processors();
+    signal(SIGXFSZ, SIG_IGN); /* a file over the limit of its size is an error that is said */
     if (argc < 2) return command_main(&command_prompt, argc, argv);
     const char *word = argv[1];
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
-        print_help(stdout);
-        return EXIT_FINE;
+        print_help();
+        return out_finish(EXIT_FINE);
     }
     if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0) {
-        printf("gpmem %s\n", gpm_version());
-        return EXIT_FINE;
+        out_printf("gpmem %s\n", gpm_version());
+        return out_finish(EXIT_FINE);
     }
     if (strcmp(word, "help") == 0 && argc == 2) {
-        print_help(stdout);
-        return EXIT_FINE;
+        print_help();
+        return out_finish(EXIT_FINE);
     }
     const struct command *c = command_find(word);
     if (c) return command_main(c, argc - 1, argv + 1);

@@ -4,7 +4,9 @@
  * --name VALUE, --name=VALUE, -x VALUE, -xVALUE and grouped flags (-qv); `--` ends the options.
  */
 #include "cli/command.h"
+#include "base/buf.h"
 #include "base/number.h"
+#include "cli/out.h"
 #include "cli/progress_line.h"
 #include <ctype.h>
 #include <errno.h>
@@ -42,11 +44,12 @@ int voice_verbose(void) {
 }
 
 static void say(const char *fmt, va_list ap) {
-    progress_hide();
-    fflush(stdout);
-    fputs("gpmem: ", stderr);
-    number_vfprintf(stderr, fmt, ap);
-    fputc('\n', stderr);
+    struct buf b = BUF_INIT;
+    buf_puts(&b, "gpmem: ");
+    buf_vprintf(&b, fmt, ap);
+    buf_putc(&b, '\n');
+    err_text(b.data, b.len);
+    buf_release(&b);
 }
 
 int complain(int status, const char *fmt, ...) {
@@ -312,49 +315,49 @@ bool options_parse(const struct command *c, int argc, char **argv, void *opts, i
     return true;
 }
 
-static void print_option(const struct option_row *o, FILE *to) {
+static void print_option(const struct option_row *o) {
     char left[80];
     char letter[8] = "    ";
     if (o->letter) snprintf(letter, sizeof letter, "-%c, ", o->letter);
     snprintf(left, sizeof left, "%s--%s%s%s", letter, o->name, has_argument(o) ? " " : "",
              has_argument(o) ? o->arg : "");
-    fprintf(to, strlen(left) > 27 ? "  %s\n%31s" : "  %-28s %.0s", left, "");
-    fprintf(to, "%s\n", o->help);
+    out_printf(strlen(left) > 27 ? "  %s\n%31s" : "  %-28s %.0s", left, "");
+    out_printf("%s\n", o->help);
 }
 
 /* Text with lines broken at blanks before column 96; breaks that are there stay. */
-static void print_wrapped(const char *text, FILE *to) {
+static void print_wrapped(const char *text) {
     size_t column = 0;
     while (*text) {
         size_t blanks = strspn(text, " "), word = strcspn(text + blanks, " \n");
         if (word == 0 && text[blanks] == '\n') {
-            fputc('\n', to);
+            out_text("\n");
             column = 0;
             text += blanks + 1;
             continue;
         }
         if (column > 0 && column + blanks + word > 96) {
-            fputc('\n', to);
+            out_text("\n");
             text += blanks;
             blanks = column = 0;
         }
-        fwrite(text, 1, blanks + word, to);
+        out_printf("%.*s", (int)(blanks + word), text);
         column += blanks + word;
         text += blanks + word;
     }
-    fputc('\n', to);
+    out_text("\n");
 }
 
-void command_print_help(const struct command *c, FILE *to) {
+void command_print_help(const struct command *c) {
     bool prompt = c == &command_prompt;
-    fprintf(to, "Usage: gpmem%s%s [OPTIONS]%s%s\n\n%s.\n", prompt ? "" : " ", prompt ? "" : c->name,
-            c->args && *c->args ? " " : "", c->args ? c->args : "", c->summary);
+    out_printf("Usage: gpmem%s%s [OPTIONS]%s%s\n\n%s.\n", prompt ? "" : " ", prompt ? "" : c->name,
+               c->args && *c->args ? " " : "", c->args ? c->args : "", c->summary);
     if (c->text) {
-        fputc('\n', to);
-        print_wrapped(c->text, to);
+        out_text("\n");
+        print_wrapped(c->text);
     }
-    fprintf(to, "\nOptions:\n");
-    for (size_t i = 0; option_at(c, i); i++) print_option(option_at(c, i), to);
+    out_printf("\nOptions:\n");
+    for (size_t i = 0; option_at(c, i); i++) print_option(option_at(c, i));
 }
 
 /* --help anywhere before `--` wins over every other option. */
@@ -380,8 +383,8 @@ static int run_explained(const struct command *c, const void *opts, int n, char 
 
 int command_main(const struct command *c, int argc, char **argv) {
     if (help_wanted(argc, argv)) {
-        command_print_help(c, stdout);
-        return EXIT_FINE;
+        command_print_help(c);
+        return out_finish(EXIT_FINE);
     }
     void *opts = calloc(1, c->size ? c->size : 1);
     if (!opts) return complain(EXIT_FAILED, "out of memory");
@@ -400,8 +403,5 @@ int command_main(const struct command *c, int argc, char **argv) {
         }
     }
     free(opts);
-    if (fflush(stdout) != 0 || ferror(stdout)) {
-        return complain(EXIT_FAILED, "cannot write the results: %s", strerror(errno));
-    }
-    return status;
+    return out_finish(status);
 }

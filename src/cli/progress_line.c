@@ -3,11 +3,14 @@
  * See progress.h.
  */
 #include "cli/progress_line.h"
+#include "base/buf.h"
 #include "base/number.h"
+#include "cli/out.h"
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -43,8 +46,7 @@ struct progress_board *progress_board_new(size_t chains) {
 }
 
 static void erase(struct progress_board *b) {
-    for (; b->drawn > 0; b->drawn--) fputs("\033[1A\033[2K", stderr);
-    fflush(stderr);
+    for (; b->drawn > 0; b->drawn--) out_drawn(2, "\033[1A\033[2K", 8);
 }
 
 void progress_board_free(struct progress_board *b) {
@@ -74,6 +76,15 @@ static void time_text(double seconds, char *out, size_t size) {
     }
 }
 
+/* The names of scopes are the program's. */
+static void put_line(const char *text, size_t width) {
+    struct buf b = BUF_INIT;
+    buf_visible(&b, text, strnlen(text, width));
+    buf_putc(&b, '\n');
+    out_drawn(2, b.data, b.len);
+    buf_release(&b);
+}
+
 static void draw(struct progress_board *b) {
     struct winsize ws = {0};
     ioctl(STDERR_FILENO, TIOCGWINSZ, &ws);
@@ -81,10 +92,9 @@ static void draw(struct progress_board *b) {
     erase(b);
     for (size_t i = 0; i < b->n; i++) {
         if (!b->lines[i].running) continue;
-        fprintf(stderr, "%.*s\n", width, b->lines[i].text);
+        put_line(b->lines[i].text, (size_t)width);
         b->drawn++;
     }
-    fflush(stderr);
 }
 
 static void report(void *user, double share, double elapsed, const char *acceptance) {
@@ -100,7 +110,7 @@ static void report(void *user, double share, double elapsed, const char *accepta
         if (elapsed > 0.5 || l->board->drawn) draw(l->board);
     } else if (elapsed - l->said >= 10) {
         l->said = elapsed;
-        fprintf(stderr, "%s\n", l->text);
+        put_line(l->text, sizeof l->text);
     }
     pthread_mutex_unlock(&lock);
 }

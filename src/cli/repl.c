@@ -7,6 +7,7 @@
 #include "cli/line.h"
 #include "cli/progress_line.h"
 #include "cli/run.h"
+#include "cli/out.h"
 #include <dirent.h>
 #include <errno.h>
 #include <locale.h>
@@ -33,12 +34,12 @@ static int run_expressions(gpm_session *s, const struct text_list *l, bool quiet
     return EXIT_FINE;
 }
 
-static int run_stdin(gpm_session *s, bool quiet) {
-    size_t len;
-    char *text = read_whole("-", &len);
-    if (!text) return complain(EXIT_FAILED, "cannot read the program: %s", strerror(errno));
-    int status = run_text(s, "<stdin>", text, len, quiet);
-    free(text);
+static int run_stdin(const struct session_args *a, gpm_session *s) {
+    struct buf text = BUF_INIT;
+    int status = EXIT_FAILED;
+    if (read_program(a, "-", &text) == GPM_OK)
+        status = run_text(s, "<stdin>", text.data, text.len, voice_quiet());
+    buf_release(&text);
     return status;
 }
 
@@ -59,7 +60,7 @@ static const struct prompt_command *prompt_commands(void);
 
 static void report(struct prompt *p, enum gpm_status st) {
     print_error(p->session, st, p->options.quiet > 0);
-    fflush(stdout);
+    out_flush();
 }
 
 static void do_help(struct prompt *p, const char *arg) {
@@ -68,18 +69,18 @@ static void do_help(struct prompt *p, const char *arg) {
         if (!text) {
             complain(0, "there is no help on '%s'; Tab completes names", arg);
         } else {
-            printf("%s%s", text, text[0] && text[strlen(text) - 1] != '\n' ? "\n" : "");
+            out_printf("%s%s", text, text[0] && text[strlen(text) - 1] != '\n' ? "\n" : "");
         }
         return;
     }
-    printf(
+    out_text(
         "Type an instruction to run it; an open bracket continues on the next line. For example:\n"
         "  assume x = normal(0, 1);  observe normal(x, 1) = 3;  mh(default, one, 100);  sample "
         "x;\n");
     for (const struct prompt_command *c = prompt_commands(); c->name; c++) {
-        printf("  :%s %-*s %s\n", c->name, 14 - (int)strlen(c->name), c->args, c->help);
+        out_printf("  :%s %-*s %s\n", c->name, 14 - (int)strlen(c->name), c->args, c->help);
     }
-    printf("Tab completes, Ctrl-C stops a running command, Ctrl-D leaves.\n");
+    out_text("Tab completes, Ctrl-C stops a running command, Ctrl-D leaves.\n");
 }
 
 static void do_quit(struct prompt *p, const char *arg) {
@@ -106,7 +107,7 @@ static void do_reset(struct prompt *p, const char *arg) {
 
 static void print_name(void *user, const char *name) {
     (void)user;
-    puts(name);
+    out_printf("%s\n", name);
 }
 
 static void do_names(struct prompt *p, const char *arg) {
@@ -232,15 +233,14 @@ static bool ask(void *user, const char *question) {
     ioctl(STDERR_FILENO, TIOCGWINSZ, &ws);
     size_t rows = ws.ws_row > 4 ? ws.ws_row : 24, columns = ws.ws_col > 20 ? ws.ws_col : 80;
     size_t page = (rows - 3) * columns; /* bytes: a page of letters beyond ASCII is shorter */
-    fflush(stdout);
     for (; strlen(question) > page; question += page) {
         while (page > 1 && ((unsigned char)question[page] & 0xc0) == 0x80) page--;
-        fprintf(stderr, "%.*s\n(%zu more characters; Enter shows them, q refuses) ", (int)page,
-                question, strlen(question) - page);
+        err_printf("%.*s\n(%zu more characters; Enter shows them, q refuses) ", (int)page, question,
+                   strlen(question) - page);
         int answer = first_letter();
         if (answer == 0 || answer == 'q') return false;
     }
-    fprintf(stderr, "%s [y/N] ", question);
+    err_printf("%s [y/N] ", question);
     int answer = first_letter();
     return answer == 'y' || answer == 'Y';
 }
@@ -271,7 +271,7 @@ static void loop(struct prompt *p) {
         if (e.len == 0 && command) {
             line_remember(p->editor, start);
             run_prompt_command(p, command);
-            fflush(stdout);
+            out_flush();
             continue;
         }
         if (e.len == 0 && is_blank(line)) continue;
@@ -290,7 +290,7 @@ static int run_prompt(const struct gpm_options *o, gpm_session *s) {
     interrupt_forever(true);
     p.editor = line_editor_new(complete, &p, colour_wanted(STDOUT_FILENO));
     if (!p.editor) return complain(EXIT_FAILED, "out of memory");
-    if (!o->quiet) fprintf(stderr, "gpmem %s; :help for help, :quit to leave\n", gpm_version());
+    if (!o->quiet) err_printf("gpmem %s; :help for help, :quit to leave\n", gpm_version());
     loop(&p);
     line_editor_free(p.editor);
     gpm_session_free(p.session);
@@ -316,7 +316,7 @@ static int run(const void *opts, int argc, char **argv) {
     }
     bool quiet = voice_quiet();
     int status =
-        a->expressions.n ? run_expressions(s, &a->expressions, quiet) : run_stdin(s, quiet);
+        a->expressions.n ? run_expressions(s, &a->expressions, quiet) : run_stdin(&a->session, s);
     gpm_session_free(s);
     progress_board_free(board);
     return status;

@@ -4,6 +4,7 @@
  */
 #include "cli/run.h"
 #include "cli/progress_line.h"
+#include "cli/out.h"
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -61,13 +62,12 @@ void print_error(gpm_session *s, enum gpm_status st, bool quiet) {
     const char *text = gpm_last_error(s);
     if (st == GPM_OK && (quiet || !text || !*text)) return;
     progress_hide();
-    fflush(stdout);
     if (!text || !*text) {
-        fprintf(stderr, "gpmem: %s\n", gpm_status_text(st));
+        err_printf("gpmem: %s\n", gpm_status_text(st));
         return;
     }
-    fputs(text, stderr);
-    if (text[strlen(text) - 1] != '\n') fputc('\n', stderr);
+    out_drawn(2, text, strlen(text));
+    if (text[strlen(text) - 1] != '\n') out_drawn(2, "\n", 1);
 }
 
 int exit_status_of(enum gpm_status st, const char *name, const char *text, size_t len) {

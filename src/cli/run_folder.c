@@ -3,19 +3,16 @@
  * See run_folder.h.
  */
 #include "cli/run_folder.h"
+#include "base/file.h"
 #include "base/number.h"
 #include "cli/command.h"
 #include "cli/run_files.h"
 #include "cli/run_moves.h"
-#include <errno.h>
-#include <fcntl.h>
 #include <jansson.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 struct chain_file {
     struct run_folder *folder;
@@ -38,7 +35,38 @@ struct run_folder {
     struct chain_file *chains;
     struct run_files *files;
     pthread_mutex_t lock; /* of the manifest */
+    int only;             /* DIR/lock: no other process writes here */
 };
+
+/* What stands in the folder is written beside and renamed, and never through a link. */
+static bool put_part(const char *path, const char *text, size_t len) {
+    struct buf why = BUF_INIT;
+    bool good = file_write(path, FILE_OURS, text, len, &why) == GPM_OK;
+    if (!good) complain(0, "cannot write '%s': %s", path, why.data);
+    buf_release(&why);
+    return good;
+}
+
+static bool put_json(const char *path, json_t *all) {
+    char *text = all ? json_dumps(all, JSON_INDENT(2)) : NULL;
+    bool good = text ? put_part(path, text, strlen(text))
+                     : complain(false, "cannot write '%s': out of memory", path);
+    free(text);
+    return good;
+}
+
+/* NULL: `why` says why. */
+static json_t *get_json(const char *path, struct buf *why) {
+    struct buf text = BUF_INIT;
+    json_error_t e;
+    json_t *all = NULL;
+    if (file_read(path, FILE_OURS, SIZE_MAX / 4, &text, why) == GPM_OK) {
+        all = json_loadb(text.data, text.len, 0, &e);
+        if (!all) buf_puts(why, e.text);
+    }
+    buf_release(&text);
+    return all;
+}
 
 static void path_in(const char *dir, const char *name, char *out, size_t size) {
     snprintf(out, size, "%s/%s", dir, name);
@@ -46,24 +74,20 @@ static void path_in(const char *dir, const char *name, char *out, size_t size) {
 
 /* ---- manifest ---- */
 
-/* Written beside and renamed: the manifest is whole at every moment. */
 static bool write_manifest(const struct run_folder *f) {
-    char path[1200], temporary[1200], when[32];
+    char path[1200], when[32];
     time_t now = time(NULL);
     struct tm tm;
     gmtime_r(&now, &tm);
     strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &tm);
     path_in(f->dir, "manifest.json", path, sizeof path);
-    path_in(f->dir, "manifest.json.new", temporary, sizeof temporary);
     json_t *m =
         json_pack("{s:s, s:s, s:I, s:I, s:I, s:s, s:s, s:o}", "gpmem", f->facts.version, "program",
                   f->facts.program, "seed", (json_int_t)f->facts.seed, "chains",
                   (json_int_t)f->facts.chains, "first_chain", (json_int_t)f->facts.first, "state",
                   f->facts.state, "written", when, "files", run_files_json(f->files));
-    bool good =
-        m && json_dump_file(m, temporary, JSON_INDENT(2)) == 0 && rename(temporary, path) == 0;
+    bool good = put_json(path, m);
     json_decref(m);
-    if (!good) complain(0, "cannot write '%s': %s", path, strerror(errno));
     return good;
 }
 
@@ -74,12 +98,12 @@ static void copy_text(char *to, size_t size, json_t *from) {
 
 static json_t *read_manifest(const char *dir) {
     char path[1200];
-    json_error_t e;
+    struct buf why = BUF_INIT;
     path_in(dir, "manifest.json", path, sizeof path);
-    json_t *m = json_load_file(path, 0, &e);
+    json_t *m = get_json(path, &why);
     if (!m) {
         complain(0, "'%s' holds no run that can be read: %s; `gpmem run --out DIR FILE` makes one",
-                 dir, e.text);
+                 dir, why.data);
     } else if (!json_object_get(m, "first_chain")) {
         json_decref(m);
         m = NULL;
@@ -88,6 +112,7 @@ static json_t *read_manifest(const char *dir) {
                  "query, forecast and report",
                  dir);
     }
+    buf_release(&why);
     return m;
 }
 
@@ -117,86 +142,142 @@ static bool open_chain(struct run_folder *f, size_t i) {
     c->number = i;
     snprintf(name, sizeof name, "chain-%zu.csv", i + 1);
     path_in(f->dir, name, path, sizeof path);
-    size_t len = 0;
-    char *old = read_whole(path, &len);
-    while (old && len > 0 && old[len - 1] != '\n') len--; /* a row cut off by a crash */
-    c->old = len ? old : NULL;
+    struct buf old = BUF_INIT, why = BUF_INIT;
+    enum gpm_status st = GPM_OK;
+    if (file_there(path)) st = file_read(path, FILE_OURS, SIZE_MAX / 4, &old, &why);
+    size_t len = old.len;
+    while (len > 0 && old.data[len - 1] != '\n') len--; /* a row cut off by a crash */
+    if (st == GPM_OK) st = file_begin(path, old.data, len, &c->fd, &why);
+    if (st != GPM_OK) complain(0, "cannot write '%s': %s", path, why.data);
     c->old_len = len;
-    if (!len) free(old);
-    c->fd = open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
-    if (c->fd >= 0 && ftruncate(c->fd, (off_t)len) == 0 && lseek(c->fd, 0, SEEK_END) >= 0)
-        return true;
-    complain(0, "cannot write '%s': %s", path, strerror(errno));
-    return false;
+    c->old = len ? buf_take(&old) : NULL;
+    buf_release(&old);
+    buf_release(&why);
+    return st == GPM_OK;
 }
 
-static struct run_folder *open_chains(struct run_folder *f) {
+static bool open_chains(struct run_folder *f) {
     f->chains = calloc(f->facts.chains, sizeof *f->chains);
-    pthread_mutex_init(&f->lock, NULL);
+    if (!f->chains) return complain(false, "out of memory");
     for (size_t i = 0; i < f->facts.chains; i++) f->chains[i].fd = -1;
     for (size_t i = 0; i < f->facts.chains; i++) {
-        if (!open_chain(f, i)) return NULL;
+        if (!open_chain(f, i)) return false;
     }
     snprintf(f->facts.state, sizeof f->facts.state, "running");
-    return write_manifest(f) ? f : NULL;
+    return write_manifest(f);
+}
+
+/* The folder, which nobody else writes from here on; NULL: said why. */
+static struct run_folder *take_folder(const char *dir) {
+    struct run_folder *f = calloc(1, sizeof *f);
+    struct buf why = BUF_INIT;
+    if (!f) {
+        complain(0, "out of memory");
+    } else if (file_lock(dir, &f->only, &why) != GPM_OK) {
+        complain(0, "cannot write to the folder '%s': %s", dir, why.data);
+        free(f);
+        f = NULL;
+    } else {
+        snprintf(f->dir, sizeof f->dir, "%s", dir);
+        pthread_mutex_init(&f->lock, NULL);
+    }
+    buf_release(&why);
+    return f;
+}
+
+/* False: draws may be lost, which was said. */
+static bool close_chain(struct chain_file *c) {
+    struct buf why = BUF_INIT;
+    bool good = c->fd < 0 || file_close(c->fd, &why) == GPM_OK;
+    c->fd = -1;
+    if (!good) complain(0, "cannot write the draws of chain %zu: %s", c->number + 1, why.data);
+    buf_release(&why);
+    return good;
+}
+
+static bool leave_folder(struct run_folder *f) {
+    bool good = true;
+    for (size_t i = 0; f->chains && i < f->facts.chains; i++) {
+        good &= close_chain(&f->chains[i]);
+        free(f->chains[i].old);
+        json_decref(f->chains[i].moves);
+    }
+    file_unlock(f->dir, f->only);
+    run_files_free(f->files);
+    pthread_mutex_destroy(&f->lock);
+    free(f->chains);
+    free(f);
+    return good;
+}
+
+static struct run_folder *begin(struct run_folder *f) {
+    if (open_chains(f)) return f;
+    (void)leave_folder(f);
+    return NULL;
 }
 
 static bool copy_program(const char *dir, const char *program) {
     char path[1200];
-    size_t len;
-    char *text = read_whole(program, &len);
-    if (!text) return complain(false, "cannot read '%s': %s", program, strerror(errno));
+    struct buf text = BUF_INIT;
     path_in(dir, "program.vnts", path, sizeof path);
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
-    FILE *to = fd >= 0 ? fdopen(fd, "wb") : NULL;
-    bool good = to && fwrite(text, 1, len, to) == len;
-    if (to && fclose(to) != 0) good = false;
-    free(text);
-    return good || complain(false, "cannot write '%s': %s", path, strerror(errno));
+    bool good = read_text(program, &text) == GPM_OK && put_part(path, text.data, text.len);
+    buf_release(&text);
+    return good;
+}
+
+static bool may_create(const char *dir, const char *program) {
+    char path[1200];
+    path_in(dir, "manifest.json", path, sizeof path);
+    if (file_there(path))
+        return complain(
+            false,
+            "'%s' holds a run already; go on with `gpmem resume %s` or choose another folder", dir,
+            dir);
+    if (file_there(program) && !file_regular(program))
+        return complain(false, "--out needs a program in a file, and '%s' is none", program);
+    struct buf why = BUF_INIT;
+    bool made = file_folder(dir, FILE_GIVEN, &why) == GPM_OK;
+    if (!made) complain(0, "cannot make the folder '%s': %s", dir, why.data);
+    buf_release(&why);
+    return made;
 }
 
 struct run_folder *run_folder_create(const char *dir, const char *program,
                                      struct run_facts *facts) {
-    char path[1200];
-    path_in(dir, "manifest.json", path, sizeof path);
-    if (access(path, F_OK) == 0) {
-        complain(0,
-                 "'%s' holds a run already; go on with `gpmem resume %s` or choose another folder",
-                 dir, dir);
-        return NULL;
-    }
-    if (mkdir(dir, 0755) != 0 && errno != EEXIST) {
-        complain(0, "cannot make the folder '%s': %s", dir, strerror(errno));
-        return NULL;
-    }
-    if (!copy_program(dir, program)) return NULL;
-    struct run_folder *f = calloc(1, sizeof *f);
+    if (!may_create(dir, program)) return NULL;
+    struct run_folder *f = take_folder(dir);
+    if (!f) return NULL;
     char *full = realpath(program, NULL);
     snprintf(facts->program, sizeof facts->program, "%s", full ? full : program);
     snprintf(facts->version, sizeof facts->version, "%s", gpm_version());
     free(full);
-    snprintf(f->dir, sizeof f->dir, "%s", dir);
     f->facts = *facts;
     f->files = run_files_new(NULL);
     explain("draws go to '%s'", dir);
-    return open_chains(f);
+    if (may_create(dir, program) && copy_program(dir, program)) return begin(f);
+    (void)leave_folder(f); /* another process was faster, or there is no program */
+    return NULL;
 }
 
 /* The program must still be the one the run began with. */
 static bool same_program(const char *dir, const char *program) {
     char path[1200];
-    size_t n = 0, m = 0;
+    struct buf kept = BUF_INIT, now = BUF_INIT, why = BUF_INIT;
     path_in(dir, "program.vnts", path, sizeof path);
-    char *kept = read_whole(path, &n), *now = read_whole(program, &m);
-    bool same = kept && now && n == m && memcmp(kept, now, n) == 0;
-    if (!now) {
-        complain(0, "cannot read the run's program '%s': %s", program, strerror(errno));
-    } else if (!same) {
-        complain(0, "'%s' has changed since the run began (its copy is %s); start a new run",
-                 program, path);
+    bool same = false;
+    if (file_read(program, FILE_GIVEN, FILE_TEXT_MAX, &now, &why) != GPM_OK) {
+        complain(0, "cannot read the run's program '%s': %s", program, why.data);
+    } else if (file_read(path, FILE_OURS, FILE_TEXT_MAX, &kept, &why) != GPM_OK) {
+        complain(0, "cannot read '%s': %s", path, why.data);
+    } else {
+        same = kept.len == now.len && memcmp(kept.data, now.data, now.len) == 0;
+        if (!same)
+            complain(0, "'%s' has changed since the run began (its copy is %s); start a new run",
+                     program, path);
     }
-    free(kept);
-    free(now);
+    buf_release(&kept);
+    buf_release(&now);
+    buf_release(&why);
     return same;
 }
 
@@ -208,15 +289,15 @@ struct run_folder *run_folder_reopen(const char *dir, struct run_facts *facts) {
         return NULL;
     }
     if (!same_program(dir, facts->program)) return NULL;
+    struct run_folder *f = take_folder(dir);
+    if (!f) return NULL;
     json_t *m = read_manifest(dir);
-    struct run_folder *f = calloc(1, sizeof *f);
-    snprintf(f->dir, sizeof f->dir, "%s", dir);
     f->facts = *facts;
     f->files = run_files_new(json_object_get(m, "files"));
     json_decref(m);
     explain("'%s' was %s; its program is run again from seed %llu", dir, facts->state,
             (unsigned long long)facts->seed);
-    return open_chains(f);
+    return begin(f);
 }
 
 static json_t *all_moves(const struct run_folder *f) {
@@ -229,13 +310,13 @@ static json_t *all_moves(const struct run_folder *f) {
 }
 
 /* Summary and complaints of every quantity, for those who read the folder without this tool. */
-static void write_diagnostics(const struct run_folder *f) {
+static bool write_diagnostics(const struct run_folder *f) {
     char path[1200];
     gpm_draws *d;
     struct run_facts facts;
     for (size_t i = 0; i < f->facts.chains; i++)
-        if (f->chains[i].n_columns == 0) return; /* nothing was collected */
-    if (run_folder_read(f->dir, &facts, &d) != EXIT_FINE) return;
+        if (f->chains[i].n_columns == 0) return true; /* nothing was collected */
+    if (run_folder_read(f->dir, &facts, &d) != EXIT_FINE) return false;
     json_t *quantities = json_loads(gpm_draws_summary(d, GPM_FORMAT_JSON), 0, NULL);
     json_t *moves = all_moves(f);
     char *diverged = run_moves_complaints(moves);
@@ -245,10 +326,10 @@ static void write_diagnostics(const struct run_folder *f) {
                   diverged, "transitions", moves);
     free(diverged);
     path_in(f->dir, "diagnostics.json", path, sizeof path);
-    if (!all || json_dump_file(all, path, JSON_INDENT(2)) != 0)
-        complain(0, "cannot write '%s': %s", path, strerror(errno));
+    bool good = put_json(path, all);
     json_decref(all);
     gpm_draws_free(d);
+    return good;
 }
 
 int run_folder_close(struct run_folder *f, int status) {
@@ -262,19 +343,14 @@ int run_folder_close(struct run_folder *f, int status) {
                      i + 1, f->dir);
         }
         bad |= c->differs || c->broken || c->other_file;
-        free(c->old);
-        if (c->fd >= 0 && close(c->fd) != 0) bad = true;
+        bad |= !close_chain(c);
     }
     if (bad && status == EXIT_FINE) status = EXIT_FAILED;
     snprintf(f->facts.state, sizeof f->facts.state, status == EXIT_FINE ? "finished" : "failed");
-    if (!write_manifest(f) && status == EXIT_FINE) status = EXIT_FAILED;
-    write_diagnostics(f);
-    for (size_t i = 0; i < f->facts.chains; i++) json_decref(f->chains[i].moves);
-    run_files_free(f->files);
-    pthread_mutex_destroy(&f->lock);
-    free(f->chains);
-    free(f);
-    return status;
+    bool written = write_manifest(f);
+    written &= write_diagnostics(f);
+    written &= leave_folder(f);
+    return written || status != EXIT_FINE ? status : EXIT_FAILED;
 }
 
 void *run_folder_chain(struct run_folder *f, size_t i) {
@@ -292,9 +368,11 @@ void run_folder_note(struct run_folder *f, size_t i, gpm_session *s) {
 json_t *run_folder_moves(const char *dir) {
     char path[1200];
     path_in(dir, "diagnostics.json", path, sizeof path);
-    json_t *all = json_load_file(path, 0, NULL), *moves = json_object_get(all, "transitions");
+    struct buf why = BUF_INIT;
+    json_t *all = get_json(path, &why), *moves = json_object_get(all, "transitions");
     json_incref(moves);
     json_decref(all);
+    buf_release(&why);
     return moves;
 }
 
@@ -330,15 +408,13 @@ static void put_line(struct chain_file *c, const char *line, size_t len) {
         }
         return;
     }
-    for (size_t done = 0; done < len && !c->broken;) {
-        ssize_t n = write(c->fd, line + done, len - done);
-        if (n > 0) done += (size_t)n;
-        if (n < 0 && errno != EINTR) {
-            c->broken = true;
-            complain(0, "cannot write the draws of chain %zu: %s", c->number + 1, strerror(errno));
-            if (c->session) gpm_interrupt(c->session);
-        }
+    struct buf why = BUF_INIT;
+    if (!c->broken && file_put(c->fd, line, len, &why) != GPM_OK) {
+        c->broken = true;
+        complain(0, "cannot write the draws of chain %zu: %s", c->number + 1, why.data);
+        if (c->session) gpm_interrupt(c->session);
     }
+    buf_release(&why);
 }
 
 /* Stan's spelling of names: a[1,2] is a.1.2, what CSV cannot hold becomes _. */
@@ -393,19 +469,19 @@ int run_folder_read(const char *dir, struct run_facts *facts, gpm_draws **out) {
     gpm_draws *d = gpm_draws_new();
     for (size_t i = 0; i < facts->chains && status == EXIT_FINE; i++) {
         char name[64], path[1200], err[200] = "";
-        size_t len;
+        struct buf text = BUF_INIT, why = BUF_INIT;
         snprintf(name, sizeof name, "chain-%zu.csv", i + 1);
         path_in(dir, name, path, sizeof path);
-        char *text = read_whole(path, &len);
-        if (!text) {
-            status = complain(EXIT_USAGE, "cannot read '%s': %s", path, strerror(errno));
-        } else if (len == 0) {
+        if (file_read(path, FILE_OURS, SIZE_MAX / 4, &text, &why) != GPM_OK) {
+            status = complain(EXIT_USAGE, "cannot read '%s': %s", path, why.data);
+        } else if (text.len == 0) {
             status = complain(EXIT_FAILED,
                               "'%s' holds no draws: the program ran no collect(...) yet", path);
-        } else if (gpm_draws_add_csv(d, text, len, err, sizeof err) != GPM_OK) {
+        } else if (gpm_draws_add_csv(d, text.data, text.len, err, sizeof err) != GPM_OK) {
             status = complain(EXIT_USAGE, "%s: %s", path, err);
         }
-        free(text);
+        buf_release(&text);
+        buf_release(&why);
     }
     if (status == EXIT_FINE) {
         explain("'%s' (%s, seed %llu): %zu chains of %zu draws, %zu quantities", dir, facts->state,

@@ -2,12 +2,13 @@
  *
  * What every command that runs programs shares: options of a session, its output, its files.
  */
+#include "base/clock.h"
+#include "base/file.h"
 #include "cli/command.h"
+#include "cli/out.h"
 #include "cli/progress_line.h"
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 void session_args_init(struct session_args *a) {
@@ -21,13 +22,13 @@ bool colour_wanted(int fd) {
     return isatty(fd) && (!term || strcmp(term, "dumb") != 0);
 }
 
-/* Results to stdout, the rest to stderr; stdout goes first so that a shared terminal or file shows
- * them in the order of writing. */
 static void write_streams(void *user, int stream, const char *text, size_t len) {
     (void)user;
     progress_hide();
-    if (stream != 1) fflush(stdout);
-    fwrite(text, 1, len, stream == 1 ? stdout : stderr);
+    if (stream == 1)
+        out_data(text, len);
+    else
+        err_text(text, len);
 }
 
 void session_args_apply(const struct session_args *a, struct gpm_options *o) {
@@ -47,40 +48,22 @@ void session_args_apply(const struct session_args *a, struct gpm_options *o) {
     o->write = write_streams;
 }
 
-static char *read_stream(FILE *f, size_t *len) {
-    size_t cap = 1 << 16, n = 0;
-    char *text = malloc(cap + 1);
-    while (text) {
-        n += fread(text + n, 1, cap - n, f);
-        if (n < cap) break;
-        char *more = realloc(text, cap * 2 + 1);
-        if (!more) free(text);
-        text = more;
-        cap *= 2;
-    }
-    if (text && ferror(f)) {
-        int e = errno;
-        free(text);
-        errno = e;
-        return NULL;
-    }
-    if (text) text[n] = 0;
-    *len = n;
-    return text;
+enum gpm_status read_text(const char *path, struct buf *out) {
+    struct buf why = BUF_INIT;
+    bool standard = strcmp(path, "-") == 0;
+    enum gpm_status st = standard ? file_read_stdin(FILE_TEXT_MAX, out, &why)
+                                  : file_read(path, FILE_GIVEN, FILE_TEXT_MAX, out, &why);
+    if (st != GPM_OK && standard) complain(0, "cannot read the program: %s", why.data);
+    if (st != GPM_OK && !standard) complain(0, "cannot read '%s': %s", path, why.data);
+    buf_release(&why);
+    return st;
 }
 
-char *read_whole(const char *path, size_t *len) {
-    if (strcmp(path, "-") == 0) return read_stream(stdin, len);
-    struct stat st;
-    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
-        errno = EISDIR;
-        return NULL;
-    }
-    FILE *f = fopen(path, "rb");
-    if (!f) return NULL;
-    char *text = read_stream(f, len);
-    int e = errno;
-    fclose(f);
-    errno = e;
-    return text;
+enum gpm_status read_program(const struct session_args *a, const char *path, struct buf *out) {
+    double end = a->max_time > 0 ? clock_seconds() + a->max_time : 0;
+    const struct file_guard limits = {.deadline = end, .max_memory = (size_t)a->max_memory};
+    const struct file_guard *before = file_set_guard(&limits);
+    enum gpm_status st = read_text(path, out);
+    file_set_guard(before);
+    return st;
 }

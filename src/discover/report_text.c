@@ -9,12 +9,12 @@
 
 #define SHOWN 0.005 /* structures below this probability are summed up in one line */
 
-/* A name from the data: in Markdown its punctuation means nothing. */
+/* A name from the data, or a text of the run's folder. */
 static void put_name(const char *s, bool markdown, struct buf *out) {
-    for (; *s; s++) {
-        if (markdown && strchr("\\`*_{}[]<>()#+-!|&", *s)) buf_putc(out, '\\');
-        buf_putc(out, *s);
-    }
+    if (markdown)
+        buf_markdown(out, s);
+    else
+        buf_visible(out, s, strlen(s));
 }
 
 static void data_line(const struct discovery *d, bool markdown, struct buf *out) {
@@ -132,8 +132,9 @@ void discovery_markdown(const struct discovery *d, struct buf *out) {
     holdout_lines(d, out);
     for (int k = 0; k < DISCOVERY_CHECKS; k++)
         if (d->check[k].name) buf_printf(out, "- %s (p = %.3f)\n", d->check[k].text, d->check[k].p);
-    buf_printf(out, "- %s%s\n",
-               d->post.settled ? "" : "**Not settled**: ", d->post.verdict ? d->post.verdict : "");
+    buf_printf(out, "- %s", d->post.settled ? "" : "**Not settled**: ");
+    put_name(d->post.verdict ? d->post.verdict : "", true, out);
+    buf_putc(out, '\n');
     buf_puts(out, "\n## How it was computed\n\n```\n");
     discovery_program(d, out);
     buf_printf(out, "```\n\ngpmem %s, %.1f s, data hash %016llx\n", GPMEM_VERSION, d->seconds,

@@ -6,39 +6,30 @@
  *   structures.json  every structure visited: evidence, modes, weighted draws of the parameters
  *   chains.csv       the states of the exact sampler
  *   draws.csv        the draws of the most probable structures in the user's units, for other tools
- * Files are written under a temporary name and renamed, the manifest last: a folder with a manifest
- * is complete.
+ *   lock             while a process writes
+ * Files are written beside and renamed, the manifest last: a folder with a manifest is complete.
  */
+#include "base/file.h"
 #include "base/mem.h"
 #include "base/number.h"
 #include "discover/discovery.h"
-#include <errno.h>
-#include <fcntl.h>
 #include <jansson.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define FORMAT 1
 
 /* ---- writing ---- */
 static enum gpm_status put_file(const char *dir, const char *name, const struct buf *text,
                                 struct buf *err) {
-    struct buf path = BUF_INIT, tmp = BUF_INIT;
+    struct buf path = BUF_INIT, why = BUF_INIT;
     buf_printf(&path, "%s/%s", dir, name);
-    buf_printf(&tmp, "%s.tmp", path.data);
-    /* not through a link that somebody left there: the folder may come from elsewhere */
-    int fd = open(tmp.data, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
-    FILE *f = fd >= 0 ? fdopen(fd, "wb") : NULL;
-    bool ok = f && fwrite(text->data, 1, text->len, f) == text->len;
-    if (f && fclose(f) != 0) ok = false;
-    if (ok) ok = rename(tmp.data, path.data) == 0;
-    if (!ok) buf_printf(err, "cannot write '%s': %s", path.data, strerror(errno));
+    enum gpm_status st = file_write(path.data, FILE_OURS, text->data, text->len, &why);
+    if (st) buf_printf(err, "cannot write '%s': %s", path.data, why.data);
     buf_release(&path);
-    buf_release(&tmp);
-    return ok ? GPM_OK : GPM_E_IO;
+    buf_release(&why);
+    return st;
 }
 
 static void put_exact(struct buf *out, double v) {
@@ -198,35 +189,53 @@ static enum gpm_status save_parts(const struct discovery *d, const char *dir, st
 }
 
 enum gpm_status discovery_save(const struct discovery *d, const char *dir, struct buf *err) {
-    struct stat sb;
-    if (mkdir(dir, 0777) != 0 && errno != EEXIST) {
-        buf_printf(err, "cannot make the folder '%s': %s", dir, strerror(errno));
-        return GPM_E_IO;
+    struct buf b = BUF_INIT, why = BUF_INIT;
+    int lock = -1;
+    enum gpm_status st = file_folder(dir, FILE_GIVEN, &why);
+    if (st) buf_printf(err, "cannot make the folder '%s': %s", dir, why.data);
+    if (!st) {
+        st = file_lock(dir, &lock, &why);
+        if (st) buf_printf(err, "cannot write to the folder '%s': %s", dir, why.data);
     }
-    if (stat(dir, &sb) != 0 || !S_ISDIR(sb.st_mode)) {
-        buf_printf(err, "'%s' is not a folder", dir);
-        return GPM_E_IO;
+    if (!st) {
+        st = save_parts(d, dir, &b, err);
+        file_unlock(dir, lock);
     }
-    struct buf b = BUF_INIT;
-    enum gpm_status st = save_parts(d, dir, &b, err);
     buf_release(&b);
+    buf_release(&why);
     return st;
 }
 
 /* ---- reading ---- */
-static json_t *load_json(const char *dir, const char *name, struct buf *err) {
+
+/* `why` names the file. */
+static enum gpm_status read_part(const char *dir, const char *name, struct buf *text,
+                                 struct buf *why) {
     struct buf path = BUF_INIT;
-    json_error_t e;
     buf_printf(&path, "%s/%s", dir, name);
-    locale_t before = number_locale_enter();
-    json_t *j = json_load_file(path.data, 0, &e);
-    number_locale_leave(before);
+    buf_printf(why, "%s: ", name);
+    enum gpm_status st = file_read(path.data, FILE_OURS, SIZE_MAX / 4, text, why);
+    buf_release(&path);
+    return st;
+}
+
+static json_t *load_json(const char *dir, const char *name, struct buf *err) {
+    struct buf text = BUF_INIT, why = BUF_INIT;
+    json_error_t e;
+    json_t *j = NULL;
+    if (read_part(dir, name, &text, &why) == GPM_OK) {
+        locale_t before = number_locale_enter();
+        j = json_loadb(text.data, text.len, 0, &e);
+        number_locale_leave(before);
+        if (!j) buf_puts(&why, e.text);
+    }
     if (!j)
         buf_printf(err,
-                   "'%s' holds no run of discover that can be read: %s: %s; "
+                   "'%s' holds no run of discover that can be read: %s; "
                    "`gpmem discover --out DIR FILE` makes one",
-                   dir, name, e.text);
-    buf_release(&path);
+                   dir, why.data);
+    buf_release(&text);
+    buf_release(&why);
     return j;
 }
 
@@ -264,11 +273,15 @@ static double *get_array(json_t *j, const char *key, size_t *n, bool *bad) {
 
 static enum gpm_status load_series(struct discovery *d, const char *dir, json_t *m,
                                    struct buf *err) {
-    struct buf path = BUF_INIT;
+    struct buf text = BUF_INIT, why = BUF_INIT;
     struct series_options o = {0};
-    buf_printf(&path, "%s/data.csv", dir);
-    enum gpm_status st = series_read(&d->series, path.data, &o, err);
-    buf_release(&path);
+    enum gpm_status st = read_part(dir, "data.csv", &text, &why);
+    if (st)
+        buf_printf(err, "'%s': %s", dir, why.data);
+    else
+        st = series_parse(&d->series, "data.csv", text.data, text.len, &o, err);
+    buf_release(&text);
+    buf_release(&why);
     if (st != GPM_OK) return st;
     struct series *s = &d->series;
     char *hash = get_text(m, "data_hash");
@@ -413,7 +426,6 @@ static enum gpm_status load_structures(struct discovery *d, const char *dir, jso
 static enum gpm_status load_chains(struct discovery *d, const char *dir, json_t *m,
                                    struct buf *err) {
     struct posterior *p = &d->post;
-    struct buf path = BUF_INIT;
     p->n_chains = (int)get_count(m, "chains", 1000);
     p->steps = get_count(m, "steps", 1e6);
     p->acceptance = get_number(m, "acceptance", 0);
@@ -423,24 +435,22 @@ static enum gpm_status load_chains(struct discovery *d, const char *dir, json_t 
     p->ess = get_number(m, "ess", 0);
     p->settled = get_bool(m, "settled");
     p->verdict = get_text(m, "verdict");
-    buf_printf(&path, "%s/chains.csv", dir);
-    FILE *f = fopen(path.data, "r");
+    struct buf text = BUF_INIT, why = BUF_INIT;
+    enum gpm_status st = read_part(dir, "chains.csv", &text, &why);
     size_t n = (size_t)p->n_chains * p->steps, k = 0;
     size_t room = n > 10000000 ? 0 : n; /* no run was that long */
     p->chain = NEW_ARRAY(struct chain_state, room + 1);
-    char line[128];
-    if (f && fgets(line, sizeof line, f))
-        while (k < room && fgets(line, sizeof line, f)) {
-            char *end;
-            strtoul(line, &end, 10);
-            strtoul(*end ? end + 1 : end, &end, 10);
-            long id = strtol(*end ? end + 1 : end, &end, 10);
-            if (id < 0 || (size_t)id >= d->search.n) break;
-            p->chain[k++] = (struct chain_state){(int)id, number_read(*end ? end + 1 : end, NULL)};
-        }
-    if (f) fclose(f);
+    char *line = strchr(text.data, '\n'), *end;
+    for (; st == GPM_OK && line && line[1] && k < room; line = strchr(line + 1, '\n')) {
+        strtoul(line + 1, &end, 10);
+        strtoul(*end ? end + 1 : end, &end, 10);
+        long id = strtol(*end ? end + 1 : end, &end, 10);
+        if (id < 0 || (size_t)id >= d->search.n) break;
+        p->chain[k++] = (struct chain_state){(int)id, number_read(*end ? end + 1 : end, NULL)};
+    }
+    buf_release(&text);
+    buf_release(&why);
     if (k != n) buf_printf(err, "'%s': chains.csv is damaged", dir);
-    buf_release(&path);
     return k == n ? GPM_OK : GPM_E_FORMAT;
 }
 

@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  * CSV reader; see csv.h. */
 #include "host/csv.h"
+#include "base/file.h"
 #include "base/mem.h"
 #include "base/number.h"
 #include "base/vec.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
 
 struct reader {
     struct csv *c;
@@ -193,32 +191,16 @@ enum gpm_status csv_parse(struct csv *c, const char *name, const char *text, siz
     return s;
 }
 
-static enum gpm_status read_all(const char *path, size_t max, struct buf *text, struct buf *err) {
-    struct stat sb;
-    FILE *f = fopen(path, "rb");
-    if (!f || fstat(fileno(f), &sb) || S_ISDIR(sb.st_mode)) {
-        buf_printf(err, "%s: %s", path, f ? "is a folder; name a CSV file" : strerror(errno));
-        if (f) fclose(f);
-        return GPM_E_IO;
-    }
-    char chunk[65536];
-    size_t n;
-    while (text->len <= max && (n = fread(chunk, 1, sizeof chunk, f)) > 0) buf_add(text, chunk, n);
-    int failed = ferror(f);
-    fclose(f);
-    if (failed)
-        buf_printf(err, "%s: reading failed", path);
-    else if (text->len > max)
-        buf_printf(err, "%s: larger than %zu bytes", path, max);
-    return failed ? GPM_E_IO : text->len > max ? GPM_E_LIMIT : GPM_OK;
-}
-
 enum gpm_status csv_read(struct csv *c, const char *path, const struct csv_options *opt,
                          struct buf *err) {
-    struct buf text = BUF_INIT;
-    size_t max = opt && opt->max_bytes ? opt->max_bytes : CSV_MAX_BYTES;
-    enum gpm_status s = read_all(path, max, &text, err);
-    if (!s) s = csv_parse(c, path, text.data, text.len, opt, err);
+    struct buf text = BUF_INIT, why = BUF_INIT;
+    size_t max = opt && opt->max_bytes ? opt->max_bytes : FILE_TEXT_MAX;
+    enum gpm_status s = file_read(path, FILE_GIVEN, max, &text, &why);
+    if (s)
+        buf_printf(err, "%s: %s", path, why.data);
+    else
+        s = csv_parse(c, path, text.data, text.len, opt, err);
+    buf_release(&why);
     buf_release(&text);
     return s;
 }

@@ -21,9 +21,8 @@ enum csv_header {
 struct csv_options {
     enum csv_header header;
     char separator;   /* 0: find it */
-    size_t max_bytes; /* 0: CSV_MAX_BYTES */
+    size_t max_bytes; /* 0: FILE_TEXT_MAX */
 };
-#define CSV_MAX_BYTES   ((size_t)256 << 20)
 #define CSV_MAX_COLUMNS 10000
 
 struct csv {

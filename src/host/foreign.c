@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Shared objects; see foreign.h. */
 #include "host/foreign.h"
+#include "base/file.h"
 
 #include <dlfcn.h>
 #include <string.h>
@@ -16,9 +17,12 @@ enum gpm_status foreign_open(struct foreign *f, const char *path, const char *sy
     enum gpm_status s = GPM_OK;
     if (!strchr(path, '/')) buf_puts(&full, "./");
     buf_puts(&full, path);
-    void *handle = dlopen(full.data, RTLD_NOW | RTLD_LOCAL), *sym = NULL;
+    /* the loader would wait for the writer of a pipe without end */
+    bool pipe = file_there(full.data) && !file_regular(full.data);
+    void *handle = pipe ? NULL : dlopen(full.data, RTLD_NOW | RTLD_LOCAL), *sym = NULL;
     if (!handle) {
-        buf_printf(err, "cannot load the shared object '%s': %s", path, dl_reason());
+        buf_printf(err, "cannot load the shared object '%s': %s", path,
+                   pipe ? "it is no regular file" : dl_reason());
         s = GPM_E_IO;
     } else if (!(sym = dlsym(handle, symbol))) {
         buf_printf(err,

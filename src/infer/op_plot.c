@@ -3,12 +3,12 @@
  * plot, plotf, plot_to_file: pictures of datasets and of plain sequences by the specifications of
  * plot/spec.h, on the terminal or as an SVG file.
  */
+#include "base/file.h"
 #include "base/mem.h"
 #include "infer/dataset.h"
 #include "infer/show.h"
 #include "plot/spec.h"
 #include "sp/sp_options.h"
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -134,11 +134,11 @@ static void show_on_terminal(struct infer_state *x, const struct plot_scene *s, 
 }
 
 static enum gpm_status write_file(struct infer_state *x, const char *path, const struct buf *b) {
-    FILE *f = fopen(path, "w");
-    size_t done = f ? fwrite(b->data, 1, b->len, f) : 0;
-    int e = errno;
-    if (f && fclose(f) == 0 && done == b->len) return GPM_OK;
-    return infer_error(x, DIAG_FILE, "cannot write '%s': %s", path, strerror(e));
+    struct buf why = BUF_INIT;
+    enum gpm_status st = file_write(path, FILE_GIVEN, b->data, b->len, &why);
+    if (st != GPM_OK) st = infer_error(x, DIAG_FILE, "cannot write '%s': %s", path, why.data);
+    buf_release(&why);
+    return st;
 }
 
 static enum gpm_status may_write(struct infer_state *x, const char *name) {
@@ -146,7 +146,7 @@ static enum gpm_status may_write(struct infer_state *x, const char *name) {
     enum gpm_status st = GPM_OK;
     buf_printf(&what, "write '%s'", name);
     if (!sp_permitted(x->core->host.options, SP_MAY_WRITE, what.data)) {
-        sp_put_shown(&shown, what.data);
+        buf_shown(&shown, what.data);
         st = infer_error(x, DIAG_DENIED, "not allowed to %s", shown.data);
         diag_set_help(x->core->diags, "give gpmem the flag --allow-write if you trust the program");
     }

@@ -7,6 +7,7 @@
 #ifndef LANG_LEX_H
 #define LANG_LEX_H
 #include "base/buf.h"
+#include "base/utf8.h"
 #include "lang/diag.h"
 #include "lang/source.h"
 #include <stdbool.h>
@@ -136,9 +137,4 @@ double lex_number(const struct lexer *lx, const struct token *t);
 void lex_string(const struct lexer *lx, const struct token *t, struct buf *out);
 const char *lex_word_text(enum tok_word w);
 const char *lex_kind_text(enum tok_kind k); /* "`(`", "a name", ... for messages */
-
-/* Length of the UTF-8 sequence at s (n bytes are there) and its code point; 0 when malformed. */
-uint32_t utf8_decode(const char *s, size_t n, uint32_t *code);
-/* The offset of the first byte that is not valid UTF-8 or is NUL; len when there is none. */
-size_t utf8_check(const char *s, size_t len);
 #endif

@@ -70,7 +70,7 @@ static unsigned char_width(uint32_t c) {
 /* Steps over one character: appends it to `out` (unless NULL) and advances *column. */
 static uint32_t draw_char(const struct line *l, uint32_t i, unsigned *column, struct buf *out) {
     uint32_t code = 0, n = utf8_decode(l->text + i, l->end - i, &code);
-    if (n == 0 || code < 0x20 || code == 0x7F) {
+    if (n == 0 || utf8_steers(code)) {
         unsigned w = n && code == '\t' ? TAB - *column % TAB : 1;
         if (out && code == '\t' && n)
             buf_printf(out, "%*s", (int)w, "");
@@ -124,7 +124,10 @@ static void draw_marks(const struct paint *p, const struct line *l, uint32_t fro
     while (i < end) i = draw_char(&part, i, &column, NULL);
     style(p, mark == '^' ? "1;31" : "1;34");
     for (unsigned k = 0; k < (column > first ? column - first : 1); k++) buf_putc(p->out, mark);
-    if (text && *text) buf_printf(p->out, " %s", text);
+    if (text && *text) {
+        buf_putc(p->out, ' ');
+        buf_visible(p->out, text, strlen(text));
+    }
     style(p, "0");
     buf_putc(p->out, '\n');
 }
@@ -170,7 +173,9 @@ static bool has_place(const struct diags *d, struct span at) {
 static void put_position(const struct diags *d, struct span at, struct buf *out) {
     unsigned line, column;
     sources_locate(d->sources, at, &line, &column);
-    buf_printf(out, "%s:%u:%u", d->sources->units.at[at.unit]->name, line, column);
+    const char *name = d->sources->units.at[at.unit]->name;
+    buf_visible(out, name, strlen(name));
+    buf_printf(out, ":%u:%u", line, column);
 }
 
 static unsigned digits(unsigned n) {
@@ -201,7 +206,9 @@ static void trailer(const struct paint *p, const char *kind, const char *text) {
     style(p, "34");
     buf_puts(p->out, "=");
     style(p, "0");
-    buf_printf(p->out, " %s%s\n", kind, text);
+    buf_printf(p->out, " %s", kind);
+    buf_visible(p->out, text, strlen(text));
+    buf_putc(p->out, '\n');
 }
 
 static bool same_call(const struct diag_label *a, const struct diag_label *b) {
@@ -255,7 +262,9 @@ static void draw_diag(struct paint *p, const struct diags *d, const struct diag 
     style(p, x->warning ? "1;33" : "1;31");
     buf_printf(p->out, "%s[%s]", x->warning ? "warning" : "error", diag_code_text(x->code));
     style(p, "0");
-    buf_printf(p->out, ": %s\n", x->message);
+    buf_puts(p->out, ": ");
+    buf_visible(p->out, x->message, strlen(x->message));
+    buf_putc(p->out, '\n');
     if (has_place(d, x->at)) draw_snippet(p, d, x);
     draw_far_labels(p, d, x);
     for (size_t i = 0; i < x->notes.n; i++) trailer(p, "note: ", x->notes.at[i]);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The loop: decide under the lock, run in parallel, store, log. */
+#include "base/file.h"
 #include "base/mem.h"
 #include "base/stop.h"
 #include "optimize/optimize_priv.h"
@@ -12,6 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 size_t optimize_counted(const struct optimize *o) {
     size_t n = 0;
@@ -42,10 +44,13 @@ static enum gpm_status log_append(struct optimize *o, const char *key, struct bu
     if (!s && sscanf(text, "%lld %lld", &seq, &offset) != 2) seq = 0, offset = -1;
     mem_free(text);
     if (s && s != GPM_E_NOT_FOUND) return s;
-    FILE *f = fopen(o->opt.log, "a");
-    if (!f || fstat(fileno(f), &sb)) {
-        buf_printf(err, "log '%s': %s", o->opt.log, strerror(errno));
-        if (f) fclose(f);
+    struct buf why = BUF_INIT;
+    int fd;
+    s = file_append(o->opt.log, &fd, &why);
+    if (s || fstat(fd, &sb)) {
+        buf_printf(err, "log '%s': %s", o->opt.log, s ? why.data : strerror(errno));
+        if (!s) close(fd);
+        buf_release(&why);
         return GPM_E_IO;
     }
     if (sb.st_size < offset) seq = 0, offset = -1; /* somebody took the file away: all again */
@@ -56,34 +61,34 @@ static enum gpm_status log_append(struct optimize *o, const char *key, struct bu
         seq = o->trace.at[i].seq;
     }
     long long end = (offset < 0 ? (long long)sb.st_size : offset) + (long long)lines.len;
-    bool bad = offset >= 0 && sb.st_size > offset && ftruncate(fileno(f), offset) != 0;
-    bad = bad || fwrite(lines.data, 1, lines.len, f) != lines.len || fflush(f) != 0;
-    bad = fclose(f) != 0 || bad;
-    s = GPM_OK;
-    if (bad) {
-        buf_printf(err, "log '%s': writing failed: %s", o->opt.log, strerror(errno));
+    if (offset >= 0 && sb.st_size > offset && ftruncate(fd, offset) != 0) {
+        buf_puts(&why, strerror(errno));
         s = GPM_E_IO;
+    }
+    if (!s) s = file_put(fd, lines.data, lines.len, &why);
+    enum gpm_status closed = file_close(fd, &why);
+    if (!s) s = closed;
+    if (s) {
+        buf_printf(err, "log '%s': writing failed: %s", o->opt.log, why.data);
     } else if (lines.len || offset < 0) {
         buf_printf(&mark, "%lld %lld", seq, end);
         s = memo_set(o->memo, key, mark.data, err);
     }
     buf_release(&lines);
     buf_release(&mark);
+    buf_release(&why);
     return s;
 }
 
 enum gpm_status optimize_write_log(struct optimize *o, struct buf *err) {
     if (!o->opt.log) return GPM_OK;
-    struct buf key = BUF_INIT;
+    struct buf key = BUF_INIT, why = BUF_INIT;
     char *full = realpath(o->opt.log, NULL);
-    buf_printf(&key, "log:%s", full ? full : o->opt.log);
-    if (!full) { /* made by the first line; then its full name is the key */
-        FILE *f = fopen(o->opt.log, "a");
-        if (f) fclose(f);
+    int fd; /* made by the first line; then its full name is the key */
+    if (!full && file_append(o->opt.log, &fd, &why) == GPM_OK && file_close(fd, &why) == GPM_OK)
         full = realpath(o->opt.log, NULL);
-        buf_reset(&key);
-        buf_printf(&key, "log:%s", full ? full : o->opt.log);
-    }
+    buf_printf(&key, "log:%s", full ? full : o->opt.log);
+    buf_release(&why);
     free(full);
     enum gpm_status s = memo_begin(o->memo, err);
     if (!s) s = optimize_refresh(o, err);

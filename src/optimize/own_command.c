@@ -6,10 +6,9 @@
  * one of them.
  */
 #include "optimize/own_command.h"
+#include "base/file.h"
 #include "base/mem.h"
 
-#include <fcntl.h>
-#include <stdio.h> /* rename */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -52,41 +51,22 @@ static bool describe(struct memo *m, const char *id, const char *command, struct
     return true;
 }
 
-/* A file of this user's that nobody else can write holds exactly this text. */
 static bool file_holds(const char *path, const struct buf *want) {
-    struct stat sb;
-    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0) return false;
-    char *text = mem_alloc(want->len + 1);
-    bool same = fstat(fd, &sb) == 0 && S_ISREG(sb.st_mode) && sb.st_uid == geteuid() &&
-                !(sb.st_mode & (S_IWGRP | S_IWOTH)) && (size_t)sb.st_size == want->len &&
-                read(fd, text, want->len + 1) == (ssize_t)want->len &&
-                memcmp(text, want->data, want->len) == 0;
-    mem_free(text);
-    close(fd);
+    struct buf text = BUF_INIT, why = BUF_INIT;
+    bool same = file_read(path, FILE_PRIVATE, want->len, &text, &why) == GPM_OK &&
+                text.len == want->len && memcmp(text.data, want->data, want->len) == 0;
+    buf_release(&text);
+    buf_release(&why);
     return same;
 }
 
-static void make_folders(char *path) {
-    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-        *slash = 0;
-        mkdir(path, 0700); /* where that failed, open fails */
-        *slash = '/';
-    }
-}
-
 /* Whole or not at all; without it a join asks for --allow-run. */
-static void write_record(struct buf *path, const struct buf *text) {
-    struct buf fresh = BUF_INIT;
-    make_folders(path->data);
-    buf_printf(&fresh, "%s.%ld", path->data, (long)getpid());
-    int fd = open(fresh.data, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (fd >= 0) {
-        bool whole = write(fd, text->data, text->len) == (ssize_t)text->len;
-        whole = close(fd) == 0 && whole;
-        if (!whole || rename(fresh.data, path->data)) unlink(fresh.data);
-    }
-    buf_release(&fresh);
+static void write_record(const struct buf *path, const struct buf *text) {
+    struct buf why = BUF_INIT;
+    enum gpm_status st = file_folders_above(path->data, &why);
+    if (st == GPM_OK) st = file_write(path->data, FILE_PRIVATE, text->data, text->len, &why);
+    UNUSED(st);
+    buf_release(&why);
 }
 
 static enum gpm_status with_record(struct memo *m, const char *command, bool write, bool *own,

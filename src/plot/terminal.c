@@ -185,11 +185,12 @@ static size_t display_width(const char *text) {
     return n;
 }
 
-/* Text of data must not steer the terminal: control characters are dropped. */
+/* Text of data stays in its line and must not steer the terminal. */
 static void add_text(struct buf *out, const char *text) {
-    for (; *text; text++) {
-        if ((unsigned char)*text >= 32 && *text != 127) buf_putc(out, *text);
-    }
+    size_t from = out->len;
+    buf_visible(out, text, strlen(text));
+    for (; from < out->len; from++)
+        if (out->data[from] == '\n' || out->data[from] == '\t') out->data[from] = ' ';
 }
 
 static void add_spaces(struct buf *out, size_t n) {

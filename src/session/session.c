@@ -2,13 +2,11 @@
  *
  * The top level: parses a text and runs its instructions. */
 #include "session/session.h"
+#include "base/file.h"
 #include "session/explain.h"
 #include "sp/sp_options.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 extern const char embed_prelude_vnts[];
 extern const unsigned long embed_prelude_vnts_len;
@@ -190,8 +188,7 @@ static char *resolve_path(struct session *s, const char *path) {
     struct buf b = BUF_INIT;
     buf_add(&b, from, (size_t)(slash - from + 1));
     buf_puts(&b, path);
-    struct stat info;
-    if (stat(b.data, &info) != 0) { /* then the current directory */
+    if (!file_there(b.data)) { /* then the current directory */
         buf_reset(&b);
         buf_puts(&b, path);
     }
@@ -200,26 +197,18 @@ static char *resolve_path(struct session *s, const char *path) {
 
 static enum gpm_status read_file(struct session *s, const char *path, struct span at,
                                  struct buf *out) {
-    struct stat info;
-    FILE *f = NULL;
-    const char *why = NULL;
     struct sp_options *o = s->core.host.options;
+    struct buf why = BUF_INIT;
     if (o && o->file) o->file(o->file_user, path);
-    if (stat(path, &info) != 0)
-        why = strerror(errno);
-    else if (S_ISDIR(info.st_mode))
-        why = "it is a directory";
-    else if (!(f = fopen(path, "rb")))
-        why = strerror(errno);
-    if (f) {
-        char chunk[65536];
-        size_t n;
-        while ((n = fread(chunk, 1, sizeof chunk, f)) > 0) buf_add(out, chunk, n);
-        if (ferror(f)) why = strerror(errno);
-        fclose(f);
+    enum gpm_status st = file_read(path, FILE_GIVEN, FILE_TEXT_MAX, out, &why);
+    if (st != GPM_OK) {
+        enum diag_code code = st == GPM_E_INTERRUPT ? DIAG_INTERRUPTED
+                              : st == GPM_E_LIMIT   ? DIAG_LIMIT
+                                                    : DIAG_FILE;
+        st = diag_raise(&s->diags, code, at, "cannot read %s: %s", path, why.data);
     }
-    if (!why) return GPM_OK;
-    return diag_raise(&s->diags, DIAG_FILE, at, "cannot read %s: %s", path, why);
+    buf_release(&why);
+    return st;
 }
 
 enum gpm_status session_run_file(struct session *s, const char *path, struct span at) {

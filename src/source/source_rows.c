@@ -204,7 +204,12 @@ static enum gpm_status open_csv(struct sp_call *c, struct csv *file) {
     enum gpm_status st = csv_read(file, path, &opt, &err);
     mem_free(path);
     if (st == GPM_OK) return st;
-    return fail(c, st == GPM_E_IO ? DIAG_FILE : DIAG_DATA, &err);
+    return fail(c,
+                st == GPM_E_IO          ? DIAG_FILE
+                : st == GPM_E_INTERRUPT ? DIAG_INTERRUPTED
+                : st == GPM_E_LIMIT     ? DIAG_LIMIT
+                                        : DIAG_DATA,
+                &err);
 }
 
 static value cell_value(const struct csv *file, size_t row, int col) {

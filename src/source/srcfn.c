@@ -3,12 +3,12 @@
  * See srcfn.h. */
 #include "source/srcfn.h"
 
+#include "base/file.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "sp/sp_options.h"
 #include <math.h>
 #include <string.h>
-#include <sys/stat.h>
 
 struct srcfn *srcfn_new(const struct srcfn_class *cls, char *identity_taken, int dim) {
     struct srcfn *s = NEW(struct srcfn);
@@ -267,12 +267,11 @@ struct srcfn *srcfn_of(value v) {
 
 char *srcfn_path(const struct sp_call *c, const char *path) {
     const char *folder = c->host ? c->host->folder : NULL;
-    struct stat info;
     if (path[0] != '/' && folder && folder[0]) {
         struct buf b = BUF_INIT;
         buf_puts(&b, folder);
         buf_puts(&b, path);
-        if (stat(b.data, &info) == 0) return buf_take(&b);
+        if (file_there(b.data)) return buf_take(&b);
         buf_release(&b);
     }
     return mem_strdup(path);

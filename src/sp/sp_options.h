@@ -26,10 +26,6 @@ struct sp_options {
 enum sp_permission { SP_MAY_RUN, SP_MAY_WRITE };
 /* Is it allowed to do `what` ("run ./sim")? Asks when there is someone to ask. */
 bool sp_permitted(struct sp_options *o, enum sp_permission p, const char *what);
-/* `text` of a program as a question may show it, all of it on one line: control characters, those
- * that are invisible or turn the direction of writing, and broken ones are escaped, so that it can
- * neither hide a part nor look like words of the tool. */
-void sp_put_shown(struct buf *out, const char *text);
 /* The same for a procedure: DIAG_DENIED with the flag to give. */
 enum gpm_status sp_need(struct sp_call *c, enum sp_permission p, const char *what) GPM_MUST_USE;
 #endif

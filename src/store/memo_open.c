@@ -262,8 +262,9 @@ static enum gpm_status open_file(struct memo *m, const struct memo_options *opt,
                                : SQLITE_OPEN_READWRITE | (opt->create ? SQLITE_OPEN_CREATE : 0);
     struct stat sb;
     if (stat(m->path, &sb) == 0) {
-        if (S_ISDIR(sb.st_mode)) {
-            buf_printf(err, "memo table '%s': is a folder; name a file", m->path);
+        if (!S_ISREG(sb.st_mode)) { /* SQLite would wait for the writer of a pipe without end */
+            buf_printf(err, "memo table '%s': %s; name a file", m->path,
+                       S_ISDIR(sb.st_mode) ? "is a folder" : "is no regular file");
             return GPM_E_IO;
         }
     } else if (!opt->create || opt->read_only) {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Small SQL helpers of the memo table, and the words for SQLite's errors. */
 #include "store/memo_priv.h"
+#include "base/file.h"
 #include "base/mem.h"
 #include "base/stop.h"
 
-#include <errno.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -211,19 +212,23 @@ double memo_now(void) {
 
 /* Field 22 of /proc/PID/stat; the command name before it may hold spaces and brackets. */
 long long memo_pid_start(long pid) {
-    char path[64], text[1024];
-    snprintf(path, sizeof path, "/proc/%ld/stat", pid);
-    FILE *f = fopen(path, "r");
-    if (!f) return errno == ENOENT && access("/proc/self/stat", R_OK) == 0 ? -1 : 0;
-    size_t n = fread(text, 1, sizeof text - 1, f);
-    fclose(f);
-    text[n] = 0;
-    char *p = strrchr(text, ')'), state = 0;
+    char path[64], state = 0;
+    struct buf text = BUF_INIT, why = BUF_INIT;
     long long start = 0;
-    if (!p || sscanf(p + 1,
-                     " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d "
-                     "%*d %*d %lld",
-                     &state, &start) != 2)
-        return 0;
-    return state == 'Z' || state == 'X' ? -1 : start;
+    snprintf(path, sizeof path, "/proc/%ld/stat", pid);
+    enum gpm_status st = file_read(path, FILE_GIVEN, 4096, &text, &why);
+    const char *p = st ? NULL : strrchr(text.data, ')');
+    bool known = p && sscanf(p + 1,
+                             " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d "
+                             "%*d %*d %lld",
+                             &state, &start) == 2;
+    if (st && !file_there(path) && file_there("/proc/self/stat"))
+        start = -1;
+    else if (!known)
+        start = 0;
+    else if (state == 'Z' || state == 'X')
+        start = -1;
+    buf_release(&text);
+    buf_release(&why);
+    return start;
 }

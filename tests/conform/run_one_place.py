@@ -2,18 +2,33 @@
 """One place for each thing: calls that src may make in one file alone (arguments: the tool, which is not used).
 A row of RULES names the calls, the files that are the place, and exceptions with their reasons; an exception that
 no longer occurs fails too. Comments and texts in quotes do not count."""
-import os, re, sys
+import functools, os, re, sys
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "src")
+
+
+class Quoted(str):
+    """A pattern that is looked for in texts in quotes, too."""
 
 
 def calls(*names):
     return r"(?<![\w.>])(?:%s)\s*\(" % "|".join(names)
 
 
+PRINT = ("printf", "vprintf", "puts", "putchar", "perror")
+BELOW_CLI = [f + "/*" for f in sorted(os.listdir(ROOT)) if f != "cli"]  # the rule before is theirs
 # what, the calls that have one place, the files that are it, {file: why it may nevertheless}
 RULES = [
-    ("the library prints nothing: only cli does", r"\b(?:stdout|stderr)\b|" + calls("printf", "vprintf", "puts", "putchar", "perror"), ["cli/*"],
+    ("files are opened, made, renamed and locked by base/file.c",
+     calls("fopen", "freopen", "open", "openat", "creat", "rename", "renameat", "mkstemp", "mkdtemp", "tmpfile", "mkdir", "link", "symlink",
+           "unlink", "remove", "flock", "lockf", "json_load_file", "json_dump_file", "dlopen", r"sqlite3_open\w*") + r"|\bH_(?:LOAD|SAVE)\b",
+     ["base/file.c"],
+     {"base/mem.c": "reads /proc/self/statm where nothing may be allocated",
+      "host/proc_spawn.c": "/dev/null as the input of a child",
+      "host/foreign.c": "dlopen opens shared objects itself; file_regular comes before",
+      "cli/line.c": "libedit reads and writes the history itself",
+      "store/memo_open.c": "SQLite opens its files itself; what is no regular file is refused before"}),
+    ("the library prints nothing: only cli does", r"\b(?:stdout|stderr)\b|" + calls(*PRINT), ["cli/*"],
      {"base/mem.c": "the last words of a process that has no memory left"}),
     ("numbers are read by base/number, whatever the locale", calls("(?:str|wcs)to(?:d|f|ld)(?:_l)?", "atof", "vf?scanf", "vsscanf"),
      ["base/number.c"], {}),
@@ -22,12 +37,20 @@ RULES = [
      {"cli/repl.c": "the line editor needs to know characters; numbers stay as in C"}),
     ("jansson follows the locale: in the library only within number_locale_enter", calls("json_load\\w*", "json_dump\\w*"), ["cli/*"],
      {"discover/saved_run.c": "does", "plot/scene_json.c": "does", "optimize/bo_space.c": "strings alone"}),
+    ("the tool prints by cli/out.c, which makes foreign text visible", r"\b(?:stdout|stderr)\b|" + calls(*PRINT), ["cli/out.c", *BELOW_CLI],
+     {"cli/cmd_completions.c": "scripts made of the option tables",
+      "cli/cmd_man.c": "pages made of the option tables",
+      "cli/cmd_lsp.c": "messages of a protocol, JSON by jansson",
+      "cli/line.c": "hands the streams to libedit"}),
+    ("text is escaped for JSON, HTML, Markdown and terminals by base/escape.c",
+     Quoted(r"&(?:lt|gt|amp|quot);|\\\\u%04|\\\\x%02"), ["base/escape.c"], {}),
 ]
 
 
-def code_of(text):
-    """The text without comments and without what stands in quotes, line breaks kept."""
-    def blank(m): return re.sub(r"[^\n]", " ", m.group(0)) if m.group(0)[0] == "/" else m.group(0)[0] * 2
+@functools.cache
+def code_of(text, quoted=False):
+    """The text without comments and, unless quoted, without what stands in quotes; line breaks stay."""
+    def blank(m): return re.sub(r"[^\n]", " ", m.group(0)) if m.group(0)[0] == "/" else m.group(0) if quoted else m.group(0)[0] * 2
     return re.sub(r"/\*.*?\*/|//[^\n]*|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'", blank, text, flags=re.S)
 
 
@@ -40,6 +63,7 @@ def violations(rules, files):
         used = set()
         for path, text in files.items():
             if inside(path, places): continue
+            text = code_of(text, isinstance(pattern, Quoted))
             for m in re.finditer(pattern, text):
                 if path in exceptions: used.add(path)
                 else: bad.append("src/%s:%d: %s: %s" % (path, text.count("\n", 0, m.start()) + 1, m.group(0).strip(" ("), what))
@@ -47,13 +71,13 @@ def violations(rules, files):
     return bad
 
 
-def sources(of=code_of):
+def sources():
     found = {}
     for folder, _, names in os.walk(ROOT):
         for n in sorted(names):
             if not n.endswith((".c", ".h")): continue
             p = os.path.join(folder, n)
-            found[os.path.relpath(p, ROOT)] = of(open(p, encoding="utf-8").read())
+            found[os.path.relpath(p, ROOT)] = open(p, encoding="utf-8").read()
     return found
 
 
@@ -76,10 +100,12 @@ def direct_numbers(path, raw):
 
 
 def test_the_scan_itself():
-    planted = {"gp/x.c": code_of('int f(void) { /* fopen("a") */ g("fopen(b)", \'"\'); return h->fopen(1) + my_fopen(2); }\n'),
-               "gp/y.c": code_of('// none\nFILE *f = fopen (path, "r");\n'), "base/file.c": "fopen(x)", "gp/z.c": "fopen(x)"}
+    planted = {"gp/x.c": ('int f(void) { /* fopen("a") */ g("fopen(b)", \'"\'); return h->fopen(1) + my_fopen(2); }\n'),
+               "gp/y.c": ('// none\nFILE *f = fopen (path, "r");\n'), "base/file.c": "fopen(x)", "gp/z.c": "fopen(x)"}
     rule = [("files", calls("fopen"), ["base/file.c"], {"gp/z.c": "a reason"})]
     assert violations(rule, planted) == ["src/gp/y.c:2: fopen: files"], violations(rule, planted)
+    markup = [("markup", Quoted("&lt;"), ["base/escape.c"], {})]
+    assert violations(markup, {"gp/x.c": '/* &lt; */\nputs("&lt;");'}) == ["src/gp/x.c:2: &lt;: markup"]
     del planted["gp/z.c"]
     assert len(violations(rule, planted)) == 2
     for text, found in (('snprintf(t, n, "%d" "%-8.3g", i, x)', 1), ('fprintf(f, a ? "%s%%" : "%.*f", (g)(x))', 1), ('sscanf(t, "%la", &x)', 1),
@@ -89,6 +115,6 @@ def test_the_scan_itself():
 
 test_the_scan_itself()
 bad = violations(RULES, sources())
-bad += [b for path, text in sources(str).items() for b in direct_numbers(path, text)]
+bad += [b for path, text in sources().items() for b in direct_numbers(path, text)]
 print("\n".join(bad) if bad else "one place: %d rules hold" % len(RULES))
 sys.exit(1 if bad else 0)

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * UTF-8: decoding one sequence and checking a whole text. Overlong forms, surrogates and code
- * points above 10FFFF are malformed.
+ * See utf8.h. Overlong forms, surrogates and code points above 10FFFF are malformed.
  */
-#include "lang/lex.h"
+#include "base/utf8.h"
 
 uint32_t utf8_decode(const char *s, size_t n, uint32_t *code) {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
@@ -36,4 +35,18 @@ size_t utf8_check(const char *s, size_t len) {
         i += k;
     }
     return len;
+}
+
+bool utf8_steers(uint32_t c) {
+    return c < 0x20 || (c >= 0x7F && c < 0xA0) || c == 0x61C || c == 0x200E || c == 0x200F ||
+           (c >= 0x2028 && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069);
+}
+
+bool utf8_invisible(uint32_t code) {
+    static const uint32_t ranges[][2] = {
+        {0xa0, 0xa0},     {0xad, 0xad},     {0x180e, 0x180e}, {0x200b, 0x200f}, {0x202f, 0x202f},
+        {0x205f, 0x206f}, {0xfe00, 0xfe0f}, {0xfeff, 0xfeff}, {0xfff9, 0xfffb}, {0xe0000, 0xe0fff}};
+    for (size_t i = 0; i < sizeof ranges / sizeof ranges[0]; i++)
+        if (code >= ranges[i][0] && code <= ranges[i][1]) return true;
+    return false;
 }

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Text on its way out, one function per destination: terminals and messages, HTML and SVG,
+ * Markdown, JSON. Names, cells, paths and messages come from files and programs that nobody vouches
+ * for. What they hold may neither steer a terminal (escape sequences, and the characters that turn
+ * the order of text around) nor become markup; and what is written is valid UTF-8, whatever came
+ * in.
+ */
+#include "base/buf.h"
+#include "base/utf8.h"
+#include <string.h>
+
+#define REPLACEMENT "\xEF\xBF\xBD" /* U+FFFD */
+
+/* One character of s[0..n): its length, 1 for a byte that begins none, then *code is BAD. */
+#define BAD UINT32_MAX
+static size_t step(const char *s, size_t n, uint32_t *code) {
+    size_t len = utf8_decode(s, n, code);
+    if (len == 0) *code = BAD;
+    return len ? len : 1;
+}
+
+static void put_code(struct buf *b, const char *s, uint32_t code) {
+    if (code == BAD)
+        buf_printf(b, "\\x%02x", (unsigned char)*s);
+    else
+        buf_printf(b, "\\u{%x}", (unsigned)code);
+}
+
+void buf_visible(struct buf *b, const char *s, size_t n) {
+    uint32_t code;
+    for (size_t i = 0, len; i < n; i += len) {
+        len = step(s + i, n - i, &code);
+        if (code == '\n' || code == '\t' || (code != BAD && !utf8_steers(code)))
+            buf_add(b, s + i, len);
+        else
+            put_code(b, s + i, code);
+    }
+}
+
+void buf_shown(struct buf *b, const char *s) {
+    uint32_t code;
+    for (size_t n = strlen(s), len; n > 0; s += len, n -= len) {
+        len = step(s, n, &code);
+        if (code == '\\')
+            buf_puts(b, "\\\\");
+        else if (code == BAD || utf8_steers(code) || utf8_invisible(code))
+            put_code(b, s, code);
+        else
+            buf_add(b, s, len);
+    }
+}
+
+void buf_json_string(struct buf *b, const char *s, size_t n) {
+    uint32_t code;
+    buf_putc(b, '"');
+    for (size_t i = 0, len; i < n; i += len) {
+        len = step(s + i, n - i, &code);
+        switch (code) {
+        case '"': buf_puts(b, "\\\""); break;
+        case '\\': buf_puts(b, "\\\\"); break;
+        case '\n': buf_puts(b, "\\n"); break;
+        case '\r': buf_puts(b, "\\r"); break;
+        case '\t': buf_puts(b, "\\t"); break;
+        case BAD: buf_puts(b, REPLACEMENT); break;
+        default:
+            if (utf8_steers(code))
+                buf_printf(b, "\\u%04x", code);
+            else
+                buf_add(b, s + i, len);
+        }
+    }
+    buf_putc(b, '"');
+}
+
+void buf_markup(struct buf *b, const char *s) {
+    uint32_t code;
+    for (size_t n = strlen(s), len; n > 0; s += len, n -= len) {
+        len = step(s, n, &code);
+        switch (code) {
+        case '<': buf_puts(b, "&lt;"); break;
+        case '>': buf_puts(b, "&gt;"); break;
+        case '&': buf_puts(b, "&amp;"); break;
+        case '"': buf_puts(b, "&quot;"); break;
+        case '\'': buf_puts(b, "&#39;"); break;
+        case '\t':
+        case '\n': buf_putc(b, *s); break;
+        default:
+            if (code >= 0x20 && (utf8_steers(code) || (code & 0xFFFE) == 0xFFFE || code == BAD))
+                buf_puts(b, REPLACEMENT);
+            else if (code >= 0x20)
+                buf_add(b, s, len);
+        }
+    }
+}
+
+/* A line break would begin a block; the rest of ASCII's punctuation may be written with a \. */
+void buf_markdown(struct buf *b, const char *s) {
+    struct buf clean = BUF_INIT;
+    buf_visible(&clean, s, strlen(s));
+    for (const char *p = clean.data; *p; p++) {
+        if (strchr("\\`*_{}[]<>()#+-!|&~$:", *p)) buf_putc(b, '\\');
+        buf_putc(b, *p == '\n' || *p == '\t' ? ' ' : *p);
+    }
+    buf_release(&clean);
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The one place that opens, writes, renames and locks files (tests/conform/run_one_place.py holds
+ * it to that). Failures give a status and, in `why`, the reason without the path: callers say
+ * "cannot read 'PATH': WHY".
+ *
+ * Kinds of names. A name that the user chose (FILE_GIVEN) may be a link, a pipe or a device. A file
+ * in a folder that this program keeps (FILE_OURS) is a regular file: folders come from elsewhere,
+ * and a link in one must not lead a write, or a read, out of it. FILE_PRIVATE is moreover this
+ * user's, and nobody else could have written it.
+ *
+ * SQLite (store/memo_open.c), dlopen (host/foreign.c) and libedit's history (cli/line.c) open files
+ * themselves; the first two ask file_regular before.
+ */
+#ifndef BASE_FILE_H
+#define BASE_FILE_H
+#include "base/buf.h"
+#include <gpmem/status.h>
+#include <signal.h>
+#include <stdbool.h>
+
+enum file_how { FILE_GIVEN, FILE_OURS, FILE_PRIVATE };
+
+/* What a text that somebody wrote has at most; /dev/zero has more. */
+#define FILE_TEXT_MAX ((size_t)256 << 20)
+
+/* What ends the reading and waiting of the calling thread; fields that are 0 end nothing. */
+struct file_guard {
+    const volatile sig_atomic_t *stop; /* base/stop.h */
+    double deadline;                   /* clock_seconds() */
+    size_t max_memory;                 /* bytes that the process may hold */
+};
+/* Borrowed until the next call; NULL: nothing ends it. Returns the one before. */
+const struct file_guard *file_set_guard(const struct file_guard *g);
+
+/* Appends the whole of a file of at most `max` bytes (else GPM_E_LIMIT). Pipes are waited for, and
+ * given up as the guard says: GPM_E_INTERRUPT, GPM_E_LIMIT. */
+GPM_MUST_USE enum gpm_status file_read(const char *path, enum file_how how, size_t max,
+                                       struct buf *out, struct buf *why);
+GPM_MUST_USE enum gpm_status file_read_stdin(size_t max, struct buf *out, struct buf *why);
+
+/* Writes a whole file. It is made beside and renamed, so that at every moment the old or the new
+ * one is there; what is no regular file (a pipe, /dev/stdout, a link that the user chose) is
+ * written in place. */
+GPM_MUST_USE enum gpm_status file_write(const char *path, enum file_how how, const void *data,
+                                        size_t n, struct buf *why);
+/* The same for a file of ours, which stays open for more: file_put, then file_close. */
+GPM_MUST_USE enum gpm_status file_begin(const char *path, const void *data, size_t n, int *fd,
+                                        struct buf *why);
+/* Opens, or makes, a file to write at its end. */
+GPM_MUST_USE enum gpm_status file_append(const char *path, int *fd, struct buf *why);
+GPM_MUST_USE enum gpm_status file_put(int fd, const void *data, size_t n, struct buf *why);
+GPM_MUST_USE enum gpm_status file_close(int fd, struct buf *why);
+
+/* Makes a folder; one that is there is fine, a link to one unless the folder around it is ours. */
+GPM_MUST_USE enum gpm_status file_folder(const char *path, enum file_how how, struct buf *why);
+/* Makes the folders above a private file, whose path is absolute. */
+GPM_MUST_USE enum gpm_status file_folders_above(const char *path, struct buf *why);
+/* Takes the lock DIR/lock, which the process holds until file_unlock or its death; GPM_E_BUSY:
+ * another process has it. */
+GPM_MUST_USE enum gpm_status file_lock(const char *dir, int *fd, struct buf *why);
+void file_unlock(const char *dir, int fd);
+
+bool file_there(const char *path);
+bool file_regular(const char *path); /* also through links */
+#endif

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * UTF-8: one sequence, and a whole text.
+ */
+#ifndef BASE_UTF8_H
+#define BASE_UTF8_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Length of the UTF-8 sequence at s (n bytes are there) and its code point; 0 when malformed. */
+uint32_t utf8_decode(const char *s, size_t n, uint32_t *code);
+/* The offset of the first byte that is not valid UTF-8 or is NUL; len when there is none. */
+size_t utf8_check(const char *s, size_t len);
+/* Controls (C0, DEL, C1), separators of lines and paragraphs, and the marks and overrides of
+ * direction (Unicode's Bidi_Control): what steers a terminal, or turns text around on it. */
+bool utf8_steers(uint32_t code);
+/* Takes no ink of its own: blanks other than the space, joiners, selectors, tags. */
+bool utf8_invisible(uint32_t code);
+#endif

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See out.h.
+ */
+#include "cli/out.h"
+#include "base/file.h"
+#include "cli/command.h"
+#include "cli/progress_line.h"
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static atomic_int failed; /* errno of the first write to standard output that failed */
+
+static void put(FILE *to, const char *text, size_t n) {
+    if (n && fwrite(text, 1, n, to) != n && to == stdout) {
+        int none = 0;
+        atomic_compare_exchange_strong(&failed, &none, errno ? errno : EIO);
+    }
+}
+
+static void put_visible(FILE *to, const char *text, size_t n) {
+    struct buf b = BUF_INIT;
+    buf_visible(&b, text, n);
+    put(to, b.data, b.len);
+    buf_release(&b);
+}
+
+void out_text(const char *text) {
+    put_visible(stdout, text, strlen(text));
+}
+
+void out_printf(const char *fmt, ...) {
+    struct buf b = BUF_INIT;
+    va_list ap;
+    va_start(ap, fmt);
+    buf_vprintf(&b, fmt, ap);
+    va_end(ap);
+    put_visible(stdout, b.data, b.len);
+    buf_release(&b);
+}
+
+void out_data(const char *text, size_t n) {
+    if (isatty(STDOUT_FILENO))
+        put_visible(stdout, text, n);
+    else
+        put(stdout, text, n);
+}
+
+void out_json_string(const char *text) {
+    struct buf b = BUF_INIT;
+    buf_json_string(&b, text, strlen(text));
+    put(stdout, b.data, b.len);
+    buf_release(&b);
+}
+
+void out_drawn(int stream, const char *text, size_t n) {
+    if (stream != 1) out_flush();
+    put(stream == 1 ? stdout : stderr, text, n);
+}
+
+void out_flush(void) {
+    if (fflush(stdout) != 0) {
+        int none = 0;
+        atomic_compare_exchange_strong(&failed, &none, errno ? errno : EIO);
+    }
+}
+
+void err_text(const char *text, size_t n) {
+    progress_hide();
+    out_flush(); /* a terminal or file that both share shows them in the order of writing */
+    put_visible(stderr, text, n);
+}
+
+void err_vprintf(const char *fmt, va_list ap) {
+    struct buf b = BUF_INIT;
+    buf_vprintf(&b, fmt, ap);
+    err_text(b.data, b.len);
+    buf_release(&b);
+}
+
+void err_printf(const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    err_vprintf(fmt, ap);
+    va_end(ap);
+}
+
+bool out_file(const char *path, const char *text, size_t n) {
+    if (!path || strcmp(path, "-") == 0) {
+        out_data(text, n);
+        return true; /* out_finish says what went wrong */
+    }
+    struct buf why = BUF_INIT;
+    bool good = file_write(path, FILE_GIVEN, text, n, &why) == GPM_OK;
+    if (good)
+        explain("wrote '%s'", path);
+    else
+        complain(0, "cannot write '%s': %s", path, why.data);
+    buf_release(&why);
+    return good;
+}
+
+int out_finish(int status) {
+    out_flush();
+    int e = atomic_load(&failed);
+    if (!e && !ferror(stdout)) return status;
+    return complain(EXIT_FAILED, "cannot write the results: %s", strerror(e ? e : EIO));
+}
