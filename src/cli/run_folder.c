@@ -4,7 +4,6 @@
  */
 #include "cli/run_folder.h"
 #include "base/file.h"
-#include "base/number.h"
 #include "cli/command.h"
 #include "cli/run_files.h"
 #include "cli/run_moves.h"
@@ -392,7 +391,6 @@ void run_folder_file(void *chain, const char *path) {
 
 /* ---- draws ---- */
 
-/* One line goes out in one write: a crash cuts at most the last one. */
 static void put_line(struct chain_file *c, const char *line, size_t len) {
     if (c->old) {
         size_t left = c->old_len - c->old_at;
@@ -418,34 +416,32 @@ static void put_line(struct chain_file *c, const char *line, size_t len) {
 }
 
 /* Stan's spelling of names: a[1,2] is a.1.2, what CSV cannot hold becomes _. */
-static void print_name(const char *name, FILE *to) {
+static void put_name(const char *name, struct buf *b) {
     for (; *name; name++) {
         bool plain = (*name >= '0' && *name <= '9') || (*name >= 'A' && *name <= 'Z') ||
                      (*name >= 'a' && *name <= 'z') || *name == '_' || *name == '.';
         if (*name == ']') continue;
-        fputc(plain ? *name : *name == '[' || *name == ',' ? '.' : '_', to);
+        buf_putc(b, plain ? *name : *name == '[' || *name == ',' ? '.' : '_');
     }
 }
 
-static void put_header(struct chain_file *c, const char *const *names, size_t n) {
-    char *line = NULL;
-    size_t len = 0;
-    FILE *to = open_memstream(&line, &len);
-    for (size_t i = 0; i < n; i++) {
-        if (i) fputc(',', to);
-        print_name(names[i], to);
-    }
-    fputc('\n', to);
-    fclose(to);
-    put_line(c, line, len);
-    free(line);
+/* One line goes out in one write: a crash cuts at most the last one. */
+static void end_line(struct chain_file *c, struct buf *b) {
+    b->data[b->len - 1] = '\n'; /* in place of the last comma */
+    put_line(c, b->data, b->len);
+    buf_release(b);
 }
 
 void run_folder_draw(void *chain, const char *const *names, const double *row, size_t n) {
     struct chain_file *c = chain;
     if (c->differs || c->broken || n == 0) return;
+    struct buf b = BUF_INIT;
     if (c->n_columns == 0) {
-        put_header(c, names, n);
+        for (size_t i = 0; i < n; i++) {
+            put_name(names[i], &b);
+            buf_putc(&b, ',');
+        }
+        end_line(c, &b);
         c->n_columns = n;
     }
     if (n != c->n_columns) {
@@ -453,14 +449,8 @@ void run_folder_draw(void *chain, const char *const *names, const double *row, s
         c->odd_columns = true;
         return;
     }
-    char *line = NULL;
-    size_t len = 0;
-    FILE *to = open_memstream(&line, &len);
-    for (size_t i = 0; i < n; i++) number_fprintf(to, "%s%.17g", i ? "," : "", row[i]);
-    fputc('\n', to);
-    fclose(to);
-    put_line(c, line, len);
-    free(line);
+    for (size_t i = 0; i < n; i++) buf_printf(&b, "%.17g,", row[i]);
+    end_line(c, &b);
 }
 
 int run_folder_read(const char *dir, struct run_facts *facts, gpm_draws **out) {

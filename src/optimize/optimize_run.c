@@ -362,7 +362,10 @@ enum gpm_status optimize_run(struct optimize *o, struct buf *err) {
                     .shortages = mem_shortages()};
     r.renewed = r.started;
     double *x = NEW_ARRAY(double, (size_t)o->space.n);
+    const struct file_guard limits = {.stop = o->opt.stop}; /* the log may be a pipe */
+    const struct file_guard *before = file_set_guard(&limits);
     s = loop(&r, x, err);
+    file_set_guard(before);
     proc_pool_free(r.pool); /* kills what still runs; its points are offered again */
     for (size_t i = 0; i < r.ids.n; i++) {
         enum gpm_status given = memo_abandon(o->memo, r.ids.at[i], err);

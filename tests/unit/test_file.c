@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The opener of files, and text on its way out. */
+#include "support/check.h"
+#include "support/tmp.h"
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/utf8.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+static enum gpm_status read_back(const char *name, enum file_how how, size_t max, struct buf *why) {
+    struct buf text = BUF_INIT;
+    buf_reset(why);
+    enum gpm_status st = file_read(tmp_path(name), how, max, &text, why);
+    buf_release(&text);
+    return st;
+}
+
+static void a_file_is_replaced_whole(void **state) {
+    UNUSED(state);
+    struct buf why = BUF_INIT, text = BUF_INIT;
+    struct stat sb;
+    assert_int_equal(file_write(tmp_path("f"), FILE_OURS, "one", 3, &why), GPM_OK);
+    assert_int_equal(link(tmp_path("f"), tmp_path("hard")), 0);
+    assert_int_equal(symlink(tmp_path("f"), tmp_path("soft")), 0);
+    assert_int_equal(chmod(tmp_path("f"), 0640), 0);
+    /* a hard link keeps the old text, a symbolic one is replaced or followed */
+    assert_int_equal(file_write(tmp_path("hard"), FILE_OURS, "two", 3, &why), GPM_OK);
+    assert_int_equal(file_read(tmp_path("f"), FILE_OURS, 10, &text, &why), GPM_OK);
+    assert_string_equal(text.data, "one");
+    assert_int_equal(stat(tmp_path("hard"), &sb), 0);
+    assert_int_equal(sb.st_mode & 0777, 0640);
+    assert_int_equal(read_back("soft", FILE_OURS, 10, &why), GPM_E_IO);
+    assert_non_null(strstr(why.data, "symbolic link"));
+    assert_int_equal(read_back("soft", FILE_GIVEN, 10, &why), GPM_OK);
+    assert_int_equal(file_write(tmp_path("soft"), FILE_GIVEN, "three", 5, &why), GPM_OK);
+    assert_true(lstat(tmp_path("soft"), &sb) == 0 && S_ISLNK(sb.st_mode));
+    assert_int_equal(file_write(tmp_path("soft"), FILE_OURS, "four", 4, &why), GPM_OK);
+    assert_true(lstat(tmp_path("soft"), &sb) == 0 && S_ISREG(sb.st_mode));
+    buf_reset(&text);
+    assert_int_equal(file_read(tmp_path("f"), FILE_OURS, 10, &text, &why), GPM_OK);
+    assert_string_equal(text.data, "three");
+    buf_release(&text);
+    buf_release(&why);
+}
+
+static void limits_end_a_read(void **state) {
+    UNUSED(state);
+    struct buf why = BUF_INIT;
+    volatile sig_atomic_t stop = 1;
+    struct file_guard g = {.stop = &stop};
+    tmp_write("f", "12345");
+    assert_int_equal(read_back("f", FILE_GIVEN, 5, &why), GPM_OK);
+    assert_int_equal(read_back("f", FILE_GIVEN, 4, &why), GPM_E_LIMIT);
+    assert_int_equal(mkfifo(tmp_path("pipe"), 0600), 0);
+    assert_null(file_set_guard(&g));
+    assert_int_equal(read_back("pipe", FILE_GIVEN, 5, &why), GPM_E_INTERRUPT);
+    assert_int_equal(file_write(tmp_path("pipe"), FILE_GIVEN, "x", 1, &why), GPM_E_INTERRUPT);
+    stop = 0;
+    g.deadline = clock_seconds() + 0.05;
+    assert_int_equal(read_back("pipe", FILE_GIVEN, 5, &why), GPM_E_LIMIT);
+    assert_ptr_equal(file_set_guard(NULL), &g);
+    assert_int_equal(read_back("pipe", FILE_OURS, 5, &why), GPM_E_IO);
+    struct buf zeros = BUF_INIT;
+    assert_int_equal(file_read("/dev/zero", FILE_GIVEN, 100000, &zeros, &why), GPM_E_LIMIT);
+    buf_release(&zeros);
+    buf_release(&why);
+}
+
+static void private_files_are_nobody_elses(void **state) {
+    UNUSED(state);
+    struct buf why = BUF_INIT;
+    struct stat sb;
+    assert_int_equal(file_write(tmp_path("p"), FILE_PRIVATE, "x", 1, &why), GPM_OK);
+    assert_int_equal(stat(tmp_path("p"), &sb), 0);
+    assert_int_equal(sb.st_mode & 0777, 0600);
+    assert_int_equal(read_back("p", FILE_PRIVATE, 5, &why), GPM_OK);
+    assert_int_equal(chmod(tmp_path("p"), 0662), 0);
+    assert_int_equal(read_back("p", FILE_PRIVATE, 5, &why), GPM_E_DENIED);
+    buf_release(&why);
+}
+
+static void one_lock(void **state) {
+    UNUSED(state);
+    struct buf why = BUF_INIT;
+    int a, b;
+    assert_int_equal(file_lock(tmp_dir, &a, &why), GPM_OK);
+    assert_int_equal(file_lock(tmp_dir, &b, &why), GPM_E_BUSY);
+    file_unlock(tmp_dir, a);
+    assert_int_equal(file_lock(tmp_dir, &b, &why), GPM_OK);
+    file_unlock(tmp_dir, b);
+    assert_false(file_there(tmp_path("lock")));
+    buf_release(&why);
+}
+
+/* What a function of escape.c makes of a text. */
+#define ESCAPED(call, expected)                                                                    \
+    do {                                                                                           \
+        struct buf b = BUF_INIT;                                                                   \
+        call;                                                                                      \
+        assert_string_equal(b.data, expected);                                                     \
+        assert_int_equal(utf8_check(b.data, b.len), b.len);                                        \
+        buf_release(&b);                                                                           \
+    } while (0)
+#define EVIL "a\x1b[1m\xc2\x9b\xe2\x80\xae\x9b\n\xc3\xa9\xe2\x82"
+
+static void foreign_text(void **state) {
+    UNUSED(state);
+    ESCAPED(buf_visible(&b, EVIL, strlen(EVIL)),
+            "a\\u{1b}[1m\\u{9b}\\u{202e}\\x9b\n\xc3\xa9\\xe2\\x82");
+    ESCAPED(buf_visible(&b, "\0x", 2), "\\u{0}x");
+    ESCAPED(buf_json_string(&b, EVIL, strlen(EVIL)),
+            "\"a\\u001b[1m\\u009b\\u202e\xEF\xBF\xBD\\n\xc3\xa9\xEF\xBF\xBD\xEF\xBF\xBD\"");
+    ESCAPED(buf_markup(&b, "<a b=\"c\">&'\x1b\xc2\x9b\xff\xef\xbf\xbf"),
+            "&lt;a b=&quot;c&quot;&gt;&amp;&#39;\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD");
+    ESCAPED(buf_markdown(&b, "[a](b)\n# <c> | `d`\x1b"),
+            "\\[a\\]\\(b\\) \\# \\<c\\> \\| \\`d\\`\\\\u\\{1b\\}");
+    ESCAPED(buf_shown(&b, "a\\b\nc\xe2\x80\x8b"), "a\\\\b\\u{a}c\\u{200b}");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_file_is_replaced_whole, tmp_setup, tmp_teardown),
+        cmocka_unit_test_setup_teardown(limits_end_a_read, tmp_setup, tmp_teardown),
+        cmocka_unit_test_setup_teardown(private_files_are_nobody_elses, tmp_setup, tmp_teardown),
+        cmocka_unit_test_setup_teardown(one_lock, tmp_setup, tmp_teardown),
+        cmocka_unit_test(foreign_text),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
