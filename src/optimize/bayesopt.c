@@ -180,7 +180,7 @@ static void design_point(const struct bo *b, size_t i, double *u) {
     bo_space_snap(&b->space, u);
 }
 
-static void uniform_point(const struct bo *b, struct rng *r, double *u) {
+void bo_uniform_point(const struct bo *b, struct rng *r, double *u) {
     for (int k = 0; k < b->space.d; k++) u[k] = rng_uniform(r);
     for (int c = 0; c < b->space.n_cat; c++)
         u[b->space.d + c] = (double)rng_below(r, (uint64_t)b->space.levels[c]);
@@ -190,7 +190,7 @@ static void uniform_point(const struct bo *b, struct rng *r, double *u) {
 /* Anything new at all; a finite space is searched through in the end. */
 static bool any_point(const struct bo *b, struct rng *r, double *u) {
     for (int tries = 0; tries < 1000; tries++) {
-        uniform_point(b, r, u);
+        bo_uniform_point(b, r, u);
         if (!bo_duplicate(b, u)) return true;
     }
     double size = bo_space_size(&b->space);
@@ -237,12 +237,41 @@ static bool local_turn(struct bo *b) {
     return !b->opt.noisy && !b->opt.no_local && b->local.hot && b->turn_local && !b->local.pending;
 }
 
+/* Noisy: two of the first points and then every fourth are repetitions. Without them nothing tells
+ * noise from a rough function, and the best value is the luckiest one. */
+static bool repeat_due(const struct bo *b) {
+    size_t repeated = 0, first = (size_t)initial_points(b);
+    for (size_t i = 0; i < b->points.n; i++)
+        if (b->points.at[i].count > 1) repeated += (size_t)b->points.at[i].count - 1;
+    return b->opt.noisy && b->told >= first && repeated < 1 + (b->told - first) / 4;
+}
+
+/* The point to repeat: the lowest that stands alone at first, then the lowest by the model. */
+static bool repeat_point(struct bo *b, double *u) {
+    double low = INFINITY;
+    bool early = b->told < (size_t)initial_points(b) + 4;
+    if (!early && bo_ensure_model(b)) return false;
+    for (size_t i = 0; i < b->points.n; i++) {
+        const struct bo_point *p = &b->points.at[i];
+        if (!p->count || bo_duplicate(b, p->u)) continue;
+        double y = early ? p->count > 1 ? INFINITY : p->y : bo_model_mean(&b->model, p->u, NULL);
+        if (!(y < low)) continue;
+        low = y;
+        memcpy(u, p->u, (size_t)b->D * sizeof *u);
+    }
+    return isfinite(low);
+}
+
 static bool decide(struct bo *b, struct rng *r, double *u) {
     size_t begun = b->told + b->pending.n;
     if (begun < (size_t)initial_points(b) || bo_n_good(b) < 3) {
         b->n_initial++;
         design_point(b, b->n_initial - 1, u);
         return !bo_duplicate(b, u) || any_point(b, r, u);
+    }
+    if (repeat_due(b) && repeat_point(b, u)) {
+        b->n_global++;
+        return true;
     }
     if (local_turn(b) && bo_local_ask(b, r, u)) {
         b->n_local++;
@@ -283,106 +312,5 @@ bool bo_best(const struct bo *b, double *x, double *y) {
     if (i == SIZE_MAX) return false;
     memcpy(x, b->points.at[i].x, (size_t)b->D * sizeof *x);
     *y = b->points.at[i].y;
-    return true;
-}
-
-static bool model_ready(struct bo *b) {
-    return bo_n_good(b) >= 3 && bo_ensure_model(b) == GPM_OK;
-}
-
-bool bo_recommend(struct bo *b, double *x, double *mean, double *sd) {
-    if (!bo_best(b, x, mean)) return false;
-    *sd = 0;
-    if (!b->opt.noisy || !model_ready(b)) return true;
-    double *u = NEW_ARRAY(double, (size_t)b->D), low = INFINITY, m, v;
-    for (size_t i = 0; i < b->active.n; i++) {
-        const double *ui = b->points.at[b->active.at[i]].u;
-        double f = bo_model_mean(&b->model, ui, NULL);
-        if (f < low) low = f, memcpy(u, ui, (size_t)b->D * sizeof *u);
-    }
-    bo_minimise_mean(b, u);
-    bo_space_from_unit(&b->space, u, x);
-    bo_model_predict(&b->model, u, &m, &v, NULL, NULL);
-    *mean = bo_unwarp(b, m);
-    *sd = sqrt(v) * b->w_sd * b->w_scale;
-    mem_free(u);
-    return true;
-}
-
-/* Quantile of Student's t by the normal one (Cornish-Fisher, Abramowitz and Stegun 26.7.5). */
-static double t_quantile(double p, double dof) {
-    double z = norm_quantile(p), z3 = z * z * z, z5 = z3 * z * z;
-    return z + (z3 + z) / (4 * dof) + (5 * z5 + 16 * z3 + 3 * z) / (96 * dof * dof);
-}
-
-bool bo_quantiles(struct bo *b, const double *x, const double *p, int n, double *out) {
-    if (!model_ready(b)) return false;
-    double *u = NEW_ARRAY(double, (size_t)b->D), m, v, dof = fmax(3, b->model.N - 1);
-    bo_space_to_unit(&b->space, x, u);
-    bo_model_predict(&b->model, u, &m, &v, NULL, NULL);
-    for (int i = 0; i < n; i++) out[i] = bo_unwarp(b, m + sqrt(v) * t_quantile(p[i], dof));
-    mem_free(u);
-    return true;
-}
-
-bool bo_summarise(struct bo *b, struct bo_summary *s) {
-    if (!model_ready(b)) return false;
-    struct bo_model *m = &b->model;
-    double *mean = NEW_ARRAY(double, 2 * m->n), *var = mean + m->n;
-    double dof = fmax(3, m->N - 1), q50 = t_quantile(0.75, dof), q90 = t_quantile(0.95, dof);
-    *s = (struct bo_summary){.kernel = bo_kern_names[b->kern],
-                             .warp = bo_warp_names[b->warp],
-                             .n_model = m->n,
-                             .n_local = b->n_local,
-                             .n_global = b->n_global,
-                             .n_initial = b->n_initial,
-                             .tabu = (int)b->tabu.n};
-    bo_model_loo(m, mean, var);
-    for (size_t i = 0; i < m->n; i++) {
-        double t = fabs(m->z[i] - mean[i]) / sqrt(var[i]);
-        s->coverage50 += (t <= q50) / (double)m->n;
-        s->coverage90 += (t <= q90) / (double)m->n;
-    }
-    mem_free(mean);
-    if (b->opt.noisy) s->noise_sd = sqrt(m->s2 * m->g) * b->w_sd * b->w_scale;
-    for (int k = 0; k < b->D; k++) m->point[k] = 1 / m->inv_l[k];
-    s->length = m->point;
-    return true;
-}
-
-/* Saltelli's estimators on the posterior mean of z over 512 pairs of points. */
-bool bo_sensitivity(struct bo *b, double *first, double *total) {
-    enum { PAIRS = 512 };
-    if (!model_ready(b)) return false;
-    size_t D = (size_t)b->D;
-    struct rng r;
-    rng_init(&r, b->seed, 3, 0);
-    double *p = NEW_ARRAY(double, 3 * D), *q = p + D, *t = q + D;
-    double *fp = NEW_ARRAY(double, 2 * PAIRS), *fq = fp + PAIRS, mean = 0, var = 0;
-    double *s1 = mem_zalloc(sizeof(double) * 2 * D), *st = s1 + D;
-    for (int i = 0; i < PAIRS; i++) {
-        uniform_point(b, &r, p);
-        uniform_point(b, &r, q);
-        fp[i] = bo_model_mean(&b->model, p, NULL);
-        fq[i] = bo_model_mean(&b->model, q, NULL);
-        mean += (fp[i] + fq[i]) / (2 * PAIRS);
-        for (size_t k = 0; k < D; k++) {
-            memcpy(t, p, D * sizeof *t);
-            t[k] = q[k];
-            double f = bo_model_mean(&b->model, t, NULL);
-            s1[k] += (fq[i] * (f - fp[i])) / PAIRS;
-            st[k] += 0.5 * (fp[i] - f) * (fp[i] - f) / PAIRS;
-        }
-    }
-    for (int i = 0; i < PAIRS; i++)
-        var += ((fp[i] - mean) * (fp[i] - mean) + (fq[i] - mean) * (fq[i] - mean)) / (2 * PAIRS);
-    for (int j = 0; j < b->D; j++) {
-        int k = b->space.vars[j].at;
-        first[j] = var > 0 ? fmin(1, fmax(0, s1[k] / var)) : 0;
-        total[j] = var > 0 ? fmin(1, st[k] / var) : 0;
-    }
-    mem_free(p);
-    mem_free(fp);
-    mem_free(s1);
     return true;
 }

@@ -63,8 +63,9 @@ bool bo_best(const struct bo *b, double *x, double *y);
 /* The point to use: best seen, or for a noisy function the minimum of the posterior mean, with the
  * mean and standard deviation of the function there. */
 bool bo_recommend(struct bo *b, double *x, double *mean, double *sd);
-/* Quantiles of the function's value at x (of the latent function when noisy), p ascending. */
-bool bo_quantiles(struct bo *b, const double *x, const double *p, int n, double *out);
+/* n quantiles (p ascending) of the function's value at each of count points, one after the other in
+ * x and in out; of the latent function when noisy. */
+bool bo_quantiles(struct bo *b, const double *x, size_t count, const double *p, int n, double *out);
 
 struct bo_summary {
     const char *kernel, *warp;

@@ -68,6 +68,8 @@ int bo_model_params(const struct bo_model *m) {
     return m->D + 1 + (m->kind == BO_MIX || m->kind == BO_ADD ? 2 : 0);
 }
 
+#define NOISE_SD 2.0 /* of log g, the noise's share: 0.002 to 5 times the function's variance */
+
 /* Mean, standard deviation and bounds of each component of theta. The length scales grow with the
  * square root of the dimension: distances in the box do. */
 static void prior_of(const struct bo_model *m, int i, double *mean, double *sd, double *lo,
@@ -79,8 +81,9 @@ static void prior_of(const struct bo_model *m, int i, double *mean, double *sd, 
     } else if (i < m->D) {
         *mean = 0, *sd = 1, *lo = log(0.1), *hi = log(20);
     } else if (i == m->D) {
-        *mean = log(1e-9), *sd = 6;
-        *lo = log(BO_G_MIN), *hi = log(m->noisy ? 4 : 1e-4);
+        /* noisy: whoever says so means more than rounding, and the noise may be all there is */
+        *mean = log(m->noisy ? 0.1 : 1e-9), *sd = m->noisy ? NOISE_SD : 6;
+        *lo = log(BO_G_MIN), *hi = log(m->noisy ? 1e4 : 1e-4);
     } else if (i == m->D + 1) {
         *mean = 0, *sd = 1.5, *lo = -6, *hi = 6;
     } else {
@@ -91,7 +94,7 @@ static void prior_of(const struct bo_model *m, int i, double *mean, double *sd, 
 void bo_model_prior_mean(const struct bo_model *m, double *theta) {
     double sd, lo, hi;
     for (int i = 0; i < m->D + 3; i++) prior_of(m, i, &theta[i], &sd, &lo, &hi);
-    theta[m->D] = log(m->noisy ? 1e-2 : 1e-8);
+    if (!m->noisy) theta[m->D] = log(1e-8);
 }
 
 void bo_model_bounds(const struct bo_model *m, double *lo, double *hi) {
@@ -105,7 +108,7 @@ void bo_model_prior_draw(const struct bo_model *m, struct rng *r, double *theta)
         prior_of(m, i, &mean, &sd, &lo, &hi);
         theta[i] = fmin(hi, fmax(lo, mean + sd * rng_normal(r)));
     }
-    theta[m->D] = log(m->noisy ? 1e-2 : 1e-8);
+    if (!m->noisy) theta[m->D] = log(1e-8);
 }
 
 static double prior_nlp(const struct bo_model *m, const double *theta, double *grad) {

@@ -95,6 +95,9 @@ GPM_MUST_USE enum gpm_status bo_refit(struct bo *b, struct rng *r);
 /* The same without choosing or learning anything new: for predictions between decisions. */
 GPM_MUST_USE enum gpm_status bo_ensure_model(struct bo *b);
 
+/* bayesopt.c */
+void bo_uniform_point(const struct bo *b, struct rng *r, double *u);
+
 /* bo_acq.c: a global proposal in u. */
 GPM_MUST_USE enum gpm_status bo_global(struct bo *b, struct rng *r, double *u);
 double bo_log_ei(double best, double mean, double var, double *d_mean, double *d_var);

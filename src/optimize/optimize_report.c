@@ -206,19 +206,23 @@ static void trace_figure(const struct optimize *o, struct buf *out) {
 static bool slice_panel(struct optimize *o, struct plot_scene *s, const double *x, int j) {
     const struct bo_var *v = &o->space.vars[j];
     const double probs[3] = {0.05, 0.5, 0.95};
-    double at[SLICE], lo[SLICE], mid[SLICE], hi[SLICE], q[3], sign = o->opt.maximize ? -1 : 1;
-    double *t = NEW_ARRAY(double, (size_t)o->space.n);
-    memcpy(t, x, (size_t)o->space.n * sizeof *t);
-    bool ok = true;
-    for (int i = 0; i < SLICE && ok; i++) {
+    double at[SLICE], lo[SLICE], mid[SLICE], hi[SLICE], q[3 * SLICE];
+    double sign = o->opt.maximize ? -1 : 1;
+    size_t n = (size_t)o->space.n;
+    double *t = NEW_ARRAY(double, n *SLICE);
+    for (int i = 0; i < SLICE; i++) {
         double u = (double)i / (SLICE - 1);
-        t[j] = at[i] = v->log ? v->lo * pow(v->hi / v->lo, u) : v->lo + u * (v->hi - v->lo);
-        ok = bo_quantiles(o->bo, t, probs, 3, q);
-        mid[i] = sign * q[1];
-        lo[i] = fmin(sign * q[0], sign * q[2]);
-        hi[i] = fmax(sign * q[0], sign * q[2]);
+        at[i] = v->log ? v->lo * pow(v->hi / v->lo, u) : v->lo + u * (v->hi - v->lo);
+        memcpy(t + (size_t)i * n, x, n * sizeof *t);
+        t[(size_t)i * n + (size_t)j] = at[i];
     }
+    bool ok = bo_quantiles(o->bo, t, SLICE, probs, 3, q);
     mem_free(t);
+    for (int i = 0; ok && i < SLICE; i++) {
+        mid[i] = sign * q[3 * i + 1];
+        lo[i] = fmin(sign * q[3 * i], sign * q[3 * i + 2]);
+        hi[i] = fmax(sign * q[3 * i], sign * q[3 * i + 2]);
+    }
     if (!ok) return false;
     struct plot_panel *p = plot_panel_add(s, v->name);
     plot_axis_labels(p, v->name, "value");

@@ -2,6 +2,7 @@
  * The optimiser as its callers see it: spaces, regret, determinism, resuming, batches, failures. */
 #include "support/check.h"
 
+#include "math/rng.h"
 #include "optimize/bayesopt.h"
 
 static struct bo_space make_space(const char *text) {
@@ -81,7 +82,7 @@ static void branin_to_many_digits(void **state) {
         assert_true(bo_sensitivity(b, first, total));
         assert_true(total[0] >= first[0] - 0.1 && total[0] > 0.2 && total[0] <= 1);
         double p[3] = {0.05, 0.5, 0.95}, q[3];
-        assert_true(bo_quantiles(b, x, p, 3, q));
+        assert_true(bo_quantiles(b, x, 1, p, 3, q));
         assert_true(q[0] <= q[1] && q[1] <= q[2] && fabs(q[1] - y) < 0.1);
         bo_free(b);
     }
@@ -247,6 +248,62 @@ static void noise_is_estimated_and_averaged(void **state) {
     bo_space_release(&s);
 }
 
+/* How often the 90% interval of the recommended value holds the truth there, over seeds; the noise
+ * found, as a multiple of the true one, geometric mean. */
+static double interval_holds(const char *space, double (*f)(const double *), double noise_sd,
+                             int budget, int seeds, double *noise) {
+    struct bo_space s = make_space(space);
+    struct bo_options opt = {.noisy = true, .mcmc = -1};
+    int held = 0;
+    double log_noise = 0;
+    for (int seed = 1; seed <= seeds; seed++) {
+        struct bo *b = bo_new(&s, &opt, (uint64_t)seed);
+        struct bo_summary sum;
+        struct rng r;
+        double x[2], mean, sd;
+        rng_init(&r, (uint64_t)seed, 77, 0);
+        for (int i = 0; i < budget; i++) {
+            assert_int_equal(bo_ask(b, x), GPM_OK);
+            bo_tell(b, x, f(x) + noise_sd * rng_normal(&r));
+        }
+        assert_true(bo_recommend(b, x, &mean, &sd));
+        held += fabs(f(x) - mean) <= 1.645 * sd;
+        assert_true(bo_summarise(b, &sum));
+        log_noise += log(sum.noise_sd / noise_sd) / seeds;
+        bo_free(b);
+    }
+    bo_space_release(&s);
+    *noise = exp(log_noise);
+    return (double)held / seeds;
+}
+
+static double nothing(const double *x) {
+    UNUSED(x);
+    return 0;
+}
+
+/* At small budgets too: what was seen by luck is not believed. */
+static void noisy_answers_are_honest(void **state) {
+    UNUSED(state);
+    static const struct {
+        const char *space;
+        double (*f)(const double *);
+        double noise_sd;
+    } cases[] = {
+        {"x=0:1\n", nothing, 1}, {"x=0:1\ny=0:1\n", nothing, 1}, {"x=-5:10\ny=0:15\n", branin, 5}};
+    for (size_t c = 0; c < COUNT_OF(cases); c++) {
+        double pooled = 0, noise;
+        for (int budget = 10; budget <= 25; budget += 15) {
+            double held =
+                interval_holds(cases[c].space, cases[c].f, cases[c].noise_sd, budget, 50, &noise);
+            pooled += held / 2;
+            print_message("%zu: budget %d, held %.2f, noise %.2f\n", c, budget, held, noise);
+            assert_true(noise > 0.5 && noise < 2);
+        }
+        assert_true(pooled >= 0.8 && pooled <= 0.97);
+    }
+}
+
 static double sphere30(const double *x) {
     double s = 0;
     for (int i = 0; i < 30; i++) s += (x[i] - 0.6) * (x[i] - 0.6);
@@ -303,6 +360,7 @@ int main(void) {
         cmocka_unit_test(mixed_variables),
         cmocka_unit_test(failures_are_learnt_not_repeated),
         cmocka_unit_test(noise_is_estimated_and_averaged),
+        cmocka_unit_test(noisy_answers_are_honest),
         cmocka_unit_test(thirty_dimensions_use_a_trust_region),
         cmocka_unit_test(degenerate_functions_do_no_harm),
     };

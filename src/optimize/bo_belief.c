@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the optimiser believes about the function, for reports. The parameters theta of the model
+ * are known well when there are many exact values; with few or noisy ones they are not, and the
+ * model at the best theta alone would be far too sure. Noisy functions are therefore answered by
+ * the posterior of theta, drawn by Metropolis-Hastings:
+ *
+ *   mean = E m(theta),  var = E v(theta) + Var m(theta)
+ */
+#include "math/special.h"
+#include "optimize/bo_priv.h"
+
+#include <math.h>
+#include <string.h>
+
+static bool model_ready(struct bo *b) {
+    return bo_n_good(b) >= 3 && bo_ensure_model(b) == GPM_OK;
+}
+
+/* How many draws of theta are worth their factors: with many points theta is known. */
+static int draws_for(const struct bo *b) {
+    return !b->opt.noisy ? 1 : b->model.n <= 80 ? 40 : b->model.n <= 250 ? 10 : 1;
+}
+
+/* Sums of the function's mean, squared mean and variance at count points over draws of theta, and
+ * of the noise's log standard deviation. The model is left at its best theta. */
+struct belief {
+    double *mean, *square, *var; /* count each */
+    double log_noise;
+    int draws;
+};
+
+static void add_draw(struct bo *b, const double *u, size_t count, struct belief *t) {
+    double m, v;
+    for (size_t i = 0; i < count; i++) {
+        bo_model_predict(&b->model, u + i * (size_t)b->D, &m, &v, NULL, NULL);
+        t->mean[i] += m;
+        t->square[i] += m * m;
+        t->var[i] += v;
+    }
+    t->log_noise += 0.5 * log(b->model.s2 * b->model.g);
+    t->draws++;
+}
+
+static bool believe(struct bo *b, const double *u, size_t count, struct belief *t) {
+    enum { THIN = 8 };
+    struct bo_model *m = &b->model;
+    struct rng r;
+    int draws = draws_for(b);
+    *t = (struct belief){.mean = mem_zalloc(sizeof(double) * (3 * count + 1))};
+    t->square = t->mean + count;
+    t->var = t->square + count;
+    if (draws > 1) {
+        size_t bytes = sizeof(double) * ((size_t)b->D + 3);
+        double *best = mem_alloc(bytes), nlp = bo_model_nlp(m, m->theta, NULL);
+        memcpy(best, m->theta, bytes);
+        rng_init(&r, b->seed, 4, 0);
+        bo_model_mcmc(m, 10 * THIN, &nlp, &r);
+        for (int i = 0; i < draws; i++) {
+            bo_model_mcmc(m, THIN, &nlp, &r);
+            if (bo_model_factor(m) == GPM_OK) add_draw(b, u, count, t);
+        }
+        memcpy(m->theta, best, bytes);
+        mem_free(best);
+        if (bo_model_factor(m)) return false;
+    }
+    if (t->draws == 0) add_draw(b, u, count, t);
+    for (size_t i = 0; i < count; i++) {
+        t->mean[i] /= t->draws;
+        t->var[i] =
+            t->var[i] / t->draws + fmax(0, t->square[i] / t->draws - t->mean[i] * t->mean[i]);
+    }
+    t->log_noise /= t->draws;
+    return true;
+}
+
+static void belief_release(struct belief *t) {
+    mem_free(t->mean);
+}
+
+static double dof_of(const struct bo *b) {
+    return fmax(3, b->model.N - 1);
+}
+
+bool bo_recommend(struct bo *b, double *x, double *mean, double *sd) {
+    if (!bo_best(b, x, mean)) return false;
+    *sd = 0;
+    if (!b->opt.noisy || !model_ready(b)) return true;
+    double *u = NEW_ARRAY(double, (size_t)b->D), low = INFINITY;
+    for (size_t i = 0; i < b->active.n; i++) {
+        const double *ui = b->points.at[b->active.at[i]].u;
+        double f = bo_model_mean(&b->model, ui, NULL);
+        if (f < low) low = f, memcpy(u, ui, (size_t)b->D * sizeof *u);
+    }
+    bo_minimise_mean(b, u);
+    bo_space_from_unit(&b->space, u, x);
+    struct belief t;
+    if (believe(b, u, 1, &t)) {
+        double dof = dof_of(b);
+        *mean = bo_unwarp(b, t.mean[0]);
+        *sd = sqrt(t.var[0] * dof / (dof - 2)) * b->w_sd * b->w_scale;
+    }
+    belief_release(&t);
+    mem_free(u);
+    return true;
+}
+
+/* Quantile of Student's t by the normal one (Cornish-Fisher, Abramowitz and Stegun 26.7.5). */
+static double t_quantile(double p, double dof) {
+    double z = norm_quantile(p), z3 = z * z * z, z5 = z3 * z * z;
+    return z + (z3 + z) / (4 * dof) + (5 * z5 + 16 * z3 + 3 * z) / (96 * dof * dof);
+}
+
+bool bo_quantiles(struct bo *b, const double *x, size_t count, const double *p, int n,
+                  double *out) {
+    if (!model_ready(b)) return false;
+    size_t D = (size_t)b->D;
+    double *u = NEW_ARRAY(double, D *count);
+    for (size_t i = 0; i < count; i++) bo_space_to_unit(&b->space, x + i * D, u + i * D);
+    struct belief t;
+    bool ok = believe(b, u, count, &t);
+    for (size_t i = 0; ok && i < count; i++)
+        for (int j = 0; j < n; j++)
+            out[i * (size_t)n + (size_t)j] =
+                bo_unwarp(b, t.mean[i] + sqrt(t.var[i]) * t_quantile(p[j], dof_of(b)));
+    belief_release(&t);
+    mem_free(u);
+    return ok;
+}
+
+bool bo_summarise(struct bo *b, struct bo_summary *s) {
+    if (!model_ready(b)) return false;
+    struct bo_model *m = &b->model;
+    double *mean = NEW_ARRAY(double, 2 * m->n), *var = mean + m->n;
+    double dof = dof_of(b), q50 = t_quantile(0.75, dof), q90 = t_quantile(0.95, dof);
+    *s = (struct bo_summary){.kernel = bo_kern_names[b->kern],
+                             .warp = bo_warp_names[b->warp],
+                             .n_model = m->n,
+                             .n_local = b->n_local,
+                             .n_global = b->n_global,
+                             .n_initial = b->n_initial,
+                             .tabu = (int)b->tabu.n};
+    bo_model_loo(m, mean, var);
+    for (size_t i = 0; i < m->n; i++) {
+        double t = fabs(m->z[i] - mean[i]) / sqrt(var[i]);
+        s->coverage50 += (t <= q50) / (double)m->n;
+        s->coverage90 += (t <= q90) / (double)m->n;
+    }
+    mem_free(mean);
+    if (b->opt.noisy) {
+        struct belief t;
+        if (believe(b, NULL, 0, &t)) s->noise_sd = exp(t.log_noise) * b->w_sd * b->w_scale;
+        belief_release(&t);
+    }
+    for (int k = 0; k < b->D; k++) m->point[k] = 1 / m->inv_l[k];
+    s->length = m->point;
+    return true;
+}
+
+/* Saltelli's estimators on the posterior mean of z over 512 pairs of points. */
+bool bo_sensitivity(struct bo *b, double *first, double *total) {
+    enum { PAIRS = 512 };
+    if (!model_ready(b)) return false;
+    size_t D = (size_t)b->D;
+    struct rng r;
+    rng_init(&r, b->seed, 3, 0);
+    double *p = NEW_ARRAY(double, 3 * D), *q = p + D, *t = q + D;
+    double *fp = NEW_ARRAY(double, 2 * PAIRS), *fq = fp + PAIRS, mean = 0, var = 0;
+    double *s1 = mem_zalloc(sizeof(double) * 2 * D), *st = s1 + D;
+    for (int i = 0; i < PAIRS; i++) {
+        bo_uniform_point(b, &r, p);
+        bo_uniform_point(b, &r, q);
+        fp[i] = bo_model_mean(&b->model, p, NULL);
+        fq[i] = bo_model_mean(&b->model, q, NULL);
+        mean += (fp[i] + fq[i]) / (2 * PAIRS);
+        for (size_t k = 0; k < D; k++) {
+            memcpy(t, p, D * sizeof *t);
+            t[k] = q[k];
+            double f = bo_model_mean(&b->model, t, NULL);
+            s1[k] += (fq[i] * (f - fp[i])) / PAIRS;
+            st[k] += 0.5 * (fp[i] - f) * (fp[i] - f) / PAIRS;
+        }
+    }
+    for (int i = 0; i < PAIRS; i++)
+        var += ((fp[i] - mean) * (fp[i] - mean) + (fq[i] - mean) * (fq[i] - mean)) / (2 * PAIRS);
+    for (int j = 0; j < b->D; j++) {
+        int k = b->space.vars[j].at;
+        first[j] = var > 0 ? fmin(1, fmax(0, s1[k] / var)) : 0;
+        total[j] = var > 0 ? fmin(1, st[k] / var) : 0;
+    }
+    mem_free(p);
+    mem_free(fp);
+    mem_free(s1);
+    return true;
+}
