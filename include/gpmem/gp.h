@@ -67,6 +67,9 @@ GPM_API double gpm_gp_noise(const gpm_gp *g);
 GPM_API size_t gpm_gp_count(const gpm_gp *g); /* pairs */
 /* How the likelihood was computed: "Cholesky", "Toeplitz", ... */
 GPM_API const char *gpm_gp_method(const gpm_gp *g);
+/* By how much the likelihood may be off, in nats, where it is approximated (above 8,000 distinct
+ * inputs, or on request); 0 where it is exact or was not computed. */
+GPM_API double gpm_gp_likelihood_error(const gpm_gp *g);
 /* ---- more ---- */
 /* Another observation less, in O(n^2), as gpm_gp_add of one costs. GPM_E_NOT_FOUND. */
 GPM_API enum gpm_status gpm_gp_remove(gpm_gp *g, const double *x, double y);

@@ -219,6 +219,7 @@ PROTOTYPES = {
     "gpm_gp_noise": (c.c_double, [c.c_void_p]),
     "gpm_gp_count": (c.c_size_t, [c.c_void_p]),
     "gpm_gp_method": (c.c_char_p, [c.c_void_p]),
+    "gpm_gp_likelihood_error": (c.c_double, [c.c_void_p]),
     "gpm_gp_remove": (c.c_int, [c.c_void_p, c.POINTER(c.c_double), c.c_double]),
     "gpm_gp_copy": (c.c_int, [c.c_void_p, c.POINTER(c.c_void_p)]),
     "gpm_gp_set_kernel": (c.c_int, [c.c_void_p, c.c_int, c.c_void_p, c.c_double]),

@@ -296,3 +296,7 @@ size_t gpm_gp_count(const gpm_gp *g) {
 const char *gpm_gp_method(const gpm_gp *g) {
     return g->gp ? gp_method(g->gp) : "none";
 }
+
+double gpm_gp_likelihood_error(const gpm_gp *g) {
+    return g->gp ? gp_approx_error(g->gp) : 0;
+}

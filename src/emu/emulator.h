@@ -19,6 +19,8 @@ struct emulator_class {
     enum gpm_status (*add)(void *e, bool measured, const double *x, const double *y, size_t n);
     enum gpm_status (*remove)(void *e, bool measured, const double *x, double y);
     enum gpm_status (*log_joint)(void *e, double *out);
+    /* By how much that may be off, in nats, and the approximation's name; NULL: it is exact. */
+    double (*error)(void *e, const char **method);
     size_t (*n_pairs)(void *e);
     void (*pair)(void *e, size_t i, double *x, double *y);
     /* Parameters from a maker call: new joint density; accept keeps, reject goes back. */

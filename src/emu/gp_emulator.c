@@ -106,6 +106,12 @@ static enum gpm_status em_log_joint(void *p, double *out) {
     return GPM_OK;
 }
 
+static double em_error(void *p, const char **method) {
+    struct gp *g = ((struct gp_em *)p)->gp;
+    *method = gp_method(g);
+    return gp_approx_error(g);
+}
+
 static enum gpm_status em_propose(void *p, struct sp_call *c, double *log_joint) {
     struct gp_em *e = p;
     struct gp_args a;
@@ -156,6 +162,7 @@ const struct emulator_class gp_emulator = {.name = "Gaussian process",
                                            .add = em_add,
                                            .remove = em_remove,
                                            .log_joint = em_log_joint,
+                                           .error = em_error,
                                            .n_pairs = em_n_pairs,
                                            .pair = em_pair,
                                            .propose = em_propose,

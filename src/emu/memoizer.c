@@ -5,7 +5,7 @@
 #include "emu/emulator.h"
 
 #include "base/mem.h"
-#include "gp/kernel.h"
+#include "gp/gp.h"
 #include "base/vec.h"
 #include "source/evaluations.h"
 #include "source/point_map.h"
@@ -23,6 +23,7 @@ struct memoizer {
     struct point_map computed; /* count: recorded applications; the emulator holds a pair once */
     VEC(double) px, py;        /* pairs not yet given to the emulator, all of one kind */
     bool pmeasured;
+    bool warned; /* of an approximation that may be off */
 };
 
 struct memoizer *memoizer_new(const struct emulator_class *cls, struct sp_call *maker, value f) {
@@ -533,6 +534,22 @@ static void free_args(value *args, size_t n) {
     mem_free(args);
 }
 
+/* Said once for each table: what follows rests on a likelihood that is not exact. */
+static void warn_approximate(struct memoizer *m) {
+    const char *method;
+    double error = m->em && m->cls->error && !m->warned ? m->cls->error(m->em, &method) : 0;
+    if (!(error > GP_ERROR_SMALL)) return;
+    m->warned = true;
+    diag_warn(m->call.diags, DIAG_LIMIT, NO_SPAN,
+              "the log likelihood of %zu pairs is approximated by %s and may be off by about %.2g "
+              "nats",
+              m->cls->n_pairs(m->em), method, error);
+    diag_set_help(m->call.diags,
+                  "conclusions that rest on smaller differences are not supported; "
+                  "up to %d inputs are exact",
+                  GP_EXACT_MAX);
+}
+
 static void put_args(struct memoizer *m, value *args, size_t n) {
     m->call.args = m->args = args;
     m->call.n = n;
@@ -546,6 +563,7 @@ static enum gpm_status aaa_remake(struct sp_call *c, void *state, void **token, 
     if (m->em) st = numeric(c, flush(m));
     if (st == GPM_OK && m->em) st = m->cls->propose(m->em, c, log_joint);
     if (st != GPM_OK) return st;
+    warn_approximate(m);
     struct old_args *old = NEW(struct old_args);
     *old = (struct old_args){m->args, m->call.n};
     value *args = NEW_ARRAY(value, c->n + 1);
@@ -581,7 +599,9 @@ static enum gpm_status aaa_log_joint(void *state, double *out) {
     *out = 0;
     if (!m->em) return GPM_OK;
     enum gpm_status st = flush(m);
-    return st == GPM_OK ? m->cls->log_joint(m->em, out) : st;
+    if (st == GPM_OK) st = m->cls->log_joint(m->em, out);
+    warn_approximate(m);
+    return st;
 }
 
 static enum gpm_status aaa_gradient(struct sp_call *c, void *state, value *dargs) {

@@ -64,6 +64,10 @@ void gp_set_structured(struct gp *g, bool on);
 enum gp_approx { GP_AUTO, GP_EXACT, GP_INDUCING, GP_VECCHIA };
 #define GP_EXACT_MAX 8000
 void gp_set_approx(struct gp *g, enum gp_approx kind, size_t size);
+/* By how much the current or proposed log likelihood may be off, in nats: a bound on the average
+ * for inducing points, an estimate for neighbours, 0 where it is exact or was not computed. */
+double gp_approx_error(const struct gp *g);
+#define GP_ERROR_SMALL 1.0 /* below, it changes no conclusion */
 
 /* ---- data ---- */
 enum gp_target { GP_LATENT, GP_MEASURED }; /* the function, or a noisy measurement */

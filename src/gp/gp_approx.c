@@ -9,9 +9,9 @@
 #include <math.h>
 #include <string.h>
 
-/* Automatic choice: inducing points serve when they leave less than this share of the variance
- * unexplained, else neighbours. */
-#define SMOOTH_ENOUGH 1e-3
+/* Automatic choice: inducing points serve when they lose less than this, in nats, else whichever of
+ * the two loses less by its own account. */
+#define LOSS_SMALL 0.05
 
 void gp_set_approx(struct gp *g, enum gp_approx kind, size_t size) {
     gp_reject(g);
@@ -25,6 +25,20 @@ void gp_set_approx(struct gp *g, enum gp_approx kind, size_t size) {
 bool gp_approximates(const struct gp *g) {
     if (g->approx == GP_AUTO) return g->n > GP_EXACT_MAX;
     return g->approx != GP_EXACT && g->n > 0;
+}
+
+bool gp_approx_asked(const struct gp *g) {
+    return g->approx == GP_INDUCING || g->approx == GP_VECCHIA;
+}
+
+double gp_approx_error(const struct gp *g) {
+    double worst = 0;
+    for (int i = 0; i < 2; i++) {
+        const struct gp_slot *s = &g->slot[i];
+        if (s->have_logml && s->used != GP_EXACT && (i == g->cur || g->proposed))
+            worst = fmax(worst, s->error);
+    }
+    return worst;
 }
 
 /* White noise by value on distinct inputs is noise per point: *extra gets its variance, the result
@@ -64,12 +78,14 @@ static enum gpm_status build_inducing(struct gp *g, struct gp_slot *s, double *l
     return st;
 }
 
-static enum gpm_status build_vecchia(struct gp *g, struct gp_slot *s, double *logml) {
+static enum gpm_status build_vecchia(struct gp *g, struct gp_slot *s, double *logml,
+                                     double *error) {
     double *noise = NEW_ARRAY(double, g->n);
     struct approx_data d;
     data_of(g, s, s->kern, 0, noise, &d);
     if (g->vecchia.n != g->n) vecchia_order(&g->vecchia, d.x, g->approx_size);
     enum gpm_status st = vecchia_logml(&g->vecchia, &d, logml);
+    if (!st) st = vecchia_error(&g->vecchia, &d, error);
     mem_free(noise);
     return st;
 }
@@ -77,10 +93,20 @@ static enum gpm_status build_vecchia(struct gp *g, struct gp_slot *s, double *lo
 enum gpm_status gp_slot_approx(struct gp *g, struct gp_slot *s) {
     if (s->used != GP_EXACT) return GPM_OK;
     enum gp_approx kind = g->approx == GP_AUTO ? GP_INDUCING : g->approx;
+    double other = 0;
     enum gpm_status st = gp_slot_residual(g, s);
     if (!st && kind == GP_INDUCING) st = build_inducing(g, s, &s->logml);
-    if (!st && g->approx == GP_AUTO && s->low.residual > SMOOTH_ENOUGH) kind = GP_VECCHIA;
-    if (!st && kind == GP_VECCHIA) st = build_vecchia(g, s, &s->logml);
+    s->error = kind == GP_INDUCING && !st ? s->low.loss : INFINITY;
+    if (g->approx == GP_AUTO && (st == GPM_E_NOT_PD || s->error > LOSS_SMALL)) kind = GP_VECCHIA;
+    if (kind == GP_VECCHIA && (!st || st == GPM_E_NOT_PD)) {
+        double low = s->logml;
+        st = build_vecchia(g, s, &s->logml, &other);
+        if (other > s->error) { /* inducing points after all */
+            kind = GP_INDUCING;
+            s->logml = low;
+        } else
+            s->error = other;
+    }
     s->singular = st == GPM_E_NOT_PD;
     if (s->singular) s->logml = -INFINITY;
     if (st && st != GPM_E_NOT_PD) return st;

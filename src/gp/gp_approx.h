@@ -31,11 +31,14 @@ struct inducing {
     int dim;
     struct chol kuu, a; /* Kuu; I + V D^-1 V' with V = Luu^-1 Kuf, D = diag(K - Q) + noise */
     double *c;          /* A^-1 V D^-1 r */
-    double residual;    /* mean of (K - Q) over the mean of K: how rough the function is */
+    double loss;        /* sum of (K - Q) over the noise variance, see inducing_build */
 };
 
 void inducing_init(struct inducing *q);
 void inducing_release(struct inducing *q);
+/* q->loss bounds what the summary costs: data of the model lose no more than `loss` nats on average
+ * (the gap of the variational bound of Titsias 2009 is at most this). Infinite without noise,
+ * unless nothing is left unexplained. */
 GPM_MUST_USE enum gpm_status inducing_build(struct inducing *q, const struct approx_data *d,
                                             size_t size, double *logml);
 /* Latent mean (less the mean function) and variance at xs; cov (may be NULL) gets the lower
@@ -57,6 +60,9 @@ void vecchia_release(struct vecchia *v);
 void vecchia_order(struct vecchia *v, struct kern_pts x, size_t size);
 GPM_MUST_USE enum gpm_status vecchia_logml(const struct vecchia *v, const struct approx_data *d,
                                            double *logml);
+/* Estimate of the error of the log likelihood, in nats. */
+GPM_MUST_USE enum gpm_status vecchia_error(const struct vecchia *v, const struct approx_data *d,
+                                           double *error);
 GPM_MUST_USE enum gpm_status vecchia_predict(const struct vecchia *v, const struct approx_data *d,
                                              struct kern_pts xs, double *mean, double *var);
 /* Joint latent prediction from the union of the points' neighbourhoods. */

@@ -77,7 +77,7 @@ static enum gpm_status fill_kuu(void *ctx, double *a, size_t n, size_t ld) {
 struct sums {
     double *a, *b, *v, *kd, *rest;
     size_t lda;
-    double logd, quad, left, total;
+    double logd, quad, loss;
 };
 
 static enum gpm_status add_chunk(const struct inducing *q, const struct approx_data *d, size_t from,
@@ -94,9 +94,9 @@ static enum gpm_status add_chunk(const struct inducing *q, const struct approx_d
     for (size_t j = 0; j < q->m; j++) vec_ops()->add_square(n, s->v + j * n, s->rest);
     for (size_t i = 0; i < n; i++) {
         double left = fmax(0, s->kd[i] - s->rest[i]), var = left + d->noise[from + i];
+        /* what rounding leaves is nothing */
+        if (left > 1e-9 * s->kd[i]) s->loss += left / d->noise[from + i];
         if (!(var > 1e-12 * s->kd[i])) var = 1e-12 * s->kd[i] + 1e-300;
-        s->left += left;
-        s->total += s->kd[i];
         s->logd += log(var);
         s->quad += d->r[from + i] * d->r[from + i] / var;
         s->kd[i] = 1 / sqrt(var);
@@ -117,7 +117,7 @@ static enum gpm_status finish(struct inducing *q, size_t n, struct sums *s, doub
     chol_solve_l(&q->a, q->c, 1, q->m);
     double fit = la_dot(q->m, q->c, q->c);
     chol_solve_lt(&q->a, q->c, 1, q->m);
-    q->residual = s->total > 0 ? s->left / s->total : 0;
+    q->loss = s->loss;
     *logml = -0.5 * (s->logd + chol_logdet(&q->a) + s->quad - fit + (double)n * LOG_2PI);
     return GPM_OK;
 }

@@ -24,6 +24,7 @@ struct gp_slot {
     struct inducing low;
     struct kern *smooth; /* kernel without white noise, for the inducing points */
     double white;        /* its variance */
+    double error;        /* of the approximate logml, in nats */
 };
 
 /* v = L^-1 K(X, x) of the last single point asked for: f_compute scores a pair and then records it,
@@ -79,6 +80,7 @@ GPM_MUST_USE enum gpm_status gp_slot_logml(struct gp *g, struct gp_slot *s);
  * is the kernel of the rest, owned. Inducing points and paths cannot carry it. */
 struct kern *gp_without_white(const struct kern *k, double *extra);
 bool gp_approximates(const struct gp *g);
+bool gp_approx_asked(const struct gp *g); /* by name, not automatically */
 GPM_MUST_USE enum gpm_status gp_slot_approx(struct gp *g, struct gp_slot *s);
 GPM_MUST_USE enum gpm_status gp_approx_posterior(struct gp *g, struct kern_pts xs, double *mean,
                                                  double *var, double *cov, size_t ld);

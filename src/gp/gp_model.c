@@ -263,8 +263,8 @@ enum gpm_status gp_slot_logml(struct gp *g, struct gp_slot *s) {
         s->have_logml = true;
         return GPM_OK;
     }
-    bool done;
-    enum gpm_status st = toeplitz_logml(g, s, &done);
+    bool done = false; /* what the caller asked for goes before what would be chosen */
+    enum gpm_status st = gp_approx_asked(g) ? GPM_OK : toeplitz_logml(g, s, &done);
     if (!st && !done && gp_approximates(g)) return gp_slot_approx(g, s);
     if (st || done) {
         s->have_logml = !st;

@@ -57,7 +57,9 @@ static void print_point(const struct gp *g, size_t i, struct buf *out) {
 
 static void write_text(const struct gp *g, const struct gp_slot *s, const struct gp_report *r,
                        struct buf *out) {
-    if (s->used != GP_EXACT) buf_printf(out, "approximated by %s; ", s->method);
+    if (s->used != GP_EXACT)
+        buf_printf(out, "approximated by %s, log likelihood within about %.2g nats; ", s->method,
+                   s->error);
     if (s->singular)
         buf_printf(out,
                    "the covariance matrix of %zu inputs is not positive definite, even with %g of "

@@ -136,23 +136,61 @@ static enum gpm_status local_solve(struct local *l) {
     return GPM_OK;
 }
 
-/* The rows of one factorisation give the log density of every suffix given its prefix:
- * log p(y_i | before) = -w_i^2/2 - log L_ii - log(2 pi)/2. */
+/* log p of the gathered points from place `before` on, given those before them. The rows of one
+ * factorisation give it for every suffix: log p(y_i | before) = -w_i^2/2 - log L_ii - log(2 pi)/2.
+ */
+static enum gpm_status suffix_density(struct local *l, size_t before, double *sum) {
+    enum gpm_status st = local_solve(l);
+    *sum = 0;
+    for (size_t k = before; k < l->n && !st; k++)
+        *sum -= 0.5 * (l->w[k] * l->w[k] + LOG_2PI) + log(l->f.l[k * (l->f.ld + 1)]);
+    return st;
+}
+
 enum gpm_status vecchia_logml(const struct vecchia *v, const struct approx_data *d, double *logml) {
     struct local l;
-    double sum = 0;
+    double sum = 0, part;
     enum gpm_status st = GPM_OK;
     local_init(&l, v, d, 2 * v->size);
     for (size_t i = 0; i < v->n && !st; i += v->size) {
         size_t before = i < v->size ? i : v->size;
         size_t here = v->n - i < v->size ? v->n - i : v->size;
         gather(&l, i - before, before + here);
-        st = local_solve(&l);
-        for (size_t k = before; k < l.n && !st; k++)
-            sum -= 0.5 * (l.w[k] * l.w[k] + LOG_2PI) + log(l.f.l[k * (l.f.ld + 1)]);
+        st = suffix_density(&l, before, &part);
+        sum += part;
     }
     local_release(&l);
     if (!st) *logml = sum;
+    return st;
+}
+
+/* What the points left out would have told: some blocks, spread over the data, are scored again
+ * given as many points of all the past besides. A period or trend longer than the neighbourhood
+ * shows there; where dependence is short nothing changes. */
+enum gpm_status vecchia_error(const struct vecchia *v, const struct approx_data *d, double *error) {
+    enum { SAMPLED = 12 };
+    size_t size = v->size, blocks = (v->n + size - 1) / size, tried = 0;
+    struct local l;
+    enum gpm_status st = GPM_OK;
+    *error = 0;
+    if (blocks < 3) return GPM_OK;
+    local_init(&l, v, d, 3 * size);
+    size_t step = (blocks - 2 + SAMPLED - 1) / SAMPLED;
+    for (size_t b = blocks - 1; b >= 2 && !st; b -= b > step ? step : b, tried++) {
+        size_t from = b * size, here = v->n - from < size ? v->n - from : size, past = from - size;
+        double near = 0, all = 0;
+        gather(&l, from - size, size + here);
+        st = suffix_density(&l, size, &near);
+        size_t far = past < size ? past : size;
+        l.n = far + size + here;
+        for (size_t i = 0; i < far; i++) l.idx[i] = v->order[i * past / far];
+        for (size_t i = far; i < l.n; i++) l.idx[i] = v->order[from - size + i - far];
+        copy_points(&l);
+        if (!st) st = suffix_density(&l, far + size, &all);
+        *error += fabs(all - near);
+    }
+    local_release(&l);
+    if (tried) *error *= (double)(blocks - 2) / (double)tried;
     return st;
 }
 

@@ -114,8 +114,83 @@ static void automatic(void **state) {
     free(x), free(y);
 }
 
+/* Log likelihood of data like a random walk with a trend and a cycle, and the error it admits. */
+static double walk_logml(const char *text, size_t n, enum gp_approx kind, size_t size,
+                         double *error, const char **method) {
+    double *x = malloc(n * sizeof *x), *y = malloc(n * sizeof *y), walk = 0, lm = 0;
+    struct kern *k = NULL;
+    state_ = 6;
+    for (size_t i = 0; i < n; i++) {
+        double noise = uniform() + uniform() + uniform() - 1.5;
+        x[i] = ((double)i + 0.3 * uniform()) / (double)n;
+        walk += (uniform() - 0.5) * sqrt(12.0 / (double)n);
+        y[i] = walk + 2 * x[i] + sin(40 * x[i]) + 0.2 * noise;
+    }
+    assert_int_equal(kern_parse(text, &k, NULL), GPM_OK);
+    struct gp *g = gp_new(1, k, NULL, 0.1, NULL);
+    gp_set_approx(g, kind, size);
+    assert_int_equal(gp_add(g, GP_MEASURED, x, y, n), GPM_OK);
+    assert_int_equal(gp_logml(g, &lm), GPM_OK);
+    *error = gp_approx_error(g);
+    *method = gp_method(g);
+    gp_free(g);
+    kern_unref(k);
+    free(x), free(y);
+    return lm;
+}
+
+/* An approximation that is off by more than a nat says so; one that is exact does not cry. */
+static void errors_are_admitted(void **state) {
+    static const char *const kernels[] = {
+        "LIN(sf=1) + WIENER(sf=1)", "LIN(sf=1) + MAT32(sf=0.3, l=0.01) + PER(sf=1, p=0.157, l=1)",
+        "SE(sf=1, l=0.3) * PER(sf=1, p=0.157, l=1) + WIENER(sf=1)", "MAT12(sf=1, l=0.1)",
+        "SE(sf=1, l=0.05)"};
+    for (size_t i = 0; i < COUNT_OF(kernels); i++)
+        for (int kind = GP_INDUCING; kind <= GP_VECCHIA; kind++) {
+            double error, none;
+            const char *method;
+            double exact = walk_logml(kernels[i], 1500, GP_EXACT, 0, &none, &method);
+            double got = walk_logml(kernels[i], 1500, (enum gp_approx)kind, 40, &error, &method);
+            double off = fabs(got - exact);
+            if (off > 1 && !(error > GP_ERROR_SMALL && error > off / 4))
+                fail_msg("%s by %s is off by %g, admits %g", kernels[i], method, off, error);
+            if (off < 1e-3 && error > GP_ERROR_SMALL)
+                fail_msg("%s by %s is off by %g, claims %g", kernels[i], method, off, error);
+            print_message("%s by %s: off by %.3g, admits %.3g\n", kernels[i], method, off, error);
+            assert_true(none == 0);
+        }
+}
+
+/* A function rough beside the noise has neighbours, however little that is of its variance. */
+static void automatic_compares_with_noise(void **state) {
+    double error;
+    const char *method;
+    walk_logml("LIN(sf=1) + WIENER(sf=1)", 8200, GP_AUTO, 0, &error, &method);
+    assert_string_equal(method, "Vecchia (block neighbours)");
+    assert_true(error < GP_ERROR_SMALL);
+}
+
+/* On a regular grid too, where a faster exact way exists. */
+static void request_wins(void **state) {
+    double x[100], y[100], lm;
+    struct kern *k = NULL;
+    for (int i = 0; i < 100; i++) x[i] = i, y[i] = sin(0.3 * i);
+    assert_int_equal(kern_parse("SE(sf=1, l=5)", &k, NULL), GPM_OK);
+    struct gp *g = gp_new(1, k, NULL, 0.1, NULL);
+    gp_set_approx(g, GP_VECCHIA, 30);
+    assert_int_equal(gp_add(g, GP_MEASURED, x, y, 100), GPM_OK);
+    assert_int_equal(gp_logml(g, &lm), GPM_OK);
+    assert_string_equal(gp_method(g), "Vecchia (block neighbours)");
+    gp_free(g);
+    kern_unref(k);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(covering), cmocka_unit_test(suited),
-                                       cmocka_unit_test(automatic)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(covering),
+                                       cmocka_unit_test(suited),
+                                       cmocka_unit_test(automatic),
+                                       cmocka_unit_test(errors_are_admitted),
+                                       cmocka_unit_test(automatic_compares_with_noise),
+                                       cmocka_unit_test(request_wins)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
