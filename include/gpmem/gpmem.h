@@ -86,6 +86,10 @@ GPM_API uint64_t gpm_acceptance(gpm_session *s,
                                 void (*each)(void *user, const char *scope, uint64_t proposed,
                                              uint64_t accepted),
                                 void *user);
+/* What is wrong with the trajectories of hmc and nuts so far, one line each: divergences, an energy
+ * that moves slowly (E-BFMI), trajectories cut at their limit; "" when nothing is. Valid until the
+ * next call. */
+GPM_API const char *gpm_trajectory_complaints(gpm_session *s);
 /* Names known to the session that begin with `prefix` (procedures, operators, kernels, assumed and
  * defined names): calls `each` for every one. */
 GPM_API void gpm_complete(gpm_session *s, const char *prefix,

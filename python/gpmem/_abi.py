@@ -196,6 +196,7 @@ PROTOTYPES = {
     "gpm_last_error": (c.c_char_p, [c.c_void_p]),
     "gpm_interrupt": (None, [c.c_void_p]),
     "gpm_acceptance": (c.c_uint64, [c.c_void_p, c.CFUNCTYPE(None, c.c_void_p, c.c_char_p, c.c_uint64, c.c_uint64), c.c_void_p]),
+    "gpm_trajectory_complaints": (c.c_char_p, [c.c_void_p]),
     "gpm_complete": (None, [c.c_void_p, c.c_char_p, c.CFUNCTYPE(None, c.c_void_p, c.c_char_p), c.c_void_p]),
     "gpm_help": (c.c_char_p, [c.c_void_p, c.c_char_p]),
     "gpm_reference_json": (c.c_char_p, [c.c_void_p]),

@@ -191,6 +191,12 @@ uint64_t gpm_acceptance(gpm_session *g, void (*each)(void *, const char *, uint6
     return x->divergences;
 }
 
+const char *gpm_trajectory_complaints(gpm_session *g) {
+    buf_reset(&g->text);
+    nuts_complain(&g->s.infer, &g->text);
+    return g->text.data;
+}
+
 const char *gpm_help(gpm_session *g, const char *name) {
     buf_reset(&g->text);
     return session_help(&g->s, name, &g->text) ? g->text.data : NULL;

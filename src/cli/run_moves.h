@@ -8,10 +8,11 @@
 #include "gpmem/gpmem.h"
 #include <jansson.h>
 
-/* {"scopes": {"default": {"proposed": 10, "accepted": 4}, ...}, "divergences": 0}; the caller's. */
+/* {"scopes": {"default": {"proposed": 10, "accepted": 4}, ...}, "divergences": 0, "complaints":
+ * ""}; the caller's. */
 json_t *run_moves_of(gpm_session *s);
 /* "proposals accepted: default 40%, h 71%\n" over all chains, or "". To be freed. */
 char *run_moves_text(const json_t *chains);
-/* What is wrong: a line about divergences, or "". To be freed. */
+/* What is wrong: lines about trajectories and about scopes that hardly move, or "". To be freed. */
 char *run_moves_complaints(const json_t *chains);
 #endif

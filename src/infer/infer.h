@@ -50,7 +50,7 @@ struct infer_state {
         uint64_t proposed, accepted;
     } * stats;
     size_t n_stats;
-    uint64_t divergences;
+    uint64_t divergences, deep; /* trajectories of hmc and nuts: gone wrong, cut at their limit */
     void (*write)(void *user, int stream, const char *text, size_t n);
     bool wrote; /* the instruction had output of its own: its value, when it is nil, is no news */
     void *user;
@@ -195,6 +195,9 @@ enum gpm_status infer_close(struct infer_state *x, bool complain);
 enum gpm_status infer_at_least(struct infer_state *x, const char *op, const char *what, double v,
                                double min) GPM_MUST_USE;
 void nuts_free(void *states);
+double nuts_bfmi(const struct infer_state *x); /* the lowest of the adapted scopes; NaN: unknown */
+/* In words, what is wrong with the trajectories of hmc and nuts so far: one line per complaint. */
+void nuts_complain(const struct infer_state *x, struct buf *out);
 /* A particle drawn by weight, total = model_log_weight; all equally likely when every weight is 0.
  */
 size_t infer_draw_particle(struct infer_state *x, double total);

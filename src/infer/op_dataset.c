@@ -187,11 +187,7 @@ static enum gpm_status op_summarize(struct infer_state *x, const value *args, si
     acceptance_text(x, NULL, 0, &accepted);
     if (accepted.len) buf_printf(&b, "proposals accepted: %s\n", accepted.data);
     buf_release(&accepted);
-    if (x->divergences)
-        buf_printf(&b,
-                   "%llu trajectories diverged: the posterior has places that the step size cannot "
-                   "follow; lower it, warm up longer or write the model differently\n",
-                   (unsigned long long)x->divergences);
+    nuts_complain(x, &b);
     infer_write(x, b.data, b.len);
     for (size_t c = 0; c < k; c++) mem_free(columns[c]);
     mem_free(columns);

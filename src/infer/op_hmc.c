@@ -14,6 +14,11 @@
 #include <math.h>
 #include <string.h>
 
+/* An energy that goes wrong by DIVERGED nats is no rounding of a step size that fits; from 1000 on
+ * the trajectory ends. BFMI: below BFMI_LOW it warns, from BFMI_DRAWS transitions on. */
+enum { MAX_DEPTH = 10, DIVERGED = 20, BFMI_DRAWS = 200 };
+#define BFMI_LOW 0.3
+
 struct point {
     double *z, *p, *g;
     double logp;
@@ -99,7 +104,7 @@ static enum gpm_status trajectory(struct continuous *c, double eps, double steps
         after = energy(&a, inv_mass, n);
         double log_alpha = logp - c->w_old + before - after;
         if (extra) log_alpha += pick + extra->log_pick(extra->ctx, c->t);
-        if (log_alpha < -1000) c->x->divergences++;
+        if (log_alpha < -DIVERGED) c->x->divergences++;
         *accepted =
             c->w_old == -INFINITY || log_alpha >= 0 || log(rng_uniform(&c->t->rng)) < log_alpha;
         *accepted = *accepted && logp > -INFINITY;
@@ -147,7 +152,8 @@ struct adapt {
     double *inv_mass, *mean, *m2;
     double seen; /* draws in the current window */
     double done, warmup;
-    double log_eps, log_eps_bar, mu, h_bar, k; /* dual averaging */
+    double log_eps, log_eps_bar, mu, h_bar, k;      /* dual averaging */
+    double energies, e_last, e_mean, e_m2, e_steps; /* after warm-up, see note_energy */
 };
 
 void nuts_free(void *states) {
@@ -250,6 +256,44 @@ static void learn_mass(struct adapt *a, const double *z) {
     a->log_eps = NAN; /* found anew for the new masses */
 }
 
+/* E-BFMI (Betancourt 2016): squared steps of the energy over its spread. Momenta drawn anew change
+ * the energy of a transition; where that change is small beside the whole range, the chain walks
+ * through the levels of the posterior slowly, and may not have reached some. */
+static void note_energy(struct adapt *a, double e) {
+    if (a->energies++ > 0) a->e_steps += (e - a->e_last) * (e - a->e_last);
+    double d = e - a->e_mean;
+    a->e_last = e;
+    a->e_mean += d / a->energies;
+    a->e_m2 += d * (e - a->e_mean);
+}
+
+double nuts_bfmi(const struct infer_state *x) {
+    double worst = NAN;
+    for (const struct adapt *a = x->nuts; a; a = a->next)
+        if (a->energies >= BFMI_DRAWS && a->e_m2 > 0) worst = fmin(a->e_steps / a->e_m2, worst);
+    return worst;
+}
+
+void nuts_complain(const struct infer_state *x, struct buf *out) {
+    const char *cure =
+        "what was drawn may miss a part of the posterior. Write the model so that the "
+        "scale of no choice depends on another (x = scale * z with z normal(0, 1)), "
+        "or warm up longer";
+    double bfmi = nuts_bfmi(x);
+    if (x->divergences)
+        buf_printf(out, "%llu trajectories diverged (the energy went wrong by more than %d): %s\n",
+                   (unsigned long long)x->divergences, DIVERGED, cure);
+    if (bfmi < BFMI_LOW)
+        buf_printf(out, "the energy moves slowly, E-BFMI %.2f (should be above %g): %s\n", bfmi,
+                   BFMI_LOW, cure);
+    if (x->deep)
+        buf_printf(out,
+                   "%llu trajectories reached the limit of %d steps before they turned: the step "
+                   "size is small for the posterior; warm up longer, or bring the choices to one "
+                   "scale\n",
+                   (unsigned long long)x->deep, (1 << MAX_DEPTH) - 1);
+}
+
 /* nuts: the tree */
 
 struct tree {
@@ -257,7 +301,7 @@ struct tree {
     const double *inv_mass;
     double eps, h0;
     double sum_accept, n_accept;
-    bool divergent;
+    bool divergent, deep;
 };
 
 struct branch {
@@ -306,10 +350,8 @@ static enum gpm_status leaf(struct tree *t, const struct point *from, double dir
     double gain = t->h0 - energy(&b->end, t->inv_mass, n);
     t->sum_accept += gain >= 0 ? 1 : exp(gain);
     t->n_accept++;
-    if (!(gain > -1000)) {
-        t->divergent = true;
-        b->ok = false;
-    }
+    if (!(gain > -DIVERGED)) t->divergent = true;
+    if (!(gain > -1000)) b->ok = false;
     point_copy(&b->pick, &b->end, n);
     b->log_weight = gain;
     for (size_t i = 0; i < n; i++) {
@@ -342,8 +384,6 @@ static enum gpm_status grow(struct tree *t, const struct point *from, double dir
     branch_release(&more);
     return st;
 }
-
-enum { MAX_DEPTH = 10 };
 
 struct nuts_run {
     struct point left, right, pick;
@@ -390,6 +430,7 @@ static enum gpm_status nuts_tree(struct tree *t, struct nuts_run *r) {
     bool more = true;
     for (int depth = 0; depth < MAX_DEPTH && more && st == GPM_OK; depth++)
         st = double_tree(t, r, depth, &more);
+    t->deep = more && st == GPM_OK;
     return st;
 }
 
@@ -421,8 +462,11 @@ static enum gpm_status nuts_step(struct continuous *c, struct adapt *a, bool *ac
         if (warm) {
             average(a, t.sum_accept / t.n_accept);
             learn_mass(a, r.pick.z);
-        } else
+        } else {
             c->x->divergences += t.divergent;
+            c->x->deep += t.deep;
+            note_energy(a, t.h0);
+        }
     }
     point_release(&r.left);
     point_release(&r.right);
@@ -460,6 +504,15 @@ static enum gpm_status op_nuts(struct infer_state *x, const value *args, size_t 
     h.block = g.sub ? NIL : g.block;
     if (st == GPM_OK) st = infer_transitions(x, &g, nuts_transition, &h);
     if (st == GPM_OK) *out = NIL;
+    if (st == GPM_OK && (x->divergences || nuts_bfmi(x) < BFMI_LOW || x->deep)) {
+        diag_warn(x->core->diags, DIAG_SLOW, x->at, "nuts does not follow this posterior: %s",
+                  x->divergences            ? "trajectories diverge"
+                  : nuts_bfmi(x) < BFMI_LOW ? "its energy moves slowly (E-BFMI below 0.3)"
+                                            : "trajectories reach the limit of their length");
+        diag_set_help(x->core->diags, "summarize and gpmem diagnose say how often; where the scale "
+                                      "of a choice depends on another, write it as scale * z with "
+                                      "z ~ normal(0, 1)");
+    }
     return st;
 }
 

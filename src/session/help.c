@@ -7,6 +7,71 @@
 
 #include <string.h>
 
+/* What has a syntax of its own and is no row of a table: directives, forms of expressions, names of
+ * blocks. tests/docs/run_words.py compares with the lexer, the parser and the session. */
+static const struct word {
+    const char *name, *form, *doc;
+} words[] = {
+    {"assume", " x = e",
+     "evaluates e in the model, keeps it and binds x; assume (x, y) = e takes "
+     "several values apart"},
+    {"observe", " e = v",
+     "evaluates e in the model and constrains the random choice that it ends "
+     "in to v; label: observe e = v gives it a name to forget it by"},
+    {"predict", " e", "evaluates e in the model, keeps it and gives its value"},
+    {"sample", " e", "evaluates e in the model and gives its value; leaves no trace"},
+    {"force", " e = v", "sets the random choice that e ends in to v and leaves it free"},
+    {"infer", " a", "runs the action a, such as mh(default, one, 100)"},
+    {"define", " x = e", "binds x in the inference program"},
+    {"load", " \"file\"", "runs another file; its path is relative to this one"},
+    {"for", " (i = 0; i < n; i++) { ... }", "runs its statements once for each i"},
+    {"if", " (condition) { a } else { b }", "a or b; only the chosen one is evaluated"},
+    {"else", " { b }", "the other branch of if; it is compulsory"},
+    {"proc", "(x, y) { e }", "a procedure; x -> e and (x, y) -> e are the same"},
+    {"lambda", "", "procedures are written proc(x) { e } or x -> e"},
+    {"let", " x = e", "binds x for the rest of the block; let (x, y) = e takes values apart"},
+    {"letrec", " x = e; and y = f", "binds procedures that may use each other"},
+    {"true", "", "the boolean; 1 where a number is observed"},
+    {"false", "", "the boolean; 0 where a number is observed"},
+    {"and", "", "a && b and and(a, b): b is evaluated only when a is true"},
+    {"or", "", "a || b and or(a, b): b is evaluated only when a is false"},
+    {"le", "", "a le b is a <= b; the procedure is lte"},
+    {"ge", "", "a ge b is a >= b; the procedure is gte"},
+    {"do", "(a, x <- b, ...)",
+     "an action that runs its actions in order; x <- b names the result "
+     "of b for those after it; action(e) makes an action of a plain "
+     "expression such as print(x)"},
+    {"begin", "(a, b, ...)", "the same as do"},
+    {"collect", "(e, labelled(f, name), ...)",
+     "an action that records values of model expressions "
+     "as one row of a dataset"},
+    {"labelled", "(e, name)", "inside collect: the column of e is called name"},
+    {"call_back", "(name, e, ...)",
+     "an action that hands the values of model expressions in every "
+     "particle to a function of the host program"},
+    {"extract_stats", "(e)", "an action that gives the statistics of the made procedure e"},
+    {"sample_all", "(e)", "an action: sample e in every particle, as a list"},
+    {"predict_all", "(e)", "an action: predict e in every particle, as a list"},
+    {"quote", "(e)", "the expression itself, as data"},
+    {"quasiquote", "(e)", "[| e |]: a model expression as a value, with unquote(x) inside"},
+    {"unquote", "(x)",
+     "in a model expression: the value that x has in the inference program; $x is "
+     "short for it"},
+    {"one", "", "block: one block of the scope, chosen anew at each transition"},
+    {"all", "", "block: every choice of the scope at once"},
+    {"each", "", "block: one block after the other, in order"},
+    {"each_reverse", "", "block: one block after the other, the last first"},
+    {"ordered", "", "block: all blocks, in order (particle Gibbs)"},
+    {"none", "", "block: nothing"},
+    {"default", "", "scope: every random choice of the model"},
+};
+
+static const struct word *find_word(const char *name) {
+    for (size_t i = 0; i < COUNT_OF(words); i++)
+        if (strcmp(words[i].name, name) == 0) return &words[i];
+    return NULL;
+}
+
 static void describe(const char *name, const char *sig, const char *doc, const char *example,
                      struct buf *out) {
     buf_printf(out, "%s%s\n    %s\n", name, sig, doc ? doc : "");
@@ -35,6 +100,11 @@ bool session_help(struct session *s, const char *name, struct buf *out) {
     const struct infer_op *op = infer_index_find(name);
     if (op) {
         describe(op->name, op->sig, op->doc, op->example, out);
+        return true;
+    }
+    const struct word *w = find_word(name);
+    if (w) {
+        describe(w->name, w->form, w->doc, NULL, out);
         return true;
     }
     if (describe_kernel(name, out)) return true;
@@ -71,6 +141,8 @@ void session_reference_json(struct session *s, struct buf *out) {
     UNUSED(s);
     bool first = true;
     buf_puts(out, "[");
+    for (size_t i = 0; i < COUNT_OF(words); i++)
+        json_row(out, &first, "word", words[i].name, words[i].form, words[i].doc, NULL);
     for (size_t i = 0; i < sp_index_count(); i++) {
         const struct sp_class *c = sp_index_at(i);
         if (c->flags & SP_HIDDEN) continue;
@@ -89,12 +161,9 @@ void session_reference_json(struct session *s, struct buf *out) {
 
 void session_complete(struct session *s, const char *prefix, void (*each)(void *, const char *),
                       void *user) {
-    static const char *const words[] = {"assume", "define", "observe", "predict",
-                                        "sample", "force",  "infer",   "load",
-                                        "proc",   "letrec", "true",    "false"};
     size_t n = strlen(prefix);
     for (size_t i = 0; i < COUNT_OF(words); i++)
-        if (!strncmp(words[i], prefix, n)) each(user, words[i]);
+        if (!strncmp(words[i].name, prefix, n)) each(user, words[i].name);
     for (size_t i = 0; i < sp_index_count(); i++)
         if (!(sp_index_at(i)->flags & SP_HIDDEN) && !strncmp(sp_index_at(i)->name, prefix, n))
             each(user, sp_index_at(i)->name);

@@ -1,0 +1,58 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""What a run admits: trajectories that do not follow the posterior (a centred funnel under nuts),
+chains that hardly move, and nothing where all is well. Argument: the tool."""
+import json, os, subprocess, sys, tempfile
+
+tool = os.path.abspath(sys.argv[1])
+FUNNEL = """assume v = normal(0, 3);
+assume x = multivariate_normal(zeros(9), exp(v) * id_matrix(9));
+infer nuts(default, all, 300, 300);
+infer repeat(1500, do(nuts(default, all, 300, 1), collect(v)));
+"""
+STUCK = """assume m = normal(0, 1);
+for (i = 0; i < 200; i++) { observe normal(m, 0.1) = 0.7 };
+infer repeat(500, do(mh(default, one, 1), collect(m)));
+"""
+FINE = """assume a = normal(0, 1);
+assume b = normal(0, 2);
+for (i = 0; i < 9; i++) { observe normal(a + b * i, 3) = i / 4 };
+infer nuts(default, all, 300, 300);
+infer repeat(2000, do(nuts(default, all, 300, 1), collect(a, b)));
+"""
+
+
+def run(*args):
+    done = subprocess.run([tool] + list(args), stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=300)
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+
+def folder(text):
+    """Runs a program into a folder; what run, summary, diagnose and diagnostics.json say."""
+    with tempfile.TemporaryDirectory() as dir:
+        program, out = os.path.join(dir, "p.vnts"), os.path.join(dir, "out")
+        with open(program, "w") as f:
+            f.write(text)
+        status, _, warned = run("run", "--seed", "2", "--out", out, program)
+        assert status == 0, warned
+        with open(os.path.join(out, "diagnostics.json")) as f:
+            kept = json.load(f)
+        return warned, run("summary", out)[1], run("diagnose", out), kept
+
+
+warned, summary, (status, words, _), kept = folder(FUNNEL)
+assert "nuts does not follow this posterior" in warned, warned
+for text in (summary, words, kept["complaints"], kept["transitions"][0]["complaints"]):
+    assert "E-BFMI" in text or "diverged" in text, text
+assert status == 1 and "E-BFMI" in words, words
+
+warned, summary, (status, words, _), kept = folder(STUCK)
+assert status == 1 and "of the proposals were accepted; try" in words, words
+for operator in ("slice", "nuts", "gibbs", "laplace_mh"):
+    assert operator in words, words
+assert "try another operator" in kept["complaints"], kept["complaints"]
+
+warned, summary, (status, words, _), kept = folder(FINE)
+assert status == 0 and "nothing to complain" in words, words
+assert warned == "" and kept["transitions"][0]["complaints"] == "", (warned, kept)
+print("diagnose: a funnel and a stuck chain are admitted, a good run is not blamed")
