@@ -294,8 +294,47 @@ static void formulas(void **state) {
     call_release(&k);
 }
 
+/* More data than are exact, under a cycle longer than any neighbourhood: the table says so, once.
+ */
+static void approximation_warns(void **state) {
+    UNUSED(state);
+    struct call k;
+    struct kern *kern = NULL;
+    value args[CALL_ARGS], made = NIL;
+    void *token;
+    double lp;
+    assert_int_equal(kern_parse("PER(sf=1, p=3000, l=1) + MAT32(sf=1, l=50)", &kern, NULL), GPM_OK);
+    for (size_t i = 0; i < CALL_ARGS; i++) args[i] = ABSENT;
+    args[0] = kernel_value_take(kern);
+    args[2] = value_num(0.1);
+    call_init(&k, "make_gp", args, 3, 5);
+    assert_int_equal(memoizer_make(&k.c, &gp_emulator, false, &made), GPM_OK);
+    struct sp_made *m = sp_made_of(made);
+    for (int i = 0; i < 8010; i++) {
+        value x = value_num(i + 0.3 * sin(i));
+        struct sp_call c = {.cls = m->cls,
+                            .args = &x,
+                            .n = 1,
+                            .state = m->state->data,
+                            .rng = &k.rng,
+                            .diags = &k.diags,
+                            .observed = true};
+        assert_int_equal(m->cls->incorporate(&c, value_num(sin(i / 477.0) + sin(i / 20.0))),
+                         GPM_OK);
+    }
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(memoizer_aaa.remake(&k.c, m->state->data, &token, &lp), GPM_OK);
+        memoizer_aaa.undo(m->state->data, token);
+        assert_int_equal(k.diags.list.n, 1);
+    }
+    assert_non_null(strstr(k.diags.list.at[0]->message, "may be off by"));
+    value_unref(made);
+    call_release(&k);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_emulator),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(approximation_warns),
+                                       cmocka_unit_test(every_emulator),
                                        cmocka_unit_test(formulas)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

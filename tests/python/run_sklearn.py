@@ -88,6 +88,12 @@ def check_errors():
             assert words in str(e), e
         else:
             raise AssertionError(make)
+    try:
+        gpmem.GPRegressor().fit(X, y * 1e300)
+    except ValueError as e:
+        assert "1e150" in str(e), e
+    else:
+        raise AssertionError("y of size 1e300")
 
 
 check_protocol()
