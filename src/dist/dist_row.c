@@ -46,16 +46,21 @@ enum gpm_status sp_bad_type(struct sp_call *c, size_t i, const char *name, const
     return bad(c, c->args[i], name, expected, DIAG_TYPE);
 }
 
-/* The parameters passed their signature but the distribution does not exist (infinite or NaN). */
+/* The parameters passed their signature but the distribution does not exist, or cannot be computed:
+ * says which of the three it is. */
 static enum gpm_status no_such_distribution(struct sp_call *c) {
     struct buf b = BUF_INIT;
+    const char *why = "the parameters are outside the procedure's domain";
     for (size_t i = 0; i < c->n; i++) {
+        double x = 1;
         if (i) buf_puts(&b, ", ");
         value_print(c->args[i], &b);
+        if (!sp_as_number(c->args[i], &x) || (fabs(x) < 1e150 && (fabs(x) > 1e-150 || x == 0)))
+            continue;
+        why = isinf(x) ? "a parameter is infinite" : "a parameter is too extreme for its numbers";
+        if (isinf(x)) break;
     }
-    enum gpm_status st =
-        sp_error(c, DIAG_DOMAIN, "%s(%.*s): the parameters are outside the procedure's domain",
-                 c->cls->name, 80, b.data);
+    enum gpm_status st = sp_error(c, DIAG_DOMAIN, "%s(%.*s): %s", c->cls->name, 80, b.data, why);
     buf_release(&b);
     return st;
 }

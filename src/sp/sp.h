@@ -249,7 +249,8 @@ enum gpm_status sp_error(struct sp_call *c, enum diag_code code, const char *fmt
 /* Procedures whose values are whatever they were given (categorical, exactly, made choices among
  * objects): their values have no form of their own. */
 bool sp_gives_objects(const struct sp_class *cls);
-/* The row's simulate; a draw that is NaN is an error, whichever procedure it is. */
+/* The row's simulate; a draw that is not finite is an error, whichever procedure it
+ * is. */
 enum gpm_status sp_simulate(struct sp_call *c, value *out) GPM_MUST_USE;
 /* A value as text for a message, cut to one short line; caller frees with mem_free. */
 char *sp_show(value v);

@@ -7,6 +7,7 @@
 #include "sp/sp_options.h"
 
 #include "base/mem.h"
+#include <math.h>
 #include <string.h>
 
 /* ---- messages ----------------------------------------------------------------------------- */
@@ -50,14 +51,13 @@ bool sp_gives_objects(const struct sp_class *cls) {
 
 enum gpm_status sp_simulate(struct sp_call *c, value *out) {
     enum gpm_status st = c->cls->simulate(c, out);
-    if (st != GPM_OK || !(c->cls->flags & SP_RANDOM) || !value_has_nan(*out) ||
-        sp_gives_objects(c->cls))
-        return st;
+    if (st != GPM_OK || !(c->cls->flags & SP_RANDOM) || sp_gives_objects(c->cls)) return st;
+    bool bad = out->tag == V_NUM ? !isfinite(out->u.num) : value_has_nan(*out);
+    if (!bad) return GPM_OK;
     value_set_take(out, NIL);
-    return sp_error(
-        c, DIAG_DOMAIN,
-        "%s: the parameters or the data are too extreme, the draw would not be a number",
-        c->cls->name);
+    return sp_error(c, DIAG_DOMAIN,
+                    "%s: the parameters or the data are too extreme, the draw would not be finite",
+                    c->cls->name);
 }
 
 enum { SIZE_LIMIT = 100000000 };

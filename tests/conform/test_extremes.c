@@ -116,7 +116,7 @@ static void check_draw(size_t d, struct sp_call *c, const double *a) {
     if (st == GPM_E_USER) return;
     assert_int_equal(st, GPM_OK);
     double x = v.u.num;
-    if (isnan(x) || (dists[d].positive && x < 0) || (dists[d].whole && x != floor(x)))
+    if (!isfinite(x) || (dists[d].positive && x < 0) || (dists[d].whole && x != floor(x)))
         complain(dists[d].name, a, dists[d].n, x, x, 0);
 }
 
