@@ -51,9 +51,9 @@ bool sp_gives_objects(const struct sp_class *cls) {
 
 enum gpm_status sp_simulate(struct sp_call *c, value *out) {
     enum gpm_status st = c->cls->simulate(c, out);
-    if (st != GPM_OK || !(c->cls->flags & SP_RANDOM) || sp_gives_objects(c->cls)) return st;
+    if (st != GPM_OK || !(c->cls->flags & SP_RANDOM)) return st;
     bool bad = out->tag == V_NUM ? !isfinite(out->u.num) : value_has_nan(*out);
-    if (!bad) return GPM_OK;
+    if (!bad || sp_gives_objects(c->cls)) return GPM_OK;
     value_set_take(out, NIL);
     return sp_error(c, DIAG_DOMAIN,
                     "%s: the parameters or the data are too extreme, the draw would not be finite",
