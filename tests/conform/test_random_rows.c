@@ -366,7 +366,8 @@ static void bounds_hold(void **state) {
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         struct call k;
         start(&k, cases[i].name, cases[i].args, cases[i].n, 7 + i);
-        for (uint64_t varies = 0; varies < (2u << cases[i].n); varies++)
+        /* a row may do without: rejection then asks for a bound */
+        for (uint64_t varies = 0; k.c.cls->log_bound && varies < (2u << cases[i].n); varies++)
             for (int rep = 0; rep < 3; rep++)
                 check_bound(&cases[i], &k, varies, as_double(call_draw(&k)));
         call_release(&k);

@@ -1,13 +1,17 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Does what docs/extending.md says in a copy of the tree: writes its files, applies its changes, compiles what they
-touch, links it with the objects of the tool's build, and tries the new distribution, kernel and operator.
-Argument: the tool, built by ninja; [--keep DIR]."""
+touch, links it with the objects of the tool's build, tries the new distribution, kernel and operator, and runs the tests
+that look at every row: who follows the page leaves `make test` as it was.
+Argument: the tool, built by ninja; [--keep DIR] [--all: every test of the fast set, minutes]."""
 import json, math, os, re, shlex, shutil, subprocess, sys, tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.path.dirname(os.path.abspath(sys.argv[1]))
-WORK = sys.argv[3] if "--keep" in sys.argv else tempfile.mkdtemp(prefix="gpmem-extending-")
+KEEP = sys.argv[sys.argv.index("--keep") + 1] if "--keep" in sys.argv else None
+WORK = os.path.abspath(KEEP) if KEEP else tempfile.mkdtemp(prefix="gpmem-extending-")
+# Scripts that see every row; all of tests/conform/test_*.c do, too.
+SCRIPTS = ["conform/run_examples.py", "conform/run_conformance.py", "docs/run_reference.sh", "cli/run_syntax.py", "style/run_format.sh"]
 
 
 def do(*command, text=None, cwd=None):
@@ -15,6 +19,17 @@ def do(*command, text=None, cwd=None):
     if r.returncode:
         sys.exit("%s failed:\n%s" % (" ".join(command), r.stdout[-3000:]))
     return r.stdout
+
+
+def copy_tree():
+    """Everything but builds and history, and a git repository for the tests that ask git for files."""
+    def ignore(folder, names):
+        return [n for n in names if n == ".git" or (folder == ROOT and n.startswith("build"))]
+    shutil.copytree(ROOT, WORK, symlinks=True, dirs_exist_ok=True, ignore=ignore)
+    shared = os.path.join(ROOT, "..", "shared")
+    beside = os.path.join(WORK, "..", "shared")
+    if os.path.isdir(shared) and not os.path.exists(beside):
+        os.symlink(os.path.realpath(shared), beside)
 
 
 def follow(page):
@@ -44,21 +59,35 @@ def units(changed):
     return sorted(found)
 
 
-def build(changed):
-    """Compiles the changed units with the flags of the build and links tool and kernel tests with them first."""
+def compile_unit(unit, like):
+    """With the flags of a file of the build, in the copy."""
+    keep = ("-I", "-D", "-O", "-f", "-W", "-std", "-isystem", "/usr/include")
+    flags = [w.replace(ROOT + "/", WORK + "/") for w in like[1:] if w.startswith(keep)]
+    flags = [w.replace(WORK + "/build", ROOT + "/build") for w in flags]  # generated headers
+    made = os.path.join(WORK, unit.replace("/", "_") + ".o")
+    do(like[0], *flags, "-Werror", "-c", os.path.join(WORK, unit), "-o", made)
+    return made
+
+
+def build(changed, targets):
+    """Compiles the changed units and links every target with them first; a changed test stands for the old one."""
     database = json.loads(do("ninja", "-t", "compdb", cwd=BUILD))
-    like = shlex.split([e["command"] for e in database if e["file"].endswith("infer/infer_index.c")][0])
-    flags = [w.replace(ROOT + "/src", WORK + "/src").replace(ROOT + "/include", WORK + "/include")
-             for w in like[1:] if w.startswith(("-I", "-D", "-O", "-f", "-W", "-std", "-isystem", "/usr/include"))]
-    objects = []
+    flags = {e["file"]: shlex.split(e["command"]) for e in database if e["file"].endswith(".c")}
+    any_source = flags[os.path.join(ROOT, "src/infer/infer_index.c")]
+    library, tests = [], {}
     for unit in units(changed):
-        objects.append(os.path.join(WORK, unit.replace("/", "_") + ".o"))
-        do(like[0], *flags, "-Werror", "-c", os.path.join(WORK, unit), "-o", objects[-1])
-    os.makedirs(os.path.join(WORK, "build"))
-    for target in ("gpmem", "tests/test_kernels"):
+        if unit.startswith("tests/"):
+            tests[os.path.basename(unit)[:-2]] = compile_unit(unit, flags[os.path.join(ROOT, unit)])
+        else:
+            library.append(compile_unit(unit, any_source))
+    os.makedirs(os.path.join(WORK, "build/tests"))
+    for target in targets:
         link = do("ninja", "-t", "commands", target, cwd=BUILD).strip().split("\n")[-1]
-        out = os.path.join(WORK, "build", os.path.basename(target))
-        link = re.sub(r" -o \S+", " %s -o %s" % (" ".join(objects), out), link, count=1)
+        name = os.path.basename(target)
+        if name in tests:
+            link, n = re.subn(r" \S*/%s\.c\.o" % name, " " + tests[name], link, count=1)
+            assert n == 1, link
+        link = re.sub(r" -o \S+", " %s -o %s" % (" ".join(library), os.path.join(WORK, "build", target)), link, count=1)
         do("sh", "-c", link, cwd=BUILD)
 
 
@@ -92,14 +121,49 @@ column(d, "p");""")
     assert abs(mean - 10 / 14) < 0.012, mean
 
 
-for name in ("src", "include", "tools"):
-    shutil.copytree(os.path.join(ROOT, name), os.path.join(WORK, name))
-build(follow(open(os.path.join(ROOT, "docs", "extending.md"), encoding="utf-8").read()))
+def check_tests(targets, scripts):
+    """Tests of the copy with its tool; those that the page itself does not follow must be green."""
+    failed = []
+    for command in [["build/" + t] for t in targets if t != "gpmem"] + [["tests/" + s, "build/gpmem"] for s in scripts]:
+        r = subprocess.run(command, cwd=WORK, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=500)
+        if r.returncode:
+            failed.append("%s:\n%s" % (" ".join(command), r.stdout[-1500:]))
+    if failed:
+        sys.exit("who follows the page breaks %d tests:\n%s" % (len(failed), "\n".join(failed)))
+    return len(targets) - 1 + len(scripts)
+
+
+def slow(path):
+    with open(path) as f:
+        return any("label: slow" in f.readline() for _ in range(5))
+
+
+def chosen():
+    """The programs to link and the scripts to run."""
+    groups = ("unit", "conform", "stat") if "--all" in sys.argv else ("conform",)
+    found = [os.path.join(ROOT, "tests", g, n) for g in groups for n in sorted(os.listdir(os.path.join(ROOT, "tests", g)))]
+    tests = ["tests/" + os.path.basename(p)[:-2] for p in found if re.match(r"test_.*\.c$", os.path.basename(p)) and not slow(p)]
+    scripts = SCRIPTS
+    if "--all" in sys.argv:
+        top = os.path.join(ROOT, "tests")
+        scripts = sorted(os.path.join(g, n) for g in os.listdir(top) if os.path.isdir(os.path.join(top, g))
+                         for n in os.listdir(os.path.join(top, g)) if re.match(r"run_.*\.(py|sh)$", n)
+                         and n not in ("run_extending.py", "run_install.py", "run_binaries.py") and not slow(os.path.join(top, g, n)))
+    return ["gpmem"] + tests, scripts
+
+
+copy_tree()
+targets, scripts = chosen()
+with open(os.path.join(ROOT, "docs", "extending.md"), encoding="utf-8") as f:
+    page = f.read()
+build(follow(page), targets)
 check_distribution()
 check_kernel()
 check_operator()
-do("build/test_kernels")
+assert "tools/reference build/gpmem" in page
+do("tools/reference", "build/gpmem")
 do("tools/layers", ".")
-print("the page's distribution, kernel and operator work")
-if "--keep" not in sys.argv:
+done = check_tests(targets, scripts)
+print("the page's distribution, kernel and operator work, and %d tests of the copy pass" % done)
+if not KEEP:
     shutil.rmtree(WORK)
