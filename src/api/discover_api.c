@@ -9,7 +9,6 @@
 #include "gp/kern_query.h"
 #include "discover/discovery.h"
 #include "discover/paper.h"
-#include <ctype.h>
 #include <math.h>
 #include <string.h>
 

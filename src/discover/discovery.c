@@ -3,9 +3,9 @@
  * The run: read, standardise, search, chains, decomposition, forecast, checks.
  */
 #include "discover/discovery.h"
+#include "base/ascii.h"
 #include "base/mem.h"
 #include "gp/kern_query.h"
-#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -120,7 +120,7 @@ enum gpm_status discovery_kernels(const char *text, uint16_t *mask, struct buf *
     *mask = 0;
     for (const char *p = text; *p;) {
         size_t n = 0;
-        while (isalnum((unsigned char)p[n])) n++;
+        while (ascii_alnum(p[n])) n++;
         if (n == 0) {
             p++;
             continue;

@@ -3,6 +3,7 @@
  * From CSV cells to a sorted series.
  */
 #include "discover/series.h"
+#include "base/ascii.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/number.h"
@@ -10,7 +11,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 struct point {
     double x, y;
@@ -45,7 +45,7 @@ static bool has_header(const struct csv *c) {
 static int find_named(const struct reading *r, const char *const *names, size_t n) {
     for (size_t k = 0; k < n; k++)
         for (int c = 0; c < r->csv.n_cols; c++)
-            if (r->first == 1 && !strcasecmp(csv_text(&r->csv, 0, c), names[k])) return c;
+            if (r->first == 1 && !ascii_casecmp(csv_text(&r->csv, 0, c), names[k])) return c;
     return -1;
 }
 

@@ -2,15 +2,14 @@
  *
  * Times as text: ISO dates and their parts, month names, quarters, plain numbers.
  */
+#include "base/ascii.h"
 #include "base/mem.h"
 #include "base/number.h"
 #include "discover/series.h"
-#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 static const char *const months[12] = {"jan", "feb", "mar", "apr", "may", "jun",
                                        "jul", "aug", "sep", "oct", "nov", "dec"};
@@ -42,7 +41,7 @@ static int month_length(int y, int m) {
 static bool digits(const char **p, int n, int *out) {
     int v = 0;
     for (int i = 0; i < n; i++) {
-        if (!isdigit((unsigned char)(*p)[i])) return false;
+        if (!ascii_digit((*p)[i])) return false;
         v = v * 10 + ((*p)[i] - '0');
     }
     *p += n;
@@ -52,9 +51,9 @@ static bool digits(const char **p, int n, int *out) {
 
 static bool month_name(const char **p, int *month) {
     for (int i = 0; i < 12; i++) {
-        if (strncasecmp(*p, months[i], 3)) continue;
+        if (ascii_ncasecmp(*p, months[i], 3)) continue;
         *p += 3;
-        while (isalpha((unsigned char)**p)) (*p)++;
+        while (ascii_alpha(**p)) (*p)++;
         *month = i + 1;
         return true;
     }
@@ -92,7 +91,7 @@ static bool clock_time(const char *p, double *fraction) {
 /* date := YYYY ('-'|'/') MM ['-' DD [('T'|' ') clock]] | YYYY ['-'|' '] 'Q' n | month names */
 static bool parse_date(const char *p, double *x, enum time_kind *kind) {
     int y, m, d;
-    if (isalpha((unsigned char)*p)) { /* Jan 1949, Jan-1949 */
+    if (ascii_alpha(*p)) { /* Jan 1949, Jan-1949 */
         if (!month_name(&p, &m) || (*p != ' ' && *p != '-' && *p != '/')) return false;
         p++;
         if (!digits(&p, 4, &y) || *p) return false;
@@ -108,7 +107,7 @@ static bool parse_date(const char *p, double *x, enum time_kind *kind) {
         *x = y + (d - 1) / 4.0, *kind = TIME_QUARTER;
         return true;
     }
-    if (isalpha((unsigned char)*p)) {
+    if (ascii_alpha(*p)) {
         if (!month_name(&p, &m) || *p) return false;
         *x = y + (m - 1) / 12.0, *kind = TIME_MONTH;
         return true;

@@ -3,11 +3,10 @@
  * Structures: canonical form, text, and the table of factors.
  */
 #include "discover/structure.h"
+#include "base/ascii.h"
 #include "base/map.h"
 #include "base/mem.h"
-#include <ctype.h>
 #include <string.h>
-#include <strings.h>
 
 /* In the order in which factors stand inside a product. */
 static const char *const factor_names[FACTOR_COUNT] = {
@@ -26,10 +25,10 @@ static const struct {
 
 enum factor factor_find(const char *name, size_t len) {
     for (size_t i = 0; i < COUNT_OF(short_names); i++)
-        if (strlen(short_names[i].name) == len && !strncasecmp(name, short_names[i].name, len))
+        if (strlen(short_names[i].name) == len && !ascii_ncasecmp(name, short_names[i].name, len))
             return short_names[i].f;
     for (int f = 0; f < FACTOR_COUNT; f++)
-        if (strlen(factor_names[f]) == len && !strncasecmp(name, factor_names[f], len))
+        if (strlen(factor_names[f]) == len && !ascii_ncasecmp(name, factor_names[f], len))
             return (enum factor)f;
     return FACTOR_COUNT;
 }
@@ -129,13 +128,13 @@ enum gpm_status structure_parse(const char *text, struct structure *out) {
     memset(&s, 0, sizeof s);
     for (const char *p = text;;) {
         size_t len = 0;
-        while (isspace((unsigned char)*p)) p++;
-        while (isalnum((unsigned char)p[len])) len++;
+        while (ascii_space(*p)) p++;
+        while (ascii_alnum(p[len])) len++;
         enum factor f = len ? factor_find(p, len) : FACTOR_COUNT;
         if (f == FACTOR_COUNT) return GPM_E_FORMAT;
         mask |= FACTOR_BIT(f);
         p += len;
-        while (isspace((unsigned char)*p)) p++;
+        while (ascii_space(*p)) p++;
         if (*p == '*') {
             p++;
             continue;

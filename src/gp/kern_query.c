@@ -3,11 +3,10 @@
  * Queries over structures: recursive descent, evaluated on the list of terms.
  */
 #include "gp/kern_query.h"
+#include "base/ascii.h"
 #include "base/mem.h"
 #include "gp/kernel.h"
-#include <ctype.h>
 #include <string.h>
-#include <strings.h>
 
 enum op { OP_AND, OP_OR, OP_NOT, OP_TERM, OP_MOTIF };
 struct kern_query {
@@ -82,8 +81,8 @@ static int motif_find(const char *s, size_t len) {
         const char *m = motifs[i].name;
         if (strlen(m) != len) continue;
         size_t k = 0; /* a blank or a hyphen may stand for the underscore */
-        while (k < len && (tolower((unsigned char)s[k]) == m[k] ||
-                           (m[k] == '_' && (s[k] == ' ' || s[k] == '-'))))
+        while (k < len &&
+               (ascii_lower(s[k]) == m[k] || (m[k] == '_' && (s[k] == ' ' || s[k] == '-'))))
             k++;
         if (k == len) return (int)i;
     }
@@ -106,12 +105,12 @@ static enum gpm_status fail(struct parser *s, const char *what) {
 }
 
 static void blanks(struct parser *s) {
-    while (isspace((unsigned char)*s->p)) s->p++;
+    while (ascii_space(*s->p)) s->p++;
 }
 
 static size_t word_length(const char *p) {
     size_t n = 0;
-    while (isalnum((unsigned char)p[n]) || p[n] == '_') n++;
+    while (ascii_name(p[n])) n++;
     return n;
 }
 
@@ -124,7 +123,7 @@ static bool take(struct parser *s, const char *signs, const char *word) {
         return true;
     }
     size_t n = word_length(s->p);
-    if (n != strlen(word) || strncasecmp(s->p, word, n)) return false;
+    if (n != strlen(word) || ascii_ncasecmp(s->p, word, n)) return false;
     s->p += n;
     return true;
 }
@@ -165,11 +164,11 @@ static void add_factor(struct buf *b, const char *p, size_t n) {
     static const char *const names[][2] = {{"W", "WIENER"}, {"IW", "IWIENER"}, {"MAT", "MAT32"}};
     if (b->len) buf_putc(b, '*');
     for (size_t i = 0; i < COUNT_OF(names); i++)
-        if (strlen(names[i][0]) == n && !strncasecmp(p, names[i][0], n)) {
+        if (strlen(names[i][0]) == n && !ascii_ncasecmp(p, names[i][0], n)) {
             buf_puts(b, names[i][1]);
             return;
         }
-    for (size_t i = 0; i < n; i++) buf_putc(b, (char)toupper((unsigned char)p[i]));
+    for (size_t i = 0; i < n; i++) buf_putc(b, ascii_upper(p[i]));
 }
 
 /* product := FACTOR { '*' FACTOR } */

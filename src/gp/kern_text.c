@@ -7,11 +7,11 @@
  */
 #include "gp/kern_class.h"
 
+#include "base/ascii.h"
 #include "base/mem.h"
 #include "base/number.h"
 #include "base/vec.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -99,7 +99,7 @@ static void *fail(struct parser *p, const char *fmt, const char *what) {
 }
 
 static char peek(struct parser *p) {
-    while (isspace((unsigned char)*p->at)) p->at++;
+    while (ascii_space(*p->at)) p->at++;
     return *p->at;
 }
 
@@ -118,7 +118,7 @@ static bool expect(struct parser *p, char c) {
 
 static bool number(struct parser *p, double *v) {
     char c = peek(p), *end;
-    if (!isdigit((unsigned char)c) && c != '-' && c != '+' && c != '.') {
+    if (!ascii_digit(c) && c != '-' && c != '+' && c != '.') {
         fail(p, "expected %s", "a number");
         return false;
     }
@@ -131,8 +131,8 @@ static bool number(struct parser *p, double *v) {
 static size_t word(struct parser *p) {
     size_t n = 0;
     peek(p);
-    if (!isalpha((unsigned char)*p->at) && *p->at != '_') return 0;
-    while (isalnum((unsigned char)p->at[n]) || p->at[n] == '_') n++;
+    if (!ascii_alpha(*p->at) && *p->at != '_') return 0;
+    while (ascii_name(p->at[n])) n++;
     return n;
 }
 
@@ -295,7 +295,7 @@ static struct kern *parse_factor(struct parser *p) {
         kern_unref(k);
         return NULL;
     }
-    if (isdigit((unsigned char)c) || c == '.') {
+    if (ascii_digit(c) || c == '.') {
         if (!number(p, &v)) return NULL;
         struct kern *k = kern_constant(v);
         return k ? k : fail(p, "%s", "a scale must be a finite number, zero or positive");

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  * CSV reader; see csv.h. */
 #include "host/csv.h"
+#include "base/ascii.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/number.h"
 #include "base/vec.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 struct reader {
     struct csv *c;
@@ -139,12 +138,12 @@ static char find_separator(const char *p, const char *end) {
 static bool text_missing(const char *s) {
     static const char *const words[] = {"", "na", "nan", "null", "?", "n/a"};
     for (size_t i = 0; i < COUNT_OF(words); i++)
-        if (strcasecmp(s, words[i]) == 0) return true;
+        if (ascii_casecmp(s, words[i]) == 0) return true;
     return false;
 }
 
 static bool text_number(const char *s, double *x) {
-    return !isspace((unsigned char)*s) && number_parse(s, strlen(s), x);
+    return !ascii_space(*s) && number_parse(s, strlen(s), x);
 }
 
 /* Splits off the header and hands the arrays over to the arena. */

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Command templates: words, placeholders, the JSON form of the inputs. */
+#include "base/ascii.h"
 #include "base/mem.h"
 #include "base/number.h"
 #include "base/vec.h"
 #include "host/proc_priv.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 static bool is_name(const char *s, size_t n) {
-    if (n == 0 || isdigit((unsigned char)s[0])) return false;
+    if (n == 0 || ascii_digit(s[0])) return false;
     for (size_t i = 0; i < n; i++)
-        if (!isalnum((unsigned char)s[i]) && s[i] != '_') return false;
+        if (!ascii_name(s[i])) return false;
     return true;
 }
 
@@ -98,7 +98,7 @@ enum gpm_status proc_command_init(struct proc_command *c, char *const *argv, int
 /* word := (plain | '..' | ".." | \c)+ ; returns the end, or NULL at an unclosed quote */
 static const char *split_word(const char *s, struct buf *word) {
     char quote = 0;
-    for (; *s && (quote || !isspace((unsigned char)*s)); s++) {
+    for (; *s && (quote || !ascii_space(*s)); s++) {
         if (quote ? *s == quote : (*s == '\'' || *s == '"'))
             quote = quote ? 0 : *s;
         else if (*s == '\\' && quote != '\'' && s[1])
@@ -116,7 +116,7 @@ enum gpm_status proc_command_parse(struct proc_command *c, const char *line,
     enum gpm_status s = GPM_OK;
     const char *p = line;
     for (;;) {
-        while (isspace((unsigned char)*p)) p++;
+        while (ascii_space(*p)) p++;
         if (!*p) break;
         struct buf word = BUF_INIT;
         p = split_word(p, &word);
@@ -200,8 +200,8 @@ void proc_fill_json(const struct proc_command *c, const char *const *values, str
 }
 
 enum proc_outcome proc_parse_number(const char *text, size_t n, double *value) {
-    while (n && isspace((unsigned char)*text)) text++, n--;
-    while (n && isspace((unsigned char)text[n - 1])) n--;
+    while (n && ascii_space(*text)) text++, n--;
+    while (n && ascii_space(text[n - 1])) n--;
     double x;
     if (!number_parse(text, n, &x)) return PROC_GARBAGE;
     if (!isfinite(x)) return PROC_NAN;

@@ -3,8 +3,8 @@
  * The table of draws and its writers.
  */
 #include "infer/draws.h"
+#include "base/ascii.h"
 #include "base/mem.h"
-#include <ctype.h>
 #include <math.h>
 #include <string.h>
 
@@ -50,7 +50,7 @@ static void stan_name(const char *name, struct buf *out) {
     if (n && name[n - 1] == ']') n--;
     for (size_t i = 0; i < n; i++) {
         bool index = name[i] == '[' || name[i] == ',';
-        bool plain = isalnum((unsigned char)name[i]) || name[i] == '_' || name[i] == '.' ||
+        bool plain = ascii_alnum(name[i]) || name[i] == '_' || name[i] == '.' ||
                      (unsigned char)name[i] >= 0x80;
         buf_putc(out, index ? '.' : plain ? name[i] : '_');
     }
@@ -134,7 +134,7 @@ static double field(const struct draws_summary *s, size_t k) {
 /* "%10.4g" says how wide the column is. */
 static int width_of(const char *format) {
     int w = 0;
-    for (const char *p = format + 2; isdigit((unsigned char)*p); p++) w = 10 * w + (*p - '0');
+    for (const char *p = format + 2; ascii_digit(*p); p++) w = 10 * w + (*p - '0');
     return w;
 }
 

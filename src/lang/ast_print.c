@@ -4,12 +4,12 @@
  * parentheses, so no binding power is needed; names that are also keywords are in parentheses too,
  * which keeps them names.
  */
+#include "base/ascii.h"
 #include "base/buf.h"
 #include "lang/ast.h"
 #include "lang/lex.h"
 #include <math.h>
 #include <string.h>
-#include <strings.h>
 
 static void print(const struct ast *a, struct buf *out);
 static void print_statement(const struct ast *a, struct buf *out);
@@ -22,7 +22,7 @@ static const struct {
 
 static bool is_keyword(const char *s) {
     for (int w = 1; w < WORD_COUNT; w++)
-        if (strcasecmp(lex_word_text((enum tok_word)w), s) == 0) return true;
+        if (ascii_casecmp(lex_word_text((enum tok_word)w), s) == 0) return true;
     return false;
 }
 

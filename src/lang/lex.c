@@ -4,12 +4,11 @@
  * skipped once per cursor, and nothing is copied (values are decoded when the parser asks).
  */
 #include "lang/lex.h"
+#include "base/ascii.h"
 #include "base/number.h"
-#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 static const struct {
     const char *text;
@@ -54,14 +53,8 @@ void lex_init(struct lexer *lx, const char *text, uint32_t len) {
     lx->pos = len >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0; /* byte order mark */
 }
 
-static bool is_digit(char c) {
-    return c >= '0' && c <= '9';
-}
-static bool is_alpha(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
-static bool is_alnum(char c) {
-    return is_alpha(c) || is_digit(c);
+static bool starts_name(char c) {
+    return ascii_alpha(c) || c == '_';
 }
 
 /* The text is NUL-terminated and holds no other NUL, so comparing never runs past the end. */
@@ -120,18 +113,18 @@ static void fail(struct token *t, enum lex_error err, uint32_t start, uint32_t e
 /* The end of the unsigned decimal number at `i`; `i` itself when there is none. */
 static uint32_t number_end(const char *s, uint32_t i) {
     uint32_t j = i;
-    while (is_digit(s[j])) j++;
+    while (ascii_digit(s[j])) j++;
     bool digits = j > i;
-    if (s[j] == '.' && !(s[j + 1] == '.' && s[j + 2] == '.') && (digits || is_digit(s[j + 1]))) {
+    if (s[j] == '.' && !(s[j + 1] == '.' && s[j + 2] == '.') && (digits || ascii_digit(s[j + 1]))) {
         j++;
-        while (is_digit(s[j])) j++, digits = true;
+        while (ascii_digit(s[j])) j++, digits = true;
     }
     if (!digits) return i;
     if (s[j] == 'e' || s[j] == 'E') {
         uint32_t k = j + 1;
         if (s[k] == '+' || s[k] == '-') k++;
-        if (is_digit(s[k])) {
-            while (is_digit(s[k])) k++;
+        if (ascii_digit(s[k])) {
+            while (ascii_digit(s[k])) k++;
             j = k;
         }
     }
@@ -142,10 +135,10 @@ static void lex_number_token(struct lexer *lx, struct token *t) {
     const char *s = lx->text;
     uint32_t j = number_end(s, lx->pos);
     t->kind = TOK_NUMBER;
-    if (is_alpha(s[j])) {
+    if (starts_name(s[j])) {
         bool hex = j == lx->pos + 1 && s[lx->pos] == '0' && (s[j] == 'x' || s[j] == 'X');
         uint32_t k = j;
-        while (is_alnum(s[k])) k++;
+        while (ascii_name(s[k])) k++;
         fail(t, hex ? LEX_NUMBER_HEX : LEX_NUMBER_LETTER, lx->pos, k);
         j = k;
     } else if (isinf(number_read(s + lx->pos, NULL))) {
@@ -226,7 +219,7 @@ void lex_string(const struct lexer *lx, const struct token *t, struct buf *out) 
 static enum tok_word find_word(const char *s, uint32_t len) {
     if (len < 2 || len > 7) return WORD_NONE;
     for (int w = 1; w < WORD_COUNT; w++)
-        if (((words[w][0] ^ s[0]) & ~0x20) == 0 && strncasecmp(words[w], s, len) == 0 &&
+        if (((words[w][0] ^ s[0]) & ~0x20) == 0 && ascii_ncasecmp(words[w], s, len) == 0 &&
             words[w][len] == '\0')
             return (enum tok_word)w;
     return WORD_NONE;
@@ -247,7 +240,7 @@ static uint32_t typed_end(const char *s, uint32_t i, bool name) {
     while (s[i] == ' ') i++;
     uint32_t start = i;
     if (name) {
-        while (is_alnum(s[i])) i++;
+        while (ascii_name(s[i])) i++;
     } else {
         if (s[i] == '-' || s[i] == '+') i++, start++;
         i = number_end(s, i);
@@ -270,10 +263,10 @@ static void check_typed(const struct lexer *lx, struct token *t, uint32_t name_e
 static void lex_name_token(struct lexer *lx, struct token *t) {
     const char *s = lx->text;
     uint32_t i = lx->pos;
-    while (is_alnum(s[i])) i++;
+    while (ascii_name(s[i])) i++;
     uint32_t len = i - lx->pos;
     t->kind = TOK_NAME;
-    if (len == 8 && at(lx, lx->pos, "gradient-ascent") && !is_alnum(s[lx->pos + 15])) {
+    if (len == 8 && at(lx, lx->pos, "gradient-ascent") && !ascii_name(s[lx->pos + 15])) {
         lx->pos += 15; /* the paper's hyphenated name */
         return;
     }
@@ -336,9 +329,9 @@ struct token lex_next(struct lexer *lx) {
         fail(&t, LEX_COMMENT_OPEN, open, open + 3);
     } else if (lx->pos >= lx->len) {
         t.kind = TOK_EOF;
-    } else if (is_digit(c) || (c == '.' && is_digit(lx->text[lx->pos + 1]))) {
+    } else if (ascii_digit(c) || (c == '.' && ascii_digit(lx->text[lx->pos + 1]))) {
         lex_number_token(lx, &t);
-    } else if (is_alpha(c)) {
+    } else if (starts_name(c)) {
         lex_name_token(lx, &t);
     } else if (c == '"') {
         lex_string_token(lx, &t);

@@ -5,6 +5,7 @@
  * (a procedure may call what is assumed later).
  */
 #include "lang/outline.h"
+#include "base/ascii.h"
 #include "base/mem.h"
 #include "base/vec.h"
 #include "lang/lex.h"
@@ -36,7 +37,7 @@ static struct span find_name(const struct walker *w, struct span in, const struc
 /* Skips the word that opens the construct: in `define define = 1` the second one is the name. */
 static struct span after_word(const struct walker *w, struct span s, const char *word) {
     size_t n = strlen(word);
-    if (s.end - s.start > n && strncasecmp(w->text + s.start, word, n) == 0) {
+    if (s.end - s.start > n && ascii_ncasecmp(w->text + s.start, word, n) == 0) {
         s.start += (uint32_t)n;
     }
     return s;

@@ -3,16 +3,12 @@
  * "Did you mean": edit distance (insert, delete, replace, swap of neighbours) over lower-cased
  * names. A candidate is near when the distance is at most a third of the longer length, at least 1.
  */
+#include "base/ascii.h"
 #include "base/mem.h"
 #include "lang/diag.h"
-#include <ctype.h>
 #include <string.h>
 
 enum { MAX_WORD = 64 };
-
-static char lower(char c) {
-    return (char)tolower((unsigned char)c);
-}
 
 static unsigned min2(unsigned a, unsigned b) {
     return a < b ? a : b;
@@ -26,10 +22,10 @@ static unsigned distance(const char *a, size_t n, const char *b, size_t m) {
     for (size_t i = 1; i <= n; i++) {
         cur[0] = (unsigned)i;
         for (size_t j = 1; j <= m; j++) {
-            unsigned cost = lower(a[i - 1]) != lower(b[j - 1]);
+            unsigned cost = ascii_lower(a[i - 1]) != ascii_lower(b[j - 1]);
             cur[j] = min2(min2(prev[j] + 1, cur[j - 1] + 1), prev[j - 1] + cost);
-            if (i > 1 && j > 1 && lower(a[i - 1]) == lower(b[j - 2]) &&
-                lower(a[i - 2]) == lower(b[j - 1]))
+            if (i > 1 && j > 1 && ascii_lower(a[i - 1]) == ascii_lower(b[j - 2]) &&
+                ascii_lower(a[i - 2]) == ascii_lower(b[j - 1]))
                 cur[j] = min2(cur[j], before[j - 2] + 1);
         }
         unsigned *t = before;

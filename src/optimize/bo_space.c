@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Search spaces; see bo_space.h. */
 #include "optimize/bo_space.h"
+#include "base/ascii.h"
 #include "base/mem.h"
 #include "base/number.h"
 
-#include <ctype.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
@@ -56,9 +56,9 @@ static enum gpm_status bad(struct buf *err, const char *text, const char *why) {
 }
 
 static bool valid_name(const char *s, size_t n) {
-    if (n == 0 || n > 60 || isdigit((unsigned char)s[0])) return false;
+    if (n == 0 || n > 60 || ascii_digit(s[0])) return false;
     for (size_t i = 0; i < n; i++)
-        if (!isalnum((unsigned char)s[i]) && s[i] != '_') return false;
+        if (!ascii_name(s[i])) return false;
     return true;
 }
 

@@ -3,9 +3,9 @@
  * See spec.h.
  */
 #include "plot/spec.h"
+#include "base/ascii.h"
 #include "base/mem.h"
 #include "base/number.h"
-#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -73,9 +73,9 @@ static enum gpm_status data_stream(struct parser *p, size_t column, struct strea
 static enum gpm_status parse_stream(struct parser *p) {
     struct stream s = {0};
     enum gpm_status st = GPM_OK;
-    if (isdigit((unsigned char)*p->at)) {
+    if (ascii_digit(*p->at)) {
         size_t column = 0;
-        for (; isdigit((unsigned char)*p->at); p->at++) {
+        for (; ascii_digit(*p->at); p->at++) {
             if (column < 1000000) column = column * 10 + (size_t)(*p->at - '0');
         }
         st = data_stream(p, column, &s);
@@ -99,7 +99,7 @@ static enum gpm_status parse_stream(struct parser *p) {
 static enum gpm_status parse(struct parser *p) {
     parse_geometry(p);
     while (*p->at) {
-        if (isspace((unsigned char)*p->at)) {
+        if (ascii_space(*p->at)) {
             p->at++;
             continue;
         }

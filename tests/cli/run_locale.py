@@ -1,15 +1,15 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Numbers are read and written alike in every locale. A host in C, one in Python and the tool do the same things in
-the locale C, in German (decimal comma) and in Pashto (a decimal sign of two bytes); what they say must be the same,
-byte for byte. The locales are made here with localedef. Argument: the tool."""
+the locale C, in German (decimal comma), Pashto (a decimal sign of two bytes) and Turkish (i has another capital); what
+they say must be the same, byte for byte. The locales are made here with localedef. Argument: the tool."""
 import os, re, subprocess, sys, tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 TOOL = os.path.abspath(sys.argv[1])
 BUILD = os.path.dirname(TOOL)
 PACKAGE = os.environ.get("GPMEM_PYTHON", os.path.join(ROOT, "python"))
-LOCALES = {"C": ".", "de_DE.UTF-8": ",", "ps_AF.UTF-8": "\u066b"}
+LOCALES = {"C": ".", "de_DE.UTF-8": ",", "ps_AF.UTF-8": "\u066b", "tr_TR.UTF-8": ","}
 
 HOST = r"""
 #include "gpmem/discover.h"
@@ -34,6 +34,7 @@ static void programs(enum gpm_format format) {
         "assume mu = normal(0.5, 1.5); observe normal(mu, 0.5) = 1.25; infer mh(default, one, 50); sample mu;",
         "define d = run(accumulate_dataset(20, do(mh(default, one, 1), collect(mu)))); print(d); summarize(d);",
         "plot(\"p0ld\", d);", "uniform_continuous(2.5, 1.5);", "normal(0, -0.5);", "lookup([1.5, 2.5], 7.25);", "1.5.2;", "1e999;",
+        "ASSUME i = 0.5; INFER mh(default, one, 1); IF (TRUE) { 1.5 } ELSE { 2 };", "LIST(1.5);", "define I = 2; LIN;",
     };
     struct gpm_options o;
     gpm_options_init(&o);
@@ -46,6 +47,9 @@ static void programs(enum gpm_format format) {
 }
 
 static void processes(void) {
+    gpm_kernel *k;
+    char err[200];
+    if (gpm_kernel_parse("lin + se*per", &k, err, sizeof err)) puts(err); else puts(gpm_kernel_text(k)), gpm_kernel_free(k);
     double x[] = {0.5, 1.25, 2.75}, y[] = {0.1, -0.2, 0.3}, at = 1.5, mean, var;
     gpm_gp *g = gpm_gp_new();
     CHECK(gpm_gp_model(g, 1, "1.5*SE(sf=1.25, l=0.75) + PER(sf=0.5, p=2.5, l=1.5)", 0.125), gpm_gp_error(g));
@@ -85,6 +89,10 @@ static void series(const char *folder) {
     const char *times[] = {"2000.25", "2001.5"}, *table;
     CHECK(gpm_discover_forecast(again, 0, times, 2, 0.75, &table), gpm_discover_error(again));
     puts(table);
+    struct gpm_answer a;
+    const char *queries[] = {"lin AND per", "LIN and NOT Iwiener", "White_Noise", "i\\u0131"};
+    for (int k = 0; k < 4; k++)
+        if (gpm_discover_query(again, queries[k], &a)) puts(gpm_discover_error(again)); else bits(queries[k], a.probability);
     gpm_discover_free(d), gpm_discover_free(again);
 }
 
