@@ -10,7 +10,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 BUILD = os.path.dirname(os.path.abspath(sys.argv[1]))
 KEEP = sys.argv[sys.argv.index("--keep") + 1] if "--keep" in sys.argv else None
 WORK = os.path.abspath(KEEP) if KEEP else tempfile.mkdtemp(prefix="gpmem-extending-")
-# Scripts that see every row; all of tests/conform/test_*.c do, too.
+# What sees every row, besides all of tests/conform/test_*.c.
+UNITS = ["tests/test_gp_api"]
 SCRIPTS = ["conform/run_examples.py", "conform/run_conformance.py", "docs/run_reference.sh", "cli/run_syntax.py", "style/run_format.sh"]
 
 
@@ -143,7 +144,7 @@ def chosen():
     groups = ("unit", "conform", "stat") if "--all" in sys.argv else ("conform",)
     found = [os.path.join(ROOT, "tests", g, n) for g in groups for n in sorted(os.listdir(os.path.join(ROOT, "tests", g)))]
     tests = ["tests/" + os.path.basename(p)[:-2] for p in found if re.match(r"test_.*\.c$", os.path.basename(p)) and not slow(p)]
-    scripts = SCRIPTS
+    scripts, tests = SCRIPTS, sorted(set(tests) | set(UNITS))
     if "--all" in sys.argv:
         top = os.path.join(ROOT, "tests")
         scripts = sorted(os.path.join(g, n) for g in os.listdir(top) if os.path.isdir(os.path.join(top, g))
