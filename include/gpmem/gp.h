@@ -133,9 +133,10 @@ GPM_API gpm_kernel *gpm_kernel_sum(const gpm_kernel *a, const gpm_kernel *b); /*
 GPM_API gpm_kernel *gpm_kernel_product(const gpm_kernel *a,
                                        const gpm_kernel *b);                /* NULL: too deep */
 GPM_API gpm_kernel *gpm_kernel_scale(double variance, const gpm_kernel *k); /* NULL: negative */
-GPM_API gpm_kernel *gpm_kernel_simplify(const gpm_kernel *k);
-GPM_API const char *gpm_kernel_text(gpm_kernel *k);      /* as parsed by gpm_kernel_parse */
-GPM_API const char *gpm_kernel_structure(gpm_kernel *k); /* "LIN + SE*PER + WN" */
+GPM_API gpm_kernel *gpm_kernel_simplify(const gpm_kernel *k); /* NULL: too many terms */
+GPM_API const char *gpm_kernel_text(gpm_kernel *k);           /* as parsed by gpm_kernel_parse */
+GPM_API const char *
+gpm_kernel_structure(gpm_kernel *k); /* "LIN + SE*PER + WN"; NULL: too many terms */
 GPM_API enum gpm_status gpm_kernel_contains(const gpm_kernel *k, const char *structure, int *yes);
 GPM_API enum gpm_status gpm_kernel_eval(const gpm_kernel *k, const double *x1, const double *x2,
                                         int dim, double *out);

@@ -86,8 +86,7 @@ const char *gpm_kernel_text(gpm_kernel *k) {
 
 const char *gpm_kernel_structure(gpm_kernel *k) {
     buf_reset(&k->text);
-    kern_struct(k->k, &k->text);
-    return k->text.data;
+    return kern_struct(k->k, &k->text) == GPM_OK ? k->text.data : NULL;
 }
 
 enum gpm_status gpm_kernel_contains(const gpm_kernel *k, const char *structure, int *yes) {

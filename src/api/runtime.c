@@ -15,12 +15,14 @@
 
 #include <pthread.h>
 #include <string.h>
+#include <sys/mman.h>
 
 struct gpm_session {
     struct session s;
     struct sp_options permissions;
     struct gpm_options options;
     struct buf error, text;
+    enum gpm_status ready; /* not GPM_OK: the library could not be read, and nothing runs */
 };
 
 enum { STACK_MARGIN = 256 * 1024 };
@@ -32,6 +34,15 @@ void gpm_options_init_sized(struct gpm_options *o, size_t size) {
     options_give(o, size, &default_options, sizeof default_options);
 }
 
+static void render_error(gpm_session *g) {
+    const struct diags *d = &g->s.diags;
+    if (!d->list.n) return;
+    if (g->options.diagnostics_json)
+        diags_render_json(d, &g->error);
+    else
+        diags_render(d, g->options.colour, &g->error);
+}
+
 gpm_session *gpm_session_new(const struct gpm_options *given) {
     gpm_session *g = NEW(gpm_session);
     g->options = default_options;
@@ -39,7 +50,8 @@ gpm_session *gpm_session_new(const struct gpm_options *given) {
     const struct gpm_options *o = &g->options;
     buf_init(&g->error);
     buf_init(&g->text);
-    session_init(&g->s, o->seed, o->chain);
+    g->ready = session_init(&g->s, o->seed, o->chain);
+    if (g->ready != GPM_OK) render_error(g);
     g->s.json = o->format == GPM_FORMAT_JSON;
     g->s.verbose = o->verbose > 0;
     g->s.infer.write = o->write;
@@ -65,23 +77,45 @@ gpm_session *gpm_session_new(const struct gpm_options *given) {
     return g;
 }
 
+/* Runs f(arg) on a thread with a stack of that size; false: there is none. The stack is address
+ * space that nobody reserves (a limit for recursion may lie far above the machine's memory), and
+ * below it lies a page that nobody may touch. */
+static bool run_on_stack(size_t size, void *(*f)(void *), void *arg) {
+    const size_t guard = 65536;
+    pthread_attr_t attr;
+    pthread_t thread;
+    char *stack = size > SIZE_MAX - guard
+                      ? MAP_FAILED
+                      : mmap(NULL, size + guard, PROT_READ | PROT_WRITE,
+                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+    if (stack == MAP_FAILED) return false;
+    pthread_attr_init(&attr);
+    bool ok = mprotect(stack, guard, PROT_NONE) == 0 &&
+              pthread_attr_setstack(&attr, stack + guard, size) == 0 &&
+              pthread_create(&thread, &attr, f, arg) == 0;
+    if (ok) pthread_join(thread, NULL);
+    pthread_attr_destroy(&attr);
+    munmap(stack, size + guard);
+    return ok;
+}
+
 static void *release_job(void *arg) {
     session_release(arg);
     return NULL;
 }
 
+/* About 8 KB of C stack per level of recursion is ample without sanitizers. */
+static size_t stack_size(const struct gpm_options *o) {
+    const size_t a_level = 8192, at_least = (size_t)1 << 20;
+    if (!o->max_depth) return default_stack;
+    return o->max_depth > (SIZE_MAX / 2 - at_least) / a_level ? SIZE_MAX / 2
+                                                              : o->max_depth * a_level + at_least;
+}
+
 /* On a large stack: a deep recursion's families are released as deep as they were made. */
 void gpm_session_free(gpm_session *g) {
     if (!g) return;
-    pthread_attr_t attr;
-    pthread_t thread;
-    pthread_attr_init(&attr);
-    if (pthread_attr_setstacksize(&attr, default_stack) == 0 &&
-        pthread_create(&thread, &attr, release_job, &g->s) == 0)
-        pthread_join(thread, NULL);
-    else
-        session_release(&g->s);
-    pthread_attr_destroy(&attr);
+    if (!run_on_stack(stack_size(&g->options), release_job, &g->s)) session_release(&g->s);
     buf_release(&g->error);
     buf_release(&g->text);
     mem_free(g);
@@ -110,22 +144,9 @@ static void *run_job(void *arg) {
     return NULL;
 }
 
-/* About 8 KB of C stack per level of recursion is ample without sanitizers. */
-static size_t stack_size(const struct gpm_options *o) {
-    return o->max_depth ? o->max_depth * 8192 + ((size_t)1 << 20) : default_stack;
-}
-
-static void render_error(gpm_session *g) {
-    const struct diags *d = &g->s.diags;
-    if (!d->list.n) return;
-    if (g->options.diagnostics_json)
-        diags_render_json(d, &g->error);
-    else
-        diags_render(d, g->options.colour, &g->error);
-}
-
 static enum gpm_status run(gpm_session *g, struct job *j) {
     struct session *s = &g->s;
+    if (g->ready != GPM_OK) return g->ready;
     diags_clear(&s->diags);
     buf_reset(&g->error);
     if (!mem_reserve() || !la_enter(1)) return GPM_E_NOMEM;
@@ -133,15 +154,13 @@ static enum gpm_status run(gpm_session *g, struct job *j) {
     stop_set(&s->interrupted, false);
     s->core.deadline = g->options.max_seconds > 0 ? clock_seconds() + g->options.max_seconds : 0;
     s->stack_size = stack_size(&g->options);
-    pthread_attr_t attr;
-    pthread_t thread;
-    pthread_attr_init(&attr);
     j->g = g;
-    j->st = GPM_E_NOMEM;
-    if (pthread_attr_setstacksize(&attr, s->stack_size) == 0 &&
-        pthread_create(&thread, &attr, run_job, j) == 0)
-        pthread_join(thread, NULL);
-    pthread_attr_destroy(&attr);
+    if (!run_on_stack(s->stack_size, run_job, j)) {
+        diag_raise(&s->diags, DIAG_LIMIT, NO_SPAN,
+                   "there is no address space for a recursion of depth %zu (--max-depth)",
+                   g->options.max_depth ? (size_t)g->options.max_depth : s->stack_size / 8192);
+        j->st = GPM_E_USER;
+    }
     la_leave(1);
     render_error(g);
     return j->st && mem_shortages() != s->core.shortages ? GPM_E_NOMEM : j->st;

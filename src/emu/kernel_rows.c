@@ -180,11 +180,17 @@ static enum gpm_status k_parse(struct sp_call *c, value *out) {
     return st;
 }
 
+static enum gpm_status too_large(struct sp_call *c) {
+    return sp_error(c, DIAG_LIMIT, "%s: %s", c->cls->name, KERN_TOO_LARGE);
+}
+
 static enum gpm_status k_simplify(struct sp_call *c, value *out) {
     struct kern *k = kernel_from(c, c->args[0]);
     if (!k) return GPM_E_USER;
-    *out = kernel_value_take(kern_simplify(k));
+    struct kern *s = kern_simplify(k);
     kern_unref(k);
+    if (!s) return too_large(c);
+    *out = kernel_value_take(s);
     return GPM_OK;
 }
 
@@ -192,11 +198,11 @@ static enum gpm_status k_struct(struct sp_call *c, value *out) {
     struct kern *k = kernel_from(c, c->args[0]);
     if (!k) return GPM_E_USER;
     struct buf b = BUF_INIT;
-    kern_struct(k, &b);
-    *out = value_str(b.data, b.len);
+    enum gpm_status st = kern_struct(k, &b);
+    if (st == GPM_OK) *out = value_str(b.data, b.len);
     buf_release(&b);
     kern_unref(k);
-    return GPM_OK;
+    return st == GPM_OK ? st : too_large(c);
 }
 
 enum gpm_status kernel_contains(struct sp_call *c, value *out) {
@@ -207,7 +213,7 @@ enum gpm_status kernel_contains(struct sp_call *c, value *out) {
     struct buf text = BUF_INIT;
     enum gpm_status st = GPM_OK;
     if (part)
-        kern_struct(part, &text);
+        st = kern_struct(part, &text) == GPM_OK ? GPM_OK : too_large(c);
     else if (c->args[1].tag == V_STR)
         buf_puts(&text, c->args[1].u.str->text);
     else

@@ -21,6 +21,19 @@
 
 #define MAX_TERMS 1024 /* a product that would expand beyond this stays as it is */
 
+/* What one operation may still do, in terms copied and pairs of terms compared. An expression of n
+ * symbols can stand for 2^n terms (k + k, where k is such a sum), so that operations count, and end
+ * when nothing is left; their result is then thrown away. */
+struct work {
+    size_t left;
+};
+enum { WORK_MAX = 4000000, WORK_LEAF = 16 };
+
+static bool work_on(struct work *w, size_t n) {
+    w->left = w->left > n ? w->left - n : 0;
+    return w->left > 0;
+}
+
 struct term {
     double coef;
     VEC(struct kern *) f; /* owned references, canonical order */
@@ -224,7 +237,7 @@ static bool merge_pair(term_list *l, size_t i, size_t j) {
     return true;
 }
 
-static void list_simplify(term_list *l) {
+static void list_simplify(term_list *l, struct work *w) {
     for (size_t i = 0; i < l->n; i++) term_simplify(&l->at[i]);
     for (size_t i = l->n; i-- > 0;)
         if (l->at[i].coef == 0) {
@@ -234,7 +247,7 @@ static void list_simplify(term_list *l) {
     for (bool changed = true; changed;) { /* a merge can make room for another */
         changed = false;
         for (size_t i = 0; i < l->n; i++)
-            for (size_t j = i + 1; j < l->n;) {
+            for (size_t j = i + 1; j < l->n && work_on(w, 1 + l->at[i].f.n);) {
                 bool merged = merge_pair(l, i, j); /* another term stands at j then */
                 changed = changed || merged;
                 if (!merged) j++;
@@ -245,7 +258,9 @@ static void list_simplify(term_list *l) {
 
 /* ---- expansion ---- */
 
-static void expand(const struct kern *k, term_list *out);
+static void expand(const struct kern *k, term_list *out, struct work *w);
+
+static struct kern *simplify(const struct kern *k, struct work *w);
 
 static void push_factor(term_list *out, double coef, struct kern *take) {
     struct term t = {.coef = coef};
@@ -273,10 +288,11 @@ static void expand_leaf(const struct kern *k, term_list *out) {
     mem_free(par);
 }
 
-static void multiply(term_list *acc, const term_list *by) {
+static void multiply(term_list *acc, const term_list *by, struct work *w) {
     term_list out = {0};
     for (size_t i = 0; i < acc->n; i++)
         for (size_t j = 0; j < by->n; j++) {
+            if (!work_on(w, 1 + acc->at[i].f.n + by->at[j].f.n)) break;
             struct term t = {.coef = acc->at[i].coef * by->at[j].coef};
             for (size_t q = 0; q < acc->at[i].f.n; q++)
                 vec_push(&t.f, kern_ref(acc->at[i].f.at[q]));
@@ -287,42 +303,59 @@ static void multiply(term_list *acc, const term_list *by) {
     *acc = out;
 }
 
-static struct kern *rebuild(const term_list *l, const struct kern *whole);
+static struct kern *rebuild(const term_list *l, const struct kern *whole, struct work *w);
 
-static void expand_product(const struct kern *k, term_list *out) {
-    term_list acc = {0};
+static void expand_product(const struct kern *k, term_list *out, struct work *w) {
+    term_list acc = {0}, next = {0};
     push_factor(&acc, 1, NULL);
-    for (size_t i = 0; i < k->nkids; i++) {
-        term_list next = {0};
-        expand(k->kid[i], &next);
+    for (size_t i = 0; i < k->nkids && work_on(w, 1); i++) {
+        if (!i || k->kid[i] != k->kid[i - 1]) { /* k * k: expanded once */
+            list_release(&next);
+            memset(&next, 0, sizeof next);
+            expand(k->kid[i], &next, w);
+            list_simplify(&next, w);
+        }
         if (next.n > 1 && acc.n > MAX_TERMS / next.n) { /* too big: one opaque factor */
-            struct kern *whole = rebuild(&next, k->kid[i]);
+            struct kern *whole = rebuild(&next, k->kid[i], w);
             list_release(&next);
             memset(&next, 0, sizeof next);
             push_factor(&next, 1, whole);
         }
-        multiply(&acc, &next);
-        list_release(&next);
-        list_simplify(&acc);
+        multiply(&acc, &next, w);
+        list_simplify(&acc, w);
     }
+    list_release(&next);
     for (size_t i = 0; i < acc.n; i++) vec_push(out, acc.at[i]);
     vec_release(&acc);
 }
 
-static void expand(const struct kern *k, term_list *out) {
+/* k + k is 2 k: a kernel that stands in a sum several times in a row is expanded once. */
+static void expand_sum(const struct kern *k, term_list *out, struct work *w) {
+    size_t times = 1;
+    for (size_t i = 0; i < k->nkids && work_on(w, 1); i += times) {
+        size_t from = out->n;
+        for (times = 1; i + times < k->nkids && k->kid[i + times] == k->kid[i];) times++;
+        expand(k->kid[i], out, w);
+        for (size_t j = from; j < out->n; j++) out->at[j].coef *= (double)times;
+    }
+    list_simplify(out, w);
+}
+
+static void expand(const struct kern *k, term_list *out, struct work *w) {
+    if (!work_on(w, WORK_LEAF)) return;
     switch (k->op) {
     case KERN_ALIAS: expand_leaf(k->kid[0], out); return;
     case KERN_LEAF: expand_leaf(k, out); return;
-    case KERN_PRODUCT: expand_product(k, out); return;
+    case KERN_PRODUCT: expand_product(k, out, w); return;
     case KERN_CALLBACK: push_factor(out, 1, kern_ref(k)); return;
-    case KERN_SUM:
-        for (size_t i = 0; i < k->nkids; i++) expand(k->kid[i], out);
-        list_simplify(out);
-        return;
+    case KERN_SUM: expand_sum(k, out, w); return;
     case KERN_CHANGE: break;
     }
-    struct kern *a = kern_simplify(k->kid[0]), *b = kern_simplify(k->kid[1]);
-    push_factor(out, 1, kern_change(k->cls, k->par, k->col[0], a, b, NULL));
+    struct kern *a = simplify(k->kid[0], w);
+    struct kern *b = k->kid[1] == k->kid[0] ? kern_ref(a) : simplify(k->kid[1], w);
+    struct kern *change = kern_change(k->cls, k->par, k->col[0], a, b, NULL);
+    if (!change) w->left = 0;
+    push_factor(out, 1, change);
     kern_unref(a);
     kern_unref(b);
 }
@@ -356,7 +389,9 @@ static struct kern *rebuild_term(const struct term *t) {
     return k;
 }
 
-static void term_text(const struct term *t, struct buf *out) {
+static void write_struct(const struct kern *k, struct buf *out, struct work *w);
+
+static void term_text(const struct term *t, struct buf *out, struct work *w) {
     if (!t->f.n) buf_puts(out, "C");
     for (size_t i = 0; i < t->f.n; i++) {
         const struct kern *k = t->f.at[i];
@@ -364,7 +399,7 @@ static void term_text(const struct term *t, struct buf *out) {
         bool sum = k->op == KERN_SUM || k->op == KERN_PRODUCT;
         if (sum) buf_putc(out, '(');
         if (sum)
-            kern_struct(k, out);
+            write_struct(k, out, w);
         else
             buf_puts(out, symbol_of(k));
         if (sum) buf_putc(out, ')');
@@ -374,9 +409,9 @@ static void term_text(const struct term *t, struct buf *out) {
         }
         if (k->op != KERN_CHANGE) continue;
         buf_putc(out, '(');
-        kern_struct(k->kid[0], out);
+        write_struct(k->kid[0], out, w);
         buf_puts(out, ", ");
-        kern_struct(k->kid[1], out);
+        write_struct(k->kid[1], out, w);
         buf_putc(out, ')');
     }
 }
@@ -395,12 +430,13 @@ static int compare_text(const void *pa, const void *pb) {
 }
 
 /* The terms' texts in canonical order: alphabetical, a lone WN last. Caller frees. */
-static struct keyed *sorted_texts(const term_list *l) {
+static struct keyed *sorted_texts(const term_list *l, struct work *w) {
     struct keyed *key = NEW_ARRAY(struct keyed, l->n + 1);
     for (size_t i = 0; i < l->n; i++) {
         buf_init(&key[i].text);
         key[i].at = i;
-        term_text(&l->at[i], &key[i].text);
+        term_text(&l->at[i], &key[i].text, w);
+        work_on(w, key[i].text.len);
     }
     if (l->n) qsort(key, l->n, sizeof *key, compare_text);
     return key;
@@ -421,54 +457,76 @@ static int compare_terms(const void *pa, const void *pb) { /* equal texts: by pa
 }
 
 /* The terms of `whole` as one kernel; itself when a coefficient is beyond the numbers. */
-static struct kern *rebuild(const term_list *l, const struct kern *whole) {
+static struct kern *rebuild(const term_list *l, const struct kern *whole, struct work *w) {
     for (size_t i = 0; i < l->n; i++)
         if (!(l->at[i].coef <= 1e300) || (l->at[i].coef != 0 && l->at[i].coef < 1e-300))
             return kern_ref(whole);
+    if (!w->left) return kern_ref(whole);
     if (!l->n) return kern_constant(0);
     if (l->n > 1) qsort(l->at, l->n, sizeof *l->at, compare_terms);
-    struct keyed *key = sorted_texts(l);
+    struct keyed *key = sorted_texts(l, w);
     struct kern **kids = NEW_ARRAY(struct kern *, l->n);
-    for (size_t i = 0; i < l->n; i++) kids[i] = rebuild_term(&l->at[key[i].at]);
-    struct kern *k = kern_nary(KERN_SUM, kids, l->n);
-    for (size_t i = 0; i < l->n; i++) kern_unref(kids[i]);
+    size_t n = 0;
+    while (n < l->n && (kids[n] = rebuild_term(&l->at[key[n].at]))) n++;
+    struct kern *k = n == l->n ? kern_nary(KERN_SUM, kids, n) : NULL;
+    for (size_t i = 0; i < n; i++) kern_unref(kids[i]);
     mem_free(kids);
     texts_free(key, l->n);
-    return k;
+    if (!k) w->left = 0; /* beyond what a kernel may be */
+    return k ? k : kern_ref(whole);
 }
 
 /* ---- the three operations ---- */
 
-static void normal_form(const struct kern *k, term_list *l) {
-    expand(k, l);
-    list_simplify(l);
+static void normal_form(const struct kern *k, term_list *l, struct work *w) {
+    expand(k, l, w);
+    list_simplify(l, w);
 }
 
-struct kern *kern_simplify(const struct kern *k) {
+static struct kern *simplify(const struct kern *k, struct work *w) {
     term_list l = {0};
-    normal_form(k, &l);
-    struct kern *out = rebuild(&l, k);
+    normal_form(k, &l, w);
+    struct kern *out = rebuild(&l, k, w);
     list_release(&l);
     return out;
 }
 
-void kern_struct(const struct kern *k, struct buf *out) {
+struct kern *kern_simplify(const struct kern *k) {
+    struct work w = {WORK_MAX};
+    struct kern *out = simplify(k, &w);
+    if (w.left) return out;
+    kern_unref(out);
+    return NULL;
+}
+
+static void write_struct(const struct kern *k, struct buf *out, struct work *w) {
     term_list l = {0};
-    normal_form(k, &l);
-    struct keyed *key = sorted_texts(&l);
+    normal_form(k, &l, w);
+    struct keyed *key = sorted_texts(&l, w);
     for (size_t i = 0; i < l.n; i++) buf_printf(out, "%s%s", i ? " + " : "", key[i].text.data);
     if (!l.n) buf_puts(out, "0");
     texts_free(key, l.n);
     list_release(&l);
 }
 
+enum gpm_status kern_struct(const struct kern *k, struct buf *out) {
+    struct work w = {WORK_MAX};
+    size_t from = out->len;
+    write_struct(k, out, &w);
+    if (w.left) return GPM_OK;
+    out->len = from;
+    out->data[from] = 0;
+    return GPM_E_NOT_FOUND;
+}
+
 enum gpm_status kern_struct_canonical(const char *text, struct buf *out, char **why) {
     struct kern *k = NULL;
     enum gpm_status st = kern_parse(text, &k, why);
     if (st) return st;
-    kern_struct(k, out);
+    st = kern_struct(k, out);
+    if (st && why) *why = mem_strdup(KERN_TOO_LARGE);
     kern_unref(k);
-    return GPM_OK;
+    return st ? GPM_E_FORMAT : GPM_OK;
 }
 
 /* Two defaults of one kind would merge ("SE + SE"), so the structure is compared by its terms'
@@ -478,17 +536,19 @@ enum gpm_status kern_contains(const struct kern *k, const char *structure, bool 
     enum gpm_status st = kern_parse(structure, &s, why);
     if (st) return st;
     term_list have = {0}, want = {0};
-    normal_form(k, &have);
-    normal_form(s, &want);
-    struct keyed *a = sorted_texts(&have), *b = sorted_texts(&want);
+    struct work w = {WORK_MAX};
+    normal_form(k, &have, &w);
+    normal_form(s, &want, &w);
+    struct keyed *a = sorted_texts(&have, &w), *b = sorted_texts(&want, &w);
     size_t i = 0, j = 0;
     for (; i < have.n && j < want.n; i++)
         if (strcmp(a[i].text.data, b[j].text.data) == 0) j++;
     *yes = j == want.n && want.n > 0;
+    if (!w.left && why) *why = mem_strdup(KERN_TOO_LARGE);
     texts_free(a, have.n);
     texts_free(b, want.n);
     list_release(&have);
     list_release(&want);
     kern_unref(s);
-    return GPM_OK;
+    return w.left ? GPM_OK : GPM_E_FORMAT;
 }

@@ -88,6 +88,8 @@ struct kern {
     bool stationary, callback;
     size_t npar;  /* own parameters: leaf, alias, change; expanded */
     size_t total; /* parameters of the whole subtree */
+    size_t
+        size; /* symbols of the expression written out, shared parts each time they stand there */
     double *par;
     size_t ard; /* length of the vector parameter, 1 when shared */
     int *col;   /* columns, ncol = 0: all */

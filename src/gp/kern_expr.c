@@ -113,6 +113,7 @@ static void finish(struct kern *k) {
     for (size_t i = 0; i < k->ncol; i++) h = hash_mix(h ^ (uint64_t)(k->col[i] + 1));
     if (k->op == KERN_CALLBACK) h = hash_mix(h ^ MAP_PTR(k->user) ^ (uint64_t)(uintptr_t)k->fn);
     k->total = k->npar;
+    k->size = 1;
     k->stationary = k->op == KERN_SUM || k->op == KERN_PRODUCT || (k->cls && k->cls->stationary);
     k->callback = k->op == KERN_CALLBACK;
     for (size_t i = 0; i < k->nkids; i++) {
@@ -120,6 +121,7 @@ static void finish(struct kern *k) {
         h = hash_mix(h * 31 + q->hash);
         if (k->op != KERN_ALIAS) k->total += q->total;
         if (q->depth >= k->depth) k->depth = q->depth + 1;
+        k->size += q->size;
         k->stationary = k->stationary && q->stationary;
         k->callback = k->callback || q->callback;
     }
@@ -204,6 +206,7 @@ struct kern *kern_nary(enum kern_op op, struct kern *const *kids, size_t n) {
     size_t total = 0;
     for (size_t i = 0; i < n; i++) total += kids[i]->op == op ? kids[i]->nkids : 1;
     if (n == 1) return kern_ref(kids[0]);
+    if (total > KERN_SYMBOLS_MAX) return NULL;
     struct kern *k = node_new(op, NULL);
     k->kid = NEW_ARRAY(struct kern *, total);
     for (size_t i = 0; i < n; i++) {
@@ -214,7 +217,7 @@ struct kern *kern_nary(enum kern_op op, struct kern *const *kids, size_t n) {
                 k->kid[k->nkids++] = kern_ref(kids[i]->kid[j]);
     }
     finish(k);
-    if (k->depth <= KERN_DEPTH_MAX) return k;
+    if (k->depth <= KERN_DEPTH_MAX && k->size <= KERN_SYMBOLS_MAX) return k;
     kern_unref(k);
     return NULL;
 }
@@ -255,8 +258,10 @@ struct kern *kern_change(const struct kern_class *cls, const double *par, int co
     finish(k);
     k->stationary = false;
     if (check_params(k, why)) {
-        if (k->depth <= KERN_DEPTH_MAX && col >= 0) return k;
-        if (why) *why = mem_strdup(col < 0 ? "columns count from 0" : "kernel nested too deeply");
+        if (k->depth <= KERN_DEPTH_MAX && k->size <= KERN_SYMBOLS_MAX && col >= 0) return k;
+        if (why)
+            *why = mem_strdup(col < 0 ? "columns count from 0"
+                                      : "kernel too large or nested too deeply");
     }
     kern_unref(k);
     return NULL;

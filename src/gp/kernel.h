@@ -29,9 +29,10 @@ struct kern_class;
 
 /* Parameters, inputs, outputs and noise enter squared: the squares are numbers with all their
  * digits, neither infinite nor zero where none was given. */
-#define KERN_SIZE_MAX   1e150
-#define KERN_RANGE_TEXT "between 1e-150 and 1e150 in size"
-#define KERN_DEPTH_MAX  200 /* alternations of sum and product, change operators */
+#define KERN_SIZE_MAX    1e150
+#define KERN_RANGE_TEXT  "between 1e-150 and 1e150 in size"
+#define KERN_DEPTH_MAX   200    /* alternations of sum and product, change operators */
+#define KERN_SYMBOLS_MAX 100000 /* of the expression written out */
 
 enum kern_op { KERN_LEAF, KERN_SUM, KERN_PRODUCT, KERN_CHANGE, KERN_ALIAS, KERN_CALLBACK };
 
@@ -80,8 +81,8 @@ struct kern *kern_leaf(const struct kern_class *cls, const double *par, char **w
 struct kern *kern_leaf_on(const struct kern_class *cls, const double *par, size_t ard,
                           const int *col, size_t ncol, char **why);
 struct kern *kern_named(const char *name, const double *par, size_t npar, char **why);
-struct kern *kern_sum(struct kern *a, struct kern *b);     /* NULL: too deep */
-struct kern *kern_product(struct kern *a, struct kern *b); /* NULL: too deep */
+struct kern *kern_sum(struct kern *a, struct kern *b);     /* NULL: too deep, too large */
+struct kern *kern_product(struct kern *a, struct kern *b); /* NULL: too deep, too large */
 struct kern *kern_scale(double variance, struct kern *k);  /* variance * k; NULL: negative, deep */
 struct kern *kern_constant(double variance);               /* CONST; NULL: negative or not finite */
 /* (1-h)(1-h') before + h h' after, h a sigmoid (CP: tau, s) or a window (CW: tau1, tau2, s) of
@@ -159,10 +160,12 @@ GPM_MUST_USE enum gpm_status kern_grad_outer(const struct kern *k, struct kern_p
 /* Sum of products with the rules of appendix B applied and the merged parameters computed: the same
  * function. Also WN + WN, C + C, numbers folded, LIN + LIN with different origins, PER and SE ...
  * times WN, products of rank-one constants. */
-struct kern *kern_simplify(const struct kern *k);
+struct kern *kern_simplify(const struct kern *k); /* NULL: KERN_TOO_LARGE */
+#define KERN_TOO_LARGE "the kernel stands for too many terms to be brought into normal form"
 /* Canonical symbolic expression of the simplified kernel, the same whatever the order it was
- * written in: factors LIN, SE, PER, others by name, WN last; terms by text, a lone WN last. */
-void kern_struct(const struct kern *k, struct buf *out);
+ * written in: factors LIN, SE, PER, others by name, WN last; terms by text, a lone WN last.
+ * GPM_E_NOT_FOUND: KERN_TOO_LARGE, and nothing is added. */
+GPM_MUST_USE enum gpm_status kern_struct(const struct kern *k, struct buf *out);
 /* Rewrites a symbolic expression ("PER*SE + LIN") in canonical order and simplified;
  * GPM_E_FORMAT with a message when it cannot be read. */
 GPM_MUST_USE enum gpm_status kern_struct_canonical(const char *text, struct buf *out, char **why);

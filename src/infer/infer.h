@@ -20,7 +20,8 @@ struct model {
 extern const struct box_class model_class;
 value model_new(struct session_core *core);
 struct model *model_of(value v); /* NULL: something else */
-value model_fork(struct model *m);
+struct infer_state;
+enum gpm_status model_fork(struct infer_state *x, struct model *m, value *out) GPM_MUST_USE;
 double model_log_weight(const struct model *m); /* log of the sum of the particles' weights */
 
 /* While an instruction runs: the model as it was, to go back to when the instruction fails half

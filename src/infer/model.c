@@ -36,14 +36,19 @@ struct model *model_of(value v) {
     return v.tag == V_BOX && v.u.box->cls == &model_class ? (struct model *)v.u.box : NULL;
 }
 
-value model_fork(struct model *m) {
+enum gpm_status model_fork(struct infer_state *x, struct model *m, value *out) {
     struct model *f = model_empty();
-    for (size_t i = 0; i < m->p.n; i++) {
+    enum gpm_status st = GPM_OK;
+    for (size_t i = 0; i < m->p.n && st == GPM_OK; i++) {
+        st = core_poll(x->core, x->at);
         struct trace *t = trace_clone(m->p.at[i]);
         t->rng = rng_split(&m->p.at[i]->rng);
         vec_push(&f->p, t);
+        if (st == GPM_OK) st = core_check_memory(x->core, x->at);
     }
-    return value_box(V_BOX, &f->box);
+    *out = value_box(V_BOX, &f->box);
+    if (st != GPM_OK) value_unref(*out);
+    return st;
 }
 
 double model_log_weight(const struct model *m) {

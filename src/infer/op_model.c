@@ -18,8 +18,7 @@ static enum gpm_status op_fork_model(struct infer_state *x, const value *args, s
                                      value *out) {
     UNUSED(args);
     UNUSED(n);
-    *out = model_fork(x->model);
-    return GPM_OK;
+    return model_fork(x, x->model, out);
 }
 
 static enum gpm_status op_in_model(struct infer_state *x, const value *args, size_t n, value *out) {

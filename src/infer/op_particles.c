@@ -5,10 +5,22 @@
 
 #include <math.h>
 
-static struct trace *copy_of(struct trace *t) {
+/* Particles made for an operator that may fail half way, and then makes none. */
+typedef VEC(struct trace *) particles;
+
+/* One copy of a particle more; fails when memory runs short or reaches its limit. */
+static enum gpm_status add_copy(struct infer_state *x, struct trace *t, particles *to) {
+    enum gpm_status st = core_poll(x->core, x->at);
+    if (st != GPM_OK) return st;
     struct trace *c = trace_clone(t);
     c->rng = rng_split(&t->rng);
-    return c;
+    vec_push(to, c);
+    return core_check_memory(x->core, x->at);
+}
+
+static void particles_free(particles *p) {
+    for (size_t i = 0; i < p->n; i++) trace_free(p->at[i]);
+    vec_release(p);
 }
 
 static enum gpm_status read_count(struct infer_state *x, const char *op, value v, size_t *out) {
@@ -22,6 +34,45 @@ static enum gpm_status read_count(struct infer_state *x, const char *op, value v
     return GPM_OK;
 }
 
+/* How often each particle is drawn in `want` draws: what infer_draw_particle gives one by one. */
+static void draw_counts(struct infer_state *x, double total, size_t want, size_t *count) {
+    const struct model *m = x->model;
+    double *upto = NEW_ARRAY(double, m->p.n); /* weights added up */
+    size_t last = 0;
+    for (size_t i = 0; i < m->p.n; i++) {
+        double w = exp(m->p.at[i]->log_weight - total);
+        if (w > 0) last = i;
+        upto[i] = (i ? upto[i - 1] : 0) + w;
+    }
+    for (size_t k = 0; k < want; k++) {
+        size_t lo = 0, hi = m->p.n; /* the first i with u < upto[i] */
+        double u = total > -INFINITY ? rng_uniform(&x->core->rng) : 0;
+        while (total > -INFINITY && lo < hi) {
+            size_t mid = lo + (hi - lo) / 2;
+            if (u < upto[mid])
+                hi = mid;
+            else
+                lo = mid + 1;
+        }
+        if (!(total > -INFINITY)) lo = rng_below(&x->core->rng, m->p.n);
+        count[lo < m->p.n ? lo : last]++;
+    }
+    mem_free(upto);
+}
+
+/* The copies of each particle, then itself; those that were not drawn go. */
+static void keep_drawn(struct model *m, const size_t *count, particles *copies, particles *next) {
+    size_t used = 0;
+    for (size_t i = 0; i < m->p.n; i++) {
+        for (size_t k = 1; k < count[i]; k++) vec_push(next, copies->at[used++]);
+        if (count[i])
+            vec_push(next, m->p.at[i]);
+        else
+            trace_free(m->p.at[i]);
+    }
+    copies->n = 0;
+}
+
 static enum gpm_status op_resample(struct infer_state *x, const value *args, size_t n, value *out) {
     UNUSED(n);
     size_t want = 0;
@@ -30,17 +81,14 @@ static enum gpm_status op_resample(struct infer_state *x, const value *args, siz
     struct model *m = x->model;
     double total = model_log_weight(m);
     size_t *count = mem_zalloc(m->p.n * sizeof *count);
-    for (size_t i = 0; i < want; i++) count[infer_draw_particle(x, total)]++;
-    VEC(struct trace *) next = {0};
-    for (size_t i = 0; i < m->p.n; i++) {
-        struct trace *t = m->p.at[i];
-        for (size_t k = 1; k < count[i]; k++) vec_push(&next, copy_of(t));
-        if (count[i])
-            vec_push(&next, t);
-        else
-            trace_free(t);
-    }
+    draw_counts(x, total, want, count);
+    particles copies = {0}, next = {0};
+    for (size_t i = 0; i < m->p.n; i++)
+        for (size_t k = 1; st == GPM_OK && k < count[i]; k++) st = add_copy(x, m->p.at[i], &copies);
+    if (st == GPM_OK) keep_drawn(m, count, &copies, &next);
+    particles_free(&copies);
     mem_free(count);
+    if (st != GPM_OK) return st;
     vec_clear(&m->p);
     for (size_t i = 0; i < next.n; i++) {
         next.at[i]->log_weight = total - log((double)want);
@@ -166,10 +214,14 @@ static enum gpm_status op_add_particle(struct infer_state *x, const value *args,
     size_t i = 0;
     enum gpm_status st = n ? read_index(x, "add_particle", args[0], &i) : GPM_OK;
     if (st != GPM_OK) return st;
-    struct trace *t = copy_of(x->model->p.at[i]);
-    vec_push(&x->model->p, t);
-    *out = value_num((double)(x->model->p.n - 1));
-    return GPM_OK;
+    particles one = {0};
+    st = add_copy(x, x->model->p.at[i], &one);
+    if (st == GPM_OK) {
+        vec_push(&x->model->p, vec_pop(&one));
+        *out = value_num((double)(x->model->p.n - 1));
+    }
+    particles_free(&one);
+    return st;
 }
 
 /* Merging particles that agree on a block. */
@@ -314,28 +366,28 @@ static enum gpm_status op_diversify(struct infer_state *x, const value *args, si
     struct target g;
     static const struct target_form form = {"enumerative_diversify", "all", 0, false};
     enum gpm_status st = infer_target(x, &form, args, n, NULL, &g);
-    VEC(struct trace *) next = {0};
+    particles next = {0};
     struct model *m = x->model;
     for (size_t i = 0; st == GPM_OK && i < m->p.n; i++) {
         size_t count = 1;
         for (size_t j = 0; st == GPM_OK && j < count; j++) {
-            struct trace *t = copy_of(m->p.at[i]);
-            double w;
-            st = take_value(x, t, &g, j, &w, &count);
-            if (st == GPM_OK && w > -INFINITY) {
-                t->log_weight += w;
-                vec_push(&next, t);
-            } else
-                trace_free(t);
+            double w = -INFINITY;
+            st = add_copy(x, m->p.at[i], &next);
+            if (st != GPM_OK) break;
+            st = take_value(x, vec_last(&next), &g, j, &w, &count);
+            if (st == GPM_OK && w > -INFINITY)
+                vec_last(&next)->log_weight += w;
+            else
+                trace_free(vec_pop(&next));
         }
     }
     if (st == GPM_OK && next.n) {
         for (size_t i = 0; i < m->p.n; i++) trace_free(m->p.at[i]);
         vec_clear(&m->p);
         for (size_t i = 0; i < next.n; i++) vec_push(&m->p, next.at[i]);
+        vec_release(&next);
     } else
-        for (size_t i = 0; i < next.n; i++) trace_free(next.at[i]);
-    vec_release(&next);
+        particles_free(&next);
     *out = NIL;
     return st;
 }

@@ -66,7 +66,7 @@ struct draws_in {
 static bool structure_of(value v, struct buf *out) {
     struct kern *k = kernel_of(v);
     char *why = NULL;
-    if (k) kern_struct(k, out);
+    if (k && kern_struct(k, out) != GPM_OK) return false;
     if (!k && v.tag == V_STR && kern_struct_canonical(v.u.str->text, out, &why) != GPM_OK) {
         mem_free(why);
         return false;

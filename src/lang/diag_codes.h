@@ -82,5 +82,6 @@
     X(DIAG_DENIED, "E0702", "something that needs a permission flag")                              \
     X(DIAG_LIMIT, "E0703", "a limit that was reached")                                             \
     X(DIAG_INTERRUPTED, "E0704", "interrupted")                                                    \
-    X(DIAG_DATA, "E0705", "data that cannot be used")
+    X(DIAG_DATA, "E0705", "data that cannot be used")                                              \
+    X(DIAG_INTERNAL, "E0706", "an error of the program itself")
 #endif

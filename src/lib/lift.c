@@ -157,6 +157,9 @@ static const struct box_class *arith_class(value a, value b) {
 static enum gpm_status box_op(struct sp_call *c, value a, value b, value *out) {
     const struct box_class *cls = arith_class(a, b);
     enum gpm_status st = cls ? cls->arith(c->cls->name, a, b, out) : GPM_E_NOT_FOUND;
+    if (st == GPM_E_ARG)
+        return sp_error(c, DIAG_LIMIT, "%s: the result is too large or nested too deeply",
+                        c->cls->name);
     if (st != GPM_E_NOT_FOUND) return st;
     char *x = sp_show(a), *y = sp_show(b);
     sp_error(c, DIAG_TYPE, "%s: there is no such operation on %s and %s", c->cls->name, x, y);

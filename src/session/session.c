@@ -35,7 +35,7 @@ static void host_print(struct sp_host *h, const char *text, size_t n) {
     infer_write(infer_of(core), text, n);
 }
 
-void session_init(struct session *s, uint64_t seed, uint32_t chain) {
+enum gpm_status session_init(struct session *s, uint64_t seed, uint32_t chain) {
     memset(s, 0, sizeof *s);
     sym_table_init(&s->syms);
     sources_init(&s->sources);
@@ -55,8 +55,8 @@ void session_init(struct session *s, uint64_t seed, uint32_t chain) {
     infer_state_init(&s->infer, core);
     s->printing = false;
     enum gpm_status st = session_run(s, "<prelude>", embed_prelude_vnts, embed_prelude_vnts_len);
-    UNUSED(st);
     s->printing = true;
+    return st;
 }
 
 void session_release(struct session *s) {
@@ -263,6 +263,8 @@ static enum gpm_status run_guarded(struct session *s, runner *run, const struct 
                                    struct frame *f) {
     guard_begin(&s->infer);
     enum gpm_status st = run(s, a, f);
+    if (st == GPM_OK) st = core_check_sound(&s->core, a->span);
+    s->core.unsound = NULL;
     s->infer.at = a->span;
     enum gpm_status closed = infer_close(&s->infer, st == GPM_OK);
     if (st == GPM_OK) st = closed;

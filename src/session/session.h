@@ -22,7 +22,8 @@ struct session {
     size_t stack_size;
 };
 
-void session_init(struct session *s, uint64_t seed, uint32_t chain);
+/* Reads the library written in the language. Not GPM_OK: no session, but one to be released. */
+enum gpm_status session_init(struct session *s, uint64_t seed, uint32_t chain) GPM_MUST_USE;
 void session_release(struct session *s);
 /* Parses and runs a text under a name. Must be called on a stack of s->stack_size bytes. */
 enum gpm_status session_run(struct session *s, const char *name, const char *text,

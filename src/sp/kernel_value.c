@@ -35,7 +35,7 @@ static enum gpm_status kernel_arith(const char *op, value a, value b, value *out
         r = kern_scale(b.u.num, k);
     else if (mul && h && a.tag == V_NUM)
         r = kern_scale(a.u.num, h);
-    if (!r) return GPM_E_NOT_FOUND;
+    if (!r) return k && h ? GPM_E_ARG : GPM_E_NOT_FOUND;
     *out = kernel_value_take(r);
     return GPM_OK;
 }

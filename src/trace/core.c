@@ -85,8 +85,23 @@ enum gpm_status core_check_memory(struct session_core *core, struct span at) {
     return GPM_E_USER;
 }
 
+void core_must(struct session_core *core, enum gpm_status st, const char *what) {
+    if (st != GPM_OK && !core->unsound) core->unsound = what;
+}
+
+enum gpm_status core_check_sound(struct session_core *core, struct span at) {
+    const char *what = core->unsound;
+    if (!what) return GPM_OK;
+    core->unsound = NULL;
+    diag_raise(core->diags, DIAG_INTERNAL, at, "internal error: %s", what);
+    diag_set_help(core->diags, "this is a mistake of gpmem, not of the program it runs; the "
+                               "instruction was taken back where it could be");
+    return GPM_E_USER;
+}
+
 enum gpm_status core_poll(struct session_core *core, struct span at) {
     const char here = 0;
+    if (core->unsound) return core_check_sound(core, at);
     if (core->stack_limit && &here < core->stack_limit) {
         diag_raise(core->diags, DIAG_RECURSION, at, "the recursion is too deep");
         diag_set_help(core->diags, "does every recursive call come closer to a base case? "

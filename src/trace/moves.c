@@ -7,8 +7,6 @@
  * them, and the densities of the free values cancel: the weight is that of the observed ones. */
 #include "trace/scaffold.h"
 
-#include <assert.h>
-
 static enum gpm_status refuse(struct scaffold *s, const struct entry *e, struct node *end,
                               const char *what, const char *help) {
     diag_raise(s->t->core->diags, DIAG_OBSERVE_PROPAGATE, node_span(e->n), "%s", what);
@@ -75,21 +73,20 @@ enum gpm_status observation_follow(struct scaffold *s, struct entry *e, double *
     return st;
 }
 
+#define MOVE_FAILED "an observation that moved cannot return"
+
 /* Puts a value back into a choice, observed or free. */
 static void put_back(struct scaffold *s, struct node *end, value v, bool observed) {
-    enum gpm_status st = node_unincorporate(s->t, end);
-    assert(st == GPM_OK);
+    struct session_core *core = s->t->core;
+    core_must(core, node_unincorporate(s->t, end), MOVE_FAILED);
     s->t->structure++;
     choice_remove(s->t, end);
     end->flags &= (uint16_t) ~(NODE_OBSERVED | NODE_HAS_LOGP);
     if (observed) end->flags |= NODE_OBSERVED;
     value_set_take(&end->val, v);
-    st = node_incorporate(s->t, end);
-    assert(st == GPM_OK);
+    core_must(core, node_incorporate(s->t, end), MOVE_FAILED);
     if (!observed) choice_add(s->t, end);
-    st = observation_propagate(s->t, end, true);
-    assert(st == GPM_OK);
-    UNUSED(st);
+    core_must(core, observation_propagate(s->t, end, true), MOVE_FAILED);
 }
 
 void observation_return(struct scaffold *s, struct entry *e) {

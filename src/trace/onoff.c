@@ -5,8 +5,6 @@
  * everything back. A rejected proposal is undone by on alone: nothing is evaluated again. */
 #include "trace/node.h"
 
-#include <assert.h>
-
 void choice_add(struct trace *t, struct node *n) {
     if (n->choice != NO_INDEX || !(n->flags & NODE_RANDOM) || (n->flags & NODE_OBSERVED)) return;
     n->choice = (uint32_t)t->choices.n;
@@ -89,8 +87,7 @@ void node_off(struct trace *t, struct node *n) {
     bool recorded = n->flags & NODE_INCORPORATED;
     enum gpm_status st = node_unincorporate(t, n);
     if (st == GPM_OK && recorded) st = carry_weight(t, n);
-    assert(st == GPM_OK);
-    UNUSED(st);
+    core_must(t->core, st, "an application cannot leave its procedure's statistics");
     if (n->flags & NODE_IN_INDEX) tag_leave_index(t, n);
     if (n->kind == NODE_APP && is_maker(n)) set_maker(n->val, NULL);
     node_unlink_all(n);
@@ -102,9 +99,8 @@ void node_on(struct trace *t, struct node *n) {
     node_link_all(n);
     if (n->kind == NODE_APP && is_maker(n)) set_maker(n->val, n);
     if (n->kind == NODE_TAG) tag_enter_index(t, n);
-    enum gpm_status st = node_incorporate(t, n);
-    assert(st == GPM_OK);
-    UNUSED(st);
+    core_must(t->core, node_incorporate(t, n),
+              "an application cannot return to its procedure's statistics");
     choice_add(t, n);
     n->flags |= NODE_ON;
 }

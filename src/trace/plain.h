@@ -96,6 +96,7 @@ struct session_core {
     unsigned memory_tick;
     bool watch_memory;       /* shortages end the instruction; not while the prelude is read */
     unsigned long shortages; /* mem_shortages() when the run began */
+    const char *unsound;     /* what core_must met, or NULL */
     unsigned tick;
     /* hooks of the layers above */
     enum gpm_status (*run_action)(struct session_core *core, value action, struct span at,
@@ -120,6 +121,12 @@ struct define_slot {
 enum gpm_status core_poll(struct session_core *core, struct span at) GPM_MUST_USE;
 /* Memory alone: at the end of an instruction, before it counts. */
 enum gpm_status core_check_memory(struct session_core *core, struct span at) GPM_MUST_USE;
+/* Steps that cannot fail but for a mistake in the program, where nobody could go back any more
+ * (undoing, restoring). A failure is remembered, and ends the instruction at the next poll or at
+ * its end, so that its guard puts the model back. */
+void core_must(struct session_core *core, enum gpm_status st, const char *what);
+/* The failure remembered, if any: GPM_E_USER with a diagnostic, once. */
+enum gpm_status core_check_sound(struct session_core *core, struct span at) GPM_MUST_USE;
 value core_constant(struct session_core *core, const struct ast *a); /* of a literal; borrowed */
 struct node *core_literal(struct session_core *core, const struct ast *a);
 /* The node of a name that the model assumes; NULL: none, or the name stands in a procedure of the

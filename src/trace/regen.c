@@ -10,7 +10,6 @@
  * the way in and after unincorporating on the way out, so exchangeable applications telescope. */
 #include "trace/scaffold.h"
 
-#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -350,14 +349,14 @@ bool scaffold_built(const struct scaffold *s) {
 
 /* Undoing. */
 
+#define RESTORE_FAILED "a rejected proposal cannot be taken back"
+
 static void unregen_d(struct scaffold *s, struct entry *e) {
     struct trace *t = s->t;
     struct node *n = e->n;
     observation_return(s, e);
     if (e->op_changed) choice_remove(t, n);
-    enum gpm_status st = node_unincorporate(t, n);
-    assert(st == GPM_OK);
-    UNUSED(st);
+    core_must(t->core, node_unincorporate(t, n), "a choice cannot leave its statistics");
     if (n->flags & NODE_IN_INDEX) tag_leave_index(t, n);
     set_maker(n->val, NULL);
     if (e->requests && n->req) request_release(t, n);
@@ -368,9 +367,8 @@ static void unregen_entry(struct scaffold *s, struct entry *e) {
     if (e->role == ROLE_D)
         unregen_d(s, e);
     else if (e->role == ROLE_A) {
-        enum gpm_status st = node_unincorporate(s->t, e->n);
-        assert(st == GPM_OK);
-        UNUSED(st);
+        core_must(s->t->core, node_unincorporate(s->t, e->n),
+                  "a choice cannot leave its statistics");
     } else {
         if (e->remade) node_class(e->n)->aaa->undo(maker_state(e->n)->data, e->token);
         e->remade = false;
@@ -411,29 +409,24 @@ static void restore_d(struct scaffold *s, struct entry *e) {
     const struct sp_class *cls = node_class(n);
     if (cls && (cls->flags & SP_MAKER)) set_maker(n->val, n);
     if (n->kind == NODE_TAG) tag_enter_index(t, n);
-    enum gpm_status st = node_incorporate(t, n);
-    assert(st == GPM_OK);
-    UNUSED(st);
+    core_must(t->core, node_incorporate(t, n), RESTORE_FAILED);
     choice_add(t, n);
 }
 
 void restore_entry(struct scaffold *s, struct entry *e) {
-    enum gpm_status st = GPM_OK;
+    struct session_core *core = s->t->core;
     if (e->role == ROLE_D)
         restore_d(s, e);
     else if (e->role == ROLE_A) {
         e->n->logp = e->old_logp;
         e->n->flags |= e->old_flags & NODE_HAS_LOGP;
-        st = node_incorporate(s->t, e->n);
+        core_must(core, node_incorporate(s->t, e->n), RESTORE_FAILED);
     } else if (e->requests) {
         close_over_old(e->n, e->old_req);
         e->old_req = NULL;
     }
-    assert(st == GPM_OK);
     if (e->old_end && !(e->old_end->flags & NODE_INCORPORATED))
-        st = node_incorporate(s->t, e->old_end);
-    assert(st == GPM_OK);
-    UNUSED(st);
+        core_must(core, node_incorporate(s->t, e->old_end), RESTORE_FAILED);
 }
 
 void scaffold_restore(struct scaffold *s) {

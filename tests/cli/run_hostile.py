@@ -167,10 +167,17 @@ def test_limits_hold():
                                "for (i = 0; i < 1; i = i) { i }",
                                "assume x = normal(0, 1); infer mh(default, one, 1000000000)",
                                "assume x = normal(0, 1); infer slice(default, one, 1, 10, 1000000000)",
-                               "assume b = flip(1e-300); observe exactly(b) = true; infer rejection(default, all, 1)"]),
+                               "assume b = flip(1e-300); observe exactly(b) = true; infer rejection(default, all, 1)"]
+                              + ["define f = i -> if (i == 0) { make_squaredexp(1, 1) } else { k = f(i - 1); %s }; define k = f(40); %s(k)" % (grow, what)
+                                 for grow in ("k + k", "k * k + make_periodic(1, 1, i)", "k * (make_periodic(1, 1, i) + make_linear(1, i))",
+                                              "make_change_point(k, k, i, 1)", "make_change_point(k, make_linear(1, i) + k, i, 1) * k")
+                                 for what in ("simplify", "struct")] +
+                              ["assume x = normal(0, 1); infer resample(1000000)"]),
         "--max-memory": ("30M", ["fill(90000000, 1)", "assume f = mem(proc(i) { normal(0, 1) }); for (i = 0; i < 100000000; i++) { predict f(unquote(i)) }",
                                  "define f = proc(n, a) { if (n == 0) { size(a) } else { f(n - 1, append(a, a)) } }; f(30, array(1, 2))",
-                                 "define f = proc(n, a) { if (n == 0) { size(a) } else { f(n - 1, string_concat(a, a)) } }; f(40, \"ab\")"]),
+                                 "define f = proc(n, a) { if (n == 0) { size(a) } else { f(n - 1, string_concat(a, a)) } }; f(40, \"ab\")",
+                                 "assume x = normal(0, 1); infer resample(1000000)", "assume x = normal(0, 1); infer repeat(1000000, add_particle())",
+                                 "assume x = mem(i -> flip(0.5)); assume y = mapv(x, arange(17)); infer enumerative_diversify(default, all)"]),
     }
     for flag, (value, programs) in cases.items():
         for program in programs:
@@ -180,6 +187,12 @@ def test_limits_hold():
             # what came before the failing instruction stands, and the session goes on
             r = run(flag, value, *guard, stdin=("define before = 7;\n%s;\n" % program).encode())
             assert r.returncode == 1, (program, r.stderr[-300:])
+
+
+def test_depth_beyond_memory():
+    """A limit for recursion above the machine's memory costs nothing where nothing recurses; one above its address space says so."""
+    assert run("--max-depth", "5000000", "-e", "print(1)", status=0).stdout == b"1\n"
+    assert b"--max-depth" in run("--max-depth", "99999999999999", "-e", "print(1)", status=1).stderr
 
 
 def test_parser_depth():

@@ -38,7 +38,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (kern_parse(one.data, &back, NULL) || !kern_equal(k, back)) abort();
     struct kern *simple = kern_simplify(k);
     if (simple) compare(k, simple);
-    kern_struct(k, &two);
+    if (kern_struct(k, &two)) buf_puts(&two, "0"); /* too many terms */
     if (strcmp(two.data, "0") != 0 && kern_struct_canonical(two.data, &one, NULL)) abort();
     kern_unref(simple);
     kern_unref(back);
