@@ -90,8 +90,14 @@ static value memoizer_stats(void *state) {
     return out;
 }
 
+static void memoizer_visit(void *state, struct visitor *v) {
+    struct memoizer *m = state;
+    v->value(v, m->f);
+    for (size_t i = 0; i < m->call.n; i++) v->value(v, m->args[i]);
+}
+
 const struct sp_state_class memoizer_state = {
-    .copy = memoizer_copy, .free = memoizer_free, .stats = memoizer_stats};
+    .copy = memoizer_copy, .free = memoizer_free, .stats = memoizer_stats, .visit = memoizer_visit};
 
 /* Inputs: a number is a point on the line; a sequence of numbers several such points, or one point
  * when the dimension is known to be its length; a sequence of sequences several points. */

@@ -24,8 +24,18 @@ static void action_print(const struct box *b, struct buf *out) {
     buf_printf(out, "<action%s%s>", a->op ? " " : "", a->op ? a->op->name : "");
 }
 
+static void action_visit(struct box *b, struct visitor *v) {
+    struct action *a = (struct action *)b;
+    for (size_t i = 0; i < a->n; i++) v->value(v, a->args[i]);
+    for (size_t i = 0; i < a->n_splices; i++) v->frame(v, a->splices[i]);
+    v->frame(v, a->frame);
+    v->value(v, a->val);
+    v->value(v, a->label);
+    v->value(v, a->name);
+}
+
 const struct box_class action_class = {
-    .name = "action", .free = action_free, .print = action_print};
+    .name = "action", .free = action_free, .print = action_print, .visit = action_visit};
 
 struct action *action_of(value v) {
     return v.tag == V_BOX && v.u.box->cls == &action_class ? (struct action *)v.u.box : NULL;

@@ -8,14 +8,24 @@
 #include <stdarg.h>
 #include <string.h>
 
-static void model_free(struct box *b) {
+static void model_clear(struct box *b) {
     struct model *m = (struct model *)b;
     for (size_t i = 0; i < m->p.n; i++) trace_free(m->p.at[i]);
     vec_release(&m->p);
-    mem_free(m);
 }
 
-const struct box_class model_class = {.name = "model", .free = model_free};
+static void model_free(struct box *b) {
+    model_clear(b);
+    mem_free(b);
+}
+
+static void model_visit(struct box *b, struct visitor *v) {
+    struct model *m = (struct model *)b;
+    for (size_t i = 0; i < m->p.n; i++) trace_visit(m->p.at[i], v);
+}
+
+const struct box_class model_class = {
+    .name = "model", .free = model_free, .visit = model_visit, .clear = model_clear};
 
 static struct model *model_empty(void) {
     struct model *m = NEW(struct model);
@@ -29,6 +39,7 @@ value model_new(struct session_core *core) {
     struct rng r;
     rng_init(&r, core->rng.seed, core->rng.chain, ++x->next_stream);
     vec_push(&m->p, trace_new(core, r));
+    core->frames_made += 50; /* what a model holds soon outweighs its frames */
     return value_box(V_BOX, &m->box);
 }
 

@@ -136,7 +136,8 @@ struct sp_aaa {
 struct sp_state_class {
     void *(*copy)(void *state, const struct sp_aaa *aaa); /* deep copy, for particles */
     void (*free)(void *state);
-    value (*stats)(void *state); /* extract_stats; owned */
+    value (*stats)(void *state);                   /* extract_stats; owned */
+    void (*visit)(void *state, struct visitor *v); /* NULL: does not show what it holds */
 };
 
 struct sp_class {

@@ -32,6 +32,7 @@ static void add_builtin(struct session_core *core, size_t i) {
 }
 
 void core_init(struct session_core *core) {
+    core->collect_at = 1000;
     for (size_t i = 0; i < sp_index_count(); i++) add_builtin(core, i);
     struct sym *nil = sym_cstr(core->syms, "nil");
     map_put(&core->builtins, MAP_PTR(nil), const_node(NIL));
@@ -58,12 +59,12 @@ void core_release(struct session_core *core) {
     }
     map_release(&core->defines);
     vec_release(&core->define_names);
+    frames_free_all(core); /* models that only rings held: their nodes read literals */
     for (size_t i = 0; i < core->literals.n; i++) {
         value_unref(core->literals.at[i]->val);
         mem_free(core->literals.at[i]);
     }
     vec_release(&core->literals);
-    frames_sweep(core);
     free_const_map(&core->builtins);
     for (size_t i = 0; i < core->sigs.cap; i++) mem_free(core->sigs.slots[i].val);
     map_release(&core->sigs);

@@ -50,6 +50,7 @@ static enum gpm_status apply_closure(struct session_core *core, struct closure *
                                      const value *args, size_t n, struct span at, value *out) {
     const struct ast *l = c->lambda;
     if (n != l->u.lambda.n_params) return arity_error(core, l, n, at);
+    core_collect(core);
     struct frame *f = frame_new(core, c->env, n, l->u.lambda.params);
     for (size_t i = 0; i < n; i++) f->s[i].v = value_ref(args[i]);
     enum gpm_status st = plain_eval(core, l->kids[0], f, out);
@@ -351,6 +352,7 @@ enum gpm_status plain_run_block(struct session_core *core, const struct ast *a, 
             st = plain_let(core, s, inner);
             continue;
         }
+        core_collect(core);
         st = plain_eval(core, s->kind == AST_BIND ? s->kids[0] : s, inner, &action);
         if (st != GPM_OK) break;
         st = core->run_action(core, action, s->kind == AST_BIND ? s->kids[0]->span : s->span, &v);

@@ -29,8 +29,7 @@ struct frame {
     uint32_t refs, n;
     struct frame *parent;       /* counted */
     struct sym **names;         /* borrowed from the syntax tree, or NULL */
-    struct frame *next, **link; /* the session's list of frames, for the sweep */
-    uint32_t visit;
+    struct frame *next, **link; /* the session's list of frames, for the collector */
     struct slot s[];
 };
 struct frame *frame_new(struct session_core *core, struct frame *parent, size_t n,
@@ -84,11 +83,10 @@ struct session_core {
     struct map builtins; /* sym -> struct node* constant of the builtin procedure or value */
     struct map defines;  /* sym -> struct define_slot* : inference globals */
     VEC(struct sym *) define_names;
-    VEC(struct node *) literals; /* constants cached in syntax trees */
-    struct frame *frames;        /* all frames, for the sweep */
-    size_t n_frames, sweep_at;
-    uint32_t frame_visit;
-    const char *stack_limit;                  /* lowest address the C stack may reach */
+    VEC(struct node *) literals;    /* constants cached in syntax trees */
+    struct frame *frames;           /* all frames, for the collector */
+    size_t frames_made, collect_at; /* since the last collection; when the next one is due */
+    const char *stack_limit;        /* lowest address the C stack may reach */
     const volatile sig_atomic_t *interrupted; /* see base/stop.h */
     double deadline;                          /* monotonic seconds, 0: none */
     size_t max_nodes;                         /* per trace; 0: none */
@@ -194,6 +192,13 @@ enum gpm_status plain_splice(struct session_core *core, const struct ast *model,
 /* Runs an action block. */
 enum gpm_status plain_run_block(struct session_core *core, const struct ast *block, struct frame *f,
                                 value *out) GPM_MUST_USE;
-/* Releases frames that only cycles keep; call when no evaluation is under way. */
-void frames_sweep(struct session_core *core);
+/* Releases frames that only rings of references keep (collect.c): any time when no model is under
+ * change. core_collect: when it is due. */
+void frames_collect(struct session_core *core);
+static inline void core_collect(struct session_core *core) {
+    if (core->frames_made >= core->collect_at && !core->model) frames_collect(core);
+}
+void frame_clear(struct frame *f); /* drops the values */
+/* At the end of a session: frees all frames. */
+void frames_free_all(struct session_core *core);
 #endif

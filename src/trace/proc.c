@@ -17,7 +17,7 @@ struct frame *frame_new(struct session_core *core, struct frame *parent, size_t 
     f->link = &core->frames;
     if (f->next) f->next->link = &f->next;
     core->frames = f;
-    core->n_frames++;
+    core->frames_made++;
     return f;
 }
 
@@ -26,7 +26,7 @@ struct frame *frame_ref(struct frame *f) {
     return f;
 }
 
-static void frame_clear(struct frame *f) {
+void frame_clear(struct frame *f) {
     for (uint32_t i = 0; i < f->n; i++) {
         struct slot *s = &f->s[i];
         if (s->own) {
@@ -53,25 +53,18 @@ void frame_unref(struct frame *f) {
     }
 }
 
-/* At the end of a session: frees frames that only cycles (local recursive procedures) keep. */
-void frames_sweep(struct session_core *core) {
+/* Values first, while every frame is held; then each goes out of the list, and is freed with the
+ * last frame inside it. */
+void frames_free_all(struct session_core *core) {
+    frames_collect(core);
     for (struct frame *f = core->frames; f; f = f->next) f->refs++;
     for (struct frame *f = core->frames; f; f = f->next) frame_clear(f);
     while (core->frames) {
         struct frame *f = core->frames;
-        struct frame *next = f->next;
-        f->refs--;
-        if (f->refs) { /* still named by a child frame: detach it from the list, the child frees it
-                        */
-            core->frames = next;
-            if (next) next->link = &core->frames;
-            f->link = &f->next;
-            f->next = NULL;
-            static struct frame *nowhere;
-            f->link = &nowhere;
-            continue;
-        }
-        f->refs = 1;
+        core->frames = f->next;
+        if (f->next) f->next->link = &core->frames;
+        f->next = NULL;
+        f->link = &f->next;
         frame_unref(f);
     }
 }
@@ -93,8 +86,12 @@ static void closure_print(const struct box *b, struct buf *out) {
     buf_printf(out, "<procedure%s%s>", self ? " " : "", self ? self->text : "");
 }
 
+static void closure_visit(struct box *b, struct visitor *v) {
+    v->frame(v, ((struct closure *)b)->env);
+}
+
 const struct box_class closure_class = {
-    .name = "procedure", .free = closure_free, .print = closure_print};
+    .name = "procedure", .free = closure_free, .print = closure_print, .visit = closure_visit};
 
 value closure_value(const struct ast *lambda, struct frame *env) {
     struct closure *c = NEW(struct closure);
@@ -124,7 +121,18 @@ static void memo_free(struct box *b) {
     mem_free(m);
 }
 
-const struct box_class memo_class = {.name = "memoized procedure", .free = memo_free};
+static void memo_visit(struct box *b, struct visitor *v) {
+    struct memo *m = (struct memo *)b;
+    v->value(v, m->proc);
+    for (size_t i = 0; i < m->table.cap; i++)
+        for (struct memo_entry *e = m->table.slots[i].val; e; e = e->next) {
+            v->value(v, e->key);
+            v->value(v, e->val);
+        }
+}
+
+const struct box_class memo_class = {
+    .name = "memoized procedure", .free = memo_free, .visit = memo_visit};
 
 value memo_value(value proc, struct trace *t) {
     struct memo *m = NEW(struct memo);
@@ -175,4 +183,8 @@ static void env_free(struct box *b) {
     mem_free(e);
 }
 
-const struct box_class env_class = {.name = "environment", .free = env_free};
+static void env_visit(struct box *b, struct visitor *v) {
+    v->frame(v, ((struct env_box *)b)->frame);
+}
+
+const struct box_class env_class = {.name = "environment", .free = env_free, .visit = env_visit};

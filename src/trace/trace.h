@@ -208,6 +208,8 @@ struct trace {
 
 struct trace *trace_new(struct session_core *core, struct rng rng);
 void trace_free(struct trace *t);
+/* For the collector: names what the trace holds. */
+void trace_visit(struct trace *t, struct visitor *v);
 /* A deep copy; the copy draws from its own stream. */
 struct trace *trace_clone(struct trace *t);
 

@@ -99,6 +99,13 @@ struct ref_obj {
 };
 
 /* Payloads this layer knows nothing of: the first member of the object is a struct box. */
+/* Names every counted reference that an object holds, each once; see trace/collect.c. */
+struct frame;
+struct visitor {
+    void (*value)(struct visitor *v, value x);
+    void (*frame)(struct visitor *v, struct frame *f);
+};
+
 struct box_class {
     const char *name;            /* "kernel", "procedure", "action", ... */
     void (*free)(struct box *b); /* releases the payload and the object itself */
@@ -111,6 +118,8 @@ struct box_class {
     /* Adjoints *da, *db (owned) given that of the result. NULL: no gradient. */
     enum gpm_status (*arith_grad)(const char *op, value a, value b, value dresult, value *da,
                                   value *db);
+    void (*visit)(struct box *b, struct visitor *v); /* NULL: does not show what it holds */
+    void (*clear)(struct box *b); /* drops it, when a ring of references is opened; or NULL */
 };
 struct box {
     struct obj o;

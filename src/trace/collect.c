@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Frames that only cycles keep. Counting frees everything but rings of references: a local
+ * procedure whose frame holds it, a model in a slot of the frame that its own expressions were
+ * written in.
+ *
+ * Trial deletion: of every frame, and of every object that can be reached from frames, the
+ * references that were met on the way are subtracted from its count. What has references left is
+ * held from elsewhere (the evaluator's C stack, definitions, objects that do not show what they
+ * hold), and with it everything that it leads to. The rest are rings, which are opened and freed.
+ * So an object that does not show its references can keep a ring alive but never lose what is in
+ * use; one that shows a reference twice could: visit functions name each counted reference once.
+ *
+ * A collection walks all that frames lead to; the next one waits until as many frames were made. */
+#include "trace/node.h"
+
+struct item {
+    enum { ITEM_FRAME, ITEM_VALUE, ITEM_STATE, ITEM_FAMILY } kind;
+    bool live;
+    int64_t left; /* references not met */
+    union {
+        struct frame *frame;
+        value v;
+        struct sp_state *state;
+        struct family *family;
+    } u;
+};
+
+struct collection {
+    struct visitor visitor; /* first: visit functions hand it on */
+    VEC(struct item) items;
+    struct map found; /* address -> index + 1 */
+    VEC(size_t) todo; /* live items whose references are not yet live */
+    bool marking;     /* references make live, else they are subtracted */
+};
+
+/* One reference to the object at `address`. A family has one owner, its trace, however many request
+ * it. */
+static void meet(struct collection *c, const void *address, struct item fresh) {
+    size_t at = (size_t)(uintptr_t)map_get(&c->found, MAP_PTR(address));
+    if (!at && c->marking) return; /* cannot be: everything was met */
+    if (!at) {
+        vec_push(&c->items, fresh);
+        at = c->items.n;
+        map_put(&c->found, MAP_PTR(address), (void *)(uintptr_t)at);
+    } else if (fresh.kind == ITEM_FAMILY && !c->marking)
+        return;
+    struct item *it = &c->items.at[at - 1];
+    if (!c->marking)
+        it->left--;
+    else if (!it->live) {
+        it->live = true;
+        vec_push(&c->todo, at - 1);
+    }
+}
+
+static void meet_frame(struct visitor *v, struct frame *f) {
+    if (!f) return;
+    meet((struct collection *)v, f,
+         (struct item){.kind = ITEM_FRAME, .left = f->refs, .u.frame = f});
+}
+
+static void meet_value(struct visitor *v, value x) {
+    bool shows = x.tag == V_PAIR || x.tag == V_ARRAY || x.tag == V_DICT || x.tag == V_REF ||
+                 (x.tag >= V_ENV && (x.u.box->cls->visit || sp_made_of(x)));
+    if (!shows) return;
+    meet((struct collection *)v, x.u.obj,
+         (struct item){.kind = ITEM_VALUE, .left = x.u.obj->refs, .u.v = x});
+}
+
+static void meet_family(struct collection *c, struct family *f) {
+    meet(c, f, (struct item){.kind = ITEM_FAMILY, .left = 1, .u.family = f});
+}
+
+void trace_visit(struct trace *t, struct visitor *v) {
+    for (size_t i = 0; i < t->records.n; i++)
+        meet_family((struct collection *)v, t->records.at[i]->family);
+}
+
+static void visit_frame(struct collection *c, struct frame *f) {
+    meet_frame(&c->visitor, f->parent);
+    for (uint32_t i = 0; i < f->n; i++) {
+        meet_value(&c->visitor, f->s[i].v);
+        if (f->s[i].own) meet_value(&c->visitor, f->s[i].node->val);
+    }
+}
+
+static void visit_family(struct collection *c, struct family *f) {
+    for (size_t i = 0; i < f->frames.n; i++) meet_frame(&c->visitor, f->frames.at[i]);
+    meet_value(&c->visitor, f->key);
+    for (size_t i = 0; i < f->nodes.n; i++) {
+        struct node *n = f->nodes.at[i];
+        meet_value(&c->visitor, n->val);
+        for (uint32_t j = 0; n->kind != NODE_CONST && n->req && j < n->req->n_fam; j++)
+            meet_family(c, n->req->fam[j]);
+    }
+}
+
+static void visit_value(struct collection *c, value x) {
+    struct visitor *v = &c->visitor;
+    struct sp_made *made = sp_made_of(x);
+    switch (x.tag) {
+    case V_PAIR:
+        v->value(v, x.u.pair->first);
+        v->value(v, x.u.pair->rest);
+        return;
+    case V_ARRAY:
+        for (size_t i = 0; i < x.u.array->n; i++) v->value(v, x.u.array->at[i]);
+        return;
+    case V_DICT:
+        for (size_t i = 0; i < 2 * x.u.dict->n; i++) v->value(v, x.u.dict->kv[i]);
+        return;
+    case V_REF: v->value(v, x.u.ref->v); return;
+    default: break;
+    }
+    if (!made)
+        x.u.box->cls->visit(x.u.box, v);
+    else if (made->state->cls->visit)
+        meet(c, made->state,
+             (struct item){.kind = ITEM_STATE, .left = made->state->refs, .u.state = made->state});
+}
+
+static void visit_item(struct collection *c, size_t i) {
+    struct item it = c->items.at[i]; /* the array may move */
+    switch (it.kind) {
+    case ITEM_FRAME: visit_frame(c, it.u.frame); return;
+    case ITEM_FAMILY: visit_family(c, it.u.family); return;
+    case ITEM_STATE: it.u.state->cls->visit(it.u.state->data, &c->visitor); return;
+    case ITEM_VALUE: visit_value(c, it.u.v); return;
+    }
+}
+
+/* Items whose references are not all met, and what they lead to. */
+static void mark_live(struct collection *c) {
+    c->marking = true;
+    for (size_t i = 0; i < c->items.n; i++) {
+        if (c->items.at[i].left == 0) continue;
+        c->items.at[i].live = true;
+        vec_push(&c->todo, i);
+    }
+    while (c->todo.n) visit_item(c, vec_pop(&c->todo));
+}
+
+static bool clears(const struct item *it) {
+    return it->kind == ITEM_VALUE && it->u.v.tag >= V_ENV && it->u.v.u.box->cls->clear;
+}
+
+/* Opens the rings: boxes that know how (models, whose nodes still read the frames) before the
+ * frames. Everything is held until all are open. */
+static void free_dead(struct collection *c) {
+    VEC(struct item) dead = {0};
+    for (size_t i = 0; i < c->items.n; i++) {
+        struct item *it = &c->items.at[i];
+        if (it->live || (it->kind != ITEM_FRAME && !clears(it))) continue;
+        it->kind == ITEM_FRAME ? (void)frame_ref(it->u.frame) : (void)value_ref(it->u.v);
+        vec_push(&dead, *it);
+    }
+    for (size_t i = 0; i < dead.n; i++)
+        if (dead.at[i].kind == ITEM_VALUE) dead.at[i].u.v.u.box->cls->clear(dead.at[i].u.v.u.box);
+    for (size_t i = 0; i < dead.n; i++)
+        if (dead.at[i].kind == ITEM_FRAME) frame_clear(dead.at[i].u.frame);
+    for (size_t i = 0; i < dead.n; i++)
+        dead.at[i].kind == ITEM_FRAME ? frame_unref(dead.at[i].u.frame)
+                                      : value_unref(dead.at[i].u.v);
+    vec_release(&dead);
+}
+
+enum { COLLECT_AFTER = 1000 }; /* frames made, at least */
+
+void frames_collect(struct session_core *core) {
+    struct collection c = {.visitor = {meet_value, meet_frame}};
+    for (struct frame *f = core->frames; f; f = f->next) {
+        vec_push(&c.items, ((struct item){.kind = ITEM_FRAME, .left = f->refs, .u.frame = f}));
+        map_put(&c.found, MAP_PTR(f), (void *)(uintptr_t)c.items.n);
+    }
+    for (size_t i = 0; i < c.items.n; i++) visit_item(&c, i); /* grows on the way */
+    mark_live(&c);
+    free_dead(&c);
+    core->frames_made = 0;
+    core->collect_at = c.items.n > COLLECT_AFTER ? c.items.n : COLLECT_AFTER;
+    vec_release(&c.items);
+    vec_release(&c.todo);
+    map_release(&c.found);
+}
