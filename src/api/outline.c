@@ -37,7 +37,7 @@ enum gpm_status gpm_outline(const char *text, size_t len,
     sources_init(&sources);
     diags_init(&diags, &sources);
     uint32_t unit = sources_add(&sources, "<outline>", text, len);
-    enum gpm_status st = parse_program(&arena, &syms, &diags, unit, false, &program);
+    enum gpm_status st = parse_program(&arena, NULL, &syms, &diags, unit, false, &program);
     if (st == GPM_OK) outline_walk(text, len, program, pass_on, &a);
     diags_release(&diags);
     sources_release(&sources);

@@ -16,6 +16,7 @@ static void action_free(struct box *b) {
     value_unref(a->val);
     value_unref(a->label);
     value_unref(a->name);
+    if (a->ast) code_unref(a->ast->code);
     mem_free(a);
 }
 
@@ -105,6 +106,7 @@ enum gpm_status action_make(struct session_core *core, const struct ast *a, stru
                                                   : ACTION_DIRECTIVE;
     struct action *d = action_new(kind, a->span);
     d->ast = a;
+    code_ref(a->code);
     enum gpm_status st = GPM_OK;
     if (kind == ACTION_DIRECTIVE)
         st = build_directive(core, d, a, f);

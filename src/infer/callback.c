@@ -57,13 +57,17 @@ static enum gpm_status arguments(struct infer_state *x, struct action *a, struct
 static enum gpm_status read_reply(struct infer_state *x, const char *text, value *out) {
     struct session_core *core = x->core;
     struct ast *program;
-    uint32_t unit = sources_add(core->diags->sources, "<reply of a callback>", text, strlen(text));
-    enum gpm_status st = parse_program(core->arena, core->syms, core->diags, unit, false, &program);
+    struct code *code = core_text(core, "<reply of a callback>", text, strlen(text));
+    enum gpm_status st =
+        parse_program(&code->arena, code, core->syms, core->diags, code->unit, false, &program);
     if (st != GPM_OK) return st;
     if (program->n != 1 || program->kids[0]->kind == AST_DEFINE ||
         program->kids[0]->kind == AST_LOAD || program->kids[0]->kind == AST_FOR)
         return infer_error(x, DIAG_CALLBACK, "the reply of a callback must be one expression");
-    return plain_eval(core, program->kids[0], NULL, out);
+    code_ref(code); /* while it runs */
+    st = plain_eval(core, program->kids[0], NULL, out);
+    code_unref(code);
+    return st;
 }
 
 enum gpm_status callback_run(struct infer_state *x, struct action *a, const struct sym *name,

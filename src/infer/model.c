@@ -150,12 +150,18 @@ void infer_count(struct infer_state *x, size_t stats, bool accepted) {
     x->stats[stats].accepted += accepted;
 }
 
+static void note_scope(struct infer_state *x, value scope) {
+    for (size_t i = 0; i < x->known_scopes.n; i++)
+        if (value_name_equal(x->known_scopes.at[i], scope)) return;
+    vec_push(&x->known_scopes, value_ref(scope));
+}
+
 void infer_note_scopes(struct infer_state *x, const struct ast *a) {
     if (!a) return;
     if (a->kind == AST_TAG || a->kind == AST_TAG_OUT) {
         const struct ast *s = a->kids[0];
         if (s->kind == AST_STRING || s->kind == AST_QUOTE || s->kind == AST_NUMBER)
-            vec_push(&x->known_scopes, value_ref(core_constant(x->core, s)));
+            note_scope(x, core_constant(x->core, s));
     }
     for (uint32_t i = 0; i < a->n; i++) infer_note_scopes(x, a->kids[i]);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The syntax tree, after desugaring. Nodes live in the unit's arena until the session ends, so
- * closures and trace nodes keep plain pointers. Every node has a span.
+ * The syntax tree, after desugaring. Nodes live in the arena of their code, which everything that
+ * keeps a pointer to them counts. Every node has a span.
  *
  * Desugared by the parser: operators to calls of builtins (callee AST_NAME with `builtin` set, so a
  * user's own `add` does not capture `+`); `a && b`, `a || b`, and(..), or(..) to AST_IF; `a[i]` to
@@ -68,6 +68,7 @@ struct ast {
     uint32_t height;   /* levels of nodes below and with this one; the parser bounds it */
     struct ast **kids; /* for AST_CALL kids[0] is the callee, the rest the arguments */
     void *cache;       /* for the evaluator: constant node of a literal; owned there */
+    struct code *code; /* what it belongs to; the evaluator counts it. NULL: nobody evaluates it */
     /* A node is as large as its kind needs: never copy one by assignment, use the member of its
      * kind only. */
     union {
@@ -133,8 +134,9 @@ struct ast {
 
 /* Parses a whole unit. On GPM_OK *out is an AST_PROGRAM, resolved. Errors go to `diags`.
  * GPM_E_INCOMPLETE (no diagnostic): `interactive`, and the text ends with something still open. */
-enum gpm_status parse_program(struct arena *arena, struct sym_table *syms, struct diags *diags,
-                              uint32_t unit, bool interactive, struct ast **out) GPM_MUST_USE;
+enum gpm_status parse_program(struct arena *arena, struct code *code, struct sym_table *syms,
+                              struct diags *diags, uint32_t unit, bool interactive,
+                              struct ast **out) GPM_MUST_USE;
 
 /* Resolves names of one tree (parse_program does it; used again for code built at run time). */
 void resolve_program(struct arena *arena, struct ast *program);

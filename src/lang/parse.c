@@ -265,6 +265,7 @@ struct ast *node(struct parser *p, enum ast_kind kind, uint32_t start) {
     a->kind = kind;
     a->span = span_from(p, start);
     a->height = 1;
+    a->code = p->code;
     return a;
 }
 
@@ -403,11 +404,16 @@ static bool check_encoding(struct parser *p, const struct source *u) {
     return false;
 }
 
-enum gpm_status parse_program(struct arena *arena, struct sym_table *syms, struct diags *diags,
-                              uint32_t unit, bool interactive, struct ast **out) {
+enum gpm_status parse_program(struct arena *arena, struct code *code, struct sym_table *syms,
+                              struct diags *diags, uint32_t unit, bool interactive,
+                              struct ast **out) {
     const struct source *u = diags->sources->units.at[unit];
-    struct parser p = {
-        .arena = arena, .syms = syms, .diags = diags, .unit = unit, .interactive = interactive};
+    struct parser p = {.arena = arena,
+                       .code = code,
+                       .syms = syms,
+                       .diags = diags,
+                       .unit = unit,
+                       .interactive = interactive};
     bool trailing;
     if (u->len >= UINT32_MAX)
         return diag_raise(diags, DIAG_LIMIT, NO_SPAN, "%s: a program is at most 4 GiB long",

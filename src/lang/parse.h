@@ -34,6 +34,7 @@ struct item {
 
 struct parser {
     struct arena *arena;
+    struct code *code; /* what its nodes belong to */
     struct sym_table *syms;
     struct diags *diags;
     uint32_t unit;

@@ -167,7 +167,7 @@ static void draw_places(const struct paint *p, struct sources *s, const struct p
 }
 
 static bool has_place(const struct diags *d, struct span at) {
-    return at.unit < d->sources->units.n;
+    return at.unit < d->sources->units.n && d->sources->units.at[at.unit] != &d->sources->gone;
 }
 
 static void put_position(const struct diags *d, struct span at, struct buf *out) {

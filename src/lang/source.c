@@ -10,14 +10,30 @@ void sources_init(struct sources *s) {
     memset(s, 0, sizeof *s);
 }
 
+static void source_free(struct source *u) {
+    mem_free(u->name);
+    mem_free(u->text);
+    mem_free(u->lines);
+}
+
+void sources_drop(struct sources *s, uint32_t unit) {
+    struct source *u = s->units.at[unit];
+    if (!s->gone.text) {
+        s->gone.name = mem_strdup("<an earlier text>");
+        s->gone.text = mem_strdup("");
+    }
+    s->units.at[unit] = &s->gone;
+    source_free(u);
+    mem_free(u);
+}
+
 void sources_release(struct sources *s) {
     for (size_t i = 0; i < s->units.n; i++) {
-        struct source *u = s->units.at[i];
-        mem_free(u->name);
-        mem_free(u->text);
-        mem_free(u->lines);
-        mem_free(u);
+        if (s->units.at[i] == &s->gone) continue;
+        source_free(s->units.at[i]);
+        mem_free(s->units.at[i]);
     }
+    source_free(&s->gone);
     vec_release(&s->units);
 }
 

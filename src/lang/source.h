@@ -23,13 +23,16 @@ struct source {
 };
 
 struct sources {
-    VEC(struct source *) units; /* owned */
+    VEC(struct source *) units; /* owned, but for `gone` */
+    struct source gone;         /* stands for every text that was dropped */
 };
 
 void sources_init(struct sources *s);
 void sources_release(struct sources *s);
 /* Adds a unit (text is copied) and returns its number. */
 uint32_t sources_add(struct sources *s, const char *name, const char *text, size_t len);
+/* The text of a unit goes; its number stays, and shows nothing. */
+void sources_drop(struct sources *s, uint32_t unit);
 /* 1-based line and column (column counts code points); for messages. */
 void sources_locate(struct sources *s, struct span at, unsigned *line, unsigned *column);
 #endif

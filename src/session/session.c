@@ -40,11 +40,9 @@ enum gpm_status session_init(struct session *s, uint64_t seed, uint32_t chain) {
     sym_table_init(&s->syms);
     sources_init(&s->sources);
     diags_init(&s->diags, &s->sources);
-    arena_init(&s->arena);
     struct session_core *core = &s->core;
     core->syms = &s->syms;
     core->diags = &s->diags;
-    core->arena = &s->arena;
     core->interrupted = &s->interrupted;
     core->host.apply = host_apply;
     core->host.print = host_print;
@@ -65,7 +63,6 @@ void session_release(struct session *s) {
     diags_release(&s->diags);
     sources_release(&s->sources);
     sym_table_release(&s->syms);
-    arena_release(&s->arena);
     vec_release(&s->loading);
 }
 
@@ -147,12 +144,12 @@ static enum gpm_status run_loop_let(struct session *s, const struct ast *a, stru
 }
 
 static enum gpm_status run_for(struct session *s, const struct ast *a, struct frame *f) {
-    struct frame *loop = frame_new(&s->core, f, 1, a->u.bind.names);
+    struct frame *loop = frame_new(&s->core, f, 1, a->u.bind.names, a->code);
     value v;
     enum gpm_status st = plain_eval(&s->core, a->kids[0], f, &v);
     while (st == GPM_OK) {
         /* a frame per round: model expressions keep the value they were written with */
-        struct frame *round = frame_new(&s->core, f, 1, a->u.bind.names);
+        struct frame *round = frame_new(&s->core, f, 1, a->u.bind.names, a->code);
         round->s[0].v = v;
         frame_unref(loop);
         loop = round;
@@ -167,10 +164,10 @@ static enum gpm_status run_for(struct session *s, const struct ast *a, struct fr
         value_unref(c);
         if (st != GPM_OK || !go) break;
         const struct ast *body = a->kids[3];
-        struct frame *inner =
-            body->u.block.n_slots
-                ? frame_new(&s->core, loop, body->u.block.n_slots, body->u.block.slot_names)
-                : frame_ref(loop);
+        struct frame *inner = body->u.block.n_slots
+                                  ? frame_new(&s->core, loop, body->u.block.n_slots,
+                                              body->u.block.slot_names, body->code)
+                                  : frame_ref(loop);
         for (uint32_t i = 0; st == GPM_OK && i < body->n; i++)
             st = run_instruction(s, body->kids[i], inner);
         frame_unref(inner);
@@ -300,7 +297,9 @@ static void show_instruction(struct session *s, const struct ast *a) {
 static void help_with_model_name(struct session *s) {
     struct diag *d = s->diags.list.n ? vec_last(&s->diags.list) : NULL;
     if (!d || d->code != DIAG_UNBOUND || d->at.unit == NO_SPAN_UNIT) return;
-    const char *text = s->sources.units.at[d->at.unit]->text + d->at.start;
+    const struct source *u = s->sources.units.at[d->at.unit];
+    if (d->at.end > u->len) return;
+    const char *text = u->text + d->at.start;
     struct sym *name = sym_intern(&s->syms, text, d->at.end - d->at.start);
     if (!map_get(&s->infer.model->p.at[0]->globals, MAP_PTR(name))) return;
     diag_set_help(&s->diags, "`%s` belongs to the model: sample %s gives its value there",
@@ -335,10 +334,12 @@ static enum gpm_status run_instruction(struct session *s, const struct ast *a, s
 }
 
 enum gpm_status session_run(struct session *s, const char *name, const char *text, size_t len) {
-    uint32_t unit = sources_add(&s->sources, name, text, len);
+    struct code *code = core_text(&s->core, name, text, len);
     struct ast *program;
-    enum gpm_status st = parse_program(&s->arena, &s->syms, &s->diags, unit, false, &program);
+    enum gpm_status st =
+        parse_program(&code->arena, code, &s->syms, &s->diags, code->unit, false, &program);
     if (st != GPM_OK) return st;
+    code_ref(code); /* while it runs */
     infer_note_scopes(&s->infer, program);
     for (uint32_t i = 0; i < program->n && st == GPM_OK; i++) {
         struct explanation e;
@@ -346,12 +347,14 @@ enum gpm_status session_run(struct session *s, const char *name, const char *tex
         st = run_instruction(s, program->kids[i], NULL);
         explain_end(s, &e, program->kids[i], st);
     }
+    code_unref(code);
     return st;
 }
 
 enum gpm_status session_check(struct session *s, const char *name, const char *text, size_t len,
                               bool interactive) {
-    uint32_t unit = sources_add(&s->sources, name, text, len);
+    struct code *code = core_text(&s->core, name, text, len);
     struct ast *program;
-    return parse_program(&s->arena, &s->syms, &s->diags, unit, interactive, &program);
+    return parse_program(&code->arena, code, &s->syms, &s->diags, code->unit, interactive,
+                         &program);
 }

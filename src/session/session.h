@@ -12,7 +12,6 @@ struct session {
     struct sym_table syms;
     struct sources sources;
     struct diags diags;
-    struct arena arena;
     volatile sig_atomic_t interrupted;
     bool json; /* format of printed values */
     bool printing;

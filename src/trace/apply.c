@@ -50,7 +50,7 @@ static enum gpm_status call_family(struct trace *t, struct closure *c, struct no
     if (n != l->u.lambda.n_params) return wrong_arity(t, l, n, at);
     enum gpm_status st = core_poll(t->core, at);
     if (st != GPM_OK) return st;
-    struct frame *f = family_frame(t->core, fam, c->env, n, l->u.lambda.params);
+    struct frame *f = family_frame(t->core, fam, c->env, n, l->u.lambda.params, l->code);
     for (size_t i = 0; i < n; i++) f->s[i].node = args[i];
     st = eval_expr(t, fam, l->kids[0], f, ctx, &fam->root);
     if (st != GPM_OK)
@@ -90,6 +90,7 @@ static enum gpm_status value_call_family(struct trace *t, value proc, const valu
                                          struct family *f, struct tagctx *ctx,
                                          const struct ast *at) {
     struct closure *c = closure_of(proc);
+    family_keep_code(f, at->code);
     struct node *small[8], **nodes = n < 8 ? small : NEW_ARRAY(struct node *, n + 1);
     enum gpm_status st;
     if (c) {
@@ -297,6 +298,8 @@ static enum gpm_status apply_special(struct trace *t, struct node *n, struct sp_
                                 : NULL;
         resolve_in_frame(t->core, a, env);
         struct family *f = family_new(n->ctx);
+        family_keep_code(f, a->code);
+        code_unref(a->code);
         st = eval_expr(t, f, a, env, n->ctx, &f->root);
         if (st != GPM_OK) {
             abandon(t, f);

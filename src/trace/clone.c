@@ -36,7 +36,7 @@ static struct frame *clone_frame(struct clone *c, struct frame *f) {
     struct frame *g = map_get(&c->frames, MAP_PTR(f));
     if (g) return frame_ref(g);
     struct frame *parent = clone_frame(c, f->parent);
-    g = frame_new(c->to->core, parent, f->n, f->names);
+    g = frame_like(c->to->core, parent, f);
     frame_unref(parent);
     map_put(&c->frames, MAP_PTR(f), g);
     vec_push(&c->frame_order, f);
@@ -118,6 +118,8 @@ static void fill_family(struct clone *c, struct family *f) {
     g->ctx = clone_ctx(c, f->ctx);
     g->own_ctx = clone_ctx(c, f->own_ctx);
     g->key = clone_value(c, f->key);
+    family_keep_code(g, f->code);
+    for (size_t i = 0; f->more && i < f->more->n; i++) family_keep_code(g, f->more->at[i]);
     for (size_t i = 0; i < f->frames.n; i++) {
         struct frame *h = clone_frame(c, f->frames.at[i]);
         vec_push(&g->frames, h);

@@ -59,12 +59,9 @@ void core_release(struct session_core *core) {
     }
     map_release(&core->defines);
     vec_release(&core->define_names);
-    frames_free_all(core); /* models that only rings held: their nodes read literals */
-    for (size_t i = 0; i < core->literals.n; i++) {
-        value_unref(core->literals.at[i]->val);
-        mem_free(core->literals.at[i]);
-    }
-    vec_release(&core->literals);
+    frames_free_all(core);
+    for (size_t i = 0; i < core->texts.n; i++) code_unref(core->texts.at[i]);
+    vec_release(&core->texts);
     free_const_map(&core->builtins);
     for (size_t i = 0; i < core->sigs.cap; i++) mem_free(core->sigs.slots[i].val);
     map_release(&core->sigs);
@@ -125,6 +122,31 @@ enum gpm_status core_poll(struct session_core *core, struct span at) {
     return GPM_OK;
 }
 
+/* Texts that nothing refers to any more go: no procedure, action, frame or model is part of them,
+ * and no message shows them. Looked for when their number has doubled. */
+static void drop_texts(struct session_core *core) {
+    size_t n = 0;
+    if (core->texts.n < core->drop_at || core->diags->list.n) return;
+    for (size_t i = 0; i < core->texts.n; i++) {
+        struct code *k = core->texts.at[i];
+        if (k->refs > 1) {
+            core->texts.at[n++] = k;
+            continue;
+        }
+        sources_drop(core->diags->sources, k->unit);
+        code_unref(k);
+    }
+    core->texts.n = n;
+    core->drop_at = 2 * n + 16;
+}
+
+struct code *core_text(struct session_core *core, const char *name, const char *text, size_t len) {
+    drop_texts(core);
+    struct code *k = code_new(sources_add(core->diags->sources, name, text, len));
+    vec_push(&core->texts, k);
+    return k;
+}
+
 struct node *core_literal(struct session_core *core, const struct ast *a) {
     if (a->cache) return a->cache;
     value v = NIL;
@@ -137,7 +159,7 @@ struct node *core_literal(struct session_core *core, const struct ast *a) {
     default: break;
     }
     struct node *n = const_node(v);
-    vec_push(&core->literals, n);
+    vec_push(&a->code->literals, n);
     ((struct ast *)(uintptr_t)a)->cache = n; /* the cache is the evaluator's own field */
     return n;
 }

@@ -60,6 +60,8 @@ static enum gpm_status eval_unquote(struct trace *t, struct family *fam, const s
     }
     struct ast *built = core_unquote(t->core, s->v, a->span);
     resolve_in_frame(t->core, built, f);
+    family_keep_code(fam, built->code);
+    code_unref(built->code);
     return eval_expr(t, fam, built, f, ctx, out);
 }
 
@@ -329,7 +331,7 @@ static enum gpm_status eval_block(struct trace *t, struct family *fam, const str
         return GPM_E_USER;
     }
     struct frame *inner = a->u.block.n_slots ? family_frame(t->core, fam, f, a->u.block.n_slots,
-                                                            a->u.block.slot_names)
+                                                            a->u.block.slot_names, a->code)
                                              : f;
     *out = NULL;
     for (uint32_t i = 0; i < a->n; i++) {
@@ -377,6 +379,7 @@ enum gpm_status eval_expr(struct trace *t, struct family *fam, const struct ast 
 enum gpm_status eval_family(struct trace *t, const struct ast *a, struct frame *f,
                             struct tagctx *ctx, struct family **out) {
     struct family *fam = family_new(ctx);
+    family_keep_code(fam, a->code);
     if (f) vec_push(&fam->frames, frame_ref(f));
     enum gpm_status st = eval_expr(t, fam, a, f, ctx, &fam->root);
     fam->refs = 1;

@@ -119,6 +119,18 @@ struct family *family_new(struct tagctx *ctx) {
     return f;
 }
 
+void family_keep_code(struct family *f, struct code *k) {
+    size_t n = f->more ? f->more->n : 0;
+    if (!k || f->code == k) return;
+    if (!f->code) {
+        f->code = code_ref(k);
+        return;
+    }
+    f->more = mem_realloc(f->more, sizeof *f->more + (n + 1) * sizeof f->more->at[0]);
+    f->more->at[n] = code_ref(k);
+    f->more->n = n + 1;
+}
+
 void family_free(struct trace *t, struct family *f) {
     for (size_t i = f->nodes.n; i-- > 0;) node_free(t, f->nodes.at[i]);
     for (size_t i = 0; i < f->frames.n; i++) frame_unref(f->frames.at[i]);
@@ -126,12 +138,15 @@ void family_free(struct trace *t, struct family *f) {
     vec_release(&f->frames);
     value_unref(f->key);
     if (f->own_ctx) tagctx_free(f->own_ctx);
+    code_unref(f->code);
+    for (size_t i = 0; f->more && i < f->more->n; i++) code_unref(f->more->at[i]);
+    mem_free(f->more);
     mem_free(f);
 }
 
 struct frame *family_frame(struct session_core *core, struct family *fam, struct frame *parent,
-                           size_t n, struct sym **names) {
-    struct frame *f = frame_new(core, parent, n, names);
+                           size_t n, struct sym **names, struct code *code) {
+    struct frame *f = frame_new(core, parent, n, names, code);
     vec_push(&fam->frames, f);
     return f;
 }

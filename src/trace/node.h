@@ -25,9 +25,12 @@ static inline struct in_edge *edge_of(struct node *n, uint32_t slot) {
     return slot & XIN ? &n->req->xin[slot & ~XIN] : &n->in[slot];
 }
 struct family *family_new(struct tagctx *ctx);
+/* Keeps code that nodes of the family are part of; NULL: nothing to keep. */
+void family_keep_code(struct family *f, struct code *k);
 void family_free(struct trace *t, struct family *f); /* nodes must be off */
 struct frame *family_frame(struct session_core *core, struct family *f, struct frame *parent,
-                           size_t n, struct sym **names); /* owned by the family */
+                           size_t n, struct sym **names,
+                           struct code *code); /* owned by the family */
 
 /* Evaluation (eval.c, apply.c). */
 enum gpm_status eval_expr(struct trace *t, struct family *fam, const struct ast *a, struct frame *f,

@@ -51,7 +51,7 @@ static enum gpm_status apply_closure(struct session_core *core, struct closure *
     const struct ast *l = c->lambda;
     if (n != l->u.lambda.n_params) return arity_error(core, l, n, at);
     core_collect(core);
-    struct frame *f = frame_new(core, c->env, n, l->u.lambda.params);
+    struct frame *f = frame_new(core, c->env, n, l->u.lambda.params, l->code);
     for (size_t i = 0; i < n; i++) f->s[i].v = value_ref(args[i]);
     enum gpm_status st = plain_eval(core, l->kids[0], f, out);
     frame_unref(f);
@@ -129,7 +129,9 @@ static enum gpm_status eval_data(struct session_core *core, const value *args, s
         n > 1 && args[1].tag == V_ENV ? ((struct env_box *)args[1].u.box)->frame : NULL;
     /* names of the environment are bound by a frame around the code */
     resolve_in_frame(core, a, env);
-    return plain_eval(core, a, env, out);
+    enum gpm_status st = plain_eval(core, a, env, out);
+    code_unref(a->code);
+    return st;
 }
 
 value env_value(struct frame *f) {
@@ -148,9 +150,9 @@ enum gpm_status env_extend(struct session_core *core, const value *args, struct 
     if (!name)
         return diag_raise(core->diags, DIAG_TYPE, at,
                           "extend_environment: the name must be a symbol");
-    struct sym **names = ARENA_ARRAY(core->arena, struct sym *, 1);
-    names[0] = name;
-    struct frame *f = frame_new(core, parent, 1, names);
+    struct frame *f = frame_new(core, parent, 1, NULL, NULL);
+    f->name = name;
+    f->names = &f->name;
     f->s[0].v = value_ref(args[2]);
     *out = env_value(f);
     frame_unref(f);
@@ -318,9 +320,9 @@ enum gpm_status plain_let(struct session_core *core, const struct ast *s, struct
 
 static enum gpm_status eval_block(struct session_core *core, const struct ast *a, struct frame *f,
                                   value *out) {
-    struct frame *inner = a->u.block.n_slots
-                              ? frame_new(core, f, a->u.block.n_slots, a->u.block.slot_names)
-                              : frame_ref(f);
+    struct frame *inner =
+        a->u.block.n_slots ? frame_new(core, f, a->u.block.n_slots, a->u.block.slot_names, a->code)
+                           : frame_ref(f);
     value v = NIL;
     enum gpm_status st = GPM_OK;
     for (uint32_t i = 0; st == GPM_OK && i < a->n; i++) {
@@ -340,9 +342,9 @@ static enum gpm_status eval_block(struct session_core *core, const struct ast *a
 
 enum gpm_status plain_run_block(struct session_core *core, const struct ast *a, struct frame *f,
                                 value *out) {
-    struct frame *inner = a->u.block.n_slots
-                              ? frame_new(core, f, a->u.block.n_slots, a->u.block.slot_names)
-                              : frame_ref(f);
+    struct frame *inner =
+        a->u.block.n_slots ? frame_new(core, f, a->u.block.n_slots, a->u.block.slot_names, a->code)
+                           : frame_ref(f);
     value result = NIL;
     enum gpm_status st = GPM_OK;
     for (uint32_t i = 0; st == GPM_OK && i < a->n; i++) {
@@ -387,7 +389,7 @@ static enum gpm_status eval_if(struct session_core *core, const struct ast *a, s
 
 enum gpm_status plain_splice(struct session_core *core, const struct ast *model, struct frame *f,
                              struct frame **out) {
-    struct frame *s = frame_new(core, f, model->u.model.n_splices, NULL);
+    struct frame *s = frame_new(core, f, model->u.model.n_splices, NULL, NULL);
     for (uint32_t i = 0; i < model->u.model.n_splices; i++) {
         enum gpm_status st = plain_eval(core, model->u.model.splices[i]->kids[0], f, &s->s[i].v);
         if (st != GPM_OK) {

@@ -17,6 +17,19 @@ struct node;
 struct session_core;
 struct trace;
 
+/* A piece of code, a text or what was made at run time (eval, code spliced into a model): its
+ * syntax tree and the constants in it. Counted by the evaluation under way and by what can outlive
+ * it: procedures, actions, frames (their names are parts of the tree) and families. */
+struct code {
+    uint32_t refs;
+    uint32_t unit; /* of the text; NO_SPAN_UNIT: made at run time */
+    struct arena arena;
+    VEC(struct node *) literals;
+};
+struct code *code_new(uint32_t unit);  /* one reference */
+struct code *code_ref(struct code *k); /* NULL: stays NULL */
+void code_unref(struct code *k);
+
 /* A frame binds slots to values (untraced) or nodes (traced). With `own` the node is a constant
  * cached for `v`, which the frame owns. */
 struct slot {
@@ -29,11 +42,15 @@ struct frame {
     uint32_t refs, n;
     struct frame *parent;       /* counted */
     struct sym **names;         /* borrowed from the syntax tree, or NULL */
+    struct code *code;          /* that the names are part of; counted, or NULL */
+    struct sym *name;           /* extend_environment: the only one */
     struct frame *next, **link; /* the session's list of frames, for the collector */
     struct slot s[];
 };
 struct frame *frame_new(struct session_core *core, struct frame *parent, size_t n,
-                        struct sym **names);
+                        struct sym **names, struct code *code);
+/* One that binds the same names. */
+struct frame *frame_like(struct session_core *core, struct frame *parent, const struct frame *f);
 struct frame *frame_ref(struct frame *f);
 void frame_unref(struct frame *f);
 static inline struct frame *frame_up(struct frame *f, int depth) {
@@ -77,13 +94,14 @@ void memo_remove(struct memo *m, value key);
 struct session_core {
     struct sym_table *syms;
     struct diags *diags;
-    struct arena *arena; /* for code built at run time */
     struct sp_host host;
     struct rng rng;      /* of the inference program */
     struct map builtins; /* sym -> struct node* constant of the builtin procedure or value */
     struct map defines;  /* sym -> struct define_slot* : inference globals */
     VEC(struct sym *) define_names;
     VEC(struct node *) literals;    /* constants cached in syntax trees */
+    VEC(struct code *) texts;       /* that may still be referred to */
+    size_t drop_at;                 /* their number when it is time to look */
     struct frame *frames;           /* all frames, for the collector */
     size_t frames_made, collect_at; /* since the last collection; when the next one is due */
     const char *stack_limit;        /* lowest address the C stack may reach */
@@ -125,6 +143,8 @@ enum gpm_status core_check_memory(struct session_core *core, struct span at) GPM
 void core_must(struct session_core *core, enum gpm_status st, const char *what);
 /* The failure remembered, if any: GPM_E_USER with a diagnostic, once. */
 enum gpm_status core_check_sound(struct session_core *core, struct span at) GPM_MUST_USE;
+/* A text that is to be parsed and run: its code, borrowed. It goes when nothing refers to it. */
+struct code *core_text(struct session_core *core, const char *name, const char *text, size_t len);
 value core_constant(struct session_core *core, const struct ast *a); /* of a literal; borrowed */
 struct node *core_literal(struct session_core *core, const struct ast *a);
 /* The node of a name that the model assumes; NULL: none, or the name stands in a procedure of the
@@ -161,7 +181,7 @@ enum gpm_status core_close_gaps(struct session_core *core, value op, value *args
 /* Places keyword arguments: order[i] = position of argument i in the call as applied. */
 enum gpm_status core_place_keywords(struct session_core *core, const struct ast *call, value op,
                                     size_t *order) GPM_MUST_USE;
-/* Syntax as data and back. */
+/* Syntax as data and back. Code made of data belongs to the caller: code_unref(a->code). */
 value core_quote(struct session_core *core, const struct ast *a, struct frame *splices);
 struct ast *core_unquote(struct session_core *core, value data, struct span at);
 /* quote(e) in a model expression with splices in e, whose values f or a frame around it holds;

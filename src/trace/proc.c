@@ -7,18 +7,26 @@
 #include <string.h>
 
 struct frame *frame_new(struct session_core *core, struct frame *parent, size_t n,
-                        struct sym **names) {
+                        struct sym **names, struct code *code) {
     struct frame *f = mem_zalloc(sizeof *f + n * sizeof(struct slot));
     f->refs = 1;
     f->n = (uint32_t)n;
     f->parent = parent ? frame_ref(parent) : NULL;
     f->names = names;
+    f->code = code_ref(code);
     f->next = core->frames;
     f->link = &core->frames;
     if (f->next) f->next->link = &f->next;
     core->frames = f;
     core->frames_made++;
     return f;
+}
+
+struct frame *frame_like(struct session_core *core, struct frame *parent, const struct frame *f) {
+    struct frame *g = frame_new(core, parent, f->n, f->names, f->code);
+    g->name = f->name;
+    if (f->names == &f->name) g->names = &g->name;
+    return g;
 }
 
 struct frame *frame_ref(struct frame *f) {
@@ -46,6 +54,7 @@ void frame_unref(struct frame *f) {
         struct frame *parent = f->parent;
         f->refs = 1; /* clearing may lead back here */
         frame_clear(f);
+        code_unref(f->code);
         *f->link = f->next;
         if (f->next) f->next->link = f->link;
         mem_free(f);
@@ -76,6 +85,7 @@ value slot_value(const struct slot *s) {
 static void closure_free(struct box *b) {
     struct closure *c = (struct closure *)b;
     struct frame *env = c->env;
+    code_unref(c->lambda->code);
     mem_free(c);
     frame_unref(env);
 }
@@ -97,6 +107,7 @@ value closure_value(const struct ast *lambda, struct frame *env) {
     struct closure *c = NEW(struct closure);
     box_init(&c->box, &closure_class);
     c->lambda = lambda;
+    code_ref(lambda->code);
     c->env = frame_ref(env);
     return value_box(V_PROC, &c->box);
 }

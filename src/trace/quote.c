@@ -62,24 +62,48 @@ bool core_quote_splices(struct session_core *core, const struct ast *quote, stru
     return u;
 }
 
-static struct ast *new_ast(struct session_core *core, enum ast_kind kind, struct span at,
-                           size_t n) {
-    struct ast *a = ARENA_NEW(core->arena, struct ast);
+struct code *code_ref(struct code *k) {
+    if (k) k->refs++;
+    return k;
+}
+
+void code_unref(struct code *k) {
+    if (!k || --k->refs) return;
+    for (size_t i = 0; i < k->literals.n; i++) {
+        value_unref(k->literals.at[i]->val);
+        mem_free(k->literals.at[i]);
+    }
+    vec_release(&k->literals);
+    arena_release(&k->arena);
+    mem_free(k);
+}
+
+struct code *code_new(uint32_t unit) {
+    struct code *k = NEW(struct code);
+    k->refs = 1;
+    k->unit = unit;
+    arena_init(&k->arena);
+    return k;
+}
+
+static struct ast *new_ast(struct code *k, enum ast_kind kind, struct span at, size_t n) {
+    struct ast *a = ARENA_NEW(&k->arena, struct ast);
     a->kind = kind;
     a->span = at;
     a->n = (uint32_t)n;
-    a->kids = ARENA_ARRAY(core->arena, struct ast *, n ? n : 1);
+    a->kids = ARENA_ARRAY(&k->arena, struct ast *, n ? n : 1);
+    a->code = k;
     return a;
 }
 
 /* A constant that no literal can write: a quoted node with its cache filled. */
-static struct ast *constant_ast(struct session_core *core, value v, struct span at) {
-    struct ast *a = new_ast(core, AST_QUOTE, at, 0);
+static struct ast *constant_ast(struct code *k, value v, struct span at) {
+    struct ast *a = new_ast(k, AST_QUOTE, at, 0);
     struct node *n = mem_zalloc(NODE_CONST_SIZE);
     n->val = value_ref(v);
     n->kind = NODE_CONST;
     n->flags = NODE_SHARED;
-    vec_push(&core->literals, n);
+    vec_push(&k->literals, n);
     a->cache = n;
     return a;
 }
@@ -88,19 +112,20 @@ static bool head_is(value v, const char *name) {
     return v.tag == V_SYM && !strcmp(v.u.sym->text, name);
 }
 
-static struct ast *data_ast(struct session_core *core, value data, bool by_hand, struct span at);
+static struct ast *data_ast(struct session_core *core, struct code *k, value data, bool by_hand,
+                            struct span at);
 
-static struct ast *lambda_ast(struct session_core *core, struct array_obj *d, bool by_hand,
-                              struct span at) {
-    struct ast *a = new_ast(core, AST_LAMBDA, at, 1);
+static struct ast *lambda_ast(struct session_core *core, struct code *k, struct array_obj *d,
+                              bool by_hand, struct span at) {
+    struct ast *a = new_ast(k, AST_LAMBDA, at, 1);
     value params = d->at[1];
     size_t n = params.u.array->n;
-    a->u.lambda.params = ARENA_ARRAY(core->arena, struct sym *, n ? n : 1);
+    a->u.lambda.params = ARENA_ARRAY(&k->arena, struct sym *, n ? n : 1);
     a->u.lambda.n_params = (uint32_t)n;
     for (size_t i = 0; i < n; i++)
         a->u.lambda.params[i] = params.u.array->at[i].tag == V_SYM ? params.u.array->at[i].u.sym
                                                                    : sym_cstr(core->syms, "_");
-    a->kids[0] = data_ast(core, d->at[2], by_hand, at);
+    a->kids[0] = data_ast(core, k, d->at[2], by_hand, at);
     return a;
 }
 
@@ -116,43 +141,44 @@ static bool is_application(value data, bool by_hand) {
     return applies;
 }
 
-static struct ast *application_ast(struct session_core *core, struct array_obj *d, bool by_hand,
-                                   struct span at) {
+static struct ast *application_ast(struct session_core *core, struct code *k, struct array_obj *d,
+                                   bool by_hand, struct span at) {
     if (head_is(d->at[0], "proc") && d->n == 3 && d->at[1].tag == V_ARRAY)
-        return lambda_ast(core, d, by_hand, at);
-    if (head_is(d->at[0], "quote") && d->n == 2) return constant_ast(core, d->at[1], at);
+        return lambda_ast(core, k, d, by_hand, at);
+    if (head_is(d->at[0], "quote") && d->n == 2) return constant_ast(k, d->at[1], at);
     bool is_if = head_is(d->at[0], "if") && d->n == 4;
-    struct ast *a = new_ast(core, is_if ? AST_IF : AST_CALL, at, is_if ? 3 : d->n);
+    struct ast *a = new_ast(k, is_if ? AST_IF : AST_CALL, at, is_if ? 3 : d->n);
     for (size_t i = 0; i < a->n; i++)
-        a->kids[i] = data_ast(core, d->at[i + (is_if ? 1 : 0)], by_hand, at);
+        a->kids[i] = data_ast(core, k, d->at[i + (is_if ? 1 : 0)], by_hand, at);
     return a;
 }
 
-static struct ast *data_ast(struct session_core *core, value data, bool by_hand, struct span at) {
+static struct ast *data_ast(struct session_core *core, struct code *k, value data, bool by_hand,
+                            struct span at) {
     if (data.tag == V_SYM) {
-        struct ast *a = new_ast(core, AST_NAME, at, 0);
+        struct ast *a = new_ast(k, AST_NAME, at, 0);
         a->u.name.sym = data.u.sym;
         a->u.name.depth = -1;
         return a;
     }
-    if (!is_application(data, by_hand)) return constant_ast(core, data, at);
-    if (data.tag == V_ARRAY) return application_ast(core, data.u.array, by_hand, at);
+    if (!is_application(data, by_hand)) return constant_ast(k, data, at);
+    if (data.tag == V_ARRAY) return application_ast(core, k, data.u.array, by_hand, at);
     value *items;
     size_t n = 0;
-    if (!seq_items(data, &items, &n)) return constant_ast(core, data, at); /* a dotted pair */
+    if (!seq_items(data, &items, &n)) return constant_ast(k, data, at); /* a dotted pair */
     value code = value_array(items, n);
-    struct ast *a = application_ast(core, code.u.array, by_hand, at);
+    struct ast *a = application_ast(core, k, code.u.array, by_hand, at);
     value_unref(code);
     values_free(items, n);
     return a;
 }
 
 struct ast *core_unquote(struct session_core *core, value data, struct span at) {
-    return data_ast(core, data, false, at);
+    return data_ast(core, code_new(NO_SPAN_UNIT), data, false, at);
 }
 
 struct ast *core_code(struct session_core *core, value data, struct span at) {
-    return data_ast(core, data, true, at);
+    return data_ast(core, code_new(NO_SPAN_UNIT), data, true, at);
 }
 
 /* Names bound by the frames are found by walking them; `inner` counts frames that the code itself

@@ -94,10 +94,18 @@ struct request {
     struct tagctx *own;  /* NODE_TAG: its context */
 };
 
+/* Counted code. */
+struct codes {
+    size_t n;
+    struct code *at[];
+};
+
 struct family {
     struct node *root;
     VEC(struct node *) nodes;   /* owned, in order of evaluation */
     VEC(struct frame *) frames; /* counted */
+    struct code *code;          /* that its nodes are part of; counted. Of a call: the frame's */
+    struct codes *more;         /* further ones, spliced into it; or NULL */
     uint32_t refs;              /* requesters */
     struct tagctx *ctx;         /* enclosing tag context, borrowed, or NULL */
     struct tagctx *own_ctx;     /* memoized: the context that joins its requesters'; owned */

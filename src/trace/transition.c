@@ -162,7 +162,7 @@ static struct frame *export_frame(struct trace *t, struct frame *f, struct map *
     struct frame *g = map_get(frames, MAP_PTR(f));
     if (g) return frame_ref(g);
     struct frame *parent = export_frame(t, f->parent, frames);
-    g = frame_new(t->core, parent, f->n, f->names);
+    g = frame_like(t->core, parent, f);
     frame_unref(parent);
     map_put(frames, MAP_PTR(f), g);
     for (uint32_t i = 0; i < f->n; i++) {
