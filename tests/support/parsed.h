@@ -31,7 +31,7 @@ static inline enum gpm_status parsed_add(struct parsed *p, const char *text, siz
                                          bool interactive) {
     uint32_t unit = sources_add(&p->sources, "test", text, len);
     p->program = NULL;
-    p->st = parse_program(&p->arena, &p->syms, &p->diags, unit, interactive, &p->program);
+    p->st = parse_program(&p->arena, NULL, &p->syms, &p->diags, unit, interactive, &p->program);
     return p->st;
 }
 
