@@ -69,6 +69,19 @@ void gp_set_approx(struct gp *g, enum gp_approx kind, size_t size);
 double gp_approx_error(const struct gp *g);
 #define GP_ERROR_SMALL 1.0 /* below, it changes no conclusion */
 
+/* Integrated out instead of given (both are off at first): a constant on top of the mean, under a
+ * flat prior, and the scale s2 of the whole, kernel and noise alike, under 1/s2. The likelihood is
+ * then that of the data up to shifts and factors, predictions include both, and `noise` is relative
+ * to the scale. With L L' = K + noise, u = L^-1 1, q = u'u, dof = pairs - 1:
+ *   mu = u'L^-1 r / q,  S = |L^-1 (r - mu)|^2 + spread of replicates / noise^2,  s2 = S / dof
+ *   log p(y) = log Gamma(dof/2) - dof/2 log(pi S) - sum log L_ii - 1/2 log q + replicates
+ *   f(x) ~ t_dof: mean m(x) + mu + k'K^-1 (r - mu), variance s2 (k0 - k'K^-1 k + (1 - k'K^-1
+ * 1)^2/q) Not under an approximation; draws and densities of new pairs take s2 for known. */
+enum gp_integrated { GP_MEAN = 1, GP_SCALE = 2 };
+void gp_set_integrated(struct gp *g, unsigned which);
+double gp_dof(const struct gp *g);                                /* of the t distribution */
+GPM_MUST_USE enum gpm_status gp_scale2(struct gp *g, double *s2); /* 1 when it is not integrated */
+
 /* ---- data ---- */
 enum gp_target { GP_LATENT, GP_MEASURED }; /* the function, or a noisy measurement */
 GPM_MUST_USE enum gpm_status gp_add(struct gp *g, enum gp_target target, const double *x,
@@ -77,6 +90,8 @@ GPM_MUST_USE enum gpm_status gp_add(struct gp *g, enum gp_target target, const d
 GPM_MUST_USE enum gpm_status gp_remove(struct gp *g, enum gp_target target, const double *x,
                                        double y);
 void gp_clear(struct gp *g);
+/* Other outputs for the recorded pairs, in their order: inputs and factor stay. */
+GPM_MUST_USE enum gpm_status gp_set_outputs(struct gp *g, const double *y);
 size_t gp_n(const struct gp *g);      /* distinct inputs */
 size_t gp_npairs(const struct gp *g); /* recorded pairs */
 /* Pair i in the order recorded (removals close the gap); x receives dim coordinates. */
@@ -120,10 +135,10 @@ GPM_MUST_USE enum gpm_status gp_sample(struct gp *g, const double *x, size_t n,
  * their log densities (may be NULL). GPM_E_LIMIT under an approximation, and with exact values
  * beside noisy ones. */
 GPM_MUST_USE enum gpm_status gp_loo(struct gp *g, double *mean, double *var, double *logpdf);
-/* d mean / dx and d var / dx at one point (dim values each; var parts may be NULL), by central
- * differences on the kernel where it has no closed form. */
-GPM_MUST_USE enum gpm_status gp_predict_dx(struct gp *g, const double *x, double *dmean,
-                                           double *dvar);
+/* The function at one point, for whoever asks for many, one after the other: mean, variance and
+ * their derivatives in x (dim values each). var may be NULL; dvar, or both derivatives, too. */
+GPM_MUST_USE enum gpm_status gp_point(struct gp *g, const double *x, double *mean, double *var,
+                                      double *dmean, double *dvar);
 
 /* ---- what happened ---- */
 /* How the current likelihood was computed: "Cholesky", "Toeplitz", ...; "none" before it was. */

@@ -52,6 +52,7 @@ static enum gpm_status grow(struct gp *g, size_t want) {
     for (int s = 0; s < 2; s++) {
         g->slot[s].r = mem_realloc(g->slot[s].r, cap * sizeof(double));
         g->slot[s].w = mem_realloc(g->slot[s].w, cap * sizeof(double));
+        g->slot[s].u = mem_realloc(g->slot[s].u, cap * sizeof(double));
     }
     return GPM_OK;
 }
@@ -201,11 +202,13 @@ static void follow_append(struct gp *g, size_t first) {
 
 static void data_changed(struct gp *g) {
     gp_reject(g);
+    gp_drop_view(g);
     g->step = -1;
     struct gp_slot *s = gp_current(g);
     s->have_logml = s->singular = false;
     s->used = GP_EXACT;
-    if (!s->have_factor || !s->have_w) s->have_r = s->have_w = false; /* nothing extends them */
+    if (!s->have_factor || !s->have_w || g->integrated)
+        s->have_r = s->have_w = false; /* nothing extends them */
     g->slot[!g->cur].have_factor = false;
     g->vecchia.n = 0;
 }
@@ -305,6 +308,20 @@ void gp_clear(struct gp *g) {
     g->n = g->nexact = 0;
     gp_slot_forget(gp_current(g));
     gp_cache_clear(&g->cache);
+}
+
+enum gpm_status gp_set_outputs(struct gp *g, const double *y) {
+    if (!kern_all_bounded(y, g->pairs.n)) return GPM_E_ARG;
+    struct before *was = mem_zalloc((g->n + 1) * sizeof *was);
+    struct gp_slot *s = gp_current(g);
+    for (size_t e = 0; e < g->n; e++) was[e].touched = true;
+    for (size_t i = 0; i < g->pairs.n; i++) g->pairs.at[i].y = y[i];
+    summarise(g, was);
+    mem_free(was);
+    gp_reject(g);
+    gp_drop_view(g);
+    s->have_r = s->have_w = s->have_logml = s->singular = false;
+    return GPM_OK;
 }
 
 size_t gp_n(const struct gp *g) {

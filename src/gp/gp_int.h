@@ -15,8 +15,10 @@ struct gp_slot {
     struct mean *mean; /* NULL: zero */
     double noise;
     struct chol f;
-    double *r; /* residual ybar - mean, n values */
-    double *w; /* L^-1 r */
+    double *r;       /* residual ybar - mean, n values */
+    double *w;       /* L^-1 r; less the integrated mean, L^-1 (r - mu) */
+    double *u;       /* L^-1 1, with an integrated mean */
+    double mu, q, S; /* see gp_set_integrated */
     bool have_factor, have_r, have_w, have_logml, singular;
     double logml;
     const char *method;
@@ -57,6 +59,9 @@ struct gp {
     struct gp_slot slot[2];
     int cur;
     bool proposed, structured;
+    unsigned integrated;    /* enum gp_integrated */
+    struct kern_view *view; /* of the current model, for gp_point; NULL: to be made */
+    double *row;            /* its scratch */
     enum gp_approx approx;
     size_t approx_size;
     struct vecchia vecchia; /* order of the points; n = 0: to be made */
@@ -69,6 +74,17 @@ struct gp {
 static inline struct gp_slot *gp_current(struct gp *g) {
     return &g->slot[g->cur];
 }
+/* gp_integrated.c: after L^-1 r is in w; the log likelihood; the factor of the quadratic form's
+ * part in the gradient, and its inverse matrix less the mean's part. */
+void gp_integrate(const struct gp *g, struct gp_slot *s);
+double gp_integrated_logml(const struct gp *g, const struct gp_slot *s);
+double gp_integrated_weights(const struct gp *g, const struct gp_slot *s, double *inverse,
+                             size_t ld, double *scratch);
+/* What the integrated mean and scale make of a posterior at m points: v is V' = K(X*, X) L^-T, m x
+ * n row after row in columns; var m values or cov m x m, either may be NULL. */
+void gp_integrated_posterior(const struct gp *g, const struct gp_slot *s, size_t m, const double *v,
+                             double *mean, double *var, double *cov, size_t ld);
+void gp_drop_view(struct gp *g);
 struct kern_pts gp_points(struct gp *g); /* the inputs, with what is known about them */
 void gp_slot_forget(struct gp_slot *s);  /* drops what was computed, keeps memory */
 /* Residuals, factor and w = L^-1 r of a slot; GPM_E_NOT_PD (slot marked singular). */

@@ -36,6 +36,7 @@ static void slot_release(struct gp_slot *s) {
     chol_release(&s->f);
     mem_free(s->r);
     mem_free(s->w);
+    mem_free(s->u);
     inducing_release(&s->low);
     kern_unref(s->smooth);
 }
@@ -87,6 +88,8 @@ void gp_free(struct gp *g) {
     mem_free(g->exact);
     mem_free(g->ybar);
     mem_free(g->ss);
+    gp_drop_view(g);
+    mem_free(g->row);
     mem_free(g->solved.v);
     mem_free(g->solved.x);
     mem_free(g->work);
@@ -102,6 +105,7 @@ enum gpm_status gp_copy(const struct gp *g, struct gp **out) {
     for (size_t i = 0; i < n; i++) gp_pair(g, i, x + i * dim, y + i);
     c->cache.budget = g->cache.budget;
     c->structured = g->structured;
+    c->integrated = g->integrated;
     c->approx = g->approx;
     c->approx_size = g->approx_size;
     enum gpm_status st = GPM_OK;
@@ -115,6 +119,7 @@ enum gpm_status gp_copy(const struct gp *g, struct gp **out) {
     bool ordered = c->n == g->n;
     for (size_t i = 0; i < g->pairs.n && ordered; i++)
         ordered = c->pairs.at[i].entry == g->pairs.at[i].entry;
+    if (g->integrated) ordered = false; /* it is solved anew */
     if (!st && ordered && s->have_factor && !(st = chol_copy(&t->f, &s->f))) {
         t->have_factor = true;
         t->method = s->method;
@@ -236,6 +241,8 @@ enum gpm_status gp_slot_solve(struct gp *g, struct gp_slot *s) {
     if (st) return st;
     if (g->n) memcpy(s->w, s->r, g->n * sizeof *s->w);
     chol_solve_l(&s->f, s->w, 1, g->n);
+    gp_drop_view(g);
+    if (g->integrated) gp_integrate(g, s);
     s->have_w = true;
     return GPM_OK;
 }
@@ -245,7 +252,8 @@ static enum gpm_status toeplitz_logml(struct gp *g, struct gp_slot *s, bool *don
     struct kern_pts x = gp_points(g);
     double quad, logdet;
     *done = false;
-    if (s->have_factor || x.step <= 0 || g->n < 24 || g->n != g->pairs.n || g->nexact)
+    if (g->integrated || s->have_factor || x.step <= 0 || g->n < 24 || g->n != g->pairs.n ||
+        g->nexact)
         return GPM_OK;
     enum gpm_status st = gp_slot_residual(g, s);
     if (!st) st = gp_toeplitz(s->kern, x, s->noise, s->r, done, &quad, &logdet);
@@ -272,10 +280,13 @@ enum gpm_status gp_slot_logml(struct gp *g, struct gp_slot *s) {
     }
     st = gp_slot_solve(g, s);
     if (st && st != GPM_E_NOT_PD) return st;
-    s->logml =
-        st ? -INFINITY
-           : -0.5 * (la_dot(g->n, s->w, s->w) + chol_logdet(&s->f) + (double)g->n * LOG_2PI) +
-                 gp_replicate_term(g, s->noise);
+    if (st)
+        s->logml = -INFINITY;
+    else if (g->integrated)
+        s->logml = gp_integrated_logml(g, s);
+    else
+        s->logml = -0.5 * (la_dot(g->n, s->w, s->w) + chol_logdet(&s->f) + (double)g->n * LOG_2PI) +
+                   gp_replicate_term(g, s->noise);
     if (isnan(s->logml)) s->logml = -INFINITY;
     s->have_logml = true;
     return st;
@@ -305,6 +316,7 @@ enum gpm_status gp_set_model(struct gp *g, const struct kern *k, const struct me
     bool same = kern_equal(s->kern, k) && s->noise == noise;
     bool same_mean = mean_equal(s->mean, mean);
     slot_set(s, k, mean, noise);
+    gp_drop_view(g);
     if (!same) gp_slot_forget(s);
     if (!same_mean) {
         s->have_r = s->have_w = s->have_logml = false;
@@ -332,6 +344,7 @@ enum gpm_status gp_propose(struct gp *g, const struct kern *k, const struct mean
 void gp_accept(struct gp *g) {
     if (g->proposed) g->cur = !g->cur;
     g->proposed = false;
+    gp_drop_view(g);
 }
 
 void gp_reject(struct gp *g) {
@@ -340,11 +353,12 @@ void gp_reject(struct gp *g) {
 
 /* alpha = sqrt(weight) K^-1 r and the lower triangle of K^-1; the gradient's weights are
  * alpha alpha' - K^-1. */
-static void gradient_weights(const struct gp *g, const struct gp_slot *s, double weight, double *a,
+static void gradient_weights(const struct gp *g, const struct gp_slot *s, double *weight, double *a,
                              size_t ld, double *alpha) {
-    for (size_t i = 0; i < g->n; i++) alpha[i] = sqrt(weight) * s->w[i];
-    chol_solve_lt(&s->f, alpha, 1, g->n);
     chol_inverse(&s->f, a, ld);
+    *weight *= gp_integrated_weights(g, s, a, ld, alpha);
+    for (size_t i = 0; i < g->n; i++) alpha[i] = sqrt(*weight) * s->w[i];
+    chol_solve_lt(&s->f, alpha, 1, g->n);
 }
 
 /* d logml / dnoise: the diagonal carries noise^2 / m_i, and the replicates' part has its own; where
@@ -381,7 +395,7 @@ static enum gpm_status current_grad(struct gp *g, double weight, double *logml, 
     double *a = gp_work(g, ld * n + n);
     if (!a) return GPM_E_NOMEM;
     double *alpha = a + ld * n;
-    gradient_weights(g, s, weight, a, ld, alpha);
+    gradient_weights(g, s, &weight, a, ld, alpha);
     st = kern_grad_outer(s->kern, gp_points(g), alpha, a, ld, dkern);
     for (size_t i = 0; i < kern_nparam(s->kern); i++) dkern[i] *= 0.5;
     if (dnoise && s->noise > 0) *dnoise = noise_slope(g, alpha, a, ld, s->noise, weight);

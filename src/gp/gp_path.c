@@ -13,248 +13,220 @@
 
 #include "base/mem.h"
 #include "la/blas.h"
-#include "math/special.h"
+#include "la/vec.h"
 
 #include <math.h>
 #include <string.h>
 
-struct feature {
-    const struct kern *term; /* borrowed from path->kern */
-    double weight, phase;
-    double *w;   /* dim frequencies */
-    double *dir; /* per linear factor: dim coefficients */
+/* The features of one term stand together. Everything that a feature multiplies is an array over
+ * all features, so that a value is a few passes over contiguous memory. */
+struct linear {           /* a factor of rank one: f(x) f(x'), f = sum_c dir_c g_c(x) */
+    const struct kern *k; /* borrowed from path->kern */
+    size_t first, n;      /* the features it belongs to */
+    double *dir;          /* n per column of the factor */
+};
+
+struct level { /* signs of one value of a column */
+    int column;
+    double value, *sign; /* nf */
 };
 
 struct gp_path {
     int dim;
     struct kern *kern; /* without white noise */
     struct mean *mean;
-    struct feature *f;
-    size_t nf;
-    double *x, *alpha; /* points of the update, column-major, and their weights */
+    size_t nf;         /* features; 0: support points */
+    double *w, *b, *a; /* nf per column frequencies in turns; phases; weights */
+    uint64_t *key;     /* nf per column: of the signs; NULL: there are none */
+    VEC(struct linear) linear;
+    VEC(struct level) level; /* as they come up */
+    double *t, *weight;      /* scratch: phases, weights with signs and linear factors */
+    double *x, *alpha;       /* points of the update, column-major, and their weights */
+    double *mean_alpha;      /* the weights of the posterior mean */
     size_t n;
+    double base, mean_base; /* the integrated mean: drawn, and estimated */
+    struct kern_view *view;
+    double *row;
 };
-
-/* ---- random numbers ---- */
-
-struct draw {
-    gp_uniform_fn uniform;
-    void *user;
-};
-
-static double normal(struct draw *d) {
-    double u = d->uniform(d->user);
-    return sqrt(-2 * log(u > 0 ? u : 1e-300)) * cos(2 * M_PI * d->uniform(d->user));
-}
-
-/* Marsaglia and Tsang (2000); shape below 1 by the power trick. */
-static double gamma_draw(struct draw *d, double shape) {
-    if (shape < 1)
-        return gamma_draw(d, shape + 1) * pow(fmax(d->uniform(d->user), 1e-300), 1 / shape);
-    double a = shape - 1.0 / 3, c = 1 / sqrt(9 * a);
-    for (;;) {
-        double x = normal(d), v = 1 + c * x;
-        if (v <= 0) continue;
-        v = v * v * v;
-        double u = d->uniform(d->user);
-        if (log(fmax(u, 1e-300)) < 0.5 * x * x + a - a * v + a * log(v)) return a * v;
-    }
-}
-
-/* ---- spectral densities ---- */
 
 static const struct kern *resolve(const struct kern *k) {
     return k->op == KERN_ALIAS ? k->kid[0] : k;
 }
-
-static bool named(const struct kern *k, const char *name) {
-    return k->op == KERN_LEAF && strcmp(k->cls->name, name) == 0;
-}
-
-/* PER is a series of cosines with weights exp(-q) I_h(q) (both signs of h): draw h by inversion. */
-static double harmonic(struct draw *d, double q) {
-    enum { TERMS = 400 };
-    double term[TERMS], sum = 0, u = d->uniform(d->user);
-    for (int h = 0; h < TERMS; h++) { /* I_h(q) by its power series in logs */
-        double s = 0, lt = h * log(q / 2) - log_gamma(h + 1.0);
-        for (int m = 0; m < 400; m++) {
-            double t = exp(lt - q);
-            s += t;
-            if (t < 1e-17 * s && m > q) break;
-            lt += 2 * log(q / 2) - log(m + 1.0) - log(m + 1.0 + h);
-        }
-        term[h] = (h ? 2 : 1) * s;
-        sum += term[h];
-        if (h > q && term[h] < 1e-14) {
-            for (int i = h + 1; i < TERMS; i++) term[i] = 0;
-            break;
-        }
-    }
-    for (int h = 0; h < TERMS; h++)
-        if ((u -= term[h] / sum) < 0) return h;
-    return 0;
-}
-
-/* Adds a frequency of the stationary leaf to w; false when the row has no sampler. */
-static bool add_frequency(struct draw *d, const struct kern *k, int dim, double *w) {
-    int n = leaf_dim(k, dim);
-    double scale = 1;
-    bool radial = true;
-    if (named(k, "SE"))
-        scale = 1;
-    else if (named(k, "RQ"))
-        scale = sqrt(gamma_draw(d, k->par[k->npar - 1]) / k->par[k->npar - 1]);
-    else if (named(k, "MAT12"))
-        scale = sqrt(0.5 / gamma_draw(d, 0.5));
-    else if (named(k, "MAT32"))
-        scale = sqrt(1.5 / gamma_draw(d, 1.5));
-    else if (named(k, "MAT52"))
-        scale = sqrt(2.5 / gamma_draw(d, 2.5));
-    else
-        radial = false;
-    for (int c = 0; c < n; c++) {
-        double *at = w + (k->ncol ? k->col[c] : c);
-        double sign = d->uniform(d->user) < 0.5 ? -1 : 1;
-        if (radial)
-            *at += scale * normal(d) / kern_par(k, 1, c);
-        else if (named(k, "COS"))
-            *at += sign * 2 * M_PI / k->par[1];
-        else if (named(k, "PER") && kern_par(k, 2, c) > 0.07) {
-            double l = kern_par(k, 2, c);
-            *at += sign * 2 * M_PI / k->par[1] * harmonic(d, 1 / (l * l));
-        } else
-            return false;
-    }
-    return true;
-}
-
 static bool is_constant(const struct kern *k) {
     return k->op == KERN_LEAF && k->cls->algebra == KERN_ALG_CONST;
 }
 static bool is_rank_one(const struct kern *k) {
     return k->op == KERN_LEAF && k->cls->rank_one;
 }
-
 static const struct kern *factor(const struct kern *t, size_t i) {
     return resolve(t->op == KERN_PRODUCT ? t->kid[i] : t);
 }
 static size_t nfactors(const struct kern *t) {
     return t->op == KERN_PRODUCT ? t->nkids : 1;
 }
-
-static bool make_feature(struct draw *d, const struct kern *t, int dim, struct feature *f) {
-    double amp = 1;
-    size_t lin = 0;
-    bool wave = false;
-    f->term = t;
-    f->w = mem_zalloc(((size_t)dim + 1) * sizeof *f->w);
-    f->dir = NEW_ARRAY(double, nfactors(t) * (size_t)dim + 1);
-    for (size_t i = 0; i < nfactors(t); i++) {
-        const struct kern *k = factor(t, i);
-        if (k->op != KERN_LEAF) return false;
-        amp *= kern_amplitude(k);
-        if (is_constant(k)) continue;
-        if (is_rank_one(k)) {
-            for (int c = 0; c < dim; c++) f->dir[lin * (size_t)dim + (size_t)c] = normal(d);
-            lin++;
-        } else if (add_frequency(d, k, dim, f->w))
-            wave = true;
-        else
-            return false;
-    }
-    f->phase = wave ? 2 * M_PI * d->uniform(d->user) : 0;
-    f->weight = sqrt(amp) * (wave ? sqrt(2) : 1) * normal(d);
-    return true;
+static const struct kern *term_of(const struct gp_path *p, size_t t) {
+    return p->kern->op == KERN_SUM ? p->kern->kid[t] : p->kern;
 }
 
-static double feature_value(const struct feature *f, int dim, const double *x) {
-    double a = f->phase, v = f->weight;
-    const double *dir = f->dir;
-    bool wave = false;
-    for (int c = 0; c < dim; c++) a += f->w[c] * x[c];
-    for (size_t i = 0; i < nfactors(f->term); i++) {
-        const struct kern *k = factor(f->term, i);
-        if (is_constant(k)) continue;
-        if (!is_rank_one(k)) {
-            wave = true;
-            continue;
-        }
-        double s = 0, one;
-        for (int c = 0; c < leaf_dim(k, dim); c++) { /* one column at a time through the row */
-            struct kern_pts p = {.x = x + (k->ncol ? k->col[c] : c), .n = 1, .ld = 1, .dim = 1};
-            struct kern single = *k;
-            single.ncol = 0;
-            single.col = NULL;
-            double par[2] = {k->par[0], k->cls->npar > 1 ? kern_par(k, 1, c) : 0};
-            single.par = par;
-            single.ard = 1;
-            k->cls->prepare(&single, p, &one, 1);
-            s += one * dir[c];
-        }
-        v *= s;
-        dir += dim;
+static bool has_wave(const struct kern *k) {
+    return k->op == KERN_LEAF && k->cls->wave;
+}
+
+/* Of how many features the term is made; constants and lines need one. 0: it cannot be. */
+static size_t features_of(const struct kern *t, size_t features, bool *wave, bool *line) {
+    size_t lines = 0;
+    *wave = false;
+    for (size_t i = 0; i < nfactors(t); i++) {
+        const struct kern *k = factor(t, i);
+        if (!is_constant(k) && !is_rank_one(k) && !has_wave(k)) return 0;
+        lines += is_rank_one(k);
+        *wave = *wave || has_wave(k);
     }
-    return wave ? v * cos(a) : v;
+    *line = !*wave && lines == 1;
+    return *wave || lines > 1 ? features : 1;
+}
+
+/* ---- drawing ---- */
+
+static void draw_linear(struct gp_path *p, const struct kern *k, size_t first, size_t n,
+                        struct kern_wave *f) {
+    size_t columns = (size_t)leaf_dim(k, p->dim);
+    struct linear l = {k, first, n, NEW_ARRAY(double, columns *n + 1)};
+    for (size_t i = 0; i < columns * n; i++) l.dir[i] = kern_normal(f);
+    vec_push(&p->linear, l);
+}
+
+/* Features from `first` on, of variance scale^2 together; how many, 0: the term has none. */
+static size_t draw_term(struct gp_path *p, const struct kern *t, size_t first, size_t features,
+                        double scale, struct kern_wave *f) {
+    bool wave, line; /* of a single line the direction is the draw */
+    size_t dim = (size_t)p->dim, n = features_of(t, features, &wave, &line);
+    double amp = 1;
+    for (size_t i = 0; i < nfactors(t); i++) {
+        amp *= kern_amplitude(factor(t, i));
+        if (is_rank_one(factor(t, i))) draw_linear(p, factor(t, i), first, n, f);
+    }
+    double size = scale * sqrt(amp / (double)n) * (wave ? M_SQRT2 : 1);
+    for (size_t j = first; j < first + n; j++) {
+        memset(f->w, 0, dim * sizeof *f->w);
+        memset(f->sign, 0, dim * sizeof *f->sign);
+        for (size_t i = 0; i < nfactors(t); i++) {
+            const struct kern *k = factor(t, i);
+            if (has_wave(k) && !k->cls->wave(k, p->dim, f)) return 0;
+        }
+        for (size_t c = 0; c < dim; c++) {
+            p->w[c * p->nf + j] = f->w[c] / (2 * M_PI);
+            if (!f->sign[c]) continue;
+            if (!p->key) p->key = mem_zalloc((dim * p->nf + 1) * sizeof *p->key);
+            p->key[c * p->nf + j] = f->sign[c];
+        }
+        p->b[j] = wave ? f->uniform(f->user) : 0;
+        p->a[j] = size * (line ? 1 : kern_normal(f));
+    }
+    return n;
+}
+
+/* `features` per term, of the prior times scale^2. False when a term has none. */
+static bool draw_features(struct gp_path *p, size_t features, double scale, struct kern_wave *f) {
+    size_t terms = p->kern->op == KERN_SUM ? p->kern->nkids : 1, first = 0, n = 1;
+    bool wave, line;
+    for (size_t t = 0; t < terms && n; t++)
+        p->nf += n = features_of(term_of(p, t), features, &wave, &line);
+    if (n == 0) return false;
+    p->w = NEW_ARRAY(double, p->nf *(size_t)p->dim + 1);
+    p->b = NEW_ARRAY(double, 4 * p->nf);
+    p->a = p->b + p->nf;
+    p->t = p->a + p->nf;
+    p->weight = p->t + p->nf;
+    f->w = NEW_ARRAY(double, (size_t)p->dim);
+    f->sign = NEW_ARRAY(uint64_t, (size_t)p->dim);
+    for (size_t t = 0; t < terms && n; t++)
+        first += n = draw_term(p, term_of(p, t), first, features, scale, f);
+    mem_free(f->w);
+    mem_free(f->sign);
+    return n > 0;
+}
+
+static void drop_features(struct gp_path *p) {
+    for (size_t i = 0; i < p->linear.n; i++) mem_free(p->linear.at[i].dir);
+    for (size_t i = 0; i < p->level.n; i++) mem_free(p->level.at[i].sign);
+    vec_release(&p->linear);
+    vec_release(&p->level);
+    mem_free(p->w);
+    mem_free(p->b);
+    mem_free(p->key);
+    p->w = p->b = NULL;
+    p->key = NULL;
+    p->nf = 0;
+}
+
+/* ---- values of the prior part ---- */
+
+static const double *signs_of(struct gp_path *p, int c, double value) {
+    for (size_t i = 0; i < p->level.n; i++)
+        if (p->level.at[i].column == c && p->level.at[i].value == value) return p->level.at[i].sign;
+    struct level l = {c, value, NEW_ARRAY(double, p->nf)};
+    const uint64_t *key = p->key + (size_t)c * p->nf;
+    for (size_t j = 0; j < p->nf; j++) l.sign[j] = key[j] ? kern_sign(key[j], value) : 1;
+    vec_push(&p->level, l);
+    return l.sign;
+}
+
+static void apply_linear(const struct gp_path *p, const struct linear *l, const double *x) {
+    const struct vec_ops *v = vec_ops();
+    double *sum = p->t + l->first, one; /* the phases are not there yet */
+    memset(sum, 0, l->n * sizeof *sum);
+    for (int c = 0; c < leaf_dim(l->k, p->dim); c++) { /* one column at a time through the row */
+        struct kern_pts at = {.x = x + leaf_place(l->k, c), .n = 1, .ld = 1, .dim = 1};
+        struct kern single = *l->k;
+        double par[2] = {single.par[0], single.cls->npar > 1 ? kern_par(l->k, 1, c) : 0};
+        single.ncol = 0;
+        single.col = NULL;
+        single.par = par;
+        single.ard = 1;
+        single.cls->prepare(&single, at, &one, 1);
+        v->axpy(l->n, one, l->dir + (size_t)c * l->n, sum);
+    }
+    v->mul(l->n, sum, p->weight + l->first);
+}
+
+/* Leaves phases in t and weights in weight. */
+static double prior_at(struct gp_path *p, const double *x) {
+    const struct vec_ops *v = vec_ops();
+    if (p->nf == 0) return 0;
+    memcpy(p->weight, p->a, p->nf * sizeof *p->a);
+    for (size_t i = 0; i < p->linear.n; i++) apply_linear(p, &p->linear.at[i], x);
+    for (int c = 0; p->key && c < p->dim; c++) v->mul(p->nf, signs_of(p, c, x[c]), p->weight);
+    memcpy(p->t, p->b, p->nf * sizeof *p->b);
+    la_gemv(p->nf, (size_t)p->dim, 1, p->w, p->nf, x, 1, p->t);
+    return v->dot_cos(p->nf, p->weight, p->t);
 }
 
 /* ---- building ---- */
 
-static double prior_at(const struct gp_path *p, const double *x) {
-    double s = 0;
-    for (size_t i = 0; i < p->nf; i++) s += feature_value(&p->f[i], p->dim, x);
-    return s;
-}
-
-/* `features` per term; weights are scaled so that the terms' variances come out right. False when a
- * term has no features. */
-static bool draw_features(struct gp_path *p, size_t features, struct draw *d) {
-    const struct kern *k = p->kern;
-    size_t terms = k->op == KERN_SUM ? k->nkids : 1;
-    p->f = mem_zalloc((terms * features + 1) * sizeof *p->f);
-    for (size_t t = 0; t < terms; t++) {
-        const struct kern *term = k->op == KERN_SUM ? k->kid[t] : k;
-        bool exact = true; /* constants and LIN need one feature only */
-        for (size_t i = 0; i < nfactors(term); i++) exact = exact && is_constant(factor(term, i));
-        exact = exact || (nfactors(term) == 1 && is_rank_one(factor(term, 0)));
-        size_t n = exact ? 1 : features;
-        for (size_t j = 0; j < n; j++) {
-            if (!make_feature(d, term, p->dim, &p->f[p->nf++])) return false;
-            struct feature *f = &p->f[p->nf - 1];
-            f->weight /= sqrt((double)n);
-            if (exact && f->weight != 0 && nfactors(term) == 1 && is_rank_one(factor(term, 0)))
-                f->weight = sqrt(kern_amplitude(factor(term, 0))); /* the direction is the draw */
-        }
-    }
-    return true;
-}
-
-static void drop_features(struct gp_path *p) {
-    for (size_t i = 0; i < p->nf; i++) {
-        mem_free(p->f[i].w);
-        mem_free(p->f[i].dir);
-    }
-    mem_free(p->f);
-    p->f = NULL;
-    p->nf = 0;
-}
-
-/* Weights of the update at the data, from the prior draw there. White noise counts as noise. */
-static enum gpm_status condition(struct gp *g, struct gp_path *p, double white, struct draw *d) {
+/* Weights of the update at the data, from the prior draw there. White noise counts as noise. Under
+ * an integrated mean or scale those are drawn first. */
+static enum gpm_status condition(struct gp *g, struct gp_path *p, double white, double scale,
+                                 struct kern_wave *f) {
     struct gp_slot *s = gp_current(g);
-    enum gpm_status st = gp_slot_solve(g, s);
-    if (!st) st = gp_slot_residual(g, s);
-    if (st) return st;
     double *point = NEW_ARRAY(double, (size_t)p->dim);
     p->n = g->n;
     p->x = NEW_ARRAY(double, g->n *(size_t)p->dim + 1);
-    p->alpha = NEW_ARRAY(double, g->n + 1);
+    p->alpha = NEW_ARRAY(double, 2 * g->n + 1);
+    p->mean_alpha = p->alpha + g->n;
+    if (g->integrated & GP_MEAN) {
+        p->mean_base = s->mu;
+        p->base = s->mu + scale * kern_normal(f) / sqrt(s->q);
+    }
     for (size_t i = 0; i < g->n; i++) {
         for (int c = 0; c < p->dim; c++)
             point[c] = p->x[i + (size_t)c * g->n] = g->x[i + (size_t)c * g->cap];
         double v = white + s->noise * s->noise * gp_share(g, i);
-        p->alpha[i] = s->r[i] - prior_at(p, point) - sqrt(v) * normal(d);
+        p->alpha[i] = s->r[i] - p->base - prior_at(p, point) - scale * sqrt(v) * kern_normal(f);
     }
     chol_solve(&s->f, p->alpha, 1, g->n);
+    memcpy(p->mean_alpha, s->w, g->n * sizeof *s->w);
+    chol_solve_lt(&s->f, p->mean_alpha, 1, g->n);
     mem_free(point);
     return GPM_OK;
 }
@@ -303,13 +275,13 @@ static enum gpm_status smooth_gp(const struct gp *g, const struct gp_path *p, do
 /* The function drawn jointly at the support points and the inputs of the data; given those values
  * the data say nothing more, and the path is the conditional mean through them. */
 static enum gpm_status support(struct gp *g, struct gp_path *p, double white, size_t m,
-                               const double *lo, const double *hi, struct draw *d) {
+                               const double *lo, const double *hi, struct kern_wave *d) {
     size_t dim = (size_t)p->dim, all = m + g->n;
     double *x = NEW_ARRAY(double, all *dim), *z = NEW_ARRAY(double, all);
     double *y = NEW_ARRAY(double, all);
     struct gp *from = NULL, *c = gp_new(p->dim, p->kern, p->mean, 0, NULL);
     lattice(g, m, lo, hi, x);
-    for (size_t i = 0; i < all; i++) z[i] = normal(d);
+    for (size_t i = 0; i < all; i++) z[i] = kern_normal(d);
     enum gpm_status st = c ? smooth_gp(g, p, white, &from) : GPM_E_ARG;
     if (!st) st = gp_sample(from, x, all, GP_LATENT, z, y);
     if (!st) st = gp_add(c, GP_MEASURED, x, y, all);
@@ -334,18 +306,30 @@ static enum gpm_status support(struct gp *g, struct gp_path *p, double white, si
 enum gpm_status gp_path_new(struct gp *g, size_t features, const double *lo, const double *hi,
                             gp_uniform_fn uniform, void *user, struct gp_path **out) {
     struct gp_path *p = NEW(struct gp_path);
-    struct draw d = {uniform, user};
-    double white;
+    struct kern_wave f = {.uniform = uniform, .user = user};
+    struct gp_slot *s = gp_current(g);
+    double white, scale = 1;
     p->dim = g->dim;
     p->kern = gp_without_white(gp_kern(g), &white);
     p->mean = mean_ref(gp_mean(g));
-    enum gpm_status st;
-    if (!gp_approximates(g) && draw_features(p, features ? features : 1024, &d))
-        st = condition(g, p, white, &d);
-    else {
+    enum gpm_status st = gp_approximates(g) ? GPM_E_LIMIT : gp_slot_solve(g, s);
+    if (!st) st = gp_slot_residual(g, s);
+    if (!st && g->integrated & GP_SCALE) {
+        double dof = gp_dof(g);
+        scale = sqrt(s->S / fmax(2 * kern_gamma(&f, dof / 2), 1e-3 * dof));
+    }
+    if (!st && draw_features(p, features ? features : 1024, scale, &f)) {
+        st = condition(g, p, white, scale, &f);
+    } else if (!st) {
         drop_features(p);
-        st = gp_approximates(g) ? GPM_E_LIMIT
-                                : support(g, p, white, features ? features : 256, lo, hi, &d);
+        st = g->integrated ? GPM_E_LIMIT
+                           : support(g, p, white, features ? features : 256, lo, hi, &f);
+    }
+    if (!st) {
+        struct kern_pts own = {.x = p->x, .n = p->n, .ld = p->n, .dim = p->dim};
+        p->view = kern_view_new(p->kern, own);
+        p->row = NEW_ARRAY(double, p->n + (size_t)p->dim + 1);
+        if (!p->view) st = GPM_E_ARG;
     }
     if (st)
         gp_path_free(p);
@@ -357,46 +341,70 @@ enum gpm_status gp_path_new(struct gp *g, size_t features, const double *lo, con
 void gp_path_free(struct gp_path *p) {
     if (!p) return;
     drop_features(p);
+    kern_view_free(p->view);
     kern_unref(p->kern);
     mean_unref(p->mean);
+    mem_free(p->row);
     mem_free(p->x);
     mem_free(p->alpha);
     mem_free(p);
 }
 
 bool gp_path_by_features(const struct gp_path *p) {
-    return p->f != NULL;
+    return p->nf > 0;
 }
 
-static enum gpm_status eval_points(const struct gp_path *p, const double *x, size_t n, double *f) {
-    double *t = gp_transpose(x, n, p->dim), *k = mem_try_doubles(n * (p->n + 1));
-    struct kern_pts xs = {.x = t, .n = n, .ld = n, .dim = p->dim};
-    struct kern_pts own = {.x = p->x, .n = p->n, .ld = p->n, .dim = p->dim};
-    enum gpm_status st = k ? mean_eval(p->mean, xs, f) : GPM_E_NOMEM;
-    if (!st && p->n) st = kern_cross(p->kern, xs, own, k, n);
-    if (!st && p->n) la_gemv(n, p->n, 1, k, n, p->alpha, 1, f);
-    for (size_t i = 0; i < n && !st; i++) f[i] += prior_at(p, x + i * (size_t)p->dim);
-    mem_free(t);
-    mem_free(k);
+void gp_path_temper(struct gp_path *p, double tau) {
+    if (p->nf == 0) return;
+    for (size_t i = 0; i < p->n; i++)
+        p->alpha[i] = tau * p->alpha[i] + (1 - tau) * p->mean_alpha[i];
+    for (size_t j = 0; j < p->nf; j++) p->a[j] *= tau;
+    p->base = tau * p->base + (1 - tau) * p->mean_base;
+}
+
+static enum gpm_status value_at(struct gp_path *p, const double *x, double *f) {
+    struct kern_pts at = {.x = x, .n = 1, .ld = 1, .dim = p->dim};
+    enum gpm_status st = mean_eval(p->mean, at, f);
+    if (!st) st = kern_view_row(p->view, x, p->row);
+    *f += p->base + vec_ops()->dot(p->n, p->row, p->alpha) + prior_at(p, x);
     return st;
 }
 
-enum gpm_status gp_path_eval(const struct gp_path *p, const double *x, size_t n, double *f,
-                             double *grad) {
-    enum gpm_status st = eval_points(p, x, n, f);
-    size_t dim = (size_t)p->dim;
-    if (st || !grad) return st;
-    double *two = NEW_ARRAY(double, 2 * dim), v[2];
-    for (size_t i = 0; i < n && !st; i++)
-        for (size_t c = 0; c < dim && !st; c++) {
-            double h = 6e-6 * fmax(1e-2, fabs(x[i * dim + c]));
-            memcpy(two, x + i * dim, dim * sizeof *two);
-            memcpy(two + dim, x + i * dim, dim * sizeof *two);
-            two[c] += h;
-            two[dim + c] -= h;
-            st = eval_points(p, two, 2, v);
-            grad[i * dim + c] = (v[0] - v[1]) / (two[c] - two[dim + c]);
+/* Derivatives where every part has them: no mean function, no linear factors. */
+static enum gpm_status slopes(struct gp_path *p, double *grad) {
+    enum gpm_status st = kern_view_slope(p->view, p->alpha, grad);
+    if (p->nf == 0) return st;
+    vec_ops()->sin_scale(p->nf, p->weight, p->t);
+    for (int c = 0; c < p->dim; c++)
+        grad[c] -= 2 * M_PI * vec_ops()->dot(p->nf, p->w + (size_t)c * p->nf, p->t);
+    return st;
+}
+
+static enum gpm_status differences(struct gp_path *p, const double *x, double *grad) {
+    double *two = p->row + p->n, v[2]; /* behind the row */
+    enum gpm_status st = GPM_OK;
+    memcpy(two, x, (size_t)p->dim * sizeof *two);
+    for (int c = 0; c < p->dim && !st; c++) {
+        double h = 6e-6 * fmax(1e-2, fabs(x[c]));
+        for (int side = 0; side < 2 && !st; side++) {
+            two[c] = x[c] + (side ? -h : h);
+            st = value_at(p, two, &v[side]);
         }
-    mem_free(two);
+        two[c] = x[c];
+        grad[c] = (v[0] - v[1]) / (2 * h);
+    }
+    return st;
+}
+
+enum gpm_status gp_path_eval(struct gp_path *p, const double *x, size_t n, double *f,
+                             double *grad) {
+    size_t dim = (size_t)p->dim;
+    enum gpm_status st = GPM_OK;
+    for (size_t i = 0; i < n && !st; i++) {
+        st = value_at(p, x + i * dim, &f[i]);
+        if (st || !grad) continue;
+        st = p->linear.n || p->mean ? differences(p, x + i * dim, grad + i * dim)
+                                    : slopes(p, grad + i * dim);
+    }
     return st;
 }

@@ -5,10 +5,11 @@
  * K(x, X) (K + noise)^-1 (y - p(X) - e). The same path gives the same value at the same x, at O(n +
  * features) a value.
  *
- * Random features exist for sums of products of SE, RQ, Matern, PER, COS, LIN, C, numbers, RAMP and
- * STEP; other kernels (Wiener, change points, callbacks ...) draw jointly at support points instead
- * and interpolate by the conditional mean: path_exact says which. White noise by value is left out
- * of paths: they are draws of the function beneath it.
+ * Random features exist for sums of products of rows that have a `wave` (SE, RQ, Matern, PER, COS,
+ * mixtures, categories), LIN, C, numbers, RAMP and STEP; other kernels (Wiener, change points,
+ * callbacks ...) draw jointly at support points instead and interpolate by the conditional mean:
+ * path_exact says which. White noise by value is left out of paths: they are draws of the function
+ * beneath it.
  */
 #ifndef GP_GP_PATH_H
 #define GP_GP_PATH_H
@@ -24,8 +25,11 @@ GPM_MUST_USE enum gpm_status gp_path_new(struct gp *g, size_t features, const do
                                          struct gp_path **out);
 void gp_path_free(struct gp_path *p);
 bool gp_path_by_features(const struct gp_path *p);
+/* The average of this and of 1/tau^2 - 1 other paths, in distribution: tau times the path plus 1 -
+ * tau times the posterior mean. Features only. */
+void gp_path_temper(struct gp_path *p, double tau);
 /* Values at n points (contiguous coordinates); grad (may be NULL) n x dim derivatives, by central
- * differences of the path itself. */
-GPM_MUST_USE enum gpm_status gp_path_eval(const struct gp_path *p, const double *x, size_t n,
-                                          double *f, double *grad);
+ * differences of the path itself where it has linear factors or a mean function. */
+GPM_MUST_USE enum gpm_status gp_path_eval(struct gp_path *p, const double *x, size_t n, double *f,
+                                          double *grad);
 #endif

@@ -55,6 +55,7 @@ static enum gpm_status predict_chunk(struct gp *g, struct gp_slot *s, struct ker
     if (!st && var) st = kern_diag(s->kern, xs, var);
     if (!st && var && n) subtract_known(m, n, v, v + n * m, var);
     for (size_t j = 0; j < m && var && !st; j++) var[j] += extra;
+    if (!st) gp_integrated_posterior(g, s, m, v, mean, var, NULL, 0);
     return st;
 }
 
@@ -98,6 +99,7 @@ static enum gpm_status posterior(struct gp *g, struct kern_pts xs, double *mean,
     st = half_solve(g, s, xs, v);
     if (!st && mean) la_gemv(xs.n, n, 1, v, xs.n, s->w, 1, mean);
     if (!st) la_syrk(false, xs.n, n, -1, v, xs.n, 1, cov, ld);
+    if (!st) gp_integrated_posterior(g, s, xs.n, v, mean, NULL, cov, ld);
     if (v != small) mem_free(v);
     for (size_t i = 0; i < xs.n && !st; i++)
         if (cov[i * (ld + 1)] < 0) cov[i * (ld + 1)] = 0;
@@ -304,9 +306,10 @@ enum gpm_status gp_loo(struct gp *g, double *mean, double *var, double *logpdf) 
     if (st || n == 0) return st;
     double *a = gp_work(g, n * n + n), *alpha = a ? a + n * n : NULL;
     if (!a) return GPM_E_NOMEM;
+    chol_inverse(&s->f, a, n);
+    double s2 = 1 / gp_integrated_weights(g, s, a, n, alpha);
     memcpy(alpha, s->w, n * sizeof *alpha);
     chol_solve_lt(&s->f, alpha, 1, n);
-    chol_inverse(&s->f, a, n);
     for (size_t i = 0; i < g->pairs.n; i++) {
         size_t e = g->pairs.at[i].entry;
         double y = g->pairs.at[i].y, m = (double)g->count[e], q = a[e * (n + 1)], b = alpha[e];
@@ -314,7 +317,7 @@ enum gpm_status gp_loo(struct gp *g, double *mean, double *var, double *logpdf) 
             q = 1 / v - (m / v - q) / (m * m);
             b = (y - g->ybar[e]) / v + b / m;
         }
-        double pv = 1 / q, pm = y - b / q;
+        double pv = s2 / q, pm = y - b / q;
         if (m > 1 && v == 0) pv = 0, pm = g->ybar[e];
         if (mean) mean[i] = pm;
         if (var) var[i] = pv > 0 ? pv : 0;
@@ -323,24 +326,4 @@ enum gpm_status gp_loo(struct gp *g, double *mean, double *var, double *logpdf) 
     }
     if (logpdf) *logpdf = gp_contradicts(g, s->noise) ? -INFINITY : total;
     return GPM_OK;
-}
-
-/* Central differences of the posterior in each coordinate, with a step that balances truncation and
- * rounding. */
-enum gpm_status gp_predict_dx(struct gp *g, const double *x, double *dmean, double *dvar) {
-    size_t dim = (size_t)g->dim;
-    double *p = NEW_ARRAY(double, 2 * dim), m[2], v[2];
-    enum gpm_status st = GPM_OK;
-    for (size_t c = 0; c < dim && !st; c++) {
-        double h = 6e-6 * fmax(1e-3, fabs(x[c]));
-        memcpy(p, x, dim * sizeof *p);
-        memcpy(p + dim, x, dim * sizeof *p);
-        p[c] += h;
-        p[dim + c] -= h;
-        st = gp_predict(g, p, 2, GP_LATENT, m, dvar ? v : NULL);
-        dmean[c] = (m[0] - m[1]) / (p[c] - p[dim + c]);
-        if (dvar) dvar[c] = (v[0] - v[1]) / (p[c] - p[dim + c]);
-    }
-    mem_free(p);
-    return st;
 }

@@ -43,6 +43,23 @@ struct kern_strip {
     int nf;            /* features */
 };
 
+/* A random feature of a stationary kernel of value 1 at lag 0: sqrt(2) cos(w.x + b) with a
+ * frequency w drawn from the spectral density, times random signs by the values of columns. The
+ * mean of products of such features is the kernel; those of a product of kernels add and multiply.
+ */
+struct kern_wave {
+    double (*uniform)(void *user);
+    void *user;
+    double *w;    /* per input column: the row adds its frequency, in radians */
+    double spare; /* normals come in pairs */
+    bool has_spare;
+    uint64_t *sign; /* per input column: 0, or a key; the value v then has the sign of
+                     * kern_sign(key, v) */
+};
+double kern_normal(struct kern_wave *f);
+double kern_gamma(struct kern_wave *f, double shape); /* scale 1 */
+double kern_sign(uint64_t key, double v);             /* 1 or -1 */
+
 struct kern_class {
     const char *name, *symbol, *doc, *phrase;
     enum kern_op op; /* KERN_LEAF, KERN_ALIAS, KERN_CHANGE */
@@ -66,6 +83,12 @@ struct kern_class {
     /* g[p] += sum_i w_i d/dpar_p, p over expanded parameters, the amplitude left out: of log value
      * for rows with expo (w already holds the value), of value otherwise. */
     void (*grad)(const struct kern *k, const struct kern_strip *s, const double *w, double *g);
+    bool grad_value; /* grad also does g[0] += sum_i w_i value_i, for the amplitude */
+    /* Optional: g[c] += sum_i w_i d/dx'_c, x' the fixed point, c an input column; of what grad
+     * takes the derivative. Without it differences are taken. */
+    void (*slope)(const struct kern *k, const struct kern_strip *s, const double *w, double *g);
+    /* Optional: one random feature, see kern_wave; false: these parameters have none. */
+    bool (*wave)(const struct kern *k, int dim, struct kern_wave *f);
     /* NULL: value at lag 0 is 1. out = value(x, x). */
     void (*diag)(const struct kern *k, struct kern_pts x, double *out);
     void (*diag_grad)(const struct kern *k, struct kern_pts x, const double *w, double *g);
@@ -103,7 +126,8 @@ struct kern {
 };
 
 extern const struct kern_class kern_rows_stationary[], kern_rows_periodic[], kern_rows_linear[],
-    kern_rows_noise[], kern_rows_platform[], kern_rows_change[]; /* each ends with name NULL */
+    kern_rows_noise[], kern_rows_tied[], kern_rows_platform[],
+    kern_rows_change[]; /* each ends with name NULL */
 
 /* By its name, or by the symbol that structures print (gp_cov_delta: DELTA), so that they can be
  * read back. */

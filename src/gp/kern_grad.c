@@ -16,6 +16,7 @@
 struct pass {
     struct plan *p;
     double *g;
+    double *dx;          /* not NULL: derivatives in the fixed point instead */
     const double *alpha; /* not NULL: the weights are alpha alpha' - M */
     size_t j, i0, m;     /* strip against point j; diag: points i0 .. i0 + m with themselves */
     bool diag;
@@ -61,8 +62,13 @@ static void view(const struct pass *s, const struct plan_node *q, struct kern_st
 
 /* Leaf with exponential; wt = weight * value. total = sum of wt. */
 static void exp_leaf(struct pass *s, struct plan_node *q, const double *wt, double total) {
-    double small[16], *gb = own_gradient(q, small, 16);
     struct kern_strip v;
+    if (s->dx) {
+        view(s, q, &v);
+        q->k->cls->slope(q->k, &v, wt, s->dx);
+        return;
+    }
+    double small[16], *gb = own_gradient(q, small, 16);
     if (q->k->cls->amp == KERN_AMP_SQUARE && q->k->par[0] > 0) gb[0] = 2 / q->k->par[0] * total;
     if (!s->diag) {
         view(s, q, &v);
@@ -74,8 +80,23 @@ static void exp_leaf(struct pass *s, struct plan_node *q, const double *wt, doub
 
 static void value_leaf(struct pass *s, struct plan_node *q, const double *w) {
     const struct vec_ops *v = s->p->v;
-    double small[16], *gb = own_gradient(q, small, 16), *t = q->buf;
     struct kern_strip st;
+    if (s->dx) {
+        v->scale_to(s->m, q->amp, w, q->buf);
+        view(s, q, &st);
+        q->k->cls->slope(q->k, &st, q->buf, s->dx);
+        return;
+    }
+    double small[16], *gb = own_gradient(q, small, 16), *t = q->buf;
+    if (q->k->cls->grad_value && !s->diag) { /* one pass; t holds the amplitude */
+        v->scale_to(s->m, q->amp, w, t);
+        view(s, q, &st);
+        q->k->cls->grad(q->k, &st, t, gb);
+        gb[0] = q->amp > 0 ? amp_slope(q) / q->amp * gb[0] : 0;
+        deliver(s, q, gb);
+        if (gb != small) mem_free(gb);
+        return;
+    }
     struct kern_pts x = s->p->rows;
     x.x += s->i0;
     x.n = s->m;
@@ -242,6 +263,14 @@ static void pass_diagonal(struct pass *s, const double *m, size_t ld) {
         descend(s, s->p->root, w);
     }
     s->diag = false;
+}
+
+void plan_slope(struct plan *p, const double *w, double *g) {
+    struct pass s = {.p = p, .dx = g};
+    for (; s.i0 < p->rows.n; s.i0 += s.m) {
+        s.m = p->rows.n - s.i0 < KERN_STRIP ? p->rows.n - s.i0 : KERN_STRIP;
+        descend(&s, p->root, w + s.i0);
+    }
 }
 
 enum gpm_status kern_grad(const struct kern *k, struct kern_pts x, const double *m, size_t ld,

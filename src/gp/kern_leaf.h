@@ -9,8 +9,12 @@
 static inline int leaf_dim(const struct kern *k, int dim) {
     return k->ncol ? (int)k->ncol : dim;
 }
+/* The input column that the leaf's column c is. */
+static inline int leaf_place(const struct kern *k, int c) {
+    return k->ncol ? k->col[c] : c;
+}
 static inline const double *leaf_col(const struct kern *k, struct kern_pts x, int c) {
-    return x.x + (size_t)(k->ncol ? k->col[c] : c) * x.ld;
+    return x.x + (size_t)leaf_place(k, c) * x.ld;
 }
 
 /* Standard deviation of a term; prior from experience with standardised series. */

@@ -8,6 +8,7 @@
 #include "gp/kern_leaf.h"
 
 #include "la/vec.h"
+#include "math/special.h"
 
 #include <math.h>
 #include <string.h>
@@ -140,6 +141,45 @@ static void zper_grad(const struct kern *k, const struct kern_strip *s, const do
                                    s->col[1], s->col[2]);
 }
 
+/* PER is a series of cosines with weights exp(-q) I_h(q) (both signs of h): draw h by inversion. */
+static double harmonic(struct kern_wave *f, double q) {
+    enum { TERMS = 400 };
+    double term[TERMS], sum = 0, u = f->uniform(f->user);
+    for (int h = 0; h < TERMS; h++) { /* I_h(q) by its power series in logs */
+        double s = 0, lt = h * log(q / 2) - log_gamma(h + 1.0);
+        for (int m = 0; m < 400; m++) {
+            double t = exp(lt - q);
+            s += t;
+            if (t < 1e-17 * s && m > q) break;
+            lt += 2 * log(q / 2) - log(m + 1.0) - log(m + 1.0 + h);
+        }
+        term[h] = (h ? 2 : 1) * s;
+        sum += term[h];
+        if (h > q && term[h] < 1e-14) {
+            for (int i = h + 1; i < TERMS; i++) term[i] = 0;
+            break;
+        }
+    }
+    for (int h = 0; h < TERMS; h++)
+        if ((u -= term[h] / sum) < 0) return h;
+    return 0;
+}
+
+/* A length below 0.07 would take more harmonics than there are: no feature. */
+static bool per_wave(const struct kern *k, int dim, struct kern_wave *f) {
+    for (int c = 0; c < leaf_dim(k, dim); c++) {
+        double l = kern_par(k, 2, c), sign = f->uniform(f->user) < 0.5 ? -1 : 1;
+        if (l <= 0.07) return false;
+        f->w[leaf_place(k, c)] += sign * TWO_PI / k->par[1] * harmonic(f, 1 / (l * l));
+    }
+    return true;
+}
+
+static bool cos_wave(const struct kern *k, int dim, struct kern_wave *f) {
+    f->w[leaf_place(k, 0)] += (f->uniform(f->user) < 0.5 ? -1 : 1) * TWO_PI / k->par[1];
+    return true;
+}
+
 #define PERIOD                                                                                     \
     { "p", KERN_POSITIVE, KERN_T_LOG, KERN_P_LOGNORMAL, -2, 1, 1, false }
 #define SHAPE(vec)                                                                                 \
@@ -151,10 +191,10 @@ static void zper_grad(const struct kern *k, const struct kern_strip *s, const do
 const struct kern_class kern_rows_periodic[] = {
     {PERIODIC("PER", "sf^2 exp(-2 sin^2(pi (x-x')/p) / l^2)", "a periodic function"), .npar = 3,
      .par = {KERN_SF, PERIOD, SHAPE(true)}, .features = per_features, .prepare = per_prepare,
-     .expo = per_expo, .grad = per_grad},
+     .expo = per_expo, .grad = per_grad, .wave = per_wave},
     {PERIODIC("COS", "sf^2 cos(2 pi (x-x')/p)", "a sinusoid"), .one_column = true, .npar = 2,
      .par = {KERN_SF, PERIOD}, .features = three, .prepare = cos_prepare, .value = cos_value,
-     .grad = cos_grad},
+     .grad = cos_grad, .wave = cos_wave},
     {PERIODIC("ZPER",
               "sf^2 (exp(q (cos(2 pi (x-x')/p) - 1)) - i0) / (1 - i0), q = 1/l^2, "
               "i0 = exp(-q) I0(q)",

@@ -148,6 +148,19 @@ void plan_column(struct plan *p, size_t j) {
     gather(p, p->root, j);
 }
 
+static void move(struct plan *p, struct plan_node *q) {
+    const struct kern *k = q->k;
+    if (k->op == KERN_LEAF) k->cls->prepare(k, p->cols, q->col_f, 1);
+    double ignored[KERN_MAX_PAR];
+    if (k->op == KERN_CHANGE) q->hc[0] = k->cls->weight(k->par, p->cols.x[k->col[0]], ignored);
+    for (size_t i = 0; i < q->nkids; i++) move(p, q->kid[i]);
+}
+
+void plan_move(struct plan *p) {
+    move(p, p->root);
+    gather(p, p->root, 0);
+}
+
 static void strip_of(const struct plan *p, const struct plan_node *q, size_t i0, size_t m,
                      struct kern_strip *s) {
     s->row = q->row_f + i0;

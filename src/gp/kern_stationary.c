@@ -51,6 +51,21 @@ static void length_grad(const struct kern *k, const struct kern_strip *s, const 
     }
 }
 
+/* g[x'_c] += factor / l_c * sum_i w_i (u_ic - u_jc): the same in the fixed point. */
+static void point_grad(const struct kern *k, const struct kern_strip *s, const double *w,
+                       double factor, double *g) {
+    const struct vec_ops *v = vec_ops();
+    for (int c = 0; c < s->nf; c++)
+        g[leaf_place(k, c)] += factor / kern_par(k, L, c) *
+                               v->dot_diff(s->m, w, s->row + (size_t)c * s->ld, s->col[c]);
+}
+
+/* Frequencies: normal, times a factor that is drawn once for all columns. */
+static void radial_wave(const struct kern *k, int dim, double factor, struct kern_wave *f) {
+    for (int c = 0; c < leaf_dim(k, dim); c++)
+        f->w[leaf_place(k, c)] += factor * kern_normal(f) / kern_par(k, L, c);
+}
+
 /* SE: log k = -sum (u - u')^2, d log k / dl = 2 (u - u')^2 / l. */
 static void se_expo(const struct kern *k, const struct kern_strip *s, double *out) {
     const struct vec_ops *v = vec_ops();
@@ -59,6 +74,14 @@ static void se_expo(const struct kern *k, const struct kern_strip *s, double *ou
 
 static void se_grad(const struct kern *k, const struct kern_strip *s, const double *w, double *g) {
     length_grad(k, s, w, 2, g);
+}
+
+static void se_slope(const struct kern *k, const struct kern_strip *s, const double *w, double *g) {
+    point_grad(k, s, w, M_SQRT2, g);
+}
+static bool se_wave(const struct kern *k, int dim, struct kern_wave *f) {
+    radial_wave(k, dim, 1, f);
+    return true;
 }
 
 /* RQ: log k = -alpha log B, B = 1 + q / (2 alpha). */
@@ -88,6 +111,12 @@ static void rq_grad(const struct kern *k, const struct kern_strip *s, const doub
     g[k->npar - 1] += sum - vec_ops()->dot(s->m, w, b);
 }
 
+static bool rq_wave(const struct kern *k, int dim, struct kern_wave *f) {
+    double alpha = k->par[k->npar - 1];
+    radial_wave(k, dim, sqrt(kern_gamma(f, alpha) / alpha), f);
+    return true;
+}
+
 /* Matern: a = sqrt(2 nu) r. */
 static void distance(const struct kern_strip *s, double factor, double *a) {
     squared(s, a);
@@ -109,6 +138,11 @@ static void mat12_grad(const struct kern *k, const struct kern_strip *s, const d
     length_grad(k, s, a, 1, g);
 }
 
+static bool mat12_wave(const struct kern *k, int dim, struct kern_wave *f) {
+    radial_wave(k, dim, sqrt(0.5 / kern_gamma(f, 0.5)), f);
+    return true;
+}
+
 /* e = exp(-a), a kept. */
 static void decay(const struct kern_strip *s, double factor, double *a, double *e) {
     distance(s, factor, a);
@@ -124,13 +158,28 @@ static void mat32_value(const struct kern *k, const struct kern_strip *s, double
     for (size_t i = 0; i < s->m; i++) out[i] *= 1 + a[i];
 }
 
-/* dk/dl = 3 exp(-a) (u-u')^2 / l. */
-static void mat32_grad(const struct kern *k, const struct kern_strip *s, const double *w,
-                       double *g) {
-    double a[KERN_STRIP], e[KERN_STRIP];
+/* dk/dl = 3 exp(-a) (u-u')^2 / l. part: w exp(-a); the sum of w k. */
+static double mat32_part(const struct kern_strip *s, const double *w, double *e) {
+    double a[KERN_STRIP];
     decay(s, SQRT3, a, e);
     vec_ops()->mul(s->m, w, e);
+    return vec_ops()->sum(s->m, e) + vec_ops()->dot(s->m, a, e);
+}
+static void mat32_grad(const struct kern *k, const struct kern_strip *s, const double *w,
+                       double *g) {
+    double e[KERN_STRIP];
+    g[0] += mat32_part(s, w, e);
     length_grad(k, s, e, 3, g);
+}
+static void mat32_slope(const struct kern *k, const struct kern_strip *s, const double *w,
+                        double *g) {
+    double e[KERN_STRIP];
+    mat32_part(s, w, e);
+    point_grad(k, s, e, 3, g);
+}
+static bool mat32_wave(const struct kern *k, int dim, struct kern_wave *f) {
+    radial_wave(k, dim, sqrt(1.5 / kern_gamma(f, 1.5)), f);
+    return true;
 }
 
 static void mat52_value(const struct kern *k, const struct kern_strip *s, double *out) {
@@ -139,13 +188,32 @@ static void mat52_value(const struct kern *k, const struct kern_strip *s, double
     for (size_t i = 0; i < s->m; i++) out[i] *= 1 + a[i] * (1 + a[i] * (1.0 / 3));
 }
 
-/* dk/dl = 5/3 (1 + a) exp(-a) (u-u')^2 / l. */
+/* dk/dl = 5/3 (1 + a) exp(-a) (u-u')^2 / l. part: w (1 + a) exp(-a); the sum of w k. */
+static double mat52_part(const struct kern_strip *s, const double *w, double *e) {
+    double a[KERN_STRIP];
+    decay(s, SQRT5, a, e);
+    for (size_t i = 0; i < s->m; i++) {
+        double t = w[i] * e[i];
+        e[i] = t * (1 + a[i]);
+        a[i] *= a[i] * t;
+    }
+    return vec_ops()->sum(s->m, e) + (1.0 / 3) * vec_ops()->sum(s->m, a);
+}
 static void mat52_grad(const struct kern *k, const struct kern_strip *s, const double *w,
                        double *g) {
-    double a[KERN_STRIP], e[KERN_STRIP];
-    decay(s, SQRT5, a, e);
-    for (size_t i = 0; i < s->m; i++) e[i] *= w[i] * (1 + a[i]);
+    double e[KERN_STRIP];
+    g[0] += mat52_part(s, w, e);
     length_grad(k, s, e, 5.0 / 3, g);
+}
+static void mat52_slope(const struct kern *k, const struct kern_strip *s, const double *w,
+                        double *g) {
+    double e[KERN_STRIP];
+    mat52_part(s, w, e);
+    point_grad(k, s, e, 5.0 / 3, g);
+}
+static bool mat52_wave(const struct kern *k, int dim, struct kern_wave *f) {
+    radial_wave(k, dim, sqrt(2.5 / kern_gamma(f, 2.5)), f);
+    return true;
 }
 
 /* Gamma-exponential: log k = -r^gamma = -exp(gamma/2 log q). t = r^gamma, lq = log q. */
@@ -183,25 +251,26 @@ static void gamma_grad(const struct kern *k, const struct kern_strip *s, const d
 
 const struct kern_class kern_rows_stationary[] = {
     {RADIAL("SE", "sf^2 exp(-(x-x')^2 / (2 l^2))", "a smooth function", KERN_ALG_SE), .npar = 2,
-     .par = {KERN_SF, LENGTH}, .prepare = se_prepare, .expo = se_expo, .grad = se_grad},
+     .par = {KERN_SF, LENGTH}, .prepare = se_prepare, .expo = se_expo, .grad = se_grad,
+     .slope = se_slope, .wave = se_wave},
     {RADIAL("RQ", "sf^2 (1 + (x-x')^2 / (2 alpha l^2))^-alpha",
             "a function that varies on several scales", KERN_ALG_STAT),
      .npar = 3,
      .par = {KERN_SF,
              LENGTH,
              {"alpha", KERN_POSITIVE, KERN_T_LOG, KERN_P_LOGNORMAL, 0, 1, 1, false}},
-     .prepare = prepare, .expo = rq_expo, .grad = rq_grad},
+     .prepare = prepare, .expo = rq_expo, .grad = rq_grad, .wave = rq_wave},
     {RADIAL("MAT12", "sf^2 exp(-|x-x'| / l)", "a rough, continuous function", KERN_ALG_STAT),
      .npar = 2, .par = {KERN_SF, LENGTH}, .prepare = prepare, .expo = mat12_expo,
-     .grad = mat12_grad},
+     .grad = mat12_grad, .wave = mat12_wave},
     {RADIAL("MAT32", "sf^2 (1 + a) exp(-a), a = sqrt(3) |x-x'| / l",
             "a function with continuous slope", KERN_ALG_STAT),
      .npar = 2, .par = {KERN_SF, LENGTH}, .prepare = prepare, .value = mat32_value,
-     .grad = mat32_grad},
+     .grad = mat32_grad, .grad_value = true, .slope = mat32_slope, .wave = mat32_wave},
     {RADIAL("MAT52", "sf^2 (1 + a + a^2/3) exp(-a), a = sqrt(5) |x-x'| / l",
             "a function with continuous curvature", KERN_ALG_STAT),
      .npar = 2, .par = {KERN_SF, LENGTH}, .prepare = prepare, .value = mat52_value,
-     .grad = mat52_grad},
+     .grad = mat52_grad, .grad_value = true, .slope = mat52_slope, .wave = mat52_wave},
     {RADIAL("GE", "sf^2 exp(-(|x-x'| / l)^gamma)", "a function of adjustable roughness",
             KERN_ALG_STAT),
      .npar = 3,

@@ -156,6 +156,17 @@ GPM_MUST_USE enum gpm_status kern_grad_outer(const struct kern *k, struct kern_p
                                              const double *alpha, const double *m, size_t ld,
                                              double *g);
 
+/* The kernel against fixed points (borrowed, as long as the view is used) for one new point at a
+ * time: what depends on the fixed points alone is done once. NULL when the inputs do not fit. */
+struct kern_view;
+struct kern_view *kern_view_new(const struct kern *k, struct kern_pts rows);
+void kern_view_free(struct kern_view *v); /* NULL is fine */
+/* out[i] = k(rows_i, x), x contiguous. */
+GPM_MUST_USE enum gpm_status kern_view_row(struct kern_view *v, const double *x, double *out);
+/* g[c] = sum_i w_i dk(rows_i, x)/dx_c at the x of the last row; by central differences where a
+ * kernel has no closed form. */
+GPM_MUST_USE enum gpm_status kern_view_slope(struct kern_view *v, const double *w, double *g);
+
 /* ---- algebra (paper, appendices B and C) ---- */
 /* Sum of products with the rules of appendix B applied and the merged parameters computed: the same
  * function. Also WN + WN, C + C, numbers folded, LIN + LIN with different origins, PER and SE ...

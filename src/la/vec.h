@@ -31,6 +31,9 @@ struct vec_ops {
     double (*sum)(size_t n, const double *x);
     double (*dot)(size_t n, const double *x, const double *y);
     double (*dot_sqdiff)(size_t n, const double *w, const double *u, double v); /* sum w (u-v)^2 */
+    double (*dot_diff)(size_t n, const double *w, const double *u, double v);   /* sum w (u-v) */
+    double (*dot_cos)(size_t n, const double *w, const double *t); /* sum w cos(2 pi t), to 1e-12 */
+    void (*sin_scale)(size_t n, const double *w, double *t);       /* t = w sin(2 pi t) */
     /* sum w min(0, c cj + s sj - k) */
     double (*dot_cosdiff)(size_t n, const double *w, const double *c, const double *s, double cj,
                           double sj, double k);

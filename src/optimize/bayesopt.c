@@ -17,14 +17,17 @@ struct bo *bo_new(const struct bo_space *space, const struct bo_options *opt, ui
     b->kern = BO_M52;
     b->region = (struct bo_region){.side = 0.8, .best = INFINITY};
     bo_model_init(&b->model, space->d, space->n_cat, b->opt.noisy);
-    bo_path_init(&b->path);
+    b->lengths = NEW_ARRAY(double, (size_t)b->D);
     bo_local_init(b);
     return b;
 }
 
 void bo_free(struct bo *b) {
     if (!b) return;
-    for (size_t i = 0; i < b->points.n; i++) mem_free(b->points.at[i].x);
+    for (size_t i = 0; i < b->points.n; i++) {
+        mem_free(b->points.at[i].x);
+        vec_release(&b->points.at[i].ys);
+    }
     for (size_t i = 0; i < b->pending.n; i++) mem_free(b->pending.at[i]);
     for (size_t i = 0; i < b->tabu.n; i++) mem_free(b->tabu.at[i].center);
     for (int k = 0; k < BO_KERN_COUNT; k++)
@@ -37,7 +40,10 @@ void bo_free(struct bo *b) {
     vec_release(&b->tabu);
     vec_release(&b->active);
     bo_model_release(&b->model);
-    bo_path_release(&b->path);
+    gp_path_free(b->path);
+    mem_free(b->lengths);
+    vec_release(&b->model_u);
+    vec_release(&b->model_y);
     bo_feas_free(b->feas);
     mem_free(b->local.u);
     bo_space_release(&b->space);
@@ -135,10 +141,9 @@ void bo_tell(struct bo *b, const double *x, double y) {
         return;
     }
     struct bo_point *p = point_at(b, x);
-    double delta = p->count ? y - p->y : 0;
-    p->y = p->count ? p->y + delta / (p->count + 1) : y;
-    p->m2 += p->count ? delta * (y - p->y) : 0;
+    p->y = p->count ? p->y + (y - p->y) / (p->count + 1) : y;
     p->count++;
+    vec_push(&p->ys, y);
     told(b, x, y, false);
 }
 

@@ -37,6 +37,8 @@ double bo_log_ei(double best, double mean, double var, double *d_mean, double *d
     return log_h + log(s);
 }
 
+#define FEATURES 512 /* of a drawn function */
+
 enum kind { PATH, LOG_EI, BOUND, MEAN };
 
 struct acq {
@@ -64,9 +66,16 @@ static double acq_value(void *ctx, const double *x, double *grad) {
     struct bo *b = a->b;
     memcpy(a->full, x, (size_t)b->space.d * sizeof *x);
     for (int k = b->space.d; k < b->D; k++) a->full[k] = a->cats[k];
-    if (a->kind == PATH) return bo_path_eval(&b->path, &b->model, a->full, grad);
-    if (a->kind == MEAN) return bo_model_mean(&b->model, a->full, grad);
     double mean, var, dm, dv;
+    if (a->kind == PATH || a->kind == MEAN) {
+        double *full = grad ? a->g_mean : NULL; /* categories have places in it */
+        if (a->kind == MEAN)
+            mean = bo_model_mean(&b->model, a->full, full);
+        else if (gp_path_eval(b->path, a->full, 1, &mean, full))
+            return INFINITY;
+        if (grad) memcpy(grad, full, (size_t)b->space.d * sizeof *grad);
+        return mean;
+    }
     bo_model_predict(&b->model, a->full, &mean, &var, grad ? a->g_mean : NULL, a->g_var);
     double v = from_moments(a, mean, var, &dm, &dv);
     for (int k = 0; grad && k < b->space.d; k++) grad[k] = dm * a->g_mean[k] + dv * a->g_var[k];
@@ -295,24 +304,11 @@ static bool search(struct acq *a, const struct box *box, struct rng *r, double *
 
 /* Pending points at their posterior means: then EI does not send two workers to one place. */
 static void believe_pending(struct bo *b) {
-    struct bo_model *m = &b->model;
-    if (b->pending.n == 0) return;
-    double *u = NEW_ARRAY(double, (size_t)b->D), s2 = m->s2;
-    size_t n = m->n;
+    double *u = NEW_ARRAY(double, (size_t)b->D);
     for (size_t i = 0; i < b->pending.n; i++) {
         bo_space_to_unit(&b->space, b->pending.at[i], u);
-        m->z[n + i] = bo_model_mean(m, u, NULL);
-        m->count[n + i] = 1;
-        for (int k = 0; k < b->D; k++) m->u[(size_t)k * m->ld + n + i] = u[k];
+        if (bo_model_believe(&b->model, u, bo_model_mean(&b->model, u, NULL))) break;
     }
-    m->n = n + b->pending.n;
-    m->N += (double)b->pending.n;
-    if (bo_model_factor(m)) {
-        m->n = n;
-        m->N -= (double)b->pending.n;
-        if (bo_model_factor(m)) m->n = 0;
-    }
-    m->s2 = s2;
     mem_free(u);
 }
 
@@ -334,9 +330,9 @@ static enum kind choose_kind(const struct bo *b, struct rng *r, double *tau) {
 
 static double best_mean(struct bo *b) {
     double best = INFINITY;
-    for (size_t i = 0; i < b->model.n; i++) {
+    for (size_t i = 0; i < b->active.n; i++) {
         if (!b->opt.noisy)
-            best = fmin(best, b->model.z[i]);
+            best = fmin(best, b->model_y.at[i]);
         else
             best = fmin(best, bo_model_mean(&b->model, b->points.at[b->active.at[i]].u, NULL));
     }
@@ -364,13 +360,16 @@ enum gpm_status bo_global(struct bo *b, struct rng *r, double *u) {
     set_box(b, inc == SIZE_MAX ? NULL : b->points.at[inc].u, &box);
     bo_feas_update(b);
     if (a.kind == PATH) {
-        bo_path_draw(&b->path, &b->model, b->space.levels, tau, r);
+        gp_path_free(b->path);
+        b->path = NULL;
+        s = gp_path_new(b->model.gp, FEATURES, NULL, NULL, bo_uniform, r, &b->path);
+        if (!s) gp_path_temper(b->path, tau);
         if (b->feas) bo_feas_draw(b, r);
     } else {
         a.best = best_mean(b);
         believe_pending(b);
     }
-    if (!search(&a, &box, r, u)) s = GPM_E_NOT_FOUND;
+    if (!s && !search(&a, &box, r, u)) s = GPM_E_NOT_FOUND;
     mem_free(box.lo);
     mem_free(a.g_mean);
     return s;

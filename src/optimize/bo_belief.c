@@ -19,7 +19,7 @@ static bool model_ready(struct bo *b) {
 
 /* How many draws of theta are worth their factors: with many points theta is known. */
 static int draws_for(const struct bo *b) {
-    return !b->opt.noisy ? 1 : b->model.n <= 80 ? 40 : b->model.n <= 250 ? 10 : 1;
+    return !b->opt.noisy ? 1 : b->active.n <= 80 ? 40 : b->active.n <= 250 ? 10 : 1;
 }
 
 /* Sums of the function's mean, squared mean and variance at count points over draws of theta, and
@@ -38,7 +38,7 @@ static void add_draw(struct bo *b, const double *u, size_t count, struct belief 
         t->square[i] += m * m;
         t->var[i] += v;
     }
-    t->log_noise += 0.5 * log(b->model.s2 * b->model.g);
+    t->log_noise += log(fmax(bo_model_noise_sd(&b->model), 1e-300));
     t->draws++;
 }
 
@@ -79,7 +79,7 @@ static void belief_release(struct belief *t) {
 }
 
 static double dof_of(const struct bo *b) {
-    return fmax(3, b->model.N - 1);
+    return fmax(3, gp_dof(b->model.gp));
 }
 
 bool bo_recommend(struct bo *b, double *x, double *mean, double *sd) {
@@ -131,20 +131,21 @@ bool bo_quantiles(struct bo *b, const double *x, size_t count, const double *p, 
 bool bo_summarise(struct bo *b, struct bo_summary *s) {
     if (!model_ready(b)) return false;
     struct bo_model *m = &b->model;
-    double *mean = NEW_ARRAY(double, 2 * m->n), *var = mean + m->n;
-    double dof = dof_of(b), q50 = t_quantile(0.75, dof), q90 = t_quantile(0.95, dof);
+    size_t n = gp_npairs(m->gp);
+    double *mean = NEW_ARRAY(double, 2 * n), *var = mean + n;
+    double q50 = t_quantile(0.75, dof_of(b)), q90 = t_quantile(0.95, dof_of(b));
     *s = (struct bo_summary){.kernel = bo_kern_names[b->kern],
                              .warp = bo_warp_names[b->warp],
-                             .n_model = m->n,
+                             .n_model = gp_n(m->gp),
                              .n_local = b->n_local,
                              .n_global = b->n_global,
                              .n_initial = b->n_initial,
                              .tabu = (int)b->tabu.n};
-    bo_model_loo(m, mean, var);
-    for (size_t i = 0; i < m->n; i++) {
-        double t = fabs(m->z[i] - mean[i]) / sqrt(var[i]);
-        s->coverage50 += (t <= q50) / (double)m->n;
-        s->coverage90 += (t <= q90) / (double)m->n;
+    bool left_out = gp_loo(m->gp, mean, var, NULL) == GPM_OK;
+    for (size_t i = 0; left_out && i < n; i++) {
+        double t = fabs(b->model_y.at[i] - mean[i]) / sqrt(var[i]);
+        s->coverage50 += (t <= q50) / (double)n;
+        s->coverage90 += (t <= q90) / (double)n;
     }
     mem_free(mean);
     if (b->opt.noisy) {
@@ -152,8 +153,8 @@ bool bo_summarise(struct bo *b, struct bo_summary *s) {
         if (believe(b, NULL, 0, &t)) s->noise_sd = exp(t.log_noise) * b->w_sd * b->w_scale;
         belief_release(&t);
     }
-    for (int k = 0; k < b->D; k++) m->point[k] = 1 / m->inv_l[k];
-    s->length = m->point;
+    for (int k = 0; k < b->D; k++) b->lengths[k] = 1 / m->inv_l[k];
+    s->length = b->lengths;
     return true;
 }
 

@@ -127,23 +127,11 @@ static void choose_active(struct bo *b, const double *inv_l) {
     limit_active(b, inv_l);
 }
 
-enum gpm_status bo_load_points(struct bo *b, const double *theta) {
-    struct bo_model *m = &b->model;
+void bo_load_points(struct bo *b, const double *theta) {
     double *inv_l = NEW_ARRAY(double, (size_t)b->D);
     for (int k = 0; k < b->D; k++) inv_l[k] = exp(-theta[k]);
     choose_active(b, inv_l);
     mem_free(inv_l);
-    enum gpm_status s = bo_model_reserve(m, b->active.n + b->pending.n + 1);
-    if (s) return s;
-    m->n = b->active.n;
-    m->N = 0;
-    for (size_t i = 0; i < m->n; i++) {
-        const struct bo_point *p = &b->points.at[b->active.at[i]];
-        for (int k = 0; k < b->D; k++) m->u[(size_t)k * m->ld + i] = p->u[k];
-        m->count[i] = b->opt.noisy ? p->count : 1;
-        m->N += m->count[i];
-    }
-    return GPM_OK;
 }
 
 /* ---- warps: t = (y - ymin)/c, then t, sqrt(1+t) or log(1+t), then standardised ---- */
@@ -157,6 +145,10 @@ static double unwarp(enum bo_warp w, double v) {
     return w == BO_LOG ? expm1(v) : v;
 }
 
+static double standard(const struct bo *b, enum bo_warp w, double y) {
+    return (warp(w, (y - b->w_min) / b->w_scale) - b->w_mean) / b->w_sd;
+}
+
 /* c: from the first decile to the median, the half that matters (the active set is sorted by
  * value). */
 static void set_scale(struct bo *b) {
@@ -168,30 +160,39 @@ static void set_scale(struct bo *b) {
     if (!isfinite(b->w_scale)) b->w_scale = 1e300;
 }
 
-void bo_load_outputs(struct bo *b, enum bo_warp w) {
-    struct bo_model *m = &b->model;
+/* One row of the model's data. */
+static void give(struct bo *b, const double *u, double z) {
+    for (int k = 0; k < b->D; k++) vec_push(&b->model_u, u[k]);
+    vec_push(&b->model_y, z);
+}
+
+enum gpm_status bo_load_outputs(struct bo *b, enum bo_warp w) {
     size_t n = b->active.n;
     double mean = 0, var = 0;
     set_scale(b);
+    for (size_t i = 0; i < n; i++)
+        mean += warp(w, (b->points.at[b->active.at[i]].y - b->w_min) / b->w_scale) / (double)n;
     for (size_t i = 0; i < n; i++) {
-        double y = b->points.at[b->active.at[i]].y;
-        m->z[i] = warp(w, (y - b->w_min) / b->w_scale);
-        mean += m->z[i] / (double)n;
+        double t = warp(w, (b->points.at[b->active.at[i]].y - b->w_min) / b->w_scale) - mean;
+        var += t * t / (double)n;
     }
-    for (size_t i = 0; i < n; i++) var += (m->z[i] - mean) * (m->z[i] - mean) / (double)n;
     b->w_mean = mean;
     b->w_sd = var > 0 ? sqrt(var) : 1;
-    for (size_t i = 0; i < n; i++) m->z[i] = (m->z[i] - mean) / b->w_sd;
-    m->m2 = 0;
-    double unit = b->w_scale * b->w_sd;
-    for (size_t i = 0; b->opt.noisy && i < n; i++)
-        m->m2 += b->points.at[b->active.at[i]].m2 / (unit * unit);
+    vec_clear(&b->model_u);
+    vec_clear(&b->model_y);
+    for (size_t i = 0; i < n; i++) {
+        const struct bo_point *p = &b->points.at[b->active.at[i]];
+        for (size_t j = 0; b->opt.noisy && j < p->ys.n; j++)
+            give(b, p->u, standard(b, w, p->ys.at[j]));
+        if (!b->opt.noisy) give(b, p->u, standard(b, w, p->y));
+    }
+    return bo_model_load(&b->model, b->model_u.at, b->model_y.at, b->model_y.n);
 }
 
 /* log density of the y given that of the z: sum log dwarp/dt - (N-1) log sd, constants left out.
  * The mean and scale are integrated out, so the standardisation costs N-1 times its logarithm. */
 double bo_log_jacobian(const struct bo *b, enum bo_warp w) {
-    double lj = -(b->model.N - 1) * log(b->w_sd);
+    double lj = -((double)gp_npairs(b->model.gp) - 1) * log(b->w_sd);
     for (size_t i = 0; w != BO_IDENTITY && i < b->active.n; i++) {
         double t = (b->points.at[b->active.at[i]].y - b->w_min) / b->w_scale;
         lj -= w == BO_SQRT ? log(2) + 0.5 * log1p(t) : log1p(t);
@@ -204,5 +205,5 @@ double bo_unwarp(const struct bo *b, double z) {
 }
 
 double bo_warp_value(const struct bo *b, double y) {
-    return (warp(b->warp, (y - b->w_min) / b->w_scale) - b->w_mean) / b->w_sd;
+    return standard(b, b->warp, y);
 }

@@ -19,44 +19,58 @@
 #define NUGGET     0.05 /* of the scale */
 
 struct bo_feas {
-    struct bo_model m; /* inputs and length scales; its L is the factor of K + W^-1 over SCALE2 */
-    double *t;         /* pseudo targets minus PRIOR_MEAN */
-    double *w;         /* W */
-    double *alpha;     /* (K + W^-1)^-1 t */
-    size_t cap;
-    struct bo_path path;
-    double *v;
+    struct bo_model m; /* its kernel, with the lengths in theta */
+    size_t n, cap;
+    double *u;       /* D x n, the points column by column */
+    double *L;       /* n x n: factor of K + W^-1 over SCALE2 */
+    double *t;       /* pseudo targets minus PRIOR_MEAN */
+    double *w;       /* W */
+    double *alpha;   /* (K + W^-1)^-1 t */
+    double *v, *row; /* of the drawn function; scratch */
+    struct kern_view *view;
+    struct gp *prior; /* without data: its paths are draws of the prior */
+    struct gp_path *path;
 };
+
+static void forget(struct bo_feas *f) {
+    kern_view_free(f->view);
+    gp_path_free(f->path);
+    gp_free(f->prior);
+    f->view = NULL;
+    f->path = NULL;
+    f->prior = NULL;
+}
 
 void bo_feas_free(struct bo_feas *f) {
     if (!f) return;
+    forget(f);
     bo_model_release(&f->m);
-    bo_path_release(&f->path);
+    mem_free(f->u);
+    mem_free(f->L);
     mem_free(f->t);
-    mem_free(f->w);
-    mem_free(f->alpha);
-    mem_free(f->v);
     mem_free(f);
 }
 
+static struct kern_pts points_of(const struct bo_feas *f) {
+    return (struct kern_pts){.x = f->u, .n = f->n, .ld = f->n, .dim = f->m.D};
+}
+
+/* Points, labels and kernel: a border is sharper than the objective, so scales of half the size, at
+ * most half the box. */
 static bool load(struct bo *b, struct bo_feas *f, double *label) {
     struct bo_model *m = &f->m;
-    size_t n = b->points.n;
-    if (bo_model_reserve(m, n)) return false;
-    m->n = n;
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < f->n; i++) {
         const struct bo_point *p = &b->points.at[i];
-        for (int k = 0; k < b->D; k++) m->u[(size_t)k * m->ld + i] = p->u[k];
-        m->z[i] = 0;
-        m->count[i] = 1;
+        for (int k = 0; k < b->D; k++) f->u[(size_t)k * f->n + i] = p->u[k];
         label[i] = p->count ? 1 : -1;
     }
-    m->N = (double)n;
     memcpy(m->theta, b->model.theta, sizeof(double) * (size_t)b->D);
-    /* A border is sharper than the objective: scales of half the size, at most half the box. */
     for (int k = 0; k < b->space.d; k++) m->theta[k] = fmin(log(0.5), m->theta[k] - log(2));
-    m->theta[b->D] = log(NUGGET);
-    return true;
+    struct kern *k = bo_model_kern(m, m->theta);
+    f->view = k ? kern_view_new(k, points_of(f)) : NULL;
+    f->prior = k ? gp_new(b->D, k, NULL, 0, NULL) : NULL;
+    kern_unref(k);
+    return f->view && f->prior;
 }
 
 /* Probit terms at latent value h with label y: gradient and W = -second derivative. */
@@ -69,27 +83,25 @@ static void probit(double h, double y, double *grad, double *w) {
 
 /* K + W^-1 in units of SCALE2, factored; K (lower) is in gram. */
 static bool factor(struct bo_feas *f, const double *gram) {
-    struct bo_model *m = &f->m;
-    size_t pivot;
-    for (size_t j = 0; j < m->n; j++) {
-        memcpy(m->L + j * m->ld + j, gram + j * m->n + j, (m->n - j) * sizeof(double));
-        m->L[j * m->ld + j] += 1 / (f->w[j] * SCALE2);
+    size_t n = f->n, pivot;
+    for (size_t j = 0; j < n; j++) {
+        memcpy(f->L + j * n + j, gram + j * n + j, (n - j) * sizeof(double));
+        f->L[j * n + j] += 1 / (f->w[j] * SCALE2);
     }
-    return la_potrf(m->n, m->L, m->ld, &pivot) == GPM_OK;
+    return la_potrf(n, f->L, n, &pivot) == GPM_OK;
 }
 
 /* alpha = (K + W^-1)^-1 t, and f_hat = K alpha. */
 static void solve(struct bo_feas *f, const double *gram, double *fhat) {
-    struct bo_model *m = &f->m;
-    size_t n = m->n;
+    size_t n = f->n;
     for (size_t i = 0; i < n; i++) f->alpha[i] = f->t[i] / SCALE2;
-    la_trsv(false, n, m->L, m->ld, f->alpha);
-    la_trsv(true, n, m->L, m->ld, f->alpha);
+    la_trsv(false, n, f->L, n, f->alpha);
+    la_trsv(true, n, f->L, n, f->alpha);
     la_symv(n, SCALE2, gram, n, f->alpha, 0, fhat);
 }
 
 static bool newton(struct bo_feas *f, const double *label, const double *gram, double *fhat) {
-    size_t n = f->m.n;
+    size_t n = f->n;
     memset(fhat, 0, n * sizeof *fhat);
     for (int it = 0; it < 12; it++) {
         double change = 0;
@@ -107,80 +119,89 @@ static bool newton(struct bo_feas *f, const double *label, const double *gram, d
     return true;
 }
 
-static void grow(struct bo_feas *f, size_t n) {
-    if (n <= f->cap) return;
+static bool grow(struct bo_feas *f, size_t n) {
+    f->n = n;
+    if (n <= f->cap) return true;
+    mem_free(f->u), mem_free(f->L), mem_free(f->t);
     f->cap = 2 * n;
-    double **all[] = {&f->t, &f->w, &f->alpha, &f->v};
-    for (size_t i = 0; i < COUNT_OF(all); i++)
-        *all[i] = mem_realloc(*all[i], f->cap * sizeof(double));
+    f->u = mem_try_doubles(f->cap * (size_t)f->m.D);
+    f->L = mem_try_doubles(f->cap * f->cap);
+    f->t = mem_try_doubles(5 * f->cap);
+    f->w = f->t + f->cap, f->alpha = f->w + f->cap;
+    f->v = f->alpha + f->cap, f->row = f->v + f->cap;
+    return f->u && f->L && f->t;
+}
+
+/* The labels' posterior; false: there is none to be had, and failures are not modelled. */
+static bool learn(struct bo *b, struct bo_feas *f, size_t n) {
+    double *label = mem_try_doubles(n * (n + 2)), *fhat = label + n, *gram = fhat + n;
+    bool ok = label && grow(f, n) && load(b, f, label);
+    for (size_t j = 0; ok && j < n; j++) {
+        ok = kern_view_row(f->view, b->points.at[j].u, gram + j * n) == GPM_OK;
+        gram[j * n + j] = 1 + NUGGET;
+    }
+    ok = ok && newton(f, label, gram, fhat);
+    mem_free(label);
+    return ok;
 }
 
 void bo_feas_update(struct bo *b) {
     bool any = false;
     for (size_t i = 0; i < b->points.n; i++) any = any || !b->points.at[i].count;
-    if (!any || b->points.n > 1000) {
-        bo_feas_free(b->feas);
-        b->feas = NULL;
-        return;
-    }
-    if (!b->feas) {
+    any = any && b->points.n <= 1000;
+    if (any && !b->feas) {
         b->feas = NEW(struct bo_feas);
         bo_model_init(&b->feas->m, b->space.d, b->space.n_cat, false);
-        bo_path_init(&b->feas->path);
     }
-    struct bo_feas *f = b->feas;
-    size_t n = b->points.n;
-    double *label = NEW_ARRAY(double, n *(n + 2)), *fhat = label + n, *gram = fhat + n;
-    grow(f, n);
-    bool ok = load(b, f, label) && bo_model_factor(&f->m) == GPM_OK;
-    struct bo_row row;
-    double *u = NEW_ARRAY(double, (size_t)b->D);
-    for (size_t j = 0; ok && j < n; j++) {
-        memcpy(u, b->points.at[j].u, (size_t)b->D * sizeof *u);
-        bo_model_row(&f->m, u, &row);
-        memcpy(gram + j * n, row.k, n * sizeof *gram);
-        gram[j * n + j] = 1 + NUGGET;
-    }
-    mem_free(u);
-    ok = ok && newton(f, label, gram, fhat);
-    mem_free(label);
-    if (ok) return;
+    if (any) forget(b->feas);
+    if (any && learn(b, b->feas, b->points.n)) return;
     bo_feas_free(b->feas);
     b->feas = NULL;
 }
 
+/* K(points, u) into row; zero where memory fails. */
+static const double *row_at(struct bo_feas *f, const double *u) {
+    if (kern_view_row(f->view, u, f->row)) memset(f->row, 0, f->n * sizeof *f->row);
+    return f->row;
+}
+
 double bo_feas_log_prob(struct bo *b, const double *u) {
     struct bo_feas *f = b->feas;
-    struct bo_row row;
-    size_t n = f->m.n;
+    size_t n = f->n;
     double mean = PRIOR_MEAN, var = 1 + NUGGET;
-    bo_model_row(&f->m, u, &row);
+    const double *row = row_at(f, u);
     for (size_t i = 0; i < n; i++) {
-        mean += SCALE2 * row.k[i] * f->alpha[i];
-        f->v[i] = row.k[i];
+        mean += SCALE2 * row[i] * f->alpha[i];
+        f->v[i] = row[i];
     }
-    la_trsv(false, n, f->m.L, f->m.ld, f->v);
+    la_trsv(false, n, f->L, n, f->v);
     for (size_t i = 0; i < n; i++) var -= f->v[i] * f->v[i];
     return norm_log_cdf(mean / sqrt(1 + SCALE2 * fmax(0, var)));
 }
 
+static double prior_at(struct bo_feas *f, const double *u) {
+    double v = 0;
+    if (f->path && gp_path_eval(f->path, u, 1, &v, NULL)) v = 0;
+    return sqrt(SCALE2) * v;
+}
+
 void bo_feas_draw(struct bo *b, struct rng *r) {
     struct bo_feas *f = b->feas;
-    struct bo_model *m = &f->m;
-    bo_path_features(&f->path, m, b->space.levels, sqrt(SCALE2), r);
-    for (size_t i = 0; i < m->n; i++) {
+    gp_path_free(f->path);
+    f->path = NULL;
+    if (gp_path_new(f->prior, 512, NULL, NULL, bo_uniform, r, &f->path)) f->path = NULL;
+    for (size_t i = 0; i < f->n; i++) {
         double eps = rng_normal(r) * sqrt(1 / f->w[i] + SCALE2 * NUGGET);
-        f->v[i] = (f->t[i] - bo_path_prior(&f->path, b->points.at[i].u, NULL) - eps) / SCALE2;
+        f->v[i] = (f->t[i] - prior_at(f, b->points.at[i].u) - eps) / SCALE2;
     }
-    la_trsv(false, m->n, m->L, m->ld, f->v);
-    la_trsv(true, m->n, m->L, m->ld, f->v);
+    la_trsv(false, f->n, f->L, f->n, f->v);
+    la_trsv(true, f->n, f->L, f->n, f->v);
 }
 
 double bo_feas_path(struct bo *b, const double *u) {
     struct bo_feas *f = b->feas;
-    struct bo_row row;
-    double v = PRIOR_MEAN + bo_path_prior(&f->path, u, NULL);
-    bo_model_row(&f->m, u, &row);
-    for (size_t i = 0; i < f->m.n; i++) v += SCALE2 * row.k[i] * f->v[i];
+    double v = PRIOR_MEAN + prior_at(f, u);
+    const double *row = row_at(f, u);
+    for (size_t i = 0; i < f->n; i++) v += SCALE2 * row[i] * f->v[i];
     return v;
 }

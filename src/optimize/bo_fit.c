@@ -15,7 +15,7 @@ static bool full_fit_due(const struct bo *b, size_t n) {
 
 /* MIX and ADD need data; ADD is SE-like in one dimension; warps assume exact values. */
 static bool allowed(const struct bo *b, enum bo_kern k, enum bo_warp w) {
-    if ((k == BO_MIX || k == BO_ADD) && b->model.n < 2 * (size_t)b->D + 4) return false;
+    if ((k == BO_MIX || k == BO_ADD) && b->active.n < 2 * (size_t)b->D + 4) return false;
     if (k == BO_ADD && b->space.d < 2) return false;
     return w == BO_IDENTITY || !b->opt.noisy;
 }
@@ -36,8 +36,8 @@ static void use_combo(struct bo *b, enum bo_kern k, enum bo_warp w) {
 /* Fits one combination and returns its log evidence. */
 static double fit_combo(struct bo *b, enum bo_kern k, enum bo_warp w, int iterations) {
     struct bo_combo *c = &b->combo[k][w];
-    bo_load_outputs(b, w);
     use_combo(b, k, w);
+    if (bo_load_outputs(b, w)) return -INFINITY;
     double nlp = bo_model_fit(&b->model, c->fitted ? iterations : 30);
     memcpy(c->theta, b->model.theta, sizeof(double) * ((size_t)b->D + 3));
     c->fitted = true;
@@ -47,8 +47,8 @@ static double fit_combo(struct bo *b, enum bo_kern k, enum bo_warp w, int iterat
 /* A second start from the prior; kept when it is better. */
 static double restart(struct bo *b, double evidence, struct rng *r) {
     struct bo_combo *c = &b->combo[b->kern][b->warp];
-    bo_load_outputs(b, b->warp);
     use_combo(b, b->kern, b->warp);
+    if (bo_load_outputs(b, b->warp)) return evidence;
     bo_model_prior_draw(&b->model, r, b->model.theta);
     double other = bo_log_jacobian(b, b->warp) - bo_model_fit(&b->model, 12);
     if (other <= evidence) return evidence;
@@ -114,22 +114,29 @@ static bool wants_mcmc(const struct bo *b) {
     return b->opt.mcmc == 1 || (b->opt.mcmc < 0 && b->opt.noisy && b->D <= 2);
 }
 
-static enum gpm_status load_current(struct bo *b) {
+static void choose_points(struct bo *b) {
     double *theta = NEW_ARRAY(double, (size_t)b->D + 3);
     const struct bo_combo *c = &b->combo[b->kern][b->warp];
     if (c->theta)
         memcpy(theta, c->theta, sizeof(double) * ((size_t)b->D + 3));
     else
         bo_model_prior_mean(&b->model, theta);
-    enum gpm_status s = bo_load_points(b, theta);
+    bo_load_points(b, theta);
     mem_free(theta);
-    return s;
+}
+
+/* The current combination, ready for predictions. */
+static enum gpm_status settle(struct bo *b, struct rng *r) {
+    use_combo(b, b->kern, b->warp);
+    enum gpm_status s = bo_load_outputs(b, b->warp);
+    if (s) return s;
+    if (r && wants_mcmc(b)) sample_theta(b, r);
+    return bo_model_factor(&b->model);
 }
 
 enum gpm_status bo_refit(struct bo *b, struct rng *r) {
-    enum gpm_status s = load_current(b);
-    if (s) return s;
     size_t n = b->told;
+    choose_points(b);
     b->fit_steps++;
     if (full_fit_due(b, n)) {
         full_fit(b, r);
@@ -137,17 +144,11 @@ enum gpm_status bo_refit(struct bo *b, struct rng *r) {
     } else {
         fit_combo(b, b->kern, b->warp, 2);
     }
-    bo_load_outputs(b, b->warp);
-    use_combo(b, b->kern, b->warp);
-    if (wants_mcmc(b)) sample_theta(b, r);
-    return bo_model_factor(&b->model);
+    return settle(b, r);
 }
 
 enum gpm_status bo_ensure_model(struct bo *b) {
-    enum gpm_status s = load_current(b);
-    if (s) return s;
+    choose_points(b);
     if (!b->combo[b->kern][b->warp].fitted) fit_combo(b, b->kern, b->warp, 30);
-    bo_load_outputs(b, b->warp);
-    use_combo(b, b->kern, b->warp);
-    return bo_model_factor(&b->model);
+    return settle(b, NULL);
 }

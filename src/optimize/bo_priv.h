@@ -11,8 +11,9 @@ enum bo_warp { BO_IDENTITY, BO_SQRT, BO_LOG, BO_WARP_COUNT };
 extern const char *const bo_warp_names[BO_WARP_COUNT];
 
 struct bo_point {
-    double *x, *u; /* owned, one block */
-    double y, m2;  /* mean over replicates, sum of squares about it; y is NaN while all failed */
+    double *x, *u;  /* owned, one block */
+    VEC(double) ys; /* every value, in the order of telling */
+    double y;       /* their mean; NaN while all failed */
     int count, fails;
 };
 
@@ -67,8 +68,10 @@ struct bo {
     size_t stuck; /* global proposals in a row too close to the best to teach the model anything */
     double w_mean, w_sd, w_min, w_scale; /* z = (warp((y - min)/scale) - mean)/sd */
     VEC(size_t) active;                  /* points the model sees */
-    struct bo_path path;
-    struct bo_feas *feas; /* NULL: no failures */
+    VEC(double) model_u, model_y;        /* what the model was given: points, values */
+    double *lengths;                     /* owned; for bo_summarise */
+    struct gp_path *path;                /* the function drawn for this decision; NULL: none */
+    struct bo_feas *feas;                /* NULL: no failures */
     struct bo_local local;
     struct bo_region region;
     VEC(struct bo_tabu) tabu;
@@ -83,9 +86,9 @@ size_t bo_n_good(const struct bo *b);
 bool bo_in_tabu(const struct bo *b, const double *u);
 /* u within 1e-7 of a told or pending point (noisy: of a pending one only) */
 bool bo_duplicate(const struct bo *b, const double *u);
-/* Chooses the active set under length scales exp(theta), fills the model's inputs. */
-GPM_MUST_USE enum gpm_status bo_load_points(struct bo *b, const double *theta);
-void bo_load_outputs(struct bo *b, enum bo_warp warp);         /* fills z; sets w_* */
+void bo_load_points(struct bo *b, const double *theta); /* the active set, lengths exp(theta) */
+/* The active set's values under the warp, into the model; sets w_*. */
+GPM_MUST_USE enum gpm_status bo_load_outputs(struct bo *b, enum bo_warp warp);
 double bo_log_jacobian(const struct bo *b, enum bo_warp warp); /* of y -> z over the active set */
 double bo_unwarp(const struct bo *b, double z);
 double bo_warp_value(const struct bo *b, double y);

@@ -136,6 +136,34 @@ static void check_gradient(const struct kern *k, struct kern_pts x, uint64_t *se
     }
 }
 
+/* One point at a time: values as in the block, slopes by differences of those. */
+static void check_view(const struct kern *k, struct kern_pts x, uint64_t *seed) {
+    double w[N], row[N], block[N], at[2], g[2], f[2];
+    struct kern_view *v = kern_view_new(k, x);
+    assert_non_null(v);
+    for (size_t i = 0; i < N; i++) w[i] = uniform(seed) - 0.4;
+    for (int rep = 0; rep < 3; rep++) {
+        for (int c = 0; c < x.dim; c++) at[c] = 2 * uniform(seed);
+        struct kern_pts one = {.x = at, .n = 1, .ld = 1, .dim = x.dim};
+        assert_int_equal(kern_cross(k, x, one, block, N), GPM_OK);
+        assert_int_equal(kern_view_row(v, at, row), GPM_OK);
+        for (size_t i = 0; i < N; i++) assert_close(row[i], block[i], 1e-13);
+        assert_int_equal(kern_view_slope(v, w, g), GPM_OK);
+        for (int c = 0; c < x.dim; c++) {
+            double h = 1e-6, keep = at[c];
+            for (int side = 0; side < 2; side++) {
+                at[c] = keep + (side ? -h : h);
+                assert_int_equal(kern_view_row(v, at, row), GPM_OK);
+                f[side] = 0;
+                for (size_t i = 0; i < N; i++) f[side] += w[i] * row[i];
+            }
+            at[c] = keep;
+            assert_close(g[c], (f[0] - f[1]) / (2 * h), 2e-5);
+        }
+    }
+    kern_view_free(v);
+}
+
 static void check_text(const struct kern *k) {
     struct buf one = BUF_INIT, two = BUF_INIT;
     kern_print(k, &one);
@@ -156,6 +184,7 @@ static void check_all(const struct kern *k, int dim, bool psd, uint64_t *seed) {
         check_matrix(k, c.pts);
         if (psd) check_psd(k, c.pts);
         check_gradient(k, c.pts, seed);
+        if (kind == 0) check_view(k, c.pts, seed);
     }
     check_text(k);
 }

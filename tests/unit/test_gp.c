@@ -513,6 +513,87 @@ static void out_of_memory(void **state) {
     }
 }
 
+/* log of the integral of N(y; mu, s2 C) over mu, and over log s2, by the trapezoid rule; C holds
+ * the noise of every pair. */
+static double log_integral(const double *c, const double *y, size_t n, unsigned which) {
+    struct chol f;
+    double one[8], r[8], q = 0, zb = 0, zz = 0, sum = 0;
+    chol_init(&f);
+    assert_int_equal(chol_build_from(&f, n, c, n), GPM_OK);
+    for (size_t i = 0; i < n; i++) one[i] = 1, r[i] = y[i];
+    chol_solve_l(&f, one, 1, n);
+    chol_solve_l(&f, r, 1, n);
+    for (size_t i = 0; i < n; i++) q += one[i] * one[i], zb += one[i] * r[i], zz += r[i] * r[i];
+    int steps = which & GP_SCALE ? 4000 : 0, means = which & GP_MEAN ? 4000 : 0;
+    double center = zb / q;
+    for (int s = 0; s <= steps; s++) {
+        double ls = steps ? -14 + 30.0 * s / steps : 0, s2 = exp(ls), half = 12 * sqrt(s2 / q);
+        double inner = 0, h = means ? 2 * half / means : 1;
+        for (int m = 0; m <= means; m += 1) {
+            double mu = means ? center - half + h * m : 0;
+            inner += h * exp(-0.5 * ((zz - 2 * mu * zb + mu * mu * q) / s2 +
+                                     (double)n * log(2 * M_PI * s2) + chol_logdet(&f)));
+        }
+        sum += (steps ? 30.0 / steps : 1) * inner;
+    }
+    chol_release(&f);
+    return log(sum);
+}
+
+/* Integrated mean and scale: the likelihood against quadrature, with replicates; its gradient and
+ * the point's against differences; one point against the batch. */
+static void integrated(void **state) {
+    const double x[5] = {0.1, 0.7, 0.7, 1.6, 2.2}, y[5] = {3.1, 2.2, 2.5, 4.0, 4.4}, noise = 0.4;
+    for (unsigned which = GP_MEAN; which <= (GP_MEAN | GP_SCALE); which++) {
+        struct kern *k = parse("MAT52(sf=1.2, l=0.8)");
+        struct gp *g = gp_new(1, k, NULL, noise, NULL);
+        double c[25], logml, again, grad[2], dn, d1, d2;
+        gp_set_integrated(g, which);
+        assert_int_equal(gp_add(g, GP_MEASURED, x, y, 5), GPM_OK);
+        for (int i = 0; i < 5; i++)
+            for (int j = 0; j < 5; j++) {
+                assert_int_equal(kern_eval(k, &x[i], &x[j], 1, &c[5 * i + j]), GPM_OK);
+                if (i == j) c[5 * i + j] += noise * noise;
+            }
+        assert_int_equal(gp_logml(g, &logml), GPM_OK);
+        assert_close(logml, log_integral(c, y, 5, which), 1e-6);
+        assert_int_equal(gp_logml_grad(g, &again, grad, &dn), GPM_OK);
+        assert_close(again, logml, 1e-12);
+        const double theta[2] = {1.2, 0.8}, h = 1e-5;
+        for (int p = 0; p < 3; p++) {
+            double v[2];
+            for (int side = 0; side < 2; side++) {
+                double t[2] = {theta[0], theta[1]}, s = noise, e = side ? -h : h;
+                if (p < 2)
+                    t[p] += e;
+                else
+                    s += e;
+                struct kern *moved = kern_with_params(k, t, NULL);
+                assert_int_equal(gp_propose(g, moved, NULL, s, &v[side]), GPM_OK);
+                gp_reject(g);
+                kern_unref(moved);
+            }
+            assert_close(p < 2 ? grad[p] : dn, (v[0] - v[1]) / (2 * h), 1e-6);
+        }
+        double at[3] = {1.1, 1.1 + h, 1.1 - h}, m[3], v[3], pm, pv, dm, dv;
+        assert_int_equal(gp_predict(g, at, 3, GP_LATENT, m, v), GPM_OK);
+        assert_int_equal(gp_point(g, at, &pm, &pv, &dm, &dv), GPM_OK);
+        assert_close(pm, m[0], 1e-12);
+        assert_close(pv, v[0], 1e-11);
+        assert_close(dm, (m[1] - m[2]) / (2 * h), 1e-6);
+        assert_close(dv, (v[1] - v[2]) / (2 * h), 1e-5);
+        double up[5]; /* shifted and scaled data: the likelihood loses what the units say */
+        for (int i = 0; i < 5; i++)
+            up[i] = (which & GP_SCALE ? 3 * y[i] : y[i]) + (which & GP_MEAN ? 7 : 0);
+        assert_int_equal(gp_set_outputs(g, up), GPM_OK);
+        assert_int_equal(gp_logml(g, &d1), GPM_OK);
+        d2 = which & GP_SCALE ? gp_dof(g) * log(3) : 0;
+        assert_close(d1, logml - d2, 1e-10);
+        gp_free(g);
+        kern_unref(k);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(likelihood),      cmocka_unit_test(random_changes),
@@ -522,6 +603,7 @@ int main(void) {
         cmocka_unit_test(draws),           cmocka_unit_test(leave_one_out),
         cmocka_unit_test(repeated_inputs), cmocka_unit_test(degenerate),
         cmocka_unit_test(callbacks),       cmocka_unit_test(out_of_memory),
+        cmocka_unit_test(integrated),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
