@@ -69,7 +69,7 @@ struct gpm_answer {
 };
 GPM_API enum gpm_status gpm_discover_query(gpm_discovery *d, const char *query,
                                            struct gpm_answer *out);
-/* CSV x,mean,lo,hi for the next `horizon` steps, or at the n times given (numbers in the file's
+/* CSV x,median,lo,hi for the next `horizon` steps, or at the n times given (numbers in the file's
  * unit; dates as the file writes them). */
 GPM_API enum gpm_status gpm_discover_forecast(gpm_discovery *d, size_t horizon,
                                               const char *const *times, size_t n_times,

@@ -64,14 +64,14 @@ class Discovery:
         return a.probability, a.error
 
     def forecast(self, horizon=None, times=None, level=0.95):
-        """{"x", "mean", "lo", "hi"}: the next `horizon` steps, or the given times."""
+        """{"x", "median", "lo", "hi"}: the next `horizon` steps, or the given times."""
         given = [text(str(t), "a time") for t in times] if times is not None else []
         array = (c.c_char_p * max(len(given), 1))(*given)
         out = c.c_char_p()
         horizon = whole(horizon or 0, "horizon", 0, 10**9)
         level = real(level, "level")
         self._check(lib.gpm_discover_forecast(self._handle, horizon, array, len(given), level, c.byref(out)))
-        lines = out.value.decode().split()
+        lines = out.value.decode().splitlines()
         names, rows = lines[0].split(","), [line.split(",") for line in lines[1:]]
         columns = {}
         for i, name in enumerate(names):

@@ -209,7 +209,7 @@ enum gpm_status gpm_discover_query(gpm_discovery *d, const char *query, struct g
     if (st != GPM_OK) return st;
     if (d->paper_ready) return query_paper(d, query, out);
     struct post_answer r = {0, 0, 0};
-    st = discovery_query(&d->d, query, &r, &d->err);
+    st = posterior_query(&d->d.post, query, &r, &d->err);
     *out = (struct gpm_answer){r.p, r.error, r.ess};
     return st;
 }
@@ -257,10 +257,10 @@ enum gpm_status gpm_discover_forecast(gpm_discovery *d, size_t horizon, const ch
         if (st != GPM_OK) buf_puts(&d->err, "the forecast could not be computed");
     }
     buf_reset(&d->out);
-    buf_puts(&d->out, "x,mean,lo,hi\n");
+    buf_puts(&d->out, "x,median,lo,hi\n");
     for (size_t i = 0; i < p.n; i++) {
         series_print_time(s->kind, s->unit, p.x[i], &d->out);
-        buf_printf(&d->out, ",%.10g,%.10g,%.10g\n", p.mean[i], p.lo[i], p.hi[i]);
+        buf_printf(&d->out, ",%.10g,%.10g,%.10g\n", p.median[i], p.lo[i], p.hi[i]);
     }
     *csv = d->out.data;
     prediction_release(&p);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * gpmem forecast RUN --horizon 24: predictions of a kept run as CSV x,mean,lo,hi.
+ * gpmem forecast RUN --horizon 24: predictions of a kept run as CSV x,median,lo,hi.
  */
 #include "cli/command.h"
 #include "cli/out.h"
@@ -47,7 +47,7 @@ const struct command command_forecast = {
     .name = "forecast",
     .args = "RUN",
     .summary = "Forecasts from a run of discover, as CSV",
-    .text = "Columns: x (as the data file writes times), mean, lo, hi. The forecast averages over "
+    .text = "Columns: x (as the data file writes times), median, lo, hi. The forecast averages over "
             "structures and parameters; the interval is that of a new measurement.",
     OPTIONS(rows),
     .size = sizeof(struct args),

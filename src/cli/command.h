@@ -39,10 +39,9 @@ enum option_kind {
     OPTION_LIST    /* struct text_list; may be given several times */
 };
 
-#define TEXT_LIST_MAX 64
 struct text_list {
     size_t n;
-    const char *at[TEXT_LIST_MAX]; /* borrowed from argv */
+    const char **at; /* texts borrowed from argv; the list itself ends with the command */
 };
 
 struct option_row {

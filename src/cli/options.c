@@ -188,10 +188,12 @@ static bool store_value(const struct option_row *o, const char *text, void *fiel
         break;
     case OPTION_LIST: {
         struct text_list *l = field;
-        if (l->n == TEXT_LIST_MAX) {
-            complain(0, "--%s was given more than %d times", o->name, TEXT_LIST_MAX);
+        const char **more = realloc(l->at, (l->n + 1) * sizeof *more);
+        if (!more) {
+            complain(0, "out of memory");
             return false;
         }
+        l->at = more;
         l->at[l->n++] = text;
         break;
     }
@@ -381,6 +383,13 @@ static int run_explained(const struct command *c, const void *opts, int n, char 
     return status;
 }
 
+static void options_free(const struct command *c, char *opts) {
+    for (size_t i = 0; i < c->n_options; i++)
+        if (c->options[i].kind == OPTION_LIST)
+            free(((struct text_list *)(void *)(opts + c->options[i].offset))->at);
+    free(opts);
+}
+
 int command_main(const struct command *c, int argc, char **argv) {
     if (help_wanted(argc, argv)) {
         command_print_help(c);
@@ -402,6 +411,6 @@ int command_main(const struct command *c, int argc, char **argv) {
             status = run_explained(c, opts, n, argv + 1);
         }
     }
-    free(opts);
+    options_free(c, opts);
     return out_finish(status);
 }

@@ -109,7 +109,10 @@ void discovery_checks(struct discovery *d) {
         double p = (above[k] + 1.0) / ((double)sims + 2);
         d->check[k].p = rows[k].two_sided ? 2 * fmin(p, 1 - p) : p;
         d->check[k].name = rows[k].name;
-        d->check[k].text = mem_strdup(d->check[k].p < 0.01 ? rows[k].bad : rows[k].ok);
+        struct buf text = BUF_INIT; /* four checks are made: one in five good models shows a 0.05 */
+        if (d->check[k].p < 0.05 && d->check[k].p >= 0.01) buf_puts(&text, "a weak sign: ");
+        buf_puts(&text, d->check[k].p < 0.05 ? rows[k].bad : rows[k].ok);
+        d->check[k].text = buf_take(&text);
     }
     mem_free(e);
 }

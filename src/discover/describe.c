@@ -122,6 +122,50 @@ double component_probability(const struct discovery *d, int term) {
     return p;
 }
 
+/* Ordered: the first whose factors a term has. */
+static const struct {
+    unsigned factors;
+    const char *motif, *words;
+} motifs[] = {
+    {FACTOR_BIT(FACTOR_WN), "heteroskedastic_noise", "noise that grows or shrinks"},
+    {FACTOR_BIT(FACTOR_PER), "recurring_pattern", "a recurring pattern"},
+    {FACTOR_BIT(FACTOR_LIN) | FACTOR_BIT(FACTOR_IW) | FACTOR_BIT(FACTOR_RAMP), "trend", "a trend"},
+    {FACTOR_BIT(FACTOR_W), "random_walk", "a random walk"},
+    {FACTOR_BIT(FACTOR_STEP), "change", "a change at a date"},
+    {~0u, "smooth", "a smooth variation"},
+};
+
+static size_t motif_row(const struct discovery *d, int term) {
+    unsigned mask = discovery_top(d)->m.s.t[term].mask;
+    size_t i = 0;
+    while (!(motifs[i].factors & mask)) i++;
+    return i;
+}
+
+const char *term_motif(const struct discovery *d, int term) {
+    return term < 0 ? "noise" : motifs[motif_row(d, term)].motif;
+}
+
+static void put_presence(const struct discovery *d, const char *words, const char *motif,
+                         struct buf *out) {
+    buf_printf(out, " That there is %s is ", words);
+    describe_probability(posterior_motif(&d->post, motif), out);
+    buf_putc(out, '.');
+}
+
+/* Probabilities of what the term is an instance of, whatever kernel expresses it: structures share
+ * the mass of a pattern between PER, SE*PER and LIN*PER. Whether it changes is a question of its
+ * own. */
+static void describe_presence(const struct discovery *d, int term, struct buf *out) {
+    size_t row = motif_row(d, term);
+    unsigned mask = discovery_top(d)->m.s.t[term].mask;
+    put_presence(d, motifs[row].words, motifs[row].motif, out);
+    if (HAS(mask, FACTOR_WN) || !HAS(mask, FACTOR_PER)) return;
+    put_presence(d, "one that changes from period to period", "changing_pattern", out);
+    if (HAS(mask, FACTOR_LIN))
+        put_presence(d, "one that grows or shrinks", "changing_amplitude", out);
+}
+
 static const char *amplitude_direction(const struct discovery *d, const struct sterm *e) {
     struct par_summary c = parameter_summary(discovery_top(d), e->c);
     if (c.hi < 0.3) return "grows linearly";
@@ -282,9 +326,7 @@ void describe_term(const struct discovery *d, int term, struct buf *out) {
     }
     gate_words(d, e, out);
     if (p) buf_printf(out, " It explains %.*f%% of the variance.", p->share < 0.1, 100 * p->share);
-    buf_puts(out, " Its presence is ");
-    describe_probability(component_probability(d, term), out);
-    buf_puts(out, ".");
+    describe_presence(d, term, out);
 }
 
 /* ---- formula ---- */

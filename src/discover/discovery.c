@@ -5,7 +5,6 @@
 #include "discover/discovery.h"
 #include "base/ascii.h"
 #include "base/mem.h"
-#include "gp/kern_query.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,25 +93,6 @@ enum gpm_status discovery_search(struct discovery *d, struct buf *err) {
 
 void discovery_sample(struct discovery *d) {
     posterior_chains(&d->post, d->opt.steps);
-}
-
-static bool query_holds(void *ctx, const struct structure *s) {
-    struct buf b = BUF_INIT;
-    structure_print(s, &b);
-    bool holds = kern_query_holds_text(ctx, b.data);
-    buf_release(&b);
-    return holds;
-}
-
-enum gpm_status discovery_query(const struct discovery *d, const char *query,
-                                struct post_answer *out, struct buf *err) {
-    struct arena a;
-    struct kern_query *q = NULL;
-    arena_init(&a);
-    enum gpm_status st = kern_query_parse(query, &a, &q, err);
-    if (st == GPM_OK) *out = posterior_probability(&d->post, query_holds, q);
-    arena_release(&a);
-    return st;
 }
 
 /* Names separated by blanks, commas or plus signs. */

@@ -68,9 +68,6 @@ GPM_MUST_USE enum gpm_status discovery_search(struct discovery *d, struct buf *e
 void discovery_sample(struct discovery *d); /* the exact chains */
 /* Base kernels by name, as factors of the grammar. */
 GPM_MUST_USE enum gpm_status discovery_kernels(const char *text, uint16_t *mask, struct buf *err);
-/* A question (gp/kern_query.h) to the posterior; GPM_E_FORMAT: it cannot be read. */
-GPM_MUST_USE enum gpm_status discovery_query(const struct discovery *d, const char *query,
-                                             struct post_answer *out, struct buf *err);
 /* Steps of a run, also used when one is read back. */
 GPM_MUST_USE enum gpm_status discovery_prepare(struct discovery *d, struct buf *err);
 GPM_MUST_USE enum gpm_status discovery_finish(struct discovery *d, struct buf *err);
@@ -90,6 +87,8 @@ void describe_formula(const struct discovery *d, struct buf *out);
 void describe_probability(double p, struct buf *out);
 void describe_summary(const struct discovery *d, struct buf *out); /* a paragraph */
 double component_probability(const struct discovery *d, int term);
+/* What the term is an instance of, as queries name it: "recurring_pattern", "trend". */
+const char *term_motif(const struct discovery *d, int term);
 /* The program that was run: `gpmem run` of it gives the same posterior, draw for draw. */
 void discovery_program(const struct discovery *d, struct buf *out);
 

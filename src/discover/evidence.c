@@ -296,6 +296,22 @@ bool evidence_improve(struct evidence *e, const struct evidence *from, struct sm
     return better;
 }
 
+/* No draw weighs more than 1/sqrt(n) of all: where a few draws hold most of the weight, quantiles
+ * of the parameters would be those few (truncated importance sampling, Ionides 2008). The cap c
+ * solves c = sum min(w, c) / sqrt(n); weights that are even enough are not touched. */
+static void temper_weights(struct draws *d) {
+    double cap = INFINITY, root = sqrt((double)d->n);
+    for (int it = 0; it < 100; it++) {
+        double sum = 0;
+        for (size_t i = 0; i < d->n; i++) sum += fmin(d->w[i], cap);
+        if (!(sum > 0) || sum / root >= cap * (1 - 1e-9)) break;
+        cap = sum / root;
+    }
+    double sum = 0;
+    for (size_t i = 0; i < d->n; i++) sum += d->w[i] = fmin(d->w[i], cap);
+    for (size_t i = 0; i < d->n && sum > 0; i++) d->w[i] /= sum;
+}
+
 void evidence_sample(struct evidence *e, size_t n, uint64_t seed, struct smodel_work *w) {
     if (e->rough || e->prop.n == 0) return;
     struct call c = {&e->m, w};
@@ -314,6 +330,7 @@ void evidence_sample(struct evidence *e, size_t n, uint64_t seed, struct smodel_
     }
     is_draws_release(&e->draws);
     e->draws = d;
+    temper_weights(&e->draws);
     e->logz = res.logz;
     e->se = res.se;
     e->ess = res.ess;

@@ -51,7 +51,7 @@ static enum gpm_status model_ask(const struct structure_posterior *s, const char
         buf_puts(err, "the structures have not been searched yet: infer structure_search(model)");
         return GPM_E_ARG;
     }
-    enum gpm_status st = discovery_query(&m->d, query, &a, err);
+    enum gpm_status st = posterior_query(&m->d.post, query, &a, err);
     *out = (struct query_answer){a.p, a.error, a.ess};
     return st;
 }

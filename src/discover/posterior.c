@@ -6,6 +6,7 @@
  */
 #include "discover/posterior.h"
 #include "base/mem.h"
+#include "gp/kern_query.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,6 +51,25 @@ struct post_answer posterior_probability(const struct posterior *p, structure_te
     mem_free(shift);
     mem_free(in);
     return a;
+}
+
+static bool query_holds(void *ctx, const struct structure *s) {
+    struct buf b = BUF_INIT;
+    structure_print(s, &b);
+    bool holds = kern_query_holds_text(ctx, b.data);
+    buf_release(&b);
+    return holds;
+}
+
+enum gpm_status posterior_query(const struct posterior *p, const char *query,
+                                struct post_answer *out, struct buf *err) {
+    struct arena a;
+    struct kern_query *q = NULL;
+    arena_init(&a);
+    enum gpm_status st = kern_query_parse(query, &a, &q, err);
+    if (st == GPM_OK) *out = posterior_probability(p, query_holds, q);
+    arena_release(&a);
+    return st;
 }
 
 /* ---- tables ---- */
@@ -124,6 +144,28 @@ static void fill_components(struct posterior *p) {
     qsort(p->components, p->n_components, sizeof *p->components, by_probability);
 }
 
+/* What the words speak of: PER and SE*PER share the mass of one recurring pattern. */
+static void fill_motifs(struct posterior *p) {
+    static const char *const names[] = {
+        "trend",  "recurring_pattern", "changing_pattern",      "changing_amplitude",
+        "smooth", "random_walk",       "heteroskedastic_noise", "change"};
+    p->motifs = NEW_ARRAY(struct post_entry, COUNT_OF(names));
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        struct post_answer a = {0, 0, 0};
+        struct buf err = BUF_INIT;
+        if (posterior_query(p, names[i], &a, &err) == GPM_OK)
+            p->motifs[p->n_motifs++] =
+                (struct post_entry){mem_strdup(names[i]), a.p, a.error, 0, NULL};
+        buf_release(&err);
+    }
+    qsort(p->motifs, p->n_motifs, sizeof *p->motifs, by_probability);
+}
+
+double posterior_motif(const struct posterior *p, const char *name) {
+    const struct post_entry *e = find_entry(p->motifs, p->n_motifs, name);
+    return e ? e->p : 0;
+}
+
 void posterior_init(struct posterior *p, const struct search *s) {
     memset(p, 0, sizeof *p);
     p->search = s;
@@ -136,13 +178,16 @@ void posterior_init(struct posterior *p, const struct search *s) {
     }
     fill_structures(p);
     fill_components(p);
+    fill_motifs(p);
 }
 
 void posterior_release(struct posterior *p) {
     for (size_t i = 0; i < p->n_structures; i++) mem_free(p->structures[i].text);
     for (size_t i = 0; i < p->n_components; i++) mem_free(p->components[i].text);
     mem_free(p->structures);
+    for (size_t i = 0; i < p->n_motifs; i++) mem_free(p->motifs[i].text);
     mem_free(p->components);
+    mem_free(p->motifs);
     mem_free(p->weight);
     mem_free(p->chain);
     mem_free(p->verdict);

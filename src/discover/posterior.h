@@ -25,8 +25,8 @@ struct posterior {
     const struct search *search;
     size_t n_ev;
     double *weight; /* of every evidence, summing to 1 */
-    struct post_entry *structures, *components;
-    size_t n_structures, n_components;
+    struct post_entry *structures, *components, *motifs;
+    size_t n_structures, n_components, n_motifs;
     double unexplored; /* mass of structures whose neighbours were not visited */
     double p_log;
     /* chains */
@@ -49,6 +49,11 @@ struct post_answer {
 };
 struct post_answer posterior_probability(const struct posterior *p, structure_test holds,
                                          void *ctx);
+/* A question (gp/kern_query.h) to the posterior; GPM_E_FORMAT: it cannot be read. */
+GPM_MUST_USE enum gpm_status posterior_query(const struct posterior *p, const char *query,
+                                             struct post_answer *out, struct buf *err);
+/* The probability of a motif, as a query for it gives it. */
+double posterior_motif(const struct posterior *p, const char *name);
 /* Effective sample size of an indicator over the chains. */
 double posterior_indicator_ess(const struct posterior *p, structure_test holds, void *ctx);
 #endif

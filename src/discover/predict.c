@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define BLOCK 1024 /* times predicted at once: bounds the memory of long forecasts */
+
 struct component {
     const struct evidence *e;
     const double *z;
@@ -53,31 +55,41 @@ static void choose(struct mixture *m, size_t budget) {
     }
 }
 
+/* Means and standard deviations at `n` times from `from` on, given the factor of the matrix. */
+static void predict_block(const struct mixture *m, struct component *c, size_t from, size_t n,
+                          const double *l, const double *alpha, double *cross) {
+    const struct smodel *sm = &c->e->m;
+    const struct smodel_data *d = sm->data;
+    const double *t = m->t + from;
+    int tr = sm->s.transform;
+    smodel_cross(sm, c->z, -1, d->t, d->n, t, n, cross, d->n);
+    for (size_t i = 0; i < n; i++)
+        c->mean[from + i] = d->mean[tr] + d->sd[tr] * la_dot(d->n, cross + i * d->n, alpha);
+    la_trsm(false, d->n, n, l, d->n, cross, d->n);
+    for (size_t i = 0; i < n; i++) {
+        const double *v = cross + i * d->n;
+        double var = smodel_variance(sm, c->z, -1, t[i]) - la_dot(d->n, v, v);
+        var = fmax(var, 0) + smodel_noise_var(sm, c->z, t[i]);
+        c->sd[from + i] = d->sd[tr] * sqrt(var);
+    }
+}
+
 static void run_component(void *ctx, size_t job, int thread) {
     struct mixture *m = ctx;
     struct component *c = &m->c[job];
     const struct smodel *sm = &c->e->m;
-    const struct smodel_data *d = sm->data;
     const double *l, *alpha;
-    double *cross = mem_try_doubles(d->n * m->n);
+    size_t block = m->n < BLOCK ? m->n : BLOCK;
+    double *cross = mem_try_doubles(sm->data->n * block);
     if (!cross || smodel_factor(sm, m->p->search->work[thread], c->z, &l, &alpha) != GPM_OK) {
         mem_free(cross);
         m->failed |= !cross;
         return; /* a draw whose matrix is singular drops out */
     }
-    smodel_cross(sm, c->z, -1, d->t, d->n, m->t, m->n, cross, d->n);
     c->mean = NEW_ARRAY(double, m->n);
     c->sd = NEW_ARRAY(double, m->n);
-    int tr = sm->s.transform;
-    for (size_t i = 0; i < m->n; i++)
-        c->mean[i] = d->mean[tr] + d->sd[tr] * la_dot(d->n, cross + i * d->n, alpha);
-    la_trsm(false, d->n, m->n, l, d->n, cross, d->n);
-    for (size_t i = 0; i < m->n; i++) {
-        const double *v = cross + i * d->n;
-        double var = smodel_variance(sm, c->z, -1, m->t[i]) - la_dot(d->n, v, v);
-        var = fmax(var, 0) + smodel_noise_var(sm, c->z, m->t[i]);
-        c->sd[i] = d->sd[tr] * sqrt(var);
-    }
+    for (size_t i = 0; i < m->n; i += block)
+        predict_block(m, c, i, m->n - i < block ? m->n - i : block, l, alpha, cross);
     mem_free(cross);
 }
 
@@ -102,25 +114,45 @@ static double mixture_cdf(const struct mixture *m, size_t i, double y) {
     return s / w;
 }
 
-static double mixture_quantile(const struct mixture *m, size_t i, double q) {
-    double lo = INFINITY, hi = -INFINITY;
+/* Doubles in their own order as integers: -inf is the least, neighbours differ by one. */
+static int64_t double_rank(double v) {
+    int64_t k;
+    memcpy(&k, &v, sizeof k);
+    return k < 0 ? INT64_MIN - k : k;
+}
+
+static double rank_double(int64_t k) {
+    double v;
+    if (k < 0) k = INT64_MIN - k;
+    memcpy(&v, &k, sizeof v);
+    return v;
+}
+
+/* The least double at which the distribution function reaches q. It lies between the least and the
+ * greatest of the parts' own quantiles; halving the doubles between (not the distance) finds it in
+ * at most 64 steps however many orders of magnitude the parts are apart. +inf: beyond all numbers.
+ * slack: doubles by which the answer may be too large. */
+static double mixture_quantile(const struct mixture *m, size_t i, double q, int64_t slack) {
+    double lo = INFINITY, hi = -INFINITY, z = norm_quantile(q);
     for (size_t k = 0; k < m->n_c; k++) {
         const struct component *c = &m->c[k];
         if (!c->mean) continue;
-        lo = fmin(lo, from_scale(c, c->mean[i] - 8 * c->sd[i]));
-        hi = fmax(hi, from_scale(c, c->mean[i] + 8 * c->sd[i]));
+        double v = from_scale(c, c->mean[i] + z * c->sd[i]);
+        lo = fmin(lo, v);
+        hi = fmax(hi, v);
     }
-    for (int it = 0; it < 80 && hi - lo > 1e-10 * (fabs(lo) + fabs(hi)); it++) {
-        double mid = 0.5 * (lo + hi);
-        if (mixture_cdf(m, i, mid) < q)
-            lo = mid;
+    int64_t a = double_rank(lo), b = double_rank(hi);
+    while (b - slack > a) {
+        int64_t mid = (a >> 1) + (b >> 1) + (a & b & 1); /* no overflow; below b */
+        if (mixture_cdf(m, i, rank_double(mid)) < q)
+            a = mid + 1;
         else
-            hi = mid;
+            b = mid;
     }
-    return 0.5 * (lo + hi);
+    return rank_double(b);
 }
 
-/* Mean and standard deviation; of a lognormal part exp(m + s^2/2). */
+/* Mean and standard deviation; of a lognormal part exp(m + s^2/2). Both may be infinite. */
 static void mixture_moments(const struct mixture *m, size_t i, double *mean, double *sd) {
     double s1 = 0, s2 = 0, w = 0;
     for (size_t k = 0; k < m->n_c; k++) {
@@ -136,7 +168,7 @@ static void mixture_moments(const struct mixture *m, size_t i, double *mean, dou
         s2 += c->weight * (var + mu * mu);
     }
     *mean = s1 / w;
-    *sd = sqrt(fmax(s2 / w - *mean * *mean, 0));
+    *sd = isfinite(s2) ? sqrt(fmax(s2 / w - *mean * *mean, 0)) : INFINITY;
 }
 
 static double mixture_logp(const struct mixture *m, size_t i, double y) {
@@ -158,15 +190,16 @@ static double mixture_logp(const struct mixture *m, size_t i, double y) {
     return best + log(s / w);
 }
 
-/* Continuous ranked probability score: integral of (F(v) - [v >= y])^2, by the trapezoid rule on
- * 200 steps between extreme quantiles (and y). */
+/* Continuous ranked probability score as an integral over levels a of the quantiles Q(a),
+ *   2 (1[y <= Q(a)] - a) (Q(a) - y) da,
+ * by the midpoint rule: levels are spread as the mixture is, however wide it is. */
 static double mixture_crps(const struct mixture *m, size_t i, double y) {
-    double lo = fmin(mixture_quantile(m, i, 0.0005), y),
-           hi = fmax(mixture_quantile(m, i, 0.9995), y);
-    double s = 0, h = (hi - lo) / 200;
-    for (int k = 0; k < 200; k++) {
-        double v = lo + h * (k + 0.5), f = mixture_cdf(m, i, v) - (v >= y);
-        s += h * f * f;
+    enum { LEVELS = 100 };
+    const int64_t slack = (int64_t)1 << 32; /* a millionth of the value */
+    double s = 0;
+    for (int k = 0; k < LEVELS; k++) {
+        double a = (k + 0.5) / LEVELS, q = mixture_quantile(m, i, a, slack);
+        s += 2 * ((y <= q) - a) * (q - y) / LEVELS;
     }
     return s;
 }
@@ -231,9 +264,9 @@ enum gpm_status predict(const struct posterior *p, size_t n, const double *x, co
         prediction_init(out, n, x, y != NULL);
         for (size_t i = 0; i < n; i++) {
             mixture_moments(&m, i, &out->mean[i], &out->sd[i]);
-            out->median[i] = mixture_quantile(&m, i, 0.5);
-            out->lo[i] = mixture_quantile(&m, i, 0.5 * (1 - level));
-            out->hi[i] = mixture_quantile(&m, i, 0.5 * (1 + level));
+            out->median[i] = mixture_quantile(&m, i, 0.5, 0);
+            out->lo[i] = mixture_quantile(&m, i, 0.5 * (1 - level), 0);
+            out->hi[i] = mixture_quantile(&m, i, 0.5 * (1 + level), 0);
             if (!y) continue;
             out->pit[i] = mixture_cdf(&m, i, y[i]);
             out->logp[i] = mixture_logp(&m, i, y[i]);

@@ -110,7 +110,7 @@ static void forecast_chart(const struct discovery *d, struct buf *out) {
         plot_points(c.panel, "held out", d->hold.n, d->hold.pred.x, d->hold.y,
                     (struct plot_style){.colour = PLOT_GREEN, .width = 2});
     chart_hover(&c, "data", d->series.y, n);
-    chart_hover(&c, "mean", p->mean, p->n);
+    chart_hover(&c, "median", p->median, p->n);
     chart_hover(&c, "low", p->lo, p->n);
     chart_hover(&c, "high", p->hi, p->n);
     chart_end(&c, 380, out);
@@ -166,7 +166,12 @@ static void entry_table(const char *what, const struct post_entry *e, size_t n, 
                    "class=\"bar\"><div style=\"width:%.1f%%\"></div></td></tr>\n",
                    e[i].p, e[i].error, 100 * fmin(e[i].p, 1));
     }
-    if (rest > 0)
+    if (rest > 0 && !logs)
+        buf_printf(out,
+                   "<tr><td>each of the others</td><td class=\"n\">below %.3f</td><td></td>"
+                   "<td></td></tr>\n",
+                   least);
+    else if (rest > 0)
         buf_printf(out, "<tr><td>all others</td><td class=\"n\">%.3f</td><td></td><td></td></tr>\n",
                    rest);
     buf_puts(out, "</tbody></table>\n");
@@ -175,7 +180,7 @@ static void entry_table(const char *what, const struct post_entry *e, size_t n, 
 static void forecast_table(const struct discovery *d, struct buf *out) {
     buf_puts(out, "<details><summary>Forecast as a table</summary><table><thead><tr><th>");
     buf_markup(out, d->series.time_name);
-    buf_printf(out, "</th><th class=\"n\">mean</th><th class=\"n\">low</th><th "
+    buf_printf(out, "</th><th class=\"n\">median</th><th class=\"n\">low</th><th "
                     "class=\"n\">high</th></tr></thead><tbody>\n");
     for (size_t i = d->series.n; i < d->fit.n; i++) {
         buf_puts(out, "<tr><td>");
@@ -186,7 +191,7 @@ static void forecast_table(const struct discovery *d, struct buf *out) {
         buf_printf(out,
                    "</td><td class=\"n\">%.5g</td><td class=\"n\">%.5g</td><td "
                    "class=\"n\">%.5g</td></tr>\n",
-                   d->fit.mean[i], d->fit.lo[i], d->fit.hi[i]);
+                   d->fit.median[i], d->fit.lo[i], d->fit.hi[i]);
     }
     buf_puts(out, "</tbody></table></details>\n");
 }
@@ -283,6 +288,7 @@ void discovery_html(const struct discovery *d, struct buf *out) {
     buf_puts(out, "<h2>Probable structures</h2>\n");
     entry_table("structure", d->post.structures, d->post.n_structures, 0.005, true, out);
     buf_puts(out, "<h3>Is the component present?</h3>\n");
+    entry_table("motif", d->post.motifs, d->post.n_motifs, 0.005, false, out);
     entry_table("component", d->post.components, d->post.n_components, 0.005, false, out);
     describe_formula(d, &b);
     put_text(out, "<h3>The most probable structure with numbers</h3>\n<pre>", &b, "</pre>\n");

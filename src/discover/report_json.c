@@ -32,11 +32,11 @@ static void array(const char *name, size_t n, const double *v, struct buf *out) 
     buf_putc(out, ']');
 }
 
-static void entries(const char *name, const struct post_entry *e, size_t n, bool structures,
-                    struct buf *out) {
+static void entries(const char *name, const char *key, const struct post_entry *e, size_t n,
+                    bool structures, struct buf *out) {
     buf_printf(out, "  \"%s\": [\n", name);
     for (size_t i = 0; i < n; i++) {
-        buf_puts(out, "    {\"struct\": ");
+        buf_printf(out, "    {\"%s\": ", key);
         text(e[i].text, out);
         buf_puts(out, ", ");
         field_num("probability", e[i].p, out);
@@ -119,6 +119,9 @@ static void parts(const struct discovery *d, struct buf *out) {
         text(b.data, out);
         buf_puts(out, ", ");
         field_num("probability", component_probability(d, term), out);
+        const char *motif = term_motif(d, term);
+        buf_printf(out, ", \"motif\": \"%s\", ", motif);
+        field_num("motif_probability", term < 0 ? 1 : posterior_motif(&d->post, motif), out);
         buf_printf(out, "}%s\n", k + 1 < e->m.n_terms ? "," : "");
     }
     buf_puts(out, "  ]},\n");
@@ -204,8 +207,9 @@ static void holdout(const struct discovery *d, struct buf *out) {
 
 void discovery_json(const struct discovery *d, struct buf *out) {
     buf_puts(out, "{\n");
-    entries("structures", d->post.structures, d->post.n_structures, true, out);
-    entries("components", d->post.components, d->post.n_components, false, out);
+    entries("structures", "struct", d->post.structures, d->post.n_structures, true, out);
+    entries("components", "struct", d->post.components, d->post.n_components, false, out);
+    entries("motifs", "motif", d->post.motifs, d->post.n_motifs, false, out);
     diagnostics(d, out);
     buf_printf(out, "  \"settled\": %s,\n  \"seed\": %llu,\n  \"version\": \"%s\",\n",
                d->post.settled ? "true" : "false", (unsigned long long)d->opt.seed, GPMEM_VERSION);

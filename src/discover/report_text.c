@@ -41,7 +41,8 @@ static void data_line(const struct discovery *d, bool markdown, struct buf *out)
     buf_putc(out, '\n');
 }
 
-static void entry_rows(const struct post_entry *e, size_t n, bool markdown, bool with_log,
+/* Structures exclude each other, so that the rest can be summed up; components do not. */
+static void entry_rows(const struct post_entry *e, size_t n, bool markdown, bool structures,
                        struct buf *out) {
     double rest = 0;
     for (size_t i = 0; i < n; i++) {
@@ -49,11 +50,16 @@ static void entry_rows(const struct post_entry *e, size_t n, bool markdown, bool
             rest += e[i].p;
             continue;
         }
-        const char *log = with_log && e[i].p_log > 0.5 ? "log " : "";
+        const char *log = structures && e[i].p_log > 0.5 ? "log " : "";
         buf_printf(out, markdown ? "| %.4f | %.4f | %s`%s` |\n" : "  %.4f  %.4f  %s%s\n", e[i].p,
                    e[i].error, log, e[i].text);
     }
-    if (rest > 0)
+    if (rest > 0 && !structures)
+        buf_printf(out,
+                   markdown ? "| < %.3f | | each of the others |\n"
+                            : "< %.3f           each of the others\n",
+                   SHOWN);
+    else if (rest > 0)
         buf_printf(out, markdown ? "| %.4f | | all others |\n" : "  %.4f          all others\n",
                    rest);
 }
@@ -73,6 +79,8 @@ void discovery_text(const struct discovery *d, struct buf *out) {
     data_line(d, false, out);
     buf_puts(out, "\nStructures: probability, error, structure\n");
     entry_rows(d->post.structures, d->post.n_structures, false, true, out);
+    buf_puts(out, "\nMotifs: probability that there is one, whatever components express it\n");
+    entry_rows(d->post.motifs, d->post.n_motifs, false, false, out);
     buf_puts(out, "\nComponents: probability that the component is present\n");
     entry_rows(d->post.components, d->post.n_components, false, false, out);
     buf_putc(out, '\n');
@@ -99,11 +107,11 @@ void discovery_text(const struct discovery *d, struct buf *out) {
 static void forecast_rows(const struct discovery *d, struct buf *out) {
     buf_puts(out, "\n## Forecast\n\n| ");
     put_name(d->series.time_name, true, out);
-    buf_printf(out, " | mean | %.0f%% interval |\n|---|---:|---:|\n", 100 * d->opt.level);
+    buf_printf(out, " | median | %.0f%% interval |\n|---|---:|---:|\n", 100 * d->opt.level);
     for (size_t i = d->series.n; i < d->fit.n; i++) {
         buf_puts(out, "| ");
         series_print_time(d->series.kind, d->series.unit, d->fit.x[i], out);
-        buf_printf(out, " | %.5g | %.5g to %.5g |\n", d->fit.mean[i], d->fit.lo[i], d->fit.hi[i]);
+        buf_printf(out, " | %.5g | %.5g to %.5g |\n", d->fit.median[i], d->fit.lo[i], d->fit.hi[i]);
     }
 }
 
@@ -125,6 +133,8 @@ void discovery_markdown(const struct discovery *d, struct buf *out) {
     }
     buf_puts(out, "\n## Structures\n\n| probability | error | structure |\n|---:|---:|---|\n");
     entry_rows(d->post.structures, d->post.n_structures, true, true, out);
+    buf_puts(out, "\n| probability | error | motif |\n|---:|---:|---|\n");
+    entry_rows(d->post.motifs, d->post.n_motifs, true, false, out);
     buf_puts(out, "\n| probability | error | component |\n|---:|---:|---|\n");
     entry_rows(d->post.components, d->post.n_components, true, false, out);
     forecast_rows(d, out);

@@ -14,11 +14,25 @@
 
 #define CHAINS  4
 #define FLATTEN 0.7 /* power of the evidence in the proposal */
+/* Distances of distributions over structures that count as agreement: no answer of one chain
+ * differs by more from another's, none of all chains by more from that of the evidences. */
+#define AGREE_CHAINS    0.15
+#define AGREE_EVIDENCES 0.1
+#define LONGEST         16 /* times the first length: what chains that disagree may grow to */
+
+struct state {
+    size_t k;
+    double z[SMODEL_MAX_PAR], logp, ratio; /* ratio: log of target over independence proposal */
+};
 
 struct run {
     struct posterior *p;
-    double *q; /* proposal probabilities over evidences */
-    size_t steps;
+    double *q;   /* proposal probabilities over evidences */
+    size_t warm; /* steps that forget the scattered start */
+    size_t done, steps;
+    struct rng g[CHAINS];
+    struct state now[CHAINS];
+    struct chain_state *path[CHAINS]; /* steps each */
     long accepted[CHAINS];
 };
 
@@ -47,11 +61,6 @@ static size_t pick(const double *q, size_t n, struct rng *g) {
     }
     return last;
 }
-
-struct state {
-    size_t k;
-    double z[SMODEL_MAX_PAR], logp, ratio; /* ratio: log of target over independence proposal */
-};
 
 /* Fills logp and ratio of the state (k, z). */
 static void weigh(const struct run *r, struct smodel_work *w, struct state *s) {
@@ -83,29 +92,39 @@ static void walk(const struct run *r, struct rng *g, struct smodel_work *w, stru
     if (log(rng_uniform(g)) < next.logp - s->logp) *s = next;
 }
 
-static void run_chain(void *ctx, size_t c, int thread) {
-    struct run *r = ctx;
+static void step(struct run *r, size_t c, bool with_walk, bool counted, struct smodel_work *w) {
+    struct state next = {0}, *now = &r->now[c];
+    struct rng *g = &r->g[c];
+    propose(r, pick(r->q, r->p->search->n, g), g, w, &next);
+    if (log(rng_uniform(g)) < next.ratio - now->ratio) {
+        *now = next;
+        r->accepted[c] += counted;
+    }
+    if (with_walk) walk(r, g, w, now);
+}
+
+static void start_chain(struct run *r, size_t c, struct smodel_work *w) {
     const struct search *s = r->p->search;
-    struct smodel_work *w = s->work[thread];
-    struct rng g;
-    struct state now = {.ratio = -INFINITY}, next = {0};
-    rng_init(&g, s->opt.seed, (uint32_t)c, 77);
+    struct rng *g = &r->g[c];
+    rng_init(g, s->opt.seed, (uint32_t)c, 77);
     double *flat = NEW_ARRAY(double, s->n + 1), usable_n = 0;
     for (size_t i = 0; i < s->n; i++) usable_n += r->q[i] > 0;
     for (size_t i = 0; i < s->n; i++) flat[i] = r->q[i] > 0 ? 1 / usable_n : 0;
-    for (int tries = 0; tries < 50 && !isfinite(now.ratio); tries++) /* scattered start */
-        propose(r, pick(tries < 25 ? flat : r->q, s->n, &g), &g, w, &now);
+    r->now[c].ratio = -INFINITY;
+    for (int tries = 0; tries < 50 && !isfinite(r->now[c].ratio); tries++) /* scattered start */
+        propose(r, pick(tries < 25 ? flat : r->q, s->n, g), g, w, &r->now[c]);
     mem_free(flat);
-    size_t warm = r->steps / 10 + 5; /* forgets the scattered start */
-    for (size_t i = 0; i < warm + r->steps; i++) {
-        propose(r, pick(r->q, s->n, &g), &g, w, &next);
-        if (log(rng_uniform(&g)) < next.ratio - now.ratio) {
-            now = next;
-            r->accepted[c] += i >= warm;
-        }
-        if (i % 2) walk(r, &g, w, &now);
-        if (i >= warm)
-            r->p->chain[c * r->steps + i - warm] = (struct chain_state){(int)now.k, now.logp};
+    for (size_t i = 0; i < r->warm; i++) step(r, c, i % 2, false, w);
+}
+
+/* From `done` on to `steps`: a chain that is made longer is the chain that was long at once. */
+static void run_chain(void *ctx, size_t c, int thread) {
+    struct run *r = ctx;
+    struct smodel_work *w = r->p->search->work[thread];
+    if (r->done == 0) start_chain(r, c, w);
+    for (size_t i = r->done; i < r->steps; i++) {
+        step(r, c, (r->warm + i) % 2, true, w);
+        r->path[c][i] = (struct chain_state){(int)r->now[c].k, r->now[c].logp};
     }
 }
 
@@ -225,18 +244,19 @@ static void least_ess(struct posterior *p) {
     }
 }
 
+/* Every kind of disagreement in words; none: settled. Distances are those of the samples, which
+ * are never closer than sampling lets them be: agreement has to be seen, not allowed for. */
 static void judge(struct posterior *p) {
     struct buf b = BUF_INIT;
     const struct search *s = p->search;
-    double noise = p->ess > 0 ? 1.5 / sqrt(p->ess) : 1; /* distance that sampling alone makes */
     if (s->cut) buf_puts(&b, "the search was stopped by a limit before it was done; ");
     if (p->unexplored > 0.1)
         buf_printf(&b, "%.0f%% of the mass lies on structures whose neighbours were not visited; ",
                    100 * p->unexplored);
-    if (p->tv_evidence > 0.1 + noise)
-        buf_printf(&b, "chains and evidences disagree (distance %.2f); ", p->tv_evidence);
-    if (p->tv_between > 0.15 + 2 * noise)
-        buf_printf(&b, "chains disagree with each other (distance %.2f); ", p->tv_between);
+    if (p->tv_evidence > AGREE_EVIDENCES)
+        buf_printf(&b, "chains and evidences disagree (distance %.3f); ", p->tv_evidence);
+    if (p->tv_between > AGREE_CHAINS)
+        buf_printf(&b, "chains disagree with each other (distance %.3f); ", p->tv_between);
     if (p->rhat > 1.1) buf_printf(&b, "R-hat of the log density is %.2f; ", p->rhat);
     if (p->ess < 40)
         buf_printf(&b, "only %.0f effective draws of a component's presence; ", p->ess);
@@ -253,21 +273,49 @@ static void judge(struct posterior *p) {
     p->verdict = buf_take(&b);
 }
 
-void posterior_chains(struct posterior *p, size_t steps) {
-    const struct search *s = p->search;
-    if (!steps) steps = s->data->n <= 300 ? 500 : s->data->n <= 700 ? 250 : 150;
-    struct run r = {.p = p, .q = NEW_ARRAY(double, s->n + 1), .steps = steps};
-    proposal_weights(&r);
-    p->n_chains = CHAINS;
-    p->steps = steps;
-    p->chain = NEW_ARRAY(struct chain_state, CHAINS * steps);
-    search_parallel(s->opt.threads, CHAINS, run_chain, &r);
+/* The chains so far as one array, and what they say. */
+static void diagnose(struct run *r) {
+    struct posterior *p = r->p;
     long accepted = 0;
-    for (int c = 0; c < CHAINS; c++) accepted += r.accepted[c];
-    p->acceptance = (double)accepted / (double)(CHAINS * steps);
+    mem_free(p->chain);
+    mem_free(p->verdict);
+    p->chain = NEW_ARRAY(struct chain_state, CHAINS * r->steps);
+    p->steps = r->steps;
+    p->tv_between = 0;
+    for (size_t c = 0; c < CHAINS; c++) {
+        memcpy(p->chain + c * r->steps, r->path[c], r->steps * sizeof *p->chain);
+        accepted += r->accepted[c];
+    }
+    p->acceptance = (double)accepted / (double)(CHAINS * r->steps);
     p->rhat = log_density_rhat(p);
     distances(p);
     least_ess(p);
     judge(p);
+}
+
+/* Longer chains may bring them together, at no more than the search itself has cost. */
+static bool worth_more(const struct run *r, size_t first) {
+    const struct posterior *p = r->p;
+    bool apart = p->tv_between > AGREE_CHAINS || p->tv_evidence > AGREE_EVIDENCES ||
+                 p->rhat > 1.1 || p->ess < 40;
+    return apart && !p->search->cut && 2 * r->steps <= LONGEST * first &&
+           (double)CHAINS * 3 * (double)r->steps < (double)p->search->evals;
+}
+
+void posterior_chains(struct posterior *p, size_t steps) {
+    const struct search *s = p->search;
+    size_t first = s->data->n <= 300 ? 500 : s->data->n <= 700 ? 250 : 150;
+    struct run r = {.p = p, .q = NEW_ARRAY(double, s->n + 1), .warm = first / 10 + 5};
+    size_t room = steps ? steps : LONGEST * first;
+    for (size_t c = 0; c < CHAINS; c++) r.path[c] = NEW_ARRAY(struct chain_state, room);
+    proposal_weights(&r);
+    p->n_chains = CHAINS;
+    r.steps = steps ? steps : first;
+    for (bool more = true; more; r.done = r.steps, r.steps *= more ? 2 : 1) {
+        search_parallel(s->opt.threads, CHAINS, run_chain, &r);
+        diagnose(&r);
+        more = !steps && worth_more(&r, first);
+    }
+    for (size_t c = 0; c < CHAINS; c++) mem_free(r.path[c]);
     mem_free(r.q);
 }

@@ -51,6 +51,9 @@ static bool is_noise(const char *t) {
 static bool is_amplitude(const char *t) {
     return has(t, "LIN") && repeats(t);
 }
+static bool is_changing(const char *t) {
+    return repeats(t) && (has(t, "SE") || has(t, "RQ") || strstr(t, "MAT"));
+}
 static bool is_dated(const char *t) {
     return has(t, "RAMP") || has(t, "STEP");
 }
@@ -70,6 +73,7 @@ static const struct {
               {"heteroskedastic_noise", is_heteroskedastic},
               {"heteroskedastic", is_heteroskedastic},
               {"changing_amplitude", is_amplitude},
+              {"changing_pattern", is_changing},
               {"change", is_dated}};
 
 const char *kern_query_motif(size_t i) {

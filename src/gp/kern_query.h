@@ -13,6 +13,7 @@
  *   white_noise            WN
  *   heteroskedastic_noise  LIN*WN                    (also: heteroskedastic)
  *   changing_amplitude     LIN times PER
+ *   changing_pattern       SE, RQ or a Matern kernel times PER
  *   change                 a change point or window, a ramp or a step
  *
  * Used by `gpmem query` and by the language. Words are read without regard to case; W, IW and MAT

@@ -1,8 +1,9 @@
 #!/usr/bin/python3
 """Series as people have them, through discover and its followers: each gives a sane result or says clearly why not."""
-import os, subprocess, sys, tempfile
+import csv, io, json, math, os, random, re, subprocess, sys, tempfile
 
 TOOL = os.path.abspath(sys.argv[1])
+ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 
 
 def run(*args, status=0):
@@ -26,7 +27,107 @@ def check_repeated_times():
     assert "1 repeated times" in run("discover", write("once.csv", once)).stdout
 
 
+def months(values, year, month):
+    return "month,value\n" + "".join("%d-%02d,%s\n" % (year + (month - 1 + i) // 12, (month - 1 + i) % 12 + 1, v) for i, v in enumerate(values))
+
+
+CRIMEA = [1, 12, 11, 359, 828, 788, 503, 844, 1725, 2761, 2120, 1205, 477, 508, 802, 382, 483, 189, 128, 178]
+
+
+def check_wide_forecast():
+    """On the log scale a forecast soon spans many orders of magnitude: its limits hold, and the point is the median."""
+    run("discover", write("crimea.csv", months(CRIMEA, 1854, 4)), "-q", "-o", "crimea", "--json", "crimea.json", "--log", "always")
+    rows = list(csv.DictReader(io.StringIO(run("forecast", "crimea", "--horizon", "40").stdout)))
+    assert list(rows[0]) == ["x", "median", "lo", "hi"] and len(rows) == 40 and rows[0]["x"] == "1855-12", rows[0]
+    for r in rows:
+        lo, mid, hi = (float(r[k]) for k in ("lo", "median", "hi"))
+        assert 0 < lo < mid < hi and 5 < mid < 5000, r
+    widths = [math.log(float(r["hi"]) / float(r["lo"])) for r in rows]
+    assert all(a < b for a, b in zip(widths, widths[1:])) and widths[-1] > 30, widths
+    # far out, where the upper limit is beyond every number, it is infinite and the rest still holds
+    far = list(csv.DictReader(io.StringIO(run("forecast", "crimea", "--at", "9999-12").stdout)))[0]
+    assert 0 <= float(far["lo"]) < float(far["median"]) < float(far["hi"]), far
+    f = json.load(open("crimea.json"))["forecast"]
+    assert all(a < b < c for a, b, c in zip(f["lo"], f["median"], f["hi"])), f
+    held = run("discover", "crimea.csv", "--holdout", "0.2", "--log", "always").stdout
+    score = re.search(r"MASE ([\d.]+), MAE ([\d.]+), RMSE ([\d.]+), CRPS ([\d.e+]+)", held)
+    assert score and float(score.group(2)) < 3000 and float(score.group(4)) < 1e5, held
+
+
+def check_many_times():
+    """--at may be given any number of times."""
+    at = [a for i in range(500) for a in ("--at", "%d-%02d" % (1850 + i // 12, i % 12 + 1))]
+    rows = run("forecast", "crimea", *at).stdout.splitlines()
+    assert len(rows) == 501 and rows[1].startswith("1850-01,") and rows[500].startswith("1891-08,"), len(rows)
+
+
+def noisy(n, f, sd, seed):
+    rng = random.Random(seed)
+    return [round(f(i) + rng.gauss(0, sd), 3) for i in range(n)]
+
+
+def settled_means_agreement(d):
+    g = d["diagnostics"]
+    if d["settled"]:
+        assert g["distance_between_chains"] <= 0.15 and g["distance_chains_evidences"] <= 0.1 and g["rhat_log_density"] <= 1.1, g
+    for c in d["checks"]:
+        assert not (c["p"] < 0.05 and c["text"].startswith("no sign")), c
+
+
+MOTIFS = {"a trend": "trend", "a recurring pattern": "recurring_pattern", "one that changes from period to period": "changing_pattern",
+          "one that grows or shrinks": "changing_amplitude", "a smooth variation": "smooth", "a random walk": "random_walk",
+          "noise that grows or shrinks": "heteroskedastic_noise", "a change at a date": "change"}
+
+
+def check_words():
+    """The probabilities in the words are those that a query for the same thing gives; "settled" and "no sign" mean it."""
+    walk = [0.0]
+    for step in noisy(69, lambda i: 0, 1, 3):
+        walk.append(round(walk[-1] + step, 3))
+    sets = {"crimea": CRIMEA, "pattern": noisy(60, lambda i: 5 + math.sin(i * math.pi / 6) * (1 + 0.01 * i), 0.5, 4), "walk": walk,
+            "growing": noisy(60, lambda i: 30 + 0.2 * i + 0.1 * i * math.sin(i * math.pi / 6), 0.5, 6),
+            "bend": noisy(40, lambda i: 0.02 * i * i, 1, 7)}
+    said = set()
+    for name, values in sets.items():
+        write(name + ".csv", months(values, 1854, 4))
+        text = run("discover", name + ".csv", "-o", "kept_" + name, "--json", name + ".json").stdout
+        d = json.load(open(name + ".json"))
+        settled_means_agreement(d)
+        words = re.findall(r"That there is ([a-z ]+) is [a-z ]+ \((above )?([\d.]+)%\)", text)
+        lines = [line for line in text.splitlines() if re.match(r"\d\. ", line)]
+        assert len(lines) == len(d["description"]["components"]) and all("That there is" in line for line in lines[:-1]), lines
+        answers = {q["query"]: q["probability"] for q in json.loads(run("query", "kept_" + name, *MOTIFS.values(), "--format", "json").stdout)}
+        for what, above, number in words:
+            p = answers[MOTIFS[what]]
+            assert p > 0.999 if above else abs(100 * p - float(number)) <= 0.51, (name, what, number, p)
+            said.add(MOTIFS[what])
+        for c in d["description"]["components"]:
+            if c["motif"] != "noise":
+                assert abs(c["motif_probability"] - answers[c["motif"]]) < 1e-6, (name, c)
+        assert {m["motif"]: round(m["probability"], 6) for m in d["motifs"]} == {k: round(v, 6) for k, v in answers.items()}, name
+    assert said >= {"trend", "recurring_pattern", "changing_pattern", "changing_amplitude", "smooth"}, said
+    run("discover", os.path.join(ROOT, "data", "airline.csv"), "--json", "airline.json", "-q")
+    settled_means_agreement(json.load(open("airline.json")))
+
+
+def check_estimates_inside():
+    """Where few draws hold most of the weight, an estimate still lies inside its own interval."""
+    values = [
+        0.0522, -1.3949, -3.2869, -3.2363, -1.4238, -1.6944, -0.8337, 0.2799, 0.7074, -0.7946, -2.8039, -2.3567, -0.591, -1.0985,
+        -2.5839, -5.0785, -1.3457, -1.5082, -2.1379, -0.5174, 0.5871, 0.294, -1.7727, -3.5596, -2.3625, -1.9428, -1.6145, -1.1606,
+        -3.123, -1.7232]
+    text = run("discover", write("steps.csv", "t,y\n" + "".join("%d,%s\n" % r for r in enumerate(values)))).stdout
+    found = re.findall(r"([-\d.e+]+)%?(?: \w+)? \(95%: ([-\d.e+]+)%?(?: \w+)? to ([-\d.e+]+)", text)
+    assert found, text
+    for mid, lo, hi in found:
+        assert float(lo) < float(mid) < float(hi), (mid, lo, hi)
+
+
 with tempfile.TemporaryDirectory() as tmp:
     os.chdir(tmp)
     check_repeated_times()
+    check_wide_forecast()
+    check_many_times()
+    check_words()
+    check_estimates_inside()
 print("series: fine")

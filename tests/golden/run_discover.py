@@ -51,7 +51,7 @@ def check_result(tmp):
     run("query", out, "LIN &", status=2)
     run("query", os.path.join(tmp, "nowhere"), "LIN", status=2)
     f = list(csv.reader(io.StringIO(run("forecast", out, "--horizon", "24").stdout)))
-    assert f[0] == ["x", "mean", "lo", "hi"] and len(f) == 25, f[:2]
+    assert f[0] == ["x", "median", "lo", "hi"] and len(f) == 25, f[:2]
     assert f[1][0] == "2004-07" and all(float(r[2]) < float(r[1]) < float(r[3]) for r in f[1:]), f[1]
     at = list(csv.reader(io.StringIO(run("forecast", out, "--at", "2004-07").stdout)))
     assert abs(float(at[1][1]) - float(f[1][1])) < 1e-6 * abs(float(f[1][1]))

@@ -100,7 +100,7 @@ def check_discover():
     p, error = d.query("PER")
     assert p > 0.9 and error >= 0 and abs(sum(v for _, v in d.structures) - 1) < 0.05
     f = d.forecast(6)
-    assert np.array_equal(f["x"], t[54:]) and np.abs(f["mean"] - y[54:]).max() < 2.5 and (f["lo"] < f["hi"]).all()
+    assert np.array_equal(f["x"], t[54:]) and np.abs(f["median"] - y[54:]).max() < 2.5 and (f["lo"] < f["hi"]).all()
     assert "<svg" in d.report("html") and d.structures[0][0] in d.report()
     raises(gpmem.GpmemError, "no.csv", lambda: gpmem.discover("no.csv"))
     raises(ValueError, "html", lambda: d.report("pdf"))
