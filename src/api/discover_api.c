@@ -6,6 +6,7 @@
 #include "api/call.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/calendar.h"
 #include "gp/kern_query.h"
 #include "discover/discovery.h"
 #include "discover/paper.h"
@@ -219,12 +220,10 @@ static enum gpm_status read_time(const struct series *s, const char *text, doubl
     enum time_kind kind;
     if (series_parse_time(text, x, &kind) != GPM_OK) return GPM_E_FORMAT;
     if (s->kind == TIME_DATE && kind == TIME_DATE && !strcmp(s->unit, "year")) {
-        struct buf b = BUF_INIT;
-        series_print_time(TIME_DATE, "day", *x, &b);
-        b.data[7] = 0; /* 1949-01-01 as the month 1949-01 */
-        enum gpm_status st = series_parse_time(b.data, x, &kind);
-        buf_release(&b);
-        return st;
+        int y, m, day; /* 1949-01-01 as the month 1949-01 */
+        calendar_date((long)*x, &y, &m, &day);
+        *x = y + (m - 1) / 12.0;
+        return GPM_OK;
     }
     bool number = s->kind == TIME_NUMBER || s->kind == TIME_YEAR;
     return (number ? kind == TIME_NUMBER : kind == s->kind || !strcmp(s->unit, "day"))
@@ -259,7 +258,7 @@ enum gpm_status gpm_discover_forecast(gpm_discovery *d, size_t horizon, const ch
     buf_reset(&d->out);
     buf_puts(&d->out, "x,median,lo,hi\n");
     for (size_t i = 0; i < p.n; i++) {
-        series_print_time(s->kind, s->unit, p.x[i], &d->out);
+        series_print_time(s, p.x[i], &d->out);
         buf_printf(&d->out, ",%.10g,%.10g,%.10g\n", p.median[i], p.lo[i], p.hi[i]);
     }
     *csv = d->out.data;

@@ -31,13 +31,20 @@ static void interval(double lo, double hi, struct buf *out) {
     buf_putc(out, ')');
 }
 
-/* A duration in the user's unit; fractions of a year in months. */
+/* A duration in the user's unit; fractions of a year in months, of a day in hours and less. */
 static void duration(const struct discovery *d, double v, struct buf *out) {
+    static const struct {
+        const char *unit, *part;
+        double parts, below;
+    } finer[] = {{"year", "month", 12, 1.95},
+                 {"day", "hour", 24, 0.995},
+                 {"hour", "minute", 60, 0.995},
+                 {"minute", "second", 60, 0.995}};
     const char *unit = d->series.unit;
-    if (!strcmp(unit, "year") && v < 1.95 && fabs(v - 1) > 0.005) {
-        number(v * 12, out);
-        buf_puts(out, " months");
-        return;
+    for (size_t i = 0; i < COUNT_OF(finer); i++) {
+        if (strcmp(unit, finer[i].unit) || v >= finer[i].below || fabs(v - 1) <= 0.005) continue;
+        unit = finer[i].part;
+        v *= finer[i].parts;
     }
     number(v, out);
     buf_printf(out, " %s%s", unit, fabs(v - 1) < 0.005 ? "" : "s");
@@ -59,9 +66,12 @@ static bool is_log(const struct discovery *d) {
     return discovery_top(d)->m.s.transform == TRANSFORM_LOG;
 }
 
-/* A standard deviation on the scale of the transform: in units, or as a percentage. */
+/* A standard deviation on the scale of the transform: in units, as a percentage, or a factor. */
 static void amount(const struct discovery *d, double sd, struct buf *out) {
-    if (is_log(d)) {
+    if (is_log(d) && sd > 1.2) {
+        buf_puts(out, "a factor of ");
+        number(exp(sd), out);
+    } else if (is_log(d)) {
         number(100 * expm1(sd), out);
         buf_putc(out, '%');
     } else {
@@ -83,10 +93,10 @@ static void amount_of(const struct discovery *d, int par, double factor, struct 
 
 static void date(const struct discovery *d, double t, struct buf *out) {
     double x = d->data.x0 + d->data.span * t;
-    if (d->series.kind == TIME_YEAR || d->series.kind == TIME_NUMBER)
-        buf_printf(out, "%.6g", x);
+    if (series_dated(&d->series))
+        series_print_time(&d->series, x, out);
     else
-        series_print_time(d->series.kind, d->series.unit, x, out);
+        buf_printf(out, "%.6g", x);
 }
 
 void describe_probability(double p, struct buf *out) {

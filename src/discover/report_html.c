@@ -28,6 +28,8 @@ static void chart_begin(struct chart *c, const struct discovery *d, const char *
     c->scene = plot_scene_new(NULL, 1);
     plot_describe(c->scene, caption);
     c->panel = plot_panel_add(c->scene, title);
+    if (series_dated(&d->series))
+        c->panel->x.time = strcmp(d->series.unit, "day") ? PLOT_TIME_YEARS : PLOT_TIME_DAYS;
 }
 
 /* A value shown when the pointer rests on a time; values beyond m are blank. */
@@ -70,8 +72,8 @@ static void chart_end(struct chart *c, double height, struct buf *out) {
     buf_puts(&json, "],\"labels\":[");
     for (size_t i = 0; i < c->n; i++) {
         buf_reset(&label);
-        series_print_time(c->d->series.kind, c->d->series.unit, c->x[i], &label);
-        if (c->d->series.kind == TIME_YEAR || c->d->series.kind == TIME_NUMBER) {
+        series_print_time(&c->d->series, c->x[i], &label);
+        if (!series_dated(&c->d->series)) {
             buf_reset(&label);
             buf_printf(&label, "%.8g", c->x[i]);
         }
@@ -87,6 +89,16 @@ static void chart_end(struct chart *c, double height, struct buf *out) {
     plot_scene_free(c->scene);
 }
 
+/* Values are modelled on the log scale, and the forecast leaves them so far behind that they would
+ * lie on the axis: the chart is logarithmic, too. */
+static bool wide_forecast(const struct discovery *d) {
+    double most = 0, limit = 0;
+    if (discovery_top(d)->m.s.transform != TRANSFORM_LOG) return false;
+    for (size_t i = 0; i < d->series.n; i++) most = fmax(most, d->series.y[i]);
+    for (size_t i = 0; i < d->fit.n; i++) limit = fmax(limit, d->fit.hi[i]);
+    return limit > 5 * most;
+}
+
 static void forecast_chart(const struct discovery *d, struct buf *out) {
     struct chart c;
     size_t n = d->series.n, h = d->fit.n - n;
@@ -96,6 +108,7 @@ static void forecast_chart(const struct discovery *d, struct buf *out) {
                 "underneath. Drag to zoom, double click to return.",
                 d->fit.n, d->fit.x);
     plot_axis_labels(c.panel, d->series.time_name, d->series.value_name);
+    plot_axis_log(c.panel, false, wide_forecast(d));
     plot_band(c.panel, NULL, n, p->x, p->lo, p->hi,
               (struct plot_style){.colour = PLOT_SKY, .opacity = 0.25});
     plot_band(c.panel, "forecast interval", h + 1, p->x + n - 1, p->lo + n - 1, p->hi + n - 1,
@@ -184,10 +197,10 @@ static void forecast_table(const struct discovery *d, struct buf *out) {
                     "class=\"n\">high</th></tr></thead><tbody>\n");
     for (size_t i = d->series.n; i < d->fit.n; i++) {
         buf_puts(out, "<tr><td>");
-        if (d->series.kind == TIME_YEAR || d->series.kind == TIME_NUMBER)
+        if (!series_dated(&d->series))
             buf_printf(out, "%.8g", d->fit.x[i]);
         else
-            series_print_time(d->series.kind, d->series.unit, d->fit.x[i], out);
+            series_print_time(&d->series, d->fit.x[i], out);
         buf_printf(out,
                    "</td><td class=\"n\">%.5g</td><td class=\"n\">%.5g</td><td "
                    "class=\"n\">%.5g</td></tr>\n",
@@ -217,9 +230,9 @@ static void head(const struct discovery *d, struct buf *out) {
     buf_puts(out, "</h1>\n<p class=\"sub\">");
     buf_markup(out, s->name);
     buf_printf(out, ": %zu values, ", s->n);
-    series_print_time(s->kind, s->unit, s->x[0], &b);
+    series_print_time(s, s->x[0], &b);
     buf_puts(&b, " to ");
-    series_print_time(s->kind, s->unit, s->x[s->n - 1], &b);
+    series_print_time(s, s->x[s->n - 1], &b);
     buf_markup(out, b.data);
     if (s->missing) buf_printf(out, ", %zu missing", s->missing);
     if (s->bad) buf_printf(out, ", %zu rows skipped", s->bad);
@@ -285,14 +298,14 @@ void discovery_html(const struct discovery *d, struct buf *out) {
     buf_puts(out, "<h2>Data and forecast</h2>\n");
     forecast_chart(d, out);
     forecast_table(d, out);
+    component_sections(d, out);
     buf_puts(out, "<h2>Probable structures</h2>\n");
     entry_table("structure", d->post.structures, d->post.n_structures, 0.005, true, out);
-    buf_puts(out, "<h3>Is the component present?</h3>\n");
+    buf_puts(out, "<h3>What is there, and what expresses it</h3>\n");
     entry_table("motif", d->post.motifs, d->post.n_motifs, 0.005, false, out);
     entry_table("component", d->post.components, d->post.n_components, 0.005, false, out);
     describe_formula(d, &b);
     put_text(out, "<h3>The most probable structure with numbers</h3>\n<pre>", &b, "</pre>\n");
-    component_sections(d, out);
     checks_section(d, out);
     buf_puts(out, "<h2>How it was computed</h2>\n");
     buf_reset(&b);

@@ -32,6 +32,23 @@ static void array(const char *name, size_t n, const double *v, struct buf *out) 
     buf_putc(out, ']');
 }
 
+/* Times in the form of the file: numbers, or dates as texts. */
+static void times(const struct series *s, size_t n, const double *x, struct buf *out) {
+    struct buf b = BUF_INIT;
+    buf_puts(out, "\"x\": [");
+    for (size_t i = 0; i < n; i++) {
+        if (i) buf_puts(out, ", ");
+        buf_reset(&b);
+        series_print_time(s, x[i], &b);
+        if (series_dated(s))
+            text(b.data, out);
+        else
+            num(x[i], out);
+    }
+    buf_putc(out, ']');
+    buf_release(&b);
+}
+
 static void entries(const char *name, const char *key, const struct post_entry *e, size_t n,
                     bool structures, struct buf *out) {
     buf_printf(out, "  \"%s\": [\n", name);
@@ -132,7 +149,7 @@ static void decomposition(const struct discovery *d, struct buf *out) {
     const struct evidence *e = discovery_top(d);
     buf_printf(out, "  \"decomposition\": {\"transform\": \"%s\", ",
                e->m.s.transform == TRANSFORM_LOG ? "log" : "none");
-    array("x", d->dec.n, d->dec.x, out);
+    times(&d->series, d->dec.n, d->dec.x, out);
     buf_puts(out, ", \"parts\": [\n");
     for (int k = 0; k < d->dec.n_parts; k++) {
         const struct part *p = &d->dec.part[k];
@@ -155,10 +172,11 @@ static void decomposition(const struct discovery *d, struct buf *out) {
     buf_puts(out, "  ]},\n");
 }
 
-static void prediction(const char *name, const struct prediction *p, size_t from, struct buf *out) {
+static void prediction(const char *name, const struct series *s, const struct prediction *p,
+                       size_t from, struct buf *out) {
     size_t n = p->n - from;
     buf_printf(out, "  \"%s\": {", name);
-    array("x", n, p->x + from, out);
+    times(s, n, p->x + from, out);
     buf_puts(out, ", ");
     array("mean", n, p->mean + from, out);
     buf_puts(out, ", ");
@@ -189,7 +207,7 @@ static void checks(const struct discovery *d, struct buf *out) {
 static void holdout(const struct discovery *d, struct buf *out) {
     const struct holdout *h = &d->hold;
     if (!h->n) return;
-    prediction("holdout_forecast", &h->pred, 0, out);
+    prediction("holdout_forecast", &d->series, &h->pred, 0, out);
     buf_printf(out, "  \"holdout\": {\"n\": %zu, ", h->n);
     field_num("mae", h->mae, out);
     buf_puts(out, ", ");
@@ -226,7 +244,7 @@ void discovery_json(const struct discovery *d, struct buf *out) {
     checks(d, out);
     holdout(d, out);
     decomposition(d, out);
-    prediction("forecast", &d->fit, d->series.n, out);
+    prediction("forecast", &d->series, &d->fit, d->series.n, out);
     buf_puts(out, "  ");
     field_num("seconds", d->seconds, out);
     buf_puts(out, "\n}\n");

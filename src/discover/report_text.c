@@ -23,16 +23,17 @@ static void data_line(const struct discovery *d, bool markdown, struct buf *out)
     buf_printf(out, ": %zu values of '", s->n);
     put_name(s->value_name, markdown, out);
     buf_puts(out, "' from ");
-    series_print_time(s->kind, s->unit, s->x[0], out);
+    series_print_time(s, s->x[0], out);
     buf_puts(out, " to ");
-    series_print_time(s->kind, s->unit, s->x[s->n - 1], out);
+    series_print_time(s, s->x[s->n - 1], out);
     if (d->data.regular)
         buf_printf(out, ", regular%s", d->data.no_gaps ? "" : " with gaps");
     else
         buf_puts(out, ", irregular");
     if (s->missing) buf_printf(out, ", %zu missing", s->missing);
     if (s->bad) buf_printf(out, ", %zu rows skipped", s->bad);
-    if (s->repeated) buf_printf(out, ", %zu repeated times", s->repeated);
+    if (s->repeated)
+        buf_printf(out, ", %zu repeated time%s", s->repeated, s->repeated == 1 ? "" : "s");
     if (!s->sorted) buf_puts(out, ", sorted by time");
     if (s->left_out)
         buf_printf(out, "; the %zu oldest values were left out (--max-points)", s->left_out);
@@ -110,7 +111,7 @@ static void forecast_rows(const struct discovery *d, struct buf *out) {
     buf_printf(out, " | median | %.0f%% interval |\n|---|---:|---:|\n", 100 * d->opt.level);
     for (size_t i = d->series.n; i < d->fit.n; i++) {
         buf_puts(out, "| ");
-        series_print_time(d->series.kind, d->series.unit, d->fit.x[i], out);
+        series_print_time(&d->series, d->fit.x[i], out);
         buf_printf(out, " | %.5g | %.5g to %.5g |\n", d->fit.median[i], d->fit.lo[i], d->fit.hi[i]);
     }
 }

@@ -104,6 +104,10 @@ static void put_manifest(const struct discovery *d, struct buf *out) {
     buf_json_string(out, s->name, strlen(s->name));
     buf_puts(out, ", \"time_name\": ");
     buf_json_string(out, s->time_name, strlen(s->time_name));
+    if (s->form) {
+        buf_puts(out, ", \"time_form\": ");
+        buf_json_string(out, s->form, strlen(s->form));
+    }
     buf_puts(out, ", \"value_name\": ");
     buf_json_string(out, s->value_name, strlen(s->value_name));
     buf_printf(out,
@@ -271,6 +275,15 @@ static double *get_array(json_t *j, const char *key, size_t *n, bool *bad) {
     return v;
 }
 
+/* Only what is a time of the series' kind; without one times are printed in the usual form. */
+static void load_form(struct series *s, const char *form) {
+    double x;
+    enum time_kind kind;
+    mem_free(s->form);
+    bool good = form && series_parse_time(form, &x, &kind) == GPM_OK && kind == s->kind;
+    s->form = good ? mem_strdup(form) : NULL;
+}
+
 static enum gpm_status load_series(struct discovery *d, const char *dir, json_t *m,
                                    struct buf *err) {
     struct buf text = BUF_INIT, why = BUF_INIT;
@@ -297,6 +310,7 @@ static enum gpm_status load_series(struct discovery *d, const char *dir, json_t 
     s->time_name = get_text(m, "time_name");
     s->value_name = get_text(m, "value_name");
     s->kind = (enum time_kind)get_count(m, "time_kind", TIME_INSTANT);
+    load_form(s, json_string_value(json_object_get(m, "time_form")));
     const char *unit = json_string_value(json_object_get(m, "unit"));
     s->unit = unit && !strcmp(unit, "year")  ? "year"
               : unit && !strcmp(unit, "day") ? "day"

@@ -4,6 +4,7 @@
  */
 #include "discover/series.h"
 #include "base/ascii.h"
+#include "base/calendar.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/number.h"
@@ -146,6 +147,10 @@ static enum gpm_status read_time(struct reading *r, size_t row, double *x, bool 
         buf_release(&what);
         return st;
     }
+    if (!r->s->form || strlen(cell) > strlen(r->s->form)) {
+        mem_free(r->s->form);
+        r->s->form = mem_strdup(cell);
+    }
     return GPM_OK;
 }
 
@@ -179,22 +184,16 @@ static int by_time(const void *a, const void *b) {
 /* ---- the calendar ---- */
 /* Dates that are all the first of a month count as months: equal steps, and a year is 1. */
 static bool firsts_of_months(const struct reading *r) {
-    for (size_t i = 0; i < r->n; i++) {
-        struct buf b = BUF_INIT;
-        series_print_time(TIME_DATE, "day", r->p[i].x, &b);
-        bool first = b.len >= 2 && !strcmp(b.data + b.len - 2, "01");
-        buf_release(&b);
-        if (!first) return false;
-    }
-    return r->n > 1;
+    int y, m, d = 1;
+    for (size_t i = 0; i < r->n && d == 1; i++) calendar_date((long)r->p[i].x, &y, &m, &d);
+    return d == 1 && r->n > 1;
 }
 
 static void days_to_years(struct reading *r) {
     for (size_t i = 0; i < r->n; i++) {
-        struct buf b = BUF_INIT;
-        series_print_time(TIME_DATE, "day", r->p[i].x, &b);
-        r->p[i].x = atoi(b.data) + (atoi(b.data + 5) - 1) / 12.0;
-        buf_release(&b);
+        int y, m, d;
+        calendar_date((long)r->p[i].x, &y, &m, &d);
+        r->p[i].x = y + (m - 1) / 12.0;
     }
 }
 
@@ -325,8 +324,13 @@ void series_release(struct series *s) {
     mem_free(s->y);
     mem_free(s->name);
     mem_free(s->time_name);
+    mem_free(s->form);
     mem_free(s->value_name);
     memset(s, 0, sizeof *s);
+}
+
+bool series_dated(const struct series *s) {
+    return s->kind != TIME_NUMBER && s->kind != TIME_YEAR;
 }
 
 void series_slice(const struct series *s, size_t from, size_t to, struct series *out) {
@@ -338,6 +342,7 @@ void series_slice(const struct series *s, size_t from, size_t to, struct series 
     memcpy(out->y, s->y + from, out->n * sizeof(double));
     out->name = mem_strdup(s->name);
     out->time_name = mem_strdup(s->time_name);
+    out->form = s->form ? mem_strdup(s->form) : NULL;
     out->value_name = mem_strdup(s->value_name);
     set_hash(out);
 }

@@ -34,6 +34,7 @@ struct series {
     size_t n;
     double *x, *y; /* ascending x */
     char *name, *time_name, *value_name;
+    char *form; /* a time as the file writes it, the longest of them; NULL: none is known */
     enum time_kind kind;
     const char *unit; /* of x: "year", "day", "step" */
     size_t rows, missing, bad, repeated, left_out;
@@ -52,11 +53,11 @@ void series_release(struct series *s);
 /* Copies points [from, to) with the descriptions. */
 void series_slice(const struct series *s, size_t from, size_t to, struct series *out);
 
-/* A time as the user would write it: 1960-03, 1999-12-31, 1950.25. */
-void series_print_time(enum time_kind kind, const char *unit, double x, struct buf *out);
+/* A time in the form of the file: 1960-03, Mar 1960, 1999/12/31, 1950.25. */
+void series_print_time(const struct series *s, double x, struct buf *out);
 /* GPM_E_FORMAT when the text is no time. */
 GPM_MUST_USE enum gpm_status series_parse_time(const char *text, double *x, enum time_kind *kind);
-long series_days(int year, int month, int day); /* since 1970-01-01, proleptic Gregorian */
+bool series_dated(const struct series *s); /* times are of the calendar, not numbers */
 /* A name from outside, fit for one line of a terminal or a report: no control characters. */
 char *series_clean_name(const char *text);
 #endif

@@ -3,6 +3,7 @@
  * Times as text: ISO dates and their parts, month names, quarters, plain numbers.
  */
 #include "base/ascii.h"
+#include "base/calendar.h"
 #include "base/mem.h"
 #include "base/number.h"
 #include "discover/series.h"
@@ -13,29 +14,6 @@
 
 static const char *const months[12] = {"jan", "feb", "mar", "apr", "may", "jun",
                                        "jul", "aug", "sep", "oct", "nov", "dec"};
-
-/* Days since 1970-01-01 (Howard Hinnant's civil-calendar arithmetic). */
-long series_days(int year, int month, int day) {
-    long y = month <= 2 ? year - 1 : year;
-    long era = (y >= 0 ? y : y - 399) / 400;
-    long yoe = y - era * 400, doy = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
-    return era * 146097 + yoe * 365 + yoe / 4 - yoe / 100 + doy - 719468;
-}
-
-static void civil(long days, int *year, int *month, int *day) {
-    days += 719468;
-    long era = (days >= 0 ? days : days - 146096) / 146097, doe = days - era * 146097;
-    long yoe = (doe - doe / 1460 + doe / 36524 - doe / 146096) / 365;
-    long doy = doe - (365 * yoe + yoe / 4 - yoe / 100), mp = (5 * doy + 2) / 153;
-    *day = (int)(doy - (153 * mp + 2) / 5 + 1);
-    *month = (int)(mp < 10 ? mp + 3 : mp - 9);
-    *year = (int)(yoe + era * 400 + (*month <= 2));
-}
-
-static int month_length(int y, int m) {
-    static const int len[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-    return m == 2 && (y % 4 == 0 && (y % 100 != 0 || y % 400 == 0)) ? 29 : len[m - 1];
-}
 
 /* digits := exactly n decimal digits */
 static bool digits(const char **p, int n, int *out) {
@@ -117,8 +95,8 @@ static bool parse_date(const char *p, double *x, enum time_kind *kind) {
         *x = y + (m - 1) / 12.0, *kind = TIME_MONTH;
         return true;
     }
-    if (*p++ != sep || !digits(&p, 2, &d) || d < 1 || d > month_length(y, m)) return false;
-    *x = (double)series_days(y, m, d), *kind = TIME_DATE;
+    if (*p++ != sep || !digits(&p, 2, &d) || d < 1 || d > calendar_month_length(y, m)) return false;
+    *x = (double)calendar_days(y, m, d), *kind = TIME_DATE;
     if (*p == 0) return true;
     double fraction;
     if ((*p != 'T' && *p != ' ') || !clock_time(p + 1, &fraction)) return false;
@@ -135,29 +113,88 @@ enum gpm_status series_parse_time(const char *text, double *x, enum time_kind *k
     return GPM_OK;
 }
 
-static void print_month(double x, struct buf *out) {
-    double m = floor(x * 12 + 0.5);
-    buf_printf(out, "%04d-%02d", (int)floor(m / 12), (int)(m - 12 * floor(m / 12)) + 1);
+/* ---- printing, in the form of the file ---- */
+/* The separator that the file writes at this place, or the usual one. */
+static char form_at(const struct series *s, size_t at, char usual) {
+    return s->form && strlen(s->form) > at ? s->form[at] : usual;
 }
 
-void series_print_time(enum time_kind kind, const char *unit, double x, struct buf *out) {
+/* A month by name, as long and in the case that the form's name has. */
+static void print_month_name(const char *form, int month, struct buf *out) {
+    static const char *const rest[12] = {"uary", "ruary", "ch",     "il",   "",      "e",
+                                         "y",    "ust",   "tember", "ober", "ember", "ember"};
+    size_t letters = 0, from = out->len;
+    while (isalpha((unsigned char)form[letters])) letters++;
+    buf_puts(out, months[month - 1]);
+    if (letters > 3) buf_puts(out, rest[month - 1]);
+    for (size_t i = from; i < out->len; i++)
+        if (isupper((unsigned char)form[i == from ? 0 : 1]))
+            out->data[i] = (char)toupper((unsigned char)out->data[i]);
+}
+
+/* month := YYYY sep MM | Mon sep YYYY | YYYY [sep] Mon */
+static void print_month(const struct series *s, int year, int month, struct buf *out) {
+    const char *f = s->kind == TIME_MONTH && s->form ? s->form : "0000-00";
+    size_t letters = 0;
+    while (isalpha((unsigned char)f[letters])) letters++;
+    if (letters) {
+        print_month_name(f, month, out);
+        buf_printf(out, "%c%04d", f[letters], year);
+        return;
+    }
+    buf_printf(out, "%04d", year);
+    size_t at = 4;
+    if (!isalpha((unsigned char)f[at])) buf_putc(out, f[at++]);
+    if (isalpha((unsigned char)f[at]))
+        print_month_name(f + at, month, out);
+    else
+        buf_printf(out, "%02d", month);
+}
+
+static void print_date(const struct series *s, long day, struct buf *out) {
     int y, m, d;
-    if (!(fabs(x) < 1e9)) kind = TIME_NUMBER; /* no calendar goes that far */
-    if (kind == TIME_QUARTER) {
-        double q = floor(x * 4 + 0.5);
-        buf_printf(out, "%04dQ%d", (int)floor(q / 4), (int)(q - 4 * floor(q / 4)) + 1);
-    } else if (kind == TIME_MONTH || (kind == TIME_DATE && !strcmp(unit, "year"))) {
-        print_month(x, out);
-        if (kind == TIME_DATE) buf_puts(out, "-01");
-    } else if (kind == TIME_DATE) {
-        civil((long)floor(x + 0.5), &y, &m, &d);
-        buf_printf(out, "%04d-%02d-%02d", y, m, d);
-    } else if (kind == TIME_INSTANT) {
-        long s = (long)floor(x * 86400 + 0.5), day = s >= 0 ? s / 86400 : (s - 86399) / 86400;
-        civil(day, &y, &m, &d);
-        s -= day * 86400;
-        buf_printf(out, "%04d-%02d-%02dT%02ld:%02ld:%02ld", y, m, d, s / 3600, s / 60 % 60, s % 60);
-    } else {
+    char sep = form_at(s, 4, '-');
+    calendar_date(day, &y, &m, &d);
+    buf_printf(out, "%04d%c%02d%c%02d", y, sep, m, sep, d);
+}
+
+/* Seconds and their decimals where the file has them; a time of another zone is written in UTC. */
+static void print_instant(const struct series *s, double x, struct buf *out) {
+    const char *clock = s->form && strlen(s->form) > 15 ? s->form + 11 : "00:00:00";
+    const char *point = strchr(clock, '.');
+    int decimals = point ? (int)strspn(point + 1, "0123456789") : 0;
+    if (decimals > 6) decimals = 6;
+    double scale = pow(10, decimals);
+    long long day_parts = (long long)(86400 * scale), all = llround(x * 86400 * scale);
+    long long day = all >= 0 ? all / day_parts : -((day_parts - 1 - all) / day_parts);
+    long long part = all - day * day_parts, sec = part / (long long)scale;
+    print_date(s, (long)day, out);
+    buf_printf(out, "%c%02lld:%02lld", form_at(s, 10, 'T'), sec / 3600, sec / 60 % 60);
+    if (clock[5] == ':' || sec % 60) buf_printf(out, ":%02lld", sec % 60);
+    if (decimals) buf_printf(out, ".%0*lld", decimals, part % (long long)scale);
+    if (strpbrk(clock, "Zz+-")) buf_putc(out, 'Z');
+}
+
+void series_print_time(const struct series *s, double x, struct buf *out) {
+    bool far = !(fabs(x) < 1e9); /* no calendar goes that far */
+    double month = floor(x * 12 + 0.5), quarter = floor(x * 4 + 0.5);
+    if (far || s->kind == TIME_NUMBER || s->kind == TIME_YEAR) {
         buf_number(out, x);
+    } else if (s->kind == TIME_QUARTER) {
+        char sep = form_at(s, 4, 'Q');
+        bool bare = sep == 'Q' || sep == 'q';
+        buf_printf(out, "%04d", (int)floor(quarter / 4));
+        if (!bare) buf_putc(out, sep);
+        buf_printf(out, "%c%d", bare ? sep : form_at(s, 5, 'Q'),
+                   (int)(quarter - 4 * floor(quarter / 4)) + 1);
+    } else if (s->kind == TIME_MONTH) {
+        print_month(s, (int)floor(month / 12), (int)(month - 12 * floor(month / 12)) + 1, out);
+    } else if (s->kind == TIME_DATE && !strcmp(s->unit, "year")) {
+        int y = (int)floor(month / 12);
+        print_date(s, calendar_days(y, (int)(month - 12 * (double)y) + 1, 1), out);
+    } else if (s->kind == TIME_DATE) {
+        print_date(s, (long)floor(x + 0.5), out);
+    } else {
+        print_instant(s, x, out);
     }
 }

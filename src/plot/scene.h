@@ -65,11 +65,18 @@ struct plot_item {
     const char *const *names;
 };
 
+enum plot_time {
+    PLOT_TIME_NONE,
+    PLOT_TIME_YEARS, /* numbers are years: 1949.5 is July 1949 */
+    PLOT_TIME_DAYS   /* days since 1970-01-01 */
+};
+
 struct plot_axis {
     const char *label; /* or NULL */
     double lo, hi;     /* NaN: from the data */
     bool log;
     bool whole; /* ticks at whole numbers only */
+    enum plot_time time;
 };
 
 struct plot_panel {

@@ -28,9 +28,10 @@ struct frame {
 };
 
 /* Numbers of an axis with a true minus sign. */
+/* The minus of a number is a minus sign; the hyphens of a date stay. */
 static void add_mark_text(struct buf *out, const char *text) {
-    for (; *text; text++) {
-        if (*text == '-') {
+    for (const char *first = text; *text; text++) {
+        if (*text == '-' && (text == first || text[-1] == 'e')) {
             buf_puts(out, "\xe2\x88\x92");
         } else {
             buf_putc(out, *text);
@@ -354,18 +355,9 @@ static double legend(const struct frame *f, double left, double top, double widt
 static void make_ticks(struct frame *f) {
     const struct plot_panel *p = f->p;
     unsigned nx = (unsigned)fmax(3, f->width / 55), ny = (unsigned)fmax(3, f->height / 30);
-    if (p->x.log) {
-        plot_ticks_log(f->l.x0, f->l.x1, nx, &f->x);
-    } else {
-        plot_ticks_linear(f->l.x0, f->l.x1, nx, p->x.whole, &f->x);
-    }
-    if (plot_panel_names(p)) {
-        f->y.n = 0;
-    } else if (p->y.log) {
-        plot_ticks_log(f->l.y0, f->l.y1, ny, &f->y);
-    } else {
-        plot_ticks_linear(f->l.y0, f->l.y1, ny, p->y.whole, &f->y);
-    }
+    plot_ticks_axis(&p->x, f->l.x0, f->l.x1, nx, &f->x);
+    f->y.n = 0;
+    if (!plot_panel_names(p)) plot_ticks_axis(&p->y, f->l.y0, f->l.y1, ny, &f->y);
 }
 
 /* Width of what stands left of the plot area. */

@@ -268,11 +268,7 @@ static void add_legend(struct buf *out, const struct plot_panel *p, size_t inden
 static void add_x_axis(struct buf *out, const struct canvas *c, size_t margin) {
     struct plot_ticks t;
     unsigned want = c->w / 12 > 2 ? c->w / 12 : 2;
-    if (c->p->x.log) {
-        plot_ticks_log(c->l.x0, c->l.x1, want, &t);
-    } else {
-        plot_ticks_linear(c->l.x0, c->l.x1, want, c->p->x.whole, &t);
-    }
+    plot_ticks_axis(&c->p->x, c->l.x0, c->l.x1, want, &t);
     char *line = mem_zalloc(c->w + 32);
     bool *mark = mem_zalloc(c->w);
     memset(line, ' ', c->w + 31);
@@ -303,11 +299,7 @@ static void add_x_axis(struct buf *out, const struct canvas *c, size_t margin) {
 static void y_ticks(const struct plot_panel *p, unsigned rows, struct plot_ticks *t) {
     struct plot_limits l = plot_panel_limits(p);
     unsigned want = rows / 3 > 2 ? rows / 3 : 2;
-    if (p->y.log) {
-        plot_ticks_log(l.y0, l.y1, want, t);
-    } else {
-        plot_ticks_linear(l.y0, l.y1, want, p->y.whole, t);
-    }
+    plot_ticks_axis(&p->y, l.y0, l.y1, want, t);
 }
 
 static void add_canvas(struct buf *out, const struct canvas *c, const struct plot_ticks *t,

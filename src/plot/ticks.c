@@ -3,8 +3,11 @@
  * See ticks.h.
  */
 #include "plot/ticks.h"
+#include "base/calendar.h"
+#include "base/mem.h"
 #include "base/number.h"
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -83,4 +86,93 @@ void plot_ticks_log(double lo, double hi, unsigned want, struct plot_ticks *t) {
             add_log_mark(t, v, m > 1 || (e - e0) % (stride < 1 ? 1 : stride) == 0);
         }
     }
+}
+
+/* ---- the calendar ---- */
+#define DAY 86400.0
+
+/* Steps of the calendar: months, or seconds where months is 0. */
+static const struct time_step {
+    int months;
+    double seconds;
+} time_steps[] = {
+    {0, 1},   {0, 5},       {0, 15},      {0, 30},       {0, 60},       {0, 300},
+    {0, 900}, {0, 1800},    {0, 3600},    {0, 3 * 3600}, {0, 6 * 3600}, {0, 12 * 3600},
+    {0, DAY}, {0, 2 * DAY}, {0, 7 * DAY}, {0, 14 * DAY}, {1, 0},        {3, 0},
+    {6, 0},   {12, 0},      {24, 0},      {60, 0},       {120, 0},      {240, 0},
+    {600, 0}, {1200, 0},    {2400, 0},    {6000, 0},     {12000, 0},
+};
+
+static double step_length(const struct time_step *s) {
+    return s->months ? s->months * 365.2425 / 12 * DAY : s->seconds;
+}
+
+static void add_time_mark(struct plot_ticks *t, double at, const char *format, ...) {
+    if (t->n == PLOT_TICKS_MAX) return;
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(t->text[t->n], sizeof t->text[0], format, ap);
+    va_end(ap);
+    t->at[t->n++] = at;
+}
+
+/* Marks at the first of every k-th month. */
+static void month_marks(enum plot_time time, double lo, double hi, int step, struct plot_ticks *t) {
+    bool years = time == PLOT_TIME_YEARS;
+    double from = 12 * (years ? lo : lo / 365.2425 + 1970) - 1; /* within a month of the limits */
+    double to = 12 * (years ? hi : hi / 365.2425 + 1970) + 1, slack = 1e-6 * (hi - lo);
+    for (double m = ceil(from / step) * step; m <= to; m += step) {
+        int year = (int)floor(m / 12), month = (int)(m - 12.0 * year) + 1;
+        double at = years ? m / 12 : (double)calendar_days(year, month, 1);
+        if (at < lo - slack || at > hi + slack) continue;
+        if (step % 12 == 0)
+            add_time_mark(t, at, "%d", year);
+        else
+            add_time_mark(t, at, "%d-%02d", year, month);
+    }
+}
+
+/* Marks every `step` seconds from midnight on. */
+static void clock_marks(double lo, double hi, double step, struct plot_ticks *t) {
+    for (double s = ceil(lo * DAY / step - 1e-6) * step; s <= hi * DAY + 1e-6; s += step) {
+        long day = (long)floor(s / DAY);
+        int y, m, d, sec = (int)(s - (double)day * DAY);
+        calendar_date(day, &y, &m, &d);
+        if (step >= DAY)
+            add_time_mark(t, s / DAY, "%d-%02d-%02d", y, m, d);
+        else if (step >= 3600 || sec == 0)
+            add_time_mark(t, s / DAY, "%02d-%02d %02d:%02d", m, d, sec / 3600, sec / 60 % 60);
+        else if (step >= 60)
+            add_time_mark(t, s / DAY, "%02d:%02d", sec / 3600, sec / 60 % 60);
+        else
+            add_time_mark(t, s / DAY, "%02d:%02d:%02d", sec / 3600, sec / 60 % 60, sec % 60);
+    }
+}
+
+void plot_ticks_time(enum plot_time time, double lo, double hi, unsigned want,
+                     struct plot_ticks *t) {
+    t->n = 0;
+    if (!(hi > lo) || !(fabs(lo) < 1e7) || !(fabs(hi) < 1e7)) return;
+    double unit = time == PLOT_TIME_YEARS ? 365.2425 * DAY : DAY;
+    double raw = (hi - lo) * unit / (want ? want : 1);
+    size_t i = time == PLOT_TIME_YEARS ? 16 : 0; /* years: months are the finest marks */
+    while (i + 1 < COUNT_OF(time_steps) && step_length(&time_steps[i]) < raw) i++;
+    const struct time_step *s = &time_steps[i];
+    if (s->months)
+        month_marks(time, lo, hi, s->months, t);
+    else
+        clock_marks(lo, hi, s->seconds, t);
+}
+
+void plot_ticks_axis(const struct plot_axis *a, double lo, double hi, unsigned room,
+                     struct plot_ticks *t) {
+    if (a->time != PLOT_TIME_NONE) {
+        unsigned wide = room * 3 / 5; /* dates are wider than numbers */
+        plot_ticks_time(a->time, lo, hi, wide < 2 ? 2 : wide, t);
+        if (t->n >= 2) return;
+    }
+    if (a->log)
+        plot_ticks_log(lo, hi, room, t);
+    else
+        plot_ticks_linear(lo, hi, room, a->whole, t);
 }

@@ -58,7 +58,7 @@ def same(folder, seed, *options):
     with open(os.path.join(folder, "again.vnts"), "w") as f:
         f.write(program)
     again = run("run", "--seed", seed, "again.vnts", cwd=folder)
-    want = rows(text.split("\nComponents")[0])
+    want = rows(text.split("\nMotifs")[0])
     got = rows(again)
     expect(name, want == got and len(want) > 0, (want, got))
     settled = [line for line in text.splitlines() if "chains of" in line]

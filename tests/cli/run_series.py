@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """Series as people have them, through discover and its followers: each gives a sane result or says clearly why not."""
-import csv, io, json, math, os, random, re, subprocess, sys, tempfile
+import csv, datetime, io, json, math, os, random, re, subprocess, sys, tempfile
 
 TOOL = os.path.abspath(sys.argv[1])
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
@@ -24,7 +24,7 @@ def check_repeated_times():
     out = run("discover", write("twice.csv", twice)).stdout
     assert "16 values" in out and "8 repeated times" in out and "LIN" in out.split("Structures")[1].split("\n")[1], out
     once = "year,value\n" + "".join("%d,%d\n" % (2000 + y, y * y % 7) for y in range(1, 12)) + "2011,3\n"
-    assert "1 repeated times" in run("discover", write("once.csv", once)).stdout
+    assert ", 1 repeated time\n" in run("discover", write("once.csv", once)).stdout
 
 
 def months(values, year, month):
@@ -123,6 +123,42 @@ def check_estimates_inside():
         assert float(lo) < float(mid) < float(hi), (mid, lo, hi)
 
 
+NAMES = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
+D0 = datetime.datetime(2020, 2, 20)
+FORMS = {
+    "day": lambda i: (D0 + datetime.timedelta(days=i)).strftime("%Y-%m-%d"),
+    "slash": lambda i: (D0 + datetime.timedelta(days=i)).strftime("%Y/%m/%d"),
+    "hour": lambda i: (D0 + datetime.timedelta(hours=i)).strftime("%Y-%m-%d %H:%M"),
+    "second": lambda i: (D0 + datetime.timedelta(seconds=i)).strftime("%Y-%m-%dT%H:%M:%SZ"),
+    "tenth": lambda i: (D0 + datetime.timedelta(milliseconds=100 * i)).strftime("%Y-%m-%dT%H:%M:%S.%f")[:21],
+    "name": lambda i: "%s %d" % (NAMES[i % 12], 1999 + i // 12),
+    "upper": lambda i: "%d-%s" % (1999 + i // 12, NAMES[i % 12].upper()),
+    "first": lambda i: "%d-%02d-01" % (1999 + i // 12, i % 12 + 1),
+    "quarter": lambda i: "%d-Q%d" % (1999 + i // 4, i % 4 + 1),
+    "year": lambda i: "%d" % (1999 + i),
+}
+
+
+def check_times_as_written():
+    """Times leave in the form in which they came: CSV, JSON, reports, axes; from the run and from a kept one."""
+    values = noisy(30, lambda i: i % 3, 0.5, 8)
+    for name, form in FORMS.items():
+        write(name + ".csv", "t,y\n" + "".join("%s,%s\n" % (form(i), v) for i, v in enumerate(values)))
+        text = run("discover", name + ".csv", "--kernels", "LIN", "--json", "t.json", "--html", "t.html", "--markdown", "t.md", "-o", "t_" + name).stdout
+        want = [form(i) for i in range(30, 38)]
+        assert "from %s to %s," % (form(0), form(29)) in text, (name, text)
+        assert [line.split(",")[0] for line in run("forecast", "t_" + name, "-n", "8").stdout.split("\n")[1:9]] == want, name
+        assert run("forecast", "t_" + name, "--at", want[3]).stdout.split("\n")[1].startswith(want[3] + ","), name
+        for d in json.load(open("t.json")), json.loads(run("report", "t_" + name, "--format", "json").stdout):
+            assert [str(x) for x in d["forecast"]["x"]] == want, (name, d["forecast"]["x"])
+            assert str(d["decomposition"]["x"][0]) == form(0), name
+        html, md = open("t.html").read(), open("t.md").read()
+        assert all("<td>%s</td>" % w in html and "| %s |" % w in md for w in want), name
+        marks = re.findall(r'<text class="mark"[^>]*text-anchor="middle">([^<]*)<', html)
+        good = r"\d{4}" if name == "year" else r"\d{4}(-\d\d){0,2}|(\d\d-\d\d )?\d\d:\d\d(:\d\d)?"
+        assert len(marks) >= 4 and all(re.fullmatch(good, m) for m in marks), (name, marks)
+
+
 with tempfile.TemporaryDirectory() as tmp:
     os.chdir(tmp)
     check_repeated_times()
@@ -130,4 +166,5 @@ with tempfile.TemporaryDirectory() as tmp:
     check_many_times()
     check_words()
     check_estimates_inside()
+    check_times_as_written()
 print("series: fine")

@@ -56,7 +56,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         for (size_t i = 1; i < s.n; i++)
             if (!(s.x[i] >= s.x[i - 1])) abort();
         struct buf b = BUF_INIT;
-        series_print_time(s.kind, s.unit, s.x[0], &b);
+        series_print_time(&s, s.x[0], &b);
         buf_release(&b);
         if (s.n <= LARGEST) evaluate(&s);
         series_release(&s);

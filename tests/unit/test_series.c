@@ -61,7 +61,7 @@ static void test_round_trip_of_dates(void **state) {
         struct buf b = BUF_INIT;
         double x;
         enum time_kind kind;
-        series_print_time(TIME_DATE, "day", (double)day, &b);
+        series_print_time(&(struct series){.kind = TIME_DATE, .unit = "day"}, (double)day, &b);
         if (day > -719000) { /* years 0001 and later have four digits */
             assert_int_equal(series_parse_time(b.data, &x, &kind), GPM_OK);
             assert_close(x, (double)day, 1e-15);
@@ -70,7 +70,8 @@ static void test_round_trip_of_dates(void **state) {
     }
     for (int kind = TIME_NUMBER; kind <= TIME_INSTANT; kind++) { /* no calendar goes that far */
         struct buf b = BUF_INIT;
-        series_print_time((enum time_kind)kind, "day", -1.5e300, &b);
+        series_print_time(&(struct series){.kind = (enum time_kind)kind, .unit = "day"}, -1.5e300,
+                          &b);
         assert_string_equal(b.data, "-1.5e+300");
         buf_release(&b);
     }
