@@ -111,7 +111,7 @@ static void add_time_mark(struct plot_ticks *t, double at, const char *format, .
     if (t->n == PLOT_TICKS_MAX) return;
     va_list ap;
     va_start(ap, format);
-    vsnprintf(t->text[t->n], sizeof t->text[0], format, ap);
+    number_vsnprintf(t->text[t->n], sizeof t->text[0], format, ap);
     va_end(ap);
     t->at[t->n++] = at;
 }

@@ -101,6 +101,9 @@ def check_discover():
     assert p > 0.9 and error >= 0 and abs(sum(v for _, v in d.structures) - 1) < 0.05
     f = d.forecast(6)
     assert np.array_equal(f["x"], t[54:]) and np.abs(f["median"] - y[54:]).max() < 2.5 and (f["lo"] < f["hi"]).all()
+    stamps = np.array(["2021-03-0%d %02d:00" % (1 + i // 24, i % 24) for i in range(60)])
+    f = gpmem.discover(y[:54], stamps[:54], kernels="LIN").forecast(6)  # times with blanks, as they came
+    assert list(f["x"]) == list(stamps[54:]) and (f["lo"] < f["median"]).all(), f
     assert "<svg" in d.report("html") and d.structures[0][0] in d.report()
     raises(gpmem.GpmemError, "no.csv", lambda: gpmem.discover("no.csv"))
     raises(ValueError, "html", lambda: d.report("pdf"))
