@@ -219,6 +219,7 @@ enum gpm_status gpm_discover_query(gpm_discovery *d, const char *query, struct g
 static enum gpm_status read_time(const struct series *s, const char *text, double *x) {
     enum time_kind kind;
     if (series_parse_time(text, x, &kind) != GPM_OK) return GPM_E_FORMAT;
+    if (s->kind == TIME_DATE && kind == TIME_NUMBER && series_compact_date(*x, x)) kind = TIME_DATE;
     if (s->kind == TIME_DATE && kind == TIME_DATE && !strcmp(s->unit, "year")) {
         int y, m, day; /* 1949-01-01 as the month 1949-01 */
         calendar_date((long)*x, &y, &m, &day);

@@ -34,6 +34,9 @@ static void data_line(const struct discovery *d, bool markdown, struct buf *out)
     if (s->bad) buf_printf(out, ", %zu rows skipped", s->bad);
     if (s->repeated)
         buf_printf(out, ", %zu repeated time%s", s->repeated, s->repeated == 1 ? "" : "s");
+    if (s->coded)
+        buf_printf(out, ", %zu of them %g (if that stands for missing, leave the cell empty)",
+                   s->coded, s->code);
     if (!s->sorted) buf_puts(out, ", sorted by time");
     if (s->left_out)
         buf_printf(out, "; the %zu oldest values were left out (--max-points)", s->left_out);

@@ -280,7 +280,8 @@ static void load_form(struct series *s, const char *form) {
     double x;
     enum time_kind kind;
     mem_free(s->form);
-    bool good = form && series_parse_time(form, &x, &kind) == GPM_OK && kind == s->kind;
+    bool good = form && series_parse_time(form, &x, &kind) == GPM_OK &&
+                (kind == s->kind || (s->kind == TIME_DATE && series_compact_date(x, &x)));
     s->form = good ? mem_strdup(form) : NULL;
 }
 

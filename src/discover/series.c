@@ -197,9 +197,21 @@ static void days_to_years(struct reading *r) {
     }
 }
 
+/* Numbers that are all dates written without separators. */
+static bool compact_dates(const struct reading *r) {
+    double day;
+    for (size_t i = 0; i < r->n; i++)
+        if (!series_compact_date(r->p[i].x, &day)) return false;
+    return r->time >= 0 && r->n > 1;
+}
+
 static void set_unit(struct reading *r) {
     struct series *s = r->s;
     s->unit = "step";
+    if (s->kind == TIME_NUMBER && compact_dates(r)) {
+        s->kind = TIME_DATE;
+        for (size_t i = 0; i < r->n; i++) (void)series_compact_date(r->p[i].x, &r->p[i].x);
+    }
     if (s->kind == TIME_DATE && firsts_of_months(r)) {
         days_to_years(r);
         s->unit = "year";
@@ -225,6 +237,20 @@ static void set_hash(struct series *s) {
     s->hash = hash_bytes(s->y, s->n * sizeof *s->y, hash_bytes(s->x, s->n * sizeof *s->x, 1));
 }
 
+/* -99, -999 ... as the least value, far below every other one. */
+static void find_code(struct series *s) {
+    double least = INFINITY, next = INFINITY;
+    for (size_t i = 0; i < s->n; i++) least = fmin(least, s->y[i]);
+    for (size_t i = 0; i < s->n; i++) {
+        s->coded += s->y[i] == least;
+        if (s->y[i] > least) next = fmin(next, s->y[i]);
+    }
+    double nines = 1 - least; /* a power of ten */
+    s->code = least;
+    if (!(least <= -99) || fabs(log10(nines) - round(log10(nines))) > 1e-12 || !(next > least / 4))
+        s->coded = 0;
+}
+
 static enum gpm_status finish(struct reading *r) {
     struct series *s = r->s;
     s->rows = r->csv.n_rows - r->first;
@@ -242,6 +268,7 @@ static enum gpm_status finish(struct reading *r) {
         s->y[i] = r->p[drop + i].y;
         if (i && s->x[i] == s->x[i - 1]) s->repeated++;
     }
+    find_code(s);
     set_seasons(s);
     set_hash(s);
     return GPM_OK;
@@ -256,8 +283,8 @@ static enum gpm_status check(const struct reading *r) {
         buf_printf(r->err, "%s: no value in %zu rows (%zu missing, %zu unreadable)", name, s->rows,
                    s->missing, s->bad);
     } else if (s->n < 8) {
-        buf_printf(r->err, "%s: %zu values are too few to look for structure; 8 are needed", name,
-                   s->n);
+        buf_printf(r->err, "%s: %zu value%s too few to look for structure; 8 are needed", name,
+                   s->n, s->n == 1 ? " is" : "s are");
     } else if (!isfinite(s->x[s->n - 1] - s->x[0])) {
         buf_printf(r->err, "%s: the times lie too far apart", name);
     } else if (!(s->x[s->n - 1] > s->x[0])) {

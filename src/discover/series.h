@@ -38,6 +38,8 @@ struct series {
     enum time_kind kind;
     const char *unit; /* of x: "year", "day", "step" */
     size_t rows, missing, bad, repeated, left_out;
+    double code;      /* a value that looks like a code for missing ones (-999), ... */
+    size_t coded;     /* and how many have it */
     bool sorted;      /* the file was in order */
     double season[4]; /* periods that the calendar suggests, in x */
     int n_season;
@@ -57,6 +59,8 @@ void series_slice(const struct series *s, size_t from, size_t to, struct series 
 void series_print_time(const struct series *s, double x, struct buf *out);
 /* GPM_E_FORMAT when the text is no time. */
 GPM_MUST_USE enum gpm_status series_parse_time(const char *text, double *x, enum time_kind *kind);
+/* The number 20200131 as a date: days since 1970-01-01; false when it is none. */
+bool series_compact_date(double v, double *x);
 bool series_dated(const struct series *s); /* times are of the calendar, not numbers */
 /* A name from outside, fit for one line of a terminal or a report: no control characters. */
 char *series_clean_name(const char *text);

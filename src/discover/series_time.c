@@ -113,6 +113,14 @@ enum gpm_status series_parse_time(const char *text, double *x, enum time_kind *k
     return GPM_OK;
 }
 
+bool series_compact_date(double v, double *x) {
+    if (!(v >= 18000101 && v <= 22001231) || v != floor(v)) return false;
+    int n = (int)v, y = n / 10000, m = n / 100 % 100, d = n % 100;
+    if (m < 1 || m > 12 || d < 1 || d > calendar_month_length(y, m)) return false;
+    *x = (double)calendar_days(y, m, d);
+    return true;
+}
+
 /* ---- printing, in the form of the file ---- */
 /* The separator that the file writes at this place, or the usual one. */
 static char form_at(const struct series *s, size_t at, char usual) {
@@ -155,7 +163,10 @@ static void print_date(const struct series *s, long day, struct buf *out) {
     int y, m, d;
     char sep = form_at(s, 4, '-');
     calendar_date(day, &y, &m, &d);
-    buf_printf(out, "%04d%c%02d%c%02d", y, sep, m, sep, d);
+    if (isdigit((unsigned char)sep))
+        buf_printf(out, "%04d%02d%02d", y, m, d);
+    else
+        buf_printf(out, "%04d%c%02d%c%02d", y, sep, m, sep, d);
 }
 
 /* Seconds and their decimals where the file has them; a time of another zone is written in UTC. */

@@ -127,6 +127,7 @@ NAMES = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
 D0 = datetime.datetime(2020, 2, 20)
 FORMS = {
     "day": lambda i: (D0 + datetime.timedelta(days=i)).strftime("%Y-%m-%d"),
+    "compact": lambda i: (D0 + datetime.timedelta(days=i)).strftime("%Y%m%d"),
     "slash": lambda i: (D0 + datetime.timedelta(days=i)).strftime("%Y/%m/%d"),
     "hour": lambda i: (D0 + datetime.timedelta(hours=i)).strftime("%Y-%m-%d %H:%M"),
     "second": lambda i: (D0 + datetime.timedelta(seconds=i)).strftime("%Y-%m-%dT%H:%M:%SZ"),
@@ -159,6 +160,40 @@ def check_times_as_written():
         assert len(marks) >= 4 and all(re.fullmatch(good, m) for m in marks), (name, marks)
 
 
+def check_ordinary_files():
+    """Spellings of one file give one answer; what cannot be read is refused with the line and the reason."""
+    base = [(2000 + i, v) for i, v in enumerate(noisy(20, lambda i: 5 + 0.3 * i, 0.5, 1))]
+    rows = "".join("%d,%s\n" % r for r in base)
+    mixed = base[:]
+    random.Random(2).shuffle(mixed)
+    same = {"plain": "year,value\n" + rows, "bom": b"\xef\xbb\xbfyear,value\n" + rows.encode(), "crlf": ("year,value\n" + rows).replace("\n", "\r\n"),
+            "cr": ("year,value\n" + rows).replace("\n", "\r"), "semicolon": "year;value\n" + rows.replace(",", ";"),
+            "tab": "year\tvalue\n" + rows.replace(",", "\t"), "quoted": '"year","value"\n' + "".join('"%d","%s"\n' % r for r in base),
+            "headless": rows, "blank": "year,value\n\n" + rows.replace("\n", "\n\n"), "spaces": "year , value\n" + rows.replace(",", " , "),
+            "comment": "# from somewhere\nyear,value\n" + rows, "third": "year,value,note\n" + rows.replace("\n", ",a b\n"),
+            "unsorted": "year,value\n" + "".join("%d,%s\n" % r for r in mixed)}
+    answers = {}
+    for name, text in same.items():
+        out = run("discover", write(name + ".csv", text), "--kernels", "LIN SE").stdout
+        assert "20 values" in out, (name, out)
+        answers.setdefault(out.split("Structures")[1].split("Check")[0], []).append(name)
+    assert len(answers) == 1, answers.values()
+    bad = {"one": ("year,value\n2000,1\n", "1 value is too few"), "two": ("year,value\n2000,1\n2001,2\n", "2 values are too few"),
+           "constant": ("year,value\n" + "".join("%d,3\n" % y for y in range(20)), "constant"), "utf16": (("year,value\n" + rows).encode("utf-16"), "NUL byte"),
+           "comma": ("year;value\n" + rows.replace(",", ";").replace(".", ","), "decimals have a point"), "german": ("t,y\n" + "1.1.2020,5\n" * 9, ":2:"),
+           "percent": ("year,value\n" + rows.replace("\n", "%\n"), ":2:"), "total": ("year,value\n" + rows + "Total,99\n", ":22:"),
+           "ragged": ("year,value\n" + rows + "2020\n", ":22:"), "huge": ("t,y\n" + "".join("%d,%d1e308\n" % (i, i % 2) for i in range(20)), ":3:")}
+    for name, (text, why) in bad.items():
+        err = run("discover", write(name + ".csv", text), status=2).stderr
+        assert why in err, (name, err)
+    coded = run("discover", write("coded.csv", "year,value\n" + rows.replace("2005,%s" % base[5][1], "2005,-999")), "--kernels", "LIN").stdout
+    assert "1 of them -999" in coded, coded[:300]
+    odd = run("discover", write("odd.csv", "year,value\n" + rows.replace("2005,%s" % base[5][1], "2005,5000"))).stdout
+    assert "heavy tails" in odd or "out of line" in odd, odd
+    gaps = run("discover", write("gaps.csv", "year,value\n" + rows.replace("2005,%s" % base[5][1], "2005,").replace("2009,%s" % base[9][1], "2009,NaN"))).stdout
+    assert "18 values" in gaps and "2 missing" in gaps and "of them" not in gaps.split("Structures")[0], gaps[:200]
+
+
 with tempfile.TemporaryDirectory() as tmp:
     os.chdir(tmp)
     check_repeated_times()
@@ -167,4 +202,5 @@ with tempfile.TemporaryDirectory() as tmp:
     check_words()
     check_estimates_inside()
     check_times_as_written()
+    check_ordinary_files()
 print("series: fine")
