@@ -47,8 +47,9 @@ const struct command command_forecast = {
     .name = "forecast",
     .args = "RUN",
     .summary = "Forecasts from a run of discover, as CSV",
-    .text = "Columns: x (as the data file writes times), median, lo, hi. The forecast averages over "
-            "structures and parameters; the interval is that of a new measurement.",
+    .text =
+        "Columns: x (as the data file writes times), median, lo, hi. The forecast averages over "
+        "structures and parameters; the interval is that of a new measurement.",
     OPTIONS(rows),
     .size = sizeof(struct args),
     .init = init,

@@ -48,7 +48,8 @@ const struct command command_query = {
     .summary = "Answers questions about the structures of a run of discover",
     .text = "A query is made of components (LIN, SE*PER), of motifs (trend, recurring_pattern, "
             "smooth, random_walk, noise, white_noise, heteroskedastic_noise, changing_amplitude, "
-            "changing_pattern, change) and of AND (&), OR (|), NOT (!) and parentheses. A sum asks for all of its "
+            "changing_pattern, change) and of AND (&), OR (|), NOT (!) and parentheses. A sum asks "
+            "for all of its "
             "terms. The error is the half-width of a 99% interval, ess the effective number of "
             "draws of the exact sampler.",
     OPTIONS(rows),
