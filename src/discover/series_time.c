@@ -132,19 +132,20 @@ static void print_month_name(const char *form, int month, struct buf *out) {
     static const char *const rest[12] = {"uary", "ruary", "ch",     "il",   "",      "e",
                                          "y",    "ust",   "tember", "ober", "ember", "ember"};
     size_t letters = 0, from = out->len;
-    while (isalpha((unsigned char)form[letters])) letters++;
+    while (ascii_alpha(form[letters])) letters++;
     buf_puts(out, months[month - 1]);
     if (letters > 3) buf_puts(out, rest[month - 1]);
-    for (size_t i = from; i < out->len; i++)
-        if (isupper((unsigned char)form[i == from ? 0 : 1]))
-            out->data[i] = (char)toupper((unsigned char)out->data[i]);
+    for (size_t i = from; i < out->len; i++) {
+        char like = form[i == from ? 0 : 1];
+        if (like != ascii_lower(like)) out->data[i] = ascii_upper(out->data[i]);
+    }
 }
 
 /* month := YYYY sep MM | Mon sep YYYY | YYYY [sep] Mon */
 static void print_month(const struct series *s, int year, int month, struct buf *out) {
     const char *f = s->kind == TIME_MONTH && s->form ? s->form : "0000-00";
     size_t letters = 0;
-    while (isalpha((unsigned char)f[letters])) letters++;
+    while (ascii_alpha(f[letters])) letters++;
     if (letters) {
         print_month_name(f, month, out);
         buf_printf(out, "%c%04d", f[letters], year);
@@ -152,8 +153,8 @@ static void print_month(const struct series *s, int year, int month, struct buf 
     }
     buf_printf(out, "%04d", year);
     size_t at = 4;
-    if (!isalpha((unsigned char)f[at])) buf_putc(out, f[at++]);
-    if (isalpha((unsigned char)f[at]))
+    if (!ascii_alpha(f[at])) buf_putc(out, f[at++]);
+    if (ascii_alpha(f[at]))
         print_month_name(f + at, month, out);
     else
         buf_printf(out, "%02d", month);
@@ -163,7 +164,7 @@ static void print_date(const struct series *s, long day, struct buf *out) {
     int y, m, d;
     char sep = form_at(s, 4, '-');
     calendar_date(day, &y, &m, &d);
-    if (isdigit((unsigned char)sep))
+    if (ascii_digit(sep))
         buf_printf(out, "%04d%02d%02d", y, m, d);
     else
         buf_printf(out, "%04d%c%02d%c%02d", y, sep, m, sep, d);
