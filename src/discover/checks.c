@@ -5,7 +5,6 @@
  * distribution under simulated innovations: the p-value of a posterior predictive check.
  */
 #include "base/mem.h"
-#include "la/blas.h"
 #include "discover/discovery.h"
 #include <math.h>
 #include <stdlib.h>
@@ -78,23 +77,22 @@ static const struct {
      "the size of the errors changes over time", stat_spread, true},
 };
 
-static bool innovations(const struct discovery *d, double *e) {
+/* Their number, 0 when they cannot be computed. */
+static size_t innovations(const struct discovery *d, double *e) {
     const struct evidence *top = discovery_top(d);
-    const double *l, *alpha;
-    size_t n = d->data.n;
-    if (smodel_factor(&top->m, d->search.work[0], top->prop.mode[0].z, &l, &alpha) != GPM_OK)
-        return false;
-    memcpy(e, top->m.y, n * sizeof *e);
-    la_trsv(false, n, l, n, e);
-    return true;
+    struct gp *g;
+    if (smodel_condition(&top->m, d->search.work[0], top->prop.mode[0].z, &g) != GPM_OK ||
+        gp_innovations(g, e) != GPM_OK)
+        return 0;
+    return gp_n(g);
 }
 
 void discovery_checks(struct discovery *d) {
-    size_t n = d->data.n, sims = n > 700 ? 100 : SIMULATIONS;
-    double *e = NEW_ARRAY(double, 2 * n), *sim = e + n;
+    double *e = NEW_ARRAY(double, 2 * d->data.n), *sim = e + d->data.n;
+    size_t n = innovations(d, e), sims = n > 700 ? 100 : SIMULATIONS;
     struct rng r;
     rng_init(&r, d->opt.seed, 0, 99);
-    if (!innovations(d, e)) {
+    if (n == 0) {
         mem_free(e);
         return;
     }

@@ -4,7 +4,6 @@
  * parameters; and summaries of parameters.
  */
 #include "base/mem.h"
-#include "la/blas.h"
 #include "discover/predict.h"
 #include <math.h>
 #include <stdlib.h>
@@ -22,27 +21,22 @@ void decomposition_release(struct decomposition *d) {
 }
 
 /* One draw: adds mean and mean^2 + variance of every part. */
-static bool add_draw(struct decomposition *d, struct smodel_work *w, const double *z,
-                     const double *t, double *cross) {
+static enum gpm_status add_draw(struct decomposition *d, struct smodel_work *w, const double *z,
+                                const double *t) {
     const struct smodel *m = &d->e->m;
-    const struct smodel_data *data = m->data;
-    const double *l, *alpha;
-    if (smodel_factor(m, w, z, &l, &alpha) != GPM_OK) return false;
-    for (int k = 0; k < d->n_parts; k++) {
+    double *mean = NEW_ARRAY(double, 2 * d->n + 1), *var = mean + d->n;
+    struct gp *g;
+    enum gpm_status st = smodel_condition(m, w, z, &g);
+    for (int k = 0; k < d->n_parts && !st; k++) {
         struct part *p = &d->part[k];
-        smodel_cross(m, z, p->term, data->t, data->n, t, d->n, cross, data->n);
-        for (size_t i = 0; i < d->n; i++) {
-            double mu = la_dot(data->n, cross + i * data->n, alpha);
-            p->mean[i] += mu;
-            p->sd[i] += mu * mu;
-        }
-        la_trsm(false, data->n, d->n, l, data->n, cross, data->n);
-        for (size_t i = 0; i < d->n; i++) {
-            const double *v = cross + i * data->n;
-            p->sd[i] += fmax(smodel_variance(m, z, p->term, t[i]) - la_dot(data->n, v, v), 0);
+        st = smodel_part(m, z, g, p->term, t, d->n, mean, var);
+        for (size_t i = 0; i < d->n && !st; i++) {
+            p->mean[i] += mean[i];
+            p->sd[i] += mean[i] * mean[i] + var[i];
         }
     }
-    return true;
+    mem_free(mean);
+    return st;
 }
 
 /* Variance share and slope over the times of the data. */
@@ -75,31 +69,34 @@ enum gpm_status decompose(const struct posterior *p, const struct evidence *e, s
     out->x = NEW_ARRAY(double, n + 1);
     memcpy(out->x, x, n * sizeof *x);
     for (int k = -1; k < e->m.n_terms; k++) {
-        if (k >= 0 && e->m.term[k].mask & FACTOR_BIT(FACTOR_WN)) continue;
+        if (k >= 0 && e->m.term[k].mask & factors_of(KERN_ROLE_WHITE)) continue;
         struct part *q = &out->part[out->n_parts++];
-        *q = (struct part){.term = k < 0 ? -2 : k};
+        *q = (struct part){.term = k < 0 ? SMODEL_CONSTANT : k};
         q->mean = mem_zalloc(sizeof(double) * (n + 1));
         q->sd = mem_zalloc(sizeof(double) * (n + 1));
     }
-    double *t = NEW_ARRAY(double, n + 1), *cross = mem_try_doubles(data->n * n);
+    double *t = NEW_ARRAY(double, n + 1);
+    bool memory = true;
     for (size_t i = 0; i < n; i++) t[i] = (x[i] - data->x0) / data->span;
     int used = 0;
-    for (size_t k = 0; k < DRAWS && cross; k++)
-        used += add_draw(out, p->search->work[0], evidence_draw(e, k, DRAWS), t, cross);
+    for (size_t k = 0; k < DRAWS && memory; k++) { /* what fails, fails at its first part */
+        enum gpm_status st = add_draw(out, p->search->work[0], evidence_draw(e, k, DRAWS), t);
+        used += st == GPM_OK;
+        memory = st != GPM_E_NOMEM;
+    }
     double scale = data->sd[e->m.s.transform];
     for (int k = 0; k < out->n_parts && used; k++) {
         struct part *q = &out->part[k];
         for (size_t i = 0; i < n; i++) {
             double mu = q->mean[i] / used;
             q->sd[i] = scale * sqrt(fmax(q->sd[i] / used - mu * mu, 0));
-            q->mean[i] = scale * mu + (q->term == -2 ? data->mean[e->m.s.transform] : 0);
+            q->mean[i] =
+                scale * mu + (q->term == SMODEL_CONSTANT ? data->mean[e->m.s.transform] : 0);
         }
         summarise(out, q);
     }
     mem_free(t);
-    bool memory = cross != NULL;
-    mem_free(cross);
-    if (used) return GPM_OK;
+    if (used && memory) return GPM_OK;
     decomposition_release(out);
     return memory ? GPM_E_NOT_PD : GPM_E_NOMEM;
 }

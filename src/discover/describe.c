@@ -199,16 +199,9 @@ void describe_headline(const struct discovery *d, int term, struct buf *out) {
         bool exact = !(m & ~(FACTOR_BIT(FACTOR_PER) | FACTOR_BIT(FACTOR_LIN)));
         buf_printf(out, "%s periodic function", exact ? "an exactly" : "an approximately");
         if (HAS(m, FACTOR_LIN)) buf_printf(out, " whose amplitude %s", amplitude_direction(d, e));
-    } else if (HAS(m, FACTOR_W)) {
-        buf_puts(out, "a random walk");
-    } else if (HAS(m, FACTOR_IW)) {
-        buf_puts(out, "a trend whose slope drifts");
-    } else if (HAS(m, FACTOR_RAMP)) {
-        buf_puts(out, "a trend that starts at a date");
-    } else if (HAS(m, FACTOR_STEP)) {
-        buf_puts(out, "a shift of level");
     } else {
-        buf_puts(out, HAS(m, FACTOR_MAT) ? "a rough function" : "a smooth function");
+        int f = factor_next(m & ~factors_of(KERN_ROLE_TREND), -1);
+        buf_puts(out, kern_class_motif(factor_class(f))->english);
         if (HAS(m, FACTOR_LIN)) buf_printf(out, " whose amplitude %s", amplitude_direction(d, e));
     }
 }
@@ -351,10 +344,10 @@ static void formula_term(const struct discovery *d, int k, struct buf *out) {
     double span = d->data.span, sd = d->data.sd[e->m.s.transform];
     struct buf name = BUF_INIT;
     number(pow(parameter_summary(e, s->sd).mean * sd, 2), out);
-    for (int f = 0; f < FACTOR_COUNT; f++) {
+    for (int f = 0; f < FACTOR_MAX; f++) {
         if (!HAS(s->mask, f)) continue;
-        buf_printf(out, " * %s", factor_name((enum factor)f));
-        bool smooth = f == FACTOR_SE || f == FACTOR_MAT || f == FACTOR_RQ;
+        buf_printf(out, " * %s", factor_name(f));
+        bool smooth = factor_role(f) == KERN_ROLE_SMOOTH;
         if (!smooth && f != FACTOR_PER && !(f == FACTOR_LIN && s->c >= 0) && s->tau < 0) continue;
         buf_putc(out, '(');
         if (smooth) formula_par("l", parameter_summary(e, s->l).mean * span, out);

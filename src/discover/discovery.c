@@ -4,6 +4,7 @@
  */
 #include "discover/discovery.h"
 #include "base/ascii.h"
+#include "base/clock.h"
 #include "base/mem.h"
 #include <math.h>
 #include <stdlib.h>
@@ -105,17 +106,18 @@ enum gpm_status discovery_kernels(const char *text, uint16_t *mask, struct buf *
             p++;
             continue;
         }
-        enum factor f = factor_find(p, n);
-        if (f == FACTOR_COUNT) {
-            buf_printf(err,
-                       "no kernel '%.*s'; there are LIN, SE, PER, WN, WIENER, IWIENER, MAT32, RQ",
-                       (int)n, p);
+        int f = factor_find(p, n);
+        if (f == FACTOR_MAX) {
+            unsigned all = FACTOR_BIT(FACTOR_MAX) - 1 - factors_of(KERN_ROLE_BREAK);
+            buf_printf(err, "no kernel '%.*s'; there are", (int)n, p);
+            for (f = factor_next(all, -1); f < FACTOR_MAX; f = factor_next(all, f))
+                buf_printf(err, "%s %s", f == factor_next(all, -1) ? "" : ",", factor_name(f));
             return GPM_E_ARG;
         }
         *mask |= (uint16_t)FACTOR_BIT(f);
         p += n;
     }
-    *mask |= FACTOR_BIT(FACTOR_WN);
+    *mask |= (uint16_t)factors_of(KERN_ROLE_WHITE);
     return GPM_OK;
 }
 
@@ -205,7 +207,8 @@ enum gpm_status discovery_start(struct discovery *d, const struct discovery_opti
 
 enum gpm_status discovery_run(struct discovery *d, struct series *series,
                               const struct discovery_options *o, struct buf *err) {
-    double start = search_now();
+    unsigned long shortages = mem_shortages();
+    double start = clock_seconds();
     struct series test;
     enum gpm_status st = discovery_start(d, o, series, &test, err);
     if (st == GPM_OK) st = discovery_search(d, err);
@@ -214,7 +217,8 @@ enum gpm_status discovery_run(struct discovery *d, struct series *series,
     if (st == GPM_OK && test.n) st = score(d, &test, err);
     if (st == GPM_OK) discovery_checks(d);
     series_release(&test);
-    d->seconds = search_now() - start;
+    d->seconds = clock_seconds() - start;
+    st = search_no_shortage(shortages, st, err);
     if (st != GPM_OK) discovery_release(d);
     return st;
 }

@@ -6,7 +6,6 @@
 #include "discover/evidence.h"
 #include "base/mem.h"
 #include "la/optim.h"
-#include "discover/smodel_priv.h"
 #include "discover/starts.h"
 #include <math.h>
 #include <string.h>
@@ -184,7 +183,7 @@ struct evidence *evidence_new(const struct smodel_data *data, const struct struc
     e->open = NEW(struct starts);
     e->open->z = NEW_ARRAY(double, (size_t)(STARTS_MAX * e->m.d));
     struct call c = {&e->m, w};
-    bool slow = !e->m.toeplitz && data->n >= 250; /* a dense gradient costs twenty Toeplitz ones */
+    bool slow = !e->m.fast && data->n >= 250; /* a dense gradient costs twenty fast ones */
     int n = starts_make(&e->m, parent, hints, slow ? 24 : STARTS_MAX, e->open->z);
     e->open->n = best_starts(&c, e->open->z, n, e->open->best, slow ? 2 : POLISH);
     if (e->open->n) {

@@ -3,6 +3,8 @@
  * The posterior over the paper's 49 structures: evidence of each of the 94 kernels (several starts,
  * Laplace, importance sampling), and four exact chains over (kernel, parameters) beside it.
  */
+#include "la/parallel.h"
+#include "base/clock.h"
 #include "base/mem.h"
 #include "la/blas.h"
 #include "la/optim.h"
@@ -209,7 +211,7 @@ static void weigh(struct paper_result *r) {
 /* Rough kernels within reach of the top are finished, best first, until none is left. */
 static void evidences(struct paper_result *r, struct job *j, int threads) {
     for (int i = 0; i < r->g.n_kernels; i++) r->e[i].k = &r->g.kernel[i];
-    search_parallel(threads, (size_t)r->g.n_kernels, polish_job, j);
+    la_parallel(threads, (size_t)r->g.n_kernels, polish_job, j);
     for (int pass = 0; pass < 4; pass++) {
         double top = -INFINITY;
         for (int i = 0; i < r->g.n_kernels; i++) top = fmax(top, total(&r->e[i]));
@@ -218,7 +220,7 @@ static void evidences(struct paper_result *r, struct job *j, int threads) {
             if (r->e[i].rough && r->e[i].prop.n && total(&r->e[i]) > top - GIVE_UP)
                 j->list[j->n++] = i;
         if (j->n == 0) break;
-        search_parallel(threads, (size_t)j->n, finish_job, j);
+        la_parallel(threads, (size_t)j->n, finish_job, j);
     }
     weigh(r);
 }
@@ -277,7 +279,7 @@ static void run_chains(struct paper_result *r, struct paper_work **work, int thr
     for (int i = 0; i < r->g.n_kernels; i++) s.q[i] /= sum;
     r->chain = NEW_ARRAY(int, CHAINS * r->steps);
     r->chain_lp = NEW_ARRAY(double, CHAINS * r->steps);
-    search_parallel(threads, CHAINS, chain_job, &s);
+    la_parallel(threads, CHAINS, chain_job, &s);
     long accepted = 0;
     for (int c = 0; c < CHAINS; c++) accepted += s.accepted[c];
     r->acceptance = (double)accepted / (double)(CHAINS * r->steps);
@@ -363,7 +365,7 @@ enum gpm_status paper_run(struct paper_result *r, const struct series *s,
                           const struct paper_options *o, struct buf *err) {
     memset(r, 0, sizeof *r);
     unsigned long shortages = mem_shortages();
-    double start = search_now();
+    double start = clock_seconds();
     la_init();
     r->opt = *o;
     if (r->opt.threads <= 0) {
@@ -389,7 +391,7 @@ enum gpm_status paper_run(struct paper_result *r, const struct series *s,
     free_works(j.work, r->opt.threads);
     free_works(j.thin_work, r->opt.threads);
     paper_data_release(&j.thin);
-    r->seconds = search_now() - start;
+    r->seconds = clock_seconds() - start;
     enum gpm_status st = search_no_shortage(shortages, ok ? GPM_OK : GPM_E_NOMEM, err);
     if (st) paper_release(r);
     return st;

@@ -4,14 +4,12 @@
  * transform) at each new time; means, quantiles and densities are those of the mixture.
  */
 #include "discover/predict.h"
+#include "la/parallel.h"
 #include "base/mem.h"
-#include "la/blas.h"
 #include "math/special.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define BLOCK 1024 /* times predicted at once: bounds the memory of long forecasts */
 
 struct component {
     const struct evidence *e;
@@ -55,42 +53,31 @@ static void choose(struct mixture *m, size_t budget) {
     }
 }
 
-/* Means and standard deviations at `n` times from `from` on, given the factor of the matrix. */
-static void predict_block(const struct mixture *m, struct component *c, size_t from, size_t n,
-                          const double *l, const double *alpha, double *cross) {
-    const struct smodel *sm = &c->e->m;
-    const struct smodel_data *d = sm->data;
-    const double *t = m->t + from;
-    int tr = sm->s.transform;
-    smodel_cross(sm, c->z, -1, d->t, d->n, t, n, cross, d->n);
-    for (size_t i = 0; i < n; i++)
-        c->mean[from + i] = d->mean[tr] + d->sd[tr] * la_dot(d->n, cross + i * d->n, alpha);
-    la_trsm(false, d->n, n, l, d->n, cross, d->n);
-    for (size_t i = 0; i < n; i++) {
-        const double *v = cross + i * d->n;
-        double var = smodel_variance(sm, c->z, -1, t[i]) - la_dot(d->n, v, v);
-        var = fmax(var, 0) + smodel_noise_var(sm, c->z, t[i]);
-        c->sd[from + i] = d->sd[tr] * sqrt(var);
-    }
-}
-
 static void run_component(void *ctx, size_t job, int thread) {
     struct mixture *m = ctx;
     struct component *c = &m->c[job];
     const struct smodel *sm = &c->e->m;
-    const double *l, *alpha;
-    size_t block = m->n < BLOCK ? m->n : BLOCK;
-    double *cross = mem_try_doubles(sm->data->n * block);
-    if (!cross || smodel_factor(sm, m->p->search->work[thread], c->z, &l, &alpha) != GPM_OK) {
-        mem_free(cross);
-        m->failed |= !cross;
-        return; /* a draw whose matrix is singular drops out */
+    const struct smodel_data *d = sm->data;
+    int tr = sm->s.transform;
+    struct gp *g;
+    double *mean = NEW_ARRAY(double, m->n), *sd = NEW_ARRAY(double, m->n);
+    double *noise = NEW_ARRAY(double, m->n);
+    enum gpm_status st = smodel_condition(sm, m->p->search->work[thread], c->z, &g);
+    if (!st) st = smodel_part(sm, c->z, g, SMODEL_SIGNAL, m->t, m->n, mean, sd);
+    if (!st) st = smodel_noise_vars(sm, c->z, m->t, m->n, noise);
+    for (size_t i = 0; i < m->n && !st; i++) {
+        mean[i] = d->mean[tr] + d->sd[tr] * mean[i];
+        sd[i] = d->sd[tr] * sqrt(sd[i] + noise[i]);
     }
-    c->mean = NEW_ARRAY(double, m->n);
-    c->sd = NEW_ARRAY(double, m->n);
-    for (size_t i = 0; i < m->n; i += block)
-        predict_block(m, c, i, m->n - i < block ? m->n - i : block, l, alpha, cross);
-    mem_free(cross);
+    mem_free(noise);
+    if (!st) {
+        c->mean = mean;
+        c->sd = sd;
+        return;
+    } /* a draw whose matrix is singular drops out */
+    m->failed |= st == GPM_E_NOMEM;
+    mem_free(mean);
+    mem_free(sd);
 }
 
 /* ---- the mixture at one time ---- */
@@ -257,7 +244,7 @@ enum gpm_status predict(const struct posterior *p, size_t n, const double *x, co
     m.t = t;
     if (!draws) draws = s->data->n <= 300 ? 60 : s->data->n <= 700 ? 40 : 24;
     choose(&m, draws);
-    search_parallel(s->opt.threads, m.n_c, run_component, &m);
+    la_parallel(s->opt.threads, m.n_c, run_component, &m);
     bool any = false;
     for (size_t k = 0; k < m.n_c; k++) any |= m.c[k].mean != NULL;
     if (any) {

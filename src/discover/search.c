@@ -6,6 +6,8 @@
  * given up after a few steps.
  */
 #include "discover/search.h"
+#include "la/parallel.h"
+#include "base/clock.h"
 #include "base/mem.h"
 #include "la/blas.h"
 #include <math.h>
@@ -128,7 +130,7 @@ static double prior_of(const struct search *s, const struct structure *k) {
 static bool wanted(const struct batch *b, const struct structure *k) {
     struct smodel m;
     smodel_init(&m, b->search->data, k);
-    return m.toeplitz ? b->fast : b->slow;
+    return m.fast ? b->fast : b->slow;
 }
 
 static void collect(void *ctx, const struct structure *k) {
@@ -200,10 +202,9 @@ static void run_job(void *ctx, size_t job, int thread) {
     const struct structure *k = &b->s[job];
     struct smodel m;
     smodel_init(&m, s->data, k);
-    b->result[job] = !m.toeplitz && s->screen
-                         ? new_screened(b, k, thread)
-                         : evidence_new(s->data, k, prior_of(s, k), b->parent,
-                                        &b->hints[k->transform], s->work[thread]);
+    b->result[job] = !m.fast && s->screen ? new_screened(b, k, thread)
+                                          : evidence_new(s->data, k, prior_of(s, k), b->parent,
+                                                         &b->hints[k->transform], s->work[thread]);
 }
 
 static void finish_job(void *ctx, size_t job, int thread) {
@@ -235,10 +236,10 @@ static void run_batch(struct batch *b) {
     struct search *s = b->search;
     b->result = NEW_ARRAY(struct evidence *, b->n + 1);
     if (s->screen && b->slow) screen_top(s);
-    search_parallel(s->opt.threads, b->n + b->n_old, run_job, b);
+    la_parallel(s->opt.threads, b->n + b->n_old, run_job, b);
     for (size_t i = 0; i < b->n; i++) store(s, b->result[i]);
     find_top(s);
-    search_parallel(s->opt.threads, b->n, finish_job, b);
+    la_parallel(s->opt.threads, b->n, finish_job, b);
     find_top(s);
     mem_free(b->result);
     mem_free(b->s);
@@ -316,7 +317,7 @@ static void sample_near_top(struct search *s, double window, size_t draws) {
         if (fitted(s->at[i]) && s->at[i]->draws.n < draws &&
             evidence_total(s->at[i]) > s->top - window)
             p.e[p.n++] = s->at[i];
-    search_parallel(s->opt.threads, p.n, sample_job, &p);
+    la_parallel(s->opt.threads, p.n, sample_job, &p);
     mem_free(p.e);
     find_top(s);
 }
@@ -337,7 +338,7 @@ static void sample_all(struct search *s) {
 static void grow(struct search *s, bool climb, double deadline) {
     struct evidence *e;
     while ((e = best_unexpanded(s, climb)) != NULL) {
-        if (s->n >= s->opt.max_structures || search_now() > deadline ||
+        if (s->n >= s->opt.max_structures || clock_seconds() > deadline ||
             mem_shortages() != s->shortages) {
             s->cut = true;
             return;
@@ -362,7 +363,7 @@ static void try_transforms(struct search *s) {
 }
 
 enum gpm_status search_run(struct search *s) {
-    double start = search_now();
+    double start = clock_seconds();
     s->shortages = mem_shortages();
     double deadline = s->opt.seconds > 0 ? start + s->opt.seconds : INFINITY;
     seed(s, true);
@@ -377,7 +378,7 @@ enum gpm_status search_run(struct search *s) {
         grow(s, false, deadline);
     }
     sample_all(s);
-    s->seconds = search_now() - start;
+    s->seconds = clock_seconds() - start;
     return GPM_OK;
 }
 
@@ -401,7 +402,7 @@ static int by_total(const void *a, const void *b) {
 }
 
 enum gpm_status search_refine(struct search *s, const struct search *coarse, size_t most) {
-    double start = search_now();
+    double start = clock_seconds();
     struct refine r = {s, NEW_ARRAY(const struct evidence *, coarse->n + 1), NULL};
     size_t n = 0;
     for (size_t i = 0; i < coarse->n; i++) {
@@ -411,7 +412,7 @@ enum gpm_status search_refine(struct search *s, const struct search *coarse, siz
     qsort(r.from, n, sizeof *r.from, by_total);
     if (n > most) n = most;
     r.result = NEW_ARRAY(struct evidence *, n + 1);
-    search_parallel(s->opt.threads, n, refine_job, &r);
+    la_parallel(s->opt.threads, n, refine_job, &r);
     for (size_t i = 0; i < n; i++) {
         r.result[i]->expanded = r.from[i]->expanded;
         store(s, r.result[i]);
@@ -424,6 +425,6 @@ enum gpm_status search_refine(struct search *s, const struct search *coarse, siz
     s->cut = coarse->cut;
     sample_all(s);
     s->evals += coarse->evals;
-    s->seconds = coarse->seconds + search_now() - start;
+    s->seconds = coarse->seconds + clock_seconds() - start;
     return GPM_OK;
 }

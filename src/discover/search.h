@@ -48,10 +48,6 @@ GPM_MUST_USE enum gpm_status search_refine(struct search *s, const struct search
                                            size_t most);
 struct evidence *search_find(const struct search *s, const struct structure *k); /* NULL: unseen */
 
-/* Runs fn(ctx, job, thread) for every job; threads share a counter. */
-typedef void (*search_job_fn)(void *ctx, size_t job, int thread);
-void search_parallel(int threads, size_t jobs, search_job_fn fn, void *ctx);
-double search_now(void); /* seconds, monotonic */
 /* What could not be computed for want of memory since `before` (mem_shortages) counted as
  * impossible: the result is void, GPM_E_NOMEM. Otherwise st. */
 enum gpm_status search_no_shortage(unsigned long before, enum gpm_status st, struct buf *err);

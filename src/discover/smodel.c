@@ -5,10 +5,11 @@
 #include "discover/smodel.h"
 #include "base/mem.h"
 #include "math/rng.h"
-#include "discover/smodel_priv.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define FAST_MAX_GAPS 8 /* as many as the grid engine of gp takes */
 
 /* ---- data ---- */
 static int compare_doubles(const void *a, const void *b) {
@@ -65,20 +66,6 @@ static bool find_grid(struct smodel_data *d) {
            (d->n >= 20 && try_grid(d, least, 0.05, 8 * d->n));
 }
 
-static bool fill_distances(struct smodel_data *d) {
-    d->m = d->grid ? d->ng : d->n * (d->n + 1) / 2;
-    d->d = mem_try_doubles(d->m);
-    if (!d->d) return false;
-    if (d->grid) {
-        for (size_t l = 0; l < d->ng; l++) d->d[l] = (double)l * d->dt;
-        return true;
-    }
-    size_t k = 0;
-    for (size_t j = 0; j < d->n; j++)
-        for (size_t i = j; i < d->n; i++) d->d[k++] = d->t[i] - d->t[j];
-    return true;
-}
-
 static bool standardise(struct smodel_data *d, int tr, const double *y) {
     double *v = NEW_ARRAY(double, d->n), mean = 0, ss = 0, jac = 0;
     for (size_t i = 0; i < d->n; i++) {
@@ -119,31 +106,21 @@ enum gpm_status smodel_data_init(struct smodel_data *d, size_t n, const double *
     }
     if (positive && !standardise(d, TRANSFORM_LOG, y)) d->y[TRANSFORM_LOG] = NULL;
     d->grid = find_grid(d);
-    if (!fill_distances(d)) {
-        smodel_data_release(d);
-        return GPM_E_NOMEM;
-    }
     return GPM_OK;
 }
 
 /* The subset of a grid is that grid with gaps: distances stay few. */
-static enum gpm_status keep_grid(const struct smodel_data *full, const size_t *at,
-                                 struct smodel_data *out) {
+static void keep_grid(const struct smodel_data *full, const size_t *at, struct smodel_data *out) {
     mem_free(out->g);
-    mem_free(out->d);
     out->g = NEW_ARRAY(int, out->n);
-    out->d = mem_try_doubles(full->m);
-    if (!out->d) return GPM_E_NOMEM;
-    memcpy(out->d, full->d, full->m * sizeof *out->d);
     for (size_t i = 0; i < out->n; i++) {
         out->g[i] = full->g[at[i]];
         out->t[i] = full->t[at[i]];
     }
     out->grid = true;
-    out->ng = out->m = full->ng;
+    out->ng = full->ng;
     out->regular = full->regular && 2 * out->n >= out->ng;
     out->no_gaps = full->no_gaps && out->n == out->ng;
-    return GPM_OK;
 }
 
 enum gpm_status smodel_data_subset(const struct smodel_data *full, size_t k,
@@ -168,8 +145,7 @@ enum gpm_status smodel_data_subset(const struct smodel_data *full, size_t k,
         out->step = full->step;
         memcpy(out->season, full->season, sizeof out->season);
         out->n_season = full->n_season;
-        if (full->grid) st = keep_grid(full, at, out);
-        if (st != GPM_OK) smodel_data_release(out);
+        if (full->grid) keep_grid(full, at, out);
     }
     mem_free(at);
     mem_free(x);
@@ -182,52 +158,71 @@ void smodel_data_release(struct smodel_data *d) {
     mem_free(d->y[0]);
     mem_free(d->y[1]);
     mem_free(d->g);
-    mem_free(d->d);
     memset(d, 0, sizeof *d);
 }
 
 /* ---- parameters ---- */
-static int add_par(struct smodel *m, int kind, int term) {
-    m->par[m->d] = (struct spar){kind, term};
+/* A parameter on an interval: uniform there. */
+static int add_interval(struct smodel *m, int kind, int term, bool logs, double a, double b) {
+    m->par[m->d] = (struct spar){kind, term, NULL, logs, logs ? log(a) : a, logs ? log(b) : b};
     return m->d++;
+}
+
+/* Parameter p of a factor with the prior of its row. A period is at least 2.1 steps long. */
+static int add_par(struct smodel *m, int kind, int term, int f, size_t p) {
+    const struct kern_param *row = kern_class_param(factor_class(f), p);
+    double a = row->prior_a, b = row->prior_b;
+    if (row->prior == KERN_P_UNIFORM) return add_interval(m, kind, term, false, a, b);
+    if (row->prior == KERN_P_LOGUNIFORM)
+        return add_interval(m, kind, term, true, fmin(2.1 * m->data->dt, b / 2), b);
+    if (kind == SPAR_L_PER) a = row->beside;
+    m->par[m->d] = (struct spar){kind, term, row, row->prior == KERN_P_LOGNORMAL, a, b};
+    return m->d++;
+}
+
+static int first_of(unsigned mask) {
+    return mask ? __builtin_ctz(mask) : -1;
 }
 
 static void layout_term(struct smodel *m, int k, struct term t) {
     struct sterm *e = &m->term[k];
     *e = (struct sterm){t.mask, t.gate, -1, -1, -1, -1, -1, -1, -1};
-    unsigned per = t.mask & FACTOR_BIT(FACTOR_PER);
+    unsigned trend = factors_of(KERN_ROLE_TREND);
+    int smooth = first_of(t.mask & factors_of(KERN_ROLE_SMOOTH));
+    int per = first_of(t.mask & factors_of(KERN_ROLE_PERIODIC));
+    int brk = first_of(t.mask & factors_of(KERN_ROLE_BREAK));
     int sd = t.mask & FACTOR_BIT(FACTOR_W)    ? SPAR_SD_W
              : t.mask & FACTOR_BIT(FACTOR_IW) ? SPAR_SD_IW
                                               : SPAR_SD;
-    e->sd = add_par(m, sd, k);
-    if (t.mask & SMOOTH_MASK) e->l = add_par(m, per ? SPAR_L_PER : SPAR_L, k);
-    if (t.mask & FACTOR_BIT(FACTOR_RQ)) e->alpha = add_par(m, SPAR_ALPHA, k);
-    if (per) {
-        e->period = add_par(m, SPAR_PERIOD, k);
-        e->lper = add_par(m, SPAR_LPER, k);
+    e->sd = add_par(m, sd, k, first_of(t.mask), 0);
+    if (smooth >= 0) {
+        e->l = add_par(m, per >= 0 ? SPAR_L_PER : SPAR_L, k, smooth, 1);
+        if (kern_class_nparam(factor_class(smooth)) > 2)
+            e->alpha = add_par(m, SPAR_ALPHA, k, smooth, 2);
     }
-    if (t.mask & FACTOR_BIT(FACTOR_LIN) && t.mask != FACTOR_BIT(FACTOR_LIN))
-        e->c = add_par(m, SPAR_C, k);
-    if (t.mask & (FACTOR_BIT(FACTOR_RAMP) | FACTOR_BIT(FACTOR_STEP)))
-        e->tau = add_par(m, SPAR_TAU, k);
+    if (per >= 0) {
+        e->period = add_par(m, SPAR_PERIOD, k, per, 1);
+        e->lper = add_par(m, SPAR_LPER, k, per, 2);
+    }
+    if (t.mask & trend && t.mask & ~trend)
+        e->c = add_par(m, SPAR_C, k, first_of(t.mask & trend), 1);
+    if (brk >= 0) e->tau = add_par(m, SPAR_TAU, k, brk, 1);
 }
 
 bool smodel_fast_grid(const struct smodel_data *d) {
-    return d->regular && d->ng - d->n <= TOEPLITZ_MAX_GAPS;
+    return d->regular && d->ng - d->n <= FAST_MAX_GAPS;
 }
 
-/* Toeplitz: on a grid with few gaps, every term stationary, of rank one, or Wiener. */
+/* On a grid with few gaps, every term stationary, of rank one, or Wiener: the grid engine's. */
 static bool qualifies(const struct smodel *m) {
-    const struct smodel_data *d = m->data;
-    if (!smodel_fast_grid(d) || m->tau >= 0) return false;
-    const unsigned stationary = SMOOTH_MASK | FACTOR_BIT(FACTOR_PER);
+    const unsigned stationary = factors_of(KERN_ROLE_SMOOTH) | factors_of(KERN_ROLE_PERIODIC);
+    const unsigned lone =
+        factors_of(KERN_ROLE_TREND) | factors_of(KERN_ROLE_BREAK) | factors_of(KERN_ROLE_WALK);
+    if (!smodel_fast_grid(m->data) || m->tau >= 0) return false;
     for (int k = 0; k < m->n_terms; k++) {
         unsigned mask = m->term[k].mask;
-        bool stat = (mask & ~stationary) == 0;
-        bool rank1 = mask == FACTOR_BIT(FACTOR_LIN) || mask == FACTOR_BIT(FACTOR_RAMP) ||
-                     mask == FACTOR_BIT(FACTOR_STEP);
-        bool wiener = mask == FACTOR_BIT(FACTOR_W) || mask == FACTOR_BIT(FACTOR_IW);
-        if (!stat && !rank1 && !wiener) return false;
+        bool single = (mask & (mask - 1)) == 0 && mask & lone;
+        if (mask & ~stationary && !single) return false;
     }
     return true;
 }
@@ -239,7 +234,7 @@ void smodel_init(struct smodel *m, const struct smodel_data *data, const struct 
     m->y = data->y[s->transform];
     m->n_terms = s->n;
     m->tau = m->width = -1;
-    add_par(m, SPAR_NOISE, -1);
+    add_par(m, SPAR_NOISE, -1, first_of(factors_of(KERN_ROLE_WHITE)), 0);
     int copies = 1;
     for (int k = 0; k < s->n; k++) {
         layout_term(m, k, s->t[k]);
@@ -247,9 +242,11 @@ void smodel_init(struct smodel *m, const struct smodel_data *data, const struct 
         copies = same ? copies + 1 : 1;
         m->log_copies += log(copies);
     }
-    if (s->change != CHANGE_NONE) m->tau = add_par(m, SPAR_TAU, -1);
-    if (s->change == CHANGE_WINDOW) m->width = add_par(m, SPAR_WIDTH, -1);
-    m->toeplitz = qualifies(m);
+    const struct kern_param *tau = kern_class_param(kern_change_class(false), 0);
+    if (s->change != CHANGE_NONE)
+        m->tau = add_interval(m, SPAR_TAU, -1, false, tau->prior_a, tau->prior_b);
+    if (s->change == CHANGE_WINDOW) m->width = add_interval(m, SPAR_WIDTH, -1, false, 0.03, 0.6);
+    m->fast = qualifies(m);
 }
 
 /* ---- priors on the standardised scale (docs/structure.md) ---- */
@@ -257,103 +254,48 @@ static double logistic(double z) {
     return z >= 0 ? 1 / (1 + exp(-z)) : exp(z) / (1 + exp(z));
 }
 
-/* Interval of a parameter that is uniform: z = logit of its place in it. */
-static bool interval(const struct smodel *m, int kind, double *a, double *b) {
-    switch (kind) {
-    case SPAR_PERIOD: /* of log p */
-        *a = log(fmin(2.1 * m->data->dt, 0.25));
-        *b = log(0.5);
-        return true;
-    case SPAR_TAU: *a = 0.05, *b = 0.95; return true;
-    case SPAR_WIDTH: *a = 0.03, *b = 0.6; return true;
-    default: return false;
-    }
+double smodel_value(const struct smodel *m, int i, double z) {
+    const struct spar *p = &m->par[i];
+    double v = p->row ? z : p->a + (p->b - p->a) * logistic(z);
+    return p->log ? exp(v) : v;
 }
 
-double smodel_value(const struct smodel *m, int i, double z) {
-    double a, b;
-    int kind = m->par[i].kind;
-    if (interval(m, kind, &a, &b)) {
-        double v = a + (b - a) * logistic(z);
-        return kind == SPAR_PERIOD ? exp(v) : v;
-    }
-    return kind == SPAR_C ? z : exp(z);
+double smodel_dvalue(const struct smodel *m, int i, double z) {
+    const struct spar *p = &m->par[i];
+    double f = logistic(z);
+    return p->row ? 1 : (p->b - p->a) * f * (1 - f);
+}
+
+double smodel_slope(const struct smodel *m, int i, double z) {
+    return smodel_dvalue(m, i, z) * (m->par[i].log ? smodel_value(m, i, z) : 1);
 }
 
 double smodel_unvalue(const struct smodel *m, int i, double value) {
-    double a, b;
-    int kind = m->par[i].kind;
-    if (interval(m, kind, &a, &b)) {
-        double f = ((kind == SPAR_PERIOD ? log(value) : value) - a) / (b - a);
-        f = fmin(fmax(f, 1e-6), 1 - 1e-6);
-        return log(f / (1 - f));
-    }
-    return kind == SPAR_C ? value : log(value);
+    const struct spar *p = &m->par[i];
+    double v = p->log ? log(value) : value;
+    if (p->row) return v;
+    double f = fmin(fmax((v - p->a) / (p->b - p->a), 1e-6), 1 - 1e-6);
+    return log(f / (1 - f));
 }
 
-static double normal(double z, double mu, double sd, double *g) {
-    double r = (z - mu) / sd;
-    *g = -r / sd;
-    return -0.5 * r * r - log(sd) - 0.91893853320467274;
-}
-
-/* .7 N(0,.7) + .3 N(log .15,.5): the second part lets twelve month effects be almost free. */
-static double lper_prior(double z, double *g) {
-    double g1, g2, a = normal(z, 0, 0.7, &g1) + log(0.7);
-    double b = normal(z, log(0.15), 0.5, &g2) + log(0.3);
-    double mx = fmax(a, b), s = exp(a - mx) + exp(b - mx);
-    *g = (exp(a - mx) * g1 + exp(b - mx) * g2) / s;
-    return mx + log(s);
-}
-
-static double par_prior(const struct smodel *m, int i, double z, double *g) {
-    switch (m->par[i].kind) {
-    case SPAR_NOISE: return normal(z, -1.6, 1, g);
-    case SPAR_SD: return normal(z, -0.7, 1, g);
-    case SPAR_SD_W: return normal(z, -0.3, 1, g);
-    case SPAR_SD_IW: return normal(z, 1.0, 1.5, g);
-    case SPAR_L: return normal(z, log(0.12), 1, g);
-    case SPAR_L_PER: return normal(z, log(0.5), 1, g);
-    case SPAR_LPER: return lper_prior(z, g);
-    case SPAR_ALPHA: return normal(z, 0, 1, g);
-    case SPAR_C: return normal(z, 0.5, 0.8, g);
-    default: { /* uniform on an interval: the logistic density */
-        double f = logistic(z);
-        *g = 1 - 2 * f;
-        return -fabs(z) - 2 * log1p(exp(-fabs(z)));
-    }
-    }
+/* Uniform on an interval is the logistic density of z. */
+static double par_prior(const struct spar *p, double z, double *g) {
+    if (p->row) return kern_log_scale_prior(p->row, z, p->a, g);
+    *g = 1 - 2 * logistic(z);
+    return -fabs(z) - 2 * log1p(exp(-fabs(z)));
 }
 
 double smodel_log_prior(const struct smodel *m, const double *z, double *grad) {
     double sum = 0, g;
     for (int i = 0; i < m->d; i++) {
-        sum += par_prior(m, i, z[i], &g);
+        sum += par_prior(&m->par[i], z[i], &g);
         if (grad) grad[i] += g;
     }
     return sum;
 }
 
 void smodel_prior_draw_hint(const struct smodel *m, double *z) {
-    for (int i = 0; i < m->d; i++) {
-        switch (m->par[i].kind) {
-        case SPAR_NOISE: z[i] = -1.6; break;
-        case SPAR_SD: z[i] = -0.7; break;
-        case SPAR_SD_W: z[i] = -0.3; break;
-        case SPAR_SD_IW: z[i] = 1.0; break;
-        case SPAR_L: z[i] = log(0.12); break;
-        case SPAR_L_PER: z[i] = log(0.5); break;
-        case SPAR_C: z[i] = 0.5; break;
-        default: z[i] = 0;
-        }
-    }
-}
-
-double smodel_dvalue(const struct smodel *m, int i, double z) {
-    double a, b;
-    if (!interval(m, m->par[i].kind, &a, &b)) return 1;
-    double f = logistic(z);
-    return (b - a) * f * (1 - f);
+    for (int i = 0; i < m->d; i++) z[i] = m->par[i].row ? m->par[i].a : 0;
 }
 
 /* ---- copies of the same term ---- */

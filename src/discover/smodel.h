@@ -1,19 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The Gaussian-process model of one structure on standardised data: t in [0,1], y with mean 0 and
- * standard deviation 1. All parameters are unconstrained (z); priors are densities in z, so there
- * are no Jacobians.
+ * standard deviation 1. The structure with its parameters is a kernel expression; everything that
+ * is computed with it is computed by struct gp.
  *
- *   K_ij = 1 + noise^2 [i=j] + sum_k s_k^2 u_k(i) u_k(j) A_k(|t_i-t_j|) B_k(t_i,t_j)
+ *   k(t, t') = 1 + sum_k s_k^2 (product of the kernel rows of term k), noise on every value
  *
- * u: linear factor sqrt(12)(t-c), ramps, steps, gates of change points; A: product of stationary
- * factors with A(0) = 1; B: Wiener min(t,t') or integrated Wiener, or 1. One amplitude per term.
- *
- * Exponentials are evaluated once per distinct distance: a regular grid (with gaps) has n of them,
- * irregular times one per pair. Gradients use sums of M = alpha alpha' - K^-1 over equal distances,
- * so that a gradient costs one factorisation and one inverse whatever the number of parameters.
- * Structures whose varying part is stationary on a regular grid go through Toeplitz recursions
- * (toeplitz.h), the others through Cholesky.
+ * One standard deviation per term. The parameters are unconstrained (z); their priors are those of
+ * the kernel rows, as densities in z, so there are no Jacobians.
  *
  * A workspace belongs to one thread; data and model are shared and read-only.
  */
@@ -21,6 +15,7 @@
 #define DISCOVER_SMODEL_H
 #include "gpmem/status.h"
 #include "discover/structure.h"
+#include "gp/gp.h"
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -34,11 +29,9 @@ struct smodel_data {
     double x0, span;    /* user's x = x0 + span * t */
     bool grid;          /* t_i = g_i * dt up to rounding */
     int *g;
-    size_t ng;   /* grid length, gaps included */
-    double dt;   /* grid step, or the median step */
-    double step; /* median step */
-    size_t m;    /* distinct distances: ng, or n(n+1)/2 packed by columns */
-    double *d;
+    size_t ng;        /* grid length, gaps included */
+    double dt;        /* grid step, or the median step */
+    double step;      /* median step */
     bool regular;     /* at least half of the grid's points are there, each once */
     bool no_gaps;     /* all of them */
     double season[4]; /* periods (in t) that the calendar suggests; n_season of them */
@@ -52,7 +45,7 @@ GPM_MUST_USE enum gpm_status smodel_data_init(struct smodel_data *d, size_t n, c
 GPM_MUST_USE enum gpm_status smodel_data_subset(const struct smodel_data *full, size_t k,
                                                 struct smodel_data *out);
 void smodel_data_release(struct smodel_data *d);
-/* A regular grid with few gaps: most structures have a fast likelihood (toeplitz below). */
+/* A regular grid with few gaps: most structures have a fast likelihood. */
 bool smodel_fast_grid(const struct smodel_data *d);
 
 enum spar_kind {
@@ -72,7 +65,10 @@ enum spar_kind {
 #define SMODEL_MAX_PAR 32
 
 struct spar {
-    int kind, term; /* term -1: of the whole structure */
+    int kind, term;               /* term -1: of the whole structure */
+    const struct kern_param *row; /* NULL: uniform on an interval */
+    bool log;                     /* z (or the place in the interval) is of the logarithm */
+    double a, b;                  /* mean of z, the row has the rest; or the interval's ends */
 };
 struct sterm {
     uint16_t mask, gate;
@@ -86,7 +82,7 @@ struct smodel {
     struct spar par[SMODEL_MAX_PAR];
     struct sterm term[STRUCTURE_MAX_TERMS];
     int n_terms, tau, width; /* change point, window */
-    bool toeplitz;           /* qualifies */
+    bool fast;               /* likelihood and gradient in O(n^2) */
     double log_copies;       /* log of the number of orders of equal terms */
 };
 void smodel_init(struct smodel *m, const struct smodel_data *data, const struct structure *s);
@@ -102,22 +98,28 @@ double smodel_log_prior(const struct smodel *m, const double *z, double *grad);
 
 /* Value on the standardised scale of parameter i (sd, l, period in t, c, tau ...). */
 double smodel_value(const struct smodel *m, int i, double z);
+double smodel_slope(const struct smodel *m, int i, double z);  /* its derivative in z */
+double smodel_dvalue(const struct smodel *m, int i, double z); /* of the value, or of its log */
 double smodel_unvalue(const struct smodel *m, int i, double value);
 void smodel_prior_draw_hint(const struct smodel *m, double *z); /* z at the prior's centre */
 /* Puts equal terms in the order of their length-scale or period; true when something moved. */
 bool smodel_order(const struct smodel *m, double *z);
 bool smodel_ordered(const struct smodel *m, const double *z);
 
-/* ---- prediction (dense) ---- */
-/* Cholesky factor of K (n x n) and K^-1 y, both in the workspace until its next use. */
-GPM_MUST_USE enum gpm_status smodel_factor(const struct smodel *m, struct smodel_work *w,
-                                           const double *z, const double **l, const double **alpha);
-/* Prior variance of term k (numbers as below) at one time. */
-double smodel_variance(const struct smodel *m, const double *z, int k, double t);
-/* Covariance of term k (-1: everything but noise, -2: the constant) between times; a is rows x
- * cols.
- */
-void smodel_cross(const struct smodel *m, const double *z, int k, const double *tr, size_t nr,
-                  const double *tc, size_t nc, double *a, size_t lda);
-double smodel_noise_var(const struct smodel *m, const double *z, double t); /* with LIN*WN */
+/* ---- prediction ---- */
+/* Parts of the structure beside term 0, 1, ... */
+enum { SMODEL_ALL = -1, SMODEL_CONSTANT = -2, SMODEL_SIGNAL = -3, SMODEL_WHITE = -4 };
+/* The kernel of a part; NULL: nothing. All but the constant noise is in SMODEL_ALL, noise whose
+ * size varies in SMODEL_WHITE, the rest in SMODEL_SIGNAL. */
+struct kern *smodel_kernel(const struct smodel *m, const double *z, int part);
+/* The process with the data and the parameters z, in the workspace until its next use. */
+GPM_MUST_USE enum gpm_status smodel_condition(const struct smodel *m, struct smodel_work *w,
+                                              const double *z, struct gp **out);
+/* Posterior mean and variance (may be NULL) of a part at n times, g as smodel_condition gives. */
+GPM_MUST_USE enum gpm_status smodel_part(const struct smodel *m, const double *z, struct gp *g,
+                                         int part, const double *t, size_t n, double *mean,
+                                         double *var);
+/* Variance of the noise at n times. */
+GPM_MUST_USE enum gpm_status smodel_noise_vars(const struct smodel *m, const double *z,
+                                               const double *t, size_t n, double *var);
 #endif

@@ -4,7 +4,6 @@
  */
 #include "discover/starts.h"
 #include "base/mem.h"
-#include "la/blas.h"
 #include <math.h>
 #include <string.h>
 
@@ -213,33 +212,24 @@ void period_hints_data(const struct smodel_data *d, int transform, struct period
     mem_free(r);
 }
 
-/* y - posterior mean = noise K^-1 y at the parent's optimum. */
-static bool residual(const struct evidence *e, double *r) {
+/* y - posterior mean of all but the noise at the parent's optimum. */
+static bool residual(const struct evidence *e, struct smodel_work *w, double *r) {
     const struct smodel_data *d = e->m.data;
     const double *z = e->prop.mode[0].z;
-    size_t n = d->n, pivot;
-    double *k = mem_try_doubles(n * n);
-    if (!k) return false;
-    smodel_cross(&e->m, z, -1, d->t, n, d->t, n, k, n);
-    for (size_t i = 0; i < n; i++) k[i + i * n] += smodel_noise_var(&e->m, z, d->t[i]);
-    bool ok = la_potrf(n, k, n, &pivot) == GPM_OK;
-    if (ok) {
-        memcpy(r, e->m.y, n * sizeof *r);
-        la_trsv(false, n, k, n, r);
-        la_trsv(true, n, k, n, r);
-        for (size_t i = 0; i < n; i++) r[i] *= smodel_noise_var(&e->m, z, d->t[i]);
-    }
-    mem_free(k);
-    return ok;
+    struct gp *g;
+    if (smodel_condition(&e->m, w, z, &g) != GPM_OK ||
+        smodel_part(&e->m, z, g, SMODEL_SIGNAL, d->t, d->n, r, NULL) != GPM_OK)
+        return false;
+    for (size_t i = 0; i < d->n; i++) r[i] = e->m.y[i] - r[i];
+    return true;
 }
 
 void period_hints_residual(const struct evidence *parent, struct smodel_work *w,
                            const struct period_hints *data, struct period_hints *h) {
     const struct smodel_data *d = parent->m.data;
-    UNUSED(w);
     h->n = 0;
     double *r = NEW_ARRAY(double, d->n);
-    if (residual(parent, r)) add_peaks(d, r, 3, h);
+    if (residual(parent, w, r)) add_peaks(d, r, 3, h);
     for (int i = 0; i < data->n && i < 4; i++) add_hint(h, data->p[i], d->dt);
     mem_free(r);
 }

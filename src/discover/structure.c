@@ -1,45 +1,102 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Structures: canonical form, text, and the table of factors.
+ * Structures: the factors of the kernel table, canonical form, text.
  */
 #include "discover/structure.h"
 #include "base/ascii.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include <pthread.h>
 #include <string.h>
 
-/* In the order in which factors stand inside a product. */
-static const char *const factor_names[FACTOR_COUNT] = {
-    [FACTOR_LIN] = "LIN",   [FACTOR_SE] = "SE",     [FACTOR_PER] = "PER", [FACTOR_IW] = "IWIENER",
-    [FACTOR_MAT] = "MAT32", [FACTOR_RAMP] = "RAMP", [FACTOR_RQ] = "RQ",   [FACTOR_STEP] = "STEP",
-    [FACTOR_W] = "WIENER",  [FACTOR_WN] = "WN"};
+/* ---- the factors: rows of the kernel table ---- */
+static struct {
+    pthread_once_t once;
+    const struct kern_class *row[FACTOR_MAX];
+    int order[FACTOR_MAX]; /* place of each inside a product */
+} table = {.once = PTHREAD_ONCE_INIT};
 
-const char *factor_name(enum factor f) {
-    return f < FACTOR_COUNT ? factor_names[f] : "?";
+static const struct kern_motif *motif(int f) {
+    return kern_class_motif(table.row[f]);
 }
 
-static const struct {
-    const char *name;
-    enum factor f;
-} short_names[] = {{"W", FACTOR_W}, {"IW", FACTOR_IW}, {"MAT", FACTOR_MAT}};
+static int rank(const struct kern_motif *m) {
+    switch (m->role) {
+    case KERN_ROLE_TREND: return 0;
+    case KERN_ROLE_SMOOTH: return m->standard ? 1 : 3;
+    case KERN_ROLE_PERIODIC: return 2;
+    case KERN_ROLE_WHITE: return 4;
+    default: return 3;
+    }
+}
 
-enum factor factor_find(const char *name, size_t len) {
-    for (size_t i = 0; i < COUNT_OF(short_names); i++)
-        if (strlen(short_names[i].name) == len && !ascii_ncasecmp(name, short_names[i].name, len))
-            return short_names[i].f;
-    for (int f = 0; f < FACTOR_COUNT; f++)
-        if (strlen(factor_names[f]) == len && !ascii_ncasecmp(name, factor_names[f], len))
-            return (enum factor)f;
-    return FACTOR_COUNT;
+static bool stands_before(int a, int b) {
+    int x = rank(motif(a)), y = rank(motif(b));
+    return x != y ? x < y : strcmp(motif(a)->word, motif(b)->word) < 0;
+}
+
+static void read_table(void) {
+    const struct kern_class *row;
+    for (size_t i = 0; (row = kern_class_at(i)); i++)
+        if (kern_class_motif(row)->word) table.row[kern_class_motif(row)->id] = row;
+    for (int a = 0; a < FACTOR_MAX; a++)
+        for (int b = 0; b < FACTOR_MAX; b++)
+            table.order[a] += table.row[a] && table.row[b] && stands_before(b, a);
+}
+
+const struct kern_class *factor_class(int f) {
+    pthread_once(&table.once, read_table);
+    return table.row[f];
+}
+
+enum kern_role factor_role(int f) {
+    return factor_class(f) ? motif(f)->role : KERN_ROLE_NONE;
+}
+
+unsigned factors_of(enum kern_role role) {
+    unsigned mask = 0;
+    for (int f = 0; f < FACTOR_MAX; f++)
+        if (factor_role(f) == role) mask |= FACTOR_BIT(f);
+    return mask;
+}
+
+unsigned factors_standard(void) {
+    unsigned mask = 0;
+    for (int f = 0; f < FACTOR_MAX; f++)
+        if (factor_class(f) && motif(f)->standard) mask |= FACTOR_BIT(f);
+    return mask;
+}
+
+const char *factor_name(int f) {
+    return f >= 0 && f < FACTOR_MAX && factor_class(f) ? motif(f)->word : "?";
+}
+
+static bool same_word(const char *word, const char *name, size_t len) {
+    return word && strlen(word) == len && !ascii_ncasecmp(name, word, len);
+}
+
+int factor_find(const char *name, size_t len) {
+    for (int f = 0; f < FACTOR_MAX; f++)
+        if (factor_class(f) &&
+            (same_word(motif(f)->word, name, len) || same_word(motif(f)->brief, name, len)))
+            return f;
+    return FACTOR_MAX;
+}
+
+int factor_next(unsigned mask, int f) {
+    int best = FACTOR_MAX;
+    for (int g = 0; g < FACTOR_MAX; g++) {
+        if (!(mask & FACTOR_BIT(g)) || !factor_class(g)) continue;
+        if (f >= 0 && table.order[g] <= table.order[f]) continue;
+        if (best == FACTOR_MAX || table.order[g] < table.order[best]) best = g;
+    }
+    return best;
 }
 
 void term_print(struct term t, struct buf *out) {
-    bool first = true;
-    for (int f = 0; f < FACTOR_COUNT; f++) {
-        if (!(t.mask & FACTOR_BIT(f))) continue;
-        if (!first) buf_putc(out, '*');
-        buf_puts(out, factor_names[f]);
-        first = false;
+    for (int f = factor_next(t.mask, -1), n = 0; f < FACTOR_MAX; f = factor_next(t.mask, f)) {
+        if (n++) buf_putc(out, '*');
+        buf_puts(out, factor_name(f));
     }
 }
 
@@ -130,8 +187,8 @@ enum gpm_status structure_parse(const char *text, struct structure *out) {
         size_t len = 0;
         while (ascii_space(*p)) p++;
         while (ascii_alnum(p[len])) len++;
-        enum factor f = len ? factor_find(p, len) : FACTOR_COUNT;
-        if (f == FACTOR_COUNT) return GPM_E_FORMAT;
+        int f = len ? factor_find(p, len) : FACTOR_MAX;
+        if (f == FACTOR_MAX) return GPM_E_FORMAT;
         mask |= FACTOR_BIT(f);
         p += len;
         while (ascii_space(*p)) p++;

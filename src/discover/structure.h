@@ -11,11 +11,14 @@
 #ifndef DISCOVER_STRUCTURE_H
 #define DISCOVER_STRUCTURE_H
 #include "base/buf.h"
+#include "gp/kernel.h"
 #include "gpmem/status.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+/* Base kernels are the rows of the kernel table that have a motif; a factor is the motif's number.
+ * These are the ones that words and rules of the learner speak of. */
 enum factor {
     FACTOR_LIN,
     FACTOR_SE,
@@ -27,7 +30,7 @@ enum factor {
     FACTOR_STEP, /* level shift at a date */
     FACTOR_W,    /* Wiener: random walk */
     FACTOR_WN,
-    FACTOR_COUNT
+    FACTOR_MAX = 16
 };
 #define FACTOR_BIT(f) (1u << (f))
 
@@ -46,10 +49,16 @@ struct structure {
     struct term t[STRUCTURE_MAX_TERMS]; /* sorted; unused ones zero */
 };
 
-const char *factor_name(enum factor f);
-/* The factor of this name (case-insensitive; W, IW and MAT for short), FACTOR_COUNT when unknown.
- */
-enum factor factor_find(const char *name, size_t len);
+const struct kern_class *factor_class(int f); /* NULL: no such factor */
+enum kern_role factor_role(int f);
+unsigned factors_of(enum kern_role role); /* FACTOR_BITs */
+unsigned factors_standard(void);
+const char *factor_name(int f);
+/* The factor of this name (case-insensitive; W, IW and MAT for short), FACTOR_MAX when unknown. */
+int factor_find(const char *name, size_t len);
+/* The factor that follows f (-1: the first) inside a product: the trend, SE, the periodic one,
+ * others by name, white noise. FACTOR_MAX after the last. */
+int factor_next(unsigned mask, int f);
 
 void structure_canonical(struct structure *s);
 bool structure_equal(const struct structure *a, const struct structure *b);
@@ -71,10 +80,10 @@ struct grammar {
     bool only_logs;   /* and nothing else, where the values are positive */
     int max_terms;
     double penalty; /* log prior per factor, default -1.5 */
-    struct term terms[32];
+    struct term terms[48];
     int n_terms;
 };
-/* Default set LIN SE PER WN W IW; `factors` of 0 takes it. */
+/* `factors` of 0: the default set, LIN SE PER WIENER IWIENER WN. */
 void grammar_init(struct grammar *g, uint16_t factors, bool change, bool logs);
 double grammar_log_prior(const struct grammar *g, const struct structure *s);
 bool grammar_allows(const struct grammar *g, const struct structure *s);

@@ -6,6 +6,7 @@
  * near-perfect proposals, corrects what is left of Laplace's error, and four independent chains
  * from scattered starts tell whether the posterior has settled.
  */
+#include "la/parallel.h"
 #include "base/mem.h"
 #include "la/blas.h"
 #include "discover/posterior.h"
@@ -312,7 +313,7 @@ void posterior_chains(struct posterior *p, size_t steps) {
     p->n_chains = CHAINS;
     r.steps = steps ? steps : first;
     for (bool more = true; more; r.done = r.steps, r.steps *= more ? 2 : 1) {
-        search_parallel(s->opt.threads, CHAINS, run_chain, &r);
+        la_parallel(s->opt.threads, CHAINS, run_chain, &r);
         diagnose(&r);
         more = !steps && worth_more(&r, first);
     }

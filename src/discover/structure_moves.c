@@ -7,59 +7,56 @@
 #include "discover/structure.h"
 #include <string.h>
 
-enum {
-    LIN = FACTOR_BIT(FACTOR_LIN),
-    SE = FACTOR_BIT(FACTOR_SE),
-    PER = FACTOR_BIT(FACTOR_PER),
-    MAT = FACTOR_BIT(FACTOR_MAT),
-    RQ = FACTOR_BIT(FACTOR_RQ),
-    W = FACTOR_BIT(FACTOR_W),
-    IW = FACTOR_BIT(FACTOR_IW),
-    RAMP = FACTOR_BIT(FACTOR_RAMP),
-    STEP = FACTOR_BIT(FACTOR_STEP),
-    WN = FACTOR_BIT(FACTOR_WN)
-};
+#define LIN    factors_of(KERN_ROLE_TREND)
+#define SMOOTH factors_of(KERN_ROLE_SMOOTH)
+#define PER    factors_of(KERN_ROLE_PERIODIC)
+#define WALK   factors_of(KERN_ROLE_WALK)
+#define BREAK  factors_of(KERN_ROLE_BREAK)
+#define WN     factors_of(KERN_ROLE_WHITE)
 
 static void add_term(struct grammar *g, unsigned mask) {
     if ((mask & g->factors) != mask || g->n_terms >= (int)COUNT_OF(g->terms)) return;
     g->terms[g->n_terms++] = (struct term){(uint16_t)mask, GATE_NONE};
 }
 
+/* One term for each factor of `mask`, times `others`. */
+static void add_terms(struct grammar *g, unsigned mask, unsigned others) {
+    for (int f = factor_next(mask, -1); f < FACTOR_MAX; f = factor_next(mask, f))
+        add_term(g, FACTOR_BIT(f) | others);
+}
+
 void grammar_init(struct grammar *g, uint16_t factors, bool change, bool logs) {
     memset(g, 0, sizeof *g);
-    g->factors = factors ? factors : LIN | SE | PER | W | IW | WN;
-    if (change) g->factors |= RAMP | STEP;
+    g->factors = factors ? factors : (uint16_t)factors_standard();
+    if (change) g->factors |= (uint16_t)BREAK;
     g->change = change;
     g->logs = logs;
     g->max_terms = 4;
     g->penalty = -1.5;
-    static const unsigned smooth[] = {SE, MAT, RQ};
-    add_term(g, LIN);
-    for (size_t i = 0; i < COUNT_OF(smooth); i++) add_term(g, smooth[i]);
-    add_term(g, PER);
-    for (size_t i = 0; i < COUNT_OF(smooth); i++) add_term(g, smooth[i] | PER);
-    add_term(g, LIN | PER);
-    for (size_t i = 0; i < COUNT_OF(smooth); i++) add_term(g, LIN | smooth[i]);
-    for (size_t i = 0; i < COUNT_OF(smooth); i++) add_term(g, LIN | smooth[i] | PER);
-    add_term(g, W);
-    add_term(g, IW);
-    add_term(g, LIN | WN);
-    add_term(g, RAMP);
-    add_term(g, STEP);
+    add_terms(g, LIN, 0);
+    add_terms(g, SMOOTH, 0);
+    add_terms(g, PER, 0);
+    add_terms(g, SMOOTH, PER);
+    add_terms(g, PER, LIN);
+    add_terms(g, SMOOTH, LIN);
+    add_terms(g, SMOOTH, LIN | PER);
+    add_terms(g, WALK, 0);
+    add_terms(g, WN, LIN);
+    add_terms(g, BREAK, 0);
 }
 
 /* exp(-1.5 per factor); Wiener terms, which imitate smooth and linear ones on short series, count
  * one and a half; a change costs two factors more, its dates are integrated over. */
 double grammar_log_prior(const struct grammar *g, const struct structure *s) {
     double wiener = 0;
-    for (int i = 0; i < s->n; i++) wiener += (s->t[i].mask & (W | IW)) != 0;
+    for (int i = 0; i < s->n; i++) wiener += (s->t[i].mask & WALK) != 0;
     return g->penalty * (structure_factors(s) + 0.5 * wiener + (s->change != CHANGE_NONE ? 2 : 0));
 }
 
 /* Terms that may stand twice: smooth functions of two time scales, patterns of two periods. */
 static int max_copies(unsigned mask) {
     if (mask == PER) return 2;
-    return mask & (SE | MAT | RQ) && !(mask & LIN) ? 2 : 1;
+    return mask & SMOOTH && !(mask & LIN) ? 2 : 1;
 }
 
 bool grammar_allows(const struct grammar *g, const struct structure *s) {
@@ -67,7 +64,7 @@ bool grammar_allows(const struct grammar *g, const struct structure *s) {
     int per = 0;
     for (int i = 0; i < s->n; i++) {
         if (structure_count(s, s->t[i].mask) > max_copies(s->t[i].mask)) return false;
-        if (s->t[i].gate != GATE_NONE && s->t[i].mask & (RAMP | STEP)) return false;
+        if (s->t[i].gate != GATE_NONE && s->t[i].mask & BREAK) return false;
         per += (s->t[i].mask & PER) != 0;
     }
     if (s->transform == TRANSFORM_NONE && g->logs && g->only_logs) return false;
@@ -90,7 +87,7 @@ static bool term_exists(const struct grammar *g, unsigned mask) {
 bool structure_sound(const struct structure *s) {
     struct grammar all;
     struct structure c = *s;
-    grammar_init(&all, FACTOR_BIT(FACTOR_COUNT) - 1, true, true);
+    grammar_init(&all, (uint16_t)(FACTOR_BIT(FACTOR_MAX) - 1), true, true);
     all.max_terms = STRUCTURE_MAX_TERMS;
     if (!grammar_allows(&all, s)) return false;
     for (int i = 0; i < s->n; i++)
@@ -148,7 +145,7 @@ static void emit_changes(const struct grammar *g, const struct structure *s, str
         emit(g, all, each, ctx);
     }
     for (int i = 0; i < s->n; i++) {
-        if (s->t[i].mask & (RAMP | STEP)) continue;
+        if (s->t[i].mask & BREAK) continue;
         static const unsigned gates[2][2] = {{GATE_BEFORE, GATE_AFTER},
                                              {GATE_INSIDE, GATE_OUTSIDE}};
         for (unsigned c = CHANGE_POINT; c <= CHANGE_WINDOW; c++) {

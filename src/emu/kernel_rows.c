@@ -1,54 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Constructors of kernels and mean functions, kernel algebra, kernel text: parse, simplify, struct.
- * Constructors of table kernels need only the row's name: the parameters are those of the row, in
- * its order. */
+ * The constructors of table kernels are made from the table: name, parameters, words. */
 #include "sp/kernel_value.h"
 
 #include "base/mem.h"
 #include <string.h>
 
-static const struct {
-    const char *procedure, *kernel;
-} constructors[] = {
-    {"make_squaredexp", "SE"},
-    {"make_se", "SE"},
-    {"make_linear", "LIN"},
-    {"make_constant", "C"},
-    {"make_whitenoise", "WN"},
-    {"make_noise", "WN"},
-    {"make_rq", "RQ"},
-    {"make_periodic", "PER"},
-    {"make_matern_12", "MAT12"},
-    {"make_matern_32", "MAT32"},
-    {"make_matern_52", "MAT52"},
-    {"make_gamma_exponential", "GE"},
-    {"make_polynomial", "POLY"},
-    {"make_cosine", "COS"},
-    {"make_wiener", "WIENER"},
-    {"make_integrated_wiener", "IWIENER"},
-    {"make_ramp", "RAMP"},
-    {"make_step", "STEP"},
-    {"make_zero_periodic", "ZPER"},
-    {"gp_cov_const", "CONST"},
-};
+static const struct kern_class *row_made_by(const char *procedure) {
+    const struct kern_class *row;
+    const char *maker;
+    for (size_t i = 0; (row = kern_class_at(i)); i++)
+        for (size_t j = 0; (maker = kern_class_maker(row, j)); j++)
+            if (!strcmp(maker, procedure)) return row;
+    return NULL;
+}
 
-static const char *kernel_name(const char *procedure) {
-    for (size_t i = 0; i < COUNT_OF(constructors); i++)
-        if (!strcmp(constructors[i].procedure, procedure)) return constructors[i].kernel;
-    return procedure;
+/* Where another row of that name has as many parameters as are given, that one; else the others
+ * take their defaults. */
+static struct kern *leaf_kernel(const struct kern_class *row, double *par, size_t n, char **why) {
+    const struct kern_class *other;
+    for (size_t i = 0; n < kern_class_nparam(row) && (other = kern_class_at(i)); i++)
+        if (!strcmp(kern_class_name(other), kern_class_name(row)) && kern_class_nparam(other) == n)
+            row = other;
+    for (; n < kern_class_nparam(row); n++) par[n] = kern_class_param(row, n)->fallback;
+    return kern_leaf(row, par, why);
 }
 
 static enum gpm_status k_leaf(struct sp_call *c, value *out) {
     double par[8];
     char *why = NULL;
-    const char *name = kernel_name(c->cls->name);
-    const struct kern_class *row = kern_class_find(name);
-    size_t n = c->n;
-    for (size_t i = 0; i < n; i++) par[i] = sp_num(c, i);
-    for (; row && n < kern_class_nparam(row); n++) par[n] = kern_class_param(row, n)->fallback;
-    bool fits = row && kern_class_nparam(row) == n;
-    struct kern *k = fits ? kern_leaf(row, par, &why) : kern_named(name, par, n, &why);
+    for (size_t i = 0; i < c->n; i++) par[i] = sp_num(c, i);
+    struct kern *k = leaf_kernel(row_made_by(c->cls->name), par, c->n, &why);
     if (!k) {
         enum gpm_status st =
             sp_error(c, DIAG_DOMAIN, "%s: %s", c->cls->name, why ? why : "cannot be made");
@@ -132,7 +115,7 @@ static enum gpm_status k_change(struct sp_call *c, value *out) {
     struct kern *a = kernel_from(c, c->args[0]), *b = kernel_from(c, c->args[1]), *r = NULL;
     double par[2] = {sp_num(c, 2), sp_num(c, 3)};
     char *why = NULL;
-    if (a && b) r = kern_change(kern_class_find("CP"), par, 0, a, b, &why);
+    if (a && b) r = kern_change(kern_change_class(false), par, 0, a, b, &why);
     kern_unref(a);
     kern_unref(b);
     if (!a || !b) return GPM_E_USER;
@@ -258,11 +241,65 @@ static enum gpm_status k_eval(struct sp_call *c, value *out) {
     return st;
 }
 
-#define LEAF(n_, sig_, doc_, example_)                                                             \
-    {                                                                                              \
-        .name = n_, .sig = sig_ " -> kernel", .doc = doc_, .example = example_,                    \
-        .simulate = k_leaf, .grad_simulate = k_leaf_grad                                           \
+/* ---- constructors, made from the kernel table ---- */
+
+/* "(sf: number, c?: number) -> kernel" */
+static char *leaf_sig(const struct kern_class *row) {
+    struct buf b = BUF_INIT;
+    size_t n = kern_class_nparam(row);
+    for (size_t p = 0; p < n; p++)
+        buf_printf(&b, "%s%s%s: number", p ? ", " : "(", kern_class_param(row, p)->name,
+                   p + kern_class_optional(row) >= n ? "?" : "");
+    buf_puts(&b, ") -> kernel");
+    return buf_take(&b);
+}
+
+/* "make_se(1, 2) => SE(sf=1, l=2)" */
+static char *leaf_example(const struct kern_class *row, const char *maker) {
+    struct buf b = BUF_INIT;
+    double par[8];
+    size_t n = kern_class_nparam(row) - kern_class_optional(row);
+    buf_puts(&b, maker);
+    for (size_t p = 0; p < n; p++) {
+        enum kern_domain domain = kern_class_param(row, p)->domain;
+        par[p] = domain == KERN_UPTO2 ? 1.5 : domain == KERN_DEGREE ? 2 : (double)(p + 1);
+        buf_printf(&b, "%s%g", p ? ", " : "(", par[p]);
     }
+    buf_puts(&b, ") => ");
+    struct kern *k = leaf_kernel(row, par, n, NULL);
+    kern_print(k, &b);
+    kern_unref(k);
+    return buf_take(&b);
+}
+
+static char *leaf_doc(const struct kern_class *row, size_t i) {
+    struct buf b = BUF_INIT;
+    if (i > 0)
+        buf_printf(&b, "The same as %s.", kern_class_maker(row, 0));
+    else
+        buf_printf(&b, "%s: %s; %s.", kern_class_symbol(row), kern_class_doc(row),
+                   kern_class_phrase(row));
+    return buf_take(&b);
+}
+
+/* Made once for the index of procedures, and kept. */
+size_t sp_kernel_leaf_make(const struct sp_class **rows) {
+    static struct sp_class made[96];
+    size_t n = 0;
+    const struct kern_class *row;
+    const char *maker;
+    for (size_t r = 0; (row = kern_class_at(r)); r++)
+        for (size_t i = 0; (maker = kern_class_maker(row, i)) && n < COUNT_OF(made); i++)
+            made[n++] = (struct sp_class){.name = maker,
+                                          .sig = leaf_sig(row),
+                                          .doc = leaf_doc(row, i),
+                                          .example = leaf_example(row, maker),
+                                          .simulate = k_leaf,
+                                          .grad_simulate = k_leaf_grad};
+    *rows = made;
+    return n;
+}
+
 #define COMBINE(n_, fn, doc_, example_)                                                            \
     {                                                                                              \
         .name = n_, .sig = "(k: any, ...h: any) -> kernel", .doc = doc_, .example = example_,      \
@@ -270,71 +307,6 @@ static enum gpm_status k_eval(struct sp_call *c, value *out) {
     }
 
 const struct sp_class sp_kernel_rows[] = {
-    LEAF("make_squaredexp", "(sf: number, l: number)",
-         "SE: sf^2 exp(-(x-x')^2 / (2 l^2)), a smooth function.",
-         "make_squaredexp(1, 2) => SE(sf=1, l=2)"),
-    LEAF("make_se", "(sf: number, l: number)", "The same as make_squaredexp.",
-         "make_se(1, 2) => SE(sf=1, l=2)"),
-    LEAF("make_linear", "(sf: number, c?: number)",
-         "LIN: sf^2 (x-c)(x'-c), a line; c is 0 when left out.", "make_linear(1) => LIN(sf=1)"),
-    LEAF("make_periodic", "(sf: number, p: number, l: number)",
-         "PER: sf^2 exp(-2 sin^2(pi (x-x')/p) / l^2), period p.",
-         "make_periodic(1, 2, 3) => PER(sf=1, p=2, l=3)"),
-    LEAF("make_constant", "(sf: number)", "C: sf^2, an unknown constant.",
-         "make_constant(1) => C(sf=1)"),
-    LEAF("make_whitenoise", "(sigma: number)", "WN: sigma^2 where x = x', by value of x.",
-         "make_whitenoise(1) => WN(sigma=1)"),
-    LEAF("make_noise", "(sigma: number)", "The same as make_whitenoise.",
-         "make_noise(1) => WN(sigma=1)"),
-    LEAF("make_rq", "(sf: number, l: number, alpha: number)",
-         "RQ: sf^2 (1 + (x-x')^2/(2 alpha l^2))^-alpha.",
-         "make_rq(1, 2, 3) => RQ(sf=1, l=2, alpha=3)"),
-    LEAF("make_matern_12", "(sf: number, l: number)", "Matern 1/2: sf^2 exp(-|x-x'|/l).",
-         "make_matern_12(1, 2) => MAT12(sf=1, l=2)"),
-    LEAF("make_matern_32", "(sf: number, l: number)",
-         "Matern 3/2: sf^2 (1+a) exp(-a), a = sqrt(3)|x-x'|/l.",
-         "make_matern_32(1, 2) => MAT32(sf=1, l=2)"),
-    LEAF("make_matern_52", "(sf: number, l: number)",
-         "Matern 5/2: sf^2 (1+a+a^2/3) exp(-a), a = sqrt(5)|x-x'|/l.",
-         "make_matern_52(1, 2) => MAT52(sf=1, l=2)"),
-    LEAF("make_gamma_exponential", "(sf: number, l: number, gamma: number)",
-         "sf^2 exp(-(|x-x'|/l)^gamma), gamma in (0, 2].",
-         "make_gamma_exponential(1, 2, 1.5) => GE(sf=1, l=2, gamma=1.5)"),
-    LEAF("make_polynomial", "(sf: number, c: number, degree: number)", "sf^2 (c + x x')^degree.",
-         "make_polynomial(1, 1, 2) => POLY(sf=1, c=1, degree=2)"),
-    LEAF("make_cosine", "(sf: number, p: number)", "sf^2 cos(2 pi (x-x')/p).",
-         "make_cosine(1, 2) => COS(sf=1, p=2)"),
-    LEAF("make_wiener", "(sf: number, x0?: number)", "Wiener process from x0: sf^2 min(t, t').",
-         "make_wiener(1) => WIENER(sf=1, x0=0)"),
-    LEAF("make_integrated_wiener", "(sf: number, x0?: number)",
-         "Integrated Wiener process from x0.", "make_integrated_wiener(1) => IWIENER(sf=1, x0=0)"),
-    LEAF("make_ramp", "(sf: number, tau: number)", "A trend that starts at tau.",
-         "make_ramp(1, 2) => RAMP(sf=1, tau=2)"),
-    LEAF("make_step", "(sf: number, tau: number)", "A jump at tau.",
-         "make_step(1, 2) => STEP(sf=1, tau=2)"),
-    LEAF("make_zero_periodic", "(sf: number, p: number, l: number)",
-         "PER with the constant part taken out.",
-         "make_zero_periodic(1, 2, 3) => ZPER(sf=1, p=2, l=3)"),
-    LEAF("gp_cov_const", "(c: number)", "The constant covariance c.", "gp_cov_const(1) => 1"),
-    LEAF("gp_cov_se", "(l2: number)", "exp(-(x-x')^2 / (2 l2)).",
-         "gp_cov_se(1) => gp_cov_se(l2=1)"),
-    LEAF("gp_cov_periodic", "(l2: number, T: number)", "exp(-2 sin^2(2 pi (x-x')/T) / l2).",
-         "gp_cov_periodic(1, 2) => gp_cov_periodic(l2=1, T=2)"),
-    LEAF("gp_cov_rq", "(l2: number, alpha: number)", "(1 + (x-x')^2/(2 alpha l2))^-alpha.",
-         "gp_cov_rq(1, 2) => gp_cov_rq(l2=1, alpha=2)"),
-    LEAF("gp_cov_matern_32", "(l2: number)", "Matern 3/2 of squared length l2.",
-         "gp_cov_matern_32(1) => gp_cov_matern_32(l2=1)"),
-    LEAF("gp_cov_matern_52", "(l2: number)", "Matern 5/2 of squared length l2.",
-         "gp_cov_matern_52(1) => gp_cov_matern_52(l2=1)"),
-    LEAF("gp_cov_linear", "(origin: number)", "(x - origin)(x' - origin).",
-         "gp_cov_linear(1) => gp_cov_linear(origin=1)"),
-    LEAF("gp_cov_delta", "(tol2: number)", "1 where (x-x')^2 <= tol2.",
-         "gp_cov_delta(1) => gp_cov_delta(tol2=1)"),
-    LEAF("gp_cov_deltoid", "(t2: number, s: number)",
-         "A soft delta: 1 / (1 + ((x-x')^2/t2)^(s/2)).",
-         "gp_cov_deltoid(1, 2) => gp_cov_deltoid(t2=1, s=2)"),
-    LEAF("gp_cov_bump", "(t0: number, t1: number)", "1 within t0, falling smoothly to 0 at t1.",
-         "gp_cov_bump(1, 2) => gp_cov_bump(t0=1, t1=2)"),
     COMBINE("add_funcs", k_add, "The sum of kernels.",
             "add_funcs(make_linear(1), make_whitenoise(2)) => LIN(sf=1) + WN(sigma=2)"),
     COMBINE("mult_funcs", k_mult, "The product of kernels.",

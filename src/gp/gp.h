@@ -47,6 +47,9 @@ int gp_dim(const struct gp *g);
 /* Replaces the model at once; the factor is built when next needed. */
 GPM_MUST_USE enum gpm_status gp_set_model(struct gp *g, const struct kern *k,
                                           const struct mean *mean, double noise);
+/* Drops what was computed for the current model: the next answer then has the same bits whatever
+ * was asked before (value and gradient may go different ways to the same number). */
+void gp_forget(struct gp *g);
 /* Log marginal likelihood of the data under another model, kept in the proposed slot. *logml is
  * -inf when the matrix cannot be factored (status GPM_OK: a proposal may be impossible). */
 GPM_MUST_USE enum gpm_status gp_propose(struct gp *g, const struct kern *k, const struct mean *mean,
@@ -57,6 +60,12 @@ void gp_reject(struct gp *g);
 void gp_set_budget(struct gp *g, size_t bytes);
 /* Toeplitz and grid shortcuts; on by default. */
 void gp_set_structured(struct gp *g, bool on);
+/* Do the inputs lie on a regular grid, and would this kernel's likelihood take the O(n^2) way? */
+bool gp_grid_fits(struct gp *g, const struct kern *k);
+
+/* Before data are added: every pair becomes an input of its own, also where inputs are equal, and
+ * white noise inside the kernel is by pair. Needs noise; such pairs cannot be removed. */
+void gp_set_apart(struct gp *g);
 
 /* Approximation: automatic (exact up to GP_EXACT_MAX distinct inputs), none, or by choice. size:
  * number of inducing points or of neighbours, 0 for the default (512, 256). gp_method names what
@@ -86,7 +95,7 @@ GPM_MUST_USE enum gpm_status gp_scale2(struct gp *g, double *s2); /* 1 when it i
 enum gp_target { GP_LATENT, GP_MEASURED }; /* the function, or a noisy measurement */
 GPM_MUST_USE enum gpm_status gp_add(struct gp *g, enum gp_target target, const double *x,
                                     const double *y, size_t n);
-/* Takes one pair out again; GPM_E_NOT_FOUND when it is not there. */
+/* Takes one pair out again; GPM_E_NOT_FOUND when it is not there, GPM_E_ARG with pairs apart. */
 GPM_MUST_USE enum gpm_status gp_remove(struct gp *g, enum gp_target target, const double *x,
                                        double y);
 void gp_clear(struct gp *g);
@@ -131,6 +140,13 @@ GPM_MUST_USE enum gpm_status gp_predict_cov(struct gp *g, const double *x, size_
  * whose value is known get that. */
 GPM_MUST_USE enum gpm_status gp_sample(struct gp *g, const double *x, size_t n,
                                        enum gp_target target, const double *z, double *out);
+/* Posterior of an additive part of the function, `part` being the kernel of that part: mean and
+ * variance (either may be NULL) at n points. The prior mean belongs to no part. */
+GPM_MUST_USE enum gpm_status gp_component(struct gp *g, const struct kern *part, const double *x,
+                                          size_t n, double *mean, double *var);
+/* L^-1 (y - m), one number for each distinct input in the order recorded: independent standard
+ * normal when the model holds. */
+GPM_MUST_USE enum gpm_status gp_innovations(struct gp *g, double *out);
 /* Leave-one-out prediction of every pair (npairs values each, either may be NULL) and the sum of
  * their log densities (may be NULL). GPM_E_LIMIT under an approximation, and with exact values
  * beside noisy ones. */

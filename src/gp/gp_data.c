@@ -203,7 +203,7 @@ static void follow_append(struct gp *g, size_t first) {
 static void data_changed(struct gp *g) {
     gp_reject(g);
     gp_drop_view(g);
-    g->step = -1;
+    g->places.known = false;
     struct gp_slot *s = gp_current(g);
     s->have_logml = s->singular = false;
     s->used = GP_EXACT;
@@ -228,7 +228,7 @@ enum gpm_status gp_add(struct gp *g, enum gp_target target, const double *x, con
     bool exact = target == GP_LATENT;
     for (size_t i = 0; i < n; i++) {
         const double *p = x + i * (size_t)g->dim;
-        size_t e = gp_find(g, p), before = g->n;
+        size_t e = g->apart ? SIZE_MAX : gp_find(g, p), before = g->n;
         if (e == SIZE_MAX) {
             new_entry(g, p, y[i], exact);
             e = before;
@@ -278,6 +278,7 @@ static void delete_entry(struct gp *g, size_t e) {
 enum gpm_status gp_remove(struct gp *g, enum gp_target target, const double *x, double y) {
     size_t e = gp_find(g, x), at = g->pairs.n, touched = 0;
     bool exact = target == GP_LATENT;
+    if (g->apart) return GPM_E_ARG;
     if (e == SIZE_MAX) return GPM_E_NOT_FOUND;
     for (; at > 0; at--) {
         const struct gp_pair *p = &g->pairs.at[at - 1];
@@ -371,6 +372,16 @@ double gp_replicate_term(const struct gp *g, double noise) {
             sum -= 0.5 * (m * log(2 * M_PI * v) + g->ss[i] / v);
         else if (m > 1)
             sum -= 0.5 * ((m - 1) * log(2 * M_PI * v) + log(m) + g->ss[i] / v);
+    }
+    return sum;
+}
+
+double gp_replicate_slope(const struct gp *g, double noise, double weight) {
+    double sum = 0;
+    if (g->n == g->pairs.n) return 0;
+    for (size_t i = 0; i < g->n; i++) {
+        double c = (double)(g->count[i] - g->exact[i]) + (g->exact[i] > 0);
+        if (c > 1) sum += weight * g->ss[i] / (noise * noise * noise) - (c - 1) / noise;
     }
     return sum;
 }

@@ -7,6 +7,7 @@
 #include "gp/gp.h"
 #include "gp/gp_approx.h"
 #include "gp/gp_cache.h"
+#include "gp/gp_grid.h"
 #include "la/chol.h"
 
 /* One model with what was computed for it. */
@@ -54,14 +55,15 @@ struct gp {
     double *ybar;  /* the exact value where there is one, else the mean */
     double *ss;    /* squared deviations of the others from ybar; inf: exact values disagree */
     VEC(struct gp_pair) pairs;
-    struct map index; /* hash of an input -> 1 + its place */
-    double step;      /* regular grid in recorded order; 0: no, -1: not looked at yet */
+    struct map index;        /* hash of an input -> 1 + its place */
+    struct gp_places places; /* on a regular grid, perhaps with gaps */
     struct gp_slot slot[2];
     int cur;
     bool proposed, structured;
     unsigned integrated;    /* enum gp_integrated */
     struct kern_view *view; /* of the current model, for gp_point; NULL: to be made */
     double *row;            /* its scratch */
+    bool apart;             /* pairs at equal inputs are entries of their own */
     enum gp_approx approx;
     size_t approx_size;
     struct vecchia vecchia; /* order of the points; n = 0: to be made */
@@ -119,4 +121,6 @@ size_t gp_find(const struct gp *g, const double *x); /* place of an input, SIZE_
 bool gp_contradicts(const struct gp *g, double noise);
 /* What replicates add to the log density besides the entry means. */
 double gp_replicate_term(const struct gp *g, double noise);
+/* Its derivative in the noise, the squared deviations counted `weight` times. */
+double gp_replicate_slope(const struct gp *g, double noise, double weight);
 #endif

@@ -2,8 +2,6 @@
  * Life of a GP, its two model slots, likelihood and gradient; contracts in gp.h. */
 #include "gp/gp_int.h"
 
-#include "gp/gp_toeplitz.h"
-
 #include "base/mem.h"
 #include "la/blas.h"
 #include "la/mat.h"
@@ -62,7 +60,6 @@ struct gp *gp_new(int dim, const struct kern *k, const struct mean *mean, double
     if (!model_fits(dim, k, noise, why)) return NULL;
     struct gp *g = NEW(struct gp);
     g->dim = dim;
-    g->step = -1;
     g->structured = true;
     g->approx_size = 256;
     for (int s = 0; s < 2; s++) {
@@ -90,6 +87,7 @@ void gp_free(struct gp *g) {
     mem_free(g->ss);
     gp_drop_view(g);
     mem_free(g->row);
+    mem_free(g->places.place);
     mem_free(g->solved.v);
     mem_free(g->solved.x);
     mem_free(g->work);
@@ -106,6 +104,7 @@ enum gpm_status gp_copy(const struct gp *g, struct gp **out) {
     c->cache.budget = g->cache.budget;
     c->structured = g->structured;
     c->integrated = g->integrated;
+    c->apart = g->apart;
     c->approx = g->approx;
     c->approx_size = g->approx_size;
     enum gpm_status st = GPM_OK;
@@ -167,6 +166,10 @@ void gp_set_structured(struct gp *g, bool on) {
     gp_cache_clear(&g->cache);
 }
 
+void gp_set_apart(struct gp *g) {
+    g->apart = true;
+}
+
 double *gp_work(struct gp *g, size_t n) {
     if (n <= g->nwork) return g->work;
     mem_free(g->work);
@@ -182,20 +185,13 @@ double *gp_transpose(const double *x, size_t n, int dim) {
     return t;
 }
 
-/* Regular spacing to 1e-10 of a step, in the order recorded. */
-static double find_step(const struct gp *g) {
-    size_t n = g->n;
-    if (g->dim != 1 || n < 3) return 0;
-    double h = (g->x[n - 1] - g->x[0]) / (double)(n - 1);
-    if (!(h > 0)) return 0;
-    for (size_t i = 0; i < n; i++)
-        if (fabs(g->x[i] - (g->x[0] + (double)i * h)) > 1e-10 * h) return 0;
-    return h;
-}
-
 struct kern_pts gp_points(struct gp *g) {
-    if (g->step < 0) g->step = find_step(g);
-    struct kern_pts x = {g->x, g->n, g->cap, g->dim, true, g->structured ? g->step : 0};
+    struct kern_pts x = {.x = g->x, .n = g->n, .ld = g->cap, .dim = g->dim, .distinct = true};
+    const struct gp_places *p = gp_places(g);
+    if (!g->structured || p->n == 0) return x;
+    x.step = p->step;
+    x.grid = p->n;
+    x.place = p->in_order ? NULL : p->place;
     return x;
 }
 
@@ -247,22 +243,6 @@ enum gpm_status gp_slot_solve(struct gp *g, struct gp_slot *s) {
     return GPM_OK;
 }
 
-/* The O(n^2) way on a regular grid, when the kernel allows it and nothing else needs the factor. */
-static enum gpm_status toeplitz_logml(struct gp *g, struct gp_slot *s, bool *done) {
-    struct kern_pts x = gp_points(g);
-    double quad, logdet;
-    *done = false;
-    if (g->integrated || s->have_factor || x.step <= 0 || g->n < 24 || g->n != g->pairs.n ||
-        g->nexact)
-        return GPM_OK;
-    enum gpm_status st = gp_slot_residual(g, s);
-    if (!st) st = gp_toeplitz(s->kern, x, s->noise, s->r, done, &quad, &logdet);
-    if (st || !*done) return st;
-    s->logml = -0.5 * (quad + logdet + (double)g->n * LOG_2PI);
-    s->method = "Toeplitz";
-    return GPM_OK;
-}
-
 /* log N(ybar; m, K) + the replicates' part. */
 enum gpm_status gp_slot_logml(struct gp *g, struct gp_slot *s) {
     if (s->have_logml) return s->singular ? GPM_E_NOT_PD : GPM_OK;
@@ -272,7 +252,8 @@ enum gpm_status gp_slot_logml(struct gp *g, struct gp_slot *s) {
         return GPM_OK;
     }
     bool done = false; /* what the caller asked for goes before what would be chosen */
-    enum gpm_status st = gp_approx_asked(g) ? GPM_OK : toeplitz_logml(g, s, &done);
+    enum gpm_status st =
+        s->have_factor || gp_approx_asked(g) ? GPM_OK : gp_grid_logml(g, s, NULL, &done);
     if (!st && !done && gp_approximates(g)) return gp_slot_approx(g, s);
     if (st || done) {
         s->have_logml = !st;
@@ -325,6 +306,11 @@ enum gpm_status gp_set_model(struct gp *g, const struct kern *k, const struct me
     return GPM_OK;
 }
 
+void gp_forget(struct gp *g) {
+    gp_reject(g);
+    gp_slot_forget(gp_current(g));
+}
+
 enum gpm_status gp_propose(struct gp *g, const struct kern *k, const struct mean *mean,
                            double noise, double *logml) {
     struct gp_slot *s = &g->slot[!g->cur];
@@ -366,27 +352,32 @@ static void gradient_weights(const struct gp *g, const struct gp_slot *s, double
 static double noise_slope(const struct gp *g, const double *alpha, const double *inv, size_t ld,
                           double noise, double weight) {
     double sum = 0;
-    for (size_t i = 0; i < g->n; i++) {
-        double c = (double)(g->count[i] - g->exact[i]) + (g->exact[i] > 0);
-        sum += (alpha[i] * alpha[i] - inv[i * (ld + 1)]) * noise * gp_share(g, i);
-        if (c > 1) sum += weight * g->ss[i] / (noise * noise * noise) - (c - 1) / noise;
-    }
-    return sum;
+    for (size_t i = 0; i < g->n; i++)
+        sum += (alpha[i] * alpha[i] - inv[i * (ld + 1)]) * gp_share(g, i);
+    return noise * sum + gp_replicate_slope(g, noise, weight);
 }
 
 static enum gpm_status current_grad(struct gp *g, double weight, double *logml, double *dkern,
                                     double *dmean, double *dnoise) {
     struct gp_slot *s = gp_current(g);
-    size_t n = g->n;
-    bool approx = gp_approximates(g);
-    enum gpm_status st = approx ? GPM_OK : gp_slot_factor(g, s); /* the likelihood then uses it */
+    size_t n = g->n, nmean = dmean ? mean_nparam(s->mean) : 0;
+    struct gp_slopes want = {weight, dkern, nmean ? dmean : NULL, dnoise};
+    bool approx = gp_approximates(g), done = false;
+    memset(dkern, 0, kern_nparam(s->kern) * sizeof *dkern);
+    if (dnoise) *dnoise = 0;
+    for (size_t i = 0; i < nmean; i++) dmean[i] = 0;
+    enum gpm_status st = GPM_OK;
+    if (!s->have_factor && !gp_approx_asked(g) && !gp_contradicts(g, s->noise))
+        st = gp_grid_logml(g, s, &want, &done);
+    if (done) {
+        s->have_logml = true;
+        *logml = s->logml;
+    }
+    if (st || done) return st;
+    if (!approx) st = gp_slot_factor(g, s); /* the likelihood then uses it */
     if (st && st != GPM_E_NOT_PD) return st;
     st = gp_slot_logml(g, s);
     if (!st || st == GPM_E_NOT_PD) *logml = s->logml;
-    memset(dkern, 0, kern_nparam(s->kern) * sizeof *dkern);
-    if (dnoise) *dnoise = 0;
-    size_t nmean = dmean ? mean_nparam(s->mean) : 0;
-    for (size_t i = 0; i < nmean; i++) dmean[i] = 0;
     if (approx && (nmean || weight != 1)) return GPM_E_LIMIT;
     if (st || n == 0 || s->logml == -INFINITY) return st;
     if (approx) return gp_approx_grad(g, dkern, dnoise);

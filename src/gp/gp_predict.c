@@ -19,19 +19,21 @@ static struct kern_pts points(const double *t, size_t n, int dim) {
     return x;
 }
 
-/* V' = K(X*, X) L^-T for the points xs, into v (xs.n x n). Points are rows, so that all of them are
+/* V' = K(X*, X) L^-T for the points xs, into v (xs.n x n), K the kernel of a part of the function
+ * or (NULL) of all of it. Points are rows, so that all of them are
  * solved for at once in contiguous memory. */
-static enum gpm_status half_solve(struct gp *g, struct gp_slot *s, struct kern_pts xs, double *v) {
-    const double *known = xs.n == 1 ? gp_solved_find(g, s, xs) : NULL;
+static enum gpm_status half_solve(struct gp *g, struct gp_slot *s, const struct kern *part,
+                                  struct kern_pts xs, double *v) {
+    const double *known = xs.n == 1 && !part ? gp_solved_find(g, s, xs) : NULL;
     if (known) {
         memcpy(v, known, g->n * sizeof *v);
         return GPM_OK;
     }
-    enum gpm_status st = kern_cross(s->kern, xs, gp_points(g), v, xs.n);
+    enum gpm_status st = kern_cross(part ? part : s->kern, xs, gp_points(g), v, xs.n);
     if (st) return st;
     if (xs.n == 1) {
         la_trsv(false, g->n, s->f.l, s->f.ld, v);
-        gp_solved_keep(g, s, xs, v);
+        if (!part) gp_solved_keep(g, s, xs, v);
     } else
         la_solve_rows(g->n, xs.n, s->f.l, s->f.ld, v, xs.n);
     return GPM_OK;
@@ -44,15 +46,15 @@ static void subtract_known(size_t m, size_t n, const double *v, double *scratch,
     for (size_t i = 0; i < m; i++) var[i] = var[i] > scratch[i] ? var[i] - scratch[i] : 0;
 }
 
-static enum gpm_status predict_chunk(struct gp *g, struct gp_slot *s, struct kern_pts xs,
-                                     double extra, double *mean, double *var) {
+static enum gpm_status predict_chunk(struct gp *g, struct gp_slot *s, const struct kern *part,
+                                     struct kern_pts xs, double extra, double *mean, double *var) {
     size_t n = g->n, m = xs.n;
     double *v = n ? gp_work(g, (n + 1) * CHUNK) : NULL;
     if (n && !v) return GPM_E_NOMEM;
-    enum gpm_status st = n ? half_solve(g, s, xs, v) : GPM_OK;
-    if (!st && mean) st = mean_eval(s->mean, xs, mean);
+    enum gpm_status st = n ? half_solve(g, s, part, xs, v) : GPM_OK;
+    if (!st && mean) st = mean_eval(part ? NULL : s->mean, xs, mean);
     if (!st && mean && n) la_gemv(m, n, 1, v, m, s->w, 1, mean);
-    if (!st && var) st = kern_diag(s->kern, xs, var);
+    if (!st && var) st = kern_diag(part ? part : s->kern, xs, var);
     if (!st && var && n) subtract_known(m, n, v, v + n * m, var);
     for (size_t j = 0; j < m && var && !st; j++) var[j] += extra;
     if (!st) gp_integrated_posterior(g, s, m, v, mean, var, NULL, 0);
@@ -68,19 +70,37 @@ static enum gpm_status predict_approx(struct gp *g, const double *x, size_t n,
     return st;
 }
 
-enum gpm_status gp_predict(struct gp *g, const double *x, size_t n, enum gp_target target,
-                           double *mean, double *var) {
+static enum gpm_status predict_part(struct gp *g, const struct kern *part, const double *x,
+                                    size_t n, double extra, double *mean, double *var) {
     struct gp_slot *s = gp_current(g);
-    if (gp_approximates(g)) return predict_approx(g, x, n, target, mean, var);
     enum gpm_status st = gp_slot_solve(g, s);
-    double extra = target == GP_MEASURED ? s->noise * s->noise : 0;
     for (size_t i = 0; i < n && !st; i += CHUNK) {
         size_t m = n - i < CHUNK ? n - i : CHUNK;
         double *t = gp_transpose(x + i * (size_t)g->dim, m, g->dim);
-        st = predict_chunk(g, s, points(t, m, g->dim), extra, mean ? mean + i : NULL,
+        st = predict_chunk(g, s, part, points(t, m, g->dim), extra, mean ? mean + i : NULL,
                            var ? var + i : NULL);
         mem_free(t);
     }
+    return st;
+}
+
+enum gpm_status gp_predict(struct gp *g, const double *x, size_t n, enum gp_target target,
+                           double *mean, double *var) {
+    double noise = gp_noise(g);
+    if (gp_approximates(g)) return predict_approx(g, x, n, target, mean, var);
+    return predict_part(g, NULL, x, n, target == GP_MEASURED ? noise * noise : 0, mean, var);
+}
+
+enum gpm_status gp_component(struct gp *g, const struct kern *part, const double *x, size_t n,
+                             double *mean, double *var) {
+    if (gp_approximates(g)) return GPM_E_LIMIT;
+    return predict_part(g, part, x, n, 0, mean, var);
+}
+
+enum gpm_status gp_innovations(struct gp *g, double *out) {
+    if (gp_approximates(g)) return GPM_E_LIMIT;
+    enum gpm_status st = gp_slot_solve(g, gp_current(g));
+    if (!st && g->n) memcpy(out, gp_current(g)->w, g->n * sizeof *out);
     return st;
 }
 
@@ -96,7 +116,7 @@ static enum gpm_status posterior(struct gp *g, struct kern_pts xs, double *mean,
     if (st || n == 0 || xs.n == 0) return st;
     double small[64], *v = n * xs.n <= COUNT_OF(small) ? small : mem_try_doubles(n * xs.n);
     if (!v) return GPM_E_NOMEM;
-    st = half_solve(g, s, xs, v);
+    st = half_solve(g, s, NULL, xs, v);
     if (!st && mean) la_gemv(xs.n, n, 1, v, xs.n, s->w, 1, mean);
     if (!st) la_syrk(false, xs.n, n, -1, v, xs.n, 1, cov, ld);
     if (!st) gp_integrated_posterior(g, s, xs.n, v, mean, NULL, cov, ld);

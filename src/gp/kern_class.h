@@ -67,8 +67,13 @@ struct kern_class {
     enum kern_amp amp;
     bool stationary;
     bool one_column; /* makes sense on a single input column only */
-    bool rank_one;   /* value = f f' with the one feature f (of a single column) */
-    bool not_psd;    /* not positive semi-definite for every input (platform's tolerance kernels) */
+    bool rank_one;   /* value = f f' with the first feature f (of a single column) */
+    int walk;     /* 1: Wiener process, stationary after one difference; 2: integrated, after two;
+                   * parameter 1 is where it starts */
+    bool not_psd; /* not positive semi-definite for every input (platform's tolerance kernels) */
+    struct kern_motif motif;
+    const char *maker[2]; /* procedures of the language; the row's own name when it has none */
+    int optional;         /* parameters at the end that they may leave out */
     int npar;
     struct kern_param par[KERN_MAX_PAR];
 
@@ -92,6 +97,9 @@ struct kern_class {
     /* NULL: value at lag 0 is 1. out = value(x, x). */
     void (*diag)(const struct kern *k, struct kern_pts x, double *out);
     void (*diag_grad)(const struct kern *k, struct kern_pts x, const double *w, double *g);
+
+    /* Rank one: g[p] += sum_i w_i df_i / dpar_p. */
+    void (*feature_grad)(const struct kern *k, struct kern_pts x, const double *w, double *g);
 
     /* Aliases: parameters of the leaf they stand for, and the Jacobian j[b * npar + p]. */
     const char *base;

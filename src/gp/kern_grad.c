@@ -25,8 +25,8 @@ struct pass {
 static void descend(struct pass *s, struct plan_node *q, const double *w);
 
 /* The leaf's derivatives land in gb, one per parameter of the leaf; an alias maps them. */
-static void deliver(struct pass *s, struct plan_node *q, const double *gb) {
-    double *g = s->g + q->at;
+void plan_deliver(const struct plan_node *q, const double *gb, double *g) {
+    g += q->at;
     if (!q->alias) {
         for (size_t i = 0; i < q->k->npar; i++) g[i] += gb[i];
         return;
@@ -74,7 +74,7 @@ static void exp_leaf(struct pass *s, struct plan_node *q, const double *wt, doub
         view(s, q, &v);
         q->k->cls->grad(q->k, &v, wt, gb);
     } /* on the diagonal these leaves are constant in everything but the amplitude */
-    deliver(s, q, gb);
+    plan_deliver(q, gb, s->g);
     if (gb != small) mem_free(gb);
 }
 
@@ -93,7 +93,7 @@ static void value_leaf(struct pass *s, struct plan_node *q, const double *w) {
         view(s, q, &st);
         q->k->cls->grad(q->k, &st, t, gb);
         gb[0] = q->amp > 0 ? amp_slope(q) / q->amp * gb[0] : 0;
-        deliver(s, q, gb);
+        plan_deliver(q, gb, s->g);
         if (gb != small) mem_free(gb);
         return;
     }
@@ -109,7 +109,7 @@ static void value_leaf(struct pass *s, struct plan_node *q, const double *w) {
         gb[0] = amp_slope(q) * (s->diag && !q->k->cls->diag ? v->sum(s->m, w) : v->dot(s->m, w, t));
     }
     if (q->k->npar == 1 && q->k->cls->amp != KERN_AMP_NONE) { /* no shape parameters */
-        deliver(s, q, gb);
+        plan_deliver(q, gb, s->g);
         return;
     }
     v->scale_to(s->m, q->amp, w, t);
@@ -120,7 +120,7 @@ static void value_leaf(struct pass *s, struct plan_node *q, const double *w) {
     } else if (q->k->cls->diag_grad)
         q->k->cls->diag_grad(q->k, x, t, gb);
     if (q->k->cls->amp != KERN_AMP_NONE) gb[0] = keep; /* rows leave the amplitude alone */
-    deliver(s, q, gb);
+    plan_deliver(q, gb, s->g);
     if (gb != small) mem_free(gb);
 }
 
@@ -198,7 +198,10 @@ static void change(struct pass *s, struct plan_node *q, const double *w) {
 
 static void descend(struct pass *s, struct plan_node *q, const double *w) {
     if (q->lag_sum && !s->diag) {
-        s->p->v->axpy(s->m, 1, w, q->lag_sum + (s->i0 - s->j));
+        const size_t *place = s->p->rows.place;
+        if (!place) s->p->v->axpy(s->m, 1, w, q->lag_sum + (s->i0 - s->j));
+        for (size_t i = 0; i < s->m && place; i++)
+            q->lag_sum[lag_of(place[s->i0 + i], place[s->j])] += w[i];
         return;
     }
     if (q->zero_off && !s->diag) return;
@@ -215,26 +218,17 @@ static void descend(struct pass *s, struct plan_node *q, const double *w) {
 
 static void lag_start(struct plan *p, struct plan_node *q) {
     if (q->lag)
-        q->lag_sum = ARENA_ARRAY(&p->arena, double, p->rows.n);
+        q->lag_sum = ARENA_ARRAY(&p->arena, double, plan_lags(p));
     else
         for (size_t c = 0; c < q->nkids; c++) lag_start(p, q->kid[c]);
 }
 
-/* The collected weights against the first column, lag 0 left to the diagonal pass. */
+/* The collected weights; lag 0 is left to the diagonal pass. */
 static void lag_finish(struct pass *s, struct plan_node *q) {
-    if (!q->lag_sum) {
+    if (q->lag_sum)
+        plan_column_grad(q->lags, q->lag_sum, s->g + q->at);
+    else
         for (size_t c = 0; c < q->nkids; c++) lag_finish(s, q->kid[c]);
-        return;
-    }
-    double *w = q->lag_sum;
-    q->lag_sum = NULL;
-    q->lag = NULL;
-    s->j = 0;
-    plan_column(s->p, 0);
-    for (s->i0 = 1; s->i0 < s->p->rows.n; s->i0 += KERN_STRIP) {
-        s->m = s->p->rows.n - s->i0 < KERN_STRIP ? s->p->rows.n - s->i0 : KERN_STRIP;
-        descend(s, q, w + s->i0);
-    }
 }
 
 static void pass_strips(struct pass *s, const double *m, size_t ld) {
@@ -263,6 +257,15 @@ static void pass_diagonal(struct pass *s, const double *m, size_t ld) {
         descend(s, s->p->root, w);
     }
     s->diag = false;
+}
+
+void plan_column_grad(struct plan *p, const double *w, double *g) {
+    struct pass s = {.p = p, .g = g};
+    plan_column(p, 0);
+    for (; s.i0 < p->rows.n; s.i0 += KERN_STRIP) {
+        s.m = p->rows.n - s.i0 < KERN_STRIP ? p->rows.n - s.i0 : KERN_STRIP;
+        descend(&s, p->root, w + s.i0);
+    }
 }
 
 void plan_slope(struct plan *p, const double *w, double *g) {

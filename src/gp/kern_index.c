@@ -47,6 +47,20 @@ size_t kern_class_nparam(const struct kern_class *cls) {
 const struct kern_param *kern_class_param(const struct kern_class *cls, size_t i) {
     return i < (size_t)cls->npar ? &cls->par[i] : NULL;
 }
+const struct kern_motif *kern_class_motif(const struct kern_class *cls) {
+    return &cls->motif;
+}
+const char *kern_class_maker(const struct kern_class *cls, size_t i) {
+    if (cls->op == KERN_CHANGE || i > 1) return NULL;
+    return i == 0 && !cls->maker[0] && strncmp(cls->name, "gp_cov_", 7) == 0 ? cls->name
+                                                                             : cls->maker[i];
+}
+size_t kern_class_optional(const struct kern_class *cls) {
+    return (size_t)cls->optional;
+}
+const struct kern_class *kern_change_class(bool window) {
+    return &kern_rows_change[window];
+}
 enum kern_op kern_class_op(const struct kern_class *cls) {
     return cls->op;
 }

@@ -18,6 +18,7 @@ static inline const double *leaf_col(const struct kern *k, struct kern_pts x, in
 }
 
 /* Standard deviation of a term; prior from experience with standardised series. */
-#define KERN_SF                                                                                    \
-    { "sf", KERN_NONNEGATIVE, KERN_T_LOG, KERN_P_LOGNORMAL, -0.7, 1, 1, false }
+#define KERN_SD(mean, sd)                                                                          \
+    { "sf", KERN_NONNEGATIVE, KERN_T_LOG, KERN_P_LOGNORMAL, mean, sd, 1, false }
+#define KERN_SF KERN_SD(-0.7, 1)
 #endif

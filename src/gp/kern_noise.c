@@ -96,7 +96,8 @@ static void bump_grad(const struct kern *k, const struct kern_strip *s, const do
 
 const struct kern_class kern_rows_noise[] = {
     {NOISE("WN", "WN", "sigma^2 [x = x']", "uncorrelated noise", KERN_ALG_WN),
-     .amp = KERN_AMP_SQUARE, .npar = 1,
+     .motif = {KERN_ROLE_WHITE, false, 9, "WN", NULL, 1, true}, .amp = KERN_AMP_SQUARE,
+     .maker = {"make_whitenoise", "make_noise"}, .npar = 1,
      .par = {{"sigma", KERN_NONNEGATIVE, KERN_T_LOG, KERN_P_LOGNORMAL, -1.6, 1, 1, false}},
      .value = wn_value, .grad = no_grad},
     {NOISE("gp_cov_delta", "DELTA", "[(x-x')^2 <= tol2]", "noise shared by near inputs",

@@ -138,16 +138,31 @@ void kern_constrain(const struct kern *k, const double *z, double *theta, double
     }
 }
 
+static double normal(double z, double mean, double sd, double *slope) {
+    double r = (z - mean) / sd;
+    *slope = -r / sd;
+    return -0.5 * r * r - log(sd) - 0.91893853320467274;
+}
+
+double kern_log_scale_prior(const struct kern_param *p, double z, double mean, double *slope) {
+    double first = normal(z, mean, p->prior_b, slope), other, share = p->second.share;
+    if (share <= 0) return first;
+    double second = normal(z, p->second.a, p->second.b, &other) + log(share);
+    first += log1p(-share);
+    double top = fmax(first, second), a = exp(first - top), b = exp(second - top);
+    *slope = (a * *slope + b * other) / (a + b);
+    return top + log(a + b);
+}
+
 double kern_param_log_prior(const struct kern_param *p, double v) {
     double a = p->prior_a, b = p->prior_b, z;
     switch (p->prior) {
     case KERN_P_NORMAL: z = (v - a) / b; return -0.5 * z * z - log(b) - 0.91893853320467274;
     case KERN_P_LOGNORMAL:
-        if (!(v > 0)) return -INFINITY;
-        z = (log(v) - a) / b;
-        return -0.5 * z * z - log(b * v) - 0.91893853320467274;
+        return v > 0 ? kern_log_scale_prior(p, log(v), a, &z) - log(v) : -INFINITY;
     case KERN_P_GAMMA:
         return v > 0 ? a * log(b) - log_gamma(a) + (a - 1) * log(v) - b * v : -INFINITY;
+    case KERN_P_LOGUNIFORM: return v >= a && v <= b ? -log(v * log(b / a)) : -INFINITY;
     case KERN_P_UNIFORM: return v >= a && v <= b ? -log(b - a) : -INFINITY;
     default: return 0;
     }

@@ -79,29 +79,9 @@ static void cos_grad(const struct kern *k, const struct kern_strip *s, const dou
                                    s->col[1], s->col[2]);
 }
 
-/* exp(-q) I_nu(q), nu = 0 or 1: power series for q < 15, asymptotic series above (terms fall below
- * 1e-17 before they grow again there). */
-static double bessel_scaled(int nu, double q) {
-    if (q < 15) {
-        double term = nu ? q / 2 : 1, sum = term, h = q * q / 4;
-        for (int m = 1; m < 80 && term > 1e-18 * sum; m++) {
-            term *= h / (m * (double)(m + nu));
-            sum += term;
-        }
-        return exp(-q) * sum;
-    }
-    double mu = 4.0 * nu * nu, term = 1, sum = 1;
-    for (int m = 1; m < 40; m++) {
-        double odd = 2.0 * m - 1, next = term * (odd * odd - mu) / (8 * q * m);
-        if (fabs(next) >= fabs(term) || fabs(next) < 1e-18) break;
-        sum += term = next;
-    }
-    return sum / sqrt(TWO_PI * q);
-}
-
 /* 1 - exp(-q) I0(q), without cancellation for small q: -expm1(-q) - exp(-q) (I0(q) - 1). */
 static double bessel_rest(double q) {
-    if (q >= 1) return 1 - bessel_scaled(0, q);
+    if (q >= 1) return 1 - bessel_i0e(q);
     double h = q * q / 4, term = h, sum = h;
     for (int m = 2; m < 20; m++) sum += term *= h / (m * (double)m);
     return -expm1(-q) - exp(-q) * sum;
@@ -131,7 +111,7 @@ static void zper_value(const struct kern *k, const struct kern_strip *s, double 
 static void zper_grad(const struct kern *k, const struct kern_strip *s, const double *w,
                       double *g) {
     double cm1[KERN_STRIP], e[KERN_STRIP], p = k->par[1], l = k->par[2], q = 1 / (l * l);
-    double i0 = bessel_scaled(0, q), di = bessel_scaled(1, q) - i0, r = bessel_rest(q), sum = 0;
+    double i0 = bessel_i0e(q), di = bessel_i1e(q) - i0, r = bessel_rest(q), sum = 0;
     zper_parts(k, s, cm1, e);
     for (size_t i = 0; i < s->m; i++) sum += w[i] * ((cm1[i] * e[i] - di) * r + (e[i] - i0) * di);
     g[2] -= 2 * q / l * sum / (r * r);
@@ -182,24 +162,37 @@ static bool cos_wave(const struct kern *k, int dim, struct kern_wave *f) {
 
 #define PERIOD                                                                                     \
     { "p", KERN_POSITIVE, KERN_T_LOG, KERN_P_LOGNORMAL, -2, 1, 1, false }
-#define SHAPE(vec)                                                                                 \
-    { "l", KERN_POSITIVE, KERN_T_LOG, KERN_P_LOGNORMAL, 0, 1, 1, vec }
+#define SHAPE                                                                                      \
+    { "l", KERN_POSITIVE, KERN_T_LOG, KERN_P_LOGNORMAL, 0, 1, 1, true }
+/* Periods from 1/200 to half of the span (a learner starts at what the data can show), a smooth
+ * pattern or, with probability 0.3, one of twelve almost free months. */
+#define LEARNT_PERIOD                                                                              \
+    { "p", KERN_POSITIVE, KERN_T_LOG, KERN_P_LOGUNIFORM, 0.005, 0.5, 1, false }
+#define LEARNT_SHAPE                                                                               \
+    {                                                                                              \
+        "l", KERN_POSITIVE, KERN_T_LOG, KERN_P_LOGNORMAL, 0, 0.7, 1, false, {                      \
+            0.3, -1.8971199848858813, 0.5                                                          \
+        }                                                                                          \
+    }
 #define PERIODIC(nm, text, words)                                                                  \
     .name = nm, .symbol = nm, .doc = text, .phrase = words, .op = KERN_LEAF,                       \
     .algebra = KERN_ALG_STAT, .amp = KERN_AMP_SQUARE, .stationary = true
 
 const struct kern_class kern_rows_periodic[] = {
-    {PERIODIC("PER", "sf^2 exp(-2 sin^2(pi (x-x')/p) / l^2)", "a periodic function"), .npar = 3,
-     .par = {KERN_SF, PERIOD, SHAPE(true)}, .features = per_features, .prepare = per_prepare,
+    {PERIODIC("PER", "sf^2 exp(-2 sin^2(pi (x-x')/p) / l^2)", "a periodic function"),
+     .motif = {.role = KERN_ROLE_PERIODIC}, .maker = {"make_periodic"}, .npar = 3,
+     .par = {KERN_SF, PERIOD, SHAPE}, .features = per_features, .prepare = per_prepare,
      .expo = per_expo, .grad = per_grad, .wave = per_wave},
-    {PERIODIC("COS", "sf^2 cos(2 pi (x-x')/p)", "a sinusoid"), .one_column = true, .npar = 2,
+    {PERIODIC("COS", "sf^2 cos(2 pi (x-x')/p)", "a sinusoid"), .one_column = true,
+     .motif = {.role = KERN_ROLE_PERIODIC}, .maker = {"make_cosine"}, .npar = 2,
      .par = {KERN_SF, PERIOD}, .features = three, .prepare = cos_prepare, .value = cos_value,
      .grad = cos_grad, .wave = cos_wave},
     {PERIODIC("ZPER",
               "sf^2 (exp(q (cos(2 pi (x-x')/p) - 1)) - i0) / (1 - i0), q = 1/l^2, "
               "i0 = exp(-q) I0(q)",
               "a periodic function with mean zero"),
-     .one_column = true, .npar = 3, .par = {KERN_SF, PERIOD, SHAPE(false)}, .features = three,
-     .prepare = cos_prepare, .value = zper_value, .grad = zper_grad},
+     .motif = {KERN_ROLE_PERIODIC, false, 2, "PER", NULL, 1, true}, .one_column = true,
+     .maker = {"make_zero_periodic"}, .npar = 3, .par = {KERN_SF, LEARNT_PERIOD, LEARNT_SHAPE},
+     .features = three, .prepare = cos_prepare, .value = zper_value, .grad = zper_grad},
     {.name = NULL},
 };

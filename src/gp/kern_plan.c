@@ -73,15 +73,25 @@ static void build_kids(struct plan *p, struct plan_node *q) {
     q->nexp = k->op == KERN_PRODUCT ? front : 0;
 }
 
-/* On a regular grid a stationary subtree has only n different values. The first column holds them
- * all. Constants alone are not worth a table. */
+/* On a regular grid a stationary subtree has only as many different values as there are lags.
+ * Constants alone are not worth a table. */
 static void build_lags(struct plan *p, struct plan_node *q) {
-    size_t n = p->rows.n;
-    double *lag = doubles(p, n);
-    plan_column(p, 0);
-    for (size_t i = 0; i < n; i += KERN_STRIP)
-        plan_strip(p, q, 0, i, n - i < KERN_STRIP ? n - i : KERN_STRIP, lag + i);
-    q->lag = lag;
+    size_t n = plan_lags(p);
+    struct kern_pts lags = {.x = p->lag_x, .n = n, .ld = n, .dim = 1}, origin = lags;
+    origin.n = 1;
+    q->lags = ARENA_NEW(&p->arena, struct plan);
+    q->lag = doubles(p, n);
+    p->status = plan_init(q->lags, q->alias ? q->alias : q->k, lags, origin, false);
+    if (!p->status) plan_column(q->lags, 0);
+    for (size_t i = 0; i < n && !p->status; i += KERN_STRIP)
+        plan_strip(q->lags, q->lags->root, 0, i, n - i < KERN_STRIP ? n - i : KERN_STRIP,
+                   q->lag + i);
+}
+
+static void make_lag_points(struct plan *p) {
+    double *x = doubles(p, plan_lags(p));
+    for (size_t i = 0; i < plan_lags(p); i++) x[i] = (double)i * p->rows.step;
+    p->lag_x = x;
 }
 
 static struct plan_node *build(struct plan *p, const struct kern *k, size_t at) {
@@ -109,9 +119,16 @@ static struct plan_node *build(struct plan *p, const struct kern *k, size_t at) 
     return q;
 }
 
+/* White noise among the terms is on the diagonal alone, also where lag 0 occurs off it. */
+static bool has_white_term(const struct plan_node *q) {
+    for (size_t i = 0; i < q->nkids; i++)
+        if (q->kid[i]->zero_off || has_white_term(q->kid[i])) return true;
+    return false;
+}
+
 /* Tables for the largest stationary subtrees. */
 static void tabulate(struct plan *p, struct plan_node *q) {
-    if (q->k->stationary && !q->k->callback) {
+    if (q->k->stationary && !q->k->callback && (q->zero_off || !has_white_term(q))) {
         if (!(q->k->op == KERN_LEAF && q->nf == 0) && !q->zero_off) build_lags(p, q);
         return;
     }
@@ -130,11 +147,20 @@ enum gpm_status plan_init(struct plan *p, const struct kern *k, struct kern_pts 
     p->square = square;
     p->v = vec_ops();
     p->root = build(p, k, 0);
-    if (square && rows.step > 0 && rows.dim == 1 && rows.n > 8) tabulate(p, p->root);
+    if (square && rows.step > 0 && rows.dim == 1 && rows.n > 8) {
+        make_lag_points(p);
+        tabulate(p, p->root);
+    }
     return p->status;
 }
 
+static void release_lags(struct plan_node *q) {
+    if (q->lags) plan_release(q->lags);
+    for (size_t i = 0; i < q->nkids; i++) release_lags(q->kid[i]);
+}
+
 void plan_release(struct plan *p) {
+    if (p->root && p->lag_x) release_lags(p->root);
     arena_release(&p->arena);
 }
 
@@ -251,7 +277,9 @@ static void change_strip(struct plan *p, struct plan_node *q, size_t j, size_t i
 
 void plan_strip(struct plan *p, struct plan_node *q, size_t j, size_t i0, size_t m, double *out) {
     if (q->lag) {
-        memcpy(out, q->lag + (i0 - j), m * sizeof *out);
+        const size_t *place = p->rows.place;
+        if (!place) memcpy(out, q->lag + (i0 - j), m * sizeof *out);
+        for (size_t i = 0; i < m && place; i++) out[i] = q->lag[lag_of(place[i0 + i], place[j])];
         return;
     }
     switch (q->k->op) {

@@ -21,21 +21,30 @@ struct plan_node {
     double *hc, *dhc;
     struct plan_node **kid;
     size_t nkids;
-    size_t nexp;     /* products: the first nexp kids are leaves with expo */
-    bool zero_off;   /* zero off the diagonal of a Gram matrix of distinct points */
-    double *lag;     /* regular grid: value by lag; the node is then never descended into */
-    double *lag_sum; /* gradient: weights by lag */
-    double *buf;     /* scratch for one strip */
+    size_t nexp;       /* products: the first nexp kids are leaves with expo */
+    bool zero_off;     /* zero off the diagonal of a Gram matrix of distinct points */
+    struct plan *lags; /* regular grid: lags against lag 0; the node is then never descended into */
+    double *lag;       /* its values */
+    double *lag_sum;   /* gradient: weights by lag */
+    double *buf;       /* scratch for one strip */
 };
 
 struct plan {
     struct arena arena;
     struct kern_pts rows, cols;
-    bool square; /* rows and columns are the same points: a Gram matrix */
+    const double *lag_x; /* regular grid: the lags */
+    bool square;         /* rows and columns are the same points: a Gram matrix */
     struct plan_node *root;
     enum gpm_status status; /* first failure of a callback */
     const struct vec_ops *v;
 };
+
+static inline size_t plan_lags(const struct plan *p) {
+    return p->rows.place ? p->rows.grid : p->rows.n;
+}
+static inline size_t lag_of(size_t a, size_t b) {
+    return a > b ? a - b : b - a;
+}
 
 /* GPM_E_ARG when the inputs do not fit. */
 GPM_MUST_USE enum gpm_status plan_init(struct plan *p, const struct kern *k, struct kern_pts rows,
@@ -50,4 +59,15 @@ void plan_column(struct plan *p, size_t j); /* makes point j of cols the fixed p
 void plan_strip(struct plan *p, struct plan_node *q, size_t j, size_t i0, size_t m, double *out);
 /* K(x_i, x_i) for rows [i0, i0+m). */
 void plan_diag(struct plan *p, struct plan_node *q, size_t i0, size_t m, double *out);
+/* g[p] += sum_i w_i dK(x_i, x_0)/dpar_p over all rows against the fixed point 0. */
+void plan_column_grad(struct plan *p, const double *w, double *g);
+/* Adds the derivatives gb by the parameters of the node's leaf to g, through the alias if any. */
+void plan_deliver(const struct plan_node *q, const double *gb, double *g);
+
+/* Kernels of rank one, K(x, x') = phi(x) phi(x'): rank-one leaves of one column, constants above 0
+ * and their products. */
+bool kern_rank_one(const struct kern *k);
+void plan_phi(struct plan *p, const struct plan_node *q, double *phi); /* at all rows */
+/* g[p] += sum_i w_i dphi_i/dpar_p; w is overwritten. */
+void plan_phi_grad(struct plan *p, const struct plan_node *q, double *w, double *g);
 #endif

@@ -6,6 +6,7 @@
 #include "base/ascii.h"
 #include "base/mem.h"
 #include "gp/kernel.h"
+#include <stdio.h>
 #include <string.h>
 
 enum op { OP_AND, OP_OR, OP_NOT, OP_TERM, OP_MOTIF };
@@ -16,51 +17,63 @@ struct kern_query {
     int motif;
 };
 
-/* ---- motifs: tests of one canonical product ---- */
-static bool has(const char *term, const char *factor) {
-    size_t n = strlen(factor);
-    for (const char *p = term; p; p = strchr(p, '*')) {
-        if (*p == '*') p++;
-        if (!strncmp(p, factor, n) && (p[n] == 0 || p[n] == '*')) return true;
+/* ---- motifs: tests of the factors of one canonical product ---- */
+struct factors {
+    unsigned roles; /* bits of enum kern_role */
+    size_t n;
+    bool direction; /* one of them counts as a trend */
+};
+#define ROLE(r) (1u << KERN_ROLE_##r)
+
+static struct factors factors_of(const char *term) {
+    struct factors f = {0, 0, false};
+    while (*term) {
+        char name[64];
+        size_t n = strcspn(term, "*");
+        snprintf(name, sizeof name, "%.*s", (int)n, term);
+        const struct kern_class *row = kern_class_find(name);
+        f.roles |= row ? 1u << kern_class_motif(row)->role : 0;
+        f.direction |= row && kern_class_motif(row)->direction;
+        f.n++;
+        term += n + (term[n] == '*');
     }
-    return false;
+    return f;
 }
 
-static bool repeats(const char *t) {
-    return has(t, "PER") || has(t, "ZPER") || has(t, "COS");
+static bool repeats(struct factors f) {
+    return f.roles & ROLE(PERIODIC);
 }
-static bool is_trend(const char *t) {
-    if (repeats(t) || has(t, "WN")) return false;
-    return has(t, "LIN") || has(t, "IWIENER") || has(t, "RAMP");
+static bool is_trend(struct factors f) {
+    return f.direction && !(f.roles & (ROLE(PERIODIC) | ROLE(WHITE)));
 }
-static bool is_smooth(const char *t) {
-    return !strcmp(t, "SE") || !strcmp(t, "RQ") || (!strncmp(t, "MAT", 3) && !strchr(t, '*'));
+static bool is_smooth(struct factors f) {
+    return f.n == 1 && f.roles & ROLE(SMOOTH);
 }
-static bool is_walk(const char *t) {
-    return !strcmp(t, "WIENER");
+static bool is_walk(struct factors f) {
+    return f.n == 1 && f.roles & ROLE(WALK) && !f.direction;
 }
-static bool is_white(const char *t) {
-    return !strcmp(t, "WN");
+static bool is_white(struct factors f) {
+    return f.n == 1 && f.roles & ROLE(WHITE);
 }
-static bool is_heteroskedastic(const char *t) {
-    return !strcmp(t, "LIN*WN");
+static bool is_heteroskedastic(struct factors f) {
+    return f.n == 2 && f.roles == (ROLE(TREND) | ROLE(WHITE));
 }
-static bool is_noise(const char *t) {
-    return is_white(t) || is_heteroskedastic(t);
+static bool is_noise(struct factors f) {
+    return is_white(f) || is_heteroskedastic(f);
 }
-static bool is_amplitude(const char *t) {
-    return has(t, "LIN") && repeats(t);
+static bool is_amplitude(struct factors f) {
+    return f.roles & ROLE(TREND) && repeats(f);
 }
-static bool is_changing(const char *t) {
-    return repeats(t) && (has(t, "SE") || has(t, "RQ") || strstr(t, "MAT"));
+static bool is_changing(struct factors f) {
+    return repeats(f) && f.roles & ROLE(SMOOTH);
 }
-static bool is_dated(const char *t) {
-    return has(t, "RAMP") || has(t, "STEP");
+static bool is_dated(struct factors f) {
+    return f.roles & ROLE(BREAK);
 }
 
 static const struct {
     const char *name;
-    bool (*holds)(const char *term);
+    bool (*holds)(struct factors term);
 } motifs[] = {{"trend", is_trend},
               {"recurring_pattern", repeats},
               {"recurring", repeats},
@@ -288,7 +301,7 @@ enum gpm_status kern_query_parse(const char *text, struct arena *a, struct kern_
 static bool motif_holds(int motif, const char *const *terms, size_t n, bool change) {
     if (motifs[motif].holds == is_dated && change) return true;
     for (size_t i = 0; i < n; i++)
-        if (motifs[motif].holds(terms[i])) return true;
+        if (motifs[motif].holds(factors_of(terms[i]))) return true;
     return false;
 }
 

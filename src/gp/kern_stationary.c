@@ -243,37 +243,49 @@ static void gamma_grad(const struct kern *k, const struct kern_strip *s, const d
     length_grad(k, s, wt, k->par[k->npar - 1], g);
 }
 
+/* Median 0.12 of the span; half of it where it says how fast a periodic pattern changes. */
 #define LENGTH                                                                                     \
-    { "l", KERN_POSITIVE, KERN_T_LOG, KERN_P_LOGNORMAL, -2.12, 1, 1, true }
+    {                                                                                              \
+        "l", KERN_POSITIVE, KERN_T_LOG, KERN_P_LOGNORMAL, -2.1202635362000911, 1, 1, true,         \
+            .beside = -0.69314718055994531                                                         \
+    }
 #define RADIAL(nm, text, words, alg)                                                               \
     .name = nm, .symbol = nm, .doc = text, .phrase = words, .op = KERN_LEAF, .algebra = alg,       \
     .amp = KERN_AMP_SQUARE, .stationary = true, .features = columns
 
 const struct kern_class kern_rows_stationary[] = {
-    {RADIAL("SE", "sf^2 exp(-(x-x')^2 / (2 l^2))", "a smooth function", KERN_ALG_SE), .npar = 2,
+    {RADIAL("SE", "sf^2 exp(-(x-x')^2 / (2 l^2))", "a smooth function", KERN_ALG_SE),
+     .maker = {"make_squaredexp", "make_se"}, .npar = 2,
+     .motif = {KERN_ROLE_SMOOTH, false, 1, "SE", NULL, 1, true, "a smooth function"},
      .par = {KERN_SF, LENGTH}, .prepare = se_prepare, .expo = se_expo, .grad = se_grad,
      .slope = se_slope, .wave = se_wave},
     {RADIAL("RQ", "sf^2 (1 + (x-x')^2 / (2 alpha l^2))^-alpha",
             "a function that varies on several scales", KERN_ALG_STAT),
-     .npar = 3,
+     .motif = {KERN_ROLE_SMOOTH, false, 6, "RQ", NULL, 1, false, "a smooth function"},
+     .maker = {"make_rq"}, .npar = 3,
      .par = {KERN_SF,
              LENGTH,
              {"alpha", KERN_POSITIVE, KERN_T_LOG, KERN_P_LOGNORMAL, 0, 1, 1, false}},
      .prepare = prepare, .expo = rq_expo, .grad = rq_grad, .wave = rq_wave},
     {RADIAL("MAT12", "sf^2 exp(-|x-x'| / l)", "a rough, continuous function", KERN_ALG_STAT),
-     .npar = 2, .par = {KERN_SF, LENGTH}, .prepare = prepare, .expo = mat12_expo,
-     .grad = mat12_grad, .wave = mat12_wave},
+     .motif = {KERN_ROLE_SMOOTH, false, 10, "MAT12", "OU", 1, false, "a rough function"},
+     .maker = {"make_matern_12"}, .npar = 2, .par = {KERN_SF, LENGTH}, .prepare = prepare,
+     .expo = mat12_expo, .grad = mat12_grad, .wave = mat12_wave},
     {RADIAL("MAT32", "sf^2 (1 + a) exp(-a), a = sqrt(3) |x-x'| / l",
             "a function with continuous slope", KERN_ALG_STAT),
-     .npar = 2, .par = {KERN_SF, LENGTH}, .prepare = prepare, .value = mat32_value,
-     .grad = mat32_grad, .grad_value = true, .slope = mat32_slope, .wave = mat32_wave},
+     .motif = {KERN_ROLE_SMOOTH, false, 4, "MAT32", "MAT", 1, false, "a rough function"},
+     .maker = {"make_matern_32"}, .npar = 2, .par = {KERN_SF, LENGTH}, .prepare = prepare,
+     .value = mat32_value, .grad = mat32_grad, .grad_value = true, .slope = mat32_slope,
+     .wave = mat32_wave},
     {RADIAL("MAT52", "sf^2 (1 + a + a^2/3) exp(-a), a = sqrt(5) |x-x'| / l",
             "a function with continuous curvature", KERN_ALG_STAT),
-     .npar = 2, .par = {KERN_SF, LENGTH}, .prepare = prepare, .value = mat52_value,
-     .grad = mat52_grad, .grad_value = true, .slope = mat52_slope, .wave = mat52_wave},
+     .motif = {KERN_ROLE_SMOOTH, false, 11, "MAT52", NULL, 1, false, "a smooth function"},
+     .maker = {"make_matern_52"}, .npar = 2, .par = {KERN_SF, LENGTH}, .prepare = prepare,
+     .value = mat52_value, .grad = mat52_grad, .grad_value = true, .slope = mat52_slope,
+     .wave = mat52_wave},
     {RADIAL("GE", "sf^2 exp(-(|x-x'| / l)^gamma)", "a function of adjustable roughness",
             KERN_ALG_STAT),
-     .npar = 3,
+     .maker = {"make_gamma_exponential"}, .npar = 3,
      .par = {KERN_SF, LENGTH, {"gamma", KERN_UPTO2, KERN_T_LOGIT2, KERN_P_UNIFORM, 0, 2, 1, false}},
      .prepare = prepare, .expo = gamma_expo, .grad = gamma_grad},
     {.name = NULL},

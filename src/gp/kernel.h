@@ -48,15 +48,48 @@ enum kern_domain {
     KERN_DEGREE /* integer 1 .. 10; not a continuous parameter */
 };
 enum kern_transform { KERN_T_NONE, KERN_T_LOG, KERN_T_LOGIT2, KERN_T_FIXED };
-enum kern_prior { KERN_P_FLAT, KERN_P_NORMAL, KERN_P_LOGNORMAL, KERN_P_GAMMA, KERN_P_UNIFORM };
+enum kern_prior {
+    KERN_P_FLAT, /* none: whoever fits with default priors holds the parameter */
+    KERN_P_NORMAL,
+    KERN_P_LOGNORMAL,
+    KERN_P_GAMMA,
+    KERN_P_UNIFORM,
+    KERN_P_LOGUNIFORM
+};
 struct kern_param {
     const char *name;
     enum kern_domain domain;
     enum kern_transform transform; /* unconstraining: identity, log, logit on (0,2), held fixed */
     enum kern_prior prior;         /* default, for standardised data (x in [0,1], y with sd 1) */
-    double prior_a, prior_b; /* normal, lognormal: mean, sd (of the log); gamma: shape, rate */
-    double fallback;         /* value when the text or the constructor leaves it out */
-    bool vector;             /* may be given per input column (ARD) */
+    /* normal, lognormal: mean, sd (of the log); gamma: shape, rate; uniform, loguniform: ends */
+    double prior_a, prior_b;
+    double fallback; /* value when the text or the constructor leaves it out */
+    bool vector;     /* may be given per input column (ARD) */
+    struct {
+        double share, a, b;
+    } second;      /* lognormal: share > 0 of a second one */
+    double beside; /* lognormal: the mean of the log in a product with a periodic factor; 0: a */
+};
+
+/* What kind of function a row describes: for queries, and for what the structure learner does with
+ * the rows that have a word. */
+enum kern_role {
+    KERN_ROLE_NONE,
+    KERN_ROLE_TREND,    /* parameters: sf, origin */
+    KERN_ROLE_SMOOTH,   /* sf, length, perhaps one of shape */
+    KERN_ROLE_PERIODIC, /* sf, period, length */
+    KERN_ROLE_WALK,     /* sf; starts at the first value */
+    KERN_ROLE_BREAK,    /* sf, place */
+    KERN_ROLE_WHITE     /* sigma */
+};
+struct kern_motif {
+    enum kern_role role;
+    bool direction;           /* counts as a trend */
+    int id;                   /* its bit in run folders: below 16, never used again */
+    const char *word, *brief; /* in structures (NULL: not learnt); a second name, or NULL */
+    double unit;              /* of sf: makes the function of order one for x in [0, 1] */
+    bool standard;            /* in the default set */
+    const char *english;      /* what a term of this factor is called in reports */
 };
 
 /* By name, or by a symbol that is no other row's name; NULL when unknown. */
@@ -69,6 +102,12 @@ const char *kern_class_phrase(const struct kern_class *cls); /* noun phrase for 
 size_t kern_class_nparam(const struct kern_class *cls);
 const struct kern_param *kern_class_param(const struct kern_class *cls, size_t i);
 enum kern_op kern_class_op(const struct kern_class *cls); /* KERN_LEAF, KERN_ALIAS or KERN_CHANGE */
+const struct kern_motif *kern_class_motif(const struct kern_class *cls);
+/* Procedure i of the language that makes the kernel, NULL past the last; how many of its
+ * parameters, the last ones, may be left out. */
+const char *kern_class_maker(const struct kern_class *cls, size_t i);
+size_t kern_class_optional(const struct kern_class *cls);
+const struct kern_class *kern_change_class(bool window); /* CW, CP */
 /* The row closest in spelling, for messages; NULL when nothing is near. */
 const char *kern_class_suggest(const char *name);
 
@@ -126,6 +165,8 @@ void kern_unconstrain(const struct kern *k, const double *theta, double *z);
 void kern_constrain(const struct kern *k, const double *z, double *theta, double *dtheta);
 double kern_log_prior(const struct kern *k, const double *theta); /* default priors of the rows */
 double kern_param_log_prior(const struct kern_param *p, double theta);
+/* Log density of z = log theta under a lognormal prior centred at `mean`, and its slope. */
+double kern_log_scale_prior(const struct kern_param *p, double z, double mean, double *slope);
 
 /* ---- values ---- */
 struct kern_pts {
@@ -133,7 +174,9 @@ struct kern_pts {
     size_t n, ld;
     int dim;
     bool distinct; /* the caller knows that no two points are equal: WN touches the diagonal only */
-    double step;   /* > 0: one dimension, x[i] = x[0] + i * step up to rounding */
+    double step;   /* > 0: one dimension, x[i] = some x0 + place[i] * step up to rounding */
+    const size_t *place; /* NULL: place[i] = i */
+    size_t grid;         /* with place: length of the grid */
 };
 /* GPM_E_USER when a callback failed, GPM_E_ARG when the inputs do not fit the kernel. */
 GPM_MUST_USE enum gpm_status kern_eval(const struct kern *k, const double *x1, const double *x2,

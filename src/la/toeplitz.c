@@ -1,43 +1,69 @@
 /* SPDX-License-Identifier: Apache-2.0
- *
- * Levinson-Durbin recursion with contiguous loops: the forward filter f and its mirror b are both
- * kept, and the first column of T is stored mirrored, so that every inner product runs forward.
- */
+ * Schur's and Levinson's recursions with contiguous loops; contracts in toeplitz.h. */
 #include "la/toeplitz.h"
-#include "la/blas.h"
+
+#include "la/vec.h"
+
 #include <math.h>
 #include <string.h>
 
-/* f = (1, a_1 .. a_k), b its mirror image; one step to order k with reflection c. */
-static void step_filters(size_t k, double c, double *f, double *b) {
-    f[k] = 0;
-    memmove(b + 1, b, k * sizeof *b);
-    b[0] = 0;
-    for (size_t i = 0; i <= k; i++) {
-        double x = f[i], y = b[i];
-        f[i] = x + c * y;
-        b[i] = y + c * x;
+/* With u = r / sqrt(r_0), v = u but v_0 = 0, the columns of L are, for k = 0, 1, ...:
+ * L(k.., k) = u; shift u down by one row; rho = v_k / u_k; u = (u - rho v) / sqrt(1 - rho^2),
+ * v = sqrt(1 - rho^2) v - rho u  (the mixed form, which is stable). L is never stored: each right
+ * hand side is eliminated on the way, z_k = y_k / L_kk, y -= z_k L(., k). */
+enum gpm_status toeplitz_half_solve(size_t n, const double *r, double least, size_t nrhs, double *b,
+                                    double *logdet, double *scratch) {
+    const struct vec_ops *ops = vec_ops();
+    double *u = scratch, *v = scratch + n, root = sqrt(r[0]), sum = log(root);
+    if (!(r[0] > 0)) return GPM_E_NOT_PD;
+    for (size_t i = 0; i < n; i++) v[i] = u[i] = r[i] / root;
+    for (size_t c = 0; c < nrhs; c++) {
+        double z = b[c * n] /= root;
+        ops->axpy(n - 1, -z, u + 1, b + c * n + 1);
     }
+    for (size_t k = 1; k < n; k++) {
+        double rho = v[k] / u[0], q = (1 - rho) * (1 + rho);
+        if (!(q > 0)) return GPM_E_NOT_PD;
+        double f = 1 / sqrt(q), pivot = (u[0] - rho * v[k]) * f;
+        if (!(pivot * pivot > least)) return GPM_E_NOT_PD;
+        /* Row k + i of the new column is at u[i]; b + k is what is left of a right hand side. */
+        double z = b[k] / pivot;
+        ops->schur(n - k, rho, f, z, u, v + k, b + k);
+        b[k] = z;
+        for (size_t c = 1; c < nrhs; c++) {
+            double *y = b + c * n + k;
+            z = y[0] / pivot;
+            ops->axpy(n - k, -z, u, y);
+            y[0] = z;
+        }
+        sum += log(pivot);
+    }
+    *logdet = 2 * sum;
+    return GPM_OK;
 }
 
-enum gpm_status toeplitz_solve(size_t n, const double *r, size_t nrhs, double *b, double *u,
-                               double *logdet, double *scratch) {
-    double *mirror = scratch, *f = scratch + n, *g = scratch + 2 * n, e = r[0], ld = log(r[0]);
+/* f = (1, a_1 .. a_k) is the filter of order k; g, its mirror image, grows at the front, so that
+ * the one before is g[1..]. The column is stored mirrored, and every inner product runs forward. */
+enum gpm_status toeplitz_solve(size_t n, const double *r, double least, size_t nrhs, double *b,
+                               double *u, double *logdet, double *scratch) {
+    const struct vec_ops *ops = vec_ops();
+    double *mirror = scratch, *f = scratch + n, *g = scratch + 3 * n - 1, e = r[0], ld = log(r[0]);
     if (!(e > 0)) return GPM_E_NOT_PD;
     for (size_t i = 0; i < n; i++) mirror[n - 1 - i] = r[i];
     f[0] = g[0] = 1;
     for (size_t q = 0; q < nrhs; q++) b[q * n] /= e;
     for (size_t k = 1; k < n; k++) {
         const double *back = mirror + n - 1 - k; /* r_k, r_k-1, ... */
-        double c = -la_dot(k, back, f) / e;
+        double c = -ops->dot(k, back, f) / e;
         e *= 1 - c * c;
-        if (!(e > 1e-13 * r[0])) return GPM_E_NOT_PD;
+        if (!(e > least)) return GPM_E_NOT_PD;
         ld += log(e);
-        step_filters(k, c, f, g);
+        f[k] = *--g = 0;
+        ops->reflect(k + 1, c, f, g);
         for (size_t q = 0; q < nrhs; q++) {
-            double *x = b + q * n, mu = (x[k] - la_dot(k, back, x)) / e;
+            double *x = b + q * n, mu = (x[k] - ops->dot(k, back, x)) / e;
             x[k] = 0;
-            la_axpy(k + 1, mu, g, x);
+            ops->axpy(k + 1, mu, g, x);
         }
     }
     for (size_t i = 0; i < n; i++) u[i] = f[i] / e;
@@ -46,21 +72,15 @@ enum gpm_status toeplitz_solve(size_t n, const double *r, size_t nrhs, double *b
 }
 
 void toeplitz_inverse_sums(size_t n, const double *u, double *s, double *scratch) {
-    double *v = scratch, *wu = scratch + n, *wv = scratch + 2 * n;
-    v[0] = 0;
-    for (size_t i = 1; i < n; i++) v[i] = u[n - i];
-    for (size_t i = 0; i < n; i++) {
-        wu[i] = (double)(i + 1) * u[i];
-        wv[i] = (double)(i + 1) * v[i];
-    }
+    const struct vec_ops *ops = vec_ops();
+    for (size_t i = 0; i < n; i++) scratch[i] = ((double)n - 2 * (double)i) * u[i];
     for (size_t l = 0; l < n; l++) {
         size_t m = n - l;
-        double whole = la_dot(m, u, u + l) - la_dot(m, v, v + l);
-        double part = la_dot(m, wu, u + l) - la_dot(m, wv, v + l);
-        s[l] = ((double)(m + 1) * whole - part) / u[0];
+        s[l] = (ops->dot(m, scratch, u + l) - (double)l * ops->dot(m, u, u + l)) / u[0];
     }
 }
 
 void toeplitz_add_correlation(size_t n, double f, const double *x, double *s) {
-    for (size_t l = 0; l < n; l++) s[l] += f * la_dot(n - l, x, x + l);
+    const struct vec_ops *ops = vec_ops();
+    for (size_t l = 0; l < n; l++) s[l] += f * ops->dot(n - l, x, x + l);
 }

@@ -40,9 +40,11 @@ struct vec_ops {
     /* sum w (s cj - c sj)(x - xj) */
     double (*dot_sindiff)(size_t n, const double *w, const double *c, const double *s,
                           const double *x, double cj, double sj, double xj);
-    /* One step of the Schur algorithm (gp_toeplitz.c), in place: u = (u - rho v) f, v = v/f - rho
-     * u, then y -= z u. */
+    /* One step of the Schur algorithm (toeplitz.c), in place: u = (u - rho v) f, v = v/f - rho u,
+     * then y -= z u. */
     void (*schur)(size_t n, double rho, double f, double z, double *u, double *v, double *y);
+    /* One step of Levinson's, in place: f = f + c b, b = b + c f. */
+    void (*reflect)(size_t n, double c, double *f, double *b);
     /* Cholesky factor of a lower triangle in place: 0, 1 + the failing pivot, or SIZE_MAX when out
      * of memory. The upper triangle is not touched. */
     size_t (*potrf)(size_t n, double *a, size_t lda);

@@ -138,6 +138,14 @@ static void v_schur(size_t n, double rho, double f, double z, double *RESTRICT u
     }
 }
 
+static void v_reflect(size_t n, double c, double *RESTRICT f, double *RESTRICT b) {
+    for (size_t i = 0; i < n; i++) {
+        double x = f[i], y = b[i];
+        f[i] = x + c * y;
+        b[i] = y + c * x;
+    }
+}
+
 /* Reductions keep LANES partial sums: the compiler may not reorder additions by itself. */
 #define LANES 16
 #define REDUCE(expr)                                                                               \
@@ -228,6 +236,7 @@ const struct vec_ops VEC_JOIN(vec_ops_, VEC_NAME) = {
     .dot_cosdiff = v_dot_cosdiff,
     .dot_sindiff = v_dot_sindiff,
     .schur = v_schur,
+    .reflect = v_reflect,
     .potrf = v_potrf,
     .potri = v_potri,
     .solve_rows = v_solve_rows,

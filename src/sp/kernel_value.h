@@ -28,4 +28,6 @@ bool is_mean(value v);
 /* contains(k, s): is s, a structure or a kernel, among the global additive components of the kernel
  * args[0] after simplification? */
 enum gpm_status kernel_contains(struct sp_call *c, value *out) GPM_MUST_USE;
+/* Constructors of the rows of the kernel table, for the index of procedures. */
+size_t sp_kernel_leaf_make(const struct sp_class **rows);
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The index of procedures. A family file ends with `const struct sp_class sp_NAME_rows[]` and
- * `const size_t sp_NAME_count`; adding a family is one line of families.def. The flat list, the
+ * `const size_t sp_NAME_count`; adding a family is one line of families.def. Rows that another
+ * table gives rise to (constructors of kernels) are made by `sp_NAME_make`. The flat list, the
  * table of names and the parsed signatures are worked out once and never change after that, so
  * sessions in several threads share them.
  */
@@ -16,17 +17,22 @@
 #define FAMILY(name)                                                                               \
     extern const struct sp_class sp_##name##_rows[];                                               \
     extern const size_t sp_##name##_count;
+#define MADE(name, group) extern size_t sp_##name##_make(const struct sp_class **rows);
 #include "sp/families.def"
 #undef FAMILY
+#undef MADE
 
 static const struct family {
     const char *name;
     const struct sp_class *rows;
     const size_t *count;
+    size_t (*make)(const struct sp_class **rows); /* rows made from another table, once */
 } families[] = {
-#define FAMILY(name) {#name, sp_##name##_rows, &sp_##name##_count},
+#define FAMILY(name)      {#name, sp_##name##_rows, &sp_##name##_count, NULL},
+#define MADE(name, group) {group, NULL, NULL, sp_##name##_make},
 #include "sp/families.def"
 #undef FAMILY
+#undef MADE
 };
 
 static struct {
@@ -43,15 +49,21 @@ static int by_name(const void *a, const void *b) {
 }
 
 static void build(void) {
-    for (size_t f = 0; f < COUNT_OF(families); f++) all.n += *families[f].count;
+    const struct sp_class *rows[COUNT_OF(families)];
+    size_t count[COUNT_OF(families)];
+    for (size_t f = 0; f < COUNT_OF(families); f++) {
+        rows[f] = families[f].rows;
+        count[f] = families[f].make ? families[f].make(&rows[f]) : *families[f].count;
+        all.n += count[f];
+    }
     all.rows = NEW_ARRAY(const struct sp_class *, all.n);
     all.family = NEW_ARRAY(const struct family *, all.n);
     all.sigs = NEW_ARRAY(struct sp_sig, all.n);
     all.order = NEW_ARRAY(size_t, all.n);
     size_t k = 0;
     for (size_t f = 0; f < COUNT_OF(families); f++)
-        for (size_t i = 0; i < *families[f].count; i++, k++) {
-            all.rows[k] = &families[f].rows[i];
+        for (size_t i = 0; i < count[f]; i++, k++) {
+            all.rows[k] = &rows[f][i];
             all.family[k] = &families[f];
             all.order[k] = k;
             sp_sig_parse(all.rows[k]->sig, &all.sigs[k]);

@@ -59,7 +59,8 @@ static void scatter(struct cloud *c, int dim, uint64_t *seed, bool grid, bool re
     for (size_t i = 0; i < N && grid; i++) c->x[i] = 0.3 + 0.11 * (double)i;
     if (repeat)
         for (int k = 0; k < dim; k++) c->x[5 + (size_t)k * N] = c->x[9 + (size_t)k * N];
-    c->pts = (struct kern_pts){c->x, N, N, dim, !repeat, grid ? 0.11 : 0};
+    c->pts = (struct kern_pts){
+        .x = c->x, .n = N, .ld = N, .dim = dim, .distinct = !repeat, .step = grid ? 0.11 : 0};
 }
 
 static void gram(const struct kern *k, struct kern_pts x, double *a) {

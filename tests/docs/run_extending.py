@@ -110,6 +110,12 @@ def check_kernel():
     (a,), (b,) = (run(program % k) for k in ("make_cauchy(1.3, 2)", "make_rq(1.3, %r, 1)" % (2 / math.sqrt(2))))
     flat = [v[0] if isinstance(v, list) else v for v in (a, b)]
     assert abs(flat[0] - flat[1]) < 1e-9 and abs(flat[0]) > 1, (a, b)
+    with open(os.path.join(WORK, "series.csv"), "w") as f:
+        f.write("t,y\n" + "".join("%d,%g\n" % (i, 3 / (1 + ((i - 20) / 5) ** 2) + 0.3 * math.sin(9 * i)) for i in range(40)))
+    found = ("build/gpmem", "discover", "-q", "-k", "CAUCHY", "--log", "never", "series.csv")
+    text = do(*found)
+    assert "CAUCHY + WN" in text and "a function with long memory" in text.lower(), text
+    assert float(do(*found, "--query", "smooth").split()[0]) > 0.99
 
 
 def check_operator():

@@ -99,7 +99,7 @@ static void all_sound(void *ctx, const struct structure *s) {
 static void test_sound(void **state) {
     UNUSED(state);
     struct grammar g;
-    grammar_init(&g, FACTOR_BIT(FACTOR_COUNT) - 1, true, true);
+    grammar_init(&g, FACTOR_BIT(FACTOR_MAX) - 1, true, true);
     struct structure s = from_text("LIN + SE*PER + LIN*WN");
     s.change = CHANGE_WINDOW;
     s.t[0].gate = GATE_INSIDE;

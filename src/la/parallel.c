@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
- *
- * A parallel loop: jobs are handed out by a shared counter, results do not depend on who ran them.
- */
+ * Threads over a shared counter; contract in parallel.h. */
+#include "la/parallel.h"
+
 #include "base/mem.h"
 #include "la/blas.h"
-#include "discover/search.h"
 #include <pthread.h>
 #include <stdatomic.h>
-#include <time.h>
 
 struct pool {
     atomic_size_t next;
     size_t jobs;
-    search_job_fn fn;
+    la_job_fn fn;
     void *ctx;
 };
 struct worker {
@@ -30,7 +28,7 @@ static void *work(void *arg) {
     }
 }
 
-void search_parallel(int threads, size_t jobs, search_job_fn fn, void *ctx) {
+void la_parallel(int threads, size_t jobs, la_job_fn fn, void *ctx) {
     struct pool pool = {.jobs = jobs, .fn = fn, .ctx = ctx};
     atomic_init(&pool.next, 0);
     if ((size_t)threads > jobs) threads = (int)jobs;
@@ -46,10 +44,4 @@ void search_parallel(int threads, size_t jobs, search_job_fn fn, void *ctx) {
     for (int i = 1; i < started; i++) pthread_join(w[i].id, NULL);
     if (threads > 1) la_leave((size_t)threads);
     mem_free(w);
-}
-
-double search_now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }

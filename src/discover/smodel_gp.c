@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A structure with its parameters as a kernel expression: density, gradient and prediction are
+ * those of the Gaussian process (gp/gp.h).
+ *
+ * Terms become products of kernel rows, the first factor carrying the term's standard deviation;
+ * terms with a gate stand inside one change operator. Every parameter of the expression that
+ * depends on the model's is bound to it: d log p / dz = sum over bindings of slope * d log p /
+ * dtheta.
+ */
+#include "base/mem.h"
+#include "discover/smodel.h"
+#include "gp/gp.h"
+#include <math.h>
+#include <string.h>
+
+#define GATE_WIDTH   0.01 /* of the sigmoid, in units of the span */
+#define NOISE_FLOOR  1e-8 /* variance added to the diagonal, standardised units */
+#define MAX_BINDINGS (SMODEL_MAX_PAR + 2)
+#define MAX_THETA    96
+
+struct binding {
+    size_t theta;
+    int par;
+    double slope;
+};
+
+struct expression {
+    const struct smodel *m;
+    const double *z;
+    struct binding bind[MAX_BINDINGS];
+    size_t n_bind, n_theta;
+};
+
+/* The next parameter of the expression is unit * v(z_par). */
+static double bind(struct expression *e, int par, double unit) {
+    struct binding b = {e->n_theta, par, unit * smodel_slope(e->m, par, e->z[par])};
+    e->bind[e->n_bind++] = b;
+    return unit * smodel_value(e->m, par, e->z[par]);
+}
+
+/* ---- terms ---- */
+
+/* The model's parameter behind parameter p of a factor, -1: none, it is held. */
+static int bound_par(const struct sterm *t, enum kern_role role, size_t p, bool first) {
+    if (p == 0) return first ? t->sd : -1;
+    switch (role) {
+    case KERN_ROLE_TREND: return t->c;
+    case KERN_ROLE_SMOOTH: return p == 1 ? t->l : t->alpha;
+    case KERN_ROLE_PERIODIC: return p == 1 ? t->period : t->lper;
+    case KERN_ROLE_BREAK: return p == 1 ? t->tau : -1;
+    default: return -1;
+    }
+}
+
+static double held(const struct kern_param *row, size_t p) {
+    if (p == 0) return 1;
+    return row->prior == KERN_P_NORMAL ? row->prior_a : row->fallback;
+}
+
+static struct kern *factor_kernel(struct expression *e, const struct sterm *t, int f, bool first,
+                                  double unit) {
+    const struct kern_class *row = factor_class(f);
+    double par[8];
+    for (size_t p = 0; p < kern_class_nparam(row); p++, e->n_theta++) {
+        int i = bound_par(t, factor_role(f), p, first);
+        par[p] = i < 0 ? held(kern_class_param(row, p), p) : bind(e, i, p ? 1 : unit);
+    }
+    return kern_leaf(row, par, NULL);
+}
+
+static struct kern *join(struct kern *sum, struct kern *k, bool times) {
+    if (!sum || !k) return sum ? sum : k;
+    struct kern *out = times ? kern_product(sum, k) : kern_sum(sum, k);
+    kern_unref(sum);
+    kern_unref(k);
+    return out;
+}
+
+static struct kern *term_kernel(struct expression *e, const struct sterm *t) {
+    struct kern *out = NULL;
+    double unit = 1;
+    for (int f = 0; f < FACTOR_MAX; f++)
+        if (t->mask & FACTOR_BIT(f)) unit *= kern_class_motif(factor_class(f))->unit;
+    for (int f = 0; f < FACTOR_MAX; f++)
+        if (t->mask & FACTOR_BIT(f)) out = join(out, factor_kernel(e, t, f, !out, unit), true);
+    return out;
+}
+
+/* ---- the whole ---- */
+
+static bool wanted(const struct smodel *m, int part, int k) {
+    bool white = m->term[k].mask & factors_of(KERN_ROLE_WHITE);
+    if (part == SMODEL_SIGNAL) return !white;
+    return part == SMODEL_ALL || part == k || (part == SMODEL_WHITE && white);
+}
+
+/* Sum of the wanted terms whose gate is `gate`; NULL: none. */
+static struct kern *gated(struct expression *e, int part, unsigned gate) {
+    struct kern *sum = NULL;
+    for (int k = 0; k < e->m->n_terms; k++)
+        if (e->m->term[k].gate == gate && wanted(e->m, part, k))
+            sum = join(sum, term_kernel(e, &e->m->term[k]), false);
+    return sum;
+}
+
+/* The number 0 for the side of a change where nothing is. */
+static struct kern *side(struct expression *e, int part, unsigned gate) {
+    struct kern *k = gated(e, part, gate);
+    if (k) return k;
+    e->n_theta++;
+    return kern_constant(0);
+}
+
+static struct kern *change_kernel(struct expression *e, int part) {
+    const struct smodel *m = e->m;
+    bool window = m->width >= 0;
+    double par[3];
+    size_t n = 0;
+    par[n++] = bind(e, m->tau, 1);
+    e->n_theta++;
+    if (window) { /* the end: start + width */
+        par[n] = bind(e, m->tau, 1);
+        par[n++] += bind(e, m->width, 1);
+        e->n_theta++;
+    }
+    par[n++] = GATE_WIDTH;
+    e->n_theta++;
+    struct kern *a = side(e, part, window ? GATE_OUTSIDE : GATE_BEFORE);
+    struct kern *b = side(e, part, window ? GATE_INSIDE : GATE_AFTER);
+    struct kern *k = kern_change(kern_change_class(window), par, 0, a, b, NULL);
+    kern_unref(a);
+    kern_unref(b);
+    return k;
+}
+
+static bool any_gate(const struct smodel *m, int part) {
+    for (int k = 0; k < m->n_terms; k++)
+        if (m->term[k].gate != GATE_NONE && wanted(m, part, k)) return true;
+    return false;
+}
+
+static struct kern *expression(struct expression *e, int part) {
+    bool constant = part == SMODEL_ALL || part == SMODEL_SIGNAL || part == SMODEL_CONSTANT;
+    struct kern *k = constant ? kern_constant(1) : NULL;
+    e->n_theta = constant;
+    e->n_bind = 0;
+    k = join(k, gated(e, part, GATE_NONE), false);
+    if (any_gate(e->m, part)) k = join(k, change_kernel(e, part), false);
+    return k;
+}
+
+struct kern *smodel_kernel(const struct smodel *m, const double *z, int part) {
+    struct expression e = {.m = m, .z = z};
+    return expression(&e, part);
+}
+
+static double smodel_noise(const struct smodel *m, const double *z) {
+    UNUSED(m);
+    return sqrt(exp(2 * z[0]) + NOISE_FLOOR);
+}
+
+/* ---- workspace ---- */
+struct smodel_work {
+    struct gp *gp[2]; /* of the values, of their logarithms */
+    long evals;
+};
+
+/* A process with these data; the kernel comes later. */
+static struct gp *process(const struct smodel_data *d, const double *y) {
+    struct kern *k = kern_constant(1);
+    struct gp *g = gp_new(1, k, NULL, 1, NULL);
+    kern_unref(k);
+    gp_set_apart(g);
+    gp_set_budget(g, 0); /* hardly a kernel is asked for twice */
+    if (gp_add(g, GP_MEASURED, d->t, y, d->n) == GPM_OK) return g;
+    gp_free(g);
+    return NULL;
+}
+
+struct smodel_work *smodel_work_new(const struct smodel_data *data) {
+    struct smodel_work *w = NEW(struct smodel_work);
+    for (int tr = 0; tr < 2; tr++) {
+        if (!data->y[tr] || (w->gp[tr] = process(data, data->y[tr]))) continue;
+        smodel_work_free(w);
+        return NULL;
+    }
+    return w;
+}
+
+void smodel_work_free(struct smodel_work *w) {
+    if (!w) return;
+    gp_free(w->gp[0]);
+    gp_free(w->gp[1]);
+    mem_free(w);
+}
+
+long smodel_work_evals(const struct smodel_work *w) {
+    return w->evals;
+}
+
+/* ---- density ---- */
+static bool in_range(const struct smodel *m, const double *z) {
+    for (int i = 0; i < m->d; i++)
+        if (!(fabs(z[i]) < 30)) return false;
+    return true;
+}
+
+/* Results are functions of the parameters alone, so that they do not depend on threads. */
+static enum gpm_status set_model(struct expression *e, struct gp *g) {
+    struct kern *k = expression(e, SMODEL_ALL);
+    enum gpm_status st = k ? gp_set_model(g, k, NULL, smodel_noise(e->m, e->z)) : GPM_E_ARG;
+    kern_unref(k);
+    gp_forget(g);
+    return st;
+}
+
+double smodel_eval(const struct smodel *m, struct smodel_work *w, const double *z, double *grad) {
+    struct expression e = {.m = m, .z = z};
+    struct gp *g = w->gp[m->s.transform];
+    double ll = 0, dkern[MAX_THETA], dnoise;
+    w->evals++;
+    if (!in_range(m, z) || set_model(&e, g) != GPM_OK) return -INFINITY;
+    enum gpm_status st = grad ? gp_logml_grad(g, &ll, dkern, &dnoise) : gp_logml(g, &ll);
+    if (st != GPM_OK || !isfinite(ll)) return -INFINITY;
+    if (grad) {
+        memset(grad, 0, sizeof *grad * (size_t)m->d);
+        grad[0] = dnoise * exp(2 * z[0]) / smodel_noise(m, z);
+        for (size_t i = 0; i < e.n_bind; i++)
+            grad[e.bind[i].par] += e.bind[i].slope * dkern[e.bind[i].theta];
+    }
+    return ll + smodel_log_prior(m, z, grad);
+}
+
+/* ---- prediction ---- */
+enum gpm_status smodel_condition(const struct smodel *m, struct smodel_work *w, const double *z,
+                                 struct gp **out) {
+    struct expression e = {.m = m, .z = z};
+    *out = w->gp[m->s.transform];
+    return set_model(&e, *out);
+}
+
+enum gpm_status smodel_part(const struct smodel *m, const double *z, struct gp *g, int part,
+                            const double *t, size_t n, double *mean, double *var) {
+    struct kern *k = smodel_kernel(m, z, part);
+    enum gpm_status st = k ? gp_component(g, k, t, n, mean, var) : GPM_E_ARG;
+    kern_unref(k);
+    return st;
+}
+
+enum gpm_status smodel_noise_vars(const struct smodel *m, const double *z, const double *t,
+                                  size_t n, double *var) {
+    struct kern *k = smodel_kernel(m, z, SMODEL_WHITE);
+    struct kern_pts x = {.x = t, .n = n, .ld = n, .dim = 1};
+    double noise = smodel_noise(m, z);
+    enum gpm_status st = k ? kern_diag(k, x, var) : GPM_OK;
+    for (size_t i = 0; i < n && !st; i++) var[i] = (k ? var[i] : 0) + noise * noise;
+    kern_unref(k);
+    return st;
+}
