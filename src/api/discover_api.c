@@ -94,6 +94,14 @@ static enum gpm_status run_paper(gpm_discovery *d, const struct input *in,
     return st;
 }
 
+/* What was left out for want of memory makes another answer: a run in which that happened failed.
+ */
+static enum gpm_status all_had_memory(gpm_discovery *d, unsigned long before, enum gpm_status st) {
+    st = search_no_shortage(before, st, &d->err);
+    if (d->ready && st) discovery_release(&d->d), d->ready = false;
+    return st;
+}
+
 static enum gpm_status run_input(gpm_discovery *d, const struct input *in,
                                  const struct gpm_discover_options *given) {
     clear(d);
@@ -124,6 +132,7 @@ static enum gpm_status run_input(gpm_discovery *d, const struct input *in,
         enum gpm_status st = discovery_kernels(o->kernels, &opt.factors, &d->err);
         if (st != GPM_OK) return st;
     }
+    unsigned long shortages = mem_shortages();
     const struct file_guard limits = {
         .deadline = o->max_seconds > 0 ? clock_seconds() + o->max_seconds : 0};
     const struct file_guard *before = file_set_guard(&limits);
@@ -134,7 +143,7 @@ static enum gpm_status run_input(gpm_discovery *d, const struct input *in,
     if (o->paper) return st;
     if (st == GPM_OK) st = discovery_run(&d->d, &series, &opt, &d->err);
     d->ready = st == GPM_OK;
-    return st;
+    return all_had_memory(d, shortages, st);
 }
 
 enum gpm_status gpm_discover_run(gpm_discovery *d, const char *path,
@@ -167,9 +176,7 @@ enum gpm_status gpm_discover_open(gpm_discovery *d, const char *dir) {
     unsigned long shortages = mem_shortages();
     enum gpm_status st = discovery_load(&d->d, dir, &d->err);
     d->ready = st == GPM_OK;
-    st = search_no_shortage(shortages, st, &d->err);
-    if (d->ready && st) discovery_release(&d->d), d->ready = false;
-    return st;
+    return all_had_memory(d, shortages, st);
 }
 
 const char *gpm_discover_report(gpm_discovery *d, enum gpm_discover_format f) {
