@@ -188,6 +188,21 @@ static enum gpm_status exactly_bound(struct sp_call *c, value v, uint64_t varies
     return c->n > 1 && varies & 4u ? GPM_E_NOT_FOUND : GPM_OK;
 }
 
+static double exactly_num(double v, const double *a, size_t n) {
+    return v == a[0] ? 0 : n > 1 ? a[1] : -INFINITY;
+}
+
+static double exactly_sample(struct rng *rng, const double *a, size_t n) {
+    UNUSED(rng);
+    UNUSED(n);
+    return a[0];
+}
+
+static void exactly_num_grad(double v, const double *a, size_t n, double *g) {
+    g[0] = g[1] = 0;
+    if (n > 1) g[2] = v == a[0] ? 0 : 1;
+}
+
 /* ---- permute(seq): a list for a list, an array for an array, a vector for a vector */
 static value like(value kind, const value *at, size_t n) {
     if (kind.tag == V_ARRAY) return value_array(at, n);
@@ -362,11 +377,15 @@ const struct sp_class sp_choice_rows[] = {
      .doc = "v itself; may be observed: log density 0 at v, else the second argument (-inf)",
      .example = "exactly(5) => 5",
      .flags = SP_RANDOM | SP_DISCRETE,
+     .code = SP_CODE_EXACTLY,
      .simulate = exactly_simulate,
      .log_density = exactly_log_density,
      .enumerate = exactly_enumerate,
      .support = sp_support_discrete,
      .grad_density = exactly_grad,
+     .num_log_density = exactly_num,
+     .num_sample = exactly_sample,
+     .num_grad = exactly_num_grad,
      .log_bound = exactly_bound},
     {.name = "permute",
      .special = SPECIAL_PERMUTE,

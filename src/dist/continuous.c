@@ -382,6 +382,7 @@ const struct sp_class sp_continuous_rows[] = {
      .doc = "normal distribution; sequences of means or sds give independent elements",
      .example = "floor(1e6 * assess(1, normal, 1, 1)) => -918939",
      .flags = SP_RANDOM,
+     .code = SP_CODE_NORMAL,
      .simulate = normal_simulate,
      .log_density = normal_log_density,
      .grad_density = normal_grad,

@@ -130,18 +130,17 @@ static bool only_reads(const struct action *a) {
            k == DIR_EXTRACT_STATS || k == DIR_CALL_BACK;
 }
 
-static enum gpm_status guard_action(struct infer_state *x, const struct action *a) {
-    bool alone = x->guard.alone, steps = a->kind == ACTION_OP && (a->op->flags & OP_STEPS);
+static enum gpm_status guard(struct infer_state *x, const struct action *a) {
+    bool steps = a->kind == ACTION_OP && (a->op->flags & OP_STEPS);
     if (a->kind == ACTION_DIRECTIVE && a->ast->u.dir.kind == DIR_INFER) return GPM_OK;
-    x->guard.alone = false;
-    x->guard.atomic = alone && steps;
-    bool changes =
-        a->kind == ACTION_OP ? !steps : a->kind == ACTION_DIRECTIVE && !alone && !only_reads(a);
-    return changes ? guard_copy(x) : GPM_OK;
+    if (a->kind == ACTION_OP && !steps) guard_whole(x, false);
+    return guard_action(x, steps,
+                        (a->kind == ACTION_OP && !steps) ||
+                            (a->kind == ACTION_DIRECTIVE && !only_reads(a)));
 }
 
 static enum gpm_status run_kind(struct infer_state *x, struct action *a, value *out) {
-    enum gpm_status guarded = guard_action(x, a);
+    enum gpm_status guarded = guard(x, a);
     if (guarded != GPM_OK) return guarded;
     switch (a->kind) {
     case ACTION_OP:

@@ -150,16 +150,13 @@ static bool is_continuous(struct trace *t, struct node *n, struct sp_support *su
 }
 
 struct node *continuous_principal(const struct continuous *c, size_t i) {
-    return c->tape ? tape_principal(c->tape, i) : scaffold_principal(c->s, i);
-}
-
-static bool args_change(const struct continuous *c, size_t i) {
-    return c->tape ? tape_args_change(c->tape, i) : scaffold_args_change(c->s, i);
+    return move_principal(&c->m, i);
 }
 
 static void set_part(struct continuous *c, size_t i, const struct sp_support *support) {
     struct continuous_part *p = &c->part[i];
-    bool fixed = c->transformed && !(support->kind == SUPPORT_INTERVAL && args_change(c, i));
+    bool fixed =
+        c->transformed && !(support->kind == SUPPORT_INTERVAL && move_args_change(&c->m, i));
     p->kind = fixed ? support->kind : SUPPORT_REAL;
     p->lo =
         support->kind == SUPPORT_POSITIVE || support->kind == SUPPORT_INTERVAL ? support->lo : 0;
@@ -175,15 +172,17 @@ static void set_buffers(struct continuous *c) {
     c->old = NEW_ARRAY(double, c->n_x + 1);
     c->buf_x = NEW_ARRAY(double, c->n_x + 1);
     c->buf_g = NEW_ARRAY(double, c->n_x + 1);
-    c->vals = NEW_ARRAY(value, c->n_parts + 1);
+    c->vals = NEW_ARRAY(value, 2 * c->n_parts + 1);
+    c->grads = c->vals + c->n_parts;
     for (size_t i = 0; i < c->n_parts; i++) c->vals[i] = NIL;
 }
 
-static bool read_state(struct continuous *c, double *z) {
+/* The principals' values as z: those that stand, or those that were built. */
+static bool read_state(struct continuous *c, bool built, double *z) {
     double *x = c->buf_x, *at = z;
     bool ok = true;
     for (size_t i = 0; i < c->n_parts; i++) {
-        read_numbers(continuous_principal(c, i)->val, x);
+        read_numbers(built ? move_value(&c->m, i) : c->part[i].shape, x);
         ok &= to_z(&c->part[i], x, at);
         at += c->part[i].n_z;
     }
@@ -191,7 +190,6 @@ static bool read_state(struct continuous *c, double *z) {
 }
 
 static void release(struct continuous *c) {
-    if (c->s) scaffold_free(c->s);
     for (size_t i = 0; i < c->n_parts; i++) {
         value_unref(c->part[i].shape);
         value_unref(c->vals[i]);
@@ -204,36 +202,15 @@ static void release(struct continuous *c) {
     c->n_parts = 0;
 }
 
-/* From here on the general way, from the old state, which the tape has left as it was. */
-static enum gpm_status leave_tape(struct continuous *c, double *w_old) {
-    if (c->tape) {
-        struct node **at = NEW_ARRAY(struct node *, c->n_parts + 1);
-        for (size_t i = 0; i < c->n_parts; i++) at[i] = continuous_principal(c, i);
-        c->tape = NULL;
-        enum gpm_status st = scaffold_build(c->t, at, c->n_parts, &c->s);
-        mem_free(at);
-        if (st != GPM_OK) return st;
-    }
-    return scaffold_detach(c->s, SCAFFOLD_FIXED, w_old);
-}
-
 static void set_parts(struct continuous *c) {
     struct sp_support support;
-    c->n_parts = c->tape ? tape_n_principals(c->tape) : scaffold_n_principals(c->s);
+    c->n_parts = move_n(&c->m);
     c->part = mem_zalloc((c->n_parts + 1) * sizeof *c->part);
     for (size_t i = 0; i < c->n_parts; i++) {
         (void)is_continuous(c->t, continuous_principal(c, i), &support);
         set_part(c, i, &support);
     }
     set_buffers(c);
-}
-
-/* The log weight of the state that stands; takes it out of the trace where there is no tape. */
-static enum gpm_status weigh_old(struct continuous *c) {
-    for (size_t i = 0; c->tape && i < c->n_parts; i++)
-        c->buf_x[i] = continuous_principal(c, i)->val.u.num;
-    if (c->tape && tape_eval(c->tape, c->buf_x, &c->w_old, NULL)) return GPM_OK;
-    return leave_tape(c, &c->w_old);
 }
 
 enum gpm_status continuous_open(struct infer_state *x, struct trace *t, struct node **at, size_t n,
@@ -244,13 +221,13 @@ enum gpm_status continuous_open(struct infer_state *x, struct trace *t, struct n
     size_t k = 0;
     for (size_t i = 0; i < n; i++)
         if (is_continuous(t, at[i], &support)) keep[k++] = at[i];
-    enum gpm_status st = k ? trace_tape(t, keep, k, &c->tape) : GPM_OK;
-    if (k && st == GPM_OK && !c->tape) st = scaffold_build(t, keep, k, &c->s);
+    enum gpm_status st = k ? move_find(x, t, keep, k, &c->m) : GPM_OK;
     mem_free(keep);
     if (!k || st != GPM_OK) return st;
     set_parts(c);
-    bool inside = read_state(c, c->old);
-    st = weigh_old(c);
+    bool inside = read_state(c, false, c->old);
+    st = move_open(&c->m);
+    c->w_old = c->m.w_old;
     if (!inside)
         c->w_old = -INFINITY; /* an impossible start: any possible state is accepted */
     else if (transformed)
@@ -294,17 +271,13 @@ static void pull_back(struct continuous *c, const double *z, double *grad) {
     }
 }
 
-static enum gpm_status read_gradient(struct continuous *c) {
-    value *d = NEW_ARRAY(value, c->n_parts + 1);
-    enum gpm_status st = scaffold_gradient(c->s, d);
+static void read_gradient(struct continuous *c) {
     double *g = c->buf_g;
-    for (size_t i = 0; st == GPM_OK && i < c->n_parts; i++) {
-        adj_doubles(d[i], g, c->part[i].n_x);
+    for (size_t i = 0; i < c->n_parts; i++) {
+        adj_doubles(c->grads[i], g, c->part[i].n_x);
         g += c->part[i].n_x;
-        value_unref(d[i]);
+        value_unref(c->grads[i]);
     }
-    mem_free(d);
-    return st;
 }
 
 static bool finite_all(const double *z, size_t n) {
@@ -313,38 +286,17 @@ static bool finite_all(const double *z, size_t n) {
     return true;
 }
 
-static void set_x(struct continuous *c, const double *z) {
-    double *x = c->buf_x;
-    for (size_t i = 0; i < c->n_parts; i++) {
-        to_x(&c->part[i], z, x);
-        z += c->part[i].n_z;
-        x += c->part[i].n_x;
-    }
-}
-
-static enum gpm_status eval_general(struct continuous *c, const double *z, double *logp,
-                                    bool gradient) {
-    set_values(c, z);
+/* Log weight in x; the gradient goes to buf_g. A brush is drawn with the frozen generator. */
+static enum gpm_status eval_x(struct continuous *c, const double *z, double *logp, bool gradient) {
     struct rng now = c->t->rng;
+    set_values(c, z);
     c->t->rng = c->frozen;
-    enum gpm_status st = scaffold_regen(c->s, SCAFFOLD_FIXED, c->vals, logp);
+    enum gpm_status st = move_build(&c->m, c->vals, logp, gradient ? c->grads : NULL);
     c->t->rng = now;
     if (st != GPM_OK) return st;
-    if (gradient && *logp > -INFINITY && scaffold_built(c->s)) st = read_gradient(c);
-    scaffold_unregen(c->s);
-    return st;
-}
-
-/* Log weight in x; the gradient goes to buf_g. */
-static enum gpm_status eval_x(struct continuous *c, const double *z, double *logp, bool gradient) {
-    if (c->tape) {
-        set_x(c, z);
-        if (tape_eval(c->tape, c->buf_x, logp, gradient ? c->buf_g : NULL)) return GPM_OK;
-        double w;
-        enum gpm_status st = leave_tape(c, &w);
-        if (st != GPM_OK) return st;
-    }
-    return eval_general(c, z, logp, gradient);
+    if (gradient) read_gradient(c);
+    move_drop(&c->m);
+    return GPM_OK;
 }
 
 enum gpm_status continuous_eval(struct continuous *c, const double *z, double *logp, double *grad) {
@@ -365,17 +317,8 @@ enum gpm_status continuous_eval(struct continuous *c, const double *z, double *l
 enum gpm_status continuous_build(struct continuous *c, const double *z, double *logp) {
     *logp = -INFINITY;
     if (!finite_all(z, c->n_z)) return GPM_OK;
-    enum gpm_status st = GPM_OK;
-    double w;
-    if (c->tape) {
-        set_x(c, z);
-        c->built = tape_eval(c->tape, c->buf_x, logp, NULL);
-        if (!c->built) st = leave_tape(c, &w);
-    }
-    if (!c->tape && st == GPM_OK) {
-        set_values(c, z);
-        st = scaffold_regen(c->s, SCAFFOLD_FIXED, c->vals, logp);
-    }
+    set_values(c, z);
+    enum gpm_status st = move_build(&c->m, c->vals, logp, NULL);
     if (st == GPM_OK && *logp > -INFINITY && c->transformed) *logp += continuous_log_jacobian(c, z);
     return st;
 }
@@ -386,35 +329,28 @@ bool continuous_takes(struct trace *t, struct node *n) {
 }
 
 bool continuous_built(const struct continuous *c) {
-    return c->tape ? c->built : scaffold_built(c->s);
+    return move_built(&c->m);
 }
 
 bool continuous_has_brush(const struct continuous *c) {
-    return !c->tape && scaffold_has_brush(c->s);
+    return move_has_brush(&c->m);
 }
 
 enum gpm_status continuous_prior(struct continuous *c, double *z, double *logp, bool *ok) {
     double w;
-    enum gpm_status st = c->tape ? leave_tape(c, &w) : GPM_OK;
-    if (st == GPM_OK) st = scaffold_regen(c->s, SCAFFOLD_PRIOR, NULL, &w);
+    enum gpm_status st = move_build(&c->m, NULL, &w, NULL);
     if (st != GPM_OK) return st;
     if (logp) *logp = w;
-    *ok = scaffold_built(c->s);
+    *ok = move_built(&c->m);
     for (size_t i = 0; *ok && i < c->n_parts; i++)
-        *ok = numbers_in(scaffold_principal(c->s, i)->val) == c->part[i].n_x;
-    if (*ok) *ok = read_state(c, z);
-    scaffold_unregen(c->s);
+        *ok = numbers_in(move_value(&c->m, i)) == c->part[i].n_x;
+    if (*ok) *ok = read_state(c, true, z);
+    move_drop(&c->m);
     return GPM_OK;
 }
 
 void continuous_close(struct continuous *c, bool keep) {
     if (!c->n_parts) return;
-    keep = keep && continuous_built(c);
-    if (c->tape && keep)
-        tape_commit(c->tape);
-    else if (c->s && keep)
-        scaffold_commit(c->s);
-    else if (c->s)
-        scaffold_restore(c->s);
+    move_close(&c->m, keep);
     release(c);
 }

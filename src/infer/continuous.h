@@ -12,7 +12,7 @@
  * would change along the way. */
 #ifndef INFER_CONTINUOUS_H
 #define INFER_CONTINUOUS_H
-#include "infer/infer.h"
+#include "infer/move.h"
 
 struct continuous_part {
     enum sp_support_kind kind;
@@ -24,17 +24,16 @@ struct continuous_part {
 struct continuous {
     struct infer_state *x;
     struct trace *t;
-    struct tape *tape;  /* where the block is static and numeric: the trace is left alone */
-    struct scaffold *s; /* else: detached */
-    bool transformed, built;
+    struct move m;
+    bool transformed;
     size_t n_parts, n_x, n_z;
     struct continuous_part *part;
     double *old;   /* n_z: where the choices stood */
     double w_old;  /* log weight there */
     double *buf_x; /* n_x */
     double *buf_g;
-    value *vals;
-    struct rng frozen; /* the brush of every evaluation is drawn with this generator */
+    value *vals, *grads; /* n_parts */
+    struct rng frozen;   /* the brush of every evaluation is drawn with this generator */
 };
 
 /* Takes the continuous choices among `at` out of the trace. c->n_parts == 0: there are none, and

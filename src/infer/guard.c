@@ -1,47 +1,51 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Guards: the model of an instruction that fails half way is put back as it was. */
+ * Guards: the model of an instruction that fails half way is put back as it was.
+ *
+ *                    +--- the instruction is one action that makes one transition ---> ATOMIC
+ *     begin          |                                                                   |
+ *       |            |  transitions                                                      | another
+ *       v            |                                                                   v action
+ *     FRESH <-> WHOLE, SINGLE ------------------> JOURNAL <------------------------------+
+ *       |                                            |
+ *       +---------------- a general change ----------+---> COPY
+ *
+ * In JOURNAL nothing but flats has changed the model, and what they moved is enough to go back. A
+ * single transition or directive needs no guard: one that fails puts back what it took. */
 #include "infer/infer.h"
 
+#include "flat/flat.h"
+
 void guard_begin(struct infer_state *x) {
-    x->guard = (struct guard){.model = x->model};
+    x->guard = (struct guard){.state = GUARD_FRESH, .model = x->model};
     value_ref(value_box(V_BOX, &x->model->box));
+}
+
+void guard_whole(struct infer_state *x, bool whole) {
+    if (x->guard.state <= GUARD_SINGLE) x->guard.state = whole ? GUARD_WHOLE : GUARD_FRESH;
 }
 
 static void free_all(struct trace *const *at, size_t n) {
     for (size_t i = 0; i < n; i++) trace_free(at[i]);
 }
 
-static void end_journals(struct guard *g) {
-    for (size_t i = 0; g->journal && i < g->model->p.n; i++) trace_journal_end(g->model->p.at[i]);
-    g->journal = false;
+static void each_journal(const struct guard *g, void (*fn)(struct trace *t)) {
+    for (size_t i = 0; g->state == GUARD_JOURNAL && i < g->model->p.n; i++) fn(g->model->p.at[i]);
 }
 
-static void swap_journals(const struct guard *g) {
-    for (size_t i = 0; g->journal && i < g->model->p.n; i++) trace_journal_swap(g->model->p.at[i]);
-}
-
-enum gpm_status guard_steps(struct infer_state *x) {
+static enum gpm_status copy(struct infer_state *x) {
     struct guard *g = &x->guard;
-    if (!g->by_plans || x->model != g->model) return guard_copy(x);
-    if (g->copy || g->journal) return GPM_OK;
-    for (size_t i = 0; i < g->model->p.n; i++) trace_journal_begin(g->model->p.at[i]);
-    g->journal = true;
-    return GPM_OK;
-}
-
-enum gpm_status guard_copy(struct infer_state *x) {
-    struct guard *g = &x->guard;
-    if (!g->model || g->copy) return GPM_OK;
+    if (!g->model || g->state == GUARD_COPY) return GPM_OK;
     g->n = g->model->p.n;
     g->copy = NEW_ARRAY(struct trace *, g->n + 1);
-    swap_journals(g);
+    each_journal(g, flat_journal_swap);
     for (size_t i = 0; i < g->n; i++) g->copy[i] = trace_clone(g->model->p.at[i]);
-    swap_journals(g);
+    each_journal(g, flat_journal_swap);
     enum gpm_status st = core_check_memory(x->core, x->at);
-    if (st == GPM_OK)
-        end_journals(g);
-    else { /* the copy may lack what there was no room for; the model is as it was */
+    if (st == GPM_OK) {
+        each_journal(g, flat_journal_end);
+        g->state = GUARD_COPY;
+    } else { /* the copy may lack what there was no room for; the model is as it was */
         free_all(g->copy, g->n);
         mem_free(g->copy);
         g->copy = NULL;
@@ -49,11 +53,35 @@ enum gpm_status guard_copy(struct infer_state *x) {
     return st;
 }
 
+enum gpm_status guard_action(struct infer_state *x, bool steps, bool changes) {
+    struct guard *g = &x->guard;
+    bool whole = g->state == GUARD_WHOLE;
+    if (g->state <= GUARD_SINGLE) g->state = whole && steps ? GUARD_SINGLE : GUARD_FRESH;
+    return changes && !whole ? copy(x) : GPM_OK;
+}
+
+enum gpm_status guard_steps(struct infer_state *x, bool one) {
+    struct guard *g = &x->guard;
+    if (!g->model || g->state >= GUARD_JOURNAL) return GPM_OK;
+    if (g->state == GUARD_SINGLE && one) {
+        g->state = GUARD_ATOMIC;
+        return GPM_OK;
+    }
+    if (x->model != g->model) return copy(x);
+    g->state = GUARD_JOURNAL;
+    each_journal(g, flat_journal_begin);
+    return GPM_OK;
+}
+
+enum gpm_status guard_general(struct infer_state *x) {
+    return x->guard.state == GUARD_ATOMIC ? GPM_OK : copy(x);
+}
+
 void guard_end(struct infer_state *x, bool ok) {
     struct guard g = x->guard;
     x->guard = (struct guard){0};
-    if (!ok) swap_journals(&g);
-    end_journals(&g);
+    if (!ok) each_journal(&g, flat_journal_swap);
+    each_journal(&g, flat_journal_end);
     if (g.copy && ok) free_all(g.copy, g.n);
     if (g.copy && !ok) {
         free_all(g.model->p.at, g.model->p.n);

@@ -24,18 +24,22 @@ struct infer_state;
 enum gpm_status model_fork(struct infer_state *x, struct model *m, value *out) GPM_MUST_USE;
 double model_log_weight(const struct model *m); /* log of the sum of the particles' weights */
 
-/* While an instruction runs: the model as it was, to go back to when the instruction fails half
- * way. The copy is made when the first action that may leave something behind starts; an
- * instruction that is a single transition or directive needs none, since one that fails puts back
- * what it took. While only plans change the model, a journal of the traces does instead. */
+/* While an instruction runs: the way back to the model as it was, should the instruction fail half
+ * way (guard.c). */
+enum guard_state {
+    GUARD_NONE,
+    GUARD_FRESH,   /* nothing has happened yet */
+    GUARD_WHOLE,   /* nor has it here; the next action is the whole instruction */
+    GUARD_SINGLE,  /* that action has begun, an operator of transitions */
+    GUARD_ATOMIC,  /* it makes one transition, which puts back what it took when it fails */
+    GUARD_JOURNAL, /* only flats have changed the model: its traces keep journals */
+    GUARD_COPY     /* anything may happen: `copy` holds the particles as they were */
+};
 struct guard {
+    enum guard_state state;
     struct model *model; /* to be protected, counted, or NULL: none */
-    struct trace **copy; /* its particles as they were, or NULL: nothing happened yet */
+    struct trace **copy;
     size_t n;
-    bool alone;    /* the next action is the whole instruction */
-    bool atomic;   /* so is the operator that runs, if it makes one transition */
-    bool by_plans; /* the operator that runs calls guard_copy before it does without a plan */
-    bool journal;  /* no copy yet: the traces keep a journal */
 };
 
 /* What runs: one per session. core->session points at it. */
@@ -84,7 +88,8 @@ enum {
     OP_PLAIN = 1, /* called at once, gives a value; the others build an action */
     OP_VALUE = 2, /* a name bound to the action itself, called without arguments: pass */
     OP_OPEN = 4,  /* may run while part of the model is detached */
-    OP_STEPS = 8  /* changes the model by infer_transitions alone, which guards it */
+    OP_STEPS =
+        8 /* changes the model by infer_transitions and moves (move.h) alone: they guard it */
 };
 struct infer_op {
     const char *name, *sig, *doc, *example;
@@ -98,13 +103,17 @@ const struct infer_op *infer_index_find(const char *name);
 const struct sp_class *infer_index_class(size_t i);
 const struct infer_op *infer_op_of_class(const struct sp_class *cls);
 
-/* Guards (guard.c). */
+/* Guards (guard.c). What can fail, fails when memory is short. */
 void guard_begin(struct infer_state *x);
-/* Before the model changes; does nothing where no guard is needed. Fails when memory is short. */
-enum gpm_status guard_copy(struct infer_state *x) GPM_MUST_USE;
-/* Before transitions, which may be by plans only (guard.by_plans). */
-enum gpm_status guard_steps(struct infer_state *x) GPM_MUST_USE;
-void guard_end(struct infer_state *x, bool ok); /* not ok: back to the copy */
+void guard_whole(struct infer_state *x, bool whole); /* is the next action the whole instruction? */
+/* Before an action: an operator of transitions (OP_STEPS), or one that changes the model otherwise;
+ * a directive that is the whole instruction needs no copy. */
+enum gpm_status guard_action(struct infer_state *x, bool steps, bool changes) GPM_MUST_USE;
+/* Before transitions. one: a single proposal. */
+enum gpm_status guard_steps(struct infer_state *x, bool one) GPM_MUST_USE;
+/* Before a trace is changed by anything but flats. */
+enum gpm_status guard_general(struct infer_state *x) GPM_MUST_USE;
+void guard_end(struct infer_state *x, bool ok); /* not ok: back to how it was */
 
 /* Actions. */
 enum action_kind { ACTION_OP, ACTION_BLOCK, ACTION_DIRECTIVE, ACTION_EVAL };

@@ -7,7 +7,7 @@
  *
  * detach, regen and restore are the steps themselves, as actions: between detach and regen or
  * restore the model is open and nothing else may touch it. */
-#include "infer/infer.h"
+#include "infer/move.h"
 
 #include <math.h>
 
@@ -141,35 +141,28 @@ static bool accept(struct trace *t, double w_old, double w_new, double pick) {
 static enum gpm_status value_move(struct infer_state *x, struct trace *t, struct node **at,
                                   size_t n, const struct mh_extra *extra, const struct proposal *p,
                                   bool *accepted) {
-    struct scaffold *s;
-    double w_old, w_new, pick = extra ? -extra->log_pick(extra->ctx, t) : 0;
-    enum gpm_status st = scaffold_build(t, at, n, &s);
+    struct move m;
+    double w_new, pick = extra ? -extra->log_pick(extra->ctx, t) : 0;
+    enum gpm_status st = move_find(x, t, at, n, &m);
     if (st != GPM_OK) return st;
-    size_t k = scaffold_n_principals(s);
+    size_t k = move_n(&m);
     value *old = NEW_ARRAY(value, k + 1), *vals = NEW_ARRAY(value, k + 1);
-    for (size_t i = 0; i < k; i++) old[i] = value_ref(scaffold_old_value(s, i));
-    scaffold_abandon(s); /* the proposal may run anything */
-    scaffold_free(s);
+    for (size_t i = 0; i < k; i++) old[i] = value_ref(move_old_value(&m, i));
+    move_forget(&m); /* the proposal may run anything */
     st = new_values(x, p, old, k, vals);
     values_free(old, k);
     if (st != GPM_OK) {
         mem_free(vals);
         return st;
     }
-    st = scaffold_build(t, at, n, &s);
+    st = move_find(x, t, at, n, &m);
+    if (st == GPM_OK) st = move_open(&m);
     if (st == GPM_OK) {
-        st = scaffold_detach(s, SCAFFOLD_FIXED, &w_old);
-        if (st == GPM_OK) {
-            st = scaffold_regen(s, SCAFFOLD_FIXED, vals, &w_new);
-            bool built = st == GPM_OK && scaffold_built(s);
-            if (built && extra) pick += extra->log_pick(extra->ctx, t);
-            *accepted = built && accept(t, w_old, w_new, pick);
-            if (*accepted)
-                scaffold_commit(s);
-            else
-                scaffold_restore(s);
-        }
-        scaffold_free(s);
+        st = move_build(&m, vals, &w_new, NULL);
+        bool built = st == GPM_OK && move_built(&m);
+        if (built && extra) pick += extra->log_pick(extra->ctx, t);
+        *accepted = built && accept(t, m.w_old, w_new, pick);
+        move_close(&m, *accepted);
     }
     values_free(vals, k);
     return st;

@@ -33,7 +33,7 @@ static bool add_value(struct candidates *c, value v) {
 static enum gpm_status add_enumerated(struct enumeration *e, size_t i, bool *grew) {
     value *vals;
     size_t n;
-    enum gpm_status st = node_enumerate(e->t, scaffold_principal(e->s, i), &vals, &n);
+    enum gpm_status st = node_enumerate(e->t, move_principal(&e->m, i), &vals, &n);
     if (st != GPM_OK) return st;
     for (size_t j = 0; j < n; j++) *grew |= add_value(&e->of[i], vals[j]);
     values_free(vals, n);
@@ -55,13 +55,13 @@ static void joint_values(const struct enumeration *e, size_t j, value *vals) {
 
 static bool is_current(const struct enumeration *e, const value *vals) {
     for (size_t i = 0; i < e->k; i++)
-        if (!value_equal(vals[i], scaffold_old_value(e->s, i))) return false;
+        if (!value_equal(vals[i], move_old_value(&e->m, i))) return false;
     return true;
 }
 
 /* Is choice i of the block a table of the process that choice j is a table of? */
 static bool same_process(const struct enumeration *e, size_t i, size_t j) {
-    const struct node *a = scaffold_principal(e->s, i), *b = scaffold_principal(e->s, j);
+    const struct node *a = move_principal(&e->m, i), *b = move_principal(&e->m, j);
     const struct sp_class *cls = node_class(a);
     return cls && (cls->flags & SP_RENAMES) && value_equal(a->in[0].node->val, b->in[0].node->val);
 }
@@ -75,7 +75,7 @@ static bool is_outside(const struct enumeration *e, size_t i, value v) {
 /* The same as the current joint value but for the names of tables that only the block uses. */
 static bool is_current_renamed(const struct enumeration *e, const value *vals) {
     for (size_t i = 0; i < e->k; i++) {
-        value now = scaffold_old_value(e->s, i);
+        value now = move_old_value(&e->m, i);
         if (!same_process(e, i, i)) {
             if (!value_equal(vals[i], now)) return false;
             continue;
@@ -84,7 +84,7 @@ static bool is_current_renamed(const struct enumeration *e, const value *vals) {
             return false;
         for (size_t j = 0; j < i; j++)
             if (same_process(e, i, j) &&
-                value_equal(vals[i], vals[j]) != value_equal(now, scaffold_old_value(e->s, j)))
+                value_equal(vals[i], vals[j]) != value_equal(now, move_old_value(&e->m, j)))
                 return false;
     }
     return true;
@@ -112,15 +112,15 @@ static enum gpm_status weigh_all(struct infer_state *x, struct enumeration *e, b
         e->rng[j] = e->t->rng;
         if (is_current(e, vals)) {
             e->current = j;
-            e->weight[j] = e->w_old;
+            e->weight[j] = e->m.w_old;
             continue;
         }
         e->weight[j] = -INFINITY;
         if (is_current_renamed(e, vals)) continue;
         st = core_poll(x->core, x->at);
-        if (st == GPM_OK) st = scaffold_regen(e->s, SCAFFOLD_FIXED, vals, &e->weight[j]);
-        if (st == GPM_OK && scaffold_built(e->s) && e->k > 1) st = add_all(e, grew);
-        scaffold_unregen(e->s);
+        if (st == GPM_OK) st = move_build(&e->m, vals, &e->weight[j], NULL);
+        if (st == GPM_OK && move_built(&e->m) && !e->m.flat && e->k > 1) st = add_all(e, grew);
+        if (st == GPM_OK) move_drop(&e->m);
     }
     mem_free(vals);
     return st;
@@ -132,7 +132,7 @@ static enum gpm_status find_outside(struct enumeration *e) {
         value *vals;
         size_t n;
         if (!same_process(e, i, i)) continue;
-        enum gpm_status st = node_enumerate(e->t, scaffold_principal(e->s, i), &vals, &n);
+        enum gpm_status st = node_enumerate(e->t, move_principal(&e->m, i), &vals, &n);
         if (st != GPM_OK) return st;
         for (size_t j = 0; j + 1 < n; j++) (void)add_value(&e->outside[i], vals[j]);
         values_free(vals, n);
@@ -145,7 +145,7 @@ static enum gpm_status weigh_until_closed(struct infer_state *x, struct enumerat
     enum gpm_status st = add_all(e, &grew);
     if (st == GPM_OK) st = find_outside(e);
     for (size_t i = 0; st == GPM_OK && i < e->k; i++)
-        (void)add_value(&e->of[i], scaffold_old_value(e->s, i));
+        (void)add_value(&e->of[i], move_old_value(&e->m, i));
     for (grew = true; st == GPM_OK && grew;) {
         grew = false;
         st = weigh_all(x, e, &grew);
@@ -153,31 +153,22 @@ static enum gpm_status weigh_until_closed(struct infer_state *x, struct enumerat
     return st;
 }
 
-enum gpm_status enumerate_block(struct infer_state *x, struct trace *t, struct node **at, size_t n,
-                                struct enumeration *e) {
-    bool grew = false;
-    memset(e, 0, sizeof *e);
-    e->t = t;
-    enum gpm_status st = scaffold_build(t, at, n, &e->s);
-    if (st != GPM_OK) return st;
-    e->k = scaffold_n_principals(e->s);
-    e->of = mem_zalloc((e->k + 1) * sizeof *e->of);
-    e->outside = mem_zalloc((e->k + 1) * sizeof *e->outside);
-    scaffold_only_listed(e->s);
-    if (e->k > 1) st = add_all(e, &grew); /* what the current values open */
-    if (st == GPM_OK)
-        st = scaffold_detach(e->s, SCAFFOLD_FIXED, &e->w_old);
-    else
-        scaffold_abandon(e->s);
-    if (st == GPM_OK) {
-        st = weigh_until_closed(x, e);
-        if (st != GPM_OK) scaffold_restore(e->s);
+/* Opens the move; by a flat only where no choice decides what another one can be. */
+static enum gpm_status open_move(struct enumeration *e) {
+    bool depend = false, grew = false;
+    for (size_t i = 0; i < e->k; i++) depend |= move_args_change(&e->m, i);
+    enum gpm_status st = e->k > 1 ? add_all(e, &grew) : GPM_OK; /* what the current values open */
+    if (st != GPM_OK) {
+        move_forget(&e->m);
+        return st;
     }
-    if (st != GPM_OK) enumeration_release(e);
+    st = move_open(&e->m);
+    if (st == GPM_OK && depend) st = move_generally(&e->m);
+    if (st == GPM_OK && e->m.s) scaffold_only_listed(e->m.s);
     return st;
 }
 
-void enumeration_release(struct enumeration *e) {
+static void release(struct enumeration *e) {
     for (size_t i = 0; i < e->k; i++) {
         for (size_t j = 0; j < e->of[i].n; j++) value_unref(e->of[i].at[j]);
         mem_free(e->of[i].at);
@@ -188,7 +179,29 @@ void enumeration_release(struct enumeration *e) {
     mem_free(e->outside);
     mem_free(e->weight);
     mem_free(e->rng);
-    scaffold_free(e->s);
+}
+
+enum gpm_status enumerate_block(struct infer_state *x, struct trace *t, struct node **at, size_t n,
+                                struct enumeration *e) {
+    memset(e, 0, sizeof *e);
+    e->t = t;
+    enum gpm_status st = move_find(x, t, at, n, &e->m);
+    if (st != GPM_OK) return st;
+    e->k = move_n(&e->m);
+    e->of = mem_zalloc((e->k + 1) * sizeof *e->of);
+    e->outside = mem_zalloc((e->k + 1) * sizeof *e->outside);
+    st = open_move(e);
+    if (st == GPM_OK) {
+        st = weigh_until_closed(x, e);
+        if (st != GPM_OK) move_close(&e->m, false);
+    }
+    if (st != GPM_OK) release(e);
+    return st;
+}
+
+void enumeration_end(struct enumeration *e, bool keep) {
+    move_close(&e->m, keep);
+    release(e);
 }
 
 double enumeration_log_total(const struct enumeration *e) {
@@ -206,7 +219,7 @@ enum gpm_status enumeration_build(struct enumeration *e, size_t j) {
     double w;
     joint_values(e, j, vals);
     e->t->rng = e->rng[j];
-    enum gpm_status st = scaffold_regen(e->s, SCAFFOLD_FIXED, vals, &w);
+    enum gpm_status st = move_build(&e->m, vals, &w, NULL);
     e->t->rng = now;
     mem_free(vals);
     return st;
@@ -248,15 +261,11 @@ static enum gpm_status gibbs_transition(struct infer_state *x, struct trace *t, 
     size_t j = g->max ? heaviest(&e) : draw(&e);
     bool moved = j != SIZE_MAX && j != e.current;
     if (moved) st = enumeration_build(&e, j);
-    moved = moved && st == GPM_OK && scaffold_built(e.s);
+    moved = moved && st == GPM_OK && move_built(&e.m);
     if (moved && !g->max && extra) pick += extra->log_pick(extra->ctx, t);
     if (moved && pick < 0 && log(rng_uniform(&t->rng)) >= pick) moved = false;
-    if (moved)
-        scaffold_commit(e.s);
-    else
-        scaffold_restore(e.s);
     *accepted = moved || j == e.current;
-    enumeration_release(&e);
+    enumeration_end(&e, moved);
     return st;
 }
 

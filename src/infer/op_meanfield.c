@@ -124,7 +124,7 @@ static enum gpm_status meanfield_transition(struct infer_state *x, struct trace 
     double pick = extra ? -extra->log_pick(extra->ctx, t) : 0, logp = -INFINITY;
     enum gpm_status st = continuous_open(x, t, at, n, true, &c);
     if (st != GPM_OK) return st;
-    if (!c.n_parts) return trace_mh(t, at, n, extra, accepted);
+    if (!c.n_parts) return move_mh(x, t, at, n, extra, accepted);
     fit_init(&f, c.n_z);
     st = train(&c, &f, *(double *)ctx);
     for (size_t i = 0; i < f.n; i++)

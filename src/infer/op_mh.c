@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Metropolis-Hastings: proposals from the prior, and custom proposals with their correction. */
-#include "infer/infer.h"
+#include "infer/move.h"
 
 #include <math.h>
 
@@ -9,10 +9,7 @@ static enum gpm_status mh_transition(struct infer_state *x, struct trace *t, str
                                      size_t n, const struct mh_extra *extra, void *ctx,
                                      bool *accepted) {
     UNUSED(ctx);
-    bool done = false;
-    enum gpm_status st = n == 1 ? trace_mh_by_plan(t, at[0], &done, accepted) : GPM_OK;
-    if (st == GPM_OK && !done && x->guard.journal) st = guard_copy(x);
-    return st == GPM_OK && !done ? trace_mh_general(t, at, n, extra, accepted) : st;
+    return move_mh(x, t, at, n, extra, accepted);
 }
 
 static value name(struct infer_state *x, const char *s) {
@@ -24,7 +21,6 @@ static enum gpm_status op_mh(struct infer_state *x, const value *args, size_t n,
     enum gpm_status st =
         infer_target(x, &(struct target_form){"mh", "one", 0, false}, args, n, NULL, &g);
     if (st != GPM_OK) return st;
-    x->guard.by_plans = true;
     st = infer_transitions(x, &g, mh_transition, NULL);
     if (st == GPM_OK) *out = NIL;
     return st;

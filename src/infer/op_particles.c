@@ -353,11 +353,7 @@ static enum gpm_status take_value(struct infer_state *x, struct trace *t, const 
     *n = e.n;
     *weight = total > -INFINITY ? e.weight[j] - total : -INFINITY;
     if (*weight > -INFINITY && j != e.current) st = enumeration_build(&e, j);
-    if (st == GPM_OK && *weight > -INFINITY && j != e.current)
-        scaffold_commit(e.s);
-    else
-        scaffold_restore(e.s);
-    enumeration_release(&e);
+    enumeration_end(&e, st == GPM_OK && *weight > -INFINITY && j != e.current);
     return st;
 }
 

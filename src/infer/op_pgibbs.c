@@ -11,7 +11,7 @@
  * The particles of a step are built in the order of their family tree, every other step backwards:
  * neighbours differ in the steps since their last common one, which are few as lines die out. So a
  * sweep costs time proportional to the number of steps. */
-#include "infer/infer.h"
+#include "infer/move.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -298,7 +298,7 @@ static enum gpm_status on_sets(struct infer_state *x, struct trace *t, const str
 /* A single block: picked as for any other operator. */
 static enum gpm_status one_block(struct infer_state *x, struct trace *t, struct node **at, size_t n,
                                  const struct mh_extra *extra, void *ctx, bool *accepted) {
-    if (extra) return trace_mh(t, at, n, extra, accepted);
+    if (extra) return move_mh(x, t, at, n, extra, accepted);
     struct node_set set = {at, n};
     return on_sets(x, t, &set, 1, ctx, accepted);
 }

@@ -2,7 +2,7 @@
  *
  * Rejection: exact draws from the local conditional, and bogo_possibilize, which redraws a state of
  * probability zero until it has some. */
-#include "infer/infer.h"
+#include "infer/move.h"
 
 #include <math.h>
 
@@ -50,7 +50,7 @@ static enum gpm_status rejection_transition(struct infer_state *x, struct trace 
     struct rejection r = *(struct rejection *)ctx;
     struct scaffold *s;
     double w_old, pick = extra ? -extra->log_pick(extra->ctx, t) : 0;
-    enum gpm_status st = scaffold_build(t, at, n, &s);
+    enum gpm_status st = move_scaffold(x, t, at, n, &s);
     if (st != GPM_OK) return st;
     if (isnan(r.bound)) st = bound_of(x, s, &r.bound);
     if (st == GPM_OK)
@@ -127,7 +127,7 @@ static enum gpm_status bogo_transition(struct infer_state *x, struct trace *t, s
     UNUSED(ctx);
     struct scaffold *s;
     double w;
-    enum gpm_status st = scaffold_build(t, at, n, &s);
+    enum gpm_status st = move_scaffold(x, t, at, n, &s);
     if (st != GPM_OK) return st;
     st = scaffold_detach(s, SCAFFOLD_PRIOR, &w);
     if (st == GPM_OK) {

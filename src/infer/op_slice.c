@@ -4,7 +4,7 @@
  * acceptability. Where the choice decides what else is evaluated (the scaffold has a brush) the
  * density at other points would need a brush of its own; then one Metropolis step with a uniform
  * proposal of width 2w is made instead. */
-#include "infer/infer.h"
+#include "infer/move.h"
 
 #include <math.h>
 
@@ -17,7 +17,7 @@ struct slice {
 struct slice_run {
     struct infer_state *x;
     struct trace *t;
-    struct scaffold *s;
+    struct move m;
     double x0, log_y;
     double left, right;
     const struct slice *how;
@@ -28,9 +28,9 @@ static double density(struct slice_run *r, double at) {
     value v = value_num(at);
     double w = -INFINITY;
     if (r->st == GPM_OK) r->st = core_poll(r->x->core, r->x->at);
-    if (r->st == GPM_OK) r->st = scaffold_regen(r->s, SCAFFOLD_FIXED, &v, &w);
+    if (r->st == GPM_OK) r->st = move_build(&r->m, &v, &w, NULL);
     if (r->st != GPM_OK) return -INFINITY;
-    scaffold_unregen(r->s);
+    move_drop(&r->m);
     return w;
 }
 
@@ -103,16 +103,16 @@ static bool propose_uniform(struct slice_run *r, double w_old, double *pick,
                             const struct mh_extra *extra) {
     double at = r->x0 + r->how->w * (2 * rng_uniform(&r->t->rng) - 1), w;
     value v = value_num(at);
-    r->st = scaffold_regen(r->s, SCAFFOLD_FIXED, &v, &w);
-    if (r->st != GPM_OK || !scaffold_built(r->s)) return false;
+    r->st = move_build(&r->m, &v, &w, NULL);
+    if (r->st != GPM_OK || !move_built(&r->m)) return false;
     if (extra) *pick += extra->log_pick(extra->ctx, r->t);
     if (w == -INFINITY) return false;
     return w_old == -INFINITY || log(rng_uniform(&r->t->rng)) < w - w_old + *pick;
 }
 
-static bool move(struct slice_run *r, double w_old, const struct mh_extra *extra, double pick) {
-    double at, w;
-    if (scaffold_has_brush(r->s)) return propose_uniform(r, w_old, &pick, extra);
+static bool slice_move(struct slice_run *r, const struct mh_extra *extra, double pick) {
+    double at, w, w_old = r->m.w_old;
+    if (move_has_brush(&r->m)) return propose_uniform(r, w_old, &pick, extra);
     r->log_y = w_old - rng_exponential(&r->t->rng);
     if (w_old == -INFINITY) r->log_y = w_old;
     if (r->how->doubling)
@@ -121,8 +121,8 @@ static bool move(struct slice_run *r, double w_old, const struct mh_extra *extra
         step_out(r);
     if (!shrink(r, &at)) return false;
     value v = value_num(at);
-    r->st = scaffold_regen(r->s, SCAFFOLD_FIXED, &v, &w);
-    return r->st == GPM_OK && scaffold_built(r->s);
+    r->st = move_build(&r->m, &v, &w, NULL);
+    return r->st == GPM_OK && move_built(&r->m);
 }
 
 static enum gpm_status check_choice(struct infer_state *x, struct trace *t, struct node **at,
@@ -147,23 +147,16 @@ static enum gpm_status slice_transition(struct infer_state *x, struct trace *t, 
                                         size_t n, const struct mh_extra *extra, void *ctx,
                                         bool *accepted) {
     struct slice_run r = {.x = x, .t = t, .how = ctx};
-    double w_old, pick = extra ? -extra->log_pick(extra->ctx, t) : 0;
+    double pick = extra ? -extra->log_pick(extra->ctx, t) : 0;
     enum gpm_status st = check_choice(x, t, at, n);
     if (st != GPM_OK) return st;
     r.x0 = at[0]->val.u.num;
-    st = scaffold_build(t, at, n, &r.s);
+    st = move_find(x, t, at, n, &r.m);
+    if (st == GPM_OK) st = move_open(&r.m);
     if (st != GPM_OK) return st;
-    st = scaffold_detach(r.s, SCAFFOLD_FIXED, &w_old);
-    if (st == GPM_OK) {
-        *accepted = move(&r, w_old, extra, pick);
-        st = r.st;
-        if (*accepted)
-            scaffold_commit(r.s);
-        else
-            scaffold_restore(r.s);
-    }
-    scaffold_free(r.s);
-    return st;
+    *accepted = slice_move(&r, extra, pick);
+    move_close(&r.m, *accepted);
+    return r.st;
 }
 
 static enum gpm_status slicing(struct infer_state *x, const char *op, bool doubling,

@@ -5,6 +5,7 @@
  * is handed to the operator as struct mh_extra. */
 #include "infer/infer.h"
 
+#include "flat/flat.h"
 #include <math.h>
 #include <string.h>
 
@@ -88,7 +89,7 @@ static double pick_block(void *ctx, struct trace *t) {
     return -log((double)s->live.n);
 }
 
-enum { AHEAD = 16, PREFETCH_FROM = 2000 };
+enum { PICKS = 16, PREFETCH_FROM = 2000 };
 
 struct visit {
     struct infer_state *x;
@@ -98,29 +99,29 @@ struct visit {
     value scope;
     size_t stat; /* 1 + index of the scope's statistics, 0: not looked up yet */
     /* picks of the scope default drawn ahead, so that their nodes are fetched in time */
-    struct node *ahead[AHEAD];
+    struct node *ahead[PICKS];
     uint32_t n_ahead, next;
     uint64_t structure; /* of the trace they were drawn for */
 };
 
 /* The next choice, uniformly. Large traces do not fit the caches: picks are drawn some steps ahead
- * and their memory is asked for in stages, the choice, its plan, the nodes of the plan. A change of
+ * and their memory is asked for in stages, the choice, its flat, the nodes of the flat. A change of
  * structure throws the unused ones away. */
 static struct node *pick_ahead(struct visit *v) {
     struct trace *t = v->t;
     if (v->structure != t->structure || !v->n_ahead) {
         v->structure = t->structure;
-        v->n_ahead = AHEAD;
+        v->n_ahead = PICKS;
         v->next = 0;
-        for (uint32_t i = 0; i < AHEAD; i++)
+        for (uint32_t i = 0; i < PICKS; i++)
             v->ahead[i] = t->choices.at[rng_below(&t->rng, t->choices.n)];
     }
     uint32_t at = v->next;
     struct node *n = v->ahead[at];
     v->ahead[at] = t->choices.at[rng_below(&t->rng, t->choices.n)];
-    trace_prefetch(v->ahead[at], v->ahead[(at + AHEAD * 5 / 8) % AHEAD],
-                   v->ahead[(at + AHEAD * 2 / 8) % AHEAD]);
-    v->next = (at + 1) % AHEAD;
+    flat_prefetch(v->ahead[at], v->ahead[(at + PICKS * 5 / 8) % PICKS],
+                  v->ahead[(at + PICKS * 2 / 8) % PICKS]);
+    v->next = (at + 1) % PICKS;
     return n;
 }
 
@@ -351,10 +352,7 @@ static bool is_one_transition(const struct target *g) {
 enum gpm_status infer_transitions(struct infer_state *x, const struct target *g, transition_fn *fn,
                                   void *ctx) {
     struct model *m = x->model;
-    bool one = x->guard.atomic && is_one_transition(g) && m->p.n == 1;
-    x->guard.atomic = false;
-    enum gpm_status st = one ? GPM_OK : guard_steps(x);
-    x->guard.by_plans = false;
+    enum gpm_status st = guard_steps(x, is_one_transition(g) && m->p.n == 1);
     for (size_t p = 0; p < m->p.n && st == GPM_OK; p++) {
         struct visit v = {.x = x, .t = m->p.at[p], .fn = fn, .ctx = ctx};
         v.scope = g->sub ? value_sym(sym_cstr(x->core->syms, "subproblem")) : g->scope;

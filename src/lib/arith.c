@@ -43,6 +43,16 @@ static void weights_mul(const double *x, size_t n, double *w) {
     for (size_t i = n; i--; right *= x[i]) w[i] *= right;
 }
 
+/* num_back of a fold from its partial derivatives. */
+#define BACK_FOLD(NAME)                                                                            \
+    static void back_##NAME(double v, const double *x, size_t n, double d, double *out) {          \
+        UNUSED(v);                                                                                 \
+        weights_##NAME(x, n, out);                                                                 \
+        for (size_t i = 0; i < n; i++) out[i] *= d;                                                \
+    }
+BACK_FOLD(add)
+BACK_FOLD(mul)
+
 static enum gpm_status grad_add(struct sp_call *c, value r, value dr, value *dargs) {
     UNUSED(r);
     return lift_grad_fold(c, weights_add, dr, dargs);
@@ -97,6 +107,9 @@ static void weights_min(const double *x, size_t n, double *w) {
 static void weights_max(const double *x, size_t n, double *w) {
     weights_best(x, n, w, 1);
 }
+
+BACK_FOLD(min)
+BACK_FOLD(max)
 
 static enum gpm_status grad_best(struct sp_call *c, double sign, value dr, value *dargs) {
     double *x;
@@ -197,28 +210,31 @@ LIFT1(signum, sign_of(x), 0)
 
 #define X1 "(x: any) -> any"
 #define X2 "(x: any, y: any) -> any"
-#define FOLD(NAME, SIG, DOC, EXAMPLE, SIMULATE)                                                    \
+#define FOLD(NAME, CODE, SIG, DOC, EXAMPLE, SIMULATE)                                              \
     {                                                                                              \
-        .name = #NAME, .sig = SIG, .doc = DOC, .example = EXAMPLE, .simulate = SIMULATE,           \
-        .grad_simulate = grad_##NAME, .num = num_##NAME                                            \
+        .code = CODE, .name = #NAME, .sig = SIG, .doc = DOC, .example = EXAMPLE,                   \
+        .simulate = SIMULATE, .grad_simulate = grad_##NAME, .num = num_##NAME,                     \
+        .num_back = back_##NAME                                                                    \
     }
 
 const struct sp_class sp_arith_rows[] = {
-    FOLD(add, "(...xs: any) -> any",
+    FOLD(add, SP_CODE_ADD, "(...xs: any) -> any",
          "The sum of any number of arguments, elementwise on sequences and matrices; also `x + y`.",
          "add(1, 2, 3) => 6", simulate_add),
-    FOLD(mul, "(...xs: any) -> any",
+    FOLD(mul, SP_CODE_MUL, "(...xs: any) -> any",
          "The product of any number of arguments, elementwise on sequences and matrices; also "
          "`x * y`.",
          "mul(2, vector(1, 2)) => [2, 4]", simulate_mul),
-    LIFT_ROW(sub, X2, "The difference x - y, elementwise on sequences and matrices.",
-             "vector(4, 7) - 1 => [3, 6]"),
-    LIFT_ROW(div, X2, "The quotient x / y; a divisor of 0 gives inf, -inf or nan.", "7 / 2 => 3.5"),
+    LIFT_ROW_AS(SP_CODE_SUB, sub, X2,
+                "The difference x - y, elementwise on sequences and matrices.",
+                "vector(4, 7) - 1 => [3, 6]"),
+    LIFT_ROW_AS(SP_CODE_DIV, div, X2, "The quotient x / y; a divisor of 0 gives inf, -inf or nan.",
+                "7 / 2 => 3.5"),
     LIFT_ROW(pow, X2, "x to the power y; also `x ** y`.", "2 ** 10 => 1024"),
-    FOLD(min, "(x: any, ...more: any) -> any",
+    FOLD(min, SP_CODE_NONE, "(x: any, ...more: any) -> any",
          "The least of its arguments, elementwise; of one sequence, its least element.",
          "min(3, 4) => 3", simulate_best),
-    FOLD(max, "(x: any, ...more: any) -> any",
+    FOLD(max, SP_CODE_NONE, "(x: any, ...more: any) -> any",
          "The greatest of its arguments, elementwise; of one sequence, its greatest element.",
          "max([3, 9, 2]) => 9", simulate_best),
     LIFT_ROW(atan2, "(y: any, x: any) -> any", "The angle of the point (x, y), from -pi to pi.",

@@ -24,13 +24,15 @@ enum gpm_status lift_grad_fold(struct sp_call *c,
                                void (*weights)(const double *x, size_t n, double *w), value dresult,
                                value *dargs);
 
-#define LIFT_ROW(NAME, SIG, DOC, EXAMPLE)                                                          \
+#define LIFT_ROW(NAME, SIG, DOC, EXAMPLE) LIFT_ROW_AS(SP_CODE_NONE, NAME, SIG, DOC, EXAMPLE)
+#define LIFT_ROW_AS(CODE, NAME, SIG, DOC, EXAMPLE)                                                 \
     {                                                                                              \
-        .name = #NAME, .sig = SIG, .doc = DOC, .example = EXAMPLE, .simulate = lift_simulate,      \
-        .grad_simulate = grad_##NAME, .num = num_##NAME                                            \
+        .code = CODE, .name = #NAME, .sig = SIG, .doc = DOC, .example = EXAMPLE,                   \
+        .simulate = lift_simulate, .grad_simulate = grad_##NAME, .num = num_##NAME,                \
+        .num_back = back_##NAME                                                                    \
     }
 
-/* num_NAME and grad_NAME of y = f(x). */
+/* num_NAME, back_NAME and grad_NAME of y = f(x). */
 #define LIFT1(NAME, EXPR, DERIVATIVE)                                                              \
     static double num_##NAME(const double *a, size_t n) {                                          \
         double x = a[0];                                                                           \
@@ -42,12 +44,16 @@ enum gpm_status lift_grad_fold(struct sp_call *c,
         UNUSED(y);                                                                                 \
         return DERIVATIVE;                                                                         \
     }                                                                                              \
+    static void back_##NAME(double v, const double *a, size_t n, double d, double *out) {          \
+        UNUSED(n);                                                                                 \
+        out[0] = d * d_##NAME(a[0], v);                                                            \
+    }                                                                                              \
     static enum gpm_status grad_##NAME(struct sp_call *c, value r, value dr, value *dargs) {       \
         UNUSED(r);                                                                                 \
         return lift_grad1(c, d_##NAME, dr, dargs);                                                 \
     }
 
-/* num_NAME and grad_NAME of f(x, y). */
+/* num_NAME, back_NAME and grad_NAME of f(x, y). */
 #define LIFT2(NAME, EXPR, DX, DY)                                                                  \
     static double num_##NAME(const double *a, size_t n) {                                          \
         double x = a[0], y = a[1];                                                                 \
@@ -63,6 +69,12 @@ enum gpm_status lift_grad_fold(struct sp_call *c,
         UNUSED(x);                                                                                 \
         UNUSED(y);                                                                                 \
         return DY;                                                                                 \
+    }                                                                                              \
+    static void back_##NAME(double v, const double *a, size_t n, double d, double *out) {          \
+        UNUSED(v);                                                                                 \
+        UNUSED(n);                                                                                 \
+        out[0] = d * dx_##NAME(a[0], a[1]);                                                        \
+        out[1] = d * dy_##NAME(a[0], a[1]);                                                        \
     }                                                                                              \
     static enum gpm_status grad_##NAME(struct sp_call *c, value r, value dr, value *dargs) {       \
         UNUSED(r);                                                                                 \

@@ -108,7 +108,7 @@ static enum gpm_status memory_after(struct session *s, const struct ast *a, bool
 
 static enum gpm_status run_define(struct session *s, const struct ast *a, struct frame *f) {
     value v;
-    s->infer.guard.alone = runs_one_directive(a);
+    guard_whole(&s->infer, runs_one_directive(a));
     enum gpm_status st = plain_eval(&s->core, a->kids[0], f, &v);
     if (st != GPM_OK) return st;
     st = memory_after(s, a, runs_one_directive(a));
@@ -240,7 +240,7 @@ static enum gpm_status run_expression(struct session *s, const struct ast *a, st
                                      a->u.dir.kind == DIR_FORCE || a->u.dir.kind == DIR_INFER);
     value r = NIL;
     bool action = action_of(v);
-    s->infer.guard.alone = action;
+    guard_whole(&s->infer, action);
     if (action) st = action_run(&s->core, v, a->span, &r);
     if (st == GPM_OK) {
         st = memory_after(s, a, action);

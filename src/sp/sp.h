@@ -140,11 +140,24 @@ struct sp_state_class {
     void (*visit)(void *state, struct visitor *v); /* NULL: does not show what it holds */
 };
 
+/* Rows that compiled code (flat/) knows: by heart when they are applied to two numbers, or as one
+ * that tells a number from a boolean. */
+enum sp_code {
+    SP_CODE_NONE,
+    SP_CODE_ADD,
+    SP_CODE_SUB,
+    SP_CODE_MUL,
+    SP_CODE_DIV,
+    SP_CODE_NORMAL,
+    SP_CODE_EXACTLY
+};
+
 struct sp_class {
     const char *name, *sig, *doc;
     const char *example; /* one line, run by the tests; "expr => printed value", or NULL */
     unsigned flags;
     enum sp_special special;
+    enum sp_code code;
     enum gpm_status (*simulate)(struct sp_call *c, value *out);
     enum gpm_status (*log_density)(struct sp_call *c, value v,
                                    double *out); /* -inf outside support */
@@ -169,9 +182,11 @@ struct sp_class {
     /* upper bound of log_density over v and the arguments whose bit is set in `varies` (bit 0: the
      * value, bit i+1: argument i); GPM_E_NOT_FOUND: unbounded */
     enum gpm_status (*log_bound)(struct sp_call *c, value v, uint64_t varies, double *out);
-    /* the same on plain doubles, for the compiled transition loop; no error checks inside: NaN or
-     * -inf tells the caller to take the slow path */
-    double (*num)(const double *args, size_t n);                       /* deterministic */
+    /* the same on plain doubles, for compiled steps; no error checks inside: NaN tells the caller
+     * to take the slow path */
+    double (*num)(const double *args, size_t n); /* deterministic */
+    /* dargs[i] = d * (d num / d args[i]); v: the result */
+    void (*num_back)(double v, const double *args, size_t n, double d, double *dargs);
     double (*num_log_density)(double v, const double *args, size_t n); /* random */
     double (*num_sample)(struct rng *rng, const double *args, size_t n);
     /* g[0] = d log_density / dv, g[1 + i] = d / d args[i], at a point of the support */

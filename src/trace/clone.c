@@ -95,7 +95,7 @@ static struct node *raw_node(struct clone *c, struct node *n, struct family *g) 
         m->family = g;
         m->choice = NO_INDEX;
         m->member = NULL;
-        m->plan = NULL;
+        m->flat = NULL;
         m->req = NULL;
         m->out = n->cap_out ? mem_alloc(n->cap_out * sizeof *n->out) : NULL;
         m->flags &= (uint16_t)~NODE_IN_INDEX;

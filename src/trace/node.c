@@ -4,6 +4,7 @@
  * each edge knows its position in the parent's list. */
 #include "trace/node.h"
 
+#include <assert.h>
 #include <string.h>
 
 struct node *node_new(struct trace *t, struct family *fam, enum node_kind kind,
@@ -36,7 +37,7 @@ void node_free(struct trace *t, struct node *n) {
         if (n->req) request_free(n->req);
         mem_free(n->out);
         mem_free(n->member);
-        if (n->plan) plan_free(t, n->plan);
+        if (n->flat) t->flat_hooks->drop(t, n->flat);
     }
     pool_free(&t->pool, n, node_size(n->kind, n->n_in));
 }
@@ -166,6 +167,9 @@ bool node_is_stateful(const struct node *n) {
 }
 
 void node_call(struct trace *t, struct node *n, struct sp_call *c, value *args) {
+#ifdef GPMEM_CHECKS
+    assert(!t->flats || !t->flat_hooks->is_ahead(t)); /* it would read what is out of date */
+#endif
     c->cls = proc_class(n->in[0].node->val, &c->state);
     c->n = n->n_in - 1;
     for (size_t i = 0; i < c->n; i++) args[i] = n->in[i + 1].node->val;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Inside trace/ only: nodes, links, families, evaluation, switching nodes on and off. */
+ * For trace/ and flat/: nodes, links, families, evaluation, switching nodes on and off. */
 #ifndef TRACE_NODE_H
 #define TRACE_NODE_H
 #include "trace/trace.h"
@@ -112,10 +112,7 @@ enum gpm_status node_given_value(struct trace *t, struct node *n, value v, value
 enum gpm_status constrain_end(struct trace *t, struct node *end, value v,
                               double *weight) GPM_MUST_USE;
 
-/* Plans (plan.c) and tapes (tape.c): numbers only. */
-enum { OP_MAX_ARGS = 4 };
-enum op_code { OP_CALL, OP_ADD, OP_SUB, OP_MUL, OP_DIV, OP_NORMAL };
-enum op_code op_code_of(const struct sp_class *cls, size_t n_args);
+/* Numbers, as the layer above keeps them. */
 static inline bool number_is(value v) {
     return v.tag == V_NUM || v.tag == V_BOOL;
 }
@@ -128,8 +125,4 @@ static inline void number_put(struct node *n, double x) {
     else
         n->val.u.num = x;
 }
-/* Carries a number to the nodes that only pass it on. */
-void settle_copies(struct node *n);
-void plan_free(struct trace *t, struct plan *p);
-void tape_free(struct tape *p);
 #endif

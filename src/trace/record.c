@@ -45,13 +45,9 @@ void trace_free(struct trace *t) {
     map_release(&t->labels);
     vec_release(&t->choices);
     scopes_release(t);
+    if (t->flats) t->flat_hooks->free(t);
     pool_release(&t->pool);
-    mem_free(t->plan_scratch);
-    map_release(&t->forms);
-    vec_release(&t->journal.moved);
     scaffold_release(t->spare);
-    tape_free(t->tape);
-    vec_release(&t->stale);
     mem_free(t);
 }
 
@@ -169,7 +165,7 @@ enum gpm_status trace_predict(struct trace *t, struct sym *label, const struct a
 enum gpm_status trace_with_value(struct trace *t, const struct ast *ast, struct frame *frame,
                                  enum gpm_status (*use)(void *ctx, struct node *root), void *ctx) {
     struct family *f;
-    uint64_t structure = t->structure; /* it comes and goes: plans made before stay valid */
+    uint64_t structure = t->structure; /* it comes and goes: flats made before stay valid */
     enum gpm_status st = eval_family(t, ast, frame, NULL, &f);
     if (st != GPM_OK) return st;
     st = use(ctx, f->root);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Inside trace/ only: the scaffold of a proposal. */
+ * For trace/ and flat/: the scaffold of a proposal. */
 #ifndef TRACE_SCAFFOLD_H
 #define TRACE_SCAFFOLD_H
 #include "trace/node.h"
@@ -82,8 +82,6 @@ void restore_entry(struct scaffold *s, struct entry *e);
 /* After a failed regen: true when the failure only means that the state has probability zero. */
 bool regen_failed_softly(struct scaffold *s, size_t n_diags_before);
 void scaffold_end(struct scaffold *s); /* unmarks */
-/* Nothing but numbers changes: no requests made anew, no brush, no makers that absorb. */
-bool scaffold_is_static(struct scaffold *s);
 bool requests_on(const struct node *n, uint32_t slot);
 static inline bool family_is_brush(const struct family *f) {
     return f->lost && f->lost == f->refs;

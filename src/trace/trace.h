@@ -65,9 +65,9 @@ struct node {
     uint8_t kind;
     uint8_t special; /* enum sp_special of the builtin it applies */
     uint32_t n_in;
-    /* the rest; what transitions by plans touch stands first */
+    /* the rest; what steps by flats touch stands first */
     double logp;
-    struct plan *plan; /* cached transition plan of a principal, or NULL */
+    struct flat *flat; /* compiled steps of this one choice, or NULL */
     const struct ast *ast;
     struct family *family; /* borrowed: the one that owns it */
     struct tagctx *ctx;    /* innermost tag context it was evaluated in, borrowed, or NULL */
@@ -175,16 +175,14 @@ struct record { /* one directive in the trace */
     double weight;  /* observe: log density when it was made */
 };
 
-/* What choices that moved by plans were before; see trace_journal_begin. */
-struct moved {
-    struct node *n;
-    double x;
-};
-struct journal {
-    bool on;
-    uint64_t structure; /* of the trace, which does not change: the plans stay */
-    struct rng rng;
-    VEC(struct moved) moved; /* each choice once */
+/* Compiled steps (flat/flat.h, the layer above). The trace is true except for flats that are ahead
+ * of it; `settle` writes what they left. */
+struct flat;
+struct flat_hooks {
+    void (*settle)(struct trace *t);
+    bool (*is_ahead)(const struct trace *t); /* for checks */
+    void (*drop)(struct trace *t, struct flat *f); /* the flat of a node that goes */
+    void (*free)(struct trace *t);
 };
 
 struct trace {
@@ -199,19 +197,14 @@ struct trace {
     struct scaffold *active; /* between detach and accept */
     struct scaffold *spare;  /* one that is not in use, or NULL */
     uint64_t next_seq, next_block, next_record;
-    uint64_t structure; /* counts changes of structure: cached plans check it */
+    uint64_t structure; /* counts changes of structure: cached flats check it */
     uint64_t n_nodes;
     double log_weight; /* particle weight */
     uint32_t ctx_visit;
-    bool scopes_vary;         /* a tag has changed its scope: their bits say nothing */
-    struct pool pool;         /* nodes and plans */
-    double *plan_scratch;     /* of the transition by a plan that is under way */
-    size_t plan_room;         /* numbers in it */
-    VEC(struct node *) stale; /* principals that moved by plans: see trace_settle */
-    uint64_t epoch;           /* counts trace_settle: plans look again at what they own */
-    struct map forms;         /* hash -> struct form*, see plan.h */
-    struct journal journal;
-    struct tape *tape; /* the last one made, or NULL */
+    bool scopes_vary;    /* a tag has changed its scope: their bits say nothing */
+    struct pool pool;    /* nodes and flats */
+    struct flats *flats; /* all compiled steps; NULL: none yet */
+    const struct flat_hooks *flat_hooks;
 };
 
 struct trace *trace_new(struct session_core *core, struct rng rng);
@@ -321,53 +314,21 @@ size_t scaffold_mark(const struct scaffold *s);
 void scaffold_rewind(struct scaffold *s, size_t mark);
 bool scaffold_tangled(const struct scaffold *s);
 
-/* One Metropolis-Hastings transition of the given principals from their prior, by the compiled
- * plan where the scaffold is static. correction: log q(block | old) etc. is added by a callback
- * after regen. *accepted tells. */
+/* One Metropolis-Hastings transition of the given principals from their prior, through a scaffold.
+ * log_pick: added to the log ratio, after minus before. */
 struct mh_extra {
     double (*log_pick)(void *ctx, struct trace *t); /* log probability of picking this block now */
     void *ctx;
 };
 enum gpm_status trace_mh(struct trace *t, struct node *const *principals, size_t n,
                          const struct mh_extra *extra, bool *accepted) GPM_MUST_USE;
-/* Its two ways. By the plan alone, *done false: there is none, or it cannot judge, and nothing has
- * changed but the stream of random numbers. */
-enum gpm_status trace_mh_by_plan(struct trace *t, struct node *principal, bool *done,
-                                 bool *accepted) GPM_MUST_USE;
-enum gpm_status trace_mh_general(struct trace *t, struct node *const *principals, size_t n,
-                                 const struct mh_extra *extra, bool *accepted) GPM_MUST_USE;
 
-/* A journal of transitions by plans (journal.c). While it is kept, nothing else may change the
- * trace. Swapping exchanges the present values and random numbers with those at its beginning;
- * swapping again gives the present ones back. */
-void trace_journal_begin(struct trace *t);
-void trace_journal_swap(struct trace *t);
-void trace_journal_end(struct trace *t);
-
-/* A transition by a plan leaves copies of the values it changed (at tags, branches and calls) and
+/* Steps by flats leave copies of the values they changed (at tags, branches and calls) and
  * densities of observations out of date; this writes them. scaffold_build does it itself; other
- * readers and writers call it after trace_mh. */
-void trace_settle(struct trace *t);
-
-/* Tapes (tape.c): the log weight of a static scaffold (SCAFFOLD_FIXED) as a straight-line program
- * on numbers, with its gradient. *out is NULL where the scaffold changes structure or holds more
- * than numbers; it belongs to the trace, and lives until the next call. */
-struct tape;
-enum gpm_status trace_tape(struct trace *t, struct node *const *principals, size_t n,
-                           struct tape **out) GPM_MUST_USE;
-size_t tape_n_principals(const struct tape *p);
-struct node *tape_principal(const struct tape *p, size_t i);
-bool tape_args_change(const struct tape *p, size_t i); /* with the other principals */
-/* Log weight and gradient (NULL: not wanted) at x, one number per principal; the trace is not
- * touched. False: only the general way can judge this point. */
-bool tape_eval(struct tape *p, const double *x, double *logp, double *grad) GPM_MUST_USE;
-/* Puts the point that was evaluated last into the trace. */
-void tape_commit(struct tape *p);
-
-/* Asks for the memory that coming transitions touch, in stages, each of which needs the one before
- * to have arrived: of a choice some steps ahead its node, of a closer one its plan, of the closest
- * the nodes of its plan. */
-void trace_prefetch(const struct node *far, const struct node *middle, const struct node *near);
+ * readers and writers call it after such steps. */
+static inline void trace_settle(struct trace *t) {
+    if (t->flats) t->flat_hooks->settle(t);
+}
 
 /* Facts about a choice. */
 enum gpm_status node_support(struct trace *t, struct node *n, struct sp_support *out) GPM_MUST_USE;

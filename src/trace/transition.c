@@ -46,8 +46,8 @@ static enum gpm_status check_weight(struct trace *t, const struct weight_check *
 }
 #endif
 
-enum gpm_status trace_mh_general(struct trace *t, struct node *const *principals, size_t n,
-                                 const struct mh_extra *extra, bool *accepted) {
+enum gpm_status trace_mh(struct trace *t, struct node *const *principals, size_t n,
+                         const struct mh_extra *extra, bool *accepted) {
     struct scaffold *s;
     double w_old, w_new, pick = extra && extra->log_pick ? -extra->log_pick(extra->ctx, t) : 0;
 #ifdef GPMEM_CHECKS
@@ -81,17 +81,6 @@ enum gpm_status trace_mh_general(struct trace *t, struct node *const *principals
 #endif
     scaffold_free(s);
     return st;
-}
-
-enum gpm_status trace_mh(struct trace *t, struct node *const *principals, size_t n,
-                         const struct mh_extra *extra, bool *accepted) {
-    *accepted = false;
-    if (n == 1) {
-        bool done;
-        enum gpm_status st = trace_mh_by_plan(t, principals[0], &done, accepted);
-        if (st != GPM_OK || done) return st;
-    }
-    return trace_mh_general(t, principals, n, extra, accepted);
 }
 
 /* Every node of the trace, families in the order of their first requester. */

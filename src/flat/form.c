@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Forms and flats as objects: equal forms are shared; flats of one principal hang on its node, of
+ * several in a small cache; the journal of what moved. */
+#include "flat/form.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Forms. */
+
+static size_t form_size(const struct flat_form *f) {
+    return sizeof *f + form_n_ops(f) * sizeof f->ops[0] + f->n_extra * sizeof(uint32_t) +
+           f->n_changing;
+}
+
+struct flat_form *form_new(const struct flat_form *head) {
+    struct flat_form *f = mem_zalloc(form_size(head));
+    *f = *head;
+    return f;
+}
+
+static void add_scratch(struct flat_form *f, const double *constants) {
+    uint32_t n = form_n_slots(f), n_densities = form_n_ops(f) - f->n_steps;
+    f->v = mem_zalloc((n + n_densities + 1) * sizeof *f->v);
+    f->logp = f->v + n;
+    f->last_sd = NAN;
+    if (f->n_constants)
+        memcpy(f->v + f->n_changing + f->n_in, constants, f->n_constants * sizeof *constants);
+    if (!f->rows) return;
+    f->box = mem_zalloc((2 * (size_t)f->n_changing + f->most_args + 1) * sizeof *f->box);
+    f->box_adj = f->box + f->n_changing;
+    f->args = f->box_adj + f->n_changing;
+}
+
+static void form_free(struct flat_form *f) {
+    for (uint32_t i = 0; f->box && i < 2 * f->n_changing; i++)
+        value_unref(f->box[i]); /* box_adj too */
+    mem_free(f->box);
+    mem_free(f->v);
+    mem_free(f->adj);
+    mem_free(f);
+}
+
+static const void *form_compared(const struct flat_form *f) {
+    return &f->n_principals;
+}
+
+static size_t form_compared_size(const struct flat_form *f) {
+    return form_size(f) - offsetof(struct flat_form, n_principals);
+}
+
+static bool form_equal(const struct flat_form *f, const struct flat_form *g,
+                       const double *constants) {
+    return form_size(f) == form_size(g) &&
+           !memcmp(form_compared(f), form_compared(g), form_compared_size(f)) &&
+           (!f->n_constants ||
+            !memcmp(g->v + g->n_changing + g->n_in, constants, f->n_constants * sizeof *constants));
+}
+
+struct flat_form *form_share(struct flats *all, struct flat_form *taken, const double *constants) {
+    struct flat_form *f = taken, *g;
+    f->hash = hash_bytes(form_compared(f), form_compared_size(f), 0);
+    if (f->n_constants) f->hash = hash_bytes(constants, f->n_constants * sizeof(double), f->hash);
+    struct flat_form *first = map_get(&all->forms, f->hash);
+    for (g = first; g && !form_equal(f, g, constants);) g = g->next;
+    if (g)
+        form_free(f);
+    else {
+        add_scratch(f, constants);
+        f->next = first;
+        map_put(&all->forms, f->hash, f);
+        g = f;
+    }
+    g->refs++;
+    return g;
+}
+
+static void form_unref(struct flats *all, struct flat_form *f) {
+    if (!f || --f->refs) return;
+    struct flat_form *first = map_get(&all->forms, f->hash), **at = &first;
+    while (*at != f) at = &(*at)->next;
+    *at = f->next;
+    if (first)
+        map_put(&all->forms, f->hash, first);
+    else
+        map_del(&all->forms, f->hash);
+    form_free(f);
+}
+
+/* Flats. */
+
+static size_t flat_size(const struct flat_form *f) {
+    return sizeof(struct flat) +
+           (f ? f->n_changing + f->n_in + 3 * (size_t)f->n_own : 0) * sizeof(union flat_word);
+}
+
+void flat_free(struct trace *t, struct flat *f) {
+    struct flat_form *form = f->form;
+    pool_free(&t->pool, f, flat_size(form));
+    form_unref(t->flats, form);
+}
+
+/* Compiled for this structure, in no epoch yet. */
+struct flat *flat_new(struct trace *t, struct flat_form *taken, struct node *const *slots,
+                      struct node *const *owned) {
+    struct flat *f = pool_zalloc(&t->pool, flat_size(taken));
+    f->stamp = t->flats->stamp >> EPOCH_BITS << EPOCH_BITS;
+    f->form = taken;
+    if (!taken) return f;
+    uint32_t n = taken->n_changing + taken->n_in;
+    for (uint32_t i = 0; i < n; i++) f->w[i].n = slots[i];
+    for (uint32_t i = 0; i < taken->n_own; i++) f->w[n + 3 * i].n = owned[i];
+    return f;
+}
+
+static void settle(struct trace *t) {
+    write_ahead(t);
+    t->flats->stamp++;
+    if (!(t->flats->stamp << (64 - EPOCH_BITS))) t->flats->stamp++; /* 0: no epoch */
+}
+
+static void journal_release(struct trace *t) {
+    struct flats *all = t->flats;
+    while (all->retired.n) flat_free(t, vec_pop(&all->retired));
+    for (size_t i = 0; i < all->journal.vals.n; i++) value_unref(all->journal.vals.at[i]);
+    vec_release(&all->journal.vals);
+    vec_release(&all->journal.moved);
+}
+
+/* The nodes and the flats on them are gone already. */
+static void flats_free(struct trace *t) {
+    struct flats *all = t->flats;
+    for (size_t i = 0; i < FLAT_CACHE; i++) {
+        if (all->cache[i].f) flat_free(t, all->cache[i].f);
+        mem_free(all->cache[i].key);
+    }
+    journal_release(t);
+    map_release(&all->forms);
+    vec_release(&all->ahead);
+    vec_release(&all->retired);
+    vec_release(&all->pending);
+    mem_free(all);
+    t->flats = NULL;
+}
+
+static bool is_ahead(const struct trace *t) {
+    return t->flats->ahead.n > 0;
+}
+
+static const struct flat_hooks hooks = {settle, is_ahead, flat_free, flats_free};
+
+static struct flats *flats_new(struct trace *t) {
+    struct flats *all = NEW(struct flats);
+    t->flat_hooks = &hooks;
+    t->flats = all;
+    all->structure = t->structure;
+    all->stamp = ((uint64_t)1 << EPOCH_BITS) + 1;
+    return all;
+}
+
+struct flats *flats_renewed(struct trace *t) {
+    struct flats *all = t->flats ? t->flats : flats_new(t);
+    if (all->structure != t->structure) { /* every flat must be compiled again */
+        all->structure = t->structure;
+        all->stamp = ((all->stamp >> EPOCH_BITS) + 1) << EPOCH_BITS | 1;
+    }
+    return all;
+}
+
+static bool is_current(const struct flats *all, const struct flat *f) {
+    return f->stamp >> EPOCH_BITS == all->stamp >> EPOCH_BITS;
+}
+
+static enum gpm_status renew(struct trace *t, struct node *const *principals, size_t n,
+                             struct flat **at) {
+    write_ahead(t);
+    if (*at) flat_free(t, *at);
+    *at = NULL;
+    return flat_make(t, principals, n, at);
+}
+
+/* The place in the cache of these principals; those that were not asked for the longest leave. */
+static struct flat **cached(struct trace *t, struct node *const *principals, size_t n) {
+    struct flats *all = t->flats;
+    struct cached_flat *c = &all->cache[0];
+    for (size_t i = 0; i < FLAT_CACHE; i++) {
+        struct cached_flat *k = &all->cache[i];
+        if (k->n == n && !memcmp(k->key, principals, n * sizeof *principals)) {
+            k->used = ++all->clock;
+            return &k->f;
+        }
+        if (k->used < c->used) c = k;
+    }
+    write_ahead(t);
+    if (c->f && c->f->noted)
+        vec_push(&all->retired, c->f);
+    else if (c->f)
+        flat_free(t, c->f);
+    c->f = NULL;
+    c->key = mem_realloc(c->key, n * sizeof *principals);
+    memcpy(c->key, principals, n * sizeof *principals);
+    c->n = n;
+    c->used = ++all->clock;
+    return &c->f;
+}
+
+enum gpm_status flat_of(struct trace *t, struct node *const *principals, size_t n,
+                        struct flat **out) {
+    struct flats *all = flats_of(t);
+    struct flat **at = n == 1 ? &principals[0]->flat : cached(t, principals, n);
+    enum gpm_status st = GPM_OK;
+    if (!*at || !is_current(all, *at)) st = renew(t, principals, n, at);
+    *out = st == GPM_OK && (*at)->form ? *at : NULL;
+    return st;
+}
+
+size_t flat_n_principals(const struct flat *f) {
+    return f->form->n_principals;
+}
+
+struct node *flat_principal(const struct flat *f, size_t i) {
+    return f->w[i].n;
+}
+
+bool flat_args_change(const struct flat *f, size_t i) {
+    struct flat_form *form = f->form;
+    const struct flat_op *op = form->ops + form_n_ops(form) - form->n_principals + i;
+    for (uint32_t a = 0; a < op->n_args; a++)
+        if (op_args(form, op)[a] < form->n_changing) return true;
+    return false;
+}
+
+void flat_prefetch(const struct node *far, const struct node *middle, const struct node *near) {
+    __builtin_prefetch(far);
+    if (middle->flat) __builtin_prefetch(middle->flat);
+    const struct flat *f = near->flat;
+    uint32_t n = f && f->form ? f->form->n_changing + f->form->n_in : 0;
+    for (uint32_t i = 1; i < n && i < 6; i++) __builtin_prefetch(f->w[i].n);
+}
+
+/* The journal. */
+
+void flat_journal_begin(struct trace *t) {
+    struct flats *all = flats_of(t);
+    all->journal.on = true;
+    all->journal.rng = t->rng;
+}
+
+void flat_journal_end(struct trace *t) {
+    struct flats *all = t->flats;
+    for (size_t i = 0; i < all->journal.moved.n; i++) all->journal.moved.at[i].f->noted = 0;
+    journal_release(t);
+    memset(&all->journal, 0, sizeof all->journal);
+}
+
+static void swap_values(struct flats *all, const struct moved *m) {
+    for (uint32_t k = 0; k < m->f->form->n_principals; k++) {
+        value now = m->f->w[k].n->val;
+        m->f->w[k].n->val = all->journal.vals.at[m->first + k];
+        all->journal.vals.at[m->first + k] = now;
+    }
+}
+
+/* Values go back from the last flat that moved to the first, and forth the other way round, since
+ * two flats may hold the same choice. Then what depends on them follows; a node that depends on two
+ * flats can perhaps not be evaluated until the second has followed. */
+void flat_journal_swap(struct trace *t) {
+    struct flats *all = t->flats;
+    size_t n = all->journal.moved.n;
+    struct rng now = t->rng;
+    trace_settle(t);
+    for (size_t i = 0; i < n; i++)
+        swap_values(all, &all->journal.moved.at[all->journal.back ? i : n - 1 - i]);
+    all->journal.back = !all->journal.back;
+    bool failed = true;
+    for (int tries = 0; tries < 3 && failed; tries++) {
+        failed = false;
+        for (size_t i = 0; i < n; i++) failed |= !flat_follow(t, all->journal.moved.at[i].f);
+    }
+    t->rng = all->journal.rng;
+    all->journal.rng = now;
+}

@@ -1,0 +1,678 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Running flats: forwards, backwards, and what a kept proposal writes.
+ *
+ * New values and densities stand in the form's scratch until they are kept, so a rejection has
+ * nothing to undo but what makers hold. What the numeric functions cannot judge (NaN: perhaps a
+ * domain error, whose words only the general way has) and whatever rows refuse is left to the
+ * general way; -inf is a judgement, since the general way takes domain errors for it too. */
+#include "flat/form.h"
+
+#include "sp/adjoint.h"
+#include <math.h>
+#include <string.h>
+
+enum verdict { JUDGED, IMPOSSIBLE, LEFT };
+
+struct run {
+    struct trace *t;
+    struct flat *f;
+    struct flat_form *form;
+    double *v;
+    union flat_word *w;
+};
+
+static inline struct run run_of(struct trace *t, struct flat *f) {
+    return (struct run){t, f, f->form, f->form->v, f->w};
+}
+
+static inline bool is_boxed(const struct run *r, uint32_t slot) {
+    return r->form->rows && slot < r->form->n_changing && form_kind(r->form)[slot];
+}
+
+/* ---- rows on values ---- */
+
+/* The value in a slot, borrowed. */
+static value value_in(const struct run *r, uint32_t slot) {
+    const struct flat_form *f = r->form;
+    if (slot >= f->n_changing + f->n_in) return value_num(r->v[slot]);
+    if (slot >= f->n_changing) return r->w[slot].n->val;
+    if (is_boxed(r, slot)) return f->box[slot];
+    return r->w[slot].n->val.tag == V_BOOL ? value_bool(r->v[slot] != 0) : value_num(r->v[slot]);
+}
+
+/* Takes a result; false: it is of another type than before, so the compiled code is not for it. */
+static bool set_slot(const struct run *r, uint32_t slot, value taken) {
+    if (taken.tag != r->w[slot].n->val.tag) {
+        value_unref(taken);
+        return false;
+    }
+    if (is_boxed(r, slot))
+        value_set_take(&r->form->box[slot], taken);
+    else
+        r->v[slot] = number_of(&taken);
+    return true;
+}
+
+/* A call of an operation's row. Diagnostics of a row that fails are the general way's to give. */
+struct row_call {
+    struct sp_call c;
+    struct trace *outer;
+    bool clean;
+};
+
+static void row_begin(const struct run *r, const struct flat_op *op, struct row_call *k) {
+    const struct node *n = r->w[op->out].n;
+    struct session_core *core = r->t->core;
+    const uint32_t *slots = op_args(r->form, op);
+    value *args = r->form->args;
+    for (uint32_t i = 0; i < op->n_args; i++) args[i] = value_in(r, slots[i]);
+    k->outer = core->model;
+    core->model = r->t;
+    k->clean = core->diags->list.n == 0;
+    k->c = (struct sp_call){.cls = op->cls,
+                            .args = args,
+                            .n = op->n_args,
+                            .rng = &r->t->rng,
+                            .diags = core->diags,
+                            .host = &core->host,
+                            .observed = n->flags & NODE_OBSERVED};
+}
+
+static enum gpm_status row_check(const struct run *r, const struct flat_op *op,
+                                 struct row_call *k) {
+    value proc = r->w[op->out].n->in[0].node->val;
+    return core_check_call(r->t->core, &k->c, proc, k->c.args, k->c.n, NO_SPAN);
+}
+
+static bool row_end(const struct run *r, struct row_call *k, enum gpm_status st) {
+    r->t->core->model = k->outer;
+    if (st != GPM_OK && k->clean) diags_clear(r->t->core->diags);
+    return st == GPM_OK;
+}
+
+static bool row_simulate(const struct run *r, const struct flat_op *op) {
+    struct row_call k;
+    value out;
+    row_begin(r, op, &k);
+    enum gpm_status st = row_check(r, op, &k);
+    if (st == GPM_OK) st = op->cls->simulate(&k.c, &out);
+    return row_end(r, &k, st) && set_slot(r, op->out, out);
+}
+
+static void give(const struct run *r, uint32_t slot, value d_taken) {
+    if (is_boxed(r, slot))
+        value_set_take(&r->form->box_adj[slot], adj_add(r->form->box_adj[slot], d_taken));
+    else if (slot < r->form->n_changing)
+        r->form->adj[slot] += adj_num(d_taken);
+    value_unref(d_taken);
+}
+
+/* Adjoints that a row gave, to its operands; false: one acts through a procedure, and is hidden. */
+static bool give_args(const struct run *r, const struct flat_op *op, value *dargs) {
+    const uint32_t *slots = op_args(r->form, op);
+    bool ok = true;
+    for (uint32_t i = 0; i < op->n_args; i++) {
+        bool hidden = is_absent(dargs[i]);
+        ok &= !hidden || slots[i] >= r->form->n_changing;
+        give(r, slots[i], hidden ? NIL : dargs[i]);
+    }
+    return ok;
+}
+
+static value *nil_array(size_t n) {
+    value *d = NEW_ARRAY(value, n + 1);
+    for (size_t i = 0; i < n; i++) d[i] = NIL;
+    return d;
+}
+
+enum grad_of { OF_SIMULATE, OF_DENSITY, OF_MAKER };
+
+static bool row_gradient(const struct run *r, const struct flat_op *op, enum grad_of of) {
+    const struct sp_class *cls = op->cls;
+    bool known = of == OF_SIMULATE  ? cls->grad_simulate != NULL
+                 : of == OF_DENSITY ? cls->grad_density != NULL
+                                    : cls->aaa->gradient != NULL;
+    if (!known) return false;
+    struct row_call k;
+    row_begin(r, op, &k);
+    const struct node *n = r->w[op->out].n;
+    k.c.state = NULL;
+    (void)proc_class(n->in[0].node->val, &k.c.state);
+    value *dargs = nil_array(op->n_args), dv = NIL, own = value_in(r, op->out);
+    bool moves = op->out < r->form->n_changing;
+    enum gpm_status st;
+    if (of == OF_MAKER)
+        st = cls->aaa->gradient(&k.c, first_made(n->val)->state->data, dargs);
+    else if (of == OF_DENSITY)
+        st = cls->grad_density(&k.c, own, moves ? &dv : NULL, dargs);
+    else {
+        value d =
+            is_boxed(r, op->out) ? r->form->box_adj[op->out] : value_num(r->form->adj[op->out]);
+        st = cls->grad_simulate(&k.c, own, d, dargs);
+    }
+    bool ok = row_end(r, &k, st);
+    for (uint32_t i = 0; !ok && i < op->n_args; i++) value_unref(dargs[i]), dargs[i] = NIL;
+    ok = give_args(r, op, dargs) && ok;
+    if (of == OF_DENSITY) give(r, op->out, dv);
+    mem_free(dargs);
+    return ok;
+}
+
+static enum verdict row_density(const struct run *r, const struct flat_op *op, double *logp,
+                                bool gradient) {
+    struct row_call k;
+    row_begin(r, op, &k);
+    enum gpm_status st = row_check(r, op, &k);
+    if (st == GPM_OK) st = op->cls->log_density(&k.c, value_in(r, op->out), logp);
+    if (!row_end(r, &k, st) || *logp != *logp) return LEFT;
+    if (*logp == -INFINITY) return IMPOSSIBLE;
+    return gradient && !row_gradient(r, op, OF_DENSITY) ? LEFT : JUDGED;
+}
+
+/* The maker holds the proposal until it is kept or dropped. */
+static enum verdict maker_density(const struct run *r, const struct flat_op *op, double *logp,
+                                  bool gradient) {
+    struct row_call k;
+    struct pending p = {.n = r->w[op->out].n};
+    row_begin(r, op, &k);
+    enum gpm_status st = row_check(r, op, &k);
+    if (st == GPM_OK)
+        st = op->cls->aaa->remake(&k.c, first_made(p.n->val)->state->data, &p.token, logp);
+    if (!row_end(r, &k, st)) return LEFT;
+    vec_push(&r->t->flats->pending, p);
+    if (*logp != *logp) return LEFT;
+    if (*logp == -INFINITY) return IMPOSSIBLE;
+    return gradient && !row_gradient(r, op, OF_MAKER) ? LEFT : JUDGED;
+}
+
+static void end_pending(struct trace *t, bool keep) {
+    struct flats *all = t->flats;
+    while (all->pending.n) {
+        struct pending p = vec_pop(&all->pending);
+        const struct sp_aaa *aaa = node_class(p.n)->aaa;
+        (keep ? aaa->commit : aaa->undo)(first_made(p.n->val)->state->data, p.token);
+    }
+}
+
+/* ---- forwards ---- */
+
+static inline void operands(const struct run *r, const struct flat_op *op, double *out) {
+    for (size_t i = 0; i < op->n_args; i++) out[i] = r->v[op->args[i]];
+}
+
+/* Values of the slots that change, in order; false: left to the general way. */
+static inline __attribute__((always_inline)) bool run_steps(const struct run *r, bool draw) {
+    double *v = r->v, args[FLAT_ARGS];
+    const struct flat_op *op = r->form->ops, *end = op + r->form->n_steps;
+    for (; op < end; op++) {
+        double x;
+        switch ((enum flat_code)op->code) {
+        case FLAT_ADD: x = v[op->args[0]] + v[op->args[1]]; break;
+        case FLAT_SUB: x = v[op->args[0]] - v[op->args[1]]; break;
+        case FLAT_MUL: x = v[op->args[0]] * v[op->args[1]]; break;
+        case FLAT_DIV: x = v[op->args[0]] / v[op->args[1]]; break;
+        case FLAT_DRAW:
+            if (!draw) continue;
+            operands(r, op, args);
+            x = op->cls->num_sample(&r->t->rng, args, op->n_args);
+            break;
+        case FLAT_DRAW_ROW:
+            if (draw && !row_simulate(r, op)) return false;
+            continue;
+        case FLAT_ROW:
+            if (!row_simulate(r, op)) return false;
+            continue;
+        case FLAT_NUM:
+            operands(r, op, args);
+            x = op->cls->num(args, op->n_args);
+            break;
+        default: __builtin_unreachable(); /* densities are no steps */
+        }
+        if (x != x) return false;
+        v[op->out] = x;
+    }
+    return true;
+}
+
+/* Any density but a normal one on numbers. adj NULL: no gradient. */
+static enum verdict other_density(struct run *r, const struct flat_op *op, double x, double *adj,
+                                  double *logp) {
+    if (op->code == FLAT_ROW) return row_density(r, op, logp, adj != NULL);
+    if (op->code == FLAT_MAKER) return maker_density(r, op, logp, adj != NULL);
+    double args[FLAT_ARGS], g[FLAT_ARGS + 1] = {0};
+    operands(r, op, args);
+    *logp = op->cls->num_log_density(x, args, op->n_args);
+    if (!(*logp > -INFINITY)) return *logp == -INFINITY ? IMPOSSIBLE : LEFT;
+    if (!adj) return JUDGED;
+    if (!op->cls->num_grad) return LEFT;
+    op->cls->num_grad(x, args, op->n_args, g);
+    adj[op->out] += g[0];
+    for (size_t i = 0; i < op->n_args; i++) adj[op->args[i]] += g[i + 1];
+    return JUDGED;
+}
+
+/* Densities being summed up. */
+struct sums {
+    double new, old; /* old: of the state that stands */
+    double *next;    /* where new ones go */
+};
+
+static bool old_density(const struct run *r, const struct flat_op *op, double *out) {
+    const struct node *n = r->w[op->out].n;
+    *out = n->logp;
+    return op->code != FLAT_MAKER ||
+           op->cls->aaa->log_joint(first_made(n->val)->state->data, out) == GPM_OK;
+}
+
+/* The densities of n operations. own: NULL, or the triples of owned observations; adj: NULL, or the
+ * gradient is wanted; with_old: old ones are wanted. The hot loop: its callers' constants make four
+ * copies of it.
+ *
+ * log N(x; mean, sd) = -z^2 / 2 - log sd - log sqrt(2 pi), z = (x - mean) / sd; d/dx = -z / sd,
+ * d/dmean = z / sd, d/dsd = (z^2 - 1) / sd. */
+static inline __attribute__((always_inline)) enum verdict
+weigh(struct run *r, const struct flat_op *op, size_t n, const union flat_word *own, double *adj,
+      bool with_old, struct sums *s) {
+    const double log_sqrt_2pi = 0.91893853320467274178, *v = r->v;
+    double new = s->new, old = s->old, *next = s->next, before;
+    double last_sd = r->form->last_sd, log_sd = r->form->log_sd;
+    for (const struct flat_op *end = op + n; op < end; op++) {
+        double x = own ? own[1].x : v[op->out], logp;
+        if (op->code == FLAT_NORMAL) {
+            double sd = v[op->args[1]];
+            if (sd != last_sd) {
+                if (!(sd > 0)) return LEFT;
+                last_sd = sd;
+                log_sd = log(sd) + log_sqrt_2pi;
+            }
+            double z = (x - v[op->args[0]]) / sd;
+            logp = -0.5 * z * z - log_sd;
+            if (adj) {
+                double slope = z / sd;
+                adj[op->out] -= slope;
+                adj[op->args[0]] += slope;
+                adj[op->args[1]] += (z * z - 1) / sd;
+            }
+            if (!(logp > -INFINITY)) return logp == -INFINITY ? IMPOSSIBLE : LEFT;
+            before = own ? own[2].x : with_old ? r->w[op->out].n->logp : 0;
+        } else {
+            before = own ? own[2].x : 0;
+            if (with_old && !own && !old_density(r, op, &before)) return LEFT;
+            enum verdict j = other_density(r, op, x, adj, &logp);
+            if (j != JUDGED) return j;
+        }
+        *next++ = logp;
+        new += logp;
+        if (with_old) old += before;
+        if (own) own += 3;
+    }
+    *s = (struct sums){new, old, next};
+    r->form->last_sd = last_sd;
+    r->form->log_sd = log_sd;
+    return JUDGED;
+}
+
+static enum verdict weigh_for_mh(struct run *r, struct sums *s) {
+    const struct flat_form *f = r->form;
+    const struct flat_op *op = f->ops + f->n_steps;
+    *s = (struct sums){0, 0, f->logp};
+    enum verdict j = weigh(r, op, f->n_shared, NULL, NULL, true, s);
+    if (j != JUDGED || !f->n_own) return j;
+    return weigh(r, op + f->n_shared, f->n_own, r->w + f->n_changing + f->n_in, NULL, true, s);
+}
+
+/* Of given values; the principals' densities are part of it. Owned ones count as shared: their
+ * values stand in the flat. */
+static enum verdict weigh_given(struct run *r, double *adj, struct sums *s) {
+    const struct flat_form *f = r->form;
+    const struct flat_op *op = f->ops + f->n_steps;
+    *s = (struct sums){0, 0, f->logp};
+    enum verdict j = adj ? weigh(r, op, f->n_shared, NULL, adj, false, s)
+                         : weigh(r, op, f->n_shared, NULL, NULL, false, s);
+    op += f->n_shared;
+    if (j == JUDGED && f->n_own)
+        j = weigh(r, op, f->n_own, r->w + f->n_changing + f->n_in, adj, false, s);
+    op += f->n_own;
+    return j == JUDGED ? weigh(r, op, f->n_principals, NULL, adj, false, s) : j;
+}
+
+/* ---- backwards ---- */
+
+/* Adjoints of the operands of a deterministic operation given its own. */
+static bool back(const struct run *r, const struct flat_op *op) {
+    double d = r->form->adj[op->out], *adj = r->form->adj, args[FLAT_ARGS], g[FLAT_ARGS];
+    const double *v = r->v;
+    const uint32_t *a = op->args;
+    if (is_boxed(r, op->out) ? r->form->box_adj[op->out].tag == V_NIL : d == 0) return true;
+    switch ((enum flat_code)op->code) {
+    case FLAT_ADD: adj[a[0]] += d, adj[a[1]] += d; return true;
+    case FLAT_SUB: adj[a[0]] += d, adj[a[1]] -= d; return true;
+    case FLAT_MUL: adj[a[0]] += d * v[a[1]], adj[a[1]] += d * v[a[0]]; return true;
+    case FLAT_DIV: adj[a[0]] += d / v[a[1]], adj[a[1]] -= d * v[op->out] / v[a[1]]; return true;
+    case FLAT_ROW: return row_gradient(r, op, OF_SIMULATE);
+    case FLAT_NUM: break;
+    default: return true; /* principals end here */
+    }
+    if (!op->cls->num_back) return false;
+    operands(r, op, args);
+    op->cls->num_back(v[op->out], args, op->n_args, d, g);
+    for (size_t i = 0; i < op->n_args; i++) adj[a[i]] += g[i];
+    return true;
+}
+
+static double *clear_adjoints(struct flat_form *f) {
+    if (!f->adj) f->adj = NEW_ARRAY(double, form_n_slots(f) + 1);
+    memset(f->adj, 0, form_n_slots(f) * sizeof *f->adj);
+    for (uint32_t i = 0; f->rows && i < f->n_changing; i++) value_set_take(&f->box_adj[i], NIL);
+    return f->adj;
+}
+
+static bool run_back(const struct run *r, value *grads) {
+    struct flat_form *f = r->form;
+    for (uint32_t i = f->n_steps; i-- > 0;)
+        if (!back(r, &f->ops[i])) return false;
+    for (uint32_t i = 0; i < f->n_principals; i++)
+        grads[i] = is_boxed(r, i) ? value_ref(f->box_adj[i]) : value_num(f->adj[i]);
+    return true;
+}
+
+/* ---- proposals ---- */
+
+static inline bool read_number(const struct node *n, double *out) {
+    if (n->val.tag == V_NUM)
+        *out = n->val.u.num;
+    else if (n->val.tag == V_BOOL)
+        *out = n->val.u.boolean;
+    else
+        return false;
+    return true;
+}
+
+/* What the principals do not change; false: something that was a number is none any more. Forms
+ * with rows read values from the nodes, where numbers are not asked for. */
+static inline bool read_inputs(const struct run *r) {
+    const struct flat_form *f = r->form;
+    uint32_t end = f->n_changing + f->n_in;
+    for (uint32_t i = f->n_changing; i < end; i++)
+        if (!read_number(r->w[i].n, &r->v[i])) {
+            if (!f->rows) return false;
+            r->v[i] = NAN;
+        }
+    return true;
+}
+
+static bool read_principals(const struct run *r) {
+    for (uint32_t i = 0; i < r->form->n_principals; i++)
+        if (!set_slot(r, i, value_ref(r->w[i].n->val))) return false;
+    return true;
+}
+
+/* Old densities, from the state that stands, and what the flat owns. */
+static enum gpm_status refresh(struct run *r) {
+    const struct flat_form *f = r->form;
+    struct trace *t = r->t;
+    write_ahead(t);
+    double logp;
+    for (uint32_t i = 0; i < f->n_shared; i++) {
+        const struct flat_op *op = &f->ops[f->n_steps + i];
+        enum gpm_status st = op->code == FLAT_MAKER ? GPM_OK : node_logp(t, r->w[op->out].n, &logp);
+        if (st != GPM_OK) return st;
+    }
+    union flat_word *at = r->w + f->n_changing + f->n_in;
+    for (uint32_t i = 0; i < f->n_own; i++, at += 3) {
+        enum gpm_status st = node_logp(t, at->n, &logp);
+        if (st != GPM_OK) return st;
+        if (!read_number(at->n, &at[1].x)) at[1].x = NAN;
+        at[2].x = logp;
+    }
+    r->f->stamp = t->flats->stamp;
+    return GPM_OK;
+}
+
+/* Sum of the old densities, without the principals' own. An impossible state (or one that cannot be
+ * judged) is the general way's to leave. */
+static bool old_weight(const struct run *r, double *sum) {
+    const struct flat_form *f = r->form;
+    const union flat_word *at = r->w + f->n_changing + f->n_in;
+    double logp;
+    *sum = 0;
+    for (uint32_t i = 0; i < f->n_shared; i++) {
+        if (!old_density(r, &f->ops[f->n_steps + i], &logp)) return false;
+        *sum += logp;
+    }
+    for (uint32_t i = 0; i < f->n_own; i++, at += 3) *sum += at[2].x;
+    return *sum > -INFINITY; /* not NaN either */
+}
+
+bool flat_open(struct trace *t, struct flat *f, double *weight) {
+    struct run r = run_of(t, f);
+    double own;
+    trace_settle(t);
+    if (refresh(&r) != GPM_OK || !read_inputs(&r) || !old_weight(&r, weight)) {
+        if (t->core->diags->list.n) diags_clear(t->core->diags);
+        return false;
+    }
+    for (uint32_t i = 0; i < f->form->n_principals; i++) {
+        if (node_logp(t, f->w[i].n, &own) != GPM_OK) return false;
+        *weight += own;
+    }
+    return *weight > -INFINITY;
+}
+
+static bool set_principals(const struct run *r, const value *vals) {
+    for (uint32_t i = 0; i < r->form->n_principals; i++)
+        if (!set_slot(r, i, value_ref(vals[i]))) return false;
+    return true;
+}
+
+static void begin(struct run *r, bool draw) {
+    struct flats *all = r->t->flats;
+    if (all->pending.n) end_pending(r->t, false);
+    all->before = r->t->rng;
+    all->drawn = draw;
+}
+
+static inline enum verdict end(struct run *r, enum verdict j) {
+    if (j == JUDGED) return j;
+    if (r->t->flats->pending.n) end_pending(r->t, false);
+    if (j == LEFT) r->t->rng = r->t->flats->before;
+    return j;
+}
+
+bool flat_propose(struct trace *t, struct flat *f, const value *vals, double *weight,
+                  value *grads) {
+    struct run r = run_of(t, f);
+    struct sums s;
+    enum verdict j = LEFT;
+    begin(&r, !vals);
+    double *adj = grads ? clear_adjoints(f->form) : NULL;
+    if ((!vals || set_principals(&r, vals)) && run_steps(&r, !vals))
+        j = vals ? weigh_given(&r, adj, &s) : weigh_for_mh(&r, &s);
+    if (j == JUDGED && grads && !run_back(&r, grads)) j = LEFT;
+    *weight = j == JUDGED ? s.new : -INFINITY;
+    for (uint32_t i = 0; j == IMPOSSIBLE && grads && i < f->form->n_principals; i++) grads[i] = NIL;
+    return end(&r, j) != LEFT;
+}
+
+value flat_proposed(const struct flat *f, size_t i) {
+    struct run r = run_of(NULL, (struct flat *)f);
+    return value_in(&r, (uint32_t)i);
+}
+
+void flat_drop(struct trace *t, struct flat *f) {
+    UNUSED(f);
+    end_pending(t, false);
+}
+
+static void put_slot(const struct run *r, uint32_t slot) {
+    struct node *n = r->w[slot].n;
+    if (is_boxed(r, slot))
+        value_set_take(&n->val, value_ref(r->form->box[slot]));
+    else
+        number_put(n, r->v[slot]);
+}
+
+static void note(struct flats *all, struct flat *f) {
+    struct moved m = {f, all->journal.vals.n};
+    f->noted = 1;
+    vec_push(&all->journal.moved, m);
+    for (uint32_t i = 0; i < f->form->n_principals; i++)
+        vec_push(&all->journal.vals, value_ref(f->w[i].n->val));
+}
+
+/* The principals' own densities are wanted when they absorb a neighbour's move. */
+static void keep_principals(struct run *r, const double *logp) {
+    const struct flat_form *f = r->form;
+    const struct flat_op *op = f->ops + form_n_ops(f) - f->n_principals;
+    for (uint32_t i = 0; i < f->n_principals; i++, op++) {
+        struct node *n = r->w[i].n;
+        n->flags |= NODE_HAS_LOGP;
+        if (!r->t->flats->drawn)
+            n->logp = logp[i];
+        else {
+            struct sums s = {0, 0, &n->logp};
+            if (weigh(r, op, 1, NULL, NULL, false, &s) == JUDGED) continue;
+            n->flags &= (uint16_t)~NODE_HAS_LOGP;
+            trace_settle(r->t); /* flats that it absorbs for must ask for it anew */
+        }
+    }
+}
+
+static inline void keep(struct run *r) {
+    struct flat_form *f = r->form;
+    struct flats *all = r->t->flats;
+    const double *logp = f->logp;
+    const struct flat_op *op = f->ops + f->n_steps;
+    union flat_word *at = r->w + f->n_changing + f->n_in;
+    if (all->journal.on && !r->f->noted) note(all, r->f);
+    for (uint32_t i = 0; i < f->n_changing; i++) put_slot(r, i);
+    for (uint32_t i = 0; i < f->n_shared; i++, op++, logp++)
+        if (op->code != FLAT_MAKER) r->w[op->out].n->logp = *logp;
+    for (uint32_t i = 0; i < f->n_own; i++, at += 3) at[2].x = *logp++;
+    if (f->settles && !r->f->ahead) {
+        r->f->ahead = 1;
+        vec_push(&all->ahead, r->f);
+    }
+    keep_principals(r, logp);
+    if (all->pending.n) end_pending(r->t, true);
+}
+
+void flat_keep(struct trace *t, struct flat *f) {
+    struct run r = run_of(t, f);
+    keep(&r);
+}
+
+/* ---- after proposals ---- */
+
+/* Carries a value to the nodes that only pass it on. */
+static void settle_copies(struct node *n) {
+    for (uint32_t i = 0; i < n->n_out; i++) {
+        struct node *c = n->out[i].child;
+        if (copy_source(c) != n) continue;
+        value_set_take(&c->val, value_ref(n->val));
+        settle_copies(c);
+    }
+}
+
+static void write_one(struct flat *f) {
+    const struct flat_form *form = f->form;
+    const union flat_word *at = f->w + form->n_changing + form->n_in;
+    for (uint32_t i = 0; i < form->n_changing; i++) settle_copies(f->w[i].n);
+    for (uint32_t i = 0; i < form->n_own; i++, at += 3) at->n->logp = at[2].x;
+    f->ahead = 0;
+}
+
+void write_ahead(struct trace *t) {
+    struct flats *all = t->flats;
+    for (size_t i = 0; i < all->ahead.n; i++) write_one(all->ahead.at[i]);
+    all->ahead.n = 0;
+}
+
+static bool remake_makers(struct run *r) {
+    const struct flat_form *f = r->form;
+    bool ok = true;
+    double joint;
+    for (uint32_t i = 0; i < f->n_shared; i++)
+        if (f->ops[f->n_steps + i].code == FLAT_MAKER)
+            ok &= maker_density(r, &f->ops[f->n_steps + i], &joint, false) != LEFT;
+    end_pending(r->t, true);
+    return ok;
+}
+
+bool flat_follow(struct trace *t, struct flat *f) {
+    struct run r = run_of(t, f);
+    const struct flat_form *form = f->form;
+    if (!read_inputs(&r) || !read_principals(&r) || !run_steps(&r, false)) return false;
+    for (uint32_t i = form->n_principals; i < form->n_changing; i++) put_slot(&r, i);
+    bool ok = !form->rows || remake_makers(&r);
+    write_one(f);
+    for (uint32_t i = 0; i < form->n_shared + form->n_own + form->n_principals; i++) {
+        const struct flat_op *op = &form->ops[form->n_steps + i];
+        bool own = i >= form->n_shared && i < form->n_shared + form->n_own;
+        uint32_t at = own ? form->n_changing + form->n_in + 3 * (i - form->n_shared) : op->out;
+        f->w[at].n->flags &= (uint16_t)~NODE_HAS_LOGP;
+    }
+    return ok;
+}
+
+/* ---- Metropolis-Hastings ---- */
+
+#ifdef GPMEM_CHECKS
+/* Every sixteenth step is proposed once before, to compare it with the general way. */
+static enum gpm_status check_step(struct trace *t, struct flat *f) {
+    static _Thread_local unsigned tick;
+    double w_old, w_new, own;
+    struct rng now = t->rng;
+    size_t n = f->form->n_principals;
+    if (++tick % 16 || !flat_open(t, f, &w_old)) return GPM_OK;
+    for (size_t i = 0; i < n; i++) {
+        enum gpm_status st = node_logp(t, f->w[i].n, &own);
+        if (st != GPM_OK) return st;
+        w_old -= own;
+    }
+    bool judged = flat_propose(t, f, NULL, &w_new, NULL);
+    t->rng = now;
+    value *vals = NEW_ARRAY(value, n + 1);
+    for (size_t i = 0; i < n; i++) vals[i] = value_ref(flat_proposed(f, i));
+    flat_drop(t, f);
+    bool ask = judged && isfinite(w_new);
+    enum gpm_status st = ask ? flat_check(t, f, vals, w_new - w_old, NAN, NULL) : GPM_OK;
+    t->rng = now;
+    values_free(vals, n);
+    return st;
+}
+#endif
+
+/* The proposal comes from the prior, so the ratio is that of what absorbs:
+ *     log alpha = sum log p(absorbing | new) - sum log p(absorbing | old) */
+enum gpm_status flat_mh(struct trace *t, struct node *const *principals, size_t n, bool *done,
+                        bool *accepted) {
+    struct flat *f;
+    *done = *accepted = false;
+    enum gpm_status st = GPM_OK;
+    f = n == 1 ? principals[0]->flat : NULL;
+    if (!f || f->stamp != flats_of(t)->stamp || !f->form) st = flat_of(t, principals, n, &f);
+    if (st != GPM_OK || !f) return st;
+    struct run r = run_of(t, f);
+    struct sums s;
+#ifdef GPMEM_CHECKS
+    st = check_step(t, f);
+    if (st != GPM_OK) return st;
+#endif
+    if (n > 1) trace_settle(t); /* others own what it shares */
+    if (f->stamp != t->flats->stamp) st = refresh(&r);
+    if (st != GPM_OK || !read_inputs(&r)) return st;
+    begin(&r, true);
+    enum verdict j = run_steps(&r, true) ? weigh_for_mh(&r, &s) : LEFT;
+    if (j == IMPOSSIBLE && !old_weight(&r, &s.old)) j = LEFT;
+    if (j == JUDGED && !(s.old > -INFINITY)) j = LEFT;
+    if (end(&r, j) == LEFT) return GPM_OK;
+    *done = true;
+    *accepted = j == JUDGED && (s.new >= s.old || log(rng_uniform(&t->rng)) < s.new - s.old);
+    if (*accepted)
+        keep(&r);
+    else if (t->flats->pending.n)
+        end_pending(t, false);
+    return GPM_OK;
+}

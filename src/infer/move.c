@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Moves; see the header. */
+#include "infer/move.h"
+
+#include "flat/flat.h"
+#include <math.h>
+
+enum gpm_status move_scaffold(struct infer_state *x, struct trace *t, struct node **at, size_t n,
+                              struct scaffold **out) {
+    enum gpm_status st = guard_general(x);
+    return st == GPM_OK ? scaffold_build(t, at, n, out) : st;
+}
+
+/* Without a change of structure the block is picked again with the probability of before, so flats
+ * need no correction for it. */
+enum gpm_status move_mh(struct infer_state *x, struct trace *t, struct node **at, size_t n,
+                        const struct mh_extra *extra, bool *accepted) {
+    bool done;
+    enum gpm_status st = flat_mh(t, at, n, &done, accepted);
+    if (st != GPM_OK || done) return st;
+    st = guard_general(x);
+    return st == GPM_OK ? trace_mh(t, at, n, extra, accepted) : st;
+}
+
+enum gpm_status move_find(struct infer_state *x, struct trace *t, struct node **at, size_t n,
+                          struct move *m) {
+    *m = (struct move){.x = x, .t = t};
+    enum gpm_status st = flat_of(t, at, n, &m->flat);
+    return st == GPM_OK && !m->flat ? move_scaffold(x, t, at, n, &m->s) : st;
+}
+
+void move_forget(struct move *m) {
+    if (!m->s) return;
+    scaffold_abandon(m->s);
+    scaffold_free(m->s);
+}
+
+static enum gpm_status detach(struct move *m) {
+    enum gpm_status st = scaffold_detach(m->s, SCAFFOLD_FIXED, &m->w_old);
+    if (st == GPM_OK) return st;
+    scaffold_free(m->s);
+    m->s = NULL;
+    return st;
+}
+
+enum gpm_status move_open(struct move *m) {
+    if (m->s) return detach(m);
+    return flat_open(m->t, m->flat, &m->w_old) ? GPM_OK : move_generally(m);
+}
+
+/* From the old state, which the flat has left as it was. */
+enum gpm_status move_generally(struct move *m) {
+    if (!m->flat) return GPM_OK;
+    size_t n = move_n(m);
+    struct node **at = NEW_ARRAY(struct node *, n + 1);
+    for (size_t i = 0; i < n; i++) at[i] = flat_principal(m->flat, i);
+    m->flat = NULL;
+    enum gpm_status st = move_scaffold(m->x, m->t, at, n, &m->s);
+    mem_free(at);
+    return st == GPM_OK ? detach(m) : st;
+}
+
+size_t move_n(const struct move *m) {
+    return m->flat ? flat_n_principals(m->flat) : scaffold_n_principals(m->s);
+}
+
+struct node *move_principal(const struct move *m, size_t i) {
+    return m->flat ? flat_principal(m->flat, i) : scaffold_principal(m->s, i);
+}
+
+value move_old_value(const struct move *m, size_t i) {
+    return m->flat ? flat_principal(m->flat, i)->val : scaffold_old_value(m->s, i);
+}
+
+bool move_args_change(const struct move *m, size_t i) {
+    return m->flat ? flat_args_change(m->flat, i) : scaffold_args_change(m->s, i);
+}
+
+bool move_has_brush(const struct move *m) {
+    return m->s && scaffold_has_brush(m->s);
+}
+
+#ifdef GPMEM_CHECKS
+/* Every sixteenth point is evaluated by the general way, too; then it is proposed again. */
+static enum gpm_status check_point(struct move *m, const value *vals, double weight,
+                                   const value *grads) {
+    static _Thread_local unsigned tick;
+    double again;
+    if (++tick % 16 || !vals) return GPM_OK;
+    struct rng now = m->t->rng;
+    flat_drop(m->t, m->flat);
+    enum gpm_status st = flat_check(m->t, m->flat, vals, NAN, weight, grads);
+    m->t->rng = now;
+    if (st == GPM_OK && (!flat_open(m->t, m->flat, &again) ||
+                         !flat_propose(m->t, m->flat, vals, &again, NULL)))
+        st = infer_error(m->x, DIAG_NAN, "trace check: a point cannot be proposed twice");
+    return st;
+}
+#endif
+
+enum gpm_status move_build(struct move *m, const value *vals, double *weight, value *grads) {
+    enum gpm_status st = GPM_OK;
+    if (m->flat) {
+        if (flat_propose(m->t, m->flat, vals, weight, grads)) {
+            m->built = *weight > -INFINITY;
+#ifdef GPMEM_CHECKS
+            st = check_point(m, vals, *weight, grads);
+#endif
+            return st;
+        }
+        st = move_generally(m);
+        if (st != GPM_OK) return st;
+    }
+    scaffold_unregen(m->s);
+    st = scaffold_regen(m->s, vals ? SCAFFOLD_FIXED : SCAFFOLD_PRIOR, vals, weight);
+    for (size_t i = 0; st == GPM_OK && grads && i < move_n(m); i++) grads[i] = NIL;
+    if (st == GPM_OK && grads && *weight > -INFINITY && scaffold_built(m->s))
+        st = scaffold_gradient(m->s, grads);
+    return st;
+}
+
+bool move_built(const struct move *m) {
+    return m->flat ? m->built : m->s && scaffold_built(m->s);
+}
+
+value move_value(const struct move *m, size_t i) {
+    return m->flat ? flat_proposed(m->flat, i) : scaffold_principal(m->s, i)->val;
+}
+
+void move_drop(struct move *m) {
+    m->built = false;
+    if (m->flat)
+        flat_drop(m->t, m->flat);
+    else
+        scaffold_unregen(m->s);
+}
+
+void move_close(struct move *m, bool keep) {
+    if (!m->flat && !m->s) return; /* it ended in an error, as it was */
+    keep = keep && move_built(m);
+    if (m->flat && keep)
+        flat_keep(m->t, m->flat);
+    else if (m->flat)
+        flat_drop(m->t, m->flat);
+    else if (keep)
+        scaffold_commit(m->s);
+    else
+        scaffold_restore(m->s);
+    if (m->s) scaffold_free(m->s);
+    trace_settle(m->t);
+}

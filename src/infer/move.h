@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Inside infer/: moves of a block to given values, by the compiled form where there is one (flat),
+ * else through a scaffold that is detached while the move is open. Every operator that proposes
+ * values goes through here, so the way taken changes speed alone; and so does the guard: a scaffold
+ * is opened only after the model is safe.
+ */
+#ifndef INFER_MOVE_H
+#define INFER_MOVE_H
+#include "infer/infer.h"
+
+struct move {
+    struct infer_state *x;
+    struct trace *t;
+    struct flat *flat;  /* the trace is left alone until the move is kept */
+    struct scaffold *s; /* else: detached */
+    bool built;         /* flat: a state was proposed that can be kept */
+    double w_old; /* log weight of the state that stands, the principals' densities included */
+};
+
+/* Finds the way to move the block; nothing changes yet. */
+enum gpm_status move_find(struct infer_state *x, struct trace *t, struct node **at, size_t n,
+                          struct move *m) GPM_MUST_USE;
+void move_forget(struct move *m); /* found but never opened */
+/* Takes the block out; w_old is known. A move that cannot be opened is gone. */
+enum gpm_status move_open(struct move *m) GPM_MUST_USE;
+/* From here on through a scaffold: what the principals could be is asked of them while they are
+ * out. */
+enum gpm_status move_generally(struct move *m) GPM_MUST_USE;
+size_t move_n(const struct move *m); /* principals; one inside another's brush is none */
+struct node *move_principal(const struct move *m, size_t i);
+value move_old_value(const struct move *m, size_t i);  /* borrowed */
+bool move_args_change(const struct move *m, size_t i); /* operands of i with the others */
+bool move_has_brush(const struct move *m);
+/* Log weight of the given values, or under NULL of values drawn from the prior, whose own densities
+ * are then left out; the state stays built until it is dropped or the next one is. -inf where the
+ * model cannot be evaluated. grads: NULL, or one owned adjoint per principal. */
+enum gpm_status move_build(struct move *m, const value *vals, double *weight,
+                           value *grads) GPM_MUST_USE;
+bool move_built(const struct move *m);            /* a state stands that can be kept */
+value move_value(const struct move *m, size_t i); /* what was built; borrowed */
+void move_drop(struct move *m);                   /* back to where nothing is built */
+void move_close(struct move *m, bool keep);
+/* The doors for what needs a scaffold of its own: the guard first. */
+enum gpm_status move_scaffold(struct infer_state *x, struct trace *t, struct node **at, size_t n,
+                              struct scaffold **out) GPM_MUST_USE;
+/* A Metropolis-Hastings step from the prior; extra may be NULL. */
+enum gpm_status move_mh(struct infer_state *x, struct trace *t, struct node **at, size_t n,
+                        const struct mh_extra *extra, bool *accepted) GPM_MUST_USE;
+#endif
