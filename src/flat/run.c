@@ -58,7 +58,7 @@ static bool set_slot(const struct run *r, uint32_t slot, value taken) {
 struct row_call {
     struct sp_call c;
     struct trace *outer;
-    bool clean;
+    size_t n_diags;
 };
 
 static void row_begin(const struct run *r, const struct flat_op *op, struct row_call *k) {
@@ -69,7 +69,7 @@ static void row_begin(const struct run *r, const struct flat_op *op, struct row_
     for (uint32_t i = 0; i < op->n_args; i++) args[i] = value_in(r, slots[i]);
     k->outer = core->model;
     core->model = r->t;
-    k->clean = core->diags->list.n == 0;
+    k->n_diags = core->diags->list.n;
     k->c = (struct sp_call){.cls = op->cls,
                             .args = args,
                             .n = op->n_args,
@@ -87,7 +87,7 @@ static enum gpm_status row_check(const struct run *r, const struct flat_op *op,
 
 static bool row_end(const struct run *r, struct row_call *k, enum gpm_status st) {
     r->t->core->model = k->outer;
-    if (st != GPM_OK && k->clean) diags_clear(r->t->core->diags);
+    if (st != GPM_OK) diags_rewind(r->t->core->diags, k->n_diags);
     return st == GPM_OK;
 }
 
@@ -96,7 +96,7 @@ static bool row_simulate(const struct run *r, const struct flat_op *op) {
     value out;
     row_begin(r, op, &k);
     enum gpm_status st = row_check(r, op, &k);
-    if (st == GPM_OK) st = op->cls->simulate(&k.c, &out);
+    if (st == GPM_OK) st = sp_simulate(&k.c, &out);
     return row_end(r, &k, st) && set_slot(r, op->out, out);
 }
 
@@ -447,17 +447,17 @@ static bool old_weight(const struct run *r, double *sum) {
 
 bool flat_open(struct trace *t, struct flat *f, double *weight) {
     struct run r = run_of(t, f);
+    size_t n_diags = t->core->diags->list.n;
     double own;
     trace_settle(t);
-    if (refresh(&r) != GPM_OK || !read_inputs(&r) || !old_weight(&r, weight)) {
-        if (t->core->diags->list.n) diags_clear(t->core->diags);
-        return false;
-    }
-    for (uint32_t i = 0; i < f->form->n_principals; i++) {
-        if (node_logp(t, f->w[i].n, &own) != GPM_OK) return false;
+    enum gpm_status st = refresh(&r);
+    bool ok = st == GPM_OK && read_inputs(&r) && old_weight(&r, weight);
+    for (uint32_t i = 0; ok && i < f->form->n_principals; i++) {
+        ok = node_logp(t, f->w[i].n, &own) == GPM_OK;
         *weight += own;
     }
-    return *weight > -INFINITY;
+    if (!ok) diags_rewind(t->core->diags, n_diags);
+    return ok && *weight > -INFINITY;
 }
 
 static bool set_principals(const struct run *r, const value *vals) {
