@@ -92,8 +92,8 @@ static enum gpm_status check_point(struct move *m, const value *vals, double wei
     flat_drop(m->t, m->flat);
     enum gpm_status st = flat_check(m->t, m->flat, vals, NAN, weight, grads);
     m->t->rng = now;
-    if (st == GPM_OK && (!flat_open(m->t, m->flat, &again) ||
-                         !flat_propose(m->t, m->flat, vals, &again, NULL)))
+    if (st == GPM_OK &&
+        (!flat_open(m->t, m->flat, &again) || !flat_propose(m->t, m->flat, vals, &again, NULL)))
         st = infer_error(m->x, DIAG_NAN, "trace check: a point cannot be proposed twice");
     return st;
 }

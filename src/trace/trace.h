@@ -180,7 +180,7 @@ struct record { /* one directive in the trace */
 struct flat;
 struct flat_hooks {
     void (*settle)(struct trace *t);
-    bool (*is_ahead)(const struct trace *t); /* for checks */
+    bool (*is_ahead)(const struct trace *t);       /* for checks */
     void (*drop)(struct trace *t, struct flat *f); /* the flat of a node that goes */
     void (*free)(struct trace *t);
 };
