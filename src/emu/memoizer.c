@@ -13,27 +13,47 @@
 #include <math.h>
 #include <string.h>
 
+/* The arguments of a maker's call, owned. */
+struct call_args {
+    size_t n;
+    value at[];
+};
+
 struct memoizer {
     const struct emulator_class *cls;
     void *em; /* NULL until the dimension is known */
     int dim;  /* 0: not yet known */
     value f;
-    struct sp_call call; /* the maker's call, arguments owned, for making the emulator later */
-    value *args;
+    struct sp_call call; /* the maker's call, for making the emulator later */
+    struct call_args *args;
     struct point_map computed; /* count: recorded applications; the emulator holds a pair once */
     VEC(double) px, py;        /* pairs not yet given to the emulator, all of one kind */
     bool pmeasured;
     bool warned; /* of an approximation that may be off */
 };
 
+static void call_args_free(struct call_args *a) {
+    for (size_t i = 0; i < a->n; i++) value_unref(a->at[i]);
+    mem_free(a);
+}
+
+/* Takes the arguments of call c in place of those it had, which are returned. */
+static struct call_args *swap_args(struct memoizer *m, const value *args, size_t n) {
+    struct call_args *old = m->args, *a = mem_alloc(sizeof *a + n * sizeof *a->at);
+    a->n = n;
+    for (size_t i = 0; i < n; i++) a->at[i] = value_ref(args[i]);
+    m->args = a;
+    m->call.args = a->at;
+    m->call.n = n;
+    return old;
+}
+
 struct memoizer *memoizer_new(const struct emulator_class *cls, struct sp_call *maker, value f) {
     struct memoizer *m = NEW(struct memoizer);
     m->cls = cls;
     m->f = value_ref(f);
     m->call = *maker;
-    m->args = NEW_ARRAY(value, maker->n + 1);
-    for (size_t i = 0; i < maker->n; i++) m->args[i] = value_ref(maker->args[i]);
-    m->call.args = m->args;
+    (void)swap_args(m, maker->args, maker->n);
     m->call.rng = NULL;
     return m;
 }
@@ -41,8 +61,7 @@ struct memoizer *memoizer_new(const struct emulator_class *cls, struct sp_call *
 static void memoizer_free(void *state) {
     struct memoizer *m = state;
     if (m->em) m->cls->free(m->em);
-    for (size_t i = 0; i < m->call.n; i++) value_unref(m->args[i]);
-    mem_free(m->args);
+    call_args_free(m->args);
     point_map_release(&m->computed);
     vec_release(&m->px);
     vec_release(&m->py);
@@ -530,16 +549,6 @@ enum gpm_status memoizer_make(struct sp_call *c, const struct emulator_class *cl
 
 /* A change of kernel, mean or noise: one likelihood evaluation. */
 
-struct old_args { /* of the maker's call before a proposal */
-    value *args;
-    size_t n;
-};
-
-static void free_args(value *args, size_t n) {
-    for (size_t i = 0; i < n; i++) value_unref(args[i]);
-    mem_free(args);
-}
-
 /* Said once for each table: what follows rests on a likelihood that is not exact. */
 static void warn_approximate(struct memoizer *m) {
     const char *method;
@@ -556,11 +565,6 @@ static void warn_approximate(struct memoizer *m) {
                   GP_EXACT_MAX);
 }
 
-static void put_args(struct memoizer *m, value *args, size_t n) {
-    m->call.args = m->args = args;
-    m->call.n = n;
-}
-
 static enum gpm_status aaa_remake(struct sp_call *c, void *state, void **token, double *log_joint) {
     struct memoizer *m = state;
     *log_joint = 0;
@@ -570,34 +574,28 @@ static enum gpm_status aaa_remake(struct sp_call *c, void *state, void **token, 
     if (st == GPM_OK && m->em) st = m->cls->propose(m->em, c, log_joint);
     if (st != GPM_OK) return st;
     warn_approximate(m);
-    struct old_args *old = NEW(struct old_args);
-    *old = (struct old_args){m->args, m->call.n};
-    value *args = NEW_ARRAY(value, c->n + 1);
-    for (size_t i = 0; i < c->n; i++) args[i] = value_ref(c->args[i]);
-    put_args(m, args, c->n);
-    *token = old;
+    *token = swap_args(m, c->args, c->n);
     return GPM_OK;
 }
 
 static void aaa_undo(void *state, void *token) {
     struct memoizer *m = state;
-    struct old_args *old = token;
+    struct call_args *old = token;
     if (m->em) {
         enum gpm_status st = flush(m); /* what cannot be added now stays behind, as before */
         UNUSED(st);
         m->cls->reject(m->em);
     }
-    free_args(m->args, m->call.n);
-    put_args(m, old->args, old->n);
-    mem_free(old);
+    call_args_free(m->args);
+    m->args = old;
+    m->call.args = old->at;
+    m->call.n = old->n;
 }
 
 static void aaa_commit(void *state, void *token) {
     struct memoizer *m = state;
-    struct old_args *old = token;
     if (m->em) m->cls->accept(m->em);
-    free_args(old->args, old->n);
-    mem_free(old);
+    call_args_free(token);
 }
 
 static enum gpm_status aaa_log_joint(void *state, double *out) {

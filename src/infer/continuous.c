@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Continuous choices as a vector; see the header for the transforms. */
+ * Continuous choices as a vector; see the header for the transforms. A point z goes forwards to x
+ * by the transform of each part, x to the move as values; the log density in z is that in x plus
+ * log |dx/dz|, and gradients come back the same way:
+ *     d/dz (f(x(z)) + log |dx/dz|) = (dx/dz)' df/dx + d/dz log |dx/dz|. */
 #include "infer/continuous.h"
 
 #include "sp/adjoint.h"

@@ -131,6 +131,8 @@ static enum gpm_status new_values(struct infer_state *x, const struct proposal *
     return GPM_OK;
 }
 
+/* The kernel is symmetric, so log alpha = log p(x', r) - log p(x, r) and the pick's correction; the
+ * weights hold the principals' own densities. */
 static bool accept(struct trace *t, double w_old, double w_new, double pick) {
     if (w_old == -INFINITY) return true;
     if (w_new == -INFINITY) return false;

@@ -250,6 +250,8 @@ struct gibbs {
     bool max;
 };
 
+/* A draw from the conditional needs no ratio, but for the block's pick where the number of blocks
+ * changes with the value: log alpha = log P(block | new) - log P(block | old). */
 static enum gpm_status gibbs_transition(struct infer_state *x, struct trace *t, struct node **at,
                                         size_t n, const struct mh_extra *extra, void *ctx,
                                         bool *accepted) {

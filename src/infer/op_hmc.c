@@ -80,7 +80,10 @@ static enum gpm_status start(struct continuous *c, struct point *a) {
     return continuous_eval(c, a->z, &a->logp, a->g);
 }
 
-/* A trajectory of `steps` leapfrog steps from the current state, then accept or reject. */
+/* A trajectory of `steps` leapfrog steps from the current state, then accept or reject. Leapfrog is
+ * reversible and keeps volume, so with H = p' M^-1 p / 2 - log p(z), z transformed, Jacobian
+ * included: log alpha = H(z, p) - H(z', p') where the log density at both ends is that of the true
+ * weight, with its brush. */
 static enum gpm_status trajectory(struct continuous *c, double eps, double steps,
                                   const double *inv_mass, const struct mh_extra *extra, double pick,
                                   bool *accepted) {

@@ -13,6 +13,9 @@ enum { MH_DRAWS = 100, EVIDENCE_DRAWS = 1000 };
 
 /* ---- laplace_mh ---- */
 
+/* Half the time a draw z' from the fit g, independent of z:
+ *     log alpha = log p(z') - log p(z) + log g(z) - log g(z')
+ * else a symmetric step of the fit's shape, without the last two. g does not depend on z. */
 static enum gpm_status propose_fit(struct continuous *c, const struct laplace_fit *f, double pick,
                                    const struct mh_extra *extra, bool *accepted) {
     double z[PROPOSAL_MAX_DIM], logp, log_alpha = 0;

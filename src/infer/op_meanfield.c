@@ -106,6 +106,7 @@ static enum gpm_status train(struct continuous *c, struct fit *f, double steps) 
     return st;
 }
 
+/* log q of the fitted normals; log alpha = log p(z') - log p(z) + log q(z) - log q(z'). */
 static double log_q(const struct fit *f, const double *z) {
     double sum = 0;
     for (size_t i = 0; i < f->n; i++) {

@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Metropolis-Hastings: proposals from the prior, and custom proposals with their correction. */
+ * Metropolis-Hastings from the prior: pick a block, draw its choices (and whatever else comes into
+ * being with them) from the prior q, accept with probability min(1, alpha). With x the block, r
+ * what absorbs the change, q(x) = p(x) cancels the block's own density:
+ *
+ *     log alpha = log p(r | x') - log p(r | x) + log P(block | x') - log P(block | x)
+ *
+ * The last two differ only where the number of blocks does (struct mh_extra). The ratio is computed
+ * by flat_mh where nothing but values changes, else by trace_mh. */
 #include "infer/move.h"
 
 #include <math.h>

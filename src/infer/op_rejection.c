@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Rejection: exact draws from the local conditional, and bogo_possibilize, which redraws a state of
- * probability zero until it has some. */
+ * Rejection: draws x from the prior are kept with probability p(r | x) / max p(r | .), r what
+ * absorbs, so what is kept is an exact draw from the local conditional; and bogo_possibilize, which
+ * redraws a state of probability zero until it has some. */
 #include "infer/move.h"
 
 #include <math.h>

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Slice sampling of one continuous choice (Neal 2003): stepping out, and doubling with its test of
- * acceptability. Where the choice decides what else is evaluated (the scaffold has a brush) the
- * density at other points would need a brush of its own; then one Metropolis step with a uniform
- * proposal of width 2w is made instead. */
+ * Slice sampling of one continuous choice (Neal 2003): draw a height under the density,
+ * log y = log p(x0) - Exp(1); find an interval around x0 whose ends lie below it; draw from the
+ * interval until a point lies above it, shrinking it to the points that do not. No ratio is needed.
+ * The interval grows by stepping out, or by doubling with its test of acceptability. Where the
+ * choice decides what else is evaluated (the scaffold has a brush) the density at other points
+ * would need a brush of its own; then one Metropolis step with a uniform proposal of width 2w is
+ * made instead. */
 #include "infer/move.h"
 
 #include <math.h>
@@ -99,6 +102,8 @@ static bool shrink(struct slice_run *r, double *out) {
     return false;
 }
 
+/* Symmetric in x, and the brush is drawn from its prior: log alpha = w' - w + the pick's
+ * correction. */
 static bool propose_uniform(struct slice_run *r, double w_old, double *pick,
                             const struct mh_extra *extra) {
     double at = r->x0 + r->how->w * (2 * rng_uniform(&r->t->rng) - 1), w;

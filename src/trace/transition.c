@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The Metropolis-Hastings transition, walks over the whole trace, values that leave it. */
+ * The Metropolis-Hastings transition through a scaffold, walks over the whole trace, values that
+ * leave it. */
 #include "trace/scaffold.h"
 
 #include <math.h>
 
+/* w_old and w_new: log densities of what absorbs, before and after; choices drawn from their prior
+ * weigh nothing (regen.c), so log_alpha = w_new - w_old + log P(block | new) - log P(block | old).
+ */
 static bool accept(double log_alpha, double w_old, double w_new, struct rng *rng) {
     if (isinf(w_old) && w_old < 0) return true; /* leaves an impossible start */
     if (isinf(w_new) && w_new < 0) return false;

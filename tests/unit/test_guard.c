@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Transitions by plans and the way back from them: a session in which instructions failed half way
+ * Compiled steps and the way back from them: a session in which instructions failed half way
  * goes on exactly like one that never saw them, and one long instruction is many short ones.
  */
 #include "support/check.h"
@@ -35,6 +35,11 @@ static const struct {
     {"assume k = flip(0.5); assume m = normal(0, 2); assume w = if (k) { normal(m, 1) } else { "
      "gamma(1, 1) }; for (i = 0; i < 5; i++) { observe normal(w + m, 1) = i };",
      "[k, m, w]"},
+    /* a maker that absorbs: its state is put back too */
+    {"assume a = gamma(2, 1); assume b = gamma(3, 1); assume k = make_se(a, b) + make_noise(0.3);"
+     "assume (fc, fe) = gpmem(proc(x) { x }, k); observe fe([0, 1, 2.5, 3]) = [0.1, 0.8, 0.3, "
+     "-0.4];",
+     "[a, b]"},
     /* several particles */
     {"assume a = normal(0, 1); assume b = normal(a, 1); resample(3); observe normal(a + b, 1) = 2; "
      "observe normal(b, 1) = 1;",
@@ -45,6 +50,10 @@ static const char *const failures[] = {
     "infer do(mh(default, one, 60), mh(\"nope\", one, 1));",
     "infer do(mh(default, one, 1), mh(default, one, 1), mh(\"nope\", one, 1));",
     "infer do(mh(default, one, 60), hmc(\"nope\", all, 0.1, 3, 1));",
+    "infer do(hmc(default, all, 0.05, 3, 4), mh(default, one, 20), mh(\"nope\", one, 1));",
+    "infer do(nuts(default, all, 3, 4), gradient_ascent(default, all, 0.001, 2, 2), "
+    "mh(\"nope\", one, 1));",
+    "infer do(laplace_mh(default, all, 2), mh(default, all, 5), mh(\"nope\", one, 1));",
     "infer do(mh(default, one, 60), mh(default, all, 2), mh(default, one, 60), mh(\"nope\", one, "
     "1));",
     "infer do(mh(default, one, 60), s <- sample [1, normal(0, 1)], mh(default, one, 9), "
@@ -101,7 +110,7 @@ static void an_observation_that_cannot_leave_stays(void **state) {
     kept_session_free(b);
 }
 
-/* What plans leave for trace_settle, and read again after it, makes no difference. */
+/* What flats leave for trace_settle, and read again after it, makes no difference. */
 static void many_steps_are_as_many_instructions(void **state) {
     (void)state;
     for (size_t m = 0; m < sizeof models / sizeof *models; m++) {

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Flats beside the scaffolds they are compiled from, on traces: what compiles, weights and
+ * gradients of the same points, what a kept or dropped proposal leaves, the journal, the cache.
+ */
+#include "support/check.h"
+
+#include "flat/flat.h"
+#include "session/session.h"
+#include "sp/adjoint.h"
+
+static struct session *session_with(const char *program) {
+    struct session *s = calloc(1, sizeof *s);
+    session_init(s, 5, 0);
+    if (session_run(s, "test", program, strlen(program)) != GPM_OK) {
+        struct buf b = BUF_INIT;
+        diags_render(&s->diags, false, &b);
+        fail_msg("%s\n%s", program, b.data);
+    }
+    return s;
+}
+
+static void session_done(struct session *s) {
+    session_release(s);
+    free(s);
+}
+
+static struct trace *trace_of(struct session *s) {
+    return s->infer.model->p.at[0];
+}
+
+#define GP                                                                                         \
+    "assume k = make_se(a, b) + make_noise(0.3); assume (fc, fe) = gpmem(proc(x) { x }, k);"       \
+    "observe fe([0, 1, 2.5, 3]) = [0.1, 0.8, 0.3, -0.4];"
+
+/* Blocks of all choices whose structure stays. */
+static const char *const smooth[] = {
+    "assume a = normal(0, 1); observe normal(a, 1) = 2; observe normal(2 * a, 1) = 1;",
+    "assume a = normal(0, 2); assume b = gamma(2, 1); assume d = normal(a + b, b);"
+    "observe normal(a * d - b / 3, exp(b)) = 1; observe poisson(b) = 3;",
+    "assume f = proc(x) { tag(\"t\", 0, x * x) }; assume a = normal(0, 1); assume b = beta(2, 3);"
+    "observe normal(f(a) + f(b), 1) = 0.5; observe flip(b) = true;",
+    "assume a = mem(proc(i) { normal(0, i + 1) }); for (i = 0; i < 5; i++) { observe "
+    "normal(a(unquote(i)) + a(2), 1) = i };",
+    /* on values: arrays, sums, a vector as a choice, an index */
+    "assume a = normal(0, 1); assume b = gamma(3, 1); assume v = [a, b, a * b];"
+    "observe normal(lookup(v, 2) + sum(v), b) = 1; observe exactly(0, 0 - a * a) = 1;",
+    "assume m = multivariate_normal([0, 1], matrix([[2, 0.5], [0.5, 1]])); assume a = normal(0, 1);"
+    "observe normal(lookup(m, 0) * a, 1) = 0.4; observe normal(sum(m), 2) = 1;",
+    "assume p = dirichlet([2, 3, 4]); observe categorical(p, [0, 1, 2]) = 1;"
+    "observe categorical(p, [0, 1, 2]) = 2;",
+    "assume a = gamma(2, 1); observe normal(min(a, 2) + max(a, 1) + abs(a) + a ** 2 + sqrt(a) + "
+    "log(a) + tanh(a) + add(a, 1, 2, a, a), 1) = 3;",
+    /* makers that absorb */
+    "assume a = gamma(2, 1); assume b = gamma(3, 1);" GP,
+    "assume a = gamma(2, 1); assume b = gamma(3, 1); observe normal(a * b, 1) = 2;" GP,
+    "assume a = gamma(2, 1); assume b = gamma(2, 1); assume c = make_beta_bernoulli(a, b);"
+    "observe c() = true; observe c() = true; observe c() = false;",
+};
+
+static const char *const others[] = {
+    "assume k = flip(0.5); assume m = if (k) { normal(0, 1) } else { 2 }; observe normal(m, 1) = "
+    "1;",
+    "assume c = make_crp(1); assume z = c(); assume y = c(); observe normal(z + y, 1) = 2;",
+    "assume a = normal(0, 1); assume t = tag(\"s\", round(a), normal(0, 1)); observe normal(t, 1) "
+    "= 1;",
+};
+
+static struct flat *flat_of_all(struct trace *t) {
+    struct flat *f;
+    assert_int_equal(flat_of(t, t->choices.at, t->choices.n, &f), GPM_OK);
+    return f;
+}
+
+/* The values of all choices, each drawn anew from its prior. */
+static value *draw_values(struct trace *t, struct flat *f, struct rng *r) {
+    size_t n = flat_n_principals(f);
+    double w;
+    value *vals = NEW_ARRAY(value, n + 1);
+    struct rng kept = t->rng;
+    t->rng = rng_split(r);
+    assert_true(flat_open(t, f, &w));
+    assert_true(flat_propose(t, f, NULL, &w, NULL));
+    for (size_t i = 0; i < n; i++) vals[i] = value_ref(flat_proposed(f, i));
+    flat_drop(t, f);
+    t->rng = kept;
+    return vals;
+}
+
+static void check_gradients(const value *a, const value *b, size_t n) {
+    double x[16], y[16];
+    for (size_t i = 0; i < n; i++) {
+        size_t len = 1;
+        if (b[i].tag != V_NUM && b[i].tag != V_NIL) assert_true(seq_length(b[i], &len));
+        adj_doubles(a[i], x, len);
+        adj_doubles(b[i], y, len);
+        for (size_t k = 0; k < len; k++) assert_close(x[k], y[k], 1e-9);
+    }
+}
+
+/* One point both ways: weight before, weight there, gradient there. */
+static void compare_at(struct trace *t, struct flat *f, const value *vals) {
+    size_t n = flat_n_principals(f);
+    value *g = NEW_ARRAY(value, n), *h = NEW_ARRAY(value, n);
+    double before, w, before_general, w_general;
+    assert_true(flat_open(t, f, &before));
+    assert_true(flat_propose(t, f, vals, &w, g));
+    flat_drop(t, f);
+    struct scaffold *s;
+    assert_int_equal(scaffold_build(t, t->choices.at, t->choices.n, &s), GPM_OK);
+    assert_int_equal(scaffold_detach(s, SCAFFOLD_FIXED, &before_general), GPM_OK);
+    assert_int_equal(scaffold_regen(s, SCAFFOLD_FIXED, vals, &w_general), GPM_OK);
+    assert_int_equal(scaffold_gradient(s, h), GPM_OK);
+    scaffold_restore(s);
+    scaffold_free(s);
+    assert_close(before, before_general, 1e-9);
+    assert_close(w, w_general, 1e-9);
+    check_gradients(g, h, n);
+    for (size_t i = 0; i < n; i++) value_unref(g[i]), value_unref(h[i]);
+    mem_free(g);
+    mem_free(h);
+}
+
+static void check_trace(struct trace *t) {
+    struct buf why = BUF_INIT;
+    trace_settle(t);
+    if (!trace_check(t, &why)) fail_msg("%s", why.data);
+    buf_release(&why);
+}
+
+static void points_weigh_the_same(void **state) {
+    (void)state;
+    struct rng r;
+    rng_init(&r, 9, 0, 0);
+    for (size_t m = 0; m < COUNT_OF(smooth); m++) {
+        struct session *s = session_with(smooth[m]);
+        struct trace *t = trace_of(s);
+        struct flat *f = flat_of_all(t);
+        if (!f) fail_msg("not compiled: %s", smooth[m]);
+        for (int k = 0; k < 5; k++) {
+            value *vals = draw_values(t, f, &r);
+            double joint, likelihood, w;
+            compare_at(t, f, vals);
+            check_trace(t);
+            /* kept, the whole trace says the same */
+            assert_true(flat_open(t, f, &w));
+            assert_true(flat_propose(t, f, vals, &w, NULL));
+            flat_keep(t, f);
+            check_trace(t);
+            assert_int_equal(trace_log_joint(t, &joint, &likelihood), GPM_OK);
+            assert_close(joint, w, 1e-9);
+            for (size_t i = 0; i < flat_n_principals(f); i++)
+                assert_true(value_equal(flat_principal(f, i)->val, vals[i]));
+            values_free(vals, flat_n_principals(f));
+        }
+        session_done(s);
+    }
+}
+
+static void structure_that_changes_is_left(void **state) {
+    (void)state;
+    for (size_t m = 0; m < COUNT_OF(others); m++) {
+        struct session *s = session_with(others[m]);
+        assert_null(flat_of_all(trace_of(s)));
+        session_done(s);
+    }
+}
+
+/* Steps of single choices between steps of all: what one flat owns another one moves. */
+static void flats_of_one_and_of_many_agree(void **state) {
+    (void)state;
+    for (size_t m = 0; m < COUNT_OF(smooth); m++) {
+        struct session *s = session_with(smooth[m]);
+        struct trace *t = trace_of(s);
+        for (int k = 0; k < 60; k++) {
+            bool done, accepted;
+            size_t n = t->choices.n, i = (size_t)k % (n + 1);
+            struct node *const *at = i < n ? &t->choices.at[i] : t->choices.at;
+            assert_int_equal(flat_mh(t, at, i < n ? 1 : n, &done, &accepted), GPM_OK);
+            assert_true(done);
+            if (k % 7 == 0) check_trace(t);
+        }
+        check_trace(t);
+        session_done(s);
+    }
+}
+
+static void the_journal_leads_back_and_forth(void **state) {
+    (void)state;
+    for (size_t m = 0; m < COUNT_OF(smooth); m++) {
+        struct session *s = session_with(smooth[m]);
+        struct trace *t = trace_of(s);
+        double before, after, again, likelihood;
+        assert_int_equal(trace_log_joint(t, &before, &likelihood), GPM_OK);
+        flat_journal_begin(t);
+        for (int k = 0; k < 40; k++) {
+            bool done, accepted;
+            size_t n = t->choices.n, i = (size_t)k % (n + 1);
+            struct node *const *at = i < n ? &t->choices.at[i] : t->choices.at;
+            assert_int_equal(flat_mh(t, at, i < n ? 1 : n, &done, &accepted), GPM_OK);
+        }
+        trace_settle(t);
+        assert_int_equal(trace_log_joint(t, &after, &likelihood), GPM_OK);
+        flat_journal_swap(t);
+        check_trace(t);
+        assert_int_equal(trace_log_joint(t, &again, &likelihood), GPM_OK);
+        assert_close(again, before, 1e-9);
+        flat_journal_swap(t);
+        check_trace(t);
+        assert_int_equal(trace_log_joint(t, &again, &likelihood), GPM_OK);
+        assert_close(again, after, 1e-9);
+        flat_journal_swap(t);
+        flat_journal_end(t);
+        assert_int_equal(trace_log_joint(t, &again, &likelihood), GPM_OK);
+        assert_close(again, before, 1e-9);
+        session_done(s);
+    }
+}
+
+/* A dozen blocks in turn are compiled once each; more than the cache holds still work. */
+static void blocks_in_turn_stay_compiled(void **state) {
+    (void)state;
+    struct session *s =
+        session_with("assume a = mem(proc(i) { normal(0, 1) }); for (i = 0; i < 25; "
+                     "i++) { observe normal(a(unquote(i)), 1) = i };");
+    struct trace *t = trace_of(s);
+    struct flat *first[12], *f;
+    flat_journal_begin(t);
+    for (int round = 0; round < 3; round++)
+        for (size_t i = 0; i < 24; i++) {
+            bool done, accepted;
+            size_t few = i % 12;
+            assert_int_equal(flat_of(t, t->choices.at + few, 2, &f), GPM_OK);
+            if (!round && i < 12) first[few] = f;
+            assert_ptr_equal(f, first[few]);
+            assert_int_equal(flat_mh(t, t->choices.at + few, 2, &done, &accepted), GPM_OK);
+        }
+    for (size_t i = 0; i < 24; i++) {
+        bool done, accepted;
+        assert_int_equal(flat_mh(t, t->choices.at + i, 2, &done, &accepted), GPM_OK);
+        assert_true(done);
+    }
+    check_trace(t);
+    flat_journal_swap(t);
+    check_trace(t);
+    flat_journal_end(t);
+    session_done(s);
+}
+
+/* A point that cannot be judged changes nothing, not even the stream of random numbers. */
+static void what_is_left_changes_nothing(void **state) {
+    (void)state;
+    struct session *s =
+        session_with("assume a = normal(0, 1); force a = 1; observe normal(sqrt(a), 1) = 1;");
+    struct trace *t = trace_of(s);
+    int left = 0;
+    for (int k = 0; k < 40; k++) {
+        struct rng before = t->rng;
+        double at = t->choices.at[0]->val.u.num;
+        bool done, accepted;
+        assert_int_equal(flat_mh(t, t->choices.at, 1, &done, &accepted), GPM_OK);
+        if (done) continue;
+        left++;
+        assert_memory_equal(&before, &t->rng, sizeof before);
+        assert_true(t->choices.at[0]->val.u.num == at);
+        assert_int_equal(s->diags.list.n, 0);
+        (void)rng_uniform(&t->rng); /* another draw next time */
+    }
+    assert_true(left > 5 && left < 35);
+    session_done(s);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(points_weigh_the_same),
+                                       cmocka_unit_test(structure_that_changes_is_left),
+                                       cmocka_unit_test(flats_of_one_and_of_many_agree),
+                                       cmocka_unit_test(the_journal_leads_back_and_forth),
+                                       cmocka_unit_test(blocks_in_turn_stay_compiled),
+                                       cmocka_unit_test(what_is_left_changes_nothing)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
