@@ -112,7 +112,7 @@ static value memoizer_stats(void *state) {
 static void memoizer_visit(void *state, struct visitor *v) {
     struct memoizer *m = state;
     v->value(v, m->f);
-    for (size_t i = 0; i < m->call.n; i++) v->value(v, m->args[i]);
+    for (size_t i = 0; i < m->call.n; i++) v->value(v, m->args->at[i]);
 }
 
 const struct sp_state_class memoizer_state = {

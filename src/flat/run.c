@@ -618,32 +618,6 @@ bool flat_follow(struct trace *t, struct flat *f) {
 
 /* ---- Metropolis-Hastings ---- */
 
-#ifdef GPMEM_CHECKS
-/* Every sixteenth step is proposed once before, to compare it with the general way. */
-static enum gpm_status check_step(struct trace *t, struct flat *f) {
-    static _Thread_local unsigned tick;
-    double w_old, w_new, own;
-    struct rng now = t->rng;
-    size_t n = f->form->n_principals;
-    if (++tick % 16 || !flat_open(t, f, &w_old)) return GPM_OK;
-    for (size_t i = 0; i < n; i++) {
-        enum gpm_status st = node_logp(t, f->w[i].n, &own);
-        if (st != GPM_OK) return st;
-        w_old -= own;
-    }
-    bool judged = flat_propose(t, f, NULL, &w_new, NULL);
-    t->rng = now;
-    value *vals = NEW_ARRAY(value, n + 1);
-    for (size_t i = 0; i < n; i++) vals[i] = value_ref(flat_proposed(f, i));
-    flat_drop(t, f);
-    bool ask = judged && isfinite(w_new);
-    enum gpm_status st = ask ? flat_check(t, f, vals, w_new - w_old, NAN, NULL) : GPM_OK;
-    t->rng = now;
-    values_free(vals, n);
-    return st;
-}
-#endif
-
 /* The proposal comes from the prior, so the ratio is that of what absorbs:
  *     log alpha = sum log p(absorbing | new) - sum log p(absorbing | old) */
 enum gpm_status flat_mh(struct trace *t, struct node *const *principals, size_t n, bool *done,
@@ -656,10 +630,6 @@ enum gpm_status flat_mh(struct trace *t, struct node *const *principals, size_t 
     if (st != GPM_OK || !f) return st;
     struct run r = run_of(t, f);
     struct sums s;
-#ifdef GPMEM_CHECKS
-    st = check_step(t, f);
-    if (st != GPM_OK) return st;
-#endif
     if (n > 1) trace_settle(t); /* others own what it shares */
     if (f->stamp != t->flats->stamp) st = refresh(&r);
     if (st != GPM_OK || !read_inputs(&r)) return st;

@@ -152,10 +152,6 @@ static bool is_continuous(struct trace *t, struct node *n, struct sp_support *su
     return node_support(t, n, support) == GPM_OK && support->kind != SUPPORT_DISCRETE;
 }
 
-struct node *continuous_principal(const struct continuous *c, size_t i) {
-    return move_principal(&c->m, i);
-}
-
 static void set_part(struct continuous *c, size_t i, const struct sp_support *support) {
     struct continuous_part *p = &c->part[i];
     bool fixed =
@@ -164,7 +160,7 @@ static void set_part(struct continuous *c, size_t i, const struct sp_support *su
     p->lo =
         support->kind == SUPPORT_POSITIVE || support->kind == SUPPORT_INTERVAL ? support->lo : 0;
     p->hi = support->hi;
-    p->shape = value_ref(continuous_principal(c, i)->val);
+    p->shape = value_ref(move_principal(&c->m, i)->val);
     p->n_x = numbers_in(p->shape);
     p->n_z = p->kind == SUPPORT_SIMPLEX ? p->n_x - 1 : p->n_x;
     c->n_x += p->n_x;
@@ -210,10 +206,20 @@ static void set_parts(struct continuous *c) {
     c->n_parts = move_n(&c->m);
     c->part = mem_zalloc((c->n_parts + 1) * sizeof *c->part);
     for (size_t i = 0; i < c->n_parts; i++) {
-        (void)is_continuous(c->t, continuous_principal(c, i), &support);
+        (void)is_continuous(c->t, move_principal(&c->m, i), &support);
         set_part(c, i, &support);
     }
     set_buffers(c);
+}
+
+static void set_values(struct continuous *c, const double *z) {
+    double *x = c->buf_x;
+    for (size_t i = 0; i < c->n_parts; i++) {
+        to_x(&c->part[i], z, x);
+        value_set_take(&c->vals[i], with_numbers(c->part[i].shape, x));
+        z += c->part[i].n_z;
+        x += c->part[i].n_x;
+    }
 }
 
 enum gpm_status continuous_open(struct infer_state *x, struct trace *t, struct node **at, size_t n,
@@ -233,45 +239,32 @@ enum gpm_status continuous_open(struct infer_state *x, struct trace *t, struct n
     c->w_old = c->m.w_old;
     if (!inside)
         c->w_old = -INFINITY; /* an impossible start: any possible state is accepted */
-    else if (transformed)
+    else
         c->w_old += continuous_log_jacobian(c, c->old);
     c->frozen = rng_split(&t->rng);
     if (st != GPM_OK) release(c);
     return st;
 }
 
-static void set_values(struct continuous *c, const double *z) {
-    double *x = c->buf_x;
+/* log |dx/dz| at z, whose x stands in buf_x; with grad (else NULL), the gradient in z from that in
+ * x, which stands in buf_g. */
+static double pull_back(const struct continuous *c, const double *z, double *grad) {
+    const double *x = c->buf_x, *g = c->buf_g;
+    double sum = 0;
     for (size_t i = 0; i < c->n_parts; i++) {
-        to_x(&c->part[i], z, x);
-        value_set_take(&c->vals[i], with_numbers(c->part[i].shape, x));
-        z += c->part[i].n_z;
-        x += c->part[i].n_x;
-    }
-}
-
-double continuous_log_jacobian(const struct continuous *c, const double *z) {
-    double sum = 0, *x = c->buf_x;
-    for (size_t i = 0; i < c->n_parts; i++) {
-        to_x(&c->part[i], z, x);
-        sum += jacobian(&c->part[i], z, x, NULL, NULL);
-        z += c->part[i].n_z;
-        x += c->part[i].n_x;
+        const struct continuous_part *p = &c->part[i];
+        sum += jacobian(p, z, x, g, grad);
+        z += p->n_z;
+        x += p->n_x;
+        g += p->n_x;
+        if (grad) grad += p->n_z;
     }
     return sum;
 }
 
-/* Gradient in z from that in x, which stands in buf_g. */
-static void pull_back(struct continuous *c, const double *z, double *grad) {
-    const double *x = c->buf_x, *g = c->buf_g;
-    for (size_t i = 0; i < c->n_parts; i++) {
-        const struct continuous_part *p = &c->part[i];
-        (void)jacobian(p, z, x, g, grad);
-        z += p->n_z;
-        x += p->n_x;
-        g += p->n_x;
-        grad += p->n_z;
-    }
+double continuous_log_jacobian(struct continuous *c, const double *z) {
+    set_values(c, z);
+    return pull_back(c, z, NULL);
 }
 
 static void read_gradient(struct continuous *c) {
@@ -289,32 +282,24 @@ static bool finite_all(const double *z, size_t n) {
     return true;
 }
 
-/* Log weight in x; the gradient goes to buf_g. A brush is drawn with the frozen generator. */
-static enum gpm_status eval_x(struct continuous *c, const double *z, double *logp, bool gradient) {
-    struct rng now = c->t->rng;
-    set_values(c, z);
-    c->t->rng = c->frozen;
-    enum gpm_status st = move_build(&c->m, c->vals, logp, gradient ? c->grads : NULL);
-    c->t->rng = now;
-    if (st != GPM_OK) return st;
-    if (gradient) read_gradient(c);
-    move_drop(&c->m);
-    return GPM_OK;
-}
-
 enum gpm_status continuous_eval(struct continuous *c, const double *z, double *logp, double *grad) {
     *logp = -INFINITY;
     if (grad) memset(grad, 0, c->n_z * sizeof *grad);
     if (!finite_all(z, c->n_z)) return GPM_OK;
     enum gpm_status st = core_poll(c->x->core, c->x->at);
-    if (st == GPM_OK) st = eval_x(c, z, logp, grad != NULL);
-    if (st != GPM_OK || *logp == -INFINITY) return st;
-    if (c->transformed) *logp += continuous_log_jacobian(c, z);
-    if (grad) {
-        pull_back(c, z, grad);
-        if (!finite_all(grad, c->n_z)) *logp = -INFINITY;
-    }
-    return st;
+    if (st != GPM_OK) return st;
+    struct rng now = c->t->rng;
+    c->t->rng = c->frozen; /* a brush is drawn with it */
+    set_values(c, z);
+    st = move_build(&c->m, c->vals, logp, grad ? c->grads : NULL);
+    c->t->rng = now;
+    if (st != GPM_OK) return st;
+    if (grad) read_gradient(c);
+    move_drop(&c->m);
+    if (*logp == -INFINITY) return GPM_OK;
+    *logp += pull_back(c, z, grad);
+    if (grad && !finite_all(grad, c->n_z)) *logp = -INFINITY;
+    return GPM_OK;
 }
 
 enum gpm_status continuous_build(struct continuous *c, const double *z, double *logp) {
@@ -322,21 +307,13 @@ enum gpm_status continuous_build(struct continuous *c, const double *z, double *
     if (!finite_all(z, c->n_z)) return GPM_OK;
     set_values(c, z);
     enum gpm_status st = move_build(&c->m, c->vals, logp, NULL);
-    if (st == GPM_OK && *logp > -INFINITY && c->transformed) *logp += continuous_log_jacobian(c, z);
+    if (st == GPM_OK && *logp > -INFINITY) *logp += pull_back(c, z, NULL);
     return st;
 }
 
 bool continuous_takes(struct trace *t, struct node *n) {
     struct sp_support support;
     return is_continuous(t, n, &support);
-}
-
-bool continuous_built(const struct continuous *c) {
-    return move_built(&c->m);
-}
-
-bool continuous_has_brush(const struct continuous *c) {
-    return move_has_brush(&c->m);
 }
 
 enum gpm_status continuous_prior(struct continuous *c, double *z, double *logp, bool *ok) {

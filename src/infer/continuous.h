@@ -52,10 +52,7 @@ enum gpm_status continuous_prior(struct continuous *c, double *z, double *logp,
                                  bool *ok) GPM_MUST_USE;
 /* Would continuous_open take this choice? */
 bool continuous_takes(struct trace *t, struct node *n);
-double continuous_log_jacobian(const struct continuous *c, const double *z);
-struct node *continuous_principal(const struct continuous *c, size_t i);
-bool continuous_built(const struct continuous *c); /* a state stands that can be kept */
-bool continuous_has_brush(const struct continuous *c);
+double continuous_log_jacobian(struct continuous *c, const double *z);
 /* Keeps what was built, or puts the old state back. */
 void continuous_close(struct continuous *c, bool keep);
 #endif

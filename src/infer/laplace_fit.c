@@ -181,7 +181,7 @@ static enum gpm_status draws_matter(struct continuous *c, bool *out) {
     double z[PROPOSAL_MAX_DIM], w[2] = {0, 0};
     enum gpm_status st = GPM_OK;
     *out = false;
-    if (!continuous_has_brush(c)) return st;
+    if (!move_has_brush(&c->m)) return st;
     rng_init(&own, 20, 1, 0);
     for (int k = 0; k < PROBES && st == GPM_OK && !*out; k++) {
         bool ok = false;

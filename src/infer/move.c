@@ -90,7 +90,7 @@ static enum gpm_status check_point(struct move *m, const value *vals, double wei
     if (++tick % 16 || !vals) return GPM_OK;
     struct rng now = m->t->rng;
     flat_drop(m->t, m->flat);
-    enum gpm_status st = flat_check(m->t, m->flat, vals, NAN, weight, grads);
+    enum gpm_status st = flat_check(m->t, m->flat, vals, weight, grads);
     m->t->rng = now;
     if (st == GPM_OK &&
         (!flat_open(m->t, m->flat, &again) || !flat_propose(m->t, m->flat, vals, &again, NULL)))

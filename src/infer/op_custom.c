@@ -456,27 +456,21 @@ static enum gpm_status set_values(struct infer_state *x, struct trace *t, struct
     const value *v = ctx;
     value *items = NULL;
     size_t k = 1;
-    struct scaffold *s;
+    struct move m;
     double w;
     if (n > 1 && !seq_items(*v, &items, &k)) k = 1;
     enum gpm_status st = GPM_OK;
     if (k != n)
         st = infer_error(x, DIAG_BAD_PROPOSAL, "set_value_at: %zu values for %zu choices", k, n);
-    if (st == GPM_OK) st = scaffold_build(t, at, n, &s);
+    if (st == GPM_OK) st = move_find(x, t, at, n, &m);
+    if (st == GPM_OK) st = move_open(&m);
     if (st == GPM_OK) {
-        st = scaffold_detach(s, SCAFFOLD_FIXED, &w);
-        if (st == GPM_OK) {
-            st = scaffold_regen(s, SCAFFOLD_FIXED, items ? items : v, &w);
-            *accepted = st == GPM_OK && scaffold_built(s);
-            if (*accepted)
-                scaffold_commit(s);
-            else
-                scaffold_restore(s);
-            if (st == GPM_OK && !*accepted)
-                st = infer_error(x, DIAG_BAD_PROPOSAL,
-                                 "set_value_at: the model cannot be evaluated with that value");
-        }
-        scaffold_free(s);
+        st = move_build(&m, items ? items : v, &w, NULL);
+        *accepted = st == GPM_OK && move_built(&m);
+        move_close(&m, *accepted);
+        if (st == GPM_OK && !*accepted)
+            st = infer_error(x, DIAG_BAD_PROPOSAL,
+                             "set_value_at: the model cannot be evaluated with that value");
     }
     if (items) values_free(items, k);
     return st;

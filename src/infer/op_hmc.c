@@ -102,7 +102,7 @@ static enum gpm_status trajectory(struct continuous *c, double eps, double steps
         ok = st == GPM_OK && a.logp > -INFINITY;
     }
     if (ok) st = continuous_build(c, a.z, &logp);
-    if (ok && st == GPM_OK && continuous_built(c)) {
+    if (ok && st == GPM_OK && move_built(&c->m)) {
         a.logp = 0;
         after = energy(&a, inv_mass, n);
         double log_alpha = logp - c->w_old + before - after;
@@ -487,7 +487,7 @@ static enum gpm_status nuts_transition(struct infer_state *x, struct trace *t, s
     enum gpm_status st = continuous_open(x, t, at, n, true, &c);
     if (st != GPM_OK || !c.n_parts) return st;
     struct adapt *a = adapt_for(x, h->scope, h->block, c.n_z, h->warmup);
-    if (c.w_old == -INFINITY || continuous_has_brush(&c)) {
+    if (c.w_old == -INFINITY || move_has_brush(&c.m)) {
         double *mass = unit_mass(c.n_z);
         st = trajectory(&c, 0.1, 1 + (double)rng_below(&t->rng, 10), mass, extra, pick, accepted);
         mem_free(mass);

@@ -29,7 +29,7 @@ static enum gpm_status propose_fit(struct continuous *c, const struct laplace_fi
         log_alpha = laplace_fit_log_density(f, c->old) - laplace_fit_log_density(f, z);
     }
     enum gpm_status st = continuous_build(c, z, &logp);
-    if (st != GPM_OK || !continuous_built(c)) return st;
+    if (st != GPM_OK || !move_built(&c->m)) return st;
     log_alpha += logp - c->w_old;
     if (extra) log_alpha += pick + extra->log_pick(extra->ctx, c->t);
     *accepted = logp > -INFINITY && (c->w_old == -INFINITY || log(rng_uniform(r)) < log_alpha);

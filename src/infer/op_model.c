@@ -106,20 +106,10 @@ static enum gpm_status op_reset(struct infer_state *x, const value *args, size_t
     UNUSED(n);
     for (size_t i = 0; i < x->model->p.n; i++) {
         struct trace *t = x->model->p.at[i];
-        struct scaffold *s;
         double w_old, w_new;
-        enum gpm_status st = scaffold_build(t, t->choices.at, t->choices.n, &s);
-        if (st == GPM_OK) st = scaffold_detach(s, SCAFFOLD_PRIOR, &w_old);
+        enum gpm_status st = trace_redraw(t, t->choices.at, t->choices.n, &w_old, &w_new);
         if (st != GPM_OK) return st;
-        st = scaffold_regen(s, SCAFFOLD_PRIOR, NULL, &w_new);
-        bool ok = st == GPM_OK && scaffold_built(s);
-        if (ok) {
-            scaffold_commit(s);
-            t->log_weight = w_new;
-        } else
-            scaffold_restore(s);
-        scaffold_free(s);
-        if (st != GPM_OK) return st;
+        if (w_new > -INFINITY) t->log_weight = w_new;
     }
     *out = NIL;
     return GPM_OK;

@@ -123,7 +123,7 @@ static enum gpm_status take_out(struct jump *j, struct trace *t, struct node_set
         if (st != GPM_OK || !c->n_parts) return st;
         if (c->n_parts == p->n) break;
         p->n = c->n_parts;
-        for (size_t i = 0; i < p->n; i++) p->at[i] = continuous_principal(c, i);
+        for (size_t i = 0; i < p->n; i++) p->at[i] = move_principal(&c->m, i);
         continuous_close(c, false);
     }
     *prior += continuous_log_jacobian(c, c->old);
@@ -161,7 +161,7 @@ static enum gpm_status arrive(struct jump *j, struct trace *t, struct node_set *
         laplace_fit_draw(f, &t->rng, z);
         st = continuous_build(&c, z, &logp);
     }
-    bool built = st == GPM_OK && logp > -INFINITY && continuous_built(&c);
+    bool built = st == GPM_OK && logp > -INFINITY && move_built(&c.m);
     *ratio = built ? *ratio + logp - before - laplace_fit_log_density(f, z) : -INFINITY;
     continuous_close(&c, built);
     laplace_fits_free(own);
@@ -170,21 +170,8 @@ static enum gpm_status arrive(struct jump *j, struct trace *t, struct node_set *
 
 /* Draws the block and the parameters from their prior; *ratio: log likelihoods, new less old. */
 static enum gpm_status redraw(struct trace *t, const struct node_set *at, double *ratio) {
-    struct scaffold *s;
     double w_old = 0, w_new = -INFINITY;
-    enum gpm_status st = scaffold_build(t, at->at, at->n, &s);
-    if (st != GPM_OK) return st;
-    st = scaffold_detach(s, SCAFFOLD_PRIOR, &w_old);
-    if (st == GPM_OK) {
-        st = scaffold_regen(s, SCAFFOLD_PRIOR, NULL, &w_new);
-        if (st == GPM_OK && scaffold_built(s))
-            scaffold_commit(s);
-        else {
-            scaffold_restore(s);
-            w_new = -INFINITY;
-        }
-    }
-    scaffold_free(s);
+    enum gpm_status st = trace_redraw(t, at->at, at->n, &w_old, &w_new);
     *ratio = w_new == -INFINITY ? w_new : w_new - w_old; /* an impossible start: +inf */
     return st;
 }

@@ -323,6 +323,11 @@ struct mh_extra {
 enum gpm_status trace_mh(struct trace *t, struct node *const *principals, size_t n,
                          const struct mh_extra *extra, bool *accepted) GPM_MUST_USE;
 
+/* Draws the principals from their prior, and keeps that; weights as of detach and regen. Where the
+ * new state cannot be built the old one stays, and *w_new is -inf. */
+enum gpm_status trace_redraw(struct trace *t, struct node *const *principals, size_t n,
+                             double *w_old, double *w_new) GPM_MUST_USE;
+
 /* Steps by flats leave copies of the values they changed (at tags, branches and calls) and
  * densities of observations out of date; this writes them. scaffold_build does it itself; other
  * readers and writers call it after such steps. */

@@ -87,6 +87,24 @@ enum gpm_status trace_mh(struct trace *t, struct node *const *principals, size_t
     return st;
 }
 
+enum gpm_status trace_redraw(struct trace *t, struct node *const *principals, size_t n,
+                             double *w_old, double *w_new) {
+    struct scaffold *s;
+    *w_new = -INFINITY;
+    enum gpm_status st = scaffold_build(t, principals, n, &s);
+    if (st != GPM_OK) return st;
+    st = scaffold_detach(s, SCAFFOLD_PRIOR, w_old);
+    if (st == GPM_OK) {
+        st = scaffold_regen(s, SCAFFOLD_PRIOR, NULL, w_new);
+        if (st == GPM_OK && s->built)
+            scaffold_commit(s);
+        else
+            scaffold_restore(s);
+    }
+    scaffold_free(s);
+    return st;
+}
+
 /* Every node of the trace, families in the order of their first requester. */
 
 static enum gpm_status each_in_family(struct trace *t, struct family *f, uint32_t visit,
