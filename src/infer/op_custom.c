@@ -12,7 +12,7 @@
 #include <math.h>
 
 enum proposal_kind { PROPOSE_SYMMETRIC, PROPOSE_VALUES, PROPOSE_CALL };
-struct proposal {
+struct custom {
     struct box box;
     enum proposal_kind kind;
     value how; /* kernel, array of values, procedure */
@@ -20,7 +20,7 @@ struct proposal {
 };
 
 static void proposal_free(struct box *b) {
-    struct proposal *p = (struct proposal *)b;
+    struct custom *p = (struct custom *)b;
     value_unref(p->how);
     value_unref(p->sub);
     mem_free(p);
@@ -28,12 +28,12 @@ static void proposal_free(struct box *b) {
 
 static const struct box_class proposal_class = {.name = "proposal", .free = proposal_free};
 
-static struct proposal *proposal_of(value v) {
-    return v.tag == V_BOX && v.u.box->cls == &proposal_class ? (struct proposal *)v.u.box : NULL;
+static struct custom *proposal_of(value v) {
+    return v.tag == V_BOX && v.u.box->cls == &proposal_class ? (struct custom *)v.u.box : NULL;
 }
 
 static value proposal_new(enum proposal_kind kind, value how) {
-    struct proposal *p = NEW(struct proposal);
+    struct custom *p = NEW(struct custom);
     box_init(&p->box, &proposal_class);
     p->kind = kind;
     p->how = value_ref(how);
@@ -59,7 +59,7 @@ static enum gpm_status op_local_values(struct infer_state *x, const value *args,
 
 /* The proposal on a subproblem: a copy that knows its place. */
 static enum gpm_status placed(struct infer_state *x, value how, value sub, value *out) {
-    struct proposal *p = proposal_of(how);
+    struct custom *p = proposal_of(how);
     value made;
     if (p)
         made = proposal_new(p->kind, p->how);
@@ -103,7 +103,7 @@ static enum gpm_status same_kind(struct infer_state *x, value was, value is) {
     return st;
 }
 
-static enum gpm_status new_values(struct infer_state *x, const struct proposal *p, const value *old,
+static enum gpm_status new_values(struct infer_state *x, const struct custom *p, const value *old,
                                   size_t n, value *vals) {
     value *items = NULL;
     size_t have = 0;
@@ -141,7 +141,7 @@ static bool accept(struct trace *t, double w_old, double w_new, double pick) {
 }
 
 static enum gpm_status value_move(struct infer_state *x, struct trace *t, struct node **at,
-                                  size_t n, const struct mh_extra *extra, const struct proposal *p,
+                                  size_t n, const struct mh_extra *extra, const struct custom *p,
                                   bool *accepted) {
     struct move m;
     double w_new, pick = extra ? -extra->log_pick(extra->ctx, t) : 0;
@@ -217,7 +217,7 @@ static value chosen(struct node **at, size_t n, value from) {
 }
 
 static enum gpm_status call_move(struct infer_state *x, struct trace *t, struct node **at, size_t n,
-                                 const struct mh_extra *extra, const struct proposal *p,
+                                 const struct mh_extra *extra, const struct custom *p,
                                  bool *accepted) {
     value sub = chosen(at, n, p->sub), action;
     enum gpm_status st = plain_apply(x->core, p->how, &sub, 1, x->at, &action);
@@ -239,13 +239,13 @@ static enum gpm_status call_move(struct infer_state *x, struct trace *t, struct 
 
 static enum gpm_status move(struct infer_state *x, struct trace *t, struct node **at, size_t n,
                             const struct mh_extra *extra, void *ctx, bool *accepted) {
-    const struct proposal *p = ctx;
+    const struct custom *p = ctx;
     return p->kind == PROPOSE_CALL ? call_move(x, t, at, n, extra, p, accepted)
                                    : value_move(x, t, at, n, extra, p, accepted);
 }
 
 static enum gpm_status run_proposal(struct infer_state *x, value v, value *out) {
-    struct proposal *p = proposal_of(v);
+    struct custom *p = proposal_of(v);
     bool accepted = false;
     *out = NIL;
     if (!p && action_of(v)) return correct(x, x->model->p.at[0], v, NULL, &accepted);

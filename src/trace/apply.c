@@ -109,7 +109,7 @@ static enum gpm_status value_call_family(struct trace *t, value proc, const valu
     return st;
 }
 
-static enum gpm_status apply_memo(struct trace *t, struct node *n, struct memo *m) {
+static enum gpm_status apply_memo(struct trace *t, struct node *n, struct memo_proc *m) {
     value key = value_array_new(n->n_in - 1);
     for (uint32_t i = 1; i < n->n_in; i++) key.u.array->at[i - 1] = value_ref(n->in[i].node->val);
     struct memo_entry *e = memo_find(m, key);
@@ -190,7 +190,7 @@ static void close_over(struct trace *t, struct node *n, const struct ast *a, str
                        int depth, int budget);
 
 static void close_over_value(struct trace *t, struct node *n, value v, int budget) {
-    struct memo *m = memo_of(v);
+    struct memo_proc *m = memo_of(v);
     struct closure *c = closure_of(m ? m->proc : v);
     if (c && budget > 0) close_over(t, n, c->lambda->kids[0], c->env, 1, budget - 1);
 }
@@ -403,7 +403,7 @@ static enum gpm_status compute(struct trace *t, struct node *n, const value *fix
     if (n->kind == NODE_COMPONENT) return apply_component(t, n, out);
     value op = n->in[0].node->val;
     struct closure *c = closure_of(op);
-    struct memo *m = memo_of(op);
+    struct memo_proc *m = memo_of(op);
     enum gpm_status st = GPM_OK;
     if (c || m) {
         if (requests) st = c ? apply_closure(t, n, c) : apply_memo(t, n, m);

@@ -183,11 +183,11 @@ static value clone_made(struct clone *c, value v) {
 }
 
 static value clone_memo(struct clone *c, value v) {
-    struct memo *m = memo_of(v);
+    struct memo_proc *m = memo_of(v);
     value proc = clone_value(c, m->proc);
     value out = remember(c, v, memo_value(proc, c->to));
     value_unref(proc);
-    struct memo *k = memo_of(out);
+    struct memo_proc *k = memo_of(out);
     for (size_t i = 0; i < m->table.cap; i++)
         for (struct memo_entry *e = m->table.slots[i].val; e; e = e->next) {
             value key = clone_value(c, e->key);
@@ -204,7 +204,7 @@ static bool is_traced(value v) {
     switch (v.tag) {
     case V_PROC: {
         struct closure *k = closure_of(v);
-        struct memo *m = memo_of(v);
+        struct memo_proc *m = memo_of(v);
         return (k && frame_needs_copy(k->env)) || (m && m->trace) || sp_made_of(v);
     }
     case V_REF: return v.u.ref->node || is_traced(v.u.ref->v);

@@ -266,7 +266,7 @@ static const struct {
 static int keyword_position(struct session_core *core, value op, const char *kw,
                             const char **what) {
     struct closure *c = closure_of(op);
-    struct memo *m = memo_of(op);
+    struct memo_proc *m = memo_of(op);
     if (m) c = closure_of(m->proc);
     if (c) {
         const struct ast *l = c->lambda;

@@ -61,7 +61,7 @@ static enum gpm_status apply_closure(struct session_core *core, struct closure *
     return st;
 }
 
-static enum gpm_status apply_memo(struct session_core *core, struct memo *m, const value *args,
+static enum gpm_status apply_memo(struct session_core *core, struct memo_proc *m, const value *args,
                                   size_t n, struct span at, value *out) {
     value key = value_array(args, n);
     struct memo_entry *e = memo_find(m, key);
@@ -203,7 +203,7 @@ enum gpm_status plain_apply(struct session_core *core, value proc, const value *
     if (st != GPM_OK) return st;
     struct closure *clo = closure_of(proc);
     if (clo) return apply_closure(core, clo, args, n, at, out);
-    struct memo *memo = memo_of(proc);
+    struct memo_proc *memo = memo_of(proc);
     if (memo) return apply_memo(core, memo, args, n, at, out);
     if (!proc_class(proc, NULL)) {
         if (n || !core->names_action || !core->names_action(proc))

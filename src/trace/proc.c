@@ -117,7 +117,7 @@ struct closure *closure_of(value v) {
 }
 
 static void memo_free(struct box *b) {
-    struct memo *m = (struct memo *)b;
+    struct memo_proc *m = (struct memo_proc *)b;
     for (size_t i = 0; i < m->table.cap; i++) {
         struct memo_entry *e = m->table.slots[i].val, *next;
         for (; e; e = next) {
@@ -133,7 +133,7 @@ static void memo_free(struct box *b) {
 }
 
 static void memo_visit(struct box *b, struct visitor *v) {
-    struct memo *m = (struct memo *)b;
+    struct memo_proc *m = (struct memo_proc *)b;
     v->value(v, m->proc);
     for (size_t i = 0; i < m->table.cap; i++)
         for (struct memo_entry *e = m->table.slots[i].val; e; e = e->next) {
@@ -146,24 +146,24 @@ const struct box_class memo_class = {
     .name = "memoized procedure", .free = memo_free, .visit = memo_visit};
 
 value memo_value(value proc, struct trace *t) {
-    struct memo *m = NEW(struct memo);
+    struct memo_proc *m = NEW(struct memo_proc);
     box_init(&m->box, &memo_class);
     m->proc = value_ref(proc);
     m->trace = t;
     return value_box(V_PROC, &m->box);
 }
 
-struct memo *memo_of(value v) {
-    return v.tag == V_PROC && v.u.box->cls == &memo_class ? (struct memo *)v.u.box : NULL;
+struct memo_proc *memo_of(value v) {
+    return v.tag == V_PROC && v.u.box->cls == &memo_class ? (struct memo_proc *)v.u.box : NULL;
 }
 
-struct memo_entry *memo_find(struct memo *m, value key) {
+struct memo_entry *memo_find(struct memo_proc *m, value key) {
     struct memo_entry *e = map_get(&m->table, value_hash(key));
     while (e && !value_equal(e->key, key)) e = e->next;
     return e;
 }
 
-struct memo_entry *memo_insert(struct memo *m, value key) {
+struct memo_entry *memo_insert(struct memo_proc *m, value key) {
     uint64_t h = value_hash(key);
     struct memo_entry *e = NEW(struct memo_entry);
     e->key = value_ref(key);
@@ -172,7 +172,7 @@ struct memo_entry *memo_insert(struct memo *m, value key) {
     return e;
 }
 
-void memo_remove(struct memo *m, value key) {
+void memo_remove(struct memo_proc *m, value key) {
     uint64_t h = value_hash(key);
     struct memo_entry *first = map_get(&m->table, h), **at = &first;
     while (*at && !value_equal((*at)->key, key)) at = &(*at)->next;

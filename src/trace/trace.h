@@ -109,7 +109,7 @@ struct family {
     uint32_t refs;              /* requesters */
     struct tagctx *ctx;         /* enclosing tag context, borrowed, or NULL */
     struct tagctx *own_ctx;     /* memoized: the context that joins its requesters'; owned */
-    struct memo *memo;          /* memoized: the table it stands in; borrowed */
+    struct memo_proc *memo;     /* memoized: the table it stands in; borrowed */
     value key;                  /* memoized: array of arguments */
     uint32_t lost;              /* scaffold: requesters lost so far */
     uint32_t visit;             /* scope.c */

@@ -191,7 +191,7 @@ static value export_value(struct trace *t, value v, struct map *frames) {
         frame_unref(env);
         return out;
     }
-    struct memo *m = memo_of(v);
+    struct memo_proc *m = memo_of(v);
     if (m && m->trace) {
         value proc = export_value(t, m->proc, frames), out = memo_value(proc, NULL);
         value_unref(proc);

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The session's core: what its evaluators, traces and operators share. Builtins, definitions,
+ * limits, hooks of the layers above; checks of calls, keyword arguments, code as data.
+ */
+#ifndef TRACE_CORE_H
+#define TRACE_CORE_H
+#include "math/rng.h"
+#include "trace/frame.h"
+#include <signal.h>
+
+/* What one session shares among its evaluators, traces and operators. */
+struct session_core {
+    struct sym_table *syms;
+    struct diags *diags;
+    struct sp_host host;
+    struct rng rng;      /* of the inference program */
+    struct map builtins; /* sym -> struct node* constant of the builtin procedure or value */
+    struct map defines;  /* sym -> struct define_slot* : inference globals */
+    VEC(struct sym *) define_names;
+    VEC(struct node *) literals;    /* constants cached in syntax trees */
+    VEC(struct code *) texts;       /* that may still be referred to */
+    size_t drop_at;                 /* their number when it is time to look */
+    struct frame *frames;           /* all frames, for the collector */
+    size_t frames_made, collect_at; /* since the last collection; when the next one is due */
+    const char *stack_limit;        /* lowest address the C stack may reach */
+    const volatile sig_atomic_t *interrupted; /* see base/stop.h */
+    double deadline;                          /* monotonic seconds, 0: none */
+    size_t max_nodes;                         /* per trace; 0: none */
+    size_t max_memory;                        /* bytes the process may hold; 0: no limit */
+    unsigned memory_tick;
+    bool watch_memory;       /* shortages end the instruction; not while the prelude is read */
+    unsigned long shortages; /* mem_shortages() when the run began */
+    const char *unsound;     /* what core_must met, or NULL */
+    unsigned tick;
+    /* hooks of the layers above */
+    enum gpm_status (*run_action)(struct session_core *core, value action, struct span at,
+                                  value *out);
+    enum gpm_status (*make_directive)(struct session_core *core, const struct ast *a,
+                                      struct frame *f, value *out);
+    /* inference operators: rows without simulate */
+    enum gpm_status (*apply_op)(struct session_core *core, const struct sp_class *cls,
+                                const value *args, size_t n, struct span at, value *out);
+    bool (*names_action)(value v); /* an action that a builtin name is bound to: pass */
+    void *session;
+    struct trace *model; /* the trace on whose behalf procedures are called, or NULL */
+    struct map sigs;     /* sp_class* of made procedures -> struct sp_sig* */
+};
+struct define_slot {
+    value v;
+    bool library; /* of the prelude: a name that the model assumes goes before it */
+};
+
+/* Between evaluations: time-out, Ctrl-C, C stack, memory. GPM_OK or GPM_E_USER with a diagnostic.
+ */
+enum gpm_status core_poll(struct session_core *core, struct span at) GPM_MUST_USE;
+/* Memory alone: at the end of an instruction, before it counts. */
+enum gpm_status core_check_memory(struct session_core *core, struct span at) GPM_MUST_USE;
+/* Steps that cannot fail but for a mistake in the program, where nobody could go back any more
+ * (undoing, restoring). A failure is remembered, and ends the instruction at the next poll or at
+ * its end, so that its guard puts the model back. */
+void core_must(struct session_core *core, enum gpm_status st, const char *what);
+/* The failure remembered, if any: GPM_E_USER with a diagnostic, once. */
+enum gpm_status core_check_sound(struct session_core *core, struct span at) GPM_MUST_USE;
+/* A text that is to be parsed and run: its code, borrowed. It goes when nothing refers to it. */
+struct code *core_text(struct session_core *core, const char *name, const char *text, size_t len);
+value core_constant(struct session_core *core, const struct ast *a); /* of a literal; borrowed */
+struct node *core_literal(struct session_core *core, const struct ast *a);
+/* The node of a name that the model assumes; NULL: none, or the name stands in a procedure of the
+ * inference program, which defines it itself. */
+struct node *core_model_name(struct session_core *core, struct trace *t, const struct ast *a);
+const value *core_lookup_define(struct session_core *core, struct sym *s); /* NULL: unbound */
+enum gpm_status core_unbound(struct session_core *core, struct sym *s, struct span at,
+                             struct trace *t);
+/* The row and state behind a primitive procedure value; NULL: compound, memoized or no procedure.
+ */
+const struct sp_class *proc_class(value op, void **state);
+/* Fills c for a primitive procedure and checks its arguments; the diagnostic is placed at `at`. */
+enum gpm_status core_check_call(struct session_core *core, struct sp_call *c, value op,
+                                const value *args, size_t n, struct span at) GPM_MUST_USE;
+/* Puts `at` on the last diagnostic when st is an error; returns st. */
+enum gpm_status core_place(struct session_core *core, enum gpm_status st, struct span at);
+void core_init(struct session_core *core);
+void core_release(struct session_core *core);
+struct env_box {
+    struct box box;
+    struct frame *frame; /* counted */
+};
+extern const struct box_class env_class;
+enum sp_special core_special(value op); /* of a builtin procedure */
+/* Position of the parameter store of a memoizer's maker; -1: none. */
+int core_store_position(value op);
+enum gpm_status core_assess(struct session_core *core, const value *args, size_t n, struct span at,
+                            double *out);
+void core_bind_builtin(struct session_core *core, const char *name, value v_taken);
+/* Number of argument positions of a call, gaps for keywords included. */
+size_t core_call_width(struct session_core *core, const struct ast *call, value op);
+enum gpm_status core_close_gaps(struct session_core *core, value op, value *args, size_t *n,
+                                struct span at) GPM_MUST_USE;
+/* Places keyword arguments: order[i] = position of argument i in the call as applied. */
+enum gpm_status core_place_keywords(struct session_core *core, const struct ast *call, value op,
+                                    size_t *order) GPM_MUST_USE;
+/* Syntax as data and back. Code made of data belongs to the caller: code_unref(a->code). */
+value core_quote(struct session_core *core, const struct ast *a, struct frame *splices);
+struct ast *core_unquote(struct session_core *core, value data, struct span at);
+/* quote(e) in a model expression with splices in e, whose values f or a frame around it holds;
+ * owned. False: there are none, and it is a constant. */
+bool core_quote_splices(struct session_core *core, const struct ast *quote, struct frame *f,
+                        value *out);
+/* core_unquote for eval, where an array or list made by hand is code too. */
+struct ast *core_code(struct session_core *core, value data, struct span at);
+/* Resolves code built at run time: names that frames from `env` up bind. */
+void resolve_in_frame(struct session_core *core, struct ast *a, struct frame *env);
+value env_value(struct frame *f); /* an environment value; the frame is counted */
+/* extend_environment */
+enum gpm_status env_extend(struct session_core *core, const value *args, struct span at,
+                           value *out);
+bool value_truth(value v, bool *truth); /* false: neither boolean nor number */
+#endif

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What procedures are made of: pieces of code, frames, compound and memoized procedures. Both
+ * evaluators share them; a frame holds values for one, nodes of a trace for the other.
+ */
+#ifndef TRACE_FRAME_H
+#define TRACE_FRAME_H
+#include "base/arena.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "lang/ast.h"
+#include "sp/sp.h"
+
+struct node;
+struct session_core;
+struct trace;
+
+/* A piece of code, a text or what was made at run time (eval, code spliced into a model): its
+ * syntax tree and the constants in it. Counted by the evaluation under way and by what can outlive
+ * it: procedures, actions, frames (their names are parts of the tree) and families. */
+struct code {
+    uint32_t refs;
+    uint32_t unit; /* of the text; NO_SPAN_UNIT: made at run time */
+    struct arena arena;
+    VEC(struct node *) literals;
+};
+struct code *code_new(uint32_t unit);  /* one reference */
+struct code *code_ref(struct code *k); /* NULL: stays NULL */
+void code_unref(struct code *k);
+
+/* A frame binds slots to values (untraced) or nodes (traced). With `own` the node is a constant
+ * cached for `v`, which the frame owns. */
+struct slot {
+    struct node *node;
+    value v;
+    bool own;   /* node is a constant made for v */
+    bool unset; /* letrec: no value yet */
+};
+struct frame {
+    uint32_t refs, n;
+    struct frame *parent;       /* counted */
+    struct sym **names;         /* borrowed from the syntax tree, or NULL */
+    struct code *code;          /* that the names are part of; counted, or NULL */
+    struct sym *name;           /* extend_environment: the only one */
+    struct frame *next, **link; /* the session's list of frames, for the collector */
+    struct slot s[];
+};
+struct frame *frame_new(struct session_core *core, struct frame *parent, size_t n,
+                        struct sym **names, struct code *code);
+/* One that binds the same names. */
+struct frame *frame_like(struct session_core *core, struct frame *parent, const struct frame *f);
+struct frame *frame_ref(struct frame *f);
+void frame_unref(struct frame *f);
+static inline struct frame *frame_up(struct frame *f, int depth) {
+    while (depth-- > 0) f = f->parent;
+    return f;
+}
+value slot_value(const struct slot *s); /* borrowed */
+
+/* Compound procedure. */
+struct closure {
+    struct box box;
+    const struct ast *lambda;
+    struct frame *env; /* counted; NULL at the top level */
+};
+extern const struct box_class closure_class;
+value closure_value(const struct ast *lambda, struct frame *env);
+struct closure *closure_of(value v); /* NULL: something else */
+
+/* Memoized procedure: untraced it keeps values, traced it keeps families. */
+struct memo_proc {
+    struct box box;
+    value proc;
+    struct map table;    /* hash -> chain of struct memo_entry */
+    struct trace *trace; /* the trace it belongs to, or NULL: untraced */
+};
+struct memo_entry {
+    struct memo_entry *next;
+    value key;             /* array of arguments; counted */
+    value val;             /* untraced */
+    bool busy;             /* untraced: being computed */
+    struct family *family; /* traced; borrowed */
+};
+extern const struct box_class memo_class;
+value memo_value(value proc, struct trace *t);
+struct memo_proc *memo_of(value v);
+struct memo_entry *memo_find(struct memo_proc *m, value key);
+struct memo_entry *memo_insert(struct memo_proc *m, value key);
+void memo_remove(struct memo_proc *m, value key);
+#endif
