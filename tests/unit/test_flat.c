@@ -11,7 +11,7 @@
 
 static struct session *session_with(const char *program) {
     struct session *s = calloc(1, sizeof *s);
-    session_init(s, 5, 0);
+    assert_int_equal(session_init(s, 5, 0), GPM_OK);
     if (session_run(s, "test", program, strlen(program)) != GPM_OK) {
         struct buf b = BUF_INIT;
         diags_render(&s->diags, false, &b);
