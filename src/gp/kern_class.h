@@ -134,8 +134,7 @@ struct kern {
 };
 
 extern const struct kern_class kern_rows_stationary[], kern_rows_periodic[], kern_rows_linear[],
-    kern_rows_noise[], kern_rows_tied[], kern_rows_platform[],
-    kern_rows_change[]; /* each ends with name NULL */
+    kern_rows_noise[], kern_rows_platform[], kern_rows_change[]; /* each ends with name NULL */
 
 /* By its name, or by the symbol that structures print (gp_cov_delta: DELTA), so that they can be
  * read back. */

@@ -7,8 +7,8 @@
 #include <string.h>
 
 static const struct kern_class *const families[] = {
-    kern_rows_stationary, kern_rows_periodic, kern_rows_linear, kern_rows_noise,
-    kern_rows_tied,       kern_rows_platform, kern_rows_change,
+    kern_rows_stationary, kern_rows_periodic, kern_rows_linear,
+    kern_rows_noise,      kern_rows_platform, kern_rows_change,
 };
 
 const struct kern_class *kern_class_at(size_t i) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * White noise by value of x (the paper's delta), and the platform's tolerance kernels, which stand
- * for it when inputs are compared approximately. Those are functions of the distance d; the first
- * one is a covariance only when "nearer than the tolerance" is transitive on the inputs.
+ * White noise by value of x (the paper's delta), categories, and the platform's tolerance kernels,
+ * which stand for it when inputs are compared approximately. Those are functions of the distance d;
+ * the first one is a covariance only when "nearer than the tolerance" is transitive on the inputs.
  */
 #include "gp/kern_class.h"
 #include "gp/kern_leaf.h"
@@ -90,6 +90,37 @@ static void bump_grad(const struct kern *k, const struct kern_strip *s, const do
     }
 }
 
+/* HAM(l): log k = -sum_c [x_c != x'_c] / l_c. */
+static void ham_expo(const struct kern *k, const struct kern_strip *s, double *out) {
+    for (int c = 0; c < s->nf; c++) {
+        const double *row = s->row + (size_t)c * s->ld;
+        double inv = 1 / kern_par(k, 0, c);
+        for (size_t i = 0; i < s->m; i++) out[i] -= row[i] != s->col[c] ? inv : 0;
+    }
+}
+
+static void ham_grad(const struct kern *k, const struct kern_strip *s, const double *w, double *g) {
+    for (int c = 0; c < s->nf; c++) {
+        const double *row = s->row + (size_t)c * s->ld;
+        int p = kern_par_index(k, 0, c);
+        double sum = 0;
+        for (size_t i = 0; i < s->m; i++) sum += row[i] != s->col[c] ? w[i] : 0;
+        g[p] += sum / (k->par[p] * k->par[p]);
+    }
+}
+
+/* Between its jumps it is constant. */
+static void ham_slope(const struct kern *k, const struct kern_strip *s, const double *w,
+                      double *g) {}
+
+/* Values share their sign with probability exp(-1/l), else each has its own. */
+static bool ham_wave(const struct kern *k, int dim, struct kern_wave *f) {
+    for (int c = 0; c < leaf_dim(k, dim); c++)
+        if (f->uniform(f->user) >= exp(-1 / kern_par(k, 0, c)))
+            f->sign[leaf_place(k, c)] ^= 1 + (uint64_t)(f->uniform(f->user) * 0x1p62);
+    return true;
+}
+
 #define NOISE(nm, sym, text, words, alg)                                                           \
     .name = nm, .symbol = sym, .doc = text, .phrase = words, .op = KERN_LEAF, .algebra = alg,      \
     .stationary = true, .features = columns, .prepare = raw_prepare
@@ -100,6 +131,10 @@ const struct kern_class kern_rows_noise[] = {
      .maker = {"make_whitenoise", "make_noise"}, .npar = 1,
      .par = {{"sigma", KERN_NONNEGATIVE, KERN_T_LOG, KERN_P_LOGNORMAL, -1.6, 1, 1, false}},
      .value = wn_value, .grad = no_grad},
+    {NOISE("HAM", "HAM", "exp(-sum_c [x_c != x'_c] / l_c)", "a function of categories",
+           KERN_ALG_STAT),
+     .npar = 1, .par = {{"l", KERN_POSITIVE, KERN_T_LOG, KERN_P_LOGNORMAL, 0, 1, 1, true}},
+     .expo = ham_expo, .grad = ham_grad, .slope = ham_slope, .wave = ham_wave},
     {NOISE("gp_cov_delta", "DELTA", "[(x-x')^2 <= tol2]", "noise shared by near inputs",
            KERN_ALG_STAT),
      .not_psd = true, .npar = 1,

@@ -2,6 +2,12 @@
  *
  * Radial kernels: functions of r^2 = sum_c ((x_c - x'_c) / l_c)^2, with one length scale or one per
  * column. The features of a point are its scaled coordinates u_c = x_c / l_c (SE: / (sqrt(2) l_c)).
+ * The last two, which optimisation needs, are mixtures whose parts share their lengths:
+ *
+ *   MIX = (1-w) MAT52(r) + w MAT32(r/rho)            a ripple on a funnel with an edge at its foot
+ *   ADD = w/d sum_c MAT52(r_c) + (1-w) MAT52(r/rho)  a sum over the columns, plus interaction
+ *
+ * with w = odds / (1 + odds).
  */
 #include "gp/kern_class.h"
 #include "gp/kern_leaf.h"
@@ -12,7 +18,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { L = 1 }; /* the length scale is parameter 1 of every row here */
+enum { L = 1, ODDS = 2, RHO = 3 }; /* the length scale is parameter 1 of every row here */
 
 static int columns(const struct kern *k, int dim) {
     return leaf_dim(k, dim);
@@ -41,23 +47,24 @@ static void squared(const struct kern_strip *s, double *q) {
     for (int c = 0; c < s->nf; c++) v->add_sqdiff(s->m, s->row + (size_t)c * s->ld, s->col[c], q);
 }
 
-/* g[l_c] += factor / l_c * sum_i w_i (u_ic - u_jc)^2 */
-static void length_grad(const struct kern *k, const struct kern_strip *s, const double *w,
-                        double factor, double *g) {
+/* From e_i = w_i times -2 dk/d(r^2), over factor: dk/dl_c = factor sum_i e_i (u_ic - u_jc)^2 / l_c,
+ * and in the fixed point dk/dx'_c = factor sum_i e_i (u_ic - u_jc) / l_c. */
+enum wanted { LENGTHS, POINT };
+
+static void spread_one(const struct kern *k, const struct kern_strip *s, enum wanted want, int c,
+                       const double *e, double factor, double *g) {
     const struct vec_ops *v = vec_ops();
-    for (int c = 0; c < s->nf; c++) {
-        int p = kern_par_index(k, L, c);
-        g[p] += factor / k->par[p] * v->dot_sqdiff(s->m, w, s->row + (size_t)c * s->ld, s->col[c]);
-    }
+    const double *row = s->row + (size_t)c * s->ld;
+    int p = kern_par_index(k, L, c);
+    if (want == LENGTHS)
+        g[p] += factor / k->par[p] * v->dot_sqdiff(s->m, e, row, s->col[c]);
+    else
+        g[leaf_place(k, c)] += factor / k->par[p] * v->dot_diff(s->m, e, row, s->col[c]);
 }
 
-/* g[x'_c] += factor / l_c * sum_i w_i (u_ic - u_jc): the same in the fixed point. */
-static void point_grad(const struct kern *k, const struct kern_strip *s, const double *w,
-                       double factor, double *g) {
-    const struct vec_ops *v = vec_ops();
-    for (int c = 0; c < s->nf; c++)
-        g[leaf_place(k, c)] += factor / kern_par(k, L, c) *
-                               v->dot_diff(s->m, w, s->row + (size_t)c * s->ld, s->col[c]);
+static void spread(const struct kern *k, const struct kern_strip *s, enum wanted want,
+                   const double *e, double factor, double *g) {
+    for (int c = 0; c < s->nf; c++) spread_one(k, s, want, c, e, factor, g);
 }
 
 /* Frequencies: normal, times a factor that is drawn once for all columns. */
@@ -73,11 +80,11 @@ static void se_expo(const struct kern *k, const struct kern_strip *s, double *ou
 }
 
 static void se_grad(const struct kern *k, const struct kern_strip *s, const double *w, double *g) {
-    length_grad(k, s, w, 2, g);
+    spread(k, s, LENGTHS, w, 2, g);
 }
 
 static void se_slope(const struct kern *k, const struct kern_strip *s, const double *w, double *g) {
-    point_grad(k, s, w, M_SQRT2, g);
+    spread(k, s, POINT, w, M_SQRT2, g);
 }
 static bool se_wave(const struct kern *k, int dim, struct kern_wave *f) {
     radial_wave(k, dim, 1, f);
@@ -106,7 +113,7 @@ static void rq_grad(const struct kern *k, const struct kern_strip *s, const doub
         wb[i] = w[i] / b[i];
         sum += w[i] - wb[i];
     }
-    length_grad(k, s, wb, 1, g);
+    spread(k, s, LENGTHS, wb, 1, g);
     vec_ops()->log(s->m, b);
     g[k->npar - 1] += sum - vec_ops()->dot(s->m, w, b);
 }
@@ -135,7 +142,7 @@ static void mat12_grad(const struct kern *k, const struct kern_strip *s, const d
     double a[KERN_STRIP];
     distance(s, 1, a);
     for (size_t i = 0; i < s->m; i++) a[i] = a[i] > 0 ? w[i] / a[i] : 0;
-    length_grad(k, s, a, 1, g);
+    spread(k, s, LENGTHS, a, 1, g);
 }
 
 static bool mat12_wave(const struct kern *k, int dim, struct kern_wave *f) {
@@ -169,13 +176,13 @@ static void mat32_grad(const struct kern *k, const struct kern_strip *s, const d
                        double *g) {
     double e[KERN_STRIP];
     g[0] += mat32_part(s, w, e);
-    length_grad(k, s, e, 3, g);
+    spread(k, s, LENGTHS, e, 3, g);
 }
 static void mat32_slope(const struct kern *k, const struct kern_strip *s, const double *w,
                         double *g) {
     double e[KERN_STRIP];
     mat32_part(s, w, e);
-    point_grad(k, s, e, 3, g);
+    spread(k, s, POINT, e, 3, g);
 }
 static bool mat32_wave(const struct kern *k, int dim, struct kern_wave *f) {
     radial_wave(k, dim, sqrt(1.5 / kern_gamma(f, 1.5)), f);
@@ -203,13 +210,13 @@ static void mat52_grad(const struct kern *k, const struct kern_strip *s, const d
                        double *g) {
     double e[KERN_STRIP];
     g[0] += mat52_part(s, w, e);
-    length_grad(k, s, e, 5.0 / 3, g);
+    spread(k, s, LENGTHS, e, 5.0 / 3, g);
 }
 static void mat52_slope(const struct kern *k, const struct kern_strip *s, const double *w,
                         double *g) {
     double e[KERN_STRIP];
     mat52_part(s, w, e);
-    point_grad(k, s, e, 5.0 / 3, g);
+    spread(k, s, POINT, e, 5.0 / 3, g);
 }
 static bool mat52_wave(const struct kern *k, int dim, struct kern_wave *f) {
     radial_wave(k, dim, sqrt(2.5 / kern_gamma(f, 2.5)), f);
@@ -240,7 +247,140 @@ static void gamma_grad(const struct kern *k, const struct kern_strip *s, const d
     vec_ops()->mul_to(s->m, w, t, wt);
     g[k->npar - 1] -= 0.5 * vec_ops()->dot(s->m, wt, lq);
     for (size_t i = 0; i < s->m; i++) wt[i] = q[i] > DBL_MIN ? wt[i] / q[i] : 0;
-    length_grad(k, s, wt, k->par[k->npar - 1], g);
+    spread(k, s, LENGTHS, wt, k->par[k->npar - 1], g);
+}
+
+/* ---- mixtures with shared lengths ---- */
+
+static double share(const struct kern *k) {
+    double odds = kern_par(k, ODDS, 0);
+    return odds / (1 + odds);
+}
+
+/* a = sqrt(factor q), e = exp(-a). */
+static void decay_of(size_t m, const double *q, double factor, double *a, double *e) {
+    for (size_t i = 0; i < m; i++) e[i] = -(a[i] = sqrt(factor * q[i]));
+    vec_ops()->exp_scale(m, 1, e);
+}
+
+static inline double m52(double a, double e) {
+    return (1 + a * (1 + a * (1.0 / 3))) * e;
+}
+static inline double m52_fall(double a, double e) { /* -2 dM52/d(r^2) */
+    return (5.0 / 3) * (1 + a) * e;
+}
+
+/* The value, and the derivatives in rho and the odds, from their sums. */
+static void shape_grad(const struct kern *k, double value, double d_rho, double d_share,
+                       double *g) {
+    double w = share(k);
+    g[0] += value;
+    g[kern_par_index(k, RHO, 0)] += d_rho / kern_par(k, RHO, 0);
+    g[kern_par_index(k, ODDS, 0)] += d_share * w * (1 - w) / kern_par(k, ODDS, 0);
+}
+
+static void mix_value(const struct kern *k, const struct kern_strip *s, double *out) {
+    double q[KERN_STRIP], a[KERN_STRIP], a3[KERN_STRIP], e3[KERN_STRIP];
+    double w = share(k), rho = kern_par(k, RHO, 0);
+    squared(s, q);
+    decay_of(s->m, q, 5, a, out);
+    decay_of(s->m, q, 3 / (rho * rho), a3, e3);
+    for (size_t i = 0; i < s->m; i++)
+        out[i] = (1 - w) * m52(a[i], out[i]) + w * (1 + a3[i]) * e3[i];
+}
+
+static void mix_slopes(const struct kern *k, const struct kern_strip *s, enum wanted want,
+                       const double *weight, double *g) {
+    double q[KERN_STRIP], a[KERN_STRIP], e[KERN_STRIP], a3[KERN_STRIP], e3[KERN_STRIP];
+    double w = share(k), rho = kern_par(k, RHO, 0), inv2 = 1 / (rho * rho), near = 0, far = 0,
+           dr = 0;
+    squared(s, q);
+    decay_of(s->m, q, 5, a, e);
+    decay_of(s->m, q, 3 * inv2, a3, e3);
+    for (size_t i = 0; i < s->m; i++) {
+        double fall = w * 3 * e3[i] * inv2;
+        near += weight[i] * m52(a[i], e[i]);
+        far += weight[i] * (1 + a3[i]) * e3[i];
+        dr += weight[i] * fall * q[i];
+        e[i] = weight[i] * ((1 - w) * m52_fall(a[i], e[i]) + fall);
+    }
+    spread(k, s, want, e, 1, g);
+    if (want == LENGTHS) shape_grad(k, (1 - w) * near + w * far, dr, far - near, g);
+}
+
+static void mix_grad(const struct kern *k, const struct kern_strip *s, const double *w, double *g) {
+    mix_slopes(k, s, LENGTHS, w, g);
+}
+static void mix_slope(const struct kern *k, const struct kern_strip *s, const double *w,
+                      double *g) {
+    mix_slopes(k, s, POINT, w, g);
+}
+static bool mix_wave(const struct kern *k, int dim, struct kern_wave *f) {
+    bool far = f->uniform(f->user) < share(k);
+    double nu = far ? 1.5 : 2.5, rho = far ? kern_par(k, RHO, 0) : 1;
+    radial_wave(k, dim, sqrt(nu / kern_gamma(f, nu)) / rho, f);
+    return true;
+}
+
+/* a and e of the part of one column. */
+static void column_decay(const struct kern_strip *s, int c, double *a, double *e) {
+    double q[KERN_STRIP] = {0};
+    vec_ops()->add_sqdiff(s->m, s->row + (size_t)c * s->ld, s->col[c], q);
+    decay_of(s->m, q, 5, a, e);
+}
+
+static void add_value(const struct kern *k, const struct kern_strip *s, double *out) {
+    double q[KERN_STRIP], a[KERN_STRIP], e[KERN_STRIP];
+    double w = share(k), rho = kern_par(k, RHO, 0);
+    squared(s, q);
+    decay_of(s->m, q, 5 / (rho * rho), a, out);
+    for (size_t i = 0; i < s->m; i++) out[i] = (1 - w) * m52(a[i], out[i]);
+    for (int c = 0; c < s->nf; c++) {
+        column_decay(s, c, a, e);
+        for (size_t i = 0; i < s->m; i++) out[i] += w / s->nf * m52(a[i], e[i]);
+    }
+}
+
+static void add_slopes(const struct kern *k, const struct kern_strip *s, enum wanted want,
+                       const double *weight, double *g) {
+    double q[KERN_STRIP], a[KERN_STRIP], e[KERN_STRIP], both[KERN_STRIP];
+    double w = share(k), rho = kern_par(k, RHO, 0), inv2 = 1 / (rho * rho), joint = 0, alone = 0,
+           dr = 0;
+    squared(s, q);
+    decay_of(s->m, q, 5 * inv2, a, both);
+    for (size_t i = 0; i < s->m; i++) {
+        double fall = (1 - w) * m52_fall(a[i], both[i]) * inv2;
+        joint += weight[i] * m52(a[i], both[i]);
+        dr += weight[i] * fall * q[i];
+        both[i] = weight[i] * fall;
+    }
+    for (int c = 0; c < s->nf; c++) {
+        column_decay(s, c, a, e);
+        for (size_t i = 0; i < s->m; i++) {
+            alone += weight[i] * m52(a[i], e[i]) / s->nf;
+            e[i] = both[i] + weight[i] * w / s->nf * m52_fall(a[i], e[i]);
+        }
+        spread_one(k, s, want, c, e, 1, g);
+    }
+    if (want == LENGTHS) shape_grad(k, (1 - w) * joint + w * alone, dr, alone - joint, g);
+}
+
+static void add_grad(const struct kern *k, const struct kern_strip *s, const double *w, double *g) {
+    add_slopes(k, s, LENGTHS, w, g);
+}
+static void add_slope(const struct kern *k, const struct kern_strip *s, const double *w,
+                      double *g) {
+    add_slopes(k, s, POINT, w, g);
+}
+static bool add_wave(const struct kern *k, int dim, struct kern_wave *f) {
+    int c = (int)(f->uniform(f->user) * leaf_dim(k, dim));
+    bool alone = f->uniform(f->user) < share(k);
+    double factor = sqrt(2.5 / kern_gamma(f, 2.5));
+    if (alone)
+        f->w[leaf_place(k, c)] += factor * kern_normal(f) / kern_par(k, L, c);
+    else
+        radial_wave(k, dim, factor / kern_par(k, RHO, 0), f);
+    return true;
 }
 
 /* Median 0.12 of the span; half of it where it says how fast a periodic pattern changes. */
@@ -248,6 +388,10 @@ static void gamma_grad(const struct kern *k, const struct kern_strip *s, const d
     {                                                                                              \
         "l", KERN_POSITIVE, KERN_T_LOG, KERN_P_LOGNORMAL, -2.1202635362000911, 1, 1, true,         \
             .beside = -0.69314718055994531                                                         \
+    }
+#define MIXTURE                                                                                    \
+    KERN_SF, LENGTH, {"odds", KERN_POSITIVE, KERN_T_LOG, KERN_P_LOGNORMAL, 0, 1.5, 1, false}, {    \
+        "rho", KERN_POSITIVE, KERN_T_LOG, KERN_P_LOGNORMAL, 1.4, 0.7, 4, false                     \
     }
 #define RADIAL(nm, text, words, alg)                                                               \
     .name = nm, .symbol = nm, .doc = text, .phrase = words, .op = KERN_LEAF, .algebra = alg,       \
@@ -288,5 +432,13 @@ const struct kern_class kern_rows_stationary[] = {
      .maker = {"make_gamma_exponential"}, .npar = 3,
      .par = {KERN_SF, LENGTH, {"gamma", KERN_UPTO2, KERN_T_LOGIT2, KERN_P_UNIFORM, 0, 2, 1, false}},
      .prepare = prepare, .expo = gamma_expo, .grad = gamma_grad},
+    {RADIAL("MIX", "sf^2 ((1-w) MAT52(l) + w MAT32(rho l)), w = odds/(1+odds)",
+            "a ripple on a funnel", KERN_ALG_STAT),
+     .npar = 4, .par = {MIXTURE}, .prepare = prepare, .value = mix_value, .grad = mix_grad,
+     .grad_value = true, .slope = mix_slope, .wave = mix_wave},
+    {RADIAL("ADD", "sf^2 (w mean_c MAT52(l_c) + (1-w) MAT52(rho l)), w = odds/(1+odds)",
+            "a sum of functions of one input each, with interaction", KERN_ALG_STAT),
+     .npar = 4, .par = {MIXTURE}, .prepare = prepare, .value = add_value, .grad = add_grad,
+     .grad_value = true, .slope = add_slope, .wave = add_wave},
     {.name = NULL},
 };

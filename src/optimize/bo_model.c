@@ -28,18 +28,13 @@ static struct kern *leaf(const char *row, const double *par, int first, int n, i
     return k;
 }
 
-/* Parameters of the numeric leaf: sf = 1 of SE and MAT52, the lengths, odds and rho of mixtures. */
+/* The numeric leaf has the parameters sf = 1, lengths, odds and rho of mixtures. */
 struct kern *bo_model_kern(const struct bo_model *m, const double *theta) {
     double *par = NEW_ARRAY(double, (size_t)m->D + 3);
-    struct kern *k = NULL, *ham = NULL;
-    int at = 0;
-    if (!is_mixture(m)) par[at++] = 1;
-    for (int c = 0; c < m->d; c++) par[at++] = exp(theta[c]);
-    if (is_mixture(m)) {
-        par[at++] = exp(theta[m->D + 1]);
-        par[at++] = exp(theta[m->D + 2]);
-    }
-    if (m->d) k = leaf(rows[m->kind], par, 0, m->d, m->D);
+    par[0] = 1;
+    for (int c = 0; c < m->d; c++) par[1 + c] = exp(theta[c]);
+    for (int i = 1; i <= 2; i++) par[m->d + i] = exp(theta[m->D + i]);
+    struct kern *k = m->d ? leaf(rows[m->kind], par, 0, m->d, m->D) : NULL, *ham = NULL;
     for (int c = 0; c < m->n_cat; c++) par[c] = exp(theta[m->d + c]);
     if (m->n_cat) ham = leaf("HAM", par, m->d, m->n_cat, m->D);
     mem_free(par);
@@ -54,11 +49,11 @@ struct kern *bo_model_kern(const struct bo_model *m, const double *theta) {
  */
 static void from_kernel(const struct bo_model *m, const double *theta, const double *dkern,
                         double *grad) {
-    int at = m->d && !is_mixture(m);
-    for (int c = 0; c < m->d; c++) grad[c] = exp(theta[c]) * dkern[at++];
-    if (is_mixture(m))
-        for (int i = 1; i <= 2; i++) grad[m->D + i] = m->d ? exp(theta[m->D + i]) * dkern[at++] : 0;
-    for (int c = m->d; c < m->D; c++) grad[c] = exp(theta[c]) * dkern[at++];
+    const double *at = dkern + (m->d > 0); /* sf is given */
+    for (int c = 0; c < m->d; c++) grad[c] = exp(theta[c]) * *at++;
+    for (int i = 1; is_mixture(m) && i <= 2; i++)
+        grad[m->D + i] = m->d ? exp(theta[m->D + i]) * *at++ : 0;
+    for (int c = m->d; c < m->D; c++) grad[c] = exp(theta[c]) * *at++;
 }
 
 void bo_model_init(struct bo_model *m, int d, int n_cat, bool noisy) {

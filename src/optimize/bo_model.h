@@ -13,7 +13,7 @@
 #include "gp/gp_path.h"
 #include "math/rng.h"
 
-enum bo_kern { BO_SE, BO_M52, BO_MIX, BO_ADD, BO_KERN_COUNT }; /* the last two: gp/kern_tied.c */
+enum bo_kern { BO_SE, BO_M52, BO_MIX, BO_ADD, BO_KERN_COUNT }; /* rows of gp */
 extern const char *const bo_kern_names[BO_KERN_COUNT];
 
 struct bo_model {

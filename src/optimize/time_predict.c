@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Predicting run times; see runtime.h. */
+ * Predicting run times; see time_predict.h. */
 #include "optimize/time_predict.h"
 #include "base/mem.h"
-#include "la/blas.h"
+#include "gp/gp.h"
 #include "math/special.h"
 
 #include <math.h>
-#include <string.h>
 
 #define N_A      6
 #define N_G      8
@@ -33,38 +32,30 @@ static void transform(const double *inputs, size_t n, int dim, const double *x, 
     }
 }
 
-static double covariance(const double *p, const double *q, size_t d, double a) {
-    double dot = 1, r2 = 0;
-    for (size_t j = 0; j < d; j++) {
-        dot += p[j] * q[j];
-        r2 += (p[j] - q[j]) * (p[j] - q[j]);
-    }
-    return 100 * dot + a * exp(-r2 / 8);
+/* 100 (1 + v.v') + a SE(|v - v'|/2), as in time_predict.h. */
+static struct kern *kernel_of(double a) {
+    struct buf text = BUF_INIT;
+    struct kern *k = NULL;
+    buf_puts(&text, "100 + LIN(sf=10) + SE(l=2, sf=");
+    buf_number(&text, sqrt(a));
+    buf_putc(&text, ')');
+    if (kern_parse(text.data, &k, NULL)) k = NULL;
+    buf_release(&text);
+    return k;
 }
 
 /* Evidence and prediction for one (a, g); false when the matrix is not positive definite. */
-static bool component(const double *v, const double *z, size_t n, size_t d, double a, double g,
-                      double *K, double *w, struct part *out, double *log_evidence) {
-    double logdet = 0, S = 0, mean = 0, var, *k = w + n;
-    size_t pivot;
-    for (size_t j = 0; j < n; j++)
-        for (size_t i = j; i < n; i++)
-            K[j * n + i] = covariance(v + i * d, v + j * d, d, a) + (i == j ? g : 0);
-    if (la_potrf(n, K, n, &pivot)) return false;
-    memcpy(w, z, n * sizeof *w);
-    la_trsv(false, n, K, n, w);
-    for (size_t i = 0; i < n; i++) k[i] = covariance(v + i * d, v + n * d, d, a);
-    la_trsv(false, n, K, n, k);
-    var = covariance(v + n * d, v + n * d, d, a) + g;
-    for (size_t i = 0; i < n; i++) {
-        S += w[i] * w[i];
-        mean += w[i] * k[i];
-        var -= k[i] * k[i];
-        logdet += log(K[i * n + i]);
-    }
-    *log_evidence = -0.5 * (double)n * log(S + 1e-12) - logdet;
-    *out = (struct part){1, mean, sqrt(fmax(var, 1e-12) * (S + 1e-12) / (double)n)};
-    return true;
+static bool component(struct gp *g, double a, double noise, const double *x, struct part *out,
+                      double *log_evidence) {
+    struct kern *k = kernel_of(a);
+    double var = 0;
+    *out = (struct part){.weight = 1};
+    bool ok = k && gp_set_model(g, k, NULL, sqrt(noise)) == GPM_OK &&
+              gp_logml(g, log_evidence) == GPM_OK &&
+              gp_predict(g, x, 1, GP_MEASURED, &out->mean, &var) == GPM_OK;
+    out->scale = sqrt(fmax(var, 1e-24));
+    kern_unref(k);
+    return ok;
 }
 
 static double t_cdf(double t, double dof) {
@@ -95,24 +86,29 @@ enum gpm_status runtime_predict(const double *inputs, const double *t, size_t n,
     size_t d = (size_t)dim;
     if (n > MAX_RUNS) inputs += (n - MAX_RUNS) * d, t += n - MAX_RUNS, n = MAX_RUNS;
     if (n < 3) return GPM_E_ARG;
-    double *K = mem_try_doubles(n * n), *w = NEW_ARRAY(double, 3 * n), *z = w + 2 * n;
-    double *v = NEW_ARRAY(double, (n + 1) * d), ev[N_A * N_G], top = -INFINITY, sum = 0;
+    double *v = NEW_ARRAY(double, (n + 1) * d), *z = NEW_ARRAY(double, n), ev[N_A * N_G];
+    double top = -INFINITY, sum = 0;
     struct part parts[N_A * N_G];
     int count = 0;
     transform(inputs, n, dim, x, v);
     for (size_t i = 0; i < n; i++) z[i] = log(fmax(t[i], 1e-9));
-    for (int i = 0; K && i < N_A; i++)
+    struct kern *first = kernel_of(1);
+    struct gp *g = gp_new(dim, first, NULL, 1, NULL);
+    kern_unref(first);
+    gp_set_integrated(g, GP_SCALE);
+    enum gpm_status s = gp_add(g, GP_MEASURED, v, z, n);
+    for (int i = 0; !s && i < N_A; i++)
         for (int j = 0; j < N_G; j++) {
-            double a = i ? pow(10, i - 3) : 1e-4, g = pow(10, 0.5 * j - 3);
-            if (component(v, z, n, d, a, g, K, w, &parts[count], &ev[count]))
+            double a = i ? pow(10, i - 3) : 1e-4, noise = pow(10, 0.5 * j - 3);
+            if (component(g, a, noise, v + n * d, &parts[count], &ev[count]))
                 top = fmax(top, ev[count]), count++;
         }
     for (int i = 0; i < count; i++) sum += parts[i].weight = exp(ev[i] - top);
     for (int i = 0; i < count; i++) parts[i].weight /= sum;
     for (int i = 0; i < m && count; i++)
         out[i] = exp(mixture_quantile(parts, count, (double)n, p[i]));
-    mem_free(K);
-    mem_free(w);
+    gp_free(g);
     mem_free(v);
-    return count ? GPM_OK : GPM_E_NOMEM;
+    mem_free(z);
+    return s ? s : count ? GPM_OK : GPM_E_NOMEM;
 }
