@@ -232,4 +232,6 @@ void proc_result_text(const struct proc_result *r, struct buf *out) {
     if (r->stderr_tail.len == 0) return;
     buf_puts(out, "\nstderr: ");
     buf_visible(out, r->stderr_tail.data, r->stderr_tail.len);
+    while (out->len && (out->data[out->len - 1] == '\n' || out->data[out->len - 1] == ' '))
+        out->data[--out->len] = 0;
 }

@@ -80,9 +80,6 @@ void proc_pool_free(struct proc_pool *p) {
     mem_free(p);
 }
 
-int proc_pool_running(const struct proc_pool *p) {
-    return p->running;
-}
 bool proc_pool_full(const struct proc_pool *p) {
     return p->running == p->n;
 }

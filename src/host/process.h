@@ -69,7 +69,8 @@ static inline bool proc_says_nothing(const struct proc_result *r) {
 #define PROC_STDERR_MAX 4096
 void proc_result_init(struct proc_result *r);
 void proc_result_release(struct proc_result *r);
-/* message, and the stderr excerpt below it: what to record as the failure. */
+/* message, and the stderr excerpt below it, without newlines at the end: what to record as the
+ * failure. */
 void proc_result_text(const struct proc_result *r, struct buf *out);
 
 /* Builds a template from words, or from one line split at blanks ('..', ".." and \ quote; nothing
@@ -88,7 +89,6 @@ void proc_command_text(const struct proc_command *c, struct buf *out);
 struct proc_pool;
 struct proc_pool *proc_pool_new(int jobs);
 void proc_pool_free(struct proc_pool *p); /* kills what still runs */
-int proc_pool_running(const struct proc_pool *p);
 bool proc_pool_full(const struct proc_pool *p);
 /* Starts c with the texts in place of its names (borrowed during the call; quoted in the JSON
  * unless they are numbers). `tag` comes back with the result. The pool must not be full. */

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/stop.h"
 #include "optimize/optimize_priv.h"
+#include "source/runner.h"
 #include "base/clock.h"
 
 #include <errno.h>
@@ -157,9 +158,8 @@ static enum gpm_status next_point(struct optimize *o, bool ask, double *x, int64
 
 struct run {
     struct optimize *o;
-    struct proc_pool *pool;
-    VEC(int64_t) ids; /* claims whose programs run */
-    double started, renewed;
+    struct runner *runner; /* tags are the ids of the rows */
+    double started;
     unsigned long shortages; /* of memory, at the start: one more ends the run */
 };
 
@@ -217,37 +217,19 @@ static void note_failure(struct optimize *o, const char *why) {
     o->failure = mem_strndup(why, n < 160 ? n : 160);
 }
 
-static enum gpm_status store_result(struct optimize *o, int64_t id, const struct proc_result *r,
-                                    struct buf *err) {
-    struct buf text = BUF_INIT;
-    enum gpm_status s;
-    if (r->outcome == PROC_OK) {
-        s = memo_finish(o->memo, id, r->value, r->seconds, NULL, err);
-    } else if (proc_says_nothing(r)) {
-        s = memo_abandon(o->memo, id, err); /* whoever comes next evaluates it */
-        if (!s) proc_result_text(r, err);
-        if (!s) buf_puts(err, "; every evaluation so far is kept");
-        if (!s) s = GPM_E_IO;
-    } else {
-        proc_result_text(r, &text);
-        note_failure(o, text.data);
-        s = memo_fail(o->memo, id, text.data, r->seconds, err);
-    }
-    buf_release(&text);
-    return s;
-}
-
 /* The C callback runs here and now. */
-static enum gpm_status call_function(struct optimize *o, int64_t id, const double *x,
-                                     struct buf *err) {
-    double y = NAN, t = clock_seconds();
-    int failed = o->fn(o->fn_user, x, &y);
-    const char *why = failed         ? "the function failed"
-                      : !isfinite(y) ? "the value is not finite"
-                                     : NULL;
-    if (why) note_failure(o, why);
-    enum gpm_status s = why ? memo_fail(o->memo, id, why, clock_seconds() - t, err)
-                            : memo_finish(o->memo, id, y, clock_seconds() - t, NULL, err);
+static enum gpm_status call_function(struct run *r, int64_t id, const double *x, struct buf *err) {
+    struct optimize *o = r->o;
+    struct outcome got = {.tag = (size_t)id, .y = NAN, .why = BUF_INIT};
+    double t = clock_seconds();
+    runner_hold(r->runner, id, (size_t)id);
+    bool failed = o->fn(o->fn_user, x, &got.y) != 0;
+    got.seconds = clock_seconds() - t;
+    got.ok = !failed && isfinite(got.y);
+    if (!got.ok) buf_puts(&got.why, failed ? "the function failed" : "the value is not finite");
+    if (!got.ok) note_failure(o, got.why.data);
+    enum gpm_status s = runner_settle(r->runner, &got, err);
+    outcome_release(&got);
     return s ? s : finished(o, err);
 }
 
@@ -259,35 +241,25 @@ static void start_program(struct run *r, int64_t id, const double *x) {
         bo_space_value(&o->space, j, x[j], &b);
         values[j] = buf_take(&b);
     }
-    proc_pool_start(r->pool, &o->command, (const char *const *)values, id);
-    vec_push(&r->ids, id);
+    runner_start(r->runner, &o->command, (const char *const *)values, id, (size_t)id);
     for (int j = 0; j < o->space.n; j++) mem_free(values[j]);
     mem_free(values);
 }
 
-static void forget_id(struct run *r, int64_t id) {
-    for (size_t i = 0; i < r->ids.n; i++)
-        if (r->ids.at[i] == id) r->ids.at[i--] = vec_last(&r->ids), r->ids.n--;
-}
-
 static enum gpm_status wait_for_one(struct run *r, double limit, struct buf *err) {
     struct optimize *o = r->o;
-    struct proc_result res;
-    int64_t id;
-    enum gpm_status s = GPM_OK;
-    proc_result_init(&res);
+    struct outcome got;
+    bool any;
     double wait = fmin(60, limit - clock_seconds());
-    if (proc_pool_wait(r->pool, wait < 0 ? 0 : wait, o->opt.stop, &id, &res)) {
-        forget_id(r, id);
-        s = store_result(o, id, &res, err);
-        if (!s) s = finished(o, err);
+    enum gpm_status s = runner_wait(r->runner, wait < 0 ? 0 : wait, o->opt.stop, &any, &got, err);
+    if (!any) return s;
+    if (!s && got.nothing) { /* whoever comes next evaluates it */
+        buf_printf(err, "%s; every evaluation so far is kept", got.why.data);
+        s = GPM_E_IO;
     }
-    if (!s && clock_seconds() > r->renewed + 60) {
-        r->renewed = clock_seconds();
-        for (size_t i = 0; i < r->ids.n && !s; i++) s = memo_renew(o->memo, r->ids.at[i], err);
-    }
-    proc_result_release(&res);
-    return s;
+    if (!s && !got.ok) note_failure(o, got.why.data);
+    outcome_release(&got);
+    return s ? s : finished(o, err);
 }
 
 /* Starts what can be started; *more tells whether to come back. */
@@ -296,7 +268,7 @@ static enum gpm_status fill(struct run *r, double *x, bool *more, bool *others, 
     enum gpm_status s = GPM_OK;
     enum next what = NEXT_POINT;
     *others = false;
-    while (*more && !s && !proc_pool_full(r->pool) && what == NEXT_POINT && !stopped(o) &&
+    while (*more && !s && !runner_full(r->runner) && what == NEXT_POINT && !stopped(o) &&
            mem_shortages() == r->shortages) {
         int64_t id;
         if (target_met(o)) {
@@ -307,7 +279,7 @@ static enum gpm_status fill(struct run *r, double *x, bool *more, bool *others, 
         s = next_point(o, false, x, &id, &what, err);
         if (s) return s;
         if (what == NEXT_POINT && o->fn)
-            s = call_function(o, id, x, err);
+            s = call_function(r, id, x, err);
         else if (what == NEXT_POINT)
             start_program(r, id, x);
         if (o->fn && o->opt.max_seconds && clock_seconds() > r->started + o->opt.max_seconds)
@@ -316,7 +288,7 @@ static enum gpm_status fill(struct run *r, double *x, bool *more, bool *others, 
     if (what == NEXT_BUDGET || what == NEXT_EXHAUSTED) {
         o->end = what == NEXT_BUDGET ? OPTIMIZE_BUDGET : OPTIMIZE_EXHAUSTED;
         /* points of other workers may still fail to finish: then they are offered again */
-        *others = o->n_pending > r->ids.n && optimize_counted(o) < o->opt.budget;
+        *others = o->n_pending > runner_open(r->runner) && optimize_counted(o) < o->opt.budget;
         *more = *others;
     }
     return s;
@@ -337,8 +309,8 @@ static enum gpm_status loop(struct run *r, double *x, struct buf *err) {
             return GPM_OK;
         }
         s = fill(r, x, &more, &others, err);
-        if (s || (!more && proc_pool_running(r->pool) == 0)) return s;
-        if (proc_pool_running(r->pool)) {
+        if (s || (!more && runner_open(r->runner) == 0)) return s;
+        if (runner_open(r->runner)) {
             s = wait_for_one(r, others ? fmin(limit, clock_seconds() + 0.5) : limit, err);
         } else if (!o->fn || others) {
             struct timespec t = {0, 100000000};
@@ -357,21 +329,16 @@ enum gpm_status optimize_run(struct optimize *o, struct buf *err) {
     enum gpm_status s = optimize_may_run(o, err);
     if (s) return s;
     struct run r = {.o = o,
-                    .pool = proc_pool_new(o->opt.jobs),
+                    .runner = runner_new(o->memo, o->opt.jobs, true),
                     .started = clock_seconds(),
                     .shortages = mem_shortages()};
-    r.renewed = r.started;
     double *x = NEW_ARRAY(double, (size_t)o->space.n);
     const struct file_guard limits = {.stop = o->opt.stop}; /* the log may be a pipe */
     const struct file_guard *before = file_set_guard(&limits);
     s = loop(&r, x, err);
     file_set_guard(before);
-    proc_pool_free(r.pool); /* kills what still runs; its points are offered again */
-    for (size_t i = 0; i < r.ids.n; i++) {
-        enum gpm_status given = memo_abandon(o->memo, r.ids.at[i], err);
-        if (!s) s = given;
-    }
-    vec_release(&r.ids);
+    enum gpm_status given = runner_end(r.runner, err); /* its points are offered again */
+    if (!s) s = given;
     mem_free(x);
     if (!s && o->end == OPTIMIZE_STOPPED) s = GPM_E_INTERRUPT;
     return s;

@@ -10,6 +10,7 @@
 #include "base/vec.h"
 #include "source/point_map.h"
 #include "source/pool.h"
+#include "source/runner.h"
 #include "sp/sp_options.h"
 #include "source/srcfn.h"
 #include "store/memo.h"
@@ -28,8 +29,6 @@ struct evaluations {
     int dim;            /* 0: not known yet */
     struct point_map known;
 };
-
-enum { RENEW_SECONDS = 120 };
 
 /* ---- the table in memory ------------------------------------------------------------------ */
 
@@ -99,8 +98,7 @@ struct batch {
     struct evaluations *e;
     const double *x;
     size_t n;
-    int64_t *id; /* rows claimed, 0: none */
-    double *begun;
+    struct runner *runner; /* tags are places in the batch */
     VEC(size_t) todo, busy;
     const volatile sig_atomic_t *stop;
     bool failed, raised; /* raised: a diagnostic is on the list already */
@@ -127,7 +125,8 @@ static void note_failure(struct batch *b, size_t i, const char *why) {
 }
 
 /* Is point i ours to evaluate? Known, failed and busy ones are dealt with here. */
-static bool claim(struct batch *b, size_t i) {
+static bool claim(struct batch *b, size_t i, int64_t *id) {
+    *id = 0;
     if (find(b->e, point(b, i))) return false;
     if (!b->e->store) return true;
     struct memo_claim got;
@@ -144,33 +143,33 @@ static bool claim(struct batch *b, size_t i) {
     } else if (got.state == MEMO_BUSY)
         vec_push(&b->busy, i);
     else
-        b->id[i] = got.id;
+        *id = got.id;
     bool ours = b->st == GPM_OK && got.state == MEMO_OURS;
     buf_release(&text);
     return ours;
 }
 
-static void finish(struct batch *b, size_t i, bool ok, double y, const char *why, double seconds) {
-    struct evaluations *e = b->e;
-    if (e->store) {
-        double stored = y;
-        b->st = ok ? memo_finish(e->store, b->id[i], y, seconds, &stored, &b->err)
-                   : memo_fail(e->store, b->id[i], why, seconds, &b->err);
-        b->id[i] = 0;
-        y = stored;
-    }
+/* What a stored outcome says. */
+static void learn_outcome(struct batch *b, const struct outcome *o) {
     if (b->st != GPM_OK) return;
-    if (ok)
-        learn(e, point(b, i), y);
+    if (o->ok)
+        learn(b->e, point(b, o->tag), o->y);
     else
-        note_failure(b, i, why);
+        note_failure(b, o->tag, o->why.data);
 }
 
-static void give_back(struct batch *b) {
-    struct buf ignored = BUF_INIT;
-    for (size_t i = 0; b->e->store && i < b->n; i++)
-        if (b->id[i] && memo_unclaim(b->e->store, b->id[i], &ignored) != GPM_OK) continue;
-    buf_release(&ignored);
+/* For what is evaluated by this process. */
+static bool claim_here(struct batch *b, size_t i) {
+    int64_t id;
+    bool ours = claim(b, i, &id);
+    if (ours) runner_hold(b->runner, id, i);
+    return ours;
+}
+
+static void settle(struct batch *b, struct outcome *o) {
+    b->st = runner_settle(b->runner, o, &b->err);
+    if (!o->nothing) learn_outcome(b, o);
+    outcome_release(o);
 }
 
 /* Points that others are evaluating come back after a while. */
@@ -181,56 +180,29 @@ static void wait_for_others(struct batch *b) {
     vec_clear(&b->busy);
 }
 
-static void renew(struct batch *b, double t) {
-    for (size_t i = 0; b->e->store && i < b->n && b->st == GPM_OK; i++) {
-        if (!b->id[i] || t < b->begun[i] + RENEW_SECONDS) continue;
-        b->begun[i] = t;
-        b->st = memo_renew(b->e->store, b->id[i], &b->err);
-    }
-}
-
-static void start_some(struct batch *b, struct proc_pool *pool) {
-    while (b->todo.n && !proc_pool_full(pool) && b->st == GPM_OK && !stopped(b)) {
-        size_t i = vec_pop(&b->todo);
-        if (!claim(b, i)) continue;
-        char **texts = srcfn_texts(point(b, i), b->e->dim);
-        b->begun[i] = clock_seconds();
-        proc_pool_start(pool, &b->e->src->u.command, (const char *const *)texts, (int64_t)i);
-        srcfn_texts_free(texts, b->e->dim);
-    }
-}
-
-static void collect_one(struct batch *b, struct proc_pool *pool) {
-    struct proc_result r;
-    int64_t tag;
-    proc_result_init(&r);
-    if (proc_pool_wait(pool, b->busy.n ? 0.2 : 10, b->stop, &tag, &r) &&
-        r.outcome != PROC_INTERRUPTED) {
-        struct buf why = BUF_INIT;
-        if (r.outcome != PROC_OK) srcfn_failure_text(&r, &why);
-        if (proc_says_nothing(&r))
-            note_failure(b, (size_t)tag, why.data); /* give_back returns the claim */
-        else
-            finish(b, (size_t)tag, r.outcome == PROC_OK, r.value, why.data, r.seconds);
-        buf_release(&why);
-    }
-    proc_result_release(&r);
-}
-
 /* Programs: as many at a time as the session's jobs say. */
-static void run_programs(struct batch *b, int jobs) {
-    struct proc_pool *pool = proc_pool_new(jobs);
+static void run_programs(struct batch *b) {
     while (b->st == GPM_OK && !stopped(b)) {
-        start_some(b, pool);
-        if (proc_pool_running(pool))
-            collect_one(b, pool);
+        while (b->todo.n && !runner_full(b->runner) && b->st == GPM_OK && !stopped(b)) {
+            size_t i = vec_pop(&b->todo);
+            int64_t id;
+            if (!claim(b, i, &id)) continue;
+            char **texts = srcfn_texts(point(b, i), b->e->dim);
+            runner_start(b->runner, &b->e->src->u.command, (const char *const *)texts, id, i);
+            srcfn_texts_free(texts, b->e->dim);
+        }
+        struct outcome o;
+        bool got = false;
+        if (b->st == GPM_OK && runner_open(b->runner))
+            b->st = runner_wait(b->runner, b->busy.n ? 0.2 : 10, b->stop, &got, &o, &b->err);
         else if (b->busy.n)
             wait_for_others(b);
         else if (!b->todo.n)
             break;
-        renew(b, clock_seconds());
+        if (!got) continue;
+        learn_outcome(b, &o);
+        outcome_release(&o);
     }
-    proc_pool_free(pool);
 }
 
 /* Functions that said so: in as many threads. Those under way cannot be stopped; what they give is
@@ -240,19 +212,16 @@ static void run_threads(struct batch *b, int jobs) {
     while (b->st == GPM_OK) {
         while (b->todo.n && !source_pool_full(pool) && b->st == GPM_OK && !stopped(b)) {
             size_t i = vec_pop(&b->todo);
-            if (!claim(b, i)) continue;
-            b->begun[i] = clock_seconds();
-            source_pool_start(pool, point(b, i), i);
+            if (claim_here(b, i)) source_pool_start(pool, point(b, i), i);
         }
-        struct source_result r;
-        if (source_pool_wait(pool, b->busy.n ? 0.2 : 10, &r)) {
-            finish(b, r.tag, r.ok, r.y, r.why.data, r.seconds);
-            buf_release(&r.why);
+        struct outcome o;
+        if (source_pool_wait(pool, b->busy.n ? 0.2 : 10, &o)) {
+            settle(b, &o);
         } else if (!source_pool_running(pool)) {
             if (stopped(b) || (!b->todo.n && !b->busy.n)) break;
             if (b->busy.n) wait_for_others(b);
         }
-        renew(b, clock_seconds());
+        if (b->st == GPM_OK) b->st = runner_renew(b->runner, &b->err);
     }
     source_pool_free(pool);
 }
@@ -290,13 +259,13 @@ static void run_here(struct batch *b) {
             wait_for_others(b);
             continue;
         }
-        size_t i = vec_pop(&b->todo);
-        if (!claim(b, i)) continue;
-        struct buf why = BUF_INIT;
-        double y = NAN, t = clock_seconds();
-        bool ok = evaluate_here(b, i, &y, &why);
-        if (ok || !stopped(b)) finish(b, i, ok, y, why.data, clock_seconds() - t);
-        buf_release(&why);
+        struct outcome o = {.tag = vec_pop(&b->todo), .y = NAN, .why = BUF_INIT};
+        if (!claim_here(b, o.tag)) continue;
+        double t = clock_seconds();
+        o.ok = evaluate_here(b, o.tag, &o.y, &o.why);
+        o.seconds = clock_seconds() - t;
+        o.nothing = !o.ok && stopped(b);
+        settle(b, &o);
         if (b->raised) break;
     }
 }
@@ -317,7 +286,7 @@ static void list_missing(struct batch *b) {
     point_map_release(&seen);
 }
 
-static enum gpm_status outcome(struct batch *b) {
+static enum gpm_status verdict(struct batch *b) {
     struct sp_call *c = b->c;
     if (b->st != GPM_OK) return sp_error(c, DIAG_STORE, "%s", b->err.data);
     if (b->raised) return GPM_E_USER;
@@ -337,23 +306,22 @@ enum gpm_status evaluations_fetch(struct sp_call *c, struct evaluations *e, cons
     struct batch b = {.c = c, .e = e, .x = points, .n = n, .stop = o ? o->stop : NULL};
     buf_init(&b.why);
     buf_init(&b.err);
-    b.id = mem_zalloc((n + 1) * sizeof *b.id);
-    b.begun = mem_zalloc((n + 1) * sizeof *b.begun);
+    b.runner = runner_new(e->store, o ? (int)o->jobs : 1, false);
     list_missing(&b);
     if (b.todo.n && e->src && e->src->cls == &srcfn_command)
-        run_programs(&b, o ? (int)o->jobs : 1);
+        run_programs(&b);
     else if (b.todo.n > 1 && e->src && e->src->parallel && o && o->jobs > 1)
         run_threads(&b, o->jobs < b.todo.n ? (int)o->jobs : (int)b.todo.n);
     else
         run_here(&b);
-    give_back(&b);
-    st = outcome(&b);
+    struct buf ignored = BUF_INIT;
+    if (runner_end(b.runner, &ignored)) buf_reset(&ignored); /* the claims run out by themselves */
+    buf_release(&ignored);
+    st = verdict(&b);
     vec_release(&b.todo);
     vec_release(&b.busy);
     buf_release(&b.why);
     buf_release(&b.err);
-    mem_free(b.id);
-    mem_free(b.begun);
     mem_free(points);
     return st;
 }

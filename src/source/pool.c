@@ -15,7 +15,7 @@ struct place {
     bool started;
     enum state state;
     const double *x;
-    struct source_result r;
+    struct outcome r;
     pthread_cond_t wake;
 };
 struct source_pool {
@@ -99,7 +99,7 @@ void source_pool_start(struct source_pool *p, const double *x, size_t tag) {
     struct place *q = p->at;
     while (q->state != IDLE) q++;
     q->x = x;
-    q->r = (struct source_result){.tag = tag};
+    q->r = (struct outcome){.tag = tag};
     buf_init(&q->r.why);
     q->state = GIVEN;
     p->running++;
@@ -113,7 +113,7 @@ void source_pool_start(struct source_pool *p, const double *x, size_t tag) {
     q->state = DONE;
 }
 
-bool source_pool_wait(struct source_pool *p, double seconds, struct source_result *r) {
+bool source_pool_wait(struct source_pool *p, double seconds, struct outcome *r) {
     double until = clock_seconds() + seconds;
     struct timespec at = {(time_t)until, (long)(1e9 * (until - (double)(time_t)until))};
     bool got = false, late = false;

@@ -6,14 +6,8 @@
 #ifndef SOURCE_POOL_H
 #define SOURCE_POOL_H
 #include "base/buf.h"
+#include "source/runner.h"
 #include "source/srcfn.h"
-
-struct source_result {
-    size_t tag;
-    bool ok;
-    double y, seconds;
-    struct buf why;
-};
 
 struct source_pool;
 struct source_pool *source_pool_new(struct srcfn *s, int jobs); /* borrowed */
@@ -23,5 +17,5 @@ bool source_pool_full(const struct source_pool *p);
 /* Starts f(x); x stays valid until the result is taken. The pool must not be full. */
 void source_pool_start(struct source_pool *p, const double *x, size_t tag);
 /* Waits up to `seconds` for a result; false: none yet. r->why is initialised. */
-bool source_pool_wait(struct source_pool *p, double seconds, struct source_result *r);
+bool source_pool_wait(struct source_pool *p, double seconds, struct outcome *r);
 #endif

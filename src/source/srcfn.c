@@ -48,12 +48,6 @@ void srcfn_texts_free(char **texts, int dim) {
     mem_free(texts);
 }
 
-void srcfn_failure_text(const struct proc_result *r, struct buf *out) {
-    proc_result_text(r, out);
-    while (out->len && (out->data[out->len - 1] == '\n' || out->data[out->len - 1] == ' '))
-        out->data[--out->len] = 0;
-}
-
 static enum gpm_status run_command(struct srcfn *s, const double *x, double *y,
                                    const volatile sig_atomic_t *stop, struct buf *why) {
     struct proc_result r;
@@ -67,7 +61,7 @@ static enum gpm_status run_command(struct srcfn *s, const double *x, double *y,
     else if (r.outcome == PROC_INTERRUPTED)
         buf_puts(why, "interrupted");
     else
-        srcfn_failure_text(&r, why);
+        proc_result_text(&r, why);
     proc_result_release(&r);
     return ok ? GPM_OK : GPM_E_USER;
 }

@@ -65,8 +65,6 @@ struct srcfn *srcfn_of(value v); /* borrowed; NULL: not a source */
 /* Numbers as the command line and JSON want them; caller frees with mem_free. */
 char **srcfn_texts(const double *x, int dim);
 void srcfn_texts_free(char **texts, int dim);
-/* What a program's failure reads like, without trailing newlines. */
-void srcfn_failure_text(const struct proc_result *r, struct buf *out);
 /* "./sim {x} at x = 3: ..." as DIAG_SOURCE_FAILED. */
 enum gpm_status srcfn_failed(struct sp_call *c, const char *identity, const double *x, int dim,
                              const char *why);

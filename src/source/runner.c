@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * See runner.h. */
+#include "source/runner.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/vec.h"
+
+#define RENEW_SECONDS 60
+
+struct claim {
+    int64_t id;
+    size_t tag;
+    double renewed;
+};
+
+struct runner {
+    struct memo *store;
+    struct proc_pool *pool;
+    bool abandon;
+    VEC(struct claim) open;
+};
+
+struct runner *runner_new(struct memo *store, int jobs, bool abandon) {
+    struct runner *r = NEW(struct runner);
+    r->store = store;
+    r->abandon = abandon;
+    r->pool = proc_pool_new(jobs);
+    return r;
+}
+
+bool runner_full(const struct runner *r) {
+    return proc_pool_full(r->pool);
+}
+
+size_t runner_open(const struct runner *r) {
+    return r->open.n;
+}
+
+void runner_hold(struct runner *r, int64_t id, size_t tag) {
+    struct claim c = {id, tag, clock_seconds()};
+    vec_push(&r->open, c);
+}
+
+void runner_start(struct runner *r, const struct proc_command *c, const char *const *values,
+                  int64_t id, size_t tag) {
+    runner_hold(r, id, tag);
+    proc_pool_start(r->pool, c, values, (int64_t)tag);
+}
+
+void outcome_release(struct outcome *o) {
+    buf_release(&o->why);
+}
+
+static enum gpm_status give_back(struct runner *r, int64_t id, struct buf *err) {
+    return r->abandon ? memo_abandon(r->store, id, err) : memo_unclaim(r->store, id, err);
+}
+
+enum gpm_status runner_settle(struct runner *r, struct outcome *o, struct buf *err) {
+    size_t i = 0;
+    while (r->open.at[i].tag != o->tag) i++; /* it was held */
+    int64_t id = r->open.at[i].id;
+    r->open.at[i] = vec_last(&r->open);
+    r->open.n--;
+    if (!r->store) return GPM_OK;
+    if (o->nothing) return give_back(r, id, err);
+    return o->ok ? memo_finish(r->store, id, o->y, o->seconds, &o->y, err)
+                 : memo_fail(r->store, id, o->why.data, o->seconds, err);
+}
+
+enum gpm_status runner_renew(struct runner *r, struct buf *err) {
+    double t = clock_seconds();
+    enum gpm_status s = GPM_OK;
+    for (size_t i = 0; r->store && i < r->open.n && !s; i++) {
+        if (t < r->open.at[i].renewed + RENEW_SECONDS) continue;
+        r->open.at[i].renewed = t;
+        s = memo_renew(r->store, r->open.at[i].id, err);
+    }
+    return s;
+}
+
+enum gpm_status runner_wait(struct runner *r, double seconds, const volatile sig_atomic_t *stop,
+                            bool *got, struct outcome *o, struct buf *err) {
+    struct proc_result p;
+    int64_t tag;
+    enum gpm_status s = GPM_OK;
+    proc_result_init(&p);
+    *got = proc_pool_wait(r->pool, seconds, stop, &tag, &p);
+    if (*got) {
+        *o = (struct outcome){.tag = (size_t)tag,
+                              .ok = p.outcome == PROC_OK,
+                              .nothing = proc_says_nothing(&p),
+                              .y = p.value,
+                              .seconds = p.seconds,
+                              .why = BUF_INIT};
+        if (!o->ok) proc_result_text(&p, &o->why);
+        s = runner_settle(r, o, err);
+    }
+    proc_result_release(&p);
+    return s ? s : runner_renew(r, err);
+}
+
+enum gpm_status runner_end(struct runner *r, struct buf *err) {
+    enum gpm_status first = GPM_OK;
+    proc_pool_free(r->pool);
+    for (size_t i = 0; r->store && i < r->open.n; i++) {
+        enum gpm_status s = give_back(r, r->open.at[i].id, err);
+        if (!first) first = s;
+    }
+    vec_release(&r->open);
+    mem_free(r);
+    return first;
+}

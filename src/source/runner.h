@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Claim, run, store: the one loop of whoever pays for evaluations (gpmem's sources, the optimiser).
+ * The caller decides which point is next and claims it; here the programs of the claims run side by
+ * side, an outcome is on the disk before it is told, claims are renewed while their programs run,
+ * and what did not end is given back.
+ */
+#ifndef SOURCE_RUNNER_H
+#define SOURCE_RUNNER_H
+#include "host/process.h"
+#include "store/memo.h"
+
+struct runner;
+/* store: borrowed, NULL: none. What is given back becomes void at once, for whoever comes next
+ * (abandon), or its row is deleted. */
+struct runner *runner_new(struct memo *store, int jobs, bool abandon);
+bool runner_full(const struct runner *r);
+size_t runner_open(const struct runner *r); /* claims whose outcome is not there yet */
+
+/* A claim that the caller evaluates itself; `tag` names it, id is its row (0 without a store). */
+void runner_hold(struct runner *r, int64_t id, size_t tag);
+/* The same, evaluated by the program. The runner must not be full. */
+void runner_start(struct runner *r, const struct proc_command *c, const char *const *values,
+                  int64_t id, size_t tag);
+
+struct outcome {
+    size_t tag;
+    bool ok;      /* y holds the value: the one that now counts, should another have been first */
+    bool nothing; /* interrupted, or the machine could not start it: given back, not stored */
+    double y, seconds;
+    struct buf why; /* of a failure, as it is stored */
+};
+void outcome_release(struct outcome *o);
+/* Stores the outcome of a held claim. */
+GPM_MUST_USE enum gpm_status runner_settle(struct runner *r, struct outcome *o, struct buf *err);
+/* Waits up to `seconds` for a program to end, stores what it gave. *got: o is filled (and to be
+ * released); else nothing ended, or *stop became non-zero. */
+GPM_MUST_USE enum gpm_status runner_wait(struct runner *r, double seconds,
+                                         const volatile sig_atomic_t *stop, bool *got,
+                                         struct outcome *o, struct buf *err);
+/* Renews claims that are getting old; runner_wait does, too. */
+GPM_MUST_USE enum gpm_status runner_renew(struct runner *r, struct buf *err);
+/* Kills what still runs, gives open claims back, frees r; the first failure. */
+GPM_MUST_USE enum gpm_status runner_end(struct runner *r, struct buf *err);
+#endif
