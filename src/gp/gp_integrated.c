@@ -108,24 +108,10 @@ static enum gpm_status make_view(struct gp *g, const struct gp_slot *s) {
     return g->view ? GPM_OK : GPM_E_ARG;
 }
 
-/* d k(x, x)/dx, by central differences; 0 for a stationary kernel. */
-static enum gpm_status diag_slope(const struct gp *g, const struct kern *k, const double *x,
-                                  double *out) {
-    size_t dim = (size_t)g->dim;
-    double *p = NEW_ARRAY(double, 2 * dim), v[2]; /* two points, column after column */
-    struct kern_pts two = {.x = p, .n = 2, .ld = 2, .dim = g->dim};
-    enum gpm_status st = GPM_OK;
-    for (size_t c = 0; c < dim; c++) p[2 * c] = p[2 * c + 1] = x[c], out[c] = 0;
-    for (size_t c = 0; c < dim && !st && !kern_stationary(k); c++) {
-        double h = 6e-6 * fmax(1e-3, fabs(x[c]));
-        p[2 * c] += h;
-        p[2 * c + 1] -= h;
-        st = kern_diag(k, two, v);
-        out[c] = (v[0] - v[1]) / (2 * h);
-        p[2 * c] = p[2 * c + 1] = x[c];
-    }
-    mem_free(p);
-    return st;
+static enum gpm_status prior_variance(void *gp, const double *x, double *v) {
+    struct gp *g = gp;
+    struct kern_pts at = {.x = x, .n = 1, .ld = 1, .dim = g->dim};
+    return kern_diag(gp_kern(g), at, v);
 }
 
 /* With k = K(X, x), v = L^-1 k, h = 1 - u'v:  dvar = s2 (dk0 - 2 dk'(K^-1 k + h/q K^-1 1)). */
@@ -145,7 +131,7 @@ enum gpm_status gp_point(struct gp *g, const double *x, double *mean, double *va
     double *v = g->row + n, *alpha = v + n, s2 = scale2(g, s);
     *mean += (g->integrated ? s->mu : 0) + ops->dot(n, g->row, alpha);
     if (var) {
-        st = kern_diag(s->kern, at, &k0);
+        st = prior_variance(g, x, &k0);
         memcpy(v, g->row, n * sizeof *v);
         chol_solve_l(&s->f, v, 1, n);
         double h = g->integrated & GP_MEAN ? 1 - ops->dot(n, s->u, v) : 0;
@@ -155,7 +141,9 @@ enum gpm_status gp_point(struct gp *g, const double *x, double *mean, double *va
             if (over != 0) ops->axpy(n, over, s->u, v);
             chol_solve_lt(&s->f, v, 1, n);
             st = kern_view_slope(g->view, v, dmean);
-            if (!st) st = diag_slope(g, s->kern, x, dvar);
+            memset(dvar, 0, (size_t)g->dim * sizeof *dvar);
+            if (!st && !kern_stationary(s->kern))
+                st = kern_differences(prior_variance, g, x, g->dim, 1e-3, dvar);
             for (int c = 0; c < g->dim; c++) dvar[c] = s2 * (dvar[c] - 2 * dmean[c]);
         }
     }

@@ -328,7 +328,7 @@ enum gpm_status gp_path_new(struct gp *g, size_t features, const double *lo, con
     if (!st) {
         struct kern_pts own = {.x = p->x, .n = p->n, .ld = p->n, .dim = p->dim};
         p->view = kern_view_new(p->kern, own);
-        p->row = NEW_ARRAY(double, p->n + (size_t)p->dim + 1);
+        p->row = NEW_ARRAY(double, p->n + 1);
         if (!p->view) st = GPM_E_ARG;
     }
     if (st)
@@ -362,7 +362,8 @@ void gp_path_temper(struct gp_path *p, double tau) {
     p->base = tau * p->base + (1 - tau) * p->mean_base;
 }
 
-static enum gpm_status value_at(struct gp_path *p, const double *x, double *f) {
+static enum gpm_status value_at(void *path, const double *x, double *f) {
+    struct gp_path *p = path;
     struct kern_pts at = {.x = x, .n = 1, .ld = 1, .dim = p->dim};
     enum gpm_status st = mean_eval(p->mean, at, f);
     if (!st) st = kern_view_row(p->view, x, p->row);
@@ -380,22 +381,6 @@ static enum gpm_status slopes(struct gp_path *p, double *grad) {
     return st;
 }
 
-static enum gpm_status differences(struct gp_path *p, const double *x, double *grad) {
-    double *two = p->row + p->n, v[2]; /* behind the row */
-    enum gpm_status st = GPM_OK;
-    memcpy(two, x, (size_t)p->dim * sizeof *two);
-    for (int c = 0; c < p->dim && !st; c++) {
-        double h = 6e-6 * fmax(1e-2, fabs(x[c]));
-        for (int side = 0; side < 2 && !st; side++) {
-            two[c] = x[c] + (side ? -h : h);
-            st = value_at(p, two, &v[side]);
-        }
-        two[c] = x[c];
-        grad[c] = (v[0] - v[1]) / (2 * h);
-    }
-    return st;
-}
-
 enum gpm_status gp_path_eval(struct gp_path *p, const double *x, size_t n, double *f,
                              double *grad) {
     size_t dim = (size_t)p->dim;
@@ -403,8 +388,9 @@ enum gpm_status gp_path_eval(struct gp_path *p, const double *x, size_t n, doubl
     for (size_t i = 0; i < n && !st; i++) {
         st = value_at(p, x + i * dim, &f[i]);
         if (st || !grad) continue;
-        st = p->linear.n || p->mean ? differences(p, x + i * dim, grad + i * dim)
-                                    : slopes(p, grad + i * dim);
+        st = p->linear.n || p->mean
+                 ? kern_differences(value_at, p, x + i * dim, p->dim, 1e-2, grad + i * dim)
+                 : slopes(p, grad + i * dim);
     }
     return st;
 }

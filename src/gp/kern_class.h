@@ -92,6 +92,9 @@ struct kern_class {
     /* Optional: g[c] += sum_i w_i d/dx'_c, x' the fixed point, c an input column; of what grad
      * takes the derivative. Without it differences are taken. */
     void (*slope)(const struct kern *k, const struct kern_strip *s, const double *w, double *g);
+    /* Radial rows: e_i = w_i times -2 dk/d(r^2) up to a factor; the sum of w k. */
+    double (*fall)(const struct kern *k, const struct kern_strip *s, const double *w, double *e);
+    double fall_factor;
     /* Optional: one random feature, see kern_wave; false: these parameters have none. */
     bool (*wave)(const struct kern *k, int dim, struct kern_wave *f);
     /* NULL: value at lag 0 is 1. out = value(x, x). */

@@ -67,6 +67,20 @@ static void spread(const struct kern *k, const struct kern_strip *s, enum wanted
     for (int c = 0; c < s->nf; c++) spread_one(k, s, want, c, e, factor, g);
 }
 
+/* For rows that say how fast they fall. */
+static void radial_grad(const struct kern *k, const struct kern_strip *s, const double *w,
+                        double *g) {
+    double e[KERN_STRIP];
+    g[0] += k->cls->fall(k, s, w, e);
+    spread(k, s, LENGTHS, e, k->cls->fall_factor, g);
+}
+static void radial_slope(const struct kern *k, const struct kern_strip *s, const double *w,
+                         double *g) {
+    double e[KERN_STRIP];
+    k->cls->fall(k, s, w, e);
+    spread(k, s, POINT, e, k->cls->fall_factor, g);
+}
+
 /* Frequencies: normal, times a factor that is drawn once for all columns. */
 static void radial_wave(const struct kern *k, int dim, double factor, struct kern_wave *f) {
     for (int c = 0; c < leaf_dim(k, dim); c++)
@@ -166,23 +180,12 @@ static void mat32_value(const struct kern *k, const struct kern_strip *s, double
 }
 
 /* dk/dl = 3 exp(-a) (u-u')^2 / l. part: w exp(-a); the sum of w k. */
-static double mat32_part(const struct kern_strip *s, const double *w, double *e) {
+static double mat32_fall(const struct kern *k, const struct kern_strip *s, const double *w,
+                         double *e) {
     double a[KERN_STRIP];
     decay(s, SQRT3, a, e);
     vec_ops()->mul(s->m, w, e);
     return vec_ops()->sum(s->m, e) + vec_ops()->dot(s->m, a, e);
-}
-static void mat32_grad(const struct kern *k, const struct kern_strip *s, const double *w,
-                       double *g) {
-    double e[KERN_STRIP];
-    g[0] += mat32_part(s, w, e);
-    spread(k, s, LENGTHS, e, 3, g);
-}
-static void mat32_slope(const struct kern *k, const struct kern_strip *s, const double *w,
-                        double *g) {
-    double e[KERN_STRIP];
-    mat32_part(s, w, e);
-    spread(k, s, POINT, e, 3, g);
 }
 static bool mat32_wave(const struct kern *k, int dim, struct kern_wave *f) {
     radial_wave(k, dim, sqrt(1.5 / kern_gamma(f, 1.5)), f);
@@ -196,7 +199,8 @@ static void mat52_value(const struct kern *k, const struct kern_strip *s, double
 }
 
 /* dk/dl = 5/3 (1 + a) exp(-a) (u-u')^2 / l. part: w (1 + a) exp(-a); the sum of w k. */
-static double mat52_part(const struct kern_strip *s, const double *w, double *e) {
+static double mat52_fall(const struct kern *k, const struct kern_strip *s, const double *w,
+                         double *e) {
     double a[KERN_STRIP];
     decay(s, SQRT5, a, e);
     for (size_t i = 0; i < s->m; i++) {
@@ -205,18 +209,6 @@ static double mat52_part(const struct kern_strip *s, const double *w, double *e)
         a[i] *= a[i] * t;
     }
     return vec_ops()->sum(s->m, e) + (1.0 / 3) * vec_ops()->sum(s->m, a);
-}
-static void mat52_grad(const struct kern *k, const struct kern_strip *s, const double *w,
-                       double *g) {
-    double e[KERN_STRIP];
-    g[0] += mat52_part(s, w, e);
-    spread(k, s, LENGTHS, e, 5.0 / 3, g);
-}
-static void mat52_slope(const struct kern *k, const struct kern_strip *s, const double *w,
-                        double *g) {
-    double e[KERN_STRIP];
-    mat52_part(s, w, e);
-    spread(k, s, POINT, e, 5.0 / 3, g);
 }
 static bool mat52_wave(const struct kern *k, int dim, struct kern_wave *f) {
     radial_wave(k, dim, sqrt(2.5 / kern_gamma(f, 2.5)), f);
@@ -419,14 +411,14 @@ const struct kern_class kern_rows_stationary[] = {
             "a function with continuous slope", KERN_ALG_STAT),
      .motif = {KERN_ROLE_SMOOTH, false, 4, "MAT32", "MAT", 1, false, "a rough function"},
      .maker = {"make_matern_32"}, .npar = 2, .par = {KERN_SF, LENGTH}, .prepare = prepare,
-     .value = mat32_value, .grad = mat32_grad, .grad_value = true, .slope = mat32_slope,
-     .wave = mat32_wave},
+     .value = mat32_value, .fall = mat32_fall, .fall_factor = 3, .grad = radial_grad,
+     .grad_value = true, .slope = radial_slope, .wave = mat32_wave},
     {RADIAL("MAT52", "sf^2 (1 + a + a^2/3) exp(-a), a = sqrt(5) |x-x'| / l",
             "a function with continuous curvature", KERN_ALG_STAT),
      .motif = {KERN_ROLE_SMOOTH, false, 11, "MAT52", NULL, 1, false, "a smooth function"},
      .maker = {"make_matern_52"}, .npar = 2, .par = {KERN_SF, LENGTH}, .prepare = prepare,
-     .value = mat52_value, .grad = mat52_grad, .grad_value = true, .slope = mat52_slope,
-     .wave = mat52_wave},
+     .value = mat52_value, .fall = mat52_fall, .fall_factor = 5.0 / 3, .grad = radial_grad,
+     .grad_value = true, .slope = radial_slope, .wave = mat52_wave},
     {RADIAL("GE", "sf^2 exp(-(|x-x'| / l)^gamma)", "a function of adjustable roughness",
             KERN_ALG_STAT),
      .maker = {"make_gamma_exponential"}, .npar = 3,

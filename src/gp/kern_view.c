@@ -12,6 +12,7 @@ struct kern_view {
     struct kern *kern;
     struct plan plan; /* columns: the one point x */
     double *x, *row;  /* the point; a row, for differences */
+    const double *w;  /* weights, while differences are taken */
     bool slopes;      /* every leaf has its derivative in the point */
 };
 
@@ -57,30 +58,44 @@ enum gpm_status kern_view_row(struct kern_view *v, const double *x, double *out)
     return st;
 }
 
-/* Central differences of sum_i w_i k(x_i, x), with a step that balances truncation and rounding. */
-static enum gpm_status differences(struct kern_view *v, const double *w, double *g) {
-    size_t dim = (size_t)v->plan.rows.dim, n = v->plan.rows.n;
-    double *x = NEW_ARRAY(double, 2 * dim + 1), *keep = x + dim;
+enum gpm_status kern_differences(kern_point_fn fn, void *ctx, const double *x, int dim, double size,
+                                 double *grad) {
+    double *at = NEW_ARRAY(double, (size_t)dim + 1), f[2];
     enum gpm_status st = GPM_OK;
-    memcpy(keep, v->x, dim * sizeof *x);
-    for (size_t c = 0; c < dim && !st; c++) {
-        double h = 6e-6 * fmax(1e-3, fabs(keep[c])), f[2] = {0};
-        memcpy(x, keep, dim * sizeof *x);
+    memcpy(at, x, (size_t)dim * sizeof *at);
+    for (int c = 0; c < dim && !st; c++) {
+        double h = 6e-6 * fmax(size, fabs(x[c]));
         for (int side = 0; side < 2 && !st; side++) {
-            x[c] = keep[c] + (side ? -h : h);
-            st = kern_view_row(v, x, v->row);
-            f[side] = vec_ops()->dot(n, w, v->row);
+            at[c] = x[c] + (side ? -h : h);
+            st = fn(ctx, at, &f[side]);
         }
-        g[c] = (f[0] - f[1]) / (2 * h);
+        at[c] = x[c];
+        grad[c] = (f[0] - f[1]) / (2 * h);
     }
-    if (!st) st = kern_view_row(v, keep, v->row);
-    mem_free(x);
+    mem_free(at);
+    return st;
+}
+
+/* sum_i w_i k(x_i, x) */
+static enum gpm_status weighted(void *ctx, const double *x, double *f) {
+    struct kern_view *v = ctx;
+    enum gpm_status st = kern_view_row(v, x, v->row);
+    *f = vec_ops()->dot(v->plan.rows.n, v->w, v->row);
     return st;
 }
 
 enum gpm_status kern_view_slope(struct kern_view *v, const double *w, double *g) {
-    if (!v->slopes) return differences(v, w, g);
-    memset(g, 0, (size_t)v->plan.rows.dim * sizeof *g);
-    plan_slope(&v->plan, w, g);
-    return GPM_OK;
+    int dim = v->plan.rows.dim;
+    if (v->slopes) {
+        memset(g, 0, (size_t)dim * sizeof *g);
+        plan_slope(&v->plan, w, g);
+        return GPM_OK;
+    }
+    double *x = NEW_ARRAY(double, (size_t)dim);
+    memcpy(x, v->x, (size_t)dim * sizeof *x);
+    v->w = w;
+    enum gpm_status st = kern_differences(weighted, v, x, dim, 1e-3, g);
+    if (!st) st = kern_view_row(v, x, v->row); /* back to the point */
+    mem_free(x);
+    return st;
 }

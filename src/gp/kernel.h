@@ -210,6 +210,12 @@ GPM_MUST_USE enum gpm_status kern_view_row(struct kern_view *v, const double *x,
  * kernel has no closed form. */
 GPM_MUST_USE enum gpm_status kern_view_slope(struct kern_view *v, const double *w, double *g);
 
+/* Derivatives of a function of dim numbers by central differences, with steps that balance
+ * truncation and rounding for coordinates of about `size` and more. */
+typedef enum gpm_status (*kern_point_fn)(void *ctx, const double *x, double *f);
+GPM_MUST_USE enum gpm_status kern_differences(kern_point_fn fn, void *ctx, const double *x, int dim,
+                                              double size, double *grad);
+
 /* ---- algebra (paper, appendices B and C) ---- */
 /* Sum of products with the rules of appendix B applied and the merged parameters computed: the same
  * function. Also WN + WN, C + C, numbers folded, LIN + LIN with different origins, PER and SE ...

@@ -209,15 +209,6 @@ enum proc_outcome proc_parse_number(const char *text, size_t n, double *value) {
     return PROC_OK;
 }
 
-const char *proc_outcome_text(enum proc_outcome o) {
-    static const char *const texts[] = {
-#define X(name, text) text,
-        PROC_OUTCOME_LIST(X)
-#undef X
-    };
-    return texts[o];
-}
-
 void proc_result_init(struct proc_result *r) {
     *r = (struct proc_result){.value = NAN, .message = BUF_INIT, .stderr_tail = BUF_INIT};
 }

@@ -34,23 +34,17 @@ struct proc_command {
 };
 #define PROC_PATIENCE 60.0
 
-/* X(name, text of the failure) */
-#define PROC_OUTCOME_LIST(X)                                                                       \
-    X(PROC_OK, "ok")                                                                               \
-    X(PROC_NO_START, "the program could not be started")                                           \
-    X(PROC_EXIT, "the program ended with a non-zero status")                                       \
-    X(PROC_SIGNAL, "the program was killed by a signal")                                           \
-    X(PROC_TIMEOUT, "the program ran longer than its time-out")                                    \
-    X(PROC_NAN, "the program printed a value that is not finite")                                  \
-    X(PROC_GARBAGE, "the program did not print exactly one number")                                \
-    X(PROC_SHORTAGE, "the machine could not start the program")                                    \
-    X(PROC_INTERRUPTED, "interrupted")
 enum proc_outcome {
-#define X(name, text) name,
-    PROC_OUTCOME_LIST(X)
-#undef X
+    PROC_OK,
+    PROC_NO_START, /* there is no such program, or it may not be run */
+    PROC_EXIT,     /* with a status that is not 0 */
+    PROC_SIGNAL,
+    PROC_TIMEOUT,
+    PROC_NAN,     /* what it printed is not finite */
+    PROC_GARBAGE, /* nor is it one number */
+    PROC_SHORTAGE,
+    PROC_INTERRUPTED
 };
-const char *proc_outcome_text(enum proc_outcome o);
 
 struct proc_result {
     enum proc_outcome outcome;

@@ -203,7 +203,3 @@ double bo_log_jacobian(const struct bo *b, enum bo_warp w) {
 double bo_unwarp(const struct bo *b, double z) {
     return b->w_min + b->w_scale * unwarp(b->warp, z * b->w_sd + b->w_mean);
 }
-
-double bo_warp_value(const struct bo *b, double y) {
-    return standard(b, b->warp, y);
-}

@@ -91,7 +91,6 @@ void bo_load_points(struct bo *b, const double *theta); /* the active set, lengt
 GPM_MUST_USE enum gpm_status bo_load_outputs(struct bo *b, enum bo_warp warp);
 double bo_log_jacobian(const struct bo *b, enum bo_warp warp); /* of y -> z over the active set */
 double bo_unwarp(const struct bo *b, double z);
-double bo_warp_value(const struct bo *b, double y);
 
 /* bo_fit.c: brings the model up to date for a decision, factor included. */
 GPM_MUST_USE enum gpm_status bo_refit(struct bo *b, struct rng *r);

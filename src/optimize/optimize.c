@@ -376,20 +376,8 @@ enum gpm_status optimize_save_state(struct optimize *o, struct buf *err) {
 const struct bo_space *optimize_space(const struct optimize *o) {
     return &o->space;
 }
-enum optimize_end optimize_ended(const struct optimize *o) {
-    return o->end;
-}
-bool optimize_maximizes(const struct optimize *o) {
-    return o->opt.maximize;
-}
 size_t optimize_n(const struct optimize *o) {
     return o->trace.n;
-}
-const struct optimize_eval *optimize_at(const struct optimize *o, size_t i) {
-    return &o->trace.at[i];
-}
-struct bo *optimize_engine(struct optimize *o) {
-    return o->bo;
 }
 
 bool optimize_best(const struct optimize *o, double *x, double *y) {

@@ -83,13 +83,9 @@ GPM_MUST_USE enum gpm_status optimize_tell_at(struct optimize *o, const double *
                                               struct buf *err);
 
 const struct bo_space *optimize_space(const struct optimize *o);
-enum optimize_end optimize_ended(const struct optimize *o);
-bool optimize_maximizes(const struct optimize *o);
 size_t optimize_n(const struct optimize *o);
-const struct optimize_eval *optimize_at(const struct optimize *o, size_t i);
 bool optimize_best(const struct optimize *o, double *x, double *y);
 bool optimize_recommend(struct optimize *o, double *x, double *mean, double *sd);
-struct bo *optimize_engine(struct optimize *o); /* borrowed; its values are -y when maximising */
 
 void optimize_report_text(struct optimize *o, struct buf *out);
 void optimize_report_json(struct optimize *o, struct buf *out);
