@@ -297,50 +297,26 @@ void kern_unref(struct kern *k) {
 
 /* ---- looking inside ---- */
 
-enum kern_op kern_op_of(const struct kern *k) {
-    return k->op;
-}
-const struct kern_class *kern_class_of(const struct kern *k) {
-    return k->cls;
-}
-size_t kern_nkids(const struct kern *k) {
-    return k->op == KERN_ALIAS ? 0 : k->nkids;
-}
-const struct kern *kern_kid(const struct kern *k, size_t i) {
-    return k->kid[i];
-}
 bool kern_stationary(const struct kern *k) {
     return k->stationary;
-}
-bool kern_has_callback(const struct kern *k) {
-    return k->callback;
 }
 uint64_t kern_hash(const struct kern *k) {
     return k->hash;
 }
 
-static bool same(const struct kern *a, const struct kern *b, bool params) {
+bool kern_equal(const struct kern *a, const struct kern *b) {
     if (a == b) return true;
-    if (a->op != b->op || a->cls != b->cls || a->npar != b->npar || a->ncol != b->ncol ||
-        a->nkids != b->nkids || a->fn != b->fn || a->user != b->user)
+    if (a->hash != b->hash || a->op != b->op || a->cls != b->cls || a->npar != b->npar ||
+        a->ncol != b->ncol || a->nkids != b->nkids || a->fn != b->fn || a->user != b->user)
         return false;
-    if (params && a->hash != b->hash) return false;
-    for (size_t i = 0; i < a->npar && params; i++)
+    for (size_t i = 0; i < a->npar; i++)
         if (!same_number(a->par[i], b->par[i])) return false;
     for (size_t i = 0; i < a->ncol; i++)
         if (a->col[i] != b->col[i]) return false;
     for (size_t i = 0; i < a->nkids; i++)
-        if (!same(a->kid[i], b->kid[i], params)) return false;
+        if (!kern_equal(a->kid[i], b->kid[i])) return false;
     return true;
 }
-
-bool kern_equal(const struct kern *a, const struct kern *b) {
-    return same(a, b, true);
-}
-bool kern_same_shape(const struct kern *a, const struct kern *b) {
-    return same(a, b, false);
-}
-
 enum gpm_status kern_check_dim(const struct kern *k, int dim, char **why) {
     struct buf b = BUF_INIT;
     const char *name = k->cls ? k->cls->name : "";

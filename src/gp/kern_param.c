@@ -167,10 +167,3 @@ double kern_param_log_prior(const struct kern_param *p, double v) {
     default: return 0;
     }
 }
-
-double kern_log_prior(const struct kern *k, const double *theta) {
-    double sum = 0;
-    for (size_t i = 0; i < k->total; i++)
-        sum += kern_param_log_prior(kern_param_at(k, i), theta[i]);
-    return sum;
-}

@@ -89,10 +89,6 @@ static const struct {
               {"changing_pattern", is_changing},
               {"change", is_dated}};
 
-const char *kern_query_motif(size_t i) {
-    return i < COUNT_OF(motifs) ? motifs[i].name : NULL;
-}
-
 static int motif_find(const char *s, size_t len) {
     for (size_t i = 0; i < COUNT_OF(motifs); i++) {
         const char *m = motifs[i].name;

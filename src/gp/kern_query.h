@@ -37,6 +37,4 @@ GPM_MUST_USE enum gpm_status kern_query_parse(const char *text, struct arena *a,
 bool kern_query_holds(const struct kern_query *q, const char *const *terms, size_t n, bool change);
 /* The same for a canonical structure as kern_struct writes it: "LIN + SE*PER + WN". */
 bool kern_query_holds_text(const struct kern_query *q, const char *structure);
-/* Names of the motifs, NULL past the last. */
-const char *kern_query_motif(size_t i);
 #endif

@@ -141,15 +141,9 @@ struct kern *kern_ref(const struct kern *k); /* returns k */
 void kern_unref(struct kern *k);             /* NULL is fine */
 
 /* ---- looking inside ---- */
-enum kern_op kern_op_of(const struct kern *k);
-const struct kern_class *kern_class_of(const struct kern *k); /* leaf, alias, change; else NULL */
-size_t kern_nkids(const struct kern *k);                      /* sum, product, change */
-const struct kern *kern_kid(const struct kern *k, size_t i);  /* borrowed */
-bool kern_stationary(const struct kern *k);                   /* depends on x - x' only */
-bool kern_has_callback(const struct kern *k);
-uint64_t kern_hash(const struct kern *k); /* structure, parameters and columns */
+bool kern_stationary(const struct kern *k); /* depends on x - x' only */
+uint64_t kern_hash(const struct kern *k);   /* structure, parameters and columns */
 bool kern_equal(const struct kern *a, const struct kern *b);
-bool kern_same_shape(const struct kern *a, const struct kern *b); /* equal but for parameters */
 /* Whether inputs of this dimension fit (columns in range, ARD lengths agree, one-column kernels);
  * otherwise GPM_E_ARG and a message. */
 GPM_MUST_USE enum gpm_status kern_check_dim(const struct kern *k, int dim, char **why);
@@ -163,7 +157,6 @@ struct kern *kern_with_params(const struct kern *k, const double *theta, char **
 /* z = T(theta) and back; dtheta (may be NULL) receives dtheta/dz. Fixed parameters pass through. */
 void kern_unconstrain(const struct kern *k, const double *theta, double *z);
 void kern_constrain(const struct kern *k, const double *z, double *theta, double *dtheta);
-double kern_log_prior(const struct kern *k, const double *theta); /* default priors of the rows */
 double kern_param_log_prior(const struct kern_param *p, double theta);
 /* Log density of z = log theta under a lognormal prior centred at `mean`, and its slope. */
 double kern_log_scale_prior(const struct kern_param *p, double z, double mean, double *slope);

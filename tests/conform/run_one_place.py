@@ -19,6 +19,9 @@ PRINT = ("printf", "vprintf", "puts", "putchar", "perror")
 BELOW_CLI = [f + "/*" for f in sorted(os.listdir(ROOT)) if f != "cli"]  # the rule before is theirs
 # what, the calls that have one place, the files that are it, {file: why it may nevertheless}
 RULES = [
+    ("columns of a store are read by store/memo_sql.c, which checks type, NULL and range", calls(r"sqlite3_column_\w+"), ["store/memo_sql.c"], {}),
+    ("programs run, and their outcomes are stored, by source/runner.c", calls("proc_pool_new", "proc_pool_start", "proc_pool_wait"),
+     ["source/runner.c", "host/*"], {}),
     ("files are opened, made, renamed and locked by base/file.c",
      calls("fopen", "freopen", "open", "openat", "creat", "rename", "renameat", "mkstemp", "mkdtemp", "tmpfile", "mkdir", "link", "symlink",
            "unlink", "remove", "flock", "lockf", "json_load_file", "json_dump_file", "dlopen", r"sqlite3_open\w*") + r"|\bH_(?:LOAD|SAVE)\b",
