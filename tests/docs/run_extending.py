@@ -114,7 +114,7 @@ def check_kernel():
         f.write("t,y\n" + "".join("%d,%g\n" % (i, 3 / (1 + ((i - 20) / 5) ** 2) + 0.3 * math.sin(9 * i)) for i in range(40)))
     found = ("build/gpmem", "discover", "-q", "-k", "CAUCHY", "--log", "never", "series.csv")
     text = do(*found)
-    assert "CAUCHY + WN" in text and "a function with long memory" in text.lower(), text
+    assert "CAUCHY + WN" in text and "a function of long memory" in text.lower(), text
     assert float(do(*found, "--query", "smooth").split()[0]) > 0.99
 
 
