@@ -3,6 +3,14 @@
  * Statistics of draws. Every diagnostic is the basic one (between and within chain variance,
  * Geyer's estimate of the autocorrelation time) applied to transformed draws: split chains, normal
  * scores of ranks, distances from the median, indicators of a quantile.
+ *
+ *     R-hat       sqrt(var+ / W),      var+ = (n-1)/n W + B/n
+ *     ESS         M n / tau,           tau = 1 + 2 sum_t rho_t
+ *     rho_t       1 - (W - mean over chains of acov_t) / var+
+ *
+ * M chains of n draws, W the mean of the variances within chains, B/n the variance of the chains'
+ * means. Chains that disagree make var+ larger than W, which raises R-hat and, through rho, lowers
+ * the effective sample size (Vehtari et al. 2021, equations 3 to 13).
  */
 #include "infer/diagnostics.h"
 #include "base/mem.h"
@@ -36,6 +44,8 @@ double draws_sd(const double *x, size_t n) {
     return sqrt(variance(x, n));
 }
 
+/* R's type 7: linear between the order statistics at p (n - 1). f == 0 is apart so that an infinite
+ * neighbour does not make NaN of it. */
 static double quantile_of_sorted(const double *sorted, size_t n, double p) {
     double at = p * ((double)n - 1), low = floor(at);
     size_t i = (size_t)low;
@@ -64,6 +74,7 @@ static bool all_finite(const double *x, size_t n) {
     return true;
 }
 
+/* Equal up to rounding: no variance to speak of, so no R-hat and no autocorrelation. */
 static bool constant(const double *x, size_t n) {
     for (size_t i = 1; i < n; i++)
         if (fabs(x[i] - x[0]) > 1e-15 * fabs(x[0])) return false;
@@ -121,6 +132,9 @@ static double rhat_basic(const double *x, size_t chains, size_t n) {
     return sqrt((between / within + (double)n - 1) / (double)n);
 }
 
+/* The worse of two: on ranks (do the chains agree where they are?) and on ranks of the distance
+ * from the median (do they agree how wide they are?). Ranks make it finite where moments are not.
+ */
 double draws_rhat(const double *x, size_t chains, size_t n) {
     if (unusable(x, chains, n)) return NAN;
     size_t m = 2 * chains * (n / 2);
@@ -139,6 +153,8 @@ double draws_rhat(const double *x, size_t chains, size_t n) {
 }
 
 /* ---- autocovariance by the fast Fourier transform, length a power of two, data zero-padded */
+/* In place, not normalised: Cooley and Tukey's radix 2, bit reversal and then butterflies of
+ * growing length. sign -1: forward, +1: backward. */
 static void fft(double *re, double *im, size_t n, double sign) {
     for (size_t i = 1, j = 0; i < n; i++) { /* bit reversal */
         size_t bit = n >> 1;
@@ -163,7 +179,8 @@ static void fft(double *re, double *im, size_t n, double sign) {
     }
 }
 
-/* acov[t] = 1/n sum_i (x_i - m)(x_{i+t} - m) */
+/* acov[t] = 1/n sum_i (x_i - m)(x_{i+t} - m), the inverse transform of |transform|^2 (Wiener and
+ * Khinchin); zeros to twice the length keep the ends from meeting. */
 static void autocovariance(const double *x, size_t n, double *acov) {
     size_t len = 1;
     while (len < 2 * n) len <<= 1;
@@ -179,8 +196,11 @@ static void autocovariance(const double *x, size_t n, double *acov) {
     mem_free(re);
 }
 
-/* Geyer's initial monotone positive sequence on rho[t] = 1 - (W - mean acov[t]) / var+. Returns the
- * autocorrelation time. */
+/* Geyer's (1992) initial monotone positive sequence on rho[t] = 1 - (W - mean acov[t]) / var+:
+ * sums of neighbours rho[2k] + rho[2k+1] of a reversible chain are positive and fall, so the sum is
+ * cut at the first that is not positive and each is held below the one before; what is cut is
+ * noise. Returns the autocorrelation time, at least 1 / log10(total): antithetic draws may be worth
+ * more than independent ones, but not without bound. */
 static double geyer(double *acov, size_t n, double mean_var, double var_plus, double total) {
     double *rho = mem_zalloc((n + 2) * sizeof *rho);
     size_t t = 0;
@@ -211,6 +231,7 @@ static double geyer(double *acov, size_t n, double mean_var, double var_plus, do
     return fmax(tau, 1 / log10(total));
 }
 
+/* ESS of draws as they are. mean_acov[0] has the divisor n: W undoes it. */
 static double ess_basic(const double *x, size_t chains, size_t n) {
     if (unusable(x, chains, n)) return NAN;
     double *acov = NEW_ARRAY(double, n + 2), *mean_acov = mem_zalloc((n + 2) * sizeof(double));
@@ -266,7 +287,8 @@ double draws_mcse_mean(const double *x, size_t chains, size_t n) {
     return draws_sd(x, chains * n) / sqrt(draws_ess_mean(x, chains, n));
 }
 
-/* Delta method on the variance: ESS of the squared deviations, kurtosis from the draws. */
+/* Delta method: sd = sqrt(var), so se(sd) = se(var) / (2 sd) and, with d2 the squared deviations,
+ * se(var)^2 = (E d2^2 - var^2) / ESS(d2). */
 double draws_mcse_sd(const double *x, size_t chains, size_t n) {
     if (unusable(x, chains, n)) return NAN;
     size_t total = chains * n;

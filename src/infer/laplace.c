@@ -2,6 +2,14 @@
  *
  * Laplace's method and importance sampling over an unconstrained space: mixtures of Student-t
  * proposals around modes.
+ *
+ *     q(z) = sum_k w_k t_nu(z; mode_k, H_k^-1),   w_k ~ p(mode_k) (2 pi)^(d/2) |H_k|^(-1/2)
+ *
+ * H_k the negative Hessian of log p at mode k: each component has the mass that Laplace's method
+ * (Tierney and Kadane 1986) gives its mode. Student's tails (nu = 5) keep the importance weights
+ * p / q bounded where a normal's would not be. The draws then mend q: components with the moments
+ * of the weighted draws are added (adaptive importance sampling, Cappe et al. 2008; with a wide one
+ * as a defence, Hesterberg 1995), and only draws made after the last change are counted.
  */
 #include "infer/laplace.h"
 #include "base/mem.h"
@@ -10,6 +18,8 @@
 #include <math.h>
 #include <string.h>
 
+/* In the units of the callers, where the prior has a spread of about 1, a direction flatter than
+ * MIN_CURVATURE would get a component much wider than the prior. */
 #define MIN_CURVATURE 0.3
 #define DIFF_STEP     1e-4
 
@@ -40,6 +50,7 @@ static double mode_log_density(const struct mode *m, int d, const double *z) {
            m->log_scale - 0.5 * (nu + d) * log1p(r2 / nu);
 }
 
+/* log q(z): weights are kept as logs and not normalised, so their sum is divided out here. */
 double proposal_log_density(const struct proposal *p, const double *z) {
     double num[PROPOSAL_MAX_MODES + 2], den[PROPOSAL_MAX_MODES + 2];
     for (int k = 0; k < p->n; k++) {
@@ -60,6 +71,8 @@ static int pick_mode(const struct proposal *p, struct rng *r) {
     return p->n - 1;
 }
 
+/* t_nu = normal / sqrt(chi^2_nu / nu), the same divisor for all coordinates; nu is a whole number,
+ * so chi^2 is a sum of that many squares. */
 void proposal_draw(const struct proposal *p, struct rng *r, double *z) {
     const struct mode *m = &p->mode[pick_mode(p, r)];
     double x[PROPOSAL_MAX_DIM], chi2 = 0;
@@ -133,6 +146,7 @@ double proposal_add_mode(struct proposal *p, const struct density *t, const doub
         mem_free(m.scale);
         return -INFINITY;
     }
+    /* log evidence of the mode: |scale| = |H|^(-1/2) */
     m.log_weight = m.logp + 0.5 * d * LOG_2PI + m.log_scale;
     p->mode[p->n++] = m;
     return m.log_weight;
@@ -165,6 +179,11 @@ static void sample(const struct density *t, const struct proposal *p, struct rng
     }
 }
 
+/* From log weights to shares that sum to 1. With w_i = p/q of n draws:
+ *
+ *     Z ~ 1/n sum w_i (unbiased),   ess / n = (sum w)^2 / (n sum w^2)
+ *
+ * and the error of log Z by the delta method from the relative variance of the weights. */
 static struct is_result normalise(struct draws *d) {
     struct is_result r = {-INFINITY, INFINITY, 0};
     double total = log_sum_exp(d->w, d->n), s2 = 0;
@@ -182,6 +201,8 @@ static struct is_result normalise(struct draws *d) {
 }
 
 /* A component with the moments of the weighted draws, its covariance times `widen`. */
+/* False: the covariance is singular (fewer draws of weight than dimensions). 1.02 on the diagonal
+ * keeps it clear of that. */
 static bool moments(const struct draws *d, int n, double widen, struct mode *out) {
     double mean[PROPOSAL_MAX_DIM] = {0};
     for (size_t i = 0; i < d->n; i++)
@@ -209,6 +230,7 @@ static bool moments(const struct draws *d, int n, double widen, struct mode *out
 /* Two components with the moments of the draws, the second wide as a defence against heavy weights;
  * of the mixture they take 60 and 15 percent. Those of an earlier stage are replaced. */
 static void add_moments(struct proposal *p, const struct draws *d, double ess) {
+    /* a covariance of d (d + 1) / 2 numbers from fewer draws would be noise */
     if (ess * (double)d->n < 2.5 * p->d) return;
     struct mode narrow, wide;
     if (!moments(d, p->d, 1.1, &narrow)) return;
@@ -231,6 +253,10 @@ static void add_moments(struct proposal *p, const struct draws *d, double ess) {
     p->mode[p->n++] = wide;
 }
 
+/* Stage 0 is the pilot, which only shapes q; stage 1 the estimate; stage 2, from a q shaped by
+ * stage 1 as well, replaces the estimate where few of its draws counted. *out holds the draws of
+ * the last stage made. n_modes is fixed at the first call: later ones replace the components from
+ * moments. */
 struct is_result importance(const struct density *t, struct proposal *p, size_t pilot, size_t n,
                             struct rng *r, struct draws *out) {
     struct is_result res = {0};

@@ -1,7 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Fitting and keeping mixtures; see the header. Everything happens in u, the choices' unconstrained
- * coordinates in units of their prior spread, where curvatures and step sizes are of order one. */
+ * coordinates in units of their prior spread, where curvatures and step sizes are of order one:
+ *
+ *     z = centre + spread u,    log p_u(u) = log p_z(z) + sum log spread
+ *
+ *     1. draw from the prior: centre and spread are the draws' moments, the draws are the starts
+ *     2. weigh the starts, polish the best few by BFGS, let the best of those converge
+ *     3. each distinct optimum is a mode: Laplace's method (laplace.c)
+ *     4. importance sampling mends the mixture and measures its integral
+ *
+ * Invariant: a fit sees the conditional at points of its own choice and a generator of its own
+ * (fixed seeds), never the current values of the choices or the trace's generator. So g_k is a
+ * function of the conditional k alone, and what a chain proposes from it can be undone by proposing
+ * from it. */
 #include "infer/laplace_fit.h"
 
 #include "base/mem.h"
@@ -11,6 +23,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* KEPT: fits in the session's list; POLISHED: starts that BFGS improves; PROBES: points that a
+ * conditional is known by, two numbers each (FIT_KEYS). */
 enum { KEPT = 400, POLISHED = 6, PROBES = 2 };
 #define FAR        12.0 /* nats below the best at which a mode is left out */
 #define SAME_POINT 0.02
@@ -24,6 +38,8 @@ struct conditional {
     double z[PROPOSAL_MAX_DIM];
 };
 
+/* log p_u(u) and its gradient: d/du = spread d/dz. A callback of the optimiser and the integrator,
+ * which know no statuses: the first error is kept in st, and everything after it weighs nothing. */
 static double eval_u(void *ctx, const double *u, double *grad) {
     struct conditional *q = ctx;
     double logp = -INFINITY;
@@ -52,7 +68,8 @@ static int by_logp(const void *a, const void *b) {
     return x < y ? 1 : x > y ? -1 : 0;
 }
 
-/* A draw from the prior with the fit's own generator. */
+/* A draw from the prior with the fit's own generator, lent to the trace for the time of the draw;
+ * the trace's own is left as it was. */
 static enum gpm_status prior_draw(struct continuous *c, struct rng *own, double *z, double *logp,
                                   bool *ok) {
     struct rng now = c->t->rng;
@@ -87,6 +104,7 @@ static enum gpm_status draw_starts(struct conditional *q, struct rng *own, struc
     return st;
 }
 
+/* BFGS on -log p_u, in place; the box is only there to catch what runs away. */
 static void polish(struct conditional *q, struct start *s, int iterations) {
     size_t d = q->c->n_z;
     double lo[PROPOSAL_MAX_DIM], hi[PROPOSAL_MAX_DIM];
@@ -121,6 +139,8 @@ static void find_modes(struct conditional *q, struct start *s, size_t n) {
     }
 }
 
+/* On GPM_OK with f->p.n == 0 nothing was found: no start could be evaluated, no mode, or weights
+ * without a finite mean. Callers then propose nothing. */
 static enum gpm_status fit(struct continuous *c, struct laplace_fit *f) {
     struct conditional q = {.c = c, .f = f};
     struct density t = {(int)c->n_z, eval_u, &q};
@@ -170,6 +190,7 @@ static enum gpm_status key_of(struct continuous *c, double *key) {
     return st;
 }
 
+/* The same numbers computed in another order of nodes differ by rounding. */
 static bool nearly_same(double a, double b) {
     return a == b || (isfinite(a) && fabs(a - b) <= 1e-9 * (1 + fabs(a)));
 }

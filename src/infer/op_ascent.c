@@ -31,6 +31,13 @@ static enum gpm_status step(struct continuous *c, const double *at, const double
     return GPM_OK;
 }
 
+/* z_k is the place, y_k where the gradient is taken; momentum (Nesterov 1983):
+ *
+ *     z_{k+1} = y_k + rate grad(y_k)
+ *     t_{k+1} = (1 + sqrt(1 + 4 t_k^2)) / 2
+ *     y_{k+1} = z_{k+1} + (t_k - 1) / t_{k+1} (z_{k+1} - z_k)
+ *
+ * Without momentum y = z. Nesterov's steps may lead downhill for a while, so they have no floor. */
 static enum gpm_status climb(struct continuous *c, const struct ascent *a, double *z) {
     size_t n = c->n_z;
     double *g = NEW_ARRAY(double, n + 1), *y = NEW_ARRAY(double, n + 1),
@@ -60,6 +67,8 @@ static enum gpm_status climb(struct continuous *c, const struct ascent *a, doubl
     return st;
 }
 
+/* An optimiser, not a sampler: nothing is accepted or rejected but an impossible end, and the
+ * posterior is not left invariant. */
 static enum gpm_status ascent_transition(struct infer_state *x, struct trace *t, struct node **at,
                                          size_t n, const struct mh_extra *extra, void *ctx,
                                          bool *accepted) {

@@ -5,10 +5,21 @@
  * step size adapted by dual averaging (Hoffman and Gelman 2014) and a diagonal mass matrix from the
  * draws of the warm-up.
  *
+ * With z the transformed choices, logp(z) their log weight plus log Jacobian (continuous.h) and
+ * p ~ N(0, M) momenta drawn anew at every transition, the energy is
+ *
+ *     H(z, p) = p' M^-1 p / 2 - logp(z)
+ *
+ * and the leapfrog steps nearly keep it, are reversible and keep volume. What remains of the error:
+ * hmc accepts the end point with log alpha = H(start) - H(end); nuts doubles the trajectory
+ * forwards and backwards in time until it turns, and draws a point of it with probability
+ * proportional to exp(-H), so that nothing is left to accept.
+ *
  * Where the choices decide what else is evaluated (brush), the trajectory follows the gradient at a
  * frozen brush that does not depend on the current one; the leapfrog steps are reversible and keep
  * volume for any such field. The end point gets a fresh brush from the prior and is accepted by its
- * true weight. */
+ * true weight. nuts weighs every point of its trajectory and could not: it makes such a step of hmc
+ * instead, and so it does from a state of weight zero, whose energy is infinite. */
 #include "infer/continuous.h"
 
 #include <math.h>
@@ -19,9 +30,11 @@
 enum { MAX_DEPTH = 10, DIVERGED = 20, BFMI_DRAWS = 200 };
 #define BFMI_LOW 0.3
 
+/* A point of phase space. One allocation of 3 n numbers: point_copy relies on z, p, g being
+ * neighbours. */
 struct point {
-    double *z, *p, *g;
-    double logp;
+    double *z, *p, *g; /* position, momentum, gradient of logp at z */
+    double logp;       /* -inf outside the support: the energy is infinite there */
 };
 
 static void point_init(struct point *a, size_t n) {
@@ -40,6 +53,7 @@ static void point_release(struct point *a) {
     mem_free(a->z);
 }
 
+/* H(z, p); an energy that is no number counts as infinite: never taken. */
 static double energy(const struct point *a, const double *inv_mass, size_t n) {
     double k = 0;
     for (size_t i = 0; i < n; i++) k += a->p[i] * a->p[i] * inv_mass[i];
@@ -51,6 +65,8 @@ static void draw_momentum(struct point *a, const double *inv_mass, size_t n, str
     for (size_t i = 0; i < n; i++) a->p[i] = rng_normal(rng) / sqrt(inv_mass[i]);
 }
 
+/* p(1/2) = p + eps/2 g(z);  z' = z + eps M^-1 p(1/2);  p' = p(1/2) + eps/2 g(z').
+ * a->g must be the gradient at a->z on entry, and is so again on return. */
 static enum gpm_status leapfrog(struct continuous *c, struct point *a, double eps,
                                 const double *inv_mass) {
     size_t n = c->n_z;
@@ -75,15 +91,20 @@ struct hmc {
     double eps, steps;
 };
 
+/* Where the block stands now, with the gradient there; on the frozen brush, so a->logp need not be
+ * c->w_old. */
 static enum gpm_status start(struct continuous *c, struct point *a) {
     memcpy(a->z, c->old, c->n_z * sizeof(double));
     return continuous_eval(c, a->z, &a->logp, a->g);
 }
 
-/* A trajectory of `steps` leapfrog steps from the current state, then accept or reject. Leapfrog is
- * reversible and keeps volume, so with H = p' M^-1 p / 2 - log p(z), z transformed, Jacobian
- * included: log alpha = H(z, p) - H(z', p') where the log density at both ends is that of the true
- * weight, with its brush. */
+/* A trajectory of `steps` leapfrog steps from the current state, then accept or reject:
+ *
+ *     log alpha = logp - w_old + K(p) - K(p') + log P(block | new) - log P(block | old)
+ *
+ * K = p' M^-1 p / 2, here `before` and `after` (energy with logp put to 0). logp and w_old are the
+ * true weights, each with its own brush; the densities along the way only steer. `pick` is
+ * - log P(block | old), and extra is NULL where the block was not picked at random. */
 static enum gpm_status trajectory(struct continuous *c, double eps, double steps,
                                   const double *inv_mass, const struct mh_extra *extra, double pick,
                                   bool *accepted) {
@@ -125,6 +146,7 @@ static enum gpm_status hmc_transition(struct infer_state *x, struct trace *t, st
     enum gpm_status st = continuous_open(x, t, at, n, true, &c);
     if (st != GPM_OK || !c.n_parts) return st;
     double *mass = unit_mass(c.n_z);
+    /* A random length breaks the periods at which a fixed one returns to its start (Neal 2011). */
     double steps = 1 + (double)rng_below(&t->rng, (uint64_t)h->steps);
     st = trajectory(&c, h->eps, steps, mass, extra, pick, accepted);
     mem_free(mass);
@@ -146,15 +168,21 @@ static enum gpm_status op_hmc(struct infer_state *x, const value *args, size_t n
     return st;
 }
 
-/* nuts: adaptation */
+/* nuts: adaptation. What was learned belongs to the session (infer_state.nuts, a list) and is found
+ * again by target and dimension, so that a warm-up goes on over instructions and particles. Until
+ * `done` reaches `warmup` the kernel depends on its own past and its draws are not of the
+ * posterior; from then on step size and masses stay as they are, and each transition leaves it
+ * invariant. */
 
 struct adapt {
     struct adapt *next;
-    value scope, block;
+    value scope, block; /* the target; counted */
     size_t n;
-    double *inv_mass, *mean, *m2;
-    double seen; /* draws in the current window */
-    double done, warmup;
+    double *inv_mass;    /* diagonal of M^-1: variances of the draws */
+    double *mean, *m2;   /* of the window so far (Welford 1962) */
+    double seen;         /* draws in the current window */
+    double done, warmup; /* transitions made; those that adapt */
+    /* log_eps NaN: to be found by first_step_size, at the start and after a change of masses */
     double log_eps, log_eps_bar, mu, h_bar, k;      /* dual averaging */
     double energies, e_last, e_mean, e_m2, e_steps; /* after warm-up, see note_energy */
 };
@@ -191,6 +219,8 @@ static struct adapt *adapt_for(struct infer_state *x, value scope, value block, 
     return a;
 }
 
+/* Dual averaging begins anew, and shrinks towards mu: ten times the first guess, since long steps
+ * are cheap to try. */
 static void restart_averaging(struct adapt *a, double eps) {
     a->log_eps = log(eps);
     a->mu = log(10 * eps);
@@ -225,6 +255,13 @@ static enum gpm_status first_step_size(struct continuous *c, struct adapt *a) {
     return st;
 }
 
+/* Dual averaging (Hoffman and Gelman 2014, section 3.2) of target - accept towards 0:
+ *
+ *     h_k = (1 - eta) h_{k-1} + eta (target - accept),  eta = 1 / (k + t0)
+ *     log eps_k = mu - sqrt(k) / gamma h_k              the step to try next
+ *     log eps_bar = k^-kappa log eps_k + (1 - k^-kappa) log eps_bar
+ *
+ * eps_bar, the average, is what the transitions after the warm-up use. */
 static void average(struct adapt *a, double accept) {
     const double target = 0.8, gamma = 0.05, t0 = 10, kappa = 0.75;
     a->k++;
@@ -242,6 +279,8 @@ static bool window_ends(const struct adapt *a) {
     return false;
 }
 
+/* At the end of a window the variances of its draws become M^-1, shrunk towards 1e-3 as if five
+ * draws had said so (Stan's rule): a window of few draws gives no direction a mass of zero. */
 static void learn_mass(struct adapt *a, const double *z) {
     a->seen++;
     for (size_t i = 0; i < a->n; i++) {
@@ -297,15 +336,21 @@ void nuts_complain(const struct infer_state *x, struct buf *out) {
                    (unsigned long long)x->deep, (1 << MAX_DEPTH) - 1);
 }
 
-/* nuts: the tree */
+/* nuts: the tree. The trajectory is a binary tree whose leaves are points in the order of time. It
+ * grows by doubling: a subtree as large as all there is, at a random end. It stops when a subtree
+ * turns back on itself (that one is thrown away) or the whole does; either way the same tree could
+ * have been grown from each of its points with the same probability, which is what makes the draw
+ * from it reversible. */
 
 struct tree {
     struct continuous *c;
     const double *inv_mass;
-    double eps, h0;
-    double sum_accept, n_accept;
+    double eps, h0;              /* signed by leaf; energy of the start */
+    double sum_accept, n_accept; /* of min(1, exp(h0 - h)) over all leaves: what eps is tuned by */
     bool divergent, deep;
 };
+
+/* A subtree: 2^depth points grown in one direction from an end of the tree. */
 
 struct branch {
     struct point end;   /* outermost point in the direction of growth */
@@ -338,12 +383,16 @@ static double log_add(double a, double b) {
     return fmax(a, b) + log1p(exp(-fabs(a - b)));
 }
 
+/* The generalised criterion (Betancourt 2017, A.4.2): with rho the sum of the momenta, the
+ * velocities M^-1 p at both ends still point along it. rho stands for end minus start, in any
+ * metric. */
 static bool no_turn(const double *near, const double *far, const double *rho, size_t n) {
     double a = 0, b = 0;
     for (size_t i = 0; i < n; i++) a += near[i] * rho[i], b += far[i] * rho[i];
     return a > 0 && b > 0;
 }
 
+/* One leapfrog step. Its weight is exp(h0 - h), so that the start of the tree weighs 1. */
 static enum gpm_status leaf(struct tree *t, const struct point *from, double dir,
                             struct branch *b) {
     size_t n = t->c->n_z;
@@ -364,7 +413,9 @@ static enum gpm_status leaf(struct tree *t, const struct point *from, double dir
     return GPM_OK;
 }
 
-/* 2^depth further points in direction dir. */
+/* 2^depth further points in direction dir: two halves, each a tree. Within a subtree the pick is
+ * multinomial: that of the second half with probability w2 / (w1 + w2). Not ok: a half turned or
+ * diverged, and the caller must not use the branch. */
 static enum gpm_status grow(struct tree *t, const struct point *from, double dir, int depth,
                             struct branch *b) {
     if (depth == 0) return leaf(t, from, dir, b);
@@ -388,13 +439,16 @@ static enum gpm_status grow(struct tree *t, const struct point *from, double dir
     return st;
 }
 
+/* The whole tree: its two ends in time, the point drawn so far, sums over all points. */
 struct nuts_run {
     struct point left, right, pick;
     double *rho, *v_left, *v_right;
     double log_weight;
 };
 
-/* One doubling in a random direction; *more: go on. */
+/* One doubling in a random direction; *more: go on. The pick moves to the new half with probability
+ * min(1, w_new / w_old): biased progressive sampling, which leaves exp(-H) invariant over the tree
+ * and prefers points far from the start (Betancourt 2017, A.3.2). */
 static enum gpm_status double_tree(struct tree *t, struct nuts_run *r, int depth, bool *more) {
     size_t n = t->c->n_z;
     bool forward = rng_uniform(&t->c->t->rng) < 0.5;
@@ -442,6 +496,9 @@ struct nuts {
     double warmup;
 };
 
+/* One transition on a block without brush. Nothing but numbers changes, so the blocks there are
+ * stay the same and log P(block) cancels: no ratio is left to compute. A pick whose weight turns
+ * out -inf when it is built in the trace is refused. */
 static enum gpm_status nuts_step(struct continuous *c, struct adapt *a, bool *accepted) {
     size_t n = c->n_z;
     struct tree t = {.c = c, .inv_mass = a->inv_mass};
@@ -468,6 +525,7 @@ static enum gpm_status nuts_step(struct continuous *c, struct adapt *a, bool *ac
         } else {
             c->x->divergences += t.divergent;
             c->x->deep += t.deep;
+            /* h0 is the energy right after the momenta were drawn: what E-BFMI compares */
             note_energy(a, t.h0);
         }
     }

@@ -13,13 +13,19 @@ enum { MH_DRAWS = 100, EVIDENCE_DRAWS = 1000 };
 
 /* ---- laplace_mh ---- */
 
-/* Half the time a draw z' from the fit g, independent of z:
- *     log alpha = log p(z') - log p(z) + log g(z) - log g(z')
- * else a symmetric step of the fit's shape, without the last two. g does not depend on z. */
+/* Half of the proposals are drawn from the fit g, half are steps of its shape from where the chain
+ * stands. Each kind leaves the conditional invariant by itself, with
+ *
+ *     log alpha = logp - w_old + log g(old) - log g(z) + log P(block | new) - log P(block | old)
+ *
+ * where the g terms belong to draws alone (a walk is symmetric, as the shape is the same at both
+ * ends), and `pick` is - log P(block | old). g does not depend on where the chain stands
+ * (laplace_fit.h), else its density at `old` would not be the way back. */
 static enum gpm_status propose_fit(struct continuous *c, const struct laplace_fit *f, double pick,
                                    const struct mh_extra *extra, bool *accepted) {
     double z[PROPOSAL_MAX_DIM], logp, log_alpha = 0;
     struct rng *r = &c->t->rng;
+    /* a walk from a state of weight zero would hardly ever arrive */
     bool walk = c->w_old > -INFINITY && rng_uniform(r) < 0.5;
     memcpy(z, c->old, c->n_z * sizeof *z);
     if (walk)
@@ -36,6 +42,8 @@ static enum gpm_status propose_fit(struct continuous *c, const struct laplace_fi
     return st;
 }
 
+/* A fit that found nothing (p.n == 0: no mode, or no finite integral) proposes nothing; the state
+ * stays, which is a transition too. */
 static enum gpm_status laplace_transition(struct infer_state *x, struct trace *t, struct node **at,
                                           size_t n, const struct mh_extra *extra, void *ctx,
                                           bool *accepted) {
@@ -69,7 +77,9 @@ struct evidence_sum {
     double logz, se, ess;
 };
 
-/* The integral of the block's weight over its choices; the trace stays as it was. */
+/* log of the integral of exp(weight) over the block's choices, by the fit's importance sampling;
+ * the weight is the density of the choices and of all that depends on them, so with every choice in
+ * the block it is the evidence of the data. The trace, its generator included, stays as it was. */
 static enum gpm_status block_evidence(struct infer_state *x, struct trace *t, struct node_set *s,
                                       double draws, struct evidence_sum *sum) {
     struct continuous c;
@@ -106,6 +116,7 @@ static enum gpm_status op_log_evidence(struct infer_state *x, const value *args,
     static const struct target_form form = {"log_evidence", "all", 0, false};
     enum gpm_status st = infer_target(x, &form, args, n, NULL, &g);
     if (st != GPM_OK) return st;
+    /* the last argument, which infer_target reads as transitions, is here the number of draws */
     bool given = n > 2 && !is_absent(args[n - 1]);
     double draws = given ? g.transitions : EVIDENCE_DRAWS;
     if (draws < 10 || draws > 1e6)

@@ -2,11 +2,17 @@
  *
  * Mean-field proposals: independent normals in the unconstrained space of the block's continuous
  * choices, fitted by stochastic gradients of the evidence bound with reparameterised draws and
- * Adam steps; then one draw from them, corrected by Metropolis-Hastings.
+ * Adam steps (Kucukelbir et al. 2017, Kingma and Ba 2015); then one draw from them, corrected by
+ * Metropolis-Hastings:
+ *
+ *     z_i = centre_i + scale_i (m_i + s_i e_i),  e ~ N(0, 1)
+ *     bound(m, s) = E_e log p(z) + sum log s_i + const
+ *     log alpha = log p(z') - log p(z) + log q(z) - log q(z')
+ *                 + log P(block | new) - log P(block | old)
  *
  * The fit starts at draws from the prior and never looks at the current values, so it is a fixed
- * independence proposal from their point of view and the correction is exact. Blocks without
- * continuous choices are proposed from the prior. */
+ * independence proposal from their point of view and the correction is exact, however badly it is
+ * trained. Blocks without continuous choices are proposed from the prior. */
 #include "infer/continuous.h"
 
 #include <math.h>
@@ -37,6 +43,8 @@ static void fit_init(struct fit *f, size_t n) {
     f->sum = p + 11 * n;
 }
 
+/* Units for the fit: mean and spread of a few draws from the prior (Welford 1962), so that m = 0,
+ * s = 1 is about the prior. */
 static enum gpm_status look_at_prior(struct continuous *c, struct fit *f) {
     double seen = 0;
     double *m2 = mem_zalloc((f->n + 1) * sizeof *m2);
@@ -60,7 +68,12 @@ static enum gpm_status look_at_prior(struct continuous *c, struct fit *f) {
     return st;
 }
 
-/* Gradient of the bound in m and log s, averaged over a few draws. */
+/* Gradient of the bound in m and log s, summed over a few draws into f->sum:
+ *
+ *     d/dm = g scale,   d/d log s = g scale s e + 1,   g = d log p / dz
+ *
+ * the 1 from the entropy. Draws where the model is impossible tell no direction and are left out;
+ * *used counts the others. */
 static enum gpm_status bound_gradient(struct continuous *c, struct fit *f, double *used) {
     memset(f->sum, 0, 2 * f->n * sizeof(double));
     *used = 0;
@@ -83,6 +96,8 @@ static enum gpm_status bound_gradient(struct continuous *c, struct fit *f, doubl
     return GPM_OK;
 }
 
+/* The rate falls to a tenth over the training; decays 0.8 and 0.95 forget faster than Adam's usual
+ * ones, as there are about twenty steps. log s is held in [-12, 3]. */
 static void adam_step(struct fit *f, double used, double k, double steps) {
     double rate = 0.3 * (1 - 0.9 * k / steps);
     for (size_t i = 0; i < 2 * f->n; i++) {
@@ -106,7 +121,7 @@ static enum gpm_status train(struct continuous *c, struct fit *f, double steps) 
     return st;
 }
 
-/* log q of the fitted normals; log alpha = log p(z') - log p(z) + log q(z) - log q(z'). */
+/* Without the constant -n/2 log 2 pi, which cancels in the ratio. */
 static double log_q(const struct fit *f, const double *z) {
     double sum = 0;
     for (size_t i = 0; i < f->n; i++) {
