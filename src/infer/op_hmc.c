@@ -345,7 +345,7 @@ void nuts_complain(const struct infer_state *x, struct buf *out) {
 struct tree {
     struct continuous *c;
     const double *inv_mass;
-    double eps, h0;              /* signed by leaf; energy of the start */
+    double eps, h0;              /* step size, above 0; energy of the start */
     double sum_accept, n_accept; /* of min(1, exp(h0 - h)) over all leaves: what eps is tuned by */
     bool divergent, deep;
 };

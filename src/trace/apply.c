@@ -1,12 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Computing a node's value from its parents: primitives, compound and memoized procedures,
- * requesting primitives, `if`, `tag`, components of multiple values. */
+ * requesting primitives, `if`, `tag`, components of multiple values.
+ *
+ * What requests (Venture's request and output parts): a compound call requests its body, `if` a
+ * branch, a memoized call the one family of its arguments, mapv and its like one application per
+ * element. The roots of requested families become extra parents (req->xin) of the node, whose
+ * output is computed from their values. node_apply does all of it and leaves the node on, for the
+ * first evaluation, for regen and for values carried on.
+ *
+ * `requests` false: the families stand as they are, only the output is computed again; that is a D
+ * node none of whose requests changed. */
 #include "trace/node.h"
 
 #include <math.h>
 #include <string.h>
 
+/* Operands, and the makers of procedures among them: a made procedure computes with its maker's
+ * parameters. */
 static enum gpm_status ensure_all(struct trace *t, struct node *n) {
     for (uint32_t i = 0; i < n->n_in; i++) {
         enum gpm_status st = regen_ensure(t, n->in[i].node);
@@ -18,6 +29,7 @@ static enum gpm_status ensure_all(struct trace *t, struct node *n) {
     return GPM_OK;
 }
 
+/* The operator may have changed from primitive to compound or back. */
 static void set_linked_args(struct node *n, bool linked) {
     bool is = n->flags & NODE_LINKED_ARGS;
     if (is == linked) return;
@@ -109,6 +121,8 @@ static enum gpm_status value_call_family(struct trace *t, value proc, const valu
     return st;
 }
 
+/* Families of a memo table are counted by their requesters and known by the array of argument
+ * values; the table borrows them. `building` catches a family that asks for itself. */
 static enum gpm_status apply_memo(struct trace *t, struct node *n, struct memo_proc *m) {
     value key = value_array_new(n->n_in - 1);
     for (uint32_t i = 1; i < n->n_in; i++) key.u.array->at[i - 1] = value_ref(n->in[i].node->val);
@@ -426,6 +440,9 @@ static enum gpm_status compute(struct trace *t, struct node *n, const value *fix
     return apply_primitive(t, n, fixed, requests, out);
 }
 
+/* In this order: the value, the links, the index of tags, the statistics, the list of choices. The
+ * density of a deterministic application that records data (carry_weight) is taken before it is
+ * counted. */
 enum gpm_status node_apply(struct trace *t, struct node *n, const value *fixed, bool requests) {
     if (t->core->max_nodes && t->n_nodes > t->core->max_nodes)
         return diag_raise(t->core->diags, DIAG_LIMIT, node_span(n),

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Upper bounds of the weight of a proposal from the prior: the sum of the bounds of everything that
- * absorbs, over all values of the arguments that may change. */
+ * absorbs, over all values of the arguments that may change. With M that sum, a draw from the prior
+ * accepted with probability exp(weight - M) is a draw from the conditional (op_rejection.c); M must
+ * therefore hold for every state the proposal can lead to, not only near the current one. */
 #include "trace/scaffold.h"
 
 #include <math.h>
@@ -13,6 +15,8 @@ static enum gpm_status unbounded(struct scaffold *s, struct node *n, const char 
 }
 
 /* Bit i + 1: argument i may change. */
+/* Arguments beyond 63 have no bit; `everything` is for choices inside the brush, where nothing is
+ * known to stay. */
 static uint64_t varying(struct scaffold *s, const struct node *n, bool everything) {
     uint64_t bits = 0;
     for (uint32_t i = 1; i < n->n_in && i < 64; i++) {
@@ -26,7 +30,7 @@ static enum gpm_status bound_of_choice(struct scaffold *s, struct node *n, bool 
                                        double *out) {
     const struct sp_class *cls = node_class(n);
     if (!cls) return unbounded(s, n, "this");
-    if (cls->flags & SP_DISCRETE) {
+    if (cls->flags & SP_DISCRETE) { /* a probability is at most 1 */
         *out = 0;
         return GPM_OK;
     }

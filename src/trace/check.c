@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Whole-trace invariants, for tests: links agree in both directions, choices and scopes agree with
- * the nodes' flags, copied values agree with their source, cached densities with fresh ones. */
+ * the nodes' flags, copied values agree with their source, cached densities with fresh ones. The
+ * list of what must hold is at the head of onoff.c (nodes), scope.c (index) and joint.c
+ * (statistics); this file recomputes each from nothing, so it costs as much as evaluating the model
+ * again. */
 #include "trace/scaffold.h"
 
 #include <math.h>
@@ -16,6 +19,7 @@ static enum gpm_status fail(struct check *c, const struct node *n, const char *w
     return GPM_E_ARG;
 }
 
+/* in[slot].back is the position in the parent's out-list, and the entry there leads back here. */
 static bool edge_ok(struct node *n, uint32_t slot) {
     struct in_edge *e = edge_of(n, slot);
     if (e->node->kind == NODE_CONST) return true;
@@ -40,6 +44,8 @@ static enum gpm_status check_links(struct check *c, struct node *n) {
     return GPM_OK;
 }
 
+/* Deterministic values are computed again and compared. Not for procedures with effects, nor for
+ * boxes and procedures, which are equal only to themselves. */
 static enum gpm_status check_value(struct check *c, struct trace *t, struct node *n) {
     if (n->kind == NODE_IF ||
         (n->kind == NODE_APP && (closure_of(n->in[0].node->val) || memo_of(n->in[0].node->val)))) {

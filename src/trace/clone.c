@@ -3,7 +3,11 @@
  * Deep copies of traces, for particles, forks and guards. First every family, node, frame and
  * context is copied raw, with maps from old to new; then pointers and values are translated. Plain
  * data are shared, since values are immutable; closures over traced frames, memo tables, references
- * to nodes and statistics are copied. */
+ * to nodes and statistics are copied.
+ *
+ * What a caller may rely on: the copy has the same values, order of evaluation, weight and
+ * generator state (who wants another stream splits it) and shares nothing that can change. Contexts
+ * and blocks may stand in another order. */
 #include "trace/node.h"
 
 #include <string.h>
@@ -160,12 +164,15 @@ static void fill_node(struct clone *c, struct node *n) {
 
 /* Values. */
 
+/* One copy per object, however often it is met: identity is part of the meaning of procedures. The
+ * map holds no references, so `kept` does until the end. */
 static value remember(struct clone *c, value old, value fresh) {
     map_put(&c->values, MAP_PTR(old.u.obj), fresh.u.obj);
     vec_push(&c->kept, value_ref(fresh));
     return fresh;
 }
 
+/* Procedures of one maker share their state; so do their copies. */
 static value clone_made(struct clone *c, value v) {
     struct sp_made *m = (struct sp_made *)v.u.box;
     struct sp_state *state = map_get(&c->values, MAP_PTR(m->state));
@@ -290,7 +297,8 @@ static void clone_scopes(struct clone *c) {
         vec_push(&u->scopes, s);
     }
     for (size_t i = 0; i < t->choices.n; i++) choice_add(u, map_node(c, t->choices.at[i]));
-    /* contexts enter the index in the old order, block by block, so that picks agree */
+    /* in the order of evaluation, whatever order the old index has come to: the copies of two
+     * traces with the same nodes list their blocks alike */
     for (size_t k = 0; k < c->order.n; k++)
         for (size_t i = 0; i < c->order.at[k]->nodes.n; i++) {
             struct node *n = c->order.at[k]->nodes.at[i];
@@ -330,6 +338,8 @@ static void clone_records(struct clone *c) {
     }
 }
 
+/* All raw copies exist before the first pointer is translated, so the order of translation is free;
+ * frames come last, since values copied on the way ask for more of them. */
 struct trace *trace_clone(struct trace *t) {
     struct trace *u = trace_new(t->core, t->rng);
     struct clone c = {.from = t, .to = u};

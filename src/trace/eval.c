@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The tracing evaluator: walks the resolved syntax tree and makes nodes. Literals and variable
- * references make none; blocks only open frames. */
+ * references make none; blocks only open frames.
+ *
+ * Every node that is read goes through regen_ensure: during a proposal it may be one that has been
+ * taken out and not yet put back, and then it is regenerated first (regen.c). Evaluation fills the
+ * family in order; on an error the nodes made so far stay in it, and whoever began the family takes
+ * it apart (eval_family here, abandon in apply.c). */
 #include "trace/node.h"
 
 #include <string.h>
@@ -233,6 +238,7 @@ out:
     return st;
 }
 
+/* The branches are families, requested by the value of the condition: only the taken one exists. */
 static enum gpm_status eval_if(struct trace *t, struct family *fam, const struct ast *a,
                                struct frame *f, struct tagctx *ctx, struct node **out) {
     struct node *cond;

@@ -19,6 +19,8 @@ struct link { /* constant of a family <- operand of its requester */
     struct node *from;
     long item; /* element of the operand, or -1: all of it */
 };
+/* Adjoints: values in the form of what they belong to (number, vector, package); NIL is zero, and a
+ * node nobody differentiates has no place for one (adjoint_of gives NULL). */
 struct grad {
     struct scaffold *s;
     struct trace *t;
@@ -32,6 +34,8 @@ struct grad {
     value *out; /* per principal */
 };
 
+/* Entries of the torus have theirs in adj for the whole walk; nodes of a brush in brush_adj while
+ * their requester is under way; everything else is constant. */
 static value *adjoint_of(struct grad *g, struct node *n) {
     if (n->kind != NODE_CONST && n->mark && !g->s->e.at[n->mark - 1].brush)
         return &g->adj[n->mark - 1];
@@ -39,6 +43,7 @@ static value *adjoint_of(struct grad *g, struct node *n) {
     return i ? &g->brush_adj.at[i - 1] : NULL;
 }
 
+/* adjoint(n) += d. */
 static void give(struct grad *g, struct node *n, value d_taken) {
     value *a = adjoint_of(g, n);
     if (a && d_taken.tag != V_NIL) value_set_take(a, adj_add(*a, d_taken));
@@ -112,6 +117,8 @@ static enum gpm_status density(struct grad *g, struct node *n, value *dv) {
     return st;
 }
 
+/* d log p(all its data) / d its arguments. An argument that acts through a procedure of the model
+ * (a kernel written in the language) has no derivative: aaa->gradient says so by ABSENT. */
 static enum gpm_status maker(struct grad *g, struct node *n) {
     const struct sp_aaa *aaa = node_class(n)->aaa;
     if (!aaa->gradient) return no_gradient(g, n, " of the density of its data");
@@ -130,6 +137,8 @@ static enum gpm_status maker(struct grad *g, struct node *n) {
     return st == GPM_OK && hidden ? no_gradient(g, n, " through a procedure of the model") : st;
 }
 
+/* Vector-Jacobian product of a row. Values without slope (booleans, procedures, discrete ones) end
+ * the chain; a smooth function whose row does not know its derivative is an error. */
 static enum gpm_status deterministic(struct grad *g, struct node *n, value d) {
     const struct sp_class *cls = node_class(n);
     if (!any_wanted(g, n)) return GPM_OK;
@@ -278,6 +287,9 @@ static struct node *observed_end(struct grad *g, struct node *n) {
     return !absorbs && (end->flags & NODE_OBSERVED) ? end : NULL;
 }
 
+/* A requesting node with all that it requested: the brush in order of evaluation is found first,
+ * then walked backwards. A family that others request too is left out when it stands in the torus.
+ */
 static enum gpm_status brush_back(struct grad *g, struct node *n) {
     g->brush_order.n = 0;
     map_release(&g->brush);
@@ -304,6 +316,8 @@ static enum gpm_status brush_back(struct grad *g, struct node *n) {
     return st;
 }
 
+/* One entry, its adjoint complete. For a principal:  d/dv = adjoint + d log p(v | args) / dv, and
+ * its arguments get their part of the same density. */
 static enum gpm_status entry_back(struct grad *g, uint32_t i) {
     struct entry *e = &g->s->e.at[i];
     struct node *n = e->n;

@@ -19,6 +19,8 @@ static struct sp_state *state_of(const struct node *n) {
     return m ? m->state : NULL;
 }
 
+/* Plain choices are added at once; applications with statistics wait until all are known, as their
+ * densities depend on the order in which they go in. */
 static enum gpm_status add_density(void *ctx, struct trace *t, struct node *n) {
     struct joint *j = ctx;
     const struct sp_class *cls = node_class(n);
@@ -57,7 +59,9 @@ static enum gpm_status step_on(struct trace *t, struct node *n, void *data, enum
     return core_place(t->core, st, node_span(n));
 }
 
-/* The data of one maker taken out of a copy of its statistics and put in again one by one. */
+/* The data of one maker taken out of a copy of its statistics and put in again one by one:
+ * out->all = sum_i log p(y_i | y_1 .. y_{i-1}), which must be the closed form (check.c), and is the
+ * only way to tell the part of the observed ones. A value of probability zero is not put in. */
 static enum gpm_status one_by_one(struct trace *t, const struct joint *j, struct sp_state *state,
                                   const struct sp_aaa *aaa, struct maker_density *out) {
     void *copy = state->cls->copy(state->data, aaa);
@@ -84,6 +88,8 @@ static void joint_release(struct joint *j) {
     vec_release(&j->makers);
 }
 
+/* joint = log p(all random choices, observed ones included); likelihood: the observed ones' part.
+ */
 enum gpm_status trace_log_joint(struct trace *t, double *joint, double *likelihood) {
     struct joint j = {0};
     enum gpm_status st = trace_each_node(t, add_density, &j);

@@ -35,6 +35,8 @@ static enum gpm_status check(struct scaffold *s, const struct entry *e, struct n
     return GPM_OK;
 }
 
+/* The observation lets go of an end outside the scaffold: its density leaves the weight, and it
+ * becomes a free choice, drawn from its prior now. */
 static enum gpm_status leave(struct scaffold *s, struct entry *e, double *weight) {
     struct node *end = e->kept_end;
     double logp;
@@ -52,6 +54,13 @@ static enum gpm_status leave(struct scaffold *s, struct entry *e, double *weight
     return st == GPM_OK ? observation_propagate(s->t, end, false) : st;
 }
 
+/* With y the observed value, a the end that is left, b the one that is taken: the move goes from
+ * (a = y, b free) to (a free, b = y), draws the free one from its prior both ways, and
+ *
+ *     *weight += log p(b = y) - log p(a = y)
+ *
+ * Where detach has torn the old end down it has counted that density already, and the first term is
+ * all; a new end that was made or torn down by this proposal (`made`) was no free choice before. */
 enum gpm_status observation_follow(struct scaffold *s, struct entry *e, double *weight) {
     struct node *n = e->n, *end = chase(n);
     size_t index = (size_t)(e - s->e.at);

@@ -54,6 +54,7 @@ void link_in(struct node *child, uint32_t slot) {
     p->out[p->n_out++] = (struct out_edge){child, slot};
 }
 
+/* The last child takes the free place, and its edge learns of it. */
 void unlink_in(struct node *child, uint32_t slot) {
     struct in_edge *e = edge_of(child, slot);
     struct node *p = e->node;
@@ -91,10 +92,13 @@ void request_clear_parents(struct node *n) {
     }
 }
 
+/* For a request that is put away with its list (detach): links go, xin[] stays for relinking. */
 void request_clear_parents_keep(struct node *n) {
     for (uint32_t i = n->req->n_xin; i-- > 0;) unlink_in(n, XIN | i);
 }
 
+/* A compound call is no child of its operands (NODE_LINKED_ARGS is off): the body's nodes read them
+ * themselves, and a change must reach those alone. */
 void node_link_all(struct node *n) {
     if (n->flags & NODE_FROZEN) return;
     for (uint32_t i = 0; i < n->n_in; i++) {
@@ -184,6 +188,9 @@ void node_call(struct trace *t, struct node *n, struct sp_call *c, value *args) 
     value args_small_[8], *args = (n)->n_in <= 9 ? args_small_ : NEW_ARRAY(value, (n)->n_in)
 #define CALL_DONE() (args != args_small_ ? mem_free(args) : (void)0)
 
+/* log p(v | arguments, statistics as they are). -inf is an answer; NaN is an error, raised here
+ * where it appears. core->model: rows that call procedures of the model evaluate them in this
+ * trace. */
 enum gpm_status node_density(struct trace *t, struct node *n, value v, double *out) {
     struct sp_call c;
     CALL_ARGS(n);
@@ -203,6 +210,7 @@ enum gpm_status node_density(struct trace *t, struct node *n, value v, double *o
     return st;
 }
 
+/* With statistics the density changes with everything else that is counted, so it is not kept. */
 enum gpm_status node_logp(struct trace *t, struct node *n, double *out) {
     if (!(n->flags & NODE_HAS_LOGP)) {
         enum gpm_status st = node_density(t, n, n->val, &n->logp);

@@ -14,6 +14,9 @@ static bool passes_on(const struct node *n, value op) {
            n->val.tag == n->req->fam[0]->root->val.tag;
 }
 
+/* Nodes that compute nothing: a tag, the taken branch, a call (its family's root), a dereference.
+ * Their values are copies, and whatever is said of one of them (observed, forced) is meant for its
+ * source. */
 struct node *copy_source(const struct node *n) {
     if (n->kind == NODE_CONST || (n->flags & NODE_FROZEN)) return NULL;
     if (n->kind == NODE_TAG) return n->in[n->n_in - 1].node;
@@ -75,6 +78,10 @@ static enum gpm_status take_out_record(struct trace *t, struct node *n) {
     return st;
 }
 
+/* Where a value is set outside the order of evaluation (an observation inside a brush that has just
+ * been evaluated), children computed with the value drawn before it must be computed again. Those
+ * that wait in the scaffold will be anyway. A random child, or one whose requests depend on it,
+ * would have to be drawn again with the others of its proposal: that is refused. */
 enum gpm_status observation_propagate(struct trace *t, struct node *n, bool back) {
     for (uint32_t i = 0; i < n->n_out; i++) {
         struct node *c = n->out[i].child;
@@ -141,6 +148,8 @@ enum gpm_status node_given_value(struct trace *t, struct node *n, value v, value
     return GPM_E_USER;
 }
 
+/* *weight: log density of v at `end`, under the statistics without it. A value of density zero is
+ * kept all the same: the state has weight -inf until something moves. */
 enum gpm_status constrain_end(struct trace *t, struct node *end, value v, double *weight) {
     struct node *checked;
     enum gpm_status st = observation_end(t, end, node_span(end), &checked);

@@ -1,10 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Switching nodes and families off and on: mirror images. Off takes a node out of its parents'
- * lists, the choices, the scopes and the statistics, and releases what it requested; on puts
- * everything back. A rejected proposal is undone by on alone: nothing is evaluated again. */
+ * Switching nodes and families off and on: mirror images, line by line in opposite order. Off takes
+ * a node out of its parents' lists, the choices, the scopes and the statistics, and releases what
+ * it requested; on puts everything back. A rejected proposal is undone by on alone: nothing is
+ * evaluated again.
+ *
+ * A node that is on: is in the out-list of each linked parent and no parent is off; is in
+ * trace->choices exactly when it is random and not observed; is counted by the statistics of its
+ * procedure when that keeps any; if it is a tag, its context stands in the index; if it made
+ * procedures, they know it as their maker. trace_check (check.c) tests all of it. */
 #include "trace/node.h"
 
+/* The list has no order; a choice knows its place, so that leaving is O(1): the last one moves in.
+ */
 void choice_add(struct trace *t, struct node *n) {
     if (n->choice != NO_INDEX || !(n->flags & NODE_RANDOM) || (n->flags & NODE_OBSERVED)) return;
     n->choice = (uint32_t)t->choices.n;
@@ -23,6 +31,8 @@ void choice_remove(struct trace *t, struct node *n) {
     n->choice = NO_INDEX;
 }
 
+/* The procedures of one maker share their state; the first will do to find it. They may stand in a
+ * package (gpmem makes two) or behind a reference. */
 struct sp_made *first_made(value v) {
     if (v.tag == V_PROC) return sp_made_of(v);
     if (v.tag == V_REF) return v.u.ref->node ? NULL : first_made(v.u.ref->v);
@@ -55,6 +65,8 @@ static bool is_maker(const struct node *n) {
     return cls && (cls->flags & SP_MAKER);
 }
 
+/* A memoized family leaves its table, so that the same arguments asked for meanwhile make a new
+ * one, and comes back into it. */
 static void family_off(struct trace *t, struct family *f) {
     for (size_t i = f->nodes.n; i-- > 0;) {
         struct node *n = f->nodes.at[i];

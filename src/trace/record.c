@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Directives in a trace: assume, observe, predict, sample, force, forget, freeze, report. A failing
- * one leaves the trace as it was. */
+ * one leaves the trace as it was.
+ *
+ * A record owns one reference to the family its expression was evaluated in. Names of the model
+ * (trace->globals) lead to nodes of those families; later directives read them by out-edges, which
+ * is how forget knows that somebody still does. Everything that changes which nodes there are, or
+ * which are choices, counts t->structure up: compiled forms check it. */
 #include "trace/scaffold.h"
 
 #include <math.h>
@@ -22,6 +27,8 @@ static void record_free(struct record *r) {
     mem_free(r);
 }
 
+/* For families that a directive holds: the one reference goes, and what nobody else requests with
+ * it. */
 static void drop_family(struct trace *t, struct family *f) {
     family_drop(t, f, NULL);
     families_free_dead(t, &f, 1);
@@ -193,8 +200,14 @@ enum gpm_status trace_sample(struct trace *t, const struct ast *ast, struct fram
     return st;
 }
 
-/* Gives a random node the value v, as an observation or not; *weight: change of the log density,
- * the node's own included. */
+/* Gives a random node the value v, as an observation or not.
+ *
+ *     *weight = log p(v | its arguments) + log p(what absorbs | v) - log p(what absorbs | old
+ * value)
+ *
+ * detach leaves out the node's own density (SCAFFOLD_PRIOR), regen counts it (SCAFFOLD_FIXED): the
+ * old value was drawn from its prior by the evaluation, so this is the importance weight of having
+ * the observation instead. strict: values that the user gives must not fail softly. */
 static enum gpm_status set_value(struct trace *t, struct node *end, value v, bool observe,
                                  double *weight) {
     struct scaffold *s;
@@ -352,6 +365,9 @@ enum gpm_status trace_report(struct trace *t, struct sym *label, struct span at,
     return GPM_OK;
 }
 
+/* The nodes that names refer to stay on as constants (NODE_FROZEN: node_class is NULL, nothing is
+ * linked); the computation under them is switched off and freed, but for nodes that closures read.
+ */
 enum gpm_status trace_freeze(struct trace *t, struct sym *label, struct span at) {
     struct record *r = trace_find_record(t, label);
     if (!r) return unknown_label(t, label, at);

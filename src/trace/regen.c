@@ -6,8 +6,18 @@
  *
  * Weights: an absorbing node adds its log density; a maker in M the joint log density of its data;
  * a principal under SCAFFOLD_FIXED its own; an observed end its own. Choices drawn from their prior
- * (principals under SCAFFOLD_PRIOR, brush) add nothing. Density is taken before incorporating on
- * the way in and after unincorporating on the way out, so exchangeable applications telescope. */
+ * (principals under SCAFFOLD_PRIOR, brush) add nothing, since their density in the model is the
+ * density they are proposed with. So
+ *
+ *     SCAFFOLD_PRIOR  w_new - w_old = log alpha of Metropolis-Hastings with that proposal
+ *     SCAFFOLD_FIXED  w_new - w_old = log p(new) - log p(old), the brush's own densities left out
+ *
+ * Density is taken before incorporating on the way in and after unincorporating on the way out, so
+ * exchangeable applications telescope: log p(y1..yn) = sum log p(yi | y1..yi-1) whatever the order.
+ *
+ * Regen is driven by demand (regen_ensure): evaluating a brush may read a node of the torus before
+ * its turn in the list, and that node is then regenerated first. new_order is the order that came
+ * about, and unregen goes back along it. */
 #include "trace/scaffold.h"
 
 #include <math.h>
@@ -18,6 +28,7 @@ static struct sp_state *maker_state(const struct node *n) {
     return m ? m->state : NULL;
 }
 
+/* s->sink is where the walk under way adds up; outside a proposal there is nothing to add to. */
 enum gpm_status carry_weight(struct trace *t, struct node *n) {
     struct scaffold *s = t->active;
     if (!s || !s->sink || (n->flags & NODE_RANDOM) || !node_is_stateful(n)) return GPM_OK;
@@ -41,6 +52,8 @@ bool is_torn_down(struct scaffold *s, const struct node *n) {
     return family_is_brush(n->family) || (e && (e->role == ROLE_D || e->brush));
 }
 
+/* The observation at root e lets go of a choice that is torn down; which one it holds in the new
+ * state is found by observation_follow (moves.c). An end that stays is noted as kept_end. */
 static enum gpm_status unconstrain(struct scaffold *s, struct entry *e, double *w) {
     struct node *end = chase(e->n);
     bool changes = is_torn_down(s, end);
@@ -56,6 +69,8 @@ static enum gpm_status unconstrain(struct scaffold *s, struct entry *e, double *
     return GPM_OK;
 }
 
+/* Takes one D node out and writes down how it was. Its families are switched off, not freed, and
+ * its links to operands stay: only what it requested goes. */
 static enum gpm_status detach_d(struct scaffold *s, struct entry *e, double *w) {
     struct trace *t = s->t;
     struct node *n = e->n;

@@ -2,7 +2,22 @@
  *
  * Finding the scaffold: which nodes change when the principals do (D), which absorb the change
  * (A), which makers absorb it for all their applications (M), and which families lose their last
- * requester (the brush). Then an order of evaluation of what stays. */
+ * requester (the brush). Then an order of evaluation of what stays.
+ *
+ *     1. Reach: from the principals along out-edges. A random primitive absorbs, and the walk ends
+ *        there; a maker that knows the joint density of its data absorbs for all of them; anything
+ *        else is computed from what changed, so it changes, and the walk goes on.
+ *     2. Brush: a D node whose requests are made anew loses its families. A family that has lost
+ * all its requesters is brush, and its nodes lose theirs in turn: trial deletion by counts, so a
+ *        memoized family that somebody outside still requests stays.
+ *     3. Order: what is left (the torus: D, A and M outside the brush) parents first.
+ *
+ * Invariants: roles only rise, from none to A or M to D (a node reached through its operator cannot
+ * absorb: another procedure's density says nothing of this one's). node->mark is 1 + the entry, so
+ * a trace has one scaffold at a time (trace->active), and scaffold_end clears every mark and count
+ * before anything is freed. Entries do not move or grow after scaffold_build. Time and memory are
+ * proportional to the scaffold and its edges, not to the trace (Mansinghka, Selsam and Perov 2014).
+ */
 #include "trace/scaffold.h"
 
 #include <stdlib.h>
@@ -12,6 +27,10 @@ struct entry *entry_of(struct scaffold *s, const struct node *n) {
     return n->kind != NODE_CONST && n->mark ? &s->e.at[n->mark - 1] : NULL;
 }
 
+/* Does a change of this operand change what the node requests, not only its output? The operator
+ * decides which body is evaluated, the condition which branch; a memoized call and requesting
+ * primitives use operands as keys or hand them on by value. An operand of a compound call does not:
+ * the body's frame refers to the node. */
 bool requests_on(const struct node *n, uint32_t slot) {
     if (n->kind == NODE_IF) return slot == 0;
     if (n->kind == NODE_COMPONENT) return slot == 0;
@@ -52,6 +71,7 @@ static bool can_absorb_for_applications(const struct node *n, uint32_t slot,
     return (cls->flags & SP_CALLS) || !closure_of(n->in[slot].node->val);
 }
 
+/* The edge (n, slot) leads from something that changes. */
 static void reach(struct scaffold *s, struct work *w, struct node *n, uint32_t slot) {
     struct entry *e = entry_make(s, n);
     const struct sp_class *cls = node_class(n);
@@ -76,6 +96,8 @@ static void reach(struct scaffold *s, struct work *w, struct node *n, uint32_t s
 
 static void lose_requests(struct scaffold *s, struct node *n);
 
+/* One requester less in the count of this proposal (f->lost); the trace itself is not touched
+ * before detach. */
 static void lose_family(struct scaffold *s, struct family *f) {
     if (!f->lost) vec_push(&s->touched, f);
     if (++f->lost != f->refs) return;
@@ -125,7 +147,9 @@ static void visit_brush(struct scaffold *s, struct family *f) {
     }
 }
 
-/* Post-order over what stays: parents, then what the node's brush reads, then the node. */
+/* Post-order over what stays: parents, then what the node's brush reads, then the node. Order of
+ * creation (seq) would not do: a node that was requested anew is younger than those that read it.
+ */
 static void visit(struct scaffold *s, struct node *n) {
     struct entry *e = entry_of(s, n);
     if (!e || e->brush || e->ordered) return;
@@ -158,6 +182,8 @@ static void sort_by_seq(struct scaffold *s) {
     }
 }
 
+/* The torus by age, and `order` from it: the same scaffold is found in the same order however it
+ * was reached, so that runs with one seed agree. */
 static void order_torus(struct scaffold *s) {
     for (size_t i = 0; i < s->e.n; i++)
         if (!s->e.at[i].brush) vec_push(&s->torus, (uint32_t)i);
@@ -191,6 +217,7 @@ enum gpm_status scaffold_build(struct trace *t, struct node *const *principals, 
     struct scaffold *s = scaffold_new(t);
     struct work w = {0};
     trace_settle(t);
+    /* what compiled steps have left behind is written first: the walk reads the nodes */
     for (size_t i = 0; i < n; i++) {
         struct entry *e = entry_make(s, principals[i]);
         if (e->principal >= 0) continue;

@@ -1,31 +1,47 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * For trace/ and flat/: the scaffold of a proposal. */
+ * For trace/ and flat/: the scaffold of a proposal. Its life (who may call what):
+ *
+ *     built --detach--> detached --regen--> regenerated --commit--> gone
+ *       |                 |   ^                 |
+ *       abandon           |   +--- unregen -----+
+ *       |                 restore
+ *       gone              gone
+ *
+ * While it is detached the old values stand in the entries and the old families, switched off, in
+ * old_req: nothing of the old state is freed before commit, so restore evaluates nothing and fails
+ * for no reason but a bug. */
 #ifndef TRACE_SCAFFOLD_H
 #define TRACE_SCAFFOLD_H
 #include "trace/node.h"
 
+/* D: changes; A: a random choice that keeps its value and absorbs by its density; M: a maker that
+ * keeps its procedures and absorbs by the joint density of their data. */
 enum role { ROLE_NONE, ROLE_D, ROLE_A, ROLE_M };
 
+/* What the proposal knows of one node, from scaffold_build on. The old_ fields are written by
+ * detach and say how to restore; those of the new state by regen. */
 struct entry {
     struct node *n;
     uint8_t role;
-    bool requests;   /* D: its requests are made anew; M: what it closes over may be others */
-    bool op_changed; /* D: its procedure may be another one */
-    bool requests_lost;
-    bool ordered, done, brush;
-    int32_t principal; /* number, or -1 */
-    uint32_t early;    /* smc.c: step in which the old state needed it */
-    bool attached;     /* smc.c: of the old state */
-    double held;       /* smc.c: weight at detach */
-    double drawn;      /* weight at regen */
-    uint32_t rank;     /* smc.c: place before sorting */
-    uint32_t group;    /* step of a sequential regen; see smc.c */
-    value old;
+    bool requests;      /* D: its requests are made anew; M: what it closes over may be others */
+    bool op_changed;    /* D: its procedure may be another one */
+    bool requests_lost; /* scaffold.c: its families have been counted as lost */
+    bool ordered;       /* stands in `order`; put back to false where detach did not come so far */
+    bool done;          /* regenerated: its new value can be read */
+    bool brush;         /* inside a family that goes away: nothing of it is restored one by one */
+    int32_t principal;  /* number, or -1 */
+    uint32_t early;     /* smc.c: step in which the old state needed it */
+    bool attached;      /* smc.c: of the old state */
+    double held;        /* smc.c: weight at detach */
+    double drawn;       /* weight at regen */
+    uint32_t rank;      /* smc.c: place before sorting */
+    uint32_t group;     /* step of a sequential regen; see smc.c */
+    value old;          /* counted */
     double old_logp;
     uint16_t old_flags;
-    struct request *old_req;
-    struct node *old_end; /* observed root: the node that was constrained */
+    struct request *old_req; /* owned until restore gives it back to the node or commit frees it */
+    struct node *old_end;    /* observed root: the node that was constrained */
     struct node *new_end;
     struct node *kept_end;     /* observed root: its end, where that is no part of the scaffold */
     bool left, taken;          /* moves.c: kept_end was left, new_end was there as a free choice */
@@ -36,18 +52,19 @@ struct entry {
 
 struct scaffold {
     struct trace *t;
-    VEC(struct entry) e;          /* all nodes reached */
-    VEC(uint32_t) torus;          /* entries that stay, by seq */
-    VEC(uint32_t) order;          /* the same in order of evaluation of the old state */
-    VEC(uint32_t) new_order;      /* as regenerated */
-    VEC(struct family *) touched; /* families that lose requesters */
-    VEC(struct node *) principals;
-    enum scaffold_mode mode;
-    const value *values;
-    double weight;
-    size_t n_old; /* smc.c: how many of the order stand as in the old state */
+    VEC(struct entry) e;           /* all nodes reached */
+    VEC(uint32_t) torus;           /* entries that stay, by seq */
+    VEC(uint32_t) order;           /* the same in order of evaluation of the old state */
+    VEC(uint32_t) new_order;       /* as regenerated */
+    VEC(struct family *) touched;  /* families that lose requesters */
+    VEC(struct node *) principals; /* less those inside the brush of another */
+    enum scaffold_mode mode;       /* of the last detach or regen */
+    const value *values;           /* SCAFFOLD_FIXED: borrowed, one per principal */
+    double weight;                 /* of the regen under way */
+    size_t n_old;                  /* smc.c: how many of the order stand as in the old state */
     double *sink; /* during detach and regen: where data recorded by deterministic nodes weigh in */
-    bool detached, built, strict, has_brush;
+    bool detached, built, has_brush;
+    bool strict; /* a regen that fails is an error, never weight -inf: values that the user gave */
     uint64_t first_seq; /* of the nodes made since detach */
     bool by_steps;      /* smc.c */
     bool tangled;       /* smc.c */
@@ -65,7 +82,6 @@ enum gpm_status observation_follow(struct scaffold *s, struct entry *e,
 void observation_return(struct scaffold *s, struct entry *e);
 void observation_stay(struct entry *e); /* the proposal is accepted */
 enum gpm_status detach_entry(struct scaffold *s, struct entry *e, double *w) GPM_MUST_USE;
-/* The joint log density of the data of maker n, whose made procedures share `state`. */
 /* The data of one maker: its joint density in closed form, and built up one application after
  * another in a copy of the statistics emptied before. */
 struct maker_density {
@@ -75,6 +91,7 @@ struct maker_density {
 /* For every maker but the uncollapsed ones, whose closed form is a marginal. */
 typedef enum gpm_status maker_fn(void *ctx, struct node *maker, const struct maker_density *d);
 enum gpm_status trace_each_maker(struct trace *t, maker_fn *fn, void *ctx) GPM_MUST_USE;
+/* The joint log density of the data of maker n, whose made procedures share `state`. */
 enum gpm_status maker_log_joint(struct trace *t, struct node *n, struct sp_state *state,
                                 double *logp) GPM_MUST_USE;
 enum gpm_status regen_entry(struct scaffold *s, uint32_t i) GPM_MUST_USE;
@@ -83,6 +100,7 @@ void restore_entry(struct scaffold *s, struct entry *e);
 bool regen_failed_softly(struct scaffold *s, size_t n_diags_before);
 void scaffold_end(struct scaffold *s); /* unmarks */
 bool requests_on(const struct node *n, uint32_t slot);
+/* Every requester goes away with this proposal. */
 static inline bool family_is_brush(const struct family *f) {
     return f->lost && f->lost == f->refs;
 }

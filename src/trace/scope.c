@@ -5,7 +5,17 @@
  * scopes; a scope keeps the list of blocks that hold choices, so picking one is O(1).
  *
  * A memoized family may be requested from several extents: its own context joins the requesters'
- * contexts, and joining or parting registers the family's choices anew. */
+ * contexts, and joining or parting registers the family's choices anew.
+ *
+ * Invariants: n->member lists the contexts of a choice with its position in each (ctx->choices),
+ * both sides kept equal; block->n_choices is the sum over its contexts; block is in scope->live
+ * exactly when that is above 0. Swap with the last keeps removals O(1), so none of the lists has an
+ * order to rely on: operators that need one sort (scopes_sorted).
+ *
+ * Bits are a short cut. Scope number k owns bit k, those from 63 on share the last; tagctx.reach
+ * says which scopes lie outwards of a memoized family. Where all of those are claimed by inner
+ * tags, a new requester changes nothing and its choices need not be visited. Bits say nothing once
+ * a tag has changed its scope (scopes_vary). */
 #include "trace/node.h"
 
 #include <stdlib.h>
@@ -50,6 +60,7 @@ static struct scope *scope_get(struct trace *t, value name) {
     return s;
 }
 
+/* A tag without a block is a block of its own, which no name leads to (unique). */
 static struct scope_block *block_get(struct scope *s, value id, bool unique) {
     struct scope_block *b = unique ? NULL : map_get(&s->by_id, value_name_hash(id));
     if (b && !value_name_equal(b->id, id)) b = scope_find_block(s, id);
@@ -64,6 +75,7 @@ static struct scope_block *block_get(struct scope *s, value id, bool unique) {
     return b;
 }
 
+/* Keeps scope->live. */
 static void block_count(struct scope_block *b, long change) {
     struct scope *s = b->scope;
     bool was = b->n_choices > 0;
@@ -107,6 +119,8 @@ void tagctx_set_scope(struct trace *t, struct tagctx *c, value name) {
     value_set_take(&c->scope, value_ref(name));
 }
 
+/* Scope and block are operands, so they can change in a proposal: the context leaves the index
+ * before and enters it after with what they are then. Its choices stay registered in it. */
 void tag_enter_index(struct trace *t, struct node *tag) {
     struct tagctx *c = tag->req->own;
     tagctx_set_scope(t, c, tag->in[0].node->val);
@@ -159,7 +173,10 @@ static uint64_t claim(const struct trace *t, const struct tagctx *c) {
     return t->scopes_vary ? 0 : c->bit & ~OTHER_SCOPES;
 }
 
-/* Walks outwards; `seen` holds scopes that an inner tag has claimed, `claimed` their bits. */
+/* Walks outwards; `seen` holds scopes that an inner tag has claimed, `claimed` their bits. A tag
+ * that excludes (tag_out) claims its scope without enlisting: the choice is in no block of it. At a
+ * memoized family the way goes on from every requester. Of more than 32 scopes around one choice
+ * the outer ones are no longer kept apart. */
 static void walk(struct trace *t, struct node *n, struct tagctx *c, value *seen, size_t n_seen,
                  uint64_t claimed) {
     for (; c; c = c->parent) {

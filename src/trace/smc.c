@@ -53,10 +53,12 @@ static void each_read_by_brush(struct scaffold *s, const struct family *f, struc
     }
 }
 
+/* Forwards: a node weighs in the latest step of what it reads. */
 static void not_before(struct entry *reader, struct entry *read) {
     if (read->group > reader->group) reader->group = read->group;
 }
 
+/* Backwards: what a node reads must stand when the old state of its step does. */
 static void not_after(struct entry *reader, struct entry *read) {
     if (read->early > reader->early) read->early = reader->early;
 }
@@ -94,6 +96,9 @@ static uint32_t number_steps(struct scaffold *s, struct node *const *nodes, cons
     return used;
 }
 
+/* group: when a node is drawn and weighs, from operands alone, so the same in every state; early:
+ * when the old state needs it, by what its brush read as well. The torus is sorted by group (early
+ * is group at that moment), `order`, which attaches the old state, by early. */
 uint32_t scaffold_set_steps(struct scaffold *s, struct node *const *nodes, const uint32_t *step,
                             size_t n) {
     uint32_t steps = number_steps(s, nodes, step, n);
@@ -145,6 +150,8 @@ static void check_end(struct scaffold *s, const struct entry *e) {
     if (e->old_end && end_stands(s, e->old_end)) s->tangled = true;
 }
 
+/* Takes the old state out again, from the end, down to the first n steps. Its weights are known
+ * already (held). */
 static enum gpm_status take_old_to(struct scaffold *s, uint32_t n) {
     double ignored = 0;
     size_t from = s->n_old;
@@ -205,6 +212,7 @@ static size_t step_begin(const struct scaffold *s, uint32_t step) {
     return low;
 }
 
+/* Has the observation that this step moved ended at a node that stood before the step? */
 static bool new_end_is_old(struct scaffold *s, const struct entry *e, size_t mark, uint64_t seq) {
     const struct entry *end = torus_entry(s, e->new_end);
     if (!end) return e->new_end->seq < seq;
