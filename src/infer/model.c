@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Models: sets of particles (traces) that share directives; and the state of a session's inference.
+ *
+ * Who owns what: a model (a counted box) owns its traces; the session's infer_state holds a
+ * reference to the current model, and every operator works on x->model. Random numbers: the session
+ * has a seed and a chain number; each new model's first trace gets the next stream of them
+ * (next_stream), copies split theirs. So no two traces that run share a stream, and what a program
+ * draws does not depend on what other models do.
  */
 #include "infer/laplace_fit.h"
 
@@ -62,6 +68,8 @@ enum gpm_status model_fork(struct infer_state *x, struct model *m, value *out) {
     return st;
 }
 
+/* log W = log sum_i w_i; an estimate of the evidence after observes and resampling
+ * (op_particles.c). */
 double model_log_weight(const struct model *m) {
     double max = -INFINITY, sum = 0;
     for (size_t i = 0; i < m->p.n; i++) max = fmax(max, m->p.at[i]->log_weight);
@@ -70,6 +78,7 @@ double model_log_weight(const struct model *m) {
     return max + log(sum);
 }
 
+/* `last`: rounding may leave u above the sum of all shares. */
 size_t infer_draw_particle(struct infer_state *x, double total) {
     struct model *m = x->model;
     if (!(total > -INFINITY)) return rng_below(&x->core->rng, m->p.n);
@@ -84,6 +93,9 @@ size_t infer_draw_particle(struct infer_state *x, double total) {
     return last;
 }
 
+/* Hooks into the evaluator below (it does not know this layer), the first model, the names of
+ * blocks, and one builtin per row: a procedure that builds an action, or the action itself
+ * (OP_VALUE). */
 void infer_state_init(struct infer_state *x, struct session_core *core) {
     x->core = core;
     core->session = x;
@@ -156,6 +168,8 @@ static void note_scope(struct infer_state *x, value scope) {
     vec_push(&x->known_scopes, value_ref(scope));
 }
 
+/* So that an operator on a scope whose tag has not been evaluated (in this state) does nothing,
+ * while a misspelt one is an error. */
 void infer_note_scopes(struct infer_state *x, const struct ast *a) {
     if (!a) return;
     if (a->kind == AST_TAG || a->kind == AST_TAG_OUT) {

@@ -241,6 +241,7 @@ static enum gpm_status replicated_data(struct check *c, struct trace *t, const s
     return st;
 }
 
+/* T(y), once: all particles hold the same data. */
 static enum gpm_status check_observed(struct check *c) {
     struct records r = {0};
     struct numbers y = {0};
@@ -254,6 +255,8 @@ static enum gpm_status check_observed(struct check *c) {
     return st;
 }
 
+/* One y' ~ p(y' | particle), the particle drawn by weight: over the draws, a sample of the
+ * posterior predictive distribution. */
 static enum gpm_status check_replicate(struct check *c) {
     struct model *m = c->x->model;
     struct trace *t = m->p.at[m->p.n > 1 ? infer_draw_particle(c->x, model_log_weight(m)) : 0];

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Actions that combine actions: return, bind, repeat, sequence, mapM, for_each, assert. */
+ * Actions that combine actions: return, bind, repeat, sequence, mapM, for_each, assert. They touch
+ * no model themselves and may run while part of one is detached (OP_OPEN); an error inside ends
+ * them. */
 #include "infer/infer.h"
 #include "infer/progress.h"
 

@@ -39,12 +39,16 @@ struct structure_posterior *structure_posterior_of(value v) {
 
 /* ---- the estimate ---- */
 
-/* A share of 0 or 1 is not known exactly either: the error is that of (p n + 1) / (n + 2). */
+/* A share of 0 or 1 is not known exactly either: the error is z sqrt(q (1 - q) / n) with
+ * Laplace's q = (p n + 1) / (n + 2), n the effective sample size. */
 static double error_of(double p, double ess) {
     double q = (p * ess + 1) / (ess + 2);
     return fmin(ERROR_Z * sqrt(q * (1 - q) / ess), 1);
 }
 
+/* Indicators of a query that never changes have no autocorrelation to estimate, and would count as
+ * independent: `moved`, how often the draw itself changed, is an upper bound of what they are
+ * worth. */
 struct query_answer query_share(const double *x, size_t chains, size_t n, double moved) {
     double total = (double)(chains * n), p = draws_mean(x, chains * n);
     double ess = draws_ess_mean(x, chains, n);

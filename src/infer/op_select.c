@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Subproblems: selections of choices as values, made by select, choose_by_scope and the path
- * language /?tag==v. */
+ * language /?tag==v.
+ *
+ * A subproblem is a description, not a set: which choices it names is looked up in the trace each
+ * time it is used (subproblem_choices), so it survives moves that change them. Settling it (x <-
+ * select(s, one)) makes the random part of the description final: the choices' numbers, SUB_CHOSEN.
+ */
 #include "infer/infer.h"
 
 #include <string.h>
@@ -68,6 +73,8 @@ static enum gpm_status of_value(struct infer_state *x, struct trace *t, value v,
     return subproblem_choices(x, t, s, out);
 }
 
+/* Union, or intersection; a path /a/b is the choices of b inside a, which is the intersection too.
+ */
 static enum gpm_status combine(struct infer_state *x, struct trace *t, const struct subproblem *s,
                                struct node_set *out) {
     struct node_set a, b;

@@ -171,6 +171,7 @@ struct request_ctx {
     enum gpm_status st;
 };
 
+/* A requesting row calls this once for each application that it wants. */
 static void request_one(void *ctx, value proc, const value *args, size_t n_args) {
     struct request_ctx *r = ctx;
     if (r->st != GPM_OK) return;
@@ -199,7 +200,10 @@ static enum gpm_status output_of_requests(struct trace *t, struct node *n, struc
     return st;
 }
 
-/* Nodes that a procedure handed to a primitive closes over: parents of the application. */
+/* Nodes that a procedure handed to a primitive closes over: parents of the application, which calls
+ * it without the trace seeing what it reads. The body is searched for names; `depth` counts the
+ * frames opened inside it, so a name at that depth or beyond is one of the closure's own frame.
+ * `budget` bounds how far procedures found on the way are followed in turn. */
 static void close_over(struct trace *t, struct node *n, const struct ast *a, struct frame *f,
                        int depth, int budget);
 
@@ -266,6 +270,7 @@ static enum gpm_status simulate(struct trace *t, struct node *n, struct sp_call 
     return st;
 }
 
+/* Builtins that work on nodes rather than values: references, mem, eval, environments. */
 static enum gpm_status apply_special(struct trace *t, struct node *n, struct sp_call *c,
                                      bool requests, value *out, bool *handled) {
     double logp;
@@ -385,6 +390,8 @@ static enum gpm_status apply_if(struct trace *t, struct node *n, bool requests, 
     return GPM_OK;
 }
 
+/* A component that is a reference to a node is followed: the name then stands for that node, and a
+ * change of its siblings does not reach who reads it. */
 static enum gpm_status apply_component(struct trace *t, struct node *n, value *out) {
     value package = n->in[0].node->val, item;
     size_t len = 0;

@@ -135,6 +135,7 @@ static void fill_family(struct clone *c, struct family *f) {
     }
 }
 
+/* Lists of children are copied in their order, so the positions in in[].back stay right. */
 static void fill_node(struct clone *c, struct node *n) {
     struct node *m = map_node(c, n);
     m->val = clone_value(c, n->val);

@@ -55,6 +55,8 @@ static enum gpm_status eval_name(struct trace *t, struct family *fam, const stru
     return regen_ensure(t, *out);
 }
 
+/* A spliced value is a constant; spliced code (a symbol, a quoted expression) is evaluated in its
+ * place, its names resolved by the frame that it has come to. */
 static enum gpm_status eval_unquote(struct trace *t, struct family *fam, const struct ast *a,
                                     struct frame *f, struct tagctx *ctx, struct node **out) {
     struct slot *s = &frame_up(f, a->u.unquote.depth)->s[a->u.unquote.slot];
@@ -308,6 +310,8 @@ static enum gpm_status bind_components(struct trace *t, struct family *fam, cons
     return GPM_OK;
 }
 
+/* letrec: a slot that is read before its turn is an error (`unset`); closures may mention it
+ * freely. */
 static enum gpm_status eval_let(struct trace *t, struct family *fam, const struct ast *s,
                                 struct frame *f, struct tagctx *ctx) {
     struct node *n;

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Nodes and families: allocation, links between parents and children. Removing a child is O(1):
- * each edge knows its position in the parent's list. */
+ * each edge knows its position in the parent's list.
+ *
+ * A family owns its nodes, which come from the trace's pool; constants are cut off after the value
+ * and know neither parents nor children (they never change, so nothing has to be told). Values are
+ * counted, statistics are the procedure's own: incorporate and unincorporate come in pairs,
+ * NODE_INCORPORATED says on which side a node stands. */
 #include "trace/node.h"
 
 #include <assert.h>
@@ -225,6 +230,8 @@ enum gpm_status node_log_density(struct trace *t, struct node *n, double *out) {
     return node_logp(t, n, out);
 }
 
+/* In or out of the statistics of the procedure that n applies. What went in as an observation must
+ * leave as one (NODE_AS_DATA), even where the observation is gone by then. */
 static enum gpm_status statistics(struct trace *t, struct node *n, bool in) {
     struct sp_call c;
     CALL_ARGS(n);

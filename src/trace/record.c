@@ -288,6 +288,7 @@ enum gpm_status trace_observe(struct trace *t, struct sym *label, const struct a
     return GPM_OK;
 }
 
+/* As observe, but the choice stays free and nothing is recorded. */
 enum gpm_status trace_force(struct trace *t, const struct ast *ast, struct frame *frame, value v,
                             double *weight) {
     struct family *f;

@@ -139,6 +139,8 @@ enum gpm_status detach_entry(struct scaffold *s, struct entry *e, double *w) {
     return GPM_OK;
 }
 
+/* In reverse order of evaluation: when a node's turn comes, all that was computed after it is out,
+ * so its arguments and statistics are those with which it was put in. */
 enum gpm_status scaffold_detach(struct scaffold *s, enum scaffold_mode mode, double *weight) {
     s->mode = mode;
     double w = 0;
@@ -182,6 +184,8 @@ static void add_weight(struct scaffold *s, struct entry *e, double w) {
     e->drawn += w;
 }
 
+/* For enumeration (scaffold_only_listed): a process with statistics may give every name a density,
+ * but of new names only the one it lists now counts. */
 static enum gpm_status check_listed(struct scaffold *s, struct node *n, value v, bool *listed) {
     const struct sp_class *cls = node_class(n);
     *listed = true;
@@ -221,6 +225,8 @@ static enum gpm_status regen_fixed(struct scaffold *s, struct entry *e, value v)
     return isinf(logp) ? node_incorporate_impossible(s->t, n) : node_incorporate(s->t, n);
 }
 
+/* Given values go to principals that still apply the same procedure; one whose operator has changed
+ * is drawn like anything else. */
 static enum gpm_status regen_d(struct scaffold *s, struct entry *e) {
     struct node *n = e->n;
     size_t index = (size_t)(e - s->e.at);
@@ -257,6 +263,8 @@ static void close_over_old(struct node *n, struct request *old) {
     for (uint32_t i = 0; old && i < old->n_xin; i++) link_in(n, XIN | i);
 }
 
+/* The maker keeps its procedures, and they their statistics; remake puts the new parameters under
+ * them, gives the joint density of the data, and keeps the old ones in the token for undo. */
 static enum gpm_status regen_m(struct scaffold *s, struct entry *e) {
     struct node *n = e->n;
     struct trace *t = s->t;
@@ -295,6 +303,8 @@ static enum gpm_status regen_a(struct scaffold *s, struct entry *e) {
     return node_incorporate(s->t, e->n);
 }
 
+/* A D node that requests anew has no parents but its operands (node_apply asks for those): its old
+ * extra parents went with its families. */
 enum gpm_status regen_entry(struct scaffold *s, uint32_t i) {
     struct entry *e = &s->e.at[i];
     if (e->done) return GPM_OK;
@@ -317,6 +327,8 @@ enum gpm_status regen_entry(struct scaffold *s, uint32_t i) {
     return st;
 }
 
+/* Called wherever evaluation reads a node. One that absorbs keeps its value and can be read at any
+ * time; of the old brush nothing is read any more. */
 enum gpm_status regen_ensure(struct trace *t, struct node *n) {
     struct scaffold *s = t->active;
     if (!s || !s->detached || n->kind == NODE_CONST || !n->mark) return GPM_OK;
@@ -325,6 +337,8 @@ enum gpm_status regen_ensure(struct trace *t, struct node *n) {
     return regen_entry(s, n->mark - 1);
 }
 
+/* A parameter outside its domain, a covariance that is not positive definite: the proposed state
+ * has probability zero. Anything else is an error of the program, which no proposal may hide. */
 bool regen_failed_softly(struct scaffold *s, size_t n_diags_before) {
     struct diags *d = s->t->core->diags;
     if (s->strict || !diags_failed_since(d, n_diags_before)) return false;
@@ -459,6 +473,8 @@ void scaffold_restore(struct scaffold *s) {
     scaffold_end(s);
 }
 
+/* The old state goes for good. Marks are cleared first: entries name nodes of the families that are
+ * freed. */
 void scaffold_commit(struct scaffold *s) {
     struct trace *t = s->t;
     VEC(struct request *) dead = {0};
