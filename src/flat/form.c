@@ -42,6 +42,9 @@ static void form_free(struct flat_form *f) {
     mem_free(f);
 }
 
+/* What two forms must agree in: the counts, then operations, extra operands and kinds behind them.
+ * The scratch stands before it, and equal forms share one: only one proposal is under way at a
+ * time. */
 static const void *form_compared(const struct flat_form *f) {
     return &f->n_principals;
 }
@@ -114,6 +117,8 @@ struct flat *flat_new(struct trace *t, struct flat_form *taken, struct node *con
     return f;
 }
 
+/* The hook behind trace_settle: after it the nodes are true and somebody else may write them, so
+ * every flat must look again at what it owns before its next step: a new epoch. */
 static void settle(struct trace *t) {
     write_ahead(t);
     t->flats->stamp++;

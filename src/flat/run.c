@@ -12,6 +12,8 @@
 #include <math.h>
 #include <string.h>
 
+/* JUDGED: the weight is known and the scratch holds a proposal that can be kept; IMPOSSIBLE: weight
+ * -inf, nothing to keep; LEFT: the general way must judge, and gets the random numbers back. */
 enum verdict { JUDGED, IMPOSSIBLE, LEFT };
 
 struct run {
@@ -322,8 +324,8 @@ static enum verdict weigh_for_mh(struct run *r, struct sums *s) {
     return weigh(r, op + f->n_shared, f->n_own, r->w + f->n_changing + f->n_in, NULL, true, s);
 }
 
-/* Of given values; the principals' densities are part of it. Owned ones count as shared: their
- * values stand in the flat. */
+/* Of given values: log p(shared) + log p(owned) + log p(principals). In the gradient the `out` of
+ * an owned observation is one past the last slot (build.c): its adjoint is nobody's. */
 static enum verdict weigh_given(struct run *r, double *adj, struct sums *s) {
     const struct flat_form *f = r->form;
     const struct flat_op *op = f->ops + f->n_steps;
@@ -473,6 +475,8 @@ static void begin(struct run *r, bool draw) {
     all->drawn = draw;
 }
 
+/* Makers go back to their old parameters unless the proposal stands. The generator is rewound for
+ * LEFT only: an impossible proposal has used its random numbers. */
 static inline enum verdict end(struct run *r, enum verdict j) {
     if (j == JUDGED) return j;
     if (r->t->flats->pending.n) end_pending(r->t, false);
@@ -539,6 +543,8 @@ static void keep_principals(struct run *r, const double *logp) {
     }
 }
 
+/* The proposal becomes the state: values and shared densities into their nodes, owned densities
+ * into the flat, which is ahead of the trace from now on (flat.h). */
 static inline void keep(struct run *r) {
     struct flat_form *f = r->form;
     struct flats *all = r->t->flats;

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Actions: values that, when run, change the model. Building one evaluates its arguments and the
- * unquotes of its model expressions; nothing else happens until it is run. */
+ * unquotes of its model expressions; nothing else happens until it is run.
+ *
+ * Running: action_run polls, notes where in the program it is (infer_state.at, for messages), tells
+ * the guard what kind of change is coming (guard.c), and hands over to the operator's row, to the
+ * untraced evaluator (blocks), or to directive_run, which does the same to every particle. A
+ * directive holds for all particles or for none. */
 #include "infer/infer.h"
 
 #include <string.h>
@@ -82,6 +87,8 @@ static bool kid_is_model(const struct ast *a, uint32_t i) {
     return a->kids[i] && a->kids[i]->kind == AST_MODEL;
 }
 
+/* Model expressions are not evaluated here, only the $-parts in them, each into a frame of its own
+ * (splices); any other operand (the observed value) is evaluated now. */
 static enum gpm_status build_directive(struct session_core *core, struct action *d,
                                        const struct ast *a, struct frame *f) {
     enum gpm_status st = GPM_OK;
@@ -175,6 +182,7 @@ enum gpm_status action_run(struct session_core *core, value v, struct span at, v
     struct span outer = x->at;
     enum gpm_status st = core_poll(core, at);
     x->at = a->at.unit == NO_SPAN_UNIT ? at : a->at;
+    /* the program may drop its last reference to the action while that runs */
     value_ref(v);
     if (st == GPM_OK) st = run_kind(x, a, out);
     value_unref(v);
@@ -261,6 +269,8 @@ static enum gpm_status run_on_particles(struct infer_state *x, const struct one_
     return st;
 }
 
+/* sample, predict and assume give the value in the first particle; the others one value per
+ * particle. */
 static value combine(struct infer_state *x, enum directive kind, value *vals, size_t n) {
     if (kind == DIR_SAMPLE || kind == DIR_PREDICT || kind == DIR_ASSUME) {
         for (size_t i = 1; i < n; i++) value_unref(vals[i]);

@@ -1,9 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Continuous choices as a vector; see the header for the transforms. A point z goes forwards to x
- * by the transform of each part, x to the move as values; the log density in z is that in x plus
- * log |dx/dz|, and gradients come back the same way:
- *     d/dz (f(x(z)) + log |dx/dz|) = (dx/dz)' df/dx + d/dz log |dx/dz|. */
+ * Continuous choices as a vector; see the header for the transforms.
+ *
+ * Two spaces: x, the numbers in the choices' values, part after part; z, unconstrained, where the
+ * operators work. With T the transform, z -> x = T(z), the density of z is
+ *
+ *     log p_z(z) = log p_x(T(z)) + log |dT/dz|,    d/dz = (dT/dz)' d/dx log p_x + d/dz log |dT/dz|
+ *
+ * so a sampler on z is right for x. continuous_eval gives the left sides and keeps nothing built;
+ * continuous_build leaves the state standing for continuous_close to keep.
+ *
+ * Evaluations use the frozen generator for whatever they draw along the way (brush): the density is
+ * then a function of z alone, as gradients and optimisers need. continuous_build draws afresh, and
+ * its weight is the one to accept by. */
 #include "infer/continuous.h"
 
 #include "sp/adjoint.h"
@@ -11,7 +20,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Numbers of a value: 0 when it is none of number, vector, array of numbers, matrix. */
+/* Numbers of a value: 0 when it is none of number, vector, array of numbers, matrix. Reading, and
+ * writing in the shape of the old value, are inverse to each other. */
 static size_t numbers_in(value v) {
     if (v.tag == V_NUM) return 1;
     if (v.tag == V_VECTOR) return v.u.vector->n;
@@ -54,6 +64,7 @@ static double logistic(double z) {
     return z >= 0 ? 1 / (1 + exp(-z)) : exp(z) / (1 + exp(z));
 }
 
+/* log 1 / (1 + exp -z) without overflow, and exact where it is small. */
 static double log_logistic(double z) {
     return z >= 0 ? -log1p(exp(-z)) : z - log1p(exp(z));
 }
@@ -108,7 +119,11 @@ static void to_x(const struct continuous_part *p, const double *z, double *x) {
     }
 }
 
-/* log |dx/dz| and, when wanted, gz = d(f + log |dx/dz|)/dz from gx = df/dx. */
+/* log |dx/dz| and, when wanted, gz = d(f + log |dx/dz|)/dz from gx = df/dx:
+ *
+ *     above lo      log |J| = z                               dx/dz = x - lo
+ *     lo .. hi      log |J| = log (hi-lo) + log s + log (1-s)  dx/dz = (hi-lo) s (1-s)
+ *     simplex       see below; s = logistic(z) */
 static double jacobian(const struct continuous_part *p, const double *z, const double *x,
                        const double *gx, double *gz) {
     double sum = 0, left = 1;
@@ -146,12 +161,15 @@ static double jacobian(const struct continuous_part *p, const double *z, const d
     return sum;
 }
 
+/* Integers are numbers too: rows say that they are discrete. */
 static bool is_continuous(struct trace *t, struct node *n, struct sp_support *support) {
     const struct sp_class *cls = node_class(n);
     if (!cls || !numbers_in(n->val) || (cls->flags & SP_DISCRETE)) return false;
     return node_support(t, n, support) == GPM_OK && support->kind != SUPPORT_DISCRETE;
 }
 
+/* The transform is fixed for as long as the block is open, lo and hi included. An interval whose
+ * ends move with other choices of the block stays in x, where a step outside has weight -inf. */
 static void set_part(struct continuous *c, size_t i, const struct sp_support *support) {
     struct continuous_part *p = &c->part[i];
     bool fixed =
@@ -167,6 +185,7 @@ static void set_part(struct continuous *c, size_t i, const struct sp_support *su
     c->n_z += p->n_z;
 }
 
+/* n_z <= n_x (a simplex has one number less), so that one size does for all. */
 static void set_buffers(struct continuous *c) {
     c->old = NEW_ARRAY(double, c->n_x + 1);
     c->buf_x = NEW_ARRAY(double, c->n_x + 1);
@@ -222,6 +241,8 @@ static void set_values(struct continuous *c, const double *z) {
     }
 }
 
+/* The other choices of the block stay where they are. The frozen generator is split off after the
+ * old state is weighed: it knows nothing of the brush that stands. */
 enum gpm_status continuous_open(struct infer_state *x, struct trace *t, struct node **at, size_t n,
                                 bool transformed, struct continuous *c) {
     *c = (struct continuous){.x = x, .t = t, .transformed = transformed};
@@ -267,6 +288,7 @@ double continuous_log_jacobian(struct continuous *c, const double *z) {
     return pull_back(c, z, NULL);
 }
 
+/* Adjoints (owned by the caller of move_build) as numbers; NIL, zero, where nothing was built. */
 static void read_gradient(struct continuous *c) {
     double *g = c->buf_g;
     for (size_t i = 0; i < c->n_parts; i++) {

@@ -9,6 +9,9 @@
 #define INFER_MOVE_H
 #include "infer/infer.h"
 
+/* Exactly one of flat and s is there from move_find on; a flat may give way to a scaffold at any
+ * point that it cannot judge (move_generally), never the other way. Both NULL: the move ended in an
+ * error and the trace is as it was. */
 struct move {
     struct infer_state *x;
     struct trace *t;

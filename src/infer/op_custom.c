@@ -103,6 +103,8 @@ static enum gpm_status same_kind(struct infer_state *x, value was, value is) {
     return st;
 }
 
+/* The kernel is called by the untraced evaluator with each old value; its draws come from the
+ * session's generator. On an error nothing is left in vals. */
 static enum gpm_status new_values(struct infer_state *x, const struct custom *p, const value *old,
                                   size_t n, value *vals) {
     value *items = NULL;
@@ -189,6 +191,12 @@ static enum gpm_status read_move(struct infer_state *x, value r, double *weight,
                        "a proposal must give list(log weight, action that takes it back)");
 }
 
+/* A move that the program made itself: what it calls the weight stands for log p(x') q(x | x') -
+ * log p(x) q(x' | x), and
+ *
+ *     log alpha = weight + log P(block | new) - log P(block | old)
+ *
+ * Rejecting means running the action that the program gave to take the move back. */
 static enum gpm_status correct(struct infer_state *x, struct trace *t, value action,
                                const struct mh_extra *extra, bool *accepted) {
     double weight, pick = extra ? -extra->log_pick(extra->ctx, t) : 0;
@@ -208,6 +216,8 @@ static enum gpm_status correct(struct infer_state *x, struct trace *t, value act
     return st == GPM_OK ? infer_close(x, true) : st;
 }
 
+/* Choices as a value that a program can hold: by their numbers (seq), which outlive the pointers.
+ */
 static value chosen(struct node **at, size_t n, value from) {
     value a = value_array_new(n);
     for (size_t i = 0; i < n; i++) a.u.array->at[i] = value_num((double)at[i]->seq);
@@ -216,6 +226,8 @@ static value chosen(struct node **at, size_t n, value from) {
     return s;
 }
 
+/* The program's action sees a model of one particle, the one whose turn it is; the others are lent
+ * away for the time. */
 static enum gpm_status call_move(struct infer_state *x, struct trace *t, struct node **at, size_t n,
                                  const struct mh_extra *extra, const struct custom *p,
                                  bool *accepted) {
@@ -276,11 +288,14 @@ static enum gpm_status op_apply_correction(struct infer_state *x, const value *a
 
 /* The steps themselves. A torn state is the old part of the trace, as a value. */
 
+/* At most one part is open (infer_state.open). Every action but those marked OP_OPEN closes it
+ * first (infer_close), so a program that forgets to restore gets an error, not a torn model; the
+ * value itself may outlive its part. */
 struct torn {
     struct box box;
     struct trace *t;
     struct scaffold *s; /* NULL: closed */
-    bool regenerated;
+    bool regenerated;   /* the new state stands: closing keeps it */
 };
 
 static void torn_close(struct torn *o) {

@@ -22,6 +22,7 @@
 
 enum { MAX_JOINT = 1000000 };
 
+/* Sets of values by equality; small, so they are searched. */
 static bool add_value(struct candidates *c, value v) {
     for (size_t i = 0; i < c->n; i++)
         if (value_equal(c->at[i], v)) return false;
@@ -46,6 +47,7 @@ static enum gpm_status add_all(struct enumeration *e, bool *grew) {
     return st;
 }
 
+/* Joint value j in a mixed radix: digit i counts the candidates of choice i. */
 static void joint_values(const struct enumeration *e, size_t j, value *vals) {
     for (size_t i = 0; i < e->k; i++) {
         vals[i] = e->of[i].at[j % e->of[i].n];
@@ -140,6 +142,9 @@ static enum gpm_status find_outside(struct enumeration *e) {
     return GPM_OK;
 }
 
+/* The current values are among the candidates in any case: a process may not list them when the
+ * block is out. Each pass weighs everything anew, since the numbers of the joint values change when
+ * a candidate is added. */
 static enum gpm_status weigh_until_closed(struct infer_state *x, struct enumeration *e) {
     bool grew = true;
     enum gpm_status st = add_all(e, &grew);
@@ -204,6 +209,7 @@ void enumeration_end(struct enumeration *e, bool keep) {
     release(e);
 }
 
+/* log sum_j exp(weight_j): the weight of the block with its choices summed out. */
 double enumeration_log_total(const struct enumeration *e) {
     double max = -INFINITY, sum = 0;
     for (size_t j = 0; j < e->n; j++) max = fmax(max, e->weight[j]);
@@ -239,6 +245,7 @@ static size_t draw(const struct enumeration *e) {
     return last;
 }
 
+/* The current one wins ties, so that emap comes to rest. */
 static size_t heaviest(const struct enumeration *e) {
     size_t best = e->current;
     for (size_t j = 0; j < e->n; j++)

@@ -21,6 +21,8 @@ static enum gpm_status op_fork_model(struct infer_state *x, const value *args, s
     return model_fork(x, x->model, out);
 }
 
+/* The guard protects the model that was current when the instruction began; m is the program's own,
+ * and is left as the action left it when that fails. */
 static enum gpm_status op_in_model(struct infer_state *x, const value *args, size_t n, value *out) {
     UNUSED(n);
     struct model *m = model_of(args[0]), *outer = x->model;
@@ -100,7 +102,9 @@ static enum gpm_status op_num_blocks(struct infer_state *x, const value *args, s
     return GPM_OK;
 }
 
-/* Redraws everything from the prior; the particle's weight becomes the likelihood. */
+/* Redraws everything from the prior; the particle's weight becomes the likelihood,
+ * w_new = sum log p(observed | choices): every free choice is a principal, so that only data
+ * absorb. */
 static enum gpm_status op_reset(struct infer_state *x, const value *args, size_t n, value *out) {
     UNUSED(args);
     UNUSED(n);
@@ -148,6 +152,8 @@ struct local {
     VEC(double) vals;
 };
 
+/* What detaching the block would take: log p(block and all that absorbs), or of what absorbs alone.
+ */
 static enum gpm_status local_density(struct infer_state *x, struct trace *t, struct node **at,
                                      size_t n, const struct mh_extra *extra, void *ctx,
                                      bool *accepted) {

@@ -1,6 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Particles: resampling, weights, acting on one or each of them, merging and splitting them. */
+ * Particles: resampling, weights, acting on one or each of them, merging and splitting them.
+ *
+ * A model is a set of traces p_i with log weights log w_i. The weighted set stands for the
+ * posterior, sum_i w_i f(p_i) / sum_i w_i, and its total estimates the evidence of what was
+ * observed:
+ *
+ *     observe        w_i *= p(y | p_i)
+ *     resample(n)    n draws with replacement by w_i, each of weight W / n, W = sum w_i
+ *     equalize       w_i = W / n
+ *     collapse       one of those that agree, drawn by weight, with the sum of their weights
+ *     diversify      particle i becomes one per value v of a block, weight w_i p(v | rest)
+ *
+ * resample, collapse and diversify leave expectations as they were (on average over their draws),
+ * and W; equalize leaves W alone. Every copy draws from a stream of its own. */
 #include "infer/enumerate.h"
 
 #include <math.h>
@@ -23,6 +36,7 @@ static void particles_free(particles *p) {
     vec_release(p);
 }
 
+/* 1 to 1e7, a whole number. */
 static enum gpm_status read_count(struct infer_state *x, const char *op, value v, size_t *out) {
     double max = 1e7;
     if (v.tag != V_NUM || !(v.u.num >= 1) || v.u.num != floor(v.u.num))
@@ -73,6 +87,8 @@ static void keep_drawn(struct model *m, const size_t *count, particles *copies, 
     copies->n = 0;
 }
 
+/* Multinomial. The first of the draws of a particle takes the trace itself, so that a run with one
+ * particle copies nothing. */
 static enum gpm_status op_resample(struct infer_state *x, const value *args, size_t n, value *out) {
     UNUSED(n);
     size_t want = 0;
@@ -163,6 +179,8 @@ static enum gpm_status read_index(struct infer_state *x, const char *op, value v
     return GPM_OK;
 }
 
+/* The model is reduced to one particle for the time of the action, which may replace that trace
+ * (structure_mh does) but must not make several. */
 enum gpm_status infer_on_particle(struct infer_state *x, size_t i, value action, value *out) {
     struct model *m = x->model;
     VEC(struct trace *) all = {0};
@@ -255,6 +273,7 @@ static size_t representative(struct infer_state *x, const value *key, size_t fir
             if (w > m->p.at[chosen]->log_weight) chosen = j;
             continue;
         }
+        /* reservoir sampling: after each, `chosen` is drawn by weight among those seen */
         double both = fmax(total, w) + log1p(exp(-fabs(total - w)));
         if (w == -INFINITY) continue;
         if (total == -INFINITY) both = w;
@@ -357,6 +376,8 @@ static enum gpm_status take_value(struct infer_state *x, struct trace *t, const 
     return st;
 }
 
+/* Each value is enumerated on a copy of its own; a value of probability zero gets none. Where every
+ * particle is impossible the old ones stay. */
 static enum gpm_status op_diversify(struct infer_state *x, const value *args, size_t n,
                                     value *out) {
     struct target g;

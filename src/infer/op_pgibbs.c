@@ -17,6 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A step of a drawn particle. The tree of links is shared: a particle holds its last link, a link
+ * its parent, and lines that died out free themselves. */
 struct link {
     struct link *parent; /* counted; NULL: the retained particle */
     uint32_t step, refs;
@@ -35,7 +37,7 @@ struct csmc {
     struct scaffold *s;
     uint32_t steps;
     size_t n;         /* new particles */
-    double *w_old;    /* retained: per step */
+    double *w_old;    /* retained: log weight per step */
     double old_joint; /* retained: log joint of the whole trace (func_pmap) */
     struct particle *now, *next;
     size_t *turn; /* next: number of the particle built at each turn */
@@ -75,6 +77,7 @@ static double log_sum(const struct csmc *c, double first) {
 }
 
 /* For draw. Returns whether there is anything to draw from. */
+/* upto[i] = sum of the shares of particles 0 .. i; the rest up to 1 is the retained one's. */
 static bool add_up(struct csmc *c, double retained) {
     double total = log_sum(c, retained), sum = 0;
     for (size_t i = 0; i < c->n; i++) {
@@ -167,6 +170,10 @@ static void draw_parents(struct csmc *c, uint32_t k) {
     for (size_t i = 0; i < c->n; i++) c->next[c->turn[i]].place = i;
 }
 
+/* For each step: ancestors by the weights of the step before (multinomial, the retained particle
+ * among them), then the step is drawn from its prior and weighed by what absorbs in it. That is the
+ * conditional SMC kernel with the prior as proposal; it leaves the posterior invariant for any
+ * number of particles. */
 static enum gpm_status sweep(struct csmc *c) {
     enum gpm_status st = GPM_OK;
     for (uint32_t k = 0; k < c->steps && st == GPM_OK; k++) {
@@ -298,6 +305,7 @@ static enum gpm_status on_sets(struct infer_state *x, struct trace *t, const str
 /* A single block: picked as for any other operator. */
 static enum gpm_status one_block(struct infer_state *x, struct trace *t, struct node **at, size_t n,
                                  const struct mh_extra *extra, void *ctx, bool *accepted) {
+    /* a sweep has no ratio that the pick of the block could correct */
     if (extra) return move_mh(x, t, at, n, extra, accepted);
     struct node_set set = {at, n};
     return on_sets(x, t, &set, 1, ctx, accepted);

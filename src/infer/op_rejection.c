@@ -24,6 +24,8 @@ static enum gpm_status bound_of(struct infer_state *x, struct scaffold *s, doubl
     return GPM_E_USER;
 }
 
+/* A draw from the prior is accepted with log probability w - bound, whatever the old state was. A
+ * weight above the bound would make the draws inexact: that is an error, but for rounding. */
 static enum gpm_status attempt(struct infer_state *x, struct trace *t, struct scaffold *s,
                                const struct rejection *r, bool *accepted) {
     enum gpm_status st = GPM_OK;
@@ -44,6 +46,8 @@ static enum gpm_status attempt(struct infer_state *x, struct trace *t, struct sc
     return st;
 }
 
+/* A draw from the conditional needs no ratio, but for the pick of the block, as in gibbs:
+ * log alpha = log P(block | new) - log P(block | old). */
 static enum gpm_status rejection_transition(struct infer_state *x, struct trace *t,
                                             struct node **at, size_t n,
                                             const struct mh_extra *extra, void *ctx,

@@ -12,7 +12,7 @@
 #include <math.h>
 
 struct slice {
-    double w;
+    double w; /* first guess of the slice's width */
     double m; /* most steps out, or doublings */
     bool doubling;
 };
@@ -27,6 +27,8 @@ struct slice_run {
     enum gpm_status st;
 };
 
+/* Log weight at a point; an error of the model is kept in r->st, and every point lies outside then.
+ */
 static double density(struct slice_run *r, double at) {
     value v = value_num(at);
     double w = -INFINITY;
@@ -41,6 +43,8 @@ static bool inside(struct slice_run *r, double at) {
     return density(r, at) > r->log_y;
 }
 
+/* Neal 2003, figure 3. The limit of m steps is split at random between the sides, so that the same
+ * interval is as likely to be found from any other point of it. */
 static void step_out(struct slice_run *r) {
     const struct slice *h = r->how;
     struct rng *rng = &r->t->rng;
@@ -51,6 +55,8 @@ static void step_out(struct slice_run *r) {
     for (; to_right > 0 && inside(r, r->right); to_right--) r->right += h->w;
 }
 
+/* Neal 2003, figure 4: the width doubles, to a side picked by a coin, until both ends lie outside.
+ */
 static void double_out(struct slice_run *r) {
     const struct slice *h = r->how;
     struct rng *rng = &r->t->rng;
@@ -84,6 +90,8 @@ static bool acceptable(struct slice_run *r, double left, double right, double x1
     return true;
 }
 
+/* Neal 2003, figure 5: a point that fails becomes the end on its side. False: nothing but x0 is
+ * left. */
 static bool shrink(struct slice_run *r, double *out) {
     double lo = r->left, hi = r->right;
     while (r->st == GPM_OK) {

@@ -83,6 +83,7 @@ static double pick_default(void *ctx, struct trace *t) {
     return -log((double)t->choices.n);
 }
 
+/* Of a named scope: live blocks are equally likely. */
 static double pick_block(void *ctx, struct trace *t) {
     UNUSED(t);
     struct scope *s = ctx;
@@ -125,6 +126,9 @@ static struct node *pick_ahead(struct visit *v) {
     return n;
 }
 
+/* One transition, counted for the scope. extra is NULL unless the block was picked at random;
+ * without a random pick the same block is visited from either state, and nothing is to be
+ * corrected. */
 static enum gpm_status call(struct visit *v, struct node **at, size_t n,
                             const struct mh_extra *extra) {
     if (!n) return GPM_OK;
@@ -171,6 +175,7 @@ static enum gpm_status on_default_one(struct visit *v) {
     return call(v, &n, 1, &extra);
 }
 
+/* The list is copied: transitions change t->choices. */
 static enum gpm_status on_default(struct visit *v, enum default_block block) {
     struct trace *t = v->t;
     if (block == DEFAULT_ONE) return on_default_one(v);
@@ -349,6 +354,8 @@ static bool is_one_transition(const struct target *g) {
            !infer_is_name(g->block, "each_reverse");
 }
 
+/* The one loop that all operators of transitions run in: it guards the model (guard.c), polls for
+ * Ctrl-C and limits before every transition, counts, and settles what flats left. */
 enum gpm_status infer_transitions(struct infer_state *x, const struct target *g, transition_fn *fn,
                                   void *ctx) {
     struct model *m = x->model;

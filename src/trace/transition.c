@@ -168,6 +168,8 @@ static bool frame_is_traced(const struct frame *f) {
 
 static value export_value(struct trace *t, value v, struct map *frames);
 
+/* A frame of the trace as a frame of values, once for each (closures may share it, or stand in it).
+ */
 static struct frame *export_frame(struct trace *t, struct frame *f, struct map *frames) {
     if (!f || !frame_is_traced(f)) return frame_ref(f);
     struct frame *g = map_get(frames, MAP_PTR(f));
