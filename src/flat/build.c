@@ -39,6 +39,9 @@ static bool is_static_row(struct scaffold *s, const struct entry *e) {
            closes_over_nothing(s, e->n);
 }
 
+/* Left to the general way: a procedure that may be another one, applications counted in statistics
+ * (their densities depend on each other), observed expressions that may end elsewhere, random
+ * makers, anything that requests anew. */
 static bool entry_is_static(struct scaffold *s, const struct entry *e) {
     struct node *n = e->n;
     if (e->role == ROLE_M) return is_static_maker(s, e);
@@ -52,6 +55,7 @@ static bool entry_is_static(struct scaffold *s, const struct entry *e) {
     return copy_source(n) ? !e->requests && !node_is_stateful(n) : is_static_row(s, e);
 }
 
+/* No brush, and every entry stands in the order: nothing comes into being or goes. */
 static bool is_static(struct scaffold *s) {
     if (s->has_brush || s->order.n != s->e.n) return false;
     for (size_t i = 0; i < s->e.n; i++)
@@ -103,6 +107,8 @@ static bool is_computed(const struct entry *e) {
     return e->role == ROLE_D && e->principal < 0 && !copy_source(e->n);
 }
 
+/* Slots 0 .. n_changing - 1: the principals in the order they were given, then results in order of
+ * evaluation, so that a step reads only slots that are set. */
 static void number_changing(struct draft *d) {
     struct scaffold *s = d->s;
     for (size_t i = 0; i < s->principals.n; i++) {
@@ -200,6 +206,9 @@ static bool has_numeric_density(const struct node *n, const struct sp_class *cls
     return cls->code != SP_CODE_EXACTLY || n->in[1].node->val.tag == n->val.tag;
 }
 
+/* An observation is owned, and kept in the flat, when nothing but this one principal moves it: then
+ * its node need not be touched by a step. Choices are never owned, since others propose them; nor
+ * rows, whose values and densities are read from nodes. */
 static void add_density(struct draft *d, uint32_t entry) {
     const struct entry *e = &d->s->e.at[entry];
     struct node *n = e->n;
@@ -252,6 +261,8 @@ static void unmark_inputs(struct draft *d) {
     }
 }
 
+/* Constants come last, behind inputs, whose number is known only when all operations are drafted.
+ */
 static uint32_t place_constant(const struct draft *d, uint32_t slot) {
     return slot & CONST ? d->head.n_changing + d->head.n_in + (slot & ~CONST) : slot;
 }
@@ -277,6 +288,8 @@ static struct flat_form *form_of(const struct draft *d) {
     return f;
 }
 
+/* A flat without a form is a result too: it says, for this structure, that there is none, and the
+ * question is not asked again. */
 enum gpm_status flat_make(struct trace *t, struct node *const *principals, size_t n,
                           struct flat **out) {
     struct draft d = {0};

@@ -1,7 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Forms and flats as objects: equal forms are shared; flats of one principal hang on its node, of
- * several in a small cache; the journal of what moved. */
+ * several in a small cache; the journal of what moved.
+ *
+ * Who owns what: a node, the cache or `retired` owns a flat; flats share counted forms, which the
+ * map knows by hash without owning them; a form owns its scratch. Flats are cut from the
+ * trace's pool.
+ *
+ * When a flat is good: its stamp has the structure (upper bits) for which it was compiled, else it
+ * is compiled again, and the epoch (lower bits) in which it last read what it owns, else refresh
+ * does. One comparison of stamps tests both in the hot path. */
 #include "flat/form.h"
 
 #include <math.h>
@@ -61,6 +69,8 @@ static bool form_equal(const struct flat_form *f, const struct flat_form *g,
             !memcmp(g->v + g->n_changing + g->n_in, constants, f->n_constants * sizeof *constants));
 }
 
+/* Models repeat themselves: a thousand observations of one line of the program make flats of one
+ * form, whose code then stays in the cache. */
 struct flat_form *form_share(struct flats *all, struct flat_form *taken, const double *constants) {
     struct flat_form *f = taken, *g;
     f->hash = hash_bytes(form_compared(f), form_compared_size(f), 0);
@@ -236,6 +246,7 @@ bool flat_args_change(const struct flat *f, size_t i) {
     return false;
 }
 
+/* The first few nodes do for most flats; slot 0, the principal, was asked for as `far` already. */
 void flat_prefetch(const struct node *far, const struct node *middle, const struct node *near) {
     __builtin_prefetch(far);
     if (middle->flat) __builtin_prefetch(middle->flat);

@@ -2,10 +2,20 @@
  *
  * Running flats: forwards, backwards, and what a kept proposal writes.
  *
+ *     read inputs      what the principals do not change, from its nodes          (open)
+ *     steps            draw or set the principals, compute what follows           (propose)
+ *     weigh            densities of what absorbs, into logp[]; and their old ones
+ *     back             adjoints from densities to principals, where asked for
+ *     keep or drop
+ *
  * New values and densities stand in the form's scratch until they are kept, so a rejection has
  * nothing to undo but what makers hold. What the numeric functions cannot judge (NaN: perhaps a
  * domain error, whose words only the general way has) and whatever rows refuse is left to the
- * general way; -inf is a judgement, since the general way takes domain errors for it too. */
+ * general way; -inf is a judgement, since the general way takes domain errors for it too.
+ *
+ * Values keep their type: a result of another type than its node holds (set_slot) is left to the
+ * general way. The compiler relies on it: which slots are boxed, which operations run on numbers,
+ * that no procedure comes to stand where there was none. */
 #include "flat/form.h"
 
 #include "sp/adjoint.h"
@@ -16,6 +26,8 @@
  * -inf, nothing to keep; LEFT: the general way must judge, and gets the random numbers back. */
 enum verdict { JUDGED, IMPOSSIBLE, LEFT };
 
+/* What every function here works on; v and w are the form's scratch and the flat's words, at hand.
+ */
 struct run {
     struct trace *t;
     struct flat *f;
@@ -102,6 +114,7 @@ static bool row_simulate(const struct run *r, const struct flat_op *op) {
     return row_end(r, &k, st) && set_slot(r, op->out, out);
 }
 
+/* adjoint of a slot += d; inputs and constants have none. */
 static void give(const struct run *r, uint32_t slot, value d_taken) {
     if (is_boxed(r, slot))
         value_set_take(&r->form->box_adj[slot], adj_add(r->form->box_adj[slot], d_taken));
@@ -130,6 +143,9 @@ static value *nil_array(size_t n) {
 
 enum grad_of { OF_SIMULATE, OF_DENSITY, OF_MAKER };
 
+/* Of a computed value d is its adjoint and operands get their share; of a density d is 1, and the
+ * value itself gets its share too when it moves. False: the row has no derivative, and the general
+ * way will say so, or find that none is needed. */
 static bool row_gradient(const struct run *r, const struct flat_op *op, enum grad_of of) {
     const struct sp_class *cls = op->cls;
     bool known = of == OF_SIMULATE  ? cls->grad_simulate != NULL
@@ -188,6 +204,8 @@ static enum verdict maker_density(const struct run *r, const struct flat_op *op,
     return gradient && !row_gradient(r, op, OF_MAKER) ? LEFT : JUDGED;
 }
 
+/* What makers hold becomes theirs or is taken back; a proposal that follows another without keep or
+ * drop ends that one first (begin). */
 static void end_pending(struct trace *t, bool keep) {
     struct flats *all = t->flats;
     while (all->pending.n) {
@@ -381,6 +399,7 @@ static bool run_back(const struct run *r, value *grads) {
 
 /* ---- proposals ---- */
 
+/* Booleans are 0 and 1 in v[]. */
 static inline bool read_number(const struct node *n, double *out) {
     if (n->val.tag == V_NUM)
         *out = n->val.u.num;
@@ -447,6 +466,8 @@ static bool old_weight(const struct run *r, double *sum) {
     return *sum > -INFINITY; /* not NaN either */
 }
 
+/* Begins with trace_settle: other flats may own or have moved what this one reads, and the old
+ * densities must be those of the state that stands. */
 bool flat_open(struct trace *t, struct flat *f, double *weight) {
     struct run r = run_of(t, f);
     size_t n_diags = t->core->diags->list.n;
@@ -517,6 +538,8 @@ static void put_slot(const struct run *r, uint32_t slot) {
         number_put(n, r->v[slot]);
 }
 
+/* The first move of a flat while a journal is kept: where its principals stood is enough, since all
+ * else follows from them (flat_follow). */
 static void note(struct flats *all, struct flat *f) {
     struct moved m = {f, all->journal.vals.n};
     f->noted = 1;
@@ -581,6 +604,7 @@ static void settle_copies(struct node *n) {
     }
 }
 
+/* What keep left undone: nodes that only pass a value on, and densities that the flat owns. */
 static void write_one(struct flat *f) {
     const struct flat_form *form = f->form;
     const union flat_word *at = f->w + form->n_changing + form->n_in;
@@ -606,6 +630,8 @@ static bool remake_makers(struct run *r) {
     return ok;
 }
 
+/* After values were put into the principals' nodes from outside (a journal): recomputes what
+ * depends on them and forgets every density, which are looked up when somebody asks. */
 bool flat_follow(struct trace *t, struct flat *f) {
     struct run r = run_of(t, f);
     const struct flat_form *form = f->form;

@@ -152,9 +152,9 @@ double draws_rhat(const double *x, size_t chains, size_t n) {
     return fmax(bulk, tail);
 }
 
-/* ---- autocovariance by the fast Fourier transform, length a power of two, data zero-padded */
-/* In place, not normalised: Cooley and Tukey's radix 2, bit reversal and then butterflies of
- * growing length. sign -1: forward, +1: backward. */
+/* Autocovariance by the fast Fourier transform, length a power of two, data zero-padded. In place,
+ * not normalised: Cooley and Tukey's radix 2, bit reversal and then butterflies of growing length.
+ * sign -1: forward, +1: backward. */
 static void fft(double *re, double *im, size_t n, double sign) {
     for (size_t i = 1, j = 0; i < n; i++) { /* bit reversal */
         size_t bit = n >> 1;
@@ -251,6 +251,8 @@ static double ess_basic(const double *x, size_t chains, size_t n) {
     return ess;
 }
 
+/* Halves as chains of their own: a chain that drifts then disagrees with itself. scores: of the
+ * ranks (bulk), which exist where variances do not. */
 static double ess_split(const double *x, size_t chains, size_t n, bool scores) {
     if (unusable(x, chains, n)) return NAN;
     double *s = split(x, chains, n);
@@ -268,6 +270,7 @@ double draws_ess_mean(const double *x, size_t chains, size_t n) {
     return ess_split(x, chains, n, false);
 }
 
+/* ESS of the indicator x <= q_p, whose mean is what a quantile's error comes from. */
 double draws_ess_quantile(const double *x, size_t chains, size_t n, double p) {
     if (unusable(x, chains, n)) return NAN;
     double q = draws_quantile(x, chains * n, p), *below = NEW_ARRAY(double, chains *n);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The table of draws and its writers.
+ * The table of draws and its writers. Rows are kept as they come, chain by chain; statistics want
+ * columns, which are copied out when asked for, cut to the rows that every chain has, since the
+ * diagnostics compare chains of one length.
  */
 #include "infer/draws.h"
 #include "base/ascii.h"

@@ -200,8 +200,8 @@ static struct is_result normalise(struct draws *d) {
     return r;
 }
 
-/* A component with the moments of the weighted draws, its covariance times `widen`. */
-/* False: the covariance is singular (fewer draws of weight than dimensions). 1.02 on the diagonal
+/* A component with the moments of the weighted draws, its covariance times `widen`.
+ * False: the covariance is singular (fewer draws of weight than dimensions). 1.02 on the diagonal
  * keeps it clear of that. */
 static bool moments(const struct draws *d, int n, double widen, struct mode *out) {
     double mean[PROPOSAL_MAX_DIM] = {0};

@@ -358,6 +358,8 @@ static enum gpm_status op_current_values(struct infer_state *x, const value *arg
     return GPM_OK;
 }
 
+/* The result is pair(log weight, part): the weight of what was taken out, under SCAFFOLD_FIXED with
+ * the choices' own densities, to be subtracted from regen's. */
 static enum gpm_status tear(struct infer_state *x, const char *op, value sub,
                             enum scaffold_mode mode, value *out) {
     struct node_set set;
@@ -398,6 +400,7 @@ static enum gpm_status op_detach_for_proposal(struct infer_state *x, const value
     return tear(x, "detach_for_proposal", args[0], SCAFFOLD_FIXED, out);
 }
 
+/* A state that cannot be built has weight -inf and stays detached: only restore is left. */
 static enum gpm_status rebuild(struct infer_state *x, const char *op, const value *vals, size_t n,
                                value *out) {
     struct torn *o = open_part(x);

@@ -218,6 +218,8 @@ double enumeration_log_total(const struct enumeration *e) {
     return max + log(sum);
 }
 
+/* The same generator state draws the same brush: the state that is kept is the one that was
+ * weighed. */
 enum gpm_status enumeration_build(struct enumeration *e, size_t j) {
     if (j == e->current) return GPM_OK;
     value *vals = NEW_ARRAY(value, e->k + 1);

@@ -284,6 +284,8 @@ static size_t representative(struct infer_state *x, const value *key, size_t fir
     return chosen;
 }
 
+/* key[i]: the values of the block in particle i. Classes in the order of their first particle;
+ * O(n^2) comparisons. */
 static void collapse(struct infer_state *x, const value *key, bool max) {
     struct model *m = x->model;
     size_t n = m->p.n;

@@ -76,8 +76,8 @@ static double log_sum(const struct csmc *c, double first) {
     return max + log(sum);
 }
 
-/* For draw. Returns whether there is anything to draw from. */
-/* upto[i] = sum of the shares of particles 0 .. i; the rest up to 1 is the retained one's. */
+/* For draw. Returns whether there is anything to draw from.
+ * upto[i] = sum of the shares of particles 0 .. i; the rest up to 1 is the retained one's. */
 static bool add_up(struct csmc *c, double retained) {
     double total = log_sum(c, retained), sum = 0;
     for (size_t i = 0; i < c->n; i++) {

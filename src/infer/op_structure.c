@@ -184,7 +184,17 @@ static struct trace *copy_of(struct trace *t) {
     return c;
 }
 
-/* From t by way of `via` to `end`, copies that the caller frees. */
+/* From t by way of `via` to `end`, copies that the caller frees. Two of them, since a fit must see
+ * the trace as a fresh copy would show it: `via` is t with the block and theta drawn from the
+ * prior, `end` a copy of that with theta' from the fit. With the terms as they are computed,
+ *
+ *     log alpha = lik + to - from + pick
+ *     lik  = log p(y | k', theta_1) - log p(y | k, theta)                       redraw
+ *     from = log p(theta | k) - log g_k(theta)                                  leave
+ *     to   = log J(theta') - log J(theta_1) + log p(theta_1 | k') - log g_k'(theta')    arrive
+ *     pick = log P(block | k') - log P(block | k)
+ *
+ * t itself is not touched; step puts `end` in its place when it is accepted. */
 static enum gpm_status propose(struct jump *j, struct trace *t, struct trace **via,
                                struct trace **end, double *log_alpha) {
     struct node_set block, p = {NULL, 0};

@@ -198,6 +198,7 @@ static enum gpm_status on_block(struct visit *v, struct scope_block *b,
     return st;
 }
 
+/* ordered_range(lo, hi), as op_select.c makes it. */
 static bool range_of(value block, double *lo, double *hi) {
     if (block.tag != V_ARRAY || block.u.array->n != 3 ||
         !infer_is_name(block.u.array->at[0], "ordered_range"))
@@ -260,6 +261,8 @@ static enum gpm_status on_named_block(struct visit *v, struct scope *s, value bl
     return b ? on_block(v, b, NULL) : infer_unknown_block(v->x, s, block);
 }
 
+/* one: a live block, uniformly, with its correction; each: every block in order, a transition each;
+ * all, ordered: one transition of all choices together; otherwise the block of that name. */
 static enum gpm_status on_scope(struct visit *v, value scope, value block) {
     struct scope *s = trace_scope(v->t, scope);
     if (!s) return infer_unknown_scope(v->x, v->t, scope);
@@ -315,6 +318,7 @@ static enum gpm_status on_single(struct visit *v, const struct subproblem *from)
     return st;
 }
 
+/* A selection is one set of principals, unless it says to pick. */
 static enum gpm_status on_subproblem(struct visit *v, const struct subproblem *s) {
     struct node_set set;
     while ((s->kind == SUB_MINIMAL || s->kind == SUB_EXTENT) && subproblem_of(s->a))

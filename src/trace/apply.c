@@ -79,6 +79,8 @@ static void abandon(struct trace *t, struct family *f) {
     families_free_dead(t, &f, 1);
 }
 
+/* The parameters are bound to the operand nodes themselves: the body reads them directly, and a
+ * change of an operand reaches those that use it without passing the call. */
 static enum gpm_status apply_closure(struct trace *t, struct node *n, struct closure *c) {
     size_t k = n->n_in - 1;
     struct node *small[8], **args = k <= 8 ? small : NEW_ARRAY(struct node *, k);
@@ -254,6 +256,8 @@ void node_close_over(struct trace *t, struct node *n) {
         if (i > 32 || !(fixed >> (i - 1) & 1)) close_over_value(t, n, n->in[i].node->val, 8);
 }
 
+/* core->model is the trace for as long as a row runs, so that procedures it calls see the model's
+ * names. */
 static enum gpm_status simulate(struct trace *t, struct node *n, struct sp_call *c,
                                 const value *fixed, value *out) {
     if (fixed && (c->cls->flags & SP_RANDOM)) {
@@ -335,6 +339,8 @@ static enum gpm_status apply_special(struct trace *t, struct node *n, struct sp_
     }
 }
 
+/* In turn: builtins of the evaluator, rows that request and then compute from the results, rows
+ * that call procedures (whose closed-over nodes must be up to date first), plain rows. */
 static enum gpm_status apply_primitive(struct trace *t, struct node *n, const value *fixed,
                                        bool requests, value *out) {
     struct sp_call c;

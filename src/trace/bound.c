@@ -14,9 +14,8 @@ static enum gpm_status unbounded(struct scaffold *s, struct node *n, const char 
     return GPM_E_NOT_FOUND;
 }
 
-/* Bit i + 1: argument i may change. */
-/* Arguments beyond 63 have no bit; `everything` is for choices inside the brush, where nothing is
- * known to stay. */
+/* Bit i + 1: argument i may change. Arguments beyond 63 have no bit; `everything` is for choices
+ * inside the brush, where nothing is known to stay. */
 static uint64_t varying(struct scaffold *s, const struct node *n, bool everything) {
     uint64_t bits = 0;
     for (uint32_t i = 1; i < n->n_in && i < 64; i++) {

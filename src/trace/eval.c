@@ -11,6 +11,8 @@
 
 #include <string.h>
 
+/* In this order: what the model assumes, what the inference program defines (as a constant, its
+ * value now), builtins. */
 static enum gpm_status global_name(struct trace *t, struct family *fam, const struct ast *a,
                                    struct node **out) {
     struct session_core *core = t->core;
@@ -198,6 +200,8 @@ static enum gpm_status choose_place(struct trace *t, struct family *fam, const s
     return st == GPM_OK ? call_builtin(t, fam, a, ctx, "lookup", items, place, out) : st;
 }
 
+/* Operator and operands become nodes, then the application does. Some builtins make none, or
+ * others: apply_function(f, x) is f(x), and choosing among kernels is choosing a place (above). */
 static enum gpm_status eval_call(struct trace *t, struct family *fam, const struct ast *a,
                                  struct frame *f, struct tagctx *ctx, struct node **out) {
     enum { SMALL = 8 };
@@ -292,6 +296,7 @@ static enum gpm_status eval_tag(struct trace *t, struct family *fam, const struc
     return node_apply(t, n, NULL, true);
 }
 
+/* Each name is a node of its own, so that who reads one part does not depend on the others. */
 static enum gpm_status bind_components(struct trace *t, struct family *fam, const struct ast *let,
                                        struct node *package, struct frame *f) {
     size_t len, want = let->u.bind.n_names;
@@ -386,6 +391,7 @@ enum gpm_status eval_expr(struct trace *t, struct family *fam, const struct ast 
     }
 }
 
+/* The family of a directive: one reference, which belongs to the caller. */
 enum gpm_status eval_family(struct trace *t, const struct ast *a, struct frame *f,
                             struct tagctx *ctx, struct family **out) {
     struct family *fam = family_new(ctx);

@@ -91,6 +91,7 @@ static enum gpm_status call_end(struct grad *g, struct node *n, struct grad_call
     return core_place(g->t->core, st, node_span(n));
 }
 
+/* Does any operand have a place for an adjoint? If none, a density need not have a gradient. */
 static bool any_wanted(struct grad *g, const struct node *n) {
     for (uint32_t i = 1; i < n->n_in; i++)
         if (adjoint_of(g, n->in[i].node)) return true;
@@ -239,6 +240,8 @@ static void link_requests(struct grad *g, struct node *n) {
         }
 }
 
+/* Nodes of requested families in post-order, each with a place for its adjoint; the torus and what
+ * lies outside the requester's families end the walk. */
 static void brush_visit(struct grad *g, struct node *n);
 
 static void brush_visit_parents(struct grad *g, struct node *n) {
@@ -336,6 +339,8 @@ static enum gpm_status entry_back(struct grad *g, uint32_t i) {
     return st == GPM_OK ? pass_on(g, n, g->adj[i]) : st;
 }
 
+/* One walk backwards, cost a small multiple of one evaluation whatever the number of principals
+ * (Baur and Strassen 1983). Works on the old order before detach, on the new one after regen. */
 enum gpm_status scaffold_gradient(struct scaffold *s, value *grads) {
     struct grad g = {.s = s, .t = s->t, .out = grads};
     bool fresh = s->detached;

@@ -120,6 +120,7 @@ static enum gpm_status assume_components(struct trace *t, struct sym *const *nam
     return GPM_OK;
 }
 
+/* Names and label are free again; nodes of others that read the family's must be gone by now. */
 static void undo_record(struct trace *t, struct record *r) {
     for (size_t i = 0; i < t->records.n; i++)
         if (t->records.at[i] == r) {
@@ -264,6 +265,8 @@ static enum gpm_status check_observed(struct trace *t, struct span at, value v) 
     return GPM_E_USER;
 }
 
+/* Evaluates the expression (drawing a value), puts the observed one in its place, remembers the
+ * observation by the root of the expression: where its end is can change with every proposal. */
 enum gpm_status trace_observe(struct trace *t, struct sym *label, const struct ast *ast,
                               struct frame *frame, value v, double *weight) {
     enum gpm_status st = check_label(t, label, ast->span);

@@ -40,6 +40,8 @@ enum gpm_status carry_weight(struct trace *t, struct node *n) {
 
 /* Detach. */
 
+/* An empty request for the new state: which component it is and the frame of its branches do not
+ * change. */
 static struct request *request_like(const struct request *r) {
     struct request *q = NEW(struct request);
     q->index = r->index;
@@ -164,6 +166,8 @@ enum gpm_status scaffold_detach(struct scaffold *s, enum scaffold_mode mode, dou
 
 /* Regen. */
 
+/* Everything that a density or an output reads: operands, the makers of procedures among them
+ * (their parameters must be the new ones), roots of families that stay. */
 static enum gpm_status regen_parents(struct scaffold *s, struct node *n) {
     for (uint32_t i = 0; i < n->n_in; i++) {
         enum gpm_status st = regen_ensure(s->t, n->in[i].node);
@@ -293,6 +297,7 @@ static enum gpm_status regen_m(struct scaffold *s, struct entry *e) {
     return st;
 }
 
+/* log p(the same value | new arguments), before it joins the statistics again. */
 static enum gpm_status regen_a(struct scaffold *s, struct entry *e) {
     double logp;
     enum gpm_status st = node_density(s->t, e->n, e->n->val, &logp);
@@ -405,6 +410,7 @@ static void unregen_entry(struct scaffold *s, struct entry *e) {
     }
 }
 
+/* Back along new_order: the mirror image of how the state came about, whatever order that was. */
 void scaffold_rewind(struct scaffold *s, size_t mark) {
     while (s->new_order.n > mark) {
         uint32_t i = vec_pop(&s->new_order);
@@ -458,6 +464,9 @@ void restore_entry(struct scaffold *s, struct entry *e) {
         core_must(core, node_incorporate(s->t, e->old_end), RESTORE_FAILED);
 }
 
+/* Old ends are marked as observed before anything goes in: procedures may count data otherwise than
+ * choices. After a detach that failed half way only the entries it reached are put back
+ * (`ordered`). */
 void scaffold_restore(struct scaffold *s) {
     scaffold_unregen(s);
     for (size_t i = 0; i < s->order.n; i++) {

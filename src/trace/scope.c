@@ -266,6 +266,8 @@ static void refresh(struct trace *t, struct family *f, uint64_t scopes) {
     }
 }
 
+/* Families may be reached on several ways; f->fresh says which scopes this visit (ctx_visit) has
+ * done. */
 static void refresh_all(struct trace *t, struct family *f, struct tagctx *ctx) {
     uint64_t scopes = tagctx_reach(ctx);
     t->ctx_visit++;
