@@ -117,7 +117,7 @@ static enum gpm_status value_call_family(struct trace *t, value proc, const valu
         app->ctx = ctx;
         for (size_t i = 0; i <= n; i++) app->in[i].node = nodes[i];
         f->root = app;
-        st = node_apply(t, app, NULL, true);
+        st = node_apply(t, app, true);
     }
     if (nodes != small) mem_free(nodes);
     return st;
@@ -258,12 +258,7 @@ void node_close_over(struct trace *t, struct node *n) {
 
 /* core->model is the trace for as long as a row runs, so that procedures it calls see the model's
  * names. */
-static enum gpm_status simulate(struct trace *t, struct node *n, struct sp_call *c,
-                                const value *fixed, value *out) {
-    if (fixed && (c->cls->flags & SP_RANDOM)) {
-        *out = value_ref(*fixed);
-        return GPM_OK;
-    }
+static enum gpm_status simulate(struct trace *t, struct node *n, struct sp_call *c, value *out) {
     if (!c->cls->simulate)
         return diag_raise(t->core->diags, DIAG_ACTION_IN_MODEL, node_span(n),
                           "%s cannot be called in a model expression", c->cls->name);
@@ -341,8 +336,7 @@ static enum gpm_status apply_special(struct trace *t, struct node *n, struct sp_
 
 /* In turn: builtins of the evaluator, rows that request and then compute from the results, rows
  * that call procedures (whose closed-over nodes must be up to date first), plain rows. */
-static enum gpm_status apply_primitive(struct trace *t, struct node *n, const value *fixed,
-                                       bool requests, value *out) {
+static enum gpm_status apply_primitive(struct trace *t, struct node *n, bool requests, value *out) {
     struct sp_call c;
     value small[8], *args = n->n_in <= 9 ? small : NEW_ARRAY(value, n->n_in);
     node_call(t, n, &c, args);
@@ -367,7 +361,7 @@ static enum gpm_status apply_primitive(struct trace *t, struct node *n, const va
     for (uint32_t i = 0; (c.cls->flags & SP_CALLS) && n->req && i < n->req->n_xin && st == GPM_OK;
          i++)
         st = regen_ensure(t, n->req->xin[i].node);
-    if (st == GPM_OK) st = simulate(t, n, &c, fixed, out);
+    if (st == GPM_OK) st = simulate(t, n, &c, out);
 out:
     if (args != small) mem_free(args);
     return st;
@@ -420,8 +414,7 @@ static enum gpm_status apply_component(struct trace *t, struct node *n, value *o
     return st;
 }
 
-static enum gpm_status compute(struct trace *t, struct node *n, const value *fixed, bool requests,
-                               value *out) {
+static enum gpm_status compute(struct trace *t, struct node *n, bool requests, value *out) {
     if (n->kind == NODE_IF) return apply_if(t, n, requests, out);
     if (n->kind == NODE_TAG) {
         *out = value_ref(n->in[n->n_in - 1].node->val);
@@ -450,20 +443,20 @@ static enum gpm_status compute(struct trace *t, struct node *n, const value *fix
         buf_release(&b);
         return GPM_E_USER;
     }
-    return apply_primitive(t, n, fixed, requests, out);
+    return apply_primitive(t, n, requests, out);
 }
 
 /* In this order: the value, the links, the index of tags, the statistics, the list of choices. The
  * density of a deterministic application that records data (carry_weight) is taken before it is
  * counted. */
-enum gpm_status node_apply(struct trace *t, struct node *n, const value *fixed, bool requests) {
+enum gpm_status node_apply(struct trace *t, struct node *n, bool requests) {
     if (t->core->max_nodes && t->n_nodes > t->core->max_nodes)
         return diag_raise(t->core->diags, DIAG_LIMIT, node_span(n),
                           "the trace grew beyond the memory limit (--max-memory)");
     enum gpm_status st = ensure_all(t, n);
     if (st != GPM_OK) return st;
     value v;
-    st = compute(t, n, fixed, requests, &v);
+    st = compute(t, n, requests, &v);
     if (st != GPM_OK) {
         request_release(t, n);
         return st;

@@ -124,7 +124,7 @@ static enum gpm_status memoized(struct trace *t, struct family *fam, const struc
     app->in[0].node = map_get(&t->core->builtins, MAP_PTR(sym_cstr(t->core->syms, "mem")));
     app->in[1].node = *f;
     *f = app;
-    return node_apply(t, app, NULL, true);
+    return node_apply(t, app, true);
 }
 
 static enum gpm_status call_builtin(struct trace *t, struct family *fam, const struct ast *a,
@@ -136,7 +136,7 @@ static enum gpm_status call_builtin(struct trace *t, struct family *fam, const s
     app->in[1].node = x;
     if (y) app->in[2].node = y;
     *out = app;
-    return node_apply(t, app, NULL, true);
+    return node_apply(t, app, true);
 }
 
 /* Kernels and procedures have no names of their own: when a parameter of one changes, another value
@@ -189,7 +189,7 @@ static enum gpm_status choose_place(struct trace *t, struct family *fam, const s
         place->ctx = ctx;
         place->in[0].node = nodes[0];
         place->in[1].node = nodes[1];
-        st = node_apply(t, place, NULL, true);
+        st = node_apply(t, place, true);
     } else {
         struct node *size;
         st = call_builtin(t, fam, a, ctx, "size", items, NULL, &size);
@@ -238,7 +238,7 @@ static enum gpm_status eval_call(struct trace *t, struct family *fam, const stru
     app->ctx = ctx;
     for (size_t i = skip; i < n; i++) app->in[i - skip].node = nodes[i];
     *out = app;
-    st = node_apply(t, app, NULL, true);
+    st = node_apply(t, app, true);
 out:
     if (nodes != small) mem_free(nodes);
     return st;
@@ -264,7 +264,7 @@ static enum gpm_status eval_if(struct trace *t, struct family *fam, const struct
     node_request(n)->frame = f;
     if (f) vec_push(&fam->frames, frame_ref(f));
     *out = n;
-    return node_apply(t, n, NULL, true);
+    return node_apply(t, n, true);
 }
 
 static enum gpm_status eval_tag(struct trace *t, struct family *fam, const struct ast *a,
@@ -293,7 +293,7 @@ static enum gpm_status eval_tag(struct trace *t, struct family *fam, const struc
     if (block) n->in[1].node = block;
     n->in[n->n_in - 1].node = body;
     *out = n;
-    return node_apply(t, n, NULL, true);
+    return node_apply(t, n, true);
 }
 
 /* Each name is a node of its own, so that who reads one part does not depend on the others. */
@@ -308,7 +308,7 @@ static enum gpm_status bind_components(struct trace *t, struct family *fam, cons
         struct node *n = node_new(t, fam, NODE_COMPONENT, let->kids[0], 1);
         n->in[0].node = package;
         node_request(n)->index = i;
-        enum gpm_status st = node_apply(t, n, NULL, true);
+        enum gpm_status st = node_apply(t, n, true);
         if (st != GPM_OK) return st;
         f->s[let->u.bind.slot + i].node = n;
     }

@@ -49,7 +49,7 @@ static enum gpm_status leave(struct scaffold *s, struct entry *e, double *weight
     e->left_val = value_ref(end->val);
     s->t->structure++; /* who is a choice has changed */
     end->flags &= (uint16_t) ~(NODE_OBSERVED | NODE_HAS_LOGP);
-    st = node_apply(s->t, end, NULL, false);
+    st = node_apply(s->t, end, false);
     if (st == GPM_OK) choice_add(s->t, end);
     return st == GPM_OK ? observation_propagate(s->t, end, false) : st;
 }

@@ -39,10 +39,8 @@ enum gpm_status eval_expr(struct trace *t, struct family *fam, const struct ast 
 enum gpm_status eval_family(struct trace *t, const struct ast *a, struct frame *f,
                             struct tagctx *ctx, struct family **out) GPM_MUST_USE;
 /* Computes a node's value from its parents, with requests; registers and incorporates it.
- * `fixed`: take this value instead of simulating (random nodes). `requests`: evaluate requests
- * anew (else only the output is computed again). */
-enum gpm_status node_apply(struct trace *t, struct node *n, const value *fixed,
-                           bool requests) GPM_MUST_USE;
+ * `requests`: evaluate requests anew (else only the output is computed again). */
+enum gpm_status node_apply(struct trace *t, struct node *n, bool requests) GPM_MUST_USE;
 /* What the procedures among n's operands close over becomes its parents (SP_CALLS). */
 void node_close_over(struct trace *t, struct node *n);
 /* Off: unregistered, unincorporated, unlinked; then its families lose a requester each. On is the

@@ -97,7 +97,7 @@ enum gpm_status observation_propagate(struct trace *t, struct node *n, bool back
         }
         if (c->flags & NODE_IN_INDEX) tag_leave_index(t, c);
         enum gpm_status st = take_out_record(t, c);
-        if (st == GPM_OK) st = node_apply(t, c, NULL, false);
+        if (st == GPM_OK) st = node_apply(t, c, false);
         if (st == GPM_OK) st = observation_propagate(t, c, back);
         if (st != GPM_OK) return st;
     }

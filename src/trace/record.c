@@ -112,7 +112,7 @@ static enum gpm_status assume_components(struct trace *t, struct sym *const *nam
         struct node *c = node_new(t, f, NODE_COMPONENT, ast, 1);
         c->in[0].node = f->root;
         node_request(c)->index = (uint32_t)i;
-        enum gpm_status st = node_apply(t, c, NULL, true);
+        enum gpm_status st = node_apply(t, c, true);
         if (st != GPM_OK) return st;
         vec_push(&r->names, names[i]);
         vec_push(&r->components, c);

@@ -238,7 +238,7 @@ static enum gpm_status regen_d(struct scaffold *s, struct entry *e) {
     if (e->principal >= 0 && s->mode == SCAFFOLD_FIXED && !e->op_changed)
         st = regen_fixed(s, e, s->values[e->principal]);
     else
-        st = node_apply(s->t, n, NULL, e->requests);
+        st = node_apply(s->t, n, e->requests);
     e = &s->e.at[index];
     if (st != GPM_OK || !(n->flags & NODE_OBS_ROOT)) return st;
     double logp = 0;
