@@ -32,7 +32,7 @@ enum gpm_status move_find(struct infer_state *x, struct trace *t, struct node **
 
 void move_forget(struct move *m) {
     if (!m->s) return;
-    scaffold_abandon(m->s);
+    scaffold_end(m->s);
     scaffold_free(m->s);
 }
 

@@ -61,7 +61,7 @@ static enum gpm_status rejection_transition(struct infer_state *x, struct trace 
     if (st == GPM_OK)
         st = scaffold_detach(s, SCAFFOLD_PRIOR, &w_old);
     else
-        scaffold_abandon(s);
+        scaffold_end(s);
     if (st == GPM_OK) {
         st = attempt(x, t, s, &r, accepted);
         if (*accepted && extra) {

@@ -106,7 +106,7 @@ static enum gpm_status prior_of(struct trace *t, const struct node_set *p, doubl
     *out = 0;
     for (size_t i = 0; i < p->n && st == GPM_OK; i++) {
         double logp = 0;
-        st = node_log_density(t, p->at[i], &logp);
+        st = node_logp(t, p->at[i], &logp);
         *out += logp;
     }
     return st;

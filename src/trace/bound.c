@@ -72,7 +72,3 @@ enum gpm_status scaffold_log_bound(struct scaffold *s, double *bound) {
     }
     return GPM_OK;
 }
-
-void scaffold_abandon(struct scaffold *s) {
-    scaffold_end(s);
-}

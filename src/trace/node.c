@@ -226,10 +226,6 @@ enum gpm_status node_logp(struct trace *t, struct node *n, double *out) {
     return GPM_OK;
 }
 
-enum gpm_status node_log_density(struct trace *t, struct node *n, double *out) {
-    return node_logp(t, n, out);
-}
-
 /* In or out of the statistics of the procedure that n applies. What went in as an observation must
  * leave as one (NODE_AS_DATA), even where the observation is gone by then. */
 static enum gpm_status statistics(struct trace *t, struct node *n, bool in) {

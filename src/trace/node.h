@@ -78,8 +78,6 @@ enum gpm_status regen_ensure(struct trace *t, struct node *n) GPM_MUST_USE;
 /* A deterministic application that records data (f_compute) weighs in with its density when a
  * proposal takes it out (after unincorporating) or puts it in (before incorporating). */
 enum gpm_status carry_weight(struct trace *t, struct node *n) GPM_MUST_USE;
-/* log_density through the cache of node->logp */
-enum gpm_status node_logp(struct trace *t, struct node *n, double *out) GPM_MUST_USE;
 
 /* Scopes (scope.c). */
 struct tagctx *tagctx_new(struct tagctx *parent, bool memo);

@@ -264,15 +264,10 @@ void scaffold_release(struct scaffold *s) {
     mem_free(s);
 }
 
-/* Unmarks nodes and families; what is freed afterwards carries no marks. */
-static void unmark(struct scaffold *s) {
+void scaffold_end(struct scaffold *s) {
     for (size_t i = 0; i < s->e.n; i++) s->e.at[i].n->mark = 0;
     for (size_t i = 0; i < s->touched.n; i++) s->touched.at[i]->lost = 0;
     s->t->active = NULL;
-}
-
-void scaffold_end(struct scaffold *s) {
-    unmark(s);
 }
 
 size_t scaffold_n_principals(const struct scaffold *s) {

@@ -4,7 +4,7 @@
  *
  *     built --detach--> detached --regen--> regenerated --commit--> gone
  *       |                 |   ^                 |
- *       abandon           |   +--- unregen -----+
+ *       end               |   +--- unregen -----+
  *       |                 restore
  *       gone              gone
  *
@@ -98,7 +98,6 @@ enum gpm_status regen_entry(struct scaffold *s, uint32_t i) GPM_MUST_USE;
 void restore_entry(struct scaffold *s, struct entry *e);
 /* After a failed regen: true when the failure only means that the state has probability zero. */
 bool regen_failed_softly(struct scaffold *s, size_t n_diags_before);
-void scaffold_end(struct scaffold *s); /* unmarks */
 bool requests_on(const struct node *n, uint32_t slot);
 /* Every requester goes away with this proposal. */
 static inline bool family_is_brush(const struct family *f) {

@@ -277,7 +277,9 @@ void scaffold_unregen(struct scaffold *s); /* back to the detached state */
 bool scaffold_built(const struct scaffold *s);
 void scaffold_restore(struct scaffold *s); /* from the detached state to the old one */
 void scaffold_commit(struct scaffold *s);  /* keep the new state, drop the old */
-void scaffold_abandon(struct scaffold *s); /* built but never detached: nothing happened */
+/* Unmarks nodes and families, so that what is freed afterwards carries no marks. commit and restore
+ * do it themselves; one that is built and never detached ends so, and nothing has happened. */
+void scaffold_end(struct scaffold *s);
 size_t scaffold_n_principals(const struct scaffold *s);
 value scaffold_old_value(const struct scaffold *s, size_t i); /* borrowed */
 struct node *scaffold_principal(const struct scaffold *s, size_t i);
@@ -339,7 +341,8 @@ static inline void trace_settle(struct trace *t) {
 enum gpm_status node_support(struct trace *t, struct node *n, struct sp_support *out) GPM_MUST_USE;
 enum gpm_status node_enumerate(struct trace *t, struct node *n, value **vals,
                                size_t *count) GPM_MUST_USE;
-enum gpm_status node_log_density(struct trace *t, struct node *n, double *out) GPM_MUST_USE;
+/* The log density of its value, from node->logp where that is kept. */
+enum gpm_status node_logp(struct trace *t, struct node *n, double *out) GPM_MUST_USE;
 const struct sp_class *node_class(const struct node *n); /* NULL: no primitive */
 struct span node_span(const struct node *n);
 
