@@ -63,11 +63,9 @@ static enum gpm_status leave(struct scaffold *s, struct entry *e, double *weight
  * all; a new end that was made or torn down by this proposal (`made`) was no free choice before. */
 enum gpm_status observation_follow(struct scaffold *s, struct entry *e, double *weight) {
     struct node *n = e->n, *end = chase(n);
-    size_t index = (size_t)(e - s->e.at);
     enum gpm_status st = GPM_OK;
     if (end == e->kept_end) return GPM_OK;
     if (e->kept_end && !e->left) st = leave(s, e, weight);
-    e = &s->e.at[index];
     bool made = end->seq >= s->first_seq || is_torn_down(s, end);
     if (st == GPM_OK && !made) {
         st = check(s, e, end);

@@ -233,17 +233,15 @@ static enum gpm_status regen_fixed(struct scaffold *s, struct entry *e, value v)
  * is drawn like anything else. */
 static enum gpm_status regen_d(struct scaffold *s, struct entry *e) {
     struct node *n = e->n;
-    size_t index = (size_t)(e - s->e.at);
     enum gpm_status st;
     if (e->principal >= 0 && s->mode == SCAFFOLD_FIXED && !e->op_changed)
         st = regen_fixed(s, e, s->values[e->principal]);
     else
         st = node_apply(s->t, n, e->requests);
-    e = &s->e.at[index];
     if (st != GPM_OK || !(n->flags & NODE_OBS_ROOT)) return st;
     double logp = 0;
     st = observation_follow(s, e, &logp);
-    add_weight(s, &s->e.at[index], logp);
+    add_weight(s, e, logp);
     return st;
 }
 
@@ -274,10 +272,8 @@ static enum gpm_status regen_m(struct scaffold *s, struct entry *e) {
     struct trace *t = s->t;
     struct sp_call c;
     if (e->requests) {
-        size_t index = (size_t)(e - s->e.at);
         enum gpm_status closed = close_over_anew(s, n, e->old_req);
         if (closed != GPM_OK) return closed;
-        e = &s->e.at[index];
     }
     value *args = NEW_ARRAY(value, n->n_in);
     node_call(t, n, &c, args);
@@ -317,17 +313,17 @@ enum gpm_status regen_entry(struct scaffold *s, uint32_t i) {
     e->drawn = 0;
     enum gpm_status st = e->role == ROLE_D && e->requests ? GPM_OK : regen_parents(s, e->n);
     if (st != GPM_OK) {
-        s->e.at[i].done = false;
+        e->done = false;
         return st;
     }
-    switch (s->e.at[i].role) {
-    case ROLE_D: st = regen_d(s, &s->e.at[i]); break;
-    case ROLE_A: st = regen_a(s, &s->e.at[i]); break;
-    default: st = regen_m(s, &s->e.at[i]); break;
+    switch (e->role) {
+    case ROLE_D: st = regen_d(s, e); break;
+    case ROLE_A: st = regen_a(s, e); break;
+    default: st = regen_m(s, e); break;
     }
     vec_push(&s->new_order, i);
     if (st == GPM_OK && s->weight != s->weight)
-        st = diag_raise(s->t->core->diags, DIAG_NAN, node_span(s->e.at[i].n),
+        st = diag_raise(s->t->core->diags, DIAG_NAN, node_span(e->n),
                         "the weight of a proposal is NaN");
     return st;
 }
