@@ -15,6 +15,7 @@
  * its weight is the one to accept by. */
 #include "infer/continuous.h"
 
+#include "math/special.h"
 #include "sp/adjoint.h"
 
 #include <math.h>
@@ -58,15 +59,6 @@ static value with_numbers(value shape, const double *x) {
     value v = value_array_new(shape.u.array->n);
     for (size_t i = 0; i < shape.u.array->n; i++) v.u.array->at[i] = value_num(x[i]);
     return v;
-}
-
-static double logistic(double z) {
-    return z >= 0 ? 1 / (1 + exp(-z)) : exp(z) / (1 + exp(z));
-}
-
-/* log 1 / (1 + exp -z) without overflow, and exact where it is small. */
-static double log_logistic(double z) {
-    return z >= 0 ? -log1p(exp(-z)) : z - log1p(exp(z));
 }
 
 /* z of one part; false: x lies outside the support. */
@@ -136,7 +128,7 @@ static double jacobian(const struct continuous_part *p, const double *z, const d
     else if (p->kind == SUPPORT_INTERVAL)
         for (size_t i = 0; i < k; i++) {
             double s = logistic(z[i]);
-            sum += log(p->hi - p->lo) + log_logistic(z[i]) + log_logistic(-z[i]);
+            sum += log(p->hi - p->lo) - log1pexp(-z[i]) - log1pexp(z[i]);
             if (gz) gz[i] = gx[i] * (p->hi - p->lo) * s * (1 - s) + 1 - 2 * s;
         }
     else if (p->kind == SUPPORT_SIMPLEX) {
@@ -146,7 +138,7 @@ static double jacobian(const struct continuous_part *p, const double *z, const d
         for (size_t i = 0; i + 1 < k; i++) {
             double u = z[i] - log((double)(k - 1 - i));
             lefts[i] = left;
-            sum += log(left) + log_logistic(u) + log_logistic(-u);
+            sum += log(left) - log1pexp(-u) - log1pexp(u);
             left -= x[i];
         }
         double back = gz && k ? gx[k - 1] : 0;

@@ -23,14 +23,6 @@
 #define MIN_CURVATURE 0.3
 #define DIFF_STEP     1e-4
 
-static double log_sum_exp(const double *x, size_t n) {
-    double m = -INFINITY, s = 0;
-    for (size_t i = 0; i < n; i++) m = fmax(m, x[i]);
-    if (!isfinite(m)) return m;
-    for (size_t i = 0; i < n; i++) s += exp(x[i] - m);
-    return m + log(s);
-}
-
 void proposal_release(struct proposal *p) {
     for (int i = 0; i < p->n; i++) {
         mem_free(p->mode[i].z);
@@ -57,13 +49,13 @@ double proposal_log_density(const struct proposal *p, const double *z) {
         den[k] = p->mode[k].log_weight;
         num[k] = den[k] + mode_log_density(&p->mode[k], p->d, z);
     }
-    return log_sum_exp(num, (size_t)p->n) - log_sum_exp(den, (size_t)p->n);
+    return logsumexp(num, (size_t)p->n) - logsumexp(den, (size_t)p->n);
 }
 
 static int pick_mode(const struct proposal *p, struct rng *r) {
     double w[PROPOSAL_MAX_MODES + 2], u = rng_uniform(r);
     for (int k = 0; k < p->n; k++) w[k] = p->mode[k].log_weight;
-    double total = log_sum_exp(w, (size_t)p->n);
+    double total = logsumexp(w, (size_t)p->n);
     for (int k = 0; k < p->n; k++) {
         u -= exp(w[k] - total);
         if (u <= 0) return k;
@@ -186,7 +178,7 @@ static void sample(const struct density *t, const struct proposal *p, struct rng
  * and the error of log Z by the delta method from the relative variance of the weights. */
 static struct is_result normalise(struct draws *d) {
     struct is_result r = {-INFINITY, INFINITY, 0};
-    double total = log_sum_exp(d->w, d->n), s2 = 0;
+    double total = logsumexp(d->w, d->n), s2 = 0;
     if (!isfinite(total)) return r;
     for (size_t i = 0; i < d->n; i++) {
         d->w[i] = exp(d->w[i] - total);
@@ -246,7 +238,7 @@ static void add_moments(struct proposal *p, const struct draws *d, double ess) {
     }
     double w[PROPOSAL_MAX_MODES];
     for (int k = 0; k < p->n; k++) w[k] = p->mode[k].log_weight;
-    double total = log_sum_exp(w, (size_t)p->n);
+    double total = logsumexp(w, (size_t)p->n);
     narrow.log_weight = total + log(0.60 / 0.25);
     wide.log_weight = total + log(0.15 / 0.25);
     p->mode[p->n++] = narrow;

@@ -17,6 +17,7 @@
  * be one that the process lists at that moment; the current state stands for its own class. */
 #include "infer/enumerate.h"
 
+#include "math/special.h"
 #include <math.h>
 #include <string.h>
 
@@ -211,11 +212,7 @@ void enumeration_end(struct enumeration *e, bool keep) {
 
 /* log sum_j exp(weight_j): the weight of the block with its choices summed out. */
 double enumeration_log_total(const struct enumeration *e) {
-    double max = -INFINITY, sum = 0;
-    for (size_t j = 0; j < e->n; j++) max = fmax(max, e->weight[j]);
-    if (isinf(max)) return max;
-    for (size_t j = 0; j < e->n; j++) sum += exp(e->weight[j] - max);
-    return max + log(sum);
+    return logsumexp(e->weight, e->n);
 }
 
 /* The same generator state draws the same brush: the state that is kept is the one that was

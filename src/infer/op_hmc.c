@@ -22,6 +22,7 @@
  * instead, and so it does from a state of weight zero, whose energy is infinite. */
 #include "infer/continuous.h"
 
+#include "math/special.h"
 #include <math.h>
 #include <string.h>
 
@@ -377,12 +378,6 @@ static void branch_release(struct branch *b) {
     mem_free(b->rho);
 }
 
-static double log_add(double a, double b) {
-    if (a == -INFINITY) return b;
-    if (b == -INFINITY) return a;
-    return fmax(a, b) + log1p(exp(-fabs(a - b)));
-}
-
 /* The generalised criterion (Betancourt 2017, A.4.2): with rho the sum of the momenta, the
  * velocities M^-1 p at both ends still point along it. rho stands for end minus start, in any
  * metric. */
@@ -426,7 +421,7 @@ static enum gpm_status grow(struct tree *t, const struct point *from, double dir
     branch_init(&more, n);
     st = grow(t, &b->end, dir, depth - 1, &more);
     if (st == GPM_OK) {
-        double total = log_add(b->log_weight, more.log_weight);
+        double total = logaddexp(b->log_weight, more.log_weight);
         if (log(rng_uniform(&t->c->t->rng)) < more.log_weight - total)
             point_copy(&b->pick, &more.pick, n);
         b->log_weight = total;
@@ -461,7 +456,7 @@ static enum gpm_status double_tree(struct tree *t, struct nuts_run *r, int depth
     if (*more) {
         if (log(rng_uniform(&t->c->t->rng)) < b.log_weight - r->log_weight)
             point_copy(&r->pick, &b.pick, n);
-        r->log_weight = log_add(r->log_weight, b.log_weight);
+        r->log_weight = logaddexp(r->log_weight, b.log_weight);
         point_copy(from, &b.end, n);
         memcpy(v, b.far, n * sizeof *v);
         for (size_t i = 0; i < n; i++) r->rho[i] += b.rho[i];

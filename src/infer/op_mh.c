@@ -19,10 +19,6 @@ static enum gpm_status mh_transition(struct infer_state *x, struct trace *t, str
     return move_mh(x, t, at, n, extra, accepted);
 }
 
-static value name(struct infer_state *x, const char *s) {
-    return value_sym(sym_cstr(x->core->syms, s));
-}
-
 static enum gpm_status op_mh(struct infer_state *x, const value *args, size_t n, value *out) {
     struct target g;
     enum gpm_status st =
@@ -35,7 +31,7 @@ static enum gpm_status op_mh(struct infer_state *x, const value *args, size_t n,
 
 static enum gpm_status op_default_chain(struct infer_state *x, const value *args, size_t n,
                                         value *out) {
-    value all[3] = {name(x, "default"), name(x, "one"), n ? args[0] : value_num(1)};
+    value all[3] = {infer_name(x, "default"), infer_name(x, "one"), n ? args[0] : value_num(1)};
     return op_mh(x, all, 3, out);
 }
 

@@ -16,6 +16,7 @@
  * and W; equalize leaves W alone. Every copy draws from a stream of its own. */
 #include "infer/enumerate.h"
 
+#include "math/special.h"
 #include <math.h>
 
 /* Particles made for an operator that may fail half way, and then makes none. */
@@ -274,9 +275,8 @@ static size_t representative(struct infer_state *x, const value *key, size_t fir
             continue;
         }
         /* reservoir sampling: after each, `chosen` is drawn by weight among those seen */
-        double both = fmax(total, w) + log1p(exp(-fabs(total - w)));
         if (w == -INFINITY) continue;
-        if (total == -INFINITY) both = w;
+        double both = logaddexp(total, w);
         if (log(rng_uniform(&x->core->rng)) < w - both) chosen = j;
         total = both;
     }

@@ -180,8 +180,7 @@ MAKER(op_random_singleton, SUB_RANDOM_SINGLE, args[0], NIL)
 MAKER(op_minimal, SUB_MINIMAL, args[0], NIL)
 
 static enum gpm_status op_select(struct infer_state *x, const value *args, size_t n, value *out) {
-    value block =
-        n > 1 && !is_absent(args[1]) ? args[1] : value_sym(sym_cstr(x->core->syms, "all"));
+    value block = n > 1 && !is_absent(args[1]) ? args[1] : infer_name(x, "all");
     if (subproblem_of(args[0]))
         *out = value_ref(args[0]);
     else
@@ -192,8 +191,7 @@ static enum gpm_status op_select(struct infer_state *x, const value *args, size_
 /* The paper's: one block of the scope, picked at random each time. */
 static enum gpm_status op_choose_by_scope(struct infer_state *x, const value *args, size_t n,
                                           value *out) {
-    value block =
-        n > 1 && !is_absent(args[1]) ? args[1] : value_sym(sym_cstr(x->core->syms, "one"));
+    value block = n > 1 && !is_absent(args[1]) ? args[1] : infer_name(x, "one");
     *out = subproblem_new(SUB_SCOPE, args[0], block);
     return GPM_OK;
 }
@@ -201,7 +199,7 @@ static enum gpm_status op_choose_by_scope(struct infer_state *x, const value *ar
 static enum gpm_status op_ordered_range(struct infer_state *x, const value *args, size_t n,
                                         value *out) {
     UNUSED(n);
-    value at[3] = {value_sym(sym_cstr(x->core->syms, "ordered_range")), args[0], args[1]};
+    value at[3] = {infer_name(x, "ordered_range"), args[0], args[1]};
     *out = value_array(at, 3);
     return GPM_OK;
 }

@@ -366,7 +366,7 @@ enum gpm_status infer_transitions(struct infer_state *x, const struct target *g,
     enum gpm_status st = guard_steps(x, is_one_transition(g) && m->p.n == 1);
     for (size_t p = 0; p < m->p.n && st == GPM_OK; p++) {
         struct visit v = {.x = x, .t = m->p.at[p], .fn = fn, .ctx = ctx};
-        v.scope = g->sub ? value_sym(sym_cstr(x->core->syms, "subproblem")) : g->scope;
+        v.scope = g->sub ? infer_name(x, "subproblem") : g->scope;
         st = repeat_transition(&v, g);
         trace_settle(v.t);
     }
