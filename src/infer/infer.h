@@ -187,6 +187,9 @@ struct node_set {
 enum gpm_status infer_target_sets(struct infer_state *x, struct trace *t, const struct target *g,
                                   struct node_set **sets, size_t *n) GPM_MUST_USE;
 void target_sets_free(struct node_set *sets, size_t n);
+/* All of them as one set; mem_free out->at, which is NULL on failure. */
+enum gpm_status infer_target_all(struct infer_state *x, struct trace *t, const struct target *g,
+                                 struct node_set *out) GPM_MUST_USE;
 /* The text of a string or symbol; NULL: something else. Borrowed. */
 const char *infer_text(value v);
 /* Symbols one, all, each, ...: is v that name? */

@@ -125,19 +125,11 @@ static enum gpm_status op_log_evidence(struct infer_state *x, const value *args,
     value *vals = NEW_ARRAY(value, np + 1);
     for (; done < np && st == GPM_OK; done += st == GPM_OK) {
         struct evidence_sum sum = {0, 0, draws};
-        struct node_set *sets, all = {NULL, 0};
-        size_t k;
+        struct node_set all;
         struct trace *t = x->model->p.at[done];
-        st = infer_target_sets(x, t, &g, &sets, &k);
-        if (st != GPM_OK) break;
-        for (size_t i = 0; i < k; i++) all.n += sets[i].n;
-        all.at = NEW_ARRAY(struct node *, all.n + 1);
-        all.n = 0;
-        for (size_t i = 0; i < k; i++)
-            for (size_t j = 0; j < sets[i].n; j++) all.at[all.n++] = sets[i].at[j];
-        if (all.n) st = block_evidence(x, t, &all, draws, &sum);
+        st = infer_target_all(x, t, &g, &all);
+        if (st == GPM_OK && all.n) st = block_evidence(x, t, &all, draws, &sum);
         mem_free(all.at);
-        target_sets_free(sets, k);
         if (st == GPM_OK) vals[done] = evidence_value(&sum);
     }
     if (st == GPM_OK) *out = infer_per_particle(x, vals);

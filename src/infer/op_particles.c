@@ -247,16 +247,12 @@ static enum gpm_status op_add_particle(struct infer_state *x, const value *args,
 
 static enum gpm_status values_of(struct infer_state *x, struct trace *t, const struct target *g,
                                  value *out) {
-    struct node_set *sets;
-    size_t n, k = 0, total = 0;
-    enum gpm_status st = infer_target_sets(x, t, g, &sets, &n);
+    struct node_set all;
+    enum gpm_status st = infer_target_all(x, t, g, &all);
     if (st != GPM_OK) return st;
-    for (size_t i = 0; i < n; i++) total += sets[i].n;
-    value v = value_array_new(total);
-    for (size_t i = 0; i < n; i++)
-        for (size_t j = 0; j < sets[i].n; j++)
-            v.u.array->at[k++] = trace_export(t, sets[i].at[j]->val);
-    target_sets_free(sets, n);
+    value v = value_array_new(all.n);
+    for (size_t i = 0; i < all.n; i++) v.u.array->at[i] = trace_export(t, all.at[i]->val);
+    mem_free(all.at);
     *out = v;
     return GPM_OK;
 }
@@ -340,27 +336,12 @@ static enum gpm_status op_collapse_map(struct infer_state *x, const value *args,
 
 /* One particle for each value of the block, weighted by its conditional probability. */
 
-static enum gpm_status block_of(struct infer_state *x, struct trace *t, const struct target *g,
-                                struct node_set *out) {
-    struct node_set *sets;
-    size_t n, k = 0;
-    *out = (struct node_set){0};
-    enum gpm_status st = infer_target_sets(x, t, g, &sets, &n);
-    if (st != GPM_OK) return st;
-    for (size_t i = 0; i < n; i++) out->n += sets[i].n;
-    out->at = NEW_ARRAY(struct node *, out->n + 1);
-    for (size_t i = 0; i < n; i++)
-        for (size_t j = 0; j < sets[i].n; j++) out->at[k++] = sets[i].at[j];
-    target_sets_free(sets, n);
-    return GPM_OK;
-}
-
 /* Makes t take joint value j of its block; *weight: log conditional probability; *n: how many. */
 static enum gpm_status take_value(struct infer_state *x, struct trace *t, const struct target *g,
                                   size_t j, double *weight, size_t *n) {
     struct node_set block;
     struct enumeration e;
-    enum gpm_status st = block_of(x, t, g, &block);
+    enum gpm_status st = infer_target_all(x, t, g, &block);
     *n = 1;
     *weight = 0;
     if (st != GPM_OK || !block.n) {

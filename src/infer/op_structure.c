@@ -32,22 +32,6 @@ struct jump {
 
 /* ---- the choices ---- */
 
-static enum gpm_status choices_of(struct jump *j, struct trace *t, value scope, value block,
-                                  struct node_set *out) {
-    struct node_set *sets;
-    struct target g = {.scope = scope, .block = block};
-    size_t n, total = 0;
-    *out = (struct node_set){NULL, 0};
-    enum gpm_status st = infer_target_sets(j->x, t, &g, &sets, &n);
-    if (st != GPM_OK) return st;
-    for (size_t i = 0; i < n; i++) total += sets[i].n;
-    out->at = NEW_ARRAY(struct node *, total + 1);
-    for (size_t i = 0; i < n; i++)
-        for (size_t k = 0; k < sets[i].n; k++) out->at[out->n++] = sets[i].at[k];
-    target_sets_free(sets, n);
-    return GPM_OK;
-}
-
 struct ordering {
     struct map wanted;
     struct node_set *out;
@@ -62,7 +46,8 @@ static enum gpm_status take_in_order(void *ctx, struct trace *t, struct node *n)
 
 /* The continuous choices of the parameters' scope, in the order of evaluation. */
 static enum gpm_status parameters_of(struct jump *j, struct trace *t, struct node_set *out) {
-    enum gpm_status st = choices_of(j, t, j->parameters, infer_name(j->x, "all"), out);
+    struct target g = {.scope = j->parameters, .block = infer_name(j->x, "all")};
+    enum gpm_status st = infer_target_all(j->x, t, &g, out);
     if (st != GPM_OK) return st;
     struct ordering o = {{0}, out};
     for (size_t i = 0; i < out->n; i++)
@@ -79,7 +64,8 @@ static enum gpm_status pick_block(struct jump *j, struct trace *t, struct node_s
     *out = (struct node_set){NULL, 0};
     if (!s) return infer_unknown_scope(j->x, t, j->scope);
     if (!s->live.n) return GPM_OK;
-    if (!infer_is_name(j->block, "one")) return choices_of(j, t, j->scope, j->block, out);
+    struct target g = {.scope = j->scope, .block = j->block};
+    if (!infer_is_name(j->block, "one")) return infer_target_all(j->x, t, &g, out);
     block_choices(s->live.at[rng_below(&t->rng, s->live.n)], &out->at, &out->n);
     return GPM_OK;
 }

@@ -276,16 +276,11 @@ static enum gpm_status on_scope(struct visit *v, value scope, value block) {
     if (infer_is_name(block, "each")) return on_each(v, s, false);
     if (infer_is_name(block, "each_reverse")) return on_each(v, s, true);
     if (range_of(block, &lo, &hi)) {
-        struct node_set *sets;
-        size_t n;
+        struct node_set all;
         struct target g = {.scope = scope, .block = block};
-        enum gpm_status st = infer_target_sets(v->x, v->t, &g, &sets, &n);
-        VEC(struct node *) all = {0};
-        for (size_t i = 0; st == GPM_OK && i < n; i++)
-            for (size_t j = 0; j < sets[i].n; j++) vec_push(&all, sets[i].at[j]);
+        enum gpm_status st = infer_target_all(v->x, v->t, &g, &all);
         if (st == GPM_OK) st = call(v, all.at, all.n, NULL);
-        vec_release(&all);
-        target_sets_free(sets, n);
+        mem_free(all.at);
         return st;
     }
     return on_named_block(v, s, block);
@@ -422,4 +417,19 @@ enum gpm_status infer_target_sets(struct infer_state *x, struct trace *t, const 
 void target_sets_free(struct node_set *sets, size_t n) {
     for (size_t i = 0; i < n; i++) mem_free(sets[i].at);
     mem_free(sets);
+}
+
+enum gpm_status infer_target_all(struct infer_state *x, struct trace *t, const struct target *g,
+                                 struct node_set *out) {
+    struct node_set *sets;
+    size_t n, total = 0;
+    *out = (struct node_set){NULL, 0};
+    enum gpm_status st = infer_target_sets(x, t, g, &sets, &n);
+    if (st != GPM_OK) return st;
+    for (size_t i = 0; i < n; i++) total += sets[i].n;
+    out->at = NEW_ARRAY(struct node *, total + 1);
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < sets[i].n; k++) out->at[out->n++] = sets[i].at[k];
+    target_sets_free(sets, n);
+    return GPM_OK;
 }
