@@ -164,12 +164,12 @@ static enum gpm_status local_density(struct infer_state *x, struct trace *t, str
     struct scaffold *s;
     double w;
     enum gpm_status st = scaffold_build(t, at, n, &s);
-    if (st == GPM_OK) st = scaffold_detach(s, l->joint ? SCAFFOLD_FIXED : SCAFFOLD_PRIOR, &w);
     if (st != GPM_OK) return st;
-    scaffold_restore(s);
+    st = scaffold_detach(s, l->joint ? SCAFFOLD_FIXED : SCAFFOLD_PRIOR, &w);
+    if (st == GPM_OK) scaffold_restore(s);
     scaffold_free(s);
-    vec_push(&l->vals, w);
-    return GPM_OK;
+    if (st == GPM_OK) vec_push(&l->vals, w);
+    return st;
 }
 
 static enum gpm_status local_at(struct infer_state *x, const value *args, size_t n, bool joint,
