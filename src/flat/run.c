@@ -278,6 +278,8 @@ struct sums {
     double *next;    /* where new ones go */
 };
 
+/* A node's density is up to date while the flat's epoch is; a maker keeps none at its node and is
+ * asked. */
 static bool old_density(const struct run *r, const struct flat_op *op, double *out) {
     const struct node *n = r->w[op->out].n;
     *out = n->logp;
@@ -423,6 +425,7 @@ static inline bool read_inputs(const struct run *r) {
     return true;
 }
 
+/* As they stand in their nodes. */
 static bool read_principals(const struct run *r) {
     for (uint32_t i = 0; i < r->form->n_principals; i++)
         if (!set_slot(r, i, value_ref(r->w[i].n->val))) return false;
@@ -530,6 +533,7 @@ void flat_drop(struct trace *t, struct flat *f) {
     end_pending(t, false);
 }
 
+/* Booleans stay booleans. */
 static void put_slot(const struct run *r, uint32_t slot) {
     struct node *n = r->w[slot].n;
     if (is_boxed(r, slot))

@@ -146,6 +146,7 @@ static enum gpm_status guard(struct infer_state *x, const struct action *a) {
                             (a->kind == ACTION_DIRECTIVE && !only_reads(a)));
 }
 
+/* The guard first, then whatever a detach left open is closed (infer_close), then the action. */
 static enum gpm_status run_kind(struct infer_state *x, struct action *a, value *out) {
     enum gpm_status guarded = guard(x, a);
     if (guarded != GPM_OK) return guarded;
@@ -252,6 +253,8 @@ static void undo_on(struct model *m, size_t n, const size_t *before) {
         while (m->p.at[i]->records.n > before[i]) trace_undo_last(m->p.at[i]);
 }
 
+/* In turn on every particle, each drawing from its own stream. On failure the records made so far
+ * are taken back, and vals holds nothing. */
 static enum gpm_status run_on_particles(struct infer_state *x, const struct one_run *r,
                                         value *vals) {
     struct model *m = x->model;
@@ -306,6 +309,8 @@ static enum gpm_status extract_stats(struct infer_state *x, struct action *a, va
     return st;
 }
 
+/* infer hands over to the action inside; collect, extract_stats and call_back read; the rest change
+ * every particle. Observe and force multiply the particle's weight by what trace.h says. */
 enum gpm_status directive_run(struct infer_state *x, struct action *a, value *out) {
     const struct ast *d = a->ast;
     struct one_run r = {.a = a,

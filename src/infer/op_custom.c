@@ -256,6 +256,8 @@ static enum gpm_status move(struct infer_state *x, struct trace *t, struct node 
                                    : value_move(x, t, at, n, extra, p, accepted);
 }
 
+/* A placed proposal runs like any operator (infer_transitions); a bare action is a move already, of
+ * the first particle, with nothing picked. */
 static enum gpm_status run_proposal(struct infer_state *x, value v, value *out) {
     struct custom *p = proposal_of(v);
     bool accepted = false;
@@ -318,6 +320,7 @@ static struct torn *open_part(struct infer_state *x) {
     return x->open.tag == V_BOX ? (struct torn *)x->open.u.box : NULL;
 }
 
+/* A part that was regenerated is kept, one that is still out goes back as it was. */
 enum gpm_status infer_close(struct infer_state *x, bool complain) {
     struct torn *o = open_part(x);
     if (!o) return GPM_OK;
@@ -330,6 +333,7 @@ enum gpm_status infer_close(struct infer_state *x, bool complain) {
         "the model was detached and not put back: call regen or restore after detach");
 }
 
+/* Settled first: "one" is picked once, and the part that is detached is the part that was read. */
 static enum gpm_status sub_nodes(struct infer_state *x, const char *op, value v,
                                  struct node_set *out) {
     struct subproblem *s = subproblem_of(v);

@@ -51,6 +51,8 @@ struct csmc {
     struct link **way;  /* scratch: where to go */
 };
 
+/* The generator of a step is split off when its ancestor is drawn: building it twice draws the
+ * same. */
 static struct link *link_new(struct csmc *c, struct link *parent, uint32_t step) {
     struct link *l = NEW(struct link);
     *l = (struct link){parent, step, 1, rng_split(&c->rng)};
@@ -148,6 +150,7 @@ static enum gpm_status build(struct csmc *c, struct link *to, double *weight) {
     return st;
 }
 
+/* By parent, then by number: a total order, so that runs agree whatever qsort does with ties. */
 static int by_place(const void *a, const void *b, void *ctx) {
     const struct csmc *c = ctx;
     size_t i = *(const size_t *)a, j = *(const size_t *)b;
@@ -207,6 +210,8 @@ static enum gpm_status most_probable(struct csmc *c, size_t *best) {
     return st;
 }
 
+/* The last weight is the last factor of the product that resampling has not yet used; earlier ones
+ * are in the particles' survival. func_pmap compares whole states, so it builds each again. */
 static enum gpm_status choose(struct csmc *c, bool max, bool *moved) {
     double retained = c->w_old[c->steps - 1], ignored;
     size_t k = c->n;
@@ -311,6 +316,8 @@ static enum gpm_status one_block(struct infer_state *x, struct trace *t, struct 
     return on_sets(x, t, &set, 1, ctx, accepted);
 }
 
+/* Blocks in the order of their ids; choices of the scope default in the order of creation, which
+ * for a model written as a series is the order of time. */
 static enum gpm_status over_blocks(struct infer_state *x, const struct target *g,
                                    struct pgibbs *h) {
     value scope = g->sub ? g->sub->a : g->scope;

@@ -2,7 +2,13 @@
  *
  * Which choices an operator moves: scope and block, or a subproblem. Picking one of several blocks
  * at random changes the proposal's probability when the number of blocks changes: the correction
- * is handed to the operator as struct mh_extra. */
+ * is handed to the operator as struct mh_extra.
+ *
+ *     q(x -> x') = P(block | x) q_block(x -> x'),   so log alpha gets
+ *     log P(block | x') - log P(block | x) = log n - log n',   n live blocks before, n' after
+ *
+ * Operators compute it around their move: - log_pick(...) before, + log_pick(...) after it is
+ * built. */
 #include "infer/infer.h"
 
 #include "flat/flat.h"

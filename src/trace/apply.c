@@ -192,6 +192,7 @@ static void request_one(void *ctx, value proc, const value *args, size_t n_args)
     r->t->structure++;
 }
 
+/* The output part: from the values of the families' roots, in the order of the requests. */
 static enum gpm_status output_of_requests(struct trace *t, struct node *n, struct sp_call *c,
                                           value *out) {
     uint32_t k = n->req ? n->req->n_fam : 0;
@@ -367,6 +368,8 @@ out:
     return st;
 }
 
+/* A changed condition makes its branch anew even where the truth is the same: the old family is the
+ * brush of the proposal, and a new one is drawn from the prior. */
 static enum gpm_status apply_if(struct trace *t, struct node *n, bool requests, value *out) {
     if (requests) {
         bool truth;

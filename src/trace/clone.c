@@ -27,6 +27,7 @@ static struct node *map_node(struct clone *c, struct node *n) {
     return m ? m : n; /* shared constants stay */
 }
 
+/* Does it, or a frame outside it, bind a name to a node of the trace? */
 static bool frame_needs_copy(const struct frame *f) {
     for (; f; f = f->parent)
         for (uint32_t i = 0; i < f->n; i++)
@@ -77,6 +78,7 @@ static struct tagctx *clone_ctx(struct clone *c, struct tagctx *x) {
     return y;
 }
 
+/* Requesters first, so every family is found from a directive; shared ones once. */
 static void find_families(struct clone *c, struct family *f) {
     if (map_get(&c->families, MAP_PTR(f))) return;
     struct family *g = family_new(NULL);
@@ -243,6 +245,8 @@ static value clone_sequence(struct clone *c, value v) {
     return out;
 }
 
+/* Plain data are shared. Sequences that hold something of the trace are built anew but not
+ * remembered: two copies of one list are equal all the same, of one procedure they would not be. */
 static value clone_value(struct clone *c, value v) {
     if (!IS_OBJ(v) || !is_traced(v)) return value_ref(v);
     struct obj *known = map_get(&c->values, MAP_PTR(v.u.obj));

@@ -83,6 +83,8 @@ enum gpm_status core_check_memory(struct session_core *core, struct span at) {
     return GPM_E_USER;
 }
 
+/* For steps that must not fail, in places that cannot return a status (restoring): the first
+ * failure is kept, and the next poll ends the instruction with it. */
 void core_must(struct session_core *core, enum gpm_status st, const char *what) {
     if (st != GPM_OK && !core->unsound) core->unsound = what;
 }
@@ -97,6 +99,8 @@ enum gpm_status core_check_sound(struct session_core *core, struct span at) {
     return GPM_E_USER;
 }
 
+/* Cheap things at every call, the clock and the size of the process at some of them. An instruction
+ * that ends here is taken back by its guard, so it may be called anywhere between evaluations. */
 enum gpm_status core_poll(struct session_core *core, struct span at) {
     const char here = 0;
     if (core->unsound) return core_check_sound(core, at);

@@ -42,6 +42,8 @@ static struct node *slot_node(struct slot *s) {
     return s->node = n;
 }
 
+/* A name is the node it is bound to. One that an enclosing inference variable could supply is the
+ * model's own first (global_first). */
 static enum gpm_status eval_name(struct trace *t, struct family *fam, const struct ast *a,
                                  struct frame *f, struct node **out) {
     if (a->u.name.builtin || a->u.name.depth < 0) return global_name(t, fam, a, out);

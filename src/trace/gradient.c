@@ -225,6 +225,8 @@ static struct node *argument(struct family *f, size_t j) {
     return i < f->nodes.n && f->nodes.at[i]->kind == NODE_CONST ? f->nodes.at[i] : NULL;
 }
 
+/* Which operand (or element of one) each constant argument of a requested family was: for mem the
+ * j-th is the j-th, other rows say it (cls->origin). */
 static void link_requests(struct grad *g, struct node *n) {
     const struct sp_class *cls = node_class(n);
     value op = n->kind == NODE_APP ? n->in[0].node->val : NIL;

@@ -70,6 +70,7 @@ void unlink_in(struct node *child, uint32_t slot) {
     edge_of(last.child, last.slot)->back = e->back;
 }
 
+/* Most nodes request nothing, and carry a NULL. */
 struct request *node_request(struct node *n) {
     if (!n->req) n->req = NEW(struct request);
     return n->req;
@@ -175,6 +176,7 @@ bool node_is_stateful(const struct node *n) {
     return cls && cls->incorporate;
 }
 
+/* Arguments are borrowed from the operand nodes: args must be gone before any of those changes. */
 void node_call(struct trace *t, struct node *n, struct sp_call *c, value *args) {
 #ifdef GPMEM_CHECKS
     assert(!t->flats || !t->flat_hooks->is_ahead(t)); /* it would read what is out of date */

@@ -2,7 +2,13 @@
  *
  * The untraced evaluator: a walk over the resolved syntax tree with values in frames. It runs
  * inference programs, `define`s, and procedures that primitives call back (kernels written in the
- * language). */
+ * language).
+ *
+ * It mirrors eval.c and apply.c function for function; what differs is what they leave behind:
+ * there nodes that can be taken out and put back, here values and nothing else. Two ways of use,
+ * told apart by core->model: NULL, an inference program runs, draws from the session's generator,
+ * and operators build actions; else a row of that trace calls a procedure of the model, which sees
+ * the model's names, draws from the trace's generator, and cannot reach operators. */
 #include "trace/plain.h"
 #include "trace/trace.h"
 
@@ -10,6 +16,8 @@
 
 enum { SMALL_ARGS = 8 };
 
+/* Resolution has decided between frame and global (depth); among globals the model's names come
+ * first when a model asks, then definitions, then builtins. */
 static enum gpm_status lookup_name(struct session_core *core, const struct ast *a, struct frame *f,
                                    value *out) {
     struct sym *s = a->u.name.sym;
@@ -61,6 +69,8 @@ static enum gpm_status apply_closure(struct session_core *core, struct closure *
     return st;
 }
 
+/* A memoized procedure of a trace, called from outside it: what the trace has is read, what it
+ * lacks is computed and not kept, for its table holds families only. */
 static enum gpm_status apply_memo(struct session_core *core, struct memo_proc *m, const value *args,
                                   size_t n, struct span at, value *out) {
     value key = value_array(args, n);
@@ -197,6 +207,7 @@ static enum gpm_status not_procedure(struct session_core *core, value v, struct 
     return GPM_E_USER;
 }
 
+/* Every call passes here, and so does the poll for Ctrl-C, limits and the C stack. */
 enum gpm_status plain_apply(struct session_core *core, value proc, const value *args, size_t n,
                             struct span at, value *out) {
     enum gpm_status st = core_poll(core, at);
@@ -340,6 +351,8 @@ static enum gpm_status eval_block(struct session_core *core, const struct ast *a
     return st;
 }
 
+/* A block of actions, { x <- a; b }: each is evaluated to an action and run before the next is
+ * looked at, so later ones see what earlier ones bound and did. The result is that of the last. */
 enum gpm_status plain_run_block(struct session_core *core, const struct ast *a, struct frame *f,
                                 value *out) {
     struct frame *inner =
@@ -387,6 +400,8 @@ static enum gpm_status eval_if(struct session_core *core, const struct ast *a, s
     return ok ? plain_eval(core, a->kids[truth ? 1 : 2], f, out) : GPM_E_USER;
 }
 
+/* The $-parts of a model expression, evaluated now, into a frame of their own that the expression
+ * reads when it is traced. */
 enum gpm_status plain_splice(struct session_core *core, const struct ast *model, struct frame *f,
                              struct frame **out) {
     struct frame *s = frame_new(core, f, model->u.model.n_splices, NULL, NULL);

@@ -1,6 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Frames, compound procedures, memo tables, environments as values. */
+ * Frames, compound procedures, memo tables, environments as values.
+ *
+ * All are counted. A closure holds its frame, a frame its parent and the values in its slots; a
+ * closure in a slot of the frame it closes over makes a ring, which counting does not free and
+ * frames_collect (collect.c) does: for it every frame stands in the session's list, and boxes show
+ * what they hold by their visit functions, each counted reference once.
+ *
+ * A traced frame's slots hold borrowed nodes, so no ring goes through them: their family owns both.
+ */
 #include "trace/plain.h"
 #include "trace/trace.h"
 
@@ -34,6 +42,7 @@ struct frame *frame_ref(struct frame *f) {
     return f;
 }
 
+/* A slot's value goes last, from an empty slot: freeing it may lead back to this frame. */
 void frame_clear(struct frame *f) {
     for (uint32_t i = 0; i < f->n; i++) {
         struct slot *s = &f->s[i];
@@ -78,6 +87,8 @@ void frames_free_all(struct session_core *core) {
     }
 }
 
+/* A traced slot has the value of its node; an untraced one its own, of which `node` may be a
+ * constant copy for the tracing evaluator. */
 value slot_value(const struct slot *s) {
     return s->node && !s->own ? s->node->val : s->v;
 }
@@ -157,6 +168,7 @@ struct memo_proc *memo_of(value v) {
     return v.tag == V_PROC && v.u.box->cls == &memo_class ? (struct memo_proc *)v.u.box : NULL;
 }
 
+/* Chains of entries with one hash; keys are arrays of arguments, compared by value. */
 struct memo_entry *memo_find(struct memo_proc *m, value key) {
     struct memo_entry *e = map_get(&m->table, value_hash(key));
     while (e && !value_equal(e->key, key)) e = e->next;

@@ -344,6 +344,7 @@ static bool in_use(struct trace *t, struct family *f) {
     return used;
 }
 
+/* An observed choice becomes free with the value it has; what others read cannot be forgotten. */
 enum gpm_status trace_forget(struct trace *t, struct sym *label, struct span at, double *weight) {
     struct record *r = trace_find_record(t, label);
     if (!r) return unknown_label(t, label, at);
@@ -397,6 +398,7 @@ enum gpm_status trace_freeze(struct trace *t, struct sym *label, struct span at)
     return GPM_OK;
 }
 
+/* For a directive that failed on another particle: its weight leaves the particle's, too. */
 void trace_undo_last(struct trace *t) {
     struct record *r = vec_last(&t->records);
     double weight;
