@@ -7,15 +7,6 @@
 #include "base/mem.h"
 #include <string.h>
 
-static const struct kern_class *row_made_by(const char *procedure) {
-    const struct kern_class *row;
-    const char *maker;
-    for (size_t i = 0; (row = kern_class_at(i)); i++)
-        for (size_t j = 0; (maker = kern_class_maker(row, j)); j++)
-            if (!strcmp(maker, procedure)) return row;
-    return NULL;
-}
-
 /* Where another row of that name has as many parameters as are given, that one; else the others
  * take their defaults. */
 static struct kern *leaf_kernel(const struct kern_class *row, double *par, size_t n, char **why) {
@@ -31,7 +22,7 @@ static enum gpm_status k_leaf(struct sp_call *c, value *out) {
     double par[8];
     char *why = NULL;
     for (size_t i = 0; i < c->n; i++) par[i] = sp_num(c, i);
-    struct kern *k = leaf_kernel(row_made_by(c->cls->name), par, c->n, &why);
+    struct kern *k = leaf_kernel(c->cls->of, par, c->n, &why);
     if (!k) {
         enum gpm_status st =
             sp_error(c, DIAG_DOMAIN, "%s: %s", c->cls->name, why ? why : "cannot be made");
@@ -291,6 +282,7 @@ size_t sp_kernel_leaf_make(const struct sp_class **rows) {
     for (size_t r = 0; (row = kern_class_at(r)); r++)
         for (size_t i = 0; (maker = kern_class_maker(row, i)) && n < COUNT_OF(made); i++)
             made[n++] = (struct sp_class){.name = maker,
+                                          .of = row,
                                           .sig = leaf_sig(row),
                                           .doc = leaf_doc(row, i),
                                           .example = leaf_example(row, maker),
