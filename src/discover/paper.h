@@ -50,8 +50,6 @@ struct paper_data {
     double *x, *y; /* x centred and multiplied, y centred and scaled */
     bool grid;     /* equal steps without gaps */
     double step;
-    size_t m;
-    double *d; /* distances: n on a grid, n(n+1)/2 otherwise */
 };
 struct paper_options {
     double x_scale; /* multiplies centred x */
