@@ -201,6 +201,8 @@ static void add_step(struct draft *d, uint32_t entry) {
     vec_push(&d->steps, op);
 }
 
+/* SP_CODE_EXACTLY (exactly(v)) compares values, and true is not 1: numbers will do only where both
+ * are of one type. */
 static bool has_numeric_density(const struct node *n, const struct sp_class *cls) {
     if (!cls->num_log_density || !number_is(n->val)) return false;
     return cls->code != SP_CODE_EXACTLY || n->in[1].node->val.tag == n->val.tag;

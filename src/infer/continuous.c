@@ -61,7 +61,8 @@ static value with_numbers(value shape, const double *x) {
     return v;
 }
 
-/* z of one part; false: x lies outside the support. */
+/* z of one part; false: x lies outside the support. The shift log(k - 1 - i) of stick breaking
+ * makes z = 0 the middle of the simplex: every share 1 / k. */
 static bool to_z(const struct continuous_part *p, const double *x, double *z) {
     double left = 1;
     size_t k = p->n_x;
@@ -330,6 +331,8 @@ bool continuous_takes(struct trace *t, struct node *n) {
     return is_continuous(t, n, &support);
 }
 
+/* A draw may have another shape than the value that stands (a vector whose length was drawn): such
+ * a one is no point of this space, *ok false. */
 enum gpm_status continuous_prior(struct continuous *c, double *z, double *logp, bool *ok) {
     double w;
     enum gpm_status st = move_build(&c->m, NULL, &w, NULL);

@@ -10,7 +10,7 @@
  *
  * M chains of n draws, W the mean of the variances within chains, B/n the variance of the chains'
  * means. Chains that disagree make var+ larger than W, which raises R-hat and, through rho, lowers
- * the effective sample size (Vehtari et al. 2021, equations 3 to 13).
+ * the effective sample size (Vehtari et al. 2021).
  */
 #include "infer/diagnostics.h"
 #include "base/mem.h"

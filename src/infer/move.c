@@ -1,6 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Moves; see the header. */
+ * Moves; see the header.
+ *
+ *     find --open--> open --build--> built --close(keep)--> gone
+ *       |              ^               |
+ *       forget         +---- drop -----+--close(no)--> gone, the old state stands
+ *
+ * By a flat nothing is taken out: open reads, build computes into scratch, close writes or does
+ * not. By a scaffold open detaches, build regenerates, drop undoes that, close commits or restores.
+ * What an operator sees is the same: w_old, and a weight for each point, both with the principals'
+ * own densities (SCAFFOLD_FIXED). */
 #include "infer/move.h"
 
 #include "flat/flat.h"
@@ -99,6 +108,8 @@ static enum gpm_status check_point(struct move *m, const value *vals, double wei
 }
 #endif
 
+/* A flat that cannot judge a point has changed nothing, random numbers included: the scaffold
+ * begins from the same state and draws what the flat would have drawn. */
 enum gpm_status move_build(struct move *m, const value *vals, double *weight, value *grads) {
     enum gpm_status st = GPM_OK;
     if (m->flat) {
@@ -136,6 +147,7 @@ void move_drop(struct move *m) {
         scaffold_unregen(m->s);
 }
 
+/* trace_settle: the caller may read or change the trace by any way next. */
 void move_close(struct move *m, bool keep) {
     if (!m->flat && !m->s) return; /* it ended in an error, as it was */
     keep = keep && move_built(m);

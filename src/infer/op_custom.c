@@ -471,6 +471,7 @@ static enum gpm_status op_value_at(struct infer_state *x, const value *args, siz
     return GPM_OK;
 }
 
+/* No correction: the program changes the state on purpose, and the chain starts from there. */
 static enum gpm_status set_values(struct infer_state *x, struct trace *t, struct node **at,
                                   size_t n, const struct mh_extra *extra, void *ctx,
                                   bool *accepted) {

@@ -352,7 +352,6 @@ struct tree {
 };
 
 /* A subtree: 2^depth points grown in one direction from an end of the tree. */
-
 struct branch {
     struct point end;   /* outermost point in the direction of growth */
     struct point pick;  /* the point drawn from it */
@@ -378,7 +377,7 @@ static void branch_release(struct branch *b) {
     mem_free(b->rho);
 }
 
-/* The generalised criterion (Betancourt 2017, A.4.2): with rho the sum of the momenta, the
+/* The generalised criterion (Betancourt 2017, appendix A.4): with rho the sum of the momenta, the
  * velocities M^-1 p at both ends still point along it. rho stands for end minus start, in any
  * metric. */
 static bool no_turn(const double *near, const double *far, const double *rho, size_t n) {
@@ -443,7 +442,7 @@ struct nuts_run {
 
 /* One doubling in a random direction; *more: go on. The pick moves to the new half with probability
  * min(1, w_new / w_old): biased progressive sampling, which leaves exp(-H) invariant over the tree
- * and prefers points far from the start (Betancourt 2017, A.3.2). */
+ * and prefers points far from the start (Betancourt 2017, appendix A.3). */
 static enum gpm_status double_tree(struct tree *t, struct nuts_run *r, int depth, bool *more) {
     size_t n = t->c->n_z;
     bool forward = rng_uniform(&t->c->t->rng) < 0.5;

@@ -158,6 +158,8 @@ static enum gpm_status op_add_weights(struct infer_state *x, const value *args, 
     return change_weights(x, "increment_particle_log_weights", args[0], true, out);
 }
 
+/* Without drawing: the particles stay, and stand for another distribution unless they were equal.
+ */
 static enum gpm_status op_equalize(struct infer_state *x, const value *args, size_t n, value *out) {
     UNUSED(args);
     UNUSED(n);

@@ -14,6 +14,7 @@ struct rejection {
     double attempts;
 };
 
+/* From the rows' own bounds (trace/bound.c), before the block is taken out. */
 static enum gpm_status bound_of(struct infer_state *x, struct scaffold *s, double *bound) {
     size_t before = x->core->diags->list.n;
     enum gpm_status st = scaffold_log_bound(s, bound);

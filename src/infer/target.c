@@ -55,6 +55,8 @@ static bool is_default(value scope) {
     return infer_is_name(scope, "default");
 }
 
+/* A scope that a tag of the program's text names may just have no choices in this state: no error.
+ */
 enum gpm_status infer_unknown_scope(struct infer_state *x, struct trace *t, value scope) {
     for (size_t i = 0; i < x->known_scopes.n; i++)
         if (value_name_equal(x->known_scopes.at[i], scope)) return GPM_OK;
@@ -232,6 +234,7 @@ static enum gpm_status on_each(struct visit *v, struct scope *s, bool reverse) {
     return st;
 }
 
+/* One transition of everything: nothing was picked, so nothing is to be corrected. */
 static enum gpm_status on_all(struct visit *v, struct scope *s) {
     VEC(struct node *) all = {0};
     for (size_t i = 0; i < s->live.n; i++) {

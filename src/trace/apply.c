@@ -39,6 +39,7 @@ static void set_linked_args(struct node *n, bool linked) {
     n->flags ^= NODE_LINKED_ARGS;
 }
 
+/* The request's reference; the family's count is kept by who calls. */
 static void add_family(struct node *n, struct family *f) {
     struct request *r = node_request(n);
     r->fam = mem_realloc(r->fam, (r->n_fam + 1) * sizeof *r->fam);

@@ -108,6 +108,7 @@ static enum gpm_status check_maker(void *ctx, struct node *n, const struct maker
     return fail(c, n, "the joint density of a maker's data has drifted");
 }
 
+/* Scaffolds must be closed and flats settled; test builds call it after every transition. */
 bool trace_check(struct trace *t, struct buf *why) {
     struct check c = {why, 0};
     if (trace_each_node(t, check_node, &c) != GPM_OK ||

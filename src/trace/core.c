@@ -83,8 +83,6 @@ enum gpm_status core_check_memory(struct session_core *core, struct span at) {
     return GPM_E_USER;
 }
 
-/* For steps that must not fail, in places that cannot return a status (restoring): the first
- * failure is kept, and the next poll ends the instruction with it. */
 void core_must(struct session_core *core, enum gpm_status st, const char *what) {
     if (st != GPM_OK && !core->unsound) core->unsound = what;
 }

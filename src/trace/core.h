@@ -18,7 +18,6 @@ struct session_core {
     struct map builtins; /* sym -> struct node* constant of the builtin procedure or value */
     struct map defines;  /* sym -> struct define_slot* : inference globals */
     VEC(struct sym *) define_names;
-    VEC(struct node *) literals;    /* constants cached in syntax trees */
     VEC(struct code *) texts;       /* that may still be referred to */
     size_t drop_at;                 /* their number when it is time to look */
     struct frame *frames;           /* all frames, for the collector */

@@ -8,7 +8,7 @@
  * A node that is on: is in the out-list of each linked parent and no parent is off; is in
  * trace->choices exactly when it is random and not observed; is counted by the statistics of its
  * procedure when that keeps any; if it is a tag, its context stands in the index; if it made
- * procedures, they know it as their maker. trace_check (check.c) tests all of it. */
+ * procedures, they know it as their maker. trace_check (check.c) tests the first three. */
 #include "trace/node.h"
 
 /* The list has no order; a choice knows its place, so that leaving is O(1): the last one moves in.

@@ -101,6 +101,7 @@ static enum gpm_status check_names(struct trace *t, struct sym *const *names, si
     return GPM_OK;
 }
 
+/* assume (a, b) = e: e is evaluated once, each name is a node for its component. */
 static enum gpm_status assume_components(struct trace *t, struct sym *const *names, size_t n,
                                          struct family *f, const struct ast *ast,
                                          struct record *r) {

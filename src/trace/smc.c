@@ -178,6 +178,8 @@ static void put_old_to(struct scaffold *s, size_t n) {
     }
 }
 
+/* Grows or shrinks the prefix of the old state that stands; in a tangled scaffold it is taken out
+ * whole and put in again. */
 enum gpm_status scaffold_attach_old(struct scaffold *s, uint32_t n) {
     s->mode = SCAFFOLD_PRIOR;
     scaffold_unregen(s);

@@ -123,6 +123,8 @@ static enum gpm_status each_in_family(struct trace *t, struct family *f, uint32_
     return GPM_OK;
 }
 
+/* Directives in order, and within a family what a node requests before the node: the order of
+ * evaluation, so that densities of exchangeable applications can be added up on the way. */
 enum gpm_status trace_each_node(struct trace *t, node_fn *fn, void *ctx) {
     uint32_t visit = ++t->ctx_visit;
     for (size_t i = 0; i < t->records.n; i++) {
@@ -185,6 +187,9 @@ static struct frame *export_frame(struct trace *t, struct frame *f, struct map *
     return g;
 }
 
+/* What a value may hold of a trace: closures over its frames, its memo tables, references to its
+ * nodes, anywhere in a sequence. Outside they become closures over values, an empty untraced memo
+ * table, and references to values: a later move of the trace does not change what has left it. */
 static value export_value(struct trace *t, value v, struct map *frames) {
     struct closure *c = closure_of(v);
     if (c && c->env && frame_is_traced(c->env)) {
