@@ -191,8 +191,8 @@ static enum gpm_status read_move(struct infer_state *x, value r, double *weight,
                        "a proposal must give list(log weight, action that takes it back)");
 }
 
-/* A move that the program made itself: what it calls the weight stands for log p(x') q(x | x') -
- * log p(x) q(x' | x), and
+/* A move that the program made itself: what it calls the weight stands for
+ * log (p(x') q(x | x')) - log (p(x) q(x' | x)), and
  *
  *     log alpha = weight + log P(block | new) - log P(block | old)
  *

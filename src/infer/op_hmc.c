@@ -12,8 +12,8 @@
  *
  * and the leapfrog steps nearly keep it, are reversible and keep volume. What remains of the error:
  * hmc accepts the end point with log alpha = H(start) - H(end); nuts doubles the trajectory
- * forwards and backwards in time until it turns, and draws a point of it with probability
- * proportional to exp(-H), so that nothing is left to accept.
+ * forwards and backwards in time until it turns, and draws a point of it by their weights exp(-H),
+ * so that nothing is left to accept.
  *
  * Where the choices decide what else is evaluated (brush), the trajectory follows the gradient at a
  * frozen brush that does not depend on the current one; the leapfrog steps are reversible and keep
@@ -281,7 +281,7 @@ static bool window_ends(const struct adapt *a) {
 }
 
 /* At the end of a window the variances of its draws become M^-1, shrunk towards 1e-3 as if five
- * draws had said so (Stan's rule): a window of few draws gives no direction a mass of zero. */
+ * draws had said so (Stan's rule): a window of few draws gives no direction a variance of zero. */
 static void learn_mass(struct adapt *a, const double *z) {
     a->seen++;
     for (size_t i = 0; i < a->n; i++) {

@@ -204,8 +204,7 @@ enum gpm_status trace_sample(struct trace *t, const struct ast *ast, struct fram
 
 /* Gives a random node the value v, as an observation or not.
  *
- *     *weight = log p(v | its arguments) + log p(what absorbs | v) - log p(what absorbs | old
- * value)
+ *     *weight = log p(v | its arguments) + log p(absorbing | v) - log p(absorbing | old value)
  *
  * detach leaves out the node's own density (SCAFFOLD_PRIOR), regen counts it (SCAFFOLD_FIXED): the
  * old value was drawn from its prior by the evaluation, so this is the importance weight of having

@@ -8,8 +8,8 @@
  *        there; a maker that knows the joint density of its data absorbs for all of them; anything
  *        else is computed from what changed, so it changes, and the walk goes on.
  *     2. Brush: a D node whose requests are made anew loses its families. A family that has lost
- * all its requesters is brush, and its nodes lose theirs in turn: trial deletion by counts, so a
- *        memoized family that somebody outside still requests stays.
+ *        all requesters is brush, and its nodes lose theirs in turn: trial deletion by counts, so
+ *        a memoized family that somebody outside still requests stays.
  *     3. Order: what is left (the torus: D, A and M outside the brush) parents first.
  *
  * Invariants: roles only rise, from none to A or M to D (a node reached through its operator cannot

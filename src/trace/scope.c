@@ -174,9 +174,9 @@ static uint64_t claim(const struct trace *t, const struct tagctx *c) {
 }
 
 /* Walks outwards; `seen` holds scopes that an inner tag has claimed, `claimed` their bits. A tag
- * that excludes (tag_out) claims its scope without enlisting: the choice is in no block of it. At a
- * memoized family the way goes on from every requester. Of more than 32 scopes around one choice
- * the outer ones are no longer kept apart. */
+ * that excludes (tag_exclude) claims its scope without enlisting: the choice is in no block of it.
+ * At a memoized family the way goes on from every requester. Of more than 32 scopes around one
+ * choice the outer ones are no longer kept apart. */
 static void walk(struct trace *t, struct node *n, struct tagctx *c, value *seen, size_t n_seen,
                  uint64_t claimed) {
     for (; c; c = c->parent) {
