@@ -55,6 +55,9 @@ static struct action *action_new(enum action_kind kind, struct span at) {
     return a;
 }
 
+/* What a call of an operator evaluates to. Rows with OP_PLAIN give their value at once; for the
+ * others arguments were checked by the signature and are kept until the action runs, as often as it
+ * does. */
 enum gpm_status action_make_op(struct session_core *core, const struct sp_class *cls,
                                const value *args, size_t n, struct span at, value *out) {
     const struct infer_op *op = infer_op_of_class(cls);

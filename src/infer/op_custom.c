@@ -80,6 +80,7 @@ static enum gpm_status placed(struct infer_state *x, value how, value sub, value
     return GPM_OK;
 }
 
+/* on_subproblem(scope, block, proposal), or (subproblem, proposal). */
 static enum gpm_status op_on_subproblem(struct infer_state *x, const value *args, size_t n,
                                         value *out) {
     if (n == 2) return placed(x, args[1], args[0], out);
@@ -441,6 +442,8 @@ static enum gpm_status op_regen_with(struct infer_state *x, const value *args, s
     return st;
 }
 
+/* Also after regen: the new state is undone and the old one stands, which is how a program rejects.
+ */
 static enum gpm_status op_restore(struct infer_state *x, const value *args, size_t n, value *out) {
     struct torn *o = open_part(x);
     if (!o || !o->s || (n > 1 && (args[1].tag != V_BOX || args[1].u.box != &o->box)))

@@ -110,6 +110,7 @@ static enum gpm_status op_conditional(struct infer_state *x, const value *args, 
     return op_rejection(x, all, 3, out);
 }
 
+/* Not a sampler: any possible state will do as a start for one. */
 static enum gpm_status redraw(struct infer_state *x, struct scaffold *s, bool *found) {
     double w = -INFINITY;
     enum gpm_status st = GPM_OK;

@@ -100,6 +100,7 @@ static double pick_block(void *ctx, struct trace *t) {
 
 enum { PICKS = 16, PREFETCH_FROM = 2000 };
 
+/* One particle's turn of one operator. */
 struct visit {
     struct infer_state *x;
     struct trace *t;
@@ -342,6 +343,8 @@ static enum gpm_status on_subproblem(struct visit *v, const struct subproblem *s
     return st;
 }
 
+/* Blocks are looked up anew for every transition: the one before may have changed which there are.
+ */
 static enum gpm_status repeat_transition(struct visit *v, const struct target *g) {
     bool of_default = !g->sub && is_default(g->scope);
     enum default_block block = DEFAULT_NONE;

@@ -100,7 +100,9 @@ static enum gpm_status apply_closure(struct trace *t, struct node *n, struct clo
     return GPM_OK;
 }
 
-/* Application of any procedure value to constants, as a family of its own. */
+/* Application of any procedure value to constants, as a family of its own. The constants stand
+ * first in it, in the order of the arguments, after the procedure where that is no compound one:
+ * gradients find them there (gradient.c). */
 static enum gpm_status value_call_family(struct trace *t, value proc, const value *args, size_t n,
                                          struct family *f, struct tagctx *ctx,
                                          const struct ast *at) {

@@ -59,6 +59,7 @@ static struct frame *clone_frame(struct clone *c, struct frame *f) {
     return g;
 }
 
+/* Without choices and home: clone_scopes registers and indexes anew. */
 static struct tagctx *clone_ctx(struct clone *c, struct tagctx *x) {
     if (!x) return NULL;
     struct tagctx *y = map_get(&c->ctxs, MAP_PTR(x));
@@ -91,6 +92,8 @@ static void find_families(struct clone *c, struct family *f) {
     }
 }
 
+/* Flags, number, density and the positions of edges are the old ones; what points into the old
+ * trace is emptied here, or translated by fill_node before anybody reads it. */
 static struct node *raw_node(struct clone *c, struct node *n, struct family *g) {
     bool constant = n->kind == NODE_CONST;
     size_t size = constant ? NODE_CONST_SIZE : sizeof *n + n->n_in * sizeof n->in[0];

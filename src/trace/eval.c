@@ -129,6 +129,7 @@ static enum gpm_status memoized(struct trace *t, struct family *fam, const struc
     return node_apply(t, app, true);
 }
 
+/* An application that the program did not write; messages show the call it stands for. */
 static enum gpm_status call_builtin(struct trace *t, struct family *fam, const struct ast *a,
                                     struct tagctx *ctx, const char *name, struct node *x,
                                     struct node *y, struct node **out) {
@@ -340,6 +341,7 @@ static enum gpm_status eval_let(struct trace *t, struct family *fam, const struc
     return GPM_OK;
 }
 
+/* Nodes of a block belong to the family around it; only its names have a frame of their own. */
 static enum gpm_status eval_block(struct trace *t, struct family *fam, const struct ast *a,
                                   struct frame *f, struct tagctx *ctx, struct node **out) {
     if (a->u.block.action) {

@@ -12,6 +12,8 @@
 #include <assert.h>
 #include <string.h>
 
+/* seq grows with every node and is never used twice: scaffolds are sorted by it, and programs name
+ * choices by it (SUB_CHOSEN). */
 struct node *node_new(struct trace *t, struct family *fam, enum node_kind kind,
                       const struct ast *ast, uint32_t n_in) {
     struct node *n = pool_zalloc(&t->pool, node_size(kind, n_in));
@@ -191,6 +193,7 @@ void node_call(struct trace *t, struct node *n, struct sp_call *c, value *args) 
     c->observed = n->flags & NODE_OBSERVED;
 }
 
+/* The arguments of a call by row, on the C stack where there are few. */
 #define CALL_ARGS(n)                                                                               \
     value args_small_[8], *args = (n)->n_in <= 9 ? args_small_ : NEW_ARRAY(value, (n)->n_in)
 #define CALL_DONE() (args != args_small_ ? mem_free(args) : (void)0)
@@ -256,6 +259,8 @@ enum gpm_status node_incorporate(struct trace *t, struct node *n) {
     return GPM_OK;
 }
 
+/* A row that cannot hold the value says so by an error, which is taken back: its density is zero as
+ * it is. */
 enum gpm_status node_incorporate_impossible(struct trace *t, struct node *n) {
     struct diags *d = t->core->diags;
     size_t before = d->list.n;

@@ -160,6 +160,8 @@ enum gpm_status trace_assume(struct trace *t, struct sym *const *names, size_t n
     return GPM_OK;
 }
 
+/* The value leaves the trace as it is now; the record keeps the expression up to date for report.
+ */
 enum gpm_status trace_predict(struct trace *t, struct sym *label, const struct ast *ast,
                               struct frame *frame, value *out) {
     enum gpm_status st = check_label(t, label, ast->span);
