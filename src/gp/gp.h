@@ -151,10 +151,14 @@ GPM_MUST_USE enum gpm_status gp_innovations(struct gp *g, double *out);
  * their log densities (may be NULL). GPM_E_LIMIT under an approximation, and with exact values
  * beside noisy ones. */
 GPM_MUST_USE enum gpm_status gp_loo(struct gp *g, double *mean, double *var, double *logpdf);
-/* The function at one point, for whoever asks for many, one after the other: mean, variance and
- * their derivatives in x (dim values each). var may be NULL; dvar, or both derivatives, too. */
-GPM_MUST_USE enum gpm_status gp_point(struct gp *g, const double *x, double *mean, double *var,
-                                      double *dmean, double *dvar);
+/* The function at one point, for whoever asks for many, one after the other: mean and variance (may
+ * be NULL), or the mean with its derivatives in x. */
+GPM_MUST_USE enum gpm_status gp_point(struct gp *g, const double *x, double *mean, double *var);
+GPM_MUST_USE enum gpm_status gp_mean_slope(struct gp *g, const double *x, double *mean,
+                                           double *grad);
+/* d(a mean + b var)/dx at the point of the last gp_point with a variance: whatever is made of the
+ * two has its gradient at once. */
+GPM_MUST_USE enum gpm_status gp_point_slope(struct gp *g, double a, double b, double *grad);
 
 /* ---- what happened ---- */
 /* How the current likelihood was computed: "Cholesky", "Toeplitz", ...; "none" before it was. */

@@ -99,13 +99,26 @@ void gp_drop_view(struct gp *g) {
     g->view = NULL;
 }
 
+/* The view, and behind it a row, v, alpha = K^-1 (r - mu), and the point. */
 static enum gpm_status make_view(struct gp *g, const struct gp_slot *s) {
+    size_t n = g->n;
     if (g->view) return GPM_OK;
     g->view = kern_view_new(s->kern, gp_points(g));
-    g->row = mem_realloc(g->row, (3 * g->n + 1) * sizeof *g->row);
-    memcpy(g->row + 2 * g->n, s->w, g->n * sizeof *g->row);
-    chol_solve_lt(&s->f, g->row + 2 * g->n, 1, g->n); /* K^-1 (r - mu), as long as the view */
+    g->row = mem_realloc(g->row, (3 * n + (size_t)g->dim + 1) * sizeof *g->row);
+    memcpy(g->row + 2 * n, s->w, n * sizeof *g->row);
+    chol_solve_lt(&s->f, g->row + 2 * n, 1, n);
     return g->view ? GPM_OK : GPM_E_ARG;
+}
+
+/* The prior's mean at x and what the integrated one adds; everything is ready then. */
+static enum gpm_status begin_point(struct gp *g, struct gp_slot *s, const double *x, double *mean) {
+    struct kern_pts at = {.x = x, .n = 1, .ld = 1, .dim = g->dim};
+    if (gp_approximates(g)) return GPM_E_LIMIT;
+    enum gpm_status st = gp_slot_solve(g, s);
+    if (!st) st = make_view(g, s);
+    if (!st) st = mean_eval(s->mean, at, mean);
+    if (!st && g->integrated) *mean += s->mu;
+    return st;
 }
 
 static enum gpm_status prior_variance(void *gp, const double *x, double *v) {
@@ -114,39 +127,48 @@ static enum gpm_status prior_variance(void *gp, const double *x, double *v) {
     return kern_diag(gp_kern(g), at, v);
 }
 
-/* With k = K(X, x), v = L^-1 k, h = 1 - u'v:  dvar = s2 (dk0 - 2 dk'(K^-1 k + h/q K^-1 1)). */
-enum gpm_status gp_point(struct gp *g, const double *x, double *mean, double *var, double *dmean,
-                         double *dvar) {
+/* With k = K(X, x), v = L^-1 k, h = 1 - u'v:  var = s2 (k0 - v'v + h^2/q). */
+enum gpm_status gp_point(struct gp *g, const double *x, double *mean, double *var) {
+    struct gp_slot *s = gp_current(g);
+    size_t n = g->n;
+    double k0, h, *v;
+    enum gpm_status st = begin_point(g, s, x, mean);
+    if (!st) st = kern_view_row(g->view, x, g->row);
+    if (st) return st;
+    *mean += vec_ops()->dot(n, g->row, g->row + 2 * n);
+    if (!var) return GPM_OK;
+    v = memcpy(g->row + n, g->row, n * sizeof *v);
+    memcpy(g->row + 3 * n, x, (size_t)g->dim * sizeof *x);
+    chol_solve_l(&s->f, v, 1, n);
+    h = g->integrated & GP_MEAN ? 1 - vec_ops()->dot(n, s->u, v) : 0;
+    st = prior_variance(g, x, &k0);
+    *var = scale2(g, s) * fmax(0, k0 - vec_ops()->dot(n, v, v) + (h != 0 ? h * h / s->q : 0));
+    return st;
+}
+
+enum gpm_status gp_mean_slope(struct gp *g, const double *x, double *mean, double *grad) {
+    double f;
+    enum gpm_status st = begin_point(g, gp_current(g), x, mean);
+    if (!st) st = kern_view_slope(g->view, x, g->row + 2 * g->n, &f, grad);
+    if (!st) *mean += f;
+    return st;
+}
+
+/* dmean = dk'alpha, dvar = s2 (dk0 - 2 dk'(K^-1 k + h/q K^-1 1)): one pass over dk for both. */
+enum gpm_status gp_point_slope(struct gp *g, double a, double b, double *grad) {
     struct gp_slot *s = gp_current(g);
     const struct vec_ops *ops = vec_ops();
-    struct kern_pts at = {.x = x, .n = 1, .ld = 1, .dim = g->dim};
     size_t n = g->n;
-    double k0;
-    if (gp_approximates(g)) return GPM_E_LIMIT;
-    enum gpm_status st = gp_slot_solve(g, s);
-    if (!st) st = make_view(g, s);
-    if (!st) st = kern_view_row(g->view, x, g->row);
-    if (!st) st = mean_eval(s->mean, at, mean);
-    if (st) return st;
-    double *v = g->row + n, *alpha = v + n, s2 = scale2(g, s);
-    *mean += (g->integrated ? s->mu : 0) + ops->dot(n, g->row, alpha);
-    if (var) {
-        st = prior_variance(g, x, &k0);
-        memcpy(v, g->row, n * sizeof *v);
-        chol_solve_l(&s->f, v, 1, n);
-        double h = g->integrated & GP_MEAN ? 1 - ops->dot(n, s->u, v) : 0;
-        double over = g->integrated & GP_MEAN ? h / s->q : 0;
-        *var = s2 * fmax(0, k0 - ops->dot(n, v, v) + over * h);
-        if (!st && dvar) {
-            if (over != 0) ops->axpy(n, over, s->u, v);
-            chol_solve_lt(&s->f, v, 1, n);
-            st = kern_view_slope(g->view, v, dmean);
-            memset(dvar, 0, (size_t)g->dim * sizeof *dvar);
-            if (!st && !kern_stationary(s->kern))
-                st = kern_differences(prior_variance, g, x, g->dim, 1e-3, dvar);
-            for (int c = 0; c < g->dim; c++) dvar[c] = s2 * (dvar[c] - 2 * dmean[c]);
-        }
-    }
-    if (!st && dmean) st = kern_view_slope(g->view, alpha, dmean);
+    double *w = g->row, *v = w + n, *alpha = v + n, *x = alpha + n, f, c = -2 * b * scale2(g, s);
+    memcpy(w, v, n * sizeof *w);
+    if (g->integrated & GP_MEAN) ops->axpy(n, (1 - ops->dot(n, s->u, v)) / s->q, s->u, w);
+    chol_solve_lt(&s->f, w, 1, n);
+    for (size_t i = 0; i < n; i++) w[i] = c * w[i] + a * alpha[i];
+    enum gpm_status st = kern_view_slope(g->view, x, w, &f, grad);
+    if (st || kern_stationary(s->kern)) return st;
+    double *d0 = NEW_ARRAY(double, (size_t)g->dim);
+    st = kern_differences(prior_variance, g, x, g->dim, 1e-3, d0);
+    for (int i = 0; i < g->dim; i++) grad[i] += b * scale2(g, s) * d0[i];
+    mem_free(d0);
     return st;
 }

@@ -371,9 +371,10 @@ static enum gpm_status value_at(void *path, const double *x, double *f) {
     return st;
 }
 
-/* Derivatives where every part has them: no mean function, no linear factors. */
-static enum gpm_status slopes(struct gp_path *p, double *grad) {
-    enum gpm_status st = kern_view_slope(p->view, p->alpha, grad);
+/* With derivatives, where every part has them: no mean function, no linear factors. */
+static enum gpm_status slopes(struct gp_path *p, const double *x, double *f, double *grad) {
+    enum gpm_status st = kern_view_slope(p->view, x, p->alpha, f, grad);
+    *f += p->base + prior_at(p, x);
     if (p->nf == 0) return st;
     vec_ops()->sin_scale(p->nf, p->weight, p->t);
     for (int c = 0; c < p->dim; c++)
@@ -386,11 +387,13 @@ enum gpm_status gp_path_eval(struct gp_path *p, const double *x, size_t n, doubl
     size_t dim = (size_t)p->dim;
     enum gpm_status st = GPM_OK;
     for (size_t i = 0; i < n && !st; i++) {
-        st = value_at(p, x + i * dim, &f[i]);
-        if (st || !grad) continue;
-        st = p->linear.n || p->mean
-                 ? kern_differences(value_at, p, x + i * dim, p->dim, 1e-2, grad + i * dim)
-                 : slopes(p, grad + i * dim);
+        const double *at = x + i * dim;
+        if (grad && !p->linear.n && !p->mean) {
+            st = slopes(p, at, &f[i], grad + i * dim);
+            continue;
+        }
+        st = value_at(p, at, &f[i]);
+        if (!st && grad) st = kern_differences(value_at, p, at, p->dim, 1e-2, grad + i * dim);
     }
     return st;
 }

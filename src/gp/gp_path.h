@@ -2,8 +2,8 @@
  *
  * Function draws that can be evaluated anywhere (pathwise conditioning, Wilson et al. 2020): a draw
  * of the prior by random features plus the update that makes it agree with the data, f(x) = p(x) +
- * K(x, X) (K + noise)^-1 (y - p(X) - e). The same path gives the same value at the same x, at O(n +
- * features) a value.
+ * K(x, X) (K + noise)^-1 (y - p(X) - e). The same path gives the same value at the same x (asked
+ * with derivatives: up to rounding), at O(n + features) a value.
  *
  * Random features exist for sums of products of rows that have a `wave` (SE, RQ, Matern, PER, COS,
  * mixtures, categories), LIN, C, numbers, RAMP and STEP; other kernels (Wiener, change points,

@@ -90,8 +90,9 @@ struct kern_class {
     void (*grad)(const struct kern *k, const struct kern_strip *s, const double *w, double *g);
     bool grad_value; /* grad also does g[0] += sum_i w_i value_i, for the amplitude */
     /* Optional: g[c] += sum_i w_i d/dx'_c, x' the fixed point, c an input column; of what grad
-     * takes the derivative. Without it differences are taken. */
-    void (*slope)(const struct kern *k, const struct kern_strip *s, const double *w, double *g);
+     * takes the derivative. Returns sum_i w_i value_i (rows with expo: anything). Without it
+     * differences are taken. */
+    double (*slope)(const struct kern *k, const struct kern_strip *s, const double *w, double *g);
     /* Radial rows: e_i = w_i times -2 dk/d(r^2) up to a factor; the sum of w k. */
     double (*fall)(const struct kern *k, const struct kern_strip *s, const double *w, double *e);
     double fall_factor;

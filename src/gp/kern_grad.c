@@ -17,6 +17,7 @@ struct pass {
     struct plan *p;
     double *g;
     double *dx;          /* not NULL: derivatives in the fixed point instead */
+    double value;        /* then: the sum of the weighted values */
     const double *alpha; /* not NULL: the weights are alpha alpha' - M */
     size_t j, i0, m;     /* strip against point j; diag: points i0 .. i0 + m with themselves */
     bool diag;
@@ -66,6 +67,7 @@ static void exp_leaf(struct pass *s, struct plan_node *q, const double *wt, doub
     if (s->dx) {
         view(s, q, &v);
         q->k->cls->slope(q->k, &v, wt, s->dx);
+        s->value += total;
         return;
     }
     double small[16], *gb = own_gradient(q, small, 16);
@@ -84,7 +86,7 @@ static void value_leaf(struct pass *s, struct plan_node *q, const double *w) {
     if (s->dx) {
         v->scale_to(s->m, q->amp, w, q->buf);
         view(s, q, &st);
-        q->k->cls->slope(q->k, &st, q->buf, s->dx);
+        s->value += q->k->cls->slope(q->k, &st, q->buf, s->dx);
         return;
     }
     double small[16], *gb = own_gradient(q, small, 16), *t = q->buf;
@@ -157,17 +159,20 @@ static void others(struct pass *s, struct plan_node *q, size_t skip, const doubl
 }
 
 static void product(struct pass *s, struct plan_node *q, const double *w) {
-    double mine[KERN_STRIP], tmp[KERN_STRIP];
+    double mine[KERN_STRIP], tmp[KERN_STRIP], before = s->value, total = 0;
     if (q->nexp) {
         values(s, q, mine);
         s->p->v->mul(s->m, w, mine);
-        double total = s->p->v->sum(s->m, mine);
+        total = s->p->v->sum(s->m, mine);
         for (size_t c = 0; c < q->nexp; c++) exp_leaf(s, q->kid[c], mine, total);
     }
     for (size_t c = q->nexp; c < q->nkids; c++) {
         others(s, q, c, w, mine, tmp);
+        double known = s->value;
         descend(s, q->kid[c], mine);
+        if (!q->nexp) total = s->value - known;
     }
+    s->value = before + total; /* each factor found the same */
 }
 
 static void change(struct pass *s, struct plan_node *q, const double *w) {
@@ -268,12 +273,13 @@ void plan_column_grad(struct plan *p, const double *w, double *g) {
     }
 }
 
-void plan_slope(struct plan *p, const double *w, double *g) {
+double plan_slope(struct plan *p, const double *w, double *g) {
     struct pass s = {.p = p, .dx = g};
     for (; s.i0 < p->rows.n; s.i0 += s.m) {
         s.m = p->rows.n - s.i0 < KERN_STRIP ? p->rows.n - s.i0 : KERN_STRIP;
         descend(&s, p->root, w + s.i0);
     }
+    return s.value;
 }
 
 enum gpm_status kern_grad(const struct kern *k, struct kern_pts x, const double *m, size_t ld,

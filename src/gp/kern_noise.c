@@ -110,8 +110,10 @@ static void ham_grad(const struct kern *k, const struct kern_strip *s, const dou
 }
 
 /* Between its jumps it is constant. */
-static void ham_slope(const struct kern *k, const struct kern_strip *s, const double *w,
-                      double *g) {}
+static double ham_slope(const struct kern *k, const struct kern_strip *s, const double *w,
+                        double *g) {
+    return 0;
+}
 
 /* Values share their sign with probability exp(-1/l), else each has its own. */
 static bool ham_wave(const struct kern *k, int dim, struct kern_wave *f) {

@@ -52,8 +52,9 @@ GPM_MUST_USE enum gpm_status plan_init(struct plan *p, const struct kern *k, str
 void plan_release(struct plan *p);
 /* The one fixed point (cols.n = 1) has other coordinates now: makes it the fixed point. */
 void plan_move(struct plan *p);
-/* g[c] += sum_i w_i dk/dx_c over all rows, x the fixed point; every leaf has a slope. */
-void plan_slope(struct plan *p, const double *w, double *g);
+/* g[c] += sum_i w_i dk/dx_c over all rows, x the fixed point; every leaf has a slope. Returns
+ * sum_i w_i k. */
+double plan_slope(struct plan *p, const double *w, double *g);
 void plan_column(struct plan *p, size_t j); /* makes point j of cols the fixed point */
 /* Values of rows [i0, i0+m), m <= KERN_STRIP, against the fixed point j. */
 void plan_strip(struct plan *p, struct plan_node *q, size_t j, size_t i0, size_t m, double *out);

@@ -74,11 +74,11 @@ static void radial_grad(const struct kern *k, const struct kern_strip *s, const 
     g[0] += k->cls->fall(k, s, w, e);
     spread(k, s, LENGTHS, e, k->cls->fall_factor, g);
 }
-static void radial_slope(const struct kern *k, const struct kern_strip *s, const double *w,
-                         double *g) {
-    double e[KERN_STRIP];
-    k->cls->fall(k, s, w, e);
+static double radial_slope(const struct kern *k, const struct kern_strip *s, const double *w,
+                           double *g) {
+    double e[KERN_STRIP], value = k->cls->fall(k, s, w, e);
     spread(k, s, POINT, e, k->cls->fall_factor, g);
+    return value;
 }
 
 /* Frequencies: normal, times a factor that is drawn once for all columns. */
@@ -97,8 +97,10 @@ static void se_grad(const struct kern *k, const struct kern_strip *s, const doub
     spread(k, s, LENGTHS, w, 2, g);
 }
 
-static void se_slope(const struct kern *k, const struct kern_strip *s, const double *w, double *g) {
+static double se_slope(const struct kern *k, const struct kern_strip *s, const double *w,
+                       double *g) {
     spread(k, s, POINT, w, M_SQRT2, g);
+    return 0;
 }
 static bool se_wave(const struct kern *k, int dim, struct kern_wave *f) {
     radial_wave(k, dim, 1, f);
@@ -281,8 +283,8 @@ static void mix_value(const struct kern *k, const struct kern_strip *s, double *
         out[i] = (1 - w) * m52(a[i], out[i]) + w * (1 + a3[i]) * e3[i];
 }
 
-static void mix_slopes(const struct kern *k, const struct kern_strip *s, enum wanted want,
-                       const double *weight, double *g) {
+static double mix_slopes(const struct kern *k, const struct kern_strip *s, enum wanted want,
+                         const double *weight, double *g) {
     double q[KERN_STRIP], a[KERN_STRIP], e[KERN_STRIP], a3[KERN_STRIP], e3[KERN_STRIP];
     double w = share(k), rho = kern_par(k, RHO, 0), inv2 = 1 / (rho * rho), near = 0, far = 0,
            dr = 0;
@@ -297,15 +299,17 @@ static void mix_slopes(const struct kern *k, const struct kern_strip *s, enum wa
         e[i] = weight[i] * ((1 - w) * m52_fall(a[i], e[i]) + fall);
     }
     spread(k, s, want, e, 1, g);
-    if (want == LENGTHS) shape_grad(k, (1 - w) * near + w * far, dr, far - near, g);
+    double value = (1 - w) * near + w * far;
+    if (want == LENGTHS) shape_grad(k, value, dr, far - near, g);
+    return value;
 }
 
 static void mix_grad(const struct kern *k, const struct kern_strip *s, const double *w, double *g) {
     mix_slopes(k, s, LENGTHS, w, g);
 }
-static void mix_slope(const struct kern *k, const struct kern_strip *s, const double *w,
-                      double *g) {
-    mix_slopes(k, s, POINT, w, g);
+static double mix_slope(const struct kern *k, const struct kern_strip *s, const double *w,
+                        double *g) {
+    return mix_slopes(k, s, POINT, w, g);
 }
 static bool mix_wave(const struct kern *k, int dim, struct kern_wave *f) {
     bool far = f->uniform(f->user) < share(k);
@@ -316,9 +320,9 @@ static bool mix_wave(const struct kern *k, int dim, struct kern_wave *f) {
 
 /* a and e of the part of one column. */
 static void column_decay(const struct kern_strip *s, int c, double *a, double *e) {
-    double q[KERN_STRIP] = {0};
-    vec_ops()->add_sqdiff(s->m, s->row + (size_t)c * s->ld, s->col[c], q);
-    decay_of(s->m, q, 5, a, e);
+    const double *row = s->row + (size_t)c * s->ld;
+    for (size_t i = 0; i < s->m; i++) e[i] = -(a[i] = SQRT5 * fabs(row[i] - s->col[c]));
+    vec_ops()->exp_scale(s->m, 1, e);
 }
 
 static void add_value(const struct kern *k, const struct kern_strip *s, double *out) {
@@ -333,8 +337,8 @@ static void add_value(const struct kern *k, const struct kern_strip *s, double *
     }
 }
 
-static void add_slopes(const struct kern *k, const struct kern_strip *s, enum wanted want,
-                       const double *weight, double *g) {
+static double add_slopes(const struct kern *k, const struct kern_strip *s, enum wanted want,
+                         const double *weight, double *g) {
     double q[KERN_STRIP], a[KERN_STRIP], e[KERN_STRIP], both[KERN_STRIP];
     double w = share(k), rho = kern_par(k, RHO, 0), inv2 = 1 / (rho * rho), joint = 0, alone = 0,
            dr = 0;
@@ -354,15 +358,17 @@ static void add_slopes(const struct kern *k, const struct kern_strip *s, enum wa
         }
         spread_one(k, s, want, c, e, 1, g);
     }
-    if (want == LENGTHS) shape_grad(k, (1 - w) * joint + w * alone, dr, alone - joint, g);
+    double value = (1 - w) * joint + w * alone;
+    if (want == LENGTHS) shape_grad(k, value, dr, alone - joint, g);
+    return value;
 }
 
 static void add_grad(const struct kern *k, const struct kern_strip *s, const double *w, double *g) {
     add_slopes(k, s, LENGTHS, w, g);
 }
-static void add_slope(const struct kern *k, const struct kern_strip *s, const double *w,
-                      double *g) {
-    add_slopes(k, s, POINT, w, g);
+static double add_slope(const struct kern *k, const struct kern_strip *s, const double *w,
+                        double *g) {
+    return add_slopes(k, s, POINT, w, g);
 }
 static bool add_wave(const struct kern *k, int dim, struct kern_wave *f) {
     int c = (int)(f->uniform(f->user) * leaf_dim(k, dim));

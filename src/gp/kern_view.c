@@ -46,11 +46,15 @@ void kern_view_free(struct kern_view *v) {
     mem_free(v);
 }
 
+static void move_to(struct kern_view *v, const double *x) {
+    memcpy(v->x, x, (size_t)v->plan.rows.dim * sizeof *x);
+    plan_move(&v->plan);
+}
+
 enum gpm_status kern_view_row(struct kern_view *v, const double *x, double *out) {
     struct plan *p = &v->plan;
     size_t n = p->rows.n;
-    memcpy(v->x, x, (size_t)p->rows.dim * sizeof *x);
-    plan_move(p);
+    move_to(v, x);
     for (size_t i = 0; i < n; i += KERN_STRIP)
         plan_strip(p, p->root, 0, i, n - i < KERN_STRIP ? n - i : KERN_STRIP, out + i);
     enum gpm_status st = p->status;
@@ -84,18 +88,16 @@ static enum gpm_status weighted(void *ctx, const double *x, double *f) {
     return st;
 }
 
-enum gpm_status kern_view_slope(struct kern_view *v, const double *w, double *g) {
+enum gpm_status kern_view_slope(struct kern_view *v, const double *x, const double *w, double *f,
+                                double *g) {
     int dim = v->plan.rows.dim;
     if (v->slopes) {
+        move_to(v, x);
         memset(g, 0, (size_t)dim * sizeof *g);
-        plan_slope(&v->plan, w, g);
+        *f = plan_slope(&v->plan, w, g);
         return GPM_OK;
     }
-    double *x = NEW_ARRAY(double, (size_t)dim);
-    memcpy(x, v->x, (size_t)dim * sizeof *x);
     v->w = w;
-    enum gpm_status st = kern_differences(weighted, v, x, dim, 1e-3, g);
-    if (!st) st = kern_view_row(v, x, v->row); /* back to the point */
-    mem_free(x);
-    return st;
+    enum gpm_status st = weighted(v, x, f);
+    return st ? st : kern_differences(weighted, v, x, dim, 1e-3, g);
 }

@@ -199,9 +199,10 @@ struct kern_view *kern_view_new(const struct kern *k, struct kern_pts rows);
 void kern_view_free(struct kern_view *v); /* NULL is fine */
 /* out[i] = k(rows_i, x), x contiguous. */
 GPM_MUST_USE enum gpm_status kern_view_row(struct kern_view *v, const double *x, double *out);
-/* g[c] = sum_i w_i dk(rows_i, x)/dx_c at the x of the last row; by central differences where a
- * kernel has no closed form. */
-GPM_MUST_USE enum gpm_status kern_view_slope(struct kern_view *v, const double *w, double *g);
+/* *f = sum_i w_i k(rows_i, x) and g[c] = df/dx_c; by central differences where a kernel has no
+ * closed form. */
+GPM_MUST_USE enum gpm_status kern_view_slope(struct kern_view *v, const double *x, const double *w,
+                                             double *f, double *g);
 
 /* Derivatives of a function of dim numbers by central differences, with steps that balance
  * truncation and rounding for coordinates of about `size` and more. */

@@ -45,8 +45,8 @@ struct acq {
     struct bo *b;
     enum kind kind;
     double best, beta;
-    double *cats; /* point whose categories are in force */
-    double *g_mean, *g_var, *full;
+    double *cats;        /* point whose categories are in force */
+    double *grad, *full; /* scratch: a gradient, a point; categories have places in them */
 };
 
 static double from_moments(const struct acq *a, double mean, double var, double *dm, double *dv) {
@@ -66,19 +66,17 @@ static double acq_value(void *ctx, const double *x, double *grad) {
     struct bo *b = a->b;
     memcpy(a->full, x, (size_t)b->space.d * sizeof *x);
     for (int k = b->space.d; k < b->D; k++) a->full[k] = a->cats[k];
-    double mean, var, dm, dv;
-    if (a->kind == PATH || a->kind == MEAN) {
-        double *full = grad ? a->g_mean : NULL; /* categories have places in it */
-        if (a->kind == MEAN)
-            mean = bo_model_mean(&b->model, a->full, full);
-        else if (gp_path_eval(b->path, a->full, 1, &mean, full))
-            return INFINITY;
-        if (grad) memcpy(grad, full, (size_t)b->space.d * sizeof *grad);
-        return mean;
+    double mean, var, dm, dv, v, *full = grad ? a->grad : NULL;
+    if (a->kind == PATH) {
+        if (gp_path_eval(b->path, a->full, 1, &v, full)) return INFINITY;
+    } else if (a->kind == MEAN) {
+        v = bo_model_mean(&b->model, a->full, full);
+    } else {
+        bo_model_predict(&b->model, a->full, &mean, &var);
+        v = from_moments(a, mean, var, &dm, &dv);
+        if (grad) bo_model_slope(&b->model, dm, dv, full);
     }
-    bo_model_predict(&b->model, a->full, &mean, &var, grad ? a->g_mean : NULL, a->g_var);
-    double v = from_moments(a, mean, var, &dm, &dv);
-    for (int k = 0; grad && k < b->space.d; k++) grad[k] = dm * a->g_mean[k] + dv * a->g_var[k];
+    if (grad) memcpy(grad, full, (size_t)b->space.d * sizeof *grad);
     return v;
 }
 
@@ -342,9 +340,8 @@ static double best_mean(struct bo *b) {
 static void acq_init(struct acq *a, struct bo *b, enum kind kind) {
     size_t d = (size_t)b->D;
     *a = (struct acq){.b = b, .kind = kind};
-    a->g_mean = NEW_ARRAY(double, 3 * d + 3);
-    a->g_var = a->g_mean + d;
-    a->full = a->g_var + d;
+    a->grad = NEW_ARRAY(double, 2 * d + 2);
+    a->full = a->grad + d;
     a->beta = sqrt(b->opt.ucb_beta > 0 ? b->opt.ucb_beta : 4);
 }
 
@@ -371,7 +368,7 @@ enum gpm_status bo_global(struct bo *b, struct rng *r, double *u) {
     }
     if (!s && !search(&a, &box, r, u)) s = GPM_E_NOT_FOUND;
     mem_free(box.lo);
-    mem_free(a.g_mean);
+    mem_free(a.grad);
     return s;
 }
 
@@ -387,5 +384,5 @@ void bo_minimise_mean(struct bo *b, double *u) {
     refine(&a, &box, u, value_at(&a, u));
     b->feas = feas;
     mem_free(box.lo);
-    mem_free(a.g_mean);
+    mem_free(a.grad);
 }

@@ -33,7 +33,7 @@ struct belief {
 static void add_draw(struct bo *b, const double *u, size_t count, struct belief *t) {
     double m, v;
     for (size_t i = 0; i < count; i++) {
-        bo_model_predict(&b->model, u + i * (size_t)b->D, &m, &v, NULL, NULL);
+        bo_model_predict(&b->model, u + i * (size_t)b->D, &m, &v);
         t->mean[i] += m;
         t->square[i] += m * m;
         t->var[i] += v;

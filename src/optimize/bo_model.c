@@ -229,16 +229,20 @@ static double least(struct bo_model *m) {
     return gp_scale2(m->gp, &s2) ? INFINITY : LEAST_VAR * s2;
 }
 
-void bo_model_predict(struct bo_model *m, const double *x, double *mean, double *var,
-                      double *g_mean, double *g_var) {
-    if (gp_point(m->gp, x, mean, var, g_mean, g_mean ? g_var : NULL)) *mean = 0, *var = INFINITY;
+void bo_model_predict(struct bo_model *m, const double *x, double *mean, double *var) {
+    if (gp_point(m->gp, x, mean, var)) *mean = 0, *var = INFINITY;
     *var = m->widen * fmax(*var, least(m));
-    for (int c = 0; g_mean && c < m->D; c++) g_var[c] *= m->widen;
+}
+
+void bo_model_slope(struct bo_model *m, double a, double b, double *grad) {
+    if (gp_point_slope(m->gp, a, m->widen * b, grad)) memset(grad, 0, (size_t)m->D * sizeof *grad);
 }
 
 double bo_model_mean(struct bo_model *m, const double *x, double *grad) {
     double mean;
-    return gp_point(m->gp, x, &mean, NULL, grad, NULL) ? 0 : mean;
+    enum gpm_status s =
+        grad ? gp_mean_slope(m->gp, x, &mean, grad) : gp_point(m->gp, x, &mean, NULL);
+    return s ? 0 : mean;
 }
 
 void bo_model_predict_many(struct bo_model *m, const double *x, size_t count, double *mean,
@@ -247,7 +251,7 @@ void bo_model_predict_many(struct bo_model *m, const double *x, size_t count, do
     double low = least(m);
     for (size_t i = 0; i < count; i++) {
         if (s)
-            bo_model_predict(m, x + i * (size_t)m->D, &mean[i], &var[i], NULL, NULL);
+            bo_model_predict(m, x + i * (size_t)m->D, &mean[i], &var[i]);
         else
             var[i] = m->widen * fmax(var[i], low);
     }

@@ -49,10 +49,10 @@ double bo_model_fit(struct bo_model *m, int iterations);
 /* `steps` of Metropolis-Hastings from m->theta on the full nlp; nlp is that of theta, updated. */
 void bo_model_mcmc(struct bo_model *m, int steps, double *nlp, struct rng *r);
 
-/* Mean and variance of the function at x (unit coordinates, then categories); the gradients (D
- * numbers each) may be NULL, together. */
-void bo_model_predict(struct bo_model *m, const double *x, double *mean, double *var,
-                      double *g_mean, double *g_var);
+/* Mean and variance of the function at x (unit coordinates, then categories), and the gradient (D
+ * numbers) of a mean + b var there. */
+void bo_model_predict(struct bo_model *m, const double *x, double *mean, double *var);
+void bo_model_slope(struct bo_model *m, double a, double b, double *grad);
 double bo_model_mean(struct bo_model *m, const double *x, double *grad);
 /* count candidates, point i at x + i * D. */
 void bo_model_predict_many(struct bo_model *m, const double *x, size_t count, double *mean,

@@ -149,7 +149,10 @@ static void check_view(const struct kern *k, struct kern_pts x, uint64_t *seed) 
         assert_int_equal(kern_cross(k, x, one, block, N), GPM_OK);
         assert_int_equal(kern_view_row(v, at, row), GPM_OK);
         for (size_t i = 0; i < N; i++) assert_close(row[i], block[i], 1e-13);
-        assert_int_equal(kern_view_slope(v, w, g), GPM_OK);
+        double value = 0, sum;
+        for (size_t i = 0; i < N; i++) value += w[i] * row[i];
+        assert_int_equal(kern_view_slope(v, at, w, &sum, g), GPM_OK);
+        assert_close(sum, value, 1e-12);
         for (int c = 0; c < x.dim; c++) {
             double h = 1e-6, keep = at[c];
             for (int side = 0; side < 2; side++) {

@@ -577,10 +577,16 @@ static void integrated(void **state) {
         }
         double at[3] = {1.1, 1.1 + h, 1.1 - h}, m[3], v[3], pm, pv, dm, dv;
         assert_int_equal(gp_predict(g, at, 3, GP_LATENT, m, v), GPM_OK);
-        assert_int_equal(gp_point(g, at, &pm, &pv, &dm, &dv), GPM_OK);
+        assert_int_equal(gp_point(g, at, &pm, &pv), GPM_OK);
+        assert_int_equal(gp_point_slope(g, 1, 0, &dm), GPM_OK);
+        assert_int_equal(gp_point_slope(g, 0, 1, &dv), GPM_OK);
         assert_close(pm, m[0], 1e-12);
         assert_close(pv, v[0], 1e-11);
         assert_close(dm, (m[1] - m[2]) / (2 * h), 1e-6);
+        double slope;
+        assert_int_equal(gp_mean_slope(g, at, &pm, &slope), GPM_OK);
+        assert_close(pm, m[0], 1e-12);
+        assert_close(slope, dm, 1e-12);
         assert_close(dv, (v[1] - v[2]) / (2 * h), 1e-5);
         double up[5]; /* shifted and scaled data: the likelihood loses what the units say */
         for (int i = 0; i < 5; i++)

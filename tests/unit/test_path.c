@@ -75,14 +75,18 @@ static void moments(void **state) {
 }
 
 static void one_path(void **state) {
-    double x[32], xs[2] = {0.7, 1.9}, f[2], again[2], grad[2], y;
+    double x[32], xs[2] = {0.7, 1.9}, f[2], again[2], alone[2], grad[2], y;
     state_ = 5;
     struct gp *g = make("SE(sf=1, l=0.8)", 1, 0, 6, x);
     struct gp_path *p = NULL;
     assert_int_equal(gp_path_new(g, 500, NULL, NULL, uniform, NULL, &p), GPM_OK);
     assert_int_equal(gp_path_eval(p, xs, 2, f, grad), GPM_OK);
-    assert_int_equal(gp_path_eval(p, xs, 2, again, NULL), GPM_OK);
+    assert_int_equal(gp_path_eval(p, xs, 2, again, grad), GPM_OK);
     assert_true(f[0] == again[0] && f[1] == again[1]);
+    assert_int_equal(gp_path_eval(p, xs, 2, alone, NULL), GPM_OK); /* summed in another order */
+    assert_close(alone[0], f[0], 1e-11);
+    assert_int_equal(gp_path_eval(p, xs, 2, again, NULL), GPM_OK);
+    assert_true(alone[0] == again[0] && alone[1] == again[1]);
     double near[2] = {0.7 + 1e-4, 0.7 - 1e-4};
     assert_int_equal(gp_path_eval(p, near, 2, again, NULL), GPM_OK);
     assert_close((again[0] - again[1]) / 2e-4, grad[0], 1e-4);
