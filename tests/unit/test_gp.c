@@ -397,6 +397,52 @@ static void repeated_inputs(void **state) {
     gp_free(g);
 }
 
+/* Parts of the function: their means add up to that of the whole, which knows nothing of the mean
+ * function; white noise by pair; whitened residuals have the quadratic form as their length. */
+static void parts(void **state) {
+    double x[30], y[30], at[3] = {0.43, 2.27, 5}, whole[3], sum[3] = {0}, mean[3], var[3], e[30], q;
+    state_ = 31;
+    for (int i = 0; i < 30; i++) {
+        x[i] = floor(4 * uniform() * 10) / 10; /* some are equal */
+        y[i] = sin(x[i]) + 0.3 * normal();
+    }
+    struct gp *g = make("SE(sf=1, l=0.8) + LIN(sf=0.5) + LIN(sf=0.3, c=1) * WN(sigma=0.4)", 1, 0.2);
+    gp_set_apart(g);
+    assert_int_equal(gp_add(g, GP_MEASURED, x, y, 30), GPM_OK);
+    assert_int_equal(gp_n(g), 30);
+    assert_int_equal(gp_remove(g, GP_MEASURED, x, y[0]), GPM_E_ARG);
+    assert_int_equal(gp_predict(g, at, 3, GP_LATENT, whole, NULL), GPM_OK);
+    static const char *const part[] = {"SE(sf=1, l=0.8)", "LIN(sf=0.5)"};
+    for (int k = 0; k < 2; k++) {
+        struct kern *one = parse(part[k]);
+        assert_int_equal(gp_component(g, one, at, 3, mean, var), GPM_OK);
+        for (int i = 0; i < 3; i++) {
+            sum[i] += mean[i];
+            assert_true(var[i] > 0 && var[i] < 9);
+        }
+        kern_unref(one);
+    }
+    for (int i = 0; i < 3; i++) assert_close(sum[i], whole[i], 1e-12);
+    assert_int_equal(gp_innovations(g, e), GPM_OK);
+    assert_int_equal(gp_quadratic(g, false, &q), GPM_OK);
+    assert_close(la_dot(30, e, e), q, 1e-12);
+    /* by pair: the matrix with [i = j] instead of [x = x'], written out */
+    double a[900], ld = 0, value;
+    struct kern *smooth = parse("SE(sf=1, l=0.8) + LIN(sf=0.5)");
+    struct kern_pts p = {.x = x, .n = 30, .ld = 30, .dim = 1};
+    assert_int_equal(kern_cross(smooth, p, p, a, 30), GPM_OK);
+    for (int i = 0; i < 30; i++) a[31 * i] += 0.04 + 0.09 * 0.16 * (x[i] - 1) * (x[i] - 1);
+    size_t pivot;
+    assert_int_equal(la_potrf(30, a, 30, &pivot), GPM_OK);
+    memcpy(e, y, sizeof e);
+    la_trsv(false, 30, a, 30, e);
+    for (int i = 0; i < 30; i++) ld += log(a[31 * i]);
+    assert_int_equal(gp_logml(g, &value), GPM_OK);
+    assert_close(value, -0.5 * la_dot(30, e, e) - ld - 15 * log(2 * M_PI), 1e-11);
+    kern_unref(smooth);
+    gp_free(g);
+}
+
 static void degenerate(void **state) {
     double lm, m, v, x = 2, y = 1.5, z = 0.7, f, big[40], yb[40], gr[4], dn;
     struct gp *g = make("SE(sf=2, l=1)", 1, 0);
@@ -607,9 +653,9 @@ int main(void) {
         cmocka_unit_test(proposals),       cmocka_unit_test(cached_terms),
         cmocka_unit_test(conditional),     cmocka_unit_test(prediction),
         cmocka_unit_test(draws),           cmocka_unit_test(leave_one_out),
-        cmocka_unit_test(repeated_inputs), cmocka_unit_test(degenerate),
-        cmocka_unit_test(callbacks),       cmocka_unit_test(out_of_memory),
-        cmocka_unit_test(integrated),
+        cmocka_unit_test(repeated_inputs), cmocka_unit_test(parts),
+        cmocka_unit_test(degenerate),      cmocka_unit_test(callbacks),
+        cmocka_unit_test(out_of_memory),   cmocka_unit_test(integrated),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -204,6 +204,38 @@ static void test_noise(void **state) {
     smodel_data_release(&d);
 }
 
+/* Every time twice: more values than points of the grid. Version 0.1 wrote beyond its workspace. */
+static void test_twins(void **state) {
+    UNUSED(state);
+    double x[60], y[60], value;
+    struct rng r;
+    struct smodel_data d;
+    rng_init(&r, 9, 0, 0);
+    for (int i = 0; i < 60; i++) x[i] = i / 2, y[i] = sin(x[i]) + rng_normal(&r);
+    assert_int_equal(smodel_data_init(&d, 60, x, y), GPM_OK);
+    assert_true(d.grid && !d.regular && d.ng < d.n);
+    struct smodel_work *w = smodel_work_new(&d);
+    for (size_t c = 0; c < COUNT_OF(cases); c++) {
+        struct structure s = make(0, cases[c].change, cases[c].n, cases[c].t);
+        struct smodel m;
+        smodel_init(&m, &d, &s);
+        double z[SMODEL_MAX_PAR] = {0}, grad[SMODEL_MAX_PAR];
+        start(&m, z, &r);
+        struct kern *k = smodel_kernel(&m, z, SMODEL_ALL);
+        struct gp *g = gp_new(1, k, NULL, sqrt(exp(2 * z[0]) + 1e-8), NULL);
+        gp_set_apart(g);
+        gp_set_structured(g, false);
+        assert_int_equal(gp_add(g, GP_MEASURED, d.t, m.y, 60), GPM_OK);
+        assert_int_equal(gp_logml(g, &value), GPM_OK);
+        assert_close(smodel_eval(&m, w, z, grad) - smodel_log_prior(&m, z, NULL), value, 1e-9);
+        check_gradient(&m, w, z);
+        gp_free(g);
+        kern_unref(k);
+    }
+    smodel_work_free(w);
+    smodel_data_release(&d);
+}
+
 /* A subset keeps span, step and the meaning of parameters: its density is that of the same points
  * given directly, and every chosen point is a point of the whole. */
 static void test_subset(void **state) {
@@ -258,8 +290,9 @@ static void test_order_of_copies(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gradients), cmocka_unit_test(test_version_01),
-        cmocka_unit_test(test_fast),      cmocka_unit_test(test_noise),
-        cmocka_unit_test(test_subset),    cmocka_unit_test(test_order_of_copies)};
+        cmocka_unit_test(test_gradients),      cmocka_unit_test(test_version_01),
+        cmocka_unit_test(test_fast),           cmocka_unit_test(test_noise),
+        cmocka_unit_test(test_twins),          cmocka_unit_test(test_subset),
+        cmocka_unit_test(test_order_of_copies)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
