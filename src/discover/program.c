@@ -28,7 +28,7 @@ static void put_series(const struct series *s, const struct series_options *o, s
 static void put_kernels(const struct grammar *g, struct buf *out) {
     bool any = false;
     for (int f = 0; f < FACTOR_MAX; f++) {
-        if (!(g->factors & FACTOR_BIT(f)) || f == FACTOR_RAMP || f == FACTOR_STEP) continue;
+        if (!(g->factors & FACTOR_BIT(f)) || factor_role(f) == KERN_ROLE_BREAK) continue;
         buf_printf(out, "%s%s", any ? " " : "", factor_name(f));
         any = true;
     }
