@@ -76,23 +76,14 @@ static const struct {
               {"PER", FACTOR_PER, PP_PER_S, 3},
               {"WN", FACTOR_WN, PP_WN_S, 1}};
 
-static struct kern *join(struct kern *a, struct kern *b, bool times) {
-    if (!a || !b) return a ? a : b;
-    struct kern *out = times ? kern_product(a, b) : kern_sum(a, b);
-    kern_unref(a);
-    kern_unref(b);
-    return out;
-}
-
 static struct kern *product(struct expression *e, unsigned mask) {
     struct kern *out = NULL;
     for (size_t i = 0; i < COUNT_OF(leaves); i++) {
         if (!HAS(mask, leaves[i].factor)) continue;
         for (int p = 0; p < leaves[i].n; p++) e->par[e->n++] = leaves[i].first + p;
-        out = join(
-            out,
-            kern_named(leaves[i].kernel, e->value + leaves[i].first, (size_t)leaves[i].n, NULL),
-            true);
+        out = kern_join(
+            KERN_PRODUCT, out,
+            kern_named(leaves[i].kernel, e->value + leaves[i].first, (size_t)leaves[i].n, NULL));
     }
     return out;
 }
@@ -103,7 +94,7 @@ static struct kern *kernel_of(struct expression *e, const struct paper_kernel *k
     e->n = 0;
     for (int q = 0; q < k->n; q++)
         if (noise || !HAS(k->product[q], FACTOR_WN))
-            sum = join(sum, product(e, k->product[q]), false);
+            sum = kern_join(KERN_SUM, sum, product(e, k->product[q]));
     return sum;
 }
 

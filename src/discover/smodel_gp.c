@@ -69,21 +69,14 @@ static struct kern *factor_kernel(struct expression *e, const struct sterm *t, i
     return kern_leaf(row, par, NULL);
 }
 
-static struct kern *join(struct kern *sum, struct kern *k, bool times) {
-    if (!sum || !k) return sum ? sum : k;
-    struct kern *out = times ? kern_product(sum, k) : kern_sum(sum, k);
-    kern_unref(sum);
-    kern_unref(k);
-    return out;
-}
-
 static struct kern *term_kernel(struct expression *e, const struct sterm *t) {
     struct kern *out = NULL;
     double unit = 1;
     for (int f = 0; f < FACTOR_MAX; f++)
         if (t->mask & FACTOR_BIT(f)) unit *= kern_class_motif(factor_class(f))->unit;
     for (int f = 0; f < FACTOR_MAX; f++)
-        if (t->mask & FACTOR_BIT(f)) out = join(out, factor_kernel(e, t, f, !out, unit), true);
+        if (t->mask & FACTOR_BIT(f))
+            out = kern_join(KERN_PRODUCT, out, factor_kernel(e, t, f, !out, unit));
     return out;
 }
 
@@ -100,7 +93,7 @@ static struct kern *gated(struct expression *e, int part, unsigned gate) {
     struct kern *sum = NULL;
     for (int k = 0; k < e->m->n_terms; k++)
         if (e->m->term[k].gate == gate && wanted(e->m, part, k))
-            sum = join(sum, term_kernel(e, &e->m->term[k]), false);
+            sum = kern_join(KERN_SUM, sum, term_kernel(e, &e->m->term[k]));
     return sum;
 }
 
@@ -145,8 +138,8 @@ static struct kern *expression(struct expression *e, int part) {
     struct kern *k = constant ? kern_constant(1) : NULL;
     e->n_theta = constant;
     e->n_bind = 0;
-    k = join(k, gated(e, part, GATE_NONE), false);
-    if (any_gate(e->m, part)) k = join(k, change_kernel(e, part), false);
+    k = kern_join(KERN_SUM, k, gated(e, part, GATE_NONE));
+    if (any_gate(e->m, part)) k = kern_join(KERN_SUM, k, change_kernel(e, part));
     return k;
 }
 

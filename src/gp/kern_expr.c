@@ -232,6 +232,14 @@ struct kern *kern_product(struct kern *a, struct kern *b) {
     return kern_nary(KERN_PRODUCT, kids, 2);
 }
 
+struct kern *kern_join(enum kern_op op, struct kern *a, struct kern *b) {
+    if (!a || !b) return a ? a : b;
+    struct kern *kids[] = {a, b}, *out = kern_nary(op, kids, 2);
+    kern_unref(a);
+    kern_unref(b);
+    return out;
+}
+
 struct kern *kern_constant(double variance) {
     return kern_leaf(kern_class_find("CONST"), &variance, NULL);
 }

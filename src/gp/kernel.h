@@ -122,8 +122,10 @@ struct kern *kern_leaf_on(const struct kern_class *cls, const double *par, size_
 struct kern *kern_named(const char *name, const double *par, size_t npar, char **why);
 struct kern *kern_sum(struct kern *a, struct kern *b);     /* NULL: too deep, too large */
 struct kern *kern_product(struct kern *a, struct kern *b); /* NULL: too deep, too large */
-struct kern *kern_scale(double variance, struct kern *k);  /* variance * k; NULL: negative, deep */
-struct kern *kern_constant(double variance);               /* CONST; NULL: negative or not finite */
+/* Sum or product of two references that it takes over; NULL counts as nothing there. */
+struct kern *kern_join(enum kern_op op, struct kern *a, struct kern *b);
+struct kern *kern_scale(double variance, struct kern *k); /* variance * k; NULL: negative, deep */
+struct kern *kern_constant(double variance);              /* CONST; NULL: negative or not finite */
 /* (1-h)(1-h') before + h h' after, h a sigmoid (CP: tau, s) or a window (CW: tau1, tau2, s) of
  * input column `col`. */
 struct kern *kern_change(const struct kern_class *cls, const double *par, int col,
