@@ -4,6 +4,9 @@
 by the tool and by the slow reference interpreter (../shared/oracle). Both must print the same lines
 (1e-9), agree on success or failure, and name the same line of the program in an error.
 
+Where gpmem is kinder on purpose, golden tests hold it instead: observed values take the form of the procedure's draws,
+a missing `;` before a statement on a new line is forgiven.
+
     run_oracle_programs.py TOOL [FILE]"""
 import concurrent.futures as cf, contextlib, importlib.util, io, os, re, subprocess, sys, tempfile, threading
 
