@@ -112,12 +112,12 @@ size_t gp_ndensity(const struct gp *g, double noise);
 /* Cached. -inf with GPM_OK for contradicting data; -inf with GPM_E_NOT_PD when not factorable. */
 GPM_MUST_USE enum gpm_status gp_logml(struct gp *g, double *out);
 /* Gradient in the kernel's parameters (kern_nparam of them) and the noise (may be NULL), of the
- * proposed model while there is one. Under an approximation by central differences. */
+ * proposed model while there is one. Under an approximation, that of the approximate one. */
 GPM_MUST_USE enum gpm_status gp_logml_grad(struct gp *g, double *logml, double *dkern,
                                            double *dnoise);
 /* The same with the quadratic form's part counted `weight` times (mixtures over the scale), and the
  * derivatives in the mean's parameters (mean_nparam of them). dmean, dnoise may be NULL;
- * GPM_E_LIMIT for dmean or another weight than 1 under an approximation. */
+ * GPM_E_LIMIT for another weight than 1 under an approximation. */
 GPM_MUST_USE enum gpm_status gp_grad_weighted(struct gp *g, double weight, double *logml,
                                               double *dkern, double *dmean, double *dnoise);
 /* The quadratic form of all pairs, (y - m)' (K + noise^2 I)^-1 (y - m), of the current or the

@@ -41,6 +41,10 @@ double gp_approx_error(const struct gp *g) {
     return worst;
 }
 
+static bool white_term(const struct kern *t) {
+    return t->op == KERN_LEAF && t->cls->algebra == KERN_ALG_WN && !t->ncol;
+}
+
 /* White noise by value on distinct inputs is noise per point: *extra gets its variance, the result
  * is the kernel of the rest. Inducing points cannot carry it. */
 struct kern *gp_without_white(const struct kern *k, double *extra) {
@@ -49,7 +53,7 @@ struct kern *gp_without_white(const struct kern *k, double *extra) {
     *extra = 0;
     for (size_t i = 0; i < n; i++) {
         struct kern *t = k->op == KERN_SUM ? k->kid[i] : (struct kern *)k;
-        if (t->op == KERN_LEAF && t->cls->algebra == KERN_ALG_WN && !t->ncol)
+        if (white_term(t))
             *extra += kern_amplitude(t);
         else
             vec_push(&rest, t);
@@ -144,31 +148,57 @@ enum gpm_status gp_approx_posterior(struct gp *g, struct kern_pts xs, double *me
     return st;
 }
 
-/* Central differences in every continuous parameter and the noise: 2 (p + 1) likelihoods. */
-enum gpm_status gp_approx_grad(struct gp *g, double *dkern, double *dnoise) {
-    const struct gp_slot *s = gp_current(g);
-    struct kern *k = kern_ref(s->kern);
-    struct mean *mean = mean_ref(s->mean);
-    size_t np = kern_nparam(k);
-    double *theta = NEW_ARRAY(double, np + 1), noise = s->noise, f[2];
-    enum gpm_status st = GPM_OK;
-    kern_params(k, theta);
-    for (size_t i = 0; i < np + (dnoise && noise > 0) && !st; i++) {
-        if (i < np && kern_param_at(k, i)->transform == KERN_T_FIXED) continue;
-        double at = i < np ? theta[i] : noise, h = 1e-5 * fmax(1e-3, fabs(at));
-        for (int side = 0; side < 2 && !st; side++) {
-            double to = side ? at - h : at + h;
-            if (i < np) theta[i] = to;
-            struct kern *q = kern_with_params(k, theta, NULL);
-            st = q ? gp_propose(g, q, mean, i < np ? noise : to, &f[side]) : GPM_E_ARG;
-            kern_unref(q);
-            gp_reject(g);
+/* From the parameters of the kernel without white noise to those of the whole: the terms are in the
+ * same order, and the white ones have the derivative in the noise of all points. */
+static void with_white(const struct kern *k, const double *smooth, double white, double *dkern) {
+    size_t n = k->op == KERN_SUM ? k->nkids : 1;
+    for (size_t i = 0; i < n; i++) {
+        const struct kern *t = k->op == KERN_SUM ? k->kid[i] : k;
+        if (white_term(t))
+            *dkern = 2 * t->par[0] * white; /* variance sigma^2 */
+        else {
+            memcpy(dkern, smooth, t->total * sizeof *dkern);
+            smooth += t->total;
         }
-        if (i < np) theta[i] = at;
-        *(i < np ? dkern + i : dnoise) = (f[0] - f[1]) / (2 * h);
+        dkern += t->total;
     }
-    mem_free(theta);
-    kern_unref(k);
-    mean_unref(mean);
+}
+
+static enum gpm_status grad_inducing(struct gp *g, struct gp_slot *s, double *noise,
+                                     struct approx_slopes *out) {
+    struct approx_data d;
+    double *dkern = out->kern, white = 0;
+    data_of(g, s, s->smooth, s->white, noise, &d);
+    out->kern = mem_zalloc((kern_nparam(s->smooth) + 1) * sizeof *dkern);
+    enum gpm_status st = inducing_grad(&s->low, &d, out);
+    for (size_t i = 0; i < g->n; i++) white += out->noise[i];
+    if (!st) with_white(s->kern, out->kern, white, dkern);
+    mem_free(out->kern);
+    out->kern = dkern;
+    return st;
+}
+
+/* dkern holds zeros; dmean, dnoise may be NULL. The chain from the points to the parameters: the
+ * noise variance of entry i is noise^2 share_i, and the replicates' part has its own slope. */
+enum gpm_status gp_approx_grad(struct gp *g, double *dkern, double *dmean, double *dnoise) {
+    struct gp_slot *s = gp_current(g);
+    enum gpm_status st = gp_slot_approx(g, s);
+    if (st) return st;
+    double *noise = NEW_ARRAY(double, g->n + 1), *points = mem_zalloc(2 * g->n * sizeof *points);
+    struct approx_slopes out = {dkern, points, points + g->n};
+    struct approx_data d;
+    if (s->used == GP_INDUCING)
+        st = grad_inducing(g, s, noise, &out);
+    else {
+        data_of(g, s, s->kern, 0, noise, &d);
+        st = vecchia_grad(&g->vecchia, &d, &out);
+    }
+    if (dnoise && s->noise > 0) {
+        for (size_t i = 0; i < g->n; i++) *dnoise += 2 * s->noise * gp_share(g, i) * out.noise[i];
+        *dnoise += gp_replicate_slope(g, s->noise, 1);
+    }
+    if (dmean) mean_grad(s->mean, gp_points(g), out.mean, dmean);
+    mem_free(noise);
+    mem_free(points);
     return st;
 }

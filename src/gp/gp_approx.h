@@ -25,6 +25,18 @@ struct approx_data {
     const double *noise; /* noise variance per point */
 };
 
+/* Derivatives of the log likelihood, added to what is there: in the kernel's parameters, and for
+ * every point in its noise variance and in the value of the mean function there. */
+struct approx_slopes {
+    double *kern, *noise, *mean;
+};
+/* The jitter of a factor as a part of the mean diagonal: it follows the parameters like that. */
+static inline double approx_jitter(const struct chol *f) {
+    double part = f->steps ? CHOL_JITTER_FIRST : 0;
+    for (int i = 1; i < f->steps; i++) part *= 10;
+    return part;
+}
+
 struct inducing {
     size_t m;
     double *u; /* inducing inputs, column-major, ld = m */
@@ -41,6 +53,9 @@ void inducing_release(struct inducing *q);
  * unless nothing is left unexplained. */
 GPM_MUST_USE enum gpm_status inducing_build(struct inducing *q, const struct approx_data *d,
                                             size_t size, double *logml);
+/* After inducing_build with the same data. */
+GPM_MUST_USE enum gpm_status inducing_grad(const struct inducing *q, const struct approx_data *d,
+                                           const struct approx_slopes *out);
 /* Latent mean (less the mean function) and variance at xs; cov (may be NULL) gets the lower
  * triangle with leading dimension ld. */
 GPM_MUST_USE enum gpm_status inducing_predict(const struct inducing *q, const struct kern *k,
@@ -60,6 +75,8 @@ void vecchia_release(struct vecchia *v);
 void vecchia_order(struct vecchia *v, struct kern_pts x, size_t size);
 GPM_MUST_USE enum gpm_status vecchia_logml(const struct vecchia *v, const struct approx_data *d,
                                            double *logml);
+GPM_MUST_USE enum gpm_status vecchia_grad(const struct vecchia *v, const struct approx_data *d,
+                                          const struct approx_slopes *out);
 /* Estimate of the error of the log likelihood, in nats. */
 GPM_MUST_USE enum gpm_status vecchia_error(const struct vecchia *v, const struct approx_data *d,
                                            double *error);

@@ -322,6 +322,7 @@ enum gpm_status gp_set_outputs(struct gp *g, const double *y) {
     gp_reject(g);
     gp_drop_view(g);
     s->have_r = s->have_w = s->have_logml = s->singular = false;
+    s->used = GP_EXACT; /* an approximation holds the outputs */
     return GPM_OK;
 }
 

@@ -72,8 +72,36 @@ static enum gpm_status fill_kuu(void *ctx, double *a, size_t n, size_t ld) {
     return kern_fill(f->k, f->u, a, ld);
 }
 
-/* One chunk of data points: V' = K(x, u) Luu^-T (rows are points), scaled by D^-1/2, then
- * A += V D^-1 V', b += V D^-1 r and the sums of the likelihood. */
+/* Points [from, from + n) of the data. */
+static struct kern_pts chunk_points(const struct approx_data *d, size_t from, size_t n) {
+    struct kern_pts x = d->x;
+    x.x += from;
+    x.n = n;
+    x.step = 0;
+    return x;
+}
+
+/* V' = K(x, u) Luu^-T (rows are points), kd = k(x, x), and how much of it the inducing points
+ * explain: the squared length of the row. */
+static enum gpm_status explain(const struct inducing *q, const struct approx_data *d,
+                               struct kern_pts x, double *v, double *kd, double *explained) {
+    enum gpm_status st = kern_cross(d->kern, x, inducing_points(q), v, x.n);
+    if (!st) st = kern_diag(d->kern, x, kd);
+    if (st) return st;
+    la_solve_rows(q->m, x.n, q->kuu.l, q->kuu.ld, v, x.n);
+    memset(explained, 0, x.n * sizeof *explained);
+    for (size_t j = 0; j < q->m; j++) vec_ops()->add_square(x.n, v + j * x.n, explained);
+    return GPM_OK;
+}
+
+/* The point's own variance D, never below this part of k(x, x). */
+#define FLOOR 1e-12
+static double own_variance(double kd, double left, double noise) {
+    return left + noise > FLOOR * kd ? left + noise : FLOOR * kd + 1e-300;
+}
+
+/* One chunk of data points: V' scaled by D^-1/2, then A += V D^-1 V', b += V D^-1 r and the sums of
+ * the likelihood. */
 struct sums {
     double *a, *b, *v, *kd, *rest;
     size_t lda;
@@ -82,21 +110,13 @@ struct sums {
 
 static enum gpm_status add_chunk(const struct inducing *q, const struct approx_data *d, size_t from,
                                  size_t n, struct sums *s) {
-    struct kern_pts x = d->x;
-    x.x += from;
-    x.n = n;
-    x.step = 0;
-    enum gpm_status st = kern_cross(d->kern, x, inducing_points(q), s->v, n);
-    if (!st) st = kern_diag(d->kern, x, s->kd);
+    enum gpm_status st = explain(q, d, chunk_points(d, from, n), s->v, s->kd, s->rest);
     if (st) return st;
-    la_solve_rows(q->m, n, q->kuu.l, q->kuu.ld, s->v, n);
-    memset(s->rest, 0, n * sizeof *s->rest);
-    for (size_t j = 0; j < q->m; j++) vec_ops()->add_square(n, s->v + j * n, s->rest);
     for (size_t i = 0; i < n; i++) {
-        double left = fmax(0, s->kd[i] - s->rest[i]), var = left + d->noise[from + i];
+        double left = fmax(0, s->kd[i] - s->rest[i]), noise = d->noise[from + i];
+        double var = own_variance(s->kd[i], left, noise);
         /* what rounding leaves is nothing */
-        if (left > 1e-9 * s->kd[i]) s->loss += left / d->noise[from + i];
-        if (!(var > 1e-12 * s->kd[i])) var = 1e-12 * s->kd[i] + 1e-300;
+        if (left > 1e-9 * s->kd[i]) s->loss += left / noise;
         s->logd += log(var);
         s->quad += d->r[from + i] * d->r[from + i] / var;
         s->kd[i] = 1 / sqrt(var);
@@ -149,6 +169,99 @@ enum gpm_status inducing_build(struct inducing *q, const struct approx_data *d, 
     mem_free(s.a);
     mem_free(s.v);
     mem_free(s.b);
+    return st;
+}
+
+/* Gradient. With S = V'V + D the covariance, a = S^-1 r, G = (a a' - S^-1)/2:
+ *   dL = tr(G dS) = sum_i G_ii dD_i + tr(G dQ),   dD_i = dk_ii - dQ_ii + dnoise_i,
+ *   dQ = dKfu P + P'dKuf - P'dKuu P,  P = Kuu^-1 Kuf = Luu^-T V,
+ * so with W = G - diag(h), h_i = G_ii where D_i holds k_ii - Q_ii (not clipped at 0 or the floor),
+ *   dL = sum_i h_i dk_ii + sum_i G_ii dnoise_i + tr(2 P W dKfu) - tr(P W P' dKuu).
+ * By Woodbury V S^-1 = A^-1 V D^-1 and V a = c, hence for the column v_i of V
+ *   a_i = (r_i - v_i'c) / D_i,   G_ii = (a_i^2 - 1/D_i + v_i'A^-1 v_i / D_i^2) / 2,
+ *   (2 V W)_i = c a_i - A^-1 v_i / D_i - 2 h_i v_i.
+ * A's factor has no jitter (A >= I). */
+struct adjoint {
+    double *v, *w;                /* V' and (2 V W)' of a chunk, rows are points */
+    double *kd, *known, *fit;     /* k(x, x); |v_i|^2, then v_i'A^-1 v_i; v_i'c, then a_i */
+    double *inverse, *own, *diag; /* 1/D_i, 2 h_i, the weight of dk_ii */
+    double *kuu;                  /* - V W V', m x m */
+    size_t ld;
+};
+
+static void chunk_weights(const struct inducing *q, const struct approx_data *d, size_t from,
+                          size_t n, struct adjoint *t, const struct approx_slopes *out) {
+    for (size_t i = 0; i < n; i++) t->inverse[i] = fmax(0, t->kd[i] - t->known[i]); /* left */
+    memset(t->known, 0, n * sizeof *t->known);
+    for (size_t j = 0; j < q->m; j++)
+        for (size_t i = 0; i < n; i++) t->known[i] += t->v[i + j * n] * t->w[i + j * n];
+    for (size_t i = 0; i < n; i++) {
+        double left = t->inverse[i], noise = d->noise[from + i];
+        double var = own_variance(t->kd[i], left, noise), a = (d->r[from + i] - t->fit[i]) / var;
+        double g = 0.5 * (a * a - (1 - t->known[i] / var) / var);
+        bool floored = var != left + noise, live = left > 0 && !floored;
+        t->inverse[i] = 1 / var;
+        t->fit[i] = a;
+        t->own[i] = live ? 2 * g : 0;
+        t->diag[i] = live ? g : floored ? FLOOR * g : 0;
+        out->mean[from + i] += a;
+        out->noise[from + i] += floored ? 0 : g;
+    }
+    for (size_t j = 0; j < q->m; j++) {
+        const double *v = t->v + j * n;
+        double *w = t->w + j * n;
+        for (size_t i = 0; i < n; i++)
+            w[i] = q->c[j] * t->fit[i] - w[i] * t->inverse[i] - t->own[i] * v[i];
+    }
+}
+
+static enum gpm_status grad_chunk(const struct inducing *q, const struct approx_data *d,
+                                  size_t from, size_t n, struct adjoint *t,
+                                  const struct approx_slopes *out) {
+    struct kern_pts x = chunk_points(d, from, n);
+    enum gpm_status st = explain(q, d, x, t->v, t->kd, t->known);
+    if (st) return st;
+    memcpy(t->w, t->v, n * q->m * sizeof *t->w);
+    la_solve_rows(q->m, n, q->a.l, q->a.ld, t->w, n);
+    la_solve_rows_t(q->m, n, q->a.l, q->a.ld, t->w, n);
+    la_gemv(n, q->m, 1, t->v, n, q->c, 0, t->fit);
+    chunk_weights(q, d, from, n, t, out);
+    la_gemm(true, false, q->m, q->m, n, -0.5, t->w, n, t->v, n, 1, t->kuu, t->ld);
+    la_solve_rows_t(q->m, n, q->kuu.l, q->kuu.ld, t->w, n); /* 2 W P' */
+    st = kern_grad_cross(d->kern, x, inducing_points(q), t->w, n, out->kern);
+    return st ? st : kern_grad_diag(d->kern, x, t->diag, out->kern);
+}
+
+/* The inducing matrix with its jitter, a part of the mean diagonal. */
+static enum gpm_status grad_inducing(const struct inducing *q, const struct approx_data *d,
+                                     struct adjoint *t, double *g) {
+    size_t m = q->m;
+    double trace = 0;
+    la_solve_rows_t(m, m, q->kuu.l, q->kuu.ld, t->kuu, t->ld);
+    la_trsm(true, m, m, q->kuu.l, q->kuu.ld, t->kuu, t->ld);
+    for (size_t i = 0; i < m; i++) trace += t->kuu[i * (t->ld + 1)];
+    double jitter = approx_jitter(&q->kuu) * trace / (double)m;
+    for (size_t i = 0; i < m; i++) t->kuu[i * (t->ld + 1)] += jitter;
+    return kern_grad_add(d->kern, inducing_points(q), NULL, t->kuu, t->ld, g);
+}
+
+enum gpm_status inducing_grad(const struct inducing *q, const struct approx_data *d,
+                              const struct approx_slopes *out) {
+    size_t m = q->m;
+    struct adjoint t = {.ld = mat_ld(m)};
+    double *work = mem_try_doubles(CHUNK * (2 * m + 6) + t.ld * m + 1);
+    if (!work) return GPM_E_NOMEM;
+    double **part[] = {&t.kd, &t.known, &t.fit, &t.inverse, &t.own, &t.diag};
+    t.v = work;
+    t.w = t.v + CHUNK * m;
+    t.kuu = t.w + CHUNK * m;
+    for (size_t i = 0; i < 6; i++, t.kuu += CHUNK) *part[i] = t.kuu;
+    memset(t.kuu, 0, t.ld * m * sizeof *t.kuu);
+    enum gpm_status st = GPM_OK;
+    for (size_t i = 0; i < d->x.n && !st; i += CHUNK)
+        st = grad_chunk(q, d, i, d->x.n - i < CHUNK ? d->x.n - i : CHUNK, &t, out);
+    if (!st) st = grad_inducing(q, d, &t, out->kern);
+    mem_free(work);
     return st;
 }
 

@@ -102,7 +102,8 @@ bool gp_approx_asked(const struct gp *g); /* by name, not automatically */
 GPM_MUST_USE enum gpm_status gp_slot_approx(struct gp *g, struct gp_slot *s);
 GPM_MUST_USE enum gpm_status gp_approx_posterior(struct gp *g, struct kern_pts xs, double *mean,
                                                  double *var, double *cov, size_t ld);
-GPM_MUST_USE enum gpm_status gp_approx_grad(struct gp *g, double *dkern, double *dnoise);
+GPM_MUST_USE enum gpm_status gp_approx_grad(struct gp *g, double *dkern, double *dmean,
+                                            double *dnoise);
 /* The solution for the single point xs, or NULL; and what keeps one. */
 const double *gp_solved_find(const struct gp *g, const struct gp_slot *s, struct kern_pts xs);
 void gp_solved_keep(struct gp *g, const struct gp_slot *s, struct kern_pts xs, const double *v);

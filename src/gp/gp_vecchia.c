@@ -147,20 +147,90 @@ static enum gpm_status suffix_density(struct local *l, size_t before, double *su
     return st;
 }
 
+/* The block that begins at place i with the points it is given, how many of which come before. */
+static size_t gather_block(struct local *l, size_t i) {
+    size_t size = l->v->size, before = i < size ? i : size;
+    size_t here = l->v->n - i < size ? l->v->n - i : size;
+    gather(l, i - before, before + here);
+    return before;
+}
+
 enum gpm_status vecchia_logml(const struct vecchia *v, const struct approx_data *d, double *logml) {
     struct local l;
     double sum = 0, part;
     enum gpm_status st = GPM_OK;
     local_init(&l, v, d, 2 * v->size);
     for (size_t i = 0; i < v->n && !st; i += v->size) {
-        size_t before = i < v->size ? i : v->size;
-        size_t here = v->n - i < v->size ? v->n - i : v->size;
-        gather(&l, i - before, before + here);
-        st = suffix_density(&l, before, &part);
+        st = suffix_density(&l, gather_block(&l, i), &part);
         sum += part;
     }
     local_release(&l);
     if (!st) *logml = sum;
+    return st;
+}
+
+/* Gradient of log p(block | before) = log p(block, before) - log p(before): the difference of two
+ * dense gradients, tr(W dK) with W = (a a' - K^-1 - (b b' - K0^-1))/2, a = K^-1 r, b = K0^-1 r0
+ * (and zeros). One factor serves both, for that of K0 is its leading part, and the inverses differ
+ * by K^-1 - K0^-1 = U U',  U = L^-T E,  E the unit vectors of the block, which needs no difference
+ * of large numbers. m holds (U U' + b b')/2, so W = a a'/2 - m. */
+struct window {
+    double *u, *m, *a,
+        *b; /* n x (block + 1), its last column b; n x n; n, with the factor 1/2^1/2 */
+    size_t ld;
+};
+
+static void window_weights(struct local *l, size_t before, struct window *w) {
+    size_t n = l->n, here = n - before, ld = w->ld;
+    memset(w->u, 0, ld * (here + 1) * sizeof *w->u);
+    for (size_t j = 0; j < here; j++) w->u[before + j + j * ld] = M_SQRT1_2;
+    chol_solve_lt(&l->f, w->u, here, ld);
+    w->b = w->u + here * ld;
+    for (size_t i = 0; i < n; i++) {
+        w->a[i] = M_SQRT1_2 * l->w[i];
+        if (i < before) w->b[i] = w->a[i];
+    }
+    chol_solve_lt(&l->f, w->a, 1, n);
+    la_trsv(true, before, l->f.l, l->f.ld, w->b);
+    la_syrk(false, n, here + 1, 1, w->u, ld, 0, w->m, ld);
+}
+
+/* The factor's jitter is a part of the mean diagonal, noise included. */
+static enum gpm_status add_window(struct local *l, struct window *w,
+                                  const struct approx_slopes *out) {
+    double trace = 0;
+    for (size_t i = 0; i < l->n; i++) trace += w->a[i] * w->a[i] - w->m[i * (w->ld + 1)];
+    double jitter = approx_jitter(&l->f) * trace / (double)l->n;
+    for (size_t i = 0; i < l->n; i++) {
+        double *own = &w->m[i * (w->ld + 1)];
+        *own -= jitter;
+        out->noise[l->idx[i]] += w->a[i] * w->a[i] - *own;
+        out->mean[l->idx[i]] += M_SQRT2 * (w->a[i] - w->b[i]);
+    }
+    return kern_grad_add(l->d->kern, local_points(l), w->a, w->m, w->ld, out->kern);
+}
+
+enum gpm_status vecchia_grad(const struct vecchia *v, const struct approx_data *d,
+                             const struct approx_slopes *out) {
+    struct local l;
+    size_t cap = 2 * v->size < v->n ? 2 * v->size : v->n;
+    struct window w = {.ld = mat_ld(cap)};
+    double *work = mem_try_doubles(w.ld * (v->size + cap + 2));
+    if (!work) return GPM_E_NOMEM;
+    enum gpm_status st = GPM_OK;
+    w.a = work;
+    w.m = w.a + w.ld;
+    w.u = w.m + w.ld * cap;
+    local_init(&l, v, d, 2 * v->size);
+    for (size_t i = 0; i < v->n && !st; i += v->size) {
+        size_t before = gather_block(&l, i);
+        st = local_solve(&l);
+        if (st) break;
+        window_weights(&l, before, &w);
+        st = add_window(&l, &w, out);
+    }
+    local_release(&l);
+    mem_free(work);
     return st;
 }
 

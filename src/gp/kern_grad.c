@@ -178,7 +178,7 @@ static void product(struct pass *s, struct plan_node *q, const double *w) {
 static void change(struct pass *s, struct plan_node *q, const double *w) {
     double a[KERN_STRIP], b[KERN_STRIP];
     const double *hi = q->h + s->i0;
-    size_t n = s->p->rows.n;
+    size_t n = s->p->rows.n, nc = s->p->cols.n;
     values(s, q->kid[0], a);
     values(s, q->kid[1], b);
     for (size_t c = 0; c < q->k->npar; c++) {
@@ -186,7 +186,7 @@ static void change(struct pass *s, struct plan_node *q, const double *w) {
         double sum = 0;
         for (size_t i = 0; i < s->m; i++) {
             double h2 = s->diag ? hi[i] : q->hc[s->j];
-            double d2 = s->diag ? di[i] : q->dhc[c * n + s->j];
+            double d2 = s->diag ? di[i] : q->dhc[c * nc + s->j];
             sum += w[i] * ((di[i] * h2 + hi[i] * d2) * b[i] -
                            (di[i] * (1 - h2) + (1 - hi[i]) * d2) * a[i]);
         }
@@ -284,20 +284,50 @@ double plan_slope(struct plan *p, const double *w, double *g) {
 
 enum gpm_status kern_grad(const struct kern *k, struct kern_pts x, const double *m, size_t ld,
                           double *g) {
-    return kern_grad_outer(k, x, NULL, m, ld, g);
+    memset(g, 0, k->total * sizeof *g);
+    return kern_grad_add(k, x, NULL, m, ld, g);
 }
 
-enum gpm_status kern_grad_outer(const struct kern *k, struct kern_pts x, const double *alpha,
-                                const double *m, size_t ld, double *g) {
+enum gpm_status kern_grad_add(const struct kern *k, struct kern_pts x, const double *alpha,
+                              const double *m, size_t ld, double *g) {
     struct plan p;
     enum gpm_status st = plan_init(&p, k, x, x, true);
-    memset(g, 0, k->total * sizeof *g);
     if (!st) {
         struct pass s = {.p = &p, .g = g, .alpha = alpha};
         lag_start(&p, p.root);
         pass_strips(&s, m, ld);
         pass_diagonal(&s, m, ld);
         lag_finish(&s, p.root);
+        st = p.status;
+    }
+    plan_release(&p);
+    return st;
+}
+
+enum gpm_status kern_grad_cross(const struct kern *k, struct kern_pts rows, struct kern_pts cols,
+                                const double *w, size_t ld, double *g) {
+    struct plan p;
+    enum gpm_status st = plan_init(&p, k, rows, cols, false);
+    struct pass s = {.p = &p, .g = g};
+    for (; s.j < cols.n && !st; s.j++) {
+        plan_column(&p, s.j);
+        for (s.i0 = 0; s.i0 < rows.n; s.i0 += KERN_STRIP) {
+            s.m = rows.n - s.i0 < KERN_STRIP ? rows.n - s.i0 : KERN_STRIP;
+            descend(&s, p.root, w + s.i0 + s.j * ld);
+        }
+        st = p.status;
+    }
+    plan_release(&p);
+    return st;
+}
+
+enum gpm_status kern_grad_diag(const struct kern *k, struct kern_pts x, const double *w,
+                               double *g) {
+    struct plan p;
+    enum gpm_status st = plan_init(&p, k, x, x, true);
+    if (!st) {
+        struct pass s = {.p = &p, .g = g};
+        pass_diagonal(&s, w, 0); /* a diagonal stored by itself: the next element is one on */
         st = p.status;
     }
     plan_release(&p);

@@ -188,11 +188,17 @@ GPM_MUST_USE enum gpm_status kern_diag(const struct kern *k, struct kern_pts x, 
 GPM_MUST_USE enum gpm_status kern_grad(const struct kern *k, struct kern_pts x, const double *m,
                                        size_t ld, double *g);
 
-/* The same with weights alpha alpha' - M (alpha NULL: M), as the likelihood's gradient needs them.
- */
-GPM_MUST_USE enum gpm_status kern_grad_outer(const struct kern *k, struct kern_pts x,
-                                             const double *alpha, const double *m, size_t ld,
+/* The same added to g, with weights alpha alpha' - M (alpha NULL: M), as the likelihood's gradient
+ * needs them. */
+GPM_MUST_USE enum gpm_status kern_grad_add(const struct kern *k, struct kern_pts x,
+                                           const double *alpha, const double *m, size_t ld,
+                                           double *g);
+/* g[p] += sum_ij W_ij dK(rows_i, cols_j) / dtheta_p; and sum_i w_i dK(x_i, x_i) / dtheta_p. */
+GPM_MUST_USE enum gpm_status kern_grad_cross(const struct kern *k, struct kern_pts rows,
+                                             struct kern_pts cols, const double *w, size_t ld,
                                              double *g);
+GPM_MUST_USE enum gpm_status kern_grad_diag(const struct kern *k, struct kern_pts x,
+                                            const double *w, double *g);
 
 /* The kernel against fixed points (borrowed, as long as the view is used) for one new point at a
  * time: what depends on the fixed points alone is done once. NULL when the inputs do not fit. */

@@ -39,6 +39,8 @@ void la_syrk(bool trans, size_t n, size_t k, double alpha, const double *a, size
 void la_trsm(bool trans, size_t n, size_t nrhs, const double *l, size_t ldl, double *b, size_t ldb);
 /* B = B L^-T, B m x n: every row solved with L. Faster than la_trsm for many right-hand sides. */
 void la_solve_rows(size_t n, size_t m, const double *l, size_t ldl, double *b, size_t ldb);
+/* B = B L^-1, B m x n. */
+void la_solve_rows_t(size_t n, size_t m, const double *l, size_t ldl, double *b, size_t ldb);
 void la_trsv(bool trans, size_t n, const double *l, size_t ldl, double *x);
 void la_trmv(bool trans, size_t n, const double *l, size_t ldl, double *x); /* x = L x or L'x */
 

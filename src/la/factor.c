@@ -90,3 +90,10 @@ void la_solve_rows(size_t n, size_t m, const double *l, size_t ldl, double *b, s
     cblas_dtrsm(CblasColMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, (int)m, (int)n, 1,
                 l, (int)ldl, b, (int)ldb);
 }
+
+void la_solve_rows_t(size_t n, size_t m, const double *l, size_t ldl, double *b, size_t ldb) {
+    la_init();
+    if (n == 0 || m == 0) return;
+    cblas_dtrsm(CblasColMajor, CblasRight, CblasLower, CblasNoTrans, CblasNonUnit, (int)m, (int)n,
+                1, l, (int)ldl, b, (int)ldb);
+}

@@ -97,7 +97,7 @@ static void automatic(void **state) {
     assert_close(m, sin(5) + 0.1, 0.05);
     assert_int_equal(gp_loo(p, NULL, NULL, &lm), GPM_E_LIMIT);
     assert_int_equal(gp_logml_grad(p, &lm, g, &dn), GPM_OK);
-    for (int s = 0; s < 2; s++) /* the same differences, taken here */
+    for (int s = 0; s < 2; s++)
         assert_int_equal(gp_propose(p, smooth, NULL, s ? 0.2 - 1e-4 : 0.2 + 1e-4, &f[s]), GPM_OK);
     assert_close(dn, (f[0] - f[1]) / 2e-4, 1e-4);
     assert_int_equal(gp_set_model(p, rough, NULL, 0.2), GPM_OK);
@@ -185,12 +185,168 @@ static void request_wins(void **state) {
     kern_unref(k);
 }
 
+/* ---- gradients ---- */
+
+/* The log likelihood with one parameter moved: those of the kernel, the noise, then the mean's. */
+static double moved(struct gp *g, const struct kern *k, const double *b, double noise, size_t at,
+                    double by) {
+    double theta[16], mean[3], lm;
+    size_t np = kern_nparam(k), dim = (size_t)gp_dim(g);
+    kern_params(k, theta);
+    memcpy(mean, b, sizeof mean);
+    if (at < np)
+        theta[at] += by;
+    else if (at == np)
+        noise += by;
+    else
+        mean[at - np - 1] += by;
+    struct kern *q = kern_with_params(k, theta, NULL);
+    struct mean *m = mean_linear(mean[0], mean + 1, dim);
+    assert_non_null(q);
+    assert_int_equal(gp_propose(g, q, m, noise, &lm), GPM_OK);
+    gp_reject(g);
+    kern_unref(q);
+    mean_unref(m);
+    return lm;
+}
+
+/* Central differences of fourth order; *doubt is by how much two steps disagree. */
+static double slope_of(struct gp *g, const struct kern *k, const double *b, double noise, size_t at,
+                       double value, double *doubt) {
+    double d[2], h = 2e-3 * fmax(0.05, fabs(value));
+    for (int i = 0; i < 2; i++, h /= 2)
+        d[i] = (8 * (moved(g, k, b, noise, at, h) - moved(g, k, b, noise, at, -h)) -
+                (moved(g, k, b, noise, at, 2 * h) - moved(g, k, b, noise, at, -2 * h))) /
+               (12 * h);
+    *doubt = fabs(d[1] - d[0]);
+    return d[1];
+}
+
+static void compare_slopes(struct gp *g, const struct kern *k, const double *b, double noise,
+                           const char *text) {
+    double slope[24] = {0}, theta[24], lm, again, doubt;
+    size_t np = kern_nparam(k), all = np + 2 + (size_t)gp_dim(g);
+    kern_params(k, theta);
+    theta[np] = noise;
+    memcpy(theta + np + 1, b, 3 * sizeof *b);
+    assert_int_equal(gp_grad_weighted(g, 1, &lm, slope, slope + np + 1, slope + np), GPM_OK);
+    assert_int_equal(gp_logml(g, &again), GPM_OK);
+    assert_true(lm == again);
+    for (size_t i = 0; i < all; i++) {
+        if (i < np && kern_param_at(k, i)->transform == KERN_T_FIXED) continue;
+        if (i == np && noise == 0) continue;
+        double want = slope_of(g, k, b, noise, i, theta[i], &doubt);
+        double scale = fmax(1, fabs(want));
+        print_message("%s, %s, noise %g: slope %zu is %.10g, differences %.10g (%.1e)\n", text,
+                      gp_method(g), noise, i, slope[i], want, fabs(slope[i] - want) / scale);
+        if (!(fabs(slope[i] - want) <= 1e-6 * scale))
+            fail_msg("off by %g, doubt %g", fabs(slope[i] - want), doubt);
+    }
+}
+
+static void slopes_with(const char *text, int dim, enum gp_approx kind, double noise) {
+    enum { N = 300 };
+    static double x[2 * N], y[N];
+    double b[3] = {0.3, -0.2, 0.1};
+    struct kern *k = NULL;
+    state_ = 8;
+    for (int i = 0; i < N; i++) {
+        for (int c = 0; c < dim; c++) x[i * dim + c] = 5 * uniform() + 0.1;
+        y[i] = sin(2 * x[i * dim]) + 0.3 * x[i * dim + dim - 1] + 0.4 * uniform();
+    }
+    assert_int_equal(kern_parse(text, &k, NULL), GPM_OK);
+    struct mean *m = mean_linear(b[0], b + 1, (size_t)dim);
+    struct gp *g = gp_new(dim, k, m, noise, NULL);
+    gp_set_approx(g, kind, kind == GP_INDUCING ? 24 : 40);
+    assert_int_equal(gp_add(g, GP_MEASURED, x, y, N), GPM_OK);
+    for (int i = 0; i < 20; i++) y[i] += 0.1; /* replicates */
+    if (noise > 0) assert_int_equal(gp_add(g, GP_MEASURED, x, y, 20), GPM_OK);
+    if (noise > 0 && kind == GP_VECCHIA) /* values of the function itself */
+        assert_int_equal(gp_add(g, GP_LATENT, x + 30 * dim, y + 30, 3), GPM_OK);
+    compare_slopes(g, k, b, noise, text);
+    gp_free(g);
+    kern_unref(k);
+    mean_unref(m);
+}
+
+static void slopes_are_those_of_the_likelihood(void **state) {
+    static const struct {
+        const char *text;
+        int dim;
+    } of[] = {{"SE(sf=1, l=0.3)", 1},
+              {"MAT32(sf=1.2, l=0.9)", 1},
+              {"LIN(sf=0.7) + WIENER(sf=1)", 1},
+              {"SE(sf=1, l=2) * PER(sf=1.1, p=1.7, l=0.8)", 1},
+              {"WN(sigma=0.3) + SE(sf=1, l=1) + WN(sigma=0.2) + RQ(sf=0.5, l=2)", 1},
+              {"CP(SE(sf=1, l=0.8), LIN(sf=1) + MAT52(sf=1, l=1), tau=2.3, s=0.5)", 1},
+              {"SE(sf=1, l=[0.9, 2.1])", 2},
+              {"MAT32(sf=1, l=[1.5, 2.5]) + LIN(sf=0.3, dims=[1])", 2}};
+    static const double noise[] = {0.5, 0.1, 0.05};
+    for (size_t i = 0; i < COUNT_OF(of); i++)
+        for (int kind = GP_INDUCING; kind <= GP_VECCHIA; kind++)
+            for (size_t j = 0; j < COUNT_OF(noise); j++)
+                slopes_with(of[i].text, of[i].dim, (enum gp_approx)kind, noise[j]);
+    slopes_with("MAT12(sf=1.2, l=0.9)", 1, GP_VECCHIA, 0); /* exact values alone */
+}
+
+/* The gradient of a proposed model leaves both models where they are. */
+static void slopes_of_a_proposal(void **state) {
+    double x[100], y[100], was, lm, got, back, dk[2], same[2];
+    struct kern *k = NULL, *q = NULL;
+    for (int i = 0; i < 100; i++) x[i] = i, y[i] = sin(0.3 * i);
+    assert_int_equal(kern_parse("SE(sf=1, l=5)", &k, NULL), GPM_OK);
+    assert_int_equal(kern_parse("SE(sf=2, l=4)", &q, NULL), GPM_OK);
+    for (int kind = GP_INDUCING; kind <= GP_VECCHIA; kind++) {
+        struct gp *g = gp_new(1, k, NULL, 0.1, NULL);
+        gp_set_approx(g, (enum gp_approx)kind, 30);
+        assert_int_equal(gp_add(g, GP_MEASURED, x, y, 100), GPM_OK);
+        assert_int_equal(gp_logml(g, &was), GPM_OK);
+        assert_int_equal(gp_propose(g, q, NULL, 0.2, &lm), GPM_OK);
+        assert_int_equal(gp_logml_grad(g, &got, dk, NULL), GPM_OK);
+        assert_true(got == lm);
+        assert_int_equal(gp_logml(g, &back), GPM_OK);
+        assert_true(back == was && kern_equal(gp_kern(g), k));
+        gp_accept(g);
+        assert_true(kern_equal(gp_kern(g), q) && gp_noise(g) == 0.2);
+        assert_int_equal(gp_logml_grad(g, &got, same, NULL), GPM_OK);
+        assert_true(got == lm && same[0] == dk[0] && same[1] == dk[1]);
+        gp_free(g);
+    }
+    kern_unref(k);
+    kern_unref(q);
+}
+
+/* Other outputs are not answered with the likelihood of those before. */
+static void other_outputs(void **state) {
+    double x[100], y[100], lm, fresh;
+    struct kern *k = NULL;
+    assert_int_equal(kern_parse("SE(sf=1, l=5)", &k, NULL), GPM_OK);
+    for (int kind = GP_INDUCING; kind <= GP_VECCHIA; kind++) {
+        for (int i = 0; i < 100; i++) x[i] = i, y[i] = sin(0.3 * i);
+        struct gp *g = gp_new(1, k, NULL, 0.1, NULL);
+        gp_set_approx(g, (enum gp_approx)kind, 30);
+        assert_int_equal(gp_add(g, GP_MEASURED, x, y, 100), GPM_OK);
+        assert_int_equal(gp_logml(g, &lm), GPM_OK);
+        for (int i = 0; i < 100; i++) y[i] = cos(0.2 * i);
+        assert_int_equal(gp_set_outputs(g, y), GPM_OK);
+        assert_int_equal(gp_logml(g, &lm), GPM_OK);
+        gp_forget(g);
+        assert_int_equal(gp_logml(g, &fresh), GPM_OK);
+        assert_true(lm == fresh);
+        gp_free(g);
+    }
+    kern_unref(k);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(covering),
                                        cmocka_unit_test(suited),
                                        cmocka_unit_test(automatic),
                                        cmocka_unit_test(errors_are_admitted),
                                        cmocka_unit_test(automatic_compares_with_noise),
-                                       cmocka_unit_test(request_wins)};
+                                       cmocka_unit_test(request_wins),
+                                       cmocka_unit_test(slopes_are_those_of_the_likelihood),
+                                       cmocka_unit_test(slopes_of_a_proposal),
+                                       cmocka_unit_test(other_outputs)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
