@@ -97,7 +97,8 @@ static const struct option_row ask_rows[] = {
      offsetof(struct ask_args, format)},
 };
 
-const struct command command_ask = {
+COMMAND(ask) = {
+    .place = 130,
     .name = "ask",
     .args = "STORE",
     .summary = "The next points to evaluate, for evaluations done elsewhere",
@@ -186,7 +187,8 @@ static const struct option_row tell_rows[] = {
      offsetof(struct tell_args, store)},
 };
 
-const struct command command_tell = {
+COMMAND(tell) = {
+    .place = 140,
     .name = "tell",
     .args = "STORE ID VALUE",
     .summary = "The outcome of an evaluation done elsewhere",

@@ -43,7 +43,8 @@ static const struct option_row rows[] = {
      offsetof(struct args, diagnostics)},
 };
 
-const struct command command_check = {
+COMMAND(check) = {
+    .place = 20,
     .name = "check",
     .args = "FILE...",
     .summary = "Parses programs and reports their errors without running them",

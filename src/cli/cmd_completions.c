@@ -240,7 +240,8 @@ static int run(const void *opts, int argc, char **argv) {
     return EXIT_FINE;
 }
 
-const struct command command_completions = {
+COMMAND(completions) = {
+    .place = 210,
     .name = "completions",
     .args = "bash|zsh|fish",
     .summary = "Prints a completion script for a shell",

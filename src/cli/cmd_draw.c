@@ -54,7 +54,8 @@ static const struct option_row rows[] = {
      offsetof(struct args, height)},
 };
 
-const struct command command_draw = {
+COMMAND(draw) = {
+    .place = 180,
     .name = "draw",
     .args = "SCENE",
     .summary = "Draws a picture described in JSON, as SVG or for the terminal",

@@ -193,7 +193,8 @@ static const struct option_row rows[] = {
      offsetof(struct args, out)},
 };
 
-const struct command command_export = {
+COMMAND(export) = {
+    .place = 70,
     .name = "export",
     .args = "DIR",
     .summary = "Writes the draws of a run as Stan CSV, JSON or a Zarr folder",

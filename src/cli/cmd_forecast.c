@@ -43,7 +43,8 @@ static const struct option_row rows[] = {
      offsetof(struct args, level)},
 };
 
-const struct command command_forecast = {
+COMMAND(forecast) = {
+    .place = 100,
     .name = "forecast",
     .args = "RUN",
     .summary = "Forecasts from a run of discover, as CSV",

@@ -62,7 +62,8 @@ static int run(const void *opts, int argc, char **argv) {
     return status;
 }
 
-const struct command command_help = {
+COMMAND(help) = {
+    .place = 170,
     .name = "help",
     .args = "[NAME]",
     .summary = "Explains a command, or a procedure, operator or kernel of the language",

@@ -367,7 +367,8 @@ static int run(const void *opts, int argc, char **argv) {
     return status;
 }
 
-const struct command command_lsp = {
+COMMAND(lsp) = {
+    .place = 190,
     .name = "lsp",
     .args = "",
     .summary = "Serves editors: diagnostics, hover, completion, go to definition",

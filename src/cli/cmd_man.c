@@ -102,7 +102,8 @@ static const struct option_row rows[] = {
     {"list", 0, OPTION_FLAG, NULL, "print the names of the pages", offsetof(struct args, list)},
 };
 
-const struct command command_man = {
+COMMAND(man) = {
+    .place = 220,
     .name = "man",
     .args = "[COMMAND]",
     .summary = "Prints the source of a manual page",

@@ -144,7 +144,8 @@ static const struct option_row rows[] = {
      offsetof(struct args, function)},
 };
 
-const struct command command_memo = {
+COMMAND(memo) = {
+    .place = 150,
     .name = "memo",
     .args = "list|show|export|import|rm STORE [ARGS]",
     .summary = "Looks at memo tables, and moves them to and from CSV",

@@ -155,7 +155,8 @@ static const struct option_row rows[] = {
      offsetof(struct args, allow_run)},
 };
 
-const struct command command_optimize = {
+COMMAND(optimize) = {
+    .place = 120,
     .name = "optimize",
     .args = "-- COMMAND [ARGS]",
     .summary = "Minimises or maximises what a program prints",

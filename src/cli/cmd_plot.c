@@ -217,7 +217,8 @@ static const struct option_row rows[] = {
      offsetof(struct args, columns)},
 };
 
-const struct command command_plot = {
+COMMAND(plot) = {
+    .place = 60,
     .name = "plot",
     .args = "DIR",
     .summary = "Draws traces and densities of a run",

@@ -42,7 +42,8 @@ static const struct option_row rows[] = {
      offsetof(struct args, format)},
 };
 
-const struct command command_query = {
+COMMAND(query) = {
+    .place = 90,
     .name = "query",
     .args = "RUN QUERY...",
     .summary = "Answers questions about the structures of a run of discover",

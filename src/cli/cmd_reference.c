@@ -22,7 +22,8 @@ static int run(const void *opts, int argc, char **argv) {
     return EXIT_FINE;
 }
 
-const struct command command_reference = {
+COMMAND(reference) = {
+    .place = 200,
     .name = "reference",
     .args = "",
     .summary = "Prints the reference of the language as JSON",

@@ -36,7 +36,8 @@ static const struct option_row rows[] = {
      offsetof(struct args, output)},
 };
 
-const struct command command_report = {
+COMMAND(report) = {
+    .place = 110,
     .name = "report",
     .args = "RUN",
     .summary = "Writes the report of a run of discover",

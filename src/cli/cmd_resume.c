@@ -38,7 +38,8 @@ static const struct option_row rows[] = {
     {"max-time", 0, OPTION_TIME, "S", "stop after S seconds (default: no limit)", FIELD(max_time)},
 };
 
-const struct command command_resume = {
+COMMAND(resume) = {
+    .place = 30,
     .name = "resume",
     .args = "DIR",
     .summary = "Goes on with a run of `gpmem run --out` that was stopped",

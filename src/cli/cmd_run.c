@@ -48,7 +48,8 @@ static const struct option_row rows[] = {
      "keep the draws of `collect` for summary, plot, export, resume", offsetof(struct args, out)},
 };
 
-const struct command command_run = {
+COMMAND(run) = {
+    .place = 10,
     .name = "run",
     .args = "FILE",
     .summary = "Runs a program",

@@ -73,7 +73,8 @@ static const struct option_row rows[] = {
      offsetof(struct args, format)},
 };
 
-const struct command command_summary = {
+COMMAND(summary) = {
+    .place = 40,
     .name = "summary",
     .args = "DIR",
     .summary = "Summarises the draws of a run: means, errors, quantiles, R-hat",
@@ -84,7 +85,8 @@ const struct command command_summary = {
     .run = run_summary,
 };
 
-const struct command command_diagnose = {
+COMMAND(diagnose) = {
+    .place = 50,
     .name = "diagnose",
     .args = "DIR",
     .summary = "Says in words what is wrong with the draws of a run",

@@ -162,7 +162,8 @@ static const struct option_row rows[] = {
      offsetof(struct args, format)},
 };
 
-const struct command command_time = {
+COMMAND(time) = {
+    .place = 160,
     .name = "time",
     .args = "NAME=X[,X..] -- COMMAND [ARGS]",
     .summary = "Times a program, remembers, and predicts its time elsewhere",

@@ -3,8 +3,8 @@
  * A command of the tool is one row: name, one line of help, options, function. The option table
  * alone drives parsing, `--help`, `gpmem help COMMAND`, the man page and the shell completions.
  *
- * To add a command: write src/cli/cmd_NAME.c that defines `const struct command command_NAME`, and
- * add COMMAND(NAME) to commands.h. Options are stored in a struct of the command's own:
+ * To add a command: write src/cli/cmd_NAME.c that ends in COMMAND(NAME) = {...}. Options are stored
+ * in a struct of the command's own:
  *
  *     struct args { struct session_args session; uint64_t budget; bool strict; };
  *     static const struct option_row rows[] = {
@@ -54,6 +54,7 @@ struct option_row {
 };
 
 struct command {
+    int place; /* in the list of `gpmem --help`, from small to large */
     const char *name;
     const char *args;    /* positional arguments as help shows them: "FILE" */
     const char *summary; /* one line, no full stop */
@@ -68,7 +69,15 @@ struct command {
 };
 #define OPTIONS(rows) .options = (rows), .n_options = sizeof(rows) / sizeof((rows)[0])
 
-/* The commands, in the order of commands.h; ends with NULL. */
+/* The row of a command, which is in the list by being linked: a pointer to it goes to a section of
+ * its own, so no other file names it. */
+#define COMMAND(id)                                                                                \
+    static const struct command command_##id;                                                      \
+    static const struct command *const listed_##id __attribute__((section("commands"), used)) =    \
+        &command_##id;                                                                             \
+    static const struct command command_##id
+
+/* The commands in the order of their places; ends with NULL. */
 const struct command *const *command_list(void);
 const struct command *command_find(const char *name);
 /* The prompt: what `gpmem` without a command runs. Not in the list. */

@@ -9,20 +9,27 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define COMMAND(name) extern const struct command command_##name;
-#include "cli/commands.h"
-#undef COMMAND
+/* The section that COMMAND fills: its bounds are the linker's. */
+extern const struct command *const __start_commands[], *const __stop_commands[];
+
+static int by_place(const void *a, const void *b) {
+    const struct command *x = *(const struct command *const *)a;
+    const struct command *y = *(const struct command *const *)b;
+    return x->place != y->place ? x->place - y->place : strcmp(x->name, y->name);
+}
 
 const struct command *const *command_list(void) {
-    static const struct command *const list[] = {
-#define COMMAND(name) &command_##name,
-#include "cli/commands.h"
-#undef COMMAND
-        NULL};
+    static const struct command *list[128]; /* ends with NULL */
+    size_t n = (size_t)(__stop_commands - __start_commands);
+    if (list[0]) return list;
+    if (n >= sizeof list / sizeof list[0]) abort();
+    memcpy(list, __start_commands, n * sizeof list[0]);
+    qsort(list, n, sizeof list[0], by_place);
     return list;
 }
 
