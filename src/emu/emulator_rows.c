@@ -6,22 +6,6 @@
 
 #include "base/mem.h"
 
-static enum gpm_status make_tp(struct sp_call *c, value *out) {
-    return memoizer_make(c, &tp_emulator, false, out);
-}
-
-static enum gpm_status tpmem(struct sp_call *c, value *out) {
-    return memoizer_make(c, &tp_emulator, true, out);
-}
-
-static enum gpm_status make_quad(struct sp_call *c, value *out) {
-    return memoizer_make(c, &poly_emulator, false, out);
-}
-
-static enum gpm_status quadmem(struct sp_call *c, value *out) {
-    return memoizer_make(c, &poly_emulator, true, out);
-}
-
 const struct sp_class sp_emulators_rows[] = {
     {.name = "make_tp",
      .sig = "(a: any, b?: any, noise?: any, dim?: any, df?: any) -> proc",
@@ -29,7 +13,8 @@ const struct sp_class sp_emulators_rows[] = {
          "A Student-t process, make_tp(kernel) or make_tp(mean, kernel): like make_gp with tails "
          "of df= degrees of freedom (above 2; default 5). The kernel is its covariance.",
      .flags = SP_MAKER | SP_CALLS,
-     .simulate = make_tp,
+     .simulate = memoizer_make,
+     .of = &tp_emulator,
      .aaa = &memoizer_aaa},
     {.name = "tpmem",
      .special = SPECIAL_GPMEM,
@@ -37,7 +22,8 @@ const struct sp_class sp_emulators_rows[] = {
      .doc = "Memoization with a Student-t process: gpmem with tails of df= degrees of freedom; the "
             "band widens when the values are larger than the kernel expects.",
      .flags = SP_MAKER | SP_CALLS,
-     .simulate = tpmem,
+     .simulate = memoizer_make,
+     .of = &tp_emulator,
      .aaa = &memoizer_pair_aaa},
     {.name = "make_quad",
      .sig = "(degree?: any, scale?: any, shape?: any, rate?: any, dim?: any) -> proc",
@@ -46,7 +32,8 @@ const struct sp_class sp_emulators_rows[] = {
          "the prior of the polynomial is the process of covariance v scale^2 (1 + x.x')^degree. "
          "g(x) draws the polynomial, g(x, true) a new value.",
      .flags = SP_MAKER,
-     .simulate = make_quad,
+     .simulate = memoizer_make,
+     .of = &poly_emulator,
      .aaa = &memoizer_aaa},
     {.name = "quadmem",
      .special = SPECIAL_GPMEM,
@@ -56,7 +43,8 @@ const struct sp_class sp_emulators_rows[] = {
          "Memoization with Bayesian polynomial regression of unknown noise: (f_compute, f_emu) = "
          "quadmem(f); degree= 2 unless given.",
      .flags = SP_MAKER | SP_CALLS,
-     .simulate = quadmem,
+     .simulate = memoizer_make,
+     .of = &poly_emulator,
      .aaa = &memoizer_pair_aaa},
 };
 const size_t sp_emulators_count = COUNT_OF(sp_emulators_rows);

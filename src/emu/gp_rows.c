@@ -85,14 +85,6 @@ enum gpm_status gp_args_gradient(struct sp_call *c, struct gp *g, double weight,
     return GPM_OK;
 }
 
-static enum gpm_status make_gp(struct sp_call *c, value *out) {
-    return memoizer_make(c, &gp_emulator, false, out);
-}
-
-static enum gpm_status gpmem(struct sp_call *c, value *out) {
-    return memoizer_make(c, &gp_emulator, true, out);
-}
-
 const struct sp_class sp_gp_rows[] = {
     {.name = "make_gp",
      .sig = "(a: any, b?: any, noise?: any, dim?: any) -> proc",
@@ -100,7 +92,8 @@ const struct sp_class sp_gp_rows[] = {
             "g(array) jointly; "
             "every recorded application conditions the next. noise= gives each pair its own noise.",
      .flags = SP_MAKER | SP_CALLS,
-     .simulate = make_gp,
+     .simulate = memoizer_make,
+     .of = &gp_emulator,
      .aaa = &memoizer_aaa},
     {.name = "gpmem",
      .special = SPECIAL_GPMEM,
@@ -111,7 +104,8 @@ const struct sp_class sp_gp_rows[] = {
             "all pairs. dim= numbers make one input; noise= gives each pair its own noise; store= "
             "keeps the values of f in a file.",
      .flags = SP_MAKER | SP_CALLS,
-     .simulate = gpmem,
+     .simulate = memoizer_make,
+     .of = &gp_emulator,
      .aaa = &memoizer_pair_aaa},
 };
 const size_t sp_gp_count = COUNT_OF(sp_gp_rows);

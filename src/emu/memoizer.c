@@ -525,8 +525,9 @@ static value source_parameter(struct sp_call *c, int dim) {
     return evaluations_value(c, f, store ? store->u.str->text : NULL, dim);
 }
 
-enum gpm_status memoizer_make(struct sp_call *c, const struct emulator_class *cls, bool pair,
-                              value *out) {
+enum gpm_status memoizer_make(struct sp_call *c, value *out) {
+    const struct emulator_class *cls = c->cls->of;
+    bool pair = c->cls->special == SPECIAL_GPMEM;
     int dim;
     enum gpm_status st = cls->check(c);
     if (st == GPM_OK) st = dim_parameter(c, &dim);

@@ -155,7 +155,7 @@ enum sp_code {
 struct sp_class {
     const char *name, *sig, *doc;
     const char *example; /* one line, run by the tests; "expr => printed value", or NULL */
-    const void *of;      /* the row of another table that this one was made from, or NULL */
+    const void *of;      /* the row of another table that this one stands for, or NULL */
     unsigned flags;
     enum sp_special special;
     enum sp_code code;
