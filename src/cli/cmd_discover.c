@@ -107,7 +107,7 @@ static const struct option_row rows[] = {
     {"max-points", 0, OPTION_UINT, "N", "most recent values that are used (default 1000)",
      offsetof(struct args, max_points)},
     {"kernels", 'k', OPTION_TEXT, "LIST",
-     "base kernels (default \"LIN SE PER WIENER IWIENER WN\"; also RQ, MAT12 (OU), MAT32, MAT52)",
+     "base kernels (default \"LIN SE PER WIENER IWIENER WN\"; -k help lists all)",
      offsetof(struct args, kernels)},
     {"changepoints", 0, OPTION_FLAG, NULL, "also change points, windows, ramps and steps",
      offsetof(struct args, changepoints)},
@@ -147,7 +147,8 @@ static const struct option_row rows[] = {
      offsetof(struct args, max_time)},
 };
 
-const struct command command_discover = {
+COMMAND(discover) = {
+    .place = 80,
     .name = "discover",
     .args = "SERIES.csv",
     .summary = "Finds the structure of a time series: posterior, words, forecast",

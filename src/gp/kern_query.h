@@ -7,13 +7,13 @@
  *
  *   trend                  LIN, LIN*SE, IWIENER, RAMP ... : a term with a direction, not periodic
  *   recurring_pattern      any term with PER, COS    (also: recurring, periodic, seasonal)
- *   smooth                 SE, RQ or a Matern kernel alone
+ *   smooth                 a smooth kernel alone: SE, RQ, Matern ...
  *   random_walk            WIENER
  *   noise                  WN or LIN*WN              (the paper's definition)
  *   white_noise            WN
  *   heteroskedastic_noise  LIN*WN                    (also: heteroskedastic)
  *   changing_amplitude     LIN times PER
- *   changing_pattern       SE, RQ or a Matern kernel times PER
+ *   changing_pattern       a smooth kernel times PER
  *   change                 a change point or window, a ramp or a step
  *
  * Used by `gpmem query` and by the language. Words are read without regard to case; W, IW and MAT

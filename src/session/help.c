@@ -86,8 +86,9 @@ static bool describe_kernel(const char *name, struct buf *out) {
     for (size_t i = 0; i < kern_class_nparam(k); i++)
         buf_printf(out, "%s%s", i ? ", " : "", kern_class_param(k, i)->name);
     buf_printf(out, "): a kernel, %s\n    %s\n", kern_class_phrase(k), kern_class_doc(k));
-    buf_puts(out,
-             "    as text: parse(\"...\"); as procedures: make_squaredexp, make_linear, ...\n");
+    const char *maker = kern_class_maker(k, 0);
+    buf_printf(out, "    as text: parse(\"%s...\")%s%s\n", name, maker ? "; as a procedure: " : "",
+               maker ? maker : "");
     return true;
 }
 

@@ -23,6 +23,7 @@ ERRORS = os.path.join(HERE, "errors")
 # compiler makes a frame.
 UNSTABLE = [
     (re.compile(r"\d+ more calls"), "N more calls"),
+    (re.compile(r"(no kernel '\w+'; there are) .*"), r"\1 ..."),  # the rows of a table
     (re.compile(r":\d+: error\[E0220\](.*\n.*\n.*\n).*\^.*\n"), r":N: error[E0220]\1"),
 ]
 CODES = os.path.join(HERE, "..", "..", "src", "lang", "diag_codes.h")
