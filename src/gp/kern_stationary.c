@@ -140,6 +140,29 @@ static bool rq_wave(const struct kern *k, int dim, struct kern_wave *f) {
     return true;
 }
 
+/* Cauchy: 1 / B, B = 1 + r^2; -2 dk/d(r^2) = 2 / B^2. */
+static void cauchy_value(const struct kern *k, const struct kern_strip *s, double *out) {
+    squared(s, out);
+    for (size_t i = 0; i < s->m; i++) out[i] = 1 / (1 + out[i]);
+}
+
+static double cauchy_fall(const struct kern *k, const struct kern_strip *s, const double *w,
+                          double *e) {
+    double sum = 0;
+    cauchy_value(k, s, e);
+    for (size_t i = 0; i < s->m; i++) {
+        sum += w[i] * e[i];
+        e[i] *= w[i] * e[i];
+    }
+    return sum;
+}
+
+/* 1 / B is the mean of exp(-r^2 g) over g ~ Gamma(1). */
+static bool cauchy_wave(const struct kern *k, int dim, struct kern_wave *f) {
+    radial_wave(k, dim, sqrt(2 * kern_gamma(f, 1)), f);
+    return true;
+}
+
 /* Matern: a = sqrt(2 nu) r. */
 static void distance(const struct kern_strip *s, double factor, double *a) {
     squared(s, a);
@@ -409,6 +432,13 @@ const struct kern_class kern_rows_stationary[] = {
              LENGTH,
              {"alpha", KERN_POSITIVE, KERN_T_LOG, KERN_P_LOGNORMAL, 0, 1, 1, false}},
      .prepare = prepare, .expo = rq_expo, .grad = rq_grad, .wave = rq_wave},
+    {RADIAL("CAUCHY", "sf^2 / (1 + (x-x')^2 / l^2)", "a function whose correlation fades slowly",
+            KERN_ALG_STAT),
+     .motif = {KERN_ROLE_SMOOTH, false, 12, "CAUCHY", NULL, 1, false,
+               "a smooth function with a long memory"},
+     .maker = {"make_cauchy"}, .npar = 2, .par = {KERN_SF, LENGTH}, .prepare = prepare,
+     .value = cauchy_value, .fall = cauchy_fall, .fall_factor = 2, .grad = radial_grad,
+     .grad_value = true, .slope = radial_slope, .wave = cauchy_wave},
     {RADIAL("MAT12", "sf^2 exp(-|x-x'| / l)", "a rough, continuous function", KERN_ALG_STAT),
      .motif = {KERN_ROLE_SMOOTH, false, 10, "MAT12", "OU", 1, false, "a rough function"},
      .maker = {"make_matern_12"}, .npar = 2, .par = {KERN_SF, LENGTH}, .prepare = prepare,
