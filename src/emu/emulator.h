@@ -42,8 +42,8 @@ struct emulator_class {
 struct memoizer;
 struct memoizer *memoizer_new(const struct emulator_class *cls, struct sp_call *maker, value f);
 /* What makers' rows do, with the emulator that they stand for (sp_class.of): the emulator alone, or
- * under SPECIAL_GPMEM (f_compute, f_emu) of args[0]. Reads the parameters dim= and store= of the row
- * where it has them. */
+ * under SPECIAL_GPMEM (f_compute, f_emu) of args[0]. Reads the parameters dim= and store= of the
+ * row where it has them. */
 enum gpm_status memoizer_make(struct sp_call *c, value *out) GPM_MUST_USE;
 extern const struct sp_state_class memoizer_state;
 extern const struct sp_aaa memoizer_aaa, memoizer_pair_aaa; /* of the emulator alone, of a pair */

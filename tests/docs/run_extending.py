@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Does what docs/extending.md says in a copy of the tree: writes its files, applies its changes, compiles what they
-touch, links it with the objects of the tool's build, tries the new distribution, kernel and operator, and runs the tests
-that look at every row: who follows the page leaves `make test` as it was.
+touch, links it with the objects of the tool's build, tries the new distribution, kernel, operator, emulator and command, and
+runs the tests that look at every row: who follows the page leaves `make test` as it was.
 Argument: the tool, built by ninja; [--keep DIR] [--all: every test of the fast set, minutes]."""
 import json, math, os, re, shlex, shutil, subprocess, sys, tempfile
 
@@ -12,7 +12,7 @@ KEEP = sys.argv[sys.argv.index("--keep") + 1] if "--keep" in sys.argv else None
 WORK = os.path.abspath(KEEP) if KEEP else tempfile.mkdtemp(prefix="gpmem-extending-")
 # What sees every row, besides all of tests/conform/test_*.c.
 UNITS = ["tests/test_gp_api"]
-SCRIPTS = ["conform/run_examples.py", "conform/run_conformance.py", "docs/run_reference.sh", "cli/run_syntax.py", "style/run_format.sh"]
+SCRIPTS = ["golden/run_golden.py", "conform/run_one_place.py", "conform/run_examples.py", "conform/run_conformance.py", "docs/run_reference.sh", "cli/run_syntax.py", "style/run_format.sh"]
 
 
 def do(*command, text=None, cwd=None):
@@ -75,12 +75,12 @@ def build(changed, targets):
     database = json.loads(do("ninja", "-t", "compdb", cwd=BUILD))
     flags = {e["file"]: shlex.split(e["command"]) for e in database if e["file"].endswith(".c")}
     any_source = flags[os.path.join(ROOT, "src/infer/infer_index.c")]
-    library, tests = [], {}
+    made, tests = {}, {}
     for unit in units(changed):
         if unit.startswith("tests/"):
             tests[os.path.basename(unit)[:-2]] = compile_unit(unit, flags[os.path.join(ROOT, unit)])
         else:
-            library.append(compile_unit(unit, any_source))
+            made[unit] = compile_unit(unit, any_source)
     os.makedirs(os.path.join(WORK, "build/tests"))
     for target in targets:
         link = do("ninja", "-t", "commands", target, cwd=BUILD).strip().split("\n")[-1]
@@ -88,7 +88,12 @@ def build(changed, targets):
         if name in tests:
             link, n = re.subn(r" \S*/%s\.c\.o" % name, " " + tests[name], link, count=1)
             assert n == 1, link
-        link = re.sub(r" -o \S+", " %s -o %s" % (" ".join(library), os.path.join(WORK, "build", target)), link, count=1)
+        first = []  # an object in the place of the old one; before the archive; a new command for the tool alone
+        for unit, compiled in made.items():
+            link, n = re.subn(r" \S*\.dir/%s\.o" % re.escape(unit), " " + compiled, link)
+            if not n and (name == "gpmem" or not unit.startswith("src/cli/")):
+                first.append(compiled)
+        link = re.sub(r" -o \S+", " %s -o %s" % (" ".join(first), os.path.join(WORK, "build", target)), link, count=1)
         do("sh", "-c", link, cwd=BUILD)
 
 
@@ -105,17 +110,14 @@ def check_distribution():
 
 
 def check_kernel():
-    """CAUCHY(l) is RQ(l / sqrt 2, alpha = 1)."""
+    """IMQ(l) is RQ(l, alpha = 1/2); run_kernel_words.py tries the rest."""
     program = "assume f = make_gp(%s, noise=0.3); observe f(array(0, 1, 2.5)) = array(1, -1, 0.5); run(global_log_likelihood());"
-    (a,), (b,) = (run(program % k) for k in ("make_cauchy(1.3, 2)", "make_rq(1.3, %r, 1)" % (2 / math.sqrt(2))))
+    (a,), (b,) = (run(program % k) for k in ("make_imq(1.3, 2)", "make_rq(1.3, 2, 0.5)"))
     flat = [v[0] if isinstance(v, list) else v for v in (a, b)]
     assert abs(flat[0] - flat[1]) < 1e-9 and abs(flat[0]) > 1, (a, b)
-    with open(os.path.join(WORK, "series.csv"), "w") as f:
-        f.write("t,y\n" + "".join("%d,%g\n" % (i, 3 / (1 + ((i - 20) / 5) ** 2) + 0.3 * math.sin(9 * i)) for i in range(40)))
-    found = ("build/gpmem", "discover", "-q", "-k", "CAUCHY", "--log", "never", "series.csv")
-    text = do(*found)
-    assert "CAUCHY + WN" in text and "a function of long memory" in text.lower(), text
-    assert float(do(*found, "--query", "smooth").split()[0]) > 0.99
+    print(do("tests/conform/run_kernel_words.py", "build/gpmem", "IMQ").strip())
+    text = do("build/gpmem", "discover", "-q", "-k", "IMQ", "--log", "never", "data/airline.csv")
+    assert "IMQ + WN" in text and "a function with long memory" in text.lower(), text
 
 
 def check_operator():
@@ -128,16 +130,38 @@ column(d, "p");""")
     assert abs(mean - 10 / 14) < 0.012, mean
 
 
+def check_emulator():
+    """What was computed is known, the rest is independent; inference on the parameter; what the parameter cannot be."""
+    (known, spread, sds) = run("""assume s = gamma(4, 2);
+assume (f_compute, f_emu) = whitemem(proc(x) { x * x }, s);
+assume nine = f_compute(3);
+sample f_emu(array(3, 3));
+mapv(proc(i) { run(sample(f_emu(1))) }, arange(200));
+for (i = 0; i < 40; i++) { observe f_emu(10 + i) = 2; };
+column(run(accumulate_dataset(1000, do(mh(default, one, 5), collect(s)))), "s");""")
+    assert list(known) == [9, 9] and len(set(spread)) == 200, known
+    assert abs(sum(sds) / 1000 - 2.4) < 0.5, sum(sds) / 1000
+    r = subprocess.run(["build/gpmem", "-e", "whitemem(proc(x) { x }, -1)"], cwd=WORK, capture_output=True, text=True)
+    assert r.returncode == 1 and "sd must be a positive number" in r.stderr, r
+
+
+def check_command():
+    assert set(do("build/gpmem", "names", "make_wh").split()) == {"make_white", "make_whitenoise"}
+    assert do("build/gpmem", "names", "-n", "1", "make_").count("\n") == 1
+    assert "--limit" in do("build/gpmem", "names", "--help") and "names " in do("build/gpmem", "--help")
+    assert "names" in do("build/gpmem", "completions", "bash") and "limit" in do("build/gpmem", "man", "names")
+
+
 def check_tests(targets, scripts):
     """Tests of the copy with its tool; those that the page itself does not follow must be green."""
     failed = []
-    for command in [["build/" + t] for t in targets if t != "gpmem"] + [["tests/" + s, "build/gpmem"] for s in scripts]:
+    for command in [["build/" + t] for t in targets[2:]] + [["tests/" + s, "build/gpmem"] for s in scripts]:
         r = subprocess.run(command, cwd=WORK, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=500)
         if r.returncode:
             failed.append("%s:\n%s" % (" ".join(command), r.stdout[-1500:]))
     if failed:
         sys.exit("who follows the page breaks %d tests:\n%s" % (len(failed), "\n".join(failed)))
-    return len(targets) - 1 + len(scripts)
+    return len(targets) - 2 + len(scripts)
 
 
 def slow(path):
@@ -156,7 +180,7 @@ def chosen():
         scripts = sorted(os.path.join(g, n) for g in os.listdir(top) if os.path.isdir(os.path.join(top, g))
                          for n in os.listdir(os.path.join(top, g)) if re.match(r"run_.*\.(py|sh)$", n)
                          and n not in ("run_extending.py", "run_install.py", "run_binaries.py") and not slow(os.path.join(top, g, n)))
-    return ["gpmem"] + tests, scripts
+    return ["gpmem", os.path.basename(os.path.realpath(os.path.join(BUILD, "libgpmem.so")))] + tests, scripts
 
 
 copy_tree()
@@ -164,13 +188,16 @@ targets, scripts = chosen()
 with open(os.path.join(ROOT, "docs", "extending.md"), encoding="utf-8") as f:
     page = f.read()
 build(follow(page), targets)
+os.symlink(targets[1], os.path.join(WORK, "build/libgpmem.so"))
 check_distribution()
 check_kernel()
 check_operator()
+check_emulator()
+check_command()
 assert "tools/reference build/gpmem" in page
 do("tools/reference", "build/gpmem")
 do("tools/layers", ".")
 done = check_tests(targets, scripts)
-print("the page's distribution, kernel and operator work, and %d tests of the copy pass" % done)
+print("the page's distribution, kernel, operator, emulator and command work, and %d tests of the copy pass" % done)
 if not KEEP:
     shutil.rmtree(WORK)
