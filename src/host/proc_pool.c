@@ -16,7 +16,7 @@
 #define KILL_GRACE 0.3 /* seconds between TERM and KILL */
 
 struct job {
-    bool used, ended, timed_out, killed, overflow;
+    bool used, ended, timed_out, overflow;
     struct proc_child child;
     char **argv; /* owned */
     struct buf input, out;
@@ -117,7 +117,7 @@ static void job_launch(struct proc_pool *p, struct job *j) {
     buf_reset(&j->out);
     buf_reset(&j->r.message);
     buf_reset(&j->r.stderr_tail);
-    j->timed_out = j->killed = j->overflow = false;
+    j->timed_out = j->overflow = false;
     j->again = 0;
     j->started = clock_seconds();
     j->deadline = j->timeout > 0 ? j->started + j->timeout : INFINITY;

@@ -17,7 +17,6 @@ struct bo *bo_new(const struct bo_space *space, const struct bo_options *opt, ui
     b->kern = BO_M52;
     b->region = (struct bo_region){.side = 0.8, .best = INFINITY};
     bo_model_init(&b->model, space->d, space->n_cat, b->opt.noisy);
-    b->lengths = NEW_ARRAY(double, (size_t)b->D);
     bo_local_init(b);
     return b;
 }
@@ -41,17 +40,12 @@ void bo_free(struct bo *b) {
     vec_release(&b->active);
     bo_model_release(&b->model);
     gp_path_free(b->path);
-    mem_free(b->lengths);
     vec_release(&b->model_u);
     vec_release(&b->model_y);
     bo_feas_free(b->feas);
     mem_free(b->local.u);
     bo_space_release(&b->space);
     mem_free(b);
-}
-
-const struct bo_space *bo_space_of(const struct bo *b) {
-    return &b->space;
 }
 
 /* ---- pending ---- */
@@ -157,9 +151,6 @@ size_t bo_count(const struct bo *b) {
 }
 size_t bo_count_failed(const struct bo *b) {
     return b->failed;
-}
-size_t bo_count_pending(const struct bo *b) {
-    return b->pending.n;
 }
 
 /* ---- ask ---- */

@@ -41,7 +41,6 @@ struct bo_options {
 struct bo;
 struct bo *bo_new(const struct bo_space *space, const struct bo_options *opt, uint64_t seed);
 void bo_free(struct bo *b);
-const struct bo_space *bo_space_of(const struct bo *b); /* borrowed */
 
 /* The next point to evaluate, in x; it is pending until told or dropped. GPM_E_LIMIT when every
  * point of a finite space was evaluated or is pending. */
@@ -57,7 +56,6 @@ void bo_set_pending(struct bo *b, const double *x, size_t n);
 
 size_t bo_count(const struct bo *b); /* evaluations told, failures included */
 size_t bo_count_failed(const struct bo *b);
-size_t bo_count_pending(const struct bo *b);
 /* Best value seen (noisy: lowest mean over replicates); false when there is none. */
 bool bo_best(const struct bo *b, double *x, double *y);
 /* The point to use: best seen, or for a noisy function the minimum of the posterior mean, with the
@@ -74,7 +72,6 @@ struct bo_summary {
     double coverage50, coverage90;       /* leave-one-out coverage of the intervals */
     size_t n_local, n_global, n_initial; /* decisions by kind */
     int tabu;                            /* optima found to the last digit and left alone */
-    const double *length;                /* D length scales in the unit box, u order; borrowed */
 };
 bool bo_summarise(struct bo *b, struct bo_summary *out); /* false before there is a model */
 /* Share of the posterior mean's variance over the box that each variable explains alone, and

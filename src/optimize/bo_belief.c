@@ -153,8 +153,6 @@ bool bo_summarise(struct bo *b, struct bo_summary *s) {
         if (believe(b, NULL, 0, &t)) s->noise_sd = exp(t.log_noise) * b->w_sd * b->w_scale;
         belief_release(&t);
     }
-    for (int k = 0; k < b->D; k++) b->lengths[k] = 1 / m->inv_l[k];
-    s->length = b->lengths;
     return true;
 }
 

@@ -27,8 +27,9 @@ static void use_combo(struct bo *b, enum bo_kern k, enum bo_warp w) {
     if (!c->theta) {
         c->theta = mem_alloc(bytes);
         bo_model_prior_mean(&b->model, c->theta);
-        if (b->combo[b->kern][b->warp].theta) /* start from what is known about the scales */
-            memcpy(c->theta, b->combo[b->kern][b->warp].theta, sizeof(double) * ((size_t)b->D + 1));
+        const struct bo_combo *known = &b->combo[b->kern][b->warp]; /* about the scales */
+        if (known != c && known->theta)
+            memcpy(c->theta, known->theta, sizeof(double) * ((size_t)b->D + 1));
     }
     memcpy(b->model.theta, c->theta, bytes);
 }

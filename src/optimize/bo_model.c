@@ -250,10 +250,8 @@ void bo_model_predict_many(struct bo_model *m, const double *x, size_t count, do
     enum gpm_status s = gp_predict(m->gp, x, count, GP_LATENT, mean, var);
     double low = least(m);
     for (size_t i = 0; i < count; i++) {
-        if (s)
-            bo_model_predict(m, x + i * (size_t)m->D, &mean[i], &var[i]);
-        else
-            var[i] = m->widen * fmax(var[i], low);
+        if (s) mean[i] = 0, var[i] = INFINITY;
+        var[i] = m->widen * fmax(var[i], low);
     }
 }
 

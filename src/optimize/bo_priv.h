@@ -69,7 +69,6 @@ struct bo {
     double w_mean, w_sd, w_min, w_scale; /* z = (warp((y - min)/scale) - mean)/sd */
     VEC(size_t) active;                  /* points the model sees */
     VEC(double) model_u, model_y;        /* what the model was given: points, values */
-    double *lengths;                     /* owned; for bo_summarise */
     struct gp_path *path;                /* the function drawn for this decision; NULL: none */
     struct bo_feas *feas;                /* NULL: no failures */
     struct bo_local local;
