@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern const struct command command_lsp;
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
@@ -31,7 +29,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (!nowhere) nowhere = fopen("/dev/null", "w");
     stdin = n ? fmemopen(wire, n, "r") : fopen("/dev/null", "r");
     stdout = nowhere;
-    command_lsp.run(NULL, 0, NULL);
+    command_find("lsp")->run(NULL, 0, NULL);
     fclose(stdin);
     stdin = in;
     stdout = out;
