@@ -225,7 +225,7 @@ static enum gpm_status condition(struct gp *g, struct gp_path *p, double white, 
         p->alpha[i] = s->r[i] - p->base - prior_at(p, point) - scale * sqrt(v) * kern_normal(f);
     }
     chol_solve(&s->f, p->alpha, 1, g->n);
-    memcpy(p->mean_alpha, s->w, g->n * sizeof *s->w);
+    if (g->n) memcpy(p->mean_alpha, s->w, g->n * sizeof *s->w);
     chol_solve_lt(&s->f, p->mean_alpha, 1, g->n);
     mem_free(point);
     return GPM_OK;

@@ -33,7 +33,7 @@ struct kern *bo_model_kern(const struct bo_model *m, const double *theta) {
     double *par = NEW_ARRAY(double, (size_t)m->D + 3);
     par[0] = 1;
     for (int c = 0; c < m->d; c++) par[1 + c] = exp(theta[c]);
-    for (int i = 1; i <= 2; i++) par[m->d + i] = exp(theta[m->D + i]);
+    for (int i = 1; is_mixture(m) && i <= 2; i++) par[m->d + i] = exp(theta[m->D + i]);
     struct kern *k = m->d ? leaf(rows[m->kind], par, 0, m->d, m->D) : NULL, *ham = NULL;
     for (int c = 0; c < m->n_cat; c++) par[c] = exp(theta[m->d + c]);
     if (m->n_cat) ham = leaf("HAM", par, m->d, m->n_cat, m->D);
