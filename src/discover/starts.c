@@ -183,8 +183,7 @@ static void add_hint(struct period_hints *h, double p, double dt) {
 static void add_peaks(const struct smodel_data *d, const double *r, int want,
                       struct period_hints *h) {
     double f0 = 2.0, f1 = 1 / (2.1 * d->dt), df = 0.25;
-    size_t nf = f1 > f0 ? (size_t)((f1 - f0) / df) + 1 : 0;
-    if (nf > 8000) nf = 8000;
+    size_t nf = f1 > f0 ? (size_t)fmin((f1 - f0) / df + 1, 8000) : 0; /* dt may be tiny */
     if (nf < 3) return;
     double *pw = NEW_ARRAY(double, nf);
     for (size_t k = 0; k < nf; k++) pw[k] = power(d->n, d->t, r, f0 + df * (double)k);
