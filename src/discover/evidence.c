@@ -53,7 +53,6 @@ static void set_scale(struct scaled *s, const double *z) {
 static double minus_density(void *ctx, size_t n, const double *x, double *grad, int *stop) {
     struct scaled *s = ctx;
     double z[SMODEL_MAX_PAR] = {0};
-    UNUSED(stop);
     for (size_t i = 0; i < n; i++) z[i] = x[i] * s->scale[i];
     double f = target_eval(s->c, z, grad);
     if (!isfinite(f)) return INFINITY;

@@ -297,7 +297,6 @@ static enum gpm_status op_chains(struct infer_state *x, const value *args, size_
 
 /* A row per state of the chains; a chain is a particle. */
 static enum gpm_status op_draws(struct infer_state *x, const value *args, size_t n, value *out) {
-    UNUSED(n);
     static const char *const names[] = {"structure", "log", "log density"};
     struct structure_model *m = model_arg(x, "structure_draws", args[0]);
     if (!m) return GPM_E_USER;

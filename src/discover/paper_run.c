@@ -34,7 +34,6 @@ static double eval_target(void *ctx, const double *z, double *grad) {
 static double minus(void *ctx, size_t n, const double *x, double *grad, int *stop) {
     struct context *c = ctx;
     double z[PAPER_PARS] = {0};
-    UNUSED(stop);
     for (size_t i = 0; i < n; i++) z[i] = x[i] * c->scale[i];
     double f = paper_eval(c->d, c->k, c->w, z, grad);
     if (!isfinite(f)) return INFINITY;

@@ -149,7 +149,6 @@ struct kern *smodel_kernel(const struct smodel *m, const double *z, int part) {
 }
 
 static double smodel_noise(const struct smodel *m, const double *z) {
-    UNUSED(m);
     return sqrt(exp(2 * z[0]) + NOISE_FLOOR);
 }
 

@@ -193,8 +193,6 @@ static double exactly_num(double v, const double *a, size_t n) {
 }
 
 static double exactly_sample(struct rng *rng, const double *a, size_t n) {
-    UNUSED(rng);
-    UNUSED(n);
     return a[0];
 }
 
@@ -248,7 +246,6 @@ static enum gpm_status reorder(struct sp_call *c, value *out) {
 }
 
 static enum gpm_status reorder_grad(struct sp_call *c, value r, value dr, value *dargs) {
-    UNUSED(r);
     double *order = NULL;
     size_t n = 0, m = 0, k = 0;
     if (dr.tag == V_NIL || !seq_length(c->args[0], &n)) return GPM_OK;

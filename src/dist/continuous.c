@@ -21,22 +21,18 @@ static enum gpm_status support(struct sp_support *out, enum sp_support_kind kind
 }
 
 static enum gpm_status support_real(struct sp_call *c, struct sp_support *out) {
-    UNUSED(c);
     return support(out, SUPPORT_REAL, -INFINITY, INFINITY);
 }
 
 static enum gpm_status support_positive(struct sp_call *c, struct sp_support *out) {
-    UNUSED(c);
     return support(out, SUPPORT_POSITIVE, 0, INFINITY);
 }
 
 static enum gpm_status support_unit(struct sp_call *c, struct sp_support *out) {
-    UNUSED(c);
     return support(out, SUPPORT_INTERVAL, 0, 1);
 }
 
 static enum gpm_status support_circle(struct sp_call *c, struct sp_support *out) {
-    UNUSED(c);
     return support(out, SUPPORT_INTERVAL, -M_PI, M_PI);
 }
 

@@ -101,7 +101,6 @@ enum gpm_status sp_discrete_bound(struct sp_call *c, value v, uint64_t varies, d
 }
 
 enum gpm_status sp_support_discrete(struct sp_call *c, struct sp_support *out) {
-    UNUSED(c);
     *out = (struct sp_support){.kind = SUPPORT_DISCRETE};
     return GPM_OK;
 }

@@ -12,19 +12,16 @@
 #include <string.h>
 
 static enum gpm_status support_real(struct sp_call *c, struct sp_support *out) {
-    UNUSED(c);
     *out = (struct sp_support){SUPPORT_REAL, -INFINITY, INFINITY};
     return GPM_OK;
 }
 
 static enum gpm_status support_simplex(struct sp_call *c, struct sp_support *out) {
-    UNUSED(c);
     *out = (struct sp_support){SUPPORT_SIMPLEX, 0, 1};
     return GPM_OK;
 }
 
 static enum gpm_status support_other(struct sp_call *c, struct sp_support *out) {
-    UNUSED(c);
     *out = (struct sp_support){SUPPORT_OTHER, -INFINITY, INFINITY};
     return GPM_OK;
 }

@@ -34,7 +34,6 @@ static enum gpm_status k_leaf(struct sp_call *c, value *out) {
 }
 
 static enum gpm_status k_leaf_grad(struct sp_call *c, value result, value d, value *dargs) {
-    UNUSED(result);
     for (size_t i = 0; i < c->n; i++)
         dargs[i] = d.tag == V_VECTOR && i < d.u.vector->n ? value_num(d.u.vector->at[i]) : NIL;
     return GPM_OK;
@@ -68,7 +67,6 @@ static enum gpm_status k_mult(struct sp_call *c, value *out) {
 }
 
 static enum gpm_status k_combine_grad(struct sp_call *c, value result, value d, value *dargs) {
-    UNUSED(result);
     size_t at = 0;
     for (size_t i = 0; i < c->n; i++) {
         struct kern *k = kernel_of(c->args[i]);

@@ -529,7 +529,6 @@ value flat_proposed(const struct flat *f, size_t i) {
 }
 
 void flat_drop(struct trace *t, struct flat *f) {
-    UNUSED(f);
     end_pending(t, false);
 }
 

@@ -284,7 +284,6 @@ static value combine(struct infer_state *x, enum directive kind, value *vals, si
     }
     value out = value_array(vals, n);
     for (size_t i = 0; i < n; i++) value_unref(vals[i]);
-    UNUSED(x);
     return out;
 }
 

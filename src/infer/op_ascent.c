@@ -72,7 +72,6 @@ static enum gpm_status climb(struct continuous *c, const struct ascent *a, doubl
 static enum gpm_status ascent_transition(struct infer_state *x, struct trace *t, struct node **at,
                                          size_t n, const struct mh_extra *extra, void *ctx,
                                          bool *accepted) {
-    UNUSED(extra);
     struct continuous c;
     enum gpm_status st = continuous_open(x, t, at, n, false, &c);
     if (st != GPM_OK || !c.n_parts) return st;

@@ -9,16 +9,11 @@
 #include <math.h>
 
 static enum gpm_status op_pass(struct infer_state *x, const value *args, size_t n, value *out) {
-    UNUSED(x);
-    UNUSED(args);
-    UNUSED(n);
     *out = NIL;
     return GPM_OK;
 }
 
 static enum gpm_status op_return(struct infer_state *x, const value *args, size_t n, value *out) {
-    UNUSED(x);
-    UNUSED(n);
     *out = value_ref(args[0]);
     return GPM_OK;
 }
@@ -35,7 +30,6 @@ static enum gpm_status run_call(struct infer_state *x, value f, const value *arg
 }
 
 static enum gpm_status op_bind(struct infer_state *x, const value *args, size_t n, value *out) {
-    UNUSED(n);
     value v;
     enum gpm_status st = action_run(x->core, args[0], x->at, &v);
     if (st != GPM_OK) return st;
@@ -45,7 +39,6 @@ static enum gpm_status op_bind(struct infer_state *x, const value *args, size_t 
 }
 
 static enum gpm_status op_bind_(struct infer_state *x, const value *args, size_t n, value *out) {
-    UNUSED(n);
     value v;
     enum gpm_status st = action_run(x->core, args[0], x->at, &v);
     if (st != GPM_OK) return st;
@@ -70,12 +63,10 @@ static enum gpm_status repeat(struct infer_state *x, double times, value action,
 }
 
 static enum gpm_status op_repeat(struct infer_state *x, const value *args, size_t n, value *out) {
-    UNUSED(n);
     return repeat(x, args[0].u.num, args[1], out);
 }
 
 static enum gpm_status op_iterate(struct infer_state *x, const value *args, size_t n, value *out) {
-    UNUSED(n);
     return repeat(x, args[1].u.num, args[0], out);
 }
 
@@ -104,17 +95,14 @@ static enum gpm_status run_each(struct infer_state *x, enum each how, value f, v
 }
 
 static enum gpm_status op_sequence(struct infer_state *x, const value *args, size_t n, value *out) {
-    UNUSED(n);
     return run_each(x, EACH_RUN, NIL, args[0], out);
 }
 
 static enum gpm_status op_mapM(struct infer_state *x, const value *args, size_t n, value *out) {
-    UNUSED(n);
     return run_each(x, EACH_MAP, args[0], args[1], out);
 }
 
 static enum gpm_status op_imapM(struct infer_state *x, const value *args, size_t n, value *out) {
-    UNUSED(n);
     return run_each(x, EACH_MAP_INDEXED, args[0], args[1], out);
 }
 
@@ -124,13 +112,11 @@ static enum gpm_status drop_result(enum gpm_status st, value *out) {
 }
 
 static enum gpm_status op_for_each(struct infer_state *x, const value *args, size_t n, value *out) {
-    UNUSED(n);
     return drop_result(run_each(x, EACH_MAP, args[1], args[0], out), out);
 }
 
 static enum gpm_status op_for_each_indexed(struct infer_state *x, const value *args, size_t n,
                                            value *out) {
-    UNUSED(n);
     return drop_result(run_each(x, EACH_MAP_INDEXED, args[1], args[0], out), out);
 }
 
@@ -148,7 +134,6 @@ static enum gpm_status op_assert(struct infer_state *x, const value *args, size_
 }
 
 static enum gpm_status op_autorun(struct infer_state *x, const value *args, size_t n, value *out) {
-    UNUSED(n);
     if (action_of(args[0])) return action_run(x->core, args[0], x->at, out);
     *out = value_ref(args[0]);
     return GPM_OK;

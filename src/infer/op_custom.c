@@ -43,16 +43,12 @@ static value proposal_new(enum proposal_kind kind, value how) {
 
 static enum gpm_status op_symmetric(struct infer_state *x, const value *args, size_t n,
                                     value *out) {
-    UNUSED(x);
-    UNUSED(n);
     *out = proposal_new(PROPOSE_SYMMETRIC, args[0]);
     return GPM_OK;
 }
 
 static enum gpm_status op_local_values(struct infer_state *x, const value *args, size_t n,
                                        value *out) {
-    UNUSED(x);
-    UNUSED(n);
     *out = proposal_new(PROPOSE_VALUES, args[0]);
     return GPM_OK;
 }
@@ -274,13 +270,11 @@ static enum gpm_status run_proposal(struct infer_state *x, value v, value *out) 
 
 static enum gpm_status op_mh_correct(struct infer_state *x, const value *args, size_t n,
                                      value *out) {
-    UNUSED(n);
     return run_proposal(x, args[0], out);
 }
 
 static enum gpm_status op_apply_correction(struct infer_state *x, const value *args, size_t n,
                                            value *out) {
-    UNUSED(n);
     value p;
     enum gpm_status st = placed(x, args[1], args[0], &p);
     if (st != GPM_OK) return st;
@@ -351,7 +345,6 @@ static enum gpm_status sub_nodes(struct infer_state *x, const char *op, value v,
 
 static enum gpm_status op_current_values(struct infer_state *x, const value *args, size_t n,
                                          value *out) {
-    UNUSED(n);
     struct node_set set;
     enum gpm_status st = sub_nodes(x, "get_current_values", args[0], &set);
     if (st != GPM_OK) return st;
@@ -395,13 +388,11 @@ static enum gpm_status tear(struct infer_state *x, const char *op, value sub,
 }
 
 static enum gpm_status op_detach(struct infer_state *x, const value *args, size_t n, value *out) {
-    UNUSED(n);
     return tear(x, "detach", args[0], SCAFFOLD_PRIOR, out);
 }
 
 static enum gpm_status op_detach_for_proposal(struct infer_state *x, const value *args, size_t n,
                                               value *out) {
-    UNUSED(n);
     return tear(x, "detach_for_proposal", args[0], SCAFFOLD_FIXED, out);
 }
 
@@ -424,14 +415,11 @@ static enum gpm_status rebuild(struct infer_state *x, const char *op, const valu
 }
 
 static enum gpm_status op_regen(struct infer_state *x, const value *args, size_t n, value *out) {
-    UNUSED(args);
-    UNUSED(n);
     return rebuild(x, "regen", NULL, 0, out);
 }
 
 static enum gpm_status op_regen_with(struct infer_state *x, const value *args, size_t n,
                                      value *out) {
-    UNUSED(n);
     value *items;
     size_t k;
     if (!seq_items(args[1], &items, &k))
@@ -478,7 +466,6 @@ static enum gpm_status op_value_at(struct infer_state *x, const value *args, siz
 static enum gpm_status set_values(struct infer_state *x, struct trace *t, struct node **at,
                                   size_t n, const struct mh_extra *extra, void *ctx,
                                   bool *accepted) {
-    UNUSED(extra);
     const value *v = ctx;
     value *items = NULL;
     size_t k = 1;

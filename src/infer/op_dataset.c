@@ -24,9 +24,6 @@ static enum gpm_status other_columns(struct infer_state *x, const char *op, stru
 }
 
 static enum gpm_status op_empty(struct infer_state *x, const value *args, size_t n, value *out) {
-    UNUSED(x);
-    UNUSED(args);
-    UNUSED(n);
     *out = value_box(V_BOX, &dataset_new(NULL, 0)->box);
     return GPM_OK;
 }
@@ -50,7 +47,6 @@ static enum gpm_status accumulate_one(struct infer_state *x, value a, double i,
 /* Runs `a` n times and joins the datasets it gives; the iterations are numbered from 1. */
 static enum gpm_status op_accumulate(struct infer_state *x, const value *args, size_t n,
                                      value *out) {
-    UNUSED(n);
     struct progress_loop loop;
     struct dataset *all = dataset_new(NULL, 0);
     enum gpm_status st = GPM_OK;
@@ -143,7 +139,6 @@ static void table_text(const struct dataset *d, struct buf *out) {
 }
 
 static enum gpm_status op_printf(struct infer_state *x, const value *args, size_t n, value *out) {
-    UNUSED(n);
     struct dataset *d = dataset_of(args[0]);
     struct buf b = BUF_INIT;
     table_text(d, &b);
@@ -154,7 +149,6 @@ static enum gpm_status op_printf(struct infer_state *x, const value *args, size_
 }
 
 static enum gpm_status op_sweep(struct infer_state *x, const value *args, size_t n, value *out) {
-    UNUSED(n);
     struct dataset *d = dataset_of(args[0]);
     size_t rows = dataset_rows(d);
     struct buf b = BUF_INIT;
@@ -170,7 +164,6 @@ static enum gpm_status op_sweep(struct infer_state *x, const value *args, size_t
 /* Numbers of every collected column, as one chain in the order of the rows. */
 static enum gpm_status op_summarize(struct infer_state *x, const value *args, size_t n,
                                     value *out) {
-    UNUSED(n);
     struct dataset *d = dataset_of(args[0]);
     size_t k = d->n_columns ? d->n_columns - DATASET_FIRST : 0, rows = dataset_rows(d);
     struct draw_table all;
@@ -199,7 +192,6 @@ static enum gpm_status op_summarize(struct infer_state *x, const value *args, si
 }
 
 static enum gpm_status op_column(struct infer_state *x, const value *args, size_t n, value *out) {
-    UNUSED(n);
     struct dataset *d = dataset_of(args[0]);
     const char *name = args[1].tag == V_SYM ? args[1].u.sym->text : args[1].u.str->text;
     for (size_t c = 0; c < d->n_columns; c++) {

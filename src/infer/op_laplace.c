@@ -47,7 +47,6 @@ static enum gpm_status propose_fit(struct continuous *c, const struct laplace_fi
 static enum gpm_status laplace_transition(struct infer_state *x, struct trace *t, struct node **at,
                                           size_t n, const struct mh_extra *extra, void *ctx,
                                           bool *accepted) {
-    UNUSED(ctx);
     struct continuous c;
     const struct laplace_fit *f = NULL;
     void *own = NULL;

@@ -15,7 +15,6 @@
 static enum gpm_status mh_transition(struct infer_state *x, struct trace *t, struct node **at,
                                      size_t n, const struct mh_extra *extra, void *ctx,
                                      bool *accepted) {
-    UNUSED(ctx);
     return move_mh(x, t, at, n, extra, accepted);
 }
 
@@ -38,8 +37,6 @@ static enum gpm_status op_default_chain(struct infer_state *x, const value *args
 /* Share of accepted proposals by scope, since the session began. */
 static enum gpm_status op_acceptance(struct infer_state *x, const value *args, size_t n,
                                      value *out) {
-    UNUSED(args);
-    UNUSED(n);
     value *kv = NEW_ARRAY(value, 2 * x->n_stats + 1);
     for (size_t i = 0; i < x->n_stats; i++) {
         kv[2 * i] = x->stats[i].scope;
@@ -52,8 +49,6 @@ static enum gpm_status op_acceptance(struct infer_state *x, const value *args, s
 
 static enum gpm_status op_divergences(struct infer_state *x, const value *args, size_t n,
                                       value *out) {
-    UNUSED(args);
-    UNUSED(n);
     *out = value_num((double)x->divergences);
     return GPM_OK;
 }

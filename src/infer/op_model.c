@@ -8,23 +8,18 @@
 
 static enum gpm_status op_new_model(struct infer_state *x, const value *args, size_t n,
                                     value *out) {
-    UNUSED(args);
-    UNUSED(n);
     *out = model_new(x->core);
     return GPM_OK;
 }
 
 static enum gpm_status op_fork_model(struct infer_state *x, const value *args, size_t n,
                                      value *out) {
-    UNUSED(args);
-    UNUSED(n);
     return model_fork(x, x->model, out);
 }
 
 /* The guard protects the model that was current when the instruction began; m is the program's own,
  * and is left as the action left it when that fails. */
 static enum gpm_status op_in_model(struct infer_state *x, const value *args, size_t n, value *out) {
-    UNUSED(n);
     struct model *m = model_of(args[0]), *outer = x->model;
     if (!m)
         return infer_error(x, DIAG_TYPE, "in_model: the first argument must be a model, got a %s",
@@ -53,7 +48,6 @@ static enum gpm_status label_of(struct infer_state *x, value v, struct sym **out
 }
 
 static enum gpm_status op_forget(struct infer_state *x, const value *args, size_t n, value *out) {
-    UNUSED(n);
     struct sym *label = NULL;
     enum gpm_status st = label_of(x, args[0], &label);
     size_t np = x->model->p.n;
@@ -69,7 +63,6 @@ static enum gpm_status op_forget(struct infer_state *x, const value *args, size_
 }
 
 static enum gpm_status op_freeze(struct infer_state *x, const value *args, size_t n, value *out) {
-    UNUSED(n);
     struct sym *label = NULL;
     enum gpm_status st = label_of(x, args[0], &label);
     for (size_t i = 0; st == GPM_OK && i < x->model->p.n; i++)
@@ -79,7 +72,6 @@ static enum gpm_status op_freeze(struct infer_state *x, const value *args, size_
 }
 
 static enum gpm_status op_report(struct infer_state *x, const value *args, size_t n, value *out) {
-    UNUSED(n);
     struct sym *label = NULL;
     enum gpm_status st = label_of(x, args[0], &label);
     return st == GPM_OK ? trace_report(x->model->p.at[0], label, x->at, out) : st;
@@ -87,7 +79,6 @@ static enum gpm_status op_report(struct infer_state *x, const value *args, size_
 
 static enum gpm_status op_num_blocks(struct infer_state *x, const value *args, size_t n,
                                      value *out) {
-    UNUSED(n);
     size_t np = x->model->p.n;
     value *v = NEW_ARRAY(value, np + 1);
     for (size_t i = 0; i < np; i++) {
@@ -106,8 +97,6 @@ static enum gpm_status op_num_blocks(struct infer_state *x, const value *args, s
  * w_new = sum log p(observed | choices): every free choice is a principal, so that only data
  * absorb. */
 static enum gpm_status op_reset(struct infer_state *x, const value *args, size_t n, value *out) {
-    UNUSED(args);
-    UNUSED(n);
     for (size_t i = 0; i < x->model->p.n; i++) {
         struct trace *t = x->model->p.at[i];
         double w_old, w_new;
@@ -135,15 +124,11 @@ static enum gpm_status joints(struct infer_state *x, bool likelihood, value *out
 
 static enum gpm_status op_log_joint(struct infer_state *x, const value *args, size_t n,
                                     value *out) {
-    UNUSED(args);
-    UNUSED(n);
     return joints(x, false, out);
 }
 
 static enum gpm_status op_log_likelihood(struct infer_state *x, const value *args, size_t n,
                                          value *out) {
-    UNUSED(args);
-    UNUSED(n);
     return joints(x, true, out);
 }
 
@@ -157,9 +142,6 @@ struct local {
 static enum gpm_status local_density(struct infer_state *x, struct trace *t, struct node **at,
                                      size_t n, const struct mh_extra *extra, void *ctx,
                                      bool *accepted) {
-    UNUSED(x);
-    UNUSED(extra);
-    UNUSED(accepted);
     struct local *l = ctx;
     struct scaffold *s;
     double w;
@@ -199,8 +181,6 @@ static enum gpm_status op_log_likelihood_at(struct infer_state *x, const value *
 }
 
 static enum gpm_status op_check(struct infer_state *x, const value *args, size_t n, value *out) {
-    UNUSED(args);
-    UNUSED(n);
     for (size_t i = 0; i < x->model->p.n; i++) {
         struct buf why = BUF_INIT;
         bool ok = trace_check(x->model->p.at[i], &why);
@@ -214,17 +194,12 @@ static enum gpm_status op_check(struct infer_state *x, const value *args, size_t
 
 static enum gpm_status op_incorporate(struct infer_state *x, const value *args, size_t n,
                                       value *out) {
-    UNUSED(x);
-    UNUSED(args);
-    UNUSED(n);
     *out = NIL; /* observations take effect at once; kept for programs that ask */
     return GPM_OK;
 }
 
 /* What the traces hold: applications, and bytes of their nodes and links for each. */
 static enum gpm_status op_memory(struct infer_state *x, const value *args, size_t n, value *out) {
-    UNUSED(args);
-    UNUSED(n);
     size_t apps = 0, bytes = 0;
     for (size_t i = 0; i < x->model->p.n; i++) {
         size_t a;

@@ -91,7 +91,6 @@ static void keep_drawn(struct model *m, const size_t *count, particles *copies, 
 /* Multinomial. The first of the draws of a particle takes the trace itself, so that a run with one
  * particle copies nothing. */
 static enum gpm_status op_resample(struct infer_state *x, const value *args, size_t n, value *out) {
-    UNUSED(n);
     size_t want = 0;
     enum gpm_status st = read_count(x, "resample", args[0], &want);
     if (st != GPM_OK) return st;
@@ -117,8 +116,6 @@ static enum gpm_status op_resample(struct infer_state *x, const value *args, siz
 }
 
 static enum gpm_status op_weights(struct infer_state *x, const value *args, size_t n, value *out) {
-    UNUSED(args);
-    UNUSED(n);
     struct model *m = x->model;
     value v = value_array_new(m->p.n);
     for (size_t i = 0; i < m->p.n; i++) v.u.array->at[i] = value_num(m->p.at[i]->log_weight);
@@ -148,21 +145,17 @@ static enum gpm_status change_weights(struct infer_state *x, const char *op, val
 
 static enum gpm_status op_set_weights(struct infer_state *x, const value *args, size_t n,
                                       value *out) {
-    UNUSED(n);
     return change_weights(x, "set_particle_log_weights", args[0], false, out);
 }
 
 static enum gpm_status op_add_weights(struct infer_state *x, const value *args, size_t n,
                                       value *out) {
-    UNUSED(n);
     return change_weights(x, "increment_particle_log_weights", args[0], true, out);
 }
 
 /* Without drawing: the particles stay, and stand for another distribution unless they were equal.
  */
 static enum gpm_status op_equalize(struct infer_state *x, const value *args, size_t n, value *out) {
-    UNUSED(args);
-    UNUSED(n);
     struct model *m = x->model;
     double each = model_log_weight(m) - log((double)m->p.n);
     for (size_t i = 0; i < m->p.n; i++) m->p.at[i]->log_weight = each;
@@ -207,7 +200,6 @@ enum gpm_status infer_on_particle(struct infer_state *x, size_t i, value action,
 
 static enum gpm_status op_on_particle(struct infer_state *x, const value *args, size_t n,
                                       value *out) {
-    UNUSED(n);
     size_t i = 0;
     enum gpm_status st = read_index(x, "on_particle", args[0], &i);
     return st == GPM_OK ? infer_on_particle(x, i, args[1], out) : st;
@@ -215,7 +207,6 @@ static enum gpm_status op_on_particle(struct infer_state *x, const value *args, 
 
 static enum gpm_status op_for_each_particle(struct infer_state *x, const value *args, size_t n,
                                             value *out) {
-    UNUSED(n);
     size_t np = x->model->p.n, done = 0;
     value *vals = NEW_ARRAY(value, np);
     bool outer = x->each_particle;

@@ -191,13 +191,11 @@ static enum gpm_status draw(struct infer_state *x, const char *file, value spec,
 }
 
 static enum gpm_status op_plot(struct infer_state *x, const value *args, size_t n, value *out) {
-    UNUSED(n);
     return draw(x, NULL, args[0], args[1], out);
 }
 
 static enum gpm_status op_plot_to_file(struct infer_state *x, const value *args, size_t n,
                                        value *out) {
-    UNUSED(n);
     return draw(x, infer_text(args[0]), args[1], args[2], out);
 }
 

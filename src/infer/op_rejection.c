@@ -104,8 +104,6 @@ static enum gpm_status op_rejection(struct infer_state *x, const value *args, si
 
 static enum gpm_status op_conditional(struct infer_state *x, const value *args, size_t n,
                                       value *out) {
-    UNUSED(args);
-    UNUSED(n);
     value all[3] = {infer_name(x, "default"), infer_name(x, "all"), value_num(1)};
     return op_rejection(x, all, 3, out);
 }
@@ -130,8 +128,6 @@ static enum gpm_status redraw(struct infer_state *x, struct scaffold *s, bool *f
 static enum gpm_status bogo_transition(struct infer_state *x, struct trace *t, struct node **at,
                                        size_t n, const struct mh_extra *extra, void *ctx,
                                        bool *accepted) {
-    UNUSED(extra);
-    UNUSED(ctx);
     struct scaffold *s;
     double w;
     enum gpm_status st = move_scaffold(x, t, at, n, &s);

@@ -162,9 +162,6 @@ enum gpm_status subproblem_settle(struct infer_state *x, value sub, value *out) 
 
 #define MAKER(fn, kind, a_, b_)                                                                    \
     static enum gpm_status fn(struct infer_state *x, const value *args, size_t n, value *out) {    \
-        UNUSED(x);                                                                                 \
-        UNUSED(args);                                                                              \
-        UNUSED(n);                                                                                 \
         *out = subproblem_new(kind, a_, b_);                                                       \
         return GPM_OK;                                                                             \
     }
@@ -198,7 +195,6 @@ static enum gpm_status op_choose_by_scope(struct infer_state *x, const value *ar
 
 static enum gpm_status op_ordered_range(struct infer_state *x, const value *args, size_t n,
                                         value *out) {
-    UNUSED(n);
     value at[3] = {infer_name(x, "ordered_range"), args[0], args[1]};
     *out = value_array(at, 3);
     return GPM_OK;

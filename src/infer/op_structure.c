@@ -38,7 +38,6 @@ struct ordering {
 };
 
 static enum gpm_status take_in_order(void *ctx, struct trace *t, struct node *n) {
-    UNUSED(t);
     struct ordering *o = ctx;
     if (map_get(&o->wanted, MAP_PTR(n))) o->out->at[o->out->n++] = n;
     return GPM_OK;

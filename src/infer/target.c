@@ -87,13 +87,11 @@ enum gpm_status infer_unknown_scope(struct infer_state *x, struct trace *t, valu
 
 /* Probability of picking this block again after the move. */
 static double pick_default(void *ctx, struct trace *t) {
-    UNUSED(ctx);
     return -log((double)t->choices.n);
 }
 
 /* Of a named scope: live blocks are equally likely. */
 static double pick_block(void *ctx, struct trace *t) {
-    UNUSED(t);
     struct scope *s = ctx;
     return -log((double)s->live.n);
 }

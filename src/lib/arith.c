@@ -32,7 +32,6 @@ static enum gpm_status simulate_mul(struct sp_call *c, value *out) {
 }
 
 static void weights_add(const double *x, size_t n, double *w) {
-    UNUSED(x);
     for (size_t i = 0; i < n; i++) w[i] = 1;
 }
 
@@ -46,7 +45,6 @@ static void weights_mul(const double *x, size_t n, double *w) {
 /* num_back of a fold from its partial derivatives. */
 #define BACK_FOLD(NAME)                                                                            \
     static void back_##NAME(double v, const double *x, size_t n, double d, double *out) {          \
-        UNUSED(v);                                                                                 \
         weights_##NAME(x, n, out);                                                                 \
         for (size_t i = 0; i < n; i++) out[i] *= d;                                                \
     }
@@ -54,12 +52,10 @@ BACK_FOLD(add)
 BACK_FOLD(mul)
 
 static enum gpm_status grad_add(struct sp_call *c, value r, value dr, value *dargs) {
-    UNUSED(r);
     return lift_grad_fold(c, weights_add, dr, dargs);
 }
 
 static enum gpm_status grad_mul(struct sp_call *c, value r, value dr, value *dargs) {
-    UNUSED(r);
     return lift_grad_fold(c, weights_mul, dr, dargs);
 }
 
@@ -122,12 +118,10 @@ static enum gpm_status grad_best(struct sp_call *c, double sign, value dr, value
 }
 
 static enum gpm_status grad_min(struct sp_call *c, value r, value dr, value *dargs) {
-    UNUSED(r);
     return grad_best(c, -1, dr, dargs);
 }
 
 static enum gpm_status grad_max(struct sp_call *c, value r, value dr, value *dargs) {
-    UNUSED(r);
     return grad_best(c, 1, dr, dargs);
 }
 
@@ -141,12 +135,10 @@ static double floor_mod(double x, double y) {
 }
 
 static double num_int_mod(const double *a, size_t n) {
-    UNUSED(n);
     return floor_mod(a[0], a[1]);
 }
 
 static double num_int_div(const double *a, size_t n) {
-    UNUSED(n);
     return rint((a[0] - floor_mod(a[0], a[1])) / a[1]);
 }
 

@@ -135,7 +135,6 @@ static enum gpm_status simulate_biplex(struct sp_call *c, value *out) {
 }
 
 static enum gpm_status grad_biplex(struct sp_call *c, value r, value dr, value *dargs) {
-    UNUSED(r);
     dargs[truth(c->args[0]) ? 1 : 2] = value_ref(dr);
     return GPM_OK;
 }

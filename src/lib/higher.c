@@ -23,14 +23,12 @@ static enum gpm_status request_apply(struct sp_call *c, sp_emit_fn *emit, void *
 }
 
 static enum gpm_status output_only(struct sp_call *c, const value *results, size_t n, value *out) {
-    UNUSED(c);
     if (n != 1) return GPM_E_ARG;
     *out = value_ref(results[0]);
     return GPM_OK;
 }
 
 static enum gpm_status grad_only(struct sp_call *c, size_t n, value dr, value *dresults) {
-    UNUSED(c);
     if (n) dresults[0] = value_ref(dr);
     return GPM_OK;
 }
@@ -97,7 +95,6 @@ static enum gpm_status request_mapv2(struct sp_call *c, sp_emit_fn *emit, void *
 }
 
 static enum gpm_status output_array(struct sp_call *c, const value *results, size_t n, value *out) {
-    UNUSED(c);
     *out = value_array(results, n);
     return GPM_OK;
 }
@@ -109,7 +106,6 @@ static enum gpm_status output_like(struct sp_call *c, const value *results, size
 }
 
 static enum gpm_status grad_each(struct sp_call *c, size_t n, value dr, value *dresults) {
-    UNUSED(c);
     for (size_t i = 0; i < n; i++) dresults[i] = adj_item(dr, i);
     return GPM_OK;
 }
@@ -118,12 +114,10 @@ static enum gpm_status grad_each(struct sp_call *c, size_t n, value dr, value *d
  */
 
 static struct sp_origin origin_apply(size_t request, size_t arg) {
-    UNUSED(request);
     return (struct sp_origin){1, (long)arg};
 }
 
 static struct sp_origin origin_apply_function(size_t request, size_t arg) {
-    UNUSED(request);
     return (struct sp_origin){(int)arg + 1, -1};
 }
 

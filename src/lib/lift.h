@@ -36,20 +36,15 @@ enum gpm_status lift_grad_fold(struct sp_call *c,
 #define LIFT1(NAME, EXPR, DERIVATIVE)                                                              \
     static double num_##NAME(const double *a, size_t n) {                                          \
         double x = a[0];                                                                           \
-        UNUSED(n);                                                                                 \
         return EXPR;                                                                               \
     }                                                                                              \
     static double d_##NAME(double x, double y) {                                                   \
-        UNUSED(x);                                                                                 \
-        UNUSED(y);                                                                                 \
         return DERIVATIVE;                                                                         \
     }                                                                                              \
     static void back_##NAME(double v, const double *a, size_t n, double d, double *out) {          \
-        UNUSED(n);                                                                                 \
         out[0] = d * d_##NAME(a[0], v);                                                            \
     }                                                                                              \
     static enum gpm_status grad_##NAME(struct sp_call *c, value r, value dr, value *dargs) {       \
-        UNUSED(r);                                                                                 \
         return lift_grad1(c, d_##NAME, dr, dargs);                                                 \
     }
 
@@ -57,27 +52,19 @@ enum gpm_status lift_grad_fold(struct sp_call *c,
 #define LIFT2(NAME, EXPR, DX, DY)                                                                  \
     static double num_##NAME(const double *a, size_t n) {                                          \
         double x = a[0], y = a[1];                                                                 \
-        UNUSED(n);                                                                                 \
         return EXPR;                                                                               \
     }                                                                                              \
     static double dx_##NAME(double x, double y) {                                                  \
-        UNUSED(x);                                                                                 \
-        UNUSED(y);                                                                                 \
         return DX;                                                                                 \
     }                                                                                              \
     static double dy_##NAME(double x, double y) {                                                  \
-        UNUSED(x);                                                                                 \
-        UNUSED(y);                                                                                 \
         return DY;                                                                                 \
     }                                                                                              \
     static void back_##NAME(double v, const double *a, size_t n, double d, double *out) {          \
-        UNUSED(v);                                                                                 \
-        UNUSED(n);                                                                                 \
         out[0] = d * dx_##NAME(a[0], a[1]);                                                        \
         out[1] = d * dy_##NAME(a[0], a[1]);                                                        \
     }                                                                                              \
     static enum gpm_status grad_##NAME(struct sp_call *c, value r, value dr, value *dargs) {       \
-        UNUSED(r);                                                                                 \
         return lift_grad2(c, dx_##NAME, dy_##NAME, dr, dargs);                                     \
     }
 #endif

@@ -30,7 +30,6 @@ static enum gpm_status simulate_vector(struct sp_call *c, value *out) {
 
 /* Each element is an argument. */
 static enum gpm_status grad_items(struct sp_call *c, value r, value dr, value *dargs) {
-    UNUSED(r);
     for (size_t i = 0; i < c->n; i++) dargs[i] = adj_item(dr, i);
     return GPM_OK;
 }
@@ -61,7 +60,6 @@ static value adj_tail(value d, size_t from) {
 }
 
 static enum gpm_status grad_pair(struct sp_call *c, value r, value dr, value *dargs) {
-    UNUSED(r);
     dargs[0] = adj_item(dr, 0);
     if (seq_is(c->args[1]))
         dargs[1] = adj_tail(dr, 1);
@@ -123,25 +121,21 @@ static size_t adj_length(value v) {
 }
 
 static enum gpm_status grad_first(struct sp_call *c, value r, value dr, value *dargs) {
-    UNUSED(r);
     dargs[0] = adj_unit(adj_length(c->args[0]), 0, dr);
     return GPM_OK;
 }
 
 static enum gpm_status grad_second(struct sp_call *c, value r, value dr, value *dargs) {
-    UNUSED(r);
     dargs[0] = adj_unit(adj_length(c->args[0]), 1, dr);
     return GPM_OK;
 }
 
 static enum gpm_status grad_last(struct sp_call *c, value r, value dr, value *dargs) {
-    UNUSED(r);
     dargs[0] = adj_unit(adj_length(c->args[0]), adj_length(c->args[0]) - 1, dr);
     return GPM_OK;
 }
 
 static enum gpm_status grad_rest(struct sp_call *c, value r, value dr, value *dargs) {
-    UNUSED(r);
     size_t n = adj_length(c->args[0]);
     if (dr.tag == V_NIL) return GPM_OK;
     if (!seq_is(c->args[0])) { /* (a . b) */
@@ -256,7 +250,6 @@ static enum gpm_status grad_lookup_matrix(struct sp_call *c, value dr, value *da
 }
 
 static enum gpm_status grad_lookup(struct sp_call *c, value r, value dr, value *dargs) {
-    UNUSED(r);
     size_t n;
     if (dr.tag == V_NIL) return GPM_OK;
     if (c->args[0].tag == V_MATRIX) return grad_lookup_matrix(c, dr, dargs);

@@ -32,7 +32,6 @@ static enum gpm_status simulate_matrix(struct sp_call *c, value *out) {
 }
 
 static enum gpm_status grad_matrix(struct sp_call *c, value r, value dr, value *dargs) {
-    UNUSED(r);
     struct mat_arg m;
     enum gpm_status st = mat_arg_init(&m, c, 0, "rows");
     if (st) return st;
@@ -73,7 +72,6 @@ static enum gpm_status simulate_diag_matrix(struct sp_call *c, value *out) {
 }
 
 static enum gpm_status grad_diag_matrix(struct sp_call *c, value r, value dr, value *dargs) {
-    UNUSED(c);
     size_t n = r.u.matrix->rows;
     double *d = mat_adjoint_numbers(dr, n, n);
     dargs[0] = value_vector_new(n);
@@ -101,7 +99,6 @@ static enum gpm_status simulate_transpose(struct sp_call *c, value *out) {
 }
 
 static enum gpm_status grad_transpose(struct sp_call *c, value r, value dr, value *dargs) {
-    UNUSED(r);
     struct mat_arg m;
     enum gpm_status st = mat_arg_init(&m, c, 0, "m");
     if (st) return st;
@@ -168,11 +165,9 @@ static enum gpm_status simulate_col(struct sp_call *c, value *out) {
     return simulate_line(c, false, out);
 }
 static enum gpm_status grad_row(struct sp_call *c, value r, value dr, value *dargs) {
-    UNUSED(r);
     return grad_line(c, true, dr, dargs);
 }
 static enum gpm_status grad_col(struct sp_call *c, value r, value dr, value *dargs) {
-    UNUSED(r);
     return grad_line(c, false, dr, dargs);
 }
 
@@ -187,7 +182,6 @@ static enum gpm_status simulate_ravel(struct sp_call *c, value *out) {
 }
 
 static enum gpm_status grad_ravel(struct sp_call *c, value r, value dr, value *dargs) {
-    UNUSED(r);
     struct mat_arg m;
     enum gpm_status st = mat_arg_init(&m, c, 0, "m");
     if (st) return st;
@@ -219,7 +213,6 @@ static enum gpm_status simulate_matrix_trace(struct sp_call *c, value *out) {
 }
 
 static enum gpm_status grad_matrix_trace(struct sp_call *c, value r, value dr, value *dargs) {
-    UNUSED(r);
     struct mat_arg m;
     enum gpm_status st = mat_arg_init(&m, c, 0, "m");
     if (st) return st;
@@ -235,32 +228,24 @@ static enum gpm_status grad_matrix_trace(struct sp_call *c, value r, value dr, v
  * ------------------------------------------ */
 
 static double num_sum(const double *x, size_t n) {
-    UNUSED(n);
     return x[0] + x[1];
 }
 static double num_product(const double *x, size_t n) {
-    UNUSED(n);
     return x[0] * x[1];
 }
 static double one(double x, double y) {
-    UNUSED(x);
-    UNUSED(y);
     return 1;
 }
 static double left(double x, double y) {
-    UNUSED(y);
     return x;
 }
 static double right(double x, double y) {
-    UNUSED(x);
     return y;
 }
 static enum gpm_status grad_sum(struct sp_call *c, value r, value dr, value *dargs) {
-    UNUSED(r);
     return lift_grad2(c, one, one, dr, dargs);
 }
 static enum gpm_status grad_product(struct sp_call *c, value r, value dr, value *dargs) {
-    UNUSED(r);
     return lift_grad2(c, right, left, dr, dargs);
 }
 
@@ -294,7 +279,6 @@ static enum gpm_status simulate_vector_dot(struct sp_call *c, value *out) {
 
 /* c = a.b: abar = cbar b, bbar = cbar a */
 static enum gpm_status grad_vector_dot(struct sp_call *c, value r, value dr, value *dargs) {
-    UNUSED(r);
     double *a, *b;
     size_t n;
     enum gpm_status st = two_vectors(c, &a, &b, &n);
@@ -400,7 +384,6 @@ static enum gpm_status product_grad(struct sp_call *c, const char *kinds, value 
         return product(c, KINDS, out);                                                             \
     }                                                                                              \
     static enum gpm_status grad_##NAME(struct sp_call *c, value r, value dr, value *dargs) {       \
-        UNUSED(r);                                                                                 \
         return product_grad(c, KINDS, dr, dargs);                                                  \
     }
 PRODUCT(matrix_mul, "mm")

@@ -42,14 +42,11 @@ static enum gpm_status simulate_debug(struct sp_call *c, value *out) {
 }
 
 static enum gpm_status grad_debug(struct sp_call *c, value r, value dr, value *dargs) {
-    UNUSED(c);
-    UNUSED(r);
     dargs[1] = value_ref(dr);
     return GPM_OK;
 }
 
 static enum gpm_status simulate_value_error(struct sp_call *c, value *out) {
-    UNUSED(out);
     struct buf text = BUF_INIT;
     put_plain(c->args[0], &text);
     sp_error(c, DIAG_USER_ERROR, "%s", text.data);

@@ -45,7 +45,6 @@ static enum gpm_status simulate_to_vector(struct sp_call *c, value *out) {
 
 /* The adjoint of a sequence has one form for lists, arrays and vectors; matrices are by rows. */
 static enum gpm_status grad_convert(struct sp_call *c, value r, value dr, value *dargs) {
-    UNUSED(r);
     if (c->args[0].tag != V_MATRIX) {
         dargs[0] = value_ref(dr);
         return GPM_OK;
@@ -132,7 +131,6 @@ static enum gpm_status simulate_reverse(struct sp_call *c, value *out) {
 }
 
 static enum gpm_status grad_reverse(struct sp_call *c, value r, value dr, value *dargs) {
-    UNUSED(r);
     size_t n;
     if (dr.tag == V_NIL || !seq_length(c->args[0], &n)) return GPM_OK;
     dargs[0] = value_array_new(n);
@@ -175,7 +173,6 @@ static enum gpm_status simulate_append(struct sp_call *c, value *out) {
 }
 
 static enum gpm_status grad_append(struct sp_call *c, value r, value dr, value *dargs) {
-    UNUSED(r);
     size_t from = 0;
     if (dr.tag == V_NIL) return GPM_OK;
     for (size_t i = 0; i < c->n; i++) {
@@ -307,7 +304,6 @@ static enum gpm_status simulate_fill(struct sp_call *c, value *out) {
 }
 
 static enum gpm_status grad_fill(struct sp_call *c, value r, value dr, value *dargs) {
-    UNUSED(c);
     for (size_t i = 0; i < r.u.array->n; i++) {
         value d = adj_item(dr, i);
         value_set_take(&dargs[1], adj_add(dargs[1], d));
@@ -373,7 +369,6 @@ static value weighted_take(double *w, size_t n, double d) {
 }
 
 static enum gpm_status grad_sum(struct sp_call *c, value r, value dr, value *dargs) {
-    UNUSED(r);
     size_t n;
     if (!seq_length(c->args[0], &n)) return GPM_E_ARG;
     double *w = NEW_ARRAY(double, n ? n : 1);
@@ -485,11 +480,9 @@ static enum gpm_status grad_best(struct sp_call *c, double sign, value dr, value
 }
 
 static enum gpm_status grad_max(struct sp_call *c, value r, value dr, value *dargs) {
-    UNUSED(r);
     return grad_best(c, 1, dr, dargs);
 }
 static enum gpm_status grad_min(struct sp_call *c, value r, value dr, value *dargs) {
-    UNUSED(r);
     return grad_best(c, -1, dr, dargs);
 }
 

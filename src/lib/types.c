@@ -82,7 +82,6 @@ static enum gpm_status simulate_probability(struct sp_call *c, value *out) {
 }
 
 static enum gpm_status grad_same(struct sp_call *c, value r, value dr, value *dargs) {
-    UNUSED(r);
     if (c->args[0].tag == V_NUM) dargs[0] = value_ref(dr);
     return GPM_OK;
 }

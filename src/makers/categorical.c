@@ -105,13 +105,11 @@ static void dir_derivatives(const struct conj *s, double *d) {
 }
 
 static void dir_gradient(const struct conj *s, const struct sp_call *c, value *dargs) {
-    UNUSED(c);
     dargs[0] = value_vector_new(s->n_par);
     dir_derivatives(s, dargs[0].u.vector->at);
 }
 
 static void sym_gradient(const struct conj *s, const struct sp_call *c, value *dargs) {
-    UNUSED(c);
     double *d = NEW_ARRAY(double, s->n_par + 1), sum = 0;
     dir_derivatives(s, d);
     for (size_t i = 0; i < s->n_par; i++) sum += d[i];

@@ -44,7 +44,6 @@ static double *copy_doubles(const double *a, size_t n) {
 }
 
 static void *conj_copy(void *state, const struct sp_aaa *aaa) {
-    UNUSED(aaa);
     const struct conj *s = state;
     struct conj *d = NEW(struct conj);
     *d = *s;
@@ -158,7 +157,6 @@ static void conj_undo(void *state, void *token) {
 }
 
 static void conj_commit(void *state, void *token) {
-    UNUSED(state);
     struct conj_token *t = token;
     release(&t->old);
     mem_free(t);

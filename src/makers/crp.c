@@ -29,7 +29,6 @@ static void crp_free(void *state) {
 }
 
 static void *crp_copy(void *state, const struct sp_aaa *aaa) {
-    UNUSED(aaa);
     const struct crp *s = state;
     struct crp *t = NEW(struct crp);
     t->alpha = s->alpha, t->d = s->d, t->n = s->n;
@@ -191,7 +190,6 @@ static void crp_undo(void *state, void *token) {
 }
 
 static void crp_commit(void *state, void *token) {
-    UNUSED(state);
     mem_free(token);
 }
 

@@ -50,7 +50,6 @@ static double *copy(const double *a, size_t n) {
 }
 
 static void *hmm_copy(void *state, const struct sp_aaa *aaa) {
-    UNUSED(aaa);
     const struct hmm *s = state;
     struct hmm *t = NEW(struct hmm);
     t->par = s->par;
@@ -325,7 +324,6 @@ static void hmm_undo(void *state, void *token) {
 }
 
 static void hmm_commit(void *state, void *token) {
-    UNUSED(state);
     par_release(token);
     mem_free(token);
 }

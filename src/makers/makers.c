@@ -118,7 +118,6 @@ static double beta_bernoulli_joint(const struct conj *s) {
 }
 
 static void beta_bernoulli_gradient(const struct conj *s, const struct sp_call *c, value *d) {
-    UNUSED(c);
     double a = s->par[0], b = s->par[1], t = s->stat[TRUES], f = s->stat[FALSES];
     double both = digamma(a + b) - digamma(a + b + t + f);
     d[0] = value_num(digamma(a + t) - digamma(a) + both);
@@ -130,7 +129,6 @@ static double suff_bernoulli_joint(const struct conj *s) {
 }
 
 static void suff_bernoulli_gradient(const struct conj *s, const struct sp_call *c, value *d) {
-    UNUSED(c);
     double p = s->par[0], t = s->stat[TRUES], f = s->stat[FALSES];
     d[0] = value_num((t > 0 ? t / p : 0) - (f > 0 ? f / (1 - p) : 0));
 }
@@ -261,7 +259,6 @@ static double gamma_poisson_joint(const struct conj *s) {
 }
 
 static void gamma_poisson_gradient(const struct conj *s, const struct sp_call *c, value *d) {
-    UNUSED(c);
     double k = s->par[0], b = s->par[1], n = s->stat[COUNT_N], sum = s->stat[COUNT_SUM];
     d[0] = value_num(digamma(k + sum) - digamma(k) - log1p(n / b));
     d[1] = value_num(k / b - (k + sum) / (b + n));
@@ -273,7 +270,6 @@ static double suff_poisson_joint(const struct conj *s) {
 }
 
 static void suff_poisson_gradient(const struct conj *s, const struct sp_call *c, value *d) {
-    UNUSED(c);
     d[0] = value_num(s->stat[COUNT_SUM] / s->par[0] - s->stat[COUNT_N]);
 }
 

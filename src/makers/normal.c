@@ -119,7 +119,6 @@ static enum gpm_status nig_density(struct sp_call *c, value v, double *out) {
 }
 
 static enum gpm_status nig_grad(struct sp_call *c, value v, value *dv, value *dargs) {
-    UNUSED(dargs);
     double t[3], x, g[4];
     enum gpm_status st = number(c, v, &x);
     if (st != GPM_OK) return st;
@@ -138,7 +137,6 @@ static double nig_joint(const struct conj *s) {
 }
 
 static void nig_gradient(const struct conj *s, const struct sp_call *c, value *d) {
-    UNUSED(c);
     struct nig p = nig_posterior(s);
     double a = s->par[2], b = s->par[3], ratio = p.a / p.b, wD = p.w * p.D;
     d[0] = value_num(ratio * wD);
@@ -192,7 +190,6 @@ static enum gpm_status fixed_density(struct sp_call *c, value v, double *out) {
     return normal_density(c, conj_of(c)->par, v, out);
 }
 static enum gpm_status fixed_grad(struct sp_call *c, value v, value *dv, value *dargs) {
-    UNUSED(dargs);
     return normal_grad(c, conj_of(c)->par, v, dv);
 }
 static enum gpm_status latent_draw(struct sp_call *c, value *out) {
@@ -202,7 +199,6 @@ static enum gpm_status latent_density(struct sp_call *c, value v, double *out) {
     return normal_density(c, conj_of(c)->latent, v, out);
 }
 static enum gpm_status latent_grad(struct sp_call *c, value v, value *dv, value *dargs) {
-    UNUSED(dargs);
     return normal_grad(c, conj_of(c)->latent, v, dv);
 }
 
@@ -213,14 +209,12 @@ static double suff_normal_joint(const struct conj *s) {
 }
 
 static void suff_normal_gradient(const struct conj *s, const struct sp_call *c, value *d) {
-    UNUSED(c);
     double n = s->stat[N], D = s->stat[MEAN] - s->par[0], sd = s->par[1];
     d[0] = value_num(n * D / (sd * sd));
     d[1] = value_num(((s->stat[SUMSQ] + n * D * D) / (sd * sd) - n) / sd);
 }
 
 static enum gpm_status support_real(struct sp_call *c, struct sp_support *out) {
-    UNUSED(c);
     *out = (struct sp_support){SUPPORT_REAL, -INFINITY, INFINITY};
     return GPM_OK;
 }

@@ -65,7 +65,6 @@ static void write_record(const struct buf *path, const struct buf *text) {
     struct buf why = BUF_INIT;
     enum gpm_status st = file_folders_above(path->data, &why);
     if (st == GPM_OK) st = file_write(path->data, FILE_PRIVATE, text->data, text->len, &why);
-    UNUSED(st);
     buf_release(&why);
 }
 

@@ -139,7 +139,6 @@ static void json_row(struct buf *out, bool *first, const char *kind, const char 
 }
 
 void session_reference_json(struct session *s, struct buf *out) {
-    UNUSED(s);
     bool first = true;
     buf_puts(out, "[");
     for (size_t i = 0; i < COUNT_OF(words); i++)

@@ -20,7 +20,6 @@ static enum gpm_status host_apply(struct sp_host *h, value proc, const value *ar
 
 /* The code of a compound procedure: what a memo store knows it by. */
 static void host_describe(struct sp_host *h, value proc, struct buf *out) {
-    UNUSED(h);
     struct memo_proc *m = memo_of(proc);
     struct closure *c = closure_of(m ? m->proc : proc);
     if (c)

@@ -41,7 +41,6 @@ static void learn(struct evaluations *e, const double *x, double y) {
 }
 
 static void *evaluations_copy(void *state, const struct sp_aaa *aaa) {
-    UNUSED(aaa);
     ((struct evaluations *)state)->refs++;
     return state;
 }
@@ -99,7 +98,7 @@ struct batch {
     const double *x;
     size_t n;
     struct runner *runner; /* tags are places in the batch */
-    VEC(size_t) todo, busy;
+    VEC(size_t) pending, busy;
     const volatile sig_atomic_t *stop;
     bool failed, raised; /* raised: a diagnostic is on the list already */
     size_t failed_at;
@@ -176,15 +175,15 @@ static void settle(struct batch *b, struct outcome *o) {
 static void wait_for_others(struct batch *b) {
     struct timespec pause = {0, 50 * 1000 * 1000};
     nanosleep(&pause, NULL);
-    for (size_t k = 0; k < b->busy.n; k++) vec_push(&b->todo, b->busy.at[k]);
+    for (size_t k = 0; k < b->busy.n; k++) vec_push(&b->pending, b->busy.at[k]);
     vec_clear(&b->busy);
 }
 
 /* Programs: as many at a time as the session's jobs say. */
 static void run_programs(struct batch *b) {
     while (b->st == GPM_OK && !stopped(b)) {
-        while (b->todo.n && !runner_full(b->runner) && b->st == GPM_OK && !stopped(b)) {
-            size_t i = vec_pop(&b->todo);
+        while (b->pending.n && !runner_full(b->runner) && b->st == GPM_OK && !stopped(b)) {
+            size_t i = vec_pop(&b->pending);
             int64_t id;
             if (!claim(b, i, &id)) continue;
             char **texts = srcfn_texts(point(b, i), b->e->dim);
@@ -197,7 +196,7 @@ static void run_programs(struct batch *b) {
             b->st = runner_wait(b->runner, b->busy.n ? 0.2 : 10, b->stop, &got, &o, &b->err);
         else if (b->busy.n)
             wait_for_others(b);
-        else if (!b->todo.n)
+        else if (!b->pending.n)
             break;
         if (!got) continue;
         learn_outcome(b, &o);
@@ -210,15 +209,15 @@ static void run_programs(struct batch *b) {
 static void run_threads(struct batch *b, int jobs) {
     struct source_pool *pool = source_pool_new(b->e->src, jobs);
     while (b->st == GPM_OK) {
-        while (b->todo.n && !source_pool_full(pool) && b->st == GPM_OK && !stopped(b)) {
-            size_t i = vec_pop(&b->todo);
+        while (b->pending.n && !source_pool_full(pool) && b->st == GPM_OK && !stopped(b)) {
+            size_t i = vec_pop(&b->pending);
             if (claim_here(b, i)) source_pool_start(pool, point(b, i), i);
         }
         struct outcome o;
         if (source_pool_wait(pool, b->busy.n ? 0.2 : 10, &o)) {
             settle(b, &o);
         } else if (!source_pool_running(pool)) {
-            if (stopped(b) || (!b->todo.n && !b->busy.n)) break;
+            if (stopped(b) || (!b->pending.n && !b->busy.n)) break;
             if (b->busy.n) wait_for_others(b);
         }
         if (b->st == GPM_OK) b->st = runner_renew(b->runner, &b->err);
@@ -254,12 +253,12 @@ static bool evaluate_here(struct batch *b, size_t i, double *y, struct buf *why)
 
 /* Everything else runs in this thread, one after the other. */
 static void run_here(struct batch *b) {
-    while (b->st == GPM_OK && !stopped(b) && (b->todo.n || b->busy.n)) {
-        if (!b->todo.n) {
+    while (b->st == GPM_OK && !stopped(b) && (b->pending.n || b->busy.n)) {
+        if (!b->pending.n) {
             wait_for_others(b);
             continue;
         }
-        struct outcome o = {.tag = vec_pop(&b->todo), .y = NAN, .why = BUF_INIT};
+        struct outcome o = {.tag = vec_pop(&b->pending), .y = NAN, .why = BUF_INIT};
         if (!claim_here(b, o.tag)) continue;
         double t = clock_seconds();
         o.ok = evaluate_here(b, o.tag, &o.y, &o.why);
@@ -276,12 +275,12 @@ static void list_missing(struct batch *b) {
     for (size_t i = 0; i < b->n; i++) {
         if (find(b->e, point(b, i)) || point_map_find(&seen, point(b, i), b->e->dim)) continue;
         point_map_add(&seen, point(b, i), b->e->dim, 0);
-        vec_push(&b->todo, i);
+        vec_push(&b->pending, i);
     }
-    for (size_t i = 0, j = b->todo.n; i + 1 < j; i++) {
-        size_t t = b->todo.at[i];
-        b->todo.at[i] = b->todo.at[--j];
-        b->todo.at[j] = t;
+    for (size_t i = 0, j = b->pending.n; i + 1 < j; i++) {
+        size_t t = b->pending.at[i];
+        b->pending.at[i] = b->pending.at[--j];
+        b->pending.at[j] = t;
     }
     point_map_release(&seen);
 }
@@ -308,17 +307,17 @@ enum gpm_status evaluations_fetch(struct sp_call *c, struct evaluations *e, cons
     buf_init(&b.err);
     b.runner = runner_new(e->store, o ? (int)o->jobs : 1, false);
     list_missing(&b);
-    if (b.todo.n && e->src && e->src->cls == &srcfn_command)
+    if (b.pending.n && e->src && e->src->cls == &srcfn_command)
         run_programs(&b);
-    else if (b.todo.n > 1 && e->src && e->src->parallel && o && o->jobs > 1)
-        run_threads(&b, o->jobs < b.todo.n ? (int)o->jobs : (int)b.todo.n);
+    else if (b.pending.n > 1 && e->src && e->src->parallel && o && o->jobs > 1)
+        run_threads(&b, o->jobs < b.pending.n ? (int)o->jobs : (int)b.pending.n);
     else
         run_here(&b);
     struct buf ignored = BUF_INIT;
     if (runner_end(b.runner, &ignored)) buf_reset(&ignored); /* the claims run out by themselves */
     buf_release(&ignored);
     st = verdict(&b);
-    vec_release(&b.todo);
+    vec_release(&b.pending);
     vec_release(&b.busy);
     buf_release(&b.why);
     buf_release(&b.err);

@@ -83,7 +83,6 @@ static enum gpm_status check_finite(double y, struct buf *why) {
 
 static enum gpm_status call_object(struct srcfn *s, const double *x, double *y,
                                    const volatile sig_atomic_t *stop, struct buf *why) {
-    UNUSED(stop);
     *y = foreign_call(&s->u.object, x, s->dim);
     return check_finite(*y, why);
 }
@@ -96,7 +95,6 @@ const struct srcfn_class srcfn_foreign = {"foreign", call_object, release_object
 
 static enum gpm_status call_back(struct srcfn *s, const double *x, double *y,
                                  const volatile sig_atomic_t *stop, struct buf *why) {
-    UNUSED(stop);
     char err[512] = "";
     *y = NAN;
     int rc = s->u.callback.f(s->u.callback.user, x, (size_t)s->dim, y, err, sizeof err);
@@ -127,7 +125,6 @@ static size_t find_row(const struct srcfn *s, const double *x) {
 
 static enum gpm_status look_up(struct srcfn *s, const double *x, double *y,
                                const volatile sig_atomic_t *stop, struct buf *why) {
-    UNUSED(stop);
     double *key = NEW_ARRAY(double, (size_t)s->dim);
     for (int i = 0; i < s->dim; i++) key[i] = x[i] + 0.0;
     size_t row = find_row(s, key);
@@ -233,7 +230,6 @@ static enum gpm_status apply_source(struct sp_call *c, value *out) {
 }
 
 static void *state_copy(void *state, const struct sp_aaa *aaa) {
-    UNUSED(aaa);
     return srcfn_ref(state);
 }
 

@@ -47,7 +47,6 @@ static value part(value d, size_t from, size_t n) {
 /* Flat parameters of a sum or product are those of a, then those of b. */
 static enum gpm_status kernel_arith_grad(const char *op, value a, value b, value d, value *da,
                                          value *db) {
-    UNUSED(op);
     struct kern *k = kernel_of(a), *h = kernel_of(b);
     *da = *db = NIL;
     if (d.tag != V_VECTOR) return GPM_OK;

@@ -29,9 +29,9 @@ struct item {
 struct collection {
     struct visitor visitor; /* first: visit functions hand it on */
     VEC(struct item) items;
-    struct map found; /* address -> index + 1 */
-    VEC(size_t) todo; /* live items whose references are not yet live */
-    bool marking;     /* references make live, else they are subtracted */
+    struct map found;    /* address -> index + 1 */
+    VEC(size_t) pending; /* live items whose references are not yet live */
+    bool marking;        /* references make live, else they are subtracted */
 };
 
 /* One reference to the object at `address`. A family has one owner, its trace, however many request
@@ -50,7 +50,7 @@ static void meet(struct collection *c, const void *address, struct item fresh) {
         it->left--;
     else if (!it->live) {
         it->live = true;
-        vec_push(&c->todo, at - 1);
+        vec_push(&c->pending, at - 1);
     }
 }
 
@@ -136,9 +136,9 @@ static void mark_live(struct collection *c) {
     for (size_t i = 0; i < c->items.n; i++) {
         if (c->items.at[i].left == 0) continue;
         c->items.at[i].live = true;
-        vec_push(&c->todo, i);
+        vec_push(&c->pending, i);
     }
-    while (c->todo.n) visit_item(c, vec_pop(&c->todo));
+    while (c->pending.n) visit_item(c, vec_pop(&c->pending));
 }
 
 static bool clears(const struct item *it) {
@@ -179,6 +179,6 @@ void frames_collect(struct session_core *core) {
     core->frames_made = 0;
     core->collect_at = c.items.n > COLLECT_AFTER ? c.items.n : COLLECT_AFTER;
     vec_release(&c.items);
-    vec_release(&c.todo);
+    vec_release(&c.pending);
     map_release(&c.found);
 }

@@ -214,7 +214,6 @@ static void resolve_names(struct ast *a, struct frame *env, struct ast **lambdas
 }
 
 void resolve_in_frame(struct session_core *core, struct ast *a, struct frame *env) {
-    UNUSED(core);
     struct ast *lambdas[64];
     resolve_names(a, env, lambdas, 0);
 }

@@ -139,7 +139,6 @@ void tag_enter_index(struct trace *t, struct node *tag) {
 }
 
 void tag_leave_index(struct trace *t, struct node *tag) {
-    UNUSED(t);
     struct tagctx *c = tag->req->own;
     tag->flags &= (uint16_t)~NODE_IN_INDEX;
     struct scope_block *b = c->home;
@@ -203,7 +202,6 @@ void tagctx_register(struct trace *t, struct node *n) {
 }
 
 void tagctx_unregister(struct trace *t, struct node *n) {
-    UNUSED(t);
     if (!n->member) return;
     for (uint32_t i = 0; i < n->member->n; i++) {
         struct tagctx *c = n->member->in[i].ctx;

@@ -114,25 +114,25 @@ struct dict_obj *dict_alloc_(void) {
 typedef VEC(value) value_stack;
 
 /* Gives up one reference; what dies with it waits on the stack. */
-static void drop(value v, value_stack *todo) {
-    if (IS_OBJ(v) && --v.u.obj->refs == 0) vec_push(todo, v);
+static void drop(value v, value_stack *pending) {
+    if (IS_OBJ(v) && --v.u.obj->refs == 0) vec_push(pending, v);
 }
 
-static void free_one(value v, value_stack *todo) {
+static void free_one(value v, value_stack *pending) {
     switch (v.tag) {
     case V_PAIR:
-        drop(v.u.pair->first, todo);
-        drop(v.u.pair->rest, todo);
+        drop(v.u.pair->first, pending);
+        drop(v.u.pair->rest, pending);
         break;
     case V_ARRAY:
-        for (size_t i = 0; i < v.u.array->n; i++) drop(v.u.array->at[i], todo);
+        for (size_t i = 0; i < v.u.array->n; i++) drop(v.u.array->at[i], pending);
         break;
     case V_DICT:
-        for (size_t i = 0; i < 2 * v.u.dict->n; i++) drop(v.u.dict->kv[i], todo);
+        for (size_t i = 0; i < 2 * v.u.dict->n; i++) drop(v.u.dict->kv[i], pending);
         mem_free(v.u.dict->kv);
         mem_free(v.u.dict->index);
         break;
-    case V_REF: drop(v.u.ref->v, todo); break;
+    case V_REF: drop(v.u.ref->v, pending); break;
     case V_ENV:
     case V_PROC:
     case V_BOX: v.u.box->cls->free(v.u.box); return; /* not ours: counted by its maker */
@@ -143,10 +143,10 @@ static void free_one(value v, value_stack *todo) {
 }
 
 void value_free_(value v) {
-    value_stack todo = {0};
-    free_one(v, &todo);
-    while (todo.n) free_one(vec_pop(&todo), &todo);
-    vec_release(&todo);
+    value_stack pending = {0};
+    free_one(v, &pending);
+    while (pending.n) free_one(vec_pop(&pending), &pending);
+    vec_release(&pending);
 }
 
 void values_free(value *items, size_t n) {
@@ -161,14 +161,14 @@ struct two {
 };
 typedef VEC(struct two) two_stack;
 
-static void push_two(two_stack *todo, value a, value b) {
-    vec_push(todo, ((struct two){a, b}));
+static void push_two(two_stack *pending, value a, value b) {
+    vec_push(pending, ((struct two){a, b}));
 }
 
-static bool array_elements_equal(value a, value b, two_stack *todo) {
+static bool array_elements_equal(value a, value b, two_stack *pending) {
     size_t n = a.u.array->n;
     if (n != b.u.array->n) return false;
-    for (size_t i = n; i--;) push_two(todo, a.u.array->at[i], b.u.array->at[i]);
+    for (size_t i = n; i--;) push_two(pending, a.u.array->at[i], b.u.array->at[i]);
     return true;
 }
 
@@ -196,12 +196,12 @@ static bool doubles_equal(const double *a, const double *b, size_t n, enum nan_r
     return true;
 }
 
-static bool dict_equal(const struct dict_obj *a, const struct dict_obj *b, two_stack *todo) {
+static bool dict_equal(const struct dict_obj *a, const struct dict_obj *b, two_stack *pending) {
     if (a->n != b->n) return false;
     for (size_t i = 0; i < a->n; i++) {
         const value *other = dict_find(b, a->kv[2 * i]);
         if (!other) return false;
-        push_two(todo, a->kv[2 * i + 1], *other);
+        push_two(pending, a->kv[2 * i + 1], *other);
     }
     return true;
 }
@@ -212,7 +212,7 @@ static bool box_equal(const struct box *a, const struct box *b) {
 }
 
 /* Equality of two values but for their parts, which go to the stack. */
-static bool equal_one(value a, value b, two_stack *todo, enum nan_rule rule) {
+static bool equal_one(value a, value b, two_stack *pending, enum nan_rule rule) {
     if (a.tag != b.tag) {
         if (a.tag == V_ARRAY && b.tag == V_VECTOR) return array_equals_vector(a, b, rule);
         if (a.tag == V_VECTOR && b.tag == V_ARRAY) return array_equals_vector(b, a, rule);
@@ -228,10 +228,10 @@ static bool equal_one(value a, value b, two_stack *todo, enum nan_rule rule) {
         return a.u.str->len == b.u.str->len &&
                memcmp(a.u.str->text, b.u.str->text, a.u.str->len) == 0;
     case V_PAIR:
-        push_two(todo, a.u.pair->rest, b.u.pair->rest);
-        push_two(todo, a.u.pair->first, b.u.pair->first);
+        push_two(pending, a.u.pair->rest, b.u.pair->rest);
+        push_two(pending, a.u.pair->first, b.u.pair->first);
         return true;
-    case V_ARRAY: return array_elements_equal(a, b, todo);
+    case V_ARRAY: return array_elements_equal(a, b, pending);
     case V_VECTOR:
         return a.u.vector->n == b.u.vector->n &&
                doubles_equal(a.u.vector->at, b.u.vector->at, a.u.vector->n, rule);
@@ -239,24 +239,24 @@ static bool equal_one(value a, value b, two_stack *todo, enum nan_rule rule) {
         return a.u.matrix->rows == b.u.matrix->rows && a.u.matrix->cols == b.u.matrix->cols &&
                doubles_equal(a.u.matrix->at, b.u.matrix->at, a.u.matrix->rows * a.u.matrix->cols,
                              rule);
-    case V_DICT: return dict_equal(a.u.dict, b.u.dict, todo);
+    case V_DICT: return dict_equal(a.u.dict, b.u.dict, pending);
     case V_REF:
         if (a.u.ref == b.u.ref) return true;
         if (a.u.ref->node || b.u.ref->node) return a.u.ref->node == b.u.ref->node;
-        push_two(todo, a.u.ref->v, b.u.ref->v);
+        push_two(pending, a.u.ref->v, b.u.ref->v);
         return true;
     default: return box_equal(a.u.box, b.u.box);
     }
 }
 
 static bool equal(value a, value b, enum nan_rule rule) {
-    two_stack todo = {0};
-    bool same = equal_one(a, b, &todo, rule);
-    while (same && todo.n) {
-        struct two t = vec_pop(&todo);
-        same = equal_one(t.a, t.b, &todo, rule);
+    two_stack pending = {0};
+    bool same = equal_one(a, b, &pending, rule);
+    while (same && pending.n) {
+        struct two t = vec_pop(&pending);
+        same = equal_one(t.a, t.b, &pending, rule);
     }
-    vec_release(&todo);
+    vec_release(&pending);
     return same;
 }
 
@@ -396,12 +396,12 @@ static value item(value v, size_t i) {
 }
 
 /* Arrays and vectors: by elements first, then by length. */
-static int compare_items(value a, value b, two_stack *todo) {
+static int compare_items(value a, value b, two_stack *pending) {
     size_t m = a.tag == V_VECTOR ? a.u.vector->n : a.u.array->n;
     size_t n = b.tag == V_VECTOR ? b.u.vector->n : b.u.array->n;
     size_t both = m < n ? m : n;
-    push_two(todo, value_num((double)m), value_num((double)n));
-    for (size_t i = both; i--;) push_two(todo, item(a, i), item(b, i));
+    push_two(pending, value_num((double)m), value_num((double)n));
+    for (size_t i = both; i--;) push_two(pending, item(a, i), item(b, i));
     return 0;
 }
 
@@ -412,14 +412,14 @@ static int compare_matrices(const struct matrix_obj *a, const struct matrix_obj 
     return c;
 }
 
-static int compare_dicts(const struct dict_obj *a, const struct dict_obj *b, two_stack *todo) {
+static int compare_dicts(const struct dict_obj *a, const struct dict_obj *b, two_stack *pending) {
     size_t both = a->n < b->n ? a->n : b->n;
-    push_two(todo, value_num((double)a->n), value_num((double)b->n));
-    for (size_t i = 2 * both; i--;) push_two(todo, a->kv[i], b->kv[i]);
+    push_two(pending, value_num((double)a->n), value_num((double)b->n));
+    for (size_t i = 2 * both; i--;) push_two(pending, a->kv[i], b->kv[i]);
     return 0;
 }
 
-static int compare_one(value a, value b, two_stack *todo) {
+static int compare_one(value a, value b, two_stack *pending) {
     int ra = rank_of(a), rb = rank_of(b);
     if (ra != rb) return ra < rb ? -1 : 1;
     switch (a.tag) {
@@ -432,13 +432,13 @@ static int compare_one(value a, value b, two_stack *todo) {
     case V_PAIR:
         if (a.tag != b.tag) return a.tag == V_NIL ? -1 : 1;
         if (a.tag == V_NIL) return 0;
-        push_two(todo, a.u.pair->rest, b.u.pair->rest);
-        push_two(todo, a.u.pair->first, b.u.pair->first);
+        push_two(pending, a.u.pair->rest, b.u.pair->rest);
+        push_two(pending, a.u.pair->first, b.u.pair->first);
         return 0;
     case V_ARRAY:
-    case V_VECTOR: return compare_items(a, b, todo);
+    case V_VECTOR: return compare_items(a, b, pending);
     case V_MATRIX: return compare_matrices(a.u.matrix, b.u.matrix);
-    case V_DICT: return compare_dicts(a.u.dict, b.u.dict, todo);
+    case V_DICT: return compare_dicts(a.u.dict, b.u.dict, pending);
     default: /* no order of their own: by address, equal ones alike */
         if (value_equal(a, b)) return 0;
         return (uintptr_t)a.u.obj < (uintptr_t)b.u.obj ? -1 : 1;
@@ -446,13 +446,13 @@ static int compare_one(value a, value b, two_stack *todo) {
 }
 
 int value_compare(value a, value b) {
-    two_stack todo = {0};
-    int c = compare_one(a, b, &todo);
-    while (!c && todo.n) {
-        struct two t = vec_pop(&todo);
-        c = compare_one(t.a, t.b, &todo);
+    two_stack pending = {0};
+    int c = compare_one(a, b, &pending);
+    while (!c && pending.n) {
+        struct two t = vec_pop(&pending);
+        c = compare_one(t.a, t.b, &pending);
     }
-    vec_release(&todo);
+    vec_release(&pending);
     return c;
 }
 
