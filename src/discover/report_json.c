@@ -23,6 +23,20 @@ static void field_num(const char *name, double v, struct buf *out) {
     num(v, out);
 }
 
+struct field {
+    const char *name;
+    double v;
+};
+static void fields(const struct field *f, size_t n, struct buf *out) {
+    for (size_t i = 0; i < n; i++) {
+        if (i) buf_puts(out, ", ");
+        field_num(f[i].name, f[i].v, out);
+    }
+}
+#define FIELDS(out, ...)                                                                           \
+    fields((const struct field[]){__VA_ARGS__},                                                    \
+           sizeof((const struct field[]){__VA_ARGS__}) / sizeof(struct field), out)
+
 static void array(const char *name, size_t n, const double *v, struct buf *out) {
     buf_printf(out, "\"%s\": [", name);
     for (size_t i = 0; i < n; i++) {
@@ -56,16 +70,11 @@ static void entries(const char *name, const char *key, const struct post_entry *
         buf_printf(out, "    {\"%s\": ", key);
         text(e[i].text, out);
         buf_puts(out, ", ");
-        field_num("probability", e[i].p, out);
-        buf_puts(out, ", ");
-        field_num("error", e[i].error, out);
+        FIELDS(out, {"probability", e[i].p}, {"error", e[i].error});
         if (structures) {
             buf_puts(out, ", ");
-            field_num("log_share", e[i].p_log, out);
-            buf_puts(out, ", ");
-            field_num("log_evidence", evidence_total(e[i].best), out);
-            buf_puts(out, ", ");
-            field_num("log_evidence_se", e[i].best->se, out);
+            FIELDS(out, {"log_share", e[i].p_log}, {"log_evidence", evidence_total(e[i].best)},
+                   {"log_evidence_se", e[i].best->se});
         }
         buf_printf(out, "}%s\n", i + 1 < n ? "," : "");
     }
@@ -75,17 +84,9 @@ static void entries(const char *name, const char *key, const struct post_entry *
 static void diagnostics(const struct discovery *d, struct buf *out) {
     const struct posterior *p = &d->post;
     buf_printf(out, "  \"diagnostics\": {\"chains\": %d, \"steps\": %zu, ", p->n_chains, p->steps);
-    field_num("acceptance", p->acceptance, out);
-    buf_puts(out, ", ");
-    field_num("distance_between_chains", p->tv_between, out);
-    buf_puts(out, ", ");
-    field_num("distance_chains_evidences", p->tv_evidence, out);
-    buf_puts(out, ", ");
-    field_num("rhat_log_density", p->rhat, out);
-    buf_puts(out, ", ");
-    field_num("ess_components", p->ess, out);
-    buf_puts(out, ", ");
-    field_num("unexplored", p->unexplored, out);
+    FIELDS(out, {"acceptance", p->acceptance}, {"distance_between_chains", p->tv_between},
+           {"distance_chains_evidences", p->tv_evidence}, {"rhat_log_density", p->rhat},
+           {"ess_components", p->ess}, {"unexplored", p->unexplored});
     buf_printf(out, ", \"structures_visited\": %zu, \"likelihoods\": %ld, \"search_cut\": %s, ",
                d->search.n, d->search.evals, d->search.cut ? "true" : "false");
     buf_puts(out, "\"verdict\": ");
@@ -194,9 +195,7 @@ static void checks(const struct discovery *d, struct buf *out) {
         const struct check *c = &d->check[k];
         if (!c->name) continue;
         buf_printf(out, "%s    {\"name\": \"%s\", ", k ? ",\n" : "", c->name);
-        field_num("observed", c->observed, out);
-        buf_puts(out, ", ");
-        field_num("p", c->p, out);
+        FIELDS(out, {"observed", c->observed}, {"p", c->p});
         buf_puts(out, ", \"text\": ");
         text(c->text, out);
         buf_putc(out, '}');
@@ -209,17 +208,8 @@ static void holdout(const struct discovery *d, struct buf *out) {
     if (!h->n) return;
     prediction("holdout_forecast", &d->series, &h->pred, 0, out);
     buf_printf(out, "  \"holdout\": {\"n\": %zu, ", h->n);
-    field_num("mae", h->mae, out);
-    buf_puts(out, ", ");
-    field_num("rmse", h->rmse, out);
-    buf_puts(out, ", ");
-    field_num("mase", h->mase, out);
-    buf_puts(out, ", ");
-    field_num("crps", h->crps, out);
-    buf_puts(out, ", ");
-    field_num("coverage", h->coverage, out);
-    buf_puts(out, ", ");
-    field_num("log_score", h->log_score, out);
+    FIELDS(out, {"mae", h->mae}, {"rmse", h->rmse}, {"mase", h->mase}, {"crps", h->crps},
+           {"coverage", h->coverage}, {"log_score", h->log_score});
     buf_puts(out, "},\n");
 }
 
