@@ -26,7 +26,6 @@ static void print_command_names(void) {
 }
 
 static void print_topic(void *user, const char *name) {
-    (void)user;
     printf("%s ", name);
 }
 
@@ -225,8 +224,6 @@ static void print_fish(void) {
 }
 
 static int run(const void *opts, int argc, char **argv) {
-    (void)opts;
-    (void)argc;
     if (strcmp(argv[0], "bash") == 0) {
         print_bash();
     } else if (strcmp(argv[0], "zsh") == 0) {

@@ -57,7 +57,6 @@ static int write_all(const struct args *a, gpm_discovery *d) {
 static int run(const void *opts, int argc, char **argv) {
     const struct args *a = opts;
     struct gpm_discover_options o;
-    (void)argc;
     gpm_discover_options_init(&o);
     o.seed = a->seed;
     o.threads = (unsigned)a->threads;

@@ -16,13 +16,10 @@ struct args {
 };
 
 static void write_stdout(void *user, int stream, const char *text, size_t len) {
-    (void)user;
-    (void)stream;
     out_drawn(1, text, len);
 }
 
 static int run(const void *opts, int argc, char **argv) {
-    (void)argc;
     const struct args *a = opts;
     char err[300] = "";
     struct buf text = BUF_INIT;

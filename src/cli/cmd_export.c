@@ -167,7 +167,6 @@ static int export_zarr(const gpm_draws *d, const struct run_facts *facts, const 
 }
 
 static int run(const void *opts, int argc, char **argv) {
-    (void)argc;
     const struct args *a = opts;
     struct run_facts facts;
     gpm_draws *d;

@@ -22,7 +22,6 @@ static void init(void *opts) {
 static int run(const void *opts, int argc, char **argv) {
     const struct args *a = opts;
     const char *csv = "";
-    (void)argc;
     gpm_discovery *d = gpm_discover_new();
     int status = EXIT_FINE;
     if (gpm_discover_open(d, argv[0]) != GPM_OK ||

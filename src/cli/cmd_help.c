@@ -44,8 +44,6 @@ static int unknown(gpm_session *s, const char *name) {
 }
 
 static int run(const void *opts, int argc, char **argv) {
-    (void)opts;
-    (void)argc;
     const struct command *c = command_find(argv[0]);
     struct gpm_options o;
     gpm_options_init(&o);

@@ -113,7 +113,6 @@ static json_t *make_diagnostic(const struct lsp_document *d, json_t *x) {
 }
 
 static void publish(struct server *s, const char *uri, json_t *list) {
-    (void)s;
     send_message(json_pack("{s:s, s:s, s:{s:s, s:o}}", "jsonrpc", "2.0", "method",
                            "textDocument/publishDiagnostics", "params", "uri", uri, "diagnostics",
                            list));
@@ -247,8 +246,6 @@ static json_t *do_symbols(struct server *s, json_t *params) {
 }
 
 static json_t *do_initialize(struct server *s, json_t *params) {
-    (void)s;
-    (void)params;
     return json_pack("{s:{s:i, s:b, s:b, s:b, s:{s:[s]}}, s:{s:s, s:s}}", "capabilities",
                      "textDocumentSync", 1, "hoverProvider", 1, "definitionProvider", 1,
                      "documentSymbolProvider", 1, "completionProvider", "triggerCharacters", "_",
@@ -256,7 +253,6 @@ static json_t *do_initialize(struct server *s, json_t *params) {
 }
 
 static json_t *do_shutdown(struct server *s, json_t *params) {
-    (void)params;
     s->stopping = true;
     return json_null();
 }
@@ -353,9 +349,6 @@ static int serve(struct server *s) {
 }
 
 static int run(const void *opts, int argc, char **argv) {
-    (void)opts;
-    (void)argc;
-    (void)argv;
     struct gpm_options o;
     gpm_options_init(&o);
     o.diagnostics_json = true;

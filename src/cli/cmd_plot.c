@@ -165,7 +165,6 @@ static char *make_scene(const gpm_draws *d, const struct args *a) {
 }
 
 static void keep_picture(void *user, int stream, const char *text, size_t len) {
-    (void)stream;
     buf_add(user, text, len);
 }
 
@@ -192,7 +191,6 @@ static int draw(const char *scene, const struct args *a) {
 }
 
 static int run(const void *opts, int argc, char **argv) {
-    (void)argc;
     const struct args *a = opts;
     struct run_facts facts;
     gpm_draws *d;

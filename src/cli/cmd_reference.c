@@ -8,9 +8,6 @@
 #include <string.h>
 
 static int run(const void *opts, int argc, char **argv) {
-    (void)opts;
-    (void)argc;
-    (void)argv;
     struct gpm_options o;
     gpm_options_init(&o);
     gpm_session *s = gpm_session_new(&o);

@@ -16,7 +16,6 @@ static int run(const void *opts, int argc, char **argv) {
     static const enum gpm_discover_format formats[] = {
         GPM_REPORT_HTML, GPM_REPORT_TEXT, GPM_REPORT_MARKDOWN, GPM_REPORT_JSON, GPM_REPORT_PROGRAM};
     const struct args *a = opts;
-    (void)argc;
     gpm_discovery *d = gpm_discover_new();
     int status = EXIT_FINE;
     if (gpm_discover_open(d, argv[0]) != GPM_OK) {

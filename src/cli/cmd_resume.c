@@ -17,7 +17,6 @@ static void init(void *opts) {
 }
 
 static int run(const void *opts, int argc, char **argv) {
-    (void)argc;
     struct session_args session = ((const struct args *)opts)->session;
     struct run_facts facts;
     struct run_folder *f = run_folder_reopen(argv[0], &facts);

@@ -21,7 +21,6 @@ static void init(void *opts) {
 }
 
 static int run(const void *opts, int argc, char **argv) {
-    (void)argc;
     const struct args *a = opts;
     if (a->chains < 1 || a->chains > INTERRUPT_MAX) {
         return complain(EXIT_USAGE, "--chains wants a number from 1 to %d", INTERRUPT_MAX);

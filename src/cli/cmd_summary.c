@@ -34,7 +34,6 @@ static bool say_moves(const char *dir, bool all) {
 }
 
 static int run_summary(const void *opts, int argc, char **argv) {
-    (void)argc;
     const struct args *a = opts;
     struct run_facts facts;
     gpm_draws *d;
@@ -48,8 +47,6 @@ static int run_summary(const void *opts, int argc, char **argv) {
 }
 
 static int run_diagnose(const void *opts, int argc, char **argv) {
-    (void)opts;
-    (void)argc;
     struct run_facts facts;
     gpm_draws *d;
     int status = run_folder_read(argv[0], &facts, &d);

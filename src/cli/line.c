@@ -37,12 +37,10 @@ struct line_editor {
 static volatile sig_atomic_t signalled;
 
 static void on_signal(int sig) {
-    (void)sig;
     signalled = 1;
 }
 
 static unsigned char on_cancel_key(EditLine *el, int key) {
-    (void)key;
     struct line_editor *e;
     el_get(el, EL_CLIENTDATA, &e);
     e->cancelled = true;
@@ -116,7 +114,6 @@ static bool word_char(char c) {
 }
 
 static unsigned char on_tab(EditLine *el, int key) {
-    (void)key;
     struct line_editor *e;
     el_get(el, EL_CLIENTDATA, &e);
     const LineInfo *info = el_line(el);

@@ -84,7 +84,6 @@ static void do_help(struct prompt *p, const char *arg) {
 }
 
 static void do_quit(struct prompt *p, const char *arg) {
-    (void)arg;
     p->leave = true;
 }
 
@@ -100,13 +99,11 @@ static void do_load(struct prompt *p, const char *arg) {
 }
 
 static void do_reset(struct prompt *p, const char *arg) {
-    (void)arg;
     gpm_session_free(p->session);
     p->session = gpm_session_new(&p->options);
 }
 
 static void print_name(void *user, const char *name) {
-    (void)user;
     out_printf("%s\n", name);
 }
 
@@ -228,7 +225,6 @@ static int first_letter(void) {
 /* Asks on the terminal; anything but y is no. What does not fit the screen comes page by page: the
  * end of the question cannot push its beginning out of sight. */
 static bool ask(void *user, const char *question) {
-    (void)user;
     struct winsize ws = {0};
     ioctl(STDERR_FILENO, TIOCGWINSZ, &ws);
     size_t rows = ws.ws_row > 4 ? ws.ws_row : 24, columns = ws.ws_col > 20 ? ws.ws_col : 80;
@@ -298,8 +294,6 @@ static int run_prompt(const struct gpm_options *o, gpm_session *s) {
 }
 
 static int run(const void *opts, int argc, char **argv) {
-    (void)argc;
-    (void)argv;
     const struct args *a = opts;
     struct gpm_options o;
     session_args_apply(&a->session, &o);

@@ -23,7 +23,6 @@ bool colour_wanted(int fd) {
 }
 
 static void write_streams(void *user, int stream, const char *text, size_t len) {
-    (void)user;
     progress_hide();
     if (stream == 1)
         out_data(text, len);
