@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The one place that opens, writes, renames and locks files (tests/conform/run_one_place.py holds
- * it to that). Failures give a status and, in `why`, the reason without the path: callers say
+ * it to that). Failures give a status; file_why is the reason without the path: callers say
  * "cannot read 'PATH': WHY".
  *
  * Kinds of names. A name that the user chose (FILE_GIVEN) may be a link, a pipe or a device. A file
@@ -21,6 +21,9 @@
 
 enum file_how { FILE_GIVEN, FILE_OURS, FILE_PRIVATE };
 
+/* Why the last function of this file that failed in this thread did. */
+const char *file_why(void);
+
 /* What a text that somebody wrote has at most; /dev/zero has more. */
 #define FILE_TEXT_MAX ((size_t)256 << 20)
 
@@ -36,29 +39,28 @@ const struct file_guard *file_set_guard(const struct file_guard *g);
 /* Appends the whole of a file of at most `max` bytes (else GPM_E_LIMIT). Pipes are waited for, and
  * given up as the guard says: GPM_E_INTERRUPT, GPM_E_LIMIT. */
 GPM_MUST_USE enum gpm_status file_read(const char *path, enum file_how how, size_t max,
-                                       struct buf *out, struct buf *why);
-GPM_MUST_USE enum gpm_status file_read_stdin(size_t max, struct buf *out, struct buf *why);
+                                       struct buf *out);
+GPM_MUST_USE enum gpm_status file_read_stdin(size_t max, struct buf *out);
 
 /* Writes a whole file. It is made beside and renamed, so that at every moment the old or the new
  * one is there; what is no regular file (a pipe, /dev/stdout, a link that the user chose) is
  * written in place. */
 GPM_MUST_USE enum gpm_status file_write(const char *path, enum file_how how, const void *data,
-                                        size_t n, struct buf *why);
+                                        size_t n);
 /* The same for a file of ours, which stays open for more: file_put, then file_close. */
-GPM_MUST_USE enum gpm_status file_begin(const char *path, const void *data, size_t n, int *fd,
-                                        struct buf *why);
+GPM_MUST_USE enum gpm_status file_begin(const char *path, const void *data, size_t n, int *fd);
 /* Opens, or makes, a file to write at its end. */
-GPM_MUST_USE enum gpm_status file_append(const char *path, int *fd, struct buf *why);
-GPM_MUST_USE enum gpm_status file_put(int fd, const void *data, size_t n, struct buf *why);
-GPM_MUST_USE enum gpm_status file_close(int fd, struct buf *why);
+GPM_MUST_USE enum gpm_status file_append(const char *path, int *fd);
+GPM_MUST_USE enum gpm_status file_put(int fd, const void *data, size_t n);
+GPM_MUST_USE enum gpm_status file_close(int fd);
 
 /* Makes a folder; one that is there is fine, a link to one unless the folder around it is ours. */
-GPM_MUST_USE enum gpm_status file_folder(const char *path, enum file_how how, struct buf *why);
+GPM_MUST_USE enum gpm_status file_folder(const char *path, enum file_how how);
 /* Makes the folders above a private file, whose path is absolute. */
-GPM_MUST_USE enum gpm_status file_folders_above(const char *path, struct buf *why);
+GPM_MUST_USE enum gpm_status file_folders_above(const char *path);
 /* Takes the lock DIR/lock, which the process holds until file_unlock or its death; GPM_E_BUSY:
  * another process has it. */
-GPM_MUST_USE enum gpm_status file_lock(const char *dir, int *fd, struct buf *why);
+GPM_MUST_USE enum gpm_status file_lock(const char *dir, int *fd);
 void file_unlock(const char *dir, int fd);
 
 bool file_there(const char *path);

@@ -76,11 +76,7 @@ static void run_chain(struct job *j, unsigned i) {
         c->out = open_memstream(&c->text, &c->len);
     }
     progress_attach(j->board, i, &o);
-    if (j->plan->folder) {
-        o.draw = run_folder_draw;
-        o.file = run_folder_file;
-        o.draw_user = o.file_user = run_folder_chain(j->plan->folder, i);
-    }
+    if (j->plan->folder) run_folder_attach(j->plan->folder, i, &o);
     gpm_session *s = gpm_session_new(&o);
     if (!s) {
         c->status = GPM_E_NOMEM;
@@ -142,12 +138,11 @@ static int overall_status(const struct job *j) {
     }
     if (worst == GPM_OK) return EXIT_FINE;
     if (j->text) return exit_status_of(worst, j->plan->path, j->text, j->len);
-    struct buf text = BUF_INIT, why = BUF_INIT;
+    struct buf text = BUF_INIT;
     int status = EXIT_USAGE; /* no such program */
-    if (file_read(j->plan->path, FILE_GIVEN, FILE_TEXT_MAX, &text, &why) == GPM_OK)
+    if (file_read(j->plan->path, FILE_GIVEN, FILE_TEXT_MAX, &text) == GPM_OK)
         status = exit_status_of(worst, j->plan->path, text.data, text.len);
     buf_release(&text);
-    buf_release(&why);
     return status;
 }
 

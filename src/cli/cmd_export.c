@@ -3,7 +3,7 @@
  * gpmem export DIR: the draws of a run for other programs: Stan CSV (R's posterior and cmdstanr
  * read it), JSON, or a Zarr folder (version 2, uncompressed) that xarray opens as chain x draw.
  */
-#include "base/file.h"
+#include "base/mem.h"
 #include "cli/command.h"
 #include "cli/out.h"
 #include "cli/run_folder.h"
@@ -17,153 +17,115 @@ struct args {
     const char *out;
 };
 
-/* A file of ours, in a folder that we make, or one that the user named. */
-static int write_part(const char *path, enum file_how how, const struct buf *b) {
-    struct buf why = BUF_INIT;
-    int status = EXIT_FINE;
-    if (file_write(path, how, b->data, b->len, &why) == GPM_OK)
-        explain("wrote '%s'", path);
-    else
-        status = complain(EXIT_FAILED, "cannot write '%s': %s", path, why.data);
-    buf_release(&why);
-    return status;
-}
-
 /* PREFIX-1.csv, PREFIX-2.csv, ... */
-static int export_stan(const gpm_draws *d, const struct run_facts *facts, const char *prefix) {
-    for (size_t c = 0; c < gpm_draws_chains(d); c++) {
+static bool export_stan(const gpm_draws *d, const struct run_facts *facts, const char *prefix) {
+    size_t columns = gpm_draws_columns(d);
+    bool good = true;
+    for (size_t c = 0; c < gpm_draws_chains(d) && good; c++) {
         char path[1200];
         struct buf b = BUF_INIT;
         snprintf(path, sizeof path, "%s-%zu.csv", prefix, c + 1);
         buf_printf(&b, "# gpmem %s, seed %llu, chain %zu\n", facts->version,
                    (unsigned long long)facts->seed, c + 1);
-        for (size_t k = 0; k < gpm_draws_columns(d); k++) {
+        for (size_t k = 0; k < columns; k++)
             buf_printf(&b, "%s%s", k ? "," : "", gpm_draws_name(d, k));
+        for (size_t r = 0; r < gpm_draws_rows(d); r++) {
+            for (size_t k = 0; k < columns; k++)
+                buf_printf(&b, "%s%.17g", k ? "," : "\n", gpm_draws_at(d, c, r, k));
         }
         buf_putc(&b, '\n');
-        for (size_t r = 0; r < gpm_draws_rows(d); r++) {
-            for (size_t k = 0; k < gpm_draws_columns(d); k++) {
-                buf_printf(&b, "%s%.17g", k ? "," : "", gpm_draws_at(d, c, r, k));
-            }
-            buf_putc(&b, '\n');
-        }
-        int status = write_part(path, FILE_GIVEN, &b);
+        good = out_file(path, b.data, b.len);
         buf_release(&b);
-        if (status != EXIT_FINE) return status;
     }
-    return EXIT_FINE;
+    return good;
 }
 
 /* ---- Zarr: a folder per array; .zarray says the shape, the file 0.0 holds the numbers ---- */
 
-static int make_folder(const char *path, enum file_how how) {
-    struct buf why = BUF_INIT;
-    int status = EXIT_FINE;
-    if (file_folder(path, how, &why) != GPM_OK)
-        status = complain(EXIT_FAILED, "cannot make the folder '%s': %s", path, why.data);
-    buf_release(&why);
-    return status;
+static bool make_folder(const char *path, enum file_how how) {
+    if (file_folder(path, how) == GPM_OK) return true;
+    return complain(false, "cannot make the folder '%s': %s", path, file_why());
 }
 
-/* Writes ROOT/NAME/PART, or ROOT/PART. */
-static int write_at(const char *root, const char *name, const char *part, const struct buf *b) {
+/* Writes ROOT/NAME, or with an array ROOT/ARRAY/NAME; the text is released. */
+static bool write_at(const char *root, const char *array, const char *name, struct buf *text) {
     struct buf path = BUF_INIT;
-    buf_printf(&path, "%s/%s%s%s", root, name, *name ? "/" : "", part);
-    int status = write_part(path.data, FILE_OURS, b);
+    buf_printf(&path, "%s/%s%s%s", root, array, *array ? "/" : "", name);
+    bool good = out_part(path.data, FILE_OURS, text->data, text->len);
+    if (good) explain("wrote '%s'", path.data);
     buf_release(&path);
-    return status;
-}
-
-static void put_numbers(struct buf *b, const double *at, size_t n) {
-    for (size_t i = 0; i < n; i++) {
-        uint64_t bits;
-        memcpy(&bits, &at[i], sizeof bits);
-        bits = htole64(bits);
-        buf_add(b, &bits, sizeof bits);
-    }
+    buf_release(text);
+    return good;
 }
 
 /* columns == 0: a vector, the index of a dimension. */
-static int write_array(const char *root, const char *name, size_t rows, size_t columns,
-                       const double *at) {
-    struct buf b = BUF_INIT, shape = BUF_INIT;
-    buf_printf(&b, "%s/%s", root, name);
-    int status = make_folder(b.data, FILE_OURS);
-    buf_reset(&b);
+static bool write_array(const char *root, const char *name, size_t rows, size_t columns,
+                        const double *at) {
+    struct buf b = BUF_INIT, meta = BUF_INIT, dimensions = BUF_INIT;
+    char shape[64];
     bool matrix = columns > 0;
-    buf_printf(&shape, matrix ? "[%zu, %zu]" : "[%zu]", rows, columns);
+    buf_printf(&b, "%s/%s", root, name);
+    bool made = make_folder(b.data, FILE_OURS);
+    buf_reset(&b);
+    snprintf(shape, sizeof shape, matrix ? "[%zu, %zu]" : "[%zu]", rows, columns);
     buf_printf(
-        &b,
+        &meta,
         "{\"zarr_format\": 2, \"shape\": %s, \"chunks\": %s, \"dtype\": \"<f8\", \"compressor\": "
         "null, \"fill_value\": \"NaN\", \"order\": \"C\", \"filters\": null}\n",
-        shape.data, shape.data);
-    if (status == EXIT_FINE) status = write_at(root, name, ".zarray", &b);
-    buf_reset(&b);
-    buf_puts(&b, "{\"_ARRAY_DIMENSIONS\": [");
-    if (matrix)
-        buf_puts(&b, "\"chain\", \"draw\"");
-    else
-        buf_json_string(&b, name, strlen(name));
-    buf_puts(&b, "]}\n");
-    if (status == EXIT_FINE) status = write_at(root, name, ".zattrs", &b);
-    buf_reset(&b);
-    put_numbers(&b, at, rows * (matrix ? columns : 1));
-    if (status == EXIT_FINE) status = write_at(root, name, matrix ? "0.0" : "0", &b);
+        shape, shape);
+    buf_printf(&dimensions, "{\"_ARRAY_DIMENSIONS\": [\"%s\"]}\n",
+               matrix ? "chain\", \"draw" : name);
+    for (size_t i = 0; i < rows * (matrix ? columns : 1); i++) {
+        uint64_t bits;
+        memcpy(&bits, &at[i], sizeof bits);
+        bits = htole64(bits);
+        buf_add(&b, &bits, sizeof bits);
+    }
+    bool good = made && write_at(root, name, ".zarray", &meta) &&
+                write_at(root, name, ".zattrs", &dimensions) &&
+                write_at(root, name, matrix ? "0.0" : "0", &b);
     buf_release(&b);
-    buf_release(&shape);
-    return status;
-}
-
-static int write_index(const char *root, const char *name, size_t n) {
-    double *at = calloc(n ? n : 1, sizeof *at);
-    if (!at) return complain(EXIT_FAILED, "out of memory");
-    for (size_t i = 0; i < n; i++) at[i] = (double)i;
-    int status = write_array(root, name, n, 0, at);
-    free(at);
-    return status;
+    buf_release(&meta);
+    buf_release(&dimensions);
+    return good;
 }
 
 /* An array is a folder of its name. The names of a run are Stan's (run_folder.c), but a folder
  * comes from anywhere: nothing that leads elsewhere, and nothing that another file of the group
  * has. */
-static int check_name(const gpm_draws *d, size_t k) {
+static bool good_name(const gpm_draws *d, size_t k) {
     const char *name = gpm_draws_name(d, k);
     bool good = *name && *name != '.' && strlen(name) < 200 && !strchr(name, '/') &&
                 strcmp(name, "chain") != 0 && strcmp(name, "draw") != 0;
     for (size_t i = 0; i < k && good; i++) good = strcmp(name, gpm_draws_name(d, i)) != 0;
     for (const char *p = name; *p && good; p++) good = (unsigned char)*p >= 32 && *p != 127;
-    return good ? EXIT_FINE
-                : complain(EXIT_FAILED, "the quantity '%s' cannot name an array of a Zarr folder",
-                           name);
+    return good || complain(false, "the quantity '%s' cannot name an array of a Zarr folder", name);
 }
 
-static int export_zarr(const gpm_draws *d, const struct run_facts *facts, const char *root) {
-    struct buf b = BUF_INIT;
+static bool export_zarr(const gpm_draws *d, const struct run_facts *facts, const char *root) {
+    struct buf group = BUF_INIT, about = BUF_INIT;
     size_t chains = gpm_draws_chains(d), rows = gpm_draws_rows(d);
-    int status = EXIT_FINE;
-    for (size_t k = 0; k < gpm_draws_columns(d) && status == EXIT_FINE; k++)
-        status = check_name(d, k);
-    if (status == EXIT_FINE) status = make_folder(root, FILE_GIVEN);
-    buf_puts(&b, "{\"zarr_format\": 2}\n");
-    if (status == EXIT_FINE) status = write_at(root, "", ".zgroup", &b);
-    buf_reset(&b);
-    buf_puts(&b, "{\"inference_library\": \"gpmem\", \"inference_library_version\": ");
-    buf_json_string(&b, facts->version, strlen(facts->version));
-    buf_printf(&b, ", \"seed\": %llu}\n", (unsigned long long)facts->seed);
-    if (status == EXIT_FINE) status = write_at(root, "", ".zattrs", &b);
-    buf_release(&b);
-    if (status == EXIT_FINE) status = write_index(root, "chain", chains);
-    if (status == EXIT_FINE) status = write_index(root, "draw", rows);
-    double *at = calloc(chains * rows + 1, sizeof *at);
-    if (!at) return complain(EXIT_FAILED, "out of memory");
-    for (size_t k = 0; k < gpm_draws_columns(d) && status == EXIT_FINE; k++) {
-        for (size_t c = 0; c < chains; c++) {
-            for (size_t r = 0; r < rows; r++) at[c * rows + r] = gpm_draws_at(d, c, r, k);
-        }
-        status = write_array(root, gpm_draws_name(d, k), chains, rows, at);
+    size_t longest = rows > chains ? rows : chains;
+    double *index = NEW_ARRAY(double, longest + 1), *at = NEW_ARRAY(double, chains *rows + 1);
+    bool good = true;
+    for (size_t k = 0; k < gpm_draws_columns(d) && good; k++) good = good_name(d, k);
+    for (size_t i = 0; i < longest; i++) index[i] = (double)i;
+    buf_puts(&group, "{\"zarr_format\": 2}\n");
+    buf_puts(&about, "{\"inference_library\": \"gpmem\", \"inference_library_version\": ");
+    buf_json_string(&about, facts->version, strlen(facts->version));
+    buf_printf(&about, ", \"seed\": %llu}\n", (unsigned long long)facts->seed);
+    good = good && make_folder(root, FILE_GIVEN) && write_at(root, "", ".zgroup", &group) &&
+           write_at(root, "", ".zattrs", &about) && write_array(root, "chain", chains, 0, index) &&
+           write_array(root, "draw", rows, 0, index);
+    for (size_t k = 0; k < gpm_draws_columns(d) && good; k++) {
+        for (size_t i = 0; i < chains * rows; i++) at[i] = gpm_draws_at(d, i / rows, i % rows, k);
+        good = write_array(root, gpm_draws_name(d, k), chains, rows, at);
     }
-    free(at);
-    return status;
+    buf_release(&group);
+    buf_release(&about);
+    mem_free(index);
+    mem_free(at);
+    return good;
 }
 
 static int run(const void *opts, int argc, char **argv) {
@@ -176,12 +138,12 @@ static int run(const void *opts, int argc, char **argv) {
     }
     int status = run_folder_read(argv[0], &facts, &d);
     if (status != EXIT_FINE) return status;
-    if (a->format == FORMAT_STAN) status = export_stan(d, &facts, a->out);
-    if (a->format == FORMAT_ZARR) status = export_zarr(d, &facts, a->out);
     const char *json = a->format == FORMAT_JSON ? gpm_draws_json(d) : NULL;
-    if (json && !out_file(a->out, json, strlen(json))) status = EXIT_FAILED;
+    bool good = json                       ? out_file(a->out, json, strlen(json))
+                : a->format == FORMAT_STAN ? export_stan(d, &facts, a->out)
+                                           : export_zarr(d, &facts, a->out);
     gpm_draws_free(d);
-    return status;
+    return good ? EXIT_FINE : EXIT_FAILED;
 }
 
 static const struct option_row rows[] = {

@@ -157,12 +157,10 @@ static char *find_history(void) {
         n = asprintf(&path, "%s/.local/state/gpmem/history", home);
     }
     if (n < 0) return NULL;
-    struct buf why = BUF_INIT; /* without a history the prompt works as well */
-    if (file_folders_above(path, &why) != GPM_OK) {
+    if (file_folders_above(path) != GPM_OK) { /* without a history the prompt works as well */
         free(path);
         path = NULL;
     }
-    buf_release(&why);
     return path;
 }
 

@@ -88,18 +88,18 @@ void err_printf(const char *fmt, ...) {
     va_end(ap);
 }
 
+bool out_part(const char *path, enum file_how how, const char *text, size_t n) {
+    if (file_write(path, how, text, n) == GPM_OK) return true;
+    return complain(false, "cannot write '%s': %s", path, file_why());
+}
+
 bool out_file(const char *path, const char *text, size_t n) {
     if (!path || strcmp(path, "-") == 0) {
         out_data(text, n);
         return true; /* out_finish says what went wrong */
     }
-    struct buf why = BUF_INIT;
-    bool good = file_write(path, FILE_GIVEN, text, n, &why) == GPM_OK;
-    if (good)
-        explain("wrote '%s'", path);
-    else
-        complain(0, "cannot write '%s': %s", path, why.data);
-    buf_release(&why);
+    bool good = out_part(path, FILE_GIVEN, text, n);
+    if (good) explain("wrote '%s'", path);
     return good;
 }
 

@@ -8,6 +8,7 @@
  */
 #ifndef CLI_OUT_H
 #define CLI_OUT_H
+#include "base/file.h"
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,7 +30,9 @@ void err_text(const char *text, size_t n);
 void err_printf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void err_vprintf(const char *fmt, va_list ap) __attribute__((format(printf, 1, 0)));
 
-/* Writes a whole file, or standard output when `path` is NULL or "-"; false: said why. */
+/* Writes a whole file; false: said why. */
+bool out_part(const char *path, enum file_how how, const char *text, size_t n);
+/* The same, or standard output when `path` is NULL or "-". */
 bool out_file(const char *path, const char *text, size_t n);
 
 /* At the very end: `status`, or EXIT_FAILED and a message when standard output could not be

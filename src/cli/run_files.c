@@ -40,15 +40,13 @@ void run_files_free(struct run_files *f) {
 
 static bool add(struct run_files *f, const char *path, bool *fresh) {
     char hash[65];
-    struct buf text = BUF_INIT, why = BUF_INIT;
+    struct buf text = BUF_INIT;
     *fresh = !json_object_get(f->now, path);
     if (!*fresh) return true;
     /* a pipe gives its text once, and that is the program's */
-    bool read =
-        file_regular(path) && file_read(path, FILE_GIVEN, FILE_TEXT_MAX, &text, &why) == GPM_OK;
+    bool read = file_regular(path) && file_read(path, FILE_GIVEN, FILE_TEXT_MAX, &text) == GPM_OK;
     if (read) sha256_hex(text.data, text.len, hash);
     buf_release(&text);
-    buf_release(&why);
     if (!read) return true; /* the program will say so itself */
     json_object_set_new(f->now, path, json_string(hash));
     const char *was = json_string_value(json_object_get(f->before, path));

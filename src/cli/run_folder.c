@@ -3,8 +3,10 @@
  * See run_folder.h.
  */
 #include "cli/run_folder.h"
-#include "base/file.h"
+#include "base/ascii.h"
+#include "base/mem.h"
 #include "cli/command.h"
+#include "cli/out.h"
 #include "cli/run_files.h"
 #include "cli/run_moves.h"
 #include <jansson.h>
@@ -37,57 +39,58 @@ struct run_folder {
     int only;             /* DIR/lock: no other process writes here */
 };
 
-/* What stands in the folder is written beside and renamed, and never through a link. */
-static bool put_part(const char *path, const char *text, size_t len) {
-    struct buf why = BUF_INIT;
-    bool good = file_write(path, FILE_OURS, text, len, &why) == GPM_OK;
-    if (!good) complain(0, "cannot write '%s': %s", path, why.data);
-    buf_release(&why);
-    return good;
+/* The path of a file of the folder. */
+struct path {
+    char text[1200];
+};
+
+static struct path path_in(const char *dir, const char *name) {
+    struct path p;
+    snprintf(p.text, sizeof p.text, "%s/%s", dir, name);
+    return p;
 }
 
-static bool put_json(const char *path, json_t *all) {
-    char *text = all ? json_dumps(all, JSON_INDENT(2)) : NULL;
-    bool good = text ? put_part(path, text, strlen(text))
-                     : complain(false, "cannot write '%s': out of memory", path);
+static struct path chain_path(const char *dir, size_t i) {
+    char name[64];
+    snprintf(name, sizeof name, "chain-%zu.csv", i + 1);
+    return path_in(dir, name);
+}
+
+static bool put_json(struct path path, json_t *all) {
+    char *text = json_dumps(all, JSON_INDENT(2));
+    bool good = text ? out_part(path.text, FILE_OURS, text, strlen(text))
+                     : complain(false, "cannot write '%s': out of memory", path.text);
     free(text);
+    json_decref(all);
     return good;
 }
 
 /* NULL: `why` says why. */
-static json_t *get_json(const char *path, struct buf *why) {
+static json_t *get_json(struct path path, json_error_t *why) {
     struct buf text = BUF_INIT;
-    json_error_t e;
     json_t *all = NULL;
-    if (file_read(path, FILE_OURS, SIZE_MAX / 4, &text, why) == GPM_OK) {
-        all = json_loadb(text.data, text.len, 0, &e);
-        if (!all) buf_puts(why, e.text);
-    }
+    if (file_read(path.text, FILE_OURS, SIZE_MAX / 4, &text) == GPM_OK)
+        all = json_loadb(text.data, text.len, 0, why);
+    else
+        snprintf(why->text, sizeof why->text, "%s", file_why());
     buf_release(&text);
     return all;
-}
-
-static void path_in(const char *dir, const char *name, char *out, size_t size) {
-    snprintf(out, size, "%s/%s", dir, name);
 }
 
 /* ---- manifest ---- */
 
 static bool write_manifest(const struct run_folder *f) {
-    char path[1200], when[32];
+    char when[32];
     time_t now = time(NULL);
     struct tm tm;
     gmtime_r(&now, &tm);
     strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &tm);
-    path_in(f->dir, "manifest.json", path, sizeof path);
     json_t *m =
         json_pack("{s:s, s:s, s:I, s:I, s:I, s:s, s:s, s:o}", "gpmem", f->facts.version, "program",
                   f->facts.program, "seed", (json_int_t)f->facts.seed, "chains",
                   (json_int_t)f->facts.chains, "first_chain", (json_int_t)f->facts.first, "state",
                   f->facts.state, "written", when, "files", run_files_json(f->files));
-    bool good = put_json(path, m);
-    json_decref(m);
-    return good;
+    return put_json(path_in(f->dir, "manifest.json"), m);
 }
 
 static void copy_text(char *to, size_t size, json_t *from) {
@@ -96,13 +99,11 @@ static void copy_text(char *to, size_t size, json_t *from) {
 }
 
 static json_t *read_manifest(const char *dir) {
-    char path[1200];
-    struct buf why = BUF_INIT;
-    path_in(dir, "manifest.json", path, sizeof path);
-    json_t *m = get_json(path, &why);
+    json_error_t why;
+    json_t *m = get_json(path_in(dir, "manifest.json"), &why);
     if (!m) {
         complain(0, "'%s' holds no run that can be read: %s; `gpmem run --out DIR FILE` makes one",
-                 dir, why.data);
+                 dir, why.text);
     } else if (!json_object_get(m, "first_chain")) {
         json_decref(m);
         m = NULL;
@@ -111,14 +112,12 @@ static json_t *read_manifest(const char *dir) {
                  "query, forecast and report",
                  dir);
     }
-    buf_release(&why);
     return m;
 }
 
 int run_folder_facts(const char *dir, struct run_facts *facts) {
     json_t *m = read_manifest(dir);
     if (!m) return EXIT_USAGE;
-    memset(facts, 0, sizeof *facts);
     facts->seed = (uint64_t)json_integer_value(json_object_get(m, "seed"));
     facts->chains = (uint64_t)json_integer_value(json_object_get(m, "chains"));
     facts->first = (uint64_t)json_integer_value(json_object_get(m, "first_chain"));
@@ -136,28 +135,24 @@ int run_folder_facts(const char *dir, struct run_facts *facts) {
 
 static bool open_chain(struct run_folder *f, size_t i) {
     struct chain_file *c = &f->chains[i];
-    char name[64], path[1200];
     c->folder = f;
     c->number = i;
-    snprintf(name, sizeof name, "chain-%zu.csv", i + 1);
-    path_in(f->dir, name, path, sizeof path);
-    struct buf old = BUF_INIT, why = BUF_INIT;
+    struct path path = chain_path(f->dir, i);
+    struct buf old = BUF_INIT;
     enum gpm_status st = GPM_OK;
-    if (file_there(path)) st = file_read(path, FILE_OURS, SIZE_MAX / 4, &old, &why);
+    if (file_there(path.text)) st = file_read(path.text, FILE_OURS, SIZE_MAX / 4, &old);
     size_t len = old.len;
     while (len > 0 && old.data[len - 1] != '\n') len--; /* a row cut off by a crash */
-    if (st == GPM_OK) st = file_begin(path, old.data, len, &c->fd, &why);
-    if (st != GPM_OK) complain(0, "cannot write '%s': %s", path, why.data);
+    if (st == GPM_OK) st = file_begin(path.text, old.data, len, &c->fd);
+    if (st != GPM_OK) complain(0, "cannot write '%s': %s", path.text, file_why());
     c->old_len = len;
     c->old = len ? buf_take(&old) : NULL;
     buf_release(&old);
-    buf_release(&why);
     return st == GPM_OK;
 }
 
 static bool open_chains(struct run_folder *f) {
-    f->chains = calloc(f->facts.chains, sizeof *f->chains);
-    if (!f->chains) return complain(false, "out of memory");
+    f->chains = mem_zalloc(f->facts.chains * sizeof *f->chains);
     for (size_t i = 0; i < f->facts.chains; i++) f->chains[i].fd = -1;
     for (size_t i = 0; i < f->facts.chains; i++) {
         if (!open_chain(f, i)) return false;
@@ -168,44 +163,38 @@ static bool open_chains(struct run_folder *f) {
 
 /* The folder, which nobody else writes from here on; NULL: said why. */
 static struct run_folder *take_folder(const char *dir) {
-    struct run_folder *f = calloc(1, sizeof *f);
-    struct buf why = BUF_INIT;
-    if (!f) {
-        complain(0, "out of memory");
-    } else if (file_lock(dir, &f->only, &why) != GPM_OK) {
-        complain(0, "cannot write to the folder '%s': %s", dir, why.data);
-        free(f);
-        f = NULL;
-    } else {
-        snprintf(f->dir, sizeof f->dir, "%s", dir);
-        pthread_mutex_init(&f->lock, NULL);
+    int only;
+    if (file_lock(dir, &only) != GPM_OK) {
+        complain(0, "cannot write to the folder '%s': %s", dir, file_why());
+        return NULL;
     }
-    buf_release(&why);
+    struct run_folder *f = NEW(struct run_folder);
+    f->only = only;
+    snprintf(f->dir, sizeof f->dir, "%s", dir);
+    pthread_mutex_init(&f->lock, NULL);
     return f;
 }
 
 /* False: draws may be lost, which was said. */
 static bool close_chain(struct chain_file *c) {
-    struct buf why = BUF_INIT;
-    bool good = c->fd < 0 || file_close(c->fd, &why) == GPM_OK;
+    int fd = c->fd;
     c->fd = -1;
-    if (!good) complain(0, "cannot write the draws of chain %zu: %s", c->number + 1, why.data);
-    buf_release(&why);
-    return good;
+    if (fd < 0 || file_close(fd) == GPM_OK) return true;
+    return complain(false, "cannot write the draws of chain %zu: %s", c->number + 1, file_why());
 }
 
 static bool leave_folder(struct run_folder *f) {
     bool good = true;
     for (size_t i = 0; f->chains && i < f->facts.chains; i++) {
         good &= close_chain(&f->chains[i]);
-        free(f->chains[i].old);
+        mem_free(f->chains[i].old);
         json_decref(f->chains[i].moves);
     }
     file_unlock(f->dir, f->only);
     run_files_free(f->files);
     pthread_mutex_destroy(&f->lock);
-    free(f->chains);
-    free(f);
+    mem_free(f->chains);
+    mem_free(f);
     return good;
 }
 
@@ -216,29 +205,23 @@ static struct run_folder *begin(struct run_folder *f) {
 }
 
 static bool copy_program(const char *dir, const char *program) {
-    char path[1200];
     struct buf text = BUF_INIT;
-    path_in(dir, "program.vnts", path, sizeof path);
-    bool good = read_text(program, &text) == GPM_OK && put_part(path, text.data, text.len);
+    bool good = read_text(program, &text) == GPM_OK &&
+                out_part(path_in(dir, "program.vnts").text, FILE_OURS, text.data, text.len);
     buf_release(&text);
     return good;
 }
 
 static bool may_create(const char *dir, const char *program) {
-    char path[1200];
-    path_in(dir, "manifest.json", path, sizeof path);
-    if (file_there(path))
+    if (file_there(path_in(dir, "manifest.json").text))
         return complain(
             false,
             "'%s' holds a run already; go on with `gpmem resume %s` or choose another folder", dir,
             dir);
     if (file_there(program) && !file_regular(program))
         return complain(false, "--out needs a program in a file, and '%s' is none", program);
-    struct buf why = BUF_INIT;
-    bool made = file_folder(dir, FILE_GIVEN, &why) == GPM_OK;
-    if (!made) complain(0, "cannot make the folder '%s': %s", dir, why.data);
-    buf_release(&why);
-    return made;
+    if (file_folder(dir, FILE_GIVEN) == GPM_OK) return true;
+    return complain(false, "cannot make the folder '%s': %s", dir, file_why());
 }
 
 struct run_folder *run_folder_create(const char *dir, const char *program,
@@ -260,23 +243,21 @@ struct run_folder *run_folder_create(const char *dir, const char *program,
 
 /* The program must still be the one the run began with. */
 static bool same_program(const char *dir, const char *program) {
-    char path[1200];
-    struct buf kept = BUF_INIT, now = BUF_INIT, why = BUF_INIT;
-    path_in(dir, "program.vnts", path, sizeof path);
+    struct path path = path_in(dir, "program.vnts");
+    struct buf kept = BUF_INIT, now = BUF_INIT;
     bool same = false;
-    if (file_read(program, FILE_GIVEN, FILE_TEXT_MAX, &now, &why) != GPM_OK) {
-        complain(0, "cannot read the run's program '%s': %s", program, why.data);
-    } else if (file_read(path, FILE_OURS, FILE_TEXT_MAX, &kept, &why) != GPM_OK) {
-        complain(0, "cannot read '%s': %s", path, why.data);
+    if (file_read(program, FILE_GIVEN, FILE_TEXT_MAX, &now) != GPM_OK) {
+        complain(0, "cannot read the run's program '%s': %s", program, file_why());
+    } else if (file_read(path.text, FILE_OURS, FILE_TEXT_MAX, &kept) != GPM_OK) {
+        complain(0, "cannot read '%s': %s", path.text, file_why());
     } else {
         same = kept.len == now.len && memcmp(kept.data, now.data, now.len) == 0;
         if (!same)
             complain(0, "'%s' has changed since the run began (its copy is %s); start a new run",
-                     program, path);
+                     program, path.text);
     }
     buf_release(&kept);
     buf_release(&now);
-    buf_release(&why);
     return same;
 }
 
@@ -299,36 +280,29 @@ struct run_folder *run_folder_reopen(const char *dir, struct run_facts *facts) {
     return begin(f);
 }
 
-static json_t *all_moves(const struct run_folder *f) {
-    json_t *all = json_array();
-    for (size_t i = 0; i < f->facts.chains; i++) {
-        json_t *m = f->chains[i].moves;
-        json_array_append_new(all, m ? json_incref(m) : json_null());
-    }
-    return all;
-}
-
 /* Summary and complaints of every quantity, for those who read the folder without this tool. */
 static bool write_diagnostics(const struct run_folder *f) {
-    char path[1200];
     gpm_draws *d;
     struct run_facts facts;
-    for (size_t i = 0; i < f->facts.chains; i++)
-        if (f->chains[i].n_columns == 0) return true; /* nothing was collected */
+    json_t *all_moves = json_array();
+    for (size_t i = 0; i < f->facts.chains; i++) {
+        if (f->chains[i].n_columns == 0) { /* nothing was collected */
+            json_decref(all_moves);
+            return true;
+        }
+        json_t *m = f->chains[i].moves;
+        json_array_append_new(all_moves, m ? json_incref(m) : json_null());
+    }
     if (run_folder_read(f->dir, &facts, &d) != EXIT_FINE) return false;
     json_t *quantities = json_loads(gpm_draws_summary(d, GPM_FORMAT_JSON), 0, NULL);
-    json_t *moves = all_moves(f);
-    char *diverged = run_moves_complaints(moves);
+    char *diverged = run_moves_complaints(all_moves);
     json_t *all =
         json_pack("{s:o, s:I, s:s+, s:o}", "quantities", quantities ? quantities : json_null(),
                   "draws", (json_int_t)gpm_draws_rows(d), "complaints", gpm_draws_complaints(d),
-                  diverged, "transitions", moves);
-    free(diverged);
-    path_in(f->dir, "diagnostics.json", path, sizeof path);
-    bool good = put_json(path, all);
-    json_decref(all);
+                  diverged, "transitions", all_moves);
+    mem_free(diverged);
     gpm_draws_free(d);
-    return good;
+    return put_json(path_in(f->dir, "diagnostics.json"), all);
 }
 
 int run_folder_close(struct run_folder *f, int status) {
@@ -352,10 +326,6 @@ int run_folder_close(struct run_folder *f, int status) {
     return written || status != EXIT_FINE ? status : EXIT_FAILED;
 }
 
-void *run_folder_chain(struct run_folder *f, size_t i) {
-    return &f->chains[i];
-}
-
 void run_folder_watch(struct run_folder *f, size_t i, gpm_session *s) {
     f->chains[i].session = s;
 }
@@ -365,23 +335,25 @@ void run_folder_note(struct run_folder *f, size_t i, gpm_session *s) {
 }
 
 json_t *run_folder_moves(const char *dir) {
-    char path[1200];
-    path_in(dir, "diagnostics.json", path, sizeof path);
-    struct buf why = BUF_INIT;
-    json_t *all = get_json(path, &why), *moves = json_object_get(all, "transitions");
-    json_incref(moves);
+    json_error_t why;
+    json_t *all = get_json(path_in(dir, "diagnostics.json"), &why);
+    json_t *moves = json_incref(json_object_get(all, "transitions"));
     json_decref(all);
-    buf_release(&why);
     return moves;
 }
 
-void run_folder_file(void *chain, const char *path) {
+static void stop_chain(struct chain_file *c) {
+    if (c->session) gpm_interrupt(c->session);
+}
+
+/* For gpm_options.file: a file that the chain reads. */
+static void note_file(void *chain, const char *path) {
     struct chain_file *c = chain;
     struct run_folder *f = c->folder;
     bool fresh;
     if (!run_files_add(f->files, path, &fresh)) {
         c->other_file = true;
-        if (c->session) gpm_interrupt(c->session);
+        stop_chain(c);
     }
     if (!fresh) return;
     pthread_mutex_lock(&f->lock);
@@ -393,33 +365,27 @@ void run_folder_file(void *chain, const char *path) {
 
 static void put_line(struct chain_file *c, const char *line, size_t len) {
     if (c->old) {
-        size_t left = c->old_len - c->old_at;
-        if (len > left || memcmp(c->old + c->old_at, line, len) != 0) {
+        if (len > c->old_len - c->old_at || memcmp(c->old + c->old_at, line, len) != 0) {
             c->differs = true;
-            if (c->session) gpm_interrupt(c->session);
+            stop_chain(c);
             return;
         }
         c->old_at += len;
         if (c->old_at == c->old_len) {
-            free(c->old);
+            mem_free(c->old);
             c->old = NULL;
         }
-        return;
-    }
-    struct buf why = BUF_INIT;
-    if (!c->broken && file_put(c->fd, line, len, &why) != GPM_OK) {
+    } else if (!c->broken && file_put(c->fd, line, len) != GPM_OK) {
         c->broken = true;
-        complain(0, "cannot write the draws of chain %zu: %s", c->number + 1, why.data);
-        if (c->session) gpm_interrupt(c->session);
+        complain(0, "cannot write the draws of chain %zu: %s", c->number + 1, file_why());
+        stop_chain(c);
     }
-    buf_release(&why);
 }
 
 /* Stan's spelling of names: a[1,2] is a.1.2, what CSV cannot hold becomes _. */
 static void put_name(const char *name, struct buf *b) {
     for (; *name; name++) {
-        bool plain = (*name >= '0' && *name <= '9') || (*name >= 'A' && *name <= 'Z') ||
-                     (*name >= 'a' && *name <= 'z') || *name == '_' || *name == '.';
+        bool plain = ascii_name(*name) || *name == '.';
         if (*name == ']') continue;
         buf_putc(b, plain ? *name : *name == '[' || *name == ',' ? '.' : '_');
     }
@@ -432,7 +398,8 @@ static void end_line(struct chain_file *c, struct buf *b) {
     buf_release(b);
 }
 
-void run_folder_draw(void *chain, const char *const *names, const double *row, size_t n) {
+/* For gpm_options.draw: a row that the chain collects. */
+static void keep_draw(void *chain, const char *const *names, const double *row, size_t n) {
     struct chain_file *c = chain;
     if (c->differs || c->broken || n == 0) return;
     struct buf b = BUF_INIT;
@@ -453,33 +420,38 @@ void run_folder_draw(void *chain, const char *const *names, const double *row, s
     end_line(c, &b);
 }
 
+void run_folder_attach(struct run_folder *f, size_t i, struct gpm_options *o) {
+    o->draw = keep_draw;
+    o->file = note_file;
+    o->draw_user = o->file_user = &f->chains[i];
+}
+
+static int read_chain(struct path path, gpm_draws *d) {
+    struct buf text = BUF_INIT;
+    char err[200] = "";
+    int status = EXIT_FINE;
+    if (file_read(path.text, FILE_OURS, SIZE_MAX / 4, &text) != GPM_OK)
+        status = complain(EXIT_USAGE, "cannot read '%s': %s", path.text, file_why());
+    else if (text.len == 0)
+        status = complain(EXIT_FAILED, "'%s' holds no draws: the program ran no collect(...) yet",
+                          path.text);
+    else if (gpm_draws_add_csv(d, text.data, text.len, err, sizeof err) != GPM_OK)
+        status = complain(EXIT_USAGE, "%s: %s", path.text, err);
+    buf_release(&text);
+    return status;
+}
+
 int run_folder_read(const char *dir, struct run_facts *facts, gpm_draws **out) {
     int status = run_folder_facts(dir, facts);
     if (status != EXIT_FINE) return status;
-    gpm_draws *d = gpm_draws_new();
-    for (size_t i = 0; i < facts->chains && status == EXIT_FINE; i++) {
-        char name[64], path[1200], err[200] = "";
-        struct buf text = BUF_INIT, why = BUF_INIT;
-        snprintf(name, sizeof name, "chain-%zu.csv", i + 1);
-        path_in(dir, name, path, sizeof path);
-        if (file_read(path, FILE_OURS, SIZE_MAX / 4, &text, &why) != GPM_OK) {
-            status = complain(EXIT_USAGE, "cannot read '%s': %s", path, why.data);
-        } else if (text.len == 0) {
-            status = complain(EXIT_FAILED,
-                              "'%s' holds no draws: the program ran no collect(...) yet", path);
-        } else if (gpm_draws_add_csv(d, text.data, text.len, err, sizeof err) != GPM_OK) {
-            status = complain(EXIT_USAGE, "%s: %s", path, err);
-        }
-        buf_release(&text);
-        buf_release(&why);
-    }
-    if (status == EXIT_FINE) {
+    gpm_draws *d = *out = gpm_draws_new();
+    for (size_t i = 0; i < facts->chains && status == EXIT_FINE; i++)
+        status = read_chain(chain_path(dir, i), d);
+    if (status == EXIT_FINE)
         explain("'%s' (%s, seed %llu): %zu chains of %zu draws, %zu quantities", dir, facts->state,
                 (unsigned long long)facts->seed, gpm_draws_chains(d), gpm_draws_rows(d),
                 gpm_draws_columns(d));
-        *out = d;
-    } else {
+    else
         gpm_draws_free(d);
-    }
     return status;
 }

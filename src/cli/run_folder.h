@@ -30,11 +30,8 @@ struct run_folder *run_folder_reopen(const char *dir, struct run_facts *facts);
 /* Writes the final state; gives the exit status (worse than `status` when draws did not agree). */
 int run_folder_close(struct run_folder *f, int status);
 
-/* The recorder of chain i, for gpm_options.draw = run_folder_draw. */
-void *run_folder_chain(struct run_folder *f, size_t i);
-void run_folder_draw(void *chain, const char *const *names, const double *row, size_t n);
-/* For gpm_options.file: a file that chain i reads. */
-void run_folder_file(void *chain, const char *path);
+/* Makes the session of chain i, which is made with `o`, report its draws and files. */
+void run_folder_attach(struct run_folder *f, size_t i, struct gpm_options *o);
 /* The session of chain i: interrupted when its draws do not agree with those on disk. */
 void run_folder_watch(struct run_folder *f, size_t i, gpm_session *s);
 /* The session of chain i has ended: what its operators accepted is kept. */

@@ -48,13 +48,11 @@ void session_args_apply(const struct session_args *a, struct gpm_options *o) {
 }
 
 enum gpm_status read_text(const char *path, struct buf *out) {
-    struct buf why = BUF_INIT;
     bool standard = strcmp(path, "-") == 0;
-    enum gpm_status st = standard ? file_read_stdin(FILE_TEXT_MAX, out, &why)
-                                  : file_read(path, FILE_GIVEN, FILE_TEXT_MAX, out, &why);
-    if (st != GPM_OK && standard) complain(0, "cannot read the program: %s", why.data);
-    if (st != GPM_OK && !standard) complain(0, "cannot read '%s': %s", path, why.data);
-    buf_release(&why);
+    enum gpm_status st = standard ? file_read_stdin(FILE_TEXT_MAX, out)
+                                  : file_read(path, FILE_GIVEN, FILE_TEXT_MAX, out);
+    if (st != GPM_OK && standard) complain(0, "cannot read the program: %s", file_why());
+    if (st != GPM_OK && !standard) complain(0, "cannot read '%s': %s", path, file_why());
     return st;
 }
 

@@ -23,12 +23,11 @@
 /* ---- writing ---- */
 static enum gpm_status put_file(const char *dir, const char *name, const struct buf *text,
                                 struct buf *err) {
-    struct buf path = BUF_INIT, why = BUF_INIT;
+    struct buf path = BUF_INIT;
     buf_printf(&path, "%s/%s", dir, name);
-    enum gpm_status st = file_write(path.data, FILE_OURS, text->data, text->len, &why);
-    if (st) buf_printf(err, "cannot write '%s': %s", path.data, why.data);
+    enum gpm_status st = file_write(path.data, FILE_OURS, text->data, text->len);
+    if (st) buf_printf(err, "cannot write '%s': %s", path.data, file_why());
     buf_release(&path);
-    buf_release(&why);
     return st;
 }
 
@@ -193,53 +192,48 @@ static enum gpm_status save_parts(const struct discovery *d, const char *dir, st
 }
 
 enum gpm_status discovery_save(const struct discovery *d, const char *dir, struct buf *err) {
-    struct buf b = BUF_INIT, why = BUF_INIT;
+    struct buf b = BUF_INIT;
     int lock = -1;
-    enum gpm_status st = file_folder(dir, FILE_GIVEN, &why);
-    if (st) buf_printf(err, "cannot make the folder '%s': %s", dir, why.data);
+    enum gpm_status st = file_folder(dir, FILE_GIVEN);
+    if (st) buf_printf(err, "cannot make the folder '%s': %s", dir, file_why());
     if (!st) {
-        st = file_lock(dir, &lock, &why);
-        if (st) buf_printf(err, "cannot write to the folder '%s': %s", dir, why.data);
+        st = file_lock(dir, &lock);
+        if (st) buf_printf(err, "cannot write to the folder '%s': %s", dir, file_why());
     }
     if (!st) {
         st = save_parts(d, dir, &b, err);
         file_unlock(dir, lock);
     }
     buf_release(&b);
-    buf_release(&why);
     return st;
 }
 
 /* ---- reading ---- */
 
-/* `why` names the file. */
-static enum gpm_status read_part(const char *dir, const char *name, struct buf *text,
-                                 struct buf *why) {
+static enum gpm_status read_part(const char *dir, const char *name, struct buf *text) {
     struct buf path = BUF_INIT;
     buf_printf(&path, "%s/%s", dir, name);
-    buf_printf(why, "%s: ", name);
-    enum gpm_status st = file_read(path.data, FILE_OURS, SIZE_MAX / 4, text, why);
+    enum gpm_status st = file_read(path.data, FILE_OURS, SIZE_MAX / 4, text);
     buf_release(&path);
     return st;
 }
 
 static json_t *load_json(const char *dir, const char *name, struct buf *err) {
-    struct buf text = BUF_INIT, why = BUF_INIT;
+    struct buf text = BUF_INIT;
     json_error_t e;
     json_t *j = NULL;
-    if (read_part(dir, name, &text, &why) == GPM_OK) {
+    enum gpm_status st = read_part(dir, name, &text);
+    if (st == GPM_OK) {
         locale_t before = number_locale_enter();
         j = json_loadb(text.data, text.len, 0, &e);
         number_locale_leave(before);
-        if (!j) buf_puts(&why, e.text);
     }
     if (!j)
         buf_printf(err,
-                   "'%s' holds no run of discover that can be read: %s; "
+                   "'%s' holds no run of discover that can be read: %s: %s; "
                    "`gpmem discover --out DIR FILE` makes one",
-                   dir, why.data);
+                   dir, name, st == GPM_OK ? e.text : file_why());
     buf_release(&text);
-    buf_release(&why);
     return j;
 }
 
@@ -287,15 +281,14 @@ static void load_form(struct series *s, const char *form) {
 
 static enum gpm_status load_series(struct discovery *d, const char *dir, json_t *m,
                                    struct buf *err) {
-    struct buf text = BUF_INIT, why = BUF_INIT;
+    struct buf text = BUF_INIT;
     struct series_options o = {0};
-    enum gpm_status st = read_part(dir, "data.csv", &text, &why);
+    enum gpm_status st = read_part(dir, "data.csv", &text);
     if (st)
-        buf_printf(err, "'%s': %s", dir, why.data);
+        buf_printf(err, "'%s': data.csv: %s", dir, file_why());
     else
         st = series_parse(&d->series, "data.csv", text.data, text.len, &o, err);
     buf_release(&text);
-    buf_release(&why);
     if (st != GPM_OK) return st;
     struct series *s = &d->series;
     char *hash = get_text(m, "data_hash");
@@ -450,8 +443,8 @@ static enum gpm_status load_chains(struct discovery *d, const char *dir, json_t 
     p->ess = get_number(m, "ess", 0);
     p->settled = get_bool(m, "settled");
     p->verdict = get_text(m, "verdict");
-    struct buf text = BUF_INIT, why = BUF_INIT;
-    enum gpm_status st = read_part(dir, "chains.csv", &text, &why);
+    struct buf text = BUF_INIT;
+    enum gpm_status st = read_part(dir, "chains.csv", &text);
     size_t n = (size_t)p->n_chains * p->steps, k = 0;
     size_t room = n > 10000000 ? 0 : n; /* no run was that long */
     p->chain = NEW_ARRAY(struct chain_state, room + 1);
@@ -464,7 +457,6 @@ static enum gpm_status load_chains(struct discovery *d, const char *dir, json_t 
         p->chain[k++] = (struct chain_state){(int)id, number_read(*end ? end + 1 : end, NULL)};
     }
     buf_release(&text);
-    buf_release(&why);
     if (k != n) buf_printf(err, "'%s': chains.csv is damaged", dir);
     return k == n ? GPM_OK : GPM_E_FORMAT;
 }

@@ -192,14 +192,13 @@ enum gpm_status csv_parse(struct csv *c, const char *name, const char *text, siz
 
 enum gpm_status csv_read(struct csv *c, const char *path, const struct csv_options *opt,
                          struct buf *err) {
-    struct buf text = BUF_INIT, why = BUF_INIT;
+    struct buf text = BUF_INIT;
     size_t max = opt && opt->max_bytes ? opt->max_bytes : FILE_TEXT_MAX;
-    enum gpm_status s = file_read(path, FILE_GIVEN, max, &text, &why);
+    enum gpm_status s = file_read(path, FILE_GIVEN, max, &text);
     if (s)
-        buf_printf(err, "%s: %s", path, why.data);
+        buf_printf(err, "%s: %s", path, file_why());
     else
         s = csv_parse(c, path, text.data, text.len, opt, err);
-    buf_release(&why);
     buf_release(&text);
     return s;
 }

@@ -134,10 +134,8 @@ static void show_on_terminal(struct infer_state *x, const struct plot_scene *s, 
 }
 
 static enum gpm_status write_file(struct infer_state *x, const char *path, const struct buf *b) {
-    struct buf why = BUF_INIT;
-    enum gpm_status st = file_write(path, FILE_GIVEN, b->data, b->len, &why);
-    if (st != GPM_OK) st = infer_error(x, DIAG_FILE, "cannot write '%s': %s", path, why.data);
-    buf_release(&why);
+    enum gpm_status st = file_write(path, FILE_GIVEN, b->data, b->len);
+    if (st != GPM_OK) st = infer_error(x, DIAG_FILE, "cannot write '%s': %s", path, file_why());
     return st;
 }
 

@@ -45,13 +45,11 @@ static enum gpm_status log_append(struct optimize *o, const char *key, struct bu
     if (!s && sscanf(text, "%lld %lld", &seq, &offset) != 2) seq = 0, offset = -1;
     mem_free(text);
     if (s && s != GPM_E_NOT_FOUND) return s;
-    struct buf why = BUF_INIT;
     int fd;
-    s = file_append(o->opt.log, &fd, &why);
+    s = file_append(o->opt.log, &fd);
     if (s || fstat(fd, &sb)) {
-        buf_printf(err, "log '%s': %s", o->opt.log, s ? why.data : strerror(errno));
+        buf_printf(err, "log '%s': %s", o->opt.log, s ? file_why() : strerror(errno));
         if (!s) close(fd);
-        buf_release(&why);
         return GPM_E_IO;
     }
     if (sb.st_size < offset) seq = 0, offset = -1; /* somebody took the file away: all again */
@@ -62,34 +60,30 @@ static enum gpm_status log_append(struct optimize *o, const char *key, struct bu
         seq = o->trace.at[i].seq;
     }
     long long end = (offset < 0 ? (long long)sb.st_size : offset) + (long long)lines.len;
-    if (offset >= 0 && sb.st_size > offset && ftruncate(fd, offset) != 0) {
-        buf_puts(&why, strerror(errno));
-        s = GPM_E_IO;
-    }
-    if (!s) s = file_put(fd, lines.data, lines.len, &why);
-    enum gpm_status closed = file_close(fd, &why);
+    bool cut = offset < 0 || sb.st_size <= offset || ftruncate(fd, offset) == 0;
+    const char *why = cut ? file_why() : strerror(errno);
+    s = cut ? file_put(fd, lines.data, lines.len) : GPM_E_IO;
+    enum gpm_status closed = file_close(fd);
     if (!s) s = closed;
     if (s) {
-        buf_printf(err, "log '%s': writing failed: %s", o->opt.log, why.data);
+        buf_printf(err, "log '%s': writing failed: %s", o->opt.log, why);
     } else if (lines.len || offset < 0) {
         buf_printf(&mark, "%lld %lld", seq, end);
         s = memo_set(o->memo, key, mark.data, err);
     }
     buf_release(&lines);
     buf_release(&mark);
-    buf_release(&why);
     return s;
 }
 
 enum gpm_status optimize_write_log(struct optimize *o, struct buf *err) {
     if (!o->opt.log) return GPM_OK;
-    struct buf key = BUF_INIT, why = BUF_INIT;
+    struct buf key = BUF_INIT;
     char *full = realpath(o->opt.log, NULL);
     int fd; /* made by the first line; then its full name is the key */
-    if (!full && file_append(o->opt.log, &fd, &why) == GPM_OK && file_close(fd, &why) == GPM_OK)
+    if (!full && file_append(o->opt.log, &fd) == GPM_OK && file_close(fd) == GPM_OK)
         full = realpath(o->opt.log, NULL);
     buf_printf(&key, "log:%s", full ? full : o->opt.log);
-    buf_release(&why);
     free(full);
     enum gpm_status s = memo_begin(o->memo, err);
     if (!s) s = optimize_refresh(o, err);

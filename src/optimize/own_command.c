@@ -52,20 +52,17 @@ static bool describe(struct memo *m, const char *id, const char *command, struct
 }
 
 static bool file_holds(const char *path, const struct buf *want) {
-    struct buf text = BUF_INIT, why = BUF_INIT;
-    bool same = file_read(path, FILE_PRIVATE, want->len, &text, &why) == GPM_OK &&
+    struct buf text = BUF_INIT;
+    bool same = file_read(path, FILE_PRIVATE, want->len, &text) == GPM_OK &&
                 text.len == want->len && memcmp(text.data, want->data, want->len) == 0;
     buf_release(&text);
-    buf_release(&why);
     return same;
 }
 
 /* Whole or not at all; without it a join asks for --allow-run. */
 static void write_record(const struct buf *path, const struct buf *text) {
-    struct buf why = BUF_INIT;
-    enum gpm_status st = file_folders_above(path->data, &why);
-    if (st == GPM_OK) st = file_write(path->data, FILE_PRIVATE, text->data, text->len, &why);
-    buf_release(&why);
+    if (file_folders_above(path->data) == GPM_OK)
+        (void)!file_write(path->data, FILE_PRIVATE, text->data, text->len);
 }
 
 static enum gpm_status with_record(struct memo *m, const char *command, bool write, bool *own,

@@ -194,16 +194,14 @@ static char *resolve_path(struct session *s, const char *path) {
 static enum gpm_status read_file(struct session *s, const char *path, struct span at,
                                  struct buf *out) {
     struct sp_options *o = s->core.host.options;
-    struct buf why = BUF_INIT;
     if (o && o->file) o->file(o->file_user, path);
-    enum gpm_status st = file_read(path, FILE_GIVEN, FILE_TEXT_MAX, out, &why);
+    enum gpm_status st = file_read(path, FILE_GIVEN, FILE_TEXT_MAX, out);
     if (st != GPM_OK) {
         enum diag_code code = st == GPM_E_INTERRUPT ? DIAG_INTERRUPTED
                               : st == GPM_E_LIMIT   ? DIAG_LIMIT
                                                     : DIAG_FILE;
-        st = diag_raise(&s->diags, code, at, "cannot read %s: %s", path, why.data);
+        st = diag_raise(&s->diags, code, at, "cannot read %s: %s", path, file_why());
     }
-    buf_release(&why);
     return st;
 }
 

@@ -213,10 +213,10 @@ double memo_now(void) {
 /* Field 22 of /proc/PID/stat; the command name before it may hold spaces and brackets. */
 long long memo_pid_start(long pid) {
     char path[64], state = 0;
-    struct buf text = BUF_INIT, why = BUF_INIT;
+    struct buf text = BUF_INIT;
     long long start = 0;
     snprintf(path, sizeof path, "/proc/%ld/stat", pid);
-    enum gpm_status st = file_read(path, FILE_GIVEN, 4096, &text, &why);
+    enum gpm_status st = file_read(path, FILE_GIVEN, 4096, &text);
     const char *p = st ? NULL : strrchr(text.data, ')');
     bool known = p && sscanf(p + 1,
                              " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d "
@@ -229,6 +229,5 @@ long long memo_pid_start(long pid) {
     else if (state == 'Z' || state == 'X')
         start = -1;
     buf_release(&text);
-    buf_release(&why);
     return start;
 }
