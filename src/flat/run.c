@@ -71,7 +71,7 @@ static bool set_slot(const struct run *r, uint32_t slot, value taken) {
 /* A call of an operation's row. Diagnostics of a row that fails are the general way's to give. */
 struct row_call {
     struct sp_call c;
-    struct trace *outer;
+    struct world *outer;
     size_t n_diags;
 };
 
@@ -81,8 +81,7 @@ static void row_begin(const struct run *r, const struct flat_op *op, struct row_
     const uint32_t *slots = op_args(r->form, op);
     value *args = r->form->args;
     for (uint32_t i = 0; i < op->n_args; i++) args[i] = value_in(r, slots[i]);
-    k->outer = core->model;
-    core->model = r->t;
+    k->outer = model_enter(r->t);
     k->n_diags = core->diags->list.n;
     k->c = (struct sp_call){.cls = op->cls,
                             .args = args,

@@ -151,7 +151,7 @@ static enum gpm_status apply_memo(struct trace *t, struct node *n, struct memo_p
         f->memo = m;
         f->key = value_ref(key);
         f->building = true;
-        memo_insert(m, key)->family = f;
+        memo_set_family(memo_insert(m, key), f);
         if (n->ctx) vec_push(&f->own_ctx->joined, n->ctx);
         f->own_ctx->reach = tagctx_reach(n->ctx);
         st = value_call_family(t, m->proc, key.u.array->at, key.u.array->n, f, f->own_ctx, n->ast);
@@ -266,8 +266,7 @@ static enum gpm_status simulate(struct trace *t, struct node *n, struct sp_call 
     if (!c->cls->simulate)
         return diag_raise(t->core->diags, DIAG_ACTION_IN_MODEL, node_span(n),
                           "%s cannot be called in a model expression", c->cls->name);
-    struct trace *outer = t->core->model;
-    t->core->model = t;
+    struct world *outer = model_enter(t);
     enum gpm_status st = core_place(t->core, sp_simulate(c, out), node_span(n));
     t->core->model = outer;
     return st;

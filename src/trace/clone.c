@@ -49,9 +49,7 @@ static struct frame *clone_frame(struct clone *c, struct frame *f) {
         struct slot *s = &f->s[i];
         g->s[i].unset = s->unset;
         if (!s->own) continue;
-        struct node *k = mem_zalloc(NODE_CONST_SIZE); /* a constant that the frame owns */
-        k->kind = NODE_CONST;
-        k->flags = NODE_SHARED;
+        struct node *k = (struct node *)cell_new(NIL); /* a constant that the frame owns */
         g->s[i].node = k;
         g->s[i].own = true;
         map_put(&c->nodes, MAP_PTR(s->node), k);
@@ -96,7 +94,7 @@ static void find_families(struct clone *c, struct family *f) {
  * trace is emptied here, or translated by fill_node before anybody reads it. */
 static struct node *raw_node(struct clone *c, struct node *n, struct family *g) {
     bool constant = n->kind == NODE_CONST;
-    size_t size = constant ? NODE_CONST_SIZE : sizeof *n + n->n_in * sizeof n->in[0];
+    size_t size = node_size(n->kind, n->n_in);
     struct node *m = pool_zalloc(&c->to->pool, size);
     memcpy(m, n, size);
     m->val = NIL;
@@ -207,7 +205,7 @@ static value clone_memo(struct clone *c, value v) {
             struct memo_entry *ne = memo_insert(k, key);
             value_unref(key);
             ne->val = value_ref(e->val);
-            if (e->family) ne->family = map_get(&c->families, MAP_PTR(e->family));
+            if (e->family) memo_set_family(ne, map_get(&c->families, MAP_PTR(e->family)));
         }
     return out;
 }

@@ -12,17 +12,20 @@
  * use; one that shows a reference twice could: visit functions name each counted reference once.
  *
  * A collection walks all that frames lead to; the next one waits until as many frames were made. */
-#include "trace/node.h"
+#include "trace/plain.h"
 
 struct item {
-    enum { ITEM_FRAME, ITEM_VALUE, ITEM_STATE, ITEM_FAMILY } kind;
+    enum { ITEM_FRAME, ITEM_VALUE, ITEM_STATE, ITEM_PART } kind;
     bool live;
     int64_t left; /* references not met */
     union {
         struct frame *frame;
         value v;
         struct sp_state *state;
-        struct family *family;
+        struct {
+            void *at;
+            void (*visit)(void *part, struct visitor *v);
+        } part;
     } u;
 };
 
@@ -34,8 +37,7 @@ struct collection {
     bool marking;        /* references make live, else they are subtracted */
 };
 
-/* One reference to the object at `address`. A family has one owner, its trace, however many request
- * it. */
+/* One reference to the object at `address`; of those to a part the first alone counts. */
 static void meet(struct collection *c, const void *address, struct item fresh) {
     size_t at = (size_t)(uintptr_t)map_get(&c->found, MAP_PTR(address));
     if (!at && c->marking) return; /* cannot be: everything was met */
@@ -43,7 +45,7 @@ static void meet(struct collection *c, const void *address, struct item fresh) {
         vec_push(&c->items, fresh);
         at = c->items.n;
         map_put(&c->found, MAP_PTR(address), (void *)(uintptr_t)at);
-    } else if (fresh.kind == ITEM_FAMILY && !c->marking)
+    } else if (fresh.kind == ITEM_PART && !c->marking)
         return;
     struct item *it = &c->items.at[at - 1];
     if (!c->marking)
@@ -68,31 +70,16 @@ static void meet_value(struct visitor *v, value x) {
          (struct item){.kind = ITEM_VALUE, .left = x.u.obj->refs, .u.v = x});
 }
 
-static void meet_family(struct collection *c, struct family *f) {
-    meet(c, f, (struct item){.kind = ITEM_FAMILY, .left = 1, .u.family = f});
-}
-
-void trace_visit(struct trace *t, struct visitor *v) {
-    for (size_t i = 0; i < t->records.n; i++)
-        meet_family((struct collection *)v, t->records.at[i]->family);
+static void meet_part(struct visitor *v, void *part, void (*visit)(void *, struct visitor *)) {
+    meet((struct collection *)v, part,
+         (struct item){.kind = ITEM_PART, .left = 1, .u.part = {part, visit}});
 }
 
 static void visit_frame(struct collection *c, struct frame *f) {
     meet_frame(&c->visitor, f->parent);
     for (uint32_t i = 0; i < f->n; i++) {
         meet_value(&c->visitor, f->s[i].v);
-        if (f->s[i].own) meet_value(&c->visitor, f->s[i].node->val);
-    }
-}
-
-static void visit_family(struct collection *c, struct family *f) {
-    for (size_t i = 0; i < f->frames.n; i++) meet_frame(&c->visitor, f->frames.at[i]);
-    meet_value(&c->visitor, f->key);
-    for (size_t i = 0; i < f->nodes.n; i++) {
-        struct node *n = f->nodes.at[i];
-        meet_value(&c->visitor, n->val);
-        for (uint32_t j = 0; n->kind != NODE_CONST && n->req && j < n->req->n_fam; j++)
-            meet_family(c, n->req->fam[j]);
+        if (f->s[i].own) meet_value(&c->visitor, ((struct cell *)f->s[i].node)->val);
     }
 }
 
@@ -124,7 +111,7 @@ static void visit_item(struct collection *c, size_t i) {
     struct item it = c->items.at[i]; /* the array may move */
     switch (it.kind) {
     case ITEM_FRAME: visit_frame(c, it.u.frame); return;
-    case ITEM_FAMILY: visit_family(c, it.u.family); return;
+    case ITEM_PART: it.u.part.visit(it.u.part.at, &c->visitor); return;
     case ITEM_STATE: it.u.state->cls->visit(it.u.state->data, &c->visitor); return;
     case ITEM_VALUE: visit_value(c, it.u.v); return;
     }
@@ -168,7 +155,7 @@ static void free_dead(struct collection *c) {
 enum { COLLECT_AFTER = 1000 }; /* frames made, at least */
 
 void frames_collect(struct session_core *core) {
-    struct collection c = {.visitor = {meet_value, meet_frame}};
+    struct collection c = {.visitor = {meet_value, meet_frame, meet_part}};
     for (struct frame *f = core->frames; f; f = f->next) {
         vec_push(&c.items, ((struct item){.kind = ITEM_FRAME, .left = f->refs, .u.frame = f}));
         map_put(&c.found, MAP_PTR(f), (void *)(uintptr_t)c.items.n);

@@ -2,52 +2,36 @@
  *
  * What the evaluators share: the session's core, checks of calls, keyword arguments, quoting. */
 #include "trace/plain.h"
-#include "trace/trace.h"
 #include "base/stop.h"
 
 #include <math.h>
 #include <string.h>
 #include <time.h>
 
-static struct node *const_node(value v_taken) {
-    struct node *n = mem_zalloc(NODE_CONST_SIZE);
-    n->val = v_taken;
-    n->kind = NODE_CONST;
-    n->flags = NODE_SHARED;
-    return n;
+struct cell *cell_new(value v_taken) {
+    struct cell *c = mem_zalloc(sizeof *c);
+    c->val = v_taken;
+    return c;
+}
+
+void cell_free(struct cell *c) {
+    value_unref(c->val);
+    mem_free(c);
 }
 
 void core_bind_builtin(struct session_core *core, const char *name, value v_taken) {
     struct sym *s = sym_cstr(core->syms, name);
-    struct node *old = map_get(&core->builtins, MAP_PTR(s));
-    if (old) {
-        value_unref(old->val);
-        mem_free(old);
-    }
-    map_put(&core->builtins, MAP_PTR(s), const_node(v_taken));
-}
-
-static void add_builtin(struct session_core *core, size_t i) {
-    core_bind_builtin(core, sp_index_at(i)->name, sp_builtin_value(i));
+    struct cell *old = map_get(&core->builtins, MAP_PTR(s));
+    if (old) cell_free(old);
+    map_put(&core->builtins, MAP_PTR(s), cell_new(v_taken));
 }
 
 void core_init(struct session_core *core) {
     core->collect_at = 1000;
-    for (size_t i = 0; i < sp_index_count(); i++) add_builtin(core, i);
-    struct sym *nil = sym_cstr(core->syms, "nil");
-    map_put(&core->builtins, MAP_PTR(nil), const_node(NIL));
-    struct sym *pi = sym_cstr(core->syms, "pi");
-    map_put(&core->builtins, MAP_PTR(pi), const_node(value_num(3.14159265358979323846)));
-}
-
-static void free_const_map(struct map *m) {
-    for (size_t i = 0; i < m->cap; i++) {
-        struct node *n = m->slots[i].val;
-        if (!n) continue;
-        value_unref(n->val);
-        mem_free(n);
-    }
-    map_release(m);
+    for (size_t i = 0; i < sp_index_count(); i++)
+        core_bind_builtin(core, sp_index_at(i)->name, sp_builtin_value(i));
+    core_bind_builtin(core, "nil", NIL);
+    core_bind_builtin(core, "pi", value_num(3.14159265358979323846));
 }
 
 void core_release(struct session_core *core) {
@@ -62,7 +46,9 @@ void core_release(struct session_core *core) {
     frames_free_all(core);
     for (size_t i = 0; i < core->texts.n; i++) code_unref(core->texts.at[i]);
     vec_release(&core->texts);
-    free_const_map(&core->builtins);
+    for (size_t i = 0; i < core->builtins.cap; i++)
+        if (core->builtins.slots[i].val) cell_free(core->builtins.slots[i].val);
+    map_release(&core->builtins);
     for (size_t i = 0; i < core->sigs.cap; i++) mem_free(core->sigs.slots[i].val);
     map_release(&core->sigs);
 }
@@ -149,7 +135,7 @@ struct code *core_text(struct session_core *core, const char *name, const char *
     return k;
 }
 
-struct node *core_literal(struct session_core *core, const struct ast *a) {
+struct cell *core_literal(struct session_core *core, const struct ast *a) {
     if (a->cache) return a->cache;
     value v = NIL;
     switch (a->kind) {
@@ -160,10 +146,10 @@ struct node *core_literal(struct session_core *core, const struct ast *a) {
     case AST_QUOTE: v = core_quote(core, a->kids[0], NULL); break;
     default: break;
     }
-    struct node *n = const_node(v);
-    vec_push(&a->code->literals, n);
-    ((struct ast *)(uintptr_t)a)->cache = n; /* the cache is the evaluator's own field */
-    return n;
+    struct cell *c = cell_new(v);
+    vec_push(&a->code->literals, c);
+    ((struct ast *)(uintptr_t)a)->cache = c; /* the cache is the evaluator's own field */
+    return c;
 }
 
 value core_constant(struct session_core *core, const struct ast *a) {
@@ -175,20 +161,16 @@ const value *core_lookup_define(struct session_core *core, struct sym *s) {
     return d ? &d->v : NULL;
 }
 
-struct node *core_model_name(struct session_core *core, struct trace *t, const struct ast *a) {
+struct node *core_model_name(struct session_core *core, struct world *w, const struct ast *a) {
     struct sym *s = a->u.name.sym;
     struct define_slot *d = a->u.name.inference ? map_get(&core->defines, MAP_PTR(s)) : NULL;
-    return d && !d->library ? NULL : map_get(&t->globals, MAP_PTR(s));
+    return d && !d->library ? NULL : map_get(&w->globals, MAP_PTR(s));
 }
 
 enum gpm_status core_unbound(struct session_core *core, struct sym *s, struct span at,
-                             struct trace *t) {
+                             const char *const *first, size_t n) {
     VEC(const char *) names = {0}; /* of equally near names the program's own come first */
-    for (size_t i = 0; t && i < t->records.n; i++) {
-        struct record *r = t->records.at[i];
-        if (r->name) vec_push(&names, r->name->text);
-        for (size_t j = 0; j < r->names.n; j++) vec_push(&names, r->names.at[j]->text);
-    }
+    for (size_t i = 0; i < n; i++) vec_push(&names, first[i]);
     for (size_t i = core->define_names.n; i-- > 0;) /* those of the library were the first */
         vec_push(&names, core->define_names.at[i]->text);
     for (size_t i = 0; i < sp_index_count(); i++)

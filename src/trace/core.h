@@ -9,13 +9,19 @@
 #include "trace/frame.h"
 #include <signal.h>
 
+/* What procedures of a model see of it: a trace begins with it. */
+struct world {
+    struct rng rng;
+    struct map globals; /* sym -> struct node *: what it assumes */
+};
+
 /* What one session shares among its evaluators, traces and operators. */
 struct session_core {
     struct sym_table *syms;
     struct diags *diags;
     struct sp_host host;
     struct rng rng;      /* of the inference program */
-    struct map builtins; /* sym -> struct node* constant of the builtin procedure or value */
+    struct map builtins; /* sym -> struct cell* of the builtin procedure or value */
     struct map defines;  /* sym -> struct define_slot* : inference globals */
     VEC(struct sym *) define_names;
     VEC(struct code *) texts;       /* that may still be referred to */
@@ -42,7 +48,7 @@ struct session_core {
                                 const value *args, size_t n, struct span at, value *out);
     bool (*names_action)(value v); /* an action that a builtin name is bound to: pass */
     void *session;
-    struct trace *model; /* the trace on whose behalf procedures are called, or NULL */
+    struct world *model; /* on whose behalf procedures are called, or NULL */
     struct map sigs;     /* sp_class* of made procedures -> struct sp_sig* */
 };
 struct define_slot {
@@ -64,13 +70,14 @@ enum gpm_status core_check_sound(struct session_core *core, struct span at) GPM_
 /* A text that is to be parsed and run: its code, borrowed. It goes when nothing refers to it. */
 struct code *core_text(struct session_core *core, const char *name, const char *text, size_t len);
 value core_constant(struct session_core *core, const struct ast *a); /* of a literal; borrowed */
-struct node *core_literal(struct session_core *core, const struct ast *a);
+struct cell *core_literal(struct session_core *core, const struct ast *a);
 /* The node of a name that the model assumes; NULL: none, or the name stands in a procedure of the
  * inference program, which defines it itself. */
-struct node *core_model_name(struct session_core *core, struct trace *t, const struct ast *a);
+struct node *core_model_name(struct session_core *core, struct world *w, const struct ast *a);
 const value *core_lookup_define(struct session_core *core, struct sym *s); /* NULL: unbound */
+/* The error; `names`: of the model that asked, to be suggested before others. */
 enum gpm_status core_unbound(struct session_core *core, struct sym *s, struct span at,
-                             struct trace *t);
+                             const char *const *names, size_t n);
 /* The row and state behind a primitive procedure value; NULL: compound, memoized or no procedure.
  */
 const struct sp_class *proc_class(value op, void **state);

@@ -11,6 +11,18 @@
 
 #include <string.h>
 
+static enum gpm_status unbound(struct trace *t, const struct ast *a) {
+    VEC(const char *) names = {0};
+    for (size_t i = 0; i < t->records.n; i++) {
+        struct record *r = t->records.at[i];
+        if (r->name) vec_push(&names, r->name->text);
+        for (size_t j = 0; j < r->names.n; j++) vec_push(&names, r->names.at[j]->text);
+    }
+    enum gpm_status st = core_unbound(t->core, a->u.name.sym, a->span, names.at, names.n);
+    vec_release(&names);
+    return st;
+}
+
 /* In this order: what the model assumes, what the inference program defines (as a constant, its
  * value now), builtins. */
 static enum gpm_status global_name(struct trace *t, struct family *fam, const struct ast *a,
@@ -18,7 +30,7 @@ static enum gpm_status global_name(struct trace *t, struct family *fam, const st
     struct session_core *core = t->core;
     struct sym *s = a->u.name.sym;
     if (!a->u.name.builtin) {
-        *out = core_model_name(core, t, a);
+        *out = core_model_name(core, &t->world, a);
         if (*out) return regen_ensure(t, *out);
         const value *v = core_lookup_define(core, s);
         if (v) {
@@ -27,19 +39,14 @@ static enum gpm_status global_name(struct trace *t, struct family *fam, const st
         }
     }
     *out = map_get(&core->builtins, MAP_PTR(s));
-    if (*out) return GPM_OK;
-    return core_unbound(core, s, a->span, t);
+    return *out ? GPM_OK : unbound(t, a);
 }
 
 /* The node for a frame slot; values get a constant node, kept with the slot. */
 static struct node *slot_node(struct slot *s) {
     if (s->node) return s->node;
-    struct node *n = mem_zalloc(NODE_CONST_SIZE);
-    n->kind = NODE_CONST;
-    n->flags = NODE_SHARED;
-    n->val = value_ref(s->v);
     s->own = true;
-    return s->node = n;
+    return s->node = (struct node *)cell_new(value_ref(s->v));
 }
 
 /* A name is the node it is bound to. One that an enclosing inference variable could supply is the
@@ -370,11 +377,11 @@ enum gpm_status eval_expr(struct trace *t, struct family *fam, const struct ast 
     case AST_NUMBER:
     case AST_ATOM:
     case AST_STRING:
-    case AST_BOOL: *out = core_literal(t->core, a); return GPM_OK;
+    case AST_BOOL: *out = (struct node *)core_literal(t->core, a); return GPM_OK;
     case AST_QUOTE: {
         value v;
         *out = core_quote_splices(t->core, a, f, &v) ? node_constant(t, fam, v)
-                                                     : core_literal(t->core, a);
+                                                     : (struct node *)core_literal(t->core, a);
         return GPM_OK;
     }
     case AST_NAME: return eval_name(t, fam, a, f, out);

@@ -11,9 +11,22 @@
 #include "lang/ast.h"
 #include "sp/sp.h"
 
+struct family;
 struct node;
 struct session_core;
 struct trace;
+
+/* A constant as the tracing evaluator reads it: of a literal, a builtin, a slot. A node of a trace
+ * begins with one (trace/node.h), so that a name can stand for either. */
+struct cell {
+    value val;
+    uint16_t flags;
+    uint8_t kind;    /* 0 */
+    uint8_t special; /* of nodes, as the rest */
+    uint32_t n_in;
+};
+struct cell *cell_new(value v_taken);
+void cell_free(struct cell *c);
 
 /* A piece of code, a text or what was made at run time (eval, code spliced into a model): its
  * syntax tree and the constants in it. Counted by the evaluation under way and by what can outlive
@@ -22,7 +35,7 @@ struct code {
     uint32_t refs;
     uint32_t unit; /* of the text; NO_SPAN_UNIT: made at run time */
     struct arena arena;
-    VEC(struct node *) literals;
+    VEC(struct cell *) literals;
 };
 struct code *code_new(uint32_t unit);  /* one reference */
 struct code *code_ref(struct code *k); /* NULL: stays NULL */
@@ -80,6 +93,7 @@ struct memo_entry {
     value val;             /* untraced */
     bool busy;             /* untraced: being computed */
     struct family *family; /* traced; borrowed */
+    struct node **root;    /* traced: of the family; NULL in it while it is being evaluated */
 };
 extern const struct box_class memo_class;
 value memo_value(value proc, struct trace *t);

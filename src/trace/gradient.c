@@ -67,7 +67,7 @@ static enum gpm_status no_gradient(struct grad *g, struct node *n, const char *w
 struct grad_call {
     struct sp_call c;
     value *args, *dargs;
-    struct trace *outer;
+    struct world *outer;
 };
 
 static void call_begin(struct grad *g, struct node *n, struct grad_call *k) {
@@ -75,8 +75,7 @@ static void call_begin(struct grad *g, struct node *n, struct grad_call *k) {
     k->dargs = NEW_ARRAY(value, n->n_in);
     for (uint32_t i = 0; i < n->n_in; i++) k->dargs[i] = NIL;
     node_call(g->t, n, &k->c, k->args);
-    k->outer = g->t->core->model;
-    g->t->core->model = g->t;
+    k->outer = model_enter(g->t);
 }
 
 static enum gpm_status call_end(struct grad *g, struct node *n, struct grad_call *k,

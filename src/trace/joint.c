@@ -49,8 +49,7 @@ static enum gpm_status step_on(struct trace *t, struct node *n, void *data, enum
     node_call(t, n, &c, args);
     c.state = data;
     c.observed = n->flags & NODE_AS_DATA;
-    struct trace *outer = t->core->model;
-    t->core->model = t;
+    struct world *outer = model_enter(t);
     enum gpm_status st = step == STEP_OUT  ? c.cls->unincorporate(&c, n->val)
                          : step == STEP_IN ? c.cls->incorporate(&c, n->val)
                                            : c.cls->log_density(&c, n->val, logp);

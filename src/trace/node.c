@@ -29,7 +29,7 @@ struct node *node_new(struct trace *t, struct family *fam, enum node_kind kind,
 }
 
 struct node *node_constant(struct trace *t, struct family *fam, value v_taken) {
-    struct node *n = pool_zalloc(&t->pool, NODE_CONST_SIZE);
+    struct node *n = pool_zalloc(&t->pool, sizeof(struct cell));
     n->kind = NODE_CONST;
     n->val = v_taken;
     t->n_nodes++;
@@ -205,8 +205,7 @@ enum gpm_status node_density(struct trace *t, struct node *n, value v, double *o
     struct sp_call c;
     CALL_ARGS(n);
     node_call(t, n, &c, args);
-    struct trace *outer = t->core->model;
-    t->core->model = t;
+    struct world *outer = model_enter(t);
     enum gpm_status st = core_check_call(t->core, &c, n->in[0].node->val, args, c.n, node_span(n));
     if (st == GPM_OK) {
         c.rng = &t->rng;
@@ -240,8 +239,7 @@ static enum gpm_status statistics(struct trace *t, struct node *n, bool in) {
     enum gpm_status st = GPM_OK;
     if (!in) c.observed = n->flags & NODE_AS_DATA; /* as it went in */
     if (c.cls && c.cls->incorporate) {
-        struct trace *outer = t->core->model;
-        t->core->model = t;
+        struct world *outer = model_enter(t);
         st = in ? c.cls->incorporate(&c, n->val) : c.cls->unincorporate(&c, n->val);
         t->core->model = outer;
         st = core_place(t->core, st, node_span(n));

@@ -10,7 +10,7 @@ struct node *node_new(struct trace *t, struct family *fam, enum node_kind kind,
                       const struct ast *ast, uint32_t n_in);
 struct node *node_constant(struct trace *t, struct family *fam, value v_taken);
 static inline size_t node_size(int kind, uint32_t n_in) {
-    return kind == NODE_CONST ? NODE_CONST_SIZE
+    return kind == NODE_CONST ? sizeof(struct cell)
                               : sizeof(struct node) + n_in * sizeof(struct in_edge);
 }
 void node_free(struct trace *t, struct node *n);
@@ -25,6 +25,10 @@ static inline struct in_edge *edge_of(struct node *n, uint32_t slot) {
     return slot & XIN ? &n->req->xin[slot & ~XIN] : &n->in[slot];
 }
 struct family *family_new(struct tagctx *ctx);
+static inline void memo_set_family(struct memo_entry *e, struct family *f) {
+    e->family = f;
+    e->root = &f->root;
+}
 /* Keeps code that nodes of the family are part of; NULL: nothing to keep. */
 void family_keep_code(struct family *f, struct code *k);
 void family_free(struct trace *t, struct family *f); /* nodes must be off */
@@ -58,6 +62,14 @@ void request_release(struct trace *t, struct node *n);
 void set_maker(value v, struct node *maker);
 struct sp_made *first_made(value v);
 struct node *maker_of(value v); /* node of the maker of a made procedure value, or NULL */
+
+/* For as long as a row runs, the procedures that it calls see the model's names and draw from its
+ * generator. Returns what core->model was and is to be again. */
+static inline struct world *model_enter(struct trace *t) {
+    struct world *outer = t->core->model;
+    t->core->model = &t->world;
+    return outer;
+}
 
 /* Pieces of on and off. */
 void node_link_all(struct node *n);

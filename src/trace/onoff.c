@@ -76,7 +76,7 @@ static void family_off(struct trace *t, struct family *f) {
 }
 
 static void family_on(struct trace *t, struct family *f) {
-    if (f->memo) memo_insert(f->memo, f->key)->family = f;
+    if (f->memo) memo_set_family(memo_insert(f->memo, f->key), f);
     for (size_t i = 0; i < f->nodes.n; i++) {
         struct node *n = f->nodes.at[i];
         if (n->kind != NODE_CONST) node_on(t, n);
@@ -146,4 +146,21 @@ void request_release(struct trace *t, struct node *n) {
     for (uint32_t i = n->req->n_fam; i-- > 0;) family_drop(t, n->req->fam[i], n->ctx);
     families_free_dead(t, n->req->fam, n->req->n_fam);
     n->req->n_fam = 0;
+}
+
+/* For the collector. A family has one owner, its trace, however many request it. */
+static void family_visit(void *family, struct visitor *v) {
+    struct family *f = family;
+    for (size_t i = 0; i < f->frames.n; i++) v->frame(v, f->frames.at[i]);
+    v->value(v, f->key);
+    for (size_t i = 0; i < f->nodes.n; i++) {
+        struct node *n = f->nodes.at[i];
+        v->value(v, n->val);
+        for (uint32_t j = 0; n->kind != NODE_CONST && n->req && j < n->req->n_fam; j++)
+            v->part(v, n->req->fam[j], family_visit);
+    }
+}
+
+void trace_visit(struct trace *t, struct visitor *v) {
+    for (size_t i = 0; i < t->records.n; i++) v->part(v, t->records.at[i]->family, family_visit);
 }

@@ -10,7 +10,6 @@
  * and operators build actions; else a row of that trace calls a procedure of the model, which sees
  * the model's names, draws from the trace's generator, and cannot reach operators. */
 #include "trace/plain.h"
-#include "trace/trace.h"
 
 #include <string.h>
 
@@ -31,15 +30,15 @@ static enum gpm_status lookup_name(struct session_core *core, const struct ast *
     }
     if (!a->u.name.builtin) {
         struct node *n = core->model ? core_model_name(core, core->model, a) : NULL;
-        const value *v = n ? &n->val : core_lookup_define(core, s);
+        const value *v = n ? &((struct cell *)n)->val : core_lookup_define(core, s);
         if (v) {
             *out = value_ref(*v);
             return GPM_OK;
         }
     }
-    struct node *n = map_get(&core->builtins, MAP_PTR(s));
-    if (!n) return core_unbound(core, s, a->span, NULL);
-    *out = value_ref(n->val);
+    struct cell *c = map_get(&core->builtins, MAP_PTR(s));
+    if (!c) return core_unbound(core, s, a->span, NULL, 0);
+    *out = value_ref(c->val);
     return GPM_OK;
 }
 
@@ -77,8 +76,8 @@ static enum gpm_status apply_memo(struct session_core *core, struct memo_proc *m
     struct memo_entry *e = memo_find(m, key);
     enum gpm_status st = GPM_OK;
     if (e && (e->busy || e->family)) {
-        if (e->family && e->family->root)
-            *out = value_ref(e->family->root->val);
+        if (e->family && *e->root)
+            *out = value_ref(((struct cell *)*e->root)->val);
         else
             st = diag_raise(core->diags, DIAG_MEMO_LOOP, at,
                             "this memoized call needs its own value with the same arguments");
@@ -128,8 +127,8 @@ static enum gpm_status apply_requesting(struct session_core *core, struct sp_cal
 
 static value deref(value v) {
     if (v.tag != V_REF) return value_ref(v);
-    struct node *n = v.u.ref->node;
-    return value_ref(n ? n->val : v.u.ref->v);
+    struct cell *c = (struct cell *)v.u.ref->node;
+    return value_ref(c ? c->val : v.u.ref->v);
 }
 
 static enum gpm_status eval_data(struct session_core *core, const value *args, size_t n,
@@ -255,7 +254,7 @@ static enum gpm_status eval_call(struct session_core *core, const struct ast *a,
     if (st != GPM_OK) return st;
     enum sp_special which = core_special(op);
     if (which == SPECIAL_MAP && a->n > 3 && !core->model) {
-        struct node *ascent =
+        struct cell *ascent =
             map_get(&core->builtins, MAP_PTR(sym_cstr(core->syms, "gradient_ascent")));
         value_set_take(&op, value_ref(ascent->val));
     }

@@ -10,7 +10,6 @@
  * A traced frame's slots hold borrowed nodes, so no ring goes through them: their family owns both.
  */
 #include "trace/plain.h"
-#include "trace/trace.h"
 
 #include <string.h>
 
@@ -46,10 +45,7 @@ struct frame *frame_ref(struct frame *f) {
 void frame_clear(struct frame *f) {
     for (uint32_t i = 0; i < f->n; i++) {
         struct slot *s = &f->s[i];
-        if (s->own) {
-            value_unref(s->node->val);
-            mem_free(s->node);
-        }
+        if (s->own) cell_free((struct cell *)s->node);
         value v = s->v;
         s->node = NULL;
         s->own = false;
@@ -90,7 +86,7 @@ void frames_free_all(struct session_core *core) {
 /* A traced slot has the value of its node; an untraced one its own, of which `node` may be a
  * constant copy for the tracing evaluator. */
 value slot_value(const struct slot *s) {
-    return s->node && !s->own ? s->node->val : s->v;
+    return s->node && !s->own ? ((struct cell *)s->node)->val : s->v;
 }
 
 static void closure_free(struct box *b) {

@@ -3,7 +3,6 @@
  * Syntax as data (quote) and data as syntax (eval, spliced code). Names become symbols, calls
  * become arrays of operator and operands flagged OBJ_CODE. */
 #include "trace/plain.h"
-#include "trace/trace.h"
 
 #include <string.h>
 
@@ -69,10 +68,7 @@ struct code *code_ref(struct code *k) {
 
 void code_unref(struct code *k) {
     if (!k || --k->refs) return;
-    for (size_t i = 0; i < k->literals.n; i++) {
-        value_unref(k->literals.at[i]->val);
-        mem_free(k->literals.at[i]);
-    }
+    for (size_t i = 0; i < k->literals.n; i++) cell_free(k->literals.at[i]);
     vec_release(&k->literals);
     arena_release(&k->arena);
     mem_free(k);
@@ -99,12 +95,9 @@ static struct ast *new_ast(struct code *k, enum ast_kind kind, struct span at, s
 /* A constant that no literal can write: a quoted node with its cache filled. */
 static struct ast *constant_ast(struct code *k, value v, struct span at) {
     struct ast *a = new_ast(k, AST_QUOTE, at, 0);
-    struct node *n = mem_zalloc(NODE_CONST_SIZE);
-    n->val = value_ref(v);
-    n->kind = NODE_CONST;
-    n->flags = NODE_SHARED;
-    vec_push(&k->literals, n);
-    a->cache = n;
+    struct cell *c = cell_new(value_ref(v));
+    vec_push(&k->literals, c);
+    a->cache = c;
     return a;
 }
 

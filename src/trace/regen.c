@@ -109,8 +109,7 @@ static enum gpm_status detach_d(struct scaffold *s, struct entry *e, double *w) 
  * reads the names of the model. */
 enum gpm_status maker_log_joint(struct trace *t, struct node *n, struct sp_state *state,
                                 double *logp) {
-    struct trace *outer = t->core->model;
-    t->core->model = t;
+    struct world *outer = model_enter(t);
     enum gpm_status st = node_class(n)->aaa->log_joint(state->data, logp);
     t->core->model = outer;
     return core_place(t->core, st, node_span(n));
@@ -280,8 +279,7 @@ static enum gpm_status regen_m(struct scaffold *s, struct entry *e) {
     enum gpm_status st = core_check_call(t->core, &c, n->in[0].node->val, args, c.n, node_span(n));
     double joint = 0;
     if (st == GPM_OK) {
-        struct trace *outer = t->core->model;
-        t->core->model = t;
+        struct world *outer = model_enter(t);
         c.rng = &t->rng;
         st = c.cls->aaa->remake(&c, maker_state(n)->data, &e->token, &joint);
         t->core->model = outer;

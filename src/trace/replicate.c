@@ -27,8 +27,7 @@ static enum gpm_status call_once(struct trace *t, struct node *end, enum how how
     node_call(t, end, &c, args);
     enum gpm_status st =
         core_check_call(t->core, &c, end->in[0].node->val, args, c.n, node_span(end));
-    struct trace *outer = t->core->model;
-    t->core->model = t;
+    struct world *outer = model_enter(t);
     c.rng = &t->rng;
     if (st == GPM_OK && how == DRAW) {
         st = c.cls->replicate ? c.cls->replicate(&c, v) : sp_simulate(&c, v);

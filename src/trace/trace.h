@@ -40,7 +40,6 @@ enum {
     NODE_LINKED_ARGS = 16, /* operands are linked (all but compound calls) */
     NODE_LINKED_OP = 32,
     NODE_INCORPORATED = 64,
-    NODE_SHARED = 128,   /* constant owned by a frame, literal or session, not by a family */
     NODE_HAS_LOGP = 256, /* logp is the log density of val given the current operands */
     NODE_FROZEN = 1024,
     NODE_AS_DATA = 2048, /* incorporated as an observation */
@@ -59,12 +58,16 @@ struct out_edge {
 #define NO_INDEX UINT32_MAX
 
 struct node {
-    /* constants are allocated only up to here (NODE_CONST_SIZE) */
-    value val;
-    uint16_t flags;
-    uint8_t kind;
-    uint8_t special; /* enum sp_special of the builtin it applies */
-    uint32_t n_in;
+    union {
+        struct cell cell; /* a constant has no more */
+        struct {
+            value val;
+            uint16_t flags;
+            uint8_t kind;
+            uint8_t special; /* enum sp_special of the builtin it applies */
+            uint32_t n_in;
+        };
+    };
     /* the rest; what steps by flats touch stands first */
     double logp;
     struct flat *flat; /* compiled steps of this one choice, or NULL */
@@ -81,7 +84,6 @@ struct node {
     struct in_edge in[];       /* NODE_APP: operator, operands; NODE_IF: condition; NODE_TAG: scope,
                                   [block,] expression; NODE_COMPONENT: package */
 };
-#define NODE_CONST_SIZE offsetof(struct node, logp)
 
 /* What a requesting node holds. */
 struct request {
@@ -186,9 +188,14 @@ struct flat_hooks {
 };
 
 struct trace {
+    union {
+        struct world world;
+        struct {
+            struct rng rng;
+            struct map globals; /* sym -> struct node* */
+        };
+    };
     struct session_core *core; /* borrowed: builtins, options, diagnostics */
-    struct rng rng;
-    struct map globals; /* sym -> struct node* */
     VEC(struct record *) records;
     struct map labels;          /* sym -> record */
     VEC(struct node *) choices; /* unobserved random choices */

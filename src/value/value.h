@@ -104,6 +104,8 @@ struct frame;
 struct visitor {
     void (*value)(struct visitor *v, value x);
     void (*frame)(struct visitor *v, struct frame *f);
+    /* A part with one owner, which it may be met through many times; it shows what it holds. */
+    void (*part)(struct visitor *v, void *part, void (*visit)(void *part, struct visitor *v));
 };
 
 struct box_class {
