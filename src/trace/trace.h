@@ -27,7 +27,7 @@
 #include "lang/ast.h"
 #include "math/rng.h"
 #include "sp/sp.h"
-#include "trace/plain.h"
+#include "core/plain.h"
 #include "value/value.h"
 
 enum node_kind { NODE_CONST, NODE_APP, NODE_IF, NODE_TAG, NODE_COMPONENT };

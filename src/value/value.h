@@ -99,7 +99,7 @@ struct ref_obj {
 };
 
 /* Payloads this layer knows nothing of: the first member of the object is a struct box. */
-/* Names every counted reference that an object holds, each once; see trace/collect.c. */
+/* Names every counted reference that an object holds, each once; see core/collect.c. */
 struct frame;
 struct visitor {
     void (*value)(struct visitor *v, value x);

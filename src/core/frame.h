@@ -3,8 +3,8 @@
  * What procedures are made of: pieces of code, frames, compound and memoized procedures. Both
  * evaluators share them; a frame holds values for one, nodes of a trace for the other.
  */
-#ifndef TRACE_FRAME_H
-#define TRACE_FRAME_H
+#ifndef CORE_FRAME_H
+#define CORE_FRAME_H
 #include "base/arena.h"
 #include "base/map.h"
 #include "base/vec.h"

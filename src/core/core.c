@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * What the evaluators share: the session's core, checks of calls, keyword arguments, quoting. */
-#include "trace/plain.h"
+#include "core/plain.h"
 #include "base/stop.h"
 
 #include <math.h>

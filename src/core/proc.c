@@ -9,7 +9,7 @@
  *
  * A traced frame's slots hold borrowed nodes, so no ring goes through them: their family owns both.
  */
-#include "trace/plain.h"
+#include "core/plain.h"
 
 #include <string.h>
 

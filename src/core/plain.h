@@ -2,9 +2,9 @@
  *
  * The untraced evaluator: inference programs and `define`s.
  */
-#ifndef TRACE_PLAIN_H
-#define TRACE_PLAIN_H
-#include "trace/core.h"
+#ifndef CORE_PLAIN_H
+#define CORE_PLAIN_H
+#include "core/core.h"
 
 enum gpm_status plain_eval(struct session_core *core, const struct ast *a, struct frame *f,
                            value *out) GPM_MUST_USE;

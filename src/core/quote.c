@@ -2,7 +2,7 @@
  *
  * Syntax as data (quote) and data as syntax (eval, spliced code). Names become symbols, calls
  * become arrays of operator and operands flagged OBJ_CODE. */
-#include "trace/plain.h"
+#include "core/plain.h"
 
 #include <string.h>
 

@@ -12,7 +12,7 @@
  * use; one that shows a reference twice could: visit functions name each counted reference once.
  *
  * A collection walks all that frames lead to; the next one waits until as many frames were made. */
-#include "trace/plain.h"
+#include "core/plain.h"
 
 struct item {
     enum { ITEM_FRAME, ITEM_VALUE, ITEM_STATE, ITEM_PART } kind;

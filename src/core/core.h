@@ -3,10 +3,10 @@
  * The session's core: what its evaluators, traces and operators share. Builtins, definitions,
  * limits, hooks of the layers above; checks of calls, keyword arguments, code as data.
  */
-#ifndef TRACE_CORE_H
-#define TRACE_CORE_H
+#ifndef CORE_CORE_H
+#define CORE_CORE_H
 #include "math/rng.h"
-#include "trace/frame.h"
+#include "core/frame.h"
 #include <signal.h>
 
 /* What procedures of a model see of it: a trace begins with it. */

@@ -9,7 +9,7 @@
  * told apart by core->model: NULL, an inference program runs, draws from the session's generator,
  * and operators build actions; else a row of that trace calls a procedure of the model, which sees
  * the model's names, draws from the trace's generator, and cannot reach operators. */
-#include "trace/plain.h"
+#include "core/plain.h"
 
 #include <string.h>
 
