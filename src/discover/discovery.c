@@ -175,7 +175,7 @@ enum gpm_status discovery_finish(struct discovery *d, struct buf *err) {
 }
 
 const struct evidence *discovery_top(const struct discovery *d) {
-    return d->post.n_structures ? d->post.structures[0].best : NULL;
+    return d->post.structures.n ? d->post.structures.at[0].best : NULL;
 }
 
 /* Splits the last share of the values off into *test. */

@@ -81,10 +81,10 @@ const struct evidence *discovery_top(const struct discovery *d);
 /* One sentence or two on a term of the top structure (term -1: the noise). */
 void describe_term(const struct discovery *d, int term, struct buf *out);
 void describe_headline(const struct discovery *d, int term, struct buf *out); /* noun phrase */
+/* "SE*PER"; -1: WN, SMODEL_CONSTANT: C. */
+void describe_name(const struct discovery *d, int term, struct buf *out);
 /* The most probable structure with numbers in the user's units. */
 void describe_formula(const struct discovery *d, struct buf *out);
-/* Probability in words and digits: "almost certain (99.7%)". */
-void describe_probability(double p, struct buf *out);
 void describe_summary(const struct discovery *d, struct buf *out); /* a paragraph */
 double component_probability(const struct discovery *d, int term);
 /* What the term is an instance of, as queries name it: "recurring_pattern", "trend". */

@@ -30,8 +30,8 @@ static void model_print(const struct structure_posterior *s, struct buf *out) {
     double rest = 0;
     buf_printf(out, "<structures of %zu values of %s", m->d.series.n, m->d.series.name);
     if (!m->searched) buf_puts(out, ": not searched yet");
-    for (size_t i = 0; m->searched && i < p->n_structures; i++) {
-        const struct post_entry *e = &p->structures[i];
+    for (size_t i = 0; m->searched && i < p->structures.n; i++) {
+        const struct post_entry *e = &p->structures.at[i];
         if (i > 0 && e->p < 0.005)
             rest += e->p;
         else

@@ -73,10 +73,15 @@ enum gpm_status posterior_query(const struct posterior *p, const char *query,
 }
 
 /* ---- tables ---- */
-static struct post_entry *find_entry(struct post_entry *e, size_t n, const char *text) {
-    for (size_t i = 0; i < n; i++)
-        if (!strcmp(e[i].text, text)) return &e[i];
+static struct post_entry *find_entry(const struct post_table *t, const char *text) {
+    for (size_t i = 0; i < t->n; i++)
+        if (!strcmp(t->at[i].text, text)) return &t->at[i];
     return NULL;
+}
+
+double posterior_entry(const struct post_table *t, const char *text) {
+    const struct post_entry *e = find_entry(t, text);
+    return e ? e->p : 0;
 }
 
 static bool same_text(void *ctx, const struct structure *s) {
@@ -97,16 +102,21 @@ static int by_probability(const void *a, const void *b) {
     return strcmp(p->text, q->text);
 }
 
+static void sort_table(struct post_table *t) {
+    qsort(t->at, t->n, sizeof *t->at, by_probability);
+}
+
 /* Structures with the same text but another transform are one line of the table. */
 static void fill_structures(struct posterior *p) {
     const struct search *s = p->search;
-    p->structures = NEW_ARRAY(struct post_entry, s->n + 1);
+    struct post_table *t = &p->structures;
+    t->at = NEW_ARRAY(struct post_entry, s->n + 1);
     for (size_t i = 0; i < s->n; i++) {
         struct buf b = BUF_INIT;
         structure_print(&s->at[i]->m.s, &b);
-        struct post_entry *e = find_entry(p->structures, p->n_structures, b.data);
+        struct post_entry *e = find_entry(t, b.data);
         if (!e) {
-            e = &p->structures[p->n_structures++];
+            e = &t->at[t->n++];
             *e = (struct post_entry){mem_strdup(b.data), 0, 0, 0, s->at[i]};
         }
         e->p += p->weight[i];
@@ -114,9 +124,9 @@ static void fill_structures(struct posterior *p) {
         if (evidence_total(s->at[i]) > evidence_total(e->best)) e->best = s->at[i];
         buf_release(&b);
     }
-    qsort(p->structures, p->n_structures, sizeof *p->structures, by_probability);
-    for (size_t i = 0; i < p->n_structures; i++) {
-        struct post_entry *e = &p->structures[i];
+    sort_table(t);
+    for (size_t i = 0; i < t->n; i++) {
+        struct post_entry *e = &t->at[i];
         e->p_log = e->p > 0 ? e->p_log / e->p : 0;
         e->error = e->p > 1e-5 ? posterior_probability(p, same_text, e->text).error : 1e-4;
     }
@@ -124,24 +134,25 @@ static void fill_structures(struct posterior *p) {
 
 static void fill_components(struct posterior *p) {
     const struct search *s = p->search;
-    p->components = NEW_ARRAY(struct post_entry, 64);
-    uint16_t seen[64];
-    seen[p->n_components++] = FACTOR_BIT(FACTOR_WN);
+    struct post_table *t = &p->components;
+    uint16_t seen[64], white = (uint16_t)factors_of(KERN_ROLE_WHITE);
+    t->at = NEW_ARRAY(struct post_entry, COUNT_OF(seen));
+    seen[t->n++] = white;
     for (size_t i = 0; i < s->n; i++)
         for (int k = 0; k < s->at[i]->m.s.n; k++) {
             uint16_t mask = s->at[i]->m.s.t[k].mask;
             bool known = false;
-            for (size_t q = 0; q < p->n_components; q++) known |= seen[q] == mask;
-            if (!known && p->n_components < COUNT_OF(seen)) seen[p->n_components++] = mask;
+            for (size_t q = 0; q < t->n; q++) known |= seen[q] == mask;
+            if (!known && t->n < COUNT_OF(seen)) seen[t->n++] = mask;
         }
-    for (size_t q = 0; q < p->n_components; q++) {
+    for (size_t q = 0; q < t->n; q++) {
         struct buf b = BUF_INIT;
         term_print((struct term){seen[q], 0}, &b);
         struct post_answer a = posterior_probability(p, has_mask, &seen[q]);
-        if (seen[q] == FACTOR_BIT(FACTOR_WN)) a.error = 0; /* part of every structure */
-        p->components[q] = (struct post_entry){buf_take(&b), a.p, a.error, 0, NULL};
+        if (seen[q] == white) a.error = 0; /* part of every structure */
+        t->at[q] = (struct post_entry){buf_take(&b), a.p, a.error, 0, NULL};
     }
-    qsort(p->components, p->n_components, sizeof *p->components, by_probability);
+    sort_table(t);
 }
 
 /* What the words speak of: PER and SE*PER share the mass of one recurring pattern. */
@@ -149,21 +160,16 @@ static void fill_motifs(struct posterior *p) {
     static const char *const names[] = {
         "trend",  "recurring_pattern", "changing_pattern",      "changing_amplitude",
         "smooth", "random_walk",       "heteroskedastic_noise", "change"};
-    p->motifs = NEW_ARRAY(struct post_entry, COUNT_OF(names));
+    struct post_table *t = &p->motifs;
+    t->at = NEW_ARRAY(struct post_entry, COUNT_OF(names));
     for (size_t i = 0; i < COUNT_OF(names); i++) {
         struct post_answer a = {0, 0, 0};
         struct buf err = BUF_INIT;
         if (posterior_query(p, names[i], &a, &err) == GPM_OK)
-            p->motifs[p->n_motifs++] =
-                (struct post_entry){mem_strdup(names[i]), a.p, a.error, 0, NULL};
+            t->at[t->n++] = (struct post_entry){mem_strdup(names[i]), a.p, a.error, 0, NULL};
         buf_release(&err);
     }
-    qsort(p->motifs, p->n_motifs, sizeof *p->motifs, by_probability);
-}
-
-double posterior_motif(const struct posterior *p, const char *name) {
-    const struct post_entry *e = find_entry(p->motifs, p->n_motifs, name);
-    return e ? e->p : 0;
+    sort_table(t);
 }
 
 void posterior_init(struct posterior *p, const struct search *s) {
@@ -181,13 +187,15 @@ void posterior_init(struct posterior *p, const struct search *s) {
     fill_motifs(p);
 }
 
+static void table_release(struct post_table *t) {
+    for (size_t i = 0; i < t->n; i++) mem_free(t->at[i].text);
+    mem_free(t->at);
+}
+
 void posterior_release(struct posterior *p) {
-    for (size_t i = 0; i < p->n_structures; i++) mem_free(p->structures[i].text);
-    for (size_t i = 0; i < p->n_components; i++) mem_free(p->components[i].text);
-    mem_free(p->structures);
-    for (size_t i = 0; i < p->n_motifs; i++) mem_free(p->motifs[i].text);
-    mem_free(p->components);
-    mem_free(p->motifs);
+    table_release(&p->structures);
+    table_release(&p->components);
+    table_release(&p->motifs);
     mem_free(p->weight);
     mem_free(p->chain);
     mem_free(p->verdict);

@@ -17,6 +17,10 @@ struct post_entry {
     double p_log;          /* share of p with the log transform (structures only) */
     struct evidence *best; /* borrowed: the most probable evidence of this text (structures) */
 };
+struct post_table {
+    struct post_entry *at; /* by descending probability */
+    size_t n;
+};
 struct chain_state {
     int structure; /* index of the evidence */
     double logp;   /* log joint density */
@@ -25,8 +29,7 @@ struct posterior {
     const struct search *search;
     size_t n_ev;
     double *weight; /* of every evidence, summing to 1 */
-    struct post_entry *structures, *components, *motifs;
-    size_t n_structures, n_components, n_motifs;
+    struct post_table structures, components, motifs;
     double unexplored; /* mass of structures whose neighbours were not visited */
     double p_log;
     /* chains */
@@ -52,8 +55,8 @@ struct post_answer posterior_probability(const struct posterior *p, structure_te
 /* A question (gp/kern_query.h) to the posterior; GPM_E_FORMAT: it cannot be read. */
 GPM_MUST_USE enum gpm_status posterior_query(const struct posterior *p, const char *query,
                                              struct post_answer *out, struct buf *err);
-/* The probability of a motif, as a query for it gives it. */
-double posterior_motif(const struct posterior *p, const char *name);
+/* The probability of a component or a motif, 0 where the table has none of this text. */
+double posterior_entry(const struct post_table *t, const char *text);
 /* Effective sample size of an indicator over the chains. */
 double posterior_indicator_ess(const struct posterior *p, structure_test holds, void *ctx);
 #endif

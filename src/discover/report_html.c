@@ -3,6 +3,7 @@
  * The result as one HTML page: no network, readable and printable without scripts; a script adds
  * hovering and zooming. Everything that comes from the data is escaped.
  */
+#include "base/ascii.h"
 #include "base/mem.h"
 #include "plot/scene.h"
 #include "discover/discovery.h"
@@ -10,6 +11,15 @@
 #include <string.h>
 
 extern const char embed_discover_report_css[], embed_discover_report_js[];
+
+#define SHOWN 0.005 /* what is less probable is summed up in one line */
+
+/* Foreign text between pieces of the page. */
+static void put(struct buf *out, const char *open, const char *text, const char *close) {
+    buf_puts(out, open);
+    buf_markup(out, text);
+    buf_puts(out, close);
+}
 
 /* ---- charts ---- */
 struct chart {
@@ -23,21 +33,18 @@ struct chart {
 };
 
 static void chart_begin(struct chart *c, const struct discovery *d, const char *id,
-                        const char *title, const char *caption, size_t n, const double *x) {
+                        const char *caption, size_t n, const double *x) {
     *c = (struct chart){.d = d, .id = id, .caption = caption, .n = n, .x = x, .series = BUF_INIT};
     c->scene = plot_scene_new(NULL, 1);
     plot_describe(c->scene, caption);
-    c->panel = plot_panel_add(c->scene, title);
+    c->panel = plot_panel_add(c->scene, NULL);
     if (series_dated(&d->series))
         c->panel->x.time = strcmp(d->series.unit, "day") ? PLOT_TIME_YEARS : PLOT_TIME_DAYS;
 }
 
 /* A value shown when the pointer rests on a time; values beyond m are blank. */
 static void chart_hover(struct chart *c, const char *name, const double *v, size_t m) {
-    if (c->series.len) buf_putc(&c->series, ',');
-    buf_puts(&c->series, "{\"name\":");
-    buf_json_string(&c->series, name, strlen(name));
-    buf_puts(&c->series, ",\"y\":[");
+    buf_printf(&c->series, "%s{\"name\":\"%s\",\"y\":[", c->series.len ? "," : "", name);
     for (size_t i = 0; i < c->n; i++) {
         if (i) buf_putc(&c->series, ',');
         if (i < m && isfinite(v[i]))
@@ -64,19 +71,13 @@ static void chart_end(struct chart *c, double height, struct buf *out) {
     struct buf json = BUF_INIT, label = BUF_INIT;
     buf_puts(out, "<figure data-chart>\n");
     plot_svg(c->scene, &o, out);
-    buf_puts(out, "<figcaption>");
-    buf_markup(out, c->caption);
-    buf_puts(out, "</figcaption>\n<script type=\"application/json\">");
+    put(out, "<figcaption>", c->caption, "</figcaption>\n<script type=\"application/json\">");
     buf_printf(&json, "{\"x0\":%.12g,\"x1\":%.12g,\"x\":[", l.x0, l.x1);
     for (size_t i = 0; i < c->n; i++) buf_printf(&json, "%s%.12g", i ? "," : "", c->x[i]);
     buf_puts(&json, "],\"labels\":[");
     for (size_t i = 0; i < c->n; i++) {
         buf_reset(&label);
-        series_print_time(&c->d->series, c->x[i], &label);
-        if (!series_dated(&c->d->series)) {
-            buf_reset(&label);
-            buf_printf(&label, "%.8g", c->x[i]);
-        }
+        series_print_rounded(&c->d->series, c->x[i], 8, &label);
         if (i) buf_putc(&json, ',');
         buf_json_string(&json, label.data, label.len);
     }
@@ -103,7 +104,7 @@ static void forecast_chart(const struct discovery *d, struct buf *out) {
     struct chart c;
     size_t n = d->series.n, h = d->fit.n - n;
     const struct prediction *p = &d->fit;
-    chart_begin(&c, d, "fit", NULL,
+    chart_begin(&c, d, "fit",
                 "Data (points), forecast (line) and its interval; the fit to the data lies "
                 "underneath. Drag to zoom, double click to return.",
                 d->fit.n, d->fit.x);
@@ -141,7 +142,7 @@ static void part_chart(const struct discovery *d, int k, struct buf *out) {
     char id[16] = "part0";
     id[4] = (char)('0' + k);
     struct chart c;
-    chart_begin(&c, d, id, NULL,
+    chart_begin(&c, d, id,
                 "Posterior of this component with its 95% interval; beyond the "
                 "rule: its forecast.",
                 n, d->dec.x);
@@ -160,30 +161,27 @@ static void part_chart(const struct discovery *d, int k, struct buf *out) {
 }
 
 /* ---- tables ---- */
-static void entry_table(const char *what, const struct post_entry *e, size_t n, double least,
-                        bool logs, struct buf *out) {
+static void entry_table(const char *what, const struct post_table *t, struct buf *out) {
     buf_printf(out,
                "<table><thead><tr><th>%s</th><th class=\"n\">probability</th><th "
                "class=\"n\">± error</th><th></th></tr></thead><tbody>\n",
                what);
     double rest = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (e[i].p < least && i) {
-            rest += e[i].p;
-            continue;
-        }
-        buf_printf(out, "<tr><td>%s<code>", logs && e[i].p_log > 0.5 ? "log: " : "");
-        buf_markup(out, e[i].text);
-        buf_printf(out,
-                   "</code></td><td class=\"n\">%.3f</td><td class=\"n\">%.3f</td><td "
-                   "class=\"bar\"><div style=\"width:%.1f%%\"></div></td></tr>\n",
-                   e[i].p, e[i].error, 100 * fmin(e[i].p, 1));
+    for (size_t i = 0; i < t->n; i++) {
+        const struct post_entry *e = &t->at[i];
+        if (e->p < SHOWN && i)
+            rest += e->p;
+        else
+            buf_printf(out,
+                       "<tr><td>%s<code>%s</code></td><td class=\"n\">%.3f</td><td class=\"n\">"
+                       "%.3f</td><td class=\"bar\"><div style=\"width:%.1f%%\"></div></td></tr>\n",
+                       e->p_log > 0.5 ? "log: " : "", e->text, e->p, e->error, 100 * fmin(e->p, 1));
     }
-    if (rest > 0 && !logs)
+    if (rest > 0 && !t->at[0].best)
         buf_printf(out,
                    "<tr><td>each of the others</td><td class=\"n\">below %.3f</td><td></td>"
                    "<td></td></tr>\n",
-                   least);
+                   SHOWN);
     else if (rest > 0)
         buf_printf(out, "<tr><td>all others</td><td class=\"n\">%.3f</td><td></td><td></td></tr>\n",
                    rest);
@@ -191,16 +189,13 @@ static void entry_table(const char *what, const struct post_entry *e, size_t n, 
 }
 
 static void forecast_table(const struct discovery *d, struct buf *out) {
-    buf_puts(out, "<details><summary>Forecast as a table</summary><table><thead><tr><th>");
-    buf_markup(out, d->series.time_name);
-    buf_printf(out, "</th><th class=\"n\">median</th><th class=\"n\">low</th><th "
-                    "class=\"n\">high</th></tr></thead><tbody>\n");
+    put(out, "<details><summary>Forecast as a table</summary><table><thead><tr><th>",
+        d->series.time_name,
+        "</th><th class=\"n\">median</th><th class=\"n\">low</th><th "
+        "class=\"n\">high</th></tr></thead><tbody>\n");
     for (size_t i = d->series.n; i < d->fit.n; i++) {
         buf_puts(out, "<tr><td>");
-        if (!series_dated(&d->series))
-            buf_printf(out, "%.8g", d->fit.x[i]);
-        else
-            series_print_time(&d->series, d->fit.x[i], out);
+        series_print_rounded(&d->series, d->fit.x[i], 8, out);
         buf_printf(out,
                    "</td><td class=\"n\">%.5g</td><td class=\"n\">%.5g</td><td "
                    "class=\"n\">%.5g</td></tr>\n",
@@ -210,26 +205,17 @@ static void forecast_table(const struct discovery *d, struct buf *out) {
 }
 
 /* ---- sections ---- */
-static void put_text(struct buf *out, const char *open, const struct buf *text, const char *close) {
-    buf_puts(out, open);
-    buf_markup(out, text->data);
-    buf_puts(out, close);
-}
-
 static void head(const struct discovery *d, struct buf *out) {
     const struct series *s = &d->series;
     struct buf b = BUF_INIT;
-    buf_puts(
-        out,
+    put(out,
         "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n<meta "
-        "name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>Structure of ");
-    buf_markup(out, s->value_name);
-    buf_printf(out, "</title>\n<style>%s</style></head><body><main>\n", embed_discover_report_css);
-    buf_puts(out, "<p class=\"sub\">gpmem discover</p><h1>Structure of ");
-    buf_markup(out, s->value_name);
-    buf_puts(out, "</h1>\n<p class=\"sub\">");
-    buf_markup(out, s->name);
-    buf_printf(out, ": %zu values, ", s->n);
+        "name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>Structure of ",
+        s->value_name, "</title>\n<style>");
+    buf_puts(out, embed_discover_report_css);
+    put(out, "</style></head><body><main>\n<p class=\"sub\">gpmem discover</p><h1>Structure of ",
+        s->value_name, "</h1>\n<p class=\"sub\">");
+    buf_printf(&b, "%s: %zu values, ", s->name, s->n);
     series_print_time(s, s->x[0], &b);
     buf_puts(&b, " to ");
     series_print_time(s, s->x[s->n - 1], &b);
@@ -240,34 +226,29 @@ static void head(const struct discovery *d, struct buf *out) {
     buf_puts(out, "</p>\n");
     buf_reset(&b);
     describe_summary(d, &b);
-    put_text(out, "<p class=\"lead\">", &b, "</p>\n");
-    buf_printf(out, "<p class=\"verdict%s\">", d->post.settled ? "" : " open");
-    if (!d->post.settled) buf_puts(out, "<strong>Not settled.</strong> ");
-    buf_markup(out, d->post.verdict ? d->post.verdict : "");
-    buf_puts(out, "</p>\n");
+    put(out, "<p class=\"lead\">", b.data, "</p>\n");
+    put(out,
+        d->post.settled ? "<p class=\"verdict\">"
+                        : "<p class=\"verdict open\"><strong>Not settled.</strong> ",
+        d->post.verdict ? d->post.verdict : "", "</p>\n");
     buf_release(&b);
 }
 
 static void component_sections(const struct discovery *d, struct buf *out) {
-    const struct evidence *e = discovery_top(d);
-    buf_puts(out, "<h2>Components</h2>\n");
+    int n = discovery_top(d)->m.n_terms;
     struct buf b = BUF_INIT;
-    for (int k = 0; k <= e->m.n_terms; k++) {
-        int term = k < e->m.n_terms ? k : -1;
+    buf_puts(out, "<h2>Components</h2>\n");
+    for (int k = 0; k <= n; k++) {
+        int term = k < n ? k : -1;
         buf_reset(&b);
         describe_headline(d, term, &b);
+        b.data[0] = ascii_upper(b.data[0]);
         buf_printf(out, "<section><h3>%d. ", k + 1);
-        b.data[0] = (char)(b.data[0] - 'a' + 'A');
-        buf_markup(out, b.data);
-        buf_reset(&b);
-        if (term >= 0)
-            term_print(e->m.s.t[term], &b);
-        else
-            buf_puts(&b, "WN");
-        put_text(out, "<span class=\"badge\">", &b, "</span></h3>\n");
+        put(out, "", b.data, "<span class=\"badge\">");
+        describe_name(d, term, out);
         buf_reset(&b);
         describe_term(d, term, &b);
-        put_text(out, "<p>", &b, "</p>\n");
+        put(out, "</span></h3>\n<p>", b.data, "</p>\n");
         for (int q = 0; q < d->dec.n_parts; q++)
             if (term >= 0 && d->dec.part[q].term == term) part_chart(d, q, out);
         buf_puts(out, "</section>\n");
@@ -300,17 +281,16 @@ void discovery_html(const struct discovery *d, struct buf *out) {
     forecast_table(d, out);
     component_sections(d, out);
     buf_puts(out, "<h2>Probable structures</h2>\n");
-    entry_table("structure", d->post.structures, d->post.n_structures, 0.005, true, out);
+    entry_table("structure", &d->post.structures, out);
     buf_puts(out, "<h3>What is there, and what expresses it</h3>\n");
-    entry_table("motif", d->post.motifs, d->post.n_motifs, 0.005, false, out);
-    entry_table("component", d->post.components, d->post.n_components, 0.005, false, out);
+    entry_table("motif", &d->post.motifs, out);
+    entry_table("component", &d->post.components, out);
     describe_formula(d, &b);
-    put_text(out, "<h3>The most probable structure with numbers</h3>\n<pre>", &b, "</pre>\n");
+    put(out, "<h3>The most probable structure with numbers</h3>\n<pre>", b.data, "</pre>\n");
     checks_section(d, out);
-    buf_puts(out, "<h2>How it was computed</h2>\n");
     buf_reset(&b);
     discovery_program(d, &b);
-    put_text(out, "<pre>", &b, "</pre>\n");
+    put(out, "<h2>How it was computed</h2>\n<pre>", b.data, "</pre>\n");
     buf_printf(out,
                "<p class=\"note\">gpmem %s; %.1f s; seed %llu; data hash %016llx; %.1f%% of the "
                "mass on structures whose neighbours were not visited.</p>\n",

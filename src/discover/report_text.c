@@ -26,10 +26,9 @@ static void data_line(const struct discovery *d, bool markdown, struct buf *out)
     series_print_time(s, s->x[0], out);
     buf_puts(out, " to ");
     series_print_time(s, s->x[s->n - 1], out);
-    if (d->data.regular)
-        buf_printf(out, ", regular%s", d->data.no_gaps ? "" : " with gaps");
-    else
-        buf_puts(out, ", irregular");
+    buf_puts(out, !d->data.regular  ? ", irregular"
+                  : d->data.no_gaps ? ", regular"
+                                    : ", regular with gaps");
     if (s->missing) buf_printf(out, ", %zu missing", s->missing);
     if (s->bad) buf_printf(out, ", %zu rows skipped", s->bad);
     if (s->repeated)
@@ -46,19 +45,19 @@ static void data_line(const struct discovery *d, bool markdown, struct buf *out)
 }
 
 /* Structures exclude each other, so that the rest can be summed up; components do not. */
-static void entry_rows(const struct post_entry *e, size_t n, bool markdown, bool structures,
+static void entry_rows(const char *title, const struct post_table *t, bool markdown,
                        struct buf *out) {
     double rest = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (e[i].p < SHOWN && i > 0) {
-            rest += e[i].p;
-            continue;
-        }
-        const char *log = structures && e[i].p_log > 0.5 ? "log " : "";
-        buf_printf(out, markdown ? "| %.4f | %.4f | %s`%s` |\n" : "  %.4f  %.4f  %s%s\n", e[i].p,
-                   e[i].error, log, e[i].text);
+    buf_puts(out, title);
+    for (size_t i = 0; i < t->n; i++) {
+        const struct post_entry *e = &t->at[i];
+        if (e->p < SHOWN && i > 0)
+            rest += e->p;
+        else
+            buf_printf(out, markdown ? "| %.4f | %.4f | %s`%s` |\n" : "  %.4f  %.4f  %s%s\n", e->p,
+                       e->error, e->p_log > 0.5 ? "log " : "", e->text);
     }
-    if (rest > 0 && !structures)
+    if (rest > 0 && !t->at[0].best)
         buf_printf(out,
                    markdown ? "| < %.3f | | each of the others |\n"
                             : "< %.3f           each of the others\n",
@@ -68,43 +67,45 @@ static void entry_rows(const struct post_entry *e, size_t n, bool markdown, bool
                    rest);
 }
 
-static void holdout_lines(const struct discovery *d, struct buf *out) {
+static void term_lines(const struct discovery *d, struct buf *out) {
+    int n = discovery_top(d)->m.n_terms;
+    for (int k = 0; k <= n; k++) {
+        buf_printf(out, "%d. ", k + 1);
+        describe_term(d, k < n ? k : -1, out);
+        buf_putc(out, '\n');
+    }
+}
+
+static void check_lines(const struct discovery *d, const char *mark, struct buf *out) {
     const struct holdout *h = &d->hold;
-    if (!h->n) return;
-    buf_printf(out,
-               "Hold-out of the last %zu values: MASE %.3f, MAE %.4g, RMSE %.4g, CRPS %.4g, %.0f%% "
-               "inside the %.0f%% interval, log score %.3f\n",
-               h->n, h->mase, h->mae, h->rmse, h->crps, 100 * h->coverage, 100 * d->opt.level,
-               h->log_score);
+    if (h->n)
+        buf_printf(out,
+                   "Hold-out of the last %zu values: MASE %.3f, MAE %.4g, RMSE %.4g, CRPS %.4g, "
+                   "%.0f%% inside the %.0f%% interval, log score %.3f\n",
+                   h->n, h->mase, h->mae, h->rmse, h->crps, 100 * h->coverage, 100 * d->opt.level,
+                   h->log_score);
+    for (const struct check *c = d->check; c < d->check + DISCOVERY_CHECKS; c++)
+        if (c->name) buf_printf(out, "%s%s (p = %.3f)\n", mark, c->text, c->p);
 }
 
 void discovery_text(const struct discovery *d, struct buf *out) {
-    const struct evidence *e = discovery_top(d);
+    const struct posterior *p = &d->post;
     data_line(d, false, out);
-    buf_puts(out, "\nStructures: probability, error, structure\n");
-    entry_rows(d->post.structures, d->post.n_structures, false, true, out);
-    buf_puts(out, "\nMotifs: probability that there is one, whatever components express it\n");
-    entry_rows(d->post.motifs, d->post.n_motifs, false, false, out);
-    buf_puts(out, "\nComponents: probability that the component is present\n");
-    entry_rows(d->post.components, d->post.n_components, false, false, out);
+    entry_rows("\nStructures: probability, error, structure\n", &p->structures, false, out);
+    entry_rows("\nMotifs: probability that there is one, whatever components express it\n",
+               &p->motifs, false, out);
+    entry_rows("\nComponents: probability that the component is present\n", &p->components, false,
+               out);
     buf_putc(out, '\n');
     describe_summary(d, out);
     buf_puts(out, "\n\n  ");
     describe_formula(d, out);
     buf_puts(out, "\n\n");
-    for (int k = 0; k <= e->m.n_terms; k++) {
-        buf_printf(out, "%d. ", k + 1);
-        describe_term(d, k < e->m.n_terms ? k : -1, out);
-        buf_putc(out, '\n');
-    }
+    term_lines(d, out);
     buf_putc(out, '\n');
-    holdout_lines(d, out);
-    for (int k = 0; k < DISCOVERY_CHECKS; k++)
-        if (d->check[k].name)
-            buf_printf(out, "Check: %s (p = %.3f)\n", d->check[k].text, d->check[k].p);
-    buf_printf(out, "%s%s\n",
-               d->post.settled ? "" : "NOT SETTLED: ", d->post.verdict ? d->post.verdict : "");
-    buf_printf(out, "%zu structures, %ld likelihoods, %.1f s, seed %llu\n", d->search.n,
+    check_lines(d, "Check: ", out);
+    buf_printf(out, "%s%s\n%zu structures, %ld likelihoods, %.1f s, seed %llu\n",
+               p->settled ? "" : "NOT SETTLED: ", p->verdict ? p->verdict : "", d->search.n,
                d->search.evals, d->seconds, (unsigned long long)d->opt.seed);
 }
 
@@ -120,7 +121,7 @@ static void forecast_rows(const struct discovery *d, struct buf *out) {
 }
 
 void discovery_markdown(const struct discovery *d, struct buf *out) {
-    const struct evidence *e = discovery_top(d);
+    const struct posterior *p = &d->post;
     buf_puts(out, "# Structure of ");
     put_name(d->series.value_name, true, out);
     buf_puts(out, "\n\n");
@@ -130,26 +131,18 @@ void discovery_markdown(const struct discovery *d, struct buf *out) {
     buf_puts(out, "\n\n    ");
     describe_formula(d, out);
     buf_puts(out, "\n\n## Components\n\n");
-    for (int k = 0; k <= e->m.n_terms; k++) {
-        buf_printf(out, "%d. ", k + 1);
-        describe_term(d, k < e->m.n_terms ? k : -1, out);
-        buf_putc(out, '\n');
-    }
-    buf_puts(out, "\n## Structures\n\n| probability | error | structure |\n|---:|---:|---|\n");
-    entry_rows(d->post.structures, d->post.n_structures, true, true, out);
-    buf_puts(out, "\n| probability | error | motif |\n|---:|---:|---|\n");
-    entry_rows(d->post.motifs, d->post.n_motifs, true, false, out);
-    buf_puts(out, "\n| probability | error | component |\n|---:|---:|---|\n");
-    entry_rows(d->post.components, d->post.n_components, true, false, out);
+    term_lines(d, out);
+    entry_rows("\n## Structures\n\n| probability | error | structure |\n|---:|---:|---|\n",
+               &p->structures, true, out);
+    entry_rows("\n| probability | error | motif |\n|---:|---:|---|\n", &p->motifs, true, out);
+    entry_rows("\n| probability | error | component |\n|---:|---:|---|\n", &p->components, true,
+               out);
     forecast_rows(d, out);
     buf_puts(out, "\n## Checks\n\n");
-    holdout_lines(d, out);
-    for (int k = 0; k < DISCOVERY_CHECKS; k++)
-        if (d->check[k].name) buf_printf(out, "- %s (p = %.3f)\n", d->check[k].text, d->check[k].p);
-    buf_printf(out, "- %s", d->post.settled ? "" : "**Not settled**: ");
-    put_name(d->post.verdict ? d->post.verdict : "", true, out);
-    buf_putc(out, '\n');
-    buf_puts(out, "\n## How it was computed\n\n```\n");
+    check_lines(d, "- ", out);
+    buf_puts(out, p->settled ? "- " : "- **Not settled**: ");
+    put_name(p->verdict ? p->verdict : "", true, out);
+    buf_puts(out, "\n\n## How it was computed\n\n```\n");
     discovery_program(d, out);
     buf_printf(out, "```\n\ngpmem %s, %.1f s, data hash %016llx\n", GPMEM_VERSION, d->seconds,
                (unsigned long long)d->series.hash);

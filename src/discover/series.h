@@ -57,6 +57,8 @@ void series_slice(const struct series *s, size_t from, size_t to, struct series 
 
 /* A time in the form of the file: 1960-03, Mar 1960, 1999/12/31, 1950.25. */
 void series_print_time(const struct series *s, double x, struct buf *out);
+/* The same; times that are numbers with so many digits. */
+void series_print_rounded(const struct series *s, double x, int digits, struct buf *out);
 /* GPM_E_FORMAT when the text is no time. */
 GPM_MUST_USE enum gpm_status series_parse_time(const char *text, double *x, enum time_kind *kind);
 /* The number 20200131 as a date: days since 1970-01-01; false when it is none. */

@@ -210,3 +210,10 @@ void series_print_time(const struct series *s, double x, struct buf *out) {
         print_instant(s, x, out);
     }
 }
+
+void series_print_rounded(const struct series *s, double x, int digits, struct buf *out) {
+    if (series_dated(s))
+        series_print_time(s, x, out);
+    else
+        buf_printf(out, "%.*g", digits, x);
+}

@@ -238,8 +238,8 @@ static bool has_text(void *ctx, const struct structure *s) {
 
 static void least_ess(struct posterior *p) {
     p->ess = (double)p->n_chains * (double)p->steps;
-    for (size_t i = 0; i < p->n_components; i++) {
-        const struct post_entry *e = &p->components[i];
+    for (size_t i = 0; i < p->components.n; i++) {
+        const struct post_entry *e = &p->components.at[i];
         if (e->p < 0.02 || e->p > 0.98) continue;
         p->ess = fmin(p->ess, posterior_indicator_ess(p, has_text, e->text));
     }

@@ -135,7 +135,7 @@ static void test_posterior(void **state) {
     posterior_chains(&p, 800);
     assert_true(p.tv_evidence < 0.1 && p.rhat < 1.05);
     double sum = 0;
-    for (size_t i = 0; i < p.n_structures; i++) sum += p.structures[i].p;
+    for (size_t i = 0; i < p.structures.n; i++) sum += p.structures.at[i].p;
     assert_close(sum, 1, 1e-9);
     struct post_answer a = posterior_probability(&p, has_lin, NULL);
     double share = 0;
