@@ -19,13 +19,14 @@ struct json_field {
     double number;
     enum json_kind kind;
 };
-#define FIELD(name, v)                                                                               \
-    {                                                                                                \
-        name, _Generic((v), char * : (v), const char * : (v), default : NULL),                     \
-            (double)_Generic((v), char * : 0, const char * : 0, default : (v)),                    \
-            _Generic((v), char * : JSON_TEXT, const char * : JSON_TEXT, bool : JSON_BOOL,          \
-                     default : JSON_NUMBER) \
-    }
+/* clang-format off */
+#define FIELD(name, v)                                                                             \
+    {name,                                                                                         \
+     _Generic((v), char *: (v), const char *: (v), default: NULL),                                 \
+     (double)_Generic((v), char *: 0, const char *: 0, default: (v)),                              \
+     _Generic((v), char *: JSON_TEXT, const char *: JSON_TEXT, bool: JSON_BOOL,                    \
+              default: JSON_NUMBER)}
+/* clang-format on */
 #define JSON(out, ...) json_fields(out, (const struct json_field[]){__VA_ARGS__, {0}})
 
 void json_fields(struct buf *out, const struct json_field *f); /* up to one without a name */
