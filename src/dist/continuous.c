@@ -20,10 +20,6 @@ static enum gpm_status support(struct sp_support *out, enum sp_support_kind kind
     return GPM_OK;
 }
 
-static enum gpm_status support_real(struct sp_call *c, struct sp_support *out) {
-    return support(out, SUPPORT_REAL, -INFINITY, INFINITY);
-}
-
 static enum gpm_status support_positive(struct sp_call *c, struct sp_support *out) {
     return support(out, SUPPORT_POSITIVE, 0, INFINITY);
 }
@@ -383,7 +379,7 @@ const struct sp_class sp_continuous_rows[] = {
      .log_density = normal_log_density,
      .grad_density = normal_grad,
      NUMERIC(normal),
-     .support = support_real,
+     .support = sp_support_real,
      .log_bound = bound_normal},
     {.name = "gamma",
      .sig = "(shape: positive, rate: positive) -> positive",
@@ -418,21 +414,21 @@ const struct sp_class sp_continuous_rows[] = {
      .doc = "logarithm of a beta(a, b) variable",
      .example = "assess(-2, log_beta, 1, 1) => -2",
      SCALAR(log_beta),
-     .support = support_real,
+     .support = sp_support_real,
      .log_bound = bound_log_beta},
     {.name = "log_odds_beta",
      .sig = "(a: positive, b: positive) -> real",
      .doc = "log odds of a beta(a, b) variable",
      .example = "assess(0, log_odds_beta, 1, 1) => -1.3862943611198906",
      SCALAR(log_odds_beta),
-     .support = support_real,
+     .support = sp_support_real,
      .log_bound = bound_log_odds_beta},
     {.name = "log_odds_uniform",
      .sig = "() -> real",
      .doc = "log odds of a uniform variable: the standard logistic distribution",
      .example = "assess(0, log_odds_uniform) => -1.3862943611198906",
      SCALAR(log_odds_uniform),
-     .support = support_real,
+     .support = sp_support_real,
      .log_bound = bound_log_odds_beta},
     {.name = "uniform_continuous",
      .sig = "(low: real, high: real) -> real",
@@ -450,14 +446,14 @@ const struct sp_class sp_continuous_rows[] = {
      .doc = "Student's t with nu degrees of freedom, location 0 and scale 1 unless given",
      .example = "floor(1e6 * assess(0, student_t, 1)) => -1144730",
      SCALAR(student_t),
-     .support = support_real,
+     .support = sp_support_real,
      .log_bound = bound_student_t},
     {.name = "laplace",
      .sig = "(loc: real, scale: positive) -> real",
      .doc = "Laplace (double exponential) distribution",
      .example = "assess(2, laplace, 0, 0.5) => -4",
      SCALAR(laplace),
-     .support = support_real,
+     .support = sp_support_real,
      .log_bound = bound_laplace},
     {.name = "lognormal",
      .sig = "(mu: real, sigma: positive) -> positive",

@@ -40,29 +40,12 @@ static enum gpm_status log_flip_log_density(struct sp_call *c, value v, double *
     return st == GPM_OK ? flip_log_density(c, v, out) : st;
 }
 
-/* The values of positive probability among `a` and `b`. */
-static enum gpm_status enumerate_two(struct sp_call *c, value a, value b, value **vals, size_t *n) {
-    value both[2] = {a, b};
-    *vals = NEW_ARRAY(value, 2);
-    *n = 0;
-    for (int i = 0; i < 2; i++) {
-        double lp;
-        enum gpm_status st = c->cls->log_density(c, both[i], &lp);
-        if (st != GPM_OK) {
-            mem_free(*vals);
-            return st;
-        }
-        if (lp > -INFINITY) (*vals)[(*n)++] = both[i];
-    }
-    return GPM_OK;
-}
-
 static enum gpm_status flip_enumerate(struct sp_call *c, value **vals, size_t *n) {
-    return enumerate_two(c, value_bool(true), value_bool(false), vals, n);
+    return sp_enumerate_two(c, value_bool(true), value_bool(false), vals, n);
 }
 
 static enum gpm_status bernoulli_enumerate(struct sp_call *c, value **vals, size_t *n) {
-    return enumerate_two(c, value_num(1), value_num(0), vals, n);
+    return sp_enumerate_two(c, value_num(1), value_num(0), vals, n);
 }
 
 /* ---- ranges of whole numbers */

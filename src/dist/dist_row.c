@@ -105,6 +105,27 @@ enum gpm_status sp_support_discrete(struct sp_call *c, struct sp_support *out) {
     return GPM_OK;
 }
 
+enum gpm_status sp_support_real(struct sp_call *c, struct sp_support *out) {
+    *out = (struct sp_support){SUPPORT_REAL, -INFINITY, INFINITY};
+    return GPM_OK;
+}
+
+enum gpm_status sp_enumerate_two(struct sp_call *c, value a, value b, value **vals, size_t *n) {
+    value both[2] = {a, b};
+    *vals = NEW_ARRAY(value, 2);
+    *n = 0;
+    for (int i = 0; i < 2; i++) {
+        double lp;
+        enum gpm_status st = c->cls->log_density(c, both[i], &lp);
+        if (st != GPM_OK) {
+            mem_free(*vals);
+            return st;
+        }
+        if (lp > -INFINITY) (*vals)[(*n)++] = both[i];
+    }
+    return GPM_OK;
+}
+
 enum gpm_status sp_numbers_arg(struct sp_call *c, size_t i, const char *name, double **out,
                                size_t *n) {
     *out = NULL;

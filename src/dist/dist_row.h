@@ -24,6 +24,9 @@ enum gpm_status sp_scalar_grad(struct sp_call *c, value v, value *dv, value *dar
 /* Bound for a discrete procedure: 0, or the density itself when nothing varies. */
 enum gpm_status sp_discrete_bound(struct sp_call *c, value v, uint64_t varies, double *out);
 enum gpm_status sp_support_discrete(struct sp_call *c, struct sp_support *out);
+enum gpm_status sp_support_real(struct sp_call *c, struct sp_support *out);
+/* The values of positive probability among `a` and `b`; owned. */
+enum gpm_status sp_enumerate_two(struct sp_call *c, value a, value b, value **vals, size_t *n);
 
 /* A sequence of numbers; *out owned (mem_free). NaN among them is an error. */
 enum gpm_status sp_numbers_arg(struct sp_call *c, size_t i, const char *name, double **out,

@@ -11,11 +11,6 @@
 #include <math.h>
 #include <string.h>
 
-static enum gpm_status support_real(struct sp_call *c, struct sp_support *out) {
-    *out = (struct sp_support){SUPPORT_REAL, -INFINITY, INFINITY};
-    return GPM_OK;
-}
-
 static enum gpm_status support_simplex(struct sp_call *c, struct sp_support *out) {
     *out = (struct sp_support){SUPPORT_SIMPLEX, 0, 1};
     return GPM_OK;
@@ -358,7 +353,7 @@ const struct sp_class sp_mvn_rows[] = {
      .simulate = mvn_simulate,
      .log_density = mvn_log_density,
      .grad_density = mvn_grad_density,
-     .support = support_real,
+     .support = sp_support_real,
      .log_bound = mvn_bound},
     {.name = "wishart",
      .sig = "(scale: any, dof: positive) -> matrix",

@@ -209,13 +209,6 @@ static enum gpm_status cat_count(struct sp_call *c, value v, double by) {
     return GPM_OK;
 }
 
-static enum gpm_status cat_incorporate(struct sp_call *c, value v) {
-    return cat_count(c, v, 1);
-}
-static enum gpm_status cat_unincorporate(struct sp_call *c, value v) {
-    return cat_count(c, v, -1);
-}
-
 static enum gpm_status cat_enumerate(struct sp_call *c, value **vals, size_t *n) {
     const struct conj *s = conj_of(c);
     *vals = NEW_ARRAY(value, s->n_par + 1);
@@ -225,74 +218,36 @@ static enum gpm_status cat_enumerate(struct sp_call *c, value **vals, size_t *n)
     return GPM_OK;
 }
 
-#define MADE(title)                                                                                \
-    {                                                                                              \
-        .name = title, .sig = "() -> any", .doc = "made by make_" title,                           \
-        .flags = SP_RANDOM | SP_DISCRETE, .simulate = cat_draw, .log_density = cat_density,        \
-        .incorporate = cat_incorporate, .unincorporate = cat_unincorporate,                        \
-        .enumerate = cat_enumerate, .support = sp_support_discrete, .log_bound = sp_discrete_bound \
-    }
-static const struct sp_class made_dir = MADE("dir_cat"), made_sym = MADE("sym_dir_cat"),
-                             made_uc_dir = MADE("uc_dir_cat"), made_uc_sym = MADE("uc_sym_dir_cat");
-
-#define CLASS(reader, grad, ...)                                                                   \
-    {                                                                                              \
-        .read = reader, .log_joint = dir_joint, .gradient = grad, .stats = dir_stats,              \
-        .remap = dir_remap, __VA_ARGS__                                                            \
-    }
+#define CHOICE(title, reader, grad)                                                                \
+    .made = {CONJ_MADE(title, "() -> any"), CONJ_DISCRETE, .simulate = cat_draw,                   \
+             .log_density = cat_density, .enumerate = cat_enumerate},                              \
+    .read = reader, .count = cat_count, .stats = dir_stats, .log_joint = dir_joint,                \
+    .gradient = grad, .remap = dir_remap
 #define LATENT .draw_latent = dir_latent, .latent_lp = dir_latent_lp
-static const struct conj_class dir_class = CLASS(read_dir, dir_gradient, .draw_latent = NULL),
-                               sym_class = CLASS(read_sym, sym_gradient, .draw_latent = NULL),
-                               uc_dir_class = CLASS(read_dir, dir_gradient, LATENT),
-                               uc_sym_class = CLASS(read_sym, sym_gradient, LATENT);
 
-static enum gpm_status make_dir(struct sp_call *c, value *out) {
-    return conj_make(c, &dir_class, &made_dir, out);
-}
-static enum gpm_status make_sym(struct sp_call *c, value *out) {
-    return conj_make(c, &sym_class, &made_sym, out);
-}
-static enum gpm_status make_uc_dir(struct sp_call *c, value *out) {
-    return conj_make(c, &uc_dir_class, &made_uc_dir, out);
-}
-static enum gpm_status make_uc_sym(struct sp_call *c, value *out) {
-    return conj_make(c, &uc_sym_class, &made_uc_sym, out);
-}
-static enum gpm_status make_uc_dir_density(struct sp_call *c, value v, double *out) {
-    return conj_latent_density(c, &uc_dir_class, v, out);
-}
-static enum gpm_status make_uc_sym_density(struct sp_call *c, value v, double *out) {
-    return conj_latent_density(c, &uc_sym_class, v, out);
-}
+static const struct conj_class dir = {CHOICE("dir_cat", read_dir, dir_gradient)};
+static const struct conj_class sym = {CHOICE("sym_dir_cat", read_sym, sym_gradient)};
+static const struct conj_class uc_dir = {CHOICE("uc_dir_cat", read_dir, dir_gradient), LATENT};
+static const struct conj_class uc_sym = {CHOICE("uc_sym_dir_cat", read_sym, sym_gradient), LATENT};
 
 const struct sp_class sp_makers_cat_rows[] = {
     {.name = "make_dir_cat",
      .sig = "(alphas: numbers, objects?: seq) -> proc",
      .doc = "a choice whose probabilities have a Dirichlet prior, integrated out",
      .example = "assess(0, make_dir_cat([1, 1])) => -0.6931471805599453",
-     .flags = SP_MAKER,
-     .simulate = make_dir,
-     .aaa = &conj_aaa},
+     CONJ_MAKER(dir)},
     {.name = "make_sym_dir_cat",
      .sig = "(alpha: positive, n: count, objects?: seq) -> proc",
      .doc = "make_dir_cat with n equal parameters",
      .example = "assess(1, make_sym_dir_cat(0.3, 2)) => -0.6931471805599453",
-     .flags = SP_MAKER,
-     .simulate = make_sym,
-     .aaa = &conj_aaa},
+     CONJ_MAKER(sym)},
     {.name = "make_uc_dir_cat",
      .sig = "(alphas: numbers, objects?: seq) -> proc",
      .doc = "a choice whose probabilities are drawn from a Dirichlet and kept",
-     .flags = SP_MAKER | SP_RANDOM,
-     .simulate = make_uc_dir,
-     .log_density = make_uc_dir_density,
-     .aaa = &conj_aaa},
+     CONJ_UC_MAKER(uc_dir)},
     {.name = "make_uc_sym_dir_cat",
      .sig = "(alpha: positive, n: count, objects?: seq) -> proc",
      .doc = "make_uc_dir_cat with n equal parameters",
-     .flags = SP_MAKER | SP_RANDOM,
-     .simulate = make_uc_sym,
-     .log_density = make_uc_sym_density,
-     .aaa = &conj_aaa},
+     CONJ_UC_MAKER(uc_sym)},
 };
 const size_t sp_makers_cat_count = COUNT_OF(sp_makers_cat_rows);

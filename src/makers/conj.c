@@ -62,11 +62,11 @@ static value conj_stats(void *state) {
     return s->cls->stats(s);
 }
 
-const struct sp_state_class conj_state_class = {
+static const struct sp_state_class conj_state_class = {
     .copy = conj_copy, .free = conj_free, .stats = conj_stats};
 
-enum gpm_status conj_make(struct sp_call *c, const struct conj_class *cls,
-                          const struct sp_class *made, value *out) {
+enum gpm_status conj_make(struct sp_call *c, value *out) {
+    const struct conj_class *cls = c->cls->of;
     struct conj *s = NEW(struct conj);
     s->cls = cls;
     enum gpm_status st = cls->read(c, s);
@@ -76,17 +76,17 @@ enum gpm_status conj_make(struct sp_call *c, const struct conj_class *cls,
     }
     if (cls->draw_latent) cls->draw_latent(s, c->rng);
     struct sp_state *state = sp_state_new(&conj_state_class, s);
-    *out = sp_made_value(made, state);
+    *out = sp_made_value(&cls->made, state);
     sp_state_unref(state);
     return GPM_OK;
 }
 
-enum gpm_status conj_latent_density(struct sp_call *c, const struct conj_class *cls, value v,
-                                    double *out) {
+enum gpm_status conj_latent_density(struct sp_call *c, value v, double *out) {
+    const struct conj_class *cls = c->cls->of;
     struct sp_made *made = sp_made_of(v);
-    const struct conj *of =
-        made && made->state->cls == &conj_state_class ? made->state->data : NULL;
-    if (!of || of->cls != cls) return sp_bad_value(c, v, "a procedure made by this maker");
+    if (!made || made->cls != &cls->made)
+        return sp_bad_value(c, v, "a procedure made by this maker");
+    const struct conj *of = made->state->data;
     struct conj s = {.cls = cls};
     enum gpm_status st = cls->read(c, &s);
     if (st == GPM_OK)
@@ -95,14 +95,110 @@ enum gpm_status conj_latent_density(struct sp_call *c, const struct conj_class *
     return st;
 }
 
-/* ---- absorbing at applications. The token is the state as it was. */
-struct conj_token {
-    struct conj old;
-    bool moved_stat; /* the statistics took another shape */
-};
+/* ---- made procedures */
+void conj_fixed(const struct conj *s, double *a) {
+    memcpy(a, s->par, s->cls->num.n * sizeof *a);
+}
 
+void conj_latent(const struct conj *s, double *a) {
+    memcpy(a, s->latent, s->cls->num.n * sizeof *a);
+}
+
+/* The distribution of the next application, and its parameters. */
+static const struct conj_number *next_of(const struct conj *s, double *a) {
+    s->cls->num.next(s, a);
+    return &s->cls->num;
+}
+
+enum gpm_status conj_draw(struct sp_call *c, value *out) {
+    double a[SP_MAX_PARAMS];
+    const struct conj_number *d = next_of(conj_of(c), a);
+    *out = value_num(d->draw(c->rng, a, d->n));
+    return GPM_OK;
+}
+
+enum gpm_status conj_density(struct sp_call *c, value v, double *out) {
+    double a[SP_MAX_PARAMS], x;
+    const struct conj_number *d = next_of(conj_of(c), a);
+    enum gpm_status st = d->read(c, v, &x);
+    if (st != GPM_OK) return st;
+    *out = d->lp(x, a, d->n);
+    if (isnan(*out)) *out = -INFINITY; /* data so large that a parameter left the doubles */
+    return GPM_OK;
+}
+
+enum gpm_status conj_grad(struct sp_call *c, value v, value *dv, value *dargs) {
+    double a[SP_MAX_PARAMS], g[SP_MAX_PARAMS + 1], x;
+    const struct conj_number *d = next_of(conj_of(c), a);
+    enum gpm_status st = d->read(c, v, &x);
+    if (st != GPM_OK) return st;
+    d->grad(x, a, d->n, g);
+    if (dv) *dv = value_num(g[0]);
+    return GPM_OK;
+}
+
+/* The density at the mode bounds it while only the value varies. */
+enum gpm_status conj_bound(struct sp_call *c, value v, uint64_t varies, double *out) {
+    double a[SP_MAX_PARAMS];
+    const struct conj_number *d = next_of(conj_of(c), a);
+    return conj_density(c, varies ? value_num(a[d->mode]) : v, out);
+}
+
+enum gpm_status conj_incorporate(struct sp_call *c, value v) {
+    return conj_of(c)->cls->count(c, v, 1);
+}
+
+enum gpm_status conj_unincorporate(struct sp_call *c, value v) {
+    return conj_of(c)->cls->count(c, v, -1);
+}
+
+/* ---- tables */
+static int compare_keys(const double *a, const double *b, size_t k) {
+    for (size_t i = 0; i < k; i++)
+        if (a[i] != b[i]) return a[i] < b[i] ? -1 : 1;
+    return 0;
+}
+
+double *conj_record(const struct conj *s, const double *key, size_t k, size_t *at) {
+    size_t lo = 0, n = (s->n_stat - 1) / (k + 1), hi = n;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (compare_keys(s->stat + 1 + mid * (k + 1), key, k) < 0)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    *at = lo;
+    double *r = s->stat + 1 + lo * (k + 1);
+    return lo < n && compare_keys(r, key, k) == 0 ? r : NULL;
+}
+
+bool conj_tally(struct conj *s, const double *key, size_t k, double by) {
+    size_t at, size = k + 1;
+    double *r = conj_record(s, key, k, &at);
+    if (!r && by < 0) return false;
+    if (!r) {
+        s->stat = mem_realloc(s->stat, (s->n_stat + size + 1) * sizeof(double));
+        r = s->stat + 1 + at * size;
+        memmove(r + size, r, (s->n_stat - 1 - at * size) * sizeof *r);
+        memcpy(r, key, k * sizeof *r);
+        r[k] = 0;
+        s->n_stat += size;
+    }
+    s->stat[0] += by;
+    r[k] += by;
+    if (r[k] == 0) {
+        s->n_stat -= size;
+        memmove(r, r + size, (s->n_stat - 1 - at * size) * sizeof *r);
+    }
+    return true;
+}
+
+/* ---- absorbing at applications. The token is the state as it was; its statistics are NULL when
+ * the new parameters took them over: they may be counted up and down before an undo. */
 static bool same_shape(const struct conj *a, const struct conj *b) {
-    if (a->n_stat != b->n_stat || a->n_objects != b->n_objects) return false;
+    if (a->cls->any_shape) return true;
+    if (a->n_par != b->n_par || a->n_objects != b->n_objects) return false;
     if (!a->objects != !b->objects) return false;
     for (size_t i = 0; a->objects && i < a->n_objects; i++)
         if (!value_equal(a->objects[i], b->objects[i])) return false;
@@ -126,40 +222,39 @@ static enum gpm_status conj_remake(struct sp_call *c, void *state, void **token,
         release(&fresh);
         return st;
     }
-    if (shape)
-        memcpy(fresh.stat, s->stat, s->n_stat * sizeof(double));
-    else
+    struct conj *old = NEW(struct conj);
+    *old = *s;
+    if (shape) {
+        mem_free(fresh.stat);
+        fresh.stat = s->stat;
+        fresh.n_stat = s->n_stat;
+        old->stat = NULL;
+    } else {
         s->cls->remap(&fresh, s);
-    struct conj_token *t = NEW(struct conj_token);
-    t->old = *s;
-    t->moved_stat = !shape;
+    }
     fresh.impossible = s->impossible;
     *s = fresh;
     *log_joint = joint_of(s);
     if (s->cls->draw_latent) s->cls->draw_latent(s, c->rng);
-    *token = t;
+    *token = old;
     return GPM_OK;
 }
 
-/* Statistics may have been counted up and down since, exactly: keep the current ones. */
 static void conj_undo(void *state, void *token) {
-    struct conj *s = state;
-    struct conj_token *t = token;
-    if (!t->moved_stat) {
-        double *kept = s->stat;
-        s->stat = t->old.stat;
-        t->old.stat = kept;
+    struct conj *s = state, *old = token;
+    if (!old->stat) {
+        old->stat = s->stat;
+        old->n_stat = s->n_stat;
+        s->stat = NULL;
     }
-    t->old.impossible = s->impossible;
+    old->impossible = s->impossible;
     release(s);
-    *s = t->old;
-    mem_free(t);
+    *s = *old;
+    mem_free(old);
 }
 
 static void conj_commit(void *state, void *token) {
-    struct conj_token *t = token;
-    release(&t->old);
-    mem_free(t);
+    conj_free(token);
 }
 
 static enum gpm_status conj_log_joint(void *state, double *out) {
@@ -170,14 +265,10 @@ static enum gpm_status conj_log_joint(void *state, double *out) {
 static enum gpm_status conj_gradient(struct sp_call *c, void *state, value *dargs) {
     const struct conj *s = state;
     for (size_t i = 0; i < c->n; i++) dargs[i] = NIL;
-    if (!s->cls->gradient)
-        return sp_error(c, DIAG_NO_GRADIENT, "%s has no gradient in its parameters", c->cls->name);
     s->cls->gradient(s, c, dargs);
     return GPM_OK;
 }
 
-const struct sp_aaa conj_aaa = {.remake = conj_remake,
-                                .undo = conj_undo,
-                                .commit = conj_commit,
-                                .log_joint = conj_log_joint,
-                                .gradient = conj_gradient};
+#define ABSORB                                                                                     \
+    .remake = conj_remake, .undo = conj_undo, .commit = conj_commit, .log_joint = conj_log_joint
+const struct sp_aaa conj_aaa = {ABSORB, .gradient = conj_gradient}, conj_aaa_plain = {ABSORB};

@@ -10,14 +10,10 @@
 #include "makers/conj.h"
 #include <math.h>
 
-static value list_of(const double *a, size_t n) {
-    value items[4];
-    for (size_t i = 0; i < n; i++) items[i] = value_num(a[i]);
-    return value_list(items, n);
-}
-
+/* Both keep two statistics for the user. */
 static value stats_two(const struct conj *s) {
-    return list_of(s->stat, 2);
+    value items[] = {value_num(s->stat[0]), value_num(s->stat[1])};
+    return value_list(items, 2);
 }
 
 /* ---- coins: par (a, b) or (p); stat (t, f); latent (p) */
@@ -28,88 +24,49 @@ static enum gpm_status read_coin(struct sp_call *c, struct conj *s) {
 }
 
 /* Probability of true for the next application, and of false (without cancellation). */
-static void beta_bernoulli_p(const struct conj *s, double *p, double *q) {
+static void beta_bernoulli_next(const struct conj *s, double *p) {
     double a = s->par[0] + s->stat[TRUES], b = s->par[1] + s->stat[FALSES];
-    *p = a / (a + b);
-    *q = b / (a + b);
+    p[0] = a / (a + b);
+    p[1] = b / (a + b);
 }
 
-static void fixed_p(const struct conj *s, double *p, double *q) {
-    *p = s->par[0];
-    *q = 1 - *p;
+static void fixed_next(const struct conj *s, double *p) {
+    p[0] = s->par[0];
+    p[1] = 1 - p[0];
 }
 
-static void latent_p(const struct conj *s, double *p, double *q) {
-    *p = s->latent[0];
-    *q = 1 - *p;
+static void latent_next(const struct conj *s, double *p) {
+    p[0] = s->latent[0];
+    p[1] = 1 - p[0];
 }
 
-typedef void coin_fn(const struct conj *s, double *p, double *q);
-
-static enum gpm_status coin_draw(struct sp_call *c, coin_fn *coin, value *out) {
-    double p, q;
-    coin(conj_of(c), &p, &q);
-    *out = value_bool(rng_uniform(c->rng) < p);
-    return GPM_OK;
+static double coin_lp(double x, const double *p, size_t n) {
+    return x == 1 ? log(p[0]) : x == 0 ? log(p[1]) : -INFINITY;
 }
 
-static enum gpm_status coin_density(struct sp_call *c, coin_fn *coin, value v, double *out) {
-    double p, q, x;
-    if (!sp_as_number(v, &x)) return sp_bad_value(c, v, "a boolean");
-    coin(conj_of(c), &p, &q);
-    *out = x == 1 ? log(p) : x == 0 ? log(q) : -INFINITY;
+static enum gpm_status coin_value(struct sp_call *c, value v, double *x) {
+    return sp_as_number(v, x) ? GPM_OK : sp_bad_value(c, v, "a boolean");
+}
+
+static enum gpm_status coin_draw(struct sp_call *c, value *out) {
+    double p[2];
+    conj_of(c)->cls->num.next(conj_of(c), p);
+    *out = value_bool(rng_uniform(c->rng) < p[0]);
     return GPM_OK;
 }
 
 static enum gpm_status coin_count(struct sp_call *c, value v, double by) {
     double x;
-    if (!sp_as_number(v, &x)) return sp_bad_value(c, v, "a boolean");
+    enum gpm_status st = coin_value(c, v, &x);
     struct conj *s = conj_of(c);
-    *(x == 1 ? &s->stat[TRUES] : x == 0 ? &s->stat[FALSES] : &s->impossible) += by;
-    return GPM_OK;
-}
-
-static enum gpm_status coin_incorporate(struct sp_call *c, value v) {
-    return coin_count(c, v, 1);
-}
-
-static enum gpm_status coin_unincorporate(struct sp_call *c, value v) {
-    return coin_count(c, v, -1);
+    if (st == GPM_OK)
+        *(x == 1 ? &s->stat[TRUES] : x == 0 ? &s->stat[FALSES] : &s->impossible) += by;
+    return st;
 }
 
 static enum gpm_status coin_enumerate(struct sp_call *c, value **vals, size_t *n) {
-    *vals = NEW_ARRAY(value, 2);
-    *n = 0;
-    for (int i = 0; i < 2; i++) {
-        double lp;
-        value v = value_bool(i == 0);
-        if (c->cls->log_density(c, v, &lp) == GPM_OK && lp > -INFINITY) (*vals)[(*n)++] = v;
-    }
-    return GPM_OK;
+    return sp_enumerate_two(c, value_bool(true), value_bool(false), vals, n);
 }
-
-#define COIN_ROW(fn)                                                                               \
-    static enum gpm_status fn##_draw(struct sp_call *c, value *out) {                              \
-        return coin_draw(c, fn, out);                                                              \
-    }                                                                                              \
-    static enum gpm_status fn##_density(struct sp_call *c, value v, double *out) {                 \
-        return coin_density(c, fn, v, out);                                                        \
-    }
-COIN_ROW(beta_bernoulli_p)
-COIN_ROW(fixed_p)
-COIN_ROW(latent_p)
-
-#define MADE_COIN(title, fn)                                                                       \
-    {                                                                                              \
-        .name = title, .sig = "() -> bool", .doc = "made by make_" title,                          \
-        .flags = SP_RANDOM | SP_DISCRETE, .simulate = fn##_draw, .log_density = fn##_density,      \
-        .incorporate = coin_incorporate, .unincorporate = coin_unincorporate,                      \
-        .enumerate = coin_enumerate, .support = sp_support_discrete,                               \
-        .log_bound = sp_discrete_bound                                                             \
-    }
-static const struct sp_class made_beta_bernoulli = MADE_COIN("beta_bernoulli", beta_bernoulli_p);
-static const struct sp_class made_suff_bernoulli = MADE_COIN("suff_stat_bernoulli", fixed_p);
-static const struct sp_class made_uc_beta_bernoulli = MADE_COIN("uc_beta_bernoulli", latent_p);
 
 /* B(a + t, b + f) / B(a, b) */
 static double beta_bernoulli_joint(const struct conj *s) {
@@ -142,20 +99,19 @@ static double beta_latent_lp(const struct conj *s, const double *latent) {
     return dist_beta_lp(latent[0], s->par, 2);
 }
 
-static const struct conj_class beta_bernoulli = {.read = read_coin,
-                                                 .log_joint = beta_bernoulli_joint,
-                                                 .gradient = beta_bernoulli_gradient,
-                                                 .stats = stats_two};
-static const struct conj_class uc_beta_bernoulli = {.read = read_coin,
-                                                    .log_joint = beta_bernoulli_joint,
-                                                    .gradient = beta_bernoulli_gradient,
-                                                    .stats = stats_two,
-                                                    .draw_latent = beta_bernoulli_latent,
-                                                    .latent_lp = beta_latent_lp};
-static const struct conj_class suff_bernoulli = {.read = read_coin,
-                                                 .log_joint = suff_bernoulli_joint,
-                                                 .gradient = suff_bernoulli_gradient,
-                                                 .stats = stats_two};
+#define COIN(title, rule, after)                                                                   \
+    .made = {CONJ_MADE(title, "() -> bool"), CONJ_DISCRETE, .simulate = coin_draw,                 \
+             .log_density = conj_density, .enumerate = coin_enumerate},                            \
+    .read = read_coin, .count = coin_count, .stats = stats_two, .log_joint = rule##_joint,         \
+    .gradient = rule##_gradient, .num = {2, 0, after, NULL, coin_lp, NULL, coin_value}
+
+static const struct conj_class beta_bernoulli = {
+    COIN("beta_bernoulli", beta_bernoulli, beta_bernoulli_next)};
+static const struct conj_class suff_bernoulli = {
+    COIN("suff_stat_bernoulli", suff_bernoulli, fixed_next)};
+static const struct conj_class uc_beta_bernoulli = {
+    COIN("uc_beta_bernoulli", beta_bernoulli, latent_next), .draw_latent = beta_bernoulli_latent,
+    .latent_lp = beta_latent_lp};
 
 /* ---- counts: par (shape, rate) or (mean); stat (n, sum, sum log x!); latent (mean) */
 enum { COUNT_N, COUNT_SUM, COUNT_LOGFACT };
@@ -165,7 +121,7 @@ static enum gpm_status read_count(struct sp_call *c, struct conj *s) {
 }
 
 /* Next application: negative binomial with r = shape + sum, p = (rate + n) / (rate + n + 1). */
-static void predictive(const struct conj *s, double *a) {
+static void gamma_poisson_next(const struct conj *s, double *a) {
     double rate = s->par[1] + s->stat[COUNT_N];
     a[0] = s->par[0] + s->stat[COUNT_SUM];
     a[1] = rate / (rate + 1);
@@ -173,49 +129,6 @@ static void predictive(const struct conj *s, double *a) {
 
 static enum gpm_status count_value(struct sp_call *c, value v, double *x) {
     return sp_as_number(v, x) ? GPM_OK : sp_bad_value(c, v, "a number");
-}
-
-static enum gpm_status gamma_poisson_draw(struct sp_call *c, value *out) {
-    double a[2];
-    predictive(conj_of(c), a);
-    *out = value_num(dist_neg_binomial_draw(c->rng, a, 2));
-    return GPM_OK;
-}
-
-static enum gpm_status gamma_poisson_density(struct sp_call *c, value v, double *out) {
-    double a[2], x;
-    enum gpm_status st = count_value(c, v, &x);
-    if (st != GPM_OK) return st;
-    predictive(conj_of(c), a);
-    *out = dist_neg_binomial_lp(x, a, 2);
-    if (isnan(*out)) *out = -INFINITY; /* counts so large that the rate left the doubles */
-    return GPM_OK;
-}
-
-static enum gpm_status poisson_draw(struct sp_call *c, const double *mean, value *out) {
-    *out = value_num(dist_poisson_draw(c->rng, mean, 1));
-    return GPM_OK;
-}
-
-static enum gpm_status poisson_density(struct sp_call *c, const double *mean, value v,
-                                       double *out) {
-    double x;
-    enum gpm_status st = count_value(c, v, &x);
-    if (st == GPM_OK) *out = isfinite(*mean) ? dist_poisson_lp(x, mean, 1) : -INFINITY;
-    return st;
-}
-
-static enum gpm_status fixed_mean_draw(struct sp_call *c, value *out) {
-    return poisson_draw(c, conj_of(c)->par, out);
-}
-static enum gpm_status fixed_mean_density(struct sp_call *c, value v, double *out) {
-    return poisson_density(c, conj_of(c)->par, v, out);
-}
-static enum gpm_status latent_mean_draw(struct sp_call *c, value *out) {
-    return poisson_draw(c, conj_of(c)->latent, out);
-}
-static enum gpm_status latent_mean_density(struct sp_call *c, value v, double *out) {
-    return poisson_density(c, conj_of(c)->latent, v, out);
 }
 
 static enum gpm_status count_add(struct sp_call *c, value v, double by) {
@@ -232,24 +145,6 @@ static enum gpm_status count_add(struct sp_call *c, value v, double by) {
     if (stat[COUNT_N] == 0) stat[COUNT_LOGFACT] = 0; /* no rounding left behind */
     return GPM_OK;
 }
-
-static enum gpm_status count_incorporate(struct sp_call *c, value v) {
-    return count_add(c, v, 1);
-}
-static enum gpm_status count_unincorporate(struct sp_call *c, value v) {
-    return count_add(c, v, -1);
-}
-
-#define MADE_COUNT(title, fn)                                                                      \
-    {                                                                                              \
-        .name = title, .sig = "() -> count", .doc = "made by make_" title,                         \
-        .flags = SP_RANDOM | SP_DISCRETE, .simulate = fn##_draw, .log_density = fn##_density,      \
-        .incorporate = count_incorporate, .unincorporate = count_unincorporate,                    \
-        .support = sp_support_discrete, .log_bound = sp_discrete_bound                             \
-    }
-static const struct sp_class made_gamma_poisson = MADE_COUNT("gamma_poisson", gamma_poisson);
-static const struct sp_class made_suff_poisson = MADE_COUNT("suff_stat_poisson", fixed_mean);
-static const struct sp_class made_uc_gamma_poisson = MADE_COUNT("uc_gamma_poisson", latent_mean);
 
 /* b^k / Gamma(k) * Gamma(k + S) / (b + n)^(k + S) / prod x! */
 static double gamma_poisson_joint(const struct conj *s) {
@@ -282,80 +177,49 @@ static double gamma_latent_lp(const struct conj *s, const double *latent) {
     return dist_gamma_lp(latent[0], s->par, 2);
 }
 
-static const struct conj_class gamma_poisson = {.read = read_count,
-                                                .log_joint = gamma_poisson_joint,
-                                                .gradient = gamma_poisson_gradient,
-                                                .stats = stats_two};
-static const struct conj_class uc_gamma_poisson = {.read = read_count,
-                                                   .log_joint = gamma_poisson_joint,
-                                                   .gradient = gamma_poisson_gradient,
-                                                   .stats = stats_two,
-                                                   .draw_latent = gamma_poisson_latent,
-                                                   .latent_lp = gamma_latent_lp};
-static const struct conj_class suff_poisson = {.read = read_count,
-                                               .log_joint = suff_poisson_joint,
-                                               .gradient = suff_poisson_gradient,
-                                               .stats = stats_two};
+#define COUNT(title, rule, n, after, dist)                                                         \
+    .made = {CONJ_MADE(title, "() -> count"), CONJ_DISCRETE, CONJ_NUMBER}, .read = read_count,     \
+    .count = count_add, .stats = stats_two, .log_joint = rule##_joint,                             \
+    .gradient = rule##_gradient,                                                                   \
+    .num = {n, 0, after, dist_##dist##_draw, dist_##dist##_lp, NULL, count_value}
 
-#define MAKER(fn, cls, made)                                                                       \
-    static enum gpm_status fn(struct sp_call *c, value *out) {                                     \
-        return conj_make(c, &cls, &made, out);                                                     \
-    }
-#define UC_MAKER(fn, cls, made)                                                                    \
-    MAKER(fn, cls, made)                                                                           \
-    static enum gpm_status fn##_density(struct sp_call *c, value v, double *out) {                 \
-        return conj_latent_density(c, &cls, v, out);                                               \
-    }
-MAKER(make_beta_bernoulli, beta_bernoulli, made_beta_bernoulli)
-MAKER(make_suff_bernoulli, suff_bernoulli, made_suff_bernoulli)
-UC_MAKER(make_uc_beta_bernoulli, uc_beta_bernoulli, made_uc_beta_bernoulli)
-MAKER(make_gamma_poisson, gamma_poisson, made_gamma_poisson)
-MAKER(make_suff_poisson, suff_poisson, made_suff_poisson)
-UC_MAKER(make_uc_gamma_poisson, uc_gamma_poisson, made_uc_gamma_poisson)
+static const struct conj_class gamma_poisson = {
+    COUNT("gamma_poisson", gamma_poisson, 2, gamma_poisson_next, neg_binomial)};
+static const struct conj_class suff_poisson = {
+    COUNT("suff_stat_poisson", suff_poisson, 1, conj_fixed, poisson)};
+static const struct conj_class uc_gamma_poisson = {
+    COUNT("uc_gamma_poisson", gamma_poisson, 1, conj_latent, poisson),
+    .draw_latent = gamma_poisson_latent, .latent_lp = gamma_latent_lp};
 
 const struct sp_class sp_makers_rows[] = {
     {.name = "make_beta_bernoulli",
      .sig = "(a: positive, b: positive) -> proc",
      .doc = "a coin whose weight has a beta(a, b) prior, integrated out",
      .example = "assess(true, make_beta_bernoulli(1, 3)) => -1.3862943611198906",
-     .flags = SP_MAKER,
-     .simulate = make_beta_bernoulli,
-     .aaa = &conj_aaa},
+     CONJ_MAKER(beta_bernoulli)},
     {.name = "make_uc_beta_bernoulli",
      .sig = "(a: positive, b: positive) -> proc",
      .doc = "a coin whose weight is drawn from beta(a, b) and kept",
-     .flags = SP_MAKER | SP_RANDOM,
-     .simulate = make_uc_beta_bernoulli,
-     .log_density = make_uc_beta_bernoulli_density,
-     .aaa = &conj_aaa},
+     CONJ_UC_MAKER(uc_beta_bernoulli)},
     {.name = "make_suff_stat_bernoulli",
      .sig = "(p: probability) -> proc",
      .doc = "a coin of weight p that keeps counts, so that changing p costs the same for any data",
      .example = "assess(false, make_suff_stat_bernoulli(0.5)) => -0.6931471805599453",
-     .flags = SP_MAKER,
-     .simulate = make_suff_bernoulli,
-     .aaa = &conj_aaa},
+     CONJ_MAKER(suff_bernoulli)},
     {.name = "make_gamma_poisson",
      .sig = "(shape: positive, rate: positive) -> proc",
      .doc = "Poisson counts whose mean has a gamma prior, integrated out",
      .example = "assess(0, make_gamma_poisson(1, 1)) => -0.6931471805599453",
-     .flags = SP_MAKER,
-     .simulate = make_gamma_poisson,
-     .aaa = &conj_aaa},
+     CONJ_MAKER(gamma_poisson)},
     {.name = "make_uc_gamma_poisson",
      .sig = "(shape: positive, rate: positive) -> proc",
      .doc = "Poisson counts whose mean is drawn from gamma(shape, rate) and kept",
-     .flags = SP_MAKER | SP_RANDOM,
-     .simulate = make_uc_gamma_poisson,
-     .log_density = make_uc_gamma_poisson_density,
-     .aaa = &conj_aaa},
+     CONJ_UC_MAKER(uc_gamma_poisson)},
     {.name = "make_suff_stat_poisson",
      .sig = "(mean: positive) -> proc",
      .doc = "Poisson counts that keep their sum, so that changing the mean costs the same for any "
             "data",
      .example = "assess(0, make_suff_stat_poisson(2)) => -2",
-     .flags = SP_MAKER,
-     .simulate = make_suff_poisson,
-     .aaa = &conj_aaa},
+     CONJ_MAKER(suff_poisson)},
 };
 const size_t sp_makers_count = COUNT_OF(sp_makers_rows);

@@ -33,38 +33,24 @@ static enum gpm_status number(struct sp_call *c, value v, double *x) {
                     KERN_SIZE_MAX, *x);
 }
 
-/* n' = n + 1, m' = m + (x - m) / n', S' = S + (x - m)(x - m') */
-static enum gpm_status incorporate(struct sp_call *c, value v) {
+/* In: n' = n + 1, m' = m + (x - m) / n', S' = S + (x - m)(x - m'). Out: the same equations solved
+ * for the old values, m = m' - (x - m') / (n' - 1). */
+static enum gpm_status count(struct sp_call *c, value v, double by) {
     double x, *t = conj_of(c)->stat;
     enum gpm_status st = number(c, v, &x);
     if (st != GPM_OK) return st;
     if (!isfinite(x)) {
-        conj_of(c)->impossible++;
+        conj_of(c)->impossible += by;
         return GPM_OK;
     }
     double before = x - t[MEAN];
-    t[N]++;
-    t[MEAN] += before / t[N];
-    t[SUMSQ] += before * (x - t[MEAN]);
-    return GPM_OK;
-}
-
-/* The same equations solved for the old values: m = m' - (x - m') / (n' - 1). */
-static enum gpm_status unincorporate(struct sp_call *c, value v) {
-    double x, *t = conj_of(c)->stat;
-    enum gpm_status st = number(c, v, &x);
-    if (st != GPM_OK) return st;
-    if (!isfinite(x)) {
-        conj_of(c)->impossible--;
-        return GPM_OK;
-    }
-    if (--t[N] <= 0) {
+    t[N] += by;
+    if (t[N] <= 0) {
         t[N] = t[MEAN] = t[SUMSQ] = 0;
         return GPM_OK;
     }
-    double after = x - t[MEAN];
-    t[MEAN] -= after / t[N];
-    t[SUMSQ] = t[N] == 1 ? 0 : fmax(0, t[SUMSQ] - after * (x - t[MEAN]));
+    t[MEAN] += by * before / t[N];
+    t[SUMSQ] = t[N] == 1 ? 0 : fmax(0, t[SUMSQ] + by * before * (x - t[MEAN]));
     return GPM_OK;
 }
 
@@ -101,33 +87,6 @@ static void nig_predictive(const struct conj *s, double *t) {
     t[2] = sqrt(p.b) / sqrt(p.a) * sqrt(1 + p.V);
 }
 
-static enum gpm_status nig_draw(struct sp_call *c, value *out) {
-    double t[3];
-    nig_predictive(conj_of(c), t);
-    *out = value_num(dist_student_t_draw(c->rng, t, 3));
-    return GPM_OK;
-}
-
-static enum gpm_status nig_density(struct sp_call *c, value v, double *out) {
-    double t[3], x;
-    enum gpm_status st = number(c, v, &x);
-    if (st != GPM_OK) return st;
-    nig_predictive(conj_of(c), t);
-    *out = dist_student_t_lp(x, t, 3);
-    if (isnan(*out)) *out = -INFINITY;
-    return GPM_OK;
-}
-
-static enum gpm_status nig_grad(struct sp_call *c, value v, value *dv, value *dargs) {
-    double t[3], x, g[4];
-    enum gpm_status st = number(c, v, &x);
-    if (st != GPM_OK) return st;
-    nig_predictive(conj_of(c), t);
-    dist_student_t_grad(x, t, 3, g);
-    if (dv) *dv = value_num(g[0]);
-    return GPM_OK;
-}
-
 /* sqrt(V'/V) b^a / b'^a' Gamma(a') / Gamma(a) (2 pi)^(-n/2) */
 static double nig_joint(const struct conj *s) {
     struct nig p = nig_posterior(s);
@@ -159,49 +118,6 @@ static double nig_latent_lp(const struct conj *s, const double *latent) {
     return dist_inv_gamma_lp(variance, s->par + 2, 2) + dist_normal_lp(latent[0], at, 2);
 }
 
-/* ---- normal(mean, sd) with the two numbers at `a`: fixed parameters or latents */
-static enum gpm_status normal_draw(struct sp_call *c, const double *a, value *out) {
-    *out = value_num(dist_normal_draw(c->rng, a, 2));
-    return GPM_OK;
-}
-
-static enum gpm_status normal_density(struct sp_call *c, const double *a, value v, double *out) {
-    double x;
-    enum gpm_status st = number(c, v, &x);
-    if (st != GPM_OK) return st;
-    *out = dist_normal_lp(x, a, 2);
-    if (isnan(*out)) *out = -INFINITY;
-    return GPM_OK;
-}
-
-static enum gpm_status normal_grad(struct sp_call *c, const double *a, value v, value *dv) {
-    double x, g[3];
-    enum gpm_status st = number(c, v, &x);
-    if (st != GPM_OK) return st;
-    dist_normal_grad(x, a, 2, g);
-    if (dv) *dv = value_num(g[0]);
-    return GPM_OK;
-}
-
-static enum gpm_status fixed_draw(struct sp_call *c, value *out) {
-    return normal_draw(c, conj_of(c)->par, out);
-}
-static enum gpm_status fixed_density(struct sp_call *c, value v, double *out) {
-    return normal_density(c, conj_of(c)->par, v, out);
-}
-static enum gpm_status fixed_grad(struct sp_call *c, value v, value *dv, value *dargs) {
-    return normal_grad(c, conj_of(c)->par, v, dv);
-}
-static enum gpm_status latent_draw(struct sp_call *c, value *out) {
-    return normal_draw(c, conj_of(c)->latent, out);
-}
-static enum gpm_status latent_density(struct sp_call *c, value v, double *out) {
-    return normal_density(c, conj_of(c)->latent, v, out);
-}
-static enum gpm_status latent_grad(struct sp_call *c, value v, value *dv, value *dargs) {
-    return normal_grad(c, conj_of(c)->latent, v, dv);
-}
-
 /* prod normal(x_i; m, s) = exp(-(S + n D^2) / (2 s^2)) / (s sqrt(2 pi))^n */
 static double suff_normal_joint(const struct conj *s) {
     double n = s->stat[N], D = s->stat[MEAN] - s->par[0], sd = s->par[1];
@@ -214,46 +130,24 @@ static void suff_normal_gradient(const struct conj *s, const struct sp_call *c, 
     d[1] = value_num(((s->stat[SUMSQ] + n * D * D) / (sd * sd) - n) / sd);
 }
 
-static enum gpm_status support_real(struct sp_call *c, struct sp_support *out) {
-    *out = (struct sp_support){SUPPORT_REAL, -INFINITY, INFINITY};
-    return GPM_OK;
-}
-
-/* The mode of each is its location: the density there bounds it while only the value varies. */
-static enum gpm_status bound(struct sp_call *c, value v, uint64_t varies, double *out) {
-    if (!varies) return c->cls->log_density(c, v, out);
-    struct conj *s = conj_of(c);
-    double t[3];
-    if (c->cls->log_density == nig_density)
-        nig_predictive(s, t);
-    else
-        t[1] = c->cls->log_density == fixed_density ? s->par[0] : s->latent[0];
-    return c->cls->log_density(c, value_num(t[1]), out);
-}
-
-#define MADE(title, fn)                                                                            \
-    {                                                                                              \
-        .name = title, .sig = "() -> real", .doc = "made by make_" title, .flags = SP_RANDOM,      \
-        .simulate = fn##_draw, .log_density = fn##_density, .grad_density = fn##_grad,             \
-        .incorporate = incorporate, .unincorporate = unincorporate, .support = support_real,       \
-        .log_bound = bound                                                                         \
-    }
-static const struct sp_class made_nig = MADE("nig_normal", nig);
-static const struct sp_class made_suff = MADE("suff_stat_normal", fixed);
-static const struct sp_class made_uc_nig = MADE("uc_nig_normal", latent);
+#define NORMAL(title, rule, n, mode, after, dist)                                                  \
+    .made = {CONJ_MADE(title, "() -> real"),                                                       \
+             CONJ_NUMBER,                                                                          \
+             .flags = SP_RANDOM,                                                                   \
+             .grad_density = conj_grad,                                                            \
+             .support = sp_support_real,                                                           \
+             .log_bound = conj_bound},                                                             \
+    .read = read_scalar, .count = count, .stats = stats_moments, .log_joint = rule##_joint,        \
+    .gradient = rule##_gradient,                                                                   \
+    .num = {n, mode, after, dist_##dist##_draw, dist_##dist##_lp, dist_##dist##_grad, number}
 
 static const struct conj_class nig_class = {
-    .read = read_scalar, .log_joint = nig_joint, .gradient = nig_gradient, .stats = stats_moments};
-static const struct conj_class uc_nig_class = {.read = read_scalar,
-                                               .log_joint = nig_joint,
-                                               .gradient = nig_gradient,
-                                               .stats = stats_moments,
-                                               .draw_latent = nig_latent,
-                                               .latent_lp = nig_latent_lp};
-static const struct conj_class suff_class = {.read = read_scalar,
-                                             .log_joint = suff_normal_joint,
-                                             .gradient = suff_normal_gradient,
-                                             .stats = stats_moments};
+    NORMAL("nig_normal", nig, 3, 1, nig_predictive, student_t)};
+static const struct conj_class suff_class = {
+    NORMAL("suff_stat_normal", suff_normal, 2, 0, conj_fixed, normal)};
+static const struct conj_class uc_nig_class = {
+    NORMAL("uc_nig_normal", nig, 2, 0, conj_latent, normal), .draw_latent = nig_latent,
+    .latent_lp = nig_latent_lp};
 
 /* ---- niw(m0, k0, v0, S0): Sigma ~ inv_wishart(S0, v0), mean ~ normal(m0, Sigma / k0).
  * par: k0, v0, m0 (p), S0 (p x p). stat: n, mean (p), scatter matrix (p x p). With D = mean - m0:
@@ -373,8 +267,8 @@ static enum gpm_status niw_density(struct sp_call *c, value v, double *out) {
     return GPM_OK;
 }
 
-/* sign +1 or -1: Welford's recurrence with outer products, forwards or backwards */
-static enum gpm_status niw_add(struct sp_call *c, value v, double sign) {
+/* by +1 or -1: Welford's recurrence with outer products, forwards or backwards */
+static enum gpm_status niw_count(struct sp_call *c, value v, double by) {
     struct conj *s = conj_of(c);
     double *x, *t = s->stat, *mean = t + 1, *S;
     size_t p = niw_dim(s);
@@ -384,33 +278,26 @@ static enum gpm_status niw_add(struct sp_call *c, value v, double sign) {
     double sum = 0;
     for (size_t i = 0; i < p; i++) sum += x[i] * 0; /* NaN when one is not finite */
     if (sum != 0) {
-        s->impossible += sign;
+        s->impossible += by;
         mem_free(x);
         return GPM_OK;
     }
-    t[0] += sign;
+    t[0] += by;
     if (t[0] <= 0)
         memset(t, 0, s->n_stat * sizeof *t);
     else {
         double *before = NEW_ARRAY(double, p + 1);
         for (size_t i = 0; i < p; i++) {
             before[i] = x[i] - mean[i];
-            mean[i] += sign * before[i] / t[0];
+            mean[i] += by * before[i] / t[0];
         }
         for (size_t j = 0; j < p; j++)
-            for (size_t i = 0; i < p; i++) S[i + j * p] += sign * before[i] * (x[j] - mean[j]);
+            for (size_t i = 0; i < p; i++) S[i + j * p] += by * before[i] * (x[j] - mean[j]);
         if (t[0] == 1) memset(S, 0, p * p * sizeof *S);
         mem_free(before);
     }
     mem_free(x);
     return GPM_OK;
-}
-
-static enum gpm_status niw_incorporate(struct sp_call *c, value v) {
-    return niw_add(c, v, 1);
-}
-static enum gpm_status niw_unincorporate(struct sp_call *c, value v) {
-    return niw_add(c, v, -1);
 }
 
 /* log of 2^(v p/2) Gamma_p(v/2) |S|^(-v/2) k^(-p/2), the normalising constant of the prior */
@@ -443,33 +330,12 @@ static value niw_stats(const struct conj *s) {
 }
 
 static const struct conj_class niw_class = {
-    .read = niw_read, .log_joint = niw_joint, .stats = niw_stats};
-
-static const struct sp_class made_niw = {.name = "niw_normal",
-                                         .sig = "() -> vector",
-                                         .doc = "made by make_niw_normal",
-                                         .flags = SP_RANDOM | SP_VECTOR,
-                                         .simulate = niw_draw,
-                                         .log_density = niw_density,
-                                         .incorporate = niw_incorporate,
-                                         .unincorporate = niw_unincorporate,
-                                         .support = support_real};
-
-static enum gpm_status make_nig(struct sp_call *c, value *out) {
-    return conj_make(c, &nig_class, &made_nig, out);
-}
-static enum gpm_status make_uc_nig(struct sp_call *c, value *out) {
-    return conj_make(c, &uc_nig_class, &made_uc_nig, out);
-}
-static enum gpm_status make_uc_nig_density(struct sp_call *c, value v, double *out) {
-    return conj_latent_density(c, &uc_nig_class, v, out);
-}
-static enum gpm_status make_suff(struct sp_call *c, value *out) {
-    return conj_make(c, &suff_class, &made_suff, out);
-}
-static enum gpm_status make_niw(struct sp_call *c, value *out) {
-    return conj_make(c, &niw_class, &made_niw, out);
-}
+    .made = {CONJ_MADE("niw_normal", "() -> vector"), .flags = SP_RANDOM | SP_VECTOR,
+             .simulate = niw_draw, .log_density = niw_density, .support = sp_support_real},
+    .read = niw_read,
+    .count = niw_count,
+    .stats = niw_stats,
+    .log_joint = niw_joint};
 
 const struct sp_class sp_makers_normal_rows[] = {
     {.name = "make_nig_normal",
@@ -477,31 +343,25 @@ const struct sp_class sp_makers_normal_rows[] = {
      .doc = "normal data, variance ~ inv_gamma(a, b), mean ~ normal(m, sqrt(V variance)), "
             "integrated out",
      .example = "floor(1e6 * assess(0.5, make_nig_normal(0, 1, 2, 3))) => -1581684",
-     .flags = SP_MAKER,
-     .simulate = make_nig,
-     .aaa = &conj_aaa},
+     CONJ_MAKER(nig_class)},
     {.name = "make_uc_nig_normal",
      .sig = "(m: real, V: positive, a: positive, b: positive) -> proc",
      .doc = "as make_nig_normal, with mean and variance drawn and kept",
-     .flags = SP_MAKER | SP_RANDOM,
-     .simulate = make_uc_nig,
-     .log_density = make_uc_nig_density,
-     .aaa = &conj_aaa},
+     CONJ_UC_MAKER(uc_nig_class)},
     {.name = "make_suff_stat_normal",
      .sig = "(mean: real, sd: positive) -> proc",
      .doc = "normal data that keep their moments, so that changing mean or sd costs the same for "
             "any data",
      .example = "floor(1e6 * assess(1, make_suff_stat_normal(1, 1))) => -918939",
-     .flags = SP_MAKER,
-     .simulate = make_suff,
-     .aaa = &conj_aaa},
+     CONJ_MAKER(suff_class)},
     {.name = "make_niw_normal",
      .sig = "(m0: numbers, k0: positive, v0: positive, S0: any) -> proc",
      .doc = "normal vectors, covariance ~ inv_wishart(S0, v0), mean ~ normal(m0, covariance / k0), "
             "integrated out",
      .example = "floor(1e6 * assess([0], make_niw_normal([0], 1, 1, [[1]]))) => -1491304",
+     .of = &niw_class,
      .flags = SP_MAKER,
-     .simulate = make_niw,
-     .aaa = &conj_aaa},
+     .simulate = conj_make,
+     .aaa = &conj_aaa_plain},
 };
 const size_t sp_makers_normal_count = COUNT_OF(sp_makers_normal_rows);
