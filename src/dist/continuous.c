@@ -14,175 +14,100 @@
 #define VARIES_VALUE  1u
 #define VARIES_ARG(i) (2u << (i))
 
-static enum gpm_status support(struct sp_support *out, enum sp_support_kind kind, double lo,
-                               double hi) {
-    *out = (struct sp_support){kind, lo, hi};
-    return GPM_OK;
-}
-
-static enum gpm_status support_positive(struct sp_call *c, struct sp_support *out) {
-    return support(out, SUPPORT_POSITIVE, 0, INFINITY);
-}
-
-static enum gpm_status support_unit(struct sp_call *c, struct sp_support *out) {
-    return support(out, SUPPORT_INTERVAL, 0, 1);
-}
-
-static enum gpm_status support_circle(struct sp_call *c, struct sp_support *out) {
-    return support(out, SUPPORT_INTERVAL, -M_PI, M_PI);
-}
-
 static enum gpm_status support_range(struct sp_call *c, struct sp_support *out) {
-    return support(out, SUPPORT_INTERVAL, sp_num(c, 0), sp_num(c, 1));
-}
-
-/* ---- bounds: the density at its mode in the coordinates that vary; GPM_E_NOT_FOUND where there is
- * none. Every one starts with this: nothing varies, or the density at x with parameters a. */
-static enum gpm_status at(struct sp_call *c, double x, const double *a, double *out) {
-    *out = c->cls->num_log_density(x, a, c->n);
-    return isnan(*out) ? GPM_E_NOT_FOUND : GPM_OK;
-}
-
-static enum gpm_status start_bound(struct sp_call *c, value v, uint64_t varies, double *a,
-                                   double *x) {
-    *x = NAN;
-    sp_args(c, a);
-    if (!(varies & VARIES_VALUE) && !sp_as_number(v, x)) return sp_bad_value(c, v, "a number");
+    *out = (struct sp_support){SUPPORT_INTERVAL, sp_num(c, 0), sp_num(c, 1)};
     return GPM_OK;
+}
+
+/* ---- bounds: the density at its mode in the coordinates that vary (at least one does), with the
+ * others at x and a; NaN where there is none. */
+static double at(struct sp_call *c, double x, const double *a) {
+    return c->cls->num_log_density(x, a, c->n);
 }
 
 /* Location-scale families with mode at the location: normal, laplace, student_t. `loc` and `scale`
  * number the arguments. Only the scale varies: its best value is found from |x - location|. */
-static enum gpm_status bound_loc_scale(struct sp_call *c, value v, uint64_t varies, size_t loc,
-                                       size_t scale, double *out) {
-    double a[SP_MAX_PARAMS], x;
-    enum gpm_status st = start_bound(c, v, varies, a, &x);
-    if (st != GPM_OK) return st;
-    if (varies & ~(uint64_t)(VARIES_VALUE | VARIES_ARG(loc) | VARIES_ARG(scale)))
-        return GPM_E_NOT_FOUND;
+static double loc_scale(struct sp_call *c, uint64_t varies, double x, double *a, size_t loc,
+                        size_t scale) {
     double m = loc < c->n ? a[loc] : 0;
+    if (varies & ~(uint64_t)(VARIES_VALUE | VARIES_ARG(loc) | VARIES_ARG(scale))) return NAN;
     if (scale >= c->n || !(varies & VARIES_ARG(scale)))
-        return at(c, varies ? m : x, a, out); /* value or location vary: they meet */
-    if (varies != VARIES_ARG(scale) || x == m) return GPM_E_NOT_FOUND;
+        return at(c, m, a); /* value or location vary: they meet */
+    if (varies != VARIES_ARG(scale) || x == m) return NAN;
     a[scale] = fabs(x - m); /* d/ds (-log s - h(|d|/s)) = 0 at s = |d| for all three */
-    return at(c, x, a, out);
+    return at(c, x, a);
 }
 
-static enum gpm_status bound_laplace(struct sp_call *c, value v, uint64_t varies, double *out) {
-    return bound_loc_scale(c, v, varies, 0, 1, out);
+static double best_normal(struct sp_call *c, uint64_t varies, double x, double *a) {
+    return loc_scale(c, varies, x, a, 0, 1);
 }
 
-static enum gpm_status bound_student_t(struct sp_call *c, value v, uint64_t varies, double *out) {
-    return bound_loc_scale(c, v, varies, 1, 2, out);
+static double best_student_t(struct sp_call *c, uint64_t varies, double x, double *a) {
+    return loc_scale(c, varies, x, a, 1, 2);
 }
 
 /* Shape at least 1: the mode in x is (k-1)/b. x fixed and only the rate varies: b = k/x. */
-static enum gpm_status bound_gamma(struct sp_call *c, value v, uint64_t varies, double *out) {
-    double a[SP_MAX_PARAMS], x;
-    enum gpm_status st = start_bound(c, v, varies, a, &x);
-    if (st != GPM_OK) return st;
-    if (varies == 0) return at(c, x, a, out);
+static double best_gamma(struct sp_call *c, uint64_t varies, double x, double *a) {
     if (varies == VARIES_ARG(1) && x > 0) {
         a[1] = a[0] / x;
-        return at(c, x, a, out);
+        return at(c, x, a);
     }
-    if (varies != VARIES_VALUE || !(a[0] >= 1)) return GPM_E_NOT_FOUND;
-    if (a[0] > 1) return at(c, (a[0] - 1) / a[1], a, out);
-    *out = log(a[1]); /* the supremum, at 0 */
-    return GPM_OK;
+    if (varies != VARIES_VALUE || !(a[0] >= 1)) return NAN;
+    return a[0] > 1 ? at(c, (a[0] - 1) / a[1], a) : log(a[1]); /* the supremum, at 0 */
 }
 
-static enum gpm_status bound_inv_gamma(struct sp_call *c, value v, uint64_t varies, double *out) {
-    double a[SP_MAX_PARAMS], x;
-    enum gpm_status st = start_bound(c, v, varies, a, &x);
-    if (st != GPM_OK) return st;
-    if (varies == 0) return at(c, x, a, out);
+static double best_inv_gamma(struct sp_call *c, uint64_t varies, double x, double *a) {
     if (varies == VARIES_ARG(1) && x > 0) {
         a[1] = a[0] * x;
-        return at(c, x, a, out);
+        return at(c, x, a);
     }
-    if (varies != VARIES_VALUE) return GPM_E_NOT_FOUND;
-    return at(c, a[1] / (a[0] + 1), a, out);
+    return varies == VARIES_VALUE ? at(c, a[1] / (a[0] + 1), a) : NAN;
 }
 
-static enum gpm_status bound_expon(struct sp_call *c, value v, uint64_t varies, double *out) {
-    double a[SP_MAX_PARAMS], x;
-    enum gpm_status st = start_bound(c, v, varies, a, &x);
-    if (st != GPM_OK) return st;
+static double best_expon(struct sp_call *c, uint64_t varies, double x, double *a) {
     if (varies == VARIES_ARG(0) && x > 0)
         a[0] = 1 / x;
     else if (varies & VARIES_ARG(0))
-        return GPM_E_NOT_FOUND;
-    return at(c, varies & VARIES_VALUE ? 0 : x, a, out);
+        return NAN;
+    return at(c, varies & VARIES_VALUE ? 0 : x, a);
 }
 
-static enum gpm_status bound_beta(struct sp_call *c, value v, uint64_t varies, double *out) {
-    double a[SP_MAX_PARAMS], x;
-    enum gpm_status st = start_bound(c, v, varies, a, &x);
-    if (st != GPM_OK) return st;
-    if (varies == 0) return at(c, x, a, out);
-    if (varies != VARIES_VALUE || !(a[0] >= 1 && a[1] >= 1)) return GPM_E_NOT_FOUND;
+static double best_beta(struct sp_call *c, uint64_t varies, double x, double *a) {
+    if (varies != VARIES_VALUE || !(a[0] >= 1 && a[1] >= 1)) return NAN;
     double p = a[0] - 1, q = a[1] - 1, mode = p + q > 0 ? p / (p + q) : 0.5;
-    *out = xlogy(p, mode) + xlog1py(q, -mode) - log_beta_fn(a[0], a[1]);
-    return GPM_OK;
+    return xlogy(p, mode) + xlog1py(q, -mode) - log_beta_fn(a[0], a[1]);
 }
 
 /* log odds: p^a (1-p)^b is greatest at p = a / (a+b) */
-static enum gpm_status bound_log_odds_beta(struct sp_call *c, value v, uint64_t varies,
-                                           double *out) {
-    double a[SP_MAX_PARAMS] = {1, 1}, x;
-    enum gpm_status st = start_bound(c, v, varies, a, &x);
-    if (st != GPM_OK) return st;
-    if (varies & ~(uint64_t)VARIES_VALUE) return GPM_E_NOT_FOUND;
-    return at(c, varies ? log(a[0] / a[1]) : x, a, out);
+static double best_log_odds_beta(struct sp_call *c, uint64_t varies, double x, double *a) {
+    return varies == VARIES_VALUE ? at(c, c->n ? log(a[0] / a[1]) : 0, a) : NAN;
 }
 
 /* y^a (1-y)^(b-1) in y = e^x, b >= 1: greatest at y = a / (a+b-1) */
-static enum gpm_status bound_log_beta(struct sp_call *c, value v, uint64_t varies, double *out) {
-    double a[SP_MAX_PARAMS], x;
-    enum gpm_status st = start_bound(c, v, varies, a, &x);
-    if (st != GPM_OK) return st;
-    if (varies == 0) return at(c, x, a, out);
-    if (varies != VARIES_VALUE || !(a[1] >= 1)) return GPM_E_NOT_FOUND;
+static double best_log_beta(struct sp_call *c, uint64_t varies, double x, double *a) {
+    if (varies != VARIES_VALUE || !(a[1] >= 1)) return NAN;
     double y = a[0] / (a[0] + a[1] - 1);
-    *out = xlogy(a[0], y) + xlog1py(a[1] - 1, -y) - log_beta_fn(a[0], a[1]);
-    return GPM_OK;
+    return xlogy(a[0], y) + xlog1py(a[1] - 1, -y) - log_beta_fn(a[0], a[1]);
 }
 
-static enum gpm_status bound_uniform(struct sp_call *c, value v, uint64_t varies, double *out) {
-    double a[SP_MAX_PARAMS], x;
-    enum gpm_status st = start_bound(c, v, varies, a, &x);
-    if (st != GPM_OK) return st;
-    if (varies & ~(uint64_t)VARIES_VALUE) return GPM_E_NOT_FOUND;
-    return at(c, varies ? a[0] : x, a, out);
+static double best_uniform(struct sp_call *c, uint64_t varies, double x, double *a) {
+    return varies == VARIES_VALUE ? at(c, a[0], a) : NAN;
 }
 
 /* Mode e^(m - s^2). x fixed: as the normal of log x. */
-static enum gpm_status bound_lognormal(struct sp_call *c, value v, uint64_t varies, double *out) {
-    double a[SP_MAX_PARAMS], x;
-    enum gpm_status st = start_bound(c, v, varies, a, &x);
-    if (st != GPM_OK) return st;
-    if (varies == 0) return at(c, x, a, out);
-    if (varies == VARIES_VALUE) {
-        *out = -log(a[1]) - LOG_SQRT_2PI - a[0] + 0.5 * a[1] * a[1];
-        return GPM_OK;
-    }
-    if (varies & VARIES_VALUE || !(x > 0)) return GPM_E_NOT_FOUND;
-    if (varies == VARIES_ARG(0))
+static double best_lognormal(struct sp_call *c, uint64_t varies, double x, double *a) {
+    if (varies == VARIES_VALUE) return -log(a[1]) - LOG_SQRT_2PI - a[0] + 0.5 * a[1] * a[1];
+    if (varies == VARIES_ARG(0) && x > 0)
         a[0] = log(x);
-    else if (varies == VARIES_ARG(1) && log(x) != a[0])
+    else if (varies == VARIES_ARG(1) && x > 0 && log(x) != a[0])
         a[1] = fabs(log(x) - a[0]);
     else
-        return GPM_E_NOT_FOUND;
-    return at(c, x, a, out);
+        return NAN;
+    return at(c, x, a);
 }
 
-static enum gpm_status bound_vonmises(struct sp_call *c, value v, uint64_t varies, double *out) {
-    double a[SP_MAX_PARAMS], x;
-    enum gpm_status st = start_bound(c, v, varies, a, &x);
-    if (st != GPM_OK) return st;
-    if (varies & VARIES_ARG(1)) return GPM_E_NOT_FOUND;
-    return at(c, varies ? a[0] : x, a, out);
+static double best_vonmises(struct sp_call *c, uint64_t varies, double x, double *a) {
+    return varies & VARIES_ARG(1) ? NAN : at(c, a[0], a);
 }
 
 /* ---- uniform_continuous: low < high is not in the signature */
@@ -196,66 +121,52 @@ static enum gpm_status check_range(struct sp_call *c) {
                     c->cls->name, lo, hi);
 }
 
-static enum gpm_status uniform_simulate(struct sp_call *c, value *out) {
-    enum gpm_status st = check_range(c);
-    return st == GPM_OK ? sp_scalar_simulate(c, out) : st;
-}
-
-static enum gpm_status uniform_log_density(struct sp_call *c, value v, double *out) {
-    enum gpm_status st = check_range(c);
-    return st == GPM_OK ? sp_scalar_log_density(c, v, out) : st;
-}
-
 /* ---- normal: numbers, or sequences elementwise (the density sums) */
 struct normal_args {
-    double *mean, *sd; /* owned; one element when the argument is a number */
-    size_t n_mean, n_sd;
-    size_t n;    /* elements of the value */
-    bool scalar; /* both are numbers */
+    double *at[2]; /* means, sds; owned; one element when the argument is a number */
+    size_t len[2];
+    bool number[2]; /* the argument is a number */
+    size_t n;       /* elements of the value */
 };
 
 static void normal_args_release(struct normal_args *a) {
-    mem_free(a->mean);
-    mem_free(a->sd);
+    mem_free(a->at[0]);
+    mem_free(a->at[1]);
 }
 
-static enum gpm_status normal_arg(struct sp_call *c, size_t i, const char *name, double **out,
-                                  size_t *n, bool *number) {
+static enum gpm_status normal_arg(struct sp_call *c, struct normal_args *a, size_t i) {
+    const char *name = i ? "sd" : "mean";
     double x;
-    *out = NULL;
-    *number = sp_as_number(c->args[i], &x);
-    if (!*number) {
+    a->number[i] = sp_as_number(c->args[i], &x);
+    if (!a->number[i]) {
         if (!seq_is(c->args[i]))
             return sp_bad_type(c, i, name, "a number or a sequence of numbers");
-        return sp_numbers_arg(c, i, name, out, n);
+        return sp_numbers_arg(c, i, name, &a->at[i], &a->len[i]);
     }
     if (isnan(x)) return sp_bad_arg(c, i, name, "a number other than NaN");
-    *out = NEW_ARRAY(double, 1);
-    (*out)[0] = x;
-    *n = 1;
+    a->at[i] = NEW_ARRAY(double, 1);
+    a->at[i][0] = x;
+    a->len[i] = 1;
     return GPM_OK;
 }
 
 static enum gpm_status normal_args_init(struct sp_call *c, struct normal_args *a) {
-    bool mean_number = false, sd_number = false;
     *a = (struct normal_args){0};
-    enum gpm_status st = normal_arg(c, 0, "mean", &a->mean, &a->n_mean, &mean_number);
-    if (st == GPM_OK) st = normal_arg(c, 1, "sd", &a->sd, &a->n_sd, &sd_number);
-    if (st == GPM_OK && !mean_number && !sd_number && a->n_mean != a->n_sd)
-        st = sp_error(c, DIAG_SHAPE, "normal: mean has %zu elements but sd has %zu", a->n_mean,
-                      a->n_sd);
-    for (size_t i = 0; st == GPM_OK && i < a->n_sd; i++)
-        if (!(a->sd[i] > 0)) st = sp_bad_arg(c, 1, "sd", "positive");
-    a->scalar = mean_number && sd_number;
-    a->n = mean_number ? a->n_sd : a->n_mean;
+    enum gpm_status st = normal_arg(c, a, 0);
+    if (st == GPM_OK) st = normal_arg(c, a, 1);
+    if (st == GPM_OK && !a->number[0] && !a->number[1] && a->len[0] != a->len[1])
+        st = sp_error(c, DIAG_SHAPE, "normal: mean has %zu elements but sd has %zu", a->len[0],
+                      a->len[1]);
+    for (size_t i = 0; st == GPM_OK && i < a->len[1]; i++)
+        if (!(a->at[1][i] > 0)) st = sp_bad_arg(c, 1, "sd", "positive");
+    a->n = a->len[a->number[0] ? 1 : 0];
     if (st != GPM_OK) normal_args_release(a);
     return st;
 }
 
 /* Mean and sd of element i. */
 static void normal_element(const struct normal_args *a, size_t i, double *out) {
-    out[0] = a->mean[a->n_mean == 1 ? 0 : i];
-    out[1] = a->sd[a->n_sd == 1 ? 0 : i];
+    for (int k = 0; k < 2; k++) out[k] = a->at[k][a->len[k] == 1 ? 0 : i];
 }
 
 static bool both_numbers(struct sp_call *c) {
@@ -288,24 +199,13 @@ static enum gpm_status normal_simulate(struct sp_call *c, value *out) {
     return GPM_OK;
 }
 
-/* The elements of a value; a value of another length has density zero only by an error. */
-static enum gpm_status normal_value(struct sp_call *c, const struct normal_args *a, value v,
-                                    double **x) {
-    size_t n;
-    if (!seq_numbers(v, x, &n)) return sp_bad_value(c, v, "a sequence of numbers");
-    if (n == a->n) return GPM_OK;
-    mem_free(*x);
-    return sp_error(c, DIAG_SHAPE, "normal: the value has %zu elements, the parameters have %zu", n,
-                    a->n);
-}
-
 static enum gpm_status normal_log_density(struct sp_call *c, value v, double *out) {
     struct normal_args a;
     double *x, ms[2];
     if (both_numbers(c)) return sp_scalar_log_density(c, v, out);
     enum gpm_status st = normal_args_init(c, &a);
     if (st != GPM_OK) return st;
-    st = normal_value(c, &a, v, &x);
+    st = sp_numbers_value(c, v, a.n, &x);
     if (st == GPM_OK) {
         *out = 0;
         for (size_t i = 0; i < a.n; i++) {
@@ -326,7 +226,7 @@ static enum gpm_status normal_grad(struct sp_call *c, value v, value *dv, value 
     if (both_numbers(c)) return sp_scalar_grad(c, v, dv, dargs);
     enum gpm_status st = normal_args_init(c, &a);
     if (st != GPM_OK) return st;
-    st = normal_value(c, &a, v, &x);
+    st = sp_numbers_value(c, v, a.n, &x);
     if (st != GPM_OK) {
         normal_args_release(&a);
         return st;
@@ -339,135 +239,120 @@ static enum gpm_status normal_grad(struct sp_call *c, value v, value *dv, value 
         for (int k = 0; k < 3; k++) sum[k] += d[k].u.vector->at[i] = g[k];
     }
     if (dv) *dv = value_ref(d[0]);
-    for (size_t k = 0; k < 2; k++) {
-        double number;
-        dargs[k] = sp_as_number(c->args[k], &number) ? value_num(sum[k + 1]) : value_ref(d[k + 1]);
-    }
+    for (size_t k = 0; k < 2; k++)
+        dargs[k] = a.number[k] ? value_num(sum[k + 1]) : value_ref(d[k + 1]);
     for (int k = 0; k < 3; k++) value_unref(d[k]);
     mem_free(x);
     normal_args_release(&a);
     return GPM_OK;
 }
 
-static enum gpm_status bound_normal(struct sp_call *c, value v, uint64_t varies, double *out) {
+static enum gpm_status normal_bound(struct sp_call *c, value v, uint64_t varies, double *out) {
     struct normal_args a;
-    if (both_numbers(c)) return bound_loc_scale(c, v, varies, 0, 1, out);
+    double ms[2];
+    if (both_numbers(c)) return sp_scalar_bound(c, v, varies, out);
     if (varies == 0) return normal_log_density(c, v, out);
     if (varies & VARIES_ARG(1)) return GPM_E_NOT_FOUND;
     enum gpm_status st = normal_args_init(c, &a);
     if (st != GPM_OK) return st;
     *out = 0;
-    for (size_t i = 0; i < a.n; i++) *out -= log(a.sd[a.n_sd == 1 ? 0 : i]) + LOG_SQRT_2PI;
+    for (size_t i = 0; i < a.n; i++) {
+        normal_element(&a, i, ms);
+        *out += dist_normal_lp(ms[0], ms, 2);
+    }
     normal_args_release(&a);
     return GPM_OK;
 }
 
-#define NUMERIC(fn)                                                                                \
-    .num_log_density = dist_##fn##_lp, .num_sample = dist_##fn##_draw, .num_grad = dist_##fn##_grad
-#define SCALAR(fn)                                                                                 \
-    .simulate = sp_scalar_simulate, .log_density = sp_scalar_log_density,                          \
-    .grad_density = sp_scalar_grad, .flags = SP_RANDOM, NUMERIC(fn)
+/* Densities of dist_FN, bounds of best_BEST, and the support. */
+#define SCALAR(fn, best, ...)                                                                      \
+    SP_SCALAR(fn), .flags = SP_RANDOM, .log_bound = sp_scalar_bound, .support = sp_scalar_support, \
+                   .of = &(const struct scalar_family) {                                           \
+        best_##best, NULL, false, __VA_ARGS__                                                      \
+    }
+#define REAL     SUPPORT_REAL, -INFINITY, INFINITY
+#define POSITIVE SUPPORT_POSITIVE, 0, INFINITY
+
+static const struct scalar_family normal = {best_normal, NULL, false, REAL},
+                                  uniform = {.best = best_uniform, .check = check_range};
 
 const struct sp_class sp_continuous_rows[] = {
     {.name = "normal",
      .sig = "(mean: any, sd: any) -> real",
      .doc = "normal distribution; sequences of means or sds give independent elements",
      .example = "floor(1e6 * assess(1, normal, 1, 1)) => -918939",
+     .of = &normal,
      .flags = SP_RANDOM,
      .code = SP_CODE_NORMAL,
+     SP_NUMERIC(normal),
+     .support = sp_scalar_support,
      .simulate = normal_simulate,
      .log_density = normal_log_density,
      .grad_density = normal_grad,
-     NUMERIC(normal),
-     .support = sp_support_real,
-     .log_bound = bound_normal},
+     .log_bound = normal_bound},
     {.name = "gamma",
      .sig = "(shape: positive, rate: positive) -> positive",
      .doc = "gamma distribution with mean shape / rate",
      .example = "assess(2, gamma, 1, 1) => -2",
-     SCALAR(gamma),
-     .support = support_positive,
-     .log_bound = bound_gamma},
+     SCALAR(gamma, gamma, POSITIVE)},
     {.name = "inv_gamma",
      .sig = "(shape: positive, scale: positive) -> positive",
      .doc = "inverse of a gamma(shape, rate = scale) variable",
      .example = "assess(1, inv_gamma, 1, 1) => -1",
-     SCALAR(inv_gamma),
-     .support = support_positive,
-     .log_bound = bound_inv_gamma},
+     SCALAR(inv_gamma, inv_gamma, POSITIVE)},
     {.name = "expon",
      .sig = "(rate: positive) -> nonneg",
      .doc = "exponential distribution with mean 1 / rate",
      .example = "assess(3, expon, 1) => -3",
-     SCALAR(expon),
-     .support = support_positive,
-     .log_bound = bound_expon},
+     SCALAR(expon, expon, POSITIVE)},
     {.name = "beta",
      .sig = "(a: positive, b: positive) -> probability",
      .doc = "beta distribution on (0, 1) with mean a / (a + b)",
      .example = "assess(0.3, beta, 1, 1) => 0",
-     SCALAR(beta),
-     .support = support_unit,
-     .log_bound = bound_beta},
+     SCALAR(beta, beta, SUPPORT_INTERVAL, 0, 1)},
     {.name = "log_beta",
      .sig = "(a: positive, b: positive) -> real",
      .doc = "logarithm of a beta(a, b) variable",
      .example = "assess(-2, log_beta, 1, 1) => -2",
-     SCALAR(log_beta),
-     .support = sp_support_real,
-     .log_bound = bound_log_beta},
+     SCALAR(log_beta, log_beta, REAL)},
     {.name = "log_odds_beta",
      .sig = "(a: positive, b: positive) -> real",
      .doc = "log odds of a beta(a, b) variable",
      .example = "assess(0, log_odds_beta, 1, 1) => -1.3862943611198906",
-     SCALAR(log_odds_beta),
-     .support = sp_support_real,
-     .log_bound = bound_log_odds_beta},
+     SCALAR(log_odds_beta, log_odds_beta, REAL)},
     {.name = "log_odds_uniform",
      .sig = "() -> real",
      .doc = "log odds of a uniform variable: the standard logistic distribution",
      .example = "assess(0, log_odds_uniform) => -1.3862943611198906",
-     SCALAR(log_odds_uniform),
-     .support = sp_support_real,
-     .log_bound = bound_log_odds_beta},
+     SCALAR(log_odds_uniform, log_odds_beta, REAL)},
     {.name = "uniform_continuous",
      .sig = "(low: real, high: real) -> real",
      .doc = "uniform distribution on the interval from low to high",
      .example = "assess(3, uniform_continuous, 2, 4) => -0.6931471805599453",
+     .of = &uniform,
      .flags = SP_RANDOM,
-     .simulate = uniform_simulate,
-     .log_density = uniform_log_density,
-     .grad_density = sp_scalar_grad,
-     NUMERIC(uniform),
-     .support = support_range,
-     .log_bound = bound_uniform},
+     SP_SCALAR(uniform),
+     .log_bound = sp_scalar_bound,
+     .support = support_range},
     {.name = "student_t",
      .sig = "(nu: positive, loc?: real, scale?: positive) -> real",
      .doc = "Student's t with nu degrees of freedom, location 0 and scale 1 unless given",
      .example = "floor(1e6 * assess(0, student_t, 1)) => -1144730",
-     SCALAR(student_t),
-     .support = sp_support_real,
-     .log_bound = bound_student_t},
+     SCALAR(student_t, student_t, REAL)},
     {.name = "laplace",
      .sig = "(loc: real, scale: positive) -> real",
      .doc = "Laplace (double exponential) distribution",
      .example = "assess(2, laplace, 0, 0.5) => -4",
-     SCALAR(laplace),
-     .support = sp_support_real,
-     .log_bound = bound_laplace},
+     SCALAR(laplace, normal, REAL)},
     {.name = "lognormal",
      .sig = "(mu: real, sigma: positive) -> positive",
      .doc = "exp of a normal(mu, sigma) variable",
      .example = "floor(1e6 * assess(1, lognormal, 0, 1)) => -918939",
-     SCALAR(lognormal),
-     .support = support_positive,
-     .log_bound = bound_lognormal},
+     SCALAR(lognormal, lognormal, POSITIVE)},
     {.name = "vonmises",
      .sig = "(mu: real, kappa: nonneg) -> real",
      .doc = "von Mises distribution on angles; draws lie in [-pi, pi], densities are periodic",
      .example = "floor(1e6 * assess(1, vonmises, 0, 0)) => -1837878",
-     SCALAR(vonmises),
-     .support = support_circle,
-     .log_bound = bound_vonmises},
+     SCALAR(vonmises, vonmises, SUPPORT_INTERVAL, -M_PI, M_PI)},
 };
 const size_t sp_continuous_count = COUNT_OF(sp_continuous_rows);

@@ -12,32 +12,9 @@
 #define ENUMERATE_MAX 1000000.0
 
 /* ---- coins: flip and its relatives give booleans, bernoulli 0 or 1 */
-static enum gpm_status flip_simulate(struct sp_call *c, value *out) {
-    value v;
-    enum gpm_status st = sp_scalar_simulate(c, &v);
-    if (st == GPM_OK) *out = value_bool(v.u.num != 0);
-    return st;
-}
-
-static enum gpm_status flip_log_density(struct sp_call *c, value v, double *out) {
-    double x;
-    if (!sp_as_number(v, &x)) return sp_bad_value(c, v, "a boolean");
-    return sp_scalar_log_density(c, v, out);
-}
-
-static enum gpm_status log_prob_check(struct sp_call *c) {
+static enum gpm_status check_log(struct sp_call *c) {
     if (sp_num(c, 0) <= 0) return GPM_OK;
     return sp_bad_arg(c, 0, "logp", "at most 0 (the logarithm of a probability)");
-}
-
-static enum gpm_status log_flip_simulate(struct sp_call *c, value *out) {
-    enum gpm_status st = log_prob_check(c);
-    return st == GPM_OK ? flip_simulate(c, out) : st;
-}
-
-static enum gpm_status log_flip_log_density(struct sp_call *c, value v, double *out) {
-    enum gpm_status st = log_prob_check(c);
-    return st == GPM_OK ? flip_log_density(c, v, out) : st;
 }
 
 static enum gpm_status flip_enumerate(struct sp_call *c, value **vals, size_t *n) {
@@ -78,28 +55,16 @@ static enum gpm_status check_range(struct sp_call *c) {
     return GPM_OK;
 }
 
-static enum gpm_status uniform_simulate(struct sp_call *c, value *out) {
-    enum gpm_status st = check_range(c);
-    return st == GPM_OK ? sp_scalar_simulate(c, out) : st;
-}
-
-static enum gpm_status uniform_log_density(struct sp_call *c, value v, double *out) {
-    enum gpm_status st = check_range(c);
-    return st == GPM_OK ? sp_scalar_log_density(c, v, out) : st;
-}
-
 static enum gpm_status uniform_enumerate(struct sp_call *c, value **vals, size_t *n) {
     enum gpm_status st = check_range(c);
     return st == GPM_OK ? enumerate_range(c, sp_num(c, 0), sp_num(c, 1), vals, n) : st;
 }
 
-#define NUMERIC(fn)                                                                                \
-    .num_log_density = dist_##fn##_lp, .num_sample = dist_##fn##_draw, .num_grad = dist_##fn##_grad
-#define COMMON(fn)                                                                                 \
-    .flags = SP_RANDOM | SP_DISCRETE, .support = sp_support_discrete,                              \
-    .log_bound = sp_discrete_bound, .grad_density = sp_scalar_grad, NUMERIC(fn)
-#define COIN(fn)  .simulate = flip_simulate, .log_density = flip_log_density, COMMON(fn)
-#define COUNT(fn) .simulate = sp_scalar_simulate, .log_density = sp_scalar_log_density, COMMON(fn)
+#define COUNT(fn, coin, check)                                                                     \
+    SP_SCALAR(fn), .flags = SP_RANDOM | SP_DISCRETE, .support = sp_scalar_support,                 \
+                   .log_bound = sp_discrete_bound, .of = &(const struct scalar_family) {           \
+        NULL, check, coin, SUPPORT_DISCRETE, 0, 0                                                  \
+    }
 
 const struct sp_class sp_discrete_rows[] = {
     {.name = "flip",
@@ -107,55 +72,51 @@ const struct sp_class sp_discrete_rows[] = {
      .doc = "true with probability p, 1/2 unless given",
      .example = "flip(1) => true",
      .enumerate = flip_enumerate,
-     COIN(bernoulli)},
+     COUNT(bernoulli, true, NULL)},
     {.name = "bernoulli",
      .sig = "(p?: probability) -> number",
      .doc = "1 with probability p (1/2 unless given), else 0",
      .example = "bernoulli(0) => 0",
      .enumerate = bernoulli_enumerate,
-     COUNT(bernoulli)},
+     COUNT(bernoulli, false, NULL)},
     {.name = "log_flip",
      .sig = "(logp: real) -> bool",
      .doc = "true with probability exp(logp)",
      .example = "log_flip(0) => true",
-     .simulate = log_flip_simulate,
-     .log_density = log_flip_log_density,
      .enumerate = flip_enumerate,
-     COMMON(log_bernoulli)},
+     COUNT(log_bernoulli, true, check_log)},
     {.name = "log_odds_flip",
      .sig = "(log_odds: real) -> bool",
      .doc = "true with probability 1 / (1 + exp(-log_odds))",
      .example = "assess(true, log_odds_flip, 0) => -0.6931471805599453",
      .enumerate = flip_enumerate,
-     COIN(logit_bernoulli)},
+     COUNT(logit_bernoulli, true, NULL)},
     {.name = "binomial",
      .sig = "(n: count, p: probability) -> count",
      .doc = "successes among n trials of probability p",
      .example = "binomial(3, 1) => 3",
      .enumerate = binomial_enumerate,
-     COUNT(binomial)},
+     COUNT(binomial, false, NULL)},
     {.name = "poisson",
      .sig = "(mean: positive) -> count",
      .doc = "Poisson distribution",
      .example = "assess(0, poisson, 2) => -2",
-     COUNT(poisson)},
+     COUNT(poisson, false, NULL)},
     {.name = "geometric",
      .sig = "(p: probability) -> count",
      .doc = "failures before the first success of probability p > 0",
      .example = "geometric(1) => 0",
-     COUNT(geometric)},
+     COUNT(geometric, false, NULL)},
     {.name = "negative_binomial",
      .sig = "(successes: positive, p: probability) -> count",
      .doc = "failures before the given number of successes of probability p > 0",
      .example = "negative_binomial(3, 1) => 0",
-     COUNT(neg_binomial)},
+     COUNT(neg_binomial, false, NULL)},
     {.name = "uniform_discrete",
      .sig = "(low: integer, high: integer) -> integer",
      .doc = "uniform on low, low + 1, ..., high - 1",
      .example = "uniform_discrete(3, 4) => 3",
-     .simulate = uniform_simulate,
-     .log_density = uniform_log_density,
      .enumerate = uniform_enumerate,
-     COMMON(uniform_discrete)},
+     COUNT(uniform_discrete, false, check_range)},
 };
 const size_t sp_discrete_count = COUNT_OF(sp_discrete_rows);

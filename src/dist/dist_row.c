@@ -65,18 +65,29 @@ static enum gpm_status no_such_distribution(struct sp_call *c) {
     return st;
 }
 
+static enum gpm_status check(struct sp_call *c) {
+    const struct scalar_family *f = c->cls->of;
+    return f->check ? f->check(c) : GPM_OK;
+}
+
 enum gpm_status sp_scalar_simulate(struct sp_call *c, value *out) {
+    const struct scalar_family *f = c->cls->of;
     double a[SP_MAX_PARAMS];
+    enum gpm_status st = check(c);
+    if (st != GPM_OK) return st;
     sp_args(c, a);
     double x = c->cls->num_sample(c->rng, a, c->n);
     if (isnan(x)) return no_such_distribution(c);
-    *out = value_num(x);
+    *out = f->coin ? value_bool(x != 0) : value_num(x);
     return GPM_OK;
 }
 
 enum gpm_status sp_scalar_log_density(struct sp_call *c, value v, double *out) {
+    const struct scalar_family *f = c->cls->of;
     double a[SP_MAX_PARAMS], x;
-    if (!sp_as_number(v, &x)) return sp_bad_value(c, v, "a number");
+    enum gpm_status st = check(c);
+    if (st != GPM_OK) return st;
+    if (!sp_as_number(v, &x)) return sp_bad_value(c, v, f->coin ? "a boolean" : "a number");
     sp_args(c, a);
     *out = c->cls->num_log_density(x, a, c->n);
     if (!isnan(*out)) return GPM_OK;
@@ -93,6 +104,21 @@ enum gpm_status sp_scalar_grad(struct sp_call *c, value v, value *dv, value *dar
     if (dv) *dv = c->cls->flags & SP_DISCRETE ? NIL : value_num(g[0]);
     for (size_t i = 0; i < c->n; i++) dargs[i] = g[i + 1] == 0 ? NIL : value_num(g[i + 1]);
     return GPM_OK;
+}
+
+enum gpm_status sp_scalar_support(struct sp_call *c, struct sp_support *out) {
+    const struct scalar_family *f = c->cls->of;
+    *out = (struct sp_support){f->support, f->lo, f->hi};
+    return GPM_OK;
+}
+
+enum gpm_status sp_scalar_bound(struct sp_call *c, value v, uint64_t varies, double *out) {
+    const struct scalar_family *f = c->cls->of;
+    double a[SP_MAX_PARAMS], x = NAN;
+    sp_args(c, a);
+    if (!(varies & 1u) && !sp_as_number(v, &x)) return sp_bad_value(c, v, "a number");
+    *out = varies ? f->best(c, varies, x, a) : c->cls->num_log_density(x, a, c->n);
+    return isnan(*out) ? GPM_E_NOT_FOUND : GPM_OK;
 }
 
 enum gpm_status sp_discrete_bound(struct sp_call *c, value v, uint64_t varies, double *out) {
@@ -137,6 +163,15 @@ enum gpm_status sp_numbers_arg(struct sp_call *c, size_t i, const char *name, do
         return sp_bad_arg(c, i, name, "a sequence of numbers without NaN");
     }
     return GPM_OK;
+}
+
+enum gpm_status sp_numbers_value(struct sp_call *c, value v, size_t n, double **out) {
+    size_t got;
+    if (!seq_numbers(v, out, &got)) return sp_bad_value(c, v, "a sequence of numbers");
+    if (got == n) return GPM_OK;
+    mem_free(*out);
+    return sp_error(c, DIAG_SHAPE, "%s: the value has %zu elements, expected %zu", c->cls->name,
+                    got, n);
 }
 
 static bool rows_as_matrix(value *rows, size_t n, double **out, size_t *n_cols) {
@@ -193,10 +228,4 @@ value sp_matrix_value(const double *a, size_t rows, size_t cols) {
     value m = value_matrix_new(rows, cols);
     memcpy(m.u.matrix->at, a, rows * cols * sizeof(double));
     return m;
-}
-
-value sp_simplex_value(const double *p, size_t n) {
-    value v = value_vector(p, n);
-    v.u.obj->flags |= OBJ_SIMPLEX;
-    return v;
 }

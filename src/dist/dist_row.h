@@ -18,9 +18,27 @@ enum gpm_status sp_bad_value(struct sp_call *c, value v, const char *expected);
 enum gpm_status sp_bad_arg(struct sp_call *c, size_t i, const char *name, const char *expected);
 enum gpm_status sp_bad_type(struct sp_call *c, size_t i, const char *name, const char *expected);
 
+/* What the row of a procedure of numbers says in its `of`. */
+struct scalar_family {
+    /* Bound of the density over the coordinates in `varies` (not 0), the others at x and a; NaN:
+     * there is none. See log_bound in sp.h. */
+    double (*best)(struct sp_call *c, uint64_t varies, double x, double *a);
+    enum gpm_status (*check)(struct sp_call *c); /* domains that a signature cannot say, or NULL */
+    bool coin;                                   /* its values are booleans */
+    enum sp_support_kind support;
+    double lo, hi;
+};
 enum gpm_status sp_scalar_simulate(struct sp_call *c, value *out);
 enum gpm_status sp_scalar_log_density(struct sp_call *c, value v, double *out);
 enum gpm_status sp_scalar_grad(struct sp_call *c, value v, value *dv, value *dargs);
+enum gpm_status sp_scalar_support(struct sp_call *c, struct sp_support *out);
+enum gpm_status sp_scalar_bound(struct sp_call *c, value v, uint64_t varies, double *out);
+#define SP_NUMERIC(fn)                                                                             \
+    .num_log_density = dist_##fn##_lp, .num_sample = dist_##fn##_draw, .num_grad = dist_##fn##_grad
+#define SP_SCALAR(fn)                                                                              \
+    .simulate = sp_scalar_simulate, .log_density = sp_scalar_log_density,                          \
+    .grad_density = sp_scalar_grad, SP_NUMERIC(fn)
+
 /* Bound for a discrete procedure: 0, or the density itself when nothing varies. */
 enum gpm_status sp_discrete_bound(struct sp_call *c, value v, uint64_t varies, double *out);
 enum gpm_status sp_support_discrete(struct sp_call *c, struct sp_support *out);
@@ -31,11 +49,11 @@ enum gpm_status sp_enumerate_two(struct sp_call *c, value a, value b, value **va
 /* A sequence of numbers; *out owned (mem_free). NaN among them is an error. */
 enum gpm_status sp_numbers_arg(struct sp_call *c, size_t i, const char *name, double **out,
                                size_t *n);
+/* The n elements of a value; owned. */
+enum gpm_status sp_numbers_value(struct sp_call *c, value v, size_t n, double **out);
 /* A matrix value, or a sequence of rows; *out owned, column-major. */
 enum gpm_status sp_matrix_arg(struct sp_call *c, size_t i, const char *name, double **out,
                               size_t *rows, size_t *cols);
 bool sp_as_matrix(value v, double **out, size_t *rows, size_t *cols);
 value sp_matrix_value(const double *a, size_t rows, size_t cols);
-/* A vector of probabilities. */
-value sp_simplex_value(const double *p, size_t n);
 #endif

@@ -49,39 +49,91 @@ double factor_logdet(const double *l, size_t p) {
     return 2 * s;
 }
 
-void factor_inverse(const double *l, size_t p, double *inv) {
+/* The full symmetric (LL')^-1. */
+static void factor_inverse(const double *l, size_t p, double *inv) {
     memcpy(inv, l, p * p * sizeof *inv);
     la_potri(p, inv, p);
     mat_mirror(inv, p, p);
 }
 
-void mvn_draw(struct rng *r, const double *m, const double *l, size_t p, double *out) {
-    for (size_t i = 0; i < p; i++) out[i] = rng_normal(r);
-    la_trmv(false, p, l, p, out);
-    for (size_t i = 0; i < p; i++) out[i] += m[i];
+void mvn_draw(struct rng *r, const struct mat_dist *q, double *out) {
+    for (size_t i = 0; i < q->p; i++) out[i] = rng_normal(r);
+    la_trmv(false, q->p, q->l, q->p, out);
+    for (size_t i = 0; q->a && i < q->p; i++) out[i] += q->a[i];
 }
 
-double mvn_lp(const double *x, const double *m, const double *l, size_t p) {
+double mvn_lp(const double *x, const struct mat_dist *q) {
+    size_t p = q->p;
     double *z = NEW_ARRAY(double, p + 1), s = 0;
-    for (size_t i = 0; i < p; i++) z[i] = x[i] - m[i];
-    la_trsv(false, p, l, p, z);
+    for (size_t i = 0; i < p; i++) z[i] = x[i] - (q->a ? q->a[i] : 0);
+    la_trsv(false, p, q->l, p, z);
     for (size_t i = 0; i < p; i++) s += z[i] * z[i];
     mem_free(z);
-    return -0.5 * (s + factor_logdet(l, p) + (double)p * LOG_2PI);
+    return -0.5 * (s + factor_logdet(q->l, p) + (double)p * LOG_2PI);
 }
 
-void mvn_grad(const double *x, const double *m, const double *l, size_t p, double *dx, double *dk) {
-    double *z = NEW_ARRAY(double, p + 1);
-    for (size_t i = 0; i < p; i++) z[i] = m[i] - x[i];
-    la_trsv(false, p, l, p, z);
-    la_trsv(true, p, l, p, z);
-    if (dx) memcpy(dx, z, p * sizeof *dx);
-    if (dk) {
-        factor_inverse(l, p, dk);
-        for (size_t j = 0; j < p; j++)
-            for (size_t i = 0; i < p; i++) dk[i + j * p] = 0.5 * (z[i] * z[j] - dk[i + j * p]);
+/* dx = -K^-1 (x - m), dm = -dx, dK = -(K^-1 - dx dx') / 2 */
+void mvn_grad(const double *x, const struct mat_dist *q, double *dx, value *dargs) {
+    size_t p = q->p;
+    value dm = value_vector_new(p), dK = value_matrix_new(p, p);
+    double *dk = dK.u.matrix->at;
+    for (size_t i = 0; i < p; i++) dx[i] = q->a[i] - x[i];
+    la_trsv(false, p, q->l, p, dx);
+    la_trsv(true, p, q->l, p, dx);
+    factor_inverse(q->l, p, dk);
+    for (size_t j = 0; j < p; j++) {
+        dm.u.vector->at[j] = -dx[j];
+        for (size_t i = 0; i < p; i++) dk[i + j * p] = 0.5 * (dx[i] * dx[j] - dk[i + j * p]);
     }
-    mem_free(z);
+    dargs[0] = dm;
+    dargs[1] = dK;
+}
+
+/* Bartlett's decomposition: A lower, A_ii^2 ~ chi-squared(dof - i), below it standard normals; AA'
+ * is wishart(I, dof). */
+static void bartlett(struct rng *r, double dof, size_t p, double *a) {
+    memset(a, 0, p * p * sizeof *a);
+    for (size_t j = 0; j < p; j++) {
+        a[j + j * p] = sqrt(2 * draw_gamma(r, 0.5 * (dof - (double)j)));
+        for (size_t i = j + 1; i < p; i++) a[i + j * p] = rng_normal(r);
+    }
+}
+
+/* With A from Bartlett and LL' the scale: X = (LA)(LA)'; the inverse one is X = L A^-T A^-1 L' =
+ * Y'Y with A Y = L'. */
+void wishart_draw(struct rng *r, const struct mat_dist *q, double *out) {
+    size_t p = q->p;
+    double *a = NEW_ARRAY(double, 2 * p * p + 1), *y = a + p * p;
+    bartlett(r, q->dof, p, a);
+    if (q->inverse) {
+        for (size_t j = 0; j < p; j++)
+            for (size_t i = 0; i < p; i++) y[i + j * p] = q->l[j + i * p];
+        la_trsm(false, p, p, a, p, y, p);
+    } else {
+        la_gemm(false, false, p, p, p, 1, q->l, p, a, p, 0, y, p);
+    }
+    la_gemm(q->inverse, !q->inverse, p, p, p, 1, y, p, y, p, 0, out, p);
+    mem_free(a);
+}
+
+/* Both densities are, up to a constant, e^(alpha log |A| - beta log |B| - tr(B^-1 A) / 2): A = X
+ * and B = V for wishart, A = S and B = X for inv_wishart. */
+struct form {
+    double *work; /* owned: the factor of X, S */
+    const double *a, *la, *lb;
+    double alpha, beta;
+};
+
+/* False: X is not positive definite. */
+static bool form_init(struct form *f, const double *x, const struct mat_dist *q) {
+    size_t p = q->p;
+    double *lx = NEW_ARRAY(double, 2 * p * p + 1), *s = lx + p * p, n = (double)p + 1;
+    *f = (struct form){lx, x, lx, q->l, 0.5 * (q->dof - n), 0.5 * q->dof};
+    if (q->inverse) {
+        la_gemm(false, true, p, p, p, 1, q->l, p, q->l, p, 0, s, p);
+        *f = (struct form){lx, s, q->l, lx, 0.5 * q->dof, 0.5 * (q->dof + n)};
+    }
+    return matrix_factor(x, p, lx) == GPM_OK;
 }
 
 /* tr((LL')^-1 X) */
@@ -95,35 +147,15 @@ static double trace_solve(const double *l, const double *x, size_t p) {
     return s;
 }
 
-/* Bartlett's decomposition: A lower, A_ii^2 ~ chi-squared(dof - i), below it standard normals; AA'
- * is wishart(I, dof). */
-static void bartlett(struct rng *r, double dof, size_t p, double *a) {
-    memset(a, 0, p * p * sizeof *a);
-    for (size_t j = 0; j < p; j++) {
-        a[j + j * p] = sqrt(2 * draw_gamma(r, 0.5 * (dof - (double)j)));
-        for (size_t i = j + 1; i < p; i++) a[i + j * p] = rng_normal(r);
-    }
-}
-
-/* V = LL': X = (LA)(LA)' */
-void wishart_draw(struct rng *r, const double *l, double dof, size_t p, double *out) {
-    double *a = NEW_ARRAY(double, 2 * p * p + 1), *la = a + p * p;
-    bartlett(r, dof, p, a);
-    la_gemm(false, false, p, p, p, 1, l, p, a, p, 0, la, p);
-    la_gemm(false, true, p, p, p, 1, la, p, la, p, 0, out, p);
-    mem_free(a);
-}
-
-static double log_norm(double dof, size_t p) {
-    return 0.5 * dof * (double)p * M_LN2 + log_gamma_multi(0.5 * dof, p);
-}
-
-double wishart_lp(const double *x, const double *l, double dof, size_t p) {
-    double *lx = NEW_ARRAY(double, p *p + 1), lp = -INFINITY;
-    if (matrix_is_symmetric(x, p) && matrix_factor(x, p, lx) == GPM_OK)
-        lp = 0.5 * (dof - (double)p - 1) * factor_logdet(lx, p) - 0.5 * trace_solve(l, x, p) -
-             0.5 * dof * factor_logdet(l, p) - log_norm(dof, p);
-    mem_free(lx);
+double wishart_lp(const double *x, const struct mat_dist *q) {
+    struct form f;
+    size_t p = q->p;
+    double lp = -INFINITY,
+           norm = 0.5 * q->dof * (double)p * M_LN2 + log_gamma_multi(0.5 * q->dof, p);
+    if (form_init(&f, x, q) && matrix_is_symmetric(x, p))
+        lp = f.alpha * factor_logdet(f.la, p) - f.beta * factor_logdet(f.lb, p) -
+             0.5 * trace_solve(f.lb, f.a, p) - norm;
+    mem_free(f.work);
     return lp;
 }
 
@@ -142,74 +174,29 @@ static void sandwich(const double *a, const double *b, size_t p, double *out) {
     mem_free(t);
 }
 
-/* d/dX = (dof-p-1)/2 X^-1 - V^-1/2;  d/dV = (V^-1 X V^-1 - dof V^-1)/2 */
-void wishart_grad(const double *x, const double *l, double dof, size_t p, double *dx, double *dv,
-                  double *ddof) {
-    double *work = NEW_ARRAY(double, 3 * p * p + 1);
-    double *lx = work, *xi = work + p * p, *vi = xi + p * p;
-    if (matrix_factor(x, p, lx) != GPM_OK) {
-        memset(dx, 0, p * p * sizeof *dx);
-        memset(dv, 0, p * p * sizeof *dv);
-        *ddof = 0;
-        mem_free(work);
-        return;
+/* d/dA = alpha A^-1 - B^-1 / 2;  d/dB = B^-1 A B^-1 / 2 - beta B^-1; all 0 when X is not positive
+ * definite. */
+void wishart_grad(const double *x, const struct mat_dist *q, double *dx, value *dargs) {
+    struct form f;
+    size_t p = q->p;
+    dargs[0] = value_matrix_new(p, p);
+    dargs[1] = value_num(0);
+    memset(dx, 0, p * p * sizeof *dx);
+    if (form_init(&f, x, q)) {
+        double *da = q->inverse ? dargs[0].u.matrix->at : dx;
+        double *db = q->inverse ? dx : dargs[0].u.matrix->at;
+        double *ai = NEW_ARRAY(double, 2 * p * p + 1), *bi = ai + p * p;
+        factor_inverse(f.la, p, ai);
+        factor_inverse(f.lb, p, bi);
+        sandwich(bi, f.a, p, db);
+        for (size_t i = 0; i < p * p; i++) {
+            da[i] = f.alpha * ai[i] - 0.5 * bi[i];
+            db[i] = 0.5 * db[i] - f.beta * bi[i];
+        }
+        mem_free(ai);
+        dargs[1].u.num =
+            0.5 * (factor_logdet(f.la, p) - factor_logdet(f.lb, p) - (double)p * M_LN2) -
+            half_digammas(q->dof, p);
     }
-    factor_inverse(lx, p, xi);
-    factor_inverse(l, p, vi);
-    sandwich(vi, x, p, dv);
-    for (size_t i = 0; i < p * p; i++) {
-        dx[i] = 0.5 * ((dof - (double)p - 1) * xi[i] - vi[i]);
-        dv[i] = 0.5 * (dv[i] - dof * vi[i]);
-    }
-    *ddof = 0.5 * (factor_logdet(lx, p) - factor_logdet(l, p) - (double)p * M_LN2) -
-            half_digammas(dof, p);
-    mem_free(work);
-}
-
-/* S = LL', A from Bartlett: X = L A^-T A^-1 L' = Y'Y with A Y = L'. */
-void inv_wishart_draw(struct rng *r, const double *l, double dof, size_t p, double *out) {
-    double *a = NEW_ARRAY(double, 2 * p * p + 1), *y = a + p * p;
-    bartlett(r, dof, p, a);
-    for (size_t j = 0; j < p; j++)
-        for (size_t i = 0; i < p; i++) y[i + j * p] = l[j + i * p];
-    la_trsm(false, p, p, a, p, y, p);
-    la_gemm(true, false, p, p, p, 1, y, p, y, p, 0, out, p);
-    mem_free(a);
-}
-
-double inv_wishart_lp(const double *x, const double *l, double dof, size_t p) {
-    double *work = NEW_ARRAY(double, 2 * p * p + 1), *lx = work, *s = work + p * p;
-    double lp = -INFINITY;
-    if (matrix_is_symmetric(x, p) && matrix_factor(x, p, lx) == GPM_OK) {
-        la_gemm(false, true, p, p, p, 1, l, p, l, p, 0, s, p);
-        lp = 0.5 * dof * factor_logdet(l, p) - 0.5 * (dof + (double)p + 1) * factor_logdet(lx, p) -
-             0.5 * trace_solve(lx, s, p) - log_norm(dof, p);
-    }
-    mem_free(work);
-    return lp;
-}
-
-/* d/dX = (X^-1 S X^-1 - (dof+p+1) X^-1)/2;  d/dS = (dof S^-1 - X^-1)/2 */
-void inv_wishart_grad(const double *x, const double *l, double dof, size_t p, double *dx,
-                      double *ds, double *ddof) {
-    double *work = NEW_ARRAY(double, 4 * p * p + 1);
-    double *lx = work, *xi = work + p * p, *si = xi + p * p, *s = si + p * p;
-    if (matrix_factor(x, p, lx) != GPM_OK) {
-        memset(dx, 0, p * p * sizeof *dx);
-        memset(ds, 0, p * p * sizeof *ds);
-        *ddof = 0;
-        mem_free(work);
-        return;
-    }
-    factor_inverse(lx, p, xi);
-    factor_inverse(l, p, si);
-    la_gemm(false, true, p, p, p, 1, l, p, l, p, 0, s, p);
-    sandwich(xi, s, p, dx);
-    for (size_t i = 0; i < p * p; i++) {
-        dx[i] = 0.5 * (dx[i] - (dof + (double)p + 1) * xi[i]);
-        ds[i] = 0.5 * (dof * si[i] - xi[i]);
-    }
-    *ddof = 0.5 * (factor_logdet(l, p) - factor_logdet(lx, p) - (double)p * M_LN2) -
-            half_digammas(dof, p);
-    mem_free(work);
+    mem_free(f.work);
 }

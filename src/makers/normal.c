@@ -214,15 +214,6 @@ static enum gpm_status niw_posterior(const struct conj *s, struct niw *q) {
     return st;
 }
 
-static enum gpm_status niw_value(struct sp_call *c, value v, double **x) {
-    size_t n, p = niw_dim(conj_of(c));
-    if (!seq_numbers(v, x, &n)) return sp_bad_value(c, v, "a sequence of numbers");
-    if (n == p) return GPM_OK;
-    mem_free(*x);
-    return sp_error(c, DIAG_SHAPE, "%s: the value has %zu elements, expected %zu", c->cls->name, n,
-                    p);
-}
-
 /* Next application: multivariate t with d = v' - p + 1 degrees of freedom, location m' and scale
  * matrix S' (k' + 1) / (k' d). */
 static enum gpm_status niw_draw(struct sp_call *c, value *out) {
@@ -231,12 +222,11 @@ static enum gpm_status niw_draw(struct sp_call *c, value *out) {
     if (st != GPM_OK)
         return sp_error(c, DIAG_NAN, "%s: the scatter matrix degenerated", c->cls->name);
     double d = q.v - (double)q.p + 1, chi2 = 2 * draw_gamma(c->rng, 0.5 * d);
-    double scale = sqrt((q.k + 1) / q.k / chi2), *zero = mem_zalloc((q.p + 1) * sizeof(double));
+    double scale = sqrt((q.k + 1) / q.k / chi2);
     *out = value_vector_new(q.p);
     double *x = out->u.vector->at;
-    mvn_draw(c->rng, zero, q.l, q.p, x);
+    mvn_draw(c->rng, &(struct mat_dist){.p = q.p, .l = q.l}, x);
     for (size_t i = 0; i < q.p; i++) x[i] = q.m[i] + scale * x[i];
-    mem_free(zero);
     mem_free(q.m);
     return GPM_OK;
 }
@@ -245,7 +235,7 @@ static enum gpm_status niw_draw(struct sp_call *c, value *out) {
 static enum gpm_status niw_density(struct sp_call *c, value v, double *out) {
     struct niw q;
     double *x, z2 = 0;
-    enum gpm_status st = niw_value(c, v, &x);
+    enum gpm_status st = sp_numbers_value(c, v, niw_dim(conj_of(c)), &x);
     if (st != GPM_OK) return st;
     if (niw_posterior(conj_of(c), &q) != GPM_OK) {
         *out = -INFINITY;
@@ -253,15 +243,13 @@ static enum gpm_status niw_density(struct sp_call *c, value v, double *out) {
         return GPM_OK;
     }
     double p = (double)q.p, d = q.v - p + 1, factor = (q.k + 1) / (q.k * d);
-    double *zero = mem_zalloc((q.p + 1) * sizeof(double));
-    for (size_t i = 0; i < q.p; i++) x[i] -= q.m[i];
     /* mvn_lp gives -(z'z + log|S'| + p log 2 pi) / 2 */
     double half_logdet = 0.5 * factor_logdet(q.l, q.p);
-    z2 = -2 * (mvn_lp(x, zero, q.l, q.p) + half_logdet + 0.5 * p * LOG_2PI) / factor;
+    double normal = mvn_lp(x, &(struct mat_dist){.p = q.p, .a = q.m, .l = q.l});
+    z2 = -2 * (normal + half_logdet + 0.5 * p * LOG_2PI) / factor;
     *out = log_gamma(0.5 * (d + p)) - log_gamma(0.5 * d) - 0.5 * p * (log(d) + LOG_PI) -
            half_logdet - 0.5 * p * log(factor) - 0.5 * (d + p) * log1p(z2 / d);
     if (isnan(*out)) *out = -INFINITY;
-    mem_free(zero);
     mem_free(x);
     mem_free(q.m);
     return GPM_OK;
@@ -272,7 +260,7 @@ static enum gpm_status niw_count(struct sp_call *c, value v, double by) {
     struct conj *s = conj_of(c);
     double *x, *t = s->stat, *mean = t + 1, *S;
     size_t p = niw_dim(s);
-    enum gpm_status st = niw_value(c, v, &x);
+    enum gpm_status st = sp_numbers_value(c, v, niw_dim(conj_of(c)), &x);
     if (st != GPM_OK) return st;
     S = mean + p;
     double sum = 0;

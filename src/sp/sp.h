@@ -159,6 +159,7 @@ struct sp_class {
     unsigned flags;
     enum sp_special special;
     enum sp_code code;
+    int variant; /* which one of those that share these functions it is; they know what it says */
     enum gpm_status (*simulate)(struct sp_call *c, value *out);
     enum gpm_status (*log_density)(struct sp_call *c, value v,
                                    double *out); /* -inf outside support */
