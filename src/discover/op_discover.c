@@ -172,9 +172,8 @@ static enum gpm_status read_data(const struct options_in *in, struct series_opti
     return st;
 }
 
-static enum gpm_status op_read_series(struct infer_state *x, const value *args, size_t n,
-                                      value *out) {
-    struct options_in in = {x, "read_series", args, n};
+static enum gpm_status op_read_series(struct infer_state *x, const struct action *a, value *out) {
+    struct options_in in = {x, "read_series", a->args, a->n};
     struct series_options o;
     struct series s;
     enum gpm_status st = read_data(&in, &o, &s);
@@ -219,9 +218,9 @@ static enum gpm_status read_options(const struct options_in *in, struct discover
     return st;
 }
 
-static enum gpm_status op_structure_model(struct infer_state *x, const value *args, size_t n,
+static enum gpm_status op_structure_model(struct infer_state *x, const struct action *a,
                                           value *out) {
-    struct options_in in = {x, "structure_model", args, n};
+    struct options_in in = {x, "structure_model", a->args, a->n};
     struct discovery_options o;
     struct series series, test;
     struct buf err = BUF_INIT;
@@ -247,9 +246,9 @@ static enum gpm_status op_structure_model(struct infer_state *x, const value *ar
 
 /* ---- inference ---- */
 
-static enum gpm_status op_search(struct infer_state *x, const value *args, size_t n, value *out) {
-    struct options_in in = {x, "structure_search", args, n};
-    struct structure_model *m = model_arg(x, in.op, args[0]);
+static enum gpm_status op_search(struct infer_state *x, const struct action *a, value *out) {
+    struct options_in in = {x, "structure_search", a->args, a->n};
+    struct structure_model *m = model_arg(x, in.op, a->args[0]);
     struct buf err = BUF_INIT;
     double draws = 0, seconds = 0;
     if (!m) return GPM_E_USER;
@@ -270,14 +269,13 @@ static enum gpm_status op_search(struct infer_state *x, const value *args, size_
     }
     m->searched = st == GPM_OK;
     buf_release(&err);
-    if (st == GPM_OK) query_note(x, args[0]);
-    *out = NIL;
+    if (st == GPM_OK) query_note(x, a->args[0]);
     return st;
 }
 
-static enum gpm_status op_chains(struct infer_state *x, const value *args, size_t n, value *out) {
-    struct options_in in = {x, "structure_chains", args, n};
-    struct structure_model *m = model_arg(x, in.op, args[0]);
+static enum gpm_status op_chains(struct infer_state *x, const struct action *a, value *out) {
+    struct options_in in = {x, "structure_chains", a->args, a->n};
+    struct structure_model *m = model_arg(x, in.op, a->args[0]);
     double steps = 0;
     if (!m || take_number(&in, 1, "steps", 1e7, &steps) != GPM_OK) return GPM_E_USER;
     if (!m->searched)
@@ -291,14 +289,13 @@ static enum gpm_status op_chains(struct infer_state *x, const value *args, size_
     m->d.opt.steps = (size_t)steps;
     discovery_sample(&m->d);
     m->sampled = true;
-    *out = NIL;
     return GPM_OK;
 }
 
 /* A row per state of the chains; a chain is a particle. */
-static enum gpm_status op_draws(struct infer_state *x, const value *args, size_t n, value *out) {
+static enum gpm_status op_draws(struct infer_state *x, const struct action *a, value *out) {
     static const char *const names[] = {"structure", "log", "log density"};
-    struct structure_model *m = model_arg(x, "structure_draws", args[0]);
+    struct structure_model *m = model_arg(x, "structure_draws", a->args[0]);
     if (!m) return GPM_E_USER;
     if (!m->sampled)
         return infer_error(x, DIAG_BAD_OPERATOR_ARG,
@@ -334,27 +331,27 @@ const struct infer_op infer_discover_rows[] = {
      "pairs of time and value of a CSV file of a time series, as gpmem discover reads it: dates "
      "are "
      "years or days, missing values are left out, times ascend",
-     NULL, OP_PLAIN, op_read_series},
+     NULL, OP_PLAIN, .run = op_read_series},
     {"structure_model",
      "(" SERIES_SIG ", kernels?: any, changepoints?: any, log?: any, holdout?: any) -> any",
      "a posterior over the structures of a time series (a CSV file, or an array of pairs), to be "
      "searched: what gpmem discover works on, with its prior. Prints as a table; prob(query, "
      "model) "
      "asks it",
-     NULL, OP_PLAIN, op_structure_model},
+     NULL, OP_PLAIN, .run = op_structure_model},
     {"structure_search", "(model: any, draws?: any, seconds?: any) -> action",
      "best-first search over the structures of a structure_model, parameters integrated out of "
      "each "
      "by Laplace's method and importance sampling (draws per structure near the top)",
-     NULL, 0, op_search},
+     NULL, 0, .run = op_search},
     {"structure_chains", "(model: any, steps?: any) -> action",
      "four exact chains over structures and parameters beside the search: whether the posterior "
      "has "
      "settled, and effective sample sizes",
-     NULL, 0, op_chains},
+     NULL, 0, .run = op_chains},
     {"structure_draws", "(model: any) -> any",
      "the states of the chains of a structure_model as a dataset: structure, logarithm, log "
      "density",
-     NULL, OP_PLAIN, op_draws},
+     NULL, OP_PLAIN, .run = op_draws},
 };
 const size_t infer_discover_count = COUNT_OF(infer_discover_rows);

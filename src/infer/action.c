@@ -66,9 +66,11 @@ enum gpm_status action_make_op(struct session_core *core, const struct sp_class 
                           cls->name);
     if (op->flags & OP_PLAIN) {
         struct infer_state *x = infer_of(core);
+        struct action now = {.op = op, .args = (value *)args, .n = n};
         struct span outer = x->at;
         x->at = at;
-        enum gpm_status st = core_place(core, op->run(x, args, n, out), at);
+        *out = NIL;
+        enum gpm_status st = core_place(core, op->run(x, &now, out), at);
         x->at = outer;
         return st;
     }
@@ -159,7 +161,8 @@ static enum gpm_status run_kind(struct infer_state *x, struct action *a, value *
             enum gpm_status st = infer_close(x, true);
             if (st != GPM_OK) return st;
         }
-        return core_place(x->core, a->op->run(x, a->args, a->n, out), a->at);
+        *out = NIL;
+        return core_place(x->core, a->op->run(x, a, out), a->at);
     case ACTION_BLOCK: return plain_run_block(x->core, a->ast, a->frame, out);
     case ACTION_EVAL: return plain_eval(x->core, a->ast->kids[1], a->frame, out);
     case ACTION_DIRECTIVE: return directive_run(x, a, out);
@@ -196,8 +199,7 @@ enum gpm_status action_run(struct session_core *core, value v, struct span at, v
 
 /* Directives, for each particle. */
 
-static enum gpm_status label_symbol(struct infer_state *x, value v, struct span at,
-                                    struct sym **out) {
+enum gpm_status infer_label(struct infer_state *x, value v, struct sym **out) {
     if (v.tag == V_SYM && v.u.sym)
         *out = v.u.sym;
     else if (v.tag == V_STR)
@@ -209,8 +211,8 @@ static enum gpm_status label_symbol(struct infer_state *x, value v, struct span 
         *out = sym_cstr(x->core->syms, b.data);
         buf_release(&b);
     } else
-        return diag_raise(x->core->diags, DIAG_TYPE, at,
-                          "a label must be a symbol or a string, not a %s", value_type_name(v));
+        return infer_error(x, DIAG_TYPE, "a label must be a symbol or a string, not a %s",
+                           value_type_name(v));
     return GPM_OK;
 }
 
@@ -335,10 +337,10 @@ enum gpm_status directive_run(struct infer_state *x, struct action *a, value *ou
     if (r.kind == DIR_INFER) return action_run(x->core, a->val, a->at, out);
     if (r.kind == DIR_EXTRACT_STATS) return extract_stats(x, a, out);
     if (r.kind == DIR_COLLECT) return collect_run(x, a, out);
-    if (a->label.tag != V_NIL) st = label_symbol(x, a->label, a->at, &r.label);
+    if (a->label.tag != V_NIL) st = infer_label(x, a->label, &r.label);
     if (st == GPM_OK && r.kind == DIR_CALL_BACK) return callback_run(x, a, r.label, out);
     if (st == GPM_OK && a->name.tag != V_NIL) {
-        st = label_symbol(x, a->name, a->at, &name);
+        st = infer_label(x, a->name, &name);
         r.names = &name;
         r.n_names = 1;
     }

@@ -236,17 +236,18 @@ static void set_values(struct continuous *c, const double *z) {
 
 /* The other choices of the block stay where they are. The frozen generator is split off after the
  * old state is weighed: it knows nothing of the brush that stands. */
-enum gpm_status continuous_open(struct infer_state *x, struct trace *t, struct node **at, size_t n,
-                                bool transformed, struct continuous *c) {
-    *c = (struct continuous){.x = x, .t = t, .transformed = transformed};
-    struct node **keep = NEW_ARRAY(struct node *, n + 1);
+enum gpm_status continuous_open(const struct step *s, bool transformed, struct continuous *c) {
+    struct step some = *s;
     struct sp_support support;
-    size_t k = 0;
-    for (size_t i = 0; i < n; i++)
-        if (is_continuous(t, at[i], &support)) keep[k++] = at[i];
-    enum gpm_status st = k ? move_find(x, t, keep, k, &c->m) : GPM_OK;
-    mem_free(keep);
-    if (!k || st != GPM_OK) return st;
+    struct trace *t = s->t;
+    *c = (struct continuous){.x = s->x, .t = t, .transformed = transformed};
+    some.at = NEW_ARRAY(struct node *, s->n + 1);
+    some.n = 0;
+    for (size_t i = 0; i < s->n; i++)
+        if (is_continuous(t, s->at[i], &support)) some.at[some.n++] = s->at[i];
+    enum gpm_status st = some.n ? move_find(&some, &c->m) : GPM_OK;
+    mem_free(some.at);
+    if (!some.n || st != GPM_OK) return st;
     set_parts(c);
     bool inside = read_state(c, false, c->old);
     st = move_open(&c->m);

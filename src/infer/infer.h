@@ -5,23 +5,28 @@
  * trace/trace.h (propose, accept, reject, weigh), so a new one touches one file.
  *
  * Operators of the common form op(scope, block, extra..., transitions) or
- * op(subproblem, extra..., transitions) read their target with infer_target and visit blocks with
- * infer_transitions.
+ * op(subproblem, extra..., transitions) say in their row what is left out (block, extra) and what
+ * one transition does (step): infer_steps does the rest, particles, blocks, counting.
  */
 #ifndef INFER_INFER_H
 #define INFER_INFER_H
 #include "trace/trace.h"
 
-/* A model: particles that share directives. A box value, so programs can hold several. */
+typedef VEC(struct trace *) particles;
+/* A model: particles that share directives, at least one. A box value, so programs can hold
+ * several. */
 struct model {
     struct box box;
-    VEC(struct trace *) p;
+    particles p;
 };
 extern const struct box_class model_class;
 value model_new(struct session_core *core);
 struct model *model_of(value v); /* NULL: something else */
 struct infer_state;
 enum gpm_status model_fork(struct infer_state *x, struct model *m, value *out) GPM_MUST_USE;
+/* One copy of a particle more, which draws from a stream of its own; none where memory runs short.
+ */
+enum gpm_status model_add_copy(struct infer_state *x, struct trace *t, particles *to) GPM_MUST_USE;
 double model_log_weight(const struct model *m); /* log of the sum of the particles' weights */
 
 /* While an instruction runs: the way back to the model as it was, should the instruction fail half
@@ -91,11 +96,27 @@ enum {
     OP_STEPS =
         8 /* changes the model by infer_transitions and moves (move.h) alone: they guard it */
 };
+struct action;
+struct step;
+typedef enum gpm_status op_fn(struct infer_state *x, const struct action *a, value *out);
 struct infer_op {
     const char *name, *sig, *doc, *example;
     unsigned flags;
-    enum gpm_status (*run)(struct infer_state *x, const value *args, size_t n, value *out);
+    op_fn *run; /* *out is NIL before; arguments were checked by the signature */
+    int how;    /* what tells rows that share a function apart */
+    /* Of (scope: target, block?: block, extras..., transitions?: count): */
+    const char *block;   /* when it is left out */
+    size_t n_extra;      /* arguments between block and transitions */
+    double extra[2];     /* when they are left out */
+    const char *counted; /* what the last of them counts, at least one; NULL: it may be anything */
+    bool steps_last;     /* a single number after the block is the transitions: nuts(s, b, 100) */
+    /* Under run = infer_steps: one transition. Under run = infer_each: the value in one particle.
+     */
+    enum gpm_status (*step)(struct step *s);
+    enum gpm_status (*each)(struct infer_state *x, const struct action *a, struct trace *t,
+                            value *out);
 };
+op_fn infer_steps, infer_each;
 size_t infer_index_count(void);
 const struct infer_op *infer_index_at(size_t i);
 const struct infer_op *infer_index_find(const char *name);
@@ -122,7 +143,7 @@ struct action {
     enum action_kind kind;
     struct span at;
     const struct infer_op *op;
-    value *args; /* ACTION_OP; owned */
+    value *args; /* ACTION_OP; owned (borrowed while an OP_PLAIN runs) */
     size_t n;
     const struct ast *ast;  /* the others */
     struct frame *frame;    /* ACTION_BLOCK, ACTION_EVAL: where it was written; counted */
@@ -134,7 +155,11 @@ struct action {
 };
 extern const struct box_class action_class;
 struct action *action_of(value v); /* NULL: not an action */
-bool action_named(value v);        /* one that a name is bound to (OP_VALUE) */
+/* Argument i of an operator; ABSENT: left out. */
+static inline value action_arg(const struct action *a, size_t i) {
+    return i < a->n ? a->args[i] : ABSENT;
+}
+bool action_named(value v); /* one that a name is bound to (OP_VALUE) */
 enum gpm_status action_make_op(struct session_core *core, const struct sp_class *cls,
                                const value *args, size_t n, struct span at, value *out);
 enum gpm_status action_make(struct session_core *core, const struct ast *a, struct frame *f,
@@ -152,31 +177,38 @@ void infer_bind_callback(struct infer_state *x, const char *name, callback_fn *f
 enum gpm_status callback_run(struct infer_state *x, struct action *a, const struct sym *name,
                              value *out) GPM_MUST_USE;
 
-/* Operator arguments: (scope: target, block?: block, extras..., transitions?: count). */
+/* What an operator of the common form works on. */
 struct target {
+    const struct infer_op *op;    /* NULL: none of a row */
     value scope, block;           /* borrowed; unless sub is there */
     const struct subproblem *sub; /* borrowed */
     double transitions;
+    value extra[2]; /* borrowed; numbers by the row's defaults where left out */
 };
-struct target_form {
-    const char *op;
-    const char *block; /* when it is left out */
-    size_t n_extra;    /* arguments between block and transitions */
-    bool steps_last;   /* a single number after the block is the transitions: nuts(s, b, 100) */
-};
-/* Reads scope and block, or a subproblem, the extras and the transitions (else 1). extra[] holds
- * the defaults on entry and what was given on return, borrowed. */
-enum gpm_status infer_target(struct infer_state *x, const struct target_form *form,
-                             const value *args, size_t n, value *extra,
+enum gpm_status infer_target(struct infer_state *x, const struct action *a,
                              struct target *out) GPM_MUST_USE;
+/* The label that a symbol, a string or a number is. */
+enum gpm_status infer_label(struct infer_state *x, value v, struct sym **out) GPM_MUST_USE;
+op_fn op_pass; /* does nothing */
 /* The symbol called `name`, as a value. */
 value infer_name(struct infer_state *x, const char *name);
-/* One transition on one set of principals. extra corrects for the choice of block. */
-typedef enum gpm_status transition_fn(struct infer_state *x, struct trace *t,
-                                      struct node **principals, size_t n,
-                                      const struct mh_extra *extra, void *ctx, bool *accepted);
+/* One transition on one set of principals. */
+struct step {
+    struct infer_state *x;
+    struct trace *t;
+    struct node **at; /* principals, at least one */
+    size_t n;
+    const struct mh_extra *extra; /* NULL unless the block was picked at random */
+    const struct target *g;
+    void *ctx;
+    bool accepted; /* false before */
+};
+typedef enum gpm_status step_fn(struct step *s);
+/* log P(block | the state that stands): to be subtracted from the log ratio before the move and
+ * added when the new state is built. 0 where the block was not picked. */
+double step_log_pick(const struct step *s);
 /* For every particle, `transitions` times: picks the block(s) the target names and calls fn. */
-enum gpm_status infer_transitions(struct infer_state *x, const struct target *g, transition_fn *fn,
+enum gpm_status infer_transitions(struct infer_state *x, const struct target *g, step_fn *fn,
                                   void *ctx) GPM_MUST_USE;
 /* The choices a target names now, one set per block in order (pgibbs); free with target_sets_free.
  */
@@ -198,15 +230,9 @@ enum gpm_status infer_error(struct infer_state *x, enum diag_code code, const ch
     __attribute__((format(printf, 3, 4)));
 /* A dictionary of n numbers. */
 value infer_numbers(const char *const *keys, const double *vals, size_t n);
-/* Gives an array with one value per particle. */
-value infer_per_particle(struct infer_state *x, const value *vals);
-
 /* Ends what detach began: keeps a regenerated part, restores one that is still out (an error when
  * `complain`). Called before anything else touches the model. */
 enum gpm_status infer_close(struct infer_state *x, bool complain);
-/* An error when v is below min or no number. */
-enum gpm_status infer_at_least(struct infer_state *x, const char *op, const char *what, double v,
-                               double min) GPM_MUST_USE;
 void nuts_free(void *states);
 double nuts_bfmi(const struct infer_state *x); /* the lowest of the adapted scopes; NaN: unknown */
 /* In words, what is wrong with the trajectories of hmc and nuts so far: one line per complaint. */
@@ -214,9 +240,12 @@ void nuts_complain(const struct infer_state *x, struct buf *out);
 /* A particle drawn by weight, total = model_log_weight; all equally likely when every weight is 0.
  */
 size_t infer_draw_particle(struct infer_state *x, double total);
-/* Runs an action on particle i alone. */
-enum gpm_status infer_on_particle(struct infer_state *x, size_t i, value action,
-                                  value *out) GPM_MUST_USE;
+/* The current model reduced to particle i for a while: what it was is handed to infer_take_back,
+ * with the status and result of what ran meanwhile, which may have replaced the trace. An error
+ * when there are several traces now. */
+particles infer_lend(struct infer_state *x, size_t i);
+enum gpm_status infer_take_back(struct infer_state *x, size_t i, particles all, enum gpm_status st,
+                                value *out) GPM_MUST_USE;
 
 /* Subproblems: selections of choices, as values. */
 enum sub_kind {
@@ -243,6 +272,9 @@ value subproblem_new(enum sub_kind kind, value a, value b);
 struct subproblem *subproblem_of(value v);
 enum gpm_status subproblem_choices(struct infer_state *x, struct trace *t,
                                    const struct subproblem *s, struct node_set *out) GPM_MUST_USE;
+/* Choices as a value that a program can hold: by their numbers (seq), which outlive the pointers.
+ */
+value subproblem_chosen(struct node **at, size_t n, value from);
 /* The choices that a subproblem names now, as a subproblem of its own: a block that is picked at
  * random is picked now. Owned. */
 enum gpm_status subproblem_settle(struct infer_state *x, value sub, value *out) GPM_MUST_USE;

@@ -53,19 +53,45 @@ struct model *model_of(value v) {
     return v.tag == V_BOX && v.u.box->cls == &model_class ? (struct model *)v.u.box : NULL;
 }
 
+enum gpm_status model_add_copy(struct infer_state *x, struct trace *t, particles *to) {
+    enum gpm_status st = core_poll(x->core, x->at);
+    if (st != GPM_OK) return st;
+    vec_push(to, trace_clone(t));
+    vec_last(to)->rng = rng_split(&t->rng);
+    st = core_check_memory(x->core, x->at);
+    if (st != GPM_OK) trace_free(vec_pop(to));
+    return st;
+}
+
 enum gpm_status model_fork(struct infer_state *x, struct model *m, value *out) {
     struct model *f = model_empty();
     enum gpm_status st = GPM_OK;
-    for (size_t i = 0; i < m->p.n && st == GPM_OK; i++) {
-        st = core_poll(x->core, x->at);
-        struct trace *t = trace_clone(m->p.at[i]);
-        t->rng = rng_split(&m->p.at[i]->rng);
-        vec_push(&f->p, t);
-        if (st == GPM_OK) st = core_check_memory(x->core, x->at);
-    }
+    for (size_t i = 0; i < m->p.n && st == GPM_OK; i++) st = model_add_copy(x, m->p.at[i], &f->p);
     *out = value_box(V_BOX, &f->box);
     if (st != GPM_OK) value_unref(*out);
     return st;
+}
+
+particles infer_lend(struct infer_state *x, size_t i) {
+    struct model *m = x->model;
+    particles all = m->p;
+    m->p = (particles){0};
+    vec_push(&m->p, all.at[i]);
+    return all;
+}
+
+enum gpm_status infer_take_back(struct infer_state *x, size_t i, particles all, enum gpm_status st,
+                                value *out) {
+    struct model *m = x->model;
+    particles now = m->p;
+    m->p = all;
+    all.at[i] = now.at[0];
+    for (size_t k = 1; k < now.n; k++) trace_free(now.at[k]);
+    mem_free(now.at);
+    if (st != GPM_OK || now.n == 1) return st;
+    value_unref(*out);
+    return infer_error(x, DIAG_PARTICLES,
+                       "an action on one particle must not make several (it made %zu)", now.n);
 }
 
 /* log W = log sum_i w_i; an estimate of the evidence after observes and resampling
@@ -198,10 +224,6 @@ const char *infer_text(value v) {
 
 bool infer_is_name(value v, const char *name) {
     return v.tag == V_SYM && v.u.sym && !strcmp(v.u.sym->text, name);
-}
-
-value infer_per_particle(struct infer_state *x, const value *vals) {
-    return value_array(vals, x->model->p.n);
 }
 
 value infer_numbers(const char *const *keys, const double *vals, size_t n) {

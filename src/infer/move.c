@@ -15,28 +15,25 @@
 #include "flat/flat.h"
 #include <math.h>
 
-enum gpm_status move_scaffold(struct infer_state *x, struct trace *t, struct node **at, size_t n,
-                              struct scaffold **out) {
-    enum gpm_status st = guard_general(x);
-    return st == GPM_OK ? scaffold_build(t, at, n, out) : st;
+enum gpm_status move_scaffold(const struct step *s, struct scaffold **out) {
+    enum gpm_status st = guard_general(s->x);
+    return st == GPM_OK ? scaffold_build(s->t, s->at, s->n, out) : st;
 }
 
 /* Without a change of structure the block is picked again with the probability of before, so flats
  * need no correction for it. */
-enum gpm_status move_mh(struct infer_state *x, struct trace *t, struct node **at, size_t n,
-                        const struct mh_extra *extra, bool *accepted) {
+enum gpm_status move_mh(struct step *s) {
     bool done;
-    enum gpm_status st = flat_mh(t, at, n, &done, accepted);
+    enum gpm_status st = flat_mh(s->t, s->at, s->n, &done, &s->accepted);
     if (st != GPM_OK || done) return st;
-    st = guard_general(x);
-    return st == GPM_OK ? trace_mh(t, at, n, extra, accepted) : st;
+    st = guard_general(s->x);
+    return st == GPM_OK ? trace_mh(s->t, s->at, s->n, s->extra, &s->accepted) : st;
 }
 
-enum gpm_status move_find(struct infer_state *x, struct trace *t, struct node **at, size_t n,
-                          struct move *m) {
-    *m = (struct move){.x = x, .t = t};
-    enum gpm_status st = flat_of(t, at, n, &m->flat);
-    return st == GPM_OK && !m->flat ? move_scaffold(x, t, at, n, &m->s) : st;
+enum gpm_status move_find(const struct step *s, struct move *m) {
+    *m = (struct move){.x = s->x, .t = s->t};
+    enum gpm_status st = flat_of(s->t, s->at, s->n, &m->flat);
+    return st == GPM_OK && !m->flat ? move_scaffold(s, &m->s) : st;
 }
 
 void move_forget(struct move *m) {
@@ -65,7 +62,8 @@ enum gpm_status move_generally(struct move *m) {
     struct node **at = NEW_ARRAY(struct node *, n + 1);
     for (size_t i = 0; i < n; i++) at[i] = flat_principal(m->flat, i);
     m->flat = NULL;
-    enum gpm_status st = move_scaffold(m->x, m->t, at, n, &m->s);
+    struct step s = {.x = m->x, .t = m->t, .at = at, .n = n};
+    enum gpm_status st = move_scaffold(&s, &m->s);
     mem_free(at);
     return st == GPM_OK ? detach(m) : st;
 }

@@ -9,11 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-struct ascent {
-    double rate, steps;
-    bool momentum;
-};
-
+enum { PLAIN, MOMENTUM };
 enum { MAX_HALVINGS = 40 };
 
 /* From `at` along g to a place whose log density is at least `floor` and not -inf: *to. *moved
@@ -38,15 +34,15 @@ static enum gpm_status step(struct continuous *c, const double *at, const double
  *     y_{k+1} = z_{k+1} + (t_k - 1) / t_{k+1} (z_{k+1} - z_k)
  *
  * Without momentum y = z. Nesterov's steps may lead downhill for a while, so they have no floor. */
-static enum gpm_status climb(struct continuous *c, const struct ascent *a, double *z) {
+static enum gpm_status climb(struct continuous *c, const struct target *how, double *z) {
     size_t n = c->n_z;
     double *g = NEW_ARRAY(double, n + 1), *y = NEW_ARRAY(double, n + 1),
            *next = NEW_ARRAY(double, n + 1);
-    double t = 1, logp;
-    bool moved = true;
+    double t = 1, logp, rate = how->extra[0].u.num, steps = how->extra[1].u.num;
+    bool moved = true, momentum = how->op->how == MOMENTUM;
     enum gpm_status st = GPM_OK;
     memcpy(y, z, n * sizeof *y);
-    for (double k = 0; k < a->steps && moved && st == GPM_OK; k++) {
+    for (double k = 0; k < steps && moved && st == GPM_OK; k++) {
         st = continuous_eval(c, y, &logp, g);
         if (st == GPM_OK &&
             logp == -INFINITY) { /* momentum left the support: start anew from here */
@@ -54,9 +50,9 @@ static enum gpm_status climb(struct continuous *c, const struct ascent *a, doubl
             t = 1;
             st = continuous_eval(c, y, &logp, g);
         }
-        if (st == GPM_OK) st = step(c, y, g, a->rate, a->momentum ? -INFINITY : logp, next, &moved);
+        if (st == GPM_OK) st = step(c, y, g, rate, momentum ? -INFINITY : logp, next, &moved);
         if (st != GPM_OK || !moved) break;
-        double t_next = (1 + sqrt(1 + 4 * t * t)) / 2, push = a->momentum ? (t - 1) / t_next : 0;
+        double t_next = (1 + sqrt(1 + 4 * t * t)) / 2, push = momentum ? (t - 1) / t_next : 0;
         for (size_t i = 0; i < n; i++) y[i] = next[i] + push * (next[i] - z[i]);
         memcpy(z, next, n * sizeof *z);
         t = t_next;
@@ -69,58 +65,37 @@ static enum gpm_status climb(struct continuous *c, const struct ascent *a, doubl
 
 /* An optimiser, not a sampler: nothing is accepted or rejected but an impossible end, and the
  * posterior is not left invariant. */
-static enum gpm_status ascent_transition(struct infer_state *x, struct trace *t, struct node **at,
-                                         size_t n, const struct mh_extra *extra, void *ctx,
-                                         bool *accepted) {
+static enum gpm_status ascent_step(struct step *s) {
     struct continuous c;
-    enum gpm_status st = continuous_open(x, t, at, n, false, &c);
+    enum gpm_status st = continuous_open(s, false, &c);
     if (st != GPM_OK || !c.n_parts) return st;
     double *z = NEW_ARRAY(double, c.n_z + 1), logp = -INFINITY;
     memcpy(z, c.old, c.n_z * sizeof *z);
-    st = climb(&c, ctx, z);
+    st = climb(&c, s->g, z);
     if (st == GPM_OK) {
-        struct rng now = t->rng;
-        t->rng = c.frozen; /* the brush that was climbed on */
+        struct rng now = s->t->rng;
+        s->t->rng = c.frozen; /* the brush that was climbed on */
         st = continuous_build(&c, z, &logp);
-        t->rng = now;
+        s->t->rng = now;
     }
-    *accepted = st == GPM_OK && logp > -INFINITY;
+    s->accepted = st == GPM_OK && logp > -INFINITY;
     mem_free(z);
-    continuous_close(&c, *accepted);
+    continuous_close(&c, s->accepted);
     return st;
 }
 
-static enum gpm_status ascending(struct infer_state *x, const char *op, bool momentum,
-                                 const value *args, size_t n, value *out) {
-    struct target g;
-    struct ascent a = {.momentum = momentum};
-    value extra[2] = {value_num(0.01), value_num(1)};
-    const struct target_form form = {op, "all", 2, false};
-    enum gpm_status st = infer_target(x, &form, args, n, extra, &g);
-    a.rate = extra[0].u.num;
-    a.steps = extra[1].u.num;
-    if (st == GPM_OK) st = infer_transitions(x, &g, ascent_transition, &a);
-    if (st == GPM_OK) *out = NIL;
-    return st;
-}
-
-static enum gpm_status op_gradient_ascent(struct infer_state *x, const value *args, size_t n,
-                                          value *out) {
-    return ascending(x, "gradient_ascent", false, args, n, out);
-}
-
-static enum gpm_status op_nesterov(struct infer_state *x, const value *args, size_t n, value *out) {
-    return ascending(x, "nesterov", true, args, n, out);
-}
-
-#define ASCENT_SIG                                                                                 \
-    "(scope: target, block?: block, rate?: nonneg, steps?: count, transitions?: count) -> action"
+#define ASCENT(name, doc, how_)                                                                    \
+    {                                                                                              \
+        name,                                                                                      \
+            "(scope: target, block?: block, rate?: nonneg, steps?: count, transitions?: count) "   \
+            "-> action",                                                                           \
+            doc, NULL, OP_STEPS, .run = infer_steps, .how = how_, .block = "all", .n_extra = 2,    \
+                                 .extra = {0.01, 1}, .step = ascent_step                           \
+    }
 const struct infer_op infer_ascent_rows[] = {
-    {"gradient_ascent", ASCENT_SIG,
-     "moves the block uphill by rate times the gradient, `steps` times", NULL, OP_STEPS,
-     op_gradient_ascent},
-    {"grad_ascent", ASCENT_SIG, "the same as gradient_ascent", NULL, OP_STEPS, op_gradient_ascent},
-    {"nesterov", ASCENT_SIG, "gradient ascent with Nesterov's momentum", NULL, OP_STEPS,
-     op_nesterov},
+    ASCENT("gradient_ascent", "moves the block uphill by rate times the gradient, `steps` times",
+           PLAIN),
+    ASCENT("grad_ascent", "the same as gradient_ascent", PLAIN),
+    ASCENT("nesterov", "gradient ascent with Nesterov's momentum", MOMENTUM),
 };
 const size_t infer_ascent_count = COUNT_OF(infer_ascent_rows);

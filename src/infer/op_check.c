@@ -390,19 +390,18 @@ static void check_release(struct check *c) {
     vec_release(&c->q);
 }
 
-static enum gpm_status op_check(struct infer_state *x, const value *args, size_t n, value *out) {
-    value labels = n > 2 ? args[2] : ABSENT, file = n > 4 ? args[4] : ABSENT;
-    struct check c = {.x = x, .labels = labels};
-    enum gpm_status st = GPM_OK;
-    if (args[0].u.num < 1)
+static enum gpm_status op_check(struct infer_state *x, const struct action *a, value *out) {
+    struct check c = {.x = x, .labels = action_arg(a, 2)};
+    double draws = a->args[0].u.num;
+    if (draws < 1)
         return infer_error(x, DIAG_BAD_OPERATOR_ARG,
                            "posterior_predictive_check needs at least one draw");
-    st = read_quantities(&c, n > 3 ? args[3] : ABSENT);
+    enum gpm_status st = read_quantities(&c, action_arg(a, 3));
     if (st == GPM_OK) st = check_observed(&c);
-    if (st == GPM_OK) st = replicate_all(&c, args[0].u.num, args[1]);
+    if (st == GPM_OK) st = replicate_all(&c, draws, a->args[1]);
     if (st == GPM_OK) {
         print_table(&c);
-        st = draw_picture(&c, infer_text(file));
+        st = draw_picture(&c, infer_text(action_arg(a, 4)));
     }
     if (st == GPM_OK) *out = as_dataset(&c);
     check_release(&c);
@@ -418,6 +417,6 @@ const struct infer_op infer_check_rows[] = {
      "(a name, several, \"y*\"; all). quantities=: \"mean\", \"sd\", \"min\", \"max\" (these four "
      "when left out), \"median\", procedures of the array of data, [\"name\", procedure]. Gives a "
      "dataset of the replicates' quantities.",
-     NULL, 0, op_check},
+     NULL, 0, .run = op_check},
 };
 const size_t infer_check_count = COUNT_OF(infer_check_rows);

@@ -8,13 +8,12 @@
 
 #include <math.h>
 
-static enum gpm_status op_pass(struct infer_state *x, const value *args, size_t n, value *out) {
-    *out = NIL;
+enum gpm_status op_pass(struct infer_state *x, const struct action *a, value *out) {
     return GPM_OK;
 }
 
-static enum gpm_status op_return(struct infer_state *x, const value *args, size_t n, value *out) {
-    *out = value_ref(args[0]);
+static enum gpm_status op_return(struct infer_state *x, const struct action *a, value *out) {
+    *out = value_ref(a->args[0]);
     return GPM_OK;
 }
 
@@ -29,27 +28,22 @@ static enum gpm_status run_call(struct infer_state *x, value f, const value *arg
     return st;
 }
 
-static enum gpm_status op_bind(struct infer_state *x, const value *args, size_t n, value *out) {
+/* bind hands on the result, bind_ does not: `how` is the number of arguments of f. */
+static enum gpm_status op_bind(struct infer_state *x, const struct action *a, value *out) {
     value v;
-    enum gpm_status st = action_run(x->core, args[0], x->at, &v);
+    enum gpm_status st = action_run(x->core, a->args[0], x->at, &v);
     if (st != GPM_OK) return st;
-    st = run_call(x, args[1], &v, 1, out);
+    st = run_call(x, a->args[1], &v, (size_t)a->op->how, out);
     value_unref(v);
     return st;
 }
 
-static enum gpm_status op_bind_(struct infer_state *x, const value *args, size_t n, value *out) {
-    value v;
-    enum gpm_status st = action_run(x->core, args[0], x->at, &v);
-    if (st != GPM_OK) return st;
-    value_unref(v);
-    return run_call(x, args[1], NULL, 0, out);
-}
-
-static enum gpm_status repeat(struct infer_state *x, double times, value action, value *out) {
+/* `how` is the position of the action; the number of rounds is the other argument. */
+static enum gpm_status op_repeat(struct infer_state *x, const struct action *a, value *out) {
     struct progress_loop loop;
+    value action = a->args[a->op->how];
+    double times = a->args[1 - a->op->how].u.num;
     enum gpm_status st = GPM_OK;
-    if (!action_of(action)) return action_run(x->core, action, x->at, out); /* also for no round */
     progress_begin(&loop, x, times);
     for (double i = 0; i < times && st == GPM_OK; i++) {
         value v;
@@ -58,110 +52,77 @@ static enum gpm_status repeat(struct infer_state *x, double times, value action,
         if (st == GPM_OK) value_unref(v);
     }
     progress_end(&loop);
-    if (st == GPM_OK) *out = NIL;
     return st;
 }
 
-static enum gpm_status op_repeat(struct infer_state *x, const value *args, size_t n, value *out) {
-    return repeat(x, args[0].u.num, args[1], out);
-}
+enum { WITH_INDEX = 1, WITHOUT_RESULTS = 2 }; /* sum: how */
 
-static enum gpm_status op_iterate(struct infer_state *x, const value *args, size_t n, value *out) {
-    return repeat(x, args[1].u.num, args[0], out);
-}
-
-enum each { EACH_RUN, EACH_MAP, EACH_MAP_INDEXED };
-
-/* Runs every item (or f of it) in order and collects the results in a list. */
-static enum gpm_status run_each(struct infer_state *x, enum each how, value f, value xs,
-                                value *out) {
-    value *items;
+/* Runs f of every item in order, of its number and itself, or the items themselves where there is
+ * no f; the results are a list. mapM(f, xs), for_each(xs, f), sequence(actions). */
+static enum gpm_status op_each(struct infer_state *x, const struct action *a, value *out) {
+    bool index = a->op->how & WITH_INDEX, drop = a->op->how & WITHOUT_RESULTS;
+    value xs = a->args[a->n == 1 || drop ? 0 : 1], *items;
     size_t n, done = 0;
-    if (!seq_items(xs, &items, &n))
-        return infer_error(x, DIAG_TYPE, "a sequence is needed, got a %s", value_type_name(xs));
     enum gpm_status st = GPM_OK;
+    if (!seq_items(xs, &items, &n)) return GPM_E_ARG; /* the signature saw to it */
     for (; done < n; done++) {
         value args[2] = {value_num((double)done), items[done]}, v;
-        if (how == EACH_RUN)
+        if (a->n == 1)
             st = action_run(x->core, items[done], x->at, &v);
         else
-            st = run_call(x, f, how == EACH_MAP ? args + 1 : args, how == EACH_MAP ? 1 : 2, &v);
+            st = run_call(x, a->args[drop ? 1 : 0], index ? args : args + 1, index ? 2 : 1, &v);
         if (st != GPM_OK) break;
         value_set_take(&items[done], v);
     }
-    if (st == GPM_OK) *out = value_list(items, n);
+    if (st == GPM_OK && !drop) *out = value_list(items, n);
     values_free(items, n);
     return st;
 }
 
-static enum gpm_status op_sequence(struct infer_state *x, const value *args, size_t n, value *out) {
-    return run_each(x, EACH_RUN, NIL, args[0], out);
-}
-
-static enum gpm_status op_mapM(struct infer_state *x, const value *args, size_t n, value *out) {
-    return run_each(x, EACH_MAP, args[0], args[1], out);
-}
-
-static enum gpm_status op_imapM(struct infer_state *x, const value *args, size_t n, value *out) {
-    return run_each(x, EACH_MAP_INDEXED, args[0], args[1], out);
-}
-
-static enum gpm_status drop_result(enum gpm_status st, value *out) {
-    if (st == GPM_OK) value_set_take(out, NIL);
-    return st;
-}
-
-static enum gpm_status op_for_each(struct infer_state *x, const value *args, size_t n, value *out) {
-    return drop_result(run_each(x, EACH_MAP, args[1], args[0], out), out);
-}
-
-static enum gpm_status op_for_each_indexed(struct infer_state *x, const value *args, size_t n,
-                                           value *out) {
-    return drop_result(run_each(x, EACH_MAP_INDEXED, args[1], args[0], out), out);
-}
-
-static enum gpm_status op_assert(struct infer_state *x, const value *args, size_t n, value *out) {
+static enum gpm_status op_assert(struct infer_state *x, const struct action *a, value *out) {
     bool truth;
-    if (!value_truth(args[0], &truth))
+    if (!value_truth(a->args[0], &truth))
         return infer_error(x, DIAG_CONDITION, "assert needs a boolean, got a %s",
-                           value_type_name(args[0]));
-    if (!truth) {
-        const char *why = n > 1 && args[1].tag == V_STR ? args[1].u.str->text : NULL;
-        return infer_error(x, DIAG_ASSERT, "assertion failed%s%s", why ? ": " : "", why ? why : "");
-    }
-    *out = NIL;
-    return GPM_OK;
+                           value_type_name(a->args[0]));
+    value why = action_arg(a, 1);
+    bool said = why.tag == V_STR;
+    return truth ? GPM_OK
+                 : infer_error(x, DIAG_ASSERT, "assertion failed%s%s", said ? ": " : "",
+                               said ? why.u.str->text : "");
 }
 
-static enum gpm_status op_autorun(struct infer_state *x, const value *args, size_t n, value *out) {
-    if (action_of(args[0])) return action_run(x->core, args[0], x->at, out);
-    *out = value_ref(args[0]);
+static enum gpm_status op_autorun(struct infer_state *x, const struct action *a, value *out) {
+    if (action_of(a->args[0])) return action_run(x->core, a->args[0], x->at, out);
+    *out = value_ref(a->args[0]);
     return GPM_OK;
 }
 
 const struct infer_op infer_control_rows[] = {
-    {"pass", "() -> action", "the action that does nothing", NULL, OP_VALUE | OP_OPEN, op_pass},
+    {"pass", "() -> action", "the action that does nothing", NULL, OP_VALUE | OP_OPEN,
+     .run = op_pass},
     {"return", "(v: any) -> action", "the action that gives v (evaluated now)",
-     "run(return(3)) => 3", OP_OPEN, op_return},
+     "run(return(3)) => 3", OP_OPEN, .run = op_return},
     {"bind", "(a: action, f: proc) -> action", "runs a, then the action f(its result)", NULL,
-     OP_OPEN, op_bind},
+     OP_OPEN, .run = op_bind, .how = 1},
     {"bind_", "(a: action, f: proc) -> action", "runs a, then the action f()", NULL, OP_OPEN,
-     op_bind_},
-    {"repeat", "(n: number, a: action) -> action", "runs a n times", NULL, OP_OPEN, op_repeat},
-    {"iterate", "(a: action, n: number) -> action", "runs a n times", NULL, OP_OPEN, op_iterate},
+     .run = op_bind, .how = 0},
+    {"repeat", "(n: number, a: action) -> action", "runs a n times", NULL, OP_OPEN,
+     .run = op_repeat, .how = 1},
+    {"iterate", "(a: action, n: number) -> action", "runs a n times", NULL, OP_OPEN,
+     .run = op_repeat, .how = 0},
     {"sequence", "(actions: seq) -> action", "runs the actions in order; list of their results",
-     NULL, OP_OPEN, op_sequence},
+     NULL, OP_OPEN, .run = op_each},
     {"mapM", "(f: proc, xs: seq) -> action", "runs f(x) for every x; list of the results", NULL,
-     OP_OPEN, op_mapM},
+     OP_OPEN, .run = op_each},
     {"imapM", "(f: proc, xs: seq) -> action", "runs f(i, x) for every x; list of the results", NULL,
-     OP_OPEN, op_imapM},
+     OP_OPEN, .run = op_each, .how = WITH_INDEX},
     {"for_each", "(xs: seq, f: proc) -> action", "runs f(x) for every x", NULL, OP_OPEN,
-     op_for_each},
+     .run = op_each, .how = WITHOUT_RESULTS},
     {"for_each_indexed", "(xs: seq, f: proc) -> action", "runs f(i, x) for every x", NULL, OP_OPEN,
-     op_for_each_indexed},
+     .run = op_each, .how = WITH_INDEX | WITHOUT_RESULTS},
     {"assert", "(ok: any, message?: any) -> action", "an error unless ok is true", NULL, OP_OPEN,
-     op_assert},
+     .run = op_assert},
     {"autorun", "(x: any) -> any", "runs x when it is an action, else gives it", NULL, OP_PLAIN,
-     op_autorun},
+     .run = op_autorun},
 };
 const size_t infer_control_count = COUNT_OF(infer_control_rows);

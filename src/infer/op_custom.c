@@ -41,15 +41,8 @@ static value proposal_new(enum proposal_kind kind, value how) {
     return value_box(V_BOX, &p->box);
 }
 
-static enum gpm_status op_symmetric(struct infer_state *x, const value *args, size_t n,
-                                    value *out) {
-    *out = proposal_new(PROPOSE_SYMMETRIC, args[0]);
-    return GPM_OK;
-}
-
-static enum gpm_status op_local_values(struct infer_state *x, const value *args, size_t n,
-                                       value *out) {
-    *out = proposal_new(PROPOSE_VALUES, args[0]);
+static enum gpm_status op_local(struct infer_state *x, const struct action *a, value *out) {
+    *out = proposal_new((enum proposal_kind)a->op->how, a->args[0]);
     return GPM_OK;
 }
 
@@ -77,11 +70,10 @@ static enum gpm_status placed(struct infer_state *x, value how, value sub, value
 }
 
 /* on_subproblem(scope, block, proposal), or (subproblem, proposal). */
-static enum gpm_status op_on_subproblem(struct infer_state *x, const value *args, size_t n,
-                                        value *out) {
-    if (n == 2) return placed(x, args[1], args[0], out);
-    value sub = subproblem_new(SUB_SCOPE, args[0], args[1]);
-    enum gpm_status st = placed(x, args[2], sub, out);
+static enum gpm_status op_on_subproblem(struct infer_state *x, const struct action *a, value *out) {
+    if (a->n == 2) return placed(x, a->args[1], a->args[0], out);
+    value sub = subproblem_new(SUB_SCOPE, a->args[0], a->args[1]);
+    enum gpm_status st = placed(x, a->args[2], sub, out);
     value_unref(sub);
     return st;
 }
@@ -105,29 +97,19 @@ static enum gpm_status same_kind(struct infer_state *x, value was, value is) {
 static enum gpm_status new_values(struct infer_state *x, const struct custom *p, const value *old,
                                   size_t n, value *vals) {
     value *items = NULL;
-    size_t have = 0;
-    if (p->kind == PROPOSE_VALUES && (!seq_items(p->how, &items, &have) || have != n)) {
-        if (items) values_free(items, have);
-        return infer_error(x, DIAG_BAD_PROPOSAL, "%zu values are proposed for %zu choices", have,
-                           n);
+    size_t have = n, i = 0;
+    enum gpm_status st = GPM_OK;
+    if (p->kind == PROPOSE_VALUES && !seq_items(p->how, &items, &have)) have = 0;
+    if (have != n)
+        st = infer_error(x, DIAG_BAD_PROPOSAL, "%zu values are proposed for %zu choices", have, n);
+    for (; st == GPM_OK && i < n; i++) {
+        vals[i] = items ? value_ref(items[i]) : NIL;
+        if (!items) st = plain_apply(x->core, p->how, &old[i], 1, x->at, &vals[i]);
+        if (st == GPM_OK) st = same_kind(x, old[i], vals[i]);
     }
-    for (size_t i = 0; i < n; i++) {
-        enum gpm_status st = GPM_OK;
-        if (p->kind == PROPOSE_VALUES)
-            vals[i] = value_ref(items[i]);
-        else
-            st = plain_apply(x->core, p->how, &old[i], 1, x->at, &vals[i]);
-        if (st == GPM_OK) {
-            st = same_kind(x, old[i], vals[i]);
-            if (st != GPM_OK) value_unref(vals[i]);
-        }
-        if (st == GPM_OK) continue;
-        while (i-- > 0) value_unref(vals[i]);
-        if (items) values_free(items, have);
-        return st;
-    }
+    while (st != GPM_OK && i-- > 0) value_unref(vals[i]);
     if (items) values_free(items, have);
-    return GPM_OK;
+    return st;
 }
 
 /* The kernel is symmetric, so log alpha = log p(x', r) - log p(x, r) and the pick's correction; the
@@ -139,31 +121,29 @@ static bool accept(struct trace *t, double w_old, double w_new, double pick) {
     return log_alpha >= 0 || log(rng_uniform(&t->rng)) < log_alpha;
 }
 
-static enum gpm_status value_move(struct infer_state *x, struct trace *t, struct node **at,
-                                  size_t n, const struct mh_extra *extra, const struct custom *p,
-                                  bool *accepted) {
+static enum gpm_status value_move(struct step *s, const struct custom *p) {
     struct move m;
-    double w_new, pick = extra ? -extra->log_pick(extra->ctx, t) : 0;
-    enum gpm_status st = move_find(x, t, at, n, &m);
+    double w_new, pick = -step_log_pick(s);
+    enum gpm_status st = move_find(s, &m);
     if (st != GPM_OK) return st;
     size_t k = move_n(&m);
     value *old = NEW_ARRAY(value, k + 1), *vals = NEW_ARRAY(value, k + 1);
     for (size_t i = 0; i < k; i++) old[i] = value_ref(move_old_value(&m, i));
     move_forget(&m); /* the proposal may run anything */
-    st = new_values(x, p, old, k, vals);
+    st = new_values(s->x, p, old, k, vals);
     values_free(old, k);
     if (st != GPM_OK) {
         mem_free(vals);
         return st;
     }
-    st = move_find(x, t, at, n, &m);
+    st = move_find(s, &m);
     if (st == GPM_OK) st = move_open(&m);
     if (st == GPM_OK) {
         st = move_build(&m, vals, &w_new, NULL);
         bool built = st == GPM_OK && move_built(&m);
-        if (built && extra) pick += extra->log_pick(extra->ctx, t);
-        *accepted = built && accept(t, m.w_old, w_new, pick);
-        move_close(&m, *accepted);
+        if (built) pick += step_log_pick(s);
+        s->accepted = built && accept(s->t, m.w_old, w_new, pick);
+        move_close(&m, s->accepted);
     }
     values_free(vals, k);
     return st;
@@ -194,18 +174,22 @@ static enum gpm_status read_move(struct infer_state *x, value r, double *weight,
  *     log alpha = weight + log P(block | new) - log P(block | old)
  *
  * Rejecting means running the action that the program gave to take the move back. */
-static enum gpm_status correct(struct infer_state *x, struct trace *t, value action,
-                               const struct mh_extra *extra, bool *accepted) {
-    double weight, pick = extra ? -extra->log_pick(extra->ctx, t) : 0;
+static enum gpm_status correct(struct step *s, value action) {
+    struct infer_state *x = s->x;
+    double weight, pick = -step_log_pick(s);
     value r, reject, ignored;
     enum gpm_status st = action_run(x->core, action, x->at, &r);
     if (st != GPM_OK) return st;
     st = read_move(x, r, &weight, &reject);
     value_unref(r);
     if (st != GPM_OK) return st;
-    if (extra) pick += extra->log_pick(extra->ctx, t);
-    *accepted = weight + pick >= 0 || log(rng_uniform(&t->rng)) < weight + pick;
-    if (!*accepted) {
+    if (x->model->p.at[0] != s->t) {
+        value_unref(reject);
+        return infer_error(x, DIAG_PARTICLES, "a proposal must not replace the particle");
+    }
+    pick += step_log_pick(s);
+    s->accepted = weight + pick >= 0 || log(rng_uniform(&s->t->rng)) < weight + pick;
+    if (!s->accepted) {
         st = action_run(x->core, reject, x->at, &ignored);
         if (st == GPM_OK) value_unref(ignored);
     }
@@ -213,72 +197,51 @@ static enum gpm_status correct(struct infer_state *x, struct trace *t, value act
     return st == GPM_OK ? infer_close(x, true) : st;
 }
 
-/* Choices as a value that a program can hold: by their numbers (seq), which outlive the pointers.
- */
-static value chosen(struct node **at, size_t n, value from) {
-    value a = value_array_new(n);
-    for (size_t i = 0; i < n; i++) a.u.array->at[i] = value_num((double)at[i]->seq);
-    value s = subproblem_new(SUB_CHOSEN, a, from);
-    value_unref(a);
-    return s;
-}
-
 /* The program's action sees a model of one particle, the one whose turn it is; the others are lent
  * away for the time. */
-static enum gpm_status call_move(struct infer_state *x, struct trace *t, struct node **at, size_t n,
-                                 const struct mh_extra *extra, const struct custom *p,
-                                 bool *accepted) {
-    value sub = chosen(at, n, p->sub), action;
+static enum gpm_status call_move(struct step *s, const struct custom *p) {
+    struct infer_state *x = s->x;
+    value sub = subproblem_chosen(s->at, s->n, p->sub), action, ignored = NIL;
+    size_t i = 0;
     enum gpm_status st = plain_apply(x->core, p->how, &sub, 1, x->at, &action);
     value_unref(sub);
     if (st != GPM_OK) return st;
-    struct model *m = x->model;
-    struct trace **all = m->p.at;
-    size_t np = m->p.n, cap = m->p.cap;
-    struct trace *one[1] = {t};
-    m->p.at = one;
-    m->p.n = m->p.cap = 1;
-    st = correct(x, t, action, extra, accepted);
-    m->p.at = all;
-    m->p.n = np;
-    m->p.cap = cap;
+    while (x->model->p.at[i] != s->t) i++;
+    particles all = infer_lend(x, i);
+    st = infer_take_back(x, i, all, correct(s, action), &ignored);
+    s->t = x->model->p.at[i];
     value_unref(action);
     return st;
 }
 
-static enum gpm_status move(struct infer_state *x, struct trace *t, struct node **at, size_t n,
-                            const struct mh_extra *extra, void *ctx, bool *accepted) {
-    const struct custom *p = ctx;
-    return p->kind == PROPOSE_CALL ? call_move(x, t, at, n, extra, p, accepted)
-                                   : value_move(x, t, at, n, extra, p, accepted);
+static enum gpm_status custom_step(struct step *s) {
+    const struct custom *p = s->ctx;
+    return p->kind == PROPOSE_CALL ? call_move(s, p) : value_move(s, p);
 }
 
 /* A placed proposal runs like any operator (infer_transitions); a bare action is a move already, of
  * the first particle, with nothing picked. */
-static enum gpm_status run_proposal(struct infer_state *x, value v, value *out) {
+static enum gpm_status run_proposal(struct infer_state *x, value v) {
     struct custom *p = proposal_of(v);
-    bool accepted = false;
-    *out = NIL;
-    if (!p && action_of(v)) return correct(x, x->model->p.at[0], v, NULL, &accepted);
+    struct step first = {.x = x, .t = x->model->p.at[0]};
+    if (!p && action_of(v)) return correct(&first, v);
     if (!p || is_absent(p->sub))
         return infer_error(x, DIAG_BAD_PROPOSAL,
                            "mh_correct needs on_subproblem(scope, block, proposal), got a %s",
                            value_type_name(v));
     struct target g = {.sub = subproblem_of(p->sub), .transitions = 1};
-    return infer_transitions(x, &g, move, p);
+    return infer_transitions(x, &g, custom_step, p);
 }
 
-static enum gpm_status op_mh_correct(struct infer_state *x, const value *args, size_t n,
-                                     value *out) {
-    return run_proposal(x, args[0], out);
+static enum gpm_status op_mh_correct(struct infer_state *x, const struct action *a, value *out) {
+    return run_proposal(x, a->args[0]);
 }
 
-static enum gpm_status op_apply_correction(struct infer_state *x, const value *args, size_t n,
-                                           value *out) {
+static enum gpm_status op_apply(struct infer_state *x, const struct action *a, value *out) {
     value p;
-    enum gpm_status st = placed(x, args[1], args[0], &p);
+    enum gpm_status st = placed(x, a->args[1], a->args[0], &p);
     if (st != GPM_OK) return st;
-    st = run_proposal(x, p, out);
+    st = run_proposal(x, p);
     value_unref(p);
     return st;
 }
@@ -329,50 +292,47 @@ enum gpm_status infer_close(struct infer_state *x, bool complain) {
 }
 
 /* Settled first: "one" is picked once, and the part that is detached is the part that was read. */
-static enum gpm_status sub_nodes(struct infer_state *x, const char *op, value v,
-                                 struct node_set *out) {
-    struct subproblem *s = subproblem_of(v);
-    if (!s)
-        return infer_error(x, DIAG_BAD_OPERATOR_ARG, "%s needs a subproblem, got a %s", op,
-                           value_type_name(v));
+static enum gpm_status sub_nodes(struct infer_state *x, value sub, struct node_set *out) {
     value settled;
-    enum gpm_status st = subproblem_settle(x, v, &settled);
+    enum gpm_status st = subproblem_settle(x, sub, &settled);
     if (st != GPM_OK) return st;
     st = subproblem_choices(x, x->model->p.at[0], subproblem_of(settled), out);
     value_unref(settled);
     return st;
 }
 
-static enum gpm_status op_current_values(struct infer_state *x, const value *args, size_t n,
-                                         value *out) {
+static enum gpm_status current_values(struct infer_state *x, value sub, value *out) {
     struct node_set set;
-    enum gpm_status st = sub_nodes(x, "get_current_values", args[0], &set);
+    enum gpm_status st = sub_nodes(x, sub, &set);
     if (st != GPM_OK) return st;
-    value v = value_array_new(set.n);
+    *out = value_array_new(set.n);
     for (size_t i = 0; i < set.n; i++)
-        v.u.array->at[i] = trace_export(x->model->p.at[0], set.at[i]->val);
+        out->u.array->at[i] = trace_export(x->model->p.at[0], set.at[i]->val);
     mem_free(set.at);
-    *out = v;
     return GPM_OK;
+}
+
+static enum gpm_status op_current(struct infer_state *x, const struct action *a, value *out) {
+    return current_values(x, a->args[0], out);
 }
 
 /* The result is pair(log weight, part): the weight of what was taken out, under SCAFFOLD_FIXED with
  * the choices' own densities, to be subtracted from regen's. */
-static enum gpm_status tear(struct infer_state *x, const char *op, value sub,
-                            enum scaffold_mode mode, value *out) {
+static enum gpm_status op_detach(struct infer_state *x, const struct action *a, value *out) {
     struct node_set set;
     struct trace *t = x->model->p.at[0];
     enum gpm_status st = infer_close(x, true);
     if (st == GPM_OK && x->model->p.n != 1)
-        st = infer_error(x, DIAG_PARTICLES, "%s works on one particle; use for_each_particle", op);
-    if (st == GPM_OK) st = sub_nodes(x, op, sub, &set);
+        st = infer_error(x, DIAG_PARTICLES, "%s works on one particle; use for_each_particle",
+                         a->op->name);
+    if (st == GPM_OK) st = sub_nodes(x, a->args[0], &set);
     if (st != GPM_OK) return st;
     struct scaffold *s;
     double w = 0;
     st = scaffold_build(t, set.at, set.n, &s);
     mem_free(set.at);
     if (st != GPM_OK) return st;
-    st = scaffold_detach(s, mode, &w);
+    st = scaffold_detach(s, (enum scaffold_mode)a->op->how, &w);
     if (st != GPM_OK) {
         scaffold_free(s);
         return st;
@@ -385,15 +345,6 @@ static enum gpm_status tear(struct infer_state *x, const char *op, value sub,
     value_set_take(&x->open, value_ref(part));
     *out = value_pair_take(value_num(w), part);
     return GPM_OK;
-}
-
-static enum gpm_status op_detach(struct infer_state *x, const value *args, size_t n, value *out) {
-    return tear(x, "detach", args[0], SCAFFOLD_PRIOR, out);
-}
-
-static enum gpm_status op_detach_for_proposal(struct infer_state *x, const value *args, size_t n,
-                                              value *out) {
-    return tear(x, "detach_for_proposal", args[0], SCAFFOLD_FIXED, out);
 }
 
 /* A state that cannot be built has weight -inf and stays detached: only restore is left. */
@@ -414,17 +365,16 @@ static enum gpm_status rebuild(struct infer_state *x, const char *op, const valu
     return GPM_OK;
 }
 
-static enum gpm_status op_regen(struct infer_state *x, const value *args, size_t n, value *out) {
+static enum gpm_status op_regen(struct infer_state *x, const struct action *a, value *out) {
     return rebuild(x, "regen", NULL, 0, out);
 }
 
-static enum gpm_status op_regen_with(struct infer_state *x, const value *args, size_t n,
-                                     value *out) {
+static enum gpm_status op_regen_with(struct infer_state *x, const struct action *a, value *out) {
     value *items;
     size_t k;
-    if (!seq_items(args[1], &items, &k))
+    if (!seq_items(a->args[1], &items, &k))
         return infer_error(x, DIAG_TYPE, "regen_with_proposal needs a sequence of values, got a %s",
-                           value_type_name(args[1]));
+                           value_type_name(a->args[1]));
     enum gpm_status st = rebuild(x, "regen_with_proposal", items, k, out);
     values_free(items, k);
     return st;
@@ -432,102 +382,99 @@ static enum gpm_status op_regen_with(struct infer_state *x, const value *args, s
 
 /* Also after regen: the new state is undone and the old one stands, which is how a program rejects.
  */
-static enum gpm_status op_restore(struct infer_state *x, const value *args, size_t n, value *out) {
+static enum gpm_status op_restore(struct infer_state *x, const struct action *a, value *out) {
     struct torn *o = open_part(x);
-    if (!o || !o->s || (n > 1 && (args[1].tag != V_BOX || args[1].u.box != &o->box)))
+    value part = action_arg(a, 1);
+    if (!o || !o->s || (a->n > 1 && (part.tag != V_BOX || part.u.box != &o->box)))
         return infer_error(x, DIAG_BAD_PROPOSAL, "restore: that part is not detached now");
     o->regenerated = false;
     torn_close(o);
     value_set_take(&x->open, NIL);
-    *out = NIL;
     return GPM_OK;
 }
 
 /* value_at, set_value_at */
 
-static enum gpm_status op_value_at(struct infer_state *x, const value *args, size_t n, value *out) {
-    value sub = subproblem_of(args[0])
-                    ? value_ref(args[0])
-                    : subproblem_new(SUB_SCOPE, args[0],
-                                     n > 1 && !is_absent(args[1]) ? args[1] : infer_name(x, "all"));
-    value v;
-    enum gpm_status st = op_current_values(x, &sub, 1, &v);
+static enum gpm_status op_value_at(struct infer_state *x, const struct action *a, value *out) {
+    bool named = !is_absent(action_arg(a, 1));
+    value sub =
+        subproblem_of(a->args[0])
+            ? value_ref(a->args[0])
+            : subproblem_new(SUB_SCOPE, a->args[0], named ? a->args[1] : infer_name(x, "all"));
+    enum gpm_status st = current_values(x, sub, out);
     value_unref(sub);
-    if (st != GPM_OK) return st;
-    if (v.u.array->n == 1) {
-        *out = value_ref(v.u.array->at[0]);
-        value_unref(v);
-    } else
-        *out = v;
-    return GPM_OK;
+    if (st == GPM_OK && out->u.array->n == 1) value_set_take(out, value_ref(out->u.array->at[0]));
+    return st;
 }
 
 /* No correction: the program changes the state on purpose, and the chain starts from there. */
-static enum gpm_status set_values(struct infer_state *x, struct trace *t, struct node **at,
-                                  size_t n, const struct mh_extra *extra, void *ctx,
-                                  bool *accepted) {
-    const value *v = ctx;
+static enum gpm_status set_values(struct step *s) {
+    const value *v = s->ctx;
     value *items = NULL;
     size_t k = 1;
     struct move m;
     double w;
-    if (n > 1 && !seq_items(*v, &items, &k)) k = 1;
     enum gpm_status st = GPM_OK;
-    if (k != n)
-        st = infer_error(x, DIAG_BAD_PROPOSAL, "set_value_at: %zu values for %zu choices", k, n);
-    if (st == GPM_OK) st = move_find(x, t, at, n, &m);
+    if (s->n > 1 && !seq_items(*v, &items, &k)) k = 1;
+    if (k != s->n)
+        st = infer_error(s->x, DIAG_BAD_PROPOSAL, "set_value_at: %zu values for %zu choices", k,
+                         s->n);
+    if (st == GPM_OK) st = move_find(s, &m);
     if (st == GPM_OK) st = move_open(&m);
     if (st == GPM_OK) {
         st = move_build(&m, items ? items : v, &w, NULL);
-        *accepted = st == GPM_OK && move_built(&m);
-        move_close(&m, *accepted);
-        if (st == GPM_OK && !*accepted)
-            st = infer_error(x, DIAG_BAD_PROPOSAL,
+        s->accepted = st == GPM_OK && move_built(&m);
+        move_close(&m, s->accepted);
+        if (st == GPM_OK && !s->accepted)
+            st = infer_error(s->x, DIAG_BAD_PROPOSAL,
                              "set_value_at: the model cannot be evaluated with that value");
     }
     if (items) values_free(items, k);
     return st;
 }
 
-static enum gpm_status op_set_value_at(struct infer_state *x, const value *args, size_t n,
-                                       value *out) {
-    value v = args[n - 1];
+static enum gpm_status op_set_value_at(struct infer_state *x, const struct action *a, value *out) {
+    value v = a->args[a->n - 1];
     struct target g = {.transitions = 1,
-                       .sub = subproblem_of(args[0]),
-                       .scope = args[0],
-                       .block = n > 2 ? args[1] : infer_name(x, "all")};
-    *out = NIL;
+                       .sub = subproblem_of(a->args[0]),
+                       .scope = a->args[0],
+                       .block = a->n > 2 ? a->args[1] : infer_name(x, "all")};
     return infer_transitions(x, &g, set_values, &v);
 }
 
 const struct infer_op infer_custom_rows[] = {
     {"symmetric_local_proposal", "(f: proc) -> proposal",
-     "moves every choice by f(value); f must be symmetric", NULL, OP_PLAIN, op_symmetric},
+     "moves every choice by f(value); f must be symmetric", NULL, OP_PLAIN, .run = op_local,
+     .how = PROPOSE_SYMMETRIC},
     {"symmetric_local_proposal_from_chain", "(f: proc) -> proposal",
-     "the same as symmetric_local_proposal", NULL, OP_PLAIN, op_symmetric},
+     "the same as symmetric_local_proposal", NULL, OP_PLAIN, .run = op_local,
+     .how = PROPOSE_SYMMETRIC},
     {"regeneration_local_proposal", "(values: any) -> proposal", "proposes the given values", NULL,
-     OP_PLAIN, op_local_values},
+     OP_PLAIN, .run = op_local, .how = PROPOSE_VALUES},
     {"on_subproblem", "(scope: any, block: any, proposal?: any) -> proposal",
-     "a proposal on the block of a scope", NULL, OP_PLAIN, op_on_subproblem},
+     "a proposal on the block of a scope", NULL, OP_PLAIN, .run = op_on_subproblem},
     {"mh_correct", "(proposal: any) -> action", "makes the move, then accepts it or takes it back",
-     NULL, 0, op_mh_correct},
+     NULL, 0, .run = op_mh_correct},
     {"apply_mh_correction", "(subproblem: any, proposal: any) -> action",
-     "mh_correct of a proposal on a subproblem", NULL, 0, op_apply_correction},
+     "mh_correct of a proposal on a subproblem", NULL, 0, .run = op_apply},
     {"get_current_values", "(subproblem: subproblem) -> action",
-     "the values of the choices of a subproblem", NULL, 0, op_current_values},
+     "the values of the choices of a subproblem", NULL, 0, .run = op_current},
     {"detach", "(subproblem: subproblem) -> action",
-     "takes the subproblem out: pair(log weight, old part)", NULL, 0, op_detach},
+     "takes the subproblem out: pair(log weight, old part)", NULL, 0, .run = op_detach,
+     .how = SCAFFOLD_PRIOR},
     {"detach_for_proposal", "(subproblem: subproblem) -> action",
-     "detach whose weight includes the choices' own densities", NULL, 0, op_detach_for_proposal},
+     "detach whose weight includes the choices' own densities", NULL, 0, .run = op_detach,
+     .how = SCAFFOLD_FIXED},
     {"regen", "(subproblem?: any) -> action",
-     "draws what was detached from the prior; its log weight", NULL, OP_OPEN, op_regen},
+     "draws what was detached from the prior; its log weight", NULL, OP_OPEN, .run = op_regen},
     {"regen_with_proposal", "(subproblem: any, values: any) -> action",
-     "rebuilds what was detached with given values; its log weight", NULL, OP_OPEN, op_regen_with},
+     "rebuilds what was detached with given values; its log weight", NULL, OP_OPEN,
+     .run = op_regen_with},
     {"restore", "(subproblem: any, old?: any) -> action", "puts the old part back", NULL, OP_OPEN,
-     op_restore},
+     .run = op_restore},
     {"value_at", "(scope: target, block?: block) -> action",
-     "the value of the choice at a scope and block", NULL, 0, op_value_at},
+     "the value of the choice at a scope and block", NULL, 0, .run = op_value_at},
     {"set_value_at", "(scope: any, block: any, v?: any) -> action",
-     "sets the choice at a scope and block", NULL, 0, op_set_value_at},
+     "sets the choice at a scope and block", NULL, 0, .run = op_set_value_at},
 };
 const size_t infer_custom_count = COUNT_OF(infer_custom_rows);

@@ -9,89 +9,62 @@
 #include "infer/query.h"
 #include <string.h>
 
-static struct dataset *need_dataset(struct infer_state *x, const char *op, value v) {
-    struct dataset *d = dataset_of(v);
-    if (!d) {
-        (void)!infer_error(x, DIAG_TYPE, "%s needs a dataset, as collect gives one; got a %s", op,
-                           value_type_name(v));
-    }
-    return d;
-}
-
-static enum gpm_status other_columns(struct infer_state *x, const char *op, struct dataset *d) {
-    value_unref(value_box(V_BOX, &d->box));
-    return infer_error(x, DIAG_BAD_OPERATOR_ARG, "%s: the datasets have different columns", op);
-}
-
-static enum gpm_status op_empty(struct infer_state *x, const value *args, size_t n, value *out) {
+static enum gpm_status op_empty(struct infer_state *x, const struct action *a, value *out) {
     *out = value_box(V_BOX, &dataset_new(NULL, 0)->box);
     return GPM_OK;
 }
 
-static enum gpm_status accumulate_one(struct infer_state *x, value a, double i,
-                                      struct dataset *all) {
-    value v;
-    enum gpm_status st = action_run(x->core, a, x->at, &v);
-    if (st != GPM_OK) return st;
-    struct dataset *d = need_dataset(x, "accumulate_dataset", v);
-    if (!d) {
-        st = GPM_E_USER;
-    } else if (!dataset_append(all, d, i)) {
-        st = infer_error(x, DIAG_BAD_OPERATOR_ARG,
-                         "accumulate_dataset: the datasets have different columns");
-    }
-    value_unref(v);
+/* The rows of v behind those of `all`; iter as of dataset_append. */
+static enum gpm_status append(struct infer_state *x, const struct infer_op *op, struct dataset *all,
+                              value v, double iter) {
+    struct dataset *d = dataset_of(v);
+    if (!d)
+        return infer_error(x, DIAG_TYPE, "%s needs a dataset, as collect gives one; got a %s",
+                           op->name, value_type_name(v));
+    return dataset_append(all, d, iter)
+               ? GPM_OK
+               : infer_error(x, DIAG_BAD_OPERATOR_ARG, "%s: the datasets have different columns",
+                             op->name);
+}
+
+/* A dataset as a value, or none of it after a failure. */
+static enum gpm_status give(struct dataset *d, enum gpm_status st, value *out) {
+    *out = value_box(V_BOX, &d->box);
+    if (st != GPM_OK) value_set_take(out, NIL);
     return st;
 }
 
 /* Runs `a` n times and joins the datasets it gives; the iterations are numbered from 1. */
-static enum gpm_status op_accumulate(struct infer_state *x, const value *args, size_t n,
-                                     value *out) {
+static enum gpm_status op_accumulate(struct infer_state *x, const struct action *a, value *out) {
     struct progress_loop loop;
     struct dataset *all = dataset_new(NULL, 0);
     enum gpm_status st = GPM_OK;
-    progress_begin(&loop, x, args[0].u.num);
-    for (double i = 1; i <= args[0].u.num && st == GPM_OK; i++) {
+    progress_begin(&loop, x, a->args[0].u.num);
+    for (double i = 1; i <= a->args[0].u.num && st == GPM_OK; i++) {
+        value v;
         progress_step(&loop, i - 1);
-        st = accumulate_one(x, args[1], i, all);
-    }
-    progress_end(&loop);
-    value v = value_box(V_BOX, &all->box);
-    if (st == GPM_OK) {
-        query_note(x, v);
-        *out = v;
-    } else {
+        st = action_run(x->core, a->args[1], x->at, &v);
+        if (st != GPM_OK) break;
+        st = append(x, a->op, all, v, i);
         value_unref(v);
     }
+    progress_end(&loop);
+    st = give(all, st, out);
+    query_note(x, *out);
     return st;
 }
 
-static enum gpm_status join(struct infer_state *x, const char *op, const value *items, size_t n,
-                            value *out) {
+/* into(a, b), join_datasets(a, b, ...), join_datasets([a, b, ...]) */
+static enum gpm_status op_join(struct infer_state *x, const struct action *a, value *out) {
+    value *items = NULL;
+    size_t n = a->n;
+    bool listed = n == 1 && seq_items(a->args[0], &items, &n);
     struct dataset *all = dataset_new(NULL, 0);
-    for (size_t i = 0; i < n; i++) {
-        struct dataset *d = need_dataset(x, op, items[i]);
-        if (!d) {
-            value_unref(value_box(V_BOX, &all->box));
-            return GPM_E_USER;
-        }
-        if (!dataset_append(all, d, -1)) return other_columns(x, op, all);
-    }
-    *out = value_box(V_BOX, &all->box);
-    return GPM_OK;
-}
-
-static enum gpm_status op_into(struct infer_state *x, const value *args, size_t n, value *out) {
-    return join(x, "into", args, n, out);
-}
-
-static enum gpm_status op_join(struct infer_state *x, const value *args, size_t n, value *out) {
-    value *items;
-    size_t k;
-    if (n != 1 || !seq_items(args[0], &items, &k)) return join(x, "join_datasets", args, n, out);
-    enum gpm_status st = join(x, "join_datasets", items, k, out);
-    values_free(items, k);
-    return st;
+    enum gpm_status st = GPM_OK;
+    for (size_t i = 0; i < n && st == GPM_OK; i++)
+        st = append(x, a->op, all, listed ? items[i] : a->args[i], -1);
+    if (listed) values_free(items, n);
+    return give(all, st, out);
 }
 
 /* ---- tables ---- */
@@ -138,18 +111,17 @@ static void table_text(const struct dataset *d, struct buf *out) {
     mem_free(width);
 }
 
-static enum gpm_status op_printf(struct infer_state *x, const value *args, size_t n, value *out) {
-    struct dataset *d = dataset_of(args[0]);
+static enum gpm_status op_printf(struct infer_state *x, const struct action *a, value *out) {
+    struct dataset *d = dataset_of(a->args[0]);
     struct buf b = BUF_INIT;
     table_text(d, &b);
     infer_write(x, b.data, b.len);
     buf_release(&b);
-    *out = NIL;
     return GPM_OK;
 }
 
-static enum gpm_status op_sweep(struct infer_state *x, const value *args, size_t n, value *out) {
-    struct dataset *d = dataset_of(args[0]);
+static enum gpm_status op_sweep(struct infer_state *x, const struct action *a, value *out) {
+    struct dataset *d = dataset_of(a->args[0]);
     size_t rows = dataset_rows(d);
     struct buf b = BUF_INIT;
     buf_puts(&b, "Sweep ");
@@ -157,14 +129,12 @@ static enum gpm_status op_sweep(struct infer_state *x, const value *args, size_t
     buf_putc(&b, '\n');
     infer_write(x, b.data, b.len);
     buf_release(&b);
-    *out = NIL;
     return GPM_OK;
 }
 
 /* Numbers of every collected column, as one chain in the order of the rows. */
-static enum gpm_status op_summarize(struct infer_state *x, const value *args, size_t n,
-                                    value *out) {
-    struct dataset *d = dataset_of(args[0]);
+static enum gpm_status op_summarize(struct infer_state *x, const struct action *a, value *out) {
+    struct dataset *d = dataset_of(a->args[0]);
     size_t k = d->n_columns ? d->n_columns - DATASET_FIRST : 0, rows = dataset_rows(d);
     struct draw_table all;
     struct buf b = BUF_INIT;
@@ -187,13 +157,12 @@ static enum gpm_status op_summarize(struct infer_state *x, const value *args, si
     mem_free(row);
     buf_release(&b);
     draw_table_release(&all);
-    *out = NIL;
     return GPM_OK;
 }
 
-static enum gpm_status op_column(struct infer_state *x, const value *args, size_t n, value *out) {
-    struct dataset *d = dataset_of(args[0]);
-    const char *name = args[1].tag == V_SYM ? args[1].u.sym->text : args[1].u.str->text;
+static enum gpm_status op_column(struct infer_state *x, const struct action *a, value *out) {
+    struct dataset *d = dataset_of(a->args[0]);
+    const char *name = infer_text(a->args[1]);
     for (size_t c = 0; c < d->n_columns; c++) {
         if (strcmp(d->names[c], name) != 0) continue;
         size_t rows = dataset_rows(d);
@@ -207,21 +176,21 @@ static enum gpm_status op_column(struct infer_state *x, const value *args, size_
 }
 
 const struct infer_op infer_dataset_rows[] = {
-    {"empty", "() -> dataset", "a dataset without rows", NULL, OP_PLAIN, op_empty},
+    {"empty", "() -> dataset", "a dataset without rows", NULL, OP_PLAIN, .run = op_empty},
     {"accumulate_dataset", "(n: count, a: action) -> action",
-     "runs a n times and joins the datasets that it gives", NULL, 0, op_accumulate},
+     "runs a n times and joins the datasets that it gives", NULL, 0, .run = op_accumulate},
     {"into", "(a: any, b: any) -> any", "a dataset with the rows of a, then those of b", NULL,
-     OP_PLAIN, op_into},
+     OP_PLAIN, .run = op_join},
     {"join_datasets", "(...ds: any) -> any", "one dataset with the rows of all", NULL, OP_PLAIN,
-     op_join},
+     .run = op_join},
     {"column", "(d: dataset, name: name) -> array", "the values of one column of a dataset", NULL,
-     OP_PLAIN, op_column},
-    {"printf", "(d: dataset) -> action", "prints a dataset as a table", NULL, 0, op_printf},
+     OP_PLAIN, .run = op_column},
+    {"printf", "(d: dataset) -> action", "prints a dataset as a table", NULL, 0, .run = op_printf},
     {"summarize", "(d: dataset) -> action",
      "prints mean, Monte Carlo error, spread, quantiles, effective sample sizes and R-hat of every "
      "column of a dataset; then the share of proposals accepted so far by scope, and divergences",
-     NULL, 0, op_summarize},
+     NULL, 0, .run = op_summarize},
     {"sweep", "(d: dataset) -> action", "prints the number of the last iteration of a dataset",
-     NULL, 0, op_sweep},
+     NULL, 0, .run = op_sweep},
 };
 const size_t infer_dataset_count = COUNT_OF(infer_dataset_rows);

@@ -187,18 +187,16 @@ static void release(struct enumeration *e) {
     mem_free(e->rng);
 }
 
-enum gpm_status enumerate_block(struct infer_state *x, struct trace *t, struct node **at, size_t n,
-                                struct enumeration *e) {
-    memset(e, 0, sizeof *e);
-    e->t = t;
-    enum gpm_status st = move_find(x, t, at, n, &e->m);
+enum gpm_status enumerate_block(const struct step *s, struct enumeration *e) {
+    *e = (struct enumeration){.t = s->t};
+    enum gpm_status st = move_find(s, &e->m);
     if (st != GPM_OK) return st;
     e->k = move_n(&e->m);
     e->of = mem_zalloc((e->k + 1) * sizeof *e->of);
     e->outside = mem_zalloc((e->k + 1) * sizeof *e->outside);
     st = open_move(e);
     if (st == GPM_OK) {
-        st = weigh_until_closed(x, e);
+        st = weigh_until_closed(s->x, e);
         if (st != GPM_OK) move_close(&e->m, false);
     }
     if (st != GPM_OK) release(e);
@@ -252,55 +250,36 @@ static size_t heaviest(const struct enumeration *e) {
     return best;
 }
 
-struct gibbs {
-    bool max;
-};
+enum { DRAW, TAKE_HEAVIEST };
 
 /* A draw from the conditional needs no ratio, but for the block's pick where the number of blocks
  * changes with the value: log alpha = log P(block | new) - log P(block | old). */
-static enum gpm_status gibbs_transition(struct infer_state *x, struct trace *t, struct node **at,
-                                        size_t n, const struct mh_extra *extra, void *ctx,
-                                        bool *accepted) {
-    const struct gibbs *g = ctx;
+static enum gpm_status gibbs_step(struct step *s) {
     struct enumeration e;
-    double pick = !g->max && extra ? -extra->log_pick(extra->ctx, t) : 0;
-    enum gpm_status st = enumerate_block(x, t, at, n, &e);
+    bool max = s->g->op->how == TAKE_HEAVIEST;
+    double pick = max ? 0 : -step_log_pick(s);
+    enum gpm_status st = enumerate_block(s, &e);
     if (st != GPM_OK) return st;
-    size_t j = g->max ? heaviest(&e) : draw(&e);
+    size_t j = max ? heaviest(&e) : draw(&e);
     bool moved = j != SIZE_MAX && j != e.current;
     if (moved) st = enumeration_build(&e, j);
     moved = moved && st == GPM_OK && move_built(&e.m);
-    if (moved && !g->max && extra) pick += extra->log_pick(extra->ctx, t);
-    if (moved && pick < 0 && log(rng_uniform(&t->rng)) >= pick) moved = false;
-    *accepted = moved || j == e.current;
+    if (moved && !max) pick += step_log_pick(s);
+    if (moved && pick < 0 && log(rng_uniform(&s->t->rng)) >= pick) moved = false;
+    s->accepted = moved || j == e.current;
     enumeration_end(&e, moved);
     return st;
 }
 
-static enum gpm_status enumerating(struct infer_state *x, const char *op, bool max,
-                                   const value *args, size_t n, value *out) {
-    struct target g;
-    struct gibbs how = {max};
-    const struct target_form form = {op, "one", 0, false};
-    enum gpm_status st = infer_target(x, &form, args, n, NULL, &g);
-    if (st == GPM_OK) st = infer_transitions(x, &g, gibbs_transition, &how);
-    if (st == GPM_OK) *out = NIL;
-    return st;
-}
-
-static enum gpm_status op_gibbs(struct infer_state *x, const value *args, size_t n, value *out) {
-    return enumerating(x, "gibbs", false, args, n, out);
-}
-
-static enum gpm_status op_emap(struct infer_state *x, const value *args, size_t n, value *out) {
-    return enumerating(x, "emap", true, args, n, out);
-}
-
-#define GIBBS_SIG "(scope: target, block?: block, steps?: count, parallel?: bool) -> action"
+#define ENUMERATING(name, doc, how_)                                                               \
+    {                                                                                              \
+        name, "(scope: target, block?: block, steps?: count, parallel?: bool) -> action", doc,     \
+            NULL, OP_STEPS, .run = infer_steps, .how = how_, .block = "one", .step = gibbs_step    \
+    }
 const struct infer_op infer_gibbs_rows[] = {
-    {"gibbs", GIBBS_SIG, "enumerates the joint values of the block and draws one by its weight",
-     NULL, OP_STEPS, op_gibbs},
-    {"emap", GIBBS_SIG, "enumerates the joint values of the block and takes the most probable",
-     NULL, OP_STEPS, op_emap},
+    ENUMERATING("gibbs", "enumerates the joint values of the block and draws one by its weight",
+                DRAW),
+    ENUMERATING("emap", "enumerates the joint values of the block and takes the most probable",
+                TAKE_HEAVIEST),
 };
 const size_t infer_gibbs_count = COUNT_OF(infer_gibbs_rows);

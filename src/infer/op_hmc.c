@@ -88,10 +88,6 @@ static double *unit_mass(size_t n) {
 
 /* hmc */
 
-struct hmc {
-    double eps, steps;
-};
-
 /* Where the block stands now, with the gradient there; on the frozen brush, so a->logp need not be
  * c->w_old. */
 static enum gpm_status start(struct continuous *c, struct point *a) {
@@ -103,22 +99,20 @@ static enum gpm_status start(struct continuous *c, struct point *a) {
  *
  *     log alpha = logp - w_old + K(p) - K(p') + log P(block | new) - log P(block | old)
  *
- * K = p' M^-1 p / 2, here `before` and `after` (energy with logp put to 0). logp and w_old are the
- * true weights, each with its own brush; the densities along the way only steer. `pick` is
- * - log P(block | old), and extra is NULL where the block was not picked at random. */
-static enum gpm_status trajectory(struct continuous *c, double eps, double steps,
-                                  const double *inv_mass, const struct mh_extra *extra, double pick,
-                                  bool *accepted) {
+ * K = p' M^-1 p / 2, here `before` and `after` (energy with logp put to 0), M = 1. logp and w_old
+ * are the true weights, each with its own brush; the densities along the way only steer. `pick` is
+ * - log P(block | old). */
+static enum gpm_status trajectory(struct continuous *c, double eps, double steps, double pick,
+                                  struct step *s) {
     struct point a;
     size_t n = c->n_z;
+    double *inv_mass = unit_mass(n), logp;
     point_init(&a, n);
-    double frozen_old = 0, logp, before = 0, after = 0;
     enum gpm_status st = start(c, &a);
-    frozen_old = a.logp;
+    bool ok = st == GPM_OK && a.logp > -INFINITY;
     draw_momentum(&a, inv_mass, n, &c->t->rng);
     a.logp = 0;
-    before = energy(&a, inv_mass, n);
-    bool ok = st == GPM_OK && frozen_old > -INFINITY;
+    double before = energy(&a, inv_mass, n);
     for (double i = 0; ok && i < steps; i++) {
         st = leapfrog(c, &a, eps, inv_mass);
         ok = st == GPM_OK && a.logp > -INFINITY;
@@ -126,46 +120,27 @@ static enum gpm_status trajectory(struct continuous *c, double eps, double steps
     if (ok) st = continuous_build(c, a.z, &logp);
     if (ok && st == GPM_OK && move_built(&c->m)) {
         a.logp = 0;
-        after = energy(&a, inv_mass, n);
-        double log_alpha = logp - c->w_old + before - after;
-        if (extra) log_alpha += pick + extra->log_pick(extra->ctx, c->t);
+        double after = energy(&a, inv_mass, n);
+        double log_alpha = logp - c->w_old + before - after + (pick + step_log_pick(s));
         if (log_alpha < -DIVERGED) c->x->divergences++;
-        *accepted =
+        s->accepted =
             c->w_old == -INFINITY || log_alpha >= 0 || log(rng_uniform(&c->t->rng)) < log_alpha;
-        *accepted = *accepted && logp > -INFINITY;
+        s->accepted = s->accepted && logp > -INFINITY;
     }
     point_release(&a);
+    mem_free(inv_mass);
     return st;
 }
 
-static enum gpm_status hmc_transition(struct infer_state *x, struct trace *t, struct node **at,
-                                      size_t n, const struct mh_extra *extra, void *ctx,
-                                      bool *accepted) {
-    const struct hmc *h = ctx;
+static enum gpm_status hmc_step(struct step *s) {
     struct continuous c;
-    double pick = extra ? -extra->log_pick(extra->ctx, t) : 0;
-    enum gpm_status st = continuous_open(x, t, at, n, true, &c);
+    double pick = -step_log_pick(s);
+    enum gpm_status st = continuous_open(s, true, &c);
     if (st != GPM_OK || !c.n_parts) return st;
-    double *mass = unit_mass(c.n_z);
     /* A random length breaks the periods at which a fixed one returns to its start (Neal 2011). */
-    double steps = 1 + (double)rng_below(&t->rng, (uint64_t)h->steps);
-    st = trajectory(&c, h->eps, steps, mass, extra, pick, accepted);
-    mem_free(mass);
-    continuous_close(&c, st == GPM_OK && *accepted);
-    return st;
-}
-
-static enum gpm_status op_hmc(struct infer_state *x, const value *args, size_t n, value *out) {
-    struct target g;
-    struct hmc h;
-    value extra[2] = {value_num(0.1), value_num(10)};
-    static const struct target_form form = {"hmc", "all", 2, false};
-    enum gpm_status st = infer_target(x, &form, args, n, extra, &g);
-    h.eps = extra[0].u.num;
-    h.steps = extra[1].u.num;
-    if (st == GPM_OK) st = infer_at_least(x, "hmc", "number of leapfrog steps", h.steps, 1);
-    if (st == GPM_OK) st = infer_transitions(x, &g, hmc_transition, &h);
-    if (st == GPM_OK) *out = NIL;
+    double steps = 1 + (double)rng_below(&s->t->rng, (uint64_t)s->g->extra[1].u.num);
+    st = trajectory(&c, s->g->extra[0].u.num, steps, pick, s);
+    continuous_close(&c, st == GPM_OK && s->accepted);
     return st;
 }
 
@@ -201,9 +176,11 @@ void nuts_free(void *states) {
     }
 }
 
-static struct adapt *adapt_for(struct infer_state *x, value scope, value block, size_t n,
-                               double warmup) {
+/* By the target, or the subproblem as the program holds it. */
+static struct adapt *adapt_for(struct infer_state *x, const struct target *g, size_t n) {
     struct adapt *a = x->nuts;
+    value scope = g->sub ? value_box(V_BOX, (struct box *)&g->sub->box) : g->scope;
+    value block = g->sub ? NIL : g->block;
     for (; a; a = a->next)
         if (a->n == n && value_equal(a->scope, scope) && value_equal(a->block, block)) return a;
     a = NEW(struct adapt);
@@ -213,7 +190,7 @@ static struct adapt *adapt_for(struct infer_state *x, value scope, value block, 
     a->inv_mass = unit_mass(n);
     a->mean = mem_zalloc((n + 1) * sizeof(double));
     a->m2 = mem_zalloc((n + 1) * sizeof(double));
-    a->warmup = warmup;
+    a->warmup = g->extra[0].u.num;
     a->log_eps = NAN;
     a->next = x->nuts;
     x->nuts = a;
@@ -485,15 +462,10 @@ static enum gpm_status nuts_tree(struct tree *t, struct nuts_run *r) {
     return st;
 }
 
-struct nuts {
-    value scope, block;
-    double warmup;
-};
-
 /* One transition on a block without brush. Nothing but numbers changes, so the blocks there are
  * stay the same and log P(block) cancels: no ratio is left to compute. A pick whose weight turns
  * out -inf when it is built in the trace is refused. */
-static enum gpm_status nuts_step(struct continuous *c, struct adapt *a, bool *accepted) {
+static enum gpm_status nuts_draw(struct continuous *c, struct adapt *a, bool *accepted) {
     size_t n = c->n_z;
     struct tree t = {.c = c, .inv_mass = a->inv_mass};
     struct nuts_run r = {0};
@@ -530,44 +502,31 @@ static enum gpm_status nuts_step(struct continuous *c, struct adapt *a, bool *ac
     return st;
 }
 
-static enum gpm_status nuts_transition(struct infer_state *x, struct trace *t, struct node **at,
-                                       size_t n, const struct mh_extra *extra, void *ctx,
-                                       bool *accepted) {
-    const struct nuts *h = ctx;
+static enum gpm_status nuts_step(struct step *s) {
     struct continuous c;
-    double pick = extra ? -extra->log_pick(extra->ctx, t) : 0;
-    enum gpm_status st = continuous_open(x, t, at, n, true, &c);
+    double pick = -step_log_pick(s);
+    enum gpm_status st = continuous_open(s, true, &c);
     if (st != GPM_OK || !c.n_parts) return st;
-    struct adapt *a = adapt_for(x, h->scope, h->block, c.n_z, h->warmup);
-    if (c.w_old == -INFINITY || move_has_brush(&c.m)) {
-        double *mass = unit_mass(c.n_z);
-        st = trajectory(&c, 0.1, 1 + (double)rng_below(&t->rng, 10), mass, extra, pick, accepted);
-        mem_free(mass);
-    } else
-        st = nuts_step(&c, a, accepted);
-    continuous_close(&c, st == GPM_OK && *accepted);
+    struct adapt *a = adapt_for(s->x, s->g, c.n_z);
+    if (c.w_old == -INFINITY || move_has_brush(&c.m))
+        st = trajectory(&c, 0.1, 1 + (double)rng_below(&s->t->rng, 10), pick, s);
+    else
+        st = nuts_draw(&c, a, &s->accepted);
+    continuous_close(&c, st == GPM_OK && s->accepted);
     return st;
 }
 
-static enum gpm_status op_nuts(struct infer_state *x, const value *args, size_t n, value *out) {
-    struct target g;
-    static const struct target_form form = {"nuts", "all", 1, true};
-    value extra[1] = {value_num(300)};
-    enum gpm_status st = infer_target(x, &form, args, n, extra, &g);
-    struct nuts h = {.warmup = extra[0].u.num};
-    h.scope = g.sub ? args[0] : g.scope;
-    h.block = g.sub ? NIL : g.block;
-    if (st == GPM_OK) st = infer_transitions(x, &g, nuts_transition, &h);
-    if (st == GPM_OK) *out = NIL;
-    if (st == GPM_OK && (x->divergences || nuts_bfmi(x) < BFMI_LOW || x->deep)) {
-        diag_warn(x->core->diags, DIAG_SLOW, x->at, "nuts does not follow this posterior: %s",
-                  x->divergences            ? "trajectories diverge"
-                  : nuts_bfmi(x) < BFMI_LOW ? "its energy moves slowly (E-BFMI below 0.3)"
-                                            : "trajectories reach the limit of their length");
-        diag_set_help(x->core->diags, "summarize and gpmem diagnose say how often; where the scale "
-                                      "of a choice depends on another, write it as scale * z with "
-                                      "z ~ normal(0, 1)");
-    }
+static enum gpm_status op_nuts(struct infer_state *x, const struct action *a, value *out) {
+    enum gpm_status st = infer_steps(x, a, out);
+    bool slow = nuts_bfmi(x) < BFMI_LOW;
+    if (st != GPM_OK || !(x->divergences || slow || x->deep)) return st;
+    diag_warn(x->core->diags, DIAG_SLOW, x->at, "nuts does not follow this posterior: %s",
+              x->divergences ? "trajectories diverge"
+              : slow         ? "its energy moves slowly (E-BFMI below 0.3)"
+                             : "trajectories reach the limit of their length");
+    diag_set_help(x->core->diags, "summarize and gpmem diagnose say how often; where the scale "
+                                  "of a choice depends on another, write it as scale * z with "
+                                  "z ~ normal(0, 1)");
     return st;
 }
 
@@ -576,9 +535,11 @@ const struct infer_op infer_hmc_rows[] = {
      "(scope: target, block?: block, step_size?: nonneg, leapfrog_steps?: count, "
      "transitions?: count) -> action",
      "Hamiltonian Monte Carlo on the continuous choices of the block, 1 to leapfrog_steps steps",
-     NULL, OP_STEPS, op_hmc},
+     NULL, OP_STEPS, .run = infer_steps, .block = "all", .n_extra = 2, .extra = {0.1, 10},
+     .counted = "number of leapfrog steps", .step = hmc_step},
     {"nuts", "(scope: target, block?: block, warmup?: count, transitions?: count) -> action",
      "No-U-turn sampler; the first `warmup` transitions (300) adapt step size and masses", NULL,
-     OP_STEPS, op_nuts},
+     OP_STEPS, .run = op_nuts, .block = "all", .n_extra = 1, .extra = {300}, .steps_last = true,
+     .step = nuts_step},
 };
 const size_t infer_hmc_count = COUNT_OF(infer_hmc_rows);

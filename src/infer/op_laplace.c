@@ -22,7 +22,7 @@ enum { MH_DRAWS = 100, EVIDENCE_DRAWS = 1000 };
  * ends), and `pick` is - log P(block | old). g does not depend on where the chain stands
  * (laplace_fit.h), else its density at `old` would not be the way back. */
 static enum gpm_status propose_fit(struct continuous *c, const struct laplace_fit *f, double pick,
-                                   const struct mh_extra *extra, bool *accepted) {
+                                   struct step *s) {
     double z[PROPOSAL_MAX_DIM], logp, log_alpha = 0;
     struct rng *r = &c->t->rng;
     /* a walk from a state of weight zero would hardly ever arrive */
@@ -37,103 +37,71 @@ static enum gpm_status propose_fit(struct continuous *c, const struct laplace_fi
     enum gpm_status st = continuous_build(c, z, &logp);
     if (st != GPM_OK || !move_built(&c->m)) return st;
     log_alpha += logp - c->w_old;
-    if (extra) log_alpha += pick + extra->log_pick(extra->ctx, c->t);
-    *accepted = logp > -INFINITY && (c->w_old == -INFINITY || log(rng_uniform(r)) < log_alpha);
+    log_alpha += pick + step_log_pick(s);
+    s->accepted = logp > -INFINITY && (c->w_old == -INFINITY || log(rng_uniform(r)) < log_alpha);
     return st;
 }
 
 /* A fit that found nothing (p.n == 0: no mode, or no finite integral) proposes nothing; the state
  * stays, which is a transition too. */
-static enum gpm_status laplace_transition(struct infer_state *x, struct trace *t, struct node **at,
-                                          size_t n, const struct mh_extra *extra, void *ctx,
-                                          bool *accepted) {
+static enum gpm_status laplace_step(struct step *s) {
     struct continuous c;
     const struct laplace_fit *f = NULL;
     void *own = NULL;
-    double pick = extra ? -extra->log_pick(extra->ctx, t) : 0;
-    enum gpm_status st = continuous_open(x, t, at, n, true, &c);
+    double pick = -step_log_pick(s);
+    enum gpm_status st = continuous_open(s, true, &c);
     if (st != GPM_OK || !c.n_parts) return st;
     st = laplace_fit_find(&c, MH_DRAWS, &own, &f);
-    if (st == GPM_OK && f->p.n) st = propose_fit(&c, f, pick, extra, accepted);
-    continuous_close(&c, st == GPM_OK && *accepted);
+    if (st == GPM_OK && f->p.n) st = propose_fit(&c, f, pick, s);
+    continuous_close(&c, st == GPM_OK && s->accepted);
     laplace_fits_free(own);
-    return st;
-}
-
-static enum gpm_status op_laplace_mh(struct infer_state *x, const value *args, size_t n,
-                                     value *out) {
-    struct target g;
-    static const struct target_form form = {"laplace_mh", "all", 0, false};
-    enum gpm_status st = infer_target(x, &form, args, n, NULL, &g);
-    if (st == GPM_OK) st = infer_transitions(x, &g, laplace_transition, NULL);
-    if (st == GPM_OK) *out = NIL;
     return st;
 }
 
 /* ---- log_evidence ---- */
 
-struct evidence_sum {
-    double logz, se, ess;
-};
-
 /* log of the integral of exp(weight) over the block's choices, by the fit's importance sampling;
  * the weight is the density of the choices and of all that depends on them, so with every choice in
- * the block it is the evidence of the data. The trace, its generator included, stays as it was. */
-static enum gpm_status block_evidence(struct infer_state *x, struct trace *t, struct node_set *s,
-                                      double draws, struct evidence_sum *sum) {
+ * the block it is the evidence of the data. is.ess comes as a share of the draws. The trace, its
+ * generator included, stays as it was. */
+static enum gpm_status block_evidence(const struct step *s, double draws, struct is_result *is) {
     struct continuous c;
     const struct laplace_fit *f = NULL;
     void *own = NULL;
-    struct rng now = t->rng;
-    enum gpm_status st = continuous_open(x, t, s->at, s->n, true, &c);
+    struct rng now = s->t->rng;
+    enum gpm_status st = continuous_open(s, true, &c);
     if (st != GPM_OK || !c.n_parts) return st;
     if (c.n_parts < s->n)
-        st = infer_error(x, DIAG_BAD_OPERATOR_ARG,
+        st = infer_error(s->x, DIAG_BAD_OPERATOR_ARG,
                          "log_evidence: the block holds choices that are not continuous");
     if (st == GPM_OK) st = laplace_fit_find(&c, (size_t)draws, &own, &f);
-    if (st == GPM_OK) {
-        sum->logz += f->is.logz;
-        sum->se = hypot(sum->se, f->is.se);
-        sum->ess = fmin(sum->ess, f->is.ess * draws);
-    }
+    if (st == GPM_OK) *is = f->is;
     continuous_close(&c, false);
-    t->rng = now;
+    s->t->rng = now;
     laplace_fits_free(own);
     return st;
 }
 
-static value evidence_value(const struct evidence_sum *sum) {
+/* The last argument, which infer_target reads as transitions, is here the number of draws. */
+static enum gpm_status log_evidence(struct infer_state *x, const struct action *a, struct trace *t,
+                                    value *out) {
     static const char *const keys[] = {"log_evidence", "error", "ess"};
-    double vals[] = {sum->logz, sum->se, sum->ess};
-    return infer_numbers(keys, vals, 3);
-}
-
-static enum gpm_status op_log_evidence(struct infer_state *x, const value *args, size_t n,
-                                       value *out) {
     struct target g;
-    size_t np = x->model->p.n, done = 0;
-    static const struct target_form form = {"log_evidence", "all", 0, false};
-    enum gpm_status st = infer_target(x, &form, args, n, NULL, &g);
+    struct node_set all;
+    struct is_result is = {0, 0, 1}; /* without choices: the integral of nothing */
+    enum gpm_status st = infer_target(x, a, &g);
     if (st != GPM_OK) return st;
-    /* the last argument, which infer_target reads as transitions, is here the number of draws */
-    bool given = n > 2 && !is_absent(args[n - 1]);
+    bool given = a->n > 2 && !is_absent(a->args[a->n - 1]);
     double draws = given ? g.transitions : EVIDENCE_DRAWS;
     if (draws < 10 || draws > 1e6)
         return infer_error(x, DIAG_BAD_OPERATOR_ARG,
                            "log_evidence: the number of draws must be 10 to 1000000");
-    value *vals = NEW_ARRAY(value, np + 1);
-    for (; done < np && st == GPM_OK; done += st == GPM_OK) {
-        struct evidence_sum sum = {0, 0, draws};
-        struct node_set all;
-        struct trace *t = x->model->p.at[done];
-        st = infer_target_all(x, t, &g, &all);
-        if (st == GPM_OK && all.n) st = block_evidence(x, t, &all, draws, &sum);
-        mem_free(all.at);
-        if (st == GPM_OK) vals[done] = evidence_value(&sum);
-    }
-    if (st == GPM_OK) *out = infer_per_particle(x, vals);
-    for (size_t i = 0; i < done; i++) value_unref(vals[i]);
-    mem_free(vals);
+    st = infer_target_all(x, t, &g, &all);
+    struct step s = {.x = x, .t = t, .at = all.at, .n = all.n};
+    if (st == GPM_OK && all.n) st = block_evidence(&s, draws, &is);
+    mem_free(all.at);
+    double vals[] = {is.logz, is.se, fmin(draws, is.ess * draws)};
+    if (st == GPM_OK) *out = infer_numbers(keys, vals, 3);
     return st;
 }
 
@@ -141,12 +109,12 @@ const struct infer_op infer_laplace_rows[] = {
     {"laplace_mh", "(scope: target, block?: block, steps?: count) -> action",
      "Metropolis-Hastings on the continuous choices of the block: proposals from a mixture of "
      "Student-t distributions fitted to their conditional, in turn with steps of its shape",
-     NULL, OP_STEPS, op_laplace_mh},
+     NULL, OP_STEPS, .run = infer_steps, .block = "all", .step = laplace_step},
     {"log_evidence", "(scope: target, block?: block, draws?: count) -> action",
      "log of the integral over the block's continuous choices of what they weigh, everything else "
      "as it is: per particle a dictionary of log_evidence, error (its standard error) and ess; by "
      "importance sampling (1000 draws) around the modes that Laplace's method finds. Always the "
      "same for the same model",
-     NULL, 0, op_log_evidence},
+     NULL, 0, .run = infer_each, .block = "all", .each = log_evidence},
 };
 const size_t infer_laplace_count = COUNT_OF(infer_laplace_rows);

@@ -131,40 +131,26 @@ static double log_q(const struct fit *f, const double *z) {
     return sum;
 }
 
-static enum gpm_status meanfield_transition(struct infer_state *x, struct trace *t,
-                                            struct node **at, size_t n,
-                                            const struct mh_extra *extra, void *ctx,
-                                            bool *accepted) {
+static enum gpm_status meanfield_step(struct step *s) {
     struct continuous c;
     struct fit f;
-    double pick = extra ? -extra->log_pick(extra->ctx, t) : 0, logp = -INFINITY;
-    enum gpm_status st = continuous_open(x, t, at, n, true, &c);
+    struct rng *rng = &s->t->rng;
+    double pick = -step_log_pick(s), logp = -INFINITY;
+    enum gpm_status st = continuous_open(s, true, &c);
     if (st != GPM_OK) return st;
-    if (!c.n_parts) return move_mh(x, t, at, n, extra, accepted);
+    if (!c.n_parts) return move_mh(s);
     fit_init(&f, c.n_z);
-    st = train(&c, &f, *(double *)ctx);
+    st = train(&c, &f, s->g->extra[0].u.num);
     for (size_t i = 0; i < f.n; i++)
-        f.z[i] = f.centre[i] + f.scale[i] * (f.m[i] + exp(f.log_s[i]) * rng_normal(&t->rng));
+        f.z[i] = f.centre[i] + f.scale[i] * (f.m[i] + exp(f.log_s[i]) * rng_normal(rng));
     if (st == GPM_OK) st = continuous_build(&c, f.z, &logp);
     if (st == GPM_OK && logp > -INFINITY) {
         double log_alpha = logp - c.w_old + log_q(&f, c.old) - log_q(&f, f.z);
-        if (extra) log_alpha += pick + extra->log_pick(extra->ctx, t);
-        *accepted = c.w_old == -INFINITY || log_alpha >= 0 || log(rng_uniform(&t->rng)) < log_alpha;
+        log_alpha += pick + step_log_pick(s);
+        s->accepted = c.w_old == -INFINITY || log_alpha >= 0 || log(rng_uniform(rng)) < log_alpha;
     }
     mem_free(f.all);
-    continuous_close(&c, st == GPM_OK && *accepted);
-    return st;
-}
-
-static enum gpm_status op_meanfield(struct infer_state *x, const value *args, size_t n,
-                                    value *out) {
-    struct target g;
-    value extra[1] = {value_num(20)};
-    static const struct target_form form = {"meanfield", "one", 1, false};
-    enum gpm_status st = infer_target(x, &form, args, n, extra, &g);
-    double steps = extra[0].u.num;
-    if (st == GPM_OK) st = infer_transitions(x, &g, meanfield_transition, &steps);
-    if (st == GPM_OK) *out = NIL;
+    continuous_close(&c, st == GPM_OK && s->accepted);
     return st;
 }
 
@@ -173,6 +159,7 @@ const struct infer_op infer_meanfield_rows[] = {
      "(scope: target, block?: block, training_steps?: count, transitions?: "
      "count) -> action",
      "fits independent proposals for the block, then makes one corrected draw from them", NULL,
-     OP_STEPS, op_meanfield},
+     OP_STEPS, .run = infer_steps, .block = "one", .n_extra = 1, .extra = {20},
+     .step = meanfield_step},
 };
 const size_t infer_meanfield_count = COUNT_OF(infer_meanfield_rows);

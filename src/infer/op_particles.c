@@ -20,33 +20,16 @@
 #include <math.h>
 
 /* Particles made for an operator that may fail half way, and then makes none. */
-typedef VEC(struct trace *) particles;
-
-/* One copy of a particle more; fails when memory runs short or reaches its limit. */
-static enum gpm_status add_copy(struct infer_state *x, struct trace *t, particles *to) {
-    enum gpm_status st = core_poll(x->core, x->at);
-    if (st != GPM_OK) return st;
-    struct trace *c = trace_clone(t);
-    c->rng = rng_split(&t->rng);
-    vec_push(to, c);
-    return core_check_memory(x->core, x->at);
-}
-
 static void particles_free(particles *p) {
     for (size_t i = 0; i < p->n; i++) trace_free(p->at[i]);
     vec_release(p);
 }
 
-/* 1 to 1e7, a whole number. */
-static enum gpm_status read_count(struct infer_state *x, const char *op, value v, size_t *out) {
-    double max = 1e7;
-    if (v.tag != V_NUM || !(v.u.num >= 1) || v.u.num != floor(v.u.num))
-        return infer_error(x, DIAG_BAD_OPERATOR_ARG,
-                           "%s: the number of particles must be a whole number of at least 1", op);
-    if (v.u.num > max)
-        return infer_error(x, DIAG_LIMIT, "%s: %g particles are too many", op, v.u.num);
-    *out = (size_t)v.u.num;
-    return GPM_OK;
+/* The model's particles, which are somebody else's by now or freed, give way to others. */
+static void replace_all(struct model *m, particles *by) {
+    vec_release(&m->p);
+    m->p = *by;
+    *by = (particles){0};
 }
 
 /* How often each particle is drawn in `want` draws: what infer_draw_particle gives one by one. */
@@ -90,122 +73,92 @@ static void keep_drawn(struct model *m, const size_t *count, particles *copies, 
 
 /* Multinomial. The first of the draws of a particle takes the trace itself, so that a run with one
  * particle copies nothing. */
-static enum gpm_status op_resample(struct infer_state *x, const value *args, size_t n, value *out) {
-    size_t want = 0;
-    enum gpm_status st = read_count(x, "resample", args[0], &want);
-    if (st != GPM_OK) return st;
+static enum gpm_status op_resample(struct infer_state *x, const struct action *a, value *out) {
+    double most = 1e7, given = a->args[0].u.num;
+    if (given < 1)
+        return infer_error(
+            x, DIAG_BAD_OPERATOR_ARG,
+            "resample: the number of particles must be a whole number of at least 1");
+    if (given > most)
+        return infer_error(x, DIAG_LIMIT, "resample: %g particles are too many", given);
+    size_t want = (size_t)given;
+    enum gpm_status st = GPM_OK;
     struct model *m = x->model;
     double total = model_log_weight(m);
     size_t *count = mem_zalloc(m->p.n * sizeof *count);
     draw_counts(x, total, want, count);
     particles copies = {0}, next = {0};
     for (size_t i = 0; i < m->p.n; i++)
-        for (size_t k = 1; st == GPM_OK && k < count[i]; k++) st = add_copy(x, m->p.at[i], &copies);
+        for (size_t k = 1; st == GPM_OK && k < count[i]; k++)
+            st = model_add_copy(x, m->p.at[i], &copies);
     if (st == GPM_OK) keep_drawn(m, count, &copies, &next);
     particles_free(&copies);
     mem_free(count);
     if (st != GPM_OK) return st;
-    vec_clear(&m->p);
-    for (size_t i = 0; i < next.n; i++) {
-        next.at[i]->log_weight = total - log((double)want);
-        vec_push(&m->p, next.at[i]);
-    }
-    vec_release(&next);
-    *out = NIL;
+    replace_all(m, &next);
+    for (size_t i = 0; i < m->p.n; i++) m->p.at[i]->log_weight = total - log((double)want);
     return GPM_OK;
 }
 
-static enum gpm_status op_weights(struct infer_state *x, const value *args, size_t n, value *out) {
-    struct model *m = x->model;
-    value v = value_array_new(m->p.n);
-    for (size_t i = 0; i < m->p.n; i++) v.u.array->at[i] = value_num(m->p.at[i]->log_weight);
-    *out = v;
+static enum gpm_status weight_of(struct infer_state *x, const struct action *a, struct trace *t,
+                                 value *out) {
+    *out = value_num(t->log_weight);
     return GPM_OK;
 }
 
-static enum gpm_status change_weights(struct infer_state *x, const char *op, value given, bool add,
-                                      value *out) {
+enum { SET, ADD };
+
+static enum gpm_status op_change_weights(struct infer_state *x, const struct action *a,
+                                         value *out) {
     struct model *m = x->model;
     double *w;
     size_t n;
-    if (!seq_numbers(given, &w, &n))
-        return infer_error(x, DIAG_TYPE, "%s needs a sequence of numbers, got a %s", op,
-                           value_type_name(given));
-    bool fits = n == m->p.n;
-    for (size_t i = 0; fits && i < n; i++) {
-        struct trace *t = m->p.at[i];
-        t->log_weight = add ? t->log_weight + w[i] : w[i];
+    if (!seq_numbers(a->args[0], &w, &n))
+        return infer_error(x, DIAG_TYPE, "%s needs a sequence of numbers, got a %s", a->op->name,
+                           value_type_name(a->args[0]));
+    for (size_t i = 0; n == m->p.n && i < n; i++) {
+        double *to = &m->p.at[i]->log_weight;
+        *to = a->op->how == ADD ? *to + w[i] : w[i];
     }
     mem_free(w);
-    if (!fits)
-        return infer_error(x, DIAG_SHAPE, "%s: %zu weights for %zu particles", op, n, m->p.n);
-    *out = NIL;
-    return GPM_OK;
-}
-
-static enum gpm_status op_set_weights(struct infer_state *x, const value *args, size_t n,
-                                      value *out) {
-    return change_weights(x, "set_particle_log_weights", args[0], false, out);
-}
-
-static enum gpm_status op_add_weights(struct infer_state *x, const value *args, size_t n,
-                                      value *out) {
-    return change_weights(x, "increment_particle_log_weights", args[0], true, out);
+    return n == m->p.n ? GPM_OK
+                       : infer_error(x, DIAG_SHAPE, "%s: %zu weights for %zu particles",
+                                     a->op->name, n, m->p.n);
 }
 
 /* Without drawing: the particles stay, and stand for another distribution unless they were equal.
  */
-static enum gpm_status op_equalize(struct infer_state *x, const value *args, size_t n, value *out) {
+static enum gpm_status op_equalize(struct infer_state *x, const struct action *a, value *out) {
     struct model *m = x->model;
     double each = model_log_weight(m) - log((double)m->p.n);
     for (size_t i = 0; i < m->p.n; i++) m->p.at[i]->log_weight = each;
-    *out = NIL;
     return GPM_OK;
 }
 
-static enum gpm_status read_index(struct infer_state *x, const char *op, value v, size_t *out) {
-    size_t n = x->model->p.n;
-    if (v.tag != V_NUM || v.u.num != floor(v.u.num))
-        return infer_error(x, DIAG_TYPE, "%s needs the number of a particle, got a %s", op,
-                           value_type_name(v));
-    if (v.u.num < 0 || v.u.num >= (double)n)
-        return infer_error(x, DIAG_INDEX, "%s: there is no particle %g; they are 0 to %zu", op,
-                           v.u.num, n - 1);
-    *out = (size_t)v.u.num;
-    return GPM_OK;
+/* The particle that the first argument numbers; 0 where it is left out. */
+static enum gpm_status read_index(struct infer_state *x, const struct action *a, size_t *out) {
+    double i = a->n ? a->args[0].u.num : 0;
+    *out = (size_t)i;
+    return i < (double)x->model->p.n
+               ? GPM_OK
+               : infer_error(x, DIAG_INDEX, "%s: there is no particle %g; they are 0 to %zu",
+                             a->op->name, i, x->model->p.n - 1);
 }
 
 /* The model is reduced to one particle for the time of the action, which may replace that trace
  * (structure_mh does) but must not make several. */
-enum gpm_status infer_on_particle(struct infer_state *x, size_t i, value action, value *out) {
-    struct model *m = x->model;
-    VEC(struct trace *) all = {0};
-    for (size_t k = 0; k < m->p.n; k++) vec_push(&all, m->p.at[k]);
-    vec_clear(&m->p);
-    vec_push(&m->p, all.at[i]);
-    enum gpm_status st = action_run(x->core, action, x->at, out);
-    size_t now = m->p.n;
-    all.at[i] = m->p.at[0];
-    for (size_t k = 1; k < now; k++) trace_free(m->p.at[k]);
-    vec_clear(&m->p);
-    for (size_t k = 0; k < all.n; k++) vec_push(&m->p, all.at[k]);
-    vec_release(&all);
-    if (st == GPM_OK && now != 1) {
-        value_unref(*out);
-        st = infer_error(x, DIAG_PARTICLES,
-                         "an action on one particle must not make several (it made %zu)", now);
-    }
-    return st;
+static enum gpm_status on_particle(struct infer_state *x, size_t i, value action, value *out) {
+    particles all = infer_lend(x, i);
+    return infer_take_back(x, i, all, action_run(x->core, action, x->at, out), out);
 }
 
-static enum gpm_status op_on_particle(struct infer_state *x, const value *args, size_t n,
-                                      value *out) {
-    size_t i = 0;
-    enum gpm_status st = read_index(x, "on_particle", args[0], &i);
-    return st == GPM_OK ? infer_on_particle(x, i, args[1], out) : st;
+static enum gpm_status op_on_particle(struct infer_state *x, const struct action *a, value *out) {
+    size_t i;
+    enum gpm_status st = read_index(x, a, &i);
+    return st == GPM_OK ? on_particle(x, i, a->args[1], out) : st;
 }
 
-static enum gpm_status op_for_each_particle(struct infer_state *x, const value *args, size_t n,
+static enum gpm_status op_for_each_particle(struct infer_state *x, const struct action *a,
                                             value *out) {
     size_t np = x->model->p.n, done = 0;
     value *vals = NEW_ARRAY(value, np);
@@ -213,26 +166,19 @@ static enum gpm_status op_for_each_particle(struct infer_state *x, const value *
     enum gpm_status st = GPM_OK;
     x->each_particle = true;
     for (; done < np && st == GPM_OK; done += st == GPM_OK)
-        st = infer_on_particle(x, done, args[0], &vals[done]);
+        st = on_particle(x, done, a->args[0], &vals[done]);
     x->each_particle = outer;
     if (st == GPM_OK) *out = value_list(vals, np);
-    for (size_t i = 0; i < done; i++) value_unref(vals[i]);
-    mem_free(vals);
+    values_free(vals, done);
     return st;
 }
 
-static enum gpm_status op_add_particle(struct infer_state *x, const value *args, size_t n,
-                                       value *out) {
-    size_t i = 0;
-    enum gpm_status st = n ? read_index(x, "add_particle", args[0], &i) : GPM_OK;
-    if (st != GPM_OK) return st;
-    particles one = {0};
-    st = add_copy(x, x->model->p.at[i], &one);
-    if (st == GPM_OK) {
-        vec_push(&x->model->p, vec_pop(&one));
-        *out = value_num((double)(x->model->p.n - 1));
-    }
-    particles_free(&one);
+static enum gpm_status op_add_particle(struct infer_state *x, const struct action *a, value *out) {
+    size_t i;
+    struct model *m = x->model;
+    enum gpm_status st = read_index(x, a, &i);
+    if (st == GPM_OK) st = model_add_copy(x, m->p.at[i], &m->p);
+    if (st == GPM_OK) *out = value_num((double)(m->p.n - 1));
     return st;
 }
 
@@ -303,28 +249,18 @@ static void collapse(struct infer_state *x, const value *key, bool max) {
     mem_free(weight);
 }
 
-static enum gpm_status collapsing(struct infer_state *x, const char *op, bool max,
-                                  const value *args, size_t n, value *out) {
+enum { BY_WEIGHT, HEAVIEST };
+
+static enum gpm_status op_collapse(struct infer_state *x, const struct action *a, value *out) {
     struct target g;
     size_t np = x->model->p.n, have = 0;
     value *key = NEW_ARRAY(value, np);
-    const struct target_form form = {op, "all", 0, false};
-    enum gpm_status st = infer_target(x, &form, args, n, NULL, &g);
+    enum gpm_status st = infer_target(x, a, &g);
     for (; st == GPM_OK && have < np; have += st == GPM_OK)
         st = values_of(x, x->model->p.at[have], &g, &key[have]);
-    if (st == GPM_OK) collapse(x, key, max);
+    if (st == GPM_OK) collapse(x, key, a->op->how == HEAVIEST);
     values_free(key, have);
-    *out = NIL;
     return st;
-}
-
-static enum gpm_status op_collapse(struct infer_state *x, const value *args, size_t n, value *out) {
-    return collapsing(x, "collapse_equal", false, args, n, out);
-}
-
-static enum gpm_status op_collapse_map(struct infer_state *x, const value *args, size_t n,
-                                       value *out) {
-    return collapsing(x, "collapse_equal_map", true, args, n, out);
 }
 
 /* One particle for each value of the block, weighted by its conditional probability. */
@@ -335,15 +271,13 @@ static enum gpm_status take_value(struct infer_state *x, struct trace *t, const 
     struct node_set block;
     struct enumeration e;
     enum gpm_status st = infer_target_all(x, t, g, &block);
+    struct step s = {.x = x, .t = t, .at = block.at, .n = block.n};
     *n = 1;
     *weight = 0;
-    if (st != GPM_OK || !block.n) {
-        mem_free(block.at);
-        return st;
-    }
-    st = enumerate_block(x, t, block.at, block.n, &e);
+    bool any = st == GPM_OK && block.n;
+    if (any) st = enumerate_block(&s, &e);
     mem_free(block.at);
-    if (st != GPM_OK) return st;
+    if (st != GPM_OK || !any) return st;
     double total = enumeration_log_total(&e);
     *n = e.n;
     *weight = total > -INFINITY ? e.weight[j] - total : -INFINITY;
@@ -354,18 +288,16 @@ static enum gpm_status take_value(struct infer_state *x, struct trace *t, const 
 
 /* Each value is enumerated on a copy of its own; a value of probability zero gets none. Where every
  * particle is impossible the old ones stay. */
-static enum gpm_status op_diversify(struct infer_state *x, const value *args, size_t n,
-                                    value *out) {
+static enum gpm_status op_diversify(struct infer_state *x, const struct action *a, value *out) {
     struct target g;
-    static const struct target_form form = {"enumerative_diversify", "all", 0, false};
-    enum gpm_status st = infer_target(x, &form, args, n, NULL, &g);
+    enum gpm_status st = infer_target(x, a, &g);
     particles next = {0};
     struct model *m = x->model;
     for (size_t i = 0; st == GPM_OK && i < m->p.n; i++) {
         size_t count = 1;
         for (size_t j = 0; st == GPM_OK && j < count; j++) {
             double w = -INFINITY;
-            st = add_copy(x, m->p.at[i], &next);
+            st = model_add_copy(x, m->p.at[i], &next);
             if (st != GPM_OK) break;
             st = take_value(x, vec_last(&next), &g, j, &w, &count);
             if (st == GPM_OK && w > -INFINITY)
@@ -376,39 +308,40 @@ static enum gpm_status op_diversify(struct infer_state *x, const value *args, si
     }
     if (st == GPM_OK && next.n) {
         for (size_t i = 0; i < m->p.n; i++) trace_free(m->p.at[i]);
-        vec_clear(&m->p);
-        for (size_t i = 0; i < next.n; i++) vec_push(&m->p, next.at[i]);
-        vec_release(&next);
-    } else
-        particles_free(&next);
-    *out = NIL;
+        replace_all(m, &next);
+    }
+    particles_free(&next);
     return st;
 }
 
 const struct infer_op infer_particles_rows[] = {
     {"resample", "(n: count) -> action", "n particles drawn by weight; the total weight is kept",
-     NULL, 0, op_resample},
+     NULL, 0, .run = op_resample},
     {"resample_multiprocess", "(n: count, max?: any) -> action", "the same as resample", NULL, 0,
-     op_resample},
+     .run = op_resample},
     {"particle_log_weights", "() -> action", "array of the particles' log weights", NULL, 0,
-     op_weights},
+     .run = infer_each, .each = weight_of},
     {"set_particle_log_weights", "(w: any) -> action", "sets the particles' log weights", NULL, 0,
-     op_set_weights},
+     .run = op_change_weights, .how = SET},
     {"increment_particle_log_weights", "(w: any) -> action", "adds to the particles' log weights",
-     NULL, 0, op_add_weights},
+     NULL, 0, .run = op_change_weights, .how = ADD},
     {"equalize_particle_log_weights", "() -> action",
-     "makes the weights equal, keeping their total", NULL, 0, op_equalize},
+     "makes the weights equal, keeping their total", NULL, 0, .run = op_equalize},
     {"on_particle", "(i: count, a: action) -> action", "runs a on particle i alone", NULL, 0,
-     op_on_particle},
+     .run = op_on_particle},
     {"for_each_particle", "(a: action) -> action",
-     "runs a on each particle by itself; list of the results", NULL, 0, op_for_each_particle},
+     "runs a on each particle by itself; list of the results", NULL, 0,
+     .run = op_for_each_particle},
     {"add_particle", "(i?: count) -> action", "adds a copy of particle i; its number", NULL, 0,
-     op_add_particle},
+     .run = op_add_particle},
     {"collapse_equal", "(scope: target, block?: block) -> action",
-     "merges particles that agree on the block, adding their weights", NULL, 0, op_collapse},
+     "merges particles that agree on the block, adding their weights", NULL, 0, .run = op_collapse,
+     .how = BY_WEIGHT, .block = "all"},
     {"collapse_equal_map", "(scope: target, block?: block) -> action",
-     "of particles that agree on the block keeps the heaviest", NULL, 0, op_collapse_map},
+     "of particles that agree on the block keeps the heaviest", NULL, 0, .run = op_collapse,
+     .how = HEAVIEST, .block = "all"},
     {"enumerative_diversify", "(scope: target, block?: block) -> action",
-     "splits every particle into one for each value of the block", NULL, 0, op_diversify},
+     "splits every particle into one for each value of the block", NULL, 0, .run = op_diversify,
+     .block = "all"},
 };
 const size_t infer_particles_count = COUNT_OF(infer_particles_rows);

@@ -17,6 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { BY_WEIGHT, MOST_PROBABLE }; /* which of the particles is kept */
+
 /* A step of a drawn particle. The tree of links is shared: a particle holds its last link, a link
  * its parent, and lines that died out free themselves. */
 struct link {
@@ -225,11 +227,6 @@ static enum gpm_status choose(struct csmc *c, bool max, bool *moved) {
     return st;
 }
 
-struct pgibbs {
-    double particles;
-    bool max;
-};
-
 static void csmc_init(struct csmc *c, size_t n) {
     c->n = n;
     c->w_old = NEW_ARRAY(double, c->steps + 1);
@@ -255,14 +252,14 @@ static void csmc_release(struct csmc *c) {
 }
 
 /* One sweep over the sets; the principals of set i belong to step i. */
-static enum gpm_status run(struct csmc *c, const struct pgibbs *h, bool *moved) {
-    csmc_init(c, (size_t)h->particles);
+static enum gpm_status run(struct csmc *c, const struct target *g, bool *moved) {
+    csmc_init(c, (size_t)g->extra[0].u.num);
     enum gpm_status st = scaffold_detach_steps(c->s, c->w_old, c->steps);
     if (st == GPM_OK) {
         c->rng = rng_split(&c->t->rng);
         struct rng outer = c->t->rng;
         st = sweep(c);
-        if (st == GPM_OK) st = choose(c, h->max, moved);
+        if (st == GPM_OK) st = choose(c, g->op->how == MOST_PROBABLE, moved);
         c->t->rng = outer;
         if (st == GPM_OK && *moved)
             scaffold_commit(c->s);
@@ -282,7 +279,7 @@ static int by_seq(const void *a, const void *b) {
 }
 
 static enum gpm_status on_sets(struct infer_state *x, struct trace *t, const struct node_set *sets,
-                               size_t n, const struct pgibbs *h, bool *moved) {
+                               size_t n, const struct target *g, bool *moved) {
     struct csmc c = {.x = x, .t = t};
     size_t total = 0, k = 0;
     for (size_t i = 0; i < n; i++) total += sets[i].n;
@@ -295,11 +292,12 @@ static enum gpm_status on_sets(struct infer_state *x, struct trace *t, const str
             at[k++] = sets[i].at[j];
         }
     double ignored;
-    enum gpm_status st = h->max ? trace_log_joint(t, &c.old_joint, &ignored) : GPM_OK;
+    enum gpm_status st = GPM_OK;
+    if (g->op->how == MOST_PROBABLE) st = trace_log_joint(t, &c.old_joint, &ignored);
     if (st == GPM_OK) st = scaffold_build(t, at, total, &c.s);
     if (st == GPM_OK) {
         c.steps = scaffold_set_steps(c.s, at, step, total);
-        st = run(&c, h, moved);
+        st = run(&c, g, moved);
         scaffold_free(c.s);
     }
     mem_free(at);
@@ -308,18 +306,16 @@ static enum gpm_status on_sets(struct infer_state *x, struct trace *t, const str
 }
 
 /* A single block: picked as for any other operator. */
-static enum gpm_status one_block(struct infer_state *x, struct trace *t, struct node **at, size_t n,
-                                 const struct mh_extra *extra, void *ctx, bool *accepted) {
+static enum gpm_status one_block(struct step *s) {
     /* a sweep has no ratio that the pick of the block could correct */
-    if (extra) return move_mh(x, t, at, n, extra, accepted);
-    struct node_set set = {at, n};
-    return on_sets(x, t, &set, 1, ctx, accepted);
+    if (s->extra) return move_mh(s);
+    struct node_set set = {s->at, s->n};
+    return on_sets(s->x, s->t, &set, 1, s->g, &s->accepted);
 }
 
 /* Blocks in the order of their ids; choices of the scope default in the order of creation, which
  * for a model written as a series is the order of time. */
-static enum gpm_status over_blocks(struct infer_state *x, const struct target *g,
-                                   struct pgibbs *h) {
+static enum gpm_status over_blocks(struct infer_state *x, const struct target *g) {
     value scope = g->sub ? g->sub->a : g->scope;
     enum gpm_status st = GPM_OK;
     for (size_t p = 0; p < x->model->p.n; p++)
@@ -331,49 +327,39 @@ static enum gpm_status over_blocks(struct infer_state *x, const struct target *g
             st = infer_target_sets(x, t, g, &sets, &n);
             if (st != GPM_OK) return st;
             if (n && infer_is_name(scope, "default")) qsort(sets, n, sizeof *sets, by_seq);
-            if (n) st = on_sets(x, t, sets, n, h, &moved);
+            if (n) st = on_sets(x, t, sets, n, g, &moved);
             if (n && st == GPM_OK) infer_count(x, infer_stats_of(x, scope), moved);
             target_sets_free(sets, n);
         }
     return st;
 }
 
-static enum gpm_status particle_gibbs(struct infer_state *x, const char *op, bool max,
-                                      const value *args, size_t n, value *out) {
+static enum gpm_status op_pgibbs(struct infer_state *x, const struct action *a, value *out) {
     struct target g;
-    struct pgibbs h = {.max = max};
-    value extra[1] = {value_num(10)};
-    const struct target_form form = {op, "ordered", 1, false};
-    enum gpm_status st = infer_target(x, &form, args, n, extra, &g);
-    h.particles = extra[0].u.num;
-    if (st == GPM_OK) st = infer_at_least(x, op, "number of particles", h.particles, 1);
-    if (st == GPM_OK && h.particles > 1e6)
-        st = infer_error(x, DIAG_LIMIT, "%s: %g particles are too many", op, h.particles);
+    enum gpm_status st = infer_target(x, a, &g);
+    double wanted = g.extra[0].u.num;
+    if (st == GPM_OK && wanted > 1e6)
+        st = infer_error(x, DIAG_LIMIT, "%s: %g particles are too many", a->op->name, wanted);
     if (st != GPM_OK) return st;
     value block = g.sub ? g.sub->b : g.block;
     bool several =
         infer_is_name(block, "ordered") || infer_is_name(block, "all") || block.tag == V_ARRAY;
     if (g.sub && g.sub->kind != SUB_SCOPE) several = false;
-    st = several ? over_blocks(x, &g, &h) : infer_transitions(x, &g, one_block, &h);
-    if (st == GPM_OK) *out = NIL;
-    return st;
+    return several ? over_blocks(x, &g) : infer_transitions(x, &g, one_block, NULL);
 }
 
-static enum gpm_status op_pgibbs(struct infer_state *x, const value *args, size_t n, value *out) {
-    return particle_gibbs(x, "pgibbs", false, args, n, out);
-}
-
-static enum gpm_status op_pmap(struct infer_state *x, const value *args, size_t n, value *out) {
-    return particle_gibbs(x, "func_pmap", true, args, n, out);
-}
-
-#define PGIBBS_SIG                                                                                 \
-    "(scope: target, block?: block, particles?: count, steps?: count, parallel?: bool) -> action"
+#define PGIBBS(name, doc, how_)                                                                    \
+    {                                                                                              \
+        name,                                                                                      \
+            "(scope: target, block?: block, particles?: count, steps?: count, parallel?: bool) "   \
+            "-> action",                                                                           \
+            doc, NULL, 0, .run = op_pgibbs, .how = how_, .block = "ordered", .n_extra = 1,         \
+                          .extra = {10}, .counted = "number of particles"                          \
+    }
 const struct infer_op infer_pgibbs_rows[] = {
-    {"pgibbs", PGIBBS_SIG,
-     "particle Gibbs: conditional sequential Monte Carlo over the blocks in order", NULL, 0,
-     op_pgibbs},
-    {"func_pgibbs", PGIBBS_SIG, "the same as pgibbs", NULL, 0, op_pgibbs},
-    {"func_pmap", PGIBBS_SIG, "as pgibbs, but takes the most probable particle", NULL, 0, op_pmap},
+    PGIBBS("pgibbs", "particle Gibbs: conditional sequential Monte Carlo over the blocks in order",
+           BY_WEIGHT),
+    PGIBBS("func_pgibbs", "the same as pgibbs", BY_WEIGHT),
+    PGIBBS("func_pmap", "as pgibbs, but takes the most probable particle", MOST_PROBABLE),
 };
 const size_t infer_pgibbs_count = COUNT_OF(infer_pgibbs_rows);

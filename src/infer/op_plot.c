@@ -175,26 +175,19 @@ enum gpm_status infer_show(struct infer_state *x, const struct plot_scene *s, co
     return st == GPM_OK ? write_svg(x, s, file) : st;
 }
 
-static enum gpm_status draw(struct infer_state *x, const char *file, value spec, value data,
-                            value *out) {
+enum { ON_TERMINAL, TO_FILE };
+
+/* (spec, data), or (file, spec, data) */
+static enum gpm_status op_plot(struct infer_state *x, const struct action *a, value *out) {
+    bool to_file = a->op->how == TO_FILE;
+    const value *rest = a->args + (to_file ? 1 : 0);
     struct plot_scene *s;
-    enum gpm_status st = make_scene(x, spec, data, &s);
+    enum gpm_status st = make_scene(x, rest[0], rest[1], &s);
     if (st != GPM_OK) return st;
-    st = infer_show(x, s, file, 0);
+    st = infer_show(x, s, to_file ? infer_text(a->args[0]) : NULL, 0);
     plot_scene_free(s);
-    if (st != GPM_OK) return st;
-    x->wrote = true;
-    *out = NIL;
-    return GPM_OK;
-}
-
-static enum gpm_status op_plot(struct infer_state *x, const value *args, size_t n, value *out) {
-    return draw(x, NULL, args[0], args[1], out);
-}
-
-static enum gpm_status op_plot_to_file(struct infer_state *x, const value *args, size_t n,
-                                       value *out) {
-    return draw(x, infer_text(args[0]), args[1], args[2], out);
+    x->wrote |= st == GPM_OK;
+    return st;
 }
 
 const struct infer_op infer_plot_rows[] = {
@@ -202,11 +195,12 @@ const struct infer_op infer_plot_rows[] = {
      "draws columns of a dataset, or plain numbers, on the terminal: \"l0\" a line of column 0 "
      "over "
      "the iteration, \"p0d1d\" points of column 1 over column 0, \"h0\" a histogram",
-     NULL, 0, op_plot},
-    {"plotf", "(spec: any, data: any) -> action", "the same as plot", NULL, 0, op_plot},
+     NULL, 0, .run = op_plot, .how = ON_TERMINAL},
+    {"plotf", "(spec: any, data: any) -> action", "the same as plot", NULL, 0, .run = op_plot,
+     .how = ON_TERMINAL},
     {"plot_to_file", "(file: name, spec: any, data: any) -> action",
-     "draws into an SVG file; needs --allow-write", NULL, 0, op_plot_to_file},
+     "draws into an SVG file; needs --allow-write", NULL, 0, .run = op_plot, .how = TO_FILE},
     {"plotf_to_file", "(file: name, spec: any, data: any) -> action", "the same as plot_to_file",
-     NULL, 0, op_plot_to_file},
+     NULL, 0, .run = op_plot, .how = TO_FILE},
 };
 const size_t infer_plot_count = COUNT_OF(infer_plot_rows);

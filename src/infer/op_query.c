@@ -244,16 +244,16 @@ static enum gpm_status ask_posterior(struct infer_state *x, const char *text,
     return st;
 }
 
-static enum gpm_status op_prob(struct infer_state *x, const value *args, size_t n, value *out) {
-    const char *text = args[0].u.str->text;
+static enum gpm_status op_prob(struct infer_state *x, const struct action *act, value *out) {
+    const char *text = act->args[0].u.str->text;
     struct query_answer a = {0, 0, 0};
-    value from = n > 1 && !is_absent(args[1]) ? args[1] : x->structures;
+    value from = is_absent(action_arg(act, 1)) ? x->structures : act->args[1];
     struct structure_posterior *s = structure_posterior_of(from);
     struct dataset *d = dataset_of(from);
-    enum gpm_status st = from.tag == V_NIL && n < 2 ? ask_particles(x, text, &a)
-                         : s                        ? ask_posterior(x, text, s, &a)
-                         : d                        ? ask_dataset(x, text, d, &a)
-                                                    : ask_sequence(x, text, from, &a);
+    enum gpm_status st = from.tag == V_NIL && act->n < 2 ? ask_particles(x, text, &a)
+                         : s                             ? ask_posterior(x, text, s, &a)
+                         : d                             ? ask_dataset(x, text, d, &a)
+                                                         : ask_sequence(x, text, from, &a);
     if (st != GPM_OK) return st;
     static const char *const keys[] = {"probability", "error", "ess"};
     double vals[] = {a.probability, a.error, a.ess};
@@ -299,8 +299,8 @@ static bool distinct(const struct dataset *d, size_t c, struct table_row **rows,
     return ok;
 }
 
-static enum gpm_status op_tabulate(struct infer_state *x, const value *args, size_t n, value *out) {
-    struct dataset *d = dataset_of(n && !is_absent(args[0]) ? args[0] : x->structures);
+static enum gpm_status op_tabulate(struct infer_state *x, const struct action *act, value *out) {
+    struct dataset *d = dataset_of(is_absent(action_arg(act, 0)) ? x->structures : act->args[0]);
     size_t c = d ? structure_column(d) : 0, k = 0;
     struct table_row *rows = NULL;
     if (!c || !distinct(d, c, &rows, &k)) {
@@ -326,7 +326,6 @@ static enum gpm_status op_tabulate(struct infer_state *x, const value *args, siz
     buf_release(&b);
     mem_free(in.weight);
     mem_free(rows);
-    *out = NIL;
     return GPM_OK;
 }
 
@@ -337,10 +336,10 @@ const struct infer_op infer_query_rows[] = {
      "stands as it is or in quotes, prob($q) takes its text from a variable. draws: a dataset with "
      "a column of kernels or structures, a sequence of them, or a structure_model; "
      "left out, what was collected last, else the kernel assumed last in every particle",
-     NULL, 0, op_prob},
+     NULL, 0, .run = op_prob},
     {"tabulate", "(draws?: any) -> action",
      "prints every structure among the draws (a dataset with a column of kernels or structures; "
      "left out, the one collected last) with its probability, error and ess",
-     NULL, 0, op_tabulate},
+     NULL, 0, .run = op_tabulate},
 };
 const size_t infer_query_count = COUNT_OF(infer_query_rows);

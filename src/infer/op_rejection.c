@@ -9,11 +9,6 @@
 
 enum { MAX_BOGO = 1000000 };
 
-struct rejection {
-    double bound; /* NaN: found from the procedures' own bounds */
-    double attempts;
-};
-
 /* From the rows' own bounds (trace/bound.c), before the block is taken out. */
 static enum gpm_status bound_of(struct infer_state *x, struct scaffold *s, double *bound) {
     size_t before = x->core->diags->list.n;
@@ -27,85 +22,68 @@ static enum gpm_status bound_of(struct infer_state *x, struct scaffold *s, doubl
 
 /* A draw from the prior is accepted with log probability w - bound, whatever the old state was. A
  * weight above the bound would make the draws inexact: that is an error, but for rounding. */
-static enum gpm_status attempt(struct infer_state *x, struct trace *t, struct scaffold *s,
-                               const struct rejection *r, bool *accepted) {
+static enum gpm_status attempt(struct step *s, struct scaffold *part, double bound,
+                               double attempts) {
     enum gpm_status st = GPM_OK;
-    for (double i = 0; i < r->attempts && st == GPM_OK; i++) {
+    for (double i = 0; i < attempts && st == GPM_OK; i++) {
         double w;
-        st = core_poll(x->core, x->at);
-        if (st == GPM_OK) st = scaffold_regen(s, SCAFFOLD_PRIOR, NULL, &w);
+        st = core_poll(s->x->core, s->x->at);
+        if (st == GPM_OK) st = scaffold_regen(part, SCAFFOLD_PRIOR, NULL, &w);
         if (st != GPM_OK) break;
-        if (w > r->bound + 1e-9 * (1 + fabs(r->bound)))
-            return infer_error(x, DIAG_NO_BOUND,
-                               "rejection: the log weight %g exceeds the bound %g", w, r->bound);
-        if (scaffold_built(s) && log(rng_uniform(&t->rng)) < w - r->bound) {
-            *accepted = true;
-            break;
-        }
-        scaffold_unregen(s);
+        if (w > bound + 1e-9 * (1 + fabs(bound)))
+            return infer_error(s->x, DIAG_NO_BOUND,
+                               "rejection: the log weight %g exceeds the bound %g", w, bound);
+        s->accepted = scaffold_built(part) && log(rng_uniform(&s->t->rng)) < w - bound;
+        if (s->accepted) break;
+        scaffold_unregen(part);
     }
     return st;
+}
+
+static void end(struct step *s, struct scaffold *part) {
+    if (s->accepted)
+        scaffold_commit(part);
+    else
+        scaffold_restore(part);
 }
 
 /* A draw from the conditional needs no ratio, but for the pick of the block, as in gibbs:
  * log alpha = log P(block | new) - log P(block | old). */
-static enum gpm_status rejection_transition(struct infer_state *x, struct trace *t,
-                                            struct node **at, size_t n,
-                                            const struct mh_extra *extra, void *ctx,
-                                            bool *accepted) {
-    struct rejection r = *(struct rejection *)ctx;
-    struct scaffold *s;
-    double w_old, pick = extra ? -extra->log_pick(extra->ctx, t) : 0;
-    enum gpm_status st = move_scaffold(x, t, at, n, &s);
+static enum gpm_status rejection_step(struct step *s) {
+    struct scaffold *part;
+    value given = s->g->extra[0], most = s->g->extra[1];
+    double w_old, pick = -step_log_pick(s), bound = given.tag == V_NUM ? given.u.num : NAN;
+    enum gpm_status st = move_scaffold(s, &part);
     if (st != GPM_OK) return st;
-    if (isnan(r.bound)) st = bound_of(x, s, &r.bound);
+    if (isnan(bound)) st = bound_of(s->x, part, &bound);
     if (st == GPM_OK)
-        st = scaffold_detach(s, SCAFFOLD_PRIOR, &w_old);
+        st = scaffold_detach(part, SCAFFOLD_PRIOR, &w_old);
     else
-        scaffold_end(s);
+        scaffold_end(part);
     if (st == GPM_OK) {
-        st = attempt(x, t, s, &r, accepted);
-        if (*accepted && extra) {
-            pick += extra->log_pick(extra->ctx, t);
-            if (pick < 0 && log(rng_uniform(&t->rng)) >= pick) *accepted = false;
-        }
-        if (*accepted)
-            scaffold_commit(s);
-        else
-            scaffold_restore(s);
+        st = attempt(s, part, bound, most.tag == V_NUM ? most.u.num : INFINITY);
+        if (s->accepted) pick += step_log_pick(s);
+        if (s->accepted && pick < 0 && log(rng_uniform(&s->t->rng)) >= pick) s->accepted = false;
+        end(s, part);
     }
-    scaffold_free(s);
+    scaffold_free(part);
     return st;
 }
 
-static enum gpm_status read_bound(struct infer_state *x, value v, double *out) {
-    if (v.tag == V_NUM)
-        *out = v.u.num;
-    else if (v.tag != V_NIL)
+static enum gpm_status op_rejection(struct infer_state *x, const struct action *a, value *out) {
+    struct target g;
+    enum gpm_status st = infer_target(x, a, &g);
+    if (st == GPM_OK && g.extra[0].tag != V_NUM && g.extra[0].tag != V_NIL)
         return infer_error(x, DIAG_BAD_OPERATOR_ARG,
                            "rejection: the log bound must be a number or nil, got a %s",
-                           value_type_name(v));
-    return GPM_OK;
+                           value_type_name(g.extra[0]));
+    return st == GPM_OK ? infer_transitions(x, &g, rejection_step, NULL) : st;
 }
 
-static enum gpm_status op_rejection(struct infer_state *x, const value *args, size_t n,
-                                    value *out) {
-    struct target g;
-    struct rejection r = {NAN, INFINITY};
-    static const struct target_form form = {"rejection", "one", 2, true};
-    value extra[2] = {ABSENT, NIL};
-    enum gpm_status st = infer_target(x, &form, args, n, extra, &g);
-    if (st == GPM_OK && !is_absent(extra[0])) st = read_bound(x, extra[0], &r.bound);
-    if (extra[1].tag == V_NUM) r.attempts = extra[1].u.num;
-    if (st == GPM_OK) st = infer_transitions(x, &g, rejection_transition, &r);
-    if (st == GPM_OK) *out = NIL;
-    return st;
-}
-
-static enum gpm_status op_conditional(struct infer_state *x, const value *args, size_t n,
-                                      value *out) {
-    value all[3] = {infer_name(x, "default"), infer_name(x, "all"), value_num(1)};
-    return op_rejection(x, all, 3, out);
+static enum gpm_status op_conditional(struct infer_state *x, const struct action *a, value *out) {
+    struct target g = {
+        .scope = infer_name(x, "default"), .block = infer_name(x, "all"), .transitions = 1};
+    return infer_transitions(x, &g, rejection_step, NULL);
 }
 
 /* Not a sampler: any possible state will do as a start for one. */
@@ -125,41 +103,29 @@ static enum gpm_status redraw(struct infer_state *x, struct scaffold *s, bool *f
                : st;
 }
 
-static enum gpm_status bogo_transition(struct infer_state *x, struct trace *t, struct node **at,
-                                       size_t n, const struct mh_extra *extra, void *ctx,
-                                       bool *accepted) {
-    struct scaffold *s;
+static enum gpm_status bogo_step(struct step *s) {
+    struct scaffold *part;
     double w;
-    enum gpm_status st = move_scaffold(x, t, at, n, &s);
+    enum gpm_status st = move_scaffold(s, &part);
     if (st != GPM_OK) return st;
-    st = scaffold_detach(s, SCAFFOLD_PRIOR, &w);
+    st = scaffold_detach(part, SCAFFOLD_PRIOR, &w);
     if (st == GPM_OK) {
-        if (w == -INFINITY) st = redraw(x, s, accepted);
-        if (*accepted)
-            scaffold_commit(s);
-        else
-            scaffold_restore(s);
+        if (w == -INFINITY) st = redraw(s->x, part, &s->accepted);
+        end(s, part);
     }
-    scaffold_free(s);
-    return st;
-}
-
-static enum gpm_status op_bogo(struct infer_state *x, const value *args, size_t n, value *out) {
-    struct target g;
-    static const struct target_form form = {"bogo_possibilize", "one", 0, false};
-    enum gpm_status st = infer_target(x, &form, args, n, NULL, &g);
-    if (st == GPM_OK) st = infer_transitions(x, &g, bogo_transition, NULL);
-    if (st == GPM_OK) *out = NIL;
+    scaffold_free(part);
     return st;
 }
 
 const struct infer_op infer_rejection_rows[] = {
     {"rejection",
      "(scope: target, block?: block, bound?: any, attempts?: nonneg|null, steps?: count) -> action",
-     "draws the block from its exact conditional by rejection", NULL, OP_STEPS, op_rejection},
+     "draws the block from its exact conditional by rejection", NULL, OP_STEPS, .run = op_rejection,
+     .block = "one", .n_extra = 2, .extra = {NAN, INFINITY}, .steps_last = true},
     {"conditional", "() -> action", "rejection(default, all, 1): an exact draw from the posterior",
-     NULL, OP_VALUE, op_conditional},
+     NULL, OP_VALUE, .run = op_conditional},
     {"bogo_possibilize", "(scope: target, block?: block, steps?: count) -> action",
-     "redraws the block from its prior until the state is possible", NULL, OP_STEPS, op_bogo},
+     "redraws the block from its prior until the state is possible", NULL, OP_STEPS,
+     .run = infer_steps, .block = "one", .step = bogo_step},
 };
 const size_t infer_rejection_count = COUNT_OF(infer_rejection_rows);

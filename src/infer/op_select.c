@@ -141,6 +141,14 @@ static enum gpm_status pick_block(struct infer_state *x, struct trace *t, value 
     return GPM_OK;
 }
 
+value subproblem_chosen(struct node **at, size_t n, value from) {
+    value a = value_array_new(n);
+    for (size_t i = 0; i < n; i++) a.u.array->at[i] = value_num((double)at[i]->seq);
+    value s = subproblem_new(SUB_CHOSEN, a, from);
+    value_unref(a);
+    return s;
+}
+
 enum gpm_status subproblem_settle(struct infer_state *x, value sub, value *out) {
     const struct subproblem *s = subproblem_of(sub);
     struct trace *t = x->model->p.at[0];
@@ -152,79 +160,60 @@ enum gpm_status subproblem_settle(struct infer_state *x, value sub, value *out) 
     }
     enum gpm_status st = one ? pick_block(x, t, s->a, &set) : subproblem_choices(x, t, s, &set);
     if (st != GPM_OK) return st;
-    value a = value_array_new(set.n);
-    for (size_t i = 0; i < set.n; i++) a.u.array->at[i] = value_num((double)set.at[i]->seq);
-    *out = subproblem_new(SUB_CHOSEN, a, sub);
-    value_unref(a);
+    *out = subproblem_chosen(set.at, set.n, sub);
     mem_free(set.at);
     return GPM_OK;
 }
 
-#define MAKER(fn, kind, a_, b_)                                                                    \
-    static enum gpm_status fn(struct infer_state *x, const value *args, size_t n, value *out) {    \
-        *out = subproblem_new(kind, a_, b_);                                                       \
-        return GPM_OK;                                                                             \
-    }
-MAKER(op_by_tag, SUB_TAG, args[0], NIL)
-MAKER(op_by_tag_value, SUB_TAG_VALUE, args[0], args[1])
-MAKER(op_by_star, SUB_STAR, NIL, NIL)
-MAKER(op_by_top, SUB_TOP, NIL, NIL)
-MAKER(op_by_walk, SUB_WALK, args[0], args[1])
-MAKER(op_by_extent, SUB_EXTENT, args[0], NIL)
-MAKER(op_by_union, SUB_UNION, args[0], args[1])
-MAKER(op_by_intersection, SUB_INTERSECTION, args[0], args[1])
-MAKER(op_random_singleton, SUB_RANDOM_SINGLE, args[0], NIL)
-MAKER(op_minimal, SUB_MINIMAL, args[0], NIL)
+/* A row's `how` is the kind; its arguments, at most two, are what it selects from. */
+static enum gpm_status op_by(struct infer_state *x, const struct action *a, value *out) {
+    *out = subproblem_new((enum sub_kind)a->op->how, a->n > 0 ? a->args[0] : NIL,
+                          a->n > 1 ? a->args[1] : NIL);
+    return GPM_OK;
+}
 
-static enum gpm_status op_select(struct infer_state *x, const value *args, size_t n, value *out) {
-    value block = n > 1 && !is_absent(args[1]) ? args[1] : infer_name(x, "all");
-    if (subproblem_of(args[0]))
-        *out = value_ref(args[0]);
+/* The row says what block is meant when none is named. */
+static enum gpm_status op_select(struct infer_state *x, const struct action *a, value *out) {
+    bool named = !is_absent(action_arg(a, 1));
+    if (a->op->how && subproblem_of(a->args[0]))
+        *out = value_ref(a->args[0]);
     else
-        *out = subproblem_new(SUB_SCOPE, args[0], block);
+        *out =
+            subproblem_new(SUB_SCOPE, a->args[0], named ? a->args[1] : infer_name(x, a->op->block));
     return GPM_OK;
 }
 
-/* The paper's: one block of the scope, picked at random each time. */
-static enum gpm_status op_choose_by_scope(struct infer_state *x, const value *args, size_t n,
-                                          value *out) {
-    value block = n > 1 && !is_absent(args[1]) ? args[1] : infer_name(x, "one");
-    *out = subproblem_new(SUB_SCOPE, args[0], block);
-    return GPM_OK;
-}
-
-static enum gpm_status op_ordered_range(struct infer_state *x, const value *args, size_t n,
-                                        value *out) {
-    value at[3] = {infer_name(x, "ordered_range"), args[0], args[1]};
+static enum gpm_status op_ordered_range(struct infer_state *x, const struct action *a, value *out) {
+    value at[3] = {infer_name(x, "ordered_range"), a->args[0], a->args[1]};
     *out = value_array(at, 3);
     return GPM_OK;
 }
 
+#define BY(name, sig, doc, kind)                                                                   \
+    { name, sig " -> subproblem", doc, NULL, OP_PLAIN, .run = op_by, .how = kind }
 const struct infer_op infer_select_rows[] = {
-    {"by_tag", "(tag: scope) -> subproblem", "the choices under a tag: /?tag", NULL, OP_PLAIN,
-     op_by_tag},
-    {"by_tag_value", "(tag: scope, value: any) -> subproblem",
-     "the choices under a tag with that value: /?tag==v", NULL, OP_PLAIN, op_by_tag_value},
-    {"by_star", "() -> subproblem", "every choice: /*", NULL, OP_PLAIN, op_by_star},
-    {"by_top", "() -> subproblem", "the whole model", NULL, OP_PLAIN, op_by_top},
-    {"by_walk", "(outer: subproblem, inner: subproblem) -> subproblem",
-     "choices of the second selection inside the first: /a/b", NULL, OP_PLAIN, op_by_walk},
-    {"by_extent", "(s: subproblem) -> subproblem",
-     "the choices in the dynamic extent of a selection", NULL, OP_PLAIN, op_by_extent},
-    {"by_union", "(a: subproblem, b: subproblem) -> subproblem", "choices of either selection",
-     NULL, OP_PLAIN, op_by_union},
-    {"by_intersection", "(a: subproblem, b: subproblem) -> subproblem",
-     "choices of both selections", NULL, OP_PLAIN, op_by_intersection},
-    {"random_singleton", "(s: subproblem) -> subproblem", "one choice of a selection, at random",
-     NULL, OP_PLAIN, op_random_singleton},
-    {"minimal_subproblem", "(s: subproblem) -> subproblem",
-     "the selection as the target of an operator", NULL, OP_PLAIN, op_minimal},
+    BY("by_tag", "(tag: scope)", "the choices under a tag: /?tag", SUB_TAG),
+    BY("by_tag_value", "(tag: scope, value: any)",
+       "the choices under a tag with that value: /?tag==v", SUB_TAG_VALUE),
+    BY("by_star", "()", "every choice: /*", SUB_STAR),
+    BY("by_top", "()", "the whole model", SUB_TOP),
+    BY("by_walk", "(outer: subproblem, inner: subproblem)",
+       "choices of the second selection inside the first: /a/b", SUB_WALK),
+    BY("by_extent", "(s: subproblem)", "the choices in the dynamic extent of a selection",
+       SUB_EXTENT),
+    BY("by_union", "(a: subproblem, b: subproblem)", "choices of either selection", SUB_UNION),
+    BY("by_intersection", "(a: subproblem, b: subproblem)", "choices of both selections",
+       SUB_INTERSECTION),
+    BY("random_singleton", "(s: subproblem)", "one choice of a selection, at random",
+       SUB_RANDOM_SINGLE),
+    BY("minimal_subproblem", "(s: subproblem)", "the selection as the target of an operator",
+       SUB_MINIMAL),
     {"select", "(scope: target, block?: block) -> subproblem", "a scope and block as a subproblem",
-     NULL, OP_PLAIN, op_select},
+     NULL, OP_PLAIN, .run = op_select, .how = true, .block = "all"},
     {"choose_by_scope", "(scope: target, block?: block) -> subproblem",
      "one block of the scope, picked at random each time; or the block named", NULL, OP_PLAIN,
-     op_choose_by_scope},
+     .run = op_select, .how = false, .block = "one"},
     {"ordered_range", "(lo: number, hi: number) -> block", "the blocks from lo to hi, in order",
-     NULL, OP_PLAIN, op_ordered_range},
+     NULL, OP_PLAIN, .run = op_ordered_range},
 };
 const size_t infer_select_count = COUNT_OF(infer_select_rows);

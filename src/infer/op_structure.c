@@ -104,7 +104,8 @@ static enum gpm_status take_out(struct jump *j, struct trace *t, struct node_set
                                 struct continuous *c, double *prior) {
     for (;;) {
         enum gpm_status st = prior_of(t, p, prior);
-        if (st == GPM_OK) st = continuous_open(j->x, t, p->at, p->n, true, c);
+        struct step s = {.x = j->x, .t = t, .at = p->at, .n = p->n};
+        if (st == GPM_OK) st = continuous_open(&s, true, c);
         if (st != GPM_OK || !c->n_parts) return st;
         if (c->n_parts == p->n) break;
         p->n = c->n_parts;
@@ -239,13 +240,12 @@ static enum gpm_status check_block(struct infer_state *x, value block) {
     return GPM_OK;
 }
 
-static enum gpm_status op_structure_mh(struct infer_state *x, const value *args, size_t n,
-                                       value *out) {
+static enum gpm_status op_structure_mh(struct infer_state *x, const struct action *a, value *out) {
     struct target g;
-    value parameters = infer_name(x, "default");
-    static const struct target_form form = {"structure_mh", "one", 1, false};
-    enum gpm_status st = infer_target(x, &form, args, n, &parameters, &g);
+    enum gpm_status st = infer_target(x, a, &g);
     if (st != GPM_OK) return st;
+    bool given = g.extra[0].tag != V_NUM || !isnan(g.extra[0].u.num);
+    value parameters = given ? g.extra[0] : infer_name(x, "default");
     if (g.sub || infer_is_name(g.scope, "default") || subproblem_of(parameters))
         return infer_error(x, DIAG_BAD_OPERATOR_ARG,
                            "structure_mh needs the scope of the structure, as tag names it");
@@ -256,7 +256,6 @@ static enum gpm_status op_structure_mh(struct infer_state *x, const value *args,
             st = core_poll(x->core, x->at);
             if (st == GPM_OK) st = step(&j, p);
         }
-    if (st == GPM_OK) *out = NIL;
     return st;
 }
 
@@ -267,6 +266,6 @@ const struct infer_op infer_structure_rows[] = {
      "(default: all there are) from a mixture of Student-t distributions fitted to their "
      "conditional under the new structure; exact. Fits are kept, so a structure met again costs a "
      "few likelihoods",
-     NULL, 0, op_structure_mh},
+     NULL, 0, .run = op_structure_mh, .block = "one", .n_extra = 1, .extra = {NAN}},
 };
 const size_t infer_structure_count = COUNT_OF(infer_structure_rows);

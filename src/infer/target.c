@@ -19,36 +19,36 @@ value infer_name(struct infer_state *x, const char *name) {
     return value_sym(sym_cstr(x->core->syms, name));
 }
 
-/* Types and number of the arguments were checked by the signature. */
-enum gpm_status infer_target(struct infer_state *x, const struct target_form *form,
-                             const value *args, size_t n, value *extra, struct target *out) {
-    memset(out, 0, sizeof *out);
-    out->transitions = 1;
-    out->sub = subproblem_of(args[0]);
-    size_t k = 1; /* the first argument after scope and block */
-    if (!out->sub) {
-        out->scope = args[0];
-        out->block = n > 1 && !is_absent(args[1]) ? args[1] : infer_name(x, form->block);
-        k = 2;
-    } else if (n > 1 && is_absent(args[1]))
-        k = 2;
-    size_t given = n > k ? n - k : 0, extras = form->n_extra;
-    if (form->steps_last && given && given <= extras) extras = given - 1;
-    for (size_t i = 0; i < extras && i < given; i++)
-        if (!is_absent(args[k + i])) extra[i] = args[k + i];
-    if (given <= extras || is_absent(args[k + extras])) return GPM_OK;
-    value last = args[k + extras];
-    out->transitions = last.tag == V_NUM ? last.u.num : -1;
-    if (out->transitions == floor(out->transitions) && out->transitions >= 0) return GPM_OK;
-    return infer_error(x, DIAG_BAD_OPERATOR_ARG,
-                       "%s: the number of transitions must be a whole number", form->op);
+/* The number of what `op` counts must be at least one. */
+static enum gpm_status check_count(struct infer_state *x, const struct infer_op *op, double v) {
+    if (v >= 1 && isfinite(v)) return GPM_OK;
+    return infer_error(x, DIAG_BAD_OPERATOR_ARG, "%s: the %s must be at least 1, got %g", op->name,
+                       op->counted, v);
 }
 
-enum gpm_status infer_at_least(struct infer_state *x, const char *op, const char *what, double v,
-                               double min) {
-    if (v >= min && isfinite(v)) return GPM_OK;
-    return infer_error(x, DIAG_BAD_OPERATOR_ARG, "%s: the %s must be at least %g, got %g", op, what,
-                       min, v);
+/* Types and number of the arguments were checked by the signature. */
+enum gpm_status infer_target(struct infer_state *x, const struct action *a, struct target *out) {
+    const struct infer_op *op = a->op;
+    const value *args = a->args;
+    size_t n = a->n, k = 2; /* the first argument after scope and block */
+    *out = (struct target){.op = op, .transitions = 1, .sub = subproblem_of(args[0])};
+    if (!out->sub) {
+        out->scope = args[0];
+        out->block = is_absent(action_arg(a, 1)) ? infer_name(x, op->block) : args[1];
+    } else if (n > 1 && !is_absent(args[1]))
+        k = 1;
+    size_t given = n > k ? n - k : 0, extras = op->n_extra;
+    if (op->steps_last && given && given <= extras) extras = given - 1;
+    for (size_t i = 0; i < op->n_extra; i++) {
+        bool there = i < extras && !is_absent(action_arg(a, k + i));
+        out->extra[i] = there ? args[k + i] : value_num(op->extra[i]);
+    }
+    value last = action_arg(a, k + extras);
+    if (!is_absent(last)) out->transitions = last.tag == V_NUM ? last.u.num : -1;
+    if (out->transitions != floor(out->transitions) || out->transitions < 0)
+        return infer_error(x, DIAG_BAD_OPERATOR_ARG,
+                           "%s: the number of transitions must be a whole number", op->name);
+    return op->counted ? check_count(x, op, out->extra[op->n_extra - 1].u.num) : GPM_OK;
 }
 
 static bool is_default(value scope) {
@@ -85,7 +85,11 @@ enum gpm_status infer_unknown_scope(struct infer_state *x, struct trace *t, valu
     return GPM_E_USER;
 }
 
-/* Probability of picking this block again after the move. */
+/* Log probability of picking this block again, in the state that stands. */
+double step_log_pick(const struct step *s) {
+    return s->extra ? s->extra->log_pick(s->extra->ctx, s->t) : 0;
+}
+
 static double pick_default(void *ctx, struct trace *t) {
     return -log((double)t->choices.n);
 }
@@ -100,12 +104,11 @@ enum { PICKS = 16, PREFETCH_FROM = 2000 };
 
 /* One particle's turn of one operator. */
 struct visit {
-    struct infer_state *x;
-    struct trace *t;
-    transition_fn *fn;
-    void *ctx;
-    value scope;
-    size_t stat; /* 1 + index of the scope's statistics, 0: not looked up yet */
+    struct step s; /* what the operator sees; `at`, `n` and `extra` change with every transition */
+    step_fn *fn;
+    value scope;                   /* whose statistics are kept */
+    size_t stat;                   /* 1 + index of the scope's statistics, 0: not looked up yet */
+    const struct subproblem *from; /* a selection of which one choice was picked */
     /* picks of the scope default drawn ahead, so that their nodes are fetched in time */
     struct node *ahead[PICKS];
     uint32_t n_ahead, next;
@@ -116,7 +119,7 @@ struct visit {
  * and their memory is asked for in stages, the choice, its flat, the nodes of the flat. A change of
  * structure throws the unused ones away. */
 static struct node *pick_ahead(struct visit *v) {
-    struct trace *t = v->t;
+    struct trace *t = v->s.t;
     if (v->structure != t->structure || !v->n_ahead) {
         v->structure = t->structure;
         v->n_ahead = PICKS;
@@ -138,70 +141,68 @@ static struct node *pick_ahead(struct visit *v) {
  * corrected. */
 static enum gpm_status call(struct visit *v, struct node **at, size_t n,
                             const struct mh_extra *extra) {
+    struct step *s = &v->s;
     if (!n) return GPM_OK;
-    bool accepted = false;
-    enum gpm_status st = v->fn(v->x, v->t, at, n, extra, v->ctx, &accepted);
+    s->at = at;
+    s->n = n;
+    s->extra = extra;
+    s->accepted = false;
+    enum gpm_status st = v->fn(s);
     if (st == GPM_OK) {
-        if (!v->stat) v->stat = 1 + infer_stats_of(v->x, v->scope);
-        infer_count(v->x, v->stat - 1, accepted);
+        if (!v->stat) v->stat = 1 + infer_stats_of(s->x, v->scope);
+        infer_count(s->x, v->stat - 1, s->accepted);
     }
 #ifdef GPMEM_CHECKS
-    trace_settle(v->t);
-    if (st == GPM_OK && v->t->n_nodes < 5000) {
+    trace_settle(s->t);
+    if (st == GPM_OK && s->t->n_nodes < 5000) {
         struct buf why = BUF_INIT;
-        if (!trace_check(v->t, &why)) st = infer_error(v->x, DIAG_NAN, "trace check: %s", why.data);
+        if (!trace_check(s->t, &why)) st = infer_error(s->x, DIAG_NAN, "trace check: %s", why.data);
         buf_release(&why);
     }
 #endif
     return st;
 }
 
-enum default_block { DEFAULT_ONE, DEFAULT_ALL, DEFAULT_ORDERED, DEFAULT_NONE };
-
-static enum gpm_status default_block(struct infer_state *x, value block, enum default_block *out) {
-    static const char *const known[] = {"one", "all", "ordered", "none"};
-    for (size_t i = 0; i < COUNT_OF(known); i++) {
-        if (!infer_is_name(block, known[i])) continue;
-        *out = (enum default_block)i;
-        return GPM_OK;
-    }
-    char *shown = sp_show(block);
-    enum gpm_status st =
-        infer_error(x, DIAG_DEFAULT_BLOCK, "the scope default has no block %s", shown);
-    diag_set_help(x->core->diags, "default takes one, all, none or ordered");
-    mem_free(shown);
-    return st;
-}
-
-static enum gpm_status on_default_one(struct visit *v) {
-    struct trace *t = v->t;
-    if (!t->choices.n) return GPM_OK;
-    struct node *n = t->n_nodes > PREFETCH_FROM ? pick_ahead(v)
-                                                : t->choices.at[rng_below(&t->rng, t->choices.n)];
-    struct mh_extra extra = {pick_default, NULL};
-    return call(v, &n, 1, &extra);
-}
-
-/* The list is copied: transitions change t->choices. */
-static enum gpm_status on_default(struct visit *v, enum default_block block) {
-    struct trace *t = v->t;
-    if (block == DEFAULT_ONE) return on_default_one(v);
-    if (block == DEFAULT_NONE || !t->choices.n) return GPM_OK;
-    size_t n = t->choices.n;
-    struct node **at = NEW_ARRAY(struct node *, n);
-    memcpy(at, t->choices.at, n * sizeof *at);
-    enum gpm_status st = call(v, at, n, NULL);
-    mem_free(at);
+/* A transition of a set, which is freed. */
+static enum gpm_status call_set(struct visit *v, struct node_set set,
+                                const struct mh_extra *extra) {
+    enum gpm_status st = call(v, set.at, set.n, extra);
+    mem_free(set.at);
     return st;
 }
 
 static enum gpm_status on_block(struct visit *v, struct scope_block *b,
                                 const struct mh_extra *extra) {
-    struct node **at;
-    size_t n;
-    block_choices(b, &at, &n);
-    enum gpm_status st = call(v, at, n, extra);
-    mem_free(at);
+    struct node_set set;
+    block_choices(b, &set.at, &set.n);
+    return call_set(v, set, extra);
+}
+
+static enum gpm_status on_target(struct visit *v, const struct target *g) {
+    struct node_set set;
+    enum gpm_status st = infer_target_all(v->s.x, v->s.t, g, &set);
+    return st == GPM_OK ? call_set(v, set, NULL) : st;
+}
+
+/* one: a choice, uniformly, with its correction; all, ordered: one transition of all together. */
+static enum gpm_status on_default(struct visit *v, value block) {
+    struct trace *t = v->s.t;
+    if (infer_is_name(block, "one")) {
+        if (!t->choices.n) return GPM_OK;
+        struct node *n = t->n_nodes > PREFETCH_FROM
+                             ? pick_ahead(v)
+                             : t->choices.at[rng_below(&t->rng, t->choices.n)];
+        struct mh_extra extra = {pick_default, NULL};
+        return call(v, &n, 1, &extra);
+    }
+    if (infer_is_name(block, "none")) return GPM_OK;
+    if (infer_is_name(block, "all") || infer_is_name(block, "ordered"))
+        return on_target(v, &(struct target){.scope = infer_name(v->s.x, "default")});
+    char *shown = sp_show(block);
+    enum gpm_status st =
+        infer_error(v->s.x, DIAG_DEFAULT_BLOCK, "the scope default has no block %s", shown);
+    diag_set_help(v->s.x->core->diags, "default takes one, all, none or ordered");
+    mem_free(shown);
     return st;
 }
 
@@ -227,24 +228,8 @@ static enum gpm_status on_each(struct visit *v, struct scope *s, bool reverse) {
         struct scope_block *b = scope_find_block(s, ids[reverse ? n - 1 - i : i]);
         if (b && b->n_choices) st = on_block(v, b, NULL);
     }
-    for (size_t i = 0; i < n; i++) value_unref(ids[i]);
-    mem_free(ids);
+    values_free(ids, n);
     mem_free(blocks);
-    return st;
-}
-
-/* One transition of everything: nothing was picked, so nothing is to be corrected. */
-static enum gpm_status on_all(struct visit *v, struct scope *s) {
-    VEC(struct node *) all = {0};
-    for (size_t i = 0; i < s->live.n; i++) {
-        struct node **at;
-        size_t n;
-        block_choices(s->live.at[i], &at, &n);
-        for (size_t j = 0; j < n; j++) vec_push(&all, at[j]);
-        mem_free(at);
-    }
-    enum gpm_status st = call(v, all.at, all.n, NULL);
-    vec_release(&all);
     return st;
 }
 
@@ -264,94 +249,65 @@ enum gpm_status infer_unknown_block(struct infer_state *x, struct scope *s, valu
     return st;
 }
 
-static enum gpm_status on_named_block(struct visit *v, struct scope *s, value block) {
-    struct scope_block *b = scope_find_block(s, block);
-    return b ? on_block(v, b, NULL) : infer_unknown_block(v->x, s, block);
-}
-
 /* one: a live block, uniformly, with its correction; each: every block in order, a transition each;
- * all, ordered: one transition of all choices together; otherwise the block of that name. */
+ * all, ordered, a range: one transition of all choices together, nothing picked and nothing to be
+ * corrected; otherwise the block of that name. */
 static enum gpm_status on_scope(struct visit *v, value scope, value block) {
-    struct scope *s = trace_scope(v->t, scope);
-    if (!s) return infer_unknown_scope(v->x, v->t, scope);
+    struct scope *s = trace_scope(v->s.t, scope);
+    if (!s) return infer_unknown_scope(v->s.x, v->s.t, scope);
     double lo, hi;
     if (!s->live.n || infer_is_name(block, "none")) return GPM_OK;
     if (infer_is_name(block, "one")) {
         struct mh_extra extra = {pick_block, s};
-        return on_block(v, s->live.at[rng_below(&v->t->rng, s->live.n)], &extra);
+        return on_block(v, s->live.at[rng_below(&v->s.t->rng, s->live.n)], &extra);
     }
-    if (infer_is_name(block, "all") || infer_is_name(block, "ordered")) return on_all(v, s);
     if (infer_is_name(block, "each")) return on_each(v, s, false);
     if (infer_is_name(block, "each_reverse")) return on_each(v, s, true);
-    if (range_of(block, &lo, &hi)) {
-        struct node_set all;
-        struct target g = {.scope = scope, .block = block};
-        enum gpm_status st = infer_target_all(v->x, v->t, &g, &all);
-        if (st == GPM_OK) st = call(v, all.at, all.n, NULL);
-        mem_free(all.at);
-        return st;
-    }
-    return on_named_block(v, s, block);
+    if (infer_is_name(block, "all") || infer_is_name(block, "ordered") || range_of(block, &lo, &hi))
+        return on_target(v, &(struct target){.scope = scope, .block = block});
+    struct scope_block *b = scope_find_block(s, block);
+    return b ? on_block(v, b, NULL) : infer_unknown_block(v->s.x, s, block);
 }
-
-struct single {
-    struct infer_state *x;
-    const struct subproblem *from;
-};
 
 /* Probability of picking one choice of a selection, as it is now. */
 static double pick_single(void *ctx, struct trace *t) {
-    const struct single *p = ctx;
+    const struct visit *v = ctx;
     struct node_set set;
-    if (subproblem_choices(p->x, t, p->from, &set) != GPM_OK) return -INFINITY;
+    if (subproblem_choices(v->s.x, t, v->from, &set) != GPM_OK) return -INFINITY;
     mem_free(set.at);
     return -log((double)set.n);
 }
 
-/* random_singleton: a block of a tag, or a choice of any other selection. */
-static enum gpm_status on_single(struct visit *v, const struct subproblem *from) {
-    if (from->kind == SUB_TAG) return on_scope(v, from->a, infer_name(v->x, "one"));
-    struct node_set set;
-    struct single p = {v->x, from};
-    struct mh_extra extra = {pick_single, &p};
-    enum gpm_status st = subproblem_choices(v->x, v->t, from, &set);
-    if (st != GPM_OK) return st;
-    if (set.n) st = call(v, &set.at[rng_below(&v->t->rng, set.n)], 1, &extra);
-    mem_free(set.at);
-    return st;
-}
-
-/* A selection is one set of principals, unless it says to pick. */
+/* A selection is one set of principals, unless it says to pick: random_singleton picks a block of a
+ * tag, or a choice of any other selection. */
 static enum gpm_status on_subproblem(struct visit *v, const struct subproblem *s) {
     struct node_set set;
     while ((s->kind == SUB_MINIMAL || s->kind == SUB_EXTENT) && subproblem_of(s->a))
         s = subproblem_of(s->a);
-    if (s->kind == SUB_SCOPE && !is_default(s->a)) return on_scope(v, s->a, s->b);
-    if (s->kind == SUB_SCOPE) {
-        enum default_block block = (enum default_block)0;
-        enum gpm_status st = default_block(v->x, s->b, &block);
-        return st == GPM_OK ? on_default(v, block) : st;
-    }
-    if (s->kind == SUB_RANDOM_SINGLE && subproblem_of(s->a))
-        return on_single(v, subproblem_of(s->a));
-    enum gpm_status st = subproblem_choices(v->x, v->t, s, &set);
-    if (st != GPM_OK) return st;
-    st = call(v, set.at, set.n, NULL);
-    mem_free(set.at);
-    return st;
+    if (s->kind == SUB_SCOPE)
+        return is_default(s->a) ? on_default(v, s->b) : on_scope(v, s->a, s->b);
+    bool single = s->kind == SUB_RANDOM_SINGLE && subproblem_of(s->a);
+    if (single) s = subproblem_of(s->a);
+    if (single && s->kind == SUB_TAG) return on_scope(v, s->a, infer_name(v->s.x, "one"));
+    enum gpm_status st = subproblem_choices(v->s.x, v->s.t, s, &set);
+    if (st != GPM_OK || !single || !set.n) return st == GPM_OK ? call_set(v, set, NULL) : st;
+    struct mh_extra extra = {pick_single, v};
+    v->from = s;
+    set.at[0] = set.at[rng_below(&v->s.t->rng, set.n)];
+    set.n = 1;
+    return call_set(v, set, &extra);
 }
 
 /* Blocks are looked up anew for every transition: the one before may have changed which there are.
  */
 static enum gpm_status repeat_transition(struct visit *v, const struct target *g) {
     bool of_default = !g->sub && is_default(g->scope);
-    enum default_block block = DEFAULT_NONE;
-    enum gpm_status st = of_default ? default_block(v->x, g->block, &block) : GPM_OK;
+    enum gpm_status st = GPM_OK;
     for (double k = 0; k < g->transitions && st == GPM_OK; k++) {
-        st = core_poll(v->x->core, v->x->at);
+        st = core_poll(v->s.x->core, v->s.x->at);
         if (st != GPM_OK) return st;
         st = g->sub       ? on_subproblem(v, g->sub)
-             : of_default ? on_default(v, block)
+             : of_default ? on_default(v, g->block)
                           : on_scope(v, g->scope, g->block);
     }
     return st;
@@ -365,16 +321,35 @@ static bool is_one_transition(const struct target *g) {
 
 /* The one loop that all operators of transitions run in: it guards the model (guard.c), polls for
  * Ctrl-C and limits before every transition, counts, and settles what flats left. */
-enum gpm_status infer_transitions(struct infer_state *x, const struct target *g, transition_fn *fn,
+enum gpm_status infer_transitions(struct infer_state *x, const struct target *g, step_fn *fn,
                                   void *ctx) {
     struct model *m = x->model;
     enum gpm_status st = guard_steps(x, is_one_transition(g) && m->p.n == 1);
     for (size_t p = 0; p < m->p.n && st == GPM_OK; p++) {
-        struct visit v = {.x = x, .t = m->p.at[p], .fn = fn, .ctx = ctx};
+        struct visit v = {.s = {.x = x, .t = m->p.at[p], .g = g, .ctx = ctx}, .fn = fn};
         v.scope = g->sub ? infer_name(x, "subproblem") : g->scope;
         st = repeat_transition(&v, g);
-        trace_settle(v.t);
+        trace_settle(v.s.t);
     }
+    return st;
+}
+
+enum gpm_status infer_steps(struct infer_state *x, const struct action *a, value *out) {
+    struct target g;
+    enum gpm_status st = infer_target(x, a, &g);
+    return st == GPM_OK ? infer_transitions(x, &g, a->op->step, NULL) : st;
+}
+
+enum gpm_status infer_each(struct infer_state *x, const struct action *a, value *out) {
+    struct model *m = x->model;
+    value all = value_array_new(m->p.n);
+    enum gpm_status st = GPM_OK;
+    for (size_t i = 0; i < m->p.n && st == GPM_OK; i++)
+        st = a->op->each(x, a, m->p.at[i], &all.u.array->at[i]);
+    if (st == GPM_OK)
+        *out = all;
+    else
+        value_unref(all);
     return st;
 }
 
@@ -434,6 +409,12 @@ enum gpm_status infer_target_all(struct infer_state *x, struct trace *t, const s
     struct node_set *sets;
     size_t n, total = 0;
     *out = (struct node_set){NULL, 0};
+    if (!g->sub && is_default(g->scope)) {
+        out->n = t->choices.n;
+        out->at = NEW_ARRAY(struct node *, out->n + 1);
+        if (out->n) memcpy(out->at, t->choices.at, out->n * sizeof *out->at);
+        return GPM_OK;
+    }
     enum gpm_status st = infer_target_sets(x, t, g, &sets, &n);
     if (st != GPM_OK) return st;
     for (size_t i = 0; i < n; i++) total += sets[i].n;
