@@ -63,6 +63,7 @@ static inline void gpm_options_init(struct gpm_options *o) {
     gpm_options_init_sized(o, sizeof *o);
 }
 
+/* NULL: the defaults. */
 GPM_API gpm_session *gpm_session_new(const struct gpm_options *o);
 GPM_API void gpm_session_free(gpm_session *s);
 

@@ -26,7 +26,8 @@ static inline enum gpm_status call_begin(struct buf *err) {
 
 /* Options begin with the size of the struct that the caller was compiled with. What is shorter than
  * the library's own lacks the newest members, what is longer has members unknown here.
- * options_give: the defaults to a caller; options_take: over defaults, what a caller knew. */
+ * options_give: the defaults to a caller; options_take: over defaults, what a caller knew (NULL:
+ * nothing). */
 static inline void options_give(void *to, size_t size, const void *defaults, size_t own) {
     memset(to, 0, size);
     memcpy(to, defaults, size < own ? size : own);
@@ -34,6 +35,7 @@ static inline void options_give(void *to, size_t size, const void *defaults, siz
 }
 static inline void options_take(void *over_defaults, size_t own, const void *from) {
     size_t size;
+    if (!from) return;
     memcpy(&size, from, sizeof size);
     memcpy(over_defaults, from, size < own ? size : own);
 }

@@ -206,7 +206,7 @@ enum gpm_status gpm_gp_fit(gpm_gp *g, const struct gpm_gp_fit_options *given) {
     if (st) return st;
     struct gpm_gp_fit_options full = default_fit;
     const struct gpm_gp_fit_options *o = &full;
-    if (given) options_take(&full, sizeof full, given);
+    options_take(&full, sizeof full, given);
     if (!(o->range > 1))
         return gp_call_fail(g, GPM_E_ARG, "the range of a fit is a factor above 1");
     struct fit f;

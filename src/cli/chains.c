@@ -78,10 +78,6 @@ static void run_chain(struct job *j, unsigned i) {
     progress_attach(j->board, i, &o);
     if (j->plan->folder) run_folder_attach(j->plan->folder, i, &o);
     gpm_session *s = gpm_session_new(&o);
-    if (!s) {
-        c->status = GPM_E_NOMEM;
-        return;
-    }
     if (j->plan->folder) run_folder_watch(j->plan->folder, i, s);
     interrupt_begin(s);
     enum gpm_status st =

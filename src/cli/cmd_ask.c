@@ -18,12 +18,6 @@ struct ask_args {
     int format;
 };
 
-static void ask_init(void *opts) {
-    struct ask_args *a = opts;
-    optimize_args_init(&a->search);
-    a->count = 1;
-}
-
 static int status_of(enum gpm_status s) {
     return s == GPM_OK                                                     ? EXIT_FINE
            : s == GPM_E_ARG || s == GPM_E_CONFLICT || s == GPM_E_NOT_FOUND ? EXIT_USAGE
@@ -90,7 +84,7 @@ static int ask_run(const void *opts, int argc, char **argv) {
 }
 
 static const struct option_row ask_rows[] = {
-    OPTIMIZE_ROWS(struct ask_args, search),
+    {.kind = OPTION_GROUP, .offset = offsetof(struct ask_args, search)},
     {"count", 'n', OPTION_UINT, "N", "points to ask for (default 1)",
      offsetof(struct ask_args, count)},
     {"format", 0, OPTION_CHOICE, "text|json", "how points are printed (default text)",
@@ -105,11 +99,9 @@ COMMAND(ask) = {
     .text = "Prints one line per point: its id, then name=value for each variable (or one JSON "
             "object). The first call makes the store and needs --var; later ones need the store "
             "alone. Points stay reserved until told.",
-    OPTIONS(ask_rows),
-    .size = sizeof(struct ask_args),
-    .init = ask_init,
-    .min_args = 0,
-    .max_args = 1,
+    OPTIONS(ask_rows, struct ask_args, .search = {.seed = 1}, .count = 1),
+    .group = &optimize_options,
+    .takes = {0, 1},
     .run = ask_run,
 };
 
@@ -194,9 +186,7 @@ COMMAND(tell) = {
     .summary = "The outcome of an evaluation done elsewhere",
     .text = "ID is the number `gpmem ask` printed; VALUE is a number, or 'fail'. A point that was "
             "never asked: gpmem tell STORE x=1.5 y=2 VALUE. Prints the best point so far.",
-    OPTIONS(tell_rows),
-    .size = sizeof(struct tell_args),
-    .min_args = 1,
-    .max_args = -1,
+    OPTIONS(tell_rows, struct tell_args),
+    .takes = {1, -1},
     .run = tell_run,
 };

@@ -6,41 +6,33 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct args {
-    int diagnostics;
-};
-
-static int check_file(const struct args *a, const char *path) {
+static bool check_file(const struct session_args *a, const char *path) {
     struct buf text = BUF_INIT;
-    if (read_text(path, &text) != GPM_OK) {
-        buf_release(&text);
-        return EXIT_USAGE;
+    bool good = read_text(path, &text) == GPM_OK;
+    if (good) {
+        struct gpm_options o;
+        session_args_apply(a, &o);
+        gpm_session *s = gpm_session_new(&o);
+        const char *name = strcmp(path, "-") == 0 ? "<stdin>" : path;
+        enum gpm_status st = gpm_check_text(s, name, text.data, text.len, false);
+        print_error(s, st, false);
+        gpm_session_free(s);
+        good = st == GPM_OK;
     }
-    struct session_args session = {.diagnostics = a->diagnostics};
-    struct gpm_options o;
-    session_args_init(&session);
-    session_args_apply(&session, &o);
-    gpm_session *s = gpm_session_new(&o);
-    enum gpm_status st =
-        gpm_check_text(s, strcmp(path, "-") == 0 ? "<stdin>" : path, text.data, text.len, false);
-    print_error(s, st, false);
-    gpm_session_free(s);
     buf_release(&text);
-    if (st == GPM_OK) explain("'%s' parses", path);
-    return st == GPM_OK ? EXIT_FINE : EXIT_USAGE;
+    if (good) explain("'%s' parses", path);
+    return good;
 }
 
 static int run(const void *opts, int argc, char **argv) {
-    int status = EXIT_FINE;
-    for (int i = 0; i < argc; i++) {
-        if (check_file(opts, argv[i]) != EXIT_FINE) status = EXIT_USAGE;
-    }
-    return status;
+    bool good = true;
+    for (int i = 0; i < argc; i++) good &= check_file(opts, argv[i]);
+    return good ? EXIT_FINE : EXIT_USAGE;
 }
 
 static const struct option_row rows[] = {
     {"diagnostics", 0, OPTION_CHOICE, "text|json", "how errors are printed (default text)",
-     offsetof(struct args, diagnostics)},
+     offsetof(struct session_args, diagnostics)},
 };
 
 COMMAND(check) = {
@@ -49,9 +41,7 @@ COMMAND(check) = {
     .args = "FILE...",
     .summary = "Parses programs and reports their errors without running them",
     .text = "Exit status: 0 every file parses, 2 otherwise.",
-    OPTIONS(rows),
-    .size = sizeof(struct args),
-    .min_args = 1,
-    .max_args = -1,
+    OPTIONS(rows, struct session_args, .seed = 1, .jobs = 1),
+    .takes = {1, -1},
     .run = run,
 };

@@ -6,12 +6,8 @@
 #include "cli/command.h"
 #include <string.h>
 
-static bool has_argument(const struct option_row *o) {
-    return o->kind != OPTION_FLAG && o->kind != OPTION_COUNT;
-}
-
-static bool wants_path(const char *arg) {
-    return arg && (strcmp(arg, "FILE") == 0 || strcmp(arg, "DIR") == 0 || strcmp(arg, "RUN") == 0);
+static bool wants_path(const struct option_row *o) {
+    return strcmp(o->arg, "FILE") == 0 || strcmp(o->arg, "DIR") == 0 || strcmp(o->arg, "RUN") == 0;
 }
 
 /* "a|b" as "a b". */
@@ -20,9 +16,7 @@ static void print_words(const char *words) {
 }
 
 static void print_command_names(void) {
-    for (const struct command *const *c = command_list(); *c; c++) {
-        if (!(*c)->hidden) printf("%s ", (*c)->name);
-    }
+    for (const struct command *const *c = command_list(); *c; c++) printf("%s ", (*c)->name);
 }
 
 static void print_topic(void *user, const char *name) {
@@ -31,51 +25,46 @@ static void print_topic(void *user, const char *name) {
 
 /* What `gpmem help` explains: commands, then the names of the language. */
 static void print_topics(void) {
-    struct gpm_options o;
-    gpm_options_init(&o);
-    gpm_session *s = gpm_session_new(&o);
+    gpm_session *s = gpm_session_new(NULL);
     print_command_names();
-    if (s) gpm_complete(s, "", print_topic, NULL);
+    gpm_complete(s, "", print_topic, NULL);
     gpm_session_free(s);
 }
 
-/* Text inside single quotes of a shell; `extra` characters get a backslash. */
-static void print_quoted(const char *text, const char *extra) {
+/* Text inside single quotes of a shell; a quote becomes `quote`, `extra` characters get a
+ * backslash. */
+static void print_quoted(const char *text, const char *quote, const char *extra) {
     for (; *text; text++) {
-        if (*text == '\'') {
-            fputs("'\\''", stdout);
-        } else {
-            if (strchr(extra, *text)) putchar('\\');
+        if (strchr(extra, *text)) putchar('\\');
+        if (*text == '\'')
+            fputs(quote, stdout);
+        else
             putchar(*text);
-        }
     }
 }
 
 /* ---- bash ---- */
 
 static void bash_options(const struct command *c, const char *name) {
+    struct option_list l = command_options(c);
     printf("        %s)\n            case $prev in\n", name);
-    for (size_t i = 0; i < c->n_options; i++) {
-        const struct option_row *o = &c->options[i];
-        if (!has_argument(o)) continue;
+    for (size_t i = 0; i < l.n; i++) {
+        const struct option_row *o = &l.at[i];
+        if (!option_has_argument(o)) continue;
         printf("                --%s", o->name);
         if (o->letter) printf("|-%c", o->letter);
         if (o->kind == OPTION_CHOICE) {
             fputs(") COMPREPLY=($(compgen -W '", stdout);
             print_words(o->arg);
             fputs("' -- \"$cur\")); return ;;\n", stdout);
-        } else if (wants_path(o->arg)) {
-            fputs(") COMPREPLY=($(compgen -f -- \"$cur\")); return ;;\n", stdout);
         } else {
-            fputs(") return ;;\n", stdout);
+            puts(wants_path(o) ? ") COMPREPLY=($(compgen -f -- \"$cur\")); return ;;"
+                               : ") return ;;");
         }
     }
     fputs("            esac\n            options='", stdout);
-    for (size_t i = 0; i < c->n_options; i++) printf("--%s ", c->options[i].name);
-    size_t n;
-    const struct option_row *common = common_options(&n);
-    for (size_t i = 0; i < n; i++) printf("--%s ", common[i].name);
-    fputs("' ;;\n", stdout);
+    for (size_t i = 0; i < l.n; i++) printf("--%s ", l.at[i].name);
+    puts("' ;;");
 }
 
 static void print_bash(void) {
@@ -89,9 +78,7 @@ static void print_bash(void) {
           "break ;; "
           "esac\n    done\n    COMPREPLY=()\n    case $command in\n",
           stdout);
-    for (const struct command *const *c = command_list(); *c; c++) {
-        if (!(*c)->hidden) bash_options(*c, (*c)->name);
-    }
+    for (const struct command *const *c = command_list(); *c; c++) bash_options(*c, (*c)->name);
     bash_options(&command_prompt, "''");
     fputs("    esac\n"
           "    if [[ $cur == -* ]]; then\n"
@@ -123,32 +110,29 @@ static void zsh_option(const struct option_row *o) {
     if (o->letter) printf("'{-%c,--%s}'", o->letter, o->name);
     if (!o->letter) printf("--%s", o->name);
     putchar('[');
-    print_quoted(o->help, "[]:");
+    print_quoted(o->help, "'\\''", "[]:");
     putchar(']');
     if (o->kind == OPTION_CHOICE) {
         fputs(":value:(", stdout);
         print_words(o->arg);
         putchar(')');
-    } else if (has_argument(o)) {
-        printf(":%s:%s", o->arg, wants_path(o->arg) ? "_files" : "");
+    } else if (option_has_argument(o)) {
+        printf(":%s:%s", o->arg, wants_path(o) ? "_files" : "");
     }
-    fputs("' \\\n", stdout);
+    puts("' \\");
 }
 
 static void zsh_options(const struct command *c) {
-    for (size_t i = 0; i < c->n_options; i++) zsh_option(&c->options[i]);
-    size_t n;
-    const struct option_row *common = common_options(&n);
-    for (size_t i = 0; i < n; i++) zsh_option(&common[i]);
+    struct option_list l = command_options(c);
+    for (size_t i = 0; i < l.n; i++) zsh_option(&l.at[i]);
 }
 
 static void print_zsh(void) {
     fputs("#compdef gpmem\n_gpmem() {\n    local -a commands\n    commands=(\n", stdout);
     for (const struct command *const *c = command_list(); *c; c++) {
-        if ((*c)->hidden) continue;
         printf("        '%s:", (*c)->name);
-        print_quoted((*c)->summary, ":");
-        fputs("'\n", stdout);
+        print_quoted((*c)->summary, "'\\''", ":");
+        puts("'");
     }
     fputs("    )\n    local context state state_descr line\n    typeset -A opt_args\n"
           "    _arguments -C \\\n",
@@ -160,81 +144,73 @@ static void print_zsh(void) {
           "        case $words[1] in\n",
           stdout);
     for (const struct command *const *c = command_list(); *c; c++) {
-        if ((*c)->hidden) continue;
+        bool help = strcmp((*c)->name, "help") == 0;
         printf("            %s) _arguments \\\n", (*c)->name);
         zsh_options(*c);
-        fputs("                '*:argument:", stdout);
-        if (strcmp((*c)->name, "help") == 0) {
-            putchar('(');
+        printf("                '*:argument:%s", help ? "(" : "");
+        if (help)
             print_topics();
-            fputs(")' ;;\n", stdout);
-            continue;
-        }
-        printf("%s' ;;\n", strcmp((*c)->name, "completions") == 0 ? "(bash zsh fish)" : "_files");
+        else
+            fputs(strcmp((*c)->name, "completions") == 0 ? "(bash zsh fish" : "_files", stdout);
+        puts(help || strcmp((*c)->name, "completions") == 0 ? ")' ;;" : "' ;;");
     }
     fputs("        esac ;;\n    esac\n}\n_gpmem \"$@\"\n", stdout);
 }
 
 /* ---- fish ---- */
 
-/* condition NULL: everywhere */
+/* condition "": everywhere */
 static void fish_options(const struct option_row *rows, size_t n, const char *condition) {
     for (size_t i = 0; i < n; i++) {
         const struct option_row *o = &rows[i];
-        fputs("complete -c gpmem", stdout);
-        if (condition) printf(" -n '%s'", condition);
-        printf(" -l %s", o->name);
+        printf("complete -c gpmem%s -l %s", condition, o->name);
         if (o->letter) printf(" -s %c", o->letter);
         if (o->kind == OPTION_CHOICE) {
             fputs(" -x -a '", stdout);
             print_words(o->arg);
             putchar('\'');
-        } else if (has_argument(o)) {
-            fputs(wants_path(o->arg) ? " -r -F" : " -x", stdout);
+        } else if (option_has_argument(o)) {
+            fputs(wants_path(o) ? " -r -F" : " -x", stdout);
         }
         fputs(" -d '", stdout);
-        for (const char *t = o->help; *t; t++) {
-            if (*t == '\'') putchar('\\');
-            putchar(*t);
-        }
-        fputs("'\n", stdout);
+        print_quoted(o->help, "'", "'");
+        puts("'");
     }
 }
 
 static void print_fish(void) {
-    fputs("# fish completion of gpmem\n", stdout);
+    puts("# fish completion of gpmem");
     for (const struct command *const *c = command_list(); *c; c++) {
         char condition[96];
-        if ((*c)->hidden) continue;
+        struct option_list l = command_options(*c);
         printf("complete -c gpmem -n __fish_use_subcommand -f -a %s -d '%s'\n", (*c)->name,
                (*c)->summary);
-        snprintf(condition, sizeof condition, "__fish_seen_subcommand_from %s", (*c)->name);
-        fish_options((*c)->options, (*c)->n_options, condition);
+        snprintf(condition, sizeof condition, " -n '__fish_seen_subcommand_from %s'", (*c)->name);
+        fish_options(l.at, l.own, condition);
     }
-    fish_options(command_prompt.options, command_prompt.n_options, "__fish_use_subcommand");
-    size_t n;
-    const struct option_row *common = common_options(&n);
-    fish_options(common, n, NULL);
+    struct option_list l = command_options(&command_prompt);
+    fish_options(l.at, l.own, " -n '__fish_use_subcommand'");
+    fish_options(l.at + l.own, l.n - l.own, "");
     fputs("complete -c gpmem -n __fish_use_subcommand -l version -d 'print the version'\n"
           "complete -c gpmem -n '__fish_seen_subcommand_from completions' -f -a 'bash zsh fish'\n"
           "complete -c gpmem -n '__fish_seen_subcommand_from help' -f -a '",
           stdout);
     print_topics();
-    fputs("'\n", stdout);
+    puts("'");
 }
 
 static int run(const void *opts, int argc, char **argv) {
-    if (strcmp(argv[0], "bash") == 0) {
-        print_bash();
-    } else if (strcmp(argv[0], "zsh") == 0) {
-        print_zsh();
-    } else if (strcmp(argv[0], "fish") == 0) {
-        print_fish();
-    } else {
-        return complain(EXIT_USAGE, "there is no completion for '%s'; bash, zsh and fish have one",
-                        argv[0]);
+    static const struct {
+        const char *name;
+        void (*print)(void);
+    } shells[] = {{"bash", print_bash}, {"zsh", print_zsh}, {"fish", print_fish}};
+    for (size_t i = 0; i < COUNT_OF(shells); i++) {
+        if (strcmp(shells[i].name, argv[0]) != 0) continue;
+        shells[i].print();
+        return EXIT_FINE;
     }
-    return EXIT_FINE;
+    return complain(EXIT_USAGE, "there is no completion for '%s'; bash, zsh and fish have one",
+                    argv[0]);
 }
 
 COMMAND(completions) = {
@@ -243,7 +219,6 @@ COMMAND(completions) = {
     .args = "bash|zsh|fish",
     .summary = "Prints a completion script for a shell",
     .text = "For bash: source <(gpmem completions bash). `make install` installs all three.",
-    .min_args = 1,
-    .max_args = 1,
+    .takes = {1, 1},
     .run = run,
 };

@@ -19,14 +19,6 @@ struct args {
     struct text_list query;
 };
 
-static void init(void *opts) {
-    struct args *a = opts;
-    a->seed = 1;
-    a->level = 0.95;
-    a->max_points = 1000;
-    a->paper_x = 1;
-}
-
 static bool write_report(const char *path, gpm_discovery *d, enum gpm_discover_format format) {
     const char *text = gpm_discover_report(d, format);
     return out_file(path, text, strlen(text));
@@ -157,10 +149,7 @@ COMMAND(discover) = {
             "settled.\n\n"
             "Exit status: 0 fine, 1 the run failed, 2 bad usage or bad data, 3 not settled "
             "(with --strict).",
-    OPTIONS(rows),
-    .size = sizeof(struct args),
-    .init = init,
-    .min_args = 1,
-    .max_args = 1,
+    OPTIONS(rows, struct args, .seed = 1, .level = 0.95, .max_points = 1000, .paper_x = 1),
+    .takes = {1, 1},
     .run = run,
 };

@@ -58,9 +58,7 @@ COMMAND(draw) = {
     .summary = "Draws a picture described in JSON, as SVG or for the terminal",
     .text = "SCENE is a JSON file (or - for standard input): title, columns, panels with axes and "
             "items of\ntype line, points, band, bars, names, histogram, rule or note.",
-    OPTIONS(rows),
-    .size = sizeof(struct args),
-    .min_args = 1,
-    .max_args = 1,
+    OPTIONS(rows, struct args),
+    .takes = {1, 1},
     .run = run,
 };

@@ -161,9 +161,7 @@ COMMAND(export) = {
     .summary = "Writes the draws of a run as Stan CSV, JSON or a Zarr folder",
     .text = "Stan CSV: one file per chain, OUT-1.csv, OUT-2.csv, ... A Zarr folder opens in xarray "
             "with dimensions chain and draw.",
-    OPTIONS(rows),
-    .size = sizeof(struct args),
-    .min_args = 1,
-    .max_args = 1,
+    OPTIONS(rows, struct args),
+    .takes = {1, 1},
     .run = run,
 };

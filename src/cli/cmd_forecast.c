@@ -13,12 +13,6 @@ struct args {
     struct text_list at;
 };
 
-static void init(void *opts) {
-    struct args *a = opts;
-    a->horizon = 12;
-    a->level = 0.95;
-}
-
 static int run(const void *opts, int argc, char **argv) {
     const struct args *a = opts;
     const char *csv = "";
@@ -50,10 +44,7 @@ COMMAND(forecast) = {
     .text =
         "Columns: x (as the data file writes times), median, lo, hi. The forecast averages over "
         "structures and parameters; the interval is that of a new measurement.",
-    OPTIONS(rows),
-    .size = sizeof(struct args),
-    .init = init,
-    .min_args = 1,
-    .max_args = 1,
+    OPTIONS(rows, struct args, .horizon = 12, .level = 0.95),
+    .takes = {1, 1},
     .run = run,
 };

@@ -353,7 +353,6 @@ static int run(const void *opts, int argc, char **argv) {
     gpm_options_init(&o);
     o.diagnostics_json = true;
     struct server s = {.session = gpm_session_new(&o)};
-    if (!s.session) return complain(EXIT_FAILED, "out of memory");
     int status = serve(&s);
     while (s.documents) lsp_document_close(&s.documents, s.documents->uri);
     gpm_session_free(s.session);
@@ -368,6 +367,5 @@ COMMAND(lsp) = {
     .text =
         "Speaks the Language Server Protocol on standard input and output. Programs are parsed, "
         "never\nrun. Exit status: 0 after shutdown and exit, 1 when the client just went away.",
-    .max_args = 0,
     .run = run,
 };

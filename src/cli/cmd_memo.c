@@ -153,9 +153,7 @@ COMMAND(memo) = {
             "whole, or rows with everything known about them. memo export STORE [FILE]: CSV. memo "
             "import STORE FILE..: adds rows, all of a file or none. memo rm STORE ID..: removes "
             "rows. Exit status: 1 when the store cannot be used, 2 bad usage or no such row.",
-    OPTIONS(rows),
-    .size = sizeof(struct args),
-    .min_args = 2,
-    .max_args = -1,
+    OPTIONS(rows, struct args),
+    .takes = {2, -1},
     .run = run,
 };

@@ -21,12 +21,6 @@ struct args {
     bool json_input, allow_run;
 };
 
-static void init(void *opts) {
-    struct args *a = opts;
-    optimize_args_init(&a->search);
-    a->jobs = 1;
-}
-
 /* On a terminal one line that is written again and again. */
 static void progress(void *user, const char *line) {
     bool tty = *(const bool *)user;
@@ -128,7 +122,7 @@ static int run(const void *opts, int argc, char **argv) {
 static const struct option_row rows[] = {
     {"minimize", 0, OPTION_FLAG, NULL, "look for the smallest value (default)",
      offsetof(struct args, minimize)},
-    OPTIMIZE_ROWS(struct args, search),
+    {.kind = OPTION_GROUP, .offset = offsetof(struct args, search)},
     {"budget", 'n', OPTION_UINT, "N", "evaluations in all, earlier runs on the store included",
      offsetof(struct args, budget)},
     {"max-time", 0, OPTION_TIME, "S", "stop after S seconds (also 5m, 2h)",
@@ -168,10 +162,8 @@ COMMAND(optimize) = {
         "Standard output: the number of evaluations, the best value and its point. Exit status: 0 "
         "when budget, target or time was reached, 1 when stopped by a signal, when no evaluation "
         "succeeded or when the store failed, 2 bad usage.",
-    OPTIONS(rows),
-    .size = sizeof(struct args),
-    .init = init,
-    .min_args = 0,
-    .max_args = -1,
+    OPTIONS(rows, struct args, .search = {.seed = 1}, .jobs = 1),
+    .group = &optimize_options,
+    .takes = {0, -1},
     .run = run,
 };

@@ -222,9 +222,7 @@ COMMAND(plot) = {
     .summary = "Draws traces and densities of a run",
     .text = "One colour per chain. Ranks are those of a chain's draws among the draws of all "
             "chains: flat histograms say that the chains agree.",
-    OPTIONS(rows),
-    .size = sizeof(struct args),
-    .min_args = 1,
-    .max_args = 1,
+    OPTIONS(rows, struct args),
+    .takes = {1, 1},
     .run = run,
 };

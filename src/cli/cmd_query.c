@@ -53,9 +53,7 @@ COMMAND(query) = {
             "for all of its "
             "terms. The error is the half-width of a 99% interval, ess the effective number of "
             "draws of the exact sampler.",
-    OPTIONS(rows),
-    .size = sizeof(struct args),
-    .min_args = 2,
-    .max_args = -1,
+    OPTIONS(rows, struct args),
+    .takes = {2, -1},
     .run = run,
 };

@@ -8,10 +8,7 @@
 #include <string.h>
 
 static int run(const void *opts, int argc, char **argv) {
-    struct gpm_options o;
-    gpm_options_init(&o);
-    gpm_session *s = gpm_session_new(&o);
-    if (!s) return complain(EXIT_FAILED, "out of memory");
+    gpm_session *s = gpm_session_new(NULL);
     const char *json = gpm_reference_json(s);
     out_data(json, strlen(json));
     out_data("\n", 1);
@@ -24,6 +21,5 @@ COMMAND(reference) = {
     .name = "reference",
     .args = "",
     .summary = "Prints the reference of the language as JSON",
-    .max_args = 0,
     .run = run,
 };

@@ -40,9 +40,7 @@ COMMAND(report) = {
     .name = "report",
     .args = "RUN",
     .summary = "Writes the report of a run of discover",
-    OPTIONS(rows),
-    .size = sizeof(struct args),
-    .min_args = 1,
-    .max_args = 1,
+    OPTIONS(rows, struct args),
+    .takes = {1, 1},
     .run = run,
 };

@@ -8,16 +8,8 @@
 #include "cli/run_folder.h"
 #include <string.h>
 
-struct args {
-    struct session_args session;
-};
-
-static void init(void *opts) {
-    session_args_init(&((struct args *)opts)->session);
-}
-
 static int run(const void *opts, int argc, char **argv) {
-    struct session_args session = ((const struct args *)opts)->session;
+    struct session_args session = *(const struct session_args *)opts;
     struct run_facts facts;
     struct run_folder *f = run_folder_reopen(argv[0], &facts);
     if (!f) return EXIT_USAGE;
@@ -26,15 +18,17 @@ static int run(const void *opts, int argc, char **argv) {
     return run_folder_close(f, chains_run(&plan));
 }
 
-#define FIELD(x) (offsetof(struct args, session) + offsetof(struct session_args, x))
 static const struct option_row rows[] = {
     {"format", 0, OPTION_CHOICE, "text|json", "how values are printed (default text)",
-     FIELD(format)},
+     offsetof(struct session_args, format)},
     {"allow-run", 0, OPTION_FLAG, NULL, "programs may run commands and load shared objects",
-     FIELD(allow_run)},
-    {"allow-write", 0, OPTION_FLAG, NULL, "programs may write files", FIELD(allow_write)},
-    {"jobs", 'j', OPTION_UINT, "N", "source functions evaluated at once (default 1)", FIELD(jobs)},
-    {"max-time", 0, OPTION_TIME, "S", "stop after S seconds (default: no limit)", FIELD(max_time)},
+     offsetof(struct session_args, allow_run)},
+    {"allow-write", 0, OPTION_FLAG, NULL, "programs may write files",
+     offsetof(struct session_args, allow_write)},
+    {"jobs", 'j', OPTION_UINT, "N", "source functions evaluated at once (default 1)",
+     offsetof(struct session_args, jobs)},
+    {"max-time", 0, OPTION_TIME, "S", "stop after S seconds (default: no limit)",
+     offsetof(struct session_args, max_time)},
 };
 
 COMMAND(resume) = {
@@ -47,10 +41,7 @@ COMMAND(resume) = {
         "ones, the others are added: the files end up as if nothing had happened.\n\nExit "
         "status: 0 finished, 1 the run failed or did not repeat its draws, 2 no such run, or its "
         "program has changed.",
-    OPTIONS(rows),
-    .size = sizeof(struct args),
-    .init = init,
-    .min_args = 1,
-    .max_args = 1,
+    OPTIONS(rows, struct session_args, .seed = 1, .jobs = 1),
+    .takes = {1, 1},
     .run = run,
 };

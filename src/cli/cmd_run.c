@@ -14,12 +14,6 @@ struct args {
     const char *out;
 };
 
-static void init(void *opts) {
-    struct args *a = opts;
-    session_args_init(&a->session);
-    a->chains = 1;
-}
-
 static int run(const void *opts, int argc, char **argv) {
     const struct args *a = opts;
     if (a->chains < 1 || a->chains > INTERRUPT_MAX) {
@@ -38,7 +32,7 @@ static int run(const void *opts, int argc, char **argv) {
 }
 
 static const struct option_row rows[] = {
-    SESSION_ROWS(struct args, session),
+    {.kind = OPTION_GROUP, .offset = offsetof(struct args, session)},
     {"chains", 'c', OPTION_UINT, "N", "run the program N times in threads (default 1)",
      offsetof(struct args, chains)},
     {"chain", 0, OPTION_UINT, "I", "number of the first chain (default 0)",
@@ -58,10 +52,8 @@ COMMAND(run) = {
         "whatever the number of threads; with --chains the chains' output follows in their "
         "order, each the same as that of --chain I alone.\n\nExit status: 0 fine, 1 the run "
         "failed, 2 the program does not parse or cannot be read.",
-    OPTIONS(rows),
-    .size = sizeof(struct args),
-    .init = init,
-    .min_args = 1,
-    .max_args = 1,
+    OPTIONS(rows, struct args, .session = {.seed = 1, .jobs = 1}, .chains = 1),
+    .group = &session_options,
+    .takes = {1, 1},
     .run = run,
 };

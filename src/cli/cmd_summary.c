@@ -75,10 +75,8 @@ COMMAND(summary) = {
     .name = "summary",
     .args = "DIR",
     .summary = "Summarises the draws of a run: means, errors, quantiles, R-hat",
-    OPTIONS(rows),
-    .size = sizeof(struct args),
-    .min_args = 1,
-    .max_args = 1,
+    OPTIONS(rows, struct args),
+    .takes = {1, 1},
     .run = run_summary,
 };
 
@@ -88,7 +86,6 @@ COMMAND(diagnose) = {
     .args = "DIR",
     .summary = "Says in words what is wrong with the draws of a run",
     .text = "Exit status: 0 nothing is wrong, 1 something is, 2 no such run.",
-    .min_args = 1,
-    .max_args = 1,
+    .takes = {1, 1},
     .run = run_diagnose,
 };

@@ -21,13 +21,6 @@ struct args {
     int format;
 };
 
-static void init(void *opts) {
-    struct args *a = opts;
-    a->store = "gpmem-times.db";
-    a->level = 0.9;
-    a->repeat = 1;
-}
-
 #define MAX_INPUTS 16
 #define MAX_VALUES 64
 struct setting { /* name=v1,v2,.. */
@@ -173,10 +166,7 @@ COMMAND(time) = {
         "and an interval: a power law in the inputs plus a smooth remainder, uncertainty "
         "included. What the program prints goes nowhere. Exit status: 1 when a run failed or "
         "fewer than 3 runs are there to predict from.",
-    OPTIONS(rows),
-    .size = sizeof(struct args),
-    .init = init,
-    .min_args = 0,
-    .max_args = -1,
+    OPTIONS(rows, struct args, .store = "gpmem-times.db", .level = 0.9, .repeat = 1),
+    .takes = {0, -1},
     .run = run,
 };

@@ -8,10 +8,12 @@
  *
  *     struct args { struct session_args session; uint64_t budget; bool strict; };
  *     static const struct option_row rows[] = {
- *         SESSION_ROWS(struct args, session),
+ *         {.kind = OPTION_GROUP, .offset = offsetof(struct args, session)},
  *         {"budget", 'n', OPTION_UINT, "N", "evaluations to spend (default 50)",
  *          offsetof(struct args, budget)},
  *     };
+ *     OPTIONS(rows, struct args, .session = {.seed = 1, .jobs = 1}, .budget = 50),
+ *     .group = &session_options,
  *
  * Promises to scripts: stdout holds results, stderr everything else; exit status 0 fine, 1 the run
  * failed, 2 bad usage or a bad program (a command may define more and says so in its text).
@@ -19,6 +21,7 @@
 #ifndef CLI_COMMAND_H
 #define CLI_COMMAND_H
 #include "base/buf.h"
+#include "base/vec.h"
 #include "gpmem/gpmem.h"
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,12 +39,13 @@ enum option_kind {
     OPTION_BYTES,  /* uint64_t; 1000, 64K, 512M, 2G */
     OPTION_TEXT,   /* const char *; borrowed from argv */
     OPTION_CHOICE, /* int, index of the word; `arg` lists the words: "text|json" */
-    OPTION_LIST    /* struct text_list; may be given several times */
+    OPTION_LIST,   /* struct text_list; may be given several times */
+    OPTION_GROUP   /* here are the rows of the command's group */
 };
 
-struct text_list {
-    size_t n;
-    const char **at; /* texts borrowed from argv; the list itself ends with the command */
+struct text_list { /* texts borrowed from argv; the list itself ends with the command */
+    const char **at;
+    size_t n, cap;
 };
 
 struct option_row {
@@ -52,6 +56,14 @@ struct option_row {
     const char *help; /* one line; says the default */
     size_t offset;    /* of the field in the command's struct */
 };
+/* Options that several commands share, whose struct is a field of theirs. */
+struct option_group {
+    const struct option_row *rows;
+    size_t n;
+};
+static inline bool option_has_argument(const struct option_row *o) {
+    return o->kind != OPTION_FLAG && o->kind != OPTION_COUNT;
+}
 
 struct command {
     int place; /* in the list of `gpmem --help`, from small to large */
@@ -61,13 +73,19 @@ struct command {
     const char *text;    /* paragraphs for help and the man page; may be NULL */
     const struct option_row *options;
     size_t n_options;
-    size_t size;              /* of the command's option struct */
-    void (*init)(void *opts); /* defaults on zeroed memory; may be NULL */
-    int min_args, max_args;   /* positional arguments; max_args < 0: any number */
-    bool hidden;              /* not in the list of commands (used by the build) */
+    const struct option_group *group; /* may be NULL */
+    size_t size;                      /* of the command's option struct */
+    const void *defaults;             /* one such struct */
+    int takes[2]; /* positional arguments: at least, at most; a negative number: as many as come */
+    bool hidden;  /* not in the list of commands (used by the build) */
     int (*run)(const void *opts, int argc, char **argv); /* argv: positional, argc of them */
 };
-#define OPTIONS(rows) .options = (rows), .n_options = sizeof(rows) / sizeof((rows)[0])
+/* The rows, the struct that they fill, and its fields that are not 0 before. */
+#define OPTIONS(rows, type, ...)                                                                   \
+    .options = (rows), .n_options = COUNT_OF(rows), .size = sizeof(type),                          \
+    .defaults = &(const type) {                                                                    \
+        __VA_ARGS__                                                                                \
+    }
 
 /* The row of a command, which is in the list by being linked: a pointer to it goes to a section of
  * its own, so no other file names it. */
@@ -77,7 +95,7 @@ struct command {
         &command_##id;                                                                             \
     static const struct command command_##id
 
-/* The commands in the order of their places; ends with NULL. */
+/* The commands that are not hidden in the order of their places; ends with NULL. */
 const struct command *const *command_list(void);
 const struct command *command_find(const char *name);
 /* The prompt: what `gpmem` without a command runs. Not in the list. */
@@ -85,17 +103,15 @@ extern const struct command command_prompt;
 
 /* Parses options and runs the command. argv[0] is the command's name. Returns the exit status. */
 int command_main(const struct command *c, int argc, char **argv);
-/* Parses `argv` (argv[0] skipped) into `opts`; positional arguments are moved to the front of
- * argv + 1 and counted in *n_args. False: bad usage, said on stderr. */
-bool options_parse(const struct command *c, int argc, char **argv, void *opts, int *n_args);
 void command_print_help(const struct command *c);
 
-/* The nearest of n words by edit distance, or NULL when none is near. */
-const char *nearest_word(const char *word, const char *const *words, size_t n);
-
-/* Options that every command takes besides its own, in help, manual pages and completions too:
+/* The options of a command: its own with those of its groups, then those that every command takes:
  * -q, -v, -h. The first two hold for the whole process. */
-const struct option_row *common_options(size_t *n);
+struct option_list {
+    size_t own, n;
+    struct option_row at[64];
+};
+struct option_list command_options(const struct command *c);
 bool voice_quiet(void);  /* -q: nothing but results and errors */
 int voice_verbose(void); /* -v, counted: what is done is explained */
 /* "gpmem: " and an explanation on stderr, under -v alone. */
@@ -103,6 +119,14 @@ void explain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* "gpmem: " message on stderr; returns the status given, so that `return usage(...)` reads well. */
 int complain(int status, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Copies of names, as gpm_complete hands them over. */
+struct name_list {
+    char **at;
+    size_t n, cap;
+};
+void name_list_add(void *list, const char *name);
+void name_list_release(struct name_list *l);
 
 /* Options of every command that runs programs. */
 struct session_args {
@@ -114,68 +138,12 @@ struct session_args {
     double max_time;
     uint64_t max_depth, max_memory;
 };
-void session_args_init(struct session_args *a);
 /* Fills the options of a session whose output goes to stdout and stderr. */
 void session_args_apply(const struct session_args *a, struct gpm_options *o);
 /* Colours: only when the stream is a terminal, never under NO_COLOR or TERM=dumb. */
 bool colour_wanted(int fd);
 
-#define SESSION_FIELD(T, f, x) (offsetof(T, f) + offsetof(struct session_args, x))
-#define SESSION_ROWS(T, f)                                                                         \
-    {"seed",                                                                                       \
-     's',                                                                                          \
-     OPTION_UINT,                                                                                  \
-     "N",                                                                                          \
-     "seed of the random numbers (default 1)",                                                     \
-     SESSION_FIELD(T, f, seed)},                                                                   \
-        {"format",                                                                                 \
-         0,                                                                                        \
-         OPTION_CHOICE,                                                                            \
-         "text|json",                                                                              \
-         "how values are printed (default text)",                                                  \
-         SESSION_FIELD(T, f, format)},                                                             \
-        {"diagnostics",                                                                            \
-         0,                                                                                        \
-         OPTION_CHOICE,                                                                            \
-         "text|json",                                                                              \
-         "how errors are printed (default text)",                                                  \
-         SESSION_FIELD(T, f, diagnostics)},                                                        \
-        {"allow-run",                                                                              \
-         0,                                                                                        \
-         OPTION_FLAG,                                                                              \
-         NULL,                                                                                     \
-         "programs may run commands and load shared objects",                                      \
-         SESSION_FIELD(T, f, allow_run)},                                                          \
-        {"allow-write",                                                                            \
-         0,                                                                                        \
-         OPTION_FLAG,                                                                              \
-         NULL,                                                                                     \
-         "programs may write files",                                                               \
-         SESSION_FIELD(T, f, allow_write)},                                                        \
-        {"jobs",                                                                                   \
-         'j',                                                                                      \
-         OPTION_UINT,                                                                              \
-         "N",                                                                                      \
-         "source functions evaluated at once (default 1)",                                         \
-         SESSION_FIELD(T, f, jobs)},                                                               \
-        {"max-time",                                                                               \
-         0,                                                                                        \
-         OPTION_TIME,                                                                              \
-         "S",                                                                                      \
-         "stop after S seconds (also 5m, 2h; default: no limit)",                                  \
-         SESSION_FIELD(T, f, max_time)},                                                           \
-        {"max-depth",                                                                              \
-         0,                                                                                        \
-         OPTION_UINT,                                                                              \
-         "N",                                                                                      \
-         "deepest recursion (default: the language's)",                                            \
-         SESSION_FIELD(T, f, max_depth)},                                                          \
-    {                                                                                              \
-        "max-memory", 0, OPTION_BYTES, "M",                                                        \
-            "bytes a program may hold (also 512M, 2G; default: "                                   \
-            "no limit)",                                                                           \
-            SESSION_FIELD(T, f, max_memory)                                                        \
-    }
+extern const struct option_group session_options;
 
 /* Appends the whole of a file (or of standard input for "-"); a failure is said. */
 GPM_MUST_USE enum gpm_status read_text(const char *path, struct buf *out);

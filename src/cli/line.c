@@ -4,9 +4,10 @@
  * readable by its owner only; without a home there is none.
  */
 #include "cli/line.h"
+#include "base/ascii.h"
 #include "base/file.h"
+#include "cli/command.h"
 #include "cli/out.h"
-#include <ctype.h>
 #include <errno.h>
 #include <histedit.h>
 #include <signal.h>
@@ -59,29 +60,11 @@ static char *show_prompt(EditLine *el) {
 
 /* ---- completion ---- */
 
-struct matches {
-    char **at;
-    size_t n, cap;
-};
-
-static void add_match(void *list, const char *text) {
-    struct matches *m = list;
-    if (m->n == m->cap) {
-        size_t cap = m->cap ? m->cap * 2 : 64;
-        char **more = realloc(m->at, cap * sizeof *more);
-        if (!more) return;
-        m->at = more;
-        m->cap = cap;
-    }
-    char *copy = strdup(text);
-    if (copy) m->at[m->n++] = copy;
-}
-
 static int compare_texts(const void *a, const void *b) {
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static size_t common_prefix(const struct matches *m) {
+static size_t common_prefix(const struct name_list *m) {
     size_t n = strlen(m->at[0]);
     for (size_t i = 1; i < m->n; i++) {
         size_t k = 0;
@@ -91,7 +74,7 @@ static size_t common_prefix(const struct matches *m) {
     return n;
 }
 
-static void show_matches(const struct matches *m) {
+static void show_matches(const struct name_list *m) {
     struct winsize ws = {0};
     ioctl(STDOUT_FILENO, TIOCGWINSZ, &ws);
     size_t width = ws.ws_col ? ws.ws_col : 80, longest = 1;
@@ -110,7 +93,7 @@ static void show_matches(const struct matches *m) {
 }
 
 static bool word_char(char c) {
-    return isalnum((unsigned char)c) || c == '_' || (unsigned char)c >= 0x80;
+    return ascii_name(c) || (unsigned char)c >= 0x80;
 }
 
 static unsigned char on_tab(EditLine *el, int key) {
@@ -118,16 +101,15 @@ static unsigned char on_tab(EditLine *el, int key) {
     el_get(el, EL_CLIENTDATA, &e);
     const LineInfo *info = el_line(el);
     size_t len = (size_t)(info->cursor - info->buffer), at = len;
-    char *before = strndup(info->buffer, len);
-    if (!before) return CC_ERROR;
+    char *before = mem_strndup(info->buffer, len);
     if (before[0] == ':') { /* the prompt's own commands: words are split by blanks */
         while (at > 0 && before[at - 1] != ' ') at--;
     } else {
         while (at > 0 && word_char(before[at - 1])) at--;
     }
-    struct matches m = {0};
+    struct name_list m = {0};
     unsigned char result = CC_ERROR;
-    e->complete(e->user, before, at, before + at, add_match, &m);
+    e->complete(e->user, before, at, before + at, name_list_add, &m);
     if (m.n > 0) {
         qsort(m.at, m.n, sizeof *m.at, compare_texts);
         size_t common = common_prefix(&m), have = len - at;
@@ -139,9 +121,8 @@ static unsigned char on_tab(EditLine *el, int key) {
             result = CC_REDISPLAY;
         }
     }
-    for (size_t i = 0; i < m.n; i++) free(m.at[i]);
-    free(m.at);
-    free(before);
+    name_list_release(&m);
+    mem_free(before);
     return result;
 }
 
@@ -165,17 +146,16 @@ static char *find_history(void) {
 }
 
 void line_remember(struct line_editor *e, const char *entry) {
-    char *text = strdup(entry);
-    if (!text) return;
+    char *text = mem_strdup(entry);
     size_t n = strlen(text);
-    while (n > 0 && isspace((unsigned char)text[n - 1])) text[--n] = 0;
+    while (n > 0 && ascii_space(text[n - 1])) text[--n] = 0;
     if (!strstr(text, "//")) { /* one line when recalled, unless a comment needs its end */
         for (char *c = text; *c; c++) {
             if (*c == '\n') *c = ' ';
         }
     }
     if (n > 0) history(e->history, &e->event, H_ENTER, text);
-    free(text);
+    mem_free(text);
     if (n == 0 || !e->history_path) return;
     mode_t old = umask(077);
     history(e->history, &e->event, H_SAVE, e->history_path);
@@ -183,8 +163,7 @@ void line_remember(struct line_editor *e, const char *entry) {
 }
 
 struct line_editor *line_editor_new(line_complete_fn *complete, void *user, bool colour) {
-    struct line_editor *e = calloc(1, sizeof *e);
-    if (!e) return NULL;
+    struct line_editor *e = NEW(struct line_editor);
     e->complete = complete;
     e->user = user;
     e->colour = colour;
@@ -209,12 +188,11 @@ struct line_editor *line_editor_new(line_complete_fn *complete, void *user, bool
 }
 
 void line_editor_free(struct line_editor *e) {
-    if (!e) return;
     el_end(e->el);
     history_end(e->history);
     free(e->history_path);
-    free(e->line);
-    free(e);
+    mem_free(e->line);
+    mem_free(e);
 }
 
 enum line_result line_read(struct line_editor *e, const char *prompt, const char **text) {
@@ -234,10 +212,8 @@ enum line_result line_read(struct line_editor *e, const char *prompt, const char
         return LINE_CANCELLED;
     }
     if (!got || n <= 0) return LINE_END;
-    free(e->line);
-    e->line = strndup(got, (size_t)n);
-    if (!e->line) return LINE_END;
-    e->line[strcspn(e->line, "\n")] = 0;
+    mem_free(e->line);
+    e->line = mem_strndup(got, strcspn(got, "\n"));
     *text = e->line;
     return LINE_READ;
 }

@@ -4,6 +4,7 @@
  * options only, is the prompt (a program on standard input when that is no terminal).
  */
 #include "base/file.h"
+#include "base/suggest.h"
 #include "cli/command.h"
 #include "cli/out.h"
 #include <sched.h>
@@ -16,6 +17,7 @@
 
 /* The section that COMMAND fills: its bounds are the linker's. */
 extern const struct command *const __start_commands[], *const __stop_commands[];
+enum { MAX_COMMANDS = 128 };
 
 static int by_place(const void *a, const void *b) {
     const struct command *x = *(const struct command *const *)a;
@@ -24,17 +26,20 @@ static int by_place(const void *a, const void *b) {
 }
 
 const struct command *const *command_list(void) {
-    static const struct command *list[128]; /* ends with NULL */
-    size_t n = (size_t)(__stop_commands - __start_commands);
+    static const struct command *list[MAX_COMMANDS + 1]; /* ends with NULL */
+    size_t n = 0;
     if (list[0]) return list;
-    if (n >= sizeof list / sizeof list[0]) abort();
-    memcpy(list, __start_commands, n * sizeof list[0]);
+    for (const struct command *const *c = __start_commands; c < __stop_commands; c++) {
+        if ((*c)->hidden) continue;
+        if (n == MAX_COMMANDS) abort();
+        list[n++] = *c;
+    }
     qsort(list, n, sizeof list[0], by_place);
     return list;
 }
 
 const struct command *command_find(const char *name) {
-    for (const struct command *const *c = command_list(); *c; c++) {
+    for (const struct command *const *c = __start_commands; c < __stop_commands; c++) {
         if (strcmp((*c)->name, name) == 0) return *c;
     }
     return NULL;
@@ -47,7 +52,7 @@ static void print_help(void) {
              "       gpmem run FILE             run a program\n"
              "       gpmem COMMAND [OPTIONS] ...\n\nCommands:\n");
     for (const struct command *const *c = command_list(); *c; c++) {
-        if (!(*c)->hidden) out_printf("  %-12s %s\n", (*c)->name, (*c)->summary);
+        out_printf("  %-12s %s\n", (*c)->name, (*c)->summary);
     }
     out_text("\n`gpmem help COMMAND` shows the options of a command, `gpmem help NAME` explains a "
              "procedure,\noperator or kernel of the language. `gpmem --version` prints the "
@@ -56,16 +61,14 @@ static void print_help(void) {
 }
 
 static int unknown_command(const char *word) {
-    const char *words[128];
+    const char *words[MAX_COMMANDS];
     size_t n = 0;
-    for (const struct command *const *c = command_list(); *c && n < 128; c++) {
-        if (!(*c)->hidden) words[n++] = (*c)->name;
-    }
+    for (const struct command *const *c = command_list(); *c; c++) words[n++] = (*c)->name;
     if (file_there(word)) {
         return complain(EXIT_USAGE, "there is no command '%s'; to run that file: gpmem run %s",
                         word, word);
     }
-    const char *near = nearest_word(word, words, n);
+    const char *near = suggest_nearest(word, words, n);
     if (near) {
         return complain(EXIT_USAGE, "there is no command '%s'; did you mean '%s'?", word, near);
     }
@@ -115,15 +118,12 @@ int main(int argc, char **argv) {
     signal(SIGXFSZ, SIG_IGN); /* a file over the limit of its size is an error that is said */
     if (argc < 2) return command_main(&command_prompt, argc, argv);
     const char *word = argv[1];
-    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
-        print_help();
-        return out_finish(EXIT_FINE);
-    }
     if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0) {
         out_printf("gpmem %s\n", gpm_version());
         return out_finish(EXIT_FINE);
     }
-    if (strcmp(word, "help") == 0 && argc == 2) {
+    bool help = strcmp(word, "help") == 0 && argc == 2;
+    if (help || strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
         print_help();
         return out_finish(EXIT_FINE);
     }

@@ -3,18 +3,18 @@
  * Reads a command line by a command's option table and prints that table as help. Accepts
  * --name VALUE, --name=VALUE, -x VALUE, -xVALUE and grouped flags (-qv); `--` ends the options.
  */
-#include "cli/command.h"
-#include "base/buf.h"
+#include "base/ascii.h"
+#include "base/clock.h"
+#include "base/mem.h"
 #include "base/number.h"
+#include "base/suggest.h"
+#include "cli/command.h"
 #include "cli/out.h"
-#include "cli/progress_line.h"
-#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* What the command line asked for; written once, before the command runs. */
 static struct voice {
@@ -28,12 +28,6 @@ static const struct option_row common[] = {
     {"verbose", 'v', OPTION_COUNT, NULL, "explain what is done", offsetof(struct voice, verbose)},
     {"help", 'h', OPTION_FLAG, NULL, "show this help", offsetof(struct voice, help)},
 };
-enum { N_COMMON = sizeof common / sizeof common[0] };
-
-const struct option_row *common_options(size_t *n) {
-    *n = N_COMMON;
-    return common;
-}
 
 bool voice_quiet(void) {
     return voice.quiet > 0;
@@ -67,48 +61,17 @@ void explain(const char *fmt, ...) {
     va_end(ap);
 }
 
-/* Edit distance with transpositions (optimal string alignment) over lower-cased words; words
- * longer than 63 bytes are cut. */
-static int edit_distance(const char *a, const char *b) {
-    int d[64][64];
-    int n = (int)strnlen(a, 63), m = (int)strnlen(b, 63);
-    for (int i = 0; i <= n; i++) d[i][0] = i;
-    for (int j = 0; j <= m; j++) d[0][j] = j;
-    for (int i = 1; i <= n; i++) {
-        for (int j = 1; j <= m; j++) {
-            int x = tolower((unsigned char)a[i - 1]), y = tolower((unsigned char)b[j - 1]);
-            int best = d[i - 1][j - 1] + (x != y);
-            if (d[i - 1][j] + 1 < best) best = d[i - 1][j] + 1;
-            if (d[i][j - 1] + 1 < best) best = d[i][j - 1] + 1;
-            if (i > 1 && j > 1 && x == tolower((unsigned char)b[j - 2]) &&
-                y == tolower((unsigned char)a[i - 2]) && d[i - 2][j - 2] + 1 < best) {
-                best = d[i - 2][j - 2] + 1;
-            }
-            d[i][j] = best;
-        }
-    }
-    return d[n][m];
+void name_list_add(void *list, const char *name) {
+    vec_push((struct name_list *)list, mem_strdup(name));
 }
 
-const char *nearest_word(const char *word, const char *const *words, size_t n) {
-    const char *best = NULL;
-    int best_d = (int)strlen(word) / 3 + 1; /* "near": a third of the letters, at least one */
-    for (size_t i = 0; i < n; i++) {
-        int d = edit_distance(word, words[i]);
-        if (d <= best_d && (!best || d < best_d)) {
-            best = words[i];
-            best_d = d;
-        }
-    }
-    return best;
-}
-
-static bool has_argument(const struct option_row *o) {
-    return o->kind != OPTION_FLAG && o->kind != OPTION_COUNT;
+void name_list_release(struct name_list *l) {
+    for (size_t i = 0; i < l->n; i++) mem_free(l->at[i]);
+    vec_release(l);
 }
 
 static bool parse_uint(const char *text, const char **end, uint64_t *out) {
-    if (!isdigit((unsigned char)text[0])) return false;
+    if (!ascii_digit(text[0])) return false;
     char *stop;
     errno = 0;
     *out = strtoull(text, &stop, 10);
@@ -128,7 +91,7 @@ static bool parse_bytes(const char *text, uint64_t *out) {
     const char *end;
     if (!parse_uint(text, &end, out)) return false;
     static const char units[] = "KMGT";
-    const char *u = *end ? strchr(units, toupper((unsigned char)*end)) : NULL;
+    const char *u = *end ? strchr(units, ascii_upper(*end)) : NULL;
     unsigned shift = u ? 10 * (unsigned)(u - units + 1) : 0;
     if (u) end++;
     if (u && *end == 'i') end++;
@@ -181,148 +144,140 @@ static bool store_value(const struct option_row *o, const char *text, void *fiel
     case OPTION_TEXT: *(const char **)field = text; break;
     case OPTION_CHOICE:
         *(int *)field = choice_index(o->arg, text);
-        if (*(int *)field < 0) {
-            complain(0, "--%s wants one of %s, not '%s'", o->name, o->arg, text);
-            return false;
+        if (*(int *)field >= 0) break;
+        return complain(false, "--%s wants one of %s, not '%s'", o->name, o->arg, text);
+    case OPTION_LIST: vec_push((struct text_list *)field, text); break;
+    case OPTION_GROUP: break;
+    }
+    return good || complain(false, "--%s wants %s, not '%s'", o->name, wanted_text(o->kind), text);
+}
+
+/* The common options are stored behind the command's own. */
+static size_t voice_offset(const struct command *c) {
+    return (c->size + 15) / 16 * 16;
+}
+
+static void add_options(struct option_list *l, const struct option_group *group,
+                        const struct option_row *rows, size_t n, size_t offset) {
+    for (size_t i = 0; i < n; i++) {
+        if (rows[i].kind == OPTION_GROUP) {
+            add_options(l, NULL, group->rows, group->n, offset + rows[i].offset);
+            continue;
         }
-        break;
-    case OPTION_LIST: {
-        struct text_list *l = field;
-        const char **more = realloc(l->at, (l->n + 1) * sizeof *more);
-        if (!more) {
-            complain(0, "out of memory");
-            return false;
-        }
-        l->at = more;
-        l->at[l->n++] = text;
-        break;
+        if (l->n == COUNT_OF(l->at)) abort();
+        l->at[l->n] = rows[i];
+        l->at[l->n++].offset += offset;
     }
-    }
-    if (!good) complain(0, "--%s wants %s, not '%s'", o->name, wanted_text(o->kind), text);
-    return good;
 }
 
-/* The options of a command: its own, then the common ones; NULL after the last. */
-static const struct option_row *option_at(const struct command *c, size_t i) {
-    if (i < c->n_options) return &c->options[i];
-    return i - c->n_options < N_COMMON ? &common[i - c->n_options] : NULL;
+struct option_list command_options(const struct command *c) {
+    struct option_list l = {.n = 0};
+    add_options(&l, c->group, c->options, c->n_options, 0);
+    l.own = l.n;
+    add_options(&l, NULL, common, COUNT_OF(common), voice_offset(c));
+    return l;
 }
 
-static const struct option_row *find_long(const struct command *c, const char *name, size_t len) {
-    const struct option_row *o;
-    for (size_t i = 0; (o = option_at(c, i)); i++) {
-        if (strlen(o->name) == len && memcmp(o->name, name, len) == 0) return o;
-    }
-    return NULL;
-}
-
-static const struct option_row *find_letter(const struct command *c, char letter) {
-    const struct option_row *o;
-    for (size_t i = 0; (o = option_at(c, i)); i++) {
-        if (o->letter == letter) return o;
-    }
-    return NULL;
-}
-
-static void complain_unknown(const struct command *c, const char *name, size_t len) {
-    const char *names[128];
-    size_t n = 0;
-    char word[64];
-    snprintf(word, sizeof word, "%.*s", (int)len, name);
-    for (size_t i = 0; n < 128 && option_at(c, i); i++) names[n++] = option_at(c, i)->name;
-    const char *near = nearest_word(word, names, n);
-    bool prompt = c == &command_prompt;
-    const char *name_shown = prompt ? "" : c->name, *space = prompt ? "" : " ";
-    if (near) {
-        complain(0, "gpmem%s%s has no option --%s; did you mean --%s?", space, name_shown, word,
-                 near);
-    } else {
-        complain(0, "gpmem%s%s has no option --%s; `gpmem%s%s --help` lists them", space,
-                 name_shown, word, space, name_shown);
-    }
+/* What stands behind "gpmem" on its command line: "" or " NAME". */
+static const char *spaced_name(const struct command *c) {
+    static char text[64];
+    snprintf(text, sizeof text, c == &command_prompt ? "" : " %s", c->name);
+    return text;
 }
 
 struct reader {
     const struct command *c;
+    struct option_list options;
     int argc, i;
     char **argv;
     char *opts;
 };
 
-static bool read_value(struct reader *r, const struct option_row *o, const char *inline_value) {
-    const char *value = inline_value;
-    if (has_argument(o) && !value) {
-        if (r->i + 1 >= r->argc) {
-            complain(0, "--%s needs a value: --%s %s", o->name, o->name, o->arg);
-            return false;
-        }
+/* By its letter, or when that is 0 by its name. */
+static const struct option_row *find_option(const struct reader *r, char letter, const char *name,
+                                            size_t len) {
+    for (size_t i = 0; i < r->options.n; i++) {
+        const struct option_row *o = &r->options.at[i];
+        bool named = strlen(o->name) == len && memcmp(o->name, name, len) == 0;
+        if (letter ? o->letter == letter : named) return o;
+    }
+    return NULL;
+}
+
+static bool complain_unknown(const struct reader *r, const char *name, size_t len) {
+    const char *names[COUNT_OF(r->options.at)], *command = spaced_name(r->c);
+    char word[64];
+    snprintf(word, sizeof word, "%.*s", (int)len, name);
+    for (size_t i = 0; i < r->options.n; i++) names[i] = r->options.at[i].name;
+    const char *near = suggest_nearest(word, names, r->options.n);
+    if (near)
+        return complain(false, "gpmem%s has no option --%s; did you mean --%s?", command, word,
+                        near);
+    return complain(false, "gpmem%s has no option --%s; `gpmem%s --help` lists them", command, word,
+                    command);
+}
+
+static bool read_value(struct reader *r, const struct option_row *o, const char *value) {
+    if (option_has_argument(o) && !value) {
+        if (r->i + 1 >= r->argc)
+            return complain(false, "--%s needs a value: --%s %s", o->name, o->name, o->arg);
         value = r->argv[++r->i];
     }
-    bool own = o < common || o >= common + N_COMMON;
-    return store_value(o, value, (own ? r->opts : (char *)&voice) + o->offset);
+    return store_value(o, value, r->opts + o->offset);
 }
 
 static bool read_long(struct reader *r, const char *word) {
     size_t len = strcspn(word, "=");
-    const struct option_row *o = find_long(r->c, word, len);
-    if (!o) {
-        complain_unknown(r->c, word, len);
-        return false;
-    }
-    if (word[len] && !has_argument(o)) {
-        complain(0, "--%s takes no value", o->name);
-        return false;
-    }
+    const struct option_row *o = find_option(r, 0, word, len);
+    if (!o) return complain_unknown(r, word, len);
+    if (word[len] && !option_has_argument(o))
+        return complain(false, "--%s takes no value", o->name);
     return read_value(r, o, word[len] ? word + len + 1 : NULL);
 }
 
 static bool read_letters(struct reader *r, const char *letters) {
     for (; *letters; letters++) {
-        const struct option_row *o = find_letter(r->c, *letters);
-        if (!o) {
-            complain(0, "there is no option -%c; `gpmem%s%s --help` lists them", *letters,
-                     r->c == &command_prompt ? "" : " ", r->c == &command_prompt ? "" : r->c->name);
-            return false;
-        }
-        if (!has_argument(o)) {
-            if (!read_value(r, o, NULL)) return false;
-            continue;
-        }
-        return read_value(r, o, letters[1] ? letters + 1 : NULL);
+        const struct option_row *o = find_option(r, *letters, "", 0);
+        if (!o)
+            return complain(false, "there is no option -%c; `gpmem%s --help` lists them", *letters,
+                            spaced_name(r->c));
+        if (option_has_argument(o)) return read_value(r, o, letters[1] ? letters + 1 : NULL);
+        if (!read_value(r, o, NULL)) return false;
     }
     return true;
 }
 
 /* No option has a digit for its letter, so -3.5 and -.5 are numbers wherever they stand. */
 static bool is_negative_number(const char *word) {
-    return word[0] == '-' && isdigit((unsigned char)(word[1] == '.' ? word[2] : word[1]));
+    return word[0] == '-' && ascii_digit(word[1] == '.' ? word[2] : word[1]);
 }
 
-bool options_parse(const struct command *c, int argc, char **argv, void *opts, int *n_args) {
-    struct reader r = {c, argc, 1, argv, opts};
+/* Positional arguments are moved to the front of argv + 1 and counted; -1: bad usage, said on
+ * stderr. */
+static int parse_options(struct reader *r) {
     int kept = 0;
-    for (; r.i < argc; r.i++) {
-        char *word = argv[r.i];
+    for (r->i = 1; r->i < r->argc; r->i++) {
+        char *word = r->argv[r->i];
         if (strcmp(word, "--") == 0) {
-            for (r.i++; r.i < argc; r.i++) argv[++kept] = argv[r.i];
+            for (r->i++; r->i < r->argc; r->i++) r->argv[++kept] = r->argv[r->i];
             break;
         }
         if (word[0] != '-' || !word[1] || is_negative_number(word)) {
-            argv[++kept] = word;
-        } else if (!(word[1] == '-' ? read_long(&r, word + 2) : read_letters(&r, word + 1))) {
-            return false;
+            r->argv[++kept] = word;
+        } else if (!(word[1] == '-' ? read_long(r, word + 2) : read_letters(r, word + 1))) {
+            return -1;
         }
     }
-    *n_args = kept;
-    return true;
+    memcpy(&voice, r->opts + voice_offset(r->c), sizeof voice);
+    return kept;
 }
 
 static void print_option(const struct option_row *o) {
     char left[80];
     char letter[8] = "    ";
+    bool arg = option_has_argument(o);
     if (o->letter) snprintf(letter, sizeof letter, "-%c, ", o->letter);
-    snprintf(left, sizeof left, "%s--%s%s%s", letter, o->name, has_argument(o) ? " " : "",
-             has_argument(o) ? o->arg : "");
+    snprintf(left, sizeof left, "%s--%s%s%s", letter, o->name, arg ? " " : "", arg ? o->arg : "");
     out_printf(strlen(left) > 27 ? "  %s\n%31s" : "  %-28s %.0s", left, "");
     out_printf("%s\n", o->help);
 }
@@ -351,15 +306,15 @@ static void print_wrapped(const char *text) {
 }
 
 void command_print_help(const struct command *c) {
-    bool prompt = c == &command_prompt;
-    out_printf("Usage: gpmem%s%s [OPTIONS]%s%s\n\n%s.\n", prompt ? "" : " ", prompt ? "" : c->name,
-               c->args && *c->args ? " " : "", c->args ? c->args : "", c->summary);
+    struct option_list l = command_options(c);
+    out_printf("Usage: gpmem%s [OPTIONS]%s%s\n\n%s.\n", spaced_name(c), *c->args ? " " : "",
+               c->args, c->summary);
     if (c->text) {
         out_text("\n");
         print_wrapped(c->text);
     }
     out_printf("\nOptions:\n");
-    for (size_t i = 0; option_at(c, i); i++) print_option(option_at(c, i));
+    for (size_t i = 0; i < l.n; i++) print_option(&l.at[i]);
 }
 
 /* --help anywhere before `--` wins over every other option. */
@@ -372,22 +327,12 @@ static bool help_wanted(int argc, char **argv) {
 
 /* Under -v: what was asked for, and how it ended. */
 static int run_explained(const struct command *c, const void *opts, int n, char **argv) {
-    struct timespec a, b;
-    clock_gettime(CLOCK_MONOTONIC, &a);
+    double start = clock_seconds();
     explain("version %s, %s%s%s", gpm_version(), c == &command_prompt ? "the prompt" : c->name,
             n ? " of " : "", n ? argv[0] : "");
     int status = c->run(opts, n, argv);
-    clock_gettime(CLOCK_MONOTONIC, &b);
-    explain("%.3f s, exit status %d",
-            (double)(b.tv_sec - a.tv_sec) + 1e-9 * (double)(b.tv_nsec - a.tv_nsec), status);
+    explain("%.3f s, exit status %d", clock_seconds() - start, status);
     return status;
-}
-
-static void options_free(const struct command *c, char *opts) {
-    for (size_t i = 0; i < c->n_options; i++)
-        if (c->options[i].kind == OPTION_LIST)
-            free(((struct text_list *)(void *)(opts + c->options[i].offset))->at);
-    free(opts);
 }
 
 int command_main(const struct command *c, int argc, char **argv) {
@@ -395,22 +340,22 @@ int command_main(const struct command *c, int argc, char **argv) {
         command_print_help(c);
         return out_finish(EXIT_FINE);
     }
-    void *opts = calloc(1, c->size ? c->size : 1);
-    if (!opts) return complain(EXIT_FAILED, "out of memory");
-    if (c->init) c->init(opts);
-    int n = 0, status = EXIT_USAGE;
-    const char *space = c == &command_prompt ? "" : " ";
-    const char *name = c == &command_prompt ? "" : c->name;
-    if (options_parse(c, argc, argv, opts, &n)) {
-        if (n < c->min_args || (c->max_args >= 0 && n > c->max_args)) {
-            complain(0, "usage: gpmem%s%s [OPTIONS] %s", space, name, c->args ? c->args : "");
-            complain(0, "%s; see `gpmem%s%s --help`",
-                     n < c->min_args ? "an argument is missing" : "there are too many arguments",
-                     space, name);
-        } else {
-            status = run_explained(c, opts, n, argv + 1);
-        }
+    struct reader r = {c, command_options(c), argc, 0, argv, NULL};
+    r.opts = mem_zalloc(voice_offset(c) + sizeof voice);
+    if (c->size) memcpy(r.opts, c->defaults, c->size);
+    int n = parse_options(&r), status = EXIT_USAGE;
+    bool few = n < c->takes[0], many = c->takes[1] >= 0 && n > c->takes[1];
+    if (n >= 0 && (few || many)) {
+        complain(0, "usage: gpmem%s [OPTIONS] %s", spaced_name(c), c->args);
+        complain(0, "%s; see `gpmem%s --help`",
+                 few ? "an argument is missing" : "there are too many arguments", spaced_name(c));
+    } else if (n >= 0) {
+        status = run_explained(c, r.opts, n, argv + 1);
     }
-    options_free(c, opts);
+    for (size_t i = 0; i < r.options.n; i++) {
+        const struct option_row *o = &r.options.at[i];
+        if (o->kind == OPTION_LIST) vec_release((struct text_list *)(void *)(r.opts + o->offset));
+    }
+    mem_free(r.opts);
     return out_finish(status);
 }

@@ -32,6 +32,11 @@ void out_text(const char *text) {
     put_visible(stdout, text, strlen(text));
 }
 
+void out_line(const char *text) {
+    size_t n = strlen(text);
+    out_printf("%s%s", text, n && text[n - 1] != '\n' ? "\n" : "");
+}
+
 void out_printf(const char *fmt, ...) {
     struct buf b = BUF_INIT;
     va_list ap;

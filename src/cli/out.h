@@ -15,6 +15,7 @@
 
 /* Standard output, for people. */
 void out_text(const char *text);
+void out_line(const char *text); /* its end is that of a line */
 void out_printf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Standard output, for programs: values, JSON, CSV. */
 void out_data(const char *text, size_t n);

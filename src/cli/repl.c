@@ -4,6 +4,7 @@
  * happens. Lines that begin with `:` are commands of the prompt. When standard input is no
  * terminal it is read to its end and run as a program.
  */
+#include "base/suggest.h"
 #include "cli/line.h"
 #include "cli/progress_line.h"
 #include "cli/run.h"
@@ -20,19 +21,6 @@ struct args {
     struct session_args session;
     struct text_list expressions;
 };
-
-static void init(void *opts) {
-    struct args *a = opts;
-    session_args_init(&a->session);
-}
-
-static int run_expressions(gpm_session *s, const struct text_list *l, bool quiet) {
-    for (size_t i = 0; i < l->n; i++) {
-        int status = run_text(s, "<expression>", l->at[i], strlen(l->at[i]), quiet);
-        if (status != EXIT_FINE) return status;
-    }
-    return EXIT_FINE;
-}
 
 static int run_stdin(const struct session_args *a, gpm_session *s) {
     struct buf text = BUF_INIT;
@@ -66,11 +54,10 @@ static void report(struct prompt *p, enum gpm_status st) {
 static void do_help(struct prompt *p, const char *arg) {
     if (*arg) {
         const char *text = gpm_help(p->session, arg);
-        if (!text) {
+        if (text)
+            out_line(text);
+        else
             complain(0, "there is no help on '%s'; Tab completes names", arg);
-        } else {
-            out_printf("%s%s", text, text[0] && text[strlen(text) - 1] != '\n' ? "\n" : "");
-        }
         return;
     }
     out_text(
@@ -122,26 +109,33 @@ static const struct prompt_command *prompt_commands(void) {
     return list;
 }
 
+/* Length of the text without what ends it of these characters. */
+static size_t trimmed(const char *text, const char *blanks) {
+    size_t n = strlen(text);
+    while (n > 0 && strchr(blanks, text[n - 1])) n--;
+    return n;
+}
+
 static void run_prompt_command(struct prompt *p, const char *line) {
-    const char *names[16];
-    size_t n = 0, len = strcspn(line, " \t"), k = 0;
-    const char *arg = line + len + strspn(line + len, " \t");
-    char word[32], *argument = strdup(arg);
-    if (!argument) return;
-    for (k = strlen(argument); k > 0 && strchr(" \t;", argument[k - 1]);) argument[--k] = 0;
+    const char *names[16], *near;
+    char word[32];
+    size_t n = 0, len = strcspn(line, " \t");
     snprintf(word, sizeof word, "%.*s", (int)len, line);
-    for (const struct prompt_command *c = prompt_commands(); c->name; c++) {
+    const struct prompt_command *c = prompt_commands();
+    for (; c->name; c++) {
         names[n++] = c->name;
-        if (strncmp(c->name, word, strlen(word)) == 0 && *word) { /* :q, :h are enough */
-            c->run(p, argument);
-            free(argument);
-            return;
-        }
+        if (strncmp(c->name, word, strlen(word)) == 0 && *word) break; /* :q, :h are enough */
     }
-    const char *near = nearest_word(word, names, n);
-    complain(0, "there is no command :%s%s%s%s", word, near ? "; did you mean :" : "; see :help",
-             near ? near : "", near ? "?" : "");
-    free(argument);
+    if (c->name) {
+        const char *arg = line + len + strspn(line + len, " \t");
+        char *argument = mem_strndup(arg, trimmed(arg, " \t;"));
+        c->run(p, argument);
+        mem_free(argument);
+    } else if ((near = suggest_nearest(word, names, n))) {
+        complain(0, "there is no command :%s; did you mean :%s?", word, near);
+    } else {
+        complain(0, "there is no command :%s; see :help", word);
+    }
 }
 
 /* ---- completion ---- */
@@ -182,37 +176,11 @@ static void complete(void *user, const char *before, size_t at, const char *word
 
 /* ---- the loop ---- */
 
-/* The entry being typed; lines are added until it is complete. */
-struct entry {
-    char *text;
-    size_t len;
-};
-
-static void entry_add(struct entry *e, const char *line) {
-    size_t n = strlen(line);
-    char *more = realloc(e->text, e->len + n + 2);
-    if (!more) return;
-    e->text = more;
-    memcpy(e->text + e->len, line, n);
-    e->len += n;
-    e->text[e->len++] = '\n';
-    e->text[e->len] = 0;
-}
-
-static void run_entry(struct prompt *p, const struct entry *e) {
+static void run_entry(struct prompt *p, const struct buf *e) {
     interrupt_begin(p->session);
-    enum gpm_status st = gpm_run_text(p->session, "<prompt>", e->text, e->len);
+    enum gpm_status st = gpm_run_text(p->session, "<prompt>", e->data, e->len);
     interrupt_end(p->session);
     report(p, st);
-}
-
-static bool is_blank(const char *text) {
-    return text[strspn(text, " \t\r\n;")] == 0;
-}
-
-/* True: the entry is complete (or wrong for good) and may run. */
-static bool entry_complete(struct prompt *p, const struct entry *e) {
-    return gpm_check_text(p->session, "<prompt>", e->text, e->len, true) != GPM_E_INCOMPLETE;
 }
 
 /* A line from the terminal; its first letter, 0 at the end. The rest of a long one is dropped. */
@@ -245,21 +213,20 @@ static bool ask(void *user, const char *question) {
 static const char *plain_command(const char *line) {
     static const char *const words[][2] = {
         {"quit", "quit"}, {"exit", "quit"}, {"help", "help"}, {"?", "help"}};
-    size_t n = strlen(line);
-    while (n > 0 && strchr(" \t\r\n;", line[n - 1])) n--;
+    size_t n = trimmed(line, " \t\r\n;");
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         if (n == strlen(words[i][0]) && memcmp(line, words[i][0], n) == 0) return words[i][1];
     return NULL;
 }
 
 static void loop(struct prompt *p) {
-    struct entry e = {0};
+    struct buf e = BUF_INIT; /* the entry being typed; lines are added until it is complete */
     while (!p->leave) {
         const char *line = "";
         enum line_result r = line_read(p->editor, e.len ? "  ... " : "gpmem> ", &line);
         if (r == LINE_END && e.len == 0) break;
         if (r != LINE_READ) { /* Ctrl-C or Ctrl-D give the open entry up */
-            e.len = 0;
+            buf_reset(&e);
             continue;
         }
         const char *start = line + strspn(line, " \t");
@@ -270,27 +237,27 @@ static void loop(struct prompt *p) {
             out_flush();
             continue;
         }
-        if (e.len == 0 && is_blank(line)) continue;
-        entry_add(&e, line);
-        if (!entry_complete(p, &e)) continue;
-        line_remember(p->editor, e.text);
-        run_entry(p, &e);
-        e.len = 0;
+        if (e.len == 0 && trimmed(line, " \t\r\n;") == 0) continue;
+        buf_printf(&e, "%s\n", line);
+        if (gpm_check_text(p->session, "<prompt>", e.data, e.len, true) == GPM_E_INCOMPLETE)
+            continue;
+        line_remember(p->editor, e.data);
+        run_entry(p, &e); /* it is complete, or wrong for good */
+        buf_reset(&e);
     }
-    free(e.text);
+    buf_release(&e);
 }
 
-static int run_prompt(const struct gpm_options *o, gpm_session *s) {
+/* Gives the session that is left at the end. */
+static gpm_session *run_prompt(const struct gpm_options *o, gpm_session *s) {
     struct prompt p = {.session = s, .options = *o};
     setlocale(LC_CTYPE, ""); /* the editor reads characters; numbers stay as in C */
     interrupt_forever(true);
     p.editor = line_editor_new(complete, &p, colour_wanted(STDOUT_FILENO));
-    if (!p.editor) return complain(EXIT_FAILED, "out of memory");
     if (!o->quiet) err_printf("gpmem %s; :help for help, :quit to leave\n", gpm_version());
     loop(&p);
     line_editor_free(p.editor);
-    gpm_session_free(p.session);
-    return EXIT_FINE;
+    return p.session;
 }
 
 static int run(const void *opts, int argc, char **argv) {
@@ -302,15 +269,15 @@ static int run(const void *opts, int argc, char **argv) {
     progress_attach(board, 0, &o);
     if (prompt) o.confirm = ask;
     gpm_session *s = gpm_session_new(&o);
-    if (!s) return complain(EXIT_FAILED, "out of memory");
-    if (prompt) {
-        int left = run_prompt(&o, s);
-        progress_board_free(board);
-        return left;
+    int status = EXIT_FINE;
+    if (prompt)
+        s = run_prompt(&o, s);
+    else if (a->expressions.n == 0)
+        status = run_stdin(&a->session, s);
+    for (size_t i = 0; i < a->expressions.n && status == EXIT_FINE; i++) {
+        const char *text = a->expressions.at[i];
+        status = run_text(s, "<expression>", text, strlen(text), voice_quiet());
     }
-    bool quiet = voice_quiet();
-    int status =
-        a->expressions.n ? run_expressions(s, &a->expressions, quiet) : run_stdin(&a->session, s);
     gpm_session_free(s);
     progress_board_free(board);
     return status;
@@ -319,7 +286,7 @@ static int run(const void *opts, int argc, char **argv) {
 static const struct option_row rows[] = {
     {"eval", 'e', OPTION_LIST, "EXPR", "run EXPR instead of asking for input; may be repeated",
      offsetof(struct args, expressions)},
-    SESSION_ROWS(struct args, session),
+    {.kind = OPTION_GROUP, .offset = offsetof(struct args, session)},
 };
 
 const struct command command_prompt = {
@@ -331,9 +298,7 @@ const struct command command_prompt = {
         "Ctrl-C\nstops what runs and keeps the state, an open bracket continues on the next "
         "line. When standard\ninput is no terminal, it is run as a program. The history is kept "
         "in\n$XDG_STATE_HOME/gpmem/history (~/.local/state/gpmem/history).",
-    OPTIONS(rows),
-    .size = sizeof(struct args),
-    .init = init,
-    .max_args = 0,
+    OPTIONS(rows, struct args, .session = {.seed = 1, .jobs = 1}),
+    .group = &session_options,
     .run = run,
 };

@@ -4,6 +4,7 @@
  */
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/mem.h"
 #include "cli/command.h"
 #include "cli/out.h"
 #include "cli/progress_line.h"
@@ -11,10 +12,28 @@
 #include <string.h>
 #include <unistd.h>
 
-void session_args_init(struct session_args *a) {
-    a->seed = 1;
-    a->jobs = 1;
-}
+static const struct option_row rows[] = {
+    {"seed", 's', OPTION_UINT, "N", "seed of the random numbers (default 1)",
+     offsetof(struct session_args, seed)},
+    {"format", 0, OPTION_CHOICE, "text|json", "how values are printed (default text)",
+     offsetof(struct session_args, format)},
+    {"diagnostics", 0, OPTION_CHOICE, "text|json", "how errors are printed (default text)",
+     offsetof(struct session_args, diagnostics)},
+    {"allow-run", 0, OPTION_FLAG, NULL, "programs may run commands and load shared objects",
+     offsetof(struct session_args, allow_run)},
+    {"allow-write", 0, OPTION_FLAG, NULL, "programs may write files",
+     offsetof(struct session_args, allow_write)},
+    {"jobs", 'j', OPTION_UINT, "N", "source functions evaluated at once (default 1)",
+     offsetof(struct session_args, jobs)},
+    {"max-time", 0, OPTION_TIME, "S", "stop after S seconds (also 5m, 2h; default: no limit)",
+     offsetof(struct session_args, max_time)},
+    {"max-depth", 0, OPTION_UINT, "N", "deepest recursion (default: the language's)",
+     offsetof(struct session_args, max_depth)},
+    {"max-memory", 0, OPTION_BYTES, "M",
+     "bytes a program may hold (also 512M, 2G; default: no limit)",
+     offsetof(struct session_args, max_memory)},
+};
+const struct option_group session_options = {rows, COUNT_OF(rows)};
 
 bool colour_wanted(int fd) {
     const char *no = getenv("NO_COLOR"), *term = getenv("TERM");

@@ -7,6 +7,7 @@
 #ifndef LANG_DIAG_H
 #define LANG_DIAG_H
 #include "base/buf.h"
+#include "base/suggest.h"
 #include "lang/diag_codes.h"
 #include "lang/source.h"
 #include <stdbool.h>
@@ -81,7 +82,4 @@ const char *diag_code_title(enum diag_code c); /* short description for the refe
 void diags_render(const struct diags *d, bool colour, struct buf *out);
 void diags_render_json(const struct diags *d, struct buf *out);
 
-/* "Did you mean": the candidate nearest to `word` by edit distance over lower-cased names, the
- * first of equals, or NULL when none is near enough. */
-const char *suggest_nearest(const char *word, const char *const *candidates, size_t n);
 #endif

@@ -3,9 +3,10 @@
  * "Did you mean": edit distance (insert, delete, replace, swap of neighbours) over lower-cased
  * names. A candidate is near when the distance is at most a third of the longer length, at least 1.
  */
+#include "base/suggest.h"
 #include "base/ascii.h"
 #include "base/mem.h"
-#include "lang/diag.h"
+#include <stdint.h>
 #include <string.h>
 
 enum { MAX_WORD = 64 };

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * "Did you mean".
+ */
+#ifndef BASE_SUGGEST_H
+#define BASE_SUGGEST_H
+#include <stddef.h>
+
+/* The candidate nearest to `word` by edit distance over lower-cased names, the first of equals, or
+ * NULL when none is near enough. */
+const char *suggest_nearest(const char *word, const char *const *candidates, size_t n);
+#endif
