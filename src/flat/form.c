@@ -110,15 +110,15 @@ static size_t flat_size(const struct flat_form *f) {
 
 void flat_free(struct trace *t, struct flat *f) {
     struct flat_form *form = f->form;
-    pool_free(&t->pool, f, flat_size(form));
-    form_unref(t->flats, form);
+    pool_free(&inner(t)->pool, f, flat_size(form));
+    form_unref(inner(t)->flats, form);
 }
 
 /* Compiled for this structure, in no epoch yet. */
 struct flat *flat_new(struct trace *t, struct flat_form *taken, struct node *const *slots,
                       struct node *const *owned) {
-    struct flat *f = pool_zalloc(&t->pool, flat_size(taken));
-    f->stamp = t->flats->stamp >> EPOCH_BITS << EPOCH_BITS;
+    struct flat *f = pool_zalloc(&inner(t)->pool, flat_size(taken));
+    f->stamp = inner(t)->flats->stamp >> EPOCH_BITS << EPOCH_BITS;
     f->form = taken;
     if (!taken) return f;
     uint32_t n = taken->n_changing + taken->n_in;
@@ -131,12 +131,12 @@ struct flat *flat_new(struct trace *t, struct flat_form *taken, struct node *con
  * every flat must look again at what it owns before its next step: a new epoch. */
 static void settle(struct trace *t) {
     write_ahead(t);
-    t->flats->stamp++;
-    if (!(t->flats->stamp << (64 - EPOCH_BITS))) t->flats->stamp++; /* 0: no epoch */
+    inner(t)->flats->stamp++;
+    if (!(inner(t)->flats->stamp << (64 - EPOCH_BITS))) inner(t)->flats->stamp++; /* 0: no epoch */
 }
 
 static void journal_release(struct trace *t) {
-    struct flats *all = t->flats;
+    struct flats *all = inner(t)->flats;
     while (all->retired.n) flat_free(t, vec_pop(&all->retired));
     for (size_t i = 0; i < all->journal.vals.n; i++) value_unref(all->journal.vals.at[i]);
     vec_release(&all->journal.vals);
@@ -145,7 +145,7 @@ static void journal_release(struct trace *t) {
 
 /* The nodes and the flats on them are gone already. */
 static void flats_free(struct trace *t) {
-    struct flats *all = t->flats;
+    struct flats *all = inner(t)->flats;
     for (size_t i = 0; i < FLAT_CACHE; i++) {
         if (all->cache[i].f) flat_free(t, all->cache[i].f);
         mem_free(all->cache[i].key);
@@ -156,26 +156,26 @@ static void flats_free(struct trace *t) {
     vec_release(&all->retired);
     vec_release(&all->pending);
     mem_free(all);
-    t->flats = NULL;
+    inner(t)->flats = NULL;
 }
 
 static bool is_ahead(const struct trace *t) {
-    return t->flats->ahead.n > 0;
+    return inner(t)->flats->ahead.n > 0;
 }
 
 static const struct flat_hooks hooks = {settle, is_ahead, flat_free, flats_free};
 
 static struct flats *flats_new(struct trace *t) {
     struct flats *all = NEW(struct flats);
-    t->flat_hooks = &hooks;
-    t->flats = all;
+    inner(t)->flat_hooks = &hooks;
+    inner(t)->flats = all;
     all->structure = t->structure;
     all->stamp = ((uint64_t)1 << EPOCH_BITS) + 1;
     return all;
 }
 
 struct flats *flats_renewed(struct trace *t) {
-    struct flats *all = t->flats ? t->flats : flats_new(t);
+    struct flats *all = inner(t)->flats ? inner(t)->flats : flats_new(t);
     if (all->structure != t->structure) { /* every flat must be compiled again */
         all->structure = t->structure;
         all->stamp = ((all->stamp >> EPOCH_BITS) + 1) << EPOCH_BITS | 1;
@@ -197,7 +197,7 @@ static enum gpm_status renew(struct trace *t, struct node *const *principals, si
 
 /* The place in the cache of these principals; those that were not asked for the longest leave. */
 static struct flat **cached(struct trace *t, struct node *const *principals, size_t n) {
-    struct flats *all = t->flats;
+    struct flats *all = inner(t)->flats;
     struct cached_flat *c = &all->cache[0];
     for (size_t i = 0; i < FLAT_CACHE; i++) {
         struct cached_flat *k = &all->cache[i];
@@ -264,7 +264,7 @@ void flat_journal_begin(struct trace *t) {
 }
 
 void flat_journal_end(struct trace *t) {
-    struct flats *all = t->flats;
+    struct flats *all = inner(t)->flats;
     for (size_t i = 0; i < all->journal.moved.n; i++) all->journal.moved.at[i].f->noted = 0;
     journal_release(t);
     memset(&all->journal, 0, sizeof all->journal);
@@ -282,7 +282,7 @@ static void swap_values(struct flats *all, const struct moved *m) {
  * two flats may hold the same choice. Then what depends on them follows; a node that depends on two
  * flats can perhaps not be evaluated until the second has followed. */
 void flat_journal_swap(struct trace *t) {
-    struct flats *all = t->flats;
+    struct flats *all = inner(t)->flats;
     size_t n = all->journal.moved.n;
     struct rng now = t->rng;
     trace_settle(t);

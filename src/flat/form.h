@@ -139,7 +139,7 @@ struct flats {
 struct flats *flats_renewed(struct trace *t);
 /* Made when they are first asked for; the stamp is up to date. */
 static inline struct flats *flats_of(struct trace *t) {
-    struct flats *all = t->flats;
+    struct flats *all = inner(t)->flats;
     return all && all->structure == t->structure ? all : flats_renewed(t);
 }
 void flat_free(struct trace *t, struct flat *f);

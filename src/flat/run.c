@@ -197,7 +197,7 @@ static enum verdict maker_density(const struct run *r, const struct flat_op *op,
     if (st == GPM_OK)
         st = op->cls->aaa->remake(&k.c, first_made(p.n->val)->state->data, &p.token, logp);
     if (!row_end(r, &k, st)) return LEFT;
-    vec_push(&r->t->flats->pending, p);
+    vec_push(&inner(r->t)->flats->pending, p);
     if (*logp != *logp) return LEFT;
     if (*logp == -INFINITY) return IMPOSSIBLE;
     return gradient && !row_gradient(r, op, OF_MAKER) ? LEFT : JUDGED;
@@ -206,7 +206,7 @@ static enum verdict maker_density(const struct run *r, const struct flat_op *op,
 /* What makers hold becomes theirs or is taken back; a proposal that follows another without keep or
  * drop ends that one first (begin). */
 static void end_pending(struct trace *t, bool keep) {
-    struct flats *all = t->flats;
+    struct flats *all = inner(t)->flats;
     while (all->pending.n) {
         struct pending p = vec_pop(&all->pending);
         const struct sp_aaa *aaa = node_class(p.n)->aaa;
@@ -449,7 +449,7 @@ static enum gpm_status refresh(struct run *r) {
         if (!read_number(at->n, &at[1].x)) at[1].x = NAN;
         at[2].x = logp;
     }
-    r->f->stamp = t->flats->stamp;
+    r->f->stamp = inner(t)->flats->stamp;
     return GPM_OK;
 }
 
@@ -492,7 +492,7 @@ static bool set_principals(const struct run *r, const value *vals) {
 }
 
 static void begin(struct run *r, bool draw) {
-    struct flats *all = r->t->flats;
+    struct flats *all = inner(r->t)->flats;
     if (all->pending.n) end_pending(r->t, false);
     all->before = r->t->rng;
     all->drawn = draw;
@@ -502,8 +502,8 @@ static void begin(struct run *r, bool draw) {
  * LEFT only: an impossible proposal has used its random numbers. */
 static inline enum verdict end(struct run *r, enum verdict j) {
     if (j == JUDGED) return j;
-    if (r->t->flats->pending.n) end_pending(r->t, false);
-    if (j == LEFT) r->t->rng = r->t->flats->before;
+    if (inner(r->t)->flats->pending.n) end_pending(r->t, false);
+    if (j == LEFT) r->t->rng = inner(r->t)->flats->before;
     return j;
 }
 
@@ -557,7 +557,7 @@ static void keep_principals(struct run *r, const double *logp) {
     for (uint32_t i = 0; i < f->n_principals; i++, op++) {
         struct node *n = r->w[i].n;
         n->flags |= NODE_HAS_LOGP;
-        if (!r->t->flats->drawn)
+        if (!inner(r->t)->flats->drawn)
             n->logp = logp[i];
         else {
             struct sums s = {0, 0, &n->logp};
@@ -572,7 +572,7 @@ static void keep_principals(struct run *r, const double *logp) {
  * into the flat, which is ahead of the trace from now on (flat.h). */
 static inline void keep(struct run *r) {
     struct flat_form *f = r->form;
-    struct flats *all = r->t->flats;
+    struct flats *all = inner(r->t)->flats;
     const double *logp = f->logp;
     const struct flat_op *op = f->ops + f->n_steps;
     union flat_word *at = r->w + f->n_changing + f->n_in;
@@ -616,7 +616,7 @@ static void write_one(struct flat *f) {
 }
 
 void write_ahead(struct trace *t) {
-    struct flats *all = t->flats;
+    struct flats *all = inner(t)->flats;
     for (size_t i = 0; i < all->ahead.n; i++) write_one(all->ahead.at[i]);
     all->ahead.n = 0;
 }
@@ -665,7 +665,7 @@ enum gpm_status flat_mh(struct trace *t, struct node *const *principals, size_t 
     struct run r = run_of(t, f);
     struct sums s;
     if (n > 1) trace_settle(t); /* others own what it shares */
-    if (f->stamp != t->flats->stamp) st = refresh(&r);
+    if (f->stamp != inner(t)->flats->stamp) st = refresh(&r);
     if (st != GPM_OK || !read_inputs(&r)) return st;
     begin(&r, true);
     enum verdict j = run_steps(&r, true) ? weigh_for_mh(&r, &s) : LEFT;
@@ -676,7 +676,7 @@ enum gpm_status flat_mh(struct trace *t, struct node *const *principals, size_t 
     *accepted = j == JUDGED && (s.new >= s.old || log(rng_uniform(&t->rng)) < s.new - s.old);
     if (*accepted)
         keep(&r);
-    else if (t->flats->pending.n)
+    else if (inner(t)->flats->pending.n)
         end_pending(t, false);
     return GPM_OK;
 }

@@ -297,10 +297,10 @@ struct stats_ctx {
 
 static enum gpm_status take_stats(void *ctx, struct node *root) {
     struct stats_ctx *s = ctx;
-    struct sp_made *m = sp_made_of(root->val);
+    struct sp_made *m = sp_made_of(node_value(root));
     if (!m || !m->state->cls->stats)
         return diag_raise(s->x->core->diags, DIAG_NO_STATS, s->at, "a %s keeps no statistics",
-                          value_type_name(root->val));
+                          value_type_name(node_value(root)));
     s->out = m->state->cls->stats(m->state->data);
     return GPM_OK;
 }

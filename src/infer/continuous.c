@@ -157,7 +157,7 @@ static double jacobian(const struct continuous_part *p, const double *z, const d
 /* Integers are numbers too: rows say that they are discrete. */
 static bool is_continuous(struct trace *t, struct node *n, struct sp_support *support) {
     const struct sp_class *cls = node_class(n);
-    if (!cls || !numbers_in(n->val) || (cls->flags & SP_DISCRETE)) return false;
+    if (!cls || !numbers_in(node_value(n)) || (cls->flags & SP_DISCRETE)) return false;
     return node_support(t, n, support) == GPM_OK && support->kind != SUPPORT_DISCRETE;
 }
 
@@ -171,7 +171,7 @@ static void set_part(struct continuous *c, size_t i, const struct sp_support *su
     p->lo =
         support->kind == SUPPORT_POSITIVE || support->kind == SUPPORT_INTERVAL ? support->lo : 0;
     p->hi = support->hi;
-    p->shape = value_ref(move_principal(&c->m, i)->val);
+    p->shape = value_ref(node_value(move_principal(&c->m, i)));
     p->n_x = numbers_in(p->shape);
     p->n_z = p->kind == SUPPORT_SIMPLEX ? p->n_x - 1 : p->n_x;
     c->n_x += p->n_x;

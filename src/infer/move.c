@@ -77,7 +77,7 @@ struct node *move_principal(const struct move *m, size_t i) {
 }
 
 value move_old_value(const struct move *m, size_t i) {
-    return m->flat ? flat_principal(m->flat, i)->val : scaffold_old_value(m->s, i);
+    return m->flat ? node_value(flat_principal(m->flat, i)) : scaffold_old_value(m->s, i);
 }
 
 bool move_args_change(const struct move *m, size_t i) {
@@ -134,7 +134,7 @@ bool move_built(const struct move *m) {
 }
 
 value move_value(const struct move *m, size_t i) {
-    return m->flat ? flat_proposed(m->flat, i) : scaffold_principal(m->s, i)->val;
+    return m->flat ? flat_proposed(m->flat, i) : node_value(scaffold_principal(m->s, i));
 }
 
 void move_drop(struct move *m) {

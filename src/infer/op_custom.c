@@ -307,7 +307,7 @@ static enum gpm_status current_values(struct infer_state *x, value sub, value *o
     if (st != GPM_OK) return st;
     *out = value_array_new(set.n);
     for (size_t i = 0; i < set.n; i++)
-        out->u.array->at[i] = trace_export(x->model->p.at[0], set.at[i]->val);
+        out->u.array->at[i] = trace_export(x->model->p.at[0], node_value(set.at[i]));
     mem_free(set.at);
     return GPM_OK;
 }

@@ -66,7 +66,7 @@ static bool is_current(const struct enumeration *e, const value *vals) {
 static bool same_process(const struct enumeration *e, size_t i, size_t j) {
     const struct node *a = move_principal(&e->m, i), *b = move_principal(&e->m, j);
     const struct sp_class *cls = node_class(a);
-    return cls && (cls->flags & SP_RENAMES) && value_equal(a->in[0].node->val, b->in[0].node->val);
+    return cls && (cls->flags & SP_RENAMES) && value_equal(node_procedure(a), node_procedure(b));
 }
 
 static bool is_outside(const struct enumeration *e, size_t i, value v) {

@@ -190,7 +190,7 @@ static enum gpm_status values_of(struct infer_state *x, struct trace *t, const s
     enum gpm_status st = infer_target_all(x, t, g, &all);
     if (st != GPM_OK) return st;
     value v = value_array_new(all.n);
-    for (size_t i = 0; i < all.n; i++) v.u.array->at[i] = trace_export(t, all.at[i]->val);
+    for (size_t i = 0; i < all.n; i++) v.u.array->at[i] = trace_export(t, node_value(all.at[i]));
     mem_free(all.at);
     *out = v;
     return GPM_OK;

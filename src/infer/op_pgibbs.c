@@ -275,7 +275,7 @@ static enum gpm_status run(struct csmc *c, const struct target *g, bool *moved) 
 
 static int by_seq(const void *a, const void *b) {
     const struct node_set *x = a, *y = b;
-    return x->at[0]->seq < y->at[0]->seq ? -1 : x->at[0]->seq > y->at[0]->seq;
+    return node_seq(x->at[0]) < node_seq(y->at[0]) ? -1 : node_seq(x->at[0]) > node_seq(y->at[0]);
 }
 
 static enum gpm_status on_sets(struct infer_state *x, struct trace *t, const struct node_set *sets,

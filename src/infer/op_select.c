@@ -113,7 +113,7 @@ enum gpm_status subproblem_choices(struct infer_state *x, struct trace *t,
     case SUB_CHOSEN:
         for (size_t i = 0; i < t->choices.n; i++)
             for (size_t j = 0; j < s->a.u.array->n; j++)
-                if (s->a.u.array->at[j].u.num == (double)t->choices.at[i]->seq)
+                if (s->a.u.array->at[j].u.num == (double)node_seq(t->choices.at[i]))
                     add(out, t->choices.at[i]);
         return GPM_OK;
     case SUB_RANDOM_SINGLE: {
@@ -143,7 +143,7 @@ static enum gpm_status pick_block(struct infer_state *x, struct trace *t, value 
 
 value subproblem_chosen(struct node **at, size_t n, value from) {
     value a = value_array_new(n);
-    for (size_t i = 0; i < n; i++) a.u.array->at[i] = value_num((double)at[i]->seq);
+    for (size_t i = 0; i < n; i++) a.u.array->at[i] = value_num((double)node_seq(at[i]));
     value s = subproblem_new(SUB_CHOSEN, a, from);
     value_unref(a);
     return s;

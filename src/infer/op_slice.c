@@ -133,7 +133,8 @@ static enum gpm_status check_choice(const struct step *s) {
                            "slice moves one continuous choice; the block holds %zu", s->n);
     enum gpm_status st = node_support(s->t, n, &support);
     if (st != GPM_OK) return st;
-    if (n->val.tag == V_NUM && support.kind != SUPPORT_DISCRETE && support.kind != SUPPORT_SIMPLEX)
+    if (node_value(n).tag == V_NUM && support.kind != SUPPORT_DISCRETE &&
+        support.kind != SUPPORT_SIMPLEX)
         return GPM_OK;
     infer_error(s->x, DIAG_NOT_CONTINUOUS, "slice needs one continuous choice; %s is not",
                 node_class(n)->name);
@@ -148,7 +149,7 @@ static enum gpm_status slice_step(struct step *s) {
     double pick = -step_log_pick(s);
     enum gpm_status st = check_choice(s);
     if (st != GPM_OK) return st;
-    r.x0 = s->at[0]->val.u.num;
+    r.x0 = node_value(s->at[0]).u.num;
     st = move_find(s, &r.m);
     if (st == GPM_OK) st = move_open(&r.m);
     if (st != GPM_OK) return st;

@@ -95,7 +95,7 @@ static void find_families(struct clone *c, struct family *f) {
 static struct node *raw_node(struct clone *c, struct node *n, struct family *g) {
     bool constant = n->kind == NODE_CONST;
     size_t size = node_size(n->kind, n->n_in);
-    struct node *m = pool_zalloc(&c->to->pool, size);
+    struct node *m = pool_zalloc(&inner(c->to)->pool, size);
     memcpy(m, n, size);
     m->val = NIL;
     if (!constant) {
@@ -328,19 +328,19 @@ static void clone_records(struct clone *c) {
             vec_push(&q->components, m);
         }
         vec_push(&u->records, q);
-        if (q->label && map_get(&t->labels, MAP_PTR(q->label)) == r)
-            map_put(&u->labels, MAP_PTR(q->label), q);
+        if (q->label && map_get(&inner(t)->labels, MAP_PTR(q->label)) == r)
+            map_put(&inner(u)->labels, MAP_PTR(q->label), q);
     }
     for (size_t i = 0; i < t->globals.cap; i++)
         if (t->globals.slots[i].val)
             map_put(&u->globals, t->globals.slots[i].key, map_node(c, t->globals.slots[i].val));
-    for (size_t i = 0; i < t->observations.cap; i++) {
-        struct observation *o = t->observations.slots[i].val;
+    for (size_t i = 0; i < inner(t)->observations.cap; i++) {
+        struct observation *o = inner(t)->observations.slots[i].val;
         if (!o) continue;
         struct observation *p = NEW(struct observation);
         p->root = map_node(c, o->root);
         p->val = value_ref(o->val);
-        map_put(&u->observations, MAP_PTR(p->root), p);
+        map_put(&inner(u)->observations, MAP_PTR(p->root), p);
     }
 }
 
@@ -349,10 +349,10 @@ static void clone_records(struct clone *c) {
 struct trace *trace_clone(struct trace *t) {
     struct trace *u = trace_new(t->core, t->rng);
     struct clone c = {.from = t, .to = u};
-    u->next_block = t->next_block;
-    u->scopes_vary = t->scopes_vary;
+    inner(u)->next_block = inner(t)->next_block;
+    inner(u)->scopes_vary = inner(t)->scopes_vary;
     u->log_weight = t->log_weight;
-    u->next_record = t->next_record;
+    inner(u)->next_record = inner(t)->next_record;
     for (size_t i = 0; i < t->records.n; i++) find_families(&c, t->records.at[i]->family);
     for (size_t i = 0; i < c.order.n; i++) raw_family(&c, c.order.at[i]);
     for (size_t i = 0; i < c.order.n; i++) fill_family(&c, c.order.at[i]);
@@ -362,7 +362,7 @@ struct trace *trace_clone(struct trace *t) {
     fill_frames(&c);
     clone_records(&c);
     clone_scopes(&c);
-    u->next_seq = t->next_seq;
+    inner(u)->next_seq = inner(t)->next_seq;
     map_release(&c.nodes);
     map_release(&c.families);
     map_release(&c.frames);

@@ -16,12 +16,12 @@
  * choices by it (SUB_CHOSEN). */
 struct node *node_new(struct trace *t, struct family *fam, enum node_kind kind,
                       const struct ast *ast, uint32_t n_in) {
-    struct node *n = pool_zalloc(&t->pool, node_size(kind, n_in));
+    struct node *n = pool_zalloc(&inner(t)->pool, node_size(kind, n_in));
     n->kind = (uint8_t)kind;
     n->ast = ast;
     n->n_in = n_in;
     n->family = fam;
-    n->seq = t->next_seq++;
+    n->seq = inner(t)->next_seq++;
     n->choice = NO_INDEX;
     t->n_nodes++;
     vec_push(&fam->nodes, n);
@@ -29,7 +29,7 @@ struct node *node_new(struct trace *t, struct family *fam, enum node_kind kind,
 }
 
 struct node *node_constant(struct trace *t, struct family *fam, value v_taken) {
-    struct node *n = pool_zalloc(&t->pool, sizeof(struct cell));
+    struct node *n = pool_zalloc(&inner(t)->pool, sizeof(struct cell));
     n->kind = NODE_CONST;
     n->val = v_taken;
     t->n_nodes++;
@@ -44,9 +44,9 @@ void node_free(struct trace *t, struct node *n) {
         if (n->req) request_free(n->req);
         mem_free(n->out);
         mem_free(n->member);
-        if (n->flat) t->flat_hooks->drop(t, n->flat);
+        if (n->flat) inner(t)->flat_hooks->drop(t, n->flat);
     }
-    pool_free(&t->pool, n, node_size(n->kind, n->n_in));
+    pool_free(&inner(t)->pool, n, node_size(n->kind, n->n_in));
 }
 
 void link_in(struct node *child, uint32_t slot) {
@@ -168,6 +168,14 @@ struct span node_span(const struct node *n) {
     return n->kind != NODE_CONST && n->ast ? n->ast->span : NO_SPAN;
 }
 
+uint64_t node_seq(const struct node *n) {
+    return n->seq;
+}
+
+value node_procedure(const struct node *n) {
+    return n->in[0].node->val;
+}
+
 const struct sp_class *node_class(const struct node *n) {
     bool applies = n->kind == NODE_APP && !(n->flags & NODE_FROZEN);
     return applies ? proc_class(n->in[0].node->val, NULL) : NULL;
@@ -181,7 +189,8 @@ bool node_is_stateful(const struct node *n) {
 /* Arguments are borrowed from the operand nodes: args must be gone before any of those changes. */
 void node_call(struct trace *t, struct node *n, struct sp_call *c, value *args) {
 #ifdef GPMEM_CHECKS
-    assert(!t->flats || !t->flat_hooks->is_ahead(t)); /* it would read what is out of date */
+    assert(!inner(t)->flats ||
+           !inner(t)->flat_hooks->is_ahead(t)); /* it would read what is out of date */
 #endif
     c->cls = proc_class(n->in[0].node->val, &c->state);
     c->n = n->n_in - 1;

@@ -64,7 +64,7 @@ enum gpm_status observation_end(struct trace *t, struct node *root, struct span 
 }
 
 struct observation *observation_of(struct trace *t, struct node *root) {
-    return map_get(&t->observations, MAP_PTR(root));
+    return map_get(&inner(t)->observations, MAP_PTR(root));
 }
 
 /* A pair that f_compute has recorded leaves the table, and its density the weight, before the value
@@ -73,8 +73,9 @@ static enum gpm_status take_out_record(struct trace *t, struct node *n) {
     if (!(n->flags & NODE_INCORPORATED)) return GPM_OK;
     enum gpm_status st = node_unincorporate(t, n);
     double logp = 0;
-    if (st == GPM_OK && t->active && t->active->sink) st = node_density(t, n, n->val, &logp);
-    if (st == GPM_OK && logp != 0) *t->active->sink -= logp;
+    if (st == GPM_OK && inner(t)->active && inner(t)->active->sink)
+        st = node_density(t, n, n->val, &logp);
+    if (st == GPM_OK && logp != 0) *inner(t)->active->sink -= logp;
     return st;
 }
 
@@ -85,7 +86,7 @@ static enum gpm_status take_out_record(struct trace *t, struct node *n) {
 enum gpm_status observation_propagate(struct trace *t, struct node *n, bool back) {
     for (uint32_t i = 0; i < n->n_out; i++) {
         struct node *c = n->out[i].child;
-        struct entry *e = t->active ? entry_of(t->active, c) : NULL;
+        struct entry *e = inner(t)->active ? entry_of(inner(t)->active, c) : NULL;
         if (e && !e->brush && !e->done) continue; /* will be computed later */
         if (!(c->flags & NODE_ON)) continue;
         if ((c->flags & NODE_RANDOM) || requests_on(c, n->out[i].slot)) {

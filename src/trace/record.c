@@ -13,10 +13,11 @@
 #include <string.h>
 
 struct trace *trace_new(struct session_core *core, struct rng rng) {
-    struct trace *t = NEW(struct trace);
+    struct inner *in = NEW(struct inner);
+    struct trace *t = &in->view;
     t->core = core;
     t->rng = rng;
-    t->next_seq = 1;
+    in->next_seq = 1;
     return t;
 }
 
@@ -40,26 +41,34 @@ void trace_free(struct trace *t) {
         drop_family(t, r->family);
         record_free(r);
     }
-    for (size_t i = 0; i < t->observations.cap; i++) {
-        struct observation *o = t->observations.slots[i].val;
+    for (size_t i = 0; i < inner(t)->observations.cap; i++) {
+        struct observation *o = inner(t)->observations.slots[i].val;
         if (!o) continue;
         value_unref(o->val);
         mem_free(o);
     }
-    map_release(&t->observations);
+    map_release(&inner(t)->observations);
     vec_release(&t->records);
     map_release(&t->globals);
-    map_release(&t->labels);
+    map_release(&inner(t)->labels);
     vec_release(&t->choices);
     scopes_release(t);
-    if (t->flats) t->flat_hooks->free(t);
-    pool_release(&t->pool);
-    scaffold_release(t->spare);
-    mem_free(t);
+    if (inner(t)->flats) inner(t)->flat_hooks->free(t);
+    pool_release(&inner(t)->pool);
+    scaffold_release(inner(t)->spare);
+    mem_free(inner(t));
+}
+
+void trace_settle(struct trace *t) {
+    if (inner(t)->flats) inner(t)->flat_hooks->settle(t);
+}
+
+value record_value(const struct record *r) {
+    return r->family->root->val;
 }
 
 struct record *trace_find_record(struct trace *t, struct sym *label) {
-    return map_get(&t->labels, MAP_PTR(label));
+    return map_get(&inner(t)->labels, MAP_PTR(label));
 }
 
 static enum gpm_status check_label(struct trace *t, struct sym *label, struct span at) {
@@ -78,9 +87,9 @@ static struct record *add_record(struct trace *t, enum record_kind kind, struct 
     r->label = label;
     r->family = f;
     r->span = at;
-    r->id = t->next_record++;
+    r->id = inner(t)->next_record++;
     vec_push(&t->records, r);
-    if (label) map_put(&t->labels, MAP_PTR(label), r);
+    if (label) map_put(&inner(t)->labels, MAP_PTR(label), r);
     return r;
 }
 
@@ -129,7 +138,8 @@ static void undo_record(struct trace *t, struct record *r) {
             t->records.n--;
             break;
         }
-    if (r->label && trace_find_record(t, r->label) == r) map_del(&t->labels, MAP_PTR(r->label));
+    if (r->label && trace_find_record(t, r->label) == r)
+        map_del(&inner(t)->labels, MAP_PTR(r->label));
     if (r->name) map_del(&t->globals, MAP_PTR(r->name));
     for (size_t i = 0; i < r->names.n; i++) map_del(&t->globals, MAP_PTR(r->names.at[i]));
     drop_family(t, r->family);
@@ -289,7 +299,7 @@ enum gpm_status trace_observe(struct trace *t, struct sym *label, const struct a
     struct observation *o = NEW(struct observation);
     o->root = f->root;
     o->val = value_ref(v);
-    map_put(&t->observations, MAP_PTR(f->root), o);
+    map_put(&inner(t)->observations, MAP_PTR(f->root), o);
     return GPM_OK;
 }
 
@@ -318,7 +328,7 @@ static enum gpm_status unobserve(struct trace *t, struct record *r, double *weig
     if (st != GPM_OK) return st;
     choice_add(t, end);
     root->flags &= (uint16_t)~NODE_OBS_ROOT;
-    struct observation *o = map_del(&t->observations, MAP_PTR(root));
+    struct observation *o = map_del(&inner(t)->observations, MAP_PTR(root));
     value_unref(o->val);
     mem_free(o);
     return GPM_OK;

@@ -30,7 +30,7 @@ static struct sp_state *maker_state(const struct node *n) {
 
 /* s->sink is where the walk under way adds up; outside a proposal there is nothing to add to. */
 enum gpm_status carry_weight(struct trace *t, struct node *n) {
-    struct scaffold *s = t->active;
+    struct scaffold *s = inner(t)->active;
     if (!s || !s->sink || (n->flags & NODE_RANDOM) || !node_is_stateful(n)) return GPM_OK;
     double logp;
     enum gpm_status st = node_density(t, n, n->val, &logp);
@@ -146,7 +146,7 @@ enum gpm_status scaffold_detach(struct scaffold *s, enum scaffold_mode mode, dou
     s->mode = mode;
     double w = 0;
     s->detached = true;
-    s->first_seq = s->t->next_seq;
+    s->first_seq = inner(s->t)->next_seq;
     s->by_steps = false;
     s->sink = &w;
     for (size_t i = s->order.n; i-- > 0;) {
@@ -329,7 +329,7 @@ enum gpm_status regen_entry(struct scaffold *s, uint32_t i) {
 /* Called wherever evaluation reads a node. One that absorbs keeps its value and can be read at any
  * time; of the old brush nothing is read any more. */
 enum gpm_status regen_ensure(struct trace *t, struct node *n) {
-    struct scaffold *s = t->active;
+    struct scaffold *s = inner(t)->active;
     if (!s || !s->detached || n->kind == NODE_CONST || !n->mark) return GPM_OK;
     struct entry *e = &s->e.at[n->mark - 1];
     if (e->brush || e->done || e->role == ROLE_A) return GPM_OK;

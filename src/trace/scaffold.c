@@ -193,14 +193,14 @@ static void order_torus(struct scaffold *s) {
 
 /* A trace keeps one small scaffold for the next transition: its memory, not its contents. */
 static struct scaffold *scaffold_new(struct trace *t) {
-    struct scaffold *s = t->spare;
+    struct scaffold *s = inner(t)->spare;
     if (!s) {
         s = NEW(struct scaffold);
         s->t = t;
         return s;
     }
     struct scaffold old = *s;
-    t->spare = NULL;
+    inner(t)->spare = NULL;
     memset(s, 0, sizeof *s);
     s->t = t;
     s->e.at = old.e.at, s->e.cap = old.e.cap;
@@ -238,7 +238,7 @@ enum gpm_status scaffold_build(struct trace *t, struct node *const *principals, 
         vec_push(&s->principals, principals[i]);
     }
     order_torus(s);
-    t->active = s;
+    inner(t)->active = s;
     *out = s;
     return GPM_OK;
 }
@@ -246,9 +246,9 @@ enum gpm_status scaffold_build(struct trace *t, struct node *const *principals, 
 void scaffold_free(struct scaffold *s) {
     enum { KEPT = 64 };
     for (size_t i = 0; i < s->e.n; i++) value_unref(s->e.at[i].old);
-    if (s->t->active == s) s->t->active = NULL;
-    if (!s->t->spare && s->e.cap <= KEPT && s->touched.cap <= KEPT)
-        s->t->spare = s;
+    if (inner(s->t)->active == s) inner(s->t)->active = NULL;
+    if (!inner(s->t)->spare && s->e.cap <= KEPT && s->touched.cap <= KEPT)
+        inner(s->t)->spare = s;
     else
         scaffold_release(s);
 }
@@ -267,7 +267,7 @@ void scaffold_release(struct scaffold *s) {
 void scaffold_end(struct scaffold *s) {
     for (size_t i = 0; i < s->e.n; i++) s->e.at[i].n->mark = 0;
     for (size_t i = 0; i < s->touched.n; i++) s->touched.at[i]->lost = 0;
-    s->t->active = NULL;
+    inner(s->t)->active = NULL;
 }
 
 size_t scaffold_n_principals(const struct scaffold *s) {

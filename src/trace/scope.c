@@ -114,7 +114,7 @@ enum { SCOPE_BITS = 64 };
 void tagctx_set_scope(struct trace *t, struct tagctx *c, value name) {
     struct scope *s = scope_get(t, name);
     uint64_t bit = UINT64_C(1) << (s->pos < SCOPE_BITS ? s->pos : SCOPE_BITS - 1);
-    if (c->bit && c->bit != bit) t->scopes_vary = true;
+    if (c->bit && c->bit != bit) inner(t)->scopes_vary = true;
     c->bit = bit;
     value_set_take(&c->scope, value_ref(name));
 }
@@ -127,7 +127,7 @@ void tag_enter_index(struct trace *t, struct node *tag) {
     if (tag->n_in == 3)
         value_set_take(&c->block, value_ref(tag->in[1].node->val));
     else if (c->block.tag == V_NIL)
-        c->block = value_atom((double)t->next_block++);
+        c->block = value_atom((double)inner(t)->next_block++);
     struct scope *s = scope_get(t, c->scope);
     tag->flags |= NODE_IN_INDEX;
     if (c->exclude) return;
@@ -169,7 +169,7 @@ static void enlist(struct node *n, struct tagctx *c) {
 
 /* The bits that c claims: what lies in its extent is not registered further out. */
 static uint64_t claim(const struct trace *t, const struct tagctx *c) {
-    return t->scopes_vary ? 0 : c->bit & ~OTHER_SCOPES;
+    return inner(t)->scopes_vary ? 0 : c->bit & ~OTHER_SCOPES;
 }
 
 /* Walks outwards; `seen` holds scopes that an inner tag has claimed, `claimed` their bits. A tag
@@ -180,7 +180,7 @@ static void walk(struct trace *t, struct node *n, struct tagctx *c, value *seen,
                  uint64_t claimed) {
     for (; c; c = c->parent) {
         if (c->memo) {
-            bool ends = !t->scopes_vary && !(c->reach & ~claimed);
+            bool ends = !inner(t)->scopes_vary && !(c->reach & ~claimed);
             for (size_t i = 0; !ends && i < c->joined.n; i++)
                 walk(t, n, c->joined.at[i], seen, n_seen, claimed);
             return;
@@ -246,8 +246,8 @@ static uint64_t unclaimed(const struct trace *t, const struct family *f, const s
 /* Tags of these scopes outwards of the family have come or gone: its choices register anew, but for
  * those in the extent of inner tags of the same scopes. */
 static void refresh(struct trace *t, struct family *f, uint64_t scopes) {
-    if (f->visit != t->ctx_visit) f->fresh = 0;
-    f->visit = t->ctx_visit;
+    if (f->visit != inner(t)->ctx_visit) f->fresh = 0;
+    f->visit = inner(t)->ctx_visit;
     if (!(scopes & ~f->fresh)) return;
     f->fresh |= scopes;
     if (f->own_ctx) find_reach(f->own_ctx);
@@ -268,8 +268,8 @@ static void refresh(struct trace *t, struct family *f, uint64_t scopes) {
  * done. */
 static void refresh_all(struct trace *t, struct family *f, struct tagctx *ctx) {
     uint64_t scopes = tagctx_reach(ctx);
-    t->ctx_visit++;
-    if (scopes) refresh(t, f, t->scopes_vary ? UINT64_MAX : scopes);
+    inner(t)->ctx_visit++;
+    if (scopes) refresh(t, f, inner(t)->scopes_vary ? UINT64_MAX : scopes);
 }
 
 void memo_join(struct trace *t, struct family *f, struct tagctx *ctx) {

@@ -121,7 +121,7 @@ uint32_t scaffold_set_steps(struct scaffold *s, struct node *const *nodes, const
 enum gpm_status scaffold_detach_steps(struct scaffold *s, double *weights, uint32_t n_steps) {
     s->mode = SCAFFOLD_PRIOR;
     s->detached = true;
-    s->first_seq = s->t->next_seq;
+    s->first_seq = inner(s->t)->next_seq;
     s->by_steps = true;
     for (size_t i = 0; i < s->e.n; i++) s->e.at[i].done = s->e.at[i].attached = false;
     for (uint32_t i = 0; i < n_steps; i++) weights[i] = 0;
@@ -225,7 +225,7 @@ static bool new_end_is_old(struct scaffold *s, const struct entry *e, size_t mar
 
 enum gpm_status scaffold_regen_step(struct scaffold *s, uint32_t step, double *weight) {
     size_t n_diags = s->t->core->diags->list.n, mark = s->new_order.n;
-    uint64_t seq = s->t->next_seq;
+    uint64_t seq = inner(s->t)->next_seq;
     enum gpm_status st = GPM_OK;
     s->mode = SCAFFOLD_PRIOR;
     s->values = NULL;

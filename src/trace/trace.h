@@ -30,117 +30,12 @@
 #include "core/plain.h"
 #include "value/value.h"
 
-enum node_kind { NODE_CONST, NODE_APP, NODE_IF, NODE_TAG, NODE_COMPONENT };
+/* What others may read of a trace, its directives and its scopes; trace/ and flat/ alone write
+ * them, and know the rest: nodes, families, links (node.h). */
+struct family;
+struct node;
+struct tagctx;
 
-enum {
-    NODE_ON = 1,           /* linked, registered, incorporated */
-    NODE_RANDOM = 2,       /* its current procedure is random */
-    NODE_OBSERVED = 4,     /* constrained: not a free choice */
-    NODE_OBS_ROOT = 8,     /* root of an observe directive */
-    NODE_LINKED_ARGS = 16, /* operands are linked (all but compound calls) */
-    NODE_LINKED_OP = 32,
-    NODE_INCORPORATED = 64,
-    NODE_HAS_LOGP = 256, /* logp is the log density of val given the current operands */
-    NODE_FROZEN = 1024,
-    NODE_AS_DATA = 2048, /* incorporated as an observation */
-    NODE_IN_INDEX = 512  /* a tag whose context stands in the scope index */
-};
-
-struct in_edge {
-    struct node *node;
-    uint32_t back; /* position in node->out; unused for constants */
-};
-struct out_edge {
-    struct node *child;
-    uint32_t slot; /* in[slot], or xin[slot - XIN] */
-};
-#define XIN      0x80000000u
-#define NO_INDEX UINT32_MAX
-
-struct node {
-    union {
-        struct cell cell; /* a constant has no more */
-        struct {
-            value val;
-            uint16_t flags;
-            uint8_t kind;
-            uint8_t special; /* enum sp_special of the builtin it applies */
-            uint32_t n_in;
-        };
-    };
-    /* the rest; what steps by flats touch stands first */
-    double logp;
-    struct flat *flat; /* compiled steps of this one choice, or NULL */
-    const struct ast *ast;
-    struct family *family; /* borrowed: the one that owns it */
-    struct tagctx *ctx;    /* innermost tag context it was evaluated in, borrowed, or NULL */
-    uint64_t seq;          /* order of creation */
-    struct out_edge *out;
-    uint32_t n_out, cap_out;
-    uint32_t choice;           /* position in trace->choices, or NO_INDEX */
-    uint32_t mark;             /* 1 + entry in the current scaffold, 0: none */
-    struct membership *member; /* tag contexts it is registered in, or NULL */
-    struct request *req;       /* NULL for nodes that request nothing */
-    struct in_edge in[];       /* NODE_APP: operator, operands; NODE_IF: condition; NODE_TAG: scope,
-                                  [block,] expression; NODE_COMPONENT: package */
-};
-
-/* What a requesting node holds. */
-struct request {
-    struct family **fam;
-    uint32_t n_fam;
-    uint32_t n_xin;
-    struct in_edge *xin; /* family roots, dereferenced nodes, closed-over nodes */
-    uint32_t index;      /* NODE_COMPONENT: which component */
-    struct frame *frame; /* NODE_IF: where the branches are evaluated; borrowed from the family */
-    struct tagctx *own;  /* NODE_TAG: its context */
-};
-
-/* Counted code. */
-struct codes {
-    size_t n;
-    struct code *at[];
-};
-
-struct family {
-    struct node *root;
-    VEC(struct node *) nodes;   /* owned, in order of evaluation */
-    VEC(struct frame *) frames; /* counted */
-    struct code *code;          /* that its nodes are part of; counted. Of a call: the frame's */
-    struct codes *more;         /* further ones, spliced into it; or NULL */
-    uint32_t refs;              /* requesters */
-    struct tagctx *ctx;         /* enclosing tag context, borrowed, or NULL */
-    struct tagctx *own_ctx;     /* memoized: the context that joins its requesters'; owned */
-    struct memo_proc *memo;     /* memoized: the table it stands in; borrowed */
-    value key;                  /* memoized: array of arguments */
-    uint32_t lost;              /* scaffold: requesters lost so far */
-    uint32_t visit;             /* scope.c */
-    uint64_t fresh;             /* scope.c: registered anew in this visit */
-    bool building;              /* memoized: being evaluated (a second request is a loop) */
-    bool dead;                  /* about to be freed */
-};
-
-/* Scopes (scope.c). A context is one evaluation of `tag`; choices in its dynamic extent register
- * in it. A memoized family's context stands for all contexts that request the family. */
-struct tagctx {
-    struct tagctx *parent;       /* next outer context; NULL at the top */
-    VEC(struct tagctx *) joined; /* memoized families: requesters' contexts */
-    bool memo, exclude;
-    uint64_t reach; /* memoized families: scopes of the tags outwards of its requesters, as bits */
-    uint64_t bit;   /* of its scope */
-    value scope, block;
-    VEC(struct node *) choices;
-    struct scope_block *home; /* where it stands in the index, or NULL */
-    uint32_t home_pos;
-    uint32_t visit;
-};
-struct membership {
-    uint32_t n;
-    struct {
-        struct tagctx *ctx;
-        uint32_t pos;
-    } in[];
-};
 struct scope_block {
     value id;
     struct scope *scope;
@@ -158,11 +53,6 @@ struct scope {
     VEC(struct scope_block *) live;   /* those holding choices */
 };
 
-struct observation {
-    struct node *root;
-    value val;
-};
-
 enum record_kind { REC_ASSUME, REC_OBSERVE, REC_PREDICT };
 struct record { /* one directive in the trace */
     enum record_kind kind;
@@ -177,16 +67,6 @@ struct record { /* one directive in the trace */
     double weight;  /* observe: log density when it was made */
 };
 
-/* Compiled steps (flat/flat.h, the layer above). The trace is true except for flats that are ahead
- * of it; `settle` writes what they left. */
-struct flat;
-struct flat_hooks {
-    void (*settle)(struct trace *t);
-    bool (*is_ahead)(const struct trace *t);       /* for checks */
-    void (*drop)(struct trace *t, struct flat *f); /* the flat of a node that goes */
-    void (*free)(struct trace *t);
-};
-
 struct trace {
     union {
         struct world world;
@@ -197,22 +77,20 @@ struct trace {
     };
     struct session_core *core; /* borrowed: builtins, options, diagnostics */
     VEC(struct record *) records;
-    struct map labels;          /* sym -> record */
     VEC(struct node *) choices; /* unobserved random choices */
     VEC(struct scope *) scopes;
-    struct map observations; /* root node -> struct observation* */
-    struct scaffold *active; /* between detach and accept */
-    struct scaffold *spare;  /* one that is not in use, or NULL */
-    uint64_t next_seq, next_block, next_record;
     uint64_t structure; /* counts changes of structure: cached flats check it */
     uint64_t n_nodes;
     double log_weight; /* particle weight */
-    uint32_t ctx_visit;
-    bool scopes_vary;    /* a tag has changed its scope: their bits say nothing */
-    struct pool pool;    /* nodes and flats */
-    struct flats *flats; /* all compiled steps; NULL: none yet */
-    const struct flat_hooks *flat_hooks;
 };
+
+/* Facts about a node. */
+static inline value node_value(const struct node *n) { /* borrowed */
+    return ((const struct cell *)n)->val;
+}
+uint64_t node_seq(const struct node *n);    /* its number, which no other node has had */
+value node_procedure(const struct node *n); /* that it applies; borrowed */
+value record_value(const struct record *r); /* of its expression; borrowed */
 
 struct trace *trace_new(struct session_core *core, struct rng rng);
 void trace_free(struct trace *t);
@@ -340,9 +218,7 @@ enum gpm_status trace_redraw(struct trace *t, struct node *const *principals, si
 /* Steps by flats leave copies of the values they changed (at tags, branches and calls) and
  * densities of observations out of date; this writes them. scaffold_build does it itself; other
  * readers and writers call it after such steps. */
-static inline void trace_settle(struct trace *t) {
-    if (t->flats) t->flat_hooks->settle(t);
-}
+void trace_settle(struct trace *t);
 
 /* Facts about a choice. */
 enum gpm_status node_support(struct trace *t, struct node *n, struct sp_support *out) GPM_MUST_USE;

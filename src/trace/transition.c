@@ -74,7 +74,7 @@ enum gpm_status trace_mh(struct trace *t, struct node *const *principals, size_t
 #ifdef GPMEM_CHECKS /* after the commit: makers keep old and new parameters until then */
     /* choices of the brush are drawn, as are those of memoized families requested for the first
      * time and parameters of uncollapsed makers */
-    bool fresh = s->has_brush || t->next_seq != s->first_seq;
+    bool fresh = s->has_brush || inner(t)->next_seq != s->first_seq;
     for (size_t i = 0; i < s->e.n; i++)
         fresh |= s->e.at[i].role == ROLE_M && (s->e.at[i].n->flags & NODE_RANDOM);
     if (st == GPM_OK && *accepted && !fresh) {
@@ -126,7 +126,7 @@ static enum gpm_status each_in_family(struct trace *t, struct family *f, uint32_
 /* Directives in order, and within a family what a node requests before the node: the order of
  * evaluation, so that densities of exchangeable applications can be added up on the way. */
 enum gpm_status trace_each_node(struct trace *t, node_fn *fn, void *ctx) {
-    uint32_t visit = ++t->ctx_visit;
+    uint32_t visit = ++inner(t)->ctx_visit;
     for (size_t i = 0; i < t->records.n; i++) {
         enum gpm_status st = each_in_family(t, t->records.at[i]->family, visit, fn, ctx);
         if (st != GPM_OK) return st;

@@ -150,7 +150,7 @@ static void points_weigh_the_same(void **state) {
             assert_int_equal(trace_log_joint(t, &joint, &likelihood), GPM_OK);
             assert_close(joint, w, 1e-9);
             for (size_t i = 0; i < flat_n_principals(f); i++)
-                assert_true(value_equal(flat_principal(f, i)->val, vals[i]));
+                assert_true(value_equal(node_value(flat_principal(f, i)), vals[i]));
             values_free(vals, flat_n_principals(f));
         }
         session_done(s);
@@ -256,13 +256,13 @@ static void what_is_left_changes_nothing(void **state) {
     int left = 0;
     for (int k = 0; k < 40; k++) {
         struct rng before = t->rng;
-        double at = t->choices.at[0]->val.u.num;
+        double at = node_value(t->choices.at[0]).u.num;
         bool done, accepted;
         assert_int_equal(flat_mh(t, t->choices.at, 1, &done, &accepted), GPM_OK);
         if (done) continue;
         left++;
         assert_memory_equal(&before, &t->rng, sizeof before);
-        assert_true(t->choices.at[0]->val.u.num == at);
+        assert_true(node_value(t->choices.at[0]).u.num == at);
         assert_int_equal(s->diags.list.n, 0);
         (void)rng_uniform(&t->rng); /* another draw next time */
     }
