@@ -81,7 +81,8 @@ static const struct {
 static size_t innovations(const struct discovery *d, double *e) {
     const struct evidence *top = discovery_top(d);
     struct gp *g;
-    if (smodel_condition(&top->m, d->search.work[0], top->prop.mode[0].z, &g) != GPM_OK ||
+    if (smodel_condition(smodel_of(top), series_space_of(&d->search)->work[0], top->prop.mode[0].z,
+                         &g) != GPM_OK ||
         gp_innovations(g, e) != GPM_OK)
         return 0;
     return gp_n(g);

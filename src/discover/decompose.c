@@ -23,7 +23,7 @@ void decomposition_release(struct decomposition *d) {
 /* One draw: adds mean and mean^2 + variance of every part. */
 static enum gpm_status add_draw(struct decomposition *d, struct smodel_work *w, const double *z,
                                 const double *t) {
-    const struct smodel *m = &d->e->m;
+    const struct smodel *m = smodel_of(d->e);
     double *mean = NEW_ARRAY(double, 2 * d->n + 1), *var = mean + d->n;
     struct gp *g;
     enum gpm_status st = smodel_condition(m, w, z, &g);
@@ -41,7 +41,7 @@ static enum gpm_status add_draw(struct decomposition *d, struct smodel_work *w, 
 
 /* Variance share and slope over the times of the data. */
 static void summarise(struct decomposition *d, struct part *p) {
-    const struct smodel_data *data = d->e->m.data;
+    const struct smodel_data *data = smodel_of(d->e)->data;
     double x1 = data->x0 + data->span * (1 + 1e-9), n = 0, mx = 0, my = 0, sxx = 0, sxy = 0,
            syy = 0;
     for (size_t i = 0; i < d->n; i++)
@@ -54,7 +54,7 @@ static void summarise(struct decomposition *d, struct part *p) {
         sxy += (d->x[i] - mx) * (p->mean[i] - my);
         syy += (p->mean[i] - my) * (p->mean[i] - my);
     }
-    double sd = data->sd[d->e->m.s.transform];
+    double sd = data->sd[smodel_of(d->e)->s.transform];
     p->share = syy / n / (sd * sd);
     p->slope = sxx > 0 ? sxy / sxx : 0;
     p->slope_sd = sxx > 0 ? p->sd[0] * 2 / data->span : 0;
@@ -62,14 +62,14 @@ static void summarise(struct decomposition *d, struct part *p) {
 
 enum gpm_status decompose(const struct posterior *p, const struct evidence *e, size_t n,
                           const double *x, struct decomposition *out) {
-    const struct smodel_data *data = e->m.data;
+    const struct smodel_data *data = smodel_of(e)->data;
     memset(out, 0, sizeof *out);
     out->e = e;
     out->n = n;
     out->x = NEW_ARRAY(double, n + 1);
     memcpy(out->x, x, n * sizeof *x);
-    for (int k = -1; k < e->m.n_terms; k++) {
-        if (k >= 0 && e->m.term[k].mask & factors_of(KERN_ROLE_WHITE)) continue;
+    for (int k = -1; k < smodel_of(e)->n_terms; k++) {
+        if (k >= 0 && smodel_of(e)->term[k].mask & factors_of(KERN_ROLE_WHITE)) continue;
         struct part *q = &out->part[out->n_parts++];
         *q = (struct part){.term = k < 0 ? SMODEL_CONSTANT : k};
         q->mean = mem_zalloc(sizeof(double) * (n + 1));
@@ -80,18 +80,19 @@ enum gpm_status decompose(const struct posterior *p, const struct evidence *e, s
     for (size_t i = 0; i < n; i++) t[i] = (x[i] - data->x0) / data->span;
     int used = 0;
     for (size_t k = 0; k < DRAWS && memory; k++) { /* what fails, fails at its first part */
-        enum gpm_status st = add_draw(out, p->search->work[0], evidence_draw(e, k, DRAWS), t);
+        enum gpm_status st =
+            add_draw(out, series_space_of(p->search)->work[0], evidence_draw(e, k, DRAWS), t);
         used += st == GPM_OK;
         memory = st != GPM_E_NOMEM;
     }
-    double scale = data->sd[e->m.s.transform];
+    double scale = data->sd[smodel_of(e)->s.transform];
     for (int k = 0; k < out->n_parts && used; k++) {
         struct part *q = &out->part[k];
         for (size_t i = 0; i < n; i++) {
             double mu = q->mean[i] / used;
             q->sd[i] = scale * sqrt(fmax(q->sd[i] / used - mu * mu, 0));
-            q->mean[i] =
-                scale * mu + (q->term == SMODEL_CONSTANT ? data->mean[e->m.s.transform] : 0);
+            q->mean[i] = scale * mu +
+                         (q->term == SMODEL_CONSTANT ? data->mean[smodel_of(e)->s.transform] : 0);
         }
         summarise(out, q);
     }
@@ -114,13 +115,14 @@ static int by_value(const void *a, const void *b) {
 struct par_summary parameter_summary(const struct evidence *e, int par) {
     struct par_summary r = {0, 0, 0};
     if (e->draws.n == 0) {
-        r.mean = r.lo = r.hi = smodel_value(&e->m, par, e->prop.mode[0].z[par]);
+        r.mean = r.lo = r.hi = smodel_value(smodel_of(e), par, e->prop.mode[0].z[par]);
         return r;
     }
     struct weighted *v = NEW_ARRAY(struct weighted, e->draws.n);
     for (size_t i = 0; i < e->draws.n; i++)
-        v[i] = (struct weighted){smodel_value(&e->m, par, e->draws.z[i * e->draws.d + (size_t)par]),
-                                 e->draws.w[i]};
+        v[i] = (struct weighted){
+            smodel_value(smodel_of(e), par, e->draws.z[i * e->draws.d + (size_t)par]),
+            e->draws.w[i]};
     qsort(v, e->draws.n, sizeof *v, by_value);
     double s = 0;
     r.lo = v[0].v;

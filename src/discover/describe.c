@@ -46,7 +46,7 @@ static void duration(const struct discovery *d, double v, struct buf *out) {
 }
 
 static bool is_log(const struct discovery *d) {
-    return discovery_top(d)->m.s.transform == TRANSFORM_LOG;
+    return smodel_of(discovery_top(d))->s.transform == TRANSFORM_LOG;
 }
 
 /* A standard deviation on the scale of the transform: in units, as a percentage, or a factor. */
@@ -80,7 +80,7 @@ static void estimate(const struct discovery *d, const char *before, quantity *pu
 
 /* The standard deviation of the values that are modelled. */
 static double value_sd(const struct discovery *d) {
-    return d->data.sd[discovery_top(d)->m.s.transform];
+    return d->data.sd[smodel_of(discovery_top(d))->s.transform];
 }
 
 static void probability(double p, struct buf *out) {
@@ -105,7 +105,7 @@ static const struct part *part_of(const struct discovery *d, int term) {
 
 void describe_name(const struct discovery *d, int term, struct buf *out) {
     if (term >= 0)
-        term_print(discovery_top(d)->m.s.t[term], out);
+        term_print(smodel_of(discovery_top(d))->s.t[term], out);
     else
         buf_puts(out, term == SMODEL_CONSTANT ? "C" : "WN");
 }
@@ -149,7 +149,7 @@ static const struct motif *motif_of(unsigned mask) {
 }
 
 const char *term_motif(const struct discovery *d, int term) {
-    return term < 0 ? "noise" : motif_of(discovery_top(d)->m.s.t[term].mask)->name;
+    return term < 0 ? "noise" : motif_of(smodel_of(discovery_top(d))->s.t[term].mask)->name;
 }
 
 static void presence(const struct discovery *d, const char *words, const char *motif,
@@ -176,7 +176,7 @@ void describe_headline(const struct discovery *d, int term, struct buf *out) {
         buf_puts(out, "uncorrelated noise");
         return;
     }
-    const struct sterm *e = &discovery_top(d)->m.term[term];
+    const struct sterm *e = &smodel_of(discovery_top(d))->term[term];
     const struct part *p = part_of(d, term);
     unsigned trend = factors_of(KERN_ROLE_TREND), others = e->mask & ~trend;
     bool white = has(others, KERN_ROLE_WHITE);
@@ -208,12 +208,12 @@ static void describe_gate(const struct discovery *d, const struct sterm *e, stru
     };
     const struct evidence *top = discovery_top(d);
     if (e->gate == GATE_NONE) return;
-    double tau = parameter_summary(top, top->m.tau).mean;
+    double tau = parameter_summary(top, smodel_of(top)->tau).mean;
     buf_puts(out, words[e->gate][0]);
     date(d, tau, out);
     if (words[e->gate][1]) {
         buf_puts(out, words[e->gate][1]);
-        date(d, tau + parameter_summary(top, top->m.width).mean, out);
+        date(d, tau + parameter_summary(top, smodel_of(top)->width).mean, out);
     }
     buf_putc(out, '.');
 }
@@ -292,7 +292,7 @@ void describe_term(const struct discovery *d, int term, struct buf *out) {
                  is_log(d) ? " of the value." : ".", out);
         return;
     }
-    const struct sterm *e = &discovery_top(d)->m.term[term];
+    const struct sterm *e = &smodel_of(discovery_top(d))->term[term];
     const struct part *p = part_of(d, term);
     buf_putc(out, '.');
     if (has(e->mask, KERN_ROLE_PERIODIC)) describe_periodic(d, e, out);
@@ -331,9 +331,9 @@ static void formula_term(const struct discovery *d, const struct sterm *s, struc
 void describe_formula(const struct discovery *d, struct buf *out) {
     const struct evidence *e = discovery_top(d);
     buf_puts(out, is_log(d) ? "log y" : "y");
-    number(" ~ GP(", d->data.mean[e->m.s.transform], ", ", out);
-    for (int k = 0; k < e->m.n_terms; k++) {
-        formula_term(d, &e->m.term[k], out);
+    number(" ~ GP(", d->data.mean[smodel_of(e)->s.transform], ", ", out);
+    for (int k = 0; k < smodel_of(e)->n_terms; k++) {
+        formula_term(d, &smodel_of(e)->term[k], out);
         buf_puts(out, " + ");
     }
     number("", pow(parameter_summary(e, 0).mean * value_sd(d), 2), " * WN)", out);
@@ -343,7 +343,7 @@ void describe_formula(const struct discovery *d, struct buf *out) {
 void describe_summary(const struct discovery *d, struct buf *out) {
     static const char *const words[] = {"no", "one", "two", "three", "four", "five", "six"};
     const struct post_entry *s = &d->post.structures.at[0];
-    int terms = discovery_top(d)->m.n_terms, n = terms + 1;
+    int terms = smodel_of(discovery_top(d))->n_terms, n = terms + 1;
     bool logs = d->post.p_log > 0.5;
     buf_printf(out, "The search found %s additive component%s: ", words[n < 7 ? n : 6],
                n == 1 ? "" : "s");

@@ -41,10 +41,11 @@ enum gpm_status discovery_prepare(struct discovery *d, struct buf *err) {
     return st;
 }
 
-static void search_settings(const struct discovery *d, struct search_options *o) {
+static void search_settings(const struct discovery *d, struct search_options *o,
+                            struct grammar *g) {
     search_options_init(o);
-    grammar_init(&o->grammar, d->opt.factors, d->opt.change, d->opt.logs != LOG_NEVER);
-    if (d->opt.logs == LOG_ALWAYS) o->grammar.only_logs = true;
+    grammar_init(g, d->opt.factors, d->opt.change, d->opt.logs != LOG_NEVER);
+    g->only_logs = d->opt.logs == LOG_ALWAYS;
     o->seed = d->opt.seed;
     o->threads = d->opt.threads;
     o->seconds = d->opt.seconds;
@@ -55,17 +56,19 @@ static void search_settings(const struct discovery *d, struct search_options *o)
  * evaluated on all of them. */
 static enum gpm_status search_coarse(struct discovery *d, size_t k) {
     struct search_options o;
+    struct grammar g;
     struct smodel_data part;
     struct search coarse;
-    search_settings(d, &o);
+    search_settings(d, &o, &g);
     o.draws = 60; /* only the choice of structures is kept */
     enum gpm_status st = smodel_data_subset(&d->data, k, &part);
     if (st != GPM_OK) return st;
-    st = search_init(&coarse, &part, &o);
+    st = series_search_init(&coarse, &part, &g, &o);
     if (st == GPM_OK) {
-        memcpy(coarse.hints, d->search.hints, sizeof coarse.hints);
+        struct series_space *all = series_space_of(&d->search), *few = series_space_of(&coarse);
+        memcpy(few->hints, all->hints, sizeof few->hints);
         st = search_run(&coarse);
-        if (st == GPM_OK) st = search_refine(&d->search, &coarse, d->data.n > 800 ? 5 : 8);
+        if (st == GPM_OK) st = series_search_refine(&d->search, &coarse, d->data.n > 800 ? 5 : 8);
         d->subset = k;
         search_release(&coarse);
     }
@@ -75,8 +78,9 @@ static enum gpm_status search_coarse(struct discovery *d, size_t k) {
 
 enum gpm_status discovery_search(struct discovery *d, struct buf *err) {
     struct search_options o;
-    search_settings(d, &o);
-    enum gpm_status st = search_init(&d->search, &d->data, &o);
+    struct grammar g;
+    search_settings(d, &o, &g);
+    enum gpm_status st = series_search_init(&d->search, &d->data, &g, &o);
     if (st != GPM_OK) {
         buf_printf(err, "%s: not enough memory for %zu values", d->series.name, d->series.n);
         return st;

@@ -7,6 +7,7 @@
 #define DISCOVER_DISCOVERY_H
 #include "discover/predict.h"
 #include "discover/series.h"
+#include "discover/series_space.h"
 
 enum log_choice { LOG_AUTO, LOG_NEVER, LOG_ALWAYS };
 

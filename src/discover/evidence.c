@@ -26,13 +26,6 @@ static double target_eval(void *ctx, const double *z, double *grad) {
     return smodel_eval(c->m, c->w, z, grad);
 }
 
-/* The density of structures with equal terms: one order only, counted for all of them. */
-static double target_eval_ordered(void *ctx, const double *z, double *grad) {
-    struct call *c = ctx;
-    if (!smodel_ordered(c->m, z)) return -INFINITY;
-    return smodel_eval(c->m, c->w, z, grad) + c->m->log_copies;
-}
-
 /* The optimiser works on x = z / scale: a period is known to a small fraction of itself (a drift of
  * a third of a radian over the span), the other parameters to some tenths. */
 struct scaled {
@@ -106,7 +99,7 @@ static bool same_mode(int d, const double *a, const double *b) {
 }
 
 static void add_modes(struct evidence *e, struct call *c, struct ranked *best, int n, double *z) {
-    int d = e->m.d;
+    int d = smodel_of(e)->d;
     struct density t = {d, target_eval, c};
     double sum = 0;
     e->map = best[0].f;
@@ -116,7 +109,7 @@ static void add_modes(struct evidence *e, struct call *c, struct ranked *best, i
         bool known = false;
         if (k > 0) {
             best[k].f = optimise(c, zk, 40);
-            smodel_order(&e->m, zk);
+            smodel_order(smodel_of(e), zk);
             for (int q = 0; q < e->prop.n; q++) known |= same_mode(d, zk, e->prop.mode[q].z);
         }
         if (known || best[k].f < e->map - MODE_RANGE) continue;
@@ -125,32 +118,26 @@ static void add_modes(struct evidence *e, struct call *c, struct ranked *best, i
         e->map = fmax(e->map, best[k].f);
         sum = e->prop.n == 1 ? lap : fmax(sum, lap) + log1p(exp(-fabs(sum - lap)));
     }
-    if (e->prop.n) e->laplace = sum + e->m.log_copies;
+    if (e->prop.n) e->laplace = sum + smodel_of(e)->log_copies;
 }
 
 /* ---- from starts to optima ---- */
 struct starts {
-    double *z; /* all starts, e->m.d each; the ranked ones polished */
     struct ranked best[POLISH];
     int n;
+    double z[]; /* all starts, smodel_of(e)->d each; the ranked ones polished */
 };
 
-static void starts_free(struct starts *s) {
-    if (!s) return;
-    mem_free(s->z);
-    mem_free(s);
-}
-
 static double *best_z(const struct evidence *e) {
-    return e->open->z + (size_t)(e->open->best[0].i * e->m.d);
+    return e->open->z + (size_t)(e->open->best[0].i * smodel_of(e)->d);
 }
 
 /* What can be said before the optimum is found: typical shrinkage is 1.4 per parameter. */
 static void set_rough(struct evidence *e) {
-    int d = e->m.d;
+    int d = smodel_of(e)->d;
     e->rough = true;
     e->map = e->open->best[0].f;
-    e->laplace = e->logz = e->map - 1.4 * d + e->m.log_copies;
+    e->laplace = e->logz = e->map - 1.4 * d + smodel_of(e)->log_copies;
     e->se = 2.0;
     e->prop.d = d;
     if (!e->prop.n) e->prop.mode[e->prop.n++].z = NEW_ARRAY(double, (size_t)d);
@@ -162,7 +149,7 @@ static void polish(struct evidence *e, struct call *c) {
     struct starts *s = e->open;
     int top = 0;
     for (int k = 0; k < s->n; k++) {
-        s->best[k].f = optimise(c, s->z + (size_t)(s->best[k].i * e->m.d), POLISH_ITER);
+        s->best[k].f = optimise(c, s->z + (size_t)(s->best[k].i * smodel_of(e)->d), POLISH_ITER);
         if (s->best[k].f > s->best[top].f) top = k;
     }
     struct ranked x = s->best[0];
@@ -170,20 +157,32 @@ static void polish(struct evidence *e, struct call *c) {
     s->best[top] = x;
 }
 
+void evidence_set_model(struct evidence *e, const struct smodel_data *data,
+                        const struct structure *s) {
+    struct smodel *m = NEW(struct smodel);
+    struct buf text = BUF_INIT;
+    smodel_init(m, data, s);
+    structure_print(s, &text);
+    e->item = m;
+    e->item_free = mem_free;
+    e->text = buf_take(&text);
+    e->group = s->transform;
+    e->hash = structure_hash(s);
+}
+
 struct evidence *evidence_new(const struct smodel_data *data, const struct structure *s,
                               double log_prior, const struct evidence *parent,
                               const struct period_hints *hints, struct smodel_work *w) {
     struct evidence *e = NEW(struct evidence);
-    smodel_init(&e->m, data, s);
+    evidence_set_model(e, data, s);
     e->log_prior = log_prior;
     e->laplace = e->logz = e->map = -INFINITY;
     e->se = INFINITY;
     long before = smodel_work_evals(w);
-    e->open = NEW(struct starts);
-    e->open->z = NEW_ARRAY(double, (size_t)(STARTS_MAX * e->m.d));
-    struct call c = {&e->m, w};
-    bool slow = !e->m.fast && data->n >= 250; /* a dense gradient costs twenty fast ones */
-    int n = starts_make(&e->m, parent, hints, slow ? 24 : STARTS_MAX, e->open->z);
+    e->open = mem_zalloc(sizeof *e->open + sizeof(double) * (size_t)(STARTS_MAX * smodel_of(e)->d));
+    struct call c = {smodel_of(e), w};
+    bool slow = !smodel_of(e)->fast && data->n >= 250; /* a dense gradient costs twenty fast ones */
+    int n = starts_make(smodel_of(e), parent, hints, slow ? 24 : STARTS_MAX, e->open->z);
     e->open->n = best_starts(&c, e->open->z, n, e->open->best, slow ? 2 : POLISH);
     if (e->open->n) {
         polish(e, &c);
@@ -196,16 +195,16 @@ struct evidence *evidence_new(const struct smodel_data *data, const struct struc
 struct evidence *evidence_guess(const struct smodel_data *data, const struct evidence *from,
                                 double log_prior, double logz) {
     struct evidence *e = NEW(struct evidence);
-    smodel_init(&e->m, data, &from->m.s);
+    evidence_set_model(e, data, &smodel_of(from)->s);
     e->log_prior = log_prior;
     e->laplace = e->logz = e->map = logz;
     e->se = 2.0;
     e->rough = true;
     e->evals = from->evals;
-    e->prop.d = e->m.d;
+    e->prop.d = smodel_of(e)->d;
     if (from->prop.n) {
-        e->prop.mode[e->prop.n++].z = NEW_ARRAY(double, (size_t)e->m.d);
-        memcpy(e->prop.mode[0].z, from->prop.mode[0].z, sizeof(double) * (size_t)e->m.d);
+        e->prop.mode[e->prop.n++].z = NEW_ARRAY(double, (size_t)smodel_of(e)->d);
+        memcpy(e->prop.mode[0].z, from->prop.mode[0].z, sizeof(double) * (size_t)smodel_of(e)->d);
     }
     return e;
 }
@@ -213,9 +212,9 @@ struct evidence *evidence_guess(const struct smodel_data *data, const struct evi
 void evidence_finish(struct evidence *e, double floor, struct smodel_work *w) {
     struct starts *s = e->open;
     if (!s) return;
-    struct call c = {&e->m, w};
+    struct call c = {smodel_of(e), w};
     long before = smodel_work_evals(w);
-    floor += e->m.d; /* the evidence lies at least 1 per parameter below the optimum */
+    floor += smodel_of(e)->d; /* the evidence lies at least 1 per parameter below the optimum */
     if (s->n && s->best[0].f < floor && s->best[0].f > floor - 15) {
         s->best[0].f = optimise(&c, best_z(e), 2 * POLISH_ITER);
         set_rough(e);
@@ -224,13 +223,13 @@ void evidence_finish(struct evidence *e, double floor, struct smodel_work *w) {
         e->rough = false;
         proposal_release(&e->prop);
         s->best[0].f = optimise(&c, best_z(e), 150);
-        smodel_order(&e->m, best_z(e));
+        smodel_order(smodel_of(e), best_z(e));
         e->laplace = -INFINITY;
         add_modes(e, &c, s->best, s->best[0].f > floor + 5 ? s->n : 1, s->z);
         e->logz = e->laplace;
         e->se = 0.3;
     }
-    starts_free(s);
+    mem_free(s);
     e->open = NULL;
     e->evals += smodel_work_evals(w) - before;
 }
@@ -238,48 +237,40 @@ void evidence_finish(struct evidence *e, double floor, struct smodel_work *w) {
 struct evidence *evidence_carry(const struct smodel_data *data, const struct evidence *from,
                                 double log_prior, struct smodel_work *w) {
     struct evidence *e = NEW(struct evidence);
-    smodel_init(&e->m, data, &from->m.s);
+    evidence_set_model(e, data, &smodel_of(from)->s);
     e->log_prior = log_prior;
     e->laplace = e->logz = -INFINITY;
     e->se = 0.3;
     long before = smodel_work_evals(w);
     double z[SMODEL_MAX_PAR];
-    struct call c = {&e->m, w};
-    struct density t = {e->m.d, target_eval, &c};
-    memcpy(z, from->prop.mode[0].z, sizeof *z * (size_t)e->m.d);
+    struct call c = {smodel_of(e), w};
+    struct density t = {smodel_of(e)->d, target_eval, &c};
+    memcpy(z, from->prop.mode[0].z, sizeof *z * (size_t)smodel_of(e)->d);
     e->map = optimise(&c, z, 60);
-    smodel_order(&e->m, z);
+    smodel_order(smodel_of(e), z);
     double lap = isfinite(e->map) ? proposal_add_mode(&e->prop, &t, z) : -INFINITY;
-    if (isfinite(lap)) e->laplace = e->logz = lap + e->m.log_copies;
+    if (isfinite(lap)) e->laplace = e->logz = lap + smodel_of(e)->log_copies;
     e->evals = smodel_work_evals(w) - before;
     return e;
 }
 
-void evidence_free(struct evidence *e) {
-    if (!e) return;
-    starts_free(e->open);
-    proposal_release(&e->prop);
-    is_draws_release(&e->draws);
-    mem_free(e);
-}
-
 bool evidence_improve(struct evidence *e, const struct evidence *from, struct smodel_work *w) {
     double z[SMODEL_MAX_PAR];
-    struct call c = {&e->m, w};
+    struct call c = {smodel_of(e), w};
     long before = smodel_work_evals(w);
-    starts_carry(&e->m, from, z, NULL);
+    starts_carry(smodel_of(e), from, z, NULL);
     double f = optimise(&c, z, 15);
     bool better = f > e->map + 0.3;
     if (better) {
         f = optimise(&c, z, 150);
-        smodel_order(&e->m, z);
+        smodel_order(smodel_of(e), z);
         struct proposal old = e->prop;
-        struct density t = {e->m.d, target_eval, &c};
+        struct density t = {smodel_of(e)->d, target_eval, &c};
         memset(&e->prop, 0, sizeof e->prop);
         double lap = proposal_add_mode(&e->prop, &t, z);
         if (isfinite(lap)) {
             e->map = f;
-            e->laplace = e->logz = lap + e->m.log_copies;
+            e->laplace = e->logz = lap + smodel_of(e)->log_copies;
             e->se = 0.3;
             e->rough = false;
             e->ess = 0;
@@ -292,44 +283,4 @@ bool evidence_improve(struct evidence *e, const struct evidence *from, struct sm
     }
     e->evals += smodel_work_evals(w) - before;
     return better;
-}
-
-/* No draw weighs more than 1/sqrt(n) of all: where a few draws hold most of the weight, quantiles
- * of the parameters would be those few (truncated importance sampling, Ionides 2008). The cap c
- * solves c = sum min(w, c) / sqrt(n); weights that are even enough are not touched. */
-static void temper_weights(struct draws *d) {
-    double cap = INFINITY, root = sqrt((double)d->n);
-    for (int it = 0; it < 100; it++) {
-        double sum = 0;
-        for (size_t i = 0; i < d->n; i++) sum += fmin(d->w[i], cap);
-        if (!(sum > 0) || sum / root >= cap * (1 - 1e-9)) break;
-        cap = sum / root;
-    }
-    double sum = 0;
-    for (size_t i = 0; i < d->n; i++) sum += d->w[i] = fmin(d->w[i], cap);
-    for (size_t i = 0; i < d->n && sum > 0; i++) d->w[i] /= sum;
-}
-
-void evidence_sample(struct evidence *e, size_t n, uint64_t seed, struct smodel_work *w) {
-    if (e->rough || e->prop.n == 0) return;
-    struct call c = {&e->m, w};
-    struct density t = {e->m.d, target_eval_ordered, &c};
-    struct rng r;
-    uint64_t h = structure_hash(&e->m.s);
-    rng_init(&r, seed, (uint32_t)h, (uint32_t)(h >> 32) ^ (uint32_t)n);
-    long before = smodel_work_evals(w);
-    size_t pilot = e->draws.n ? 0 : (n < 200 ? n : 200);
-    struct draws d = {0};
-    struct is_result res = importance(&t, &e->prop, pilot, n, &r, &d);
-    e->evals += smodel_work_evals(w) - before;
-    if (!isfinite(res.logz)) {
-        is_draws_release(&d);
-        return;
-    }
-    is_draws_release(&e->draws);
-    e->draws = d;
-    temper_weights(&e->draws);
-    e->logz = res.logz;
-    e->se = res.se;
-    e->ess = res.ess;
 }

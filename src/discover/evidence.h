@@ -1,37 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Evidence of one structure, parameters integrated out: optimisation from several starts, Laplace's
- * method at every good mode, corrected by importance sampling from a mixture of Student-t
- * distributions. The weighted draws are kept: they are the posterior of the parameters.
+ * Evidence (space.h) of one structure of a series: optimisation from several starts, Laplace's
+ * method at every good mode.
  *
  * Pure functions of (data, structure, parent, seed): the result does not depend on threads.
  */
 #ifndef DISCOVER_EVIDENCE_H
 #define DISCOVER_EVIDENCE_H
-#include "infer/laplace.h"
 #include "discover/smodel.h"
+#include "discover/space.h"
 
 _Static_assert(SMODEL_MAX_PAR <= PROPOSAL_MAX_DIM, "parameters of a structure fit a proposal");
 
-struct evidence {
-    struct smodel m;
-    double log_prior; /* of the structure, and the measure of the transform */
-    struct proposal prop;
-    double map;      /* log density at the best mode */
-    double laplace;  /* log evidence by Laplace, copies counted */
-    double logz, se; /* best estimate and its standard error */
-    double ess;      /* share; 0 before importance sampling */
-    struct draws draws;
-    struct starts *open; /* polished starts between evidence_new and evidence_finish */
-    bool rough;          /* far from the top, not polished */
-    bool climbed;        /* its neighbours with a fast likelihood were visited */
-    bool expanded;       /* all of them were */
-    long evals;
-    int index;
-};
-static inline double evidence_total(const struct evidence *e) {
-    return e->logz + e->log_prior;
+/* The model of a structure's evidence. */
+static inline const struct smodel *smodel_of(const struct evidence *e) {
+    return e->item;
 }
+/* Gives a new evidence its model: what e->item, text, group and hash say. */
+void evidence_set_model(struct evidence *e, const struct smodel_data *data,
+                        const struct structure *s);
 
 /* What the starts need to know about the data: periods that stand out. */
 struct period_hints {
@@ -57,9 +44,6 @@ void evidence_finish(struct evidence *e, double floor, struct smodel_work *w);
 /* The same structure on other data, started only from the optimum `from` found. */
 struct evidence *evidence_carry(const struct smodel_data *data, const struct evidence *from,
                                 double log_prior, struct smodel_work *w);
-void evidence_free(struct evidence *e);
 /* Another start from a relative's optimum; true when it found a better mode. */
 bool evidence_improve(struct evidence *e, const struct evidence *from, struct smodel_work *w);
-/* Importance sampling with n draws; replaces logz, se, ess and the draws. */
-void evidence_sample(struct evidence *e, size_t n, uint64_t seed, struct smodel_work *w);
 #endif

@@ -306,19 +306,16 @@ static enum gpm_status op_draws(struct infer_state *x, const struct action *a, v
     for (size_t i = 0; i < p->steps; i++)
         for (int c = 0; c < p->n_chains; c++) {
             const struct chain_state *s = &p->chain[(size_t)c * p->steps + i];
-            const struct structure *k = &p->search->at[s->structure]->m.s;
-            struct buf b = BUF_INIT;
-            structure_print(k, &b);
+            const struct evidence *e = p->search->at[s->structure];
             value row[] = {value_num((double)i + 1),
                            value_num(c),
                            value_num(0),
                            value_num(0),
                            value_num(1.0 / p->n_chains),
-                           value_str(b.data, b.len),
-                           value_bool(k->transform == TRANSFORM_LOG),
+                           value_str(e->text, strlen(e->text)),
+                           value_bool(e->group == TRANSFORM_LOG),
                            value_num(s->logp)};
             for (size_t q = 0; q < COUNT_OF(row); q++) vec_push(&d->cells, row[q]);
-            buf_release(&b);
         }
     *out = value_box(V_BOX, &d->box);
     return GPM_OK;

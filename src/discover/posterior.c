@@ -12,6 +12,7 @@
 #include <string.h>
 
 #define REPLICATES 300
+#define GROUP_LOG  1 /* the group of structures of logarithms, where there are groups */
 
 static void weights(const struct search *s, const double *shift, double *w) {
     double top = -INFINITY, sum = 0;
@@ -33,7 +34,7 @@ struct post_answer posterior_probability(const struct posterior *p, structure_te
     struct rng r;
     rng_init(&r, 20, 0, 0); /* a fixed stream: the same errors for the same evidences */
     for (size_t i = 0; i < s->n; i++) {
-        in[i] = holds(ctx, &s->at[i]->m.s);
+        in[i] = holds(ctx, s->at[i]->text);
         if (in[i]) a.p += p->weight[i];
     }
     for (int k = 0; k < REPLICATES; k++) {
@@ -53,12 +54,8 @@ struct post_answer posterior_probability(const struct posterior *p, structure_te
     return a;
 }
 
-static bool query_holds(void *ctx, const struct structure *s) {
-    struct buf b = BUF_INIT;
-    structure_print(s, &b);
-    bool holds = kern_query_holds_text(ctx, b.data);
-    buf_release(&b);
-    return holds;
+static bool query_holds(void *ctx, const char *structure) {
+    return kern_query_holds_text(ctx, structure);
 }
 
 enum gpm_status posterior_query(const struct posterior *p, const char *query,
@@ -84,16 +81,29 @@ double posterior_entry(const struct post_table *t, const char *text) {
     return e ? e->p : 0;
 }
 
-static bool same_text(void *ctx, const struct structure *s) {
-    struct buf b = BUF_INIT;
-    structure_print(s, &b);
-    bool same = !strcmp(b.data, ctx);
-    buf_release(&b);
-    return same;
+static bool same_text(void *ctx, const char *structure) {
+    return !strcmp(structure, ctx);
 }
 
-static bool has_mask(void *ctx, const struct structure *s) {
-    return structure_has(s, *(const uint16_t *)ctx);
+/* The next term of a structure from *at on, and its length; NULL: there is none. Terms stand
+ * between " + ", also inside CP(a + b, c), whose empty side is C. */
+static const char *next_term(const char **at, size_t *len) {
+    for (;;) {
+        const char *p = *at + strspn(*at, " +,)");
+        if (!strncmp(p, "CP(", 3) || !strncmp(p, "CW(", 3)) p += 3;
+        *len = strcspn(p, " +,)");
+        *at = p + *len;
+        if (!*len) return NULL;
+        if (*len != 1 || *p != 'C') return p;
+    }
+}
+
+bool structure_has_term(void *ctx, const char *structure) {
+    const char *term;
+    size_t len;
+    while ((term = next_term(&structure, &len)))
+        if (!strncmp(term, ctx, len) && !((const char *)ctx)[len]) return true;
+    return false;
 }
 
 static int by_probability(const void *a, const void *b) {
@@ -112,17 +122,14 @@ static void fill_structures(struct posterior *p) {
     struct post_table *t = &p->structures;
     t->at = NEW_ARRAY(struct post_entry, s->n + 1);
     for (size_t i = 0; i < s->n; i++) {
-        struct buf b = BUF_INIT;
-        structure_print(&s->at[i]->m.s, &b);
-        struct post_entry *e = find_entry(t, b.data);
+        struct post_entry *e = find_entry(t, s->at[i]->text);
         if (!e) {
             e = &t->at[t->n++];
-            *e = (struct post_entry){mem_strdup(b.data), 0, 0, 0, s->at[i]};
+            *e = (struct post_entry){mem_strdup(s->at[i]->text), 0, 0, 0, s->at[i]};
         }
         e->p += p->weight[i];
-        if (s->at[i]->m.s.transform == TRANSFORM_LOG) e->p_log += p->weight[i];
+        if (s->at[i]->group == GROUP_LOG) e->p_log += p->weight[i];
         if (evidence_total(s->at[i]) > evidence_total(e->best)) e->best = s->at[i];
-        buf_release(&b);
     }
     sort_table(t);
     for (size_t i = 0; i < t->n; i++) {
@@ -132,25 +139,35 @@ static void fill_structures(struct posterior *p) {
     }
 }
 
+/* A component that every structure has is certain. */
+static bool in_all(const struct search *s, char *term) {
+    for (size_t i = 0; i < s->n; i++)
+        if (!structure_has_term(term, s->at[i]->text)) return false;
+    return true;
+}
+
+static void add_component(struct post_table *t, const char *term, size_t len) {
+    char *text = mem_strndup(term, len);
+    if (find_entry(t, text)) {
+        mem_free(text);
+        return;
+    }
+    t->at = mem_realloc(t->at, (t->n + 1) * sizeof *t->at);
+    t->at[t->n++] = (struct post_entry){text, 0, 0, 0, NULL};
+}
+
 static void fill_components(struct posterior *p) {
     const struct search *s = p->search;
     struct post_table *t = &p->components;
-    uint16_t seen[64], white = (uint16_t)factors_of(KERN_ROLE_WHITE);
-    t->at = NEW_ARRAY(struct post_entry, COUNT_OF(seen));
-    seen[t->n++] = white;
-    for (size_t i = 0; i < s->n; i++)
-        for (int k = 0; k < s->at[i]->m.s.n; k++) {
-            uint16_t mask = s->at[i]->m.s.t[k].mask;
-            bool known = false;
-            for (size_t q = 0; q < t->n; q++) known |= seen[q] == mask;
-            if (!known && t->n < COUNT_OF(seen)) seen[t->n++] = mask;
-        }
+    for (size_t i = 0; i < s->n; i++) {
+        const char *at = s->at[i]->text, *term;
+        size_t len;
+        while ((term = next_term(&at, &len))) add_component(t, term, len);
+    }
     for (size_t q = 0; q < t->n; q++) {
-        struct buf b = BUF_INIT;
-        term_print((struct term){seen[q], 0}, &b);
-        struct post_answer a = posterior_probability(p, has_mask, &seen[q]);
-        if (seen[q] == white) a.error = 0; /* part of every structure */
-        t->at[q] = (struct post_entry){buf_take(&b), a.p, a.error, 0, NULL};
+        struct post_answer a = posterior_probability(p, structure_has_term, t->at[q].text);
+        t->at[q].p = a.p;
+        t->at[q].error = in_all(s, t->at[q].text) ? 0 : a.error;
     }
     sort_table(t);
 }
@@ -180,7 +197,7 @@ void posterior_init(struct posterior *p, const struct search *s) {
     weights(s, NULL, p->weight);
     for (size_t i = 0; i < s->n; i++) {
         if (!s->at[i]->expanded) p->unexplored += p->weight[i];
-        if (s->at[i]->m.s.transform == TRANSFORM_LOG) p->p_log += p->weight[i];
+        if (s->at[i]->group == GROUP_LOG) p->p_log += p->weight[i];
     }
     fill_structures(p);
     fill_components(p);

@@ -46,7 +46,9 @@ void posterior_release(struct posterior *p);
 void posterior_chains(struct posterior *p, size_t steps);
 
 /* Probability that `holds` over structures, its error and effective sample size. */
-typedef bool (*structure_test)(void *ctx, const struct structure *s);
+typedef bool (*structure_test)(void *ctx, const char *structure);
+/* Is `ctx`, the text of a term, one of the structure's, also inside a change point or window? */
+bool structure_has_term(void *ctx, const char *structure);
 struct post_answer {
     double p, error, ess;
 };

@@ -56,13 +56,14 @@ static void choose(struct mixture *m, size_t budget) {
 static void run_component(void *ctx, size_t job, int thread) {
     struct mixture *m = ctx;
     struct component *c = &m->c[job];
-    const struct smodel *sm = &c->e->m;
+    const struct smodel *sm = smodel_of(c->e);
     const struct smodel_data *d = sm->data;
     int tr = sm->s.transform;
     struct gp *g;
     double *mean = NEW_ARRAY(double, m->n), *sd = NEW_ARRAY(double, m->n);
     double *noise = NEW_ARRAY(double, m->n);
-    enum gpm_status st = smodel_condition(sm, m->p->search->work[thread], c->z, &g);
+    enum gpm_status st =
+        smodel_condition(sm, series_space_of(m->p->search)->work[thread], c->z, &g);
     if (!st) st = smodel_part(sm, c->z, g, SMODEL_SIGNAL, m->t, m->n, mean, sd);
     if (!st) st = smodel_noise_vars(sm, c->z, m->t, m->n, noise);
     for (size_t i = 0; i < m->n && !st; i++) {
@@ -82,12 +83,12 @@ static void run_component(void *ctx, size_t job, int thread) {
 
 /* ---- the mixture at one time ---- */
 static double to_scale(const struct component *c, double y) {
-    if (c->e->m.s.transform == TRANSFORM_NONE) return y;
+    if (smodel_of(c->e)->s.transform == TRANSFORM_NONE) return y;
     return y > 0 ? log(y) : -INFINITY;
 }
 
 static double from_scale(const struct component *c, double v) {
-    return c->e->m.s.transform == TRANSFORM_NONE ? v : exp(v);
+    return smodel_of(c->e)->s.transform == TRANSFORM_NONE ? v : exp(v);
 }
 
 static double mixture_cdf(const struct mixture *m, size_t i, double y) {
@@ -146,7 +147,7 @@ static void mixture_moments(const struct mixture *m, size_t i, double *mean, dou
         const struct component *c = &m->c[k];
         if (!c->mean) continue;
         double mu = c->mean[i], var = c->sd[i] * c->sd[i];
-        if (c->e->m.s.transform == TRANSFORM_LOG) {
+        if (smodel_of(c->e)->s.transform == TRANSFORM_LOG) {
             mu = exp(c->mean[i] + 0.5 * var);
             var = mu * mu * expm1(var);
         }
@@ -166,7 +167,7 @@ static double mixture_logp(const struct mixture *m, size_t i, double y) {
             if (!c->mean) continue;
             double v = to_scale(c, y), r = (v - c->mean[i]) / c->sd[i];
             double lp = -0.5 * r * r - log(c->sd[i]) - 0.91893853320467274;
-            if (c->e->m.s.transform == TRANSFORM_LOG) lp = y > 0 ? lp - v : -INFINITY;
+            if (smodel_of(c->e)->s.transform == TRANSFORM_LOG) lp = y > 0 ? lp - v : -INFINITY;
             if (pass == 0) {
                 best = fmax(best, lp);
                 w += c->weight;
@@ -238,13 +239,13 @@ static double *standard_times(const struct smodel_data *d, size_t n, const doubl
 
 enum gpm_status predict(const struct posterior *p, size_t n, const double *x, const double *y,
                         double level, size_t draws, struct prediction *out) {
-    const struct search *s = p->search;
+    const struct smodel_data *data = series_space_of(p->search)->data;
     struct mixture m = {.p = p, .n = n};
-    double *t = standard_times(s->data, n, x);
+    double *t = standard_times(data, n, x);
     m.t = t;
-    if (!draws) draws = s->data->n <= 300 ? 60 : s->data->n <= 700 ? 40 : 24;
+    if (!draws) draws = data->n <= 300 ? 60 : data->n <= 700 ? 40 : 24;
     choose(&m, draws);
-    la_parallel(s->opt.threads, m.n_c, run_component, &m);
+    la_parallel(p->search->opt.threads, m.n_c, run_component, &m);
     bool any = false;
     for (size_t k = 0; k < m.n_c; k++) any |= m.c[k].mean != NULL;
     if (any) {

@@ -6,6 +6,7 @@
 #ifndef DISCOVER_PREDICT_H
 #define DISCOVER_PREDICT_H
 #include "discover/posterior.h"
+#include "discover/series_space.h"
 
 struct prediction {
     size_t n;

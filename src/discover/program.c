@@ -36,7 +36,7 @@ static void put_kernels(const struct grammar *g, struct buf *out) {
 
 void discovery_program(const struct discovery *d, struct buf *out) {
     const struct search *s = &d->search;
-    const struct grammar *g = &s->opt.grammar;
+    const struct grammar *g = &series_space_of(s)->grammar;
     buf_printf(out,
                "// What gpmem discover ran; gpmem run --seed %llu does it again. The terms:\n//",
                (unsigned long long)d->opt.seed);

@@ -94,7 +94,7 @@ static void chart_end(struct chart *c, double height, struct buf *out) {
  * lie on the axis: the chart is logarithmic, too. */
 static bool wide_forecast(const struct discovery *d) {
     double most = 0, limit = 0;
-    if (discovery_top(d)->m.s.transform != TRANSFORM_LOG) return false;
+    if (smodel_of(discovery_top(d))->s.transform != TRANSFORM_LOG) return false;
     for (size_t i = 0; i < d->series.n; i++) most = fmax(most, d->series.y[i]);
     for (size_t i = 0; i < d->fit.n; i++) limit = fmax(limit, d->fit.hi[i]);
     return limit > 5 * most;
@@ -134,7 +134,7 @@ static void part_chart(const struct discovery *d, int k, struct buf *out) {
     const struct part *p = &d->dec.part[k];
     size_t n = d->dec.n;
     double *lo = NEW_ARRAY(double, 2 * n), *hi = lo + n;
-    bool logs = discovery_top(d)->m.s.transform == TRANSFORM_LOG;
+    bool logs = smodel_of(discovery_top(d))->s.transform == TRANSFORM_LOG;
     for (size_t i = 0; i < n; i++) {
         lo[i] = p->mean[i] - 1.96 * p->sd[i];
         hi[i] = p->mean[i] + 1.96 * p->sd[i];
@@ -235,7 +235,7 @@ static void head(const struct discovery *d, struct buf *out) {
 }
 
 static void component_sections(const struct discovery *d, struct buf *out) {
-    int n = discovery_top(d)->m.n_terms;
+    int n = smodel_of(discovery_top(d))->n_terms;
     struct buf b = BUF_INIT;
     buf_puts(out, "<h2>Components</h2>\n");
     for (int k = 0; k <= n; k++) {

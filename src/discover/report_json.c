@@ -63,7 +63,7 @@ static void data(const struct discovery *d, struct buf *out) {
 }
 
 static void parts(const struct discovery *d, struct buf *out) {
-    int n = discovery_top(d)->m.n_terms;
+    int n = smodel_of(discovery_top(d))->n_terms;
     struct buf b = BUF_INIT, formula = BUF_INIT;
     describe_summary(d, &b);
     describe_formula(d, &formula);
@@ -91,7 +91,7 @@ static void parts(const struct discovery *d, struct buf *out) {
 
 static void decomposition(const struct discovery *d, struct buf *out) {
     buf_printf(out, "  \"decomposition\": {\"transform\": \"%s\", ",
-               discovery_top(d)->m.s.transform == TRANSFORM_LOG ? "log" : "none");
+               smodel_of(discovery_top(d))->s.transform == TRANSFORM_LOG ? "log" : "none");
     times(&d->series, d->dec.n, d->dec.x, out);
     buf_puts(out, ", \"parts\": [\n");
     for (int k = 0; k < d->dec.n_parts; k++) {

@@ -68,7 +68,7 @@ static void entry_rows(const char *title, const struct post_table *t, bool markd
 }
 
 static void term_lines(const struct discovery *d, struct buf *out) {
-    int n = discovery_top(d)->m.n_terms;
+    int n = smodel_of(discovery_top(d))->n_terms;
     for (int k = 0; k <= n; k++) {
         buf_printf(out, "%d. ", k + 1);
         describe_term(d, k < n ? k : -1, out);

@@ -48,7 +48,7 @@ static void put_array(struct buf *out, const double *v, size_t n) {
 }
 
 static void put_evidence(const struct evidence *e, struct buf *out) {
-    const struct structure *s = &e->m.s;
+    const struct structure *s = &smodel_of(e)->s;
     struct buf name = BUF_INIT;
     structure_print(s, &name);
     buf_printf(out, "{\"struct\": \"%s\", \"transform\": %d, \"change\": %d, \"terms\": [",
@@ -68,7 +68,7 @@ static void put_evidence(const struct evidence *e, struct buf *out) {
     put_exact(out, e->ess);
     buf_printf(out, ", \"rough\": %s, \"expanded\": %s, \"evals\": %ld, \"mode\": ",
                e->rough ? "true" : "false", e->expanded ? "true" : "false", e->evals);
-    put_array(out, e->prop.n ? e->prop.mode[0].z : NULL, e->prop.n ? (size_t)e->m.d : 0);
+    put_array(out, e->prop.n ? e->prop.mode[0].z : NULL, e->prop.n ? (size_t)smodel_of(e)->d : 0);
     buf_puts(out, ", \"weights\": ");
     put_array(out, e->draws.w, e->draws.n);
     buf_puts(out, ", \"draws\": ");
@@ -91,7 +91,7 @@ static void put_choices(const struct discovery *d, struct buf *out) {
                "\"skip_bad\": %s, \"max_points\": %zu}, \"holdout\": %.17g, \"max_seconds\": %g, "
                "\"only_logs\": %s,\n",
                o->skip_bad ? "true" : "false", o->max_points, d->opt.holdout, d->opt.seconds,
-               d->search.opt.grammar.only_logs ? "true" : "false");
+               series_space_of(&d->search)->grammar.only_logs ? "true" : "false");
 }
 
 static void put_manifest(const struct discovery *d, struct buf *out) {
@@ -116,17 +116,18 @@ static void put_manifest(const struct discovery *d, struct buf *out) {
                s->sorted ? "true" : "false");
     put_choices(d, out);
     const struct search_options *o = &d->search.opt;
+    const struct grammar *g = &series_space_of(&d->search)->grammar;
     buf_printf(out,
                " \"factors\": %u, \"change\": %s, \"logs\": %s, \"window\": %g, \"draws\": %zu, "
                "\"horizon\": %zu, \"level\": %.17g, \"cut\": %s, \"evals\": %ld, \"seconds\": "
                "%.3f,\n \"chains\": %d, \"steps\": %zu, \"acceptance\": %.17g, \"tv_between\": "
                "%.17g, \"tv_evidence\": %.17g, \"rhat\": %.17g, \"ess\": %.17g, \"settled\": %s, "
                "\"verdict\": ",
-               o->grammar.factors, o->grammar.change ? "true" : "false",
-               o->grammar.logs ? "true" : "false", o->window, o->draws, d->opt.horizon,
-               d->opt.level, d->search.cut ? "true" : "false", d->search.evals, d->seconds,
-               d->post.n_chains, d->post.steps, d->post.acceptance, d->post.tv_between,
-               d->post.tv_evidence, d->post.rhat, d->post.ess, d->post.settled ? "true" : "false");
+               g->factors, g->change ? "true" : "false", g->logs ? "true" : "false", o->window,
+               o->draws, d->opt.horizon, d->opt.level, d->search.cut ? "true" : "false",
+               d->search.evals, d->seconds, d->post.n_chains, d->post.steps, d->post.acceptance,
+               d->post.tv_between, d->post.tv_evidence, d->post.rhat, d->post.ess,
+               d->post.settled ? "true" : "false");
     buf_json_string(out, d->post.verdict, strlen(d->post.verdict));
     buf_puts(out, "}\n");
 }
@@ -139,12 +140,12 @@ static void put_draws(const struct discovery *d, struct buf *out) {
         const struct evidence *e = d->search.at[i];
         if (d->post.weight[i] < 0.01) continue;
         struct buf name = BUF_INIT;
-        structure_print(&e->m.s, &name);
-        int tr = e->m.s.transform;
+        structure_print(&smodel_of(e)->s, &name);
+        int tr = smodel_of(e)->s.transform;
         for (size_t k = 0; k < e->draws.n; k++)
-            for (int j = 0; j < e->m.d; j++) {
-                int kind = e->m.par[j].kind;
-                double v = smodel_value(&e->m, j, e->draws.z[k * e->draws.d + (size_t)j]);
+            for (int j = 0; j < smodel_of(e)->d; j++) {
+                int kind = smodel_of(e)->par[j].kind;
+                double v = smodel_value(smodel_of(e), j, e->draws.z[k * e->draws.d + (size_t)j]);
                 if (kind == SPAR_NOISE || kind == SPAR_SD || kind == SPAR_SD_W ||
                     kind == SPAR_SD_IW)
                     v *= d->data.sd[tr];
@@ -153,7 +154,8 @@ static void put_draws(const struct discovery *d, struct buf *out) {
                 else if (kind != SPAR_LPER && kind != SPAR_ALPHA)
                     v *= d->data.span;
                 buf_printf(out, "%s,%s,%.6g,%.8g,%s_%d,%.8g\n", name.data, tr ? "log" : "none",
-                           e->draws.w[k], e->draws.logp[k], kinds[kind], e->m.par[j].term + 1, v);
+                           e->draws.w[k], e->draws.logp[k], kinds[kind],
+                           smodel_of(e)->par[j].term + 1, v);
             }
         buf_release(&name);
     }
@@ -357,7 +359,7 @@ static bool load_draws(struct evidence *e, json_t *j) {
     e->draws.w = get_array(j, "weights", &nw, &bad);
     e->draws.z = get_array(j, "draws", &nz, &bad);
     e->draws.logp = mem_zalloc(sizeof(double) * (nw + 1));
-    e->draws.d = (size_t)e->m.d;
+    e->draws.d = (size_t)smodel_of(e)->d;
     e->draws.n = nw;
     if (bad || nz != nw * e->draws.d || (d ? d != e->draws.d : nw > 0)) {
         mem_free(mode);
@@ -368,7 +370,7 @@ static bool load_draws(struct evidence *e, json_t *j) {
         e->logz = -INFINITY;
         return true;
     }
-    e->prop.d = e->m.d;
+    e->prop.d = smodel_of(e)->d;
     e->prop.n = 1;
     e->prop.mode[0].z = mode;
     return true;
@@ -379,7 +381,7 @@ static struct evidence *load_evidence(const struct smodel_data *data, json_t *j)
     struct structure s;
     if (!load_structure(data, j, &s)) return NULL;
     struct evidence *e = NEW(struct evidence);
-    smodel_init(&e->m, data, &s);
+    evidence_set_model(e, data, &s);
     e->log_prior = get_number(j, "log_prior", 0);
     e->logz = get_number(j, "log_evidence", -INFINITY);
     e->laplace = get_number(j, "laplace", -INFINITY);
@@ -400,20 +402,20 @@ static enum gpm_status load_structures(struct discovery *d, const char *dir, jso
     size_t n = json_array_size(list);
     struct search *s = &d->search;
     struct search_options o;
+    struct grammar g;
     search_options_init(&o);
-    grammar_init(&o.grammar, (uint16_t)get_count(m, "factors", 65535), get_bool(m, "change"),
+    grammar_init(&g, (uint16_t)get_count(m, "factors", 65535), get_bool(m, "change"),
                  get_bool(m, "logs"));
-    o.grammar.only_logs = get_bool(m, "only_logs");
+    g.only_logs = get_bool(m, "only_logs");
     o.draws = get_count(m, "draws", 1e6);
     o.seed = d->opt.seed;
-    enum gpm_status st = search_init(s, &d->data, &o);
+    enum gpm_status st = series_search_init(s, &d->data, &g, &o);
     if (st == GPM_OK) {
-        s->at = NEW_ARRAY(struct evidence *, n + 1);
         for (size_t i = 0; i < n; i++) {
             struct evidence *e = load_evidence(&d->data, json_array_get(list, i));
             if (!e) break;
-            e->index = (int)s->n;
-            s->at[s->n++] = e;
+            e->id = i;
+            search_store(s, e);
             s->top = fmax(s->top, evidence_total(e));
         }
         s->cut = get_bool(m, "cut");

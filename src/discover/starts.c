@@ -34,7 +34,7 @@ void starts_carry(const struct smodel *m, const struct evidence *from, double *z
     if (fresh)
         for (int i = 0; i < m->d; i++) fresh[i] = i > 0;
     if (!from) return;
-    const struct smodel *f = &from->m;
+    const struct smodel *f = smodel_of(from);
     const double *zf = from->prop.mode[0].z;
     bool used[STRUCTURE_MAX_TERMS] = {false}, done[STRUCTURE_MAX_TERMS] = {false};
     z[0] = zf[0];
@@ -213,19 +213,20 @@ void period_hints_data(const struct smodel_data *d, int transform, struct period
 
 /* y - posterior mean of all but the noise at the parent's optimum. */
 static bool residual(const struct evidence *e, struct smodel_work *w, double *r) {
-    const struct smodel_data *d = e->m.data;
+    const struct smodel *m = smodel_of(e);
+    const struct smodel_data *d = m->data;
     const double *z = e->prop.mode[0].z;
     struct gp *g;
-    if (smodel_condition(&e->m, w, z, &g) != GPM_OK ||
-        smodel_part(&e->m, z, g, SMODEL_SIGNAL, d->t, d->n, r, NULL) != GPM_OK)
+    if (smodel_condition(m, w, z, &g) != GPM_OK ||
+        smodel_part(m, z, g, SMODEL_SIGNAL, d->t, d->n, r, NULL) != GPM_OK)
         return false;
-    for (size_t i = 0; i < d->n; i++) r[i] = e->m.y[i] - r[i];
+    for (size_t i = 0; i < d->n; i++) r[i] = m->y[i] - r[i];
     return true;
 }
 
 void period_hints_residual(const struct evidence *parent, struct smodel_work *w,
                            const struct period_hints *data, struct period_hints *h) {
-    const struct smodel_data *d = parent->m.data;
+    const struct smodel_data *d = smodel_of(parent)->data;
     h->n = 0;
     double *r = NEW_ARRAY(double, d->n);
     if (residual(parent, w, r)) add_peaks(d, r, 3, h);

@@ -8,7 +8,6 @@
  */
 #include "la/parallel.h"
 #include "base/mem.h"
-#include "la/blas.h"
 #include "discover/posterior.h"
 #include <math.h>
 #include <string.h>
@@ -23,7 +22,7 @@
 
 struct state {
     size_t k;
-    double z[SMODEL_MAX_PAR], logp, ratio; /* ratio: log of target over independence proposal */
+    double z[PROPOSAL_MAX_DIM], logp, ratio; /* ratio: log of target over independence proposal */
 };
 
 struct run {
@@ -64,47 +63,43 @@ static size_t pick(const double *q, size_t n, struct rng *g) {
 }
 
 /* Fills logp and ratio of the state (k, z). */
-static void weigh(const struct run *r, struct smodel_work *w, struct state *s) {
+static void weigh(const struct run *r, int thread, struct state *s) {
     const struct evidence *e = r->p->search->at[s->k];
-    s->logp = s->ratio = -INFINITY;
-    if (!smodel_ordered(&e->m, s->z)) return;
-    s->logp = smodel_eval(&e->m, w, s->z, NULL) + e->m.log_copies + e->log_prior;
-    s->ratio = s->logp - log(r->q[s->k]) - proposal_log_density(&e->prop, s->z);
+    struct space *space = r->p->search->space;
+    struct density t = space->ops->density(space, e, thread);
+    s->logp = t.eval(t.ctx, s->z, NULL) + e->log_prior;
+    s->ratio = s->logp == -INFINITY
+                   ? -INFINITY
+                   : s->logp - log(r->q[s->k]) - proposal_log_density(&e->prop, s->z);
 }
 
-static void propose(const struct run *r, size_t k, struct rng *g, struct smodel_work *w,
-                    struct state *s) {
+static void propose(const struct run *r, size_t k, struct rng *g, int thread, struct state *s) {
     s->k = k;
     proposal_draw(&r->p->search->at[k]->prop, g, s->z);
-    weigh(r, w, s);
+    weigh(r, thread, s);
 }
 
 /* A random walk within the structure: frees a state that independence proposals hardly ever leave.
  */
-static void walk(const struct run *r, struct rng *g, struct smodel_work *w, struct state *s) {
-    const struct evidence *e = r->p->search->at[s->k];
-    const struct mode *m = &e->prop.mode[e->prop.n_modes < e->prop.n ? e->prop.n_modes : 0];
+static void walk(const struct run *r, struct rng *g, int thread, struct state *s) {
     struct state next = *s;
-    double x[SMODEL_MAX_PAR], f = 1.7 / sqrt((double)e->m.d);
-    for (int i = 0; i < e->m.d; i++) x[i] = rng_normal(g);
-    la_trmv(false, (size_t)e->m.d, m->scale, (size_t)e->m.d, x);
-    for (int i = 0; i < e->m.d; i++) next.z[i] += f * x[i];
-    weigh(r, w, &next);
+    proposal_walk(&r->p->search->at[s->k]->prop, g, next.z);
+    weigh(r, thread, &next);
     if (log(rng_uniform(g)) < next.logp - s->logp) *s = next;
 }
 
-static void step(struct run *r, size_t c, bool with_walk, bool counted, struct smodel_work *w) {
+static void step(struct run *r, size_t c, bool with_walk, bool counted, int thread) {
     struct state next = {0}, *now = &r->now[c];
     struct rng *g = &r->g[c];
-    propose(r, pick(r->q, r->p->search->n, g), g, w, &next);
+    propose(r, pick(r->q, r->p->search->n, g), g, thread, &next);
     if (log(rng_uniform(g)) < next.ratio - now->ratio) {
         *now = next;
         r->accepted[c] += counted;
     }
-    if (with_walk) walk(r, g, w, now);
+    if (with_walk) walk(r, g, thread, now);
 }
 
-static void start_chain(struct run *r, size_t c, struct smodel_work *w) {
+static void start_chain(struct run *r, size_t c, int thread) {
     const struct search *s = r->p->search;
     struct rng *g = &r->g[c];
     rng_init(g, s->opt.seed, (uint32_t)c, 77);
@@ -113,18 +108,17 @@ static void start_chain(struct run *r, size_t c, struct smodel_work *w) {
     for (size_t i = 0; i < s->n; i++) flat[i] = r->q[i] > 0 ? 1 / usable_n : 0;
     r->now[c].ratio = -INFINITY;
     for (int tries = 0; tries < 50 && !isfinite(r->now[c].ratio); tries++) /* scattered start */
-        propose(r, pick(tries < 25 ? flat : r->q, s->n, g), g, w, &r->now[c]);
+        propose(r, pick(tries < 25 ? flat : r->q, s->n, g), g, thread, &r->now[c]);
     mem_free(flat);
-    for (size_t i = 0; i < r->warm; i++) step(r, c, i % 2, false, w);
+    for (size_t i = 0; i < r->warm; i++) step(r, c, i % 2, false, thread);
 }
 
 /* From `done` on to `steps`: a chain that is made longer is the chain that was long at once. */
 static void run_chain(void *ctx, size_t c, int thread) {
     struct run *r = ctx;
-    struct smodel_work *w = r->p->search->work[thread];
-    if (r->done == 0) start_chain(r, c, w);
+    if (r->done == 0) start_chain(r, c, thread);
     for (size_t i = r->done; i < r->steps; i++) {
-        step(r, c, (r->warm + i) % 2, true, w);
+        step(r, c, (r->warm + i) % 2, true, thread);
         r->path[c][i] = (struct chain_state){(int)r->now[c].k, r->now[c].logp};
     }
 }
@@ -158,7 +152,7 @@ double posterior_indicator_ess(const struct posterior *p, structure_test holds, 
         const struct chain_state *at = p->chain + (size_t)c * p->steps;
         bool varies = false;
         for (size_t i = 0; i < p->steps; i++) {
-            x[i] = holds(ctx, &p->search->at[at[i].structure]->m.s);
+            x[i] = holds(ctx, p->search->at[at[i].structure]->text);
             varies |= x[i] != x[0];
         }
         for (size_t i = 0; !varies && i < p->steps; i++) x[i] = at[i].logp;
@@ -224,24 +218,12 @@ static void distances(struct posterior *p) {
     mem_free(all);
 }
 
-static bool has_text(void *ctx, const struct structure *s) {
-    struct buf b = BUF_INIT;
-    bool found = false;
-    for (int k = 0; k < s->n && !found; k++) {
-        buf_reset(&b);
-        term_print(s->t[k], &b);
-        found = !strcmp(b.data, ctx);
-    }
-    buf_release(&b);
-    return found;
-}
-
 static void least_ess(struct posterior *p) {
     p->ess = (double)p->n_chains * (double)p->steps;
     for (size_t i = 0; i < p->components.n; i++) {
         const struct post_entry *e = &p->components.at[i];
         if (e->p < 0.02 || e->p > 0.98) continue;
-        p->ess = fmin(p->ess, posterior_indicator_ess(p, has_text, e->text));
+        p->ess = fmin(p->ess, posterior_indicator_ess(p, structure_has_term, e->text));
     }
 }
 
@@ -305,7 +287,7 @@ static bool worth_more(const struct run *r, size_t first) {
 
 void posterior_chains(struct posterior *p, size_t steps) {
     const struct search *s = p->search;
-    size_t first = s->data->n <= 300 ? 500 : s->data->n <= 700 ? 250 : 150;
+    size_t first = s->space->steps;
     struct run r = {.p = p, .q = NEW_ARRAY(double, s->n + 1), .warm = first / 10 + 5};
     size_t room = steps ? steps : LONGEST * first;
     for (size_t c = 0; c < CHAINS; c++) r.path[c] = NEW_ARRAY(struct chain_state, room);

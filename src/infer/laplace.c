@@ -78,6 +78,14 @@ void proposal_draw(const struct proposal *p, struct rng *r, double *z) {
     for (int i = 0; i < p->d; i++) z[i] = m->z[i] + f * x[i];
 }
 
+void proposal_walk(const struct proposal *p, struct rng *r, double *z) {
+    const struct mode *m = &p->mode[p->n_modes < p->n ? p->n_modes : 0];
+    double x[PROPOSAL_MAX_DIM], f = 1.7 / sqrt((double)p->d);
+    for (int i = 0; i < p->d; i++) x[i] = rng_normal(r);
+    la_trmv(false, (size_t)p->d, m->scale, (size_t)p->d, x);
+    for (int i = 0; i < p->d; i++) z[i] += f * x[i];
+}
+
 /* ---- modes ---- */
 /* Negative Hessian by central differences of the gradient, symmetrised. */
 static bool hessian(const struct density *t, const double *z0, double *h) {

@@ -35,6 +35,8 @@ struct proposal {
 void proposal_release(struct proposal *p);
 /* A draw into z. */
 void proposal_draw(const struct proposal *p, struct rng *r, double *z);
+/* A step from z in proportion to the shape of the whole. */
+void proposal_walk(const struct proposal *p, struct rng *r, double *z);
 double proposal_log_density(const struct proposal *p, const double *z); /* normalised */
 
 /* Adds the mode at z (a local optimum of t): Hessian by differences of the gradient, eigenvalues

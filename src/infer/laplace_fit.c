@@ -18,7 +18,6 @@
 
 #include "base/mem.h"
 #include "la/bfgs.h"
-#include "la/blas.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -294,11 +293,9 @@ void laplace_fit_draw(const struct laplace_fit *f, struct rng *r, double *z) {
 }
 
 void laplace_fit_walk(const struct laplace_fit *f, struct rng *r, double *z) {
-    const struct mode *m = &f->p.mode[f->p.n_modes < f->p.n ? f->p.n_modes : 0];
-    double x[PROPOSAL_MAX_DIM], step = 1.7 / sqrt((double)f->p.d);
-    for (int i = 0; i < f->p.d; i++) x[i] = rng_normal(r);
-    la_trmv(false, (size_t)f->p.d, m->scale, (size_t)f->p.d, x);
-    for (int i = 0; i < f->p.d; i++) z[i] += step * f->spread[i] * x[i];
+    double step[PROPOSAL_MAX_DIM] = {0};
+    proposal_walk(&f->p, r, step);
+    for (int i = 0; i < f->p.d; i++) z[i] += f->spread[i] * step[i];
 }
 
 double laplace_fit_log_density(const struct laplace_fit *f, const double *z) {

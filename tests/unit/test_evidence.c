@@ -4,6 +4,7 @@
  * against integration on a grid, the posterior against the exact chains, threads do not matter.
  */
 #include "discover/posterior.h"
+#include "discover/series_space.h"
 #include "support/check.h"
 
 /* A correlated normal times exp(3) in two dimensions, and a bent one: both integrate to exp(3). */
@@ -87,6 +88,16 @@ static double grid_evidence(const struct smodel *m, struct smodel_work *w) {
     return best + log(sum) + (double)(m->d > 1 ? 2 : 1) * log(h);
 }
 
+struct fold_ctx {
+    const struct smodel *m;
+    struct smodel_work *w;
+};
+
+static double eval_model(void *ctx, const double *z, double *grad) {
+    struct fold_ctx *c = ctx;
+    return smodel_eval(c->m, c->w, z, grad);
+}
+
 static void test_evidence_against_grid(void **state) {
     UNUSED(state);
     static const char *const texts[] = {"WN", "LIN", "W"};
@@ -99,9 +110,10 @@ static void test_evidence_against_grid(void **state) {
         assert_int_equal(structure_parse(texts[i], &s), GPM_OK);
         struct evidence *e = evidence_new(&d, &s, 0, NULL, &hints, w);
         evidence_finish(e, -INFINITY, w);
-        double want = grid_evidence(&e->m, w);
+        double want = grid_evidence(smodel_of(e), w);
         assert_true(fabs(e->laplace - want) < 0.5); /* Laplace is off where a term is not needed */
-        evidence_sample(e, 2000, 5, w);
+        struct fold_ctx c = {smodel_of(e), w};
+        evidence_sample(e, 2000, 5, &(struct density){c.m->d, eval_model, &c});
         if (fabs(e->logz - want) > 4 * e->se + 0.01)
             fail_msg("%s: %.4f +- %.4f, grid %.4f", texts[i], e->logz, e->se, want);
         evidence_free(e);
@@ -110,9 +122,9 @@ static void test_evidence_against_grid(void **state) {
     smodel_data_release(&d);
 }
 
-static bool has_lin(void *ctx, const struct structure *s) {
+static bool has_lin(void *ctx, const char *s) {
     UNUSED(ctx);
-    return structure_count(s, FACTOR_BIT(FACTOR_LIN)) > 0;
+    return structure_has_term("LIN", s);
 }
 
 static void test_posterior(void **state) {
@@ -122,10 +134,12 @@ static void test_posterior(void **state) {
     struct search_options o;
     struct search s[2];
     struct posterior p;
+    struct grammar g;
     search_options_init(&o);
+    grammar_init(&g, 0, false, true);
     for (int k = 0; k < 2; k++) {
         o.threads = k + 1;
-        assert_int_equal(search_init(&s[k], &d, &o), GPM_OK);
+        assert_int_equal(series_search_init(&s[k], &d, &g, &o), GPM_OK);
         assert_int_equal(search_run(&s[k]), GPM_OK);
     }
     assert_int_equal(s[0].n, s[1].n);
@@ -140,7 +154,7 @@ static void test_posterior(void **state) {
     struct post_answer a = posterior_probability(&p, has_lin, NULL);
     double share = 0;
     for (size_t i = 0; i < 4 * p.steps; i++)
-        share += has_lin(NULL, &s[1].at[p.chain[i].structure]->m.s) / (4.0 * (double)p.steps);
+        share += has_lin(NULL, s[1].at[p.chain[i].structure]->text) / (4.0 * (double)p.steps);
     assert_true(a.p > 0.2 && a.error > 0 && a.ess > 100);
     assert_true(fabs(a.p - share) < a.error + 4 / sqrt(a.ess)); /* an exact sampler beside it */
     posterior_release(&p);

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The default grammar as a space. Groups are the transforms of the values; structures whose
+ * likelihood is O(n^2) on a regular grid are the fast ones.
+ */
+#include "discover/series_space.h"
+#include "la/parallel.h"
+#include "base/clock.h"
+#include "base/mem.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PRUNE                                                                                      \
+    9.0 /* nats below the top: what a structure is given that fell behind on the subset            \
+         */
+
+/* Dense likelihoods cost n^3. On a long regular series they are tried on a subset first, beside the
+ * best structure known: what falls behind there by SCREEN nats falls behind on all of the data. */
+#define SCREEN_FROM 300 /* values from which it pays */
+#define SCREEN_SIZE 250
+#define SCREEN      7.0
+
+struct screen {
+    struct smodel_data data;
+    struct smodel_work **work;
+    struct structure best; /* the structure that `top` is of */
+    double top;            /* its total log evidence on the subset, roughly */
+};
+
+static struct series_space *own(struct space *s) {
+    return (struct series_space *)s;
+}
+
+static size_t number_of(struct series_space *s, const struct structure *k) {
+    uint64_t h = structure_hash(k);
+    size_t at = (size_t)(uintptr_t)map_get(&s->index, h);
+    if (at && structure_equal(&s->known.at[at - 1], k)) return at - 1;
+    vec_push(&s->known, *k);
+    map_put(&s->index, h, (void *)(uintptr_t)s->known.n);
+    return s->known.n - 1;
+}
+
+/* ---- the structures ---- */
+struct emission {
+    struct series_space *s;
+    space_emit each;
+    void *ctx;
+};
+
+static void emit(void *ctx, const struct structure *k) {
+    struct emission *x = ctx;
+    x->each(x->ctx, number_of(x->s, k));
+}
+
+static void seeds(struct space *s, int group, space_emit each, void *ctx) {
+    struct emission x = {own(s), each, ctx};
+    grammar_seeds(&x.s->grammar, group, emit, &x);
+}
+
+static void neighbours(struct space *s, const struct evidence *e, space_emit each, void *ctx) {
+    struct emission x = {own(s), each, ctx};
+    grammar_neighbours(&x.s->grammar, &smodel_of(e)->s, emit, &x);
+}
+
+static bool is_fast(struct space *s, size_t id) {
+    struct smodel m;
+    smodel_init(&m, own(s)->data, &own(s)->known.at[id]);
+    return m.fast;
+}
+
+/* ---- evidences ---- */
+static double log_prior(const struct series_space *s, const struct smodel_data *data,
+                        const struct structure *k) {
+    return grammar_log_prior(&s->grammar, k) + data->log_measure[k->transform];
+}
+
+/* The best structure on the subset, started from where it is on all of the data. */
+static void screen_top(struct series_space *s, const struct search *x) {
+    const struct evidence *best = NULL;
+    for (size_t i = 0; i < x->n; i++)
+        if (!x->at[i]->rough && (!best || evidence_total(x->at[i]) > evidence_total(best)))
+            best = x->at[i];
+    struct screen *c = s->screen;
+    if (!best || structure_equal(&smodel_of(best)->s, &c->best)) return;
+    c->best = smodel_of(best)->s;
+    struct evidence *e = evidence_new(&c->data, &c->best, log_prior(s, &c->data, &c->best), best,
+                                      &s->hints[c->best.transform], c->work[0]);
+    c->top = evidence_total(e);
+    evidence_free(e);
+}
+
+static void prepare(struct space *base, const struct search *x, const struct evidence *parent,
+                    bool dense) {
+    struct series_space *s = own(base);
+    memcpy(s->around, s->hints, sizeof s->around);
+    if (parent) {
+        int tr = smodel_of(parent)->s.transform;
+        period_hints_residual(parent, s->work[0], &s->hints[tr], &s->around[tr]);
+    }
+    s->top = x->top;
+    if (s->screen && dense) screen_top(s, x);
+}
+
+/* A dense structure on the subset first; what it loses there is what it would lose at least. */
+static struct evidence *fit_screened(struct series_space *s, const struct structure *k,
+                                     const struct evidence *parent, int thread) {
+    struct screen *c = s->screen;
+    const struct period_hints *hints = &s->around[k->transform];
+    double full = log_prior(s, s->data, k);
+    struct evidence *e, *part = evidence_new(&c->data, k, log_prior(s, &c->data, k), parent, hints,
+                                             c->work[thread]);
+    double behind = c->top - evidence_total(part);
+    if (behind > SCREEN || !part->prop.n)
+        e = evidence_guess(s->data, part, full, s->top - fmax(behind, PRUNE) - full);
+    else
+        e = evidence_new(s->data, k, full, part, hints, s->work[thread]);
+    evidence_free(part);
+    return e;
+}
+
+static struct evidence *fit(struct space *base, size_t id, const struct evidence *parent,
+                            int thread) {
+    struct series_space *s = own(base);
+    const struct structure *k = &s->known.at[id];
+    struct evidence *e = s->screen && !is_fast(base, id)
+                             ? fit_screened(s, k, parent, thread)
+                             : evidence_new(s->data, k, log_prior(s, s->data, k), parent,
+                                            &s->around[k->transform], s->work[thread]);
+    e->id = id;
+    return e;
+}
+
+static void finish(struct space *s, struct evidence *e, double floor, int thread) {
+    evidence_finish(e, floor, own(s)->work[thread]);
+}
+
+static void improve(struct space *s, struct evidence *e, const struct evidence *from, int thread) {
+    (void)evidence_improve(e, from, own(s)->work[thread]);
+}
+
+/* The density of structures with equal terms: one order only, counted for all of them. */
+struct fold {
+    const struct smodel *m;
+    struct smodel_work *w;
+};
+
+static double eval_folded(void *ctx, const double *z, double *grad) {
+    struct fold *c = ctx;
+    if (!smodel_ordered(c->m, z)) return -INFINITY;
+    return smodel_eval(c->m, c->w, z, grad) + c->m->log_copies;
+}
+
+static struct density density(struct space *s, const struct evidence *e, int thread) {
+    struct fold *c = &own(s)->fold[thread];
+    *c = (struct fold){smodel_of(e), own(s)->work[thread]};
+    return (struct density){c->m->d, eval_folded, c};
+}
+
+/* ---- the space ---- */
+static void free_works(struct smodel_work **w, int n) {
+    for (int i = 0; w && i < n; i++) smodel_work_free(w[i]);
+    mem_free(w);
+}
+
+/* A workspace per thread; NULL: out of memory. */
+static struct smodel_work **new_works(const struct smodel_data *d, int n) {
+    struct smodel_work **w = mem_zalloc((size_t)n * sizeof *w);
+    for (int i = 0; i < n; i++)
+        if (!(w[i] = smodel_work_new(d))) {
+            free_works(w, n);
+            return NULL;
+        }
+    return w;
+}
+
+static void space_free(struct space *base) {
+    struct series_space *s = own(base);
+    if (s->screen) {
+        free_works(s->screen->work, s->threads);
+        smodel_data_release(&s->screen->data);
+        mem_free(s->screen);
+    }
+    free_works(s->work, s->threads);
+    vec_release(&s->known);
+    map_release(&s->index);
+    mem_free(s->fold);
+    mem_free(s);
+}
+
+static enum gpm_status screen_init(struct series_space *s) {
+    if (s->data->n < SCREEN_FROM || !smodel_fast_grid(s->data)) return GPM_OK;
+    s->screen = NEW(struct screen);
+    enum gpm_status st = smodel_data_subset(s->data, SCREEN_SIZE, &s->screen->data);
+    if (st == GPM_OK && !(s->screen->work = new_works(&s->screen->data, s->threads)))
+        st = GPM_E_NOMEM;
+    return st;
+}
+
+static const struct space_ops ops = {.free = space_free,
+                                     .seeds = seeds,
+                                     .neighbours = neighbours,
+                                     .fast = is_fast,
+                                     .prepare = prepare,
+                                     .fit = fit,
+                                     .finish = finish,
+                                     .improve = improve,
+                                     .density = density};
+
+enum gpm_status series_search_init(struct search *x, const struct smodel_data *data,
+                                   const struct grammar *g, const struct search_options *o) {
+    struct series_space *s = NEW(struct series_space);
+    size_t n = data->n;
+    s->base = (struct space){.ops = &ops,
+                             .draws = n <= 300   ? 1000
+                                      : n <= 700 ? 500
+                                                 : 200,
+                             .most = n <= 300   ? 600
+                                     : n <= 700 ? 300
+                                                : 150,
+                             .steps = n <= 300   ? 500
+                                      : n <= 700 ? 250
+                                                 : 150};
+    s->data = data;
+    s->grammar = *g;
+    if (!data->y[TRANSFORM_LOG]) s->grammar.logs = false;
+    s->base.groups = s->grammar.logs ? 2 : 1;
+    search_init(x, &s->base, o);
+    s->threads = x->opt.threads;
+    s->fold = NEW_ARRAY(struct fold, (size_t)s->threads);
+    s->work = new_works(data, s->threads);
+    for (int tr = 0; tr < 2; tr++)
+        if (data->y[tr]) period_hints_data(data, tr, &s->hints[tr]);
+    enum gpm_status st = s->work ? screen_init(s) : GPM_E_NOMEM;
+    if (st != GPM_OK) search_release(x);
+    return st;
+}
+
+/* ---- refinement ---- */
+struct refine {
+    struct series_space *s;
+    const struct evidence **from;
+    struct evidence **result;
+};
+
+static void refine_job(void *ctx, size_t job, int thread) {
+    struct refine *r = ctx;
+    const struct evidence *e = r->from[job];
+    double prior = log_prior(r->s, r->s->data, &smodel_of(e)->s);
+    r->result[job] = evidence_carry(r->s->data, e, prior, r->s->work[thread]);
+}
+
+static int by_total(const void *a, const void *b) {
+    double x = evidence_total(*(const struct evidence *const *)a);
+    double y = evidence_total(*(const struct evidence *const *)b);
+    return x < y ? 1 : x > y ? -1 : 0;
+}
+
+enum gpm_status series_search_refine(struct search *s, const struct search *coarse, size_t most) {
+    double start = clock_seconds();
+    struct refine r = {series_space_of(s), NEW_ARRAY(const struct evidence *, coarse->n + 1), NULL};
+    size_t n = 0;
+    for (size_t i = 0; i < coarse->n; i++) {
+        const struct evidence *e = coarse->at[i];
+        if (!e->rough && e->prop.n && evidence_total(e) > coarse->top - 6) r.from[n++] = e;
+    }
+    qsort(r.from, n, sizeof *r.from, by_total);
+    if (n > most) n = most;
+    r.result = NEW_ARRAY(struct evidence *, n + 1);
+    la_parallel(s->opt.threads, n, refine_job, &r);
+    for (size_t i = 0; i < n; i++) {
+        r.result[i]->expanded = r.from[i]->expanded;
+        r.result[i]->id = number_of(r.s, &smodel_of(r.result[i])->s);
+        search_store(s, r.result[i]);
+    }
+    search_find_top(s);
+    mem_free(r.from);
+    mem_free(r.result);
+    if (!isfinite(s->top)) return GPM_E_NO_CONVERGENCE;
+    s->rounds = coarse->rounds;
+    s->cut = coarse->cut;
+    search_sample(s);
+    s->evals += coarse->evals;
+    s->seconds = coarse->seconds + clock_seconds() - start;
+    return GPM_OK;
+}

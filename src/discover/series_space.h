@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The learner's own grammar on a series, as a space of structures: kernel rows with their priors on
+ * standardised data (structure.h, smodel.h), starts from relatives and from the periodogram.
+ */
+#ifndef DISCOVER_SERIES_SPACE_H
+#define DISCOVER_SERIES_SPACE_H
+#include "base/map.h"
+#include "base/vec.h"
+#include "discover/evidence.h"
+#include "discover/search.h"
+
+struct series_space {
+    struct space base;
+    const struct smodel_data *data; /* borrowed */
+    struct grammar grammar;
+    int threads;
+    struct smodel_work **work;     /* one per thread */
+    VEC(struct structure) known;   /* by number */
+    struct map index;              /* structure hash -> number + 1 */
+    struct period_hints hints[2];  /* of the data, per transform */
+    struct period_hints around[2]; /* of the parent of those that are fitted now */
+    struct screen *screen; /* long regular series: a subset on which dense structures are tried */
+    double top;            /* of the search, when they were prepared */
+    struct fold *fold;     /* per thread: the density that it was given last */
+};
+/* A search over the structures of g on data, which outlive it; nothing is evaluated yet. */
+GPM_MUST_USE enum gpm_status series_search_init(struct search *s, const struct smodel_data *data,
+                                                const struct grammar *g,
+                                                const struct search_options *o);
+static inline struct series_space *series_space_of(const struct search *s) {
+    return (struct series_space *)s->space;
+}
+/* Instead of a search: the structures of `coarse` (a search on a subset of the same data) that lie
+ * within its window, started from their optima there. */
+GPM_MUST_USE enum gpm_status series_search_refine(struct search *s, const struct search *coarse,
+                                                  size_t most);
+#endif

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A space of structures, as the search sees it: numbers, each with a prior, neighbours and a
+ * density over an unconstrained vector of parameters. The search knows nothing else, so what a
+ * structure is (a mask of kernels, the choices of a program) is the space's own affair.
+ *
+ * The evidence of a structure is its parameters integrated out: several optima, Laplace's method at
+ * each, importance sampling from a mixture of Student-t distributions. The weighted draws are kept:
+ * they are the posterior of the parameters.
+ */
+#ifndef DISCOVER_SPACE_H
+#define DISCOVER_SPACE_H
+#include "gpmem/status.h"
+#include "infer/laplace.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+struct search;
+struct evidence {
+    size_t id;                     /* number of the structure in its space */
+    void *item;                    /* what the space keeps for it */
+    void (*item_free)(void *item); /* NULL: the space frees it */
+    char *text;                    /* the structure in canonical form: "LIN + SE*PER + WN"; owned */
+    int group;                     /* of the space's groups */
+    uint64_t hash;                 /* of the structure: its stream of random numbers */
+    double log_prior; /* of the structure, and of all that does not depend on its parameters */
+    double prior;     /* probability of the structure before the data; 0: the space does not say */
+    struct proposal prop;
+    double map;      /* log density at the best mode */
+    double laplace;  /* log evidence by Laplace, copies counted */
+    double logz, se; /* best estimate and its standard error */
+    double ess;      /* share; 0 before importance sampling */
+    struct draws draws;
+    struct starts *open; /* polished starts between the space's fit and finish */
+    bool rough;          /* far from the top, not polished */
+    bool climbed;        /* its neighbours with a fast density were visited */
+    bool expanded;       /* all of them were */
+    long evals;
+    int index;
+};
+static inline double evidence_total(const struct evidence *e) {
+    return e->logz + e->log_prior;
+}
+void evidence_free(struct evidence *e);
+/* Importance sampling with n draws from t; replaces logz, se, ess and the draws. */
+void evidence_sample(struct evidence *e, size_t n, uint64_t seed, const struct density *t);
+
+typedef void (*space_emit)(void *ctx, size_t id);
+
+struct space;
+struct space_ops {
+    void (*free)(struct space *s);
+    /* Structures of a group to begin with. */
+    void (*seeds)(struct space *s, int group, space_emit each, void *ctx);
+    /* Those one step away; a structure may come more than once. */
+    void (*neighbours)(struct space *s, const struct evidence *e, space_emit each, void *ctx);
+    /* Has it a fast density? NULL: there is no such difference. */
+    bool (*fast)(struct space *s, size_t id);
+    /* Before structures around `parent` (NULL: none) are fitted; may be NULL. */
+    void (*prepare)(struct space *s, const struct search *x, const struct evidence *parent,
+                    bool dense);
+    /* A rough evidence from a few steps of optimisation. Threads fit different structures at the
+     * same time; a fit is a pure function of structure and parent. */
+    struct evidence *(*fit)(struct space *s, size_t id, const struct evidence *parent, int thread);
+    /* From the rough evidence to Laplace's, unless it turns out to lie below `floor`, the log
+     * evidence that is still of interest: then it stays rough. */
+    void (*finish)(struct space *s, struct evidence *e, double floor, int thread);
+    /* Another start from a relative's optimum; NULL: of no use here. */
+    void (*improve)(struct space *s, struct evidence *e, const struct evidence *from, int thread);
+    /* The density of the parameters, on one of several equal domains where there are some. Valid
+     * until the thread asks for another. */
+    struct density (*density)(struct space *s, const struct evidence *e, int thread);
+};
+
+struct space {
+    const struct space_ops *ops;
+    int groups;      /* kinds of structures of which each must have its chance: transforms */
+    int max_threads; /* 0: any number */
+    /* by the size of the data: draws per structure near the top, structures at most, steps of a
+     * chain */
+    size_t draws, most, steps;
+    enum gpm_status st; /* not GPM_OK: an error of the model ended everything */
+};
+#endif
