@@ -42,17 +42,16 @@ double gp_approx_error(const struct gp *g) {
 }
 
 static bool white_term(const struct kern *t) {
-    return t->op == KERN_LEAF && t->cls->algebra == KERN_ALG_WN && !t->ncol;
+    return kern_is_white(t) && !t->ncol;
 }
 
 /* White noise by value on distinct inputs is noise per point: *extra gets its variance, the result
  * is the kernel of the rest. Inducing points cannot carry it. */
 struct kern *gp_without_white(const struct kern *k, double *extra) {
     VEC(struct kern *) rest = {0};
-    size_t n = k->op == KERN_SUM ? k->nkids : 1;
     *extra = 0;
-    for (size_t i = 0; i < n; i++) {
-        struct kern *t = k->op == KERN_SUM ? k->kid[i] : (struct kern *)k;
+    for (size_t i = 0; i < kern_nparts(k, KERN_SUM); i++) {
+        struct kern *t = kern_part(k, KERN_SUM, i);
         if (white_term(t))
             *extra += kern_amplitude(t);
         else
@@ -151,9 +150,8 @@ enum gpm_status gp_approx_posterior(struct gp *g, struct kern_pts xs, double *me
 /* From the parameters of the kernel without white noise to those of the whole: the terms are in the
  * same order, and the white ones have the derivative in the noise of all points. */
 static void with_white(const struct kern *k, const double *smooth, double white, double *dkern) {
-    size_t n = k->op == KERN_SUM ? k->nkids : 1;
-    for (size_t i = 0; i < n; i++) {
-        const struct kern *t = k->op == KERN_SUM ? k->kid[i] : k;
+    for (size_t i = 0; i < kern_nparts(k, KERN_SUM); i++) {
+        const struct kern *t = kern_part(k, KERN_SUM, i);
         if (white_term(t))
             *dkern = 2 * t->par[0] * white; /* variance sigma^2 */
         else {

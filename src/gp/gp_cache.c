@@ -78,13 +78,8 @@ static bool dear(const struct kern *k) {
 
 static struct kern *unit_leaf(const struct kern *k, double *coef) {
     if (k->op != KERN_LEAF || k->cls->amp == KERN_AMP_NONE) return kern_ref(k);
-    double small[16], *par = k->npar <= 16 ? small : NEW_ARRAY(double, k->npar);
-    memcpy(par, k->par, k->npar * sizeof *par);
     *coef *= kern_amplitude(k);
-    par[0] = 1;
-    struct kern *u = kern_leaf_on(k->cls, par, k->ard, k->col, k->ncol, NULL);
-    if (par != small) mem_free(par);
-    return u;
+    return kern_with_first(k, 1);
 }
 
 static struct kern *unit_term(const struct kern *k, double *coef) {
@@ -113,13 +108,8 @@ static double *compute(struct gp_cache *c, const struct kern *unit, struct kern_
     if (!a) return NULL;
     *st = plan_init(&p, unit, x, x, true);
     for (size_t j = 0; j + 1 < x.n && !*st; j++) {
-        plan_column(&p, j);
-        for (size_t i = j + 1; i < x.n; i += KERN_STRIP) {
-            size_t m = x.n - i < KERN_STRIP ? x.n - i : KERN_STRIP;
-            plan_strip(&p, p.root, j, i, m, to);
-            to += m;
-        }
-        *st = p.status;
+        *st = plan_values(&p, j, j + 1, to);
+        to += x.n - j - 1;
     }
     plan_release(&p);
     if (!*st) return a;
@@ -152,10 +142,9 @@ static const double *lookup(struct gp_cache *c, const struct kern *unit, struct 
 static struct kern *split(struct gp_cache *c, const struct kern *k, struct kern_pts x,
                           part_list *parts, enum gpm_status *st) {
     VEC(struct kern *) rest = {0};
-    size_t n = k->op == KERN_SUM ? k->nkids : 1;
     struct kern *out = NULL;
-    for (size_t i = 0; i < n && !*st; i++) {
-        struct kern *term = k->op == KERN_SUM ? k->kid[i] : (struct kern *)k;
+    for (size_t i = 0; i < kern_nparts(k, KERN_SUM) && !*st; i++) {
+        struct kern *term = kern_part(k, KERN_SUM, i);
         struct part part = {NULL, 1, NULL};
         if (dear(term)) {
             part.unit = unit_term(term, &part.coef);
@@ -195,13 +184,7 @@ static enum gpm_status fill_parts(const struct kern *k, const struct kern *rest,
     }
     for (size_t j = 0; j + 1 < x.n && !st; j++) {
         double *col = a + j + 1 + j * ld;
-        if (!plain) {
-            plan_column(&p, j);
-            for (size_t i = j + 1; i < x.n; i += KERN_STRIP)
-                plan_strip(&p, p.root, j, i, x.n - i < KERN_STRIP ? x.n - i : KERN_STRIP,
-                           a + i + j * ld);
-            st = p.status;
-        }
+        if (!plain) st = plan_values(&p, j, j + 1, col);
         add_parts(parts, x.n, j, col, plain);
     }
     if (rest) plan_release(&p);

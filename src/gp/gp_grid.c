@@ -148,11 +148,11 @@ static bool few_missing(struct gp *g) {
 /* ---- what the kernel is made of ---- */
 
 static bool sort_terms(struct job *j, const struct kern *k) {
-    size_t n = k->op == KERN_SUM ? k->nkids : 1, at = 0;
+    size_t n = kern_nparts(k, KERN_SUM), at = 0;
     bool fits = true;
     j->term = NEW_ARRAY(struct grid_term, n);
     for (size_t i = 0; i < n && fits; i++) {
-        const struct kern *kid = k->op == KERN_SUM ? k->kid[i] : k;
+        const struct kern *kid = kern_part(k, KERN_SUM, i);
         struct grid_term *t = &j->term[j->n_term++];
         fits = grid_sort(kid, at, j->g->places.x0, t);
         at += kid->total;
@@ -239,13 +239,8 @@ static enum gpm_status fill_table(struct job *j) {
         enum gpm_status st = plan_init(&t->plan, t->k, lags, origin, false);
         t->planned = true;
         if (st) return st;
-        plan_column(&t->plan, 0);
-        for (size_t l = 0; l < j->n; l += KERN_STRIP) {
-            double strip[KERN_STRIP];
-            size_t m = j->n - l < KERN_STRIP ? j->n - l : KERN_STRIP;
-            plan_strip(&t->plan, t->plan.root, 0, l, m, strip);
-            j->ops->axpy(m, 1, strip, j->table + l);
-        }
+        if ((st = plan_values(&t->plan, 0, 0, j->scratch + j->n))) return st;
+        j->ops->axpy(j->n, 1, j->scratch + j->n, j->table);
     }
     j->table[0] += j->floor;
     return GPM_OK;

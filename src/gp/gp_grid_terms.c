@@ -4,18 +4,14 @@
 
 #include "gp/kern_class.h"
 
-static bool constant(const struct kern *k) {
-    return k->op == KERN_LEAF && k->cls->algebra == KERN_ALG_CONST;
-}
-
 /* A Wiener process, perhaps times constants. */
 static const struct kern *walk_of(const struct kern *k, double *amp) {
     const struct kern *walk = NULL;
-    size_t n = k->op == KERN_PRODUCT ? k->nkids : 1;
+    size_t n = kern_nparts(k, KERN_PRODUCT);
     *amp = 1;
     for (size_t i = 0; i < n; i++) {
-        const struct kern *f = k->op == KERN_PRODUCT ? k->kid[i] : k;
-        if (f->op != KERN_LEAF || (!constant(f) && (!f->cls->walk || walk))) return NULL;
+        const struct kern *f = kern_part(k, KERN_PRODUCT, i);
+        if (f->op != KERN_LEAF || (!kern_is_constant(f) && (!f->cls->walk || walk))) return NULL;
         if (f->cls->walk) walk = f;
         *amp *= kern_amplitude(f);
         if (n > 1 && kern_amplitude(f) == 0) return NULL; /* its derivative would be 0 / 0 */
@@ -26,15 +22,14 @@ static const struct kern *walk_of(const struct kern *k, double *amp) {
 bool grid_sort(const struct kern *k, size_t at, double x0, struct grid_term *out) {
     *out = (struct grid_term){.k = k, .at = at};
     const struct kern *walk = walk_of(k, &out->amp);
-    bool leaf = k->op == KERN_LEAF;
     if (walk) {
         out->kind = GRID_WALK;
         out->order = walk->cls->walk;
         out->since = x0 - walk->par[1];
         return out->since >= 0;
     }
-    if (leaf && (constant(k) || k->cls->algebra == KERN_ALG_WN)) {
-        out->kind = constant(k) ? GRID_CONSTANT : GRID_WHITE;
+    if (kern_is_constant(k) || kern_is_white(k)) {
+        out->kind = kern_is_constant(k) ? GRID_CONSTANT : GRID_WHITE;
         out->amp = kern_amplitude(k);
         return true;
     }

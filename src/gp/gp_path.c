@@ -49,23 +49,9 @@ struct gp_path {
     double *row;
 };
 
-static const struct kern *resolve(const struct kern *k) {
-    return k->op == KERN_ALIAS ? k->kid[0] : k;
-}
-static bool is_constant(const struct kern *k) {
-    return k->op == KERN_LEAF && k->cls->algebra == KERN_ALG_CONST;
-}
-static bool is_rank_one(const struct kern *k) {
-    return k->op == KERN_LEAF && k->cls->rank_one;
-}
 static const struct kern *factor(const struct kern *t, size_t i) {
-    return resolve(t->op == KERN_PRODUCT ? t->kid[i] : t);
-}
-static size_t nfactors(const struct kern *t) {
-    return t->op == KERN_PRODUCT ? t->nkids : 1;
-}
-static const struct kern *term_of(const struct gp_path *p, size_t t) {
-    return p->kern->op == KERN_SUM ? p->kern->kid[t] : p->kern;
+    const struct kern *k = kern_part(t, KERN_PRODUCT, i);
+    return k->op == KERN_ALIAS ? k->kid[0] : k;
 }
 
 static bool has_wave(const struct kern *k) {
@@ -76,10 +62,10 @@ static bool has_wave(const struct kern *k) {
 static size_t features_of(const struct kern *t, size_t features, bool *wave, bool *line) {
     size_t lines = 0;
     *wave = false;
-    for (size_t i = 0; i < nfactors(t); i++) {
+    for (size_t i = 0; i < kern_nparts(t, KERN_PRODUCT); i++) {
         const struct kern *k = factor(t, i);
-        if (!is_constant(k) && !is_rank_one(k) && !has_wave(k)) return 0;
-        lines += is_rank_one(k);
+        if (!kern_is_constant(k) && !kern_is_line(k) && !has_wave(k)) return 0;
+        lines += kern_is_line(k);
         *wave = *wave || has_wave(k);
     }
     *line = !*wave && lines == 1;
@@ -102,15 +88,15 @@ static size_t draw_term(struct gp_path *p, const struct kern *t, size_t first, s
     bool wave, line; /* of a single line the direction is the draw */
     size_t dim = (size_t)p->dim, n = features_of(t, features, &wave, &line);
     double amp = 1;
-    for (size_t i = 0; i < nfactors(t); i++) {
+    for (size_t i = 0; i < kern_nparts(t, KERN_PRODUCT); i++) {
         amp *= kern_amplitude(factor(t, i));
-        if (is_rank_one(factor(t, i))) draw_linear(p, factor(t, i), first, n, f);
+        if (kern_is_line(factor(t, i))) draw_linear(p, factor(t, i), first, n, f);
     }
     double size = scale * sqrt(amp / (double)n) * (wave ? M_SQRT2 : 1);
     for (size_t j = first; j < first + n; j++) {
         memset(f->w, 0, dim * sizeof *f->w);
         memset(f->sign, 0, dim * sizeof *f->sign);
-        for (size_t i = 0; i < nfactors(t); i++) {
+        for (size_t i = 0; i < kern_nparts(t, KERN_PRODUCT); i++) {
             const struct kern *k = factor(t, i);
             if (has_wave(k) && !k->cls->wave(k, p->dim, f)) return 0;
         }
@@ -128,10 +114,10 @@ static size_t draw_term(struct gp_path *p, const struct kern *t, size_t first, s
 
 /* `features` per term, of the prior times scale^2. False when a term has none. */
 static bool draw_features(struct gp_path *p, size_t features, double scale, struct kern_wave *f) {
-    size_t terms = p->kern->op == KERN_SUM ? p->kern->nkids : 1, first = 0, n = 1;
+    size_t terms = kern_nparts(p->kern, KERN_SUM), first = 0, n = 1;
     bool wave, line;
     for (size_t t = 0; t < terms && n; t++)
-        p->nf += n = features_of(term_of(p, t), features, &wave, &line);
+        p->nf += n = features_of(kern_part(p->kern, KERN_SUM, t), features, &wave, &line);
     if (n == 0) return false;
     p->w = NEW_ARRAY(double, p->nf *(size_t)p->dim + 1);
     p->b = NEW_ARRAY(double, 4 * p->nf);
@@ -141,7 +127,7 @@ static bool draw_features(struct gp_path *p, size_t features, double scale, stru
     f->w = NEW_ARRAY(double, (size_t)p->dim);
     f->sign = NEW_ARRAY(uint64_t, (size_t)p->dim);
     for (size_t t = 0; t < terms && n; t++)
-        first += n = draw_term(p, term_of(p, t), first, features, scale, f);
+        first += n = draw_term(p, kern_part(p->kern, KERN_SUM, t), first, features, scale, f);
     mem_free(f->w);
     mem_free(f->sign);
     return n > 0;
@@ -174,19 +160,10 @@ static const double *signs_of(struct gp_path *p, int c, double value) {
 
 static void apply_linear(const struct gp_path *p, const struct linear *l, const double *x) {
     const struct vec_ops *v = vec_ops();
-    double *sum = p->t + l->first, one; /* the phases are not there yet */
+    double *sum = p->t + l->first; /* the phases are not there yet */
     memset(sum, 0, l->n * sizeof *sum);
-    for (int c = 0; c < leaf_dim(l->k, p->dim); c++) { /* one column at a time through the row */
-        struct kern_pts at = {.x = x + leaf_place(l->k, c), .n = 1, .ld = 1, .dim = 1};
-        struct kern single = *l->k;
-        double par[2] = {single.par[0], single.cls->npar > 1 ? kern_par(l->k, 1, c) : 0};
-        single.ncol = 0;
-        single.col = NULL;
-        single.par = par;
-        single.ard = 1;
-        single.cls->prepare(&single, at, &one, 1);
-        v->axpy(l->n, one, l->dir + (size_t)c * l->n, sum);
-    }
+    for (int c = 0; c < leaf_dim(l->k, p->dim); c++)
+        v->axpy(l->n, kern_phi(l->k, c, x[leaf_place(l->k, c)]), l->dir + (size_t)c * l->n, sum);
     v->mul(l->n, sum, p->weight + l->first);
 }
 

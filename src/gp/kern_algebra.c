@@ -52,20 +52,13 @@ static void list_release(term_list *l) {
 
 /* ---- order ---- */
 
-static int rank(const char *symbol) {
-    static const char *const first[] = {"LIN", "SE", "PER"};
-    for (int i = 0; i < 3; i++)
-        if (strcmp(symbol, first[i]) == 0) return i;
-    return strcmp(symbol, "WN") == 0 ? 9 : 5;
-}
-
 static const char *symbol_of(const struct kern *k) {
     return k->cls ? k->cls->symbol : k->label ? k->label : "?";
 }
 
 static int compare_factors(const void *pa, const void *pb) {
     const struct kern *a = *(struct kern *const *)pa, *b = *(struct kern *const *)pb;
-    int d = rank(symbol_of(a)) - rank(symbol_of(b));
+    int d = (a->cls ? a->cls->order : 0) - (b->cls ? b->cls->order : 0);
     if (!d) d = strcmp(symbol_of(a), symbol_of(b));
     for (size_t i = 0; !d && i < a->ncol && i < b->ncol; i++) d = a->col[i] - b->col[i];
     if (!d) d = (a->ncol > b->ncol) - (a->ncol < b->ncol);
@@ -270,22 +263,14 @@ static void push_factor(term_list *out, double coef, struct kern *take) {
 
 static void expand_leaf(const struct kern *k, term_list *out) {
     double amp = kern_amplitude(k);
-    if (k->cls->algebra == KERN_ALG_CONST) {
+    if (k->cls->algebra == KERN_ALG_CONST)
         push_factor(out, amp, NULL);
-        return;
-    }
-    if (k->cls->amp == KERN_AMP_NONE) {
+    else if (k->cls->amp == KERN_AMP_NONE)
         push_factor(out, 1, kern_ref(k));
-        return;
-    }
-    double *par = NEW_ARRAY(double, k->npar);
-    memcpy(par, k->par, k->npar * sizeof *par);
-    par[0] = 1;
-    if (k->cls->algebra == KERN_ALG_LIN && k->cls->npar > 1)
-        push_factor(out, amp, linear_leaf(k, par + 1, k->ard));
+    else if (k->cls->algebra == KERN_ALG_LIN && k->cls->npar > 1)
+        push_factor(out, amp, linear_leaf(k, k->par + 1, k->ard));
     else
-        push_factor(out, amp, kern_leaf_on(k->cls, par, k->ard, k->col, k->ncol, NULL));
-    mem_free(par);
+        push_factor(out, amp, kern_with_first(k, 1));
 }
 
 static void multiply(term_list *acc, const term_list *by, struct work *w) {
@@ -369,12 +354,8 @@ static struct kern *rebuild_term(const struct term *t) {
     for (size_t i = 0; i < t->f.n; i++) {
         struct kern *k = t->f.at[i];
         if (coef != 1 && k->op == KERN_LEAF && k->cls->amp == KERN_AMP_SQUARE) {
-            double *par = NEW_ARRAY(double, k->npar);
-            memcpy(par, k->par, k->npar * sizeof *par);
-            par[0] = sqrt(coef);
+            vec_push(&kids, kern_with_first(k, sqrt(coef)));
             coef = 1;
-            vec_push(&kids, kern_leaf_on(k->cls, par, k->ard, k->col, k->ncol, NULL));
-            mem_free(par);
         } else
             vec_push(&kids, kern_ref(k));
     }

@@ -56,6 +56,9 @@ struct kern_wave {
     uint64_t *sign; /* per input column: 0, or a key; the value v then has the sign of
                      * kern_sign(key, v) */
 };
+/* A kernel as a linear system driven by white noise, x(t+dt) = A(dt) x + N(0, Q(dt)), k the
+ * covariance of h'x: what a Kalman filter needs to compute in O(n). Nothing fills it yet. */
+struct kern_states;
 double kern_normal(struct kern_wave *f);
 double kern_gamma(struct kern_wave *f, double shape); /* scale 1 */
 double kern_sign(uint64_t key, double v);             /* 1 or -1 */
@@ -64,10 +67,10 @@ struct kern_class {
     const char *name, *symbol, *doc, *phrase;
     enum kern_op op; /* KERN_LEAF, KERN_ALIAS, KERN_CHANGE */
     enum kern_algebra algebra;
+    int order; /* among the factors of a canonical product: lowest first, then by symbol */
     enum kern_amp amp;
-    bool stationary;
+    bool stationary; /* leaves: and of value 1 at lag 0 */
     bool one_column; /* makes sense on a single input column only */
-    bool rank_one;   /* value = f f' with the first feature f (of a single column) */
     int walk;     /* 1: Wiener process, stationary after one difference; 2: integrated, after two;
                    * parameter 1 is where it starts */
     bool not_psd; /* not positive semi-definite for every input (platform's tolerance kernels) */
@@ -79,37 +82,39 @@ struct kern_class {
 
     /* Leaves. par: expanded parameters (a vector parameter occupies `dim` or 1 places), x: the
      * columns the leaf looks at. */
-    int (*features)(const struct kern *k, int dim);
+    int features; /* for each of those columns */
+    /* NULL: the features are the coordinates. */
     void (*prepare)(const struct kern *k, struct kern_pts x, double *f, size_t ld);
     void (*expo)(const struct kern *k, const struct kern_strip *s, double *out);  /* out += */
     void (*value)(const struct kern *k, const struct kern_strip *s, double *out); /* out = */
     /* Optional: out += amp * value, for rows cheaper than a pass over scratch memory. */
     void (*add)(const struct kern *k, const struct kern_strip *s, double amp, double *out);
     /* g[p] += sum_i w_i d/dpar_p, p over expanded parameters, the amplitude left out: of log value
-     * for rows with expo (w already holds the value), of value otherwise. */
+     * for rows with expo (w already holds the value), of value otherwise. NULL: nothing to add. */
     void (*grad)(const struct kern *k, const struct kern_strip *s, const double *w, double *g);
     bool grad_value; /* grad also does g[0] += sum_i w_i value_i, for the amplitude */
     /* Optional: g[c] += sum_i w_i d/dx'_c, x' the fixed point, c an input column; of what grad
      * takes the derivative. Returns sum_i w_i value_i (rows with expo: anything). Without it
      * differences are taken. */
     double (*slope)(const struct kern *k, const struct kern_strip *s, const double *w, double *g);
-    /* Radial rows: e_i = w_i times -2 dk/d(r^2) up to a factor; the sum of w k. */
-    double (*fall)(const struct kern *k, const struct kern_strip *s, const double *w, double *e);
+    /* Radial rows: e_i = w_i times -2 dk/d(r^2) (of log k for rows with expo) over fall_factor;
+     * returns the sum of w k (rows with expo: 0), and adds derivatives in parameters of shape to g
+     * unless that is NULL. No fall: e = w. */
+    double (*fall)(const struct kern *k, const struct kern_strip *s, const double *w, double *e,
+                   double *g);
     double fall_factor;
     /* Optional: one random feature, see kern_wave; false: these parameters have none. */
     bool (*wave)(const struct kern *k, int dim, struct kern_wave *f);
-    /* NULL: value at lag 0 is 1. out = value(x, x). */
-    void (*diag)(const struct kern *k, struct kern_pts x, double *out);
-    void (*diag_grad)(const struct kern *k, struct kern_pts x, const double *w, double *g);
-
-    /* Rank one: g[p] += sum_i w_i df_i / dpar_p. */
-    void (*feature_grad)(const struct kern *k, struct kern_pts x, const double *w, double *g);
+    /* State-space form, for engines that filter instead of factoring; NULL: none, or not written.
+     */
+    const struct kern_states *states;
 
     /* Aliases: parameters of the leaf they stand for, and the Jacobian j[b * npar + p]. */
     const char *base;
     void (*to_base)(const double *par, double *bpar, double *jac);
 
-    /* Change operators: h(x) and, when dh is not NULL, dh[p] = dh/dpar_p. */
+    /* Change operators: h(x) and dh[p] = dh/dpar_p. Leaves of value h h', h a
+     * function of one column: the same, par from the second one on. */
     double (*weight)(const double *par, double x, double *dh);
 };
 
@@ -148,6 +153,27 @@ int kern_par_index(const struct kern *k, int p, int c);
 static inline double kern_par(const struct kern *k, int p, int c) {
     return k->par[kern_par_index(k, p, c)];
 }
-double kern_amplitude(const struct kern *k);                                 /* 1, par^2 or par */
+double kern_amplitude(const struct kern *k); /* 1, par^2 or par */
+/* Value f f' with one feature f of each column: for a function of it see kern_phi. */
+static inline bool kern_is_line(const struct kern *k) {
+    return k->op == KERN_LEAF && (k->cls->weight || k->cls->algebra == KERN_ALG_LIN);
+}
+static inline bool kern_is_constant(const struct kern *k) {
+    return k->op == KERN_LEAF && k->cls->algebra == KERN_ALG_CONST;
+}
+static inline bool kern_is_white(const struct kern *k) {
+    return k->op == KERN_LEAF && k->cls->algebra == KERN_ALG_WN;
+}
+/* The operands of `op`, or the kernel itself when it is no such operation. */
+static inline size_t kern_nparts(const struct kern *k, enum kern_op op) {
+    return k->op == op ? k->nkids : 1;
+}
+static inline struct kern *kern_part(const struct kern *k, enum kern_op op, size_t i) {
+    return k->op == op ? k->kid[i] : (struct kern *)k;
+}
+/* The feature of a line at the value x of its column c. */
+double kern_phi(const struct kern *k, int c, double x);
+/* The same leaf with another first parameter, the amplitude's. */
+struct kern *kern_with_first(const struct kern *k, double first);
 struct kern *kern_nary(enum kern_op op, struct kern *const *kids, size_t n); /* takes own refs */
 #endif

@@ -182,6 +182,15 @@ struct kern *kern_leaf_on(const struct kern_class *cls, const double *par, size_
     return k;
 }
 
+struct kern *kern_with_first(const struct kern *k, double first) {
+    double small[16], *par = k->npar <= 16 ? small : NEW_ARRAY(double, k->npar);
+    memcpy(par, k->par, k->npar * sizeof *par);
+    par[0] = first;
+    struct kern *out = kern_leaf_on(k->cls, par, k->ard, k->col, k->ncol, NULL);
+    if (par != small) mem_free(par);
+    return out;
+}
+
 struct kern *kern_leaf(const struct kern_class *cls, const double *par, char **why) {
     return kern_leaf_on(cls, par, 1, NULL, 0, why);
 }

@@ -8,15 +8,11 @@
 #include <math.h>
 #include <string.h>
 
-static size_t least(size_t a, size_t b) {
-    return a < b ? a : b;
-}
-
 enum gpm_status kern_diag(const struct kern *k, struct kern_pts x, double *d) {
     struct plan p;
     enum gpm_status st = plan_init(&p, k, x, x, true);
     for (size_t i = 0; i < x.n && !st; i += KERN_STRIP)
-        plan_diag(&p, p.root, i, least(KERN_STRIP, x.n - i), d + i);
+        plan_diag(&p, p.root, i, plan_width(&p, i), d + i);
     if (!st) st = p.status;
     plan_release(&p);
     return st;
@@ -70,12 +66,9 @@ enum gpm_status kern_fill(const struct kern *k, struct kern_pts x, double *a, si
         }
     }
     for (size_t j = 0; j < x.n && !st; j++) {
-        if (j % KERN_STRIP == 0) plan_diag(&p, p.root, j, least(KERN_STRIP, x.n - j), d);
+        if (j % KERN_STRIP == 0) plan_diag(&p, p.root, j, plan_width(&p, j), d);
         a[j + j * ld] = d[j % KERN_STRIP];
-        plan_column(&p, j);
-        for (size_t i = j + 1; i < x.n; i += KERN_STRIP)
-            plan_strip(&p, p.root, j, i, least(KERN_STRIP, x.n - i), a + i + j * ld);
-        st = p.status;
+        st = plan_values(&p, j, j + 1, a + j + 1 + j * ld);
     }
     plan_release(&p);
     return st;
@@ -92,12 +85,7 @@ enum gpm_status kern_cross(const struct kern *k, struct kern_pts rows, struct ke
         cols = one;
     }
     st = plan_init(&p, k, rows, cols, false);
-    for (size_t j = 0; j < cols.n && !st; j++) {
-        plan_column(&p, j);
-        for (size_t i = 0; i < rows.n; i += KERN_STRIP)
-            plan_strip(&p, p.root, j, i, least(KERN_STRIP, rows.n - i), a + i + j * ld);
-        st = p.status;
-    }
+    for (size_t j = 0; j < cols.n && !st; j++) st = plan_values(&p, j, 0, a + j * ld);
     plan_release(&p);
     return st;
 }

@@ -8,7 +8,6 @@
  */
 #include "gp/kern_plan.h"
 
-#include "base/mem.h"
 #include "la/vec.h"
 
 #include <string.h>
@@ -47,83 +46,66 @@ static double amp_slope(const struct plan_node *q) {
     }
 }
 
-static double *own_gradient(struct plan_node *q, double *small, size_t cap) {
-    double *gb = q->k->npar <= cap ? small : NEW_ARRAY(double, q->k->npar);
-    memset(gb, 0, q->k->npar * sizeof *gb);
-    return gb;
-}
-
-static void view(const struct pass *s, const struct plan_node *q, struct kern_strip *v) {
-    v->row = q->row_f + s->i0;
-    v->ld = s->p->rows.n;
-    v->col = q->col;
-    v->m = s->m;
-    v->nf = q->nf;
+static double *clear_own(struct pass *s, struct plan_node *q) {
+    if (!q->own) q->own = ARENA_ARRAY(&s->p->arena, double, q->k->npar);
+    return memset(q->own, 0, q->k->npar * sizeof *q->own);
 }
 
 /* Leaf with exponential; wt = weight * value. total = sum of wt. */
 static void exp_leaf(struct pass *s, struct plan_node *q, const double *wt, double total) {
-    struct kern_strip v;
+    struct kern_strip v = plan_view(s->p, q, s->i0, s->m);
     if (s->dx) {
-        view(s, q, &v);
         q->k->cls->slope(q->k, &v, wt, s->dx);
         s->value += total;
         return;
     }
-    double small[16], *gb = own_gradient(q, small, 16);
-    if (q->k->cls->amp == KERN_AMP_SQUARE && q->k->par[0] > 0) gb[0] = 2 / q->k->par[0] * total;
-    if (!s->diag) {
-        view(s, q, &v);
-        q->k->cls->grad(q->k, &v, wt, gb);
-    } /* on the diagonal these leaves are constant in everything but the amplitude */
-    plan_deliver(q, gb, s->g);
-    if (gb != small) mem_free(gb);
+    double *own = clear_own(s, q);
+    if (q->k->cls->amp == KERN_AMP_SQUARE && q->k->par[0] > 0) own[0] = 2 / q->k->par[0] * total;
+    /* on the diagonal these leaves are constant in everything but the amplitude */
+    if (!s->diag) q->k->cls->grad(q->k, &v, wt, own);
+    plan_deliver(q, own, s->g);
+}
+
+/* Adds the derivatives along one strip; t: scratch of its length. */
+static void value_strip(struct plan_node *q, const struct kern_strip *st, const double *w,
+                        double *t, double *own) {
+    const struct vec_ops *v = vec_ops();
+    const struct kern_class *cls = q->k->cls;
+    if (cls->grad_value) { /* one pass; t holds the amplitude */
+        double before = own[0];
+        own[0] = 0;
+        v->scale_to(st->m, q->amp, w, t);
+        cls->grad(q->k, st, t, own);
+        own[0] = before + (q->amp > 0 ? amp_slope(q) / q->amp * own[0] : 0);
+        return;
+    }
+    if (cls->amp != KERN_AMP_NONE) {
+        cls->value(q->k, st, t);
+        own[0] += amp_slope(q) * v->dot(st->m, w, t);
+    }
+    if (!cls->grad) return;
+    v->scale_to(st->m, q->amp, w, t);
+    cls->grad(q->k, st, t, own);
 }
 
 static void value_leaf(struct pass *s, struct plan_node *q, const double *w) {
     const struct vec_ops *v = s->p->v;
-    struct kern_strip st;
+    struct kern_strip st = plan_view(s->p, q, s->i0, s->m);
     if (s->dx) {
         v->scale_to(s->m, q->amp, w, q->buf);
-        view(s, q, &st);
         s->value += q->k->cls->slope(q->k, &st, q->buf, s->dx);
         return;
     }
-    double small[16], *gb = own_gradient(q, small, 16), *t = q->buf;
-    if (q->k->cls->grad_value && !s->diag) { /* one pass; t holds the amplitude */
-        v->scale_to(s->m, q->amp, w, t);
-        view(s, q, &st);
-        q->k->cls->grad(q->k, &st, t, gb);
-        gb[0] = q->amp > 0 ? amp_slope(q) / q->amp * gb[0] : 0;
-        plan_deliver(q, gb, s->g);
-        if (gb != small) mem_free(gb);
-        return;
+    double *own = clear_own(s, q);
+    if (!s->diag)
+        value_strip(q, &st, w, q->buf, own);
+    else if (q->k->stationary)
+        own[0] = amp_slope(q) * v->sum(s->m, w);
+    for (size_t i = 0; i < s->m && s->diag && !q->k->stationary; i++) {
+        st = plan_self(s->p, q, s->i0 + i);
+        value_strip(q, &st, w + i, q->buf, own);
     }
-    struct kern_pts x = s->p->rows;
-    x.x += s->i0;
-    x.n = s->m;
-    if (q->k->cls->amp != KERN_AMP_NONE) {
-        view(s, q, &st);
-        if (!s->diag)
-            q->k->cls->value(q->k, &st, t);
-        else if (q->k->cls->diag)
-            q->k->cls->diag(q->k, x, t);
-        gb[0] = amp_slope(q) * (s->diag && !q->k->cls->diag ? v->sum(s->m, w) : v->dot(s->m, w, t));
-    }
-    if (q->k->npar == 1 && q->k->cls->amp != KERN_AMP_NONE) { /* no shape parameters */
-        plan_deliver(q, gb, s->g);
-        return;
-    }
-    v->scale_to(s->m, q->amp, w, t);
-    double keep = gb[0];
-    if (!s->diag) {
-        view(s, q, &st);
-        q->k->cls->grad(q->k, &st, t, gb);
-    } else if (q->k->cls->diag_grad)
-        q->k->cls->diag_grad(q->k, x, t, gb);
-    if (q->k->cls->amp != KERN_AMP_NONE) gb[0] = keep; /* rows leave the amplitude alone */
-    plan_deliver(q, gb, s->g);
-    if (gb != small) mem_free(gb);
+    plan_deliver(q, own, s->g);
 }
 
 static void leaf(struct pass *s, struct plan_node *q, const double *w) {
@@ -131,9 +113,9 @@ static void leaf(struct pass *s, struct plan_node *q, const double *w) {
         value_leaf(s, q, w);
         return;
     }
-    if (s->diag) {
-        for (size_t i = 0; i < s->m; i++) q->buf[i] = q->amp * w[i];
-    } else {
+    if (s->diag)
+        s->p->v->scale_to(s->m, q->amp, w, q->buf);
+    else {
         plan_strip(s->p, q, s->j, s->i0, s->m, q->buf);
         s->p->v->mul(s->m, w, q->buf);
     }
@@ -236,56 +218,45 @@ static void lag_finish(struct pass *s, struct plan_node *q) {
         for (size_t c = 0; c < q->nkids; c++) lag_finish(s, q->kid[c]);
 }
 
-static void pass_strips(struct pass *s, const double *m, size_t ld) {
-    double w[KERN_STRIP];
-    for (s->j = 0; s->j < s->p->rows.n; s->j++) {
-        plan_column(s->p, s->j);
-        for (s->i0 = s->j + 1; s->i0 < s->p->rows.n; s->i0 += KERN_STRIP) {
-            s->m = s->p->rows.n - s->i0 < KERN_STRIP ? s->p->rows.n - s->i0 : KERN_STRIP;
-            const double *from = m + s->i0 + s->j * ld;
-            s->p->v->scale_to(s->m, s->alpha ? -2 : 2, from, w); /* 2: both triangles */
-            if (s->alpha) s->p->v->axpy(s->m, 2 * s->alpha[s->j], s->alpha + s->i0, w);
-            descend(s, s->p->root, w);
-        }
+/* All rows from i0 on against the fixed point; w: their weights. */
+static void pass_rows(struct pass *s, size_t i0, const double *w) {
+    for (s->i0 = i0; s->i0 < s->p->rows.n; s->i0 += KERN_STRIP) {
+        s->m = plan_width(s->p, s->i0);
+        descend(s, s->p->root, w + (s->i0 - i0));
     }
 }
 
-static void pass_diagonal(struct pass *s, const double *m, size_t ld) {
-    double w[KERN_STRIP];
-    s->diag = true;
-    for (s->i0 = 0; s->i0 < s->p->rows.n; s->i0 += KERN_STRIP) {
-        s->m = s->p->rows.n - s->i0 < KERN_STRIP ? s->p->rows.n - s->i0 : KERN_STRIP;
-        for (size_t i = 0; i < s->m; i++) {
-            double d = m[(s->i0 + i) * (ld + 1)], a = s->alpha ? s->alpha[s->i0 + i] : 0;
-            w[i] = s->alpha ? a * a - d : d;
-        }
-        descend(s, s->p->root, w);
+static void pass_triangle(struct pass *s, const double *m, size_t ld, double *w) {
+    size_t n = s->p->rows.n;
+    for (s->j = 0; s->j < n; s->j++) {
+        size_t first = s->j + 1;
+        plan_column(s->p, s->j);
+        s->p->v->scale_to(n - first, s->alpha ? -2 : 2, m + first + s->j * ld, w); /* 2: both */
+        if (s->alpha) s->p->v->axpy(n - first, 2 * s->alpha[s->j], s->alpha + first, w);
+        pass_rows(s, first, w);
     }
+}
+
+static void pass_diagonal(struct pass *s, const double *m, size_t ld, double *w) {
+    for (size_t i = 0; i < s->p->rows.n; i++) {
+        double d = m[i * (ld + 1)], a = s->alpha ? s->alpha[i] : 0;
+        w[i] = s->alpha ? a * a - d : d;
+    }
+    s->diag = true;
+    pass_rows(s, 0, w);
     s->diag = false;
 }
 
 void plan_column_grad(struct plan *p, const double *w, double *g) {
     struct pass s = {.p = p, .g = g};
     plan_column(p, 0);
-    for (; s.i0 < p->rows.n; s.i0 += KERN_STRIP) {
-        s.m = p->rows.n - s.i0 < KERN_STRIP ? p->rows.n - s.i0 : KERN_STRIP;
-        descend(&s, p->root, w + s.i0);
-    }
+    pass_rows(&s, 0, w);
 }
 
 double plan_slope(struct plan *p, const double *w, double *g) {
     struct pass s = {.p = p, .dx = g};
-    for (; s.i0 < p->rows.n; s.i0 += s.m) {
-        s.m = p->rows.n - s.i0 < KERN_STRIP ? p->rows.n - s.i0 : KERN_STRIP;
-        descend(&s, p->root, w + s.i0);
-    }
+    pass_rows(&s, 0, w);
     return s.value;
-}
-
-enum gpm_status kern_grad(const struct kern *k, struct kern_pts x, const double *m, size_t ld,
-                          double *g) {
-    memset(g, 0, k->total * sizeof *g);
-    return kern_grad_add(k, x, NULL, m, ld, g);
 }
 
 enum gpm_status kern_grad_add(const struct kern *k, struct kern_pts x, const double *alpha,
@@ -294,9 +265,10 @@ enum gpm_status kern_grad_add(const struct kern *k, struct kern_pts x, const dou
     enum gpm_status st = plan_init(&p, k, x, x, true);
     if (!st) {
         struct pass s = {.p = &p, .g = g, .alpha = alpha};
+        double *w = arena_alloc(&p.arena, (x.n + 1) * sizeof *w);
         lag_start(&p, p.root);
-        pass_strips(&s, m, ld);
-        pass_diagonal(&s, m, ld);
+        pass_triangle(&s, m, ld, w);
+        pass_diagonal(&s, m, ld, w);
         lag_finish(&s, p.root);
         st = p.status;
     }
@@ -311,10 +283,7 @@ enum gpm_status kern_grad_cross(const struct kern *k, struct kern_pts rows, stru
     struct pass s = {.p = &p, .g = g};
     for (; s.j < cols.n && !st; s.j++) {
         plan_column(&p, s.j);
-        for (s.i0 = 0; s.i0 < rows.n; s.i0 += KERN_STRIP) {
-            s.m = rows.n - s.i0 < KERN_STRIP ? rows.n - s.i0 : KERN_STRIP;
-            descend(&s, p.root, w + s.i0 + s.j * ld);
-        }
+        pass_rows(&s, 0, w + s.j * ld);
         st = p.status;
     }
     plan_release(&p);
@@ -325,11 +294,9 @@ enum gpm_status kern_grad_diag(const struct kern *k, struct kern_pts x, const do
                                double *g) {
     struct plan p;
     enum gpm_status st = plan_init(&p, k, x, x, true);
-    if (!st) {
-        struct pass s = {.p = &p, .g = g};
-        pass_diagonal(&s, w, 0); /* a diagonal stored by itself: the next element is one on */
-        st = p.status;
-    }
+    struct pass s = {.p = &p, .g = g, .diag = true};
+    if (!st) pass_rows(&s, 0, w);
+    if (!st) st = p.status;
     plan_release(&p);
     return st;
 }

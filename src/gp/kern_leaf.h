@@ -6,6 +6,10 @@
 #define GP_KERN_LEAF_H
 #include "gp/kern_class.h"
 
+#include "la/vec.h"
+
+#include <string.h>
+
 static inline int leaf_dim(const struct kern *k, int dim) {
     return k->ncol ? (int)k->ncol : dim;
 }
@@ -15,6 +19,19 @@ static inline int leaf_place(const struct kern *k, int c) {
 }
 static inline const double *leaf_col(const struct kern *k, struct kern_pts x, int c) {
     return x.x + (size_t)leaf_place(k, c) * x.ld;
+}
+static inline void leaf_prepare(const struct kern *k, struct kern_pts x, double *f, size_t ld) {
+    if (k->cls->prepare)
+        k->cls->prepare(k, x, f, ld);
+    else
+        for (int c = 0; c < k->cls->features * leaf_dim(k, x.dim) && x.n; c++)
+            memcpy(f + (size_t)c * ld, leaf_col(k, x, c), x.n * sizeof *f);
+}
+/* q = squared distance of the features over the strip. */
+static inline void leaf_squared(const struct kern_strip *s, double *q) {
+    memset(q, 0, s->m * sizeof *q);
+    for (int c = 0; c < s->nf; c++)
+        vec_ops()->add_sqdiff(s->m, s->row + (size_t)c * s->ld, s->col[c], q);
 }
 
 /* Standard deviation of a term; prior from experience with standardised series. */

@@ -7,19 +7,7 @@
 #include "gp/kern_class.h"
 #include "gp/kern_leaf.h"
 
-#include "la/vec.h"
-
 #include <math.h>
-#include <string.h>
-
-static int columns(const struct kern *k, int dim) {
-    return leaf_dim(k, dim);
-}
-
-static void raw_prepare(const struct kern *k, struct kern_pts x, double *f, size_t ld) {
-    for (int c = 0; c < leaf_dim(k, x.dim); c++)
-        if (x.n) memcpy(f + (size_t)c * ld, leaf_col(k, x, c), x.n * sizeof *f);
-}
 
 /* WN(sigma): 1 when every coordinate is equal. */
 static void wn_value(const struct kern *k, const struct kern_strip *s, double *out) {
@@ -29,31 +17,23 @@ static void wn_value(const struct kern *k, const struct kern_strip *s, double *o
             out[i] = s->row[(size_t)c * s->ld + i] == s->col[c] ? out[i] : 0;
 }
 
-static void no_grad(const struct kern *k, const struct kern_strip *s, const double *w, double *g) {}
-
-static void distance2(const struct kern_strip *s, double *q) {
-    memset(q, 0, s->m * sizeof *q);
-    for (int c = 0; c < s->nf; c++)
-        vec_ops()->add_sqdiff(s->m, s->row + (size_t)c * s->ld, s->col[c], q);
-}
-
 /* gp_cov_delta(tol2): [d^2 <= tol2]. */
 static void delta_value(const struct kern *k, const struct kern_strip *s, double *out) {
-    distance2(s, out);
+    leaf_squared(s, out);
     for (size_t i = 0; i < s->m; i++) out[i] = out[i] <= k->par[0] ? 1 : 0;
 }
 
 /* gp_cov_deltoid(t2, s): 1 / (1 + (d^2/t2)^(s/2)). With u = (d^2/t2)^(s/2), k = 1/(1+u):
  * dk/dt2 = k^2 u s / (2 t2), dk/ds = -k^2 u log(d^2/t2) / 2. */
 static void deltoid_value(const struct kern *k, const struct kern_strip *s, double *out) {
-    distance2(s, out);
+    leaf_squared(s, out);
     for (size_t i = 0; i < s->m; i++) out[i] = 1 / (1 + pow(out[i] / k->par[0], k->par[1] / 2));
 }
 
 static void deltoid_grad(const struct kern *k, const struct kern_strip *s, const double *w,
                          double *g) {
     double q[KERN_STRIP], t2 = k->par[0], steep = k->par[1];
-    distance2(s, q);
+    leaf_squared(s, q);
     for (size_t i = 0; i < s->m; i++) {
         if (q[i] == 0) continue;
         double u = pow(q[i] / t2, steep / 2), v = 1 / (1 + u), a = isfinite(u) ? v * v * u : 0;
@@ -70,7 +50,7 @@ static double bump_r(const struct kern *k, double q) {
 }
 
 static void bump_value(const struct kern *k, const struct kern_strip *s, double *out) {
-    distance2(s, out);
+    leaf_squared(s, out);
     for (size_t i = 0; i < s->m; i++) {
         double r = bump_r(k, out[i]);
         out[i] = r >= 1 ? 0 : exp(1 - 1 / (1 - r * r));
@@ -80,7 +60,7 @@ static void bump_value(const struct kern *k, const struct kern_strip *s, double 
 static void bump_grad(const struct kern *k, const struct kern_strip *s, const double *w,
                       double *g) {
     double q[KERN_STRIP], width = k->par[1] - k->par[0];
-    distance2(s, q);
+    leaf_squared(s, q);
     for (size_t i = 0; i < s->m; i++) {
         double r = bump_r(k, q[i]), h = 1 - r * r;
         if (r <= 0 || r >= 1) continue;
@@ -125,14 +105,14 @@ static bool ham_wave(const struct kern *k, int dim, struct kern_wave *f) {
 
 #define NOISE(nm, sym, text, words, alg)                                                           \
     .name = nm, .symbol = sym, .doc = text, .phrase = words, .op = KERN_LEAF, .algebra = alg,      \
-    .stationary = true, .features = columns, .prepare = raw_prepare
+    .stationary = true, .features = 1
 
 const struct kern_class kern_rows_noise[] = {
-    {NOISE("WN", "WN", "sigma^2 [x = x']", "uncorrelated noise", KERN_ALG_WN),
+    {NOISE("WN", "WN", "sigma^2 [x = x']", "uncorrelated noise", KERN_ALG_WN), .order = 1,
      .motif = {KERN_ROLE_WHITE, false, 9, "WN", NULL, 1, true}, .amp = KERN_AMP_SQUARE,
      .maker = {"make_whitenoise", "make_noise"}, .npar = 1,
      .par = {{"sigma", KERN_NONNEGATIVE, KERN_T_LOG, KERN_P_LOGNORMAL, -1.6, 1, 1, false}},
-     .value = wn_value, .grad = no_grad},
+     .value = wn_value},
     {NOISE("HAM", "HAM", "exp(-sum_c [x_c != x'_c] / l_c)", "a function of categories",
            KERN_ALG_STAT),
      .npar = 1, .par = {{"l", KERN_POSITIVE, KERN_T_LOG, KERN_P_LOGNORMAL, 0, 1, 1, true}},
@@ -141,7 +121,7 @@ const struct kern_class kern_rows_noise[] = {
            KERN_ALG_STAT),
      .not_psd = true, .npar = 1,
      .par = {{"tol2", KERN_NONNEGATIVE, KERN_T_FIXED, KERN_P_FLAT, 0, 0, 0, false}},
-     .value = delta_value, .grad = no_grad},
+     .value = delta_value},
     {NOISE("gp_cov_deltoid", "DELTOID", "1 / (1 + ((x-x')^2 / t2)^(s/2))",
            "noise that fades with distance", KERN_ALG_STAT),
      .not_psd = true, .npar = 2,

@@ -7,33 +7,32 @@
 #include "gp/kern_class.h"
 #include "gp/kern_leaf.h"
 
-#include "la/vec.h"
 #include "math/special.h"
 
 #include <math.h>
-#include <string.h>
 
 static const double TWO_PI = 6.283185307179586477;
 
-/* Features per column: factor * cos, factor * sin, x. */
-static void circle(const double *x, size_t n, double p, double factor, double *f, size_t ld) {
-    for (size_t i = 0; i < n; i++) {
-        double turns = x[i] / p, a = TWO_PI * (turns - floor(turns)); /* reduced exactly enough */
-        f[i] = factor * cos(a);
-        f[ld + i] = factor * sin(a);
-        f[2 * ld + i] = x[i];
+/* PER(sf, p, l): log k = sum_c (cos(2 pi d_c / p) - 1) / l_c^2. Features per column: cos, sin,
+ * which carry the 1 / l of PER, and x. */
+static void circle(const struct kern *k, struct kern_pts at, double *f, size_t ld) {
+    for (int c = 0; c < leaf_dim(k, at.dim); c++, f += 3 * ld) {
+        const double *x = leaf_col(k, at, c);
+        double factor = k->cls->expo ? 1 / kern_par(k, 2, c) : 1;
+        for (size_t i = 0; i < at.n; i++) { /* the angle is reduced exactly enough */
+            double turns = x[i] / k->par[1], a = TWO_PI * (turns - floor(turns));
+            f[i] = factor * cos(a);
+            f[ld + i] = factor * sin(a);
+            f[2 * ld + i] = x[i];
+        }
     }
 }
 
-/* PER(sf, p, l): log k = sum_c (cos(2 pi d_c / p) - 1) / l_c^2; the features carry 1 / l. */
-static int per_features(const struct kern *k, int dim) {
-    return 3 * leaf_dim(k, dim);
-}
-
-static void per_prepare(const struct kern *k, struct kern_pts x, double *f, size_t ld) {
-    for (int c = 0; c < leaf_dim(k, x.dim); c++)
-        circle(leaf_col(k, x, c), x.n, k->par[1], 1 / kern_par(k, 2, c), f + 3 * (size_t)c * ld,
-               ld);
+/* sum_i w_i d cos(a)/dp = sin(a) a / p of column c, a = 2 pi d / p. */
+static double by_period(const struct kern *k, const struct kern_strip *s, int c, const double *w) {
+    const double *f = s->row + 3 * (size_t)c * s->ld, *h = s->col + 3 * c;
+    return TWO_PI / (k->par[1] * k->par[1]) *
+           vec_ops()->dot_sindiff(s->m, w, f, f + s->ld, f + 2 * s->ld, h[0], h[1], h[2]);
 }
 
 static void per_expo(const struct kern *k, const struct kern_strip *s, double *out) {
@@ -46,37 +45,23 @@ static void per_expo(const struct kern *k, const struct kern_strip *s, double *o
 
 /* d/dl = -2 log k / l;  d/dp = sin(a) a / (p l^2), a = 2 pi d / p. */
 static void per_grad(const struct kern *k, const struct kern_strip *s, const double *w, double *g) {
-    const struct vec_ops *v = vec_ops();
-    double p = k->par[1];
     for (int c = 0; c < s->nf / 3; c++) {
         const double *f = s->row + 3 * (size_t)c * s->ld, *h = s->col + 3 * c;
         int at = kern_par_index(k, 2, c);
         double il = 1 / k->par[at];
-        g[at] -= 2 * il * v->dot_cosdiff(s->m, w, f, f + s->ld, h[0], h[1], il * il);
-        g[1] += TWO_PI / (p * p) *
-                v->dot_sindiff(s->m, w, f, f + s->ld, f + 2 * s->ld, h[0], h[1], h[2]);
+        g[at] -= 2 * il * vec_ops()->dot_cosdiff(s->m, w, f, f + s->ld, h[0], h[1], il * il);
+        g[1] += by_period(k, s, c, w);
     }
 }
 
 /* COS(sf, p): cos(2 pi d / p). */
-static int three(const struct kern *k, int dim) {
-    return 3;
-}
-
-static void cos_prepare(const struct kern *k, struct kern_pts x, double *f, size_t ld) {
-    circle(leaf_col(k, x, 0), x.n, k->par[1], 1, f, ld);
-}
-
 static void cos_value(const struct kern *k, const struct kern_strip *s, double *out) {
     for (size_t i = 0; i < s->m; i++) out[i] = s->row[i] * s->col[0];
     vec_ops()->axpy(s->m, s->col[1], s->row + s->ld, out);
 }
 
 static void cos_grad(const struct kern *k, const struct kern_strip *s, const double *w, double *g) {
-    double p = k->par[1];
-    g[1] += TWO_PI / (p * p) *
-            vec_ops()->dot_sindiff(s->m, w, s->row, s->row + s->ld, s->row + 2 * s->ld, s->col[0],
-                                   s->col[1], s->col[2]);
+    g[1] += by_period(k, s, 0, w);
 }
 
 /* 1 - exp(-q) I0(q), without cancellation for small q: -expm1(-q) - exp(-q) (I0(q) - 1). */
@@ -110,15 +95,13 @@ static void zper_value(const struct kern *k, const struct kern_strip *s, double 
  * d/dl = -2q/l [(cm1 E - i)(1 - i0) + (E - i0) i] / (1 - i0)^2, i = di0/dq = i1 - i0. */
 static void zper_grad(const struct kern *k, const struct kern_strip *s, const double *w,
                       double *g) {
-    double cm1[KERN_STRIP], e[KERN_STRIP], p = k->par[1], l = k->par[2], q = 1 / (l * l);
+    double cm1[KERN_STRIP], e[KERN_STRIP], l = k->par[2], q = 1 / (l * l);
     double i0 = bessel_i0e(q), di = bessel_i1e(q) - i0, r = bessel_rest(q), sum = 0;
     zper_parts(k, s, cm1, e);
     for (size_t i = 0; i < s->m; i++) sum += w[i] * ((cm1[i] * e[i] - di) * r + (e[i] - i0) * di);
     g[2] -= 2 * q / l * sum / (r * r);
     vec_ops()->mul(s->m, w, e);
-    g[1] += q / r * TWO_PI / (p * p) *
-            vec_ops()->dot_sindiff(s->m, e, s->row, s->row + s->ld, s->row + 2 * s->ld, s->col[0],
-                                   s->col[1], s->col[2]);
+    g[1] += q / r * by_period(k, s, 0, e);
 }
 
 /* PER is a series of cosines with weights exp(-q) I_h(q) (both signs of h): draw h by inversion. */
@@ -176,23 +159,23 @@ static bool cos_wave(const struct kern *k, int dim, struct kern_wave *f) {
     }
 #define PERIODIC(nm, text, words)                                                                  \
     .name = nm, .symbol = nm, .doc = text, .phrase = words, .op = KERN_LEAF,                       \
-    .algebra = KERN_ALG_STAT, .amp = KERN_AMP_SQUARE, .stationary = true
+    .algebra = KERN_ALG_STAT, .amp = KERN_AMP_SQUARE, .stationary = true, .features = 3,           \
+    .prepare = circle
 
 const struct kern_class kern_rows_periodic[] = {
     {PERIODIC("PER", "sf^2 exp(-2 sin^2(pi (x-x')/p) / l^2)", "a periodic function"),
      .motif = {.role = KERN_ROLE_PERIODIC}, .maker = {"make_periodic"}, .npar = 3,
-     .par = {KERN_SF, PERIOD, SHAPE}, .features = per_features, .prepare = per_prepare,
-     .expo = per_expo, .grad = per_grad, .wave = per_wave},
+     .par = {KERN_SF, PERIOD, SHAPE}, .order = -1, .expo = per_expo, .grad = per_grad,
+     .wave = per_wave},
     {PERIODIC("COS", "sf^2 cos(2 pi (x-x')/p)", "a sinusoid"), .one_column = true,
      .motif = {.role = KERN_ROLE_PERIODIC}, .maker = {"make_cosine"}, .npar = 2,
-     .par = {KERN_SF, PERIOD}, .features = three, .prepare = cos_prepare, .value = cos_value,
-     .grad = cos_grad, .wave = cos_wave},
+     .par = {KERN_SF, PERIOD}, .value = cos_value, .grad = cos_grad, .wave = cos_wave},
     {PERIODIC("ZPER",
               "sf^2 (exp(q (cos(2 pi (x-x')/p) - 1)) - i0) / (1 - i0), q = 1/l^2, "
               "i0 = exp(-q) I0(q)",
               "a periodic function with mean zero"),
      .motif = {KERN_ROLE_PERIODIC, false, 2, "PER", NULL, 1, true}, .one_column = true,
      .maker = {"make_zero_periodic"}, .npar = 3, .par = {KERN_SF, LEARNT_PERIOD, LEARNT_SHAPE},
-     .features = three, .prepare = cos_prepare, .value = zper_value, .grad = zper_grad},
+     .value = zper_value, .grad = zper_grad},
     {.name = NULL},
 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Evaluation of kernel expressions strip by strip; see kern_plan.h and kern_class.h. */
+#include "gp/kern_leaf.h"
 #include "gp/kern_plan.h"
 
 #include "base/mem.h"
@@ -17,16 +18,16 @@ static double *doubles(struct plan *p, size_t n) {
 static void build_leaf(struct plan *p, struct plan_node *q) {
     const struct kern *k = q->k;
     q->amp = kern_amplitude(k);
-    q->nf = k->cls->features(k, p->rows.dim);
+    q->nf = k->cls->features * leaf_dim(k, p->rows.dim);
     q->col = doubles(p, (size_t)q->nf);
     q->row_f = doubles(p, (size_t)q->nf * p->rows.n);
-    k->cls->prepare(k, p->rows, q->row_f, p->rows.n);
+    leaf_prepare(k, p->rows, q->row_f, p->rows.n);
     q->col_f = q->row_f;
     if (!p->square) {
         q->col_f = doubles(p, (size_t)q->nf * p->cols.n);
-        k->cls->prepare(k, p->cols, q->col_f, p->cols.n);
+        leaf_prepare(k, p->cols, q->col_f, p->cols.n);
     }
-    q->zero_off = p->square && p->rows.distinct && k->cls->algebra == KERN_ALG_WN && !k->ncol;
+    q->zero_off = p->square && p->rows.distinct && kern_is_white(k) && !k->ncol;
 }
 
 static void change_weights(struct plan *p, const struct kern *k, struct kern_pts x, double **h,
@@ -82,10 +83,7 @@ static void build_lags(struct plan *p, struct plan_node *q) {
     q->lags = ARENA_NEW(&p->arena, struct plan);
     q->lag = doubles(p, n);
     p->status = plan_init(q->lags, q->alias ? q->alias : q->k, lags, origin, false);
-    if (!p->status) plan_column(q->lags, 0);
-    for (size_t i = 0; i < n && !p->status; i += KERN_STRIP)
-        plan_strip(q->lags, q->lags->root, 0, i, n - i < KERN_STRIP ? n - i : KERN_STRIP,
-                   q->lag + i);
+    if (!p->status) p->status = plan_values(q->lags, 0, 0, q->lag);
 }
 
 static void make_lag_points(struct plan *p) {
@@ -176,7 +174,7 @@ void plan_column(struct plan *p, size_t j) {
 
 static void move(struct plan *p, struct plan_node *q) {
     const struct kern *k = q->k;
-    if (k->op == KERN_LEAF) k->cls->prepare(k, p->cols, q->col_f, 1);
+    if (k->op == KERN_LEAF) leaf_prepare(k, p->cols, q->col_f, 1);
     double ignored[KERN_MAX_PAR];
     if (k->op == KERN_CHANGE) q->hc[0] = k->cls->weight(k->par, p->cols.x[k->col[0]], ignored);
     for (size_t i = 0; i < q->nkids; i++) move(p, q->kid[i]);
@@ -185,15 +183,6 @@ static void move(struct plan *p, struct plan_node *q) {
 void plan_move(struct plan *p) {
     move(p, p->root);
     gather(p, p->root, 0);
-}
-
-static void strip_of(const struct plan *p, const struct plan_node *q, size_t i0, size_t m,
-                     struct kern_strip *s) {
-    s->row = q->row_f + i0;
-    s->ld = p->rows.n;
-    s->col = q->col;
-    s->m = m;
-    s->nf = q->nf;
 }
 
 static void callback_pair(struct plan *p, struct plan_node *q, size_t i, size_t j, bool diag,
@@ -209,8 +198,7 @@ static void callback_pair(struct plan *p, struct plan_node *q, size_t i, size_t 
 }
 
 static void leaf_strip(struct plan *p, struct plan_node *q, size_t i0, size_t m, double *out) {
-    struct kern_strip s;
-    strip_of(p, q, i0, m, &s);
+    struct kern_strip s = plan_view(p, q, i0, m);
     if (q->k->cls->expo) {
         memset(out, 0, m * sizeof *out);
         q->k->cls->expo(q->k, &s, out);
@@ -223,11 +211,10 @@ static void leaf_strip(struct plan *p, struct plan_node *q, size_t i0, size_t m,
 
 /* exp of the summed exponents of the first nexp kids, times their amplitudes. */
 static void exponentials(struct plan *p, struct plan_node *q, size_t i0, size_t m, double *out) {
-    struct kern_strip s;
     double amp = 1;
     memset(out, 0, m * sizeof *out);
     for (size_t c = 0; c < q->nexp; c++) {
-        strip_of(p, q->kid[c], i0, m, &s);
+        struct kern_strip s = plan_view(p, q->kid[c], i0, m);
         q->kid[c]->k->cls->expo(q->kid[c]->k, &s, out);
         amp *= q->kid[c]->amp;
     }
@@ -253,8 +240,7 @@ static void sum_strip(struct plan *p, struct plan_node *q, size_t j, size_t i0, 
     for (size_t c = 0; c < q->nkids; c++) {
         if (q->kid[c]->zero_off && j != i0) continue; /* strips of Gram matrices start below j */
         if (!first && has_add(q->kid[c]) && !q->kid[c]->lag) {
-            struct kern_strip s;
-            strip_of(p, q->kid[c], i0, m, &s);
+            struct kern_strip s = plan_view(p, q->kid[c], i0, m);
             q->kid[c]->k->cls->add(q->kid[c]->k, &s, q->kid[c]->amp, out);
             continue;
         }
@@ -292,14 +278,25 @@ void plan_strip(struct plan *p, struct plan_node *q, size_t j, size_t i0, size_t
     }
 }
 
+enum gpm_status plan_values(struct plan *p, size_t j, size_t i0, double *out) {
+    plan_column(p, j);
+    for (; i0 < p->rows.n; i0 += KERN_STRIP, out += KERN_STRIP)
+        plan_strip(p, p->root, j, i0, plan_width(p, i0), out);
+    return p->status;
+}
+
+struct kern_strip plan_self(const struct plan *p, const struct plan_node *q, size_t i) {
+    for (int f = 0; f < q->nf; f++) q->col[f] = q->row_f[(size_t)f * p->rows.n + i];
+    return plan_view(p, q, i, 1);
+}
+
 static void leaf_diag(struct plan *p, struct plan_node *q, size_t i0, size_t m, double *out) {
-    struct kern_pts x = p->rows;
-    x.x += i0;
-    x.n = m;
-    if (q->k->cls->diag)
-        q->k->cls->diag(q->k, x, out);
-    else
-        for (size_t i = 0; i < m; i++) out[i] = 1;
+    for (size_t i = 0; i < m; i++) {
+        out[i] = 1;
+        if (q->k->stationary) continue;
+        struct kern_strip s = plan_self(p, q, i0 + i);
+        q->k->cls->value(q->k, &s, &out[i]);
+    }
     if (q->amp != 1) p->v->scale(m, q->amp, out);
 }
 

@@ -27,6 +27,7 @@ struct plan_node {
     double *lag;       /* its values */
     double *lag_sum;   /* gradient: weights by lag */
     double *buf;       /* scratch for one strip */
+    double *own;       /* gradient: by the leaf's parameters */
 };
 
 struct plan {
@@ -46,6 +47,17 @@ static inline size_t lag_of(size_t a, size_t b) {
     return a > b ? a - b : b - a;
 }
 
+/* Rows [i0, i0+m) of a leaf against the fixed point. */
+static inline struct kern_strip plan_view(const struct plan *p, const struct plan_node *q,
+                                          size_t i0, size_t m) {
+    struct kern_strip s = {q->row_f + i0, p->rows.n, q->col, m, q->nf};
+    return s;
+}
+static inline size_t plan_width(const struct plan *p,
+                                size_t i0) { /* of the strip that begins there */
+    return p->rows.n - i0 < KERN_STRIP ? p->rows.n - i0 : KERN_STRIP;
+}
+
 /* GPM_E_ARG when the inputs do not fit. */
 GPM_MUST_USE enum gpm_status plan_init(struct plan *p, const struct kern *k, struct kern_pts rows,
                                        struct kern_pts cols, bool square);
@@ -56,9 +68,14 @@ void plan_move(struct plan *p);
  * sum_i w_i k. */
 double plan_slope(struct plan *p, const double *w, double *g);
 void plan_column(struct plan *p, size_t j); /* makes point j of cols the fixed point */
+/* Values of all rows from i0 on against point j of cols, which becomes the fixed one; the status so
+ * far. */
+enum gpm_status plan_values(struct plan *p, size_t j, size_t i0, double *out);
 /* Values of rows [i0, i0+m), m <= KERN_STRIP, against the fixed point j. */
 void plan_strip(struct plan *p, struct plan_node *q, size_t j, size_t i0, size_t m, double *out);
-/* K(x_i, x_i) for rows [i0, i0+m). */
+/* Row i against itself, which becomes the fixed point of this leaf. */
+struct kern_strip plan_self(const struct plan *p, const struct plan_node *q, size_t i);
+/* K(x_i, x_i) for rows [i0, i0+m); leaves no point fixed. */
 void plan_diag(struct plan *p, struct plan_node *q, size_t i0, size_t m, double *out);
 /* g[p] += sum_i w_i dK(x_i, x_0)/dpar_p over all rows against the fixed point 0. */
 void plan_column_grad(struct plan *p, const double *w, double *g);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The platform's kernels with unit variance and squared length scale: other parametrisations of the
- * leaves (gp_cov_se(l2) is SE(sf=1, l=sqrt(l2))). And the change operators' weight functions.
+ * leaves (gp_cov_se(l2) is SE(sf=1, l=sqrt(l2))).
  * gp_cov_const, gp_cov_scale, gp_cov_bias, gp_cov_sum and gp_cov_product are CONST, kern_scale,
  * kern_sum with CONST, kern_sum and kern_product.
  */
@@ -39,42 +39,11 @@ static void from_origin(const double *par, double *b, double *jac) {
     jac[1] = 1;
 }
 
-static double sigmoid(double z) {
-    return z >= 0 ? 1 / (1 + exp(-z)) : exp(z) / (1 + exp(z));
-}
-
-/* CP(tau, s): h = sigmoid((x - tau)/s). */
-static double switch_weight(const double *par, double x, double *dh) {
-    double z = (x - par[0]) / par[1], h = sigmoid(z), slope = h * (1 - h) / par[1];
-    if (dh) {
-        dh[0] = -slope;
-        dh[1] = -slope * z;
-    }
-    return h;
-}
-
-/* CW(tau1, tau2, s): h = sigmoid((x - tau1)/s) (1 - sigmoid((x - tau2)/s)). */
-static double window_weight(const double *par, double x, double *dh) {
-    double z1 = (x - par[0]) / par[2], z2 = (x - par[1]) / par[2];
-    double a = sigmoid(z1), b = sigmoid(-z2);
-    if (dh) {
-        double da = a * (1 - a) / par[2] * b, db = b * (1 - b) / par[2] * a;
-        dh[0] = -da;
-        dh[1] = db;
-        dh[2] = -da * z1 + db * z2;
-    }
-    return a * b;
-}
-
 #define ALIAS(nm, sym, leaf, text, words, alg)                                                     \
     .name = nm, .symbol = sym, .doc = text, .phrase = words, .op = KERN_ALIAS, .algebra = alg,     \
     .base = leaf
 #define L2                                                                                         \
     { "l2", KERN_POSITIVE, KERN_T_LOG, KERN_P_LOGNORMAL, -4.24, 2, 1, false }
-#define LOCATION(nm, at)                                                                           \
-    { nm, KERN_REAL, KERN_T_NONE, KERN_P_UNIFORM, 0.05, 0.95, at, false }
-#define WIDTH                                                                                      \
-    { "s", KERN_POSITIVE, KERN_T_LOG, KERN_P_LOGNORMAL, -3, 1, 0.05, false }
 
 const struct kern_class kern_rows_platform[] = {
     {ALIAS("gp_cov_se", "SE", "SE", "exp(-(x-x')^2 / (2 l2))", "a smooth function", KERN_ALG_SE),
@@ -100,27 +69,5 @@ const struct kern_class kern_rows_platform[] = {
            KERN_ALG_LIN),
      .npar = 1, .par = {{"origin", KERN_REAL, KERN_T_NONE, KERN_P_NORMAL, 0.5, 0.8, 0, false}},
      .to_base = from_origin},
-    {.name = NULL},
-};
-
-const struct kern_class kern_rows_change[] = {
-    {.name = "CP",
-     .symbol = "CP",
-     .op = KERN_CHANGE,
-     .one_column = true,
-     .doc = "(1-h)(1-h') k1 + h h' k2, h = 1 / (1 + exp(-(x - tau)/s))",
-     .phrase = "a change from one behaviour to another",
-     .npar = 2,
-     .par = {LOCATION("tau", 0.5), WIDTH},
-     .weight = switch_weight},
-    {.name = "CW",
-     .symbol = "CW",
-     .op = KERN_CHANGE,
-     .one_column = true,
-     .doc = "(1-h)(1-h') k1 + h h' k2, h = sigmoid((x - tau1)/s) (1 - sigmoid((x - tau2)/s))",
-     .phrase = "another behaviour inside a window",
-     .npar = 3,
-     .par = {LOCATION("tau1", 0.3), LOCATION("tau2", 0.7), WIDTH},
-     .weight = window_weight},
     {.name = NULL},
 };

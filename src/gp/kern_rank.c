@@ -8,14 +8,10 @@
 #include <math.h>
 #include <string.h>
 
-static bool constant(const struct kern *k) {
-    return k->op == KERN_LEAF && k->cls->algebra == KERN_ALG_CONST;
-}
-
 bool kern_rank_one(const struct kern *k) {
     if (k->op == KERN_ALIAS) k = k->kid[0];
     switch (k->op) {
-    case KERN_LEAF: return (k->cls->rank_one || constant(k)) && kern_amplitude(k) > 0;
+    case KERN_LEAF: return (kern_is_line(k) || kern_is_constant(k)) && kern_amplitude(k) > 0;
     case KERN_PRODUCT:
         for (size_t i = 0; i < k->nkids; i++)
             if (!kern_rank_one(k->kid[i])) return false;
@@ -41,12 +37,12 @@ void plan_phi(struct plan *p, const struct plan_node *q, double *phi) {
 }
 
 static void leaf_grad(struct plan *p, const struct plan_node *q, double *w, double *g) {
+    size_t n = p->rows.n;
     double gb[KERN_MAX_PAR] = {0}, a = sqrt(q->amp), total = 0;
-    for (size_t i = 0; i < p->rows.n; i++) total += a * w[i] * (q->nf ? q->row_f[i] : 1);
-    p->v->scale(p->rows.n, a, w);
-    if (q->k->cls->feature_grad) q->k->cls->feature_grad(q->k, p->rows, w, gb);
-    if (q->k->cls->amp == KERN_AMP_SQUARE) gb[0] = total / q->k->par[0];
-    if (q->k->cls->amp == KERN_AMP_LINEAR) gb[0] = 0.5 * total / q->k->par[0];
+    for (size_t i = 0; i < n; i++) total += a * w[i] * (q->nf ? q->row_f[i] : 1);
+    gb[0] = (q->k->cls->amp == KERN_AMP_SQUARE ? 1 : 0.5) * total / q->k->par[0];
+    for (size_t c = 1; c < q->k->npar; c++) /* the derivatives follow the feature; x - c has -1 */
+        gb[c] = a * (q->k->cls->weight ? p->v->dot(n, w, q->row_f + c * n) : -p->v->sum(n, w));
     plan_deliver(q, gb, g);
 }
 

@@ -12,79 +12,69 @@
 #include "gp/kern_class.h"
 #include "gp/kern_leaf.h"
 
-#include "la/vec.h"
-
 #include <float.h>
 #include <math.h>
-#include <string.h>
 
 enum { L = 1, ODDS = 2, RHO = 3 }; /* the length scale is parameter 1 of every row here */
 
-static int columns(const struct kern *k, int dim) {
-    return leaf_dim(k, dim);
+/* SE carries the 1/2 of its exponent in its features. */
+static void se_expo(const struct kern *k, const struct kern_strip *s, double *out);
+static double stretch(const struct kern *k) {
+    return k->cls->expo == se_expo ? M_SQRT1_2 : 1;
 }
 
-static void scaled(const struct kern *k, struct kern_pts x, double *f, size_t ld, double factor) {
+static void scaled(const struct kern *k, struct kern_pts x, double *f, size_t ld) {
     for (int c = 0; c < leaf_dim(k, x.dim); c++) {
         const double *from = leaf_col(k, x, c);
-        double s = factor / kern_par(k, L, c);
+        double s = stretch(k) / kern_par(k, L, c);
         for (size_t i = 0; i < x.n; i++) f[(size_t)c * ld + i] = from[i] * s;
     }
-}
-
-static void prepare(const struct kern *k, struct kern_pts x, double *f, size_t ld) {
-    scaled(k, x, f, ld, 1);
-}
-
-static void se_prepare(const struct kern *k, struct kern_pts x, double *f, size_t ld) {
-    scaled(k, x, f, ld, 0.70710678118654752440);
-}
-
-/* q = r^2 over the strip. */
-static void squared(const struct kern_strip *s, double *q) {
-    const struct vec_ops *v = vec_ops();
-    memset(q, 0, s->m * sizeof *q);
-    for (int c = 0; c < s->nf; c++) v->add_sqdiff(s->m, s->row + (size_t)c * s->ld, s->col[c], q);
 }
 
 /* From e_i = w_i times -2 dk/d(r^2), over factor: dk/dl_c = factor sum_i e_i (u_ic - u_jc)^2 / l_c,
  * and in the fixed point dk/dx'_c = factor sum_i e_i (u_ic - u_jc) / l_c. */
 enum wanted { LENGTHS, POINT };
 
-static void spread_one(const struct kern *k, const struct kern_strip *s, enum wanted want, int c,
-                       const double *e, double factor, double *g) {
+static void spread(const struct kern *k, const struct kern_strip *s, enum wanted want, int c,
+                   const double *e, double factor, double *g) {
     const struct vec_ops *v = vec_ops();
     const double *row = s->row + (size_t)c * s->ld;
     int p = kern_par_index(k, L, c);
+    factor /= k->par[p];
     if (want == LENGTHS)
-        g[p] += factor / k->par[p] * v->dot_sqdiff(s->m, e, row, s->col[c]);
+        g[p] += factor * v->dot_sqdiff(s->m, e, row, s->col[c]);
     else
-        g[leaf_place(k, c)] += factor / k->par[p] * v->dot_diff(s->m, e, row, s->col[c]);
+        g[leaf_place(k, c)] += factor * stretch(k) * v->dot_diff(s->m, e, row, s->col[c]);
 }
 
-static void spread(const struct kern *k, const struct kern_strip *s, enum wanted want,
-                   const double *e, double factor, double *g) {
-    for (int c = 0; c < s->nf; c++) spread_one(k, s, want, c, e, factor, g);
+static double radial(const struct kern *k, const struct kern_strip *s, enum wanted want,
+                     const double *w, double *g) {
+    double e[KERN_STRIP], value = 0;
+    if (k->cls->fall) {
+        value = k->cls->fall(k, s, w, e, want == LENGTHS ? g : NULL);
+        w = e;
+    }
+    for (int c = 0; c < s->nf; c++) spread(k, s, want, c, w, k->cls->fall_factor, g);
+    return value;
 }
-
-/* For rows that say how fast they fall. */
 static void radial_grad(const struct kern *k, const struct kern_strip *s, const double *w,
                         double *g) {
-    double e[KERN_STRIP];
-    g[0] += k->cls->fall(k, s, w, e);
-    spread(k, s, LENGTHS, e, k->cls->fall_factor, g);
+    g[0] += radial(k, s, LENGTHS, w, g);
 }
 static double radial_slope(const struct kern *k, const struct kern_strip *s, const double *w,
                            double *g) {
-    double e[KERN_STRIP], value = k->cls->fall(k, s, w, e);
-    spread(k, s, POINT, e, k->cls->fall_factor, g);
-    return value;
+    return radial(k, s, POINT, w, g);
 }
 
 /* Frequencies: normal, times a factor that is drawn once for all columns. */
-static void radial_wave(const struct kern *k, int dim, double factor, struct kern_wave *f) {
+static bool radial_wave(const struct kern *k, int dim, double factor, struct kern_wave *f) {
     for (int c = 0; c < leaf_dim(k, dim); c++)
         f->w[leaf_place(k, c)] += factor * kern_normal(f) / kern_par(k, L, c);
+    return true;
+}
+/* That of a Matern kernel; the others' are Gamma mixtures of SE. */
+static bool matern_wave(const struct kern *k, int dim, double nu, double rho, struct kern_wave *f) {
+    return radial_wave(k, dim, sqrt(nu / kern_gamma(f, nu)) / rho, f);
 }
 
 /* SE: log k = -sum (u - u')^2, d log k / dl = 2 (u - u')^2 / l. */
@@ -92,25 +82,14 @@ static void se_expo(const struct kern *k, const struct kern_strip *s, double *ou
     const struct vec_ops *v = vec_ops();
     for (int c = 0; c < s->nf; c++) v->sub_sqdiff(s->m, s->row + (size_t)c * s->ld, s->col[c], out);
 }
-
-static void se_grad(const struct kern *k, const struct kern_strip *s, const double *w, double *g) {
-    spread(k, s, LENGTHS, w, 2, g);
-}
-
-static double se_slope(const struct kern *k, const struct kern_strip *s, const double *w,
-                       double *g) {
-    spread(k, s, POINT, w, M_SQRT2, g);
-    return 0;
-}
 static bool se_wave(const struct kern *k, int dim, struct kern_wave *f) {
-    radial_wave(k, dim, 1, f);
-    return true;
+    return radial_wave(k, dim, 1, f);
 }
 
 /* RQ: log k = -alpha log B, B = 1 + q / (2 alpha). */
 static void rq_base(const struct kern *k, const struct kern_strip *s, double *b) {
     double h = 0.5 / k->par[k->npar - 1];
-    squared(s, b);
+    leaf_squared(s, b);
     for (size_t i = 0; i < s->m; i++) b[i] = 1 + h * b[i];
 }
 
@@ -122,32 +101,33 @@ static void rq_expo(const struct kern *k, const struct kern_strip *s, double *ou
 }
 
 /* d/dl = (u-u')^2 / (l B); d/dalpha = -log B + (B - 1) / B. */
-static void rq_grad(const struct kern *k, const struct kern_strip *s, const double *w, double *g) {
-    double b[KERN_STRIP], wb[KERN_STRIP], sum = 0;
+static double rq_fall(const struct kern *k, const struct kern_strip *s, const double *w, double *e,
+                      double *g) {
+    double b[KERN_STRIP], sum = 0;
     rq_base(k, s, b);
     for (size_t i = 0; i < s->m; i++) {
-        wb[i] = w[i] / b[i];
-        sum += w[i] - wb[i];
+        e[i] = w[i] / b[i];
+        sum += w[i] - e[i];
     }
-    spread(k, s, LENGTHS, wb, 1, g);
+    if (!g) return 0;
     vec_ops()->log(s->m, b);
     g[k->npar - 1] += sum - vec_ops()->dot(s->m, w, b);
+    return 0;
 }
 
 static bool rq_wave(const struct kern *k, int dim, struct kern_wave *f) {
     double alpha = k->par[k->npar - 1];
-    radial_wave(k, dim, sqrt(kern_gamma(f, alpha) / alpha), f);
-    return true;
+    return radial_wave(k, dim, sqrt(kern_gamma(f, alpha) / alpha), f);
 }
 
 /* Cauchy: 1 / B, B = 1 + r^2; -2 dk/d(r^2) = 2 / B^2. */
 static void cauchy_value(const struct kern *k, const struct kern_strip *s, double *out) {
-    squared(s, out);
+    leaf_squared(s, out);
     for (size_t i = 0; i < s->m; i++) out[i] = 1 / (1 + out[i]);
 }
 
 static double cauchy_fall(const struct kern *k, const struct kern_strip *s, const double *w,
-                          double *e) {
+                          double *e, double *g) {
     double sum = 0;
     cauchy_value(k, s, e);
     for (size_t i = 0; i < s->m; i++) {
@@ -159,75 +139,75 @@ static double cauchy_fall(const struct kern *k, const struct kern_strip *s, cons
 
 /* 1 / B is the mean of exp(-r^2 g) over g ~ Gamma(1). */
 static bool cauchy_wave(const struct kern *k, int dim, struct kern_wave *f) {
-    radial_wave(k, dim, sqrt(2 * kern_gamma(f, 1)), f);
-    return true;
+    return radial_wave(k, dim, sqrt(2 * kern_gamma(f, 1)), f);
 }
 
-/* Matern: a = sqrt(2 nu) r. */
-static void distance(const struct kern_strip *s, double factor, double *a) {
-    squared(s, a);
-    for (size_t i = 0; i < s->m; i++) a[i] = factor * sqrt(a[i]);
+/* Matern: a = sqrt(2 nu) r, in units of which the point is rho further off; e = exp(-a). */
+static const double SQRT3 = 1.7320508075688772935, SQRT5 = 2.2360679774997896964;
+
+static void decay(size_t m, const double *q, double factor, double *a, double *e) {
+    for (size_t i = 0; i < m; i++) e[i] = -(a[i] = factor * sqrt(q[i]));
+    vec_ops()->exp_scale(m, 1, e);
 }
 
 static void mat12_expo(const struct kern *k, const struct kern_strip *s, double *out) {
-    double a[KERN_STRIP];
-    distance(s, 1, a);
-    vec_ops()->axpy(s->m, -1, a, out);
+    double q[KERN_STRIP];
+    leaf_squared(s, q);
+    for (size_t i = 0; i < s->m; i++) out[i] -= sqrt(q[i]);
 }
 
 /* d(-r)/dl = (u-u')^2 / (l r), 0 at r = 0. */
-static void mat12_grad(const struct kern *k, const struct kern_strip *s, const double *w,
-                       double *g) {
-    double a[KERN_STRIP];
-    distance(s, 1, a);
-    for (size_t i = 0; i < s->m; i++) a[i] = a[i] > 0 ? w[i] / a[i] : 0;
-    spread(k, s, LENGTHS, a, 1, g);
+static double mat12_fall(const struct kern *k, const struct kern_strip *s, const double *w,
+                         double *e, double *g) {
+    leaf_squared(s, e);
+    for (size_t i = 0; i < s->m; i++) e[i] = e[i] > 0 ? w[i] / sqrt(e[i]) : 0;
+    return 0;
 }
 
 static bool mat12_wave(const struct kern *k, int dim, struct kern_wave *f) {
-    radial_wave(k, dim, sqrt(0.5 / kern_gamma(f, 0.5)), f);
-    return true;
+    return matern_wave(k, dim, 0.5, 1, f);
 }
-
-/* e = exp(-a), a kept. */
-static void decay(const struct kern_strip *s, double factor, double *a, double *e) {
-    distance(s, factor, a);
-    for (size_t i = 0; i < s->m; i++) e[i] = -a[i];
-    vec_ops()->exp_scale(s->m, 1, e);
-}
-
-static const double SQRT3 = 1.7320508075688772935, SQRT5 = 2.2360679774997896964;
 
 static void mat32_value(const struct kern *k, const struct kern_strip *s, double *out) {
     double a[KERN_STRIP];
-    decay(s, SQRT3, a, out);
+    leaf_squared(s, a);
+    decay(s->m, a, SQRT3, a, out);
     for (size_t i = 0; i < s->m; i++) out[i] *= 1 + a[i];
 }
 
 /* dk/dl = 3 exp(-a) (u-u')^2 / l. part: w exp(-a); the sum of w k. */
 static double mat32_fall(const struct kern *k, const struct kern_strip *s, const double *w,
-                         double *e) {
+                         double *e, double *g) {
     double a[KERN_STRIP];
-    decay(s, SQRT3, a, e);
+    leaf_squared(s, a);
+    decay(s->m, a, SQRT3, a, e);
     vec_ops()->mul(s->m, w, e);
     return vec_ops()->sum(s->m, e) + vec_ops()->dot(s->m, a, e);
 }
 static bool mat32_wave(const struct kern *k, int dim, struct kern_wave *f) {
-    radial_wave(k, dim, sqrt(1.5 / kern_gamma(f, 1.5)), f);
-    return true;
+    return matern_wave(k, dim, 1.5, 1, f);
+}
+
+static inline double m52(double a, double e) {
+    return (1 + a * (1 + a * (1.0 / 3))) * e;
+}
+static inline double m52_fall(double a, double e) { /* -2 dM52/d(r^2) */
+    return (5.0 / 3) * (1 + a) * e;
 }
 
 static void mat52_value(const struct kern *k, const struct kern_strip *s, double *out) {
     double a[KERN_STRIP];
-    decay(s, SQRT5, a, out);
-    for (size_t i = 0; i < s->m; i++) out[i] *= 1 + a[i] * (1 + a[i] * (1.0 / 3));
+    leaf_squared(s, a);
+    decay(s->m, a, SQRT5, a, out);
+    for (size_t i = 0; i < s->m; i++) out[i] = m52(a[i], out[i]);
 }
 
 /* dk/dl = 5/3 (1 + a) exp(-a) (u-u')^2 / l. part: w (1 + a) exp(-a); the sum of w k. */
 static double mat52_fall(const struct kern *k, const struct kern_strip *s, const double *w,
-                         double *e) {
+                         double *e, double *g) {
     double a[KERN_STRIP];
-    decay(s, SQRT5, a, e);
+    leaf_squared(s, a);
+    decay(s->m, a, SQRT5, a, e);
     for (size_t i = 0; i < s->m; i++) {
         double t = w[i] * e[i];
         e[i] = t * (1 + a[i]);
@@ -236,16 +216,15 @@ static double mat52_fall(const struct kern *k, const struct kern_strip *s, const
     return vec_ops()->sum(s->m, e) + (1.0 / 3) * vec_ops()->sum(s->m, a);
 }
 static bool mat52_wave(const struct kern *k, int dim, struct kern_wave *f) {
-    radial_wave(k, dim, sqrt(2.5 / kern_gamma(f, 2.5)), f);
-    return true;
+    return matern_wave(k, dim, 2.5, 1, f);
 }
 
 /* Gamma-exponential: log k = -r^gamma = -exp(gamma/2 log q). t = r^gamma, lq = log q. */
 static void gamma_parts(const struct kern *k, const struct kern_strip *s, double *t, double *lq) {
-    squared(s, lq);
+    leaf_squared(s, lq);
     for (size_t i = 0; i < s->m; i++) lq[i] = lq[i] > DBL_MIN ? lq[i] : DBL_MIN;
     vec_ops()->log(s->m, lq);
-    for (size_t i = 0; i < s->m; i++) t[i] = 0.5 * k->par[k->npar - 1] * lq[i];
+    vec_ops()->scale_to(s->m, 0.5 * k->par[k->npar - 1], lq, t);
     vec_ops()->exp_scale(s->m, 1, t);
 }
 
@@ -256,15 +235,15 @@ static void gamma_expo(const struct kern *k, const struct kern_strip *s, double 
 }
 
 /* d/dl = gamma r^(gamma-2) (u-u')^2 / l; d/dgamma = -r^gamma log r. */
-static void gamma_grad(const struct kern *k, const struct kern_strip *s, const double *w,
-                       double *g) {
-    double t[KERN_STRIP], lq[KERN_STRIP], wt[KERN_STRIP], q[KERN_STRIP];
+static double gamma_fall(const struct kern *k, const struct kern_strip *s, const double *w,
+                         double *e, double *g) {
+    double t[KERN_STRIP], lq[KERN_STRIP];
     gamma_parts(k, s, t, lq);
-    squared(s, q);
-    vec_ops()->mul_to(s->m, w, t, wt);
-    g[k->npar - 1] -= 0.5 * vec_ops()->dot(s->m, wt, lq);
-    for (size_t i = 0; i < s->m; i++) wt[i] = q[i] > DBL_MIN ? wt[i] / q[i] : 0;
-    spread(k, s, LENGTHS, wt, k->par[k->npar - 1], g);
+    vec_ops()->mul(s->m, w, t);
+    if (g) g[k->npar - 1] -= 0.5 * vec_ops()->dot(s->m, t, lq);
+    leaf_squared(s, e);
+    for (size_t i = 0; i < s->m; i++) e[i] = e[i] > DBL_MIN ? k->par[k->npar - 1] * t[i] / e[i] : 0;
+    return 0;
 }
 
 /* ---- mixtures with shared lengths ---- */
@@ -274,46 +253,31 @@ static double share(const struct kern *k) {
     return odds / (1 + odds);
 }
 
-/* a = sqrt(factor q), e = exp(-a). */
-static void decay_of(size_t m, const double *q, double factor, double *a, double *e) {
-    for (size_t i = 0; i < m; i++) e[i] = -(a[i] = sqrt(factor * q[i]));
-    vec_ops()->exp_scale(m, 1, e);
-}
-
-static inline double m52(double a, double e) {
-    return (1 + a * (1 + a * (1.0 / 3))) * e;
-}
-static inline double m52_fall(double a, double e) { /* -2 dM52/d(r^2) */
-    return (5.0 / 3) * (1 + a) * e;
-}
-
-/* The value, and the derivatives in rho and the odds, from their sums. */
-static void shape_grad(const struct kern *k, double value, double d_rho, double d_share,
-                       double *g) {
+/* The derivatives in rho and the odds, from their sums; g NULL: not wanted. */
+static void shape_grad(const struct kern *k, double d_rho, double d_share, double *g) {
     double w = share(k);
-    g[0] += value;
+    if (!g) return;
     g[kern_par_index(k, RHO, 0)] += d_rho / kern_par(k, RHO, 0);
     g[kern_par_index(k, ODDS, 0)] += d_share * w * (1 - w) / kern_par(k, ODDS, 0);
 }
 
 static void mix_value(const struct kern *k, const struct kern_strip *s, double *out) {
-    double q[KERN_STRIP], a[KERN_STRIP], a3[KERN_STRIP], e3[KERN_STRIP];
-    double w = share(k), rho = kern_par(k, RHO, 0);
-    squared(s, q);
-    decay_of(s->m, q, 5, a, out);
-    decay_of(s->m, q, 3 / (rho * rho), a3, e3);
+    double q[KERN_STRIP], a[KERN_STRIP], a3[KERN_STRIP], e3[KERN_STRIP], w = share(k);
+    leaf_squared(s, q);
+    decay(s->m, q, SQRT5, a, out);
+    decay(s->m, q, SQRT3 / kern_par(k, RHO, 0), a3, e3);
     for (size_t i = 0; i < s->m; i++)
         out[i] = (1 - w) * m52(a[i], out[i]) + w * (1 + a3[i]) * e3[i];
 }
 
-static double mix_slopes(const struct kern *k, const struct kern_strip *s, enum wanted want,
-                         const double *weight, double *g) {
-    double q[KERN_STRIP], a[KERN_STRIP], e[KERN_STRIP], a3[KERN_STRIP], e3[KERN_STRIP];
+static double mix_fall(const struct kern *k, const struct kern_strip *s, const double *weight,
+                       double *e, double *g) {
+    double q[KERN_STRIP], a[KERN_STRIP], a3[KERN_STRIP], e3[KERN_STRIP];
     double w = share(k), rho = kern_par(k, RHO, 0), inv2 = 1 / (rho * rho), near = 0, far = 0,
            dr = 0;
-    squared(s, q);
-    decay_of(s->m, q, 5, a, e);
-    decay_of(s->m, q, 3 * inv2, a3, e3);
+    leaf_squared(s, q);
+    decay(s->m, q, SQRT5, a, e);
+    decay(s->m, q, SQRT3 / rho, a3, e3);
     for (size_t i = 0; i < s->m; i++) {
         double fall = w * 3 * e3[i] * inv2;
         near += weight[i] * m52(a[i], e[i]);
@@ -321,38 +285,26 @@ static double mix_slopes(const struct kern *k, const struct kern_strip *s, enum 
         dr += weight[i] * fall * q[i];
         e[i] = weight[i] * ((1 - w) * m52_fall(a[i], e[i]) + fall);
     }
-    spread(k, s, want, e, 1, g);
-    double value = (1 - w) * near + w * far;
-    if (want == LENGTHS) shape_grad(k, value, dr, far - near, g);
-    return value;
+    shape_grad(k, dr, far - near, g);
+    return (1 - w) * near + w * far;
 }
 
-static void mix_grad(const struct kern *k, const struct kern_strip *s, const double *w, double *g) {
-    mix_slopes(k, s, LENGTHS, w, g);
-}
-static double mix_slope(const struct kern *k, const struct kern_strip *s, const double *w,
-                        double *g) {
-    return mix_slopes(k, s, POINT, w, g);
-}
 static bool mix_wave(const struct kern *k, int dim, struct kern_wave *f) {
     bool far = f->uniform(f->user) < share(k);
-    double nu = far ? 1.5 : 2.5, rho = far ? kern_par(k, RHO, 0) : 1;
-    radial_wave(k, dim, sqrt(nu / kern_gamma(f, nu)) / rho, f);
-    return true;
+    return matern_wave(k, dim, far ? 1.5 : 2.5, far ? kern_par(k, RHO, 0) : 1, f);
 }
 
 /* a and e of the part of one column. */
 static void column_decay(const struct kern_strip *s, int c, double *a, double *e) {
-    const double *row = s->row + (size_t)c * s->ld;
-    for (size_t i = 0; i < s->m; i++) e[i] = -(a[i] = SQRT5 * fabs(row[i] - s->col[c]));
-    vec_ops()->exp_scale(s->m, 1, e);
+    struct kern_strip one = {s->row + (size_t)c * s->ld, s->ld, s->col + c, s->m, 1};
+    leaf_squared(&one, a);
+    decay(s->m, a, SQRT5, a, e);
 }
 
 static void add_value(const struct kern *k, const struct kern_strip *s, double *out) {
-    double q[KERN_STRIP], a[KERN_STRIP], e[KERN_STRIP];
-    double w = share(k), rho = kern_par(k, RHO, 0);
-    squared(s, q);
-    decay_of(s->m, q, 5 / (rho * rho), a, out);
+    double a[KERN_STRIP], e[KERN_STRIP], w = share(k);
+    leaf_squared(s, a);
+    decay(s->m, a, SQRT5 / kern_par(k, RHO, 0), a, out);
     for (size_t i = 0; i < s->m; i++) out[i] = (1 - w) * m52(a[i], out[i]);
     for (int c = 0; c < s->nf; c++) {
         column_decay(s, c, a, e);
@@ -365,8 +317,8 @@ static double add_slopes(const struct kern *k, const struct kern_strip *s, enum 
     double q[KERN_STRIP], a[KERN_STRIP], e[KERN_STRIP], both[KERN_STRIP];
     double w = share(k), rho = kern_par(k, RHO, 0), inv2 = 1 / (rho * rho), joint = 0, alone = 0,
            dr = 0;
-    squared(s, q);
-    decay_of(s->m, q, 5 * inv2, a, both);
+    leaf_squared(s, q);
+    decay(s->m, q, SQRT5 / rho, a, both);
     for (size_t i = 0; i < s->m; i++) {
         double fall = (1 - w) * m52_fall(a[i], both[i]) * inv2;
         joint += weight[i] * m52(a[i], both[i]);
@@ -379,15 +331,14 @@ static double add_slopes(const struct kern *k, const struct kern_strip *s, enum 
             alone += weight[i] * m52(a[i], e[i]) / s->nf;
             e[i] = both[i] + weight[i] * w / s->nf * m52_fall(a[i], e[i]);
         }
-        spread_one(k, s, want, c, e, 1, g);
+        spread(k, s, want, c, e, 1, g);
     }
-    double value = (1 - w) * joint + w * alone;
-    if (want == LENGTHS) shape_grad(k, value, dr, alone - joint, g);
-    return value;
+    shape_grad(k, dr, alone - joint, want == LENGTHS ? g : NULL);
+    return (1 - w) * joint + w * alone;
 }
 
 static void add_grad(const struct kern *k, const struct kern_strip *s, const double *w, double *g) {
-    add_slopes(k, s, LENGTHS, w, g);
+    g[0] += add_slopes(k, s, LENGTHS, w, g);
 }
 static double add_slope(const struct kern *k, const struct kern_strip *s, const double *w,
                         double *g) {
@@ -395,12 +346,8 @@ static double add_slope(const struct kern *k, const struct kern_strip *s, const 
 }
 static bool add_wave(const struct kern *k, int dim, struct kern_wave *f) {
     int c = (int)(f->uniform(f->user) * leaf_dim(k, dim));
-    bool alone = f->uniform(f->user) < share(k);
-    double factor = sqrt(2.5 / kern_gamma(f, 2.5));
-    if (alone)
-        f->w[leaf_place(k, c)] += factor * kern_normal(f) / kern_par(k, L, c);
-    else
-        radial_wave(k, dim, factor / kern_par(k, RHO, 0), f);
+    if (f->uniform(f->user) >= share(k)) return matern_wave(k, dim, 2.5, kern_par(k, RHO, 0), f);
+    f->w[leaf_place(k, c)] += sqrt(2.5 / kern_gamma(f, 2.5)) * kern_normal(f) / kern_par(k, L, c);
     return true;
 }
 
@@ -414,16 +361,18 @@ static bool add_wave(const struct kern *k, int dim, struct kern_wave *f) {
     KERN_SF, LENGTH, {"odds", KERN_POSITIVE, KERN_T_LOG, KERN_P_LOGNORMAL, 0, 1.5, 1, false}, {    \
         "rho", KERN_POSITIVE, KERN_T_LOG, KERN_P_LOGNORMAL, 1.4, 0.7, 4, false                     \
     }
-#define RADIAL(nm, text, words, alg)                                                               \
+#define SCALED(nm, text, words, alg)                                                               \
     .name = nm, .symbol = nm, .doc = text, .phrase = words, .op = KERN_LEAF, .algebra = alg,       \
-    .amp = KERN_AMP_SQUARE, .stationary = true, .features = columns
+    .amp = KERN_AMP_SQUARE, .stationary = true, .features = 1, .prepare = scaled,                  \
+    .grad_value = true
+#define RADIAL(nm, text, words, alg)                                                               \
+    SCALED(nm, text, words, alg), .grad = radial_grad, .slope = radial_slope
 
 const struct kern_class kern_rows_stationary[] = {
     {RADIAL("SE", "sf^2 exp(-(x-x')^2 / (2 l^2))", "a smooth function", KERN_ALG_SE),
      .maker = {"make_squaredexp", "make_se"}, .npar = 2,
      .motif = {KERN_ROLE_SMOOTH, false, 1, "SE", NULL, 1, true, "a smooth function"},
-     .par = {KERN_SF, LENGTH}, .prepare = se_prepare, .expo = se_expo, .grad = se_grad,
-     .slope = se_slope, .wave = se_wave},
+     .par = {KERN_SF, LENGTH}, .expo = se_expo, .fall_factor = 2, .wave = se_wave, .order = -2},
     {RADIAL("RQ", "sf^2 (1 + (x-x')^2 / (2 alpha l^2))^-alpha",
             "a function that varies on several scales", KERN_ALG_STAT),
      .motif = {KERN_ROLE_SMOOTH, false, 6, "RQ", NULL, 1, false, "a smooth function"},
@@ -431,42 +380,39 @@ const struct kern_class kern_rows_stationary[] = {
      .par = {KERN_SF,
              LENGTH,
              {"alpha", KERN_POSITIVE, KERN_T_LOG, KERN_P_LOGNORMAL, 0, 1, 1, false}},
-     .prepare = prepare, .expo = rq_expo, .grad = rq_grad, .wave = rq_wave},
+     .expo = rq_expo, .fall = rq_fall, .fall_factor = 1, .wave = rq_wave},
     {RADIAL("CAUCHY", "sf^2 / (1 + (x-x')^2 / l^2)", "a function whose correlation fades slowly",
             KERN_ALG_STAT),
      .motif = {KERN_ROLE_SMOOTH, false, 12, "CAUCHY", NULL, 1, false,
                "a smooth function with a long memory"},
-     .maker = {"make_cauchy"}, .npar = 2, .par = {KERN_SF, LENGTH}, .prepare = prepare,
-     .value = cauchy_value, .fall = cauchy_fall, .fall_factor = 2, .grad = radial_grad,
-     .grad_value = true, .slope = radial_slope, .wave = cauchy_wave},
+     .maker = {"make_cauchy"}, .npar = 2, .par = {KERN_SF, LENGTH}, .value = cauchy_value,
+     .fall = cauchy_fall, .fall_factor = 2, .wave = cauchy_wave},
     {RADIAL("MAT12", "sf^2 exp(-|x-x'| / l)", "a rough, continuous function", KERN_ALG_STAT),
      .motif = {KERN_ROLE_SMOOTH, false, 10, "MAT12", "OU", 1, false, "a rough function"},
-     .maker = {"make_matern_12"}, .npar = 2, .par = {KERN_SF, LENGTH}, .prepare = prepare,
-     .expo = mat12_expo, .grad = mat12_grad, .wave = mat12_wave},
+     .maker = {"make_matern_12"}, .npar = 2, .par = {KERN_SF, LENGTH}, .expo = mat12_expo,
+     .fall = mat12_fall, .fall_factor = 1, .wave = mat12_wave},
     {RADIAL("MAT32", "sf^2 (1 + a) exp(-a), a = sqrt(3) |x-x'| / l",
             "a function with continuous slope", KERN_ALG_STAT),
      .motif = {KERN_ROLE_SMOOTH, false, 4, "MAT32", "MAT", 1, false, "a rough function"},
-     .maker = {"make_matern_32"}, .npar = 2, .par = {KERN_SF, LENGTH}, .prepare = prepare,
-     .value = mat32_value, .fall = mat32_fall, .fall_factor = 3, .grad = radial_grad,
-     .grad_value = true, .slope = radial_slope, .wave = mat32_wave},
+     .maker = {"make_matern_32"}, .npar = 2, .par = {KERN_SF, LENGTH}, .value = mat32_value,
+     .fall = mat32_fall, .fall_factor = 3, .wave = mat32_wave},
     {RADIAL("MAT52", "sf^2 (1 + a + a^2/3) exp(-a), a = sqrt(5) |x-x'| / l",
             "a function with continuous curvature", KERN_ALG_STAT),
      .motif = {KERN_ROLE_SMOOTH, false, 11, "MAT52", NULL, 1, false, "a smooth function"},
-     .maker = {"make_matern_52"}, .npar = 2, .par = {KERN_SF, LENGTH}, .prepare = prepare,
-     .value = mat52_value, .fall = mat52_fall, .fall_factor = 5.0 / 3, .grad = radial_grad,
-     .grad_value = true, .slope = radial_slope, .wave = mat52_wave},
+     .maker = {"make_matern_52"}, .npar = 2, .par = {KERN_SF, LENGTH}, .value = mat52_value,
+     .fall = mat52_fall, .fall_factor = 5.0 / 3, .wave = mat52_wave},
     {RADIAL("GE", "sf^2 exp(-(|x-x'| / l)^gamma)", "a function of adjustable roughness",
             KERN_ALG_STAT),
      .maker = {"make_gamma_exponential"}, .npar = 3,
      .par = {KERN_SF, LENGTH, {"gamma", KERN_UPTO2, KERN_T_LOGIT2, KERN_P_UNIFORM, 0, 2, 1, false}},
-     .prepare = prepare, .expo = gamma_expo, .grad = gamma_grad},
+     .expo = gamma_expo, .fall = gamma_fall, .fall_factor = 1},
     {RADIAL("MIX", "sf^2 ((1-w) MAT52(l) + w MAT32(rho l)), w = odds/(1+odds)",
             "a ripple on a funnel", KERN_ALG_STAT),
-     .npar = 4, .par = {MIXTURE}, .prepare = prepare, .value = mix_value, .grad = mix_grad,
-     .grad_value = true, .slope = mix_slope, .wave = mix_wave},
-    {RADIAL("ADD", "sf^2 (w mean_c MAT52(l_c) + (1-w) MAT52(rho l)), w = odds/(1+odds)",
+     .npar = 4, .par = {MIXTURE}, .value = mix_value, .fall = mix_fall, .fall_factor = 1,
+     .wave = mix_wave},
+    {SCALED("ADD", "sf^2 (w mean_c MAT52(l_c) + (1-w) MAT52(rho l)), w = odds/(1+odds)",
             "a sum of functions of one input each, with interaction", KERN_ALG_STAT),
-     .npar = 4, .par = {MIXTURE}, .prepare = prepare, .value = add_value, .grad = add_grad,
-     .grad_value = true, .slope = add_slope, .wave = add_wave},
+     .npar = 4, .par = {MIXTURE}, .value = add_value, .grad = add_grad, .slope = add_slope,
+     .wave = add_wave},
     {.name = NULL},
 };

@@ -52,13 +52,9 @@ static void move_to(struct kern_view *v, const double *x) {
 }
 
 enum gpm_status kern_view_row(struct kern_view *v, const double *x, double *out) {
-    struct plan *p = &v->plan;
-    size_t n = p->rows.n;
     move_to(v, x);
-    for (size_t i = 0; i < n; i += KERN_STRIP)
-        plan_strip(p, p->root, 0, i, n - i < KERN_STRIP ? n - i : KERN_STRIP, out + i);
-    enum gpm_status st = p->status;
-    p->status = GPM_OK;
+    enum gpm_status st = plan_values(&v->plan, 0, 0, out);
+    v->plan.status = GPM_OK;
     return st;
 }
 

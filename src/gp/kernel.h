@@ -183,13 +183,9 @@ GPM_MUST_USE enum gpm_status kern_fill(const struct kern *k, struct kern_pts x, 
 GPM_MUST_USE enum gpm_status kern_cross(const struct kern *k, struct kern_pts rows,
                                         struct kern_pts cols, double *a, size_t ld);
 GPM_MUST_USE enum gpm_status kern_diag(const struct kern *k, struct kern_pts x, double *d);
-/* g[p] = sum_ij M_ij dK_ij / dtheta_p over the whole symmetric matrix, M given by its lower
- * triangle. Callback leaves have no parameters, fixed ones get 0. */
-GPM_MUST_USE enum gpm_status kern_grad(const struct kern *k, struct kern_pts x, const double *m,
-                                       size_t ld, double *g);
-
-/* The same added to g, with weights alpha alpha' - M (alpha NULL: M), as the likelihood's gradient
- * needs them. */
+/* g[p] += sum_ij M_ij dK_ij / dtheta_p over the whole symmetric matrix, M given by its lower
+ * triangle; alpha not NULL: with the weights alpha alpha' - M, as the likelihood's gradient needs
+ * them. Callback leaves have no parameters, fixed ones get 0. */
 GPM_MUST_USE enum gpm_status kern_grad_add(const struct kern *k, struct kern_pts x,
                                            const double *alpha, const double *m, size_t ld,
                                            double *g);
