@@ -8,6 +8,7 @@
 #include "api/gp_handle.h"
 #include "base/mem.h"
 #include "gp/gp_path.h"
+#include "gp/kern_class.h"
 #include "gp/kernel.h"
 #include "gp/mean.h"
 #include "math/rng.h"
@@ -127,8 +128,8 @@ enum gpm_status gpm_kernel_with_params(const gpm_kernel *k, const double *theta,
 int gpm_kernel_row(size_t i, const char **name, const char **formula) {
     const struct kern_class *row = kern_class_at(i);
     if (!row) return 0;
-    *name = kern_class_name(row);
-    *formula = kern_class_doc(row);
+    *name = row->name;
+    *formula = row->doc;
     return 1;
 }
 

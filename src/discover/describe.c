@@ -7,6 +7,7 @@
  */
 #include "base/ascii.h"
 #include "base/mem.h"
+#include "gp/kern_class.h"
 #include "discover/discovery.h"
 #include <math.h>
 #include <string.h>
@@ -136,7 +137,7 @@ static const struct motif {
 
 static bool has_direction(unsigned mask) {
     for (int f = factor_next(mask, -1); f < FACTOR_MAX; f = factor_next(mask, f))
-        if (kern_class_motif(factor_class(f))->direction) return true;
+        if (factor_class(f)->motif.direction) return true;
     return false;
 }
 

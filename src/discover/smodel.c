@@ -3,6 +3,7 @@
  * Data on the standardised scale, the parameters of a structure and their priors.
  */
 #include "discover/smodel.h"
+#include "gp/kern_class.h"
 #include "base/mem.h"
 #include "math/rng.h"
 #include <math.h>
@@ -170,7 +171,7 @@ static int add_interval(struct smodel *m, int kind, int term, bool logs, double 
 
 /* Parameter p of a factor with the prior of its row. A period is at least 2.1 steps long. */
 static int add_par(struct smodel *m, int kind, int term, int f, size_t p) {
-    const struct kern_param *row = kern_class_param(factor_class(f), p);
+    const struct kern_param *row = &factor_class(f)->par[p];
     double a = row->prior_a, b = row->prior_b;
     if (row->prior == KERN_P_UNIFORM) return add_interval(m, kind, term, false, a, b);
     if (row->prior == KERN_P_LOGUNIFORM)
@@ -197,8 +198,7 @@ static void layout_term(struct smodel *m, int k, struct term t) {
     e->sd = add_par(m, sd, k, first_of(t.mask), 0);
     if (smooth >= 0) {
         e->l = add_par(m, per >= 0 ? SPAR_L_PER : SPAR_L, k, smooth, 1);
-        if (kern_class_nparam(factor_class(smooth)) > 2)
-            e->alpha = add_par(m, SPAR_ALPHA, k, smooth, 2);
+        if (factor_class(smooth)->npar > 2) e->alpha = add_par(m, SPAR_ALPHA, k, smooth, 2);
     }
     if (per >= 0) {
         e->period = add_par(m, SPAR_PERIOD, k, per, 1);
@@ -242,7 +242,7 @@ void smodel_init(struct smodel *m, const struct smodel_data *data, const struct 
         copies = same ? copies + 1 : 1;
         m->log_copies += log(copies);
     }
-    const struct kern_param *tau = kern_class_param(kern_change_class(false), 0);
+    const struct kern_param *tau = &kern_change_class(false)->par[0];
     if (s->change != CHANGE_NONE)
         m->tau = add_interval(m, SPAR_TAU, -1, false, tau->prior_a, tau->prior_b);
     if (s->change == CHANGE_WINDOW) m->width = add_interval(m, SPAR_WIDTH, -1, false, 0.03, 0.6);

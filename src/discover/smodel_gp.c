@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "discover/smodel.h"
 #include "gp/gp.h"
+#include "gp/kern_class.h"
 #include <math.h>
 #include <string.h>
 
@@ -62,9 +63,9 @@ static struct kern *factor_kernel(struct expression *e, const struct sterm *t, i
                                   double unit) {
     const struct kern_class *row = factor_class(f);
     double par[8];
-    for (size_t p = 0; p < kern_class_nparam(row); p++, e->n_theta++) {
+    for (size_t p = 0; p < row->npar; p++, e->n_theta++) {
         int i = bound_par(t, factor_role(f), p, first);
-        par[p] = i < 0 ? held(kern_class_param(row, p), p) : bind(e, i, p ? 1 : unit);
+        par[p] = i < 0 ? held(&row->par[p], p) : bind(e, i, p ? 1 : unit);
     }
     return kern_leaf(row, par, NULL);
 }
@@ -73,7 +74,7 @@ static struct kern *term_kernel(struct expression *e, const struct sterm *t) {
     struct kern *out = NULL;
     double unit = 1;
     for (int f = 0; f < FACTOR_MAX; f++)
-        if (t->mask & FACTOR_BIT(f)) unit *= kern_class_motif(factor_class(f))->unit;
+        if (t->mask & FACTOR_BIT(f)) unit *= factor_class(f)->motif.unit;
     for (int f = 0; f < FACTOR_MAX; f++)
         if (t->mask & FACTOR_BIT(f))
             out = kern_join(KERN_PRODUCT, out, factor_kernel(e, t, f, !out, unit));

@@ -3,6 +3,7 @@
  * Structures: the factors of the kernel table, canonical form, text.
  */
 #include "discover/structure.h"
+#include "gp/kern_class.h"
 #include "base/ascii.h"
 #include "base/map.h"
 #include "base/mem.h"
@@ -17,7 +18,7 @@ static struct {
 } table = {.once = PTHREAD_ONCE_INIT};
 
 static const struct kern_motif *motif(int f) {
-    return kern_class_motif(table.row[f]);
+    return &table.row[f]->motif;
 }
 
 static int rank(const struct kern_motif *m) {
@@ -38,7 +39,7 @@ static bool stands_before(int a, int b) {
 static void read_table(void) {
     const struct kern_class *row;
     for (size_t i = 0; (row = kern_class_at(i)); i++)
-        if (kern_class_motif(row)->word) table.row[kern_class_motif(row)->id] = row;
+        if (row->motif.word) table.row[row->motif.id] = row;
     for (int a = 0; a < FACTOR_MAX; a++)
         for (int b = 0; b < FACTOR_MAX; b++)
             table.order[a] += table.row[a] && table.row[b] && stands_before(b, a);

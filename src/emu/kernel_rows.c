@@ -3,6 +3,7 @@
  * Constructors of kernels and mean functions, kernel algebra, kernel text: parse, simplify, struct.
  * The constructors of table kernels are made from the table: name, parameters, words. */
 #include "sp/kernel_value.h"
+#include "gp/kern_class.h"
 
 #include "base/mem.h"
 #include <string.h>
@@ -11,10 +12,9 @@
  * take their defaults. */
 static struct kern *leaf_kernel(const struct kern_class *row, double *par, size_t n, char **why) {
     const struct kern_class *other;
-    for (size_t i = 0; n < kern_class_nparam(row) && (other = kern_class_at(i)); i++)
-        if (!strcmp(kern_class_name(other), kern_class_name(row)) && kern_class_nparam(other) == n)
-            row = other;
-    for (; n < kern_class_nparam(row); n++) par[n] = kern_class_param(row, n)->fallback;
+    for (size_t i = 0; n < row->npar && (other = kern_class_at(i)); i++)
+        if (!strcmp(other->name, row->name) && other->npar == n) row = other;
+    for (; n < row->npar; n++) par[n] = row->par[n].fallback;
     return kern_leaf(row, par, why);
 }
 
@@ -235,10 +235,10 @@ static enum gpm_status k_eval(struct sp_call *c, value *out) {
 /* "(sf: number, c?: number) -> kernel" */
 static char *leaf_sig(const struct kern_class *row) {
     struct buf b = BUF_INIT;
-    size_t n = kern_class_nparam(row);
+    size_t n = row->npar;
     for (size_t p = 0; p < n; p++)
-        buf_printf(&b, "%s%s%s: number", p ? ", " : "(", kern_class_param(row, p)->name,
-                   p + kern_class_optional(row) >= n ? "?" : "");
+        buf_printf(&b, "%s%s%s: number", p ? ", " : "(", row->par[p].name,
+                   p + row->optional >= n ? "?" : "");
     buf_puts(&b, ") -> kernel");
     return buf_take(&b);
 }
@@ -247,10 +247,10 @@ static char *leaf_sig(const struct kern_class *row) {
 static char *leaf_example(const struct kern_class *row, const char *maker) {
     struct buf b = BUF_INIT;
     double par[8];
-    size_t n = kern_class_nparam(row) - kern_class_optional(row);
+    size_t n = row->npar - row->optional;
     buf_puts(&b, maker);
     for (size_t p = 0; p < n; p++) {
-        enum kern_domain domain = kern_class_param(row, p)->domain;
+        enum kern_domain domain = row->par[p].domain;
         par[p] = domain == KERN_UPTO2 ? 1.5 : domain == KERN_DEGREE ? 2 : (double)(p + 1);
         buf_printf(&b, "%s%g", p ? ", " : "(", par[p]);
     }
@@ -266,8 +266,7 @@ static char *leaf_doc(const struct kern_class *row, size_t i) {
     if (i > 0)
         buf_printf(&b, "The same as %s.", kern_class_maker(row, 0));
     else
-        buf_printf(&b, "%s: %s; %s.", kern_class_symbol(row), kern_class_doc(row),
-                   kern_class_phrase(row));
+        buf_printf(&b, "%s: %s; %s.", row->symbol, row->doc, row->phrase);
     return buf_take(&b);
 }
 

@@ -2,7 +2,7 @@
  * When and how a GP uses an approximation; contracts in gp.h and gp_approx.h. */
 #include "gp/gp_int.h"
 
-#include "gp/kern_class.h"
+#include "gp/kern_tree.h"
 
 #include "base/mem.h"
 

@@ -2,7 +2,7 @@
  * Cache of term matrices; see gp_cache.h. */
 #include "gp/gp_cache.h"
 
-#include "gp/kern_class.h"
+#include "gp/kern_tree.h"
 #include "gp/kern_plan.h"
 
 #include "base/mem.h"

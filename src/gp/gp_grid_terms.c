@@ -2,7 +2,7 @@
  * The terms of a kernel as the grid engine sees them; contracts in gp_grid.h. */
 #include "gp/gp_grid.h"
 
-#include "gp/kern_class.h"
+#include "gp/kern_tree.h"
 
 /* A Wiener process, perhaps times constants. */
 static const struct kern *walk_of(const struct kern *k, double *amp) {

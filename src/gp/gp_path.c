@@ -8,7 +8,7 @@
 #include "gp/gp_path.h"
 
 #include "gp/gp_int.h"
-#include "gp/kern_class.h"
+#include "gp/kern_tree.h"
 #include "gp/kern_leaf.h"
 
 #include "base/mem.h"

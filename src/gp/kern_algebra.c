@@ -10,7 +10,7 @@
  *   LIN(c1) + LIN(c2)        a1 (x-c1)(x'-c1) + a2 (x-c2)(x'-c2) = a (x-c)(x'-c) + d with a =
  * a1+a2, c = (a1 c1 + a2 c2)/a, d = sum_i a_i c_i^2 - a c^2
  */
-#include "gp/kern_class.h"
+#include "gp/kern_tree.h"
 
 #include "base/mem.h"
 #include "base/vec.h"

@@ -76,8 +76,8 @@ struct kern_class {
     bool not_psd; /* not positive semi-definite for every input (platform's tolerance kernels) */
     struct kern_motif motif;
     const char *maker[2]; /* procedures of the language; the row's own name when it has none */
-    int optional;         /* parameters at the end that they may leave out */
-    int npar;
+    size_t optional;      /* parameters at the end that they may leave out */
+    size_t npar;
     struct kern_param par[KERN_MAX_PAR];
 
     /* Leaves. par: expanded parameters (a vector parameter occupies `dim` or 1 places), x: the
@@ -117,63 +117,4 @@ struct kern_class {
      * function of one column: the same, par from the second one on. */
     double (*weight)(const double *par, double x, double *dh);
 };
-
-/* ---- the tree, for the files of this folder ---- */
-struct kern {
-    _Atomic(long) refs;
-    enum kern_op op;
-    const struct kern_class *cls;
-    uint64_t hash;
-    int depth;
-    bool stationary, callback;
-    size_t npar;  /* own parameters: leaf, alias, change; expanded */
-    size_t total; /* parameters of the whole subtree */
-    size_t
-        size; /* symbols of the expression written out, shared parts each time they stand there */
-    double *par;
-    size_t ard; /* length of the vector parameter, 1 when shared */
-    int *col;   /* columns, ncol = 0: all */
-    size_t ncol;
-    struct kern **kid; /* owned references */
-    size_t nkids;
-    kern_callback_fn fn; /* callback leaf */
-    void *user;
-    void (*drop)(void *);
-    char *label;
-};
-
-extern const struct kern_class kern_rows_stationary[], kern_rows_periodic[], kern_rows_linear[],
-    kern_rows_noise[], kern_rows_platform[], kern_rows_change[]; /* each ends with name NULL */
-
-/* By its name, or by the symbol that structures print (gp_cov_delta: DELTA), so that they can be
- * read back. */
-bool kern_class_called(const struct kern_class *cls, const char *name);
-/* Value of expanded parameter: p-th parameter of the row, for column c when it is a vector. */
-int kern_par_index(const struct kern *k, int p, int c);
-static inline double kern_par(const struct kern *k, int p, int c) {
-    return k->par[kern_par_index(k, p, c)];
-}
-double kern_amplitude(const struct kern *k); /* 1, par^2 or par */
-/* Value f f' with one feature f of each column: for a function of it see kern_phi. */
-static inline bool kern_is_line(const struct kern *k) {
-    return k->op == KERN_LEAF && (k->cls->weight || k->cls->algebra == KERN_ALG_LIN);
-}
-static inline bool kern_is_constant(const struct kern *k) {
-    return k->op == KERN_LEAF && k->cls->algebra == KERN_ALG_CONST;
-}
-static inline bool kern_is_white(const struct kern *k) {
-    return k->op == KERN_LEAF && k->cls->algebra == KERN_ALG_WN;
-}
-/* The operands of `op`, or the kernel itself when it is no such operation. */
-static inline size_t kern_nparts(const struct kern *k, enum kern_op op) {
-    return k->op == op ? k->nkids : 1;
-}
-static inline struct kern *kern_part(const struct kern *k, enum kern_op op, size_t i) {
-    return k->op == op ? k->kid[i] : (struct kern *)k;
-}
-/* The feature of a line at the value x of its column c. */
-double kern_phi(const struct kern *k, int c, double x);
-/* The same leaf with another first parameter, the amplitude's. */
-struct kern *kern_with_first(const struct kern *k, double first);
-struct kern *kern_nary(enum kern_op op, struct kern *const *kids, size_t n); /* takes own refs */
 #endif

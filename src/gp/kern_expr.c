@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Construction, comparison and parameters of kernel expression trees; contracts in kernel.h. */
-#include "gp/kern_class.h"
+#include "gp/kern_tree.h"
 
 #include "base/map.h"
 #include "base/mem.h"
@@ -25,7 +25,7 @@ int kern_par_index(const struct kern *k, int p, int c) {
 
 /* The row's parameter that expanded position i belongs to; *c: its place inside a vector, or -1. */
 static int par_of(const struct kern *k, size_t i, int *c) {
-    for (int p = 0; p < k->cls->npar; p++) {
+    for (size_t p = 0; p < k->cls->npar; p++) {
         size_t first = (size_t)kern_par_index(k, p, 0);
         size_t len = k->cls->par[p].vector ? k->ard : 1;
         if (i < first + len) {
@@ -108,7 +108,7 @@ static uint64_t hash_number(double v, uint64_t seed) {
  * callbacks, which have no other identity. */
 static void finish(struct kern *k) {
     uint64_t h = hash_mix((uint64_t)k->op + 17);
-    if (k->cls) h = hash_bytes(k->cls->name, strlen(k->cls->name), h + (uint64_t)k->cls->npar);
+    if (k->cls) h = hash_bytes(k->cls->name, strlen(k->cls->name), h + k->cls->npar);
     for (size_t i = 0; i < k->npar; i++) h = hash_number(k->par[i], h);
     for (size_t i = 0; i < k->ncol; i++) h = hash_mix(h ^ (uint64_t)(k->col[i] + 1));
     if (k->op == KERN_CALLBACK) h = hash_mix(h ^ MAP_PTR(k->user) ^ (uint64_t)(uintptr_t)k->fn);
@@ -143,9 +143,9 @@ struct kern *kern_leaf_on(const struct kern_class *cls, const double *par, size_
                           const int *col, size_t ncol, char **why) {
     struct kern *k = node_new(cls->op, cls);
     bool vector = false;
-    for (int p = 0; p < cls->npar; p++) vector = vector || cls->par[p].vector;
+    for (size_t p = 0; p < cls->npar; p++) vector = vector || cls->par[p].vector;
     k->ard = ard > 1 && vector ? ard : 1;
-    k->npar = (size_t)cls->npar + k->ard - 1;
+    k->npar = cls->npar + k->ard - 1;
     k->par = NEW_ARRAY(double, k->npar);
     memcpy(k->par, par, k->npar * sizeof *par);
     k->ncol = ncol;
@@ -198,12 +198,11 @@ struct kern *kern_leaf(const struct kern_class *cls, const double *par, char **w
 struct kern *kern_named(const char *name, const double *par, size_t npar, char **why) {
     const struct kern_class *row;
     for (size_t i = 0; (row = kern_class_at(i)); i++)
-        if (kern_class_called(row, name) && (size_t)row->npar == npar)
-            return kern_leaf(row, par, why);
+        if (kern_class_called(row, name) && row->npar == npar) return kern_leaf(row, par, why);
     struct buf b = BUF_INIT;
     row = kern_class_find(name);
     if (row)
-        buf_printf(&b, "%s takes %d parameters, not %zu", name, row->npar, npar);
+        buf_printf(&b, "%s takes %zu parameters, not %zu", name, row->npar, npar);
     else
         buf_printf(&b, "no kernel is called %s", name);
     complain(why, &b);
@@ -262,7 +261,7 @@ struct kern *kern_scale(double variance, struct kern *k) {
 struct kern *kern_change(const struct kern_class *cls, const double *par, int col,
                          struct kern *before, struct kern *after, char **why) {
     struct kern *k = node_new(KERN_CHANGE, cls);
-    k->npar = (size_t)cls->npar;
+    k->npar = cls->npar;
     k->par = NEW_ARRAY(double, k->npar);
     memcpy(k->par, par, k->npar * sizeof *par);
     k->col = NEW_ARRAY(int, 1);

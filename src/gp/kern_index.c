@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The list of kernel families and lookup by name. */
-#include "gp/kern_class.h"
+#include "gp/kern_tree.h"
 
 #include "base/mem.h"
 
@@ -29,42 +29,14 @@ const struct kern_class *kern_class_find(const char *name) {
     return NULL;
 }
 
-const char *kern_class_name(const struct kern_class *cls) {
-    return cls->name;
-}
-const char *kern_class_symbol(const struct kern_class *cls) {
-    return cls->symbol;
-}
-const char *kern_class_doc(const struct kern_class *cls) {
-    return cls->doc;
-}
-const char *kern_class_phrase(const struct kern_class *cls) {
-    return cls->phrase;
-}
-size_t kern_class_nparam(const struct kern_class *cls) {
-    return (size_t)cls->npar;
-}
-const struct kern_param *kern_class_param(const struct kern_class *cls, size_t i) {
-    return i < (size_t)cls->npar ? &cls->par[i] : NULL;
-}
-const struct kern_motif *kern_class_motif(const struct kern_class *cls) {
-    return &cls->motif;
-}
 const char *kern_class_maker(const struct kern_class *cls, size_t i) {
     if (cls->op == KERN_CHANGE || i > 1) return NULL;
     return i == 0 && !cls->maker[0] && strncmp(cls->name, "gp_cov_", 7) == 0 ? cls->name
                                                                              : cls->maker[i];
 }
-size_t kern_class_optional(const struct kern_class *cls) {
-    return (size_t)cls->optional;
-}
 const struct kern_class *kern_change_class(bool window) {
     return &kern_rows_change[window];
 }
-enum kern_op kern_class_op(const struct kern_class *cls) {
-    return cls->op;
-}
-
 /* Levenshtein distance, case ignored; names are short. */
 static size_t distance(const char *a, const char *b) {
     size_t row[40], n = strlen(b);

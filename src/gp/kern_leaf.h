@@ -4,7 +4,7 @@
  */
 #ifndef GP_KERN_LEAF_H
 #define GP_KERN_LEAF_H
-#include "gp/kern_class.h"
+#include "gp/kern_tree.h"
 
 #include "la/vec.h"
 

@@ -3,7 +3,7 @@
  * Constants, linear and polynomial kernels, ramps and steps, Wiener processes; and the change
  * operators, whose weights are steps.
  */
-#include "gp/kern_class.h"
+#include "gp/kern_tree.h"
 #include "gp/kern_leaf.h"
 
 #include "math/special.h"

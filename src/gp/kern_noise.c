@@ -4,7 +4,7 @@
  * which stand for it when inputs are compared approximately. Those are functions of the distance d;
  * the first one is a covariance only when "nearer than the tolerance" is transitive on the inputs.
  */
-#include "gp/kern_class.h"
+#include "gp/kern_tree.h"
 #include "gp/kern_leaf.h"
 
 #include <math.h>

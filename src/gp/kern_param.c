@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The flat parameter vector of a kernel: values, names, transforms, default priors. */
-#include "gp/kern_class.h"
+#include "gp/kern_tree.h"
 
 #include "base/mem.h"
 #include "math/special.h"

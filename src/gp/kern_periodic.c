@@ -4,7 +4,7 @@
  * and s = sin(2 pi x/p), and cos(2 pi (x - x')/p) = c c' + s s'. Note that
  * -2 sin^2(pi d/p) = cos(2 pi d/p) - 1 (the paper's formula lacks the minus sign).
  */
-#include "gp/kern_class.h"
+#include "gp/kern_tree.h"
 #include "gp/kern_leaf.h"
 
 #include "math/special.h"

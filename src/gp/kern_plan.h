@@ -6,7 +6,7 @@
 #ifndef GP_KERN_PLAN_H
 #define GP_KERN_PLAN_H
 #include "base/arena.h"
-#include "gp/kern_class.h"
+#include "gp/kern_tree.h"
 
 struct plan_node {
     const struct kern *k; /* aliases are resolved: this is their leaf */

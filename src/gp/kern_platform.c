@@ -5,7 +5,7 @@
  * gp_cov_const, gp_cov_scale, gp_cov_bias, gp_cov_sum and gp_cov_product are CONST, kern_scale,
  * kern_sum with CONST, kern_sum and kern_product.
  */
-#include "gp/kern_class.h"
+#include "gp/kern_tree.h"
 
 #include <math.h>
 

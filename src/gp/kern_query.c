@@ -2,6 +2,7 @@
  *
  * Queries over structures: recursive descent, evaluated on the list of terms.
  */
+#include "gp/kern_class.h"
 #include "gp/kern_query.h"
 #include "base/ascii.h"
 #include "base/mem.h"
@@ -32,8 +33,8 @@ static struct factors factors_of(const char *term) {
         size_t n = strcspn(term, "*");
         snprintf(name, sizeof name, "%.*s", (int)n, term);
         const struct kern_class *row = kern_class_find(name);
-        f.roles |= row ? 1u << kern_class_motif(row)->role : 0;
-        f.direction |= row && kern_class_motif(row)->direction;
+        f.roles |= row ? 1u << row->motif.role : 0;
+        f.direction |= row && row->motif.direction;
         f.n++;
         term += n + (term[n] == '*');
     }

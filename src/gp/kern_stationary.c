@@ -9,7 +9,7 @@
  *
  * with w = odds / (1 + odds).
  */
-#include "gp/kern_class.h"
+#include "gp/kern_tree.h"
 #include "gp/kern_leaf.h"
 
 #include <float.h>

@@ -5,7 +5,7 @@
  *   LIN(sf=1.2) + SE(sf=0.5, l=0.3) * PER(sf=1, p=12, l=0.7) + WN(sigma=0.1)
  *   4 * gp_cov_se(l2=0.64)      SE[0,2](sf=1, l=[0.3, 0.5])      CP(LIN, SE(l=2), tau=1988, s=0.5)
  */
-#include "gp/kern_class.h"
+#include "gp/kern_tree.h"
 
 #include "base/ascii.h"
 #include "base/mem.h"
@@ -25,7 +25,7 @@ static void print_columns(const struct kern *k, struct buf *out) {
 }
 
 static void print_params(const struct kern *k, struct buf *out, const char *sep) {
-    for (int p = 0; p < k->cls->npar; p++) {
+    for (size_t p = 0; p < k->cls->npar; p++) {
         bool list = k->cls->par[p].vector && k->ard > 1;
         buf_printf(out, "%s%s=%s", sep, k->cls->par[p].name, list ? "[" : "");
         sep = ", ";
@@ -181,8 +181,8 @@ static bool parse_arg(struct parser *p, struct args *a) {
 
 /* Place of argument i among the row's parameters, or -1. */
 static int slot(const struct kern_class *row, const struct args *a, size_t i) {
-    if (!a->name_len[i]) return i < (size_t)row->npar ? (int)i : -1;
-    for (int q = 0; q < row->npar; q++)
+    if (!a->name_len[i]) return i < row->npar ? (int)i : -1;
+    for (size_t q = 0; q < row->npar; q++)
         if (strlen(row->par[q].name) == a->name_len[i] &&
             memcmp(row->par[q].name, a->name[i], a->name_len[i]) == 0)
             return q;
@@ -210,7 +210,8 @@ static const struct kern_class *choose(struct parser *p, const char *name, const
         if (near) buf_printf(&b, "; did you mean %s?", near);
     } else {
         buf_printf(&b, "%s takes the parameters", any->name);
-        for (int q = 0; q < any->npar; q++) buf_printf(&b, "%s %s", q ? "," : "", any->par[q].name);
+        for (size_t q = 0; q < any->npar; q++)
+            buf_printf(&b, "%s %s", q ? "," : "", any->par[q].name);
     }
     fail(p, "%s", b.data);
     buf_release(&b);
@@ -230,7 +231,7 @@ static struct kern *assemble(struct parser *p, const struct kern_class *row, str
         count[q] = a->count[i];
         if (count[q] > 1) ard = count[q];
     }
-    for (int q = 0; q < row->npar; q++)
+    for (size_t q = 0; q < row->npar; q++)
         for (size_t c = 0; c < (row->par[q].vector ? ard : 1); c++)
             par[n++] = !given[q] ? row->par[q].fallback : given[q][count[q] > 1 ? c : 0];
     char *why = NULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Random numbers for random features; see kern_wave in kern_class.h. */
-#include "gp/kern_class.h"
+#include "gp/kern_tree.h"
 
 #include "base/map.h"
 

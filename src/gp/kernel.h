@@ -39,7 +39,7 @@ enum kern_op { KERN_LEAF, KERN_SUM, KERN_PRODUCT, KERN_CHANGE, KERN_ALIAS, KERN_
 bool kern_in_range(double v);                     /* zero, or between 1e-150 and 1e150 in size */
 bool kern_all_bounded(const double *v, size_t n); /* no NaN, none above 1e150 in size */
 
-/* ---- the table ---- */
+/* ---- the table; its rows are in kern_class.h ---- */
 enum kern_domain {
     KERN_REAL,
     KERN_POSITIVE,
@@ -94,19 +94,9 @@ struct kern_motif {
 
 /* By name, or by a symbol that is no other row's name; NULL when unknown. */
 const struct kern_class *kern_class_find(const char *name);
-const struct kern_class *kern_class_at(size_t i);            /* NULL past the last row */
-const char *kern_class_name(const struct kern_class *cls);   /* "SE", "gp_cov_se", "CP" ... */
-const char *kern_class_symbol(const struct kern_class *cls); /* the Struct symbol: "SE" for both */
-const char *kern_class_doc(const struct kern_class *cls);    /* the formula */
-const char *kern_class_phrase(const struct kern_class *cls); /* noun phrase for reports */
-size_t kern_class_nparam(const struct kern_class *cls);
-const struct kern_param *kern_class_param(const struct kern_class *cls, size_t i);
-enum kern_op kern_class_op(const struct kern_class *cls); /* KERN_LEAF, KERN_ALIAS or KERN_CHANGE */
-const struct kern_motif *kern_class_motif(const struct kern_class *cls);
-/* Procedure i of the language that makes the kernel, NULL past the last; how many of its
- * parameters, the last ones, may be left out. */
+const struct kern_class *kern_class_at(size_t i); /* NULL past the last row */
+/* Procedure i of the language that makes the kernel, NULL past the last. */
 const char *kern_class_maker(const struct kern_class *cls, size_t i);
-size_t kern_class_optional(const struct kern_class *cls);
 const struct kern_class *kern_change_class(bool window); /* CW, CP */
 /* The row closest in spelling, for messages; NULL when nothing is near. */
 const char *kern_class_suggest(const char *name);

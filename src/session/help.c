@@ -3,6 +3,7 @@
  * Help and completion, from the tables of procedures and operators. */
 #include "session/session.h"
 
+#include "gp/kern_class.h"
 #include "gp/kernel.h"
 
 #include <string.h>
@@ -83,9 +84,8 @@ static bool describe_kernel(const char *name, struct buf *out) {
     const struct kern_class *k = kern_class_find(name);
     if (!k) return false;
     buf_printf(out, "%s(", name);
-    for (size_t i = 0; i < kern_class_nparam(k); i++)
-        buf_printf(out, "%s%s", i ? ", " : "", kern_class_param(k, i)->name);
-    buf_printf(out, "): a kernel, %s\n    %s\n", kern_class_phrase(k), kern_class_doc(k));
+    for (size_t i = 0; i < k->npar; i++) buf_printf(out, "%s%s", i ? ", " : "", k->par[i].name);
+    buf_printf(out, "): a kernel, %s\n    %s\n", k->phrase, k->doc);
     const char *maker = kern_class_maker(k, 0);
     buf_printf(out, "    as text: parse(\"%s...\")%s%s\n", name, maker ? "; as a procedure: " : "",
                maker ? maker : "");

@@ -6,6 +6,7 @@
  */
 #include "support/check.h"
 
+#include "gp/kern_class.h"
 #include "gp/kernel.h"
 
 static uint64_t state_;
@@ -94,8 +95,8 @@ static void structures(void **state) {
 static void symbols_are_read_back(void **state) {
     const struct kern_class *row;
     for (size_t i = 0; (row = kern_class_at(i)); i++) {
-        if (kern_class_op(row) == KERN_CHANGE) continue;
-        struct kern *k = parse(kern_class_name(row));
+        if (row->op == KERN_CHANGE) continue;
+        struct kern *k = parse(row->name);
         struct buf one = BUF_INIT, two = BUF_INIT;
         assert_int_equal(kern_struct(k, &one), GPM_OK);
         assert_int_equal(kern_struct_canonical(one.data, &two, NULL), GPM_OK);
