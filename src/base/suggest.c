@@ -15,8 +15,9 @@ static unsigned min2(unsigned a, unsigned b) {
     return a < b ? a : b;
 }
 
-/* Optimal string alignment distance; both words are at most MAX_WORD long. */
-static unsigned distance(const char *a, size_t n, const char *b, size_t m) {
+/* Optimal string alignment distance. */
+unsigned edit_distance(const char *a, const char *b) {
+    size_t n = strnlen(a, MAX_WORD), m = strnlen(b, MAX_WORD);
     unsigned rows[3][MAX_WORD + 1];
     unsigned *before = rows[0], *prev = rows[1], *cur = rows[2];
     for (size_t j = 0; j <= m; j++) prev[j] = (unsigned)j;
@@ -50,7 +51,7 @@ const char *suggest_nearest(const char *word, const char *const *candidates, siz
         size_t longer = m > len ? m : len, diff = m > len ? m - len : len - m;
         unsigned limit = longer < 6 ? 1 : (unsigned)(longer / 3);
         if (diff > limit) continue;
-        unsigned d = distance(word, len, c, m);
+        unsigned d = edit_distance(word, c);
         if (d <= limit && d < best_d) {
             best = c;
             best_d = d;

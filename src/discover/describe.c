@@ -191,7 +191,7 @@ void describe_headline(const struct discovery *d, int term, struct buf *out) {
         buf_printf(out, "%s periodic function",
                    others & ~factors_of(KERN_ROLE_PERIODIC) ? "an approximately" : "an exactly");
     else
-        buf_puts(out, kern_class_motif(factor_class(factor_next(others, -1)))->english);
+        buf_puts(out, factor_class(factor_next(others, -1))->motif.english);
     if (!(e->mask & trend)) return;
     struct par_summary c = parameter_summary(discovery_top(d), e->c);
     buf_printf(out, " whose %s %s linearly", white ? "size" : "amplitude",

@@ -37,12 +37,14 @@ static bool work_on(struct work *w, size_t n) {
 struct term {
     double coef;
     VEC(struct kern *) f; /* owned references, canonical order */
+    struct buf text;      /* of the factors, once the terms are sorted */
 };
 typedef VEC(struct term) term_list;
 
 static void term_release(struct term *t) {
     for (size_t i = 0; i < t->f.n; i++) kern_unref(t->f.at[i]);
     vec_release(&t->f);
+    buf_release(&t->text);
 }
 
 static void list_release(term_list *l) {
@@ -288,7 +290,7 @@ static void multiply(term_list *acc, const term_list *by, struct work *w) {
     *acc = out;
 }
 
-static struct kern *rebuild(const term_list *l, const struct kern *whole, struct work *w);
+static struct kern *rebuild(term_list *l, const struct kern *whole, struct work *w);
 
 static void expand_product(const struct kern *k, term_list *out, struct work *w) {
     term_list acc = {0}, next = {0};
@@ -384,10 +386,7 @@ static void term_text(const struct term *t, struct buf *out, struct work *w) {
         else
             buf_puts(out, symbol_of(k));
         if (sum) buf_putc(out, ')');
-        if (k->ncol && !(k->op == KERN_CHANGE && k->col[0] == 0)) {
-            for (size_t c = 0; c < k->ncol; c++) buf_printf(out, c ? ",%d" : "[%d", k->col[c]);
-            buf_putc(out, ']');
-        }
+        kern_print_columns(k, out);
         if (k->op != KERN_CHANGE) continue;
         buf_putc(out, '(');
         write_struct(k->kid[0], out, w);
@@ -397,39 +396,12 @@ static void term_text(const struct term *t, struct buf *out, struct work *w) {
     }
 }
 
-struct keyed {
-    struct buf text;
-    size_t at;
-};
-
-static int compare_text(const void *pa, const void *pb) {
-    const struct keyed *a = pa, *b = pb;
-    int wa = strcmp(a->text.data, "WN") == 0, wb = strcmp(b->text.data, "WN") == 0;
-    if (wa != wb) return wa - wb;
-    int d = strcmp(a->text.data, b->text.data);
-    return d ? d : (a->at > b->at) - (a->at < b->at);
-}
-
-/* The terms' texts in canonical order: alphabetical, a lone WN last. Caller frees. */
-static struct keyed *sorted_texts(const term_list *l, struct work *w) {
-    struct keyed *key = NEW_ARRAY(struct keyed, l->n + 1);
-    for (size_t i = 0; i < l->n; i++) {
-        buf_init(&key[i].text);
-        key[i].at = i;
-        term_text(&l->at[i], &key[i].text, w);
-        work_on(w, key[i].text.len);
-    }
-    if (l->n) qsort(key, l->n, sizeof *key, compare_text);
-    return key;
-}
-
-static void texts_free(struct keyed *key, size_t n) {
-    for (size_t i = 0; i < n; i++) buf_release(&key[i].text);
-    mem_free(key);
-}
-
-static int compare_terms(const void *pa, const void *pb) { /* equal texts: by parameters */
+/* By text, a lone WN last; equal texts by their parameters. */
+static int compare_terms(const void *pa, const void *pb) {
     const struct term *a = pa, *b = pb;
+    int last = (strcmp(a->text.data, "WN") == 0) - (strcmp(b->text.data, "WN") == 0);
+    int order = last ? last : strcmp(a->text.data, b->text.data);
+    if (order) return order;
     for (size_t i = 0; i < a->f.n && i < b->f.n; i++) {
         int d = compare_factors(&a->f.at[i], &b->f.at[i]);
         if (d) return d;
@@ -437,22 +409,30 @@ static int compare_terms(const void *pa, const void *pb) { /* equal texts: by pa
     return (a->coef > b->coef) - (a->coef < b->coef);
 }
 
+/* Canonical order of the terms, with their texts. */
+static void sort_terms(term_list *l, struct work *w) {
+    for (size_t i = 0; i < l->n; i++) {
+        l->at[i].text.len = 0;
+        term_text(&l->at[i], &l->at[i].text, w);
+        work_on(w, l->at[i].text.len);
+    }
+    if (l->n > 1) qsort(l->at, l->n, sizeof *l->at, compare_terms);
+}
+
 /* The terms of `whole` as one kernel; itself when a coefficient is beyond the numbers. */
-static struct kern *rebuild(const term_list *l, const struct kern *whole, struct work *w) {
+static struct kern *rebuild(term_list *l, const struct kern *whole, struct work *w) {
     for (size_t i = 0; i < l->n; i++)
         if (!(l->at[i].coef <= 1e300) || (l->at[i].coef != 0 && l->at[i].coef < 1e-300))
             return kern_ref(whole);
     if (!w->left) return kern_ref(whole);
     if (!l->n) return kern_constant(0);
-    if (l->n > 1) qsort(l->at, l->n, sizeof *l->at, compare_terms);
-    struct keyed *key = sorted_texts(l, w);
+    sort_terms(l, w);
     struct kern **kids = NEW_ARRAY(struct kern *, l->n);
     size_t n = 0;
-    while (n < l->n && (kids[n] = rebuild_term(&l->at[key[n].at]))) n++;
+    while (n < l->n && (kids[n] = rebuild_term(&l->at[n]))) n++;
     struct kern *k = n == l->n ? kern_nary(KERN_SUM, kids, n) : NULL;
     for (size_t i = 0; i < n; i++) kern_unref(kids[i]);
     mem_free(kids);
-    texts_free(key, l->n);
     if (!k) w->left = 0; /* beyond what a kernel may be */
     return k ? k : kern_ref(whole);
 }
@@ -483,10 +463,9 @@ struct kern *kern_simplify(const struct kern *k) {
 static void write_struct(const struct kern *k, struct buf *out, struct work *w) {
     term_list l = {0};
     normal_form(k, &l, w);
-    struct keyed *key = sorted_texts(&l, w);
-    for (size_t i = 0; i < l.n; i++) buf_printf(out, "%s%s", i ? " + " : "", key[i].text.data);
+    sort_terms(&l, w);
+    for (size_t i = 0; i < l.n; i++) buf_printf(out, "%s%s", i ? " + " : "", l.at[i].text.data);
     if (!l.n) buf_puts(out, "0");
-    texts_free(key, l.n);
     list_release(&l);
 }
 
@@ -520,14 +499,13 @@ enum gpm_status kern_contains(const struct kern *k, const char *structure, bool 
     struct work w = {WORK_MAX};
     normal_form(k, &have, &w);
     normal_form(s, &want, &w);
-    struct keyed *a = sorted_texts(&have, &w), *b = sorted_texts(&want, &w);
+    sort_terms(&have, &w);
+    sort_terms(&want, &w);
     size_t i = 0, j = 0;
     for (; i < have.n && j < want.n; i++)
-        if (strcmp(a[i].text.data, b[j].text.data) == 0) j++;
+        if (strcmp(have.at[i].text.data, want.at[j].text.data) == 0) j++;
     *yes = j == want.n && want.n > 0;
     if (!w.left && why) *why = mem_strdup(KERN_TOO_LARGE);
-    texts_free(a, have.n);
-    texts_free(b, want.n);
     list_release(&have);
     list_release(&want);
     kern_unref(s);

@@ -23,17 +23,11 @@ int kern_par_index(const struct kern *k, int p, int c) {
     return k->cls->par[p].vector && k->ard > 1 ? p + c : p;
 }
 
-/* The row's parameter that expanded position i belongs to; *c: its place inside a vector, or -1. */
-static int par_of(const struct kern *k, size_t i, int *c) {
-    for (size_t p = 0; p < k->cls->npar; p++) {
-        size_t first = (size_t)kern_par_index(k, p, 0);
-        size_t len = k->cls->par[p].vector ? k->ard : 1;
-        if (i < first + len) {
-            *c = len > 1 ? (int)(i - first) : -1;
-            return p;
-        }
-    }
-    return -1;
+size_t kern_par_of(const struct kern *k, size_t i, int *c) {
+    size_t p = k->cls->npar - 1;
+    while (p > 0 && (size_t)kern_par_index(k, (int)p, 0) > i) p--;
+    *c = k->cls->par[p].vector && k->ard > 1 ? (int)i - kern_par_index(k, (int)p, 0) : -1;
+    return p;
 }
 
 double kern_amplitude(const struct kern *k) {
@@ -54,12 +48,6 @@ bool kern_all_bounded(const double *v, size_t n) {
     return true;
 }
 
-static const char *domain_text(enum kern_domain d) {
-    static const char *const text[] = {"a finite number", "positive", "zero or positive",
-                                       "above 0 and at most 2", "a whole number from 1 to 10"};
-    return text[d];
-}
-
 static bool in_domain(enum kern_domain d, double v) {
     if (!isfinite(v)) return false;
     switch (d) {
@@ -72,15 +60,18 @@ static bool in_domain(enum kern_domain d, double v) {
 }
 
 static bool check_params(const struct kern *k, char **why) {
+    static const char *const domain[] = {"a finite number", "positive", "zero or positive",
+                                         "above 0 and at most 2", "a whole number from 1 to 10"};
     for (size_t i = 0; i < k->npar; i++) {
-        int c, p = par_of(k, i, &c);
-        bool ok = in_domain(k->cls->par[p].domain, k->par[i]);
-        if (ok && (k->cls->par[p].domain == KERN_REAL ? kern_all_bounded(k->par + i, 1)
-                                                      : kern_in_range(k->par[i])))
+        int c;
+        const struct kern_param *p = &k->cls->par[kern_par_of(k, i, &c)];
+        bool ok = in_domain(p->domain, k->par[i]);
+        if (ok &&
+            (p->domain == KERN_REAL ? kern_all_bounded(k->par + i, 1) : kern_in_range(k->par[i])))
             continue;
         struct buf b = BUF_INIT;
-        buf_printf(&b, "%s: parameter %s must be %s, got ", k->cls->name, k->cls->par[p].name,
-                   ok ? KERN_RANGE_TEXT : domain_text(k->cls->par[p].domain));
+        buf_printf(&b, "%s: parameter %s must be %s, got ", k->cls->name, p->name,
+                   ok ? KERN_RANGE_TEXT : domain[p->domain]);
         buf_number(&b, k->par[i]);
         complain(why, &b);
         return false;

@@ -3,6 +3,7 @@
 #include "gp/kern_tree.h"
 
 #include "base/mem.h"
+#include "base/suggest.h"
 
 #include <string.h>
 
@@ -37,31 +38,12 @@ const char *kern_class_maker(const struct kern_class *cls, size_t i) {
 const struct kern_class *kern_change_class(bool window) {
     return &kern_rows_change[window];
 }
-/* Levenshtein distance, case ignored; names are short. */
-static size_t distance(const char *a, const char *b) {
-    size_t row[40], n = strlen(b);
-    if (n >= COUNT_OF(row)) return 99;
-    for (size_t j = 0; j <= n; j++) row[j] = j;
-    for (size_t i = 1; a[i - 1]; i++) {
-        size_t diag = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= n; j++) {
-            size_t up = row[j], best = diag + ((a[i - 1] | 32) != (b[j - 1] | 32));
-            if (up + 1 < best) best = up + 1;
-            if (row[j - 1] + 1 < best) best = row[j - 1] + 1;
-            diag = up;
-            row[j] = best;
-        }
-    }
-    return row[n];
-}
-
 const char *kern_class_suggest(const char *name) {
     const struct kern_class *row;
     const char *best = NULL;
     size_t near = strlen(name) / 3 + 2;
     for (size_t i = 0; (row = kern_class_at(i)); i++) {
-        size_t d = distance(name, row->name);
+        size_t d = edit_distance(name, row->name);
         if (d < near) near = d, best = row->name;
     }
     return best;

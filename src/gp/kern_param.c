@@ -37,18 +37,11 @@ static const struct kern *owner(const struct kern *k, size_t *i) {
     return k;
 }
 
-static int row_param(const struct kern *k, size_t i, int *c) {
-    int p = k->cls->npar - 1;
-    while (p > 0 && (size_t)kern_par_index(k, p, 0) > i) p--;
-    *c = k->cls->par[p].vector && k->ard > 1 ? (int)i - kern_par_index(k, p, 0) : -1;
-    return p;
-}
-
 const struct kern_param *kern_param_at(const struct kern *k, size_t i) {
     int c;
     if (i >= k->total) return NULL;
     const struct kern *o = owner(k, &i);
-    return &o->cls->par[row_param(o, i, &c)];
+    return &o->cls->par[kern_par_of(o, i, &c)];
 }
 
 /* How many nodes with this symbol have their parameters before place `target`; *total: of all. */
@@ -73,37 +66,33 @@ void kern_param_name(const struct kern *k, size_t i, struct buf *out) {
     if (i >= k->total) return;
     const struct kern *o = owner(k, &at);
     int before = count_before(k, o->cls->symbol, 0, i - at, &total);
-    int p = row_param(o, at, &c);
+    size_t p = kern_par_of(o, at, &c);
     buf_puts(out, o->cls->symbol);
     if (total > 1) buf_printf(out, "#%d", before + 1);
     buf_printf(out, ".%s", o->cls->par[p].name);
     if (c >= 0) buf_printf(out, "[%d]", c);
 }
 
-static struct kern *with(const struct kern *k, const double *theta, char **why) {
+struct kern *kern_with_params(const struct kern *k, const double *theta, char **why) {
     struct kern *kids[2] = {NULL, NULL}, **all = kids, *out = NULL;
-    if (k->total == 0) return kern_ref(k);
-    double *old = NEW_ARRAY(double, k->total);
-    kern_params(k, old);
-    bool same = memcmp(old, theta, k->total * sizeof *old) == 0;
-    mem_free(old);
-    if (same) return kern_ref(k); /* unchanged subtrees stay shared */
+    bool same = k->npar == 0 || memcmp(k->par, theta, k->npar * sizeof *theta) == 0;
     if (k->op == KERN_LEAF || k->op == KERN_ALIAS)
-        return kern_leaf_on(k->cls, theta, k->ard, k->col, k->ncol, why);
+        return same ? kern_ref(k) : kern_leaf_on(k->cls, theta, k->ard, k->col, k->ncol, why);
     const double *rest = theta + k->npar;
     if (k->nkids > 2) all = NEW_ARRAY(struct kern *, k->nkids);
     size_t n = 0;
-    for (; n < k->nkids && (all[n] = with(k->kid[n], rest, why)); n++) rest += k->kid[n]->total;
-    if (n == k->nkids)
+    for (; n < k->nkids && (all[n] = kern_with_params(k->kid[n], rest, why)); n++) {
+        rest += k->kid[n]->total;
+        same = same && all[n] == k->kid[n];
+    }
+    if (n == k->nkids && same)
+        out = kern_ref(k); /* unchanged subtrees stay shared */
+    else if (n == k->nkids)
         out = k->op == KERN_CHANGE ? kern_change(k->cls, theta, k->col[0], all[0], all[1], why)
                                    : kern_nary(k->op, all, n);
     while (n > 0) kern_unref(all[--n]);
     if (all != kids) mem_free(all);
     return out;
-}
-
-struct kern *kern_with_params(const struct kern *k, const double *theta, char **why) {
-    return with(k, theta, why);
 }
 
 /* Amplitudes may be 0 and still have a log transform: bounded away from -inf. */
@@ -141,7 +130,7 @@ void kern_constrain(const struct kern *k, const double *z, double *theta, double
 static double normal(double z, double mean, double sd, double *slope) {
     double r = (z - mean) / sd;
     *slope = -r / sd;
-    return -0.5 * r * r - log(sd) - 0.91893853320467274;
+    return -0.5 * r * r - log(sd) - LOG_SQRT_2PI;
 }
 
 double kern_log_scale_prior(const struct kern_param *p, double z, double mean, double *slope) {
@@ -152,18 +141,4 @@ double kern_log_scale_prior(const struct kern_param *p, double z, double mean, d
     double top = fmax(first, second), a = exp(first - top), b = exp(second - top);
     *slope = (a * *slope + b * other) / (a + b);
     return top + log(a + b);
-}
-
-double kern_param_log_prior(const struct kern_param *p, double v) {
-    double a = p->prior_a, b = p->prior_b, z;
-    switch (p->prior) {
-    case KERN_P_NORMAL: z = (v - a) / b; return -0.5 * z * z - log(b) - 0.91893853320467274;
-    case KERN_P_LOGNORMAL:
-        return v > 0 ? kern_log_scale_prior(p, log(v), a, &z) - log(v) : -INFINITY;
-    case KERN_P_GAMMA:
-        return v > 0 ? a * log(b) - log_gamma(a) + (a - 1) * log(v) - b * v : -INFINITY;
-    case KERN_P_LOGUNIFORM: return v >= a && v <= b ? -log(v * log(b / a)) : -INFINITY;
-    case KERN_P_UNIFORM: return v >= a && v <= b ? -log(b - a) : -INFINITY;
-    default: return 0;
-    }
 }

@@ -18,77 +18,42 @@ struct kern_query {
     int motif;
 };
 
-/* ---- motifs: tests of the factors of one canonical product ---- */
-struct factors {
-    unsigned roles; /* bits of enum kern_role */
-    size_t n;
-    bool direction; /* one of them counts as a trend */
-};
-#define ROLE(r) (1u << KERN_ROLE_##r)
+/* ---- motifs: what the factors of one canonical product have to be ---- */
+#define ROLE(r)   (1u << KERN_ROLE_##r)
+#define DIRECTION (1u << 31) /* a factor counts as a trend */
 
-static struct factors factors_of(const char *term) {
-    struct factors f = {0, 0, false};
-    while (*term) {
-        char name[64];
-        size_t n = strcspn(term, "*");
-        snprintf(name, sizeof name, "%.*s", (int)n, term);
-        const struct kern_class *row = kern_class_find(name);
-        f.roles |= row ? 1u << row->motif.role : 0;
-        f.direction |= row && row->motif.direction;
-        f.n++;
-        term += n + (term[n] == '*');
-    }
-    return f;
-}
-
-static bool repeats(struct factors f) {
-    return f.roles & ROLE(PERIODIC);
-}
-static bool is_trend(struct factors f) {
-    return f.direction && !(f.roles & (ROLE(PERIODIC) | ROLE(WHITE)));
-}
-static bool is_smooth(struct factors f) {
-    return f.n == 1 && f.roles & ROLE(SMOOTH);
-}
-static bool is_walk(struct factors f) {
-    return f.n == 1 && f.roles & ROLE(WALK) && !f.direction;
-}
-static bool is_white(struct factors f) {
-    return f.n == 1 && f.roles & ROLE(WHITE);
-}
-static bool is_heteroskedastic(struct factors f) {
-    return f.n == 2 && f.roles == (ROLE(TREND) | ROLE(WHITE));
-}
-static bool is_noise(struct factors f) {
-    return is_white(f) || is_heteroskedastic(f);
-}
-static bool is_amplitude(struct factors f) {
-    return f.roles & ROLE(TREND) && repeats(f);
-}
-static bool is_changing(struct factors f) {
-    return repeats(f) && f.roles & ROLE(SMOOTH);
-}
-static bool is_dated(struct factors f) {
-    return f.roles & ROLE(BREAK);
-}
-
-static const struct {
+static const struct motif {
     const char *name;
-    bool (*holds)(struct factors term);
-} motifs[] = {{"trend", is_trend},
-              {"recurring_pattern", repeats},
-              {"recurring", repeats},
-              {"periodic", repeats},
-              {"seasonal", repeats},
-              {"smooth", is_smooth},
-              {"random_walk", is_walk},
-              {"noise", is_noise},
-              {"white_noise", is_white},
-              {"heteroskedastic_noise", is_heteroskedastic},
-              {"heteroskedastic", is_heteroskedastic},
-              {"changing_amplitude", is_amplitude},
-              {"changing_pattern", is_changing},
-              {"change", is_dated}};
+    unsigned all, none; /* roles that occur, and that do not */
+    size_t n;           /* factors; 0: any number */
+} motifs[] = {{"trend", DIRECTION, ROLE(PERIODIC) | ROLE(WHITE), 0},
+              {"recurring_pattern", ROLE(PERIODIC), 0, 0},
+              {"recurring", ROLE(PERIODIC), 0, 0},
+              {"periodic", ROLE(PERIODIC), 0, 0},
+              {"seasonal", ROLE(PERIODIC), 0, 0},
+              {"smooth", ROLE(SMOOTH), 0, 1},
+              {"random_walk", ROLE(WALK), DIRECTION, 1},
+              {"white_noise", ROLE(WHITE), 0, 1},
+              {"noise", ROLE(WHITE), 0, 1}, /* or the next one */
+              {"noise", ROLE(TREND) | ROLE(WHITE), 0, 2},
+              {"heteroskedastic_noise", ROLE(TREND) | ROLE(WHITE), 0, 2},
+              {"heteroskedastic", ROLE(TREND) | ROLE(WHITE), 0, 2},
+              {"changing_amplitude", ROLE(TREND) | ROLE(PERIODIC), 0, 0},
+              {"changing_pattern", ROLE(PERIODIC) | ROLE(SMOOTH), 0, 0},
+              {"change", ROLE(BREAK), 0, 0}};
+
+static bool motif_fits(const struct motif *m, const char *term) {
+    unsigned roles = 0;
+    size_t n = 0, len;
+    for (; *term; term += len + (term[len] == '*'), n++) {
+        char name[64];
+        len = strcspn(term, "*");
+        snprintf(name, sizeof name, "%.*s", (int)len, term);
+        const struct kern_class *row = kern_class_find(name);
+        if (row) roles |= 1u << row->motif.role | (row->motif.direction ? DIRECTION : 0);
+    }
+    return (roles & m->all) == m->all && !(roles & m->none) && (!m->n || n == m->n);
+}
 
 static int motif_find(const char *s, size_t len) {
     for (size_t i = 0; i < COUNT_OF(motifs); i++) {
@@ -151,25 +116,18 @@ static struct kern_query *node(struct parser *s, enum op op, const struct kern_q
     return q;
 }
 
-static enum gpm_status parse_or(struct parser *s, struct kern_query **out);
+static enum gpm_status parse_chain(struct parser *s, enum op op, struct kern_query **out);
 
 /* motif := one or two words of the table above */
 static bool parse_motif(struct parser *s, struct kern_query **out) {
-    size_t n = word_length(s->p), m = 0;
-    if ((s->p[n] == ' ' || s->p[n] == '-') && (m = word_length(s->p + n + 1)) > 0) {
-        int two = motif_find(s->p, n + 1 + m);
-        if (two >= 0) {
-            *out = node(s, OP_MOTIF, NULL, NULL);
-            (*out)->motif = two;
-            s->p += n + 1 + m;
-            return true;
-        }
-    }
-    int one = motif_find(s->p, n);
-    if (one < 0) return false;
+    size_t one = word_length(s->p), len = one;
+    if (s->p[one] == ' ' || s->p[one] == '-') len += 1 + word_length(s->p + one + 1);
+    int found = motif_find(s->p, len);
+    if (found < 0) found = motif_find(s->p, len = one);
+    if (found < 0) return false;
     *out = node(s, OP_MOTIF, NULL, NULL);
-    (*out)->motif = one;
-    s->p += n;
+    (*out)->motif = found;
+    s->p += len;
     return true;
 }
 
@@ -227,7 +185,7 @@ static enum gpm_status parse_atom(struct parser *s, struct kern_query **out) {
     blanks(s);
     if (*s->p == '(') {
         s->p++;
-        enum gpm_status st = parse_or(s, out);
+        enum gpm_status st = parse_chain(s, OP_OR, out);
         if (st != GPM_OK) return st;
         blanks(s);
         if (*s->p != ')') return fail(s, "expected ')'");
@@ -260,24 +218,14 @@ static enum gpm_status parse_not(struct parser *s, struct kern_query **out) {
     return st;
 }
 
-/* and := not { ('&' | AND) not } */
-static enum gpm_status parse_and(struct parser *s, struct kern_query **out) {
-    enum gpm_status st = parse_not(s, out);
-    while (st == GPM_OK && take(s, "&", "and")) {
+/* and := not { ('&' | AND) not },  or := and { ('|' | OR) and } */
+static enum gpm_status parse_chain(struct parser *s, enum op op, struct kern_query **out) {
+    bool either = op == OP_OR;
+    enum gpm_status st = either ? parse_chain(s, OP_AND, out) : parse_not(s, out);
+    while (st == GPM_OK && take(s, either ? "|" : "&", either ? "or" : "and")) {
         struct kern_query *b;
-        st = parse_not(s, &b);
-        if (st == GPM_OK) *out = node(s, OP_AND, *out, b);
-    }
-    return st;
-}
-
-/* or := and { ('|' | OR) and } */
-static enum gpm_status parse_or(struct parser *s, struct kern_query **out) {
-    enum gpm_status st = parse_and(s, out);
-    while (st == GPM_OK && take(s, "|", "or")) {
-        struct kern_query *b;
-        st = parse_and(s, &b);
-        if (st == GPM_OK) *out = node(s, OP_OR, *out, b);
+        st = either ? parse_chain(s, OP_AND, &b) : parse_not(s, &b);
+        if (st == GPM_OK) *out = node(s, op, *out, b);
     }
     return st;
 }
@@ -286,7 +234,7 @@ enum gpm_status kern_query_parse(const char *text, struct arena *a, struct kern_
                                  struct buf *err) {
     struct parser s = {text, text, a, err, 0};
     struct kern_query *q = NULL;
-    enum gpm_status st = parse_or(&s, &q);
+    enum gpm_status st = parse_chain(&s, OP_OR, &q);
     if (st != GPM_OK) return st;
     blanks(&s);
     if (*s.p) return fail(&s, "expected '&', '|' or the end");
@@ -296,9 +244,11 @@ enum gpm_status kern_query_parse(const char *text, struct arena *a, struct kern_
 
 /* ---- evaluation ---- */
 static bool motif_holds(int motif, const char *const *terms, size_t n, bool change) {
-    if (motifs[motif].holds == is_dated && change) return true;
-    for (size_t i = 0; i < n; i++)
-        if (motifs[motif].holds(factors_of(terms[i]))) return true;
+    const struct motif *m = &motifs[motif], *end = motifs + COUNT_OF(motifs);
+    if (change && m->all == ROLE(BREAK)) return true;
+    for (; m < end && strcmp(m->name, motifs[motif].name) == 0; m++)
+        for (size_t i = 0; i < n; i++)
+            if (motif_fits(m, terms[i])) return true;
     return false;
 }
 

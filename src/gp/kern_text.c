@@ -17,7 +17,7 @@
 
 /* ---- printing ---- */
 
-static void print_columns(const struct kern *k, struct buf *out) {
+void kern_print_columns(const struct kern *k, struct buf *out) {
     if (!k->ncol || (k->op == KERN_CHANGE && k->col[0] == 0)) return;
     buf_putc(out, '[');
     for (size_t i = 0; i < k->ncol; i++) buf_printf(out, i ? ",%d" : "%d", k->col[i]);
@@ -59,7 +59,7 @@ void kern_print(const struct kern *k, struct buf *out) {
         return;
     }
     buf_puts(out, k->cls->name);
-    print_columns(k, out);
+    kern_print_columns(k, out);
     buf_putc(out, '(');
     if (k->op == KERN_CHANGE) {
         kern_print(k->kid[0], out);

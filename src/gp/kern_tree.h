@@ -33,6 +33,10 @@ extern const struct kern_class kern_rows_stationary[], kern_rows_periodic[], ker
 /* By its name, or by the symbol that structures print (gp_cov_delta: DELTA), so that they can be
  * read back. */
 bool kern_class_called(const struct kern_class *cls, const char *name);
+/* The row's parameter that expanded position i belongs to; *c: its place inside a vector, or -1. */
+size_t kern_par_of(const struct kern *k, size_t i, int *c);
+/* "[0,2]": the columns, unless they are those of every such kernel. */
+void kern_print_columns(const struct kern *k, struct buf *out);
 /* Value of expanded parameter: p-th parameter of the row, for column c when it is a vector. */
 int kern_par_index(const struct kern *k, int p, int c);
 static inline double kern_par(const struct kern *k, int p, int c) {

@@ -149,7 +149,6 @@ struct kern *kern_with_params(const struct kern *k, const double *theta, char **
 /* z = T(theta) and back; dtheta (may be NULL) receives dtheta/dz. Fixed parameters pass through. */
 void kern_unconstrain(const struct kern *k, const double *theta, double *z);
 void kern_constrain(const struct kern *k, const double *z, double *theta, double *dtheta);
-double kern_param_log_prior(const struct kern_param *p, double theta);
 /* Log density of z = log theta under a lognormal prior centred at `mean`, and its slope. */
 double kern_log_scale_prior(const struct kern_param *p, double z, double mean, double *slope);
 

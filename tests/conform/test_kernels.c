@@ -30,7 +30,7 @@ static struct kern *parse(const char *text) {
 static struct kern *sample_of(const struct kern_class *row, uint64_t *seed, bool ard) {
     double par[KERN_MAX_PAR + 4];
     size_t n = 0, width = ard ? 2 : 1;
-    for (int p = 0; p < row->npar; p++)
+    for (size_t p = 0; p < row->npar; p++)
         for (size_t c = 0; c < (row->par[p].vector ? width : 1); c++) {
             double u = uniform(seed);
             switch (row->par[p].domain) {
@@ -221,7 +221,7 @@ static void ard_rows(void **state) {
     for (size_t i = 0; (row = kern_class_at(i)); i++) {
         uint64_t seed = seed_of(row);
         bool vector = false;
-        for (int p = 0; p < row->npar; p++) vector = vector || row->par[p].vector;
+        for (size_t p = 0; p < row->npar; p++) vector = vector || row->par[p].vector;
         if (!vector) continue;
         struct kern *k = sample_of(row, &seed, true);
         assert_non_null(k);
