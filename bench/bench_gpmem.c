@@ -191,8 +191,7 @@ static void append_bench(void) {
     double total = 0, plain = 0, *x = mem_try_doubles(MOST), *y = mem_try_doubles(MOST);
     double *a = mem_try_doubles((size_t)MOST * (MOST + 8)), *w = mem_try_doubles(4 * MOST);
     struct limit_par p = {.sf = 1, .l = 2, .wn = 0.3};
-    struct chol f;
-    chol_init(&f);
+    struct chol f = {0};
     data(MOST, x, y);
     for (size_t done = 0, next = 250; next <= MOST; done = next, next *= 2) {
         char text[240];

@@ -34,8 +34,7 @@ enum gpm_status matrix_factor(const double *a, size_t p, double *l) {
 }
 
 enum gpm_status covariance_factor(const double *a, size_t p, double *l) {
-    struct chol f;
-    chol_init(&f);
+    struct chol f = {0};
     enum gpm_status st = chol_build_from(&f, p, a, p);
     for (size_t j = 0; st == GPM_OK && j < p; j++) memcpy(l + j * p, f.l + j * f.ld, p * sizeof *l);
     if (st == GPM_OK) zero_upper(l, p);
@@ -52,7 +51,7 @@ double factor_logdet(const double *l, size_t p) {
 /* The full symmetric (LL')^-1. */
 static void factor_inverse(const double *l, size_t p, double *inv) {
     memcpy(inv, l, p * p * sizeof *inv);
-    la_potri(p, inv, p);
+    la_inverse(p, inv, p, inv, p);
     mat_mirror(inv, p, p);
 }
 

@@ -60,8 +60,6 @@ void gp_reject(struct gp *g);
 void gp_set_budget(struct gp *g, size_t bytes);
 /* Toeplitz and grid shortcuts; on by default. */
 void gp_set_structured(struct gp *g, bool on);
-/* Do the inputs lie on a regular grid, and would this kernel's likelihood take the O(n^2) way? */
-bool gp_grid_fits(struct gp *g, const struct kern *k);
 
 /* Before data are added: every pair becomes an input of its own, also where inputs are equal, and
  * white noise inside the kernel is by pair. Needs noise; such pairs cannot be removed. */
@@ -99,8 +97,6 @@ GPM_MUST_USE enum gpm_status gp_add(struct gp *g, enum gp_target target, const d
 GPM_MUST_USE enum gpm_status gp_remove(struct gp *g, enum gp_target target, const double *x,
                                        double y);
 void gp_clear(struct gp *g);
-/* Other outputs for the recorded pairs, in their order: inputs and factor stay. */
-GPM_MUST_USE enum gpm_status gp_set_outputs(struct gp *g, const double *y);
 size_t gp_n(const struct gp *g);      /* distinct inputs */
 size_t gp_npairs(const struct gp *g); /* recorded pairs */
 /* Pair i in the order recorded (removals close the gap); x receives dim coordinates. */

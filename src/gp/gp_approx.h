@@ -46,7 +46,6 @@ struct inducing {
     double loss;        /* sum of (K - Q) over the noise variance, see inducing_build */
 };
 
-void inducing_init(struct inducing *q);
 void inducing_release(struct inducing *q);
 /* q->loss bounds what the summary costs: data of the model lose no more than `loss` nats on average
  * (the gap of the variational bound of Titsias 2009 is at most this). Infinite without noise,
@@ -70,7 +69,6 @@ struct vecchia {
     int bits, used; /* columns that enter the code */
 };
 
-void vecchia_init(struct vecchia *v);
 void vecchia_release(struct vecchia *v);
 void vecchia_order(struct vecchia *v, struct kern_pts x, size_t size);
 GPM_MUST_USE enum gpm_status vecchia_logml(const struct vecchia *v, const struct approx_data *d,

@@ -311,21 +311,6 @@ void gp_clear(struct gp *g) {
     gp_cache_clear(&g->cache);
 }
 
-enum gpm_status gp_set_outputs(struct gp *g, const double *y) {
-    if (!kern_all_bounded(y, g->pairs.n)) return GPM_E_ARG;
-    struct before *was = mem_zalloc((g->n + 1) * sizeof *was);
-    struct gp_slot *s = gp_current(g);
-    for (size_t e = 0; e < g->n; e++) was[e].touched = true;
-    for (size_t i = 0; i < g->pairs.n; i++) g->pairs.at[i].y = y[i];
-    summarise(g, was);
-    mem_free(was);
-    gp_reject(g);
-    gp_drop_view(g);
-    s->have_r = s->have_w = s->have_logml = s->singular = false;
-    s->used = GP_EXACT; /* an approximation holds the outputs */
-    return GPM_OK;
-}
-
 size_t gp_n(const struct gp *g) {
     return g->n;
 }

@@ -26,12 +26,12 @@
 #include "base/mem.h"
 #include "la/toeplitz.h"
 #include "la/vec.h"
+#include "math/special.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define LOG_2PI     1.8378770664093454836
 #define LEAST       24 /* points; smaller matrices are factored as fast */
 #define SPARSEST    8  /* grid points for each input: more are no grid */
 #define MAX_BORDER  2
@@ -161,13 +161,6 @@ static bool sort_terms(struct job *j, const struct kern *k) {
         fits = fits && j->n_rank < MAX_RANK - GRID_MAX_SPECIAL;
         if (fits) j->rank[j->n_rank++] = (struct rank){.term = t, .v = 1};
     }
-    return fits;
-}
-
-bool gp_grid_fits(struct gp *g, const struct kern *k) {
-    struct job j = {.g = g};
-    bool fits = few_missing(g) && sort_terms(&j, k);
-    mem_free(j.term);
     return fits;
 }
 

@@ -6,18 +6,12 @@
 #include "la/blas.h"
 #include "la/mat.h"
 #include "la/vec.h"
+#include "math/special.h"
 
 #include <math.h>
 #include <string.h>
 
-#define LOG_2PI 1.8378770664093454836
-#define CHUNK   512 /* data points per pass */
-
-void inducing_init(struct inducing *q) {
-    memset(q, 0, sizeof *q);
-    chol_init(&q->kuu);
-    chol_init(&q->a);
-}
+#define CHUNK 512 /* data points per pass */
 
 void inducing_release(struct inducing *q) {
     chol_release(&q->kuu);

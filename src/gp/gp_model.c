@@ -5,11 +5,10 @@
 #include "base/mem.h"
 #include "la/blas.h"
 #include "la/mat.h"
+#include "math/special.h"
 
 #include <math.h>
 #include <string.h>
-
-#define LOG_2PI 1.8378770664093454836
 
 /* ---- slots ---- */
 
@@ -62,11 +61,7 @@ struct gp *gp_new(int dim, const struct kern *k, const struct mean *mean, double
     g->dim = dim;
     g->structured = true;
     g->approx_size = 256;
-    for (int s = 0; s < 2; s++) {
-        chol_init(&g->slot[s].f);
-        inducing_init(&g->slot[s].low);
-        g->slot[s].used = GP_EXACT;
-    }
+    g->slot[0].used = g->slot[1].used = GP_EXACT;
     slot_set(&g->slot[0], k, mean, noise);
     gp_cache_init(&g->cache);
     return g;

@@ -7,12 +7,12 @@
 #include "base/mem.h"
 #include "la/blas.h"
 #include "la/vec.h"
+#include "math/special.h"
 
 #include <math.h>
 #include <string.h>
 
-#define LOG_2PI 1.8378770664093454836
-#define CHUNK   384 /* points solved for at once */
+#define CHUNK 384 /* points solved for at once */
 
 static struct kern_pts points(const double *t, size_t n, int dim) {
     struct kern_pts x = {.x = t, .n = n, .ld = n, .dim = dim};
@@ -166,13 +166,12 @@ static size_t reduce(const struct gp *g, const double *x, size_t n, size_t *plac
 
 /* out += A z with AA' = cov, by Cholesky with the jitter ladder, else from the clipped spectrum. */
 static enum gpm_status add_draw(size_t m, double *cov, const double *z, double *out) {
-    struct chol c;
+    struct chol c = {0};
     double *u = NEW_ARRAY(double, m + 1);
-    chol_init(&c);
     enum gpm_status st = chol_build_from(&c, m, cov, m);
     if (!st) {
         memcpy(u, z, m * sizeof *u);
-        chol_multiply(&c, u);
+        la_trmv(false, m, c.l, c.ld, u);
         la_axpy(m, 1, u, out);
     } else if (st == GPM_E_NOT_PD) {
         double *w = NEW_ARRAY(double, m + 1);
@@ -266,8 +265,7 @@ static enum gpm_status density(struct gp *g, double noise, const double *xs, con
                                size_t n, double *logpdf) {
     double *t = gp_transpose(xs, n, g->dim), *r = NEW_ARRAY(double, n);
     double *cov = mem_try_doubles(n * n);
-    struct chol c;
-    chol_init(&c);
+    struct chol c = {0};
     enum gpm_status st = cov ? posterior(g, points(t, n, g->dim), r, cov, n) : GPM_E_NOMEM;
     for (size_t i = 0; i < n && !st; i++) {
         cov[i * (n + 1)] += noise * noise;

@@ -6,16 +6,11 @@
 #include "base/mem.h"
 #include "la/blas.h"
 #include "la/mat.h"
+#include "math/special.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define LOG_2PI 1.8378770664093454836
-
-void vecchia_init(struct vecchia *v) {
-    memset(v, 0, sizeof *v);
-}
 
 void vecchia_release(struct vecchia *v) {
     mem_free(v->order);
@@ -92,7 +87,6 @@ static void local_init(struct local *l, const struct vecchia *v, const struct ap
     l->x = NEW_ARRAY(double, cap *(size_t)d->x.dim + 1);
     l->w = NEW_ARRAY(double, cap + 1);
     l->idx = NEW_ARRAY(size_t, cap + 1);
-    chol_init(&l->f);
 }
 
 static void local_release(struct local *l) {

@@ -7,7 +7,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-enum kind { ZERO, CONST, LINEAR, CALLBACK };
+enum kind { CONST, LINEAR, CALLBACK };
 struct mean {
     _Atomic(long) refs;
     enum kind kind;
@@ -24,10 +24,6 @@ static struct mean *make(enum kind kind) {
     atomic_init(&m->refs, 1);
     m->kind = kind;
     return m;
-}
-
-struct mean *mean_zero(void) {
-    return make(ZERO);
 }
 
 struct mean *mean_const(double c) {
@@ -70,7 +66,7 @@ void mean_unref(struct mean *m) {
 }
 
 bool mean_is_zero(const struct mean *m) {
-    return !m || m->kind == ZERO || (m->kind == CONST && m->a == 0);
+    return !m || (m->kind == CONST && m->a == 0);
 }
 
 bool mean_equal(const struct mean *a, const struct mean *b) {
@@ -105,7 +101,7 @@ static enum gpm_status eval_callback(const struct mean *m, struct kern_pts x, do
 }
 
 size_t mean_nparam(const struct mean *m) {
-    return !m || m->kind == ZERO || m->kind == CALLBACK ? 0 : 1 + m->dim;
+    return !m || m->kind == CALLBACK ? 0 : 1 + m->dim;
 }
 
 void mean_grad(const struct mean *m, struct kern_pts x, const double *w, double *out) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Mean functions: zero, constant, linear, or a callback (a procedure of the user). Immutable,
+ * Mean functions: constant, linear, or a callback (a procedure of the user). Immutable,
  * reference-counted, like kernels.
  */
 #ifndef GP_MEAN_H
@@ -11,7 +11,6 @@
 struct mean;
 typedef enum gpm_status (*mean_callback_fn)(void *user, const double *x, int dim, double *out);
 
-struct mean *mean_zero(void);
 struct mean *mean_const(double c);
 /* a + sum_c b[c] x[c] */
 struct mean *mean_linear(double a, const double *b, size_t dim);
@@ -22,7 +21,7 @@ void mean_unref(struct mean *m);
 bool mean_equal(const struct mean *a, const struct mean *b);
 bool mean_is_zero(const struct mean *m); /* NULL counts as zero */
 void mean_print(const struct mean *m, struct buf *out);
-/* Parameters: the constant, then the slopes; none of the zero mean (or NULL) and callbacks. */
+/* Parameters: the constant, then the slopes; none of NULL, the zero mean, and callbacks. */
 size_t mean_nparam(const struct mean *m);
 /* out[p] = sum_i w_i d m(x_i) / d par_p */
 void mean_grad(const struct mean *m, struct kern_pts x, const double *w, double *out);

@@ -117,7 +117,9 @@ void la_syrk(bool trans, size_t n, size_t k, double alpha, const double *a, size
 
 void la_trsm(bool trans, size_t n, size_t nrhs, const double *l, size_t ldl, double *b,
              size_t ldb) {
-    if (n && nrhs)
+    if (nrhs == 1)
+        la_trsv(trans, n, l, ldl, b);
+    else if (n && nrhs)
         cblas_dtrsm(CblasColMajor, CblasLeft, CblasLower, trans ? CblasTrans : CblasNoTrans,
                     CblasNonUnit, (int)n, (int)nrhs, 1, l, (int)ldl, b, (int)ldb);
 }

@@ -48,9 +48,8 @@ void la_trmv(bool trans, size_t n, const double *l, size_t ldl, double *x); /* x
  * that is not positive; the triangle is then garbage. Hand-written tiles for small n, recursion on
  * BLAS above. The upper triangle is scratch. */
 GPM_MUST_USE enum gpm_status la_potrf(size_t n, double *a, size_t lda, size_t *pivot);
-/* Lower triangle of (LL')^-1, in place of L. The upper triangle is scratch. */
-void la_potri(size_t n, double *a, size_t lda);
-void la_inverse(size_t n, const double *l, size_t ldl, double *a, size_t lda); /* into a */
+/* Lower triangle of (LL')^-1 into a, which may be l. The upper triangle is scratch. */
+void la_inverse(size_t n, const double *l, size_t ldl, double *a, size_t lda);
 
 /* Eigenvalues (ascending) and vectors of a symmetric matrix, lower triangle in a; the vectors
  * replace a. */

@@ -12,11 +12,6 @@
 #include <string.h>
 #include <unistd.h>
 
-void chol_init(struct chol *c) {
-    memset(c, 0, sizeof *c);
-    la_init();
-}
-
 void chol_release(struct chol *c) {
     mem_free(c->l);
     memset(c, 0, sizeof *c);
@@ -167,10 +162,7 @@ static enum gpm_status append_solved(struct chol *c, size_t m, const double *b, 
 
 enum gpm_status chol_append(struct chol *c, size_t m, double *cross, size_t ldcross, double *corner,
                             size_t ldcorner) {
-    if (m == 1)
-        la_trsv(false, c->n, c->l, c->ld, cross);
-    else
-        la_trsm(false, c->n, m, c->l, c->ld, cross, ldcross);
+    la_trsm(false, c->n, m, c->l, c->ld, cross, ldcross);
     return append_solved(c, m, cross, ldcross, corner, ldcorner);
 }
 
@@ -178,17 +170,17 @@ enum gpm_status chol_append_solved(struct chol *c, const double *v, double corne
     return append_solved(c, 1, v, c->n, &corner, 1);
 }
 
-/* Rank-1 update of the trailing block by Givens-like rotations, column by column
- * (Gill, Golub, Murray and Saunders 1974, method C1). */
-static void update_from(double *l, size_t n, size_t ld, double *x) {
+/* Factor of LL' + sign xx' by Givens-like rotations, column by column (Gill, Golub, Murray and
+ * Saunders 1974, method C1). */
+static void rotate(double *l, size_t n, size_t ld, double sign, double *x) {
     for (size_t k = 0; k < n; k++) {
-        double d = l[k + k * ld], r = hypot(d, x[k]);
         if (x[k] == 0) continue;
-        double cs = r / d, s = x[k] / d, inv = 1 / cs;
-        double *col = l + k * ld;
+        double *col = l + k * ld, d = col[k], q = (d - x[k]) * (d + x[k]);
+        double r = sign > 0 ? hypot(d, x[k]) : sqrt(q > 0 ? q : DBL_MIN);
+        double cs = r / d, s = x[k] / d, inv = d / r;
         col[k] = r;
         for (size_t i = k + 1; i < n; i++) {
-            double v = (col[i] + s * x[i]) * inv;
+            double v = (col[i] + sign * s * x[i]) * inv;
             x[i] = cs * x[i] - s * v;
             col[i] = v;
         }
@@ -197,7 +189,7 @@ static void update_from(double *l, size_t n, size_t ld, double *x) {
 
 void chol_update(struct chol *c, double *x) {
     c->changes++;
-    update_from(c->l, c->n, c->ld, x);
+    rotate(c->l, c->n, c->ld, 1, x);
 }
 
 /* LL' - xx' = L (I - pp') L' with Lp = x: positive definite exactly when p'p < 1. Checking that
@@ -211,16 +203,7 @@ enum gpm_status chol_downdate(struct chol *c, double *x) {
     mem_free(p);
     if (!(rest > (double)n * DBL_EPSILON)) return GPM_E_NOT_PD;
     c->changes++;
-    for (size_t k = 0; k < n; k++) {
-        double *col = c->l + k * c->ld, d = col[k], q = (d - x[k]) * (d + x[k]);
-        double r = sqrt(q > 0 ? q : DBL_MIN), cs = r / d, s = x[k] / d, inv = d / r;
-        col[k] = r;
-        for (size_t i = k + 1; i < n; i++) {
-            double v = (col[i] - s * x[i]) * inv;
-            x[i] = cs * x[i] - s * v;
-            col[i] = v;
-        }
-    }
+    rotate(c->l, n, c->ld, -1, x);
     return GPM_OK;
 }
 
@@ -236,31 +219,21 @@ void chol_delete(struct chol *c, size_t i) {
         memmove(c->l + (j - 1) + (j - 1) * ld, c->l + j + j * ld, (n - j) * sizeof *x);
     c->n = n - 1;
     c->changes++;
-    update_from(c->l + i + i * ld, below, ld, x);
+    rotate(c->l + i + i * ld, below, ld, 1, x);
     mem_free(x);
 }
 
 void chol_solve_l(const struct chol *c, double *b, size_t nrhs, size_t ldb) {
-    if (nrhs == 1)
-        la_trsv(false, c->n, c->l, c->ld, b);
-    else
-        la_trsm(false, c->n, nrhs, c->l, c->ld, b, ldb);
+    la_trsm(false, c->n, nrhs, c->l, c->ld, b, ldb);
 }
 
 void chol_solve_lt(const struct chol *c, double *b, size_t nrhs, size_t ldb) {
-    if (nrhs == 1)
-        la_trsv(true, c->n, c->l, c->ld, b);
-    else
-        la_trsm(true, c->n, nrhs, c->l, c->ld, b, ldb);
+    la_trsm(true, c->n, nrhs, c->l, c->ld, b, ldb);
 }
 
 void chol_solve(const struct chol *c, double *b, size_t nrhs, size_t ldb) {
     chol_solve_l(c, b, nrhs, ldb);
     chol_solve_lt(c, b, nrhs, ldb);
-}
-
-void chol_multiply(const struct chol *c, double *x) {
-    la_trmv(false, c->n, c->l, c->ld, x);
 }
 
 /* One logarithm for as many pivots as their product stays far from the ends of the range. */

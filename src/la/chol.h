@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* All zero: a factor of nothing. */
 struct chol {
     double *l;             /* owned; lower triangle valid, the rest is scratch */
     size_t n, ld;          /* ld is also the capacity */
@@ -32,10 +33,9 @@ struct chol {
 /* Fills the lower triangle (diagonal included) of the n x n matrix; may be called once per rung. */
 typedef enum gpm_status (*chol_fill_fn)(void *ctx, double *a, size_t n, size_t ld);
 
-void chol_init(struct chol *c);
 void chol_release(struct chol *c);
 GPM_MUST_USE enum gpm_status chol_copy(struct chol *dst,
-                                       const struct chol *src);      /* dst is init'ed */
+                                       const struct chol *src);      /* dst may be zero */
 GPM_MUST_USE enum gpm_status chol_reserve(struct chol *c, size_t n); /* keeps the factor */
 
 /* GPM_E_NOT_PD when the last rung fails; c->n is then 0. */
@@ -58,7 +58,6 @@ GPM_MUST_USE enum gpm_status chol_downdate(struct chol *c, double *x);
 void chol_solve_l(const struct chol *c, double *b, size_t nrhs, size_t ldb);  /* b = L^-1 b */
 void chol_solve_lt(const struct chol *c, double *b, size_t nrhs, size_t ldb); /* b = L^-T b */
 void chol_solve(const struct chol *c, double *b, size_t nrhs, size_t ldb);    /* b = K^-1 b */
-void chol_multiply(const struct chol *c, double *x);                          /* x = L x */
 double chol_logdet(const struct chol *c);                                     /* log |LL'| */
 double chol_condition(const struct chol *c); /* estimated 2-norm condition number, O(n^2) */
 /* Lower triangle of K^-1 into a (n x n, lda). */

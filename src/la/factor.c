@@ -77,10 +77,6 @@ void la_inverse(size_t n, const double *l, size_t ldl, double *a, size_t lda) {
     dpotri_("L", &in, a, &il, &info);
 }
 
-void la_potri(size_t n, double *a, size_t lda) {
-    la_inverse(n, a, lda, a, lda);
-}
-
 /* Few rows do not pay for packing the factor. */
 void la_solve_rows(size_t n, size_t m, const double *l, size_t ldl, double *b, size_t ldb) {
     const struct vec_ops *v = vec_ops();

@@ -1,24 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
- *
- * Column-major matrix view with a leading dimension: element (i, j) is a[i + j * ld]. A view owns
- * nothing. Functions that take loose arguments take pointer, rows, columns, leading dimension.
- */
+ * Column-major matrices with a leading dimension: element (i, j) is a[i + j * ld]. */
 #ifndef LA_MAT_H
 #define LA_MAT_H
 #include <stddef.h>
-
-struct mat {
-    double *a; /* borrowed */
-    size_t rows, cols, ld;
-};
-
-static inline struct mat mat_view(double *a, size_t rows, size_t cols, size_t ld) {
-    struct mat m = {a, rows, cols, ld};
-    return m;
-}
-static inline double *mat_col(struct mat m, size_t j) {
-    return m.a + j * m.ld;
-}
 
 /* A good leading dimension for n rows: a multiple of 8 doubles, but not of 512, because columns a
  * power of two apart fight for the same cache sets. */

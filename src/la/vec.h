@@ -21,13 +21,11 @@ struct vec_ops {
     /* out += min(0, c cj + s sj - k) */
     void (*add_cosdiff)(size_t n, const double *c, const double *s, double cj, double sj, double k,
                         double *out);
-    void (*mul)(size_t n, const double *x, double *out);                     /* out *= x */
-    void (*mul_to)(size_t n, const double *x, const double *y, double *out); /* out = x y */
-    void (*axpy)(size_t n, double a, const double *x, double *out);          /* out += a x */
-    void (*scale)(size_t n, double a, double *out);                          /* out *= a */
-    void (*scale_to)(size_t n, double a, const double *x, double *out);      /* out = a x */
-    void (*outer_minus)(size_t n, double a, const double *x, double *out);   /* out = a x - out */
-    void (*add_square)(size_t n, const double *x, double *out);              /* out += x^2 */
+    void (*mul)(size_t n, const double *x, double *out);                /* out *= x */
+    void (*axpy)(size_t n, double a, const double *x, double *out);     /* out += a x */
+    void (*scale)(size_t n, double a, double *out);                     /* out *= a */
+    void (*scale_to)(size_t n, double a, const double *x, double *out); /* out = a x */
+    void (*add_square)(size_t n, const double *x, double *out);         /* out += x^2 */
     double (*sum)(size_t n, const double *x);
     double (*dot)(size_t n, const double *x, const double *y);
     double (*dot_sqdiff)(size_t n, const double *w, const double *u, double v); /* sum w (u-v)^2 */

@@ -103,20 +103,12 @@ static void v_mul(size_t n, const double *RESTRICT x, double *RESTRICT out) {
     for (size_t i = 0; i < n; i++) out[i] *= x[i];
 }
 
-static void v_mul_to(size_t n, const double *x, const double *y, double *RESTRICT out) {
-    for (size_t i = 0; i < n; i++) out[i] = x[i] * y[i];
-}
-
 static void v_axpy(size_t n, double a, const double *RESTRICT x, double *RESTRICT out) {
     for (size_t i = 0; i < n; i++) out[i] += a * x[i];
 }
 
 static void v_scale(size_t n, double a, double *RESTRICT out) {
     for (size_t i = 0; i < n; i++) out[i] *= a;
-}
-
-static void v_outer_minus(size_t n, double a, const double *RESTRICT x, double *RESTRICT out) {
-    for (size_t i = 0; i < n; i++) out[i] = a * x[i] - out[i];
 }
 
 static void v_add_square(size_t n, const double *RESTRICT x, double *RESTRICT out) {
@@ -221,11 +213,9 @@ const struct vec_ops VEC_JOIN(vec_ops_, VEC_NAME) = {
     .add_sqdiff = v_add_sqdiff,
     .add_cosdiff = v_add_cosdiff,
     .mul = v_mul,
-    .mul_to = v_mul_to,
     .axpy = v_axpy,
     .scale = v_scale,
     .scale_to = v_scale_to,
-    .outer_minus = v_outer_minus,
     .add_square = v_add_square,
     .sum = v_sum,
     .dot = v_dot,

@@ -257,9 +257,7 @@ static void flush_restore(unsigned old) {
 static unsigned flush_on(void) {
     return 0;
 }
-static void flush_restore(unsigned old) {
-    (void)old;
-}
+static void flush_restore(unsigned old) {}
 #endif
 
 /* Below this size packing does not pay: plain columns. */

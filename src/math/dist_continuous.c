@@ -16,19 +16,16 @@ static double standardised(double x, double m, double s) {
 
 /* ---- normal(m, s):  1 / (s sqrt(2 pi)) exp(-(x - m)^2 / (2 s^2)) */
 double dist_normal_lp(double x, const double *a, size_t n) {
-    (void)n;
     if (!(a[1] > 0)) return NAN;
     double z = standardised(x, a[0], a[1]);
     return -log(a[1]) - LOG_SQRT_2PI - 0.5 * z * z;
 }
 
 double dist_normal_draw(struct rng *r, const double *a, size_t n) {
-    (void)n;
     return a[1] > 0 ? a[0] + a[1] * rng_normal(r) : NAN;
 }
 
 void dist_normal_grad(double x, const double *a, size_t n, double *g) {
-    (void)n;
     double z = (x - a[0]) / a[1];
     g[0] = -z / a[1];
     g[1] = z / a[1];
@@ -66,7 +63,6 @@ double draw_gamma(struct rng *r, double shape) {
 }
 
 double dist_gamma_lp(double x, const double *a, size_t n) {
-    (void)n;
     if (!(a[0] > 0 && a[1] > 0)) return NAN;
     if (isnan(x)) return NAN;
     if (!(x > 0) || isinf(x)) return -INFINITY;
@@ -74,13 +70,11 @@ double dist_gamma_lp(double x, const double *a, size_t n) {
 }
 
 double dist_gamma_draw(struct rng *r, const double *a, size_t n) {
-    (void)n;
     if (!(a[0] > 0 && a[1] > 0)) return NAN;
     return fmax(draw_gamma(r, a[0]) / a[1], DBL_MIN); /* never outside the support by underflow */
 }
 
 void dist_gamma_grad(double x, const double *a, size_t n, double *g) {
-    (void)n;
     g[0] = (a[0] - 1) / x - a[1];
     g[1] = log(a[1]) - digamma(a[0]) + log(x);
     g[2] = a[0] / a[1] - x;
@@ -88,7 +82,6 @@ void dist_gamma_grad(double x, const double *a, size_t n, double *g) {
 
 /* ---- inv_gamma(k, b):  b^k / Gamma(k) x^(-k-1) e^(-b / x) */
 double dist_inv_gamma_lp(double x, const double *a, size_t n) {
-    (void)n;
     if (!(a[0] > 0 && a[1] > 0)) return NAN;
     if (isnan(x)) return NAN;
     if (!(x > 0) || isinf(x)) return -INFINITY;
@@ -96,14 +89,12 @@ double dist_inv_gamma_lp(double x, const double *a, size_t n) {
 }
 
 double dist_inv_gamma_draw(struct rng *r, const double *a, size_t n) {
-    (void)n;
     if (!(a[0] > 0 && a[1] > 0)) return NAN;
     double y = exp(log(a[1]) - draw_log_gamma(r, a[0]));
     return fmin(fmax(y, DBL_MIN), DBL_MAX);
 }
 
 void dist_inv_gamma_grad(double x, const double *a, size_t n, double *g) {
-    (void)n;
     g[0] = -(a[0] + 1) / x + a[1] / (x * x);
     g[1] = log(a[1]) - digamma(a[0]) - log(x);
     g[2] = a[0] / a[1] - 1 / x;
@@ -111,26 +102,22 @@ void dist_inv_gamma_grad(double x, const double *a, size_t n, double *g) {
 
 /* ---- expon(b):  b e^(-b x), x >= 0 */
 double dist_expon_lp(double x, const double *a, size_t n) {
-    (void)n;
     if (!(a[0] > 0)) return NAN;
     if (x < 0 || isinf(x)) return -INFINITY;
     return log(a[0]) - a[0] * x;
 }
 
 double dist_expon_draw(struct rng *r, const double *a, size_t n) {
-    (void)n;
     return a[0] > 0 ? rng_exponential(r) / a[0] : NAN;
 }
 
 void dist_expon_grad(double x, const double *a, size_t n, double *g) {
-    (void)n;
     g[0] = -a[0];
     g[1] = 1 / a[0] - x;
 }
 
 /* ---- beta(a, b):  x^(a-1) (1-x)^(b-1) / B(a, b), 0 < x < 1 */
 double dist_beta_lp(double x, const double *a, size_t n) {
-    (void)n;
     if (!(a[0] > 0 && a[1] > 0)) return NAN;
     if (isnan(x)) return NAN;
     if (!(x > 0 && x < 1)) return -INFINITY;
@@ -139,7 +126,6 @@ double dist_beta_lp(double x, const double *a, size_t n) {
 
 /* log odds of a beta variable: the difference of two log gammas */
 double dist_log_odds_beta_draw(struct rng *r, const double *a, size_t n) {
-    (void)n;
     if (!(a[0] > 0 && a[1] > 0)) return NAN;
     double lx = draw_log_gamma(r, a[0]), y = lx - draw_log_gamma(r, a[1]);
     if (!isnan(y)) return y; /* both below the doubles: all the mass is at the two ends */
@@ -153,7 +139,6 @@ double dist_beta_draw(struct rng *r, const double *a, size_t n) {
 }
 
 void dist_beta_grad(double x, const double *a, size_t n, double *g) {
-    (void)n;
     double both = digamma(a[0] + a[1]);
     g[0] = (a[0] - 1) / x - (a[1] - 1) / (1 - x);
     g[1] = log(x) - digamma(a[0]) + both;
@@ -162,7 +147,6 @@ void dist_beta_grad(double x, const double *a, size_t n, double *g) {
 
 /* ---- log_beta(a, b), y = log x < 0:  e^(a y) (1 - e^y)^(b-1) / B(a, b) */
 double dist_log_beta_lp(double y, const double *a, size_t n) {
-    (void)n;
     if (!(a[0] > 0 && a[1] > 0)) return NAN;
     if (isnan(y)) return NAN;
     if (!(y < 0) || isinf(y)) return -INFINITY;
@@ -177,7 +161,6 @@ double dist_log_beta_draw(struct rng *r, const double *a, size_t n) {
 }
 
 void dist_log_beta_grad(double y, const double *a, size_t n, double *g) {
-    (void)n;
     double both = digamma(a[0] + a[1]);
     g[0] = a[0] + (a[1] - 1) * exp(y) / expm1(y);
     g[1] = y - digamma(a[0]) + both;
@@ -186,14 +169,12 @@ void dist_log_beta_grad(double y, const double *a, size_t n, double *g) {
 
 /* ---- log_odds_beta(a, b), y = log(x / (1 - x)):  x^a (1 - x)^b / B(a, b) */
 double dist_log_odds_beta_lp(double y, const double *a, size_t n) {
-    (void)n;
     if (!(a[0] > 0 && a[1] > 0)) return NAN;
     if (isinf(y)) return -INFINITY;
     return -a[0] * log1pexp(-y) - a[1] * log1pexp(y) - log_beta_fn(a[0], a[1]);
 }
 
 void dist_log_odds_beta_grad(double y, const double *a, size_t n, double *g) {
-    (void)n;
     double both = digamma(a[0] + a[1]);
     g[0] = a[0] * logistic(-y) - a[1] * logistic(y);
     g[1] = -log1pexp(-y) - digamma(a[0]) + both;
@@ -202,39 +183,33 @@ void dist_log_odds_beta_grad(double y, const double *a, size_t n, double *g) {
 
 /* ---- log_odds_uniform: the case a = b = 1, e^y / (1 + e^y)^2 */
 double dist_log_odds_uniform_lp(double y, const double *a, size_t n) {
-    (void)a, (void)n;
     if (isinf(y)) return -INFINITY;
     return -fabs(y) - 2 * log1p(exp(-fabs(y)));
 }
 
 double dist_log_odds_uniform_draw(struct rng *r, const double *a, size_t n) {
-    (void)a, (void)n;
     double u = rng_uniform(r);
     return log(u) - log1p(-u);
 }
 
 void dist_log_odds_uniform_grad(double y, const double *a, size_t n, double *g) {
-    (void)a, (void)n;
     g[0] = logistic(-y) - logistic(y);
 }
 
 /* ---- uniform(l, h):  1 / (h - l), l <= x <= h */
 double dist_uniform_lp(double x, const double *a, size_t n) {
-    (void)n;
     double width = a[1] - a[0];
     if (!(width > 0) || isinf(width) || isnan(x)) return NAN;
     return x >= a[0] && x <= a[1] ? -log(width) : -INFINITY;
 }
 
 double dist_uniform_draw(struct rng *r, const double *a, size_t n) {
-    (void)n;
     double width = a[1] - a[0];
     if (!(width > 0) || isinf(width)) return NAN;
     return fmin(a[0] + width * rng_uniform(r), a[1]);
 }
 
 void dist_uniform_grad(double x, const double *a, size_t n, double *g) {
-    (void)n, (void)x;
     g[0] = 0;
     g[1] = 1 / (a[1] - a[0]);
     g[2] = -g[1];
@@ -281,20 +256,17 @@ void dist_student_t_grad(double x, const double *a, size_t n, double *g) {
 
 /* ---- laplace(m, b):  1 / (2 b) e^(-|x - m| / b) */
 double dist_laplace_lp(double x, const double *a, size_t n) {
-    (void)n;
     if (!(a[1] > 0)) return NAN;
     return -M_LN2 - log(a[1]) - fabs(standardised(x, a[0], a[1]));
 }
 
 double dist_laplace_draw(struct rng *r, const double *a, size_t n) {
-    (void)n;
     if (!(a[1] > 0)) return NAN;
     double u = rng_uniform(r) - 0.5;
     return a[0] - a[1] * copysign(log1p(-2 * fabs(u)), u);
 }
 
 void dist_laplace_grad(double x, const double *a, size_t n, double *g) {
-    (void)n;
     double d = x - a[0], sign = (d > 0) - (d < 0); /* 0 at the kink */
     g[0] = -sign / a[1];
     g[1] = sign / a[1];
@@ -321,7 +293,6 @@ void dist_lognormal_grad(double x, const double *a, size_t n, double *g) {
 
 /* ---- vonmises(m, k):  e^(k cos(x - m)) / (2 pi I0(k)); periodic in x and m */
 double dist_vonmises_lp(double x, const double *a, size_t n) {
-    (void)n;
     if (!(a[1] >= 0)) return NAN;
     double half = sin(0.5 * (x - a[0])); /* k (cos d - 1) = -2 k sin^2(d/2), exact for large k */
     return -2 * a[1] * half * half - log(2 * M_PI * bessel_i0e(a[1]));
@@ -330,7 +301,6 @@ double dist_vonmises_lp(double x, const double *a, size_t n) {
 /* Best & Fisher 1979: rejection from a wrapped Cauchy. Nearly flat and nearly normal cases apart.
  */
 double dist_vonmises_draw(struct rng *r, const double *a, size_t n) {
-    (void)n;
     double k = a[1], angle;
     if (!(k >= 0)) return NAN;
     if (k < 1e-8) return M_PI * (2 * rng_uniform(r) - 1);
@@ -350,7 +320,6 @@ double dist_vonmises_draw(struct rng *r, const double *a, size_t n) {
 }
 
 void dist_vonmises_grad(double x, const double *a, size_t n, double *g) {
-    (void)n;
     double d = x - a[0];
     g[0] = -a[1] * sin(d);
     g[1] = a[1] * sin(d);

@@ -39,7 +39,6 @@ void dist_bernoulli_grad(double x, const double *a, size_t n, double *g) {
 
 /* ---- with p = e^l, l <= 0 */
 double dist_log_bernoulli_lp(double x, const double *a, size_t n) {
-    (void)n;
     if (!(a[0] <= 0)) return NAN;
     if (x == 1) return a[0];
     if (x == 0) return a[0] == 0 ? -INFINITY : log1mexp(-a[0]);
@@ -47,38 +46,32 @@ double dist_log_bernoulli_lp(double x, const double *a, size_t n) {
 }
 
 double dist_log_bernoulli_draw(struct rng *r, const double *a, size_t n) {
-    (void)n;
     return a[0] <= 0 ? log(rng_uniform(r)) < a[0] : NAN;
 }
 
 void dist_log_bernoulli_grad(double x, const double *a, size_t n, double *g) {
-    (void)n;
     g[0] = 0;
     g[1] = x == 1 ? 1 : exp(a[0]) / expm1(a[0]);
 }
 
 /* ---- with p = 1 / (1 + e^-l) */
 double dist_logit_bernoulli_lp(double x, const double *a, size_t n) {
-    (void)n;
     if (x == 1) return -log1pexp(-a[0]);
     if (x == 0) return -log1pexp(a[0]);
     return -INFINITY;
 }
 
 double dist_logit_bernoulli_draw(struct rng *r, const double *a, size_t n) {
-    (void)n;
     return isnan(a[0]) ? NAN : rng_uniform(r) < logistic(a[0]);
 }
 
 void dist_logit_bernoulli_grad(double x, const double *a, size_t n, double *g) {
-    (void)n;
     g[0] = 0;
     g[1] = x - logistic(a[0]);
 }
 
 /* ---- binomial(n, p):  C(n, k) p^k (1-p)^(n-k) */
 double dist_binomial_lp(double k, const double *a, size_t n) {
-    (void)n;
     if (!is_count(a[0]) || isnan(clamp_prob(a[1]))) return NAN;
     if (!is_count(k) || k > a[0]) return -INFINITY;
     return log_choose(a[0], k) + xlogy(k, a[1]) + xlog1py(a[0] - k, -a[1]);
@@ -113,7 +106,6 @@ static double binomial_reject(struct rng *r, double n, double p) {
 }
 
 double dist_binomial_draw(struct rng *r, const double *a, size_t n_args) {
-    (void)n_args;
     double n = a[0], p = a[1];
     if (!is_count(n) || isnan(clamp_prob(p))) return NAN;
     if (p > 0.5) {
@@ -125,7 +117,6 @@ double dist_binomial_draw(struct rng *r, const double *a, size_t n_args) {
 }
 
 void dist_binomial_grad(double k, const double *a, size_t n, double *g) {
-    (void)n;
     g[0] = g[1] = 0;
     g[2] = (k == 0 ? 0 : k / a[1]) - (a[0] == k ? 0 : (a[0] - k) / (1 - a[1]));
 }
@@ -140,7 +131,6 @@ static double poisson_large(double k, double m) {
 }
 
 double dist_poisson_lp(double k, const double *a, size_t n) {
-    (void)n;
     if (!(a[0] > 0)) return NAN;
     if (!is_count(k)) return -INFINITY;
     if (k >= 1000) return poisson_large(k, a[0]);
@@ -162,7 +152,6 @@ static double poisson_reject(struct rng *r, double m) {
 }
 
 double dist_poisson_draw(struct rng *r, const double *a, size_t n) {
-    (void)n;
     double m = a[0];
     if (!(m > 0) || isinf(m)) return NAN;
     if (m >= 10) return poisson_reject(r, m);
@@ -172,20 +161,17 @@ double dist_poisson_draw(struct rng *r, const double *a, size_t n) {
 }
 
 void dist_poisson_grad(double k, const double *a, size_t n, double *g) {
-    (void)n;
     g[0] = 0;
     g[1] = k / a[0] - 1;
 }
 
 /* ---- uniform_discrete(l, h) on l, l+1, ..., h-1 */
 double dist_uniform_discrete_lp(double k, const double *a, size_t n) {
-    (void)n;
     if (!(a[0] < a[1]) || a[0] != floor(a[0]) || a[1] != floor(a[1])) return NAN;
     return k == floor(k) && k >= a[0] && k < a[1] ? -log(a[1] - a[0]) : -INFINITY;
 }
 
 double dist_uniform_discrete_draw(struct rng *r, const double *a, size_t n) {
-    (void)n;
     if (!(a[0] < a[1]) || a[0] != floor(a[0]) || a[1] != floor(a[1])) return NAN;
     double width = a[1] - a[0];
     if (width > 0x1p53) return NAN;
@@ -193,13 +179,11 @@ double dist_uniform_discrete_draw(struct rng *r, const double *a, size_t n) {
 }
 
 void dist_uniform_discrete_grad(double k, const double *a, size_t n, double *g) {
-    (void)k, (void)a, (void)n;
     g[0] = g[1] = g[2] = 0;
 }
 
 /* ---- neg_binomial(r, p):  Gamma(k + r) / (k! Gamma(r)) p^r (1-p)^k;  k log(1-p) is 0 at k = 0 */
 double dist_neg_binomial_lp(double k, const double *a, size_t n) {
-    (void)n;
     if (!(a[0] > 0 && a[1] > 0 && a[1] <= 1)) return NAN;
     if (!is_count(k)) return -INFINITY;
     double coef = k == 0 ? 0 : -log_beta_fn(a[0], k) - log(k);
@@ -208,14 +192,12 @@ double dist_neg_binomial_lp(double k, const double *a, size_t n) {
 
 /* A Poisson whose mean is gamma(r, p / (1 - p)). */
 double dist_neg_binomial_draw(struct rng *r, const double *a, size_t n) {
-    (void)n;
     if (!(a[0] > 0 && a[1] > 0 && a[1] <= 1)) return NAN;
     double mean = draw_gamma(r, a[0]) * (1 - a[1]) / a[1];
     return mean > 0 ? dist_poisson_draw(r, &mean, 1) : 0;
 }
 
 void dist_neg_binomial_grad(double k, const double *a, size_t n, double *g) {
-    (void)n;
     g[0] = 0;
     g[1] = digamma(k + a[0]) - digamma(a[0]) + log(a[1]);
     g[2] = a[0] / a[1] - (k == 0 ? 0 : k / (1 - a[1]));
@@ -223,20 +205,17 @@ void dist_neg_binomial_grad(double k, const double *a, size_t n, double *g) {
 
 /* ---- geometric(p):  p (1-p)^k */
 double dist_geometric_lp(double k, const double *a, size_t n) {
-    (void)n;
     if (!(a[0] > 0 && a[0] <= 1)) return NAN;
     return is_count(k) ? log(a[0]) + xlog1py(k, -a[0]) : -INFINITY;
 }
 
 double dist_geometric_draw(struct rng *r, const double *a, size_t n) {
-    (void)n;
     if (!(a[0] > 0 && a[0] <= 1)) return NAN;
     if (a[0] == 1) return 0;
     return floor(log(rng_uniform(r)) / log1p(-a[0]));
 }
 
 void dist_geometric_grad(double k, const double *a, size_t n, double *g) {
-    (void)n;
     g[0] = 0;
     g[1] = 1 / a[0] - (k == 0 ? 0 : k / (1 - a[0]));
 }

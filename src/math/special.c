@@ -67,22 +67,6 @@ double digamma(double x) {
     return shift + log(x) - 0.5 / x - s * y;
 }
 
-/* psi'(x) = psi'(x+1) + 1/x^2, then the derivative of the same expansion (DLMF 5.15.8). */
-double trigamma(double x) {
-    static const double b[] = {1.0 / 6,  -1.0 / 30,     1.0 / 42, -1.0 / 30,
-                               5.0 / 66, -691.0 / 2730, 7.0 / 6,  -3617.0 / 510};
-    if (x <= 0) {
-        if (x == floor(x)) return INFINITY;
-        double s = sin(M_PI * x);
-        return M_PI * M_PI / (s * s) - trigamma(1 - x);
-    }
-    double shift = 0;
-    for (; x < 10; x++) shift += 1 / (x * x);
-    double y = 1 / (x * x), s = 0;
-    for (int i = 7; i >= 0; i--) s = s * y + b[i];
-    return shift + 1 / x + 0.5 * y + s * y / x;
-}
-
 double logsumexp(const double *x, size_t n) {
     double m = -INFINITY, s = 0;
     for (size_t i = 0; i < n; i++) {

@@ -18,7 +18,6 @@ double log_gamma_multi(double a,
 double log_beta_fn(double a, double b); /* log B(a, b); accurate when one argument is large */
 double log_choose(double n, double k);
 double digamma(double x);
-double trigamma(double x);
 
 double logsumexp(const double *x, size_t n); /* -inf for n == 0 */
 double logaddexp(double a, double b);

@@ -153,8 +153,7 @@ static void random_changes(void **state) {
     size_t id[MAX], n = 0;
     state_ = 4;
     pool = gram(400, 400);
-    struct chol c;
-    chol_init(&c);
+    struct chol c = {0};
     for (int step = 0; step < 400; step++) {
         double u = uniform(), x[MAX];
         if (u < 0.35 && n + 4 <= MAX) {
@@ -206,8 +205,7 @@ static void random_changes(void **state) {
 
 static void ladder(void **state) {
     double k[9] = {1, 1, 1, 0, 1, 1, 0, 0, 1}; /* rank one */
-    struct chol c;
-    chol_init(&c);
+    struct chol c = {0};
     assert_int_equal(chol_build_from(&c, 3, k, 3), GPM_OK);
     assert_true(c.steps >= 1 && c.jitter >= 1e-10 && c.jitter <= 1e-8);
     assert_true(chol_condition(&c) > 1e8);

@@ -7,7 +7,6 @@
 
 enum fn {
     F_DIGAMMA,
-    F_TRIGAMMA,
     F_LBETA,
     F_LGAMMA_MULTI,
     F_ERFCX,
@@ -36,13 +35,6 @@ static const struct {
     {F_DIGAMMA, {100000000.0}, 18.4206807389523655},
     {F_DIGAMMA, {-0.5}, 0.0364899739785765206},
     {F_DIGAMMA, {-3.3}, 3.62035346059212579},
-    {F_TRIGAMMA, {0.0001}, 100000001.644693678},
-    {F_TRIGAMMA, {0.3}, 12.2453645461077313},
-    {F_TRIGAMMA, {1.0}, 1.64493406684822644},
-    {F_TRIGAMMA, {5.5}, 0.199342386989627659},
-    {F_TRIGAMMA, {10.0}, 0.105166335681685746},
-    {F_TRIGAMMA, {100000.0}, 0.0000100000500001666667},
-    {F_TRIGAMMA, {-0.5}, 8.93480220054467931},
     {F_LBETA, {0.001, 2.0}, 6.9067557786490535},
     {F_LBETA, {0.5, 0.5}, 1.14472988584940017},
     {F_LBETA, {3.0, 9.0}, -6.2045577625686903},
@@ -126,7 +118,6 @@ static const struct {
 static double call(enum fn f, const double *x) {
     switch (f) {
     case F_DIGAMMA: return digamma(x[0]);
-    case F_TRIGAMMA: return trigamma(x[0]);
     case F_LBETA: return log_beta_fn(x[0], x[1]);
     case F_LGAMMA_MULTI: return log_gamma_multi(x[0], (size_t)x[1]);
     case F_ERFCX: return erfcx(x[0]);

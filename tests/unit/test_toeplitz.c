@@ -161,7 +161,6 @@ static void slopes_of(const char *text, const double *x, const double *y, size_t
     assert_int_equal(gp_add(g, GP_MEASURED, x, y, n), GPM_OK);
     assert_int_equal(gp_logml(g, &value), GPM_OK);
     if (structured) assert_string_equal(gp_method(g), "Toeplitz");
-    if (structured) assert_true(gp_grid_fits(g, k));
     memset(out, 0, sizeof *out);
     assert_int_equal(gp_grad_weighted(g, weight, &out->logml, out->kern, out->mean, &out->noise),
                      GPM_OK);
