@@ -142,7 +142,7 @@ static bool cauchy_wave(const struct kern *k, int dim, struct kern_wave *f) {
     return radial_wave(k, dim, sqrt(2 * kern_gamma(f, 1)), f);
 }
 
-/* Matern: a = sqrt(2 nu) r, in units of which the point is rho further off; e = exp(-a). */
+/* Matern: a = sqrt(2 nu) r, e = exp(-a). */
 static const double SQRT3 = 1.7320508075688772935, SQRT5 = 2.2360679774997896964;
 
 static void decay(size_t m, const double *q, double factor, double *a, double *e) {
