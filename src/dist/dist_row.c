@@ -7,15 +7,6 @@
 #include <math.h>
 #include <string.h>
 
-bool sp_as_number(value v, double *out) {
-    switch (v.tag) {
-    case V_NUM:
-    case V_ATOM: *out = v.u.num; return true;
-    case V_BOOL: *out = v.u.boolean; return true;
-    default: return false;
-    }
-}
-
 void sp_args(const struct sp_call *c, double *a) {
     for (size_t i = 0; i < c->n && i < SP_MAX_PARAMS; i++)
         if (!sp_as_number(c->args[i], &a[i])) a[i] = NAN;
@@ -174,42 +165,12 @@ enum gpm_status sp_numbers_value(struct sp_call *c, value v, size_t n, double **
                     got, n);
 }
 
-static bool rows_as_matrix(value *rows, size_t n, double **out, size_t *n_cols) {
-    *out = NULL;
-    for (size_t i = 0; i < n; i++) {
-        double *row;
-        size_t m;
-        if (!seq_numbers(rows[i], &row, &m)) return false;
-        if (i == 0) {
-            *n_cols = m;
-            *out = NEW_ARRAY(double, n *m + 1);
-        }
-        bool fits = m == *n_cols;
-        for (size_t j = 0; fits && j < m; j++) (*out)[i + j * n] = row[j];
-        mem_free(row);
-        if (!fits) return false;
-    }
-    return n > 0;
-}
-
 bool sp_as_matrix(value v, double **out, size_t *rows, size_t *cols) {
-    *out = NULL;
-    if (v.tag == V_MATRIX) {
-        *rows = v.u.matrix->rows;
-        *cols = v.u.matrix->cols;
-        *out = NEW_ARRAY(double, *rows **cols + 1);
-        memcpy(*out, v.u.matrix->at, *rows * *cols * sizeof(double));
-        return true;
-    }
-    value *items;
-    if (!seq_items(v, &items, rows)) return false;
-    bool ok = rows_as_matrix(items, *rows, out, cols);
-    values_free(items, *rows);
-    if (!ok) {
-        mem_free(*out);
-        *out = NULL;
-    }
-    return ok;
+    size_t ragged;
+    if (!seq_matrix(v, out, rows, cols, &ragged)) return false;
+    if (*rows || v.tag == V_MATRIX) return true;
+    mem_free(*out); /* an empty sequence is no matrix */
+    return false;
 }
 
 enum gpm_status sp_matrix_arg(struct sp_call *c, size_t i, const char *name, double **out,

@@ -8,8 +8,6 @@
 #define DIST_DIST_ROW_H
 #include "sp/sp.h"
 
-/* A number, boolean (0/1) or atom as a double. */
-bool sp_as_number(value v, double *out);
 /* Arguments as doubles into a[SP_MAX_PARAMS]; they have passed the signature. */
 void sp_args(const struct sp_call *c, double *a);
 

@@ -23,40 +23,15 @@ static double num_mul(const double *x, size_t n) {
     return p;
 }
 
-static enum gpm_status simulate_add(struct sp_call *c, value *out) {
-    return lift_fold(c, 0, out);
-}
-
-static enum gpm_status simulate_mul(struct sp_call *c, value *out) {
-    return lift_fold(c, 1, out);
-}
-
-static void weights_add(const double *x, size_t n, double *w) {
-    for (size_t i = 0; i < n; i++) w[i] = 1;
+static void back_add(double v, const double *x, size_t n, double d, double *out) {
+    for (size_t i = 0; i < n; i++) out[i] = d;
 }
 
 /* The product of the others, by prefixes and suffixes so that zeros do no harm. */
-static void weights_mul(const double *x, size_t n, double *w) {
+static void back_mul(double v, const double *x, size_t n, double d, double *out) {
     double left = 1, right = 1;
-    for (size_t i = 0; i < n; i++, left *= x[i - 1]) w[i] = left;
-    for (size_t i = n; i--; right *= x[i]) w[i] *= right;
-}
-
-/* num_back of a fold from its partial derivatives. */
-#define BACK_FOLD(NAME)                                                                            \
-    static void back_##NAME(double v, const double *x, size_t n, double d, double *out) {          \
-        weights_##NAME(x, n, out);                                                                 \
-        for (size_t i = 0; i < n; i++) out[i] *= d;                                                \
-    }
-BACK_FOLD(add)
-BACK_FOLD(mul)
-
-static enum gpm_status grad_add(struct sp_call *c, value r, value dr, value *dargs) {
-    return lift_grad_fold(c, weights_add, dr, dargs);
-}
-
-static enum gpm_status grad_mul(struct sp_call *c, value r, value dr, value *dargs) {
-    return lift_grad_fold(c, weights_mul, dr, dargs);
+    for (size_t i = 0; i < n; i++, left *= x[i - 1]) out[i] = left;
+    for (size_t i = n; i--; right *= x[i]) out[i] = out[i] * right * d;
 }
 
 /* ---- minimum and maximum: of several arguments, or of one sequence --------------------------- */
@@ -76,53 +51,42 @@ static double num_max(const double *x, size_t n) {
     return x[best_at(x, n, 1)];
 }
 
-static bool one_sequence(const struct sp_call *c) {
-    return c->n == 1 && seq_is(c->args[0]);
+static void back_best(const double *x, size_t n, double sign, double d, double *out) {
+    for (size_t i = 0; i < n; i++) out[i] = 0;
+    if (n) out[best_at(x, n, sign)] = d;
+}
+
+static void back_min(double v, const double *x, size_t n, double d, double *out) {
+    back_best(x, n, -1, d, out);
+}
+
+static void back_max(double v, const double *x, size_t n, double d, double *out) {
+    back_best(x, n, 1, d, out);
+}
+
+/* The numbers of the only argument, a sequence; false: several, or no numbers. */
+static bool one_sequence(const struct sp_call *c, double **x, size_t *n) {
+    return c->n == 1 && seq_is(c->args[0]) && seq_numbers(c->args[0], x, n);
 }
 
 static enum gpm_status simulate_best(struct sp_call *c, value *out) {
-    if (!one_sequence(c)) return lift_fold(c, 0, out);
     double *x;
     size_t n;
-    if (!seq_numbers(c->args[0], &x, &n)) return lift_fold(c, 0, out); /* says what is wrong */
+    if (!one_sequence(c, &x, &n)) return lift_simulate(c, out);
     if (n) *out = value_num(c->cls->num(x, n));
     mem_free(x);
     if (!n) return sp_error(c, DIAG_EMPTY, "%s: the sequence is empty", c->cls->name);
     return GPM_OK;
 }
 
-static void weights_best(const double *x, size_t n, double *w, double sign) {
-    for (size_t i = 0; i < n; i++) w[i] = 0;
-    if (n) w[best_at(x, n, sign)] = 1;
-}
-
-static void weights_min(const double *x, size_t n, double *w) {
-    weights_best(x, n, w, -1);
-}
-
-static void weights_max(const double *x, size_t n, double *w) {
-    weights_best(x, n, w, 1);
-}
-
-BACK_FOLD(min)
-BACK_FOLD(max)
-
-static enum gpm_status grad_best(struct sp_call *c, double sign, value dr, value *dargs) {
+static enum gpm_status grad_best(struct sp_call *c, value r, value dr, value *dargs) {
     double *x;
     size_t n;
-    if (!one_sequence(c) || !seq_numbers(c->args[0], &x, &n))
-        return lift_grad_fold(c, sign > 0 ? weights_max : weights_min, dr, dargs);
-    if (n) dargs[0] = adj_unit(n, best_at(x, n, sign), dr);
+    if (!one_sequence(c, &x, &n)) return lift_grad(c, r, dr, dargs);
+    dargs[0] = value_vector_new(n);
+    c->cls->num_back(adj_num(r), x, n, adj_num(dr), dargs[0].u.vector->at);
     mem_free(x);
     return GPM_OK;
-}
-
-static enum gpm_status grad_min(struct sp_call *c, value r, value dr, value *dargs) {
-    return grad_best(c, -1, dr, dargs);
-}
-
-static enum gpm_status grad_max(struct sp_call *c, value r, value dr, value *dargs) {
-    return grad_best(c, 1, dr, dargs);
 }
 
 /* ---- whole-number division --------------------------------------------------------------------
@@ -202,75 +166,72 @@ LIFT1(signum, sign_of(x), 0)
 
 #define X1 "(x: any) -> any"
 #define X2 "(x: any, y: any) -> any"
-#define FOLD(NAME, CODE, SIG, DOC, EXAMPLE, SIMULATE)                                              \
-    {                                                                                              \
-        .code = CODE, .name = #NAME, .sig = SIG, .doc = DOC, .example = EXAMPLE,                   \
-        .simulate = SIMULATE, .grad_simulate = grad_##NAME, .num = num_##NAME,                     \
-        .num_back = back_##NAME                                                                    \
-    }
 
 const struct sp_class sp_arith_rows[] = {
-    FOLD(add, SP_CODE_ADD, "(...xs: any) -> any",
+    {LIFT_ROW(
+         add, add, "(...xs: any) -> any",
          "The sum of any number of arguments, elementwise on sequences and matrices; also `x + y`.",
-         "add(1, 2, 3) => 6", simulate_add),
-    FOLD(mul, SP_CODE_MUL, "(...xs: any) -> any",
-         "The product of any number of arguments, elementwise on sequences and matrices; also "
-         "`x * y`.",
-         "mul(2, vector(1, 2)) => [2, 4]", simulate_mul),
-    LIFT_ROW_AS(SP_CODE_SUB, sub, X2,
-                "The difference x - y, elementwise on sequences and matrices.",
-                "vector(4, 7) - 1 => [3, 6]"),
-    LIFT_ROW_AS(SP_CODE_DIV, div, X2, "The quotient x / y; a divisor of 0 gives inf, -inf or nan.",
-                "7 / 2 => 3.5"),
-    LIFT_ROW(pow, X2, "x to the power y; also `x ** y`.", "2 ** 10 => 1024"),
-    FOLD(min, SP_CODE_NONE, "(x: any, ...more: any) -> any",
-         "The least of its arguments, elementwise; of one sequence, its least element.",
-         "min(3, 4) => 3", simulate_best),
-    FOLD(max, SP_CODE_NONE, "(x: any, ...more: any) -> any",
-         "The greatest of its arguments, elementwise; of one sequence, its greatest element.",
-         "max([3, 9, 2]) => 9", simulate_best),
-    LIFT_ROW(atan2, "(y: any, x: any) -> any", "The angle of the point (x, y), from -pi to pi.",
-             "atan2(0, 1) => 0"),
-    LIFT_ROW(hypot, X2, "The length of the vector (x, y).", "hypot(3, 4) => 5"),
-    {.name = "int_div",
-     .sig = "(x: real, y: real) -> number",
-     .doc = "The quotient rounded towards minus infinity; a divisor of 0 is an error.",
-     .example = "int_div(-7, 2) => -4",
-     .simulate = simulate_int,
+         "add(1, 2, 3) => 6"),
+     .code = SP_CODE_ADD, .variant = LIFT_FOLD},
+    {LIFT_ROW(mul, mul, "(...xs: any) -> any",
+              "The product of any number of arguments, elementwise on sequences and matrices; also "
+              "`x * y`.",
+              "mul(2, vector(1, 2)) => [2, 4]"),
+     .code = SP_CODE_MUL, .variant = LIFT_FOLD},
+    {LIFT_ROW(sub, sub, X2, "The difference x - y, elementwise on sequences and matrices.",
+              "vector(4, 7) - 1 => [3, 6]"),
+     .code = SP_CODE_SUB},
+    {LIFT_ROW(div, div, X2, "The quotient x / y; a divisor of 0 gives inf, -inf or nan.",
+              "7 / 2 => 3.5"),
+     .code = SP_CODE_DIV},
+    {LIFT_ROW(pow, pow, X2, "x to the power y; also `x ** y`.", "2 ** 10 => 1024")},
+    {SP_GROW(min, best, "(x: any, ...more: any) -> any",
+             "The least of its arguments, elementwise; of one sequence, its least element.",
+             "min(3, 4) => 3"),
+     LIFT_FNS(min), .variant = LIFT_FOLD},
+    {SP_GROW(max, best, "(x: any, ...more: any) -> any",
+             "The greatest of its arguments, elementwise; of one sequence, its greatest element.",
+             "max([3, 9, 2]) => 9"),
+     LIFT_FNS(max), .variant = LIFT_FOLD},
+    {LIFT_ROW(atan2, atan2, "(y: any, x: any) -> any",
+              "The angle of the point (x, y), from -pi to pi.", "atan2(0, 1) => 0")},
+    {LIFT_ROW(hypot, hypot, X2, "The length of the vector (x, y).", "hypot(3, 4) => 5")},
+    {SP_ROW(int_div, int, "(x: real, y: real) -> number",
+            "The quotient rounded towards minus infinity; a divisor of 0 is an error.",
+            "int_div(-7, 2) => -4"),
      .num = num_int_div},
-    {.name = "int_mod",
-     .sig = "(x: real, y: real) -> number",
-     .doc = "The remainder of int_div, with the sign of the divisor.",
-     .example = "int_mod(-7, 3) => 2",
-     .simulate = simulate_int,
+    {SP_ROW(int_mod, int, "(x: real, y: real) -> number",
+            "The remainder of int_div, with the sign of the divisor.", "int_mod(-7, 3) => 2"),
      .num = num_int_mod},
-    LIFT_ROW(floor, X1, "The greatest integer that is not above x.", "floor(-1.5) => -2"),
-    LIFT_ROW(ceil, X1, "The least integer that is not below x.", "ceil(1.2) => 2"),
-    LIFT_ROW(round, X1, "The nearest integer, halves upwards.", "round(2.5) => 3"),
-    LIFT_ROW(abs, X1, "The absolute value.", "abs(-2.5) => 2.5"),
-    LIFT_ROW(signum, X1, "The sign: -1, 0 or 1.", "signum(-3) => -1"),
-    LIFT_ROW(negate, X1, "Minus x.", "negate(5) => -5"),
-    LIFT_ROW(sqrt, X1, "The square root; nan below 0.", "sqrt(9) => 3"),
-    LIFT_ROW(exp, X1, "e to the power x.", "exp(0) => 1"),
-    LIFT_ROW(expm1, X1, "exp(x) - 1, exact for small x.", "expm1(0) => 0"),
-    LIFT_ROW(log, X1, "The natural logarithm; log(0) is -inf, below 0 nan.", "log(0) => -inf"),
-    LIFT_ROW(log1p, X1, "log(1 + x), exact for small x.", "log1p(0) => 0"),
-    LIFT_ROW(log10, X1, "The logarithm to base 10.", "log10(1000) => 3"),
-    LIFT_ROW(log2, X1, "The logarithm to base 2.", "log2(8) => 3"),
-    LIFT_ROW(sin, X1, "The sine of an angle in radians.", "sin(0) => 0"),
-    LIFT_ROW(cos, X1, "The cosine of an angle in radians.", "cos(0) => 1"),
-    LIFT_ROW(tan, X1, "The tangent of an angle in radians.", "tan(0) => 0"),
-    LIFT_ROW(asin, X1, "The angle whose sine is x.", "asin(0) => 0"),
-    LIFT_ROW(acos, X1, "The angle whose cosine is x.", "acos(1) => 0"),
-    LIFT_ROW(atan, X1, "The angle whose tangent is x.", "atan(0) => 0"),
-    LIFT_ROW(sinh, X1, "The hyperbolic sine.", "sinh(0) => 0"),
-    LIFT_ROW(cosh, X1, "The hyperbolic cosine.", "cosh(0) => 1"),
-    LIFT_ROW(tanh, X1, "The hyperbolic tangent.", "tanh(0) => 0"),
-    LIFT_ROW(logistic, X1, "1 / (1 + exp(-x)).", "logistic(0) => 0.5"),
-    LIFT_ROW(log_logistic, X1, "log(logistic(x)), exact in both tails.",
-             "log_logistic(-1000) => -1000"),
-    LIFT_ROW(logit, X1, "log(x / (1 - x)), the inverse of logistic.", "logit(0.5) => 0"),
-    LIFT_ROW(logit_exp, X1, "logit(exp(x)) for x < 0, exact near 0.", "logit_exp(log(0.5)) => 0"),
-    LIFT_ROW(lgamma, X1, "The logarithm of the gamma function.", "lgamma(1) => 0"),
+    {LIFT_ROW(floor, floor, X1, "The greatest integer that is not above x.", "floor(-1.5) => -2")},
+    {LIFT_ROW(ceil, ceil, X1, "The least integer that is not below x.", "ceil(1.2) => 2")},
+    {LIFT_ROW(round, round, X1, "The nearest integer, halves upwards.", "round(2.5) => 3")},
+    {LIFT_ROW(abs, abs, X1, "The absolute value.", "abs(-2.5) => 2.5")},
+    {LIFT_ROW(signum, signum, X1, "The sign: -1, 0 or 1.", "signum(-3) => -1")},
+    {LIFT_ROW(negate, negate, X1, "Minus x.", "negate(5) => -5")},
+    {LIFT_ROW(sqrt, sqrt, X1, "The square root; nan below 0.", "sqrt(9) => 3")},
+    {LIFT_ROW(exp, exp, X1, "e to the power x.", "exp(0) => 1")},
+    {LIFT_ROW(expm1, expm1, X1, "exp(x) - 1, exact for small x.", "expm1(0) => 0")},
+    {LIFT_ROW(log, log, X1, "The natural logarithm; log(0) is -inf, below 0 nan.",
+              "log(0) => -inf")},
+    {LIFT_ROW(log1p, log1p, X1, "log(1 + x), exact for small x.", "log1p(0) => 0")},
+    {LIFT_ROW(log10, log10, X1, "The logarithm to base 10.", "log10(1000) => 3")},
+    {LIFT_ROW(log2, log2, X1, "The logarithm to base 2.", "log2(8) => 3")},
+    {LIFT_ROW(sin, sin, X1, "The sine of an angle in radians.", "sin(0) => 0")},
+    {LIFT_ROW(cos, cos, X1, "The cosine of an angle in radians.", "cos(0) => 1")},
+    {LIFT_ROW(tan, tan, X1, "The tangent of an angle in radians.", "tan(0) => 0")},
+    {LIFT_ROW(asin, asin, X1, "The angle whose sine is x.", "asin(0) => 0")},
+    {LIFT_ROW(acos, acos, X1, "The angle whose cosine is x.", "acos(1) => 0")},
+    {LIFT_ROW(atan, atan, X1, "The angle whose tangent is x.", "atan(0) => 0")},
+    {LIFT_ROW(sinh, sinh, X1, "The hyperbolic sine.", "sinh(0) => 0")},
+    {LIFT_ROW(cosh, cosh, X1, "The hyperbolic cosine.", "cosh(0) => 1")},
+    {LIFT_ROW(tanh, tanh, X1, "The hyperbolic tangent.", "tanh(0) => 0")},
+    {LIFT_ROW(logistic, logistic, X1, "1 / (1 + exp(-x)).", "logistic(0) => 0.5")},
+    {LIFT_ROW(log_logistic, log_logistic, X1, "log(logistic(x)), exact in both tails.",
+              "log_logistic(-1000) => -1000")},
+    {LIFT_ROW(logit, logit, X1, "log(x / (1 - x)), the inverse of logistic.", "logit(0.5) => 0")},
+    {LIFT_ROW(logit_exp, logit_exp, X1, "logit(exp(x)) for x < 0, exact near 0.",
+              "logit_exp(log(0.5)) => 0")},
+    {LIFT_ROW(lgamma, lgamma, X1, "The logarithm of the gamma function.", "lgamma(1) => 0")},
 };
 const size_t sp_arith_count = COUNT_OF(sp_arith_rows);

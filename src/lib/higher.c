@@ -37,12 +37,7 @@ static enum gpm_status grad_only(struct sp_call *c, size_t n, value dr, value *d
  * apply_function(make_k(a, b)). */
 static enum gpm_status request_apply_function(struct sp_call *c, sp_emit_fn *emit, void *ctx) {
     if (c->n == 1) return GPM_OK;
-    if (c->args[0].tag != V_PROC) {
-        char *got = sp_show(c->args[0]);
-        sp_error(c, DIAG_TYPE, "apply_function: f must be a procedure, got %s", got);
-        mem_free(got);
-        return GPM_E_USER;
-    }
+    if (c->args[0].tag != V_PROC) return sp_type_error(c, c->args[0], "f must be a procedure");
     emit(ctx, c->args[0], c->args + 1, c->n - 1);
     return GPM_OK;
 }
@@ -56,41 +51,26 @@ static enum gpm_status output_apply_function(struct sp_call *c, const value *res
 /* ---- maps ---------------------------------------------------------------------------------------
  */
 
+/* What f is applied to: x; its index and x; x and the element of a second sequence. */
+enum { EACH, WITH_INDEX, PAIRED };
+
 static enum gpm_status request_map(struct sp_call *c, sp_emit_fn *emit, void *ctx) {
-    value *items;
-    size_t n;
-    enum gpm_status st = seq_arg(c, 1, "xs", &items, &n);
+    value *a, *b = NULL;
+    size_t m = 0, n;
+    int kind = c->cls->variant;
+    enum gpm_status st = seq_arg(c, 1, "xs", &a, &n);
     if (st) return st;
-    for (size_t i = 0; i < n; i++) emit(ctx, c->args[0], &items[i], 1);
-    values_free(items, n);
-    return GPM_OK;
-}
-
-static enum gpm_status request_imapv(struct sp_call *c, sp_emit_fn *emit, void *ctx) {
-    value *items;
-    size_t n;
-    enum gpm_status st = seq_arg(c, 1, "xs", &items, &n);
-    if (st) return st;
-    for (size_t i = 0; i < n; i++)
-        emit(ctx, c->args[0], (value[]){value_num((double)i), items[i]}, 2);
-    values_free(items, n);
-    return GPM_OK;
-}
-
-static enum gpm_status request_mapv2(struct sp_call *c, sp_emit_fn *emit, void *ctx) {
-    value *a, *b;
-    size_t m, n;
-    enum gpm_status st = seq_arg(c, 1, "xs", &a, &m);
-    if (st) return st;
-    st = seq_arg(c, 2, "ys", &b, &n);
-    if (!st) {
-        if (m != n)
-            st = sp_error(c, DIAG_SHAPE, "mapv2: the sequences have different lengths: %zu and %zu",
-                          m, n);
-        for (size_t i = 0; i < n && !st; i++) emit(ctx, c->args[0], (value[]){a[i], b[i]}, 2);
-        values_free(b, n);
+    if (kind == PAIRED) st = seq_arg(c, 2, "ys", &b, &m);
+    if (b && m != n)
+        st = sp_error(c, DIAG_SHAPE, "mapv2: the sequences have different lengths: %zu and %zu", n,
+                      m);
+    for (size_t i = 0; i < n && !st; i++) {
+        value first = kind == WITH_INDEX ? value_num((double)i) : a[i];
+        value args[] = {first, b ? b[i] : a[i]};
+        emit(ctx, c->args[0], args, kind == EACH ? 1 : 2);
     }
-    values_free(a, m);
+    values_free(b, m);
+    values_free(a, n);
     return st;
 }
 
@@ -164,7 +144,8 @@ const struct sp_class sp_higher_rows[] = {
      .sig = "(f: proc, xs: any, ys: any) -> array",
      .doc = "The array of f(x, y) for the elements of two sequences of one length.",
      .example = "mapv2(sub, [5, 7], [1, 2]) => [4, 5]",
-     .request = request_mapv2,
+     .variant = PAIRED,
+     .request = request_map,
      .origin = origin_mapv2,
      .output = output_array,
      .grad_output = grad_each},
@@ -172,7 +153,8 @@ const struct sp_class sp_higher_rows[] = {
      .sig = "(f: proc, xs: any) -> array",
      .doc = "The array of f(i, x) for each element x and its index i.",
      .example = "imapv((i, x) -> i * 10 + x, [5, 6]) => [5, 16]",
-     .request = request_imapv,
+     .variant = WITH_INDEX,
+     .request = request_map,
      .origin = origin_imapv,
      .output = output_array,
      .grad_output = grad_each},

@@ -65,13 +65,10 @@ static void param_name(struct sp_call *c, size_t i, char *out, size_t size) {
 
 static enum gpm_status operand_error(struct sp_call *c, size_t i) {
     char name[40];
-    char *got = sp_show(c->args[i]);
     param_name(c, i, name, sizeof name);
-    sp_error(c, DIAG_TYPE, "%s: %s must be a number, a sequence of numbers or a matrix, got %s",
-             c->cls->name, name, got);
+    sp_type_error(c, c->args[i], "%s must be a number, a sequence of numbers or a matrix", name);
     if (c->args[i].tag == V_STR && strcmp(c->cls->name, "add") == 0)
         diag_set_help(c->diags, "string_concat(a, b, ...) joins texts");
-    mem_free(got);
     return GPM_E_USER;
 }
 
@@ -214,18 +211,8 @@ static enum gpm_status lift_scalars(struct sp_call *c, value *out) {
 
 enum gpm_status lift_simulate(struct sp_call *c, value *out) {
     if (all_scalars(c)) return lift_scalars(c, out);
-    if (c->n == 2 && has_box(c)) return box_op(c, c->args[0], c->args[1], out);
-    return lift_all(c, out);
-}
-
-enum gpm_status lift_fold(struct sp_call *c, double unit, value *out) {
-    if (c->n == 0) {
-        *out = value_num(unit);
-        return GPM_OK;
-    }
-    if (all_scalars(c)) return lift_scalars(c, out);
-    if (has_box(c)) return box_fold(c, out);
-    return lift_all(c, out);
+    bool folds = c->n == 2 || c->cls->variant == LIFT_FOLD;
+    return folds && has_box(c) ? box_fold(c, out) : lift_all(c, out);
 }
 
 /* ---- gradients ------------------------------------------------------------------------------ */
@@ -239,9 +226,7 @@ static value operand_adjoint(const struct operand *o, const double *d) {
     return v;
 }
 
-enum gpm_status lift_grad_fold(struct sp_call *c,
-                               void (*weights)(const double *x, size_t n, double *w), value dresult,
-                               value *dargs) {
+enum gpm_status lift_grad(struct sp_call *c, value result, value dresult, value *dargs) {
     struct operand *o;
     size_t k, n = c->n;
     if (dresult.tag == V_NIL) return GPM_OK;
@@ -253,58 +238,15 @@ enum gpm_status lift_grad_fold(struct sp_call *c,
     double *d = mem_zalloc(wide * (n + 1) * sizeof *d); /* d[j * m + i]: argument j, element i */
     adj_doubles(dresult, dr, m);
     for (size_t i = 0; i < m; i++) {
+        if (dr[i] == 0) continue;
         for (size_t j = 0; j < n; j++) x[j] = operand_at(&o[j], i);
-        weights(x, n, w);
-        for (size_t j = 0; j < n; j++)
-            if (dr[i] != 0) d[j * m + (o[j].step ? i : 0)] += dr[i] * w[j];
+        c->cls->num_back(c->cls->num(x, n), x, n, dr[i], w);
+        for (size_t j = 0; j < n; j++) d[j * m + (o[j].step ? i : 0)] += w[j];
     }
     for (size_t j = 0; j < n; j++) dargs[j] = operand_adjoint(&o[j], d + j * m);
     mem_free(dr);
     mem_free(x);
     mem_free(d);
     operands_free(o, n);
-    return GPM_OK;
-}
-
-enum gpm_status lift_grad1(struct sp_call *c, lift_fn2 *d, value dresult, value *dargs) {
-    struct operand o;
-    double *at;
-    if (dresult.tag == V_NIL) return GPM_OK;
-    if (!operand_init(&o, c->args[0])) return operand_error(c, 0);
-    if (o.shape == SCALAR) {
-        double y = c->cls->num(&o.scalar, 1), dr = adj_num(dresult);
-        dargs[0] = value_num(dr == 0 ? 0 : dr * d(o.scalar, y));
-        return GPM_OK;
-    }
-    dargs[0] = shaped(&o, &at);
-    adj_doubles(dresult, at, o.n);
-    for (size_t i = 0; i < o.n; i++)
-        if (at[i] != 0) at[i] *= d(o.at[i], c->cls->num(&o.at[i], 1));
-    mem_free(o.own);
-    return GPM_OK;
-}
-
-enum gpm_status lift_grad2(struct sp_call *c, lift_fn2 *dx, lift_fn2 *dy, value dresult,
-                           value *dargs) {
-    struct operand *o;
-    size_t k;
-    if (dresult.tag == V_NIL) return GPM_OK;
-    if (has_box(c)) return box_grad(c, dresult, dargs);
-    enum gpm_status st = operands_new(c, &o, &k);
-    if (st) return st;
-    size_t m = o[k].n, wide = m ? m : 1;
-    double *dr = NEW_ARRAY(double, wide), *d = mem_zalloc(2 * wide * sizeof *d);
-    adj_doubles(dresult, dr, m);
-    for (size_t i = 0; i < m; i++) {
-        double x = operand_at(&o[0], i), y = operand_at(&o[1], i);
-        if (dr[i] == 0) continue;
-        d[o[0].step ? i : 0] += dr[i] * dx(x, y);
-        d[m + (o[1].step ? i : 0)] += dr[i] * dy(x, y);
-    }
-    dargs[0] = operand_adjoint(&o[0], d);
-    dargs[1] = operand_adjoint(&o[1], d + m);
-    mem_free(dr);
-    mem_free(d);
-    operands_free(o, 2);
     return GPM_OK;
 }

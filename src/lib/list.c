@@ -50,55 +50,39 @@ static enum gpm_status simulate_pair(struct sp_call *c, value *out) {
     return GPM_OK;
 }
 
-/* The adjoint of the elements from `from` on. */
-static value adj_tail(value d, size_t from) {
-    size_t n;
-    if (!seq_length(d, &n) || n <= from) return NIL;
-    value v = value_array_new(n - from);
-    for (size_t i = from; i < n; i++) v.u.array->at[i - from] = adj_item(d, i);
-    return v;
-}
-
 static enum gpm_status grad_pair(struct sp_call *c, value r, value dr, value *dargs) {
+    size_t n;
     dargs[0] = adj_item(dr, 0);
-    if (seq_is(c->args[1]))
-        dargs[1] = adj_tail(dr, 1);
-    else
+    if (!seq_is(c->args[1]))
         dargs[1] = adj_item(dr, 1); /* improper pair */
+    else if (seq_length(dr, &n) && n > 1)
+        dargs[1] = adj_slice(dr, 1, n - 1);
     return GPM_OK;
 }
 
 /* ---- elements ---------------------------------------------------------------------------------
  */
 
+/* Why there is no element number `want` (counted from 1). */
 static enum gpm_status need_items(struct sp_call *c, size_t want) {
     size_t n;
-    value v = c->args[0];
-    if (!seq_length(v, &n)) {
-        char *got = sp_show(v);
-        sp_error(c, DIAG_TYPE, "%s: the argument must be a list, array or vector, got %s",
-                 c->cls->name, got);
-        mem_free(got);
-        return GPM_E_USER;
-    }
+    if (!seq_length(c->args[0], &n))
+        return sp_type_error(c, c->args[0], "the argument must be a list, array or vector");
     if (n == 0) return sp_error(c, DIAG_EMPTY, "%s: the sequence is empty", c->cls->name);
     return sp_error(c, DIAG_EMPTY, "%s: the sequence has %zu element%s, %zu are needed",
                     c->cls->name, n, n == 1 ? "" : "s", want);
 }
 
-static enum gpm_status simulate_first(struct sp_call *c, value *out) {
-    return seq_get(c->args[0], 0, out) ? GPM_OK : need_items(c, 1);
-}
+/* Element number `variant`, LAST: the last one. */
+enum { LAST = -1 };
 
-static enum gpm_status simulate_second(struct sp_call *c, value *out) {
-    return seq_get(c->args[0], 1, out) ? GPM_OK : need_items(c, 2);
-}
-
-static enum gpm_status simulate_last(struct sp_call *c, value *out) {
-    size_t n;
-    if (!seq_length(c->args[0], &n) || n == 0) return need_items(c, 1);
-    seq_get(c->args[0], n - 1, out);
-    return GPM_OK;
+static enum gpm_status simulate_item(struct sp_call *c, value *out) {
+    size_t n, i = (size_t)c->cls->variant;
+    if (c->cls->variant == LAST) {
+        if (!seq_length(c->args[0], &n) || n == 0) return need_items(c, 1);
+        i = n - 1;
+    }
+    return seq_get(c->args[0], i, out) ? GPM_OK : need_items(c, i + 1);
 }
 
 static enum gpm_status simulate_rest(struct sp_call *c, value *out) {
@@ -120,30 +104,16 @@ static size_t adj_length(value v) {
     return seq_length(v, &n) ? n : 2;
 }
 
-static enum gpm_status grad_first(struct sp_call *c, value r, value dr, value *dargs) {
-    dargs[0] = adj_unit(adj_length(c->args[0]), 0, dr);
-    return GPM_OK;
-}
-
-static enum gpm_status grad_second(struct sp_call *c, value r, value dr, value *dargs) {
-    dargs[0] = adj_unit(adj_length(c->args[0]), 1, dr);
-    return GPM_OK;
-}
-
-static enum gpm_status grad_last(struct sp_call *c, value r, value dr, value *dargs) {
-    dargs[0] = adj_unit(adj_length(c->args[0]), adj_length(c->args[0]) - 1, dr);
+static enum gpm_status grad_item(struct sp_call *c, value r, value dr, value *dargs) {
+    size_t n = adj_length(c->args[0]);
+    dargs[0] = adj_unit(n, c->cls->variant == LAST ? n - 1 : (size_t)c->cls->variant, dr);
     return GPM_OK;
 }
 
 static enum gpm_status grad_rest(struct sp_call *c, value r, value dr, value *dargs) {
     size_t n = adj_length(c->args[0]);
-    if (dr.tag == V_NIL) return GPM_OK;
-    if (!seq_is(c->args[0])) { /* (a . b) */
-        dargs[0] = adj_unit(2, 1, dr);
-        return GPM_OK;
-    }
-    dargs[0] = value_array_new(n);
-    for (size_t i = 1; i < n; i++) dargs[0].u.array->at[i] = adj_item(dr, i - 1);
+    bool pair = !seq_is(c->args[0]); /* (a . b) */
+    dargs[0] = pair ? adj_unit(2, 1, dr) : adj_placed(dr, n, 1, n - 1);
     return GPM_OK;
 }
 
@@ -165,29 +135,24 @@ static enum gpm_status key_error(struct sp_call *c, const struct dict_obj *d, va
     return GPM_E_USER;
 }
 
+static bool index_below(value v, size_t n, size_t *out) {
+    if (v.tag != V_NUM || !(v.u.num >= 0 && v.u.num < (double)n) || v.u.num != floor(v.u.num))
+        return false;
+    *out = (size_t)v.u.num;
+    return true;
+}
+
 /* The index of a matrix: pair(i, j) or list(i, j) or [i, j]. */
 static bool matrix_place(value key, size_t rows, size_t cols, size_t *i, size_t *j) {
-    double x, y;
     value v[2] = {NIL, NIL};
-    if (key.tag == V_PAIR && key.u.pair->rest.tag == V_NUM) {
-        v[0] = key.u.pair->first;
+    bool ok = seq_get(key, 0, &v[0]);
+    if (key.tag == V_PAIR && key.u.pair->rest.tag == V_NUM)
         v[1] = key.u.pair->rest;
-    } else if (!seq_get(key, 0, &v[0]) || !seq_get(key, 1, &v[1]))
-        return false;
-    bool ok = v[0].tag == V_NUM && v[1].tag == V_NUM;
-    if (ok) {
-        x = v[0].u.num;
-        y = v[1].u.num;
-        ok = x >= 0 && x < (double)rows && x == floor(x) && y >= 0 && y < (double)cols &&
-             y == floor(y);
-        if (ok) {
-            *i = (size_t)x;
-            *j = (size_t)y;
-        }
-    } else if (key.tag != V_PAIR || key.u.pair->rest.tag != V_NUM) {
-        value_unref(v[0]);
-        value_unref(v[1]);
-    }
+    else
+        ok = ok && seq_get(key, 1, &v[1]);
+    ok = ok && index_below(v[0], rows, i) && index_below(v[1], cols, j);
+    value_unref(v[0]);
+    value_unref(v[1]);
     return ok;
 }
 
@@ -223,12 +188,8 @@ static enum gpm_status simulate_lookup(struct sp_call *c, value *out) {
         return GPM_OK;
     }
     if (v.tag == V_MATRIX) return lookup_matrix(c, out);
-    if (!seq_length(v, &n)) {
-        char *got = sp_show(v);
-        sp_error(c, DIAG_TYPE, "lookup: xs must be a sequence, matrix or dictionary, got %s", got);
-        mem_free(got);
-        return GPM_E_USER;
-    }
+    if (!seq_length(v, &n))
+        return sp_type_error(c, v, "xs must be a sequence, matrix or dictionary");
     enum gpm_status st = seq_index_arg(c, 1, n, &i);
     if (!st) seq_get(v, i, out);
     return st;
@@ -275,48 +236,24 @@ static enum gpm_status simulate_contains(struct sp_call *c, value *out) {
     return GPM_OK;
 }
 
-static enum gpm_status size_of(struct sp_call *c, size_t *n) {
-    value v = c->args[0];
-    if (v.tag == V_DICT)
-        *n = v.u.dict->n;
-    else if (v.tag == V_MATRIX)
-        *n = v.u.matrix->rows;
-    else if (v.tag == V_STR)
-        *n = v.u.str->len;
-    else if (!seq_length(v, n)) {
-        char *got = sp_show(v);
-        sp_error(c, DIAG_TYPE, "%s: xs must be a sequence, matrix, dictionary or string, got %s",
-                 c->cls->name, got);
-        mem_free(got);
-        return GPM_E_USER;
-    }
-    return GPM_OK;
-}
-
+/* The number of elements, or (variant true) whether there is none. */
 static enum gpm_status simulate_size(struct sp_call *c, value *out) {
+    value v = c->args[0];
     size_t n;
-    enum gpm_status st = size_of(c, &n);
-    if (!st) *out = value_num((double)n);
-    return st;
-}
-
-static enum gpm_status simulate_is_empty(struct sp_call *c, value *out) {
-    size_t n;
-    enum gpm_status st = size_of(c, &n);
-    if (!st) *out = value_bool(n == 0);
-    return st;
+    if (v.tag == V_DICT)
+        n = v.u.dict->n;
+    else if (v.tag == V_MATRIX)
+        n = v.u.matrix->rows;
+    else if (v.tag == V_STR)
+        n = v.u.str->len;
+    else if (!seq_length(v, &n))
+        return sp_type_error(c, v, "xs must be a sequence, matrix, dictionary or string");
+    *out = c->cls->variant ? value_bool(n == 0) : value_num((double)n);
+    return GPM_OK;
 }
 
 /* ---- dictionaries -------------------------------------------------------------------------------
  */
-
-static enum gpm_status entry_error(struct sp_call *c, size_t i, value entry) {
-    char *got = sp_show(entry);
-    sp_error(c, DIAG_TYPE, "%s: entry %zu must be a sequence of two, key and value, got %s",
-             c->cls->name, i, got);
-    mem_free(got);
-    return GPM_E_USER;
-}
 
 static enum gpm_status dict_of(struct sp_call *c, const value *entries, size_t n, value *out) {
     value *kv = mem_zalloc((2 * n + 1) * sizeof *kv);
@@ -324,7 +261,8 @@ static enum gpm_status dict_of(struct sp_call *c, const value *entries, size_t n
     for (size_t i = 0; i < n && !st; i++) {
         size_t two = 0;
         if (!seq_length(entries[i], &two) || two != 2)
-            st = entry_error(c, i, entries[i]);
+            st = sp_type_error(c, entries[i], "entry %zu must be a sequence of two, key and value",
+                               i);
         else {
             seq_get(entries[i], 0, &kv[2 * i]);
             seq_get(entries[i], 1, &kv[2 * i + 1]);
@@ -349,74 +287,74 @@ static enum gpm_status simulate_to_dict(struct sp_call *c, value *out) {
     return st;
 }
 
-static value every_other(const struct dict_obj *d, size_t from) {
-    value v = NIL;
-    for (size_t i = d->n; i--;) v = value_pair_take(value_ref(d->kv[2 * i + from]), v);
-    return v;
-}
-
-static enum gpm_status simulate_keys(struct sp_call *c, value *out) {
-    *out = every_other(c->args[0].u.dict, 0);
+/* The keys (variant 0) or the values (1). */
+static enum gpm_status simulate_entries(struct sp_call *c, value *out) {
+    const struct dict_obj *d = c->args[0].u.dict;
+    *out = NIL;
+    for (size_t i = d->n; i--;)
+        *out = value_pair_take(value_ref(d->kv[2 * i + (size_t)c->cls->variant]), *out);
     return GPM_OK;
 }
-
-static enum gpm_status simulate_values(struct sp_call *c, value *out) {
-    *out = every_other(c->args[0].u.dict, 1);
-    return GPM_OK;
-}
-
-#define ROW(NAME, FN, SIG, DOC, EXAMPLE)                                                           \
-    { .name = #NAME, .sig = SIG, .doc = DOC, .example = EXAMPLE, .simulate = simulate_##FN }
-#define GROW(NAME, FN, GRAD, SIG, DOC, EXAMPLE)                                                    \
-    {                                                                                              \
-        .name = #NAME, .sig = SIG, .doc = DOC, .example = EXAMPLE, .simulate = simulate_##FN,      \
-        .grad_simulate = grad_##GRAD                                                               \
-    }
 
 const struct sp_class sp_list_rows[] = {
-    GROW(list, list, items, "(...xs: any) -> list", "A list of its arguments.",
-         "list(1, 2) => (1, 2)"),
-    GROW(array, array, items, "(...xs: any) -> array", "An array of its arguments; also `[a, b]`.",
-         "array(1, \"a\") => [1, \"a\"]"),
-    GROW(vector, vector, items, "(...xs: number) -> vector", "A vector of numbers.",
-         "vector(1, 2) + vector(4, 7) => [5, 9]"),
-    GROW(simplex, simplex, items, "(...ps: probability) -> simplex",
-         "A vector of probabilities that add up to 1.", "simplex(0.25, 0.75) => [0.25, 0.75]"),
-    GROW(pair, pair, pair, "(first: any, rest: any) -> pair", "A list of `first` before `rest`.",
-         "pair(1, list(2, 3)) => (1, 2, 3)"),
-    GROW(first, first, first, "(xs: any) -> any", "The first element of a sequence.",
-         "first([4, 5]) => 4"),
-    GROW(second, second, second, "(xs: any) -> any", "The second element of a sequence.",
-         "second(list(4, 5)) => 5"),
-    GROW(last, last, last, "(xs: any) -> any", "The last element of a sequence.",
-         "last([4, 5, 6]) => 6"),
-    GROW(rest, rest, rest, "(xs: any) -> any", "A sequence without its first element.",
-         "rest(list(1, 2, 3)) => (2, 3)"),
-    GROW(lookup, lookup, lookup, "(xs: any, i: any) -> any",
-         "Element i of a sequence, counted from 0; the value of key i of a dictionary; row i, or "
-         "element pair(i, j), of a matrix. Also `xs[i]`.",
-         "lookup([4, 5], 0) => 4"),
-    ROW(contains, contains, "(xs: any, x: any) -> bool",
+    {SP_ROW(list, list, "(...xs: any) -> list", "A list of its arguments.", "list(1, 2) => (1, 2)"),
+     .grad_simulate = grad_items},
+    {SP_ROW(array, array, "(...xs: any) -> array", "An array of its arguments; also `[a, b]`.",
+            "array(1, \"a\") => [1, \"a\"]"),
+     .grad_simulate = grad_items},
+    {SP_ROW(vector, vector, "(...xs: number) -> vector", "A vector of numbers.",
+            "vector(1, 2) + vector(4, 7) => [5, 9]"),
+     .grad_simulate = grad_items},
+    {SP_ROW(simplex, simplex, "(...ps: probability) -> simplex",
+            "A vector of probabilities that add up to 1.", "simplex(0.25, 0.75) => [0.25, 0.75]"),
+     .grad_simulate = grad_items},
+    {SP_GROW(pair, pair, "(first: any, rest: any) -> pair", "A list of `first` before `rest`.",
+             "pair(1, list(2, 3)) => (1, 2, 3)")},
+    {SP_GROW(first, item, "(xs: any) -> any", "The first element of a sequence.",
+             "first([4, 5]) => 4"),
+     .variant = 0},
+    {SP_GROW(second, item, "(xs: any) -> any", "The second element of a sequence.",
+             "second(list(4, 5)) => 5"),
+     .variant = 1},
+    {SP_GROW(last, item, "(xs: any) -> any", "The last element of a sequence.",
+             "last([4, 5, 6]) => 6"),
+     .variant = LAST},
+    {SP_GROW(rest, rest, "(xs: any) -> any", "A sequence without its first element.",
+             "rest(list(1, 2, 3)) => (2, 3)")},
+    {SP_GROW(
+        lookup, lookup, "(xs: any, i: any) -> any",
+        "Element i of a sequence, counted from 0; the value of key i of a dictionary; row i, or "
+        "element pair(i, j), of a matrix. Also `xs[i]`.",
+        "lookup([4, 5], 0) => 4")},
+    {SP_ROW(
+        contains, contains, "(xs: any, x: any) -> bool",
         "Whether x is an element of a sequence or a key of a dictionary; of a kernel: whether the "
         "structure x (text, or a kernel) is among its global additive components after simplify.",
-        "contains(make_linear(1) + make_whitenoise(1), \"WN\") => true"),
-    ROW(size, size, "(xs: any) -> count",
+        "contains(make_linear(1) + make_whitenoise(1), \"WN\") => true")},
+    {SP_ROW(
+        size, size, "(xs: any) -> count",
         "The number of elements, of entries of a dictionary, of rows of a matrix, of bytes of a "
         "string.",
-        "size([4, 5]) => 2"),
-    ROW(length, size, "(xs: any) -> count", "The same as size.", "length(list()) => 0"),
-    ROW(is_empty, is_empty, "(xs: any) -> bool", "Whether there is no element.",
-        "is_empty([]) => true"),
-    ROW(is_null, is_empty, "(xs: any) -> bool", "The same as is_empty.",
-        "is_null(list(1)) => false"),
-    ROW(dict, dict, "(...entries: any) -> dict",
+        "size([4, 5]) => 2")},
+    {SP_ROW(length, size, "(xs: any) -> count", "The same as size.", "length(list()) => 0")},
+    {SP_ROW(is_empty, size, "(xs: any) -> bool", "Whether there is no element.",
+            "is_empty([]) => true"),
+     .variant = true},
+    {SP_ROW(is_null, size, "(xs: any) -> bool", "The same as is_empty.",
+            "is_null(list(1)) => false"),
+     .variant = true},
+    {SP_ROW(
+        dict, dict, "(...entries: any) -> dict",
         "A dictionary of entries [key, value]; a later entry of the same key replaces an earlier.",
-        "dict([\"a\", 1], [\"b\", 2]) => {\"a\": 1, \"b\": 2}"),
-    ROW(to_dict, to_dict, "(entries: any) -> dict", "A dictionary of a sequence of entries.",
-        "lookup(to_dict([[1, \"one\"]]), 1) => \"one\""),
-    ROW(keys, keys, "(d: dict) -> list", "The keys of a dictionary, in order of insertion.",
-        "keys(dict([\"a\", 1])) => (\"a\")"),
-    ROW(values, values, "(d: dict) -> list", "The values of a dictionary, in order of insertion.",
-        "values(dict([\"a\", 1])) => (1)"),
+        "dict([\"a\", 1], [\"b\", 2]) => {\"a\": 1, \"b\": 2}")},
+    {SP_ROW(to_dict, to_dict, "(entries: any) -> dict", "A dictionary of a sequence of entries.",
+            "lookup(to_dict([[1, \"one\"]]), 1) => \"one\"")},
+    {SP_ROW(keys, entries, "(d: dict) -> list", "The keys of a dictionary, in order of insertion.",
+            "keys(dict([\"a\", 1])) => (\"a\")"),
+     .variant = 0},
+    {SP_ROW(values, entries, "(d: dict) -> list",
+            "The values of a dictionary, in order of insertion.",
+            "values(dict([\"a\", 1])) => (1)"),
+     .variant = 1},
 };
 const size_t sp_list_count = COUNT_OF(sp_list_rows);

@@ -8,36 +8,9 @@
 #include "sp/adjoint.h"
 #include <string.h>
 
-static enum gpm_status not_matrix(struct sp_call *c, size_t i, const char *param) {
-    char *got = sp_show(c->args[i]);
-    sp_error(c, DIAG_TYPE, "%s: %s must be a matrix or a sequence of rows of numbers, got %s",
-             c->cls->name, param, got);
-    mem_free(got);
-    return GPM_E_USER;
-}
-
-/* Row r of n numbers goes into the matrix; the first row fixes the number of columns. */
-static enum gpm_status put_row(struct mat_arg *m, struct sp_call *c, size_t i, const char *param,
-                               size_t r, value row) {
-    double *x;
-    size_t n;
-    if (!seq_numbers(row, &x, &n)) return not_matrix(c, i, param);
-    enum gpm_status st = GPM_OK;
-    if (r == 0) {
-        m->cols = n;
-        m->at = m->own = NEW_ARRAY(double, m->rows *n + 1);
-    } else if (n != m->cols)
-        st = sp_error(c, DIAG_SHAPE,
-                      "%s: the rows of %s have different lengths: row 0 has %zu, "
-                      "row %zu has %zu",
-                      c->cls->name, param, m->cols, r, n);
-    for (size_t j = 0; j < n && !st; j++) m->own[r + j * m->rows] = x[j];
-    mem_free(x);
-    return st;
-}
-
 enum gpm_status mat_arg_init(struct mat_arg *m, struct sp_call *c, size_t i, const char *param) {
-    value v = c->args[i], *rows;
+    value v = c->args[i];
+    size_t ragged;
     *m = (struct mat_arg){0};
     if (v.tag == V_MATRIX) {
         m->rows = v.u.matrix->rows;
@@ -45,11 +18,56 @@ enum gpm_status mat_arg_init(struct mat_arg *m, struct sp_call *c, size_t i, con
         m->at = v.u.matrix->at;
         return GPM_OK;
     }
-    if (!seq_items(v, &rows, &m->rows)) return not_matrix(c, i, param);
-    enum gpm_status st = GPM_OK;
-    for (size_t r = 0; r < m->rows && !st; r++) st = put_row(m, c, i, param, r, rows[r]);
-    values_free(rows, m->rows);
-    if (st) mat_arg_release(m);
+    bool ok = seq_matrix(v, &m->own, &m->rows, &m->cols, &ragged);
+    m->at = m->own;
+    if (ok) return GPM_OK;
+    if (ragged == 0)
+        return sp_type_error(c, v, "%s must be a matrix or a sequence of rows of numbers", param);
+    value row;
+    size_t n = 0;
+    if (seq_get(v, ragged, &row)) {
+        seq_length(row, &n);
+        value_unref(row);
+    }
+    return sp_error(c, DIAG_SHAPE,
+                    "%s: the rows of %s have different lengths: row 0 has %zu, row %zu has %zu",
+                    c->cls->name, param, m->cols, ragged, n);
+}
+
+enum gpm_status mat_arg_square(struct mat_arg *m, struct sp_call *c, const char *param) {
+    enum gpm_status st = mat_arg_init(m, c, 0, param);
+    if (st || m->rows == m->cols) return st;
+    st = sp_error(c, DIAG_SHAPE, "%s: the matrix must be square, got %zu by %zu", c->cls->name,
+                  m->rows, m->cols);
+    mat_arg_release(m);
+    return st;
+}
+
+static enum gpm_status read_matrix(struct mat_arg *m, struct sp_call *c) {
+    const struct mat_row *row = c->cls->of;
+    return row->square ? mat_arg_square(m, c, row->param) : mat_arg_init(m, c, 0, row->param);
+}
+
+enum gpm_status simulate_of_matrix(struct sp_call *c, value *out) {
+    const struct mat_row *row = c->cls->of;
+    struct mat_arg m;
+    enum gpm_status st = read_matrix(&m, c);
+    if (st) return st;
+    st = row->value(c, &m, out);
+    mat_arg_release(&m);
+    return st;
+}
+
+enum gpm_status grad_of_matrix(struct sp_call *c, value r, value dr, value *dargs) {
+    const struct mat_row *row = c->cls->of;
+    struct mat_arg m;
+    enum gpm_status st = read_matrix(&m, c);
+    if (st) return st;
+    double *d = mem_zalloc((m.rows * m.cols + 1) * sizeof *d);
+    st = row->back(c, &m, r, dr, d);
+    if (!st) dargs[0] = mat_arg_adjoint(&m, c->args[0], d);
+    mem_free(d);
+    mat_arg_release(&m);
     return st;
 }
 
@@ -81,11 +99,11 @@ value mat_arg_adjoint(const struct mat_arg *m, value arg, const double *d) {
     return v;
 }
 
-double *mat_adjoint_numbers(value d, size_t rows, size_t cols) {
-    double *out = mem_zalloc((rows * cols + 1) * sizeof *out);
+void mat_adjoint_numbers(value d, size_t rows, size_t cols, double *out) {
+    memset(out, 0, rows * cols * sizeof *out);
     if (d.tag == V_MATRIX) {
         if (rows && cols) memcpy(out, d.u.matrix->at, rows * cols * sizeof *out);
-        return out;
+        return;
     }
     double *row = NEW_ARRAY(double, cols + 1);
     for (size_t i = 0; i < rows && d.tag == V_ARRAY; i++) {
@@ -95,5 +113,4 @@ double *mat_adjoint_numbers(value d, size_t rows, size_t cols) {
         value_unref(r);
     }
     mem_free(row);
-    return out;
 }

@@ -20,6 +20,19 @@ double *mat_arg_copy(const struct mat_arg *m);
 /* The adjoint of args[i] from its numbers d (column-major): a matrix, or an array of rows where the
  * argument was a sequence of rows. */
 value mat_arg_adjoint(const struct mat_arg *m, value arg, const double *d);
-/* The numbers of an adjoint of a rows x cols matrix; zeros for NIL. Caller frees. */
-double *mat_adjoint_numbers(value d, size_t rows, size_t cols);
+/* The numbers of an adjoint of a rows x cols matrix into `out`; zeros for NIL. */
+void mat_adjoint_numbers(value d, size_t rows, size_t cols, double *out);
+/* Rows of procedures of one matrix: simulate and gradient, with a struct mat_row as `of`. */
+struct mat_row {
+    const char *param;
+    bool square; /* it must be */
+    enum gpm_status (*value)(struct sp_call *c, const struct mat_arg *m, value *out);
+    /* fills the adjoint d of the matrix, zeroed before */
+    enum gpm_status (*back)(struct sp_call *c, const struct mat_arg *m, value r, value dr,
+                            double *d);
+};
+enum gpm_status simulate_of_matrix(struct sp_call *c, value *out);
+enum gpm_status grad_of_matrix(struct sp_call *c, value r, value dr, value *dargs);
+/* The first argument, which must be square. */
+enum gpm_status mat_arg_square(struct mat_arg *m, struct sp_call *c, const char *param);
 #endif

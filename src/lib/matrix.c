@@ -22,23 +22,14 @@ static value matrix_of(const double *at, size_t rows, size_t cols) {
     return v;
 }
 
-static enum gpm_status simulate_matrix(struct sp_call *c, value *out) {
-    struct mat_arg m;
-    enum gpm_status st = mat_arg_init(&m, c, 0, "rows");
-    if (st) return st;
-    *out = matrix_of(m.at, m.rows, m.cols);
-    mat_arg_release(&m);
+static enum gpm_status value_matrix(struct sp_call *c, const struct mat_arg *m, value *out) {
+    *out = matrix_of(m->at, m->rows, m->cols);
     return GPM_OK;
 }
 
-static enum gpm_status grad_matrix(struct sp_call *c, value r, value dr, value *dargs) {
-    struct mat_arg m;
-    enum gpm_status st = mat_arg_init(&m, c, 0, "rows");
-    if (st) return st;
-    double *d = mat_adjoint_numbers(dr, m.rows, m.cols);
-    dargs[0] = mat_arg_adjoint(&m, c->args[0], d);
-    mem_free(d);
-    mat_arg_release(&m);
+static enum gpm_status back_matrix(struct sp_call *c, const struct mat_arg *m, value r, value dr,
+                                   double *d) {
+    mat_adjoint_numbers(dr, m->rows, m->cols, d);
     return GPM_OK;
 }
 
@@ -73,7 +64,8 @@ static enum gpm_status simulate_diag_matrix(struct sp_call *c, value *out) {
 
 static enum gpm_status grad_diag_matrix(struct sp_call *c, value r, value dr, value *dargs) {
     size_t n = r.u.matrix->rows;
-    double *d = mat_adjoint_numbers(dr, n, n);
+    double *d = NEW_ARRAY(double, n *n + 1);
+    mat_adjoint_numbers(dr, n, n, d);
     dargs[0] = value_vector_new(n);
     for (size_t i = 0; i < n; i++) dargs[0].u.vector->at[i] = d[i + i * n];
     mem_free(d);
@@ -88,36 +80,29 @@ static void transpose(const double *a, size_t rows, size_t cols, double *to) {
         for (size_t j = 0; j < cols; j++) to[j + i * cols] = a[i + j * rows];
 }
 
-static enum gpm_status simulate_transpose(struct sp_call *c, value *out) {
-    struct mat_arg m;
-    enum gpm_status st = mat_arg_init(&m, c, 0, "m");
-    if (st) return st;
-    *out = value_matrix_new(m.cols, m.rows);
-    transpose(m.at, m.rows, m.cols, out->u.matrix->at);
-    mat_arg_release(&m);
+static enum gpm_status value_transpose(struct sp_call *c, const struct mat_arg *m, value *out) {
+    *out = value_matrix_new(m->cols, m->rows);
+    transpose(m->at, m->rows, m->cols, out->u.matrix->at);
     return GPM_OK;
 }
 
-static enum gpm_status grad_transpose(struct sp_call *c, value r, value dr, value *dargs) {
-    struct mat_arg m;
-    enum gpm_status st = mat_arg_init(&m, c, 0, "m");
-    if (st) return st;
-    double *d = mat_adjoint_numbers(dr, m.cols, m.rows), *dm = mat_arg_copy(&m);
-    transpose(d, m.cols, m.rows, dm);
-    dargs[0] = mat_arg_adjoint(&m, c->args[0], dm);
-    mem_free(d);
-    mem_free(dm);
-    mat_arg_release(&m);
+static enum gpm_status back_transpose(struct sp_call *c, const struct mat_arg *m, value r, value dr,
+                                      double *d) {
+    double *t = mat_arg_copy(m);
+    mat_adjoint_numbers(dr, m->cols, m->rows, t);
+    transpose(t, m->cols, m->rows, d);
+    mem_free(t);
     return GPM_OK;
 }
 
-/* A line of a matrix: row i has elements (i, 0), (i, 1), ...; column j has (0, j), (1, j), ... */
+/* A line of a matrix: row i (variant true) has elements (i, 0), (i, 1), ...; column j has (0, j),
+ * (1, j), ... */
 struct line {
     size_t from, step, n;
 };
 
-static enum gpm_status line_of(struct sp_call *c, const struct mat_arg *m, bool row,
-                               struct line *out) {
+static enum gpm_status line_of(struct sp_call *c, const struct mat_arg *m, struct line *out) {
+    bool row = c->cls->variant;
     size_t i;
     enum gpm_status st = seq_index_arg(c, 1, row ? m->rows : m->cols, &i);
     if (st) return st;
@@ -125,129 +110,60 @@ static enum gpm_status line_of(struct sp_call *c, const struct mat_arg *m, bool 
     return GPM_OK;
 }
 
-static enum gpm_status simulate_line(struct sp_call *c, bool row, value *out) {
-    struct mat_arg m;
+static enum gpm_status value_line(struct sp_call *c, const struct mat_arg *m, value *out) {
     struct line l;
-    enum gpm_status st = mat_arg_init(&m, c, 0, "m");
+    enum gpm_status st = line_of(c, m, &l);
     if (st) return st;
-    st = line_of(c, &m, row, &l);
-    if (!st) {
-        *out = value_vector_new(l.n);
-        for (size_t k = 0; k < l.n; k++) out->u.vector->at[k] = m.at[l.from + k * l.step];
-    }
-    mat_arg_release(&m);
-    return st;
-}
-
-static enum gpm_status grad_line(struct sp_call *c, bool row, value dr, value *dargs) {
-    struct mat_arg m;
-    struct line l;
-    enum gpm_status st = mat_arg_init(&m, c, 0, "m");
-    if (st) return st;
-    st = line_of(c, &m, row, &l);
-    if (!st) {
-        double *d = mem_zalloc((m.rows * m.cols + 1) * sizeof *d);
-        double *x = NEW_ARRAY(double, l.n + 1);
-        adj_doubles(dr, x, l.n);
-        for (size_t k = 0; k < l.n; k++) d[l.from + k * l.step] = x[k];
-        dargs[0] = mat_arg_adjoint(&m, c->args[0], d);
-        mem_free(d);
-        mem_free(x);
-    }
-    mat_arg_release(&m);
-    return st;
-}
-
-static enum gpm_status simulate_row(struct sp_call *c, value *out) {
-    return simulate_line(c, true, out);
-}
-static enum gpm_status simulate_col(struct sp_call *c, value *out) {
-    return simulate_line(c, false, out);
-}
-static enum gpm_status grad_row(struct sp_call *c, value r, value dr, value *dargs) {
-    return grad_line(c, true, dr, dargs);
-}
-static enum gpm_status grad_col(struct sp_call *c, value r, value dr, value *dargs) {
-    return grad_line(c, false, dr, dargs);
-}
-
-static enum gpm_status simulate_ravel(struct sp_call *c, value *out) {
-    struct mat_arg m;
-    enum gpm_status st = mat_arg_init(&m, c, 0, "m");
-    if (st) return st;
-    *out = value_vector_new(m.rows * m.cols);
-    transpose(m.at, m.rows, m.cols, out->u.vector->at); /* by rows */
-    mat_arg_release(&m);
+    *out = value_vector_new(l.n);
+    for (size_t k = 0; k < l.n; k++) out->u.vector->at[k] = m->at[l.from + k * l.step];
     return GPM_OK;
 }
 
-static enum gpm_status grad_ravel(struct sp_call *c, value r, value dr, value *dargs) {
-    struct mat_arg m;
-    enum gpm_status st = mat_arg_init(&m, c, 0, "m");
+static enum gpm_status back_line(struct sp_call *c, const struct mat_arg *m, value r, value dr,
+                                 double *d) {
+    struct line l;
+    enum gpm_status st = line_of(c, m, &l);
     if (st) return st;
-    double *d = mat_arg_copy(&m), *dm = mat_arg_copy(&m);
-    adj_doubles(dr, d, m.rows * m.cols);
-    transpose(d, m.cols, m.rows, dm);
-    dargs[0] = mat_arg_adjoint(&m, c->args[0], dm);
-    mem_free(d);
-    mem_free(dm);
-    mat_arg_release(&m);
+    double *x = NEW_ARRAY(double, l.n + 1);
+    adj_doubles(dr, x, l.n);
+    for (size_t k = 0; k < l.n; k++) d[l.from + k * l.step] = x[k];
+    mem_free(x);
     return GPM_OK;
 }
 
-static enum gpm_status square_error(struct sp_call *c, const struct mat_arg *m) {
-    return sp_error(c, DIAG_SHAPE, "%s: the matrix must be square, got %zu by %zu", c->cls->name,
-                    m->rows, m->cols);
+static enum gpm_status value_ravel(struct sp_call *c, const struct mat_arg *m, value *out) {
+    *out = value_vector_new(m->rows * m->cols);
+    transpose(m->at, m->rows, m->cols, out->u.vector->at); /* by rows */
+    return GPM_OK;
 }
 
-static enum gpm_status simulate_matrix_trace(struct sp_call *c, value *out) {
-    struct mat_arg m;
-    enum gpm_status st = mat_arg_init(&m, c, 0, "m");
-    if (st) return st;
+static enum gpm_status back_ravel(struct sp_call *c, const struct mat_arg *m, value r, value dr,
+                                  double *d) {
+    double *t = mat_arg_copy(m);
+    adj_doubles(dr, t, m->rows * m->cols);
+    transpose(t, m->cols, m->rows, d);
+    mem_free(t);
+    return GPM_OK;
+}
+
+static enum gpm_status value_trace(struct sp_call *c, const struct mat_arg *m, value *out) {
     double s = 0;
-    if (m.rows != m.cols) st = square_error(c, &m);
-    for (size_t i = 0; i < m.rows && !st; i++) s += m.at[i + i * m.rows];
-    mat_arg_release(&m);
+    for (size_t i = 0; i < m->rows; i++) s += m->at[i + i * m->rows];
     *out = value_num(s);
-    return st;
+    return GPM_OK;
 }
 
-static enum gpm_status grad_matrix_trace(struct sp_call *c, value r, value dr, value *dargs) {
-    struct mat_arg m;
-    enum gpm_status st = mat_arg_init(&m, c, 0, "m");
-    if (st) return st;
-    double *d = mem_zalloc((m.rows * m.cols + 1) * sizeof *d);
-    for (size_t i = 0; i < m.rows; i++) d[i + i * m.rows] = adj_num(dr);
-    dargs[0] = mat_arg_adjoint(&m, c->args[0], d);
-    mem_free(d);
-    mat_arg_release(&m);
+static enum gpm_status back_trace(struct sp_call *c, const struct mat_arg *m, value r, value dr,
+                                  double *d) {
+    for (size_t i = 0; i < m->rows; i++) d[i + i * m->rows] = adj_num(dr);
     return GPM_OK;
 }
 
 /* ---- elementwise: the lifted functions under other names
  * ------------------------------------------ */
 
-static double num_sum(const double *x, size_t n) {
-    return x[0] + x[1];
-}
-static double num_product(const double *x, size_t n) {
-    return x[0] * x[1];
-}
-static double one(double x, double y) {
-    return 1;
-}
-static double left(double x, double y) {
-    return x;
-}
-static double right(double x, double y) {
-    return y;
-}
-static enum gpm_status grad_sum(struct sp_call *c, value r, value dr, value *dargs) {
-    return lift_grad2(c, one, one, dr, dargs);
-}
-static enum gpm_status grad_product(struct sp_call *c, value r, value dr, value *dargs) {
-    return lift_grad2(c, right, left, dr, dargs);
-}
+LIFT2(sum, x + y, 1, 1)
+LIFT2(product, x *y, y, x)
 
 /* ---- products -----------------------------------------------------------------------------------
  */
@@ -329,29 +245,22 @@ static void multiply(bool ta, bool tb, size_t m, size_t n, size_t k, const doubl
     if (m && n && k) la_gemm(ta, tb, m, n, k, 1, a, lda, b, ldb, 0, to, m);
 }
 
-static enum gpm_status product(struct sp_call *c, const char *kinds, value *out) {
+static enum gpm_status simulate_product(struct sp_call *c, value *out) {
+    const char *kinds = c->cls->of;
     struct mat_arg a, b;
     enum gpm_status st = factors(c, kinds, &a, &b);
     if (st) return st;
     size_t m = a.rows, n = b.cols, k = a.cols;
-    double *to = NULL;
+    bool matrix = strcmp(kinds, "mm") == 0;
     st = sp_check_size(c, (double)m * (double)n, sizeof(double));
-    if (st) {
-        mat_arg_release(&a);
-        mat_arg_release(&b);
-        return st;
+    if (!st) {
+        *out = matrix ? value_matrix_new(m, n) : value_vector_new(m * n);
+        multiply(false, false, m, n, k, a.at, m, b.at, k,
+                 matrix ? out->u.matrix->at : out->u.vector->at);
     }
-    if (strcmp(kinds, "mm") == 0) {
-        *out = value_matrix_new(m, n);
-        to = out->u.matrix->at;
-    } else {
-        *out = value_vector_new(m * n);
-        to = out->u.vector->at;
-    }
-    multiply(false, false, m, n, k, a.at, m, b.at, k, to);
     mat_arg_release(&a);
     mat_arg_release(&b);
-    return GPM_OK;
+    return st;
 }
 
 static value factor_adjoint(const struct mat_arg *m, value arg, char kind, const double *d) {
@@ -359,7 +268,8 @@ static value factor_adjoint(const struct mat_arg *m, value arg, char kind, const
 }
 
 /* C = AB: Abar = Cbar B', Bbar = A' Cbar */
-static enum gpm_status product_grad(struct sp_call *c, const char *kinds, value dr, value *dargs) {
+static enum gpm_status grad_product(struct sp_call *c, value r, value dr, value *dargs) {
+    const char *kinds = c->cls->of;
     struct mat_arg a, b;
     enum gpm_status st = factors(c, kinds, &a, &b);
     if (st) return st;
@@ -379,27 +289,8 @@ static enum gpm_status product_grad(struct sp_call *c, const char *kinds, value 
     return GPM_OK;
 }
 
-#define PRODUCT(NAME, KINDS)                                                                       \
-    static enum gpm_status simulate_##NAME(struct sp_call *c, value *out) {                        \
-        return product(c, KINDS, out);                                                             \
-    }                                                                                              \
-    static enum gpm_status grad_##NAME(struct sp_call *c, value r, value dr, value *dargs) {       \
-        return product_grad(c, KINDS, dr, dargs);                                                  \
-    }
-PRODUCT(matrix_mul, "mm")
-PRODUCT(matrix_times_vector, "mc")
-PRODUCT(vector_times_matrix, "rm")
-
 /* ---- inverses -----------------------------------------------------------------------------------
  */
-
-static enum gpm_status square_arg(struct mat_arg *m, struct sp_call *c) {
-    enum gpm_status st = mat_arg_init(m, c, 0, "a");
-    if (st || m->rows == m->cols) return st;
-    st = square_error(c, m);
-    mat_arg_release(m);
-    return st;
-}
 
 /* B = A^-1 B (or A'^-1 B) without touching A. */
 static enum gpm_status solve(struct sp_call *c, const struct mat_arg *a, bool transposed, double *b,
@@ -414,15 +305,11 @@ static enum gpm_status solve(struct sp_call *c, const struct mat_arg *a, bool tr
     return st;
 }
 
-static enum gpm_status simulate_matrix_inverse(struct sp_call *c, value *out) {
-    struct mat_arg a;
-    enum gpm_status st = square_arg(&a, c);
-    if (st) return st;
-    size_t n = a.rows;
+static enum gpm_status value_inverse(struct sp_call *c, const struct mat_arg *a, value *out) {
+    size_t n = a->rows;
     value inv = value_matrix_new(n, n);
     for (size_t i = 0; i < n; i++) inv.u.matrix->at[i + i * n] = 1;
-    st = solve(c, &a, false, inv.u.matrix->at, n);
-    mat_arg_release(&a);
+    enum gpm_status st = solve(c, a, false, inv.u.matrix->at, n);
     if (st)
         value_unref(inv);
     else
@@ -431,20 +318,16 @@ static enum gpm_status simulate_matrix_inverse(struct sp_call *c, value *out) {
 }
 
 /* C = A^-1: Abar = -C' Cbar C' */
-static enum gpm_status grad_matrix_inverse(struct sp_call *c, value r, value dr, value *dargs) {
-    struct mat_arg a;
-    enum gpm_status st = square_arg(&a, c);
-    if (st) return st;
-    size_t n = a.rows;
+static enum gpm_status back_inverse(struct sp_call *c, const struct mat_arg *a, value r, value dr,
+                                    double *d) {
+    size_t n = a->rows;
     const double *inv = r.u.matrix->at;
-    double *dc = mat_adjoint_numbers(dr, n, n), *t = mat_arg_copy(&a);
-    multiply(true, false, n, n, n, inv, n, dc, n, t);
-    multiply(false, true, n, n, n, t, n, inv, n, dc);
-    for (size_t i = 0; i < n * n; i++) dc[i] = -dc[i];
-    dargs[0] = mat_arg_adjoint(&a, c->args[0], dc);
-    mem_free(dc);
+    double *t = mat_arg_copy(a);
+    mat_adjoint_numbers(dr, n, n, d);
+    multiply(true, false, n, n, n, inv, n, d, n, t);
+    multiply(false, true, n, n, n, t, n, inv, n, d);
+    for (size_t i = 0; i < n * n; i++) d[i] = -d[i];
     mem_free(t);
-    mat_arg_release(&a);
     return GPM_OK;
 }
 
@@ -466,7 +349,7 @@ static enum gpm_status rhs_arg(struct mat_arg *b, struct sp_call *c, size_t n, c
 static enum gpm_status simulate_matrix_solve(struct sp_call *c, value *out) {
     struct mat_arg a, b;
     char kind;
-    enum gpm_status st = square_arg(&a, c);
+    enum gpm_status st = mat_arg_square(&a, c, "a");
     if (st) return st;
     st = rhs_arg(&b, c, a.rows, &kind);
     if (!st) {
@@ -484,7 +367,7 @@ static enum gpm_status simulate_matrix_solve(struct sp_call *c, value *out) {
 static enum gpm_status grad_matrix_solve(struct sp_call *c, value r, value dr, value *dargs) {
     struct mat_arg a, b;
     char kind;
-    enum gpm_status st = square_arg(&a, c);
+    enum gpm_status st = mat_arg_square(&a, c, "a");
     if (st) return st;
     st = rhs_arg(&b, c, a.rows, &kind);
     if (!st) {
@@ -507,78 +390,78 @@ static enum gpm_status grad_matrix_solve(struct sp_call *c, value r, value dr, v
     return st;
 }
 
-static enum gpm_status simulate_matrix_det(struct sp_call *c, value *out) {
-    struct mat_arg a;
-    double det;
-    enum gpm_status st = square_arg(&a, c);
-    if (st) return st;
-    double *lu = mat_arg_copy(&a);
-    st = la_det(a.rows, lu, a.rows, &det);
+static enum gpm_status value_det(struct sp_call *c, const struct mat_arg *a, value *out) {
+    double det, *lu = mat_arg_copy(a);
+    enum gpm_status st = la_det(a->rows, lu, a->rows, &det);
     mem_free(lu);
-    mat_arg_release(&a);
     if (!st) *out = value_num(det);
     return st;
 }
 
-#define ROW(NAME, SIG, DOC, EXAMPLE)                                                               \
-    { .name = #NAME, .sig = SIG, .doc = DOC, .example = EXAMPLE, .simulate = simulate_##NAME }
-#define GROW(NAME, SIG, DOC, EXAMPLE)                                                              \
-    {                                                                                              \
-        .name = #NAME, .sig = SIG, .doc = DOC, .example = EXAMPLE, .simulate = simulate_##NAME,    \
-        .grad_simulate = grad_##NAME                                                               \
-    }
-#define LIFTED(NAME, FN, SIG, DOC, EXAMPLE)                                                        \
-    {                                                                                              \
-        .name = #NAME, .sig = SIG, .doc = DOC, .example = EXAMPLE, .simulate = lift_simulate,      \
-        .grad_simulate = grad_##FN, .num = num_##FN                                                \
+#define OF_MATRIX(...)                                                                             \
+    .of = &(const struct mat_row) {                                                                \
+        __VA_ARGS__                                                                                \
     }
 
 const struct sp_class sp_matrix_rows[] = {
-    GROW(matrix, "(rows: any) -> matrix", "A matrix from a sequence of rows.",
-         "matrix([[1, 2], [3, 4]]) => [[1, 2], [3, 4]]"),
-    ROW(id_matrix, "(n: count) -> matrix", "The identity matrix of n rows.",
-        "id_matrix(2) => [[1, 0], [0, 1]]"),
-    ROW(zero_matrix, "(rows: count, cols?: count) -> matrix",
-        "A matrix of zeros, square unless "
-        "the number of columns is given.",
-        "zero_matrix(1, 2) => [[0, 0]]"),
-    GROW(diag_matrix, "(xs: numbers) -> matrix", "A diagonal matrix.",
-         "diag_matrix([1, 2]) => [[1, 0], [0, 2]]"),
-    GROW(transpose, "(m: any) -> matrix", "Rows and columns exchanged.",
-         "transpose(matrix([[1, 2]])) => [[1], [2]]"),
-    GROW(row, "(m: any, i: any) -> vector", "Row i, counted from 0.",
-         "row(matrix([[1, 2], [3, 4]]), 1) => [3, 4]"),
-    GROW(col, "(m: any, j: any) -> vector", "Column j, counted from 0.",
-         "col(matrix([[1, 2], [3, 4]]), 1) => [2, 4]"),
-    GROW(ravel, "(m: any) -> vector", "The elements row by row.",
-         "ravel(matrix([[1, 2], [3, 4]])) => [1, 2, 3, 4]"),
-    GROW(matrix_trace, "(m: any) -> number", "The sum of the diagonal.",
-         "matrix_trace(id_matrix(3)) => 3"),
-    LIFTED(vector_add, sum, "(a: numbers, b: numbers) -> vector", "The sum of two vectors.",
-           "vector_add(vector(1, 2), vector(3, 4)) => [4, 6]"),
-    LIFTED(matrix_add, sum, "(a: matrix, b: matrix) -> matrix", "The sum of two matrices.",
-           "matrix_add(id_matrix(1), id_matrix(1)) => [[2]]"),
-    LIFTED(hadamard, product, "(a: any, b: any) -> any",
-           "The elementwise product of two vectors or matrices.",
-           "hadamard(vector(1, 2), vector(3, 4)) => [3, 8]"),
-    LIFTED(scale_vector, product, "(k: number, v: numbers) -> vector", "k times a vector.",
-           "scale_vector(2, vector(1, 2)) => [2, 4]"),
-    LIFTED(scale_matrix, product, "(k: number, m: matrix) -> matrix", "k times a matrix.",
-           "scale_matrix(2, id_matrix(1)) => [[2]]"),
-    GROW(vector_dot, "(a: numbers, b: numbers) -> number", "The inner product of two vectors.",
-         "vector_dot(vector(1, 7), vector(3, 4)) => 31"),
-    GROW(matrix_mul, "(a: any, b: any) -> matrix", "The product of two matrices.",
-         "matrix_mul(matrix([[1, 2]]), matrix([[3], [4]])) => [[11]]"),
-    GROW(matrix_times_vector, "(m: any, v: numbers) -> vector", "A matrix times a column vector.",
-         "matrix_times_vector(matrix([[0, 1], [-1, 0]]), vector(1, 7)) => [7, -1]"),
-    GROW(vector_times_matrix, "(v: numbers, m: any) -> vector", "A row vector times a matrix.",
-         "vector_times_matrix(vector(1, 7), matrix([[0, 1], [-1, 0]])) => [-7, 1]"),
-    GROW(matrix_inverse, "(a: any) -> matrix", "The inverse of a square matrix.",
-         "matrix_inverse(matrix([[2, 0], [0, 4]])) => [[0.5, 0], [0, 0.25]]"),
-    GROW(matrix_solve, "(a: any, b: any) -> any",
-         "The solution x of a x = b, for a vector or matrix b.",
-         "matrix_solve(matrix([[2, 0], [0, 4]]), vector(1, 1)) => [0.5, 0.25]"),
-    ROW(matrix_det, "(a: any) -> number", "The determinant of a square matrix.",
-        "matrix_det(diag_matrix([2, 3])) => 6"),
+    {SP_GROW(matrix, of_matrix, "(rows: any) -> matrix", "A matrix from a sequence of rows.",
+             "matrix([[1, 2], [3, 4]]) => [[1, 2], [3, 4]]"),
+     OF_MATRIX("rows", false, value_matrix, back_matrix)},
+    {SP_ROW(id_matrix, id_matrix, "(n: count) -> matrix", "The identity matrix of n rows.",
+            "id_matrix(2) => [[1, 0], [0, 1]]")},
+    {SP_ROW(zero_matrix, zero_matrix, "(rows: count, cols?: count) -> matrix",
+            "A matrix of zeros, square unless "
+            "the number of columns is given.",
+            "zero_matrix(1, 2) => [[0, 0]]")},
+    {SP_GROW(diag_matrix, diag_matrix, "(xs: numbers) -> matrix", "A diagonal matrix.",
+             "diag_matrix([1, 2]) => [[1, 0], [0, 2]]")},
+    {SP_GROW(transpose, of_matrix, "(m: any) -> matrix", "Rows and columns exchanged.",
+             "transpose(matrix([[1, 2]])) => [[1], [2]]"),
+     OF_MATRIX("m", false, value_transpose, back_transpose)},
+    {SP_GROW(row, of_matrix, "(m: any, i: any) -> vector", "Row i, counted from 0.",
+             "row(matrix([[1, 2], [3, 4]]), 1) => [3, 4]"),
+     OF_MATRIX("m", false, value_line, back_line), .variant = true},
+    {SP_GROW(col, of_matrix, "(m: any, j: any) -> vector", "Column j, counted from 0.",
+             "col(matrix([[1, 2], [3, 4]]), 1) => [2, 4]"),
+     OF_MATRIX("m", false, value_line, back_line), .variant = false},
+    {SP_GROW(ravel, of_matrix, "(m: any) -> vector", "The elements row by row.",
+             "ravel(matrix([[1, 2], [3, 4]])) => [1, 2, 3, 4]"),
+     OF_MATRIX("m", false, value_ravel, back_ravel)},
+    {SP_GROW(matrix_trace, of_matrix, "(m: any) -> number", "The sum of the diagonal.",
+             "matrix_trace(id_matrix(3)) => 3"),
+     OF_MATRIX("m", true, value_trace, back_trace)},
+    {LIFT_ROW(vector_add, sum, "(a: numbers, b: numbers) -> vector", "The sum of two vectors.",
+              "vector_add(vector(1, 2), vector(3, 4)) => [4, 6]")},
+    {LIFT_ROW(matrix_add, sum, "(a: matrix, b: matrix) -> matrix", "The sum of two matrices.",
+              "matrix_add(id_matrix(1), id_matrix(1)) => [[2]]")},
+    {LIFT_ROW(hadamard, product, "(a: any, b: any) -> any",
+              "The elementwise product of two vectors or matrices.",
+              "hadamard(vector(1, 2), vector(3, 4)) => [3, 8]")},
+    {LIFT_ROW(scale_vector, product, "(k: number, v: numbers) -> vector", "k times a vector.",
+              "scale_vector(2, vector(1, 2)) => [2, 4]")},
+    {LIFT_ROW(scale_matrix, product, "(k: number, m: matrix) -> matrix", "k times a matrix.",
+              "scale_matrix(2, id_matrix(1)) => [[2]]")},
+    {SP_GROW(vector_dot, vector_dot, "(a: numbers, b: numbers) -> number",
+             "The inner product of two vectors.", "vector_dot(vector(1, 7), vector(3, 4)) => 31")},
+    {SP_GROW(matrix_mul, product, "(a: any, b: any) -> matrix", "The product of two matrices.",
+             "matrix_mul(matrix([[1, 2]]), matrix([[3], [4]])) => [[11]]"),
+     .of = "mm"},
+    {SP_GROW(matrix_times_vector, product, "(m: any, v: numbers) -> vector",
+             "A matrix times a column vector.",
+             "matrix_times_vector(matrix([[0, 1], [-1, 0]]), vector(1, 7)) => [7, -1]"),
+     .of = "mc"},
+    {SP_GROW(vector_times_matrix, product, "(v: numbers, m: any) -> vector",
+             "A row vector times a matrix.",
+             "vector_times_matrix(vector(1, 7), matrix([[0, 1], [-1, 0]])) => [-7, 1]"),
+     .of = "rm"},
+    {SP_GROW(matrix_inverse, of_matrix, "(a: any) -> matrix", "The inverse of a square matrix.",
+             "matrix_inverse(matrix([[2, 0], [0, 4]])) => [[0.5, 0], [0, 0.25]]"),
+     OF_MATRIX("a", true, value_inverse, back_inverse)},
+    {SP_GROW(matrix_solve, matrix_solve, "(a: any, b: any) -> any",
+             "The solution x of a x = b, for a vector or matrix b.",
+             "matrix_solve(matrix([[2, 0], [0, 4]]), vector(1, 1)) => [0.5, 0.25]")},
+    {SP_ROW(matrix_det, of_matrix, "(a: any) -> number", "The determinant of a square matrix.",
+            "matrix_det(diag_matrix([2, 3])) => 6"),
+     OF_MATRIX("a", true, value_det, NULL)},
 };
 const size_t sp_matrix_count = COUNT_OF(sp_matrix_rows);

@@ -54,26 +54,14 @@ static enum gpm_status simulate_value_error(struct sp_call *c, value *out) {
     return GPM_E_USER;
 }
 
-static enum gpm_status symbol_of(struct sp_call *c, struct buf *text, value *out) {
-    if (!c->host || !c->host->syms) {
-        buf_release(text);
-        return sp_error(c, DIAG_TYPE, "%s: symbols cannot be made here", c->cls->name);
-    }
-    *out = value_sym(sym_intern(c->host->syms, text->data, text->len));
-    buf_release(text);
-    return GPM_OK;
-}
-
 static enum gpm_status simulate_name(struct sp_call *c, value *out) {
     struct buf text = BUF_INIT;
+    if (!c->host || !c->host->syms)
+        return sp_error(c, DIAG_TYPE, "%s: symbols cannot be made here", c->cls->name);
     for (size_t i = 0; i < c->n; i++) put_plain(c->args[i], &text);
-    return symbol_of(c, &text, out);
-}
-
-static enum gpm_status simulate_to_symbol(struct sp_call *c, value *out) {
-    struct buf text = BUF_INIT;
-    put_plain(c->args[0], &text);
-    return symbol_of(c, &text, out);
+    *out = value_sym(sym_intern(c->host->syms, text.data, text.len));
+    buf_release(&text);
+    return GPM_OK;
 }
 
 static enum gpm_status simulate_to_string(struct sp_call *c, value *out) {
@@ -89,30 +77,22 @@ static enum gpm_status simulate_to_string(struct sp_call *c, value *out) {
     return GPM_OK;
 }
 
-#define ROW(NAME, FN, SIG, DOC, EXAMPLE)                                                           \
-    { .name = #NAME, .sig = SIG, .doc = DOC, .example = EXAMPLE, .simulate = simulate_##FN }
-
 const struct sp_class sp_misc_rows[] = {
-    {.name = "print",
-     .sig = "(...xs: any) -> nil",
-     .doc = "Prints its arguments on one line; the value is the empty list.",
-     .flags = SP_NO_MODEL_EFFECT,
-     .simulate = simulate_print},
-    {.name = "debug",
-     .sig = "(label: any, x: any) -> any",
-     .doc = "x itself; prints the label and x on the way.",
-     .flags = SP_NO_MODEL_EFFECT,
-     .simulate = simulate_debug,
-     .grad_simulate = grad_debug},
-    ROW(value_error, value_error, "(message: any) -> any",
-        "Stops with an error of the program's own.", NULL),
-    ROW(name, name, "(base: name, ...more: any) -> symbol",
-        "The symbol whose text is that of its arguments in a row.", "name(quote(x), 3) => x3"),
-    ROW(to_symbol, to_symbol, "(s: name) -> symbol", "The symbol of that text.",
-        "to_symbol(\"abc\") => abc"),
-    ROW(to_string, to_string, "(x: any) -> string", "The text of a value.",
-        "to_string([1, 2]) => \"[1, 2]\""),
-    ROW(string_concat, to_string, "(...xs: any) -> string", "The texts of its arguments in a row.",
-        "string_concat(\"x = \", 3) => \"x = 3\""),
+    {SP_ROW(print, print, "(...xs: any) -> nil",
+            "Prints its arguments on one line; the value is the empty list.", NULL),
+     .flags = SP_NO_MODEL_EFFECT},
+    {SP_GROW(debug, debug, "(label: any, x: any) -> any",
+             "x itself; prints the label and x on the way.", NULL),
+     .flags = SP_NO_MODEL_EFFECT},
+    {SP_ROW(value_error, value_error, "(message: any) -> any",
+            "Stops with an error of the program's own.", NULL)},
+    {SP_ROW(name, name, "(base: name, ...more: any) -> symbol",
+            "The symbol whose text is that of its arguments in a row.", "name(quote(x), 3) => x3")},
+    {SP_ROW(to_symbol, name, "(s: name) -> symbol", "The symbol of that text.",
+            "to_symbol(\"abc\") => abc")},
+    {SP_ROW(to_string, to_string, "(x: any) -> string", "The text of a value.",
+            "to_string([1, 2]) => \"[1, 2]\"")},
+    {SP_ROW(string_concat, to_string, "(...xs: any) -> string",
+            "The texts of its arguments in a row.", "string_concat(\"x = \", 3) => \"x = 3\"")},
 };
 const size_t sp_misc_count = COUNT_OF(sp_misc_rows);

@@ -2,6 +2,7 @@
  *
  * Whole sequences: conversion, rearrangement, ranges, reductions.
  */
+#include "lib/mat_arg.h"
 #include "lib/seq_util.h"
 
 #include "base/mem.h"
@@ -14,23 +15,31 @@
 /* ---- conversion ---------------------------------------------------------------------------------
  */
 
-static enum gpm_status simulate_to_list(struct sp_call *c, value *out) {
-    value *items;
-    size_t n;
-    enum gpm_status st = seq_arg(c, 0, "xs", &items, &n);
-    if (st) return st;
-    *out = seq_like_take(NIL, items, n);
-    mem_free(items);
-    return GPM_OK;
+static int order_values(const void *a, const void *b) {
+    return value_compare(*(const value *)a, *(const value *)b);
 }
 
-static enum gpm_status simulate_to_array(struct sp_call *c, value *out) {
-    value *items;
+/* All elements: as a list, as an array, or of the same kind backwards or in order. */
+enum { TO_LIST, TO_ARRAY, REVERSE, SORT };
+
+static enum gpm_status simulate_whole(struct sp_call *c, value *out) {
+    value *items, like = c->args[0];
     size_t n;
     enum gpm_status st = seq_arg(c, 0, "xs", &items, &n);
     if (st) return st;
-    *out = value_array(items, n);
-    values_free(items, n);
+    switch (c->cls->variant) {
+    case TO_LIST: like = NIL; break;
+    case TO_ARRAY: like.tag = V_ARRAY; break;
+    case SORT: qsort(items, n, sizeof *items, order_values); break;
+    default:
+        for (size_t i = 0; i < n / 2; i++) {
+            value x = items[i];
+            items[i] = items[n - 1 - i];
+            items[n - 1 - i] = x;
+        }
+    }
+    *out = seq_like_take(like, items, n);
+    mem_free(items);
     return GPM_OK;
 }
 
@@ -47,26 +56,19 @@ static enum gpm_status simulate_to_vector(struct sp_call *c, value *out) {
 static enum gpm_status grad_convert(struct sp_call *c, value r, value dr, value *dargs) {
     if (c->args[0].tag != V_MATRIX) {
         dargs[0] = value_ref(dr);
-        return GPM_OK;
+    } else if (dr.tag != V_NIL) {
+        const struct matrix_obj *m = c->args[0].u.matrix;
+        dargs[0] = value_matrix_new(m->rows, m->cols);
+        mat_adjoint_numbers(dr, m->rows, m->cols, dargs[0].u.matrix->at);
     }
-    if (dr.tag == V_NIL) return GPM_OK;
-    const struct matrix_obj *m = c->args[0].u.matrix;
-    double *row = NEW_ARRAY(double, m->cols ? m->cols : 1);
-    dargs[0] = value_matrix_new(m->rows, m->cols);
-    for (size_t i = 0; i < m->rows; i++) {
-        value d = adj_item(dr, i);
-        adj_doubles(d, row, m->cols);
-        for (size_t j = 0; j < m->cols; j++) dargs[0].u.matrix->at[i + j * m->rows] = row[j];
-        value_unref(d);
-    }
-    mem_free(row);
     return GPM_OK;
 }
 
 /* ---- rearrangement ------------------------------------------------------------------------------
  */
 
-static enum gpm_status part(struct sp_call *c, bool front, value *out) {
+/* The first n elements (variant true), or all but them. */
+static enum gpm_status simulate_part(struct sp_call *c, value *out) {
     value *items;
     size_t n;
     double want = sp_num(c, 0);
@@ -77,6 +79,7 @@ static enum gpm_status part(struct sp_call *c, bool front, value *out) {
         return sp_error(c, DIAG_INDEX, "%s: %.15g is out of bounds: the sequence has %zu elements",
                         c->cls->name, want, n);
     }
+    bool front = c->cls->variant;
     size_t k = (size_t)want, from = front ? 0 : k, to = front ? k : n;
     for (size_t i = 0; i < n; i++)
         if (i < from || i >= to) value_unref(items[i]);
@@ -85,48 +88,10 @@ static enum gpm_status part(struct sp_call *c, bool front, value *out) {
     return GPM_OK;
 }
 
-static enum gpm_status simulate_take(struct sp_call *c, value *out) {
-    return part(c, true, out);
-}
-
-static enum gpm_status simulate_drop(struct sp_call *c, value *out) {
-    return part(c, false, out);
-}
-
-/* Adjoint of n elements of which dr covers those from `from` on. */
-static value adj_placed(value dr, size_t n, size_t from, size_t count) {
-    if (dr.tag == V_NIL) return NIL;
-    value v = value_array_new(n);
-    for (size_t i = 0; i < count; i++) v.u.array->at[from + i] = adj_item(dr, i);
-    return v;
-}
-
-static enum gpm_status grad_take(struct sp_call *c, value r, value dr, value *dargs) {
+static enum gpm_status grad_part(struct sp_call *c, value r, value dr, value *dargs) {
     size_t n = 0, k = 0;
-    if (!seq_length(c->args[1], &n) || !seq_length(r, &k)) return GPM_OK;
-    dargs[1] = adj_placed(dr, n, 0, k);
-    return GPM_OK;
-}
-
-static enum gpm_status grad_drop(struct sp_call *c, value r, value dr, value *dargs) {
-    size_t n = 0, k = 0;
-    if (!seq_length(c->args[1], &n) || !seq_length(r, &k)) return GPM_OK;
-    dargs[1] = adj_placed(dr, n, n - k, k);
-    return GPM_OK;
-}
-
-static enum gpm_status simulate_reverse(struct sp_call *c, value *out) {
-    value *items;
-    size_t n;
-    enum gpm_status st = seq_arg(c, 0, "xs", &items, &n);
-    if (st) return st;
-    for (size_t i = 0; i < n / 2; i++) {
-        value x = items[i];
-        items[i] = items[n - 1 - i];
-        items[n - 1 - i] = x;
-    }
-    *out = seq_like_take(c->args[0], items, n);
-    mem_free(items);
+    if (seq_length(c->args[1], &n) && seq_length(r, &k))
+        dargs[1] = adj_placed(dr, n, c->cls->variant ? 0 : n - k, k);
     return GPM_OK;
 }
 
@@ -174,58 +139,32 @@ static enum gpm_status simulate_append(struct sp_call *c, value *out) {
 
 static enum gpm_status grad_append(struct sp_call *c, value r, value dr, value *dargs) {
     size_t from = 0;
-    if (dr.tag == V_NIL) return GPM_OK;
     for (size_t i = 0; i < c->n; i++) {
         size_t n = 0;
         seq_length(c->args[i], &n);
-        dargs[i] = value_array_new(n);
-        for (size_t k = 0; k < n; k++) dargs[i].u.array->at[k] = adj_item(dr, from + k);
+        dargs[i] = adj_slice(dr, from, n);
         from += n;
     }
     return GPM_OK;
 }
 
 static enum gpm_status simulate_zip(struct sp_call *c, value *out) {
-    size_t n = SIZE_MAX;
+    size_t n = c->n ? SIZE_MAX : 0;
+    value **columns = mem_zalloc((c->n + 1) * sizeof *columns), *tuple = NEW_ARRAY(value, c->n + 1);
+    size_t *lengths = mem_zalloc((c->n + 1) * sizeof *lengths);
     for (size_t i = 0; i < c->n; i++) {
-        size_t k = 0;
-        seq_length(c->args[i], &k);
-        if (k < n) n = k;
+        seq_items(c->args[i], &columns[i], &lengths[i]); /* the signature has checked it */
+        if (lengths[i] < n) n = lengths[i];
     }
-    if (c->n == 0) n = 0;
-    value **columns = NEW_ARRAY(value *, c->n + 1);
-    size_t *lengths = NEW_ARRAY(size_t, c->n + 1);
-    value *tuple = NEW_ARRAY(value, c->n + 1);
-    for (size_t i = 0; i < c->n; i++)
-        if (!seq_items(c->args[i], &columns[i], &lengths[i])) {
-            columns[i] = NULL;
-            lengths[i] = 0;
-        }
-    value v = NIL;
+    *out = NIL;
     for (size_t k = n; k--;) {
         for (size_t i = 0; i < c->n; i++) tuple[i] = columns[i][k];
-        v = value_pair_take(value_list(tuple, c->n), v);
+        *out = value_pair_take(value_list(tuple, c->n), *out);
     }
     for (size_t i = 0; i < c->n; i++) values_free(columns[i], lengths[i]);
     mem_free(columns);
     mem_free(lengths);
     mem_free(tuple);
-    *out = v;
-    return GPM_OK;
-}
-
-static int order_values(const void *a, const void *b) {
-    return value_compare(*(const value *)a, *(const value *)b);
-}
-
-static enum gpm_status simulate_sort(struct sp_call *c, value *out) {
-    value *items;
-    size_t n;
-    enum gpm_status st = seq_arg(c, 0, "xs", &items, &n);
-    if (st) return st;
-    qsort(items, n, sizeof *items, order_values);
-    *out = seq_like_take(c->args[0], items, n);
-    mem_free(items);
     return GPM_OK;
 }
 
@@ -325,11 +264,6 @@ static enum gpm_status simulate_range(struct sp_call *c, value *out) {
         }
     if (at == 0 || at >= n)
         return sp_error(c, DIAG_BAD_RANGE, "`...` needs a number on both sides");
-    for (size_t i = 1; i <= n; i++)
-        if (c->args[i].tag != V_NUM)
-            return sp_error(c, DIAG_BAD_RANGE,
-                            "`...` counts between numbers, but item %zu is of type %s", i,
-                            value_type_name(c->args[i]));
     double a = sp_num(c, at), b = sp_num(c, at + 1);
     double step = at > 1 ? a - sp_num(c, at - 1) : b >= a ? 1 : -1;
     double more = step != 0 ? floor((b - a) / step + 1e-9) : -1;
@@ -350,48 +284,27 @@ static enum gpm_status simulate_range(struct sp_call *c, value *out) {
 /* ---- reductions ---------------------------------------------------------------------------------
  */
 
+/* The sum, or (variant true) the logarithm of the sum of exponentials. */
 static enum gpm_status simulate_sum(struct sp_call *c, value *out) {
     double *x, s = 0;
     size_t n;
-    if (!seq_numbers(c->args[0], &x, &n)) return GPM_E_ARG;
+    if (!seq_numbers(c->args[0], &x, &n)) return GPM_E_ARG; /* the signature has checked it */
     for (size_t i = 0; i < n; i++) s += x[i];
+    *out = value_num(c->cls->variant ? logsumexp(x, n) : s);
     mem_free(x);
-    *out = value_num(s);
     return GPM_OK;
-}
-
-/* Adjoint of n numbers from weights w times d, in place. */
-static value weighted_take(double *w, size_t n, double d) {
-    for (size_t i = 0; i < n; i++) w[i] *= d;
-    value v = value_vector(w, n);
-    mem_free(w);
-    return v;
 }
 
 static enum gpm_status grad_sum(struct sp_call *c, value r, value dr, value *dargs) {
-    size_t n;
-    if (!seq_length(c->args[0], &n)) return GPM_E_ARG;
-    double *w = NEW_ARRAY(double, n ? n : 1);
-    for (size_t i = 0; i < n; i++) w[i] = 1;
-    dargs[0] = weighted_take(w, n, adj_num(dr));
-    return GPM_OK;
-}
-
-static enum gpm_status simulate_logsumexp(struct sp_call *c, value *out) {
-    double *x;
+    double *x, d = adj_num(dr);
     size_t n;
     if (!seq_numbers(c->args[0], &x, &n)) return GPM_E_ARG;
-    *out = value_num(logsumexp(x, n));
+    if (c->cls->variant) /* each element counts by its share */
+        for (size_t i = 0; i < n; i++) x[i] = isfinite(r.u.num) ? exp(x[i] - r.u.num) * d : 0;
+    else
+        for (size_t i = 0; i < n; i++) x[i] = d;
+    dargs[0] = value_vector(x, n);
     mem_free(x);
-    return GPM_OK;
-}
-
-static enum gpm_status grad_logsumexp(struct sp_call *c, value r, value dr, value *dargs) {
-    double *x;
-    size_t n;
-    if (!seq_numbers(c->args[0], &x, &n)) return GPM_E_ARG;
-    for (size_t i = 0; i < n; i++) x[i] = isfinite(r.u.num) ? exp(x[i] - r.u.num) : 0;
-    dargs[0] = weighted_take(x, n, adj_num(dr));
     return GPM_OK;
 }
 
@@ -421,129 +334,111 @@ static enum gpm_status grad_normalize(struct sp_call *c, value r, value dr, valu
     double *x, s = 0, dot = 0;
     size_t n;
     if (!seq_numbers(c->args[0], &x, &n)) return GPM_E_ARG;
-    double *d = NEW_ARRAY(double, n ? n : 1);
+    dargs[0] = value_vector_new(n);
+    double *d = dargs[0].u.vector->at;
     adj_doubles(dr, d, n);
     for (size_t i = 0; i < n; i++) {
         s += x[i];
         dot += d[i] * r.u.vector->at[i];
     }
     for (size_t i = 0; i < n; i++) d[i] = (d[i] - dot) / s;
-    dargs[0] = weighted_take(d, n, 1);
     mem_free(x);
     return GPM_OK;
 }
 
-static enum gpm_status best_index(struct sp_call *c, double sign, size_t *out, double **x) {
-    size_t n;
-    if (!seq_numbers(c->args[0], x, &n)) return GPM_E_ARG;
-    if (n == 0) {
-        mem_free(*x);
-        return sp_error(c, DIAG_EMPTY, "%s: the sequence is empty", c->cls->name);
-    }
-    *out = 0;
-    for (size_t i = 1; i < n; i++)
-        if (sign * (*x)[i] > sign * (*x)[*out] || isnan((*x)[*out])) *out = i;
-    return GPM_OK;
-}
+/* The greatest or the least element, or where it stands. */
+enum { MAX = 1, MIN = 2, INDEX = 4 };
 
-static enum gpm_status best(struct sp_call *c, double sign, bool index, value *out) {
-    double *x;
-    size_t i = 0;
-    enum gpm_status st = best_index(c, sign, &i, &x);
-    if (st) return st;
-    *out = value_num(index ? (double)i : x[i]);
+static enum gpm_status best(struct sp_call *c, size_t *at, double *most, size_t *n) {
+    double *x, sign = c->cls->variant & MAX ? 1 : -1;
+    if (!seq_numbers(c->args[0], &x, n)) return GPM_E_ARG;
+    *at = 0;
+    for (size_t i = 1; i < *n; i++)
+        if (sign * x[i] > sign * x[*at] || isnan(x[*at])) *at = i;
+    if (*n) *most = x[*at];
     mem_free(x);
-    return GPM_OK;
+    if (*n) return GPM_OK;
+    return sp_error(c, DIAG_EMPTY, "%s: the sequence is empty", c->cls->name);
 }
 
-static enum gpm_status simulate_argmax(struct sp_call *c, value *out) {
-    return best(c, 1, true, out);
-}
-static enum gpm_status simulate_argmin(struct sp_call *c, value *out) {
-    return best(c, -1, true, out);
-}
-static enum gpm_status simulate_max(struct sp_call *c, value *out) {
-    return best(c, 1, false, out);
-}
-static enum gpm_status simulate_min(struct sp_call *c, value *out) {
-    return best(c, -1, false, out);
+static enum gpm_status simulate_best(struct sp_call *c, value *out) {
+    size_t i, n;
+    double most;
+    enum gpm_status st = best(c, &i, &most, &n);
+    if (!st) *out = value_num(c->cls->variant & INDEX ? (double)i : most);
+    return st;
 }
 
-static enum gpm_status grad_best(struct sp_call *c, double sign, value dr, value *dargs) {
-    double *x;
-    size_t i = 0, n;
-    enum gpm_status st = best_index(c, sign, &i, &x);
-    if (st) return st;
-    mem_free(x);
-    if (seq_length(c->args[0], &n)) dargs[0] = adj_unit(n, i, dr);
-    return GPM_OK;
+static enum gpm_status grad_best(struct sp_call *c, value r, value dr, value *dargs) {
+    size_t i, n;
+    double most;
+    enum gpm_status st = best(c, &i, &most, &n);
+    if (!st) dargs[0] = adj_unit(n, i, dr);
+    return st;
 }
-
-static enum gpm_status grad_max(struct sp_call *c, value r, value dr, value *dargs) {
-    return grad_best(c, 1, dr, dargs);
-}
-static enum gpm_status grad_min(struct sp_call *c, value r, value dr, value *dargs) {
-    return grad_best(c, -1, dr, dargs);
-}
-
-#define ROW(NAME, FN, SIG, DOC, EXAMPLE)                                                           \
-    { .name = #NAME, .sig = SIG, .doc = DOC, .example = EXAMPLE, .simulate = simulate_##FN }
-#define GROW(NAME, FN, GRAD, SIG, DOC, EXAMPLE)                                                    \
-    {                                                                                              \
-        .name = #NAME, .sig = SIG, .doc = DOC, .example = EXAMPLE, .simulate = simulate_##FN,      \
-        .grad_simulate = grad_##GRAD                                                               \
-    }
 
 const struct sp_class sp_seq_rows[] = {
-    GROW(to_list, to_list, convert, "(xs: any) -> list", "The elements of a sequence as a list.",
-         "to_list([1, 2]) => (1, 2)"),
-    GROW(to_array, to_array, convert, "(xs: any) -> array",
-         "The elements of a sequence as an array.", "to_array(list(1, 2)) => [1, 2]"),
-    GROW(to_vector, to_vector, convert, "(xs: numbers) -> vector",
-         "The numbers of a sequence as a vector.", "to_vector([1, 2]) => [1, 2]"),
-    GROW(take, take, take, "(n: count, xs: any) -> any", "The first n elements.",
-         "take(2, [4, 5, 6]) => [4, 5]"),
-    GROW(drop, drop, drop, "(n: count, xs: any) -> any", "All but the first n elements.",
-         "drop(1, [4, 5, 6]) => [5, 6]"),
-    GROW(reverse, reverse, reverse, "(xs: any) -> any", "The elements in the opposite order.",
-         "reverse([1, 2, 3]) => [3, 2, 1]"),
-    GROW(append, append, append, "(a: seq, b: seq, ...more: seq) -> any",
-         "The elements of one sequence after the other.", "append([1, 2], [3]) => [1, 2, 3]"),
-    ROW(zip, zip, "(...xs: seq) -> list",
+    {SP_ROW(to_list, whole, "(xs: any) -> list", "The elements of a sequence as a list.",
+            "to_list([1, 2]) => (1, 2)"),
+     .variant = TO_LIST, .grad_simulate = grad_convert},
+    {SP_ROW(to_array, whole, "(xs: any) -> array", "The elements of a sequence as an array.",
+            "to_array(list(1, 2)) => [1, 2]"),
+     .variant = TO_ARRAY, .grad_simulate = grad_convert},
+    {SP_ROW(to_vector, to_vector, "(xs: numbers) -> vector",
+            "The numbers of a sequence as a vector.", "to_vector([1, 2]) => [1, 2]"),
+     .grad_simulate = grad_convert},
+    {SP_GROW(take, part, "(n: count, xs: any) -> any", "The first n elements.",
+             "take(2, [4, 5, 6]) => [4, 5]"),
+     .variant = true},
+    {SP_GROW(drop, part, "(n: count, xs: any) -> any", "All but the first n elements.",
+             "drop(1, [4, 5, 6]) => [5, 6]"),
+     .variant = false},
+    {SP_ROW(reverse, whole, "(xs: any) -> any", "The elements in the opposite order.",
+            "reverse([1, 2, 3]) => [3, 2, 1]"),
+     .variant = REVERSE, .grad_simulate = grad_reverse},
+    {SP_GROW(append, append, "(a: seq, b: seq, ...more: seq) -> any",
+             "The elements of one sequence after the other.", "append([1, 2], [3]) => [1, 2, 3]")},
+    {SP_ROW(
+        zip, zip, "(...xs: seq) -> list",
         "The list of first elements, of second elements, ...; as long as the shortest sequence.",
-        "zip([1, 2], [3, 4]) => ((1, 3), (2, 4))"),
-    ROW(sort, sort, "(xs: any) -> any", "The elements in ascending order.",
-        "sort([3, 1, 2]) => [1, 2, 3]"),
-    ROW(set_difference, set_difference, "(a: seq, b: seq) -> any",
-        "The elements of a that are not in b.", "set_difference([1, 2, 3], [2]) => [1, 3]"),
-    ROW(arange, arange, "(a: real, b?: real, step?: real) -> vector",
-        "The numbers 0, 1, ... below a, or from a up to b (excluded).",
-        "arange(2, 5) => [2, 3, 4]"),
-    GROW(linspace, linspace, linspace, "(a: real, b: real, n: count) -> vector",
-         "n evenly spaced numbers from a to b, both included.",
-         "linspace(0, 1, 5) => [0, 0.25, 0.5, 0.75, 1]"),
-    GROW(fill, fill, fill, "(n: count, x: any) -> array", "An array of n times x.",
-         "fill(3, 7) => [7, 7, 7]"),
-    GROW(sum, sum, sum, "(xs: numbers) -> number", "The sum of a sequence of numbers.",
-         "sum([1, 2, 3.5]) => 6.5"),
-    GROW(logsumexp, logsumexp, logsumexp, "(xs: numbers) -> number",
-         "log(sum(exp(x))) without overflow; -inf of an empty sequence.",
-         "logsumexp([-1000]) => -1000"),
-    GROW(normalize, normalize, normalize, "(xs: numbers) -> simplex",
-         "Weights divided by their sum.", "normalize([1, 3]) => [0.25, 0.75]"),
-    ROW(argmax_of_array, argmax, "(xs: numbers) -> count",
-        "The index of the (first) greatest element.", "argmax_of_array([3, 9, 2]) => 1"),
-    ROW(argmin_of_array, argmin, "(xs: numbers) -> count",
-        "The index of the (first) least element.", "argmin_of_array([3, 9, 2]) => 2"),
-    GROW(max_of_array, max, max, "(xs: numbers) -> number", "The greatest element.",
-         "max_of_array([3, 9, 2]) => 9"),
-    GROW(min_of_array, min, min, "(xs: numbers) -> number", "The least element.",
-         "min_of_array([3, 9, 2]) => 2"),
-    {.name = "_range",
-     .sig = "(at: count, ...xs: any) -> vector",
-     .doc = "What `[a, ..., b]` stands for: `at` items come before the ellipsis.",
-     .example = "[1, 3, ..., 9] => [1, 3, 5, 7, 9]",
-     .flags = SP_HIDDEN,
-     .simulate = simulate_range},
+        "zip([1, 2], [3, 4]) => ((1, 3), (2, 4))")},
+    {SP_ROW(sort, whole, "(xs: any) -> any", "The elements in ascending order.",
+            "sort([3, 1, 2]) => [1, 2, 3]"),
+     .variant = SORT},
+    {SP_ROW(set_difference, set_difference, "(a: seq, b: seq) -> any",
+            "The elements of a that are not in b.", "set_difference([1, 2, 3], [2]) => [1, 3]")},
+    {SP_ROW(arange, arange, "(a: real, b?: real, step?: real) -> vector",
+            "The numbers 0, 1, ... below a, or from a up to b (excluded).",
+            "arange(2, 5) => [2, 3, 4]")},
+    {SP_GROW(linspace, linspace, "(a: real, b: real, n: count) -> vector",
+             "n evenly spaced numbers from a to b, both included.",
+             "linspace(0, 1, 5) => [0, 0.25, 0.5, 0.75, 1]")},
+    {SP_GROW(fill, fill, "(n: count, x: any) -> array", "An array of n times x.",
+             "fill(3, 7) => [7, 7, 7]")},
+    {SP_GROW(sum, sum, "(xs: numbers) -> number", "The sum of a sequence of numbers.",
+             "sum([1, 2, 3.5]) => 6.5"),
+     .variant = false},
+    {SP_GROW(logsumexp, sum, "(xs: numbers) -> number",
+             "log(sum(exp(x))) without overflow; -inf of an empty sequence.",
+             "logsumexp([-1000]) => -1000"),
+     .variant = true},
+    {SP_GROW(normalize, normalize, "(xs: numbers) -> simplex", "Weights divided by their sum.",
+             "normalize([1, 3]) => [0.25, 0.75]")},
+    {SP_ROW(argmax_of_array, best, "(xs: numbers) -> count",
+            "The index of the (first) greatest element.", "argmax_of_array([3, 9, 2]) => 1"),
+     .variant = MAX | INDEX},
+    {SP_ROW(argmin_of_array, best, "(xs: numbers) -> count",
+            "The index of the (first) least element.", "argmin_of_array([3, 9, 2]) => 2"),
+     .variant = MIN | INDEX},
+    {SP_GROW(max_of_array, best, "(xs: numbers) -> number", "The greatest element.",
+             "max_of_array([3, 9, 2]) => 9"),
+     .variant = MAX},
+    {SP_GROW(min_of_array, best, "(xs: numbers) -> number", "The least element.",
+             "min_of_array([3, 9, 2]) => 2"),
+     .variant = MIN},
+    {SP_ROW(_range, range, "(at: count, ...xs: any) -> vector",
+            "What `[a, ..., b]` stands for: `at` items come before the ellipsis.",
+            "[1, 3, ..., 9] => [1, 3, 5, 7, 9]"),
+     .flags = SP_HIDDEN},
 };
 const size_t sp_seq_count = COUNT_OF(sp_seq_rows);

@@ -44,21 +44,12 @@ enum gpm_status seq_arg(struct sp_call *c, size_t i, const char *param, value **
         return GPM_OK;
     }
     if (seq_items(v, items, n)) return GPM_OK;
-    char *got = sp_show(v);
-    sp_error(c, DIAG_TYPE, "%s: %s must be a sequence (a list, array or vector), got %s",
-             c->cls->name, param, got);
-    mem_free(got);
-    return GPM_E_USER;
+    return sp_type_error(c, v, "%s must be a sequence (a list, array or vector)", param);
 }
 
 enum gpm_status seq_index_arg(struct sp_call *c, size_t i, size_t n, size_t *out) {
     value v = c->args[i];
-    if (v.tag != V_NUM) {
-        char *got = sp_show(v);
-        sp_error(c, DIAG_TYPE, "%s: the index must be a number, got %s", c->cls->name, got);
-        mem_free(got);
-        return GPM_E_USER;
-    }
+    if (v.tag != V_NUM) return sp_type_error(c, v, "the index must be a number");
     double x = sp_num(c, i);
     if (x >= 0 && x < (double)n && x == floor(x)) {
         *out = (size_t)x;

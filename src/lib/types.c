@@ -36,44 +36,16 @@ IS(is_ref, v.tag == V_REF)
 IS(is_kernel, KIND("kernel"))
 IS(is_action, KIND("action"))
 
-/* The number behind a number, atom or boolean. */
-static bool scalar_of(value v, double *x) {
-    if (v.tag == V_BOOL)
-        *x = v.u.boolean;
-    else if (v.tag == V_NUM || v.tag == V_ATOM)
-        *x = v.u.num;
-    else
-        return false;
-    return true;
-}
+/* The number behind a number, atom or boolean: itself, its floor, or an atom. */
+enum { REAL, INTEGER, ATOM };
 
-static enum gpm_status scalar_arg(struct sp_call *c, double *x) {
-    if (scalar_of(c->args[0], x)) return GPM_OK;
-    char *got = sp_show(c->args[0]);
-    sp_error(c, DIAG_TYPE, "%s: x must be a number or atom, got %s", c->cls->name, got);
-    mem_free(got);
-    return GPM_E_USER;
-}
-
-static enum gpm_status simulate_real(struct sp_call *c, value *out) {
+static enum gpm_status simulate_scalar(struct sp_call *c, value *out) {
     double x;
-    enum gpm_status st = scalar_arg(c, &x);
-    if (!st) *out = value_num(x);
-    return st;
-}
-
-static enum gpm_status simulate_integer(struct sp_call *c, value *out) {
-    double x;
-    enum gpm_status st = scalar_arg(c, &x);
-    if (!st) *out = value_num(floor(x));
-    return st;
-}
-
-static enum gpm_status simulate_atom(struct sp_call *c, value *out) {
-    double x;
-    enum gpm_status st = scalar_arg(c, &x);
-    if (!st) *out = value_atom(x);
-    return st;
+    if (!sp_as_number(c->args[0], &x))
+        return sp_type_error(c, c->args[0], "x must be a number or atom");
+    if (c->cls->variant == INTEGER) x = floor(x);
+    *out = c->cls->variant == ATOM ? value_atom(x) : value_num(x);
+    return GPM_OK;
 }
 
 static enum gpm_status simulate_probability(struct sp_call *c, value *out) {
@@ -86,45 +58,47 @@ static enum gpm_status grad_same(struct sp_call *c, value r, value dr, value *da
     return GPM_OK;
 }
 
-#define ROW(NAME, SIG, DOC, EXAMPLE)                                                               \
-    { .name = #NAME, .sig = SIG, .doc = DOC, .example = EXAMPLE, .simulate = simulate_##NAME }
-#define SAME(NAME, SIG, DOC, EXAMPLE)                                                              \
-    {                                                                                              \
-        .name = #NAME, .sig = SIG, .doc = DOC, .example = EXAMPLE, .simulate = simulate_##NAME,    \
-        .grad_simulate = grad_same                                                                 \
-    }
 #define Q "(x: any) -> bool"
 
 const struct sp_class sp_types_rows[] = {
-    ROW(is_number, Q, "Whether x is a number.", "is_number(\"1\") => false"),
-    ROW(is_integer, Q, "Whether x is a number without fractional part.", "is_integer(3) => true"),
-    ROW(is_probability, Q, "Whether x is a number from 0 to 1.", "is_probability(1.5) => false"),
-    ROW(is_atom, Q, "Whether x is an atom.", "is_atom(atom(2)) => true"),
-    ROW(is_boolean, Q, "Whether x is true or false.", "is_boolean(0) => false"),
-    ROW(is_symbol, Q, "Whether x is a symbol.", "is_symbol(quote(a)) => true"),
-    ROW(is_string, Q, "Whether x is a string.", "is_string(\"a\") => true"),
-    ROW(is_procedure, Q, "Whether x can be applied.", "is_procedure(add) => true"),
-    ROW(is_pair, Q, "Whether x is a pair, as every list but the empty one is.",
-        "is_pair(list(1)) => true"),
-    ROW(is_list, Q, "Whether x is a list: pairs that end in the empty list.",
-        "is_list([1]) => false"),
-    ROW(is_array, Q, "Whether x is an array or vector.", "is_array([1]) => true"),
-    ROW(is_vector, Q, "Whether x is a vector of plain numbers.", "is_vector(vector(1)) => true"),
-    ROW(is_simplex, Q, "Whether x was made as a vector of probabilities.",
-        "is_simplex(simplex(0.5, 0.5)) => true"),
-    ROW(is_matrix, Q, "Whether x is a matrix.", "is_matrix(id_matrix(2)) => true"),
-    ROW(is_dict, Q, "Whether x is a dictionary.", "is_dict(dict()) => true"),
-    ROW(is_environment, Q, "Whether x is an environment.", "is_environment(1) => false"),
-    ROW(is_ref, Q, "Whether x is a reference.", "is_ref(1) => false"),
-    ROW(is_kernel, Q, "Whether x is a covariance kernel.", "is_kernel(1) => false"),
-    ROW(is_action, Q, "Whether x is an inference action.", "is_action(1) => false"),
-    SAME(real, "(x: any) -> number", "The number behind a number, atom or boolean.",
-         "real(atom(2)) => 2"),
-    ROW(integer, "(x: any) -> integer", "The greatest integer that is not above x.",
-        "integer(2.7) => 2"),
-    ROW(atom, "(x: any) -> atom", "An atom: a label that is no number, compared by its number.",
-        "atom(2) == 2 => false"),
-    SAME(probability, "(x: probability) -> probability", "x itself, checked to be from 0 to 1.",
-         "probability(0.5) => 0.5"),
+    {SP_ROW(is_number, is_number, Q, "Whether x is a number.", "is_number(\"1\") => false")},
+    {SP_ROW(is_integer, is_integer, Q, "Whether x is a number without fractional part.",
+            "is_integer(3) => true")},
+    {SP_ROW(is_probability, is_probability, Q, "Whether x is a number from 0 to 1.",
+            "is_probability(1.5) => false")},
+    {SP_ROW(is_atom, is_atom, Q, "Whether x is an atom.", "is_atom(atom(2)) => true")},
+    {SP_ROW(is_boolean, is_boolean, Q, "Whether x is true or false.", "is_boolean(0) => false")},
+    {SP_ROW(is_symbol, is_symbol, Q, "Whether x is a symbol.", "is_symbol(quote(a)) => true")},
+    {SP_ROW(is_string, is_string, Q, "Whether x is a string.", "is_string(\"a\") => true")},
+    {SP_ROW(is_procedure, is_procedure, Q, "Whether x can be applied.",
+            "is_procedure(add) => true")},
+    {SP_ROW(is_pair, is_pair, Q, "Whether x is a pair, as every list but the empty one is.",
+            "is_pair(list(1)) => true")},
+    {SP_ROW(is_list, is_list, Q, "Whether x is a list: pairs that end in the empty list.",
+            "is_list([1]) => false")},
+    {SP_ROW(is_array, is_array, Q, "Whether x is an array or vector.", "is_array([1]) => true")},
+    {SP_ROW(is_vector, is_vector, Q, "Whether x is a vector of plain numbers.",
+            "is_vector(vector(1)) => true")},
+    {SP_ROW(is_simplex, is_simplex, Q, "Whether x was made as a vector of probabilities.",
+            "is_simplex(simplex(0.5, 0.5)) => true")},
+    {SP_ROW(is_matrix, is_matrix, Q, "Whether x is a matrix.", "is_matrix(id_matrix(2)) => true")},
+    {SP_ROW(is_dict, is_dict, Q, "Whether x is a dictionary.", "is_dict(dict()) => true")},
+    {SP_ROW(is_environment, is_environment, Q, "Whether x is an environment.",
+            "is_environment(1) => false")},
+    {SP_ROW(is_ref, is_ref, Q, "Whether x is a reference.", "is_ref(1) => false")},
+    {SP_ROW(is_kernel, is_kernel, Q, "Whether x is a covariance kernel.", "is_kernel(1) => false")},
+    {SP_ROW(is_action, is_action, Q, "Whether x is an inference action.", "is_action(1) => false")},
+    {SP_ROW(real, scalar, "(x: any) -> number", "The number behind a number, atom or boolean.",
+            "real(atom(2)) => 2"),
+     .variant = REAL, .grad_simulate = grad_same},
+    {SP_ROW(integer, scalar, "(x: any) -> integer", "The greatest integer that is not above x.",
+            "integer(2.7) => 2"),
+     .variant = INTEGER},
+    {SP_ROW(atom, scalar, "(x: any) -> atom",
+            "An atom: a label that is no number, compared by its number.", "atom(2) == 2 => false"),
+     .variant = ATOM},
+    {SP_ROW(probability, probability, "(x: probability) -> probability",
+            "x itself, checked to be from 0 to 1.", "probability(0.5) => 0.5"),
+     .grad_simulate = grad_same},
 };
 const size_t sp_types_count = COUNT_OF(sp_types_rows);

@@ -23,6 +23,20 @@ value adj_unit(size_t n, size_t i, value d) {
     return v;
 }
 
+value adj_slice(value d, size_t from, size_t n) {
+    if (d.tag == V_NIL) return NIL;
+    value v = value_array_new(n);
+    for (size_t i = 0; i < n; i++) v.u.array->at[i] = adj_item(d, from + i);
+    return v;
+}
+
+value adj_placed(value d, size_t n, size_t from, size_t count) {
+    if (d.tag == V_NIL) return NIL;
+    value v = value_array_new(n);
+    for (size_t i = 0; i < count; i++) v.u.array->at[from + i] = adj_item(d, i);
+    return v;
+}
+
 void adj_doubles(value d, double *out, size_t n) {
     if (d.tag == V_VECTOR && d.u.vector->n == n)
         memcpy(out, d.u.vector->at, n * sizeof *out);

@@ -14,6 +14,11 @@ value adj_add(value a, value b);
 value adj_item(value d, size_t i);
 /* Adjoint of a sequence of n that is d (reference taken) at i and zero elsewhere. */
 value adj_unit(size_t n, size_t i, value d);
+/* Elements from..from+n-1 of the adjoint of a sequence; NIL stays NIL. */
+value adj_slice(value d, size_t from, size_t n);
+/* Adjoint of a sequence of n whose elements from `from` on are the first `count` of d, zero
+ * elsewhere. */
+value adj_placed(value d, size_t n, size_t from, size_t count);
 /* The adjoint of n numbers as doubles; NIL parts are 0. A number stands for n = 1. */
 void adj_doubles(value d, double *out, size_t n);
 /* A number adjoint (0 for NIL). */

@@ -199,6 +199,12 @@ struct sp_class {
     enum gpm_status (*grad_output)(struct sp_call *c, size_t n, value dresult, value *dresults);
 };
 
+/* What most rows of deterministic procedures have; with a gradient. */
+#define SP_ROW(NAME, FN, SIG, DOC, EXAMPLE)                                                        \
+    .name = #NAME, .sig = SIG, .doc = DOC, .example = EXAMPLE, .simulate = simulate_##FN
+#define SP_GROW(NAME, FN, SIG, DOC, EXAMPLE)                                                       \
+    SP_ROW(NAME, FN, SIG, DOC, EXAMPLE), .grad_simulate = grad_##FN
+
 /* A procedure value that is a row of the tables. */
 struct sp_builtin {
     struct box box;
@@ -264,6 +270,9 @@ int sp_sig_param(const struct sp_sig *sig, const char *name);
 /* Stores a diagnostic without a place (the evaluator adds it); returns GPM_E_USER. */
 enum gpm_status sp_error(struct sp_call *c, enum diag_code code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+/* DIAG_TYPE: "name: what, got value", where the format gives what ("xs must be a sequence"). */
+enum gpm_status sp_type_error(struct sp_call *c, value got, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
 /* Procedures whose values are whatever they were given (categorical, exactly, made choices among
  * objects): their values have no form of their own. */
 bool sp_gives_objects(const struct sp_class *cls);
@@ -284,6 +293,8 @@ static inline bool sp_truth(value v, bool *out) {
         return false;
     return true;
 }
+/* A number, boolean (0/1) or atom as a double; false: none of them. */
+bool sp_as_number(value v, double *out);
 /* args[i] as a number (checked already by the signature). */
 static inline double sp_num(const struct sp_call *c, size_t i) {
     value v = c->args[i];

@@ -44,6 +44,28 @@ enum gpm_status sp_error(struct sp_call *c, enum diag_code code, const char *fmt
     return GPM_E_USER;
 }
 
+enum gpm_status sp_type_error(struct sp_call *c, value got, const char *fmt, ...) {
+    struct buf b = BUF_INIT;
+    va_list ap;
+    va_start(ap, fmt);
+    buf_vprintf(&b, fmt, ap);
+    va_end(ap);
+    char *shown = sp_show(got);
+    sp_error(c, DIAG_TYPE, "%s: %s, got %s", c->cls->name, b.data, shown);
+    mem_free(shown);
+    buf_release(&b);
+    return GPM_E_USER;
+}
+
+bool sp_as_number(value v, double *out) {
+    switch (v.tag) {
+    case V_NUM:
+    case V_ATOM: *out = v.u.num; return true;
+    case V_BOOL: *out = v.u.boolean; return true;
+    default: return false;
+    }
+}
+
 bool sp_gives_objects(const struct sp_class *cls) {
     size_t n = strlen(cls->sig);
     return (cls->flags & SP_DISCRETE) && n > 3 && strcmp(cls->sig + n - 3, "any") == 0;

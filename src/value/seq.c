@@ -121,3 +121,39 @@ bool value_has_nan(value v) {
         if (value_has_nan(v.u.pair->first)) return true;
     return false;
 }
+
+bool seq_matrix(value v, double **out, size_t *rows, size_t *cols, size_t *ragged) {
+    value *items;
+    *out = NULL;
+    *cols = *ragged = 0;
+    if (v.tag == V_MATRIX) {
+        const struct matrix_obj *m = v.u.matrix;
+        *rows = m->rows;
+        *cols = m->cols;
+        *out = NEW_ARRAY(double, m->rows * m->cols + 1);
+        if (m->rows && m->cols) memcpy(*out, m->at, m->rows * m->cols * sizeof(double));
+        return true;
+    }
+    if (!seq_items(v, &items, rows)) return false;
+    bool ok = true;
+    for (size_t i = 0; i < *rows && ok; i++) {
+        double *row;
+        size_t n;
+        ok = seq_numbers(items[i], &row, &n);
+        if (!ok) break;
+        if (i == 0) {
+            *cols = n;
+            *out = NEW_ARRAY(double, *rows *n + 1);
+        }
+        ok = n == *cols;
+        if (!ok) *ragged = i;
+        for (size_t j = 0; ok && j < n; j++) (*out)[i + j * *rows] = row[j];
+        mem_free(row);
+    }
+    values_free(items, *rows);
+    if (!ok) {
+        mem_free(*out);
+        *out = NULL;
+    }
+    return ok;
+}
