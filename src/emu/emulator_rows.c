@@ -1,10 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Memoizers with other emulators than the Gaussian process: Student-t processes and polynomial
- * regression with unknown noise. */
+ * The makers of memoizers, and of emulators alone: Gaussian processes, Student-t processes,
+ * polynomial regression with unknown noise. */
 #include "emu/emulator.h"
 
 #include "base/mem.h"
+
+/* What a maker's row is beside its words. */
+#define ALONE(e)  .simulate = memoizer_make, .of = &e##_emulator, .aaa = &memoizer_aaa
+#define PAIRED(e) .simulate = memoizer_make, .of = &e##_emulator, .aaa = &memoizer_pair_aaa
+
+const struct sp_class sp_gp_rows[] = {
+    {.name = "make_gp",
+     .sig = "(a: any, b?: any, noise?: any, dim?: any) -> proc",
+     .doc = "A Gaussian process: make_gp(kernel) or make_gp(mean, kernel). g(x) draws at a number, "
+            "g(array) jointly; "
+            "every recorded application conditions the next. noise= gives each pair its own noise.",
+     .flags = SP_MAKER | SP_CALLS,
+     ALONE(gp)},
+    {.name = "gpmem",
+     .special = SPECIAL_GPMEM,
+     .sig = "(f: any, a: any, b?: any, noise?: any, dim?: any, store?: any) -> list",
+     .doc = "Gaussian-process memoization: (f_compute, f_emu) = gpmem(f, kernel) or gpmem(f, mean, "
+            "kernel). "
+            "f_compute(x) evaluates f once per input and records the pair; f_emu is the GP given "
+            "all pairs. dim= numbers make one input; noise= gives each pair its own noise; store= "
+            "keeps the values of f in a file.",
+     .flags = SP_MAKER | SP_CALLS,
+     PAIRED(gp)},
+};
+const size_t sp_gp_count = COUNT_OF(sp_gp_rows);
 
 const struct sp_class sp_emulators_rows[] = {
     {.name = "make_tp",
@@ -13,18 +38,14 @@ const struct sp_class sp_emulators_rows[] = {
          "A Student-t process, make_tp(kernel) or make_tp(mean, kernel): like make_gp with tails "
          "of df= degrees of freedom (above 2; default 5). The kernel is its covariance.",
      .flags = SP_MAKER | SP_CALLS,
-     .simulate = memoizer_make,
-     .of = &tp_emulator,
-     .aaa = &memoizer_aaa},
+     ALONE(tp)},
     {.name = "tpmem",
      .special = SPECIAL_GPMEM,
      .sig = "(f: any, a: any, b?: any, noise?: any, dim?: any, store?: any, df?: any) -> list",
      .doc = "Memoization with a Student-t process: gpmem with tails of df= degrees of freedom; the "
             "band widens when the values are larger than the kernel expects.",
      .flags = SP_MAKER | SP_CALLS,
-     .simulate = memoizer_make,
-     .of = &tp_emulator,
-     .aaa = &memoizer_pair_aaa},
+     PAIRED(tp)},
     {.name = "make_quad",
      .sig = "(degree?: any, scale?: any, shape?: any, rate?: any, dim?: any) -> proc",
      .doc =
@@ -32,9 +53,7 @@ const struct sp_class sp_emulators_rows[] = {
          "the prior of the polynomial is the process of covariance v scale^2 (1 + x.x')^degree. "
          "g(x) draws the polynomial, g(x, true) a new value.",
      .flags = SP_MAKER,
-     .simulate = memoizer_make,
-     .of = &poly_emulator,
-     .aaa = &memoizer_aaa},
+     ALONE(poly)},
     {.name = "quadmem",
      .special = SPECIAL_GPMEM,
      .sig = "(f: any, degree?: any, scale?: any, shape?: any, rate?: any, dim?: any, store?: any) "
@@ -43,8 +62,6 @@ const struct sp_class sp_emulators_rows[] = {
          "Memoization with Bayesian polynomial regression of unknown noise: (f_compute, f_emu) = "
          "quadmem(f); degree= 2 unless given.",
      .flags = SP_MAKER | SP_CALLS,
-     .simulate = memoizer_make,
-     .of = &poly_emulator,
-     .aaa = &memoizer_pair_aaa},
+     PAIRED(poly)},
 };
 const size_t sp_emulators_count = COUNT_OF(sp_emulators_rows);

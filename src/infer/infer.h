@@ -117,6 +117,9 @@ struct infer_op {
                             value *out);
 };
 op_fn infer_steps, infer_each;
+/* Fields of such rows. */
+#define STEPS(fn, default_) .flags = OP_STEPS, .run = infer_steps, .step = fn, .block = default_
+#define EACH(fn)            .run = infer_each, .each = fn
 size_t infer_index_count(void);
 const struct infer_op *infer_index_at(size_t i);
 const struct infer_op *infer_index_find(const char *name);

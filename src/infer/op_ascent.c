@@ -84,18 +84,13 @@ static enum gpm_status ascent_step(struct step *s) {
     return st;
 }
 
-#define ASCENT(name, doc, how_)                                                                    \
-    {                                                                                              \
-        name,                                                                                      \
-            "(scope: target, block?: block, rate?: nonneg, steps?: count, transitions?: count) "   \
-            "-> action",                                                                           \
-            doc, NULL, OP_STEPS, .run = infer_steps, .how = how_, .block = "all", .n_extra = 2,    \
-                                 .extra = {0.01, 1}, .step = ascent_step                           \
-    }
+#define ASCENT_SIG                                                                                 \
+    "(scope: target, block?: block, rate?: nonneg, steps?: count, transitions?: count) -> action"
+#define ASCENT STEPS(ascent_step, "all"), .n_extra = 2, .extra = {0.01, 1}
 const struct infer_op infer_ascent_rows[] = {
-    ASCENT("gradient_ascent", "moves the block uphill by rate times the gradient, `steps` times",
-           PLAIN),
-    ASCENT("grad_ascent", "the same as gradient_ascent", PLAIN),
-    ASCENT("nesterov", "gradient ascent with Nesterov's momentum", MOMENTUM),
+    {"gradient_ascent", ASCENT_SIG,
+     "moves the block uphill by rate times the gradient, `steps` times", ASCENT, .how = PLAIN},
+    {"grad_ascent", ASCENT_SIG, "the same as gradient_ascent", ASCENT, .how = PLAIN},
+    {"nesterov", ASCENT_SIG, "gradient ascent with Nesterov's momentum", ASCENT, .how = MOMENTUM},
 };
 const size_t infer_ascent_count = COUNT_OF(infer_ascent_rows);

@@ -417,6 +417,6 @@ const struct infer_op infer_check_rows[] = {
      "(a name, several, \"y*\"; all). quantities=: \"mean\", \"sd\", \"min\", \"max\" (these four "
      "when left out), \"median\", procedures of the array of data, [\"name\", procedure]. Gives a "
      "dataset of the replicates' quantities.",
-     NULL, 0, .run = op_check},
+     .run = op_check},
 };
 const size_t infer_check_count = COUNT_OF(infer_check_rows);

@@ -176,21 +176,21 @@ static enum gpm_status op_column(struct infer_state *x, const struct action *a, 
 }
 
 const struct infer_op infer_dataset_rows[] = {
-    {"empty", "() -> dataset", "a dataset without rows", NULL, OP_PLAIN, .run = op_empty},
+    {"empty", "() -> dataset", "a dataset without rows", .flags = OP_PLAIN, .run = op_empty},
     {"accumulate_dataset", "(n: count, a: action) -> action",
-     "runs a n times and joins the datasets that it gives", NULL, 0, .run = op_accumulate},
-    {"into", "(a: any, b: any) -> any", "a dataset with the rows of a, then those of b", NULL,
-     OP_PLAIN, .run = op_join},
-    {"join_datasets", "(...ds: any) -> any", "one dataset with the rows of all", NULL, OP_PLAIN,
+     "runs a n times and joins the datasets that it gives", .run = op_accumulate},
+    {"into", "(a: any, b: any) -> any", "a dataset with the rows of a, then those of b",
+     .flags = OP_PLAIN, .run = op_join},
+    {"join_datasets", "(...ds: any) -> any", "one dataset with the rows of all", .flags = OP_PLAIN,
      .run = op_join},
-    {"column", "(d: dataset, name: name) -> array", "the values of one column of a dataset", NULL,
-     OP_PLAIN, .run = op_column},
-    {"printf", "(d: dataset) -> action", "prints a dataset as a table", NULL, 0, .run = op_printf},
+    {"column", "(d: dataset, name: name) -> array", "the values of one column of a dataset",
+     .flags = OP_PLAIN, .run = op_column},
+    {"printf", "(d: dataset) -> action", "prints a dataset as a table", .run = op_printf},
     {"summarize", "(d: dataset) -> action",
      "prints mean, Monte Carlo error, spread, quantiles, effective sample sizes and R-hat of every "
      "column of a dataset; then the share of proposals accepted so far by scope, and divergences",
-     NULL, 0, .run = op_summarize},
+     .run = op_summarize},
     {"sweep", "(d: dataset) -> action", "prints the number of the last iteration of a dataset",
-     NULL, 0, .run = op_sweep},
+     .run = op_sweep},
 };
 const size_t infer_dataset_count = COUNT_OF(infer_dataset_rows);

@@ -271,15 +271,11 @@ static enum gpm_status gibbs_step(struct step *s) {
     return st;
 }
 
-#define ENUMERATING(name, doc, how_)                                                               \
-    {                                                                                              \
-        name, "(scope: target, block?: block, steps?: count, parallel?: bool) -> action", doc,     \
-            NULL, OP_STEPS, .run = infer_steps, .how = how_, .block = "one", .step = gibbs_step    \
-    }
+#define GIBBS_SIG "(scope: target, block?: block, steps?: count, parallel?: bool) -> action"
 const struct infer_op infer_gibbs_rows[] = {
-    ENUMERATING("gibbs", "enumerates the joint values of the block and draws one by its weight",
-                DRAW),
-    ENUMERATING("emap", "enumerates the joint values of the block and takes the most probable",
-                TAKE_HEAVIEST),
+    {"gibbs", GIBBS_SIG, "enumerates the joint values of the block and draws one by its weight",
+     .how = DRAW, STEPS(gibbs_step, "one")},
+    {"emap", GIBBS_SIG, "enumerates the joint values of the block and takes the most probable",
+     .how = TAKE_HEAVIEST, STEPS(gibbs_step, "one")},
 };
 const size_t infer_gibbs_count = COUNT_OF(infer_gibbs_rows);

@@ -535,11 +535,11 @@ const struct infer_op infer_hmc_rows[] = {
      "(scope: target, block?: block, step_size?: nonneg, leapfrog_steps?: count, "
      "transitions?: count) -> action",
      "Hamiltonian Monte Carlo on the continuous choices of the block, 1 to leapfrog_steps steps",
-     NULL, OP_STEPS, .run = infer_steps, .block = "all", .n_extra = 2, .extra = {0.1, 10},
-     .counted = "number of leapfrog steps", .step = hmc_step},
+     STEPS(hmc_step, "all"), .n_extra = 2, .extra = {0.1, 10},
+     .counted = "number of leapfrog steps"},
     {"nuts", "(scope: target, block?: block, warmup?: count, transitions?: count) -> action",
-     "No-U-turn sampler; the first `warmup` transitions (300) adapt step size and masses", NULL,
-     OP_STEPS, .run = op_nuts, .block = "all", .n_extra = 1, .extra = {300}, .steps_last = true,
-     .step = nuts_step},
+     "No-U-turn sampler; the first `warmup` transitions (300) adapt step size and masses",
+     .flags = OP_STEPS, .run = op_nuts, .block = "all", .n_extra = 1, .extra = {300},
+     .steps_last = true, .step = nuts_step},
 };
 const size_t infer_hmc_count = COUNT_OF(infer_hmc_rows);

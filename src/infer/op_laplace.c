@@ -109,12 +109,12 @@ const struct infer_op infer_laplace_rows[] = {
     {"laplace_mh", "(scope: target, block?: block, steps?: count) -> action",
      "Metropolis-Hastings on the continuous choices of the block: proposals from a mixture of "
      "Student-t distributions fitted to their conditional, in turn with steps of its shape",
-     NULL, OP_STEPS, .run = infer_steps, .block = "all", .step = laplace_step},
+     STEPS(laplace_step, "all")},
     {"log_evidence", "(scope: target, block?: block, draws?: count) -> action",
      "log of the integral over the block's continuous choices of what they weigh, everything else "
      "as it is: per particle a dictionary of log_evidence, error (its standard error) and ess; by "
      "importance sampling (1000 draws) around the modes that Laplace's method finds. Always the "
      "same for the same model",
-     NULL, 0, .run = infer_each, .block = "all", .each = log_evidence},
+     .run = infer_each, .block = "all", .each = log_evidence},
 };
 const size_t infer_laplace_count = COUNT_OF(infer_laplace_rows);

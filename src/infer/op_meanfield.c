@@ -158,8 +158,7 @@ const struct infer_op infer_meanfield_rows[] = {
     {"meanfield",
      "(scope: target, block?: block, training_steps?: count, transitions?: "
      "count) -> action",
-     "fits independent proposals for the block, then makes one corrected draw from them", NULL,
-     OP_STEPS, .run = infer_steps, .block = "one", .n_extra = 1, .extra = {20},
-     .step = meanfield_step},
+     "fits independent proposals for the block, then makes one corrected draw from them",
+     STEPS(meanfield_step, "one"), .n_extra = 1, .extra = {20}},
 };
 const size_t infer_meanfield_count = COUNT_OF(infer_meanfield_rows);

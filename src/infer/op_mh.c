@@ -36,21 +36,17 @@ static enum gpm_status op_divergences(struct infer_state *x, const struct action
     return GPM_OK;
 }
 
-#define MH(name, doc)                                                                              \
-    {                                                                                              \
-        name, "(scope: target, block?: block, steps?: count) -> action", doc, NULL, OP_STEPS,      \
-            .run = infer_steps, .block = "one", .step = move_mh                                    \
-    }
+#define MH_SIG "(scope: target, block?: block, steps?: count) -> action"
 const struct infer_op infer_mh_rows[] = {
-    MH("mh", "Metropolis-Hastings: proposes the block from its prior"),
-    MH("resimulation_mh", "the same as mh"),
-    MH("func_mh", "the same as mh"),
-    {"default_markov_chain", "(steps?: count) -> action", "mh(default, one, steps)", NULL, OP_STEPS,
-     .run = op_default_chain},
+    {"mh", MH_SIG, "Metropolis-Hastings: proposes the block from its prior", STEPS(move_mh, "one")},
+    {"resimulation_mh", MH_SIG, "the same as mh", STEPS(move_mh, "one")},
+    {"func_mh", MH_SIG, "the same as mh", STEPS(move_mh, "one")},
+    {"default_markov_chain", "(steps?: count) -> action", "mh(default, one, steps)",
+     .flags = OP_STEPS, .run = op_default_chain},
     {"acceptance_rates", "() -> action", "dictionary: scope -> share of accepted proposals so far",
-     NULL, 0, .run = op_acceptance},
+     .run = op_acceptance},
     {"divergences", "() -> action",
-     "number of trajectories of hmc and nuts (after warm-up) whose energy diverged", NULL, 0,
+     "number of trajectories of hmc and nuts (after warm-up) whose energy diverged",
      .run = op_divergences},
 };
 const size_t infer_mh_count = COUNT_OF(infer_mh_rows);

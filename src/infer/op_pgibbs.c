@@ -348,18 +348,17 @@ static enum gpm_status op_pgibbs(struct infer_state *x, const struct action *a, 
     return several ? over_blocks(x, &g) : infer_transitions(x, &g, one_block, NULL);
 }
 
-#define PGIBBS(name, doc, how_)                                                                    \
-    {                                                                                              \
-        name,                                                                                      \
-            "(scope: target, block?: block, particles?: count, steps?: count, parallel?: bool) "   \
-            "-> action",                                                                           \
-            doc, NULL, 0, .run = op_pgibbs, .how = how_, .block = "ordered", .n_extra = 1,         \
-                          .extra = {10}, .counted = "number of particles"                          \
-    }
+#define PGIBBS_SIG                                                                                 \
+    "(scope: target, block?: block, particles?: count, steps?: count, parallel?: bool) -> action"
+#define PGIBBS                                                                                     \
+    .run = op_pgibbs, .block = "ordered", .n_extra = 1, .extra = {10},                             \
+    .counted = "number of particles"
 const struct infer_op infer_pgibbs_rows[] = {
-    PGIBBS("pgibbs", "particle Gibbs: conditional sequential Monte Carlo over the blocks in order",
-           BY_WEIGHT),
-    PGIBBS("func_pgibbs", "the same as pgibbs", BY_WEIGHT),
-    PGIBBS("func_pmap", "as pgibbs, but takes the most probable particle", MOST_PROBABLE),
+    {"pgibbs", PGIBBS_SIG,
+     "particle Gibbs: conditional sequential Monte Carlo over the blocks in order", PGIBBS,
+     .how = BY_WEIGHT},
+    {"func_pgibbs", PGIBBS_SIG, "the same as pgibbs", PGIBBS, .how = BY_WEIGHT},
+    {"func_pmap", PGIBBS_SIG, "as pgibbs, but takes the most probable particle", PGIBBS,
+     .how = MOST_PROBABLE},
 };
 const size_t infer_pgibbs_count = COUNT_OF(infer_pgibbs_rows);

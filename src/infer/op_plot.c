@@ -195,12 +195,12 @@ const struct infer_op infer_plot_rows[] = {
      "draws columns of a dataset, or plain numbers, on the terminal: \"l0\" a line of column 0 "
      "over "
      "the iteration, \"p0d1d\" points of column 1 over column 0, \"h0\" a histogram",
-     NULL, 0, .run = op_plot, .how = ON_TERMINAL},
-    {"plotf", "(spec: any, data: any) -> action", "the same as plot", NULL, 0, .run = op_plot,
+     .run = op_plot, .how = ON_TERMINAL},
+    {"plotf", "(spec: any, data: any) -> action", "the same as plot", .run = op_plot,
      .how = ON_TERMINAL},
     {"plot_to_file", "(file: name, spec: any, data: any) -> action",
-     "draws into an SVG file; needs --allow-write", NULL, 0, .run = op_plot, .how = TO_FILE},
+     "draws into an SVG file; needs --allow-write", .run = op_plot, .how = TO_FILE},
     {"plotf_to_file", "(file: name, spec: any, data: any) -> action", "the same as plot_to_file",
-     NULL, 0, .run = op_plot, .how = TO_FILE},
+     .run = op_plot, .how = TO_FILE},
 };
 const size_t infer_plot_count = COUNT_OF(infer_plot_rows);

@@ -336,10 +336,10 @@ const struct infer_op infer_query_rows[] = {
      "stands as it is or in quotes, prob($q) takes its text from a variable. draws: a dataset with "
      "a column of kernels or structures, a sequence of them, or a structure_model; "
      "left out, what was collected last, else the kernel assumed last in every particle",
-     NULL, 0, .run = op_prob},
+     .run = op_prob},
     {"tabulate", "(draws?: any) -> action",
      "prints every structure among the draws (a dataset with a column of kernels or structures; "
      "left out, the one collected last) with its probability, error and ess",
-     NULL, 0, .run = op_tabulate},
+     .run = op_tabulate},
 };
 const size_t infer_query_count = COUNT_OF(infer_query_rows);

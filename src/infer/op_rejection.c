@@ -120,12 +120,12 @@ static enum gpm_status bogo_step(struct step *s) {
 const struct infer_op infer_rejection_rows[] = {
     {"rejection",
      "(scope: target, block?: block, bound?: any, attempts?: nonneg|null, steps?: count) -> action",
-     "draws the block from its exact conditional by rejection", NULL, OP_STEPS, .run = op_rejection,
-     .block = "one", .n_extra = 2, .extra = {NAN, INFINITY}, .steps_last = true},
+     "draws the block from its exact conditional by rejection", .flags = OP_STEPS,
+     .run = op_rejection, .block = "one", .n_extra = 2, .extra = {NAN, INFINITY},
+     .steps_last = true},
     {"conditional", "() -> action", "rejection(default, all, 1): an exact draw from the posterior",
-     NULL, OP_VALUE, .run = op_conditional},
+     .flags = OP_VALUE, .run = op_conditional},
     {"bogo_possibilize", "(scope: target, block?: block, steps?: count) -> action",
-     "redraws the block from its prior until the state is possible", NULL, OP_STEPS,
-     .run = infer_steps, .block = "one", .step = bogo_step},
+     "redraws the block from its prior until the state is possible", STEPS(bogo_step, "one")},
 };
 const size_t infer_rejection_count = COUNT_OF(infer_rejection_rows);

@@ -189,31 +189,31 @@ static enum gpm_status op_ordered_range(struct infer_state *x, const struct acti
     return GPM_OK;
 }
 
-#define BY(name, sig, doc, kind)                                                                   \
-    { name, sig " -> subproblem", doc, NULL, OP_PLAIN, .run = op_by, .how = kind }
+#define BY(kind) .flags = OP_PLAIN, .run = op_by, .how = kind
 const struct infer_op infer_select_rows[] = {
-    BY("by_tag", "(tag: scope)", "the choices under a tag: /?tag", SUB_TAG),
-    BY("by_tag_value", "(tag: scope, value: any)",
-       "the choices under a tag with that value: /?tag==v", SUB_TAG_VALUE),
-    BY("by_star", "()", "every choice: /*", SUB_STAR),
-    BY("by_top", "()", "the whole model", SUB_TOP),
-    BY("by_walk", "(outer: subproblem, inner: subproblem)",
-       "choices of the second selection inside the first: /a/b", SUB_WALK),
-    BY("by_extent", "(s: subproblem)", "the choices in the dynamic extent of a selection",
-       SUB_EXTENT),
-    BY("by_union", "(a: subproblem, b: subproblem)", "choices of either selection", SUB_UNION),
-    BY("by_intersection", "(a: subproblem, b: subproblem)", "choices of both selections",
-       SUB_INTERSECTION),
-    BY("random_singleton", "(s: subproblem)", "one choice of a selection, at random",
-       SUB_RANDOM_SINGLE),
-    BY("minimal_subproblem", "(s: subproblem)", "the selection as the target of an operator",
-       SUB_MINIMAL),
+    {"by_tag", "(tag: scope) -> subproblem", "the choices under a tag: /?tag", BY(SUB_TAG)},
+    {"by_tag_value", "(tag: scope, value: any) -> subproblem",
+     "the choices under a tag with that value: /?tag==v", BY(SUB_TAG_VALUE)},
+    {"by_star", "() -> subproblem", "every choice: /*", BY(SUB_STAR)},
+    {"by_top", "() -> subproblem", "the whole model", BY(SUB_TOP)},
+    {"by_walk", "(outer: subproblem, inner: subproblem) -> subproblem",
+     "choices of the second selection inside the first: /a/b", BY(SUB_WALK)},
+    {"by_extent", "(s: subproblem) -> subproblem",
+     "the choices in the dynamic extent of a selection", BY(SUB_EXTENT)},
+    {"by_union", "(a: subproblem, b: subproblem) -> subproblem", "choices of either selection",
+     BY(SUB_UNION)},
+    {"by_intersection", "(a: subproblem, b: subproblem) -> subproblem",
+     "choices of both selections", BY(SUB_INTERSECTION)},
+    {"random_singleton", "(s: subproblem) -> subproblem", "one choice of a selection, at random",
+     BY(SUB_RANDOM_SINGLE)},
+    {"minimal_subproblem", "(s: subproblem) -> subproblem",
+     "the selection as the target of an operator", BY(SUB_MINIMAL)},
     {"select", "(scope: target, block?: block) -> subproblem", "a scope and block as a subproblem",
-     NULL, OP_PLAIN, .run = op_select, .how = true, .block = "all"},
+     .flags = OP_PLAIN, .run = op_select, .how = true, .block = "all"},
     {"choose_by_scope", "(scope: target, block?: block) -> subproblem",
-     "one block of the scope, picked at random each time; or the block named", NULL, OP_PLAIN,
+     "one block of the scope, picked at random each time; or the block named", .flags = OP_PLAIN,
      .run = op_select, .how = false, .block = "one"},
     {"ordered_range", "(lo: number, hi: number) -> block", "the blocks from lo to hi, in order",
-     NULL, OP_PLAIN, .run = op_ordered_range},
+     .flags = OP_PLAIN, .run = op_ordered_range},
 };
 const size_t infer_select_count = COUNT_OF(infer_select_rows);

@@ -158,20 +158,14 @@ static enum gpm_status slice_step(struct step *s) {
     return r.st;
 }
 
-#define SLICE(name, limit_name, doc, how_, limit)                                                  \
-    {                                                                                              \
-        name,                                                                                      \
-            "(scope: target, block?: block, w?: positive, " limit_name                             \
-            "?: nonneg, steps?: count) -> action",                                                 \
-            doc, NULL, OP_STEPS, .run = infer_steps, .how = how_, .block = "one", .n_extra = 2,    \
-                                 .extra = {1, limit}, .counted = "limit", .step = slice_step       \
-    }
+#define SLICE STEPS(slice_step, "one"), .n_extra = 2, .counted = "limit"
 const struct infer_op infer_slice_rows[] = {
-    SLICE("slice", "m",
-          "slice sampling of one continuous choice, stepping out by w at most m times", STEPPING,
-          100),
-    SLICE("slice_doubling", "p",
-          "slice sampling of one continuous choice, doubling the interval at most p times",
-          DOUBLING, 10),
+    {"slice", "(scope: target, block?: block, w?: positive, m?: nonneg, steps?: count) -> action",
+     "slice sampling of one continuous choice, stepping out by w at most m times", SLICE,
+     .how = STEPPING, .extra = {1, 100}},
+    {"slice_doubling",
+     "(scope: target, block?: block, w?: positive, p?: nonneg, steps?: count) -> action",
+     "slice sampling of one continuous choice, doubling the interval at most p times", SLICE,
+     .how = DOUBLING, .extra = {1, 10}},
 };
 const size_t infer_slice_count = COUNT_OF(infer_slice_rows);

@@ -266,6 +266,6 @@ const struct infer_op infer_structure_rows[] = {
      "(default: all there are) from a mixture of Student-t distributions fitted to their "
      "conditional under the new structure; exact. Fits are kept, so a structure met again costs a "
      "few likelihoods",
-     NULL, 0, .run = op_structure_mh, .block = "one", .n_extra = 1, .extra = {NAN}},
+     .run = op_structure_mh, .block = "one", .n_extra = 1, .extra = {NAN}},
 };
 const size_t infer_structure_count = COUNT_OF(infer_structure_rows);
