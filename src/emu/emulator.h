@@ -37,18 +37,11 @@ struct emulator_class {
     enum gpm_status (*check)(struct sp_call *c);
 };
 
-/* The memoizer's state: the emulator (made when the dimension is known), recorded pairs not yet
- * given to it (most are taken out again at once: sample f_emu(x)), computed inputs with counts. */
-struct memoizer;
-struct memoizer *memoizer_new(const struct emulator_class *cls, struct sp_call *maker, value f);
 /* What makers' rows do, with the emulator that they stand for (sp_class.of): the emulator alone, or
  * under SPECIAL_GPMEM (f_compute, f_emu) of args[0]. Reads the parameters dim= and store= of the
  * row where it has them. */
 enum gpm_status memoizer_make(struct sp_call *c, value *out) GPM_MUST_USE;
-extern const struct sp_state_class memoizer_state;
 extern const struct sp_aaa memoizer_aaa, memoizer_pair_aaa; /* of the emulator alone, of a pair */
-extern const struct sp_class emulate_class;                 /* f_emu */
-extern const struct sp_class compute_class; /* f_compute: requests the source function */
 extern const struct emulator_class gp_emulator;
 extern const struct emulator_class tp_emulator;   /* Student-t process */
 extern const struct emulator_class poly_emulator; /* polynomial regression, unknown noise */

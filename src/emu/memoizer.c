@@ -13,47 +13,41 @@
 #include <math.h>
 #include <string.h>
 
-/* The arguments of a maker's call, owned. */
-struct call_args {
-    size_t n;
-    value at[];
-};
-
+/* The emulator, made when the dimension is known; recorded pairs not yet given to it (most are
+ * taken out again at once: sample f_emu(x)); computed inputs with counts. */
 struct memoizer {
     const struct emulator_class *cls;
     void *em; /* NULL until the dimension is known */
     int dim;  /* 0: not yet known */
     value f;
-    struct sp_call call; /* the maker's call, for making the emulator later */
-    struct call_args *args;
+    struct sp_call call;       /* the maker's call, for making the emulator later */
+    struct array_obj *args;    /* of it; counted, nobody else's */
     struct point_map computed; /* count: recorded applications; the emulator holds a pair once */
     VEC(double) px, py;        /* pairs not yet given to the emulator, all of one kind */
     bool pmeasured;
     bool warned; /* of an approximation that may be off */
 };
 
-static void call_args_free(struct call_args *a) {
-    for (size_t i = 0; i < a->n; i++) value_unref(a->at[i]);
-    mem_free(a);
+static void args_free(struct array_obj *a) {
+    value_unref((value){.tag = V_ARRAY, .u.array = a});
 }
 
-/* Takes the arguments of call c in place of those it had, which are returned. */
-static struct call_args *swap_args(struct memoizer *m, const value *args, size_t n) {
-    struct call_args *old = m->args, *a = mem_alloc(sizeof *a + n * sizeof *a->at);
-    a->n = n;
-    for (size_t i = 0; i < n; i++) a->at[i] = value_ref(args[i]);
+/* Puts the call on other arguments (owned); those it had are returned. */
+static struct array_obj *swap_args(struct memoizer *m, struct array_obj *a) {
+    struct array_obj *old = m->args;
     m->args = a;
     m->call.args = a->at;
-    m->call.n = n;
+    m->call.n = a->n;
     return old;
 }
 
-struct memoizer *memoizer_new(const struct emulator_class *cls, struct sp_call *maker, value f) {
+static struct memoizer *memoizer_new(const struct emulator_class *cls, const struct sp_call *maker,
+                                     value f) {
     struct memoizer *m = NEW(struct memoizer);
     m->cls = cls;
     m->f = value_ref(f);
     m->call = *maker;
-    (void)swap_args(m, maker->args, maker->n);
+    (void)swap_args(m, value_array(maker->args, maker->n).u.array);
     m->call.rng = NULL;
     return m;
 }
@@ -61,7 +55,7 @@ struct memoizer *memoizer_new(const struct emulator_class *cls, struct sp_call *
 static void memoizer_free(void *state) {
     struct memoizer *m = state;
     if (m->em) m->cls->free(m->em);
-    call_args_free(m->args);
+    args_free(m->args);
     point_map_release(&m->computed);
     vec_release(&m->px);
     vec_release(&m->py);
@@ -91,6 +85,10 @@ static enum gpm_status flush(struct memoizer *m) {
     return GPM_OK;
 }
 
+static value point_value(const struct memoizer *m, const double *x) {
+    return m->dim == 1 ? value_num(x[0]) : value_vector(x, (size_t)m->dim);
+}
+
 /* extract_stats: an array of (x, y) arrays. */
 static value memoizer_stats(void *state) {
     struct memoizer *m = state;
@@ -101,7 +99,7 @@ static value memoizer_stats(void *state) {
     for (size_t i = 0; i < n; i++) {
         m->cls->pair(m->em, i, x, &y);
         value row = value_array_new(2);
-        row.u.array->at[0] = m->dim == 1 ? value_num(x[0]) : value_vector(x, (size_t)m->dim);
+        row.u.array->at[0] = point_value(m, x);
         row.u.array->at[1] = value_num(y);
         out.u.array->at[i] = row;
     }
@@ -112,19 +110,24 @@ static value memoizer_stats(void *state) {
 static void memoizer_visit(void *state, struct visitor *v) {
     struct memoizer *m = state;
     v->value(v, m->f);
-    for (size_t i = 0; i < m->call.n; i++) v->value(v, m->args->at[i]);
+    v->value(v, (value){.tag = V_ARRAY, .u.array = m->args});
 }
 
-const struct sp_state_class memoizer_state = {
+static const struct sp_state_class memoizer_state = {
     .copy = memoizer_copy, .free = memoizer_free, .stats = memoizer_stats, .visit = memoizer_visit};
 
 /* Inputs: a number is a point on the line; a sequence of numbers several such points, or one point
  * when the dimension is known to be its length; a sequence of sequences several points. */
 struct points {
-    double *x;
+    double *x, *y; /* y: the outputs, where they were read */
     size_t n;
     bool single; /* the result is one number */
 };
+
+static void points_free(struct points *p) {
+    mem_free(p->x);
+    mem_free(p->y);
+}
 
 static enum gpm_status set_dim(struct sp_call *c, struct memoizer *m, int dim) {
     if (dim < 1) return sp_error(c, DIAG_GP_DIMENSION, "an input has no coordinates");
@@ -183,9 +186,9 @@ static enum gpm_status points_parse(struct sp_call *c, struct memoizer *m, value
     return st;
 }
 
-static enum gpm_status points_read(struct sp_call *c, struct memoizer *m, value v,
-                                   struct points *p) {
-    enum gpm_status st = points_parse(c, m, v, p);
+static enum gpm_status points_read(struct sp_call *c, struct points *p) {
+    struct memoizer *m = c->state;
+    enum gpm_status st = points_parse(c, m, c->args[0], p);
     for (size_t i = 0; st == GPM_OK && i < p->n * (size_t)m->dim; i++) {
         if (!kern_all_bounded(p->x + i, 1))
             st = sp_error(c, DIAG_DOMAIN,
@@ -195,31 +198,30 @@ static enum gpm_status points_read(struct sp_call *c, struct memoizer *m, value 
     return st;
 }
 
-/* The pairs of a table and their densities are finite: no other output gets in. */
-static enum gpm_status outputs_read(struct sp_call *c, const struct points *p, value v,
-                                    double **y) {
+/* Inputs and outputs of an application. The pairs of a table and their densities are finite: no
+ * other output gets in. */
+static enum gpm_status pairs_read(struct sp_call *c, value v, struct points *p) {
     size_t n = 1;
+    enum gpm_status st = points_read(c, p);
+    if (st != GPM_OK) return st;
     if (p->single && v.tag != V_NUM)
         return sp_error(c, DIAG_TYPE, "an output must be a number, got a %s", value_type_name(v));
     if (p->single) {
-        *y = NEW_ARRAY(double, 1);
-        (*y)[0] = v.u.num;
-    } else if (!seq_numbers(v, y, &n))
+        p->y = NEW_ARRAY(double, 1);
+        p->y[0] = v.u.num;
+    } else if (!seq_numbers(v, &p->y, &n))
         return sp_error(c, DIAG_TYPE, "the outputs must be an array of numbers, got a %s",
                         value_type_name(v));
-    if (n == p->n && kern_all_bounded(*y, n)) return GPM_OK;
-    mem_free(*y);
-    *y = NULL;
-    if (n == p->n)
-        return sp_error(c, DIAG_DOMAIN,
-                        "an output of an emulator must be a number below 1e150 in size");
-    return sp_error(c, DIAG_GP_LENGTH, "%zu inputs but %zu outputs", p->n, n);
+    if (n != p->n) return sp_error(c, DIAG_GP_LENGTH, "%zu inputs but %zu outputs", p->n, n);
+    if (kern_all_bounded(p->y, n)) return GPM_OK;
+    return sp_error(c, DIAG_DOMAIN,
+                    "an output of an emulator must be a number below 1e150 in size");
 }
 
-static value outputs_value(const struct points *p, const double *y) {
-    if (p->single) return value_num(y[0]);
+static value outputs_value(const struct points *p) {
+    if (p->single) return value_num(p->y[0]);
     value v = value_array_new(p->n);
-    for (size_t i = 0; i < p->n; i++) v.u.array->at[i] = value_num(y[i]);
+    for (size_t i = 0; i < p->n; i++) v.u.array->at[i] = value_num(p->y[i]);
     return v;
 }
 
@@ -269,24 +271,20 @@ static enum gpm_status take_out(struct memoizer *m, bool measured, const double 
  * measurement; what is observed is always a measurement. */
 
 static bool wants_measured(const struct sp_call *c) {
-    bool yes = c->observed;
-    if (yes) return true;
-    return c->n > 1 && !is_absent(c->args[1]) && sp_truth(c->args[1], &yes) && yes;
+    bool yes = false;
+    return c->observed || (c->n > 1 && !is_absent(c->args[1]) && sp_truth(c->args[1], &yes) && yes);
 }
 
 static enum gpm_status draw(struct sp_call *c, bool measured, value *out) {
     struct memoizer *m = c->state;
     struct points p;
-    enum gpm_status st = points_read(c, m, c->args[0], &p);
-    double *y = NULL;
+    enum gpm_status st = points_read(c, &p);
     if (st == GPM_OK) st = numeric(c, flush(m));
-    if (st == GPM_OK) {
-        y = NEW_ARRAY(double, p.n + 1);
-        if (p.n) st = numeric(c, m->cls->sample(m->em, p.x, p.n, measured, c->rng, y));
-    }
-    if (st == GPM_OK) *out = outputs_value(&p, y);
-    mem_free(p.x);
-    mem_free(y);
+    p.y = NEW_ARRAY(double, p.n + 1);
+    if (st == GPM_OK && p.n)
+        st = numeric(c, m->cls->sample(m->em, p.x, p.n, measured, c->rng, p.y));
+    if (st == GPM_OK) *out = outputs_value(&p);
+    points_free(&p);
     return st;
 }
 
@@ -298,53 +296,39 @@ static enum gpm_status emulate_replicate(struct sp_call *c, value *out) {
     return draw(c, true, out);
 }
 
-/* Calls fn on the points and outputs of an application. */
-typedef enum gpm_status pairs_fn(struct sp_call *c, struct memoizer *m, const double *x,
-                                 const double *y, size_t n, void *ctx);
-
-static enum gpm_status with_pairs(struct sp_call *c, value v, pairs_fn *fn, void *ctx) {
+/* log p(y | the pairs recorded so far); 0 for no pairs. */
+static enum gpm_status density(struct sp_call *c, const struct points *p, bool measured,
+                               double *out) {
     struct memoizer *m = c->state;
-    struct points p;
-    double *y = NULL;
-    enum gpm_status st = points_read(c, m, c->args[0], &p);
-    if (st == GPM_OK) st = outputs_read(c, &p, v, &y);
-    if (st == GPM_OK) st = fn(c, m, p.x, y, p.n, ctx);
-    mem_free(p.x);
-    mem_free(y);
+    enum gpm_status st = numeric(c, flush(m));
+    *out = 0;
+    if (st == GPM_OK && p->n)
+        st = numeric(c, m->cls->conditional(m->em, measured, p->x, p->y, p->n, out));
     return st;
 }
 
-static enum gpm_status density_of(struct sp_call *c, struct memoizer *m, const double *x,
-                                  const double *y, size_t n, void *ctx) {
-    double *logp = ctx;
-    bool measured = c->cls == &compute_class || wants_measured(c);
-    *logp = 0;
-    enum gpm_status st = numeric(c, flush(m));
-    return st == GPM_OK && n ? numeric(c, m->cls->conditional(m->em, measured, x, y, n, logp)) : st;
-}
-
 static enum gpm_status emulate_density(struct sp_call *c, value v, double *out) {
-    return with_pairs(c, v, density_of, out);
-}
-
-static enum gpm_status record_pairs(struct sp_call *c, struct memoizer *m, const double *x,
-                                    const double *y, size_t n, void *ctx) {
-    UNUSED(ctx);
-    return numeric(c, record(m, wants_measured(c), x, y, n));
+    struct points p;
+    enum gpm_status st = pairs_read(c, v, &p);
+    if (st == GPM_OK) st = density(c, &p, wants_measured(c), out);
+    points_free(&p);
+    return st;
 }
 
 static enum gpm_status emulate_in(struct sp_call *c, value v) {
-    return with_pairs(c, v, record_pairs, NULL);
-}
-
-static enum gpm_status release_pairs(struct sp_call *c, struct memoizer *m, const double *x,
-                                     const double *y, size_t n, void *ctx) {
-    UNUSED(ctx);
-    return numeric(c, take_out(m, wants_measured(c), x, y, n));
+    struct points p;
+    enum gpm_status st = pairs_read(c, v, &p);
+    if (st == GPM_OK) st = numeric(c, record(c->state, wants_measured(c), p.x, p.y, p.n));
+    points_free(&p);
+    return st;
 }
 
 static enum gpm_status emulate_out(struct sp_call *c, value v) {
-    return with_pairs(c, v, release_pairs, NULL);
+    struct points p;
+    enum gpm_status st = pairs_read(c, v, &p);
+    if (st == GPM_OK) st = numeric(c, take_out(c->state, wants_measured(c), p.x, p.y, p.n));
+    points_free(&p);
+    return st;
 }
 
 static enum gpm_status emulate_support(struct sp_call *c, struct sp_support *out) {
@@ -352,7 +336,7 @@ static enum gpm_status emulate_support(struct sp_call *c, struct sp_support *out
     return GPM_OK;
 }
 
-const struct sp_class emulate_class = {
+static const struct sp_class emulate_class = {
     .name = "f_emu",
     .sig = "(x: any, measured?: any) -> any",
     .doc = "A draw of the emulator at a number, or jointly at an array of inputs.",
@@ -369,111 +353,96 @@ const struct sp_class emulate_class = {
 static enum gpm_status compute_request(struct sp_call *c, sp_emit_fn *emit, void *ctx) {
     struct memoizer *m = c->state;
     struct points p;
-    enum gpm_status st = points_read(c, m, c->args[0], &p);
+    enum gpm_status st = points_read(c, &p);
     struct evaluations *known = evaluations_of(m->f);
     if (known && st == GPM_OK) st = evaluations_fetch(c, known, p.x, p.n, m->dim);
     for (size_t i = 0; st == GPM_OK && i < p.n; i++) {
-        const double *x = p.x + i * (size_t)m->dim;
-        value arg = m->dim == 1 ? value_num(x[0]) : value_vector(x, (size_t)m->dim);
+        value arg = point_value(m, p.x + i * (size_t)m->dim);
         emit(ctx, m->f, &arg, 1);
         value_unref(arg);
     }
-    mem_free(p.x);
+    points_free(&p);
     return st;
 }
 
+/* results: one for each input that was requested. */
 static enum gpm_status compute_output(struct sp_call *c, const value *results, size_t n,
                                       value *out) {
-    double *y = NEW_ARRAY(double, n + 1);
-    enum gpm_status st = GPM_OK;
+    struct points p;
+    enum gpm_status st = points_read(c, &p);
+    p.y = NEW_ARRAY(double, n + 1);
     for (size_t i = 0; i < n && st == GPM_OK; i++) {
-        if (results[i].tag != V_NUM || !isfinite(results[i].u.num)) {
-            char *shown = sp_show(results[i]);
-            st = sp_error(c, DIAG_SOURCE_FAILED, "the source function gave %s, not a finite number",
-                          shown);
-            mem_free(shown);
-        } else
-            y[i] = results[i].u.num;
+        p.y[i] = results[i].u.num;
+        if (results[i].tag == V_NUM && isfinite(p.y[i])) continue;
+        char *shown = sp_show(results[i]);
+        st = sp_error(c, DIAG_SOURCE_FAILED, "the source function gave %s, not a finite number",
+                      shown);
+        mem_free(shown);
     }
-    struct points p = {.n = n, .single = c->args[0].tag == V_NUM || c->args[0].tag == V_BOOL};
-    struct memoizer *m = c->state;
-    if (m->dim > 1 && n == 1 && c->args[0].tag != V_NUM) {
-        value first;
-        p.single = seq_get(c->args[0], 0, &first) && first.tag == V_NUM;
-        if (p.single) value_unref(first);
-    }
-    if (st == GPM_OK) *out = outputs_value(&p, y);
-    mem_free(y);
+    if (st == GPM_OK) *out = outputs_value(&p);
+    points_free(&p);
     return st;
 }
 
-static enum gpm_status compute_density_of(struct sp_call *c, struct memoizer *m, const double *x,
-                                          const double *y, size_t n, void *ctx) {
-    double *logp = ctx;
-    VEC(double) fx = {0};
-    VEC(double) fy = {0};
-    size_t d = (size_t)m->dim;
+/* Inputs already in the table are no news: they have no density, or contradict it. */
+static enum gpm_status compute_density(struct sp_call *c, value v, double *out) {
+    struct memoizer *m = c->state;
+    struct points p;
+    size_t n = 0;
     bool clash = false;
-    for (size_t i = 0; i < n; i++) { /* inputs already in the table are no news */
-        struct point_entry *known = point_map_find(&m->computed, x + i * d, m->dim);
+    enum gpm_status st = pairs_read(c, v, &p);
+    size_t d = (size_t)m->dim; /* known now */
+    for (size_t i = 0; i < p.n && st == GPM_OK; i++) {
+        struct point_entry *known = point_map_find(&m->computed, p.x + i * d, m->dim);
         if (known) {
-            clash |= known->y != y[i];
+            clash |= known->y != p.y[i];
             continue;
         }
-        for (size_t j = 0; j < d; j++) vec_push(&fx, x[i * d + j]);
-        vec_push(&fy, y[i]);
+        memmove(p.x + n * d, p.x + i * d, d * sizeof *p.x);
+        p.y[n++] = p.y[i];
     }
-    enum gpm_status st = density_of(c, m, fx.at, fy.at, fy.n, logp);
-    if (clash) *logp = -INFINITY;
-    vec_release(&fx);
-    vec_release(&fy);
+    p.n = n;
+    if (st == GPM_OK) st = density(c, &p, true, out);
+    if (clash) *out = -INFINITY;
+    points_free(&p);
     return st;
 }
 
-static enum gpm_status compute_density(struct sp_call *c, value v, double *out) {
-    return with_pairs(c, v, compute_density_of, out);
-}
-
-static enum gpm_status compute_add(struct sp_call *c, struct memoizer *m, const double *x,
-                                   const double *y, size_t n, void *ctx) {
-    UNUSED(ctx);
-    size_t d = (size_t)m->dim;
-    for (size_t i = 0; i < n; i++) {
-        struct point_entry *known = point_map_find(&m->computed, x + i * d, m->dim);
+/* The emulator gets each input once; the table counts its applications. */
+static enum gpm_status compute_in(struct sp_call *c, value v) {
+    struct memoizer *m = c->state;
+    struct points p;
+    enum gpm_status st = pairs_read(c, v, &p);
+    for (size_t i = 0; i < p.n && st == GPM_OK; i++) {
+        const double *x = p.x + i * (size_t)m->dim;
+        struct point_entry *known = point_map_find(&m->computed, x, m->dim);
         if (known) {
             known->count++;
             continue;
         }
-        point_map_add(&m->computed, x + i * d, m->dim, y[i]);
-        enum gpm_status st = numeric(c, record(m, true, x + i * d, y + i, 1));
-        if (st != GPM_OK) return st;
+        point_map_add(&m->computed, x, m->dim, p.y[i]);
+        st = numeric(c, record(m, true, x, p.y + i, 1));
     }
-    return GPM_OK;
-}
-
-static enum gpm_status compute_remove(struct sp_call *c, struct memoizer *m, const double *x,
-                                      const double *y, size_t n, void *ctx) {
-    UNUSED(ctx);
-    size_t d = (size_t)m->dim;
-    for (size_t i = n; i-- > 0;) {
-        struct point_entry *known = point_map_find(&m->computed, x + i * d, m->dim);
-        if (!known || --known->count) continue;
-        enum gpm_status st = numeric(c, take_out(m, true, x + i * d, y + i, 1));
-        point_map_remove(&m->computed, known, m->dim);
-        if (st != GPM_OK) return st;
-    }
-    return GPM_OK;
-}
-
-static enum gpm_status compute_in(struct sp_call *c, value v) {
-    return with_pairs(c, v, compute_add, NULL);
+    points_free(&p);
+    return st;
 }
 
 static enum gpm_status compute_out(struct sp_call *c, value v) {
-    return with_pairs(c, v, compute_remove, NULL);
+    struct memoizer *m = c->state;
+    struct points p;
+    enum gpm_status st = pairs_read(c, v, &p);
+    for (size_t i = p.n; i-- > 0 && st == GPM_OK;) {
+        const double *x = p.x + i * (size_t)m->dim;
+        struct point_entry *known = point_map_find(&m->computed, x, m->dim);
+        if (!known || --known->count) continue;
+        st = numeric(c, take_out(m, true, x, p.y + i, 1));
+        point_map_remove(&m->computed, known, m->dim);
+    }
+    points_free(&p);
+    return st;
 }
 
-const struct sp_class compute_class = {
+static const struct sp_class compute_class = {
     .name = "f_compute",
     .sig = "(x: any) -> any",
     .doc = "The source function, evaluated once per input; every pair conditions the emulator.",
@@ -491,38 +460,35 @@ int maker_parameter(const struct sp_call *c, const char *name) {
     return i >= 0 && (size_t)i < c->n && !is_absent(c->args[i]) ? i : -1;
 }
 
-static const value *parameter(const struct sp_call *c, const char *name) {
-    int i = maker_parameter(c, name);
-    return i >= 0 ? &c->args[i] : NULL;
-}
-
 static enum gpm_status dim_parameter(struct sp_call *c, int *dim) {
-    const value *v = parameter(c, "dim");
+    int i = maker_parameter(c, "dim");
     *dim = 0;
-    if (!v) return GPM_OK;
-    if (v->tag != V_NUM || v->u.num < 1 || v->u.num > 10000 || v->u.num != floor(v->u.num))
+    if (i < 0) return GPM_OK;
+    value v = c->args[i];
+    if (v.tag != V_NUM || v.u.num < 1 || v.u.num > 10000 || v.u.num != floor(v.u.num))
         return sp_error(c, DIAG_DOMAIN, "%s: dim must be a number of coordinates, from 1 to 10000",
                         c->cls->name);
-    *dim = (int)v->u.num;
+    *dim = (int)v.u.num;
     return GPM_OK;
 }
 
 /* The source function as f_compute will call it; owned, NIL after sp_error. */
 static value source_parameter(struct sp_call *c, int dim) {
     value f = c->args[0];
-    const value *store = parameter(c, "store");
+    int i = maker_parameter(c, "store");
+    value store = i >= 0 ? c->args[i] : NIL;
     if (f.tag != V_PROC) {
         sp_error(c, DIAG_TYPE, "%s: the first argument must be a procedure, got a %s", c->cls->name,
                  value_type_name(f));
         return NIL;
     }
-    if (store && store->tag != V_STR) {
+    if (i >= 0 && store.tag != V_STR) {
         sp_error(c, DIAG_TYPE, "%s: store must be the path of a file, got a %s", c->cls->name,
-                 value_type_name(*store));
+                 value_type_name(store));
         return NIL;
     }
-    if (!store && !srcfn_of(f)) return value_ref(f);
-    return evaluations_value(c, f, store ? store->u.str->text : NULL, dim);
+    if (i < 0 && !srcfn_of(f)) return value_ref(f);
+    return evaluations_value(c, f, i >= 0 ? store.u.str->text : NULL, dim);
 }
 
 enum gpm_status memoizer_make(struct sp_call *c, value *out) {
@@ -575,28 +541,24 @@ static enum gpm_status aaa_remake(struct sp_call *c, void *state, void **token, 
     if (st == GPM_OK && m->em) st = m->cls->propose(m->em, c, log_joint);
     if (st != GPM_OK) return st;
     warn_approximate(m);
-    *token = swap_args(m, c->args, c->n);
+    *token = swap_args(m, value_array(c->args, c->n).u.array);
     return GPM_OK;
 }
 
 static void aaa_undo(void *state, void *token) {
     struct memoizer *m = state;
-    struct call_args *old = token;
     if (m->em) {
         enum gpm_status st = flush(m); /* what cannot be added now stays behind, as before */
         UNUSED(st);
         m->cls->reject(m->em);
     }
-    call_args_free(m->args);
-    m->args = old;
-    m->call.args = old->at;
-    m->call.n = old->n;
+    args_free(swap_args(m, token));
 }
 
 static void aaa_commit(void *state, void *token) {
     struct memoizer *m = state;
     if (m->em) m->cls->accept(m->em);
-    call_args_free(token);
+    args_free(token);
 }
 
 static enum gpm_status aaa_log_joint(void *state, double *out) {
