@@ -18,19 +18,23 @@ static struct kern *leaf_kernel(const struct kern_class *row, double *par, size_
     return kern_leaf(row, par, why);
 }
 
+/* A kernel as a value, which takes it; without one, an error that says why (freed). */
+static enum gpm_status give(struct sp_call *c, struct kern *k, char *why, value *out) {
+    enum gpm_status st = GPM_OK;
+    if (k)
+        *out = kernel_value_take(k);
+    else
+        st = sp_error(c, DIAG_DOMAIN, "%s: %s", c->cls->name, why ? why : "cannot be made");
+    mem_free(why);
+    return st;
+}
+
 static enum gpm_status k_leaf(struct sp_call *c, value *out) {
     double par[8];
     char *why = NULL;
     for (size_t i = 0; i < c->n; i++) par[i] = sp_num(c, i);
     struct kern *k = leaf_kernel(c->cls->of, par, c->n, &why);
-    if (!k) {
-        enum gpm_status st =
-            sp_error(c, DIAG_DOMAIN, "%s: %s", c->cls->name, why ? why : "cannot be made");
-        mem_free(why);
-        return st;
-    }
-    *out = kernel_value_take(k);
-    return GPM_OK;
+    return give(c, k, why, out);
 }
 
 static enum gpm_status k_leaf_grad(struct sp_call *c, value result, value d, value *dargs) {
@@ -79,25 +83,27 @@ static enum gpm_status k_combine_grad(struct sp_call *c, value result, value d, 
     return GPM_OK;
 }
 
-static enum gpm_status k_scale(struct sp_call *c, value *out) {
+/* s2 times the kernel, or plus it. */
+static enum gpm_status with_variance(struct sp_call *c, bool plus, value *out) {
     struct kern *k = kernel_from(c, c->args[1]);
     if (!k) return GPM_E_USER;
-    struct kern *r = kern_scale(sp_num(c, 0), k);
+    struct kern *b = plus ? kern_constant(sp_num(c, 0)) : NULL;
+    struct kern *r = !plus ? kern_scale(sp_num(c, 0), k) : b ? kern_sum(b, k) : NULL;
     kern_unref(k);
-    if (!r) return sp_error(c, DIAG_DOMAIN, "%s: the factor must be a variance", c->cls->name);
+    kern_unref(b);
+    if (!r)
+        return sp_error(c, DIAG_DOMAIN, "%s: the %s must be a variance", c->cls->name,
+                        plus ? "bias" : "factor");
     *out = kernel_value_take(r);
     return GPM_OK;
 }
 
+static enum gpm_status k_scale(struct sp_call *c, value *out) {
+    return with_variance(c, false, out);
+}
+
 static enum gpm_status k_bias(struct sp_call *c, value *out) {
-    struct kern *k = kernel_from(c, c->args[1]), *b = kern_constant(sp_num(c, 0));
-    struct kern *r = k && b ? kern_sum(b, k) : NULL;
-    kern_unref(k);
-    kern_unref(b);
-    if (!k) return GPM_E_USER;
-    if (!r) return sp_error(c, DIAG_DOMAIN, "%s: the bias must be a variance", c->cls->name);
-    *out = kernel_value_take(r);
-    return GPM_OK;
+    return with_variance(c, true, out);
 }
 
 static enum gpm_status k_change(struct sp_call *c, value *out) {
@@ -107,30 +113,18 @@ static enum gpm_status k_change(struct sp_call *c, value *out) {
     if (a && b) r = kern_change(kern_change_class(false), par, 0, a, b, &why);
     kern_unref(a);
     kern_unref(b);
-    if (!a || !b) return GPM_E_USER;
-    if (r)
-        *out = kernel_value_take(r);
-    else
-        sp_error(c, DIAG_DOMAIN, "%s: %s", c->cls->name, why ? why : "cannot be made");
-    mem_free(why);
-    return r ? GPM_OK : GPM_E_USER;
-}
-
-static enum gpm_status m_const(struct sp_call *c, value *out) {
-    struct mean_box *b = NEW(struct mean_box);
-    box_init(&b->box, &mean_class);
-    b->m = mean_const(sp_num(c, 0));
-    *out = value_box(V_BOX, &b->box);
-    return GPM_OK;
+    return a && b ? give(c, r, why, out) : GPM_E_USER;
 }
 
 /* The adjoint of a mean function is the vector of its parameters, as that of a kernel. */
+static enum gpm_status m_const(struct sp_call *c, value *out) {
+    *out = mean_value_take(mean_const(sp_num(c, 0)));
+    return GPM_OK;
+}
+
 static enum gpm_status m_linear(struct sp_call *c, value *out) {
     double slope = sp_num(c, 1);
-    struct mean_box *b = NEW(struct mean_box);
-    box_init(&b->box, &mean_class);
-    b->m = mean_linear(sp_num(c, 0), &slope, 1);
-    *out = value_box(V_BOX, &b->box);
+    *out = mean_value_take(mean_linear(sp_num(c, 0), &slope, 1));
     return GPM_OK;
 }
 
@@ -200,26 +194,26 @@ enum gpm_status kernel_contains(struct sp_call *c, value *out) {
     return st;
 }
 
+/* An input as numbers, owned; false: it is none. */
+static bool input_of(value v, double **x, size_t *n) {
+    if (v.tag != V_NUM) return seq_numbers(v, x, n);
+    *x = NEW_ARRAY(double, 1);
+    **x = v.u.num;
+    *n = 1;
+    return true;
+}
+
 static enum gpm_status k_eval(struct sp_call *c, value *out) {
     struct kern *k = kernel_from(c, c->args[0]);
     if (!k) return GPM_E_USER;
-    double *a = NULL, *b = NULL, one[2], r;
-    size_t na = 1, nb = 1;
-    bool ok = true;
-    if (c->args[1].tag == V_NUM)
-        one[0] = c->args[1].u.num;
-    else
-        ok = seq_numbers(c->args[1], &a, &na);
-    if (c->args[2].tag == V_NUM)
-        one[1] = c->args[2].u.num;
-    else
-        ok = ok && seq_numbers(c->args[2], &b, &nb);
-    enum gpm_status st = GPM_OK;
-    if (!ok || na != nb)
+    double *a = NULL, *b = NULL, r;
+    size_t na, nb;
+    enum gpm_status st;
+    if (!input_of(c->args[1], &a, &na) || !input_of(c->args[2], &b, &nb) || na != nb)
         st = sp_error(c, DIAG_GP_DIMENSION, "%s: two inputs of one dimension are needed",
                       c->cls->name);
     else
-        st = kern_eval(k, a ? a : &one[0], b ? b : &one[1], (int)na, &r);
+        st = kern_eval(k, a, b, (int)na, &r);
     if (st == GPM_OK)
         *out = value_num(r);
     else if (st != GPM_E_USER)
@@ -289,21 +283,30 @@ size_t sp_kernel_leaf_make(const struct sp_class **rows) {
     return n;
 }
 
-#define COMBINE(n_, fn, doc_, example_)                                                            \
-    {                                                                                              \
-        .name = n_, .sig = "(k: any, ...h: any) -> kernel", .doc = doc_, .example = example_,      \
-        .flags = SP_CALLS, .simulate = fn, .grad_simulate = k_combine_grad                         \
-    }
+#define COMBINE(fn)                                                                                \
+    .sig = "(k: any, ...h: any) -> kernel", .flags = SP_CALLS, .simulate = fn,                     \
+    .grad_simulate = k_combine_grad
+#define CONSTANT_MEAN                                                                              \
+    .sig = "(c: real) -> mean", .doc = "The constant mean function.", .simulate = m_const,         \
+    .grad_simulate = k_leaf_grad
 
 const struct sp_class sp_kernel_rows[] = {
-    COMBINE("add_funcs", k_add, "The sum of kernels.",
-            "add_funcs(make_linear(1), make_whitenoise(2)) => LIN(sf=1) + WN(sigma=2)"),
-    COMBINE("mult_funcs", k_mult, "The product of kernels.",
-            "mult_funcs(make_linear(1), make_whitenoise(2)) => LIN(sf=1) * WN(sigma=2)"),
-    COMBINE("gp_cov_sum", k_add, "The sum of kernels.",
-            "gp_cov_sum(make_linear(1), make_whitenoise(2)) => LIN(sf=1) + WN(sigma=2)"),
-    COMBINE("gp_cov_product", k_mult, "The product of kernels.",
-            "gp_cov_product(make_linear(1), make_whitenoise(2)) => LIN(sf=1) * WN(sigma=2)"),
+    {.name = "add_funcs",
+     .doc = "The sum of kernels.",
+     .example = "add_funcs(make_linear(1), make_whitenoise(2)) => LIN(sf=1) + WN(sigma=2)",
+     COMBINE(k_add)},
+    {.name = "mult_funcs",
+     .doc = "The product of kernels.",
+     .example = "mult_funcs(make_linear(1), make_whitenoise(2)) => LIN(sf=1) * WN(sigma=2)",
+     COMBINE(k_mult)},
+    {.name = "gp_cov_sum",
+     .doc = "The sum of kernels.",
+     .example = "gp_cov_sum(make_linear(1), make_whitenoise(2)) => LIN(sf=1) + WN(sigma=2)",
+     COMBINE(k_add)},
+    {.name = "gp_cov_product",
+     .doc = "The product of kernels.",
+     .example = "gp_cov_product(make_linear(1), make_whitenoise(2)) => LIN(sf=1) * WN(sigma=2)",
+     COMBINE(k_mult)},
     {.name = "gp_cov_scale",
      .example = "gp_cov_scale(4, gp_cov_se(2)) => 4 * gp_cov_se(l2=2)",
      .sig = "(s2: number, k: any) -> kernel",
@@ -323,18 +326,8 @@ const struct sp_class sp_kernel_rows[] = {
      .doc = "One kernel before tau, another after it, switched by a sigmoid of width s.",
      .flags = SP_CALLS,
      .simulate = k_change},
-    {.name = "make_const_func",
-     .example = "make_const_func(3) => 3",
-     .sig = "(c: real) -> mean",
-     .doc = "The constant mean function.",
-     .simulate = m_const,
-     .grad_simulate = k_leaf_grad},
-    {.name = "gp_mean_const",
-     .example = "gp_mean_const(3) => 3",
-     .sig = "(c: real) -> mean",
-     .doc = "The constant mean function.",
-     .simulate = m_const,
-     .grad_simulate = k_leaf_grad},
+    {.name = "make_const_func", .example = "make_const_func(3) => 3", CONSTANT_MEAN},
+    {.name = "gp_mean_const", .example = "gp_mean_const(3) => 3", CONSTANT_MEAN},
     {.name = "make_linear_func",
      .example = "make_linear_func(1, 2) => 1 + 2*x0",
      .sig = "(a: real, b: real) -> mean",

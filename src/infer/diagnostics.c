@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Doubles, or what begins with one. */
 static int by_value(const void *a, const void *b) {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
@@ -97,20 +98,15 @@ static double *split(const double *x, size_t chains, size_t n) {
 }
 
 struct ranked {
-    double x;
+    double x; /* first, for by_value */
     size_t at;
 };
-
-static int by_x(const void *a, const void *b) {
-    double x = ((const struct ranked *)a)->x, y = ((const struct ranked *)b)->x;
-    return (x > y) - (x < y);
-}
 
 /* In place: normal scores of the average ranks, qnorm((r - 3/8) / (S + 1/4)). */
 static void z_scale(double *x, size_t n) {
     struct ranked *r = NEW_ARRAY(struct ranked, n + 1);
     for (size_t i = 0; i < n; i++) r[i] = (struct ranked){x[i], i};
-    qsort(r, n, sizeof *r, by_x);
+    qsort(r, n, sizeof *r, by_value);
     for (size_t i = 0, j; i < n; i = j) {
         for (j = i + 1; j < n && r[j].x == r[i].x;) j++;
         double rank = 0.5 * (double)(i + j + 1),
@@ -135,7 +131,7 @@ static double rhat_basic(const double *x, size_t chains, size_t n) {
 /* The worse of two: on ranks (do the chains agree where they are?) and on ranks of the distance
  * from the median (do they agree how wide they are?). Ranks make it finite where moments are not.
  */
-double draws_rhat(const double *x, size_t chains, size_t n) {
+static double rhat(const double *x, size_t chains, size_t n) {
     if (unusable(x, chains, n)) return NAN;
     size_t m = 2 * chains * (n / 2);
     double *s = split(x, chains, n), median = draws_quantile(x, chains * n, 0.5);
@@ -262,16 +258,12 @@ static double ess_split(const double *x, size_t chains, size_t n, bool scores) {
     return ess;
 }
 
-double draws_ess_bulk(const double *x, size_t chains, size_t n) {
-    return ess_split(x, chains, n, true);
-}
-
 double draws_ess_mean(const double *x, size_t chains, size_t n) {
     return ess_split(x, chains, n, false);
 }
 
 /* ESS of the indicator x <= q_p, whose mean is what a quantile's error comes from. */
-double draws_ess_quantile(const double *x, size_t chains, size_t n, double p) {
+static double ess_quantile(const double *x, size_t chains, size_t n, double p) {
     if (unusable(x, chains, n)) return NAN;
     double q = draws_quantile(x, chains * n, p), *below = NEW_ARRAY(double, chains *n);
     for (size_t i = 0; i < chains * n; i++) below[i] = x[i] <= q;
@@ -280,63 +272,16 @@ double draws_ess_quantile(const double *x, size_t chains, size_t n, double p) {
     return ess;
 }
 
-double draws_ess_tail(const double *x, size_t chains, size_t n) {
-    double low = draws_ess_quantile(x, chains, n, 0.05);
-    double high = draws_ess_quantile(x, chains, n, 0.95);
+/* The smaller of the ESS of the 5% and 95% quantiles. */
+static double ess_tail(const double *x, size_t chains, size_t n) {
+    double low = ess_quantile(x, chains, n, 0.05);
+    double high = ess_quantile(x, chains, n, 0.95);
     return isnan(low) || isnan(high) ? NAN : fmin(low, high);
-}
-
-double draws_mcse_mean(const double *x, size_t chains, size_t n) {
-    return draws_sd(x, chains * n) / sqrt(draws_ess_mean(x, chains, n));
-}
-
-/* Delta method: sd = sqrt(var), so se(sd) = se(var) / (2 sd) and, with d2 the squared deviations,
- * se(var)^2 = (E d2^2 - var^2) / ESS(d2). */
-double draws_mcse_sd(const double *x, size_t chains, size_t n) {
-    if (unusable(x, chains, n)) return NAN;
-    size_t total = chains * n;
-    double m = draws_mean(x, total), *d2 = NEW_ARRAY(double, total), var = 0, fourth = 0;
-    for (size_t i = 0; i < total; i++) {
-        d2[i] = (x[i] - m) * (x[i] - m);
-        var += d2[i] / (double)total;
-        fourth += d2[i] * d2[i] / (double)total;
-    }
-    double ess = draws_ess_mean(d2, chains, n);
-    mem_free(d2);
-    return sqrt((fourth - var * var) / ess / var / 4);
-}
-
-/* The p-quantile of beta(a, b), by bisection. */
-static double beta_quantile(double a, double b, double p) {
-    double lo = 0, hi = 1;
-    for (int i = 0; i < 200 && hi - lo > 1e-15; i++) {
-        double mid = 0.5 * (lo + hi);
-        if (beta_inc(a, b, mid) < p)
-            lo = mid;
-        else
-            hi = mid;
-    }
-    return 0.5 * (lo + hi);
-}
-
-/* Half the distance between the order statistics at the 16% and 84% points of the beta distribution
- * of the quantile's rank. */
-double draws_mcse_quantile(const double *x, size_t chains, size_t n, double p) {
-    double ess = draws_ess_quantile(x, chains, n, p);
-    if (isnan(ess)) return NAN;
-    size_t total = chains * n;
-    double *s = sorted_copy(x, total), a = ess * p + 1, b = ess * (1 - p) + 1;
-    double rank[2], edge[2] = {0.1586553, 0.8413447};
-    for (int i = 0; i < 2; i++) rank[i] = beta_quantile(a, b, edge[i]) * (double)total;
-    size_t low = (size_t)fmax(floor(rank[0]), 1), high = (size_t)fmin(ceil(rank[1]), (double)total);
-    double out = 0.5 * (s[high - 1] - s[low - 1]);
-    mem_free(s);
-    return out;
 }
 
 void draws_summarise(const double *x, size_t chains, size_t n, struct draws_summary *out) {
     size_t total = chains * n;
-    *out = (struct draws_summary){NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
+    *out = (struct draws_summary){NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
     if (total == 0) return;
     double *s = sorted_copy(x, total);
     out->mean = draws_mean(x, total);
@@ -345,11 +290,10 @@ void draws_summarise(const double *x, size_t chains, size_t n, struct draws_summ
     out->median = quantile_of_sorted(s, total, 0.5);
     out->q95 = quantile_of_sorted(s, total, 0.95);
     mem_free(s);
-    out->mcse_mean = draws_mcse_mean(x, chains, n);
-    out->mcse_sd = draws_mcse_sd(x, chains, n);
-    out->rhat = draws_rhat(x, chains, n);
-    out->ess_bulk = draws_ess_bulk(x, chains, n);
-    out->ess_tail = draws_ess_tail(x, chains, n);
+    out->mcse_mean = draws_sd(x, total) / sqrt(draws_ess_mean(x, chains, n));
+    out->rhat = rhat(x, chains, n);
+    out->ess_bulk = ess_split(x, chains, n, true);
+    out->ess_tail = ess_tail(x, chains, n);
 }
 
 size_t draws_complain(const struct draws_summary *s, const double *x, size_t chains, size_t n,

@@ -18,17 +18,11 @@ double draws_mean(const double *x, size_t n);
 double draws_sd(const double *x, size_t n);                 /* denominator n - 1 */
 double draws_quantile(const double *x, size_t n, double p); /* interpolated, R's type 7 */
 
-double draws_rhat(const double *x, size_t chains, size_t n);
-double draws_ess_bulk(const double *x, size_t chains, size_t n);
-double draws_ess_tail(const double *x, size_t chains, size_t n); /* the smaller of 5% and 95% */
+/* Effective number of draws behind the mean. */
 double draws_ess_mean(const double *x, size_t chains, size_t n);
-double draws_ess_quantile(const double *x, size_t chains, size_t n, double p);
-double draws_mcse_mean(const double *x, size_t chains, size_t n);
-double draws_mcse_sd(const double *x, size_t chains, size_t n);
-double draws_mcse_quantile(const double *x, size_t chains, size_t n, double p);
 
 struct draws_summary {
-    double mean, sd, mcse_mean, mcse_sd, q5, median, q95, rhat, ess_bulk, ess_tail;
+    double mean, sd, mcse_mean, q5, median, q95, rhat, ess_bulk, ess_tail;
 };
 void draws_summarise(const double *x, size_t chains, size_t n, struct draws_summary *out);
 

@@ -86,7 +86,6 @@ struct kern *kernel_of(value v) {
 
 static void mean_free_box(struct box *b) {
     mean_unref(((struct mean_box *)b)->m);
-    value_unref(((struct mean_box *)b)->param);
     mem_free(b);
 }
 
@@ -96,6 +95,13 @@ static void mean_print_box(const struct box *b, struct buf *out) {
 
 const struct box_class mean_class = {
     .name = "mean function", .free = mean_free_box, .print = mean_print_box};
+
+value mean_value_take(struct mean *m) {
+    struct mean_box *b = NEW(struct mean_box);
+    box_init(&b->box, &mean_class);
+    b->m = m;
+    return value_box(V_BOX, &b->box);
+}
 
 bool is_mean(value v) {
     return v.tag == V_BOX && v.u.box->cls == &mean_class;

@@ -15,10 +15,10 @@ struct kernel_box {
 struct mean_box {
     struct box box;
     struct mean *m;
-    value param; /* the constant of a constant mean, for gradients; NIL otherwise */
 };
 extern const struct box_class kernel_class, mean_class;
 value kernel_value_take(struct kern *k);
+value mean_value_take(struct mean *m);
 struct kern *kernel_of(value v); /* borrowed; NULL: not a kernel */
 /* A kernel value, or a procedure of two inputs as a callback kernel. Owned; NULL after sp_error. */
 struct kern *kernel_from(struct sp_call *c, value v);
