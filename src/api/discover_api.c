@@ -123,7 +123,6 @@ static enum gpm_status run_input(gpm_discovery *d, const struct input *in,
     opt.horizon = o->horizon;
     opt.level = o->level;
     opt.seconds = o->max_seconds;
-    opt.paper = o->paper;
     if (!(o->level > 0 && o->level < 1) || !(o->holdout >= 0 && o->holdout < 1)) {
         buf_puts(&d->err, "the level and the hold-out share lie between 0 and 1");
         return GPM_E_ARG;
@@ -260,7 +259,7 @@ enum gpm_status gpm_discover_forecast(gpm_discovery *d, size_t horizon, const ch
     struct prediction p = {0};
     unsigned long shortages = mem_shortages();
     if (st == GPM_OK) {
-        st = predict(&d->d.post, n, x, NULL, level, 0, &p);
+        st = predict(&d->d.post, n, x, NULL, level, &p);
         if (st != GPM_OK) buf_puts(&d->err, "the forecast could not be computed");
     }
     buf_reset(&d->out);

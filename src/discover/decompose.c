@@ -112,28 +112,26 @@ static int by_value(const void *a, const void *b) {
     return p->v < q->v ? -1 : p->v > q->v;
 }
 
+static double quantile(const struct weighted *v, size_t n, double q) {
+    double s = v[0].w;
+    size_t i = 0;
+    while (s < q && i + 1 < n) s += v[++i].w;
+    return v[i].v;
+}
+
 struct par_summary parameter_summary(const struct evidence *e, int par) {
-    struct par_summary r = {0, 0, 0};
-    if (e->draws.n == 0) {
-        r.mean = r.lo = r.hi = smodel_value(smodel_of(e), par, e->prop.mode[0].z[par]);
-        return r;
+    size_t n = e->draws.n;
+    if (n == 0) {
+        double v = smodel_value(smodel_of(e), par, e->prop.mode[0].z[par]);
+        return (struct par_summary){v, v, v};
     }
-    struct weighted *v = NEW_ARRAY(struct weighted, e->draws.n);
-    for (size_t i = 0; i < e->draws.n; i++)
+    struct weighted *v = NEW_ARRAY(struct weighted, n);
+    for (size_t i = 0; i < n; i++)
         v[i] = (struct weighted){
             smodel_value(smodel_of(e), par, e->draws.z[i * e->draws.d + (size_t)par]),
             e->draws.w[i]};
-    qsort(v, e->draws.n, sizeof *v, by_value);
-    double s = 0;
-    r.lo = v[0].v;
-    r.hi = v[e->draws.n - 1].v;
-    bool low = false, mid = false, high = false;
-    for (size_t i = 0; i < e->draws.n; i++) { /* the median serves as the centre */
-        s += v[i].w;
-        if (!low && s >= 0.025) r.lo = v[i].v, low = true;
-        if (!mid && s >= 0.5) r.mean = v[i].v, mid = true;
-        if (!high && s >= 0.975) r.hi = v[i].v, high = true;
-    }
+    qsort(v, n, sizeof *v, by_value);
+    struct par_summary r = {quantile(v, n, 0.5), quantile(v, n, 0.025), quantile(v, n, 0.975)};
     mem_free(v);
     return r;
 }

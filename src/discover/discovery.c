@@ -144,7 +144,7 @@ static enum gpm_status score(struct discovery *d, const struct series *test, str
     h->n = test->n;
     h->y = NEW_ARRAY(double, test->n);
     memcpy(h->y, test->y, test->n * sizeof *h->y);
-    enum gpm_status st = predict(&d->post, test->n, test->x, test->y, d->opt.level, 0, &h->pred);
+    enum gpm_status st = predict(&d->post, test->n, test->x, test->y, d->opt.level, &h->pred);
     if (st != GPM_OK) {
         buf_puts(err, "the held-out values could not be predicted");
         return st;
@@ -167,11 +167,10 @@ enum gpm_status discovery_finish(struct discovery *d, struct buf *err) {
     const struct series *s = &d->series;
     size_t h = d->opt.horizon;
     if (!h) h = s->n / 10 < 8 ? 8 : s->n / 10 > 36 ? 36 : s->n / 10;
-    d->n_future = h;
     double *x = NEW_ARRAY(double, s->n + h);
     memcpy(x, s->x, s->n * sizeof *x);
     discovery_future(d, h, x + s->n);
-    enum gpm_status st = predict(&d->post, s->n + h, x, NULL, d->opt.level, 0, &d->fit);
+    enum gpm_status st = predict(&d->post, s->n + h, x, NULL, d->opt.level, &d->fit);
     if (st == GPM_OK) st = decompose(&d->post, discovery_top(d), s->n + h, x, &d->dec);
     if (st != GPM_OK) buf_puts(err, "the fitted structure could not be evaluated");
     mem_free(x);

@@ -23,7 +23,6 @@ struct discovery_options {
     double level;   /* of intervals */
     double seconds;
     size_t draws, steps;
-    bool paper;
 };
 void discovery_options_init(struct discovery_options *o);
 
@@ -50,12 +49,10 @@ struct discovery {
     struct posterior post;
     struct decomposition dec; /* of the most probable structure, over data and forecast times */
     struct prediction fit;    /* over data and forecast times */
-    size_t n_future;
-    size_t subset; /* values that the search looked at; 0: all */
+    size_t subset;            /* values that the search looked at; 0: all */
     struct holdout hold;
     struct check check[DISCOVERY_CHECKS];
     double seconds;
-    bool loaded; /* from a folder: no search state beyond what was kept */
 };
 GPM_MUST_USE enum gpm_status discovery_run(struct discovery *d, struct series *series,
                                            const struct discovery_options *o, struct buf *err);

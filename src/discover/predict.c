@@ -15,14 +15,15 @@ struct component {
     const struct evidence *e;
     const double *z;
     double weight;
-    double *mean, *sd; /* n each, scale of the transform */
+    double *mean, *sd; /* n each, one block, scale of the transform; NULL: the draw failed */
 };
 struct mixture {
     const struct posterior *p;
     struct component *c;
     size_t n_c, n;
+    double total;    /* of the weights */
     const double *t; /* new times, standardised */
-    bool failed;
+    bool failed;     /* for want of memory */
 };
 
 /* ---- which draws ---- */
@@ -60,7 +61,7 @@ static void run_component(void *ctx, size_t job, int thread) {
     const struct smodel_data *d = sm->data;
     int tr = sm->s.transform;
     struct gp *g;
-    double *mean = NEW_ARRAY(double, m->n), *sd = NEW_ARRAY(double, m->n);
+    double *mean = NEW_ARRAY(double, 2 * m->n), *sd = mean + m->n;
     double *noise = NEW_ARRAY(double, m->n);
     enum gpm_status st =
         smodel_condition(sm, series_space_of(m->p->search)->work[thread], c->z, &g);
@@ -71,14 +72,22 @@ static void run_component(void *ctx, size_t job, int thread) {
         sd[i] = d->sd[tr] * sqrt(sd[i] + noise[i]);
     }
     mem_free(noise);
-    if (!st) {
-        c->mean = mean;
-        c->sd = sd;
-        return;
-    } /* a draw whose matrix is singular drops out */
     m->failed |= st == GPM_E_NOMEM;
-    mem_free(mean);
-    mem_free(sd);
+    if (st)
+        mem_free(mean);
+    else
+        c->mean = mean, c->sd = sd;
+}
+
+/* A draw whose matrix is singular drops out. */
+static void keep_good(struct mixture *m) {
+    size_t kept = 0;
+    for (size_t k = 0; k < m->n_c; k++)
+        if (m->c[k].mean) {
+            m->c[kept++] = m->c[k];
+            m->total += m->c[k].weight;
+        }
+    m->n_c = kept;
 }
 
 /* ---- the mixture at one time ---- */
@@ -87,19 +96,11 @@ static double to_scale(const struct component *c, double y) {
     return y > 0 ? log(y) : -INFINITY;
 }
 
-static double from_scale(const struct component *c, double v) {
-    return smodel_of(c->e)->s.transform == TRANSFORM_NONE ? v : exp(v);
-}
-
 static double mixture_cdf(const struct mixture *m, size_t i, double y) {
-    double s = 0, w = 0;
-    for (size_t k = 0; k < m->n_c; k++) {
-        const struct component *c = &m->c[k];
-        if (!c->mean) continue;
-        w += c->weight;
+    double s = 0;
+    for (const struct component *c = m->c; c < m->c + m->n_c; c++)
         s += c->weight * norm_cdf((to_scale(c, y) - c->mean[i]) / c->sd[i]);
-    }
-    return s / w;
+    return s / m->total;
 }
 
 /* Doubles in their own order as integers: -inf is the least, neighbours differ by one. */
@@ -122,10 +123,9 @@ static double rank_double(int64_t k) {
  * slack: doubles by which the answer may be too large. */
 static double mixture_quantile(const struct mixture *m, size_t i, double q, int64_t slack) {
     double lo = INFINITY, hi = -INFINITY, z = norm_quantile(q);
-    for (size_t k = 0; k < m->n_c; k++) {
-        const struct component *c = &m->c[k];
-        if (!c->mean) continue;
-        double v = from_scale(c, c->mean[i] + z * c->sd[i]);
+    for (const struct component *c = m->c; c < m->c + m->n_c; c++) {
+        double v = c->mean[i] + z * c->sd[i];
+        if (smodel_of(c->e)->s.transform == TRANSFORM_LOG) v = exp(v);
         lo = fmin(lo, v);
         hi = fmax(hi, v);
     }
@@ -140,42 +140,30 @@ static double mixture_quantile(const struct mixture *m, size_t i, double q, int6
     return rank_double(b);
 }
 
-/* Mean and standard deviation; of a lognormal part exp(m + s^2/2). Both may be infinite. */
-static void mixture_moments(const struct mixture *m, size_t i, double *mean, double *sd) {
-    double s1 = 0, s2 = 0, w = 0;
-    for (size_t k = 0; k < m->n_c; k++) {
-        const struct component *c = &m->c[k];
-        if (!c->mean) continue;
-        double mu = c->mean[i], var = c->sd[i] * c->sd[i];
-        if (smodel_of(c->e)->s.transform == TRANSFORM_LOG) {
-            mu = exp(c->mean[i] + 0.5 * var);
-            var = mu * mu * expm1(var);
-        }
-        w += c->weight;
-        s1 += c->weight * mu;
-        s2 += c->weight * (var + mu * mu);
+/* The mean; of a lognormal part exp(m + s^2/2). It may be infinite. */
+static double mixture_mean(const struct mixture *m, size_t i) {
+    double s = 0;
+    for (const struct component *c = m->c; c < m->c + m->n_c; c++) {
+        bool logs = smodel_of(c->e)->s.transform == TRANSFORM_LOG;
+        s += c->weight * (logs ? exp(c->mean[i] + 0.5 * (c->sd[i] * c->sd[i])) : c->mean[i]);
     }
-    *mean = s1 / w;
-    *sd = isfinite(s2) ? sqrt(fmax(s2 / w - *mean * *mean, 0)) : INFINITY;
+    return s / m->total;
+}
+
+static double component_logp(const struct component *c, size_t i, double y) {
+    double v = to_scale(c, y), r = (v - c->mean[i]) / c->sd[i];
+    double lp = -0.5 * r * r - log(c->sd[i]) - 0.91893853320467274;
+    if (smodel_of(c->e)->s.transform == TRANSFORM_NONE) return lp;
+    return y > 0 ? lp - v : -INFINITY;
 }
 
 static double mixture_logp(const struct mixture *m, size_t i, double y) {
-    double best = -INFINITY, s = 0, w = 0;
-    for (int pass = 0; pass < 2; pass++)
-        for (size_t k = 0; k < m->n_c; k++) {
-            const struct component *c = &m->c[k];
-            if (!c->mean) continue;
-            double v = to_scale(c, y), r = (v - c->mean[i]) / c->sd[i];
-            double lp = -0.5 * r * r - log(c->sd[i]) - 0.91893853320467274;
-            if (smodel_of(c->e)->s.transform == TRANSFORM_LOG) lp = y > 0 ? lp - v : -INFINITY;
-            if (pass == 0) {
-                best = fmax(best, lp);
-                w += c->weight;
-            } else {
-                s += c->weight * exp(lp - best);
-            }
-        }
-    return best + log(s / w);
+    double best = -INFINITY, s = 0;
+    const struct component *end = m->c + m->n_c;
+    for (const struct component *c = m->c; c < end; c++) best = fmax(best, component_logp(c, i, y));
+    for (const struct component *c = m->c; c < end; c++)
+        s += c->weight * exp(component_logp(c, i, y) - best);
+    return best + log(s / m->total);
 }
 
 /* Continuous ranked probability score as an integral over levels a of the quantiles Q(a),
@@ -193,37 +181,17 @@ static double mixture_crps(const struct mixture *m, size_t i, double y) {
 }
 
 /* ---- the whole ---- */
-static void prediction_init(struct prediction *o, size_t n, const double *x, bool score) {
-    memset(o, 0, sizeof *o);
-    o->n = n;
-    double **at[] = {&o->x, &o->mean, &o->median, &o->sd, &o->lo, &o->hi};
-    for (size_t k = 0; k < COUNT_OF(at); k++) *at[k] = NEW_ARRAY(double, n + 1);
+static void prediction_init(struct prediction *o, size_t n, const double *x) {
+    double **at[] = {&o->x, &o->mean, &o->median, &o->lo, &o->hi, &o->logp, &o->crps};
+    double *all = NEW_ARRAY(double, COUNT_OF(at) * n);
+    for (size_t k = 0; k < COUNT_OF(at); k++) *at[k] = all + k * n;
     memcpy(o->x, x, n * sizeof *x);
-    if (!score) return;
-    o->pit = NEW_ARRAY(double, n + 1);
-    o->logp = NEW_ARRAY(double, n + 1);
-    o->crps = NEW_ARRAY(double, n + 1);
+    o->n = n;
 }
 
 void prediction_release(struct prediction *p) {
     mem_free(p->x);
-    mem_free(p->mean);
-    mem_free(p->median);
-    mem_free(p->sd);
-    mem_free(p->lo);
-    mem_free(p->hi);
-    mem_free(p->pit);
-    mem_free(p->logp);
-    mem_free(p->crps);
     memset(p, 0, sizeof *p);
-}
-
-static void mixture_release(struct mixture *m) {
-    for (size_t k = 0; k < m->n_c; k++) {
-        mem_free(m->c[k].mean);
-        mem_free(m->c[k].sd);
-    }
-    mem_free(m->c);
 }
 
 /* Times on the grid are exact multiples of the step, as in the data. */
@@ -238,30 +206,27 @@ static double *standard_times(const struct smodel_data *d, size_t n, const doubl
 }
 
 enum gpm_status predict(const struct posterior *p, size_t n, const double *x, const double *y,
-                        double level, size_t draws, struct prediction *out) {
-    const struct smodel_data *data = series_space_of(p->search)->data;
-    struct mixture m = {.p = p, .n = n};
-    double *t = standard_times(data, n, x);
-    m.t = t;
-    if (!draws) draws = data->n <= 300 ? 60 : data->n <= 700 ? 40 : 24;
-    choose(&m, draws);
+                        double level, struct prediction *out) {
+    const struct smodel_data *d = series_space_of(p->search)->data;
+    double *t = standard_times(d, n, x);
+    struct mixture m = {.p = p, .n = n, .t = t};
+    choose(&m, d->n <= 300 ? 60 : d->n <= 700 ? 40 : 24);
     la_parallel(p->search->opt.threads, m.n_c, run_component, &m);
-    bool any = false;
-    for (size_t k = 0; k < m.n_c; k++) any |= m.c[k].mean != NULL;
-    if (any) {
-        prediction_init(out, n, x, y != NULL);
+    keep_good(&m);
+    if (m.n_c) {
+        prediction_init(out, n, x);
         for (size_t i = 0; i < n; i++) {
-            mixture_moments(&m, i, &out->mean[i], &out->sd[i]);
+            out->mean[i] = mixture_mean(&m, i);
             out->median[i] = mixture_quantile(&m, i, 0.5, 0);
             out->lo[i] = mixture_quantile(&m, i, 0.5 * (1 - level), 0);
             out->hi[i] = mixture_quantile(&m, i, 0.5 * (1 + level), 0);
             if (!y) continue;
-            out->pit[i] = mixture_cdf(&m, i, y[i]);
             out->logp[i] = mixture_logp(&m, i, y[i]);
             out->crps[i] = mixture_crps(&m, i, y[i]);
         }
     }
-    mixture_release(&m);
+    for (size_t k = 0; k < m.n_c; k++) mem_free(m.c[k].mean);
+    mem_free(m.c);
     mem_free(t);
-    return any ? GPM_OK : m.failed ? GPM_E_NOMEM : GPM_E_NOT_PD;
+    return m.n_c ? GPM_OK : m.failed ? GPM_E_NOMEM : GPM_E_NOT_PD;
 }

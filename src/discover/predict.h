@@ -10,14 +10,12 @@
 
 struct prediction {
     size_t n;
-    double *x, *mean, *median, *sd, *lo, *hi; /* of a new measurement */
-    double *pit;                              /* with observed y: P(Y <= y); else NULL */
+    double *x, *mean, *median, *lo, *hi; /* of a new measurement; one block, x its start */
     double *logp, *crps; /* with observed y: log predictive density, CRPS of the mixture */
 };
-/* level: of the interval, .95; y (may be NULL): observed values to be scored. draws 0: by size. */
+/* level: of the interval, .95; y (may be NULL): observed values to be scored. */
 GPM_MUST_USE enum gpm_status predict(const struct posterior *p, size_t n, const double *x,
-                                     const double *y, double level, size_t draws,
-                                     struct prediction *out);
+                                     const double *y, double level, struct prediction *out);
 void prediction_release(struct prediction *p);
 
 /* One additive part of one structure, on the scale of the transform (log units for logs). */
@@ -38,8 +36,8 @@ GPM_MUST_USE enum gpm_status decompose(const struct posterior *p, const struct e
                                        size_t n, const double *x, struct decomposition *out);
 void decomposition_release(struct decomposition *d);
 
-/* Weighted mean and 95% interval of a parameter's value (user's units of the standardised scale).
- */
+/* Median, which serves as the centre, and 95% interval of a parameter's value on the standardised
+ * scale. */
 struct par_summary {
     double mean, lo, hi;
 };

@@ -480,7 +480,6 @@ enum gpm_status discovery_load(struct discovery *d, const char *dir, struct buf 
                    get_number(m, "format", 0), FORMAT);
         st = GPM_E_FORMAT;
     }
-    d->loaded = true;
     d->opt.seed = (uint64_t)get_count(m, "seed", 1.8e19);
     d->opt.horizon = get_count(m, "horizon", 100000);
     d->opt.level = get_number(m, "level", 0.95);

@@ -23,7 +23,6 @@ struct reading {
     const struct series_options *o;
     struct buf *err;
     int time, value; /* columns; time -1: row numbers */
-    size_t first;    /* first data row */
     struct point *p;
     size_t n, kind_line;
 };
@@ -37,73 +36,46 @@ static bool is_number(const char *text, double *v) {
 static bool has_header(const struct csv *c) {
     double x;
     enum time_kind kind;
-    if (c->n_rows == 0) return false;
     int last = c->n_cols - 1;
     if (c->n_cols > 1 && series_parse_time(csv_text(c, 0, 0), &x, &kind) == GPM_OK) return false;
     return !is_number(csv_text(c, 0, last), &x) && !csv_missing(c, 0, last);
 }
 
-static int find_named(const struct reading *r, const char *const *names, size_t n) {
-    for (size_t k = 0; k < n; k++)
-        for (int c = 0; c < r->csv.n_cols; c++)
-            if (r->first == 1 && !ascii_casecmp(csv_text(&r->csv, 0, c), names[k])) return c;
+/* The first of the names, up to NULL, that the header has; -1: none. */
+static int find_named(const struct csv *c, const char *const *names) {
+    for (; c->header && *names; names++)
+        for (int j = 0; j < c->n_cols; j++)
+            if (!ascii_casecmp(c->header[j], *names)) return j;
     return -1;
 }
 
-static enum gpm_status find_column(const struct reading *r, const char *name, int *col) {
-    for (int c = 0; c < r->csv.n_cols && r->first == 1; c++)
-        if (!strcmp(csv_text(&r->csv, 0, c), name)) {
-            *col = c;
-            return GPM_OK;
-        }
-    char *end;
-    long k = strtol(name, &end, 10);
-    if (*name && !*end && k >= 1 && k <= r->csv.n_cols) {
-        *col = (int)k - 1;
-        return GPM_OK;
-    }
-    buf_printf(r->err, "%s: no column '%s'; there are", r->csv.name, name);
-    for (int c = 0; c < r->csv.n_cols; c++) {
-        if (r->first == 1)
-            buf_printf(r->err, "%s '%s'", c ? "," : "", csv_text(&r->csv, 0, c));
-        else
-            buf_printf(r->err, "%s %d", c ? "," : "", c + 1);
-    }
-    return GPM_E_FORMAT;
-}
-
 static enum gpm_status choose_value(struct reading *r) {
-    static const char *const usual[] = {"y", "value", "values"};
-    if (r->o->value) return find_column(r, r->o->value, &r->value);
-    r->value = find_named(r, usual, COUNT_OF(usual));
+    static const char *const usual[] = {"y", "value", "values", NULL};
+    if (r->o->value)
+        return csv_find(&r->csv, r->o->value, &r->value, r->err) ? GPM_E_FORMAT : GPM_OK;
+    r->value = find_named(&r->csv, usual);
     if (r->value >= 0 && r->value != r->time) return GPM_OK;
-    if (r->csv.n_cols == 1) {
-        r->value = 0;
-        return GPM_OK;
-    }
-    if (r->csv.n_cols == 2) {
-        r->value = r->time == 0 ? 1 : 0;
-        return GPM_OK;
-    }
+    r->value = r->csv.n_cols == 2 && r->time == 0;
+    if (r->csv.n_cols <= 2) return GPM_OK;
     buf_printf(r->err, "%s has %d columns; choose the values with --column:", r->csv.name,
                r->csv.n_cols);
     for (int c = 0; c < r->csv.n_cols; c++)
         if (c != r->time)
-            buf_printf(r->err, " '%s'", r->first == 1 ? csv_text(&r->csv, 0, c) : "(number)");
+            buf_printf(r->err, " '%s'", r->csv.header ? r->csv.header[c] : "(number)");
     return GPM_E_FORMAT;
 }
 
 static enum gpm_status choose_columns(struct reading *r) {
-    static const char *const usual[] = {"ds",   "date",  "time", "timestamp", "datetime", "t",
-                                        "year", "month", "day",  "quarter",   "week",     "x"};
-    r->first = has_header(&r->csv) ? 1 : 0;
-    r->time = r->csv.n_cols > 1 ? 0 : -1;
+    static const char *const usual[] = {"ds",   "date", "time",  "timestamp", "datetime",
+                                        "t",    "year", "month", "day",       "quarter",
+                                        "week", "x",    NULL};
+    if (has_header(&r->csv)) csv_take_header(&r->csv);
+    r->time = -1;
     if (r->o->time) {
-        enum gpm_status st = find_column(r, r->o->time, &r->time);
-        if (st != GPM_OK) return st;
+        if (csv_find(&r->csv, r->o->time, &r->time, r->err)) return GPM_E_FORMAT;
     } else if (r->csv.n_cols > 1) {
-        int named = find_named(r, usual, COUNT_OF(usual));
-        if (named >= 0) r->time = named;
+        r->time = find_named(&r->csv, usual);
+        if (r->time < 0) r->time = 0;
     }
     return choose_value(r);
 }
@@ -122,7 +94,7 @@ static enum gpm_status bad_row(struct reading *r, size_t row, const char *what, 
 static enum gpm_status read_time(struct reading *r, size_t row, double *x, bool *use) {
     *use = true;
     if (r->time < 0) {
-        *x = (double)(row - r->first) + 1;
+        *x = (double)row + 1;
         return GPM_OK;
     }
     enum time_kind kind;
@@ -251,9 +223,9 @@ static void find_code(struct series *s) {
         s->coded = 0;
 }
 
-static enum gpm_status finish(struct reading *r) {
+static void finish(struct reading *r) {
     struct series *s = r->s;
-    s->rows = r->csv.n_rows - r->first;
+    s->rows = r->csv.n_rows;
     s->sorted = true;
     for (size_t i = 1; i < r->n; i++) s->sorted &= r->p[i].x >= r->p[i - 1].x;
     qsort(r->p, r->n, sizeof *r->p, by_time);
@@ -271,13 +243,12 @@ static enum gpm_status finish(struct reading *r) {
     find_code(s);
     set_seasons(s);
     set_hash(s);
-    return GPM_OK;
 }
 
 static enum gpm_status check(const struct reading *r) {
     const struct series *s = r->s;
     const char *name = r->csv.name;
-    if (r->csv.n_rows <= r->first) {
+    if (s->rows == 0) {
         buf_printf(r->err, "%s has no rows", name);
     } else if (s->n == 0) {
         buf_printf(r->err, "%s: no value in %zu rows (%zu missing, %zu unreadable)", name, s->rows,
@@ -311,39 +282,41 @@ static enum gpm_status read_all(struct reading *r) {
     enum gpm_status st = choose_columns(r);
     if (st != GPM_OK) return st;
     struct series *s = r->s;
+    const char **head = r->csv.header;
     s->name = series_clean_name(r->csv.name);
-    bool head = r->first == 1;
-    s->time_name = series_clean_name(head && r->time >= 0 ? csv_text(&r->csv, 0, r->time) : "time");
-    s->value_name = series_clean_name(head ? csv_text(&r->csv, 0, r->value) : "value");
+    s->time_name = series_clean_name(head && r->time >= 0 ? head[r->time] : "time");
+    s->value_name = series_clean_name(head ? head[r->value] : "value");
     r->p = NEW_ARRAY(struct point, r->csv.n_rows + 1);
-    for (size_t row = r->first; row < r->csv.n_rows && st == GPM_OK; row++) st = read_row(r, row);
-    if (st == GPM_OK) st = finish(r);
-    if (st == GPM_OK) st = check(r);
-    return st;
+    for (size_t row = 0; row < r->csv.n_rows && st == GPM_OK; row++) st = read_row(r, row);
+    if (st != GPM_OK) return st;
+    finish(r);
+    return check(r);
 }
 
-static enum gpm_status run(struct reading *r, enum gpm_status st) {
-    if (st == GPM_OK) st = read_all(r);
-    csv_release(&r->csv);
-    mem_free(r->p);
-    if (st != GPM_OK) series_release(r->s);
+static enum gpm_status run(struct series *s, const struct series_options *o, struct csv csv,
+                           struct buf *err) {
+    struct reading r = {.s = s, .o = o, .csv = csv, .err = err};
+    enum gpm_status st = read_all(&r);
+    csv_release(&r.csv);
+    mem_free(r.p);
+    if (st != GPM_OK) series_release(s);
     return st;
 }
 
 enum gpm_status series_read(struct series *s, const char *path, const struct series_options *o,
                             struct buf *err) {
+    struct csv csv;
     memset(s, 0, sizeof *s);
-    struct reading r = {.s = s, .o = o, .err = err};
-    struct csv_options c = {.header = CSV_HEADER_NO};
-    return run(&r, csv_read(&r.csv, path, &c, err));
+    enum gpm_status st = csv_read(&csv, path, err);
+    return st ? st : run(s, o, csv, err);
 }
 
 enum gpm_status series_parse(struct series *s, const char *name, const char *text, size_t len,
                              const struct series_options *o, struct buf *err) {
+    struct csv csv;
     memset(s, 0, sizeof *s);
-    struct reading r = {.s = s, .o = o, .err = err};
-    struct csv_options c = {.header = CSV_HEADER_NO};
-    return run(&r, csv_parse(&r.csv, name, text, len, &c, err));
+    enum gpm_status st = csv_parse(&csv, name, text, len, err);
+    return st ? st : run(s, o, csv, err);
 }
 
 void series_release(struct series *s) {

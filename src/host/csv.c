@@ -146,43 +146,49 @@ static bool text_number(const char *s, double *x) {
     return !ascii_space(*s) && number_parse(s, strlen(s), x);
 }
 
-/* Splits off the header and hands the arrays over to the arena. */
-static void settle(struct reader *r, enum csv_header header) {
-    struct csv *c = r->c;
-    size_t w = (size_t)c->n_cols;
+void csv_take_header(struct csv *c) {
+    c->header = c->cells;
+    c->cells += c->n_cols;
+    c->lines++;
+    c->n_rows--;
+}
+
+void csv_find_header(struct csv *c) {
     double x;
-    bool first = header == CSV_HEADER_YES;
-    for (size_t j = 0; header == CSV_HEADER_AUTO && r->lines.n && j < w; j++)
-        if (!text_missing(r->cells.at[j]) && !text_number(r->cells.at[j], &x)) first = true;
-    if (first && r->lines.n) {
-        c->header = ARENA_ARRAY(&c->arena, char *, w);
-        for (size_t j = 0; j < w; j++)
-            c->header[j] = arena_strndup(&c->arena, r->cells.at[j], strlen(r->cells.at[j]));
-    }
-    size_t skip = c->header ? 1 : 0;
-    c->n_rows = r->lines.n - skip;
-    c->cells = ARENA_ARRAY(&c->arena, const char *, c->n_rows *w + 1);
-    c->lines = ARENA_ARRAY(&c->arena, size_t, c->n_rows + 1);
-    if (c->n_rows == 0) return;
-    memcpy(c->cells, r->cells.at + skip * w, c->n_rows * w * sizeof *c->cells);
-    memcpy(c->lines, r->lines.at + skip, c->n_rows * sizeof *c->lines);
+    for (int j = 0; j < c->n_cols; j++)
+        if (!text_missing(c->cells[j]) && !text_number(c->cells[j], &x)) {
+            csv_take_header(c);
+            return;
+        }
+}
+
+/* Hands the arrays over to the arena. */
+static void settle(struct reader *r) {
+    struct csv *c = r->c;
+    c->n_rows = r->lines.n;
+    c->cells = ARENA_ARRAY(&c->arena, const char *, r->cells.n);
+    c->lines = ARENA_ARRAY(&c->arena, size_t, r->lines.n);
+    memcpy(c->cells, r->cells.at, r->cells.n * sizeof *c->cells);
+    memcpy(c->lines, r->lines.at, r->lines.n * sizeof *c->lines);
 }
 
 enum gpm_status csv_parse(struct csv *c, const char *name, const char *text, size_t n,
-                          const struct csv_options *opt, struct buf *err) {
-    static const struct csv_options defaults = {0};
-    if (!opt) opt = &defaults;
+                          struct buf *err) {
     *c = (struct csv){.name = mem_strdup(name)};
     arena_init(&c->arena);
     if (n >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) text += 3, n -= 3;
-    struct reader r = {
-        .c = c, .p = text, .end = text + n, .line = 1, .field = BUF_INIT, .err = err};
-    r.sep = opt->separator ? opt->separator : find_separator(text, r.end);
+    struct reader r = {.c = c,
+                       .p = text,
+                       .end = text + n,
+                       .sep = find_separator(text, text + n),
+                       .line = 1,
+                       .field = BUF_INIT,
+                       .err = err};
     enum gpm_status s = GPM_OK;
     while (!s && r.p < r.end)
         if (!skip_line(&r)) s = read_row(&r);
     if (!s && r.lines.n == 0) s = bad(c, 1, "the file has no rows", err);
-    if (!s) settle(&r, opt->header);
+    if (!s) settle(&r);
     buf_release(&r.field);
     vec_release(&r.cells);
     vec_release(&r.lines);
@@ -190,15 +196,13 @@ enum gpm_status csv_parse(struct csv *c, const char *name, const char *text, siz
     return s;
 }
 
-enum gpm_status csv_read(struct csv *c, const char *path, const struct csv_options *opt,
-                         struct buf *err) {
+enum gpm_status csv_read(struct csv *c, const char *path, struct buf *err) {
     struct buf text = BUF_INIT;
-    size_t max = opt && opt->max_bytes ? opt->max_bytes : FILE_TEXT_MAX;
-    enum gpm_status s = file_read(path, FILE_GIVEN, max, &text);
+    enum gpm_status s = file_read(path, FILE_GIVEN, FILE_TEXT_MAX, &text);
     if (s)
         buf_printf(err, "%s: %s", path, file_why());
     else
-        s = csv_parse(c, path, text.data, text.len, opt, err);
+        s = csv_parse(c, path, text.data, text.len, err);
     buf_release(&text);
     return s;
 }
@@ -257,19 +261,6 @@ enum gpm_status csv_number(const struct csv *c, size_t row, int col, double *x, 
     else
         buf_printf(err, ": '%.40s' is not a number", s);
     return GPM_E_FORMAT;
-}
-
-enum gpm_status csv_numbers(const struct csv *c, int col, bool allow_missing, double *out,
-                            struct buf *err) {
-    for (size_t i = 0; i < c->n_rows; i++) {
-        if (allow_missing && csv_missing(c, i, col)) {
-            out[i] = NAN;
-            continue;
-        }
-        enum gpm_status s = csv_number(c, i, col, &out[i], err);
-        if (s) return s;
-    }
-    return GPM_OK;
 }
 
 void csv_put(struct buf *out, const char *text) {

@@ -158,8 +158,9 @@ static enum gpm_status import_row(struct memo *m, const struct bo_space *space, 
 enum gpm_status memo_csv_import(struct memo *m, const struct bo_space *space, const char *path,
                                 bool replicate, size_t *added, struct buf *err) {
     struct csv c;
-    enum gpm_status s = csv_read(&c, path, NULL, err);
+    enum gpm_status s = csv_read(&c, path, err);
     if (s) return s;
+    csv_find_header(&c);
     struct columns cols = {.input = NEW_ARRAY(int, (size_t)memo_dim(m))};
     double *x = NEW_ARRAY(double, (size_t)memo_dim(m));
     *added = 0;

@@ -196,14 +196,16 @@ static enum gpm_status make_foreign(struct sp_call *c, value *out) {
 /* ---- CSV files ---------------------------------------------------------------------------- */
 
 static enum gpm_status open_csv(struct sp_call *c, struct csv *file) {
-    struct csv_options opt = {0};
     struct buf err = BUF_INIT;
     char *path = srcfn_path(c, c->args[0].u.str->text);
     struct sp_options *o = c->host ? c->host->options : NULL;
     if (o && o->file) o->file(o->file_user, path);
-    enum gpm_status st = csv_read(file, path, &opt, &err);
+    enum gpm_status st = csv_read(file, path, &err);
     mem_free(path);
-    if (st == GPM_OK) return st;
+    if (st == GPM_OK) {
+        csv_find_header(file);
+        return st;
+    }
     return fail(c,
                 st == GPM_E_IO          ? DIAG_FILE
                 : st == GPM_E_INTERRUPT ? DIAG_INTERRUPTED

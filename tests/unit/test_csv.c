@@ -6,11 +6,10 @@
 #include "host/csv.h"
 #include "host/foreign.h"
 
-static struct csv parse(const char *text, enum csv_header h) {
+static struct csv parse(const char *text) {
     struct csv c;
     struct buf err = BUF_INIT;
-    struct csv_options opt = {.header = h};
-    enum gpm_status s = csv_parse(&c, "t.csv", text, strlen(text), &opt, &err);
+    enum gpm_status s = csv_parse(&c, "t.csv", text, strlen(text), &err);
     if (s) print_error("%s\n", err.data);
     assert_int_equal(s, GPM_OK);
     buf_release(&err);
@@ -21,22 +20,20 @@ static void fields_quotes_and_separators(void **state) {
     UNUSED(state);
     struct csv c =
         parse("\xef\xbb\xbf# note, with comma\r\nx, \"the \"\"y\"\"\" ,z\r\n1,\"a,b\nc\", 2.5 \r\n"
-              "\r\n3,,NA",
-              CSV_HEADER_AUTO);
+              "\r\n3,,NA");
+    csv_find_header(&c);
     assert_int_equal(c.n_cols, 3);
     assert_int_equal(c.n_rows, 2);
     assert_string_equal(c.header[1], "the \"y\"");
     assert_string_equal(csv_text(&c, 0, 1), "a,b\nc");
     assert_int_equal(c.lines[0], 3);
     assert_int_equal(c.lines[1], 6);
-    double x, col[2];
+    double x;
     struct buf err = BUF_INIT;
     assert_int_equal(csv_number(&c, 0, 2, &x, &err), GPM_OK);
     assert_close(x, 2.5, 0);
     assert_true(csv_missing(&c, 1, 1) && csv_missing(&c, 1, 2));
-    assert_int_equal(csv_numbers(&c, 2, true, col, &err), GPM_OK);
-    assert_true(isnan(col[1]));
-    assert_int_equal(csv_numbers(&c, 2, false, col, &err), GPM_E_FORMAT);
+    assert_int_equal(csv_number(&c, 1, 2, &x, &err), GPM_E_FORMAT);
     assert_string_equal(err.data, "t.csv:6: column 'z': the value is missing");
     buf_reset(&err);
     assert_int_equal(csv_number(&c, 0, 1, &x, &err), GPM_E_FORMAT);
@@ -49,15 +46,17 @@ static void fields_quotes_and_separators(void **state) {
     assert_int_equal(j, 2);
     csv_release(&c);
     buf_release(&err);
-    c = parse("1;2\n3;4\n", CSV_HEADER_AUTO);
+    c = parse("1;2\n3;4\n");
+    csv_find_header(&c);
     assert_null(c.header);
     assert_int_equal(c.n_rows, 2);
     csv_release(&c);
-    c = parse("a\tb\n3\t4", CSV_HEADER_YES);
+    c = parse("a\tb\n3\t4");
+    csv_take_header(&c);
     assert_int_equal(c.n_rows, 1);
     assert_int_equal(csv_column(&c, "b"), 1);
     csv_release(&c);
-    c = parse("a,b\n", CSV_HEADER_NO);
+    c = parse("a,b\n");
     assert_int_equal(c.n_rows, 1);
     csv_release(&c);
 }
@@ -79,18 +78,16 @@ static void errors_name_the_line(void **state) {
         struct csv c;
         struct buf err = BUF_INIT;
         size_t n = cases[i].n ? cases[i].n : strlen(cases[i].text);
-        assert_int_equal(csv_parse(&c, "t.csv", cases[i].text, n, NULL, &err), GPM_E_FORMAT);
+        assert_int_equal(csv_parse(&c, "t.csv", cases[i].text, n, &err), GPM_E_FORMAT);
         assert_string_equal(err.data, cases[i].message);
         buf_release(&err);
     }
     struct csv c;
     struct buf err = BUF_INIT;
-    assert_int_equal(csv_read(&c, "/nowhere.csv", NULL, &err), GPM_E_IO);
-    assert_int_equal(csv_read(&c, "/tmp", NULL, &err), GPM_E_IO);
-    tmp_write("big.csv", "1,2\n3,4\n5,6\n");
-    struct csv_options small = {.max_bytes = 5};
-    assert_int_equal(csv_read(&c, tmp_path("big.csv"), &small, &err), GPM_E_LIMIT);
-    assert_int_equal(csv_read(&c, tmp_path("big.csv"), NULL, &err), GPM_OK);
+    assert_int_equal(csv_read(&c, "/nowhere.csv", &err), GPM_E_IO);
+    assert_int_equal(csv_read(&c, "/tmp", &err), GPM_E_IO);
+    tmp_write("small.csv", "1,2\n3,4\n5,6\n");
+    assert_int_equal(csv_read(&c, tmp_path("small.csv"), &err), GPM_OK);
     assert_int_equal(c.n_rows, 3);
     csv_release(&c);
     buf_release(&err);
@@ -105,7 +102,7 @@ static void written_fields_read_back(void **state) {
         if (i) buf_putc(&b, ',');
         csv_put(&b, fields[i]);
     }
-    struct csv c = parse(b.data, CSV_HEADER_NO);
+    struct csv c = parse(b.data);
     for (size_t i = 0; i < COUNT_OF(fields); i++)
         assert_string_equal(csv_text(&c, 0, (int)i), fields[i]);
     csv_release(&c);
