@@ -10,6 +10,7 @@
  * Files are written beside and renamed, the manifest last: a folder with a manifest is complete.
  */
 #include "base/file.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/number.h"
 #include "discover/discovery.h"
@@ -21,192 +22,174 @@
 #define FORMAT 1
 
 /* ---- writing ---- */
-static enum gpm_status put_file(const char *dir, const char *name, const struct buf *text,
-                                struct buf *err) {
-    struct buf path = BUF_INIT;
-    buf_printf(&path, "%s/%s", dir, name);
-    enum gpm_status st = file_write(path.data, FILE_OURS, text->data, text->len);
-    if (st) buf_printf(err, "cannot write '%s': %s", path.data, file_why());
-    buf_release(&path);
-    return st;
-}
-
-static void put_exact(struct buf *out, double v) {
-    if (isfinite(v))
-        buf_printf(out, "%.17g", v);
-    else
-        buf_puts(out, "null");
-}
-
-static void put_array(struct buf *out, const double *v, size_t n) {
-    buf_putc(out, '[');
-    for (size_t i = 0; i < n; i++) {
-        if (i) buf_putc(out, ',');
-        put_exact(out, v[i]);
-    }
-    buf_putc(out, ']');
+/* %.17g: shorter ones that read back alike take longer to find, and these are many. */
+static void put_array(const char *name, const double *v, size_t n, struct buf *out) {
+    json_key(out, name);
+    for (size_t i = 0; i < n; i++)
+        buf_printf(out, isfinite(v[i]) ? "%c%.17g" : "%cnull", i ? ',' : '[', v[i]);
+    buf_puts(out, n ? "]" : "[]");
 }
 
 static void put_evidence(const struct evidence *e, struct buf *out) {
     const struct structure *s = &smodel_of(e)->s;
     struct buf name = BUF_INIT;
     structure_print(s, &name);
-    buf_printf(out, "{\"struct\": \"%s\", \"transform\": %d, \"change\": %d, \"terms\": [",
-               name.data, s->transform, s->change);
-    buf_release(&name);
+    buf_putc(out, '{');
+    JSON(out, FIELD("struct", name.data), FIELD("transform", s->transform),
+         FIELD("change", s->change));
+    buf_puts(out, ", \"terms\": [");
     for (int k = 0; k < s->n; k++)
         buf_printf(out, "%s[%u, %u]", k ? ", " : "", s->t[k].mask, s->t[k].gate);
-    buf_puts(out, "], \"log_prior\": ");
-    put_exact(out, e->log_prior);
-    buf_puts(out, ", \"log_evidence\": ");
-    put_exact(out, e->logz);
-    buf_puts(out, ", \"laplace\": ");
-    put_exact(out, e->laplace);
-    buf_puts(out, ", \"se\": ");
-    put_exact(out, e->se);
-    buf_puts(out, ", \"ess\": ");
-    put_exact(out, e->ess);
-    buf_printf(out, ", \"rough\": %s, \"expanded\": %s, \"evals\": %ld, \"mode\": ",
-               e->rough ? "true" : "false", e->expanded ? "true" : "false", e->evals);
-    put_array(out, e->prop.n ? e->prop.mode[0].z : NULL, e->prop.n ? (size_t)smodel_of(e)->d : 0);
-    buf_puts(out, ", \"weights\": ");
-    put_array(out, e->draws.w, e->draws.n);
-    buf_puts(out, ", \"draws\": ");
-    put_array(out, e->draws.z, e->draws.n * e->draws.d);
+    buf_putc(out, ']');
+    JSON(out, FIELD("log_prior", e->log_prior), FIELD("log_evidence", e->logz),
+         FIELD("laplace", e->laplace), FIELD("se", e->se), FIELD("ess", e->ess),
+         FIELD("rough", e->rough), FIELD("expanded", e->expanded), FIELD("evals", e->evals));
+    put_array("mode", e->prop.mode[0].z, e->prop.n ? (size_t)smodel_of(e)->d : 0, out);
+    put_array("weights", e->draws.w, e->draws.n, out);
+    put_array("draws", e->draws.z, e->draws.n * e->draws.d, out);
     buf_putc(out, '}');
+    buf_release(&name);
+}
+
+static void put_structures(const struct discovery *d, struct buf *out) {
+    for (size_t i = 0; i < d->search.n; i++) {
+        buf_puts(out, i ? ",\n" : "[\n");
+        put_evidence(d->search.at[i], out);
+    }
+    buf_puts(out, "\n]\n");
+}
+
+static void put_data(const struct discovery *d, struct buf *out) {
+    buf_puts(out, "x,y\n");
+    for (size_t i = 0; i < d->series.n; i++)
+        buf_printf(out, "%.17g,%.17g\n", d->series.x[i], d->series.y[i]);
+}
+
+static void put_chains(const struct discovery *d, struct buf *out) {
+    const struct posterior *p = &d->post;
+    buf_puts(out, "chain,step,structure,log_density\n");
+    for (size_t i = 0; i < (size_t)p->n_chains * p->steps; i++)
+        buf_printf(out, "%zu,%zu,%d,%.10g\n", i / p->steps, i % p->steps, p->chain[i].structure,
+                   p->chain[i].logp);
+}
+
+/* Names of the parameters, and what makes their values the user's. */
+static const struct {
+    const char *name;
+    enum { OF_VALUES, OF_TIME, A_TIME, PLAIN } unit;
+} kinds[] = {
+    [SPAR_NOISE] = {"noise_sd", OF_VALUES},
+    [SPAR_SD] = {"sd", OF_VALUES},
+    [SPAR_L] = {"l", OF_TIME},
+    [SPAR_L_PER] = {"l", OF_TIME},
+    [SPAR_PERIOD] = {"period", OF_TIME},
+    [SPAR_LPER] = {"l_per", PLAIN},
+    [SPAR_ALPHA] = {"alpha", PLAIN},
+    [SPAR_C] = {"c", A_TIME},
+    [SPAR_SD_W] = {"sd", OF_VALUES},
+    [SPAR_SD_IW] = {"sd", OF_VALUES},
+    [SPAR_TAU] = {"tau", A_TIME},
+    [SPAR_WIDTH] = {"width", OF_TIME},
+};
+
+static void put_evidence_draws(const struct discovery *d, const struct evidence *e,
+                               struct buf *out) {
+    int tr = smodel_of(e)->s.transform;
+    const double scale[] = {d->data.sd[tr], d->data.span, d->data.span, 1};
+    struct buf name = BUF_INIT;
+    structure_print(&smodel_of(e)->s, &name);
+    for (size_t k = 0; k < e->draws.n; k++)
+        for (int j = 0; j < smodel_of(e)->d; j++) {
+            int kind = smodel_of(e)->par[j].kind, unit = kinds[kind].unit;
+            double v = smodel_value(smodel_of(e), j, e->draws.z[k * e->draws.d + (size_t)j]);
+            v = scale[unit] * v + (unit == A_TIME ? d->data.x0 : 0);
+            buf_printf(out, "%s,%s,%.6g,%.8g,%s_%d,%.8g\n", name.data, tr ? "log" : "none",
+                       e->draws.w[k], e->draws.logp[k], kinds[kind].name,
+                       smodel_of(e)->par[j].term + 1, v);
+        }
+    buf_release(&name);
+}
+
+static void put_draws(const struct discovery *d, struct buf *out) {
+    buf_puts(out, "structure,transform,weight,log_density,parameter,value\n");
+    for (size_t i = 0; i < d->search.n; i++)
+        if (d->post.weight[i] >= 0.01) put_evidence_draws(d, d->search.at[i], out);
 }
 
 /* What it takes to read the file and to run again (program.c). */
 static void put_choices(const struct discovery *d, struct buf *out) {
     const struct series_options *o = &d->opt.series;
-    const char *const names[] = {"time", "column"}, *const texts[] = {o->time, o->value};
-    buf_puts(out, " \"read\": {");
-    for (size_t i = 0; i < COUNT_OF(names); i++) {
-        if (!texts[i]) continue;
-        buf_printf(out, "\"%s\": ", names[i]);
-        buf_json_string(out, texts[i], strlen(texts[i]));
-        buf_puts(out, ", ");
-    }
-    buf_printf(out,
-               "\"skip_bad\": %s, \"max_points\": %zu}, \"holdout\": %.17g, \"max_seconds\": %g, "
-               "\"only_logs\": %s,\n",
-               o->skip_bad ? "true" : "false", o->max_points, d->opt.holdout, d->opt.seconds,
-               series_space_of(&d->search)->grammar.only_logs ? "true" : "false");
+    buf_puts(out, ",\n \"read\": {");
+    if (o->time) JSON(out, FIELD("time", o->time));
+    if (o->value) JSON(out, FIELD("column", o->value));
+    JSON(out, FIELD("skip_bad", o->skip_bad), FIELD("max_points", o->max_points));
+    buf_putc(out, '}');
+    JSON(out, FIELD("holdout", d->opt.holdout), FIELD("max_seconds", d->opt.seconds),
+         FIELD("only_logs", series_space_of(&d->search)->grammar.only_logs));
 }
 
 static void put_manifest(const struct discovery *d, struct buf *out) {
     const struct series *s = &d->series;
-    buf_printf(out,
-               "{\"format\": %d, \"kind\": \"gpmem discovery\", \"version\": \"%s\", \"seed\": "
-               "%llu, \"data_hash\": \"%016llx\",\n \"file\": ",
-               FORMAT, GPMEM_VERSION, (unsigned long long)d->opt.seed, (unsigned long long)s->hash);
-    buf_json_string(out, s->name, strlen(s->name));
-    buf_puts(out, ", \"time_name\": ");
-    buf_json_string(out, s->time_name, strlen(s->time_name));
-    if (s->form) {
-        buf_puts(out, ", \"time_form\": ");
-        buf_json_string(out, s->form, strlen(s->form));
-    }
-    buf_puts(out, ", \"value_name\": ");
-    buf_json_string(out, s->value_name, strlen(s->value_name));
-    buf_printf(out,
-               ",\n \"time_kind\": %d, \"unit\": \"%s\", \"rows\": %zu, \"missing\": %zu, \"bad\": "
-               "%zu, \"repeated\": %zu, \"left_out\": %zu, \"sorted\": %s,\n",
-               (int)s->kind, s->unit, s->rows, s->missing, s->bad, s->repeated, s->left_out,
-               s->sorted ? "true" : "false");
-    put_choices(d, out);
     const struct search_options *o = &d->search.opt;
     const struct grammar *g = &series_space_of(&d->search)->grammar;
+    const struct posterior *p = &d->post;
     buf_printf(out,
-               " \"factors\": %u, \"change\": %s, \"logs\": %s, \"window\": %g, \"draws\": %zu, "
-               "\"horizon\": %zu, \"level\": %.17g, \"cut\": %s, \"evals\": %ld, \"seconds\": "
-               "%.3f,\n \"chains\": %d, \"steps\": %zu, \"acceptance\": %.17g, \"tv_between\": "
-               "%.17g, \"tv_evidence\": %.17g, \"rhat\": %.17g, \"ess\": %.17g, \"settled\": %s, "
-               "\"verdict\": ",
-               g->factors, g->change ? "true" : "false", g->logs ? "true" : "false", o->window,
-               o->draws, d->opt.horizon, d->opt.level, d->search.cut ? "true" : "false",
-               d->search.evals, d->seconds, d->post.n_chains, d->post.steps, d->post.acceptance,
-               d->post.tv_between, d->post.tv_evidence, d->post.rhat, d->post.ess,
-               d->post.settled ? "true" : "false");
-    buf_json_string(out, d->post.verdict, strlen(d->post.verdict));
+               "{\"format\": %d, \"kind\": \"gpmem discovery\", \"version\": \"%s\", \"seed\": "
+               "%llu, \"data_hash\": \"%016llx\",\n ",
+               FORMAT, GPMEM_VERSION, (unsigned long long)d->opt.seed, (unsigned long long)s->hash);
+    JSON(out, FIELD("file", s->name), FIELD("time_name", s->time_name),
+         FIELD("value_name", s->value_name), FIELD("time_kind", s->kind), FIELD("unit", s->unit),
+         FIELD("rows", s->rows), FIELD("missing", s->missing), FIELD("bad", s->bad),
+         FIELD("repeated", s->repeated), FIELD("left_out", s->left_out),
+         FIELD("sorted", s->sorted));
+    if (s->form) JSON(out, FIELD("time_form", s->form));
+    put_choices(d, out);
+    buf_puts(out, ",\n ");
+    JSON(out, FIELD("factors", g->factors), FIELD("change", g->change), FIELD("logs", g->logs),
+         FIELD("window", o->window), FIELD("draws", o->draws), FIELD("horizon", d->opt.horizon),
+         FIELD("level", d->opt.level), FIELD("cut", d->search.cut), FIELD("evals", d->search.evals),
+         FIELD("seconds", d->seconds));
+    buf_puts(out, ",\n ");
+    JSON(out, FIELD("chains", p->n_chains), FIELD("steps", p->steps),
+         FIELD("acceptance", p->acceptance), FIELD("tv_between", p->tv_between),
+         FIELD("tv_evidence", p->tv_evidence), FIELD("rhat", p->rhat), FIELD("ess", p->ess),
+         FIELD("settled", p->settled), FIELD("verdict", p->verdict));
     buf_puts(out, "}\n");
 }
 
-static void put_draws(const struct discovery *d, struct buf *out) {
-    static const char *const kinds[] = {"noise_sd", "sd", "l",  "l",  "period", "l_per",
-                                        "alpha",    "c",  "sd", "sd", "tau",    "width"};
-    buf_puts(out, "structure,transform,weight,log_density,parameter,value\n");
-    for (size_t i = 0; i < d->search.n; i++) {
-        const struct evidence *e = d->search.at[i];
-        if (d->post.weight[i] < 0.01) continue;
-        struct buf name = BUF_INIT;
-        structure_print(&smodel_of(e)->s, &name);
-        int tr = smodel_of(e)->s.transform;
-        for (size_t k = 0; k < e->draws.n; k++)
-            for (int j = 0; j < smodel_of(e)->d; j++) {
-                int kind = smodel_of(e)->par[j].kind;
-                double v = smodel_value(smodel_of(e), j, e->draws.z[k * e->draws.d + (size_t)j]);
-                if (kind == SPAR_NOISE || kind == SPAR_SD || kind == SPAR_SD_W ||
-                    kind == SPAR_SD_IW)
-                    v *= d->data.sd[tr];
-                else if (kind == SPAR_C || kind == SPAR_TAU)
-                    v = d->data.x0 + v * d->data.span;
-                else if (kind != SPAR_LPER && kind != SPAR_ALPHA)
-                    v *= d->data.span;
-                buf_printf(out, "%s,%s,%.6g,%.8g,%s_%d,%.8g\n", name.data, tr ? "log" : "none",
-                           e->draws.w[k], e->draws.logp[k], kinds[kind],
-                           smodel_of(e)->par[j].term + 1, v);
-            }
-        buf_release(&name);
+static enum gpm_status save_parts(const struct discovery *d, const char *dir, struct buf *err) {
+    static const struct {
+        const char *name;
+        void (*put)(const struct discovery *d, struct buf *out);
+    } parts[] = {{"data.csv", put_data},
+                 {"structures.json", put_structures},
+                 {"chains.csv", put_chains},
+                 {"draws.csv", put_draws},
+                 {"manifest.json", put_manifest}};
+    enum gpm_status st = GPM_OK;
+    for (size_t i = 0; i < COUNT_OF(parts) && !st; i++) {
+        struct buf path = BUF_INIT, text = BUF_INIT;
+        buf_printf(&path, "%s/%s", dir, parts[i].name);
+        parts[i].put(d, &text);
+        st = file_write(path.data, FILE_OURS, text.data, text.len);
+        if (st) buf_printf(err, "cannot write '%s': %s", path.data, file_why());
+        buf_release(&path);
+        buf_release(&text);
     }
-}
-
-static enum gpm_status save_parts(const struct discovery *d, const char *dir, struct buf *b,
-                                  struct buf *err) {
-    buf_puts(b, "x,y\n");
-    for (size_t i = 0; i < d->series.n; i++)
-        buf_printf(b, "%.17g,%.17g\n", d->series.x[i], d->series.y[i]);
-    enum gpm_status st = put_file(dir, "data.csv", b, err);
-    if (st != GPM_OK) return st;
-    buf_reset(b);
-    buf_puts(b, "[");
-    for (size_t i = 0; i < d->search.n; i++) {
-        buf_puts(b, i ? ",\n" : "\n");
-        put_evidence(d->search.at[i], b);
-    }
-    buf_puts(b, "\n]\n");
-    st = put_file(dir, "structures.json", b, err);
-    if (st != GPM_OK) return st;
-    buf_reset(b);
-    buf_puts(b, "chain,step,structure,log_density\n");
-    for (size_t i = 0; i < (size_t)d->post.n_chains * d->post.steps; i++)
-        buf_printf(b, "%zu,%zu,%d,%.10g\n", i / d->post.steps, i % d->post.steps,
-                   d->post.chain[i].structure, d->post.chain[i].logp);
-    st = put_file(dir, "chains.csv", b, err);
-    if (st != GPM_OK) return st;
-    buf_reset(b);
-    put_draws(d, b);
-    st = put_file(dir, "draws.csv", b, err);
-    if (st != GPM_OK) return st;
-    buf_reset(b);
-    put_manifest(d, b);
-    return put_file(dir, "manifest.json", b, err);
+    return st;
 }
 
 enum gpm_status discovery_save(const struct discovery *d, const char *dir, struct buf *err) {
-    struct buf b = BUF_INIT;
-    int lock = -1;
+    int lock;
     enum gpm_status st = file_folder(dir, FILE_GIVEN);
-    if (st) buf_printf(err, "cannot make the folder '%s': %s", dir, file_why());
-    if (!st) {
-        st = file_lock(dir, &lock);
-        if (st) buf_printf(err, "cannot write to the folder '%s': %s", dir, file_why());
-    }
-    if (!st) {
-        st = save_parts(d, dir, &b, err);
+    if (st) {
+        buf_printf(err, "cannot make the folder '%s': %s", dir, file_why());
+    } else if ((st = file_lock(dir, &lock))) {
+        buf_printf(err, "cannot write to the folder '%s': %s", dir, file_why());
+    } else {
+        st = save_parts(d, dir, err);
         file_unlock(dir, lock);
     }
-    buf_release(&b);
     return st;
 }
 
@@ -254,16 +237,17 @@ static bool get_bool(json_t *j, const char *key) {
     return json_is_true(json_object_get(j, key));
 }
 
-static char *get_text(json_t *j, const char *key) {
+static void set_text(char **to, json_t *j, const char *key) {
     const char *s = json_string_value(json_object_get(j, key));
-    return series_clean_name(s ? s : "");
+    mem_free(*to);
+    *to = series_clean_name(s ? s : "");
 }
 
-/* The caller frees; *bad is set when an entry is no number. */
+/* The caller frees; NULL: there is nothing in it. *bad is set when an entry is no number. */
 static double *get_array(json_t *j, const char *key, size_t *n, bool *bad) {
     json_t *a = json_object_get(j, key);
     *n = json_array_size(a);
-    double *v = NEW_ARRAY(double, *n + 1);
+    double *v = *n ? NEW_ARRAY(double, *n) : NULL;
     for (size_t i = 0; i < *n; i++) {
         v[i] = json_number_value(json_array_get(a, i));
         *bad |= !json_is_number(json_array_get(a, i));
@@ -293,18 +277,14 @@ static enum gpm_status load_series(struct discovery *d, const char *dir, json_t 
     buf_release(&text);
     if (st != GPM_OK) return st;
     struct series *s = &d->series;
-    char *hash = get_text(m, "data_hash");
-    if (strtoull(hash, NULL, 16) != s->hash) {
+    const char *hash = json_string_value(json_object_get(m, "data_hash"));
+    if (!hash || strtoull(hash, NULL, 16) != s->hash) {
         buf_printf(err, "the data in '%s' are not those of its manifest (hash differs)", dir);
         st = GPM_E_CONFLICT;
     }
-    mem_free(hash);
-    mem_free(s->name);
-    mem_free(s->time_name);
-    mem_free(s->value_name);
-    s->name = get_text(m, "file");
-    s->time_name = get_text(m, "time_name");
-    s->value_name = get_text(m, "value_name");
+    set_text(&s->name, m, "file");
+    set_text(&s->time_name, m, "time_name");
+    set_text(&s->value_name, m, "value_name");
     s->kind = (enum time_kind)get_count(m, "time_kind", TIME_INSTANT);
     load_form(s, json_string_value(json_object_get(m, "time_form")));
     const char *unit = json_string_value(json_object_get(m, "unit"));
@@ -361,19 +341,11 @@ static bool load_draws(struct evidence *e, json_t *j) {
     e->draws.logp = mem_zalloc(sizeof(double) * (nw + 1));
     e->draws.d = (size_t)smodel_of(e)->d;
     e->draws.n = nw;
-    if (bad || nz != nw * e->draws.d || (d ? d != e->draws.d : nw > 0)) {
-        mem_free(mode);
-        return false;
-    }
-    if (d == 0) {
-        mem_free(mode);
-        e->logz = -INFINITY;
-        return true;
-    }
     e->prop.d = smodel_of(e)->d;
-    e->prop.n = 1;
+    e->prop.n = d > 0;
     e->prop.mode[0].z = mode;
-    return true;
+    if (d == 0) e->logz = -INFINITY;
+    return !bad && nz == nw * e->draws.d && (d ? d == e->draws.d : nw == 0);
 }
 
 /* NULL when the entry is damaged. */
@@ -444,7 +416,7 @@ static enum gpm_status load_chains(struct discovery *d, const char *dir, json_t 
     p->rhat = get_number(m, "rhat", 0);
     p->ess = get_number(m, "ess", 0);
     p->settled = get_bool(m, "settled");
-    p->verdict = get_text(m, "verdict");
+    set_text(&p->verdict, m, "verdict");
     struct buf text = BUF_INIT;
     enum gpm_status st = read_part(dir, "chains.csv", &text);
     size_t n = (size_t)p->n_chains * p->steps, k = 0;
