@@ -14,7 +14,8 @@ void json_number(struct buf *out, double v) {
 
 void json_key(struct buf *out, const char *name) {
     if (out->len && !strchr("{[ \n", out->data[out->len - 1])) buf_puts(out, ", ");
-    buf_printf(out, "\"%s\": ", name);
+    buf_json_string(out, name, strlen(name));
+    buf_puts(out, ": ");
 }
 
 void json_fields(struct buf *out, const struct json_field *f) {

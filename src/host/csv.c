@@ -264,15 +264,11 @@ enum gpm_status csv_number(const struct csv *c, size_t row, int col, double *x, 
 }
 
 void csv_put(struct buf *out, const char *text) {
-    bool plain = text[0] != ' ' && text[0] != '#' && !strpbrk(text, ",;\t\"\r\n");
-    if (plain) {
-        buf_puts(out, text);
-        return;
-    }
-    buf_putc(out, '"');
+    bool quote = text[0] == ' ' || text[0] == '#' || strpbrk(text, ",;\t\"\r\n");
+    if (quote) buf_putc(out, '"');
     for (; *text; text++) {
         if (*text == '"') buf_putc(out, '"');
         buf_putc(out, *text);
     }
-    buf_putc(out, '"');
+    if (quote) buf_putc(out, '"');
 }

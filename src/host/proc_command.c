@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Command templates: words, placeholders, the JSON form of the inputs. */
 #include "base/ascii.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/number.h"
 #include "base/vec.h"
@@ -26,7 +27,7 @@ static int name_index(const struct proc_command *c, const char *s, size_t n) {
 
 /* Walks one word: calls for each placeholder; text {..} that is no name stays as it is, so that
  * awk programs and JSON literals pass through. */
-static int next_placeholder(const char *s, size_t *start, size_t *len) {
+static bool next_placeholder(const char *s, size_t *start, size_t *len) {
     for (size_t i = *start; s[i]; i++) {
         if ((s[i] == '{' || s[i] == '}') && s[i + 1] == s[i]) {
             i++;
@@ -38,10 +39,10 @@ static int next_placeholder(const char *s, size_t *start, size_t *len) {
         if (s[end] == '}' && is_name(s + i + 1, end - i - 1)) {
             *start = i;
             *len = end - i - 1;
-            return 1;
+            return true;
         }
     }
-    return 0;
+    return false;
 }
 
 static enum gpm_status unknown_name(const struct proc_command *c, const char *s, size_t n,
@@ -76,20 +77,15 @@ static enum gpm_status check_command(const struct proc_command *c, struct buf *e
     return GPM_E_ARG;
 }
 
-static void set_words(struct proc_command *c, char *const *argv, int argc, const char *const *names,
-                      int n_names, bool json) {
+enum gpm_status proc_command_init(struct proc_command *c, char *const *argv, int argc,
+                                  const char *const *names, int n_names, bool json,
+                                  struct buf *err) {
     *c = (struct proc_command){
         .argc = argc, .n_names = n_names, .json = json, .patience = PROC_PATIENCE};
     c->argv = NEW_ARRAY(char *, (size_t)argc + 1);
     c->names = NEW_ARRAY(char *, (size_t)n_names + 1);
     for (int i = 0; i < argc; i++) c->argv[i] = mem_strdup(argv[i]);
     for (int j = 0; j < n_names; j++) c->names[j] = mem_strdup(names[j]);
-}
-
-enum gpm_status proc_command_init(struct proc_command *c, char *const *argv, int argc,
-                                  const char *const *names, int n_names, bool json,
-                                  struct buf *err) {
-    set_words(c, argv, argc, names, n_names, json);
     enum gpm_status s = check_command(c, err);
     if (s) proc_command_release(c);
     return s;
@@ -143,17 +139,13 @@ void proc_command_release(struct proc_command *c) {
 void proc_command_text(const struct proc_command *c, struct buf *out) {
     for (int i = 0; i < c->argc; i++) {
         if (i) buf_putc(out, ' ');
-        bool plain = c->argv[i][0] && !strpbrk(c->argv[i], " \t\n'\"\\");
-        if (plain) {
-            buf_puts(out, c->argv[i]);
-            continue;
-        }
-        buf_putc(out, '"');
+        bool quote = !c->argv[i][0] || strpbrk(c->argv[i], " \t\n'\"\\");
+        if (quote) buf_putc(out, '"');
         for (const char *s = c->argv[i]; *s; s++) {
             if (*s == '"' || *s == '\\') buf_putc(out, '\\');
             buf_putc(out, *s);
         }
-        buf_putc(out, '"');
+        if (quote) buf_putc(out, '"');
     }
 }
 
@@ -188,13 +180,10 @@ void proc_fill_json(const struct proc_command *c, const char *const *values, str
     buf_putc(out, '{');
     for (int j = 0; j < c->n_names; j++) {
         double x;
-        if (j) buf_puts(out, ", ");
-        buf_json_string(out, c->names[j], strlen(c->names[j]));
-        buf_puts(out, ": ");
         if (proc_parse_number(values[j], strlen(values[j]), &x) == PROC_OK)
-            buf_number(out, x);
+            JSON(out, FIELD(c->names[j], x));
         else
-            buf_json_string(out, values[j], strlen(values[j]));
+            JSON(out, FIELD(c->names[j], values[j]));
     }
     buf_puts(out, "}\n");
 }

@@ -42,10 +42,9 @@ struct proc_pool *proc_pool_new(int jobs) {
 }
 
 static void close_child(struct proc_child *c) {
-    if (c->out >= 0) close(c->out);
-    if (c->err >= 0) close(c->err);
-    if (c->pidfd >= 0) close(c->pidfd);
-    c->out = c->err = c->pidfd = -1;
+    proc_close(&c->out);
+    proc_close(&c->err);
+    proc_close(&c->pidfd);
 }
 
 static void job_release(struct proc_pool *p, struct job *j) {
@@ -59,20 +58,16 @@ static void job_release(struct proc_pool *p, struct job *j) {
     p->running--;
 }
 
-static void kill_and_reap(struct job *j) {
-    if (j->child.pid <= 0) return;
-    kill(-j->child.pid, SIGKILL);
-    while (waitpid(j->child.pid, NULL, 0) < 0 && errno == EINTR) continue;
-    j->child.pid = 0;
-}
-
 void proc_pool_free(struct proc_pool *p) {
     if (!p) return;
     for (int i = 0; i < p->n; i++) {
         if (!p->jobs[i].used) continue;
         pid_t group = p->jobs[i].child.pid;
-        kill_and_reap(&p->jobs[i]);
-        if (group > 0) proc_watch_tell(p->watch.fd, -group);
+        if (group > 0) {
+            kill(-group, SIGKILL);
+            while (waitpid(group, NULL, 0) < 0 && errno == EINTR) continue;
+            proc_watch_tell(p->watch.fd, -group);
+        }
         job_release(p, &p->jobs[i]);
     }
     proc_watch_end(&p->watch);
@@ -82,11 +77,6 @@ void proc_pool_free(struct proc_pool *p) {
 
 bool proc_pool_full(const struct proc_pool *p) {
     return p->running == p->n;
-}
-
-static int start_child(struct proc_pool *p, struct job *j) {
-    int e = p->watch.pid ? 0 : proc_watch_start(&p->watch);
-    return e ? e : proc_spawn(&j->child, p->watch.fd, j->argv, j->input.data, j->input.len);
 }
 
 /* Says the machine, not the program: it may be gone in a moment. */
@@ -121,7 +111,8 @@ static void job_launch(struct proc_pool *p, struct job *j) {
     j->again = 0;
     j->started = clock_seconds();
     j->deadline = j->timeout > 0 ? j->started + j->timeout : INFINITY;
-    int e = start_child(p, j);
+    int e = p->watch.pid ? 0 : proc_watch_start(&p->watch);
+    if (!e) e = proc_spawn(&j->child, p->watch.fd, j->argv, j->input.data, j->input.len);
     if (e) {
         not_started(j, e);
         return;
@@ -148,15 +139,11 @@ void proc_pool_start(struct proc_pool *p, const struct proc_command *c, const ch
     job_launch(p, j);
 }
 
-/* Appends to the tail buffer, keeping the last PROC_STDERR_MAX bytes. */
-static void tail_add(struct buf *b, const char *s, size_t n) {
-    if (b->len + n > 4 * PROC_STDERR_MAX || n > PROC_STDERR_MAX) {
-        if (n > PROC_STDERR_MAX) s += n - PROC_STDERR_MAX, n = PROC_STDERR_MAX;
-        size_t keep = b->len < PROC_STDERR_MAX - n ? b->len : PROC_STDERR_MAX - n;
-        if (keep) memmove(b->data, b->data + b->len - keep, keep);
-        b->len = keep;
-    }
-    buf_add(b, s, n);
+/* Keeps the last PROC_STDERR_MAX bytes. */
+static void keep_tail(struct buf *b) {
+    if (b->len <= PROC_STDERR_MAX) return;
+    memmove(b->data, b->data + b->len - PROC_STDERR_MAX, PROC_STDERR_MAX + 1);
+    b->len = PROC_STDERR_MAX;
 }
 
 /* Reads what is there, at most 1 MiB per turn so that a flood cannot starve the time-out. */
@@ -167,16 +154,17 @@ static void drain(struct job *j, int *fd, bool is_err) {
         if (n < 0 && errno == EINTR) continue;
         if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
         if (n <= 0) {
-            close(*fd);
-            *fd = -1;
+            proc_close(fd);
             return;
         }
-        if (is_err)
-            tail_add(&j->r.stderr_tail, chunk, (size_t)n);
-        else if (j->out.len + (size_t)n <= PROC_STDOUT_MAX)
+        if (is_err) {
+            buf_add(&j->r.stderr_tail, chunk, (size_t)n);
+            keep_tail(&j->r.stderr_tail);
+        } else if (j->out.len + (size_t)n <= PROC_STDOUT_MAX) {
             buf_add(&j->out, chunk, (size_t)n);
-        else
+        } else {
             j->overflow = true;
+        }
     }
 }
 
@@ -198,12 +186,6 @@ static void describe_output(struct job *j) {
 /* The child is gone: what happened, from its wait status and its output. */
 static void judge(struct job *j) {
     struct proc_result *r = &j->r;
-    struct buf *t = &r->stderr_tail;
-    if (t->len > PROC_STDERR_MAX) {
-        memmove(t->data, t->data + t->len - PROC_STDERR_MAX, PROC_STDERR_MAX);
-        t->len = PROC_STDERR_MAX;
-        t->data[t->len] = 0;
-    }
     r->seconds = clock_seconds() - j->started;
     if (j->timed_out) {
         r->outcome = PROC_TIMEOUT;
@@ -311,38 +293,11 @@ bool proc_pool_wait(struct proc_pool *p, double seconds, const volatile sig_atom
     }
 }
 
-size_t proc_map(const struct proc_command *c, const char *const *values, size_t count, int jobs,
-                const volatile sig_atomic_t *stop, struct proc_result *results, proc_done_fn *done,
-                void *user) {
-    struct proc_pool *p = proc_pool_new(jobs);
-    size_t next = 0, ended = 0;
-    for (size_t i = 0; i < count; i++) {
-        proc_result_init(&results[i]);
-        results[i].outcome = PROC_INTERRUPTED;
-    }
-    while (ended < count && !stop_asked(stop)) {
-        while (next < count && !proc_pool_full(p)) {
-            proc_pool_start(p, c, values + next * (size_t)c->n_names, (int64_t)next);
-            next++;
-        }
-        int64_t i;
-        struct proc_result r;
-        proc_result_init(&r);
-        if (proc_pool_wait(p, -1, stop, &i, &r)) {
-            proc_result_release(&results[i]);
-            results[i] = r;
-            ended++;
-            if (done) done((size_t)i, &results[i], user);
-        } else {
-            proc_result_release(&r);
-        }
-    }
-    proc_pool_free(p);
-    return ended;
-}
-
 void proc_run(const struct proc_command *c, const char *const *values,
               const volatile sig_atomic_t *stop, struct proc_result *r) {
-    proc_result_release(r);
-    proc_map(c, values, 1, 1, stop, r, NULL, NULL);
+    struct proc_pool *p = proc_pool_new(1);
+    int64_t tag;
+    if (!stop_asked(stop)) proc_pool_start(p, c, values, 0);
+    if (!proc_pool_wait(p, -1, stop, &tag, r)) r->outcome = PROC_INTERRUPTED;
+    proc_pool_free(p);
 }

@@ -4,9 +4,15 @@
 #define HOST_PROC_PRIV_H
 #include "host/process.h"
 #include <sys/types.h>
+#include <unistd.h>
 
 char **proc_fill_argv(const struct proc_command *c, const char *const *values); /* caller frees */
 void proc_fill_json(const struct proc_command *c, const char *const *values, struct buf *out);
+
+static inline void proc_close(int *fd) {
+    if (*fd >= 0) close(*fd);
+    *fd = -1;
+}
 
 /* A started child: descriptors are non-blocking and close-on-exec. */
 struct proc_child {

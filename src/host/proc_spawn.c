@@ -41,11 +41,6 @@ static _Noreturn void child_exec(char *const *argv, int in, int out, int err, in
     _exit(127);
 }
 
-static void close_pair(int fd[2]) {
-    if (fd[0] >= 0) close(fd[0]);
-    if (fd[1] >= 0) close(fd[1]);
-}
-
 /* The errno of a failed exec comes through `report`, which exec closes. */
 static int exec_errno(int report) {
     int e = 0;
@@ -57,40 +52,34 @@ static int exec_errno(int report) {
 
 int proc_spawn(struct proc_child *child, int watch, char *const *argv, const char *input,
                size_t n_input) {
-    int out[2] = {-1, -1}, err[2] = {-1, -1}, report[2] = {-1, -1}, e = 0;
+    int out[2] = {-1, -1}, err[2] = {-1, -1}, report[2] = {-1, -1}, e;
     int in = input_fd(input, n_input);
-    if (in < 0 || pipe2(out, O_CLOEXEC) || pipe2(err, O_CLOEXEC) || pipe2(report, O_CLOEXEC)) {
-        e = errno;
-        goto fail;
-    }
-    pid_t parent = getpid(), pid = fork();
+    pid_t parent = getpid(), pid = -1;
+    if (in >= 0 && !pipe2(out, O_CLOEXEC) && !pipe2(err, O_CLOEXEC) && !pipe2(report, O_CLOEXEC))
+        pid = fork();
     if (pid == 0) child_exec(argv, in, out[1], err[1], report[1], watch, parent);
-    if (pid < 0) {
-        e = errno;
-        goto fail;
+    e = errno ? errno : EIO;
+    proc_close(&report[1]);
+    if (pid > 0) {
+        setpgid(pid, pid); /* also here: whoever comes first, a kill of the group then works */
+        e = exec_errno(report[0]);
     }
-    setpgid(pid, pid); /* also here: whoever comes first, a kill of the group then works */
-    close(report[1]);
-    report[1] = -1;
-    e = exec_errno(report[0]);
-    if (e) {
+    if (pid > 0 && e) {
         while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) continue;
         proc_watch_tell(watch, -pid);
-        goto fail;
     }
-    close(in);
-    close(report[0]);
-    close(out[1]);
-    close(err[1]);
+    proc_close(&in);
+    proc_close(&report[0]);
+    proc_close(&out[1]);
+    proc_close(&err[1]);
+    if (e) {
+        proc_close(&out[0]);
+        proc_close(&err[0]);
+        return e;
+    }
     fcntl(out[0], F_SETFL, O_NONBLOCK);
     fcntl(err[0], F_SETFL, O_NONBLOCK);
     *child = (struct proc_child){pid, out[0], err[0], (int)syscall(SYS_pidfd_open, pid, 0)};
     if (child->pidfd >= 0) fcntl(child->pidfd, F_SETFD, FD_CLOEXEC);
     return 0;
-fail:
-    if (in >= 0) close(in);
-    close_pair(out);
-    close_pair(err);
-    close_pair(report);
-    return e ? e : EIO;
 }

@@ -6,7 +6,7 @@
  *
  * A struct proc_command is the template; proc_pool runs up to `jobs` instances at a time in one
  * thread (poll on pipes and process descriptors): start jobs while there are free slots, wait for
- * the next that ends. proc_map runs a whole array with results in input order.
+ * the next that ends.
  * Each child leads its own process group; a time-out ends the group (TERM, then KILL), and the
  * group is killed when this process dies, however it dies. A machine that cannot start a program
  * now (no descriptor, process or memory left) is asked again; when it does not recover the outcome
@@ -93,14 +93,7 @@ void proc_pool_start(struct proc_pool *p, const struct proc_command *c, const ch
 bool proc_pool_wait(struct proc_pool *p, double seconds, const volatile sig_atomic_t *stop,
                     int64_t *tag, struct proc_result *r);
 
-/* Runs count jobs, values[i * n_names + j]; results[i] in input order. done (may be NULL) is called
- * as each ends. When *stop becomes non-zero the running ones are killed and they and the rest are
- * PROC_INTERRUPTED; what had ended stays. Returns how many ended. */
-typedef void proc_done_fn(size_t i, const struct proc_result *r, void *user);
-size_t proc_map(const struct proc_command *c, const char *const *values, size_t count, int jobs,
-                const volatile sig_atomic_t *stop, struct proc_result *results, proc_done_fn *done,
-                void *user);
-/* One job. */
+/* One job; PROC_INTERRUPTED, and killed, when *stop becomes non-zero. */
 void proc_run(const struct proc_command *c, const char *const *values,
               const volatile sig_atomic_t *stop, struct proc_result *r);
 

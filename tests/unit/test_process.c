@@ -140,10 +140,33 @@ static void retries_until_it_works(void **state) {
     buf_release(&line);
 }
 
-static void count_done(size_t i, const struct proc_result *r, void *user) {
-    UNUSED(i);
-    UNUSED(r);
-    ++*(int *)user;
+static volatile sig_atomic_t stop_flag;
+static atomic_int n_ended;
+
+/* Runs count jobs, two values each, until the flag is set; results[i] in input order. */
+static void run_all(const struct proc_command *c, const char *const *values, size_t count, int jobs,
+                    struct proc_result *results) {
+    struct proc_pool *p = proc_pool_new(jobs);
+    size_t next = 0;
+    stop_flag = 0;
+    atomic_store(&n_ended, 0);
+    for (size_t i = 0; i < count; i++) {
+        proc_result_init(&results[i]);
+        results[i].outcome = PROC_INTERRUPTED;
+    }
+    for (;;) {
+        int64_t i;
+        struct proc_result r;
+        while (next < count && !proc_pool_full(p)) {
+            proc_pool_start(p, c, values + 2 * next, (int64_t)next);
+            next++;
+        }
+        proc_result_init(&r);
+        if (!proc_pool_wait(p, -1, &stop_flag, &i, &r)) break;
+        results[i] = r;
+        atomic_fetch_add(&n_ended, 1);
+    }
+    proc_pool_free(p);
 }
 
 static void pool_runs_in_parallel_with_results_in_order(void **state) {
@@ -153,7 +176,6 @@ static void pool_runs_in_parallel_with_results_in_order(void **state) {
     char text[N][16];
     const char *values[2 * N];
     struct proc_result r[N];
-    int done = 0;
     for (int i = 0; i < N; i++) {
         snprintf(text[i], sizeof text[i], "%d", i * i);
         values[2 * i] = text[i];
@@ -161,9 +183,9 @@ static void pool_runs_in_parallel_with_results_in_order(void **state) {
     }
     struct timespec a, b;
     clock_gettime(CLOCK_MONOTONIC, &a);
-    assert_int_equal(proc_map(&c, values, N, 12, NULL, r, count_done, &done), N);
+    run_all(&c, values, N, 12, r);
     clock_gettime(CLOCK_MONOTONIC, &b);
-    assert_int_equal(done, N);
+    assert_int_equal(atomic_load(&n_ended), N);
     assert_true((double)(b.tv_sec - a.tv_sec) + 1e-9 * (double)(b.tv_nsec - a.tv_nsec) < 3);
     for (int i = 0; i < N; i++) {
         assert_int_equal(r[i].outcome, PROC_OK);
@@ -173,12 +195,6 @@ static void pool_runs_in_parallel_with_results_in_order(void **state) {
     proc_command_release(&c);
 }
 
-static volatile sig_atomic_t stop_flag;
-static atomic_int n_ended;
-static void one_ended(size_t i, const struct proc_result *r, void *user) {
-    UNUSED(i), UNUSED(r), UNUSED(user);
-    atomic_fetch_add(&n_ended, 1);
-}
 /* Asks to stop while programs are waited for, when the two quick ones have ended. */
 static void *set_flag(void *p) {
     struct timespec t = {0, 100000000};
@@ -194,12 +210,11 @@ static void interruption_keeps_what_is_done(void **state) {
     const char *values[] = {"1", "0", "2", "30", "3", "0", "4", "30", "5", "0"};
     struct proc_result r[5];
     pthread_t thread;
-    stop_flag = 0;
     atomic_store(&n_ended, 0);
     pthread_create(&thread, NULL, set_flag, NULL);
-    size_t ended = proc_map(&c, values, 5, 2, &stop_flag, r, one_ended, NULL);
+    run_all(&c, values, 5, 2, r);
     pthread_join(thread, NULL);
-    assert_int_equal(ended, 2);
+    assert_int_equal(atomic_load(&n_ended), 2);
     const enum proc_outcome want[] = {PROC_OK, PROC_INTERRUPTED, PROC_OK, PROC_INTERRUPTED,
                                       PROC_INTERRUPTED};
     for (int i = 0; i < 5; i++) {
