@@ -356,12 +356,43 @@ enum gpm_status core_assess(struct session_core *core, const value *args, size_t
     return core_place(core, c.cls->log_density(&c, args[0], out), at);
 }
 
-bool value_truth(value v, bool *truth) {
-    if (v.tag == V_BOOL)
-        *truth = v.u.boolean;
-    else if (v.tag == V_NUM)
-        *truth = v.u.num != 0;
-    else
-        return false;
-    return true;
+enum gpm_status core_wrong_arity(struct session_core *core, const struct ast *lambda, size_t n,
+                                 struct span at) {
+    const struct sym *self = lambda->u.lambda.self;
+    size_t want = lambda->u.lambda.n_params;
+    diag_raise(core->diags, DIAG_ARITY, at, "%s%s%s takes %zu argument%s, got %zu", self ? "`" : "",
+               self ? self->text : "this procedure", self ? "`" : "", want, want == 1 ? "" : "s",
+               n);
+    diag_add_label(core->diags, lambda->span, "defined here");
+    return GPM_E_USER;
+}
+
+enum gpm_status core_not_procedure(struct session_core *core, value v, struct span at) {
+    struct buf b = BUF_INIT;
+    value_print(v, &b);
+    enum gpm_status st = diag_raise(core->diags, DIAG_NOT_PROCEDURE, at,
+                                    "%s is a %s, not a procedure; it cannot be applied",
+                                    b.len > 60 ? "this" : b.data, value_type_name(v));
+    buf_release(&b);
+    return st;
+}
+
+enum gpm_status core_memo_loop(struct session_core *core, struct span at) {
+    return diag_raise(core->diags, DIAG_MEMO_LOOP, at,
+                      "this memoized call needs its own value with the same arguments");
+}
+
+enum gpm_status core_wrong_parts(struct session_core *core, value v, size_t n, struct span at) {
+    size_t len;
+    if (seq_length(v, &len))
+        return diag_raise(core->diags, DIAG_VALUES_COUNT, at, "%zu names are bound to %zu values",
+                          n, len);
+    return diag_raise(core->diags, DIAG_VALUES_COUNT, at,
+                      "a %s cannot be taken apart into %zu values", value_type_name(v), n);
+}
+
+enum gpm_status core_truth(struct session_core *core, value v, struct span at, bool *truth) {
+    if (sp_truth(v, truth)) return GPM_OK;
+    return diag_raise(core->diags, DIAG_CONDITION, at,
+                      "a condition must be a boolean or a number, not a %s", value_type_name(v));
 }

@@ -96,6 +96,16 @@ extern const struct box_class env_class;
 enum sp_special core_special(value op); /* of a builtin procedure */
 /* Position of the parameter store of a memoizer's maker; -1: none. */
 int core_store_position(value op);
+/* What both evaluators refuse. */
+enum gpm_status core_wrong_arity(struct session_core *core, const struct ast *lambda, size_t n,
+                                 struct span at);
+enum gpm_status core_not_procedure(struct session_core *core, value v, struct span at);
+enum gpm_status core_memo_loop(struct session_core *core, struct span at);
+/* n names that v cannot be taken apart into. */
+enum gpm_status core_wrong_parts(struct session_core *core, value v, size_t n, struct span at);
+/* The truth of a condition: a boolean, or a number. */
+enum gpm_status core_truth(struct session_core *core, value v, struct span at,
+                           bool *truth) GPM_MUST_USE;
 enum gpm_status core_assess(struct session_core *core, const value *args, size_t n, struct span at,
                             double *out);
 void core_bind_builtin(struct session_core *core, const char *name, value v_taken);
@@ -121,5 +131,4 @@ value env_value(struct frame *f); /* an environment value; the frame is counted 
 /* extend_environment */
 enum gpm_status env_extend(struct session_core *core, const value *args, struct span at,
                            value *out);
-bool value_truth(value v, bool *truth); /* false: neither boolean nor number */
 #endif

@@ -42,21 +42,10 @@ static enum gpm_status lookup_name(struct session_core *core, const struct ast *
     return GPM_OK;
 }
 
-static enum gpm_status arity_error(struct session_core *core, const struct ast *lambda, size_t n,
-                                   struct span at) {
-    const struct sym *self = lambda->u.lambda.self;
-    size_t want = lambda->u.lambda.n_params;
-    diag_raise(core->diags, DIAG_ARITY, at, "%s%s%s takes %zu argument%s, got %zu", self ? "`" : "",
-               self ? self->text : "this procedure", self ? "`" : "", want, want == 1 ? "" : "s",
-               n);
-    diag_add_label(core->diags, lambda->span, "defined here");
-    return GPM_E_USER;
-}
-
 static enum gpm_status apply_closure(struct session_core *core, struct closure *c,
                                      const value *args, size_t n, struct span at, value *out) {
     const struct ast *l = c->lambda;
-    if (n != l->u.lambda.n_params) return arity_error(core, l, n, at);
+    if (n != l->u.lambda.n_params) return core_wrong_arity(core, l, n, at);
     core_collect(core);
     struct frame *f = frame_new(core, c->env, n, l->u.lambda.params, l->code);
     for (size_t i = 0; i < n; i++) f->s[i].v = value_ref(args[i]);
@@ -79,8 +68,7 @@ static enum gpm_status apply_memo(struct session_core *core, struct memo_proc *m
         if (e->family && *e->root)
             *out = value_ref(((struct cell *)*e->root)->val);
         else
-            st = diag_raise(core->diags, DIAG_MEMO_LOOP, at,
-                            "this memoized call needs its own value with the same arguments");
+            st = core_memo_loop(core, at);
     } else if (e) {
         *out = value_ref(e->val);
     } else {
@@ -196,16 +184,6 @@ static enum gpm_status apply_special(struct session_core *core, enum sp_special 
     }
 }
 
-static enum gpm_status not_procedure(struct session_core *core, value v, struct span at) {
-    struct buf b = BUF_INIT;
-    value_print(v, &b);
-    if (b.len > 60) buf_reset(&b), buf_puts(&b, "a value");
-    diag_raise(core->diags, DIAG_NOT_PROCEDURE, at,
-               "%s is a %s, not a procedure; it cannot be applied", b.data, value_type_name(v));
-    buf_release(&b);
-    return GPM_E_USER;
-}
-
 /* Every call passes here, and so does the poll for Ctrl-C, limits and the C stack. */
 enum gpm_status plain_apply(struct session_core *core, value proc, const value *args, size_t n,
                             struct span at, value *out) {
@@ -217,7 +195,7 @@ enum gpm_status plain_apply(struct session_core *core, value proc, const value *
     if (memo) return apply_memo(core, memo, args, n, at, out);
     if (!proc_class(proc, NULL)) {
         if (n || !core->names_action || !core->names_action(proc))
-            return not_procedure(core, proc, at);
+            return core_not_procedure(core, proc, at);
         *out = value_ref(proc); /* pass() is pass */
         return GPM_OK;
     }
@@ -289,19 +267,14 @@ static enum gpm_status eval_call(struct session_core *core, const struct ast *a,
 
 static enum gpm_status take_apart(struct session_core *core, const struct ast *let, value v,
                                   struct frame *f) {
-    value *items;
+    value item;
     size_t n, want = let->u.bind.n_names;
-    if (!seq_items(v, &items, &n))
-        return diag_raise(core->diags, DIAG_VALUES_COUNT, let->kids[0]->span,
-                          "a %s cannot be taken apart into %zu values", value_type_name(v), want);
-    enum gpm_status st = GPM_OK;
-    if (n != want)
-        st = diag_raise(core->diags, DIAG_VALUES_COUNT, let->kids[0]->span,
-                        "%zu names are bound to %zu values", want, n);
-    for (size_t i = 0; st == GPM_OK && i < n; i++)
-        value_set_take(&f->s[let->u.bind.slot + i].v, deref(items[i]));
-    values_free(items, n);
-    return st;
+    if (!seq_length(v, &n) || n != want) return core_wrong_parts(core, v, want, let->kids[0]->span);
+    for (size_t i = 0; i < n && seq_get(v, i, &item); i++) {
+        value_set_take(&f->s[let->u.bind.slot + i].v, deref(item));
+        value_unref(item);
+    }
+    return GPM_OK;
 }
 
 enum gpm_status plain_let(struct session_core *core, const struct ast *s, struct frame *f) {
@@ -328,54 +301,31 @@ enum gpm_status plain_let(struct session_core *core, const struct ast *s, struct
     return GPM_OK;
 }
 
-static enum gpm_status eval_block(struct session_core *core, const struct ast *a, struct frame *f,
-                                  value *out) {
-    struct frame *inner =
-        a->u.block.n_slots ? frame_new(core, f, a->u.block.n_slots, a->u.block.slot_names, a->code)
-                           : frame_ref(f);
-    value v = NIL;
-    enum gpm_status st = GPM_OK;
-    for (uint32_t i = 0; st == GPM_OK && i < a->n; i++) {
-        const struct ast *s = a->kids[i];
-        if (s->kind == AST_LET || s->kind == AST_LETREC)
-            st = plain_let(core, s, inner);
-        else {
-            value_unref(v);
-            v = NIL;
-            st = plain_eval(core, s, inner, &v);
-        }
-    }
-    frame_unref(inner);
-    if (st == GPM_OK) *out = v;
-    return st;
-}
-
-/* A block of actions, { x <- a; b }: each is evaluated to an action and run before the next is
- * looked at, so later ones see what earlier ones bound and did. The result is that of the last. */
-enum gpm_status plain_run_block(struct session_core *core, const struct ast *a, struct frame *f,
-                                value *out) {
+/* Statements in a frame of their own. In a block of actions, { x <- a; b }, each is evaluated to an
+ * action and run before the next is looked at, so later ones see what earlier ones bound and did.
+ * The result is that of the last. */
+static enum gpm_status run_block(struct session_core *core, const struct ast *a, struct frame *f,
+                                 bool actions, value *out) {
     struct frame *inner =
         a->u.block.n_slots ? frame_new(core, f, a->u.block.n_slots, a->u.block.slot_names, a->code)
                            : frame_ref(f);
     value result = NIL;
     enum gpm_status st = GPM_OK;
     for (uint32_t i = 0; st == GPM_OK && i < a->n; i++) {
-        const struct ast *s = a->kids[i];
-        value action, v;
+        const struct ast *s = a->kids[i], *e = actions && s->kind == AST_BIND ? s->kids[0] : s;
+        value v;
         if (s->kind == AST_LET || s->kind == AST_LETREC) {
             st = plain_let(core, s, inner);
             continue;
         }
-        core_collect(core);
-        st = plain_eval(core, s->kind == AST_BIND ? s->kids[0] : s, inner, &action);
-        if (st != GPM_OK) break;
-        st = core->run_action(core, action, s->kind == AST_BIND ? s->kids[0]->span : s->span, &v);
-        value_unref(action);
-        if (st != GPM_OK) break;
-        if (s->kind == AST_BIND)
-            value_set_take(&inner->s[s->u.bind.slot].v, v);
-        else
-            value_set_take(&result, v);
+        if (actions) core_collect(core);
+        st = plain_eval(core, e, inner, &v);
+        if (st == GPM_OK && actions) {
+            value action = v;
+            st = core->run_action(core, action, e->span, &v);
+            value_unref(action);
+        }
+        if (st == GPM_OK) value_set_take(e == s ? &result : &inner->s[s->u.bind.slot].v, v);
     }
     frame_unref(inner);
     if (st == GPM_OK)
@@ -385,18 +335,20 @@ enum gpm_status plain_run_block(struct session_core *core, const struct ast *a, 
     return st;
 }
 
+enum gpm_status plain_run_block(struct session_core *core, const struct ast *a, struct frame *f,
+                                value *out) {
+    return run_block(core, a, f, true, out);
+}
+
 static enum gpm_status eval_if(struct session_core *core, const struct ast *a, struct frame *f,
                                value *out) {
     value c;
     bool truth;
     enum gpm_status st = plain_eval(core, a->kids[0], f, &c);
     if (st != GPM_OK) return st;
-    bool ok = value_truth(c, &truth);
-    if (!ok)
-        diag_raise(core->diags, DIAG_CONDITION, a->kids[0]->span,
-                   "a condition must be a boolean or a number, not a %s", value_type_name(c));
+    st = core_truth(core, c, a->kids[0]->span, &truth);
     value_unref(c);
-    return ok ? plain_eval(core, a->kids[truth ? 1 : 2], f, out) : GPM_E_USER;
+    return st == GPM_OK ? plain_eval(core, a->kids[truth ? 1 : 2], f, out) : st;
 }
 
 /* The $-parts of a model expression, evaluated now, into a frame of their own that the expression
@@ -442,7 +394,7 @@ enum gpm_status plain_eval(struct session_core *core, const struct ast *a, struc
     case AST_IF: return eval_if(core, a, f, out);
     case AST_BLOCK:
         if (a->u.block.action) return core->make_directive(core, a, f, out);
-        return eval_block(core, a, f, out);
+        return run_block(core, a, f, false, out);
     case AST_TAG:
     case AST_TAG_OUT: return plain_eval(core, a->kids[a->n - 1], f, out);
     case AST_QUASI: return eval_quasi(core, a, f, out);

@@ -81,7 +81,7 @@ static enum gpm_status op_each(struct infer_state *x, const struct action *a, va
 
 static enum gpm_status op_assert(struct infer_state *x, const struct action *a, value *out) {
     bool truth;
-    if (!value_truth(a->args[0], &truth))
+    if (!sp_truth(a->args[0], &truth))
         return infer_error(x, DIAG_CONDITION, "assert needs a boolean, got a %s",
                            value_type_name(a->args[0]));
     value why = action_arg(a, 1);

@@ -175,8 +175,8 @@ void session_complete(struct session *s, const char *prefix, void (*each)(void *
     struct trace *t = s->infer.model->p.at[0];
     for (size_t i = 0; i < t->records.n; i++) {
         struct record *r = t->records.at[i];
-        if (r->name && !strncmp(r->name->text, prefix, n)) each(user, r->name->text);
         for (size_t j = 0; j < r->names.n; j++)
-            if (!strncmp(r->names.at[j]->text, prefix, n)) each(user, r->names.at[j]->text);
+            if (!strncmp(r->names.at[j].name->text, prefix, n))
+                each(user, r->names.at[j].name->text);
     }
 }

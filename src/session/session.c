@@ -156,7 +156,7 @@ static enum gpm_status run_for(struct session *s, const struct ast *a, struct fr
         value c;
         st = plain_eval(&s->core, a->kids[1], loop, &c);
         if (st != GPM_OK) break;
-        if (!value_truth(c, &go))
+        if (!sp_truth(c, &go))
             st = diag_raise(&s->diags, DIAG_CONDITION, a->kids[1]->span,
                             "a condition must be a boolean or a number, not a %s",
                             value_type_name(c));

@@ -16,19 +16,6 @@
 #include <math.h>
 #include <string.h>
 
-/* Operands, and the makers of procedures among them: a made procedure computes with its maker's
- * parameters. */
-static enum gpm_status ensure_all(struct trace *t, struct node *n) {
-    for (uint32_t i = 0; i < n->n_in; i++) {
-        enum gpm_status st = regen_ensure(t, n->in[i].node);
-        if (st != GPM_OK) return st;
-        struct node *maker = maker_of(n->in[i].node->val);
-        st = maker ? regen_ensure(t, maker) : GPM_OK;
-        if (st != GPM_OK) return st;
-    }
-    return GPM_OK;
-}
-
 /* The operator may have changed from primitive to compound or back. */
 static void set_linked_args(struct node *n, bool linked) {
     bool is = n->flags & NODE_LINKED_ARGS;
@@ -39,20 +26,12 @@ static void set_linked_args(struct node *n, bool linked) {
     n->flags ^= NODE_LINKED_ARGS;
 }
 
-/* The request's reference; the family's count is kept by who calls. */
+/* The request's reference (the family's count is kept by who calls), and the root as a parent. */
 static void add_family(struct node *n, struct family *f) {
     struct request *r = node_request(n);
     r->fam = mem_realloc(r->fam, (r->n_fam + 1) * sizeof *r->fam);
     r->fam[r->n_fam++] = f;
-}
-
-static enum gpm_status wrong_arity(struct trace *t, const struct ast *l, size_t n, struct span at) {
-    const struct sym *self = l->u.lambda.self;
-    size_t want = l->u.lambda.n_params;
-    diag_raise(t->core->diags, DIAG_ARITY, at, "%s takes %zu argument%s, got %zu",
-               self ? self->text : "this procedure", want, want == 1 ? "" : "s", n);
-    diag_add_label(t->core->diags, l->span, "defined here");
-    return GPM_E_USER;
+    request_add_parent(n, f->root);
 }
 
 /* A new family: body of the closure with its parameters bound to the given nodes. */
@@ -60,7 +39,7 @@ static enum gpm_status call_family(struct trace *t, struct closure *c, struct no
                                    size_t n, struct family *fam, struct tagctx *ctx,
                                    struct span at) {
     const struct ast *l = c->lambda;
-    if (n != l->u.lambda.n_params) return wrong_arity(t, l, n, at);
+    if (n != l->u.lambda.n_params) return core_wrong_arity(t->core, l, n, at);
     enum gpm_status st = core_poll(t->core, at);
     if (st != GPM_OK) return st;
     struct frame *f = family_frame(t->core, fam, c->env, n, l->u.lambda.params, l->code);
@@ -72,12 +51,20 @@ static enum gpm_status call_family(struct trace *t, struct closure *c, struct no
     return st;
 }
 
-/* Evaluation of a family failed: takes it apart again. */
-static void abandon(struct trace *t, struct family *f) {
+/* The end of the evaluation of a family that n requested: n is its first requester, or it is taken
+ * apart again. */
+static enum gpm_status request_family(struct trace *t, struct node *n, struct family *f,
+                                      enum gpm_status st) {
     f->refs = 1;
+    if (st == GPM_OK) {
+        t->structure++;
+        add_family(n, f);
+        return GPM_OK;
+    }
     if (f->own_ctx) vec_clear(&f->own_ctx->joined);
     family_drop(t, f, NULL);
     families_free_dead(t, &f, 1);
+    return st;
 }
 
 /* The parameters are bound to the operand nodes themselves: the body reads them directly, and a
@@ -89,15 +76,7 @@ static enum gpm_status apply_closure(struct trace *t, struct node *n, struct clo
     struct family *f = family_new(n->ctx);
     enum gpm_status st = call_family(t, c, args, k, f, n->ctx, node_span(n));
     if (args != small) mem_free(args);
-    if (st != GPM_OK) {
-        abandon(t, f);
-        return st;
-    }
-    f->refs = 1;
-    add_family(n, f);
-    request_add_parent(n, f->root);
-    t->structure++;
-    return GPM_OK;
+    return request_family(t, n, f, st);
 }
 
 /* Application of any procedure value to constants, as a family of its own. The constants stand
@@ -133,19 +112,14 @@ static enum gpm_status apply_memo(struct trace *t, struct node *n, struct memo_p
     for (uint32_t i = 1; i < n->n_in; i++) key.u.array->at[i - 1] = value_ref(n->in[i].node->val);
     struct memo_entry *e = memo_find(m, key);
     struct family *f = e ? e->family : NULL;
-    enum gpm_status st = GPM_OK;
-    if (f && f->building) {
-        value_unref(key);
-        return diag_raise(t->core->diags, DIAG_MEMO_LOOP, node_span(n),
-                          "this memoized call needs its own value with the same arguments");
-    }
-    struct node *maker = f ? NULL : maker_of(m->proc);
-    if (maker) st = regen_ensure(t, maker);
-    if (st != GPM_OK) {
-        value_unref(key);
-        return st;
-    }
-    if (!f) {
+    enum gpm_status st = f ? GPM_OK : regen_maker(t, m->proc);
+    if (f && f->building)
+        st = core_memo_loop(t->core, node_span(n));
+    else if (f) {
+        st = regen_ensure(t, f->root);
+        if (st == GPM_OK) family_take(t, f, n->ctx);
+        if (st == GPM_OK) add_family(n, f);
+    } else if (st == GPM_OK) {
         f = family_new(NULL);
         f->own_ctx = tagctx_new(NULL, true);
         f->memo = m;
@@ -156,18 +130,10 @@ static enum gpm_status apply_memo(struct trace *t, struct node *n, struct memo_p
         f->own_ctx->reach = tagctx_reach(n->ctx);
         st = value_call_family(t, m->proc, key.u.array->at, key.u.array->n, f, f->own_ctx, n->ast);
         f->building = false;
-        f->refs = 1;
-        t->structure++;
-        if (st != GPM_OK) abandon(t, f);
-    } else {
-        st = regen_ensure(t, f->root);
-        if (st == GPM_OK) family_take(t, f, n->ctx);
+        st = request_family(t, n, f, st);
     }
     value_unref(key);
-    if (st != GPM_OK) return st;
-    add_family(n, f);
-    request_add_parent(n, f->root);
-    return GPM_OK;
+    return st;
 }
 
 struct request_ctx {
@@ -180,28 +146,19 @@ struct request_ctx {
 static void request_one(void *ctx, value proc, const value *args, size_t n_args) {
     struct request_ctx *r = ctx;
     if (r->st != GPM_OK) return;
-    struct node *maker = maker_of(proc);
-    if (maker) r->st = regen_ensure(r->t, maker);
+    r->st = regen_maker(r->t, proc);
     if (r->st != GPM_OK) return;
     struct family *f = family_new(r->n->ctx);
     r->st = value_call_family(r->t, proc, args, n_args, f, r->n->ctx, r->n->ast);
-    if (r->st != GPM_OK) {
-        abandon(r->t, f);
-        return;
-    }
-    f->refs = 1;
-    add_family(r->n, f);
-    request_add_parent(r->n, f->root);
-    r->t->structure++;
+    r->st = request_family(r->t, r->n, f, r->st);
 }
 
 /* The output part: from the values of the families' roots, in the order of the requests. */
-static enum gpm_status output_of_requests(struct trace *t, struct node *n, struct sp_call *c,
-                                          value *out) {
+static enum gpm_status output_of_requests(struct node *n, struct sp_call *c, value *out) {
     uint32_t k = n->req ? n->req->n_fam : 0;
     value *results = NEW_ARRAY(value, k + 1);
     for (uint32_t i = 0; i < k; i++) results[i] = n->req->fam[i]->root->val;
-    enum gpm_status st = core_place(t->core, c->cls->output(c, results, k, out), node_span(n));
+    enum gpm_status st = c->cls->output(c, results, k, out);
     mem_free(results);
     return st;
 }
@@ -260,18 +217,6 @@ void node_close_over(struct trace *t, struct node *n) {
         if (i > 32 || !(fixed >> (i - 1) & 1)) close_over_value(t, n, n->in[i].node->val, 8);
 }
 
-/* core->model is the trace for as long as a row runs, so that procedures it calls see the model's
- * names. */
-static enum gpm_status simulate(struct trace *t, struct node *n, struct sp_call *c, value *out) {
-    if (!c->cls->simulate)
-        return diag_raise(t->core->diags, DIAG_ACTION_IN_MODEL, node_span(n),
-                          "%s cannot be called in a model expression", c->cls->name);
-    struct world *outer = model_enter(t);
-    enum gpm_status st = core_place(t->core, sp_simulate(c, out), node_span(n));
-    t->core->model = outer;
-    return st;
-}
-
 /* Builtins that work on nodes rather than values: references, mem, eval, environments. */
 static enum gpm_status apply_special(struct trace *t, struct node *n, struct sp_call *c,
                                      bool requests, value *out, bool *handled) {
@@ -322,16 +267,9 @@ static enum gpm_status apply_special(struct trace *t, struct node *n, struct sp_
         family_keep_code(f, a->code);
         code_unref(a->code);
         st = eval_expr(t, f, a, env, n->ctx, &f->root);
-        if (st != GPM_OK) {
-            abandon(t, f);
-            return st;
-        }
-        f->refs = 1;
-        add_family(n, f);
-        request_add_parent(n, f->root);
-        t->structure++;
-        *out = value_ref(f->root->val);
-        return GPM_OK;
+        st = request_family(t, n, f, st);
+        if (st == GPM_OK) *out = value_ref(f->root->val);
+        return st;
     }
     default: *handled = false; return GPM_OK;
     }
@@ -340,34 +278,28 @@ static enum gpm_status apply_special(struct trace *t, struct node *n, struct sp_
 /* In turn: builtins of the evaluator, rows that request and then compute from the results, rows
  * that call procedures (whose closed-over nodes must be up to date first), plain rows. */
 static enum gpm_status apply_primitive(struct trace *t, struct node *n, bool requests, value *out) {
-    struct sp_call c;
-    value small[8], *args = n->n_in <= 9 ? small : NEW_ARRAY(value, n->n_in);
-    node_call(t, n, &c, args);
-    value op = n->in[0].node->val;
-    enum gpm_status st = core_check_call(t->core, &c, op, args, c.n, node_span(n));
-    c.rng = &t->rng;
+    struct node_call k;
+    struct sp_call *c = &k.c;
     bool handled = false;
-    if (st != GPM_OK) goto out;
-    n->special = (uint8_t)core_special(op);
-    if (n->special) st = apply_special(t, n, &c, requests, out, &handled);
-    if (st != GPM_OK || handled) goto out;
-    if (c.cls->request) {
-        if (requests) {
-            struct request_ctx r = {t, n, GPM_OK};
-            st = core_place(t->core, c.cls->request(&c, request_one, &r), node_span(n));
-            if (st == GPM_OK) st = r.st;
-        }
-        if (st == GPM_OK) st = output_of_requests(t, n, &c, out);
-        goto out;
+    enum gpm_status st = call_begin_checked(t, n, &k);
+    if (st == GPM_OK) n->special = (uint8_t)core_special(n->in[0].node->val);
+    if (st == GPM_OK && n->special) st = apply_special(t, n, c, requests, out, &handled);
+    if (st != GPM_OK || handled) return call_end(t, n, &k, st);
+    if (c->cls->request) {
+        struct request_ctx r = {t, n, GPM_OK};
+        if (requests) st = c->cls->request(c, request_one, &r);
+        if (st == GPM_OK) st = r.st;
+        if (st == GPM_OK) st = output_of_requests(n, c, out);
+        return call_end(t, n, &k, st);
     }
-    if ((c.cls->flags & SP_CALLS) && requests) node_close_over(t, n);
-    for (uint32_t i = 0; (c.cls->flags & SP_CALLS) && n->req && i < n->req->n_xin && st == GPM_OK;
-         i++)
-        st = regen_ensure(t, n->req->xin[i].node);
-    if (st == GPM_OK) st = simulate(t, n, &c, out);
-out:
-    if (args != small) mem_free(args);
-    return st;
+    if (!c->cls->simulate)
+        st = diag_raise(t->core->diags, DIAG_ACTION_IN_MODEL, node_span(n),
+                        "%s cannot be called in a model expression", c->cls->name);
+    if (c->cls->flags & SP_CALLS) {
+        if (requests) node_close_over(t, n);
+        if (st == GPM_OK) st = regen_extra(t, n);
+    }
+    return call_end(t, n, &k, st == GPM_OK ? sp_simulate(c, out) : st);
 }
 
 /* A changed condition makes its branch anew even where the truth is the same: the old family is the
@@ -375,21 +307,12 @@ out:
 static enum gpm_status apply_if(struct trace *t, struct node *n, bool requests, value *out) {
     if (requests) {
         bool truth;
-        if (!value_truth(n->in[0].node->val, &truth))
-            return diag_raise(t->core->diags, DIAG_CONDITION, n->ast->kids[0]->span,
-                              "a condition must be a boolean or a number, not a %s",
-                              value_type_name(n->in[0].node->val));
-        struct frame *frame = n->req->frame;
+        enum gpm_status st = core_truth(t->core, n->in[0].node->val, n->ast->kids[0]->span, &truth);
+        if (st != GPM_OK) return st;
         struct family *f = family_new(n->ctx);
-        enum gpm_status st = eval_expr(t, f, n->ast->kids[truth ? 1 : 2], frame, n->ctx, &f->root);
-        if (st != GPM_OK) {
-            abandon(t, f);
-            return st;
-        }
-        f->refs = 1;
-        add_family(n, f);
-        request_add_parent(n, f->root);
-        t->structure++;
+        st = eval_expr(t, f, n->ast->kids[truth ? 1 : 2], n->req->frame, n->ctx, &f->root);
+        st = request_family(t, n, f, st);
+        if (st != GPM_OK) return st;
     }
     *out = value_ref(n->req->fam[0]->root->val);
     return GPM_OK;
@@ -435,19 +358,7 @@ static enum gpm_status compute(struct trace *t, struct node *n, bool requests, v
         if (st == GPM_OK) *out = value_ref(n->req->fam[0]->root->val);
         return st;
     }
-    if (!proc_class(op, NULL)) {
-        struct buf b = BUF_INIT;
-        value_print(op, &b);
-        if (b.len > 60) {
-            buf_reset(&b);
-            buf_puts(&b, "this");
-        }
-        diag_raise(t->core->diags, DIAG_NOT_PROCEDURE, node_span(n),
-                   "%s is a %s, not a procedure; it cannot be applied", b.data,
-                   value_type_name(op));
-        buf_release(&b);
-        return GPM_E_USER;
-    }
+    if (!proc_class(op, NULL)) return core_not_procedure(t->core, op, node_span(n));
     return apply_primitive(t, n, requests, out);
 }
 
@@ -458,7 +369,7 @@ enum gpm_status node_apply(struct trace *t, struct node *n, bool requests) {
     if (t->core->max_nodes && t->n_nodes > t->core->max_nodes)
         return diag_raise(t->core->diags, DIAG_LIMIT, node_span(n),
                           "the trace grew beyond the memory limit (--max-memory)");
-    enum gpm_status st = ensure_all(t, n);
+    enum gpm_status st = regen_operands(t, n);
     if (st != GPM_OK) return st;
     value v;
     st = compute(t, n, requests, &v);
@@ -479,11 +390,7 @@ enum gpm_status node_apply(struct trace *t, struct node *n, bool requests) {
         if (cls && (cls->flags & SP_MAKER)) set_maker(n->val, n);
     } else
         n->flags |= NODE_LINKED_ARGS;
-    if (!(n->flags & NODE_LINKED_OP)) {
-        for (uint32_t i = 0; i < n->n_in; i++)
-            if ((n->kind == NODE_APP && i == 0) || (n->flags & NODE_LINKED_ARGS)) link_in(n, i);
-        n->flags |= NODE_LINKED_OP;
-    }
+    if (!(n->flags & NODE_LINKED_OP)) node_link_operands(n);
     if (n->kind == NODE_TAG) tag_enter_index(t, n);
     n->flags |= NODE_ON;
     st = carry_weight(t, n);

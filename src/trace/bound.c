@@ -34,13 +34,12 @@ static enum gpm_status bound_of_choice(struct scaffold *s, struct node *n, bool 
         return GPM_OK;
     }
     if (!cls->log_bound) return unbounded(s, n, cls->name);
-    struct sp_call c;
-    value *args = NEW_ARRAY(value, n->n_in);
-    node_call(s->t, n, &c, args);
-    enum gpm_status st = cls->log_bound(&c, n->val, varying(s, n, everything), out);
-    mem_free(args);
-    return st == GPM_E_NOT_FOUND ? unbounded(s, n, cls->name)
-                                 : core_place(s->t->core, st, node_span(n));
+    struct node_call k;
+    call_begin(s->t, n, &k);
+    enum gpm_status st = cls->log_bound(&k.c, n->val, varying(s, n, everything), out);
+    bool none = st == GPM_E_NOT_FOUND;
+    st = call_end(s->t, n, &k, none ? GPM_OK : st);
+    return none ? unbounded(s, n, cls->name) : st;
 }
 
 /* The joint density of discrete data is at most 1. */

@@ -66,11 +66,12 @@ static enum gpm_status check_value(struct check *c, struct trace *t, struct node
     if (!cls || (cls->flags & (SP_RANDOM | SP_MAKER | SP_CALLS)) || cls->request || n->special ||
         !cls->simulate)
         return GPM_OK;
-    value args[16], fresh;
-    struct sp_call call;
-    if (n->n_in > 17 || (cls->flags & SP_NO_MODEL_EFFECT)) return GPM_OK;
-    node_call(t, n, &call, args);
-    if (cls->simulate(&call, &fresh) != GPM_OK) return fail(c, n, "a computation that fails");
+    value fresh;
+    struct node_call k;
+    if (cls->flags & SP_NO_MODEL_EFFECT) return GPM_OK;
+    call_begin(t, n, &k);
+    if (call_end(t, n, &k, cls->simulate(&k.c, &fresh)) != GPM_OK)
+        return fail(c, n, "a computation that fails");
     bool same = value_equal(fresh, n->val) || fresh.tag == V_BOX || fresh.tag == V_PROC;
     value_unref(fresh);
     return same ? GPM_OK : fail(c, n, "a deterministic value is stale");

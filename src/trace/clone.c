@@ -319,28 +319,17 @@ static void clone_records(struct clone *c) {
         struct record *r = t->records.at[i], *q = NEW(struct record);
         *q = *r;
         memset(&q->names, 0, sizeof q->names);
-        memset(&q->components, 0, sizeof q->components);
         q->family = map_get(&c->families, MAP_PTR(r->family));
         q->observed = value_ref(r->observed);
-        for (size_t j = 0; j < r->names.n; j++) vec_push(&q->names, r->names.at[j]);
-        for (size_t j = 0; j < r->components.n; j++) {
-            struct node *m = map_node(c, r->components.at[j]);
-            vec_push(&q->components, m);
+        for (size_t j = 0; j < r->names.n; j++) {
+            struct binding b = {r->names.at[j].name, map_node(c, r->names.at[j].node)};
+            vec_push(&q->names, b);
+            map_put(&u->globals, MAP_PTR(b.name), b.node);
         }
         vec_push(&u->records, q);
+        if (r->kind == REC_OBSERVE) map_put(&inner(u)->observations, MAP_PTR(q->family->root), q);
         if (q->label && map_get(&inner(t)->labels, MAP_PTR(q->label)) == r)
             map_put(&inner(u)->labels, MAP_PTR(q->label), q);
-    }
-    for (size_t i = 0; i < t->globals.cap; i++)
-        if (t->globals.slots[i].val)
-            map_put(&u->globals, t->globals.slots[i].key, map_node(c, t->globals.slots[i].val));
-    for (size_t i = 0; i < inner(t)->observations.cap; i++) {
-        struct observation *o = inner(t)->observations.slots[i].val;
-        if (!o) continue;
-        struct observation *p = NEW(struct observation);
-        p->root = map_node(c, o->root);
-        p->val = value_ref(o->val);
-        map_put(&inner(u)->observations, MAP_PTR(p->root), p);
     }
 }
 
@@ -352,7 +341,6 @@ struct trace *trace_clone(struct trace *t) {
     inner(u)->next_block = inner(t)->next_block;
     inner(u)->scopes_vary = inner(t)->scopes_vary;
     u->log_weight = t->log_weight;
-    inner(u)->next_record = inner(t)->next_record;
     for (size_t i = 0; i < t->records.n; i++) find_families(&c, t->records.at[i]->family);
     for (size_t i = 0; i < c.order.n; i++) raw_family(&c, c.order.at[i]);
     for (size_t i = 0; i < c.order.n; i++) fill_family(&c, c.order.at[i]);

@@ -15,8 +15,7 @@ static enum gpm_status unbound(struct trace *t, const struct ast *a) {
     VEC(const char *) names = {0};
     for (size_t i = 0; i < t->records.n; i++) {
         struct record *r = t->records.at[i];
-        if (r->name) vec_push(&names, r->name->text);
-        for (size_t j = 0; j < r->names.n; j++) vec_push(&names, r->names.at[j]->text);
+        for (size_t j = 0; j < r->names.n; j++) vec_push(&names, r->names.at[j].name->text);
     }
     enum gpm_status st = core_unbound(t->core, a->u.name.sym, a->span, names.at, names.n);
     vec_release(&names);
@@ -262,11 +261,8 @@ static enum gpm_status eval_if(struct trace *t, struct family *fam, const struct
     if (st != GPM_OK) return st;
     if (cond->kind == NODE_CONST) { /* decided for good: no node */
         bool truth;
-        if (!value_truth(cond->val, &truth))
-            return diag_raise(t->core->diags, DIAG_CONDITION, a->kids[0]->span,
-                              "a condition must be a boolean or a number, not a %s",
-                              value_type_name(cond->val));
-        return eval_expr(t, fam, a->kids[truth ? 1 : 2], f, ctx, out);
+        st = core_truth(t->core, cond->val, a->kids[0]->span, &truth);
+        return st == GPM_OK ? eval_expr(t, fam, a->kids[truth ? 1 : 2], f, ctx, out) : st;
     }
     struct node *n = node_new(t, fam, NODE_IF, a, 1);
     n->ctx = ctx;
@@ -307,22 +303,29 @@ static enum gpm_status eval_tag(struct trace *t, struct family *fam, const struc
 }
 
 /* Each name is a node of its own, so that who reads one part does not depend on the others. */
-static enum gpm_status bind_components(struct trace *t, struct family *fam, const struct ast *let,
-                                       struct node *package, struct frame *f) {
-    size_t len, want = let->u.bind.n_names;
-    if (!seq_length(package->val, &len) || len != want)
-        return diag_raise(t->core->diags, DIAG_VALUES_COUNT, let->kids[0]->span,
-                          "%zu names are bound to %zu values", want,
-                          seq_is(package->val) ? len : 1);
-    for (uint32_t i = 0; i < want; i++) {
-        struct node *n = node_new(t, fam, NODE_COMPONENT, let->kids[0], 1);
-        n->in[0].node = package;
-        node_request(n)->index = i;
-        enum gpm_status st = node_apply(t, n, true);
+enum gpm_status eval_components(struct trace *t, struct family *fam, const struct ast *a,
+                                struct node *package, size_t n, struct node **out) {
+    size_t len;
+    if (!seq_length(package->val, &len) || len != n)
+        return core_wrong_parts(t->core, package->val, n, a->span);
+    for (uint32_t i = 0; i < n; i++) {
+        out[i] = node_new(t, fam, NODE_COMPONENT, a, 1);
+        out[i]->in[0].node = package;
+        node_request(out[i])->index = i;
+        enum gpm_status st = node_apply(t, out[i], true);
         if (st != GPM_OK) return st;
-        f->s[let->u.bind.slot + i].node = n;
     }
     return GPM_OK;
+}
+
+static enum gpm_status bind_components(struct trace *t, struct family *fam, const struct ast *let,
+                                       struct node *package, struct frame *f) {
+    size_t n = let->u.bind.n_names;
+    struct node **parts = NEW_ARRAY(struct node *, n);
+    enum gpm_status st = eval_components(t, fam, let->kids[0], package, n, parts);
+    for (size_t i = 0; st == GPM_OK && i < n; i++) f->s[let->u.bind.slot + i].node = parts[i];
+    mem_free(parts);
+    return st;
 }
 
 /* letrec: a slot that is read before its turn is an error (`unset`); closures may mention it

@@ -50,10 +50,6 @@ static void give(struct grad *g, struct node *n, value d_taken) {
     value_unref(d_taken);
 }
 
-static void give_args(struct grad *g, struct node *n, value *dargs) {
-    for (uint32_t i = 1; i < n->n_in; i++) give(g, n->in[i].node, dargs[i - 1]);
-}
-
 static enum gpm_status no_gradient(struct grad *g, struct node *n, const char *what) {
     const struct sp_class *cls = node_class(n);
     struct diags *d = g->t->core->diags;
@@ -63,31 +59,29 @@ static enum gpm_status no_gradient(struct grad *g, struct node *n, const char *w
     return GPM_E_USER;
 }
 
-/* A row's function on the call that computes n. */
+/* A row's function on the call that computes n, and a place for the adjoints of its arguments. */
 struct grad_call {
-    struct sp_call c;
-    value *args, *dargs;
-    struct world *outer;
+    struct node_call k;
+    value *dargs;
 };
 
-static void call_begin(struct grad *g, struct node *n, struct grad_call *k) {
-    k->args = NEW_ARRAY(value, n->n_in);
+static struct sp_call *grad_begin(struct grad *g, struct node *n, struct grad_call *k) {
     k->dargs = NEW_ARRAY(value, n->n_in);
     for (uint32_t i = 0; i < n->n_in; i++) k->dargs[i] = NIL;
-    node_call(g->t, n, &k->c, k->args);
-    k->outer = model_enter(g->t);
+    call_begin(g->t, n, &k->k);
+    return &k->k.c;
 }
 
-static enum gpm_status call_end(struct grad *g, struct node *n, struct grad_call *k,
+static enum gpm_status grad_end(struct grad *g, struct node *n, struct grad_call *k,
                                 enum gpm_status st) {
-    g->t->core->model = k->outer;
-    if (st == GPM_OK)
-        give_args(g, n, k->dargs);
-    else
-        for (uint32_t i = 1; i < n->n_in; i++) value_unref(k->dargs[i - 1]);
-    mem_free(k->args);
+    st = call_end(g->t, n, &k->k, st);
+    for (uint32_t i = 1; i < n->n_in; i++)
+        if (st == GPM_OK)
+            give(g, n->in[i].node, k->dargs[i - 1]);
+        else
+            value_unref(k->dargs[i - 1]);
     mem_free(k->dargs);
-    return core_place(g->t->core, st, node_span(n));
+    return st;
 }
 
 /* Does any operand have a place for an adjoint? If none, a density need not have a gradient. */
@@ -108,8 +102,8 @@ static enum gpm_status density(struct grad *g, struct node *n, value *dv) {
     enum gpm_status st = node_unincorporate(g->t, n);
     if (st != GPM_OK) return st;
     struct grad_call k;
-    call_begin(g, n, &k);
-    st = call_end(g, n, &k, cls->grad_density(&k.c, n->val, dv, k.dargs));
+    struct sp_call *c = grad_begin(g, n, &k);
+    st = grad_end(g, n, &k, cls->grad_density(c, n->val, dv, k.dargs));
     if (inside) {
         enum gpm_status back = node_incorporate(g->t, n);
         if (st == GPM_OK) st = back;
@@ -123,8 +117,8 @@ static enum gpm_status maker(struct grad *g, struct node *n) {
     const struct sp_aaa *aaa = node_class(n)->aaa;
     if (!aaa->gradient) return no_gradient(g, n, " of the density of its data");
     struct grad_call k;
-    call_begin(g, n, &k);
-    enum gpm_status st = aaa->gradient(&k.c, first_made(n->val)->state->data, k.dargs);
+    struct sp_call *c = grad_begin(g, n, &k);
+    enum gpm_status st = aaa->gradient(c, first_made(n->val)->state->data, k.dargs);
     bool hidden = false; /* a parameter that acts through a procedure */
     for (uint32_t i = 1; i < n->n_in && st == GPM_OK; i++) {
         if (!is_absent(k.dargs[i - 1])) continue;
@@ -133,7 +127,7 @@ static enum gpm_status maker(struct grad *g, struct node *n) {
     }
     for (uint32_t i = 0; n->req && i < n->req->n_xin; i++)
         hidden |= adjoint_of(g, n->req->xin[i].node) != NULL;
-    st = call_end(g, n, &k, st);
+    st = grad_end(g, n, &k, st);
     return st == GPM_OK && hidden ? no_gradient(g, n, " through a procedure of the model") : st;
 }
 
@@ -148,8 +142,8 @@ static enum gpm_status deterministic(struct grad *g, struct node *n, value d) {
         return smooth ? no_gradient(g, n, "") : GPM_OK;
     }
     struct grad_call k;
-    call_begin(g, n, &k);
-    return call_end(g, n, &k, cls->grad_simulate(&k.c, n->val, d, k.dargs));
+    struct sp_call *c = grad_begin(g, n, &k);
+    return grad_end(g, n, &k, cls->grad_simulate(c, n->val, d, k.dargs));
 }
 
 static enum gpm_status requesting(struct grad *g, struct node *n, const struct sp_class *cls,
@@ -162,17 +156,15 @@ static enum gpm_status requesting(struct grad *g, struct node *n, const struct s
     if (!cls->grad_output) return no_gradient(g, n, "");
     value *results = NEW_ARRAY(value, k);
     for (uint32_t i = 0; i < k; i++) results[i] = NIL;
-    struct sp_call c;
-    value *args = NEW_ARRAY(value, n->n_in);
-    node_call(g->t, n, &c, args);
-    enum gpm_status st = core_place(g->t->core, cls->grad_output(&c, k, d, results), node_span(n));
+    struct node_call call;
+    call_begin(g->t, n, &call);
+    enum gpm_status st = call_end(g->t, n, &call, cls->grad_output(&call.c, k, d, results));
     for (uint32_t i = 0; i < k; i++) {
         if (st == GPM_OK)
             give(g, n->req->fam[i]->root, results[i]);
         else
             value_unref(results[i]);
     }
-    mem_free(args);
     mem_free(results);
     return st;
 }

@@ -44,18 +44,14 @@ enum step { STEP_OUT, STEP_DENSITY, STEP_IN };
 /* One step of an application on a copy of its statistics. */
 static enum gpm_status step_on(struct trace *t, struct node *n, void *data, enum step step,
                                double *logp) {
-    struct sp_call c;
-    value *args = NEW_ARRAY(value, n->n_in);
-    node_call(t, n, &c, args);
-    c.state = data;
-    c.observed = n->flags & NODE_AS_DATA;
-    struct world *outer = model_enter(t);
-    enum gpm_status st = step == STEP_OUT  ? c.cls->unincorporate(&c, n->val)
-                         : step == STEP_IN ? c.cls->incorporate(&c, n->val)
-                                           : c.cls->log_density(&c, n->val, logp);
-    t->core->model = outer;
-    mem_free(args);
-    return core_place(t->core, st, node_span(n));
+    struct node_call k;
+    call_begin(t, n, &k);
+    k.c.state = data;
+    k.c.observed = n->flags & NODE_AS_DATA;
+    return call_end(t, n, &k,
+                    step == STEP_OUT  ? k.c.cls->unincorporate(&k.c, n->val)
+                    : step == STEP_IN ? k.c.cls->incorporate(&k.c, n->val)
+                                      : k.c.cls->log_density(&k.c, n->val, logp));
 }
 
 /* The data of one maker taken out of a copy of its statistics and put in again one by one:

@@ -107,13 +107,15 @@ void request_clear_parents_keep(struct node *n) {
 
 /* A compound call is no child of its operands (NODE_LINKED_ARGS is off): the body's nodes read them
  * themselves, and a change must reach those alone. */
+void node_link_operands(struct node *n) {
+    uint32_t end = n->flags & NODE_LINKED_ARGS ? n->n_in : n->kind == NODE_APP;
+    for (uint32_t i = 0; i < end; i++) link_in(n, i);
+    n->flags |= NODE_LINKED_OP;
+}
+
 void node_link_all(struct node *n) {
     if (n->flags & NODE_FROZEN) return;
-    for (uint32_t i = 0; i < n->n_in; i++) {
-        bool is_op = n->kind == NODE_APP && i == 0;
-        if (is_op || (n->flags & NODE_LINKED_ARGS)) link_in(n, i);
-    }
-    n->flags |= NODE_LINKED_OP;
+    node_link_operands(n);
     for (uint32_t i = 0; n->req && i < n->req->n_xin; i++) link_in(n, XIN | i);
 }
 
@@ -186,45 +188,44 @@ bool node_is_stateful(const struct node *n) {
     return cls && cls->incorporate;
 }
 
-/* Arguments are borrowed from the operand nodes: args must be gone before any of those changes. */
-void node_call(struct trace *t, struct node *n, struct sp_call *c, value *args) {
+void call_begin(struct trace *t, struct node *n, struct node_call *k) {
 #ifdef GPMEM_CHECKS
-    assert(!inner(t)->flats ||
-           !inner(t)->flat_hooks->is_ahead(t)); /* it would read what is out of date */
+    assert(!inner(t)->flats || !inner(t)->flat_hooks->is_ahead(t)); /* reads what is out of date */
 #endif
+    struct sp_call *c = &k->c;
+    k->args = n->n_in <= COUNT_OF(k->small) + 1 ? k->small : NEW_ARRAY(value, n->n_in);
+    for (uint32_t i = 1; i < n->n_in; i++) k->args[i - 1] = n->in[i].node->val;
+    *c = (struct sp_call){.args = k->args,
+                          .n = n->n_in - 1,
+                          .rng = &t->rng,
+                          .diags = t->core->diags,
+                          .host = &t->core->host,
+                          .observed = n->flags & NODE_OBSERVED};
     c->cls = proc_class(n->in[0].node->val, &c->state);
-    c->n = n->n_in - 1;
-    for (size_t i = 0; i < c->n; i++) args[i] = n->in[i + 1].node->val;
-    c->args = args;
-    c->rng = &t->rng;
-    c->diags = t->core->diags;
-    c->host = &t->core->host;
-    c->observed = n->flags & NODE_OBSERVED;
+    k->outer = model_enter(t);
 }
 
-/* The arguments of a call by row, on the C stack where there are few. */
-#define CALL_ARGS(n)                                                                               \
-    value args_small_[8], *args = (n)->n_in <= 9 ? args_small_ : NEW_ARRAY(value, (n)->n_in)
-#define CALL_DONE() (args != args_small_ ? mem_free(args) : (void)0)
+enum gpm_status call_begin_checked(struct trace *t, struct node *n, struct node_call *k) {
+    call_begin(t, n, k);
+    return core_check_call(t->core, &k->c, n->in[0].node->val, k->args, k->c.n, node_span(n));
+}
+
+enum gpm_status call_end(struct trace *t, struct node *n, struct node_call *k, enum gpm_status st) {
+    t->core->model = k->outer;
+    if (k->args != k->small) mem_free(k->args);
+    return core_place(t->core, st, node_span(n));
+}
 
 /* log p(v | arguments, statistics as they are). -inf is an answer; NaN is an error, raised here
- * where it appears. core->model: rows that call procedures of the model evaluate them in this
- * trace. */
+ * where it appears. */
 enum gpm_status node_density(struct trace *t, struct node *n, value v, double *out) {
-    struct sp_call c;
-    CALL_ARGS(n);
-    node_call(t, n, &c, args);
-    struct world *outer = model_enter(t);
-    enum gpm_status st = core_check_call(t->core, &c, n->in[0].node->val, args, c.n, node_span(n));
-    if (st == GPM_OK) {
-        c.rng = &t->rng;
-        st = core_place(t->core, c.cls->log_density(&c, v, out), node_span(n));
-    }
-    t->core->model = outer;
-    CALL_DONE();
+    struct node_call k;
+    enum gpm_status st = call_begin_checked(t, n, &k);
+    if (st == GPM_OK) st = k.c.cls->log_density(&k.c, v, out);
+    st = call_end(t, n, &k, st);
     if (st == GPM_OK && *out != *out)
         st = diag_raise(t->core->diags, DIAG_NAN, node_span(n), "the log density of %s is NaN",
-                        c.cls->name);
+                        k.c.cls->name);
     return st;
 }
 
@@ -242,19 +243,13 @@ enum gpm_status node_logp(struct trace *t, struct node *n, double *out) {
 /* In or out of the statistics of the procedure that n applies. What went in as an observation must
  * leave as one (NODE_AS_DATA), even where the observation is gone by then. */
 static enum gpm_status statistics(struct trace *t, struct node *n, bool in) {
-    struct sp_call c;
-    CALL_ARGS(n);
-    node_call(t, n, &c, args);
+    struct node_call k;
+    call_begin(t, n, &k);
     enum gpm_status st = GPM_OK;
-    if (!in) c.observed = n->flags & NODE_AS_DATA; /* as it went in */
-    if (c.cls && c.cls->incorporate) {
-        struct world *outer = model_enter(t);
-        st = in ? c.cls->incorporate(&c, n->val) : c.cls->unincorporate(&c, n->val);
-        t->core->model = outer;
-        st = core_place(t->core, st, node_span(n));
-    }
-    CALL_DONE();
-    return st;
+    if (!in) k.c.observed = n->flags & NODE_AS_DATA;
+    if (k.c.cls && k.c.cls->incorporate)
+        st = in ? k.c.cls->incorporate(&k.c, n->val) : k.c.cls->unincorporate(&k.c, n->val);
+    return call_end(t, n, &k, st);
 }
 
 enum gpm_status node_incorporate(struct trace *t, struct node *n) {
@@ -284,32 +279,24 @@ enum gpm_status node_unincorporate(struct trace *t, struct node *n) {
 }
 
 enum gpm_status node_support(struct trace *t, struct node *n, struct sp_support *out) {
-    struct sp_call c;
-    CALL_ARGS(n);
-    node_call(t, n, &c, args);
-    enum gpm_status st = GPM_OK;
-    if (c.cls->support)
-        st = core_place(t->core, c.cls->support(&c, out), node_span(n));
-    else
-        *out = (struct sp_support){c.cls->flags & SP_DISCRETE ? SUPPORT_DISCRETE : SUPPORT_OTHER, 0,
-                                   0};
-    CALL_DONE();
-    return st;
+    struct node_call k;
+    call_begin(t, n, &k);
+    const struct sp_class *cls = k.c.cls;
+    *out = (struct sp_support){cls->flags & SP_DISCRETE ? SUPPORT_DISCRETE : SUPPORT_OTHER, 0, 0};
+    return call_end(t, n, &k, cls->support ? cls->support(&k.c, out) : GPM_OK);
 }
 
 enum gpm_status node_enumerate(struct trace *t, struct node *n, value **vals, size_t *count) {
-    struct sp_call c;
-    CALL_ARGS(n);
-    node_call(t, n, &c, args);
-    enum gpm_status st;
-    if (!c.cls->enumerate) {
-        st = diag_raise(t->core->diags, DIAG_NOT_ENUMERABLE, node_span(n),
-                        "the values of %s cannot be enumerated", c.cls->name);
+    const struct sp_class *cls = node_class(n);
+    if (!cls->enumerate) {
+        diag_raise(t->core->diags, DIAG_NOT_ENUMERABLE, node_span(n),
+                   "the values of %s cannot be enumerated", cls->name);
         diag_set_help(t->core->diags,
                       "gibbs and emap need discrete choices with finitely many values; "
                       "mh, slice or hmc move continuous ones");
-    } else
-        st = core_place(t->core, c.cls->enumerate(&c, vals, count), node_span(n));
-    CALL_DONE();
-    return st;
+        return GPM_E_USER;
+    }
+    struct node_call k;
+    call_begin(t, n, &k);
+    return call_end(t, n, &k, cls->enumerate(&k.c, vals, count));
 }

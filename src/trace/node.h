@@ -117,11 +117,6 @@ struct membership {
         uint32_t pos;
     } in[];
 };
-struct observation {
-    struct node *root;
-    value val;
-};
-
 /* Compiled steps (flat/flat.h, the layer above). The trace is true except for flats that are ahead
  * of it; `settle` writes what they left. */
 struct flat;
@@ -136,10 +131,10 @@ struct flat_hooks {
 struct inner {
     struct trace view;
     struct map labels;       /* sym -> record */
-    struct map observations; /* root node -> struct observation* */
+    struct map observations; /* root node -> record */
     struct scaffold *active; /* between detach and accept */
     struct scaffold *spare;  /* one that is not in use, or NULL */
-    uint64_t next_seq, next_block, next_record;
+    uint64_t next_seq, next_block;
     uint32_t ctx_visit;
     bool scopes_vary;    /* a tag has changed its scope: their bits say nothing */
     struct pool pool;    /* nodes and flats */
@@ -187,6 +182,9 @@ enum gpm_status eval_expr(struct trace *t, struct family *fam, const struct ast 
 /* A new family evaluating `a`; on failure everything is undone. */
 enum gpm_status eval_family(struct trace *t, const struct ast *a, struct frame *f,
                             struct tagctx *ctx, struct family **out) GPM_MUST_USE;
+/* n nodes of the family for the components of a package. */
+enum gpm_status eval_components(struct trace *t, struct family *fam, const struct ast *a,
+                                struct node *package, size_t n, struct node **out) GPM_MUST_USE;
 /* Computes a node's value from its parents, with requests; registers and incorporates it.
  * `requests`: evaluate requests anew (else only the output is computed again). */
 enum gpm_status node_apply(struct trace *t, struct node *n, bool requests) GPM_MUST_USE;
@@ -218,6 +216,7 @@ static inline struct world *model_enter(struct trace *t) {
 
 /* Pieces of on and off. */
 void node_link_all(struct node *n);
+void node_link_operands(struct node *n);
 void node_unlink_all(struct node *n);
 void choice_add(struct trace *t, struct node *n);
 void choice_remove(struct trace *t, struct node *n);
@@ -226,12 +225,29 @@ enum gpm_status node_incorporate(struct trace *t, struct node *n);
  * zero until it leaves; one that cannot hold it does without. */
 enum gpm_status node_incorporate_impossible(struct trace *t, struct node *n);
 enum gpm_status node_unincorporate(struct trace *t, struct node *n);
-/* The call that computes a primitive application. args must hold n_in - 1 values. */
-void node_call(struct trace *t, struct node *n, struct sp_call *c, value *args);
+/* A call of the row that computes n. Its arguments are borrowed from the operand nodes, so it ends
+ * before any of those changes. */
+struct node_call {
+    struct sp_call c;
+    struct world *outer;
+    value *args, small[8];
+};
+void call_begin(struct trace *t, struct node *n, struct node_call *k);
+/* The same, and checks the arguments; ends by call_end whatever it gives. */
+enum gpm_status call_begin_checked(struct trace *t, struct node *n,
+                                   struct node_call *k) GPM_MUST_USE;
+/* st: of the row's function. Places its diagnostic. */
+enum gpm_status call_end(struct trace *t, struct node *n, struct node_call *k,
+                         enum gpm_status st) GPM_MUST_USE;
 bool node_is_stateful(const struct node *n); /* its procedure keeps statistics */
 enum gpm_status node_density(struct trace *t, struct node *n, value v, double *out) GPM_MUST_USE;
-/* During regen: makes sure that a node that is being rebuilt has its new value. */
+/* During regen: makes sure that a node that is being rebuilt has its new value; the maker of a made
+ * procedure; a node's operands with the makers of procedures among them (a made procedure computes
+ * with its maker's parameters); its extra parents. */
 enum gpm_status regen_ensure(struct trace *t, struct node *n) GPM_MUST_USE;
+enum gpm_status regen_maker(struct trace *t, value proc) GPM_MUST_USE;
+enum gpm_status regen_operands(struct trace *t, struct node *n) GPM_MUST_USE;
+enum gpm_status regen_extra(struct trace *t, struct node *n) GPM_MUST_USE;
 /* A deterministic application that records data (f_compute) weighs in with its density when a
  * proposal takes it out (after unincorporating) or puts it in (before incorporating). */
 enum gpm_status carry_weight(struct trace *t, struct node *n) GPM_MUST_USE;
@@ -258,7 +274,6 @@ struct node *chase(struct node *n); /* the node an expression's value comes from
 /* Carries the new value of n to those of its children that have been computed already; an error
  * where one of them is random or makes requests, unless the value goes back to what it was. */
 enum gpm_status observation_propagate(struct trace *t, struct node *n, bool back) GPM_MUST_USE;
-struct observation *observation_of(struct trace *t, struct node *root);
 /* A value given from outside (observed, forced, proposed) as the choice's own draws are: true for
  * 1, a vector for a list of numbers. *out owned. The node holds a draw. */
 enum gpm_status node_given_value(struct trace *t, struct node *n, value v, value *out) GPM_MUST_USE;

@@ -63,10 +63,6 @@ enum gpm_status observation_end(struct trace *t, struct node *root, struct span 
     return GPM_OK;
 }
 
-struct observation *observation_of(struct trace *t, struct node *root) {
-    return map_get(&inner(t)->observations, MAP_PTR(root));
-}
-
 /* A pair that f_compute has recorded leaves the table, and its density the weight, before the value
  * is computed again. */
 static enum gpm_status take_out_record(struct trace *t, struct node *n) {

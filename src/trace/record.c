@@ -23,7 +23,6 @@ struct trace *trace_new(struct session_core *core, struct rng rng) {
 
 static void record_free(struct record *r) {
     vec_release(&r->names);
-    vec_release(&r->components);
     value_unref(r->observed);
     mem_free(r);
 }
@@ -40,12 +39,6 @@ void trace_free(struct trace *t) {
         struct record *r = t->records.at[i];
         drop_family(t, r->family);
         record_free(r);
-    }
-    for (size_t i = 0; i < inner(t)->observations.cap; i++) {
-        struct observation *o = inner(t)->observations.slots[i].val;
-        if (!o) continue;
-        value_unref(o->val);
-        mem_free(o);
     }
     map_release(&inner(t)->observations);
     vec_release(&t->records);
@@ -87,7 +80,6 @@ static struct record *add_record(struct trace *t, enum record_kind kind, struct 
     r->label = label;
     r->family = f;
     r->span = at;
-    r->id = inner(t)->next_record++;
     vec_push(&t->records, r);
     if (label) map_put(&inner(t)->labels, MAP_PTR(label), r);
     return r;
@@ -101,31 +93,13 @@ static enum gpm_status check_names(struct trace *t, struct sym *const *names, si
                    names[i]->text);
         for (size_t j = 0; j < t->records.n; j++) {
             struct record *r = t->records.at[j];
-            if (r->name == names[i]) diag_add_label(t->core->diags, r->span, "first assumed here");
+            for (size_t k = 0; k < r->names.n; k++)
+                if (r->names.at[k].name == names[i])
+                    diag_add_label(t->core->diags, r->span, "first assumed here");
         }
         diag_set_help(t->core->diags, "choose another name, or forget(quote(%s)) first",
                       names[i]->text);
         return GPM_E_USER;
-    }
-    return GPM_OK;
-}
-
-/* assume (a, b) = e: e is evaluated once, each name is a node for its component. */
-static enum gpm_status assume_components(struct trace *t, struct sym *const *names, size_t n,
-                                         struct family *f, const struct ast *ast,
-                                         struct record *r) {
-    size_t len;
-    if (!seq_length(f->root->val, &len) || len != n)
-        return diag_raise(t->core->diags, DIAG_VALUES_COUNT, ast->span,
-                          "%zu names are bound to %zu values", n, seq_is(f->root->val) ? len : 1);
-    for (size_t i = 0; i < n; i++) {
-        struct node *c = node_new(t, f, NODE_COMPONENT, ast, 1);
-        c->in[0].node = f->root;
-        node_request(c)->index = (uint32_t)i;
-        enum gpm_status st = node_apply(t, c, true);
-        if (st != GPM_OK) return st;
-        vec_push(&r->names, names[i]);
-        vec_push(&r->components, c);
     }
     return GPM_OK;
 }
@@ -140,8 +114,7 @@ static void undo_record(struct trace *t, struct record *r) {
         }
     if (r->label && trace_find_record(t, r->label) == r)
         map_del(&inner(t)->labels, MAP_PTR(r->label));
-    if (r->name) map_del(&t->globals, MAP_PTR(r->name));
-    for (size_t i = 0; i < r->names.n; i++) map_del(&t->globals, MAP_PTR(r->names.at[i]));
+    for (size_t i = 0; i < r->names.n; i++) map_del(&t->globals, MAP_PTR(r->names.at[i].name));
     drop_family(t, r->family);
     record_free(r);
 }
@@ -155,19 +128,20 @@ enum gpm_status trace_assume(struct trace *t, struct sym *const *names, size_t n
     if (st == GPM_OK) st = eval_family(t, ast, frame, NULL, &f);
     if (st != GPM_OK) return st;
     struct record *r = add_record(t, REC_ASSUME, label, f, ast->span);
-    if (n == 1) {
-        r->name = names[0];
-        map_put(&t->globals, MAP_PTR(names[0]), f->root);
-    } else {
-        st = assume_components(t, names, n, f, ast, r);
-        if (st != GPM_OK) {
-            undo_record(t, r);
-            return st;
-        }
-        for (size_t i = 0; i < n; i++) map_put(&t->globals, MAP_PTR(names[i]), r->components.at[i]);
+    struct node **parts = NEW_ARRAY(struct node *, n);
+    parts[0] = f->root;
+    /* assume (a, b) = e: e is evaluated once, each name is a node for its component */
+    if (n > 1) st = eval_components(t, f, ast, f->root, n, parts);
+    for (size_t i = 0; st == GPM_OK && i < n; i++) {
+        vec_push(&r->names, ((struct binding){names[i], parts[i]}));
+        map_put(&t->globals, MAP_PTR(names[i]), parts[i]);
     }
-    *out = value_ref(f->root->val);
-    return GPM_OK;
+    mem_free(parts);
+    if (st == GPM_OK)
+        *out = value_ref(f->root->val);
+    else
+        undo_record(t, r);
+    return st;
 }
 
 /* The value leaves the trace as it is now; the record keeps the expression up to date for report.
@@ -292,14 +266,10 @@ enum gpm_status trace_observe(struct trace *t, struct sym *label, const struct a
         return st;
     }
     struct record *r = add_record(t, REC_OBSERVE, label, f, ast->span);
-    v = chase(f->root)->val; /* as the procedure gives it */
-    r->observed = value_ref(v);
+    r->observed = value_ref(chase(f->root)->val); /* as the procedure gives it */
     r->weight = *weight;
     f->root->flags |= NODE_OBS_ROOT;
-    struct observation *o = NEW(struct observation);
-    o->root = f->root;
-    o->val = value_ref(v);
-    map_put(&inner(t)->observations, MAP_PTR(f->root), o);
+    map_put(&inner(t)->observations, MAP_PTR(f->root), r);
     return GPM_OK;
 }
 
@@ -328,9 +298,7 @@ static enum gpm_status unobserve(struct trace *t, struct record *r, double *weig
     if (st != GPM_OK) return st;
     choice_add(t, end);
     root->flags &= (uint16_t)~NODE_OBS_ROOT;
-    struct observation *o = map_del(&inner(t)->observations, MAP_PTR(root));
-    value_unref(o->val);
-    mem_free(o);
+    map_del(&inner(t)->observations, MAP_PTR(root));
     return GPM_OK;
 }
 
@@ -399,7 +367,7 @@ enum gpm_status trace_freeze(struct trace *t, struct sym *label, struct span at)
         struct node *n = f->nodes.at[i];
         if (n->kind == NODE_CONST || !(n->flags & NODE_ON)) continue;
         bool bound = n == f->root;
-        for (size_t j = 0; j < r->components.n; j++) bound |= r->components.at[j] == n;
+        for (size_t j = 0; j < r->names.n; j++) bound |= r->names.at[j].node == n;
         if (!bound && n->n_out) continue; /* read through a closure */
         node_off(t, n);
         if (n->req)

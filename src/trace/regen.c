@@ -165,21 +165,25 @@ enum gpm_status scaffold_detach(struct scaffold *s, enum scaffold_mode mode, dou
 
 /* Regen. */
 
-/* Everything that a density or an output reads: operands, the makers of procedures among them
- * (their parameters must be the new ones), roots of families that stay. */
-static enum gpm_status regen_parents(struct scaffold *s, struct node *n) {
-    for (uint32_t i = 0; i < n->n_in; i++) {
-        enum gpm_status st = regen_ensure(s->t, n->in[i].node);
-        if (st != GPM_OK) return st;
-        struct node *maker = maker_of(n->in[i].node->val);
-        st = maker ? regen_ensure(s->t, maker) : GPM_OK;
-        if (st != GPM_OK) return st;
+enum gpm_status regen_maker(struct trace *t, value proc) {
+    struct node *maker = maker_of(proc);
+    return maker ? regen_ensure(t, maker) : GPM_OK;
+}
+
+enum gpm_status regen_operands(struct trace *t, struct node *n) {
+    enum gpm_status st = GPM_OK;
+    for (uint32_t i = 0; i < n->n_in && st == GPM_OK; i++) {
+        st = regen_ensure(t, n->in[i].node);
+        if (st == GPM_OK) st = regen_maker(t, n->in[i].node->val);
     }
-    for (uint32_t i = 0; n->req && i < n->req->n_xin; i++) {
-        enum gpm_status st = regen_ensure(s->t, n->req->xin[i].node);
-        if (st != GPM_OK) return st;
-    }
-    return GPM_OK;
+    return st;
+}
+
+enum gpm_status regen_extra(struct trace *t, struct node *n) {
+    enum gpm_status st = GPM_OK;
+    for (uint32_t i = 0; n->req && i < n->req->n_xin && st == GPM_OK; i++)
+        st = regen_ensure(t, n->req->xin[i].node);
+    return st;
 }
 
 static void add_weight(struct scaffold *s, struct entry *e, double w) {
@@ -246,12 +250,9 @@ static enum gpm_status regen_d(struct scaffold *s, struct entry *e) {
 
 /* A maker whose closures are others now depends on what those close over. */
 static enum gpm_status close_over_anew(struct scaffold *s, struct node *n, bool before) {
-    enum gpm_status st = GPM_OK;
     node_close_over(s->t, n);
     if (before || n->req) s->t->structure++;
-    for (uint32_t i = 0; n->req && i < n->req->n_xin && st == GPM_OK; i++)
-        st = regen_ensure(s->t, n->req->xin[i].node);
-    return st;
+    return regen_extra(s->t, n);
 }
 
 /* Back to the links of before: without the new ones, with the old ones where they are given. */
@@ -268,25 +269,16 @@ static void close_over_old(struct node *n, struct request *old) {
  * them, gives the joint density of the data, and keeps the old ones in the token for undo. */
 static enum gpm_status regen_m(struct scaffold *s, struct entry *e) {
     struct node *n = e->n;
-    struct trace *t = s->t;
-    struct sp_call c;
+    struct node_call k;
+    double joint = 0;
     if (e->requests) {
         enum gpm_status closed = close_over_anew(s, n, e->old_req);
         if (closed != GPM_OK) return closed;
     }
-    value *args = NEW_ARRAY(value, n->n_in);
-    node_call(t, n, &c, args);
-    enum gpm_status st = core_check_call(t->core, &c, n->in[0].node->val, args, c.n, node_span(n));
-    double joint = 0;
-    if (st == GPM_OK) {
-        struct world *outer = model_enter(t);
-        c.rng = &t->rng;
-        st = c.cls->aaa->remake(&c, maker_state(n)->data, &e->token, &joint);
-        t->core->model = outer;
-        st = core_place(t->core, st, node_span(n));
-        e->remade = st == GPM_OK;
-    }
-    mem_free(args);
+    enum gpm_status st = call_begin_checked(s->t, n, &k);
+    if (st == GPM_OK) st = k.c.cls->aaa->remake(&k.c, maker_state(n)->data, &e->token, &joint);
+    st = call_end(s->t, n, &k, st);
+    e->remade = st == GPM_OK;
     if (st == GPM_OK) add_weight(s, e, joint);
     return st;
 }
@@ -309,7 +301,11 @@ enum gpm_status regen_entry(struct scaffold *s, uint32_t i) {
     if (e->done) return GPM_OK;
     e->done = true;
     e->drawn = 0;
-    enum gpm_status st = e->role == ROLE_D && e->requests ? GPM_OK : regen_parents(s, e->n);
+    enum gpm_status st = GPM_OK;
+    if (e->role != ROLE_D || !e->requests) {
+        st = regen_operands(s->t, e->n);
+        if (st == GPM_OK) st = regen_extra(s->t, e->n);
+    }
     if (st != GPM_OK) {
         e->done = false;
         return st;

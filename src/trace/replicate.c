@@ -22,21 +22,15 @@ struct replicate {
 enum how { DRAW, JOIN, LEAVE };
 
 static enum gpm_status call_once(struct trace *t, struct node *end, enum how how, value *v) {
-    struct sp_call c;
-    value *args = NEW_ARRAY(value, end->n_in);
-    node_call(t, end, &c, args);
-    enum gpm_status st =
-        core_check_call(t->core, &c, end->in[0].node->val, args, c.n, node_span(end));
-    struct world *outer = model_enter(t);
-    c.rng = &t->rng;
-    if (st == GPM_OK && how == DRAW) {
-        st = c.cls->replicate ? c.cls->replicate(&c, v) : sp_simulate(&c, v);
-    } else if (st == GPM_OK) {
-        st = how == JOIN ? c.cls->incorporate(&c, *v) : c.cls->unincorporate(&c, *v);
-    }
-    t->core->model = outer;
-    mem_free(args);
-    return core_place(t->core, st, node_span(end));
+    struct node_call k;
+    enum gpm_status st = call_begin_checked(t, end, &k);
+    const struct sp_class *cls = k.c.cls;
+    if (st == GPM_OK)
+        st = how == JOIN      ? cls->incorporate(&k.c, *v)
+             : how == LEAVE   ? cls->unincorporate(&k.c, *v)
+             : cls->replicate ? cls->replicate(&k.c, v)
+                              : sp_simulate(&k.c, v);
+    return call_end(t, end, &k, st);
 }
 
 static enum gpm_status draw_stateful(struct replicate *r) {

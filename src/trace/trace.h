@@ -54,16 +54,17 @@ struct scope {
 };
 
 enum record_kind { REC_ASSUME, REC_OBSERVE, REC_PREDICT };
+struct binding {
+    struct sym *name;
+    struct node *node;
+};
 struct record { /* one directive in the trace */
     enum record_kind kind;
     struct sym *label; /* NULL: none */
-    uint64_t id;
     struct family *family;
-    struct sym *name; /* assume */
+    VEC(struct binding) names; /* assume: one, or those of the components */
     struct span span;
-    VEC(struct sym *) names; /* multiple assume: names of the components */
-    VEC(struct node *) components;
-    value observed; /* observe */
+    value observed; /* observe: as the choice holds it */
     double weight;  /* observe: log density when it was made */
 };
 
