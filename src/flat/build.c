@@ -292,11 +292,8 @@ static struct flat_form *form_of(const struct draft *d) {
 
 /* A flat without a form is a result too: it says, for this structure, that there is none, and the
  * question is not asked again. */
-enum gpm_status flat_make(struct trace *t, struct node *const *principals, size_t n,
-                          struct flat **out) {
-    struct draft d = {0};
-    enum gpm_status st = scaffold_build(t, principals, n, &d.s);
-    if (st != GPM_OK) return st;
+struct flat *flat_make(struct trace *t, struct node *const *principals, size_t n) {
+    struct draft d = {.s = scaffold_build(t, principals, n)};
     struct flat_form *f = NULL;
     if (is_static(d.s)) {
         d.of = mem_zalloc(d.s->e.n * sizeof *d.of);
@@ -305,9 +302,8 @@ enum gpm_status flat_make(struct trace *t, struct node *const *principals, size_
         unmark_inputs(&d);
         f = form_share(flats_of(t), form_of(&d), d.constants.at);
     }
-    *out = flat_new(t, f, d.nodes.at, d.owned.at);
-    scaffold_end(d.s);
-    scaffold_free(d.s);
+    struct flat *made = flat_new(t, f, d.nodes.at, d.owned.at);
+    scaffold_close(d.s, false);
     draft_release(&d);
-    return GPM_OK;
+    return made;
 }

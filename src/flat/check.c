@@ -39,16 +39,14 @@ enum gpm_status flat_check(struct trace *t, const struct flat *f, const value *v
     for (size_t i = 0; i < n; i++) at[i] = flat_principal(f, i);
     struct scaffold *s;
     double w_old, w_new;
-    enum gpm_status st = scaffold_build(t, at, n, &s);
-    if (st == GPM_OK) st = scaffold_detach(s, SCAFFOLD_FIXED, &w_old);
+    enum gpm_status st = scaffold_open(t, at, n, SCAFFOLD_FIXED, &w_old, &s);
     mem_free(at);
     if (st != GPM_OK) return st;
     st = scaffold_regen(s, SCAFFOLD_FIXED, vals, &w_new);
     if (st == GPM_OK && !near(weight, w_new)) st = differs(t, "a weight", weight, w_new);
     if (st == GPM_OK && grads && scaffold_built(s) && isfinite(w_new))
         st = check_gradient(s, grads);
-    scaffold_restore(s);
-    scaffold_free(s);
+    scaffold_close(s, false);
     return st;
 }
 #endif

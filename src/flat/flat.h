@@ -28,10 +28,9 @@
 
 struct flat;
 
-/* The flat of these principals, compiled when it is first asked for; *out is NULL where the general
- * way (a scaffold) must be taken. It belongs to the trace and lives until its structure changes. */
-enum gpm_status flat_of(struct trace *t, struct node *const *principals, size_t n,
-                        struct flat **out) GPM_MUST_USE;
+/* The flat of these principals, compiled when it is first asked for; NULL where the general way (a
+ * scaffold) must be taken. It belongs to the trace and lives until its structure changes. */
+struct flat *flat_of(struct trace *t, struct node *const *principals, size_t n);
 size_t flat_n_principals(const struct flat *f);
 struct node *flat_principal(const struct flat *f, size_t i);
 bool flat_args_change(const struct flat *f, size_t i); /* with the other principals */

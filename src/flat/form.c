@@ -187,14 +187,6 @@ static bool is_current(const struct flats *all, const struct flat *f) {
     return f->stamp >> EPOCH_BITS == all->stamp >> EPOCH_BITS;
 }
 
-static enum gpm_status renew(struct trace *t, struct node *const *principals, size_t n,
-                             struct flat **at) {
-    write_ahead(t);
-    if (*at) flat_free(t, *at);
-    *at = NULL;
-    return flat_make(t, principals, n, at);
-}
-
 /* The place in the cache of these principals; those that were not asked for the longest leave. */
 static struct flat **cached(struct trace *t, struct node *const *principals, size_t n) {
     struct flats *all = inner(t)->flats;
@@ -220,14 +212,15 @@ static struct flat **cached(struct trace *t, struct node *const *principals, siz
     return &c->f;
 }
 
-enum gpm_status flat_of(struct trace *t, struct node *const *principals, size_t n,
-                        struct flat **out) {
+struct flat *flat_of(struct trace *t, struct node *const *principals, size_t n) {
     struct flats *all = flats_of(t);
     struct flat **at = n == 1 ? &principals[0]->flat : cached(t, principals, n);
-    enum gpm_status st = GPM_OK;
-    if (!*at || !is_current(all, *at)) st = renew(t, principals, n, at);
-    *out = st == GPM_OK && (*at)->form ? *at : NULL;
-    return st;
+    if (!*at || !is_current(all, *at)) {
+        write_ahead(t);
+        if (*at) flat_free(t, *at);
+        *at = flat_make(t, principals, n);
+    }
+    return (*at)->form ? *at : NULL;
 }
 
 size_t flat_n_principals(const struct flat *f) {

@@ -148,9 +148,8 @@ struct flat *flat_new(struct trace *t, struct flat_form *taken, struct node *con
 /* The form equal to this one that is there already, or f itself; counted. */
 struct flat_form *form_share(struct flats *all, struct flat_form *taken, const double *constants);
 struct flat_form *form_new(const struct flat_form *head);
-/* build.c. *out is owned by the caller; without a form where the scaffold does not allow one. */
-enum gpm_status flat_make(struct trace *t, struct node *const *principals, size_t n,
-                          struct flat **out) GPM_MUST_USE;
+/* build.c. Owned by the caller; without a form where the scaffold does not allow one. */
+struct flat *flat_make(struct trace *t, struct node *const *principals, size_t n);
 /* run.c */
 void write_ahead(struct trace *t); /* nothing is ahead any more; the epoch stays */
 /* Deterministic nodes from the principals as they stand in their nodes, makers too. False: some of

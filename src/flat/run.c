@@ -656,12 +656,11 @@ bool flat_follow(struct trace *t, struct flat *f) {
  *     log alpha = sum log p(absorbing | new) - sum log p(absorbing | old) */
 enum gpm_status flat_mh(struct trace *t, struct node *const *principals, size_t n, bool *done,
                         bool *accepted) {
-    struct flat *f;
-    *done = *accepted = false;
+    struct flat *f = n == 1 ? principals[0]->flat : NULL;
     enum gpm_status st = GPM_OK;
-    f = n == 1 ? principals[0]->flat : NULL;
-    if (!f || f->stamp != flats_of(t)->stamp || !f->form) st = flat_of(t, principals, n, &f);
-    if (st != GPM_OK || !f) return st;
+    *done = *accepted = false;
+    if (!f || f->stamp != flats_of(t)->stamp || !f->form) f = flat_of(t, principals, n);
+    if (!f) return GPM_OK;
     struct run r = run_of(t, f);
     struct sums s;
     if (n > 1) trace_settle(t); /* others own what it shares */

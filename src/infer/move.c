@@ -17,7 +17,8 @@
 
 enum gpm_status move_scaffold(const struct step *s, struct scaffold **out) {
     enum gpm_status st = guard_general(s->x);
-    return st == GPM_OK ? scaffold_build(s->t, s->at, s->n, out) : st;
+    if (st == GPM_OK) *out = scaffold_build(s->t, s->at, s->n);
+    return st;
 }
 
 /* Without a change of structure the block is picked again with the probability of before, so flats
@@ -31,22 +32,17 @@ enum gpm_status move_mh(struct step *s) {
 }
 
 enum gpm_status move_find(const struct step *s, struct move *m) {
-    *m = (struct move){.x = s->x, .t = s->t};
-    enum gpm_status st = flat_of(s->t, s->at, s->n, &m->flat);
-    return st == GPM_OK && !m->flat ? move_scaffold(s, &m->s) : st;
+    *m = (struct move){.x = s->x, .t = s->t, .flat = flat_of(s->t, s->at, s->n)};
+    return m->flat ? GPM_OK : move_scaffold(s, &m->s);
 }
 
 void move_forget(struct move *m) {
-    if (!m->s) return;
-    scaffold_end(m->s);
-    scaffold_free(m->s);
+    if (m->s) scaffold_close(m->s, false);
 }
 
 static enum gpm_status detach(struct move *m) {
     enum gpm_status st = scaffold_detach(m->s, SCAFFOLD_FIXED, &m->w_old);
-    if (st == GPM_OK) return st;
-    scaffold_free(m->s);
-    m->s = NULL;
+    if (st != GPM_OK) m->s = NULL;
     return st;
 }
 
@@ -153,10 +149,7 @@ void move_close(struct move *m, bool keep) {
         flat_keep(m->t, m->flat);
     else if (m->flat)
         flat_drop(m->t, m->flat);
-    else if (keep)
-        scaffold_commit(m->s);
     else
-        scaffold_restore(m->s);
-    if (m->s) scaffold_free(m->s);
+        scaffold_close(m->s, keep);
     trace_settle(m->t);
 }

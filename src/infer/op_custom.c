@@ -260,11 +260,7 @@ struct torn {
 
 static void torn_close(struct torn *o) {
     if (!o->s) return;
-    if (o->regenerated)
-        scaffold_commit(o->s);
-    else
-        scaffold_restore(o->s);
-    scaffold_free(o->s);
+    scaffold_close(o->s, o->regenerated);
     o->s = NULL;
 }
 
@@ -329,14 +325,9 @@ static enum gpm_status op_detach(struct infer_state *x, const struct action *a, 
     if (st != GPM_OK) return st;
     struct scaffold *s;
     double w = 0;
-    st = scaffold_build(t, set.at, set.n, &s);
+    st = scaffold_open(t, set.at, set.n, (enum scaffold_mode)a->op->how, &w, &s);
     mem_free(set.at);
     if (st != GPM_OK) return st;
-    st = scaffold_detach(s, (enum scaffold_mode)a->op->how, &w);
-    if (st != GPM_OK) {
-        scaffold_free(s);
-        return st;
-    }
     struct torn *o = NEW(struct torn);
     box_init(&o->box, &torn_class);
     o->t = t;

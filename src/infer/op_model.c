@@ -93,13 +93,12 @@ static enum gpm_status local_density(struct step *s) {
     struct numbers *found = s->ctx;
     struct scaffold *part;
     double w;
-    enum gpm_status st = scaffold_build(s->t, s->at, s->n, &part);
+    enum scaffold_mode mode = s->g->op->how == JOINT ? SCAFFOLD_FIXED : SCAFFOLD_PRIOR;
+    enum gpm_status st = scaffold_open(s->t, s->at, s->n, mode, &w, &part);
     if (st != GPM_OK) return st;
-    st = scaffold_detach(part, s->g->op->how == JOINT ? SCAFFOLD_FIXED : SCAFFOLD_PRIOR, &w);
-    if (st == GPM_OK) scaffold_restore(part);
-    scaffold_free(part);
-    if (st == GPM_OK) vec_push(&found->at, w);
-    return st;
+    scaffold_close(part, false);
+    vec_push(&found->at, w);
+    return GPM_OK;
 }
 
 static enum gpm_status op_density_at(struct infer_state *x, const struct action *a, value *out) {

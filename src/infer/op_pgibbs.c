@@ -261,13 +261,12 @@ static enum gpm_status run(struct csmc *c, const struct target *g, bool *moved) 
         st = sweep(c);
         if (st == GPM_OK) st = choose(c, g->op->how == MOST_PROBABLE, moved);
         c->t->rng = outer;
-        if (st == GPM_OK && *moved)
-            scaffold_commit(c->s);
-        else {
+        bool keep = st == GPM_OK && *moved;
+        if (!keep) {
             enum gpm_status cleared = scaffold_attach_old(c->s, 0);
             if (st == GPM_OK) st = cleared;
-            scaffold_restore(c->s);
         }
+        scaffold_close(c->s, keep);
     }
     csmc_release(c);
     return st;
@@ -294,11 +293,10 @@ static enum gpm_status on_sets(struct infer_state *x, struct trace *t, const str
     double ignored;
     enum gpm_status st = GPM_OK;
     if (g->op->how == MOST_PROBABLE) st = trace_log_joint(t, &c.old_joint, &ignored);
-    if (st == GPM_OK) st = scaffold_build(t, at, total, &c.s);
     if (st == GPM_OK) {
+        c.s = scaffold_build(t, at, total);
         c.steps = scaffold_set_steps(c.s, at, step, total);
         st = run(&c, g, moved);
-        scaffold_free(c.s);
     }
     mem_free(at);
     mem_free(step);

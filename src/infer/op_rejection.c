@@ -40,13 +40,6 @@ static enum gpm_status attempt(struct step *s, struct scaffold *part, double bou
     return st;
 }
 
-static void end(struct step *s, struct scaffold *part) {
-    if (s->accepted)
-        scaffold_commit(part);
-    else
-        scaffold_restore(part);
-}
-
 /* A draw from the conditional needs no ratio, but for the pick of the block, as in gibbs:
  * log alpha = log P(block | new) - log P(block | old). */
 static enum gpm_status rejection_step(struct step *s) {
@@ -56,17 +49,16 @@ static enum gpm_status rejection_step(struct step *s) {
     enum gpm_status st = move_scaffold(s, &part);
     if (st != GPM_OK) return st;
     if (isnan(bound)) st = bound_of(s->x, part, &bound);
-    if (st == GPM_OK)
-        st = scaffold_detach(part, SCAFFOLD_PRIOR, &w_old);
-    else
-        scaffold_end(part);
-    if (st == GPM_OK) {
-        st = attempt(s, part, bound, most.tag == V_NUM ? most.u.num : INFINITY);
-        if (s->accepted) pick += step_log_pick(s);
-        if (s->accepted && pick < 0 && log(rng_uniform(&s->t->rng)) >= pick) s->accepted = false;
-        end(s, part);
+    if (st != GPM_OK) {
+        scaffold_close(part, false);
+        return st;
     }
-    scaffold_free(part);
+    st = scaffold_detach(part, SCAFFOLD_PRIOR, &w_old);
+    if (st != GPM_OK) return st;
+    st = attempt(s, part, bound, most.tag == V_NUM ? most.u.num : INFINITY);
+    if (s->accepted) pick += step_log_pick(s);
+    if (s->accepted && pick < 0 && log(rng_uniform(&s->t->rng)) >= pick) s->accepted = false;
+    scaffold_close(part, s->accepted);
     return st;
 }
 
@@ -109,11 +101,9 @@ static enum gpm_status bogo_step(struct step *s) {
     enum gpm_status st = move_scaffold(s, &part);
     if (st != GPM_OK) return st;
     st = scaffold_detach(part, SCAFFOLD_PRIOR, &w);
-    if (st == GPM_OK) {
-        if (w == -INFINITY) st = redraw(s->x, part, &s->accepted);
-        end(s, part);
-    }
-    scaffold_free(part);
+    if (st != GPM_OK) return st;
+    if (w == -INFINITY) st = redraw(s->x, part, &s->accepted);
+    scaffold_close(part, s->accepted);
     return st;
 }
 

@@ -199,22 +199,16 @@ static enum gpm_status set_value(struct trace *t, struct node *end, value v, boo
                                  double *weight) {
     struct scaffold *s;
     double w_old, w_new;
-    enum gpm_status st = scaffold_build(t, &end, 1, &s);
+    enum gpm_status st = scaffold_open(t, &end, 1, SCAFFOLD_PRIOR, &w_old, &s);
     if (st != GPM_OK) return st;
     s->strict = true;
-    st = scaffold_detach(s, SCAFFOLD_PRIOR, &w_old);
-    if (st == GPM_OK) {
-        if (observe) end->flags |= NODE_OBSERVED;
-        st = scaffold_regen(s, SCAFFOLD_FIXED, &v, &w_new);
-        if (st == GPM_OK)
-            scaffold_commit(s);
-        else {
-            end->flags &= (uint16_t)~NODE_OBSERVED;
-            scaffold_restore(s);
-        }
-    }
-    scaffold_free(s);
-    if (st == GPM_OK) *weight = isinf(w_old) && isinf(w_new) ? 0 : w_new - w_old;
+    if (observe) end->flags |= NODE_OBSERVED;
+    st = scaffold_regen(s, SCAFFOLD_FIXED, &v, &w_new);
+    if (st == GPM_OK)
+        *weight = isinf(w_old) && isinf(w_new) ? 0 : w_new - w_old;
+    else
+        end->flags &= (uint16_t)~NODE_OBSERVED;
+    scaffold_close(s, st == GPM_OK);
     return st;
 }
 

@@ -154,7 +154,7 @@ enum gpm_status scaffold_detach(struct scaffold *s, enum scaffold_mode mode, dou
         if (st != GPM_OK) { /* densities of the current state do not fail but for a bug or Ctrl-C */
             s->sink = NULL;
             for (size_t j = i + 1; j-- > 0;) s->e.at[s->order.at[j]].ordered = false;
-            scaffold_restore(s);
+            scaffold_close(s, false);
             return st;
         }
     }
@@ -367,6 +367,12 @@ enum gpm_status scaffold_regen(struct scaffold *s, enum scaffold_mode mode, cons
     return GPM_OK;
 }
 
+enum gpm_status scaffold_open(struct trace *t, struct node *const *principals, size_t n,
+                              enum scaffold_mode mode, double *weight, struct scaffold **out) {
+    *out = scaffold_build(t, principals, n);
+    return scaffold_detach(*out, mode, weight);
+}
+
 bool scaffold_built(const struct scaffold *s) {
     return s->built;
 }
@@ -457,7 +463,7 @@ void restore_entry(struct scaffold *s, struct entry *e) {
 /* Old ends are marked as observed before anything goes in: procedures may count data otherwise than
  * choices. After a detach that failed half way only the entries it reached are put back
  * (`ordered`). */
-void scaffold_restore(struct scaffold *s) {
+static void restore(struct scaffold *s) {
     scaffold_unregen(s);
     for (size_t i = 0; i < s->order.n; i++) {
         struct entry *e = &s->e.at[s->order.at[i]];
@@ -468,13 +474,12 @@ void scaffold_restore(struct scaffold *s) {
         if (!e->ordered || e->attached) continue; /* detach had not come so far */
         restore_entry(s, e);
     }
-    s->detached = false;
     scaffold_end(s);
 }
 
 /* The old state goes for good. Marks are cleared first: entries name nodes of the families that are
  * freed. */
-void scaffold_commit(struct scaffold *s) {
+static void commit(struct scaffold *s) {
     struct trace *t = s->t;
     VEC(struct request *) dead = {0};
     for (size_t i = 0; i < s->order.n; i++) {
@@ -484,7 +489,6 @@ void scaffold_commit(struct scaffold *s) {
         observation_stay(e);
         if (e->remade) node_class(e->n)->aaa->commit(maker_state(e->n)->data, e->token);
     }
-    s->detached = false;
     scaffold_end(s);
     VEC(struct family *) fams = {0};
     for (size_t i = 0; i < dead.n; i++)
@@ -494,4 +498,13 @@ void scaffold_commit(struct scaffold *s) {
     if (dead.n) t->structure++;
     vec_release(&fams);
     vec_release(&dead);
+}
+
+void scaffold_close(struct scaffold *s, bool keep) {
+    if (!s->detached)
+        scaffold_end(s);
+    else if (keep)
+        commit(s);
+    else
+        restore(s);
 }

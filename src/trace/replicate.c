@@ -72,19 +72,15 @@ static enum gpm_status propose_and_restore(struct replicate *r, struct node *con
                                            size_t n) {
     struct scaffold *s;
     double w;
-    enum gpm_status st = scaffold_build(r->t, plain, n, &s);
+    enum gpm_status st = scaffold_open(r->t, plain, n, SCAFFOLD_PRIOR, &w, &s);
     if (st != GPM_OK) return st;
     s->strict = true;
-    st = scaffold_detach(s, SCAFFOLD_PRIOR, &w);
-    if (st == GPM_OK) {
-        st = scaffold_regen(s, SCAFFOLD_PRIOR, NULL, &w);
-        for (size_t i = 0; i < r->n && st == GPM_OK; i++) {
-            if (node_is_stateful(r->ends[i])) continue;
-            r->out[i] = value_ref(chase(r->records[i]->family->root)->val);
-        }
-        scaffold_restore(s);
+    st = scaffold_regen(s, SCAFFOLD_PRIOR, NULL, &w);
+    for (size_t i = 0; i < r->n && st == GPM_OK; i++) {
+        if (node_is_stateful(r->ends[i])) continue;
+        r->out[i] = value_ref(chase(r->records[i]->family->root)->val);
     }
-    scaffold_free(s);
+    scaffold_close(s, false);
     return st;
 }
 

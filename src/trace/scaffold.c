@@ -212,8 +212,7 @@ static struct scaffold *scaffold_new(struct trace *t) {
     return s;
 }
 
-enum gpm_status scaffold_build(struct trace *t, struct node *const *principals, size_t n,
-                               struct scaffold **out) {
+struct scaffold *scaffold_build(struct trace *t, struct node *const *principals, size_t n) {
     struct scaffold *s = scaffold_new(t);
     struct work w = {0};
     trace_settle(t);
@@ -239,18 +238,7 @@ enum gpm_status scaffold_build(struct trace *t, struct node *const *principals, 
     }
     order_torus(s);
     inner(t)->active = s;
-    *out = s;
-    return GPM_OK;
-}
-
-void scaffold_free(struct scaffold *s) {
-    enum { KEPT = 64 };
-    for (size_t i = 0; i < s->e.n; i++) value_unref(s->e.at[i].old);
-    if (inner(s->t)->active == s) inner(s->t)->active = NULL;
-    if (!inner(s->t)->spare && s->e.cap <= KEPT && s->touched.cap <= KEPT)
-        inner(s->t)->spare = s;
-    else
-        scaffold_release(s);
+    return s;
 }
 
 void scaffold_release(struct scaffold *s) {
@@ -265,9 +253,18 @@ void scaffold_release(struct scaffold *s) {
 }
 
 void scaffold_end(struct scaffold *s) {
-    for (size_t i = 0; i < s->e.n; i++) s->e.at[i].n->mark = 0;
+    enum { KEPT = 64 };
+    struct inner *in = inner(s->t);
+    for (size_t i = 0; i < s->e.n; i++) {
+        s->e.at[i].n->mark = 0;
+        value_unref(s->e.at[i].old);
+    }
     for (size_t i = 0; i < s->touched.n; i++) s->touched.at[i]->lost = 0;
-    inner(s->t)->active = NULL;
+    in->active = NULL;
+    if (!in->spare && s->e.cap <= KEPT && s->touched.cap <= KEPT)
+        in->spare = s;
+    else
+        scaffold_release(s);
 }
 
 size_t scaffold_n_principals(const struct scaffold *s) {

@@ -2,15 +2,15 @@
  *
  * For trace/ and flat/: the scaffold of a proposal. Its life (who may call what):
  *
- *     built --detach--> detached --regen--> regenerated --commit--> gone
+ *     built --detach--> detached --regen--> regenerated --close, keep--> gone
  *       |                 |   ^                 |
- *       end               |   +--- unregen -----+
- *       |                 restore
+ *     close               |   +--- unregen -----+
+ *       |               close
  *       gone              gone
  *
  * While it is detached the old values stand in the entries and the old families, switched off, in
- * old_req: nothing of the old state is freed before commit, so restore evaluates nothing and fails
- * for no reason but a bug. */
+ * old_req: nothing of the old state is freed before the close, so restoring it evaluates nothing
+ * and fails for no reason but a bug. */
 #ifndef TRACE_SCAFFOLD_H
 #define TRACE_SCAFFOLD_H
 #include "trace/node.h"
@@ -72,6 +72,8 @@ struct scaffold {
 };
 
 void scaffold_release(struct scaffold *s); /* memory of one that is not in use, or NULL */
+/* Unmarks nodes and families, so that what is freed afterwards carries no marks; gone. */
+void scaffold_end(struct scaffold *s);
 struct entry *entry_of(struct scaffold *s, const struct node *n); /* NULL: not in it */
 /* Does the proposal take this node out, whatever becomes of it? */
 bool is_torn_down(struct scaffold *s, const struct node *n);

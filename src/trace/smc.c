@@ -132,7 +132,7 @@ enum gpm_status scaffold_detach_steps(struct scaffold *s, double *weights, uint3
         weights[e->group] += e->held;
         if (st == GPM_OK) continue;
         for (size_t j = i + 1; j-- > 0;) s->e.at[s->order.at[j]].ordered = false;
-        scaffold_restore(s);
+        scaffold_close(s, false);
         return st;
     }
     return GPM_OK;

@@ -141,16 +141,15 @@ void scopes_sorted(struct scope *s, struct scope_block ***out,
 void trace_scope_names(struct trace *t, struct buf *out);
 
 /* Transitions: build, detach, regen (any number of times, each undone by scaffold_unregen but the
- * last), then commit or restore; then free. */
+ * last), close. */
 struct scaffold;
-enum gpm_status scaffold_build(struct trace *t, struct node *const *principals, size_t n,
-                               struct scaffold **out) GPM_MUST_USE;
-void scaffold_free(struct scaffold *s);
+struct scaffold *scaffold_build(struct trace *t, struct node *const *principals, size_t n);
 enum scaffold_mode {
     SCAFFOLD_PRIOR, /* principals are drawn from their prior: they add nothing to the weight */
     SCAFFOLD_FIXED  /* principals get given values: their log density is part of the weight */
 };
-/* Takes the scaffold's part out of the trace; *weight: log density of what it held. */
+/* Takes the scaffold's part out of the trace; *weight: log density of what it held. On failure the
+ * trace is as it was, and the scaffold gone. */
 enum gpm_status scaffold_detach(struct scaffold *s, enum scaffold_mode mode,
                                 double *weight) GPM_MUST_USE;
 /* Builds it again; values: one per principal under SCAFFOLD_FIXED. A domain error or a covariance
@@ -161,11 +160,13 @@ enum gpm_status scaffold_regen(struct scaffold *s, enum scaffold_mode mode, cons
 void scaffold_unregen(struct scaffold *s); /* back to the detached state */
 /* False after a regen that ended in -inf without a state: only restore is possible. */
 bool scaffold_built(const struct scaffold *s);
-void scaffold_restore(struct scaffold *s); /* from the detached state to the old one */
-void scaffold_commit(struct scaffold *s);  /* keep the new state, drop the old */
-/* Unmarks nodes and families, so that what is freed afterwards carries no marks. commit and restore
- * do it themselves; one that is built and never detached ends so, and nothing has happened. */
-void scaffold_end(struct scaffold *s);
+/* The end of a scaffold: `keep` the new state and drop the old, or put the old one back. One that
+ * was never detached has changed nothing. */
+void scaffold_close(struct scaffold *s, bool keep);
+/* build and detach. */
+enum gpm_status scaffold_open(struct trace *t, struct node *const *principals, size_t n,
+                              enum scaffold_mode mode, double *weight,
+                              struct scaffold **out) GPM_MUST_USE;
 size_t scaffold_n_principals(const struct scaffold *s);
 value scaffold_old_value(const struct scaffold *s, size_t i); /* borrowed */
 struct node *scaffold_principal(const struct scaffold *s, size_t i);

@@ -57,33 +57,26 @@ enum gpm_status trace_mh(struct trace *t, struct node *const *principals, size_t
 #ifdef GPMEM_CHECKS
     struct weight_check old = densities(t, principals, n);
 #endif
-    enum gpm_status st = scaffold_build(t, principals, n, &s);
+    enum gpm_status st = scaffold_open(t, principals, n, SCAFFOLD_PRIOR, &w_old, &s);
     if (st != GPM_OK) return st;
-    st = scaffold_detach(s, SCAFFOLD_PRIOR, &w_old);
-    if (st == GPM_OK) {
-        st = scaffold_regen(s, SCAFFOLD_PRIOR, NULL, &w_new);
-        if (st == GPM_OK && scaffold_built(s) && extra && extra->log_pick)
-            pick += extra->log_pick(extra->ctx, t);
-        *accepted = st == GPM_OK && scaffold_built(s) &&
-                    accept(w_new - w_old + pick, w_old, w_new, &t->rng);
-        if (*accepted)
-            scaffold_commit(s);
-        else
-            scaffold_restore(s);
-    }
-#ifdef GPMEM_CHECKS /* after the commit: makers keep old and new parameters until then */
+    st = scaffold_regen(s, SCAFFOLD_PRIOR, NULL, &w_new);
+    if (st == GPM_OK && s->built && extra && extra->log_pick)
+        pick += extra->log_pick(extra->ctx, t);
+    *accepted = st == GPM_OK && s->built && accept(w_new - w_old + pick, w_old, w_new, &t->rng);
+#ifdef GPMEM_CHECKS
     /* choices of the brush are drawn, as are those of memoized families requested for the first
      * time and parameters of uncollapsed makers */
     bool fresh = s->has_brush || inner(t)->next_seq != s->first_seq;
     for (size_t i = 0; i < s->e.n; i++)
         fresh |= s->e.at[i].role == ROLE_M && (s->e.at[i].n->flags & NODE_RANDOM);
+#endif
+    scaffold_close(s, *accepted);
+#ifdef GPMEM_CHECKS /* after the commit: makers keep old and new parameters until then */
     if (st == GPM_OK && *accepted && !fresh) {
-        scaffold_free(s);
         struct weight_check now = densities(t, principals, n);
         return check_weight(t, &old, &now, w_old, w_new);
     }
 #endif
-    scaffold_free(s);
     return st;
 }
 
@@ -91,17 +84,10 @@ enum gpm_status trace_redraw(struct trace *t, struct node *const *principals, si
                              double *w_old, double *w_new) {
     struct scaffold *s;
     *w_new = -INFINITY;
-    enum gpm_status st = scaffold_build(t, principals, n, &s);
+    enum gpm_status st = scaffold_open(t, principals, n, SCAFFOLD_PRIOR, w_old, &s);
     if (st != GPM_OK) return st;
-    st = scaffold_detach(s, SCAFFOLD_PRIOR, w_old);
-    if (st == GPM_OK) {
-        st = scaffold_regen(s, SCAFFOLD_PRIOR, NULL, w_new);
-        if (st == GPM_OK && s->built)
-            scaffold_commit(s);
-        else
-            scaffold_restore(s);
-    }
-    scaffold_free(s);
+    st = scaffold_regen(s, SCAFFOLD_PRIOR, NULL, w_new);
+    scaffold_close(s, st == GPM_OK && s->built);
     return st;
 }
 

@@ -68,7 +68,7 @@ static const char *const others[] = {
 
 static struct flat *flat_of_all(struct trace *t) {
     struct flat *f;
-    assert_int_equal(flat_of(t, t->choices.at, t->choices.n, &f), GPM_OK);
+    f = flat_of(t, t->choices.at, t->choices.n);
     return f;
 }
 
@@ -107,12 +107,11 @@ static void compare_at(struct trace *t, struct flat *f, const value *vals) {
     assert_true(flat_propose(t, f, vals, &w, g));
     flat_drop(t, f);
     struct scaffold *s;
-    assert_int_equal(scaffold_build(t, t->choices.at, t->choices.n, &s), GPM_OK);
+    s = scaffold_build(t, t->choices.at, t->choices.n);
     assert_int_equal(scaffold_detach(s, SCAFFOLD_FIXED, &before_general), GPM_OK);
     assert_int_equal(scaffold_regen(s, SCAFFOLD_FIXED, vals, &w_general), GPM_OK);
     assert_int_equal(scaffold_gradient(s, h), GPM_OK);
-    scaffold_restore(s);
-    scaffold_free(s);
+    scaffold_close(s, false);
     assert_close(before, before_general, 1e-9);
     assert_close(w, w_general, 1e-9);
     check_gradients(g, h, n);
@@ -230,7 +229,7 @@ static void blocks_in_turn_stay_compiled(void **state) {
         for (size_t i = 0; i < 24; i++) {
             bool done, accepted;
             size_t few = i % 12;
-            assert_int_equal(flat_of(t, t->choices.at + few, 2, &f), GPM_OK);
+            f = flat_of(t, t->choices.at + few, 2);
             if (!round && i < 12) first[few] = f;
             assert_ptr_equal(f, first[few]);
             assert_int_equal(flat_mh(t, t->choices.at + few, 2, &done, &accepted), GPM_OK);
