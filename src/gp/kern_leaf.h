@@ -29,9 +29,7 @@ static inline void leaf_prepare(const struct kern *k, struct kern_pts x, double 
 }
 /* q = squared distance of the features over the strip. */
 static inline void leaf_squared(const struct kern_strip *s, double *q) {
-    memset(q, 0, s->m * sizeof *q);
-    for (int c = 0; c < s->nf; c++)
-        vec_ops()->add_sqdiff(s->m, s->row + (size_t)c * s->ld, s->col[c], q);
+    vec_ops()->sqdist(s->m, (size_t)s->nf, s->row, s->ld, s->col, q);
 }
 
 /* Standard deviation of a term; prior from experience with standardised series. */

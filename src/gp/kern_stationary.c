@@ -17,6 +17,11 @@
 
 enum { L = 1, ODDS = 2, RHO = 3 }; /* the length scale is parameter 1 of every row here */
 
+/* Where the length scale of column c stands. */
+static int length_at(const struct kern *k, int c) {
+    return k->ard > 1 ? L + c : L;
+}
+
 /* SE carries the 1/2 of its exponent in its features. */
 static void se_expo(const struct kern *k, const struct kern_strip *s, double *out);
 static double stretch(const struct kern *k) {
@@ -26,7 +31,7 @@ static double stretch(const struct kern *k) {
 static void scaled(const struct kern *k, struct kern_pts x, double *f, size_t ld) {
     for (int c = 0; c < leaf_dim(k, x.dim); c++) {
         const double *from = leaf_col(k, x, c);
-        double s = stretch(k) / kern_par(k, L, c);
+        double s = stretch(k) / k->par[length_at(k, c)];
         for (size_t i = 0; i < x.n; i++) f[(size_t)c * ld + i] = from[i] * s;
     }
 }
@@ -39,7 +44,7 @@ static void spread(const struct kern *k, const struct kern_strip *s, enum wanted
                    const double *e, double factor, double *g) {
     const struct vec_ops *v = vec_ops();
     const double *row = s->row + (size_t)c * s->ld;
-    int p = kern_par_index(k, L, c);
+    int p = length_at(k, c);
     factor /= k->par[p];
     if (want == LENGTHS)
         g[p] += factor * v->dot_sqdiff(s->m, e, row, s->col[c]);
@@ -69,7 +74,7 @@ static double radial_slope(const struct kern *k, const struct kern_strip *s, con
 /* Frequencies: normal, times a factor that is drawn once for all columns. */
 static bool radial_wave(const struct kern *k, int dim, double factor, struct kern_wave *f) {
     for (int c = 0; c < leaf_dim(k, dim); c++)
-        f->w[leaf_place(k, c)] += factor * kern_normal(f) / kern_par(k, L, c);
+        f->w[leaf_place(k, c)] += factor * kern_normal(f) / k->par[length_at(k, c)];
     return true;
 }
 /* That of a Matern kernel; the others' are Gamma mixtures of SE. */
@@ -145,11 +150,6 @@ static bool cauchy_wave(const struct kern *k, int dim, struct kern_wave *f) {
 /* Matern: a = sqrt(2 nu) r, e = exp(-a). */
 static const double SQRT3 = 1.7320508075688772935, SQRT5 = 2.2360679774997896964;
 
-static void decay(size_t m, const double *q, double factor, double *a, double *e) {
-    for (size_t i = 0; i < m; i++) e[i] = -(a[i] = factor * sqrt(q[i]));
-    vec_ops()->exp_scale(m, 1, e);
-}
-
 static void mat12_expo(const struct kern *k, const struct kern_strip *s, double *out) {
     double q[KERN_STRIP];
     leaf_squared(s, q);
@@ -171,7 +171,7 @@ static bool mat12_wave(const struct kern *k, int dim, struct kern_wave *f) {
 static void mat32_value(const struct kern *k, const struct kern_strip *s, double *out) {
     double a[KERN_STRIP];
     leaf_squared(s, a);
-    decay(s->m, a, SQRT3, a, out);
+    vec_ops()->decay(s->m, a, SQRT3, a, out);
     for (size_t i = 0; i < s->m; i++) out[i] *= 1 + a[i];
 }
 
@@ -180,7 +180,7 @@ static double mat32_fall(const struct kern *k, const struct kern_strip *s, const
                          double *e, double *g) {
     double a[KERN_STRIP];
     leaf_squared(s, a);
-    decay(s->m, a, SQRT3, a, e);
+    vec_ops()->decay(s->m, a, SQRT3, a, e);
     vec_ops()->mul(s->m, w, e);
     return vec_ops()->sum(s->m, e) + vec_ops()->dot(s->m, a, e);
 }
@@ -198,7 +198,7 @@ static inline double m52_fall(double a, double e) { /* -2 dM52/d(r^2) */
 static void mat52_value(const struct kern *k, const struct kern_strip *s, double *out) {
     double a[KERN_STRIP];
     leaf_squared(s, a);
-    decay(s->m, a, SQRT5, a, out);
+    vec_ops()->decay(s->m, a, SQRT5, a, out);
     for (size_t i = 0; i < s->m; i++) out[i] = m52(a[i], out[i]);
 }
 
@@ -207,7 +207,7 @@ static double mat52_fall(const struct kern *k, const struct kern_strip *s, const
                          double *e, double *g) {
     double a[KERN_STRIP];
     leaf_squared(s, a);
-    decay(s->m, a, SQRT5, a, e);
+    vec_ops()->decay(s->m, a, SQRT5, a, e);
     for (size_t i = 0; i < s->m; i++) {
         double t = w[i] * e[i];
         e[i] = t * (1 + a[i]);
@@ -264,8 +264,8 @@ static void shape_grad(const struct kern *k, double d_rho, double d_share, doubl
 static void mix_value(const struct kern *k, const struct kern_strip *s, double *out) {
     double q[KERN_STRIP], a[KERN_STRIP], a3[KERN_STRIP], e3[KERN_STRIP], w = share(k);
     leaf_squared(s, q);
-    decay(s->m, q, SQRT5, a, out);
-    decay(s->m, q, SQRT3 / kern_par(k, RHO, 0), a3, e3);
+    vec_ops()->decay(s->m, q, SQRT5, a, out);
+    vec_ops()->decay(s->m, q, SQRT3 / kern_par(k, RHO, 0), a3, e3);
     for (size_t i = 0; i < s->m; i++)
         out[i] = (1 - w) * m52(a[i], out[i]) + w * (1 + a3[i]) * e3[i];
 }
@@ -276,8 +276,8 @@ static double mix_fall(const struct kern *k, const struct kern_strip *s, const d
     double w = share(k), rho = kern_par(k, RHO, 0), inv2 = 1 / (rho * rho), near = 0, far = 0,
            dr = 0;
     leaf_squared(s, q);
-    decay(s->m, q, SQRT5, a, e);
-    decay(s->m, q, SQRT3 / rho, a3, e3);
+    vec_ops()->decay(s->m, q, SQRT5, a, e);
+    vec_ops()->decay(s->m, q, SQRT3 / rho, a3, e3);
     for (size_t i = 0; i < s->m; i++) {
         double fall = w * 3 * e3[i] * inv2;
         near += weight[i] * m52(a[i], e[i]);
@@ -298,13 +298,13 @@ static bool mix_wave(const struct kern *k, int dim, struct kern_wave *f) {
 static void column_decay(const struct kern_strip *s, int c, double *a, double *e) {
     struct kern_strip one = {s->row + (size_t)c * s->ld, s->ld, s->col + c, s->m, 1};
     leaf_squared(&one, a);
-    decay(s->m, a, SQRT5, a, e);
+    vec_ops()->decay(s->m, a, SQRT5, a, e);
 }
 
 static void add_value(const struct kern *k, const struct kern_strip *s, double *out) {
     double a[KERN_STRIP], e[KERN_STRIP], w = share(k);
     leaf_squared(s, a);
-    decay(s->m, a, SQRT5 / kern_par(k, RHO, 0), a, out);
+    vec_ops()->decay(s->m, a, SQRT5 / kern_par(k, RHO, 0), a, out);
     for (size_t i = 0; i < s->m; i++) out[i] = (1 - w) * m52(a[i], out[i]);
     for (int c = 0; c < s->nf; c++) {
         column_decay(s, c, a, e);
@@ -318,7 +318,7 @@ static double add_slopes(const struct kern *k, const struct kern_strip *s, enum 
     double w = share(k), rho = kern_par(k, RHO, 0), inv2 = 1 / (rho * rho), joint = 0, alone = 0,
            dr = 0;
     leaf_squared(s, q);
-    decay(s->m, q, SQRT5 / rho, a, both);
+    vec_ops()->decay(s->m, q, SQRT5 / rho, a, both);
     for (size_t i = 0; i < s->m; i++) {
         double fall = (1 - w) * m52_fall(a[i], both[i]) * inv2;
         joint += weight[i] * m52(a[i], both[i]);
@@ -347,7 +347,8 @@ static double add_slope(const struct kern *k, const struct kern_strip *s, const 
 static bool add_wave(const struct kern *k, int dim, struct kern_wave *f) {
     int c = (int)(f->uniform(f->user) * leaf_dim(k, dim));
     if (f->uniform(f->user) >= share(k)) return matern_wave(k, dim, 2.5, kern_par(k, RHO, 0), f);
-    f->w[leaf_place(k, c)] += sqrt(2.5 / kern_gamma(f, 2.5)) * kern_normal(f) / kern_par(k, L, c);
+    f->w[leaf_place(k, c)] +=
+        sqrt(2.5 / kern_gamma(f, 2.5)) * kern_normal(f) / k->par[length_at(k, c)];
     return true;
 }
 

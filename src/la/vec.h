@@ -17,7 +17,10 @@ struct vec_ops {
     void (*exp_scale)(size_t n, double a, double *x); /* x = a exp(x) */
     void (*log)(size_t n, double *x);                 /* x = log(x); x > 0, normal */
     void (*sub_sqdiff)(size_t n, const double *u, double v, double *out); /* out -= (u - v)^2 */
-    void (*add_sqdiff)(size_t n, const double *u, double v, double *out); /* out += (u - v)^2 */
+    /* out = sum over d columns c of (u_c - v_c)^2, column c of u at u + c ld */
+    void (*sqdist)(size_t n, size_t d, const double *u, size_t ld, const double *v, double *out);
+    /* a = f sqrt(q), e = exp(-a); a may be q */
+    void (*decay)(size_t n, const double *q, double f, double *a, double *e);
     /* out += min(0, c cj + s sj - k) */
     void (*add_cosdiff)(size_t n, const double *c, const double *s, double cj, double sj, double k,
                         double *out);

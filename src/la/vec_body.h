@@ -85,8 +85,42 @@ static void v_sub_sqdiff(size_t n, const double *RESTRICT u, double v, double *R
     for (size_t i = 0; i < n; i++) out[i] -= (u[i] - v) * (u[i] - v);
 }
 
-static void v_add_sqdiff(size_t n, const double *RESTRICT u, double v, double *RESTRICT out) {
-    for (size_t i = 0; i < n; i++) out[i] += (u[i] - v) * (u[i] - v);
+/* Blocks of TAIL elements; the last one overlaps the one before it. */
+static inline void sqdist_block(size_t w, size_t d, const double *u, size_t ld, const double *v,
+                                double *out) {
+    double sum[TAIL] = {0};
+    for (size_t c = 0; c < d; c++)
+        for (size_t k = 0; k < w; k++) {
+            double t = u[c * ld + k] - v[c];
+            sum[k] += t * t;
+        }
+    memcpy(out, sum, w * sizeof *out);
+}
+
+static void v_sqdist(size_t n, size_t d, const double *u, size_t ld, const double *v, double *out) {
+    if (n < TAIL) {
+        sqdist_block(n, d, u, ld, v, out);
+        return;
+    }
+    for (size_t i = 0; i < n - TAIL; i += TAIL) sqdist_block(TAIL, d, u + i, ld, v, out + i);
+    sqdist_block(TAIL, d, u + n - TAIL, ld, v, out + n - TAIL);
+}
+
+static inline void decay_block(size_t w, const double *q, double f, double *a, double *e) {
+    double root[TAIL] = {0}, fall[TAIL];
+    memcpy(root, q, w * sizeof *q);
+    for (size_t k = 0; k < TAIL; k++) {
+        root[k] = f * sqrt(root[k]);
+        fall[k] = exp_one(-root[k]);
+    }
+    memcpy(a, root, w * sizeof *a);
+    memcpy(e, fall, w * sizeof *e);
+}
+
+static void v_decay(size_t n, const double *q, double f, double *a, double *e) {
+    size_t i = 0;
+    for (; i + TAIL <= n; i += TAIL) decay_block(TAIL, q + i, f, a + i, e + i);
+    if (i < n) decay_block(n - i, q + i, f, a + i, e + i);
 }
 
 static inline double cos_part(double c, double s, double cj, double sj, double k) {
@@ -210,7 +244,8 @@ const struct vec_ops VEC_JOIN(vec_ops_, VEC_NAME) = {
     .exp_scale = v_exp_scale,
     .log = v_log,
     .sub_sqdiff = v_sub_sqdiff,
-    .add_sqdiff = v_add_sqdiff,
+    .sqdist = v_sqdist,
+    .decay = v_decay,
     .add_cosdiff = v_add_cosdiff,
     .mul = v_mul,
     .axpy = v_axpy,

@@ -305,6 +305,7 @@ static void believe_pending(struct bo *b) {
     double *u = NEW_ARRAY(double, (size_t)b->D);
     for (size_t i = 0; i < b->pending.n; i++) {
         bo_space_to_unit(&b->space, b->pending.at[i], u);
+        b->given = -1;
         if (bo_model_believe(&b->model, u, bo_model_mean(&b->model, u, NULL))) break;
     }
     mem_free(u);

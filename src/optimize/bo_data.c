@@ -125,6 +125,7 @@ static void choose_active(struct bo *b, const double *inv_l) {
     }
     mem_free(r);
     limit_active(b, inv_l);
+    b->given = -1;
 }
 
 void bo_load_points(struct bo *b, const double *theta) {
@@ -169,6 +170,7 @@ static void give(struct bo *b, const double *u, double z) {
 enum gpm_status bo_load_outputs(struct bo *b, enum bo_warp w) {
     size_t n = b->active.n;
     double mean = 0, var = 0;
+    if (b->given == (int)w) return GPM_OK;
     set_scale(b);
     for (size_t i = 0; i < n; i++)
         mean += warp(w, (b->points.at[b->active.at[i]].y - b->w_min) / b->w_scale) / (double)n;
@@ -186,7 +188,9 @@ enum gpm_status bo_load_outputs(struct bo *b, enum bo_warp w) {
             give(b, p->u, standard(b, w, p->ys.at[j]));
         if (!b->opt.noisy) give(b, p->u, standard(b, w, p->y));
     }
-    return bo_model_load(&b->model, b->model_u.at, b->model_y.at, b->model_y.n);
+    enum gpm_status s = bo_model_load(&b->model, b->model_u.at, b->model_y.at, b->model_y.n);
+    b->given = s ? -1 : (int)w;
+    return s;
 }
 
 /* log density of the y given that of the z: sum log dwarp/dt - (N-1) log sd, constants left out.

@@ -69,6 +69,7 @@ struct bo {
     double w_mean, w_sd, w_min, w_scale; /* z = (warp((y - min)/scale) - mean)/sd */
     VEC(size_t) active;                  /* points the model sees */
     VEC(double) model_u, model_y;        /* what the model was given: points, values */
+    int given;                           /* under which warp; -1: the points are others by now */
     struct gp_path *path;                /* the function drawn for this decision; NULL: none */
     struct bo_feas *feas;                /* NULL: no failures */
     struct bo_local local;

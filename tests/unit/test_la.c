@@ -71,6 +71,31 @@ static void reductions(void **state) {
         }
 }
 
+/* Squared distances over columns and the Matern kernels' exp(-sqrt(f q)), for strips of every
+ * length: blocks may overlap, nothing past the end is touched. */
+static void strips(void **state) {
+    enum { LD = 40 };
+    const struct vec_ops *v;
+    double u[3 * LD], at[3] = {0.3, -0.2, 0.7}, q[LD + 1], a[LD + 1], e[LD + 1];
+    state_ = 3;
+    for (int i = 0; i < 3 * LD; i++) u[i] = 4 * uniform() - 2;
+    for (int i = 0; (v = vec_ops_at(i)); i++)
+        for (size_t n = 0; n <= LD; n++) {
+            q[n] = a[n] = e[n] = -7;
+            v->sqdist(n, 3, u, LD, at, q);
+            memcpy(a, q, sizeof a);
+            v->decay(n, a, sqrt(5), a, e);
+            for (size_t k = 0; k < n; k++) {
+                double sum = 0;
+                for (size_t c = 0; c < 3; c++) sum += pow(u[c * LD + k] - at[c], 2);
+                assert_close(q[k], sum, 1e-14);
+                assert_close(a[k], sqrt(5 * sum), 1e-14);
+                assert_close(e[k], exp(-sqrt(5 * sum)), 1e-14);
+            }
+            assert_true(q[n] == -7 && a[n] == -7 && e[n] == -7);
+        }
+}
+
 /* A random covariance-like matrix: smooth part plus a diagonal. */
 static double *gram(size_t n, size_t ld) {
     double *a = calloc(n * ld + 1, sizeof *a), *x = calloc(n + 1, sizeof *x);
@@ -260,8 +285,9 @@ static void optimiser(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(exponentials),   cmocka_unit_test(reductions), cmocka_unit_test(factors),
-        cmocka_unit_test(random_changes), cmocka_unit_test(ladder),     cmocka_unit_test(optimiser),
+        cmocka_unit_test(exponentials), cmocka_unit_test(reductions),     cmocka_unit_test(strips),
+        cmocka_unit_test(factors),      cmocka_unit_test(random_changes), cmocka_unit_test(ladder),
+        cmocka_unit_test(optimiser),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
