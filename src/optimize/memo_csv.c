@@ -146,12 +146,10 @@ static enum gpm_status import_row(struct memo *m, const struct bo_space *space, 
     if (!s && cols->seconds >= 0 && !csv_missing(c, i, cols->seconds))
         s = csv_number(c, i, cols->seconds, &seconds, err);
     if (s) return s;
-    enum memo_status before;
-    double old;
-    s = memo_lookup(m, x, &before, &old, err);
-    if (!s) s = memo_add(m, x, y, error, seconds, replicate, err);
+    bool more = false;
+    s = memo_add(m, x, y, error, seconds, replicate, &more, err);
     if (s == GPM_E_CONFLICT) buf_printf(err, " (%s:%zu)", c->name, c->lines[i]);
-    if (!s && (replicate || before == MEMO_ABSENT)) ++*added;
+    *added += more;
     return s;
 }
 
@@ -168,11 +166,8 @@ enum gpm_status memo_csv_import(struct memo *m, const struct bo_space *space, co
     if (!s) s = memo_begin(m, err);
     for (size_t i = 0; i < c.n_rows && !s; i++)
         s = import_row(m, space, &c, i, &cols, replicate, x, added, err);
-    if (!s) s = memo_commit(m, err);
-    if (s) {
-        memo_rollback(m);
-        *added = 0;
-    }
+    s = memo_end(m, s, err);
+    if (s) *added = 0;
     mem_free(cols.input);
     mem_free(x);
     csv_release(&c);

@@ -273,19 +273,15 @@ enum gpm_status optimize_open(struct optimize *o, struct buf *err) {
         return GPM_E_ARG;
     }
     enum gpm_status s = open_memo(o, err);
-    if (!s) s = memo_begin(o->memo, err);
     if (s) return s;
-    s = settle_space(o, err);
+    s = memo_begin(o->memo, err);
+    if (!s) s = settle_space(o, err);
     if (!s) s = settle_settings(o, err);
     if (!s) s = o->has_command || o->fn ? store_command(o, err) : adopt_command(o, err);
     if (!s && o->opt.warm)
         s = memo_csv_import(o->memo, &o->space, o->opt.warm, o->opt.bo.noisy, &added, err);
-    if (!s) s = memo_commit(o->memo, err);
-    if (s) {
-        memo_rollback(o->memo);
-        return s;
-    }
-    s = optimize_refresh(o, err);
+    s = memo_end(o->memo, s, err);
+    if (!s) s = optimize_refresh(o, err);
     return s ? s : optimize_write_log(o, err);
 }
 

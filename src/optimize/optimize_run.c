@@ -88,10 +88,8 @@ enum gpm_status optimize_write_log(struct optimize *o, struct buf *err) {
     enum gpm_status s = memo_begin(o->memo, err);
     if (!s) s = optimize_refresh(o, err);
     if (!s) s = log_append(o, key.data, err);
-    if (!s) s = memo_commit(o->memo, err);
-    if (s) memo_rollback(o->memo);
     buf_release(&key);
-    return s;
+    return memo_end(o->memo, s, err);
 }
 
 /* ---- one decision ---- */
@@ -102,9 +100,9 @@ static enum gpm_status claim(struct optimize *o, const double *x, bool ask, int6
                              enum next *what, struct buf *err) {
     struct memo_claim c;
     *what = NEXT_POINT;
-    if (ask) return memo_ask(o->memo, x, "ask", id, err);
+    if (ask) return memo_ask(o->memo, x, id, err);
     if (o->opt.bo.noisy) return memo_claim_replicate(o->memo, x, id, err);
-    enum gpm_status s = memo_claim(o->memo, x, false, &c, err);
+    enum gpm_status s = memo_claim(o->memo, x, &c, err);
     *id = c.id;
     if (!s && c.state != MEMO_OURS) *what = NEXT_WAIT;
     return s;
@@ -143,9 +141,7 @@ static enum gpm_status next_point(struct optimize *o, bool ask, double *x, int64
                                   enum next *what, struct buf *err) {
     enum gpm_status s = memo_begin(o->memo, err);
     if (!s) s = decide(o, ask, x, id, what, err);
-    if (!s) s = memo_commit(o->memo, err);
-    if (s) memo_rollback(o->memo);
-    return s;
+    return memo_end(o->memo, s, err);
 }
 
 /* ---- running ---- */
@@ -373,7 +369,8 @@ enum gpm_status optimize_tell(struct optimize *o, int64_t id, double y, struct b
 }
 
 enum gpm_status optimize_tell_at(struct optimize *o, const double *x, double y, struct buf *err) {
-    enum gpm_status s = memo_add(o->memo, x, isfinite(y) ? y : 0,
-                                 isfinite(y) ? NULL : "told: failed", 0, o->opt.bo.noisy, err);
+    bool added;
+    enum gpm_status s = memo_add(o->memo, x, y, isfinite(y) ? NULL : "told: failed", 0,
+                                 o->opt.bo.noisy, &added, err);
     return s ? s : finished(o, err);
 }

@@ -130,7 +130,7 @@ static bool claim(struct batch *b, size_t i, int64_t *id) {
     if (!b->e->store) return true;
     struct memo_claim got;
     struct buf text = BUF_INIT;
-    b->st = memo_claim(b->e->store, point(b, i), false, &got, &text);
+    b->st = memo_claim(b->e->store, point(b, i), &got, &text);
     if (b->st != GPM_OK)
         buf_puts(&b->err, text.data);
     else if (got.state == MEMO_KNOWN)

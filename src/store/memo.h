@@ -88,9 +88,9 @@ const char *memo_path(const struct memo *m);     /* borrowed */
 /* First finished value at x: MEMO_DONE with *y, or the row's status. Never writes. */
 GPM_MUST_USE enum gpm_status memo_lookup(struct memo *m, const double *x, enum memo_status *status,
                                          double *y, struct buf *err);
-/* Claims x atomically. retry_failed: take a failed point again. */
-GPM_MUST_USE enum gpm_status memo_claim(struct memo *m, const double *x, bool retry_failed,
-                                        struct memo_claim *out, struct buf *err);
+/* Claims x atomically. */
+GPM_MUST_USE enum gpm_status memo_claim(struct memo *m, const double *x, struct memo_claim *out,
+                                        struct buf *err);
 /* Claims one more replicate of x, whatever is there. */
 GPM_MUST_USE enum gpm_status memo_claim_replicate(struct memo *m, const double *x, int64_t *id,
                                                   struct buf *err);
@@ -111,13 +111,13 @@ GPM_MUST_USE enum gpm_status memo_finish(struct memo *m, int64_t id, double y, d
 GPM_MUST_USE enum gpm_status memo_fail(struct memo *m, int64_t id, const char *error,
                                        double seconds, struct buf *err);
 /* A row for an evaluation done elsewhere; it waits with status MEMO_ASKED. */
-GPM_MUST_USE enum gpm_status memo_ask(struct memo *m, const double *x, const char *tag, int64_t *id,
+GPM_MUST_USE enum gpm_status memo_ask(struct memo *m, const double *x, int64_t *id,
                                       struct buf *err);
 /* Adds a finished row (error NULL) or a failed one, tagged MEMO_GIVEN; as a replicate when x is
  * there already and `replicate` is set, else an existing done row with the same y is left alone and
- * one with another y is GPM_E_CONFLICT. */
+ * one with another y is GPM_E_CONFLICT. *added: there is one row more. */
 GPM_MUST_USE enum gpm_status memo_add(struct memo *m, const double *x, double y, const char *error,
-                                      double seconds, bool replicate, struct buf *err);
+                                      double seconds, bool replicate, bool *added, struct buf *err);
 
 /* Calls fn for the rows with seq > after (finished ones, in that order), or for all rows in the
  * order of their making when after is -1; fn returns false to stop. */
@@ -135,10 +135,11 @@ GPM_MUST_USE enum gpm_status memo_get(struct memo *m, const char *key, char **va
                                       struct buf *err);
 GPM_MUST_USE enum gpm_status memo_set(struct memo *m, const char *key, const char *value,
                                       struct buf *err);
-/* Several calls as one atomic step: begin takes the write lock. The calls above nest inside. */
+/* Several calls as one atomic step: begin takes the write lock, end keeps everything when s (how it
+ * went, begin included) is GPM_OK and nothing otherwise; the first failure. The calls above nest
+ * inside. */
 GPM_MUST_USE enum gpm_status memo_begin(struct memo *m, struct buf *err);
-GPM_MUST_USE enum gpm_status memo_commit(struct memo *m, struct buf *err);
-void memo_rollback(struct memo *m);
+GPM_MUST_USE enum gpm_status memo_end(struct memo *m, enum gpm_status s, struct buf *err);
 
 const char *memo_status_name(enum memo_status s); /* "done", "failed", .. */
 #endif

@@ -39,26 +39,22 @@ static const char *read_row(struct memo *m, sqlite3_stmt *st, double *x, struct 
 }
 
 enum gpm_status memo_damaged(struct memo *m, int64_t id, const char *what, struct buf *err) {
-    buf_printf(err, "memo table '%s': row %lld %s; the file is damaged", m->path, (long long)id,
-               what);
-    return GPM_E_FORMAT;
+    return memo_fault(m, GPM_E_FORMAT, err, "row %lld %s; the file is damaged", (long long)id,
+                      what);
 }
 
+/* Rows of the statement, which is finalized; *seen: how many. */
 static enum gpm_status visit(struct memo *m, sqlite3_stmt *st, memo_row_fn *fn, void *user,
                              int64_t *seen, struct buf *err) {
     double *x = NEW_ARRAY(double, (size_t)m->dim); /* fn may call back into the table */
     struct memo_row row;
     bool more = true;
-    enum gpm_status s = memo_next(m, st, &more, err);
-    while (!s && more) {
+    enum gpm_status s = GPM_OK;
+    while (more && !(s = memo_next(m, st, &more, err)) && more) {
         const char *what = read_row(m, st, x, &row);
         ++*seen;
-        if (what)
-            s = memo_damaged(m, row.id, what, err);
-        else if (fn(&row, user))
-            s = memo_next(m, st, &more, err);
-        else
-            more = false;
+        if (what) s = memo_damaged(m, row.id, what, err);
+        more = !s && fn(&row, user);
     }
     mem_free(x);
     sqlite3_finalize(st);
@@ -69,36 +65,27 @@ enum gpm_status memo_each(struct memo *m, int64_t after, memo_row_fn *fn, void *
                           struct buf *err) {
     sqlite3_stmt *st = NULL;
     int64_t seen = 0;
-    enum gpm_status s = memo_prepare(
-        m, after < 0 ? ROW_COLUMNS "ORDER BY id" : ROW_COLUMNS "WHERE seq>? ORDER BY seq", &st,
-        "read it", err);
-    if (s) return s;
-    if (after >= 0) sqlite3_bind_int64(st, 1, after);
-    return visit(m, st, fn, user, &seen, err);
+    const char *sql =
+        after < 0 ? ROW_COLUMNS "ORDER BY id" : ROW_COLUMNS "WHERE seq>? ORDER BY seq";
+    enum gpm_status s = memo_query(m, "read it", sql, &st, err, after < 0 ? "" : "i", after);
+    return s ? s : visit(m, st, fn, user, &seen, err);
 }
 
 static enum gpm_status not_found(struct memo *m, int64_t id, struct buf *err) {
-    buf_printf(err, "memo table '%s': there is no row %lld", m->path, (long long)id);
-    return GPM_E_NOT_FOUND;
+    return memo_fault(m, GPM_E_NOT_FOUND, err, "there is no row %lld", (long long)id);
 }
 
 enum gpm_status memo_row_by_id(struct memo *m, int64_t id, memo_row_fn *fn, void *user,
                                struct buf *err) {
     sqlite3_stmt *st = NULL;
     int64_t seen = 0;
-    enum gpm_status s = memo_prepare(m, ROW_COLUMNS "WHERE id=?", &st, "read it", err);
-    if (s) return s;
-    sqlite3_bind_int64(st, 1, id);
-    s = visit(m, st, fn, user, &seen, err);
+    enum gpm_status s = memo_query(m, "read it", ROW_COLUMNS "WHERE id=?", &st, err, "i", id);
+    if (!s) s = visit(m, st, fn, user, &seen, err);
     return !s && !seen ? not_found(m, id, err) : s;
 }
 
 enum gpm_status memo_delete(struct memo *m, int64_t id, struct buf *err) {
-    sqlite3_stmt *st = NULL;
-    enum gpm_status s = memo_prepare(m, "DELETE FROM point WHERE id=?", &st, "delete", err);
-    if (s) return s;
-    sqlite3_bind_int64(st, 1, id);
-    s = memo_step_done(m, st, "delete a row", err);
+    enum gpm_status s = memo_do(m, "delete a row", "DELETE FROM point WHERE id=?", err, "i", id);
     return !s && sqlite3_changes(m->db) == 0 ? not_found(m, id, err) : s;
 }
 
@@ -108,11 +95,6 @@ enum gpm_status memo_get(struct memo *m, const char *key, char **value, struct b
 }
 
 enum gpm_status memo_set(struct memo *m, const char *key, const char *value, struct buf *err) {
-    sqlite3_stmt *st = NULL;
-    enum gpm_status s =
-        memo_prepare(m, "INSERT OR REPLACE INTO state VALUES(?,?)", &st, "write", err);
-    if (s) return s;
-    sqlite3_bind_text(st, 1, key, -1, SQLITE_STATIC);
-    sqlite3_bind_text(st, 2, value, -1, SQLITE_STATIC);
-    return memo_step_done(m, st, "write to it", err);
+    return memo_do(m, "write to it", "INSERT OR REPLACE INTO state VALUES(?,?)", err, "ss", key,
+                   value);
 }

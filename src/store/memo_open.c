@@ -35,10 +35,9 @@ void memo_options_init(struct memo_options *opt) {
 
 static enum gpm_status read_int(struct memo *m, const char *sql, int *out, struct buf *err) {
     sqlite3_stmt *st = NULL;
-    enum gpm_status s = memo_prepare(m, sql, &st, "read the header", err);
-    if (s) return s;
     bool row;
-    s = memo_next(m, st, &row, err);
+    enum gpm_status s = memo_query(m, "read the header", sql, &st, err, "");
+    if (!s) s = memo_next(m, st, &row, err);
     struct memo_cells c = {.st = st};
     if (!s) *out = row ? (int)cell_int(&c, 0, INT_MIN, INT_MAX, "") : 0;
     sqlite3_finalize(st);
@@ -49,33 +48,15 @@ static enum gpm_status meta_get(struct memo *m, const char *key, char **out, str
     return memo_text(m, "SELECT value FROM meta WHERE key=?", key, out, err);
 }
 
-static enum gpm_status meta_put(struct memo *m, const char *key, const char *value,
-                                struct buf *err) {
-    sqlite3_stmt *st = NULL;
-    enum gpm_status s =
-        memo_prepare(m, "INSERT INTO meta VALUES(?,?)", &st, "create the table", err);
-    if (s) return s;
-    sqlite3_bind_text(st, 1, key, -1, SQLITE_STATIC);
-    sqlite3_bind_text(st, 2, value, -1, SQLITE_STATIC);
-    return memo_step_done(m, st, "create the table", err);
-}
-
-static char *default_names(int dim) {
-    struct buf b = BUF_INIT;
-    for (int j = 0; j < dim; j++) buf_printf(&b, "%sx%d", j ? "," : "", j + 1);
-    return buf_take(&b);
-}
-
 static enum gpm_status create_meta(struct memo *m, const struct memo_options *opt,
                                    struct buf *err) {
-    struct buf dim = BUF_INIT;
-    char *names = opt->names ? mem_strdup(opt->names) : default_names(opt->dim);
-    buf_printf(&dim, "%d", opt->dim);
-    enum gpm_status s = meta_put(m, "function", opt->function, err);
-    if (!s) s = meta_put(m, "inputs", dim.data, err);
-    if (!s) s = meta_put(m, "names", names, err);
-    buf_release(&dim);
-    mem_free(names);
+    struct buf names = BUF_INIT;
+    for (int j = 0; j < opt->dim && !opt->names; j++)
+        buf_printf(&names, "%sx%d", j ? "," : "", j + 1);
+    enum gpm_status s = memo_do(
+        m, "create the table", "INSERT INTO meta VALUES('function',?1),('inputs',?2),('names',?3)",
+        err, "sis", opt->function, (int64_t)opt->dim, opt->names ? opt->names : names.data);
+    buf_release(&names);
     return s;
 }
 
@@ -105,25 +86,18 @@ static enum gpm_status check_version(struct memo *m, int *version, struct buf *e
     enum gpm_status end = memo_exec(m, "RELEASE look", "look at the table", err);
     if (!s) s = end;
     if (s) return s;
-    if (app != APPLICATION_ID && (objects || *version)) {
-        buf_printf(err,
-                   "memo table '%s': the file is an SQLite database of another program; "
-                   "name another store",
-                   m->path);
-        return GPM_E_FORMAT;
-    }
-    if (*version < 0) {
-        buf_printf(err, "memo table '%s': there is no file version %d; the file is damaged",
-                   m->path, *version);
-        return GPM_E_FORMAT;
-    }
-    if (*version > MEMO_VERSION) {
-        buf_printf(err,
-                   "memo table '%s': made by a newer gpmem (file version %d, this one reads "
-                   "up to %d); upgrade gpmem",
-                   m->path, *version, MEMO_VERSION);
-        return GPM_E_FORMAT;
-    }
+    if (app != APPLICATION_ID && (objects || *version))
+        return memo_fault(m, GPM_E_FORMAT, err,
+                          "the file is an SQLite database of another program; "
+                          "name another store");
+    if (*version < 0)
+        return memo_fault(m, GPM_E_FORMAT, err, "there is no file version %d; the file is damaged",
+                          *version);
+    if (*version > MEMO_VERSION)
+        return memo_fault(m, GPM_E_FORMAT, err,
+                          "made by a newer gpmem (file version %d, this one reads "
+                          "up to %d); upgrade gpmem",
+                          *version, MEMO_VERSION);
     return GPM_OK;
 }
 
@@ -152,8 +126,7 @@ static enum gpm_status check_objects(struct memo *m, struct buf *err) {
         enum gpm_status s = read_int(m, checks[i].sql, &n, err);
         if (s) return s;
         if (!n) continue;
-        buf_printf(err, "memo table '%s': %s", m->path, checks[i].wrong);
-        return GPM_E_FORMAT;
+        return memo_fault(m, GPM_E_FORMAT, err, "%s", checks[i].wrong);
     }
     return GPM_OK;
 }
@@ -170,10 +143,8 @@ static enum gpm_status check_identity(struct memo *m, const struct memo_options 
     m->dim = counted ? (int)inputs : 0;
     mem_free(dim);
     if (s) return s;
-    if (!m->function || !m->names || !counted) {
-        buf_printf(err, "memo table '%s': the header is incomplete; the file is damaged", m->path);
-        return GPM_E_FORMAT;
-    }
+    if (!m->function || !m->names || !counted)
+        return memo_fault(m, GPM_E_FORMAT, err, "the header is incomplete; the file is damaged");
     if (opt->function && strcmp(opt->function, m->function) != 0) {
         buf_printf(err,
                    "memo table '%s' belongs to the function '%s', not to '%s'; name another "
@@ -195,27 +166,20 @@ enum gpm_status memo_schema(struct memo *m, const struct memo_options *opt, stru
     int version = 0;
     enum gpm_status s = check_version(m, &version, err);
     if (s) return s;
-    if (version == 0 && (m->read_only || !opt->function || opt->dim < 1)) {
-        buf_printf(err, "memo table '%s': the file is empty", m->path);
-        return GPM_E_FORMAT;
-    }
-    if (version < MEMO_VERSION && m->read_only) {
-        buf_printf(err,
-                   "memo table '%s': file version %d must be migrated to %d first; open it "
-                   "once with write permission",
-                   m->path, version, MEMO_VERSION);
-        return GPM_E_FORMAT;
-    }
+    if (version == 0 && (m->read_only || !opt->function || opt->dim < 1))
+        return memo_fault(m, GPM_E_FORMAT, err, "the file is empty");
+    if (version < MEMO_VERSION && m->read_only)
+        return memo_fault(m, GPM_E_FORMAT, err,
+                          "file version %d must be migrated to %d first; open it "
+                          "once with write permission",
+                          version, MEMO_VERSION);
     if (version < MEMO_VERSION) {
         s = memo_begin(m, err);
-        if (s) return s;
-        s = check_version(m, &version, err); /* another process may have been first */
+        if (!s) s = check_version(m, &version, err); /* another process may have been first */
         if (!s && version < MEMO_VERSION) s = upgrade(m, version, opt, err);
-        if (!s) s = memo_commit(m, err);
-        if (s) memo_rollback(m);
-        if (s) return s;
+        s = memo_end(m, s, err);
     }
-    s = check_objects(m, err);
+    if (!s) s = check_objects(m, err);
     return s ? s : check_identity(m, opt, err);
 }
 
@@ -262,15 +226,11 @@ static enum gpm_status open_file(struct memo *m, const struct memo_options *opt,
                                : SQLITE_OPEN_READWRITE | (opt->create ? SQLITE_OPEN_CREATE : 0);
     struct stat sb;
     if (stat(m->path, &sb) == 0) {
-        if (!S_ISREG(sb.st_mode)) { /* SQLite would wait for the writer of a pipe without end */
-            buf_printf(err, "memo table '%s': %s; name a file", m->path,
-                       S_ISDIR(sb.st_mode) ? "is a folder" : "is no regular file");
-            return GPM_E_IO;
-        }
-    } else if (!opt->create || opt->read_only) {
-        buf_printf(err, "memo table '%s': %s", m->path, strerror(errno));
-        return GPM_E_IO;
-    }
+        if (!S_ISREG(sb.st_mode)) /* SQLite would wait for the writer of a pipe without end */
+            return memo_fault(m, GPM_E_IO, err, "%s; name a file",
+                              S_ISDIR(sb.st_mode) ? "is a folder" : "is no regular file");
+    } else if (!opt->create || opt->read_only)
+        return memo_fault(m, GPM_E_IO, err, "%s", strerror(errno));
     int rc = sqlite3_open_v2(m->path, &m->db, flags, NULL);
     if (rc != SQLITE_OK) return memo_sql_error(m, rc, "open it", err);
     memo_harden(m);

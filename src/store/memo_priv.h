@@ -22,13 +22,19 @@ struct memo {
 /* The status for an SQLite result code, with the reason in err ("runs.db: cannot store ..."). */
 enum gpm_status memo_sql_error(struct memo *m, int rc, const char *doing, struct buf *err);
 enum gpm_status memo_exec(struct memo *m, const char *sql, const char *doing, struct buf *err);
-enum gpm_status memo_prepare(struct memo *m, const char *sql, sqlite3_stmt **st, const char *doing,
-                             struct buf *err);
+/* "memo table 'runs.db': " and what is wrong; the status given. */
+enum gpm_status memo_fault(struct memo *m, enum gpm_status s, struct buf *err, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+/* A statement with its parameters, one letter of `kinds` each: i int64_t, d double (NaN: NULL), s
+ * text that lives as long as the statement; without an argument k: the key in m->key, and o: who we
+ * are (started, expires, host, pid, pid_start). Finalized by the caller, on failure NULL. */
+enum gpm_status memo_query(struct memo *m, const char *doing, const char *sql, sqlite3_stmt **st,
+                           struct buf *err, const char *kinds, ...);
+/* The same for one that gives no row, run. */
+enum gpm_status memo_do(struct memo *m, const char *doing, const char *sql, struct buf *err,
+                        const char *kinds, ...);
 /* *row: there is one more row to read. */
 enum gpm_status memo_next(struct memo *m, sqlite3_stmt *st, bool *row, struct buf *err);
-/* Steps a statement that gives no row, finalizes it. */
-enum gpm_status memo_step_done(struct memo *m, sqlite3_stmt *st, const char *doing,
-                               struct buf *err);
 /* Before anything is read: the file may come from anybody, so no code of its schema runs, and no
  * statement takes longer than a file of its size can need. */
 void memo_harden(struct memo *m);

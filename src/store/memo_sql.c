@@ -59,26 +59,66 @@ enum gpm_status memo_exec(struct memo *m, const char *sql, const char *doing, st
     return rc == SQLITE_OK ? GPM_OK : memo_sql_error(m, rc, doing, err);
 }
 
-enum gpm_status memo_prepare(struct memo *m, const char *sql, sqlite3_stmt **st, const char *doing,
-                             struct buf *err) {
+enum gpm_status memo_fault(struct memo *m, enum gpm_status s, struct buf *err, const char *fmt,
+                           ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    buf_printf(err, "memo table '%s': ", m->path);
+    buf_vprintf(err, fmt, ap);
+    va_end(ap);
+    return s;
+}
+
+static void bind_owner(struct memo *m, sqlite3_stmt *st, int at) {
+    double now = memo_now();
+    sqlite3_bind_double(st, at, now);
+    sqlite3_bind_double(st, at + 1, now + m->claim_seconds);
+    sqlite3_bind_text(st, at + 2, m->host, -1, SQLITE_STATIC);
+    sqlite3_bind_int64(st, at + 3, m->pid);
+    sqlite3_bind_int64(st, at + 4, m->pid_start);
+}
+
+static enum gpm_status query(struct memo *m, const char *doing, const char *sql, sqlite3_stmt **st,
+                             struct buf *err, const char *kinds, va_list ap) {
     m->steps = 0;
-    int rc = sqlite3_prepare_v2(m->db, sql, -1, st, NULL);
-    return rc == SQLITE_OK ? GPM_OK : memo_sql_error(m, rc, doing, err);
+    int rc = sqlite3_prepare_v2(m->db, sql, -1, st, NULL), at = 1;
+    if (rc != SQLITE_OK) return memo_sql_error(m, rc, doing, err);
+    for (; *kinds; kinds++, at++) switch (*kinds) {
+        case 'i': sqlite3_bind_int64(*st, at, va_arg(ap, int64_t)); break;
+        case 'd': sqlite3_bind_double(*st, at, va_arg(ap, double)); break;
+        case 's': sqlite3_bind_text(*st, at, va_arg(ap, const char *), -1, SQLITE_STATIC); break;
+        case 'k': sqlite3_bind_blob(*st, at, m->key, 8 * m->dim, SQLITE_STATIC); break;
+        default: bind_owner(m, *st, at), at += 4;
+        }
+    return GPM_OK;
+}
+
+enum gpm_status memo_query(struct memo *m, const char *doing, const char *sql, sqlite3_stmt **st,
+                           struct buf *err, const char *kinds, ...) {
+    va_list ap;
+    va_start(ap, kinds);
+    enum gpm_status s = query(m, doing, sql, st, err, kinds, ap);
+    va_end(ap);
+    return s;
+}
+
+enum gpm_status memo_do(struct memo *m, const char *doing, const char *sql, struct buf *err,
+                        const char *kinds, ...) {
+    sqlite3_stmt *st = NULL;
+    va_list ap;
+    va_start(ap, kinds);
+    enum gpm_status s = query(m, doing, sql, &st, err, kinds, ap);
+    va_end(ap);
+    int rc = s ? SQLITE_DONE : sqlite3_step(st);
+    if (rc != SQLITE_DONE && rc != SQLITE_ROW) s = memo_sql_error(m, rc, doing, err);
+    sqlite3_finalize(st);
+    return s;
 }
 
 enum gpm_status memo_next(struct memo *m, sqlite3_stmt *st, bool *row, struct buf *err) {
     int rc = sqlite3_step(st);
     *row = rc == SQLITE_ROW;
     return *row || rc == SQLITE_DONE ? GPM_OK : memo_sql_error(m, rc, "read it", err);
-}
-
-enum gpm_status memo_step_done(struct memo *m, sqlite3_stmt *st, const char *doing,
-                               struct buf *err) {
-    int rc = sqlite3_step(st);
-    enum gpm_status status = GPM_OK;
-    if (rc != SQLITE_DONE && rc != SQLITE_ROW) status = memo_sql_error(m, rc, doing, err);
-    sqlite3_finalize(st);
-    return status;
 }
 
 /* ---- the columns of a row ---- */
@@ -127,19 +167,14 @@ enum gpm_status memo_text(struct memo *m, const char *sql, const char *key, char
     sqlite3_stmt *st = NULL;
     bool row;
     *out = NULL;
-    enum gpm_status s = memo_prepare(m, sql, &st, "read it", err);
-    if (s) return s;
-    sqlite3_bind_text(st, 1, key, -1, SQLITE_STATIC);
-    s = memo_next(m, st, &row, err);
+    enum gpm_status s = memo_query(m, "read it", sql, &st, err, "s", key);
+    if (!s) s = memo_next(m, st, &row, err);
     struct memo_cells c = {.st = st};
     if (!s && row) {
         const char *text = cell_text(&c, 0, "is no text");
         if (!c.wrong) *out = mem_strdup(text);
     }
-    if (c.wrong) {
-        buf_printf(err, "memo table '%s': '%s' %s; the file is damaged", m->path, key, c.wrong);
-        s = GPM_E_FORMAT;
-    }
+    if (c.wrong) s = memo_fault(m, GPM_E_FORMAT, err, "'%s' %s; the file is damaged", key, c.wrong);
     sqlite3_finalize(st);
     return s;
 }

@@ -40,7 +40,7 @@ static double eval_store(struct memo *m, const double *x, double y) {
     struct memo_claim c;
     struct buf err = BUF_INIT;
     double stored = NAN;
-    assert_int_equal(memo_claim(m, x, false, &c, &err), GPM_OK);
+    assert_int_equal(memo_claim(m, x, &c, &err), GPM_OK);
     assert_int_equal(c.state, MEMO_OURS);
     assert_int_equal(memo_finish(m, c.id, y, 0.5, &stored, &err), GPM_OK);
     buf_release(&err);
@@ -79,12 +79,12 @@ static void claims_exclude_and_expire(void **state) {
     struct buf err = BUF_INIT;
     struct memo_claim c, again;
     double x = 2;
-    assert_int_equal(memo_claim(m, &x, false, &c, &err), GPM_OK);
+    assert_int_equal(memo_claim(m, &x, &c, &err), GPM_OK);
     assert_int_equal(c.state, MEMO_OURS);
-    assert_int_equal(memo_claim(m, &x, false, &again, &err), GPM_OK);
+    assert_int_equal(memo_claim(m, &x, &again, &err), GPM_OK);
     assert_int_equal(again.state, MEMO_BUSY);
     assert_int_equal(memo_unclaim(m, c.id, &err), GPM_OK);
-    assert_int_equal(memo_claim(m, &x, false, &c, &err), GPM_OK);
+    assert_int_equal(memo_claim(m, &x, &c, &err), GPM_OK);
     assert_int_equal(c.state, MEMO_OURS);
     memo_close(m);
 
@@ -93,8 +93,8 @@ static void claims_exclude_and_expire(void **state) {
     opt.claim_seconds = -1;
     assert_int_equal(memo_open(&m, tmp_path("claims.db"), &opt, &err), GPM_OK);
     x = 3;
-    assert_int_equal(memo_claim(m, &x, false, &c, &err), GPM_OK);
-    assert_int_equal(memo_claim(m, &x, false, &again, &err), GPM_OK);
+    assert_int_equal(memo_claim(m, &x, &c, &err), GPM_OK);
+    assert_int_equal(memo_claim(m, &x, &again, &err), GPM_OK);
     assert_int_equal(again.state, MEMO_OURS);
     assert_int_equal(again.id, c.id);
     /* the first to store decides; the slower one is told */
@@ -118,7 +118,7 @@ static void claim_of_a_dead_process_is_offered_again(void **state) {
         struct memo_claim c;
         struct buf err = BUF_INIT;
         double x = 1;
-        int s = memo_claim(m, &x, false, &c, &err);
+        int s = memo_claim(m, &x, &c, &err);
         _exit(s == GPM_OK && c.state == MEMO_OURS ? 0 : 1);
     }
     int status;
@@ -146,7 +146,7 @@ static void claim_of_a_living_process_is_kept(void **state) {
         memo_options_init(&opt);
         opt.function = "f", opt.dim = 1, opt.claim_seconds = -5;
         bool ok = !memo_open(&m, tmp_path("alive.db"), &opt, &err) &&
-                  !memo_claim(m, &x, false, &c, &err) && c.state == MEMO_OURS;
+                  !memo_claim(m, &x, &c, &err) && c.state == MEMO_OURS;
         if (write(ready[1], ok ? "y" : "n", 1) != 1) _exit(1);
         pause();
     }
@@ -159,7 +159,7 @@ static void claim_of_a_living_process_is_kept(void **state) {
     double x = 0.1, got = 0;
     bool found = true;
     int64_t id = 0;
-    assert_int_equal(memo_claim(m, &x, false, &c, &err), GPM_OK);
+    assert_int_equal(memo_claim(m, &x, &c, &err), GPM_OK);
     assert_int_equal(c.state, MEMO_BUSY);
     assert_int_equal(memo_reclaim(m, &found, &id, &got, &err), GPM_OK);
     assert_false(found);
@@ -192,9 +192,10 @@ static void failures_replicates_asks_and_listing(void **state) {
     struct memo_claim c;
     double x = 1;
     int64_t id;
-    assert_int_equal(memo_claim(m, &x, false, &c, &err), GPM_OK);
+    bool added;
+    assert_int_equal(memo_claim(m, &x, &c, &err), GPM_OK);
     assert_int_equal(memo_fail(m, c.id, "signal 11", 0.1, &err), GPM_OK);
-    assert_int_equal(memo_claim(m, &x, false, &c, &err), GPM_OK);
+    assert_int_equal(memo_claim(m, &x, &c, &err), GPM_OK);
     assert_int_equal(c.state, MEMO_KNOWN_FAILED);
     assert_string_equal(err.data, "signal 11");
     x = 2;
@@ -202,26 +203,26 @@ static void failures_replicates_asks_and_listing(void **state) {
     assert_int_equal(memo_claim_replicate(m, &x, &id, &err), GPM_OK);
     assert_int_equal(memo_finish(m, id, 21, 0, NULL, &err), GPM_OK);
     x = 3;
-    assert_int_equal(memo_ask(m, &x, "batch", &id, &err), GPM_OK);
-    assert_int_equal(memo_claim(m, &x, false, &c, &err), GPM_OK);
+    assert_int_equal(memo_ask(m, &x, &id, &err), GPM_OK);
+    assert_int_equal(memo_claim(m, &x, &c, &err), GPM_OK);
     assert_int_equal(c.state, MEMO_BUSY);
     assert_int_equal(memo_each(m, -1, collect, &text, &err), GPM_OK);
     assert_string_equal(text.data,
-                        "1/1:failed(signal 11) 2/2:done=20 2/3:done=21rep1 3/0:askedbatch ");
+                        "1/1:failed(signal 11) 2/2:done=20 2/3:done=21rep1 3/0:askedask ");
     assert_int_equal(memo_finish(m, id, 30, 0, NULL, &err), GPM_OK);
     x = 1; /* a failed point again, this time with success */
-    assert_int_equal(memo_claim(m, &x, true, &c, &err), GPM_OK);
-    assert_int_equal(c.state, MEMO_OURS);
+    assert_int_equal(memo_claim(m, &x, &c, &err), GPM_OK);
+    assert_int_equal(c.state, MEMO_KNOWN_FAILED);
     assert_int_equal(memo_finish(m, c.id, 10, 0, NULL, &err), GPM_OK);
     buf_reset(&text);
     assert_int_equal(memo_each(m, 2, collect, &text, &err), GPM_OK);
-    assert_string_equal(text.data, "2/3:done=21rep1 3/4:done=30batch 1/5:done=10 ");
+    assert_string_equal(text.data, "2/3:done=21rep1 3/4:done=30ask 1/5:done=10 ");
     assert_int_equal(memo_delete(m, id, &err), GPM_OK);
     assert_int_equal(memo_delete(m, id, &err), GPM_E_NOT_FOUND);
     x = 2;
-    assert_int_equal(memo_add(m, &x, 20, NULL, 0, false, &err), GPM_OK);
-    assert_int_equal(memo_add(m, &x, 19, NULL, 0, false, &err), GPM_E_CONFLICT);
-    assert_int_equal(memo_add(m, &x, 19, NULL, 0, true, &err), GPM_OK);
+    assert_int_equal(memo_add(m, &x, 20, NULL, 0, false, &added, &err), GPM_OK);
+    assert_int_equal(memo_add(m, &x, 19, NULL, 0, false, &added, &err), GPM_E_CONFLICT);
+    assert_int_equal(memo_add(m, &x, 19, NULL, 0, true, &added, &err), GPM_OK);
     buf_reset(&text);
     assert_int_equal(memo_row_by_id(m, c.id, collect, &text, &err), GPM_OK);
     assert_string_equal(text.data, "1/5:done=10 ");
@@ -336,7 +337,7 @@ static void full_disk_loses_nothing(void **state) {
     for (; !s && stored < 100000; stored++) {
         struct memo_claim c;
         double x = stored;
-        s = memo_claim(m, &x, false, &c, &err);
+        s = memo_claim(m, &x, &c, &err);
         if (!s) s = memo_finish(m, c.id, 2 * x, 0, NULL, &err);
     }
     stored--;
@@ -354,7 +355,7 @@ static void full_disk_loses_nothing(void **state) {
     }
     double x = stored; /* there is room again */
     struct memo_claim c;
-    assert_int_equal(memo_claim(m, &x, false, &c, &err), GPM_OK);
+    assert_int_equal(memo_claim(m, &x, &c, &err), GPM_OK);
     assert_int_equal(c.state == MEMO_OURS || c.state == MEMO_BUSY, 1);
     memo_close(m);
     buf_release(&err);
@@ -377,7 +378,7 @@ static int try_read_only(void) {
     struct memo_claim c;
     if (memo_lookup(m, &x, &st, &y, &err) || st != MEMO_DONE || y != 7) return 14;
     x = 2;
-    if (memo_claim(m, &x, false, &c, &err) != GPM_E_IO || !strstr(err.data, "read-only")) return 15;
+    if (memo_claim(m, &x, &c, &err) != GPM_E_IO || !strstr(err.data, "read-only")) return 15;
     memo_close(m);
     buf_release(&err);
     return 0;
