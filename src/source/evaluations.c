@@ -9,14 +9,15 @@
 #include "base/stop.h"
 #include "base/vec.h"
 #include "source/point_map.h"
-#include "source/pool.h"
 #include "source/runner.h"
 #include "sp/sp_options.h"
 #include "source/srcfn.h"
 #include "store/memo.h"
 #include "base/clock.h"
+#include "la/parallel.h"
 #include <errno.h>
 #include <math.h>
+#include <pthread.h>
 #include <string.h>
 #include <time.h>
 
@@ -105,6 +106,7 @@ struct batch {
     struct buf why;
     enum gpm_status st; /* of the store */
     struct buf err;
+    pthread_mutex_t lock; /* of all this and of what is known, in threads */
 };
 
 static const double *point(const struct batch *b, size_t i) {
@@ -157,30 +159,19 @@ static void learn_outcome(struct batch *b, const struct outcome *o) {
         note_failure(b, o->tag, o->why.data);
 }
 
-/* For what is evaluated by this process. */
-static bool claim_here(struct batch *b, size_t i) {
-    int64_t id;
-    bool ours = claim(b, i, &id);
-    if (ours) runner_hold(b->runner, id, i);
-    return ours;
-}
-
-static void settle(struct batch *b, struct outcome *o) {
-    b->st = runner_settle(b->runner, o, &b->err);
-    if (!o->nothing) learn_outcome(b, o);
-    outcome_release(o);
-}
-
 /* Points that others are evaluating come back after a while. */
 static void wait_for_others(struct batch *b) {
     struct timespec pause = {0, 50 * 1000 * 1000};
+    pthread_mutex_unlock(&b->lock); /* for the others here */
     nanosleep(&pause, NULL);
+    pthread_mutex_lock(&b->lock);
     for (size_t k = 0; k < b->busy.n; k++) vec_push(&b->pending, b->busy.at[k]);
     vec_clear(&b->busy);
 }
 
 /* Programs: as many at a time as the session's jobs say. */
 static void run_programs(struct batch *b) {
+    pthread_mutex_lock(&b->lock);
     while (b->st == GPM_OK && !stopped(b)) {
         while (b->pending.n && !runner_full(b->runner) && b->st == GPM_OK && !stopped(b)) {
             size_t i = vec_pop(&b->pending);
@@ -202,27 +193,7 @@ static void run_programs(struct batch *b) {
         learn_outcome(b, &o);
         outcome_release(&o);
     }
-}
-
-/* Functions that said so: in as many threads. Those under way cannot be stopped; what they give is
- * kept. */
-static void run_threads(struct batch *b, int jobs) {
-    struct source_pool *pool = source_pool_new(b->e->src, jobs);
-    while (b->st == GPM_OK) {
-        while (b->pending.n && !source_pool_full(pool) && b->st == GPM_OK && !stopped(b)) {
-            size_t i = vec_pop(&b->pending);
-            if (claim_here(b, i)) source_pool_start(pool, point(b, i), i);
-        }
-        struct outcome o;
-        if (source_pool_wait(pool, b->busy.n ? 0.2 : 10, &o)) {
-            settle(b, &o);
-        } else if (!source_pool_running(pool)) {
-            if (stopped(b) || (!b->pending.n && !b->busy.n)) break;
-            if (b->busy.n) wait_for_others(b);
-        }
-        if (b->st == GPM_OK) b->st = runner_renew(b->runner, &b->err);
-    }
-    source_pool_free(pool);
+    pthread_mutex_unlock(&b->lock);
 }
 
 static bool evaluate_here(struct batch *b, size_t i, double *y, struct buf *why) {
@@ -251,22 +222,34 @@ static bool evaluate_here(struct batch *b, size_t i, double *y, struct buf *why)
     return ok;
 }
 
-/* Everything else runs in this thread, one after the other. */
-static void run_here(struct batch *b) {
-    while (b->st == GPM_OK && !stopped(b) && (b->pending.n || b->busy.n)) {
+/* Everything else runs in this process: functions that said so in several threads, each of which
+ * takes one point after the other. The lock is held but for the evaluations themselves, which
+ * cannot be stopped; what they give is kept. */
+static void work(void *ctx, size_t job, int thread) {
+    struct batch *b = ctx;
+    pthread_mutex_lock(&b->lock);
+    while (b->st == GPM_OK && !b->raised && !stopped(b) && (b->pending.n || b->busy.n)) {
         if (!b->pending.n) {
             wait_for_others(b);
             continue;
         }
         struct outcome o = {.tag = vec_pop(&b->pending), .y = NAN, .why = BUF_INIT};
-        if (!claim_here(b, o.tag)) continue;
+        int64_t id;
+        if (!claim(b, o.tag, &id)) continue;
+        runner_hold(b->runner, id, o.tag);
+        pthread_mutex_unlock(&b->lock);
         double t = clock_seconds();
         o.ok = evaluate_here(b, o.tag, &o.y, &o.why);
         o.seconds = clock_seconds() - t;
+        pthread_mutex_lock(&b->lock);
         o.nothing = !o.ok && stopped(b);
-        settle(b, &o);
-        if (b->raised) break;
+        enum gpm_status st = runner_settle(b->runner, &o, &b->err);
+        if (b->st == GPM_OK) b->st = st;
+        if (!o.nothing) learn_outcome(b, &o);
+        outcome_release(&o);
+        if (b->st == GPM_OK) b->st = runner_renew(b->runner, &b->err);
     }
+    pthread_mutex_unlock(&b->lock);
 }
 
 /* Missing points, each once. They are taken from the end of the list: the first go first. */
@@ -307,12 +290,12 @@ enum gpm_status evaluations_fetch(struct sp_call *c, struct evaluations *e, cons
     buf_init(&b.err);
     b.runner = runner_new(e->store, o ? (int)o->jobs : 1, false);
     list_missing(&b);
-    if (b.pending.n && e->src && e->src->cls == &srcfn_command)
+    pthread_mutex_init(&b.lock, NULL);
+    if (e->src && e->src->cls == &srcfn_command)
         run_programs(&b);
-    else if (b.pending.n > 1 && e->src && e->src->parallel && o && o->jobs > 1)
-        run_threads(&b, o->jobs < b.pending.n ? (int)o->jobs : (int)b.pending.n);
     else
-        run_here(&b);
+        la_parallel(e->src && e->src->parallel && o ? (int)o->jobs : 1, b.pending.n, work, &b);
+    pthread_mutex_destroy(&b.lock);
     struct buf ignored = BUF_INIT;
     if (runner_end(b.runner, &ignored)) buf_reset(&ignored); /* the claims run out by themselves */
     buf_release(&ignored);

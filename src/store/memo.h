@@ -12,7 +12,7 @@
  * what happened, why, and what to do. GPM_E_IO: the disk (full, read-only, missing); GPM_E_FORMAT:
  * not a memo table, damaged, or made by a newer version; GPM_E_CONFLICT: the table of another
  * function or another number of inputs; GPM_E_BUSY: locked by others past the time-out.
- * A handle belongs to one thread, and must not be used on both sides of a fork.
+ * A handle is used by one thread at a time, and must not be used on both sides of a fork.
  */
 #ifndef STORE_MEMO_H
 #define STORE_MEMO_H
