@@ -22,37 +22,10 @@ void gpm_optimize_options_init_sized(struct gpm_optimize_options *o, size_t size
 gpm_optimizer *gpm_optimizer_new(const struct gpm_optimize_options *given) {
     struct gpm_optimize_options full = default_options;
     options_take(&full, sizeof full, given);
-    const struct gpm_optimize_options *p = &full;
-    struct optimize_options opt;
-    optimize_options_init(&opt);
-    opt.seed = p->seed;
-    opt.maximize = p->maximize;
-    opt.bo = (struct bo_options){.noisy = p->noisy,
-                                 .acq = (enum bo_acq)p->acquisition,
-                                 .initial = p->initial,
-                                 .mcmc = p->mcmc,
-                                 .no_local = p->no_local};
-    opt.jobs = (int)p->jobs;
-    opt.budget = p->budget;
-    opt.max_seconds = p->max_seconds;
-    opt.has_target = p->has_target;
-    opt.target = p->target;
-    opt.timeout = p->timeout;
-    opt.retries = p->retries;
-    opt.json = p->json;
-    opt.store = p->store;
-    opt.log = p->log;
-    opt.warm = p->warm;
-    opt.version = p->version;
-    opt.join = p->join;
-    opt.allow_run = p->allow_run;
-    opt.stop = p->stop;
-    opt.progress = p->progress;
-    opt.user = p->user;
     gpm_optimizer *o = NEW(gpm_optimizer);
     buf_init(&o->err);
     buf_init(&o->out);
-    o->o = optimize_new(&opt);
+    o->o = optimize_new(&full);
     return o;
 }
 

@@ -7,8 +7,9 @@
 #include <math.h>
 #include <string.h>
 
-struct bo *bo_new(const struct bo_space *space, const struct bo_options *opt, uint64_t seed) {
-    static const struct bo_options defaults = {.mcmc = -1};
+struct bo *bo_new(const struct bo_space *space, const struct gpm_optimize_options *opt,
+                  uint64_t seed) {
+    static const struct gpm_optimize_options defaults = {.mcmc = -1};
     struct bo *b = NEW(struct bo);
     bo_space_copy(&b->space, space);
     b->opt = opt ? *opt : defaults;

@@ -16,30 +16,18 @@
 #ifndef OPTIMIZE_BAYESOPT_H
 #define OPTIMIZE_BAYESOPT_H
 #include "base/buf.h"
+#include "gpmem/optimize.h"
 #include "optimize/bo_space.h"
 #include <gpmem/status.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-enum bo_acq {
-    BO_ACQ_DEFAULT, /* draws at temperatures 1, 1/2, 1/4 mixed with log-EI; noisy: draws at 1 */
-    BO_ACQ_THOMPSON,
-    BO_ACQ_EI,
-    BO_ACQ_UCB,
-};
-
-struct bo_options {
-    bool noisy;
-    enum bo_acq acq;
-    int initial;     /* points of the first design; 0: chosen from the dimension */
-    int mcmc;        /* hyper-parameters sampled: 1 yes, 0 no, -1: for noisy d <= 2 */
-    bool no_local;   /* without the local arm */
-    double ucb_beta; /* lower bound = mean - sqrt(beta) sd; 0: 4 */
-};
-
 struct bo;
-struct bo *bo_new(const struct bo_space *space, const struct bo_options *opt, uint64_t seed);
+/* Of the options those that say how points are chosen; NULL: the defaults. Default acquisition:
+ * draws at temperatures 1, 1/2, 1/4 mixed with log-EI; noisy: draws at 1. */
+struct bo *bo_new(const struct bo_space *space, const struct gpm_optimize_options *opt,
+                  uint64_t seed);
 void bo_free(struct bo *b);
 
 /* The next point to evaluate, in x; it is pending until told or dropped. GPM_E_LIMIT when every

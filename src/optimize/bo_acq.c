@@ -37,14 +37,15 @@ double bo_log_ei(double best, double mean, double var, double *d_mean, double *d
     return log_h + log(s);
 }
 
-#define FEATURES 512 /* of a drawn function */
+#define FEATURES  512 /* of a drawn function */
+#define BOUND_SDS 2.0 /* the lower bound is so many standard deviations below the mean */
 
 enum kind { PATH, LOG_EI, BOUND, MEAN };
 
 struct acq {
     struct bo *b;
     enum kind kind;
-    double best, beta;
+    double best;
     double *cats;        /* point whose categories are in force */
     double *grad, *full; /* scratch: a gradient, a point; categories have places in them */
 };
@@ -56,8 +57,8 @@ static double from_moments(const struct acq *a, double mean, double var, double 
         return v;
     }
     double sd = sqrt(var);
-    *dm = 1, *dv = -a->beta / (2 * sd);
-    return mean - a->beta * sd;
+    *dm = 1, *dv = -BOUND_SDS / (2 * sd);
+    return mean - BOUND_SDS * sd;
 }
 
 /* The function to minimise, at the numeric coordinates x with the categories in force. */
@@ -315,12 +316,9 @@ static enum kind choose_kind(const struct bo *b, struct rng *r, double *tau) {
     double t = rng_uniform(r);
     *tau = 1;
     if (b->failed_last) return PATH; /* EI alone would propose a dead point for ever */
-    switch (b->opt.acq) {
-    case BO_ACQ_THOMPSON: return PATH;
-    case BO_ACQ_EI: return LOG_EI;
-    case BO_ACQ_UCB: return BOUND;
-    default: break;
-    }
+    static const enum kind asked[] = {
+        [GPM_ACQ_THOMPSON] = PATH, [GPM_ACQ_EI] = LOG_EI, [GPM_ACQ_UCB] = BOUND};
+    if (b->opt.acquisition != GPM_ACQ_DEFAULT) return asked[b->opt.acquisition];
     if (b->opt.noisy) return PATH;
     if (t < 0.55) return LOG_EI;
     *tau = t < 0.7 ? 1 : t < 0.85 ? 0.5 : 0.25;
@@ -343,7 +341,6 @@ static void acq_init(struct acq *a, struct bo *b, enum kind kind) {
     *a = (struct acq){.b = b, .kind = kind};
     a->grad = NEW_ARRAY(double, 2 * d + 2);
     a->full = a->grad + d;
-    a->beta = sqrt(b->opt.ucb_beta > 0 ? b->opt.ucb_beta : 4);
 }
 
 enum gpm_status bo_global(struct bo *b, struct rng *r, double *u) {

@@ -50,7 +50,7 @@ struct bo_region { /* trust region for many dimensions */
 
 struct bo {
     struct bo_space space;
-    struct bo_options opt;
+    struct gpm_optimize_options opt;
     uint64_t seed;
     int D;
     VEC(struct bo_point) points;

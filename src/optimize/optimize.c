@@ -15,15 +15,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-void optimize_options_init(struct optimize_options *opt) {
-    *opt = (struct optimize_options){.seed = 1, .jobs = 1, .bo = {.mcmc = -1}};
-}
-
-struct optimize *optimize_new(const struct optimize_options *opt) {
+struct optimize *optimize_new(const struct gpm_optimize_options *opt) {
     struct optimize *o = NEW(struct optimize);
     o->opt = *opt;
     if (o->opt.jobs < 1) o->opt.jobs = 1;
-    bo_space_init(&o->space);
     return o;
 }
 
@@ -87,7 +82,7 @@ enum gpm_status optimize_command(struct optimize *o, char *const *argv, int argc
     return take_command(o, s);
 }
 
-void optimize_function(struct optimize *o, const char *identity, optimize_fn *fn, void *user) {
+void optimize_function(struct optimize *o, const char *identity, gpm_objective *fn, void *user) {
     o->fn = fn;
     o->fn_user = user;
     set_identity(o, identity);
@@ -95,43 +90,38 @@ void optimize_function(struct optimize *o, const char *identity, optimize_fn *fn
 
 /* ---- settings beside the table ---- */
 
-static void settings_text(const struct optimize *o, struct buf *out) {
-    const struct optimize_options *p = &o->opt;
+/* beta was the width of a bound that nobody changed. */
+static void settings_text(const struct gpm_optimize_options *p, struct buf *out) {
     buf_printf(out,
                "goal=%s seed=%llu noisy=%d acq=%d initial=%d mcmc=%d no_local=%d beta=%a "
                "budget=%zu json=%d timeout=%a retries=%d",
-               p->maximize ? "max" : "min", (unsigned long long)p->seed, p->bo.noisy,
-               (int)p->bo.acq, p->bo.initial, p->bo.mcmc, p->bo.no_local, p->bo.ucb_beta, p->budget,
-               p->json, p->timeout, p->retries);
+               p->maximize ? "max" : "min", (unsigned long long)p->seed, p->noisy,
+               (int)p->acquisition, p->initial, p->mcmc, p->no_local, 0.0, p->budget, p->json,
+               p->timeout, p->retries);
 }
 
-struct settings {
-    char goal[8];
+/* Into the options they belong to. False: not within what an optimiser can be told; a file may say
+ * anything. */
+static bool read_settings(const char *text, struct gpm_optimize_options *p) {
+    char goal[8], timeout[40]; /* as %a writes it */
     unsigned long long seed;
-    int noisy, acq, initial, mcmc, no_local, json, retries;
-    double beta, timeout;
-    size_t budget;
-};
-
-static bool read_settings(const char *text, struct settings *s) {
-    char beta[40], timeout[40]; /* as %a writes them */
-    *s = (struct settings){0};
-    return sscanf(text,
-                  "goal=%7s seed=%llu noisy=%d acq=%d initial=%d mcmc=%d no_local=%d beta=%39s "
-                  "budget=%zu json=%d timeout=%39s retries=%d",
-                  s->goal, &s->seed, &s->noisy, &s->acq, &s->initial, &s->mcmc, &s->no_local, beta,
-                  &s->budget, &s->json, timeout, &s->retries) == 12 &&
-           number_parse(beta, strlen(beta), &s->beta) &&
-           number_parse(timeout, strlen(timeout), &s->timeout);
-}
-
-/* Within what an optimiser can be told; a file may say anything. */
-static bool good_settings(const struct settings *s) {
-    bool max = strcmp(s->goal, "max") == 0, min = strcmp(s->goal, "min") == 0;
-    return (max || min) && (s->noisy | 1) == 1 && s->acq >= 0 && s->acq <= BO_ACQ_UCB &&
-           s->initial >= 0 && s->mcmc >= -1 && s->mcmc <= 1 && (s->no_local | 1) == 1 &&
-           isfinite(s->beta) && (s->json | 1) == 1 && s->timeout >= 0 && isfinite(s->timeout) &&
-           s->retries >= 0;
+    int noisy, acq, no_local, json;
+    if (sscanf(text,
+               "goal=%7s seed=%llu noisy=%d acq=%d initial=%d mcmc=%d no_local=%d beta=%*s "
+               "budget=%zu json=%d timeout=%39s retries=%d",
+               goal, &seed, &noisy, &acq, &p->initial, &p->mcmc, &no_local, &p->budget, &json,
+               timeout, &p->retries) != 11 ||
+        !number_parse(timeout, strlen(timeout), &p->timeout))
+        return false;
+    p->maximize = strcmp(goal, "max") == 0;
+    p->seed = seed;
+    p->noisy = noisy;
+    p->acquisition = (enum gpm_acquisition)acq;
+    p->no_local = no_local;
+    p->json = json;
+    return (p->maximize || strcmp(goal, "min") == 0) && (noisy | no_local | json | 1) == 1 &&
+           acq >= 0 && acq <= GPM_ACQ_UCB && p->initial >= 0 && p->mcmc >= -1 && p->mcmc <= 1 &&
+           p->timeout >= 0 && isfinite(p->timeout) && p->retries >= 0;
 }
 
 static enum gpm_status conflict(struct optimize *o, const char *what, struct buf *err) {
@@ -140,22 +130,6 @@ static enum gpm_status conflict(struct optimize *o, const char *what, struct buf
                "another store",
                o->opt.store, what);
     return GPM_E_CONFLICT;
-}
-
-static void adopt_settings(struct optimize *o, const struct settings *s) {
-    struct optimize_options *p = &o->opt;
-    p->maximize = strcmp(s->goal, "max") == 0;
-    p->seed = s->seed;
-    p->bo = (struct bo_options){.noisy = s->noisy,
-                                .acq = (enum bo_acq)s->acq,
-                                .initial = s->initial,
-                                .mcmc = s->mcmc,
-                                .no_local = s->no_local,
-                                .ucb_beta = s->beta};
-    if (!p->budget) p->budget = s->budget;
-    p->json = s->json;
-    if (p->timeout == 0) p->timeout = s->timeout;
-    if (p->retries == 0) p->retries = s->retries;
 }
 
 /* The space: stored and given must agree; whichever is there is used. */
@@ -183,26 +157,29 @@ static enum gpm_status settle_space(struct optimize *o, struct buf *err) {
 
 static enum gpm_status settle_settings(struct optimize *o, struct buf *err) {
     char *text = NULL;
-    struct settings stored;
-    struct buf mine = BUF_INIT;
+    struct gpm_optimize_options *mine = &o->opt, stored = *mine;
+    struct buf new = BUF_INIT;
     enum gpm_status s = memo_get(o->memo, "settings", &text, err);
-    if (!s && !(read_settings(text, &stored) && good_settings(&stored))) {
+    if (!s && !read_settings(text, &stored)) {
         buf_printf(err, "store '%s': its settings are not those of a search; the file is damaged",
-                   o->opt.store);
+                   mine->store);
         s = GPM_E_FORMAT;
     }
-    if (!s && o->opt.join) {
-        adopt_settings(o, &stored);
-    } else if (!s && (strcmp(stored.goal, "max") == 0) != o->opt.maximize) {
-        s = conflict(o, o->opt.maximize ? "the goal to minimise" : "the goal to maximise", err);
-    } else if (!s && stored.noisy != o->opt.bo.noisy) {
+    if (!s && mine->join) {
+        if (mine->budget) stored.budget = mine->budget;
+        if (mine->timeout != 0) stored.timeout = mine->timeout;
+        if (mine->retries) stored.retries = mine->retries;
+        *mine = stored;
+    } else if (!s && stored.maximize != mine->maximize) {
+        s = conflict(o, mine->maximize ? "the goal to minimise" : "the goal to maximise", err);
+    } else if (!s && stored.noisy != mine->noisy) {
         s = conflict(o, stored.noisy ? "a noisy objective" : "an exact objective", err);
     } else if (!s || s == GPM_E_NOT_FOUND) {
-        settings_text(o, &mine);
-        s = memo_set(o->memo, "settings", mine.data, err);
+        settings_text(mine, &new);
+        s = memo_set(o->memo, "settings", new.data, err);
     }
     mem_free(text);
-    buf_release(&mine);
+    buf_release(&new);
     return s;
 }
 
@@ -279,7 +256,7 @@ enum gpm_status optimize_open(struct optimize *o, struct buf *err) {
     if (!s) s = settle_settings(o, err);
     if (!s) s = o->has_command || o->fn ? store_command(o, err) : adopt_command(o, err);
     if (!s && o->opt.warm)
-        s = memo_csv_import(o->memo, &o->space, o->opt.warm, o->opt.bo.noisy, &added, err);
+        s = memo_csv_import(o->memo, &o->space, o->opt.warm, o->opt.noisy, &added, err);
     s = memo_end(o->memo, s, err);
     if (!s) s = optimize_refresh(o, err);
     return s ? s : optimize_write_log(o, err);
@@ -320,7 +297,7 @@ static void adopt_state(struct optimize *o, const char *text) {
     struct buf ignored = BUF_INIT;
     size_t told = 0;
     bo_free(o->bo);
-    o->bo = bo_new(&o->space, &o->opt.bo, o->opt.seed);
+    o->bo = bo_new(&o->space, &o->opt, o->opt.seed);
     o->fed = 0;
     if (text && bo_state_told(text, &told)) {
         while (bo_count(o->bo) < told && o->fed < o->trace.n) feed(o, o->fed + 1);

@@ -19,29 +19,6 @@
 
 struct optimize;
 
-struct optimize_options {
-    uint64_t seed;
-    bool maximize;
-    struct bo_options bo;
-    int jobs;
-    size_t budget;      /* evaluations in the store when the search ends; 0: no limit */
-    double max_seconds; /* 0: none */
-    bool has_target;
-    double target;  /* stop when a value is at least as good */
-    double timeout; /* of one evaluation; 0: none */
-    int retries;
-    bool json;           /* inputs as JSON on stdin */
-    const char *store;   /* NULL: in memory */
-    const char *log;     /* NULL: none */
-    const char *warm;    /* CSV of known values; NULL: none */
-    const char *version; /* tag of the objective, part of its identity; NULL: none */
-    bool join;           /* take space, settings and command from the store */
-    bool allow_run;      /* join may run a stored command that this user did not give */
-    const volatile sig_atomic_t *stop; /* may be NULL */
-    void (*progress)(void *user, const char *line);
-    void *user;
-};
-
 /* One finished evaluation, in the order of finishing. */
 struct optimize_eval {
     double *x; /* owned; one number per variable */
@@ -52,8 +29,6 @@ struct optimize_eval {
     bool given; /* told or imported, not evaluated by the search */
 };
 
-typedef int optimize_fn(void *user, const double *x, double *y); /* non-zero: failed */
-
 enum optimize_end {
     OPTIMIZE_BUDGET,
     OPTIMIZE_TARGET,
@@ -62,14 +37,13 @@ enum optimize_end {
     OPTIMIZE_EXHAUSTED
 };
 
-void optimize_options_init(struct optimize_options *opt);
-struct optimize *optimize_new(const struct optimize_options *opt); /* texts are borrowed */
+struct optimize *optimize_new(const struct gpm_optimize_options *opt); /* texts are borrowed */
 void optimize_free(struct optimize *o);
 GPM_MUST_USE enum gpm_status optimize_variable(struct optimize *o, const char *text,
                                                struct buf *err);
 GPM_MUST_USE enum gpm_status optimize_command(struct optimize *o, char *const *argv, int argc,
                                               struct buf *err);
-void optimize_function(struct optimize *o, const char *identity, optimize_fn *fn, void *user);
+void optimize_function(struct optimize *o, const char *identity, gpm_objective *fn, void *user);
 /* Opens the store (made when it does not exist), imports the warm start, reads everything. */
 GPM_MUST_USE enum gpm_status optimize_open(struct optimize *o, struct buf *err);
 /* Evaluates until the budget, target, time or stop. GPM_E_INTERRUPT when stopped. */

@@ -5,11 +5,11 @@
 #include "optimize/optimize.h"
 
 struct optimize {
-    struct optimize_options opt;
+    struct gpm_optimize_options opt;
     struct bo_space space;
     struct proc_command command;
     bool has_command, foreign; /* foreign: the store brought it, and this user never gave it */
-    optimize_fn *fn;
+    gpm_objective *fn;
     void *fn_user;
     char *identity; /* owned */
     struct memo *memo;

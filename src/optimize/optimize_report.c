@@ -41,7 +41,7 @@ void optimize_report_text(struct optimize *o, struct buf *out) {
         buf_puts(out, "best: none, no evaluation succeeded\n");
         if (o->failure) buf_printf(out, "the last failure: %s\n", o->failure);
     }
-    if (o->opt.bo.noisy && optimize_recommend(o, x, &y, &sd)) {
+    if (o->opt.noisy && optimize_recommend(o, x, &y, &sd)) {
         buf_printf(out, "recommended: %.6g +- %.2g at ", y, sd);
         put_point(o, x, out);
         buf_putc(out, '\n');
@@ -307,7 +307,7 @@ static void model_paragraph(struct optimize *o, struct buf *out) {
                "<p>Model: kernel %s, output %s, %zu points; leave-one-out coverage of the 50%% "
                "and 90%% intervals %.0f%% and %.0f%%.",
                s.kernel, s.warp, s.n_model, 100 * s.coverage50, 100 * s.coverage90);
-    if (o->opt.bo.noisy) buf_printf(out, " Estimated noise: %.3g.", s.noise_sd);
+    if (o->opt.noisy) buf_printf(out, " Estimated noise: %.3g.", s.noise_sd);
     if (s.tabu) buf_printf(out, " Optima found to the last digit: %d.", s.tabu);
     buf_puts(out, "</p>\n");
 }

@@ -101,7 +101,7 @@ static enum gpm_status claim(struct optimize *o, const double *x, bool ask, int6
     struct memo_claim c;
     *what = NEXT_POINT;
     if (ask) return memo_ask(o->memo, x, id, err);
-    if (o->opt.bo.noisy) return memo_claim_replicate(o->memo, x, id, err);
+    if (o->opt.noisy) return memo_claim_replicate(o->memo, x, id, err);
     enum gpm_status s = memo_claim(o->memo, x, &c, err);
     *id = c.id;
     if (!s && c.state != MEMO_OURS) *what = NEXT_WAIT;
@@ -319,7 +319,7 @@ enum gpm_status optimize_run(struct optimize *o, struct buf *err) {
     enum gpm_status s = optimize_may_run(o, err);
     if (s) return s;
     struct run r = {.o = o,
-                    .runner = runner_new(o->memo, o->opt.jobs, true),
+                    .runner = runner_new(o->memo, (int)o->opt.jobs, true),
                     .started = clock_seconds(),
                     .shortages = mem_shortages()};
     double *x = NEW_ARRAY(double, (size_t)o->space.n);
@@ -370,7 +370,7 @@ enum gpm_status optimize_tell(struct optimize *o, int64_t id, double y, struct b
 
 enum gpm_status optimize_tell_at(struct optimize *o, const double *x, double y, struct buf *err) {
     bool added;
-    enum gpm_status s = memo_add(o->memo, x, y, isfinite(y) ? NULL : "told: failed", 0,
-                                 o->opt.bo.noisy, &added, err);
+    enum gpm_status s =
+        memo_add(o->memo, x, y, isfinite(y) ? NULL : "told: failed", 0, o->opt.noisy, &added, err);
     return s ? s : finished(o, err);
 }

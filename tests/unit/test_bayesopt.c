@@ -92,9 +92,10 @@ static void branin_to_many_digits(void **state) {
 static void every_acquisition_works(void **state) {
     UNUSED(state);
     struct bo_space s = make_space("x=-5:10\ny=0:15\n");
-    for (int a = BO_ACQ_DEFAULT; a <= BO_ACQ_UCB; a++)
+    for (int a = GPM_ACQ_DEFAULT; a <= GPM_ACQ_UCB; a++)
         for (int mcmc = 0; mcmc < 2; mcmc++) {
-            struct bo_options opt = {.acq = (enum bo_acq)a, .mcmc = mcmc, .no_local = true};
+            struct gpm_optimize_options opt = {
+                .acquisition = (enum gpm_acquisition)a, .mcmc = mcmc, .no_local = true};
             struct bo *b = bo_new(&s, &opt, 3);
             assert_true(minimise(b, branin, 40) < 0.3);
             bo_free(b);
@@ -234,7 +235,7 @@ static double noisy_quadratic(const double *x) {
 static void noise_is_estimated_and_averaged(void **state) {
     UNUSED(state);
     struct bo_space s = make_space("x=0:1\n");
-    struct bo_options opt = {.noisy = true, .mcmc = -1};
+    struct gpm_optimize_options opt = {.noisy = true, .mcmc = -1};
     struct bo *b = bo_new(&s, &opt, 5);
     minimise(b, noisy_quadratic, 80);
     double x[1], mean, sd;
@@ -253,7 +254,7 @@ static void noise_is_estimated_and_averaged(void **state) {
 static double interval_holds(const char *space, double (*f)(const double *), double noise_sd,
                              int budget, int seeds, double *noise) {
     struct bo_space s = make_space(space);
-    struct bo_options opt = {.noisy = true, .mcmc = -1};
+    struct gpm_optimize_options opt = {.noisy = true, .mcmc = -1};
     int held = 0;
     double log_noise = 0;
     for (int seed = 1; seed <= seeds; seed++) {
