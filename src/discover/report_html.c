@@ -35,8 +35,7 @@ struct chart {
 static void chart_begin(struct chart *c, const struct discovery *d, const char *id,
                         const char *caption, size_t n, const double *x) {
     *c = (struct chart){.d = d, .id = id, .caption = caption, .n = n, .x = x, .series = BUF_INIT};
-    c->scene = plot_scene_new(NULL, 1);
-    plot_describe(c->scene, caption);
+    c->scene = plot_scene_new(NULL, caption, 1);
     c->panel = plot_panel_add(c->scene, NULL);
     if (series_dated(&d->series))
         c->panel->x.time = strcmp(d->series.unit, "day") ? PLOT_TIME_YEARS : PLOT_TIME_DAYS;
@@ -66,13 +65,13 @@ static void put_script_json(struct buf *out, const struct buf *json) {
 }
 
 static void chart_end(struct chart *c, double height, struct buf *out) {
-    struct plot_limits l = plot_panel_limits(c->panel);
+    struct plot_axis x = plot_panel_axes(c->panel).x;
     struct plot_svg_options o = {860, height, c->id, true};
     struct buf json = BUF_INIT, label = BUF_INIT;
     buf_puts(out, "<figure data-chart>\n");
     plot_svg(c->scene, &o, out);
     put(out, "<figcaption>", c->caption, "</figcaption>\n<script type=\"application/json\">");
-    buf_printf(&json, "{\"x0\":%.12g,\"x1\":%.12g,\"x\":[", l.x0, l.x1);
+    buf_printf(&json, "{\"x0\":%.12g,\"x1\":%.12g,\"x\":[", x.lo, x.hi);
     for (size_t i = 0; i < c->n; i++) buf_printf(&json, "%s%.12g", i ? "," : "", c->x[i]);
     buf_puts(&json, "],\"labels\":[");
     for (size_t i = 0; i < c->n; i++) {
@@ -109,20 +108,20 @@ static void forecast_chart(const struct discovery *d, struct buf *out) {
                 "underneath. Drag to zoom, double click to return.",
                 d->fit.n, d->fit.x);
     plot_axis_labels(c.panel, d->series.time_name, d->series.value_name);
-    plot_axis_log(c.panel, false, wide_forecast(d));
+    c.panel->y.log = wide_forecast(d);
     plot_band(c.panel, NULL, n, p->x, p->lo, p->hi,
               (struct plot_style){.colour = PLOT_SKY, .opacity = 0.25});
     plot_band(c.panel, "forecast interval", h + 1, p->x + n - 1, p->lo + n - 1, p->hi + n - 1,
               (struct plot_style){.colour = PLOT_VERMILION, .opacity = 0.25});
-    plot_line(c.panel, "fit", n, p->x, p->median,
-              (struct plot_style){.colour = PLOT_SKY, .width = 1.2});
-    plot_line(c.panel, "forecast", h + 1, p->x + n - 1, p->median + n - 1,
-              PLOT_COLOUR(PLOT_VERMILION));
-    plot_points(c.panel, "data", n, d->series.x, d->series.y,
-                (struct plot_style){.colour = PLOT_BLACK, .width = n > 300 ? 1.3 : 2});
+    plot_xy(c.panel, PLOT_LINE, "fit", n, p->x, p->median,
+            (struct plot_style){.colour = PLOT_SKY, .width = 1.2});
+    plot_xy(c.panel, PLOT_LINE, "forecast", h + 1, p->x + n - 1, p->median + n - 1,
+            PLOT_COLOUR(PLOT_VERMILION));
+    plot_xy(c.panel, PLOT_POINTS, "data", n, d->series.x, d->series.y,
+            (struct plot_style){.colour = PLOT_BLACK, .width = n > 300 ? 1.3 : 2});
     if (d->hold.n)
-        plot_points(c.panel, "held out", d->hold.n, d->hold.pred.x, d->hold.y,
-                    (struct plot_style){.colour = PLOT_GREEN, .width = 2});
+        plot_xy(c.panel, PLOT_POINTS, "held out", d->hold.n, d->hold.pred.x, d->hold.y,
+                (struct plot_style){.colour = PLOT_GREEN, .width = 2});
     chart_hover(&c, "data", d->series.y, n);
     chart_hover(&c, "median", p->median, p->n);
     chart_hover(&c, "low", p->lo, p->n);
@@ -150,9 +149,9 @@ static void part_chart(const struct discovery *d, int k, struct buf *out) {
                      logs ? "effect (log scale units)" : d->series.value_name);
     plot_band(c.panel, NULL, n, d->dec.x, lo, hi,
               (struct plot_style){.colour = PLOT_BLUE, .opacity = 0.2});
-    plot_line(c.panel, NULL, n, d->dec.x, p->mean, PLOT_COLOUR(PLOT_BLUE));
-    plot_rule_x(c.panel, NULL, d->series.x[d->series.n - 1],
-                (struct plot_style){.colour = PLOT_GREY, .dashed = true});
+    plot_xy(c.panel, PLOT_LINE, NULL, n, d->dec.x, p->mean, PLOT_COLOUR(PLOT_BLUE));
+    plot_rule(c.panel, PLOT_RULE_X, NULL, d->series.x[d->series.n - 1],
+              (struct plot_style){.colour = PLOT_GREY, .dashed = true});
     chart_hover(&c, "mean", p->mean, n);
     chart_hover(&c, "low", lo, n);
     chart_hover(&c, "high", hi, n);

@@ -351,15 +351,16 @@ static void print_table(const struct check *c) {
 }
 
 static enum gpm_status draw_picture(const struct check *c, const char *file) {
-    struct plot_scene *s = plot_scene_new(file ? "Posterior predictive check" : NULL, 2);
-    plot_describe(s, "Histograms of test quantities over replicated data, with the observed value");
+    struct plot_scene *s = plot_scene_new(
+        file ? "Posterior predictive check" : NULL,
+        "Histograms of test quantities over replicated data, with the observed value", 2);
     for (size_t i = 0; i < c->q.n; i++) {
         const struct quantity *q = &c->q.at[i];
         struct plot_panel *p = plot_panel_add(s, q->name);
         if (file) plot_axis_labels(p, NULL, "density");
         plot_histogram(p, "replicated", q->replicated.n, q->replicated.at, 0,
                        PLOT_COLOUR(PLOT_BLUE));
-        plot_rule_x(p, "observed", q->observed, PLOT_COLOUR(PLOT_VERMILION));
+        plot_rule(p, PLOT_RULE_X, "observed", q->observed, PLOT_COLOUR(PLOT_VERMILION));
     }
     enum gpm_status st = infer_show(c->x, s, file, 6);
     plot_scene_free(s);

@@ -112,7 +112,7 @@ static enum gpm_status make_scene(struct infer_state *x, value spec, value data,
         return st;
     }
     bool many = !infer_text(spec) && seq_items(spec, &specs, &n);
-    struct plot_scene *s = plot_scene_new(NULL, many && n > 1 ? 2 : 1);
+    struct plot_scene *s = plot_scene_new(NULL, NULL, many && n > 1 ? 2 : 1);
     if (!many) st = add_panel(x, s, spec, &in.t);
     for (size_t i = 0; many && i < n && st == GPM_OK; i++) st = add_panel(x, s, specs[i], &in.t);
     if (many) values_free(specs, n);

@@ -190,12 +190,12 @@ static void trace_figure(const struct optimize *o, struct buf *out) {
         if (!isnan(y[k]) && (isnan(low) || (o->opt.maximize ? y[k] > low : y[k] < low))) low = y[k];
         best[k] = low;
     }
-    struct plot_scene *s = plot_scene_new(NULL, 1);
+    struct plot_scene *s =
+        plot_scene_new(NULL, "Value of each evaluation, and the best value so far", 1);
     struct plot_panel *p = plot_panel_add(s, "Values and best so far");
-    plot_describe(s, "Value of each evaluation, and the best value so far");
     plot_axis_labels(p, "evaluation", "value");
-    plot_points(p, "value", n, i, y, PLOT_COLOUR(PLOT_GREY));
-    plot_line(p, "best so far", n, i, best, PLOT_COLOUR(PLOT_BLUE));
+    plot_xy(p, PLOT_POINTS, "value", n, i, y, PLOT_COLOUR(PLOT_GREY));
+    plot_xy(p, PLOT_LINE, "best so far", n, i, best, PLOT_COLOUR(PLOT_BLUE));
     draw(s, "trace", out);
     mem_free(i);
 }
@@ -226,18 +226,19 @@ static bool slice_panel(struct optimize *o, struct plot_scene *s, const double *
     if (!ok) return false;
     struct plot_panel *p = plot_panel_add(s, v->name);
     plot_axis_labels(p, v->name, "value");
-    plot_axis_log(p, v->log, false);
+    p->x.log = v->log;
     plot_band(p, "90% band", SLICE, at, lo, hi, PLOT_COLOUR(PLOT_BLUE));
-    plot_line(p, "median", SLICE, at, mid, PLOT_COLOUR(PLOT_BLUE));
-    plot_rule_x(p, "best", x[j], PLOT_COLOUR(PLOT_VERMILION));
+    plot_xy(p, PLOT_LINE, "median", SLICE, at, mid, PLOT_COLOUR(PLOT_BLUE));
+    plot_rule(p, PLOT_RULE_X, "best", x[j], PLOT_COLOUR(PLOT_VERMILION));
     return true;
 }
 
 static void slices_figure(struct optimize *o, struct buf *out) {
     double *x = NEW_ARRAY(double, (size_t)o->space.n), y;
     bool any = false;
-    struct plot_scene *s = plot_scene_new(NULL, o->space.d > 1 ? 2 : 1);
-    plot_describe(s, "Posterior of the function along each variable through the best point");
+    struct plot_scene *s =
+        plot_scene_new(NULL, "Posterior of the function along each variable through the best point",
+                       o->space.d > 1 ? 2 : 1);
     if (optimize_best(o, x, &y))
         for (int j = 0; j < o->space.n; j++)
             if (!o->space.vars[j].n_levels) any = slice_panel(o, s, x, j) || any;
@@ -256,9 +257,8 @@ static void sensitivity_figure(struct optimize *o, struct buf *out) {
     const char **names = NEW_ARRAY(const char *, n);
     if (bo_sensitivity(o->bo, first, total)) {
         for (size_t j = 0; j < n; j++) names[j] = o->space.vars[j].name;
-        struct plot_scene *s = plot_scene_new(NULL, 1);
+        struct plot_scene *s = plot_scene_new(NULL, "Total sensitivity index of each variable", 1);
         struct plot_panel *p = plot_panel_add(s, "Share of the variation, interactions included");
-        plot_describe(s, "Total sensitivity index of each variable");
         plot_named_bars(p, n, names, total, NULL, PLOT_COLOUR(PLOT_BLUE));
         buf_puts(out, "<h2>What mattered</h2>\n");
         draw(s, "sensitivity", out);

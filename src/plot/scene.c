@@ -18,10 +18,10 @@ static double *copy_numbers(struct plot_scene *s, const double *x, size_t n) {
     return to;
 }
 
-struct plot_scene *plot_scene_new(const char *title, size_t columns) {
+struct plot_scene *plot_scene_new(const char *title, const char *description, size_t columns) {
     struct plot_scene *s = NEW(struct plot_scene);
-    arena_init(&s->arena);
     s->title = copy_text(s, title);
+    s->description = copy_text(s, description);
     s->columns = columns ? columns : 1;
     return s;
 }
@@ -35,10 +35,6 @@ void plot_scene_free(struct plot_scene *s) {
     vec_release(&s->panels);
     arena_release(&s->arena);
     mem_free(s);
-}
-
-void plot_describe(struct plot_scene *s, const char *description) {
-    s->description = copy_text(s, description);
 }
 
 struct plot_panel *plot_panel_add(struct plot_scene *s, const char *title) {
@@ -55,21 +51,6 @@ void plot_axis_labels(struct plot_panel *p, const char *x, const char *y) {
     p->y.label = copy_text(p->scene, y);
 }
 
-void plot_axis_log(struct plot_panel *p, bool x, bool y) {
-    p->x.log = x;
-    p->y.log = y;
-}
-
-void plot_x_limits(struct plot_panel *p, double lo, double hi) {
-    p->x.lo = lo;
-    p->x.hi = hi;
-}
-
-void plot_y_limits(struct plot_panel *p, double lo, double hi) {
-    p->y.lo = lo;
-    p->y.hi = hi;
-}
-
 static struct plot_item *add_item(struct plot_panel *p, enum plot_kind kind, const char *label,
                                   size_t n, struct plot_style style) {
     struct plot_item item = {.kind = kind, .style = style, .n = n};
@@ -82,26 +63,21 @@ static struct plot_item *add_item(struct plot_panel *p, enum plot_kind kind, con
     return &vec_last(&p->items);
 }
 
-static void add_xy(struct plot_panel *p, enum plot_kind kind, const char *label, size_t n,
-                   const double *x, const double *y, struct plot_style style) {
+void plot_xy(struct plot_panel *p, enum plot_kind kind, const char *label, size_t n,
+             const double *x, const double *y, struct plot_style style) {
     struct plot_item *it = add_item(p, kind, label, n, style);
     it->x = copy_numbers(p->scene, x, n);
     it->y = copy_numbers(p->scene, y, n);
 }
 
-void plot_line(struct plot_panel *p, const char *label, size_t n, const double *x, const double *y,
+void plot_rule(struct plot_panel *p, enum plot_kind kind, const char *label, double at,
                struct plot_style style) {
-    add_xy(p, PLOT_LINE, label, n, x, y, style);
-}
-
-void plot_points(struct plot_panel *p, const char *label, size_t n, const double *x,
-                 const double *y, struct plot_style style) {
-    add_xy(p, PLOT_POINTS, label, n, x, y, style);
+    plot_xy(p, kind, label, 1, &at, &at, style);
 }
 
 void plot_band(struct plot_panel *p, const char *label, size_t n, const double *x, const double *lo,
                const double *hi, struct plot_style style) {
-    add_xy(p, PLOT_BAND, label, n, x, lo, style);
+    plot_xy(p, PLOT_BAND, label, n, x, lo, style);
     vec_last(&p->items).y2 = copy_numbers(p->scene, hi, n);
 }
 
@@ -207,16 +183,14 @@ void plot_histogram(struct plot_panel *p, const char *label, size_t n, const dou
     it->y = height;
 }
 
-void plot_rule_x(struct plot_panel *p, const char *label, double x, struct plot_style style) {
-    add_xy(p, PLOT_RULE_X, label, 1, &x, &x, style);
+bool plot_item_listed(const struct plot_item *it) {
+    return it->label && *it->label && it->kind != PLOT_NOTE;
 }
 
-void plot_rule_y(struct plot_panel *p, const char *label, double y, struct plot_style style) {
-    add_xy(p, PLOT_RULE_Y, label, 1, &y, &y, style);
-}
-
-void plot_note(struct plot_panel *p, double x, double y, const char *text) {
-    add_xy(p, PLOT_NOTE, text, 1, &x, &y, PLOT_COLOUR(PLOT_BLACK));
+size_t plot_text_length(const char *text) {
+    size_t n = 0;
+    for (; *text; text++) n += ((unsigned char)*text & 0xc0) != 0x80;
+    return n;
 }
 
 const struct plot_item *plot_panel_names(const struct plot_panel *p) {
@@ -226,88 +200,83 @@ const struct plot_item *plot_panel_names(const struct plot_panel *p) {
     return NULL;
 }
 
-static void widen(const struct plot_axis *a, double *lo, double *hi, double v) {
+static void widen(struct plot_axis *a, double v) {
     if (!(fabs(v) < 1e300) || (a->log && v <= 0)) return; /* differences must stay finite */
-    *lo = fmin(*lo, v);
-    *hi = fmax(*hi, v);
+    a->lo = fmin(a->lo, v);
+    a->hi = fmax(a->hi, v);
 }
 
-static void widen_all(const struct plot_axis *a, double *lo, double *hi, const double *v,
-                      size_t n) {
-    for (size_t i = 0; v && i < n; i++) widen(a, lo, hi, v[i]);
+static void widen_all(struct plot_axis *a, const double *v, size_t n) {
+    for (size_t i = 0; v && i < n; i++) widen(a, v[i]);
 }
 
-static void item_limits(const struct plot_panel *p, const struct plot_item *it,
-                        struct plot_limits *l) {
+static void widen_by_item(struct plot_axes *a, const struct plot_item *it) {
     switch (it->kind) {
     case PLOT_BARS:
-        widen_all(&p->x, &l->x0, &l->x1, it->x, it->n);
-        widen_all(&p->x, &l->x0, &l->x1, it->y2, it->n);
-        widen_all(&p->y, &l->y0, &l->y1, it->y, it->n);
-        widen(&p->y, &l->y0, &l->y1, 0);
+        widen_all(&a->x, it->x, it->n);
+        widen_all(&a->x, it->y2, it->n);
+        widen_all(&a->y, it->y, it->n);
+        widen(&a->y, 0);
         break;
     case PLOT_NAMED:
-        widen(&p->x, &l->x0, &l->x1, 0);
-        for (size_t i = 0; i < it->n; i++) {
-            widen(&p->x, &l->x0, &l->x1, it->y[i] + (it->y2 ? it->y2[i] : 0));
-            widen(&p->x, &l->x0, &l->x1, it->y[i]);
-        }
-        widen(&p->y, &l->y0, &l->y1, -0.5);
-        widen(&p->y, &l->y0, &l->y1, (double)it->n - 0.5);
+        widen(&a->x, 0);
+        widen_all(&a->x, it->y, it->n);
+        for (size_t i = 0; it->y2 && i < it->n; i++) widen(&a->x, it->y[i] + it->y2[i]);
+        widen(&a->y, -0.5);
+        widen(&a->y, (double)it->n - 0.5);
         break;
-    case PLOT_RULE_X: widen(&p->x, &l->x0, &l->x1, it->x[0]); break;
-    case PLOT_RULE_Y: widen(&p->y, &l->y0, &l->y1, it->y[0]); break;
+    case PLOT_RULE_X: widen(&a->x, it->x[0]); break;
+    case PLOT_RULE_Y: widen(&a->y, it->y[0]); break;
     default:
-        widen_all(&p->x, &l->x0, &l->x1, it->x, it->n);
-        widen_all(&p->y, &l->y0, &l->y1, it->y, it->n);
-        widen_all(&p->y, &l->y0, &l->y1, it->y2, it->n);
+        widen_all(&a->x, it->x, it->n);
+        widen_all(&a->y, it->y, it->n);
+        widen_all(&a->y, it->y2, it->n);
         break;
     }
 }
 
-/* Makes [lo, hi] a usable interval with a margin (a share of its length), and puts the user's own
- * limits in place. */
-static void finish_limits(const struct plot_axis *a, double *lo, double *hi, double margin,
+/* Makes the limits a usable interval with a margin (a share of its length), and puts the user's own
+ * in place. */
+static void finish_limits(struct plot_axis *a, const struct plot_axis *own, double margin,
                           bool from_zero) {
-    if (!(*lo <= *hi)) {
-        *lo = a->log ? 1 : 0;
-        *hi = a->log ? 10 : 1;
+    if (!(a->lo <= a->hi)) {
+        a->lo = a->log ? 1 : 0;
+        a->hi = a->log ? 10 : 1;
         margin = 0;
     }
     if (a->log) {
-        double f = *hi > *lo ? pow(*hi / *lo, margin) : 2;
-        *lo /= f;
-        *hi *= f;
+        double f = a->hi > a->lo ? pow(a->hi / a->lo, margin) : 2;
+        a->lo /= f;
+        a->hi *= f;
     } else {
-        double m = *hi > *lo ? (*hi - *lo) * margin : fmax(fabs(*lo) * 0.1, 0.5);
-        if (!(from_zero && *lo == 0)) *lo -= m;
-        if (!(from_zero && *hi == 0)) *hi += m;
+        double m = a->hi > a->lo ? (a->hi - a->lo) * margin : fmax(fabs(a->lo) * 0.1, 0.5);
+        if (!(from_zero && a->lo == 0)) a->lo -= m;
+        if (!(from_zero && a->hi == 0)) a->hi += m;
     }
-    if (isfinite(a->lo) && !(a->log && a->lo <= 0)) *lo = a->lo;
-    if (isfinite(a->hi) && !(a->log && a->hi <= 0)) *hi = a->hi;
-    if (*hi < *lo) {
-        double t = *lo;
-        *lo = *hi;
-        *hi = t;
-    }
-    if (!(*hi > *lo)) *hi = a->log ? *lo * 10 : *lo + 1;
+    if (isfinite(own->lo) && !(a->log && own->lo <= 0)) a->lo = own->lo;
+    if (isfinite(own->hi) && !(a->log && own->hi <= 0)) a->hi = own->hi;
+    double lo = a->lo;
+    a->lo = fmin(lo, a->hi);
+    a->hi = fmax(lo, a->hi);
+    if (!(a->hi > a->lo)) a->hi = a->log ? a->lo * 10 : a->lo + 1;
 }
 
-struct plot_limits plot_panel_limits(const struct plot_panel *p) {
-    struct plot_limits l = {INFINITY, -INFINITY, INFINITY, -INFINITY};
-    bool bars = false;
+struct plot_axes plot_panel_axes(const struct plot_panel *p) {
+    struct plot_axes a = {p->x, p->y};
+    bool bars = false, named = plot_panel_names(p) != NULL;
+    a.x.lo = a.y.lo = INFINITY;
+    a.x.hi = a.y.hi = -INFINITY;
     for (size_t i = 0; i < p->items.n; i++) {
-        const struct plot_item *it = &p->items.at[i];
-        item_limits(p, it, &l);
-        if (it->kind == PLOT_BARS) bars = true;
+        widen_by_item(&a, &p->items.at[i]);
+        bars |= p->items.at[i].kind == PLOT_BARS;
     }
-    bool named = plot_panel_names(p) != NULL;
-    finish_limits(&p->x, &l.x0, &l.x1, named ? 0.04 : 0.02, named);
-    finish_limits(&p->y, &l.y0, &l.y1, named ? 0 : 0.05, bars);
-    return l;
+    finish_limits(&a.x, &p->x, named ? 0.04 : 0.02, named);
+    finish_limits(&a.y, &p->y, named ? 0 : 0.05, bars);
+    return a;
 }
 
-double plot_axis_share(const struct plot_axis *a, double lo, double hi, double v) {
+double plot_axis_share(const struct plot_axis *a, double v) {
     if (!isfinite(v) || (a->log && v <= 0)) return NAN;
-    return a->log ? (log(v) - log(lo)) / (log(hi) - log(lo)) : (v - lo) / (hi - lo);
+    return a->log ? (log(v) - log(a->lo)) / (log(a->hi) - log(a->lo))
+                  : (v - a->lo) / (a->hi - a->lo);
 }

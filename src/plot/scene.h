@@ -4,12 +4,12 @@
  * bands, bars, rules, notes). Two renderers read it: plot_svg (svg.c) and plot_terminal
  * (terminal.c). The scene copies what it is given; numbers that are not finite make gaps.
  *
- *     struct plot_scene *s = plot_scene_new("Airline passengers", 1);
+ *     struct plot_scene *s = plot_scene_new("Airline passengers", NULL, 1);
  *     struct plot_panel *p = plot_panel_add(s, "Forecast");
  *     plot_axis_labels(p, "year", "passengers");
  *     plot_band(p, "95% band", n, x, lo, hi, PLOT_COLOUR(0));
- *     plot_line(p, "mean", n, x, mean, PLOT_COLOUR(0));
- *     plot_points(p, "data", n, x, y, PLOT_COLOUR(PLOT_BLACK));
+ *     plot_xy(p, PLOT_LINE, "mean", n, x, mean, PLOT_COLOUR(0));
+ *     plot_xy(p, PLOT_POINTS, "data", n, x, y, PLOT_COLOUR(PLOT_BLACK));
  *     struct buf out = BUF_INIT;
  *     plot_svg(s, NULL, &out);
  *     plot_scene_free(s);
@@ -94,20 +94,16 @@ struct plot_scene {
     VEC(struct plot_panel *) panels; /* owned */
 };
 
-struct plot_scene *plot_scene_new(const char *title, size_t columns);
+struct plot_scene *plot_scene_new(const char *title, const char *description, size_t columns);
 void plot_scene_free(struct plot_scene *s);
-void plot_describe(struct plot_scene *s, const char *description);
 struct plot_panel *plot_panel_add(struct plot_scene *s, const char *title);
 void plot_axis_labels(struct plot_panel *p, const char *x, const char *y);
-void plot_axis_log(struct plot_panel *p, bool x, bool y);
-/* Fixed limits; pass NAN for "from the data". */
-void plot_x_limits(struct plot_panel *p, double lo, double hi);
-void plot_y_limits(struct plot_panel *p, double lo, double hi);
 
-void plot_line(struct plot_panel *p, const char *label, size_t n, const double *x, const double *y,
+/* Lines, points and notes; n is 1 for a note. */
+void plot_xy(struct plot_panel *p, enum plot_kind kind, const char *label, size_t n,
+             const double *x, const double *y, struct plot_style style);
+void plot_rule(struct plot_panel *p, enum plot_kind kind, const char *label, double at,
                struct plot_style style);
-void plot_points(struct plot_panel *p, const char *label, size_t n, const double *x,
-                 const double *y, struct plot_style style);
 void plot_band(struct plot_panel *p, const char *label, size_t n, const double *x, const double *lo,
                const double *hi, struct plot_style style);
 /* Bars of the given width around x, from 0 to height. */
@@ -119,17 +115,19 @@ void plot_named_bars(struct plot_panel *p, size_t n, const char *const *names, c
 /* Density histogram; bins 0: Freedman-Diaconis. */
 void plot_histogram(struct plot_panel *p, const char *label, size_t n, const double *sample,
                     size_t bins, struct plot_style style);
-void plot_rule_x(struct plot_panel *p, const char *label, double x, struct plot_style style);
-void plot_rule_y(struct plot_panel *p, const char *label, double y, struct plot_style style);
-void plot_note(struct plot_panel *p, double x, double y, const char *text);
 
-/* Limits that both renderers use: the axis' own, else the data's with a margin; never empty. */
-struct plot_limits {
-    double x0, x1, y0, y1;
+/* The axes with the limits that both renderers use: the panel's own, else the data's with a margin;
+ * never empty. */
+struct plot_axes {
+    struct plot_axis x, y;
 };
-struct plot_limits plot_panel_limits(const struct plot_panel *p);
+struct plot_axes plot_panel_axes(const struct plot_panel *p);
 /* Share of the way from lo to hi, on the axis' scale; NaN when v cannot be shown. */
-double plot_axis_share(const struct plot_axis *a, double lo, double hi, double v);
+double plot_axis_share(const struct plot_axis *a, double v);
+/* Is it in the legend? */
+bool plot_item_listed(const struct plot_item *it);
+/* Characters (code points) of a text. */
+size_t plot_text_length(const char *text);
 /* The named-bars item of a panel, or NULL. */
 const struct plot_item *plot_panel_names(const struct plot_panel *p);
 

@@ -81,10 +81,12 @@ static enum gpm_status read_numbers(struct reader *r, json_t *o, const char *key
     return GPM_OK;
 }
 
-/* Up to three arrays of one length; keys[i] NULL ends them. */
+/* Up to three arrays of one length; keys[i] NULL ends them, and so does an "error" that is not
+ * there. */
 static enum gpm_status read_arrays(struct reader *r, json_t *o, const char *const *keys,
                                    struct numbers *out) {
     for (size_t i = 0; i < 3 && keys[i]; i++) {
+        if (strcmp(keys[i], "error") == 0 && !json_object_get(o, "error")) break;
         enum gpm_status st = read_numbers(r, o, keys[i], &out[i]);
         if (st != GPM_OK) return st;
         if (out[i].n != out[0].n) {
@@ -113,123 +115,85 @@ static enum gpm_status read_style(struct reader *r, json_t *o, struct plot_style
 
 /* ---- items ---- */
 
-struct item {
-    struct plot_panel *panel;
-    json_t *o;
-    const char *label;
-    struct plot_style style;
-    struct numbers v[3];
+/* Two kinds of items that are others in the scene. */
+enum { HISTOGRAM = PLOT_NOTE + 1, RULE };
+static const struct item_type {
+    const char *type, *keys;
+    int kind; /* enum plot_kind, or of the above */
+    const char *arrays[3];
+} item_types[] = {
+    {"line", "type label colour width opacity dashed x y", PLOT_LINE, {"x", "y"}},
+    {"points", "type label colour width opacity dashed x y", PLOT_POINTS, {"x", "y"}},
+    {"band", "type label colour opacity x low high", PLOT_BAND, {"x", "low", "high"}},
+    {"bars", "type label colour opacity width x y", PLOT_BARS, {"x", "y"}},
+    {"names", "type colour opacity names y error", PLOT_NAMED, {"y", "error"}},
+    {"histogram", "type label colour opacity x bins", HISTOGRAM, {"x"}},
+    {"rule", "type label colour width opacity dashed x y", RULE, {NULL}},
+    {"note", "type label x y", PLOT_NOTE, {NULL}},
 };
 
-static enum gpm_status read_line(struct reader *r, struct item *it) {
-    enum gpm_status st = read_arrays(r, it->o, (const char *const[]){"x", "y", NULL}, it->v);
-    if (st == GPM_OK) {
-        plot_line(it->panel, it->label, it->v[0].n, it->v[0].at, it->v[1].at, it->style);
-    }
-    return st;
-}
-
-static enum gpm_status read_points(struct reader *r, struct item *it) {
-    enum gpm_status st = read_arrays(r, it->o, (const char *const[]){"x", "y", NULL}, it->v);
-    if (st == GPM_OK) {
-        plot_points(it->panel, it->label, it->v[0].n, it->v[0].at, it->v[1].at, it->style);
-    }
-    return st;
-}
-
-static enum gpm_status read_band(struct reader *r, struct item *it) {
-    enum gpm_status st = read_arrays(r, it->o, (const char *const[]){"x", "low", "high"}, it->v);
-    if (st == GPM_OK) {
-        plot_band(it->panel, it->label, it->v[0].n, it->v[0].at, it->v[1].at, it->v[2].at,
-                  it->style);
-    }
-    return st;
-}
-
-static enum gpm_status read_bars(struct reader *r, struct item *it) {
-    enum gpm_status st = read_arrays(r, it->o, (const char *const[]){"x", "y", NULL}, it->v);
-    if (st == GPM_OK) {
-        double width = number_or(it->o, "width", 0.9);
-        it->style.width = 0;
-        plot_bars(it->panel, it->label, it->v[0].n, it->v[0].at, width, it->v[1].at, it->style);
-    }
-    return st;
-}
-
-static enum gpm_status read_names(struct reader *r, struct item *it) {
-    json_t *names = json_object_get(it->o, "names");
-    bool error = json_object_get(it->o, "error") != NULL;
-    const char *keys[] = {"y", error ? "error" : NULL, NULL};
-    enum gpm_status st = read_arrays(r, it->o, keys, it->v);
-    if (st != GPM_OK) return st;
-    if (json_array_size(names) != it->v[0].n) return fail(r, "'names' and 'y' differ in length");
-    const char **list = NEW_ARRAY(const char *, it->v[0].n ? it->v[0].n : 1);
-    for (size_t i = 0; i < it->v[0].n; i++) {
+static enum gpm_status add_names(struct reader *r, struct plot_panel *panel, json_t *names,
+                                 const struct numbers *v, struct plot_style style) {
+    if (json_array_size(names) != v[0].n) return fail(r, "'names' and 'y' differ in length");
+    const char **list = NEW_ARRAY(const char *, v[0].n ? v[0].n : 1);
+    for (size_t i = 0; i < v[0].n; i++) {
         list[i] = json_string_value(json_array_get(names, i));
         if (!list[i]) list[i] = "";
     }
-    plot_named_bars(it->panel, it->v[0].n, list, it->v[0].at, error ? it->v[1].at : NULL,
-                    it->style);
+    plot_named_bars(panel, v[0].n, list, v[0].at, v[1].at, style);
     mem_free(list);
     return GPM_OK;
 }
 
-static enum gpm_status read_histogram(struct reader *r, struct item *it) {
-    enum gpm_status st = read_arrays(r, it->o, (const char *const[]){"x", NULL, NULL}, it->v);
-    double bins = number_or(it->o, "bins", 0);
-    if (st != GPM_OK) return st;
-    if (!(bins >= 0 && bins <= 10000)) return fail(r, "'bins' must be from 0 to 10000");
-    plot_histogram(it->panel, it->label, it->v[0].n, it->v[0].at, (size_t)bins, it->style);
-    return GPM_OK;
-}
-
-static enum gpm_status read_rule(struct reader *r, struct item *it) {
-    double x = number_or(it->o, "x", NAN), y = number_or(it->o, "y", NAN);
-    if (isnan(x) == isnan(y)) return fail(r, "a rule has either an x or a y");
-    if (isnan(y)) {
-        plot_rule_x(it->panel, it->label, x, it->style);
-    } else {
-        plot_rule_y(it->panel, it->label, y, it->style);
+static enum gpm_status add_item(struct reader *r, struct plot_panel *panel, json_t *o, int kind,
+                                const struct numbers *v, struct plot_style style) {
+    const char *label = text_of(o, "label");
+    size_t n = v[0].n;
+    double bins = number_or(o, "bins", 0);
+    double x = number_or(o, "x", NAN), y = number_or(o, "y", NAN);
+    switch (kind) {
+    case PLOT_BAND: plot_band(panel, label, n, v[0].at, v[1].at, v[2].at, style); break;
+    case PLOT_BARS: /* `width` is theirs, in units of the axis */
+        style.width = 0;
+        plot_bars(panel, label, n, v[0].at, number_or(o, "width", 0.9), v[1].at, style);
+        break;
+    case PLOT_NAMED: return add_names(r, panel, json_object_get(o, "names"), v, style);
+    case HISTOGRAM:
+        if (!(bins >= 0 && bins <= 10000)) return fail(r, "'bins' must be from 0 to 10000");
+        plot_histogram(panel, label, n, v[0].at, (size_t)bins, style);
+        break;
+    case RULE:
+        if (isnan(x) == isnan(y)) return fail(r, "a rule has either an x or a y");
+        plot_rule(panel, isnan(y) ? PLOT_RULE_X : PLOT_RULE_Y, label, isnan(y) ? x : y, style);
+        break;
+    case PLOT_NOTE:
+        if (isnan(x) || isnan(y) || !label) return fail(r, "a note has an x, a y and a label");
+        plot_xy(panel, PLOT_NOTE, label, 1, &x, &y, PLOT_COLOUR(PLOT_BLACK));
+        break;
+    default: plot_xy(panel, (enum plot_kind)kind, label, n, v[0].at, v[1].at, style); break;
     }
     return GPM_OK;
 }
 
-static enum gpm_status read_note(struct reader *r, struct item *it) {
-    double x = number_or(it->o, "x", NAN), y = number_or(it->o, "y", NAN);
-    if (isnan(x) || isnan(y) || !it->label) return fail(r, "a note has an x, a y and a label");
-    plot_note(it->panel, x, y, it->label);
-    return GPM_OK;
-}
-
 static enum gpm_status read_item(struct reader *r, struct plot_panel *panel, json_t *o) {
-    static const struct {
-        const char *type, *keys;
-        enum gpm_status (*read)(struct reader *r, struct item *it);
-    } rows[] = {
-        {"line", "type label colour width opacity dashed x y", read_line},
-        {"points", "type label colour width opacity dashed x y", read_points},
-        {"band", "type label colour opacity x low high", read_band},
-        {"bars", "type label colour opacity width x y", read_bars},
-        {"names", "type colour opacity names y error", read_names},
-        {"histogram", "type label colour opacity x bins", read_histogram},
-        {"rule", "type label colour width opacity dashed x y", read_rule},
-        {"note", "type label x y", read_note},
-    };
     const char *type = json_is_object(o) ? text_of(o, "type") : NULL;
     if (!type) return fail(r, "an item is an object with a type");
-    for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        if (strcmp(rows[i].type, type) != 0) continue;
-        struct item it = {.panel = panel, .o = o, .label = text_of(o, "label")};
-        enum gpm_status st = check_keys(r, o, rows[i].keys);
-        if (st == GPM_OK) st = read_style(r, o, &it.style);
-        if (st == GPM_OK) st = rows[i].read(r, &it);
-        for (size_t k = 0; k < 3; k++) mem_free(it.v[k].at);
+    for (size_t i = 0; i < COUNT_OF(item_types); i++) {
+        const struct item_type *t = &item_types[i];
+        if (strcmp(t->type, type) != 0) continue;
+        struct plot_style style;
+        struct numbers v[3] = {{0}};
+        enum gpm_status st = check_keys(r, o, t->keys);
+        if (st == GPM_OK) st = read_style(r, o, &style);
+        if (st == GPM_OK) st = read_arrays(r, o, t->arrays, v);
+        if (st == GPM_OK) st = add_item(r, panel, o, t->kind, v, style);
+        for (size_t k = 0; k < 3; k++) mem_free(v[k].at);
         return st;
     }
     return fail(r, "there is no item of type '%.40s'", type);
 }
 
-static enum gpm_status read_axis(struct reader *r, json_t *o, struct plot_axis *a, json_t **label) {
+static enum gpm_status read_axis(struct reader *r, json_t *o, struct plot_axis *a) {
     if (!o) return GPM_OK;
     enum gpm_status st = check_keys(r, o, "label log min max whole");
     if (st != GPM_OK) return st;
@@ -237,24 +201,25 @@ static enum gpm_status read_axis(struct reader *r, json_t *o, struct plot_axis *
     a->whole = json_is_true(json_object_get(o, "whole"));
     a->lo = number_or(o, "min", NAN);
     a->hi = number_or(o, "max", NAN);
-    *label = json_object_get(o, "label");
     return GPM_OK;
 }
 
 static enum gpm_status read_panel(struct reader *r, struct plot_scene *s, json_t *o) {
-    json_t *x_label = NULL, *y_label = NULL, *item;
+    json_t *item;
     size_t i;
     enum gpm_status st = check_keys(r, o, "title x y items");
     if (st != GPM_OK) return st;
     struct plot_panel *p = plot_panel_add(s, text_of(o, "title"));
-    st = read_axis(r, json_object_get(o, "x"), &p->x, &x_label);
-    if (st == GPM_OK) st = read_axis(r, json_object_get(o, "y"), &p->y, &y_label);
-    plot_axis_labels(p, json_string_value(x_label), json_string_value(y_label));
+    json_t *x = json_object_get(o, "x"), *y = json_object_get(o, "y");
+    st = read_axis(r, x, &p->x);
+    if (st == GPM_OK) st = read_axis(r, y, &p->y);
+    plot_axis_labels(p, text_of(x, "label"), text_of(y, "label"));
     json_array_foreach(json_object_get(o, "items"), i, item) {
+        if (st != GPM_OK) return st;
         r->item = i + 1;
-        if (st == GPM_OK) st = read_item(r, p, item);
+        st = read_item(r, p, item);
     }
-    r->item = st == GPM_OK ? 0 : r->item;
+    if (st == GPM_OK) r->item = 0;
     return st;
 }
 
@@ -265,18 +230,13 @@ static enum gpm_status read_scene(struct reader *r, json_t *root, struct plot_sc
     if (st != GPM_OK) return st;
     double columns = number_or(root, "columns", 1);
     if (!(columns >= 1 && columns <= 12)) return fail(r, "'columns' must be from 1 to 12");
-    struct plot_scene *s = plot_scene_new(text_of(root, "title"), (size_t)columns);
-    if (text_of(root, "description")) plot_describe(s, text_of(root, "description"));
+    *out = plot_scene_new(text_of(root, "title"), text_of(root, "description"), (size_t)columns);
     json_array_foreach(json_object_get(root, "panels"), i, panel) {
         r->panel = i + 1;
-        if (st == GPM_OK) st = read_panel(r, s, panel);
+        if (st == GPM_OK) st = read_panel(r, *out, panel);
     }
-    if (st != GPM_OK) {
-        plot_scene_free(s);
-        return st;
-    }
-    *out = s;
-    return GPM_OK;
+    if (st != GPM_OK) plot_scene_free(*out);
+    return st;
 }
 
 enum gpm_status plot_scene_from_json(const char *text, size_t len, struct plot_scene **out,

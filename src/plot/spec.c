@@ -20,13 +20,12 @@ struct stream {
 
 struct parser {
     const char *at;
+    struct plot_scene *scene; /* owns the streams that are made up here */
     const struct plot_table *t;
     size_t next; /* data column after the last one used */
     bool points, lines, bars, area, histogram;
     struct stream streams[3];
     size_t n;
-    double *numbers[3]; /* streams made up here; owned */
-    size_t n_numbers;
     char *err;
     size_t err_size;
 };
@@ -36,16 +35,14 @@ static enum gpm_status fail(struct parser *p, const char *fmt, const char *what,
     return GPM_E_FORMAT;
 }
 
-/* A stream that the table does not have: the row's number, or zeros. */
-static const double *make_numbers(struct parser *p, bool count) {
-    double *x = NEW_ARRAY(double, p->t->rows ? p->t->rows : 1);
-    for (size_t i = 0; i < p->t->rows; i++) x[i] = count ? (double)i : 0;
-    return p->numbers[p->n_numbers++] = x;
-}
-
-static struct stream iteration_stream(struct parser *p) {
-    const double *have = p->t->iteration;
-    return (struct stream){have ? have : make_numbers(p, true), "iteration", false};
+/* Adds a stream; one that the table does not have is the row's number, or zeros. */
+static void add_stream(struct parser *p, const double *have, const char *name, bool count) {
+    if (!have) {
+        double *x = ARENA_ARRAY(&p->scene->arena, double, p->t->rows);
+        for (size_t i = 0; count && i < p->t->rows; i++) x[i] = (double)i;
+        have = x;
+    }
+    p->streams[p->n++] = (struct stream){have, name, false};
 }
 
 /* geometry = { "p" | "l" | "b" | "a" | "h" | "w" } */
@@ -59,67 +56,62 @@ static void parse_geometry(struct parser *p) {
     }
 }
 
-static enum gpm_status data_stream(struct parser *p, size_t column, struct stream *s) {
+static enum gpm_status add_column(struct parser *p, size_t column) {
     if (column >= p->t->columns) {
         return fail(p, "%sthe data set has %zu columns of data, numbered from 0", "",
                     p->t->columns);
     }
-    *s = (struct stream){p->t->data[column], p->t->names[column], false};
+    add_stream(p, p->t->data[column], p->t->names[column], false);
     p->next = column + 1;
     return GPM_OK;
 }
 
 /* stream = digits | "%" | "c" | "t" | "r" ; scale = "d" | "l" */
 static enum gpm_status parse_stream(struct parser *p) {
-    struct stream s = {0};
     enum gpm_status st = GPM_OK;
-    if (ascii_digit(*p->at)) {
-        size_t column = 0;
-        for (; ascii_digit(*p->at); p->at++) {
+    size_t column = 0;
+    switch (*p->at) {
+    case '%': st = add_column(p, p->next); break;
+    case 'c': add_stream(p, p->t->iteration, "iteration", true); break;
+    case 't': add_stream(p, p->t->time, "time (s)", false); break;
+    case 'r': add_stream(p, p->t->particle, "particle", false); break;
+    default:
+        if (!ascii_digit(*p->at)) return fail(p, "'%s' is no stream of a plot", p->at, 0);
+        for (; ascii_digit(*p->at); p->at++)
             if (column < 1000000) column = column * 10 + (size_t)(*p->at - '0');
-        }
-        st = data_stream(p, column, &s);
-    } else {
-        char c = *p->at++;
-        switch (c) {
-        case '%': st = data_stream(p, p->next, &s); break;
-        case 'c': s = iteration_stream(p); break;
-        case 't': s = (struct stream){p->t->time, "time (s)", false}; break;
-        case 'r': s = (struct stream){p->t->particle, "particle", false}; break;
-        default: p->at--; return fail(p, "'%s' is no stream of a plot", p->at, 0);
-        }
-        if (st == GPM_OK && !s.at) s.at = make_numbers(p, false);
+        st = add_column(p, column);
+        p->at--;
     }
     if (st != GPM_OK) return st;
-    if (*p->at == 'd' || *p->at == 'l') s.log = *p->at++ == 'l';
-    p->streams[p->n++] = s;
+    p->at++;
+    if (*p->at == 'd' || *p->at == 'l') p->streams[p->n - 1].log = *p->at++ == 'l';
     return GPM_OK;
 }
 
 static enum gpm_status parse(struct parser *p) {
+    enum gpm_status st = GPM_OK;
     parse_geometry(p);
-    while (*p->at) {
-        if (ascii_space(*p->at)) {
+    while (*p->at && st == GPM_OK) {
+        if (ascii_space(*p->at))
             p->at++;
-            continue;
-        }
-        if (p->n == 3) return fail(p, "a plot has at most three streams%s", "", 0);
-        enum gpm_status st = parse_stream(p);
-        if (st != GPM_OK) return st;
+        else if (p->n == 3)
+            return fail(p, "a plot has at most three streams%s", "", 0);
+        else
+            st = parse_stream(p);
     }
-    if (p->n == 0) {
+    if (st == GPM_OK && p->n == 0) {
         bool xy = p->t->columns > 1 && !p->t->iteration;
-        enum gpm_status st = data_stream(p, 0, &p->streams[p->n++]);
-        if (st == GPM_OK && xy) st = data_stream(p, 1, &p->streams[p->n++]);
-        if (st != GPM_OK) return st;
+        st = add_column(p, 0);
+        if (st == GPM_OK && xy) st = add_column(p, 1);
     }
     if (!(p->points || p->lines || p->bars || p->area || p->histogram)) p->points = true;
-    if (p->n == 1 && !p->histogram) {
-        p->streams[1] = p->streams[0];
-        p->streams[0] = iteration_stream(p);
-        p->n = 2;
+    if (st == GPM_OK && p->n == 1 && !p->histogram) {
+        add_stream(p, p->t->iteration, "iteration", true);
+        struct stream y = p->streams[0];
+        p->streams[0] = p->streams[1];
+        p->streams[1] = y;
     }
-    return GPM_OK;
+    return st;
 }
 
 /* ---- drawing ---- */
@@ -139,21 +131,16 @@ static void draw(const struct parser *p, struct plot_panel *panel, const char *l
     struct plot_style style = PLOT_COLOUR(colour);
     if (p->histogram) plot_histogram(panel, label, n, x, 0, style);
     if (p->n < 2) return;
-    if (p->area) {
-        double *zero = NEW_ARRAY(double, n ? n : 1);
-        memset(zero, 0, n * sizeof *zero);
-        plot_band(panel, label, n, x, zero, y, style);
-        mem_free(zero);
-    }
+    if (p->area) plot_band(panel, label, n, x, ARENA_ARRAY(&p->scene->arena, double, n), y, style);
     if (p->bars) plot_bars(panel, label, n, x, bar_width(x, n), y, style);
-    if (p->lines) plot_line(panel, label, n, x, y, style);
-    if (p->points) plot_points(panel, p->lines ? NULL : label, n, x, y, style);
+    if (p->lines) plot_xy(panel, PLOT_LINE, label, n, x, y, style);
+    if (p->points) plot_xy(panel, PLOT_POINTS, p->lines ? NULL : label, n, x, y, style);
 }
 
 /* Rows whose third stream is `value`, drawn as one series. */
 static void draw_group(const struct parser *p, struct plot_panel *panel, double value) {
     size_t rows = p->t->rows, n = 0;
-    double *x = NEW_ARRAY(double, rows), *y = NEW_ARRAY(double, rows);
+    double *x = ARENA_ARRAY(&p->scene->arena, double, 2 * rows), *y = x + rows;
     char label[100];
     for (size_t i = 0; i < rows; i++) {
         if (p->streams[2].at[i] != value) continue;
@@ -162,8 +149,6 @@ static void draw_group(const struct parser *p, struct plot_panel *panel, double 
     }
     number_snprintf(label, sizeof label, "%.60s %g", p->streams[2].name, value);
     draw(p, panel, label, n, x, y);
-    mem_free(x);
-    mem_free(y);
 }
 
 /* The different values of the third stream in order of appearance; 0: too many for colours. */
@@ -191,14 +176,13 @@ static void draw_all(const struct parser *p, struct plot_panel *panel) {
 
 enum gpm_status plot_spec_panel(struct plot_scene *s, const char *spec, const struct plot_table *t,
                                 char *err, size_t err_size) {
-    struct parser p = {.at = spec, .t = t, .err = err, .err_size = err_size};
+    struct parser p = {.at = spec, .scene = s, .t = t, .err = err, .err_size = err_size};
     enum gpm_status st = parse(&p);
-    if (st == GPM_OK) {
-        struct plot_panel *panel = plot_panel_add(s, NULL);
-        plot_axis_labels(panel, p.streams[0].name, p.n > 1 ? p.streams[1].name : "density");
-        plot_axis_log(panel, p.streams[0].log, p.n > 1 && p.streams[1].log);
-        draw_all(&p, panel);
-    }
-    for (size_t i = 0; i < p.n_numbers; i++) mem_free(p.numbers[i]);
+    if (st != GPM_OK) return st;
+    struct plot_panel *panel = plot_panel_add(s, NULL);
+    plot_axis_labels(panel, p.streams[0].name, p.n > 1 ? p.streams[1].name : "density");
+    panel->x.log = p.streams[0].log;
+    panel->y.log = p.n > 1 && p.streams[1].log;
+    draw_all(&p, panel);
     return st;
 }

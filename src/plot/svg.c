@@ -21,38 +21,37 @@ static const char *const palette[PLOT_COLOURS] = {"#0072b2", "#d55e00", "#009e73
 /* One panel being drawn: its plot area in pixels and its limits. */
 struct frame {
     const struct plot_panel *p;
-    struct plot_limits l;
+    const struct plot_item *named; /* plot_panel_names */
+    struct plot_axes a;
     double left, top, width, height;
     struct plot_ticks x, y;
     struct buf *out;
 };
 
-/* Numbers of an axis with a true minus sign. */
-/* The minus of a number is a minus sign; the hyphens of a date stay. */
-static void add_mark_text(struct buf *out, const char *text) {
+/* The number of a mark, if it has one. The minus of a number is a minus sign; the hyphens of a date
+ * stay. */
+static void add_mark(struct buf *out, double x, double y, const char *anchor, const char *text) {
+    if (!*text) return;
+    buf_printf(out, "<text class=\"mark\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">", x, y, anchor);
     for (const char *first = text; *text; text++) {
-        if (*text == '-' && (text == first || text[-1] == 'e')) {
-            buf_puts(out, "\xe2\x88\x92");
-        } else {
-            buf_putc(out, *text);
-        }
+        bool minus = *text == '-' && (text == first || text[-1] == 'e');
+        buf_printf(out, minus ? "\xe2\x88\x92" : "%c", *text);
     }
+    buf_puts(out, "</text>\n");
 }
 
 static double text_width(const char *text, double size) {
-    size_t n = 0;
-    for (; text && *text; text++) n += ((unsigned char)*text & 0xc0) != 0x80;
-    return (double)n * size * 0.56;
+    return (double)plot_text_length(text) * size * 0.56;
 }
 
 static double to_x(const struct frame *f, double v) {
-    return f->left + f->width * plot_axis_share(&f->p->x, f->l.x0, f->l.x1, v);
+    return f->left + f->width * plot_axis_share(&f->a.x, v);
 }
 
 /* Named bars count rows from the top; everything else has y upwards. */
 static double to_y(const struct frame *f, double v) {
-    double share = plot_axis_share(&f->p->y, f->l.y0, f->l.y1, v);
-    return f->top + f->height * (plot_panel_names(f->p) ? share : 1 - share);
+    double share = plot_axis_share(&f->a.y, v);
+    return f->top + f->height * (f->named ? share : 1 - share);
 }
 
 /* Far outside the plot area numbers only make the file large (and overflow viewers). */
@@ -70,52 +69,30 @@ static void text_at(struct buf *out, double x, double y, double size, const char
 
 /* ---- axes ---- */
 
-static void draw_x_axis(const struct frame *f) {
+/* Grid, marks and labels; that of the y axis stands at x. */
+static void draw_axes(const struct frame *f, double x) {
     struct buf *out = f->out;
-    double bottom = f->top + f->height;
+    double bottom = f->top + f->height, middle = f->top + f->height / 2;
     for (size_t i = 0; i < f->x.n; i++) {
-        double x = to_x(f, f->x.at[i]);
-        buf_printf(out, "<path class=\"grid\" d=\"M%.1f %.1fV%.1f\"/>\n", x, f->top, bottom);
-        if (!f->x.text[i][0]) continue;
-        buf_printf(out, "<text class=\"mark\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">", x,
-                   bottom + FONT + 4);
-        add_mark_text(out, f->x.text[i]);
-        buf_puts(out, "</text>\n");
+        double at = to_x(f, f->x.at[i]);
+        buf_printf(out, "<path class=\"grid\" d=\"M%.1f %.1fV%.1f\"/>\n", at, f->top, bottom);
+        add_mark(out, at, bottom + FONT + 4, "middle", f->x.text[i]);
     }
     if (f->p->x.label) {
         text_at(out, f->left + f->width / 2, bottom + 2 * FONT + 11, FONT, "middle",
                 " class=\"label\"", f->p->x.label);
     }
-}
-
-static void draw_y_axis(const struct frame *f) {
-    struct buf *out = f->out;
     for (size_t i = 0; i < f->y.n; i++) {
-        double y = to_y(f, f->y.at[i]);
-        buf_printf(out, "<path class=\"grid\" d=\"M%.1f %.1fH%.1f\"/>\n", f->left, y,
+        double at = to_y(f, f->y.at[i]);
+        buf_printf(out, "<path class=\"grid\" d=\"M%.1f %.1fH%.1f\"/>\n", f->left, at,
                    f->left + f->width);
-        if (!f->y.text[i][0]) continue;
-        buf_printf(out, "<text class=\"mark\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">",
-                   f->left - 6, y + FONT * 0.34);
-        add_mark_text(out, f->y.text[i]);
-        buf_puts(out, "</text>\n");
+        add_mark(out, f->left - 6, at + FONT * 0.34, "end", f->y.text[i]);
     }
-}
-
-static void draw_y_label(const struct frame *f, double x) {
-    double y = f->top + f->height / 2;
     char turn[64];
     if (!f->p->y.label) return;
     number_snprintf(turn, sizeof turn, " class=\"label\" transform=\"rotate(-90 %.1f %.1f)\"", x,
-                    y);
-    text_at(f->out, x, y, FONT, "middle", turn, f->p->y.label);
-}
-
-static void draw_names(const struct frame *f, const struct plot_item *it) {
-    for (size_t i = 0; i < it->n; i++) {
-        text_at(f->out, f->left - 8, to_y(f, (double)i) + FONT * 0.34, FONT, "end",
-                " class=\"label\"", it->names[i]);
-    }
+                    middle);
+    text_at(out, x, middle, FONT, "middle", turn, f->p->y.label);
 }
 
 /* ---- items ---- */
@@ -238,7 +215,7 @@ static void draw_bars(const struct frame *f, const struct plot_item *it) {
     buf_puts(f->out, "<g stroke=\"#fff\" stroke-width=\"0.6\"");
     fill(f, it, 0.65);
     buf_puts(f->out, ">\n");
-    double base = to_y(f, f->p->y.log ? f->l.y0 : 0);
+    double base = to_y(f, f->a.y.log ? f->a.y.lo : 0);
     for (size_t i = 0; i < it->n; i++) {
         double a = to_x(f, it->x[i]), b = to_x(f, it->y2[i]), y = to_y(f, it->y[i]);
         if (!isfinite(a) || !isfinite(b) || !isfinite(y)) continue;
@@ -275,15 +252,13 @@ static void draw_named(const struct frame *f, const struct plot_item *it) {
 }
 
 static void draw_rule(const struct frame *f, const struct plot_item *it) {
-    if (it->kind == PLOT_RULE_X) {
-        double x = to_x(f, it->x[0]);
-        if (!isfinite(x)) return;
-        buf_printf(f->out, "<path d=\"M%.1f %.1fv%.1f\"", clamp(x), f->top, f->height);
-    } else {
-        double y = to_y(f, it->y[0]);
-        if (!isfinite(y)) return;
-        buf_printf(f->out, "<path d=\"M%.1f %.1fh%.1f\"", f->left, clamp(y), f->width);
-    }
+    bool upright = it->kind == PLOT_RULE_X;
+    double at = upright ? to_x(f, it->x[0]) : to_y(f, it->y[0]);
+    if (!isfinite(at)) return;
+    if (upright)
+        buf_printf(f->out, "<path d=\"M%.1f %.1fv%.1f\"", clamp(at), f->top, f->height);
+    else
+        buf_printf(f->out, "<path d=\"M%.1f %.1fh%.1f\"", f->left, clamp(at), f->width);
     stroke(f, it, 1.3);
     buf_puts(f->out, "/>\n");
 }
@@ -309,10 +284,6 @@ static void draw_item(const struct frame *f, const struct plot_item *it) {
 
 /* ---- legend ---- */
 
-static bool in_legend(const struct plot_item *it) {
-    return it->label && *it->label && it->kind != PLOT_NOTE;
-}
-
 static void draw_key(const struct frame *f, const struct plot_item *it, double x, double y) {
     struct buf *out = f->out;
     if (it->kind == PLOT_POINTS) {
@@ -334,7 +305,7 @@ static double legend(const struct frame *f, double left, double top, double widt
     bool any = false;
     for (size_t i = 0; i < f->p->items.n; i++) {
         const struct plot_item *it = &f->p->items.at[i];
-        if (!in_legend(it)) continue;
+        if (!plot_item_listed(it)) continue;
         double w = 24 + text_width(it->label, FONT - 1) + 14;
         if (any && x + w > left + width) {
             x = left;
@@ -353,17 +324,15 @@ static double legend(const struct frame *f, double left, double top, double widt
 /* ---- panels and pages ---- */
 
 static void make_ticks(struct frame *f) {
-    const struct plot_panel *p = f->p;
-    unsigned nx = (unsigned)fmax(3, f->width / 55), ny = (unsigned)fmax(3, f->height / 30);
-    plot_ticks_axis(&p->x, f->l.x0, f->l.x1, nx, &f->x);
+    plot_ticks_axis(&f->a.x, (unsigned)fmax(3, f->width / 55), &f->x);
     f->y.n = 0;
-    if (!plot_panel_names(p)) plot_ticks_axis(&p->y, f->l.y0, f->l.y1, ny, &f->y);
+    if (!f->named) plot_ticks_axis(&f->a.y, (unsigned)fmax(3, f->height / 30), &f->y);
 }
 
 /* Width of what stands left of the plot area. */
 static double left_margin(const struct frame *f) {
     double w = 0;
-    const struct plot_item *named = plot_panel_names(f->p);
+    const struct plot_item *named = f->named;
     for (size_t i = 0; i < f->y.n; i++) w = fmax(w, text_width(f->y.text[i], FONT - 1));
     for (size_t i = 0; named && i < named->n; i++) w = fmax(w, text_width(named->names[i], FONT));
     return w + 15 + (f->p->y.label ? FONT + 8 : 0);
@@ -378,14 +347,15 @@ static bool text_only(const struct plot_panel *p) {
 
 static void draw_panel(const struct plot_panel *p, const char *id, size_t number, double x,
                        double y, double w, double h, struct buf *out) {
-    struct frame f = {.p = p, .l = plot_panel_limits(p)};
+    struct frame f = {.p = p, .named = plot_panel_names(p), .a = plot_panel_axes(p)};
+    bool axes = !text_only(p);
     double head = p->title && *p->title ? FONT + 11 : 4;
     double foot = FONT + 8 + (p->x.label ? FONT + 8 : 0);
     f.left = x;
     f.width = w;
     f.height = fmax(40, h - head - 2 * FONT - foot);
     make_ticks(&f); /* the widths of the marks decide where the plot area begins */
-    f.left = x + (text_only(p) ? 0 : left_margin(&f));
+    f.left = x + (axes ? left_margin(&f) : 0);
     f.width = fmax(60, x + w - f.left - 10);
     f.top = y + head + legend(&f, f.left, y, f.width) + 2;
     f.height = fmax(40, h - (f.top - y) - foot);
@@ -395,19 +365,16 @@ static void draw_panel(const struct plot_panel *p, const char *id, size_t number
         text_at(out, x + 2, y + FONT + 1, FONT + 1, "start", " class=\"title\"", p->title);
     }
     legend(&f, f.left, y + head, f.width);
-    bool axes = !text_only(p);
-    if (axes) {
-        draw_x_axis(&f);
-        draw_y_axis(&f);
-        draw_y_label(&f, x + FONT);
-    }
+    if (axes) draw_axes(&f, x + FONT);
     buf_printf(out,
                "<clipPath id=\"%s-%zu\"><rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" "
                "height=\"%.1f\"/></clipPath>\n<g clip-path=\"url(#%s-%zu)\">\n",
                id, number, f.left, f.top, f.width, f.height, id, number);
     for (size_t i = 0; i < p->items.n; i++) draw_item(&f, &p->items.at[i]);
     buf_puts(out, "</g>\n");
-    if (plot_panel_names(p)) draw_names(&f, plot_panel_names(p));
+    for (size_t i = 0; f.named && i < f.named->n; i++)
+        text_at(out, f.left - 8, to_y(&f, (double)i) + FONT * 0.34, FONT, "end", " class=\"label\"",
+                f.named->names[i]);
     if (axes)
         buf_printf(out, "<path class=\"axis\" d=\"M%.1f %.1fV%.1fH%.1f\"/>\n", f.left, f.top,
                    f.top + f.height, f.left + f.width);
@@ -453,27 +420,21 @@ void plot_svg(const struct plot_scene *s, const struct plot_svg_options *o, stru
     size_t rows = (n + columns - 1) / columns;
     double w = o->panel_width > 0 ? o->panel_width : widths[columns < 3 ? columns : 3];
     double h = o->panel_height > 0 ? o->panel_height : fmax(230, w * 0.52);
-    double top = s->title ? 16 + 2 * GAP : GAP, page = top;
-    for (size_t r = 0; r < rows; r++) {
-        double row = 0;
-        for (size_t c = 0; c < columns && r * columns + c < n; c++) {
-            row = fmax(row, panel_height(s->panels.at[r * columns + c], h));
-        }
-        page += row + GAP;
-    }
-    double total = (w + GAP) * (double)columns + GAP;
-    begin_page(s, id, o->embedded, total, page, out);
-    if (s->title) text_at(out, GAP + 2, 16 + GAP / 2, 16, "start", " class=\"title\"", s->title);
-    double y = top;
+    double y = s->title ? 16 + 2 * GAP : GAP;
+    struct buf body = BUF_INIT; /* its height is in the head of the page */
     for (size_t r = 0; r < rows; r++) {
         double row = 0;
         for (size_t c = 0; c < columns && r * columns + c < n; c++) {
             const struct plot_panel *p = s->panels.at[r * columns + c];
             double ph = panel_height(p, h);
-            draw_panel(p, id, r * columns + c, GAP + (w + GAP) * (double)c, y, w, ph, out);
+            draw_panel(p, id, r * columns + c, GAP + (w + GAP) * (double)c, y, w, ph, &body);
             row = fmax(row, ph);
         }
         y += row + GAP;
     }
+    begin_page(s, id, o->embedded, (w + GAP) * (double)columns + GAP, y, out);
+    if (s->title) text_at(out, GAP + 2, 16 + GAP / 2, 16, "start", " class=\"title\"", s->title);
+    buf_add(out, body.data, body.len);
+    buf_release(&body);
     buf_puts(out, "</svg>\n");
 }

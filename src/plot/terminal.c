@@ -16,45 +16,31 @@ static const unsigned char ansi[PLOT_COLOURS] = {34, 31, 32, 35, 33, 36, 39, 90}
 struct canvas {
     unsigned w, h;       /* in cells */
     unsigned char *dots; /* braille bits per cell */
-    signed char *colour; /* palette place per cell; -1: none */
-    const struct plot_panel *p;
-    struct plot_limits l;
+    signed char *colour; /* palette place per cell that has dots */
+    struct plot_axes a;
 };
-
-static void canvas_init(struct canvas *c, const struct plot_panel *p, unsigned w, unsigned h) {
-    *c = (struct canvas){.w = w, .h = h, .p = p, .l = plot_panel_limits(p)};
-    c->dots = mem_zalloc((size_t)w * h);
-    c->colour = mem_alloc((size_t)w * h);
-    memset(c->colour, -1, (size_t)w * h);
-}
-
-static void canvas_release(struct canvas *c) {
-    mem_free(c->dots);
-    mem_free(c->colour);
-}
 
 /* The bit of each dot of a braille character, by row and column. */
 static const unsigned char dot_bit[4][2] = {{0x01, 0x08}, {0x02, 0x10}, {0x04, 0x20}, {0x40, 0x80}};
 
-/* Dot (x, y) from the top left; dots outside are dropped. */
+/* Dot (x, y) from the top left; dots outside are dropped. A colour below 0 takes the dot away. */
 static void put_dot(struct canvas *c, long x, long y, int colour) {
     if (x < 0 || y < 0 || x >= 2 * (long)c->w || y >= 4 * (long)c->h) return;
     size_t cell = (size_t)(y / 4) * c->w + (size_t)(x / 2);
+    if (colour < 0) {
+        c->dots[cell] &= (unsigned char)~dot_bit[y % 4][x % 2];
+        return;
+    }
     c->dots[cell] |= dot_bit[y % 4][x % 2];
     c->colour[cell] = (signed char)colour;
 }
 
-static void clear_dot(struct canvas *c, long x, long y) {
-    if (x < 0 || y < 0 || x >= 2 * (long)c->w || y >= 4 * (long)c->h) return;
-    c->dots[(size_t)(y / 4) * c->w + (size_t)(x / 2)] &= (unsigned char)~dot_bit[y % 4][x % 2];
-}
-
 /* Data coordinates to dots, as real numbers; NaN when they cannot be shown. */
 static double dot_x(const struct canvas *c, double v) {
-    return plot_axis_share(&c->p->x, c->l.x0, c->l.x1, v) * (2.0 * c->w - 1);
+    return plot_axis_share(&c->a.x, v) * (2.0 * c->w - 1);
 }
 static double dot_y(const struct canvas *c, double v) {
-    return (1 - plot_axis_share(&c->p->y, c->l.y0, c->l.y1, v)) * (4.0 * c->h - 1);
+    return (1 - plot_axis_share(&c->a.y, v)) * (4.0 * c->h - 1);
 }
 
 /* Keeps the part of segment a-b inside the canvas (Liang and Barsky 1984); false: none is. */
@@ -94,13 +80,11 @@ static void draw_segment(struct canvas *c, double ax, double ay, double bx, doub
 
 static void draw_polyline(struct canvas *c, const struct plot_item *it, const double *ys,
                           unsigned skip) {
-    for (size_t i = 0; i + 1 < it->n; i++) {
-        draw_segment(c, dot_x(c, it->x[i]), dot_y(c, ys[i]), dot_x(c, it->x[i + 1]),
-                     dot_y(c, ys[i + 1]), it->style.colour, skip);
-    }
-    if (it->n == 1) {
-        draw_segment(c, dot_x(c, it->x[0]), dot_y(c, ys[0]), dot_x(c, it->x[0]), dot_y(c, ys[0]),
-                     it->style.colour, 0);
+    bool alone = it->n == 1; /* is a dot, whatever the pattern */
+    for (size_t i = 0; i < it->n - !alone && it->n; i++) {
+        size_t next = alone ? i : i + 1;
+        draw_segment(c, dot_x(c, it->x[i]), dot_y(c, ys[i]), dot_x(c, it->x[next]),
+                     dot_y(c, ys[next]), it->style.colour, alone ? 0 : skip);
     }
 }
 
@@ -109,18 +93,16 @@ static void draw_points(struct canvas *c, const struct plot_item *it) {
     for (size_t i = 0; i < it->n; i++) {
         double x = dot_x(c, it->x[i]), y = dot_y(c, it->y[i]);
         if (!(fabs(x) < 1e6) || !(fabs(y) < 1e6)) continue;
-        long px = lround(x), py = lround(y);
-        put_dot(c, px, py, it->style.colour);
-        if (it->n > 60) continue;
-        put_dot(c, px - 1, py, it->style.colour);
-        put_dot(c, px + 1, py, it->style.colour);
-        put_dot(c, px, py - 1, it->style.colour);
-        put_dot(c, px, py + 1, it->style.colour);
+        long px = lround(x), py = lround(y), arm = it->n > 60 ? 0 : 1;
+        for (long d = -arm; d <= arm; d++) {
+            put_dot(c, px + d, py, it->style.colour);
+            put_dot(c, px, py + d, it->style.colour);
+        }
     }
 }
 
 static void draw_bars(struct canvas *c, const struct plot_item *it) {
-    double base = dot_y(c, c->p->y.log ? c->l.y0 : 0);
+    double base = dot_y(c, c->a.y.log ? c->a.y.lo : 0);
     for (size_t i = 0; i < it->n; i++) {
         double a = fmax(dot_x(c, it->x[i]), 0), b = fmin(dot_x(c, it->y2[i]), 2.0 * c->w);
         double y = dot_y(c, it->y[i]);
@@ -157,7 +139,7 @@ static void draw_band(struct canvas *c, const struct plot_item *it) {
 static void draw_rule_x(struct canvas *c, double x, double bottom, int colour) {
     if (!(fabs(x) < 1e6)) return;
     for (long y = 0; y <= lround(bottom); y++)
-        for (long d = -1; d <= 1; d++) clear_dot(c, lround(x) + d, y);
+        for (long d = -1; d <= 1; d++) put_dot(c, lround(x) + d, y, -1);
     draw_segment(c, x, 0, x, bottom, colour, 0);
 }
 
@@ -179,12 +161,6 @@ static void draw_item(struct canvas *c, const struct plot_item *it) {
 
 /* ---- text around the canvas ---- */
 
-static size_t display_width(const char *text) {
-    size_t n = 0;
-    for (; text && *text; text++) n += ((unsigned char)*text & 0xc0) != 0x80;
-    return n;
-}
-
 /* Text of data stays in its line and must not steer the terminal. */
 static void add_text(struct buf *out, const char *text) {
     size_t from = out->len;
@@ -194,26 +170,19 @@ static void add_text(struct buf *out, const char *text) {
 }
 
 static void add_spaces(struct buf *out, size_t n) {
-    while (n--) buf_putc(out, ' ');
+    buf_printf(out, "%*s", (int)n, "");
 }
 
-static void set_colour(struct buf *out, bool colour, int place) {
-    if (colour && place >= 0) buf_printf(out, "\033[%dm", ansi[place]);
+/* Goes over from one place of the palette to another; -1: none. */
+static void set_colour(struct buf *out, bool colour, int from, int to) {
+    if (colour && from >= 0) buf_puts(out, "\033[0m");
+    if (colour && to >= 0) buf_printf(out, "\033[%dm", ansi[to]);
 }
 
-static void end_colour(struct buf *out, bool colour, int place) {
-    if (colour && place >= 0) buf_puts(out, "\033[0m");
-}
-
+/* U+2800 and the dots' bits, or a blank. */
 static void add_cell(struct buf *out, unsigned char dots) {
-    if (!dots) {
-        buf_putc(out, ' ');
-        return;
-    }
-    unsigned code = 0x2800u + dots; /* U+2800 and the dots' bits */
-    buf_putc(out, (char)(0xe0 | code >> 12));
-    buf_putc(out, (char)(0x80 | (code >> 6 & 0x3f)));
-    buf_putc(out, (char)(0x80 | (code & 0x3f)));
+    const char braille[] = {(char)0xe2, (char)(0xa0 | dots >> 6), (char)(0x80 | (dots & 0x3f))};
+    buf_add(out, dots ? braille : " ", dots ? 3 : 1);
 }
 
 static void add_canvas_row(struct buf *out, const struct canvas *c, unsigned row, bool colour) {
@@ -223,14 +192,11 @@ static void add_canvas_row(struct buf *out, const struct canvas *c, unsigned row
     for (unsigned i = 0; i < end; i++) {
         size_t cell = (size_t)row * c->w + i;
         int want = c->dots[cell] ? c->colour[cell] : -1;
-        if (want != now) {
-            end_colour(out, colour, now);
-            set_colour(out, colour, want);
-            now = want;
-        }
+        if (want != now) set_colour(out, colour, now, want);
+        now = want;
         add_cell(out, c->dots[cell]);
     }
-    end_colour(out, colour, now);
+    set_colour(out, colour, now, -1);
 }
 
 static const char *key_of(const struct plot_item *it) {
@@ -247,16 +213,16 @@ static void add_legend(struct buf *out, const struct plot_panel *p, size_t inden
     size_t at = 0;
     for (size_t i = 0; i < p->items.n; i++) {
         const struct plot_item *it = &p->items.at[i];
-        if (!it->label || !*it->label || it->kind == PLOT_NOTE) continue;
-        size_t w = display_width(it->label) + 6;
+        if (!plot_item_listed(it)) continue;
+        size_t w = plot_text_length(it->label) + 6;
         if (at && at + w > width) {
             buf_putc(out, '\n');
             at = 0;
         }
         if (!at) add_spaces(out, indent);
-        set_colour(out, colour, it->style.colour);
+        set_colour(out, colour, -1, it->style.colour);
         buf_puts(out, key_of(it));
-        end_colour(out, colour, it->style.colour);
+        set_colour(out, colour, it->style.colour, -1);
         buf_putc(out, ' ');
         add_text(out, it->label);
         buf_puts(out, "   ");
@@ -267,14 +233,13 @@ static void add_legend(struct buf *out, const struct plot_panel *p, size_t inden
 
 static void add_x_axis(struct buf *out, const struct canvas *c, size_t margin) {
     struct plot_ticks t;
-    unsigned want = c->w / 12 > 2 ? c->w / 12 : 2;
-    plot_ticks_axis(&c->p->x, c->l.x0, c->l.x1, want, &t);
-    char *line = mem_zalloc(c->w + 32);
+    plot_ticks_axis(&c->a.x, c->w / 12 > 2 ? c->w / 12 : 2, &t);
+    size_t end = c->w + 31; /* of the line of numbers */
+    char *line = memset(mem_alloc(end), ' ', end);
     bool *mark = mem_zalloc(c->w);
-    memset(line, ' ', c->w + 31);
     long free_from = -(long)margin;
     for (size_t i = 0; i < t.n; i++) {
-        long x = lround(plot_axis_share(&c->p->x, c->l.x0, c->l.x1, t.at[i]) * (c->w - 1.0));
+        long x = lround(plot_axis_share(&c->a.x, t.at[i]) * (c->w - 1.0));
         long len = (long)strlen(t.text[i]), from = x - len / 2;
         if (x < 0 || x >= (long)c->w) continue;
         mark[x] = true;
@@ -287,7 +252,6 @@ static void add_x_axis(struct buf *out, const struct canvas *c, size_t margin) {
     buf_puts(out, "\xe2\x94\x94"); /* corner */
     for (unsigned i = 0; i < c->w; i++) buf_puts(out, mark[i] ? "\xe2\x94\xb4" : "\xe2\x94\x80");
     buf_putc(out, '\n');
-    size_t end = c->w + 31;
     while (end > 0 && line[end - 1] == ' ') end--;
     add_spaces(out, margin + 1);
     buf_add(out, line, end);
@@ -296,19 +260,13 @@ static void add_x_axis(struct buf *out, const struct canvas *c, size_t margin) {
     mem_free(mark);
 }
 
-static void y_ticks(const struct plot_panel *p, unsigned rows, struct plot_ticks *t) {
-    struct plot_limits l = plot_panel_limits(p);
-    unsigned want = rows / 3 > 2 ? rows / 3 : 2;
-    plot_ticks_axis(&p->y, l.y0, l.y1, want, t);
-}
-
 static void add_canvas(struct buf *out, const struct canvas *c, const struct plot_ticks *t,
                        size_t margin, bool colour) {
     for (unsigned row = 0; row < c->h; row++) {
         const char *text = "";
         bool mark = false;
         for (size_t i = 0; i < t->n; i++) {
-            double share = plot_axis_share(&c->p->y, c->l.y0, c->l.y1, t->at[i]);
+            double share = plot_axis_share(&c->a.y, t->at[i]);
             if (lround((1 - share) * (c->h - 1.0)) == (long)row) {
                 text = t->text[i];
                 mark = true;
@@ -323,16 +281,17 @@ static void add_canvas(struct buf *out, const struct canvas *c, const struct plo
 
 static void add_plot(struct buf *out, const struct plot_panel *p, unsigned columns, unsigned rows,
                      bool colour) {
+    struct canvas c = {.h = rows, .a = plot_panel_axes(p)};
     struct plot_ticks t;
-    y_ticks(p, rows, &t);
+    plot_ticks_axis(&c.a.y, rows / 3 > 2 ? rows / 3 : 2, &t);
     size_t margin = 2;
     for (size_t i = 0; i < t.n; i++) {
         size_t n = strlen(t.text[i]);
         if (n + 1 > margin) margin = n + 1;
     }
-    unsigned w = columns > margin + 12 ? columns - (unsigned)margin - 2 : 10;
-    struct canvas c;
-    canvas_init(&c, p, w, rows);
+    c.w = columns > margin + 12 ? columns - (unsigned)margin - 2 : 10;
+    c.dots = mem_zalloc((size_t)c.w * rows);
+    c.colour = mem_alloc((size_t)c.w * rows);
     for (size_t i = 0; i < p->items.n; i++) draw_item(&c, &p->items.at[i]);
     if (p->y.label) {
         add_text(out, p->y.label);
@@ -341,12 +300,13 @@ static void add_plot(struct buf *out, const struct plot_panel *p, unsigned colum
     add_canvas(out, &c, &t, margin, colour);
     add_x_axis(out, &c, margin);
     if (p->x.label) {
-        size_t n = display_width(p->x.label);
-        add_spaces(out, margin + 1 + (w > n ? (w - n) / 2 : 0));
+        size_t n = plot_text_length(p->x.label);
+        add_spaces(out, margin + 1 + (c.w > n ? (c.w - n) / 2 : 0));
         add_text(out, p->x.label);
         buf_putc(out, '\n');
     }
-    canvas_release(&c);
+    mem_free(c.dots);
+    mem_free(c.colour);
 }
 
 /* ---- named bars: one line each, eighths of a cell ---- */
@@ -361,18 +321,18 @@ static void add_named(struct buf *out, const struct plot_item *it, unsigned colu
     size_t margin = 0;
     double largest = 0;
     for (size_t i = 0; i < it->n; i++) {
-        size_t n = display_width(it->names[i]);
+        size_t n = plot_text_length(it->names[i]);
         if (n > margin) margin = n;
         if (isfinite(it->y[i])) largest = fmax(largest, it->y[i]);
     }
     unsigned room = columns > margin + 34 ? columns - (unsigned)margin - 24 : 10;
     for (size_t i = 0; i < it->n; i++) {
-        add_spaces(out, margin - display_width(it->names[i]));
+        add_spaces(out, margin - plot_text_length(it->names[i]));
         add_text(out, it->names[i]);
         buf_puts(out, " \xe2\x94\x82");
-        set_colour(out, colour, it->style.colour);
+        set_colour(out, colour, -1, it->style.colour);
         if (isfinite(it->y[i]) && largest > 0) add_bar(out, fmax(it->y[i], 0) / largest * room);
-        end_colour(out, colour, it->style.colour);
+        set_colour(out, colour, it->style.colour, -1);
         buf_printf(out, " %.3g", it->y[i]);
         if (it->y2) buf_printf(out, " \xc2\xb1 %.1g", it->y2[i]);
         buf_putc(out, '\n');
@@ -383,8 +343,7 @@ static void add_title(struct buf *out, const char *title, bool colour) {
     if (!title || !*title) return;
     if (colour) buf_puts(out, "\033[1m");
     add_text(out, title);
-    if (colour) buf_puts(out, "\033[0m");
-    buf_putc(out, '\n');
+    buf_puts(out, colour ? "\033[0m\n" : "\n");
 }
 
 void plot_terminal(const struct plot_scene *s, const struct plot_terminal_options *o,
@@ -392,10 +351,8 @@ void plot_terminal(const struct plot_scene *s, const struct plot_terminal_option
     static const struct plot_terminal_options none = {0};
     if (!o) o = &none;
     unsigned columns = o->columns ? o->columns : 80, rows = o->rows ? o->rows : 18;
-    if (columns < 30) columns = 30;
-    if (columns > 400) columns = 400;
-    if (rows < 4) rows = 4;
-    if (rows > 200) rows = 200;
+    columns = columns < 30 ? 30 : columns > 400 ? 400 : columns;
+    rows = rows < 4 ? 4 : rows > 200 ? 200 : rows;
     add_title(out, s->title, o->colour);
     for (size_t i = 0; i < s->panels.n; i++) {
         const struct plot_panel *p = s->panels.at[i];

@@ -30,18 +30,24 @@ static int decimals_of(double step) {
     return 12;
 }
 
-static void format_mark(double v, double step, double largest, char *text, size_t size) {
-    if (largest >= 1e6 || (largest < 1e-3 && largest > 0)) {
-        if (v == 0) {
-            snprintf(text, size, "0");
-            return;
-        }
+static void add_mark(struct plot_ticks *t, double at, const char *format, ...) {
+    if (t->n == PLOT_TICKS_MAX) return;
+    va_list ap;
+    va_start(ap, format);
+    number_vsnprintf(t->text[t->n], sizeof t->text[0], format, ap);
+    va_end(ap);
+    t->at[t->n++] = at;
+}
+
+static void add_round_mark(struct plot_ticks *t, double v, double step, double largest) {
+    bool scientific = largest >= 1e6 || (largest < 1e-3 && largest > 0);
+    if (scientific && v != 0) {
         double e = floor(log10(fabs(v)) + 1e-9), m = v / pow(10, e);
         int d = decimals_of(step / pow(10, e));
-        number_snprintf(text, size, "%.*fe%d", d > 6 ? 6 : d, m, (int)e);
-        return;
+        add_mark(t, v, "%.*fe%d", d > 6 ? 6 : d, m, (int)e);
+    } else {
+        add_mark(t, v, "%.*f", scientific ? 0 : decimals_of(step), v == 0 ? 0.0 : v);
     }
-    number_snprintf(text, size, "%.*f", decimals_of(step), v == 0 ? 0.0 : v);
 }
 
 void plot_ticks_linear(double lo, double hi, unsigned want, bool whole, struct plot_ticks *t) {
@@ -51,20 +57,8 @@ void plot_ticks_linear(double lo, double hi, unsigned want, bool whole, struct p
     double first = ceil(lo / step - 1e-9), last = floor(hi / step + 1e-9);
     if (!(last - first < PLOT_TICKS_MAX)) return; /* step below the precision of lo */
     double largest = fmax(fabs(lo), fabs(hi));
-    for (double i = first; i <= last && t->n < PLOT_TICKS_MAX; i++) {
-        double v = i * step;
-        t->at[t->n] = v;
-        format_mark(v, step, largest, t->text[t->n], sizeof t->text[0]);
-        t->n++;
-    }
-}
-
-static void add_log_mark(struct plot_ticks *t, double v, bool written) {
-    if (t->n == PLOT_TICKS_MAX) return;
-    t->at[t->n] = v;
-    t->text[t->n][0] = 0;
-    if (written) number_snprintf(t->text[t->n], sizeof t->text[0], "%g", v);
-    t->n++;
+    for (double i = first; i <= last && t->n < PLOT_TICKS_MAX; i++)
+        add_round_mark(t, i * step, step, largest);
 }
 
 void plot_ticks_log(double lo, double hi, unsigned want, struct plot_ticks *t) {
@@ -83,7 +77,8 @@ void plot_ticks_log(double lo, double hi, unsigned want, struct plot_ticks *t) {
         for (int m = 1; m <= 5; m = m == 1 ? 2 : m == 2 ? 5 : 6) {
             double v = m * p;
             if (v < lo * (1 - 1e-9) || v > hi * (1 + 1e-9) || (m > 1 && !between)) continue;
-            add_log_mark(t, v, m > 1 || (e - e0) % (stride < 1 ? 1 : stride) == 0);
+            bool written = m > 1 || (e - e0) % (stride < 1 ? 1 : stride) == 0;
+            add_mark(t, v, written ? "%g" : "", v);
         }
     }
 }
@@ -107,15 +102,6 @@ static double step_length(const struct time_step *s) {
     return s->months ? s->months * 365.2425 / 12 * DAY : s->seconds;
 }
 
-static void add_time_mark(struct plot_ticks *t, double at, const char *format, ...) {
-    if (t->n == PLOT_TICKS_MAX) return;
-    va_list ap;
-    va_start(ap, format);
-    number_vsnprintf(t->text[t->n], sizeof t->text[0], format, ap);
-    va_end(ap);
-    t->at[t->n++] = at;
-}
-
 /* Marks at the first of every k-th month. */
 static void month_marks(enum plot_time time, double lo, double hi, int step, struct plot_ticks *t) {
     bool years = time == PLOT_TIME_YEARS;
@@ -126,9 +112,9 @@ static void month_marks(enum plot_time time, double lo, double hi, int step, str
         double at = years ? m / 12 : (double)calendar_days(year, month, 1);
         if (at < lo - slack || at > hi + slack) continue;
         if (step % 12 == 0)
-            add_time_mark(t, at, "%d", year);
+            add_mark(t, at, "%d", year);
         else
-            add_time_mark(t, at, "%d-%02d", year, month);
+            add_mark(t, at, "%d-%02d", year, month);
     }
 }
 
@@ -139,18 +125,19 @@ static void clock_marks(double lo, double hi, double step, struct plot_ticks *t)
         int y, m, d, sec = (int)(s - (double)day * DAY);
         calendar_date(day, &y, &m, &d);
         if (step >= DAY)
-            add_time_mark(t, s / DAY, "%d-%02d-%02d", y, m, d);
+            add_mark(t, s / DAY, "%d-%02d-%02d", y, m, d);
         else if (step >= 3600 || sec == 0)
-            add_time_mark(t, s / DAY, "%02d-%02d %02d:%02d", m, d, sec / 3600, sec / 60 % 60);
+            add_mark(t, s / DAY, "%02d-%02d %02d:%02d", m, d, sec / 3600, sec / 60 % 60);
         else if (step >= 60)
-            add_time_mark(t, s / DAY, "%02d:%02d", sec / 3600, sec / 60 % 60);
+            add_mark(t, s / DAY, "%02d:%02d", sec / 3600, sec / 60 % 60);
         else
-            add_time_mark(t, s / DAY, "%02d:%02d:%02d", sec / 3600, sec / 60 % 60, sec % 60);
+            add_mark(t, s / DAY, "%02d:%02d:%02d", sec / 3600, sec / 60 % 60, sec % 60);
     }
 }
 
-void plot_ticks_time(enum plot_time time, double lo, double hi, unsigned want,
-                     struct plot_ticks *t) {
+/* About `want` round times of the calendar: years, months, days, hours ... */
+static void time_marks(enum plot_time time, double lo, double hi, unsigned want,
+                       struct plot_ticks *t) {
     t->n = 0;
     if (!(hi > lo) || !(fabs(lo) < 1e7) || !(fabs(hi) < 1e7)) return;
     double unit = time == PLOT_TIME_YEARS ? 365.2425 * DAY : DAY;
@@ -164,15 +151,14 @@ void plot_ticks_time(enum plot_time time, double lo, double hi, unsigned want,
         clock_marks(lo, hi, s->seconds, t);
 }
 
-void plot_ticks_axis(const struct plot_axis *a, double lo, double hi, unsigned room,
-                     struct plot_ticks *t) {
+void plot_ticks_axis(const struct plot_axis *a, unsigned room, struct plot_ticks *t) {
     if (a->time != PLOT_TIME_NONE) {
         unsigned wide = room * 3 / 5; /* dates are wider than numbers */
-        plot_ticks_time(a->time, lo, hi, wide < 2 ? 2 : wide, t);
+        time_marks(a->time, a->lo, a->hi, wide < 2 ? 2 : wide, t);
         if (t->n >= 2) return;
     }
     if (a->log)
-        plot_ticks_log(lo, hi, room, t);
+        plot_ticks_log(a->lo, a->hi, room, t);
     else
-        plot_ticks_linear(lo, hi, room, a->whole, t);
+        plot_ticks_linear(a->lo, a->hi, room, a->whole, t);
 }

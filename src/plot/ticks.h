@@ -19,10 +19,6 @@ struct plot_ticks {
 void plot_ticks_linear(double lo, double hi, unsigned want, bool whole, struct plot_ticks *t);
 /* Powers of ten, with 2 and 5 between them when there is room; lo > 0. */
 void plot_ticks_log(double lo, double hi, unsigned want, struct plot_ticks *t);
-/* About `want` round times of the calendar: years, months, days, hours ... */
-void plot_ticks_time(enum plot_time time, double lo, double hi, unsigned want,
-                     struct plot_ticks *t);
 /* As the axis wants them, of which each has room for `room` marks of a usual number's width. */
-void plot_ticks_axis(const struct plot_axis *a, double lo, double hi, unsigned room,
-                     struct plot_ticks *t);
+void plot_ticks_axis(const struct plot_axis *a, unsigned room, struct plot_ticks *t);
 #endif

@@ -86,16 +86,16 @@ static void test_ticks_log(void **state) {
 
 static void test_limits(void **state) {
     (void)state;
-    struct plot_scene *s = plot_scene_new(NULL, 1);
+    struct plot_scene *s = plot_scene_new(NULL, NULL, 1);
     struct plot_panel *p = plot_panel_add(s, NULL);
-    struct plot_limits l = plot_panel_limits(p);
-    assert_true(l.x1 > l.x0 && l.y1 > l.y0); /* empty */
+    struct plot_axes l = plot_panel_axes(p);
+    assert_true(l.x.hi > l.x.lo && l.y.hi > l.y.lo); /* empty */
     double x[] = {5, NAN, INFINITY}, y[] = {2, 2, 2};
-    plot_line(p, NULL, 3, x, y, PLOT_AUTO);
-    l = plot_panel_limits(p);
-    assert_true(l.x0 < 5 && l.x1 > 5 && l.y0 < 2 && l.y1 > 2 && isfinite(l.x1));
-    plot_x_limits(p, -1, NAN);
-    assert_close(plot_panel_limits(p).x0, -1, 0);
+    plot_xy(p, PLOT_LINE, NULL, 3, x, y, PLOT_AUTO);
+    l = plot_panel_axes(p);
+    assert_true(l.x.lo < 5 && l.x.hi > 5 && l.y.lo < 2 && l.y.hi > 2 && isfinite(l.x.hi));
+    p->x.lo = -1;
+    assert_close(plot_panel_axes(p).x.lo, -1, 0);
     plot_scene_free(s);
 }
 
@@ -106,7 +106,7 @@ static void test_histogram_is_a_density(void **state) {
     for (int i = 0; i < 500; i++)
         v[i] = rand_r(&seed) / (double)RAND_MAX + rand_r(&seed) / (double)RAND_MAX;
     v[17] = NAN;
-    struct plot_scene *s = plot_scene_new(NULL, 1);
+    struct plot_scene *s = plot_scene_new(NULL, NULL, 1);
     struct plot_panel *p = plot_panel_add(s, NULL);
     plot_histogram(p, "h", 500, v, 0, PLOT_AUTO);
     const struct plot_item *it = &p->items.at[0];
@@ -121,7 +121,7 @@ static void test_histogram_of_counts(void **state) {
     (void)state;
     double v[200];
     for (int i = 0; i < 200; i++) v[i] = (i % 7 + (i % 7 == 5)) / 12.0; /* 0 1 2 3 4 6, twelfths */
-    struct plot_scene *s = plot_scene_new(NULL, 1);
+    struct plot_scene *s = plot_scene_new(NULL, NULL, 1);
     struct plot_panel *p = plot_panel_add(s, NULL);
     plot_histogram(p, "h", 200, v, 0, PLOT_AUTO);
     const struct plot_item *it = &p->items.at[0];
@@ -137,8 +137,9 @@ static struct plot_scene *sample_scene(void) {
     enum { N = 121 };
     static double x[N], mean[N], lo[N], hi[N], draw[N];
     double px[] = {-18, -12.6, -6.4, -3.1, 0, 7.8, 12.6}, py[7];
-    struct plot_scene *s = plot_scene_new("Emulation of an expensive function", 2);
-    plot_describe(s, "Posterior mean, 95% band and data of a Gaussian process");
+    struct plot_scene *s =
+        plot_scene_new("Emulation of an expensive function",
+                       "Posterior mean, 95% band and data of a Gaussian process", 2);
     struct plot_panel *p = plot_panel_add(s, "After five probes");
     for (int i = 0; i < N; i++) {
         x[i] = -20 + i / 3.0;
@@ -151,10 +152,10 @@ static struct plot_scene *sample_scene(void) {
     for (int i = 0; i < 7; i++) py[i] = exp(-0.1 * fabs(px[i] - 2)) * 10 * cos(0.4 * px[i]) + 0.2;
     plot_axis_labels(p, "input x", "f(x)");
     plot_band(p, "95% band", N, x, lo, hi, PLOT_COLOUR(PLOT_BLUE));
-    plot_line(p, "mean", N, x, mean, PLOT_COLOUR(PLOT_BLUE));
-    plot_line(p, "draw", N, x, draw, (struct plot_style){PLOT_VERMILION, 1, 0.8, true});
-    plot_points(p, "probes", 7, px, py, PLOT_COLOUR(PLOT_BLACK));
-    plot_rule_x(p, "next probe", 4, (struct plot_style){PLOT_GREY, 0, 0, true});
+    plot_xy(p, PLOT_LINE, "mean", N, x, mean, PLOT_COLOUR(PLOT_BLUE));
+    plot_xy(p, PLOT_LINE, "draw", N, x, draw, (struct plot_style){PLOT_VERMILION, 1, 0.8, true});
+    plot_xy(p, PLOT_POINTS, "probes", 7, px, py, PLOT_COLOUR(PLOT_BLACK));
+    plot_rule(p, PLOT_RULE_X, "next probe", 4, (struct plot_style){PLOT_GREY, 0, 0, true});
     p = plot_panel_add(s, "Length scale");
     double v[400];
     unsigned seed = 5;
@@ -175,10 +176,10 @@ static struct plot_scene *sample_scene(void) {
         n[i] = i + 1;
         r[i] = 20 * exp(-i / 4.0) + 1e-3;
     }
-    plot_axis_log(p, false, true);
+    p->y.log = true;
     plot_axis_labels(p, "evaluations", "simple regret");
-    plot_line(p, "gpmem", 30, n, r, PLOT_AUTO);
-    plot_note(p, 20, 0.2, "noise floor");
+    plot_xy(p, PLOT_LINE, "gpmem", 30, n, r, PLOT_AUTO);
+    plot_xy(p, PLOT_NOTE, "noise floor", 1, (double[]){20}, (double[]){0.2}, PLOT_AUTO);
     return s;
 }
 
@@ -231,12 +232,12 @@ static void test_terminal(void **state) {
 /* A straight line from corner to corner has dots on the diagonal and nowhere else. */
 static void test_terminal_diagonal(void **state) {
     (void)state;
-    struct plot_scene *s = plot_scene_new(NULL, 1);
+    struct plot_scene *s = plot_scene_new(NULL, NULL, 1);
     struct plot_panel *p = plot_panel_add(s, NULL);
     double x[] = {0, 1};
-    plot_x_limits(p, 0, 1);
-    plot_y_limits(p, 0, 1);
-    plot_line(p, NULL, 2, x, x, PLOT_AUTO);
+    p->x.lo = p->y.lo = 0;
+    p->x.hi = p->y.hi = 1;
+    plot_xy(p, PLOT_LINE, NULL, 2, x, x, PLOT_AUTO);
     struct buf b = BUF_INIT;
     plot_terminal(s, &(struct plot_terminal_options){30, 8, false}, &b);
     const char *line = b.data;
@@ -258,20 +259,20 @@ static void test_hostile(void **state) {
     (void)state;
     static double big[20000], odd[] = {NAN, INFINITY, -INFINITY, 1e308, -1e308, 0, 5e-324};
     for (int i = 0; i < 20000; i++) big[i] = sin(i * 0.37) * i;
-    struct plot_scene *s = plot_scene_new("\"'<script>alert(1)</script>\001\033[2J", 3);
+    struct plot_scene *s = plot_scene_new("\"'<script>alert(1)</script>\001\033[2J", NULL, 3);
     struct plot_panel *p = plot_panel_add(s, "odd");
-    plot_line(p, "odd", 7, odd, odd, PLOT_AUTO);
-    plot_points(p, "odd", 7, odd, odd, PLOT_AUTO);
+    plot_xy(p, PLOT_LINE, "odd", 7, odd, odd, PLOT_AUTO);
+    plot_xy(p, PLOT_POINTS, "odd", 7, odd, odd, PLOT_AUTO);
     plot_band(p, "odd", 7, odd, odd, odd, PLOT_AUTO);
     plot_bars(p, "odd", 7, odd, 1e308, odd, PLOT_AUTO);
     plot_histogram(p, "odd", 7, odd, 0, PLOT_AUTO);
-    plot_rule_x(p, "odd", NAN, PLOT_AUTO);
-    plot_note(p, INFINITY, 1, "odd");
+    plot_rule(p, PLOT_RULE_X, "odd", NAN, PLOT_AUTO);
+    plot_xy(p, PLOT_NOTE, "odd", 1, (double[]){INFINITY}, (double[]){1}, PLOT_AUTO);
     p = plot_panel_add(s, "log of nothing positive");
-    plot_axis_log(p, true, true);
-    plot_line(p, "x", 3, odd, odd, PLOT_AUTO);
+    p->x.log = p->y.log = true;
+    plot_xy(p, PLOT_LINE, "x", 3, odd, odd, PLOT_AUTO);
     p = plot_panel_add(s, "many");
-    plot_line(p, "many", 20000, big, big, PLOT_AUTO);
+    plot_xy(p, PLOT_LINE, "many", 20000, big, big, PLOT_AUTO);
     plot_named_bars(plot_panel_add(s, "none"), 0, NULL, odd, NULL, PLOT_AUTO);
     struct buf b = BUF_INIT;
     plot_svg(s, NULL, &b);
@@ -283,7 +284,7 @@ static void test_hostile(void **state) {
     assert_null(strchr(b.data, '\033'));
     buf_release(&b);
     plot_scene_free(s);
-    s = plot_scene_new(NULL, 1); /* no panels */
+    s = plot_scene_new(NULL, NULL, 1); /* no panels */
     plot_svg(s, NULL, &b);
     plot_terminal(s, NULL, &b);
     buf_release(&b);
@@ -302,7 +303,7 @@ static struct plot_table small_table(void) {
 static void test_spec(void **state) {
     (void)state;
     struct plot_table t = small_table();
-    struct plot_scene *s = plot_scene_new(NULL, 1);
+    struct plot_scene *s = plot_scene_new(NULL, NULL, 1);
     char err[200];
     assert_int_equal(plot_spec_panel(s, "l0", &t, err, sizeof err), GPM_OK);
     const struct plot_item *it = &s->panels.at[0]->items.at[0];
