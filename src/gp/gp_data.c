@@ -209,7 +209,7 @@ static void data_changed(struct gp *g) {
     s->used = GP_EXACT;
     if (!s->have_factor || !s->have_w || g->integrated)
         s->have_r = s->have_w = false; /* nothing extends them */
-    g->slot[!g->cur].have_factor = false;
+    g->slot[!g->cur].have_factor = g->slot[!g->cur].have_r = false;
     g->vecchia.n = 0;
 }
 

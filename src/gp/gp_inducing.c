@@ -129,7 +129,7 @@ static enum gpm_status finish(struct inducing *q, size_t n, struct sums *s, doub
     if (st) return st;
     memcpy(q->c, s->b, q->m * sizeof *q->c);
     chol_solve_l(&q->a, q->c, 1, q->m);
-    double fit = la_dot(q->m, q->c, q->c);
+    double fit = vec_ops()->dot(q->m, q->c, q->c);
     chol_solve_lt(&q->a, q->c, 1, q->m);
     q->loss = s->loss;
     *logml = -0.5 * (s->logd + chol_logdet(&q->a) + s->quad - fit + (double)n * LOG_2PI);

@@ -42,11 +42,11 @@ void gp_integrate(const struct gp *g, struct gp_slot *s) {
     if (g->integrated & GP_MEAN && n) {
         for (size_t i = 0; i < n; i++) s->u[i] = 1;
         chol_solve_l(&s->f, s->u, 1, n);
-        s->q = la_dot(n, s->u, s->u);
-        s->mu = la_dot(n, s->u, s->w) / s->q;
-        la_axpy(n, -s->mu, s->u, s->w);
+        s->q = vec_ops()->dot(n, s->u, s->u);
+        s->mu = vec_ops()->dot(n, s->u, s->w) / s->q;
+        vec_ops()->axpy(n, -s->mu, s->u, s->w);
     }
-    s->S = la_dot(n, s->w, s->w);
+    s->S = vec_ops()->dot(n, s->w, s->w);
     for (size_t i = 0; i < n && s->noise > 0; i++) s->S += g->ss[i] / (s->noise * s->noise);
     s->S = fmax(s->S, 1e-300);
 }
@@ -71,7 +71,7 @@ double gp_integrated_weights(const struct gp *g, const struct gp_slot *s, double
         memcpy(b, s->u, g->n * sizeof *b);
         chol_solve_lt(&s->f, b, 1, g->n);
         for (size_t j = 0; j < g->n; j++)
-            la_axpy(g->n - j, -b[j] / s->q, b + j, inverse + j + j * ld);
+            vec_ops()->axpy(g->n - j, -b[j] / s->q, b + j, inverse + j + j * ld);
     }
     return 1 / scale2(g, s);
 }

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "la/blas.h"
 #include "la/mat.h"
+#include "la/vec.h"
 #include "math/special.h"
 
 #include <math.h>
@@ -261,7 +262,8 @@ enum gpm_status gp_slot_logml(struct gp *g, struct gp_slot *s) {
     else if (g->integrated)
         s->logml = gp_integrated_logml(g, s);
     else
-        s->logml = -0.5 * (la_dot(g->n, s->w, s->w) + chol_logdet(&s->f) + (double)g->n * LOG_2PI) +
+        s->logml = -0.5 * (vec_ops()->dot(g->n, s->w, s->w) + chol_logdet(&s->f) +
+                           (double)g->n * LOG_2PI) +
                    gp_replicate_term(g, s->noise);
     if (isnan(s->logml)) s->logml = -INFINITY;
     s->have_logml = true;
@@ -279,7 +281,7 @@ enum gpm_status gp_quadratic(struct gp *g, bool proposed, double *out) {
     struct gp_slot *s = &g->slot[proposed && g->proposed ? !g->cur : g->cur];
     enum gpm_status st = gp_slot_solve(g, s);
     if (st) return st;
-    *out = la_dot(g->n, s->w, s->w);
+    *out = vec_ops()->dot(g->n, s->w, s->w);
     for (size_t i = 0; i < g->n && s->noise > 0; i++) *out += g->ss[i] / (s->noise * s->noise);
     return GPM_OK;
 }
@@ -310,8 +312,10 @@ enum gpm_status gp_propose(struct gp *g, const struct kern *k, const struct mean
                            double noise, double *logml) {
     struct gp_slot *s = &g->slot[!g->cur];
     if (!model_fits(g->dim, k, noise, NULL)) return GPM_E_ARG;
+    bool same_mean = s->have_r && mean_equal(s->mean, mean); /* the residuals stay */
     slot_set(s, k, mean, noise);
     gp_slot_forget(s);
+    s->have_r = same_mean;
     g->proposed = true;
     enum gpm_status st = gp_slot_logml(g, s);
     if (st && st != GPM_E_NOT_PD) {

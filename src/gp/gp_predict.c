@@ -172,7 +172,7 @@ static enum gpm_status add_draw(size_t m, double *cov, const double *z, double *
     if (!st) {
         memcpy(u, z, m * sizeof *u);
         la_trmv(false, m, c.l, c.ld, u);
-        la_axpy(m, 1, u, out);
+        vec_ops()->axpy(m, 1, u, out);
     } else if (st == GPM_E_NOT_PD) {
         double *w = NEW_ARRAY(double, m + 1);
         st = la_syev(m, cov, m, w);
@@ -274,7 +274,7 @@ static enum gpm_status density(struct gp *g, double noise, const double *xs, con
     if (!st) st = chol_build_from(&c, n, cov, n);
     if (!st) {
         chol_solve_l(&c, r, 1, n);
-        *logpdf = -0.5 * (la_dot(n, r, r) + chol_logdet(&c) + (double)n * LOG_2PI);
+        *logpdf = -0.5 * (vec_ops()->dot(n, r, r) + chol_logdet(&c) + (double)n * LOG_2PI);
     } else if (st == GPM_E_NOT_PD) {
         *logpdf = -INFINITY;
         st = GPM_OK;

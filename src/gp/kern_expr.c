@@ -81,12 +81,22 @@ static bool check_params(const struct kern *k, char **why) {
 
 /* ---- building ---- */
 
-static struct kern *node_new(enum kern_op op, const struct kern_class *cls) {
-    struct kern *k = NEW(struct kern);
+/* One block of memory holds a node with its parameters, kids and columns. */
+static struct kern *node_new(enum kern_op op, const struct kern_class *cls, const double *par,
+                             size_t npar, const int *col, size_t ncol, size_t kids) {
+    struct kern *k =
+        mem_zalloc(sizeof *k + npar * sizeof *par + kids * sizeof k + ncol * sizeof *col);
     atomic_init(&k->refs, 1);
     k->op = op;
     k->cls = cls;
     k->ard = 1;
+    k->npar = npar;
+    k->ncol = ncol;
+    k->par = (double *)(k + 1);
+    k->kid = (struct kern **)(k->par + npar);
+    k->col = (int *)(k->kid + kids);
+    if (npar) memcpy(k->par, par, npar * sizeof *par);
+    if (ncol) memcpy(k->col, col, ncol * sizeof *col);
     return k;
 }
 
@@ -107,6 +117,7 @@ static void finish(struct kern *k) {
     k->size = 1;
     k->stationary = k->op == KERN_SUM || k->op == KERN_PRODUCT || (k->cls && k->cls->stationary);
     k->callback = k->op == KERN_CALLBACK;
+    k->everywhere = !k->ncol && k->ard == 1 && !(k->cls && k->cls->one_column);
     for (size_t i = 0; i < k->nkids; i++) {
         const struct kern *q = k->kid[i];
         h = hash_mix(h * 31 + q->hash);
@@ -115,6 +126,7 @@ static void finish(struct kern *k) {
         k->size += q->size;
         k->stationary = k->stationary && q->stationary;
         k->callback = k->callback || q->callback;
+        k->everywhere = k->everywhere && q->everywhere;
     }
     k->hash = h;
 }
@@ -132,16 +144,11 @@ static struct kern *alias_base(const struct kern *k) {
 
 struct kern *kern_leaf_on(const struct kern_class *cls, const double *par, size_t ard,
                           const int *col, size_t ncol, char **why) {
-    struct kern *k = node_new(cls->op, cls);
     bool vector = false;
     for (size_t p = 0; p < cls->npar; p++) vector = vector || cls->par[p].vector;
-    k->ard = ard > 1 && vector ? ard : 1;
-    k->npar = cls->npar + k->ard - 1;
-    k->par = NEW_ARRAY(double, k->npar);
-    memcpy(k->par, par, k->npar * sizeof *par);
-    k->ncol = ncol;
-    k->col = ncol ? NEW_ARRAY(int, ncol) : NULL;
-    if (ncol) memcpy(k->col, col, ncol * sizeof *col);
+    size_t many = ard > 1 && vector ? ard : 1;
+    struct kern *k = node_new(cls->op, cls, par, cls->npar + many - 1, col, ncol, 1);
+    k->ard = many;
     struct buf b = BUF_INIT;
     if (cls->op == KERN_CHANGE)
         buf_printf(&b, "%s needs two kernels", cls->name);
@@ -159,7 +166,6 @@ struct kern *kern_leaf_on(const struct kern_class *cls, const double *par, size_
         return NULL;
     }
     if (cls->op == KERN_ALIAS) {
-        k->kid = NEW_ARRAY(struct kern *, 1);
         k->kid[0] = alias_base(k);
         if (!k->kid[0]) { /* a parameter so small or large that its square root leaves the domain */
             buf_printf(&b, "%s: parameter out of the range of numbers", cls->name);
@@ -206,8 +212,7 @@ struct kern *kern_nary(enum kern_op op, struct kern *const *kids, size_t n) {
     for (size_t i = 0; i < n; i++) total += kids[i]->op == op ? kids[i]->nkids : 1;
     if (n == 1) return kern_ref(kids[0]);
     if (total > KERN_SYMBOLS_MAX) return NULL;
-    struct kern *k = node_new(op, NULL);
-    k->kid = NEW_ARRAY(struct kern *, total);
+    struct kern *k = node_new(op, NULL, NULL, 0, NULL, 0, total);
     for (size_t i = 0; i < n; i++) {
         if (kids[i]->op != op)
             k->kid[k->nkids++] = kern_ref(kids[i]);
@@ -251,14 +256,7 @@ struct kern *kern_scale(double variance, struct kern *k) {
 
 struct kern *kern_change(const struct kern_class *cls, const double *par, int col,
                          struct kern *before, struct kern *after, char **why) {
-    struct kern *k = node_new(KERN_CHANGE, cls);
-    k->npar = cls->npar;
-    k->par = NEW_ARRAY(double, k->npar);
-    memcpy(k->par, par, k->npar * sizeof *par);
-    k->col = NEW_ARRAY(int, 1);
-    k->col[0] = col;
-    k->ncol = 1;
-    k->kid = NEW_ARRAY(struct kern *, 2);
+    struct kern *k = node_new(KERN_CHANGE, cls, par, cls->npar, &col, 1, 2);
     k->kid[0] = kern_ref(before);
     k->kid[1] = kern_ref(after);
     k->nkids = 2;
@@ -276,7 +274,7 @@ struct kern *kern_change(const struct kern_class *cls, const double *par, int co
 
 struct kern *kern_callback(kern_callback_fn fn, void *user, void (*drop)(void *user),
                            const char *label) {
-    struct kern *k = node_new(KERN_CALLBACK, NULL);
+    struct kern *k = node_new(KERN_CALLBACK, NULL, NULL, 0, NULL, 0, 0);
     k->fn = fn;
     k->user = user;
     k->drop = drop;
@@ -295,9 +293,6 @@ void kern_unref(struct kern *k) {
     if (!k || atomic_fetch_sub_explicit(&k->refs, 1, memory_order_acq_rel) != 1) return;
     for (size_t i = 0; i < k->nkids; i++) kern_unref(k->kid[i]);
     if (k->drop) k->drop(k->user);
-    mem_free(k->kid);
-    mem_free(k->par);
-    mem_free(k->col);
     mem_free(k->label);
     mem_free(k);
 }
@@ -325,6 +320,7 @@ bool kern_equal(const struct kern *a, const struct kern *b) {
     return true;
 }
 enum gpm_status kern_check_dim(const struct kern *k, int dim, char **why) {
+    if (k->everywhere) return GPM_OK;
     struct buf b = BUF_INIT;
     const char *name = k->cls ? k->cls->name : "";
     for (size_t i = 0; i < k->ncol; i++)

@@ -291,13 +291,12 @@ struct kern_strip plan_self(const struct plan *p, const struct plan_node *q, siz
 }
 
 static void leaf_diag(struct plan *p, struct plan_node *q, size_t i0, size_t m, double *out) {
-    for (size_t i = 0; i < m; i++) {
-        out[i] = 1;
-        if (q->k->stationary) continue;
+    for (size_t i = 0; i < m; i++) out[i] = q->amp;
+    for (size_t i = 0; i < m && !q->k->stationary; i++) {
         struct kern_strip s = plan_self(p, q, i0 + i);
         q->k->cls->value(q->k, &s, &out[i]);
+        out[i] *= q->amp;
     }
-    if (q->amp != 1) p->v->scale(m, q->amp, out);
 }
 
 void plan_diag(struct plan *p, struct plan_node *q, size_t i0, size_t m, double *out) {

@@ -11,8 +11,9 @@ struct kern {
     uint64_t hash;
     int depth;
     bool stationary, callback;
-    size_t npar;  /* own parameters: leaf, alias, change; expanded */
-    size_t total; /* parameters of the whole subtree */
+    bool everywhere; /* fits inputs of any dimension */
+    size_t npar;     /* own parameters: leaf, alias, change; expanded */
+    size_t total;    /* parameters of the whole subtree */
     size_t
         size; /* symbols of the expression written out, shared parts each time they stand there */
     double *par;

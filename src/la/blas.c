@@ -65,14 +65,6 @@ void la_leave(size_t threads) {
     pthread_mutex_unlock(&buffers_lock);
 }
 
-double la_dot(size_t n, const double *x, const double *y) {
-    return cblas_ddot((int)n, x, 1, y, 1);
-}
-
-void la_axpy(size_t n, double a, const double *x, double *y) {
-    cblas_daxpy((int)n, a, x, 1, y, 1);
-}
-
 void la_gemv(size_t m, size_t n, double alpha, const double *a, size_t lda, const double *x,
              double beta, double *y) {
     if (m == 1 && n)
@@ -126,13 +118,14 @@ void la_trsm(bool trans, size_t n, size_t nrhs, const double *l, size_t ldl, dou
 
 /* L y = x or L' y = x in place, for sizes that do not pay for a call of BLAS. */
 static void small_solve(bool trans, size_t n, const double *l, size_t ldl, double *x) {
-    for (size_t k = 0; k < n; k++) {
-        size_t j = trans ? n - 1 - k : k;
-        const double *col = l + j * ldl;
+    for (size_t j = 0; j < n && !trans; j++) {
+        double xj = x[j] /= l[j + j * ldl];
+        for (size_t i = j + 1; i < n; i++) x[i] -= l[i + j * ldl] * xj;
+    }
+    for (size_t j = n; j-- > 0 && trans;) {
         double sum = x[j];
-        for (size_t i = j + 1; i < n && trans; i++) sum -= col[i] * x[i];
-        x[j] = sum / col[j];
-        for (size_t i = j + 1; i < n && !trans; i++) x[i] -= col[i] * x[j];
+        for (size_t i = j + 1; i < n; i++) sum -= l[i + j * ldl] * x[i];
+        x[j] = sum / l[j + j * ldl];
     }
 }
 

@@ -22,8 +22,6 @@ void la_init(void); /* idempotent, thread-safe */
 GPM_MUST_USE bool la_enter(size_t threads);
 void la_leave(size_t threads);
 
-double la_dot(size_t n, const double *x, const double *y);
-void la_axpy(size_t n, double a, const double *x, double *y); /* y += a x */
 void la_gemv(size_t m, size_t n, double alpha, const double *a, size_t lda, const double *x,
              double beta, double *y); /* y = alpha A x + beta y */
 void la_gemv_t(size_t m, size_t n, double alpha, const double *a, size_t lda, const double *x,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Cholesky factor object; contracts in chol.h. */
 #include "la/chol.h"
+#include "la/vec.h"
 
 #include "base/mem.h"
 #include "la/blas.h"
@@ -199,7 +200,7 @@ enum gpm_status chol_downdate(struct chol *c, double *x) {
     double *p = NEW_ARRAY(double, n + 1);
     memcpy(p, x, n * sizeof *p);
     la_trsv(false, n, c->l, c->ld, p);
-    double rest = 1 - la_dot(n, p, p);
+    double rest = 1 - vec_ops()->dot(n, p, p);
     mem_free(p);
     if (!(rest > (double)n * DBL_EPSILON)) return GPM_E_NOT_PD;
     c->changes++;
@@ -262,13 +263,13 @@ double chol_condition(const struct chol *c) {
         for (size_t i = 0; i < n; i++) v[i] = 1 + 0.37 * (double)((i * 2654435761u) % 97) / 97;
         double norm = 0;
         for (int it = 0; it < 12; it++) {
-            double s = 1 / sqrt(la_dot(n, v, v));
+            double s = 1 / sqrt(vec_ops()->dot(n, v, v));
             for (size_t i = 0; i < n; i++) v[i] *= s;
             if (inverse)
                 chol_solve(c, v, 1, n);
             else
                 la_trmv(true, n, c->l, c->ld, v), la_trmv(false, n, c->l, c->ld, v);
-            norm = sqrt(la_dot(n, v, v));
+            norm = sqrt(vec_ops()->dot(n, v, v));
         }
         if (inverse)
             low = norm;

@@ -260,18 +260,28 @@ static unsigned flush_on(void) {
 static void flush_restore(unsigned old) {}
 #endif
 
-/* Below this size packing does not pay: plain columns. */
+/* Rows i .. i+m-1 of column j of the factor, m a constant: sums stay in registers. */
+ALWAYS void tiny_rows(int m, double *a, size_t lda, size_t i, size_t j, double inverse) {
+    double s[4];
+    UNROLL for (int r = 0; r < m; r++) s[r] = a[i + (size_t)r + j * lda];
+    for (size_t k = 0; k < j; k++) {
+        double f = a[j + k * lda];
+        UNROLL for (int r = 0; r < m; r++) s[r] -= f * a[i + (size_t)r + k * lda];
+    }
+    UNROLL for (int r = 0; r < m; r++) a[i + (size_t)r + j * lda] = s[r] * inverse;
+}
+
+/* Below this size packing does not pay: columns from left to right. */
 static size_t tiny_potrf(size_t n, double *a, size_t lda) {
-    for (size_t k = 0; k < n; k++) {
-        double *ck = a + k * lda, d = ck[k];
-        if (!(d > 0)) return k + 1;
-        ck[k] = d = sqrt(d);
-        d = 1 / d;
-        for (size_t i = k + 1; i < n; i++) ck[i] *= d;
-        for (size_t j = k + 1; j < n; j++) {
-            double f = ck[j], *cj = a + j * lda;
-            for (size_t i = j; i < n; i++) cj[i] -= f * ck[i];
-        }
+    for (size_t j = 0; j < n; j++) {
+        double d = a[j + j * lda];
+        size_t i = j + 1;
+        for (size_t k = 0; k < j; k++) d -= a[j + k * lda] * a[j + k * lda];
+        if (!(d > 0)) return j + 1;
+        a[j + j * lda] = d = sqrt(d);
+        for (; i + 4 <= n; i += 4) tiny_rows(4, a, lda, i, j, 1 / d);
+        for (; i + 2 <= n; i += 2) tiny_rows(2, a, lda, i, j, 1 / d);
+        if (i < n) tiny_rows(1, a, lda, i, j, 1 / d);
     }
     return 0;
 }

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "la/blas.h"
 #include "la/lu.h"
+#include "la/vec.h"
 #include "sp/adjoint.h"
 #include "lib/mat_arg.h"
 #include "lib/seq_util.h"
@@ -187,7 +188,7 @@ static enum gpm_status simulate_vector_dot(struct sp_call *c, value *out) {
     size_t n;
     enum gpm_status st = two_vectors(c, &a, &b, &n);
     if (st) return st;
-    *out = value_num(n ? la_dot(n, a, b) : 0);
+    *out = value_num(n ? vec_ops()->dot(n, a, b) : 0);
     mem_free(a);
     mem_free(b);
     return GPM_OK;
