@@ -341,7 +341,7 @@ size_t gp_ndensity(const struct gp *g, double noise) {
 }
 
 bool gp_contradicts(const struct gp *g, double noise) {
-    if (noise > 0 && g->nexact == 0) return false;
+    if (g->n == g->pairs.n || (noise > 0 && g->nexact == 0)) return false;
     for (size_t i = 0; i < g->n; i++)
         if (noise > 0 ? isinf(g->ss[i]) : g->ss[i] > 0) return true;
     return false;

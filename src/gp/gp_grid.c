@@ -141,8 +141,9 @@ const struct gp_places *gp_places(struct gp *g) {
 }
 
 static bool few_missing(struct gp *g) {
+    if (!g->structured || g->n < LEAST) return false;
     const struct gp_places *p = gp_places(g);
-    return g->structured && g->n >= LEAST && p->n && !p->repeats && p->n - g->n <= GRID_MAX_SPECIAL;
+    return p->n && !p->repeats && p->n - g->n <= GRID_MAX_SPECIAL;
 }
 
 /* ---- what the kernel is made of ---- */
@@ -592,11 +593,9 @@ static enum gpm_status run(struct job *j, const struct gp_slopes *want, bool *do
 
 enum gpm_status gp_grid_logml(struct gp *g, struct gp_slot *s, const struct gp_slopes *want,
                               bool *done) {
-    struct job j = {.g = g, .s = s, .ops = vec_ops()};
     *done = false;
     if (!few_missing(g) || g->integrated || (g->nexact && s->noise > 0)) return GPM_OK;
-    j.n = g->places.n;
-    j.step = g->places.step;
+    struct job j = {.g = g, .s = s, .ops = vec_ops(), .n = g->places.n, .step = g->places.step};
     enum gpm_status st = GPM_OK;
     if (sort_terms(&j, s->kern) && sort_points(&j)) st = run(&j, want, done);
     for (size_t i = 0; i < j.n_term; i++)

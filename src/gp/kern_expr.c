@@ -62,9 +62,9 @@ static bool in_domain(enum kern_domain d, double v) {
 static bool check_params(const struct kern *k, char **why) {
     static const char *const domain[] = {"a finite number", "positive", "zero or positive",
                                          "above 0 and at most 2", "a whole number from 1 to 10"};
-    for (size_t i = 0; i < k->npar; i++) {
-        int c;
-        const struct kern_param *p = &k->cls->par[kern_par_of(k, i, &c)];
+    const struct kern_param *p = k->cls->par;
+    for (size_t i = 0, left = 0; i < k->npar; i++, p += left == 0) {
+        left = (left ? left : p->vector ? k->ard : 1) - 1; /* of this parameter */
         bool ok = in_domain(p->domain, k->par[i]);
         if (ok &&
             (p->domain == KERN_REAL ? kern_all_bounded(k->par + i, 1) : kern_in_range(k->par[i])))
@@ -101,8 +101,10 @@ static struct kern *node_new(enum kern_op op, const struct kern_class *cls, cons
 }
 
 static uint64_t hash_number(double v, uint64_t seed) {
+    uint64_t bits;
     v = key_number(v);
-    return hash_bytes(&v, sizeof v, seed);
+    memcpy(&bits, &v, sizeof v);
+    return hash_mix(31 * seed + bits);
 }
 
 /* Hash, depth, flags and parameter count from the parts. Independent of addresses, except for

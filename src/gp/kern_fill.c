@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Gram matrices, cross blocks, diagonals and gradient contractions; contracts in kernel.h. */
+#include "gp/kern_leaf.h"
 #include "gp/kern_plan.h"
 
 #include "base/mem.h"
@@ -18,53 +19,56 @@ enum gpm_status kern_diag(const struct kern *k, struct kern_pts x, double *d) {
     return st;
 }
 
-/* The one part of the plan that is not zero off the diagonal, when it is a leaf with an
- * exponential; else NULL. */
-static struct plan_node *lone_exponential(struct plan_node *q) {
-    while (q->k->op == KERN_SUM && !q->lag) {
-        struct plan_node *rest = NULL;
-        for (size_t i = 0; i < q->nkids; i++) {
-            if (q->kid[i]->zero_off) continue;
-            if (rest) return NULL;
-            rest = q->kid[i];
-        }
-        if (!rest) return NULL;
-        q = rest;
+/* The one part of a sum that is not white noise, when it is a leaf with an exponential, else NULL;
+ * *white: the variance of the others. */
+static const struct kern *lone_exponential(const struct kern *k, double *white) {
+    const struct kern *rest = NULL;
+    *white = 0;
+    for (size_t i = 0; i < kern_nparts(k, KERN_SUM); i++) {
+        const struct kern *part = kern_part(k, KERN_SUM, i);
+        if (kern_is_white(part) && !part->ncol)
+            *white += kern_amplitude(part);
+        else if (rest)
+            return NULL;
+        else
+            rest = part->op == KERN_ALIAS ? part->kid[0] : part;
     }
-    return q->k->op == KERN_LEAF && q->k->cls->expo && !q->lag ? q : NULL;
+    return rest && rest->op == KERN_LEAF && rest->cls->expo ? rest : NULL;
 }
 
-/* A small matrix as one strip: the exponents of all columns one after the other, one exponential
- * over them. Optimisers live here: a column of ten numbers does not pay for the calls. */
-static void fill_small(struct plan *p, struct plan_node *q, double *a, size_t ld) {
-    double e[KERN_STRIP], *to = e;
-    size_t n = p->rows.n;
-    memset(e, 0, n * (n - 1) / 2 * sizeof *e);
+/* A small matrix as one strip, without a plan: the exponents of all columns one after the other,
+ * one exponential over them. Optimisers live here: a column of ten numbers does not pay for the
+ * calls. False: it has to go the other way. */
+static bool fill_small(const struct kern *k, struct kern_pts x, double *a, size_t ld) {
+    double e[KERN_STRIP], f[KERN_STRIP], col[KERN_STRIP], white, *to = e;
+    size_t n = x.n, all = (n * (n - 1) / 2 + 7) & ~(size_t)7; /* whole vectors */
+    if (n == 0 || all > KERN_STRIP || !x.distinct || x.step > 0) return false;
+    const struct kern *leaf = lone_exponential(k, &white);
+    int nf = leaf ? leaf->cls->features * leaf_dim(leaf, x.dim) : 0;
+    if (!leaf || (size_t)nf * n > KERN_STRIP) return false;
+    double amp = kern_amplitude(leaf);
+    leaf_prepare(leaf, x, f, n);
+    memset(e, 0, all * sizeof *e);
     for (size_t j = 0; j + 1 < n; to += n - ++j) {
-        struct kern_strip s = {q->row_f + j + 1, n, q->col, n - j - 1, q->nf};
-        for (int f = 0; f < q->nf; f++) q->col[f] = q->row_f[(size_t)f * n + j];
-        q->k->cls->expo(q->k, &s, to);
+        struct kern_strip s = {f + j + 1, n, col, n - j - 1, nf};
+        for (int c = 0; c < nf; c++) col[c] = f[(size_t)c * n + j];
+        leaf->cls->expo(leaf, &s, to);
     }
-    p->v->exp_scale(n * (n - 1) / 2, q->amp, e);
+    vec_ops()->exp_scale(all, amp, e);
     to = e;
-    for (size_t j = 0; j + 1 < n; to += n - ++j)
+    for (size_t j = 0; j < n; to += n - ++j) {
+        a[j * (ld + 1)] = amp + white;
         memcpy(a + j + 1 + j * ld, to, (n - j - 1) * sizeof *a);
+    }
+    return true;
 }
 
 enum gpm_status kern_fill(const struct kern *k, struct kern_pts x, double *a, size_t ld) {
     struct plan p;
     double d[KERN_STRIP];
-    enum gpm_status st = plan_init(&p, k, x, x, true);
-    if (!st && x.n * (x.n - 1) / 2 <= KERN_STRIP) {
-        struct plan_node *only = x.n ? lone_exponential(p.root) : NULL;
-        if (only) {
-            fill_small(&p, only, a, ld);
-            plan_diag(&p, p.root, 0, x.n, d);
-            for (size_t j = 0; j < x.n; j++) a[j * (ld + 1)] = d[j];
-            plan_release(&p);
-            return GPM_OK;
-        }
-    }
+    enum gpm_status st = kern_check_dim(k, x.dim, NULL);
+    if (st || fill_small(k, x, a, ld)) return st;
+    st = plan_init(&p, k, x, x, true);
     for (size_t j = 0; j < x.n && !st; j++) {
         if (j % KERN_STRIP == 0) plan_diag(&p, p.root, j, plan_width(&p, j), d);
         a[j + j * ld] = d[j % KERN_STRIP];

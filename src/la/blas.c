@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "la/mat.h"
+#include "la/vec.h"
 
 #include <cblas.h>
 #include <pthread.h>
@@ -116,23 +117,10 @@ void la_trsm(bool trans, size_t n, size_t nrhs, const double *l, size_t ldl, dou
                     CblasNonUnit, (int)n, (int)nrhs, 1, l, (int)ldl, b, (int)ldb);
 }
 
-/* L y = x or L' y = x in place, for sizes that do not pay for a call of BLAS. */
-static void small_solve(bool trans, size_t n, const double *l, size_t ldl, double *x) {
-    for (size_t j = 0; j < n && !trans; j++) {
-        double xj = x[j] /= l[j + j * ldl];
-        for (size_t i = j + 1; i < n; i++) x[i] -= l[i + j * ldl] * xj;
-    }
-    for (size_t j = n; j-- > 0 && trans;) {
-        double sum = x[j];
-        for (size_t i = j + 1; i < n; i++) sum -= l[i + j * ldl] * x[i];
-        x[j] = sum / l[j + j * ldl];
-    }
-}
-
 void la_trsv(bool trans, size_t n, const double *l, size_t ldl, double *x) {
-    enum { SMALL = 32 };
+    enum { SMALL = 32 }; /* does not pay for a call of BLAS */
     if (n <= SMALL)
-        small_solve(trans, n, l, ldl, x);
+        vec_ops()->trsv(trans, n, l, ldl, x);
     else
         cblas_dtrsv(CblasColMajor, CblasLower, trans ? CblasTrans : CblasNoTrans, CblasNonUnit,
                     (int)n, l, (int)ldl, x, 1);

@@ -63,12 +63,11 @@ enum gpm_status chol_copy(struct chol *dst, const struct chol *src) {
 static bool diag_scale(const double *a, size_t n, size_t ld, double *max, double *mean) {
     *max = *mean = 0;
     for (size_t i = 0; i < n; i++) {
-        double d = a[i + i * ld];
-        if (!isfinite(d)) return false;
-        *max = fmax(*max, d);
-        *mean += d / (double)n;
+        *max = fmax(*max, a[i + i * ld]);
+        *mean += a[i + i * ld];
     }
-    return true;
+    *mean /= (double)(n ? n : 1);
+    return isfinite(*mean);
 }
 
 /* A pivot of size n eps max(diag) is the rounding error of the factorisation itself. */
@@ -241,11 +240,7 @@ void chol_solve(const struct chol *c, double *b, size_t nrhs, size_t ldb) {
 double chol_logdet(const struct chol *c) {
     double sum = 0, product = 1;
     for (size_t i = 0; i < c->n; i++) {
-        double d = c->l[i + i * c->ld];
-        if (d > 1e-100 && d < 1e100)
-            product *= d;
-        else
-            sum += log(d);
+        product *= c->l[i + i * c->ld]; /* roots of doubles: one alone cannot leave the range */
         if (product > 1e-150 && product < 1e150) continue;
         sum += log(product);
         product = 1;

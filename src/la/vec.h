@@ -10,6 +10,7 @@
  */
 #ifndef LA_VEC_H
 #define LA_VEC_H
+#include <stdbool.h>
 #include <stddef.h>
 
 struct vec_ops {
@@ -53,6 +54,7 @@ struct vec_ops {
     size_t (*potri)(size_t n, const double *l, size_t ldl, double *a, size_t lda);
     /* B = B L^-T in place, B m x n with its rows contiguous in columns: 0, or SIZE_MAX. */
     size_t (*solve_rows)(size_t n, const double *l, size_t ld, size_t m, double *b, size_t ldb);
+    void (*trsv)(bool trans, size_t n, const double *l, size_t ld, double *x); /* small sizes */
     size_t potrf_max, potri_max; /* sizes up to which these beat BLAS and LAPACK */
     size_t block;                /* width of block columns above potrf_max; 0: halve instead */
 };

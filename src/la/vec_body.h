@@ -186,7 +186,7 @@ static void v_reflect(size_t n, double c, double *RESTRICT f, double *RESTRICT b
         size_t q = i;                                                                              \
         total += (expr);                                                                           \
     }                                                                                              \
-    for (size_t k_ = 0; k_ < LANES; k_++) total += acc[k_];                                        \
+    for (size_t k_ = 0; k_ < LANES && n >= LANES; k_++) total += acc[k_];                          \
     return total
 
 static double v_sum(size_t n, const double *x) {
@@ -265,6 +265,7 @@ const struct vec_ops VEC_JOIN(vec_ops_, VEC_NAME) = {
     .potrf = v_potrf,
     .potri = v_potri,
     .solve_rows = v_solve_rows,
+    .trsv = v_trsv,
 #if defined(__AVX512F__)
     .potrf_max = 2048,
     .potri_max = 1536,

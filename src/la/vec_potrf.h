@@ -43,8 +43,10 @@ typedef vd tile[NR][MV];
 #define ALWAYS static inline __attribute__((always_inline))
 #if defined(__clang__)
 #define UNROLL _Pragma("unroll")
+#define PLAIN  _Pragma("nounroll")
 #else
 #define UNROLL _Pragma("GCC unroll 8")
+#define PLAIN  _Pragma("GCC unroll 1")
 #endif
 
 ALWAYS void tile_load(tile c, const double *a, size_t ld) {
@@ -260,28 +262,35 @@ static unsigned flush_on(void) {
 static void flush_restore(unsigned old) {}
 #endif
 
-/* Rows i .. i+m-1 of column j of the factor, m a constant: sums stay in registers. */
-ALWAYS void tiny_rows(int m, double *a, size_t lda, size_t i, size_t j, double inverse) {
-    double s[4];
-    UNROLL for (int r = 0; r < m; r++) s[r] = a[i + (size_t)r + j * lda];
-    for (size_t k = 0; k < j; k++) {
-        double f = a[j + k * lda];
-        UNROLL for (int r = 0; r < m; r++) s[r] -= f * a[i + (size_t)r + k * lda];
+/* Element (i, j) less what the columns before say. */
+ALWAYS double tiny_left(const double *a, size_t lda, size_t i, size_t j) {
+    double s = a[i + j * lda];
+    PLAIN for (size_t k = 0; k < j; k++) s -= a[i + k * lda] * a[j + k * lda];
+    return s;
+}
+
+/* Rows i .. i + 2 pairs - 1 of column j of the factor, pairs a constant: sums stay in registers. */
+typedef double pair __attribute__((vector_size(16), aligned(8), may_alias));
+ALWAYS void tiny_rows(int pairs, double *a, size_t lda, size_t i, size_t j, double inverse) {
+    pair s[2], *at = (pair *)(a + i + j * lda);
+    UNROLL for (int r = 0; r < pairs; r++) s[r] = at[r];
+    PLAIN for (size_t k = 0; k < j; k++) {
+        const pair *from = (const pair *)(a + i + k * lda);
+        UNROLL for (int r = 0; r < pairs; r++) s[r] -= a[j + k * lda] * from[r];
     }
-    UNROLL for (int r = 0; r < m; r++) a[i + (size_t)r + j * lda] = s[r] * inverse;
+    UNROLL for (int r = 0; r < pairs; r++) at[r] = s[r] * inverse;
 }
 
 /* Below this size packing does not pay: columns from left to right. */
 static size_t tiny_potrf(size_t n, double *a, size_t lda) {
     for (size_t j = 0; j < n; j++) {
-        double d = a[j + j * lda];
+        double d = tiny_left(a, lda, j, j);
         size_t i = j + 1;
-        for (size_t k = 0; k < j; k++) d -= a[j + k * lda] * a[j + k * lda];
         if (!(d > 0)) return j + 1;
         a[j + j * lda] = d = sqrt(d);
-        for (; i + 4 <= n; i += 4) tiny_rows(4, a, lda, i, j, 1 / d);
-        for (; i + 2 <= n; i += 2) tiny_rows(2, a, lda, i, j, 1 / d);
-        if (i < n) tiny_rows(1, a, lda, i, j, 1 / d);
+        for (; i + 4 <= n; i += 4) tiny_rows(2, a, lda, i, j, 1 / d);
+        for (; i + 2 <= n; i += 2) tiny_rows(1, a, lda, i, j, 1 / d);
+        if (i < n) a[i + j * lda] = tiny_left(a, lda, i, j) / d;
     }
     return 0;
 }

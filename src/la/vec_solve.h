@@ -12,6 +12,21 @@
 
 enum { GATHER = 4, CORNER = NR * NR + NR, KC = 12 * MR, DIRECT = 600 };
 
+/* L y = x or L' y = x in place, for small sizes. */
+static void v_trsv(bool trans, size_t n, const double *l, size_t ld, double *__restrict__ x) {
+    for (size_t j = 0; j < n && !trans; j++) {
+        const double *col = l + j * ld, xj = x[j] /= col[j];
+        size_t i = j + 1;
+        PLAIN for (; i + 2 <= n; i += 2) * (pair *)(x + i) -= xj * *(const pair *)(col + i);
+        if (i < n) x[i] -= xj * col[i];
+    }
+    for (size_t j = n; j-- > 0 && trans;) {
+        double sum = x[j];
+        PLAIN for (size_t i = j + 1; i < n; i++) sum -= l[i + j * ld] * x[i];
+        x[j] = sum / l[j + j * ld];
+    }
+}
+
 /* Where the solver reads L: packed tiles, or the matrix itself while that is small enough not to
  * tire the address translation. */
 struct factor_view {
