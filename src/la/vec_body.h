@@ -175,18 +175,22 @@ static void v_reflect(size_t n, double c, double *RESTRICT f, double *RESTRICT b
 /* Reductions keep LANES partial sums: the compiler may not reorder additions by itself. */
 #define LANES 16
 #define REDUCE(expr)                                                                               \
-    double acc[LANES] = {0}, total = 0;                                                            \
+    double total = 0;                                                                              \
     size_t i = 0;                                                                                  \
-    for (; i + LANES <= n; i += LANES)                                                             \
-        for (size_t k_ = 0; k_ < LANES; k_++) {                                                    \
-            size_t q = i + k_;                                                                     \
-            acc[k_] += (expr);                                                                     \
-        }                                                                                          \
+    if (n >= LANES) {                                                                              \
+        double acc[LANES] = {0};                                                                   \
+        do                                                                                         \
+            for (size_t k_ = 0; k_ < LANES; k_++) {                                                \
+                size_t q = i + k_;                                                                 \
+                acc[k_] += (expr);                                                                 \
+            }                                                                                      \
+        while ((i += LANES) + LANES <= n);                                                         \
+        for (size_t k_ = 0; k_ < LANES; k_++) total += acc[k_];                                    \
+    }                                                                                              \
     for (; i < n; i++) {                                                                           \
         size_t q = i;                                                                              \
         total += (expr);                                                                           \
     }                                                                                              \
-    for (size_t k_ = 0; k_ < LANES && n >= LANES; k_++) total += acc[k_];                          \
     return total
 
 static double v_sum(size_t n, const double *x) {
