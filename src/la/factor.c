@@ -12,15 +12,7 @@
 #include <stdint.h>
 #include <string.h>
 
-void dpotrf_(const char *uplo, const int *n, double *a, const int *lda, int *info);
 void dpotri_(const char *uplo, const int *n, double *a, const int *lda, int *info);
-
-/* Two sizes of tile do not pay for their padding. */
-static size_t lapack(size_t n, double *a, size_t lda) {
-    int in = (int)n, il = (int)lda, info = 0;
-    dpotrf_("L", &in, a, &il, &info);
-    return info > 0 ? (size_t)info : 0;
-}
 
 /* Halves that keep the first one a multiple of 8, so that columns stay aligned. */
 static size_t half(size_t n) {
@@ -42,7 +34,6 @@ static size_t blocked(const struct vec_ops *v, size_t n, double *a, size_t lda) 
 }
 
 static size_t factor(const struct vec_ops *v, size_t n, double *a, size_t lda) {
-    if (n > 20 && n <= 40) return lapack(n, a, lda);
     if (n <= v->potrf_max) return v->potrf(n, a, lda);
     if (v->block) return blocked(v, n, a, lda);
     size_t h = half(n), m = n - h;

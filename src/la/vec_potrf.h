@@ -297,7 +297,7 @@ static size_t tiny_potrf(size_t n, double *a, size_t lda) {
 
 /* Returns 0, 1 + the failing pivot, or SIZE_MAX when out of memory. */
 static size_t v_potrf(size_t n, double *a, size_t lda) {
-    if (n <= 20) return tiny_potrf(n, a, lda);
+    if (n <= 40) return tiny_potrf(n, a, lda);
     unsigned mode = flush_on();
     size_t nb = n <= SINGLE ? (n + NR - 1) / NR * NR : NB, stride = nb * MR;
     size_t tiles = (n + MR - 1) / MR, width = NR * NR + NR, bad = 0;
