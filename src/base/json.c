@@ -30,12 +30,16 @@ void json_fields(struct buf *out, const struct json_field *f) {
     }
 }
 
-void json_numbers(struct buf *out, const char *name, size_t n, const double *v) {
-    json_key(out, name);
+void json_row(struct buf *out, size_t n, const double *v) {
     buf_putc(out, '[');
     for (size_t i = 0; i < n; i++) {
         if (i) buf_puts(out, ", ");
         json_number(out, v[i]);
     }
     buf_putc(out, ']');
+}
+
+void json_numbers(struct buf *out, const char *name, size_t n, const double *v) {
+    json_key(out, name);
+    json_row(out, n, v);
 }

@@ -6,106 +6,61 @@
  */
 #include "infer/draws.h"
 #include "base/ascii.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include <math.h>
 #include <string.h>
 
 void draw_table_init(struct draw_table *d, const char *const *names, size_t n_cols, size_t chains) {
-    d->n_cols = n_cols;
-    d->chains = chains;
-    d->names = NEW_ARRAY(char *, n_cols + 1);
+    *d = (struct draw_table){.n_cols = n_cols, .names = NEW_ARRAY(char *, n_cols + 1)};
     for (size_t j = 0; j < n_cols; j++) d->names[j] = mem_strdup(names[j]);
-    d->chain = mem_zalloc((chains + 1) * sizeof *d->chain);
+    for (size_t c = 0; c < chains; c++) vec_push(&d->chain, (struct draws_chain){0});
 }
 
 void draw_table_release(struct draw_table *d) {
     for (size_t j = 0; j < d->n_cols; j++) mem_free(d->names[j]);
-    for (size_t c = 0; c < d->chains; c++) vec_release(&d->chain[c].x);
+    for (size_t c = 0; c < d->chain.n; c++) vec_release(&d->chain.at[c].x);
     mem_free(d->names);
-    mem_free(d->chain);
+    vec_release(&d->chain);
+    *d = (struct draw_table){0};
 }
 
 void draw_table_push(struct draw_table *d, size_t chain, const double *row) {
-    for (size_t j = 0; j < d->n_cols; j++) vec_push(&d->chain[chain].x, row[j]);
+    for (size_t j = 0; j < d->n_cols; j++) vec_push(&d->chain.at[chain].x, row[j]);
 }
 
 size_t draw_table_rows(const struct draw_table *d) {
     size_t rows = SIZE_MAX;
-    for (size_t c = 0; c < d->chains; c++) {
-        size_t n = d->n_cols ? d->chain[c].x.n / d->n_cols : 0;
+    for (size_t c = 0; c < d->chain.n; c++) {
+        size_t n = d->n_cols ? d->chain.at[c].x.n / d->n_cols : 0;
         if (n < rows) rows = n;
     }
-    return d->chains ? rows : 0;
+    return d->chain.n ? rows : 0;
 }
 
 double *draw_table_column(const struct draw_table *d, size_t j) {
     size_t rows = draw_table_rows(d);
-    double *x = NEW_ARRAY(double, d->chains *rows + 1);
-    for (size_t c = 0; c < d->chains; c++)
-        for (size_t i = 0; i < rows; i++) x[c * rows + i] = d->chain[c].x.at[i * d->n_cols + j];
+    double *x = NEW_ARRAY(double, d->chain.n *rows + 1);
+    for (size_t c = 0; c < d->chain.n; c++)
+        for (size_t i = 0; i < rows; i++) x[c * rows + i] = d->chain.at[c].x.at[i * d->n_cols + j];
     return x;
-}
-
-/* "a[1,2]" is a.1.2 in Stan's files. */
-static void stan_name(const char *name, struct buf *out) {
-    size_t n = strlen(name);
-    if (n && name[n - 1] == ']') n--;
-    for (size_t i = 0; i < n; i++) {
-        bool index = name[i] == '[' || name[i] == ',';
-        bool plain = ascii_alnum(name[i]) || name[i] == '_' || name[i] == '.' ||
-                     (unsigned char)name[i] >= 0x80;
-        buf_putc(out, index ? '.' : plain ? name[i] : '_');
-    }
-}
-
-static void comment_lines(const char *text, struct buf *out) {
-    while (text && *text) {
-        size_t n = strcspn(text, "\n");
-        buf_puts(out, "# ");
-        buf_add(out, text, n);
-        buf_putc(out, '\n');
-        text += n + (text[n] == '\n');
-    }
-}
-
-void draw_table_stan_csv(const struct draw_table *d, size_t chain, const char *comments,
-                         struct buf *out) {
-    comment_lines(comments, out);
-    for (size_t j = 0; j < d->n_cols; j++) {
-        if (j) buf_putc(out, ',');
-        stan_name(d->names[j], out);
-    }
-    buf_putc(out, '\n');
-    for (size_t i = 0; i < d->chain[chain].x.n; i++) {
-        if (i % d->n_cols) buf_putc(out, ',');
-        buf_number(out, d->chain[chain].x.at[i]);
-        if (i % d->n_cols == d->n_cols - 1) buf_putc(out, '\n');
-    }
-}
-
-static void json_number(double x, struct buf *out) {
-    if (isfinite(x))
-        buf_number(out, x);
-    else
-        buf_puts(out, "null");
 }
 
 void draw_table_json(const struct draw_table *d, struct buf *out) {
     size_t rows = draw_table_rows(d);
-    buf_printf(out, "{\"chains\": %zu, \"rows\": %zu, \"draws\": {", d->chains, rows);
+    buf_putc(out, '{');
+    JSON(out, FIELD("chains", d->chain.n), FIELD("rows", rows));
+    buf_puts(out, ", \"draws\": {");
     for (size_t j = 0; j < d->n_cols; j++) {
-        if (j) buf_puts(out, ", ");
-        buf_json_string(out, d->names[j], strlen(d->names[j]));
-        buf_puts(out, ": [");
-        for (size_t c = 0; c < d->chains; c++) {
-            buf_puts(out, c ? ", [" : "[");
-            for (size_t i = 0; i < rows; i++) {
-                if (i) buf_puts(out, ", ");
-                json_number(d->chain[c].x.at[i * d->n_cols + j], out);
-            }
-            buf_putc(out, ']');
+        double *x = draw_table_column(d, j);
+        json_key(out, d->names[j]);
+        buf_putc(out, '[');
+        for (size_t c = 0; c < d->chain.n; c++) {
+            if (c) buf_puts(out, ", ");
+            json_row(out, rows, x + c * rows);
         }
         buf_putc(out, ']');
+        mem_free(x);
     }
     buf_puts(out, "}}\n");
 }
@@ -169,11 +124,11 @@ void draw_table_summary(const struct draw_table *d, struct buf *out) {
     for (size_t j = 0; j < d->n_cols; j++) {
         struct draws_summary s;
         double *x = draw_table_column(d, j);
-        draws_summarise(x, d->chains, rows, &s);
+        draws_summarise(x, d->chain.n, rows, &s);
         buf_printf(out, "%-*s", w, d->names[j]);
         for (size_t k = 0; k < COUNT_OF(columns); k++) cell(columns[k].format, field(&s, k), out);
         buf_putc(out, '\n');
-        draws_complain(&s, x, d->chains, rows, d->names[j], &complaints);
+        draws_complain(&s, x, d->chain.n, rows, d->names[j], &complaints);
         mem_free(x);
     }
     buf_add(out, complaints.data, complaints.len);
@@ -186,15 +141,12 @@ void draw_table_summary_json(const struct draw_table *d, struct buf *out) {
     for (size_t j = 0; j < d->n_cols; j++) {
         struct draws_summary s;
         double *x = draw_table_column(d, j);
-        draws_summarise(x, d->chains, rows, &s);
+        draws_summarise(x, d->chain.n, rows, &s);
         mem_free(x);
-        if (j) buf_puts(out, ", ");
-        buf_json_string(out, d->names[j], strlen(d->names[j]));
-        buf_puts(out, ": {");
-        for (size_t k = 0; k < COUNT_OF(columns); k++) {
-            buf_printf(out, "%s\"%s\": ", k ? ", " : "", columns[k].key);
-            json_number(field(&s, k), out);
-        }
+        json_key(out, d->names[j]);
+        buf_putc(out, '{');
+        for (size_t k = 0; k < COUNT_OF(columns); k++)
+            JSON(out, FIELD(columns[k].key, field(&s, k)));
         buf_putc(out, '}');
     }
     buf_puts(out, "}\n");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A table of draws: named columns, several chains, one row per kept iteration. Written as Stan CSV
- * (one text per chain) and as JSON; summarised per column with the diagnostics of diagnostics.h.
+ * A table of draws: named columns, several chains, one row per kept iteration. Written as JSON;
+ * summarised per column with the diagnostics of diagnostics.h.
  *
  *     struct draw_table d;
  *     draw_table_init(&d, names, n_cols, chains);
@@ -15,12 +15,13 @@
 #include "base/vec.h"
 #include "infer/diagnostics.h"
 
+struct draws_chain {
+    VEC(double) x; /* rows one after the other */
+};
 struct draw_table {
     char **names; /* owned */
-    size_t n_cols, chains;
-    struct draws_chain {
-        VEC(double) x; /* rows one after the other */
-    } * chain;
+    size_t n_cols;
+    VEC(struct draws_chain) chain;
 };
 
 void draw_table_init(struct draw_table *d, const char *const *names, size_t n_cols, size_t chains);
@@ -32,10 +33,6 @@ size_t draw_table_rows(const struct draw_table *d);
 /* Column j, chains one after the other with draw_table_rows each; caller frees with mem_free. */
 double *draw_table_column(const struct draw_table *d, size_t j);
 
-/* One chain as Stan CSV: `comments` (may be NULL; lines get a leading "# "), the header, the rows.
- * Names lose what the format cannot hold: "a[1,2]" becomes "a.1.2", other characters "_". */
-void draw_table_stan_csv(const struct draw_table *d, size_t chain, const char *comments,
-                         struct buf *out);
 /* {"chains": 2, "rows": 3, "draws": {"a": [[...], [...]]}}; numbers that are not finite are null.
  */
 void draw_table_json(const struct draw_table *d, struct buf *out);

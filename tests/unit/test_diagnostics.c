@@ -158,10 +158,6 @@ static void writers_write(void **state) {
     struct buf b = BUF_INIT;
     table_of(&d);
     assert_int_equal(draw_table_rows(&d), 3);
-    draw_table_stan_csv(&d, 1, "model = demo\nseed = 4", &b);
-    assert_string_equal(b.data, "# model = demo\n# seed = 4\nmu,w.1.2,prt._id\n0,0.5,2\n-1,nan,2\n"
-                                "-2,0.5,2\n9,9,9\n");
-    buf_reset(&b);
     draw_table_json(&d, &b);
     assert_string_equal(b.data, "{\"chains\": 2, \"rows\": 3, \"draws\": {\"mu\": [[0, 1, 2], [0, "
                                 "-1, -2]], \"w[1,2]\": [[0, 0.1, 0.2], [0.5, null, 0.5]], "
