@@ -3,6 +3,7 @@
  * Memo tables and run times for the public interface (include/gpmem/optimize.h).
  */
 #include "api/call.h"
+#include "base/json.h"
 #include "base/vec.h"
 #include "gpmem/optimize.h"
 #include "host/process.h"
@@ -82,42 +83,41 @@ static void put_input(gpm_memo *m, int j, double x, struct buf *out) {
         buf_number(out, x);
 }
 
-static void json_row(gpm_memo *m, const struct memo_row *r, struct buf *out) {
-    struct buf word = BUF_INIT;
+static void json_row(gpm_memo *m, const struct memo_row *r) {
+    struct buf *out = &m->out, name = BUF_INIT, level = BUF_INIT;
     buf_printf(out, "{\"id\": %lld, \"x\": {", (long long)r->id);
     for (int j = 0; j < r->dim; j++) {
-        buf_reset(&word);
-        memo_name(m->memo, j, &word);
-        if (j) buf_puts(out, ", ");
-        buf_json_string(out, word.data, word.len);
-        buf_puts(out, ": ");
-        buf_reset(&word);
-        put_input(m, j, r->x[j], &word);
-        if (m->has_space && m->space.vars[j].n_levels)
-            buf_json_string(out, word.data, word.len);
-        else
-            buf_puts(out, word.data);
+        buf_reset(&name);
+        buf_reset(&level);
+        memo_name(m->memo, j, &name);
+        put_input(m, j, r->x[j], &level);
+        if (m->has_space && m->space.vars[j].n_levels) {
+            JSON(out, FIELD(name.data, level.data));
+        } else {
+            json_key(out, name.data);
+            buf_puts(out, level.data);
+        }
     }
-    buf_puts(out, "}, \"value\": ");
-    if (r->status == MEMO_DONE)
-        buf_number(out, r->y);
-    else
-        buf_puts(out, "null");
-    buf_printf(out, ", \"status\": \"%s\", \"replicate\": %d, \"seconds\": %.6g, \"host\": ",
-               memo_status_name(r->status), r->rep, r->seconds);
-    buf_json_string(out, r->host, strlen(r->host));
-    buf_printf(out, ", \"pid\": %ld, \"attempts\": %d, \"started\": %.3f, \"finished\": %.3f",
-               r->pid, r->attempts, r->started, r->finished);
-    buf_puts(out, ", \"error\": ");
-    buf_json_string(out, r->error, strlen(r->error));
-    buf_puts(out, ", \"tag\": ");
-    buf_json_string(out, r->tag, strlen(r->tag));
+    buf_putc(out, '}');
+    JSON(out, FIELD("value", r->status == MEMO_DONE ? r->y : NAN),
+         FIELD("status", memo_status_name(r->status)), FIELD("replicate", r->rep));
+    buf_printf(out, ", \"seconds\": %.6g", r->seconds);
+    JSON(out, FIELD("host", r->host), FIELD("pid", r->pid), FIELD("attempts", r->attempts));
+    buf_printf(out, ", \"started\": %.3f, \"finished\": %.3f", r->started, r->finished);
+    JSON(out, FIELD("error", r->error), FIELD("tag", r->tag));
     buf_puts(out, "}\n");
-    buf_release(&word);
+    buf_release(&name);
+    buf_release(&level);
 }
 
 /* One line: id, inputs, value or status, seconds, first line of the error. */
-static void text_row(gpm_memo *m, const struct memo_row *r, struct buf *out) {
+static bool list_row(const struct memo_row *r, void *user) {
+    gpm_memo *m = user;
+    struct buf *out = &m->out;
+    if (m->format == GPM_FORMAT_JSON) {
+        json_row(m, r);
+        return true;
+    }
     buf_printf(out, "%lld", (long long)r->id);
     for (int j = 0; j < r->dim; j++) {
         buf_putc(out, '\t');
@@ -131,14 +131,6 @@ static void text_row(gpm_memo *m, const struct memo_row *r, struct buf *out) {
     buf_printf(out, "\t%.4g\t", r->seconds);
     buf_visible(out, r->error, strcspn(r->error, "\n"));
     buf_putc(out, '\n');
-}
-
-static bool list_row(const struct memo_row *r, void *user) {
-    gpm_memo *m = user;
-    if (m->format == GPM_FORMAT_JSON)
-        json_row(m, r, &m->out);
-    else
-        text_row(m, r, &m->out);
     return true;
 }
 
@@ -180,7 +172,7 @@ static bool show_row(const struct memo_row *r, void *user) {
     gpm_memo *m = user;
     struct buf *out = &m->out;
     if (m->format == GPM_FORMAT_JSON) {
-        json_row(m, r, out);
+        json_row(m, r);
         return true;
     }
     buf_printf(out, "id: %lld\n", (long long)r->id);
@@ -215,20 +207,19 @@ static enum gpm_status show_table(gpm_memo *m) {
     memset(m->counts, 0, sizeof m->counts);
     enum gpm_status s = memo_each(m->memo, -1, count_row, m, &m->err);
     if (s) return s;
+    static const enum memo_status shown[] = {MEMO_DONE, MEMO_FAILED, MEMO_CLAIMED, MEMO_ASKED};
     const char *f = memo_function(m->memo), *names = memo_names(m->memo);
-    if (m->format == GPM_FORMAT_JSON) {
-        buf_puts(out, "{\"function\": ");
-        buf_json_string(out, f, strlen(f));
-        buf_puts(out, ", \"inputs\": ");
-        buf_json_string(out, names, strlen(names));
-        buf_printf(out, ", \"done\": %zu, \"failed\": %zu, \"claimed\": %zu, \"asked\": %zu}\n",
-                   m->counts[MEMO_DONE], m->counts[MEMO_FAILED], m->counts[MEMO_CLAIMED],
-                   m->counts[MEMO_ASKED]);
-        return GPM_OK;
+    bool json = m->format == GPM_FORMAT_JSON;
+    if (json) {
+        buf_putc(out, '{');
+        JSON(out, FIELD("function", f), FIELD("inputs", names));
+    } else {
+        buf_printf(out, "function: %s\ninputs: %s\n", f, names);
     }
-    buf_printf(out, "function: %s\ninputs: %s\ndone: %zu\nfailed: %zu\nclaimed: %zu\nasked: %zu\n",
-               f, names, m->counts[MEMO_DONE], m->counts[MEMO_FAILED], m->counts[MEMO_CLAIMED],
-               m->counts[MEMO_ASKED]);
+    for (size_t i = 0; i < COUNT_OF(shown); i++)
+        buf_printf(out, json ? ", \"%s\": %zu" : "%s: %zu\n", memo_status_name(shown[i]),
+                   m->counts[shown[i]]);
+    if (json) buf_puts(out, "}\n");
     return GPM_OK;
 }
 

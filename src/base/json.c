@@ -30,7 +30,7 @@ void json_fields(struct buf *out, const struct json_field *f) {
     }
 }
 
-void json_row(struct buf *out, size_t n, const double *v) {
+void json_list(struct buf *out, size_t n, const double *v) {
     buf_putc(out, '[');
     for (size_t i = 0; i < n; i++) {
         if (i) buf_puts(out, ", ");
@@ -41,5 +41,5 @@ void json_row(struct buf *out, size_t n, const double *v) {
 
 void json_numbers(struct buf *out, const char *name, size_t n, const double *v) {
     json_key(out, name);
-    json_row(out, n, v);
+    json_list(out, n, v);
 }

@@ -57,7 +57,7 @@ void draw_table_json(const struct draw_table *d, struct buf *out) {
         buf_putc(out, '[');
         for (size_t c = 0; c < d->chain.n; c++) {
             if (c) buf_puts(out, ", ");
-            json_row(out, rows, x + c * rows);
+            json_list(out, rows, x + c * rows);
         }
         buf_putc(out, ']');
         mem_free(x);

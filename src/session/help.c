@@ -2,6 +2,7 @@
  *
  * Help and completion, from the tables of procedures and operators. */
 #include "session/session.h"
+#include "base/json.h"
 
 #include "gp/kern_class.h"
 #include "gp/kernel.h"
@@ -121,32 +122,22 @@ bool session_help(struct session *s, const char *name, struct buf *out) {
     return false;
 }
 
-static void json_row(struct buf *out, bool *first, const char *kind, const char *name,
-                     const char *sig, const char *doc, const char *example) {
-    buf_puts(out, *first ? "\n" : ",\n");
-    *first = false;
-    buf_printf(out, "{\"kind\": \"%s\", \"name\": ", kind);
-    buf_json_string(out, name, strlen(name));
-    buf_puts(out, ", \"signature\": ");
-    buf_json_string(out, sig, strlen(sig));
-    buf_puts(out, ", \"doc\": ");
-    buf_json_string(out, doc ? doc : "", doc ? strlen(doc) : 0);
-    if (example) {
-        buf_puts(out, ", \"example\": ");
-        buf_json_string(out, example, strlen(example));
-    }
-    buf_puts(out, "}");
+static void json_row(struct buf *out, const char *kind, const char *name, const char *sig,
+                     const char *doc, const char *example) {
+    buf_puts(out, out->data[out->len - 1] == '[' ? "\n{" : ",\n{");
+    JSON(out, FIELD("kind", kind), FIELD("name", name), FIELD("signature", sig), FIELD("doc", doc));
+    if (example) JSON(out, FIELD("example", example));
+    buf_putc(out, '}');
 }
 
 void session_reference_json(struct session *s, struct buf *out) {
-    bool first = true;
     buf_puts(out, "[");
     for (size_t i = 0; i < COUNT_OF(words); i++)
-        json_row(out, &first, "word", words[i].name, words[i].form, words[i].doc, NULL);
+        json_row(out, "word", words[i].name, words[i].form, words[i].doc, NULL);
     for (size_t i = 0; i < sp_index_count(); i++) {
         const struct sp_class *c = sp_index_at(i);
         if (c->flags & SP_HIDDEN) continue;
-        json_row(out, &first,
+        json_row(out,
                  c->flags & SP_RANDOM  ? "random"
                  : c->flags & SP_MAKER ? "maker"
                                        : "procedure",
@@ -154,7 +145,7 @@ void session_reference_json(struct session *s, struct buf *out) {
     }
     for (size_t i = 0; i < infer_index_count(); i++) {
         const struct infer_op *o = infer_index_at(i);
-        json_row(out, &first, "operator", o->name, o->sig, o->doc, o->example);
+        json_row(out, "operator", o->name, o->sig, o->doc, o->example);
     }
     buf_puts(out, "\n]\n");
 }
