@@ -109,20 +109,16 @@ static enum gpm_status run_input(gpm_discovery *d, const struct input *in,
     struct gpm_discover_options full = default_options;
     options_take(&full, sizeof full, given);
     const struct gpm_discover_options *o = &full;
-    struct discovery_options opt;
-    discovery_options_init(&opt);
-    opt.series.time = o->time_column;
-    opt.series.value = o->value_column;
-    opt.series.skip_bad = o->skip_bad;
-    opt.series.max_points = o->max_points;
-    opt.seed = o->seed;
-    opt.threads = (int)o->threads;
-    opt.change = o->changepoints;
-    opt.logs = (enum log_choice)o->log;
-    opt.holdout = o->holdout;
-    opt.horizon = o->horizon;
-    opt.level = o->level;
-    opt.seconds = o->max_seconds;
+    struct discovery_options opt = {
+        .series = {o->time_column, o->value_column, o->skip_bad, o->max_points},
+        .seed = o->seed,
+        .threads = (int)o->threads,
+        .change = o->changepoints,
+        .logs = (enum log_choice)o->log,
+        .holdout = o->holdout,
+        .horizon = o->horizon,
+        .level = o->level,
+        .seconds = o->max_seconds};
     if (!(o->level > 0 && o->level < 1) || !(o->holdout >= 0 && o->holdout < 1)) {
         buf_puts(&d->err, "the level and the hold-out share lie between 0 and 1");
         return GPM_E_ARG;
@@ -179,6 +175,12 @@ enum gpm_status gpm_discover_open(gpm_discovery *d, const char *dir) {
 }
 
 const char *gpm_discover_report(gpm_discovery *d, enum gpm_discover_format f) {
+    static void (*const writers[])(const struct discovery *d,
+                                   struct buf *out) = {[GPM_REPORT_TEXT] = discovery_text,
+                                                       [GPM_REPORT_JSON] = discovery_json,
+                                                       [GPM_REPORT_MARKDOWN] = discovery_markdown,
+                                                       [GPM_REPORT_HTML] = discovery_html,
+                                                       [GPM_REPORT_PROGRAM] = discovery_program};
     buf_reset(&d->out);
     if (d->paper_ready) {
         if (f == GPM_REPORT_JSON)
@@ -191,13 +193,7 @@ const char *gpm_discover_report(gpm_discovery *d, enum gpm_discover_format f) {
     }
     if (need_run(d) != GPM_OK) return "";
     unsigned long shortages = mem_shortages();
-    switch (f) {
-    case GPM_REPORT_TEXT: discovery_text(&d->d, &d->out); break;
-    case GPM_REPORT_JSON: discovery_json(&d->d, &d->out); break;
-    case GPM_REPORT_MARKDOWN: discovery_markdown(&d->d, &d->out); break;
-    case GPM_REPORT_HTML: discovery_html(&d->d, &d->out); break;
-    case GPM_REPORT_PROGRAM: discovery_program(&d->d, &d->out); break;
-    }
+    writers[f](&d->d, &d->out);
     return search_no_shortage(shortages, GPM_OK, &d->err) ? "" : d->out.data;
 }
 

@@ -39,22 +39,18 @@ enum gpm_status gp_call_fail(gpm_gp *g, enum gpm_status st, const char *what) {
 /* Every call on a model begins here. */
 enum gpm_status gp_call_begin(gpm_gp *g) {
     enum gpm_status st = call_begin(&g->err);
-    if (st) return st;
-    if (!g->gp)
-        return gp_call_fail(g, GPM_E_ARG,
-                            "the Gaussian process has no model yet: call gpm_gp_model first");
-    return GPM_OK;
+    if (st || g->gp) return st;
+    return gp_call_fail(g, GPM_E_ARG,
+                        "the Gaussian process has no model yet: call gpm_gp_model first");
 }
 
 /* And ends here. */
 enum gpm_status gp_call_end(gpm_gp *g, enum gpm_status st) {
-    if (st == GPM_E_NOT_PD)
-        return gp_call_fail(
-            g, st,
-            "the covariance matrix is singular: give some noise, or take out inputs that "
-            "are nearly equal");
-    if (st) return gp_call_fail(g, st, gpm_status_text(st));
-    return GPM_OK;
+    if (!st) return GPM_OK;
+    return gp_call_fail(g, st,
+                        st == GPM_E_NOT_PD ? "the covariance matrix is singular: give some noise, "
+                                             "or take out inputs that are nearly equal"
+                                           : gpm_status_text(st));
 }
 
 enum gpm_status gp_call_points(gpm_gp *g, const double *x, size_t n) {
@@ -70,33 +66,37 @@ static enum gpm_status fail_why(gpm_gp *g, enum gpm_status st, char *why) {
     return st;
 }
 
-enum gpm_status gpm_gp_model(gpm_gp *g, int dim, const char *kernel, double noise) {
-    enum gpm_status st = call_begin(&g->err);
-    if (st) return st;
-    if (dim < 1) return gp_call_fail(g, GPM_E_ARG, "the dimension must be at least 1");
-    if (!(noise >= 0) || !kern_in_range(noise))
-        return gp_call_fail(g, GPM_E_ARG,
-                            "the noise is a standard deviation: zero, or " KERN_RANGE_TEXT);
-    struct kern *k = NULL;
+/* A new process where the old one, which keeps its data, is not of this dimension. The new one
+ * tells in any case why the model does not fit. */
+static enum gpm_status set_model(gpm_gp *g, int dim, const struct kern *k, bool keep_mean,
+                                 double noise) {
     char *why = NULL;
-    st = kern_parse(kernel, &k, &why);
-    if (st) return fail_why(g, st, why);
-    st = kern_check_dim(k, dim, &why);
-    if (st) {
-        kern_unref(k);
-        return fail_why(g, st, why);
-    }
-    if (g->gp && gp_dim(g->gp) == dim) {
-        st = gp_set_model(g->gp, k, NULL, noise);
-        kern_unref(k);
-        return gp_call_end(g, st);
-    }
     struct gp *fresh = gp_new(dim, k, NULL, noise, &why);
-    kern_unref(k);
     if (!fresh) return fail_why(g, GPM_E_ARG, why);
+    if (g->gp && gp_dim(g->gp) == dim) {
+        gp_free(fresh);
+        return gp_call_end(g, gp_set_model(g->gp, k, keep_mean ? gp_mean(g->gp) : NULL, noise));
+    }
     gp_free(g->gp);
     g->gp = fresh;
     return GPM_OK;
+}
+
+enum gpm_status gpm_gp_model(gpm_gp *g, int dim, const char *kernel, double noise) {
+    struct kern *k = NULL;
+    char *why = NULL;
+    enum gpm_status st = call_begin(&g->err);
+    if (st) return st;
+    st = kern_parse(kernel, &k, &why);
+    if (st) return fail_why(g, st, why);
+    st = set_model(g, dim, k, false, noise);
+    kern_unref(k);
+    return st;
+}
+
+enum gpm_status gpm_gp_set_kernel(gpm_gp *g, int dim, const gpm_kernel *k, double noise) {
+    enum gpm_status st = call_begin(&g->err);
+    return st ? st : set_model(g, dim, k->k, true, noise);
 }
 
 enum gpm_status gpm_gp_add(gpm_gp *g, const double *x, const double *y, size_t n) {
@@ -123,7 +123,6 @@ void gpm_gp_fit_options_init_sized(struct gpm_gp_fit_options *o, size_t size) {
 struct fit {
     struct gp *gp;
     struct kern *shape; /* owned; its parameters are those at the start */
-    struct mean *mean;  /* owned */
     size_t np, n;       /* parameters of the kernel; of the search */
     double noise;       /* when it is kept */
     bool free_noise;
@@ -135,7 +134,7 @@ static enum gpm_status set_point(struct fit *f, const double *z) {
     struct kern *k = kern_with_params(f->shape, f->theta, NULL);
     if (!k) return GPM_E_ARG;
     double noise = f->free_noise ? exp(z[f->np]) : f->noise;
-    enum gpm_status st = gp_set_model(f->gp, k, f->mean, noise);
+    enum gpm_status st = gp_set_model(f->gp, k, gp_mean(f->gp), noise);
     kern_unref(k);
     return st;
 }
@@ -155,42 +154,29 @@ static double objective(void *ctx, size_t n, const double *z, double *grad, int 
     return -logml;
 }
 
-static void fit_bounds(struct fit *f, double range) {
-    double span = log(range);
-    for (size_t i = 0; i < f->n; i++) {
-        enum kern_transform t =
-            i < f->np ? kern_param_at(f->shape, i)->transform : KERN_T_LOG; /* the noise */
-        double half = t == KERN_T_FIXED ? 0 : t == KERN_T_LOG ? span : t == KERN_T_NONE ? 1e3 : 8;
-        f->lower[i] = f->z0[i] - half;
-        f->upper[i] = f->z0[i] + half;
-    }
-}
-
 static void fit_init(struct fit *f, struct gp *gp, const struct gpm_gp_fit_options *o) {
     f->gp = gp;
     f->shape = kern_ref(gp_kern(gp));
-    f->mean = mean_ref(gp_mean(gp));
     f->np = kern_nparam(f->shape);
     f->noise = gp_noise(gp);
     f->free_noise = !o->keep_noise && f->noise > 0;
     f->n = f->np + (f->free_noise ? 1 : 0);
-    double *all = NEW_ARRAY(double, 6 * (f->n + 1));
-    f->z0 = all;
-    f->lower = all + (f->n + 1);
-    f->upper = all + 2 * (f->n + 1);
-    f->theta = all + 3 * (f->n + 1);
-    f->dtheta = all + 4 * (f->n + 1);
-    f->grad = all + 5 * (f->n + 1);
+    double **at[] = {&f->z0, &f->lower, &f->upper, &f->theta, &f->dtheta, &f->grad};
+    double *all = NEW_ARRAY(double, COUNT_OF(at) * (f->n + 1));
+    for (size_t i = 0; i < COUNT_OF(at); i++) *at[i] = all + i * (f->n + 1);
     kern_params(f->shape, f->theta);
     kern_unconstrain(f->shape, f->theta, f->z0);
     if (f->free_noise) f->z0[f->np] = log(f->noise);
-    fit_bounds(f, o->range);
-}
-
-static void fit_release(struct fit *f) {
-    kern_unref(f->shape);
-    mean_unref(f->mean);
-    mem_free(f->z0);
+    for (size_t i = 0; i < f->n; i++) {
+        enum kern_transform t =
+            i < f->np ? kern_param_at(f->shape, i)->transform : KERN_T_LOG; /* the noise */
+        double half = t == KERN_T_FIXED  ? 0
+                      : t == KERN_T_LOG  ? log(o->range)
+                      : t == KERN_T_NONE ? 1e3
+                                         : 8;
+        f->lower[i] = f->z0[i] - half;
+        f->upper[i] = f->z0[i] + half;
+    }
 }
 
 /* Start s: the current parameters, then random points within a factor of about 30 of them. */
@@ -234,7 +220,8 @@ enum gpm_status gpm_gp_fit(gpm_gp *g, const struct gpm_gp_fit_options *given) {
     if (!st && f.n && !(found < INFINITY)) st = GPM_E_NOT_PD;
     if (was_short) st = GPM_E_NOMEM;
     mem_free(z);
-    fit_release(&f);
+    kern_unref(f.shape);
+    mem_free(f.z0);
     return gp_call_end(g, st);
 }
 

@@ -11,6 +11,11 @@ struct gpm_gp {
     struct buf err, text;
 };
 
+struct gpm_kernel {
+    struct kern *k;
+    struct buf text;
+};
+
 enum gpm_status gp_call_fail(gpm_gp *g, enum gpm_status st, const char *what);
 enum gpm_status gp_call_begin(gpm_gp *g); /* every call on a model begins here */
 enum gpm_status gp_call_end(gpm_gp *g, enum gpm_status st);

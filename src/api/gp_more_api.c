@@ -17,14 +17,6 @@
 #include <stdio.h>
 #include <string.h>
 
-struct gpm_kernel {
-    struct kern *k;
-    struct buf text;
-};
-struct gpm_path {
-    struct gp_path *p;
-};
-
 /* Moves an owned message into the caller's buffer. */
 static void tell(char *why, char *err, size_t size) {
     if (err && size) snprintf(err, size, "%s", why ? why : "");
@@ -135,29 +127,6 @@ int gpm_kernel_row(size_t i, const char **name, const char **formula) {
 
 /* ---- Gaussian processes ---- */
 
-enum gpm_status gpm_gp_set_kernel(gpm_gp *g, int dim, const gpm_kernel *k, double noise) {
-    char *why = NULL;
-    enum gpm_status st = GPM_OK;
-    if (!g->gp || gp_dim(g->gp) != dim) {
-        struct gp *fresh = gp_new(dim, k->k, NULL, noise, &why);
-        if (fresh) {
-            gp_free(g->gp);
-            g->gp = fresh;
-        } else
-            st = gp_call_fail(g, GPM_E_ARG, why ? why : "the model does not fit");
-    } else {
-        struct mean *m = mean_ref(gp_mean(g->gp));
-        st = kern_check_dim(k->k, dim, &why);
-        if (st)
-            gp_call_fail(g, st, why);
-        else
-            st = gp_call_end(g, gp_set_model(g->gp, k->k, m, noise));
-        mean_unref(m);
-    }
-    mem_free(why);
-    return st;
-}
-
 gpm_kernel *gpm_gp_get_kernel(const gpm_gp *g) {
     return g->gp ? wrap(kern_ref(gp_kern(g->gp))) : NULL;
 }
@@ -173,11 +142,7 @@ enum gpm_status gpm_gp_copy(const gpm_gp *g, gpm_gp **out) {
 
 static enum gpm_status take_mean(gpm_gp *g, struct mean *m) {
     enum gpm_status st = gp_call_begin(g);
-    if (!st) {
-        struct kern *k = kern_ref(gp_kern(g->gp));
-        st = gp_call_end(g, gp_set_model(g->gp, k, m, gp_noise(g->gp)));
-        kern_unref(k);
-    }
+    if (!st) st = gp_call_end(g, gp_set_model(g->gp, gp_kern(g->gp), m, gp_noise(g->gp)));
     mean_unref(m);
     return st;
 }
@@ -257,7 +222,7 @@ const char *gpm_gp_report(gpm_gp *g) {
     return g->text.data;
 }
 
-/* ---- paths ---- */
+/* ---- paths: a gpm_path is a gp_path ---- */
 
 static double path_uniform(void *user) {
     double u = rng_uniform(user);
@@ -273,18 +238,15 @@ enum gpm_status gpm_path_new(gpm_gp *g, size_t features, uint64_t seed, gpm_path
     st = gp_path_new(g->gp, features, NULL, NULL, path_uniform, &r, &p);
     if (st == GPM_E_LIMIT) return gp_call_fail(g, st, "paths need the exact method");
     if (st) return gp_call_end(g, st);
-    *out = NEW(gpm_path);
-    (*out)->p = p;
+    *out = (gpm_path *)p;
     return GPM_OK;
 }
 
 void gpm_path_free(gpm_path *p) {
-    if (!p) return;
-    gp_path_free(p->p);
-    mem_free(p);
+    gp_path_free((struct gp_path *)p);
 }
 
 enum gpm_status gpm_path_eval(const gpm_path *p, const double *x, size_t n, double *f,
                               double *grad) {
-    return gp_path_eval(p->p, x, n, f, grad);
+    return gp_path_eval((struct gp_path *)p, x, n, f, grad);
 }

@@ -54,7 +54,8 @@ static bool model_fits(int dim, const struct kern *k, double noise, char **why) 
 struct gp *gp_new(int dim, const struct kern *k, const struct mean *mean, double noise,
                   char **why) {
     if (dim < 1) {
-        if (why) *why = mem_strdup("inputs have at least one column");
+        if (why)
+            *why = mem_strdup("the dimension must be 1 or more: inputs have at least one column");
         return NULL;
     }
     if (!model_fits(dim, k, noise, why)) return NULL;
