@@ -6,41 +6,42 @@
  * evaluation, a node's adjoint is complete when it is reached; it is handed to the node's parents
  * by the rows' grad_density, grad_simulate, grad_output and aaa->gradient.
  *
- * Choices redrawn from their prior (brush, procedures that changed) are constants here. The brush
- * of a requesting node is traversed together with it. Procedures that were called with values
- * (mapv, apply, mem) hold them as constants; the adjoint of such a constant goes to the operand it
- * came from (struct link). */
+ * Choices redrawn from their prior (brush, procedures that changed) are constants here. What a
+ * requesting node requested stands before it in the order, family by family as evaluated.
+ * Procedures that were called with values (mapv, apply, mem) hold them as constants, which stand
+ * before the nodes of their family; the adjoint of such a constant goes to the operand it came
+ * from.
+ */
 #include "sp/adjoint.h"
 #include "trace/scaffold.h"
 
-#include <string.h>
-
-struct link { /* constant of a family <- operand of its requester */
-    struct node *from;
-    long item; /* element of the operand, or -1: all of it */
-};
 /* Adjoints: values in the form of what they belong to (number, vector, package); NIL is zero, and a
  * node nobody differentiates has no place for one (adjoint_of gives NULL). */
+struct step {
+    struct node *n;
+    uint32_t entry;    /* 1 + that of the scaffold, whose adjoint stands in grad.adj; 0: none */
+    struct node *from; /* a constant: the operand it came from */
+    long item;         /* element of the operand, or -1: all of it */
+    value adj;
+};
 struct grad {
     struct scaffold *s;
     struct trace *t;
-    value *adj;       /* of the scaffold's entries */
-    struct map brush; /* node -> 1 + position in brush_adj */
-    VEC(value) brush_adj;
-    struct map families;            /* that the requester under way asked for */
-    VEC(struct node *) brush_order; /* of the requester under way */
-    struct map links;               /* constant -> 1 + position in link */
-    VEC(struct link) link;
-    value *out; /* per principal */
+    value *adj; /* of the scaffold's entries */
+    VEC(struct step) steps;
+    struct map place; /* node outside the torus, or constant -> 1 + its step */
+    uint32_t visit;   /* in families that are listed */
+    value *out;       /* per principal */
 };
 
-/* Entries of the torus have theirs in adj for the whole walk; nodes of a brush in brush_adj while
- * their requester is under way; everything else is constant. */
+static bool in_torus(const struct grad *g, const struct node *n) {
+    return n->kind != NODE_CONST && n->mark && !g->s->e.at[n->mark - 1].brush;
+}
+
 static value *adjoint_of(struct grad *g, struct node *n) {
-    if (n->kind != NODE_CONST && n->mark && !g->s->e.at[n->mark - 1].brush)
-        return &g->adj[n->mark - 1];
-    size_t i = (size_t)map_get(&g->brush, MAP_PTR(n));
-    return i ? &g->brush_adj.at[i - 1] : NULL;
+    if (in_torus(g, n)) return &g->adj[n->mark - 1];
+    size_t i = (size_t)map_get(&g->place, MAP_PTR(n));
+    return i ? &g->steps.at[i - 1].adj : NULL;
 }
 
 /* adjoint(n) += d. */
@@ -199,12 +200,12 @@ static enum gpm_status pass_on(struct grad *g, struct node *n, value d) {
     return cls && cls->request ? requesting(g, n, cls, d) : deterministic(g, n, d);
 }
 
-/* The brush of a requesting node, in order of evaluation. */
+/* What a requesting node requested, in order of evaluation. */
 
-static void link_constant(struct grad *g, struct node *k, struct node *from, long item) {
-    if (map_get(&g->links, MAP_PTR(k))) return;
-    vec_push(&g->link, ((struct link){from, item}));
-    map_put(&g->links, MAP_PTR(k), (void *)(uintptr_t)g->link.n);
+static void add_step(struct grad *g, struct node *n, struct node *from, long item) {
+    if (map_get(&g->place, MAP_PTR(n))) return;
+    vec_push(&g->steps, ((struct step){.n = n, .from = from, .item = item}));
+    map_put(&g->place, MAP_PTR(n), (void *)(uintptr_t)g->steps.n);
 }
 
 /* The constants that a family was called with stand first in it; after the procedure when that is
@@ -216,62 +217,42 @@ static struct node *argument(struct family *f, size_t j) {
     return i < f->nodes.n && f->nodes.at[i]->kind == NODE_CONST ? f->nodes.at[i] : NULL;
 }
 
-/* Which operand (or element of one) each constant argument of a requested family was: for mem the
+/* Which operand (or element of one) each constant argument of requested family f was: for mem the
  * j-th is the j-th, other rows say it (cls->origin). */
-static void link_requests(struct grad *g, struct node *n) {
+static void add_arguments(struct grad *g, struct node *n, uint32_t f) {
     const struct sp_class *cls = node_class(n);
-    value op = n->kind == NODE_APP ? n->in[0].node->val : NIL;
-    bool mem = memo_of(op) != NULL;
+    bool mem = n->kind == NODE_APP && memo_of(n->in[0].node->val);
+    struct node *k;
     if (!mem && !(cls && cls->origin)) return;
-    for (uint32_t f = 0; f < n->req->n_fam; f++)
-        for (uint32_t j = 0; j < 64; j++) {
-            struct node *k = argument(n->req->fam[f], j);
-            if (!k) break;
-            struct sp_origin from = mem ? (struct sp_origin){(int)j, -1} : cls->origin(f, j);
-            uint32_t slot = (uint32_t)(from.arg + 1); /* the operator is input 0 */
-            if (slot && slot < n->n_in) link_constant(g, k, n->in[slot].node, from.item);
-        }
-}
-
-/* Nodes of requested families in post-order, each with a place for its adjoint; the torus and what
- * lies outside the requester's families end the walk. */
-static void brush_visit(struct grad *g, struct node *n);
-
-static void brush_visit_parents(struct grad *g, struct node *n) {
-    for (uint32_t i = 0; i < n->n_in; i++) brush_visit(g, n->in[i].node);
-    if (!n->req) return;
-    link_requests(g, n);
-    for (uint32_t i = 0; i < n->req->n_fam; i++) {
-        map_put(&g->families, MAP_PTR(n->req->fam[i]), n->req->fam[i]);
-        brush_visit(g, n->req->fam[i]->root);
+    for (uint32_t j = 0; j < 64 && (k = argument(n->req->fam[f], j)); j++) {
+        struct sp_origin from = mem ? (struct sp_origin){(int)j, -1} : cls->origin(f, j);
+        uint32_t slot = (uint32_t)(from.arg + 1); /* the operator is input 0 */
+        if (slot && slot < n->n_in) add_step(g, k, n->in[slot].node, from.item);
     }
-    for (uint32_t i = 0; i < n->req->n_xin; i++) brush_visit(g, n->req->xin[i].node);
 }
 
-static void brush_visit(struct grad *g, struct node *n) {
-    bool linked = map_get(&g->links, MAP_PTR(n)) != NULL;
-    if (map_get(&g->brush, MAP_PTR(n)) || (n->kind == NODE_CONST && !linked)) return;
-    if (n->kind != NODE_CONST &&
-        ((n->mark && !g->s->e.at[n->mark - 1].brush) || !(n->flags & NODE_ON)))
-        return;
-    if (n->kind != NODE_CONST && !map_get(&g->families, MAP_PTR(n->family))) return;
-    vec_push(&g->brush_adj, NIL);
-    map_put(&g->brush, MAP_PTR(n), (void *)(uintptr_t)g->brush_adj.n);
-    if (linked)
-        brush_visit(g, g->link.at[(size_t)map_get(&g->links, MAP_PTR(n)) - 1].from);
-    else
-        brush_visit_parents(g, n);
-    vec_push(&g->brush_order, n);
+static void add_requests(struct grad *g, struct node *n) {
+    for (uint32_t i = 0; n->req && i < n->req->n_fam; i++) {
+        struct family *f = n->req->fam[i];
+        add_arguments(g, n, i);
+        if (f->visit == g->visit) continue;
+        f->visit = g->visit;
+        for (size_t j = 0; j < f->nodes.n; j++) {
+            struct node *m = f->nodes.at[j];
+            if (m->kind == NODE_CONST || !(m->flags & NODE_ON) || in_torus(g, m)) continue;
+            add_requests(g, m);
+            add_step(g, m, NULL, -1);
+        }
+    }
 }
 
-static void pass_link(struct grad *g, struct node *k, value d) {
-    struct link l = g->link.at[(size_t)map_get(&g->links, MAP_PTR(k)) - 1];
+static void pass_to_operand(struct grad *g, const struct step *k) {
     size_t len = 0;
-    if (d.tag == V_NIL) return;
-    if (l.item < 0)
-        give(g, l.from, value_ref(d));
-    else if (seq_length(l.from->val, &len))
-        give(g, l.from, adj_unit(len, (size_t)l.item, d));
+    if (k->adj.tag == V_NIL) return;
+    if (k->item < 0)
+        give(g, k->from, value_ref(k->adj));
+    else if (seq_length(k->from->val, &len))
+        give(g, k->from, adj_unit(len, (size_t)k->item, k->adj));
 }
 
 /* Observed ends inside the brush are part of the weight. */
@@ -281,35 +262,6 @@ static struct node *observed_end(struct grad *g, struct node *n) {
     struct entry *e = entry_of(g->s, end);
     bool absorbs = e && !e->brush && e->role != ROLE_D;
     return !absorbs && (end->flags & NODE_OBSERVED) ? end : NULL;
-}
-
-/* A requesting node with all that it requested: the brush in order of evaluation is found first,
- * then walked backwards. A family that others request too is left out when it stands in the torus.
- */
-static enum gpm_status brush_back(struct grad *g, struct node *n) {
-    g->brush_order.n = 0;
-    map_release(&g->brush);
-    map_release(&g->links);
-    map_release(&g->families);
-    vec_clear(&g->brush_adj);
-    vec_clear(&g->link);
-    brush_visit_parents(g, n);
-    struct node *end = observed_end(g, n);
-    enum gpm_status st = end ? density(g, end, NULL) : GPM_OK;
-    if (st == GPM_OK) st = pass_on(g, n, g->adj[n->mark - 1]);
-    for (size_t i = g->brush_order.n; i-- > 0;) {
-        struct node *b = g->brush_order.at[i];
-        value d = *adjoint_of(g, b);
-        if (st == GPM_OK && b->kind == NODE_CONST)
-            pass_link(g, b, d);
-        else if (st == GPM_OK)
-            st = pass_on(g, b, d);
-        value_set_take(adjoint_of(g, b), NIL);
-    }
-    map_release(&g->brush);
-    map_release(&g->links);
-    map_release(&g->families);
-    return st;
 }
 
 /* One entry, its adjoint complete. For a principal:  d/dv = adjoint + d log p(v | args) / dv, and
@@ -326,7 +278,6 @@ static enum gpm_status entry_back(struct grad *g, uint32_t i) {
         value_unref(dv);
         return st;
     }
-    if (e->requests && n->req) return brush_back(g, n);
     struct node *end = observed_end(g, n);
     enum gpm_status st = end ? density(g, end, NULL) : GPM_OK;
     return st == GPM_OK ? pass_on(g, n, g->adj[i]) : st;
@@ -335,21 +286,32 @@ static enum gpm_status entry_back(struct grad *g, uint32_t i) {
 /* One walk backwards, cost a small multiple of one evaluation whatever the number of principals
  * (Baur and Strassen 1983). Works on the old order before detach, on the new one after regen. */
 enum gpm_status scaffold_gradient(struct scaffold *s, value *grads) {
-    struct grad g = {.s = s, .t = s->t, .out = grads};
+    struct grad g = {.s = s, .t = s->t, .out = grads, .visit = ++inner(s->t)->ctx_visit};
     bool fresh = s->detached;
     size_t n = fresh ? s->new_order.n : s->order.n;
     const uint32_t *order = fresh ? s->new_order.at : s->order.at;
     g.adj = NEW_ARRAY(value, s->e.n + 1);
     for (size_t i = 0; i < s->e.n; i++) g.adj[i] = NIL;
     for (size_t i = 0; i < s->principals.n; i++) grads[i] = NIL;
+    for (size_t i = 0; i < n; i++) {
+        const struct entry *e = &s->e.at[order[i]];
+        if (e->role == ROLE_D && e->requests) add_requests(&g, e->n);
+        vec_push(&g.steps, ((struct step){.n = e->n, .entry = order[i] + 1}));
+    }
     enum gpm_status st = GPM_OK;
-    for (size_t i = n; i-- > 0 && st == GPM_OK;) st = entry_back(&g, order[i]);
-    for (size_t i = 0; i < s->e.n; i++) value_unref(g.adj[i]);
-    mem_free(g.adj);
-    for (size_t i = 0; i < g.brush_adj.n; i++) value_unref(g.brush_adj.at[i]);
-    vec_release(&g.brush_adj);
-    vec_release(&g.brush_order);
-    vec_release(&g.link);
+    for (size_t i = g.steps.n; i-- > 0 && st == GPM_OK;) {
+        const struct step *k = &g.steps.at[i];
+        if (k->entry)
+            st = entry_back(&g, k->entry - 1);
+        else if (k->from)
+            pass_to_operand(&g, k);
+        else
+            st = pass_on(&g, k->n, k->adj);
+    }
+    values_free(g.adj, s->e.n);
+    for (size_t i = 0; i < g.steps.n; i++) value_unref(g.steps.at[i].adj);
+    vec_release(&g.steps);
+    map_release(&g.place);
     if (st != GPM_OK)
         for (size_t i = 0; i < s->principals.n; i++) value_set_take(&grads[i], NIL);
     return st;
