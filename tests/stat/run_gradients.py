@@ -18,6 +18,8 @@ CASES = {
            ["normal(c, 1) = 1", "normal(if (a < 5) { b ** 2 } else { 0 }, 1) = 2"], {"a": 0.6, "b": 1.1}),
     "if other": (["a = normal(0, 1)", "b = normal(0, 2)", "c = if (a > 0) { a * b } else { b - a * a }"],
                  ["normal(c, 1) = 1"], {"a": -0.6, "b": 1.1}),
+    "observed branch in a tag": (["a = normal(0, 1)"], ['tag("u", 1, if (a < 5) { normal(a * a, 1) } else { normal(a, 2) }) = 2'],
+                                 {"a": 0.6}),
     "tag": (['a = tag("s", 0, normal(0, 1)) #t'], ['normal(tag("u", 1, sin(a)), 0.3) = 0.1'], {"a": 0.9}),
     "mem": (["a = normal(0, 1)", "f = mem(proc(i) { a * (i + 1) })", "b = normal(f(2), 1)"],
             ["normal(f(1) * b, 1) = 0.5", "normal(f(1), 2) = 1"], {"a": 0.5, "b": 1.2}),
