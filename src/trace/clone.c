@@ -13,7 +13,7 @@
 #include <string.h>
 
 struct clone {
-    struct trace *from, *to;
+    struct trace *from, *to; /* to: NULL for a value that leaves the trace */
     struct map nodes, families, frames, ctxs, values; /* old pointer -> new */
     VEC(struct family *) order;                       /* old families, as found */
     VEC(struct frame *) frame_order;                  /* old frames that are copied */
@@ -41,14 +41,14 @@ static struct frame *clone_frame(struct clone *c, struct frame *f) {
     struct frame *g = map_get(&c->frames, MAP_PTR(f));
     if (g) return frame_ref(g);
     struct frame *parent = clone_frame(c, f->parent);
-    g = frame_like(c->to->core, parent, f);
+    g = frame_like(c->from->core, parent, f);
     frame_unref(parent);
     map_put(&c->frames, MAP_PTR(f), g);
     vec_push(&c->frame_order, f);
     for (uint32_t i = 0; i < f->n; i++) {
         struct slot *s = &f->s[i];
         g->s[i].unset = s->unset;
-        if (!s->own) continue;
+        if (!s->own || !c->to) continue;
         struct node *k = (struct node *)cell_new(NIL); /* a constant that the frame owns */
         g->s[i].node = k;
         g->s[i].own = true;
@@ -193,13 +193,14 @@ static value clone_made(struct clone *c, value v) {
     return remember(c, v, out);
 }
 
+/* Its families go with it, or stay where they are: then its table is empty. */
 static value clone_memo(struct clone *c, value v) {
     struct memo_proc *m = memo_of(v);
     value proc = clone_value(c, m->proc);
     value out = remember(c, v, memo_value(proc, c->to));
     value_unref(proc);
     struct memo_proc *k = memo_of(out);
-    for (size_t i = 0; i < m->table.cap; i++)
+    for (size_t i = 0; c->to && i < m->table.cap; i++)
         for (struct memo_entry *e = m->table.slots[i].val; e; e = e->next) {
             value key = clone_value(c, e->key);
             struct memo_entry *ne = memo_insert(k, key);
@@ -210,26 +211,27 @@ static value clone_memo(struct clone *c, value v) {
     return out;
 }
 
-/* Does the value hold anything that belongs to a trace? */
-static bool is_traced(value v) {
+/* Does the value hold anything that belongs to a trace? Made procedures do, and their statistics;
+ * they leave it as they are. */
+static bool is_traced(const struct clone *c, value v) {
     switch (v.tag) {
     case V_PROC: {
         struct closure *k = closure_of(v);
         struct memo_proc *m = memo_of(v);
-        return (k && frame_needs_copy(k->env)) || (m && m->trace) || sp_made_of(v);
+        return (k && frame_needs_copy(k->env)) || (m && m->trace) || (c->to && sp_made_of(v));
     }
-    case V_REF: return v.u.ref->node || is_traced(v.u.ref->v);
+    case V_REF: return v.u.ref->node || is_traced(c, v.u.ref->v);
     case V_PAIR:
         for (; v.tag == V_PAIR; v = v.u.pair->rest)
-            if (is_traced(v.u.pair->first)) return true;
-        return is_traced(v);
+            if (is_traced(c, v.u.pair->first)) return true;
+        return is_traced(c, v);
     case V_ARRAY:
         for (size_t i = 0; i < v.u.array->n; i++)
-            if (is_traced(v.u.array->at[i])) return true;
+            if (is_traced(c, v.u.array->at[i])) return true;
         return false;
     case V_DICT:
         for (size_t i = 0; i < 2 * v.u.dict->n; i++)
-            if (is_traced(v.u.dict->kv[i])) return true;
+            if (is_traced(c, v.u.dict->kv[i])) return true;
         return false;
     default: return false;
     }
@@ -249,7 +251,7 @@ static value clone_sequence(struct clone *c, value v) {
 /* Plain data are shared. Sequences that hold something of the trace are built anew but not
  * remembered: two copies of one list are equal all the same, of one procedure they would not be. */
 static value clone_value(struct clone *c, value v) {
-    if (!IS_OBJ(v) || !is_traced(v)) return value_ref(v);
+    if (!IS_OBJ(v) || !is_traced(c, v)) return value_ref(v);
     struct obj *known = map_get(&c->values, MAP_PTR(v.u.obj));
     if (known) return value_ref((value){.tag = v.tag, .u.obj = known});
     struct closure *k = closure_of(v);
@@ -262,9 +264,10 @@ static value clone_value(struct clone *c, value v) {
     if (memo_of(v)) return clone_memo(c, v);
     if (sp_made_of(v)) return clone_made(c, v);
     if (v.tag == V_REF) {
-        value inner = clone_value(c, v.u.ref->v);
-        value out = value_ref_to(inner, v.u.ref->node ? map_node(c, v.u.ref->node) : NULL);
-        value_unref(inner);
+        struct node *n = v.u.ref->node;
+        value of = clone_value(c, n && !c->to ? n->val : v.u.ref->v);
+        value out = value_ref_to(of, n && c->to ? map_node(c, n) : NULL);
+        value_unref(of);
         return remember(c, v, out);
     }
     if (v.tag == V_DICT) {
@@ -284,8 +287,8 @@ static void fill_frames(struct clone *c) {
         struct frame *f = c->frame_order.at[k], *g = map_get(&c->frames, MAP_PTR(f));
         for (uint32_t i = 0; i < f->n; i++) {
             struct slot *s = &f->s[i];
-            g->s[i].v = clone_value(c, s->v);
-            if (!s->node) continue;
+            g->s[i].v = clone_value(c, c->to ? s->v : slot_value(s));
+            if (!s->node || !c->to) continue;
             if (s->own)
                 g->s[i].node->val = value_ref(g->s[i].v);
             else
@@ -333,6 +336,18 @@ static void clone_records(struct clone *c) {
     }
 }
 
+static void clone_release(struct clone *c) {
+    map_release(&c->nodes);
+    map_release(&c->families);
+    map_release(&c->frames);
+    map_release(&c->ctxs);
+    map_release(&c->values);
+    vec_release(&c->order);
+    vec_release(&c->frame_order);
+    for (size_t i = 0; i < c->kept.n; i++) value_unref(c->kept.at[i]);
+    vec_release(&c->kept);
+}
+
 /* All raw copies exist before the first pointer is translated, so the order of translation is free;
  * frames come last, since values copied on the way ask for more of them. */
 struct trace *trace_clone(struct trace *t) {
@@ -351,14 +366,16 @@ struct trace *trace_clone(struct trace *t) {
     clone_records(&c);
     clone_scopes(&c);
     inner(u)->next_seq = inner(t)->next_seq;
-    map_release(&c.nodes);
-    map_release(&c.families);
-    map_release(&c.frames);
-    map_release(&c.ctxs);
-    map_release(&c.values);
-    vec_release(&c.order);
-    vec_release(&c.frame_order);
-    for (size_t i = 0; i < c.kept.n; i++) value_unref(c.kept.at[i]);
-    vec_release(&c.kept);
+    clone_release(&c);
     return u;
+}
+
+/* Outside the trace there are closures over values, empty memo tables, and references to values: a
+ * later move of the trace does not change what has left it. */
+value trace_export(struct trace *t, value v) {
+    struct clone c = {.from = t};
+    value out = clone_value(&c, v);
+    fill_frames(&c);
+    clone_release(&c);
+    return out;
 }

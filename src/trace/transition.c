@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The Metropolis-Hastings transition through a scaffold, walks over the whole trace, values that
- * leave it. */
+ * The Metropolis-Hastings transition through a scaffold, and walks over the whole trace. */
 #include "trace/scaffold.h"
 
 #include <math.h>
@@ -143,84 +142,4 @@ size_t trace_memory(struct trace *t, size_t *n_apps) {
     UNUSED(st);
     *n_apps = c.apps;
     return c.bytes;
-}
-
-/* Values that leave the trace. */
-
-static bool frame_is_traced(const struct frame *f) {
-    for (; f; f = f->parent)
-        for (uint32_t i = 0; i < f->n; i++)
-            if (f->s[i].node && !f->s[i].own) return true;
-    return false;
-}
-
-static value export_value(struct trace *t, value v, struct map *frames);
-
-/* A frame of the trace as a frame of values, once for each (closures may share it, or stand in it).
- */
-static struct frame *export_frame(struct trace *t, struct frame *f, struct map *frames) {
-    if (!f || !frame_is_traced(f)) return frame_ref(f);
-    struct frame *g = map_get(frames, MAP_PTR(f));
-    if (g) return frame_ref(g);
-    struct frame *parent = export_frame(t, f->parent, frames);
-    g = frame_like(t->core, parent, f);
-    frame_unref(parent);
-    map_put(frames, MAP_PTR(f), g);
-    for (uint32_t i = 0; i < f->n; i++) {
-        g->s[i].v = export_value(t, slot_value(&f->s[i]), frames);
-        g->s[i].unset = f->s[i].unset;
-    }
-    return g;
-}
-
-/* What a value may hold of a trace: closures over its frames, its memo tables, references to its
- * nodes, anywhere in a sequence. Outside they become closures over values, an empty untraced memo
- * table, and references to values: a later move of the trace does not change what has left it. */
-static value export_value(struct trace *t, value v, struct map *frames) {
-    struct closure *c = closure_of(v);
-    if (c && c->env && frame_is_traced(c->env)) {
-        struct frame *env = export_frame(t, c->env, frames);
-        value out = closure_value(c->lambda, env);
-        frame_unref(env);
-        return out;
-    }
-    struct memo_proc *m = memo_of(v);
-    if (m && m->trace) {
-        value proc = export_value(t, m->proc, frames), out = memo_value(proc, NULL);
-        value_unref(proc);
-        return out;
-    }
-    if (v.tag == V_ARRAY) {
-        value out = value_array_new(v.u.array->n);
-        for (size_t i = 0; i < v.u.array->n; i++)
-            out.u.array->at[i] = export_value(t, v.u.array->at[i], frames);
-        out.u.obj->flags = v.u.obj->flags;
-        return out;
-    }
-    if (v.tag == V_PAIR) {
-        value *items;
-        size_t n;
-        if (!seq_items(v, &items, &n)) return value_ref(v);
-        for (size_t i = 0; i < n; i++) {
-            value x = export_value(t, items[i], frames);
-            value_set_take(&items[i], x);
-        }
-        value out = value_list(items, n);
-        values_free(items, n);
-        return out;
-    }
-    if (v.tag == V_REF && v.u.ref->node) {
-        value inner = export_value(t, ((struct node *)v.u.ref->node)->val, frames);
-        value out = value_ref_to(inner, NULL);
-        value_unref(inner);
-        return out;
-    }
-    return value_ref(v);
-}
-
-value trace_export(struct trace *t, value v) {
-    struct map frames = {0};
-    value out = export_value(t, v, &frames);
-    map_release(&frames);
-    return out;
 }
