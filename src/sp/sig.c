@@ -14,113 +14,99 @@
 
 enum fit { FIT, WRONG_TYPE, OUTSIDE };
 
-/* A boolean is no number: a number may stand for a condition, not the other way round. */
-static bool is_number(value v) {
-    return v.tag == V_NUM;
+static bool not_nan(double x) {
+    return !isnan(x);
 }
 
-static double number(value v) {
-    return v.u.num;
+static bool whole(double x) {
+    return x == floor(x) && isfinite(x);
 }
 
-static bool is_box(value v, const char *kind) {
-    return v.tag == V_BOX && strcmp(v.u.box->cls->name, kind) == 0;
+static bool whole_from_0(double x) {
+    return whole(x) && x >= 0;
+}
+
+static bool above_0(double x) {
+    return x > 0 && isfinite(x);
+}
+
+static bool from_0(double x) {
+    return x >= 0;
+}
+
+static bool from_0_to_1(double x) {
+    return x >= 0 && x <= 1;
 }
 
 static bool all_numbers(value v) {
-    switch (v.tag) {
-    case V_NIL:
-    case V_VECTOR: return true;
-    case V_ARRAY:
-        for (size_t i = 0; i < v.u.array->n; i++)
-            if (!is_number(v.u.array->at[i])) return false;
-        return true;
-    case V_PAIR:
-        for (; v.tag == V_PAIR; v = v.u.pair->rest)
-            if (!is_number(v.u.pair->first)) return false;
-        return v.tag == V_NIL;
-    default: return false;
-    }
+    struct seq_walk w = {v, 0};
+    for (value item; seq_next(&w, &item);)
+        if (item.tag != V_NUM) return false;
+    return w.rest.tag == v.tag || w.rest.tag == V_NIL;
 }
 
-#define DOMAIN(test) (!is_number(v) ? WRONG_TYPE : (test) ? FIT : OUTSIDE)
-#define KIND(test)   ((test) ? FIT : WRONG_TYPE)
-#define FIT_FN(name, result)                                                                       \
-    static enum fit name(value v) {                                                                \
-        return result;                                                                             \
-    }
-FIT_FN(fit_any, (UNUSED(v), FIT))
-FIT_FN(fit_number, KIND(is_number(v)))
-FIT_FN(fit_real, DOMAIN(!isnan(number(v))))
-FIT_FN(fit_integer, DOMAIN(number(v) == floor(number(v)) && isfinite(number(v))))
-FIT_FN(fit_count, DOMAIN(number(v) == floor(number(v)) && number(v) >= 0 && isfinite(number(v))))
-FIT_FN(fit_positive, DOMAIN(number(v) > 0 && isfinite(number(v))))
-FIT_FN(fit_nonneg, DOMAIN(number(v) >= 0))
-FIT_FN(fit_probability, DOMAIN(number(v) >= 0 && number(v) <= 1))
-FIT_FN(fit_bool, KIND(is_number(v) || v.tag == V_BOOL))
-FIT_FN(fit_string, KIND(v.tag == V_STR))
-FIT_FN(fit_symbol, KIND(v.tag == V_SYM))
-FIT_FN(fit_name, KIND(v.tag == V_SYM || v.tag == V_STR))
-FIT_FN(fit_list, KIND((v.tag == V_NIL || v.tag == V_PAIR) && seq_is(v)))
-FIT_FN(fit_array, KIND(v.tag == V_ARRAY || v.tag == V_VECTOR))
-FIT_FN(fit_seq, KIND(seq_is(v)))
-FIT_FN(fit_numbers, KIND(all_numbers(v)))
-FIT_FN(fit_vector, KIND(v.tag == V_VECTOR))
-FIT_FN(fit_matrix, KIND(v.tag == V_MATRIX))
-FIT_FN(fit_dict, KIND(v.tag == V_DICT))
-FIT_FN(fit_proc, KIND(v.tag == V_PROC))
-FIT_FN(fit_kernel, KIND(is_box(v, "kernel")))
-FIT_FN(fit_mean, KIND(is_box(v, "mean") || is_box(v, "mean function") || v.tag == V_PROC))
-FIT_FN(fit_ref, KIND(v.tag == V_REF))
-FIT_FN(fit_env, KIND(v.tag == V_ENV))
-FIT_FN(fit_action, KIND(is_box(v, "action")))
-FIT_FN(fit_scope, KIND(v.tag != V_PROC && v.tag != V_BOX && v.tag != V_DICT && v.tag != V_ENV))
-FIT_FN(fit_target, is_box(v, "subproblem") ? FIT : fit_scope(v))
-FIT_FN(fit_subproblem, KIND(is_box(v, "subproblem")))
-FIT_FN(fit_label, KIND(v.tag == V_SYM || v.tag == V_STR || v.tag == V_NUM))
-FIT_FN(fit_dataset, KIND(is_box(v, "dataset")))
-FIT_FN(fit_model, KIND(is_box(v, "model")))
-FIT_FN(fit_proposal, KIND(is_box(v, "proposal") || is_box(v, "action") || v.tag == V_PROC))
+/* A boolean is no number: a number may stand for a condition, not the other way round. */
+#define TAG(t)   (1u << (t))
+#define LISTS    (TAG(V_NIL) | TAG(V_PAIR))
+#define ARRAYS   (TAG(V_ARRAY) | TAG(V_VECTOR))
+#define NAMES    (TAG(V_SYM) | TAG(V_STR))
+#define ANYTHING (~0u)
+#define SCOPES   (ANYTHING & ~(TAG(V_PROC) | TAG(V_BOX) | TAG(V_DICT) | TAG(V_ENV)))
 
 static const struct sp_type {
     const char *name;
-    const char *text; /* for messages: "x must be <text>" */
-    enum fit (*fit)(value v);
+    const char *text;            /* for messages: "x must be <text>" */
+    unsigned tags;               /* that fit */
+    bool (*domain)(double x);    /* of numbers; NULL: all of them */
+    bool (*also)(value v);       /* must hold of values of these tags */
+    const char *box, *other_box; /* classes of boxes that fit, or NULL */
 } types[] = {
-    {"any", "a value", fit_any},
-    {"number", "a number", fit_number},
-    {"real", "a number other than nan", fit_real},
-    {"integer", "an integer", fit_integer},
-    {"count", "a count (an integer from 0 up)", fit_count},
-    {"positive", "a positive number", fit_positive},
-    {"nonneg", "a number from 0 up", fit_nonneg},
-    {"probability", "a probability (a number from 0 to 1)", fit_probability},
-    {"bool", "a boolean", fit_bool},
-    {"string", "a string", fit_string},
-    {"symbol", "a symbol", fit_symbol},
-    {"name", "a name (a string or symbol)", fit_name},
-    {"list", "a list", fit_list},
-    {"array", "an array", fit_array},
-    {"seq", "a sequence (a list, array or vector)", fit_seq},
-    {"numbers", "a sequence of numbers", fit_numbers},
-    {"vector", "a vector", fit_vector},
-    {"matrix", "a matrix", fit_matrix},
-    {"dict", "a dictionary", fit_dict},
-    {"proc", "a procedure", fit_proc},
-    {"kernel", "a kernel", fit_kernel},
-    {"mean", "a mean function", fit_mean},
-    {"ref", "a reference", fit_ref},
-    {"env", "an environment", fit_env},
-    {"action", "an inference action", fit_action},
-    {"scope", "the name of a scope", fit_scope},
-    {"target", "the name of a scope, or a subproblem", fit_target},
-    {"block", "a block", fit_scope},
-    {"subproblem", "a subproblem", fit_subproblem},
-    {"label", "the label of a directive", fit_label},
-    {"dataset", "a dataset", fit_dataset},
-    {"model", "a model", fit_model},
-    {"proposal", "a proposal", fit_proposal},
+    {"any", "a value", .tags = ANYTHING},
+    {"number", "a number", .tags = TAG(V_NUM)},
+    {"real", "a number other than nan", .tags = TAG(V_NUM), .domain = not_nan},
+    {"integer", "an integer", .tags = TAG(V_NUM), .domain = whole},
+    {"count", "a count (an integer from 0 up)", .tags = TAG(V_NUM), .domain = whole_from_0},
+    {"positive", "a positive number", .tags = TAG(V_NUM), .domain = above_0},
+    {"nonneg", "a number from 0 up", .tags = TAG(V_NUM), .domain = from_0},
+    {"probability", "a probability (a number from 0 to 1)", .tags = TAG(V_NUM),
+     .domain = from_0_to_1},
+    {"bool", "a boolean", .tags = TAG(V_NUM) | TAG(V_BOOL)},
+    {"string", "a string", .tags = TAG(V_STR)},
+    {"symbol", "a symbol", .tags = TAG(V_SYM)},
+    {"name", "a name (a string or symbol)", .tags = NAMES},
+    {"list", "a list", .tags = LISTS, .also = seq_is},
+    {"array", "an array", .tags = ARRAYS},
+    {"seq", "a sequence (a list, array or vector)", .tags = LISTS | ARRAYS, .also = seq_is},
+    {"numbers", "a sequence of numbers", .tags = LISTS | ARRAYS, .also = all_numbers},
+    {"vector", "a vector", .tags = TAG(V_VECTOR)},
+    {"matrix", "a matrix", .tags = TAG(V_MATRIX)},
+    {"dict", "a dictionary", .tags = TAG(V_DICT)},
+    {"proc", "a procedure", .tags = TAG(V_PROC)},
+    {"kernel", "a kernel", .box = "kernel"},
+    {"mean", "a mean function", .tags = TAG(V_PROC), .box = "mean function"},
+    {"ref", "a reference", .tags = TAG(V_REF)},
+    {"env", "an environment", .tags = TAG(V_ENV)},
+    {"action", "an inference action", .box = "action"},
+    {"scope", "the name of a scope", .tags = SCOPES},
+    {"target", "the name of a scope, or a subproblem", .tags = SCOPES, .box = "subproblem"},
+    {"block", "a block", .tags = SCOPES},
+    {"subproblem", "a subproblem", .box = "subproblem"},
+    {"label", "the label of a directive", .tags = NAMES | TAG(V_NUM)},
+    {"dataset", "a dataset", .box = "dataset"},
+    {"model", "a model", .box = "model"},
+    {"proposal", "a proposal", .tags = TAG(V_PROC), .box = "proposal", .other_box = "action"},
 };
+
+static bool is_box(value v, const char *kind) {
+    return kind && v.tag == V_BOX && strcmp(v.u.box->cls->name, kind) == 0;
+}
+
+static enum fit fit_of(const struct sp_type *type, value v) {
+    if (!(type->tags >> v.tag & 1))
+        return is_box(v, type->box) || is_box(v, type->other_box) ? FIT : WRONG_TYPE;
+    if (type->domain) return type->domain(v.u.num) ? FIT : OUTSIDE;
+    return !type->also || type->also(v) ? FIT : WRONG_TYPE;
+}
 
 enum { TYPE_ANY = 0, TYPE_NUMBER = 1 };
 
@@ -251,7 +237,7 @@ static enum gpm_status type_error(struct sp_call *c, size_t i, const char *param
 enum gpm_status sp_check_args(struct sp_call *c, const struct sp_sig *sig) {
     /* a subproblem stands for scope and block: argument i >= 1 belongs to parameter i + 1 */
     size_t shift =
-        sig->target && c->n > 1 && !is_absent(c->args[1]) && fit_subproblem(c->args[0]) == FIT;
+        sig->target && c->n > 1 && !is_absent(c->args[1]) && is_box(c->args[0], "subproblem");
     if (c->n < sig->n_min || c->n + shift > sig->n_max) {
         enum gpm_status st = arity_error(c, sig);
         if (shift) diag_add_note(c->diags, "a subproblem takes the place of scope and block");
@@ -267,7 +253,7 @@ enum gpm_status sp_check_args(struct sp_call *c, const struct sp_sig *sig) {
         if (is_absent(c->args[i]))
             return sp_error(c, DIAG_ARITY, "%s: the argument `%s` is missing; a later one is given",
                             c->cls->name, sig->params[p].name);
-        enum fit fit = types[type].fit(c->args[i]);
+        enum fit fit = fit_of(&types[type], c->args[i]);
         if (fit == FIT || (sig->params[p].null_ok && c->args[i].tag == V_NIL)) continue;
         char name[40]; /* those of `...xs` are told apart by their number */
         if (sig->params[p].variadic)

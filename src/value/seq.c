@@ -9,21 +9,15 @@
 #include <math.h>
 #include <string.h>
 
-/* Length of a proper list; false when the chain of pairs does not end in the empty list. */
-static bool list_length(value v, size_t *n) {
-    size_t k = 0;
-    for (; v.tag == V_PAIR; v = v.u.pair->rest) k++;
-    *n = k;
-    return v.tag == V_NIL;
-}
-
+/* Of a chain of pairs that does not end in the empty list there is none. */
 bool seq_length(value v, size_t *n) {
+    *n = 0;
     switch (v.tag) {
-    case V_NIL:
-    case V_PAIR: return list_length(v, n);
     case V_ARRAY: *n = v.u.array->n; return true;
     case V_VECTOR: *n = v.u.vector->n; return true;
-    default: return false;
+    default:
+        for (; v.tag == V_PAIR; v = v.u.pair->rest) ++*n;
+        return v.tag == V_NIL;
     }
 }
 
@@ -33,73 +27,33 @@ bool seq_is(value v) {
 }
 
 bool seq_get(value v, size_t i, value *out) {
-    switch (v.tag) {
-    case V_PAIR:
-        for (; v.tag == V_PAIR; v = v.u.pair->rest)
-            if (i-- == 0) {
-                *out = value_ref(v.u.pair->first);
-                return true;
-            }
-        return false;
-    case V_ARRAY:
-        if (i >= v.u.array->n) return false;
-        *out = value_ref(v.u.array->at[i]);
-        return true;
-    case V_VECTOR:
-        if (i >= v.u.vector->n) return false;
-        *out = value_num(v.u.vector->at[i]);
-        return true;
-    default: return false;
-    }
+    struct seq_walk w = {v, v.tag == V_PAIR ? 0 : i};
+    value item;
+    for (size_t skip = v.tag == V_PAIR ? i : 0; skip; skip--)
+        if (!seq_next(&w, &item)) return false;
+    if (!seq_next(&w, &item)) return false;
+    *out = value_ref(item);
+    return true;
 }
 
 bool seq_items(value v, value **items, size_t *n) {
     if (!seq_length(v, n)) return false;
-    value *at = NEW_ARRAY(value, *n ? *n : 1);
-    *items = at;
-    switch (v.tag) {
-    case V_PAIR:
-        for (; v.tag == V_PAIR; v = v.u.pair->rest) *at++ = value_ref(v.u.pair->first);
-        break;
-    case V_ARRAY:
-        for (size_t i = 0; i < *n; i++) at[i] = value_ref(v.u.array->at[i]);
-        break;
-    case V_VECTOR:
-        for (size_t i = 0; i < *n; i++) at[i] = value_num(v.u.vector->at[i]);
-        break;
-    default: break;
-    }
+    struct seq_walk w = {v, 0};
+    *items = NEW_ARRAY(value, *n ? *n : 1);
+    for (value item, *at = *items; seq_next(&w, &item);) *at++ = value_ref(item);
     return true;
-}
-
-static bool number_of(value v, double *out) {
-    if (v.tag != V_NUM) return false;
-    *out = v.u.num;
-    return true;
-}
-
-static bool copy_numbers(value v, double *to, size_t n) {
-    switch (v.tag) {
-    case V_VECTOR:
-        if (n) memcpy(to, v.u.vector->at, n * sizeof *to);
-        return true;
-    case V_ARRAY:
-        for (size_t i = 0; i < n; i++)
-            if (!number_of(v.u.array->at[i], &to[i])) return false;
-        return true;
-    default:
-        for (; v.tag == V_PAIR; v = v.u.pair->rest)
-            if (!number_of(v.u.pair->first, to++)) return false;
-        return true;
-    }
 }
 
 bool seq_numbers(value v, double **out, size_t *n) {
     if (!seq_length(v, n)) return false;
-    double *at = NEW_ARRAY(double, *n ? *n : 1);
-    if (!copy_numbers(v, at, *n)) {
-        mem_free(at);
-        return false;
+    struct seq_walk w = {v, 0};
+    double *at = NEW_ARRAY(double, *n ? *n : 1), *to = at;
+    for (value item; seq_next(&w, &item);) {
+        if (item.tag != V_NUM) {
+            mem_free(at);
+            return false;
+        }
+        *to++ = item.u.num;
     }
     *out = at;
     return true;
@@ -115,10 +69,9 @@ bool value_has_nan(value v) {
     if (v.tag == V_NUM) return isnan(v.u.num);
     if (v.tag == V_VECTOR) return any_nan(v.u.vector->at, v.u.vector->n);
     if (v.tag == V_MATRIX) return any_nan(v.u.matrix->at, v.u.matrix->rows * v.u.matrix->cols);
-    for (size_t i = 0; v.tag == V_ARRAY && i < v.u.array->n; i++)
-        if (value_has_nan(v.u.array->at[i])) return true;
-    for (; v.tag == V_PAIR; v = v.u.pair->rest)
-        if (value_has_nan(v.u.pair->first)) return true;
+    struct seq_walk w = {v, 0};
+    for (value item; seq_next(&w, &item);)
+        if (value_has_nan(item)) return true;
     return false;
 }
 

@@ -195,6 +195,27 @@ int value_compare(value a, value b);
 bool seq_is(value v);                        /* proper list, array, vector */
 bool seq_length(value v, size_t *n);         /* false: no sequence */
 bool seq_get(value v, size_t i, value *out); /* owned element; false: no such index */
+/* The elements in turn, borrowed: while (seq_next(&w, &item)), from w = {v}. What is no sequence
+ * has none; w.rest is then what a chain of pairs ends in. */
+struct seq_walk {
+    value rest;
+    size_t i;
+};
+static inline bool seq_next(struct seq_walk *w, value *item) {
+    value v = w->rest;
+    if (v.tag == V_PAIR) {
+        *item = v.u.pair->first;
+        w->rest = v.u.pair->rest;
+        return true;
+    }
+    if (v.tag == V_ARRAY && w->i < v.u.array->n) {
+        *item = v.u.array->at[w->i++];
+        return true;
+    }
+    if (v.tag != V_VECTOR || w->i >= v.u.vector->n) return false;
+    *item = value_num(v.u.vector->at[w->i++]);
+    return true;
+}
 /* Elements as an array of owned references; caller frees with values_free. */
 bool seq_items(value v, value **items, size_t *n);
 void values_free(value *items, size_t n);
