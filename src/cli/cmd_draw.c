@@ -5,8 +5,6 @@
 #include "cli/command.h"
 #include "cli/out.h"
 #include "gpmem/plot.h"
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -15,31 +13,42 @@ struct args {
     double width, height;
 };
 
-static void write_stdout(void *user, int stream, const char *text, size_t len) {
-    out_drawn(1, text, len);
+static void keep_picture(void *user, int stream, const char *text, size_t len) {
+    buf_add(user, text, len);
+}
+
+bool draw_scene(const char *name, const char *json, size_t len, struct gpm_plot_options *o,
+                const char *path) {
+    char err[300] = "";
+    struct winsize ws = {0};
+    struct buf b = BUF_INIT;
+    ioctl(STDOUT_FILENO, TIOCGWINSZ, &ws);
+    o->size = sizeof *o;
+    o->columns = ws.ws_col;
+    o->colour = colour_wanted(STDOUT_FILENO);
+    bool good = gpm_plot_json(json, len, o, keep_picture, &b, err, sizeof err) == GPM_OK;
+    if (!good)
+        complain(0, "%s: %s", name, err);
+    else if (path)
+        good = out_file(path, b.data, b.len);
+    else
+        out_drawn(1, b.data, b.len);
+    buf_release(&b);
+    return good;
 }
 
 static int run(const void *opts, int argc, char **argv) {
     const struct args *a = opts;
-    char err[300] = "";
     struct buf text = BUF_INIT;
-    if (read_text(argv[0], &text) != GPM_OK) {
-        buf_release(&text);
-        return EXIT_USAGE;
+    int status = EXIT_USAGE;
+    if (read_text(argv[0], &text) == GPM_OK) {
+        struct gpm_plot_options o = {.format = a->format ? GPM_PLOT_TEXT : GPM_PLOT_SVG,
+                                     .width = a->width,
+                                     .height = a->height};
+        if (draw_scene(argv[0], text.data, text.len, &o, NULL)) status = EXIT_FINE;
     }
-    struct winsize ws = {0};
-    ioctl(STDOUT_FILENO, TIOCGWINSZ, &ws);
-    struct gpm_plot_options o = {.size = sizeof o,
-                                 .format = a->format ? GPM_PLOT_TEXT : GPM_PLOT_SVG,
-                                 .width = a->width,
-                                 .height = a->height,
-                                 .columns = ws.ws_col,
-                                 .colour = colour_wanted(STDOUT_FILENO)};
-    enum gpm_status st =
-        gpm_plot_json(text.data, text.len, &o, write_stdout, NULL, err, sizeof err);
     buf_release(&text);
-    if (st != GPM_OK) return complain(EXIT_USAGE, "%s: %s", argv[0], err);
-    return EXIT_FINE;
+    return status;
 }
 
 static const struct option_row rows[] = {

@@ -49,70 +49,54 @@ static long read_headers(void) {
     return -1;
 }
 
-static char *read_body(long length) {
+/* The next message, JSON null when it is none; NULL: there are no more. */
+static json_t *read_message(void) {
+    long length = read_headers();
     if (length < 0 || length > MESSAGE_MAX) return NULL;
-    char *body = malloc((size_t)length + 1);
-    if (!body) return NULL;
-    if (fread(body, 1, (size_t)length, stdin) != (size_t)length) {
-        free(body);
-        return NULL;
+    char *body = mem_alloc((size_t)length + 1);
+    json_t *message = NULL;
+    if (fread(body, 1, (size_t)length, stdin) == (size_t)length) {
+        message = json_loadb(body, (size_t)length, 0, NULL);
+        if (!message) message = json_null();
     }
-    body[length] = 0;
-    return body;
+    mem_free(body);
+    return message;
 }
 
 /* ---- diagnostics ---- */
 
 static json_t *diagnostic_range(const struct lsp_document *d, json_t *x) {
-    size_t line = (size_t)json_integer_value(json_object_get(x, "line"));
-    size_t column = (size_t)json_integer_value(json_object_get(x, "column"));
-    size_t end_line = (size_t)json_integer_value(json_object_get(x, "end_line"));
-    size_t end_column = (size_t)json_integer_value(json_object_get(x, "end_column"));
-    size_t start = lsp_offset_of_column(d, line, column);
-    size_t end = end_line ? lsp_offset_of_column(d, end_line, end_column) : start;
+    json_int_t line = 0, column = 0, end_line = 0, end_column = 0;
+    json_unpack(x, "{s?I, s?I, s?I, s?I}", "line", &line, "column", &column, "end_line", &end_line,
+                "end_column", &end_column);
+    size_t start = lsp_offset_of_column(d, (size_t)line, (size_t)column);
+    size_t end = end_line ? lsp_offset_of_column(d, (size_t)end_line, (size_t)end_column) : start;
     return lsp_range(d, start, end);
 }
 
-/* Message, notes and help of a diagnostic as one text. */
-static char *diagnostic_text(json_t *x) {
-    const char *message = json_string_value(json_object_get(x, "message"));
-    const char *help = json_string_value(json_object_get(x, "help"));
-    char *text = NULL;
-    size_t len = 0, i;
-    json_t *note;
-    FILE *f = open_memstream(&text, &len);
-    if (!f) return NULL;
-    fputs(message ? message : "error", f);
-    json_array_foreach(json_object_get(x, "notes"), i, note) {
-        fprintf(f, "\nnote: %s", json_string_value(note));
-    }
-    if (help) fprintf(f, "\nhelp: %s", help);
-    fclose(f);
-    return text;
-}
-
 static json_t *make_diagnostic(const struct lsp_document *d, json_t *x) {
-    const char *severity = json_string_value(json_object_get(x, "severity"));
-    const char *code = json_string_value(json_object_get(x, "code"));
-    bool warning = severity && strcmp(severity, "warning") == 0;
-    char *text = diagnostic_text(x);
-    json_t *out = json_pack("{s:o, s:i, s:s, s:s, s:s}", "range", diagnostic_range(d, x),
-                            "severity", warning ? 2 : 1, "code", code ? code : "", "source",
-                            "gpmem", "message", text ? text : "");
-    json_t *related = json_array(), *label;
+    const char *severity = "error", *code = "", *message = "error", *help = NULL;
+    json_t *notes = NULL, *labels = NULL, *related = json_array(), *one;
     size_t i;
-    json_array_foreach(json_object_get(x, "labels"), i, label) {
-        json_t *item =
-            json_pack("{s:{s:s, s:o}, s:O}", "location", "uri", d->uri, "range",
-                      diagnostic_range(d, label), "message", json_object_get(label, "text"));
+    json_unpack(x, "{s?s, s?s, s?s, s?s, s?o, s?o}", "severity", &severity, "code", &code,
+                "message", &message, "help", &help, "notes", &notes, "labels", &labels);
+    struct buf text = BUF_INIT; /* message, notes and help as one text */
+    buf_puts(&text, message);
+    json_array_foreach(notes, i, one) buf_printf(&text, "\nnote: %s", json_string_value(one));
+    if (help) buf_printf(&text, "\nhelp: %s", help);
+    json_array_foreach(labels, i, one) {
+        json_t *item = json_pack("{s:{s:s, s:o}, s:O}", "location", "uri", d->uri, "range",
+                                 diagnostic_range(d, one), "message", json_object_get(one, "text"));
         if (item) json_array_append_new(related, item);
     }
-    json_object_set_new(out, "relatedInformation", related);
-    free(text);
+    json_t *out = json_pack("{s:o, s:i, s:s, s:s, s:s, s:o}", "range", diagnostic_range(d, x),
+                            "severity", strcmp(severity, "warning") == 0 ? 2 : 1, "code", code,
+                            "source", "gpmem", "message", text.data, "relatedInformation", related);
+    buf_release(&text);
     return out;
 }
 
-static void publish(struct server *s, const char *uri, json_t *list) {
+static void publish(const char *uri, json_t *list) {
     send_message(json_pack("{s:s, s:s, s:{s:s, s:o}}", "jsonrpc", "2.0", "method",
                            "textDocument/publishDiagnostics", "params", "uri", uri, "diagnostics",
                            list));
@@ -129,22 +113,21 @@ static void check_document(struct server *s, const struct lsp_document *d) {
         json_decref(x);
         line += n + (line[n] == '\n');
     }
-    publish(s, d->uri, list);
+    publish(d->uri, list);
 }
 
 /* ---- requests about a place ---- */
 
 static const char *uri_of(json_t *params) {
-    const char *uri =
-        json_string_value(json_object_get(json_object_get(params, "textDocument"), "uri"));
-    return uri ? uri : "";
+    const char *uri = "";
+    json_unpack(params, "{s:{s:s}}", "textDocument", "uri", &uri);
+    return uri;
 }
 
 static struct lsp_document *place_of(struct server *s, json_t *params, size_t *offset) {
     struct lsp_document *d = lsp_document_find(s->documents, uri_of(params));
-    json_t *p = json_object_get(params, "position");
-    json_int_t line = json_integer_value(json_object_get(p, "line"));
-    json_int_t character = json_integer_value(json_object_get(p, "character"));
+    json_int_t line = 0, character = 0;
+    json_unpack(params, "{s:{s?I, s?I}}", "position", "line", &line, "character", &character);
     if (d)
         *offset = lsp_offset(d, line > 0 ? (size_t)line : 0, character > 0 ? (size_t)character : 0);
     return d;
@@ -155,49 +138,38 @@ static const char *kind_text(enum gpm_name_kind k) {
     return text[k];
 }
 
-static json_t *hover_text(const struct lsp_document *d, size_t start, size_t end,
-                          const char *text) {
-    return json_pack("{s:{s:s, s:s}, s:o}", "contents", "kind", "markdown", "value", text, "range",
-                     lsp_range(d, start, end));
-}
-
 static json_t *do_hover(struct server *s, json_t *params) {
     size_t at = 0, start, end;
     struct lsp_document *d = place_of(s, params, &at);
     if (!d) return json_null();
     lsp_word(d, at, &start, &end);
-    char *text = NULL, *word = strndup(d->text + start, end - start);
-    json_t *result = NULL;
-    const struct lsp_name *n = lsp_name_at(d, at);
-    const char *help = n || !word || !*word ? NULL : gpm_help(s->session, word);
-    int made = -1;
+    char *word = mem_strndup(d->text + start, end - start);
+    struct buf text = BUF_INIT;
+    const struct gpm_name_place *n = lsp_name_at(d, at);
+    const char *help = n || !*word ? NULL : gpm_help(s->session, word);
     if (n) {
         int len = (int)(n->whole_end - n->whole_start);
-        made = asprintf(&text, "`%s`, %s\n```gpmem\n%.*s\n```", n->name, kind_text(n->kind),
-                        len < 400 ? len : 400, d->text + n->whole_start);
+        buf_printf(&text, "`%s`, %s\n```gpmem\n%.*s\n```", n->name, kind_text(n->kind),
+                   len < 400 ? len : 400, d->text + n->whole_start);
     } else if (help) {
-        made = asprintf(&text, "```\n%s\n```", help);
+        buf_printf(&text, "```\n%s\n```", help);
     }
-    if (made >= 0) {
-        result = hover_text(d, start, end, text);
-        free(text);
-    }
-    free(word);
+    json_t *result = NULL;
+    if (text.len)
+        result = json_pack("{s:{s:s, s:s}, s:o}", "contents", "kind", "markdown", "value",
+                           text.data, "range", lsp_range(d, start, end));
+    buf_release(&text);
+    mem_free(word);
     return result ? result : json_null();
 }
 
 static json_t *do_definition(struct server *s, json_t *params) {
     size_t at = 0;
     struct lsp_document *d = place_of(s, params, &at);
-    const struct lsp_name *n = d ? lsp_name_at(d, at) : NULL;
+    const struct gpm_name_place *n = d ? lsp_name_at(d, at) : NULL;
     if (!n) return json_null();
     return json_pack("{s:s, s:o}", "uri", d->uri, "range", lsp_range(d, n->def_start, n->def_end));
 }
-
-struct completion {
-    json_t *items;
-    struct server *server;
-};
 
 enum { ITEM_FUNCTION = 3, ITEM_VARIABLE = 6 };
 
@@ -206,35 +178,34 @@ static void add_item(json_t *items, const char *label, int kind, const char *det
         items, json_pack("{s:s, s:i, s:s}", "label", label, "kind", kind, "detail", detail));
 }
 
-static void add_known(void *user, const char *name) {
-    add_item(((struct completion *)user)->items, name, ITEM_FUNCTION, "gpmem");
+static void add_known(void *items, const char *name) {
+    add_item(items, name, ITEM_FUNCTION, "gpmem");
 }
 
 static json_t *do_completion(struct server *s, json_t *params) {
     size_t at = 0, start, end;
     struct lsp_document *d = place_of(s, params, &at);
-    struct completion c = {json_array(), s};
+    json_t *items = json_array();
     if (d) {
         lsp_word(d, at, &start, &end);
-        char *prefix = strndup(d->text + start, at - start);
-        for (size_t i = 0; prefix && i < d->n_names; i++) {
-            const struct lsp_name *n = &d->names[i];
+        char *prefix = mem_strndup(d->text + start, at - start);
+        for (size_t i = 0; i < d->names.n; i++) {
+            const struct gpm_name_place *n = &d->names.at[i];
             bool definition = n->start == n->def_start;
-            if (definition && strncmp(n->name, prefix, strlen(prefix)) == 0) {
-                add_item(c.items, n->name, ITEM_VARIABLE, kind_text(n->kind));
-            }
+            if (definition && strncmp(n->name, prefix, strlen(prefix)) == 0)
+                add_item(items, n->name, ITEM_VARIABLE, kind_text(n->kind));
         }
-        if (prefix) gpm_complete(s->session, prefix, add_known, &c);
-        free(prefix);
+        gpm_complete(s->session, prefix, add_known, items);
+        mem_free(prefix);
     }
-    return json_pack("{s:b, s:o}", "isIncomplete", 0, "items", c.items);
+    return json_pack("{s:b, s:o}", "isIncomplete", 0, "items", items);
 }
 
 static json_t *do_symbols(struct server *s, json_t *params) {
     struct lsp_document *d = lsp_document_find(s->documents, uri_of(params));
     json_t *list = json_array();
-    for (size_t i = 0; d && i < d->n_names; i++) {
-        const struct lsp_name *n = &d->names[i];
+    for (size_t i = 0; d && i < d->names.n; i++) {
+        const struct gpm_name_place *n = &d->names.at[i];
         if (n->start != n->def_start || n->kind > GPM_NAME_DEFINE || n->whole_end > d->len)
             continue;
         json_array_append_new(list, json_pack("{s:s, s:i, s:s, s:o, s:o}", "name", n->name, "kind",
@@ -259,27 +230,23 @@ static json_t *do_shutdown(struct server *s, json_t *params) {
 
 /* ---- notifications ---- */
 
-static void set_text(struct server *s, json_t *params, const char *text) {
-    if (!text) return;
-    lsp_document_set(&s->documents, uri_of(params), text);
-    check_document(s, lsp_document_find(s->documents, uri_of(params)));
+static void set_text(struct server *s, json_t *params, json_t *from) {
+    const char *text = json_string_value(json_object_get(from, "text"));
+    if (text) check_document(s, lsp_document_set(&s->documents, uri_of(params), text));
 }
 
-static void did_open(struct server *s, json_t *params) {
-    set_text(s, params,
-             json_string_value(json_object_get(json_object_get(params, "textDocument"), "text")));
-}
-
-static void did_change(struct server *s, json_t *params) {
-    json_t *changes = json_object_get(params, "contentChanges");
-    size_t n = json_array_size(changes);
-    if (n == 0) return;
-    set_text(s, params, json_string_value(json_object_get(json_array_get(changes, n - 1), "text")));
-}
-
-static void did_close(struct server *s, json_t *params) {
-    lsp_document_close(&s->documents, uri_of(params));
-    publish(s, uri_of(params), json_array());
+/* Takes no answer, and is ignored when it is not known. */
+static void notice(struct server *s, const char *method, json_t *params) {
+    if (strcmp(method, "textDocument/didOpen") == 0)
+        set_text(s, params, json_object_get(params, "textDocument"));
+    if (strcmp(method, "textDocument/didChange") == 0) {
+        json_t *changes = json_object_get(params, "contentChanges");
+        set_text(s, params, json_array_get(changes, json_array_size(changes) - 1));
+    }
+    if (strcmp(method, "textDocument/didClose") == 0) {
+        lsp_document_close(&s->documents, uri_of(params));
+        publish(uri_of(params), json_array());
+    }
 }
 
 /* ---- dispatch ---- */
@@ -296,18 +263,12 @@ static bool answer(struct server *s, const char *method, json_t *id, json_t *par
         {"textDocument/completion", do_completion},
         {"textDocument/documentSymbol", do_symbols},
     };
-    for (size_t i = 0; i < sizeof requests / sizeof requests[0]; i++) {
+    for (size_t i = 0; i < COUNT_OF(requests); i++) {
         if (strcmp(requests[i].method, method) != 0) continue;
         reply(id, requests[i].run(s, params));
         return true;
     }
     return false;
-}
-
-static void notice(struct server *s, const char *method, json_t *params) {
-    if (strcmp(method, "textDocument/didOpen") == 0) did_open(s, params);
-    if (strcmp(method, "textDocument/didChange") == 0) did_change(s, params);
-    if (strcmp(method, "textDocument/didClose") == 0) did_close(s, params);
 }
 
 /* False: the client said exit. */
@@ -330,22 +291,14 @@ static bool handle(struct server *s, json_t *message) {
 }
 
 static int serve(struct server *s) {
-    for (;;) {
-        long length = read_headers();
-        char *body = read_body(length);
-        if (!body) return s->stopping ? EXIT_FINE : EXIT_FAILED; /* the client went away */
-        json_t *message = json_loadb(body, (size_t)length, 0, NULL);
-        bool more = true;
-        if (message) {
+    bool more = true;
+    for (json_t *message; more && (message = read_message()); json_decref(message)) {
+        if (json_is_null(message))
+            reply_error(message, PARSE_ERROR, "the message is not JSON");
+        else
             more = handle(s, message);
-        } else {
-            json_t *none = json_null();
-            reply_error(none, PARSE_ERROR, "the message is not JSON");
-        }
-        json_decref(message);
-        free(body);
-        if (!more) return s->stopping ? EXIT_FINE : EXIT_FAILED;
     }
+    return s->stopping ? EXIT_FINE : EXIT_FAILED; /* the client said exit, or just went away */
 }
 
 static int run(const void *opts, int argc, char **argv) {

@@ -6,13 +6,10 @@
 #include "cli/run_folder.h"
 #include "cli/out.h"
 #include "gpmem/plot.h"
-#include <errno.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 enum { KIND_BOTH, KIND_TRACE, KIND_DENSITY, KIND_RANKS, KIND_ACF };
 struct args {
@@ -47,29 +44,9 @@ static json_t *line(json_t *x, json_t *y, size_t chain) {
                      colours[chain % 6], "width", 0.9, "opacity", 0.8);
 }
 
-/* A terminal shows some 150 points before lines become a block: there every k-th draw is drawn. */
-static json_t *trace_panel(const gpm_draws *d, size_t column, bool text) {
-    size_t rows = gpm_draws_rows(d), step = text ? rows / 150 + 1 : 1;
-    char label[64] = "iteration";
-    if (step > 1) snprintf(label, sizeof label, "iteration, every %zuth draw", step);
-    json_t *items = json_array();
-    for (size_t c = 0; c < gpm_draws_chains(d); c++)
-        json_array_append_new(
-            items, line(row_numbers(1, rows, step), column_numbers(d, c, column, step), c));
-    return json_pack("{s:s, s:{s:s}, s:o}", "title", gpm_draws_name(d, column), "x", "label", label,
-                     "items", items);
-}
-
-static json_t *density_panel(const gpm_draws *d, size_t column) {
-    json_t *items = json_array();
-    for (size_t c = 0; c < gpm_draws_chains(d); c++) {
-        json_array_append_new(items,
-                              json_pack("{s:s, s:o, s:s, s:f}", "type", "histogram", "x",
-                                        column_numbers(d, c, column, 1), "colour", colours[c % 6],
-                                        "opacity", gpm_draws_chains(d) > 1 ? 0.35 : 0.65));
-    }
-    return json_pack("{s:{s:s}, s:{s:s}, s:o}", "x", "label", gpm_draws_name(d, column), "y",
-                     "label", "density", "items", items);
+static json_t *histogram(json_t *x, int bins, size_t chain, double opacity) {
+    return json_pack("{s:s, s:o, s:i, s:s, s:f}", "type", "histogram", "x", x, "bins", bins,
+                     "colour", colours[chain % 6], "opacity", opacity);
 }
 
 /* Correlation of a chain's draws with those k earlier. */
@@ -85,19 +62,12 @@ static double autocorrelation(const gpm_draws *d, size_t chain, size_t column, s
     return with / own;
 }
 
-static json_t *acf_panel(const gpm_draws *d, size_t column) {
+static json_t *autocorrelations(const gpm_draws *d, size_t chain, size_t column) {
     size_t n = gpm_draws_rows(d), lags = n < 41 ? n : 41;
-    json_t *items = json_array();
-    for (size_t c = 0; c < gpm_draws_chains(d); c++) {
-        json_t *y = json_array();
-        for (size_t k = 0; k < lags; k++)
-            json_array_append_new(y, number(autocorrelation(d, c, column, k)));
-        json_array_append_new(items, line(row_numbers(0, lags, 1), y, c));
-    }
-    json_array_append_new(items,
-                          json_pack("{s:s, s:i, s:s}", "type", "rule", "y", 0, "colour", "grey"));
-    return json_pack("{s:s, s:{s:s}, s:{s:s}, s:o}", "title", gpm_draws_name(d, column), "x",
-                     "label", "lag", "y", "label", "autocorrelation", "items", items);
+    json_t *y = json_array();
+    for (size_t k = 0; k < lags; k++)
+        json_array_append_new(y, number(autocorrelation(d, chain, column, k)));
+    return line(row_numbers(0, lags, 1), y, chain);
 }
 
 struct ranked {
@@ -112,34 +82,53 @@ static int by_value(const void *a, const void *b) {
 
 /* Ranks of each chain's draws among those of all chains: flat when the chains agree (Vehtari et al.
  * 2021). */
-static json_t *rank_panel(const gpm_draws *d, size_t column) {
+static void add_ranks(json_t *items, const gpm_draws *d, size_t column) {
     size_t rows = gpm_draws_rows(d), chains = gpm_draws_chains(d), n = rows * chains;
-    struct ranked *all = calloc(n + 1, sizeof *all);
-    json_t *items = json_array();
-    for (size_t i = 0; all && i < n; i++)
+    struct ranked *all = NEW_ARRAY(struct ranked, n + 1);
+    for (size_t i = 0; i < n; i++)
         all[i] = (struct ranked){gpm_draws_at(d, i / rows, i % rows, column), i / rows};
-    if (all) qsort(all, n, sizeof *all, by_value);
-    for (size_t c = 0; all && c < chains; c++) {
+    qsort(all, n, sizeof *all, by_value);
+    for (size_t c = 0; c < chains; c++) {
         json_t *ranks = json_array();
         for (size_t i = 0; i < n; i++)
             if (all[i].chain == c) json_array_append_new(ranks, json_integer((json_int_t)i));
-        json_array_append_new(items, json_pack("{s:s, s:o, s:i, s:s, s:f}", "type", "histogram",
-                                               "x", ranks, "bins", 20, "colour", colours[c % 6],
-                                               "opacity", 0.35));
+        json_array_append_new(items, histogram(ranks, 20, c, 0.35));
     }
-    free(all);
-    return json_pack("{s:s, s:{s:s}, s:{s:s}, s:o}", "title", gpm_draws_name(d, column), "x",
-                     "label", "rank among all chains", "y", "label", "density", "items", items);
+    mem_free(all);
 }
 
-static void add_panels(json_t *panels, const gpm_draws *d, size_t k, const struct args *a) {
-    int kind = a->kind;
-    if (kind == KIND_BOTH || kind == KIND_TRACE)
-        json_array_append_new(panels, trace_panel(d, k, !a->svg));
-    if (kind == KIND_BOTH || kind == KIND_DENSITY)
-        json_array_append_new(panels, density_panel(d, k));
-    if (kind == KIND_RANKS) json_array_append_new(panels, rank_panel(d, k));
-    if (kind == KIND_ACF) json_array_append_new(panels, acf_panel(d, k));
+static json_t *panel(const gpm_draws *d, size_t column, int kind, bool text) {
+    /* of the axes; NULL: the name of the quantity, else the title */
+    static const char *const labels[][2] = {
+        [KIND_TRACE] = {"iteration", NULL},
+        [KIND_DENSITY] = {NULL, "density"},
+        [KIND_RANKS] = {"rank among all chains", "density"},
+        [KIND_ACF] = {"lag", "autocorrelation"},
+    };
+    const char *name = gpm_draws_name(d, column), *x = labels[kind][0];
+    size_t rows = gpm_draws_rows(d), chains = gpm_draws_chains(d);
+    /* a terminal shows some 150 points before lines become a block: there every k-th is drawn */
+    size_t step = text ? rows / 150 + 1 : 1;
+    char every[64];
+    snprintf(every, sizeof every, "iteration, every %zuth draw", step);
+    if (kind == KIND_TRACE && step > 1) x = every;
+    json_t *items = json_array(), *item = NULL;
+    if (kind == KIND_RANKS) add_ranks(items, d, column);
+    for (size_t c = 0; c < chains && kind != KIND_RANKS; c++) {
+        if (kind == KIND_TRACE)
+            item = line(row_numbers(1, rows, step), column_numbers(d, c, column, step), c);
+        else if (kind == KIND_DENSITY)
+            item = histogram(column_numbers(d, c, column, 1), 0, c, chains > 1 ? 0.35 : 0.65);
+        else
+            item = autocorrelations(d, c, column);
+        json_array_append_new(items, item);
+    }
+    if (kind == KIND_ACF) {
+        item = json_pack("{s:s, s:i, s:s}", "type", "rule", "y", 0, "colour", "grey");
+        json_array_append_new(items, item);
+    }
+    return json_pack("{s:s*, s:{s:s}, s:{s:s*}, s:o}", "title", x ? name : NULL, "x", "label",
+                     x ? x : name, "y", "label", labels[kind][1], "items", items);
 }
 
 static bool wanted(const struct text_list *l, const char *name) {
@@ -149,45 +138,20 @@ static bool wanted(const struct text_list *l, const char *name) {
     return l->n == 0;
 }
 
+/* NULL: there is nothing to draw. */
 static char *make_scene(const gpm_draws *d, const struct args *a) {
     json_t *panels = json_array();
     for (size_t k = 0; k < gpm_draws_columns(d); k++) {
         if (!wanted(&a->columns, gpm_draws_name(d, k))) continue;
-        add_panels(panels, d, k, a);
+        bool both = a->kind == KIND_BOTH;
+        json_array_append_new(panels, panel(d, k, both ? KIND_TRACE : a->kind, !a->svg));
+        if (both) json_array_append_new(panels, panel(d, k, KIND_DENSITY, !a->svg));
     }
-    json_t *scene = json_array_size(panels) == 0
-                        ? NULL
-                        : json_pack("{s:i, s:O}", "columns", 2, "panels", panels);
-    char *text = scene ? json_dumps(scene, JSON_COMPACT) : NULL;
+    bool any = json_array_size(panels) > 0;
+    json_t *scene = json_pack("{s:i, s:o}", "columns", 2, "panels", panels);
+    char *text = any ? json_dumps(scene, JSON_COMPACT) : NULL;
     json_decref(scene);
-    json_decref(panels);
     return text;
-}
-
-static void keep_picture(void *user, int stream, const char *text, size_t len) {
-    buf_add(user, text, len);
-}
-
-static int draw(const char *scene, const struct args *a) {
-    char err[200] = "";
-    struct winsize ws = {0};
-    ioctl(STDOUT_FILENO, TIOCGWINSZ, &ws);
-    struct gpm_plot_options o = {.size = sizeof o,
-                                 .format = a->svg ? GPM_PLOT_SVG : GPM_PLOT_TEXT,
-                                 .columns = ws.ws_col,
-                                 .rows = 12,
-                                 .colour = colour_wanted(STDOUT_FILENO)};
-    struct buf b = BUF_INIT;
-    enum gpm_status st = gpm_plot_json(scene, strlen(scene), &o, keep_picture, &b, err, sizeof err);
-    int status = EXIT_FINE;
-    if (st != GPM_OK)
-        status = complain(EXIT_FAILED, "%s", err);
-    else if (!a->svg)
-        out_drawn(1, b.data, b.len);
-    else if (!out_file(a->svg, b.data, b.len))
-        status = EXIT_FAILED;
-    buf_release(&b);
-    return status;
 }
 
 static int run(const void *opts, int argc, char **argv) {
@@ -201,7 +165,8 @@ static int run(const void *opts, int argc, char **argv) {
     if (!scene)
         return complain(EXIT_USAGE, "the run has no such column; `gpmem summary %s` lists them",
                         argv[0]);
-    status = draw(scene, a);
+    struct gpm_plot_options o = {.format = a->svg ? GPM_PLOT_SVG : GPM_PLOT_TEXT, .rows = 12};
+    if (!draw_scene(argv[0], scene, strlen(scene), &o, a->svg)) status = EXIT_FAILED;
     free(scene);
     return status;
 }

@@ -140,6 +140,11 @@ struct session_args {
 };
 /* Fills the options of a session whose output goes to stdout and stderr. */
 void session_args_apply(const struct session_args *a, struct gpm_options *o);
+/* Draws a scene in JSON (gpmem/plot.h) into a file or, when `path` is NULL, on standard output,
+ * whose width and colours are filled in; false: said why. */
+struct gpm_plot_options;
+bool draw_scene(const char *name, const char *json, size_t len, struct gpm_plot_options *o,
+                const char *path);
 /* Colours: only when the stream is a terminal, never under NO_COLOR or TERM=dumb. */
 bool colour_wanted(int fd);
 

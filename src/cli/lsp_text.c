@@ -3,66 +3,53 @@
  * See lsp_text.h.
  */
 #include "cli/lsp_text.h"
-#include <ctype.h>
+#include "base/ascii.h"
+#include "base/utf8.h"
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct lsp_document *lsp_document_find(struct lsp_document *list, const char *uri) {
-    for (; list; list = list->next) {
-        if (strcmp(list->uri, uri) == 0) return list;
-    }
-    return NULL;
+    while (list && strcmp(list->uri, uri) != 0) list = list->next;
+    return list;
 }
 
 static void drop_names(struct lsp_document *d) {
-    for (size_t i = 0; i < d->n_names; i++) free(d->names[i].name);
-    d->n_names = 0;
+    for (size_t i = 0; i < d->names.n; i++) mem_free((char *)d->names.at[i].name);
+    vec_release(&d->names);
 }
 
 static void keep_name(void *user, const struct gpm_name_place *p) {
     struct lsp_document *d = user;
-    if (d->n_names == d->cap_names) {
-        size_t cap = d->cap_names ? d->cap_names * 2 : 64;
-        struct lsp_name *more = realloc(d->names, cap * sizeof *more);
-        if (!more) return;
-        d->names = more;
-        d->cap_names = cap;
-    }
-    struct lsp_name n = {strdup(p->name), p->kind,    p->start,       p->end,
-                         p->def_start,    p->def_end, p->whole_start, p->whole_end};
-    if (n.name) d->names[d->n_names++] = n;
+    vec_push(&d->names, *p);
+    vec_last(&d->names).name = mem_strdup(p->name);
 }
 
 /* Keeps the names of the last good version when the new text does not parse: while one types, most
  * texts do not. */
 static void refresh_names(struct lsp_document *d) {
-    struct lsp_document fresh = {0};
-    if (gpm_outline(d->text, d->len, keep_name, &fresh) != GPM_OK) {
-        drop_names(&fresh);
-        free(fresh.names);
-        return;
-    }
-    drop_names(d);
-    free(d->names);
-    d->names = fresh.names;
-    d->n_names = fresh.n_names;
-    d->cap_names = fresh.cap_names;
+    struct lsp_document fresh = {0}, old = *d;
+    if (gpm_outline(d->text, d->len, keep_name, &fresh) == GPM_OK)
+        d->names = fresh.names;
+    else
+        old = fresh;
+    drop_names(&old);
 }
 
-void lsp_document_set(struct lsp_document **list, const char *uri, const char *text) {
+struct lsp_document *lsp_document_set(struct lsp_document **list, const char *uri,
+                                      const char *text) {
     struct lsp_document *d = lsp_document_find(*list, uri);
     if (!d) {
-        d = calloc(1, sizeof *d);
-        if (!d) return;
-        d->uri = strdup(uri);
+        d = NEW(struct lsp_document);
+        d->uri = mem_strdup(uri);
         d->next = *list;
         *list = d;
     }
-    free(d->text);
-    d->text = strdup(text);
-    d->len = d->text ? strlen(d->text) : 0;
+    mem_free(d->text);
+    d->text = mem_strdup(text);
+    d->len = strlen(text);
     refresh_names(d);
+    return d;
 }
 
 void lsp_document_close(struct lsp_document **list, const char *uri) {
@@ -71,19 +58,17 @@ void lsp_document_close(struct lsp_document **list, const char *uri) {
         if (strcmp(d->uri, uri) != 0) continue;
         *at = d->next;
         drop_names(d);
-        free(d->names);
-        free(d->uri);
-        free(d->text);
-        free(d);
+        mem_free(d->uri);
+        mem_free(d->text);
+        mem_free(d);
         return;
     }
 }
 
 /* Bytes of the UTF-8 sequence at `offset`; 1 for a stray byte. */
 static size_t sequence(const struct lsp_document *d, size_t offset) {
-    unsigned char c = (unsigned char)d->text[offset];
-    size_t n = c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : c >= 0xc0 ? 2 : 1;
-    return offset + n <= d->len ? n : 1;
+    uint32_t code, n = utf8_decode(d->text + offset, d->len - offset, &code);
+    return n ? n : 1;
 }
 
 static size_t line_start(const struct lsp_document *d, size_t line) {
@@ -112,7 +97,7 @@ size_t lsp_offset_of_column(const struct lsp_document *d, size_t line, size_t co
     return at;
 }
 
-json_t *lsp_position(const struct lsp_document *d, size_t offset) {
+static json_t *position(const struct lsp_document *d, size_t offset) {
     json_int_t line = 0, character = 0;
     if (offset > d->len) offset = d->len;
     size_t start = offset;
@@ -127,30 +112,26 @@ json_t *lsp_position(const struct lsp_document *d, size_t offset) {
 }
 
 json_t *lsp_range(const struct lsp_document *d, size_t start, size_t end) {
-    return json_pack("{s:o, s:o}", "start", lsp_position(d, start), "end", lsp_position(d, end));
-}
-
-static bool word_byte(char c) {
-    return isalnum((unsigned char)c) || c == '_';
+    return json_pack("{s:o, s:o}", "start", position(d, start), "end", position(d, end));
 }
 
 void lsp_word(const struct lsp_document *d, size_t offset, size_t *start, size_t *end) {
     *start = *end = offset < d->len ? offset : d->len;
-    while (*start > 0 && word_byte(d->text[*start - 1])) --*start;
-    while (*end < d->len && word_byte(d->text[*end])) ++*end;
+    while (*start > 0 && ascii_name(d->text[*start - 1])) --*start;
+    while (*end < d->len && ascii_name(d->text[*end])) ++*end;
 }
 
 /* The names may be those of an older text: the bytes must still spell the name. */
-static bool still_there(const struct lsp_document *d, const struct lsp_name *n) {
+static bool still_there(const struct lsp_document *d, const struct gpm_name_place *n) {
     size_t len = strlen(n->name);
     return n->end <= d->len && n->def_end <= d->len && n->whole_end <= d->len &&
            memcmp(d->text + n->start, n->name, len) == 0 &&
            memcmp(d->text + n->def_start, n->name, len) == 0;
 }
 
-const struct lsp_name *lsp_name_at(const struct lsp_document *d, size_t offset) {
-    for (size_t i = 0; i < d->n_names; i++) {
-        const struct lsp_name *n = &d->names[i];
+const struct gpm_name_place *lsp_name_at(const struct lsp_document *d, size_t offset) {
+    for (size_t i = 0; i < d->names.n; i++) {
+        const struct gpm_name_place *n = &d->names.at[i];
         if (n->start <= offset && offset <= n->end && still_there(d, n)) return n;
     }
     return NULL;
