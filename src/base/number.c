@@ -51,21 +51,6 @@ int number_snprintf(char *text, size_t size, const char *fmt, ...) {
     return n;
 }
 
-int number_vfprintf(FILE *f, const char *fmt, va_list ap) {
-    locale_t before = number_locale_enter();
-    int n = vfprintf(f, fmt, ap);
-    number_locale_leave(before);
-    return n;
-}
-
-int number_fprintf(FILE *f, const char *fmt, ...) {
-    va_list ap;
-    va_start(ap, fmt);
-    int n = number_vfprintf(f, fmt, ap);
-    va_end(ap);
-    return n;
-}
-
 void number_shortest(char text[NUMBER_TEXT], double x) {
     if (!isfinite(x)) {
         strcpy(text, isnan(x) ? "nan" : x < 0 ? "-inf" : "inf");

@@ -26,8 +26,6 @@ void number_shortest(char text[NUMBER_TEXT], double x);
 int number_vsnprintf(char *text, size_t size, const char *fmt, va_list ap);
 int number_snprintf(char *text, size_t size, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-int number_vfprintf(FILE *f, const char *fmt, va_list ap);
-int number_fprintf(FILE *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* Around calls into other libraries that read or write numbers: this thread is in the locale "C"
  * from enter to leave. No callback of the host may run in between. */

@@ -19,9 +19,8 @@
 enum { DRAWN = 3 };
 struct chain {
     int status;
-    FILE *out; /* memory stream of stdout and stderr records, in order */
-    char *text;
-    size_t len;
+    bool done;
+    struct buf out; /* records of stdout and stderr, in order */
 };
 struct record {
     int stream;
@@ -31,24 +30,24 @@ struct record {
 static void keep_output(void *user, int stream, const char *text, size_t len) {
     struct chain *c = user;
     struct record r = {stream, len};
-    fwrite(&r, sizeof r, 1, c->out);
-    fwrite(text, 1, len, c->out);
+    buf_add(&c->out, &r, sizeof r);
+    buf_add(&c->out, text, len);
 }
 
 static void replay(struct chain *c) {
     progress_hide();
-    for (size_t at = 0; at + sizeof(struct record) <= c->len;) {
-        struct record r;
-        memcpy(&r, c->text + at, sizeof r);
+    struct record r;
+    for (size_t at = 0; at < c->out.len; at += r.len) {
+        memcpy(&r, c->out.data + at, sizeof r);
         at += sizeof r;
         if (r.stream == 1)
-            out_data(c->text + at, r.len);
+            out_data(c->out.data + at, r.len);
         else if (r.stream == DRAWN)
-            out_drawn(2, c->text + at, r.len);
+            out_drawn(2, c->out.data + at, r.len);
         else
-            err_text(c->text + at, r.len);
-        at += r.len;
+            err_text(c->out.data + at, r.len);
     }
+    buf_release(&c->out);
     out_flush();
 }
 
@@ -62,7 +61,6 @@ struct job {
     atomic_uint next;
     pthread_mutex_t lock; /* of what follows */
     unsigned printed;     /* chains whose output is out */
-    bool *done;
 };
 
 static void run_chain(struct job *j, unsigned i) {
@@ -70,10 +68,11 @@ static void run_chain(struct job *j, unsigned i) {
     struct gpm_options o;
     session_args_apply(j->plan->session, &o);
     o.chain = (uint32_t)(j->plan->first + i);
-    if (j->plan->chains > 1) {
+    bool keep = j->plan->chains > 1;
+    buf_init(&c->out);
+    if (keep) {
         o.write = keep_output;
         o.user = c;
-        c->out = open_memstream(&c->text, &c->len);
     }
     progress_attach(j->board, i, &o);
     if (j->plan->folder) run_folder_attach(j->plan->folder, i, &o);
@@ -84,7 +83,7 @@ static void run_chain(struct job *j, unsigned i) {
         j->text ? gpm_run_text(s, j->name, j->text, j->len) : gpm_run_file(s, j->plan->path);
     interrupt_end(s);
     c->status = st;
-    if (!c->out) {
+    if (!keep) {
         print_error(s, st, o.quiet > 0);
     } else if (st != GPM_OK || !o.quiet) {
         const char *error = gpm_last_error(s);
@@ -92,7 +91,6 @@ static void run_chain(struct job *j, unsigned i) {
     }
     if (j->plan->folder) run_folder_note(j->plan->folder, i, s);
     gpm_session_free(s);
-    if (c->out) fclose(c->out);
 }
 
 static void *work(void *user) {
@@ -100,11 +98,9 @@ static void *work(void *user) {
     for (unsigned i; (i = atomic_fetch_add(&j->next, 1)) < j->plan->chains;) {
         run_chain(j, i);
         pthread_mutex_lock(&j->lock);
-        j->done[i] = true;
-        for (; j->printed < j->plan->chains && j->done[j->printed]; j->printed++) {
+        j->chains[i].done = true;
+        for (; j->printed < j->plan->chains && j->chains[j->printed].done; j->printed++)
             replay(&j->chains[j->printed]);
-            free(j->chains[j->printed].text);
-        }
         pthread_mutex_unlock(&j->lock);
     }
     return NULL;
@@ -162,16 +158,13 @@ int chains_run(const struct chains_plan *plan) {
         return read;
     }
     pthread_mutex_init(&j.lock, NULL);
-    j.chains = calloc(plan->chains, sizeof *j.chains);
-    j.done = calloc(plan->chains, sizeof *j.done);
-    if (!j.chains || !j.done) return complain(EXIT_FAILED, "out of memory");
+    j.chains = mem_zalloc(plan->chains * sizeof *j.chains);
     j.board = progress_board_new(plan->chains);
     run_chains(&j);
     progress_board_free(j.board);
     int status = overall_status(&j);
     pthread_mutex_destroy(&j.lock);
-    free(j.chains);
-    free(j.done);
-    free(j.text);
+    mem_free(j.chains);
+    mem_free(j.text);
     return status;
 }

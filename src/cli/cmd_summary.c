@@ -14,32 +14,35 @@ struct args {
     int format;
 };
 
-static void say_state(const struct run_facts *f) {
-    if (strcmp(f->state, "finished") != 0 && !voice_quiet()) {
-        complain(0, "the run has not finished (state: %s); these are its draws so far", f->state);
-    }
+/* The draws of a run, said to be unfinished when they are. */
+static int read_run(const char *dir, gpm_draws **d) {
+    struct run_facts facts;
+    int status = run_folder_read(dir, &facts, d);
+    if (status == EXIT_FINE && strcmp(facts.state, "finished") != 0 && !voice_quiet())
+        complain(0, "the run has not finished (state: %s); these are its draws so far",
+                 facts.state);
+    return status;
 }
 
 /* What diagnostics.json keeps of the operators; returns whether something is wrong with it. */
 static bool say_moves(const char *dir, bool all) {
     json_t *moves = run_folder_moves(dir);
-    char *accepted = run_moves_text(moves), *wrong = run_moves_complaints(moves);
-    bool bad = *wrong;
-    if (all) out_text(accepted);
-    out_text(wrong);
-    free(accepted);
-    free(wrong);
+    struct buf accepted = BUF_INIT, wrong = BUF_INIT;
+    run_moves_text(moves, &accepted, &wrong);
+    bool bad = wrong.len > 0;
+    if (all) out_text(accepted.data);
+    out_text(wrong.data);
+    buf_release(&accepted);
+    buf_release(&wrong);
     json_decref(moves);
     return bad;
 }
 
 static int run_summary(const void *opts, int argc, char **argv) {
     const struct args *a = opts;
-    struct run_facts facts;
     gpm_draws *d;
-    int status = run_folder_read(argv[0], &facts, &d);
+    int status = read_run(argv[0], &d);
     if (status != EXIT_FINE) return status;
-    say_state(&facts);
     out_text(gpm_draws_summary(d, a->format ? GPM_FORMAT_JSON : GPM_FORMAT_TEXT));
     gpm_draws_free(d);
     if (!a->format) say_moves(argv[0], true);
@@ -47,20 +50,16 @@ static int run_summary(const void *opts, int argc, char **argv) {
 }
 
 static int run_diagnose(const void *opts, int argc, char **argv) {
-    struct run_facts facts;
     gpm_draws *d;
-    int status = run_folder_read(argv[0], &facts, &d);
+    int status = read_run(argv[0], &d);
     if (status != EXIT_FINE) return status;
-    say_state(&facts);
     const char *text = gpm_draws_complaints(d);
     out_text(text);
-    bool bad = say_moves(argv[0], false) || *text;
-    if (bad) {
+    if (say_moves(argv[0], false) || *text)
         status = EXIT_FAILED;
-    } else {
+    else
         out_printf("%zu chains of %zu draws, %zu quantities: nothing to complain about\n",
                    gpm_draws_chains(d), gpm_draws_rows(d), gpm_draws_columns(d));
-    }
     gpm_draws_free(d);
     return status;
 }

@@ -295,12 +295,14 @@ static bool write_diagnostics(const struct run_folder *f) {
     }
     if (run_folder_read(f->dir, &facts, &d) != EXIT_FINE) return false;
     json_t *quantities = json_loads(gpm_draws_summary(d, GPM_FORMAT_JSON), 0, NULL);
-    char *diverged = run_moves_complaints(all_moves);
+    struct buf accepted = BUF_INIT, wrong = BUF_INIT;
+    run_moves_text(all_moves, &accepted, &wrong);
     json_t *all =
         json_pack("{s:o, s:I, s:s+, s:o}", "quantities", quantities ? quantities : json_null(),
                   "draws", (json_int_t)gpm_draws_rows(d), "complaints", gpm_draws_complaints(d),
-                  diverged, "transitions", all_moves);
-    mem_free(diverged);
+                  wrong.data, "transitions", all_moves);
+    buf_release(&accepted);
+    buf_release(&wrong);
     gpm_draws_free(d);
     return put_json(path_in(f->dir, "diagnostics.json"), all);
 }
