@@ -13,12 +13,26 @@
 #include <stdio.h>
 #include <string.h>
 
+/* A test quantity that has a name: a function of the data, or their p-quantile. */
+static const struct known_quantity {
+    const char *name;
+    double (*fn)(const double *y, size_t n); /* NULL: the quantile */
+    double p;
+    bool usual; /* taken when the program names none */
+} known[] = {
+    {"mean", draws_mean, 0, true}, {"sd", draws_sd, 0, true},    {"min", NULL, 0, true},
+    {"max", NULL, 1, true},        {"median", NULL, 0.5, false},
+};
+
+typedef VEC(double) numbers;
+typedef VEC(struct record *) records;
+
 struct quantity {
     char *name;
-    double (*fn)(const double *y, size_t n); /* NULL: proc */
+    const struct known_quantity *known; /* NULL: proc */
     value proc;
     double observed;
-    VEC(double) replicated;
+    numbers replicated;
 };
 struct check {
     struct infer_state *x;
@@ -26,48 +40,17 @@ struct check {
     VEC(struct quantity) q;
     size_t n_data;
 };
-struct numbers {
-    VEC(double) at;
-};
 
 /* ---- test quantities ---- */
 
-static double smallest(const double *y, size_t n) {
-    double m = INFINITY;
-    for (size_t i = 0; i < n; i++) m = fmin(m, y[i]);
-    return m;
-}
-
-static double largest(const double *y, size_t n) {
-    double m = -INFINITY;
-    for (size_t i = 0; i < n; i++) m = fmax(m, y[i]);
-    return m;
-}
-
-static double median(const double *y, size_t n) {
-    return draws_quantile(y, n, 0.5);
-}
-
-static const struct known_quantity {
-    const char *name;
-    double (*fn)(const double *y, size_t n);
-    bool usual; /* taken when the program names none */
-} known[] = {
-    {"mean", draws_mean, true}, {"sd", draws_sd, true},    {"min", smallest, true},
-    {"max", largest, true},     {"median", median, false},
-};
-
-static void add_known(struct check *c, const struct known_quantity *k) {
-    struct quantity q = {.name = mem_strdup(k->name), .fn = k->fn, .proc = NIL};
-    vec_push(&c->q, q);
-}
-
-static void add_procedure(struct check *c, const char *name, value proc) {
+/* name may be NULL: that of the procedure, or T and a number. */
+static void add(struct check *c, const char *name, const struct known_quantity *k, value proc) {
     const struct closure *f = closure_of(proc);
     char numbered[32];
     snprintf(numbered, sizeof numbered, "T%zu", c->q.n + 1);
     if (!name && f && f->lambda->u.lambda.self) name = f->lambda->u.lambda.self->text;
-    struct quantity q = {.name = mem_strdup(name ? name : numbered), .proc = value_ref(proc)};
+    struct quantity q = {
+        .name = mem_strdup(name ? name : numbered), .known = k, .proc = value_ref(proc)};
     vec_push(&c->q, q);
 }
 
@@ -87,21 +70,18 @@ static enum gpm_status unknown_quantity(struct check *c, value v) {
 static enum gpm_status add_quantity(struct check *c, value v) {
     const char *name = infer_text(v);
     value first = NIL, second = NIL;
-    size_t n = 0;
+    size_t n = 0, k = 0;
     enum gpm_status st = GPM_OK;
-    for (size_t i = 0; name && i < COUNT_OF(known); i++) {
-        if (strcmp(name, known[i].name) != 0) continue;
-        add_known(c, &known[i]);
-        return GPM_OK;
-    }
+    while (name && k < COUNT_OF(known) && strcmp(name, known[k].name) != 0) k++;
     bool pair = seq_length(v, &n) && n == 2 && seq_get(v, 0, &first) && seq_get(v, 1, &second);
-    if (v.tag == V_PROC) {
-        add_procedure(c, NULL, v);
-    } else if (pair && infer_text(first) && second.tag == V_PROC) {
-        add_procedure(c, infer_text(first), second);
-    } else {
+    if (name && k < COUNT_OF(known))
+        add(c, name, &known[k], NIL);
+    else if (v.tag == V_PROC)
+        add(c, NULL, NULL, v);
+    else if (pair && infer_text(first) && second.tag == V_PROC)
+        add(c, infer_text(first), NULL, second);
+    else
         st = unknown_quantity(c, v);
-    }
     value_unref(first);
     value_unref(second);
     return st;
@@ -112,7 +92,7 @@ static enum gpm_status read_quantities(struct check *c, value v) {
     size_t n;
     if (is_absent(v)) {
         for (size_t i = 0; i < COUNT_OF(known); i++)
-            if (known[i].usual) add_known(c, &known[i]);
+            if (known[i].usual) add(c, known[i].name, &known[i], NIL);
         return GPM_OK;
     }
     if (infer_text(v) || v.tag == V_PROC || !seq_items(v, &items, &n)) return add_quantity(c, v);
@@ -123,23 +103,22 @@ static enum gpm_status read_quantities(struct check *c, value v) {
     return st;
 }
 
-static enum gpm_status evaluate(struct check *c, const struct quantity *q, const double *y,
-                                size_t n, double *out) {
-    if (q->fn) {
-        *out = q->fn(y, n);
+static enum gpm_status evaluate(struct check *c, const struct quantity *q, const numbers *y,
+                                double *out) {
+    const struct known_quantity *k = q->known;
+    if (k) {
+        *out = k->fn ? k->fn(y->at, y->n) : draws_quantile(y->at, y->n, k->p);
         return GPM_OK;
     }
-    value data = value_array_new(n), v;
-    for (size_t i = 0; i < n; i++) data.u.array->at[i] = value_num(y[i]);
+    value data = value_array_new(y->n), v;
+    for (size_t i = 0; i < y->n; i++) data.u.array->at[i] = value_num(y->at[i]);
     enum gpm_status st = plain_apply(c->x->core, q->proc, &data, 1, c->x->at, &v);
     value_unref(data);
     if (st != GPM_OK) return st;
-    if (v.tag == V_NUM || v.tag == V_BOOL) {
-        *out = v.tag == V_BOOL ? (double)v.u.boolean : v.u.num;
-    } else {
+    *out = v.tag == V_BOOL ? (double)v.u.boolean : v.u.num;
+    if (v.tag != V_NUM && v.tag != V_BOOL)
         st = infer_error(c->x, DIAG_TYPE, "the test quantity %s must give a number, not a %s",
                          q->name, value_type_name(v));
-    }
     value_unref(v);
     return st;
 }
@@ -147,30 +126,23 @@ static enum gpm_status evaluate(struct check *c, const struct quantity *q, const
 /* ---- data ---- */
 
 /* Appends the numbers of v, sequences and matrices one element after the other. */
-static bool add_numbers(struct numbers *y, value v) {
+static bool add_numbers(numbers *y, value v) {
     value *items;
     size_t n;
     bool good = true;
     if (v.tag == V_NUM || v.tag == V_ATOM || v.tag == V_BOOL) {
-        vec_push(&y->at, v.tag == V_BOOL ? (double)v.u.boolean : v.u.num);
+        vec_push(y, v.tag == V_BOOL ? (double)v.u.boolean : v.u.num);
         return true;
     }
     if (v.tag == V_MATRIX) {
         size_t all = v.u.matrix->rows * v.u.matrix->cols;
-        for (size_t i = 0; i < all; i++) vec_push(&y->at, v.u.matrix->at[i]);
+        for (size_t i = 0; i < all; i++) vec_push(y, v.u.matrix->at[i]);
         return true;
     }
     if (!seq_items(v, &items, &n)) return false;
     for (size_t i = 0; i < n && good; i++) good = add_numbers(y, items[i]);
     values_free(items, n);
     return good;
-}
-
-static enum gpm_status not_numbers(struct check *c, value v) {
-    return infer_error(c->x, DIAG_TYPE,
-                       "posterior_predictive_check compares numbers; a %s is observed here, leave "
-                       "it out with labels=",
-                       value_type_name(v));
 }
 
 /* Does the label match: the whole name, or its beginning when the pattern ends with a star? */
@@ -180,21 +152,19 @@ static bool matches(const char *pattern, const char *label) {
     return strcmp(pattern, label) == 0;
 }
 
-struct records {
-    VEC(struct record *) at;
-};
-
-static enum gpm_status add_labelled(struct check *c, struct trace *t, value label,
-                                    struct records *out) {
-    const char *pattern = infer_text(label);
-    size_t before = out->at.n;
-    for (size_t i = 0; pattern && i < t->records.n; i++) {
+/* Those that the label names and that are not there yet; ABSENT names all. */
+static enum gpm_status add_labelled(struct check *c, struct trace *t, value label, records *out) {
+    bool all = is_absent(label);
+    const char *pattern = all ? NULL : infer_text(label);
+    size_t before = out->n;
+    for (size_t i = 0; (all || pattern) && i < t->records.n; i++) {
         struct record *r = t->records.at[i];
-        bool named = r->kind == REC_OBSERVE && r->label && matches(pattern, r->label->text);
-        for (size_t j = 0; named && j < out->at.n; j++) named = out->at.at[j] != r;
-        if (named) vec_push(&out->at, r);
+        bool named =
+            r->kind == REC_OBSERVE && (all || (r->label && matches(pattern, r->label->text)));
+        for (size_t j = 0; named && !all && j < out->n; j++) named = out->at[j] != r;
+        if (named) vec_push(out, r);
     }
-    if (out->at.n > before) return GPM_OK;
+    if (out->n > before || all) return GPM_OK;
     char *shown = sp_show(label);
     enum gpm_status st =
         infer_error(c->x, DIAG_UNKNOWN_LABEL, "no observe has the label %s", shown);
@@ -204,54 +174,47 @@ static enum gpm_status add_labelled(struct check *c, struct trace *t, value labe
     return st;
 }
 
-static enum gpm_status select_records(struct check *c, struct trace *t, struct records *out) {
-    value *items = NULL;
+static enum gpm_status select_records(struct check *c, struct trace *t, records *out) {
+    value *items = NULL, labels = c->labels;
     size_t n = 0;
-    enum gpm_status st = GPM_OK;
-    if (is_absent(c->labels)) {
-        for (size_t i = 0; i < t->records.n; i++)
-            if (t->records.at[i]->kind == REC_OBSERVE) vec_push(&out->at, t->records.at[i]);
-    } else if (infer_text(c->labels) || !seq_items(c->labels, &items, &n)) {
-        st = add_labelled(c, t, c->labels, out);
-    }
+    bool one = is_absent(labels) || infer_text(labels) || !seq_items(labels, &items, &n);
+    enum gpm_status st = one ? add_labelled(c, t, labels, out) : GPM_OK;
     for (size_t i = 0; i < n && st == GPM_OK; i++) st = add_labelled(c, t, items[i], out);
-    if (items) values_free(items, n);
-    if (st == GPM_OK && !out->at.n)
+    if (!one) values_free(items, n);
+    if (st == GPM_OK && !out->n)
         st = infer_error(c->x, DIAG_BAD_OPERATOR_ARG,
                          "posterior_predictive_check needs data: the model has no observe");
     return st;
 }
 
-static enum gpm_status observed_data(struct check *c, const struct records *r, struct numbers *y) {
-    for (size_t i = 0; i < r->at.n; i++)
-        if (!add_numbers(y, r->at.at[i]->observed)) return not_numbers(c, r->at.at[i]->observed);
-    return GPM_OK;
-}
-
-static enum gpm_status replicated_data(struct check *c, struct trace *t, const struct records *r,
-                                       struct numbers *y) {
-    value *v = NEW_ARRAY(value, r->at.n);
-    enum gpm_status st = trace_replicate(t, r->at.at, r->at.n, v);
-    if (st == GPM_OK) {
-        for (size_t i = 0; i < r->at.n && st == GPM_OK; i++)
-            if (!add_numbers(y, v[i])) st = not_numbers(c, v[i]);
-        for (size_t i = 0; i < r->at.n; i++) value_unref(v[i]);
-    }
-    mem_free(v);
+/* The data of a particle as numbers: those observed, or a replicate of them. */
+static enum gpm_status data_of(struct check *c, struct trace *t, bool replicate, numbers *y) {
+    records r = {0};
+    enum gpm_status st = select_records(c, t, &r);
+    value *v = NEW_ARRAY(value, r.n + 1);
+    size_t have = 0;
+    if (st == GPM_OK && replicate) st = trace_replicate(t, r.at, r.n, v);
+    for (; st == GPM_OK && have < r.n; have++)
+        if (!replicate) v[have] = value_ref(r.at[have]->observed);
+    for (size_t i = 0; i < have && st == GPM_OK; i++)
+        if (!add_numbers(y, v[i]))
+            st = infer_error(c->x, DIAG_TYPE,
+                             "posterior_predictive_check compares numbers; a %s is observed here, "
+                             "leave it out with labels=",
+                             value_type_name(v[i]));
+    values_free(v, have);
+    vec_release(&r);
     return st;
 }
 
 /* T(y), once: all particles hold the same data. */
 static enum gpm_status check_observed(struct check *c) {
-    struct records r = {0};
-    struct numbers y = {0};
-    enum gpm_status st = select_records(c, c->x->model->p.at[0], &r);
-    if (st == GPM_OK) st = observed_data(c, &r, &y);
-    c->n_data = y.at.n;
+    numbers y = {0};
+    enum gpm_status st = data_of(c, c->x->model->p.at[0], false, &y);
+    c->n_data = y.n;
     for (size_t i = 0; i < c->q.n && st == GPM_OK; i++)
-        st = evaluate(c, &c->q.at[i], y.at.at, y.at.n, &c->q.at[i].observed);
-    vec_release(&r.at);
-    vec_release(&y.at);
+        st = evaluate(c, &c->q.at[i], &y, &c->q.at[i].observed);
+    vec_release(&y);
     return st;
 }
 
@@ -260,17 +223,14 @@ static enum gpm_status check_observed(struct check *c) {
 static enum gpm_status check_replicate(struct check *c) {
     struct model *m = c->x->model;
     struct trace *t = m->p.at[m->p.n > 1 ? infer_draw_particle(c->x, model_log_weight(m)) : 0];
-    struct records r = {0};
-    struct numbers y = {0};
-    enum gpm_status st = select_records(c, t, &r);
-    if (st == GPM_OK) st = replicated_data(c, t, &r, &y);
+    numbers y = {0};
+    enum gpm_status st = data_of(c, t, true, &y);
     for (size_t i = 0; i < c->q.n && st == GPM_OK; i++) {
         double v;
-        st = evaluate(c, &c->q.at[i], y.at.at, y.at.n, &v);
+        st = evaluate(c, &c->q.at[i], &y, &v);
         if (st == GPM_OK) vec_push(&c->q.at[i].replicated, v);
     }
-    vec_release(&r.at);
-    vec_release(&y.at);
+    vec_release(&y);
     return st;
 }
 
