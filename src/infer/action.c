@@ -60,7 +60,7 @@ static struct action *action_new(enum action_kind kind, struct span at) {
  * does. */
 enum gpm_status action_make_op(struct session_core *core, const struct sp_class *cls,
                                const value *args, size_t n, struct span at, value *out) {
-    const struct infer_op *op = infer_op_of_class(cls);
+    const struct infer_op *op = infer_op_of(cls);
     if (!op)
         return diag_raise(core->diags, DIAG_ACTION_IN_MODEL, at, "%s cannot be called here",
                           cls->name);

@@ -120,12 +120,12 @@ op_fn infer_steps, infer_each;
 /* Fields of such rows. */
 #define STEPS(fn, default_) .flags = OP_STEPS, .run = infer_steps, .step = fn, .block = default_
 #define EACH(fn)            .run = infer_each, .each = fn
-size_t infer_index_count(void);
-const struct infer_op *infer_index_at(size_t i);
-const struct infer_op *infer_index_find(const char *name);
-/* The same row as a procedure class, for signatures and keywords. */
-const struct sp_class *infer_index_class(size_t i);
-const struct infer_op *infer_op_of_class(const struct sp_class *cls);
+/* The same row as a procedure class, for signatures, keywords and help: for the index. */
+size_t sp_operator_make(const struct sp_class **rows);
+/* The operator that a class stands for; NULL: none. */
+static inline const struct infer_op *infer_op_of(const struct sp_class *cls) {
+    return cls->flags & SP_INFERENCE_ONLY ? cls->of : NULL;
+}
 
 /* Guards (guard.c). What can fail, fails when memory is short. */
 void guard_begin(struct infer_state *x);

@@ -120,8 +120,8 @@ size_t infer_draw_particle(struct infer_state *x, double total) {
 }
 
 /* Hooks into the evaluator below (it does not know this layer), the first model, the names of
- * blocks, and one builtin per row: a procedure that builds an action, or the action itself
- * (OP_VALUE). */
+ * blocks, and the rows whose name is the action itself (OP_VALUE), not a procedure that builds one.
+ */
 void infer_state_init(struct infer_state *x, struct session_core *core) {
     x->core = core;
     core->session = x;
@@ -134,24 +134,12 @@ void infer_state_init(struct infer_state *x, struct session_core *core) {
                                         "none", "default", "ordered"};
     for (size_t i = 0; i < COUNT_OF(names); i++)
         core_bind_builtin(core, names[i], value_sym(sym_cstr(core->syms, names[i])));
-    for (size_t i = 0; i < infer_index_count(); i++) {
-        const struct infer_op *op = infer_index_at(i);
-        const struct sp_class *cls = infer_index_class(i);
+    for (size_t i = 0; i < sp_index_count(); i++) {
+        const struct infer_op *op = infer_op_of(sp_index_at(i));
         value v;
-        if (op->flags & OP_VALUE) {
-            enum gpm_status st = action_make_op(core, cls, NULL, 0, NO_SPAN, &v);
-            if (st != GPM_OK) continue;
-        } else {
-            struct sp_builtin *b = NEW(struct sp_builtin);
-            box_init(&b->box, &sp_builtin_class);
-            b->cls = cls;
-            struct sp_sig *sig = NEW(struct sp_sig);
-            sp_sig_parse(cls->sig, sig);
-            map_put(&core->sigs, MAP_PTR(cls), sig);
-            b->sig = sig;
-            v = value_box(V_PROC, &b->box);
-        }
-        core_bind_builtin(core, op->name, v);
+        if (op && (op->flags & OP_VALUE) &&
+            action_make_op(core, sp_index_at(i), NULL, 0, NO_SPAN, &v) == GPM_OK)
+            core_bind_builtin(core, op->name, v);
     }
 }
 

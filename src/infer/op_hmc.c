@@ -197,16 +197,6 @@ static struct adapt *adapt_for(struct infer_state *x, const struct target *g, si
     return a;
 }
 
-/* Dual averaging begins anew, and shrinks towards mu: ten times the first guess, since long steps
- * are cheap to try. */
-static void restart_averaging(struct adapt *a, double eps) {
-    a->log_eps = log(eps);
-    a->mu = log(10 * eps);
-    a->log_eps_bar = a->log_eps;
-    a->h_bar = 0;
-    a->k = 0;
-}
-
 /* The largest step size (to a factor of 2) at which one leapfrog step changes the energy by at most
  * log 2, up or down: a gain may be the unstable luck of a start in the tail. */
 static enum gpm_status first_step_size(struct continuous *c, struct adapt *a) {
@@ -229,7 +219,11 @@ static enum gpm_status first_step_size(struct continuous *c, struct adapt *a) {
     if (dir > 0) eps /= 2;
     point_release(&s);
     point_release(&e);
-    restart_averaging(a, eps);
+    /* Dual averaging begins anew, and shrinks towards mu: ten times the first guess, since long
+     * steps are cheap to try. */
+    a->log_eps = a->log_eps_bar = log(eps);
+    a->mu = log(10 * eps);
+    a->h_bar = a->k = 0;
     return st;
 }
 
@@ -354,13 +348,22 @@ static void branch_release(struct branch *b) {
     mem_free(b->rho);
 }
 
+/* The branch that is the point `end` alone. */
+static void branch_of_end(struct branch *b, const double *inv_mass, size_t n) {
+    point_copy(&b->pick, &b->end, n);
+    for (size_t i = 0; i < n; i++) {
+        b->rho[i] = b->end.p[i];
+        b->near[i] = b->far[i] = b->end.p[i] * inv_mass[i];
+    }
+}
+
 /* The generalised criterion (Betancourt 2017, appendix A.4): with rho the sum of the momenta, the
  * velocities M^-1 p at both ends still point along it. rho stands for end minus start, in any
  * metric. */
-static bool no_turn(const double *near, const double *far, const double *rho, size_t n) {
-    double a = 0, b = 0;
-    for (size_t i = 0; i < n; i++) a += near[i] * rho[i], b += far[i] * rho[i];
-    return a > 0 && b > 0;
+static bool no_turn(const struct branch *b, size_t n) {
+    double near = 0, far = 0;
+    for (size_t i = 0; i < n; i++) near += b->near[i] * b->rho[i], far += b->far[i] * b->rho[i];
+    return near > 0 && far > 0;
 }
 
 /* One leapfrog step. Its weight is exp(h0 - h), so that the start of the tree weighs 1. */
@@ -375,12 +378,8 @@ static enum gpm_status leaf(struct tree *t, const struct point *from, double dir
     t->n_accept++;
     if (!(gain > -DIVERGED)) t->divergent = true;
     if (!(gain > -1000)) b->ok = false;
-    point_copy(&b->pick, &b->end, n);
     b->log_weight = gain;
-    for (size_t i = 0; i < n; i++) {
-        b->rho[i] = b->end.p[i];
-        b->near[i] = b->far[i] = b->end.p[i] * t->inv_mass[i];
-    }
+    branch_of_end(b, t->inv_mass, n);
     return GPM_OK;
 }
 
@@ -404,61 +403,55 @@ static enum gpm_status grow(struct tree *t, const struct point *from, double dir
         point_copy(&b->end, &more.end, n);
         for (size_t i = 0; i < n; i++) b->rho[i] += more.rho[i];
         memcpy(b->far, more.far, n * sizeof(double));
-        b->ok = more.ok && no_turn(b->near, b->far, b->rho, n);
+        b->ok = more.ok && no_turn(b, n);
     }
     branch_release(&more);
     return st;
 }
 
-/* The whole tree: its two ends in time, the point drawn so far, sums over all points. */
-struct nuts_run {
-    struct point left, right, pick;
-    double *rho, *v_left, *v_right;
-    double log_weight;
-};
-
 /* One doubling in a random direction; *more: go on. The pick moves to the new half with probability
  * min(1, w_new / w_old): biased progressive sampling, which leaves exp(-H) invariant over the tree
  * and prefers points far from the start (Betancourt 2017, appendix A.3). */
-static enum gpm_status double_tree(struct tree *t, struct nuts_run *r, int depth, bool *more) {
+static enum gpm_status double_tree(struct tree *t, struct branch *all, struct point *first,
+                                   int depth, bool *more) {
     size_t n = t->c->n_z;
     bool forward = rng_uniform(&t->c->t->rng) < 0.5;
-    struct point *from = forward ? &r->right : &r->left;
-    double *v = forward ? r->v_right : r->v_left;
+    struct point *from = forward ? &all->end : first;
     struct branch b;
     branch_init(&b, n);
     enum gpm_status st = grow(t, from, forward ? 1 : -1, depth, &b);
     *more = st == GPM_OK && b.ok;
     if (*more) {
-        if (log(rng_uniform(&t->c->t->rng)) < b.log_weight - r->log_weight)
-            point_copy(&r->pick, &b.pick, n);
-        r->log_weight = logaddexp(r->log_weight, b.log_weight);
+        if (log(rng_uniform(&t->c->t->rng)) < b.log_weight - all->log_weight)
+            point_copy(&all->pick, &b.pick, n);
+        all->log_weight = logaddexp(all->log_weight, b.log_weight);
         point_copy(from, &b.end, n);
-        memcpy(v, b.far, n * sizeof *v);
-        for (size_t i = 0; i < n; i++) r->rho[i] += b.rho[i];
-        *more = no_turn(r->v_left, r->v_right, r->rho, n);
+        memcpy(forward ? all->far : all->near, b.far, n * sizeof(double));
+        for (size_t i = 0; i < n; i++) all->rho[i] += b.rho[i];
+        *more = no_turn(all, n);
     }
     branch_release(&b);
     return st;
 }
 
-static enum gpm_status nuts_tree(struct tree *t, struct nuts_run *r) {
+/* Grows the whole tree from the current state into `all`, a branch in the order of time that ends
+ * at its last point; the first one is kept here. */
+static enum gpm_status nuts_tree(struct tree *t, struct branch *all) {
     size_t n = t->c->n_z;
-    enum gpm_status st = start(t->c, &r->left);
-    if (st != GPM_OK || r->left.logp == -INFINITY) return st;
-    draw_momentum(&r->left, t->inv_mass, n, &t->c->t->rng);
-    t->h0 = energy(&r->left, t->inv_mass, n);
-    point_copy(&r->right, &r->left, n);
-    point_copy(&r->pick, &r->left, n);
-    r->log_weight = 0;
-    for (size_t i = 0; i < n; i++) {
-        r->rho[i] = r->left.p[i];
-        r->v_left[i] = r->v_right[i] = r->left.p[i] * t->inv_mass[i];
-    }
+    struct point first;
     bool more = true;
+    enum gpm_status st = start(t->c, &all->end);
+    if (st != GPM_OK || all->end.logp == -INFINITY) return st;
+    draw_momentum(&all->end, t->inv_mass, n, &t->c->t->rng);
+    t->h0 = energy(&all->end, t->inv_mass, n);
+    branch_of_end(all, t->inv_mass, n);
+    all->log_weight = 0;
+    point_init(&first, n);
+    point_copy(&first, &all->end, n);
     for (int depth = 0; depth < MAX_DEPTH && more && st == GPM_OK; depth++)
-        st = double_tree(t, r, depth, &more);
+        st = double_tree(t, all, &first, depth, &more);
     t->deep = more && st == GPM_OK;
+    point_release(&first);
     return st;
 }
 
@@ -466,28 +459,22 @@ static enum gpm_status nuts_tree(struct tree *t, struct nuts_run *r) {
  * stay the same and log P(block) cancels: no ratio is left to compute. A pick whose weight turns
  * out -inf when it is built in the trace is refused. */
 static enum gpm_status nuts_draw(struct continuous *c, struct adapt *a, bool *accepted) {
-    size_t n = c->n_z;
     struct tree t = {.c = c, .inv_mass = a->inv_mass};
-    struct nuts_run r = {0};
+    struct branch all;
+    double logp;
     bool warm = a->done < a->warmup;
     enum gpm_status st = isnan(a->log_eps) ? first_step_size(c, a) : GPM_OK;
     if (st != GPM_OK) return st;
     t.eps = exp(warm ? a->log_eps : a->log_eps_bar);
-    point_init(&r.left, n);
-    point_init(&r.right, n);
-    point_init(&r.pick, n);
-    r.rho = mem_zalloc((3 * n + 1) * sizeof(double));
-    r.v_left = r.rho + n;
-    r.v_right = r.rho + 2 * n;
-    st = nuts_tree(&t, &r);
-    double logp;
+    branch_init(&all, c->n_z);
+    st = nuts_tree(&t, &all);
     if (st == GPM_OK && t.n_accept > 0) {
-        st = continuous_build(c, r.pick.z, &logp);
+        st = continuous_build(c, all.pick.z, &logp);
         *accepted = st == GPM_OK && logp > -INFINITY;
         a->done++;
         if (warm) {
             average(a, t.sum_accept / t.n_accept);
-            learn_mass(a, r.pick.z);
+            learn_mass(a, all.pick.z);
         } else {
             c->x->divergences += t.divergent;
             c->x->deep += t.deep;
@@ -495,10 +482,7 @@ static enum gpm_status nuts_draw(struct continuous *c, struct adapt *a, bool *ac
             note_energy(a, t.h0);
         }
     }
-    point_release(&r.left);
-    point_release(&r.right);
-    point_release(&r.pick);
-    mem_free(r.rho);
+    branch_release(&all);
     return st;
 }
 

@@ -99,11 +99,6 @@ bool session_help(struct session *s, const char *name, struct buf *out) {
         describe(cls->name, cls->sig, cls->doc, cls->example, out);
         return true;
     }
-    const struct infer_op *op = infer_index_find(name);
-    if (op) {
-        describe(op->name, op->sig, op->doc, op->example, out);
-        return true;
-    }
     const struct word *w = find_word(name);
     if (w) {
         describe(w->name, w->form, w->doc, NULL, out);
@@ -140,12 +135,9 @@ void session_reference_json(struct session *s, struct buf *out) {
         json_row(out,
                  c->flags & SP_RANDOM  ? "random"
                  : c->flags & SP_MAKER ? "maker"
+                 : infer_op_of(c)      ? "operator"
                                        : "procedure",
                  c->name, c->sig, c->doc, c->example);
-    }
-    for (size_t i = 0; i < infer_index_count(); i++) {
-        const struct infer_op *o = infer_index_at(i);
-        json_row(out, "operator", o->name, o->sig, o->doc, o->example);
     }
     buf_puts(out, "\n]\n");
 }
@@ -158,8 +150,6 @@ void session_complete(struct session *s, const char *prefix, void (*each)(void *
     for (size_t i = 0; i < sp_index_count(); i++)
         if (!(sp_index_at(i)->flags & SP_HIDDEN) && !strncmp(sp_index_at(i)->name, prefix, n))
             each(user, sp_index_at(i)->name);
-    for (size_t i = 0; i < infer_index_count(); i++)
-        if (!strncmp(infer_index_at(i)->name, prefix, n)) each(user, infer_index_at(i)->name);
     for (size_t i = 0; i < s->core.define_names.n; i++)
         if (!strncmp(s->core.define_names.at[i]->text, prefix, n))
             each(user, s->core.define_names.at[i]->text);
