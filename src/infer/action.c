@@ -216,12 +216,12 @@ enum gpm_status infer_label(struct infer_state *x, value v, struct sym **out) {
     return GPM_OK;
 }
 
+/* A directive with its label and names computed. */
 struct one_run {
-    struct action *a;
+    const struct action *a;
     struct sym *label;
     struct sym *const *names;
     size_t n_names;
-    enum directive kind;
 };
 
 static enum gpm_status run_one(const struct one_run *r, struct trace *t, value *out) {
@@ -229,7 +229,7 @@ static enum gpm_status run_one(const struct one_run *r, struct trace *t, value *
     struct frame *f = r->a->splices[0];
     double w;
     enum gpm_status st;
-    switch (r->kind) {
+    switch (r->a->ast->u.dir.kind) {
     case DIR_ASSUME:
         st = trace_assume(t, r->names, r->n_names, r->label, model, f, out);
         if (st == GPM_E_USER && vec_last(&t->core->diags->list)->code == DIAG_DUPLICATE_NAME)
@@ -239,54 +239,30 @@ static enum gpm_status run_one(const struct one_run *r, struct trace *t, value *
     case DIR_PREDICT_ALL: return trace_predict(t, r->label, model, f, out);
     case DIR_SAMPLE:
     case DIR_SAMPLE_ALL: return trace_sample(t, model, f, out);
-    case DIR_OBSERVE:
-        st = trace_observe(t, r->label, model, f, r->a->val, &w);
-        if (st == GPM_OK) t->log_weight += w;
-        break;
-    default:
-        st = trace_force(t, model, f, r->a->val, &w);
-        if (st == GPM_OK) t->log_weight += w;
-        break;
+    case DIR_OBSERVE: st = trace_observe(t, r->label, model, f, r->a->val, &w); break;
+    default: st = trace_force(t, model, f, r->a->val, &w); break;
     }
-    if (st == GPM_OK) *out = value_num(w);
-    return st;
+    if (st != GPM_OK) return st;
+    t->log_weight += w;
+    *out = value_num(w);
+    return GPM_OK;
 }
 
-/* A directive that failed on a later particle is undone on the earlier ones. */
-static void undo_on(struct model *m, size_t n, const size_t *before) {
-    for (size_t i = 0; i < n; i++)
-        while (m->p.at[i]->records.n > before[i]) trace_undo_last(m->p.at[i]);
-}
-
-/* In turn on every particle, each drawing from its own stream. On failure the records made so far
- * are taken back, and vals holds nothing. */
-static enum gpm_status run_on_particles(struct infer_state *x, const struct one_run *r,
-                                        value *vals) {
-    struct model *m = x->model;
-    size_t *before = NEW_ARRAY(size_t, m->p.n + 1);
+/* In turn on every particle, each drawing from its own stream. One that fails is undone on those
+ * before it: the records made are taken back. The result is an array with a value per particle. */
+static enum gpm_status run_on_particles(struct model *m, const struct one_run *r, value *out) {
+    size_t *before = NEW_ARRAY(size_t, m->p.n + 1), i = 0;
     enum gpm_status st = GPM_OK;
-    for (size_t i = 0; i < m->p.n && st == GPM_OK; i++) {
+    *out = value_array_new(m->p.n);
+    for (; i < m->p.n && st == GPM_OK; i++) {
         before[i] = m->p.at[i]->records.n;
-        st = run_one(r, m->p.at[i], &vals[i]);
-        if (st != GPM_OK) {
-            undo_on(m, i, before);
-            for (size_t j = 0; j < i; j++) value_unref(vals[j]);
-        }
+        st = run_one(r, m->p.at[i], &out->u.array->at[i]);
     }
+    for (size_t k = 0; st != GPM_OK && k + 1 < i; k++)
+        while (m->p.at[k]->records.n > before[k]) trace_undo_last(m->p.at[k]);
+    if (st != GPM_OK) value_set_take(out, NIL);
     mem_free(before);
     return st;
-}
-
-/* sample, predict and assume give the value in the first particle; the others one value per
- * particle. */
-static value combine(struct infer_state *x, enum directive kind, value *vals, size_t n) {
-    if (kind == DIR_SAMPLE || kind == DIR_PREDICT || kind == DIR_ASSUME) {
-        for (size_t i = 1; i < n; i++) value_unref(vals[i]);
-        return vals[0];
-    }
-    value out = value_array(vals, n);
-    for (size_t i = 0; i < n; i++) value_unref(vals[i]);
-    return out;
 }
 
 struct stats_ctx {
@@ -314,40 +290,32 @@ static enum gpm_status extract_stats(struct infer_state *x, struct action *a, va
 }
 
 /* infer hands over to the action inside; collect, extract_stats and call_back read; the rest change
- * every particle. Observe and force multiply the particle's weight by what trace.h says. */
+ * every particle. Observe and force multiply the particle's weight by what trace.h says. sample,
+ * predict and assume give the value in the first particle; the others one value per particle. */
 enum gpm_status directive_run(struct infer_state *x, struct action *a, value *out) {
     const struct ast *d = a->ast;
-    struct one_run r = {.a = a,
-                        .kind = d->u.dir.kind,
-                        .label = d->u.dir.label,
-                        .names = d->u.dir.names,
-                        .n_names = d->u.dir.n_names};
+    enum directive kind = d->u.dir.kind;
+    struct one_run r = {a, d->u.dir.label, d->u.dir.names, d->u.dir.n_names};
     struct sym *name;
-    enum gpm_status st = GPM_OK;
-    if (r.kind != DIR_INFER) {
-        st = infer_close(x, true);
-        if (st != GPM_OK) return st;
-    }
-    if (x->each_particle && (r.kind == DIR_ASSUME || r.kind == DIR_OBSERVE ||
-                             r.kind == DIR_PREDICT || r.kind == DIR_PREDICT_ALL))
-        return diag_raise(
-            x->core->diags, DIAG_PARTICLES, a->at,
-            "a modelling directive cannot run inside for_each_particle: all particles "
-            "share their directives");
-    if (r.kind == DIR_INFER) return action_run(x->core, a->val, a->at, out);
-    if (r.kind == DIR_EXTRACT_STATS) return extract_stats(x, a, out);
-    if (r.kind == DIR_COLLECT) return collect_run(x, a, out);
+    if (kind == DIR_INFER) return action_run(x->core, a->val, a->at, out);
+    enum gpm_status st = infer_close(x, true);
+    if (st != GPM_OK) return st;
+    if (x->each_particle && (kind == DIR_ASSUME || kind == DIR_OBSERVE || kind == DIR_PREDICT ||
+                             kind == DIR_PREDICT_ALL))
+        return infer_error(x, DIAG_PARTICLES,
+                           "a modelling directive cannot run inside for_each_particle: all "
+                           "particles share their directives");
+    if (kind == DIR_EXTRACT_STATS) return extract_stats(x, a, out);
+    if (kind == DIR_COLLECT) return collect_run(x, a, out);
     if (a->label.tag != V_NIL) st = infer_label(x, a->label, &r.label);
-    if (st == GPM_OK && r.kind == DIR_CALL_BACK) return callback_run(x, a, r.label, out);
+    if (st == GPM_OK && kind == DIR_CALL_BACK) return callback_run(x, a, r.label, out);
     if (st == GPM_OK && a->name.tag != V_NIL) {
         st = infer_label(x, a->name, &name);
         r.names = &name;
         r.n_names = 1;
     }
-    if (st != GPM_OK) return st;
-    value *vals = NEW_ARRAY(value, x->model->p.n + 1);
-    st = run_on_particles(x, &r, vals);
-    if (st == GPM_OK) *out = combine(x, r.kind, vals, x->model->p.n);
-    mem_free(vals);
+    if (st == GPM_OK) st = run_on_particles(x->model, &r, out);
+    bool first = kind == DIR_SAMPLE || kind == DIR_PREDICT || kind == DIR_ASSUME;
+    if (st == GPM_OK && first) value_set_take(out, value_ref(out->u.array->at[0]));
     return st;
 }

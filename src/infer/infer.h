@@ -213,15 +213,16 @@ double step_log_pick(const struct step *s);
 /* For every particle, `transitions` times: picks the block(s) the target names and calls fn. */
 enum gpm_status infer_transitions(struct infer_state *x, const struct target *g, step_fn *fn,
                                   void *ctx) GPM_MUST_USE;
-/* The choices a target names now, one set per block in order (pgibbs); free with target_sets_free.
- */
 struct node_set {
     struct node **at;
     size_t n;
 };
+typedef VEC(struct node_set) node_sets;
+/* The choices a target names now, one set per block in order (pgibbs); free with node_sets_free,
+ * also after a failure. */
 enum gpm_status infer_target_sets(struct infer_state *x, struct trace *t, const struct target *g,
-                                  struct node_set **sets, size_t *n) GPM_MUST_USE;
-void target_sets_free(struct node_set *sets, size_t n);
+                                  node_sets *out) GPM_MUST_USE;
+void node_sets_free(node_sets *sets);
 /* All of them as one set; mem_free out->at, which is NULL on failure. */
 enum gpm_status infer_target_all(struct infer_state *x, struct trace *t, const struct target *g,
                                  struct node_set *out) GPM_MUST_USE;
@@ -229,8 +230,8 @@ enum gpm_status infer_target_all(struct infer_state *x, struct trace *t, const s
 const char *infer_text(value v);
 /* Symbols one, all, each, ...: is v that name? */
 bool infer_is_name(value v, const char *name);
-enum gpm_status infer_error(struct infer_state *x, enum diag_code code, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
+/* An error at the action that runs. */
+#define infer_error(x, code, ...) diag_raise((x)->core->diags, code, (x)->at, __VA_ARGS__)
 /* A dictionary of n numbers. */
 value infer_numbers(const char *const *keys, const double *vals, size_t n);
 /* Ends what detach began: keeps a regenerated part, restores one that is still out (an error when
@@ -240,9 +241,9 @@ void nuts_free(void *states);
 double nuts_bfmi(const struct infer_state *x); /* the lowest of the adapted scopes; NaN: unknown */
 /* In words, what is wrong with the trajectories of hmc and nuts so far: one line per complaint. */
 void nuts_complain(const struct infer_state *x, struct buf *out);
-/* A particle drawn by weight, total = model_log_weight; all equally likely when every weight is 0.
- */
-size_t infer_draw_particle(struct infer_state *x, double total);
+/* count[i] += how often particle i is drawn in `want` draws by weight, total = model_log_weight;
+ * all equally likely when every weight is 0. */
+void infer_draw_particles(struct infer_state *x, double total, size_t want, size_t *count);
 /* The current model reduced to particle i for a while: what it was is handed to infer_take_back,
  * with the status and result of what ran meanwhile, which may have replaced the trace. An error
  * when there are several traces now. */

@@ -11,7 +11,6 @@
 #include "infer/laplace_fit.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <string.h>
 
 static void model_clear(struct box *b) {
@@ -104,19 +103,37 @@ double model_log_weight(const struct model *m) {
     return max + log(sum);
 }
 
-/* `last`: rounding may leave u above the sum of all shares. */
-size_t infer_draw_particle(struct infer_state *x, double total) {
-    struct model *m = x->model;
-    if (!(total > -INFINITY)) return rng_below(&x->core->rng, m->p.n);
-    double u = rng_uniform(&x->core->rng), sum = 0;
-    size_t last = 0;
-    for (size_t i = 0; i < m->p.n; i++) {
-        if (m->p.at[i]->log_weight == -INFINITY) continue;
-        last = i;
-        sum += exp(m->p.at[i]->log_weight - total);
-        if (u < sum) return i;
+/* upto[i]: the weights of particles 0 .. i added up, as shares of the total. Owned. */
+static double *shares(const struct model *m, double total) {
+    double *upto = NEW_ARRAY(double, m->p.n);
+    for (size_t i = 0; i < m->p.n; i++)
+        upto[i] = (i ? upto[i - 1] : 0) + exp(m->p.at[i]->log_weight - total);
+    return upto;
+}
+
+/* The first i with u < upto[i]; rounding may leave u above them all: the last of some weight. */
+static size_t draw_from(const double *upto, size_t n, double u) {
+    size_t lo = 0, hi = n;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (u < upto[mid])
+            hi = mid;
+        else
+            lo = mid + 1;
     }
-    return last;
+    if (lo == n) lo--;
+    while (lo && upto[lo] == upto[lo - 1]) lo--;
+    return lo;
+}
+
+void infer_draw_particles(struct infer_state *x, double total, size_t want, size_t *count) {
+    const struct model *m = x->model;
+    bool any = total > -INFINITY;
+    double *upto = any ? shares(m, total) : NULL;
+    for (size_t k = 0; k < want; k++)
+        count[any ? draw_from(upto, m->p.n, rng_uniform(&x->core->rng))
+                  : rng_below(&x->core->rng, m->p.n)]++;
+    mem_free(upto);
 }
 
 /* Hooks into the evaluator below (it does not know this layer), the first model, the names of
@@ -192,17 +209,6 @@ void infer_note_scopes(struct infer_state *x, const struct ast *a) {
             note_scope(x, core_constant(x->core, s));
     }
     for (uint32_t i = 0; i < a->n; i++) infer_note_scopes(x, a->kids[i]);
-}
-
-enum gpm_status infer_error(struct infer_state *x, enum diag_code code, const char *fmt, ...) {
-    struct buf b = BUF_INIT;
-    va_list ap;
-    va_start(ap, fmt);
-    buf_vprintf(&b, fmt, ap);
-    va_end(ap);
-    enum gpm_status st = diag_raise(x->core->diags, code, x->at, "%s", b.data);
-    buf_release(&b);
-    return st;
 }
 
 const char *infer_text(value v) {

@@ -222,13 +222,17 @@ static enum gpm_status check_observed(struct check *c) {
  * posterior predictive distribution. */
 static enum gpm_status check_replicate(struct check *c) {
     struct model *m = c->x->model;
-    struct trace *t = m->p.at[m->p.n > 1 ? infer_draw_particle(c->x, model_log_weight(m)) : 0];
+    size_t *drawn = mem_zalloc(m->p.n * sizeof *drawn), i = 0;
+    if (m->p.n > 1) infer_draw_particles(c->x, model_log_weight(m), 1, drawn);
+    while (m->p.n > 1 && !drawn[i]) i++;
+    mem_free(drawn);
+    struct trace *t = m->p.at[i];
     numbers y = {0};
     enum gpm_status st = data_of(c, t, true, &y);
-    for (size_t i = 0; i < c->q.n && st == GPM_OK; i++) {
+    for (size_t k = 0; k < c->q.n && st == GPM_OK; k++) {
         double v;
-        st = evaluate(c, &c->q.at[i], &y, &v);
-        if (st == GPM_OK) vec_push(&c->q.at[i].replicated, v);
+        st = evaluate(c, &c->q.at[k], &y, &v);
+        if (st == GPM_OK) vec_push(&c->q.at[k].replicated, v);
     }
     vec_release(&y);
     return st;

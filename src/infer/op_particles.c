@@ -32,32 +32,6 @@ static void replace_all(struct model *m, particles *by) {
     *by = (particles){0};
 }
 
-/* How often each particle is drawn in `want` draws: what infer_draw_particle gives one by one. */
-static void draw_counts(struct infer_state *x, double total, size_t want, size_t *count) {
-    const struct model *m = x->model;
-    double *upto = NEW_ARRAY(double, m->p.n); /* weights added up */
-    size_t last = 0;
-    for (size_t i = 0; i < m->p.n; i++) {
-        double w = exp(m->p.at[i]->log_weight - total);
-        if (w > 0) last = i;
-        upto[i] = (i ? upto[i - 1] : 0) + w;
-    }
-    for (size_t k = 0; k < want; k++) {
-        size_t lo = 0, hi = m->p.n; /* the first i with u < upto[i] */
-        double u = total > -INFINITY ? rng_uniform(&x->core->rng) : 0;
-        while (total > -INFINITY && lo < hi) {
-            size_t mid = lo + (hi - lo) / 2;
-            if (u < upto[mid])
-                hi = mid;
-            else
-                lo = mid + 1;
-        }
-        if (!(total > -INFINITY)) lo = rng_below(&x->core->rng, m->p.n);
-        count[lo < m->p.n ? lo : last]++;
-    }
-    mem_free(upto);
-}
-
 /* The copies of each particle, then itself; those that were not drawn go. */
 static void keep_drawn(struct model *m, const size_t *count, particles *copies, particles *next) {
     size_t used = 0;
@@ -86,7 +60,7 @@ static enum gpm_status op_resample(struct infer_state *x, const struct action *a
     struct model *m = x->model;
     double total = model_log_weight(m);
     size_t *count = mem_zalloc(m->p.n * sizeof *count);
-    draw_counts(x, total, want, count);
+    infer_draw_particles(x, total, want, count);
     particles copies = {0}, next = {0};
     for (size_t i = 0; i < m->p.n; i++)
         for (size_t k = 1; st == GPM_OK && k < count[i]; k++)

@@ -319,15 +319,14 @@ static enum gpm_status over_blocks(struct infer_state *x, const struct target *g
     for (size_t p = 0; p < x->model->p.n; p++)
         for (double k = 0; k < g->transitions && st == GPM_OK; k++) {
             struct trace *t = x->model->p.at[p];
-            struct node_set *sets;
-            size_t n;
+            node_sets sets;
             bool moved = false;
-            st = infer_target_sets(x, t, g, &sets, &n);
-            if (st != GPM_OK) return st;
-            if (n && infer_is_name(scope, "default")) qsort(sets, n, sizeof *sets, by_seq);
-            if (n) st = on_sets(x, t, sets, n, g, &moved);
-            if (n && st == GPM_OK) infer_count(x, infer_stats_of(x, scope), moved);
-            target_sets_free(sets, n);
+            st = infer_target_sets(x, t, g, &sets);
+            if (sets.n && infer_is_name(scope, "default"))
+                qsort(sets.at, sets.n, sizeof *sets.at, by_seq);
+            if (st == GPM_OK && sets.n) st = on_sets(x, t, sets.at, sets.n, g, &moved);
+            if (st == GPM_OK && sets.n) infer_count(x, infer_stats_of(x, scope), moved);
+            node_sets_free(&sets);
         }
     return st;
 }

@@ -64,14 +64,11 @@ enum gpm_status infer_unknown_scope(struct infer_state *x, struct trace *t, valu
     trace_scope_names(t, &have);
     VEC(const char *) names = {0};
     for (size_t i = 0; i < t->scopes.n; i++) {
-        value v = t->scopes.at[i]->name;
-        if (v.tag == V_STR) vec_push(&names, v.u.str->text);
-        if (v.tag == V_SYM) vec_push(&names, v.u.sym->text);
+        const char *name = infer_text(t->scopes.at[i]->name);
+        if (name) vec_push(&names, name);
     }
     char *shown = sp_show(scope);
-    const char *word = scope.tag == V_STR                  ? scope.u.str->text
-                       : scope.tag == V_SYM && scope.u.sym ? scope.u.sym->text
-                                                           : shown;
+    const char *word = infer_text(scope) ? infer_text(scope) : shown;
     const char *near = suggest_nearest(word, names.at, names.n);
     diag_raise(x->core->diags, DIAG_UNKNOWN_SCOPE, x->at, "no tag names the scope %s", shown);
     if (have.len)
@@ -353,61 +350,52 @@ enum gpm_status infer_each(struct infer_state *x, const struct action *a, value 
     return st;
 }
 
-static void add_set(struct node_set **sets, size_t *n, struct node **at, size_t k) {
-    *sets = mem_realloc(*sets, (*n + 1) * sizeof **sets);
-    (*sets)[(*n)++] = (struct node_set){at, k};
-}
-
 enum gpm_status infer_target_sets(struct infer_state *x, struct trace *t, const struct target *g,
-                                  struct node_set **sets, size_t *n) {
-    *sets = NULL;
-    *n = 0;
+                                  node_sets *out) {
+    struct node_set set;
+    *out = (node_sets){0};
     if (g->sub && g->sub->kind != SUB_SCOPE) {
-        struct node_set s;
-        enum gpm_status st = subproblem_choices(x, t, g->sub, &s);
-        if (st == GPM_OK) add_set(sets, n, s.at, s.n);
+        enum gpm_status st = subproblem_choices(x, t, g->sub, &set);
+        if (st == GPM_OK) vec_push(out, set);
         return st;
     }
     value scope = g->sub ? g->sub->a : g->scope, block = g->sub ? g->sub->b : g->block;
-    if (is_default(scope)) {
-        for (size_t i = 0; i < t->choices.n; i++) {
-            struct node **at = NEW_ARRAY(struct node *, 1);
-            at[0] = t->choices.at[i];
-            add_set(sets, n, at, 1);
-        }
-        return GPM_OK;
+    for (size_t i = 0; is_default(scope) && i < t->choices.n; i++) {
+        set = (struct node_set){NEW_ARRAY(struct node *, 1), 1};
+        set.at[0] = t->choices.at[i];
+        vec_push(out, set);
     }
+    if (is_default(scope)) return GPM_OK;
     struct scope *s = trace_scope(t, scope);
     if (!s) return infer_unknown_scope(x, t, scope);
     double lo = -INFINITY, hi = INFINITY;
     bool range = range_of(block, &lo, &hi);
-    bool every = range || infer_is_name(block, "ordered") || infer_is_name(block, "all") ||
-                 infer_is_name(block, "each");
+    bool every = infer_is_name(block, "ordered") || infer_is_name(block, "all") ||
+                 infer_is_name(block, "each") || infer_is_name(block, "one");
     struct scope_block **blocks;
-    size_t n_blocks;
-    scopes_sorted(s, &blocks, &n_blocks);
-    for (size_t i = 0; i < n_blocks; i++) {
+    size_t n;
+    scopes_sorted(s, &blocks, &n);
+    for (size_t i = 0; i < n; i++) {
         value id = blocks[i]->id;
-        if (range && (id.tag != V_NUM || id.u.num < lo || id.u.num > hi)) continue;
-        if (!every && !infer_is_name(block, "one") && !value_name_equal(id, block)) continue;
-        struct node **at;
-        size_t k;
-        block_choices(blocks[i], &at, &k);
-        add_set(sets, n, at, k);
+        bool in = range ? id.tag == V_NUM && id.u.num >= lo && id.u.num <= hi
+                        : every || value_name_equal(id, block);
+        if (!in) continue;
+        block_choices(blocks[i], &set.at, &set.n);
+        vec_push(out, set);
     }
     mem_free(blocks);
     return GPM_OK;
 }
 
-void target_sets_free(struct node_set *sets, size_t n) {
-    for (size_t i = 0; i < n; i++) mem_free(sets[i].at);
-    mem_free(sets);
+void node_sets_free(node_sets *sets) {
+    for (size_t i = 0; i < sets->n; i++) mem_free(sets->at[i].at);
+    vec_release(sets);
 }
 
 enum gpm_status infer_target_all(struct infer_state *x, struct trace *t, const struct target *g,
                                  struct node_set *out) {
-    struct node_set *sets;
-    size_t n, total = 0;
+    node_sets sets;
+    VEC(struct node *) all = {0};
     *out = (struct node_set){NULL, 0};
     if (!g->sub && is_default(g->scope)) {
         out->n = t->choices.n;
@@ -415,12 +403,10 @@ enum gpm_status infer_target_all(struct infer_state *x, struct trace *t, const s
         if (out->n) memcpy(out->at, t->choices.at, out->n * sizeof *out->at);
         return GPM_OK;
     }
-    enum gpm_status st = infer_target_sets(x, t, g, &sets, &n);
-    if (st != GPM_OK) return st;
-    for (size_t i = 0; i < n; i++) total += sets[i].n;
-    out->at = NEW_ARRAY(struct node *, total + 1);
-    for (size_t i = 0; i < n; i++)
-        for (size_t k = 0; k < sets[i].n; k++) out->at[out->n++] = sets[i].at[k];
-    target_sets_free(sets, n);
-    return GPM_OK;
+    enum gpm_status st = infer_target_sets(x, t, g, &sets);
+    for (size_t i = 0; i < sets.n; i++)
+        for (size_t k = 0; k < sets.at[i].n; k++) vec_push(&all, sets.at[i].at[k]);
+    node_sets_free(&sets);
+    if (st == GPM_OK) *out = (struct node_set){all.at, all.n};
+    return st;
 }
