@@ -21,24 +21,12 @@ static char *column_name(const struct action *a, size_t i) {
     return buf_take(&b);
 }
 
-static struct dataset *new_dataset(const struct action *a) {
-    size_t n = a->n_splices;
-    char **names = NEW_ARRAY(char *, n ? n : 1);
-    for (size_t i = 0; i < n; i++) names[i] = column_name(a, i);
-    struct dataset *d = dataset_new((const char *const *)names, n);
-    for (size_t i = 0; i < n; i++) mem_free(names[i]);
-    mem_free(names);
-    return d;
-}
-
 static enum gpm_status collect_row(struct infer_state *x, struct action *a, size_t particle,
                                    double total, struct dataset *d) {
     struct trace *t = x->model->p.at[particle];
     double prob = isfinite(total) ? exp(t->log_weight - total) : 1 / (double)x->model->p.n;
-    value first[DATASET_FIRST] = {value_num(1), value_num((double)particle),
-                                  value_num(clock_seconds()), value_num(t->log_weight),
-                                  value_num(prob)};
-    for (size_t i = 0; i < DATASET_FIRST; i++) vec_push(&d->cells, first[i]);
+    dataset_begin_row(
+        d, (double[DATASET_FIRST]){1, (double)particle, clock_seconds(), t->log_weight, prob});
     for (size_t i = 0; i < a->n_splices; i++) {
         value v;
         enum gpm_status st = trace_sample(t, a->ast->kids[i]->kids[0], a->splices[i], &v);
@@ -54,26 +42,22 @@ struct draw_row {
     VEC(double) at;
 };
 
-static bool is_number(value v) {
-    return v.tag == V_NUM || v.tag == V_ATOM || v.tag == V_BOOL;
-}
-
-static void add_number(struct draw_row *r, const char *name, size_t index, value v) {
+static void add_number(struct draw_row *r, const char *name, size_t index, double x) {
     struct buf b = BUF_INIT;
     buf_puts(&b, name);
     if (index) buf_printf(&b, "[%zu]", index);
     vec_push(&r->names, buf_take(&b));
-    vec_push(&r->at, v.tag == V_BOOL ? (double)v.u.boolean : v.u.num);
+    vec_push(&r->at, x);
 }
 
 /* A number, or a sequence of numbers as name[1], name[2], ... */
 static void add_cell(struct draw_row *r, const char *name, value v) {
-    double *x;
+    double one, *x;
     size_t n;
-    if (is_number(v)) {
-        add_number(r, name, 0, v);
+    if (value_number(v, &one)) {
+        add_number(r, name, 0, one);
     } else if (seq_numbers(v, &x, &n)) {
-        for (size_t i = 0; i < n; i++) add_number(r, name, i + 1, value_num(x[i]));
+        for (size_t i = 0; i < n; i++) add_number(r, name, i + 1, x[i]);
         mem_free(x);
     }
 }
@@ -92,19 +76,13 @@ static void pass_draws_on(struct infer_state *x, const struct dataset *d) {
 }
 
 enum gpm_status collect_run(struct infer_state *x, struct action *a, value *out) {
-    struct dataset *d = new_dataset(a);
+    struct dataset *d = dataset_new(NULL, a->n_splices);
     double total = model_log_weight(x->model);
     enum gpm_status st = GPM_OK;
-    for (size_t i = 0; i < x->model->p.n && st == GPM_OK; i++) {
-        st = collect_row(x, a, i, total, d);
-    }
-    value v = value_box(V_BOX, &d->box);
-    if (st == GPM_OK) {
-        if (x->draw) pass_draws_on(x, d);
-        query_note(x, v);
-        *out = v;
-    } else {
-        value_unref(v);
-    }
+    for (size_t i = 0; i < a->n_splices; i++) d->names[DATASET_FIRST + i] = column_name(a, i);
+    for (size_t i = 0; i < x->model->p.n && st == GPM_OK; i++) st = collect_row(x, a, i, total, d);
+    if (st == GPM_OK && x->draw) pass_draws_on(x, d);
+    st = dataset_give(d, st, out);
+    query_note(x, *out);
     return st;
 }

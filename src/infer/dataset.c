@@ -40,8 +40,19 @@ struct dataset *dataset_new(const char *const *names, size_t n) {
     d->n_columns = n + DATASET_FIRST;
     d->names = NEW_ARRAY(char *, d->n_columns);
     for (size_t i = 0; i < DATASET_FIRST; i++) d->names[i] = mem_strdup(first_names[i]);
-    for (size_t i = 0; i < n; i++) d->names[DATASET_FIRST + i] = mem_strdup(names[i]);
+    for (size_t i = 0; i < n; i++)
+        d->names[DATASET_FIRST + i] = names ? mem_strdup(names[i]) : NULL;
     return d;
+}
+
+enum gpm_status dataset_give(struct dataset *d, enum gpm_status st, value *out) {
+    *out = value_box(V_BOX, &d->box);
+    if (st != GPM_OK) value_set_take(out, NIL);
+    return st;
+}
+
+void dataset_begin_row(struct dataset *d, const double first[DATASET_FIRST]) {
+    for (size_t i = 0; i < DATASET_FIRST; i++) vec_push(&d->cells, value_num(first[i]));
 }
 
 size_t dataset_rows(const struct dataset *d) {
@@ -68,14 +79,14 @@ bool dataset_append(struct dataset *d, const struct dataset *b, double iter) {
     return true;
 }
 
+double dataset_number(const struct dataset *d, size_t row, size_t column) {
+    double x;
+    return value_number(d->cells.at[row * d->n_columns + column], &x) ? x : NAN;
+}
+
 double *dataset_numbers(const struct dataset *d, size_t column) {
     size_t rows = dataset_rows(d);
-    double *x = NEW_ARRAY(double, rows ? rows : 1);
-    for (size_t i = 0; i < rows; i++) {
-        value v = d->cells.at[i * d->n_columns + column];
-        x[i] = v.tag == V_NUM || v.tag == V_ATOM ? v.u.num
-               : v.tag == V_BOOL                 ? (double)v.u.boolean
-                                                 : NAN;
-    }
+    double *x = NEW_ARRAY(double, rows + 1);
+    for (size_t i = 0; i < rows; i++) x[i] = dataset_number(d, i, column);
     return x;
 }

@@ -26,11 +26,16 @@ struct dataset {
 extern const struct box_class dataset_class;
 
 struct dataset *dataset_of(value v); /* NULL: something else */
-/* An empty one with these expression columns. names may be NULL when n is 0. */
+/* An empty one with these expression columns. Under names NULL the caller fills in n names. */
 struct dataset *dataset_new(const char *const *names, size_t n);
+/* The dataset as a value; after a failure it is freed, and *out is nil. Returns st. */
+enum gpm_status dataset_give(struct dataset *d, enum gpm_status st, value *out) GPM_MUST_USE;
+/* Begins a row; the cells of the expressions follow. */
+void dataset_begin_row(struct dataset *d, const double first[DATASET_FIRST]);
 size_t dataset_rows(const struct dataset *d);
 /* Appends the rows of b; `iter` >= 0 replaces their iteration. False: other columns. */
 bool dataset_append(struct dataset *d, const struct dataset *b, double iter);
-/* Column i as numbers (NaN where a cell is no number); caller frees with mem_free. */
+double dataset_number(const struct dataset *d, size_t row, size_t column); /* NaN: it is none */
+/* Column i as numbers; caller frees with mem_free. */
 double *dataset_numbers(const struct dataset *d, size_t column);
 #endif

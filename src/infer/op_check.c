@@ -115,8 +115,7 @@ static enum gpm_status evaluate(struct check *c, const struct quantity *q, const
     enum gpm_status st = plain_apply(c->x->core, q->proc, &data, 1, c->x->at, &v);
     value_unref(data);
     if (st != GPM_OK) return st;
-    *out = v.tag == V_BOOL ? (double)v.u.boolean : v.u.num;
-    if (v.tag != V_NUM && v.tag != V_BOOL)
+    if (!value_number(v, out))
         st = infer_error(c->x, DIAG_TYPE, "the test quantity %s must give a number, not a %s",
                          q->name, value_type_name(v));
     value_unref(v);
@@ -130,8 +129,9 @@ static bool add_numbers(numbers *y, value v) {
     value *items;
     size_t n;
     bool good = true;
-    if (v.tag == V_NUM || v.tag == V_ATOM || v.tag == V_BOOL) {
-        vec_push(y, v.tag == V_BOOL ? (double)v.u.boolean : v.u.num);
+    double x;
+    if (value_number(v, &x)) {
+        vec_push(y, x);
         return true;
     }
     if (v.tag == V_MATRIX) {
@@ -337,8 +337,8 @@ static value as_dataset(const struct check *c) {
     for (size_t i = 0; i < c->q.n; i++) names[i] = c->q.at[i].name;
     struct dataset *d = dataset_new(names, c->q.n);
     for (size_t r = 0; r < c->q.at[0].replicated.n; r++) {
-        double first[DATASET_FIRST] = {[DATASET_ITER] = (double)r + 1, [DATASET_PROB] = 1};
-        for (size_t i = 0; i < DATASET_FIRST; i++) vec_push(&d->cells, value_num(first[i]));
+        dataset_begin_row(
+            d, (double[DATASET_FIRST]){[DATASET_ITER] = (double)r + 1, [DATASET_PROB] = 1});
         for (size_t i = 0; i < c->q.n; i++)
             vec_push(&d->cells, value_num(c->q.at[i].replicated.at[r]));
     }

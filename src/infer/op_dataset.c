@@ -27,13 +27,6 @@ static enum gpm_status append(struct infer_state *x, const struct infer_op *op, 
                              op->name);
 }
 
-/* A dataset as a value, or none of it after a failure. */
-static enum gpm_status give(struct dataset *d, enum gpm_status st, value *out) {
-    *out = value_box(V_BOX, &d->box);
-    if (st != GPM_OK) value_set_take(out, NIL);
-    return st;
-}
-
 /* Runs `a` n times and joins the datasets it gives; the iterations are numbered from 1. */
 static enum gpm_status op_accumulate(struct infer_state *x, const struct action *a, value *out) {
     struct progress_loop loop;
@@ -49,7 +42,7 @@ static enum gpm_status op_accumulate(struct infer_state *x, const struct action 
         value_unref(v);
     }
     progress_end(&loop);
-    st = give(all, st, out);
+    st = dataset_give(all, st, out);
     query_note(x, *out);
     return st;
 }
@@ -64,19 +57,10 @@ static enum gpm_status op_join(struct infer_state *x, const struct action *a, va
     for (size_t i = 0; i < n && st == GPM_OK; i++)
         st = append(x, a->op, all, listed ? items[i] : a->args[i], -1);
     if (listed) values_free(items, n);
-    return give(all, st, out);
+    return dataset_give(all, st, out);
 }
 
 /* ---- tables ---- */
-
-/* The clock is left out: the same seed prints the same table. */
-static bool shown(size_t column) {
-    return column != DATASET_TIME;
-}
-
-static void pad(struct buf *out, size_t from, size_t width) {
-    for (size_t have = out->len - from; have < width; have++) buf_putc(out, ' ');
-}
 
 static void cell_text(value v, struct buf *out) {
     if (v.tag == V_NUM) {
@@ -86,8 +70,9 @@ static void cell_text(value v, struct buf *out) {
     }
 }
 
+/* The clock is left out: the same seed prints the same table. */
 static void table_text(const struct dataset *d, struct buf *out) {
-    size_t rows = dataset_rows(d), *width = NEW_ARRAY(size_t, d->n_columns ? d->n_columns : 1);
+    size_t rows = dataset_rows(d), *width = NEW_ARRAY(size_t, d->n_columns + 1);
     struct buf cell = BUF_INIT;
     for (size_t c = 0; c < d->n_columns; c++) {
         width[c] = strlen(d->names[c]);
@@ -100,10 +85,10 @@ static void table_text(const struct dataset *d, struct buf *out) {
     for (size_t r = 0; r <= rows && d->n_columns; r++) { /* row 0: the names */
         for (size_t c = 0; c < d->n_columns; c++) {
             size_t from = out->len;
-            if (!shown(c)) continue;
+            if (c == DATASET_TIME) continue;
             if (r == 0) buf_puts(out, d->names[c]);
             if (r > 0) cell_text(d->cells.at[(r - 1) * d->n_columns + c], out);
-            if (c + 1 < d->n_columns) pad(out, from, width[c] + 2);
+            while (c + 1 < d->n_columns && out->len - from < width[c] + 2) buf_putc(out, ' ');
         }
         buf_putc(out, '\n');
     }
@@ -111,12 +96,15 @@ static void table_text(const struct dataset *d, struct buf *out) {
     mem_free(width);
 }
 
+static void write_out(struct infer_state *x, struct buf *b) {
+    infer_write(x, b->data, b->len);
+    buf_release(b);
+}
+
 static enum gpm_status op_printf(struct infer_state *x, const struct action *a, value *out) {
-    struct dataset *d = dataset_of(a->args[0]);
     struct buf b = BUF_INIT;
-    table_text(d, &b);
-    infer_write(x, b.data, b.len);
-    buf_release(&b);
+    table_text(dataset_of(a->args[0]), &b);
+    write_out(x, &b);
     return GPM_OK;
 }
 
@@ -127,8 +115,7 @@ static enum gpm_status op_sweep(struct infer_state *x, const struct action *a, v
     buf_puts(&b, "Sweep ");
     cell_text(rows ? d->cells.at[(rows - 1) * d->n_columns + DATASET_ITER] : value_num(0), &b);
     buf_putc(&b, '\n');
-    infer_write(x, b.data, b.len);
-    buf_release(&b);
+    write_out(x, &b);
     return GPM_OK;
 }
 
@@ -137,25 +124,20 @@ static enum gpm_status op_summarize(struct infer_state *x, const struct action *
     struct dataset *d = dataset_of(a->args[0]);
     size_t k = d->n_columns ? d->n_columns - DATASET_FIRST : 0, rows = dataset_rows(d);
     struct draw_table all;
-    struct buf b = BUF_INIT;
+    struct buf b = BUF_INIT, accepted = BUF_INIT;
     draw_table_init(&all, k ? (const char *const *)d->names + DATASET_FIRST : NULL, k, 1);
-    double **columns = NEW_ARRAY(double *, k ? k : 1), *row = NEW_ARRAY(double, k ? k : 1);
-    for (size_t c = 0; c < k; c++) columns[c] = dataset_numbers(d, DATASET_FIRST + c);
+    double *row = NEW_ARRAY(double, k + 1);
     for (size_t r = 0; r < rows; r++) {
-        for (size_t c = 0; c < k; c++) row[c] = columns[c][r];
+        for (size_t c = 0; c < k; c++) row[c] = dataset_number(d, r, DATASET_FIRST + c);
         draw_table_push(&all, 0, row);
     }
     draw_table_summary(&all, &b);
-    struct buf accepted = BUF_INIT;
     acceptance_text(x, NULL, 0, &accepted);
     if (accepted.len) buf_printf(&b, "proposals accepted: %s\n", accepted.data);
-    buf_release(&accepted);
     nuts_complain(x, &b);
-    infer_write(x, b.data, b.len);
-    for (size_t c = 0; c < k; c++) mem_free(columns[c]);
-    mem_free(columns);
+    write_out(x, &b);
+    buf_release(&accepted);
     mem_free(row);
-    buf_release(&b);
     draw_table_release(&all);
     return GPM_OK;
 }

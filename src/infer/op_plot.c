@@ -28,12 +28,6 @@ static void input_release(struct plot_input *in) {
     vec_release(&in->names);
 }
 
-static void input_finish(struct plot_input *in) {
-    in->t.columns = in->columns.n;
-    in->t.data = (const double *const *)in->columns.at;
-    in->t.names = in->names.at;
-}
-
 static void read_dataset(const struct dataset *d, struct plot_input *in) {
     static const size_t from[3] = {DATASET_ITER, DATASET_TIME, DATASET_PARTICLE};
     for (size_t c = DATASET_FIRST; c < d->n_columns; c++) {
@@ -83,7 +77,9 @@ static enum gpm_status read_input(struct infer_state *x, value v, struct plot_in
                            "a plot needs a dataset, numbers, or columns of equal length; got a %s",
                            value_type_name(v));
     }
-    input_finish(in);
+    in->t.columns = in->columns.n;
+    in->t.data = (const double *const *)in->columns.at;
+    in->t.names = in->names.at;
     return GPM_OK;
 }
 
@@ -106,36 +102,15 @@ static enum gpm_status make_scene(struct infer_state *x, value spec, value data,
     struct plot_input in = {0};
     value *specs = NULL;
     size_t n = 0;
-    enum gpm_status st = read_input(x, data, &in);
-    if (st != GPM_OK) {
-        input_release(&in);
-        return st;
-    }
     bool many = !infer_text(spec) && seq_items(spec, &specs, &n);
-    struct plot_scene *s = plot_scene_new(NULL, NULL, many && n > 1 ? 2 : 1);
-    if (!many) st = add_panel(x, s, spec, &in.t);
-    for (size_t i = 0; many && i < n && st == GPM_OK; i++) st = add_panel(x, s, specs[i], &in.t);
+    struct plot_scene *s = plot_scene_new(NULL, NULL, n > 1 ? 2 : 1);
+    enum gpm_status st = read_input(x, data, &in);
+    if (st == GPM_OK && !many) st = add_panel(x, s, spec, &in.t);
+    for (size_t i = 0; i < n && st == GPM_OK; i++) st = add_panel(x, s, specs[i], &in.t);
     if (many) values_free(specs, n);
     input_release(&in);
-    if (st == GPM_OK) {
-        *out = s;
-    } else {
-        plot_scene_free(s);
-    }
-    return st;
-}
-
-static void show_on_terminal(struct infer_state *x, const struct plot_scene *s, unsigned rows) {
-    struct plot_terminal_options o = {.rows = rows};
-    struct buf b = BUF_INIT;
-    plot_terminal(s, &o, &b);
-    infer_write(x, b.data, b.len);
-    buf_release(&b);
-}
-
-static enum gpm_status write_file(struct infer_state *x, const char *path, const struct buf *b) {
-    enum gpm_status st = file_write(path, FILE_GIVEN, b->data, b->len);
-    if (st != GPM_OK) st = infer_error(x, DIAG_FILE, "cannot write '%s': %s", path, file_why());
+    *out = s;
+    if (st != GPM_OK) plot_scene_free(s);
     return st;
 }
 
@@ -153,26 +128,24 @@ static enum gpm_status may_write(struct infer_state *x, const char *name) {
     return st;
 }
 
-static enum gpm_status write_svg(struct infer_state *x, const struct plot_scene *s,
-                                 const char *name) {
+enum gpm_status infer_show(struct infer_state *x, const struct plot_scene *s, const char *file,
+                           unsigned rows) {
     struct buf b = BUF_INIT, path = BUF_INIT;
-    buf_puts(&path, name);
-    if (path.len < 4 || strcmp(path.data + path.len - 4, ".svg") != 0) buf_puts(&path, ".svg");
-    plot_svg(s, NULL, &b);
-    enum gpm_status st = write_file(x, path.data, &b);
+    enum gpm_status st = file ? may_write(x, file) : GPM_OK;
+    if (!file) {
+        plot_terminal(s, &(struct plot_terminal_options){.rows = rows}, &b);
+        infer_write(x, b.data, b.len);
+    } else if (st == GPM_OK) {
+        buf_puts(&path, file);
+        if (path.len < 4 || strcmp(path.data + path.len - 4, ".svg") != 0) buf_puts(&path, ".svg");
+        plot_svg(s, NULL, &b);
+        st = file_write(path.data, FILE_GIVEN, b.data, b.len);
+        if (st != GPM_OK)
+            st = infer_error(x, DIAG_FILE, "cannot write '%s': %s", path.data, file_why());
+    }
     buf_release(&b);
     buf_release(&path);
     return st;
-}
-
-enum gpm_status infer_show(struct infer_state *x, const struct plot_scene *s, const char *file,
-                           unsigned rows) {
-    if (!file) {
-        show_on_terminal(x, s, rows);
-        return GPM_OK;
-    }
-    enum gpm_status st = may_write(x, file);
-    return st == GPM_OK ? write_svg(x, s, file) : st;
 }
 
 enum { ON_TERMINAL, TO_FILE };

@@ -195,16 +195,15 @@ static enum gpm_status ask_particles(struct infer_state *x, const char *text,
                                      struct query_answer *out) {
     size_t n = x->model->p.n;
     value *at = NEW_ARRAY(value, n);
-    double *w = NEW_ARRAY(double, n), most = -INFINITY;
+    double *w = NEW_ARRAY(double, n), total = model_log_weight(x->model);
     enum gpm_status st = GPM_OK;
+    bool all = true;
     for (size_t i = 0; i < n; i++) {
-        most = fmax(most, x->model->p.at[i]->log_weight);
         at[i] = model_kernel(x->model->p.at[i]);
-        if (at[i].tag == V_NIL) st = GPM_E_USER;
+        all = all && at[i].tag != V_NIL;
+        w[i] = isfinite(total) ? exp(x->model->p.at[i]->log_weight - total) : 1;
     }
-    for (size_t i = 0; i < n; i++)
-        w[i] = isfinite(most) ? exp(x->model->p.at[i]->log_weight - most) : 1;
-    if (st != GPM_OK) {
+    if (!all) {
         st = infer_error(x, DIAG_BAD_OPERATOR_ARG,
                          "prob: no kernel was collected or assumed to ask about");
         diag_set_help(x->core->diags, "give the draws: prob(LIN & WN, draws), where draws are a "
@@ -276,57 +275,61 @@ static int by_probability(const void *a, const void *b) {
     return strcmp(((const struct table_row *)a)->text, ((const struct table_row *)b)->text);
 }
 
+typedef VEC(struct table_row) table;
+
 /* The distinct structures of a dataset and the draws that have them; false: no structures. */
-static bool distinct(const struct dataset *d, size_t c, struct table_row **rows, size_t *n) {
+static bool distinct(const struct dataset *d, size_t c, table *out) {
     size_t total = dataset_rows(d);
     struct buf b = BUF_INIT;
     bool ok = true;
-    *rows = NULL;
-    *n = 0;
     for (size_t i = 0; i < total && ok; i++) {
         size_t k = 0;
         buf_reset(&b);
         ok = structure_of(d->cells.at[i * d->n_columns + c], &b);
-        while (k < *n && strcmp((*rows)[k].text, b.data) != 0) k++;
-        if (k == *n) {
-            *rows = mem_realloc(*rows, ++*n * sizeof **rows);
-            (*rows)[k] = (struct table_row){mem_strdup(b.data), NULL, {0, 0, 0}};
-            (*rows)[k].holds = mem_zalloc((total + 1) * sizeof(double));
+        while (k < out->n && strcmp(out->at[k].text, b.data) != 0) k++;
+        if (k == out->n) {
+            struct table_row new = {
+                mem_strdup(b.data), mem_zalloc((total + 1) * sizeof(double)), {0, 0, 0}};
+            vec_push(out, new);
         }
-        (*rows)[k].holds[i] = 1;
+        out->at[k].holds[i] = 1;
     }
     buf_release(&b);
     return ok;
 }
 
-static enum gpm_status op_tabulate(struct infer_state *x, const struct action *act, value *out) {
-    struct dataset *d = dataset_of(is_absent(action_arg(act, 0)) ? x->structures : act->args[0]);
-    size_t c = d ? structure_column(d) : 0, k = 0;
-    struct table_row *rows = NULL;
-    if (!c || !distinct(d, c, &rows, &k)) {
-        for (size_t i = 0; i < k; i++) mem_free(rows[i].text), mem_free(rows[i].holds);
-        mem_free(rows);
-        return infer_error(x, DIAG_BAD_OPERATOR_ARG,
-                           "tabulate needs a dataset with a column of kernels or structures");
-    }
+static void tabulate(struct infer_state *x, const struct dataset *d, table *rows) {
+    struct buf b = BUF_INIT;
     struct draws_in in = {NULL, dataset_rows(d), 1, particles_of(d),
                           dataset_numbers(d, DATASET_PROB)};
-    for (size_t i = 0; i < k; i++) rows[i].a = weigh(&in, rows[i].holds, (double)in.n);
-    qsort(rows, k, sizeof *rows, by_probability);
-    struct buf b = BUF_INIT;
+    for (size_t i = 0; i < rows->n; i++)
+        rows->at[i].a = weigh(&in, rows->at[i].holds, (double)in.n);
+    qsort(rows->at, rows->n, sizeof *rows->at, by_probability);
     buf_puts(&b, "probability  error   ess  structure\n");
-    for (size_t i = 0; i < k; i++) {
-        const struct query_answer *a = &rows[i].a;
+    for (size_t i = 0; i < rows->n; i++) {
+        const struct query_answer *a = &rows->at[i].a;
         buf_printf(&b, "     %.4f  %.4f %5.0f  %s\n", a->probability, a->error, a->ess,
-                   rows[i].text);
-        mem_free(rows[i].text);
-        mem_free(rows[i].holds);
+                   rows->at[i].text);
     }
     if (x->write) x->write(x->user, 1, b.data, b.len);
     buf_release(&b);
     mem_free(in.weight);
-    mem_free(rows);
-    return GPM_OK;
+}
+
+static enum gpm_status op_tabulate(struct infer_state *x, const struct action *act, value *out) {
+    struct dataset *d = dataset_of(is_absent(action_arg(act, 0)) ? x->structures : act->args[0]);
+    size_t c = d ? structure_column(d) : 0;
+    table rows = {0};
+    bool ok = c && distinct(d, c, &rows);
+    if (ok) tabulate(x, d, &rows);
+    for (size_t i = 0; i < rows.n; i++) {
+        mem_free(rows.at[i].text);
+        mem_free(rows.at[i].holds);
+    }
+    vec_release(&rows);
+    return ok ? GPM_OK
+              : infer_error(x, DIAG_BAD_OPERATOR_ARG,
+                            "tabulate needs a dataset with a column of kernels or structures");
 }
 
 const struct infer_op infer_query_rows[] = {

@@ -159,6 +159,11 @@ static inline value value_atom(double x) {
 static inline value value_sym(struct sym *s) {
     return (value){.tag = V_SYM, .u.sym = s};
 }
+/* A number, an atom or a truth value as a double; false: none of them. */
+static inline bool value_number(value v, double *out) {
+    *out = v.tag == V_BOOL ? (double)v.u.boolean : v.u.num;
+    return v.tag == V_NUM || v.tag == V_ATOM || v.tag == V_BOOL;
+}
 value value_str(const char *s, size_t n);
 value value_cstr(const char *s);
 value value_pair(value first, value rest);
