@@ -70,23 +70,17 @@ ALWAYS void tile_store_lower(tile c, double *a, size_t ld, size_t lo) {
     }
 }
 
-/* c -= A B': a packed MR wide, b the NR values of step k at b + k * ldb. */
-ALWAYS void tile_subtract(tile c, size_t kb, const double *a, const double *b, size_t ldb) {
+/* c += A B', or -= (minus, a constant): a packed MR wide, b the NR values of step k at b + k ldb.
+ */
+ALWAYS void tile_update(tile c, bool minus, size_t kb, const double *a, const double *b,
+                        size_t ldb) {
     for (size_t k = 0; k < kb; k++) {
         vd x[MV];
         UNROLL for (int v = 0; v < MV; v++) x[v] = *(const vdu *)(a + k * MR + v * VL);
-        UNROLL for (int j = 0; j < NR; j++) UNROLL for (int v = 0; v < MV; v++) c[j][v] -=
-            x[v] * b[k * ldb + (size_t)j];
-    }
-}
-
-/* c += A B', the same layout. */
-ALWAYS void tile_add(tile c, size_t kb, const double *a, const double *b, size_t ldb) {
-    for (size_t k = 0; k < kb; k++) {
-        vd x[MV];
-        UNROLL for (int v = 0; v < MV; v++) x[v] = *(const vdu *)(a + k * MR + v * VL);
-        UNROLL for (int j = 0; j < NR; j++) UNROLL for (int v = 0; v < MV; v++) c[j][v] +=
-            x[v] * b[k * ldb + (size_t)j];
+        UNROLL for (int j = 0; j < NR; j++) UNROLL for (int v = 0; v < MV; v++) {
+            vd y = x[v] * b[k * ldb + (size_t)j];
+            c[j][v] = minus ? c[j][v] - y : c[j][v] + y;
+        }
     }
 }
 
@@ -125,16 +119,21 @@ static size_t least2(size_t a, size_t b) {
 }
 
 /* Rows and columns of a tile that exist; others are read as 0 and not written. */
-static void edge_load(double *to, const double *a, size_t ld, size_t rows, size_t cols) {
-    memset(to, 0, sizeof(double) * MR * NR);
-    for (size_t j = 0; j < cols; j++) memcpy(to + j * MR, a + j * ld, rows * sizeof *to);
+ALWAYS void edge_load(tile c, const double *a, size_t ld, size_t rows, size_t cols) {
+    double buf[MR * NR];
+    memset(buf, 0, sizeof buf);
+    for (size_t j = 0; j < cols; j++) memcpy(buf + j * MR, a + j * ld, rows * sizeof *buf);
+    tile_load(c, buf, MR);
 }
 
-/* Writes rows [lo, rows) of columns that exist, below or on the diagonal at (lo, 0). */
-static void edge_store(const double *from, double *a, size_t ld, size_t lo, size_t rows,
-                       size_t cols) {
-    for (size_t j = 0; j < cols && lo + j < rows; j++)
-        memcpy(a + j * ld + lo + j, from + j * MR + lo + j, (rows - lo - j) * sizeof *from);
+/* Writes the columns that exist: all their rows, or those on or below the diagonal at (lo, 0). */
+static void edge_store(const double *from, double *a, size_t ld, bool diagonal, size_t lo,
+                       size_t rows, size_t cols) {
+    for (size_t j = 0; j < cols; j++) {
+        size_t first = diagonal ? lo + j : 0;
+        if (first < rows)
+            memcpy(a + j * ld + first, from + j * MR + first, (rows - first) * sizeof *from);
+    }
 }
 
 /* Column block j0 (width cols) of the tile that holds its diagonal, rows j0 - lo .. : updates it
@@ -147,11 +146,9 @@ static size_t diagonal_tile(double *a, size_t ld, size_t j0, size_t lo, size_t r
     bool whole = rows == MR && cols == NR;
     if (whole)
         tile_load(c, at, ld); /* what lies above the diagonal is carried along, never stored */
-    else {
-        edge_load(buf, at, ld, rows, cols);
-        tile_load(c, buf, MR);
-    }
-    tile_subtract(c, j0, p, p + lo, MR);
+    else
+        edge_load(c, at, ld, rows, cols);
+    tile_update(c, true, j0, p, p + lo, MR);
     tile_store(c, buf, MR);
     size_t bad = corner(buf + lo, MR, cols, t, inv);
     if (bad) return j0 + bad;
@@ -160,7 +157,7 @@ static size_t diagonal_tile(double *a, size_t ld, size_t j0, size_t lo, size_t r
     if (whole)
         tile_store_lower(c, at, ld, lo);
     else
-        edge_store(p + j0 * MR, at, ld, lo, rows, cols);
+        edge_store(p + j0 * MR, at, ld, true, lo, rows, cols);
     return 0;
 }
 
@@ -168,21 +165,18 @@ static size_t diagonal_tile(double *a, size_t ld, size_t j0, size_t lo, size_t r
 static void panel_tile(double *at, size_t ld, size_t j0, size_t rows, size_t cols, double *p,
                        const double *b, const double *t, const double *inv) {
     tile c;
-    if (rows == MR && cols == NR) {
+    bool whole = rows == MR && cols == NR;
+    if (whole)
         tile_load(c, at, ld);
-        tile_subtract(c, j0, p, b, MR);
-        tile_solve(c, t, inv);
-        tile_store(c, at, ld);
-        tile_store(c, p + j0 * MR, MR);
-        return;
-    }
-    double buf[MR * NR];
-    edge_load(buf, at, ld, rows, cols);
-    tile_load(c, buf, MR);
-    tile_subtract(c, j0, p, b, MR);
+    else
+        edge_load(c, at, ld, rows, cols);
+    tile_update(c, true, j0, p, b, MR);
     tile_solve(c, t, inv);
     tile_store(c, p + j0 * MR, MR);
-    for (size_t j = 0; j < cols; j++) memcpy(at + j * ld, p + (j0 + j) * MR, rows * sizeof *buf);
+    if (whole)
+        tile_store(c, at, ld);
+    else
+        edge_store(p + j0 * MR, at, ld, false, 0, rows, cols);
 }
 
 /* Panel of m rows and nb columns. pack: tiles of `stride` doubles; tri: corners and reciprocals of
@@ -210,38 +204,43 @@ static size_t panel(double *a, size_t ld, size_t m, size_t nb, double *pack, siz
     return 0;
 }
 
-/* One MR x NR tile of the trailing matrix: rows of tile r, columns from row tile q at offset lo. */
-static void trailing_tile(double *at, size_t ld, size_t kb, size_t rows, size_t cols,
-                          const double *pr, const double *pq, bool diagonal, size_t lo) {
+/* One tile of a product of packed rows, added to what is there or (fresh) to nothing. */
+ALWAYS void product_tile(bool minus, double *at, size_t ld, size_t kb, size_t rows, size_t cols,
+                         const double *pr, const double *pq, bool fresh, bool diagonal, size_t lo) {
     tile c;
-    if (rows == MR && cols == NR && !diagonal) {
+    bool whole = rows == MR && cols == NR && !diagonal;
+    if (fresh)
+        memset(c, 0, sizeof c);
+    else if (whole)
         tile_load(c, at, ld);
-        tile_subtract(c, kb, pr, pq, MR);
+    else
+        edge_load(c, at, ld, rows, cols);
+    tile_update(c, minus, kb, pr, pq, MR);
+    if (whole) {
         tile_store(c, at, ld);
         return;
     }
     double buf[MR * NR];
-    edge_load(buf, at, ld, rows, cols);
-    tile_load(c, buf, MR);
-    tile_subtract(c, kb, pr, pq, MR);
     tile_store(c, buf, MR);
-    if (diagonal)
-        edge_store(buf, at, ld, lo, rows, cols);
-    else
-        for (size_t j = 0; j < cols; j++) memcpy(at + j * ld, buf + j * MR, rows * sizeof *buf);
+    edge_store(buf, at, ld, diagonal, lo, rows, cols);
 }
 
-/* Trailing m x m lower triangle at a minus the product of the packed rows; tiles are visited in
- * groups of rows that stay in the second cache. */
-static void trailing(double *a, size_t ld, size_t m, size_t kb, const double *pack, size_t stride) {
-    size_t tiles = (m + MR - 1) / MR;
+/* The lower triangle of the n x n matrix at a, as far as `tiles` rows of tiles go, plus or minus P
+ * P' over columns [k, end) of the packed rows P; tiles are visited in groups of rows that stay in
+ * the second cache. upper: row tile r of P begins at column r * MR, so the part that holds it is
+ * the first to write there. */
+ALWAYS void product(bool minus, bool upper, size_t n, size_t tiles, const double *pack,
+                    size_t stride, size_t k, size_t end, double *a, size_t lda) {
     for (size_t g = 0; g < tiles; g += GROUP)
         for (size_t q = 0; q < least2(g + GROUP, tiles); q++)
-            for (size_t r = g > q ? g : q; r < least2(g + GROUP, tiles); r++)
-                for (size_t lo = 0; lo < MR && q * MR + lo < m; lo += NR)
-                    trailing_tile(a + r * MR + (q * MR + lo) * ld, ld, kb, least2(MR, m - r * MR),
-                                  least2(NR, m - q * MR - lo), pack + r * stride,
-                                  pack + q * stride + lo, r == q, lo);
+            for (size_t r = g > q ? g : q; r < least2(g + GROUP, tiles); r++) {
+                size_t from = upper && r * MR > k ? r * MR : k;
+                for (size_t lo = 0; lo < MR && q * MR + lo < n; lo += NR)
+                    product_tile(minus, a + r * MR + (q * MR + lo) * lda, lda, end - from,
+                                 least2(MR, n - r * MR), least2(NR, n - q * MR - lo),
+                                 pack + r * stride + from * MR, pack + q * stride + from * MR + lo,
+                                 upper && r * MR >= k, r == q, lo);
+            }
 }
 
 /* Covariances of far points underflow, and arithmetic on denormal numbers is a hundred times
@@ -310,7 +309,8 @@ static size_t v_potrf(size_t n, double *a, size_t lda) {
         if (bad)
             bad += o;
         else if (m > w) /* w == NB, a multiple of MR: the tiles below start at w / MR */
-            trailing(at + w + w * lda, lda, m - w, w, pack + w / MR * stride, stride);
+            product(true, false, m - w, (m - w + MR - 1) / MR, pack + w / MR * stride, stride, 0, w,
+                    at + w + w * lda, lda);
     }
     mem_free(pack);
     flush_restore(mode);

@@ -78,7 +78,7 @@ static void solve_block(const struct factor_view *f, size_t j0, size_t k0, bool 
         memset(c, 0, sizeof c);
     else
         tile_load(c, x + j0 * MR, MR);
-    tile_subtract(c, j0 - k0, x + k0 * MR, b, ldb);
+    tile_update(c, true, j0 - k0, x + k0 * MR, b, ldb);
     tile_solve(c, t, t + NR * NR);
     tile_store(c, x + j0 * MR, MR);
 }
@@ -139,49 +139,6 @@ static void inverse_rows(size_t n, const struct factor_view *f, size_t stride, d
     }
 }
 
-/* One tile of UU': adds kb columns to what is there, or to nothing. */
-static void product_tile(double *at, size_t ld, size_t kb, size_t rows, size_t cols,
-                         const double *pr, const double *pq, bool fresh, bool diagonal, size_t lo) {
-    tile c;
-    double buf[MR * NR];
-    bool whole = rows == MR && cols == NR && !diagonal;
-    if (fresh)
-        memset(c, 0, sizeof c);
-    else if (whole)
-        tile_load(c, at, ld);
-    else {
-        edge_load(buf, at, ld, rows, cols);
-        tile_load(c, buf, MR);
-    }
-    tile_add(c, kb, pr, pq, MR);
-    if (whole) {
-        tile_store(c, at, ld);
-        return;
-    }
-    tile_store(c, buf, MR);
-    if (diagonal)
-        edge_store(buf, at, ld, lo, rows, cols);
-    else
-        for (size_t j = 0; j < cols; j++) memcpy(at + j * ld, buf + j * MR, rows * sizeof *buf);
-}
-
-/* a += UU' over columns [k, end) of U, lower triangle; row tile r of U starts at column r * MR, so
- * the chunk that holds it is the first to write there. */
-static void product_chunk(size_t n, const double *u, size_t stride, size_t k, size_t end, double *a,
-                          size_t lda) {
-    size_t tiles = (least2(n, end) + MR - 1) / MR;
-    for (size_t g = 0; g < tiles; g += GROUP)
-        for (size_t q = 0; q < least2(g + GROUP, tiles); q++)
-            for (size_t r = g > q ? g : q; r < least2(g + GROUP, tiles); r++) {
-                size_t from = k > r * MR ? k : r * MR;
-                for (size_t lo = 0; lo < MR && q * MR + lo < n; lo += NR)
-                    product_tile(a + r * MR + (q * MR + lo) * lda, lda, end - from,
-                                 least2(MR, n - r * MR), least2(NR, n - q * MR - lo),
-                                 u + r * stride + from * MR, u + q * stride + from * MR + lo,
-                                 r * MR >= k, r == q, lo);
-            }
-}
-
 /* Lower triangle of (LL')^-1 = UU', the sum over columns of U in chunks that stay in the cache. */
 static size_t v_potri(size_t n, const double *l, size_t ldl, double *a, size_t lda) {
     size_t tiles = (n + MR - 1) / MR, stride = tiles * MR * MR;
@@ -190,7 +147,10 @@ static size_t v_potri(size_t n, const double *l, size_t ldl, double *a, size_t l
     if (!work) return SIZE_MAX;
     unsigned mode = flush_on();
     inverse_rows(n, &f, stride, u);
-    for (size_t k = 0; k < n; k += KC) product_chunk(n, u, stride, k, least2(n, k + KC), a, lda);
+    for (size_t k = 0, end; k < n; k = end) {
+        end = least2(n, k + KC);
+        product(false, true, n, (end + MR - 1) / MR, u, stride, k, end, a, lda);
+    }
     flush_restore(mode);
     mem_free(work);
     return 0;
