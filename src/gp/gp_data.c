@@ -11,13 +11,18 @@
 
 /* ---- distinct inputs ---- */
 
-static uint64_t hash_point(const double *x, int dim) {
+/* Coordinates `ld` apart. */
+static uint64_t hash_point(const double *x, size_t ld, int dim) {
     uint64_t h = 7;
     for (int c = 0; c < dim; c++) {
-        double v = x[c] == 0 ? 0 : x[c]; /* -0 is 0 */
+        double v = x[(size_t)c * ld] == 0 ? 0 : x[(size_t)c * ld]; /* -0 is 0 */
         h = hash_bytes(&v, sizeof v, h);
     }
     return h;
+}
+
+static void index_entry(struct gp *g, size_t e) {
+    map_put(&g->index, hash_point(g->x + e, g->cap, g->dim), (void *)(uintptr_t)(e + 1));
 }
 
 static bool same_point(const struct gp *g, size_t i, const double *x) {
@@ -27,7 +32,7 @@ static bool same_point(const struct gp *g, size_t i, const double *x) {
 }
 
 size_t gp_find(const struct gp *g, const double *x) {
-    size_t at = (size_t)(uintptr_t)map_get(&g->index, hash_point(x, g->dim));
+    size_t at = (size_t)(uintptr_t)map_get(&g->index, hash_point(x, 1, g->dim));
     if (at == 0) return SIZE_MAX;
     if (same_point(g, at - 1, x)) return at - 1;
     for (size_t i = 0; i < g->n; i++) /* two inputs share a hash */
@@ -35,85 +40,85 @@ size_t gp_find(const struct gp *g, const double *x) {
     return SIZE_MAX;
 }
 
+static void copy_inputs(const struct gp *g, double *x, size_t ld) {
+    for (int c = 0; c < g->dim && g->n; c++)
+        memcpy(x + (size_t)c * ld, g->x + (size_t)c * g->cap, g->n * sizeof *x);
+}
+
 static enum gpm_status grow(struct gp *g, size_t want) {
     if (want <= g->cap) return GPM_OK;
     size_t cap = g->cap * 2 > want ? g->cap * 2 : want < 8 ? 8 : want;
     double *x = mem_try_doubles(cap * (size_t)g->dim);
     if (!x) return GPM_E_NOMEM;
-    for (int c = 0; c < g->dim && g->n; c++)
-        memcpy(x + (size_t)c * cap, g->x + (size_t)c * g->cap, g->n * sizeof *x);
+    copy_inputs(g, x, cap);
     mem_free(g->x);
     g->x = x;
     g->cap = cap;
-    g->count = mem_realloc(g->count, cap * sizeof *g->count);
-    g->exact = mem_realloc(g->exact, cap * sizeof *g->exact);
-    g->ybar = mem_realloc(g->ybar, cap * sizeof *g->ybar);
-    g->ss = mem_realloc(g->ss, cap * sizeof *g->ss);
-    for (int s = 0; s < 2; s++) {
-        g->slot[s].r = mem_realloc(g->slot[s].r, cap * sizeof(double));
-        g->slot[s].w = mem_realloc(g->slot[s].w, cap * sizeof(double));
-        g->slot[s].u = mem_realloc(g->slot[s].u, cap * sizeof(double));
+    g->at = mem_realloc(g->at, cap * sizeof *g->at);
+    for (struct gp_slot *s = g->slot; s < g->slot + 2; s++) {
+        double **part[] = {&s->r, &s->w, &s->u};
+        for (size_t i = 0; i < COUNT_OF(part); i++)
+            *part[i] = mem_realloc(*part[i], cap * sizeof(double));
     }
     return GPM_OK;
 }
 
-/* What is known of one entry before a change: its share of the noise. */
-struct before {
-    bool touched;
-    double share;
-};
-
-/* Does the pair belong to those whose mean is the entry's value? */
-static bool leads(const struct gp *g, const struct gp_pair *p) {
-    return p->exact || !g->exact[p->entry];
+enum gpm_status gp_copy_data(struct gp *to, const struct gp *from) {
+    enum gpm_status st = grow(to, from->n);
+    if (st) return st;
+    copy_inputs(from, to->x, to->cap);
+    if (from->n) memcpy(to->at, from->at, from->n * sizeof *to->at);
+    for (size_t i = 0; i < from->pairs.n; i++) vec_push(&to->pairs, from->pairs.at[i]);
+    to->n = from->n;
+    to->nexact = from->nexact;
+    for (size_t e = 0; e < to->n; e++) index_entry(to, e);
+    return GPM_OK;
 }
 
 /* Value and spread of the touched entries from the pairs themselves, so that adding and taking out
- * leaves no rounding behind. Equal values keep their bits. */
-static void summarise(struct gp *g, const struct before *was) {
-    for (size_t e = 0; e < g->n; e++)
-        if (was[e].touched) g->count[e] = g->exact[e] = 0, g->ybar[e] = 0, g->ss[e] = NAN;
-    for (size_t i = 0; i < g->pairs.n; i++) {
-        const struct gp_pair *p = &g->pairs.at[i];
-        if (was[p->entry].touched) g->count[p->entry]++, g->exact[p->entry] += p->exact;
+ * leaves no rounding behind. Equal values keep their bits. Where there are exact values, theirs is
+ * the entry's. */
+static void summarise(struct gp *g) {
+    const struct gp_pair *end = g->pairs.at + g->pairs.n;
+    for (struct gp_entry *t = g->at; t < g->at + g->n; t++)
+        if (t->touched) t->count = t->exact = 0, t->ybar = 0, t->ss = NAN;
+    for (const struct gp_pair *p = g->pairs.at; p < end; p++) {
+        struct gp_entry *t = &g->at[p->entry];
+        if (t->touched) t->count++, t->exact += p->exact;
     }
-    for (size_t i = 0; i < g->pairs.n; i++) {
-        const struct gp_pair *p = &g->pairs.at[i];
-        size_t e = p->entry;
-        if (!was[e].touched || !leads(g, p)) continue;
-        if (isnan(g->ss[e])) g->ss[e] = p->y; /* the first value, for a moment */
-        g->ybar[e] += p->y - g->ss[e];
+    for (const struct gp_pair *p = g->pairs.at; p < end; p++) {
+        struct gp_entry *t = &g->at[p->entry];
+        if (!t->touched || (t->exact && !p->exact)) continue;
+        if (isnan(t->ss)) t->ss = p->y; /* the first value, for a moment */
+        t->ybar += p->y - t->ss;
     }
-    for (size_t e = 0; e < g->n; e++) {
-        if (!was[e].touched) continue;
-        g->ybar[e] = g->ss[e] + g->ybar[e] / (double)(g->exact[e] ? g->exact[e] : g->count[e]);
-        g->ss[e] = 0;
+    for (struct gp_entry *t = g->at; t < g->at + g->n; t++) {
+        if (!t->touched) continue;
+        t->ybar = t->ss + t->ybar / (double)(t->exact ? t->exact : t->count);
+        t->ss = 0;
     }
-    for (size_t i = 0; i < g->pairs.n; i++) {
-        const struct gp_pair *p = &g->pairs.at[i];
-        double d = p->y - g->ybar[p->entry];
-        if (was[p->entry].touched && d != 0) g->ss[p->entry] += p->exact ? INFINITY : d * d;
+    for (const struct gp_pair *p = g->pairs.at; p < end; p++) {
+        struct gp_entry *t = &g->at[p->entry];
+        double d = p->y - t->ybar;
+        if (t->touched && d != 0) t->ss += p->exact ? INFINITY : d * d;
     }
 }
 
 static void new_entry(struct gp *g, const double *x, double y, bool exact) {
     size_t e = g->n++;
     for (int c = 0; c < g->dim; c++) g->x[e + (size_t)c * g->cap] = x[c];
-    g->count[e] = 1;
-    g->exact[e] = exact;
-    g->ybar[e] = y;
-    g->ss[e] = 0;
-    map_put(&g->index, hash_point(x, g->dim), (void *)(uintptr_t)(e + 1));
+    g->at[e] = (struct gp_entry){.count = 1, .exact = exact, .ybar = y};
+    index_entry(g, e);
 }
 
 /* ---- the current factor follows ---- */
 
-/* The share of the noise on entry e has changed: so does its diagonal element. */
-static void follow_share(struct gp *g, size_t e, double share) {
+/* The share of the noise on a touched entry has changed: so does its diagonal element. */
+static void follow_share(struct gp *g, size_t e) {
     struct gp_slot *s = gp_current(g);
-    s->have_r = s->have_w = false;
-    if (!s->have_factor || s->noise == 0 || gp_share(g, e) == share) return;
-    double d = s->noise * s->noise * (gp_share(g, e) - share);
+    double d = s->noise * s->noise * (gp_share(g, e) - g->at[e].before);
+    g->at[e].touched = s->have_r = s->have_w = false;
+    if (!s->have_factor || d == 0) return;
     double *v = mem_zalloc(g->n * sizeof *v);
     v[e] = sqrt(fabs(d));
     if (d > 0)
@@ -132,7 +137,7 @@ static enum gpm_status follow_solution(struct gp *g, struct gp_slot *s, size_t f
     x.step = 0;
     enum gpm_status st = mean_eval(s->mean, x, s->r + first);
     if (st) return st;
-    for (size_t i = first; i < g->n; i++) s->r[i] = g->ybar[i] - s->r[i];
+    for (size_t i = first; i < g->n; i++) s->r[i] = g->at[i].ybar - s->r[i];
     memcpy(s->w + first, s->r + first, m * sizeof *s->w);
     la_gemv(m, first, -1, s->f.l + first, s->f.ld, s->w, 1, s->w + first);
     la_trsv(false, m, s->f.l + first + first * s->f.ld, s->f.ld, s->w + first);
@@ -213,8 +218,11 @@ static void data_changed(struct gp *g) {
     g->vecchia.n = 0;
 }
 
-static void touch(const struct gp *g, struct before *b, size_t e, size_t *touched) {
-    if (!b->touched) *b = (struct before){true, gp_share(g, e)}, ++*touched;
+/* The entry is about to change; whether that is news. */
+static bool touch(struct gp *g, size_t e) {
+    if (g->at[e].touched) return false;
+    g->at[e].before = gp_share(g, e);
+    return g->at[e].touched = true;
 }
 
 enum gpm_status gp_add(struct gp *g, enum gp_target target, const double *x, const double *y,
@@ -224,25 +232,25 @@ enum gpm_status gp_add(struct gp *g, enum gp_target target, const double *x, con
     if (st) return st;
     data_changed(g);
     size_t first = g->n, repeats = 0;
-    struct before *was = mem_zalloc((first + n + 1) * sizeof *was); /* where a pair is repeated */
     bool exact = target == GP_LATENT;
     for (size_t i = 0; i < n; i++) {
         const double *p = x + i * (size_t)g->dim;
-        size_t e = g->apart ? SIZE_MAX : gp_find(g, p), before = g->n;
-        if (e == SIZE_MAX) {
-            new_entry(g, p, y[i], exact);
-            e = before;
-        } else
-            touch(g, &was[e], e, &repeats);
+        size_t e = g->apart ? SIZE_MAX : gp_find(g, p), fresh = g->n;
+        if (e == SIZE_MAX)
+            new_entry(g, p, y[i], exact), e = fresh;
+        else
+            repeats += touch(g, e);
         struct gp_pair pair = {e, y[i], exact};
         vec_push(&g->pairs, pair);
     }
     if (exact) g->nexact += n;
-    if (repeats) summarise(g, was);
+    if (repeats) summarise(g);
     if (repeats > 8 + first / 8) gp_current(g)->have_factor = false; /* rebuilding is cheaper */
-    for (size_t e = 0; e < first && repeats; e++)
-        if (was[e].touched) follow_share(g, e, was[e].share);
-    mem_free(was);
+    for (size_t e = 0; e < g->n && repeats; e++)
+        if (g->at[e].touched && e < first)
+            follow_share(g, e);
+        else
+            g->at[e].touched = false;
     if (g->n > first) gp_cache_clear(&g->cache);
     follow_append(g, first);
     return GPM_OK;
@@ -250,33 +258,23 @@ enum gpm_status gp_add(struct gp *g, enum gp_target target, const double *x, con
 
 static void delete_entry(struct gp *g, size_t e) {
     struct gp_slot *s = gp_current(g);
-    double point[64], *p = g->dim <= 64 ? point : NEW_ARRAY(double, (size_t)g->dim);
-    size_t tail = g->n - e - 1;
-    for (int c = 0; c < g->dim; c++) p[c] = g->x[e + (size_t)c * g->cap];
-    map_del(&g->index, hash_point(p, g->dim));
+    size_t tail = --g->n - e;
+    map_del(&g->index, hash_point(g->x + e, g->cap, g->dim));
     for (int c = 0; c < g->dim; c++) {
         double *col = g->x + (size_t)c * g->cap + e;
         memmove(col, col + 1, tail * sizeof *col);
     }
-    memmove(g->count + e, g->count + e + 1, tail * sizeof *g->count);
-    memmove(g->exact + e, g->exact + e + 1, tail * sizeof *g->exact);
-    memmove(g->ybar + e, g->ybar + e + 1, tail * sizeof *g->ybar);
-    memmove(g->ss + e, g->ss + e + 1, tail * sizeof *g->ss);
-    g->n--;
-    for (size_t i = e; i < g->n; i++) {
-        for (int c = 0; c < g->dim; c++) p[c] = g->x[i + (size_t)c * g->cap];
-        map_put(&g->index, hash_point(p, g->dim), (void *)(uintptr_t)(i + 1));
-    }
+    memmove(g->at + e, g->at + e + 1, tail * sizeof *g->at);
+    for (size_t i = e; i < g->n; i++) index_entry(g, i);
     for (size_t i = 0; i < g->pairs.n; i++)
         if (g->pairs.at[i].entry > e) g->pairs.at[i].entry--;
-    if (p != point) mem_free(p);
     if (s->have_factor) chol_delete(&s->f, e);
     s->have_r = s->have_w = false;
     gp_cache_clear(&g->cache);
 }
 
 enum gpm_status gp_remove(struct gp *g, enum gp_target target, const double *x, double y) {
-    size_t e = gp_find(g, x), at = g->pairs.n, touched = 0;
+    size_t e = gp_find(g, x), at = g->pairs.n;
     bool exact = target == GP_LATENT;
     if (g->apart) return GPM_E_ARG;
     if (e == SIZE_MAX) return GPM_E_NOT_FOUND;
@@ -289,15 +287,12 @@ enum gpm_status gp_remove(struct gp *g, enum gp_target target, const double *x, 
     memmove(g->pairs.at + at - 1, g->pairs.at + at, (g->pairs.n - at) * sizeof *g->pairs.at);
     g->pairs.n--;
     g->nexact -= exact;
-    if (g->count[e] == 1) {
+    if (g->at[e].count == 1)
         delete_entry(g, e);
-        return GPM_OK;
+    else if (touch(g, e)) {
+        summarise(g);
+        follow_share(g, e);
     }
-    struct before *was = mem_zalloc(g->n * sizeof *was);
-    touch(g, &was[e], e, &touched);
-    summarise(g, was);
-    follow_share(g, e, was[e].share);
-    mem_free(was);
     return GPM_OK;
 }
 
@@ -327,8 +322,8 @@ void gp_pair(const struct gp *g, size_t i, double *x, double *y) {
 bool gp_known(const struct gp *g, const double *x, double *y) {
     if (g->nexact == 0 && gp_noise(g) > 0) return false;
     size_t e = gp_find(g, x);
-    if (e == SIZE_MAX || (gp_noise(g) > 0 && !g->exact[e])) return false;
-    *y = g->ybar[e];
+    if (e == SIZE_MAX || (gp_noise(g) > 0 && !g->at[e].exact)) return false;
+    *y = g->at[e].ybar;
     return true;
 }
 
@@ -336,14 +331,14 @@ size_t gp_ndensity(const struct gp *g, double noise) {
     if (noise == 0) return g->n;
     size_t n = g->pairs.n;
     for (size_t e = 0; e < g->n && g->nexact; e++)
-        if (g->exact[e]) n -= g->exact[e] - 1;
+        if (g->at[e].exact) n -= g->at[e].exact - 1;
     return n;
 }
 
 bool gp_contradicts(const struct gp *g, double noise) {
     if (g->n == g->pairs.n || (noise > 0 && g->nexact == 0)) return false;
     for (size_t i = 0; i < g->n; i++)
-        if (noise > 0 ? isinf(g->ss[i]) : g->ss[i] > 0) return true;
+        if (noise > 0 ? isinf(g->at[i].ss) : g->at[i].ss > 0) return true;
     return false;
 }
 
@@ -353,11 +348,11 @@ double gp_replicate_term(const struct gp *g, double noise) {
     double sum = 0, v = noise * noise;
     if (g->n == g->pairs.n || noise == 0) return 0;
     for (size_t i = 0; i < g->n; i++) {
-        double m = (double)(g->count[i] - g->exact[i]);
-        if (g->exact[i])
-            sum -= 0.5 * (m * log(2 * M_PI * v) + g->ss[i] / v);
+        double m = (double)(g->at[i].count - g->at[i].exact);
+        if (g->at[i].exact)
+            sum -= 0.5 * (m * log(2 * M_PI * v) + g->at[i].ss / v);
         else if (m > 1)
-            sum -= 0.5 * ((m - 1) * log(2 * M_PI * v) + log(m) + g->ss[i] / v);
+            sum -= 0.5 * ((m - 1) * log(2 * M_PI * v) + log(m) + g->at[i].ss / v);
     }
     return sum;
 }
@@ -366,8 +361,8 @@ double gp_replicate_slope(const struct gp *g, double noise, double weight) {
     double sum = 0;
     if (g->n == g->pairs.n) return 0;
     for (size_t i = 0; i < g->n; i++) {
-        double c = (double)(g->count[i] - g->exact[i]) + (g->exact[i] > 0);
-        if (c > 1) sum += weight * g->ss[i] / (noise * noise * noise) - (c - 1) / noise;
+        double c = (double)(g->at[i].count - g->at[i].exact) + (g->at[i].exact > 0);
+        if (c > 1) sum += weight * g->at[i].ss / (noise * noise * noise) - (c - 1) / noise;
     }
     return sum;
 }

@@ -45,15 +45,21 @@ struct gp_pair {
     bool exact; /* a value of the function itself, without noise */
 };
 
+/* What the pairs at one input say. */
+struct gp_entry {
+    size_t count, exact; /* pairs; exact ones among them */
+    double ybar;         /* the exact value where there is one, else the mean */
+    double ss;     /* squared deviations of the others from ybar; inf: exact values disagree */
+    bool touched;  /* while data change: this entry does, */
+    double before; /* and its share of the noise was this */
+};
+
 struct gp {
     int dim;
     double *x; /* distinct inputs, column-major, leading dimension cap */
     size_t n, cap;
-    size_t *count; /* pairs at each input */
-    size_t *exact; /* exact ones among them */
+    struct gp_entry *at;
     size_t nexact; /* exact pairs in all */
-    double *ybar;  /* the exact value where there is one, else the mean */
-    double *ss;    /* squared deviations of the others from ybar; inf: exact values disagree */
     VEC(struct gp_pair) pairs;
     struct map index;        /* hash of an input -> 1 + its place */
     struct gp_places places; /* on a regular grid, perhaps with gaps */
@@ -114,8 +120,10 @@ double *gp_transpose(const double *x, size_t n, int dim);
 /* Variance of the noise on the value of entry e, as a part of noise^2: replicates share it, exact
  * values have none. */
 static inline double gp_share(const struct gp *g, size_t e) {
-    return g->exact[e] ? 0 : 1 / (double)g->count[e];
+    return g->at[e].exact ? 0 : 1 / (double)g->at[e].count;
 }
+/* The data of another one, in the same order, into an empty one. */
+GPM_MUST_USE enum gpm_status gp_copy_data(struct gp *to, const struct gp *from);
 /* Is the function's value at this input known for sure? */
 bool gp_known(const struct gp *g, const double *x, double *y);
 size_t gp_find(const struct gp *g, const double *x); /* place of an input, SIZE_MAX when new */

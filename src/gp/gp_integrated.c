@@ -47,7 +47,7 @@ void gp_integrate(const struct gp *g, struct gp_slot *s) {
         vec_ops()->axpy(n, -s->mu, s->u, s->w);
     }
     s->S = vec_ops()->dot(n, s->w, s->w);
-    for (size_t i = 0; i < n && s->noise > 0; i++) s->S += g->ss[i] / (s->noise * s->noise);
+    for (size_t i = 0; i < n && s->noise > 0; i++) s->S += g->at[i].ss / (s->noise * s->noise);
     s->S = fmax(s->S, 1e-300);
 }
 
@@ -58,7 +58,7 @@ double gp_integrated_logml(const struct gp *g, const struct gp_slot *s) {
     double free = (double)g->n - (g->integrated & GP_MEAN ? 1 : 0);
     double sum =
         gp_replicate_term(g, s->noise) - 0.5 * chol_logdet(&s->f) - 0.5 * free * log(2 * M_PI);
-    for (size_t i = 0; i < g->n; i++) spread += g->ss[i];
+    for (size_t i = 0; i < g->n; i++) spread += g->at[i].ss;
     if (spread > 0) sum += 0.5 * spread / (s->noise * s->noise);
     if (g->integrated & GP_MEAN) sum -= 0.5 * log(s->q);
     if (!(g->integrated & GP_SCALE)) return sum - 0.5 * s->S;

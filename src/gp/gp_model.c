@@ -78,10 +78,7 @@ void gp_free(struct gp *g) {
     vec_release(&g->pairs);
     vecchia_release(&g->vecchia);
     mem_free(g->x);
-    mem_free(g->count);
-    mem_free(g->exact);
-    mem_free(g->ybar);
-    mem_free(g->ss);
+    mem_free(g->at);
     gp_drop_view(g);
     mem_free(g->row);
     mem_free(g->places.place);
@@ -91,47 +88,31 @@ void gp_free(struct gp *g) {
     mem_free(g);
 }
 
-/* Pairs are recorded again; the factor is copied, so the copy costs O(n^2). */
+/* The factor is copied, so the copy costs O(n^2). */
 enum gpm_status gp_copy(const struct gp *g, struct gp **out) {
     const struct gp_slot *s = &g->slot[g->cur];
     struct gp *c = gp_new(g->dim, s->kern, s->mean, s->noise, NULL);
-    size_t dim = (size_t)g->dim, n = g->pairs.n;
-    double *x = NEW_ARRAY(double, (n + 1) * dim), *y = NEW_ARRAY(double, n + 1);
-    for (size_t i = 0; i < n; i++) gp_pair(g, i, x + i * dim, y + i);
+    struct gp_slot *t = gp_current(c);
     c->cache.budget = g->cache.budget;
     c->structured = g->structured;
     c->integrated = g->integrated;
     c->apart = g->apart;
     c->approx = g->approx;
     c->approx_size = g->approx_size;
-    enum gpm_status st = GPM_OK;
-    for (size_t i = 0, j; i < n && !st; i = j) { /* runs of the same kind */
-        bool exact = g->pairs.at[i].exact;
-        for (j = i; j < n && g->pairs.at[j].exact == exact;) j++;
-        st = gp_add(c, exact ? GP_LATENT : GP_MEASURED, x + i * dim, y + i, j - i);
-    }
-    struct gp_slot *t = gp_current(c);
-    /* Entries keep their order unless an early pair of a replicated input was removed. */
-    bool ordered = c->n == g->n;
-    for (size_t i = 0; i < g->pairs.n && ordered; i++)
-        ordered = c->pairs.at[i].entry == g->pairs.at[i].entry;
-    if (g->integrated) ordered = false; /* it is solved anew */
-    if (!st && ordered && s->have_factor && !(st = chol_copy(&t->f, &s->f))) {
+    enum gpm_status st = gp_copy_data(c, g);
+    bool solved = s->have_factor && !g->integrated; /* which is solved anew */
+    if (!st && solved) st = chol_copy(&t->f, &s->f);
+    if (!st && solved) {
         t->have_factor = true;
-        t->method = s->method;
         if (s->have_r && g->n) memcpy(t->r, s->r, g->n * sizeof *t->r);
         if (s->have_w && g->n) memcpy(t->w, s->w, g->n * sizeof *t->w);
         t->have_r = s->have_r;
         t->have_w = s->have_w;
     }
-    if (!st && ordered && s->have_logml) {
-        t->have_logml = true;
-        t->logml = s->logml;
-        t->singular = s->singular;
-        t->method = s->method;
-    }
-    mem_free(x);
-    mem_free(y);
+    t->method = s->method;
+    t->logml = s->logml;
+    t->have_logml = s->have_logml && !g->integrated;
+    t->singular = t->have_logml && s->singular;
     if (st)
         gp_free(c);
     else
@@ -197,7 +178,7 @@ struct kern_pts gp_points(struct gp *g) {
 enum gpm_status gp_slot_residual(struct gp *g, struct gp_slot *s) {
     if (s->have_r) return GPM_OK;
     enum gpm_status st = mean_eval(s->mean, gp_points(g), s->r);
-    for (size_t i = 0; i < g->n && !st; i++) s->r[i] = g->ybar[i] - s->r[i];
+    for (size_t i = 0; i < g->n && !st; i++) s->r[i] = g->at[i].ybar - s->r[i];
     s->have_r = !st;
     return st;
 }
@@ -283,7 +264,7 @@ enum gpm_status gp_quadratic(struct gp *g, bool proposed, double *out) {
     enum gpm_status st = gp_slot_solve(g, s);
     if (st) return st;
     *out = vec_ops()->dot(g->n, s->w, s->w);
-    for (size_t i = 0; i < g->n && s->noise > 0; i++) *out += g->ss[i] / (s->noise * s->noise);
+    for (size_t i = 0; i < g->n && s->noise > 0; i++) *out += g->at[i].ss / (s->noise * s->noise);
     return GPM_OK;
 }
 

@@ -330,13 +330,13 @@ enum gpm_status gp_loo(struct gp *g, double *mean, double *var, double *logpdf) 
     chol_solve_lt(&s->f, alpha, 1, n);
     for (size_t i = 0; i < g->pairs.n; i++) {
         size_t e = g->pairs.at[i].entry;
-        double y = g->pairs.at[i].y, m = (double)g->count[e], q = a[e * (n + 1)], b = alpha[e];
+        double y = g->pairs.at[i].y, m = (double)g->at[e].count, q = a[e * (n + 1)], b = alpha[e];
         if (m > 1 && v > 0) {
             q = 1 / v - (m / v - q) / (m * m);
-            b = (y - g->ybar[e]) / v + b / m;
+            b = (y - g->at[e].ybar) / v + b / m;
         }
         double pv = s2 / q, pm = y - b / q;
-        if (m > 1 && v == 0) pv = 0, pm = g->ybar[e];
+        if (m > 1 && v == 0) pv = 0, pm = g->at[e].ybar;
         if (mean) mean[i] = pm;
         if (var) var[i] = pv > 0 ? pv : 0;
         if (m > 1 && v == 0) continue; /* known from its twin */
