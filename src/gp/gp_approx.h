@@ -37,6 +37,13 @@ static inline double approx_jitter(const struct chol *f) {
     return part;
 }
 
+/* Mean (added to what is there), variance and lower triangle of the covariance at xs, each may be
+ * NULL, given n points with factor L, w = L^-1 r and v = K(xs, x) L^-T, m x n with room for m more.
+ */
+GPM_MUST_USE enum gpm_status gp_project(const struct kern *k, struct kern_pts xs, size_t n,
+                                        double *v, const double *w, double *mean, double *var,
+                                        double *cov, size_t ld);
+
 struct inducing {
     size_t m;
     double *u; /* inducing inputs, column-major, ld = m */

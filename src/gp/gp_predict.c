@@ -39,46 +39,58 @@ static enum gpm_status half_solve(struct gp *g, struct gp_slot *s, const struct 
     return GPM_OK;
 }
 
-/* var -= row sums of squares of V', never below 0. */
-static void subtract_known(size_t m, size_t n, const double *v, double *scratch, double *var) {
-    memset(scratch, 0, m * sizeof *scratch);
-    for (size_t j = 0; j < n; j++) vec_ops()->add_square(m, v + j * m, scratch);
-    for (size_t i = 0; i < m; i++) var[i] = var[i] > scratch[i] ? var[i] - scratch[i] : 0;
+enum gpm_status gp_project(const struct kern *k, struct kern_pts xs, size_t n, double *v,
+                           const double *w, double *mean, double *var, double *cov, size_t ld) {
+    size_t m = xs.n;
+    enum gpm_status st = var ? kern_diag(k, xs, var) : GPM_OK;
+    if (!st && cov) st = kern_fill(k, xs, cov, ld);
+    if (st || n == 0 || m == 0) return st;
+    if (mean) la_gemv(m, n, 1, v, m, w, 1, mean);
+    if (cov) la_syrk(false, m, n, -1, v, m, 1, cov, ld);
+    if (!var) return GPM_OK;
+    double *known = v + n * m;
+    memset(known, 0, m * sizeof *known);
+    for (size_t j = 0; j < n; j++) vec_ops()->add_square(m, v + j * m, known);
+    for (size_t i = 0; i < m; i++) var[i] = var[i] > known[i] ? var[i] - known[i] : 0;
+    return GPM_OK;
 }
 
-static enum gpm_status predict_chunk(struct gp *g, struct gp_slot *s, const struct kern *part,
-                                     struct kern_pts xs, double extra, double *mean, double *var) {
-    size_t n = g->n, m = xs.n;
-    double *v = n ? gp_work(g, (n + 1) * CHUNK) : NULL;
-    if (n && !v) return GPM_E_NOMEM;
-    enum gpm_status st = n ? half_solve(g, s, part, xs, v) : GPM_OK;
-    if (!st && mean) st = mean_eval(part ? NULL : s->mean, xs, mean);
-    if (!st && mean && n) la_gemv(m, n, 1, v, m, s->w, 1, mean);
-    if (!st && var) st = kern_diag(part ? part : s->kern, xs, var);
-    if (!st && var && n) subtract_known(m, n, v, v + n * m, var);
-    for (size_t j = 0; j < m && var && !st; j++) var[j] += extra;
-    if (!st) gp_integrated_posterior(g, s, m, v, mean, var, NULL, 0);
-    return st;
-}
-
-static enum gpm_status predict_approx(struct gp *g, const double *x, size_t n,
-                                      enum gp_target target, double *mean, double *var) {
-    double *t = gp_transpose(x, n, g->dim), noise = gp_noise(g);
-    enum gpm_status st = gp_approx_posterior(g, points(t, n, g->dim), mean, var, NULL, 0);
-    for (size_t i = 0; i < n && var && target == GP_MEASURED && !st; i++) var[i] += noise * noise;
-    mem_free(t);
-    return st;
-}
-
-static enum gpm_status predict_part(struct gp *g, const struct kern *part, const double *x,
-                                    size_t n, double extra, double *mean, double *var) {
+/* Posterior at column-major points, of a part of the function or (NULL) of all of it: mean,
+ * variance (plus extra) and lower triangle of the covariance, each may be NULL. */
+static enum gpm_status posterior(struct gp *g, const struct kern *part, struct kern_pts xs,
+                                 double extra, double *mean, double *var, double *cov, size_t ld) {
     struct gp_slot *s = gp_current(g);
+    size_t n = g->n, room = (n + 1) * xs.n;
+    if (gp_approximates(g)) {
+        enum gpm_status st = gp_approx_posterior(g, xs, mean, var, cov, ld);
+        for (size_t i = 0; i < xs.n && var && !st; i++) var[i] += extra;
+        return st;
+    }
     enum gpm_status st = gp_slot_solve(g, s);
-    for (size_t i = 0; i < n && !st; i += CHUNK) {
-        size_t m = n - i < CHUNK ? n - i : CHUNK;
+    if (!st && mean) st = mean_eval(part ? NULL : s->mean, xs, mean);
+    if (st) return st;
+    double *v = xs.n > CHUNK ? mem_try_doubles(room) : gp_work(g, room + 1);
+    if (!v) return GPM_E_NOMEM;
+    if (n && xs.n) st = half_solve(g, s, part, xs, v);
+    if (!st) st = gp_project(part ? part : s->kern, xs, n, v, s->w, mean, var, cov, ld);
+    for (size_t i = 0; i < xs.n && var && !st; i++) var[i] += extra;
+    if (!st) gp_integrated_posterior(g, s, xs.n, v, mean, var, cov, ld);
+    if (v != g->work) mem_free(v);
+    for (size_t i = 0; i < xs.n && cov && !st; i++)
+        if (cov[i * (ld + 1)] < 0) cov[i * (ld + 1)] = 0;
+    return st;
+}
+
+/* An approximation sees all points at once, which it groups itself. */
+static enum gpm_status predict(struct gp *g, const struct kern *part, const double *x, size_t n,
+                               double extra, double *mean, double *var) {
+    size_t step = gp_approximates(g) ? n + 1 : CHUNK;
+    enum gpm_status st = GPM_OK;
+    for (size_t i = 0; i < n && !st; i += step) {
+        size_t m = n - i < step ? n - i : step;
         double *t = gp_transpose(x + i * (size_t)g->dim, m, g->dim);
-        st = predict_chunk(g, s, part, points(t, m, g->dim), extra, mean ? mean + i : NULL,
-                           var ? var + i : NULL);
+        st = posterior(g, part, points(t, m, g->dim), extra, mean ? mean + i : NULL,
+                       var ? var + i : NULL, NULL, 0);
         mem_free(t);
     }
     return st;
@@ -86,15 +98,13 @@ static enum gpm_status predict_part(struct gp *g, const struct kern *part, const
 
 enum gpm_status gp_predict(struct gp *g, const double *x, size_t n, enum gp_target target,
                            double *mean, double *var) {
-    double noise = gp_noise(g);
-    if (gp_approximates(g)) return predict_approx(g, x, n, target, mean, var);
-    return predict_part(g, NULL, x, n, target == GP_MEASURED ? noise * noise : 0, mean, var);
+    double noise = target == GP_MEASURED ? gp_noise(g) : 0;
+    return predict(g, NULL, x, n, noise * noise, mean, var);
 }
 
 enum gpm_status gp_component(struct gp *g, const struct kern *part, const double *x, size_t n,
                              double *mean, double *var) {
-    if (gp_approximates(g)) return GPM_E_LIMIT;
-    return predict_part(g, part, x, n, 0, mean, var);
+    return gp_approximates(g) ? GPM_E_LIMIT : predict(g, part, x, n, 0, mean, var);
 }
 
 enum gpm_status gp_innovations(struct gp *g, double *out) {
@@ -104,32 +114,10 @@ enum gpm_status gp_innovations(struct gp *g, double *out) {
     return st;
 }
 
-/* Posterior mean and lower triangle of the latent covariance at column-major points. */
-static enum gpm_status posterior(struct gp *g, struct kern_pts xs, double *mean, double *cov,
-                                 size_t ld) {
-    struct gp_slot *s = gp_current(g);
-    size_t n = g->n;
-    if (gp_approximates(g)) return gp_approx_posterior(g, xs, mean, NULL, cov, ld);
-    enum gpm_status st = gp_slot_solve(g, s);
-    if (!st) st = kern_fill(s->kern, xs, cov, ld);
-    if (!st && mean) st = mean_eval(s->mean, xs, mean);
-    if (st || n == 0 || xs.n == 0) return st;
-    double small[64], *v = n * xs.n <= COUNT_OF(small) ? small : mem_try_doubles(n * xs.n);
-    if (!v) return GPM_E_NOMEM;
-    st = half_solve(g, s, NULL, xs, v);
-    if (!st && mean) la_gemv(xs.n, n, 1, v, xs.n, s->w, 1, mean);
-    if (!st) la_syrk(false, xs.n, n, -1, v, xs.n, 1, cov, ld);
-    if (!st) gp_integrated_posterior(g, s, xs.n, v, mean, NULL, cov, ld);
-    if (v != small) mem_free(v);
-    for (size_t i = 0; i < xs.n && !st; i++)
-        if (cov[i * (ld + 1)] < 0) cov[i * (ld + 1)] = 0;
-    return st;
-}
-
 enum gpm_status gp_predict_cov(struct gp *g, const double *x, size_t n, enum gp_target target,
                                double *mean, double *cov, size_t ld) {
     double *t = gp_transpose(x, n, g->dim), noise = gp_noise(g);
-    enum gpm_status st = posterior(g, points(t, n, g->dim), mean, cov, ld);
+    enum gpm_status st = posterior(g, NULL, points(t, n, g->dim), 0, mean, NULL, cov, ld);
     mem_free(t);
     if (st) return st;
     for (size_t i = 0; i < n && target == GP_MEASURED; i++) cov[i * (ld + 1)] += noise * noise;
@@ -147,16 +135,16 @@ static size_t reduce(const struct gp *g, const double *x, size_t n, size_t *plac
     size_t m = 0, dim = (size_t)g->dim, bytes = dim * sizeof *x;
     struct map seen = {0};
     for (size_t i = 0; i < n; i++) {
-        const double *p = x + i * dim;
+        double *p = out + m * dim;
         place[i] = SIZE_MAX;
-        if (gp_known(g, p, &known[i])) continue;
+        if (gp_known(g, x + i * dim, &known[i])) continue;
+        for (size_t c = 0; c < dim; c++) p[c] = x[i * dim + c] + 0.0; /* -0 is 0 */
         uint64_t h = hash_bytes(p, bytes, 5);
         size_t at = (size_t)(uintptr_t)map_get(&seen, h);
         if (at && memcmp(out + (at - 1) * dim, p, bytes) == 0) {
             place[i] = at - 1;
             continue;
         }
-        memcpy(out + m * dim, p, bytes);
         place[i] = m++;
         if (!at) map_put(&seen, h, (void *)(uintptr_t)m);
     }
@@ -196,7 +184,7 @@ static enum gpm_status draw(struct gp *g, struct kern_pts xs, double extra, cons
                             double *out) {
     double *cov = mem_try_doubles(xs.n * xs.n);
     if (!cov) return GPM_E_NOMEM;
-    enum gpm_status st = posterior(g, xs, out, cov, xs.n);
+    enum gpm_status st = posterior(g, NULL, xs, 0, out, NULL, cov, xs.n);
     for (size_t i = 0; i < xs.n && !st; i++) cov[i * (xs.n + 1)] += extra;
     if (!st && any_positive(cov, xs.n)) st = add_draw(xs.n, cov, z, out);
     mem_free(cov);
@@ -228,7 +216,7 @@ enum gpm_status gp_sample(struct gp *g, const double *x, size_t n, enum gp_targe
     if (n == 1) { /* one point, as optimisers ask: no matrices */
         double var;
         if (noise == 0 && gp_known(g, x, out)) return GPM_OK;
-        enum gpm_status st = posterior(g, points(x, 1, g->dim), out, &var, 1);
+        enum gpm_status st = posterior(g, NULL, points(x, 1, g->dim), 0, out, NULL, &var, 1);
         if (!st) *out += sqrt(var + noise * noise) * *z;
         return st;
     }
@@ -242,22 +230,18 @@ enum gpm_status gp_sample(struct gp *g, const double *x, size_t n, enum gp_targe
 /* ---- density of new pairs ---- */
 
 /* Values of the function at known or repeated inputs must agree and add nothing. Returns the number
- * of pairs that remain (moved to the front of xs, ys), or SIZE_MAX for a contradiction. */
-static size_t drop_repeats(const struct gp *g, double *xs, double *ys, size_t n) {
-    size_t m = 0, dim = (size_t)g->dim;
+ * of pairs that remain, in xs, ys, or SIZE_MAX for a contradiction. */
+static size_t drop_repeats(const struct gp *g, const double *x, const double *y, size_t n,
+                           double *xs, double *ys) {
+    size_t *place = NEW_ARRAY(size_t, n + 1), next = 0;
+    double *known = NEW_ARRAY(double, n + 1);
+    size_t m = reduce(g, x, n, place, xs, known);
     for (size_t i = 0; i < n; i++) {
-        double known = 0;
-        bool seen = gp_known(g, xs + i * dim, &known);
-        for (size_t j = 0; j < m && !seen; j++) {
-            seen = true;
-            for (size_t c = 0; c < dim; c++) seen = seen && xs[j * dim + c] == xs[i * dim + c];
-            known = ys[j];
-        }
-        if (seen && known != ys[i]) return SIZE_MAX;
-        if (seen) continue;
-        memmove(xs + m * dim, xs + i * dim, dim * sizeof *xs);
-        ys[m++] = ys[i];
+        if (place[i] == next) ys[next++] = y[i];
+        if ((place[i] == SIZE_MAX ? known[i] : ys[place[i]]) != y[i]) m = SIZE_MAX;
     }
+    mem_free(place);
+    mem_free(known);
     return m;
 }
 
@@ -266,7 +250,8 @@ static enum gpm_status density(struct gp *g, double noise, const double *xs, con
     double *t = gp_transpose(xs, n, g->dim), *r = NEW_ARRAY(double, n);
     double *cov = mem_try_doubles(n * n);
     struct chol c = {0};
-    enum gpm_status st = cov ? posterior(g, points(t, n, g->dim), r, cov, n) : GPM_E_NOMEM;
+    enum gpm_status st =
+        cov ? posterior(g, NULL, points(t, n, g->dim), 0, r, NULL, cov, n) : GPM_E_NOMEM;
     for (size_t i = 0; i < n && !st; i++) {
         cov[i * (n + 1)] += noise * noise;
         r[i] = ys[i] - r[i];
@@ -289,21 +274,16 @@ static enum gpm_status density(struct gp *g, double noise, const double *xs, con
 enum gpm_status gp_conditional(struct gp *g, enum gp_target target, const double *x,
                                const double *y, size_t n, double *logpdf) {
     double noise = target == GP_MEASURED ? gp_noise(g) : 0;
-    size_t dim = (size_t)g->dim, m = n;
+    size_t dim = (size_t)g->dim;
     if (!kern_all_bounded(x, n * dim)) return GPM_E_ARG;
     for (size_t i = 0; i < n; i++)
         if (isnan(y[i])) return GPM_E_ARG;
+    if (noise > 0 && n) return density(g, noise, x, y, n, logpdf);
     double *xs = NEW_ARRAY(double, n *dim + 1), *ys = NEW_ARRAY(double, n + 1);
+    size_t m = drop_repeats(g, x, y, n, xs, ys);
     enum gpm_status st = GPM_OK;
-    memcpy(xs, x, n * dim * sizeof *xs);
-    memcpy(ys, y, n * sizeof *ys);
-    if (noise == 0) m = drop_repeats(g, xs, ys, n);
-    if (m == SIZE_MAX)
-        *logpdf = -INFINITY;
-    else if (m == 0)
-        *logpdf = 0;
-    else
-        st = density(g, noise, xs, ys, m, logpdf);
+    *logpdf = m == SIZE_MAX ? -INFINITY : 0;
+    if (m && m != SIZE_MAX) st = density(g, noise, xs, ys, m, logpdf);
     mem_free(xs);
     mem_free(ys);
     return st;

@@ -276,22 +276,15 @@ static enum gpm_status predict_window(struct local *l, struct kern_pts xs, doubl
                                       double *var, double *cov, size_t ld) {
     size_t m = xs.n;
     enum gpm_status st = local_solve(l);
-    double *b = st ? NULL : mem_try_doubles(m * (l->n + 1));
-    if (!st && !b) st = GPM_E_NOMEM;
-    if (!st) st = kern_cross(l->d->kern, xs, local_points(l), b, m);
-    if (!st && var) st = kern_diag(l->d->kern, xs, var);
-    if (!st && cov) st = kern_fill(l->d->kern, xs, cov, ld);
+    double *v = st ? NULL : mem_try_doubles(m * (l->n + 1));
+    if (!st && !v) st = GPM_E_NOMEM;
+    if (!st) st = kern_cross(l->d->kern, xs, local_points(l), v, m);
     if (!st) {
-        la_solve_rows(l->n, m, l->f.l, l->f.ld, b, m);
-        la_gemv(m, l->n, 1, b, m, l->w, 0, mean);
-        if (cov) la_syrk(false, m, l->n, -1, b, m, 1, cov, ld);
+        la_solve_rows(l->n, m, l->f.l, l->f.ld, v, m);
+        memset(mean, 0, m * sizeof *mean);
+        st = gp_project(l->d->kern, xs, l->n, v, l->w, mean, var, cov, ld);
     }
-    for (size_t i = 0; i < m && var && !st; i++) {
-        double known = 0;
-        for (size_t j = 0; j < l->n; j++) known += b[i + j * m] * b[i + j * m];
-        var[i] = var[i] > known ? var[i] - known : 0;
-    }
-    mem_free(b);
+    mem_free(v);
     return st;
 }
 
