@@ -47,18 +47,18 @@ enum ast_kind {
     AST_PROGRAM    /* kids: instructions */
 };
 
-enum directive {
-    DIR_ASSUME,  /* names, or name_expr for `assume $e = ..`; kids: model */
-    DIR_OBSERVE, /* kids: model, value (inference expression) */
-    DIR_PREDICT, /* kids: model */
-    DIR_SAMPLE,  /* kids: model */
-    DIR_FORCE,   /* kids: model, value */
-    DIR_INFER,   /* kids: action expression */
-    DIR_SAMPLE_ALL,
-    DIR_PREDICT_ALL,
-    DIR_COLLECT,       /* kids: models; names[i] is the label of column i or NULL */
-    DIR_EXTRACT_STATS, /* kids: model */
-    DIR_CALL_BACK      /* label or label_expr: the callback; kids: models */
+enum directive {              /* the first ones in the order of their words, lex.h */
+                 DIR_ASSUME,  /* names, or name_expr for `assume $e = ..`; kids: model */
+                 DIR_OBSERVE, /* kids: model, value (inference expression) */
+                 DIR_PREDICT, /* kids: model */
+                 DIR_SAMPLE,  /* kids: model */
+                 DIR_FORCE,   /* kids: model, value */
+                 DIR_INFER,   /* kids: action expression */
+                 DIR_SAMPLE_ALL,
+                 DIR_PREDICT_ALL,
+                 DIR_COLLECT,       /* kids: models; names[i] is the label of column i or NULL */
+                 DIR_EXTRACT_STATS, /* kids: model */
+                 DIR_CALL_BACK      /* label or label_expr: the callback; kids: models */
 };
 
 struct ast {

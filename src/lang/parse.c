@@ -66,7 +66,8 @@ struct sym *tok_sym(struct parser *p, const struct token *t) {
 
 /* ---- errors ---- */
 
-bool perr(struct parser *p, enum diag_code code, struct span at, const char *fmt, ...) {
+static bool vperr(struct parser *p, enum diag_code code, struct span at, const char *fmt,
+                  va_list ap) {
     if (p->panic || p->incomplete) return false;
     p->panic = p->failed = true;
     p->parens_at_error = p->parens;
@@ -76,17 +77,32 @@ bool perr(struct parser *p, enum diag_code code, struct span at, const char *fmt
         p->incomplete = true;
         return false;
     }
-    va_list ap;
     struct buf b = BUF_INIT;
-    va_start(ap, fmt);
     buf_vprintf(&b, fmt, ap);
-    va_end(ap);
     (void)diag_raise(p->diags, code, at, "%s", b.data);
     buf_release(&b);
     return true;
 }
 
-void describe(const struct parser *p, const struct token *t, struct buf *out) {
+bool perr(struct parser *p, enum diag_code code, struct span at, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    bool stored = vperr(p, code, at, fmt, ap);
+    va_end(ap);
+    return stored;
+}
+
+void *fail(struct parser *p, enum diag_code code, struct span at, const char *help, const char *fmt,
+           ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    bool stored = vperr(p, code, at, fmt, ap);
+    va_end(ap);
+    if (stored && help) diag_set_help(p->diags, "%s", help);
+    return NULL;
+}
+
+static void describe(const struct parser *p, const struct token *t, struct buf *out) {
     enum { SHOWN = 24 };
     uint32_t len = t->end - t->start;
     const char *s = p->lx.text + t->start;
@@ -111,6 +127,15 @@ bool perr_found(struct parser *p, const char *expected) {
                        expected, b.data);
     buf_release(&b);
     return stored;
+}
+
+void *fail_found(struct parser *p, const char *expected) {
+    (void)perr_found(p, expected);
+    return NULL;
+}
+
+bool expect(struct parser *p, enum tok_kind kind, const char *what) {
+    return accept(p, kind) || fail_found(p, what);
 }
 
 static void report_character(struct parser *p, const struct token *t) {
@@ -159,35 +184,37 @@ static void report_bad(struct parser *p, const struct token *t) {
     switch (t->err) {
     case LEX_CHARACTER: report_character(p, t); return;
     case LEX_STRING_OPEN:
-        if (perr(p, DIAG_UNTERMINATED_STRING, at, "this string is never closed"))
-            diag_set_help(p->diags, "a string ends with \"; inside it a quote is written \\\"");
+        fail(p, DIAG_UNTERMINATED_STRING, at,
+             "a string ends with \"; inside it a quote is written \\\"",
+             "this string is never closed");
         return;
     case LEX_COMMENT_OPEN:
-        if (perr(p, DIAG_UNTERMINATED_COMMENT, at, "this comment is never closed"))
-            diag_set_help(p->diags, "a comment /** ends with **/, and comments nest");
+        fail(p, DIAG_UNTERMINATED_COMMENT, at, "a comment /** ends with **/, and comments nest",
+             "this comment is never closed");
         return;
     case LEX_ESCAPE:
-        if (perr(p, DIAG_BAD_ESCAPE, at, "unknown escape `%.*s` in a string", len, s))
-            diag_set_help(p->diags, "escapes are \\\" \\\\ \\/ \\b \\f \\n \\r \\t and three octal "
-                                    "digits; a backslash itself is \\\\");
+        fail(p, DIAG_BAD_ESCAPE, at,
+             "escapes are \\\" \\\\ \\/ \\b \\f \\n \\r \\t and three octal digits; a backslash "
+             "itself is \\\\",
+             "unknown escape `%.*s` in a string", len, s);
         break;
     case LEX_NUMBER_LETTER:
-        if (perr(p, DIAG_BAD_NUMBER, at, "`%.*s` is neither a number nor a name", len, s))
-            diag_set_help(p->diags, "a product needs its sign, as in 2 * x; a name does not start "
-                                    "with a digit");
+        fail(p, DIAG_BAD_NUMBER, at,
+             "a product needs its sign, as in 2 * x; a name does not start with a digit",
+             "`%.*s` is neither a number nor a name", len, s);
         break;
     case LEX_NUMBER_HEX:
-        if (perr(p, DIAG_BAD_NUMBER, at, "`%.*s`: numbers are decimal", len, s))
-            diag_set_help(p->diags, "numbers look like 12, 3.5, .5 or 1.5e-3");
+        fail(p, DIAG_BAD_NUMBER, at, "numbers look like 12, 3.5, .5 or 1.5e-3",
+             "`%.*s`: numbers are decimal", len, s);
         break;
     case LEX_NUMBER_RANGE:
-        (void)perr(p, DIAG_BAD_NUMBER, at, "`%.*s` is too large for a number", len, s);
+        fail(p, DIAG_BAD_NUMBER, at, NULL, "`%.*s` is too large for a number", len, s);
         break;
     default: /* LEX_TYPED_VALUE */
-        (void)perr(p, DIAG_BAD_NUMBER, at, "`%.*s`: %s", len, s,
-                   *s == 'p'   ? "a probability is from 0 to 1"
-                   : *s == 'i' ? "an integer is a whole number"
-                               : "atoms and counts are whole numbers from 0 on");
+        fail(p, DIAG_BAD_NUMBER, at, NULL, "`%.*s`: %s", len, s,
+             *s == 'p'   ? "a probability is from 0 to 1"
+             : *s == 'i' ? "an integer is a whole number"
+                         : "atoms and counts are whole numbers from 0 on");
     }
     p->panic = false; /* the token itself is understood: parsing goes on */
 }
@@ -229,17 +256,10 @@ bool close_bracket(struct parser *p, enum tok_kind kind, struct span open, const
     return false;
 }
 
-bool expect_assign(struct parser *p, const char *what) {
-    if (accept(p, TOK_ASSIGN)) return true;
-    (void)perr_found(p, what);
-    return false;
-}
-
 bool enter(struct parser *p) {
     if (++p->depth <= MAX_NESTING) return true;
-    if (perr(p, DIAG_TOO_DEEP, tok_span(p, tok(p)), "nesting deeper than %d levels", MAX_NESTING))
-        diag_set_help(p->diags, "give inner parts names with let or define");
-    return false;
+    return fail(p, DIAG_TOO_DEEP, tok_span(p, tok(p)), "give inner parts names with let or define",
+                "nesting deeper than %d levels", MAX_NESTING);
 }
 
 /* ---- nodes ---- */
@@ -280,14 +300,18 @@ bool set_kids(struct parser *p, struct ast *a, struct ast *const *kids, size_t n
     a->height = height + 1;
     if (a->height <= MAX_HEIGHT) return true;
     struct span at = {p->unit, a->span.start, a->span.start + 1};
-    if (perr(p, DIAG_TOO_DEEP, at, "an expression of more than %d levels", MAX_HEIGHT))
-        diag_set_help(p->diags, "give inner parts names with let or define");
-    return false;
+    return fail(p, DIAG_TOO_DEEP, at, "give inner parts names with let or define",
+                "an expression of more than %d levels", MAX_HEIGHT);
+}
+
+struct ast *make(struct parser *p, enum ast_kind kind, uint32_t start, struct ast *const *kids,
+                 size_t n) {
+    struct ast *a = node(p, kind, start);
+    return set_kids(p, a, kids, n) ? a : NULL;
 }
 
 struct ast *node1(struct parser *p, enum ast_kind kind, uint32_t start, struct ast *kid) {
-    struct ast *a = node(p, kind, start);
-    return set_kids(p, a, &kid, 1) ? a : NULL;
+    return make(p, kind, start, &kid, 1);
 }
 
 struct ast *name_node(struct parser *p, struct span at, const char *text, bool builtin) {
@@ -308,11 +332,10 @@ struct ast *number_node(struct parser *p, struct span at, double x) {
 
 struct ast *call_builtin(struct parser *p, uint32_t start, struct span op, const char *fn,
                          struct ast *const *args, size_t n) {
-    struct ast *a = node(p, AST_CALL, start);
     struct ast **kids = ARENA_ARRAY(p->arena, struct ast *, n + 1);
     kids[0] = name_node(p, op, fn, true);
     for (size_t i = 0; i < n; i++) kids[i + 1] = args[i];
-    return set_kids(p, a, kids, n + 1) ? a : NULL;
+    return make(p, AST_CALL, start, kids, n + 1);
 }
 
 void name_lambda(struct ast *e, struct sym *name) {
@@ -329,15 +352,10 @@ bool is_reserved(enum tok_word w) {
 
 struct sym *take_name(struct parser *p, const char *what) {
     const struct token *t = tok(p);
-    if (t->kind != TOK_NAME) {
-        (void)perr_found(p, what);
-        return NULL;
-    }
-    if (is_reserved(t->word)) {
-        (void)perr(p, DIAG_BAD_BINDER, tok_span(p, t), "`%s` is a word of the language, not a name",
-                   lex_word_text(t->word));
-        return NULL;
-    }
+    if (t->kind != TOK_NAME) return fail_found(p, what);
+    if (is_reserved(t->word))
+        return fail(p, DIAG_BAD_BINDER, tok_span(p, t), NULL,
+                    "`%s` is a word of the language, not a name", lex_word_text(t->word));
     struct sym *s = tok_sym(p, t);
     advance(p);
     return s;
@@ -352,17 +370,14 @@ bool parse_names(struct parser *p, const char *what) {
     while (ok && tok(p)->kind != TOK_RPAREN) {
         struct span at = tok_span(p, tok(p));
         struct sym *s = take_name(p, what);
-        if (!s)
-            ok = false;
-        else if (map_get(&seen, MAP_PTR(s))) {
-            (void)perr(p, DIAG_DUPLICATE_PARAM, at, "the name `%s` stands twice in this list",
-                       s->text);
-            ok = false;
-        } else {
-            map_put(&seen, MAP_PTR(s), s);
-            vec_push(&p->names, s);
-            if (!accept(p, TOK_COMMA)) break;
-        }
+        ok = s != NULL;
+        if (ok && map_get(&seen, MAP_PTR(s)))
+            ok = fail(p, DIAG_DUPLICATE_PARAM, at, NULL, "the name `%s` stands twice in this list",
+                      s->text);
+        if (!ok) break;
+        map_put(&seen, MAP_PTR(s), s);
+        vec_push(&p->names, s);
+        if (!accept(p, TOK_COMMA)) break;
     }
     map_release(&seen);
     return ok && close_bracket(p, TOK_RPAREN, open, "`,` or `)`");
@@ -395,11 +410,8 @@ static bool check_encoding(struct parser *p, const struct source *u) {
     if (bad == u->len) return true;
     struct span at = {p->unit, (uint32_t)bad, (uint32_t)bad + 1};
     unsigned char c = (unsigned char)u->text[bad];
-    if (c == 0)
-        (void)diag_raise(p->diags, DIAG_BAD_ENCODING, at, "a NUL byte in the text");
-    else
-        (void)diag_raise(p->diags, DIAG_BAD_ENCODING, at,
-                         "the text is not valid UTF-8: byte 0x%02X", c);
+    (void)diag_raise(p->diags, DIAG_BAD_ENCODING, at,
+                     c ? "the text is not valid UTF-8: byte 0x%02X" : "a NUL byte in the text", c);
     diag_set_help(p->diags, "programs are UTF-8 text; is this another kind of file?");
     return false;
 }
@@ -423,15 +435,12 @@ enum gpm_status parse_program(struct arena *arena, struct code *code, struct sym
     p.tok[p.n_tok++] = lex_next(&p.lx);
     settle(&p);
     parse_statements(&p, PLACE_TOP, TOK_EOF, NO_SPAN, &trailing);
-    struct ast *program = node(&p, AST_PROGRAM, 0);
-    struct ast **kids = ARENA_ARRAY(arena, struct ast *, p.stmts.n ? p.stmts.n : 1);
-    if (p.stmts.n) memcpy(kids, p.stmts.at, p.stmts.n * sizeof *kids);
-    bool ok = set_kids(&p, program, kids, p.stmts.n) && !p.failed;
+    struct ast *program = make(&p, AST_PROGRAM, 0, p.stmts.at, p.stmts.n);
     vec_release(&p.items);
     vec_release(&p.stmts);
     vec_release(&p.names);
     if (p.incomplete) return GPM_E_INCOMPLETE;
-    if (!ok) return GPM_E_USER;
+    if (p.failed) return GPM_E_USER;
     resolve_program(arena, program);
     *out = program;
     return GPM_OK;

@@ -68,11 +68,15 @@ struct span span_from(const struct parser *p, uint32_t start); /* to the last to
 bool perr(struct parser *p, enum diag_code code, struct span at, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 bool perr_found(struct parser *p, const char *expected); /* "expected ..., found ..." */
-void describe(const struct parser *p, const struct token *t, struct buf *out);
+/* The same for those who give up: NULL (also as false). `help`: a help line, or NULL. */
+void *fail(struct parser *p, enum diag_code code, struct span at, const char *help, const char *fmt,
+           ...) __attribute__((format(printf, 5, 6)));
+void *fail_found(struct parser *p, const char *expected);
+/* Takes a token of that kind; `what` was expected otherwise. */
+bool expect(struct parser *p, enum tok_kind kind, const char *what);
 /* Takes the closing bracket, or explains; false on error. `inside`: what else could stand here. */
 bool close_bracket(struct parser *p, enum tok_kind kind, struct span open, const char *inside);
 bool unclosed(struct parser *p, struct span open); /* reports; false */
-bool expect_assign(struct parser *p, const char *what);
 bool enter(struct parser *p);
 #define leave(p) ((p)->depth--)
 bool is_reserved(enum tok_word w);
@@ -85,6 +89,9 @@ enum tok_kind after_names(const struct parser *p); /* the token after `(names)`,
 
 struct ast *node(struct parser *p, enum ast_kind kind, uint32_t start);
 bool set_kids(struct parser *p, struct ast *a, struct ast *const *kids, size_t n);
+/* A node with its kids, or NULL when it is too high. */
+struct ast *make(struct parser *p, enum ast_kind kind, uint32_t start, struct ast *const *kids,
+                 size_t n);
 struct ast *node1(struct parser *p, enum ast_kind kind, uint32_t start, struct ast *a);
 struct ast *name_node(struct parser *p, struct span at, const char *text, bool builtin);
 struct ast *number_node(struct parser *p, struct span at, double x);
@@ -108,6 +115,10 @@ bool instruction_ahead(struct parser *p);
 unsigned line_of(struct parser *p, const struct token *t);
 
 /* parse_expr.c */
+struct ast *bool_node(struct parser *p, struct span at, bool b);
+struct ast *string_node(struct parser *p, enum ast_kind kind, uint32_t start);
+/* l && r, or l || r: a conditional; `at`: the operator. */
+struct ast *lazy(struct parser *p, bool and, struct span at, struct ast *l, struct ast *r);
 struct ast *parse_expr(struct parser *p);
 struct ast *parse_primary(struct parser *p);
 struct ast *parse_applicative(struct parser *p);

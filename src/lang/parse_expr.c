@@ -56,7 +56,7 @@ bool starts_expr(const struct token *t) {
     }
 }
 
-static struct ast *bool_node(struct parser *p, struct span at, bool b) {
+struct ast *bool_node(struct parser *p, struct span at, bool b) {
     struct ast *a = node(p, AST_BOOL, at.start);
     a->span = at;
     a->u.boolean = b;
@@ -66,12 +66,9 @@ static struct ast *bool_node(struct parser *p, struct span at, bool b) {
 /* ---- operators ---- */
 
 /* a && b is if (a) {b} else {false}; a || b is if (a) {true} else {b} */
-static struct ast *lazy(struct parser *p, enum tok_kind op, struct span at, struct ast *l,
-                        struct ast *r) {
-    bool and = op == TOK_AND;
+struct ast *lazy(struct parser *p, bool and, struct span at, struct ast *l, struct ast *r) {
     struct ast *kids[] = {l, and? r : bool_node(p, at, true), and? bool_node(p, at, false) : r};
-    struct ast *a = node(p, AST_IF, l->span.start);
-    return set_kids(p, a, kids, 3) ? a : NULL;
+    return make(p, AST_IF, l->span.start, kids, 3);
 }
 
 /* Whether `left` is a call of `fn` that is too high to grow by one more level. */
@@ -100,7 +97,7 @@ static struct ast *make_binary(struct parser *p, enum tok_kind op, struct span a
                                struct ast *right) {
     const char *fn = infix_rows[op].fn;
     struct ast *args[] = {left, right};
-    if (!fn) return lazy(p, op, at, left, right);
+    if (!fn) return lazy(p, op == TOK_AND, at, left, right);
     if ((op == TOK_PLUS || op == TOK_STAR) && is_long_chain(left, fn) && right->height < FLATTEN_AT)
         return append_operand(p, left, right);
     return call_builtin(p, left->span.start, at, fn, args, 2);
@@ -166,9 +163,7 @@ static struct ast *parse_tags(struct parser *p, struct ast *e) {
         if (!block) return NULL;
         struct ast *scope = node1(p, AST_QUOTE, at.start, name_node(p, at, s->text, false));
         struct ast *kids[] = {scope, block, e};
-        struct ast *a = node(p, AST_TAG, e->span.start);
-        if (!scope || !set_kids(p, a, kids, 3)) return NULL;
-        e = a;
+        e = scope ? make(p, AST_TAG, e->span.start, kids, 3) : NULL;
     }
     return e;
 }
@@ -179,18 +174,15 @@ static struct ast *parse_tags(struct parser *p, struct ast *e) {
 static bool parse_arg(struct parser *p, bool keywords) {
     struct item it = {.at = tok_span(p, tok(p))};
     enum tok_kind next = tok(p)->kind == TOK_NAME && keywords ? peek(p, 1)->kind : TOK_EOF;
-    if (accept(p, TOK_ELLIPSIS)) {
-        vec_push(&p->items, it);
-        return true;
-    }
+    bool dots = accept(p, TOK_ELLIPSIS);
     if ((next == TOK_COLON && !labelled_ahead(p)) || next == TOK_ASSIGN) {
         it.kw_real = next == TOK_ASSIGN;
         it.kw = take_name(p, "the name of an argument");
         if (!it.kw) return false;
         advance(p);
     }
-    it.e = it.kw ? parse_expr(p) : parse_labelled(p);
-    if (!it.e) return false;
+    if (!dots) it.e = it.kw ? parse_expr(p) : parse_labelled(p);
+    if (!dots && !it.e) return false;
     vec_push(&p->items, it);
     return true;
 }
@@ -226,16 +218,12 @@ bool parse_args(struct parser *p, enum tok_kind closer, struct span open, bool k
             if (k == TOK_EOF || k == TOK_SEMI || k == TOK_RPAREN || k == TOK_RBRACKET ||
                 k == TOK_RBRACE)
                 return close_bracket(p, closer, open, inside);
-            (void)perr_found(p, "an expression");
-            return false;
+            return fail_found(p, "an expression");
         }
         if (!parse_arg(p, keywords)) return false;
         p->trailing_comma = accept(p, TOK_COMMA);
         if (!p->trailing_comma) break;
-        if (keywords && tok(p)->kind == closer) {
-            (void)perr_found(p, "another argument after `,`");
-            return false;
-        }
+        if (keywords && tok(p)->kind == closer) return fail_found(p, "another argument after `,`");
     }
     return close_bracket(p, closer, open, inside) && check_keywords(p, base);
 }
@@ -248,12 +236,9 @@ static struct ast *make_call(struct parser *p, struct ast *callee, size_t base) 
     kids[0] = callee;
     for (size_t i = 0; i < n; i++) {
         const struct item *it = &p->items.at[base + i];
-        if (!it->e) {
-            if (perr(p, DIAG_BAD_RANGE, it->at,
-                     "`...` makes a range only in array, list, vector or [ ]"))
-                diag_set_help(p->diags, "for example array(-20, ..., 20)");
-            return NULL;
-        }
+        if (!it->e)
+            return fail(p, DIAG_BAD_RANGE, it->at, "for example array(-20, ..., 20)",
+                        "`...` makes a range only in array, list, vector or [ ]");
         kids[i + 1] = it->e;
         if (!it->kw) continue;
         if (!a->u.call.kw) {
@@ -316,29 +301,26 @@ struct ast *parse_from(struct parser *p, uint32_t start, struct ast *left) {
 
 /* The body of a procedure and its parameters from `names` on. */
 static struct ast *make_lambda(struct parser *p, uint32_t start, size_t names, struct ast *body) {
-    if (!body) {
-        p->names.n = names;
-        return NULL;
-    }
-    struct ast *a = node(p, AST_LAMBDA, start);
-    a->u.lambda.params = copy_names(p, names, &a->u.lambda.n_params);
-    return set_kids(p, a, &body, 1) ? a : NULL;
+    struct ast *a = body ? node1(p, AST_LAMBDA, start, body) : NULL;
+    if (a) a->u.lambda.params = copy_names(p, names, &a->u.lambda.n_params);
+    p->names.n = names;
+    return a;
 }
 
 /* NAME "->" expr | "(" [names] ")" "->" expr */
 static struct ast *parse_arrow(struct parser *p) {
     uint32_t start = tok(p)->start;
     size_t names = p->names.n;
+    bool ok = true;
     if (tok(p)->kind == TOK_NAME) {
         struct sym *s = take_name(p, "a parameter");
-        if (!s) return NULL;
-        vec_push(&p->names, s);
-    } else if (!parse_names(p, "a parameter")) {
-        p->names.n = names;
-        return NULL;
+        ok = s != NULL;
+        if (ok) vec_push(&p->names, s);
+    } else {
+        ok = parse_names(p, "a parameter");
     }
-    advance(p); /* -> */
-    return make_lambda(p, start, names, parse_expr(p));
+    if (ok) advance(p); /* -> */
+    return make_lambda(p, start, names, ok ? parse_expr(p) : NULL);
 }
 
 /* "proc" "(" [names] ")" block */
@@ -346,9 +328,8 @@ static struct ast *parse_proc(struct parser *p) {
     uint32_t start = tok(p)->start;
     size_t names = p->names.n;
     advance(p);
-    struct ast *body = NULL;
-    if (parse_names(p, "a parameter")) body = parse_block(p, "the body of the procedure");
-    return make_lambda(p, start, names, body);
+    bool ok = parse_names(p, "a parameter");
+    return make_lambda(p, start, names, ok ? parse_block(p, "the body of the procedure") : NULL);
 }
 
 /* "(" body ")" | expr: the parentheses may also start a longer condition, as in (a) == b */
@@ -391,10 +372,7 @@ struct ast *parse_if(struct parser *p) {
         } else {
             advance(p);
             kids[2] = tok(p)->word == WORD_IF ? parse_if(p) : parse_block(p, "the other branch");
-            if (kids[2]) {
-                a = node(p, AST_IF, start);
-                if (!set_kids(p, a, kids, 3)) a = NULL;
-            }
+            if (kids[2]) a = make(p, AST_IF, start, kids, 3);
         }
     }
     leave(p);
@@ -404,18 +382,15 @@ struct ast *parse_if(struct parser *p) {
 static struct ast *reserved_word(struct parser *p) {
     const struct token *t = tok(p);
     struct span at = tok_span(p, t);
-    if (t->word == WORD_ELSE) {
-        if (perr(p, DIAG_UNEXPECTED_TOKEN, at, "`else` without its `if`"))
-            diag_set_help(p->diags, "no `;` stands between the first branch and `else`");
-    } else if (t->word == WORD_LAMBDA) {
-        if (perr(p, DIAG_UNEXPECTED_TOKEN, at, "`lambda` is reserved"))
-            diag_set_help(p->diags, "a procedure is written proc(x) { ... } or x -> ...");
-    } else {
-        if (perr(p, DIAG_BAD_BINDER, at, "`%s` can only start a statement", lex_word_text(t->word)))
-            diag_set_help(p->diags,
-                          "put the binding and the expression in a block: { let x = 1; x + 1 }");
-    }
-    return NULL;
+    if (t->word == WORD_ELSE)
+        return fail(p, DIAG_UNEXPECTED_TOKEN, at,
+                    "no `;` stands between the first branch and `else`", "`else` without its `if`");
+    if (t->word == WORD_LAMBDA)
+        return fail(p, DIAG_UNEXPECTED_TOKEN, at,
+                    "a procedure is written proc(x) { ... } or x -> ...", "`lambda` is reserved");
+    return fail(p, DIAG_BAD_BINDER, at,
+                "put the binding and the expression in a block: { let x = 1; x + 1 }",
+                "`%s` can only start a statement", lex_word_text(t->word));
 }
 
 static struct ast *parse_name(struct parser *p) {
@@ -432,19 +407,26 @@ static struct ast *parse_name(struct parser *p) {
         return bool_node(p, at, b);
     }
     if (is_reserved(t->word)) return reserved_word(p);
-    if (t->word == WORD_DEFINE && next == TOK_NAME) {
-        (void)perr(p, DIAG_BAD_BINDER, at, "`define` stands only at the top level");
-        return NULL;
-    }
+    if (t->word == WORD_DEFINE && next == TOK_NAME)
+        return fail(p, DIAG_BAD_BINDER, at, NULL, "`define` stands only at the top level");
     if (next == TOK_LPAREN) {
         struct ast *s = parse_special(p, &special);
         if (special) return s;
     }
-    struct ast *a = node(p, AST_NAME, at.start);
-    a->span = at;
-    a->u.name.sym = tok_sym(p, tok(p));
-    a->u.name.depth = -1;
+    struct ast *a = name_node(p, at, tok_sym(p, tok(p))->text, false);
     advance(p);
+    return a;
+}
+
+/* A node of that kind that holds the string which is the current token. */
+struct ast *string_node(struct parser *p, enum ast_kind kind, uint32_t start) {
+    struct buf b = BUF_INIT;
+    lex_string(&p->lx, tok(p), &b);
+    advance(p);
+    struct ast *a = node(p, kind, start);
+    a->u.string.text = arena_strndup(p->arena, b.data, b.len);
+    a->u.string.len = (uint32_t)b.len;
+    buf_release(&b);
     return a;
 }
 
@@ -456,15 +438,7 @@ static struct ast *parse_literal(struct parser *p) {
         advance(p);
         return number_node(p, at, x);
     }
-    struct buf b = BUF_INIT;
-    lex_string(&p->lx, t, &b);
-    advance(p);
-    struct ast *a = node(p, AST_STRING, at.start);
-    a->span = at;
-    a->u.string.text = arena_strndup(p->arena, b.data, b.len);
-    a->u.string.len = (uint32_t)b.len;
-    buf_release(&b);
-    return a;
+    return string_node(p, AST_STRING, at.start);
 }
 
 /* integer<3>, atom<2>, name<x>: a number, an atom, a symbol */
@@ -495,9 +469,8 @@ static struct ast *parse_paren(struct parser *p) {
     for (size_t i = base; ok && i < p->items.n; i++) {
         struct item *it = &p->items.at[i];
         if (!it->e) {
-            (void)perr(p, DIAG_BAD_RANGE, it->at,
-                       "`...` makes a range only in array, list, vector or [ ]");
-            ok = false;
+            ok = fail(p, DIAG_BAD_RANGE, it->at, NULL,
+                      "`...` makes a range only in array, list, vector or [ ]");
         } else if (n > 1 || comma) {
             it->e = call_builtin(p, it->e->span.start, it->e->span, "ref", &it->e, 1);
             ok = it->e != NULL;
@@ -556,16 +529,11 @@ struct ast *parse_expr(struct parser *p) {
     enum tok_kind k = tok(p)->kind, next = k == TOK_NAME ? peek(p, 1)->kind : TOK_EOF;
     if (next == TOK_BIND) {
         struct span at = {p->unit, tok(p)->start, peek(p, 1)->end};
-        if (perr(p, DIAG_BAD_BINDER, at, "`<-` binds only as a statement of a block or of do(...)"))
-            diag_set_help(p->diags, "less than a negative number needs a space: x < -1");
-        return NULL;
+        return fail(p, DIAG_BAD_BINDER, at, "less than a negative number needs a space: x < -1",
+                    "`<-` binds only as a statement of a block or of do(...)");
     }
     if (next == TOK_ARROW || (k == TOK_LPAREN && after_names(p) == TOK_ARROW)) {
-        if (!enter(p)) {
-            leave(p);
-            return NULL;
-        }
-        struct ast *a = parse_arrow(p);
+        struct ast *a = enter(p) ? parse_arrow(p) : NULL;
         leave(p);
         return a;
     }

@@ -9,9 +9,7 @@
 /* ---- model expressions ---- */
 
 static void model_open(struct parser *p, struct model_ctx *m, bool quasi) {
-    memset(m, 0, sizeof *m);
-    m->parent = p->model;
-    m->quasi = quasi;
+    *m = (struct model_ctx){.parent = p->model, .quasi = quasi};
     p->model = m;
 }
 
@@ -19,15 +17,13 @@ static void model_open(struct parser *p, struct model_ctx *m, bool quasi) {
 static struct ast *model_close(struct parser *p, struct model_ctx *m, struct ast *e) {
     struct ast *a = NULL;
     p->model = m->parent;
-    if (e) {
-        a = node1(p, m->quasi ? AST_QUASI : AST_MODEL, e->span.start, e);
+    if (e) a = node1(p, m->quasi ? AST_QUASI : AST_MODEL, e->span.start, e);
+    if (a) {
         size_t n = m->splices.n;
-        if (a) {
-            a->span = e->span;
-            a->u.model.n_splices = (uint32_t)n;
-            a->u.model.splices = ARENA_ARRAY(p->arena, struct ast *, n ? n : 1);
-            if (n) memcpy(a->u.model.splices, m->splices.at, n * sizeof(struct ast *));
-        }
+        a->span = e->span;
+        a->u.model.n_splices = (uint32_t)n;
+        a->u.model.splices = ARENA_ARRAY(p->arena, struct ast *, n ? n : 1);
+        if (n) memcpy(a->u.model.splices, m->splices.at, n * sizeof(struct ast *));
     }
     vec_release(&m->splices);
     return a;
@@ -49,29 +45,17 @@ bool directive_ahead(struct parser *p) {
     return next->kind == TOK_NAME || next->kind == TOK_DOLLAR || next->kind == TOK_LPAREN;
 }
 
-static enum directive directive_of(enum tok_word w) {
-    switch (w) {
-    case WORD_ASSUME: return DIR_ASSUME;
-    case WORD_OBSERVE: return DIR_OBSERVE;
-    case WORD_PREDICT: return DIR_PREDICT;
-    case WORD_SAMPLE: return DIR_SAMPLE;
-    case WORD_FORCE: return DIR_FORCE;
-    default: return DIR_INFER;
-    }
-}
-
 /* Directives act on the model from outside; inside a model expression they have no meaning. */
 static bool allowed_here(struct parser *p, struct span at, const char *name) {
     if (!p->model) return true;
-    if (p->model->quasi) {
-        if (perr(p, DIAG_BAD_QUOTE, at, "`%s` inside [| ... |]", name))
-            diag_set_help(p->diags,
-                          "quote the model expression alone, and splice it into the directive");
-    } else if (perr(p, DIAG_ACTION_IN_MODEL, at, "`%s` inside a model expression", name)) {
-        diag_set_help(p->diags, "a model cannot run actions; splice a value of the inference "
-                                "program with unquote(run(...))");
-    }
-    return false;
+    if (p->model->quasi)
+        return fail(p, DIAG_BAD_QUOTE, at,
+                    "quote the model expression alone, and splice it into the directive",
+                    "`%s` inside [| ... |]", name);
+    return fail(p, DIAG_ACTION_IN_MODEL, at,
+                "a model cannot run actions; splice a value of the inference program with "
+                "unquote(run(...))",
+                "`%s` inside a model expression", name);
 }
 
 static struct ast *finish(struct parser *p, struct ast *d, struct ast *const *kids, size_t n) {
@@ -79,10 +63,13 @@ static struct ast *finish(struct parser *p, struct ast *d, struct ast *const *ki
     return set_kids(p, d, kids, n) ? d : NULL;
 }
 
-static bool too_many(struct parser *p, struct span open, const char *name, const char *form) {
-    if (perr(p, DIAG_ARITY, span_from(p, open.start), "too many arguments for `%s`", name))
-        diag_set_help(p->diags, "its form is %s", form);
-    return false;
+/* observe and force have a value. */
+static bool has_value(const struct ast *d) {
+    return d->u.dir.kind == DIR_OBSERVE || d->u.dir.kind == DIR_FORCE;
+}
+
+static void *needs_expression(struct parser *p, uint32_t start, const char *name) {
+    return fail(p, DIAG_ARITY, span_from(p, start), NULL, "`%s` needs an expression", name);
 }
 
 /* The label of a call form: a bare name or a string, or an expression computed at run time. */
@@ -100,46 +87,42 @@ static bool parse_label_arg(struct parser *p, struct ast *d) {
     (void)accept(p, TOK_DOLLAR);
     struct ast *e = parse_expr(p);
     if (!e) return false;
-    if (e->kind == AST_STRING) {
+    if (e->kind == AST_STRING)
         d->u.dir.label = sym_intern(p->syms, e->u.string.text, e->u.string.len);
-    } else if (e->kind == AST_QUOTE && e->kids[0]->kind == AST_NAME) {
+    else if (e->kind == AST_QUOTE && e->kids[0]->kind == AST_NAME)
         d->u.dir.label = e->kids[0]->u.name.sym;
-    } else {
+    else
         d->u.dir.label_expr = e;
-    }
     return true;
 }
 
-/* What follows the first comma of observe(e, v[, l]), force(e, v), predict(e[, l]), sample(e) */
+/* What follows the first comma of observe(e, v[, l]), force(e, v), predict(e[, l]); sample(e) has
+ * none. */
 static struct ast *parse_call_rest(struct parser *p, struct ast *d, struct ast *model,
                                    struct span open, const char *name) {
     struct ast *kids[] = {model, NULL};
-    bool valued = d->u.dir.kind == DIR_OBSERVE || d->u.dir.kind == DIR_FORCE;
-    bool labels = d->u.dir.kind == DIR_OBSERVE || d->u.dir.kind == DIR_PREDICT;
-    if (valued) {
-        kids[1] = parse_expr(p);
-        if (!kids[1]) return NULL;
-        if (!accept(p, TOK_COMMA))
-            labels = false;
-        else if (!labels) {
-            too_many(p, open, name, "force(expression, value)");
-            return NULL;
-        }
-    } else if (!labels) {
-        too_many(p, open, name, "sample(expression)");
-        return NULL;
+    enum directive kind = d->u.dir.kind;
+    bool more = true;
+    if (has_value(d)) {
+        if (!(kids[1] = parse_expr(p))) return NULL;
+        more = accept(p, TOK_COMMA);
     }
-    if (labels && !parse_label_arg(p, d)) return NULL;
+    if (more && (kind == DIR_FORCE || kind == DIR_SAMPLE))
+        return fail(p, DIAG_ARITY, span_from(p, open.start),
+                    kind == DIR_FORCE ? "its form is force(expression, value)"
+                                      : "its form is sample(expression)",
+                    "too many arguments for `%s`", name);
+    if (more && !parse_label_arg(p, d)) return NULL;
     if (!close_bracket(p, TOK_RPAREN, open, "`)`")) return NULL;
-    return finish(p, d, kids, valued ? 2 : 1);
+    return finish(p, d, kids, kids[1] ? 2 : 1);
 }
 
 /* "=" expr of observe and force */
 static struct ast *parse_observed(struct parser *p, struct ast *d, struct ast *model) {
     struct ast *kids[] = {model, NULL};
     if (!model) return NULL;
-    if (d->u.dir.kind != DIR_OBSERVE && d->u.dir.kind != DIR_FORCE) return finish(p, d, kids, 1);
-    if (!expect_assign(p, "`=` and the observed value")) return NULL;
+    if (!has_value(d)) return finish(p, d, kids, 1);
+    if (!expect(p, TOK_ASSIGN, "`=` and the observed value")) return NULL;
     kids[1] = parse_expr(p);
     return kids[1] ? finish(p, d, kids, 2) : NULL;
 }
@@ -150,10 +133,7 @@ static struct ast *parse_paren_form(struct parser *p, struct ast *d, const char 
     struct model_ctx m;
     if (after_names(p) == TOK_ARROW) return parse_observed(p, d, parse_model(p));
     advance(p);
-    if (tok(p)->kind == TOK_RPAREN) {
-        (void)perr(p, DIAG_ARITY, span_from(p, d->span.start), "`%s` needs an expression", name);
-        return NULL;
-    }
+    if (tok(p)->kind == TOK_RPAREN) return needs_expression(p, d->span.start, name);
     model_open(p, &m, false);
     struct ast *e = parse_expr(p);
     if (e && tok(p)->kind == TOK_COMMA) {
@@ -181,11 +161,10 @@ static bool parse_assumed_name(struct parser *p, struct ast *d) {
     }
     struct ast *e = parse_primary(p);
     if (!e) return false;
-    if (!dollar && e->kind == AST_QUOTE && e->kids[0]->kind == AST_NAME) {
+    if (!dollar && e->kind == AST_QUOTE && e->kids[0]->kind == AST_NAME)
         vec_push(&p->names, e->kids[0]->u.name.sym);
-        return true;
-    }
-    d->u.dir.name_expr = e;
+    else
+        d->u.dir.name_expr = e;
     return true;
 }
 
@@ -195,18 +174,15 @@ static struct ast *parse_assume_call(struct parser *p, struct ast *d) {
     advance(p);
     if (!parse_assumed_name(p, d)) return NULL;
     if (!accept(p, TOK_COMMA)) {
-        if (tok(p)->kind == TOK_RPAREN && peek(p, 1)->kind != TOK_ASSIGN) {
-            if (perr(p, DIAG_ARITY, span_from(p, d->span.start),
-                     "`assume` needs a name and an expression"))
-                diag_set_help(p->diags, "its forms are assume x = e and assume(x, e)");
-            return NULL;
-        }
+        if (tok(p)->kind == TOK_RPAREN && peek(p, 1)->kind != TOK_ASSIGN)
+            return fail(p, DIAG_ARITY, span_from(p, d->span.start),
+                        "its forms are assume x = e and assume(x, e)",
+                        "`assume` needs a name and an expression");
         (void)close_bracket(p, TOK_EOF, open, "`,` or `)`");
         return NULL;
     }
     struct ast *model = parse_model(p);
-    if (!model) return NULL;
-    if (accept(p, TOK_COMMA) && !parse_label_arg(p, d)) return NULL;
+    if (!model || (accept(p, TOK_COMMA) && !parse_label_arg(p, d))) return NULL;
     if (!close_bracket(p, TOK_RPAREN, open, "`,` or `)`")) return NULL;
     return finish(p, d, &model, 1);
 }
@@ -214,23 +190,22 @@ static struct ast *parse_assume_call(struct parser *p, struct ast *d) {
 /* "assume" (NAME | "$" primary | "(" names ")") "=" expr */
 static struct ast *parse_assume(struct parser *p, struct ast *d) {
     size_t names = p->names.n;
-    bool ok, call = tok(p)->kind == TOK_LPAREN && after_names(p) != TOK_ASSIGN;
-    struct ast *model = NULL;
-    if (call) {
-        struct ast *done = parse_assume_call(p, d);
-        d->u.dir.names = copy_names(p, names, &d->u.dir.n_names);
-        if (done && d->u.dir.n_names) name_lambda(done->kids[0], d->u.dir.names[0]);
-        return done;
-    }
-    ok = tok(p)->kind == TOK_LPAREN ? parse_names(p, "a name to assume") : parse_assumed_name(p, d);
+    bool paren = tok(p)->kind == TOK_LPAREN, call = paren && after_names(p) != TOK_ASSIGN;
+    struct ast *done = NULL;
+    bool ok = call ? (done = parse_assume_call(p, d)) != NULL
+                   : (paren ? parse_names(p, "a name to assume") : parse_assumed_name(p, d));
     d->u.dir.names = copy_names(p, names, &d->u.dir.n_names);
-    if (ok && d->u.dir.n_names == 0 && !d->u.dir.name_expr) {
-        (void)perr(p, DIAG_BAD_BINDER, span_from(p, d->span.start), "`assume` needs a name");
-        return NULL;
+    if (!ok) return NULL;
+    if (!call) {
+        if (d->u.dir.n_names == 0 && !d->u.dir.name_expr)
+            return fail(p, DIAG_BAD_BINDER, span_from(p, d->span.start), NULL,
+                        "`assume` needs a name");
+        if (!expect(p, TOK_ASSIGN, "`=` after the name")) return NULL;
+        struct ast *model = parse_model(p);
+        done = model ? finish(p, d, &model, 1) : NULL;
     }
-    if (!ok || !expect_assign(p, "`=` after the name") || !(model = parse_model(p))) return NULL;
-    if (d->u.dir.n_names == 1) name_lambda(model, d->u.dir.names[0]);
-    return finish(p, d, &model, 1);
+    if (done && d->u.dir.n_names == 1) name_lambda(done->kids[0], d->u.dir.names[0]);
+    return done;
 }
 
 struct ast *parse_directive(struct parser *p) {
@@ -239,7 +214,7 @@ struct ast *parse_directive(struct parser *p) {
     const char *name = lex_word_text(w);
     if (!allowed_here(p, at, name)) return NULL;
     struct ast *d = node(p, AST_DIRECTIVE, at.start);
-    d->u.dir.kind = directive_of(w);
+    d->u.dir.kind = (enum directive)(w - WORD_ASSUME); /* in the same order */
     advance(p);
     if (w == WORD_ASSUME) return parse_assume(p, d);
     if (w == WORD_INFER) {
@@ -252,170 +227,130 @@ struct ast *parse_directive(struct parser *p) {
 
 /* ---- quoting ---- */
 
-static bool take_open(struct parser *p, struct span *open) {
-    advance(p); /* the name */
-    *open = tok_span(p, tok(p));
-    advance(p);
-    return true;
-}
+/* A call of a name with a syntax of its own, taken up to its parenthesis. */
+struct special {
+    const char *name;
+    struct span at, open; /* the name, the parenthesis */
+};
 
-static struct ast *one_argument(struct parser *p, const char *name, struct span *open) {
-    if (tok(p)->kind == TOK_RPAREN) {
-        (void)perr(p, DIAG_BAD_QUOTE, span_from(p, open->start), "`%s` needs an expression", name);
-        return NULL;
-    }
+static struct ast *one_argument(struct parser *p, const struct special *s) {
+    if (tok(p)->kind == TOK_RPAREN)
+        return fail(p, DIAG_BAD_QUOTE, span_from(p, s->open.start), NULL,
+                    "`%s` needs an expression", s->name);
     struct ast *e = parse_expr(p);
     if (!e) return NULL;
-    if (tok(p)->kind == TOK_COMMA) {
-        (void)perr(p, DIAG_BAD_QUOTE, tok_span(p, tok(p)), "`%s` takes one expression", name);
-        return NULL;
-    }
-    return close_bracket(p, TOK_RPAREN, *open, "`)`") ? e : NULL;
+    if (tok(p)->kind == TOK_COMMA)
+        return fail(p, DIAG_BAD_QUOTE, tok_span(p, tok(p)), NULL, "`%s` takes one expression",
+                    s->name);
+    return close_bracket(p, TOK_RPAREN, s->open, "`)`") ? e : NULL;
 }
 
-/* The value of `e`, an inference expression, in the model or quotation around. */
-static struct ast *make_unquote(struct parser *p, struct model_ctx *m, uint32_t start,
-                                struct ast *e, bool constant) {
-    if (!e) return NULL;
-    struct ast *a = node1(p, AST_UNQUOTE, start, e);
+static bool inside_model(struct parser *p, struct span at, const char *name) {
+    if (p->model) return true;
+    return fail(p, DIAG_BAD_QUOTE, at,
+                "it splices a value of the inference program into assume, observe, predict, sample "
+                "or [| ... |]; here write the value itself",
+                "`%s` outside a model expression", name);
+}
+
+/* The value of an inference expression in the model or quotation around: unquote(e), or `$`
+ * primary, which is quote(unquote(primary)). */
+static struct ast *unquote(struct parser *p, const struct special *s, uint32_t start) {
+    struct model_ctx *m = p->model;
+    p->model = m->parent;
+    struct ast *e = s ? one_argument(p, s) : parse_primary(p);
+    p->model = m;
+    struct ast *a = e ? node1(p, AST_UNQUOTE, start, e) : NULL;
     if (!a) return NULL;
     a->u.unquote.slot = (uint32_t)m->splices.n;
-    a->u.unquote.constant = constant;
+    a->u.unquote.constant = !s;
     vec_push(&m->splices, a);
     return a;
 }
 
-static bool outside_model(struct parser *p, struct span at, const char *name) {
-    if (p->model) return false;
-    if (perr(p, DIAG_BAD_QUOTE, at, "`%s` outside a model expression", name))
-        diag_set_help(p->diags, "it splices a value of the inference program into assume, observe, "
-                                "predict, sample or [| ... |]; here write the value itself");
-    return true;
+static struct ast *special_unquote(struct parser *p, const struct special *s) {
+    return unquote(p, s, s->at.start);
 }
 
-static struct ast *special_unquote(struct parser *p, const char *name) {
-    uint32_t start = tok(p)->start;
-    struct model_ctx *m = p->model;
-    struct span open;
-    if (outside_model(p, tok_span(p, tok(p)), name)) return NULL;
-    take_open(p, &open);
-    p->model = m->parent;
-    struct ast *e = one_argument(p, name, &open);
-    p->model = m;
-    return make_unquote(p, m, start, e, false);
-}
-
-/* "$" primary, which is quote(unquote(primary)) */
 struct ast *parse_dollar(struct parser *p) {
-    uint32_t start = tok(p)->start;
-    struct model_ctx *m = p->model;
-    if (outside_model(p, tok_span(p, tok(p)), "$")) return NULL;
+    struct span at = tok_span(p, tok(p));
+    if (!inside_model(p, at, "$")) return NULL;
     advance(p);
-    p->model = m->parent;
-    struct ast *e = parse_primary(p);
-    p->model = m;
-    return make_unquote(p, m, start, e, true);
+    return unquote(p, NULL, at.start);
 }
 
 static struct ast *quote_node(struct parser *p, uint32_t start, struct ast *e) {
-    if (e->kind != AST_UNQUOTE) return node1(p, AST_QUOTE, start, e);
+    if (!e || e->kind != AST_UNQUOTE) return e ? node1(p, AST_QUOTE, start, e) : NULL;
     e->u.unquote.constant = true;
     return e;
 }
 
-static struct ast *special_quote(struct parser *p, const char *name) {
-    uint32_t start = tok(p)->start;
-    struct span open;
-    take_open(p, &open);
-    struct ast *e = one_argument(p, name, &open);
-    return e ? quote_node(p, start, e) : NULL;
+static struct ast *special_quote(struct parser *p, const struct special *s) {
+    return quote_node(p, s->at.start, one_argument(p, s));
 }
 
-static bool nested_quasi(struct parser *p) {
-    if (!p->model || !p->model->quasi) return false;
-    (void)perr(p, DIAG_BAD_QUOTE, tok_span(p, tok(p)), "a quasiquotation inside another one");
-    return true;
+static bool outside_quasi(struct parser *p, struct span at) {
+    if (!p->model || !p->model->quasi) return true;
+    return fail(p, DIAG_BAD_QUOTE, at, NULL, "a quasiquotation inside another one");
 }
 
-static struct ast *special_quasiquote(struct parser *p, const char *name) {
-    uint32_t start = tok(p)->start;
-    struct span open;
+/* quasiquote(e), or "[|" body "|]" when `s` is NULL. Inside a model expression its splices are
+ * those of the expression. */
+static struct ast *quasi(struct parser *p, const struct special *s, struct span open) {
+    uint32_t start = s ? s->at.start : open.start;
     struct model_ctx m;
-    if (nested_quasi(p)) return NULL;
-    if (p->model) return special_quote(p, name); /* its splices are those of the model expression */
-    take_open(p, &open);
-    model_open(p, &m, true);
-    struct ast *a = model_close(p, &m, one_argument(p, name, &open));
+    bool own = !p->model;
+    if (own) model_open(p, &m, true);
+    struct ast *e = s ? one_argument(p, s) : parse_body(p, TOK_QUASI_CLOSE, open);
+    if (!own) return quote_node(p, start, e);
+    struct ast *a = model_close(p, &m, e);
     if (a) a->span = span_from(p, start);
     return a;
 }
 
-/* "[|" body "|]" */
+static struct ast *special_quasiquote(struct parser *p, const struct special *s) {
+    return quasi(p, s, s->open);
+}
+
 struct ast *parse_quasi(struct parser *p) {
     struct span open = tok_span(p, tok(p));
-    struct model_ctx m;
-    if (nested_quasi(p)) return NULL;
+    if (!outside_quasi(p, open)) return NULL;
     advance(p);
-    if (p->model) {
-        struct ast *e = parse_body(p, TOK_QUASI_CLOSE, open);
-        return e ? quote_node(p, open.start, e) : NULL;
-    }
-    model_open(p, &m, true);
-    struct ast *a = model_close(p, &m, parse_body(p, TOK_QUASI_CLOSE, open));
-    if (a) a->span = span_from(p, open.start);
-    return a;
+    return quasi(p, NULL, open);
 }
 
 /* ---- do, begin ---- */
 
 /* do(a, x <- b, ...): a block of actions written as a call */
-static struct ast *special_do(struct parser *p, const char *name) {
-    struct span at = tok_span(p, tok(p)), open;
+static struct ast *special_do(struct parser *p, const struct special *s) {
     size_t base = p->stmts.n;
-    if (!allowed_here(p, at, name)) return NULL;
-    take_open(p, &open);
     while (tok(p)->kind != TOK_RPAREN) {
         if (!parse_statement(p, PLACE_DO)) return NULL;
         if (!accept(p, TOK_COMMA)) break;
     }
-    if (!close_bracket(p, TOK_RPAREN, open, "`,` or `)`")) return NULL;
-    if (p->stmts.n == base) return name_node(p, at, "pass", false);
-    return make_block(p, base, false, true, at.start);
+    if (!close_bracket(p, TOK_RPAREN, s->open, "`,` or `)`")) return NULL;
+    if (p->stmts.n == base) return name_node(p, s->at, "pass", false);
+    return make_block(p, base, false, true, s->at.start);
 }
 
 /* ---- and, or ---- */
 
 /* and(a, b, ...) is lazy like a && b */
-static struct ast *special_and_or(struct parser *p, const char *name) {
-    uint32_t start = tok(p)->start;
-    bool and = name[0] == 'a';
-    struct span open;
+static struct ast *special_and_or(struct parser *p, const struct special *s) {
+    bool and = s->name[0] == 'a';
     size_t base = p->items.n;
-    take_open(p, &open);
-    if (!parse_args(p, TOK_RPAREN, open, true)) return NULL;
+    if (!parse_args(p, TOK_RPAREN, s->open, true)) return NULL;
     struct ast *a = NULL;
     for (size_t i = p->items.n; i-- > base;) {
         struct ast *e = p->items.at[i].e;
-        if (!e) {
-            (void)perr(p, DIAG_BAD_RANGE, p->items.at[i].at, "`...` makes no range in `%s`", name);
-            return NULL;
-        }
-        if (a) {
-            struct ast *b = node(p, AST_BOOL, start), *kids[] = {e, and? a : b, and? b : a};
-            b->u.boolean = !and;
-            struct ast *c = node(p, AST_IF, start);
-            if (!set_kids(p, c, kids, 3)) return NULL;
-            a = c;
-        } else {
-            a = e;
-        }
+        if (!e)
+            return fail(p, DIAG_BAD_RANGE, p->items.at[i].at, NULL, "`...` makes no range in `%s`",
+                        s->name);
+        a = a ? lazy(p, and, s->at, e, a) : e;
+        if (!a) return NULL;
+        if (a != e) a->span = span_from(p, s->at.start);
     }
-    if (!a) {
-        a = node(p, AST_BOOL, start);
-        a->u.boolean = and;
-    }
-    p->items.n = base;
-    return a;
+    return a ? a : bool_node(p, span_from(p, s->at.start), and);
 }
 
 /* ---- tag, tag_exclude ---- */
@@ -423,76 +358,62 @@ static struct ast *special_and_or(struct parser *p, const char *name) {
 static const char tag_forms[] =
     "its forms are tag(scope=\"s\", e), tag(scope=\"s\", block=b, e) and tag(\"s\", block, e)";
 
+static bool unknown_tag_keyword(struct parser *p, const struct item *it, const char *const *known) {
+    const char *near = suggest_nearest(it->kw->text, known, 2);
+    if (!perr(p, DIAG_UNKNOWN_KEYWORD, it->at, "`tag` has no keyword argument `%s`", it->kw->text))
+        return false;
+    diag_set_help(p->diags, near ? "did you mean `%s`?" : "%s", near ? near : tag_forms);
+    return false;
+}
+
 /* Sorts the arguments: keywords by name, the rest in order into what is still free. */
 static bool tag_arguments(struct parser *p, size_t base, struct span at, struct ast **out) {
     static const char *const known[] = {"scope", "block"};
-    bool scope_by_name = false;
     struct ast *rest[3];
     size_t n = 0;
     for (size_t i = base; i < p->items.n; i++) {
         const struct item *it = &p->items.at[i];
         const char *kw = it->kw && it->kw_real ? it->kw->text : NULL;
-        if (kw && strcmp(kw, "scope") == 0) {
+        if (kw && strcmp(kw, "scope") == 0)
             out[0] = it->e;
-            scope_by_name = true;
-        } else if (kw && strcmp(kw, "block") == 0) {
+        else if (kw && strcmp(kw, "block") == 0)
             out[1] = it->e;
-        } else if (kw) {
-            const char *near = suggest_nearest(kw, known, 2);
-            if (perr(p, DIAG_UNKNOWN_KEYWORD, it->at, "`tag` has no keyword argument `%s`", kw)) {
-                if (near)
-                    diag_set_help(p->diags, "did you mean `%s`?", near);
-                else
-                    diag_set_help(p->diags, "%s", tag_forms);
-            }
-            return false;
-        } else if (n < 3 && it->e) {
+        else if (kw)
+            return unknown_tag_keyword(p, it, known);
+        else if (n < 3 && it->e)
             rest[n++] = it->e;
-        } else {
+        else {
             n = 4;
             break;
         }
     }
-    size_t k = 0, want = (size_t)!out[0] + 1 + (size_t)(!out[1] && n == (size_t)!out[0] + 2);
-    if (n != want || (!scope_by_name && !out[1] && n != 3)) {
-        if (perr(p, DIAG_ARITY, at, "wrong number of arguments for `tag`"))
-            diag_set_help(p->diags, "%s", tag_forms);
-        return false;
-    }
+    bool named = out[0] != NULL;
+    size_t k = 0, want = (named ? 1 : 2) + (size_t)(!out[1] && n == (named ? 2 : 3));
+    if (n != want || (!named && !out[1] && n != 3))
+        return fail(p, DIAG_ARITY, at, tag_forms, "wrong number of arguments for `tag`");
     if (!out[0]) out[0] = rest[k++];
     if (!out[1] && k + 1 < n) out[1] = rest[k++];
     out[2] = rest[k];
     return true;
 }
 
-static struct ast *special_tag(struct parser *p, const char *name) {
-    uint32_t start = tok(p)->start;
-    struct span open;
+static struct ast *special_tag(struct parser *p, const struct special *s) {
     struct ast *kids[3] = {NULL, NULL, NULL};
     size_t base = p->items.n;
-    take_open(p, &open);
-    if (!parse_args(p, TOK_RPAREN, open, true)) return NULL;
-    if (!tag_arguments(p, base, span_from(p, start), kids)) return NULL;
-    p->items.n = base;
-    struct ast *a = node(p, AST_TAG, start);
-    return set_kids(p, a, kids, 3) ? a : NULL;
+    if (!parse_args(p, TOK_RPAREN, s->open, true)) return NULL;
+    if (!tag_arguments(p, base, span_from(p, s->at.start), kids)) return NULL;
+    return make(p, AST_TAG, s->at.start, kids, 3);
 }
 
-static struct ast *special_tag_exclude(struct parser *p, const char *name) {
-    uint32_t start = tok(p)->start;
-    struct span open;
+static struct ast *special_tag_exclude(struct parser *p, const struct special *s) {
     size_t base = p->items.n;
-    take_open(p, &open);
-    if (!parse_args(p, TOK_RPAREN, open, true)) return NULL;
-    if (p->items.n - base != 2 || !p->items.at[base].e || !p->items.at[base + 1].e) {
-        if (perr(p, DIAG_ARITY, span_from(p, start), "wrong number of arguments for `%s`", name))
-            diag_set_help(p->diags, "its form is tag_exclude(scope, e)");
-        return NULL;
-    }
-    struct ast *kids[] = {p->items.at[base].e, p->items.at[base + 1].e};
-    p->items.n = base;
-    struct ast *a = node(p, AST_TAG_OUT, start);
-    return set_kids(p, a, kids, 2) ? a : NULL;
+    if (!parse_args(p, TOK_RPAREN, s->open, true)) return NULL;
+    const struct item *it = p->items.at + base;
+    if (p->items.n - base != 2 || !it[0].e || !it[1].e)
+        return fail(p, DIAG_ARITY, span_from(p, s->at.start), "its form is tag_exclude(scope, e)",
+                    "wrong number of arguments for `%s`", s->name);
+    struct ast *kids[] = {it[0].e, it[1].e};
+    return make(p, AST_TAG_OUT, s->at.start, kids, 2);
 }
 
 /* ---- sequences and ranges ---- */
@@ -508,19 +429,16 @@ struct ast *make_sequence(struct parser *p, size_t base, uint32_t start, struct 
             kids[k++] = it->e;
             continue;
         }
-        if (dots < n || i == 0 || i + 1 == n) {
-            if (perr(p, DIAG_BAD_RANGE, it->at,
-                     dots < n ? "a second `...` in one list"
-                              : "`...` needs an item before and after it"))
-                diag_set_help(p->diags, "for example [-20, ..., 20] or [0, 0.5, ..., 10]");
-            return NULL;
-        }
+        if (dots < n || i == 0 || i + 1 == n)
+            return fail(p, DIAG_BAD_RANGE, it->at,
+                        "for example [-20, ..., 20] or [0, 0.5, ..., 10]", "%s",
+                        dots < n ? "a second `...` in one list"
+                                 : "`...` needs an item before and after it");
         dots = i;
     }
     if (dots == n) {
         kids[0] = name_node(p, op, fn, builtin);
-        struct ast *a = node(p, AST_CALL, start);
-        return set_kids(p, a, kids, n + 1) ? a : NULL;
+        return make(p, AST_CALL, start, kids, n + 1);
     }
     kids[0] = number_node(p, op, (double)dots);
     struct ast *r = call_builtin(p, start, op, "_range", kids, n);
@@ -529,133 +447,98 @@ struct ast *make_sequence(struct parser *p, size_t base, uint32_t start, struct 
 }
 
 /* array(...), list(...), vector(...): special only when they hold an ellipsis */
-static struct ast *special_sequence(struct parser *p, const char *name) {
-    struct span at = tok_span(p, tok(p)), open;
+static struct ast *special_sequence(struct parser *p, const struct special *s) {
     size_t base = p->items.n;
-    bool keyword = false;
-    struct ast *a = NULL;
-    take_open(p, &open);
-    if (parse_args(p, TOK_RPAREN, open, true)) {
-        for (size_t i = base; i < p->items.n; i++) {
-            const struct item *it = &p->items.at[i];
-            if (!it->kw || !it->kw_real) continue;
-            keyword = true;
-            (void)perr(p, DIAG_UNKNOWN_KEYWORD, it->at, "`%s` has no keyword argument `%s`", name,
-                       it->kw->text);
-        }
-        if (!keyword) a = make_sequence(p, base, at.start, at, name, false);
+    if (!parse_args(p, TOK_RPAREN, s->open, true)) return NULL;
+    for (size_t i = base; i < p->items.n; i++) {
+        const struct item *it = &p->items.at[i];
+        if (it->kw && it->kw_real)
+            return fail(p, DIAG_UNKNOWN_KEYWORD, it->at, NULL, "`%s` has no keyword argument `%s`",
+                        s->name, it->kw->text);
     }
-    p->items.n = base;
-    return a;
+    return make_sequence(p, base, s->at.start, s->at, s->name, false);
 }
 
 /* ---- other call forms of directives ---- */
 
-static struct ast *call_directive(struct parser *p, enum directive kind, const char *name) {
-    struct ast *d = node(p, AST_DIRECTIVE, tok(p)->start);
-    struct span open;
-    if (!allowed_here(p, tok_span(p, tok(p)), name)) return NULL;
+static struct ast *call_form(struct parser *p, const struct special *s, enum directive kind) {
+    struct ast *d = node(p, AST_DIRECTIVE, s->at.start);
     d->u.dir.kind = kind;
-    take_open(p, &open);
-    if (tok(p)->kind == TOK_RPAREN) {
-        (void)perr(p, DIAG_ARITY, span_from(p, d->span.start), "`%s` needs an expression", name);
-        return NULL;
-    }
+    return d;
+}
+
+/* sample_all(e), predict_all(e[, label]), extract_stats(e) */
+static struct ast *special_directive(struct parser *p, const struct special *s) {
+    enum directive kind = s->name[0] == 's'   ? DIR_SAMPLE_ALL
+                          : s->name[0] == 'p' ? DIR_PREDICT_ALL
+                                              : DIR_EXTRACT_STATS;
+    struct ast *d = call_form(p, s, kind);
+    if (tok(p)->kind == TOK_RPAREN) return needs_expression(p, s->at.start, s->name);
     struct ast *model = parse_model(p);
     if (!model) return NULL;
     if (kind == DIR_PREDICT_ALL && accept(p, TOK_COMMA) && !parse_label_arg(p, d)) return NULL;
-    if (!close_bracket(p, TOK_RPAREN, open, "`)`")) return NULL;
+    if (!close_bracket(p, TOK_RPAREN, s->open, "`)`")) return NULL;
     return finish(p, d, &model, 1);
 }
 
-static struct ast *special_sample_all(struct parser *p, const char *name) {
-    return call_directive(p, DIR_SAMPLE_ALL, name);
-}
-static struct ast *special_predict_all(struct parser *p, const char *name) {
-    return call_directive(p, DIR_PREDICT_ALL, name);
-}
-static struct ast *special_extract_stats(struct parser *p, const char *name) {
-    return call_directive(p, DIR_EXTRACT_STATS, name);
+/* The models pushed on p->stmts since `base`, up to the closing parenthesis. */
+static struct ast *finish_call(struct parser *p, const struct special *s, struct ast *d,
+                               size_t base) {
+    if (!close_bracket(p, TOK_RPAREN, s->open, "`,` or `)`")) return NULL;
+    return finish(p, d, p->stmts.at + base, p->stmts.n - base);
 }
 
-/* e | labelled(e, name) */
+/* e | labelled(e, name): the model goes on p->stmts, its name or NULL on p->names */
 static bool parse_column(struct parser *p) {
-    struct item it = {0};
+    struct ast label = {0}, *e;
     if (tok(p)->kind != TOK_NAME || peek(p, 1)->kind != TOK_LPAREN ||
         strcmp(tok_sym(p, tok(p))->text, "labelled") != 0) {
-        it.e = parse_model(p);
+        e = parse_model(p);
     } else {
-        struct span open;
-        struct ast label = {0};
-        take_open(p, &open);
-        it.e = parse_model(p);
-        if (!it.e) return false;
-        if (!accept(p, TOK_COMMA)) {
-            (void)perr_found(p, "`,` and the name of the column");
-            return false;
-        }
+        advance(p);
+        struct span open = tok_span(p, tok(p));
+        advance(p);
+        e = parse_model(p);
+        if (!e || !expect(p, TOK_COMMA, "`,` and the name of the column")) return false;
         if (!parse_label_arg(p, &label) || !close_bracket(p, TOK_RPAREN, open, "`)`")) return false;
-        it.kw = label.u.dir.label;
-        if (!it.kw) {
-            (void)perr(p, DIAG_BAD_BINDER, span_from(p, open.start),
-                       "a column's name is a name or a string");
-            return false;
-        }
+        if (!label.u.dir.label)
+            return fail(p, DIAG_BAD_BINDER, span_from(p, open.start), NULL,
+                        "a column's name is a name or a string");
     }
-    if (it.e) vec_push(&p->items, it);
-    return it.e != NULL;
+    if (!e) return false;
+    vec_push(&p->stmts, e);
+    vec_push(&p->names, label.u.dir.label);
+    return true;
 }
 
 /* collect(e1, labelled(e2, name), ...) */
-static struct ast *special_collect(struct parser *p, const char *name) {
-    struct ast *d = node(p, AST_DIRECTIVE, tok(p)->start);
-    struct span open;
-    size_t base = p->items.n;
-    if (!allowed_here(p, tok_span(p, tok(p)), name)) return NULL;
-    take_open(p, &open);
-    d->u.dir.kind = DIR_COLLECT;
+static struct ast *special_collect(struct parser *p, const struct special *s) {
+    struct ast *d = call_form(p, s, DIR_COLLECT);
+    size_t base = p->stmts.n, names = p->names.n;
     while (tok(p)->kind != TOK_RPAREN) {
         if (!parse_column(p)) return NULL;
         if (!accept(p, TOK_COMMA)) break;
     }
-    if (!close_bracket(p, TOK_RPAREN, open, "`,` or `)`")) return NULL;
-    size_t n = p->items.n - base;
-    struct ast **kids = ARENA_ARRAY(p->arena, struct ast *, n ? n : 1);
-    d->u.dir.names = ARENA_ARRAY(p->arena, struct sym *, n ? n : 1);
-    d->u.dir.n_names = (uint32_t)n;
-    for (size_t i = 0; i < n; i++) {
-        kids[i] = p->items.at[base + i].e;
-        d->u.dir.names[i] = p->items.at[base + i].kw;
-    }
-    p->items.n = base;
-    return finish(p, d, kids, n);
+    d->u.dir.names = copy_names(p, names, &d->u.dir.n_names);
+    return finish_call(p, s, d, base);
 }
 
 /* call_back(name, e1, e2, ...): the name is a name, a string or an expression */
-static struct ast *special_call_back(struct parser *p, const char *name) {
-    struct ast *d = node(p, AST_DIRECTIVE, tok(p)->start);
-    struct span open;
-    if (!allowed_here(p, tok_span(p, tok(p)), name)) return NULL;
-    take_open(p, &open);
-    d->u.dir.kind = DIR_CALL_BACK;
+static struct ast *special_call_back(struct parser *p, const struct special *s) {
+    struct ast *d = call_form(p, s, DIR_CALL_BACK);
+    size_t base = p->stmts.n;
     if (tok(p)->kind == TOK_NAME && peek(p, 1)->kind == TOK_COMMA) {
         d->u.dir.label = tok_sym(p, tok(p));
         advance(p);
     } else if (!parse_label_arg(p, d)) {
         return NULL;
     }
-    size_t base = p->stmts.n;
     while (accept(p, TOK_COMMA)) {
         struct ast *e = parse_model(p);
         if (!e) return NULL;
         vec_push(&p->stmts, e);
     }
-    if (!close_bracket(p, TOK_RPAREN, open, "`,` or `)`")) return NULL;
-    size_t n = p->stmts.n - base;
-    struct ast **kids = ARENA_ARRAY(p->arena, struct ast *, n ? n : 1);
-    for (size_t i = 0; i < n; i++) kids[i] = p->stmts.at[base + i];
-    p->stmts.n = base;
-    return finish(p, d, kids, n);
+    return finish_call(p, s, d, base);
 }
 
 /* ---- prob ---- */
@@ -703,68 +586,81 @@ static struct ast *query_text(struct parser *p) {
     return a;
 }
 
-/* prob(QUERY[, draws]): the query is text, quoted or not; prob($q, ...) takes it from a variable */
-static struct ast *special_prob(struct parser *p, const char *name) {
-    struct span at = tok_span(p, tok(p)), open;
+/* prob(QUERY[, draws]): the query is text, quoted or not; prob($q, ...) takes it from a variable.
+ * Only the name is taken: text that is not quoted is no tokens. */
+static struct ast *special_prob(struct parser *p, const struct special *s) {
     struct ast *args[2] = {NULL, NULL};
-    if (!allowed_here(p, at, name)) return NULL;
-    enum tok_kind first = peek(p, 2)->kind;
+    enum tok_kind first = peek(p, 1)->kind;
     if (first == TOK_STRING || first == TOK_DOLLAR || first == TOK_RPAREN) {
-        take_open(p, &open);
+        advance(p);
         (void)accept(p, TOK_DOLLAR);
         args[0] = parse_expr(p);
     } else {
-        advance(p);
-        open = tok_span(p, tok(p));
         args[0] = query_text(p);
     }
     if (!args[0]) return NULL;
     if (accept(p, TOK_COMMA) && !(args[1] = parse_expr(p))) return NULL;
-    if (!close_bracket(p, TOK_RPAREN, open, "`,` or `)`")) return NULL;
-    return call_builtin(p, at.start, at, "prob", args, args[1] ? 2 : 1);
+    if (!close_bracket(p, TOK_RPAREN, s->open, "`,` or `)`")) return NULL;
+    return call_builtin(p, s->at.start, s->at, "prob", args, args[1] ? 2 : 1);
 }
+
+/* Where a form may stand: anywhere; not in a model; only in one; not in a quasiquotation. */
+enum where { ANYWHERE, ACTION, SPLICE, QUASI };
 
 static const struct {
     const char *name;
-    struct ast *(*parse)(struct parser *p, const char *name);
+    enum where where;
+    struct ast *(*parse)(struct parser *p, const struct special *s);
 } specials[] = {
-    {"and", special_and_or},
-    {"array", special_sequence},
-    {"begin", special_do},
-    {"call_back", special_call_back},
-    {"collect", special_collect},
-    {"do", special_do},
-    {"extract_stats", special_extract_stats},
-    {"list", special_sequence},
-    {"or", special_and_or},
-    {"predict_all", special_predict_all},
-    {"prob", special_prob},
-    {"quasiquote", special_quasiquote},
-    {"quote", special_quote},
-    {"sample_all", special_sample_all},
-    {"tag", special_tag},
-    {"tag_exclude", special_tag_exclude},
-    {"unquote", special_unquote},
-    {"vector", special_sequence},
+    {"and", ANYWHERE, special_and_or},
+    {"array", ANYWHERE, special_sequence},
+    {"begin", ACTION, special_do},
+    {"call_back", ACTION, special_call_back},
+    {"collect", ACTION, special_collect},
+    {"do", ACTION, special_do},
+    {"extract_stats", ACTION, special_directive},
+    {"list", ANYWHERE, special_sequence},
+    {"or", ANYWHERE, special_and_or},
+    {"predict_all", ACTION, special_directive},
+    {"prob", ACTION, special_prob},
+    {"quasiquote", QUASI, special_quasiquote},
+    {"quote", ANYWHERE, special_quote},
+    {"sample_all", ACTION, special_directive},
+    {"tag", ANYWHERE, special_tag},
+    {"tag_exclude", ANYWHERE, special_tag_exclude},
+    {"unquote", SPLICE, special_unquote},
+    {"vector", ANYWHERE, special_sequence},
 };
 
-struct ast *parse_special(struct parser *p, bool *special) {
+/* The row of the name that is the current token, or one beyond. A model's extract_stats is an
+ * ordinary call. */
+static size_t find_special(struct parser *p) {
     const struct token *t = tok(p);
-    const char *s = p->lx.text + t->start;
-    size_t len = t->end - t->start;
-    for (size_t i = 0; i < COUNT_OF(specials); i++) {
-        const char *name = specials[i].name;
-        if (strncmp(name, s, len) != 0 || name[len] != '\0') continue;
-        if (specials[i].parse == special_extract_stats && p->model) break;
-        if (specials[i].parse == special_prob && own_prob(p)) break;
-        *special = true;
-        size_t items = p->items.n, stmts = p->stmts.n;
-        struct ast *a = specials[i].parse(p, name);
-        p->items.n = items;
-        p->stmts.n = stmts;
-        return a;
-    }
-    return NULL;
+    const char *text = p->lx.text + t->start;
+    size_t i = 0, len = t->end - t->start, n = COUNT_OF(specials);
+    while (i < n && (strncmp(specials[i].name, text, len) != 0 || specials[i].name[len])) i++;
+    if (i == n || (p->model && strcmp(specials[i].name, "extract_stats") == 0)) return n;
+    return specials[i].parse == special_prob && own_prob(p) ? n : i;
+}
+
+struct ast *parse_special(struct parser *p, bool *special) {
+    size_t i = find_special(p);
+    *special = i < COUNT_OF(specials);
+    if (!*special) return NULL;
+    enum where where = specials[i].where;
+    struct special s = {.name = specials[i].name, .at = tok_span(p, tok(p))};
+    if (where == ACTION && !allowed_here(p, s.at, s.name)) return NULL;
+    if (where == SPLICE && !inside_model(p, s.at, s.name)) return NULL;
+    if (where == QUASI && !outside_quasi(p, s.at)) return NULL;
+    size_t items = p->items.n, stmts = p->stmts.n, names = p->names.n;
+    advance(p); /* the name */
+    s.open = tok_span(p, tok(p));
+    if (specials[i].parse != special_prob) advance(p);
+    struct ast *a = specials[i].parse(p, &s);
+    p->items.n = items;
+    p->stmts.n = stmts;
+    p->names.n = names;
+    return a;
 }
 
 /* ---- selector paths ---- */

@@ -36,7 +36,7 @@ static bool parse_bind_one(struct parser *p, enum ast_kind kind, uint32_t start)
     size_t base = p->names.n;
     struct sym *s = take_name(p, "a name to bind");
     if (!s) return false;
-    if (!expect_assign(p, "`=`")) return false;
+    if (!expect(p, TOK_ASSIGN, "`=`")) return false;
     struct ast *e = parse_expr(p);
     if (!e) return false;
     vec_push(&p->names, s);
@@ -50,7 +50,7 @@ static bool parse_let(struct parser *p, enum ast_kind kind) {
     advance(p);
     if (tok(p)->kind != TOK_LPAREN) return parse_bind_one(p, kind, start);
     struct ast *e = NULL;
-    if (parse_names(p, "a name to bind") && expect_assign(p, "`=`")) e = parse_expr(p);
+    if (parse_names(p, "a name to bind") && expect(p, TOK_ASSIGN, "`=`")) e = parse_expr(p);
     if (!e) {
         p->names.n = base;
         return false;
@@ -71,7 +71,7 @@ static bool parse_letrec(struct parser *p, enum place place) {
     advance(p);
     for (;;) {
         struct sym *s = take_name(p, "a name to bind");
-        ok = s && expect_assign(p, "`=`") && push_ok(p, parse_expr(p));
+        ok = s && expect(p, TOK_ASSIGN, "`=`") && push_ok(p, parse_expr(p));
         if (!ok) break;
         vec_push(&p->names, s);
         if (!and_binding_ahead(p)) break;
@@ -79,7 +79,7 @@ static bool parse_letrec(struct parser *p, enum place place) {
         advance(p);
     }
     size_t n = p->stmts.n - base;
-    struct ast **kids = ARENA_ARRAY(p->arena, struct ast *, n ? n : 1);
+    struct ast **kids = ARENA_ARRAY(p->arena, struct ast *, n + 1);
     for (size_t i = 0; i < n; i++) kids[i] = p->stmts.at[base + i];
     p->stmts.n = base;
     if (!ok) {
@@ -109,10 +109,8 @@ bool labelled_ahead(struct parser *p) {
 static struct ast *parse_after_label(struct parser *p, struct sym *label, struct ast *label_expr,
                                      uint32_t start) {
     advance(p); /* : */
-    if (!directive_ahead(p)) {
-        (void)perr_found(p, "assume, observe, predict, sample, force or infer after the label");
-        return NULL;
-    }
+    if (!directive_ahead(p))
+        return fail_found(p, "assume, observe, predict, sample, force or infer after the label");
     struct ast *d = parse_directive(p);
     if (!d) return NULL;
     d->u.dir.label = label;
@@ -133,10 +131,10 @@ struct ast *parse_labelled(struct parser *p) {
         struct ast *e = parse_primary(p);
         if (!e) return NULL;
         if (tok(p)->kind == TOK_COLON) return parse_after_label(p, NULL, e, start);
-        if (perr(p, DIAG_BAD_QUOTE, span_from(p, start), "`$` outside a model expression"))
-            diag_set_help(p->diags, "`$x` splices a value into assume, observe, predict, sample or "
-                                    "[| ... |]; as a label it is followed by `:`");
-        return NULL;
+        return fail(p, DIAG_BAD_QUOTE, span_from(p, start),
+                    "`$x` splices a value into assume, observe, predict, sample or [| ... |]; as a "
+                    "label it is followed by `:`",
+                    "`$` outside a model expression");
     }
     return parse_expr(p);
 }
@@ -167,29 +165,17 @@ static bool for_ahead(struct parser *p) {
            peek(p, 2)->kind == TOK_NAME && peek(p, 3)->kind == TOK_ASSIGN;
 }
 
-static bool expect_semi(struct parser *p, const char *what) {
-    if (accept(p, TOK_SEMI)) return true;
-    (void)perr_found(p, what);
-    return false;
-}
-
 /* (NAME "++" | NAME "=" expr): the value of the variable in the next round */
 static struct ast *parse_step(struct parser *p, struct sym *var) {
     struct span at = tok_span(p, tok(p));
     struct sym *s = take_name(p, "the loop variable");
     if (!s) return NULL;
-    if (s != var) {
-        (void)perr(p, DIAG_BAD_BINDER, at, "the loop counts `%s`, but this steps `%s`", var->text,
-                   s->text);
-        return NULL;
-    }
+    if (s != var)
+        return fail(p, DIAG_BAD_BINDER, at, NULL, "the loop counts `%s`, but this steps `%s`",
+                    var->text, s->text);
     if (accept(p, TOK_ASSIGN)) return parse_expr(p);
-    if (tok(p)->kind != TOK_INC) {
-        (void)perr_found(p, "`++` or `=`");
-        return NULL;
-    }
     struct span op = tok_span(p, tok(p));
-    advance(p);
+    if (!expect(p, TOK_INC, "`++` or `=`")) return NULL;
     struct ast *args[] = {name_node(p, at, var->text, false), number_node(p, op, 1)};
     return call_builtin(p, at.start, op, "add", args, 2);
 }
@@ -202,34 +188,24 @@ static struct ast *parse_for(struct parser *p) {
     struct span open = tok_span(p, tok(p));
     advance(p);
     struct sym *var = take_name(p, "the loop variable");
-    if (!var || !expect_assign(p, "`=`")) return NULL;
-    if (!(kids[0] = parse_expr(p)) || !expect_semi(p, "`;` after the start value")) return NULL;
-    if (!(kids[1] = parse_expr(p)) || !expect_semi(p, "`;` after the condition")) return NULL;
+    if (!var || !expect(p, TOK_ASSIGN, "`=`")) return NULL;
+    if (!(kids[0] = parse_expr(p)) || !expect(p, TOK_SEMI, "`;` after the start value"))
+        return NULL;
+    if (!(kids[1] = parse_expr(p)) || !expect(p, TOK_SEMI, "`;` after the condition")) return NULL;
     if (!(kids[2] = parse_step(p, var)) || !close_bracket(p, TOK_RPAREN, open, "`)`")) return NULL;
     struct span brace = tok_span(p, tok(p));
-    if (tok(p)->kind != TOK_LBRACE) {
-        (void)perr_found(p, "`{` and the body of the loop");
-        return NULL;
-    }
-    advance(p);
+    if (!expect(p, TOK_LBRACE, "`{` and the body of the loop")) return NULL;
     size_t base = p->stmts.n;
     bool trailing = false;
     parse_statements(p, PLACE_FOR, TOK_RBRACE, brace, &trailing);
-    struct ast *body = NULL;
-    if (close_bracket(p, TOK_RBRACE, brace, "`;` or `}`")) {
-        body = node(p, AST_BLOCK, brace.start);
-        size_t n = p->stmts.n - base;
-        struct ast **stmts = ARENA_ARRAY(p->arena, struct ast *, n ? n : 1);
-        for (size_t i = 0; i < n; i++) stmts[i] = p->stmts.at[base + i];
-        body->u.block.action = true;
-        if (!set_kids(p, body, stmts, n)) body = NULL;
-    }
+    kids[3] = close_bracket(p, TOK_RBRACE, brace, "`;` or `}`")
+                  ? make(p, AST_BLOCK, brace.start, p->stmts.at + base, p->stmts.n - base)
+                  : NULL;
     p->stmts.n = base;
-    if (!(kids[3] = body)) return NULL;
-    size_t names = p->names.n;
+    if (!kids[3]) return NULL;
+    kids[3]->u.block.action = true;
     vec_push(&p->names, var);
-    struct ast *a = binding(p, AST_FOR, start, names, kids, 4);
-    return a;
+    return binding(p, AST_FOR, start, p->names.n - 1, kids, 4);
 }
 
 /* "define" NAME "=" expr | "load" STRING, only at the top level or in a loop's body */
@@ -248,14 +224,7 @@ static bool parse_instruction(struct parser *p, enum place place) {
         return parse_bind_one(p, AST_DEFINE, start);
     }
     advance(p);
-    struct buf b = BUF_INIT;
-    lex_string(&p->lx, tok(p), &b);
-    advance(p);
-    struct ast *a = node(p, AST_LOAD, start);
-    a->u.string.text = arena_strndup(p->arena, b.data, b.len);
-    a->u.string.len = (uint32_t)b.len;
-    buf_release(&b);
-    return push_ok(p, a);
+    return push_ok(p, string_node(p, AST_LOAD, start));
 }
 
 bool parse_statement(struct parser *p, enum place place) {
@@ -326,8 +295,8 @@ static void unexpected(struct parser *p, enum tok_kind closer, struct span open)
             closer != TOK_EOF)
             diag_add_label(p->diags, open, "the innermost open bracket is here");
     } else if (k == TOK_ASSIGN) {
-        if (perr(p, DIAG_BAD_BINDER, at, "only a name can stand before `=`"))
-            diag_set_help(p->diags, "equality is written ==; data are given by observe e = v");
+        fail(p, DIAG_BAD_BINDER, at, "equality is written ==; data are given by observe e = v",
+             "only a name can stand before `=`");
     } else if (k == TOK_ELLIPSIS) {
         (void)perr(p, DIAG_BAD_RANGE, at, "`...` stands only between items of a list");
     } else {
@@ -429,9 +398,9 @@ static bool is_let(const struct ast *s) {
 /* Inference statements have no meaning in a model. */
 static bool action_in_model(struct parser *p, const struct ast *s) {
     if (!p->model || p->model->quasi) return false;
-    if (perr(p, DIAG_ACTION_IN_MODEL, s->span, "a statement inside a model expression"))
-        diag_set_help(p->diags, "in a model, a block is `x = e;` lines and then its value, without "
-                                "`;` after it");
+    fail(p, DIAG_ACTION_IN_MODEL, s->span,
+         "in a model, a block is `x = e;` lines and then its value, without `;` after it",
+         "a statement inside a model expression");
     return true;
 }
 
@@ -460,11 +429,9 @@ struct ast *make_block(struct parser *p, size_t base, bool trailing, bool action
     p->stmts.n = base;
     a->u.block.action = action;
     struct ast *end = n ? kids[n - 1] : NULL;
-    if (end && (is_let(end) || end->kind == AST_BIND)) {
-        if (perr(p, DIAG_BAD_BINDER, end->span, "a block ends in a binding, so it has no value"))
-            diag_set_help(p->diags, "end it with the expression that is its value");
-        return NULL;
-    }
+    if (end && (is_let(end) || end->kind == AST_BIND))
+        return fail(p, DIAG_BAD_BINDER, end->span, "end it with the expression that is its value",
+                    "a block ends in a binding, so it has no value");
     if (action && n && action_in_model(p, bad ? bad : kids[0])) return NULL;
     return set_kids(p, a, kids, n) ? a : NULL;
 }
@@ -488,11 +455,10 @@ struct ast *parse_body(struct parser *p, enum tok_kind closer, struct span open)
         p->stmts.n = base;
         return name_node(p, open, "pass", false);
     }
-    if (p->stmts.n == base) {
-        if (perr(p, DIAG_UNEXPECTED_TOKEN, span_from(p, open.start), "an empty block has no value"))
-            diag_set_help(p->diags, "write the value between the braces; { pass } does nothing");
-        return NULL;
-    }
+    if (p->stmts.n == base)
+        return fail(p, DIAG_UNEXPECTED_TOKEN, span_from(p, open.start),
+                    "write the value between the braces; { pass } does nothing",
+                    "an empty block has no value");
     b = make_block(p, base, trailing, false, open.start);
     p->stmts.n = base;
     return b;
