@@ -138,8 +138,16 @@ enum gpm_status parse_program(struct arena *arena, struct code *code, struct sym
                               struct diags *diags, uint32_t unit, bool interactive,
                               struct ast **out) GPM_MUST_USE;
 
-/* Resolves names of one tree (parse_program does it; used again for code built at run time). */
-void resolve_program(struct arena *arena, struct ast *program);
+/* For those who follow names themselves: quoted code counts like any other. */
+struct resolve_hook {
+    void *(*bound)(void *user, struct sym *s, const struct ast *by); /* gives what `used` gets */
+    void (*used)(void *user, const struct ast *name, void *tag);     /* tag NULL: no local name */
+    void *user;
+};
+
+/* Resolves names of one tree (parse_program does it; used again for code built at run time). hook:
+ * NULL, or told of every name. */
+void resolve_program(struct arena *arena, struct ast *program, const struct resolve_hook *hook);
 
 /* Prints a tree as VentureScript source that parses back to an equal tree. */
 void ast_print(const struct ast *a, struct buf *out);

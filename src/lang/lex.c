@@ -15,10 +15,13 @@ static const struct {
     uint32_t len;
     enum tok_kind kind;
 } puncts[] = {
+    /* spellings with a tilde mean the same everywhere; `<~` and `~>` before `~` and `<` */
+    {"<~", 2, TOK_BIND},
+    {"~>", 2, TOK_ARROW},
+    {"~", 1, TOK_ASSIGN},
 #define X(name, text) {text, sizeof text - 1, name},
     LEX_PUNCT(X)
 #undef X
-    /* spellings with a tilde mean the same everywhere; `<~` and `~>` before `~` and `<` */
 };
 
 static const char *const words[] = {NULL,
@@ -179,10 +182,8 @@ static void lex_string_token(struct lexer *lx, struct token *t) {
     if (i >= lx->len) {
         t->err = LEX_OK;
         fail(t, LEX_STRING_OPEN, lx->pos, lx->pos + 1);
-        lx->pos = lx->len;
-    } else {
-        lx->pos = i + 1;
     }
+    lx->pos = i < lx->len ? i + 1 : lx->len;
 }
 
 static void put_utf8(struct buf *out, unsigned c) { /* c < 256 */
@@ -284,18 +285,7 @@ static void lex_name_token(struct lexer *lx, struct token *t) {
 }
 
 static bool lex_punct_token(struct lexer *lx, struct token *t) {
-    static const struct {
-        const char *text;
-        enum tok_kind kind;
-    } tildes[] = {{"<~", TOK_BIND}, {"~>", TOK_ARROW}, {"~", TOK_ASSIGN}};
     char c = lx->text[lx->pos];
-    for (size_t i = 0; i < sizeof tildes / sizeof tildes[0]; i++) {
-        if (tildes[i].text[0] != c) continue;
-        if (!at(lx, lx->pos, tildes[i].text)) continue;
-        t->kind = tildes[i].kind;
-        lx->pos += (uint32_t)strlen(tildes[i].text);
-        return true;
-    }
     for (size_t i = 0; i < sizeof puncts / sizeof puncts[0]; i++) {
         if (puncts[i].text[0] != c ||
             strncmp(lx->text + lx->pos, puncts[i].text, puncts[i].len) != 0)

@@ -18,7 +18,6 @@ struct outline_def {
 typedef void outline_fn(void *user, const struct outline_def *def, struct span at);
 
 /* Calls `each` for every definition (at its own place) and every use of a name that `text`
- * defines. `program` is a tree of parse_program. */
-void outline_walk(const char *text, size_t len, const struct ast *program, outline_fn *each,
-                  void *user);
+ * defines. `program` is a tree of parse_program; it is good for nothing else afterwards. */
+void outline_walk(const char *text, size_t len, struct ast *program, outline_fn *each, void *user);
 #endif

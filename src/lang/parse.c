@@ -441,7 +441,7 @@ enum gpm_status parse_program(struct arena *arena, struct code *code, struct sym
     vec_release(&p.names);
     if (p.incomplete) return GPM_E_INCOMPLETE;
     if (p.failed) return GPM_E_USER;
-    resolve_program(arena, program);
+    resolve_program(arena, program, NULL);
     *out = program;
     return GPM_OK;
 }

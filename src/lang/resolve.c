@@ -15,27 +15,31 @@ struct binding {
     int32_t slot;
     int32_t models; /* model expressions around it */
     bool loop;      /* a for variable: spliced into models before their own names */
+    void *tag;      /* the hook's */
 };
 
 struct resolver {
     struct arena *arena;
-    struct map bound;            /* symbol -> struct binding */
-    VEC(struct binding *) stack; /* in order of binding */
-    int32_t level;               /* number of the innermost frame; the top level is 0 */
-    int32_t models;              /* model expressions around the current node */
-    int32_t splice_level;        /* frame of the innermost AST_MODEL or AST_QUASI */
+    const struct resolve_hook *hook; /* or NULL */
+    struct map bound;                /* symbol -> struct binding */
+    VEC(struct binding *) stack;     /* in order of binding */
+    int32_t level;                   /* number of the innermost frame; the top level is 0 */
+    int32_t models;                  /* model expressions around the current node */
+    int32_t splice_level;            /* frame of the innermost AST_MODEL or AST_QUASI */
 };
 
 static void resolve(struct resolver *r, struct ast *a);
 
-static void bind(struct resolver *r, struct sym *s, uint32_t slot, bool loop) {
+/* `by`: the lambda, loop or statement that binds it. */
+static void bind(struct resolver *r, struct sym *s, uint32_t slot, const struct ast *by) {
     struct binding *b = ARENA_NEW(r->arena, struct binding);
     b->sym = s;
     b->shadowed = map_get(&r->bound, MAP_PTR(s));
     b->level = r->level;
     b->slot = (int32_t)slot;
     b->models = r->models;
-    b->loop = loop;
+    b->loop = by->kind == AST_FOR;
+    if (r->hook) b->tag = r->hook->bound(r->hook->user, s, by);
     map_put(&r->bound, MAP_PTR(s), b);
     vec_push(&r->stack, b);
 }
@@ -57,6 +61,7 @@ static void resolve_name(struct resolver *r, struct ast *a) {
     a->u.name.inference = r->models == 0;
     if (a->u.name.builtin) return;
     const struct binding *b = map_get(&r->bound, MAP_PTR(a->u.name.sym));
+    if (r->hook) r->hook->used(r->hook->user, a, b ? b->tag : NULL);
     if (!b) return;
     a->u.name.depth = r->level - b->level;
     a->u.name.slot = b->slot;
@@ -71,7 +76,7 @@ static void resolve_kids(struct resolver *r, struct ast *a) {
 static void resolve_lambda(struct resolver *r, struct ast *a) {
     size_t n = r->stack.n;
     r->level++;
-    for (uint32_t i = 0; i < a->u.lambda.n_params; i++) bind(r, a->u.lambda.params[i], i, false);
+    for (uint32_t i = 0; i < a->u.lambda.n_params; i++) bind(r, a->u.lambda.params[i], i, a);
     resolve_kids(r, a);
     unbind_to(r, n);
     r->level--;
@@ -92,7 +97,7 @@ static void count_slots(struct resolver *r, struct ast *a) {
 static void bind_names(struct resolver *r, struct ast *block, const struct ast *s) {
     for (uint32_t i = 0; i < s->u.bind.n_names; i++) {
         block->u.block.slot_names[s->u.bind.slot + i] = s->u.bind.names[i];
-        bind(r, s->u.bind.names[i], s->u.bind.slot + i, false);
+        bind(r, s->u.bind.names[i], s->u.bind.slot + i, s);
     }
 }
 
@@ -124,7 +129,7 @@ static void resolve_for(struct resolver *r, struct ast *a) {
     resolve(r, a->kids[0]);
     r->level++;
     a->u.bind.slot = 0;
-    bind(r, a->u.bind.names[0], 0, true);
+    bind(r, a->u.bind.names[0], 0, a);
     for (uint32_t i = 1; i < a->n; i++) resolve(r, a->kids[i]);
     unbind_to(r, n);
     r->level--;
@@ -145,7 +150,7 @@ static void resolve_model(struct resolver *r, struct ast *a) {
     int32_t splice_level = r->splice_level;
     for (uint32_t i = 0; i < a->u.model.n_splices; i++) resolve_kids(r, a->u.model.splices[i]);
     r->splice_level = ++r->level;
-    if (a->kind == AST_QUASI) {
+    if (a->kind == AST_QUASI && !r->hook) {
         resolve_quoted(r, a->kids[0]);
     } else {
         r->models++;
@@ -168,7 +173,7 @@ static void resolve(struct resolver *r, struct ast *a) {
     case AST_LAMBDA: resolve_lambda(r, a); break;
     case AST_BLOCK: resolve_block(r, a); break;
     case AST_FOR: resolve_for(r, a); break;
-    case AST_QUOTE: resolve_quoted(r, a->kids[0]); break;
+    case AST_QUOTE: (r->hook ? resolve : resolve_quoted)(r, a->kids[0]); break;
     case AST_MODEL:
     case AST_QUASI: resolve_model(r, a); break;
     case AST_UNQUOTE: a->u.unquote.depth = r->level - r->splice_level; break;
@@ -177,8 +182,8 @@ static void resolve(struct resolver *r, struct ast *a) {
     }
 }
 
-void resolve_program(struct arena *arena, struct ast *program) {
-    struct resolver r = {.arena = arena};
+void resolve_program(struct arena *arena, struct ast *program, const struct resolve_hook *hook) {
+    struct resolver r = {.arena = arena, .hook = hook};
     resolve(&r, program);
     map_release(&r.bound);
     vec_release(&r.stack);
