@@ -158,10 +158,7 @@ static enum gpm_status choice_grad(struct sp_call *c, value v, value *dv, value 
 }
 
 /* ---- exactly(v[, logp]) */
-static enum gpm_status exactly_simulate(struct sp_call *c, value *out) {
-    *out = value_ref(c->args[0]);
-    return GPM_OK;
-}
+SP_SIMPLE(exactly, value_ref(c->args[0]))
 
 static enum gpm_status exactly_log_density(struct sp_call *c, value v, double *out) {
     *out = value_equal(v, c->args[0]) ? 0 : sp_num_or(c, 1, -INFINITY);
@@ -202,14 +199,6 @@ static void exactly_num_grad(double v, const double *a, size_t n, double *g) {
 }
 
 /* ---- permute(seq): a list for a list, an array for an array, a vector for a vector */
-static value like(value kind, const value *at, size_t n) {
-    if (kind.tag == V_ARRAY) return value_array(at, n);
-    if (kind.tag != V_VECTOR) return value_list(at, n);
-    value v = value_vector_new(n);
-    for (size_t i = 0; i < n; i++) v.u.vector->at[i] = at[i].u.num;
-    return v;
-}
-
 static enum gpm_status permute_simulate(struct sp_call *c, value *out) {
     value *items;
     size_t n;
@@ -219,10 +208,10 @@ static enum gpm_status permute_simulate(struct sp_call *c, value *out) {
     value *moved = NEW_ARRAY(value, n + 1);
     draw_permutation(c->rng, p, n);
     for (size_t i = 0; i < n; i++) moved[i] = items[p[i]];
-    *out = like(c->args[0], moved, n);
+    *out = seq_like_take(c->args[0], moved, n);
     mem_free(moved);
     mem_free(p);
-    values_free(items, n);
+    mem_free(items);
     return GPM_OK;
 }
 
@@ -237,12 +226,16 @@ static enum gpm_status reorder(struct sp_call *c, value *out) {
     value *moved = NEW_ARRAY(value, n + 1);
     if (!seq_numbers(c->args[1], &order, &m)) m = 0;
     for (size_t i = 0; i < m && k < n; i++)
-        if (order[i] >= 0 && order[i] < (double)n) moved[k++] = items[(size_t)order[i]];
-    if (k == n) *out = like(c->args[0], moved, n);
-    mem_free(moved);
+        if (order[i] >= 0 && order[i] < (double)n) moved[k++] = value_ref(items[(size_t)order[i]]);
     mem_free(order);
     values_free(items, n);
-    return k == n ? GPM_OK : sp_error(c, DIAG_DOMAIN, "permute: the list has grown too long");
+    if (k < n) {
+        values_free(moved, k);
+        return sp_error(c, DIAG_DOMAIN, "permute: the list has grown too long");
+    }
+    *out = seq_like_take(c->args[0], moved, n);
+    mem_free(moved);
+    return GPM_OK;
 }
 
 static enum gpm_status reorder_grad(struct sp_call *c, value r, value dr, value *dargs) {
@@ -339,8 +332,8 @@ static enum gpm_status permute_enumerate(struct sp_call *c, value **vals, size_t
     *vals = NEW_ARRAY(value, most);
     *n_vals = 0;
     do {
-        for (size_t i = 0; i < n; i++) order[i] = items[label[i]];
-        (*vals)[(*n_vals)++] = like(c->args[0], order, n);
+        for (size_t i = 0; i < n; i++) order[i] = value_ref(items[label[i]]);
+        (*vals)[(*n_vals)++] = seq_like_take(c->args[0], order, n);
     } while (next_permutation(label, n));
     values_free(items, n);
     return GPM_OK;
@@ -375,7 +368,7 @@ const struct sp_class sp_choice_rows[] = {
      .example = "exactly(5) => 5",
      .flags = SP_RANDOM | SP_DISCRETE,
      .code = SP_CODE_EXACTLY,
-     .simulate = exactly_simulate,
+     .simulate = simulate_exactly,
      .log_density = exactly_log_density,
      .enumerate = exactly_enumerate,
      .support = sp_support_discrete,

@@ -9,19 +9,13 @@
 
 enum { MAX_ERRORS = 10, MAX_TEXT = 1000 };
 
-static const struct {
-    const char *code, *title;
-} code_rows[] = {
-#define X(name, code, title) {code, title},
-    DIAG_CODES(X)
-#undef X
-};
-
 const char *diag_code_text(enum diag_code c) {
-    return code_rows[c].code;
-}
-const char *diag_code_title(enum diag_code c) {
-    return code_rows[c].title;
+    static const char *const codes[] = {
+#define X(name, code, title) code,
+        DIAG_CODES(X)
+#undef X
+    };
+    return codes[c];
 }
 
 void diags_init(struct diags *d, struct sources *sources) {

@@ -75,8 +75,7 @@ void diag_add_call(struct diags *d, struct span at, const char *fmt, ...)
 /* Gives the last diagnostic a place when it has none yet (primitives do not know theirs). */
 void diag_place(struct diags *d, struct span at);
 
-const char *diag_code_text(enum diag_code c);  /* "E0201" */
-const char *diag_code_title(enum diag_code c); /* short description for the reference */
+const char *diag_code_text(enum diag_code c); /* "E0201" */
 
 /* Appends every stored diagnostic, rendered for people (colour: ANSI) or as JSON lines. */
 void diags_render(const struct diags *d, bool colour, struct buf *out);

@@ -31,31 +31,24 @@ static struct ast *binding(struct parser *p, enum ast_kind kind, uint32_t start,
     return a;
 }
 
-/* NAME "=" expr, after `define`, `let` or nothing */
-static bool parse_bind_one(struct parser *p, enum ast_kind kind, uint32_t start) {
+/* (NAME | "(" names ")") ("=" expr | "<-" (expr | [label ":"] directive)), after `define`, `let` or
+ * nothing */
+static bool parse_binding(struct parser *p, enum ast_kind kind, uint32_t start) {
     size_t base = p->names.n;
-    struct sym *s = take_name(p, "a name to bind");
-    if (!s) return false;
-    if (!expect(p, TOK_ASSIGN, "`=`")) return false;
-    struct ast *e = parse_expr(p);
-    if (!e) return false;
-    vec_push(&p->names, s);
-    return push_ok(p, binding(p, kind, start, base, &e, 1));
-}
-
-/* "let" NAME "=" expr | "let" "(" names ")" "=" expr */
-static bool parse_let(struct parser *p, enum ast_kind kind) {
-    uint32_t start = tok(p)->start;
-    size_t base = p->names.n;
-    advance(p);
-    if (tok(p)->kind != TOK_LPAREN) return parse_bind_one(p, kind, start);
+    bool monadic = kind == AST_BIND, ok;
     struct ast *e = NULL;
-    if (parse_names(p, "a name to bind") && expect(p, TOK_ASSIGN, "`=`")) e = parse_expr(p);
-    if (!e) {
-        p->names.n = base;
-        return false;
+    if (tok(p)->kind == TOK_LPAREN) {
+        ok = parse_names(p, "a name to bind");
+    } else {
+        struct sym *s = take_name(p, "a name to bind");
+        ok = s != NULL;
+        if (ok) vec_push(&p->names, s);
     }
-    return push_ok(p, binding(p, kind, start, base, &e, 1));
+    if (ok && expect(p, monadic ? TOK_BIND : TOK_ASSIGN, "`=`"))
+        e = monadic ? parse_labelled(p) : parse_expr(p);
+    if (e) return push_ok(p, binding(p, kind, start, base, &e, 1));
+    p->names.n = base;
+    return false;
 }
 
 static bool and_binding_ahead(struct parser *p) {
@@ -139,25 +132,15 @@ struct ast *parse_labelled(struct parser *p) {
     return parse_expr(p);
 }
 
-/* NAME "<-" (expr | [label ":"] directive) */
-static bool parse_bind(struct parser *p, enum place place) {
-    uint32_t start = tok(p)->start;
-    size_t base = p->names.n;
-    if (place == PLACE_TOP || p->model) {
-        struct span at = {p->unit, start, peek(p, 1)->end};
-        if (perr(p, DIAG_BAD_BINDER, at,
-                 "`<-` binds only inside a block or do(...) of the inference program"))
-            diag_set_help(p->diags, "at the top level write define %s = run(...)",
-                          tok_sym(p, tok(p))->text);
-        return false;
-    }
-    struct sym *s = take_name(p, "a name to bind");
-    if (!s) return false;
-    advance(p);
-    struct ast *e = parse_labelled(p);
-    if (!e) return false;
-    vec_push(&p->names, s);
-    return push_ok(p, binding(p, AST_BIND, start, base, &e, 1));
+/* `<-` stands where actions are run one after the other. */
+static bool bind_allowed(struct parser *p, enum place place) {
+    if (place != PLACE_TOP && !p->model) return true;
+    struct span at = {p->unit, tok(p)->start, peek(p, 1)->end};
+    if (perr(p, DIAG_BAD_BINDER, at,
+             "`<-` binds only inside a block or do(...) of the inference program"))
+        diag_set_help(p->diags, "at the top level write define %s = run(...)",
+                      tok_sym(p, tok(p))->text);
+    return false;
 }
 
 static bool for_ahead(struct parser *p) {
@@ -221,7 +204,7 @@ static bool parse_instruction(struct parser *p, enum place place) {
     }
     if (tok(p)->word == WORD_DEFINE) {
         advance(p);
-        return parse_bind_one(p, AST_DEFINE, start);
+        return parse_binding(p, AST_DEFINE, start);
     }
     advance(p);
     return push_ok(p, string_node(p, AST_LOAD, start));
@@ -235,10 +218,14 @@ bool parse_statement(struct parser *p, enum place place) {
         if (t->word == WORD_DEFINE && next == TOK_NAME) return parse_instruction(p, place);
         if (t->word == WORD_LOAD && next == TOK_STRING) return parse_instruction(p, place);
         if (for_ahead(p)) return push_ok(p, parse_for(p));
-        if (t->word == WORD_LET) return parse_let(p, let);
+        if (t->word == WORD_LET) {
+            uint32_t start = t->start;
+            advance(p);
+            return parse_binding(p, let, start);
+        }
         if (t->word == WORD_LETREC) return parse_letrec(p, place);
-        if (next == TOK_ASSIGN) return parse_bind_one(p, let, t->start);
-        if (next == TOK_BIND) return parse_bind(p, place);
+        if (next == TOK_ASSIGN) return parse_binding(p, let, t->start);
+        if (next == TOK_BIND) return bind_allowed(p, place) && parse_binding(p, AST_BIND, t->start);
     }
     return push_ok(p, parse_labelled(p));
 }

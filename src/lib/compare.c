@@ -8,10 +8,7 @@
 #include <math.h>
 
 /* variant: what equal values give. */
-static enum gpm_status simulate_eq(struct sp_call *c, value *out) {
-    *out = value_bool(value_equal_arithmetic(c->args[0], c->args[1]) == c->cls->variant);
-    return GPM_OK;
-}
+SP_SIMPLE(eq, value_bool(value_equal_arithmetic(c->args[0], c->args[1]) == c->cls->variant))
 
 /* ---- order ------------------------------------------------------------------------------------
  */
@@ -68,15 +65,9 @@ static bool truth(value v) {
     return b;
 }
 
-static enum gpm_status simulate_not(struct sp_call *c, value *out) {
-    *out = value_bool(!truth(c->args[0]));
-    return GPM_OK;
-}
-
-static enum gpm_status simulate_xor(struct sp_call *c, value *out) {
-    *out = value_bool(truth(c->args[0]) != truth(c->args[1]));
-    return GPM_OK;
-}
+SP_SIMPLE(not, value_bool(!truth(c->args[0])))
+SP_SIMPLE(xor, value_bool(truth(c->args[0]) != truth(c->args[1])))
+SP_SIMPLE(biplex, value_ref(c->args[truth(c->args[0]) ? 1 : 2]))
 
 /* Over the arguments, or the elements of one sequence: whether some (variant true) or all of them
  * (variant false) are true. */
@@ -97,11 +88,6 @@ static enum gpm_status simulate_some(struct sp_call *c, value *out) {
     if (items) values_free(items, n);
     *out = value_bool(found == wanted);
     return st;
-}
-
-static enum gpm_status simulate_biplex(struct sp_call *c, value *out) {
-    *out = value_ref(c->args[truth(c->args[0]) ? 1 : 2]);
-    return GPM_OK;
 }
 
 static enum gpm_status grad_biplex(struct sp_call *c, value r, value dr, value *dargs) {

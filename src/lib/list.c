@@ -12,15 +12,9 @@
 /* ---- construction -----------------------------------------------------------------------------
  */
 
-static enum gpm_status simulate_list(struct sp_call *c, value *out) {
-    *out = value_list(c->args, c->n);
-    return GPM_OK;
-}
-
-static enum gpm_status simulate_array(struct sp_call *c, value *out) {
-    *out = value_array(c->args, c->n);
-    return GPM_OK;
-}
+SP_SIMPLE(list, value_list(c->args, c->n))
+SP_SIMPLE(array, value_array(c->args, c->n))
+SP_SIMPLE(pair, value_pair(c->args[0], c->args[1]))
 
 static enum gpm_status simulate_vector(struct sp_call *c, value *out) {
     *out = value_vector_new(c->n);
@@ -42,11 +36,6 @@ static enum gpm_status simulate_simplex(struct sp_call *c, value *out) {
                         sum);
     simulate_vector(c, out);
     out->u.obj->flags |= OBJ_SIMPLEX;
-    return GPM_OK;
-}
-
-static enum gpm_status simulate_pair(struct sp_call *c, value *out) {
-    *out = value_pair(c->args[0], c->args[1]);
     return GPM_OK;
 }
 

@@ -169,48 +169,6 @@ LIFT2(product, x *y, y, x)
 /* ---- products -----------------------------------------------------------------------------------
  */
 
-static enum gpm_status two_vectors(struct sp_call *c, double **a, double **b, size_t *n) {
-    size_t m;
-    if (!seq_numbers(c->args[0], a, n)) return GPM_E_ARG;
-    if (!seq_numbers(c->args[1], b, &m)) {
-        mem_free(*a);
-        return GPM_E_ARG;
-    }
-    if (m == *n) return GPM_OK;
-    mem_free(*a);
-    mem_free(*b);
-    return sp_error(c, DIAG_SHAPE, "%s: the vectors have different lengths: %zu and %zu",
-                    c->cls->name, *n, m);
-}
-
-static enum gpm_status simulate_vector_dot(struct sp_call *c, value *out) {
-    double *a, *b;
-    size_t n;
-    enum gpm_status st = two_vectors(c, &a, &b, &n);
-    if (st) return st;
-    *out = value_num(n ? vec_ops()->dot(n, a, b) : 0);
-    mem_free(a);
-    mem_free(b);
-    return GPM_OK;
-}
-
-/* c = a.b: abar = cbar b, bbar = cbar a */
-static enum gpm_status grad_vector_dot(struct sp_call *c, value r, value dr, value *dargs) {
-    double *a, *b;
-    size_t n;
-    enum gpm_status st = two_vectors(c, &a, &b, &n);
-    if (st) return st;
-    dargs[0] = value_vector_new(n);
-    dargs[1] = value_vector_new(n);
-    for (size_t i = 0; i < n; i++) {
-        dargs[0].u.vector->at[i] = adj_num(dr) * b[i];
-        dargs[1].u.vector->at[i] = adj_num(dr) * a[i];
-    }
-    mem_free(a);
-    mem_free(b);
-    return GPM_OK;
-}
-
 /* A factor of a product: a matrix, or a vector seen as one column or one row. */
 static enum gpm_status factor(struct mat_arg *m, struct sp_call *c, size_t i, const char *param,
                               char kind) {
@@ -224,7 +182,7 @@ static enum gpm_status factor(struct mat_arg *m, struct sp_call *c, size_t i, co
     return GPM_OK;
 }
 
-/* Both factors of a product of the kinds "mm", "mc" or "rm"; their inner sizes agree. */
+/* Both factors of a product of the kinds "mm", "mc", "rm" or "rc"; their inner sizes agree. */
 static enum gpm_status factors(struct sp_call *c, const char *kinds, struct mat_arg *a,
                                struct mat_arg *b) {
     bool both = strcmp(kinds, "mm") == 0;
@@ -232,8 +190,13 @@ static enum gpm_status factors(struct sp_call *c, const char *kinds, struct mat_
     if (st) return st;
     st = factor(b, c, 1, both ? "b" : "m", kinds[1]);
     if (!st && a->cols != b->rows) {
-        st = sp_error(c, DIAG_SHAPE, "%s: the sizes do not fit: %zu by %zu times %zu by %zu",
-                      c->cls->name, a->rows, a->cols, b->rows, b->cols);
+        if (strcmp(kinds, "rc") == 0)
+            sp_error(c, DIAG_SHAPE, "%s: the vectors have different lengths: %zu and %zu",
+                     c->cls->name, a->cols, b->rows);
+        else
+            sp_error(c, DIAG_SHAPE, "%s: the sizes do not fit: %zu by %zu times %zu by %zu",
+                     c->cls->name, a->rows, a->cols, b->rows, b->cols);
+        st = GPM_E_USER;
         mat_arg_release(b);
     }
     if (st) mat_arg_release(a);
@@ -252,9 +215,11 @@ static enum gpm_status simulate_product(struct sp_call *c, value *out) {
     enum gpm_status st = factors(c, kinds, &a, &b);
     if (st) return st;
     size_t m = a.rows, n = b.cols, k = a.cols;
-    bool matrix = strcmp(kinds, "mm") == 0;
     st = sp_check_size(c, (double)m * (double)n, sizeof(double));
-    if (!st) {
+    if (!st && strcmp(kinds, "rc") == 0) {
+        *out = value_num(k ? vec_ops()->dot(k, a.at, b.at) : 0);
+    } else if (!st) {
+        bool matrix = strcmp(kinds, "mm") == 0;
         *out = matrix ? value_matrix_new(m, n) : value_vector_new(m * n);
         multiply(false, false, m, n, k, a.at, m, b.at, k,
                  matrix ? out->u.matrix->at : out->u.vector->at);
@@ -442,8 +407,9 @@ const struct sp_class sp_matrix_rows[] = {
               "scale_vector(2, vector(1, 2)) => [2, 4]")},
     {LIFT_ROW(scale_matrix, product, "(k: number, m: matrix) -> matrix", "k times a matrix.",
               "scale_matrix(2, id_matrix(1)) => [[2]]")},
-    {SP_GROW(vector_dot, vector_dot, "(a: numbers, b: numbers) -> number",
-             "The inner product of two vectors.", "vector_dot(vector(1, 7), vector(3, 4)) => 31")},
+    {SP_GROW(vector_dot, product, "(a: numbers, b: numbers) -> number",
+             "The inner product of two vectors.", "vector_dot(vector(1, 7), vector(3, 4)) => 31"),
+     .of = "rc"},
     {SP_GROW(matrix_mul, product, "(a: any, b: any) -> matrix", "The product of two matrices.",
              "matrix_mul(matrix([[1, 2]]), matrix([[3], [4]])) => [[11]]"),
      .of = "mm"},

@@ -7,28 +7,6 @@
 #include "base/mem.h"
 #include <math.h>
 
-static bool only_numbers(const value *at, size_t n) {
-    for (size_t i = 0; i < n; i++)
-        if (at[i].tag != V_NUM) return false;
-    return true;
-}
-
-value seq_like_take(value like, value *items, size_t n) {
-    if (like.tag == V_NIL || like.tag == V_PAIR) {
-        value v = NIL;
-        while (n--) v = value_pair_take(items[n], v);
-        return v;
-    }
-    if (like.tag == V_VECTOR && only_numbers(items, n)) {
-        value v = value_vector_new(n);
-        for (size_t i = 0; i < n; i++) v.u.vector->at[i] = items[i].u.num;
-        return v;
-    }
-    value v = value_array_new(n);
-    for (size_t i = 0; i < n; i++) v.u.array->at[i] = items[i];
-    return v;
-}
-
 value matrix_row(const struct matrix_obj *m, size_t i) {
     value v = value_vector_new(m->cols);
     for (size_t j = 0; j < m->cols; j++) v.u.vector->at[j] = m->at[i + j * m->rows];

@@ -6,9 +6,6 @@
 #define LIB_SEQ_UTIL_H
 #include "sp/sp.h"
 
-/* A sequence of the kind of `like` (list, array or vector) from items; the caller's references are
- * taken. A vector needs numbers throughout, else an array is made. */
-value seq_like_take(value like, value *items, size_t n);
 /* Elements of a sequence or rows of a matrix, owned; DIAG_TYPE naming parameter i otherwise. */
 enum gpm_status seq_arg(struct sp_call *c, size_t i, const char *param, value **items, size_t *n);
 /* args[i] as an index below n: DIAG_INDEX otherwise. */

@@ -8,33 +8,31 @@
 #include <math.h>
 #include <string.h>
 
-#define IS(NAME, TEST)                                                                             \
-    static enum gpm_status simulate_##NAME(struct sp_call *c, value *out) {                        \
-        value v = c->args[0];                                                                      \
-        *out = value_bool(TEST);                                                                   \
-        return GPM_OK;                                                                             \
-    }
-#define KIND(word) (v.tag == V_BOX && strcmp(v.u.box->cls->name, word) == 0)
+#define IS(NAME, TEST) SP_SIMPLE(NAME, value_bool(TEST))
+#define TAG            c->args[0].tag
+#define NUM            c->args[0].u.num
+#define KIND(word)     (TAG == V_BOX && strcmp(c->args[0].u.box->cls->name, word) == 0)
 
-IS(is_number, v.tag == V_NUM)
-IS(is_integer, v.tag == V_NUM && isfinite(v.u.num) && v.u.num == floor(v.u.num))
-IS(is_probability, v.tag == V_NUM && v.u.num >= 0 && v.u.num <= 1)
-IS(is_atom, v.tag == V_ATOM)
-IS(is_boolean, v.tag == V_BOOL)
-IS(is_symbol, v.tag == V_SYM)
-IS(is_string, v.tag == V_STR)
-IS(is_procedure, v.tag == V_PROC)
-IS(is_pair, v.tag == V_PAIR)
-IS(is_list, (v.tag == V_NIL || v.tag == V_PAIR) && seq_is(v))
-IS(is_array, v.tag == V_ARRAY || v.tag == V_VECTOR)
-IS(is_vector, v.tag == V_VECTOR)
-IS(is_simplex, v.tag == V_VECTOR && (v.u.obj->flags & OBJ_SIMPLEX) != 0)
-IS(is_matrix, v.tag == V_MATRIX)
-IS(is_dict, v.tag == V_DICT)
-IS(is_environment, v.tag == V_ENV)
-IS(is_ref, v.tag == V_REF)
+IS(is_number, TAG == V_NUM)
+IS(is_integer, TAG == V_NUM && isfinite(NUM) && NUM == floor(NUM))
+IS(is_probability, TAG == V_NUM && NUM >= 0 && NUM <= 1)
+IS(is_atom, TAG == V_ATOM)
+IS(is_boolean, TAG == V_BOOL)
+IS(is_symbol, TAG == V_SYM)
+IS(is_string, TAG == V_STR)
+IS(is_procedure, TAG == V_PROC)
+IS(is_pair, TAG == V_PAIR)
+IS(is_list, (TAG == V_NIL || TAG == V_PAIR) && seq_is(c->args[0]))
+IS(is_array, TAG == V_ARRAY || TAG == V_VECTOR)
+IS(is_vector, TAG == V_VECTOR)
+IS(is_simplex, TAG == V_VECTOR && (c->args[0].u.obj->flags & OBJ_SIMPLEX) != 0)
+IS(is_matrix, TAG == V_MATRIX)
+IS(is_dict, TAG == V_DICT)
+IS(is_environment, TAG == V_ENV)
+IS(is_ref, TAG == V_REF)
 IS(is_kernel, KIND("kernel"))
 IS(is_action, KIND("action"))
+SP_SIMPLE(probability, value_num(sp_num(c, 0)))
 
 /* The number behind a number, atom or boolean: itself, its floor, or an atom. */
 enum { REAL, INTEGER, ATOM };
@@ -45,11 +43,6 @@ static enum gpm_status simulate_scalar(struct sp_call *c, value *out) {
         return sp_type_error(c, c->args[0], "x must be a number or atom");
     if (c->cls->variant == INTEGER) x = floor(x);
     *out = c->cls->variant == ATOM ? value_atom(x) : value_num(x);
-    return GPM_OK;
-}
-
-static enum gpm_status simulate_probability(struct sp_call *c, value *out) {
-    *out = value_num(sp_num(c, 0));
     return GPM_OK;
 }
 

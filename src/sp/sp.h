@@ -199,6 +199,12 @@ struct sp_class {
     enum gpm_status (*grad_output)(struct sp_call *c, size_t n, value dresult, value *dresults);
 };
 
+/* simulate_NAME of a procedure that is an expression of c->args. */
+#define SP_SIMPLE(NAME, EXPRESSION)                                                                \
+    static enum gpm_status simulate_##NAME(struct sp_call *c, value *out) {                        \
+        *out = EXPRESSION;                                                                         \
+        return GPM_OK;                                                                             \
+    }
 /* What most rows of deterministic procedures have; with a gradient. */
 #define SP_ROW(NAME, FN, SIG, DOC, EXAMPLE)                                                        \
     .name = #NAME, .sig = SIG, .doc = DOC, .example = EXAMPLE, .simulate = simulate_##FN

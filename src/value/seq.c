@@ -110,3 +110,25 @@ bool seq_matrix(value v, double **out, size_t *rows, size_t *cols, size_t *ragge
     }
     return ok;
 }
+
+static bool only_numbers(const value *at, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (at[i].tag != V_NUM) return false;
+    return true;
+}
+
+value seq_like_take(value like, value *items, size_t n) {
+    if (like.tag == V_NIL || like.tag == V_PAIR) {
+        value v = NIL;
+        while (n--) v = value_pair_take(items[n], v);
+        return v;
+    }
+    if (like.tag == V_VECTOR && only_numbers(items, n)) {
+        value v = value_vector_new(n);
+        for (size_t i = 0; i < n; i++) v.u.vector->at[i] = items[i].u.num;
+        return v;
+    }
+    value v = value_array_new(n);
+    for (size_t i = 0; i < n; i++) v.u.array->at[i] = items[i];
+    return v;
+}

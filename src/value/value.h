@@ -226,6 +226,9 @@ bool seq_items(value v, value **items, size_t *n);
 void values_free(value *items, size_t n);
 /* Numbers (or booleans as 0/1) of a sequence; caller frees with mem_free. */
 bool seq_numbers(value v, double **out, size_t *n);
+/* A sequence of the kind of `like` (list, array or vector) from items; the caller's references are
+ * taken. A vector needs numbers throughout, else an array is made. */
+value seq_like_take(value like, value *items, size_t n);
 /* Copies a matrix, or a sequence of sequences of numbers of one length, column by column; false: it
  * is none. *ragged: the first row of another length than row 0, else 0. */
 bool seq_matrix(value v, double **out, size_t *rows, size_t *cols, size_t *ragged);
