@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * What an optimisation found: text, JSON, and one HTML page with the trace, slices of the posterior
  * through the best point, and what mattered. */
+#include "base/json.h"
 #include "base/mem.h"
 #include "plot/scene.h"
 #include "optimize/optimize_priv.h"
@@ -8,15 +9,15 @@
 #include <math.h>
 #include <string.h>
 
-static const char *end_text(enum optimize_end e) {
-    static const char *const texts[] = {"budget", "target", "time", "stopped", "exhausted"};
-    return texts[e];
-}
-
 static size_t failed_of(const struct optimize *o) {
     size_t n = 0;
     for (size_t i = 0; i < o->trace.n; i++) n += isnan(o->trace.at[i].y);
     return n;
+}
+
+/* NaN: none, as a value and as the best so far. */
+static bool better(const struct optimize *o, double y, double best) {
+    return !isnan(y) && (isnan(best) || (o->opt.maximize ? y > best : y < best));
 }
 
 /* ---- text ---- */
@@ -51,35 +52,18 @@ void optimize_report_text(struct optimize *o, struct buf *out) {
 
 /* ---- JSON ---- */
 
-static void json_number(struct buf *out, double v) {
-    if (isfinite(v))
-        buf_number(out, v);
-    else
-        buf_puts(out, "null");
-}
-
-static void json_string(struct buf *out, const char *s) {
-    buf_json_string(out, s, strlen(s));
-}
-
-static void json_point(const struct optimize *o, const double *x, struct buf *out) {
-    struct buf level = BUF_INIT;
+static void json_point(const struct optimize *o, const char *key, const double *x,
+                       struct buf *out) {
+    json_key(out, key);
     buf_putc(out, '{');
     for (int j = 0; j < o->space.n; j++) {
         const struct bo_var *v = &o->space.vars[j];
-        if (j) buf_puts(out, ", ");
-        json_string(out, v->name);
-        buf_puts(out, ": ");
-        if (!v->n_levels) {
-            json_number(out, x[j]);
-            continue;
-        }
-        buf_reset(&level);
-        bo_space_value(&o->space, j, x[j], &level);
-        json_string(out, level.data);
+        if (x[j] >= 0 && x[j] < v->n_levels)
+            JSON(out, FIELD(v->name, v->levels[(int)x[j]]));
+        else
+            JSON(out, FIELD(v->name, x[j]));
     }
     buf_putc(out, '}');
-    buf_release(&level);
 }
 
 static void json_trace(const struct optimize *o, struct buf *out) {
@@ -87,20 +71,14 @@ static void json_trace(const struct optimize *o, struct buf *out) {
     buf_puts(out, "  \"trace\": [");
     for (size_t i = 0; i < o->trace.n; i++) {
         const struct optimize_eval *e = &o->trace.at[i];
-        if (!isnan(e->y) && (isnan(best) || (o->opt.maximize ? e->y > best : e->y < best)))
-            best = e->y;
-        buf_printf(out, "%s\n    {\"id\": %lld, \"x\": ", i ? "," : "", (long long)e->id);
-        json_point(o, e->x, out);
-        buf_puts(out, ", \"y\": ");
-        json_number(out, e->y);
-        buf_printf(out, ", \"status\": \"%s\", \"best\": ", isnan(e->y) ? "failed" : "done");
-        json_number(out, best);
+        if (better(o, e->y, best)) best = e->y;
+        buf_printf(out, "%s\n    {\"id\": %lld", i ? "," : "", (long long)e->id);
+        json_point(o, "x", e->x, out);
+        JSON(out, FIELD("y", e->y), FIELD("status", isnan(e->y) ? "failed" : "done"),
+             FIELD("best", best));
         buf_printf(out, ", \"seconds\": %.6g", e->seconds);
-        if (e->given) buf_puts(out, ", \"given\": true");
-        if (e->error) {
-            buf_puts(out, ", \"error\": ");
-            json_string(out, e->error);
-        }
+        if (e->given) JSON(out, FIELD("given", e->given));
+        if (e->error) JSON(out, FIELD("error", e->error));
         buf_putc(out, '}');
     }
     buf_puts(out, "\n  ]");
@@ -120,54 +98,50 @@ static void json_model(struct optimize *o, struct buf *out) {
     if (bo_sensitivity(o->bo, first, total)) {
         buf_puts(out, "  \"sensitivity\": {");
         for (size_t j = 0; j < n; j++) {
-            if (j) buf_puts(out, ", ");
-            json_string(out, o->space.vars[j].name);
-            buf_printf(out, ": {\"first\": %.4f, \"total\": %.4f}", first[j], total[j]);
+            json_key(out, o->space.vars[j].name);
+            buf_printf(out, "{\"first\": %.4f, \"total\": %.4f}", first[j], total[j]);
         }
         buf_puts(out, "},\n");
     }
     mem_free(first);
 }
 
-void optimize_report_json(struct optimize *o, struct buf *out) {
-    double *x = NEW_ARRAY(double, (size_t)o->space.n), y, sd;
-    struct buf space = BUF_INIT;
-    buf_printf(out, "{\n  \"goal\": \"%s\",\n  \"ended\": \"%s\",\n  \"seed\": %llu,\n",
-               o->opt.maximize ? "maximize" : "minimize", end_text(o->end),
-               (unsigned long long)o->opt.seed);
-    buf_puts(out, "  \"function\": ");
-    json_string(out, memo_function(o->memo));
-    buf_puts(out, ",\n  \"variables\": ");
-    bo_space_text(&o->space, &space);
-    if (space.len) space.data[--space.len] = 0;
-    buf_putc(out, '[');
-    for (char *p = space.data, *q; p && *p; p = q ? q + 1 : NULL) {
-        q = strchr(p, '\n');
-        if (p != space.data) buf_puts(out, ", ");
-        buf_json_string(out, p, q ? (size_t)(q - p) : strlen(p));
+static void json_variables(const struct optimize *o, struct buf *out) {
+    struct buf text = BUF_INIT;
+    bo_space_text(&o->space, &text);
+    buf_puts(out, ",\n  \"variables\": [");
+    for (char *p = text.data, *q; (q = strchr(p, '\n')); p = q + 1) {
+        if (p != text.data) buf_puts(out, ", ");
+        buf_json_string(out, p, (size_t)(q - p));
     }
-    buf_printf(out, "],\n  \"evaluations\": %zu,\n  \"failed\": %zu,\n", o->trace.n, failed_of(o));
-    buf_puts(out, "  \"best\": ");
+    buf_putc(out, ']');
+    buf_release(&text);
+}
+
+void optimize_report_json(struct optimize *o, struct buf *out) {
+    static const char *const ends[] = {"budget", "target", "time", "stopped", "exhausted"};
+    double *x = NEW_ARRAY(double, (size_t)o->space.n), y, sd;
+    buf_printf(out, "{\n  \"goal\": \"%s\",\n  \"ended\": \"%s\",\n  \"seed\": %llu,\n  ",
+               o->opt.maximize ? "maximize" : "minimize", ends[o->end],
+               (unsigned long long)o->opt.seed);
+    JSON(out, FIELD("function", memo_function(o->memo)));
+    json_variables(o, out);
+    buf_printf(out, ",\n  \"evaluations\": %zu,\n  \"failed\": %zu,\n", o->trace.n, failed_of(o));
     if (optimize_best(o, x, &y)) {
-        buf_puts(out, "{\"x\": ");
-        json_point(o, x, out);
-        buf_puts(out, ", \"y\": ");
-        json_number(out, y);
-        buf_puts(out, "},\n  \"recommended\": {\"x\": ");
+        buf_puts(out, "  \"best\": {");
+        json_point(o, "x", x, out);
+        JSON(out, FIELD("y", y));
+        buf_puts(out, "},\n  \"recommended\": {");
         if (!optimize_recommend(o, x, &y, &sd)) y = sd = NAN;
-        json_point(o, x, out);
-        buf_puts(out, ", \"mean\": ");
-        json_number(out, y);
-        buf_puts(out, ", \"sd\": ");
-        json_number(out, sd);
+        json_point(o, "x", x, out);
+        JSON(out, FIELD("mean", y), FIELD("sd", sd));
         buf_puts(out, "},\n");
     } else {
-        buf_puts(out, "null,\n  \"recommended\": null,\n");
+        buf_puts(out, "  \"best\": null,\n  \"recommended\": null,\n");
     }
     json_model(o, out);
     json_trace(o, out);
     buf_puts(out, "\n}\n");
-    buf_release(&space);
     mem_free(x);
 }
 
@@ -187,7 +161,7 @@ static void trace_figure(const struct optimize *o, struct buf *out) {
     for (size_t k = 0; k < n; k++) {
         i[k] = (double)k + 1;
         y[k] = o->trace.at[k].y;
-        if (!isnan(y[k]) && (isnan(low) || (o->opt.maximize ? y[k] > low : y[k] < low))) low = y[k];
+        if (better(o, y[k], low)) low = y[k];
         best[k] = low;
     }
     struct plot_scene *s =
