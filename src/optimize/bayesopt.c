@@ -28,7 +28,7 @@ void bo_free(struct bo *b) {
         mem_free(b->points.at[i].x);
         vec_release(&b->points.at[i].ys);
     }
-    for (size_t i = 0; i < b->pending.n; i++) mem_free(b->pending.at[i]);
+    while (b->pending.n) mem_free(vec_pop(&b->pending));
     for (size_t i = 0; i < b->tabu.n; i++) mem_free(b->tabu.at[i].center);
     for (int k = 0; k < BO_KERN_COUNT; k++)
         for (int w = 0; w < BO_WARP_COUNT; w++) {
@@ -44,17 +44,15 @@ void bo_free(struct bo *b) {
     vec_release(&b->model_u);
     vec_release(&b->model_y);
     bo_feas_free(b->feas);
-    mem_free(b->local.u);
+    mem_free(b->local.x);
     bo_space_release(&b->space);
     mem_free(b);
 }
 
 /* ---- pending ---- */
 
-static size_t find_pending(const struct bo *b, const double *x) {
-    for (size_t i = 0; i < b->pending.n; i++)
-        if (memcmp(b->pending.at[i], x, (size_t)b->D * sizeof *x) == 0) return i;
-    return SIZE_MAX;
+static bool same_point(const struct bo *b, const double *x, const double *y) {
+    return memcmp(x, y, (size_t)b->D * sizeof *x) == 0;
 }
 
 void bo_add_pending(struct bo *b, const double *x) {
@@ -64,31 +62,23 @@ void bo_add_pending(struct bo *b, const double *x) {
 }
 
 void bo_drop_pending(struct bo *b, const double *x) {
-    size_t i = find_pending(b, x);
-    if (i == SIZE_MAX) return;
+    size_t i = 0;
+    while (i < b->pending.n && !same_point(b, b->pending.at[i], x)) i++;
+    if (i == b->pending.n) return;
     mem_free(b->pending.at[i]);
     b->pending.at[i] = vec_last(&b->pending);
     b->pending.n--;
-    if (!b->local.pending) return;
-    double *u = NEW_ARRAY(double, (size_t)b->D);
-    bo_space_to_unit(&b->space, x, u);
-    if (memcmp(u, b->local.u, (size_t)b->D * sizeof *u) == 0) b->local.pending = false;
-    mem_free(u);
+    if (same_point(b, x, b->local.x)) b->local.pending = false;
 }
 
 void bo_set_pending(struct bo *b, const double *x, size_t n) {
     bool local = b->local.pending;
-    double *u = NEW_ARRAY(double, (size_t)b->D);
-    for (size_t i = 0; i < b->pending.n; i++) mem_free(b->pending.at[i]);
-    vec_clear(&b->pending);
+    while (b->pending.n) mem_free(vec_pop(&b->pending));
     b->local.pending = false;
-    for (size_t i = 0; i < n; i++) {
-        const double *xi = x + i * (size_t)b->D;
-        bo_add_pending(b, xi);
-        bo_space_to_unit(&b->space, xi, u);
-        if (local && memcmp(u, b->local.u, (size_t)b->D * sizeof *u) == 0) b->local.pending = true;
+    for (; n--; x += b->D) {
+        bo_add_pending(b, x);
+        if (local && same_point(b, x, b->local.x)) b->local.pending = true;
     }
-    mem_free(u);
 }
 
 /* ---- tell ---- */
@@ -119,10 +109,7 @@ static void region_told(struct bo *b, double y) {
 }
 
 static void told(struct bo *b, const double *x, double y, bool failed) {
-    double *u = NEW_ARRAY(double, (size_t)b->D);
-    bo_space_to_unit(&b->space, x, u);
-    bo_local_told(b, u, y, failed);
-    mem_free(u);
+    if (b->local.pending && same_point(b, x, b->local.x)) bo_local_told(b, y, failed);
     bo_drop_pending(b, x);
     b->told++;
     b->failed += failed;
@@ -291,11 +278,10 @@ enum gpm_status bo_ask(struct bo *b, double *x) {
     double *u = NEW_ARRAY(double, (size_t)b->D);
     rng_init(&r, b->seed, 2, (uint32_t)b->asks);
     b->asks++;
-    bool found = decide(b, &r, u);
+    bool before = b->local.pending, found = decide(b, &r, u);
     if (found) {
         bo_space_from_unit(&b->space, u, x);
-        if (b->local.pending && memcmp(u, b->local.u, (size_t)b->D * sizeof *u) == 0)
-            bo_space_to_unit(&b->space, x, b->local.u); /* as it will be told */
+        if (b->local.pending && !before) memcpy(b->local.x, x, (size_t)b->D * sizeof *x);
         bo_add_pending(b, x);
     }
     mem_free(u);

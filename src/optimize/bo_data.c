@@ -65,13 +65,9 @@ bool bo_duplicate(const struct bo *b, const double *u) {
 
 /* ---- active set ---- */
 
-struct ranked {
-    double y;
-    size_t i;
-};
-static int by_value(const void *a, const void *b) {
-    const struct ranked *p = a, *q = b;
-    return p->y < q->y ? -1 : p->y > q->y ? 1 : p->i < q->i ? -1 : p->i > q->i;
+int bo_by_key(const void *a, const void *b) {
+    const struct bo_ranked *p = a, *q = b;
+    return p->key < q->key ? -1 : p->key > q->key ? 1 : p->i < q->i ? -1 : p->i > q->i;
 }
 
 /* Squared distance in units of the length scales; categories that differ are far. */
@@ -93,13 +89,13 @@ static double distance2(const struct bo *b, const double *u, const double *v, co
 static void limit_active(struct bo *b, const double *inv_l) {
     size_t n = b->active.n, kept = 0;
     if (n <= MODEL_MAX) return;
-    struct ranked *r = NEW_ARRAY(struct ranked, n);
+    struct bo_ranked *r = NEW_ARRAY(struct bo_ranked, n);
     const double *best = b->points.at[b->active.at[0]].u; /* sorted by value */
     for (size_t i = 0; i < n; i++) {
         r[i].i = b->active.at[i];
-        r[i].y = distance2(b, b->points.at[r[i].i].u, best, inv_l);
+        r[i].key = distance2(b, b->points.at[r[i].i].u, best, inv_l);
     }
-    qsort(r, n, sizeof *r, by_value);
+    qsort(r, n, sizeof *r, bo_by_key);
     for (size_t i = 0; i < MODEL_NEAR; i++) b->active.at[kept++] = r[i].i;
     size_t rest = n - MODEL_NEAR, want = MODEL_MAX - MODEL_NEAR;
     for (size_t i = 0; i < want; i++) b->active.at[kept++] = r[MODEL_NEAR + i * rest / want].i;
@@ -111,10 +107,10 @@ static void limit_active(struct bo *b, const double *inv_l) {
  * without this the points of the local arm ruin the global fit. */
 static void choose_active(struct bo *b, const double *inv_l) {
     size_t n = b->points.n, m = 0;
-    struct ranked *r = NEW_ARRAY(struct ranked, n + 1);
+    struct bo_ranked *r = NEW_ARRAY(struct bo_ranked, n + 1);
     for (size_t i = 0; i < n; i++)
-        if (b->points.at[i].count) r[m++] = (struct ranked){b->points.at[i].y, i};
-    qsort(r, m, sizeof *r, by_value);
+        if (b->points.at[i].count) r[m++] = (struct bo_ranked){b->points.at[i].y, i};
+    qsort(r, m, sizeof *r, bo_by_key);
     vec_clear(&b->active);
     for (size_t i = 0; i < m; i++) {
         bool keep = true;

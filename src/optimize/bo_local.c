@@ -27,15 +27,15 @@ struct patch {     /* the local model */
     double *center;
     size_t n, near; /* points used; of them within 2 rho */
     double *x;      /* n x d */
-    double *t;      /* outputs, then weights */
+    double *t;      /* outputs, then weights; behind them a row */
     double *L;
-    double unit; /* y per unit of t */
-    double *work;
+    double unit;                    /* y per unit of t */
+    double *work, *lo, *hi, *trial; /* of BFGS; the box; a point of it */
 };
 
 void bo_local_init(struct bo *b) {
     b->local = (struct bo_local){.center = SIZE_MAX, .rho = RHO_FIRST};
-    b->local.u = mem_zalloc(sizeof(double) * ((size_t)b->D + 1)); /* saved before it is used */
+    b->local.x = mem_zalloc(sizeof(double) * ((size_t)b->D + 1)); /* saved before it is used */
 }
 
 static double kernel(int d, const double *x, const double *y, double *dot, double *se) {
@@ -61,15 +61,6 @@ static void set_scales(struct bo *b, struct patch *p) {
     }
 }
 
-struct neighbour {
-    double distance;
-    size_t i;
-};
-static int by_distance(const void *a, const void *b) {
-    const struct neighbour *p = a, *q = b;
-    return p->distance < q->distance ? -1 : p->distance > q->distance ? 1 : p->i < q->i ? -1 : 1;
-}
-
 /* Largest scaled coordinate difference; infinite when integers or categories differ. */
 static double distance(const struct bo *b, const struct patch *p, const double *u) {
     double far = 0;
@@ -84,7 +75,7 @@ static double distance(const struct bo *b, const struct patch *p, const double *
     return far;
 }
 
-static void load_outputs(struct bo *b, struct patch *p, const struct neighbour *list) {
+static void load_outputs(struct bo *b, struct patch *p, const struct bo_ranked *list) {
     double y0 = b->points.at[b->local.center].y, sum = 0;
     for (size_t j = 0; j < p->n; j++) {
         const struct bo_point *q = &b->points.at[list[j].i];
@@ -98,9 +89,13 @@ static void load_outputs(struct bo *b, struct patch *p, const struct neighbour *
     for (size_t j = 0; p->unit > 0 && j < p->n; j++) p->t[j] /= p->unit;
 }
 
+static size_t most_points(const struct patch *p) {
+    return (size_t)((p->d + 1) * (p->d + 2));
+}
+
 static void gather(struct bo *b, struct patch *p) {
-    size_t most = (size_t)((p->d + 1) * (p->d + 2)), m = 0;
-    struct neighbour *list = NEW_ARRAY(struct neighbour, b->points.n + 1);
+    size_t most = most_points(p), m = 0;
+    struct bo_ranked *list = NEW_ARRAY(struct bo_ranked, b->points.n + 1);
     set_scales(b, p);
     p->near = 0;
     for (size_t i = 0; i < b->points.n; i++) {
@@ -108,14 +103,10 @@ static void gather(struct bo *b, struct patch *p) {
         double far = distance(b, p, b->points.at[i].u);
         if (!(far <= 4)) continue;
         p->near += far <= 2;
-        list[m++] = (struct neighbour){far, i};
+        list[m++] = (struct bo_ranked){far, i};
     }
-    qsort(list, m, sizeof *list, by_distance);
+    qsort(list, m, sizeof *list, bo_by_key);
     p->n = m < most ? m : most;
-    size_t d = (size_t)p->d;
-    p->x = mem_realloc(p->x, sizeof(double) * (p->n * d + 1));
-    p->t = mem_realloc(p->t, sizeof(double) * (2 * p->n + 1));
-    p->L = mem_realloc(p->L, sizeof(double) * (p->n * p->n + 1));
     load_outputs(b, p, list);
     mem_free(list);
 }
@@ -161,24 +152,23 @@ static double variance(const struct patch *p, const double *x) {
 
 /* ---- proposals, in patch coordinates within [-1, 1] and the box ---- */
 
-static void set_bounds(const struct patch *p, double *lo, double *hi) {
+static void set_bounds(struct patch *p) {
     for (int i = 0; i < p->d; i++) {
         double c = p->center[p->coord[i]];
-        lo[i] = fmax(-1, -c / p->scale[i]);
-        hi[i] = fmin(1, (1 - c) / p->scale[i]);
+        p->lo[i] = fmax(-1, -c / p->scale[i]);
+        p->hi[i] = fmin(1, (1 - c) / p->scale[i]);
     }
 }
 
-static void random_in(const struct patch *p, const double *lo, const double *hi, struct rng *r,
-                      double *x) {
-    for (int i = 0; i < p->d; i++) x[i] = lo[i] + rng_uniform(r) * (hi[i] - lo[i]);
+static void random_in(const struct patch *p, struct rng *r, double *x) {
+    for (int i = 0; i < p->d; i++) x[i] = p->lo[i] + rng_uniform(r) * (p->hi[i] - p->lo[i]);
 }
 
-static void probe(const struct patch *p, const double *lo, const double *hi, struct rng *r,
-                  double *x, double *t) {
-    double most = -INFINITY;
+/* The point of which least is known. */
+static void probe(const struct patch *p, struct rng *r, double *x) {
+    double most = -INFINITY, *t = p->trial;
     for (int i = 0; i < 40; i++) {
-        random_in(p, lo, hi, r, t);
+        random_in(p, r, t);
         double v = variance(p, t);
         if (v <= most) continue;
         most = v;
@@ -187,19 +177,18 @@ static void probe(const struct patch *p, const double *lo, const double *hi, str
 }
 
 /* Minimum of the mean from the centre and two random starts; returns the predicted decrease. */
-static double minimise(struct patch *p, const double *lo, const double *hi, struct rng *r,
-                       double *x, double *t) {
+static double minimise(struct patch *p, struct rng *r, double *x) {
     struct bfgs_options opt = {60, 0.1, 1.0, 1e-15};
     size_t d = (size_t)p->d;
-    double best = INFINITY, at_center;
+    double best = INFINITY, at_center, *t = p->trial;
     memset(t, 0, d * sizeof *t);
     at_center = mean(p, t, p->work);
     for (int start = 0; start < 3; start++) {
         if (start == 0)
             memset(t, 0, d * sizeof *t);
         else
-            random_in(p, lo, hi, r, t);
-        double f = bfgs_box(mean, p, d, t, lo, hi, &opt, p->work);
+            random_in(p, r, t);
+        double f = bfgs_box(mean, p, d, t, p->lo, p->hi, &opt, p->work);
         if (!(f < best)) continue;
         best = f;
         memcpy(x, t, d * sizeof *x);
@@ -246,27 +235,23 @@ static void patch_init(struct patch *p, struct bo *b) {
     p->coord = NEW_ARRAY(int, (size_t)b->space.d + 1);
     for (int k = 0; k < b->space.d; k++)
         if (!bo_space_is_integer(&b->space, k)) p->coord[p->d++] = k;
-    size_t d = (size_t)p->d;
-    p->scale = NEW_ARRAY(double, d + 1);
-    p->work = NEW_ARRAY(double, BFGS_WORK(d) + 4 * d + 1);
-}
-
-static void patch_release(struct patch *p) {
-    mem_free(p->coord);
-    mem_free(p->scale);
-    mem_free(p->x);
-    mem_free(p->t);
-    mem_free(p->L);
-    mem_free(p->work);
+    size_t d = (size_t)p->d, most = most_points(p);
+    p->scale = NEW_ARRAY(double, BFGS_WORK(d) + 4 * d + most * (d + 2 + most));
+    p->lo = p->scale + d;
+    p->hi = p->lo + d;
+    p->trial = p->hi + d;
+    p->x = p->trial + d;
+    p->t = p->x + most * d;
+    p->L = p->t + 2 * most;
+    p->work = p->L + most * most;
 }
 
 /* One look at the region: true with x set, or false after shrinking it. */
 static bool propose(struct bo *b, struct patch *p, struct rng *r, double *x) {
     struct bo_local *l = &b->local;
     size_t d = (size_t)p->d;
-    double *lo = p->work + BFGS_WORK(d), *hi = lo + d, *t = hi + d;
     gather(b, p);
-    set_bounds(p, lo, hi);
+    set_bounds(p);
     l->probing = p->near < d + 1 || p->unit == 0;
     if (!factor(p)) {
         l->rho /= 10;
@@ -277,12 +262,12 @@ static bool propose(struct bo *b, struct patch *p, struct rng *r, double *x) {
             l->rho = 0;
             return false;
         }
-        probe(p, lo, hi, r, x, t);
+        probe(p, r, x);
         l->size = max_abs(x, p->d);
         return true;
     }
     l->n_used = p->n;
-    l->predicted = minimise(p, lo, hi, r, x, t);
+    l->predicted = minimise(p, r, x);
     l->size = max_abs(x, p->d);
     double y0 = b->points.at[l->center].y;
     if (l->predicted > 1e-16 * (1 + fabs(y0)) && l->size >= 1e-3) return true;
@@ -321,10 +306,10 @@ bool bo_local_ask(struct bo *b, struct rng *r, double *u) {
     if (found) {
         l->pending = true;
         l->y0 = b->points.at[l->center].y;
-        memcpy(l->u, u, (size_t)b->D * sizeof *u);
     }
     mem_free(x);
-    patch_release(&p);
+    mem_free(p.coord);
+    mem_free(p.scale);
     return found;
 }
 
@@ -339,9 +324,8 @@ static bool patient(const struct bo *b) {
 /* ratio = actual / predicted decrease: widen when the model is right at the border, shrink when it
  * is wrong, and when it is right well inside (the quadratic phase). A step that went well is
  * followed by another local one, at most three in a row. */
-void bo_local_told(struct bo *b, const double *u, double y, bool failed) {
+void bo_local_told(struct bo *b, double y, bool failed) {
     struct bo_local *l = &b->local;
-    if (!l->pending || memcmp(l->u, u, (size_t)b->D * sizeof *u) != 0) return;
     l->pending = false;
     if (l->probing) return;
     double ratio = failed ? -1 : (l->y0 - y) / l->predicted;

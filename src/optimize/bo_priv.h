@@ -39,7 +39,7 @@ struct bo_local {
     size_t n_used;              /* points its model had */
     int misses;                 /* bad steps in a row that did not shrink the region */
     int run;                    /* local decisions in a row */
-    double *u;                  /* owned; pending point */
+    double *x;                  /* owned; the pending point, as it will be told */
 };
 
 struct bo_region { /* trust region for many dimensions */
@@ -79,6 +79,12 @@ struct bo {
 
 #define BO_MANY_DIMS 20
 
+struct bo_ranked { /* a point with what it is sorted by; ties in the order of points */
+    double key;
+    size_t i;
+};
+int bo_by_key(const void *a, const void *b); /* bo_data.c */
+
 /* bo_data.c */
 size_t bo_find(const struct bo *b, const double *x);     /* SIZE_MAX: none */
 size_t bo_incumbent(const struct bo *b, bool skip_tabu); /* SIZE_MAX: none */
@@ -110,7 +116,7 @@ void bo_minimise_mean(struct bo *b, double *u);
 void bo_local_init(struct bo *b);
 bool bo_local_ask(struct bo *b, struct rng *r, double *u); /* false: nothing to do here */
 void bo_make_tabu(struct bo *b, const double *u); /* a box around u is left alone from now on */
-void bo_local_told(struct bo *b, const double *u, double y, bool failed);
+void bo_local_told(struct bo *b, double y, bool failed); /* the pending point's outcome */
 
 /* bo_feas.c */
 struct bo_feas;

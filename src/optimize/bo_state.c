@@ -84,7 +84,7 @@ static void walk_local(struct walk *w, struct bo *b) {
     whole(w, &l->n_used);
     small(w, &l->misses, 1 << 30);
     small(w, &l->run, 1 << 30);
-    reals(w, l->u, b->D);
+    reals(w, l->x, b->D);
     if (l->center != SIZE_MAX && l->center >= b->points.n) w->bad = true;
 }
 
