@@ -19,9 +19,8 @@
 #define NUGGET     0.05 /* of the scale */
 
 struct bo_feas {
-    struct bo_model m; /* its kernel, with the lengths in theta */
-    size_t n, cap;
-    double *u;       /* D x n, the points column by column */
+    size_t n;
+    double *u;       /* D x n, the points column by column; owns all that follow */
     double *L;       /* n x n: factor of K + W^-1 over SCALE2 */
     double *t;       /* pseudo targets minus PRIOR_MEAN */
     double *w;       /* W */
@@ -32,44 +31,33 @@ struct bo_feas {
     struct gp_path *path;
 };
 
-static void forget(struct bo_feas *f) {
+void bo_feas_free(struct bo_feas *f) {
+    if (!f) return;
     kern_view_free(f->view);
     gp_path_free(f->path);
     gp_free(f->prior);
-    f->view = NULL;
-    f->path = NULL;
-    f->prior = NULL;
-}
-
-void bo_feas_free(struct bo_feas *f) {
-    if (!f) return;
-    forget(f);
-    bo_model_release(&f->m);
     mem_free(f->u);
-    mem_free(f->L);
-    mem_free(f->t);
     mem_free(f);
-}
-
-static struct kern_pts points_of(const struct bo_feas *f) {
-    return (struct kern_pts){.x = f->u, .n = f->n, .ld = f->n, .dim = f->m.D};
 }
 
 /* Points, labels and kernel: a border is sharper than the objective, so scales of half the size, at
  * most half the box. */
 static bool load(struct bo *b, struct bo_feas *f, double *label) {
-    struct bo_model *m = &f->m;
-    for (size_t i = 0; i < f->n; i++) {
+    size_t n = f->n, D = (size_t)b->D;
+    double *theta = NEW_ARRAY(double, D);
+    for (size_t i = 0; i < n; i++) {
         const struct bo_point *p = &b->points.at[i];
-        for (int k = 0; k < b->D; k++) f->u[(size_t)k * f->n + i] = p->u[k];
+        for (size_t k = 0; k < D; k++) f->u[k * n + i] = p->u[k];
         label[i] = p->count ? 1 : -1;
     }
-    memcpy(m->theta, b->model.theta, sizeof(double) * (size_t)b->D);
-    for (int k = 0; k < b->space.d; k++) m->theta[k] = fmin(log(0.5), m->theta[k] - log(2));
-    struct kern *k = bo_model_kern(m, m->theta);
-    f->view = k ? kern_view_new(k, points_of(f)) : NULL;
+    memcpy(theta, b->model.theta, D * sizeof *theta);
+    for (int k = 0; k < b->space.d; k++) theta[k] = fmin(log(0.5), theta[k] - log(2));
+    struct kern *k = bo_model_kern(&b->model, BO_M52, theta);
+    struct kern_pts at = {.x = f->u, .n = n, .ld = n, .dim = b->D};
+    f->view = k ? kern_view_new(k, at) : NULL;
     f->prior = k ? gp_new(b->D, k, NULL, 0, NULL) : NULL;
     kern_unref(k);
+    mem_free(theta);
     return f->view && f->prior;
 }
 
@@ -119,23 +107,14 @@ static bool newton(struct bo_feas *f, const double *label, const double *gram, d
     return true;
 }
 
-static bool grow(struct bo_feas *f, size_t n) {
-    f->n = n;
-    if (n <= f->cap) return true;
-    mem_free(f->u), mem_free(f->L), mem_free(f->t);
-    f->cap = 2 * n;
-    f->u = mem_try_doubles(f->cap * (size_t)f->m.D);
-    f->L = mem_try_doubles(f->cap * f->cap);
-    f->t = mem_try_doubles(5 * f->cap);
-    f->w = f->t + f->cap, f->alpha = f->w + f->cap;
-    f->v = f->alpha + f->cap, f->row = f->v + f->cap;
-    return f->u && f->L && f->t;
-}
-
 /* The labels' posterior; false: there is none to be had, and failures are not modelled. */
-static bool learn(struct bo *b, struct bo_feas *f, size_t n) {
+static bool learn(struct bo *b, struct bo_feas *f) {
+    size_t n = f->n = b->points.n, D = (size_t)b->D;
     double *label = mem_try_doubles(n * (n + 2)), *fhat = label + n, *gram = fhat + n;
-    bool ok = label && grow(f, n) && load(b, f, label);
+    f->u = mem_try_doubles(n * (D + n + 5));
+    f->L = f->u + n * D, f->t = f->L + n * n, f->w = f->t + n;
+    f->alpha = f->w + n, f->v = f->alpha + n, f->row = f->v + n;
+    bool ok = label && f->u && load(b, f, label);
     for (size_t j = 0; ok && j < n; j++) {
         ok = kern_view_row(f->view, b->points.at[j].u, gram + j * n) == GPM_OK;
         gram[j * n + j] = 1 + NUGGET;
@@ -148,13 +127,11 @@ static bool learn(struct bo *b, struct bo_feas *f, size_t n) {
 void bo_feas_update(struct bo *b) {
     bool any = false;
     for (size_t i = 0; i < b->points.n; i++) any = any || !b->points.at[i].count;
-    any = any && b->points.n <= 1000;
-    if (any && !b->feas) {
-        b->feas = NEW(struct bo_feas);
-        bo_model_init(&b->feas->m, b->space.d, b->space.n_cat, false);
-    }
-    if (any) forget(b->feas);
-    if (any && learn(b, b->feas, b->points.n)) return;
+    bo_feas_free(b->feas);
+    b->feas = NULL;
+    if (!any || b->points.n > 1000) return;
+    b->feas = NEW(struct bo_feas);
+    if (learn(b, b->feas)) return;
     bo_feas_free(b->feas);
     b->feas = NULL;
 }

@@ -15,8 +15,8 @@ static const char *const rows[BO_KERN_COUNT] = {"SE", "MAT52", "MIX", "ADD"};
 
 /* ---- kernels ---- */
 
-static bool is_mixture(const struct bo_model *m) {
-    return m->kind == BO_MIX || m->kind == BO_ADD;
+static bool is_mixture(enum bo_kern kind) {
+    return kind == BO_MIX || kind == BO_ADD;
 }
 
 static struct kern *leaf(const char *row, const double *par, int first, int n, int D) {
@@ -29,12 +29,12 @@ static struct kern *leaf(const char *row, const double *par, int first, int n, i
 }
 
 /* The numeric leaf has the parameters sf = 1, lengths, odds and rho of mixtures. */
-struct kern *bo_model_kern(const struct bo_model *m, const double *theta) {
+struct kern *bo_model_kern(const struct bo_model *m, enum bo_kern kind, const double *theta) {
     double *par = NEW_ARRAY(double, (size_t)m->D + 3);
     par[0] = 1;
     for (int c = 0; c < m->d; c++) par[1 + c] = exp(theta[c]);
-    for (int i = 1; is_mixture(m) && i <= 2; i++) par[m->d + i] = exp(theta[m->D + i]);
-    struct kern *k = m->d ? leaf(rows[m->kind], par, 0, m->d, m->D) : NULL, *ham = NULL;
+    for (int i = 1; is_mixture(kind) && i <= 2; i++) par[m->d + i] = exp(theta[m->D + i]);
+    struct kern *k = m->d ? leaf(rows[kind], par, 0, m->d, m->D) : NULL, *ham = NULL;
     for (int c = 0; c < m->n_cat; c++) par[c] = exp(theta[m->d + c]);
     if (m->n_cat) ham = leaf("HAM", par, m->d, m->n_cat, m->D);
     mem_free(par);
@@ -51,7 +51,7 @@ static void from_kernel(const struct bo_model *m, const double *theta, const dou
                         double *grad) {
     const double *at = dkern + (m->d > 0); /* sf is given */
     for (int c = 0; c < m->d; c++) grad[c] = exp(theta[c]) * *at++;
-    for (int i = 1; is_mixture(m) && i <= 2; i++)
+    for (int i = 1; is_mixture(m->kind) && i <= 2; i++)
         grad[m->D + i] = m->d ? exp(theta[m->D + i]) * *at++ : 0;
     for (int c = m->d; c < m->D; c++) grad[c] = exp(theta[c]) * *at++;
 }
@@ -63,7 +63,7 @@ void bo_model_init(struct bo_model *m, int d, int n_cat, bool noisy) {
     for (int k = 0; k < m->D; k++) m->inv_l[k] = 1; /* saved before the first fit */
     m->kind = BO_M52;
     bo_model_prior_mean(m, m->theta);
-    struct kern *k = bo_model_kern(m, m->theta);
+    struct kern *k = bo_model_kern(m, m->kind, m->theta);
     m->gp = gp_new(m->D, k, NULL, 1, NULL);
     kern_unref(k);
     gp_set_integrated(m->gp, GP_MEAN | GP_SCALE);
@@ -93,46 +93,34 @@ enum gpm_status bo_model_believe(struct bo_model *m, const double *u, double y) 
 /* ---- priors ---- */
 
 int bo_model_params(const struct bo_model *m) {
-    return m->D + 1 + (is_mixture(m) ? 2 : 0);
+    return m->D + 1 + (is_mixture(m->kind) ? 2 : 0);
 }
 
-/* Mean, standard deviation and bounds of each component of theta. The length scales grow with the
- * square root of the dimension: distances in the box do. */
-static void prior_of(const struct bo_model *m, int i, double *mean, double *sd, double *lo,
-                     double *hi) {
-    if (i < m->d) {
-        *mean = log(0.5 * sqrt(m->D));
-        *sd = m->noisy ? 1.0 : 0.7;
-        *lo = log(0.02), *hi = log(20);
-    } else if (i < m->D) {
-        *mean = 0, *sd = 1, *lo = log(0.1), *hi = log(20);
-    } else if (i == m->D) {
-        /* noisy: whoever says so means more than rounding, and the noise may be all there is */
-        *mean = log(m->noisy ? 0.1 : 1e-9), *sd = m->noisy ? NOISE_SD : 6;
-        *lo = log(G_MIN), *hi = log(m->noisy ? 1e4 : 1e-4);
-    } else if (i == m->D + 1) {
-        *mean = 0, *sd = 1.5, *lo = -6, *hi = 6;
-    } else {
-        *mean = log(4), *sd = 0.7, *lo = 0, *hi = log(50);
-    }
+struct prior { /* of a component of theta: normal, within bounds */
+    double mean, sd, lo, hi;
+};
+
+/* The length scales grow with the square root of the dimension: distances in the box do. Noisy:
+ * whoever says so means more than rounding, and the noise may be all there is. */
+static struct prior prior_of(const struct bo_model *m, int i) {
+    if (i < m->d)
+        return (struct prior){log(0.5 * sqrt(m->D)), m->noisy ? 1 : 0.7, log(0.02), log(20)};
+    if (i < m->D) return (struct prior){0, 1, log(0.1), log(20)};
+    if (i > m->D + 1) return (struct prior){log(4), 0.7, 0, log(50)};
+    if (i > m->D) return (struct prior){0, 1.5, -6, 6};
+    if (m->noisy) return (struct prior){log(0.1), NOISE_SD, log(G_MIN), log(1e4)};
+    return (struct prior){log(1e-9), 6, log(G_MIN), log(1e-4)};
 }
 
 void bo_model_prior_mean(const struct bo_model *m, double *theta) {
-    double sd, lo, hi;
-    for (int i = 0; i < m->D + 3; i++) prior_of(m, i, &theta[i], &sd, &lo, &hi);
+    for (int i = 0; i < m->D + 3; i++) theta[i] = prior_of(m, i).mean;
     if (!m->noisy) theta[m->D] = log(1e-8);
-}
-
-void bo_model_bounds(const struct bo_model *m, double *lo, double *hi) {
-    double mean, sd;
-    for (int i = 0; i < bo_model_params(m); i++) prior_of(m, i, &mean, &sd, &lo[i], &hi[i]);
 }
 
 void bo_model_prior_draw(const struct bo_model *m, struct rng *r, double *theta) {
     for (int i = 0; i < m->D + 3; i++) {
-        double mean, sd, lo, hi;
-        prior_of(m, i, &mean, &sd, &lo, &hi);
-        theta[i] = fmin(hi, fmax(lo, mean + sd * rng_normal(r)));
+        struct prior p = prior_of(m, i);
+        theta[i] = fmin(p.hi, fmax(p.lo, p.mean + p.sd * rng_normal(r)));
     }
     if (!m->noisy) theta[m->D] = log(1e-8);
 }
@@ -140,11 +128,10 @@ void bo_model_prior_draw(const struct bo_model *m, struct rng *r, double *theta)
 static double prior_nlp(const struct bo_model *m, const double *theta, double *grad) {
     double nlp = 0;
     for (int i = 0; i < bo_model_params(m); i++) {
-        double mean, sd, lo, hi;
-        prior_of(m, i, &mean, &sd, &lo, &hi);
-        double t = (theta[i] - mean) / sd;
+        struct prior p = prior_of(m, i);
+        double t = (theta[i] - p.mean) / p.sd;
         nlp += 0.5 * t * t;
-        if (grad) grad[i] += t / sd;
+        if (grad) grad[i] += t / p.sd;
     }
     return nlp;
 }
@@ -152,7 +139,7 @@ static double prior_nlp(const struct bo_model *m, const double *theta, double *g
 /* ---- likelihood and fit ---- */
 
 static enum gpm_status use(struct bo_model *m, const double *theta) {
-    struct kern *k = bo_model_kern(m, theta);
+    struct kern *k = bo_model_kern(m, m->kind, theta);
     enum gpm_status s = k ? gp_set_model(m->gp, k, NULL, exp(0.5 * theta[m->D])) : GPM_E_ARG;
     kern_unref(k);
     for (int c = 0; c < m->D; c++) m->inv_l[c] = exp(-theta[c]);
@@ -191,7 +178,10 @@ double bo_model_fit(struct bo_model *m, int iterations) {
     size_t p = (size_t)bo_model_params(m);
     double *lo = NEW_ARRAY(double, 2 * p + BFGS_WORK(p)), *hi = lo + p;
     struct bfgs_options opt = {iterations, 0.3, 1.0, 1e-6};
-    bo_model_bounds(m, lo, hi);
+    for (size_t i = 0; i < p; i++) {
+        struct prior q = prior_of(m, (int)i);
+        lo[i] = q.lo, hi[i] = q.hi;
+    }
     double nlp = bfgs_box(fit_objective, m, p, m->theta, lo, hi, &opt, lo + 2 * p);
     mem_free(lo);
     return nlp;
@@ -200,8 +190,7 @@ double bo_model_fit(struct bo_model *m, int iterations) {
 /* Alternates one coordinate and all coordinates, step sizes log-normal around 0.6/sqrt(p). */
 void bo_model_mcmc(struct bo_model *m, int steps, double *nlp, struct rng *r) {
     int p = bo_model_params(m);
-    double *lo = NEW_ARRAY(double, 3 * (size_t)p), *hi = lo + p, *t = lo + 2 * p;
-    bo_model_bounds(m, lo, hi);
+    double *t = NEW_ARRAY(double, (size_t)p);
     for (int step = 0; step < steps; step++) {
         bool inside = true;
         double size = exp(0.7 * rng_normal(r)) * 0.6;
@@ -211,13 +200,14 @@ void bo_model_mcmc(struct bo_model *m, int steps, double *nlp, struct rng *r) {
         } else {
             t[rng_below(r, (uint64_t)p)] += size * rng_normal(r);
         }
-        for (int i = 0; i < p; i++) inside = inside && t[i] >= lo[i] && t[i] <= hi[i];
+        for (int i = 0; i < p; i++)
+            inside = inside && t[i] >= prior_of(m, i).lo && t[i] <= prior_of(m, i).hi;
         double u = log(rng_uniform(r)), proposed = inside ? bo_model_nlp(m, t, NULL) : INFINITY;
         if (!(u < *nlp - proposed)) continue;
         memcpy(m->theta, t, (size_t)p * sizeof *t);
         *nlp = proposed;
     }
-    mem_free(lo);
+    mem_free(t);
 }
 
 /* ---- prediction: after a factor it cannot fail but for memory; then nothing is known ---- */

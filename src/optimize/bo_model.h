@@ -29,7 +29,7 @@ struct bo_model {
 void bo_model_init(struct bo_model *m, int d, int n_cat, bool noisy);
 void bo_model_release(struct bo_model *m);
 /* The kernel of unit variance with parameters theta; NULL: they are out of range. */
-struct kern *bo_model_kern(const struct bo_model *m, const double *theta);
+struct kern *bo_model_kern(const struct bo_model *m, enum bo_kern kind, const double *theta);
 /* n values y at points u (D numbers each); a point may come up again. */
 GPM_MUST_USE enum gpm_status bo_model_load(struct bo_model *m, const double *u, const double *y,
                                            size_t n);
@@ -37,7 +37,6 @@ GPM_MUST_USE enum gpm_status bo_model_load(struct bo_model *m, const double *u, 
 GPM_MUST_USE enum gpm_status bo_model_believe(struct bo_model *m, const double *u, double y);
 int bo_model_params(const struct bo_model *m); /* length of theta for m->kind */
 void bo_model_prior_mean(const struct bo_model *m, double *theta);
-void bo_model_bounds(const struct bo_model *m, double *lo, double *hi);
 void bo_model_prior_draw(const struct bo_model *m, struct rng *r, double *theta);
 
 /* Negative log posterior at theta with its gradient (grad may be NULL); infinity when the matrix is
