@@ -46,8 +46,10 @@ struct acq {
     struct bo *b;
     enum kind kind;
     double best;
-    double *cats;        /* point whose categories are in force */
+    const double *cats;  /* point whose categories are in force */
     double *grad, *full; /* scratch: a gradient, a point; categories have places in them */
+    double *lo, *hi;     /* where to look: the whole box, or the trust region */
+    bool region;
 };
 
 static double from_moments(const struct acq *a, double mean, double var, double *dm, double *dv) {
@@ -91,65 +93,61 @@ static double penalty(const struct acq *a, const double *u) {
 }
 
 static double value_at(struct acq *a, const double *u) {
-    a->cats = (double *)(uintptr_t)u;
+    a->cats = u;
     double p = penalty(a, u);
     return isinf(p) ? p : p + acq_value(a, u, NULL);
 }
 
 /* ---- candidates ---- */
 
-struct box { /* where to look: the whole box, or the trust region */
-    double *lo, *hi;
-    double share; /* of coordinates to perturb */
-    bool region;
-};
-
-static void set_box(struct bo *b, const double *best, struct box *box) {
+static void acq_init(struct acq *a, struct bo *b, enum kind kind, const double *best) {
     int d = b->space.d;
+    size_t D = (size_t)b->D;
     double log_mean = 0;
-    for (int k = 0; k < d; k++) box->lo[k] = 0, box->hi[k] = 1;
-    box->share = 1;
-    box->region = d > BO_MANY_DIMS && best;
-    if (!box->region) return;
+    *a = (struct acq){.b = b, .kind = kind, .region = d > BO_MANY_DIMS && best};
+    a->grad = NEW_ARRAY(double, 4 * D + 2);
+    a->full = a->grad + D;
+    a->lo = a->full + D;
+    a->hi = a->lo + D;
     for (int k = 0; k < d; k++) log_mean -= log(b->model.inv_l[k]) / d;
     for (int k = 0; k < d; k++) {
         double half = 0.5 * b->region.side * exp(-log(b->model.inv_l[k]) - log_mean);
-        box->lo[k] = fmax(0, best[k] - half);
-        box->hi[k] = fmin(1, best[k] + half);
+        a->lo[k] = a->region ? fmax(0, best[k] - half) : 0;
+        a->hi[k] = a->region ? fmin(1, best[k] + half) : 1;
     }
-    box->share = 20.0 / d;
 }
 
-static double clip(double v, double lo, double hi) {
-    return v < lo ? lo : v > hi ? hi : v;
+/* Of the coordinates of a trust region so many are perturbed. */
+static double region_share(const struct bo *b) {
+    return 20.0 / b->space.d;
 }
 
-static void random_point(struct bo *b, const struct box *box, const double *best, struct rng *r,
-                         double *u) {
+static void random_point(const struct acq *a, const double *best, struct rng *r, double *u) {
+    const struct bo *b = a->b;
     bool any = false;
     for (int k = 0; k < b->space.d; k++) {
-        bool move = !box->region || rng_uniform(r) < box->share;
+        bool move = !a->region || rng_uniform(r) < region_share(b);
         any = any || move;
-        u[k] = move ? box->lo[k] + rng_uniform(r) * (box->hi[k] - box->lo[k]) : best[k];
+        u[k] = move ? a->lo[k] + rng_uniform(r) * (a->hi[k] - a->lo[k]) : best[k];
     }
     if (!any && b->space.d) {
         int k = (int)rng_below(r, (uint64_t)b->space.d);
-        u[k] = box->lo[k] + rng_uniform(r) * (box->hi[k] - box->lo[k]);
+        u[k] = a->lo[k] + rng_uniform(r) * (a->hi[k] - a->lo[k]);
     }
     for (int c = 0; c < b->space.n_cat; c++)
         u[b->space.d + c] = (double)rng_below(r, (uint64_t)b->space.levels[c]);
 }
 
 /* Around a good point: scales 10^-0.5 .. 10^-3.5 of the length scales, all coordinates or some. */
-static void nearby_point(struct bo *b, const struct box *box, const double *center, struct rng *r,
-                         double *u) {
+static void nearby_point(const struct acq *a, const double *center, struct rng *r, double *u) {
+    const struct bo *b = a->b;
     double scale = pow(10, -0.5 - 3 * rng_uniform(r)), share = rng_uniform(r) < 0.5 ? 1 : 0.4;
-    if (box->region) share = box->share;
+    if (a->region) share = region_share(b);
     for (int k = 0; k < b->space.d; k++) {
         u[k] = center[k];
         if (share < 1 && rng_uniform(r) >= share) continue;
         double l = fmin(1, 1 / b->model.inv_l[k]);
-        u[k] = clip(center[k] + scale * l * rng_normal(r), box->lo[k], box->hi[k]);
+        u[k] = fmin(a->hi[k], fmax(a->lo[k], center[k] + scale * l * rng_normal(r)));
     }
     for (int c = 0; c < b->space.n_cat; c++) {
         u[b->space.d + c] = center[b->space.d + c];
@@ -161,28 +159,22 @@ static void nearby_point(struct bo *b, const struct box *box, const double *cent
 #define N_BEST  5
 #define N_START 4
 
-/* Up to N_BEST best points outside tabu regions (the active set is sorted by value). */
-static int best_points(const struct bo *b, const double **best) {
+/* Half of them anywhere, half around the N_BEST best points outside tabu regions (the active set is
+ * sorted by value), every other one of these around the very best. */
+static void make_candidates(const struct acq *a, struct rng *r, double *cand, int count) {
+    const struct bo *b = a->b;
+    const double *best[N_BEST] = {NULL};
     int n = 0;
     for (size_t i = 0; i < b->active.n && n < N_BEST; i++) {
         const double *u = b->points.at[b->active.at[i]].u;
         if (!bo_in_tabu(b, u)) best[n++] = u;
     }
-    return n;
-}
-
-static void make_candidates(struct bo *b, const struct box *box, struct rng *r, double *cand,
-                            int count) {
-    const double *best[N_BEST];
-    int n_best = best_points(b, best);
     for (int i = 0; i < count; i++) {
         double *u = cand + (size_t)i * (size_t)b->D;
-        if (i < count / 2 || !n_best) {
-            random_point(b, box, n_best ? best[0] : NULL, r, u);
-        } else {
-            int which = i % 2 ? 0 : (int)rng_below(r, (uint64_t)n_best);
-            nearby_point(b, box, best[which], r, u);
-        }
+        if (i < count / 2 || !n)
+            random_point(a, best[0], r, u);
+        else
+            nearby_point(a, best[i % 2 ? 0 : rng_below(r, (uint64_t)n)], r, u);
         bo_space_snap(&b->space, u);
     }
 }
@@ -235,14 +227,14 @@ static double discrete_search(struct acq *a, double *u, double value) {
 
 /* Gradient descent on the relaxed problem from u, then back to the grid. Falls back to the start
  * when the result is excluded. */
-static double refine(struct acq *a, const struct box *box, double *u, double value) {
+static double refine(struct acq *a, double *u, double value) {
     struct bo *b = a->b;
     size_t d = (size_t)b->space.d;
     double *x = NEW_ARRAY(double, (size_t)b->D + BFGS_WORK(d));
     struct bfgs_options opt = {30, 0.02, 0.2, a->kind == LOG_EI ? 1e-4 : 1e-7};
     memcpy(x, u, (size_t)b->D * sizeof *x);
     a->cats = u;
-    if (d) bfgs_box(acq_value, a, d, x, box->lo, box->hi, &opt, x + b->D);
+    if (d) bfgs_box(acq_value, a, d, x, a->lo, a->hi, &opt, x + b->D);
     bo_space_snap(&b->space, x);
     double v = value_at(a, x);
     if (v < value) {
@@ -267,19 +259,19 @@ static int pick_starts(const double *value, int count, int *start) {
 }
 
 /* The best refined candidate that is no duplicate; else the best plain candidate that is none. */
-static bool search(struct acq *a, const struct box *box, struct rng *r, double *u) {
+static bool search(struct acq *a, struct rng *r, double *u) {
     struct bo *b = a->b;
     int count = a->kind == PATH ? 250 : 200, start[N_START];
     size_t D = (size_t)b->D;
     double *cand = NEW_ARRAY(double, (size_t)count *(D + 1)), *value = cand + (size_t)count * D;
     bool found = false;
-    make_candidates(b, box, r, cand, count);
+    make_candidates(a, r, cand, count);
     score_candidates(a, cand, count, value);
     int n = pick_starts(value, count, start);
     double best = INFINITY;
     for (int i = 0; i < n; i++) {
         double *c = cand + (size_t)start[i] * D;
-        double v = refine(a, box, c, value[start[i]]);
+        double v = refine(a, c, value[start[i]]);
         if (!(v < best) || bo_duplicate(b, c)) continue;
         best = v;
         memcpy(u, c, D * sizeof *u);
@@ -336,23 +328,13 @@ static double best_mean(struct bo *b) {
     return best;
 }
 
-static void acq_init(struct acq *a, struct bo *b, enum kind kind) {
-    size_t d = (size_t)b->D;
-    *a = (struct acq){.b = b, .kind = kind};
-    a->grad = NEW_ARRAY(double, 2 * d + 2);
-    a->full = a->grad + d;
-}
-
 enum gpm_status bo_global(struct bo *b, struct rng *r, double *u) {
     enum gpm_status s = bo_refit(b, r);
     if (s) return s;
     double tau;
     struct acq a;
-    acq_init(&a, b, choose_kind(b, r, &tau));
-    size_t D = (size_t)b->D, inc = bo_incumbent(b, true);
-    struct box box = {NEW_ARRAY(double, 2 * D), NULL, 1, false};
-    box.hi = box.lo + D;
-    set_box(b, inc == SIZE_MAX ? NULL : b->points.at[inc].u, &box);
+    size_t inc = bo_incumbent(b, true);
+    acq_init(&a, b, choose_kind(b, r, &tau), inc == SIZE_MAX ? NULL : b->points.at[inc].u);
     bo_feas_update(b);
     if (a.kind == PATH) {
         gp_path_free(b->path);
@@ -364,23 +346,17 @@ enum gpm_status bo_global(struct bo *b, struct rng *r, double *u) {
         a.best = best_mean(b);
         believe_pending(b);
     }
-    if (!s && !search(&a, &box, r, u)) s = GPM_E_NOT_FOUND;
-    mem_free(box.lo);
+    if (!s && !search(&a, r, u)) s = GPM_E_NOT_FOUND;
     mem_free(a.grad);
     return s;
 }
 
 void bo_minimise_mean(struct bo *b, double *u) {
     struct acq a;
-    acq_init(&a, b, MEAN);
-    size_t D = (size_t)b->D;
-    struct box box = {NEW_ARRAY(double, 2 * D), NULL, 1, false};
-    box.hi = box.lo + D;
-    set_box(b, NULL, &box);
     struct bo_feas *feas = b->feas; /* the mean knows nothing of drawn regions */
+    acq_init(&a, b, MEAN, NULL);
     b->feas = NULL;
-    refine(&a, &box, u, value_at(&a, u));
+    refine(&a, u, value_at(&a, u));
     b->feas = feas;
-    mem_free(box.lo);
     mem_free(a.grad);
 }
