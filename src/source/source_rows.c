@@ -5,6 +5,7 @@
  */
 #include "source/srcfn.h"
 
+#include "base/ascii.h"
 #include "base/mem.h"
 #include "base/vec.h"
 #include "sp/sp_options.h"
@@ -26,82 +27,59 @@ static const char *name_text(value v) {
     return v.tag == V_SYM && v.u.sym ? v.u.sym->text : NULL;
 }
 
-/* Names in an argument: one, or a sequence. Borrowed texts of items, which the caller frees. */
+/* Names in an argument: one, or a sequence. */
 struct names {
-    const char **at;
-    value *items;
-    size_t n;
+    VEC(char *) all; /* owned */
 };
 
 static void names_release(struct names *s) {
-    values_free(s->items, s->n);
-    mem_free(s->at);
+    while (s->all.n) mem_free(vec_pop(&s->all));
+    vec_release(&s->all);
 }
 
 static enum gpm_status names_read(struct sp_call *c, size_t i, const char *param,
                                   struct names *out) {
-    value v = c->args[i];
+    value v = c->args[i], *items = NULL;
+    size_t n = 0;
+    bool good = true;
     *out = (struct names){0};
-    if (name_text(v)) {
-        out->items = NEW_ARRAY(value, 1);
-        out->items[0] = value_ref(v);
-        out->n = 1;
-    } else if (!seq_items(v, &out->items, &out->n))
+    if (name_text(v))
+        vec_push(&out->all, mem_strdup(name_text(v)));
+    else if (!seq_items(v, &items, &n))
         return sp_error(c, DIAG_TYPE, "%s: %s must be a name or a sequence of names, got a %s",
                         c->cls->name, param, value_type_name(v));
-    out->at = NEW_ARRAY(const char *, out->n + 1);
-    for (size_t k = 0; k < out->n; k++) {
-        out->at[k] = name_text(out->items[k]);
-        if (out->at[k]) continue;
-        names_release(out);
-        return sp_error(c, DIAG_TYPE, "%s: %s must hold names", c->cls->name, param);
+    for (size_t k = 0; k < n && good; k++) {
+        good = name_text(items[k]) != NULL;
+        if (good) vec_push(&out->all, mem_strdup(name_text(items[k])));
     }
-    return GPM_OK;
+    values_free(items, n);
+    if (good) return GPM_OK;
+    names_release(out);
+    return sp_error(c, DIAG_TYPE, "%s: %s must hold names", c->cls->name, param);
 }
 
 /* ---- command ------------------------------------------------------------------------------ */
 
-/* {name} placeholders in the order of their first appearance. */
+/* {name} placeholders in the order of their first appearance; "x" when there are none. */
 static void placeholders(const char *line, struct names *out) {
-    VEC(char *) found = {0};
+    *out = (struct names){0};
     for (const char *s = line; *s; s++) {
         if ((*s == '{' || *s == '}') && s[1] == *s) {
             s++;
             continue;
         }
-        size_t len = *s == '{' ? strspn(s + 1, "abcdefghijklmnopqrstuvwxyz_"
-                                               "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
-                               : 0;
-        if (!len || s[len + 1] != '}' || (s[1] >= '0' && s[1] <= '9')) continue;
+        size_t len = 0, k = 0;
+        while (*s == '{' && ascii_name(s[1 + len])) len++;
+        if (!len || s[len + 1] != '}' || ascii_digit(s[1])) continue;
         char *name = mem_strndup(s + 1, len);
-        size_t k = 0;
-        while (k < found.n && strcmp(found.at[k], name) != 0) k++;
-        if (k == found.n)
-            vec_push(&found, name);
+        while (k < out->all.n && strcmp(out->all.at[k], name) != 0) k++;
+        if (k == out->all.n)
+            vec_push(&out->all, name);
         else
             mem_free(name);
         s += len + 1;
     }
-    *out = (struct names){.n = found.n};
-    out->items = NEW_ARRAY(value, found.n + 1);
-    out->at = NEW_ARRAY(const char *, found.n + 1);
-    for (size_t k = 0; k < found.n; k++) {
-        out->items[k] = value_cstr(found.at[k]);
-        out->at[k] = out->items[k].u.str->text;
-        mem_free(found.at[k]);
-    }
-    vec_release(&found);
-}
-
-static enum gpm_status command_names(struct sp_call *c, const char *line, struct names *out) {
-    if (given(c, 4)) return names_read(c, 4, "inputs", out);
-    placeholders(line, out);
-    if (out->n) return GPM_OK;
-    names_release(out);
-    *out = (struct names){.at = NEW_ARRAY(const char *, 2), .items = NEW_ARRAY(value, 1), .n = 1};
-    out->items[0] = value_cstr("x");
-    out->at[0] = out->items[0].u.str->text;
-    return GPM_OK;
+    if (!out->all.n) vec_push(&out->all, mem_strdup("x"));
 }
 
 /* An optional number from 0 to max. */
@@ -130,10 +108,15 @@ static enum gpm_status make_command(struct sp_call *c, value *out) {
     enum gpm_status st = sp_need(c, SP_MAY_RUN, what.data);
     buf_release(&what);
     struct names names;
-    if (st == GPM_OK) st = command_names(c, line, &names);
+    if (st == GPM_OK && given(c, 4))
+        st = names_read(c, 4, "inputs", &names);
+    else if (st == GPM_OK)
+        placeholders(line, &names);
     if (st != GPM_OK) return st;
-    struct srcfn *s = srcfn_new(&srcfn_command, NULL, (int)names.n);
-    st = proc_command_parse(&s->u.command, line, names.at, (int)names.n, json, &err);
+    int dim = (int)names.all.n;
+    struct srcfn *s = srcfn_new(&srcfn_command, NULL, dim);
+    st =
+        proc_command_parse(&s->u.command, line, (const char *const *)names.all.at, dim, json, &err);
     names_release(&names);
     if (st != GPM_OK) {
         mem_free(s); /* there is no template to release */
@@ -236,10 +219,11 @@ static enum gpm_status columns_of(struct sp_call *c, size_t i, const struct csv 
     struct buf err = BUF_INIT;
     enum gpm_status st = names_read(c, i, "columns", &names);
     if (st != GPM_OK) return st;
-    *n = names.n;
+    *n = names.all.n;
     *cols = NEW_ARRAY(int, *n + 1);
     for (size_t k = 0; k < *n && st == GPM_OK; k++)
-        if (csv_find(file, names.at[k], &(*cols)[k], &err) != GPM_OK) st = fail(c, DIAG_DATA, &err);
+        if (csv_find(file, names.all.at[k], &(*cols)[k], &err) != GPM_OK)
+            st = fail(c, DIAG_DATA, &err);
     names_release(&names);
     if (st == GPM_OK) return st;
     mem_free(*cols);

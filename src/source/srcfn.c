@@ -4,7 +4,6 @@
 #include "source/srcfn.h"
 
 #include "base/file.h"
-#include "base/map.h"
 #include "base/mem.h"
 #include "sp/sp_options.h"
 #include <math.h>
@@ -111,72 +110,49 @@ const struct srcfn_class srcfn_call = {"callback", call_back, NULL};
 
 /* ---- tables ------------------------------------------------------------------------------- */
 
-static uint64_t hash_of(const double *x, int dim) {
-    uint64_t h = hash_bytes(x, (size_t)dim * sizeof *x, 1);
-    return h ? h : 1;
-}
-
-static size_t find_row(const struct srcfn *s, const double *x) {
-    const struct csv_table *t = &s->u.table;
-    size_t d = (size_t)s->dim, row = (size_t)(uintptr_t)map_get(&t->by_x, hash_of(x, s->dim));
-    while (row && memcmp(t->x + (row - 1) * d, x, d * sizeof *x) != 0) row = t->next[row - 1];
-    return row;
-}
-
 static enum gpm_status look_up(struct srcfn *s, const double *x, double *y,
                                const volatile sig_atomic_t *stop, struct buf *why) {
     double *key = NEW_ARRAY(double, (size_t)s->dim);
     for (int i = 0; i < s->dim; i++) key[i] = x[i] + 0.0;
-    size_t row = find_row(s, key);
+    const struct point_entry *row = point_map_find(&s->u.table, key, s->dim);
     mem_free(key);
-    if (!row) {
+    if (row)
+        *y = row->y;
+    else
         buf_puts(why, "the file has no row with these inputs");
-        return GPM_E_USER;
-    }
-    *y = s->u.table.y[row - 1];
-    return GPM_OK;
+    return row ? GPM_OK : GPM_E_USER;
 }
 
 static void release_table(struct srcfn *s) {
-    struct csv_table *t = &s->u.table;
-    mem_free(t->x);
-    mem_free(t->y);
-    mem_free(t->next);
-    map_release(&t->by_x);
+    point_map_release(&s->u.table);
 }
 
 const struct srcfn_class srcfn_csv = {"table", look_up, release_table};
 
 enum gpm_status srcfn_csv_fill(struct srcfn *s, const struct csv *c, const int *inputs, int output,
                                struct buf *err) {
-    struct csv_table *t = &s->u.table;
-    size_t d = (size_t)s->dim;
-    t->x = NEW_ARRAY(double, c->n_rows *d + 1);
-    t->y = NEW_ARRAY(double, c->n_rows + 1);
-    t->next = mem_zalloc((c->n_rows + 1) * sizeof *t->next);
-    for (size_t r = 0; r < c->n_rows; r++) {
-        double *x = t->x + r * d;
-        enum gpm_status st = csv_number(c, r, output, &t->y[r], err);
-        for (size_t j = 0; j < d && st == GPM_OK; j++) {
+    double *x = NEW_ARRAY(double, (size_t)s->dim), y;
+    enum gpm_status st = GPM_OK;
+    for (size_t r = 0; r < c->n_rows && st == GPM_OK; r++) {
+        st = csv_number(c, r, output, &y, err);
+        for (int j = 0; j < s->dim && st == GPM_OK; j++) {
             st = csv_number(c, r, inputs[j], &x[j], err);
             x[j] += 0.0;
         }
-        if (st != GPM_OK) return st;
-        size_t same = find_row(s, x);
-        if (same && t->y[same - 1] == t->y[r]) continue;
-        if (same) {
+        if (st != GPM_OK) break;
+        const struct point_entry *same = point_map_find(&s->u.table, x, s->dim);
+        if (!same) {
+            point_map_add(&s->u.table, x, s->dim, y)->count = (uint32_t)c->lines[r];
+        } else if (same->y != y) {
             buf_printf(err,
-                       "%s: line %zu repeats the inputs of line %zu with another value; a source "
+                       "%s: line %zu repeats the inputs of line %u with another value; a source "
                        "function has one value at each input",
-                       c->name, c->lines[r], c->lines[same - 1]);
-            return GPM_E_CONFLICT;
+                       c->name, c->lines[r], same->count);
+            st = GPM_E_CONFLICT;
         }
-        uint64_t h = hash_of(x, s->dim);
-        t->next[r] = (size_t)(uintptr_t)map_get(&t->by_x, h);
-        map_put(&t->by_x, h, (void *)(uintptr_t)(r + 1));
     }
-    t->n = c->n_rows;
-    return GPM_OK;
+    mem_free(x);
+    return st;
 }
 
 /* ---- as procedures ------------------------------------------------------------------------ */

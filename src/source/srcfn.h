@@ -11,6 +11,7 @@
 #include "host/csv.h"
 #include "host/foreign.h"
 #include "host/process.h"
+#include "source/point_map.h"
 #include "sp/sp.h"
 
 struct srcfn;
@@ -27,13 +28,6 @@ struct srcfn_class {
 typedef int srcfn_callback(void *user, const double *args, size_t n, double *result, char *err,
                            size_t err_size);
 
-struct csv_table { /* inputs row-major, and the output of each row */
-    double *x, *y;
-    size_t n;
-    struct map by_x; /* hash of the inputs -> row + 1; rows of one hash are chained by next */
-    size_t *next;
-};
-
 struct srcfn {
     uint32_t refs;
     const struct srcfn_class *cls;
@@ -43,7 +37,7 @@ struct srcfn {
     union {
         struct proc_command command;
         struct foreign object;
-        struct csv_table table;
+        struct point_map table; /* count: the line of the file */
         struct {
             srcfn_callback *f;
             void *user;
