@@ -43,7 +43,7 @@ const char *gpm_optimizer_error(const gpm_optimizer *o) {
 
 enum gpm_status gpm_optimizer_variable(gpm_optimizer *o, const char *text) {
     enum gpm_status st = call_begin(&o->err);
-    return st ? st : optimize_variable(o->o, text, &o->err);
+    return st ? st : bo_space_add(&o->o->space, text, &o->err);
 }
 
 enum gpm_status gpm_optimizer_command(gpm_optimizer *o, int argc, char *const *argv) {
@@ -81,27 +81,27 @@ enum gpm_status gpm_optimizer_tell_at(gpm_optimizer *o, const double *x, double 
 }
 
 size_t gpm_optimizer_dim(const gpm_optimizer *o) {
-    return (size_t)optimize_space(o->o)->n;
+    return (size_t)o->o->space.n;
 }
 
 const char *gpm_optimizer_name(const gpm_optimizer *o, size_t j) {
-    return j < gpm_optimizer_dim(o) ? optimize_space(o->o)->vars[j].name : "";
+    return j < gpm_optimizer_dim(o) ? o->o->space.vars[j].name : "";
 }
 
 const char *gpm_optimizer_value(gpm_optimizer *o, size_t j, double x) {
     buf_reset(&o->out);
-    if (j < gpm_optimizer_dim(o)) bo_space_value(optimize_space(o->o), (int)j, x, &o->out);
+    if (j < gpm_optimizer_dim(o)) bo_space_value(&o->o->space, (int)j, x, &o->out);
     return o->out.data;
 }
 
 enum gpm_status gpm_optimizer_read(gpm_optimizer *o, size_t j, const char *text, double *x) {
     if (j >= gpm_optimizer_dim(o)) return GPM_E_ARG;
     enum gpm_status st = call_begin(&o->err);
-    return st ? st : bo_space_read(optimize_space(o->o), (int)j, text, x, &o->err);
+    return st ? st : bo_space_read(&o->o->space, (int)j, text, x, &o->err);
 }
 
 size_t gpm_optimizer_count(const gpm_optimizer *o) {
-    return optimize_n(o->o);
+    return o->o->trace.n;
 }
 
 bool gpm_optimizer_best(const gpm_optimizer *o, double *x, double *y) {

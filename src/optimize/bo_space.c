@@ -270,6 +270,13 @@ void bo_space_value(const struct bo_space *s, int j, double x, struct buf *out) 
         buf_number(out, x);
 }
 
+void bo_space_show(const struct bo_space *s, int j, double x, int digits, struct buf *out) {
+    if (s->vars[j].n_levels)
+        bo_space_value(s, j, x, out);
+    else
+        buf_printf(out, "%.*g", digits, x);
+}
+
 enum gpm_status bo_space_read(const struct bo_space *s, int j, const char *text, double *x,
                               struct buf *err) {
     const struct bo_var *v = &s->vars[j];

@@ -52,6 +52,8 @@ double bo_space_size(const struct bo_space *s);
 /* The value of variable j as the command sees it: number, or the level's name; the number of a
  * level that there is not, which a store may hold. */
 void bo_space_value(const struct bo_space *s, int j, double x, struct buf *out);
+/* The same for people: a number with so many digits. */
+void bo_space_show(const struct bo_space *s, int j, double x, int digits, struct buf *out);
 /* Reads one value; GPM_E_ARG when it is not a number in the range or not a level. */
 GPM_MUST_USE enum gpm_status bo_space_read(const struct bo_space *s, int j, const char *text,
                                            double *x, struct buf *err);

@@ -4,7 +4,6 @@
 #include "base/mem.h"
 #include "base/number.h"
 #include "optimize/memo_csv.h"
-#include "optimize/optimize_priv.h"
 #include "optimize/own_command.h"
 
 #include <errno.h>
@@ -42,10 +41,6 @@ void optimize_free(struct optimize *o) {
     mem_free(o->state);
     mem_free(o->failure);
     mem_free(o);
-}
-
-enum gpm_status optimize_variable(struct optimize *o, const char *text, struct buf *err) {
-    return bo_space_add(&o->space, text, err);
 }
 
 static const char **space_names(const struct bo_space *s) {
@@ -345,13 +340,6 @@ enum gpm_status optimize_save_state(struct optimize *o, struct buf *err) {
 }
 
 /* ---- answers ---- */
-
-const struct bo_space *optimize_space(const struct optimize *o) {
-    return &o->space;
-}
-size_t optimize_n(const struct optimize *o) {
-    return o->trace.n;
-}
 
 bool optimize_best(const struct optimize *o, double *x, double *y) {
     if (!bo_best(o->bo, x, y)) return false;

@@ -5,7 +5,7 @@
  * workers and gone on with later. Decisions are made under the table's write lock: any number of
  * processes act as one optimiser.
  *
- *   struct optimize *o = optimize_new(&opt); optimize_variable(o, "x=-5:10", err);
+ *   struct optimize *o = optimize_new(&opt); bo_space_add(&o->space, "x=-5:10", err);
  *   optimize_command(o, argv, argc, err); optimize_open(o, err); optimize_run(o, err);
  *   optimize_report_json(o, out); optimize_free(o);
  */
@@ -16,8 +16,6 @@
 #include "store/memo.h"
 #include "optimize/bayesopt.h"
 #include <signal.h>
-
-struct optimize;
 
 /* One finished evaluation, in the order of finishing. */
 struct optimize_eval {
@@ -37,10 +35,27 @@ enum optimize_end {
     OPTIMIZE_EXHAUSTED
 };
 
+struct optimize {
+    struct gpm_optimize_options opt;
+    struct bo_space space;
+    struct proc_command command;
+    bool has_command, foreign; /* foreign: the store brought it, and this user never gave it */
+    gpm_objective *fn;
+    void *fn_user;
+    char *identity; /* owned */
+    struct memo *memo;
+    struct bo *bo;
+    char *state;                     /* owned; the optimiser's state as last stored */
+    VEC(struct optimize_eval) trace; /* finished rows in the order of finishing */
+    size_t fed;                      /* of them told to the optimiser */
+    VEC(double) pending;             /* inputs in flight, here and elsewhere */
+    size_t n_pending;
+    enum optimize_end end;
+    char *failure; /* what the last evaluation that failed here said; owned, NULL: none did */
+};
+
 struct optimize *optimize_new(const struct gpm_optimize_options *opt); /* texts are borrowed */
 void optimize_free(struct optimize *o);
-GPM_MUST_USE enum gpm_status optimize_variable(struct optimize *o, const char *text,
-                                               struct buf *err);
 GPM_MUST_USE enum gpm_status optimize_command(struct optimize *o, char *const *argv, int argc,
                                               struct buf *err);
 void optimize_function(struct optimize *o, const char *identity, gpm_objective *fn, void *user);
@@ -56,12 +71,20 @@ GPM_MUST_USE enum gpm_status optimize_tell(struct optimize *o, int64_t id, doubl
 GPM_MUST_USE enum gpm_status optimize_tell_at(struct optimize *o, const double *x, double y,
                                               struct buf *err);
 
-const struct bo_space *optimize_space(const struct optimize *o);
-size_t optimize_n(const struct optimize *o);
 bool optimize_best(const struct optimize *o, double *x, double *y);
 bool optimize_recommend(struct optimize *o, double *x, double *mean, double *sd);
 
 void optimize_report_text(struct optimize *o, struct buf *out);
 void optimize_report_json(struct optimize *o, struct buf *out);
 void optimize_report_html(struct optimize *o, struct buf *out);
+
+/* ---- for the files of this folder ---- */
+
+/* Reads what other workers stored; under the write lock the picture is complete. */
+GPM_MUST_USE enum gpm_status optimize_refresh(struct optimize *o, struct buf *err);
+GPM_MUST_USE enum gpm_status optimize_save_state(struct optimize *o, struct buf *err);
+/* Appends what finished since the last time to the log. */
+GPM_MUST_USE enum gpm_status optimize_write_log(struct optimize *o, struct buf *err);
+/* GPM_E_DENIED: the command is not one that this user gave. */
+GPM_MUST_USE enum gpm_status optimize_may_run(const struct optimize *o, struct buf *err);
 #endif

@@ -4,7 +4,7 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "plot/scene.h"
-#include "optimize/optimize_priv.h"
+#include "optimize/optimize.h"
 
 #include <math.h>
 #include <string.h>
@@ -255,10 +255,7 @@ static void trace_table(const struct optimize *o, struct buf *out) {
         buf_printf(out, "<tr><td>%zu</td>", i + 1);
         for (int j = 0; j < o->space.n; j++) {
             buf_reset(&cell);
-            if (o->space.vars[j].n_levels)
-                bo_space_value(&o->space, j, e->x[j], &cell);
-            else
-                buf_printf(&cell, "%.6g", e->x[j]);
+            bo_space_show(&o->space, j, e->x[j], 6, &cell);
             buf_puts(out, "<td>");
             buf_markup(out, cell.data);
             buf_puts(out, "</td>");

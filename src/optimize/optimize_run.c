@@ -3,7 +3,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/stop.h"
-#include "optimize/optimize_priv.h"
+#include "optimize/optimize.h"
 #include "source/runner.h"
 #include "base/clock.h"
 
@@ -16,7 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
-size_t optimize_counted(const struct optimize *o) {
+/* Evaluations that count for the budget. */
+static size_t counted(const struct optimize *o) {
     size_t n = 0;
     for (size_t i = 0; i < o->trace.n; i++) n += !o->trace.at[i].given;
     return n;
@@ -123,7 +124,7 @@ static enum gpm_status decide(struct optimize *o, bool ask, double *x, int64_t *
     }
     *what = NEXT_POINT;
     if (s || found) return s;
-    size_t begun = optimize_counted(o) + o->n_pending;
+    size_t begun = counted(o) + o->n_pending;
     if (o->opt.budget && begun >= o->opt.budget && !ask) {
         *what = NEXT_BUDGET;
         return GPM_OK;
@@ -154,35 +155,26 @@ struct run {
 };
 
 static void say(struct optimize *o) {
-    double *x = NEW_ARRAY(double, (size_t)o->space.n), y;
+    if (!o->opt.progress || o->trace.n == 0) return;
+    double *x = NEW_ARRAY(double, (size_t)o->space.n), y, last = vec_last(&o->trace).y;
     struct buf line = BUF_INIT;
-    if (!o->opt.progress || o->trace.n == 0) goto done;
-    const struct optimize_eval *last = &vec_last(&o->trace);
-    buf_printf(&line, "%zu", optimize_counted(o));
+    buf_printf(&line, "%zu", counted(o));
     if (o->opt.budget) buf_printf(&line, "/%zu", o->opt.budget);
-    if (isnan(last->y))
+    if (isnan(last))
         buf_printf(&line, " failed%s%s", o->failure ? ": " : "", o->failure ? o->failure : "");
     else
-        buf_printf(&line, " %.6g", last->y);
+        buf_printf(&line, " %.6g", last);
     if (optimize_best(o, x, &y)) {
         buf_printf(&line, "  best %.6g at", y);
         for (int j = 0; j < o->space.n; j++) {
             buf_printf(&line, " %s=", o->space.vars[j].name);
-            if (o->space.vars[j].n_levels)
-                bo_space_value(&o->space, j, x[j], &line);
-            else
-                buf_printf(&line, "%.5g", x[j]);
+            bo_space_show(&o->space, j, x[j], 5, &line);
         }
     }
     if (bo_count_failed(o->bo)) buf_printf(&line, "  (%zu failed)", bo_count_failed(o->bo));
     o->opt.progress(o->opt.user, line.data);
-done:
     buf_release(&line);
     mem_free(x);
-}
-
-static bool stopped(const struct optimize *o) {
-    return stop_asked(o->opt.stop);
 }
 
 static bool target_met(const struct optimize *o) {
@@ -258,8 +250,8 @@ static enum gpm_status fill(struct run *r, double *x, bool *more, bool *others, 
     enum gpm_status s = GPM_OK;
     enum next what = NEXT_POINT;
     *others = false;
-    while (*more && !s && !runner_full(r->runner) && what == NEXT_POINT && !stopped(o) &&
-           mem_shortages() == r->shortages) {
+    while (*more && !s && !runner_full(r->runner) && what == NEXT_POINT &&
+           !stop_asked(o->opt.stop) && mem_shortages() == r->shortages) {
         int64_t id;
         if (target_met(o)) {
             o->end = OPTIMIZE_TARGET;
@@ -278,7 +270,7 @@ static enum gpm_status fill(struct run *r, double *x, bool *more, bool *others, 
     if (what == NEXT_BUDGET || what == NEXT_EXHAUSTED) {
         o->end = what == NEXT_BUDGET ? OPTIMIZE_BUDGET : OPTIMIZE_EXHAUSTED;
         /* points of other workers may still fail to finish: then they are offered again */
-        *others = o->n_pending > runner_open(r->runner) && optimize_counted(o) < o->opt.budget;
+        *others = o->n_pending > runner_open(r->runner) && counted(o) < o->opt.budget;
         *more = *others;
     }
     return s;
@@ -294,8 +286,8 @@ static enum gpm_status loop(struct run *r, double *x, struct buf *err) {
             buf_puts(err, "out of memory; every evaluation so far is kept");
             return GPM_E_NOMEM;
         }
-        if (stopped(o) || clock_seconds() >= limit) {
-            o->end = stopped(o) ? OPTIMIZE_STOPPED : OPTIMIZE_TIME;
+        if (stop_asked(o->opt.stop) || clock_seconds() >= limit) {
+            o->end = stop_asked(o->opt.stop) ? OPTIMIZE_STOPPED : OPTIMIZE_TIME;
             return GPM_OK;
         }
         s = fill(r, x, &more, &others, err);
@@ -344,20 +336,15 @@ enum gpm_status optimize_ask(struct optimize *o, double *x, int64_t *id, struct 
     return GPM_E_LIMIT;
 }
 
-struct waiting {
-    int64_t id;
-    bool open;
-};
-static bool is_open(const struct memo_row *r, void *user) {
-    struct waiting *w = user;
-    w->open = r->status == MEMO_ASKED || r->status == MEMO_CLAIMED || r->status == MEMO_FAILED;
+static bool is_open(const struct memo_row *r, void *open) {
+    *(bool *)open = r->status != MEMO_DONE;
     return false;
 }
 
 enum gpm_status optimize_tell(struct optimize *o, int64_t id, double y, struct buf *err) {
-    struct waiting w = {id, false};
-    enum gpm_status s = memo_row_by_id(o->memo, id, is_open, &w, err);
-    if (!s && !w.open) {
+    bool open = false;
+    enum gpm_status s = memo_row_by_id(o->memo, id, is_open, &open, err);
+    if (!s && !open) {
         buf_printf(err, "point %lld has its value already; remove it first with gpmem memo rm",
                    (long long)id);
         s = GPM_E_CONFLICT;
