@@ -105,8 +105,10 @@ static void limit_active(struct bo *b, const double *inv_l) {
 
 /* Deterministic functions: a point closer than 1e-3 (in length scales) to a better one is dropped;
  * without this the points of the local arm ruin the global fit. */
-static void choose_active(struct bo *b, const double *inv_l) {
+void bo_load_points(struct bo *b, const double *theta) {
     size_t n = b->points.n, m = 0;
+    double *inv_l = NEW_ARRAY(double, (size_t)b->D);
+    for (int k = 0; k < b->D; k++) inv_l[k] = exp(-theta[k]);
     struct bo_ranked *r = NEW_ARRAY(struct bo_ranked, n + 1);
     for (size_t i = 0; i < n; i++)
         if (b->points.at[i].count) r[m++] = (struct bo_ranked){b->points.at[i].y, i};
@@ -121,14 +123,8 @@ static void choose_active(struct bo *b, const double *inv_l) {
     }
     mem_free(r);
     limit_active(b, inv_l);
-    b->given = -1;
-}
-
-void bo_load_points(struct bo *b, const double *theta) {
-    double *inv_l = NEW_ARRAY(double, (size_t)b->D);
-    for (int k = 0; k < b->D; k++) inv_l[k] = exp(-theta[k]);
-    choose_active(b, inv_l);
     mem_free(inv_l);
+    b->given = -1;
 }
 
 /* ---- warps: t = (y - ymin)/c, then t, sqrt(1+t) or log(1+t), then standardised ---- */
@@ -157,12 +153,6 @@ static void set_scale(struct bo *b) {
     if (!isfinite(b->w_scale)) b->w_scale = 1e300;
 }
 
-/* One row of the model's data. */
-static void give(struct bo *b, const double *u, double z) {
-    for (int k = 0; k < b->D; k++) vec_push(&b->model_u, u[k]);
-    vec_push(&b->model_y, z);
-}
-
 enum gpm_status bo_load_outputs(struct bo *b, enum bo_warp w) {
     size_t n = b->active.n;
     double mean = 0, var = 0;
@@ -180,9 +170,10 @@ enum gpm_status bo_load_outputs(struct bo *b, enum bo_warp w) {
     vec_clear(&b->model_y);
     for (size_t i = 0; i < n; i++) {
         const struct bo_point *p = &b->points.at[b->active.at[i]];
-        for (size_t j = 0; b->opt.noisy && j < p->ys.n; j++)
-            give(b, p->u, standard(b, w, p->ys.at[j]));
-        if (!b->opt.noisy) give(b, p->u, standard(b, w, p->y));
+        for (size_t j = 0; j < (b->opt.noisy ? p->ys.n : 1); j++) { /* exact: their mean */
+            for (int k = 0; k < b->D; k++) vec_push(&b->model_u, p->u[k]);
+            vec_push(&b->model_y, standard(b, w, b->opt.noisy ? p->ys.at[j] : p->y));
+        }
     }
     enum gpm_status s = bo_model_load(&b->model, b->model_u.at, b->model_y.at, b->model_y.n);
     b->given = s ? -1 : (int)w;

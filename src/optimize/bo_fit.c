@@ -46,50 +46,46 @@ static double fit_combo(struct bo *b, enum bo_kern k, enum bo_warp w, int iterat
 }
 
 /* A second start from the prior; kept when it is better. */
-static double restart(struct bo *b, double evidence, struct rng *r) {
-    struct bo_combo *c = &b->combo[b->kern][b->warp];
+static void restart(struct bo *b, double evidence, struct rng *r) {
     use_combo(b, b->kern, b->warp);
-    if (bo_load_outputs(b, b->warp)) return evidence;
+    if (bo_load_outputs(b, b->warp)) return;
     bo_model_prior_draw(&b->model, r, b->model.theta);
     double other = bo_log_jacobian(b, b->warp) - bo_model_fit(&b->model, 12);
-    if (other <= evidence) return evidence;
-    memcpy(c->theta, b->model.theta, sizeof(double) * ((size_t)b->D + 3));
-    return other;
+    if (other > evidence)
+        memcpy(b->combo[b->kern][b->warp].theta, b->model.theta,
+               sizeof(double) * ((size_t)b->D + 3));
 }
 
-static bool worth_trying(struct bo *b, enum bo_kern k, enum bo_warp w) {
-    return allowed(b, k, w) && (b->combo[k][w].lost < 5 || b->fit_steps % 16 == 0);
-}
-
-static void note_loss(struct bo *b, enum bo_kern k, enum bo_warp w, double evidence, double best) {
-    struct bo_combo *c = &b->combo[k][w];
-    c->lost = evidence < best - 10 ? c->lost + 1 : 0;
+/* Kernels under the current warp, or warps under the current kernel: fits those worth a try, takes
+ * the best. One that lost by much five times in a row is tried every sixteenth time. Returns the
+ * best evidence so far. */
+static double choose(struct bo *b, bool kernels, double best) {
+    int count = kernels ? BO_KERN_COUNT : BO_WARP_COUNT;
+    int now = kernels ? (int)b->kern : (int)b->warp, taken = now;
+    double evidence[BO_KERN_COUNT];
+    struct bo_combo *combo[BO_KERN_COUNT] = {NULL};
+    for (int i = 0; i < count; i++) {
+        enum bo_kern k = kernels ? (enum bo_kern)i : b->kern;
+        enum bo_warp w = kernels ? b->warp : (enum bo_warp)i;
+        struct bo_combo *c = &b->combo[k][w];
+        bool due = c->lost < 5 || b->fit_steps % 16 == 0;
+        if (i == now ? !kernels : !due) continue; /* the current one was fitted as a kernel */
+        if (!allowed(b, k, w)) continue;
+        combo[i] = c;
+        evidence[i] = fit_combo(b, k, w, 6);
+        if (evidence[i] > best) best = evidence[i], taken = i;
+    }
+    for (int i = 0; i < count; i++)
+        if (combo[i]) combo[i]->lost = evidence[i] < best - 10 ? combo[i]->lost + 1 : 0;
+    if (kernels)
+        b->kern = (enum bo_kern)taken;
+    else
+        b->warp = (enum bo_warp)taken;
+    return best;
 }
 
 static void full_fit(struct bo *b, struct rng *r) {
-    double ev[BO_KERN_COUNT], wv[BO_WARP_COUNT], best;
-    enum bo_kern kern = b->kern;
-    enum bo_warp warp = b->warp;
-    best = -INFINITY;
-    for (int k = 0; k < BO_KERN_COUNT; k++) {
-        ev[k] = NAN;
-        if ((enum bo_kern)k != b->kern && !worth_trying(b, (enum bo_kern)k, warp)) continue;
-        if (!allowed(b, (enum bo_kern)k, warp)) continue;
-        ev[k] = fit_combo(b, (enum bo_kern)k, warp, 6);
-        if (ev[k] > best) best = ev[k], kern = (enum bo_kern)k;
-    }
-    for (int k = 0; k < BO_KERN_COUNT; k++)
-        if (!isnan(ev[k])) note_loss(b, (enum bo_kern)k, warp, ev[k], best);
-    b->kern = kern;
-    for (int w = 0; w < BO_WARP_COUNT; w++) {
-        wv[w] = NAN;
-        if (w == (int)b->warp || !worth_trying(b, kern, (enum bo_warp)w)) continue;
-        wv[w] = fit_combo(b, kern, (enum bo_warp)w, 6);
-        if (wv[w] > best) best = wv[w], warp = (enum bo_warp)w;
-    }
-    for (int w = 0; w < BO_WARP_COUNT; w++)
-        if (!isnan(wv[w])) note_loss(b, kern, (enum bo_warp)w, wv[w], best);
-    b->warp = warp;
+    double best = choose(b, false, choose(b, true, -INFINITY));
     if (b->told <= 24 && b->fit_steps % 2 == 1) restart(b, best, r);
 }
 
@@ -115,14 +111,12 @@ static bool wants_mcmc(const struct bo *b) {
     return b->opt.mcmc == 1 || (b->opt.mcmc < 0 && b->opt.noisy && b->D <= 2);
 }
 
+/* The points for the model, by the scales known so far; before any, by the prior's. */
 static void choose_points(struct bo *b) {
     double *theta = NEW_ARRAY(double, (size_t)b->D + 3);
     const struct bo_combo *c = &b->combo[b->kern][b->warp];
-    if (c->theta)
-        memcpy(theta, c->theta, sizeof(double) * ((size_t)b->D + 3));
-    else
-        bo_model_prior_mean(&b->model, theta);
-    bo_load_points(b, theta);
+    bo_model_prior_mean(&b->model, theta);
+    bo_load_points(b, c->theta ? c->theta : theta);
     mem_free(theta);
 }
 
