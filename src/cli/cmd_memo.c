@@ -15,88 +15,70 @@ struct args {
     const char *function;
 };
 
-typedef int action_fn(const struct args *a, gpm_memo *m, int argc, char **argv);
+/* What is done with one argument after the store, or with none; ids are read before. */
+typedef enum gpm_status action_fn(const struct args *a, gpm_memo *m, const char *arg, int64_t id);
 
-static int fail(gpm_memo *m, enum gpm_status s) {
-    return complain(s == GPM_E_NOT_FOUND || s == GPM_E_ARG ? EXIT_USAGE : EXIT_FAILED, "%s",
-                    gpm_memo_error(m));
-}
-
-static bool read_id(const char *text, int64_t *id) {
-    char *end;
-    *id = strtoll(text, &end, 10);
-    return end != text && *end == 0 && *id > 0;
-}
-
-static int list(const struct args *a, gpm_memo *m, int argc, char **argv) {
+static enum gpm_status list(const struct args *a, gpm_memo *m, const char *arg, int64_t id) {
     const char *text;
-    (void)argc, (void)argv;
     enum gpm_status s = gpm_memo_list(m, (enum gpm_format)a->format, &text);
-    if (s) return fail(m, s);
-    out_text(text);
-    return EXIT_FINE;
+    if (!s) out_text(text);
+    return s;
 }
 
-static int show(const struct args *a, gpm_memo *m, int argc, char **argv) {
+static enum gpm_status show(const struct args *a, gpm_memo *m, const char *arg, int64_t id) {
     const char *text;
-    for (int i = 0; i < (argc ? argc : 1); i++) {
-        int64_t id = 0;
-        if (argc && !read_id(argv[i], &id))
-            return complain(EXIT_USAGE, "'%s' is not the id of a row", argv[i]);
-        enum gpm_status s = gpm_memo_show(m, id, (enum gpm_format)a->format, &text);
-        if (s) return fail(m, s);
-        out_text(text);
-    }
-    return EXIT_FINE;
+    enum gpm_status s = gpm_memo_show(m, id, (enum gpm_format)a->format, &text);
+    if (!s) out_text(text);
+    return s;
 }
 
-static int export(const struct args *a, gpm_memo *m, int argc, char **argv) {
-    const char *csv;
-    (void)a;
-    enum gpm_status s = gpm_memo_export(m, &csv);
-    if (s) return fail(m, s);
-    return out_file(argc ? argv[0] : NULL, csv, strlen(csv)) ? EXIT_FINE : EXIT_FAILED;
+static enum gpm_status export(const struct args *a, gpm_memo *m, const char *arg, int64_t id) {
+    const char *csv; enum gpm_status s = gpm_memo_export(m, &csv);
+    return s                                 ? s
+           : out_file(arg, csv, strlen(csv)) ? GPM_OK
+                                             : GPM_E_IO;
 }
 
-static int import(const struct args *a, gpm_memo *m, int argc, char **argv) {
-    if (argc == 0) return complain(EXIT_USAGE, "name the CSV file to import");
-    for (int i = 0; i < argc; i++) {
-        size_t added = 0;
-        enum gpm_status s = gpm_memo_import(m, argv[i], a->replicates, &added);
-        if (s) return fail(m, s);
-        out_printf("%zu rows added from %s\n", added, argv[i]);
-    }
-    return EXIT_FINE;
+static enum gpm_status import(const struct args *a, gpm_memo *m, const char *arg, int64_t id) {
+    size_t added = 0;
+    enum gpm_status s = gpm_memo_import(m, arg, a->replicates, &added);
+    if (!s) out_printf("%zu rows added from %s\n", added, arg);
+    return s;
 }
 
-static int rm(const struct args *a, gpm_memo *m, int argc, char **argv) {
-    (void)a;
-    if (argc == 0) return complain(EXIT_USAGE, "name the ids of the rows to remove");
-    for (int i = 0; i < argc; i++) {
-        int64_t id;
-        if (!read_id(argv[i], &id))
-            return complain(EXIT_USAGE, "'%s' is not the id of a row", argv[i]);
-        enum gpm_status s = gpm_memo_remove(m, id);
-        if (s) return fail(m, s);
-    }
-    return EXIT_FINE;
+static enum gpm_status rm(const struct args *a, gpm_memo *m, const char *arg, int64_t id) {
+    return gpm_memo_remove(m, id);
 }
 
 static const struct action {
     const char *name;
     action_fn *fn;
-    bool write;
-} actions[] = {{"list", list, false},
-               {"show", show, false},
-               {"export", export, false},
-               {"import", import, true},
-               {"rm", rm, true}};
-#define N_ACTIONS (sizeof actions / sizeof actions[0])
+    bool write, ids, many; /* many: every argument in turn */
+    const char *missing;   /* said without an argument; NULL: none is needed */
+} actions[] = {{"list", list, .write = false},
+               {"show", show, .ids = true, .many = true},
+               {"export", export, .write = false},
+               {"import", import, true, .many = true, .missing = "name the CSV file to import"},
+               {"rm", rm, true, true, true, "name the ids of the rows to remove"}};
 
 static const struct action *find_action(const char *word) {
-    for (size_t i = 0; i < N_ACTIONS; i++)
+    for (size_t i = 0; i < COUNT_OF(actions); i++)
         if (strcmp(actions[i].name, word) == 0) return &actions[i];
     return NULL;
+}
+
+static int act(const struct action *act, const struct args *a, gpm_memo *m, int argc, char **argv) {
+    if (act->missing && !argc) return complain(EXIT_USAGE, "%s", act->missing);
+    for (int i = 0; i < (act->many && argc ? argc : 1); i++) {
+        int64_t id = 0;
+        char *end;
+        if (act->ids && argc && ((id = strtoll(argv[i], &end, 10)) <= 0 || *end))
+            return complain(EXIT_USAGE, "'%s' is not the id of a row", argv[i]);
+        enum gpm_status s = act->fn(a, m, argc ? argv[i] : NULL, id);
+        if (s && *gpm_memo_error(m)) complain(0, "%s", gpm_memo_error(m)); /* else it was said */
+        if (s) return s == GPM_E_NOT_FOUND || s == GPM_E_ARG ? EXIT_USAGE : EXIT_FAILED;
+    }
+    return EXIT_FINE;
 }
 
 /* import into a store that does not exist yet: the header of the file names the inputs. */
@@ -115,17 +97,17 @@ static enum gpm_status create(const struct args *a, gpm_memo *m, const char *sto
 
 static int run(const void *opts, int argc, char **argv) {
     const struct args *a = opts;
-    const struct action *act = find_action(argv[0]);
-    if (!act)
+    const struct action *found = find_action(argv[0]);
+    if (!found)
         return complain(EXIT_USAGE, "there is no 'memo %s'; say list, show, export, import or rm",
                         argv[0]);
     gpm_memo *m = gpm_memo_new();
-    bool fresh = act->fn == import && argc > 2 && a->function && access(argv[1], F_OK) != 0;
+    bool fresh = found->fn == import && argc > 2 && a->function && access(argv[1], F_OK) != 0;
     enum gpm_status s =
-        fresh ? create(a, m, argv[1], argv[2]) : gpm_memo_open(m, argv[1], act->write);
+        fresh ? create(a, m, argv[1], argv[2]) : gpm_memo_open(m, argv[1], found->write);
     int status = EXIT_FAILED;
     if (!s)
-        status = act->fn(a, m, argc - 2, argv + 2);
+        status = act(found, a, m, argc - 2, argv + 2);
     else if (*gpm_memo_error(m))
         complain(0, "%s", gpm_memo_error(m));
     else if (s == GPM_E_ARG) /* others were said */

@@ -4,11 +4,11 @@
  * before anything is run.
  */
 #include "cli/command.h"
+#include "base/ascii.h"
 #include "base/number.h"
 #include "cli/optimize_args.h"
 #include "cli/out.h"
 #include "gpmem/optimize.h"
-#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,9 +32,9 @@ struct setting { /* name=v1,v2,.. */
 /* Splits text in place; false when it is not of the form name=number[,number].. */
 static bool read_setting(char *text, struct setting *s) {
     char *eq = strchr(text, '=');
-    if (!eq || eq == text || !(isalpha((unsigned char)text[0]) || text[0] == '_')) return false;
+    if (!eq || eq == text || ascii_digit(text[0])) return false;
     for (char *p = text; p < eq; p++)
-        if (!isalnum((unsigned char)*p) && *p != '_') return false;
+        if (!ascii_name(*p)) return false;
     s->n = 0;
     for (char *p = eq + 1;;) {
         char *end;
@@ -50,54 +50,54 @@ static bool read_setting(char *text, struct setting *s) {
     return true;
 }
 
-static int predict_one(const struct args *a, gpm_timer *t, const struct setting *s, size_t n,
-                       const size_t *at) {
+struct point { /* one combination of the values */
+    size_t n;
     const char *names[MAX_INPUTS];
-    double x[MAX_INPUTS], median, low, high;
-    size_t runs;
-    for (size_t j = 0; j < n; j++) names[j] = s[j].name, x[j] = s[j].value[at[j]];
-    enum gpm_status st = gpm_timer_predict(t, n, names, x, a->level, &median, &low, &high, &runs);
-    if (st) return complain(st == GPM_E_ARG ? EXIT_FAILED : EXIT_USAGE, "%s", gpm_timer_error(t));
-    if (a->format == 1) {
-        out_printf("{");
-        for (size_t j = 0; j < n; j++) {
-            out_json_string(names[j]);
-            out_printf(": %.17g, ", x[j]);
+    double x[MAX_INPUTS];
+};
+
+/* The inputs, before what is known about them. */
+static void print_inputs(const struct args *a, const struct point *p) {
+    if (a->format == 1) out_printf("{");
+    for (size_t j = 0; j < p->n; j++) {
+        if (a->format == 1) {
+            out_json_string(p->names[j]);
+            out_printf(": %.17g, ", p->x[j]);
+        } else {
+            out_printf("%s=%.10g ", p->names[j], p->x[j]);
         }
+    }
+}
+
+static int predict_one(const struct args *a, gpm_timer *t, const struct point *p) {
+    double median, low, high;
+    size_t runs;
+    enum gpm_status st =
+        gpm_timer_predict(t, p->n, p->names, p->x, a->level, &median, &low, &high, &runs);
+    if (st) return complain(st == GPM_E_ARG ? EXIT_FAILED : EXIT_USAGE, "%s", gpm_timer_error(t));
+    print_inputs(a, p);
+    if (a->format == 1)
         out_printf(
             "\"median\": %.6g, \"low\": %.6g, \"high\": %.6g, \"level\": %g, \"runs\": %zu}\n",
             median, low, high, a->level, runs);
-        return EXIT_FINE;
-    }
-    for (size_t j = 0; j < n; j++) out_printf("%s=%.10g ", names[j], x[j]);
-    out_printf("%.4g s, %.0f%% between %.4g s and %.4g s (%zu runs)\n", median, 100 * a->level, low,
-               high, runs);
+    else
+        out_printf("%.4g s, %.0f%% between %.4g s and %.4g s (%zu runs)\n", median, 100 * a->level,
+                   low, high, runs);
     return EXIT_FINE;
 }
 
-static int time_one(const struct args *a, gpm_timer *t, const struct setting *s, size_t n,
-                    const size_t *at, int argc, char **argv) {
-    const char *names[MAX_INPUTS];
-    double x[MAX_INPUTS], seconds = 0;
-    for (size_t j = 0; j < n; j++) names[j] = s[j].name, x[j] = s[j].value[at[j]];
+static int time_one(const struct args *a, gpm_timer *t, const struct point *p, int argc,
+                    char **argv) {
+    double seconds = 0;
     for (uint64_t i = 0; i < a->repeat; i++) {
         enum gpm_status st =
-            gpm_timer_run(t, argc, argv, n, names, x, a->timeout, stop_flag(), &seconds);
+            gpm_timer_run(t, argc, argv, p->n, p->names, p->x, a->timeout, stop_flag(), &seconds);
         if (st == GPM_E_INTERRUPT) return complain(EXIT_FAILED, "interrupted");
         if (st)
             return complain(st == GPM_E_ARG || st == GPM_E_CONFLICT ? EXIT_USAGE : EXIT_FAILED,
                             "%s", gpm_timer_error(t));
-        if (a->format == 1) {
-            out_printf("{");
-            for (size_t j = 0; j < n; j++) {
-                out_json_string(names[j]);
-                out_printf(": %.17g, ", x[j]);
-            }
-            out_printf("\"seconds\": %.6g}\n", seconds);
-        } else {
-            for (size_t j = 0; j < n; j++) out_printf("%s=%.10g ", names[j], x[j]);
-            out_printf("%.6g s\n", seconds);
-        }
+        print_inputs(a, p);
+        out_printf(a->format == 1 ? "\"seconds\": %.6g}\n" : "%.6g s\n", seconds);
         out_flush();
     }
     return EXIT_FINE;
@@ -107,9 +107,10 @@ static int time_one(const struct args *a, gpm_timer *t, const struct setting *s,
 static int each(const struct args *a, gpm_timer *t, const struct setting *s, size_t n, int argc,
                 char **argv) {
     size_t at[MAX_INPUTS] = {0};
+    struct point p = {.n = n};
     for (;;) {
-        int status =
-            a->predict.n ? predict_one(a, t, s, n, at) : time_one(a, t, s, n, at, argc, argv);
+        for (size_t j = 0; j < n; j++) p.names[j] = s[j].name, p.x[j] = s[j].value[at[j]];
+        int status = a->predict.n ? predict_one(a, t, &p) : time_one(a, t, &p, argc, argv);
         if (status) return status;
         size_t j = n;
         while (j > 0 && ++at[j - 1] == s[j - 1].n) at[--j] = 0;
