@@ -66,7 +66,7 @@ struct job {
 static void run_chain(struct job *j, unsigned i) {
     struct chain *c = &j->chains[i];
     struct gpm_options o;
-    session_args_apply(j->plan->session, &o);
+    session_apply(j->plan->session, &o);
     o.chain = (uint32_t)(j->plan->first + i);
     bool keep = j->plan->chains > 1;
     buf_init(&c->out);

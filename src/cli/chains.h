@@ -10,7 +10,7 @@
 
 struct run_folder;
 struct chains_plan {
-    const struct session_args *session;
+    const struct gpm_options *session;
     uint64_t chains, first;    /* how many, and the number of the first */
     const char *path;          /* the program; "-": standard input */
     struct run_folder *folder; /* keeps the draws; NULL: nothing is kept */

@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool check_file(const struct session_args *a, const char *path) {
+static bool check_file(const struct gpm_options *a, const char *path) {
     struct buf text = BUF_INIT;
     bool good = read_text(path, &text) == GPM_OK;
     if (good) {
         struct gpm_options o;
-        session_args_apply(a, &o);
+        session_apply(a, &o);
         gpm_session *s = gpm_session_new(&o);
         const char *name = strcmp(path, "-") == 0 ? "<stdin>" : path;
         enum gpm_status st = gpm_check_text(s, name, text.data, text.len, false);
@@ -31,8 +31,8 @@ static int run(const void *opts, int argc, char **argv) {
 }
 
 static const struct option_row rows[] = {
-    {"diagnostics", 0, OPTION_CHOICE, "text|json", "how errors are printed (default text)",
-     offsetof(struct session_args, diagnostics)},
+    {"diagnostics", 0, OPTION_EITHER, "text|json", "how errors are printed (default text)",
+     offsetof(struct gpm_options, diagnostics_json)},
 };
 
 COMMAND(check) = {
@@ -41,7 +41,7 @@ COMMAND(check) = {
     .args = "FILE...",
     .summary = "Parses programs and reports their errors without running them",
     .text = "Exit status: 0 every file parses, 2 otherwise.",
-    OPTIONS(rows, struct session_args, .seed = 1, .jobs = 1),
+    OPTIONS(rows, struct gpm_options, .seed = 1, .jobs = 1),
     .takes = {1, -1},
     .run = run,
 };

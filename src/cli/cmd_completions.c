@@ -53,7 +53,7 @@ static void bash_options(const struct command *c, const char *name) {
         if (!option_has_argument(o)) continue;
         printf("                --%s", o->name);
         if (o->letter) printf("|-%c", o->letter);
-        if (o->kind == OPTION_CHOICE) {
+        if (option_has_words(o)) {
             fputs(") COMPREPLY=($(compgen -W '", stdout);
             print_words(o->arg);
             fputs("' -- \"$cur\")); return ;;\n", stdout);
@@ -112,7 +112,7 @@ static void zsh_option(const struct option_row *o) {
     putchar('[');
     print_quoted(o->help, "'\\''", "[]:");
     putchar(']');
-    if (o->kind == OPTION_CHOICE) {
+    if (option_has_words(o)) {
         fputs(":value:(", stdout);
         print_words(o->arg);
         putchar(')');
@@ -165,7 +165,7 @@ static void fish_options(const struct option_row *rows, size_t n, const char *co
         const struct option_row *o = &rows[i];
         printf("complete -c gpmem%s -l %s", condition, o->name);
         if (o->letter) printf(" -s %c", o->letter);
-        if (o->kind == OPTION_CHOICE) {
+        if (option_has_words(o)) {
             fputs(" -x -a '", stdout);
             print_words(o->arg);
             putchar('\'');

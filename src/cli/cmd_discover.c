@@ -10,12 +10,11 @@
 
 enum { EXIT_UNSETTLED = 3 };
 
+enum { JSON, HTML, MARKDOWN, N_FILES };
 struct args {
-    uint64_t seed, horizon, max_points, threads;
-    const char *time, *column, *kernels, *json, *html, *markdown, *out;
-    double holdout, level, max_time, paper_x, paper_y;
-    bool skip_bad, changepoints, strict, paper, program;
-    int log;
+    struct gpm_discover_options o;
+    const char *file[N_FILES], *out;
+    bool strict, program;
     struct text_list query;
 };
 
@@ -25,15 +24,17 @@ static bool write_report(const char *path, gpm_discovery *d, enum gpm_discover_f
 }
 
 static int write_all(const struct args *a, gpm_discovery *d) {
-    bool ok = true;
-    if (a->json) ok &= write_report(a->json, d, GPM_REPORT_JSON);
-    if (a->html) ok &= write_report(a->html, d, GPM_REPORT_HTML);
-    if (a->markdown) ok &= write_report(a->markdown, d, GPM_REPORT_MARKDOWN);
+    static const enum gpm_discover_format formats[] = {GPM_REPORT_JSON, GPM_REPORT_HTML,
+                                                       GPM_REPORT_MARKDOWN};
+    bool ok = true, taken = false, kept = a->out || a->query.n || a->program;
+    for (int i = 0; i < N_FILES; i++) {
+        if (!a->file[i]) continue;
+        ok &= write_report(a->file[i], d, formats[i]);
+        kept = true;
+        taken |= strcmp(a->file[i], "-") == 0;
+    }
     if (a->out && gpm_discover_save(d, a->out) != GPM_OK)
         return complain(EXIT_FAILED, "%s", gpm_discover_error(d));
-    bool taken = (a->json && !strcmp(a->json, "-")) || (a->html && !strcmp(a->html, "-")) ||
-                 (a->markdown && !strcmp(a->markdown, "-"));
-    bool kept = a->json || a->html || a->markdown || a->out || a->query.n || a->program;
     if (!taken && !(voice_quiet() && kept)) out_text(gpm_discover_report(d, GPM_REPORT_TEXT));
     for (size_t i = 0; i < a->query.n; i++) {
         struct gpm_answer r;
@@ -48,30 +49,12 @@ static int write_all(const struct args *a, gpm_discovery *d) {
 
 static int run(const void *opts, int argc, char **argv) {
     const struct args *a = opts;
-    struct gpm_discover_options o;
-    gpm_discover_options_init(&o);
-    o.seed = a->seed;
-    o.threads = (unsigned)a->threads;
-    o.time_column = a->time;
-    o.value_column = a->column;
-    o.skip_bad = a->skip_bad;
-    o.max_points = a->max_points;
-    o.kernels = a->kernels;
-    o.changepoints = a->changepoints;
-    o.log = (enum gpm_discover_log)a->log;
-    o.holdout = a->holdout;
-    o.horizon = a->horizon;
-    o.level = a->level;
-    o.max_seconds = a->max_time;
-    o.paper = a->paper;
-    o.paper_x = a->paper_x;
-    o.paper_y = a->paper_y;
-    if (a->paper && (a->html || a->markdown || a->out || a->holdout > 0))
+    if (a->o.paper && (a->file[HTML] || a->file[MARKDOWN] || a->out || a->o.holdout > 0))
         return complain(EXIT_USAGE, "--paper gives text and JSON; --html, --markdown, --out and "
                                     "--holdout belong to the full learner");
     gpm_discovery *d = gpm_discover_new();
-    explain("searching structures of '%s' with seed %llu", argv[0], (unsigned long long)a->seed);
-    enum gpm_status st = gpm_discover_run(d, argv[0], &o);
+    explain("searching structures of '%s' with seed %llu", argv[0], (unsigned long long)a->o.seed);
+    enum gpm_status st = gpm_discover_run(d, argv[0], &a->o);
     int status = EXIT_FINE;
     if (st != GPM_OK) {
         const char *why = gpm_discover_error(d);
@@ -88,54 +71,54 @@ static int run(const void *opts, int argc, char **argv) {
 
 static const struct option_row rows[] = {
     {"seed", 's', OPTION_UINT, "N", "seed of the random numbers (default 1)",
-     offsetof(struct args, seed)},
+     offsetof(struct args, o.seed)},
     {"time", 0, OPTION_TEXT, "NAME", "column of times (default: ds, date, time, ... or the first)",
-     offsetof(struct args, time)},
+     offsetof(struct args, o.time_column)},
     {"column", 'c', OPTION_TEXT, "NAME", "column of values (default: y, value, or the only one)",
-     offsetof(struct args, column)},
+     offsetof(struct args, o.value_column)},
     {"skip-bad", 0, OPTION_FLAG, NULL, "skip and count rows that cannot be read",
-     offsetof(struct args, skip_bad)},
-    {"max-points", 0, OPTION_UINT, "N", "most recent values that are used (default 1000)",
-     offsetof(struct args, max_points)},
+     offsetof(struct args, o.skip_bad)},
+    {"max-points", 0, OPTION_SIZE, "N", "most recent values that are used (default 1000)",
+     offsetof(struct args, o.max_points)},
     {"kernels", 'k', OPTION_TEXT, "LIST",
      "base kernels (default \"LIN SE PER WIENER IWIENER WN\"; -k help lists all)",
-     offsetof(struct args, kernels)},
+     offsetof(struct args, o.kernels)},
     {"changepoints", 0, OPTION_FLAG, NULL, "also change points, windows, ramps and steps",
-     offsetof(struct args, changepoints)},
+     offsetof(struct args, o.changepoints)},
     {"log", 0, OPTION_CHOICE, "auto|never|always", "model the logarithm (default auto)",
-     offsetof(struct args, log)},
+     offsetof(struct args, o.log)},
     {"holdout", 0, OPTION_REAL, "SHARE", "keep the last share aside and score the forecast",
-     offsetof(struct args, holdout)},
-    {"horizon", 'n', OPTION_UINT, "N", "forecast steps in reports (default: a tenth of the data)",
-     offsetof(struct args, horizon)},
+     offsetof(struct args, o.holdout)},
+    {"horizon", 'n', OPTION_SIZE, "N", "forecast steps in reports (default: a tenth of the data)",
+     offsetof(struct args, o.horizon)},
     {"level", 0, OPTION_REAL, "P", "probability of intervals (default 0.95)",
-     offsetof(struct args, level)},
+     offsetof(struct args, o.level)},
     {"json", 0, OPTION_TEXT, "FILE", "write the result as JSON ('-': standard output)",
-     offsetof(struct args, json)},
+     offsetof(struct args, file[JSON])},
     {"html", 0, OPTION_TEXT, "FILE", "write a self-contained HTML report",
-     offsetof(struct args, html)},
+     offsetof(struct args, file[HTML])},
     {"markdown", 0, OPTION_TEXT, "FILE", "write a Markdown report",
-     offsetof(struct args, markdown)},
+     offsetof(struct args, file[MARKDOWN])},
     {"out", 'o', OPTION_TEXT, "DIR", "keep the run for query, forecast and report",
      offsetof(struct args, out)},
     {"paper", 0, OPTION_FLAG, NULL,
      "the paper's grammar and Gamma(5,1) priors, enumerated (text and JSON only)",
-     offsetof(struct args, paper)},
+     offsetof(struct args, o.paper)},
     {"x-scale", 0, OPTION_REAL, "F", "--paper: multiply centred x by F (default 1)",
-     offsetof(struct args, paper_x)},
+     offsetof(struct args, o.paper_x)},
     {"y-sd", 0, OPTION_REAL, "S",
      "--paper: scale y to this standard deviation (default: only centre)",
-     offsetof(struct args, paper_y)},
+     offsetof(struct args, o.paper_y)},
     {"query", 0, OPTION_LIST, "QUERY", "also answer this question; may be repeated",
      offsetof(struct args, query)},
     {"strict", 0, OPTION_FLAG, NULL, "exit status 3 when the posterior has not settled",
      offsetof(struct args, strict)},
     {"program", 0, OPTION_FLAG, NULL, "print the program that was run",
      offsetof(struct args, program)},
-    {"threads", 'j', OPTION_UINT, "N", "threads (default: all cores, at most 8)",
-     offsetof(struct args, threads)},
+    {"threads", 'j', OPTION_SMALL, "N", "threads (default: all cores, at most 8)",
+     offsetof(struct args, o.threads)},
     {"max-time", 0, OPTION_TIME, "S", "stop the search after S seconds",
-     offsetof(struct args, max_time)},
+     offsetof(struct args, o.max_seconds)},
 };
 
 COMMAND(discover) = {
@@ -149,7 +132,12 @@ COMMAND(discover) = {
             "settled.\n\n"
             "Exit status: 0 fine, 1 the run failed, 2 bad usage or bad data, 3 not settled "
             "(with --strict).",
-    OPTIONS(rows, struct args, .seed = 1, .level = 0.95, .max_points = 1000, .paper_x = 1),
+    OPTIONS(rows, struct args,
+            .o = {.size = sizeof(struct gpm_discover_options),
+                  .seed = 1,
+                  .level = 0.95,
+                  .max_points = 1000,
+                  .paper_x = 1}),
     .takes = {1, 1},
     .run = run,
 };

@@ -9,7 +9,7 @@
 #include <string.h>
 
 static int run(const void *opts, int argc, char **argv) {
-    struct session_args session = *(const struct session_args *)opts;
+    struct gpm_options session = *(const struct gpm_options *)opts;
     struct run_facts facts;
     struct run_folder *f = run_folder_reopen(argv[0], &facts);
     if (!f) return EXIT_USAGE;
@@ -20,15 +20,15 @@ static int run(const void *opts, int argc, char **argv) {
 
 static const struct option_row rows[] = {
     {"format", 0, OPTION_CHOICE, "text|json", "how values are printed (default text)",
-     offsetof(struct session_args, format)},
+     offsetof(struct gpm_options, format)},
     {"allow-run", 0, OPTION_FLAG, NULL, "programs may run commands and load shared objects",
-     offsetof(struct session_args, allow_run)},
+     offsetof(struct gpm_options, allow_run)},
     {"allow-write", 0, OPTION_FLAG, NULL, "programs may write files",
-     offsetof(struct session_args, allow_write)},
-    {"jobs", 'j', OPTION_UINT, "N", "source functions evaluated at once (default 1)",
-     offsetof(struct session_args, jobs)},
+     offsetof(struct gpm_options, allow_write)},
+    {"jobs", 'j', OPTION_SMALL, "N", "source functions evaluated at once (default 1)",
+     offsetof(struct gpm_options, jobs)},
     {"max-time", 0, OPTION_TIME, "S", "stop after S seconds (default: no limit)",
-     offsetof(struct session_args, max_time)},
+     offsetof(struct gpm_options, max_seconds)},
 };
 
 COMMAND(resume) = {
@@ -41,7 +41,7 @@ COMMAND(resume) = {
         "ones, the others are added: the files end up as if nothing had happened.\n\nExit "
         "status: 0 finished, 1 the run failed or did not repeat its draws, 2 no such run, or its "
         "program has changed.",
-    OPTIONS(rows, struct session_args, .seed = 1, .jobs = 1),
+    OPTIONS(rows, struct gpm_options, .seed = 1, .jobs = 1),
     .takes = {1, 1},
     .run = run,
 };

@@ -9,7 +9,7 @@
 #include <string.h>
 
 struct args {
-    struct session_args session;
+    struct gpm_options session;
     uint64_t chains, chain;
     const char *out;
 };

@@ -6,7 +6,7 @@
  * To add a command: write src/cli/cmd_NAME.c that ends in COMMAND(NAME) = {...}. Options are stored
  * in a struct of the command's own:
  *
- *     struct args { struct session_args session; uint64_t budget; bool strict; };
+ *     struct args { struct gpm_options session; uint64_t budget; bool strict; };
  *     static const struct option_row rows[] = {
  *         {.kind = OPTION_GROUP, .offset = offsetof(struct args, session)},
  *         {"budget", 'n', OPTION_UINT, "N", "evaluations to spend (default 50)",
@@ -34,11 +34,14 @@ enum option_kind {
     OPTION_FLAG,   /* bool; no argument */
     OPTION_COUNT,  /* int; every use adds one */
     OPTION_UINT,   /* uint64_t */
+    OPTION_SIZE,   /* size_t; what is too large counts as the largest, here and below */
+    OPTION_SMALL,  /* unsigned or int */
     OPTION_REAL,   /* double */
     OPTION_TIME,   /* double, seconds; 90, 90s, 5m, 2h */
-    OPTION_BYTES,  /* uint64_t; 1000, 64K, 512M, 2G */
+    OPTION_BYTES,  /* size_t; 1000, 64K, 512M, 2G */
     OPTION_TEXT,   /* const char *; borrowed from argv */
-    OPTION_CHOICE, /* int, index of the word; `arg` lists the words: "text|json" */
+    OPTION_CHOICE, /* int, index of the word; `arg` lists the words: "html|text|json" */
+    OPTION_EITHER, /* bool: the second of two words */
     OPTION_LIST,   /* struct text_list; may be given several times */
     OPTION_GROUP   /* here are the rows of the command's group */
 };
@@ -61,6 +64,9 @@ struct option_group {
     const struct option_row *rows;
     size_t n;
 };
+static inline bool option_has_words(const struct option_row *o) {
+    return o->kind == OPTION_CHOICE || o->kind == OPTION_EITHER;
+}
 static inline bool option_has_argument(const struct option_row *o) {
     return o->kind != OPTION_FLAG && o->kind != OPTION_COUNT;
 }
@@ -128,18 +134,9 @@ struct name_list {
 void name_list_add(void *list, const char *name);
 void name_list_release(struct name_list *l);
 
-/* Options of every command that runs programs. */
-struct session_args {
-    uint64_t seed;
-    int format;      /* 0 text, 1 json */
-    int diagnostics; /* 0 text, 1 json */
-    bool allow_run, allow_write;
-    uint64_t jobs;
-    double max_time;
-    uint64_t max_depth, max_memory;
-};
-/* Fills the options of a session whose output goes to stdout and stderr. */
-void session_args_apply(const struct session_args *a, struct gpm_options *o);
+/* Options of every command that runs programs, in its struct gpm_options; session_apply completes
+ * them: output to stdout and stderr. */
+void session_apply(const struct gpm_options *given, struct gpm_options *o);
 /* Draws a scene in JSON (gpmem/plot.h) into a file or, when `path` is NULL, on standard output,
  * whose width and colours are filled in; false: said why. */
 struct gpm_plot_options;
@@ -153,6 +150,6 @@ extern const struct option_group session_options;
 /* Appends the whole of a file (or of standard input for "-"); a failure is said. */
 GPM_MUST_USE enum gpm_status read_text(const char *path, struct buf *out);
 /* The same within the limits of time and memory that the session will have. */
-GPM_MUST_USE enum gpm_status read_program(const struct session_args *a, const char *path,
+GPM_MUST_USE enum gpm_status read_program(const struct gpm_options *o, const char *path,
                                           struct buf *out);
 #endif

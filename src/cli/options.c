@@ -11,6 +11,7 @@
 #include "cli/command.h"
 #include "cli/out.h"
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -87,17 +88,18 @@ static bool parse_real(const char *text, const char **end, double *out) {
     return stop != text && errno == 0 && isfinite(*out);
 }
 
-static bool parse_bytes(const char *text, uint64_t *out) {
+static bool parse_bytes(const char *text, size_t *out) {
     const char *end;
-    if (!parse_uint(text, &end, out)) return false;
+    uint64_t n;
+    if (!parse_uint(text, &end, &n)) return false;
     static const char units[] = "KMGT";
     const char *u = *end ? strchr(units, ascii_upper(*end)) : NULL;
     unsigned shift = u ? 10 * (unsigned)(u - units + 1) : 0;
     if (u) end++;
     if (u && *end == 'i') end++;
     if (*end == 'B' || *end == 'b') end++;
-    if (*end || (shift && *out >> (64 - shift))) return false;
-    *out <<= shift;
+    if (*end || (shift && n >> (64 - shift)) || n << shift > SIZE_MAX) return false;
+    *out = (size_t)(n << shift);
     return true;
 }
 
@@ -123,7 +125,9 @@ static int choice_index(const char *words, const char *text) {
 
 static const char *wanted_text(enum option_kind kind) {
     switch (kind) {
-    case OPTION_UINT: return "a whole number, 0 or more";
+    case OPTION_UINT:
+    case OPTION_SIZE:
+    case OPTION_SMALL: return "a whole number, 0 or more";
     case OPTION_REAL: return "a number";
     case OPTION_TIME: return "a time such as 90, 5m or 2h";
     case OPTION_BYTES: return "a size such as 1000, 64K or 2G";
@@ -134,18 +138,34 @@ static const char *wanted_text(enum option_kind kind) {
 static bool store_value(const struct option_row *o, const char *text, void *field) {
     const char *end = "";
     bool good = true;
+    uint64_t n = 0;
+    int choice = 0;
     switch (o->kind) {
     case OPTION_FLAG: *(bool *)field = true; break;
     case OPTION_COUNT: ++*(int *)field; break;
     case OPTION_UINT: good = parse_uint(text, &end, field) && !*end; break;
+    case OPTION_SIZE:
+        good = parse_uint(text, &end, &n) && !*end;
+        *(size_t *)field = n < SIZE_MAX ? (size_t)n : SIZE_MAX;
+        break;
+    case OPTION_SMALL:
+        good = parse_uint(text, &end, &n) && !*end;
+        *(int *)field = n < INT_MAX ? (int)n : INT_MAX;
+        break;
     case OPTION_REAL: good = parse_real(text, &end, field) && !*end; break;
     case OPTION_TIME: good = parse_time(text, field); break;
     case OPTION_BYTES: good = parse_bytes(text, field); break;
     case OPTION_TEXT: *(const char **)field = text; break;
+    case OPTION_EITHER:
     case OPTION_CHOICE:
-        *(int *)field = choice_index(o->arg, text);
-        if (*(int *)field >= 0) break;
-        return complain(false, "--%s wants one of %s, not '%s'", o->name, o->arg, text);
+        choice = choice_index(o->arg, text);
+        if (choice >= 0 && o->kind == OPTION_CHOICE)
+            *(int *)field = choice;
+        else if (choice >= 0)
+            *(bool *)field = choice;
+        else
+            return complain(false, "--%s wants one of %s, not '%s'", o->name, o->arg, text);
+        break;
     case OPTION_LIST: vec_push((struct text_list *)field, text); break;
     case OPTION_GROUP: break;
     }

@@ -18,11 +18,11 @@
 #include <unistd.h>
 
 struct args {
-    struct session_args session;
+    struct gpm_options session;
     struct text_list expressions;
 };
 
-static int run_stdin(const struct session_args *a, gpm_session *s) {
+static int run_stdin(const struct gpm_options *a, gpm_session *s) {
     struct buf text = BUF_INIT;
     int status = EXIT_FAILED;
     if (read_program(a, "-", &text) == GPM_OK)
@@ -263,7 +263,7 @@ static gpm_session *run_prompt(const struct gpm_options *o, gpm_session *s) {
 static int run(const void *opts, int argc, char **argv) {
     const struct args *a = opts;
     struct gpm_options o;
-    session_args_apply(&a->session, &o);
+    session_apply(&a->session, &o);
     bool prompt = a->expressions.n == 0 && isatty(STDIN_FILENO);
     struct progress_board *board = progress_board_new(1);
     progress_attach(board, 0, &o);

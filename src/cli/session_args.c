@@ -14,24 +14,24 @@
 
 static const struct option_row rows[] = {
     {"seed", 's', OPTION_UINT, "N", "seed of the random numbers (default 1)",
-     offsetof(struct session_args, seed)},
+     offsetof(struct gpm_options, seed)},
     {"format", 0, OPTION_CHOICE, "text|json", "how values are printed (default text)",
-     offsetof(struct session_args, format)},
-    {"diagnostics", 0, OPTION_CHOICE, "text|json", "how errors are printed (default text)",
-     offsetof(struct session_args, diagnostics)},
+     offsetof(struct gpm_options, format)},
+    {"diagnostics", 0, OPTION_EITHER, "text|json", "how errors are printed (default text)",
+     offsetof(struct gpm_options, diagnostics_json)},
     {"allow-run", 0, OPTION_FLAG, NULL, "programs may run commands and load shared objects",
-     offsetof(struct session_args, allow_run)},
+     offsetof(struct gpm_options, allow_run)},
     {"allow-write", 0, OPTION_FLAG, NULL, "programs may write files",
-     offsetof(struct session_args, allow_write)},
-    {"jobs", 'j', OPTION_UINT, "N", "source functions evaluated at once (default 1)",
-     offsetof(struct session_args, jobs)},
+     offsetof(struct gpm_options, allow_write)},
+    {"jobs", 'j', OPTION_SMALL, "N", "source functions evaluated at once (default 1)",
+     offsetof(struct gpm_options, jobs)},
     {"max-time", 0, OPTION_TIME, "S", "stop after S seconds (also 5m, 2h; default: no limit)",
-     offsetof(struct session_args, max_time)},
-    {"max-depth", 0, OPTION_UINT, "N", "deepest recursion (default: the language's)",
-     offsetof(struct session_args, max_depth)},
+     offsetof(struct gpm_options, max_seconds)},
+    {"max-depth", 0, OPTION_SIZE, "N", "deepest recursion (default: the language's)",
+     offsetof(struct gpm_options, max_depth)},
     {"max-memory", 0, OPTION_BYTES, "M",
      "bytes a program may hold (also 512M, 2G; default: no limit)",
-     offsetof(struct session_args, max_memory)},
+     offsetof(struct gpm_options, max_memory)},
 };
 const struct option_group session_options = {rows, COUNT_OF(rows)};
 
@@ -49,20 +49,13 @@ static void write_streams(void *user, int stream, const char *text, size_t len) 
         err_text(text, len);
 }
 
-void session_args_apply(const struct session_args *a, struct gpm_options *o) {
-    gpm_options_init(o);
-    o->seed = a->seed;
-    o->format = a->format ? GPM_FORMAT_JSON : GPM_FORMAT_TEXT;
-    o->diagnostics_json = a->diagnostics == 1;
+void session_apply(const struct gpm_options *given, struct gpm_options *o) {
+    *o = *given;
+    o->size = sizeof *o;
     o->colour = !o->diagnostics_json && colour_wanted(STDERR_FILENO);
-    o->allow_run = a->allow_run;
-    o->allow_write = a->allow_write;
     o->quiet = voice_quiet();
     o->verbose = voice_verbose();
-    o->jobs = a->jobs ? (unsigned)(a->jobs < 4096 ? a->jobs : 4096) : 1;
-    o->max_depth = (size_t)a->max_depth;
-    o->max_memory = (size_t)a->max_memory;
-    o->max_seconds = a->max_time;
+    o->jobs = o->jobs < 1 ? 1 : o->jobs < 4096 ? o->jobs : 4096;
     o->write = write_streams;
 }
 
@@ -75,9 +68,9 @@ enum gpm_status read_text(const char *path, struct buf *out) {
     return st;
 }
 
-enum gpm_status read_program(const struct session_args *a, const char *path, struct buf *out) {
-    double end = a->max_time > 0 ? clock_seconds() + a->max_time : 0;
-    const struct file_guard limits = {.deadline = end, .max_memory = (size_t)a->max_memory};
+enum gpm_status read_program(const struct gpm_options *o, const char *path, struct buf *out) {
+    double end = o->max_seconds > 0 ? clock_seconds() + o->max_seconds : 0;
+    const struct file_guard limits = {.deadline = end, .max_memory = o->max_memory};
     const struct file_guard *before = file_set_guard(&limits);
     enum gpm_status st = read_text(path, out);
     file_set_guard(before);
