@@ -3,6 +3,7 @@
  * gpmem ask STORE, gpmem tell STORE ID VALUE: optimising with evaluations done elsewhere.
  */
 #include "cli/command.h"
+#include "base/json.h"
 #include "base/number.h"
 #include "cli/optimize_args.h"
 #include "cli/out.h"
@@ -33,43 +34,44 @@ static const char *store_of(const char *option, int *argc, char ***argv) {
 }
 
 static void print_ask(gpm_optimizer *o, int64_t id, const double *x, bool json) {
-    out_printf(json ? "{\"id\": %" PRId64 ", \"x\": {" : "%" PRId64, id);
+    struct buf b = BUF_INIT;
+    buf_printf(&b, json ? "{\"id\": %" PRId64 ", \"x\": {" : "%" PRId64, id);
     for (size_t j = 0; j < gpm_optimizer_dim(o); j++) {
-        const char *v = gpm_optimizer_value(o, j, x[j]);
+        const char *name = gpm_optimizer_name(o, j), *v = gpm_optimizer_value(o, j, x[j]);
         double back;
         bool number = number_parse(v, strlen(v), &back) && back == x[j];
-        if (json) {
-            if (j) out_text(", ");
-            out_json_string(gpm_optimizer_name(o, j));
-            out_text(": ");
+        if (!json) {
+            buf_printf(&b, " %s=%s", name, v);
+            continue;
         }
-        if (json && !number)
-            out_json_string(v);
-        else if (json)
-            out_text(v);
+        json_key(&b, name);
+        if (number)
+            buf_puts(&b, v);
         else
-            out_printf(" %s=%s", gpm_optimizer_name(o, j), v);
+            buf_json_string(&b, v, strlen(v));
     }
-    out_printf(json ? "}}\n" : "\n");
+    buf_puts(&b, json ? "}}\n" : "\n");
+    out_text(b.data);
+    buf_release(&b);
 }
 
 static int ask_points(const struct ask_args *a, gpm_optimizer *o) {
-    double *x = malloc(sizeof *x * (gpm_optimizer_dim(o) + 1));
+    double *x = NEW_ARRAY(double, gpm_optimizer_dim(o) + 1);
     enum gpm_status s = GPM_OK;
     int64_t id;
-    for (uint64_t i = 0; x && i < a->count && !s; i++) {
+    for (uint64_t i = 0; i < a->count && !s; i++) {
         s = gpm_optimizer_ask(o, x, &id);
         if (!s) print_ask(o, id, x, a->format == 1);
     }
-    free(x);
+    mem_free(x);
     return s ? EXIT_FAILED : EXIT_FINE;
 }
 
 static int ask_run(const void *opts, int argc, char **argv) {
     const struct ask_args *a = opts;
-    struct gpm_optimize_options p;
-    optimize_args_apply(&a->search, &p);
-    p.store = store_of(a->search.store, &argc, &argv);
+    struct gpm_optimize_options p = a->search.o;
+    if (a->search.mcmc) p.mcmc = 1;
+    p.store = store_of(p.store, &argc, &argv);
     if (!p.store || argc) return complain(EXIT_USAGE, "usage: gpmem ask STORE [--var x=-5:10 ...]");
     p.join = a->search.vars.n == 0;
     gpm_optimizer *o = gpm_optimizer_new(&p);
@@ -99,7 +101,7 @@ COMMAND(ask) = {
     .text = "Prints one line per point: its id, then name=value for each variable (or one JSON "
             "object). The first call makes the store and needs --var; later ones need the store "
             "alone. Points stay reserved until told.",
-    OPTIONS(ask_rows, struct ask_args, .search = {.seed = 1}, .count = 1),
+    OPTIONS(ask_rows, struct ask_args, .search = OPTIMIZE_DEFAULTS, .count = 1),
     .group = &optimize_options,
     .takes = {0, 1},
     .run = ask_run,
@@ -143,10 +145,10 @@ static int tell(gpm_optimizer *o, int argc, char **argv) {
     if (!read_value(argv[argc - 1], &y))
         return complain(EXIT_USAGE, "'%s' is neither a finite number nor 'fail'", argv[argc - 1]);
     if (strchr(argv[0], '=')) {
-        double *x = calloc(gpm_optimizer_dim(o) + 1, sizeof *x);
-        int status = x ? read_point(o, argc - 1, argv, x) : EXIT_FAILED;
+        double *x = NEW_ARRAY(double, gpm_optimizer_dim(o) + 1);
+        int status = read_point(o, argc - 1, argv, x);
         s = status ? GPM_OK : gpm_optimizer_tell_at(o, x, y);
-        free(x);
+        mem_free(x);
         if (status) return status;
     } else {
         char *end;

@@ -15,10 +15,7 @@ struct args {
     struct optimize_args search;
     bool minimize;
     struct text_list target;
-    uint64_t budget, jobs, retries;
-    double timeout, max_time;
-    const char *log, *json, *report, *join;
-    bool json_input, allow_run;
+    const char *json, *report, *join;
 };
 
 /* On a terminal one line that is written again and again. */
@@ -47,15 +44,8 @@ static bool any_success(gpm_optimizer *o) {
 }
 
 static bool fill_options(const struct args *a, struct gpm_optimize_options *p, bool *tty) {
-    optimize_args_apply(&a->search, p);
-    p->budget = a->budget;
-    p->jobs = (unsigned)a->jobs;
-    p->timeout = a->timeout;
-    p->retries = (int)a->retries;
-    p->max_seconds = a->max_time;
-    p->log = a->log;
-    p->json = a->json_input;
-    p->allow_run = a->allow_run;
+    *p = a->search.o;
+    if (a->search.mcmc) p->mcmc = 1;
     p->stop = stop_flag();
     *tty = isatty(2);
     if (!voice_quiet()) p->progress = progress, p->user = tty;
@@ -85,14 +75,14 @@ static int run(const void *opts, int argc, char **argv) {
     const struct args *a = opts;
     struct gpm_optimize_options p;
     bool tty;
-    if (a->minimize && a->search.maximize)
+    if (a->minimize && a->search.o.maximize)
         return complain(EXIT_USAGE, "--minimize and --maximize exclude each other");
     if (!a->join && !argc)
         return complain(EXIT_USAGE, "there is no command; give it after --, for example: gpmem "
                                     "optimize --var x=-5:10 -- ./sim {x}");
     if (!a->join && !a->search.vars.n)
         return complain(EXIT_USAGE, "there are no variables; give them with --var x=-5:10");
-    if (!a->join && !a->budget && !a->max_time && !a->target.n)
+    if (!a->join && !a->search.o.budget && !a->search.o.max_seconds && !a->target.n)
         return complain(EXIT_USAGE, "there is no end; give --budget N, --max-time S or --target V");
     if (a->join && argc)
         return complain(EXIT_USAGE, "--join takes the command from the store; leave it out");
@@ -123,30 +113,30 @@ static const struct option_row rows[] = {
     {"minimize", 0, OPTION_FLAG, NULL, "look for the smallest value (default)",
      offsetof(struct args, minimize)},
     {.kind = OPTION_GROUP, .offset = offsetof(struct args, search)},
-    {"budget", 'n', OPTION_UINT, "N", "evaluations in all, earlier runs on the store included",
-     offsetof(struct args, budget)},
+    {"budget", 'n', OPTION_SIZE, "N", "evaluations in all, earlier runs on the store included",
+     offsetof(struct args, search.o.budget)},
     {"max-time", 0, OPTION_TIME, "S", "stop after S seconds (also 5m, 2h)",
-     offsetof(struct args, max_time)},
+     offsetof(struct args, search.o.max_seconds)},
     {"target", 0, OPTION_LIST, "V", "stop at a value at least as good as V",
      offsetof(struct args, target)},
-    {"jobs", 'j', OPTION_UINT, "N", "programs run at once (default 1)",
-     offsetof(struct args, jobs)},
+    {"jobs", 'j', OPTION_SMALL, "N", "programs run at once (default 1)",
+     offsetof(struct args, search.o.jobs)},
     {"timeout", 0, OPTION_TIME, "S", "time for one evaluation (default: no limit)",
-     offsetof(struct args, timeout)},
-    {"retries", 0, OPTION_UINT, "N", "further attempts after a failure (default 0)",
-     offsetof(struct args, retries)},
+     offsetof(struct args, search.o.timeout)},
+    {"retries", 0, OPTION_SMALL, "N", "further attempts after a failure (default 0)",
+     offsetof(struct args, search.o.retries)},
     {"stdin-json", 0, OPTION_FLAG, NULL, "the program reads its inputs as JSON from stdin",
-     offsetof(struct args, json_input)},
+     offsetof(struct args, search.o.json)},
     {"join", 0, OPTION_TEXT, "FILE", "work on the search of this store, with its own settings",
      offsetof(struct args, join)},
     {"log", 0, OPTION_TEXT, "FILE", "append a line 'x1 ... xd y' per evaluation (y: fail)",
-     offsetof(struct args, log)},
+     offsetof(struct args, search.o.log)},
     {"json", 0, OPTION_TEXT, "FILE", "write best, recommended point and trace as JSON (-: stdout)",
      offsetof(struct args, json)},
     {"report", 0, OPTION_TEXT, "FILE", "write an HTML page with trace, slices and sensitivity",
      offsetof(struct args, report)},
     {"allow-run", 0, OPTION_FLAG, NULL, "--join may run a command that you did not store here",
-     offsetof(struct args, allow_run)},
+     offsetof(struct args, search.o.allow_run)},
 };
 
 COMMAND(optimize) = {
@@ -162,7 +152,7 @@ COMMAND(optimize) = {
         "Standard output: the number of evaluations, the best value and its point. Exit status: 0 "
         "when budget, target or time was reached, 1 when stopped by a signal, when no evaluation "
         "succeeded or when the store failed, 2 bad usage.",
-    OPTIONS(rows, struct args, .search = {.seed = 1}, .jobs = 1),
+    OPTIONS(rows, struct args, .search = OPTIMIZE_DEFAULTS),
     .group = &optimize_options,
     .takes = {0, -1},
     .run = run,

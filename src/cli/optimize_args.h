@@ -9,13 +9,14 @@
 
 struct optimize_args {
     struct text_list vars;
-    uint64_t seed, initial;
-    bool maximize, noisy, mcmc, no_local;
-    int acquisition;
-    const char *store, *warm, *version;
+    struct gpm_optimize_options o;
+    bool mcmc; /* sets o.mcmc, whose default is neither yes nor no */
 };
-/* Initialises p and fills in the shared options. */
-void optimize_args_apply(const struct optimize_args *a, struct gpm_optimize_options *p);
+/* Fields of such a struct that are not 0 before. */
+#define OPTIMIZE_DEFAULTS                                                                          \
+    {                                                                                              \
+        .o = {.size = sizeof(struct gpm_optimize_options), .seed = 1, .mcmc = -1, .jobs = 1 }      \
+    }
 
 /* While on, SIGINT and SIGTERM set the flag; a second one ends the process. */
 void stop_on_signals(bool on);
