@@ -31,8 +31,10 @@
         (v)->at[(v)->n++] = (x);                                                                   \
     } while (0)
 
-#define vec_pop(v)     ((v)->at[--(v)->n])
-#define vec_last(v)    ((v)->at[(v)->n - 1])
-#define vec_clear(v)   ((v)->n = 0)
-#define vec_release(v) (mem_free((v)->at), (v)->at = NULL, (v)->n = (v)->cap = 0)
+#define vec_pop(v)  ((v)->at[--(v)->n])
+#define vec_last(v) ((v)->at[(v)->n - 1])
+/* Takes element i out: the last one moves into its place, and is the result. */
+#define vec_swap_out(v, i) ((v)->at[i] = vec_pop(v))
+#define vec_clear(v)       ((v)->n = 0)
+#define vec_release(v)     (mem_free((v)->at), (v)->at = NULL, (v)->n = (v)->cap = 0)
 #endif

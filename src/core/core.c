@@ -236,8 +236,14 @@ enum sp_special core_special(value op) {
     return builtin ? ((struct sp_builtin *)op.u.box)->cls->special : SPECIAL_NONE;
 }
 
-int core_store_position(value op) {
-    return sp_sig_param(((struct sp_builtin *)op.u.box)->sig, "store");
+size_t core_store_position(value op) {
+    int at = sp_sig_param(((struct sp_builtin *)op.u.box)->sig, "store");
+    return at < 0 ? SIZE_MAX - 1 : (size_t)at;
+}
+
+bool core_memoizes(value source, value store) {
+    struct sp_made *made = sp_made_of(source);
+    return source.tag == V_PROC && (!made || (made->cls->flags & SP_RANDOM)) && is_absent(store);
 }
 
 /* The paper counts steps, the platform transitions; a subproblem stands where a scope does. */

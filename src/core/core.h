@@ -94,8 +94,10 @@ struct env_box {
 };
 extern const struct box_class env_class;
 enum sp_special core_special(value op); /* of a builtin procedure */
-/* Position of the parameter store of a memoizer's maker; -1: none. */
-int core_store_position(value op);
+/* The makers of memoizers wrap their source function in mem, but where a store does it. Position of
+ * the argument that is the store, or what no call has. */
+size_t core_store_position(value op);
+bool core_memoizes(value source, value store);
 /* What both evaluators refuse. */
 enum gpm_status core_wrong_arity(struct session_core *core, const struct ast *lambda, size_t n,
                                  struct span at);

@@ -251,11 +251,9 @@ static enum gpm_status eval_call(struct session_core *core, const struct ast *a,
     }
     if (st == GPM_OK) st = eval_args(core, a, f, order, args);
     if (st == GPM_OK && order) st = core_close_gaps(core, op, args, &n, a->span);
-    int store = which == SPECIAL_GPMEM ? core_store_position(op) : -1;
-    bool stored = store >= 0 && (size_t)store < n && !is_absent(args[store]);
-    struct sp_made *made = n ? sp_made_of(args[0]) : NULL;
-    if (st == GPM_OK && which == SPECIAL_GPMEM && n && args[0].tag == V_PROC && !stored &&
-        (!made || (made->cls->flags & SP_RANDOM)))
+    size_t store = which == SPECIAL_GPMEM ? core_store_position(op) : 0;
+    if (st == GPM_OK && which == SPECIAL_GPMEM && n &&
+        core_memoizes(args[0], store < n ? args[store] : ABSENT))
         value_set_take(&args[0], memo_value(args[0], NULL));
     if (st == GPM_OK) st = plain_apply(core, op, args, n, a->span, out);
     for (size_t i = 0; i < width; i++) value_unref(args[i]);
@@ -278,26 +276,21 @@ static enum gpm_status take_apart(struct session_core *core, const struct ast *l
 }
 
 enum gpm_status plain_let(struct session_core *core, const struct ast *s, struct frame *f) {
-    value v;
-    enum gpm_status st;
-    if (s->kind == AST_LETREC) {
-        for (uint32_t i = 0; i < s->n; i++) f->s[s->u.bind.slot + i].unset = true;
-        for (uint32_t i = 0; i < s->n; i++) {
-            st = plain_eval(core, s->kids[i], f, &v);
-            if (st != GPM_OK) return st;
-            value_set_take(&f->s[s->u.bind.slot + i].v, v);
-            f->s[s->u.bind.slot + i].unset = false;
+    struct slot *to = &f->s[s->u.bind.slot];
+    bool rec = s->kind == AST_LETREC;
+    for (uint32_t i = 0; i < s->n; i++) to[i].unset = rec;
+    for (uint32_t i = 0; i < s->n; i++) {
+        value v;
+        enum gpm_status st = plain_eval(core, s->kids[i], f, &v);
+        if (st != GPM_OK) return st;
+        if (!rec && s->u.bind.n_names > 1) {
+            st = take_apart(core, s, v, f);
+            value_unref(v);
+            return st;
         }
-        return GPM_OK;
+        value_set_take(&to[i].v, v);
+        to[i].unset = false;
     }
-    st = plain_eval(core, s->kids[0], f, &v);
-    if (st != GPM_OK) return st;
-    if (s->u.bind.n_names > 1) {
-        st = take_apart(core, s, v, f);
-        value_unref(v);
-        return st;
-    }
-    value_set_take(&f->s[s->u.bind.slot].v, v);
     return GPM_OK;
 }
 

@@ -134,12 +134,6 @@ static bool give_args(const struct run *r, const struct flat_op *op, value *darg
     return ok;
 }
 
-static value *nil_array(size_t n) {
-    value *d = NEW_ARRAY(value, n + 1);
-    for (size_t i = 0; i < n; i++) d[i] = NIL;
-    return d;
-}
-
 enum grad_of { OF_SIMULATE, OF_DENSITY, OF_MAKER };
 
 /* Of a computed value d is its adjoint and operands get their share; of a density d is 1, and the
@@ -156,7 +150,8 @@ static bool row_gradient(const struct run *r, const struct flat_op *op, enum gra
     const struct node *n = r->w[op->out].n;
     k.c.state = NULL;
     (void)proc_class(n->in[0].node->val, &k.c.state);
-    value *dargs = nil_array(op->n_args), dv = NIL, own = value_in(r, op->out);
+    value *dargs = NEW_ARRAY(value, op->n_args + 1), dv = NIL, own = value_in(r, op->out);
+    for (uint32_t i = 0; i < op->n_args; i++) dargs[i] = NIL;
     bool moves = op->out < r->form->n_changing;
     enum gpm_status st;
     if (of == OF_MAKER)
@@ -176,31 +171,23 @@ static bool row_gradient(const struct run *r, const struct flat_op *op, enum gra
     return ok;
 }
 
+/* A maker holds the proposal until it is kept or dropped. */
 static enum verdict row_density(const struct run *r, const struct flat_op *op, double *logp,
                                 bool gradient) {
-    struct row_call k;
-    row_begin(r, op, &k);
-    enum gpm_status st = row_check(r, op, &k);
-    if (st == GPM_OK) st = op->cls->log_density(&k.c, value_in(r, op->out), logp);
-    if (!row_end(r, &k, st) || *logp != *logp) return LEFT;
-    if (*logp == -INFINITY) return IMPOSSIBLE;
-    return gradient && !row_gradient(r, op, OF_DENSITY) ? LEFT : JUDGED;
-}
-
-/* The maker holds the proposal until it is kept or dropped. */
-static enum verdict maker_density(const struct run *r, const struct flat_op *op, double *logp,
-                                  bool gradient) {
+    bool maker = op->code == FLAT_MAKER;
     struct row_call k;
     struct pending p = {.n = r->w[op->out].n};
     row_begin(r, op, &k);
     enum gpm_status st = row_check(r, op, &k);
-    if (st == GPM_OK)
+    if (st == GPM_OK && maker)
         st = op->cls->aaa->remake(&k.c, first_made(p.n->val)->state->data, &p.token, logp);
+    else if (st == GPM_OK)
+        st = op->cls->log_density(&k.c, value_in(r, op->out), logp);
     if (!row_end(r, &k, st)) return LEFT;
-    vec_push(&inner(r->t)->flats->pending, p);
+    if (maker) vec_push(&inner(r->t)->flats->pending, p);
     if (*logp != *logp) return LEFT;
     if (*logp == -INFINITY) return IMPOSSIBLE;
-    return gradient && !row_gradient(r, op, OF_MAKER) ? LEFT : JUDGED;
+    return gradient && !row_gradient(r, op, maker ? OF_MAKER : OF_DENSITY) ? LEFT : JUDGED;
 }
 
 /* What makers hold becomes theirs or is taken back; a proposal that follows another without keep or
@@ -257,8 +244,8 @@ static inline __attribute__((always_inline)) bool run_steps(const struct run *r,
 /* Any density but a normal one on numbers. adj NULL: no gradient. */
 static enum verdict other_density(struct run *r, const struct flat_op *op, double x, double *adj,
                                   double *logp) {
-    if (op->code == FLAT_ROW) return row_density(r, op, logp, adj != NULL);
-    if (op->code == FLAT_MAKER) return maker_density(r, op, logp, adj != NULL);
+    if (op->code == FLAT_ROW || op->code == FLAT_MAKER)
+        return row_density(r, op, logp, adj != NULL);
     double args[FLAT_ARGS], g[FLAT_ARGS + 1] = {0};
     operands(r, op, args);
     *logp = op->cls->num_log_density(x, args, op->n_args);
@@ -402,12 +389,8 @@ static bool run_back(const struct run *r, value *grads) {
 
 /* Booleans are 0 and 1 in v[]. */
 static inline bool read_number(const struct node *n, double *out) {
-    if (n->val.tag == V_NUM)
-        *out = n->val.u.num;
-    else if (n->val.tag == V_BOOL)
-        *out = n->val.u.boolean;
-    else
-        return false;
+    if (!number_is(n->val)) return false;
+    *out = number_of(&n->val);
     return true;
 }
 
@@ -424,10 +407,10 @@ static inline bool read_inputs(const struct run *r) {
     return true;
 }
 
-/* As they stand in their nodes. */
-static bool read_principals(const struct run *r) {
+/* NULL: as they stand in their nodes. */
+static bool set_principals(const struct run *r, const value *vals) {
     for (uint32_t i = 0; i < r->form->n_principals; i++)
-        if (!set_slot(r, i, value_ref(r->w[i].n->val))) return false;
+        if (!set_slot(r, i, value_ref(vals ? vals[i] : r->w[i].n->val))) return false;
     return true;
 }
 
@@ -483,12 +466,6 @@ bool flat_open(struct trace *t, struct flat *f, double *weight) {
     }
     if (!ok) diags_rewind(t->core->diags, n_diags);
     return ok && *weight > -INFINITY;
-}
-
-static bool set_principals(const struct run *r, const value *vals) {
-    for (uint32_t i = 0; i < r->form->n_principals; i++)
-        if (!set_slot(r, i, value_ref(vals[i]))) return false;
-    return true;
 }
 
 static void begin(struct run *r, bool draw) {
@@ -627,7 +604,7 @@ static bool remake_makers(struct run *r) {
     double joint;
     for (uint32_t i = 0; i < f->n_shared; i++)
         if (f->ops[f->n_steps + i].code == FLAT_MAKER)
-            ok &= maker_density(r, &f->ops[f->n_steps + i], &joint, false) != LEFT;
+            ok &= row_density(r, &f->ops[f->n_steps + i], &joint, false) != LEFT;
     end_pending(r->t, true);
     return ok;
 }
@@ -637,7 +614,7 @@ static bool remake_makers(struct run *r) {
 bool flat_follow(struct trace *t, struct flat *f) {
     struct run r = run_of(t, f);
     const struct flat_form *form = f->form;
-    if (!read_inputs(&r) || !read_principals(&r) || !run_steps(&r, false)) return false;
+    if (!read_inputs(&r) || !set_principals(&r, NULL) || !run_steps(&r, false)) return false;
     for (uint32_t i = form->n_principals; i < form->n_changing; i++) put_slot(&r, i);
     bool ok = !form->rows || remake_makers(&r);
     write_one(f);

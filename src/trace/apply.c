@@ -95,11 +95,7 @@ static enum gpm_status value_call_family(struct trace *t, value proc, const valu
     } else {
         nodes[0] = node_constant(t, f, value_ref(proc));
         for (size_t i = 0; i < n; i++) nodes[i + 1] = node_constant(t, f, value_ref(args[i]));
-        struct node *app = node_new(t, f, NODE_APP, at, (uint32_t)n + 1);
-        app->ctx = ctx;
-        for (size_t i = 0; i <= n; i++) app->in[i].node = nodes[i];
-        f->root = app;
-        st = node_apply(t, app, true);
+        st = eval_application(t, f, at, ctx, nodes, n + 1, &f->root);
     }
     if (nodes != small) mem_free(nodes);
     return st;

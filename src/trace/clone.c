@@ -299,12 +299,7 @@ static void fill_frames(struct clone *c) {
 
 static void clone_scopes(struct clone *c) {
     struct trace *t = c->from, *u = c->to;
-    for (size_t i = 0; i < t->scopes.n; i++) {
-        struct scope *s = NEW(struct scope);
-        s->name = value_ref(t->scopes.at[i]->name);
-        s->pos = (uint32_t)i;
-        vec_push(&u->scopes, s);
-    }
+    for (size_t i = 0; i < t->scopes.n; i++) scope_get(u, t->scopes.at[i]->name);
     for (size_t i = 0; i < t->choices.n; i++) choice_add(u, map_node(c, t->choices.at[i]));
     /* in the order of evaluation, whatever order the old index has come to: the copies of two
      * traces with the same nodes list their blocks alike */

@@ -82,13 +82,6 @@ static enum gpm_status eval_unquote(struct trace *t, struct family *fam, const s
     return eval_expr(t, fam, built, f, ctx, out);
 }
 
-static struct node *env_node(struct trace *t, struct family *fam, struct frame *f) {
-    struct env_box *e = NEW(struct env_box);
-    box_init(&e->box, &env_class);
-    e->frame = frame_ref(f);
-    return node_constant(t, fam, value_box(V_ENV, &e->box));
-}
-
 /* Operands in their places; keywords of the model's builtins are placed by the procedure that
  * stands at the operator now. */
 static enum gpm_status eval_operands(struct trace *t, struct family *fam, const struct ast *a,
@@ -119,19 +112,12 @@ static enum gpm_status eval_operands(struct trace *t, struct family *fam, const 
     return st;
 }
 
-/* gpmem evaluates its source function once per input: the function is wrapped in mem. With a store
- * the store does it. */
-static enum gpm_status memoized(struct trace *t, struct family *fam, const struct ast *a,
-                                struct node **nodes, size_t n) {
-    struct node **f = &nodes[1];
-    struct sp_made *made = sp_made_of((*f)->val);
-    if ((*f)->val.tag != V_PROC || (made && !(made->cls->flags & SP_RANDOM))) return GPM_OK;
-    int store = core_store_position(nodes[0]->val);
-    if (store >= 0 && (size_t)store + 1 < n && !is_absent(nodes[store + 1]->val)) return GPM_OK;
-    struct node *app = node_new(t, fam, NODE_APP, a, 2);
-    app->in[0].node = map_get(&t->core->builtins, MAP_PTR(sym_cstr(t->core->syms, "mem")));
-    app->in[1].node = *f;
-    *f = app;
+enum gpm_status eval_application(struct trace *t, struct family *fam, const struct ast *a,
+                                 struct tagctx *ctx, struct node *const *nodes, size_t n,
+                                 struct node **out) {
+    struct node *app = *out = node_new(t, fam, NODE_APP, a, (uint32_t)n);
+    app->ctx = ctx;
+    for (size_t i = 0; i < n; i++) app->in[i].node = nodes[i];
     return node_apply(t, app, true);
 }
 
@@ -139,13 +125,16 @@ static enum gpm_status memoized(struct trace *t, struct family *fam, const struc
 static enum gpm_status call_builtin(struct trace *t, struct family *fam, const struct ast *a,
                                     struct tagctx *ctx, const char *name, struct node *x,
                                     struct node *y, struct node **out) {
-    struct node *app = node_new(t, fam, NODE_APP, a, y ? 3 : 2);
-    app->ctx = ctx;
-    app->in[0].node = map_get(&t->core->builtins, MAP_PTR(sym_cstr(t->core->syms, name)));
-    app->in[1].node = x;
-    if (y) app->in[2].node = y;
-    *out = app;
-    return node_apply(t, app, true);
+    struct node *op = map_get(&t->core->builtins, MAP_PTR(sym_cstr(t->core->syms, name)));
+    return eval_application(t, fam, a, ctx, (struct node *[]){op, x, y}, y ? 3 : 2, out);
+}
+
+/* gpmem evaluates its source function once per input: the function is wrapped in mem. */
+static enum gpm_status memoized(struct trace *t, struct family *fam, const struct ast *a,
+                                struct node **nodes, size_t n) {
+    size_t store = core_store_position(nodes[0]->val) + 1;
+    if (!core_memoizes(nodes[1]->val, store < n ? nodes[store]->val : ABSENT)) return GPM_OK;
+    return call_builtin(t, fam, a, NULL, "mem", nodes[1], NULL, &nodes[1]);
 }
 
 /* Kernels and procedures have no names of their own: when a parameter of one changes, another value
@@ -194,11 +183,7 @@ static enum gpm_status choose_place(struct trace *t, struct family *fam, const s
     struct node *items = nodes[n - 1], *place;
     enum gpm_status st;
     if (n == 3) {
-        place = node_new(t, fam, NODE_APP, a, 2);
-        place->ctx = ctx;
-        place->in[0].node = nodes[0];
-        place->in[1].node = nodes[1];
-        st = node_apply(t, place, true);
+        st = eval_application(t, fam, a, ctx, nodes, 2, &place);
     } else {
         struct node *size;
         st = call_builtin(t, fam, a, ctx, "size", items, NULL, &size);
@@ -229,7 +214,7 @@ static enum gpm_status eval_call(struct trace *t, struct family *fam, const stru
         goto out;
     }
     if (which == SPECIAL_ENV) {
-        *out = env_node(t, fam, f);
+        *out = node_constant(t, fam, env_value(f));
         goto out;
     }
     if (which == SPECIAL_PERMUTE && n == 2 && holds_makings(nodes[1]->val)) {
@@ -242,12 +227,7 @@ static enum gpm_status eval_call(struct trace *t, struct family *fam, const stru
     }
     if (which == SPECIAL_APPLY_FUNCTION && n > 2) skip = 1;
     if (which == SPECIAL_GPMEM && n > 1) st = memoized(t, fam, a, nodes, n);
-    if (st != GPM_OK) goto out;
-    struct node *app = node_new(t, fam, NODE_APP, a, (uint32_t)(n - skip));
-    app->ctx = ctx;
-    for (size_t i = skip; i < n; i++) app->in[i - skip].node = nodes[i];
-    *out = app;
-    st = node_apply(t, app, true);
+    if (st == GPM_OK) st = eval_application(t, fam, a, ctx, nodes + skip, n - skip, out);
 out:
     if (nodes != small) mem_free(nodes);
     return st;
@@ -332,22 +312,17 @@ static enum gpm_status bind_components(struct trace *t, struct family *fam, cons
  * freely. */
 static enum gpm_status eval_let(struct trace *t, struct family *fam, const struct ast *s,
                                 struct frame *f, struct tagctx *ctx) {
-    struct node *n;
-    enum gpm_status st;
-    if (s->kind == AST_LETREC) {
-        for (uint32_t i = 0; i < s->n; i++) f->s[s->u.bind.slot + i].unset = true;
-        for (uint32_t i = 0; i < s->n; i++) {
-            st = eval_expr(t, fam, s->kids[i], f, ctx, &n);
-            if (st != GPM_OK) return st;
-            f->s[s->u.bind.slot + i].node = n;
-            f->s[s->u.bind.slot + i].unset = false;
-        }
-        return GPM_OK;
+    struct slot *to = &f->s[s->u.bind.slot];
+    bool rec = s->kind == AST_LETREC;
+    for (uint32_t i = 0; i < s->n; i++) to[i].unset = rec;
+    for (uint32_t i = 0; i < s->n; i++) {
+        struct node *n;
+        enum gpm_status st = eval_expr(t, fam, s->kids[i], f, ctx, &n);
+        if (st != GPM_OK) return st;
+        if (!rec && s->u.bind.n_names > 1) return bind_components(t, fam, s, n, f);
+        to[i].node = n;
+        to[i].unset = false;
     }
-    st = eval_expr(t, fam, s->kids[0], f, ctx, &n);
-    if (st != GPM_OK) return st;
-    if (s->u.bind.n_names > 1) return bind_components(t, fam, s, n, f);
-    f->s[s->u.bind.slot].node = n;
     return GPM_OK;
 }
 

@@ -92,17 +92,14 @@ void request_add_parent(struct node *n, struct node *parent) {
     link_in(n, XIN | r->n_xin++);
 }
 
-void request_clear_parents(struct node *n) {
-    if (!n->req) return;
-    while (n->req->n_xin) {
-        unlink_in(n, XIN | (n->req->n_xin - 1));
-        n->req->n_xin--;
-    }
+/* For a request that is put away with its list (detach): links go, xin[] stays for relinking. */
+void request_unlink(struct node *n) {
+    for (uint32_t i = n->req ? n->req->n_xin : 0; i-- > 0;) unlink_in(n, XIN | i);
 }
 
-/* For a request that is put away with its list (detach): links go, xin[] stays for relinking. */
-void request_clear_parents_keep(struct node *n) {
-    for (uint32_t i = n->req->n_xin; i-- > 0;) unlink_in(n, XIN | i);
+void request_clear_parents(struct node *n) {
+    request_unlink(n);
+    if (n->req) n->req->n_xin = 0;
 }
 
 /* A compound call is no child of its operands (NODE_LINKED_ARGS is off): the body's nodes read them
@@ -120,7 +117,7 @@ void node_link_all(struct node *n) {
 }
 
 void node_unlink_all(struct node *n) {
-    for (uint32_t i = n->req ? n->req->n_xin : 0; i-- > 0;) unlink_in(n, XIN | i);
+    request_unlink(n);
     for (uint32_t i = n->n_in; i-- > 0;) {
         bool is_op = n->kind == NODE_APP && i == 0;
         if (is_op ? (n->flags & NODE_LINKED_OP) : (n->flags & NODE_LINKED_ARGS)) unlink_in(n, i);

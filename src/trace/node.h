@@ -160,7 +160,7 @@ struct request *node_request(struct node *n); /* allocated on first use */
 void request_free(struct request *r);
 void request_add_parent(struct node *n, struct node *parent); /* links too */
 void request_clear_parents(struct node *n);
-void request_clear_parents_keep(struct node *n); /* unlinks, but remembers them for relinking */
+void request_unlink(struct node *n); /* but remembers them for relinking */
 static inline struct in_edge *edge_of(struct node *n, uint32_t slot) {
     return slot & XIN ? &n->req->xin[slot & ~XIN] : &n->in[slot];
 }
@@ -182,6 +182,10 @@ enum gpm_status eval_expr(struct trace *t, struct family *fam, const struct ast 
 /* A new family evaluating `a`; on failure everything is undone. */
 enum gpm_status eval_family(struct trace *t, const struct ast *a, struct frame *f,
                             struct tagctx *ctx, struct family **out) GPM_MUST_USE;
+/* A node of the family that applies nodes[0] to the others. */
+enum gpm_status eval_application(struct trace *t, struct family *fam, const struct ast *a,
+                                 struct tagctx *ctx, struct node *const *nodes, size_t n,
+                                 struct node **out) GPM_MUST_USE;
 /* n nodes of the family for the components of a package. */
 enum gpm_status eval_components(struct trace *t, struct family *fam, const struct ast *a,
                                 struct node *package, size_t n, struct node **out) GPM_MUST_USE;
@@ -263,6 +267,7 @@ void tag_enter_index(struct trace *t, struct node *tag); /* scope and block from
 void tag_leave_index(struct trace *t, struct node *tag);
 void memo_join(struct trace *t, struct family *f, struct tagctx *ctx);
 void memo_part(struct trace *t, struct family *f, struct tagctx *ctx);
+struct scope *scope_get(struct trace *t, value name); /* made if need be */
 void scopes_release(struct trace *t);
 
 /* Observations (observe.c). */

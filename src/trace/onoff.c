@@ -23,11 +23,7 @@ void choice_add(struct trace *t, struct node *n) {
 void choice_remove(struct trace *t, struct node *n) {
     if (n->choice == NO_INDEX) return;
     tagctx_unregister(t, n);
-    struct node *last = vec_pop(&t->choices);
-    if (last != n) {
-        t->choices.at[n->choice] = last;
-        last->choice = n->choice;
-    }
+    vec_swap_out(&t->choices, n->choice)->choice = n->choice;
     n->choice = NO_INDEX;
 }
 

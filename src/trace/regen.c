@@ -98,7 +98,7 @@ static enum gpm_status detach_d(struct scaffold *s, struct entry *e, double *w) 
     set_maker(n->val, NULL);
     if (e->requests && n->req) {
         e->old_req = n->req;
-        request_clear_parents_keep(n);
+        request_unlink(n);
         for (uint32_t i = n->req->n_fam; i-- > 0;) family_drop(t, n->req->fam[i], n->ctx);
         n->req = request_like(e->old_req);
     }
@@ -125,7 +125,7 @@ enum gpm_status detach_entry(struct scaffold *s, struct entry *e, double *w) {
         *w += logp;
         if (e->requests && e->n->req) { /* what its closures close over may go away */
             e->old_req = e->n->req;
-            request_clear_parents_keep(e->n);
+            request_unlink(e->n);
             e->n->req = NULL;
         }
         return GPM_OK;

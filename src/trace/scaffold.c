@@ -199,16 +199,14 @@ static struct scaffold *scaffold_new(struct trace *t) {
         s->t = t;
         return s;
     }
-    struct scaffold old = *s;
     inner(t)->spare = NULL;
-    memset(s, 0, sizeof *s);
-    s->t = t;
-    s->e.at = old.e.at, s->e.cap = old.e.cap;
-    s->torus.at = old.torus.at, s->torus.cap = old.torus.cap;
-    s->order.at = old.order.at, s->order.cap = old.order.cap;
-    s->new_order.at = old.new_order.at, s->new_order.cap = old.new_order.cap;
-    s->touched.at = old.touched.at, s->touched.cap = old.touched.cap;
-    s->principals.at = old.principals.at, s->principals.cap = old.principals.cap;
+    vec_clear(&s->e);
+    vec_clear(&s->torus);
+    vec_clear(&s->order);
+    vec_clear(&s->new_order);
+    vec_clear(&s->touched);
+    vec_clear(&s->principals);
+    memset(&s->mode, 0, sizeof *s - offsetof(struct scaffold, mode));
     return s;
 }
 

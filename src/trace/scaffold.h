@@ -58,7 +58,7 @@ struct scaffold {
     VEC(uint32_t) new_order;       /* as regenerated */
     VEC(struct family *) touched;  /* families that lose requesters */
     VEC(struct node *) principals; /* less those inside the brush of another */
-    enum scaffold_mode mode;       /* of the last detach or regen */
+    enum scaffold_mode mode;       /* of the last detach or regen; from here on cleared for reuse */
     const value *values;           /* SCAFFOLD_FIXED: borrowed, one per principal */
     double weight;                 /* of the regen under way */
     size_t n_old;                  /* smc.c: how many of the order stand as in the old state */

@@ -50,7 +50,7 @@ struct scope_block *scope_find_block(struct scope *s, value id) {
     return NULL;
 }
 
-static struct scope *scope_get(struct trace *t, value name) {
+struct scope *scope_get(struct trace *t, value name) {
     struct scope *s = trace_scope(t, name);
     if (s) return s;
     s = NEW(struct scope);
@@ -85,21 +85,13 @@ static void block_count(struct scope_block *b, long change) {
         b->live_pos = (uint32_t)s->live.n;
         vec_push(&s->live, b);
     } else if (was && !is) {
-        struct scope_block *last = vec_pop(&s->live);
-        if (last != b) {
-            s->live.at[b->live_pos] = last;
-            last->live_pos = b->live_pos;
-        }
+        vec_swap_out(&s->live, b->live_pos)->live_pos = b->live_pos;
     }
 }
 
 static void block_drop(struct scope_block *b) {
     struct scope *s = b->scope;
-    struct scope_block *last = vec_pop(&s->blocks);
-    if (last != b) {
-        s->blocks.at[b->pos] = last;
-        last->pos = b->pos;
-    }
+    vec_swap_out(&s->blocks, b->pos)->pos = b->pos;
     if (!b->unique && map_get(&s->by_id, value_name_hash(b->id)) == b)
         map_del(&s->by_id, value_name_hash(b->id));
     value_unref(b->id);
@@ -144,11 +136,7 @@ void tag_leave_index(struct trace *t, struct node *tag) {
     struct scope_block *b = c->home;
     if (!b) return;
     if (c->choices.n) block_count(b, -(long)c->choices.n);
-    struct tagctx *last = vec_pop(&b->ctxs);
-    if (last != c) {
-        b->ctxs.at[c->home_pos] = last;
-        last->home_pos = c->home_pos;
-    }
+    vec_swap_out(&b->ctxs, c->home_pos)->home_pos = c->home_pos;
     c->home = NULL;
     if (!b->ctxs.n) block_drop(b);
 }
@@ -206,12 +194,9 @@ void tagctx_unregister(struct trace *t, struct node *n) {
     for (uint32_t i = 0; i < n->member->n; i++) {
         struct tagctx *c = n->member->in[i].ctx;
         uint32_t pos = n->member->in[i].pos;
-        struct node *last = vec_pop(&c->choices);
-        if (last != n) {
-            c->choices.at[pos] = last;
-            for (uint32_t j = 0; j < last->member->n; j++)
-                if (last->member->in[j].ctx == c) last->member->in[j].pos = pos;
-        }
+        struct membership *moved = vec_swap_out(&c->choices, pos)->member;
+        for (uint32_t j = 0; j < moved->n; j++)
+            if (moved->in[j].ctx == c) moved->in[j].pos = pos;
         if (c->home) block_count(c->home, -1);
     }
     mem_free(n->member);
@@ -282,8 +267,7 @@ void memo_part(struct trace *t, struct family *f, struct tagctx *ctx) {
     if (!ctx) return;
     for (size_t i = 0; i < f->own_ctx->joined.n; i++)
         if (f->own_ctx->joined.at[i] == ctx) {
-            f->own_ctx->joined.at[i] = vec_last(&f->own_ctx->joined);
-            f->own_ctx->joined.n--;
+            vec_swap_out(&f->own_ctx->joined, i);
             break;
         }
     refresh_all(t, f, ctx);
@@ -326,12 +310,7 @@ void trace_scope_names(struct trace *t, struct buf *out) {
 void scopes_release(struct trace *t) {
     for (size_t i = 0; i < t->scopes.n; i++) {
         struct scope *s = t->scopes.at[i];
-        for (size_t j = s->blocks.n; j-- > 0;) {
-            struct scope_block *b = s->blocks.at[j];
-            value_unref(b->id);
-            vec_release(&b->ctxs);
-            mem_free(b);
-        }
+        while (s->blocks.n) block_drop(vec_last(&s->blocks));
         vec_release(&s->blocks);
         vec_release(&s->live);
         map_release(&s->by_id);
