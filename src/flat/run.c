@@ -389,8 +389,12 @@ static bool run_back(const struct run *r, value *grads) {
 
 /* Booleans are 0 and 1 in v[]. */
 static inline bool read_number(const struct node *n, double *out) {
-    if (!number_is(n->val)) return false;
-    *out = number_of(&n->val);
+    if (n->val.tag == V_NUM)
+        *out = n->val.u.num;
+    else if (n->val.tag == V_BOOL)
+        *out = n->val.u.boolean;
+    else
+        return false;
     return true;
 }
 
