@@ -118,18 +118,20 @@ enum gpm_status core_close_gaps(struct session_core *core, value op, value *args
 /* Places keyword arguments: order[i] = position of argument i in the call as applied. */
 enum gpm_status core_place_keywords(struct session_core *core, const struct ast *call, value op,
                                     size_t *order) GPM_MUST_USE;
-/* Syntax as data and back. Code made of data belongs to the caller: code_unref(a->code). */
+/* Syntax as data and back. Code made of data belongs to the caller: code_unref(a->code). Its names
+ * are those that frames from `env` up bind. by_hand: eval, where an array or list put together by
+ * hand is code too. */
 value core_quote(struct session_core *core, const struct ast *a, struct frame *splices);
-struct ast *core_unquote(struct session_core *core, value data, struct span at);
+struct ast *core_code(struct session_core *core, value data, bool by_hand, struct frame *env,
+                      struct span at);
 /* quote(e) in a model expression with splices in e, whose values f or a frame around it holds;
  * owned. False: there are none, and it is a constant. */
 bool core_quote_splices(struct session_core *core, const struct ast *quote, struct frame *f,
                         value *out);
-/* core_unquote for eval, where an array or list made by hand is code too. */
-struct ast *core_code(struct session_core *core, value data, struct span at);
-/* Resolves code built at run time: names that frames from `env` up bind. */
-void resolve_in_frame(struct session_core *core, struct ast *a, struct frame *env);
-value env_value(struct frame *f); /* an environment value; the frame is counted */
+value env_value(struct frame *f);                /* an environment value; the frame is counted */
+static inline struct frame *env_frame(value v) { /* borrowed; NULL: the top level */
+    return v.tag == V_ENV ? ((struct env_box *)v.u.box)->frame : NULL;
+}
 /* extend_environment */
 enum gpm_status env_extend(struct session_core *core, const value *args, struct span at,
                            value *out);

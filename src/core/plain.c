@@ -121,11 +121,8 @@ static value deref(value v) {
 
 static enum gpm_status eval_data(struct session_core *core, const value *args, size_t n,
                                  struct span at, value *out) {
-    struct ast *a = core_code(core, args[0], at);
-    struct frame *env =
-        n > 1 && args[1].tag == V_ENV ? ((struct env_box *)args[1].u.box)->frame : NULL;
-    /* names of the environment are bound by a frame around the code */
-    resolve_in_frame(core, a, env);
+    struct frame *env = n > 1 ? env_frame(args[1]) : NULL;
+    struct ast *a = core_code(core, args[0], true, env, at);
     enum gpm_status st = plain_eval(core, a, env, out);
     code_unref(a->code);
     return st;
@@ -140,14 +137,13 @@ value env_value(struct frame *f) {
 
 enum gpm_status env_extend(struct session_core *core, const value *args, struct span at,
                            value *out) {
-    struct frame *parent = args[0].tag == V_ENV ? ((struct env_box *)args[0].u.box)->frame : NULL;
     struct sym *name = args[1].tag == V_SYM   ? args[1].u.sym
                        : args[1].tag == V_STR ? sym_cstr(core->syms, args[1].u.str->text)
                                               : NULL;
     if (!name)
         return diag_raise(core->diags, DIAG_TYPE, at,
                           "extend_environment: the name must be a symbol");
-    struct frame *f = frame_new(core, parent, 1, NULL, NULL);
+    struct frame *f = frame_new(core, env_frame(args[0]), 1, NULL, NULL);
     f->name = name;
     f->names = &f->name;
     f->s[0].v = value_ref(args[2]);

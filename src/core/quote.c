@@ -166,14 +166,6 @@ static struct ast *data_ast(struct session_core *core, struct code *k, value dat
     return a;
 }
 
-struct ast *core_unquote(struct session_core *core, value data, struct span at) {
-    return data_ast(core, code_new(NO_SPAN_UNIT), data, false, at);
-}
-
-struct ast *core_code(struct session_core *core, value data, struct span at) {
-    return data_ast(core, code_new(NO_SPAN_UNIT), data, true, at);
-}
-
 /* Names bound by the frames are found by walking them; `inner` counts frames that the code itself
  * opens between here and env. */
 static void resolve_names(struct ast *a, struct frame *env, struct ast **lambdas, int inner) {
@@ -206,7 +198,9 @@ static void resolve_names(struct ast *a, struct frame *env, struct ast **lambdas
     for (uint32_t i = 0; i < a->n; i++) resolve_names(a->kids[i], env, lambdas, inner);
 }
 
-void resolve_in_frame(struct session_core *core, struct ast *a, struct frame *env) {
-    struct ast *lambdas[64];
+struct ast *core_code(struct session_core *core, value data, bool by_hand, struct frame *env,
+                      struct span at) {
+    struct ast *lambdas[64], *a = data_ast(core, code_new(NO_SPAN_UNIT), data, by_hand, at);
     resolve_names(a, env, lambdas, 0);
+    return a;
 }

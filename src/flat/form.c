@@ -165,26 +165,16 @@ static bool is_ahead(const struct trace *t) {
 
 static const struct flat_hooks hooks = {settle, is_ahead, flat_free, flats_free};
 
-static struct flats *flats_new(struct trace *t) {
-    struct flats *all = NEW(struct flats);
-    inner(t)->flat_hooks = &hooks;
-    inner(t)->flats = all;
-    all->structure = t->structure;
-    all->stamp = ((uint64_t)1 << EPOCH_BITS) + 1;
-    return all;
-}
-
 struct flats *flats_renewed(struct trace *t) {
-    struct flats *all = inner(t)->flats ? inner(t)->flats : flats_new(t);
-    if (all->structure != t->structure) { /* every flat must be compiled again */
-        all->structure = t->structure;
-        all->stamp = ((all->stamp >> EPOCH_BITS) + 1) << EPOCH_BITS | 1;
+    struct inner *in = inner(t);
+    if (!in->flats) {
+        in->flat_hooks = &hooks;
+        in->flats = NEW(struct flats);
     }
+    struct flats *all = in->flats; /* every flat must be compiled again */
+    all->structure = t->structure;
+    all->stamp = ((all->stamp >> EPOCH_BITS) + 1) << EPOCH_BITS | 1;
     return all;
-}
-
-static bool is_current(const struct flats *all, const struct flat *f) {
-    return f->stamp >> EPOCH_BITS == all->stamp >> EPOCH_BITS;
 }
 
 /* The place in the cache of these principals; those that were not asked for the longest leave. */
@@ -215,7 +205,7 @@ static struct flat **cached(struct trace *t, struct node *const *principals, siz
 struct flat *flat_of(struct trace *t, struct node *const *principals, size_t n) {
     struct flats *all = flats_of(t);
     struct flat **at = n == 1 ? &principals[0]->flat : cached(t, principals, n);
-    if (!*at || !is_current(all, *at)) {
+    if (!*at || (*at)->stamp >> EPOCH_BITS != all->stamp >> EPOCH_BITS) {
         write_ahead(t);
         if (*at) flat_free(t, *at);
         *at = flat_make(t, principals, n);

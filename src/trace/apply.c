@@ -17,11 +17,10 @@
 #include <string.h>
 
 /* The operator may have changed from primitive to compound or back. */
-static void set_linked_args(struct node *n, bool linked) {
+void set_linked_args(struct node *n, bool linked) {
     bool is = n->flags & NODE_LINKED_ARGS;
     if (is == linked) return;
-    bool on = n->flags & NODE_LINKED_OP; /* links exist already */
-    for (uint32_t i = n->kind == NODE_APP ? 1 : 0; on && i < n->n_in; i++)
+    for (uint32_t i = 1; (n->flags & NODE_ON) && i < n->n_in; i++)
         linked ? link_in(n, i) : unlink_in(n, i);
     n->flags ^= NODE_LINKED_ARGS;
 }
@@ -254,11 +253,8 @@ static enum gpm_status apply_special(struct trace *t, struct node *n, struct sp_
             *out = value_ref(n->req->fam[0]->root->val);
             return GPM_OK;
         }
-        struct ast *a = core_code(t->core, c->args[0], node_span(n));
-        struct frame *env = c->n > 1 && c->args[1].tag == V_ENV
-                                ? ((struct env_box *)c->args[1].u.box)->frame
-                                : NULL;
-        resolve_in_frame(t->core, a, env);
+        struct frame *env = c->n > 1 ? env_frame(c->args[1]) : NULL;
+        struct ast *a = core_code(t->core, c->args[0], true, env, node_span(n));
         struct family *f = family_new(n->ctx);
         family_keep_code(f, a->code);
         code_unref(a->code);
@@ -386,7 +382,7 @@ enum gpm_status node_apply(struct trace *t, struct node *n, bool requests) {
         if (cls && (cls->flags & SP_MAKER)) set_maker(n->val, n);
     } else
         n->flags |= NODE_LINKED_ARGS;
-    if (!(n->flags & NODE_LINKED_OP)) node_link_operands(n);
+    if (!(n->flags & NODE_ON)) node_link_operands(n);
     if (n->kind == NODE_TAG) tag_enter_index(t, n);
     n->flags |= NODE_ON;
     st = carry_weight(t, n);

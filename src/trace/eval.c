@@ -75,8 +75,7 @@ static enum gpm_status eval_unquote(struct trace *t, struct family *fam, const s
         *out = slot_node(s);
         return GPM_OK;
     }
-    struct ast *built = core_unquote(t->core, s->v, a->span);
-    resolve_in_frame(t->core, built, f);
+    struct ast *built = core_code(t->core, s->v, false, f, a->span);
     family_keep_code(fam, built->code);
     code_unref(built->code);
     return eval_expr(t, fam, built, f, ctx, out);

@@ -78,50 +78,47 @@ static enum gpm_status one_by_one(struct trace *t, const struct joint *j, struct
     return st;
 }
 
-static void joint_release(struct joint *j) {
+/* For every maker: the closed form of the joint density of its data and, where `apart` or the maker
+ * has drawn a parameter, the data one by one. */
+static enum gpm_status each_maker(struct trace *t, struct joint *j, bool apart, maker_fn *fn,
+                                  void *ctx) {
+    enum gpm_status st = trace_each_node(t, add_density, j);
+    apart |= j->free_apps;
+    for (size_t i = 0; i < j->makers.n && st == GPM_OK; i++) {
+        struct node *n = j->makers.at[i];
+        struct sp_state *state = first_made(n->val)->state;
+        struct maker_density d = {0};
+        bool drawn = n->flags & NODE_RANDOM;
+        d.taken_apart = (apart || drawn) && state->cls->copy;
+        if (!drawn) st = maker_log_joint(t, n, state, &d.joint);
+        if (st == GPM_OK && d.taken_apart) st = one_by_one(t, j, state, node_class(n)->aaa, &d);
+        if (st == GPM_OK) st = fn(ctx, n, &d);
+    }
     vec_release(&j->apps);
     vec_release(&j->makers);
+    return st;
+}
+
+/* An uncollapsed maker counts as a choice, and its data given the parameter it drew: the closed
+ * form has integrated the parameter out. */
+static enum gpm_status add_maker(void *ctx, struct node *n, const struct maker_density *d) {
+    struct joint *j = ctx;
+    j->all += n->flags & NODE_RANDOM ? d->all : d->joint;
+    j->observed += d->taken_apart ? d->observed : d->joint;
+    return GPM_OK;
 }
 
 /* joint = log p(all random choices, observed ones included); likelihood: the observed ones' part.
  */
 enum gpm_status trace_log_joint(struct trace *t, double *joint, double *likelihood) {
     struct joint j = {0};
-    enum gpm_status st = trace_each_node(t, add_density, &j);
-    for (size_t i = 0; i < j.makers.n && st == GPM_OK; i++) {
-        struct node *n = j.makers.at[i];
-        struct sp_state *state = first_made(n->val)->state;
-        struct maker_density d = {0};
-        double logp = 0;
-        /* an uncollapsed maker counts as a choice, and its data given the parameter it drew; the
-         * closed form has integrated the parameter out */
-        bool drawn = n->flags & NODE_RANDOM;
-        if (!drawn) st = maker_log_joint(t, n, state, &logp);
-        if (st == GPM_OK && (j.free_apps || drawn) && state->cls->copy)
-            st = one_by_one(t, &j, state, node_class(n)->aaa, &d);
-        else
-            d.observed = logp;
-        j.all += drawn ? d.all : logp;
-        j.observed += d.observed;
-    }
+    enum gpm_status st = each_maker(t, &j, false, add_maker, &j);
     *joint = j.all;
     *likelihood = j.observed;
-    joint_release(&j);
     return st;
 }
 
 enum gpm_status trace_each_maker(struct trace *t, maker_fn *fn, void *ctx) {
     struct joint j = {0};
-    enum gpm_status st = trace_each_node(t, add_density, &j);
-    for (size_t i = 0; i < j.makers.n && st == GPM_OK; i++) {
-        struct node *n = j.makers.at[i];
-        struct sp_state *state = first_made(n->val)->state;
-        struct maker_density d = {0};
-        if (!state->cls->copy || (n->flags & NODE_RANDOM)) continue;
-        st = maker_log_joint(t, n, state, &d.joint);
-        if (st == GPM_OK) st = one_by_one(t, &j, state, node_class(n)->aaa, &d);
-        if (st == GPM_OK) st = fn(ctx, n, &d);
-    }
-    joint_release(&j);
-    return st;
+    return each_maker(t, &j, true, fn, ctx);
 }

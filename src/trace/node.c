@@ -104,10 +104,12 @@ void request_clear_parents(struct node *n) {
 
 /* A compound call is no child of its operands (NODE_LINKED_ARGS is off): the body's nodes read them
  * themselves, and a change must reach those alone. */
+static uint32_t linked_operands(const struct node *n) {
+    return n->flags & NODE_LINKED_ARGS ? n->n_in : n->kind == NODE_APP;
+}
+
 void node_link_operands(struct node *n) {
-    uint32_t end = n->flags & NODE_LINKED_ARGS ? n->n_in : n->kind == NODE_APP;
-    for (uint32_t i = 0; i < end; i++) link_in(n, i);
-    n->flags |= NODE_LINKED_OP;
+    for (uint32_t i = 0; i < linked_operands(n); i++) link_in(n, i);
 }
 
 void node_link_all(struct node *n) {
@@ -118,11 +120,8 @@ void node_link_all(struct node *n) {
 
 void node_unlink_all(struct node *n) {
     request_unlink(n);
-    for (uint32_t i = n->n_in; i-- > 0;) {
-        bool is_op = n->kind == NODE_APP && i == 0;
-        if (is_op ? (n->flags & NODE_LINKED_OP) : (n->flags & NODE_LINKED_ARGS)) unlink_in(n, i);
-    }
-    n->flags &= (uint16_t)~NODE_LINKED_OP;
+    if (n->flags & NODE_FROZEN) return;
+    for (uint32_t i = linked_operands(n); i-- > 0;) unlink_in(n, i);
 }
 
 struct family *family_new(struct tagctx *ctx) {

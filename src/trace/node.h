@@ -14,7 +14,6 @@ enum {
     NODE_OBSERVED = 4,     /* constrained: not a free choice */
     NODE_OBS_ROOT = 8,     /* root of an observe directive */
     NODE_LINKED_ARGS = 16, /* operands are linked (all but compound calls) */
-    NODE_LINKED_OP = 32,
     NODE_INCORPORATED = 64,
     NODE_HAS_LOGP = 256, /* logp is the log density of val given the current operands */
     NODE_FROZEN = 1024,
@@ -221,6 +220,7 @@ static inline struct world *model_enter(struct trace *t) {
 /* Pieces of on and off. */
 void node_link_all(struct node *n);
 void node_link_operands(struct node *n);
+void set_linked_args(struct node *n, bool linked); /* of an application, which is on or not */
 void node_unlink_all(struct node *n);
 void choice_add(struct trace *t, struct node *n);
 void choice_remove(struct trace *t, struct node *n);

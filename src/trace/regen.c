@@ -431,9 +431,7 @@ static void restore_d(struct scaffold *s, struct entry *e) {
         for (uint32_t i = 0; i < n->req->n_fam; i++) family_take(t, n->req->fam[i], n->ctx);
         for (uint32_t i = 0; i < n->req->n_xin; i++) link_in(n, XIN | i);
     }
-    bool args = e->old_flags & NODE_LINKED_ARGS, are = n->flags & NODE_LINKED_ARGS;
-    for (uint32_t i = 1; n->kind == NODE_APP && args != are && i < n->n_in; i++)
-        args ? link_in(n, i) : unlink_in(n, i);
+    if (n->kind == NODE_APP) set_linked_args(n, e->old_flags & NODE_LINKED_ARGS);
     n->flags = (uint16_t)((e->old_flags & ~(NODE_INCORPORATED | NODE_IN_INDEX)) |
                           (n->flags & (NODE_INCORPORATED | NODE_IN_INDEX)));
     n->logp = e->old_logp;

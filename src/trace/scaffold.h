@@ -89,8 +89,8 @@ enum gpm_status detach_entry(struct scaffold *s, struct entry *e, double *w) GPM
 struct maker_density {
     double joint, all, observed; /* observed: the part of `all` that observations have */
     double empty;                /* closed form, with all data taken out: 0 */
+    bool taken_apart;            /* else only joint is known */
 };
-/* For every maker but the uncollapsed ones, whose closed form is a marginal. */
 typedef enum gpm_status maker_fn(void *ctx, struct node *maker, const struct maker_density *d);
 enum gpm_status trace_each_maker(struct trace *t, maker_fn *fn, void *ctx) GPM_MUST_USE;
 /* The joint log density of the data of maker n, whose made procedures share `state`. */

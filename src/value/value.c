@@ -165,11 +165,17 @@ static void push_two(two_stack *pending, value a, value b) {
     vec_push(pending, ((struct two){a, b}));
 }
 
-static bool array_elements_equal(value a, value b, two_stack *pending) {
-    size_t n = a.u.array->n;
-    if (n != b.u.array->n) return false;
-    for (size_t i = n; i--;) push_two(pending, a.u.array->at[i], b.u.array->at[i]);
-    return true;
+/* Elements of arrays and vectors. */
+static size_t n_items(value v) {
+    return v.tag == V_VECTOR ? v.u.vector->n : v.u.array->n;
+}
+
+static value item(value v, size_t i) {
+    return v.tag == V_VECTOR ? value_num(v.u.vector->at[i]) : v.u.array->at[i];
+}
+
+static void push_items(two_stack *pending, value a, value b, size_t n) {
+    while (n--) push_two(pending, item(a, n), item(b, n));
 }
 
 /* Under `==` a NaN equals nothing, as everywhere in arithmetic; as part of a key it equals itself.
@@ -178,16 +184,6 @@ enum nan_rule { NAN_IS_ITSELF, NAN_EQUALS_NOTHING };
 
 static bool numbers_equal(double a, double b, enum nan_rule rule) {
     return rule == NAN_IS_ITSELF ? same_number(a, b) : a == b;
-}
-
-static bool array_equals_vector(value a, value v, enum nan_rule rule) {
-    size_t n = a.u.array->n;
-    if (n != v.u.vector->n) return false;
-    for (size_t i = 0; i < n; i++) {
-        value x = a.u.array->at[i];
-        if (x.tag != V_NUM || !numbers_equal(x.u.num, v.u.vector->at[i], rule)) return false;
-    }
-    return true;
 }
 
 static bool doubles_equal(const double *a, const double *b, size_t n, enum nan_rule rule) {
@@ -213,12 +209,10 @@ static bool box_equal(const struct box *a, const struct box *b) {
 
 /* Equality of two values but for their parts, which go to the stack. */
 static bool equal_one(value a, value b, two_stack *pending, enum nan_rule rule) {
-    if (a.tag != b.tag) {
-        if (a.tag == V_ARRAY && b.tag == V_VECTOR) return array_equals_vector(a, b, rule);
-        if (a.tag == V_VECTOR && b.tag == V_ARRAY) return array_equals_vector(b, a, rule);
-        return false;
-    }
-    switch (a.tag) {
+    bool arrays =
+        (a.tag == V_ARRAY && b.tag == V_VECTOR) || (a.tag == V_VECTOR && b.tag == V_ARRAY);
+    if (a.tag != b.tag && !arrays) return false;
+    switch (arrays ? V_ARRAY : a.tag) {
     case V_NIL: return true;
     case V_NUM:
     case V_ATOM: return numbers_equal(a.u.num, b.u.num, rule);
@@ -231,7 +225,10 @@ static bool equal_one(value a, value b, two_stack *pending, enum nan_rule rule) 
         push_two(pending, a.u.pair->rest, b.u.pair->rest);
         push_two(pending, a.u.pair->first, b.u.pair->first);
         return true;
-    case V_ARRAY: return array_elements_equal(a, b, pending);
+    case V_ARRAY:
+        if (n_items(a) != n_items(b)) return false;
+        push_items(pending, a, b, n_items(a));
+        return true;
     case V_VECTOR:
         return a.u.vector->n == b.u.vector->n &&
                doubles_equal(a.u.vector->at, b.u.vector->at, a.u.vector->n, rule);
@@ -391,17 +388,11 @@ static int compare_text(value a, value b) {
     return m != n ? compare_sizes(m, n) : (a.tag > b.tag) - (a.tag < b.tag);
 }
 
-static value item(value v, size_t i) {
-    return v.tag == V_VECTOR ? value_num(v.u.vector->at[i]) : v.u.array->at[i];
-}
-
 /* Arrays and vectors: by elements first, then by length. */
 static int compare_items(value a, value b, two_stack *pending) {
-    size_t m = a.tag == V_VECTOR ? a.u.vector->n : a.u.array->n;
-    size_t n = b.tag == V_VECTOR ? b.u.vector->n : b.u.array->n;
-    size_t both = m < n ? m : n;
+    size_t m = n_items(a), n = n_items(b);
     push_two(pending, value_num((double)m), value_num((double)n));
-    for (size_t i = both; i--;) push_two(pending, item(a, i), item(b, i));
+    push_items(pending, a, b, m < n ? m : n);
     return 0;
 }
 
