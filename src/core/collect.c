@@ -128,17 +128,14 @@ static void mark_live(struct collection *c) {
     while (c->pending.n) visit_item(c, vec_pop(&c->pending));
 }
 
-static bool clears(const struct item *it) {
-    return it->kind == ITEM_VALUE && it->u.v.tag >= V_ENV && it->u.v.u.box->cls->clear;
-}
-
 /* Opens the rings: boxes that know how (models, whose nodes still read the frames) before the
  * frames. Everything is held until all are open. */
 static void free_dead(struct collection *c) {
     VEC(struct item) dead = {0};
     for (size_t i = 0; i < c->items.n; i++) {
         struct item *it = &c->items.at[i];
-        if (it->live || (it->kind != ITEM_FRAME && !clears(it))) continue;
+        bool opens = it->kind == ITEM_VALUE && it->u.v.tag >= V_ENV && it->u.v.u.box->cls->clear;
+        if (it->live || (it->kind != ITEM_FRAME && !opens)) continue;
         it->kind == ITEM_FRAME ? (void)frame_ref(it->u.frame) : (void)value_ref(it->u.v);
         vec_push(&dead, *it);
     }

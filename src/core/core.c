@@ -2,6 +2,7 @@
  *
  * What the evaluators share: the session's core, checks of calls, keyword arguments, quoting. */
 #include "core/plain.h"
+#include "base/clock.h"
 #include "base/stop.h"
 
 #include <math.h>
@@ -53,12 +54,6 @@ void core_release(struct session_core *core) {
     map_release(&core->sigs);
 }
 
-static double monotonic(void) {
-    struct timespec ts;
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (double)ts.tv_sec + 1e-9 * (double)ts.tv_nsec;
-}
-
 /* The allocator had no more since the run began and the reserve was touched: time to stop. */
 enum gpm_status core_check_memory(struct session_core *core, struct span at) {
     if (!core->watch_memory || mem_shortages() == core->shortages) return GPM_OK;
@@ -103,7 +98,7 @@ enum gpm_status core_poll(struct session_core *core, struct span at) {
         diag_raise(core->diags, DIAG_LIMIT, at, "the memory limit (--max-memory) was reached");
         return GPM_E_USER;
     }
-    if (core->deadline > 0 && (++core->tick & 1023) == 0 && monotonic() > core->deadline) {
+    if (core->deadline > 0 && (++core->tick & 1023) == 0 && clock_seconds() > core->deadline) {
         diag_raise(core->diags, DIAG_LIMIT, at, "the time limit (--max-time) was reached");
         return GPM_E_USER;
     }

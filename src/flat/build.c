@@ -28,10 +28,6 @@ static bool closes_over_nothing(struct scaffold *s, const struct node *n) {
     return true;
 }
 
-static bool is_static_maker(struct scaffold *s, const struct entry *e) {
-    return !(e->n->flags & NODE_RANDOM) && closes_over_nothing(s, e->n);
-}
-
 static bool is_static_row(struct scaffold *s, const struct entry *e) {
     const struct sp_class *cls = node_class(e->n);
     return cls && cls->simulate && !cls->request && !cls->incorporate && !e->n->special &&
@@ -44,7 +40,7 @@ static bool is_static_row(struct scaffold *s, const struct entry *e) {
  * makers, anything that requests anew. */
 static bool entry_is_static(struct scaffold *s, const struct entry *e) {
     struct node *n = e->n;
-    if (e->role == ROLE_M) return is_static_maker(s, e);
+    if (e->role == ROLE_M) return !(n->flags & NODE_RANDOM) && closes_over_nothing(s, n);
     if (e->op_changed) return false;
     if (e->principal >= 0 || e->role == ROLE_A) {
         const struct sp_class *cls = node_class(n);
@@ -279,7 +275,8 @@ static struct flat_op *put_ops(const struct draft *d, struct flat_op *to, const 
 }
 
 static struct flat_form *form_of(const struct draft *d) {
-    struct flat_form *f = form_new(&d->head);
+    struct flat_form *f = mem_zalloc(form_size(&d->head));
+    *f = d->head;
     struct flat_op *to = put_ops(d, f->ops, d->steps.at, d->steps.n);
     to = put_ops(d, to, d->shared.at, d->shared.n);
     for (size_t i = 0; i < d->own.n; i++) d->own.at[i].out = form_n_slots(f); /* none */

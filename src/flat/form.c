@@ -17,15 +17,9 @@
 
 /* Forms. */
 
-static size_t form_size(const struct flat_form *f) {
+size_t form_size(const struct flat_form *f) {
     return sizeof *f + form_n_ops(f) * sizeof f->ops[0] + f->n_extra * sizeof(uint32_t) +
            f->n_changing;
-}
-
-struct flat_form *form_new(const struct flat_form *head) {
-    struct flat_form *f = mem_zalloc(form_size(head));
-    *f = *head;
-    return f;
 }
 
 static void add_scratch(struct flat_form *f, const double *constants) {

@@ -147,7 +147,7 @@ struct flat *flat_new(struct trace *t, struct flat_form *taken, struct node *con
                       struct node *const *owned);
 /* The form equal to this one that is there already, or f itself; counted. */
 struct flat_form *form_share(struct flats *all, struct flat_form *taken, const double *constants);
-struct flat_form *form_new(const struct flat_form *head);
+size_t form_size(const struct flat_form *f); /* bytes, with operations and what follows them */
 /* build.c. Owned by the caller; without a form where the scaffold does not allow one. */
 struct flat *flat_make(struct trace *t, struct node *const *principals, size_t n);
 /* run.c */

@@ -46,13 +46,17 @@ static inline bool is_boxed(const struct run *r, uint32_t slot) {
 
 /* ---- rows on values ---- */
 
+static value as_number(uint32_t tag, double x) {
+    return tag == V_BOOL ? value_bool(x != 0) : value_num(x);
+}
+
 /* The value in a slot, borrowed. */
 static value value_in(const struct run *r, uint32_t slot) {
     const struct flat_form *f = r->form;
     if (slot >= f->n_changing + f->n_in) return value_num(r->v[slot]);
     if (slot >= f->n_changing) return r->w[slot].n->val;
     if (is_boxed(r, slot)) return f->box[slot];
-    return r->w[slot].n->val.tag == V_BOOL ? value_bool(r->v[slot] != 0) : value_num(r->v[slot]);
+    return as_number(r->w[slot].n->val.tag, r->v[slot]);
 }
 
 /* Takes a result; false: it is of another type than before, so the compiled code is not for it. */
@@ -518,7 +522,7 @@ static void put_slot(const struct run *r, uint32_t slot) {
     if (is_boxed(r, slot))
         value_set_take(&n->val, value_ref(r->form->box[slot]));
     else
-        number_put(n, r->v[slot]);
+        n->val = as_number(n->val.tag, r->v[slot]);
 }
 
 /* The first move of a flat while a journal is kept: where its principals stood is enough, since all

@@ -8,35 +8,12 @@
 
 #include "base/mem.h"
 #include <assert.h>
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 enum fit { FIT, WRONG_TYPE, OUTSIDE };
-
-static bool not_nan(double x) {
-    return !isnan(x);
-}
-
-static bool whole(double x) {
-    return x == floor(x) && isfinite(x);
-}
-
-static bool whole_from_0(double x) {
-    return whole(x) && x >= 0;
-}
-
-static bool above_0(double x) {
-    return x > 0 && isfinite(x);
-}
-
-static bool from_0(double x) {
-    return x >= 0;
-}
-
-static bool from_0_to_1(double x) {
-    return x >= 0 && x <= 1;
-}
 
 static bool all_numbers(value v) {
     struct seq_walk w = {v, 0};
@@ -46,30 +23,32 @@ static bool all_numbers(value v) {
 }
 
 /* A boolean is no number: a number may stand for a condition, not the other way round. */
-#define TAG(t)   (1u << (t))
-#define LISTS    (TAG(V_NIL) | TAG(V_PAIR))
-#define ARRAYS   (TAG(V_ARRAY) | TAG(V_VECTOR))
-#define NAMES    (TAG(V_SYM) | TAG(V_STR))
-#define ANYTHING (~0u)
-#define SCOPES   (ANYTHING & ~(TAG(V_PROC) | TAG(V_BOX) | TAG(V_DICT) | TAG(V_ENV)))
+#define TAG(t)           (1u << (t))
+#define LISTS            (TAG(V_NIL) | TAG(V_PAIR))
+#define ARRAYS           (TAG(V_ARRAY) | TAG(V_VECTOR))
+#define NAMES            (TAG(V_SYM) | TAG(V_STR))
+#define ANYTHING         (~0u)
+#define WITHIN(from, to) .domain = true, .lo = (from), .hi = (to)
+#define SCOPES           (ANYTHING & ~(TAG(V_PROC) | TAG(V_BOX) | TAG(V_DICT) | TAG(V_ENV)))
 
 static const struct sp_type {
     const char *name;
-    const char *text;            /* for messages: "x must be <text>" */
-    unsigned tags;               /* that fit */
-    bool (*domain)(double x);    /* of numbers; NULL: all of them */
+    const char *text;   /* for messages: "x must be <text>" */
+    unsigned tags;      /* that fit */
+    bool domain, whole; /* numbers, not all of which are inside: lo to hi, integers */
+    double lo, hi;
     bool (*also)(value v);       /* must hold of values of these tags */
     const char *box, *other_box; /* classes of boxes that fit, or NULL */
 } types[] = {
     {"any", "a value", .tags = ANYTHING},
     {"number", "a number", .tags = TAG(V_NUM)},
-    {"real", "a number other than nan", .tags = TAG(V_NUM), .domain = not_nan},
-    {"integer", "an integer", .tags = TAG(V_NUM), .domain = whole},
-    {"count", "a count (an integer from 0 up)", .tags = TAG(V_NUM), .domain = whole_from_0},
-    {"positive", "a positive number", .tags = TAG(V_NUM), .domain = above_0},
-    {"nonneg", "a number from 0 up", .tags = TAG(V_NUM), .domain = from_0},
-    {"probability", "a probability (a number from 0 to 1)", .tags = TAG(V_NUM),
-     .domain = from_0_to_1},
+    {"real", "a number other than nan", .tags = TAG(V_NUM), WITHIN(-INFINITY, INFINITY)},
+    {"integer", "an integer", .tags = TAG(V_NUM), WITHIN(-DBL_MAX, DBL_MAX), .whole = true},
+    {"count", "a count (an integer from 0 up)", .tags = TAG(V_NUM), WITHIN(0, DBL_MAX),
+     .whole = true},
+    {"positive", "a positive number", .tags = TAG(V_NUM), WITHIN(DBL_TRUE_MIN, DBL_MAX)},
+    {"nonneg", "a number from 0 up", .tags = TAG(V_NUM), WITHIN(0, INFINITY)},
+    {"probability", "a probability (a number from 0 to 1)", .tags = TAG(V_NUM), WITHIN(0, 1)},
     {"bool", "a boolean", .tags = TAG(V_NUM) | TAG(V_BOOL)},
     {"string", "a string", .tags = TAG(V_STR)},
     {"symbol", "a symbol", .tags = TAG(V_SYM)},
@@ -104,7 +83,11 @@ static bool is_box(value v, const char *kind) {
 static enum fit fit_of(const struct sp_type *type, value v) {
     if (!(type->tags >> v.tag & 1))
         return is_box(v, type->box) || is_box(v, type->other_box) ? FIT : WRONG_TYPE;
-    if (type->domain) return type->domain(v.u.num) ? FIT : OUTSIDE;
+    if (type->domain) {
+        double x = v.u.num; /* a NaN is nowhere inside */
+        bool inside = x >= type->lo && x <= type->hi && (!type->whole || x == floor(x));
+        return inside ? FIT : OUTSIDE;
+    }
     return !type->also || type->also(v) ? FIT : WRONG_TYPE;
 }
 

@@ -77,22 +77,9 @@ static struct tagctx *clone_ctx(struct clone *c, struct tagctx *x) {
     return y;
 }
 
-/* Requesters first, so every family is found from a directive; shared ones once. */
-static void find_families(struct clone *c, struct family *f) {
-    if (map_get(&c->families, MAP_PTR(f))) return;
-    struct family *g = family_new(NULL);
-    map_put(&c->families, MAP_PTR(f), g);
-    vec_push(&c->order, f);
-    for (size_t i = 0; i < f->nodes.n; i++) {
-        struct node *n = f->nodes.at[i];
-        if (n->kind == NODE_CONST || !n->req) continue;
-        for (uint32_t j = 0; j < n->req->n_fam; j++) find_families(c, n->req->fam[j]);
-    }
-}
-
 /* Flags, number, density and the positions of edges are the old ones; what points into the old
  * trace is emptied here, or translated by fill_node before anybody reads it. */
-static struct node *raw_node(struct clone *c, struct node *n, struct family *g) {
+static void raw_node(struct clone *c, struct node *n, struct family *g) {
     bool constant = n->kind == NODE_CONST;
     size_t size = node_size(n->kind, n->n_in);
     struct node *m = pool_zalloc(&inner(c->to)->pool, size);
@@ -110,13 +97,21 @@ static struct node *raw_node(struct clone *c, struct node *n, struct family *g) 
     map_put(&c->nodes, MAP_PTR(n), m);
     vec_push(&g->nodes, m);
     c->to->n_nodes++;
-    return m;
 }
 
-static void raw_family(struct clone *c, struct family *f) {
-    struct family *g = map_get(&c->families, MAP_PTR(f));
-    for (size_t i = 0; i < f->nodes.n; i++) raw_node(c, f->nodes.at[i], g);
+/* Requesters first, so every family is found from a directive; shared ones once. */
+static void find_families(struct clone *c, struct family *f) {
+    if (map_get(&c->families, MAP_PTR(f))) return;
+    struct family *g = family_new(NULL);
     g->refs = f->refs;
+    map_put(&c->families, MAP_PTR(f), g);
+    vec_push(&c->order, f);
+    for (size_t i = 0; i < f->nodes.n; i++) {
+        struct node *n = f->nodes.at[i];
+        raw_node(c, n, g);
+        if (n->kind == NODE_CONST || !n->req) continue;
+        for (uint32_t j = 0; j < n->req->n_fam; j++) find_families(c, n->req->fam[j]);
+    }
 }
 
 static void fill_family(struct clone *c, struct family *f) {
@@ -352,7 +347,6 @@ struct trace *trace_clone(struct trace *t) {
     inner(u)->scopes_vary = inner(t)->scopes_vary;
     u->log_weight = t->log_weight;
     for (size_t i = 0; i < t->records.n; i++) find_families(&c, t->records.at[i]->family);
-    for (size_t i = 0; i < c.order.n; i++) raw_family(&c, c.order.at[i]);
     for (size_t i = 0; i < c.order.n; i++) fill_family(&c, c.order.at[i]);
     for (size_t i = 0; i < c.order.n; i++)
         for (size_t j = 0; j < c.order.at[i]->nodes.n; j++)

@@ -54,10 +54,6 @@ static enum gpm_status leave(struct scaffold *s, struct entry *e, double *weight
     return st == GPM_OK ? observation_propagate(s->t, end, false) : st;
 }
 
-static value observed_value(struct trace *t, struct node *root) {
-    return ((struct record *)map_get(&inner(t)->observations, MAP_PTR(root)))->observed;
-}
-
 /* With y the observed value, a the end that is left, b the one that is taken: the move goes from
  * (a = y, b free) to (a free, b = y), draws the free one from its prior both ways, and
  *
@@ -77,9 +73,11 @@ enum gpm_status observation_follow(struct scaffold *s, struct entry *e, double *
         if (e->taken) e->taken_val = value_ref(end->val);
         s->t->structure++;
     }
+    if (st != GPM_OK) return st;
     double logp = 0;
-    if (st == GPM_OK) e->new_end = end;
-    if (st == GPM_OK) st = constrain_end(s->t, end, observed_value(s->t, n), &logp);
+    const struct record *r = map_get(&inner(s->t)->observations, MAP_PTR(n));
+    e->new_end = end;
+    st = constrain_end(s->t, end, r->observed, &logp);
     *weight += logp;
     return st;
 }

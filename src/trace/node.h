@@ -292,10 +292,4 @@ static inline bool number_is(value v) {
 static inline double number_of(const value *v) {
     return v->tag == V_BOOL ? (double)v->u.boolean : v->u.num;
 }
-static inline void number_put(struct node *n, double x) {
-    if (n->val.tag == V_BOOL)
-        n->val.u.boolean = x != 0;
-    else
-        n->val.u.num = x;
-}
 #endif

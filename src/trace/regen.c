@@ -40,15 +40,6 @@ enum gpm_status carry_weight(struct trace *t, struct node *n) {
 
 /* Detach. */
 
-/* An empty request for the new state: which component it is and the frame of its branches do not
- * change. */
-static struct request *request_like(const struct request *r) {
-    struct request *q = NEW(struct request);
-    q->index = r->index;
-    q->frame = r->frame;
-    return q;
-}
-
 bool is_torn_down(struct scaffold *s, const struct node *n) {
     const struct entry *e = entry_of(s, n);
     return family_is_brush(n->family) || (e && (e->role == ROLE_D || e->brush));
@@ -100,7 +91,9 @@ static enum gpm_status detach_d(struct scaffold *s, struct entry *e, double *w) 
         e->old_req = n->req;
         request_unlink(n);
         for (uint32_t i = n->req->n_fam; i-- > 0;) family_drop(t, n->req->fam[i], n->ctx);
-        n->req = request_like(e->old_req);
+        n->req = NEW(struct request); /* component and frame do not change */
+        n->req->index = e->old_req->index;
+        n->req->frame = e->old_req->frame;
     }
     return GPM_OK;
 }
@@ -248,13 +241,6 @@ static enum gpm_status regen_d(struct scaffold *s, struct entry *e) {
     return st;
 }
 
-/* A maker whose closures are others now depends on what those close over. */
-static enum gpm_status close_over_anew(struct scaffold *s, struct node *n, bool before) {
-    node_close_over(s->t, n);
-    if (before || n->req) s->t->structure++;
-    return regen_extra(s->t, n);
-}
-
 /* Back to the links of before: without the new ones, with the old ones where they are given. */
 static void close_over_old(struct node *n, struct request *old) {
     if (n->req) {
@@ -271,8 +257,10 @@ static enum gpm_status regen_m(struct scaffold *s, struct entry *e) {
     struct node *n = e->n;
     struct node_call k;
     double joint = 0;
-    if (e->requests) {
-        enum gpm_status closed = close_over_anew(s, n, e->old_req);
+    if (e->requests) { /* its closures are others now: it depends on what those close over */
+        node_close_over(s->t, n);
+        if (e->old_req || n->req) s->t->structure++;
+        enum gpm_status closed = regen_extra(s->t, n);
         if (closed != GPM_OK) return closed;
     }
     enum gpm_status st = call_begin_checked(s->t, n, &k);

@@ -120,11 +120,6 @@ static void lose_requests(struct scaffold *s, struct node *n) {
     for (uint32_t i = 0; n->req && i < n->req->n_fam; i++) lose_family(s, n->req->fam[i]);
 }
 
-static void find_brush(struct scaffold *s) {
-    for (size_t i = 0; i < s->e.n; i++)
-        if (s->e.at[i].role == ROLE_D && s->e.at[i].requests) lose_requests(s, s->e.at[i].n);
-}
-
 static void visit(struct scaffold *s, struct node *n);
 
 static void visit_parents(struct scaffold *s, struct node *n) {
@@ -227,7 +222,8 @@ struct scaffold *scaffold_build(struct trace *t, struct node *const *principals,
         reach(s, &w, o.child, o.slot);
     }
     vec_release(&w.at);
-    find_brush(s);
+    for (size_t i = 0; i < s->e.n; i++)
+        if (s->e.at[i].role == ROLE_D && s->e.at[i].requests) lose_requests(s, s->e.at[i].n);
     for (size_t i = 0; i < n; i++) { /* a principal inside the brush of another is no principal */
         struct entry *e = entry_of(s, principals[i]);
         if (e->brush || e->principal != (int32_t)i) continue;

@@ -215,11 +215,6 @@ uint64_t tagctx_reach(const struct tagctx *c) {
     return found;
 }
 
-static void find_reach(struct tagctx *c) {
-    c->reach = 0;
-    for (size_t i = 0; i < c->joined.n; i++) c->reach |= tagctx_reach(c->joined.at[i]);
-}
-
 /* Those of `scopes` that no tag between a place and the beginning of its family claims. */
 static uint64_t unclaimed(const struct trace *t, const struct family *f, const struct tagctx *c,
                           uint64_t scopes) {
@@ -235,7 +230,9 @@ static void refresh(struct trace *t, struct family *f, uint64_t scopes) {
     f->visit = inner(t)->ctx_visit;
     if (!(scopes & ~f->fresh)) return;
     f->fresh |= scopes;
-    if (f->own_ctx) find_reach(f->own_ctx);
+    struct tagctx *own = f->own_ctx;
+    if (own) own->reach = 0;
+    for (size_t i = 0; own && i < own->joined.n; i++) own->reach |= tagctx_reach(own->joined.at[i]);
     for (size_t i = 0; i < f->nodes.n; i++) {
         struct node *n = f->nodes.at[i];
         if (n->kind == NODE_CONST || !(n->flags & NODE_ON)) continue;

@@ -138,16 +138,11 @@ enum gpm_status scaffold_detach_steps(struct scaffold *s, double *weights, uint3
     return GPM_OK;
 }
 
-/* Is an observed end part of the trace now? */
-static bool end_stands(struct scaffold *s, const struct node *end) {
-    const struct entry *e = torus_entry(s, end);
-    return e ? e->done : end->flags & NODE_ON;
-}
-
 /* An end that stands while the observation of it does not has been put in, or left behind, as a
  * free choice: such a state is not what a later attach builds on. */
 static void check_end(struct scaffold *s, const struct entry *e) {
-    if (e->old_end && end_stands(s, e->old_end)) s->tangled = true;
+    const struct entry *end = torus_entry(s, e->old_end);
+    if (e->old_end && (end ? end->done : e->old_end->flags & NODE_ON)) s->tangled = true;
 }
 
 /* Takes the old state out again, from the end, down to the first n steps. Its weights are known

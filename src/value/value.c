@@ -12,18 +12,16 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#ifdef GPMEM_CHECKS
 static atomic_long live; /* objects made here and not yet freed; test builds only */
+#ifdef GPMEM_CHECKS
 #define COUNT_LIVE(d) atomic_fetch_add(&live, (d))
+#else
+#define COUNT_LIVE(d) ((void)0)
+#endif
+
 long value_live_count(void) {
     return atomic_load(&live);
 }
-#else
-#define COUNT_LIVE(d) ((void)0)
-long value_live_count(void) {
-    return 0;
-}
-#endif
 
 /* ---- construction ------------------------------------------------------------------------- */
 
@@ -202,11 +200,6 @@ static bool dict_equal(const struct dict_obj *a, const struct dict_obj *b, two_s
     return true;
 }
 
-static bool box_equal(const struct box *a, const struct box *b) {
-    if (a == b) return true;
-    return a->cls == b->cls && a->cls->equal && a->cls->equal(a, b);
-}
-
 /* Equality of two values but for their parts, which go to the stack. */
 static bool equal_one(value a, value b, two_stack *pending, enum nan_rule rule) {
     bool arrays =
@@ -242,7 +235,11 @@ static bool equal_one(value a, value b, two_stack *pending, enum nan_rule rule) 
         if (a.u.ref->node || b.u.ref->node) return a.u.ref->node == b.u.ref->node;
         push_two(pending, a.u.ref->v, b.u.ref->v);
         return true;
-    default: return box_equal(a.u.box, b.u.box);
+    default: {
+        const struct box_class *cls = a.u.box->cls;
+        return a.u.box == b.u.box ||
+               (cls == b.u.box->cls && cls->equal && cls->equal(a.u.box, b.u.box));
+    }
     }
 }
 
@@ -388,14 +385,6 @@ static int compare_text(value a, value b) {
     return m != n ? compare_sizes(m, n) : (a.tag > b.tag) - (a.tag < b.tag);
 }
 
-/* Arrays and vectors: by elements first, then by length. */
-static int compare_items(value a, value b, two_stack *pending) {
-    size_t m = n_items(a), n = n_items(b);
-    push_two(pending, value_num((double)m), value_num((double)n));
-    push_items(pending, a, b, m < n ? m : n);
-    return 0;
-}
-
 static int compare_matrices(const struct matrix_obj *a, const struct matrix_obj *b) {
     int c = compare_sizes(a->rows, b->rows);
     if (!c) c = compare_sizes(a->cols, b->cols);
@@ -403,15 +392,9 @@ static int compare_matrices(const struct matrix_obj *a, const struct matrix_obj 
     return c;
 }
 
-static int compare_dicts(const struct dict_obj *a, const struct dict_obj *b, two_stack *pending) {
-    size_t both = a->n < b->n ? a->n : b->n;
-    push_two(pending, value_num((double)a->n), value_num((double)b->n));
-    for (size_t i = 2 * both; i--;) push_two(pending, a->kv[i], b->kv[i]);
-    return 0;
-}
-
 static int compare_one(value a, value b, two_stack *pending) {
     int ra = rank_of(a), rb = rank_of(b);
+    size_t m, n;
     if (ra != rb) return ra < rb ? -1 : 1;
     switch (a.tag) {
     case V_NUM:
@@ -427,9 +410,18 @@ static int compare_one(value a, value b, two_stack *pending) {
         push_two(pending, a.u.pair->first, b.u.pair->first);
         return 0;
     case V_ARRAY:
-    case V_VECTOR: return compare_items(a, b, pending);
+    case V_VECTOR: /* by elements first, then by length */
+        m = n_items(a), n = n_items(b);
+        push_two(pending, value_num((double)m), value_num((double)n));
+        push_items(pending, a, b, m < n ? m : n);
+        return 0;
     case V_MATRIX: return compare_matrices(a.u.matrix, b.u.matrix);
-    case V_DICT: return compare_dicts(a.u.dict, b.u.dict, pending);
+    case V_DICT:
+        m = a.u.dict->n, n = b.u.dict->n;
+        push_two(pending, value_num((double)m), value_num((double)n));
+        for (size_t i = 2 * (m < n ? m : n); i--;)
+            push_two(pending, a.u.dict->kv[i], b.u.dict->kv[i]);
+        return 0;
     default: /* no order of their own: by address, equal ones alike */
         if (value_equal(a, b)) return 0;
         return (uintptr_t)a.u.obj < (uintptr_t)b.u.obj ? -1 : 1;
