@@ -258,10 +258,10 @@ static void kernels(void **state) {
     const struct kern_class *row;
     for (size_t r = 0; (row = kern_class_at(r)); r++) {
         if (row->op != KERN_LEAF) continue;
-        for (int p = 0; p < row->npar; p++)
+        for (size_t p = 0; p < row->npar; p++)
             for (size_t i = 0; i < SIZES; i++) {
                 double par[KERN_MAX_PAR] = {0};
-                for (int q = 0; q < row->npar; q++) par[q] = row->par[q].fallback;
+                for (size_t q = 0; q < row->npar; q++) par[q] = row->par[q].fallback;
                 par[p] = sizes[i];
                 check_kernel(row, par);
             }

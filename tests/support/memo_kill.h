@@ -48,7 +48,7 @@ static void kill_worker(const char *db, const char *log, int nap) {
         for (int i = 0; i < KILL_POINTS; i++) {
             struct memo_claim c;
             double x = i, stored;
-            if (memo_claim(m, &x, false, &c, &err)) _exit(4);
+            if (memo_claim(m, &x, &c, &err)) _exit(4);
             if (c.state == MEMO_BUSY) left = 1;
             if (c.state != MEMO_OURS) continue;
             kill_log(fd, "E %d %g\n", i, 0);
