@@ -163,14 +163,15 @@ static bool is_continuous(struct trace *t, struct node *n, struct sp_support *su
 
 /* The transform is fixed for as long as the block is open, lo and hi included. An interval whose
  * ends move with other choices of the block stays in x, where a step outside has weight -inf. */
-static void set_part(struct continuous *c, size_t i, const struct sp_support *support) {
+static void set_part(struct continuous *c, size_t i) {
     struct continuous_part *p = &c->part[i];
-    bool fixed =
-        c->transformed && !(support->kind == SUPPORT_INTERVAL && move_args_change(&c->m, i));
-    p->kind = fixed ? support->kind : SUPPORT_REAL;
-    p->lo =
-        support->kind == SUPPORT_POSITIVE || support->kind == SUPPORT_INTERVAL ? support->lo : 0;
-    p->hi = support->hi;
+    struct sp_support support;
+    (void)is_continuous(c->t, move_principal(&c->m, i), &support);
+    bool interval = support.kind == SUPPORT_INTERVAL;
+    bool fixed = c->transformed && !(interval && move_args_change(&c->m, i));
+    p->kind = fixed ? support.kind : SUPPORT_REAL;
+    p->lo = support.kind == SUPPORT_POSITIVE || interval ? support.lo : 0;
+    p->hi = support.hi;
     p->shape = value_ref(node_value(move_principal(&c->m, i)));
     p->n_x = numbers_in(p->shape);
     p->n_z = p->kind == SUPPORT_SIMPLEX ? p->n_x - 1 : p->n_x;
@@ -178,11 +179,14 @@ static void set_part(struct continuous *c, size_t i, const struct sp_support *su
     c->n_z += p->n_z;
 }
 
-/* n_z <= n_x (a simplex has one number less), so that one size does for all. */
-static void set_buffers(struct continuous *c) {
-    c->old = NEW_ARRAY(double, c->n_x + 1);
-    c->buf_x = NEW_ARRAY(double, c->n_x + 1);
-    c->buf_g = NEW_ARRAY(double, c->n_x + 1);
+/* n_z <= n_x (a simplex has one number less), so that one size does for all buffers. */
+static void set_parts(struct continuous *c) {
+    c->n_parts = move_n(&c->m);
+    c->part = NEW_ARRAY(struct continuous_part, c->n_parts + 1);
+    for (size_t i = 0; i < c->n_parts; i++) set_part(c, i);
+    c->old = NEW_ARRAY(double, 3 * c->n_x + 1);
+    c->buf_x = c->old + c->n_x;
+    c->buf_g = c->buf_x + c->n_x;
     c->vals = NEW_ARRAY(value, 2 * c->n_parts + 1);
     c->grads = c->vals + c->n_parts;
     for (size_t i = 0; i < c->n_parts; i++) c->vals[i] = NIL;
@@ -207,21 +211,8 @@ static void release(struct continuous *c) {
     }
     mem_free(c->part);
     mem_free(c->old);
-    mem_free(c->buf_x);
-    mem_free(c->buf_g);
     mem_free(c->vals);
     c->n_parts = 0;
-}
-
-static void set_parts(struct continuous *c) {
-    struct sp_support support;
-    c->n_parts = move_n(&c->m);
-    c->part = mem_zalloc((c->n_parts + 1) * sizeof *c->part);
-    for (size_t i = 0; i < c->n_parts; i++) {
-        (void)is_continuous(c->t, move_principal(&c->m, i), &support);
-        set_part(c, i, &support);
-    }
-    set_buffers(c);
 }
 
 static void set_values(struct continuous *c, const double *z) {

@@ -28,12 +28,11 @@ struct continuous {
     bool transformed;
     size_t n_parts, n_x, n_z;
     struct continuous_part *part;
-    double *old;   /* n_z: where the choices stood */
-    double w_old;  /* log weight there */
-    double *buf_x; /* n_x */
-    double *buf_g;
-    value *vals, *grads; /* n_parts */
-    struct rng frozen;   /* the brush of every evaluation is drawn with this generator */
+    double *old;           /* n_z: where the choices stood; owns the next two */
+    double *buf_x, *buf_g; /* n_x: a point, and the gradient there */
+    double w_old;          /* log weight of `old`, with the log Jacobian */
+    value *vals, *grads;   /* n_parts */
+    struct rng frozen;     /* the brush of every evaluation is drawn with this generator */
 };
 
 /* Takes the continuous choices among `at` out of the trace. c->n_parts == 0: there are none, and

@@ -5,17 +5,14 @@
 #define INFER_ENUMERATE_H
 #include "infer/move.h"
 
-struct candidates {
-    value *at; /* counted */
-    size_t n;
-};
+typedef VEC(value) candidates; /* counted, no two equal */
 struct enumeration {
     struct trace *t;
     struct move m; /* open while the enumeration lives */
     size_t k;      /* principals */
-    struct candidates *of;
-    struct candidates *outside; /* tables that choices outside the block use */
-    size_t n, current;          /* joint values; the one that holds now */
+    candidates *of;
+    candidates *outside; /* tables that choices outside the block use */
+    size_t n, current;   /* joint values; the one that holds now */
     double *weight;
     struct rng *rng; /* generator before each was weighed */
 };

@@ -23,28 +23,34 @@
 
 enum { MAX_JOINT = 1000000 };
 
-/* Sets of values by equality; small, so they are searched. */
-static bool add_value(struct candidates *c, value v) {
+/* Small sets, so they are searched. */
+static bool is_among(const candidates *c, value v) {
     for (size_t i = 0; i < c->n; i++)
-        if (value_equal(c->at[i], v)) return false;
-    c->at = mem_realloc(c->at, (c->n + 1) * sizeof *c->at);
-    c->at[c->n++] = value_ref(v);
+        if (value_equal(c->at[i], v)) return true;
+    return false;
+}
+
+static bool add_value(candidates *c, value v) {
+    if (is_among(c, v)) return false;
+    vec_push(c, value_ref(v));
     return true;
 }
 
-static enum gpm_status add_enumerated(struct enumeration *e, size_t i, bool *grew) {
+/* Adds what choice i can be in the state that stands, but for the last `leave` values. */
+static enum gpm_status add_enumerated(struct enumeration *e, size_t i, size_t leave, candidates *to,
+                                      bool *grew) {
     value *vals;
     size_t n;
     enum gpm_status st = node_enumerate(e->t, move_principal(&e->m, i), &vals, &n);
     if (st != GPM_OK) return st;
-    for (size_t j = 0; j < n; j++) *grew |= add_value(&e->of[i], vals[j]);
+    for (size_t j = 0; j + leave < n; j++) *grew |= add_value(to, vals[j]);
     values_free(vals, n);
     return GPM_OK;
 }
 
 static enum gpm_status add_all(struct enumeration *e, bool *grew) {
     enum gpm_status st = GPM_OK;
-    for (size_t i = 0; st == GPM_OK && i < e->k; i++) st = add_enumerated(e, i, grew);
+    for (size_t i = 0; st == GPM_OK && i < e->k; i++) st = add_enumerated(e, i, 0, &e->of[i], grew);
     return st;
 }
 
@@ -69,12 +75,6 @@ static bool same_process(const struct enumeration *e, size_t i, size_t j) {
     return cls && (cls->flags & SP_RENAMES) && value_equal(node_procedure(a), node_procedure(b));
 }
 
-static bool is_outside(const struct enumeration *e, size_t i, value v) {
-    for (size_t k = 0; k < e->outside[i].n; k++)
-        if (value_equal(e->outside[i].at[k], v)) return true;
-    return false;
-}
-
 /* The same as the current joint value but for the names of tables that only the block uses. */
 static bool is_current_renamed(const struct enumeration *e, const value *vals) {
     for (size_t i = 0; i < e->k; i++) {
@@ -83,8 +83,8 @@ static bool is_current_renamed(const struct enumeration *e, const value *vals) {
             if (!value_equal(vals[i], now)) return false;
             continue;
         }
-        if ((is_outside(e, i, now) || is_outside(e, i, vals[i])) && !value_equal(vals[i], now))
-            return false;
+        bool outside = is_among(&e->outside[i], now) || is_among(&e->outside[i], vals[i]);
+        if (outside && !value_equal(vals[i], now)) return false;
         for (size_t j = 0; j < i; j++)
             if (same_process(e, i, j) &&
                 value_equal(vals[i], vals[j]) != value_equal(now, move_old_value(&e->m, j)))
@@ -131,16 +131,11 @@ static enum gpm_status weigh_all(struct infer_state *x, struct enumeration *e, b
 
 /* Tables in use while the block is out: all that the process lists but the last, the new one. */
 static enum gpm_status find_outside(struct enumeration *e) {
-    for (size_t i = 0; i < e->k; i++) {
-        value *vals;
-        size_t n;
-        if (!same_process(e, i, i)) continue;
-        enum gpm_status st = node_enumerate(e->t, move_principal(&e->m, i), &vals, &n);
-        if (st != GPM_OK) return st;
-        for (size_t j = 0; j + 1 < n; j++) (void)add_value(&e->outside[i], vals[j]);
-        values_free(vals, n);
-    }
-    return GPM_OK;
+    bool grew;
+    enum gpm_status st = GPM_OK;
+    for (size_t i = 0; i < e->k && st == GPM_OK; i++)
+        if (same_process(e, i, i)) st = add_enumerated(e, i, 1, &e->outside[i], &grew);
+    return st;
 }
 
 /* The current values are among the candidates in any case: a process may not list them when the
@@ -176,10 +171,8 @@ static enum gpm_status open_move(struct enumeration *e) {
 
 static void release(struct enumeration *e) {
     for (size_t i = 0; i < e->k; i++) {
-        for (size_t j = 0; j < e->of[i].n; j++) value_unref(e->of[i].at[j]);
-        mem_free(e->of[i].at);
-        for (size_t j = 0; j < e->outside[i].n; j++) value_unref(e->outside[i].at[j]);
-        mem_free(e->outside[i].at);
+        values_free(e->of[i].at, e->of[i].n);
+        values_free(e->outside[i].at, e->outside[i].n);
     }
     mem_free(e->of);
     mem_free(e->outside);

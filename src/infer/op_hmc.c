@@ -154,7 +154,7 @@ struct adapt {
     struct adapt *next;
     value scope, block; /* the target; counted */
     size_t n;
-    double *inv_mass;    /* diagonal of M^-1: variances of the draws */
+    double *inv_mass;    /* diagonal of M^-1: variances of the draws; owns the next two */
     double *mean, *m2;   /* of the window so far (Welford 1962) */
     double seen;         /* draws in the current window */
     double done, warmup; /* transitions made; those that adapt */
@@ -170,8 +170,6 @@ void nuts_free(void *states) {
         value_unref(a->scope);
         value_unref(a->block);
         mem_free(a->inv_mass);
-        mem_free(a->mean);
-        mem_free(a->m2);
         mem_free(a);
     }
 }
@@ -187,9 +185,10 @@ static struct adapt *adapt_for(struct infer_state *x, const struct target *g, si
     a->scope = value_ref(scope);
     a->block = value_ref(block);
     a->n = n;
-    a->inv_mass = unit_mass(n);
-    a->mean = mem_zalloc((n + 1) * sizeof(double));
-    a->m2 = mem_zalloc((n + 1) * sizeof(double));
+    a->inv_mass = mem_zalloc((3 * n + 1) * sizeof(double));
+    for (size_t i = 0; i < n; i++) a->inv_mass[i] = 1;
+    a->mean = a->inv_mass + n;
+    a->m2 = a->mean + n;
     a->warmup = g->extra[0].u.num;
     a->log_eps = NAN;
     a->next = x->nuts;

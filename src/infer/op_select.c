@@ -92,39 +92,37 @@ static enum gpm_status combine(struct infer_state *x, struct trace *t, const str
 enum gpm_status subproblem_choices(struct infer_state *x, struct trace *t,
                                    const struct subproblem *s, struct node_set *out) {
     *out = (struct node_set){0};
+    bool by_name = s->kind == SUB_TAG_VALUE;
+    enum gpm_status st;
     switch (s->kind) {
     case SUB_SCOPE:
-    case SUB_TOP:
-    case SUB_STAR:
-        if (s->kind == SUB_SCOPE && !infer_is_name(s->a, "default")) {
-            bool every = infer_is_name(s->b, "all") || infer_is_name(s->b, "one") ||
-                         infer_is_name(s->b, "ordered");
-            return add_tagged(x, t, s->a, every ? NULL : &s->b, out);
-        } else
-            for (size_t i = 0; i < t->choices.n; i++) add(out, t->choices.at[i]);
-        return GPM_OK;
-    case SUB_TAG: return add_tagged(x, t, s->a, NULL, out);
-    case SUB_TAG_VALUE: return add_tagged(x, t, s->a, &s->b, out);
-    case SUB_UNION: return combine(x, t, s, out);
+        if (infer_is_name(s->a, "default")) break;
+        by_name = !infer_is_name(s->b, "all") && !infer_is_name(s->b, "one") &&
+                  !infer_is_name(s->b, "ordered");
+        /* fall through */
+    case SUB_TAG:
+    case SUB_TAG_VALUE: return add_tagged(x, t, s->a, by_name ? &s->b : NULL, out);
+    case SUB_UNION:
     case SUB_WALK:
     case SUB_INTERSECTION: return combine(x, t, s, out);
     case SUB_EXTENT:
     case SUB_MINIMAL: return of_value(x, t, s->a, out);
+    case SUB_RANDOM_SINGLE:
+        st = of_value(x, t, s->a, out);
+        if (st != GPM_OK || !out->n) return st;
+        out->at[0] = out->at[rng_below(&t->rng, out->n)];
+        out->n = 1;
+        return GPM_OK;
     case SUB_CHOSEN:
         for (size_t i = 0; i < t->choices.n; i++)
             for (size_t j = 0; j < s->a.u.array->n; j++)
                 if (s->a.u.array->at[j].u.num == (double)node_seq(t->choices.at[i]))
                     add(out, t->choices.at[i]);
         return GPM_OK;
-    case SUB_RANDOM_SINGLE: {
-        enum gpm_status st = of_value(x, t, s->a, out);
-        if (st == GPM_OK && out->n) {
-            out->at[0] = out->at[rng_below(&t->rng, out->n)];
-            out->n = 1;
-        }
-        return st;
+    case SUB_TOP:
+    case SUB_STAR: break;
     }
-    }
+    for (size_t i = 0; i < t->choices.n; i++) add(out, t->choices.at[i]);
     return GPM_OK;
 }
 
