@@ -20,7 +20,7 @@ const struct sp_class sp_gp_rows[] = {
      ALONE(gp)},
     {.name = "gpmem",
      .special = SPECIAL_GPMEM,
-     .sig = "(f: any, a: any, b?: any, noise?: any, dim?: any, store?: any) -> list",
+     .sig = "(f: proc, a: any, b?: any, noise?: any, dim?: any, store?: any) -> list",
      .doc = "Gaussian-process memoization: (f_compute, f_emu) = gpmem(f, kernel) or gpmem(f, mean, "
             "kernel). "
             "f_compute(x) evaluates f once per input and records the pair; f_emu is the GP given "
@@ -41,7 +41,7 @@ const struct sp_class sp_emulators_rows[] = {
      ALONE(tp)},
     {.name = "tpmem",
      .special = SPECIAL_GPMEM,
-     .sig = "(f: any, a: any, b?: any, noise?: any, dim?: any, store?: any, df?: any) -> list",
+     .sig = "(f: proc, a: any, b?: any, noise?: any, dim?: any, store?: any, df?: any) -> list",
      .doc = "Memoization with a Student-t process: gpmem with tails of df= degrees of freedom; the "
             "band widens when the values are larger than the kernel expects.",
      .flags = SP_MAKER | SP_CALLS,
@@ -56,7 +56,7 @@ const struct sp_class sp_emulators_rows[] = {
      ALONE(poly)},
     {.name = "quadmem",
      .special = SPECIAL_GPMEM,
-     .sig = "(f: any, degree?: any, scale?: any, shape?: any, rate?: any, dim?: any, store?: any) "
+     .sig = "(f: proc, degree?: any, scale?: any, shape?: any, rate?: any, dim?: any, store?: any) "
             "-> list",
      .doc =
          "Memoization with Bayesian polynomial regression of unknown noise: (f_compute, f_emu) = "

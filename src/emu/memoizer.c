@@ -116,8 +116,7 @@ static void memoizer_visit(void *state, struct visitor *v) {
 static const struct sp_state_class memoizer_state = {
     .copy = memoizer_copy, .free = memoizer_free, .stats = memoizer_stats, .visit = memoizer_visit};
 
-/* Inputs: a number is a point on the line; a sequence of numbers several such points, or one point
- * when the dimension is known to be its length; a sequence of sequences several points. */
+/* What f_emu or f_compute is applied to. */
 struct points {
     double *x, *y; /* y: the outputs, where they were read */
     size_t n;
@@ -144,15 +143,18 @@ static enum gpm_status set_dim(struct sp_call *c, struct memoizer *m, int dim) {
     return GPM_OK;
 }
 
+/* Inputs: a number is a point on the line; a sequence of numbers several such points, or one point
+ * when the dimension is known to be its length; a sequence of sequences several points. */
 static enum gpm_status points_parse(struct sp_call *c, struct memoizer *m, value v,
                                     struct points *p) {
-    *p = (struct points){0};
+    value *items;
+    double one;
     size_t n;
-    if (v.tag == V_NUM || v.tag == V_BOOL) {
+    *p = (struct points){.single = value_number(v, &one) && v.tag != V_ATOM};
+    if (p->single) {
         p->x = NEW_ARRAY(double, 1);
-        p->x[0] = v.tag == V_NUM ? v.u.num : v.u.boolean;
+        p->x[0] = one;
         p->n = 1;
-        p->single = true;
         return set_dim(c, m, 1);
     }
     if (seq_numbers(v, &p->x, &n)) {
@@ -160,7 +162,6 @@ static enum gpm_status points_parse(struct sp_call *c, struct memoizer *m, value
         p->n = p->single ? 1 : n;
         return p->single ? GPM_OK : set_dim(c, m, 1);
     }
-    value *items;
     if (!seq_items(v, &items, &n))
         return sp_error(
             c, DIAG_TYPE,
@@ -169,16 +170,15 @@ static enum gpm_status points_parse(struct sp_call *c, struct memoizer *m, value
     enum gpm_status st = GPM_OK;
     VEC(double) all = {0};
     for (size_t i = 0; i < n && st == GPM_OK; i++) {
-        double *row;
+        double *row = NULL;
         size_t d;
-        if (!seq_numbers(items[i], &row, &d))
+        if (seq_numbers(items[i], &row, &d))
+            st = set_dim(c, m, (int)d);
+        else
             st = sp_error(c, DIAG_TYPE, "a point must be an array of numbers, got a %s",
                           value_type_name(items[i]));
-        else {
-            st = set_dim(c, m, (int)d);
-            for (size_t j = 0; j < d && st == GPM_OK; j++) vec_push(&all, row[j]);
-            mem_free(row);
-        }
+        for (size_t j = 0; st == GPM_OK && j < d; j++) vec_push(&all, row[j]);
+        mem_free(row);
     }
     values_free(items, n);
     p->x = all.at;
@@ -462,33 +462,25 @@ int maker_parameter(const struct sp_call *c, const char *name) {
 
 static enum gpm_status dim_parameter(struct sp_call *c, int *dim) {
     int i = maker_parameter(c, "dim");
-    *dim = 0;
-    if (i < 0) return GPM_OK;
-    value v = c->args[i];
-    if (v.tag != V_NUM || v.u.num < 1 || v.u.num > 10000 || v.u.num != floor(v.u.num))
-        return sp_error(c, DIAG_DOMAIN, "%s: dim must be a number of coordinates, from 1 to 10000",
-                        c->cls->name);
-    *dim = (int)v.u.num;
-    return GPM_OK;
+    value v = i >= 0 ? c->args[i] : value_num(1);
+    bool ok = v.tag == V_NUM && v.u.num >= 1 && v.u.num <= 10000 && v.u.num == floor(v.u.num);
+    *dim = ok && i >= 0 ? (int)v.u.num : 0;
+    return ok ? GPM_OK
+              : sp_error(c, DIAG_DOMAIN, "%s: dim must be a number of coordinates, from 1 to 10000",
+                         c->cls->name);
 }
 
 /* The source function as f_compute will call it; owned, NIL after sp_error. */
 static value source_parameter(struct sp_call *c, int dim) {
     value f = c->args[0];
     int i = maker_parameter(c, "store");
-    value store = i >= 0 ? c->args[i] : NIL;
-    if (f.tag != V_PROC) {
-        sp_error(c, DIAG_TYPE, "%s: the first argument must be a procedure, got a %s", c->cls->name,
-                 value_type_name(f));
-        return NIL;
-    }
-    if (i >= 0 && store.tag != V_STR) {
+    if (i >= 0 && c->args[i].tag != V_STR) {
         sp_error(c, DIAG_TYPE, "%s: store must be the path of a file, got a %s", c->cls->name,
-                 value_type_name(store));
+                 value_type_name(c->args[i]));
         return NIL;
     }
     if (i < 0 && !srcfn_of(f)) return value_ref(f);
-    return evaluations_value(c, f, i >= 0 ? store.u.str->text : NULL, dim);
+    return evaluations_value(c, f, i >= 0 ? c->args[i].u.str->text : NULL, dim);
 }
 
 enum gpm_status memoizer_make(struct sp_call *c, value *out) {
