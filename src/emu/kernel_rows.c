@@ -43,7 +43,12 @@ static enum gpm_status k_leaf_grad(struct sp_call *c, value result, value d, val
     return GPM_OK;
 }
 
-static enum gpm_status combine(struct sp_call *c, bool sum, value *out) {
+/* Rows of sums and of products share their functions: `of` says which. */
+static bool is_sum(const struct sp_call *c) {
+    return *(const char *)c->cls->of == '+';
+}
+
+static enum gpm_status k_combine(struct sp_call *c, value *out) {
     struct kern *r = NULL;
     for (size_t i = 0; i < c->n; i++) {
         struct kern *k = kernel_from(c, c->args[i]), *next = NULL;
@@ -51,7 +56,7 @@ static enum gpm_status combine(struct sp_call *c, bool sum, value *out) {
             kern_unref(r);
             return GPM_E_USER;
         }
-        next = !r ? kern_ref(k) : sum ? kern_sum(r, k) : kern_product(r, k);
+        next = !r ? kern_ref(k) : is_sum(c) ? kern_sum(r, k) : kern_product(r, k);
         kern_unref(k);
         kern_unref(r);
         r = next;
@@ -60,14 +65,6 @@ static enum gpm_status combine(struct sp_call *c, bool sum, value *out) {
     }
     *out = kernel_value_take(r);
     return GPM_OK;
-}
-
-static enum gpm_status k_add(struct sp_call *c, value *out) {
-    return combine(c, true, out);
-}
-
-static enum gpm_status k_mult(struct sp_call *c, value *out) {
-    return combine(c, false, out);
 }
 
 static enum gpm_status k_combine_grad(struct sp_call *c, value result, value d, value *dargs) {
@@ -84,7 +81,8 @@ static enum gpm_status k_combine_grad(struct sp_call *c, value result, value d, 
 }
 
 /* s2 times the kernel, or plus it. */
-static enum gpm_status with_variance(struct sp_call *c, bool plus, value *out) {
+static enum gpm_status k_variance(struct sp_call *c, value *out) {
+    bool plus = is_sum(c);
     struct kern *k = kernel_from(c, c->args[1]);
     if (!k) return GPM_E_USER;
     struct kern *b = plus ? kern_constant(sp_num(c, 0)) : NULL;
@@ -96,14 +94,6 @@ static enum gpm_status with_variance(struct sp_call *c, bool plus, value *out) {
                         plus ? "bias" : "factor");
     *out = kernel_value_take(r);
     return GPM_OK;
-}
-
-static enum gpm_status k_scale(struct sp_call *c, value *out) {
-    return with_variance(c, false, out);
-}
-
-static enum gpm_status k_bias(struct sp_call *c, value *out) {
-    return with_variance(c, true, out);
 }
 
 static enum gpm_status k_change(struct sp_call *c, value *out) {
@@ -283,8 +273,8 @@ size_t sp_kernel_leaf_make(const struct sp_class **rows) {
     return n;
 }
 
-#define COMBINE(fn)                                                                                \
-    .sig = "(k: any, ...h: any) -> kernel", .flags = SP_CALLS, .simulate = fn,                     \
+#define COMBINE(sign)                                                                              \
+    .sig = "(k: any, ...h: any) -> kernel", .flags = SP_CALLS, .of = sign, .simulate = k_combine,  \
     .grad_simulate = k_combine_grad
 #define CONSTANT_MEAN                                                                              \
     .sig = "(c: real) -> mean", .doc = "The constant mean function.", .simulate = m_const,         \
@@ -294,31 +284,33 @@ const struct sp_class sp_kernel_rows[] = {
     {.name = "add_funcs",
      .doc = "The sum of kernels.",
      .example = "add_funcs(make_linear(1), make_whitenoise(2)) => LIN(sf=1) + WN(sigma=2)",
-     COMBINE(k_add)},
+     COMBINE("+")},
     {.name = "mult_funcs",
      .doc = "The product of kernels.",
      .example = "mult_funcs(make_linear(1), make_whitenoise(2)) => LIN(sf=1) * WN(sigma=2)",
-     COMBINE(k_mult)},
+     COMBINE("*")},
     {.name = "gp_cov_sum",
      .doc = "The sum of kernels.",
      .example = "gp_cov_sum(make_linear(1), make_whitenoise(2)) => LIN(sf=1) + WN(sigma=2)",
-     COMBINE(k_add)},
+     COMBINE("+")},
     {.name = "gp_cov_product",
      .doc = "The product of kernels.",
      .example = "gp_cov_product(make_linear(1), make_whitenoise(2)) => LIN(sf=1) * WN(sigma=2)",
-     COMBINE(k_mult)},
+     COMBINE("*")},
     {.name = "gp_cov_scale",
      .example = "gp_cov_scale(4, gp_cov_se(2)) => 4 * gp_cov_se(l2=2)",
      .sig = "(s2: number, k: any) -> kernel",
      .doc = "s2 times the kernel.",
      .flags = SP_CALLS,
-     .simulate = k_scale},
+     .of = "*",
+     .simulate = k_variance},
     {.name = "gp_cov_bias",
      .example = "gp_cov_bias(4, gp_cov_se(2)) => 4 + gp_cov_se(l2=2)",
      .sig = "(s2: number, k: any) -> kernel",
      .doc = "s2 plus the kernel.",
      .flags = SP_CALLS,
-     .simulate = k_bias},
+     .of = "+",
+     .simulate = k_variance},
     {.name = "make_change_point",
      .example = "make_change_point(make_linear(1), make_constant(2), 5, 0.1) => CP(LIN(sf=1), "
                 "C(sf=2), tau=5, s=0.1)",

@@ -7,23 +7,27 @@
 #include "lang/ast.h"
 #include <string.h>
 
+static struct callback *find(struct infer_state *x, const char *name) {
+    for (size_t i = 0; i < x->callbacks.n; i++)
+        if (!strcmp(x->callbacks.at[i].name, name)) return &x->callbacks.at[i];
+    return NULL;
+}
+
 void infer_bind_callback(struct infer_state *x, const char *name, callback_fn *f, void *user) {
-    size_t i = 0;
-    while (i < x->n_callbacks && strcmp(x->callbacks[i].name, name) != 0) i++;
-    if (i == x->n_callbacks) {
-        x->callbacks = mem_realloc(x->callbacks, (i + 1) * sizeof *x->callbacks);
-        x->callbacks[i].name = mem_strdup(name);
-        x->n_callbacks++;
+    struct callback *known = find(x, name);
+    if (!known) {
+        vec_push(&x->callbacks, ((struct callback){.name = mem_strdup(name)}));
+        known = &vec_last(&x->callbacks);
     }
-    x->callbacks[i].f = f;
-    x->callbacks[i].user = user;
+    known->f = f;
+    known->user = user;
 }
 
 static enum gpm_status not_bound(struct infer_state *x, const struct sym *name) {
     infer_error(x, DIAG_CALLBACK, "no callback is bound to the name `%s`", name->text);
     struct buf have = BUF_INIT;
-    for (size_t i = 0; i < x->n_callbacks; i++)
-        buf_printf(&have, "%s%s", i ? ", " : "", x->callbacks[i].name);
+    for (size_t i = 0; i < x->callbacks.n; i++)
+        buf_printf(&have, "%s%s", i ? ", " : "", x->callbacks.at[i].name);
     if (have.len)
         diag_add_note(x->core->diags, "callbacks of this session: %s", have.data);
     else
@@ -72,15 +76,13 @@ static enum gpm_status read_reply(struct infer_state *x, const char *text, value
 
 enum gpm_status callback_run(struct infer_state *x, struct action *a, const struct sym *name,
                              value *out) {
-    size_t i = 0;
-    while (i < x->n_callbacks && strcmp(x->callbacks[i].name, name->text) != 0) i++;
-    if (i == x->n_callbacks) return not_bound(x, name);
+    struct callback *bound = find(x, name->text);
+    if (!bound) return not_bound(x, name);
     struct buf args = BUF_INIT;
     const char *reply = NULL;
     char err[256] = "";
     enum gpm_status st = arguments(x, a, &args);
-    if (st == GPM_OK &&
-        x->callbacks[i].f(x->callbacks[i].user, args.data, &reply, err, sizeof err) != 0) {
+    if (st == GPM_OK && bound->f(bound->user, args.data, &reply, err, sizeof err) != 0) {
         err[sizeof err - 1] = 0;
         st = infer_error(x, DIAG_CALLBACK, "the callback `%s` failed%s%s", name->text,
                          *err ? ": " : "", err);

@@ -47,6 +47,15 @@ struct guard {
     size_t n;
 };
 
+/* call_back: see gpm_callback in gpmem/gpmem.h. */
+typedef int callback_fn(void *user, const char *args, const char **result, char *err,
+                        size_t err_size);
+struct callback {
+    char *name; /* owned */
+    callback_fn *f;
+    void *user;
+};
+
 /* What runs: one per session. core->session points at it. */
 struct infer_state {
     struct session_core *core;
@@ -73,12 +82,7 @@ struct infer_state {
         bool busy; /* a loop reports already */
         double started, said;
     } progress;
-    struct {
-        char *name;
-        int (*f)(void *user, const char *args, const char **result, char *err, size_t err_size);
-        void *user;
-    } * callbacks;
-    size_t n_callbacks;
+    VEC(struct callback) callbacks;
     void *nuts;         /* adapted step sizes, see op_hmc.c */
     void *fits;         /* of conditionals, see laplace_fit.h */
     value open;         /* what detach took out and nothing has put back yet; NIL: nothing */
@@ -173,9 +177,6 @@ enum gpm_status action_run(struct session_core *core, value v, struct span at,
 enum gpm_status directive_run(struct infer_state *x, struct action *a, value *out) GPM_MUST_USE;
 
 enum gpm_status collect_run(struct infer_state *x, struct action *a, value *out) GPM_MUST_USE;
-/* call_back: see gpm_callback in gpmem/gpmem.h. */
-typedef int callback_fn(void *user, const char *args, const char **result, char *err,
-                        size_t err_size);
 void infer_bind_callback(struct infer_state *x, const char *name, callback_fn *f, void *user);
 enum gpm_status callback_run(struct infer_state *x, struct action *a, const struct sym *name,
                              value *out) GPM_MUST_USE;
@@ -243,6 +244,7 @@ double nuts_bfmi(const struct infer_state *x); /* the lowest of the adapted scop
 void nuts_complain(const struct infer_state *x, struct buf *out);
 /* count[i] += how often particle i is drawn in `want` draws by weight, total = model_log_weight;
  * all equally likely when every weight is 0. */
+size_t infer_first_above(const double *upto, size_t n, double u); /* n: none; upto ascends */
 void infer_draw_particles(struct infer_state *x, double total, size_t want, size_t *count);
 /* The current model reduced to particle i for a while: what it was is handed to infer_take_back,
  * with the status and result of what ran meanwhile, which may have replaced the trace. An error

@@ -111,8 +111,7 @@ static double *shares(const struct model *m, double total) {
     return upto;
 }
 
-/* The first i with u < upto[i]; rounding may leave u above them all: the last of some weight. */
-static size_t draw_from(const double *upto, size_t n, double u) {
+size_t infer_first_above(const double *upto, size_t n, double u) {
     size_t lo = 0, hi = n;
     while (lo < hi) {
         size_t mid = lo + (hi - lo) / 2;
@@ -121,9 +120,15 @@ static size_t draw_from(const double *upto, size_t n, double u) {
         else
             lo = mid + 1;
     }
-    if (lo == n) lo--;
-    while (lo && upto[lo] == upto[lo - 1]) lo--;
     return lo;
+}
+
+/* Rounding may leave u above all shares: then the last particle of some weight. */
+static size_t draw_from(const double *upto, size_t n, double u) {
+    size_t i = infer_first_above(upto, n, u);
+    if (i < n) return i;
+    while (--i && upto[i] == upto[i - 1]) continue;
+    return i;
 }
 
 void infer_draw_particles(struct infer_state *x, double total, size_t want, size_t *count) {
@@ -166,8 +171,8 @@ void infer_state_release(struct infer_state *x) {
     vec_release(&x->known_scopes);
     for (size_t i = 0; i < x->n_stats; i++) value_unref(x->stats[i].scope);
     mem_free(x->stats);
-    for (size_t i = 0; i < x->n_callbacks; i++) mem_free(x->callbacks[i].name);
-    mem_free(x->callbacks);
+    for (size_t i = 0; i < x->callbacks.n; i++) mem_free(x->callbacks.at[i].name);
+    vec_release(&x->callbacks);
     nuts_free(x->nuts);
     laplace_fits_free(x->fits);
     value_unref(x->structures);

@@ -105,6 +105,7 @@ static enum gpm_status new_values(struct infer_state *x, const struct custom *p,
     for (; st == GPM_OK && i < n; i++) {
         vals[i] = items ? value_ref(items[i]) : NIL;
         if (!items) st = plain_apply(x->core, p->how, &old[i], 1, x->at, &vals[i]);
+        if (st != GPM_OK) vals[i] = NIL;
         if (st == GPM_OK) st = same_kind(x, old[i], vals[i]);
     }
     while (st != GPM_OK && i-- > 0) value_unref(vals[i]);
@@ -112,18 +113,30 @@ static enum gpm_status new_values(struct infer_state *x, const struct custom *p,
     return st;
 }
 
-/* The kernel is symmetric, so log alpha = log p(x', r) - log p(x, r) and the pick's correction; the
- * weights hold the principals' own densities. */
-static bool accept(struct trace *t, double w_old, double w_new, double pick) {
-    if (w_old == -INFINITY) return true;
-    if (w_new == -INFINITY) return false;
-    double log_alpha = w_new - w_old + pick;
-    return log_alpha >= 0 || log(rng_uniform(&t->rng)) < log_alpha;
+/* Moves the block to the given values. correct: as a symmetric kernel proposed them, so
+ *
+ *     log alpha = log p(x', r) - log p(x, r) + log P(block | x') - log P(block | x)
+ *
+ * the weights holding the principals' own densities; else wherever the model can be evaluated. */
+static enum gpm_status go_to(struct step *s, const value *vals, bool correct) {
+    struct move m;
+    double w_new, pick = -step_log_pick(s);
+    enum gpm_status st = move_find(s, &m);
+    if (st == GPM_OK) st = move_open(&m);
+    if (st != GPM_OK) return st;
+    st = move_build(&m, vals, &w_new, NULL);
+    s->accepted = st == GPM_OK && move_built(&m);
+    if (s->accepted && correct && m.w_old > -INFINITY) {
+        double log_alpha = w_new - m.w_old + (pick + step_log_pick(s));
+        s->accepted =
+            w_new > -INFINITY && (log_alpha >= 0 || log(rng_uniform(&s->t->rng)) < log_alpha);
+    }
+    move_close(&m, s->accepted);
+    return st;
 }
 
 static enum gpm_status value_move(struct step *s, const struct custom *p) {
     struct move m;
-    double w_new, pick = -step_log_pick(s);
     enum gpm_status st = move_find(s, &m);
     if (st != GPM_OK) return st;
     size_t k = move_n(&m);
@@ -132,20 +145,11 @@ static enum gpm_status value_move(struct step *s, const struct custom *p) {
     move_forget(&m); /* the proposal may run anything */
     st = new_values(s->x, p, old, k, vals);
     values_free(old, k);
-    if (st != GPM_OK) {
-        mem_free(vals);
-        return st;
-    }
-    st = move_find(s, &m);
-    if (st == GPM_OK) st = move_open(&m);
     if (st == GPM_OK) {
-        st = move_build(&m, vals, &w_new, NULL);
-        bool built = st == GPM_OK && move_built(&m);
-        if (built) pick += step_log_pick(s);
-        s->accepted = built && accept(s->t, m.w_old, w_new, pick);
-        move_close(&m, s->accepted);
+        st = go_to(s, vals, true);
+        for (size_t i = 0; i < k; i++) value_unref(vals[i]);
     }
-    values_free(vals, k);
+    mem_free(vals);
     return st;
 }
 
@@ -253,7 +257,6 @@ static enum gpm_status op_apply(struct infer_state *x, const struct action *a, v
  * value itself may outlive its part. */
 struct torn {
     struct box box;
-    struct trace *t;
     struct scaffold *s; /* NULL: closed */
     bool regenerated;   /* the new state stands: closing keeps it */
 };
@@ -316,7 +319,6 @@ static enum gpm_status op_current(struct infer_state *x, const struct action *a,
  * the choices' own densities, to be subtracted from regen's. */
 static enum gpm_status op_detach(struct infer_state *x, const struct action *a, value *out) {
     struct node_set set;
-    struct trace *t = x->model->p.at[0];
     enum gpm_status st = infer_close(x, true);
     if (st == GPM_OK && x->model->p.n != 1)
         st = infer_error(x, DIAG_PARTICLES, "%s works on one particle; use for_each_particle",
@@ -325,12 +327,11 @@ static enum gpm_status op_detach(struct infer_state *x, const struct action *a, 
     if (st != GPM_OK) return st;
     struct scaffold *s;
     double w = 0;
-    st = scaffold_open(t, set.at, set.n, (enum scaffold_mode)a->op->how, &w, &s);
+    st = scaffold_open(x->model->p.at[0], set.at, set.n, (enum scaffold_mode)a->op->how, &w, &s);
     mem_free(set.at);
     if (st != GPM_OK) return st;
     struct torn *o = NEW(struct torn);
     box_init(&o->box, &torn_class);
-    o->t = t;
     o->s = s;
     value part = value_box(V_BOX, &o->box);
     value_set_take(&x->open, value_ref(part));
@@ -403,23 +404,16 @@ static enum gpm_status set_values(struct step *s) {
     const value *v = s->ctx;
     value *items = NULL;
     size_t k = 1;
-    struct move m;
-    double w;
-    enum gpm_status st = GPM_OK;
+    enum gpm_status st;
     if (s->n > 1 && !seq_items(*v, &items, &k)) k = 1;
     if (k != s->n)
         st = infer_error(s->x, DIAG_BAD_PROPOSAL, "set_value_at: %zu values for %zu choices", k,
                          s->n);
-    if (st == GPM_OK) st = move_find(s, &m);
-    if (st == GPM_OK) st = move_open(&m);
-    if (st == GPM_OK) {
-        st = move_build(&m, items ? items : v, &w, NULL);
-        s->accepted = st == GPM_OK && move_built(&m);
-        move_close(&m, s->accepted);
-        if (st == GPM_OK && !s->accepted)
-            st = infer_error(s->x, DIAG_BAD_PROPOSAL,
-                             "set_value_at: the model cannot be evaluated with that value");
-    }
+    else
+        st = go_to(s, items ? items : v, false);
+    if (st == GPM_OK && !s->accepted)
+        st = infer_error(s->x, DIAG_BAD_PROPOSAL,
+                         "set_value_at: the model cannot be evaluated with that value");
     if (items) values_free(items, k);
     return st;
 }

@@ -13,6 +13,8 @@
  * sweep costs time proportional to the number of steps. */
 #include "infer/move.h"
 
+#include "math/special.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,19 +73,13 @@ static void link_unref(struct csmc *c, struct link *l) {
     }
 }
 
-static double log_sum(const struct csmc *c, double first) {
-    double max = first, sum;
-    for (size_t i = 0; i < c->n; i++) max = fmax(max, c->now[i].weight);
-    if (isinf(max)) return max;
-    sum = exp(first - max);
-    for (size_t i = 0; i < c->n; i++) sum += exp(c->now[i].weight - max);
-    return max + log(sum);
-}
-
 /* For draw. Returns whether there is anything to draw from.
  * upto[i] = sum of the shares of particles 0 .. i; the rest up to 1 is the retained one's. */
 static bool add_up(struct csmc *c, double retained) {
-    double total = log_sum(c, retained), sum = 0;
+    double sum = 0;
+    for (size_t i = 0; i < c->n; i++) c->upto[i] = c->now[i].weight;
+    c->upto[c->n] = retained;
+    double total = logsumexp(c->upto, c->n + 1);
     for (size_t i = 0; i < c->n; i++) {
         if (c->now[i].weight > -INFINITY) sum += exp(c->now[i].weight - total);
         c->upto[i] = sum;
@@ -94,18 +90,11 @@ static bool add_up(struct csmc *c, double retained) {
 /* Number of a particle drawn by weight; c->n is the retained one. */
 static size_t draw(struct csmc *c, double retained, bool any) {
     double u = rng_uniform(&c->rng);
-    size_t low = 0, high = c->n;
     if (!any) return c->n;
-    while (low < high) {
-        size_t mid = (low + high) / 2;
-        if (u < c->upto[mid])
-            high = mid;
-        else
-            low = mid + 1;
-    }
-    if (low < c->n || retained > -INFINITY) return low;
-    while (low-- > 0)
-        if (c->now[low].weight > -INFINITY) return low;
+    size_t i = infer_first_above(c->upto, c->n, u);
+    if (i < c->n || retained > -INFINITY) return i;
+    while (i-- > 0)
+        if (c->now[i].weight > -INFINITY) return i;
     return c->n;
 }
 
@@ -233,7 +222,7 @@ static void csmc_init(struct csmc *c, size_t n) {
     c->now = mem_zalloc(n * sizeof *c->now);
     c->next = mem_zalloc(n * sizeof *c->next);
     c->turn = NEW_ARRAY(size_t, n);
-    c->upto = NEW_ARRAY(double, n);
+    c->upto = NEW_ARRAY(double, n + 1);
     c->path = mem_zalloc((c->steps + 1) * sizeof *c->path);
     c->mark = NEW_ARRAY(size_t, c->steps + 1);
     c->way = NEW_ARRAY(struct link *, c->steps + 1);
