@@ -44,9 +44,14 @@ struct prompt_command {
     const char *name, *args, *help;
     void (*run)(struct prompt *p, const char *arg);
 };
-static const struct prompt_command *prompt_commands(void);
+static const struct prompt_command prompt_commands[6]; /* the last has no name */
 
-static void report(struct prompt *p, enum gpm_status st) {
+/* Runs a file, or when `path` is NULL the text. */
+static void run_here(struct prompt *p, const char *path, const struct buf *text) {
+    interrupt_begin(p->session);
+    enum gpm_status st = path ? gpm_run_file(p->session, path)
+                              : gpm_run_text(p->session, "<prompt>", text->data, text->len);
+    interrupt_end(p->session);
     print_error(p->session, st, p->options.quiet > 0);
     out_flush();
 }
@@ -64,7 +69,7 @@ static void do_help(struct prompt *p, const char *arg) {
         "Type an instruction to run it; an open bracket continues on the next line. For example:\n"
         "  assume x = normal(0, 1);  observe normal(x, 1) = 3;  mh(default, one, 100);  sample "
         "x;\n");
-    for (const struct prompt_command *c = prompt_commands(); c->name; c++) {
+    for (const struct prompt_command *c = prompt_commands; c->name; c++) {
         out_printf("  :%s %-*s %s\n", c->name, 14 - (int)strlen(c->name), c->args, c->help);
     }
     out_text("Tab completes, Ctrl-C stops a running command, Ctrl-D leaves.\n");
@@ -75,14 +80,10 @@ static void do_quit(struct prompt *p, const char *arg) {
 }
 
 static void do_load(struct prompt *p, const char *arg) {
-    if (!*arg) {
+    if (*arg)
+        run_here(p, arg, NULL);
+    else
         complain(0, ":load needs a file");
-        return;
-    }
-    interrupt_begin(p->session);
-    enum gpm_status st = gpm_run_file(p->session, arg);
-    interrupt_end(p->session);
-    report(p, st);
 }
 
 static void do_reset(struct prompt *p, const char *arg) {
@@ -98,16 +99,14 @@ static void do_names(struct prompt *p, const char *arg) {
     gpm_complete(p->session, arg, print_name, NULL);
 }
 
-static const struct prompt_command *prompt_commands(void) {
-    static const struct prompt_command list[] = {
-        {"help", "[NAME]", "this text, or help on a name", do_help},
-        {"load", "FILE", "run a file in this session", do_load},
-        {"names", "[PREFIX]", "names that begin with PREFIX", do_names},
-        {"reset", "", "start again with an empty session", do_reset},
-        {"quit", "", "leave", do_quit},
-        {NULL, NULL, NULL, NULL}};
-    return list;
-}
+static const struct prompt_command prompt_commands[] = {
+    {"help", "[NAME]", "this text, or help on a name", do_help},
+    {"load", "FILE", "run a file in this session", do_load},
+    {"names", "[PREFIX]", "names that begin with PREFIX", do_names},
+    {"reset", "", "start again with an empty session", do_reset},
+    {"quit", "", "leave", do_quit},
+    {NULL, NULL, NULL, NULL},
+};
 
 /* Length of the text without what ends it of these characters. */
 static size_t trimmed(const char *text, const char *blanks) {
@@ -121,7 +120,7 @@ static void run_prompt_command(struct prompt *p, const char *line) {
     char word[32];
     size_t n = 0, len = strcspn(line, " \t");
     snprintf(word, sizeof word, "%.*s", (int)len, line);
-    const struct prompt_command *c = prompt_commands();
+    const struct prompt_command *c = prompt_commands;
     for (; c->name; c++) {
         names[n++] = c->name;
         if (strncmp(c->name, word, strlen(word)) == 0 && *word) break; /* :q, :h are enough */
@@ -162,7 +161,7 @@ static void complete(void *user, const char *before, size_t at, const char *word
                      void (*add)(void *, const char *), void *list) {
     struct prompt *p = user;
     if (before[0] == ':' && at == 0) {
-        for (const struct prompt_command *c = prompt_commands(); c->name; c++) {
+        for (const struct prompt_command *c = prompt_commands; c->name; c++) {
             char text[32];
             snprintf(text, sizeof text, ":%s", c->name);
             if (strncmp(text, word, strlen(word)) == 0) add(list, text);
@@ -175,13 +174,6 @@ static void complete(void *user, const char *before, size_t at, const char *word
 }
 
 /* ---- the loop ---- */
-
-static void run_entry(struct prompt *p, const struct buf *e) {
-    interrupt_begin(p->session);
-    enum gpm_status st = gpm_run_text(p->session, "<prompt>", e->data, e->len);
-    interrupt_end(p->session);
-    report(p, st);
-}
 
 /* A line from the terminal; its first letter, 0 at the end. The rest of a long one is dropped. */
 static int first_letter(void) {
@@ -242,7 +234,7 @@ static void loop(struct prompt *p) {
         if (gpm_check_text(p->session, "<prompt>", e.data, e.len, true) == GPM_E_INCOMPLETE)
             continue;
         line_remember(p->editor, e.data);
-        run_entry(p, &e); /* it is complete, or wrong for good */
+        run_here(p, NULL, &e); /* it is complete, or wrong for good */
         buf_reset(&e);
     }
     buf_release(&e);
