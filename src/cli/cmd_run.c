@@ -1,12 +1,178 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * gpmem run FILE: runs a program, once or as several chains; with --out the draws that it collects
- * are kept in a folder.
+ * gpmem run FILE: runs a program, once or as several chains in threads; with --out the draws that
+ * it collects are kept in a folder. gpmem resume DIR goes on with such a run that was stopped.
+ *
+ * A chain is a session of its own with its number in the random key, and its output is kept until
+ * all earlier chains have printed theirs: the bytes are those of running the chains one after
+ * another.
  */
-#include "cli/chains.h"
+#include "base/file.h"
+#include "cli/command.h"
+#include "cli/out.h"
+#include "cli/progress_line.h"
 #include "cli/run.h"
 #include "cli/run_folder.h"
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+/* One chain: its outcome and its output as a list of (stream, bytes); the error that it ended with
+ * is drawn already. */
+enum { DRAWN = 3 };
+struct chain {
+    int status;
+    bool done;
+    struct buf out; /* records of stdout and stderr, in order */
+};
+struct record {
+    int stream;
+    size_t len;
+};
+
+static void keep_output(void *user, int stream, const char *text, size_t len) {
+    struct chain *c = user;
+    struct record r = {stream, len};
+    buf_add(&c->out, &r, sizeof r);
+    buf_add(&c->out, text, len);
+}
+
+static void replay(struct chain *c) {
+    progress_hide();
+    struct record r;
+    for (size_t at = 0; at < c->out.len; at += r.len) {
+        memcpy(&r, c->out.data + at, sizeof r);
+        at += sizeof r;
+        if (r.stream == 1)
+            out_data(c->out.data + at, r.len);
+        else if (r.stream == DRAWN)
+            out_drawn(2, c->out.data + at, r.len);
+        else
+            err_text(c->out.data + at, r.len);
+    }
+    buf_release(&c->out);
+    out_flush();
+}
+
+struct job {
+    const struct gpm_options *session;
+    uint64_t n, first;         /* chains: how many, and the number of the first */
+    const char *path;          /* the program; "-": standard input */
+    struct run_folder *folder; /* keeps the draws; NULL: nothing is kept */
+    char *text;                /* NULL: the path; else its name is */
+    const char *name;
+    size_t len;
+    struct chain *chains;
+    struct progress_board *board;
+    atomic_uint next;
+    pthread_mutex_t lock; /* of what follows */
+    unsigned printed;     /* chains whose output is out */
+};
+
+static void run_chain(struct job *j, unsigned i) {
+    struct chain *c = &j->chains[i];
+    struct gpm_options o;
+    session_apply(j->session, &o);
+    o.chain = (uint32_t)(j->first + i);
+    bool keep = j->n > 1;
+    buf_init(&c->out);
+    if (keep) {
+        o.write = keep_output;
+        o.user = c;
+    }
+    progress_attach(j->board, i, &o);
+    if (j->folder) run_folder_attach(j->folder, i, &o);
+    gpm_session *s = gpm_session_new(&o);
+    if (j->folder) run_folder_watch(j->folder, i, s);
+    interrupt_begin(s);
+    enum gpm_status st =
+        j->text ? gpm_run_text(s, j->name, j->text, j->len) : gpm_run_file(s, j->path);
+    interrupt_end(s);
+    c->status = st;
+    if (!keep) {
+        print_error(s, st, o.quiet > 0);
+    } else if (st != GPM_OK || !o.quiet) {
+        const char *error = gpm_last_error(s);
+        keep_output(c, DRAWN, error, strlen(error));
+    }
+    if (j->folder) run_folder_note(j->folder, i, s);
+    gpm_session_free(s);
+}
+
+static void *work(void *user) {
+    struct job *j = user;
+    for (unsigned i; (i = atomic_fetch_add(&j->next, 1)) < j->n;) {
+        run_chain(j, i);
+        pthread_mutex_lock(&j->lock);
+        j->chains[i].done = true;
+        for (; j->printed < j->n && j->chains[j->printed].done; j->printed++)
+            replay(&j->chains[j->printed]);
+        pthread_mutex_unlock(&j->lock);
+    }
+    return NULL;
+}
+
+static void run_chains(struct job *j) {
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    unsigned n = (unsigned)j->n;
+    if (cores > 0 && n > (unsigned)cores) n = (unsigned)cores;
+    pthread_t threads[64];
+    unsigned started = 0;
+    while (started + 1 < n && started < 64 &&
+           pthread_create(&threads[started], NULL, work, j) == 0) {
+        started++;
+    }
+    explain("seed %llu, chains %llu to %llu, %u threads", (unsigned long long)j->session->seed,
+            (unsigned long long)j->first, (unsigned long long)(j->first + j->n - 1), started + 1);
+    work(j); /* this thread is one of them */
+    for (unsigned i = 0; i < started; i++) pthread_join(threads[i], NULL);
+}
+
+static int overall_status(const struct job *j) {
+    enum gpm_status worst = GPM_OK;
+    for (uint64_t i = 0; i < j->n && worst == GPM_OK; i++) {
+        worst = (enum gpm_status)j->chains[i].status;
+    }
+    if (worst == GPM_OK) return EXIT_FINE;
+    if (j->text) return exit_status_of(worst, j->path, j->text, j->len);
+    struct buf text = BUF_INIT;
+    int status = EXIT_USAGE; /* no such program */
+    if (file_read(j->path, FILE_GIVEN, FILE_TEXT_MAX, &text) == GPM_OK)
+        status = exit_status_of(worst, j->path, text.data, text.len);
+    buf_release(&text);
+    return status;
+}
+
+/* Standard input, or a pipe: they give their text once, and the chains share it. */
+static int read_once(struct job *j) {
+    bool standard = strcmp(j->path, "-") == 0;
+    if (!standard && (!file_there(j->path) || file_regular(j->path))) return EXIT_FINE;
+    struct buf text = BUF_INIT;
+    enum gpm_status st = read_program(j->session, j->path, &text);
+    j->len = text.len;
+    j->text = buf_take(&text);
+    j->name = standard ? "<stdin>" : j->path;
+    return st == GPM_OK ? EXIT_FINE : st == GPM_E_IO && !standard ? EXIT_USAGE : EXIT_FAILED;
+}
+
+/* Returns the exit status; errors are on stderr. */
+static int run_job(struct job *j) {
+    int status = read_once(j);
+    if (status == EXIT_FINE) {
+        pthread_mutex_init(&j->lock, NULL);
+        j->chains = mem_zalloc(j->n * sizeof *j->chains);
+        j->board = progress_board_new(j->n);
+        run_chains(j);
+        progress_board_free(j->board);
+        status = overall_status(j);
+        pthread_mutex_destroy(&j->lock);
+        mem_free(j->chains);
+    }
+    mem_free(j->text);
+    return j->folder ? run_folder_close(j->folder, status) : status;
+}
 
 struct args {
     struct gpm_options session;
@@ -19,16 +185,14 @@ static int run(const void *opts, int argc, char **argv) {
     if (a->chains < 1 || a->chains > INTERRUPT_MAX) {
         return complain(EXIT_USAGE, "--chains wants a number from 1 to %d", INTERRUPT_MAX);
     }
-    struct chains_plan plan = {&a->session, a->chains, a->chain, argv[0], NULL};
-    if (!a->out) return chains_run(&plan);
+    struct job j = {.session = &a->session, .n = a->chains, .first = a->chain, .path = argv[0]};
+    if (!a->out) return run_job(&j);
     if (strcmp(argv[0], "-") == 0) {
         return complain(EXIT_USAGE, "--out needs a program in a file, not on standard input");
     }
     struct run_facts facts = {.seed = a->session.seed, .chains = a->chains, .first = a->chain};
-    plan.folder = run_folder_create(a->out, argv[0], &facts);
-    if (!plan.folder) return EXIT_USAGE;
-    int status = chains_run(&plan);
-    return run_folder_close(plan.folder, status);
+    j.folder = run_folder_create(a->out, argv[0], &facts);
+    return j.folder ? run_job(&j) : EXIT_USAGE;
 }
 
 static const struct option_row rows[] = {
@@ -56,4 +220,45 @@ COMMAND(run) = {
     .group = &session_options,
     .takes = {1, 1},
     .run = run,
+};
+
+/* ---- resume: the program is run again from its seed; draws that are on disk are compared, the
+ * rest is added, so the result is that of a run that was never interrupted ---- */
+
+static int resume(const void *opts, int argc, char **argv) {
+    struct gpm_options session = *(const struct gpm_options *)opts;
+    struct run_facts facts;
+    struct run_folder *f = run_folder_reopen(argv[0], &facts);
+    if (!f) return EXIT_USAGE;
+    session.seed = facts.seed;
+    struct job j = {&session, facts.chains, facts.first, facts.program, .folder = f};
+    return run_job(&j);
+}
+
+static const struct option_row resume_rows[] = {
+    {"format", 0, OPTION_CHOICE, "text|json", "how values are printed (default text)",
+     offsetof(struct gpm_options, format)},
+    {"allow-run", 0, OPTION_FLAG, NULL, "programs may run commands and load shared objects",
+     offsetof(struct gpm_options, allow_run)},
+    {"allow-write", 0, OPTION_FLAG, NULL, "programs may write files",
+     offsetof(struct gpm_options, allow_write)},
+    {"jobs", 'j', OPTION_SMALL, "N", "source functions evaluated at once (default 1)",
+     offsetof(struct gpm_options, jobs)},
+    {"max-time", 0, OPTION_TIME, "S", "stop after S seconds (default: no limit)",
+     offsetof(struct gpm_options, max_seconds)},
+};
+
+COMMAND(resume) = {
+    .place = 30,
+    .name = "resume",
+    .args = "DIR",
+    .summary = "Goes on with a run of `gpmem run --out` that was stopped",
+    .text =
+        "The program is run again from its seed. Draws that are on disk are compared with the new "
+        "ones, the others are added: the files end up as if nothing had happened.\n\nExit "
+        "status: 0 finished, 1 the run failed or did not repeat its draws, 2 no such run, or its "
+        "program has changed.",
+    OPTIONS(resume_rows, struct gpm_options, .seed = 1, .jobs = 1),
+    .takes = {1, 1},
+    .run = resume,
 };
