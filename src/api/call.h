@@ -11,15 +11,12 @@
 #include "la/blas.h"
 #include <string.h>
 
-static inline bool call_room(void) {
-    if (!mem_reserve() || !la_enter(1)) return false;
-    la_leave(1);
-    return true;
-}
-
 static inline enum gpm_status call_begin(struct buf *err) {
     buf_reset(err);
-    if (call_room()) return GPM_OK;
+    if (mem_reserve() && la_enter(1)) {
+        la_leave(1);
+        return GPM_OK;
+    }
     buf_puts(err, gpm_status_text(GPM_E_NOMEM));
     return GPM_E_NOMEM;
 }

@@ -8,12 +8,14 @@
 #include "session/session.h"
 #include "sp/sp_options.h"
 #include "source/srcfn.h"
+#include "base/ascii.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/stop.h"
 #include "la/blas.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -227,47 +229,30 @@ const char *gpm_reference_json(gpm_session *g) {
     return g->text.data;
 }
 
-static bool is_word(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
-static const char *skip(const char *s, const char *token) {
-    while (*s == ' ') s++;
-    size_t n = strlen(token);
-    if (n) return strncmp(s, token, n) ? NULL : s + n;
-    const char *from = s; /* a word */
-    while (is_word(*s)) s++;
-    return s == from ? NULL : s;
-}
-
-static const char *skip_type(const char *s) {
-    const char *end = skip(s, "real");
-    return end ? end : skip(s, "number");
+static bool is_type(const char *word) {
+    return !strcmp(word, "real") || !strcmp(word, "number");
 }
 
 /* (name: real, name: real) -> real, with number for real; how many parameters, or -1. */
 static int count_parameters(const char *sig) {
-    const char *s = skip(sig, "("), *comma = s;
-    int n = 0;
-    for (; comma; n++) {
-        s = skip(comma, "");
-        if (s) s = skip(s, ":");
-        if (s) s = skip_type(s);
-        if (!s) return -1;
-        comma = skip(s, ",");
+    char type[8], after = ',';
+    int n = 0, used = (int)strspn(sig, " ");
+    for (sig += used; after == ','; n++) {
+        if (n == 0 && *sig++ != '(') return -1;
+        if (sscanf(sig, " %*[A-Za-z0-9_] : %7[a-z] %c%n", type, &after, &used) != 2) return -1;
+        if (!is_type(type)) return -1;
+        sig += used;
     }
-    if (s) s = skip(s, ")");
-    if (s) s = skip(s, "->");
-    if (s) s = skip_type(s);
-    return s && !s[strspn(s, " ")] ? n : -1;
+    bool good = after == ')' && sscanf(sig, " -> %7[a-z] %c", type, &after) == 1 && is_type(type);
+    return good ? n : -1;
 }
 
 static enum gpm_status bind_function(gpm_session *g, const char *name, const char *sig,
                                      gpm_function *f, void *user, bool parallel) {
     buf_reset(&g->error);
     size_t n = 0;
-    while (is_word(name[n])) n++;
-    bool named = n && !name[n] && !(name[0] >= '0' && name[0] <= '9');
+    while (ascii_name(name[n])) n++;
+    bool named = n && !name[n] && !ascii_digit(name[0]);
     int dim = named ? count_parameters(sig) : -1;
     if (dim < 1) {
         if (named)

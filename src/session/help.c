@@ -11,7 +11,7 @@
 
 /* What has a syntax of its own and is no row of a table: directives, forms of expressions, names of
  * blocks. tests/docs/run_words.py compares with the lexer, the parser and the session. */
-static const struct word {
+static const struct {
     const char *name, *form, *doc;
 } words[] = {
     {"assume", " x = e",
@@ -68,16 +68,26 @@ static const struct word {
     {"default", "", "scope: every random choice of the model"},
 };
 
-static const struct word *find_word(const char *name) {
-    for (size_t i = 0; i < COUNT_OF(words); i++)
-        if (strcmp(words[i].name, name) == 0) return &words[i];
-    return NULL;
-}
+struct row {
+    const char *name, *form, *doc, *example;
+    const char *kind; /* NULL: hidden */
+};
 
-static void describe(const char *name, const char *sig, const char *doc, const char *example,
-                     struct buf *out) {
-    buf_printf(out, "%s%s\n    %s\n", name, sig, doc ? doc : "");
-    if (example) buf_printf(out, "    example: %s\n", example);
+/* Everything that has help: the words, the procedures. False: there are no more. */
+static bool row_at(size_t i, struct row *w) {
+    if (i >= COUNT_OF(words) + sp_index_count()) return false;
+    if (i < COUNT_OF(words)) {
+        *w = (struct row){words[i].name, words[i].form, words[i].doc, NULL, "word"};
+        return true;
+    }
+    const struct sp_class *c = sp_index_at(i - COUNT_OF(words));
+    *w = (struct row){c->name, c->sig, c->doc, c->example,
+                      c->flags & SP_HIDDEN   ? NULL
+                      : c->flags & SP_RANDOM ? "random"
+                      : c->flags & SP_MAKER  ? "maker"
+                      : infer_op_of(c)       ? "operator"
+                                             : "procedure"};
+    return true;
 }
 
 /* A kernel by the symbol that structures print: SE, LIN, PER, ... */
@@ -94,14 +104,12 @@ static bool describe_kernel(const char *name, struct buf *out) {
 }
 
 bool session_help(struct session *s, const char *name, struct buf *out) {
-    const struct sp_class *cls = sp_index_find(name);
-    if (cls) {
-        describe(cls->name, cls->sig, cls->doc, cls->example, out);
-        return true;
-    }
-    const struct word *w = find_word(name);
-    if (w) {
-        describe(w->name, w->form, w->doc, NULL, out);
+    struct row w, found = {0};
+    for (size_t i = 0; row_at(i, &w); i++)
+        if (!strcmp(w.name, name)) found = w;
+    if (found.name) {
+        buf_printf(out, "%s%s\n    %s\n", name, found.form, found.doc ? found.doc : "");
+        if (found.example) buf_printf(out, "    example: %s\n", found.example);
         return true;
     }
     if (describe_kernel(name, out)) return true;
@@ -117,27 +125,16 @@ bool session_help(struct session *s, const char *name, struct buf *out) {
     return false;
 }
 
-static void json_row(struct buf *out, const char *kind, const char *name, const char *sig,
-                     const char *doc, const char *example) {
-    buf_puts(out, out->data[out->len - 1] == '[' ? "\n{" : ",\n{");
-    JSON(out, FIELD("kind", kind), FIELD("name", name), FIELD("signature", sig), FIELD("doc", doc));
-    if (example) JSON(out, FIELD("example", example));
-    buf_putc(out, '}');
-}
-
 void session_reference_json(struct session *s, struct buf *out) {
-    buf_puts(out, "[");
-    for (size_t i = 0; i < COUNT_OF(words); i++)
-        json_row(out, "word", words[i].name, words[i].form, words[i].doc, NULL);
-    for (size_t i = 0; i < sp_index_count(); i++) {
-        const struct sp_class *c = sp_index_at(i);
-        if (c->flags & SP_HIDDEN) continue;
-        json_row(out,
-                 c->flags & SP_RANDOM  ? "random"
-                 : c->flags & SP_MAKER ? "maker"
-                 : infer_op_of(c)      ? "operator"
-                                       : "procedure",
-                 c->name, c->sig, c->doc, c->example);
+    struct row w;
+    buf_puts(out, "[\n");
+    for (size_t i = 0; row_at(i, &w); i++) {
+        if (!w.kind) continue;
+        buf_puts(out, i ? ",\n{" : "{");
+        JSON(out, FIELD("kind", w.kind), FIELD("name", w.name), FIELD("signature", w.form),
+             FIELD("doc", w.doc));
+        if (w.example) JSON(out, FIELD("example", w.example));
+        buf_putc(out, '}');
     }
     buf_puts(out, "\n]\n");
 }
@@ -145,11 +142,9 @@ void session_reference_json(struct session *s, struct buf *out) {
 void session_complete(struct session *s, const char *prefix, void (*each)(void *, const char *),
                       void *user) {
     size_t n = strlen(prefix);
-    for (size_t i = 0; i < COUNT_OF(words); i++)
-        if (!strncmp(words[i].name, prefix, n)) each(user, words[i].name);
-    for (size_t i = 0; i < sp_index_count(); i++)
-        if (!(sp_index_at(i)->flags & SP_HIDDEN) && !strncmp(sp_index_at(i)->name, prefix, n))
-            each(user, sp_index_at(i)->name);
+    struct row w;
+    for (size_t i = 0; row_at(i, &w); i++)
+        if (w.kind && !strncmp(w.name, prefix, n)) each(user, w.name);
     for (size_t i = 0; i < s->core.define_names.n; i++)
         if (!strncmp(s->core.define_names.at[i]->text, prefix, n))
             each(user, s->core.define_names.at[i]->text);
