@@ -139,22 +139,19 @@ static double naive_error(const struct discovery *d) {
     return s / (double)(d->series.n - lag);
 }
 
-static enum gpm_status score(struct discovery *d, const struct series *test, struct buf *err) {
+static enum gpm_status score(struct discovery *d, struct buf *err) {
     struct holdout *h = &d->hold;
-    h->n = test->n;
-    h->y = NEW_ARRAY(double, test->n);
-    memcpy(h->y, test->y, test->n * sizeof *h->y);
-    enum gpm_status st = predict(&d->post, test->n, test->x, test->y, d->opt.level, &h->pred);
+    enum gpm_status st = predict(&d->post, h->n, h->x, h->y, d->opt.level, &h->pred);
     if (st != GPM_OK) {
         buf_puts(err, "the held-out values could not be predicted");
         return st;
     }
-    double n = (double)test->n;
-    for (size_t i = 0; i < test->n; i++) {
-        double e = test->y[i] - h->pred.median[i];
+    double n = (double)h->n;
+    for (size_t i = 0; i < h->n; i++) {
+        double e = h->y[i] - h->pred.median[i];
         h->mae += fabs(e) / n;
         h->rmse += e * e / n;
-        h->coverage += (test->y[i] >= h->pred.lo[i] && test->y[i] <= h->pred.hi[i]) / n;
+        h->coverage += (h->y[i] >= h->pred.lo[i] && h->y[i] <= h->pred.hi[i]) / n;
         h->log_score += h->pred.logp[i] / n;
         h->crps += h->pred.crps[i] / n;
     }
@@ -181,29 +178,31 @@ const struct evidence *discovery_top(const struct discovery *d) {
     return d->post.structures.n ? d->post.structures.at[0].best : NULL;
 }
 
-/* Splits the last share of the values off into *test. */
-static enum gpm_status hold_out(struct discovery *d, struct series *test, struct buf *err) {
+/* Splits the last share of the values off. */
+static enum gpm_status hold_out(struct discovery *d, struct buf *err) {
     size_t n = d->series.n, k = (size_t)floor(d->opt.holdout * (double)n + 0.5);
     if (k < 1 || n - k < 8) {
         buf_printf(err, "a hold-out of %g leaves %zu of %zu values: at least 8 are needed",
                    d->opt.holdout, k < n ? n - k : 0, n);
         return GPM_E_ARG;
     }
-    struct series all = d->series;
-    series_slice(&all, 0, n - k, &d->series);
-    series_slice(&all, n - k, n, test);
-    series_release(&all);
+    struct holdout *h = &d->hold;
+    h->n = k;
+    h->x = NEW_ARRAY(double, 2 * k);
+    h->y = h->x + k;
+    memcpy(h->x, d->series.x + n - k, k * sizeof *h->x);
+    memcpy(h->y, d->series.y + n - k, k * sizeof *h->y);
+    series_cut(&d->series, n - k);
     return GPM_OK;
 }
 
 enum gpm_status discovery_start(struct discovery *d, const struct discovery_options *o,
-                                struct series *series, struct series *test, struct buf *err) {
+                                struct series *series, struct buf *err) {
     memset(d, 0, sizeof *d);
     d->opt = *o;
     d->opt.series = series_options_copy(&o->series);
     d->series = *series;
-    memset(test, 0, sizeof *test);
-    enum gpm_status st = o->holdout > 0 ? hold_out(d, test, err) : GPM_OK;
+    enum gpm_status st = o->holdout > 0 ? hold_out(d, err) : GPM_OK;
     if (st == GPM_OK) st = discovery_prepare(d, err);
     return st;
 }
@@ -212,14 +211,12 @@ enum gpm_status discovery_run(struct discovery *d, struct series *series,
                               const struct discovery_options *o, struct buf *err) {
     unsigned long shortages = mem_shortages();
     double start = clock_seconds();
-    struct series test;
-    enum gpm_status st = discovery_start(d, o, series, &test, err);
+    enum gpm_status st = discovery_start(d, o, series, err);
     if (st == GPM_OK) st = discovery_search(d, err);
     if (st == GPM_OK) discovery_sample(d);
     if (st == GPM_OK) st = discovery_finish(d, err);
-    if (st == GPM_OK && test.n) st = score(d, &test, err);
+    if (st == GPM_OK && d->hold.n) st = score(d, err);
     if (st == GPM_OK) discovery_checks(d);
-    series_release(&test);
     d->seconds = clock_seconds() - start;
     st = search_no_shortage(shortages, st, err);
     if (st != GPM_OK) discovery_release(d);
@@ -230,7 +227,7 @@ void discovery_release(struct discovery *d) {
     for (size_t i = 0; i < DISCOVERY_CHECKS; i++) mem_free(d->check[i].text);
     prediction_release(&d->fit);
     prediction_release(&d->hold.pred);
-    mem_free(d->hold.y);
+    mem_free(d->hold.x);
     decomposition_release(&d->dec);
     posterior_release(&d->post);
     search_release(&d->search);

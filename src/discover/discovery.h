@@ -29,7 +29,7 @@ void discovery_options_init(struct discovery_options *o);
 /* Scores on values that the fit has not seen. */
 struct holdout {
     size_t n;
-    double *y;
+    double *x, *y; /* one block */
     struct prediction pred;
     double mae, rmse, mase, crps, coverage, log_score;
 };
@@ -58,10 +58,9 @@ GPM_MUST_USE enum gpm_status discovery_run(struct discovery *d, struct series *s
                                            const struct discovery_options *o, struct buf *err);
 void discovery_release(struct discovery *d);
 /* The steps of a run, for those who take them one by one: start (takes *series over, also on
- * failure, when the caller releases d; *test holds the values kept aside), search, sample. */
+ * failure, when the caller releases d), search, sample. */
 GPM_MUST_USE enum gpm_status discovery_start(struct discovery *d, const struct discovery_options *o,
-                                             struct series *series, struct series *test,
-                                             struct buf *err);
+                                             struct series *series, struct buf *err);
 GPM_MUST_USE enum gpm_status discovery_search(struct discovery *d, struct buf *err);
 void discovery_sample(struct discovery *d); /* the exact chains */
 /* Base kernels by name, as factors of the grammar. */

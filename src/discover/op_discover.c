@@ -222,7 +222,7 @@ static enum gpm_status op_structure_model(struct infer_state *x, const struct ac
                                           value *out) {
     struct options_in in = {x, "structure_model", a->args, a->n};
     struct discovery_options o;
-    struct series series, test;
+    struct series series;
     struct buf err = BUF_INIT;
     discovery_options_init(&o);
     enum gpm_status st = read_options(&in, &o);
@@ -233,8 +233,7 @@ static enum gpm_status op_structure_model(struct infer_state *x, const struct ac
     m->base.free = model_release;
     m->base.print = model_print;
     m->base.ask = model_ask;
-    st = discovery_start(&m->d, &o, &series, &test, &err);
-    series_release(&test);
+    st = discovery_start(&m->d, &o, &series, &err);
     *out = value_box(V_BOX, &m->base.box);
     if (st != GPM_OK) {
         st = infer_error(x, DIAG_DATA, "%s", err.data);

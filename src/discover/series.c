@@ -333,18 +333,9 @@ bool series_dated(const struct series *s) {
     return s->kind != TIME_NUMBER && s->kind != TIME_YEAR;
 }
 
-void series_slice(const struct series *s, size_t from, size_t to, struct series *out) {
-    *out = *s;
-    out->n = to - from;
-    out->x = NEW_ARRAY(double, out->n + 1);
-    out->y = NEW_ARRAY(double, out->n + 1);
-    memcpy(out->x, s->x + from, out->n * sizeof(double));
-    memcpy(out->y, s->y + from, out->n * sizeof(double));
-    out->name = mem_strdup(s->name);
-    out->time_name = mem_strdup(s->time_name);
-    out->form = s->form ? mem_strdup(s->form) : NULL;
-    out->value_name = mem_strdup(s->value_name);
-    set_hash(out);
+void series_cut(struct series *s, size_t n) {
+    s->n = n;
+    set_hash(s);
 }
 
 struct series_options series_options_copy(const struct series_options *o) {

@@ -52,8 +52,7 @@ GPM_MUST_USE enum gpm_status series_parse(struct series *s, const char *name, co
                                           size_t len, const struct series_options *o,
                                           struct buf *err);
 void series_release(struct series *s);
-/* Copies points [from, to) with the descriptions. */
-void series_slice(const struct series *s, size_t from, size_t to, struct series *out);
+void series_cut(struct series *s, size_t n); /* to its first n points */
 
 /* A time in the form of the file: 1960-03, Mar 1960, 1999/12/31, 1950.25. */
 void series_print_time(const struct series *s, double x, struct buf *out);

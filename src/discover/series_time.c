@@ -66,15 +66,19 @@ static bool clock_time(const char *p, double *fraction) {
     return *p == 0;
 }
 
+static bool whole_month(int y, int m, double *x, enum time_kind *kind) {
+    *x = y + (m - 1) / 12.0;
+    *kind = TIME_MONTH;
+    return true;
+}
+
 /* date := YYYY ('-'|'/') MM ['-' DD [('T'|' ') clock]] | YYYY ['-'|' '] 'Q' n | month names */
 static bool parse_date(const char *p, double *x, enum time_kind *kind) {
     int y, m, d;
     if (ascii_alpha(*p)) { /* Jan 1949, Jan-1949 */
         if (!month_name(&p, &m) || (*p != ' ' && *p != '-' && *p != '/')) return false;
         p++;
-        if (!digits(&p, 4, &y) || *p) return false;
-        *x = y + (m - 1) / 12.0, *kind = TIME_MONTH;
-        return true;
+        return digits(&p, 4, &y) && !*p && whole_month(y, m, x, kind);
     }
     if (!digits(&p, 4, &y)) return false;
     char sep = *p;
@@ -85,16 +89,9 @@ static bool parse_date(const char *p, double *x, enum time_kind *kind) {
         *x = y + (d - 1) / 4.0, *kind = TIME_QUARTER;
         return true;
     }
-    if (ascii_alpha(*p)) {
-        if (!month_name(&p, &m) || *p) return false;
-        *x = y + (m - 1) / 12.0, *kind = TIME_MONTH;
-        return true;
-    }
+    if (ascii_alpha(*p)) return month_name(&p, &m) && !*p && whole_month(y, m, x, kind);
     if ((sep != '-' && sep != '/') || !digits(&p, 2, &m) || m < 1 || m > 12) return false;
-    if (*p == 0) {
-        *x = y + (m - 1) / 12.0, *kind = TIME_MONTH;
-        return true;
-    }
+    if (*p == 0) return whole_month(y, m, x, kind);
     if (*p++ != sep || !digits(&p, 2, &d) || d < 1 || d > calendar_month_length(y, m)) return false;
     *x = (double)calendar_days(y, m, d), *kind = TIME_DATE;
     if (*p == 0) return true;
