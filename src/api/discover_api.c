@@ -81,10 +81,8 @@ static enum gpm_status run_paper(gpm_discovery *d, const struct input *in,
                                  const struct gpm_discover_options *o) {
     struct paper_options p = {
         .x_scale = o->paper_x, .y_sd = o->paper_y, .seed = o->seed, .threads = (int)o->threads};
-    if (!(o->paper_x > 0) || o->paper_y < 0) {
-        buf_puts(&d->err, "the scales of the paper's model are positive numbers");
-        return GPM_E_ARG;
-    }
+    if (!(o->paper_x > 0) || o->paper_y < 0)
+        return buf_fail(&d->err, GPM_E_ARG, "the scales of the paper's model are positive numbers");
     enum gpm_status st = read_input(in, &d->paper_series, &opt->series, &d->err);
     if (st != GPM_OK) return st;
     st = paper_run(&d->paper, &d->paper_series, &p, &d->err);
@@ -119,10 +117,8 @@ static enum gpm_status run_input(gpm_discovery *d, const struct input *in,
         .horizon = o->horizon,
         .level = o->level,
         .seconds = o->max_seconds};
-    if (!(o->level > 0 && o->level < 1) || !(o->holdout >= 0 && o->holdout < 1)) {
-        buf_puts(&d->err, "the level and the hold-out share lie between 0 and 1");
-        return GPM_E_ARG;
-    }
+    if (!(o->level > 0 && o->level < 1) || !(o->holdout >= 0 && o->holdout < 1))
+        return buf_fail(&d->err, GPM_E_ARG, "the level and the hold-out share lie between 0 and 1");
     if (o->kernels) {
         enum gpm_status st = discovery_kernels(o->kernels, &opt.factors, &d->err);
         if (st != GPM_OK) return st;
@@ -154,10 +150,10 @@ enum gpm_status gpm_discover_run_text(gpm_discovery *d, const char *name, const 
 static enum gpm_status need_run(gpm_discovery *d) {
     enum gpm_status st = call_begin(&d->err);
     if (st || d->ready) return st;
-    buf_puts(&d->err, d->paper_ready ? "the paper's model has no forecast, report or folder; its "
-                                       "result is text, JSON and queries"
-                                     : "there is no run yet");
-    return GPM_E_ARG;
+    return buf_fail(&d->err, GPM_E_ARG, "%s",
+                    d->paper_ready ? "the paper's model has no forecast, report or folder; its "
+                                     "result is text, JSON and queries"
+                                   : "there is no run yet");
 }
 
 enum gpm_status gpm_discover_save(gpm_discovery *d, const char *dir) {
@@ -239,10 +235,9 @@ enum gpm_status gpm_discover_forecast(gpm_discovery *d, size_t horizon, const ch
     enum gpm_status st = need_run(d);
     if (st != GPM_OK) return st;
     const struct series *s = &d->d.series;
-    if (!(level > 0 && level < 1) || horizon > 100000 || (horizon == 0 && n_times == 0)) {
-        buf_puts(&d->err, "the horizon lies between 1 and 100000, the level between 0 and 1");
-        return GPM_E_ARG;
-    }
+    if (!(level > 0 && level < 1) || horizon > 100000 || (horizon == 0 && n_times == 0))
+        return buf_fail(&d->err, GPM_E_ARG,
+                        "the horizon lies between 1 and 100000, the level between 0 and 1");
     size_t n = n_times ? n_times : horizon;
     double *x = NEW_ARRAY(double, n);
     if (!n_times) discovery_future(&d->d, n, x);

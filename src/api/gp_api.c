@@ -32,8 +32,7 @@ const char *gpm_gp_error(const gpm_gp *g) {
 
 enum gpm_status gp_call_fail(gpm_gp *g, enum gpm_status st, const char *what) {
     buf_reset(&g->err);
-    buf_puts(&g->err, what);
-    return st;
+    return buf_fail(&g->err, st, "%s", what);
 }
 
 /* Every call on a model begins here. */

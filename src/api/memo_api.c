@@ -3,6 +3,7 @@
  * Memo tables and run times for the public interface (include/gpmem/optimize.h).
  */
 #include "api/call.h"
+#include "base/file.h"
 #include "base/json.h"
 #include "base/vec.h"
 #include "gpmem/optimize.h"
@@ -15,7 +16,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 struct gpm_memo {
     struct memo *memo;
@@ -287,28 +287,17 @@ static enum gpm_status timer_open(gpm_timer *t, const char *function, size_t n,
     opt.dim = function ? (int)n : 0;
     opt.names = joined.data;
     opt.create = function != NULL;
-    if (!function && access(t->path, F_OK) != 0) {
-        buf_printf(&t->err,
-                   "there are no runs in '%s' yet; gpmem time NAME=X,X,X -- COMMAND makes some",
-                   t->path);
-        buf_release(&joined);
-        return GPM_E_NOT_FOUND;
-    }
-    enum gpm_status s = memo_open(out, t->path, &opt, &t->err);
-    if (!s && strcmp(memo_names(*out), joined.data) != 0) {
-        buf_printf(&t->err, "the runs in '%s' have the inputs %s, not %s", t->path,
-                   memo_names(*out), joined.data);
-        memo_close(*out);
-        *out = NULL;
-        s = GPM_E_CONFLICT;
-    }
+    enum gpm_status s =
+        function || file_there(t->path)
+            ? memo_open(out, t->path, &opt, &t->err)
+            : buf_fail(&t->err, GPM_E_NOT_FOUND,
+                       "there are no runs in '%s' yet; gpmem time NAME=X,X,X -- COMMAND makes some",
+                       t->path);
+    if (!s && strcmp(memo_names(*out), joined.data) != 0)
+        s = buf_fail(&t->err, GPM_E_CONFLICT, "the runs in '%s' have the inputs %s, not %s",
+                     t->path, memo_names(*out), joined.data);
     buf_release(&joined);
     return s;
-}
-
-/* A program that prints no number has succeeded all the same: only its end counts. */
-static bool ended_well(const struct proc_result *r) {
-    return r->outcome == PROC_OK || r->outcome == PROC_NAN || r->outcome == PROC_GARBAGE;
 }
 
 static enum gpm_status timed_run(gpm_timer *t, struct memo *m, const struct proc_command *c,
@@ -326,15 +315,13 @@ static enum gpm_status timed_run(gpm_timer *t, struct memo *m, const struct proc
         s = memo_unclaim(m, id, &t->err);
         if (!s) s = r.outcome == PROC_INTERRUPTED ? GPM_E_INTERRUPT : GPM_E_IO;
         if (r.outcome == PROC_SHORTAGE) proc_result_text(&r, &t->err);
-    } else if (ended_well(&r)) {
+    } else if (r.outcome == PROC_OK || r.outcome == PROC_NAN || r.outcome == PROC_GARBAGE) {
+        /* one that prints no number has succeeded all the same: only its end counts */
         s = memo_finish(m, id, r.seconds, r.seconds, NULL, &t->err);
     } else {
         proc_result_text(&r, &text);
         s = memo_fail(m, id, text.data, r.seconds, &t->err);
-        if (!s) {
-            buf_printf(&t->err, "the program failed: %s", text.data);
-            s = GPM_E_USER;
-        }
+        if (!s) s = buf_fail(&t->err, GPM_E_USER, "the program failed: %s", text.data);
     }
     buf_release(&text);
     proc_result_release(&r);
@@ -392,11 +379,9 @@ enum gpm_status gpm_timer_predict(gpm_timer *t, size_t n, const char *const *nam
     enum gpm_status s = timer_open(t, NULL, n, names, &m);
     if (!s) s = memo_each(m, 0, collect, &all, &t->err);
     *runs = all.t.n;
-    if (!s && all.t.n < 3) {
-        buf_printf(&t->err, "'%s' holds %zu run%s; a prediction needs at least 3", t->path, all.t.n,
-                   all.t.n == 1 ? "" : "s");
-        s = GPM_E_ARG;
-    }
+    if (!s && all.t.n < 3)
+        s = buf_fail(&t->err, GPM_E_ARG, "'%s' holds %zu run%s; a prediction needs at least 3",
+                     t->path, all.t.n, all.t.n == 1 ? "" : "s");
     if (!s) s = runtime_predict(all.x.at, all.t.at, all.t.n, (int)n, values, p, 3, q);
     if (!s) *low = q[0], *median = q[1], *high = q[2];
     memo_close(m);

@@ -254,15 +254,11 @@ static enum gpm_status bind_function(gpm_session *g, const char *name, const cha
     while (ascii_name(name[n])) n++;
     bool named = n && !name[n] && !ascii_digit(name[0]);
     int dim = named ? count_parameters(sig) : -1;
-    if (dim < 1) {
-        if (named)
-            buf_printf(
-                &g->error,
-                "the signature '%s' cannot be read; it looks like (x: real, y: real) -> real", sig);
-        else
-            buf_printf(&g->error, "'%s' is no name of the language", name);
-        return GPM_E_ARG;
-    }
+    if (!named) return buf_fail(&g->error, GPM_E_ARG, "'%s' is no name of the language", name);
+    if (dim < 1)
+        return buf_fail(
+            &g->error, GPM_E_ARG,
+            "the signature '%s' cannot be read; it looks like (x: real, y: real) -> real", sig);
     struct srcfn *s = srcfn_new(&srcfn_call, mem_strdup(name), dim);
     s->u.callback.f = f;
     s->u.callback.user = user;
@@ -283,10 +279,8 @@ enum gpm_status gpm_bind_parallel(gpm_session *g, const char *name, const char *
 
 enum gpm_status gpm_bind_callback(gpm_session *g, const char *name, gpm_callback *f, void *user) {
     buf_reset(&g->error);
-    if (!name || !*name || !f) {
-        buf_puts(&g->error, "a callback needs a name and a function");
-        return GPM_E_ARG;
-    }
+    if (!name || !*name || !f)
+        return buf_fail(&g->error, GPM_E_ARG, "a callback needs a name and a function");
     infer_bind_callback(&g->s.infer, name, f, user);
     return GPM_OK;
 }

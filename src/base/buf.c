@@ -65,6 +65,14 @@ void buf_printf(struct buf *b, const char *fmt, ...) {
     va_end(ap);
 }
 
+enum gpm_status buf_fail(struct buf *b, enum gpm_status st, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    buf_vprintf(b, fmt, ap);
+    va_end(ap);
+    return st;
+}
+
 void buf_number(struct buf *b, double x) {
     char text[NUMBER_TEXT];
     number_shortest(text, x);

@@ -4,6 +4,7 @@
  */
 #ifndef BASE_BUF_H
 #define BASE_BUF_H
+#include <gpmem/status.h>
 #include <stdarg.h>
 #include <stddef.h>
 
@@ -23,6 +24,9 @@ void buf_puts(struct buf *b, const char *s);
 void buf_putc(struct buf *b, char c);
 void buf_printf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void buf_vprintf(struct buf *b, const char *fmt, va_list ap);
+/* Says why something failed and gives the status back: return buf_fail(err, GPM_E_ARG, "..."). */
+enum gpm_status buf_fail(struct buf *b, enum gpm_status st, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
 /* Foreign text on its way out (escape.c). For a terminal or a message: controls and what turns the
  * order of text around as \u{1b}, \u{202e}, bytes that are no text as \x9b; newline and tab stay.
  */

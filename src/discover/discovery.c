@@ -81,17 +81,14 @@ enum gpm_status discovery_search(struct discovery *d, struct buf *err) {
     struct grammar g;
     search_settings(d, &o, &g);
     enum gpm_status st = series_search_init(&d->search, &d->data, &g, &o);
-    if (st != GPM_OK) {
-        buf_printf(err, "%s: not enough memory for %zu values", d->series.name, d->series.n);
-        return st;
-    }
+    if (st != GPM_OK)
+        return buf_fail(err, st, "%s: not enough memory for %zu values", d->series.name,
+                        d->series.n);
     bool coarse = d->data.n > 450 && !smodel_fast_grid(&d->data);
     st = coarse ? search_coarse(d, 350) : search_run(&d->search);
-    if (st != GPM_OK) {
-        buf_printf(err, "%s: no structure could be fitted (%s)", d->series.name,
-                   gpm_status_text(st));
-        return st;
-    }
+    if (st != GPM_OK)
+        return buf_fail(err, st, "%s: no structure could be fitted (%s)", d->series.name,
+                        gpm_status_text(st));
     posterior_init(&d->post, &d->search);
     return GPM_OK;
 }
@@ -142,10 +139,7 @@ static double naive_error(const struct discovery *d) {
 static enum gpm_status score(struct discovery *d, struct buf *err) {
     struct holdout *h = &d->hold;
     enum gpm_status st = predict(&d->post, h->n, h->x, h->y, d->opt.level, &h->pred);
-    if (st != GPM_OK) {
-        buf_puts(err, "the held-out values could not be predicted");
-        return st;
-    }
+    if (st != GPM_OK) return buf_fail(err, st, "the held-out values could not be predicted");
     double n = (double)h->n;
     for (size_t i = 0; i < h->n; i++) {
         double e = h->y[i] - h->pred.median[i];
@@ -181,11 +175,10 @@ const struct evidence *discovery_top(const struct discovery *d) {
 /* Splits the last share of the values off. */
 static enum gpm_status hold_out(struct discovery *d, struct buf *err) {
     size_t n = d->series.n, k = (size_t)floor(d->opt.holdout * (double)n + 0.5);
-    if (k < 1 || n - k < 8) {
-        buf_printf(err, "a hold-out of %g leaves %zu of %zu values: at least 8 are needed",
-                   d->opt.holdout, k < n ? n - k : 0, n);
-        return GPM_E_ARG;
-    }
+    if (k < 1 || n - k < 8)
+        return buf_fail(err, GPM_E_ARG,
+                        "a hold-out of %g leaves %zu of %zu values: at least 8 are needed",
+                        d->opt.holdout, k < n ? n - k : 0, n);
     struct holdout *h = &d->hold;
     h->n = k;
     h->x = NEW_ARRAY(double, 2 * k);

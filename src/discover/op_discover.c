@@ -47,10 +47,9 @@ static enum gpm_status model_ask(const struct structure_posterior *s, const char
                                  struct query_answer *out, struct buf *err) {
     const struct structure_model *m = (const struct structure_model *)s;
     struct post_answer a = {0, 0, 0};
-    if (!m->searched) {
-        buf_puts(err, "the structures have not been searched yet: infer structure_search(model)");
-        return GPM_E_ARG;
-    }
+    if (!m->searched)
+        return buf_fail(err, GPM_E_ARG,
+                        "the structures have not been searched yet: infer structure_search(model)");
     enum gpm_status st = posterior_query(&m->d.post, query, &a, err);
     *out = (struct query_answer){a.p, a.error, a.ess};
     return st;

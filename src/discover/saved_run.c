@@ -278,10 +278,9 @@ static enum gpm_status load_series(struct discovery *d, const char *dir, json_t 
     if (st != GPM_OK) return st;
     struct series *s = &d->series;
     const char *hash = json_string_value(json_object_get(m, "data_hash"));
-    if (!hash || strtoull(hash, NULL, 16) != s->hash) {
-        buf_printf(err, "the data in '%s' are not those of its manifest (hash differs)", dir);
-        st = GPM_E_CONFLICT;
-    }
+    if (!hash || strtoull(hash, NULL, 16) != s->hash)
+        st = buf_fail(err, GPM_E_CONFLICT,
+                      "the data in '%s' are not those of its manifest (hash differs)", dir);
     set_text(&s->name, m, "file");
     set_text(&s->time_name, m, "time_name");
     set_text(&s->value_name, m, "value_name");
@@ -441,17 +440,15 @@ enum gpm_status discovery_load(struct discovery *d, const char *dir, struct buf 
     json_t *m = load_json(dir, "manifest.json", err);
     if (!m) return GPM_E_FORMAT;
     enum gpm_status st = GPM_OK;
-    if (!json_object_get(m, "format")) {
-        buf_printf(err,
-                   "'%s' is no run of `gpmem discover`; for a run of `gpmem run --out` there are "
-                   "summary, diagnose, plot, export and resume",
-                   dir);
-        st = GPM_E_FORMAT;
-    } else if (get_number(m, "format", 0) != FORMAT) {
-        buf_printf(err, "'%s' has format %g; this version reads format %d", dir,
-                   get_number(m, "format", 0), FORMAT);
-        st = GPM_E_FORMAT;
-    }
+    double format = get_number(m, "format", 0);
+    if (!json_object_get(m, "format"))
+        st = buf_fail(err, GPM_E_FORMAT,
+                      "'%s' is no run of `gpmem discover`; for a run of `gpmem run --out` there "
+                      "are summary, diagnose, plot, export and resume",
+                      dir);
+    else if (format != FORMAT)
+        st = buf_fail(err, GPM_E_FORMAT, "'%s' has format %g; this version reads format %d", dir,
+                      format, FORMAT);
     d->opt.seed = (uint64_t)get_count(m, "seed", 1.8e19);
     d->opt.horizon = get_count(m, "horizon", 100000);
     d->opt.level = get_number(m, "level", 0.95);

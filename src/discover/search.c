@@ -209,8 +209,7 @@ static void sample_near_top(struct search *s, double window, size_t draws) {
 enum gpm_status search_no_shortage(unsigned long before, enum gpm_status st, struct buf *err) {
     if (mem_shortages() == before) return st;
     buf_reset(err);
-    buf_puts(err, "out of memory");
-    return GPM_E_NOMEM;
+    return buf_fail(err, GPM_E_NOMEM, "out of memory");
 }
 
 void search_sample(struct search *s) {

@@ -86,9 +86,9 @@ static enum gpm_status bad_row(struct reading *r, size_t row, const char *what, 
         r->s->bad++;
         return GPM_OK;
     }
-    buf_printf(r->err, "%s:%zu: %s '%s'; correct the row, or skip such rows with --skip-bad",
-               r->csv.name, r->csv.lines[row], what, cell);
-    return GPM_E_FORMAT;
+    return buf_fail(r->err, GPM_E_FORMAT,
+                    "%s:%zu: %s '%s'; correct the row, or skip such rows with --skip-bad",
+                    r->csv.name, r->csv.lines[row], what, cell);
 }
 
 static enum gpm_status read_time(struct reading *r, size_t row, double *x, bool *use) {
@@ -154,38 +154,30 @@ static int by_time(const void *a, const void *b) {
 }
 
 /* ---- the calendar ---- */
-/* Dates that are all the first of a month count as months: equal steps, and a year is 1. */
-static bool firsts_of_months(const struct reading *r) {
-    int y, m, d = 1;
-    for (size_t i = 0; i < r->n && d == 1; i++) calendar_date((long)r->p[i].x, &y, &m, &d);
-    return d == 1 && r->n > 1;
+/* Days that are all the first of a month count as months: equal steps, and a year is 1. */
+static bool month_start(double day, double *x) {
+    int y, m, d;
+    calendar_date((long)day, &y, &m, &d);
+    *x = y + (m - 1) / 12.0;
+    return d == 1;
 }
 
-static void days_to_years(struct reading *r) {
-    for (size_t i = 0; i < r->n; i++) {
-        int y, m, d;
-        calendar_date((long)r->p[i].x, &y, &m, &d);
-        r->p[i].x = y + (m - 1) / 12.0;
-    }
-}
-
-/* Numbers that are all dates written without separators. */
-static bool compact_dates(const struct reading *r) {
-    double day;
+/* Replaces the times when the function knows every one of them. */
+static bool replace_times(struct reading *r, bool (*read)(double v, double *x)) {
+    double x;
     for (size_t i = 0; i < r->n; i++)
-        if (!series_compact_date(r->p[i].x, &day)) return false;
-    return r->time >= 0 && r->n > 1;
+        if (!read(r->p[i].x, &x)) return false;
+    for (size_t i = 0; i < r->n; i++) (void)read(r->p[i].x, &r->p[i].x);
+    return true;
 }
 
 static void set_unit(struct reading *r) {
     struct series *s = r->s;
+    bool some = r->time >= 0 && r->n > 1;
     s->unit = "step";
-    if (s->kind == TIME_NUMBER && compact_dates(r)) {
+    if (s->kind == TIME_NUMBER && some && replace_times(r, series_compact_date))
         s->kind = TIME_DATE;
-        for (size_t i = 0; i < r->n; i++) (void)series_compact_date(r->p[i].x, &r->p[i].x);
-    }
-    if (s->kind == TIME_DATE && firsts_of_months(r)) {
-        days_to_years(r);
+    if (s->kind == TIME_DATE && some && replace_times(r, month_start)) {
         s->unit = "year";
     } else if (s->kind == TIME_DATE || s->kind == TIME_INSTANT) {
         s->unit = "day";
@@ -248,26 +240,25 @@ static void finish(struct reading *r) {
 static enum gpm_status check(const struct reading *r) {
     const struct series *s = r->s;
     const char *name = r->csv.name;
-    if (s->rows == 0) {
-        buf_printf(r->err, "%s has no rows", name);
-    } else if (s->n == 0) {
-        buf_printf(r->err, "%s: no value in %zu rows (%zu missing, %zu unreadable)", name, s->rows,
-                   s->missing, s->bad);
-    } else if (s->n < 8) {
-        buf_printf(r->err, "%s: %zu value%s too few to look for structure; 8 are needed", name,
-                   s->n, s->n == 1 ? " is" : "s are");
-    } else if (!isfinite(s->x[s->n - 1] - s->x[0])) {
-        buf_printf(r->err, "%s: the times lie too far apart", name);
-    } else if (!(s->x[s->n - 1] > s->x[0])) {
-        buf_printf(r->err, "%s: all values have the same time", name);
-    } else {
-        bool constant = true;
-        for (size_t i = 1; i < s->n; i++) constant &= s->y[i] == s->y[0];
-        if (!constant) return GPM_OK;
-        buf_printf(r->err, "%s: the series is constant (every value is %g): nothing to discover",
-                   name, s->y[0]);
-    }
-    return GPM_E_FORMAT;
+    if (s->rows == 0) return buf_fail(r->err, GPM_E_FORMAT, "%s has no rows", name);
+    if (s->n == 0)
+        return buf_fail(r->err, GPM_E_FORMAT,
+                        "%s: no value in %zu rows (%zu missing, %zu unreadable)", name, s->rows,
+                        s->missing, s->bad);
+    if (s->n < 8)
+        return buf_fail(r->err, GPM_E_FORMAT,
+                        "%s: %zu value%s too few to look for structure; 8 are needed", name, s->n,
+                        s->n == 1 ? " is" : "s are");
+    double span = s->x[s->n - 1] - s->x[0];
+    if (!isfinite(span) || !(span > 0))
+        return buf_fail(r->err, GPM_E_FORMAT, "%s: %s", name,
+                        isfinite(span) ? "all values have the same time"
+                                       : "the times lie too far apart");
+    for (size_t i = 1; i < s->n; i++)
+        if (s->y[i] != s->y[0]) return GPM_OK;
+    return buf_fail(r->err, GPM_E_FORMAT,
+                    "%s: the series is constant (every value is %g): nothing to discover", name,
+                    s->y[0]);
 }
 
 char *series_clean_name(const char *text) {

@@ -87,9 +87,8 @@ static enum gpm_status check_width(struct reader *r, size_t got, size_t line) {
         c->n_cols = (int)got;
     }
     if ((int)got == c->n_cols) return GPM_OK;
-    buf_printf(r->err, "%s:%zu: %zu field%s where the first row has %d", c->name, line, got,
-               got == 1 ? "" : "s", c->n_cols);
-    return GPM_E_FORMAT;
+    return buf_fail(r->err, GPM_E_FORMAT, "%s:%zu: %zu field%s where the first row has %d", c->name,
+                    line, got, got == 1 ? "" : "s", c->n_cols);
 }
 
 /* row := field (sep field)* newline */
@@ -229,10 +228,9 @@ enum gpm_status csv_find(const struct csv *c, const char *name, int *col, struct
         return GPM_OK;
     }
     buf_printf(err, "%s: there is no column '%s'; ", c->name, name);
-    if (!c->header) {
-        buf_printf(err, "the file has no header, name columns by number 1..%d", c->n_cols);
-        return GPM_E_NOT_FOUND;
-    }
+    if (!c->header)
+        return buf_fail(err, GPM_E_NOT_FOUND,
+                        "the file has no header, name columns by number 1..%d", c->n_cols);
     buf_puts(err, "columns are ");
     for (int i = 0; i < c->n_cols && i < 20; i++)
         buf_printf(err, "%s%s", i ? ", " : "", c->header[i]);

@@ -6,11 +6,6 @@
 #include <dlfcn.h>
 #include <string.h>
 
-static const char *dl_reason(void) {
-    const char *e = dlerror();
-    return e ? e : "unknown reason";
-}
-
 enum gpm_status foreign_open(struct foreign *f, const char *path, const char *symbol,
                              enum foreign_kind kind, struct buf *err) {
     struct buf full = BUF_INIT;
@@ -21,16 +16,14 @@ enum gpm_status foreign_open(struct foreign *f, const char *path, const char *sy
     bool pipe = file_there(full.data) && !file_regular(full.data);
     void *handle = pipe ? NULL : dlopen(full.data, RTLD_NOW | RTLD_LOCAL), *sym = NULL;
     if (!handle) {
-        buf_printf(err, "cannot load the shared object '%s': %s", path,
-                   pipe ? "it is no regular file" : dl_reason());
-        s = GPM_E_IO;
+        s = buf_fail(err, GPM_E_IO, "cannot load the shared object '%s': %s", path,
+                     pipe ? "it is no regular file" : dlerror());
     } else if (!(sym = dlsym(handle, symbol))) {
-        buf_printf(err,
-                   "the shared object '%s' has no function '%s'; is it exported, and not "
-                   "mangled (extern \"C\")?",
-                   path, symbol);
+        s = buf_fail(err, GPM_E_NOT_FOUND,
+                     "the shared object '%s' has no function '%s'; is it exported, and not "
+                     "mangled (extern \"C\")?",
+                     path, symbol);
         dlclose(handle);
-        s = GPM_E_NOT_FOUND;
     } else {
         *f = (struct foreign){handle, sym, kind};
     }

@@ -12,13 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_name(const char *s, size_t n) {
-    if (n == 0 || ascii_digit(s[0])) return false;
-    for (size_t i = 0; i < n; i++)
-        if (!ascii_name(s[i])) return false;
-    return true;
-}
-
 static int name_index(const struct proc_command *c, const char *s, size_t n) {
     for (int j = 0; j < c->n_names; j++)
         if (strlen(c->names[j]) == n && memcmp(c->names[j], s, n) == 0) return j;
@@ -35,8 +28,8 @@ static bool next_placeholder(const char *s, size_t *start, size_t *len) {
         }
         if (s[i] != '{') continue;
         size_t end = i + 1;
-        while (s[end] && s[end] != '}') end++;
-        if (s[end] == '}' && is_name(s + i + 1, end - i - 1)) {
+        while (ascii_name(s[end])) end++;
+        if (s[end] == '}' && end > i + 1 && !ascii_digit(s[i + 1])) {
             *start = i;
             *len = end - i - 1;
             return true;
@@ -56,10 +49,9 @@ static enum gpm_status unknown_name(const struct proc_command *c, const char *s,
 
 static enum gpm_status check_command(const struct proc_command *c, struct buf *err) {
     int used = 0;
-    if (c->argc == 0 || c->argv[0][0] == 0) {
-        buf_puts(err, "the command is empty; give a program, for example ./sim {x}");
-        return GPM_E_ARG;
-    }
+    if (c->argc == 0 || c->argv[0][0] == 0)
+        return buf_fail(err, GPM_E_ARG,
+                        "the command is empty; give a program, for example ./sim {x}");
     for (int i = 0; i < c->argc; i++) {
         size_t at = 0, len = 0;
         while (next_placeholder(c->argv[i], &at, &len)) {
@@ -70,11 +62,10 @@ static enum gpm_status check_command(const struct proc_command *c, struct buf *e
         }
     }
     if (used || c->json || c->n_names == 0) return GPM_OK;
-    buf_printf(err,
-               "the command has no placeholder, so every call would be the same; write {%s} "
-               "where the value goes, or pass the inputs as JSON on stdin",
-               c->names[0]);
-    return GPM_E_ARG;
+    return buf_fail(err, GPM_E_ARG,
+                    "the command has no placeholder, so every call would be the same; write {%s} "
+                    "where the value goes, or pass the inputs as JSON on stdin",
+                    c->names[0]);
 }
 
 enum gpm_status proc_command_init(struct proc_command *c, char *const *argv, int argc,
@@ -117,10 +108,10 @@ enum gpm_status proc_command_parse(struct proc_command *c, const char *line,
         struct buf word = BUF_INIT;
         p = split_word(p, &word);
         vec_push(&words, buf_take(&word));
-        if (p) continue;
-        buf_printf(err, "the command has an unclosed quote: %s", line);
-        s = GPM_E_ARG;
-        break;
+        if (!p) {
+            s = buf_fail(err, GPM_E_ARG, "the command has an unclosed quote: %s", line);
+            break;
+        }
     }
     if (!s) s = proc_command_init(c, words.at, (int)words.n, names, n_names, json, err);
     for (size_t i = 0; i < words.n; i++) mem_free(words.at[i]);

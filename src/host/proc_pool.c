@@ -79,14 +79,10 @@ bool proc_pool_full(const struct proc_pool *p) {
     return p->running == p->n;
 }
 
-/* Says the machine, not the program: it may be gone in a moment. */
-static bool is_shortage(int e) {
-    return e == EMFILE || e == ENFILE || e == EAGAIN || e == ENOMEM || e == ETXTBSY;
-}
-
 /* A failure to start ends the job, unless there is hope. */
 static void not_started(struct job *j, int e) {
-    bool shortage = is_shortage(e);
+    /* says the machine, not the program: it may be gone in a moment */
+    bool shortage = e == EMFILE || e == ENFILE || e == EAGAIN || e == ENOMEM || e == ETXTBSY;
     double t = clock_seconds();
     j->child = (struct proc_child){0, -1, -1, -1};
     if (shortage && j->gives_up == 0) j->gives_up = t + j->patience;
