@@ -413,7 +413,10 @@ static struct ast *parse_name(struct parser *p) {
         struct ast *s = parse_special(p, &special);
         if (special) return s;
     }
-    struct ast *a = name_node(p, at, tok_sym(p, tok(p))->text, false);
+    struct ast *a = node(p, AST_NAME, at.start);
+    a->span = at;
+    a->u.name.sym = tok_sym(p, tok(p));
+    a->u.name.depth = -1;
     advance(p);
     return a;
 }
