@@ -36,43 +36,35 @@ static enum gpm_status check_weights(struct sp_call *c, const struct choice *ch)
     return sp_error(c, DIAG_DOMAIN, "%s: all weights are zero", c->cls->name);
 }
 
-static enum gpm_status read_objects(struct sp_call *c, size_t i, struct choice *ch) {
-    size_t n;
-    if (!seq_items(c->args[i], &ch->objects, &n)) {
-        ch->objects = NULL;
-        return sp_bad_type(c, i, "objects", "a list, array or vector");
+enum { WEIGHTS, LOG_WEIGHTS, UNIFORM }; /* variants */
+
+static enum gpm_status read_choice(struct sp_call *c, struct choice *ch) {
+    size_t objects = c->cls->variant == UNIFORM ? 0 : 1, n; /* which argument they are */
+    if (objects) {
+        enum gpm_status st = sp_numbers_arg(c, 0, "weights", &ch->w, &ch->n);
+        if (st == GPM_OK) st = check_weights(c, ch);
+        if (st != GPM_OK || c->n == 1) return st;
     }
-    if (ch->w && n != ch->n) {
+    if (!seq_items(c->args[objects], &ch->objects, &n))
+        return sp_bad_type(c, objects, "objects", "a list, array or vector");
+    if (objects && n != ch->n) {
         values_free(ch->objects, n);
         ch->objects = NULL;
         return sp_error(c, DIAG_SHAPE, "%s: %zu weights but %zu objects", c->cls->name, ch->n, n);
     }
+    if (objects) return GPM_OK;
     ch->n = n;
-    return GPM_OK;
+    ch->w = NEW_ARRAY(double, n + 1);
+    for (size_t i = 0; i < n; i++) ch->w[i] = 1;
+    return check_weights(c, ch);
 }
 
-static enum gpm_status weighted_init(struct sp_call *c, bool logs, struct choice *ch) {
-    *ch = (struct choice){.logs = logs};
-    enum gpm_status st = sp_numbers_arg(c, 0, "weights", &ch->w, &ch->n);
-    if (st != GPM_OK) return st;
-    st = check_weights(c, ch);
-    if (st == GPM_OK && c->n > 1) st = read_objects(c, 1, ch);
+static enum gpm_status choice_init(struct sp_call *c, struct choice *ch) {
+    *ch = (struct choice){.logs = c->cls->variant == LOG_WEIGHTS};
+    enum gpm_status st = read_choice(c, ch);
     if (st != GPM_OK) choice_release(ch);
     return st;
 }
-
-static enum gpm_status uniform_init(struct sp_call *c, bool logs, struct choice *ch) {
-    *ch = (struct choice){.logs = logs};
-    enum gpm_status st = read_objects(c, 0, ch);
-    if (st != GPM_OK) return st;
-    ch->w = NEW_ARRAY(double, ch->n + 1);
-    for (size_t i = 0; i < ch->n; i++) ch->w[i] = 1;
-    st = check_weights(c, ch);
-    if (st != GPM_OK) choice_release(ch);
-    return st;
-}
-
-static enum gpm_status choice_init(struct sp_call *c, struct choice *ch);
 
 static value object(const struct choice *ch, size_t i) {
     return ch->objects ? value_ref(ch->objects[i]) : value_num((double)i);
@@ -349,18 +341,21 @@ const struct sp_class sp_choice_rows[] = {
      .sig = "(weights: numbers, objects?: seq) -> any",
      .doc = "an object (or index from 0) with probability in proportion to its weight",
      .example = "categorical([0, 1], [\"a\", \"b\"]) => \"b\"",
+     .variant = WEIGHTS,
      .grad_density = choice_grad,
      CHOICE},
     {.name = "log_categorical",
      .sig = "(log_weights: numbers, objects?: seq) -> any",
      .doc = "categorical with logarithms of the weights",
      .example = "log_categorical([log(0), 0]) => 1",
+     .variant = LOG_WEIGHTS,
      .grad_density = choice_grad,
      CHOICE},
     {.name = "uniform_categorical",
      .sig = "(objects: seq) -> any",
      .doc = "one of the objects, all equally likely",
      .example = "uniform_categorical([7]) => 7",
+     .variant = UNIFORM,
      CHOICE},
     {.name = "exactly",
      .sig = "(v: any, logp_if_different?: real) -> any",
@@ -397,10 +392,3 @@ const struct sp_class sp_choice_rows[] = {
      .grad_simulate = reorder_grad},
 };
 const size_t sp_choice_count = COUNT_OF(sp_choice_rows);
-
-enum { ROW_CATEGORICAL, ROW_LOG_CATEGORICAL, ROW_UNIFORM_CATEGORICAL };
-
-static enum gpm_status choice_init(struct sp_call *c, struct choice *ch) {
-    if (c->cls == &sp_choice_rows[ROW_UNIFORM_CATEGORICAL]) return uniform_init(c, false, ch);
-    return weighted_init(c, c->cls == &sp_choice_rows[ROW_LOG_CATEGORICAL], ch);
-}

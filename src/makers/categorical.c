@@ -39,21 +39,21 @@ static void merge_equal(struct conj *s) {
     }
 }
 
-static enum gpm_status read_objects(struct sp_call *c, size_t at, size_t n, struct conj *s) {
-    if (c->n <= at) return GPM_OK;
-    if (!seq_items(c->args[at], &s->objects, &s->n_objects)) {
-        s->objects = NULL;
-        s->n_objects = 0;
-        return sp_bad_type(c, at, "objects", "a list, array or vector");
-    }
-    if (s->n_objects == n) return GPM_OK;
-    return sp_error(c, DIAG_SHAPE, "%s: %zu parameters but %zu objects", c->cls->name, n,
-                    s->n_objects);
-}
+/* alphas or (SYMMETRIC) alpha and n, then objects */
+enum { GENERAL, SYMMETRIC };
 
-static enum gpm_status read_dir(struct sp_call *c, struct conj *s) {
-    double *alpha;
+static enum gpm_status read_alphas(struct sp_call *c, struct conj *s) {
+    double *alpha, size;
     size_t n;
+    if (c->cls->variant == SYMMETRIC) {
+        size = sp_num(c, 1);
+        if (!(size >= 1) || size > SIZE_MAX_DIR)
+            return sp_bad_arg(c, 1, "n", "from 1 to 10 million");
+        n = (size_t)size;
+        conj_reserve(s, n, n, n);
+        for (size_t i = 0; i < n; i++) s->par[i] = sp_num(c, 0);
+        return GPM_OK;
+    }
     enum gpm_status st = sp_numbers_arg(c, 0, "alphas", &alpha, &n);
     if (st != GPM_OK) return st;
     conj_reserve(s, n, n, n);
@@ -62,20 +62,23 @@ static enum gpm_status read_dir(struct sp_call *c, struct conj *s) {
     for (size_t i = 0; i < n; i++)
         if (!(s->par[i] > 0) || isinf(s->par[i])) return sp_bad_arg(c, 0, "alphas", "positive");
     if (n == 0) return sp_error(c, DIAG_DOMAIN, "%s: nothing to choose from", c->cls->name);
-    st = read_objects(c, 1, n, s);
-    if (st == GPM_OK) merge_equal(s);
-    return st;
+    return GPM_OK;
 }
 
-static enum gpm_status read_sym(struct sp_call *c, struct conj *s) {
-    double size = sp_num(c, 1);
-    if (!(size >= 1) || size > SIZE_MAX_DIR) return sp_bad_arg(c, 1, "n", "from 1 to 10 million");
-    size_t n = (size_t)size;
-    conj_reserve(s, n, n, n);
-    for (size_t i = 0; i < n; i++) s->par[i] = sp_num(c, 0);
-    enum gpm_status st = read_objects(c, 2, n, s);
-    if (st == GPM_OK) merge_equal(s);
-    return st;
+static enum gpm_status read_dir(struct sp_call *c, struct conj *s) {
+    size_t objects = c->cls->variant == SYMMETRIC ? 2 : 1; /* which argument they are */
+    enum gpm_status st = read_alphas(c, s);
+    if (st != GPM_OK || c->n <= objects) return st;
+    if (!seq_items(c->args[objects], &s->objects, &s->n_objects)) {
+        s->objects = NULL;
+        s->n_objects = 0;
+        return sp_bad_type(c, objects, "objects", "a list, array or vector");
+    }
+    if (s->n_objects != s->n_par)
+        return sp_error(c, DIAG_SHAPE, "%s: %zu parameters but %zu objects", c->cls->name, s->n_par,
+                        s->n_objects);
+    merge_equal(s);
+    return GPM_OK;
 }
 
 /* Gamma(A) / Gamma(A + N) prod Gamma(alpha_i + c_i) / Gamma(alpha_i) */
@@ -92,29 +95,19 @@ static double dir_joint(const struct conj *s) {
     return n == 0 ? 0 : lp + log_gamma(A) - log_gamma(A + n);
 }
 
-static double slot_gradient(const struct conj *s, size_t i, double both) {
-    return digamma(s->par[i] + s->stat[i]) - digamma(s->par[i]) + both;
-}
-
-static void dir_derivatives(const struct conj *s, double *d) {
-    double A = 0, n = 0;
+/* The one parameter of the symmetric one has the sum of the derivatives. */
+static void dir_gradient(const struct conj *s, const struct sp_call *c, value *dargs) {
+    double A = 0, n = 0, sum = 0;
+    value d = value_vector_new(s->n_par);
     for (size_t i = 0; i < s->n_par; i++) A += s->par[i], n += s->stat[i];
     double both = digamma(A) - digamma(A + n);
-    for (size_t i = 0; i < s->n_par; i++)
-        d[i] = slot_gradient(s, s->objects ? slot_of(s, s->objects[i]) : i, both);
-}
-
-static void dir_gradient(const struct conj *s, const struct sp_call *c, value *dargs) {
-    dargs[0] = value_vector_new(s->n_par);
-    dir_derivatives(s, dargs[0].u.vector->at);
-}
-
-static void sym_gradient(const struct conj *s, const struct sp_call *c, value *dargs) {
-    double *d = NEW_ARRAY(double, s->n_par + 1), sum = 0;
-    dir_derivatives(s, d);
-    for (size_t i = 0; i < s->n_par; i++) sum += d[i];
-    dargs[0] = value_num(sum);
-    mem_free(d);
+    for (size_t i = 0; i < s->n_par; i++) {
+        size_t k = s->objects ? slot_of(s, s->objects[i]) : i;
+        d.u.vector->at[i] = digamma(s->par[k] + s->stat[k]) - digamma(s->par[k]) + both;
+        sum += d.u.vector->at[i];
+    }
+    dargs[0] = d;
+    if (c->cls->variant == SYMMETRIC) value_set_take(&dargs[0], value_num(sum));
 }
 
 static value dir_stats(const struct conj *s) {
@@ -218,17 +211,17 @@ static enum gpm_status cat_enumerate(struct sp_call *c, value **vals, size_t *n)
     return GPM_OK;
 }
 
-#define CHOICE(title, reader, grad)                                                                \
+#define CHOICE(title)                                                                              \
     .made = {CONJ_MADE(title, "() -> any"), CONJ_DISCRETE, .simulate = cat_draw,                   \
              .log_density = cat_density, .enumerate = cat_enumerate},                              \
-    .read = reader, .count = cat_count, .stats = dir_stats, .log_joint = dir_joint,                \
-    .gradient = grad, .remap = dir_remap
+    .read = read_dir, .count = cat_count, .stats = dir_stats, .log_joint = dir_joint,              \
+    .gradient = dir_gradient, .remap = dir_remap
 #define LATENT .draw_latent = dir_latent, .latent_lp = dir_latent_lp
 
-static const struct conj_class dir = {CHOICE("dir_cat", read_dir, dir_gradient)};
-static const struct conj_class sym = {CHOICE("sym_dir_cat", read_sym, sym_gradient)};
-static const struct conj_class uc_dir = {CHOICE("uc_dir_cat", read_dir, dir_gradient), LATENT};
-static const struct conj_class uc_sym = {CHOICE("uc_sym_dir_cat", read_sym, sym_gradient), LATENT};
+static const struct conj_class dir = {CHOICE("dir_cat")};
+static const struct conj_class sym = {CHOICE("sym_dir_cat")};
+static const struct conj_class uc_dir = {CHOICE("uc_dir_cat"), LATENT};
+static const struct conj_class uc_sym = {CHOICE("uc_sym_dir_cat"), LATENT};
 
 const struct sp_class sp_makers_cat_rows[] = {
     {.name = "make_dir_cat",
@@ -240,6 +233,7 @@ const struct sp_class sp_makers_cat_rows[] = {
      .sig = "(alpha: positive, n: count, objects?: seq) -> proc",
      .doc = "make_dir_cat with n equal parameters",
      .example = "assess(1, make_sym_dir_cat(0.3, 2)) => -0.6931471805599453",
+     .variant = SYMMETRIC,
      CONJ_MAKER(sym)},
     {.name = "make_uc_dir_cat",
      .sig = "(alphas: numbers, objects?: seq) -> proc",
@@ -248,6 +242,7 @@ const struct sp_class sp_makers_cat_rows[] = {
     {.name = "make_uc_sym_dir_cat",
      .sig = "(alpha: positive, n: count, objects?: seq) -> proc",
      .doc = "make_uc_dir_cat with n equal parameters",
+     .variant = SYMMETRIC,
      CONJ_UC_MAKER(uc_sym)},
 };
 const size_t sp_makers_cat_count = COUNT_OF(sp_makers_cat_rows);
