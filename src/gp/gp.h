@@ -56,7 +56,7 @@ GPM_MUST_USE enum gpm_status gp_propose(struct gp *g, const struct kern *k, cons
                                         double noise, double *logml);
 void gp_accept(struct gp *g); /* no-op without a proposal */
 void gp_reject(struct gp *g);
-/* Bytes for cached term matrices; default 64 MiB, 0 switches the cache off. */
+/* Bytes for cached term matrices; default 128 MiB, 0 switches the cache off. */
 void gp_set_budget(struct gp *g, size_t bytes);
 /* Toeplitz and grid shortcuts; on by default. */
 void gp_set_structured(struct gp *g, bool on);

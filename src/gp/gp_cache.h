@@ -10,20 +10,16 @@
 #define GP_GP_CACHE_H
 #include "gp/kernel.h"
 
-struct gp_cached {
-    struct kern *key; /* unit kernel */
-    double *a;        /* packed columns below the diagonal; NULL: seen once */
-    unsigned long stamp;
-};
+enum { GP_CACHE_ENTRIES = 24 };
 struct gp_cache {
-    struct gp_cached *slot;
-    size_t n, points; /* entries; inputs the matrices belong to */
-    size_t budget, used;
-    unsigned long clock, start; /* entries stamped after start serve the fill under way */
+    struct gp_cached {
+        struct kern *key;     /* unit kernel */
+        double *a;            /* packed columns below the diagonal; NULL: seen once */
+    } slot[GP_CACHE_ENTRIES]; /* the one used last first */
+    size_t n, points;         /* entries; inputs the matrices belong to */
+    size_t budget, used;      /* bytes; budget 0: off */
 };
 
-void gp_cache_init(struct gp_cache *c);
-void gp_cache_release(struct gp_cache *c);
 void gp_cache_clear(struct gp_cache *c); /* the inputs changed */
 /* Lower triangle of the Gram matrix of distinct points, through the cache. */
 GPM_MUST_USE enum gpm_status gp_cache_fill(struct gp_cache *c, const struct kern *k,

@@ -65,7 +65,7 @@ struct gp *gp_new(int dim, const struct kern *k, const struct mean *mean, double
     g->approx_size = 256;
     g->slot[0].used = g->slot[1].used = GP_EXACT;
     slot_set(&g->slot[0], k, mean, noise);
-    gp_cache_init(&g->cache);
+    g->cache.budget = (size_t)128 << 20;
     return g;
 }
 
@@ -73,7 +73,7 @@ void gp_free(struct gp *g) {
     if (!g) return;
     slot_release(&g->slot[0]);
     slot_release(&g->slot[1]);
-    gp_cache_release(&g->cache);
+    gp_cache_clear(&g->cache);
     map_release(&g->index);
     vec_release(&g->pairs);
     vecchia_release(&g->vecchia);

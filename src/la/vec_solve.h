@@ -14,12 +14,13 @@ enum { GATHER = 4, CORNER = NR * NR + NR, KC = 12 * MR, DIRECT = 600 };
 
 /* L y = x or L' y = x in place, for small sizes. */
 static void v_trsv(bool trans, size_t n, const double *l, size_t ld, double *__restrict__ x) {
-    for (size_t j = 0; j < n && !trans; j++) {
-        const double *col = l + j * ld, xj = x[j] /= col[j];
-        size_t i = j + 1;
-        PLAIN for (; i + 2 <= n; i += 2) * (pair *)(x + i) -= xj * *(const pair *)(col + i);
-        if (i < n) x[i] -= xj * col[i];
+    size_t k = 0;
+    for (; k + 1 < n && !trans; k += 2) { /* two columns at a time */
+        const double *a = l + k * ld, *b = a + ld;
+        double x0 = x[k] /= a[k], x1 = x[k + 1] = (x[k + 1] - a[k + 1] * x0) / b[k + 1];
+        PLAIN for (size_t i = k + 2; i < n; i++) x[i] -= a[i] * x0 + b[i] * x1;
     }
+    if (k < n && !trans) x[k] /= l[k + k * ld];
     for (size_t j = n; j-- > 0 && trans;) {
         double sum = x[j];
         PLAIN for (size_t i = j + 1; i < n; i++) sum -= l[i + j * ld] * x[i];
