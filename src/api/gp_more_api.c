@@ -224,18 +224,13 @@ const char *gpm_gp_report(gpm_gp *g) {
 
 /* ---- paths: a gpm_path is a gp_path ---- */
 
-static double path_uniform(void *user) {
-    double u = rng_uniform(user);
-    return u > 0 ? u : 0x1p-54;
-}
-
 enum gpm_status gpm_path_new(gpm_gp *g, size_t features, uint64_t seed, gpm_path **out) {
     struct gp_path *p = NULL;
     struct rng r;
     enum gpm_status st = gp_call_begin(g);
     if (st) return st;
     rng_init(&r, seed, 0, 0);
-    st = gp_path_new(g->gp, features, NULL, NULL, path_uniform, &r, &p);
+    st = gp_path_new(g->gp, features, &r, &p);
     if (st == GPM_E_LIMIT) return gp_call_fail(g, st, "paths need the exact method");
     if (st) return gp_call_end(g, st);
     *out = (gpm_path *)p;

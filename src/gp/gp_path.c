@@ -78,7 +78,7 @@ static void draw_linear(struct gp_path *p, const struct kern *k, size_t first, s
                         struct kern_wave *f) {
     size_t columns = (size_t)leaf_dim(k, p->dim);
     struct linear l = {k, first, n, NEW_ARRAY(double, columns *n + 1)};
-    for (size_t i = 0; i < columns * n; i++) l.dir[i] = kern_normal(f);
+    for (size_t i = 0; i < columns * n; i++) l.dir[i] = rng_normal(f->rng);
     vec_push(&p->linear, l);
 }
 
@@ -106,8 +106,8 @@ static size_t draw_term(struct gp_path *p, const struct kern *t, size_t first, s
             if (!p->key) p->key = mem_zalloc((dim * p->nf + 1) * sizeof *p->key);
             p->key[c * p->nf + j] = f->sign[c];
         }
-        p->b[j] = wave ? f->uniform(f->user) : 0;
-        p->a[j] = size * (line ? 1 : kern_normal(f));
+        p->b[j] = wave ? rng_uniform(f->rng) : 0;
+        p->a[j] = size * (line ? 1 : rng_normal(f->rng));
     }
     return n;
 }
@@ -193,13 +193,13 @@ static enum gpm_status condition(struct gp *g, struct gp_path *p, double white, 
     p->mean_alpha = p->alpha + g->n;
     if (g->integrated & GP_MEAN) {
         p->mean_base = s->mu;
-        p->base = s->mu + scale * kern_normal(f) / sqrt(s->q);
+        p->base = s->mu + scale * rng_normal(f->rng) / sqrt(s->q);
     }
     for (size_t i = 0; i < g->n; i++) {
         for (int c = 0; c < p->dim; c++)
             point[c] = p->x[i + (size_t)c * g->n] = g->x[i + (size_t)c * g->cap];
         double v = white + s->noise * s->noise * gp_share(g, i);
-        p->alpha[i] = s->r[i] - p->base - prior_at(p, point) - scale * sqrt(v) * kern_normal(f);
+        p->alpha[i] = s->r[i] - p->base - prior_at(p, point) - scale * sqrt(v) * rng_normal(f->rng);
     }
     chol_solve(&s->f, p->alpha, 1, g->n);
     if (g->n) memcpy(p->mean_alpha, s->w, g->n * sizeof *s->w);
@@ -210,7 +210,7 @@ static enum gpm_status condition(struct gp *g, struct gp_path *p, double white, 
 
 /* m support points: a lattice in the box (golden-ratio sequence in several dimensions), then the
  * inputs of the data. */
-static void lattice(const struct gp *g, size_t m, const double *lo, const double *hi, double *x) {
+static void lattice(const struct gp *g, size_t m, double *x) {
     size_t dim = (size_t)g->dim;
     for (size_t k = 0; k < dim; k++) {
         double a = INFINITY, b = -INFINITY;
@@ -219,8 +219,6 @@ static void lattice(const struct gp *g, size_t m, const double *lo, const double
             b = fmax(b, g->x[i + k * g->cap]);
             x[(m + i) * dim + k] = g->x[i + k * g->cap];
         }
-        if (lo) a = lo[k];
-        if (hi) b = hi[k];
         if (!(b > a)) a = isfinite(a) ? a - 0.5 : 0, b = a + 1;
         double step = dim == 1 ? 0 : 1 / pow(1.32471795724474602596, (double)k + 1);
         for (size_t i = 0; i < m; i++) {
@@ -252,13 +250,13 @@ static enum gpm_status smooth_gp(const struct gp *g, const struct gp_path *p, do
 /* The function drawn jointly at the support points and the inputs of the data; given those values
  * the data say nothing more, and the path is the conditional mean through them. */
 static enum gpm_status support(struct gp *g, struct gp_path *p, double white, size_t m,
-                               const double *lo, const double *hi, struct kern_wave *d) {
+                               struct kern_wave *d) {
     size_t dim = (size_t)p->dim, all = m + g->n;
     double *x = NEW_ARRAY(double, all *dim), *z = NEW_ARRAY(double, all);
     double *y = NEW_ARRAY(double, all);
     struct gp *from = NULL, *c = gp_new(p->dim, p->kern, p->mean, 0, NULL);
-    lattice(g, m, lo, hi, x);
-    for (size_t i = 0; i < all; i++) z[i] = kern_normal(d);
+    lattice(g, m, x);
+    for (size_t i = 0; i < all; i++) z[i] = rng_normal(d->rng);
     enum gpm_status st = c ? smooth_gp(g, p, white, &from) : GPM_E_ARG;
     if (!st) st = gp_sample(from, x, all, GP_LATENT, z, y);
     if (!st) st = gp_add(c, GP_MEASURED, x, y, all);
@@ -280,10 +278,9 @@ static enum gpm_status support(struct gp *g, struct gp_path *p, double white, si
     return st;
 }
 
-enum gpm_status gp_path_new(struct gp *g, size_t features, const double *lo, const double *hi,
-                            gp_uniform_fn uniform, void *user, struct gp_path **out) {
+enum gpm_status gp_path_new(struct gp *g, size_t features, struct rng *rng, struct gp_path **out) {
     struct gp_path *p = NEW(struct gp_path);
-    struct kern_wave f = {.uniform = uniform, .user = user};
+    struct kern_wave f = {.rng = rng};
     struct gp_slot *s = gp_current(g);
     double white, scale = 1;
     p->dim = g->dim;
@@ -293,14 +290,13 @@ enum gpm_status gp_path_new(struct gp *g, size_t features, const double *lo, con
     if (!st) st = gp_slot_residual(g, s);
     if (!st && g->integrated & GP_SCALE) {
         double dof = gp_dof(g);
-        scale = sqrt(s->S / fmax(2 * kern_gamma(&f, dof / 2), 1e-3 * dof));
+        scale = sqrt(s->S / fmax(2 * draw_gamma(rng, dof / 2), 1e-3 * dof));
     }
     if (!st && draw_features(p, features ? features : 1024, scale, &f)) {
         st = condition(g, p, white, scale, &f);
     } else if (!st) {
         drop_features(p);
-        st = g->integrated ? GPM_E_LIMIT
-                           : support(g, p, white, features ? features : 256, lo, hi, &f);
+        st = g->integrated ? GPM_E_LIMIT : support(g, p, white, features ? features : 256, &f);
     }
     if (!st) {
         struct kern_pts own = {.x = p->x, .n = p->n, .ld = p->n, .dim = p->dim};

@@ -14,14 +14,13 @@
 #ifndef GP_GP_PATH_H
 #define GP_GP_PATH_H
 #include "gp/gp.h"
+#include "math/rng.h"
 
 struct gp_path;
-typedef double (*gp_uniform_fn)(void *user); /* uniform on (0, 1) */
 
-/* features: number of random features (0: 1024), or of support points. lo, hi: the box in which
- * support points are placed (dim values each; NULL: the range of the data). */
-GPM_MUST_USE enum gpm_status gp_path_new(struct gp *g, size_t features, const double *lo,
-                                         const double *hi, gp_uniform_fn uniform, void *user,
+/* features: number of random features (0: 1024), or of support points, which are placed in the
+ * range of the data. */
+GPM_MUST_USE enum gpm_status gp_path_new(struct gp *g, size_t features, struct rng *rng,
                                          struct gp_path **out);
 void gp_path_free(struct gp_path *p);
 bool gp_path_by_features(const struct gp_path *p);

@@ -14,6 +14,7 @@
 #ifndef GP_KERN_CLASS_H
 #define GP_KERN_CLASS_H
 #include "gp/kernel.h"
+#include "math/dist.h"
 
 #define KERN_STRIP   512
 #define KERN_MAX_PAR 6 /* parameters of a row; a vector parameter counts once */
@@ -48,20 +49,15 @@ struct kern_strip {
  * mean of products of such features is the kernel; those of a product of kernels add and multiply.
  */
 struct kern_wave {
-    double (*uniform)(void *user);
-    void *user;
-    double *w;    /* per input column: the row adds its frequency, in radians */
-    double spare; /* normals come in pairs */
-    bool has_spare;
+    struct rng *rng;
+    double *w;      /* per input column: the row adds its frequency, in radians */
     uint64_t *sign; /* per input column: 0, or a key; the value v then has the sign of
                      * kern_sign(key, v) */
 };
 /* A kernel as a linear system driven by white noise, x(t+dt) = A(dt) x + N(0, Q(dt)), k the
  * covariance of h'x: what a Kalman filter needs to compute in O(n). Nothing fills it yet. */
 struct kern_states;
-double kern_normal(struct kern_wave *f);
-double kern_gamma(struct kern_wave *f, double shape); /* scale 1 */
-double kern_sign(uint64_t key, double v);             /* 1 or -1 */
+double kern_sign(uint64_t key, double v); /* 1 or -1 */
 
 struct kern_class {
     const char *name, *symbol, *doc, *phrase;

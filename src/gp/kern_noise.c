@@ -7,6 +7,8 @@
 #include "gp/kern_tree.h"
 #include "gp/kern_leaf.h"
 
+#include "base/map.h"
+
 #include <math.h>
 
 /* WN(sigma): 1 when every coordinate is equal. */
@@ -95,11 +97,16 @@ static double ham_slope(const struct kern *k, const struct kern_strip *s, const 
     return 0;
 }
 
+double kern_sign(uint64_t key, double v) {
+    v += 0.0; /* -0 is 0 */
+    return hash_bytes(&v, sizeof v, key) & 1 ? 1 : -1;
+}
+
 /* Values share their sign with probability exp(-1/l), else each has its own. */
 static bool ham_wave(const struct kern *k, int dim, struct kern_wave *f) {
     for (int c = 0; c < leaf_dim(k, dim); c++)
-        if (f->uniform(f->user) >= exp(-1 / kern_par(k, 0, c)))
-            f->sign[leaf_place(k, c)] ^= 1 + (uint64_t)(f->uniform(f->user) * 0x1p62);
+        if (rng_uniform(f->rng) >= exp(-1 / kern_par(k, 0, c)))
+            f->sign[leaf_place(k, c)] ^= 1 + (uint64_t)(rng_uniform(f->rng) * 0x1p62);
     return true;
 }
 

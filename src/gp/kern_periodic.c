@@ -107,7 +107,7 @@ static void zper_grad(const struct kern *k, const struct kern_strip *s, const do
 /* PER is a series of cosines with weights exp(-q) I_h(q) (both signs of h): draw h by inversion. */
 static double harmonic(struct kern_wave *f, double q) {
     enum { TERMS = 400 };
-    double term[TERMS], sum = 0, u = f->uniform(f->user);
+    double term[TERMS], sum = 0, u = rng_uniform(f->rng);
     for (int h = 0; h < TERMS; h++) { /* I_h(q) by its power series in logs */
         double s = 0, lt = h * log(q / 2) - log_gamma(h + 1.0);
         for (int m = 0; m < 400; m++) {
@@ -131,7 +131,7 @@ static double harmonic(struct kern_wave *f, double q) {
 /* A length below 0.07 would take more harmonics than there are: no feature. */
 static bool per_wave(const struct kern *k, int dim, struct kern_wave *f) {
     for (int c = 0; c < leaf_dim(k, dim); c++) {
-        double l = kern_par(k, 2, c), sign = f->uniform(f->user) < 0.5 ? -1 : 1;
+        double l = kern_par(k, 2, c), sign = rng_uniform(f->rng) < 0.5 ? -1 : 1;
         if (l <= 0.07) return false;
         f->w[leaf_place(k, c)] += sign * TWO_PI / k->par[1] * harmonic(f, 1 / (l * l));
     }
@@ -139,7 +139,7 @@ static bool per_wave(const struct kern *k, int dim, struct kern_wave *f) {
 }
 
 static bool cos_wave(const struct kern *k, int dim, struct kern_wave *f) {
-    f->w[leaf_place(k, 0)] += (f->uniform(f->user) < 0.5 ? -1 : 1) * TWO_PI / k->par[1];
+    f->w[leaf_place(k, 0)] += (rng_uniform(f->rng) < 0.5 ? -1 : 1) * TWO_PI / k->par[1];
     return true;
 }
 

@@ -74,12 +74,12 @@ static double radial_slope(const struct kern *k, const struct kern_strip *s, con
 /* Frequencies: normal, times a factor that is drawn once for all columns. */
 static bool radial_wave(const struct kern *k, int dim, double factor, struct kern_wave *f) {
     for (int c = 0; c < leaf_dim(k, dim); c++)
-        f->w[leaf_place(k, c)] += factor * kern_normal(f) / k->par[length_at(k, c)];
+        f->w[leaf_place(k, c)] += factor * rng_normal(f->rng) / k->par[length_at(k, c)];
     return true;
 }
 /* That of a Matern kernel; the others' are Gamma mixtures of SE. */
 static bool matern_wave(const struct kern *k, int dim, double nu, double rho, struct kern_wave *f) {
-    return radial_wave(k, dim, sqrt(nu / kern_gamma(f, nu)) / rho, f);
+    return radial_wave(k, dim, sqrt(nu / draw_gamma(f->rng, nu)) / rho, f);
 }
 
 /* SE: log k = -sum (u - u')^2, d log k / dl = 2 (u - u')^2 / l. */
@@ -122,7 +122,7 @@ static double rq_fall(const struct kern *k, const struct kern_strip *s, const do
 
 static bool rq_wave(const struct kern *k, int dim, struct kern_wave *f) {
     double alpha = k->par[k->npar - 1];
-    return radial_wave(k, dim, sqrt(kern_gamma(f, alpha) / alpha), f);
+    return radial_wave(k, dim, sqrt(draw_gamma(f->rng, alpha) / alpha), f);
 }
 
 /* Cauchy: 1 / B, B = 1 + r^2; -2 dk/d(r^2) = 2 / B^2. */
@@ -144,7 +144,7 @@ static double cauchy_fall(const struct kern *k, const struct kern_strip *s, cons
 
 /* 1 / B is the mean of exp(-r^2 g) over g ~ Gamma(1). */
 static bool cauchy_wave(const struct kern *k, int dim, struct kern_wave *f) {
-    return radial_wave(k, dim, sqrt(2 * kern_gamma(f, 1)), f);
+    return radial_wave(k, dim, sqrt(2 * draw_gamma(f->rng, 1)), f);
 }
 
 /* Matern: a = sqrt(2 nu) r, e = exp(-a). */
@@ -290,7 +290,7 @@ static double mix_fall(const struct kern *k, const struct kern_strip *s, const d
 }
 
 static bool mix_wave(const struct kern *k, int dim, struct kern_wave *f) {
-    bool far = f->uniform(f->user) < share(k);
+    bool far = rng_uniform(f->rng) < share(k);
     return matern_wave(k, dim, far ? 1.5 : 2.5, far ? kern_par(k, RHO, 0) : 1, f);
 }
 
@@ -345,10 +345,10 @@ static double add_slope(const struct kern *k, const struct kern_strip *s, const 
     return add_slopes(k, s, POINT, w, g);
 }
 static bool add_wave(const struct kern *k, int dim, struct kern_wave *f) {
-    int c = (int)(f->uniform(f->user) * leaf_dim(k, dim));
-    if (f->uniform(f->user) >= share(k)) return matern_wave(k, dim, 2.5, kern_par(k, RHO, 0), f);
+    int c = (int)(rng_uniform(f->rng) * leaf_dim(k, dim));
+    if (rng_uniform(f->rng) >= share(k)) return matern_wave(k, dim, 2.5, kern_par(k, RHO, 0), f);
     f->w[leaf_place(k, c)] +=
-        sqrt(2.5 / kern_gamma(f, 2.5)) * kern_normal(f) / k->par[length_at(k, c)];
+        sqrt(2.5 / draw_gamma(f->rng, 2.5)) * rng_normal(f->rng) / k->par[length_at(k, c)];
     return true;
 }
 

@@ -339,7 +339,7 @@ enum gpm_status bo_global(struct bo *b, struct rng *r, double *u) {
     if (a.kind == PATH) {
         gp_path_free(b->path);
         b->path = NULL;
-        s = gp_path_new(b->model.gp, FEATURES, NULL, NULL, bo_uniform, r, &b->path);
+        s = gp_path_new(b->model.gp, FEATURES, r, &b->path);
         if (!s) gp_path_temper(b->path, tau);
         if (b->feas) bo_feas_draw(b, r);
     } else {

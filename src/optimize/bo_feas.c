@@ -166,7 +166,7 @@ void bo_feas_draw(struct bo *b, struct rng *r) {
     struct bo_feas *f = b->feas;
     gp_path_free(f->path);
     f->path = NULL;
-    if (gp_path_new(f->prior, 512, NULL, NULL, bo_uniform, r, &f->path)) f->path = NULL;
+    if (gp_path_new(f->prior, 512, r, &f->path)) f->path = NULL;
     for (size_t i = 0; i < f->n; i++) {
         double eps = rng_normal(r) * sqrt(1 / f->w[i] + SCALE2 * NUGGET);
         f->v[i] = (f->t[i] - prior_at(f, b->points.at[i].u) - eps) / SCALE2;

@@ -249,7 +249,3 @@ double bo_model_noise_sd(struct bo_model *m) {
     double s2 = 0;
     return gp_scale2(m->gp, &s2) ? 0 : sqrt(s2) * gp_noise(m->gp);
 }
-
-double bo_uniform(void *rng) {
-    return rng_uniform(rng);
-}

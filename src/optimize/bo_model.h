@@ -57,5 +57,4 @@ double bo_model_mean(struct bo_model *m, const double *x, double *grad);
 void bo_model_predict_many(struct bo_model *m, const double *x, size_t count, double *mean,
                            double *var);
 double bo_model_noise_sd(struct bo_model *m); /* in units of y */
-double bo_uniform(void *rng);                 /* for paths */
 #endif

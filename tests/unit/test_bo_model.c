@@ -184,7 +184,7 @@ static void paths_are_draws_of_the_posterior(void **state) {
         double far[3] = {0.95, 0.05, 2}, sum = 0, sum2 = 0, g[3], mean, var, f;
         enum { DRAWS = 1500 };
         for (int i = 0; i < DRAWS; i++) {
-            assert_int_equal(gp_path_new(m.gp, 512, NULL, NULL, bo_uniform, &r, &p), GPM_OK);
+            assert_int_equal(gp_path_new(m.gp, 512, &r, &p), GPM_OK);
             assert_int_equal(gp_path_eval(p, far, 1, &f, g), GPM_OK);
             sum += f, sum2 += f * f;
             for (size_t j = 0; i == 0 && j < w.n; j++) {

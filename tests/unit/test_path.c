@@ -9,19 +9,16 @@
 #include "gp/gp.h"
 #include "gp/gp_path.h"
 
-static uint64_t state_;
-static double uniform(void *user) {
-    state_ = state_ * 6364136223846793005u + 1442695040888963407u;
-    return ((double)(state_ >> 11) + 0.5) * 0x1p-53;
-}
+static struct rng rng_;
 
 static struct gp *make(const char *text, int dim, double noise, size_t n, double *x) {
     struct kern *k = NULL;
     double y[16];
     assert_int_equal(kern_parse(text, &k, NULL), GPM_OK);
     struct gp *g = gp_new(dim, k, NULL, noise, NULL);
-    for (size_t i = 0; i < n * (size_t)dim; i++) x[i] = 3 * uniform(NULL);
-    for (size_t i = 0; i < n; i++) y[i] = 2 * uniform(NULL) - 1;
+    for (size_t i = 0; i < n * (size_t)dim; i++) x[i] = 3 * rng_uniform(&rng_);
+    x[0] = 0, x[n * (size_t)dim - 1] = 3; /* support points lie in the range of the data */
+    for (size_t i = 0; i < n; i++) y[i] = 2 * rng_uniform(&rng_) - 1;
     assert_int_equal(gp_add(g, GP_MEASURED, x, y, n), GPM_OK);
     kern_unref(k);
     return g;
@@ -45,8 +42,7 @@ static void moments(void **state) {
     enum { P = 3, R = 1000 };
     for (size_t c = 0; c < COUNT_OF(row); c++) {
         double x[32], xs[2 * P], mean[P], cov[P * P], f[P], sum[P] = {0}, sq[P * P] = {0};
-        const double lo[2] = {0, 0}, hi[2] = {3, 3};
-        state_ = 100 + c;
+        rng_init(&rng_, 100 + c, 0, 0);
         struct gp *g = make(row[c].text, row[c].dim, 0.3, 8, x);
         for (int i = 0; i < P * row[c].dim; i++) xs[i] = 0.2 + 0.55 * i;
         assert_int_equal(gp_predict_cov(g, xs, P, GP_LATENT, mean, cov, P), GPM_OK);
@@ -54,8 +50,7 @@ static void moments(void **state) {
         for (int i = 0; i < P; i++) cov[i * (P + 1)] -= white; /* paths leave it out */
         for (int r = 0; r < R; r++) {
             struct gp_path *p = NULL;
-            assert_int_equal(gp_path_new(g, row[c].features ? 120 : 60, lo, hi, uniform, NULL, &p),
-                             GPM_OK);
+            assert_int_equal(gp_path_new(g, row[c].features ? 120 : 60, &rng_, &p), GPM_OK);
             assert_int_equal(gp_path_by_features(p), row[c].features);
             assert_int_equal(gp_path_eval(p, xs, P, f, NULL), GPM_OK);
             for (int i = 0; i < P; i++) {
@@ -77,10 +72,10 @@ static void moments(void **state) {
 
 static void one_path(void **state) {
     double x[32], xs[2] = {0.7, 1.9}, f[2], again[2], alone[2], grad[2], y;
-    state_ = 5;
+    rng_init(&rng_, 5, 0, 0);
     struct gp *g = make("SE(sf=1, l=0.8)", 1, 0, 6, x);
     struct gp_path *p = NULL;
-    assert_int_equal(gp_path_new(g, 500, NULL, NULL, uniform, NULL, &p), GPM_OK);
+    assert_int_equal(gp_path_new(g, 500, &rng_, &p), GPM_OK);
     assert_int_equal(gp_path_eval(p, xs, 2, f, grad), GPM_OK);
     assert_int_equal(gp_path_eval(p, xs, 2, again, grad), GPM_OK);
     assert_true(f[0] == again[0] && f[1] == again[1]);
