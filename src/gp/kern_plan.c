@@ -291,8 +291,14 @@ struct kern_strip plan_self(const struct plan *p, const struct plan_node *q, siz
 }
 
 static void leaf_diag(struct plan *p, struct plan_node *q, size_t i0, size_t m, double *out) {
-    for (size_t i = 0; i < m; i++) out[i] = q->amp;
-    for (size_t i = 0; i < m && !q->k->stationary; i++) {
+    bool line = kern_is_line(q->k);
+    for (size_t i = 0; i < m; i++) out[i] = line ? 0 : q->amp;
+    if (line) { /* the sum of the squared features */
+        for (int c = 0; c < (q->k->cls->weight ? 1 : q->nf); c++)
+            p->v->add_square(m, q->row_f + (size_t)c * p->rows.n + i0, out);
+        p->v->scale(m, q->amp, out);
+    }
+    for (size_t i = 0; i < m && !line && !q->k->stationary; i++) {
         struct kern_strip s = plan_self(p, q, i0 + i);
         q->k->cls->value(q->k, &s, &out[i]);
         out[i] *= q->amp;
