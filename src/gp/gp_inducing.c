@@ -118,7 +118,7 @@ static enum gpm_status add_chunk(const struct inducing *q, const struct approx_d
     }
     for (size_t j = 0; j < q->m; j++) vec_ops()->mul(n, s->kd, s->v + j * n);
     la_syrk(true, q->m, n, 1, s->v, n, 1, s->a, s->lda);
-    la_gemv_t(n, q->m, 1, s->v, n, s->rest, 1, s->b);
+    for (size_t j = 0; j < q->m; j++) s->b[j] += vec_ops()->dot(n, s->v + j * n, s->rest);
     return GPM_OK;
 }
 

@@ -165,7 +165,7 @@ enum gpm_status gp_point_slope(struct gp *g, double a, double b, double *grad) {
     chol_solve_lt(&s->f, w, 1, n);
     for (size_t i = 0; i < n; i++) w[i] = c * w[i] + a * alpha[i];
     enum gpm_status st = kern_view_slope(g->view, x, w, &f, grad);
-    if (st || kern_stationary(s->kern)) return st;
+    if (st || s->kern->stationary) return st;
     double *d0 = NEW_ARRAY(double, (size_t)g->dim);
     st = kern_differences(prior_variance, g, x, g->dim, 1e-3, d0);
     for (int i = 0; i < g->dim; i++) grad[i] += b * scale2(g, s) * d0[i];

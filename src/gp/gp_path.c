@@ -228,25 +228,6 @@ static void lattice(const struct gp *g, size_t m, double *x) {
     }
 }
 
-/* The same data under the kernel without white noise, which joins the noise of the pairs. */
-static enum gpm_status smooth_gp(const struct gp *g, const struct gp_path *p, double white,
-                                 struct gp **out) {
-    double noise = sqrt(gp_noise(g) * gp_noise(g) + white), y;
-    struct gp *s = gp_new(g->dim, p->kern, p->mean, noise, NULL);
-    double *x = NEW_ARRAY(double, (size_t)g->dim);
-    enum gpm_status st = s ? GPM_OK : GPM_E_ARG;
-    for (size_t i = 0; i < gp_npairs(g) && !st; i++) {
-        gp_pair(g, i, x, &y);
-        st = gp_add(s, GP_MEASURED, x, &y, 1);
-    }
-    mem_free(x);
-    if (st)
-        gp_free(s);
-    else
-        *out = s;
-    return st;
-}
-
 /* The function drawn jointly at the support points and the inputs of the data; given those values
  * the data say nothing more, and the path is the conditional mean through them. */
 static enum gpm_status support(struct gp *g, struct gp_path *p, double white, size_t m,
@@ -257,7 +238,9 @@ static enum gpm_status support(struct gp *g, struct gp_path *p, double white, si
     struct gp *from = NULL, *c = gp_new(p->dim, p->kern, p->mean, 0, NULL);
     lattice(g, m, x);
     for (size_t i = 0; i < all; i++) z[i] = rng_normal(d->rng);
-    enum gpm_status st = c ? smooth_gp(g, p, white, &from) : GPM_E_ARG;
+    enum gpm_status st = c ? gp_copy(g, &from) : GPM_E_ARG;
+    if (!st) /* white noise joins the noise of the pairs */
+        st = gp_set_model(from, p->kern, p->mean, sqrt(gp_noise(g) * gp_noise(g) + white));
     if (!st) st = gp_sample(from, x, all, GP_LATENT, z, y);
     if (!st) st = gp_add(c, GP_MEASURED, x, y, all);
     if (!st) st = gp_slot_solve(c, gp_current(c));
@@ -321,10 +304,6 @@ void gp_path_free(struct gp_path *p) {
     mem_free(p->x);
     mem_free(p->alpha);
     mem_free(p);
-}
-
-bool gp_path_by_features(const struct gp_path *p) {
-    return p->nf > 0;
 }
 
 void gp_path_temper(struct gp_path *p, double tau) {

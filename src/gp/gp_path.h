@@ -7,8 +7,8 @@
  *
  * Random features exist for sums of products of rows that have a `wave` (SE, RQ, Matern, PER, COS,
  * mixtures, categories), LIN, C, numbers, RAMP and STEP; other kernels (Wiener, change points,
- * callbacks ...) draw jointly at support points instead and interpolate by the conditional mean:
- * path_exact says which. White noise by value is left out of paths: they are draws of the function
+ * callbacks ...) draw jointly at support points instead and interpolate by the conditional mean.
+ * White noise by value is left out of paths: they are draws of the function
  * beneath it.
  */
 #ifndef GP_GP_PATH_H
@@ -23,7 +23,6 @@ struct gp_path;
 GPM_MUST_USE enum gpm_status gp_path_new(struct gp *g, size_t features, struct rng *rng,
                                          struct gp_path **out);
 void gp_path_free(struct gp_path *p);
-bool gp_path_by_features(const struct gp_path *p);
 /* The average of this and of 1/tau^2 - 1 other paths, in distribution: tau times the path plus 1 -
  * tau times the posterior mean. Features only. */
 void gp_path_temper(struct gp_path *p, double tau);

@@ -290,53 +290,34 @@ static enum gpm_status predict_window(struct local *l, struct kern_pts xs, doubl
 
 /* New points sorted by place, in groups that fit one window with half a window of data on each
  * side. */
-struct groups {
-    struct keyed *key; /* code = place in the order */
-    double *x, *mean, *var;
-    size_t cap;
-};
-
-static enum gpm_status predict_group(const struct vecchia *v, struct local *l, struct groups *g,
-                                     size_t first, size_t n, struct kern_pts xs, double *mean,
-                                     double *var) {
-    size_t lo = (size_t)g->key[first].code, hi = (size_t)g->key[first + n - 1].code;
-    size_t from = lo > v->size / 2 ? lo - v->size / 2 : 0;
-    size_t end = hi + v->size / 2 < v->n ? hi + v->size / 2 : v->n;
-    for (int c = 0; c < xs.dim; c++)
-        for (size_t i = 0; i < n; i++)
-            g->x[i + (size_t)c * n] = xs.x[g->key[first + i].i + (size_t)c * xs.ld];
-    struct kern_pts here = {.x = g->x, .n = n, .ld = n, .dim = xs.dim};
-    gather(l, from, end - from);
-    enum gpm_status st = predict_window(l, here, g->mean, var ? g->var : NULL, NULL, 0);
-    for (size_t i = 0; i < n && !st; i++) {
-        mean[g->key[first + i].i] = g->mean[i];
-        if (var) var[g->key[first + i].i] = g->var[i];
-    }
-    return st;
-}
-
 enum gpm_status vecchia_predict(const struct vecchia *v, const struct approx_data *d,
                                 struct kern_pts xs, double *mean, double *var) {
     enum { GROUP = 512 };
+    size_t n = xs.n, half = v->size / 2;
+    struct keyed *key = NEW_ARRAY(struct keyed, n + 1); /* code = place in the order */
+    double *x = NEW_ARRAY(double, n *((size_t)xs.dim + 2) + 1), *m = x + n * (size_t)xs.dim;
     struct local l;
-    struct groups g = {.key = NEW_ARRAY(struct keyed, xs.n + 1), .cap = GROUP};
     enum gpm_status st = GPM_OK;
     local_init(&l, v, d, 2 * v->size);
-    g.x = NEW_ARRAY(double, GROUP *(size_t)xs.dim);
-    g.mean = NEW_ARRAY(double, GROUP);
-    g.var = NEW_ARRAY(double, GROUP);
-    for (size_t i = 0; i < xs.n; i++)
-        g.key[i] = (struct keyed){insertion(v, code_of(v, xs.x, i, xs.ld)), i};
-    qsort(g.key, xs.n, sizeof *g.key, by_code);
-    for (size_t i = 0, n; i < xs.n && !st; i += n) {
-        for (n = 1; i + n < xs.n && n < GROUP; n++)
-            if (g.key[i + n].code - g.key[i].code > v->size / 2) break;
-        st = predict_group(v, &l, &g, i, n, xs, mean, var);
+    for (size_t i = 0; i < n; i++)
+        key[i] = (struct keyed){insertion(v, code_of(v, xs.x, i, xs.ld)), i};
+    qsort(key, n, sizeof *key, by_code);
+    for (size_t i = 0; i < n * (size_t)xs.dim; i++) x[i] = xs.x[key[i % n].i + i / n * xs.ld];
+    for (size_t i = 0, some; i < n && !st; i += some) {
+        for (some = 1; i + some < n && some < GROUP; some++)
+            if (key[i + some].code - key[i].code > half) break;
+        size_t lo = (size_t)key[i].code, hi = (size_t)key[i + some - 1].code;
+        size_t from = lo > half ? lo - half : 0, end = hi + half < v->n ? hi + half : v->n;
+        struct kern_pts here = {.x = x + i, .n = some, .ld = n, .dim = xs.dim};
+        gather(&l, from, end - from);
+        st = predict_window(&l, here, m + i, var ? m + n + i : NULL, NULL, 0);
     }
-    mem_free(g.key);
-    mem_free(g.x);
-    mem_free(g.mean);
-    mem_free(g.var);
+    for (size_t i = 0; i < n && !st; i++) {
+        mean[key[i].i] = m[i];
+        if (var) var[key[i].i] = m[n + i];
+    }
+    mem_free(key);
+    mem_free(x);
     local_release(&l);
     return st;
 }

@@ -301,9 +301,6 @@ void kern_unref(struct kern *k) {
 
 /* ---- looking inside ---- */
 
-bool kern_stationary(const struct kern *k) {
-    return k->stationary;
-}
 uint64_t kern_hash(const struct kern *k) {
     return k->hash;
 }

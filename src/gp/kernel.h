@@ -133,8 +133,7 @@ struct kern *kern_ref(const struct kern *k); /* returns k */
 void kern_unref(struct kern *k);             /* NULL is fine */
 
 /* ---- looking inside ---- */
-bool kern_stationary(const struct kern *k); /* depends on x - x' only */
-uint64_t kern_hash(const struct kern *k);   /* structure, parameters and columns */
+uint64_t kern_hash(const struct kern *k); /* structure, parameters and columns */
 bool kern_equal(const struct kern *a, const struct kern *b);
 /* Whether inputs of this dimension fit (columns in range, ARD lengths agree, one-column kernels);
  * otherwise GPM_E_ARG and a message. */

@@ -7,43 +7,33 @@
 #include <stdatomic.h>
 #include <string.h>
 
-enum kind { CONST, LINEAR, CALLBACK };
 struct mean {
     _Atomic(long) refs;
-    enum kind kind;
-    double a, *b;
-    size_t dim;
+    double a, *b; /* constant, slopes */
+    size_t dim;   /* slopes; 0: a constant */
     mean_callback_fn fn;
     void *user;
     void (*drop)(void *);
     char *label;
 };
 
-static struct mean *make(enum kind kind) {
+struct mean *mean_linear(double a, const double *b, size_t dim) {
     struct mean *m = NEW(struct mean);
     atomic_init(&m->refs, 1);
-    m->kind = kind;
-    return m;
-}
-
-struct mean *mean_const(double c) {
-    struct mean *m = make(CONST);
-    m->a = c;
-    return m;
-}
-
-struct mean *mean_linear(double a, const double *b, size_t dim) {
-    struct mean *m = make(LINEAR);
     m->a = a;
-    m->b = NEW_ARRAY(double, dim);
-    memcpy(m->b, b, dim * sizeof *b);
+    m->b = NEW_ARRAY(double, dim + 1);
+    if (dim) memcpy(m->b, b, dim * sizeof *b);
     m->dim = dim;
     return m;
 }
 
+struct mean *mean_const(double c) {
+    return mean_linear(c, NULL, 0);
+}
+
 struct mean *mean_callback(mean_callback_fn fn, void *user, void (*drop)(void *user),
                            const char *label) {
-    struct mean *m = make(CALLBACK);
+    struct mean *m = mean_const(0);
     m->fn = fn;
     m->user = user;
     m->drop = drop;
@@ -66,18 +56,18 @@ void mean_unref(struct mean *m) {
 }
 
 bool mean_is_zero(const struct mean *m) {
-    return !m || (m->kind == CONST && m->a == 0);
+    return !m || (!m->fn && m->dim == 0 && m->a == 0);
 }
 
 bool mean_equal(const struct mean *a, const struct mean *b) {
     if (a == b || (mean_is_zero(a) && mean_is_zero(b))) return true;
-    if (!a || !b || a->kind != b->kind || a->a != b->a || a->dim != b->dim) return false;
-    if (a->kind == CALLBACK) return a->fn == b->fn && a->user == b->user;
+    if (!a || !b || a->a != b->a || a->dim != b->dim) return false;
+    if (a->fn != b->fn || a->user != b->user) return false;
     return a->dim == 0 || memcmp(a->b, b->b, a->dim * sizeof *a->b) == 0;
 }
 
 void mean_print(const struct mean *m, struct buf *out) {
-    if (m && m->kind == CALLBACK) {
+    if (m && m->fn) {
         buf_puts(out, m->label);
         return;
     }
@@ -101,7 +91,7 @@ static enum gpm_status eval_callback(const struct mean *m, struct kern_pts x, do
 }
 
 size_t mean_nparam(const struct mean *m) {
-    return !m || m->kind == CALLBACK ? 0 : 1 + m->dim;
+    return !m || m->fn ? 0 : 1 + m->dim;
 }
 
 void mean_grad(const struct mean *m, struct kern_pts x, const double *w, double *out) {
@@ -112,8 +102,8 @@ void mean_grad(const struct mean *m, struct kern_pts x, const double *w, double 
 }
 
 enum gpm_status mean_eval(const struct mean *m, struct kern_pts x, double *out) {
-    if (m && m->kind == CALLBACK) return eval_callback(m, x, out);
-    if (m && m->kind == LINEAR && (int)m->dim != x.dim) return GPM_E_ARG;
+    if (m && m->fn) return eval_callback(m, x, out);
+    if (m && m->dim && (int)m->dim != x.dim) return GPM_E_ARG;
     for (size_t i = 0; i < x.n; i++) out[i] = m ? m->a : 0;
     for (size_t c = 0; m && c < m->dim; c++)
         for (size_t i = 0; i < x.n; i++) out[i] += m->b[c] * x.x[i + c * x.ld];

@@ -98,16 +98,9 @@ static bool search(bfgs_fn f, void *ctx, const struct state *w, const double *x,
 
 double bfgs_box(bfgs_fn f, void *ctx, size_t n, double *x, const double *lo, const double *hi,
                 const struct bfgs_options *opt, double *work) {
-    struct state w = {n,
-                      lo,
-                      hi,
-                      work,
-                      work + n * n,
-                      work + n * n + n,
-                      work + n * n + 2 * n,
-                      work + n * n + 3 * n,
-                      work + n * n + 4 * n,
-                      work + n * n + 5 * n};
+    struct state w = {.n = n, .lo = lo, .hi = hi, .H = work};
+    double **part[] = {&w.g, &w.gn, &w.p, &w.xn, &w.s, &w.y};
+    for (size_t i = 0; i < 6; i++) *part[i] = work + n * n + i * n;
     for (size_t i = 0; i < n; i++) x[i] = clip(x[i], lo[i], hi[i]);
     double f0 = f(ctx, x, w.g), f1;
     if (!isfinite(f0)) return f0;

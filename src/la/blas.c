@@ -77,15 +77,6 @@ void la_gemv(size_t m, size_t n, double alpha, const double *a, size_t lda, cons
         for (size_t i = 0; i < m; i++) y[i] *= beta;
 }
 
-void la_gemv_t(size_t m, size_t n, double alpha, const double *a, size_t lda, const double *x,
-               double beta, double *y) {
-    if (m && n)
-        cblas_dgemv(CblasColMajor, CblasTrans, (int)m, (int)n, alpha, a, (int)lda, x, 1, beta, y,
-                    1);
-    else
-        for (size_t i = 0; i < n; i++) y[i] *= beta;
-}
-
 void la_symv(size_t n, double alpha, const double *a, size_t lda, const double *x, double beta,
              double *y) {
     if (n) cblas_dsymv(CblasColMajor, CblasLower, (int)n, alpha, a, (int)lda, x, 1, beta, y, 1);

@@ -24,8 +24,6 @@ void la_leave(size_t threads);
 
 void la_gemv(size_t m, size_t n, double alpha, const double *a, size_t lda, const double *x,
              double beta, double *y); /* y = alpha A x + beta y */
-void la_gemv_t(size_t m, size_t n, double alpha, const double *a, size_t lda, const double *x,
-               double beta, double *y); /* y = alpha A' x + beta y */
 void la_symv(size_t n, double alpha, const double *a, size_t lda, const double *x, double beta,
              double *y); /* lower triangle of A */
 void la_gemm(bool ta, bool tb, size_t m, size_t n, size_t k, double alpha, const double *a,

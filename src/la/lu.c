@@ -22,13 +22,19 @@ static bool pivots_fit(size_t n, const double *a, size_t lda) {
     return n == 0 || least > (double)n * DBL_EPSILON * most;
 }
 
+/* Factors in place; the exchanges of rows (they count from 1), owned, or NULL without memory. */
+static int *factor(size_t n, double *a, size_t lda, int *info) {
+    int in = (int)n, ia = (int)lda, *pivots = mem_try_alloc(n, sizeof *pivots);
+    la_init();
+    if (pivots) dgetrf_(&in, &in, a, &ia, pivots, info);
+    return pivots;
+}
+
 enum gpm_status la_gesv(size_t n, size_t nrhs, double *a, size_t lda, double *b, size_t ldb) {
     int in = (int)n, ir = (int)nrhs, ia = (int)lda, ib = (int)ldb, info = 0;
     if (n == 0 || nrhs == 0) return GPM_OK;
-    int *pivots = mem_try_alloc(n, sizeof *pivots);
+    int *pivots = factor(n, a, lda, &info);
     if (!pivots) return GPM_E_NOMEM;
-    la_init();
-    dgetrf_(&in, &in, a, &ia, pivots, &info);
     enum gpm_status st = info || !pivots_fit(n, a, lda) ? GPM_E_NOT_PD : GPM_OK;
     if (!st) dgetrs_("N", &in, &ir, a, &ia, pivots, b, &ib, &info);
     mem_free(pivots);
@@ -36,14 +42,10 @@ enum gpm_status la_gesv(size_t n, size_t nrhs, double *a, size_t lda, double *b,
 }
 
 enum gpm_status la_det(size_t n, double *a, size_t lda, double *out) {
-    int in = (int)n, ia = (int)lda, info = 0;
+    int info = 0, *pivots = n ? factor(n, a, lda, &info) : NULL;
+    if (n && !pivots) return GPM_E_NOMEM;
     *out = 1;
-    if (n == 0) return GPM_OK;
-    int *pivots = mem_try_alloc(n, sizeof *pivots);
-    if (!pivots) return GPM_E_NOMEM;
-    la_init();
-    dgetrf_(&in, &in, a, &ia, pivots, &info);
-    for (size_t i = 0; i < n; i++) /* each exchange of rows (pivots count from 1) flips the sign */
+    for (size_t i = 0; i < n; i++) /* each exchange flips the sign */
         *out *= pivots[i] == (int)i + 1 ? a[i + i * lda] : -a[i + i * lda];
     mem_free(pivots);
     return GPM_OK;
