@@ -68,10 +68,13 @@ struct place {
     uint32_t slot; /* 1 + slot; 0: none yet */
     bool alone;    /* a changing one: it depends on no choice but the principals */
 };
+enum { STEPS, SHARED, OWN, PRINCIPALS, N_PARTS }; /* of a form's operations, in their order */
 struct draft {
     struct scaffold *s;
     struct flat_form head;
-    VEC(struct flat_op) steps, shared, own, principals;
+    struct {
+        VEC(struct flat_op) at;
+    } ops[N_PARTS];
     VEC(uint32_t) extra;
     VEC(uint8_t) kind;
     VEC(double) constants;
@@ -80,10 +83,7 @@ struct draft {
 };
 
 static void draft_release(struct draft *d) {
-    vec_release(&d->steps);
-    vec_release(&d->shared);
-    vec_release(&d->own);
-    vec_release(&d->principals);
+    for (int i = 0; i < N_PARTS; i++) vec_release(&d->ops[i].at);
     vec_release(&d->extra);
     vec_release(&d->kind);
     vec_release(&d->constants);
@@ -194,7 +194,7 @@ static void add_step(struct draft *d, uint32_t entry) {
         op.code = numeric_code(&op);
     else
         on_values(d, &op, FLAT_ROW);
-    vec_push(&d->steps, op);
+    vec_push(&d->ops[STEPS].at, op);
 }
 
 /* SP_CODE_EXACTLY (exactly(v)) compares values, and true is not 1: numbers will do only where both
@@ -221,15 +221,12 @@ static void add_density(struct draft *d, uint32_t entry) {
     bool owned = on_numbers && alone && d->head.n_principals == 1 && n->choice == NO_INDEX;
     if (e->principal < 0 && owned) {
         vec_push(&d->owned, n);
-        vec_push(&d->own, op);
+        vec_push(&d->ops[OWN].at, op);
         return;
     }
     if (!d->of[entry].slot) d->of[entry].slot = 1 + add_input(d, n);
     op.out = d->of[entry].slot - 1;
-    if (e->principal < 0)
-        vec_push(&d->shared, op);
-    else
-        vec_push(&d->principals, op);
+    vec_push(&d->ops[e->principal < 0 ? SHARED : PRINCIPALS].at, op);
 }
 
 static void add_ops(struct draft *d) {
@@ -244,11 +241,11 @@ static void add_ops(struct draft *d) {
     for (size_t i = 0; i < s->principals.n; i++) add_density(d, s->principals.at[i]->mark - 1);
     d->head.n_in = (uint32_t)d->nodes.n - d->head.n_changing;
     d->head.n_constants = (uint32_t)d->constants.n;
-    d->head.n_steps = (uint32_t)d->steps.n;
-    d->head.n_shared = (uint32_t)d->shared.n;
-    d->head.n_own = (uint32_t)d->own.n;
+    d->head.n_steps = (uint32_t)d->ops[STEPS].at.n;
+    d->head.n_shared = (uint32_t)d->ops[SHARED].at.n;
+    d->head.n_own = (uint32_t)d->ops[OWN].at.n;
     d->head.n_extra = (uint32_t)d->extra.n;
-    if (d->own.n) d->head.settles = 1;
+    if (d->ops[OWN].at.n) d->head.settles = 1;
 }
 
 /* Takes the marks of inputs away. Those of entries that absorb are the scaffold's. */
@@ -265,23 +262,16 @@ static uint32_t place_constant(const struct draft *d, uint32_t slot) {
     return slot & CONST ? d->head.n_changing + d->head.n_in + (slot & ~CONST) : slot;
 }
 
-static struct flat_op *put_ops(const struct draft *d, struct flat_op *to, const struct flat_op *at,
-                               size_t n) {
-    for (size_t i = 0; i < n; i++, to++) {
-        *to = at[i];
-        for (int k = 0; k < FLAT_ARGS; k++) to->args[k] = place_constant(d, to->args[k]);
-    }
-    return to;
-}
-
 static struct flat_form *form_of(const struct draft *d) {
     struct flat_form *f = mem_zalloc(form_size(&d->head));
     *f = d->head;
-    struct flat_op *to = put_ops(d, f->ops, d->steps.at, d->steps.n);
-    to = put_ops(d, to, d->shared.at, d->shared.n);
-    for (size_t i = 0; i < d->own.n; i++) d->own.at[i].out = form_n_slots(f); /* none */
-    to = put_ops(d, to, d->own.at, d->own.n);
-    (void)put_ops(d, to, d->principals.at, d->principals.n);
+    struct flat_op *to = f->ops;
+    for (int part = 0; part < N_PARTS; part++)
+        for (size_t i = 0; i < d->ops[part].at.n; i++, to++) {
+            *to = d->ops[part].at.at[i];
+            if (part == OWN) to->out = form_n_slots(f); /* none */
+            for (int k = 0; k < FLAT_ARGS; k++) to->args[k] = place_constant(d, to->args[k]);
+        }
     for (size_t i = 0; i < d->extra.n; i++) form_extra(f)[i] = place_constant(d, d->extra.at[i]);
     for (size_t i = 0; i < d->kind.n; i++) form_kind(f)[i] = d->kind.at[i];
     return f;

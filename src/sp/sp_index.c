@@ -48,6 +48,10 @@ static int by_name(const void *a, const void *b) {
     return strcmp(all.rows[*(const size_t *)a]->name, all.rows[*(const size_t *)b]->name);
 }
 
+static int name_at(const void *name, const void *row) {
+    return strcmp(name, all.rows[*(const size_t *)row]->name);
+}
+
 static void build(void) {
     const struct sp_class *rows[COUNT_OF(families)];
     size_t count[COUNT_OF(families)];
@@ -97,17 +101,8 @@ const char *sp_index_family(size_t i) {
 
 long sp_index_number(const char *name) {
     ready();
-    size_t lo = 0, hi = all.n;
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        int c = strcmp(all.rows[all.order[mid]]->name, name);
-        if (c == 0) return (long)all.order[mid];
-        if (c < 0)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return -1;
+    const size_t *at = bsearch(name, all.order, all.n, sizeof *all.order, name_at);
+    return at ? (long)*at : -1;
 }
 
 const struct sp_class *sp_index_find(const char *name) {

@@ -10,6 +10,7 @@
 #include "trace/node.h"
 
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 /* seq grows with every node and is never used twice: scaffolds are sorted by it, and programs name
@@ -259,11 +260,11 @@ enum gpm_status node_incorporate(struct trace *t, struct node *n) {
 
 /* A row that cannot hold the value says so by an error, which is taken back: its density is zero as
  * it is. */
-enum gpm_status node_incorporate_impossible(struct trace *t, struct node *n) {
+enum gpm_status node_incorporate_given(struct trace *t, struct node *n) {
     struct diags *d = t->core->diags;
     size_t before = d->list.n;
     enum gpm_status st = node_incorporate(t, n);
-    if (st == GPM_OK || !diags_failed_since(d, before)) return st;
+    if (st == GPM_OK || !isinf(n->logp) || !diags_failed_since(d, before)) return st;
     diags_rewind(d, before);
     return GPM_OK;
 }

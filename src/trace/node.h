@@ -225,9 +225,9 @@ void node_unlink_all(struct node *n);
 void choice_add(struct trace *t, struct node *n);
 void choice_remove(struct trace *t, struct node *n);
 enum gpm_status node_incorporate(struct trace *t, struct node *n);
-/* For a value of density zero: its procedure keeps it when it can, so that the joint density is
- * zero until it leaves; one that cannot hold it does without. */
-enum gpm_status node_incorporate_impossible(struct trace *t, struct node *n);
+/* For a value that was given: where its density is zero its procedure keeps it when it can, so that
+ * the joint density is zero until it leaves; one that cannot hold it does without. */
+enum gpm_status node_incorporate_given(struct trace *t, struct node *n) GPM_MUST_USE;
 enum gpm_status node_unincorporate(struct trace *t, struct node *n);
 /* A call of the row that computes n. Its arguments are borrowed from the operand nodes, so it ends
  * before any of those changes. */
@@ -279,9 +279,9 @@ struct node *chase(struct node *n); /* the node an expression's value comes from
 /* Carries the new value of n to those of its children that have been computed already; an error
  * where one of them is random or makes requests, unless the value goes back to what it was. */
 enum gpm_status observation_propagate(struct trace *t, struct node *n, bool back) GPM_MUST_USE;
-/* A value given from outside (observed, forced, proposed) as the choice's own draws are: true for
- * 1, a vector for a list of numbers. *out owned. The node holds a draw. */
-enum gpm_status node_given_value(struct trace *t, struct node *n, value v, value *out) GPM_MUST_USE;
+/* A value given from outside (observed, forced, proposed), in the form of the choice's own draws.
+ * Its density is taken, and it is not yet part of the statistics. The node holds a draw. */
+enum gpm_status node_give(struct trace *t, struct node *n, value v, double *logp) GPM_MUST_USE;
 enum gpm_status constrain_end(struct trace *t, struct node *end, value v,
                               double *weight) GPM_MUST_USE;
 

@@ -128,7 +128,8 @@ static value in_form_of(value like, value v) {
     return value_ref(v);
 }
 
-enum gpm_status node_given_value(struct trace *t, struct node *n, value v, value *out) {
+/* As the choice's own draws are: true for 1, a vector for a list of numbers. *out owned. */
+static enum gpm_status given_value(struct trace *t, struct node *n, value v, value *out) {
     const struct sp_class *cls = node_class(n);
     /* a choice among objects tells 1 from true by equality: nothing is converted for it */
     if (v.tag == n->val.tag || !cls || sp_gives_objects(cls)) {
@@ -145,6 +146,20 @@ enum gpm_status node_given_value(struct trace *t, struct node *n, value v, value
     return GPM_E_USER;
 }
 
+enum gpm_status node_give(struct trace *t, struct node *n, value v, double *logp) {
+    value given = NIL;
+    enum gpm_status st = given_value(t, n, v, &given);
+    if (st == GPM_OK) st = node_density(t, n, given, logp);
+    if (st != GPM_OK) {
+        value_unref(given);
+        return st;
+    }
+    value_set_take(&n->val, given);
+    n->logp = *logp;
+    if (!node_is_stateful(n)) n->flags |= NODE_HAS_LOGP;
+    return GPM_OK;
+}
+
 /* *weight: log density of v at `end`, under the statistics without it. A value of density zero is
  * kept all the same: the state has weight -inf until something moves. */
 enum gpm_status constrain_end(struct trace *t, struct node *end, value v, double *weight) {
@@ -154,17 +169,11 @@ enum gpm_status constrain_end(struct trace *t, struct node *end, value v, double
     choice_remove(t, end);
     st = node_unincorporate(t, end);
     end->flags |= NODE_OBSERVED; /* procedures may score data otherwise than choices */
-    value given = NIL;
-    if (st == GPM_OK) st = node_given_value(t, end, v, &given);
-    if (st == GPM_OK) st = node_density(t, end, given, weight);
+    if (st == GPM_OK) st = node_give(t, end, v, weight);
     if (st != GPM_OK) {
-        value_unref(given);
         end->flags &= (uint16_t)~NODE_OBSERVED;
         return st;
     }
-    value_set_take(&end->val, given);
-    end->logp = *weight;
-    if (!node_is_stateful(end)) end->flags |= NODE_HAS_LOGP;
-    st = isinf(*weight) ? node_incorporate_impossible(t, end) : node_incorporate(t, end);
+    st = node_incorporate_given(t, end);
     return st == GPM_OK ? observation_propagate(t, end, false) : st;
 }

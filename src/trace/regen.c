@@ -165,6 +165,7 @@ enum gpm_status regen_maker(struct trace *t, value proc) {
 
 enum gpm_status regen_operands(struct trace *t, struct node *n) {
     enum gpm_status st = GPM_OK;
+    if (!inner(t)->active) return st; /* everything stands */
     for (uint32_t i = 0; i < n->n_in && st == GPM_OK; i++) {
         st = regen_ensure(t, n->in[i].node);
         if (st == GPM_OK) st = regen_maker(t, n->in[i].node->val);
@@ -186,7 +187,7 @@ static void add_weight(struct scaffold *s, struct entry *e, double w) {
 
 /* For enumeration (scaffold_only_listed): a process with statistics may give every name a density,
  * but of new names only the one it lists now counts. */
-static enum gpm_status check_listed(struct scaffold *s, struct node *n, value v, bool *listed) {
+static enum gpm_status check_listed(struct scaffold *s, struct node *n, bool *listed) {
     const struct sp_class *cls = node_class(n);
     *listed = true;
     if (!s->canonical || !node_is_stateful(n) || !cls || !cls->enumerate) return GPM_OK;
@@ -195,7 +196,7 @@ static enum gpm_status check_listed(struct scaffold *s, struct node *n, value v,
     enum gpm_status st = node_enumerate(s->t, n, &vals, &k);
     if (st != GPM_OK) return st;
     *listed = false;
-    for (size_t i = 0; i < k; i++) *listed |= value_equal(vals[i], v);
+    for (size_t i = 0; i < k; i++) *listed |= value_equal(vals[i], n->val);
     values_free(vals, k);
     return GPM_OK;
 }
@@ -206,23 +207,13 @@ void scaffold_only_listed(struct scaffold *s) {
 
 /* A value given from outside: density before incorporating. */
 static enum gpm_status regen_fixed(struct scaffold *s, struct entry *e, value v) {
-    struct node *n = e->n;
     double logp;
     bool listed;
-    value given = NIL;
-    enum gpm_status st = node_given_value(s->t, n, v, &given);
-    if (st == GPM_OK) st = node_density(s->t, n, given, &logp);
-    if (st == GPM_OK) st = check_listed(s, n, given, &listed);
-    if (st != GPM_OK) {
-        value_unref(given);
-        return st;
-    }
-    if (!listed) add_weight(s, e, -INFINITY);
-    value_set_take(&n->val, given);
-    n->logp = logp;
-    if (!node_is_stateful(n)) n->flags |= NODE_HAS_LOGP;
-    add_weight(s, e, logp);
-    return isinf(logp) ? node_incorporate_impossible(s->t, n) : node_incorporate(s->t, n);
+    enum gpm_status st = node_give(s->t, e->n, v, &logp);
+    if (st == GPM_OK) st = check_listed(s, e->n, &listed);
+    if (st != GPM_OK) return st;
+    add_weight(s, e, listed ? logp : -INFINITY);
+    return node_incorporate_given(s->t, e->n);
 }
 
 /* Given values go to principals that still apply the same procedure; one whose operator has changed

@@ -128,7 +128,7 @@ static void free_one(value v, value_stack *pending) {
     case V_DICT:
         for (size_t i = 0; i < 2 * v.u.dict->n; i++) drop(v.u.dict->kv[i], pending);
         mem_free(v.u.dict->kv);
-        mem_free(v.u.dict->index);
+        map_release(&v.u.dict->index);
         break;
     case V_REF: drop(v.u.ref->v, pending); break;
     case V_ENV:

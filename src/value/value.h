@@ -11,6 +11,7 @@
 #ifndef VALUE_VALUE_H
 #define VALUE_VALUE_H
 #include "base/buf.h"
+#include "base/map.h"
 #include "base/sym.h"
 #include "gpmem/status.h"
 #include <stdbool.h>
@@ -89,8 +90,8 @@ struct dict_obj {
     struct obj o;
     size_t n;
     value *kv; /* n keys and values in turn, in order of insertion; later equal keys replace */
-    uint32_t *index; /* positions + 1 by hash of the key; NULL for small ones */
-    size_t index_cap;
+    bool indexed;
+    struct map index; /* hash of the key -> position + 1 */
 };
 struct ref_obj {
     struct obj o;
