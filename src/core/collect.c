@@ -14,19 +14,14 @@
  * A collection walks all that frames lead to; the next one waits until as many frames were made. */
 #include "core/plain.h"
 
+/* A frame, a value, or something else that shows what it holds: statistics, a part of a trace. */
 struct item {
-    enum { ITEM_FRAME, ITEM_VALUE, ITEM_STATE, ITEM_PART } kind;
-    bool live;
+    struct frame *frame;
+    value v;
+    void *part;
+    void (*visit)(void *part, struct visitor *v);
     int64_t left; /* references not met */
-    union {
-        struct frame *frame;
-        value v;
-        struct sp_state *state;
-        struct {
-            void *at;
-            void (*visit)(void *part, struct visitor *v);
-        } part;
-    } u;
+    bool live;
 };
 
 struct collection {
@@ -37,15 +32,15 @@ struct collection {
     bool marking;        /* references make live, else they are subtracted */
 };
 
-/* One reference to the object at `address`; of those to a part the first alone counts. */
-static void meet(struct collection *c, const void *address, struct item fresh) {
+/* One reference to the object at `address`; once: of several the first alone counts. */
+static void meet(struct collection *c, const void *address, bool once, struct item fresh) {
     size_t at = (size_t)(uintptr_t)map_get(&c->found, MAP_PTR(address));
     if (!at && c->marking) return; /* cannot be: everything was met */
     if (!at) {
         vec_push(&c->items, fresh);
         at = c->items.n;
         map_put(&c->found, MAP_PTR(address), (void *)(uintptr_t)at);
-    } else if (fresh.kind == ITEM_PART && !c->marking)
+    } else if (once && !c->marking)
         return;
     struct item *it = &c->items.at[at - 1];
     if (!c->marking)
@@ -57,22 +52,19 @@ static void meet(struct collection *c, const void *address, struct item fresh) {
 }
 
 static void meet_frame(struct visitor *v, struct frame *f) {
-    if (!f) return;
-    meet((struct collection *)v, f,
-         (struct item){.kind = ITEM_FRAME, .left = f->refs, .u.frame = f});
+    if (f) meet((struct collection *)v, f, false, (struct item){.frame = f, .left = f->refs});
 }
 
 static void meet_value(struct visitor *v, value x) {
     bool shows = x.tag == V_PAIR || x.tag == V_ARRAY || x.tag == V_DICT || x.tag == V_REF ||
                  (x.tag >= V_ENV && (x.u.box->cls->visit || sp_made_of(x)));
-    if (!shows) return;
-    meet((struct collection *)v, x.u.obj,
-         (struct item){.kind = ITEM_VALUE, .left = x.u.obj->refs, .u.v = x});
+    struct item fresh = {.v = x, .left = shows ? x.u.obj->refs : 0};
+    if (shows) meet((struct collection *)v, x.u.obj, false, fresh);
 }
 
 static void meet_part(struct visitor *v, void *part, void (*visit)(void *, struct visitor *)) {
-    meet((struct collection *)v, part,
-         (struct item){.kind = ITEM_PART, .left = 1, .u.part = {part, visit}});
+    meet((struct collection *)v, part, true,
+         (struct item){.part = part, .visit = visit, .left = 1});
 }
 
 static void visit_frame(struct collection *c, struct frame *f) {
@@ -100,21 +92,23 @@ static void visit_value(struct collection *c, value x) {
     case V_REF: v->value(v, x.u.ref->v); return;
     default: break;
     }
-    if (!made)
+    const struct sp_state *state = made ? made->state : NULL;
+    if (!state)
         x.u.box->cls->visit(x.u.box, v);
-    else if (made->state->cls->visit)
-        meet(c, made->state,
-             (struct item){.kind = ITEM_STATE, .left = made->state->refs, .u.state = made->state});
+    else if (state->cls->visit) {
+        struct item fresh = {.part = state->data, .visit = state->cls->visit, .left = state->refs};
+        meet(c, state, false, fresh);
+    }
 }
 
 static void visit_item(struct collection *c, size_t i) {
     struct item it = c->items.at[i]; /* the array may move */
-    switch (it.kind) {
-    case ITEM_FRAME: visit_frame(c, it.u.frame); return;
-    case ITEM_PART: it.u.part.visit(it.u.part.at, &c->visitor); return;
-    case ITEM_STATE: it.u.state->cls->visit(it.u.state->data, &c->visitor); return;
-    case ITEM_VALUE: visit_value(c, it.u.v); return;
-    }
+    if (it.frame)
+        visit_frame(c, it.frame);
+    else if (it.visit)
+        it.visit(it.part, &c->visitor);
+    else
+        visit_value(c, it.v);
 }
 
 /* Items whose references are not all met, and what they lead to. */
@@ -134,18 +128,20 @@ static void free_dead(struct collection *c) {
     VEC(struct item) dead = {0};
     for (size_t i = 0; i < c->items.n; i++) {
         struct item *it = &c->items.at[i];
-        bool opens = it->kind == ITEM_VALUE && it->u.v.tag >= V_ENV && it->u.v.u.box->cls->clear;
-        if (it->live || (it->kind != ITEM_FRAME && !opens)) continue;
-        it->kind == ITEM_FRAME ? (void)frame_ref(it->u.frame) : (void)value_ref(it->u.v);
+        bool opens = it->frame || (it->v.tag >= V_ENV && it->v.u.box->cls->clear);
+        if (it->live || !opens) continue;
+        frame_ref(it->frame);
+        value_ref(it->v);
         vec_push(&dead, *it);
     }
     for (size_t i = 0; i < dead.n; i++)
-        if (dead.at[i].kind == ITEM_VALUE) dead.at[i].u.v.u.box->cls->clear(dead.at[i].u.v.u.box);
+        if (!dead.at[i].frame) dead.at[i].v.u.box->cls->clear(dead.at[i].v.u.box);
     for (size_t i = 0; i < dead.n; i++)
-        if (dead.at[i].kind == ITEM_FRAME) frame_clear(dead.at[i].u.frame);
-    for (size_t i = 0; i < dead.n; i++)
-        dead.at[i].kind == ITEM_FRAME ? frame_unref(dead.at[i].u.frame)
-                                      : value_unref(dead.at[i].u.v);
+        if (dead.at[i].frame) frame_clear(dead.at[i].frame);
+    for (size_t i = 0; i < dead.n; i++) {
+        frame_unref(dead.at[i].frame);
+        value_unref(dead.at[i].v);
+    }
     vec_release(&dead);
 }
 
@@ -154,7 +150,7 @@ enum { COLLECT_AFTER = 1000 }; /* frames made, at least */
 void frames_collect(struct session_core *core) {
     struct collection c = {.visitor = {meet_value, meet_frame, meet_part}};
     for (struct frame *f = core->frames; f; f = f->next) {
-        vec_push(&c.items, ((struct item){.kind = ITEM_FRAME, .left = f->refs, .u.frame = f}));
+        vec_push(&c.items, ((struct item){.frame = f, .left = f->refs}));
         map_put(&c.found, MAP_PTR(f), (void *)(uintptr_t)c.items.n);
     }
     for (size_t i = 0; i < c.items.n; i++) visit_item(&c, i); /* grows on the way */

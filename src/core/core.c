@@ -58,10 +58,9 @@ void core_release(struct session_core *core) {
 enum gpm_status core_check_memory(struct session_core *core, struct span at) {
     if (!core->watch_memory || mem_shortages() == core->shortages) return GPM_OK;
     diag_raise(core->diags, DIAG_LIMIT, at, "out of memory");
-    diag_set_help(core->diags,
-                  "the instruction was taken back; --max-memory stops a program before "
-                  "the machine's memory is used up");
-    return GPM_E_USER;
+    return diag_set_help(core->diags,
+                         "the instruction was taken back; --max-memory stops a program before "
+                         "the machine's memory is used up");
 }
 
 void core_must(struct session_core *core, enum gpm_status st, const char *what) {
@@ -73,9 +72,8 @@ enum gpm_status core_check_sound(struct session_core *core, struct span at) {
     if (!what) return GPM_OK;
     core->unsound = NULL;
     diag_raise(core->diags, DIAG_INTERNAL, at, "internal error: %s", what);
-    diag_set_help(core->diags, "this is a mistake of gpmem, not of the program it runs; the "
-                               "instruction was taken back where it could be");
-    return GPM_E_USER;
+    return diag_set_help(core->diags, "this is a mistake of gpmem, not of the program it runs; the "
+                                      "instruction was taken back where it could be");
 }
 
 /* Cheap things at every call, the clock and the size of the process at some of them. An instruction
@@ -85,9 +83,8 @@ enum gpm_status core_poll(struct session_core *core, struct span at) {
     if (core->unsound) return core_check_sound(core, at);
     if (core->stack_limit && &here < core->stack_limit) {
         diag_raise(core->diags, DIAG_RECURSION, at, "the recursion is too deep");
-        diag_set_help(core->diags, "does every recursive call come closer to a base case? "
-                                   "--max-depth raises the limit");
-        return GPM_E_USER;
+        return diag_set_help(core->diags, "does every recursive call come closer to a base case? "
+                                          "--max-depth raises the limit");
     }
     if (stop_asked(core->interrupted))
         return diag_raise(core->diags, DIAG_INTERRUPTED, at, "interrupted");
@@ -348,9 +345,8 @@ enum gpm_status core_assess(struct session_core *core, const value *args, size_t
     struct sp_call c = {.rng = NULL};
     if (!proc_class(args[1], NULL) || !proc_class(args[1], NULL)->log_density) {
         diag_raise(core->diags, DIAG_NO_DENSITY, at, "assess: the procedure has no density");
-        diag_set_help(core->diags,
-                      "assess takes a random primitive such as normal, or a made procedure");
-        return GPM_E_USER;
+        return diag_set_help(core->diags,
+                             "assess takes a random primitive such as normal, or a made procedure");
     }
     enum gpm_status st = core_check_call(core, &c, args[1], args + 2, n - 2, at);
     if (st != GPM_OK) return st;
@@ -364,8 +360,7 @@ enum gpm_status core_wrong_arity(struct session_core *core, const struct ast *la
     diag_raise(core->diags, DIAG_ARITY, at, "%s%s%s takes %zu argument%s, got %zu", self ? "`" : "",
                self ? self->text : "this procedure", self ? "`" : "", want, want == 1 ? "" : "s",
                n);
-    diag_add_label(core->diags, lambda->span, "defined here");
-    return GPM_E_USER;
+    return diag_add_label(core->diags, lambda->span, "defined here");
 }
 
 enum gpm_status core_not_procedure(struct session_core *core, value v, struct span at) {

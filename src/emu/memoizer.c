@@ -230,9 +230,9 @@ static enum gpm_status numeric(struct sp_call *c, enum gpm_status st) {
     if (st == GPM_E_NOT_PD) {
         sp_error(c, DIAG_GP_NUMERIC,
                  "the covariance matrix of the inputs is not positive definite");
-        diag_set_help(c->diags, "is the kernel a covariance function? adding make_whitenoise(s) to "
-                                "it helps when inputs lie close together");
-        return GPM_E_USER;
+        return diag_set_help(c->diags,
+                             "is the kernel a covariance function? adding make_whitenoise(s) to "
+                             "it helps when inputs lie close together");
     }
     if (st == GPM_E_ARG)
         return sp_error(c, DIAG_GP_NUMERIC, "inputs and outputs must be finite numbers");

@@ -136,14 +136,15 @@ static struct diag *last(struct diags *d) {
     return d->muted || d->list.n == 0 ? NULL : vec_last(&d->list);
 }
 
-void diag_add_label(struct diags *d, struct span at, const char *fmt, ...) {
+enum gpm_status diag_add_label(struct diags *d, struct span at, const char *fmt, ...) {
     struct diag *x = last(d);
-    if (!x) return;
+    if (!x) return GPM_E_USER;
     va_list ap;
     va_start(ap, fmt);
     struct diag_label l = {at, format(fmt, ap)};
     va_end(ap);
     vec_push(&x->labels, l);
+    return GPM_E_USER;
 }
 
 void diag_add_note(struct diags *d, const char *fmt, ...) {
@@ -156,14 +157,15 @@ void diag_add_note(struct diags *d, const char *fmt, ...) {
     vec_push(&x->notes, text);
 }
 
-void diag_set_help(struct diags *d, const char *fmt, ...) {
+enum gpm_status diag_set_help(struct diags *d, const char *fmt, ...) {
     struct diag *x = last(d);
-    if (!x) return;
+    if (!x) return GPM_E_USER;
     va_list ap;
     va_start(ap, fmt);
     mem_free(x->help);
     x->help = format(fmt, ap);
     va_end(ap);
+    return GPM_E_USER;
 }
 
 /* A deep chain keeps its innermost and outermost frames; the middle is only counted. */

@@ -65,11 +65,13 @@ enum gpm_status diag_raise(struct diags *d, enum diag_code code, struct span at,
 void diag_warn(struct diags *d, enum diag_code code, struct span at, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 size_t diags_errors(const struct diags *d); /* how many are not warnings */
-/* These speak of the diagnostic raised last; no-ops when there is none. */
-void diag_add_label(struct diags *d, struct span at, const char *fmt, ...)
+/* These speak of the diagnostic raised last; no-ops when there is none. Two return GPM_E_USER, so
+ * that they can end the idiom. */
+enum gpm_status diag_add_label(struct diags *d, struct span at, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 void diag_add_note(struct diags *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-void diag_set_help(struct diags *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+enum gpm_status diag_set_help(struct diags *d, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
 void diag_add_call(struct diags *d, struct span at, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 /* Gives the last diagnostic a place when it has none yet (primitives do not know theirs). */

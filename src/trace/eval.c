@@ -373,8 +373,7 @@ enum gpm_status eval_expr(struct trace *t, struct family *fam, const struct ast 
     default: {
         diag_raise(t->core->diags, DIAG_ACTION_IN_MODEL, a->span,
                    "an inference directive cannot stand inside a model expression");
-        diag_set_help(t->core->diags, "write it at the top level, or in an action block");
-        return GPM_E_USER;
+        return diag_set_help(t->core->diags, "write it at the top level, or in an action block");
     }
     }
 }

@@ -56,8 +56,7 @@ static enum gpm_status no_gradient(struct grad *g, struct node *n, const char *w
     struct diags *d = g->t->core->diags;
     diag_raise(d, DIAG_NO_GRADIENT, node_span(n), "%s has no gradient%s", cls ? cls->name : "this",
                what);
-    diag_set_help(d, "mh, slice or gibbs need no gradients");
-    return GPM_E_USER;
+    return diag_set_help(d, "mh, slice or gibbs need no gradients");
 }
 
 /* A row's function on the call that computes n, and a place for the adjoints of its arguments. */

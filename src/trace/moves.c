@@ -11,8 +11,7 @@ static enum gpm_status refuse(struct scaffold *s, const struct entry *e, struct 
                               const char *what, const char *help) {
     diag_raise(s->t->core->diags, DIAG_OBSERVE_PROPAGATE, node_span(e->n), "%s", what);
     diag_add_label(s->t->core->diags, node_span(end), "this choice");
-    diag_set_help(s->t->core->diags, "%s", help);
-    return GPM_E_USER;
+    return diag_set_help(s->t->core->diags, "%s", help);
 }
 
 /* What is observed already, changes for another reason too, or is built step by step cannot also be

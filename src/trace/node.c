@@ -288,10 +288,9 @@ enum gpm_status node_enumerate(struct trace *t, struct node *n, value **vals, si
     if (!cls->enumerate) {
         diag_raise(t->core->diags, DIAG_NOT_ENUMERABLE, node_span(n),
                    "the values of %s cannot be enumerated", cls->name);
-        diag_set_help(t->core->diags,
-                      "gibbs and emap need discrete choices with finitely many values; "
-                      "mh, slice or hmc move continuous ones");
-        return GPM_E_USER;
+        return diag_set_help(t->core->diags,
+                             "gibbs and emap need discrete choices with finitely many values; "
+                             "mh, slice or hmc move continuous ones");
     }
     struct node_call k;
     call_begin(t, n, &k);

@@ -46,8 +46,7 @@ enum gpm_status observation_end(struct trace *t, struct node *root, struct span 
                    end->kind == NODE_CONST ? "a constant" : "computed, not random");
         if (end->kind != NODE_CONST && node_class(end))
             diag_add_label(d, node_span(end), "the value comes from %s", node_class(end)->name);
-        diag_set_help(d, "observe a random choice, e.g. observe normal(e, 0.1) = v");
-        return GPM_E_USER;
+        return diag_set_help(d, "observe a random choice, e.g. observe normal(e, 0.1) = v");
     }
     const struct sp_class *cls = node_class(end);
     if (!cls || !cls->log_density)
@@ -56,8 +55,7 @@ enum gpm_status observation_end(struct trace *t, struct node *root, struct span 
     if (end->flags & NODE_OBSERVED) {
         diag_raise(d, DIAG_OBSERVE_TWICE, at,
                    "this choice is already observed; it cannot be observed twice");
-        diag_add_label(d, node_span(end), "the choice");
-        return GPM_E_USER;
+        return diag_add_label(d, node_span(end), "the choice");
     }
     *out = end;
     return GPM_OK;
@@ -89,8 +87,7 @@ enum gpm_status observation_propagate(struct trace *t, struct node *n, bool back
             if (back) continue; /* it has not seen the other value */
             diag_raise(t->core->diags, DIAG_OBSERVE_PROPAGATE, node_span(c),
                        "an observed value reaches this expression after it was evaluated");
-            diag_add_label(t->core->diags, node_span(n), "the observed value");
-            return GPM_E_USER;
+            return diag_add_label(t->core->diags, node_span(n), "the observed value");
         }
         if (c->flags & NODE_IN_INDEX) tag_leave_index(t, c);
         enum gpm_status st = take_out_record(t, c);

@@ -69,8 +69,7 @@ static enum gpm_status check_label(struct trace *t, struct sym *label, struct sp
     if (!r) return GPM_OK;
     diag_raise(t->core->diags, DIAG_DUPLICATE_LABEL, at, "the label `%s` is in use", label->text);
     diag_add_label(t->core->diags, r->span, "by this directive");
-    diag_set_help(t->core->diags, "forget(quote(%s)) frees it", label->text);
-    return GPM_E_USER;
+    return diag_set_help(t->core->diags, "forget(quote(%s)) frees it", label->text);
 }
 
 static struct record *add_record(struct trace *t, enum record_kind kind, struct sym *label,
@@ -97,9 +96,8 @@ static enum gpm_status check_names(struct trace *t, struct sym *const *names, si
                 if (r->names.at[k].name == names[i])
                     diag_add_label(t->core->diags, r->span, "first assumed here");
         }
-        diag_set_help(t->core->diags, "choose another name, or forget(quote(%s)) first",
-                      names[i]->text);
-        return GPM_E_USER;
+        return diag_set_help(t->core->diags, "choose another name, or forget(quote(%s)) first",
+                             names[i]->text);
     }
     return GPM_OK;
 }
@@ -241,8 +239,7 @@ static enum gpm_status constrain_root(struct trace *t, struct node *root, value 
 static enum gpm_status check_observed(struct trace *t, struct span at, value v) {
     if (!value_has_nan(v)) return GPM_OK;
     diag_raise(t->core->diags, DIAG_NAN, at, "the value observed here is or holds NaN");
-    diag_set_help(t->core->diags, "observe only what was measured; leave missing data out");
-    return GPM_E_USER;
+    return diag_set_help(t->core->diags, "observe only what was measured; leave missing data out");
 }
 
 /* Evaluates the expression (drawing a value), puts the observed one in its place, remembers the
@@ -329,8 +326,7 @@ enum gpm_status trace_forget(struct trace *t, struct sym *label, struct span at,
     } else if (in_use(t, r->family)) {
         diag_raise(t->core->diags, DIAG_FORGET_IN_USE, at,
                    "`%s` cannot be forgotten: other directives use it", label->text);
-        diag_set_help(t->core->diags, "forget those first");
-        return GPM_E_USER;
+        return diag_set_help(t->core->diags, "forget those first");
     }
     undo_record(t, r);
     t->structure++;
