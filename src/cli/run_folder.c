@@ -7,8 +7,8 @@
 #include "base/mem.h"
 #include "cli/command.h"
 #include "cli/out.h"
-#include "cli/run_files.h"
 #include "cli/run_moves.h"
+#include "cli/sha256.h"
 #include <jansson.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -34,9 +34,9 @@ struct run_folder {
     char dir[1024];
     struct run_facts facts;
     struct chain_file *chains;
-    struct run_files *files;
-    pthread_mutex_t lock; /* of the manifest */
-    int only;             /* DIR/lock: no other process writes here */
+    pthread_mutex_t lock;   /* of the manifest and what follows */
+    json_t *files, *before; /* {path: SHA-256} of what was read, now and by an earlier run */
+    int only;               /* DIR/lock: no other process writes here */
 };
 
 /* The path of a file of the folder. */
@@ -80,16 +80,20 @@ static json_t *get_json(struct path path, json_error_t *why) {
 /* ---- manifest ---- */
 
 static bool write_manifest(const struct run_folder *f) {
+    json_t *files = json_array(), *hash;
+    const char *path;
+    json_object_foreach(f->files, path, hash) {
+        json_array_append_new(files, json_pack("{s:s, s:O}", "path", path, "sha256", hash));
+    }
     char when[32];
     time_t now = time(NULL);
     struct tm tm;
     gmtime_r(&now, &tm);
     strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &tm);
-    json_t *m =
-        json_pack("{s:s, s:s, s:I, s:I, s:I, s:s, s:s, s:o}", "gpmem", f->facts.version, "program",
-                  f->facts.program, "seed", (json_int_t)f->facts.seed, "chains",
-                  (json_int_t)f->facts.chains, "first_chain", (json_int_t)f->facts.first, "state",
-                  f->facts.state, "written", when, "files", run_files_json(f->files));
+    json_t *m = json_pack("{s:s, s:s, s:I, s:I, s:I, s:s, s:s, s:o}", "gpmem", f->facts.version,
+                          "program", f->facts.program, "seed", (json_int_t)f->facts.seed, "chains",
+                          (json_int_t)f->facts.chains, "first_chain", (json_int_t)f->facts.first,
+                          "state", f->facts.state, "written", when, "files", files);
     return put_json(path_in(f->dir, "manifest.json"), m);
 }
 
@@ -172,6 +176,8 @@ static struct run_folder *take_folder(const char *dir) {
     f->only = only;
     snprintf(f->dir, sizeof f->dir, "%s", dir);
     pthread_mutex_init(&f->lock, NULL);
+    f->files = json_object();
+    f->before = json_object();
     return f;
 }
 
@@ -191,7 +197,8 @@ static bool leave_folder(struct run_folder *f) {
         json_decref(f->chains[i].moves);
     }
     file_unlock(f->dir, f->only);
-    run_files_free(f->files);
+    json_decref(f->files);
+    json_decref(f->before);
     pthread_mutex_destroy(&f->lock);
     mem_free(f->chains);
     mem_free(f);
@@ -234,7 +241,6 @@ struct run_folder *run_folder_create(const char *dir, const char *program,
     snprintf(facts->version, sizeof facts->version, "%s", gpm_version());
     free(full);
     f->facts = *facts;
-    f->files = run_files_new(NULL);
     explain("draws go to '%s'", dir);
     if (may_create(dir, program) && copy_program(dir, program)) return begin(f);
     (void)leave_folder(f); /* another process was faster, or there is no program */
@@ -273,7 +279,12 @@ struct run_folder *run_folder_reopen(const char *dir, struct run_facts *facts) {
     if (!f) return NULL;
     json_t *m = read_manifest(dir);
     f->facts = *facts;
-    f->files = run_files_new(json_object_get(m, "files"));
+    size_t i;
+    json_t *row;
+    json_array_foreach(json_object_get(m, "files"), i, row) {
+        const char *path = json_string_value(json_object_get(row, "path"));
+        if (path) json_object_set(f->before, path, json_object_get(row, "sha256"));
+    }
     json_decref(m);
     explain("'%s' was %s; its program is run again from seed %llu", dir, facts->state,
             (unsigned long long)facts->seed);
@@ -348,19 +359,36 @@ static void stop_chain(struct chain_file *c) {
     if (c->session) gpm_interrupt(c->session);
 }
 
+/* A file that is not in the list yet comes there with its hash; false: it is not the one that the
+ * earlier run read, which is said. */
+static bool add_file(struct run_folder *f, const char *path) {
+    char hash[65];
+    struct buf text = BUF_INIT;
+    /* a pipe gives its text once, and that is the program's */
+    bool read = file_regular(path) && file_read(path, FILE_GIVEN, FILE_TEXT_MAX, &text) == GPM_OK;
+    if (read) sha256_hex(text.data, text.len, hash);
+    buf_release(&text);
+    if (!read) return true; /* the program will say so itself */
+    json_object_set_new(f->files, path, json_string(hash));
+    const char *was = json_string_value(json_object_get(f->before, path));
+    if (!was || strcmp(was, hash) == 0) return true;
+    return complain(false, "'%s' has changed since the run began; put it back or start a new run",
+                    path);
+}
+
 /* For gpm_options.file: a file that the chain reads. */
 static void note_file(void *chain, const char *path) {
     struct chain_file *c = chain;
     struct run_folder *f = c->folder;
-    bool fresh;
-    if (!run_files_add(f->files, path, &fresh)) {
-        c->other_file = true;
-        stop_chain(c);
-    }
-    if (!fresh) return;
+    char *full = realpath(path, NULL); /* the same file by another way is the same file */
     pthread_mutex_lock(&f->lock);
-    if (!write_manifest(f)) c->broken = true;
+    if (!json_object_get(f->files, full ? full : path)) {
+        c->other_file |= !add_file(f, full ? full : path);
+        if (c->other_file) stop_chain(c);
+        c->broken |= !write_manifest(f);
+    }
     pthread_mutex_unlock(&f->lock);
+    free(full);
 }
 
 /* ---- draws ---- */
