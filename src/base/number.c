@@ -67,3 +67,8 @@ void number_shortest(char text[NUMBER_TEXT], double x) {
         if (number_read(text, NULL) == x) break;
     }
 }
+
+int number_compare(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}

@@ -27,6 +27,9 @@ int number_vsnprintf(char *text, size_t size, const char *fmt, va_list ap);
 int number_snprintf(char *text, size_t size, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* For qsort: doubles, or structs that begin with one, the smallest first. */
+int number_compare(const void *a, const void *b);
+
 /* Around calls into other libraries that read or write numbers: this thread is in the locale "C"
  * from enter to leave. No callback of the host may run in between. */
 locale_t number_locale_enter(void);

@@ -3,6 +3,7 @@
  * gpmem plot DIR: trace and density of every quantity of a run, on the terminal or as SVG.
  */
 #include "cli/command.h"
+#include "base/number.h"
 #include "cli/run_folder.h"
 #include "cli/out.h"
 #include "gpmem/plot.h"
@@ -75,11 +76,6 @@ struct ranked {
     size_t chain;
 };
 
-static int by_value(const void *a, const void *b) {
-    double x = ((const struct ranked *)a)->v, y = ((const struct ranked *)b)->v;
-    return (x > y) - (x < y);
-}
-
 /* Ranks of each chain's draws among those of all chains: flat when the chains agree (Vehtari et al.
  * 2021). */
 static void add_ranks(json_t *items, const gpm_draws *d, size_t column) {
@@ -87,7 +83,7 @@ static void add_ranks(json_t *items, const gpm_draws *d, size_t column) {
     struct ranked *all = NEW_ARRAY(struct ranked, n + 1);
     for (size_t i = 0; i < n; i++)
         all[i] = (struct ranked){gpm_draws_at(d, i / rows, i % rows, column), i / rows};
-    qsort(all, n, sizeof *all, by_value);
+    qsort(all, n, sizeof *all, number_compare);
     for (size_t c = 0; c < chains; c++) {
         json_t *ranks = json_array();
         for (size_t i = 0; i < n; i++)

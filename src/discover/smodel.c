@@ -3,6 +3,7 @@
  * Data on the standardised scale, the parameters of a structure and their priors.
  */
 #include "discover/smodel.h"
+#include "base/number.h"
 #include "gp/kern_class.h"
 #include "base/mem.h"
 #include "math/rng.h"
@@ -13,18 +14,13 @@
 #define FAST_MAX_GAPS 8 /* as many as the grid engine of gp takes */
 
 /* ---- data ---- */
-static int compare_doubles(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
 /* The median and the least of the positive steps. */
 static double median_step(const double *t, size_t n, double *least) {
     double *s = NEW_ARRAY(double, n);
     size_t k = 0;
     for (size_t i = 1; i < n; i++)
         if (t[i] > t[i - 1]) s[k++] = t[i] - t[i - 1];
-    qsort(s, k, sizeof *s, compare_doubles);
+    qsort(s, k, sizeof *s, number_compare);
     double m = k ? s[k / 2] : 1.0;
     *least = k ? s[0] : 1.0;
     mem_free(s);

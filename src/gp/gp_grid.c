@@ -20,6 +20,7 @@
  * the differencing.
  */
 #include "gp/gp_grid.h"
+#include "base/number.h"
 
 #include "gp/gp_int.h"
 
@@ -78,11 +79,6 @@ struct job {
 
 /* ---- where the inputs lie ---- */
 
-static int ascending(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* The least distance of two neighbours that are not equal. */
 static double least_step(const double *x, size_t n, bool *repeats) {
     double h = INFINITY, *sorted = NULL;
@@ -91,7 +87,7 @@ static double least_step(const double *x, size_t n, bool *repeats) {
     if (!ordered) {
         sorted = NEW_ARRAY(double, n);
         memcpy(sorted, x, n * sizeof *x);
-        qsort(sorted, n, sizeof *x, ascending);
+        qsort(sorted, n, sizeof *x, number_compare);
         x = sorted;
     }
     *repeats = false;

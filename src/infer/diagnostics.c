@@ -13,18 +13,13 @@
  * the effective sample size (Vehtari et al. 2021).
  */
 #include "infer/diagnostics.h"
+#include "base/number.h"
 #include "base/mem.h"
 #include "math/special.h"
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Doubles, or what begins with one. */
-static int by_value(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
 
 double draws_mean(const double *x, size_t n) {
     double s = 0;
@@ -58,7 +53,7 @@ static double quantile_of_sorted(const double *sorted, size_t n, double p) {
 static double *sorted_copy(const double *x, size_t n) {
     double *s = NEW_ARRAY(double, n + 1);
     memcpy(s, x, n * sizeof *s);
-    qsort(s, n, sizeof *s, by_value);
+    qsort(s, n, sizeof *s, number_compare);
     return s;
 }
 
@@ -98,7 +93,7 @@ static double *split(const double *x, size_t chains, size_t n) {
 }
 
 struct ranked {
-    double x; /* first, for by_value */
+    double x; /* first, for number_compare */
     size_t at;
 };
 
@@ -106,7 +101,7 @@ struct ranked {
 static void z_scale(double *x, size_t n) {
     struct ranked *r = NEW_ARRAY(struct ranked, n + 1);
     for (size_t i = 0; i < n; i++) r[i] = (struct ranked){x[i], i};
-    qsort(r, n, sizeof *r, by_value);
+    qsort(r, n, sizeof *r, number_compare);
     for (size_t i = 0, j; i < n; i = j) {
         for (j = i + 1; j < n && r[j].x == r[i].x;) j++;
         double rank = 0.5 * (double)(i + j + 1),

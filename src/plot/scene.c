@@ -3,6 +3,7 @@
  * Building scenes, and the limits of their axes.
  */
 #include "plot/scene.h"
+#include "base/number.h"
 #include "base/mem.h"
 #include <math.h>
 #include <stdlib.h>
@@ -104,11 +105,6 @@ void plot_named_bars(struct plot_panel *p, size_t n, const char *const *names, c
     it->y2 = error ? copy_numbers(p->scene, error, n) : NULL;
 }
 
-static int compare_doubles(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* Freedman and Diaconis (1981): width 2 IQR n^(-1/3); Sturges' rule when the IQR is 0. */
 static size_t count_bins(const double *sorted, size_t n) {
     double iqr = sorted[(3 * n) / 4 < n ? (3 * n) / 4 : n - 1] - sorted[n / 4];
@@ -164,7 +160,7 @@ void plot_histogram(struct plot_panel *p, const char *label, size_t n, const dou
         add_item(p, PLOT_BARS, label, 0, style);
         return;
     }
-    qsort(v, m, sizeof *v, compare_doubles);
+    qsort(v, m, sizeof *v, number_compare);
     struct bins b = choose_bins(v, m, bins);
     double *left = ARENA_ARRAY(&s->arena, double, b.n),
            *height = ARENA_ARRAY(&s->arena, double, b.n),
