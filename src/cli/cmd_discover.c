@@ -35,7 +35,7 @@ static int write_all(const struct args *a, gpm_discovery *d) {
     }
     if (a->out && gpm_discover_save(d, a->out) != GPM_OK)
         return complain(EXIT_FAILED, "%s", gpm_discover_error(d));
-    if (!taken && !(voice_quiet() && kept)) out_text(gpm_discover_report(d, GPM_REPORT_TEXT));
+    if (!taken && !(voice.quiet && kept)) out_text(gpm_discover_report(d, GPM_REPORT_TEXT));
     for (size_t i = 0; i < a->query.n; i++) {
         struct gpm_answer r;
         if (gpm_discover_query(d, a->query.at[i], &r) != GPM_OK)

@@ -48,7 +48,7 @@ static bool fill_options(const struct args *a, struct gpm_optimize_options *p, b
     if (a->search.mcmc) p->mcmc = 1;
     p->stop = stop_flag();
     *tty = isatty(2);
-    if (!voice_quiet()) p->progress = progress, p->user = tty;
+    if (!voice.quiet) p->progress = progress, p->user = tty;
     if (a->join) p->join = true, p->store = a->join;
     if (a->target.n) {
         const char *text = a->target.at[a->target.n - 1];
@@ -94,7 +94,7 @@ static int run(const void *opts, int argc, char **argv) {
     int status = prepare(a, o, argc, argv);
     if (status == EXIT_FINE) {
         enum gpm_status s = gpm_optimizer_run(o);
-        if (tty && !voice_quiet()) err_printf("\n");
+        if (tty && !voice.quiet) err_printf("\n");
         if (s && s != GPM_E_INTERRUPT)
             status = s == GPM_E_DENIED ? EXIT_USAGE : EXIT_FAILED;
         else if (s == GPM_E_INTERRUPT)

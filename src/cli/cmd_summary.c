@@ -18,7 +18,7 @@ struct args {
 static int read_run(const char *dir, gpm_draws **d) {
     struct run_facts facts;
     int status = run_folder_read(dir, &facts, d);
-    if (status == EXIT_FINE && strcmp(facts.state, "finished") != 0 && !voice_quiet())
+    if (status == EXIT_FINE && strcmp(facts.state, "finished") != 0 && !voice.quiet)
         complain(0, "the run has not finished (state: %s); these are its draws so far",
                  facts.state);
     return status;

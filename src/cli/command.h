@@ -118,8 +118,12 @@ struct option_list {
     struct option_row at[64];
 };
 struct option_list command_options(const struct command *c);
-bool voice_quiet(void);  /* -q: nothing but results and errors */
-int voice_verbose(void); /* -v, counted: what is done is explained */
+/* What the command line asked for; written once, before the command runs. */
+extern struct voice {
+    int quiet;   /* -q, counted: nothing but results and errors */
+    int verbose; /* -v, counted: what is done is explained */
+    bool help;
+} voice;
 /* "gpmem: " and an explanation on stderr, under -v alone. */
 void explain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 

@@ -128,21 +128,17 @@ static unsigned char on_tab(EditLine *el, int key) {
 
 /* ---- history ---- */
 
+/* NULL: there is none, and the prompt works as well. */
 static char *find_history(void) {
     const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-    char *path = NULL;
-    int n = -1;
-    if (state && *state == '/') {
-        n = asprintf(&path, "%s/gpmem/history", state);
-    } else if (home && *home == '/') {
-        n = asprintf(&path, "%s/.local/state/gpmem/history", home);
-    }
-    if (n < 0) return NULL;
-    if (file_folders_above(path) != GPM_OK) { /* without a history the prompt works as well */
-        free(path);
-        path = NULL;
-    }
-    return path;
+    struct buf path = BUF_INIT;
+    if (state && *state == '/')
+        buf_printf(&path, "%s/gpmem/history", state);
+    else if (home && *home == '/')
+        buf_printf(&path, "%s/.local/state/gpmem/history", home);
+    if (path.len && file_folders_above(path.data) == GPM_OK) return buf_take(&path);
+    buf_release(&path);
+    return NULL;
 }
 
 void line_remember(struct line_editor *e, const char *entry) {
@@ -190,7 +186,7 @@ struct line_editor *line_editor_new(line_complete_fn *complete, void *user, bool
 void line_editor_free(struct line_editor *e) {
     el_end(e->el);
     history_end(e->history);
-    free(e->history_path);
+    mem_free(e->history_path);
     mem_free(e->line);
     mem_free(e);
 }

@@ -17,11 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the command line asked for; written once, before the command runs. */
-static struct voice {
-    int quiet, verbose;
-    bool help;
-} voice;
+struct voice voice;
 
 static const struct option_row common[] = {
     {"quiet", 'q', OPTION_COUNT, NULL, "say nothing but results and errors",
@@ -29,14 +25,6 @@ static const struct option_row common[] = {
     {"verbose", 'v', OPTION_COUNT, NULL, "explain what is done", offsetof(struct voice, verbose)},
     {"help", 'h', OPTION_FLAG, NULL, "show this help", offsetof(struct voice, help)},
 };
-
-bool voice_quiet(void) {
-    return voice.quiet > 0;
-}
-
-int voice_verbose(void) {
-    return voice.verbose;
-}
 
 static void say(const char *fmt, va_list ap) {
     struct buf b = BUF_INIT;

@@ -14,11 +14,13 @@
 
 static atomic_int failed; /* errno of the first write to standard output that failed */
 
+static void note_failure(void) {
+    int none = 0;
+    atomic_compare_exchange_strong(&failed, &none, errno ? errno : EIO);
+}
+
 static void put(FILE *to, const char *text, size_t n) {
-    if (n && fwrite(text, 1, n, to) != n && to == stdout) {
-        int none = 0;
-        atomic_compare_exchange_strong(&failed, &none, errno ? errno : EIO);
-    }
+    if (n && fwrite(text, 1, n, to) != n && to == stdout) note_failure();
 }
 
 static void put_visible(FILE *to, const char *text, size_t n) {
@@ -67,10 +69,7 @@ void out_drawn(int stream, const char *text, size_t n) {
 }
 
 void out_flush(void) {
-    if (fflush(stdout) != 0) {
-        int none = 0;
-        atomic_compare_exchange_strong(&failed, &none, errno ? errno : EIO);
-    }
+    if (fflush(stdout) != 0) note_failure();
 }
 
 void err_text(const char *text, size_t n) {
@@ -79,18 +78,14 @@ void err_text(const char *text, size_t n) {
     put_visible(stderr, text, n);
 }
 
-void err_vprintf(const char *fmt, va_list ap) {
-    struct buf b = BUF_INIT;
-    buf_vprintf(&b, fmt, ap);
-    err_text(b.data, b.len);
-    buf_release(&b);
-}
-
 void err_printf(const char *fmt, ...) {
+    struct buf b = BUF_INIT;
     va_list ap;
     va_start(ap, fmt);
-    err_vprintf(fmt, ap);
+    buf_vprintf(&b, fmt, ap);
     va_end(ap);
+    err_text(b.data, b.len);
+    buf_release(&b);
 }
 
 bool out_part(const char *path, enum file_how how, const char *text, size_t n) {

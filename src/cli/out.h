@@ -29,7 +29,6 @@ void out_flush(void);
 /* Standard error, after what standard output holds. */
 void err_text(const char *text, size_t n);
 void err_printf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-void err_vprintf(const char *fmt, va_list ap) __attribute__((format(printf, 1, 0)));
 
 /* Writes a whole file; false: said why. */
 bool out_part(const char *path, enum file_how how, const char *text, size_t n);

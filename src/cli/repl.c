@@ -22,15 +22,6 @@ struct args {
     struct text_list expressions;
 };
 
-static int run_stdin(const struct gpm_options *a, gpm_session *s) {
-    struct buf text = BUF_INIT;
-    int status = EXIT_FAILED;
-    if (read_program(a, "-", &text) == GPM_OK)
-        status = run_text(s, "<stdin>", text.data, text.len, voice_quiet());
-    buf_release(&text);
-    return status;
-}
-
 /* ---- commands of the prompt ---- */
 
 struct prompt {
@@ -262,14 +253,19 @@ static int run(const void *opts, int argc, char **argv) {
     if (prompt) o.confirm = ask;
     gpm_session *s = gpm_session_new(&o);
     int status = EXIT_FINE;
-    if (prompt)
+    struct buf text = BUF_INIT;
+    if (prompt) {
         s = run_prompt(&o, s);
-    else if (a->expressions.n == 0)
-        status = run_stdin(&a->session, s);
-    for (size_t i = 0; i < a->expressions.n && status == EXIT_FINE; i++) {
-        const char *text = a->expressions.at[i];
-        status = run_text(s, "<expression>", text, strlen(text), voice_quiet());
+    } else if (a->expressions.n == 0) {
+        status = EXIT_FAILED;
+        if (read_program(&o, "-", &text) == GPM_OK)
+            status = run_text(s, "<stdin>", text.data, text.len);
     }
+    for (size_t i = 0; i < a->expressions.n && status == EXIT_FINE; i++) {
+        const char *expression = a->expressions.at[i];
+        status = run_text(s, "<expression>", expression, strlen(expression));
+    }
+    buf_release(&text);
     gpm_session_free(s);
     progress_board_free(board);
     return status;

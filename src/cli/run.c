@@ -79,10 +79,10 @@ int exit_status_of(enum gpm_status st, const char *name, const char *text, size_
     return parsed == GPM_OK ? EXIT_FAILED : EXIT_USAGE;
 }
 
-int run_text(gpm_session *s, const char *name, const char *text, size_t len, bool quiet) {
+int run_text(gpm_session *s, const char *name, const char *text, size_t len) {
     interrupt_begin(s);
     enum gpm_status st = gpm_run_text(s, name, text, len);
     interrupt_end(s);
-    print_error(s, st, quiet);
+    print_error(s, st, voice.quiet);
     return exit_status_of(st, name, text, len);
 }

@@ -21,5 +21,5 @@ void print_error(gpm_session *s, enum gpm_status st, bool quiet);
 /* 0, 1 or 2 for the outcome of running `text`: a text that does not parse is a bad program. */
 int exit_status_of(enum gpm_status st, const char *name, const char *text, size_t len);
 /* Runs `text` in `s`, prints the error if any, returns the exit status. */
-int run_text(gpm_session *s, const char *name, const char *text, size_t len, bool quiet);
+int run_text(gpm_session *s, const char *name, const char *text, size_t len);
 #endif

@@ -53,8 +53,8 @@ void session_apply(const struct gpm_options *given, struct gpm_options *o) {
     *o = *given;
     o->size = sizeof *o;
     o->colour = !o->diagnostics_json && colour_wanted(STDERR_FILENO);
-    o->quiet = voice_quiet();
-    o->verbose = voice_verbose();
+    o->quiet = voice.quiet;
+    o->verbose = voice.verbose;
     o->jobs = o->jobs < 1 ? 1 : o->jobs < 4096 ? o->jobs : 4096;
     o->write = write_streams;
 }

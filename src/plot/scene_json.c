@@ -60,39 +60,25 @@ static double number_or(json_t *o, const char *key, double otherwise) {
     return json_is_number(v) ? json_number_value(v) : otherwise;
 }
 
-struct numbers {
-    double *at;
-    size_t n;
-};
-
-static enum gpm_status read_numbers(struct reader *r, json_t *o, const char *key,
-                                    struct numbers *out) {
-    json_t *a = json_object_get(o, key);
-    if (!json_is_array(a)) return fail(r, "'%s' must be an array of numbers", key);
-    out->n = json_array_size(a);
-    out->at = mem_realloc(out->at, (out->n ? out->n : 1) * sizeof(double));
-    for (size_t i = 0; i < out->n; i++) {
-        json_t *v = json_array_get(a, i);
-        if (!json_is_number(v) && !json_is_null(v)) {
-            return fail(r, "'%s' holds something that is no number at place %zu", key, i);
-        }
-        out->at[i] = json_is_null(v) ? NAN : json_number_value(v);
-    }
-    return GPM_OK;
-}
-
-/* Up to three arrays of one length; keys[i] NULL ends them, and so does an "error" that is not
- * there. */
+/* Up to three arrays of *n numbers each; keys[i] NULL ends them, and so does an "error" that is not
+ * there. The caller frees what is in `out`. */
 static enum gpm_status read_arrays(struct reader *r, json_t *o, const char *const *keys,
-                                   struct numbers *out) {
-    for (size_t i = 0; i < 3 && keys[i]; i++) {
-        if (strcmp(keys[i], "error") == 0 && !json_object_get(o, "error")) break;
-        enum gpm_status st = read_numbers(r, o, keys[i], &out[i]);
-        if (st != GPM_OK) return st;
-        if (out[i].n != out[0].n) {
-            return fail(r, "'%s' has %zu numbers and '%s' %zu", keys[0], out[0].n, keys[i],
-                        out[i].n);
+                                   double **out, size_t *n) {
+    for (size_t k = 0; k < 3 && keys[k]; k++) {
+        json_t *a = json_object_get(o, keys[k]);
+        if (!a && strcmp(keys[k], "error") == 0) break;
+        if (!json_is_array(a)) return fail(r, "'%s' must be an array of numbers", keys[k]);
+        size_t size = json_array_size(a);
+        if (k == 0) *n = size;
+        out[k] = NEW_ARRAY(double, size);
+        for (size_t i = 0; i < size; i++) {
+            json_t *v = json_array_get(a, i);
+            if (!json_is_number(v) && !json_is_null(v))
+                return fail(r, "'%s' holds something that is no number at place %zu", keys[k], i);
+            out[k][i] = json_is_null(v) ? NAN : json_number_value(v);
         }
+        if (size != *n)
+            return fail(r, "'%s' has %zu numbers and '%s' %zu", keys[0], *n, keys[k], size);
     }
     return GPM_OK;
 }
@@ -133,34 +119,33 @@ static const struct item_type {
 };
 
 static enum gpm_status add_names(struct reader *r, struct plot_panel *panel, json_t *names,
-                                 const struct numbers *v, struct plot_style style) {
-    if (json_array_size(names) != v[0].n) return fail(r, "'names' and 'y' differ in length");
-    const char **list = NEW_ARRAY(const char *, v[0].n ? v[0].n : 1);
-    for (size_t i = 0; i < v[0].n; i++) {
+                                 double *const *v, size_t n, struct plot_style style) {
+    if (json_array_size(names) != n) return fail(r, "'names' and 'y' differ in length");
+    const char **list = NEW_ARRAY(const char *, n);
+    for (size_t i = 0; i < n; i++) {
         list[i] = json_string_value(json_array_get(names, i));
         if (!list[i]) list[i] = "";
     }
-    plot_named_bars(panel, v[0].n, list, v[0].at, v[1].at, style);
+    plot_named_bars(panel, n, list, v[0], v[1], style);
     mem_free(list);
     return GPM_OK;
 }
 
 static enum gpm_status add_item(struct reader *r, struct plot_panel *panel, json_t *o, int kind,
-                                const struct numbers *v, struct plot_style style) {
+                                double *const *v, size_t n, struct plot_style style) {
     const char *label = text_of(o, "label");
-    size_t n = v[0].n;
     double bins = number_or(o, "bins", 0);
     double x = number_or(o, "x", NAN), y = number_or(o, "y", NAN);
     switch (kind) {
-    case PLOT_BAND: plot_band(panel, label, n, v[0].at, v[1].at, v[2].at, style); break;
+    case PLOT_BAND: plot_band(panel, label, n, v[0], v[1], v[2], style); break;
     case PLOT_BARS: /* `width` is theirs, in units of the axis */
         style.width = 0;
-        plot_bars(panel, label, n, v[0].at, number_or(o, "width", 0.9), v[1].at, style);
+        plot_bars(panel, label, n, v[0], number_or(o, "width", 0.9), v[1], style);
         break;
-    case PLOT_NAMED: return add_names(r, panel, json_object_get(o, "names"), v, style);
+    case PLOT_NAMED: return add_names(r, panel, json_object_get(o, "names"), v, n, style);
     case HISTOGRAM:
         if (!(bins >= 0 && bins <= 10000)) return fail(r, "'bins' must be from 0 to 10000");
-        plot_histogram(panel, label, n, v[0].at, (size_t)bins, style);
+        plot_histogram(panel, label, n, v[0], (size_t)bins, style);
         break;
     case RULE:
         if (isnan(x) == isnan(y)) return fail(r, "a rule has either an x or a y");
@@ -170,7 +155,7 @@ static enum gpm_status add_item(struct reader *r, struct plot_panel *panel, json
         if (isnan(x) || isnan(y) || !label) return fail(r, "a note has an x, a y and a label");
         plot_xy(panel, PLOT_NOTE, label, 1, &x, &y, PLOT_COLOUR(PLOT_BLACK));
         break;
-    default: plot_xy(panel, (enum plot_kind)kind, label, n, v[0].at, v[1].at, style); break;
+    default: plot_xy(panel, (enum plot_kind)kind, label, n, v[0], v[1], style); break;
     }
     return GPM_OK;
 }
@@ -182,12 +167,13 @@ static enum gpm_status read_item(struct reader *r, struct plot_panel *panel, jso
         const struct item_type *t = &item_types[i];
         if (strcmp(t->type, type) != 0) continue;
         struct plot_style style;
-        struct numbers v[3] = {{0}};
+        double *v[3] = {NULL};
+        size_t n = 0;
         enum gpm_status st = check_keys(r, o, t->keys);
         if (st == GPM_OK) st = read_style(r, o, &style);
-        if (st == GPM_OK) st = read_arrays(r, o, t->arrays, v);
-        if (st == GPM_OK) st = add_item(r, panel, o, t->kind, v, style);
-        for (size_t k = 0; k < 3; k++) mem_free(v[k].at);
+        if (st == GPM_OK) st = read_arrays(r, o, t->arrays, v, &n);
+        if (st == GPM_OK) st = add_item(r, panel, o, t->kind, v, n, style);
+        for (size_t k = 0; k < 3; k++) mem_free(v[k]);
         return st;
     }
     return fail(r, "there is no item of type '%.40s'", type);
