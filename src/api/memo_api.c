@@ -22,8 +22,6 @@ struct gpm_memo {
     struct bo_space space;
     bool has_space;
     struct buf err, out;
-    enum gpm_format format;
-    size_t counts[5];
 };
 
 gpm_memo *gpm_memo_new(void) {
@@ -83,7 +81,8 @@ static void put_input(gpm_memo *m, int j, double x, struct buf *out) {
         buf_number(out, x);
 }
 
-static void json_row(gpm_memo *m, const struct memo_row *r) {
+static bool json_row(const struct memo_row *r, void *user) {
+    gpm_memo *m = user;
     struct buf *out = &m->out, name = BUF_INIT, level = BUF_INIT;
     buf_printf(out, "{\"id\": %lld, \"x\": {", (long long)r->id);
     for (int j = 0; j < r->dim; j++) {
@@ -108,16 +107,13 @@ static void json_row(gpm_memo *m, const struct memo_row *r) {
     buf_puts(out, "}\n");
     buf_release(&name);
     buf_release(&level);
+    return true;
 }
 
 /* One line: id, inputs, value or status, seconds, first line of the error. */
 static bool list_row(const struct memo_row *r, void *user) {
     gpm_memo *m = user;
     struct buf *out = &m->out;
-    if (m->format == GPM_FORMAT_JSON) {
-        json_row(m, r);
-        return true;
-    }
     buf_printf(out, "%lld", (long long)r->id);
     for (int j = 0; j < r->dim; j++) {
         buf_putc(out, '\t');
@@ -137,7 +133,6 @@ static bool list_row(const struct memo_row *r, void *user) {
 enum gpm_status gpm_memo_list(gpm_memo *m, enum gpm_format f, const char **text) {
     enum gpm_status s = begin(m);
     if (s) return s;
-    m->format = f;
     if (f == GPM_FORMAT_TEXT) {
         buf_puts(&m->out, "id");
         for (int j = 0; j < memo_dim(m->memo); j++) {
@@ -146,7 +141,7 @@ enum gpm_status gpm_memo_list(gpm_memo *m, enum gpm_format f, const char **text)
         }
         buf_puts(&m->out, "\tvalue\tseconds\terror\n");
     }
-    s = memo_each(m->memo, -1, list_row, m, &m->err);
+    s = memo_each(m->memo, -1, f == GPM_FORMAT_JSON ? json_row : list_row, m, &m->err);
     *text = m->out.data;
     return s;
 }
@@ -171,10 +166,6 @@ static void put_text(struct buf *out, const char *what, const char *text) {
 static bool show_row(const struct memo_row *r, void *user) {
     gpm_memo *m = user;
     struct buf *out = &m->out;
-    if (m->format == GPM_FORMAT_JSON) {
-        json_row(m, r);
-        return true;
-    }
     buf_printf(out, "id: %lld\n", (long long)r->id);
     for (int j = 0; j < r->dim; j++) {
         memo_name(m->memo, j, out);
@@ -198,18 +189,17 @@ static bool show_row(const struct memo_row *r, void *user) {
 }
 
 static bool count_row(const struct memo_row *r, void *user) {
-    ((gpm_memo *)user)->counts[r->status]++;
+    ((size_t *)user)[r->status]++;
     return true;
 }
 
-static enum gpm_status show_table(gpm_memo *m) {
-    struct buf *out = &m->out;
-    memset(m->counts, 0, sizeof m->counts);
-    enum gpm_status s = memo_each(m->memo, -1, count_row, m, &m->err);
-    if (s) return s;
+static enum gpm_status show_table(gpm_memo *m, bool json) {
     static const enum memo_status shown[] = {MEMO_DONE, MEMO_FAILED, MEMO_CLAIMED, MEMO_ASKED};
+    struct buf *out = &m->out;
+    size_t counts[5] = {0};
+    enum gpm_status s = memo_each(m->memo, -1, count_row, counts, &m->err);
+    if (s) return s;
     const char *f = memo_function(m->memo), *names = memo_names(m->memo);
-    bool json = m->format == GPM_FORMAT_JSON;
     if (json) {
         buf_putc(out, '{');
         JSON(out, FIELD("function", f), FIELD("inputs", names));
@@ -218,7 +208,7 @@ static enum gpm_status show_table(gpm_memo *m) {
     }
     for (size_t i = 0; i < COUNT_OF(shown); i++)
         buf_printf(out, json ? ", \"%s\": %zu" : "%s: %zu\n", memo_status_name(shown[i]),
-                   m->counts[shown[i]]);
+                   counts[shown[i]]);
     if (json) buf_puts(out, "}\n");
     return GPM_OK;
 }
@@ -226,8 +216,9 @@ static enum gpm_status show_table(gpm_memo *m) {
 enum gpm_status gpm_memo_show(gpm_memo *m, int64_t id, enum gpm_format f, const char **text) {
     enum gpm_status s = begin(m);
     if (s) return s;
-    m->format = f;
-    s = id ? memo_row_by_id(m->memo, id, show_row, m, &m->err) : show_table(m);
+    bool json = f == GPM_FORMAT_JSON;
+    s = id ? memo_row_by_id(m->memo, id, json ? json_row : show_row, m, &m->err)
+           : show_table(m, json);
     *text = m->out.data;
     return s;
 }

@@ -20,11 +20,12 @@ void discovery_options_init(struct discovery_options *o) {
 void discovery_future(const struct discovery *d, size_t h, double *x) {
     const struct smodel_data *m = &d->data;
     double end = m->x0 + m->span, step = (m->regular ? m->dt : m->step) * m->span;
-    for (size_t i = 0; i < h; i++) x[i] = end + step * (double)(i + 1);
-    if (!strcmp(d->series.unit, "year") && fabs(step * 12 - 1) < 0.05) /* exact months */
-        for (size_t i = 0; i < h; i++) x[i] = floor((end + (double)(i + 1) / 12) * 12 + 0.5) / 12;
-    if (d->series.kind == TIME_YEAR && m->regular) /* decimal years keep their own phase */
-        for (size_t i = 0; i < h; i++) x[i] = end + step * (double)(i + 1);
+    bool decimal = d->series.kind == TIME_YEAR && m->regular; /* they keep their own phase */
+    bool months = !decimal && !strcmp(d->series.unit, "year") && fabs(step * 12 - 1) < 0.05;
+    for (size_t i = 0; i < h; i++) {
+        double k = (double)(i + 1);
+        x[i] = months ? floor((end + k / 12) * 12 + 0.5) / 12 : end + step * k;
+    }
 }
 
 enum gpm_status discovery_prepare(struct discovery *d, struct buf *err) {

@@ -4,6 +4,7 @@
 #include "session/session.h"
 #include "base/file.h"
 #include "session/explain.h"
+#include "source/srcfn.h"
 #include "sp/sp_options.h"
 
 #include <string.h>
@@ -11,11 +12,13 @@
 extern const char embed_prelude_vnts[];
 extern const unsigned long embed_prelude_vnts_len;
 
+static struct session_core *core_of(struct sp_host *h) {
+    return (struct session_core *)((char *)h - offsetof(struct session_core, host));
+}
+
 static enum gpm_status host_apply(struct sp_host *h, value proc, const value *args, size_t n,
                                   value *out) {
-    struct session_core *core =
-        (struct session_core *)((char *)h - offsetof(struct session_core, host));
-    return plain_apply(core, proc, args, n, NO_SPAN, out);
+    return plain_apply(core_of(h), proc, args, n, NO_SPAN, out);
 }
 
 /* The code of a compound procedure: what a memo store knows it by. */
@@ -29,9 +32,7 @@ static void host_describe(struct sp_host *h, value proc, struct buf *out) {
 }
 
 static void host_print(struct sp_host *h, const char *text, size_t n) {
-    struct session_core *core =
-        (struct session_core *)((char *)h - offsetof(struct session_core, host));
-    infer_write(infer_of(core), text, n);
+    infer_write(infer_of(core_of(h)), text, n);
 }
 
 enum gpm_status session_init(struct session *s, uint64_t seed, uint32_t chain) {
@@ -62,7 +63,6 @@ void session_release(struct session *s) {
     diags_release(&s->diags);
     sources_release(&s->sources);
     sym_table_release(&s->syms);
-    vec_release(&s->loading);
 }
 
 void session_define(struct session *s, const char *name, value v_taken) {
@@ -177,20 +177,6 @@ static enum gpm_status run_for(struct session *s, const struct ast *a, struct fr
     return st;
 }
 
-static char *resolve_path(struct session *s, const char *path) {
-    const char *from = s->loading.n ? vec_last(&s->loading) : NULL;
-    const char *slash = from ? strrchr(from, '/') : NULL;
-    if (path[0] == '/' || !slash) return mem_strdup(path);
-    struct buf b = BUF_INIT;
-    buf_add(&b, from, (size_t)(slash - from + 1));
-    buf_puts(&b, path);
-    if (!file_there(b.data)) { /* then the current directory */
-        buf_reset(&b);
-        buf_puts(&b, path);
-    }
-    return buf_take(&b);
-}
-
 static enum gpm_status read_file(struct session *s, const char *path, struct span at,
                                  struct buf *out) {
     struct sp_options *o = s->core.host.options;
@@ -207,19 +193,20 @@ static enum gpm_status read_file(struct session *s, const char *path, struct spa
 
 enum gpm_status session_run_file(struct session *s, const char *path, struct span at) {
     struct buf text = BUF_INIT;
-    char *full = resolve_path(s, path);
+    struct sp_call call = {.host = &s->core.host};
+    char *full = srcfn_path(&call, path);
     enum gpm_status st = GPM_OK;
-    if (s->loading.n > 50)
+    if (s->loading > 50)
         st = diag_raise(&s->diags, DIAG_LIMIT, at, "files load each other without end: %s", path);
     if (st == GPM_OK) st = read_file(s, full, at, &text);
     if (st == GPM_OK) {
         const char *slash = strrchr(full, '/'), *outer = s->core.host.folder;
         char *folder = slash ? mem_strndup(full, (size_t)(slash - full) + 1) : NULL;
-        vec_push(&s->loading, full);
+        s->loading++;
         s->core.host.folder = folder;
         st = session_run(s, full, text.data, text.len);
         s->core.host.folder = outer;
-        (void)vec_pop(&s->loading);
+        s->loading--;
         mem_free(folder);
     }
     buf_release(&text);

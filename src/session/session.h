@@ -15,8 +15,8 @@ struct session {
     volatile sig_atomic_t interrupted;
     bool json; /* format of printed values */
     bool printing;
-    bool verbose;        /* says after each instruction what it did and how long it took */
-    VEC(char *) loading; /* files being loaded, innermost last */
+    bool verbose; /* says after each instruction what it did and how long it took */
+    int loading;  /* files, one inside the other */
     double max_seconds;
     size_t stack_size;
 };
