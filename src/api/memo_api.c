@@ -8,6 +8,7 @@
 #include "base/vec.h"
 #include "gpmem/optimize.h"
 #include "host/process.h"
+#include "source/srcfn.h"
 #include "store/memo.h"
 #include "optimize/memo_csv.h"
 #include "optimize/time_predict.h"
@@ -326,12 +327,7 @@ enum gpm_status gpm_timer_run(gpm_timer *t, int argc, char *const *argv, size_t 
     struct memo *m = NULL;
     struct buf identity = BUF_INIT;
     if (call_begin(&t->err)) return GPM_E_NOMEM;
-    char **texts = NEW_ARRAY(char *, n + 1);
-    for (size_t j = 0; j < n; j++) {
-        struct buf b = BUF_INIT;
-        buf_number(&b, values[j]);
-        texts[j] = buf_take(&b);
-    }
+    char **texts = srcfn_texts(values, (int)n);
     enum gpm_status s = proc_command_init(&c, argv, argc, names, (int)n, false, &t->err);
     if (!s) {
         c.timeout = timeout;
@@ -342,8 +338,7 @@ enum gpm_status gpm_timer_run(gpm_timer *t, int argc, char *const *argv, size_t 
         proc_command_release(&c);
     }
     memo_close(m);
-    for (size_t j = 0; j < n; j++) mem_free(texts[j]);
-    mem_free(texts);
+    srcfn_texts_free(texts, (int)n);
     buf_release(&identity);
     return s;
 }

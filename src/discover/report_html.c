@@ -24,68 +24,52 @@ static void put(struct buf *out, const char *open, const char *text, const char 
 /* ---- charts ---- */
 struct chart {
     const struct discovery *d;
-    const char *id, *caption;
     struct plot_scene *scene;
     struct plot_panel *panel;
     size_t n;
     const double *x;
-    struct buf series; /* JSON of the series shown on hover */
+};
+/* A value shown when the pointer rests on a time; those beyond n are blank. */
+struct hover {
+    const char *name;
+    const double *v;
+    size_t n;
 };
 
-static void chart_begin(struct chart *c, const struct discovery *d, const char *id,
-                        const char *caption, size_t n, const double *x) {
-    *c = (struct chart){.d = d, .id = id, .caption = caption, .n = n, .x = x, .series = BUF_INIT};
-    c->scene = plot_scene_new(NULL, caption, 1);
+static void chart_begin(struct chart *c, const struct discovery *d, const char *caption, size_t n,
+                        const double *x) {
+    *c = (struct chart){.d = d, .scene = plot_scene_new(NULL, caption, 1), .n = n, .x = x};
     c->panel = plot_panel_add(c->scene, NULL);
     if (series_dated(&d->series))
         c->panel->x.time = strcmp(d->series.unit, "day") ? PLOT_TIME_YEARS : PLOT_TIME_DAYS;
 }
 
-/* A value shown when the pointer rests on a time; values beyond m are blank. */
-static void chart_hover(struct chart *c, const char *name, const double *v, size_t m) {
-    buf_printf(&c->series, "%s{\"name\":\"%s\",\"y\":[", c->series.len ? "," : "", name);
-    for (size_t i = 0; i < c->n; i++) {
-        if (i) buf_putc(&c->series, ',');
-        if (i < m && isfinite(v[i]))
-            buf_printf(&c->series, "%.7g", v[i]);
-        else
-            buf_puts(&c->series, "null");
-    }
-    buf_puts(&c->series, "]}");
-}
-
-/* JSON inside a script element must not hold "</": '<' is written as an escape. */
-static void put_script_json(struct buf *out, const struct buf *json) {
-    for (size_t i = 0; i < json->len; i++) {
-        if (json->data[i] == '<')
-            buf_puts(out, "\\u003c");
-        else
-            buf_putc(out, json->data[i]);
-    }
-}
-
-static void chart_end(struct chart *c, double height, struct buf *out) {
+/* The script reads what a chart shows from JSON beside it. A time as the file writes it has no
+ * character that means something there, or to HTML. */
+static void chart_end(struct chart *c, const char *id, double height, const char *caption,
+                      const struct hover *h, size_t n_hover, struct buf *out) {
     struct plot_axis x = plot_panel_axes(c->panel).x;
-    struct plot_svg_options o = {860, height, c->id, true};
-    struct buf json = BUF_INIT, label = BUF_INIT;
+    struct plot_svg_options o = {860, height, id, true};
     buf_puts(out, "<figure data-chart>\n");
     plot_svg(c->scene, &o, out);
-    put(out, "<figcaption>", c->caption, "</figcaption>\n<script type=\"application/json\">");
-    buf_printf(&json, "{\"x0\":%.12g,\"x1\":%.12g,\"x\":[", x.lo, x.hi);
-    for (size_t i = 0; i < c->n; i++) buf_printf(&json, "%s%.12g", i ? "," : "", c->x[i]);
-    buf_puts(&json, "],\"labels\":[");
+    put(out, "<figcaption>", caption, "</figcaption>\n<script type=\"application/json\">");
+    buf_printf(out, "{\"x0\":%.12g,\"x1\":%.12g,\"x\":[", x.lo, x.hi);
+    for (size_t i = 0; i < c->n; i++) buf_printf(out, "%s%.12g", i ? "," : "", c->x[i]);
+    buf_puts(out, "],\"labels\":[");
     for (size_t i = 0; i < c->n; i++) {
-        buf_reset(&label);
-        series_print_rounded(&c->d->series, c->x[i], 8, &label);
-        if (i) buf_putc(&json, ',');
-        buf_json_string(&json, label.data, label.len);
+        buf_puts(out, i ? ",\"" : "\"");
+        series_print_rounded(&c->d->series, c->x[i], 8, out);
+        buf_putc(out, '"');
     }
-    buf_printf(&json, "],\"series\":[%s]}", c->series.data);
-    put_script_json(out, &json);
-    buf_puts(out, "</script>\n</figure>\n");
-    buf_release(&json);
-    buf_release(&label);
-    buf_release(&c->series);
+    for (size_t k = 0; k < n_hover; k++) {
+        buf_printf(out, "%s{\"name\":\"%s\",\"y\":[", k ? "]}," : "],\"series\":[", h[k].name);
+        for (size_t i = 0; i < c->n; i++) {
+            bool known = i < h[k].n && isfinite(h[k].v[i]);
+            if (i) buf_putc(out, ',');
+            buf_printf(out, known ? "%.7g" : "null", known ? h[k].v[i] : 0);
+        }
+    }
+    buf_puts(out, "]}]}</script>\n</figure>\n");
     plot_scene_free(c->scene);
 }
 
@@ -103,10 +87,10 @@ static void forecast_chart(const struct discovery *d, struct buf *out) {
     struct chart c;
     size_t n = d->series.n, h = d->fit.n - n;
     const struct prediction *p = &d->fit;
-    chart_begin(&c, d, "fit",
-                "Data (points), forecast (line) and its interval; the fit to the data lies "
-                "underneath. Drag to zoom, double click to return.",
-                d->fit.n, d->fit.x);
+    static const char caption[] =
+        "Data (points), forecast (line) and its interval; the fit to the data lies underneath. "
+        "Drag to zoom, double click to return.";
+    chart_begin(&c, d, caption, p->n, p->x);
     plot_axis_labels(c.panel, d->series.time_name, d->series.value_name);
     c.panel->y.log = wide_forecast(d);
     plot_band(c.panel, NULL, n, p->x, p->lo, p->hi,
@@ -122,11 +106,11 @@ static void forecast_chart(const struct discovery *d, struct buf *out) {
     if (d->hold.n)
         plot_xy(c.panel, PLOT_POINTS, "held out", d->hold.n, d->hold.pred.x, d->hold.y,
                 (struct plot_style){.colour = PLOT_GREEN, .width = 2});
-    chart_hover(&c, "data", d->series.y, n);
-    chart_hover(&c, "median", p->median, p->n);
-    chart_hover(&c, "low", p->lo, p->n);
-    chart_hover(&c, "high", p->hi, p->n);
-    chart_end(&c, 380, out);
+    const struct hover shown[] = {{"data", d->series.y, n},
+                                  {"median", p->median, p->n},
+                                  {"low", p->lo, p->n},
+                                  {"high", p->hi, p->n}};
+    chart_end(&c, "fit", 380, caption, shown, COUNT_OF(shown), out);
 }
 
 static void part_chart(const struct discovery *d, int k, struct buf *out) {
@@ -138,13 +122,12 @@ static void part_chart(const struct discovery *d, int k, struct buf *out) {
         lo[i] = p->mean[i] - 1.96 * p->sd[i];
         hi[i] = p->mean[i] + 1.96 * p->sd[i];
     }
+    static const char caption[] =
+        "Posterior of this component with its 95% interval; beyond the rule: its forecast.";
     char id[16] = "part0";
     id[4] = (char)('0' + k);
     struct chart c;
-    chart_begin(&c, d, id,
-                "Posterior of this component with its 95% interval; beyond the "
-                "rule: its forecast.",
-                n, d->dec.x);
+    chart_begin(&c, d, caption, n, d->dec.x);
     plot_axis_labels(c.panel, d->series.time_name,
                      logs ? "effect (log scale units)" : d->series.value_name);
     plot_band(c.panel, NULL, n, d->dec.x, lo, hi,
@@ -152,10 +135,8 @@ static void part_chart(const struct discovery *d, int k, struct buf *out) {
     plot_xy(c.panel, PLOT_LINE, NULL, n, d->dec.x, p->mean, PLOT_COLOUR(PLOT_BLUE));
     plot_rule(c.panel, PLOT_RULE_X, NULL, d->series.x[d->series.n - 1],
               (struct plot_style){.colour = PLOT_GREY, .dashed = true});
-    chart_hover(&c, "mean", p->mean, n);
-    chart_hover(&c, "low", lo, n);
-    chart_hover(&c, "high", hi, n);
-    chart_end(&c, 250, out);
+    const struct hover shown[] = {{"mean", p->mean, n}, {"low", lo, n}, {"high", hi, n}};
+    chart_end(&c, id, 250, caption, shown, COUNT_OF(shown), out);
     mem_free(lo);
 }
 

@@ -27,6 +27,16 @@ static enum gpm_status bad(const struct csv *c, size_t line, const char *what, s
     return GPM_E_FORMAT;
 }
 
+static bool is_blank(char ch) {
+    return ch == ' ' || ch == '\t';
+}
+
+/* A tab may be the separator. */
+static const char *skip_blanks(const struct reader *r, const char *p) {
+    while (p < r->end && is_blank(*p) && *p != r->sep) p++;
+    return p;
+}
+
 /* quoted := '"' (char | '""')* '"' */
 static enum gpm_status read_quoted(struct reader *r) {
     size_t open_line = r->line;
@@ -37,8 +47,7 @@ static enum gpm_status read_quoted(struct reader *r) {
         } else if (r->p + 1 < r->end && r->p[1] == '"') {
             buf_putc(&r->field, *r->p++);
         } else {
-            r->p++;
-            while (r->p < r->end && (*r->p == ' ' || *r->p == '\t') && *r->p != r->sep) r->p++;
+            r->p = skip_blanks(r, r->p + 1);
             if (r->p == r->end || *r->p == r->sep || *r->p == '\n' || *r->p == '\r') return GPM_OK;
             return bad(r->c, r->line,
                        "text after a closing quote; double the quotes inside a "
@@ -47,10 +56,6 @@ static enum gpm_status read_quoted(struct reader *r) {
         }
     }
     return bad(r->c, open_line, "the quote opened here is never closed", r->err);
-}
-
-static bool is_blank(char ch) {
-    return ch == ' ' || ch == '\t';
 }
 
 static void read_plain(struct reader *r) {
@@ -62,7 +67,7 @@ static void read_plain(struct reader *r) {
 
 static enum gpm_status read_field(struct reader *r) {
     buf_reset(&r->field);
-    while (r->p < r->end && is_blank(*r->p) && *r->p != r->sep) r->p++;
+    r->p = skip_blanks(r, r->p);
     enum gpm_status s = GPM_OK;
     if (r->p < r->end && *r->p == '"')
         s = read_quoted(r);
@@ -106,8 +111,7 @@ static enum gpm_status read_row(struct reader *r) {
 }
 
 static bool skip_line(struct reader *r) {
-    const char *q = r->p;
-    while (q < r->end && is_blank(*q) && *q != r->sep) q++;
+    const char *q = skip_blanks(r, r->p);
     bool blank = q == r->end || *q == '\n' || *q == '\r';
     bool comment = q < r->end && *q == '#' && r->lines.n == 0;
     if (!blank && !comment) return false;
