@@ -64,28 +64,13 @@ bool gpm_discover_settled(const gpm_discovery *d) {
     return d->paper_ready ? d->paper.settled : d->ready && d->d.post.settled;
 }
 
-/* A file, or a text with a name. */
-struct input {
-    const char *path, *name, *text;
-    size_t len;
-};
-
-static enum gpm_status read_input(const struct input *in, struct series *s,
-                                  const struct series_options *o, struct buf *err) {
-    return in->path ? series_read(s, in->path, o, err)
-                    : series_parse(s, in->name, in->text, in->len, o, err);
-}
-
-static enum gpm_status run_paper(gpm_discovery *d, const struct input *in,
+static enum gpm_status run_paper(gpm_discovery *d, const struct series *series,
                                  const struct discovery_options *opt,
                                  const struct gpm_discover_options *o) {
     struct paper_options p = {
         .x_scale = o->paper_x, .y_sd = o->paper_y, .seed = o->seed, .threads = (int)o->threads};
-    if (!(o->paper_x > 0) || o->paper_y < 0)
-        return buf_fail(&d->err, GPM_E_ARG, "the scales of the paper's model are positive numbers");
-    enum gpm_status st = read_input(in, &d->paper_series, &opt->series, &d->err);
-    if (st != GPM_OK) return st;
-    st = paper_run(&d->paper, &d->paper_series, &p, &d->err);
+    d->paper_series = *series;
+    enum gpm_status st = paper_run(&d->paper, &d->paper_series, &p, &d->err);
     if (st != GPM_OK) series_release(&d->paper_series);
     d->paper_ready = st == GPM_OK;
     if (d->paper_ready) d->paper_read = series_options_copy(&opt->series);
@@ -100,8 +85,8 @@ static enum gpm_status all_had_memory(gpm_discovery *d, unsigned long before, en
     return st;
 }
 
-static enum gpm_status run_input(gpm_discovery *d, const struct input *in,
-                                 const struct gpm_discover_options *given) {
+static enum gpm_status run(gpm_discovery *d, const char *name, const char *text, size_t len,
+                           const struct gpm_discover_options *given) {
     clear(d);
     if (call_begin(&d->err)) return GPM_E_NOMEM;
     struct gpm_discover_options full = default_options;
@@ -119,19 +104,19 @@ static enum gpm_status run_input(gpm_discovery *d, const struct input *in,
         .seconds = o->max_seconds};
     if (!(o->level > 0 && o->level < 1) || !(o->holdout >= 0 && o->holdout < 1))
         return buf_fail(&d->err, GPM_E_ARG, "the level and the hold-out share lie between 0 and 1");
-    if (o->kernels) {
-        enum gpm_status st = discovery_kernels(o->kernels, &opt.factors, &d->err);
-        if (st != GPM_OK) return st;
-    }
+    if (o->paper && (!(o->paper_x > 0) || o->paper_y < 0))
+        return buf_fail(&d->err, GPM_E_ARG, "the scales of the paper's model are positive numbers");
+    enum gpm_status st = GPM_OK;
+    if (o->kernels) st = discovery_kernels(o->kernels, &opt.factors, &d->err);
+    if (st != GPM_OK) return st;
     unsigned long shortages = mem_shortages();
     const struct file_guard limits = {
         .deadline = o->max_seconds > 0 ? clock_seconds() + o->max_seconds : 0};
     const struct file_guard *before = file_set_guard(&limits);
     struct series series;
-    enum gpm_status st =
-        o->paper ? run_paper(d, in, &opt, o) : read_input(in, &series, &opt.series, &d->err);
+    st = series_read(&series, name, text, len, &opt.series, &d->err);
     file_set_guard(before);
-    if (o->paper) return st;
+    if (st == GPM_OK && o->paper) return run_paper(d, &series, &opt, o);
     if (st == GPM_OK) st = discovery_run(&d->d, &series, &opt, &d->err);
     d->ready = st == GPM_OK;
     return all_had_memory(d, shortages, st);
@@ -139,12 +124,12 @@ static enum gpm_status run_input(gpm_discovery *d, const struct input *in,
 
 enum gpm_status gpm_discover_run(gpm_discovery *d, const char *path,
                                  const struct gpm_discover_options *o) {
-    return run_input(d, &(struct input){.path = path}, o);
+    return run(d, path, NULL, 0, o);
 }
 
 enum gpm_status gpm_discover_run_text(gpm_discovery *d, const char *name, const char *text,
                                       size_t len, const struct gpm_discover_options *o) {
-    return run_input(d, &(struct input){.name = name, .text = text, .len = len}, o);
+    return run(d, name, text ? text : "", len, o); /* no text is no file */
 }
 
 static enum gpm_status need_run(gpm_discovery *d) {

@@ -53,9 +53,9 @@ enum gpm_status gp_call_end(gpm_gp *g, enum gpm_status st) {
 }
 
 enum gpm_status gp_call_points(gpm_gp *g, const double *x, size_t n) {
-    if (!kern_all_bounded(x, n * (size_t)gp_dim(g->gp)))
-        return gp_call_fail(g, GPM_E_ARG, "an input is not a number below 1e150 in size");
-    return GPM_OK;
+    enum gpm_status st = gp_call_begin(g);
+    if (st || kern_all_bounded(x, n * (size_t)gp_dim(g->gp))) return st;
+    return gp_call_fail(g, GPM_E_ARG, "an input is not a number below 1e150 in size");
 }
 
 /* Takes *why. */
@@ -99,8 +99,7 @@ enum gpm_status gpm_gp_set_kernel(gpm_gp *g, int dim, const gpm_kernel *k, doubl
 }
 
 enum gpm_status gpm_gp_add(gpm_gp *g, const double *x, const double *y, size_t n) {
-    enum gpm_status st = gp_call_begin(g);
-    if (!st) st = gp_call_points(g, x, n);
+    enum gpm_status st = gp_call_points(g, x, n);
     if (st) return st;
     if (!kern_all_bounded(y, n))
         return gp_call_fail(g, GPM_E_ARG, "a value is not a number below 1e150 in size");
@@ -233,16 +232,14 @@ enum gpm_status gpm_gp_log_likelihood(gpm_gp *g, double *out) {
 
 enum gpm_status gpm_gp_predict(gpm_gp *g, const double *x, size_t n, bool measured, double *mean,
                                double *var) {
-    enum gpm_status st = gp_call_begin(g);
-    if (!st) st = gp_call_points(g, x, n);
+    enum gpm_status st = gp_call_points(g, x, n);
     if (st) return st;
     return gp_call_end(g, gp_predict(g->gp, x, n, measured ? GP_MEASURED : GP_LATENT, mean, var));
 }
 
 enum gpm_status gpm_gp_predict_cov(gpm_gp *g, const double *x, size_t n, bool measured,
                                    double *mean, double *cov) {
-    enum gpm_status st = gp_call_begin(g);
-    if (!st) st = gp_call_points(g, x, n);
+    enum gpm_status st = gp_call_points(g, x, n);
     if (st) return st;
     return gp_call_end(
         g, gp_predict_cov(g->gp, x, n, measured ? GP_MEASURED : GP_LATENT, mean, cov, n));
@@ -250,8 +247,7 @@ enum gpm_status gpm_gp_predict_cov(gpm_gp *g, const double *x, size_t n, bool me
 
 enum gpm_status gpm_gp_sample(gpm_gp *g, const double *x, size_t n, uint64_t seed, size_t draws,
                               double *out) {
-    enum gpm_status st = gp_call_begin(g);
-    if (!st) st = gp_call_points(g, x, n);
+    enum gpm_status st = gp_call_points(g, x, n);
     if (st) return st;
     double *z = mem_try_doubles(n ? n : 1);
     if (!z) return gp_call_end(g, GPM_E_NOMEM);

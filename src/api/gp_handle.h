@@ -19,5 +19,5 @@ struct gpm_kernel {
 enum gpm_status gp_call_fail(gpm_gp *g, enum gpm_status st, const char *what);
 enum gpm_status gp_call_begin(gpm_gp *g); /* every call on a model begins here */
 enum gpm_status gp_call_end(gpm_gp *g, enum gpm_status st);
-enum gpm_status gp_call_points(gpm_gp *g, const double *x, size_t n); /* all finite? */
+enum gpm_status gp_call_points(gpm_gp *g, const double *x, size_t n); /* or here: all finite? */
 #endif

@@ -202,8 +202,7 @@ void gpm_gp_reject(gpm_gp *g) {
 
 enum gpm_status gpm_gp_conditional(gpm_gp *g, const double *x, const double *y, size_t n,
                                    double *logpdf) {
-    enum gpm_status st = gp_call_begin(g);
-    if (!st) st = gp_call_points(g, x, n);
+    enum gpm_status st = gp_call_points(g, x, n);
     return st ? st : gp_call_end(g, gp_conditional(g->gp, GP_MEASURED, x, y, n, logpdf));
 }
 

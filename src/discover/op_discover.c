@@ -152,14 +152,14 @@ static enum gpm_status read_data(const struct options_in *in, struct series_opti
     if (args[0].tag == V_STR) {
         struct sp_call c = {.host = &x->core->host};
         char *path = srcfn_path(&c, args[0].u.str->text);
-        st = series_read(out, path, o, &err);
+        st = series_read(out, path, NULL, 0, o, &err);
         mem_free(path);
         if (st == GPM_OK) { /* messages and programs name the file as the user does */
             mem_free(out->name);
             out->name = mem_strdup(args[0].u.str->text);
         }
     } else if (pairs_text(args[0], &text)) {
-        st = series_parse(out, "data", text.data, text.len, o, &err);
+        st = series_read(out, "data", text.data, text.len, o, &err);
     } else {
         st = GPM_E_ARG;
         buf_printf(&err, "%s needs the name of a CSV file, or an array of pairs of time and value",

@@ -273,7 +273,7 @@ static enum gpm_status load_series(struct discovery *d, const char *dir, json_t 
     if (st)
         buf_printf(err, "'%s': data.csv: %s", dir, file_why());
     else
-        st = series_parse(&d->series, "data.csv", text.data, text.len, &o, err);
+        st = series_read(&d->series, "data.csv", text.data, text.len, &o, err);
     buf_release(&text);
     if (st != GPM_OK) return st;
     struct series *s = &d->series;

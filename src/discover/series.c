@@ -284,30 +284,18 @@ static enum gpm_status read_all(struct reading *r) {
     return check(r);
 }
 
-static enum gpm_status run(struct series *s, const struct series_options *o, struct csv csv,
-                           struct buf *err) {
-    struct reading r = {.s = s, .o = o, .csv = csv, .err = err};
-    enum gpm_status st = read_all(&r);
+enum gpm_status series_read(struct series *s, const char *name, const char *text, size_t len,
+                            const struct series_options *o, struct buf *err) {
+    struct reading r = {.s = s, .o = o, .err = err};
+    memset(s, 0, sizeof *s);
+    enum gpm_status st =
+        text ? csv_parse(&r.csv, name, text, len, err) : csv_read(&r.csv, name, err);
+    if (st != GPM_OK) return st;
+    st = read_all(&r);
     csv_release(&r.csv);
     mem_free(r.p);
     if (st != GPM_OK) series_release(s);
     return st;
-}
-
-enum gpm_status series_read(struct series *s, const char *path, const struct series_options *o,
-                            struct buf *err) {
-    struct csv csv;
-    memset(s, 0, sizeof *s);
-    enum gpm_status st = csv_read(&csv, path, err);
-    return st ? st : run(s, o, csv, err);
-}
-
-enum gpm_status series_parse(struct series *s, const char *name, const char *text, size_t len,
-                             const struct series_options *o, struct buf *err) {
-    struct csv csv;
-    memset(s, 0, sizeof *s);
-    enum gpm_status st = csv_parse(&csv, name, text, len, err);
-    return st ? st : run(s, o, csv, err);
 }
 
 void series_release(struct series *s) {

@@ -46,11 +46,10 @@ struct series {
     uint64_t hash; /* of the kept values */
 };
 
-GPM_MUST_USE enum gpm_status series_read(struct series *s, const char *path,
-                                         const struct series_options *o, struct buf *err);
-GPM_MUST_USE enum gpm_status series_parse(struct series *s, const char *name, const char *text,
-                                          size_t len, const struct series_options *o,
-                                          struct buf *err);
+/* A text under a name, or the file of this name where text is NULL. */
+GPM_MUST_USE enum gpm_status series_read(struct series *s, const char *name, const char *text,
+                                         size_t len, const struct series_options *o,
+                                         struct buf *err);
 void series_release(struct series *s);
 void series_cut(struct series *s, size_t n); /* to its first n points */
 

@@ -37,7 +37,7 @@ static void put_hash(char *text, size_t size) {
     struct series_options o = {0};
     struct buf err = BUF_INIT;
     if (at && (size_t)(text + size - at) > sizeof key + DIGITS &&
-        series_parse(&s, "data.csv", csv, len, &o, &err) == GPM_OK) {
+        series_read(&s, "data.csv", csv, len, &o, &err) == GPM_OK) {
         snprintf(digits, sizeof digits, "%016llx", (unsigned long long)s.hash);
         memcpy(at + sizeof key - 1, digits, DIGITS);
         series_release(&s);

@@ -52,7 +52,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         walk(data + 1, size - 1, &csv);
     else
         buf_add(&csv, data, size);
-    if (series_parse(&s, "fuzz", csv.data ? csv.data : "", csv.len, &o, &err) == GPM_OK) {
+    if (series_read(&s, "fuzz", csv.data ? csv.data : "", csv.len, &o, &err) == GPM_OK) {
         for (size_t i = 1; i < s.n; i++)
             if (!(s.x[i] >= s.x[i - 1])) abort();
         struct buf b = BUF_INIT;

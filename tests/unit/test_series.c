@@ -8,7 +8,7 @@
 static enum gpm_status parse(const char *text, struct series_options o, struct series *s,
                              struct buf *err) {
     buf_reset(err);
-    return series_parse(s, "f.csv", text, strlen(text), &o, err);
+    return series_read(s, "f.csv", text, strlen(text), &o, err);
 }
 
 static void rows(struct buf *b, const char *fmt_year, int n) {
