@@ -51,10 +51,7 @@ static enum gpm_status begin(gpm_memo *m) {
 }
 
 enum gpm_status gpm_memo_open(gpm_memo *m, const char *path, bool write) {
-    struct memo_options opt;
-    memo_options_init(&opt);
-    opt.create = false;
-    opt.read_only = !write;
+    struct memo_options opt = {.read_only = !write};
     enum gpm_status s = begin(m);
     if (!s) s = memo_open(&m->memo, path, &opt, &m->err);
     if (s) return s;
@@ -65,11 +62,7 @@ enum gpm_status gpm_memo_open(gpm_memo *m, const char *path, bool write) {
 
 enum gpm_status gpm_memo_create(gpm_memo *m, const char *path, const char *function,
                                 const char *names) {
-    struct memo_options opt;
-    memo_options_init(&opt);
-    opt.function = function;
-    opt.names = names;
-    opt.dim = 1;
+    struct memo_options opt = {.function = function, .names = names, .dim = 1};
     for (const char *p = names; *p; p++) opt.dim += *p == ',';
     enum gpm_status s = begin(m);
     return s ? s : memo_open(&m->memo, path, &opt, &m->err);
@@ -271,14 +264,10 @@ const char *gpm_timer_error(const gpm_timer *t) {
 
 static enum gpm_status timer_open(gpm_timer *t, const char *function, size_t n,
                                   const char *const *names, struct memo **out) {
-    struct memo_options opt;
     struct buf joined = BUF_INIT;
-    memo_options_init(&opt);
     for (size_t j = 0; j < n; j++) buf_printf(&joined, "%s%s", j ? "," : "", names[j]);
-    opt.function = function;
-    opt.dim = function ? (int)n : 0;
-    opt.names = joined.data;
-    opt.create = function != NULL;
+    struct memo_options opt = {
+        .function = function, .dim = function ? (int)n : 0, .names = joined.data};
     enum gpm_status s =
         function || file_there(t->path)
             ? memo_open(out, t->path, &opt, &t->err)

@@ -68,9 +68,9 @@ bool bo_sensitivity(struct bo *b, double *first, double *total);
 
 /* What is not in the evaluations: fitted parameters, the local arm, counters. A run that is fed the
  * first bo_state_told outcomes in the same order, loads the state and is fed the rest goes on as if
- * never interrupted. Pending points are not part of it. load: GPM_E_FORMAT when the text is not a
- * state of this space and these options; the optimiser is then as before and simply learns anew. */
+ * never interrupted. Pending points are not part of it. load: false when the text is not a state of
+ * this space and these options; the optimiser is then to be freed. */
 void bo_state_save(const struct bo *b, struct buf *out);
-GPM_MUST_USE enum gpm_status bo_state_load(struct bo *b, const char *text, struct buf *err);
+GPM_MUST_USE bool bo_state_load(struct bo *b, const char *text);
 bool bo_state_told(const char *text, size_t *told);
 #endif

@@ -209,13 +209,10 @@ enum gpm_status optimize_may_run(const struct optimize *o, struct buf *err) {
 /* ---- opening ---- */
 
 static enum gpm_status open_memo(struct optimize *o, struct buf *err) {
-    struct memo_options mo;
-    memo_options_init(&mo);
-    mo.stop = o->opt.stop;
+    struct memo_options mo = {.stop = o->opt.stop};
     struct buf names = BUF_INIT;
     for (int j = 0; j < o->space.n; j++)
         buf_printf(&names, "%s%s", j ? "," : "", o->space.vars[j].name);
-    mo.create = !o->opt.join && o->space.n > 0;
     if (!o->opt.join && o->space.n) {
         mo.function = o->identity ? o->identity : "ask/tell";
         mo.dim = o->space.n;
@@ -287,18 +284,21 @@ static void feed(struct optimize *o, size_t upto) {
     }
 }
 
-/* A state that another process (or an earlier run) saved: replay up to it, take it over. */
-static void adopt_state(struct optimize *o, const char *text) {
-    struct buf ignored = BUF_INIT;
-    size_t told = 0;
+static void begin_anew(struct optimize *o) {
     bo_free(o->bo);
     o->bo = bo_new(&o->space, &o->opt, o->opt.seed);
     o->fed = 0;
+}
+
+/* A state that another process (or an earlier run) saved: replay up to it, take it over. Without a
+ * state, or when it is damaged, everything is learnt anew. */
+static void adopt_state(struct optimize *o, const char *text) {
+    size_t told = 0;
+    begin_anew(o);
     if (text && bo_state_told(text, &told)) {
         while (bo_count(o->bo) < told && o->fed < o->trace.n) feed(o, o->fed + 1);
-        if (bo_state_load(o->bo, text, &ignored)) buf_reset(&ignored); /* then it learns anew */
+        if (!bo_state_load(o->bo, text)) begin_anew(o);
     }
-    buf_release(&ignored);
     mem_free(o->state);
     o->state = text ? mem_strdup(text) : NULL;
 }

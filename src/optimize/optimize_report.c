@@ -54,16 +54,20 @@ void optimize_report_text(struct optimize *o, struct buf *out) {
 
 static void json_point(const struct optimize *o, const char *key, const double *x,
                        struct buf *out) {
+    struct buf level = BUF_INIT;
     json_key(out, key);
     buf_putc(out, '{');
     for (int j = 0; j < o->space.n; j++) {
         const struct bo_var *v = &o->space.vars[j];
-        if (x[j] >= 0 && x[j] < v->n_levels)
-            JSON(out, FIELD(v->name, v->levels[(int)x[j]]));
+        buf_reset(&level);
+        bo_space_value(&o->space, j, x[j], &level);
+        if (v->n_levels)
+            JSON(out, FIELD(v->name, level.data));
         else
             JSON(out, FIELD(v->name, x[j]));
     }
     buf_putc(out, '}');
+    buf_release(&level);
 }
 
 static void json_trace(const struct optimize *o, struct buf *out) {

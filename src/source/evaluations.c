@@ -59,36 +59,23 @@ static void evaluations_free(void *state) {
 
 /* ---- the table on disk -------------------------------------------------------------------- */
 
-static enum gpm_status store_error(struct sp_call *c, struct buf *err) {
-    enum gpm_status st = sp_error(c, DIAG_STORE, "%s", err->data);
-    buf_release(err);
-    return st;
-}
-
 static enum gpm_status set_dim(struct sp_call *c, struct evaluations *e, int dim) {
     if (e->dim && e->dim != dim)
         return sp_error(c, DIAG_GP_DIMENSION, "the source function takes %d number%s, got %d",
                         e->dim, e->dim == 1 ? "" : "s", dim);
     e->dim = dim;
     if (!e->path || e->store) return GPM_OK;
-    struct memo_options opt;
-    struct buf err = BUF_INIT;
-    memo_options_init(&opt);
-    opt.function = e->identity;
-    opt.dim = dim;
-    struct buf names = BUF_INIT; /* a command says what its inputs are called */
+    struct memo_options opt = {.function = e->identity, .dim = dim};
+    struct buf err = BUF_INIT, names = BUF_INIT; /* a command says what its inputs are called */
     bool named = e->src && e->src->cls == &srcfn_command;
     for (int i = 0; named && i < dim; i++)
         buf_printf(&names, "%s%s", i ? "," : "", e->src->u.command.names[i]);
     if (named) opt.names = names.data;
     enum gpm_status st = memo_open(&e->store, e->path, &opt, &err);
+    if (st != GPM_OK) st = sp_error(c, DIAG_STORE, "%s", err.data);
     buf_release(&names);
-    if (st == GPM_OK) {
-        buf_release(&err);
-        return GPM_OK;
-    }
-    e->store = NULL;
-    return store_error(c, &err);
+    buf_release(&err);
+    return st;
 }
 
 /* ---- one batch ---------------------------------------------------------------------------- */
@@ -111,10 +98,6 @@ struct batch {
 
 static const double *point(const struct batch *b, size_t i) {
     return b->x + i * (size_t)b->e->dim;
-}
-
-static bool stopped(const struct batch *b) {
-    return stop_asked(b->stop);
 }
 
 static void note_failure(struct batch *b, size_t i, const char *why) {
@@ -172,8 +155,8 @@ static void wait_for_others(struct batch *b) {
 /* Programs: as many at a time as the session's jobs say. */
 static void run_programs(struct batch *b) {
     pthread_mutex_lock(&b->lock);
-    while (b->st == GPM_OK && !stopped(b)) {
-        while (b->pending.n && !runner_full(b->runner) && b->st == GPM_OK && !stopped(b)) {
+    while (b->st == GPM_OK && !stop_asked(b->stop)) {
+        while (b->pending.n && !runner_full(b->runner) && b->st == GPM_OK && !stop_asked(b->stop)) {
             size_t i = vec_pop(&b->pending);
             int64_t id;
             if (!claim(b, i, &id)) continue;
@@ -228,7 +211,7 @@ static bool evaluate_here(struct batch *b, size_t i, double *y, struct buf *why)
 static void work(void *ctx, size_t job, int thread) {
     struct batch *b = ctx;
     pthread_mutex_lock(&b->lock);
-    while (b->st == GPM_OK && !b->raised && !stopped(b) && (b->pending.n || b->busy.n)) {
+    while (b->st == GPM_OK && !b->raised && !stop_asked(b->stop) && (b->pending.n || b->busy.n)) {
         if (!b->pending.n) {
             wait_for_others(b);
             continue;
@@ -242,7 +225,7 @@ static void work(void *ctx, size_t job, int thread) {
         o.ok = evaluate_here(b, o.tag, &o.y, &o.why);
         o.seconds = clock_seconds() - t;
         pthread_mutex_lock(&b->lock);
-        o.nothing = !o.ok && stopped(b);
+        o.nothing = !o.ok && stop_asked(b->stop);
         enum gpm_status st = runner_settle(b->runner, &o, &b->err);
         if (b->st == GPM_OK) b->st = st;
         if (!o.nothing) learn_outcome(b, &o);
@@ -274,7 +257,8 @@ static enum gpm_status verdict(struct batch *b) {
     if (b->raised) return GPM_E_USER;
     if (b->failed)
         return srcfn_failed(c, b->e->identity, point(b, b->failed_at), b->e->dim, b->why.data);
-    if (stopped(b)) return sp_error(c, DIAG_INTERRUPTED, "interrupted; what was done is kept");
+    if (stop_asked(b->stop))
+        return sp_error(c, DIAG_INTERRUPTED, "interrupted; what was done is kept");
     return GPM_OK;
 }
 

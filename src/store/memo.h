@@ -40,10 +40,8 @@ struct memo_options {
     const char *function; /* identity of the source function; NULL: take what the file says */
     const char *names;    /* names of the inputs, separated by commas, for people; NULL: x1,x2.. */
     int dim;              /* number of inputs; 0: take what the file says */
-    bool create;          /* make the file when it does not exist */
     bool read_only;
-    double busy_seconds;  /* how long to wait for another writer */
-    double claim_seconds; /* how long a claim lasts without memo_renew */
+    double claim_seconds; /* how long a claim lasts without memo_renew; 0: 600 */
     int max_pages;        /* upper bound of the file in pages; 0: none (for tests of a full disk) */
     const volatile sig_atomic_t *stop; /* ends a long statement; may be NULL */
 };
@@ -76,7 +74,7 @@ struct memo_claim {
     double y;
 };
 
-void memo_options_init(struct memo_options *opt);
+/* The file is made when it does not exist and the function is given. */
 GPM_MUST_USE enum gpm_status memo_open(struct memo **out, const char *path,
                                        const struct memo_options *opt, struct buf *err);
 void memo_close(struct memo *m); /* NULL is fine */

@@ -13,6 +13,7 @@
 
 #define APPLICATION_ID 0x67706d31 /* "gpm1" */
 #define MAX_INPUTS     100000
+#define BUSY_SECONDS   30 /* that another writer is waited for */
 
 /* Step v takes a file of version v to version v+1; a new file takes all of them. */
 static const char *const schema_steps[MEMO_VERSION] = {
@@ -28,10 +29,6 @@ static const char *const schema_steps[MEMO_VERSION] = {
     "ALTER TABLE point ADD COLUMN tag TEXT NOT NULL DEFAULT '';"
     "CREATE TABLE state(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;",
 };
-
-void memo_options_init(struct memo_options *opt) {
-    *opt = (struct memo_options){.create = true, .busy_seconds = 30, .claim_seconds = 600};
-}
 
 static enum gpm_status read_int(struct memo *m, const char *sql, int *out, struct buf *err) {
     sqlite3_stmt *st = NULL;
@@ -212,8 +209,8 @@ static int open_immutable(struct memo *m) {
 
 /* The change to WAL needs the file for itself, and SQLite does not wait for that: processes that
  * create one table together try again. */
-static int use_wal(struct memo *m, double seconds) {
-    double end = memo_now() + seconds;
+static int use_wal(struct memo *m) {
+    double end = memo_now() + BUSY_SECONDS;
     for (;;) {
         int rc = sqlite3_exec(m->db, "PRAGMA journal_mode=WAL", NULL, NULL, NULL);
         if ((rc & 0xff) != SQLITE_BUSY || memo_now() > end) return rc;
@@ -223,18 +220,18 @@ static int use_wal(struct memo *m, double seconds) {
 
 static enum gpm_status open_file(struct memo *m, const struct memo_options *opt, struct buf *err) {
     int flags = opt->read_only ? SQLITE_OPEN_READONLY
-                               : SQLITE_OPEN_READWRITE | (opt->create ? SQLITE_OPEN_CREATE : 0);
+                               : SQLITE_OPEN_READWRITE | (opt->function ? SQLITE_OPEN_CREATE : 0);
     struct stat sb;
     if (stat(m->path, &sb) == 0) {
         if (!S_ISREG(sb.st_mode)) /* SQLite would wait for the writer of a pipe without end */
             return memo_fault(m, GPM_E_IO, err, "%s; name a file",
                               S_ISDIR(sb.st_mode) ? "is a folder" : "is no regular file");
-    } else if (!opt->create || opt->read_only)
+    } else if (!opt->function || opt->read_only)
         return memo_fault(m, GPM_E_IO, err, "%s", strerror(errno));
     int rc = sqlite3_open_v2(m->path, &m->db, flags, NULL);
     if (rc != SQLITE_OK) return memo_sql_error(m, rc, "open it", err);
     memo_harden(m);
-    sqlite3_busy_timeout(m->db, (int)(1000 * opt->busy_seconds));
+    sqlite3_busy_timeout(m->db, 1000 * BUSY_SECONDS);
     if (opt->read_only) {
         rc = sqlite3_exec(m->db, "SELECT count(*) FROM sqlite_schema", NULL, NULL, NULL);
         if ((rc & 0xff) == SQLITE_CANTOPEN || (rc & 0xff) == SQLITE_READONLY)
@@ -243,7 +240,7 @@ static enum gpm_status open_file(struct memo *m, const struct memo_options *opt,
     }
     if (sqlite3_db_readonly(m->db, "main") == 1)
         return memo_sql_error(m, SQLITE_READONLY, "write to it", err);
-    rc = use_wal(m, opt->busy_seconds);
+    rc = use_wal(m);
     if (rc != SQLITE_OK) return memo_sql_error(m, rc, "open it", err);
     /* FULL: a value is on the disk before it is used, even when the power fails. */
     return memo_exec(m, "PRAGMA synchronous=FULL;", "open it", err);
@@ -266,7 +263,7 @@ enum gpm_status memo_open(struct memo **out, const char *path, const struct memo
     m->pid = (long)getpid();
     m->pid_start = memo_pid_start(m->pid);
     m->read_only = opt->read_only;
-    m->claim_seconds = opt->claim_seconds;
+    m->claim_seconds = opt->claim_seconds != 0 ? opt->claim_seconds : 600;
     m->stop = opt->stop;
     enum gpm_status s = open_file(m, opt, err);
     if (!s) s = memo_schema(m, opt, err);

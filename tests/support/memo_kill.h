@@ -35,7 +35,7 @@ static void kill_worker(const char *db, const char *log, int nap) {
     struct memo_options opt;
     struct buf err = BUF_INIT;
     struct memo *m;
-    memo_options_init(&opt);
+    opt = (struct memo_options){0};
     opt.function = "f";
     opt.dim = 1;
     int fd = open(log, O_WRONLY | O_APPEND | O_CREAT, 0644);
@@ -76,7 +76,7 @@ static int kill_check(const char *db, const char *log, long *at) {
     struct buf err = BUF_INIT;
     struct memo *m;
     int n = 0;
-    memo_options_init(&opt);
+    opt = (struct memo_options){0};
     opt.function = "f"; /* a kill may come before the table was made */
     opt.dim = 1;
     FILE *f = fopen(log, "r");

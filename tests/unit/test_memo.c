@@ -14,7 +14,7 @@ static struct memo *open_store(const char *name, const char *function, int dim) 
     struct memo_options opt;
     struct buf err = BUF_INIT;
     struct memo *m = NULL;
-    memo_options_init(&opt);
+    opt = (struct memo_options){0};
     opt.function = function;
     opt.dim = dim;
     enum gpm_status s = memo_open(&m, tmp_path(name), &opt, &err);
@@ -89,7 +89,7 @@ static void claims_exclude_and_expire(void **state) {
     memo_close(m);
 
     struct memo_options opt; /* a claim that lasts no time is void at once */
-    memo_options_init(&opt);
+    opt = (struct memo_options){0};
     opt.claim_seconds = -1;
     assert_int_equal(memo_open(&m, tmp_path("claims.db"), &opt, &err), GPM_OK);
     x = 3;
@@ -143,7 +143,7 @@ static void claim_of_a_living_process_is_kept(void **state) {
         struct memo *m;
         struct memo_claim c;
         double x = 0.1;
-        memo_options_init(&opt);
+        opt = (struct memo_options){0};
         opt.function = "f", opt.dim = 1, opt.claim_seconds = -5;
         bool ok = !memo_open(&m, tmp_path("alive.db"), &opt, &err) &&
                   !memo_claim(m, &x, &c, &err) && c.state == MEMO_OURS;
@@ -235,7 +235,7 @@ static void another_function_or_dimension_is_refused(void **state) {
     UNUSED(state);
     struct memo_options opt;
     memo_close(open_store("id.db", "./sim {x}", 2));
-    memo_options_init(&opt);
+    opt = (struct memo_options){0};
     opt.dim = 2;
     opt.function = "./other {x}";
     expect_refused("id.db", &opt, GPM_E_CONFLICT,
@@ -243,7 +243,7 @@ static void another_function_or_dimension_is_refused(void **state) {
     opt.function = "./sim {x}";
     opt.dim = 3;
     expect_refused("id.db", &opt, GPM_E_CONFLICT, "holds a function of 2 inputs, this one has 3");
-    memo_options_init(&opt); /* without claims about it, the file's own identity */
+    opt = (struct memo_options){0}; /* without claims about it, the file's own identity */
     struct memo *m;
     struct buf err = BUF_INIT;
     assert_int_equal(memo_open(&m, tmp_path("id.db"), &opt, &err), GPM_OK);
@@ -251,10 +251,9 @@ static void another_function_or_dimension_is_refused(void **state) {
     assert_string_equal(memo_names(m), "x1,x2");
     assert_int_equal(memo_dim(m), 2);
     memo_close(m);
-    opt.create = false;
     expect_refused("nowhere.db", &opt, GPM_E_IO, "No such file");
     expect_refused("no/such/folder.db", &opt, GPM_E_IO, "No such file");
-    opt.create = true;
+    opt.function = "f";
     expect_refused(".", &opt, GPM_E_IO, "is a folder");
     buf_release(&err);
 }
@@ -268,8 +267,7 @@ static void run_sql(const char *name, const char *sql) {
 
 static void versions_and_strange_files(void **state) {
     UNUSED(state);
-    struct memo_options opt;
-    memo_options_init(&opt);
+    struct memo_options opt = {0};
     opt.function = "f";
     opt.dim = 1;
     struct memo *m = open_store("v.db", "f", 1);
@@ -316,8 +314,7 @@ static void damaged_file_is_an_error(void **state) {
         for (int i = 0; i < 64; i++) fputc(0xAA, f);
     }
     fclose(f);
-    struct memo_options opt;
-    memo_options_init(&opt);
+    struct memo_options opt = {0};
     opt.function = "f";
     opt.dim = 1;
     expect_refused("broken.db", &opt, GPM_E_FORMAT, "damaged");
@@ -329,7 +326,7 @@ static void full_disk_loses_nothing(void **state) {
     struct memo_options opt;
     struct buf err = BUF_INIT;
     struct memo *m;
-    memo_options_init(&opt);
+    opt = (struct memo_options){0};
     opt.max_pages = 20;
     assert_int_equal(memo_open(&m, tmp_path("full.db"), &opt, &err), GPM_OK);
     int stored = 0;
@@ -367,7 +364,7 @@ static int try_read_only(void) {
     struct buf err = BUF_INIT;
     struct memo *m = NULL;
     if (geteuid() == 0 && (setgid(65534) || setuid(65534))) return 10;
-    memo_options_init(&opt);
+    opt = (struct memo_options){0};
     if (memo_open(&m, tmp_path("ro.db"), &opt, &err) != GPM_E_IO) return 11;
     if (!strstr(err.data, "read-only") && !strstr(err.data, "cannot be opened")) return 12;
     opt.read_only = true;
