@@ -244,44 +244,24 @@ static enum gpm_status wait_for_one(struct run *r, double limit, struct buf *err
     return s ? s : finished(o, err);
 }
 
-/* Starts what can be started; *more tells whether to come back. */
-static enum gpm_status fill(struct run *r, double *x, bool *more, bool *others, struct buf *err) {
-    struct optimize *o = r->o;
-    enum gpm_status s = GPM_OK;
-    enum next what = NEXT_POINT;
-    *others = false;
-    while (*more && !s && !runner_full(r->runner) && what == NEXT_POINT &&
-           !stop_asked(o->opt.stop) && mem_shortages() == r->shortages) {
-        int64_t id;
-        if (target_met(o)) {
-            o->end = OPTIMIZE_TARGET;
-            *more = false;
-            break;
-        }
-        s = next_point(o, false, x, &id, &what, err);
-        if (s) return s;
-        if (what == NEXT_POINT && o->fn)
-            s = call_function(r, id, x, err);
-        else if (what == NEXT_POINT)
-            start_program(r, id, x);
-        if (o->fn && o->opt.max_seconds && clock_seconds() > r->started + o->opt.max_seconds)
-            return s;
-    }
-    if (what == NEXT_BUDGET || what == NEXT_EXHAUSTED) {
-        o->end = what == NEXT_BUDGET ? OPTIMIZE_BUDGET : OPTIMIZE_EXHAUSTED;
-        /* points of other workers may still fail to finish: then they are offered again */
-        *others = o->n_pending > runner_open(r->runner) && counted(o) < o->opt.budget;
-        *more = *others;
-    }
-    return s;
+/* Decides on a point and starts it, or does not: *what. */
+static enum gpm_status start_one(struct run *r, double *x, enum next *what, struct buf *err) {
+    int64_t id;
+    enum gpm_status s = next_point(r->o, false, x, &id, what, err);
+    if (s || *what != NEXT_POINT) return s;
+    if (r->o->fn) return call_function(r, id, x, err);
+    start_program(r, id, x);
+    return GPM_OK;
 }
 
+/* Starts as long as something can be started, then waits for one to end. */
 static enum gpm_status loop(struct run *r, double *x, struct buf *err) {
     struct optimize *o = r->o;
     double limit = o->opt.max_seconds ? r->started + o->opt.max_seconds : INFINITY;
-    bool more = true, others;
+    bool more = true;
     enum gpm_status s = GPM_OK;
     while (!s) {
+        enum next what = NEXT_WAIT;
         if (mem_shortages() != r->shortages) {
             buf_puts(err, "out of memory; every evaluation so far is kept");
             return GPM_E_NOMEM;
@@ -290,13 +270,24 @@ static enum gpm_status loop(struct run *r, double *x, struct buf *err) {
             o->end = stop_asked(o->opt.stop) ? OPTIMIZE_STOPPED : OPTIMIZE_TIME;
             return GPM_OK;
         }
-        s = fill(r, x, &more, &others, err);
-        if (s || (!more && runner_open(r->runner) == 0)) return s;
+        if (more && target_met(o)) {
+            o->end = OPTIMIZE_TARGET;
+            more = false;
+        }
+        if (more && !runner_full(r->runner)) s = start_one(r, x, &what, err);
+        if (s || what == NEXT_POINT) continue;
+        if (what != NEXT_WAIT) {
+            o->end = what == NEXT_BUDGET ? OPTIMIZE_BUDGET : OPTIMIZE_EXHAUSTED;
+            /* points of other workers may still fail to finish: then they are offered again */
+            more = o->n_pending > runner_open(r->runner) && counted(o) < o->opt.budget;
+        }
         if (runner_open(r->runner)) {
+            bool others = more && what != NEXT_WAIT;
             s = wait_for_one(r, others ? fmin(limit, clock_seconds() + 0.5) : limit, err);
-        } else if (!o->fn || others) {
-            struct timespec t = {0, 100000000};
-            nanosleep(&t, NULL);
+        } else if (!more) {
+            return GPM_OK;
+        } else if (!o->fn || what != NEXT_WAIT) {
+            nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
         }
     }
     return s;
