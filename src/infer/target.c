@@ -181,17 +181,19 @@ static enum gpm_status on_target(struct visit *v, const struct target *g) {
     return st == GPM_OK ? call_set(v, set, NULL) : st;
 }
 
-/* one: a choice, uniformly, with its correction; all, ordered: one transition of all together. */
-static enum gpm_status on_default(struct visit *v, value block) {
+/* A choice, uniformly, with its correction. */
+static enum gpm_status on_default_one(struct visit *v) {
     struct trace *t = v->s.t;
-    if (infer_is_name(block, "one")) {
-        if (!t->choices.n) return GPM_OK;
-        struct node *n = t->n_nodes > PREFETCH_FROM
-                             ? pick_ahead(v)
-                             : t->choices.at[rng_below(&t->rng, t->choices.n)];
-        struct mh_extra extra = {pick_default, NULL};
-        return call(v, &n, 1, &extra);
-    }
+    if (!t->choices.n) return GPM_OK;
+    struct node *n = t->n_nodes > PREFETCH_FROM ? pick_ahead(v)
+                                                : t->choices.at[rng_below(&t->rng, t->choices.n)];
+    struct mh_extra extra = {pick_default, NULL};
+    return call(v, &n, 1, &extra);
+}
+
+/* all, ordered: one transition of all choices together. */
+static enum gpm_status on_default(struct visit *v, value block) {
+    if (infer_is_name(block, "one")) return on_default_one(v);
     if (infer_is_name(block, "none")) return GPM_OK;
     if (infer_is_name(block, "all") || infer_is_name(block, "ordered"))
         return on_target(v, &(struct target){.scope = infer_name(v->s.x, "default")});
@@ -299,11 +301,13 @@ static enum gpm_status on_subproblem(struct visit *v, const struct subproblem *s
  */
 static enum gpm_status repeat_transition(struct visit *v, const struct target *g) {
     bool of_default = !g->sub && is_default(g->scope);
+    bool one = of_default && infer_is_name(g->block, "one"); /* the most frequent case */
     enum gpm_status st = GPM_OK;
     for (double k = 0; k < g->transitions && st == GPM_OK; k++) {
         st = core_poll(v->s.x->core, v->s.x->at);
         if (st != GPM_OK) return st;
-        st = g->sub       ? on_subproblem(v, g->sub)
+        st = one          ? on_default_one(v)
+             : g->sub     ? on_subproblem(v, g->sub)
              : of_default ? on_default(v, g->block)
                           : on_scope(v, g->scope, g->block);
     }
