@@ -18,14 +18,14 @@ struct structure_model {
     bool searched, sampled;
 };
 
-static void model_release(struct structure_posterior *s) {
-    struct structure_model *m = (struct structure_model *)s;
+static void model_free(struct box *b) {
+    struct structure_model *m = (struct structure_model *)b;
     discovery_release(&m->d);
     mem_free(m);
 }
 
-static void model_print(const struct structure_posterior *s, struct buf *out) {
-    const struct structure_model *m = (const struct structure_model *)s;
+static void model_print(const struct box *b, struct buf *out) {
+    const struct structure_model *m = (const struct structure_model *)b;
     const struct posterior *p = &m->d.post;
     double rest = 0;
     buf_printf(out, "<structures of %zu values of %s", m->d.series.n, m->d.series.name);
@@ -43,6 +43,9 @@ static void model_print(const struct structure_posterior *s, struct buf *out) {
     buf_putc(out, '>');
 }
 
+static const struct box_class structures_class = {
+    .name = STRUCTURE_POSTERIOR, .free = model_free, .print = model_print};
+
 static enum gpm_status model_ask(const struct structure_posterior *s, const char *query,
                                  struct query_answer *out, struct buf *err) {
     const struct structure_model *m = (const struct structure_model *)s;
@@ -56,8 +59,7 @@ static enum gpm_status model_ask(const struct structure_posterior *s, const char
 }
 
 static struct structure_model *model_arg(struct infer_state *x, const char *op, value v) {
-    struct structure_posterior *s = structure_posterior_of(v);
-    if (s && s->ask == model_ask) return (struct structure_model *)s;
+    if (structure_posterior_of(v)) return (struct structure_model *)v.u.box;
     (void)!infer_error(x, DIAG_TYPE, "%s needs what structure_model gives; got a %s", op,
                        value_type_name(v));
     return NULL;
@@ -228,9 +230,7 @@ static enum gpm_status op_structure_model(struct infer_state *x, const struct ac
     if (st == GPM_OK) st = read_data(&in, &o.series, &series);
     if (st != GPM_OK) return st;
     struct structure_model *m = NEW(struct structure_model);
-    box_init(&m->base.box, &structure_posterior_class);
-    m->base.free = model_release;
-    m->base.print = model_print;
+    box_init(&m->base.box, &structures_class);
     m->base.ask = model_ask;
     st = discovery_start(&m->d, &o, &series, &err);
     *out = value_box(V_BOX, &m->base.box);

@@ -220,13 +220,14 @@ static enum gpm_status check_observed(struct check *c) {
 
 /* One y' ~ p(y' | particle), the particle drawn by weight: over the draws, a sample of the
  * posterior predictive distribution. */
-static enum gpm_status check_replicate(struct check *c) {
+static enum gpm_status check_replicate(void *ctx, double i, value ignored) {
+    struct check *c = ctx;
     struct model *m = c->x->model;
-    size_t *drawn = mem_zalloc(m->p.n * sizeof *drawn), i = 0;
+    size_t *drawn = mem_zalloc(m->p.n * sizeof *drawn), which = 0;
     if (m->p.n > 1) infer_draw_particles(c->x, model_log_weight(m), 1, drawn);
-    while (m->p.n > 1 && !drawn[i]) i++;
+    while (m->p.n > 1 && !drawn[which]) which++;
     mem_free(drawn);
-    struct trace *t = m->p.at[i];
+    struct trace *t = m->p.at[which];
     numbers y = {0};
     enum gpm_status st = data_of(c, t, true, &y);
     for (size_t k = 0; k < c->q.n && st == GPM_OK; k++) {
@@ -235,23 +236,6 @@ static enum gpm_status check_replicate(struct check *c) {
         if (st == GPM_OK) vec_push(&c->q.at[k].replicated, v);
     }
     vec_release(&y);
-    return st;
-}
-
-static enum gpm_status replicate_all(struct check *c, double draws, value step) {
-    struct progress_loop loop;
-    enum gpm_status st = GPM_OK;
-    progress_begin(&loop, c->x, draws);
-    for (double i = 0; i < draws && st == GPM_OK; i++) {
-        value ignored;
-        progress_step(&loop, i);
-        st = action_run(c->x->core, step, c->x->at, &ignored);
-        if (st == GPM_OK) {
-            value_unref(ignored);
-            st = check_replicate(c);
-        }
-    }
-    progress_end(&loop);
     return st;
 }
 
@@ -363,7 +347,7 @@ static enum gpm_status op_check(struct infer_state *x, const struct action *a, v
                            "posterior_predictive_check needs at least one draw");
     enum gpm_status st = read_quantities(&c, action_arg(a, 3));
     if (st == GPM_OK) st = check_observed(&c);
-    if (st == GPM_OK) st = replicate_all(&c, draws, a->args[1]);
+    if (st == GPM_OK) st = progress_repeat(x, draws, a->args[1], check_replicate, &c);
     if (st == GPM_OK) {
         print_table(&c);
         st = draw_picture(&c, infer_text(action_arg(a, 4)));

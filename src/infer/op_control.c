@@ -40,19 +40,7 @@ static enum gpm_status op_bind(struct infer_state *x, const struct action *a, va
 
 /* `how` is the position of the action; the number of rounds is the other argument. */
 static enum gpm_status op_repeat(struct infer_state *x, const struct action *a, value *out) {
-    struct progress_loop loop;
-    value action = a->args[a->op->how];
-    double times = a->args[1 - a->op->how].u.num;
-    enum gpm_status st = GPM_OK;
-    progress_begin(&loop, x, times);
-    for (double i = 0; i < times && st == GPM_OK; i++) {
-        value v;
-        progress_step(&loop, i);
-        st = action_run(x->core, action, x->at, &v);
-        if (st == GPM_OK) value_unref(v);
-    }
-    progress_end(&loop);
-    return st;
+    return progress_repeat(x, a->args[1 - a->op->how].u.num, a->args[a->op->how], NULL, NULL);
 }
 
 enum { WITH_INDEX = 1, WITHOUT_RESULTS = 2 }; /* sum: how */

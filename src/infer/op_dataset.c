@@ -14,35 +14,31 @@ static enum gpm_status op_empty(struct infer_state *x, const struct action *a, v
     return GPM_OK;
 }
 
-/* The rows of v behind those of `all`; iter as of dataset_append. */
-static enum gpm_status append(struct infer_state *x, const struct infer_op *op, struct dataset *all,
-                              value v, double iter) {
+/* A dataset that others are joined into. */
+struct joined {
+    struct infer_state *x;
+    const struct infer_op *op;
+    struct dataset *all;
+};
+
+/* The rows of v behind those there are, as iteration i + 1; i < 0: as they are numbered. */
+static enum gpm_status append(void *ctx, double i, value v) {
+    struct joined *j = ctx;
     struct dataset *d = dataset_of(v);
     if (!d)
-        return infer_error(x, DIAG_TYPE, "%s needs a dataset, as collect gives one; got a %s",
-                           op->name, value_type_name(v));
-    return dataset_append(all, d, iter)
+        return infer_error(j->x, DIAG_TYPE, "%s needs a dataset, as collect gives one; got a %s",
+                           j->op->name, value_type_name(v));
+    return dataset_append(j->all, d, i < 0 ? -1 : i + 1)
                ? GPM_OK
-               : infer_error(x, DIAG_BAD_OPERATOR_ARG, "%s: the datasets have different columns",
-                             op->name);
+               : infer_error(j->x, DIAG_BAD_OPERATOR_ARG, "%s: the datasets have different columns",
+                             j->op->name);
 }
 
 /* Runs `a` n times and joins the datasets it gives; the iterations are numbered from 1. */
 static enum gpm_status op_accumulate(struct infer_state *x, const struct action *a, value *out) {
-    struct progress_loop loop;
-    struct dataset *all = dataset_new(NULL, 0);
-    enum gpm_status st = GPM_OK;
-    progress_begin(&loop, x, a->args[0].u.num);
-    for (double i = 1; i <= a->args[0].u.num && st == GPM_OK; i++) {
-        value v;
-        progress_step(&loop, i - 1);
-        st = action_run(x->core, a->args[1], x->at, &v);
-        if (st != GPM_OK) break;
-        st = append(x, a->op, all, v, i);
-        value_unref(v);
-    }
-    progress_end(&loop);
-    st = dataset_give(all, st, out);
+    struct joined j = {x, a->op, dataset_new(NULL, 0)};
+    enum gpm_status st = progress_repeat(x, a->args[0].u.num, a->args[1], append, &j);
+    st = dataset_give(j.all, st, out);
     query_note(x, *out);
     return st;
 }
@@ -52,12 +48,12 @@ static enum gpm_status op_join(struct infer_state *x, const struct action *a, va
     value *items = NULL;
     size_t n = a->n;
     bool listed = n == 1 && seq_items(a->args[0], &items, &n);
-    struct dataset *all = dataset_new(NULL, 0);
+    struct joined j = {x, a->op, dataset_new(NULL, 0)};
     enum gpm_status st = GPM_OK;
     for (size_t i = 0; i < n && st == GPM_OK; i++)
-        st = append(x, a->op, all, listed ? items[i] : a->args[i], -1);
+        st = append(&j, -1, listed ? items[i] : a->args[i]);
     if (listed) values_free(items, n);
-    return dataset_give(all, st, out);
+    return dataset_give(j.all, st, out);
 }
 
 /* ---- tables ---- */

@@ -18,21 +18,8 @@
 
 #define ERROR_Z 2.58 /* 99% */
 
-static void posterior_free(struct box *b) {
-    struct structure_posterior *s = (struct structure_posterior *)b;
-    s->free(s);
-}
-
-static void posterior_print(const struct box *b, struct buf *out) {
-    const struct structure_posterior *s = (const struct structure_posterior *)b;
-    s->print(s, out);
-}
-
-const struct box_class structure_posterior_class = {
-    .name = "posterior over structures", .free = posterior_free, .print = posterior_print};
-
 struct structure_posterior *structure_posterior_of(value v) {
-    return v.tag == V_BOX && v.u.box->cls == &structure_posterior_class
+    return v.tag == V_BOX && !strcmp(v.u.box->cls->name, STRUCTURE_POSTERIOR)
                ? (struct structure_posterior *)v.u.box
                : NULL;
 }

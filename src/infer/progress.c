@@ -5,13 +5,6 @@
 #include "infer/progress.h"
 #include "base/clock.h"
 
-void progress_begin(struct progress_loop *p, struct infer_state *x, double rounds) {
-    *p = (struct progress_loop){x, rounds, x->progress.report && !x->progress.busy};
-    if (!p->counts) return;
-    x->progress.busy = true;
-    x->progress.started = x->progress.said = clock_seconds();
-}
-
 void scope_name_text(value scope, struct buf *out) {
     if (scope.tag == V_STR)
         buf_puts(out, scope.u.str->text);
@@ -32,23 +25,33 @@ void acceptance_text(const struct infer_state *x, const struct scope_stats *befo
     }
 }
 
-void progress_step(struct progress_loop *p, double done) {
-    if (!p->counts) return;
+static void report(struct infer_state *x, double share) {
     double t = clock_seconds();
-    struct infer_state *x = p->x;
+    struct buf b = BUF_INIT;
     if (t - x->progress.said < 0.1) return;
     x->progress.said = t;
-    struct buf b = BUF_INIT;
     acceptance_text(x, NULL, 0, &b);
-    x->progress.report(x->progress.user, p->rounds > 0 ? done / p->rounds : 1,
-                       t - x->progress.started, b.data);
+    x->progress.report(x->progress.user, share, t - x->progress.started, b.data);
     buf_release(&b);
 }
 
-void progress_end(struct progress_loop *p) {
-    if (!p->counts) return;
-    p->x->progress.busy = false;
-    if (p->x->progress.said > p->x->progress.started) {
-        p->x->progress.report(p->x->progress.user, 1, clock_seconds() - p->x->progress.started, "");
+enum gpm_status progress_repeat(struct infer_state *x, double rounds, value action, round_fn *each,
+                                void *ctx) {
+    bool counts = x->progress.report && !x->progress.busy; /* the outermost, and someone listens */
+    enum gpm_status st = GPM_OK;
+    x->progress.busy |= counts;
+    if (counts) x->progress.started = x->progress.said = clock_seconds();
+    for (double i = 0; i < rounds && st == GPM_OK; i++) {
+        value v;
+        if (counts) report(x, i / rounds);
+        st = action_run(x->core, action, x->at, &v);
+        if (st != GPM_OK) break;
+        if (each) st = each(ctx, i, v);
+        value_unref(v);
     }
+    if (!counts) return st;
+    x->progress.busy = false;
+    if (x->progress.said > x->progress.started)
+        x->progress.report(x->progress.user, 1, clock_seconds() - x->progress.started, "");
+    return st;
 }

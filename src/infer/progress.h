@@ -7,15 +7,11 @@
 #define INFER_PROGRESS_H
 #include "infer/infer.h"
 
-/* One loop: begin, step before each round, end. Loops inside another one say nothing. */
-struct progress_loop {
-    struct infer_state *x;
-    double rounds;
-    bool counts; /* it is the outermost, and someone listens */
-};
-void progress_begin(struct progress_loop *p, struct infer_state *x, double rounds);
-void progress_step(struct progress_loop *p, double done);
-void progress_end(struct progress_loop *p);
+/* Runs the action `rounds` times; each (may be NULL) gets the number of the round, from 0, and the
+ * result. Loops inside another one say nothing. */
+typedef enum gpm_status round_fn(void *ctx, double i, value result);
+enum gpm_status progress_repeat(struct infer_state *x, double rounds, value action, round_fn *each,
+                                void *ctx) GPM_MUST_USE;
 
 /* Its name without the quotes of a string. */
 void scope_name_text(value scope, struct buf *out);

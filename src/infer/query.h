@@ -12,16 +12,15 @@ struct query_answer {
     double probability, error, ess;
 };
 
-/* A posterior over structures as a value; what it holds is its maker's. */
+/* A posterior over structures as a value; what it holds is its maker's, whose class of boxes has
+ * the name STRUCTURE_POSTERIOR. */
+#define STRUCTURE_POSTERIOR "posterior over structures"
 struct structure_posterior {
     struct box box;
-    void (*free)(struct structure_posterior *s); /* releases the object, too */
-    void (*print)(const struct structure_posterior *s, struct buf *out);
     /* GPM_E_FORMAT with a message: the query cannot be read. */
     enum gpm_status (*ask)(const struct structure_posterior *s, const char *query,
                            struct query_answer *out, struct buf *err);
 };
-extern const struct box_class structure_posterior_class;
 struct structure_posterior *structure_posterior_of(value v); /* NULL: something else */
 
 /* The share of draws x (0 or 1, chains one after the other as in diagnostics.h) and its error;

@@ -191,12 +191,19 @@ static enum gpm_status on_default_one(struct visit *v) {
     return call(v, &n, 1, &extra);
 }
 
+/* Copied: transitions change t->choices. */
+static struct node_set every_choice(const struct trace *t) {
+    struct node_set all = {NEW_ARRAY(struct node *, t->choices.n + 1), t->choices.n};
+    if (all.n) memcpy(all.at, t->choices.at, all.n * sizeof *all.at);
+    return all;
+}
+
 /* all, ordered: one transition of all choices together. */
 static enum gpm_status on_default(struct visit *v, value block) {
     if (infer_is_name(block, "one")) return on_default_one(v);
     if (infer_is_name(block, "none")) return GPM_OK;
     if (infer_is_name(block, "all") || infer_is_name(block, "ordered"))
-        return on_target(v, &(struct target){.scope = infer_name(v->s.x, "default")});
+        return call_set(v, every_choice(v->s.t), NULL);
     char *shown = sp_show(block);
     enum gpm_status st =
         infer_error(v->s.x, DIAG_DEFAULT_BLOCK, "the scope default has no block %s", shown);
@@ -402,9 +409,7 @@ enum gpm_status infer_target_all(struct infer_state *x, struct trace *t, const s
     VEC(struct node *) all = {0};
     *out = (struct node_set){NULL, 0};
     if (!g->sub && is_default(g->scope)) {
-        out->n = t->choices.n;
-        out->at = NEW_ARRAY(struct node *, out->n + 1);
-        if (out->n) memcpy(out->at, t->choices.at, out->n * sizeof *out->at);
+        *out = every_choice(t);
         return GPM_OK;
     }
     enum gpm_status st = infer_target_sets(x, t, g, &sets);
