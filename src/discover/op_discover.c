@@ -348,5 +348,5 @@ const struct infer_op infer_discover_rows[] = {
      "the states of the chains of a structure_model as a dataset: structure, logarithm, log "
      "density",
      NULL, OP_PLAIN, .run = op_draws},
+    {0},
 };
-const size_t infer_discover_count = COUNT_OF(infer_discover_rows);

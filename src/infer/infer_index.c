@@ -1,55 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Inference operators among the procedures (sp/families.def). A family file ends with `const struct
- * infer_op infer_NAME_rows[]` and `const size_t infer_NAME_count`; adding one is one line of
- * FAMILIES. One family (discover) stands in a higher layer, above what its operators work on. */
+ * infer_op infer_NAME_rows[]`, the last of them empty, and is named twice here. One family
+ * (discover) stands in a higher layer, above what its operators work on. */
 #include "infer/infer.h"
 
 #include "base/vec.h"
 
-#define FAMILIES(X)                                                                                \
-    X(control)                                                                                     \
-    X(discover)                                                                                    \
-    X(dataset)                                                                                     \
-    X(plot)                                                                                        \
-    X(check)                                                                                       \
-    X(custom)                                                                                      \
-    X(gibbs)                                                                                       \
-    X(ascent)                                                                                      \
-    X(hmc)                                                                                         \
-    X(laplace)                                                                                     \
-    X(meanfield)                                                                                   \
-    X(mh)                                                                                          \
-    X(model)                                                                                       \
-    X(particles)                                                                                   \
-    X(pgibbs)                                                                                      \
-    X(query)                                                                                       \
-    X(rejection)                                                                                   \
-    X(slice)                                                                                       \
-    X(structure)                                                                                   \
-    X(select)
+extern const struct infer_op infer_control_rows[], infer_discover_rows[], infer_dataset_rows[],
+    infer_plot_rows[], infer_check_rows[], infer_custom_rows[], infer_gibbs_rows[],
+    infer_ascent_rows[], infer_hmc_rows[], infer_laplace_rows[], infer_meanfield_rows[],
+    infer_mh_rows[], infer_model_rows[], infer_particles_rows[], infer_pgibbs_rows[],
+    infer_query_rows[], infer_rejection_rows[], infer_slice_rows[], infer_structure_rows[],
+    infer_select_rows[];
 
-#define X(name)                                                                                    \
-    extern const struct infer_op infer_##name##_rows[];                                            \
-    extern const size_t infer_##name##_count;
-FAMILIES(X)
-#undef X
-
-static const struct {
-    const struct infer_op *rows;
-    const size_t *count;
-} families[] = {
-#define X(name) {infer_##name##_rows, &infer_##name##_count},
-    FAMILIES(X)
-#undef X
-};
+static const struct infer_op *const families[] = {
+    infer_control_rows,   infer_discover_rows,  infer_dataset_rows,   infer_plot_rows,
+    infer_check_rows,     infer_custom_rows,    infer_gibbs_rows,     infer_ascent_rows,
+    infer_hmc_rows,       infer_laplace_rows,   infer_meanfield_rows, infer_mh_rows,
+    infer_model_rows,     infer_particles_rows, infer_pgibbs_rows,    infer_query_rows,
+    infer_rejection_rows, infer_slice_rows,     infer_structure_rows, infer_select_rows};
 
 /* Made once for the index of procedures, and kept. */
 size_t sp_operator_make(const struct sp_class **rows) {
     VEC(struct sp_class) all = {0};
     for (size_t f = 0; f < COUNT_OF(families); f++)
-        for (size_t i = 0; i < *families[f].count; i++) {
-            const struct infer_op *op = &families[f].rows[i];
+        for (const struct infer_op *op = families[f]; op->name; op++) {
             struct sp_class made = {.name = op->name,
                                     .sig = op->sig,
                                     .doc = op->doc,

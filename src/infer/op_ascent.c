@@ -92,5 +92,5 @@ const struct infer_op infer_ascent_rows[] = {
      "moves the block uphill by rate times the gradient, `steps` times", ASCENT, .how = PLAIN},
     {"grad_ascent", ASCENT_SIG, "the same as gradient_ascent", ASCENT, .how = PLAIN},
     {"nesterov", ASCENT_SIG, "gradient ascent with Nesterov's momentum", ASCENT, .how = MOMENTUM},
+    {0},
 };
-const size_t infer_ascent_count = COUNT_OF(infer_ascent_rows);

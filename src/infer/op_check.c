@@ -367,5 +367,5 @@ const struct infer_op infer_check_rows[] = {
      "when left out), \"median\", procedures of the array of data, [\"name\", procedure]. Gives a "
      "dataset of the replicates' quantities.",
      .run = op_check},
+    {0},
 };
-const size_t infer_check_count = COUNT_OF(infer_check_rows);

@@ -112,5 +112,5 @@ const struct infer_op infer_control_rows[] = {
      .run = op_assert},
     {"autorun", "(x: any) -> any", "runs x when it is an action, else gives it", .flags = OP_PLAIN,
      .run = op_autorun},
+    {0},
 };
-const size_t infer_control_count = COUNT_OF(infer_control_rows);

@@ -461,5 +461,5 @@ const struct infer_op infer_custom_rows[] = {
      "the value of the choice at a scope and block", .run = op_value_at},
     {"set_value_at", "(scope: any, block: any, v?: any) -> action",
      "sets the choice at a scope and block", .run = op_set_value_at},
+    {0},
 };
-const size_t infer_custom_count = COUNT_OF(infer_custom_rows);

@@ -170,5 +170,5 @@ const struct infer_op infer_dataset_rows[] = {
      .run = op_summarize},
     {"sweep", "(d: dataset) -> action", "prints the number of the last iteration of a dataset",
      .run = op_sweep},
+    {0},
 };
-const size_t infer_dataset_count = COUNT_OF(infer_dataset_rows);

@@ -270,5 +270,5 @@ const struct infer_op infer_gibbs_rows[] = {
      .how = DRAW, STEPS(gibbs_step, "one")},
     {"emap", GIBBS_SIG, "enumerates the joint values of the block and takes the most probable",
      .how = TAKE_HEAVIEST, STEPS(gibbs_step, "one")},
+    {0},
 };
-const size_t infer_gibbs_count = COUNT_OF(infer_gibbs_rows);

@@ -524,5 +524,5 @@ const struct infer_op infer_hmc_rows[] = {
      "No-U-turn sampler; the first `warmup` transitions (300) adapt step size and masses",
      .flags = OP_STEPS, .run = op_nuts, .block = "all", .n_extra = 1, .extra = {300},
      .steps_last = true, .step = nuts_step},
+    {0},
 };
-const size_t infer_hmc_count = COUNT_OF(infer_hmc_rows);

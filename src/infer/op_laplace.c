@@ -116,5 +116,5 @@ const struct infer_op infer_laplace_rows[] = {
      "importance sampling (1000 draws) around the modes that Laplace's method finds. Always the "
      "same for the same model",
      .run = infer_each, .block = "all", .each = log_evidence},
+    {0},
 };
-const size_t infer_laplace_count = COUNT_OF(infer_laplace_rows);

@@ -160,5 +160,5 @@ const struct infer_op infer_meanfield_rows[] = {
      "count) -> action",
      "fits independent proposals for the block, then makes one corrected draw from them",
      STEPS(meanfield_step, "one"), .n_extra = 1, .extra = {20}},
+    {0},
 };
-const size_t infer_meanfield_count = COUNT_OF(infer_meanfield_rows);

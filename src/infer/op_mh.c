@@ -48,5 +48,5 @@ const struct infer_op infer_mh_rows[] = {
     {"divergences", "() -> action",
      "number of trajectories of hmc and nuts (after warm-up) whose energy diverged",
      .run = op_divergences},
+    {0},
 };
-const size_t infer_mh_count = COUNT_OF(infer_mh_rows);

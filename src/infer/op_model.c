@@ -170,5 +170,5 @@ const struct infer_op infer_model_rows[] = {
      .run = op_memory},
     {"checkInvariants", "() -> action", "checks the whole trace; an error if it is inconsistent",
      .run = op_check},
+    {0},
 };
-const size_t infer_model_count = COUNT_OF(infer_model_rows);

@@ -316,5 +316,5 @@ const struct infer_op infer_particles_rows[] = {
     {"enumerative_diversify", "(scope: target, block?: block) -> action",
      "splits every particle into one for each value of the block", .run = op_diversify,
      .block = "all"},
+    {0},
 };
-const size_t infer_particles_count = COUNT_OF(infer_particles_rows);

@@ -346,5 +346,5 @@ const struct infer_op infer_pgibbs_rows[] = {
     {"func_pgibbs", PGIBBS_SIG, "the same as pgibbs", PGIBBS, .how = BY_WEIGHT},
     {"func_pmap", PGIBBS_SIG, "as pgibbs, but takes the most probable particle", PGIBBS,
      .how = MOST_PROBABLE},
+    {0},
 };
-const size_t infer_pgibbs_count = COUNT_OF(infer_pgibbs_rows);

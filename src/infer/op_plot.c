@@ -175,5 +175,5 @@ const struct infer_op infer_plot_rows[] = {
      "draws into an SVG file; needs --allow-write", .run = op_plot, .how = TO_FILE},
     {"plotf_to_file", "(file: name, spec: any, data: any) -> action", "the same as plot_to_file",
      .run = op_plot, .how = TO_FILE},
+    {0},
 };
-const size_t infer_plot_count = COUNT_OF(infer_plot_rows);

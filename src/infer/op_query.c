@@ -331,5 +331,5 @@ const struct infer_op infer_query_rows[] = {
      "prints every structure among the draws (a dataset with a column of kernels or structures; "
      "left out, the one collected last) with its probability, error and ess",
      .run = op_tabulate},
+    {0},
 };
-const size_t infer_query_count = COUNT_OF(infer_query_rows);

@@ -117,5 +117,5 @@ const struct infer_op infer_rejection_rows[] = {
      .flags = OP_VALUE, .run = op_conditional},
     {"bogo_possibilize", "(scope: target, block?: block, steps?: count) -> action",
      "redraws the block from its prior until the state is possible", STEPS(bogo_step, "one")},
+    {0},
 };
-const size_t infer_rejection_count = COUNT_OF(infer_rejection_rows);

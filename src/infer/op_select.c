@@ -213,5 +213,5 @@ const struct infer_op infer_select_rows[] = {
      .run = op_select, .how = false, .block = "one"},
     {"ordered_range", "(lo: number, hi: number) -> block", "the blocks from lo to hi, in order",
      .flags = OP_PLAIN, .run = op_ordered_range},
+    {0},
 };
-const size_t infer_select_count = COUNT_OF(infer_select_rows);

@@ -167,5 +167,5 @@ const struct infer_op infer_slice_rows[] = {
      "(scope: target, block?: block, w?: positive, p?: nonneg, steps?: count) -> action",
      "slice sampling of one continuous choice, doubling the interval at most p times", SLICE,
      .how = DOUBLING, .extra = {1, 10}},
+    {0},
 };
-const size_t infer_slice_count = COUNT_OF(infer_slice_rows);

@@ -267,5 +267,5 @@ const struct infer_op infer_structure_rows[] = {
      "conditional under the new structure; exact. Fits are kept, so a structure met again costs a "
      "few likelihoods",
      .run = op_structure_mh, .block = "one", .n_extra = 1, .extra = {NAN}},
+    {0},
 };
-const size_t infer_structure_count = COUNT_OF(infer_structure_rows);
