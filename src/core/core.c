@@ -1,6 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the evaluators share: the session's core, checks of calls, keyword arguments, quoting. */
+ * What the evaluators share: the session's core, its limits, checks of calls, keyword arguments.
+ *
+ * A call of a primitive goes the same way in both evaluators: operator and operands are evaluated;
+ * keywords say where each operand belongs (core_place_keywords), places that nobody filled are
+ * closed or refused (core_close_gaps); the signature checks what stands there (core_check_call);
+ * then the row's function runs, and a diagnostic that it raised gets the place of the call
+ * (core_place), which rows do not know.
+ *
+ * Limits are looked at between evaluations (core_poll) and nowhere else, so an instruction that
+ * ends by one ends at a point where its guard can take it back. */
 #include "core/plain.h"
 #include "base/clock.h"
 #include "base/stop.h"
@@ -35,6 +44,8 @@ void core_init(struct session_core *core) {
     core_bind_builtin(core, "pi", value_num(3.14159265358979323846));
 }
 
+/* Definitions first: they hold closures, which hold frames. Frames hold code by their names, and
+ * code its literals, so texts go after them; builtins are held by nothing that is left then. */
 void core_release(struct session_core *core) {
     for (size_t i = 0; i < core->defines.cap; i++) {
         struct define_slot *d = core->defines.slots[i].val;
@@ -127,6 +138,8 @@ struct code *core_text(struct session_core *core, const char *name, const char *
     return k;
 }
 
+/* Made at the first evaluation and kept with the code: a literal costs one test afterwards, and the
+ * tracing evaluator gets the same constant every time. */
 struct cell *core_literal(struct session_core *core, const struct ast *a) {
     if (a->cache) return a->cache;
     value v = NIL;
@@ -144,15 +157,14 @@ struct cell *core_literal(struct session_core *core, const struct ast *a) {
     return c;
 }
 
-value core_constant(struct session_core *core, const struct ast *a) {
-    return core_literal(core, a)->val;
-}
-
 const value *core_lookup_define(struct session_core *core, struct sym *s) {
     struct define_slot *d = map_get(&core->defines, MAP_PTR(s));
     return d ? &d->v : NULL;
 }
 
+/* A procedure of the inference program that a model calls (a kernel written there) means its own
+ * definitions by the names it uses, but for those of the library: what the model assumes under such
+ * a name was meant to replace it. */
 struct node *core_model_name(struct session_core *core, struct world *w, const struct ast *a) {
     struct sym *s = a->u.name.sym;
     struct define_slot *d = a->u.name.inference ? map_get(&core->defines, MAP_PTR(s)) : NULL;
@@ -179,6 +191,7 @@ enum gpm_status core_unbound(struct session_core *core, struct sym *s, struct sp
     return GPM_E_USER;
 }
 
+/* Builtins and made procedures are rows; the latter have statistics. */
 const struct sp_class *proc_class(value op, void **state) {
     if (op.tag != V_PROC) return NULL;
     if (op.u.box->cls == &sp_builtin_class) {
@@ -193,6 +206,8 @@ const struct sp_class *proc_class(value op, void **state) {
     return NULL;
 }
 
+/* Rows of made procedures stand in no table: their signatures are parsed when first needed, kept by
+ * the session, and found at the procedure from then on. */
 static const struct sp_sig *signature(struct session_core *core, value op) {
     if (op.u.box->cls == &sp_builtin_class) return ((struct sp_builtin *)op.u.box)->sig;
     struct sp_made *m = (struct sp_made *)op.u.box;
@@ -206,6 +221,7 @@ static const struct sp_sig *signature(struct session_core *core, value op) {
     return m->sig = sig;
 }
 
+/* A status other than GPM_E_USER has no diagnostic yet: it comes from a layer that raises none. */
 enum gpm_status core_place(struct session_core *core, enum gpm_status st, struct span at) {
     if (st == GPM_OK) return st;
     if (st != GPM_E_USER) diag_raise(core->diags, DIAG_DATA, at, "%s", gpm_status_text(st));
@@ -268,6 +284,7 @@ static int keyword_position(struct session_core *core, value op, const char *kw,
     return i;
 }
 
+/* Parameters of rows are suggested; those of a compound procedure stand in its text. */
 static enum gpm_status unknown_keyword(struct session_core *core, value op, const char *what,
                                        const char *kw, struct span at) {
     const char *names[SP_MAX_PARAMS];
@@ -282,6 +299,7 @@ static enum gpm_status unknown_keyword(struct session_core *core, value op, cons
     return GPM_E_USER;
 }
 
+/* With keywords a call is as wide as the signature, so that every parameter has a place. */
 size_t core_call_width(struct session_core *core, const struct ast *call, value op) {
     size_t n = call->n - 1;
     if (!call->u.call.kw || !proc_class(op, NULL)) return n;

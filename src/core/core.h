@@ -15,7 +15,9 @@ struct world {
     struct map globals; /* sym -> struct node *: what it assumes */
 };
 
-/* What one session shares among its evaluators, traces and operators. */
+/* What one session shares among its evaluators, traces and operators. One thread at a time works
+ * with it; what other threads may set is `interrupted`. Names lead to values by three maps, asked
+ * in this order: the model's own (struct world), defines, builtins. */
 struct session_core {
     struct sym_table *syms;
     struct diags *diags;
@@ -69,8 +71,7 @@ void core_must(struct session_core *core, enum gpm_status st, const char *what);
 enum gpm_status core_check_sound(struct session_core *core, struct span at) GPM_MUST_USE;
 /* A text that is to be parsed and run: its code, borrowed. It goes when nothing refers to it. */
 struct code *core_text(struct session_core *core, const char *name, const char *text, size_t len);
-value core_constant(struct session_core *core, const struct ast *a); /* of a literal; borrowed */
-struct cell *core_literal(struct session_core *core, const struct ast *a);
+struct cell *core_literal(struct session_core *core, const struct ast *a); /* its value */
 /* The node of a name that the model assumes; NULL: none, or the name stands in a procedure of the
  * inference program, which defines it itself. */
 struct node *core_model_name(struct session_core *core, struct world *w, const struct ast *a);

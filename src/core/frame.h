@@ -49,6 +49,9 @@ struct slot {
     bool own;   /* node is a constant made for v */
     bool unset; /* letrec: no value yet */
 };
+/* Invariants: a slot holds a value or a node, or both when it owns the node; an owned node is a
+ * cell with the slot's value. Every frame is in its session's list from frame_new to its last
+ * unref. */
 struct frame {
     uint32_t refs, n;
     struct frame *parent;       /* counted */
@@ -80,7 +83,9 @@ extern const struct box_class closure_class;
 value closure_value(const struct ast *lambda, struct frame *env);
 struct closure *closure_of(value v); /* NULL: something else */
 
-/* Memoized procedure: untraced it keeps values, traced it keeps families. */
+/* Memoized procedure: untraced it keeps values, traced it keeps families. An entry is made before
+ * its value is computed, so that a call that needs itself is found (busy, or a family without a
+ * root). */
 struct memo_proc {
     struct box box;
     value proc;

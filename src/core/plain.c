@@ -42,6 +42,8 @@ static enum gpm_status lookup_name(struct session_core *core, const struct ast *
     return GPM_OK;
 }
 
+/* The frame outlives the call when a closure made in it does. Collections happen here, where every
+ * frame in use is counted by somebody. */
 static enum gpm_status apply_closure(struct session_core *core, struct closure *c,
                                      const value *args, size_t n, struct span at, value *out) {
     const struct ast *l = c->lambda;
@@ -113,6 +115,7 @@ static enum gpm_status apply_requesting(struct session_core *core, struct sp_cal
     return st;
 }
 
+/* A reference to a node has the value the node has now. */
 static value deref(value v) {
     if (v.tag != V_REF) return value_ref(v);
     struct cell *c = (struct cell *)v.u.ref->node;
@@ -135,6 +138,7 @@ value env_value(struct frame *f) {
     return value_box(V_ENV, &e->box);
 }
 
+/* A frame that binds one name; it is its own list of names. */
 enum gpm_status env_extend(struct session_core *core, const value *args, struct span at,
                            value *out) {
     struct sym *name = args[1].tag == V_SYM   ? args[1].u.sym
@@ -152,6 +156,8 @@ enum gpm_status env_extend(struct session_core *core, const value *args, struct 
     return GPM_OK;
 }
 
+/* Builtins that are no functions of values: they reach the evaluator, the model or its actions.
+ * SPECIAL_ENV and SPECIAL_ACTION look at the call itself and are done before it (eval_call). */
 static enum gpm_status apply_special(struct session_core *core, enum sp_special which,
                                      const value *args, size_t n, struct span at, value *out,
                                      bool *handled) {
@@ -220,6 +226,8 @@ static enum gpm_status eval_args(struct session_core *core, const struct ast *a,
     return GPM_OK;
 }
 
+/* Operator, operands, call. map with more than two arguments is an operator's old name; the source
+ * function of a memoizer is wrapped in mem. Few operands stand on the C stack. */
 static enum gpm_status eval_call(struct session_core *core, const struct ast *a, struct frame *f,
                                  value *out) {
     size_t small_order[SMALL_ARGS], *order = NULL;
@@ -271,6 +279,8 @@ static enum gpm_status take_apart(struct session_core *core, const struct ast *l
     return GPM_OK;
 }
 
+/* A slot of letrec that is read before its turn is an error (`unset`); procedures may mention it
+ * freely, since they read it when they are called. */
 enum gpm_status plain_let(struct session_core *core, const struct ast *s, struct frame *f) {
     struct slot *to = &f->s[s->u.bind.slot];
     bool rec = s->kind == AST_LETREC;
@@ -293,8 +303,8 @@ enum gpm_status plain_let(struct session_core *core, const struct ast *s, struct
 /* Statements in a frame of their own. In a block of actions, { x <- a; b }, each is evaluated to an
  * action and run before the next is looked at, so later ones see what earlier ones bound and did.
  * The result is that of the last. */
-static enum gpm_status run_block(struct session_core *core, const struct ast *a, struct frame *f,
-                                 bool actions, value *out) {
+enum gpm_status plain_block(struct session_core *core, const struct ast *a, struct frame *f,
+                            bool actions, value *out) {
     struct frame *inner =
         a->u.block.n_slots ? frame_new(core, f, a->u.block.n_slots, a->u.block.slot_names, a->code)
                            : frame_ref(f);
@@ -322,11 +332,6 @@ static enum gpm_status run_block(struct session_core *core, const struct ast *a,
     else
         value_unref(result);
     return st;
-}
-
-enum gpm_status plain_run_block(struct session_core *core, const struct ast *a, struct frame *f,
-                                value *out) {
-    return run_block(core, a, f, true, out);
 }
 
 static enum gpm_status eval_if(struct session_core *core, const struct ast *a, struct frame *f,
@@ -357,6 +362,7 @@ enum gpm_status plain_splice(struct session_core *core, const struct ast *model,
     return GPM_OK;
 }
 
+/* `(...): the expression as data, with the values of its $-parts in their places. */
 static enum gpm_status eval_quasi(struct session_core *core, const struct ast *a, struct frame *f,
                                   value *out) {
     struct frame *s;
@@ -373,9 +379,9 @@ enum gpm_status plain_eval(struct session_core *core, const struct ast *a, struc
     case AST_NUMBER:
     case AST_ATOM:
     case AST_STRING:
-    case AST_BOOL: *out = value_ref(core_constant(core, a)); return GPM_OK;
+    case AST_BOOL: *out = value_ref(core_literal(core, a)->val); return GPM_OK;
     case AST_QUOTE:
-        if (!core_quote_splices(core, a, f, out)) *out = value_ref(core_constant(core, a));
+        if (!core_quote_splices(core, a, f, out)) *out = value_ref(core_literal(core, a)->val);
         return GPM_OK;
     case AST_NAME: return lookup_name(core, a, f, out);
     case AST_CALL: return eval_call(core, a, f, out);
@@ -383,7 +389,7 @@ enum gpm_status plain_eval(struct session_core *core, const struct ast *a, struc
     case AST_IF: return eval_if(core, a, f, out);
     case AST_BLOCK:
         if (a->u.block.action) return core->make_directive(core, a, f, out);
-        return run_block(core, a, f, false, out);
+        return plain_block(core, a, f, false, out);
     case AST_TAG:
     case AST_TAG_OUT: return plain_eval(core, a->kids[a->n - 1], f, out);
     case AST_QUASI: return eval_quasi(core, a, f, out);

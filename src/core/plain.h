@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The untraced evaluator: inference programs and `define`s.
+ * The untraced evaluator: inference programs and `define`s. Results are owned; on an error there
+ * is none, and a diagnostic has been raised. Frames are borrowed: who calls holds them.
  */
 #ifndef CORE_PLAIN_H
 #define CORE_PLAIN_H
@@ -16,9 +17,9 @@ enum gpm_status plain_let(struct session_core *core, const struct ast *s,
 /* Splice frame of a model expression: its unquotes, evaluated now in `f`. Counted. */
 enum gpm_status plain_splice(struct session_core *core, const struct ast *model, struct frame *f,
                              struct frame **out) GPM_MUST_USE;
-/* Runs an action block. */
-enum gpm_status plain_run_block(struct session_core *core, const struct ast *block, struct frame *f,
-                                value *out) GPM_MUST_USE;
+/* A block; actions: each statement is evaluated to an action, which is run. */
+enum gpm_status plain_block(struct session_core *core, const struct ast *block, struct frame *f,
+                            bool actions, value *out) GPM_MUST_USE;
 /* Releases frames that only rings of references keep (collect.c): any time when no model is under
  * change. core_collect: when it is due. */
 void frames_collect(struct session_core *core);

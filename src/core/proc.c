@@ -29,6 +29,7 @@ struct frame *frame_new(struct session_core *core, struct frame *parent, size_t 
     return f;
 }
 
+/* A frame of extend_environment is its own list of names, and so is its copy. */
 struct frame *frame_like(struct session_core *core, struct frame *parent, const struct frame *f) {
     struct frame *g = frame_new(core, parent, f->n, f->names, f->code);
     g->name = f->name;
@@ -89,6 +90,8 @@ value slot_value(const struct slot *s) {
     return s->node && !s->own ? ((struct cell *)s->node)->val : s->v;
 }
 
+/* Compound procedures. */
+
 static void closure_free(struct box *b) {
     struct closure *c = (struct closure *)b;
     struct frame *env = c->env;
@@ -122,6 +125,9 @@ value closure_value(const struct ast *lambda, struct frame *env) {
 struct closure *closure_of(value v) {
     return v.tag == V_PROC && v.u.box->cls == &closure_class ? (struct closure *)v.u.box : NULL;
 }
+
+/* Memoized procedures. Families belong to the trace, which takes their entries out before they go;
+ * what is left in a table that is freed are values. */
 
 static void memo_free(struct box *b) {
     struct memo_proc *m = (struct memo_proc *)b;
@@ -195,6 +201,8 @@ void memo_remove(struct memo_proc *m, value key) {
     value_unref(e->val);
     mem_free(e);
 }
+
+/* Environments as values. */
 
 static void env_free(struct box *b) {
     struct env_box *e = (struct env_box *)b;

@@ -1,7 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Syntax as data (quote) and data as syntax (eval, spliced code). Names become symbols, calls
- * become arrays of operator and operands flagged OBJ_CODE. */
+ * become arrays of operator and operands flagged OBJ_CODE, other forms the same with their keyword
+ * first:
+ *
+ *     f(x, 1)       [f, x, 1]           if (c) a else b    [if, c, a, b]
+ *     proc(x) { x } [proc, [x], x]      quote(e)           [quote, e]
+ *
+ * The flag tells code from data: spliced into a model an array without it is a constant. The way
+ * back makes a tree of its own (struct code), which who made it holds, and then the procedures,
+ * frames and families that were made of it. */
 #include "core/plain.h"
 
 #include <string.h>
@@ -41,10 +49,11 @@ value core_quote(struct session_core *core, const struct ast *a, struct frame *s
         if (a->n == 1) return core_quote(core, a->kids[0], splices);
         return code_array(core, "block", a, splices);
     case AST_UNQUOTE: return splices ? value_ref(splices->s[a->u.unquote.slot].v) : NIL;
-    default: return value_ref(core_constant(core, a));
+    default: return value_ref(core_literal(core, a)->val);
     }
 }
 
+/* All splices of one expression stand in one frame, so the first says where it is. */
 static const struct ast *first_unquote(const struct ast *a) {
     if (a->kind == AST_UNQUOTE) return a;
     for (uint32_t i = 0; i < a->n; i++) {
@@ -108,6 +117,7 @@ static bool head_is(value v, const char *name) {
 static struct ast *data_ast(struct session_core *core, struct code *k, value data, bool by_hand,
                             struct span at);
 
+/* [proc, [names], body]; a parameter that is no symbol cannot be meant by the body. */
 static struct ast *lambda_ast(struct session_core *core, struct code *k, struct array_obj *d,
                               bool by_hand, struct span at) {
     struct ast *a = new_ast(k, AST_LAMBDA, at, 1);
@@ -134,6 +144,7 @@ static bool is_application(value data, bool by_hand) {
     return applies;
 }
 
+/* The keyword forms are known by their number of parts; anything else is a call. */
 static struct ast *application_ast(struct session_core *core, struct code *k, struct array_obj *d,
                                    bool by_hand, struct span at) {
     if (head_is(d->at[0], "proc") && d->n == 3 && d->at[1].tag == V_ARRAY)

@@ -163,7 +163,7 @@ static enum gpm_status run_kind(struct infer_state *x, struct action *a, value *
         }
         *out = NIL;
         return core_place(x->core, a->op->run(x, a, out), a->at);
-    case ACTION_BLOCK: return plain_run_block(x->core, a->ast, a->frame, out);
+    case ACTION_BLOCK: return plain_block(x->core, a->ast, a->frame, true, out);
     case ACTION_EVAL: return plain_eval(x->core, a->ast->kids[1], a->frame, out);
     case ACTION_DIRECTIVE: return directive_run(x, a, out);
     }

@@ -211,7 +211,7 @@ void infer_note_scopes(struct infer_state *x, const struct ast *a) {
     if (a->kind == AST_TAG || a->kind == AST_TAG_OUT) {
         const struct ast *s = a->kids[0];
         if (s->kind == AST_STRING || s->kind == AST_QUOTE || s->kind == AST_NUMBER)
-            note_scope(x, core_constant(x->core, s));
+            note_scope(x, core_literal(x->core, s)->val);
     }
     for (uint32_t i = 0; i < a->n; i++) infer_note_scopes(x, a->kids[i]);
 }

@@ -88,13 +88,6 @@ static void print_ref(const struct ref_obj *r, struct printer *p, int depth) {
     buf_putc(p->out, '>');
 }
 
-static void print_box(const struct box *b, struct printer *p) {
-    if (b->cls->print)
-        b->cls->print(b, p->out);
-    else
-        buf_printf(p->out, "<%s>", b->cls->name);
-}
-
 static bool has_json_form(value v) {
     switch (v.tag) {
     case V_NUM: return isfinite(v.u.num);
@@ -136,7 +129,11 @@ static void print_at(value v, struct printer *p, int depth) {
     case V_MATRIX: print_matrix(v.u.matrix, p); break;
     case V_DICT: print_dict(v.u.dict, p, depth); break;
     case V_REF: print_ref(v.u.ref, p, depth); break;
-    default: print_box(v.u.box, p);
+    default:
+        if (v.u.box->cls->print)
+            v.u.box->cls->print(v.u.box, p->out);
+        else
+            buf_printf(p->out, "<%s>", v.u.box->cls->name);
     }
 }
 
