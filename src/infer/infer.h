@@ -11,6 +11,7 @@
 #ifndef INFER_INFER_H
 #define INFER_INFER_H
 #include "trace/trace.h"
+#include <string.h>
 
 typedef VEC(struct trace *) particles;
 /* A model: particles that share directives, at least one. A box value, so programs can hold
@@ -230,7 +231,10 @@ enum gpm_status infer_target_all(struct infer_state *x, struct trace *t, const s
 /* The text of a string or symbol; NULL: something else. Borrowed. */
 const char *infer_text(value v);
 /* Symbols one, all, each, ...: is v that name? */
-bool infer_is_name(value v, const char *name);
+static inline bool infer_is_name(value v, const char *name) { /* asked at every transition */
+    size_t n = strlen(name);
+    return v.tag == V_SYM && v.u.sym && v.u.sym->len == n && !memcmp(v.u.sym->text, name, n);
+}
 /* An error at the action that runs. */
 #define infer_error(x, code, ...) diag_raise((x)->core->diags, code, (x)->at, __VA_ARGS__)
 /* A dictionary of n numbers. */

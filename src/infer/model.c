@@ -221,10 +221,6 @@ const char *infer_text(value v) {
     return v.tag == V_SYM && v.u.sym ? v.u.sym->text : NULL;
 }
 
-bool infer_is_name(value v, const char *name) {
-    return v.tag == V_SYM && v.u.sym && !strcmp(v.u.sym->text, name);
-}
-
 value infer_numbers(const char *const *keys, const double *vals, size_t n) {
     value *kv = NEW_ARRAY(value, 2 * n + 1);
     for (size_t i = 0; i < n; i++) {
