@@ -281,6 +281,8 @@ static void em_pair(void *p, size_t i, double *x, double *y) {
     gp_pair(((struct gp_em *)p)->gp, i, x, y);
 }
 
+/* The old model is noted after the proposal: until it is accepted the process itself still has it.
+ */
 static enum gpm_status em_propose(void *p, struct sp_call *c, double *log_joint) {
     struct gp_em *e = p;
     struct model_args new;
@@ -312,6 +314,8 @@ static void em_accept(void *p) {
     forget_proposal(e);
 }
 
+/* A hardened proposal is the process's model already: the old one is set again, which costs a
+ * factorisation. */
 static void em_reject(void *p) {
     struct gp_em *e = p;
     const struct model_args *old = &e->old;

@@ -37,6 +37,8 @@ static enum gpm_status k_leaf(struct sp_call *c, value *out) {
     return give(c, k, why, out);
 }
 
+/* The adjoint of a kernel is the vector of adjoints of its flat parameters, which for a leaf are
+ * its arguments. */
 static enum gpm_status k_leaf_grad(struct sp_call *c, value result, value d, value *dargs) {
     for (size_t i = 0; i < c->n; i++)
         dargs[i] = d.tag == V_VECTOR && i < d.u.vector->n ? value_num(d.u.vector->at[i]) : NIL;
@@ -67,6 +69,8 @@ static enum gpm_status k_combine(struct sp_call *c, value *out) {
     return GPM_OK;
 }
 
+/* Flat parameters of a sum or product are those of its parts in turn. A procedure as a part has
+ * none. */
 static enum gpm_status k_combine_grad(struct sp_call *c, value result, value d, value *dargs) {
     size_t at = 0;
     for (size_t i = 0; i < c->n; i++) {

@@ -1,7 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The statistical memoizer: a table of computed pairs and an emulator that is conditioned on it
- * and on observed pairs. One per evaluation of its maker; f_compute and f_emu share it. */
+ * and on observed pairs. One per evaluation of its maker; f_compute and f_emu share it.
+ *
+ *     f_compute(x)   y = f(x), once per input; the pair is recorded as a measurement
+ *     f_emu(x)       a draw of the emulator given all pairs, recorded while its node lives
+ *
+ * Both are exchangeable procedures: incorporate adds a pair, unincorporate takes it out again, in
+ * any order, and the density of a pair is the emulator's conditional one. A change of the maker's
+ * arguments (kernel, mean, noise) leaves the pairs where they are and is weighed by one likelihood
+ * of all of them (aaa below): what depends on the procedures is not visited. */
 #include "emu/emulator.h"
 
 #include "base/mem.h"
@@ -75,6 +83,7 @@ static void *memoizer_copy(void *state, const struct sp_aaa *aaa) {
     return n;
 }
 
+/* Hands waiting pairs to the emulator, which then holds all there are. */
 static enum gpm_status flush(struct memoizer *m) {
     if (m->dim && !m->em) return GPM_E_NOMEM; /* a copy there was no room for */
     if (!m->py.n) return GPM_OK;
@@ -128,6 +137,7 @@ static void points_free(struct points *p) {
     mem_free(p->y);
 }
 
+/* The first input fixes the dimension and makes the emulator; every later one must have it. */
 static enum gpm_status set_dim(struct sp_call *c, struct memoizer *m, int dim) {
     if (dim < 1) return sp_error(c, DIAG_GP_DIMENSION, "an input has no coordinates");
     if (m->dim == dim) return GPM_OK;
@@ -239,7 +249,9 @@ static enum gpm_status numeric(struct sp_call *c, enum gpm_status st) {
     return sp_error(c, DIAG_GP_NUMERIC, "%s", gpm_status_text(st));
 }
 
-/* Recording of pairs. */
+/* Recording of pairs. The last ones wait outside the emulator (px, py): a sample is taken out again
+ * before anything else is asked, and then nothing was ever factorised. Whoever needs the emulator
+ * flushes first. */
 
 static enum gpm_status record(struct memoizer *m, bool measured, const double *x, const double *y,
                               size_t n) {
@@ -348,7 +360,9 @@ static const struct sp_class emulate_class = {
     .unincorporate = emulate_out,
     .support = emulate_support};
 
-/* f_compute */
+/* f_compute: requests an application of the source for every input (the tracer runs them, so that
+ * a source written in the language is traced as any procedure), then makes one value of the
+ * results. A store or a pool of processes answers several inputs at once: evaluations_fetch. */
 
 static enum gpm_status compute_request(struct sp_call *c, sp_emit_fn *emit, void *ctx) {
     struct memoizer *m = c->state;
@@ -506,7 +520,9 @@ enum gpm_status memoizer_make(struct sp_call *c, value *out) {
     return st;
 }
 
-/* A change of kernel, mean or noise: one likelihood evaluation. */
+/* A change of kernel, mean or noise: one likelihood evaluation. remake proposes and gives
+ * log p(all pairs | new arguments); the caller subtracts log_joint of before; then either commit
+ * frees the old arguments (the token) or undo puts them back. */
 
 /* Said once for each table: what follows rests on a likelihood that is not exact. */
 static void warn_approximate(struct memoizer *m) {

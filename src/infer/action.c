@@ -88,10 +88,6 @@ bool action_named(value v) {
     return a && a->kind == ACTION_OP && (a->op->flags & OP_VALUE);
 }
 
-static bool kid_is_model(const struct ast *a, uint32_t i) {
-    return a->kids[i] && a->kids[i]->kind == AST_MODEL;
-}
-
 /* Model expressions are not evaluated here, only the $-parts in them, each into a frame of its own
  * (splices); any other operand (the observed value) is evaluated now. */
 static enum gpm_status build_directive(struct session_core *core, struct action *d,
@@ -99,7 +95,7 @@ static enum gpm_status build_directive(struct session_core *core, struct action 
     enum gpm_status st = GPM_OK;
     d->splices = NEW_ARRAY(struct frame *, a->n + 1);
     for (uint32_t i = 0; i < a->n && st == GPM_OK; i++) {
-        if (kid_is_model(a, i)) {
+        if (a->kids[i] && a->kids[i]->kind == AST_MODEL) {
             st = plain_splice(core, a->kids[i], f, &d->splices[d->n_splices]);
             if (st == GPM_OK) d->n_splices++;
         } else if (a->kids[i])

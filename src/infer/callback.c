@@ -74,6 +74,8 @@ static enum gpm_status read_reply(struct infer_state *x, const char *text, value
     return st;
 }
 
+/* The host sees JSON and answers with text of the language, or with nothing: nil. What it says on
+ * failure ends up in the message. */
 enum gpm_status callback_run(struct infer_state *x, struct action *a, const struct sym *name,
                              value *out) {
     struct callback *bound = find(x, name->text);

@@ -59,19 +59,16 @@ size_t dataset_rows(const struct dataset *d) {
     return d->n_columns ? d->cells.n / d->n_columns : 0;
 }
 
-static void take_columns(struct dataset *d, const struct dataset *from) {
-    d->n_columns = from->n_columns;
-    d->names = NEW_ARRAY(char *, d->n_columns);
-    for (size_t i = 0; i < d->n_columns; i++) d->names[i] = mem_strdup(from->names[i]);
-}
-
 bool dataset_append(struct dataset *d, const struct dataset *b, double iter) {
     if (b->n_columns == 0) return true;
-    if (d->n_columns == 0) take_columns(d, b);
-    if (d->n_columns != b->n_columns) return false;
-    for (size_t i = 0; i < d->n_columns; i++) {
-        if (strcmp(d->names[i], b->names[i]) != 0) return false;
+    if (d->n_columns == 0) { /* the first rows bring the columns */
+        d->n_columns = b->n_columns;
+        d->names = NEW_ARRAY(char *, d->n_columns);
+        for (size_t i = 0; i < d->n_columns; i++) d->names[i] = mem_strdup(b->names[i]);
     }
+    if (d->n_columns != b->n_columns) return false;
+    for (size_t i = 0; i < d->n_columns; i++)
+        if (strcmp(d->names[i], b->names[i]) != 0) return false;
     for (size_t i = 0; i < b->cells.n; i++) {
         bool stamp = iter >= 0 && i % b->n_columns == DATASET_ITER;
         vec_push(&d->cells, stamp ? value_num(iter) : value_ref(b->cells.at[i]));

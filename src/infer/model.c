@@ -71,6 +71,7 @@ enum gpm_status model_fork(struct infer_state *x, struct model *m, value *out) {
     return st;
 }
 
+/* By value: whatever the action does to the model's vector, this one stays as it was. */
 particles infer_lend(struct infer_state *x, size_t i) {
     struct model *m = x->model;
     particles all = m->p;

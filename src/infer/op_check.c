@@ -252,6 +252,7 @@ static void tails(const struct quantity *q, double *at_least, double *at_most) {
     *at_most = (double)down / (double)n;
 }
 
+/* One line: T(y), then mean, spread and quantiles of T(y'), then the p-value. */
 static void add_row(const struct quantity *q, struct buf *out) {
     const double *x = q->replicated.at;
     size_t n = q->replicated.n;

@@ -80,12 +80,6 @@ static enum gpm_status leapfrog(struct continuous *c, struct point *a, double ep
     return st;
 }
 
-static double *unit_mass(size_t n) {
-    double *m = NEW_ARRAY(double, n + 1);
-    for (size_t i = 0; i < n; i++) m[i] = 1;
-    return m;
-}
-
 /* hmc */
 
 /* Where the block stands now, with the gradient there; on the frozen brush, so a->logp need not be
@@ -106,7 +100,8 @@ static enum gpm_status trajectory(struct continuous *c, double eps, double steps
                                   struct step *s) {
     struct point a;
     size_t n = c->n_z;
-    double *inv_mass = unit_mass(n), logp;
+    double *inv_mass = NEW_ARRAY(double, n + 1), logp;
+    for (size_t i = 0; i < n; i++) inv_mass[i] = 1;
     point_init(&a, n);
     enum gpm_status st = start(c, &a);
     bool ok = st == GPM_OK && a.logp > -INFINITY;

@@ -6,13 +6,12 @@
 
 #include <math.h>
 
-static enum gpm_status op_new_model(struct infer_state *x, const struct action *a, value *out) {
+enum { FRESH, COPY };
+
+static enum gpm_status op_make_model(struct infer_state *x, const struct action *a, value *out) {
+    if (a->op->how == COPY) return model_fork(x, x->model, out);
     *out = model_new(x->core);
     return GPM_OK;
-}
-
-static enum gpm_status op_fork_model(struct infer_state *x, const struct action *a, value *out) {
-    return model_fork(x, x->model, out);
 }
 
 /* The guard protects the model that was current when the instruction began; m is the program's own,
@@ -139,8 +138,9 @@ static enum gpm_status op_memory(struct infer_state *x, const struct action *a, 
 }
 
 const struct infer_op infer_model_rows[] = {
-    {"new_model", "() -> action", "a fresh model", .run = op_new_model},
-    {"fork_model", "() -> action", "a copy of the current model", .run = op_fork_model},
+    {"new_model", "() -> action", "a fresh model", .run = op_make_model, .how = FRESH},
+    {"fork_model", "() -> action", "a copy of the current model", .run = op_make_model,
+     .how = COPY},
     {"in_model", "(m: model, a: action) -> action", "runs a in model m; pair of its result and m",
      .run = op_in_model},
     {"forget", "(label: label) -> action", "removes a directive; the log density it had",

@@ -41,6 +41,7 @@ static void read_dataset(const struct dataset *d, struct plot_input *in) {
     in->t.rows = dataset_rows(d);
 }
 
+/* All columns have one length; they are called by their numbers. */
 static bool add_column(struct plot_input *in, value v) {
     double *x;
     size_t n, k = in->columns.n;
@@ -114,6 +115,7 @@ static enum gpm_status make_scene(struct infer_state *x, value spec, value data,
     return st;
 }
 
+/* Asked of the host each time: the answer may depend on the name. */
 static enum gpm_status may_write(struct infer_state *x, const char *name) {
     struct buf what = BUF_INIT, shown = BUF_INIT;
     enum gpm_status st = GPM_OK;

@@ -98,6 +98,7 @@ static struct query_answer weigh(const struct draws_in *d, const double *x, doub
     return a;
 }
 
+/* p = sum_i w_i [the query holds in draw i] / sum_i w_i, with the error of the indicators' mean. */
 static enum gpm_status share_of(struct infer_state *x, const char *text, const struct draws_in *d,
                                 struct query_answer *out) {
     struct arena a;

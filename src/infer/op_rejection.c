@@ -62,16 +62,6 @@ static enum gpm_status rejection_step(struct step *s) {
     return st;
 }
 
-static enum gpm_status op_rejection(struct infer_state *x, const struct action *a, value *out) {
-    struct target g;
-    enum gpm_status st = infer_target(x, a, &g);
-    if (st == GPM_OK && g.extra[0].tag != V_NUM && g.extra[0].tag != V_NIL)
-        return infer_error(x, DIAG_BAD_OPERATOR_ARG,
-                           "rejection: the log bound must be a number or nil, got a %s",
-                           value_type_name(g.extra[0]));
-    return st == GPM_OK ? infer_transitions(x, &g, rejection_step, NULL) : st;
-}
-
 static enum gpm_status op_conditional(struct infer_state *x, const struct action *a, value *out) {
     struct target g = {
         .scope = infer_name(x, "default"), .block = infer_name(x, "all"), .transitions = 1};
@@ -109,10 +99,10 @@ static enum gpm_status bogo_step(struct step *s) {
 
 const struct infer_op infer_rejection_rows[] = {
     {"rejection",
-     "(scope: target, block?: block, bound?: any, attempts?: nonneg|null, steps?: count) -> action",
-     "draws the block from its exact conditional by rejection", .flags = OP_STEPS,
-     .run = op_rejection, .block = "one", .n_extra = 2, .extra = {NAN, INFINITY},
-     .steps_last = true},
+     "(scope: target, block?: block, bound?: number|null, attempts?: nonneg|null, steps?: count) "
+     "-> action",
+     "draws the block from its exact conditional by rejection", STEPS(rejection_step, "one"),
+     .n_extra = 2, .extra = {NAN, INFINITY}, .steps_last = true},
     {"conditional", "() -> action", "rejection(default, all, 1): an exact draw from the posterior",
      .flags = OP_VALUE, .run = op_conditional},
     {"bogo_possibilize", "(scope: target, block?: block, steps?: count) -> action",

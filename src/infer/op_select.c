@@ -89,6 +89,9 @@ static enum gpm_status combine(struct infer_state *x, struct trace *t, const str
     return st;
 }
 
+/* What the description names in this trace now, without duplicates. Only SUB_RANDOM_SINGLE draws;
+ * "one" of a scope stands for all its blocks here, since picking is the business of whoever visits
+ * (target.c) or settles. */
 enum gpm_status subproblem_choices(struct infer_state *x, struct trace *t,
                                    const struct subproblem *s, struct node_set *out) {
     *out = (struct node_set){0};
@@ -126,6 +129,7 @@ enum gpm_status subproblem_choices(struct infer_state *x, struct trace *t,
     return GPM_OK;
 }
 
+/* The choices of one live block of the scope, uniformly; of default, one choice. */
 static enum gpm_status pick_block(struct infer_state *x, struct trace *t, value scope,
                                   struct node_set *out) {
     *out = (struct node_set){0};

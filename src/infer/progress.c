@@ -25,6 +25,7 @@ void acceptance_text(const struct infer_state *x, const struct scope_stats *befo
     }
 }
 
+/* At most ten times a second; the shares accepted so far go along. */
 static void report(struct infer_state *x, double share) {
     double t = clock_seconds();
     struct buf b = BUF_INIT;

@@ -19,13 +19,6 @@ value infer_name(struct infer_state *x, const char *name) {
     return value_sym(sym_cstr(x->core->syms, name));
 }
 
-/* The number of what `op` counts must be at least one. */
-static enum gpm_status check_count(struct infer_state *x, const struct infer_op *op, double v) {
-    if (v >= 1 && isfinite(v)) return GPM_OK;
-    return infer_error(x, DIAG_BAD_OPERATOR_ARG, "%s: the %s must be at least 1, got %g", op->name,
-                       op->counted, v);
-}
-
 /* Types and number of the arguments were checked by the signature. */
 enum gpm_status infer_target(struct infer_state *x, const struct action *a, struct target *out) {
     const struct infer_op *op = a->op;
@@ -48,7 +41,10 @@ enum gpm_status infer_target(struct infer_state *x, const struct action *a, stru
     if (out->transitions != floor(out->transitions) || out->transitions < 0)
         return infer_error(x, DIAG_BAD_OPERATOR_ARG,
                            "%s: the number of transitions must be a whole number", op->name);
-    return op->counted ? check_count(x, op, out->extra[op->n_extra - 1].u.num) : GPM_OK;
+    double last_extra = op->counted ? out->extra[op->n_extra - 1].u.num : 1;
+    if (last_extra >= 1 && isfinite(last_extra)) return GPM_OK;
+    return infer_error(x, DIAG_BAD_OPERATOR_ARG, "%s: the %s must be at least 1, got %g", op->name,
+                       op->counted, last_extra);
 }
 
 static bool is_default(value scope) {
