@@ -10,13 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-void discovery_options_init(struct discovery_options *o) {
-    memset(o, 0, sizeof *o);
-    o->seed = 1;
-    o->level = 0.95;
-    o->series.max_points = 1000;
-}
-
 void discovery_future(const struct discovery *d, size_t h, double *x) {
     const struct smodel_data *m = &d->data;
     double end = m->x0 + m->span, step = (m->regular ? m->dt : m->step) * m->span;
@@ -92,10 +85,6 @@ enum gpm_status discovery_search(struct discovery *d, struct buf *err) {
                         gpm_status_text(st));
     posterior_init(&d->post, &d->search);
     return GPM_OK;
-}
-
-void discovery_sample(struct discovery *d) {
-    posterior_chains(&d->post, d->opt.steps);
 }
 
 /* Names separated by blanks, commas or plus signs. */
@@ -207,7 +196,7 @@ enum gpm_status discovery_run(struct discovery *d, struct series *series,
     double start = clock_seconds();
     enum gpm_status st = discovery_start(d, o, series, err);
     if (st == GPM_OK) st = discovery_search(d, err);
-    if (st == GPM_OK) discovery_sample(d);
+    if (st == GPM_OK) posterior_chains(&d->post, d->opt.steps);
     if (st == GPM_OK) st = discovery_finish(d, err);
     if (st == GPM_OK && d->hold.n) st = score(d, err);
     if (st == GPM_OK) discovery_checks(d);

@@ -24,7 +24,8 @@ struct discovery_options {
     double seconds;
     size_t draws, steps;
 };
-void discovery_options_init(struct discovery_options *o);
+#define DISCOVERY_OPTIONS_INIT                                                                     \
+    { .series.max_points = 1000, .seed = 1, .level = 0.95 }
 
 /* Scores on values that the fit has not seen. */
 struct holdout {
@@ -58,11 +59,10 @@ GPM_MUST_USE enum gpm_status discovery_run(struct discovery *d, struct series *s
                                            const struct discovery_options *o, struct buf *err);
 void discovery_release(struct discovery *d);
 /* The steps of a run, for those who take them one by one: start (takes *series over, also on
- * failure, when the caller releases d), search, sample. */
+ * failure, when the caller releases d), search, posterior_chains. */
 GPM_MUST_USE enum gpm_status discovery_start(struct discovery *d, const struct discovery_options *o,
                                              struct series *series, struct buf *err);
 GPM_MUST_USE enum gpm_status discovery_search(struct discovery *d, struct buf *err);
-void discovery_sample(struct discovery *d); /* the exact chains */
 /* Base kernels by name, as factors of the grammar. */
 GPM_MUST_USE enum gpm_status discovery_kernels(const char *text, uint16_t *mask, struct buf *err);
 /* Steps of a run, also used when one is read back. */

@@ -222,10 +222,9 @@ static enum gpm_status read_options(const struct options_in *in, struct discover
 static enum gpm_status op_structure_model(struct infer_state *x, const struct action *a,
                                           value *out) {
     struct options_in in = {x, "structure_model", a->args, a->n};
-    struct discovery_options o;
+    struct discovery_options o = DISCOVERY_OPTIONS_INIT;
     struct series series;
     struct buf err = BUF_INIT;
-    discovery_options_init(&o);
     enum gpm_status st = read_options(&in, &o);
     if (st == GPM_OK) st = read_data(&in, &o.series, &series);
     if (st != GPM_OK) return st;
@@ -285,7 +284,7 @@ static enum gpm_status op_chains(struct infer_state *x, const struct action *a, 
         posterior_init(&m->d.post, &m->d.search);
     }
     m->d.opt.steps = (size_t)steps;
-    discovery_sample(&m->d);
+    posterior_chains(&m->d.post, m->d.opt.steps);
     m->sampled = true;
     return GPM_OK;
 }

@@ -435,8 +435,7 @@ static enum gpm_status load_chains(struct discovery *d, const char *dir, json_t 
 }
 
 enum gpm_status discovery_load(struct discovery *d, const char *dir, struct buf *err) {
-    memset(d, 0, sizeof *d);
-    discovery_options_init(&d->opt);
+    *d = (struct discovery){.opt = DISCOVERY_OPTIONS_INIT};
     json_t *m = load_json(dir, "manifest.json", err);
     if (!m) return GPM_E_FORMAT;
     enum gpm_status st = GPM_OK;

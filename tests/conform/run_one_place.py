@@ -50,6 +50,8 @@ RULES = [
       "cli/line.c": "hands the streams to libedit"}),
     ("text is escaped for JSON, HTML, Markdown and terminals by base/escape.c",
      Quoted(r"&(?:lt|gt|amp|quot);|\\\\u%04|\\\\x%02"), ["base/escape.c"], {}),
+    ("what is not finite is null in JSON, by base/json.c", Quoted(r'"null"'), ["base/json.c"],
+     {"discover/report_html.c": "seven digits are enough where a pointer rests", "host/csv.c": "a word for a missing cell"}),
 ]
 
 

@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/json.h"
 #include "base/map.h"
 #include "base/sym.h"
 
@@ -47,6 +48,30 @@ static void numbers_print_shortest(void **state) {
     }
 }
 
+static void json_fields_are_separated_and_escaped(void **state) {
+    UNUSED(state);
+    struct buf b = BUF_INIT, why = BUF_INIT;
+    char name[] = "a \"b\"\n";
+    bool yes = true;
+    size_t n = 3;
+    const double v[] = {1, NAN, 0.1};
+    buf_putc(&b, '{');
+    JSON(&b, FIELD("text", name), FIELD("none", (const char *)NULL), FIELD("n", n));
+    JSON(&b, FIELD("yes", yes), FIELD("inf", INFINITY), FIELD(name, -0.5));
+    buf_puts(&b, ",\n ");
+    json_numbers(&b, "v", 3, v);
+    json_numbers(&b, "empty", 0, v);
+    buf_putc(&b, '}');
+    assert_string_equal(b.data,
+                        "{\"text\": \"a \\\"b\\\"\\n\", \"none\": \"\", \"n\": 3, \"yes\": true, "
+                        "\"inf\": null, \"a \\\"b\\\"\\n\": -0.5,\n \"v\": [1, null, 0.1], "
+                        "\"empty\": []}");
+    assert_int_equal(buf_fail(&why, GPM_E_ARG, "%s: %d", "x", 7), GPM_E_ARG);
+    assert_string_equal(why.data, "x: 7");
+    buf_release(&b);
+    buf_release(&why);
+}
+
 static void arena_marks_nest(void **state) {
     UNUSED(state);
     struct arena a;
@@ -74,6 +99,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(map_survives_random_put_and_del),
         cmocka_unit_test(numbers_print_shortest),
+        cmocka_unit_test(json_fields_are_separated_and_escaped),
         cmocka_unit_test(arena_marks_nest),
         cmocka_unit_test(symbols_are_unique),
     };
