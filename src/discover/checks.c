@@ -77,26 +77,19 @@ static const struct {
      "the size of the errors changes over time", stat_spread, true},
 };
 
-/* Their number, 0 when they cannot be computed. */
-static size_t innovations(const struct discovery *d, double *e) {
-    const struct evidence *top = discovery_top(d);
-    struct gp *g;
-    if (smodel_condition(smodel_of(top), series_space_of(&d->search)->work[0], top->prop.mode[0].z,
-                         &g) != GPM_OK ||
-        gp_innovations(g, e) != GPM_OK)
-        return 0;
-    return gp_n(g);
-}
-
 void discovery_checks(struct discovery *d) {
+    const struct evidence *top = discovery_top(d);
     double *e = NEW_ARRAY(double, 2 * d->data.n), *sim = e + d->data.n;
-    size_t n = innovations(d, e), sims = n > 700 ? 100 : SIMULATIONS;
+    struct gp *g;
     struct rng r;
     rng_init(&r, d->opt.seed, 0, 99);
-    if (n == 0) {
+    enum gpm_status st = smodel_condition(smodel_of(top), series_space_of(&d->search)->work[0],
+                                          top->prop.mode[0].z, &g);
+    if (st || gp_innovations(g, e) != GPM_OK) {
         mem_free(e);
         return;
     }
+    size_t n = gp_n(g), sims = n > 700 ? 100 : SIMULATIONS;
     int above[DISCOVERY_CHECKS] = {0};
     for (int k = 0; k < DISCOVERY_CHECKS; k++) d->check[k].observed = rows[k].f(e, n);
     for (size_t s = 0; s < sims; s++) {

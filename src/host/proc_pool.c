@@ -240,10 +240,6 @@ static bool take_ended(struct proc_pool *p, int64_t *tag, struct proc_result *r)
     return false;
 }
 
-static void watch(struct pollfd *fds, nfds_t *n, int fd) {
-    if (fd >= 0) fds[(*n)++] = (struct pollfd){.fd = fd, .events = POLLIN};
-}
-
 /* One turn of the loop: waits until something happens or `limit`, then looks at every job. */
 static void turn(struct proc_pool *p, double limit, bool stoppable) {
     struct pollfd *fds = NEW_ARRAY(struct pollfd, 3 * (size_t)p->n);
@@ -252,9 +248,9 @@ static void turn(struct proc_pool *p, double limit, bool stoppable) {
     for (int i = 0; i < p->n; i++) {
         struct job *j = &p->jobs[i];
         if (!j->used || j->ended) continue;
-        watch(fds, &n, j->child.out);
-        watch(fds, &n, j->child.err);
-        watch(fds, &n, j->child.pidfd);
+        const int all[] = {j->child.out, j->child.err, j->child.pidfd}; /* poll skips those < 0 */
+        for (size_t k = 0; k < COUNT_OF(all); k++)
+            fds[n++] = (struct pollfd){.fd = all[k], .events = POLLIN};
         if (j->deadline < until) until = j->deadline;
         if (j->again > 0 && j->again < until) until = j->again;
         if (j->child.pid > 0 && j->child.pidfd < 0 && t + 0.005 < until) until = t + 0.005;
@@ -280,13 +276,13 @@ static void turn(struct proc_pool *p, double limit, bool stoppable) {
 bool proc_pool_wait(struct proc_pool *p, double seconds, const volatile sig_atomic_t *stop,
                     int64_t *tag, struct proc_result *r) {
     double limit = seconds < 0 ? INFINITY : clock_seconds() + seconds;
-    for (;;) {
-        if (take_ended(p, tag, r)) return true;
-        if (p->running == 0 || stop_asked(stop)) return false;
+    bool late = false;
+    while (!take_ended(p, tag, r)) {
+        if (late || p->running == 0 || stop_asked(stop)) return false;
         turn(p, limit, stop != NULL);
-        if (take_ended(p, tag, r)) return true;
-        if (clock_seconds() >= limit) return false;
+        late = clock_seconds() >= limit;
     }
+    return true;
 }
 
 void proc_run(const struct proc_command *c, const char *const *values,
