@@ -12,10 +12,6 @@
 #define DRAWS 16
 
 void decomposition_release(struct decomposition *d) {
-    for (int k = 0; k < d->n_parts; k++) {
-        mem_free(d->part[k].mean);
-        mem_free(d->part[k].sd);
-    }
     mem_free(d->x);
     memset(d, 0, sizeof *d);
 }
@@ -63,17 +59,14 @@ static void summarise(struct decomposition *d, struct part *p) {
 enum gpm_status decompose(const struct posterior *p, const struct evidence *e, size_t n,
                           const double *x, struct decomposition *out) {
     const struct smodel_data *data = smodel_of(e)->data;
-    memset(out, 0, sizeof *out);
-    out->e = e;
-    out->n = n;
-    out->x = NEW_ARRAY(double, n + 1);
+    double *sums = mem_zalloc(sizeof(double) * n * (1 + 2 * (STRUCTURE_MAX_TERMS + 1)));
+    *out = (struct decomposition){.e = e, .n = n, .x = sums};
     memcpy(out->x, x, n * sizeof *x);
     for (int k = -1; k < smodel_of(e)->n_terms; k++) {
         if (k >= 0 && smodel_of(e)->term[k].mask & factors_of(KERN_ROLE_WHITE)) continue;
         struct part *q = &out->part[out->n_parts++];
-        *q = (struct part){.term = k < 0 ? SMODEL_CONSTANT : k};
-        q->mean = mem_zalloc(sizeof(double) * (n + 1));
-        q->sd = mem_zalloc(sizeof(double) * (n + 1));
+        sums += 2 * n;
+        *q = (struct part){.term = k < 0 ? SMODEL_CONSTANT : k, .mean = sums - n, .sd = sums};
     }
     double *t = NEW_ARRAY(double, n + 1);
     bool memory = true;

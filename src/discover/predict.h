@@ -21,14 +21,14 @@ void prediction_release(struct prediction *p);
 /* One additive part of one structure, on the scale of the transform (log units for logs). */
 struct part {
     int term;               /* -2: the constant */
-    double *mean, *sd;      /* n each */
+    double *mean, *sd;      /* n each, in the decomposition's block */
     double share;           /* variance of the mean over the data / variance of the data */
     double slope, slope_sd; /* least-squares slope of the mean per unit of x, and its spread */
 };
 struct decomposition {
     const struct evidence *e; /* borrowed */
     size_t n;
-    double *x;
+    double *x; /* and the numbers of all parts, one block */
     struct part part[STRUCTURE_MAX_TERMS + 1];
     int n_parts;
 };
