@@ -16,6 +16,7 @@
 #define GP_GP_APPROX_H
 #include "gp/kernel.h"
 #include "la/chol.h"
+#include <math.h>
 
 /* What an approximation needs to know of the data. */
 struct approx_data {
@@ -35,6 +36,15 @@ static inline double approx_jitter(const struct chol *f) {
     double part = f->steps ? CHOL_JITTER_FIRST : 0;
     for (int i = 1; i < f->steps; i++) part *= 10;
     return part;
+}
+
+/* Range of input column c. */
+static inline void approx_range(struct kern_pts x, int c, double *lo, double *hi) {
+    *lo = INFINITY, *hi = -INFINITY;
+    for (size_t i = 0; i < x.n; i++) {
+        *lo = fmin(*lo, x.x[i + (size_t)c * x.ld]);
+        *hi = fmax(*hi, x.x[i + (size_t)c * x.ld]);
+    }
 }
 
 /* Mean (added to what is there), variance and lower triangle of the covariance at xs, each may be

@@ -26,11 +26,8 @@ static void choose(struct inducing *q, struct kern_pts x, size_t m) {
     double *far = NEW_ARRAY(double, x.n), *inv = NEW_ARRAY(double, (size_t)x.dim);
     size_t next = 0;
     for (int c = 0; c < x.dim; c++) {
-        double lo = INFINITY, hi = -INFINITY;
-        for (size_t i = 0; i < x.n; i++) {
-            lo = fmin(lo, x.x[i + (size_t)c * x.ld]);
-            hi = fmax(hi, x.x[i + (size_t)c * x.ld]);
-        }
+        double lo, hi;
+        approx_range(x, c, &lo, &hi);
         inv[c] = hi > lo ? 1 / (hi - lo) : 0;
     }
     for (size_t i = 0; i < x.n; i++) far[i] = INFINITY;

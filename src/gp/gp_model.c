@@ -40,32 +40,27 @@ static void slot_release(struct gp_slot *s) {
 }
 
 static bool model_fits(int dim, const struct kern *k, double noise, char **why) {
-    if (!(noise >= 0) || !isfinite(noise)) {
-        if (why) *why = mem_strdup("the noise must be a finite number, zero or positive");
-        return false;
-    }
-    if (!kern_in_range(noise)) {
-        if (why) *why = mem_strdup("the noise must be " KERN_RANGE_TEXT);
-        return false;
-    }
-    return kern_check_dim(k, dim, why) == GPM_OK;
+    const char *bad = NULL;
+    if (dim < 1)
+        bad = "inputs have at least one column";
+    else if (!(noise >= 0) || !isfinite(noise))
+        bad = "the noise must be a finite number, zero or positive";
+    else if (!kern_in_range(noise))
+        bad = "the noise must be " KERN_RANGE_TEXT;
+    if (bad && why) *why = mem_strdup(bad);
+    return !bad && kern_check_dim(k, dim, why) == GPM_OK;
 }
 
 struct gp *gp_new(int dim, const struct kern *k, const struct mean *mean, double noise,
                   char **why) {
-    if (dim < 1) {
-        if (why)
-            *why = mem_strdup("the dimension must be 1 or more: inputs have at least one column");
-        return NULL;
-    }
     if (!model_fits(dim, k, noise, why)) return NULL;
     struct gp *g = NEW(struct gp);
     g->dim = dim;
     g->structured = true;
     g->approx_size = 256;
     g->slot[0].used = g->slot[1].used = GP_EXACT;
-    slot_set(&g->slot[0], k, mean, noise);
     g->cache.budget = (size_t)128 << 20;
+    slot_set(&g->slot[0], k, mean, noise);
     return g;
 }
 
@@ -77,15 +72,9 @@ void gp_free(struct gp *g) {
     map_release(&g->index);
     vec_release(&g->pairs);
     vecchia_release(&g->vecchia);
-    mem_free(g->x);
-    mem_free(g->at);
     gp_drop_view(g);
-    mem_free(g->row);
-    mem_free(g->places.place);
-    mem_free(g->solved.v);
-    mem_free(g->solved.x);
-    mem_free(g->work);
-    mem_free(g);
+    void *owned[] = {g->x, g->at, g->row, g->places.place, g->solved.v, g->solved.x, g->work, g};
+    for (size_t i = 0; i < COUNT_OF(owned); i++) mem_free(owned[i]);
 }
 
 /* The factor is copied, so the copy costs O(n^2). */

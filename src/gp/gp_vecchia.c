@@ -50,13 +50,9 @@ void vecchia_order(struct vecchia *v, struct kern_pts x, size_t size) {
     v->used = x.dim < 8 ? x.dim : 8;
     v->bits = x.dim == 1 ? 52 : 60 / v->used;
     for (int c = 0; c < v->used; c++) {
-        double lo = INFINITY, hi = -INFINITY;
-        for (size_t i = 0; i < x.n; i++) {
-            lo = fmin(lo, x.x[i + (size_t)c * x.ld]);
-            hi = fmax(hi, x.x[i + (size_t)c * x.ld]);
-        }
-        v->lo[c] = lo;
-        v->scale[c] = hi > lo ? 1 / (hi - lo) : 0;
+        double hi;
+        approx_range(x, c, &v->lo[c], &hi);
+        v->scale[c] = hi > v->lo[c] ? 1 / (hi - v->lo[c]) : 0;
     }
     for (size_t i = 0; i < x.n; i++) key[i] = (struct keyed){code_of(v, x.x, i, x.ld), i};
     qsort(key, x.n, sizeof *key, by_code);

@@ -298,14 +298,12 @@ static void expand_product(const struct kern *k, term_list *out, struct work *w)
     for (size_t i = 0; i < k->nkids && work_on(w, 1); i++) {
         if (!i || k->kid[i] != k->kid[i - 1]) { /* k * k: expanded once */
             list_release(&next);
-            memset(&next, 0, sizeof next);
             expand(k->kid[i], &next, w);
             list_simplify(&next, w);
         }
         if (next.n > 1 && acc.n > MAX_TERMS / next.n) { /* too big: one opaque factor */
             struct kern *whole = rebuild(&next, k->kid[i], w);
             list_release(&next);
-            memset(&next, 0, sizeof next);
             push_factor(&next, 1, whole);
         }
         multiply(&acc, &next, w);

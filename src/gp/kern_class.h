@@ -105,9 +105,13 @@ struct kern_class {
      */
     const struct kern_states *states;
 
-    /* Aliases: parameters of the leaf they stand for, and the Jacobian j[b * npar + p]. */
+    /* Aliases: each parameter of the leaf they stand for is a factor times parameter `par`, its
+     * root (factor 0), or 1 (par -1). */
     const char *base;
-    void (*to_base)(const double *par, double *bpar, double *jac);
+    struct {
+        int par;
+        double factor;
+    } from[KERN_MAX_PAR];
 
     /* Change operators: h(x) and dh[p] = dh/dpar_p. Leaves of value h h', h a
      * function of one column: the same, par from the second one on. */

@@ -133,15 +133,21 @@ static void finish(struct kern *k) {
     k->hash = h;
 }
 
+double kern_base_par(const struct kern *alias, size_t b, double *slope) {
+    int p = alias->cls->from[b].par;
+    double f = alias->cls->from[b].factor, root = p >= 0 && f == 0 ? sqrt(alias->par[p]) : 0;
+    *slope = p < 0 ? 0 : f != 0 ? f : 0.5 / root;
+    return p < 0 ? 1 : f != 0 ? f * alias->par[p] : root;
+}
+
 static struct kern *alias_base(const struct kern *k) {
-    const struct kern_class *row;
-    double b[KERN_MAX_PAR] = {0}, jac[KERN_MAX_PAR * KERN_MAX_PAR] = {0};
-    k->cls->to_base(k->par, b, jac);
+    const struct kern_class *row, *best = NULL;
+    double par[KERN_MAX_PAR], slope;
     /* The last row of that name is the one with the most parameters (LIN with an origin). */
-    const struct kern_class *best = NULL;
     for (size_t i = 0; (row = kern_class_at(i)); i++)
         if (strcmp(row->name, k->cls->base) == 0 && (!best || row->npar > best->npar)) best = row;
-    return kern_leaf_on(best, b, 1, k->col, k->ncol, NULL);
+    for (size_t b = 0; b < best->npar; b++) par[b] = kern_base_par(k, b, &slope);
+    return kern_leaf_on(best, par, 1, k->col, k->ncol, NULL);
 }
 
 struct kern *kern_leaf_on(const struct kern_class *cls, const double *par, size_t ard,

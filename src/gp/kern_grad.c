@@ -27,15 +27,12 @@ static void descend(struct pass *s, struct plan_node *q, const double *w);
 /* The leaf's derivatives land in gb, one per parameter of the leaf; an alias maps them. */
 void plan_deliver(const struct plan_node *q, const double *gb, double *g) {
     g += q->at;
-    if (!q->alias) {
-        for (size_t i = 0; i < q->k->npar; i++) g[i] += gb[i];
-        return;
+    for (size_t i = 0; i < q->k->npar; i++) {
+        double slope = 1;
+        if (q->alias) kern_base_par(q->alias, i, &slope);
+        int p = q->alias ? q->alias->cls->from[i].par : (int)i;
+        if (p >= 0) g[p] += slope * gb[i];
     }
-    double b[KERN_MAX_PAR], jac[KERN_MAX_PAR * KERN_MAX_PAR] = {0};
-    size_t np = q->alias->npar;
-    q->alias->cls->to_base(q->alias->par, b, jac);
-    for (size_t i = 0; i < q->k->npar; i++)
-        for (size_t c = 0; c < np; c++) g[c] += jac[i * np + c] * gb[i];
 }
 
 static double amp_slope(const struct plan_node *q) {

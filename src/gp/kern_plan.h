@@ -86,6 +86,6 @@ void plan_deliver(const struct plan_node *q, const double *gb, double *g);
  * and their products. */
 bool kern_rank_one(const struct kern *k);
 void plan_phi(struct plan *p, const struct plan_node *q, double *phi); /* at all rows */
-/* g[p] += sum_i w_i dphi_i/dpar_p; w is overwritten. */
-void plan_phi_grad(struct plan *p, const struct plan_node *q, double *w, double *g);
+/* g[p] += sum_i w_i dphi_i/dpar_p */
+void plan_phi_grad(struct plan *p, const struct plan_node *q, const double *w, double *g);
 #endif

@@ -7,67 +7,41 @@
  */
 #include "gp/kern_tree.h"
 
-#include <math.h>
-
-/* jac[b * npar + p] = d base_b / d par_p, zeroed by the caller. */
-static void from_l2(const double *par, double *b, double *jac) {
-    b[0] = 1;
-    b[1] = sqrt(par[0]);
-    jac[1] = 0.5 / b[1];
-}
-
-static void from_l2_alpha(const double *par, double *b, double *jac) {
-    b[0] = 1;
-    b[1] = sqrt(par[0]);
-    b[2] = par[1];
-    jac[1 * 2 + 0] = 0.5 / b[1];
-    jac[2 * 2 + 1] = 1;
-}
-
-/* sin(2 pi d / T): the period is T/2. */
-static void from_l2_t(const double *par, double *b, double *jac) {
-    b[0] = 1;
-    b[1] = par[1] / 2;
-    b[2] = sqrt(par[0]);
-    jac[1 * 2 + 1] = 0.5;
-    jac[2 * 2 + 0] = 0.5 / b[2];
-}
-
-static void from_origin(const double *par, double *b, double *jac) {
-    b[0] = 1;
-    b[1] = par[0];
-    jac[1] = 1;
-}
-
 #define ALIAS(nm, sym, leaf, text, words, alg)                                                     \
     .name = nm, .symbol = sym, .doc = text, .phrase = words, .op = KERN_ALIAS, .algebra = alg,     \
     .base = leaf
+/* Where a parameter of the leaf comes from. The sine of gp_cov_periodic has 2 pi d / T: half the
+ * period. */
+#define ONE                                                                                        \
+    { -1, 0 }
+#define ROOT(p)                                                                                    \
+    { p, 0 }
 #define L2                                                                                         \
     { "l2", KERN_POSITIVE, KERN_T_LOG, KERN_P_LOGNORMAL, -4.24, 2, 1, false }
 
 const struct kern_class kern_rows_platform[] = {
     {ALIAS("gp_cov_se", "SE", "SE", "exp(-(x-x')^2 / (2 l2))", "a smooth function", KERN_ALG_SE),
-     .stationary = true, .npar = 1, .par = {L2}, .to_base = from_l2},
+     .stationary = true, .npar = 1, .par = {L2}, .from = {ONE, ROOT(0)}},
     {ALIAS("gp_cov_periodic", "PER", "PER", "exp(-2 sin^2(2 pi (x-x')/T) / l2)",
            "a periodic function", KERN_ALG_STAT),
      .stationary = true, .npar = 2,
      .par = {L2, {"T", KERN_POSITIVE, KERN_T_LOG, KERN_P_LOGNORMAL, -1.3, 1, 2, false}},
-     .to_base = from_l2_t},
+     .from = {ONE, {1, 0.5}, ROOT(0)}},
     {ALIAS("gp_cov_rq", "RQ", "RQ", "(1 + (x-x')^2 / (2 alpha l2))^-alpha",
            "a function that varies on several scales", KERN_ALG_STAT),
      .stationary = true, .npar = 2,
      .par = {L2, {"alpha", KERN_POSITIVE, KERN_T_LOG, KERN_P_LOGNORMAL, 0, 1, 1, false}},
-     .to_base = from_l2_alpha},
+     .from = {ONE, ROOT(0), {1, 1}}},
     {ALIAS("gp_cov_matern_32", "MAT32", "MAT32", "(1 + a) exp(-a), a = sqrt(3 (x-x')^2 / l2)",
            "a function with continuous slope", KERN_ALG_STAT),
-     .stationary = true, .npar = 1, .par = {L2}, .to_base = from_l2},
+     .stationary = true, .npar = 1, .par = {L2}, .from = {ONE, ROOT(0)}},
     {ALIAS("gp_cov_matern_52", "MAT52", "MAT52",
            "(1 + a + a^2/3) exp(-a), a = sqrt(5 (x-x')^2 / l2)",
            "a function with continuous curvature", KERN_ALG_STAT),
-     .stationary = true, .npar = 1, .par = {L2}, .to_base = from_l2},
+     .stationary = true, .npar = 1, .par = {L2}, .from = {ONE, ROOT(0)}},
     {ALIAS("gp_cov_linear", "LIN", "LIN", "(x - origin)(x' - origin)", "a linear function",
            KERN_ALG_LIN),
      .npar = 1, .par = {{"origin", KERN_REAL, KERN_T_NONE, KERN_P_NORMAL, 0.5, 0.8, 0, false}},
-     .to_base = from_origin},
+     .from = {ONE, {0, 1}}},
     {.name = NULL},
 };

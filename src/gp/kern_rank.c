@@ -20,51 +20,41 @@ bool kern_rank_one(const struct kern *k) {
     }
 }
 
+/* Products are flat, so these are leaves. */
+static size_t nleaves(const struct plan_node *q) {
+    return q->k->op == KERN_PRODUCT ? q->nkids : 1;
+}
+static const struct plan_node *leaf_at(const struct plan_node *q, size_t i) {
+    return q->k->op == KERN_PRODUCT ? q->kid[i] : q;
+}
+
+static void times_leaf(const struct plan *p, const struct plan_node *leaf, double *v) {
+    p->v->scale(p->rows.n, sqrt(leaf->amp), v);
+    if (leaf->nf) p->v->mul(p->rows.n, leaf->row_f, v);
+}
+
 void plan_phi(struct plan *p, const struct plan_node *q, double *phi) {
-    size_t n = p->rows.n;
-    if (q->k->op == KERN_LEAF) {
-        double a = sqrt(q->amp);
-        for (size_t i = 0; i < n; i++) phi[i] = q->nf ? a * q->row_f[i] : a;
-        return;
-    }
-    double *other = NEW_ARRAY(double, n);
-    plan_phi(p, q->kid[0], phi);
-    for (size_t c = 1; c < q->nkids; c++) {
-        plan_phi(p, q->kid[c], other);
-        p->v->mul(n, other, phi);
-    }
-    mem_free(other);
+    for (size_t i = 0; i < p->rows.n; i++) phi[i] = 1;
+    for (size_t c = 0; c < nleaves(q); c++) times_leaf(p, leaf_at(q, c), phi);
 }
 
-static void leaf_grad(struct plan *p, const struct plan_node *q, double *w, double *g) {
+static void leaf_grad(struct plan *p, const struct plan_node *q, const double *w, double *g) {
     size_t n = p->rows.n;
-    double gb[KERN_MAX_PAR] = {0}, a = sqrt(q->amp), total = 0;
-    for (size_t i = 0; i < n; i++) total += a * w[i] * (q->nf ? q->row_f[i] : 1);
-    gb[0] = (q->k->cls->amp == KERN_AMP_SQUARE ? 1 : 0.5) * total / q->k->par[0];
+    double own[KERN_MAX_PAR] = {0}, a = sqrt(q->amp);
+    double total = a * (q->nf ? p->v->dot(n, w, q->row_f) : p->v->sum(n, w));
+    own[0] = (q->k->cls->amp == KERN_AMP_SQUARE ? 1 : 0.5) * total / q->k->par[0];
     for (size_t c = 1; c < q->k->npar; c++) /* the derivatives follow the feature; x - c has -1 */
-        gb[c] = a * (q->k->cls->weight ? p->v->dot(n, w, q->row_f + c * n) : -p->v->sum(n, w));
-    plan_deliver(q, gb, g);
+        own[c] = a * (q->k->cls->weight ? p->v->dot(n, w, q->row_f + c * n) : -p->v->sum(n, w));
+    plan_deliver(q, own, g);
 }
 
-static void product_grad(struct plan *p, const struct plan_node *q, const double *w, double *g) {
-    size_t n = p->rows.n;
-    double *rest = NEW_ARRAY(double, n), *phi = NEW_ARRAY(double, n);
-    for (size_t c = 0; c < q->nkids; c++) {
-        memcpy(rest, w, n * sizeof *rest);
-        for (size_t o = 0; o < q->nkids; o++) {
-            if (o == c) continue;
-            plan_phi(p, q->kid[o], phi);
-            p->v->mul(n, phi, rest);
-        }
-        plan_phi_grad(p, q->kid[c], rest, g);
+void plan_phi_grad(struct plan *p, const struct plan_node *q, const double *w, double *g) {
+    double *rest = NEW_ARRAY(double, p->rows.n + 1);
+    for (size_t c = 0; c < nleaves(q); c++) {
+        memcpy(rest, w, p->rows.n * sizeof *rest);
+        for (size_t o = 0; o < nleaves(q); o++)
+            if (o != c) times_leaf(p, leaf_at(q, o), rest);
+        leaf_grad(p, leaf_at(q, c), rest, g);
     }
     mem_free(rest);
-    mem_free(phi);
-}
-
-void plan_phi_grad(struct plan *p, const struct plan_node *q, double *w, double *g) {
-    if (q->k->op == KERN_LEAF)
-        leaf_grad(p, q, w, g);
-    else
-        product_grad(p, q, w, g);
 }
