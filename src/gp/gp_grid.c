@@ -240,30 +240,34 @@ static double *column(const struct job *j, size_t c) {
     return j->rhs + c * j->nt;
 }
 
+/* The covariance of the p-th difference at place p with the q-th at place q + l, l < m, is a sum of
+ * weights times K(lag): into out, or (back, the adjoint) from out to the table k. */
+static void differences(const struct job *j, size_t p, size_t q, size_t m, double *k, double *out,
+                        bool back) {
+    static const double weight[MAX_BORDER + 1][MAX_BORDER + 1] = {{1}, {1, -1}, {1, -2, 1}};
+    if (!back) memset(out, 0, m * sizeof *out);
+    for (size_t a = 0; a <= p; a++)
+        for (size_t b = 0; b <= q; b++) {
+            double w = weight[p][a] * weight[q][b];
+            size_t under = p + b > q + a ? p + b - q - a : 0; /* lags are l - under, or l + over */
+            size_t over = q + a > p + b ? q + a - p - b : 0, l = 0;
+            for (; l < under && l < m; l++)
+                *(back ? &k[under - l] : &out[l]) += w * (back ? out[l] : k[under - l]);
+            if (back)
+                j->ops->axpy(m - l, w, out + l, k + over);
+            else
+                j->ops->axpy(m - l, w, k + over, out + l);
+        }
+}
+
 /* First column of T, the border's variances and covariances with the rest (the right hand sides
  * from b on). */
 static void difference_table(struct job *j, size_t b) {
-    const double *k = j->table;
-    size_t nt = j->nt;
-    j->border[0][0] = k[0];
-    if (j->q == 0) memcpy(j->r, k, nt * sizeof *k);
-    if (j->q == 1) {
-        double *c = column(j, b);
-        for (size_t l = 0; l < nt; l++) {
-            j->r[l] = 2 * k[l] - k[l ? l - 1 : 1] - k[l + 1];
-            c[l] = k[l + 1] - k[l];
-        }
-    }
-    if (j->q == 2) {
-        double *c0 = column(j, b), *c1 = column(j, b + 1);
-        for (size_t l = 0; l < nt; l++) {
-            double a = k[l >= 2 ? l - 2 : 2 - l], e = k[l ? l - 1 : 1];
-            j->r[l] = (6 * k[l] - 4 * (e + k[l + 1])) + (a + k[l + 2]);
-            c0[l] = k[l + 2] - 2 * k[l + 1] + k[l];
-            c1[l] = (k[l + 1] - 2 * k[l] + e) - c0[l];
-        }
-        j->border[0][1] = j->border[1][0] = k[1] - k[0];
-        j->border[1][1] = 2 * (k[0] - k[1]);
+    size_t q = j->q;
+    differences(j, q, q, j->nt, j->table, j->r, false);
+    for (size_t p = 0; p < q; p++) {
+        differences(j, p, q, j->nt, j->table, column(j, b + p), false);
+        for (size_t o = 0; o < q; o++) differences(j, p, o, 1, j->table, &j->border[p][o], false);
     }
 }
 
@@ -497,30 +501,18 @@ static void diagonal_sums(const struct job *j, double *g) {
 }
 
 /* s[lag] = sum of M dK~/dK(lag): the adjoint of difference_table. */
-static void pull_back(const struct job *j, const double *g, double *s) {
+static void pull_back(const struct job *j, double *g, double *s) {
+    size_t q = j->q;
+    double *row = j->scratch, m;
     memset(s, 0, j->n * sizeof *s);
-    if (j->q == 0) memcpy(s, g, j->n * sizeof *s);
-    if (j->q == 1) {
-        for (size_t l = 0; l < j->nt; l++) {
-            double m = 2 * border_m(j, 0, 1 + l);
-            s[l] += 2 * g[l] - m;
-            s[l ? l - 1 : 1] -= g[l];
-            s[l + 1] -= g[l] - m;
+    differences(j, q, q, j->nt, s, g, true);
+    for (size_t p = 0; p < q; p++) {
+        for (size_t l = 0; l < j->nt; l++) row[l] = 2 * border_m(j, p, q + l);
+        differences(j, p, q, j->nt, s, row, true);
+        for (size_t o = 0; o < q; o++) {
+            m = border_m(j, p, o);
+            differences(j, p, o, 1, s, &m, true);
         }
-        s[0] += border_m(j, 0, 0);
-    }
-    if (j->q == 2) {
-        for (size_t l = 0; l < j->nt; l++) {
-            double m0 = 2 * border_m(j, 0, 2 + l), m1 = 2 * border_m(j, 1, 2 + l);
-            s[l] += 6 * g[l] + m0 - 3 * m1;
-            s[l ? l - 1 : 1] += -4 * g[l] + m1;
-            s[l + 1] += -4 * g[l] - 2 * m0 + 3 * m1;
-            s[l >= 2 ? l - 2 : 2 - l] += g[l];
-            s[l + 2] += g[l] + m0 - m1;
-        }
-        double b01 = 2 * border_m(j, 0, 1), b11 = border_m(j, 1, 1);
-        s[0] += border_m(j, 0, 0) - b01 + 2 * b11;
-        s[1] += b01 - 2 * b11;
     }
 }
 
@@ -535,10 +527,6 @@ static double walk_sum(const struct job *j, const struct grid_term *t, const dou
            third * (2 * g[0] + g[1] / 2 + m11 + m12);
 }
 
-static double all_lags(const struct job *j, const double *sums) {
-    return j->q ? border_m(j, 0, 0) : j->ops->sum(j->n, sums);
-}
-
 /* alpha is that of the quadratic form counted `weight` times: M = weight alpha alpha' - K~^-1. */
 static void gradient(struct job *j, const struct gp_slopes *want) {
     double noise = j->s->noise, noise_sum = 0, *sums = j->table;
@@ -551,7 +539,9 @@ static void gradient(struct job *j, const struct gp_slopes *want) {
         double *g = want->dkern;
         switch (t->kind) {
         case GRID_WHITE: grid_amp_grad(t, 0.5 * sums[0], g); break;
-        case GRID_CONSTANT: grid_amp_grad(t, 0.5 * all_lags(j, sums), g); break;
+        case GRID_CONSTANT:
+            grid_amp_grad(t, 0.5 * (j->q ? border_m(j, 0, 0) : j->ops->sum(j->n, sums)), g);
+            break;
         case GRID_WALK: grid_amp_grad(t, 0.5 * walk_sum(j, t, j->r), g); break;
         default: break; /* stationary ones below */
         }

@@ -99,6 +99,7 @@ struct kern_class {
     double (*fall)(const struct kern *k, const struct kern_strip *s, const double *w, double *e,
                    double *g);
     double fall_factor;
+    double nu; /* Matern rows: smoothness */
     /* Optional: one random feature, see kern_wave; false: these parameters have none. */
     bool (*wave)(const struct kern *k, int dim, struct kern_wave *f);
     /* State-space form, for engines that filter instead of factoring; NULL: none, or not written.

@@ -86,12 +86,6 @@ static void build_lags(struct plan *p, struct plan_node *q) {
     if (!p->status) p->status = plan_values(q->lags, 0, 0, q->lag);
 }
 
-static void make_lag_points(struct plan *p) {
-    double *x = doubles(p, plan_lags(p));
-    for (size_t i = 0; i < plan_lags(p); i++) x[i] = (double)i * p->rows.step;
-    p->lag_x = x;
-}
-
 static struct plan_node *build(struct plan *p, const struct kern *k, size_t at) {
     struct plan_node *q = ARENA_NEW(&p->arena, struct plan_node);
     q->k = k;
@@ -146,7 +140,9 @@ enum gpm_status plan_init(struct plan *p, const struct kern *k, struct kern_pts 
     p->v = vec_ops();
     p->root = build(p, k, 0);
     if (square && rows.step > 0 && rows.dim == 1 && rows.n > 8) {
-        make_lag_points(p);
+        double *x = doubles(p, plan_lags(p));
+        for (size_t i = 0; i < plan_lags(p); i++) x[i] = (double)i * rows.step;
+        p->lag_x = x;
         tabulate(p, p->root);
     }
     return p->status;

@@ -78,8 +78,12 @@ static bool radial_wave(const struct kern *k, int dim, double factor, struct ker
     return true;
 }
 /* That of a Matern kernel; the others' are Gamma mixtures of SE. */
-static bool matern_wave(const struct kern *k, int dim, double nu, double rho, struct kern_wave *f) {
+static bool matern_draw(const struct kern *k, int dim, double nu, double rho, struct kern_wave *f) {
     return radial_wave(k, dim, sqrt(nu / draw_gamma(f->rng, nu)) / rho, f);
+}
+
+static bool matern_wave(const struct kern *k, int dim, struct kern_wave *f) {
+    return matern_draw(k, dim, k->cls->nu, 1, f);
 }
 
 /* SE: log k = -sum (u - u')^2, d log k / dl = 2 (u - u')^2 / l. */
@@ -164,10 +168,6 @@ static double mat12_fall(const struct kern *k, const struct kern_strip *s, const
     return 0;
 }
 
-static bool mat12_wave(const struct kern *k, int dim, struct kern_wave *f) {
-    return matern_wave(k, dim, 0.5, 1, f);
-}
-
 static void mat32_value(const struct kern *k, const struct kern_strip *s, double *out) {
     double a[KERN_STRIP];
     leaf_squared(s, a);
@@ -184,10 +184,6 @@ static double mat32_fall(const struct kern *k, const struct kern_strip *s, const
     vec_ops()->mul(s->m, w, e);
     return vec_ops()->sum(s->m, e) + vec_ops()->dot(s->m, a, e);
 }
-static bool mat32_wave(const struct kern *k, int dim, struct kern_wave *f) {
-    return matern_wave(k, dim, 1.5, 1, f);
-}
-
 static inline double m52(double a, double e) {
     return (1 + a * (1 + a * (1.0 / 3))) * e;
 }
@@ -215,10 +211,6 @@ static double mat52_fall(const struct kern *k, const struct kern_strip *s, const
     }
     return vec_ops()->sum(s->m, e) + (1.0 / 3) * vec_ops()->sum(s->m, a);
 }
-static bool mat52_wave(const struct kern *k, int dim, struct kern_wave *f) {
-    return matern_wave(k, dim, 2.5, 1, f);
-}
-
 /* Gamma-exponential: log k = -r^gamma = -exp(gamma/2 log q). t = r^gamma, lq = log q. */
 static void gamma_parts(const struct kern *k, const struct kern_strip *s, double *t, double *lq) {
     leaf_squared(s, lq);
@@ -291,7 +283,7 @@ static double mix_fall(const struct kern *k, const struct kern_strip *s, const d
 
 static bool mix_wave(const struct kern *k, int dim, struct kern_wave *f) {
     bool far = rng_uniform(f->rng) < share(k);
-    return matern_wave(k, dim, far ? 1.5 : 2.5, far ? kern_par(k, RHO, 0) : 1, f);
+    return matern_draw(k, dim, far ? 1.5 : 2.5, far ? kern_par(k, RHO, 0) : 1, f);
 }
 
 /* a and e of the part of one column. */
@@ -346,7 +338,7 @@ static double add_slope(const struct kern *k, const struct kern_strip *s, const 
 }
 static bool add_wave(const struct kern *k, int dim, struct kern_wave *f) {
     int c = (int)(rng_uniform(f->rng) * leaf_dim(k, dim));
-    if (rng_uniform(f->rng) >= share(k)) return matern_wave(k, dim, 2.5, kern_par(k, RHO, 0), f);
+    if (rng_uniform(f->rng) >= share(k)) return matern_draw(k, dim, 2.5, kern_par(k, RHO, 0), f);
     f->w[leaf_place(k, c)] +=
         sqrt(2.5 / draw_gamma(f->rng, 2.5)) * rng_normal(f->rng) / k->par[length_at(k, c)];
     return true;
@@ -391,17 +383,17 @@ const struct kern_class kern_rows_stationary[] = {
     {RADIAL("MAT12", "sf^2 exp(-|x-x'| / l)", "a rough, continuous function", KERN_ALG_STAT),
      .motif = {KERN_ROLE_SMOOTH, false, 10, "MAT12", "OU", 1, false, "a rough function"},
      .maker = {"make_matern_12"}, .npar = 2, .par = {KERN_SF, LENGTH}, .expo = mat12_expo,
-     .fall = mat12_fall, .fall_factor = 1, .wave = mat12_wave},
+     .fall = mat12_fall, .fall_factor = 1, .wave = matern_wave, .nu = 0.5},
     {RADIAL("MAT32", "sf^2 (1 + a) exp(-a), a = sqrt(3) |x-x'| / l",
             "a function with continuous slope", KERN_ALG_STAT),
      .motif = {KERN_ROLE_SMOOTH, false, 4, "MAT32", "MAT", 1, false, "a rough function"},
      .maker = {"make_matern_32"}, .npar = 2, .par = {KERN_SF, LENGTH}, .value = mat32_value,
-     .fall = mat32_fall, .fall_factor = 3, .wave = mat32_wave},
+     .fall = mat32_fall, .fall_factor = 3, .wave = matern_wave, .nu = 1.5},
     {RADIAL("MAT52", "sf^2 (1 + a + a^2/3) exp(-a), a = sqrt(5) |x-x'| / l",
             "a function with continuous curvature", KERN_ALG_STAT),
      .motif = {KERN_ROLE_SMOOTH, false, 11, "MAT52", NULL, 1, false, "a smooth function"},
      .maker = {"make_matern_52"}, .npar = 2, .par = {KERN_SF, LENGTH}, .value = mat52_value,
-     .fall = mat52_fall, .fall_factor = 5.0 / 3, .wave = mat52_wave},
+     .fall = mat52_fall, .fall_factor = 5.0 / 3, .wave = matern_wave, .nu = 2.5},
     {RADIAL("GE", "sf^2 exp(-(|x-x'| / l)^gamma)", "a function of adjustable roughness",
             KERN_ALG_STAT),
      .maker = {"make_gamma_exponential"}, .npar = 3,

@@ -189,18 +189,14 @@ static int slot(const struct kern_class *row, const struct args *a, size_t i) {
     return -1;
 }
 
-static bool fits(const struct kern_class *row, const struct args *a) {
-    for (size_t i = 0; i < a->n; i++)
-        if (slot(row, a, i) < 0) return false;
-    return true;
-}
-
 /* The row of that name whose parameters hold all the arguments (LIN has two rows). */
 static const struct kern_class *choose(struct parser *p, const char *name, const struct args *a) {
     const struct kern_class *row, *any = NULL;
     for (size_t i = 0; (row = kern_class_at(i)); i++) {
         if (!kern_class_called(row, name)) continue;
-        if (fits(row, a)) return row;
+        size_t n = 0;
+        while (n < a->n && slot(row, a, n) >= 0) n++;
+        if (n == a->n) return row;
         any = row;
     }
     struct buf b = BUF_INIT;
