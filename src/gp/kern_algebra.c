@@ -171,10 +171,6 @@ static size_t only_linear(const struct term *t) {
     return at;
 }
 
-static double origin(const struct kern *k, int c) {
-    return k->cls->npar > 1 ? kern_par(k, 1, c) : 0;
-}
-
 static struct kern *linear_leaf(const struct kern *like, const double *c, size_t n) {
     double *par = NEW_ARRAY(double, n + 1);
     bool zero = true;
@@ -183,8 +179,7 @@ static struct kern *linear_leaf(const struct kern *like, const double *c, size_t
         par[1 + i] = c[i];
         zero = zero && c[i] == 0;
     }
-    const struct kern_class *row = kern_class_find("LIN");
-    if (!zero) row++; /* the row with an origin follows */
+    const struct kern_class *row = kern_class_of(KERN_ALG_LIN, KERN_AMP_SQUARE, zero ? 1 : 2);
     struct kern *k = kern_leaf_on(row, par, zero ? 1 : n, like->col, like->ncol, NULL);
     mem_free(par);
     return k;
@@ -207,7 +202,7 @@ static bool merge_linear(term_list *l, size_t i, size_t j) {
     if (!same_columns(ka, kb) || n == 0 || n > 64) return false;
     double c[64], rest = 0, sum = a->coef + b->coef;
     for (size_t q = 0; q < n; q++) {
-        double ca = origin(ka, (int)q), cb = origin(kb, (int)q);
+        double ca = kern_origin(ka, (int)q), cb = kern_origin(kb, (int)q);
         c[q] = (a->coef * ca + b->coef * cb) / sum;
         rest += a->coef * b->coef / sum * (ca - cb) * (ca - cb); /* = sum a_i c_i^2 - a c^2 */
         if (!isfinite(c[q]) || !isfinite(rest)) return false;
@@ -361,7 +356,7 @@ static struct kern *rebuild_term(const struct term *t) {
     }
     double sf = sqrt(coef);
     if (!kids.n)
-        vec_push(&kids, kern_leaf(kern_class_find("C"), &sf, NULL));
+        vec_push(&kids, kern_leaf(kern_class_of(KERN_ALG_CONST, KERN_AMP_SQUARE, 1), &sf, NULL));
     else if (coef != 1)
         vec_push(&kids, kern_constant(coef));
     struct kern *k = kern_nary(KERN_PRODUCT, kids.at, kids.n);

@@ -253,7 +253,7 @@ struct kern *kern_join(enum kern_op op, struct kern *a, struct kern *b) {
 }
 
 struct kern *kern_constant(double variance) {
-    return kern_leaf(kern_class_find("CONST"), &variance, NULL);
+    return kern_leaf(kern_class_of(KERN_ALG_CONST, KERN_AMP_LINEAR, 1), &variance, NULL);
 }
 
 struct kern *kern_scale(double variance, struct kern *k) {

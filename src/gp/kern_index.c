@@ -30,6 +30,13 @@ const struct kern_class *kern_class_find(const char *name) {
     return NULL;
 }
 
+const struct kern_class *kern_class_of(enum kern_algebra algebra, enum kern_amp amp, size_t npar) {
+    const struct kern_class *row;
+    for (size_t i = 0; (row = kern_class_at(i)); i++)
+        if (row->algebra == algebra && row->amp == amp && row->npar == npar) break;
+    return row;
+}
+
 const char *kern_class_maker(const struct kern_class *cls, size_t i) {
     if (cls->op == KERN_CHANGE || i > 1) return NULL;
     return i == 0 && !cls->maker[0] && strncmp(cls->name, "gp_cov_", 7) == 0 ? cls->name

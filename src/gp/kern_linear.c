@@ -19,14 +19,10 @@ static void unit_add(const struct kern *k, const struct kern_strip *s, double am
 }
 
 /* LIN(sf) and LIN(sf, c): sum_c (x_c - c)(x'_c - c); features x - c. */
-static double origin(const struct kern *k, int c) {
-    return k->cls->npar > 1 ? kern_par(k, 1, c) : 0;
-}
-
 static void lin_prepare(const struct kern *k, struct kern_pts x, double *f, size_t ld) {
     for (int c = 0; c < leaf_dim(k, x.dim); c++) {
         const double *from = leaf_col(k, x, c);
-        double o = origin(k, c);
+        double o = kern_origin(k, c);
         for (size_t i = 0; i < x.n; i++) f[(size_t)c * ld + i] = from[i] - o;
     }
 }
@@ -128,7 +124,7 @@ static double window(const double *par, double x, double *dh) {
 
 double kern_phi(const struct kern *k, int c, double x) {
     double dh[KERN_MAX_PAR];
-    return k->cls->weight ? k->cls->weight(k->par + 1, x, dh) : x - origin(k, c);
+    return k->cls->weight ? k->cls->weight(k->par + 1, x, dh) : x - kern_origin(k, c);
 }
 
 /* WIENER(sf, x0): min(t, t') and IWIENER: m^3/3 + |t - t'| m^2/2, m = min, t = max(0, x - x0). */

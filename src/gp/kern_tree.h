@@ -63,6 +63,12 @@ static inline size_t kern_nparts(const struct kern *k, enum kern_op op) {
 static inline struct kern *kern_part(const struct kern *k, enum kern_op op, size_t i) {
     return k->op == op ? k->kid[i] : (struct kern *)k;
 }
+/* Of a linear leaf. */
+static inline double kern_origin(const struct kern *k, int c) {
+    return k->cls->npar > 1 ? kern_par(k, 1, c) : 0;
+}
+/* The leaf's row of that kind. */
+const struct kern_class *kern_class_of(enum kern_algebra algebra, enum kern_amp amp, size_t npar);
 /* The feature of a line at the value x of its column c. */
 double kern_phi(const struct kern *k, int c, double x);
 /* The same leaf with another first parameter, the amplitude's. */
