@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * gpmem help NAME: a command of the tool, or a procedure, operator or kernel of the language.
+ * gpmem help NAME: a command of the tool, or a procedure, operator or kernel of the language. gpmem
+ * reference: all of these of the language as JSON; documentation and editor files are made from it.
  */
 #include "base/suggest.h"
 #include "cli/command.h"
 #include "cli/out.h"
+#include <string.h>
 
 static int unknown(gpm_session *s, const char *name) {
     struct name_list l = {0};
@@ -40,4 +42,21 @@ COMMAND(help) = {
     .summary = "Explains a command, or a procedure, operator or kernel of the language",
     .takes = {1, 1},
     .run = run,
+};
+
+static int reference(const void *opts, int argc, char **argv) {
+    gpm_session *s = gpm_session_new(NULL);
+    const char *json = gpm_reference_json(s);
+    out_data(json, strlen(json));
+    out_data("\n", 1);
+    gpm_session_free(s);
+    return EXIT_FINE;
+}
+
+COMMAND(reference) = {
+    .place = 200,
+    .name = "reference",
+    .args = "",
+    .summary = "Prints the reference of the language as JSON",
+    .run = reference,
 };

@@ -4,8 +4,11 @@
  * output). Diagnostics come from gpm_check_text, hover from gpm_help, names from gpm_outline; no
  * program is run. Documents are sent whole (TextDocumentSyncKind.Full).
  */
+#include "base/ascii.h"
+#include "base/utf8.h"
 #include "cli/command.h"
-#include "cli/lsp_text.h"
+#include "gpmem/outline.h"
+#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,11 +16,155 @@
 enum { PARSE_ERROR = -32700, INVALID_REQUEST = -32600, METHOD_NOT_FOUND = -32601 };
 enum { MESSAGE_MAX = 256 << 20 }; /* bytes of one message */
 
+/* An open document. The protocol counts lines from 0 and characters in UTF-16 units; everything
+ * here counts bytes. */
+struct document {
+    struct document *next;
+    char *uri, *text;
+    size_t len;
+    VEC(struct gpm_name_place) names; /* of the last version that parsed; their texts are owned */
+};
+
 struct server {
     gpm_session *session;
-    struct lsp_document *documents;
+    struct document *documents;
     bool stopping; /* shutdown was asked for */
 };
+
+/* ---- documents, and positions in them ---- */
+
+static struct document *document_find(struct document *list, const char *uri) {
+    while (list && strcmp(list->uri, uri) != 0) list = list->next;
+    return list;
+}
+
+static void drop_names(struct document *d) {
+    for (size_t i = 0; i < d->names.n; i++) mem_free((char *)d->names.at[i].name);
+    vec_release(&d->names);
+}
+
+static void keep_name(void *user, const struct gpm_name_place *p) {
+    struct document *d = user;
+    vec_push(&d->names, *p);
+    vec_last(&d->names).name = mem_strdup(p->name);
+}
+
+/* Keeps the names of the last good version when the new text does not parse: while one types, most
+ * texts do not. */
+static void refresh_names(struct document *d) {
+    struct document fresh = {0}, old = *d;
+    if (gpm_outline(d->text, d->len, keep_name, &fresh) == GPM_OK)
+        d->names = fresh.names;
+    else
+        old = fresh;
+    drop_names(&old);
+}
+
+/* Opens or replaces; takes copies. */
+static struct document *document_set(struct document **list, const char *uri, const char *text) {
+    struct document *d = document_find(*list, uri);
+    if (!d) {
+        d = NEW(struct document);
+        d->uri = mem_strdup(uri);
+        d->next = *list;
+        *list = d;
+    }
+    mem_free(d->text);
+    d->text = mem_strdup(text);
+    d->len = strlen(text);
+    refresh_names(d);
+    return d;
+}
+
+static void document_close(struct document **list, const char *uri) {
+    for (struct document **at = list; *at; at = &(*at)->next) {
+        struct document *d = *at;
+        if (strcmp(d->uri, uri) != 0) continue;
+        *at = d->next;
+        drop_names(d);
+        mem_free(d->uri);
+        mem_free(d->text);
+        mem_free(d);
+        return;
+    }
+}
+
+/* Bytes of the UTF-8 sequence at `offset`; 1 for a stray byte. */
+static size_t sequence(const struct document *d, size_t offset) {
+    uint32_t code, n = utf8_decode(d->text + offset, d->len - offset, &code);
+    return n ? n : 1;
+}
+
+static size_t line_start(const struct document *d, size_t line) {
+    size_t at = 0;
+    for (; line > 0; line--) {
+        const char *nl = memchr(d->text + at, '\n', d->len - at);
+        if (!nl) return d->len;
+        at = (size_t)(nl - d->text) + 1;
+    }
+    return at;
+}
+
+/* Byte offset of a protocol position; past the end of a line: its end. */
+static size_t offset_at(const struct document *d, size_t line, size_t character) {
+    size_t at = line_start(d, line);
+    while (character > 0 && at < d->len && d->text[at] != '\n') {
+        size_t n = sequence(d, at), units = n == 4 ? 2 : 1;
+        at += n;
+        character -= units < character ? units : character;
+    }
+    return at;
+}
+
+/* Byte offset of a diagnostic's 1-based line and column (code points). */
+static size_t offset_of_column(const struct document *d, size_t line, size_t column) {
+    size_t at = line_start(d, line ? line - 1 : 0);
+    for (; column > 1 && at < d->len && d->text[at] != '\n'; column--) at += sequence(d, at);
+    return at;
+}
+
+static json_t *position(const struct document *d, size_t offset) {
+    json_int_t line = 0, character = 0;
+    if (offset > d->len) offset = d->len;
+    size_t start = offset;
+    while (start > 0 && d->text[start - 1] != '\n') start--;
+    for (size_t i = 0; i < start; i++) line += d->text[i] == '\n';
+    for (size_t i = start; i < offset;) {
+        size_t n = sequence(d, i);
+        character += n == 4 ? 2 : 1;
+        i += n;
+    }
+    return json_pack("{s:I, s:I}", "line", line, "character", character);
+}
+
+/* Protocol range of bytes; the caller owns the result. */
+static json_t *range(const struct document *d, size_t start, size_t end) {
+    return json_pack("{s:o, s:o}", "start", position(d, start), "end", position(d, end));
+}
+
+/* The word around `offset`; empty: start == end. */
+static void word(const struct document *d, size_t offset, size_t *start, size_t *end) {
+    *start = *end = offset < d->len ? offset : d->len;
+    while (*start > 0 && ascii_name(d->text[*start - 1])) --*start;
+    while (*end < d->len && ascii_name(d->text[*end])) ++*end;
+}
+
+/* The names may be those of an older text: the bytes must still spell the name. */
+static bool still_there(const struct document *d, const struct gpm_name_place *n) {
+    size_t len = strlen(n->name);
+    return n->end <= d->len && n->def_end <= d->len && n->whole_end <= d->len &&
+           memcmp(d->text + n->start, n->name, len) == 0 &&
+           memcmp(d->text + n->def_start, n->name, len) == 0;
+}
+
+/* The name occurrence at `offset`, or NULL. */
+static const struct gpm_name_place *name_at(const struct document *d, size_t offset) {
+    for (size_t i = 0; i < d->names.n; i++) {
+        const struct gpm_name_place *n = &d->names.at[i];
+        if (n->start <= offset && offset <= n->end && still_there(d, n)) return n;
+    }
+    return NULL;
+}
 
 /* ---- messages ---- */
 
@@ -65,16 +212,16 @@ static json_t *read_message(void) {
 
 /* ---- diagnostics ---- */
 
-static json_t *diagnostic_range(const struct lsp_document *d, json_t *x) {
+static json_t *diagnostic_range(const struct document *d, json_t *x) {
     json_int_t line = 0, column = 0, end_line = 0, end_column = 0;
     json_unpack(x, "{s?I, s?I, s?I, s?I}", "line", &line, "column", &column, "end_line", &end_line,
                 "end_column", &end_column);
-    size_t start = lsp_offset_of_column(d, (size_t)line, (size_t)column);
-    size_t end = end_line ? lsp_offset_of_column(d, (size_t)end_line, (size_t)end_column) : start;
-    return lsp_range(d, start, end);
+    size_t start = offset_of_column(d, (size_t)line, (size_t)column);
+    size_t end = end_line ? offset_of_column(d, (size_t)end_line, (size_t)end_column) : start;
+    return range(d, start, end);
 }
 
-static json_t *make_diagnostic(const struct lsp_document *d, json_t *x) {
+static json_t *make_diagnostic(const struct document *d, json_t *x) {
     const char *severity = "error", *code = "", *message = "error", *help = NULL;
     json_t *notes = NULL, *labels = NULL, *related = json_array(), *one;
     size_t i;
@@ -102,7 +249,7 @@ static void publish(const char *uri, json_t *list) {
                            list));
 }
 
-static void check_document(struct server *s, const struct lsp_document *d) {
+static void check_document(struct server *s, const struct document *d) {
     json_t *list = json_array();
     /* warnings are there after success, too */
     (void)!gpm_check_text(s->session, d->uri, d->text, d->len, false);
@@ -124,12 +271,12 @@ static const char *uri_of(json_t *params) {
     return uri;
 }
 
-static struct lsp_document *place_of(struct server *s, json_t *params, size_t *offset) {
-    struct lsp_document *d = lsp_document_find(s->documents, uri_of(params));
+static struct document *place_of(struct server *s, json_t *params, size_t *offset) {
+    struct document *d = document_find(s->documents, uri_of(params));
     json_int_t line = 0, character = 0;
     json_unpack(params, "{s:{s?I, s?I}}", "position", "line", &line, "character", &character);
     if (d)
-        *offset = lsp_offset(d, line > 0 ? (size_t)line : 0, character > 0 ? (size_t)character : 0);
+        *offset = offset_at(d, line > 0 ? (size_t)line : 0, character > 0 ? (size_t)character : 0);
     return d;
 }
 
@@ -140,12 +287,12 @@ static const char *kind_text(enum gpm_name_kind k) {
 
 static json_t *do_hover(struct server *s, json_t *params) {
     size_t at = 0, start, end;
-    struct lsp_document *d = place_of(s, params, &at);
+    struct document *d = place_of(s, params, &at);
     if (!d) return json_null();
-    lsp_word(d, at, &start, &end);
+    word(d, at, &start, &end);
     char *word = mem_strndup(d->text + start, end - start);
     struct buf text = BUF_INIT;
-    const struct gpm_name_place *n = lsp_name_at(d, at);
+    const struct gpm_name_place *n = name_at(d, at);
     const char *help = n || !*word ? NULL : gpm_help(s->session, word);
     if (n) {
         int len = (int)(n->whole_end - n->whole_start);
@@ -157,7 +304,7 @@ static json_t *do_hover(struct server *s, json_t *params) {
     json_t *result = NULL;
     if (text.len)
         result = json_pack("{s:{s:s, s:s}, s:o}", "contents", "kind", "markdown", "value",
-                           text.data, "range", lsp_range(d, start, end));
+                           text.data, "range", range(d, start, end));
     buf_release(&text);
     mem_free(word);
     return result ? result : json_null();
@@ -165,10 +312,10 @@ static json_t *do_hover(struct server *s, json_t *params) {
 
 static json_t *do_definition(struct server *s, json_t *params) {
     size_t at = 0;
-    struct lsp_document *d = place_of(s, params, &at);
-    const struct gpm_name_place *n = d ? lsp_name_at(d, at) : NULL;
+    struct document *d = place_of(s, params, &at);
+    const struct gpm_name_place *n = d ? name_at(d, at) : NULL;
     if (!n) return json_null();
-    return json_pack("{s:s, s:o}", "uri", d->uri, "range", lsp_range(d, n->def_start, n->def_end));
+    return json_pack("{s:s, s:o}", "uri", d->uri, "range", range(d, n->def_start, n->def_end));
 }
 
 enum { ITEM_FUNCTION = 3, ITEM_VARIABLE = 6 };
@@ -184,10 +331,10 @@ static void add_known(void *items, const char *name) {
 
 static json_t *do_completion(struct server *s, json_t *params) {
     size_t at = 0, start, end;
-    struct lsp_document *d = place_of(s, params, &at);
+    struct document *d = place_of(s, params, &at);
     json_t *items = json_array();
     if (d) {
-        lsp_word(d, at, &start, &end);
+        word(d, at, &start, &end);
         char *prefix = mem_strndup(d->text + start, at - start);
         for (size_t i = 0; i < d->names.n; i++) {
             const struct gpm_name_place *n = &d->names.at[i];
@@ -202,7 +349,7 @@ static json_t *do_completion(struct server *s, json_t *params) {
 }
 
 static json_t *do_symbols(struct server *s, json_t *params) {
-    struct lsp_document *d = lsp_document_find(s->documents, uri_of(params));
+    struct document *d = document_find(s->documents, uri_of(params));
     json_t *list = json_array();
     for (size_t i = 0; d && i < d->names.n; i++) {
         const struct gpm_name_place *n = &d->names.at[i];
@@ -210,8 +357,8 @@ static json_t *do_symbols(struct server *s, json_t *params) {
             continue;
         json_array_append_new(list, json_pack("{s:s, s:i, s:s, s:o, s:o}", "name", n->name, "kind",
                                               13, "detail", kind_text(n->kind), "range",
-                                              lsp_range(d, n->whole_start, n->whole_end),
-                                              "selectionRange", lsp_range(d, n->start, n->end)));
+                                              range(d, n->whole_start, n->whole_end),
+                                              "selectionRange", range(d, n->start, n->end)));
     }
     return list;
 }
@@ -232,7 +379,7 @@ static json_t *do_shutdown(struct server *s, json_t *params) {
 
 static void set_text(struct server *s, json_t *params, json_t *from) {
     const char *text = json_string_value(json_object_get(from, "text"));
-    if (text) check_document(s, lsp_document_set(&s->documents, uri_of(params), text));
+    if (text) check_document(s, document_set(&s->documents, uri_of(params), text));
 }
 
 /* Takes no answer, and is ignored when it is not known. */
@@ -244,7 +391,7 @@ static void notice(struct server *s, const char *method, json_t *params) {
         set_text(s, params, json_array_get(changes, json_array_size(changes) - 1));
     }
     if (strcmp(method, "textDocument/didClose") == 0) {
-        lsp_document_close(&s->documents, uri_of(params));
+        document_close(&s->documents, uri_of(params));
         publish(uri_of(params), json_array());
     }
 }
@@ -307,7 +454,7 @@ static int run(const void *opts, int argc, char **argv) {
     o.diagnostics_json = true;
     struct server s = {.session = gpm_session_new(&o)};
     int status = serve(&s);
-    while (s.documents) lsp_document_close(&s.documents, s.documents->uri);
+    while (s.documents) document_close(&s.documents, s.documents->uri);
     gpm_session_free(s.session);
     return status;
 }

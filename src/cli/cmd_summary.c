@@ -5,14 +5,9 @@
  */
 #include "cli/command.h"
 #include "cli/run_folder.h"
-#include "cli/run_moves.h"
 #include "cli/out.h"
 #include <stdlib.h>
 #include <string.h>
-
-struct args {
-    int format;
-};
 
 /* The draws of a run, said to be unfinished when they are. */
 static int read_run(const char *dir, gpm_draws **d) {
@@ -26,26 +21,24 @@ static int read_run(const char *dir, gpm_draws **d) {
 
 /* What diagnostics.json keeps of the operators; returns whether something is wrong with it. */
 static bool say_moves(const char *dir, bool all) {
-    json_t *moves = run_folder_moves(dir);
     struct buf accepted = BUF_INIT, wrong = BUF_INIT;
-    run_moves_text(moves, &accepted, &wrong);
+    run_folder_moves(dir, &accepted, &wrong);
     bool bad = wrong.len > 0;
     if (all) out_text(accepted.data);
     out_text(wrong.data);
     buf_release(&accepted);
     buf_release(&wrong);
-    json_decref(moves);
     return bad;
 }
 
 static int run_summary(const void *opts, int argc, char **argv) {
-    const struct args *a = opts;
+    enum gpm_format format = *(const enum gpm_format *)opts;
     gpm_draws *d;
     int status = read_run(argv[0], &d);
     if (status != EXIT_FINE) return status;
-    out_text(gpm_draws_summary(d, a->format ? GPM_FORMAT_JSON : GPM_FORMAT_TEXT));
+    out_text(gpm_draws_summary(d, format));
     gpm_draws_free(d);
-    if (!a->format) say_moves(argv[0], true);
+    if (format == GPM_FORMAT_TEXT) say_moves(argv[0], true);
     return EXIT_FINE;
 }
 
@@ -65,8 +58,7 @@ static int run_diagnose(const void *opts, int argc, char **argv) {
 }
 
 static const struct option_row rows[] = {
-    {"format", 0, OPTION_CHOICE, "text|json", "how the table is printed (default text)",
-     offsetof(struct args, format)},
+    {"format", 0, OPTION_CHOICE, "text|json", "how the table is printed (default text)", 0},
 };
 
 COMMAND(summary) = {
@@ -74,7 +66,7 @@ COMMAND(summary) = {
     .name = "summary",
     .args = "DIR",
     .summary = "Summarises the draws of a run: means, errors, quantiles, R-hat",
-    OPTIONS(rows, struct args),
+    OPTIONS(rows, enum gpm_format, 0),
     .takes = {1, 1},
     .run = run_summary,
 };

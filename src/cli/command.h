@@ -141,11 +141,6 @@ void name_list_release(struct name_list *l);
 /* Options of every command that runs programs, in its struct gpm_options; session_apply completes
  * them: output to stdout and stderr. */
 void session_apply(const struct gpm_options *given, struct gpm_options *o);
-/* Draws a scene in JSON (gpmem/plot.h) into a file or, when `path` is NULL, on standard output,
- * whose width and colours are filled in; false: said why. */
-struct gpm_plot_options;
-bool draw_scene(const char *name, const char *json, size_t len, struct gpm_plot_options *o,
-                const char *path);
 /* Colours: only when the stream is a terminal, never under NO_COLOR or TERM=dumb. */
 bool colour_wanted(int fd);
 

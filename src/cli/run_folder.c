@@ -7,7 +7,6 @@
 #include "base/mem.h"
 #include "cli/command.h"
 #include "cli/out.h"
-#include "cli/run_moves.h"
 #include "cli/sha256.h"
 #include <jansson.h>
 #include <pthread.h>
@@ -27,7 +26,7 @@ struct chain_file {
     bool differs;     /* a draw is not the one on disk */
     bool other_file;  /* a file is not the one that the run began with, and that was said */
     bool broken;      /* cannot write */
-    json_t *moves;    /* see run_moves.h; NULL: it did not come to its end */
+    json_t *moves;    /* as moves_of gives them; NULL: it did not come to its end */
 };
 
 struct run_folder {
@@ -291,6 +290,73 @@ struct run_folder *run_folder_reopen(const char *dir, struct run_facts *facts) {
     return begin(f);
 }
 
+/* ---- what the operators of a run did, for each chain ---- */
+
+static void keep_scope(void *user, const char *scope, uint64_t proposed, uint64_t accepted) {
+    json_object_set_new(user, scope,
+                        json_pack("{s:I, s:I}", "proposed", (json_int_t)proposed, "accepted",
+                                  (json_int_t)accepted));
+}
+
+/* {"scopes": {"default": {"proposed": 10, "accepted": 4}, ...}, "divergences": 0, "complaints":
+ * ""}, the caller's. */
+static json_t *moves_of(gpm_session *s) {
+    json_t *scopes = json_object();
+    uint64_t divergences = gpm_acceptance(s, keep_scope, scopes);
+    return json_pack("{s:o, s:I, s:s}", "scopes", scopes, "divergences", (json_int_t)divergences,
+                     "complaints", gpm_trajectory_complaints(s));
+}
+
+/* Over all chains. */
+static double count(const json_t *chains, const char *scope, const char *what) {
+    double sum = 0;
+    for (size_t i = 0; i < json_array_size(chains); i++) {
+        json_int_t n = 0;
+        json_unpack(json_array_get(chains, i), "{s:{s:{s:I}}}", "scopes", scope, what, &n);
+        sum += (double)n;
+    }
+    return sum;
+}
+
+static void add_lines(struct buf *b, size_t chain, const char *lines) {
+    for (size_t n; *lines; lines += n + (lines[n] == '\n')) {
+        n = strcspn(lines, "\n");
+        if (n) buf_printf(b, "chain %zu: %.*s\n", chain + 1, (int)n, lines);
+    }
+}
+
+/* Adds "proposals accepted: default 40%, h 71%\n" over all chains, or nothing; and what is wrong:
+ * lines about trajectories and about scopes that hardly move. */
+static void tell_moves(const json_t *chains, struct buf *accepted, struct buf *wrong) {
+    /* chains run the same program, but one may have come to a scope that another has not */
+    json_t *scopes = json_object(), *unused;
+    const char *scope;
+    for (size_t i = 0; i < json_array_size(chains); i++) {
+        json_t *chain = json_array_get(chains, i);
+        const char *said = "";
+        json_object_update_missing(scopes, json_object_get(chain, "scopes"));
+        json_unpack(chain, "{s:s}", "complaints", &said);
+        add_lines(wrong, i, said);
+    }
+    json_object_foreach(scopes, scope, unused) {
+        double proposed = count(chains, scope, "proposed");
+        double share = count(chains, scope, "accepted") / proposed;
+        if (proposed <= 0) continue;
+        buf_printf(accepted, "%s%s %.0f%%", accepted->len ? ", " : "proposals accepted: ", scope,
+                   100 * share);
+        if (proposed < 100 || share >= 0.05) continue;
+        /* chains that hardly move need other operators rather than more draws */
+        buf_printf(wrong,
+                   "%s: %.2g%% of the proposals were accepted; try another operator: slice, "
+                   "nuts or laplace_mh on continuous choices, gibbs on discrete ones, "
+                   "particle Gibbs (pgibbs) on a series, or one choice at a time (one instead "
+                   "of all)\n",
+                   scope, 100 * share);
+    }
+    if (accepted->len) buf_putc(accepted, '\n');
+    json_decref(scopes);
+}
+
 /* Summary and complaints of every quantity, for those who read the folder without this tool. */
 static bool write_diagnostics(const struct run_folder *f) {
     gpm_draws *d;
@@ -307,7 +373,7 @@ static bool write_diagnostics(const struct run_folder *f) {
     if (run_folder_read(f->dir, &facts, &d) != EXIT_FINE) return false;
     json_t *quantities = json_loads(gpm_draws_summary(d, GPM_FORMAT_JSON), 0, NULL);
     struct buf accepted = BUF_INIT, wrong = BUF_INIT;
-    run_moves_text(all_moves, &accepted, &wrong);
+    tell_moves(all_moves, &accepted, &wrong);
     json_t *all =
         json_pack("{s:o, s:I, s:s+, s:o}", "quantities", quantities ? quantities : json_null(),
                   "draws", (json_int_t)gpm_draws_rows(d), "complaints", gpm_draws_complaints(d),
@@ -344,15 +410,14 @@ void run_folder_watch(struct run_folder *f, size_t i, gpm_session *s) {
 }
 
 void run_folder_note(struct run_folder *f, size_t i, gpm_session *s) {
-    f->chains[i].moves = run_moves_of(s);
+    f->chains[i].moves = moves_of(s);
 }
 
-json_t *run_folder_moves(const char *dir) {
+void run_folder_moves(const char *dir, struct buf *accepted, struct buf *wrong) {
     json_error_t why;
     json_t *all = get_json(path_in(dir, "diagnostics.json"), &why);
-    json_t *moves = json_incref(json_object_get(all, "transitions"));
+    tell_moves(json_object_get(all, "transitions"), accepted, wrong);
     json_decref(all);
-    return moves;
 }
 
 static void stop_chain(struct chain_file *c) {
