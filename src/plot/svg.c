@@ -162,8 +162,7 @@ static void draw_line(const struct frame *f, const struct plot_item *it) {
 }
 
 static bool band_point(const struct frame *f, const struct plot_item *it, size_t i) {
-    return isfinite(to_x(f, it->x[i])) && isfinite(to_y(f, it->y[i])) &&
-           isfinite(to_y(f, it->y2[i]));
+    return isfinite(to_x(f, it->x[i]) + to_y(f, it->y[i]) + to_y(f, it->y2[i]));
 }
 
 static void draw_band(const struct frame *f, const struct plot_item *it) {
@@ -202,11 +201,10 @@ static void draw_points(const struct frame *f, const struct plot_item *it) {
         double x = to_x(f, it->x[i]), y = to_y(f, it->y[i]);
         if (!isfinite(x) || !isfinite(y)) continue;
         buf_printf(f->out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"%g\"", clamp(x), clamp(y), r);
-        if (it->n <= 500) {
+        if (it->n <= 500)
             buf_printf(f->out, "><title>%.6g, %.6g</title></circle>\n", it->x[i], it->y[i]);
-        } else {
+        else
             buf_puts(f->out, "/>\n");
-        }
     }
     buf_puts(f->out, "</g>\n");
 }
@@ -269,18 +267,11 @@ static void draw_note(const struct frame *f, const struct plot_item *it) {
     text_at(f->out, clamp(x) + 4, clamp(y) - 5, FONT - 1, "start", " class=\"note\"", it->label);
 }
 
-static void draw_item(const struct frame *f, const struct plot_item *it) {
-    switch (it->kind) {
-    case PLOT_LINE: draw_line(f, it); break;
-    case PLOT_POINTS: draw_points(f, it); break;
-    case PLOT_BAND: draw_band(f, it); break;
-    case PLOT_BARS: draw_bars(f, it); break;
-    case PLOT_NAMED: draw_named(f, it); break;
-    case PLOT_RULE_X:
-    case PLOT_RULE_Y: draw_rule(f, it); break;
-    case PLOT_NOTE: draw_note(f, it); break;
-    }
-}
+static void (*const draw_item[])(const struct frame *f, const struct plot_item *it) = {
+    [PLOT_LINE] = draw_line,   [PLOT_POINTS] = draw_points, [PLOT_BAND] = draw_band,
+    [PLOT_BARS] = draw_bars,   [PLOT_NAMED] = draw_named,   [PLOT_RULE_X] = draw_rule,
+    [PLOT_RULE_Y] = draw_rule, [PLOT_NOTE] = draw_note,
+};
 
 /* ---- legend ---- */
 
@@ -370,7 +361,7 @@ static void draw_panel(const struct plot_panel *p, const char *id, size_t number
                "<clipPath id=\"%s-%zu\"><rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" "
                "height=\"%.1f\"/></clipPath>\n<g clip-path=\"url(#%s-%zu)\">\n",
                id, number, f.left, f.top, f.width, f.height, id, number);
-    for (size_t i = 0; i < p->items.n; i++) draw_item(&f, &p->items.at[i]);
+    for (size_t i = 0; i < p->items.n; i++) draw_item[p->items.at[i].kind](&f, &p->items.at[i]);
     buf_puts(out, "</g>\n");
     for (size_t i = 0; f.named && i < f.named->n; i++)
         text_at(out, f.left - 8, to_y(&f, (double)i) + FONT * 0.34, FONT, "end", " class=\"label\"",
