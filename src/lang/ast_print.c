@@ -59,10 +59,6 @@ static void put(struct buf *out, const char *form, ...) {
     va_end(ap);
 }
 
-static void print_list(struct ast *const *kids, size_t n, const char *separator, struct buf *out) {
-    for (size_t i = 0; i < n; i++) put(out, "%s%a", i ? separator : "", kids[i]);
-}
-
 /* One name, or several in parentheses. */
 static void print_names(struct sym *const *names, uint32_t n, bool bare, struct buf *out) {
     if (!bare) buf_putc(out, '(');
@@ -120,7 +116,7 @@ static bool print_surface(const struct ast *a, struct buf *out) {
         put(out, "(%a)[%a]", a->kids[1], a->kids[2]);
     } else if (is_builtin(a, "array")) {
         buf_putc(out, '[');
-        print_list(a->kids + 1, a->n - 1, ", ", out);
+        for (uint32_t i = 1; i < a->n; i++) put(out, "%s%a", i > 1 ? ", " : "", a->kids[i]);
         buf_putc(out, ']');
     } else if (is_builtin(a, "_range")) {
         buf_putc(out, '[');

@@ -44,11 +44,6 @@ static char char_before(const struct parser *p) {
     return i > 0 ? p->lx.text[i - 1] : '\0';
 }
 
-static bool starts_like_c_comment(const struct parser *p, const struct ast *before) {
-    const char *s = before ? p->lx.text + before->span.start : "";
-    return s[0] == '/' && s[1] == '*';
-}
-
 static const char *of_token(const struct parser *p, const struct ast *before) {
     const struct token *t = tok(p);
     char last = char_before(p);
@@ -68,7 +63,8 @@ static const char *of_token(const struct parser *p, const struct ast *before) {
 void hint(struct parser *p, const struct ast *before) {
     const char *help = of_name(before);
     if (!help && before && before->kind == AST_CALL) help = of_name(before->kids[0]);
-    if (!help && starts_like_c_comment(p, before)) help = "comments are // ... and /** ... **/";
+    if (!help && before && strncmp(p->lx.text + before->span.start, "/*", 2) == 0)
+        help = "comments are // ... and /** ... **/";
     if (!help) help = of_token(p, before);
     if (help) {
         diag_set_help(p->diags, "%s", help);

@@ -323,10 +323,6 @@ static void recover(struct parser *p) {
     (void)accept(p, TOK_SEMI);
 }
 
-static bool enough(const struct parser *p) {
-    return p->incomplete || diags_errors(p->diags) >= p->diags->max;
-}
-
 /* A line that starts an instruction where none can stand: some brace before it is still open. */
 static bool brace_forgotten(struct parser *p, enum place place, enum tok_kind closer) {
     const struct token *t = tok(p);
@@ -339,7 +335,8 @@ static bool brace_forgotten(struct parser *p, enum place place, enum tok_kind cl
 void parse_statements(struct parser *p, enum place place, enum tok_kind closer, struct span open,
                       bool *trailing) {
     *trailing = false;
-    while (tok(p)->kind != closer && tok(p)->kind != TOK_EOF && !enough(p)) {
+    while (tok(p)->kind != closer && tok(p)->kind != TOK_EOF) {
+        if (p->incomplete || diags_errors(p->diags) >= p->diags->max) return; /* enough of it */
         if (accept(p, TOK_SEMI)) {
             *trailing = true;
             continue;

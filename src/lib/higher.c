@@ -113,6 +113,9 @@ static struct sp_origin origin_mapv2(size_t request, size_t arg) {
     return (struct sp_origin){(int)arg + 1, (long)request};
 }
 
+#define MAPS(shape, from)                                                                          \
+    .variant = shape, .request = request_map, .origin = from, .grad_output = grad_each
+
 const struct sp_class sp_higher_rows[] = {
     {.name = "apply",
      .sig = "(f: proc, args: any) -> any",
@@ -136,36 +139,26 @@ const struct sp_class sp_higher_rows[] = {
      .sig = "(f: proc, xs: any) -> array",
      .doc = "The array of f(x) for each element x.",
      .example = "mapv(x -> x * x, [1, 2, 3]) => [1, 4, 9]",
-     .request = request_map,
-     .origin = origin_map,
-     .output = output_array,
-     .grad_output = grad_each},
+     MAPS(EACH, origin_map),
+     .output = output_array},
     {.name = "mapv2",
      .sig = "(f: proc, xs: any, ys: any) -> array",
      .doc = "The array of f(x, y) for the elements of two sequences of one length.",
      .example = "mapv2(sub, [5, 7], [1, 2]) => [4, 5]",
-     .variant = PAIRED,
-     .request = request_map,
-     .origin = origin_mapv2,
-     .output = output_array,
-     .grad_output = grad_each},
+     MAPS(PAIRED, origin_mapv2),
+     .output = output_array},
     {.name = "imapv",
      .sig = "(f: proc, xs: any) -> array",
      .doc = "The array of f(i, x) for each element x and its index i.",
      .example = "imapv((i, x) -> i * 10 + x, [5, 6]) => [5, 16]",
-     .variant = WITH_INDEX,
-     .request = request_map,
-     .origin = origin_imapv,
-     .output = output_array,
-     .grad_output = grad_each},
+     MAPS(WITH_INDEX, origin_imapv),
+     .output = output_array},
     {.name = "map",
      .special = SPECIAL_MAP,
      .sig = "(f: proc, xs: any) -> any",
      .doc = "f(x) for each element x, as a list for a list, else as an array.",
      .example = "map(x -> x + 1, list(1, 2)) => (2, 3)",
-     .request = request_map,
-     .origin = origin_map,
-     .output = output_like,
-     .grad_output = grad_each},
+     MAPS(EACH, origin_map),
+     .output = output_like},
 };
 const size_t sp_higher_count = COUNT_OF(sp_higher_rows);

@@ -244,9 +244,14 @@ static enum gpm_status simulate_size(struct sp_call *c, value *out) {
 /* ---- dictionaries -------------------------------------------------------------------------------
  */
 
-static enum gpm_status dict_of(struct sp_call *c, const value *entries, size_t n, value *out) {
+/* Of its arguments, or (variant true) of the elements of a sequence. */
+static enum gpm_status simulate_dict(struct sp_call *c, value *out) {
+    value *items = NULL;
+    size_t n = c->n;
+    enum gpm_status st = c->cls->variant ? seq_arg(c, 0, "entries", &items, &n) : GPM_OK;
+    if (st) return st;
+    const value *entries = items ? items : c->args;
     value *kv = mem_zalloc((2 * n + 1) * sizeof *kv);
-    enum gpm_status st = GPM_OK;
     for (size_t i = 0; i < n && !st; i++) {
         size_t two = 0;
         if (!seq_length(entries[i], &two) || two != 2)
@@ -259,20 +264,7 @@ static enum gpm_status dict_of(struct sp_call *c, const value *entries, size_t n
     }
     if (!st) *out = value_dict(kv, n);
     values_free(kv, 2 * n);
-    return st;
-}
-
-static enum gpm_status simulate_dict(struct sp_call *c, value *out) {
-    return dict_of(c, c->args, c->n, out);
-}
-
-static enum gpm_status simulate_to_dict(struct sp_call *c, value *out) {
-    value *items;
-    size_t n;
-    enum gpm_status st = seq_arg(c, 0, "entries", &items, &n);
-    if (st) return st;
-    st = dict_of(c, items, n, out);
-    values_free(items, n);
+    if (items) values_free(items, n);
     return st;
 }
 
@@ -336,8 +328,9 @@ const struct sp_class sp_list_rows[] = {
         dict, dict, "(...entries: any) -> dict",
         "A dictionary of entries [key, value]; a later entry of the same key replaces an earlier.",
         "dict([\"a\", 1], [\"b\", 2]) => {\"a\": 1, \"b\": 2}")},
-    {SP_ROW(to_dict, to_dict, "(entries: any) -> dict", "A dictionary of a sequence of entries.",
-            "lookup(to_dict([[1, \"one\"]]), 1) => \"one\"")},
+    {SP_ROW(to_dict, dict, "(entries: any) -> dict", "A dictionary of a sequence of entries.",
+            "lookup(to_dict([[1, \"one\"]]), 1) => \"one\""),
+     .variant = true},
     {SP_ROW(keys, entries, "(d: dict) -> list", "The keys of a dictionary, in order of insertion.",
             "keys(dict([\"a\", 1])) => (\"a\")"),
      .variant = 0},

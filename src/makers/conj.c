@@ -16,9 +16,8 @@ void conj_reserve(struct conj *s, size_t n_par, size_t n_stat, size_t n_latent) 
     s->latent = mem_zalloc((n_latent + 1) * sizeof(double));
 }
 
-enum gpm_status conj_read_numbers(struct sp_call *c, struct conj *s, size_t n_stat,
-                                  size_t n_latent) {
-    conj_reserve(s, c->n, n_stat, n_latent);
+enum gpm_status conj_read_numbers(struct sp_call *c, struct conj *s) {
+    conj_reserve(s, c->n, s->cls->n_stat, s->cls->n_latent);
     sp_args(c, s->par);
     for (size_t i = 0; i < c->n; i++)
         if (!isfinite(s->par[i])) return sp_bad_arg(c, i, "a parameter", "finite");

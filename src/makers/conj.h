@@ -39,7 +39,8 @@ struct conj_number {
 };
 
 struct conj_class {
-    struct sp_class made; /* the made procedures */
+    struct sp_class made;    /* the made procedures */
+    size_t n_stat, n_latent; /* for conj_read_numbers */
     /* Fills par (and objects, sizes) of a fresh state from the maker's arguments. */
     enum gpm_status (*read)(struct sp_call *c, struct conj *s);
     double (*log_joint)(const struct conj *s);
@@ -62,8 +63,7 @@ extern const struct sp_aaa conj_aaa, conj_aaa_plain; /* with a gradient, without
 /* Sets sizes and zeroed arrays; called by read. */
 void conj_reserve(struct conj *s, size_t n_par, size_t n_stat, size_t n_latent);
 /* read: all arguments are numbers checked by the signature; infinite ones are an error. */
-enum gpm_status conj_read_numbers(struct sp_call *c, struct conj *s, size_t n_stat,
-                                  size_t n_latent);
+enum gpm_status conj_read_numbers(struct sp_call *c, struct conj *s);
 
 /* The maker's simulate: a procedure of the class c->cls->of, without data. */
 enum gpm_status conj_make(struct sp_call *c, value *out);

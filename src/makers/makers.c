@@ -19,10 +19,6 @@ static value stats_two(const struct conj *s) {
 /* ---- coins: par (a, b) or (p); stat (t, f); latent (p) */
 enum { TRUES, FALSES };
 
-static enum gpm_status read_coin(struct sp_call *c, struct conj *s) {
-    return conj_read_numbers(c, s, 2, 1);
-}
-
 /* Probability of true for the next application, and of false (without cancellation). */
 static void beta_bernoulli_next(const struct conj *s, double *p) {
     double a = s->par[0] + s->stat[TRUES], b = s->par[1] + s->stat[FALSES];
@@ -102,8 +98,9 @@ static double beta_latent_lp(const struct conj *s, const double *latent) {
 #define COIN(title, rule, after)                                                                   \
     .made = {CONJ_MADE(title, "() -> bool"), CONJ_DISCRETE, .simulate = coin_draw,                 \
              .log_density = conj_density, .enumerate = coin_enumerate},                            \
-    .read = read_coin, .count = coin_count, .stats = stats_two, .log_joint = rule##_joint,         \
-    .gradient = rule##_gradient, .num = {2, 0, after, NULL, coin_lp, NULL, coin_value}
+    .read = conj_read_numbers, .n_stat = 2, .n_latent = 1, .count = coin_count,                    \
+    .stats = stats_two, .log_joint = rule##_joint, .gradient = rule##_gradient,                    \
+    .num = {2, 0, after, NULL, coin_lp, NULL, coin_value}
 
 static const struct conj_class beta_bernoulli = {
     COIN("beta_bernoulli", beta_bernoulli, beta_bernoulli_next)};
@@ -115,10 +112,6 @@ static const struct conj_class uc_beta_bernoulli = {
 
 /* ---- counts: par (shape, rate) or (mean); stat (n, sum, sum log x!); latent (mean) */
 enum { COUNT_N, COUNT_SUM, COUNT_LOGFACT };
-
-static enum gpm_status read_count(struct sp_call *c, struct conj *s) {
-    return conj_read_numbers(c, s, 3, 1);
-}
 
 /* Next application: negative binomial with r = shape + sum, p = (rate + n) / (rate + n + 1). */
 static void gamma_poisson_next(const struct conj *s, double *a) {
@@ -178,9 +171,9 @@ static double gamma_latent_lp(const struct conj *s, const double *latent) {
 }
 
 #define COUNT(title, rule, n, after, dist)                                                         \
-    .made = {CONJ_MADE(title, "() -> count"), CONJ_DISCRETE, CONJ_NUMBER}, .read = read_count,     \
-    .count = count_add, .stats = stats_two, .log_joint = rule##_joint,                             \
-    .gradient = rule##_gradient,                                                                   \
+    .made = {CONJ_MADE(title, "() -> count"), CONJ_DISCRETE, CONJ_NUMBER},                         \
+    .read = conj_read_numbers, .n_stat = 3, .n_latent = 1, .count = count_add, .stats = stats_two, \
+    .log_joint = rule##_joint, .gradient = rule##_gradient,                                        \
     .num = {n, 0, after, dist_##dist##_draw, dist_##dist##_lp, NULL, count_value}
 
 static const struct conj_class gamma_poisson = {

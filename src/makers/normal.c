@@ -20,7 +20,7 @@ enum { N, MEAN, SUMSQ };
 /* Statistics and posteriors hold squares of the data and parameters: what would overflow in them is
  * refused. */
 static enum gpm_status read_scalar(struct sp_call *c, struct conj *s) {
-    enum gpm_status st = conj_read_numbers(c, s, 3, 2);
+    enum gpm_status st = conj_read_numbers(c, s);
     for (size_t i = 0; i < c->n && st == GPM_OK; i++)
         if (!kern_in_range(s->par[i])) st = sp_bad_arg(c, i, "a parameter", KERN_RANGE_TEXT);
     return st;
@@ -137,8 +137,8 @@ static void suff_normal_gradient(const struct conj *s, const struct sp_call *c, 
              .grad_density = conj_grad,                                                            \
              .support = sp_support_real,                                                           \
              .log_bound = conj_bound},                                                             \
-    .read = read_scalar, .count = count, .stats = stats_moments, .log_joint = rule##_joint,        \
-    .gradient = rule##_gradient,                                                                   \
+    .read = read_scalar, .n_stat = 3, .n_latent = 2, .count = count, .stats = stats_moments,       \
+    .log_joint = rule##_joint, .gradient = rule##_gradient,                                        \
     .num = {n, mode, after, dist_##dist##_draw, dist_##dist##_lp, dist_##dist##_grad, number}
 
 static const struct conj_class nig_class = {
