@@ -9,15 +9,17 @@
 #include <math.h>
 #include <string.h>
 
-/* Of a chain of pairs that does not end in the empty list there is none. */
+/* Of a chain of pairs that does not end in the empty list there is none; *n is then left alone. */
 bool seq_length(value v, size_t *n) {
-    *n = 0;
+    size_t pairs = 0;
     switch (v.tag) {
     case V_ARRAY: *n = v.u.array->n; return true;
     case V_VECTOR: *n = v.u.vector->n; return true;
     default:
-        for (; v.tag == V_PAIR; v = v.u.pair->rest) ++*n;
-        return v.tag == V_NIL;
+        for (; v.tag == V_PAIR; v = v.u.pair->rest) pairs++;
+        if (v.tag != V_NIL) return false;
+        *n = pairs;
+        return true;
     }
 }
 

@@ -212,6 +212,7 @@ static inline bool seq_next(struct seq_walk *w, value *item) {
     if (v.tag == V_PAIR) {
         *item = v.u.pair->first;
         w->rest = v.u.pair->rest;
+        w->i = SIZE_MAX; /* an array that ends an improper list is no part of it */
         return true;
     }
     if (v.tag == V_ARRAY && w->i < v.u.array->n) {

@@ -245,6 +245,7 @@ static const struct call_case compare_cases[] = {
     {"all_p", "true, 1", "true"},
     {"all_p", "[true, false]", "false"},
     {"all_p", "[]", "true"},
+    {"all_p", "\"a\"", "error E0205: all_p: element 0 must be a boolean, got \"a\""},
     {"any_p", "[false, 1]", "true"},
     {"any_p", "[]", "false"},
     {"any_p", "[false, \"a\"]", "error E0205: any_p: element 1 must be a boolean, got \"a\""},
