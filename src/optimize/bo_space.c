@@ -14,13 +14,14 @@ void bo_space_init(struct bo_space *s) {
     *s = (struct bo_space){0};
 }
 
+static void var_release(struct bo_var *v) {
+    for (int i = 0; i < v->n_levels; i++) mem_free(v->levels[i]);
+    mem_free(v->levels);
+    mem_free(v->name);
+}
+
 void bo_space_release(struct bo_space *s) {
-    for (int j = 0; j < s->n; j++) {
-        struct bo_var *v = &s->vars[j];
-        for (int i = 0; i < v->n_levels; i++) mem_free(v->levels[i]);
-        mem_free(v->levels);
-        mem_free(v->name);
-    }
+    for (int j = 0; j < s->n; j++) var_release(&s->vars[j]);
     mem_free(s->vars);
     mem_free(s->levels);
     mem_free(s->var_at);
@@ -51,8 +52,7 @@ int bo_space_find(const struct bo_space *s, const char *name, size_t len) {
 }
 
 static enum gpm_status bad(struct buf *err, const char *text, const char *why) {
-    buf_printf(err, "variable '%s': %s", text, why);
-    return GPM_E_ARG;
+    return buf_fail(err, GPM_E_ARG, "variable '%s': %s", text, why);
 }
 
 static bool valid_name(const char *s, size_t n) {
@@ -136,12 +136,7 @@ enum gpm_status bo_space_add(struct bo_space *s, const char *text, struct buf *e
     const char *mark = strpbrk(eq, ":\""); /* a colon in quotes makes no range */
     enum gpm_status st = mark && *mark == ':' ? parse_range(v, text, eq + 1, err)
                                               : parse_levels(v, text, eq + 1, err);
-    if (st) {
-        for (int i = 0; i < v->n_levels; i++) mem_free(v->levels[i]);
-        mem_free(v->levels);
-        mem_free(v->name);
-        s->n--;
-    }
+    if (st) var_release(&s->vars[--s->n]);
     number_places(s);
     return st;
 }
@@ -286,20 +281,20 @@ enum gpm_status bo_space_read(const struct bo_space *s, int j, const char *text,
             return GPM_OK;
         }
     double value;
-    if (v->n_levels) {
-        buf_printf(err, "variable '%s': '%s' is not one of its levels", v->name, text);
-    } else if (!number_parse(text, strlen(text), &value) || !isfinite(value)) {
-        buf_printf(err, "variable '%s': '%s' is not a number", v->name, text);
-    } else if (value < v->lo || value > v->hi) {
+    if (v->n_levels)
+        return buf_fail(err, GPM_E_ARG, "variable '%s': '%s' is not one of its levels", v->name,
+                        text);
+    if (!number_parse(text, strlen(text), &value) || !isfinite(value))
+        return buf_fail(err, GPM_E_ARG, "variable '%s': '%s' is not a number", v->name, text);
+    if (value < v->lo || value > v->hi) {
         buf_printf(err, "variable '%s': %s is outside its range ", v->name, text);
         buf_number(err, v->lo);
         buf_putc(err, ':');
         buf_number(err, v->hi);
-    } else if (v->integer && value != rint(value)) {
-        buf_printf(err, "variable '%s': %s is not a whole number", v->name, text);
-    } else {
-        *x = value;
-        return GPM_OK;
+        return GPM_E_ARG;
     }
-    return GPM_E_ARG;
+    if (v->integer && value != rint(value))
+        return buf_fail(err, GPM_E_ARG, "variable '%s': %s is not a whole number", v->name, text);
+    *x = value;
+    return GPM_OK;
 }

@@ -17,30 +17,30 @@ struct walk {
     bool bad;
 };
 
-static void real(struct walk *w, double *x) {
-    if (w->out) {
-        buf_printf(w->out, " %a", *x);
-        return;
-    }
-    char *end;
-    *x = number_read(w->p, &end);
+static void took(struct walk *w, const char *end) {
     if (end == w->p) w->bad = true;
     w->p = end;
 }
 
 static void reals(struct walk *w, double *x, int n) {
-    for (int i = 0; i < n; i++) real(w, &x[i]);
+    for (char *end; n > 0; n--, x++) {
+        if (w->out) {
+            buf_printf(w->out, " %a", *x);
+        } else {
+            *x = number_read(w->p, &end);
+            took(w, end);
+        }
+    }
 }
 
 static void whole(struct walk *w, size_t *x) {
+    char *end;
     if (w->out) {
         buf_printf(w->out, " %zu", *x);
-        return;
+    } else {
+        *x = strtoull(w->p, &end, 10);
+        took(w, end);
     }
-    char *end;
-    *x = strtoull(w->p, &end, 10);
-    if (end == w->p) w->bad = true;
-    w->p = end;
 }
 
 static void small(struct walk *w, int *x, int limit) {
@@ -77,10 +77,10 @@ static void walk_local(struct walk *w, struct bo *b) {
     flag(w, &l->pending);
     flag(w, &l->probing);
     whole(w, &l->center);
-    real(w, &l->rho);
-    real(w, &l->y0);
-    real(w, &l->predicted);
-    real(w, &l->size);
+    reals(w, &l->rho, 1);
+    reals(w, &l->y0, 1);
+    reals(w, &l->predicted, 1);
+    reals(w, &l->size, 1);
     whole(w, &l->n_used);
     small(w, &l->misses, 1 << 30);
     small(w, &l->run, 1 << 30);
@@ -121,8 +121,8 @@ static void walk(struct walk *w, struct bo *b) {
         for (int v = 0; v < BO_WARP_COUNT && !w->bad; v++) walk_combo(w, &b->combo[k][v], b->D + 3);
     reals(w, b->model.inv_l, b->D);
     walk_local(w, b);
-    real(w, &b->region.side);
-    real(w, &b->region.best);
+    reals(w, &b->region.side, 1);
+    reals(w, &b->region.best, 1);
     small(w, &b->region.wins, 1 << 30);
     small(w, &b->region.losses, 1 << 30);
     walk_tabu(w, b);

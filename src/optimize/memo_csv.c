@@ -109,10 +109,9 @@ static enum gpm_status find_columns(struct memo *m, const struct csv *c, struct 
     if (s) return s;
     cols->value = csv_column(c, "value");
     if (cols->value < 0 && c->n_cols == dim + 1) cols->value = dim;
-    if (cols->value < 0) {
-        buf_printf(err, "%s: there is no column 'value' with the results", c->name);
-        return GPM_E_FORMAT;
-    }
+    if (cols->value < 0)
+        return buf_fail(err, GPM_E_FORMAT, "%s: there is no column 'value' with the results",
+                        c->name);
     cols->status = csv_column(c, "status");
     cols->seconds = csv_column(c, "seconds");
     cols->error = csv_column(c, "error");

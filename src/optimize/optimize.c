@@ -120,11 +120,10 @@ static bool read_settings(const char *text, struct gpm_optimize_options *p) {
 }
 
 static enum gpm_status conflict(struct optimize *o, const char *what, struct buf *err) {
-    buf_printf(err,
-               "store '%s' holds a search with %s; go on with that one (--join), or name "
-               "another store",
-               o->opt.store, what);
-    return GPM_E_CONFLICT;
+    return buf_fail(err, GPM_E_CONFLICT,
+                    "store '%s' holds a search with %s; go on with that one (--join), or name "
+                    "another store",
+                    o->opt.store, what);
 }
 
 /* The space: stored and given must agree; whichever is there is used. */
@@ -155,11 +154,10 @@ static enum gpm_status settle_settings(struct optimize *o, struct buf *err) {
     struct gpm_optimize_options *mine = &o->opt, stored = *mine;
     struct buf new = BUF_INIT;
     enum gpm_status s = memo_get(o->memo, "settings", &text, err);
-    if (!s && !read_settings(text, &stored)) {
-        buf_printf(err, "store '%s': its settings are not those of a search; the file is damaged",
-                   mine->store);
-        s = GPM_E_FORMAT;
-    }
+    if (!s && !read_settings(text, &stored))
+        s = buf_fail(err, GPM_E_FORMAT,
+                     "store '%s': its settings are not those of a search; the file is damaged",
+                     mine->store);
     if (!s && mine->join) {
         if (mine->budget) stored.budget = mine->budget;
         if (mine->timeout != 0) stored.timeout = mine->timeout;
@@ -237,10 +235,9 @@ static enum gpm_status store_command(struct optimize *o, struct buf *err) {
 
 enum gpm_status optimize_open(struct optimize *o, struct buf *err) {
     size_t added;
-    if (!o->space.n && !o->opt.store) {
-        buf_puts(err, "there are no variables; give at least one, for example --var x=-5:10");
-        return GPM_E_ARG;
-    }
+    if (!o->space.n && !o->opt.store)
+        return buf_fail(err, GPM_E_ARG,
+                        "there are no variables; give at least one, for example --var x=-5:10");
     enum gpm_status s = open_memo(o, err);
     if (s) return s;
     s = memo_begin(o->memo, err);

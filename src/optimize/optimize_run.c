@@ -115,13 +115,11 @@ static enum gpm_status decide(struct optimize *o, bool ask, double *x, int64_t *
     enum gpm_status s = optimize_refresh(o, err);
     if (s) return s;
     if (!ask) s = memo_reclaim(o->memo, &found, id, x, err); /* of a worker that died */
-    if (!s && found && !bo_space_inside(&o->space, x)) {
-        buf_printf(err,
-                   "point %lld of the store lies outside the search space; take it away with "
-                   "gpmem memo rm",
-                   (long long)*id);
-        s = GPM_E_FORMAT;
-    }
+    if (!s && found && !bo_space_inside(&o->space, x))
+        s = buf_fail(err, GPM_E_FORMAT,
+                     "point %lld of the store lies outside the search space; take it away with "
+                     "gpmem memo rm",
+                     (long long)*id);
     *what = NEXT_POINT;
     if (s || found) return s;
     size_t begun = counted(o) + o->n_pending;
@@ -235,10 +233,8 @@ static enum gpm_status wait_for_one(struct run *r, double limit, struct buf *err
     double wait = fmin(60, limit - clock_seconds());
     enum gpm_status s = runner_wait(r->runner, wait < 0 ? 0 : wait, o->opt.stop, &any, &got, err);
     if (!any) return s;
-    if (!s && got.nothing) { /* whoever comes next evaluates it */
-        buf_printf(err, "%s; every evaluation so far is kept", got.why.data);
-        s = GPM_E_IO;
-    }
+    if (!s && got.nothing) /* whoever comes next evaluates it */
+        s = buf_fail(err, GPM_E_IO, "%s; every evaluation so far is kept", got.why.data);
     if (!s && !got.ok) note_failure(o, got.why.data);
     outcome_release(&got);
     return s ? s : finished(o, err);
@@ -262,10 +258,8 @@ static enum gpm_status loop(struct run *r, double *x, struct buf *err) {
     enum gpm_status s = GPM_OK;
     while (!s) {
         enum next what = NEXT_WAIT;
-        if (mem_shortages() != r->shortages) {
-            buf_puts(err, "out of memory; every evaluation so far is kept");
-            return GPM_E_NOMEM;
-        }
+        if (mem_shortages() != r->shortages)
+            return buf_fail(err, GPM_E_NOMEM, "out of memory; every evaluation so far is kept");
         if (stop_asked(o->opt.stop) || clock_seconds() >= limit) {
             o->end = stop_asked(o->opt.stop) ? OPTIMIZE_STOPPED : OPTIMIZE_TIME;
             return GPM_OK;
@@ -294,11 +288,10 @@ static enum gpm_status loop(struct run *r, double *x, struct buf *err) {
 }
 
 enum gpm_status optimize_run(struct optimize *o, struct buf *err) {
-    if (!o->has_command && !o->fn) {
-        buf_puts(err, "there is nothing to evaluate: give the command after --, for example "
-                      "-- ./sim {x}");
-        return GPM_E_ARG;
-    }
+    if (!o->has_command && !o->fn)
+        return buf_fail(err, GPM_E_ARG,
+                        "there is nothing to evaluate: give the command after --, for example "
+                        "-- ./sim {x}");
     enum gpm_status s = optimize_may_run(o, err);
     if (s) return s;
     struct run r = {.o = o,
@@ -323,8 +316,8 @@ enum gpm_status optimize_ask(struct optimize *o, double *x, int64_t *id, struct 
     enum next what;
     enum gpm_status s = next_point(o, true, x, id, &what, err);
     if (s || what == NEXT_POINT) return s;
-    buf_puts(err, "every point of the search space was evaluated or is being evaluated");
-    return GPM_E_LIMIT;
+    return buf_fail(err, GPM_E_LIMIT,
+                    "every point of the search space was evaluated or is being evaluated");
 }
 
 static bool is_open(const struct memo_row *r, void *open) {
@@ -335,11 +328,10 @@ static bool is_open(const struct memo_row *r, void *open) {
 enum gpm_status optimize_tell(struct optimize *o, int64_t id, double y, struct buf *err) {
     bool open = false;
     enum gpm_status s = memo_row_by_id(o->memo, id, is_open, &open, err);
-    if (!s && !open) {
-        buf_printf(err, "point %lld has its value already; remove it first with gpmem memo rm",
-                   (long long)id);
-        s = GPM_E_CONFLICT;
-    }
+    if (!s && !open)
+        s = buf_fail(err, GPM_E_CONFLICT,
+                     "point %lld has its value already; remove it first with gpmem memo rm",
+                     (long long)id);
     if (!s)
         s = isfinite(y) ? memo_finish(o->memo, id, y, 0, NULL, err)
                         : memo_fail(o->memo, id, "told: failed", 0, err);

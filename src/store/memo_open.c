@@ -142,20 +142,16 @@ static enum gpm_status check_identity(struct memo *m, const struct memo_options 
     if (s) return s;
     if (!m->function || !m->names || !counted)
         return memo_fault(m, GPM_E_FORMAT, err, "the header is incomplete; the file is damaged");
-    if (opt->function && strcmp(opt->function, m->function) != 0) {
-        buf_printf(err,
-                   "memo table '%s' belongs to the function '%s', not to '%s'; name another "
-                   "store, or delete the file if its values are of no use",
-                   m->path, m->function, opt->function);
-        return GPM_E_CONFLICT;
-    }
-    if (opt->dim && opt->dim != m->dim) {
-        buf_printf(err,
-                   "memo table '%s' holds a function of %d input%s, this one has %d; name "
-                   "another store",
-                   m->path, m->dim, m->dim == 1 ? "" : "s", opt->dim);
-        return GPM_E_CONFLICT;
-    }
+    if (opt->function && strcmp(opt->function, m->function) != 0)
+        return buf_fail(err, GPM_E_CONFLICT,
+                        "memo table '%s' belongs to the function '%s', not to '%s'; name another "
+                        "store, or delete the file if its values are of no use",
+                        m->path, m->function, opt->function);
+    if (opt->dim && opt->dim != m->dim)
+        return buf_fail(err, GPM_E_CONFLICT,
+                        "memo table '%s' holds a function of %d input%s, this one has %d; name "
+                        "another store",
+                        m->path, m->dim, m->dim == 1 ? "" : "s", opt->dim);
     return GPM_OK;
 }
 
