@@ -140,16 +140,6 @@ enum gpm_status gpm_memo_list(gpm_memo *m, enum gpm_format f, const char **text)
     return s;
 }
 
-static void put_time(struct buf *out, const char *what, double when) {
-    if (!(when > 0 && when < MEMO_LAST_TIME)) return;
-    time_t t = (time_t)when;
-    struct tm tm;
-    char text[40];
-    gmtime_r(&t, &tm);
-    strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S UTC", &tm);
-    buf_printf(out, "%s: %s\n", what, text);
-}
-
 static void put_text(struct buf *out, const char *what, const char *text) {
     if (!text[0]) return;
     buf_printf(out, "%s: ", what);
@@ -175,8 +165,8 @@ static bool show_row(const struct memo_row *r, void *user) {
     }
     buf_printf(out, "replicate: %d\nseconds: %.6g\nattempts: %d\nwhere: %s, process %ld\n", r->rep,
                r->seconds, r->attempts, r->host, r->pid);
-    put_time(out, "started", r->started);
-    put_time(out, "finished", r->finished);
+    memo_time(out, "started: %Y-%m-%d %H:%M:%S UTC\n", r->started);
+    memo_time(out, "finished: %Y-%m-%d %H:%M:%S UTC\n", r->finished);
     put_text(out, "tag", r->tag);
     put_text(out, "error", r->error);
     return true;

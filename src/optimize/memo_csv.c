@@ -9,6 +9,8 @@
 #include <string.h>
 #include <time.h>
 
+#define LAST_TIME 253402300800.0 /* end of the year 9999; later ones are not written */
+
 void memo_name(const struct memo *m, int j, struct buf *out) {
     const char *p = memo_names(m);
     for (; j > 0 && *p; p++) j -= *p == ',';
@@ -34,13 +36,13 @@ struct export {
     struct buf *out;
 };
 
-static void put_time(struct buf *out, double when) {
-    if (!(when > 0 && when < MEMO_LAST_TIME)) return;
+void memo_time(struct buf *out, const char *format, double when) {
+    if (!(when > 0 && when < LAST_TIME)) return;
     time_t t = (time_t)when;
     struct tm tm;
     char text[40];
     gmtime_r(&t, &tm);
-    strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &tm);
+    strftime(text, sizeof text, format, &tm);
     buf_puts(out, text);
 }
 
@@ -69,7 +71,7 @@ static bool export_row(const struct memo_row *r, void *user) {
     buf_printf(e->out, "%.6g,", r->seconds);
     put_foreign(e->out, r->error);
     buf_putc(e->out, ',');
-    put_time(e->out, r->finished);
+    memo_time(e->out, "%Y-%m-%dT%H:%M:%SZ", r->finished);
     buf_putc(e->out, ',');
     put_foreign(e->out, r->host);
     buf_printf(e->out, ",%d\n", r->rep);

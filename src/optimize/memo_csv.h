@@ -19,7 +19,8 @@ GPM_MUST_USE enum gpm_status memo_csv_import(struct memo *m, const struct bo_spa
 /* The search space stored beside the table; GPM_E_NOT_FOUND (no message) when there is none,
  * GPM_E_FORMAT when it is not one of the table's rows. */
 GPM_MUST_USE enum gpm_status memo_space(struct memo *m, struct bo_space *space, struct buf *err);
-#define MEMO_LAST_TIME 253402300800.0 /* end of the year 9999; later ones are not written */
+/* Nothing when it is not known. */
+void memo_time(struct buf *out, const char *format, double when);
 /* Name j of the comma separated input names. */
 void memo_name(const struct memo *m, int j, struct buf *out);
 #endif

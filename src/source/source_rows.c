@@ -82,10 +82,16 @@ static void placeholders(const char *line, struct names *out) {
     if (!out->all.n) vec_push(&out->all, mem_strdup("x"));
 }
 
-/* An optional number from 0 to max. */
-static enum gpm_status number_or(struct sp_call *c, size_t i, const char *name, double max,
-                                 double fallback, double *out) {
-    *out = fallback;
+static enum gpm_status flag_at(struct sp_call *c, size_t i, const char *name, bool *out) {
+    *out = false;
+    if (!given(c, i) || sp_truth(c->args[i], out)) return GPM_OK;
+    return sp_error(c, DIAG_TYPE, "%s: %s must be true or false", c->cls->name, name);
+}
+
+/* From 0, which it is when absent, to max. */
+static enum gpm_status number_at(struct sp_call *c, size_t i, const char *name, double max,
+                                 double *out) {
+    *out = 0;
     if (!given(c, i)) return GPM_OK;
     if (c->args[i].tag != V_NUM || !(c->args[i].u.num >= 0) || c->args[i].u.num > max)
         return sp_error(c, DIAG_DOMAIN, "%s: %s must be a number from 0 to %g", c->cls->name, name,
@@ -96,13 +102,11 @@ static enum gpm_status number_or(struct sp_call *c, size_t i, const char *name, 
 
 static enum gpm_status make_command(struct sp_call *c, value *out) {
     const char *line = c->args[0].u.str->text;
-    bool json = false;
+    bool json;
     double timeout, retries;
-    if (number_or(c, 1, "timeout", 1e9, 0, &timeout) != GPM_OK ||
-        number_or(c, 2, "retries", 1000, 0, &retries) != GPM_OK)
+    if (number_at(c, 1, "timeout", 1e9, &timeout) != GPM_OK ||
+        number_at(c, 2, "retries", 1000, &retries) != GPM_OK || flag_at(c, 3, "json", &json))
         return GPM_E_USER;
-    if (given(c, 3) && !sp_truth(c->args[3], &json))
-        return sp_error(c, DIAG_TYPE, "command: json must be true or false");
     struct buf what = BUF_INIT, err = BUF_INIT;
     buf_printf(&what, "run %s", line);
     enum gpm_status st = sp_need(c, SP_MAY_RUN, what.data);
@@ -135,16 +139,13 @@ static enum gpm_status make_command(struct sp_call *c, value *out) {
 
 static enum gpm_status foreign_options(struct sp_call *c, int *dim, bool *parallel) {
     *dim = 1;
-    *parallel = false;
     if (given(c, 2)) {
         value v = c->args[2];
         if (v.tag != V_NUM || !(v.u.num >= 1 && v.u.num <= 10000) || v.u.num != floor(v.u.num))
             return sp_error(c, DIAG_DOMAIN, "foreign: dim must be from 1 to 10000");
         *dim = (int)v.u.num;
     }
-    if (given(c, 3) && !sp_truth(c->args[3], parallel))
-        return sp_error(c, DIAG_TYPE, "foreign: parallel must be true or false");
-    return GPM_OK;
+    return flag_at(c, 3, "parallel", parallel);
 }
 
 static enum gpm_status make_foreign(struct sp_call *c, value *out) {
