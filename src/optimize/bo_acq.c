@@ -261,7 +261,7 @@ static int pick_starts(const double *value, int count, int *start) {
 /* The best refined candidate that is no duplicate; else the best plain candidate that is none. */
 static bool search(struct acq *a, struct rng *r, double *u) {
     struct bo *b = a->b;
-    int count = a->kind == PATH ? 250 : 200, start[N_START];
+    int count = b->opt.noisy ? 400 : 200, start[N_START]; /* noisy: draws alone decide */
     size_t D = (size_t)b->D;
     double *cand = NEW_ARRAY(double, (size_t)count *(D + 1)), *value = cand + (size_t)count * D;
     bool found = false;
