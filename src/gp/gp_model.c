@@ -42,7 +42,7 @@ static void slot_release(struct gp_slot *s) {
 static bool model_fits(int dim, const struct kern *k, double noise, char **why) {
     const char *bad = NULL;
     if (dim < 1)
-        bad = "inputs have at least one column";
+        bad = "the dimension must be 1 or more: inputs have at least one column";
     else if (!(noise >= 0) || !isfinite(noise))
         bad = "the noise must be a finite number, zero or positive";
     else if (!kern_in_range(noise))
