@@ -172,7 +172,7 @@ static void finish_job(void *ctx, size_t i, int thread) {
     struct paper_evidence *e = &j->r->e[j->list[i]];
     struct context c = {&j->r->data, e->k, j->work[thread], {0}};
     struct proposal rough = e->prop;
-    struct density t = {e->prop.d, eval_target, &c};
+    struct density t = {.d = e->prop.d, .eval = eval_target, .ctx = &c};
     struct rng r;
     memset(&e->prop, 0, sizeof e->prop);
     for (int k = 0; k < rough.n; k++) {

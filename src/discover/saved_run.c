@@ -351,9 +351,7 @@ static bool load_draws(struct evidence *e, json_t *j) {
 static struct evidence *load_evidence(const struct smodel_data *data, json_t *j) {
     struct structure s;
     if (!load_structure(data, j, &s)) return NULL;
-    struct evidence *e = NEW(struct evidence);
-    evidence_set_model(e, data, &s);
-    e->log_prior = get_number(j, "log_prior", 0);
+    struct evidence *e = sevidence_make(data, &s, get_number(j, "log_prior", 0));
     e->logz = get_number(j, "log_evidence", -INFINITY);
     e->laplace = get_number(j, "laplace", -INFINITY);
     e->se = get_number(j, "se", 1);

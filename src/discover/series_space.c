@@ -84,8 +84,8 @@ static void screen_top(struct series_space *s, const struct search *x) {
     struct screen *c = s->screen;
     if (!best || structure_equal(&smodel_of(best)->s, &c->best)) return;
     c->best = smodel_of(best)->s;
-    struct evidence *e = evidence_new(&c->data, &c->best, log_prior(s, &c->data, &c->best), best,
-                                      &s->hints[c->best.transform], c->work[0]);
+    struct evidence *e = sevidence_new(&c->data, &c->best, log_prior(s, &c->data, &c->best), best,
+                                       &s->hints[c->best.transform], c->work[0]);
     c->top = evidence_total(e);
     evidence_free(e);
 }
@@ -108,13 +108,13 @@ static struct evidence *fit_screened(struct series_space *s, const struct struct
     struct screen *c = s->screen;
     const struct period_hints *hints = &s->around[k->transform];
     double full = log_prior(s, s->data, k);
-    struct evidence *e, *part = evidence_new(&c->data, k, log_prior(s, &c->data, k), parent, hints,
-                                             c->work[thread]);
+    struct evidence *e, *part = sevidence_new(&c->data, k, log_prior(s, &c->data, k), parent, hints,
+                                              c->work[thread]);
     double behind = c->top - evidence_total(part);
     if (behind > SCREEN || !part->prop.n)
-        e = evidence_guess(s->data, part, full, s->top - fmax(behind, PRUNE) - full);
+        e = sevidence_guess(s->data, part, full, s->top - fmax(behind, PRUNE) - full);
     else
-        e = evidence_new(s->data, k, full, part, hints, s->work[thread]);
+        e = sevidence_new(s->data, k, full, part, hints, s->work[thread]);
     evidence_free(part);
     return e;
 }
@@ -125,36 +125,24 @@ static struct evidence *fit(struct space *base, size_t id, const struct evidence
     const struct structure *k = &s->known.at[id];
     struct evidence *e = s->screen && !is_fast(base, id)
                              ? fit_screened(s, k, parent, thread)
-                             : evidence_new(s->data, k, log_prior(s, s->data, k), parent,
-                                            &s->around[k->transform], s->work[thread]);
+                             : sevidence_new(s->data, k, log_prior(s, s->data, k), parent,
+                                             &s->around[k->transform], s->work[thread]);
     e->id = id;
     return e;
 }
 
 static void finish(struct space *s, struct evidence *e, double floor, int thread) {
-    evidence_finish(e, floor, own(s)->work[thread]);
+    sevidence_finish(e, floor, own(s)->work[thread]);
 }
 
 static void improve(struct space *s, struct evidence *e, const struct evidence *from, int thread) {
-    (void)evidence_improve(e, from, own(s)->work[thread]);
-}
-
-/* The density of structures with equal terms: one order only, counted for all of them. */
-struct fold {
-    const struct smodel *m;
-    struct smodel_work *w;
-};
-
-static double eval_folded(void *ctx, const double *z, double *grad) {
-    struct fold *c = ctx;
-    if (!smodel_ordered(c->m, z)) return -INFINITY;
-    return smodel_eval(c->m, c->w, z, grad) + c->m->log_copies;
+    sevidence_improve(e, from, own(s)->work[thread]);
 }
 
 static struct density density(struct space *s, const struct evidence *e, int thread) {
-    struct fold *c = &own(s)->fold[thread];
-    *c = (struct fold){smodel_of(e), own(s)->work[thread]};
-    return (struct density){c->m->d, eval_folded, c};
+    struct smodel_call *c = &own(s)->call[thread];
+    *c = (struct smodel_call){smodel_of(e), own(s)->work[thread]};
+    return smodel_density(c, true);
 }
 
 /* ---- the space ---- */
@@ -184,7 +172,7 @@ static void space_free(struct space *base) {
     free_works(s->work, s->threads);
     vec_release(&s->known);
     map_release(&s->index);
-    mem_free(s->fold);
+    mem_free(s->call);
     mem_free(s);
 }
 
@@ -227,7 +215,7 @@ enum gpm_status series_search_init(struct search *x, const struct smodel_data *d
     s->base.groups = s->grammar.logs ? 2 : 1;
     search_init(x, &s->base, o);
     s->threads = x->opt.threads;
-    s->fold = NEW_ARRAY(struct fold, (size_t)s->threads);
+    s->call = NEW_ARRAY(struct smodel_call, (size_t)s->threads);
     s->work = new_works(data, s->threads);
     for (int tr = 0; tr < 2; tr++)
         if (data->y[tr]) period_hints_data(data, tr, &s->hints[tr]);
@@ -247,7 +235,7 @@ static void refine_job(void *ctx, size_t job, int thread) {
     struct refine *r = ctx;
     const struct evidence *e = r->from[job];
     double prior = log_prior(r->s, r->s->data, &smodel_of(e)->s);
-    r->result[job] = evidence_carry(r->s->data, e, prior, r->s->work[thread]);
+    r->result[job] = sevidence_carry(r->s->data, e, prior, r->s->work[thread]);
 }
 
 static int by_total(const void *a, const void *b) {

@@ -90,7 +90,6 @@ void smodel_init(struct smodel *m, const struct smodel_data *data, const struct 
 struct smodel_work;
 struct smodel_work *smodel_work_new(const struct smodel_data *data); /* NULL: out of memory */
 void smodel_work_free(struct smodel_work *w);
-long smodel_work_evals(const struct smodel_work *w);
 
 /* log p(y|z) + log p(z); gradient when grad is not NULL. -inf where the matrix is singular. */
 double smodel_eval(const struct smodel *m, struct smodel_work *w, const double *z, double *grad);

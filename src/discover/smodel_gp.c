@@ -156,7 +156,6 @@ static double smodel_noise(const struct smodel *m, const double *z) {
 /* ---- workspace ---- */
 struct smodel_work {
     struct gp *gp[2]; /* of the values, of their logarithms */
-    long evals;
 };
 
 /* A process with these data; the kernel comes later. */
@@ -188,10 +187,6 @@ void smodel_work_free(struct smodel_work *w) {
     mem_free(w);
 }
 
-long smodel_work_evals(const struct smodel_work *w) {
-    return w->evals;
-}
-
 /* ---- density ---- */
 static bool in_range(const struct smodel *m, const double *z) {
     for (int i = 0; i < m->d; i++)
@@ -212,7 +207,6 @@ double smodel_eval(const struct smodel *m, struct smodel_work *w, const double *
     struct expression e = {.m = m, .z = z};
     struct gp *g = w->gp[m->s.transform];
     double ll = 0, dkern[MAX_THETA], dnoise;
-    w->evals++;
     if (!in_range(m, z) || set_model(&e, g) != GPM_OK) return -INFINITY;
     enum gpm_status st = grad ? gp_logml_grad(g, &ll, dkern, &dnoise) : gp_logml(g, &ll);
     if (st != GPM_OK || !isfinite(ll)) return -INFINITY;

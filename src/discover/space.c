@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the evidences of all spaces have in common: importance sampling, and their end.
+ * Evidences of any space: from starts to modes, importance sampling.
  */
 #include "discover/space.h"
 #include "base/mem.h"
 #include <math.h>
+#include <string.h>
 
 void evidence_free(struct evidence *e) {
     if (!e) return;
@@ -16,6 +17,95 @@ void evidence_free(struct evidence *e) {
     mem_free(e);
 }
 
+struct evidence *evidence_make(double log_prior) {
+    struct evidence *e = NEW(struct evidence);
+    e->log_prior = log_prior;
+    e->laplace = e->logz = e->map = -INFINITY;
+    e->se = INFINITY;
+    return e;
+}
+
+static struct density counting(struct evidence *e, const struct density *t) {
+    struct density c = *t;
+    c.evals = &e->evals;
+    return c;
+}
+
+/* ---- from starts to modes ---- */
+/* What can be said before the optimum is found: typical shrinkage is 1.4 per parameter. */
+static void set_rough(struct evidence *e, const struct density *t) {
+    size_t size = sizeof(double) * (size_t)t->d;
+    e->rough = true;
+    e->map = e->open->best[0].logp;
+    e->laplace = e->logz = e->map - 1.4 * t->d + e->log_copies;
+    e->se = 2.0;
+    e->prop.d = t->d;
+    if (!e->prop.n) e->prop.mode[e->prop.n++].z = mem_alloc(size);
+    memcpy(e->prop.mode[0].z, fit_best(t, e->open, 0), size);
+}
+
+void evidence_begin(struct evidence *e, const struct density *t, int n,
+                    const struct fit_rules *rules) {
+    struct density counted = counting(e, t);
+    fit_polish(&counted, e->open, n, rules);
+    if (e->open->n) set_rough(e, t);
+}
+
+void evidence_finish(struct evidence *e, const struct density *t, double floor,
+                     const struct fit_rules *rules) {
+    struct fit_starts *s = e->open;
+    if (!s) return;
+    struct density counted = counting(e, t);
+    floor += t->d; /* the evidence lies at least 1 per parameter below the optimum */
+    if (s->n && s->best[0].logp < floor && s->best[0].logp > floor - 15) {
+        s->best[0].logp = fit_optimise(&counted, fit_best(t, s, 0), 2 * rules->iterations);
+        set_rough(e, t);
+    }
+    if (s->n && s->best[0].logp >= floor) {
+        e->rough = false;
+        proposal_release(&e->prop);
+        s->best[0].logp = fit_optimise(&counted, fit_best(t, s, 0), 150);
+        int most = s->best[0].logp > floor + 5 ? s->n : 1;
+        e->laplace = fit_modes(&counted, s, most, rules, &e->prop, &e->map) + e->log_copies;
+        e->logz = e->laplace;
+        e->se = 0.3;
+    }
+    mem_free(s);
+    e->open = NULL;
+}
+
+/* One mode at z instead of those there are; false: it is none. */
+static bool set_mode(struct evidence *e, const struct density *t, const double *z, double logp) {
+    struct proposal old = e->prop;
+    memset(&e->prop, 0, sizeof e->prop);
+    double lap = isfinite(logp) ? proposal_add_mode(&e->prop, t, z) : -INFINITY;
+    if (!isfinite(lap)) {
+        e->prop = old;
+        return false;
+    }
+    e->map = logp;
+    e->laplace = e->logz = lap + e->log_copies;
+    e->se = 0.3;
+    e->rough = false;
+    e->ess = 0;
+    is_draws_release(&e->draws);
+    proposal_release(&old);
+    return true;
+}
+
+void evidence_at(struct evidence *e, const struct density *t, double *z) {
+    struct density counted = counting(e, t);
+    e->se = 0.3;
+    (void)set_mode(e, &counted, z, fit_optimise(&counted, z, 60));
+}
+
+void evidence_improve(struct evidence *e, const struct density *t, double *z) {
+    struct density counted = counting(e, t);
+    double logp = fit_optimise(&counted, z, 15);
+    if (logp > e->map + 0.3) (void)set_mode(e, &counted, z, fit_optimise(&counted, z, 150));
+}
+
+/* ---- importance sampling ---- */
 /* No draw weighs more than 1/sqrt(n) of all: where a few draws hold most of the weight, quantiles
  * of the parameters would be those few (truncated importance sampling, Ionides 2008). The cap c
  * solves c = sum min(w, c) / sqrt(n); weights that are even enough are not touched. */
@@ -32,30 +122,14 @@ static void temper_weights(struct draws *d) {
     for (size_t i = 0; i < d->n && sum > 0; i++) d->w[i] /= sum;
 }
 
-/* A density that counts how often it was evaluated: outside of its domain there is nothing to do.
- */
-struct counted {
-    const struct density *t;
-    long n;
-};
-
-static double eval_counted(void *ctx, const double *z, double *grad) {
-    struct counted *c = ctx;
-    double logp = c->t->eval(c->t->ctx, z, grad);
-    c->n += logp > -INFINITY;
-    return logp;
-}
-
 void evidence_sample(struct evidence *e, size_t n, uint64_t seed, const struct density *t) {
     if (e->rough || e->prop.n == 0) return;
-    struct counted count = {t, 0};
-    struct density counted = {t->d, eval_counted, &count};
+    struct density counted = counting(e, t);
     struct rng r;
     rng_init(&r, seed, (uint32_t)e->hash, (uint32_t)(e->hash >> 32) ^ (uint32_t)n);
     size_t pilot = e->draws.n ? 0 : (n < 200 ? n : 200);
     struct draws d = {0};
     struct is_result res = importance(&counted, &e->prop, pilot, n, &r, &d);
-    e->evals += count.n;
     if (!isfinite(res.logz)) {
         is_draws_release(&d);
         return;

@@ -11,7 +11,7 @@
 #ifndef DISCOVER_SPACE_H
 #define DISCOVER_SPACE_H
 #include "gpmem/status.h"
-#include "infer/laplace.h"
+#include "infer/fit.h"
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -23,18 +23,19 @@ struct evidence {
     char *text;                    /* the structure in canonical form: "LIN + SE*PER + WN"; owned */
     int group;                     /* of the space's groups */
     uint64_t hash;                 /* of the structure: its stream of random numbers */
-    double log_prior; /* of the structure, and of all that does not depend on its parameters */
-    double prior;     /* probability of the structure before the data; 0: the space does not say */
+    double log_prior;  /* of the structure, and of all that does not depend on its parameters */
+    double prior;      /* probability of the structure before the data; 0: the space does not say */
+    double log_copies; /* log of the number of equal domains of which one is integrated over */
     struct proposal prop;
     double map;      /* log density at the best mode */
     double laplace;  /* log evidence by Laplace, copies counted */
     double logz, se; /* best estimate and its standard error */
     double ess;      /* share; 0 before importance sampling */
     struct draws draws;
-    struct starts *open; /* polished starts between the space's fit and finish */
-    bool rough;          /* far from the top, not polished */
-    bool climbed;        /* its neighbours with a fast density were visited */
-    bool expanded;       /* all of them were */
+    struct fit_starts *open; /* polished starts between the space's fit and finish */
+    bool rough;              /* far from the top, not polished */
+    bool climbed;            /* its neighbours with a fast density were visited */
+    bool expanded;           /* all of them were */
     long evals;
     int index;
 };
@@ -42,6 +43,18 @@ static inline double evidence_total(const struct evidence *e) {
     return e->logz + e->log_prior;
 }
 void evidence_free(struct evidence *e);
+struct evidence *evidence_make(double log_prior); /* nothing is known yet */
+/* Rough evidence from the n starts in e->open: a few steps of optimisation. */
+void evidence_begin(struct evidence *e, const struct density *t, int n,
+                    const struct fit_rules *rules);
+/* Follows the best starts to their optima and applies Laplace's method, unless the structure turns
+ * out to lie below `floor` (log evidence that is still of interest): then it stays rough. Once. */
+void evidence_finish(struct evidence *e, const struct density *t, double floor,
+                     const struct fit_rules *rules);
+/* The one mode that z leads to. */
+void evidence_at(struct evidence *e, const struct density *t, double *z);
+/* Another start, which replaces all modes when it leads higher. */
+void evidence_improve(struct evidence *e, const struct density *t, double *z);
 /* Importance sampling with n draws from t; replaces logz, se, ess and the draws. */
 void evidence_sample(struct evidence *e, size_t n, uint64_t seed, const struct density *t);
 

@@ -67,7 +67,7 @@ static void weigh(const struct run *r, int thread, struct state *s) {
     const struct evidence *e = r->p->search->at[s->k];
     struct space *space = r->p->search->space;
     struct density t = space->ops->density(space, e, thread);
-    s->logp = t.eval(t.ctx, s->z, NULL) + e->log_prior;
+    s->logp = density_eval(&t, s->z, NULL) + e->log_prior;
     s->ratio = s->logp == -INFINITY
                    ? -INFINITY
                    : s->logp - log(r->q[s->k]) - proposal_log_density(&e->prop, s->z);

@@ -94,9 +94,9 @@ static bool hessian(const struct density *t, const double *z0, double *h) {
     memcpy(z, z0, sizeof *z * (size_t)d);
     for (int i = 0; i < d; i++) {
         z[i] = z0[i] + DIFF_STEP;
-        bool ok = isfinite(t->eval(t->ctx, z, a));
+        bool ok = isfinite(density_eval(t, z, a));
         z[i] = z0[i] - DIFF_STEP;
-        ok = isfinite(t->eval(t->ctx, z, b)) && ok;
+        ok = isfinite(density_eval(t, z, b)) && ok;
         z[i] = z0[i];
         if (!ok) return false;
         for (int j = 0; j < d; j++) h[j + i * d] = -(a[j] - b[j]) / (2 * DIFF_STEP);
@@ -138,7 +138,7 @@ double proposal_add_mode(struct proposal *p, const struct density *t, const doub
     if (p->n >= PROPOSAL_MAX_MODES) return -INFINITY;
     struct mode m = mode_alloc(d, z);
     double *h = NEW_ARRAY(double, (size_t)(d * d));
-    m.logp = t->eval(t->ctx, z, NULL);
+    m.logp = density_eval(t, z, NULL);
     bool ok = isfinite(m.logp) && hessian(t, z, h) && scale_from_hessian(d, h, &m);
     mem_free(h);
     if (!ok) {
@@ -174,7 +174,7 @@ static void sample(const struct density *t, const struct proposal *p, struct rng
     for (size_t i = 0; i < d->n; i++) {
         double *z = d->z + i * d->d;
         proposal_draw(p, r, z);
-        d->logp[i] = t->eval(t->ctx, z, NULL);
+        d->logp[i] = density_eval(t, z, NULL);
         d->w[i] = isfinite(d->logp[i]) ? d->logp[i] - proposal_log_density(p, z) : -INFINITY;
     }
 }

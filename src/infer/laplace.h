@@ -7,6 +7,7 @@
 #ifndef INFER_LAPLACE_H
 #define INFER_LAPLACE_H
 #include "math/rng.h"
+#include <math.h>
 #include <stddef.h>
 
 #define PROPOSAL_MAX_MODES 4
@@ -18,7 +19,17 @@ struct density {
     int d;
     double (*eval)(void *ctx, const double *z, double *grad); /* grad may be NULL */
     void *ctx;
+    /* Both may be NULL: what a step of the optimiser is in each coordinate around z (else 1), and
+     * what brings z into the one domain that counts where several are alike. */
+    void (*units)(void *ctx, const double *z, double *unit);
+    void (*settle)(void *ctx, double *z);
+    long *evals; /* NULL, or counts the evaluations inside the domain */
 };
+static inline double density_eval(const struct density *t, const double *z, double *grad) {
+    double logp = t->eval(t->ctx, z, grad);
+    if (t->evals) *t->evals += logp > -INFINITY;
+    return logp;
+}
 
 struct mode {
     double *z;         /* d */

@@ -6,7 +6,8 @@
  *     z = centre + spread u,    log p_u(u) = log p_z(z) + sum log spread
  *
  *     1. draw from the prior: centre and spread are the draws' moments, the draws are the starts
- *     2. weigh the starts, polish the best few by BFGS, let the best of those converge
+ *     2. weigh the starts, try the best one's coordinates at the values of the others, polish the
+ *        best few, let the best of those converge (fit.h)
  *     3. each distinct optimum is a mode: Laplace's method (laplace.c)
  *     4. importance sampling mends the mixture and measures its integral
  *
@@ -17,56 +18,34 @@
 #include "infer/laplace_fit.h"
 
 #include "base/mem.h"
-#include "la/bfgs.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* KEPT: fits in the session's list; POLISHED: starts that BFGS improves; PROBES: points that a
- * conditional is known by, two numbers each (FIT_KEYS). */
-enum { KEPT = 400, POLISHED = 6, PROBES = 2 };
-#define FAR        12.0 /* nats below the best at which a mode is left out */
-#define SAME_POINT 0.02
-
-/* The conditional as a density of u. An error of the model ends everything: it is kept in st. */
-struct conditional {
-    struct continuous *c;
-    struct laplace_fit *f;
-    double log_spread;
-    enum gpm_status st;
-    double z[PROPOSAL_MAX_DIM];
-};
+/* KEPT: fits in the session's list; PROBES: points that a conditional is known by, two numbers each
+ * (FIT_KEYS). */
+enum { KEPT = 400, PROBES = 2 };
+const struct fit_rules laplace_fit_rules = {
+    .scan = 1, .polished = 6, .iterations = 15, .modes = 150, .range = 12, .apart = 0.02};
 
 /* log p_u(u) and its gradient: d/du = spread d/dz. A callback of the optimiser and the integrator,
  * which know no statuses: the first error is kept in st, and everything after it weighs nothing. */
 static double eval_u(void *ctx, const double *u, double *grad) {
     struct conditional *q = ctx;
-    double logp = -INFINITY;
+    double logp = -INFINITY, z[PROPOSAL_MAX_DIM] = {0};
     size_t d = q->c->n_z;
     if (q->st != GPM_OK) return -INFINITY;
-    for (size_t i = 0; i < d; i++) q->z[i] = q->f->centre[i] + q->f->spread[i] * u[i];
-    q->st = continuous_eval(q->c, q->z, &logp, grad);
-    for (size_t i = 0; grad && i < d; i++) grad[i] *= q->f->spread[i];
-    return q->st == GPM_OK && !isnan(logp) ? logp + q->log_spread : -INFINITY;
+    for (size_t i = 0; i < d; i++) z[i] = q->at.centre[i] + q->at.spread[i] * u[i];
+    q->st = continuous_eval(q->c, z, &logp, grad);
+    for (size_t i = 0; grad && i < d; i++) grad[i] *= q->at.spread[i];
+    return q->st == GPM_OK && !isnan(logp) ? logp + q->at.log_spread : -INFINITY;
 }
 
-static double minus_u(void *ctx, const double *u, double *grad) {
-    double f = eval_u(ctx, u, grad);
-    struct conditional *q = ctx;
-    for (size_t i = 0; i < q->c->n_z; i++) grad[i] = -grad[i];
-    return -f;
+struct density conditional_density(struct conditional *q) {
+    return (struct density){.d = (int)q->c->n_z, .eval = eval_u, .ctx = q};
 }
 
 /* ---- starts ---- */
-struct start {
-    double logp, u[PROPOSAL_MAX_DIM];
-};
-
-static int by_logp(const void *a, const void *b) {
-    double x = ((const struct start *)a)->logp, y = ((const struct start *)b)->logp;
-    return x < y ? 1 : x > y ? -1 : 0;
-}
-
 /* A draw from the prior with the fit's own generator, lent to the trace for the time of the draw;
  * the trace's own is left as it was. */
 static enum gpm_status prior_draw(struct continuous *c, struct rng *own, double *z, double *logp,
@@ -79,82 +58,49 @@ static enum gpm_status prior_draw(struct continuous *c, struct rng *own, double 
     return st;
 }
 
-/* n draws from the prior (as z, in u); centre and spread are their moments. */
-static enum gpm_status draw_starts(struct conditional *q, struct rng *own, struct start *s,
-                                   size_t *n) {
-    size_t d = q->c->n_z, kept = 0;
-    enum gpm_status st = GPM_OK;
-    for (size_t i = 0; i < *n && st == GPM_OK; i++) {
+int conditional_starts(struct conditional *q, struct rng *own, double *u) {
+    size_t d = q->c->n_z;
+    int n = 0, want = LAPLACE_STARTS(d);
+    for (int i = 0; i < want && q->st == GPM_OK; i++) {
         bool ok = false;
-        st = prior_draw(q->c, own, s[kept].u, NULL, &ok);
-        kept += ok;
+        q->st = prior_draw(q->c, own, u + (size_t)n * d, NULL, &ok);
+        n += ok;
     }
+    q->at.log_spread = 0;
     for (size_t k = 0; k < d; k++) {
         double m = 0, v = 0;
-        for (size_t i = 0; i < kept; i++) m += s[i].u[k] / (double)kept;
-        for (size_t i = 0; i < kept; i++) v += (s[i].u[k] - m) * (s[i].u[k] - m) / (double)kept;
-        q->f->centre[k] = m;
-        q->f->spread[k] = v > 0 && isfinite(v) ? sqrt(v) : 1;
-        q->log_spread += log(q->f->spread[k]);
+        for (int i = 0; i < n; i++) m += u[(size_t)i * d + k] / n;
+        for (int i = 0; i < n; i++) v += pow(u[(size_t)i * d + k] - m, 2) / n;
+        double spread = v > 0 && isfinite(v) ? sqrt(v) : 1;
+        for (int i = 0; i < n; i++) u[(size_t)i * d + k] = (u[(size_t)i * d + k] - m) / spread;
+        q->at.centre[k] = m;
+        q->at.spread[k] = spread;
+        q->at.log_spread += log(spread);
     }
-    for (size_t i = 0; i < kept; i++)
-        for (size_t k = 0; k < d; k++) s[i].u[k] = (s[i].u[k] - q->f->centre[k]) / q->f->spread[k];
-    *n = kept;
-    return st;
-}
-
-/* BFGS on -log p_u, in place; the box is only there to catch what runs away. */
-static void polish(struct conditional *q, struct start *s, int iterations) {
-    size_t d = q->c->n_z;
-    double lo[PROPOSAL_MAX_DIM], hi[PROPOSAL_MAX_DIM];
-    double *work = NEW_ARRAY(double, BFGS_WORK(d));
-    struct bfgs_options o = {iterations, 0.3, 2, 1e-9};
-    for (size_t i = 0; i < d; i++) lo[i] = -1e8, hi[i] = 1e8;
-    s->logp = -bfgs_box(minus_u, q, d, s->u, lo, hi, &o, work);
-    mem_free(work);
-}
-
-static bool known_mode(const struct laplace_fit *f, const double *u) {
-    for (int k = 0; k < f->p.n; k++) {
-        double far = 0;
-        for (int i = 0; i < f->p.d; i++) far = fmax(far, fabs(f->p.mode[k].z[i] - u[i]));
-        if (far < SAME_POINT) return true;
-    }
-    return false;
-}
-
-/* The best starts are polished, the best of those converge; distinct optima are modes. */
-static void find_modes(struct conditional *q, struct start *s, size_t n) {
-    struct density t = {(int)q->c->n_z, eval_u, q};
-    for (size_t i = 0; i < n; i++) s[i].logp = eval_u(q, s[i].u, NULL);
-    qsort(s, n, sizeof *s, by_logp);
-    size_t best = n < POLISHED ? n : POLISHED;
-    for (size_t i = 0; i < best && s[i].logp > -INFINITY; i++) polish(q, &s[i], 15);
-    qsort(s, best, sizeof *s, by_logp);
-    for (size_t i = 0; i < best && q->st == GPM_OK; i++) {
-        if (!(s[i].logp > s[0].logp - FAR) || q->f->p.n >= PROPOSAL_MAX_MODES) break;
-        polish(q, &s[i], 200);
-        if (!known_mode(q->f, s[i].u)) proposal_add_mode(&q->f->p, &t, s[i].u);
-    }
+    return q->st == GPM_OK ? n : 0;
 }
 
 /* On GPM_OK with f->p.n == 0 nothing was found: no start could be evaluated, no mode, or weights
  * without a finite mean. Callers then propose nothing. */
 static enum gpm_status fit(struct continuous *c, struct laplace_fit *f) {
-    struct conditional q = {.c = c, .f = f};
-    struct density t = {(int)c->n_z, eval_u, &q};
+    struct conditional q = {.c = c};
+    struct density t = conditional_density(&q);
+    struct fit_starts *s = fit_starts_new(t.d, LAPLACE_STARTS(c->n_z));
     struct rng own;
     struct draws d = {0};
-    size_t n = 32 + 8 * c->n_z;
-    struct start *s = NEW_ARRAY(struct start, n);
+    double map;
     rng_init(&own, 20, 1, 1);
     f->is = (struct is_result){-INFINITY, INFINITY, 0};
-    q.st = draw_starts(&q, &own, s, &n);
-    if (q.st == GPM_OK && n) find_modes(&q, s, n);
+    fit_polish(&t, s, conditional_starts(&q, &own, s->z), &laplace_fit_rules);
+    if (q.st == GPM_OK && s->n) {
+        s->best[0].logp = fit_optimise(&t, fit_best(&t, s, 0), laplace_fit_rules.modes);
+        fit_modes(&t, s, s->n, &laplace_fit_rules, &f->p, &map);
+    }
     if (q.st == GPM_OK && f->p.n)
         f->is = importance(&t, &f->p, 40 + 10 * c->n_z, f->draws, &own, &d);
     if (d.n) is_draws_release(&d);
     if (!isfinite(f->is.logz)) proposal_release(&f->p);
+    f->at = q.at;
     mem_free(s);
     return q.st;
 }
@@ -172,9 +118,7 @@ void laplace_fits_free(void *fits) {
     }
 }
 
-/* What tells conditionals apart: the likelihood at two points drawn from the prior, and the points
- * themselves, order included. */
-static enum gpm_status key_of(struct continuous *c, double *key) {
+enum gpm_status conditional_key(struct continuous *c, double *key) {
     struct rng own;
     double z[PROPOSAL_MAX_DIM];
     enum gpm_status st = GPM_OK;
@@ -216,7 +160,7 @@ static enum gpm_status draws_matter(struct continuous *c, bool *out) {
     return st;
 }
 
-static bool same_key(const double *a, const double *b) {
+bool conditional_same(const double *a, const double *b) {
     for (int i = 0; i < FIT_KEYS; i++)
         if (!nearly_same(a[i], b[i])) return false;
     return true;
@@ -228,7 +172,7 @@ static struct laplace_fit *recall(struct infer_state *x, size_t d, size_t draws,
     struct laplace_fit **at = (struct laplace_fit **)&x->fits;
     for (size_t n = 0; *at; n++) {
         struct laplace_fit *f = *at;
-        if (f->p.d == (int)d && f->draws == draws && same_key(f->key, key)) {
+        if (f->p.d == (int)d && f->draws == draws && conditional_same(f->key, key)) {
             *at = f->next;
             f->next = x->fits;
             x->fits = f;
@@ -255,7 +199,7 @@ enum gpm_status laplace_fit_find(struct continuous *c, size_t draws, void **own,
                            "blocks, or hmc",
                            c->n_z, PROPOSAL_MAX_DIM);
     enum gpm_status st = draws_matter(c, &random);
-    if (st == GPM_OK && !random) st = key_of(c, key);
+    if (st == GPM_OK && !random) st = conditional_key(c, key);
     if (st != GPM_OK) return st;
     struct laplace_fit *f = random ? NULL : recall(c->x, c->n_z, draws, key);
     if (f) {
@@ -284,7 +228,7 @@ enum gpm_status laplace_fit_find(struct continuous *c, size_t draws, void **own,
 
 /* ---- use ---- */
 static void to_z(const struct laplace_fit *f, double *u) {
-    for (int i = 0; i < f->p.d; i++) u[i] = f->centre[i] + f->spread[i] * u[i];
+    for (int i = 0; i < f->p.d; i++) u[i] = f->at.centre[i] + f->at.spread[i] * u[i];
 }
 
 void laplace_fit_draw(const struct laplace_fit *f, struct rng *r, double *z) {
@@ -295,14 +239,11 @@ void laplace_fit_draw(const struct laplace_fit *f, struct rng *r, double *z) {
 void laplace_fit_walk(const struct laplace_fit *f, struct rng *r, double *z) {
     double step[PROPOSAL_MAX_DIM] = {0};
     proposal_walk(&f->p, r, step);
-    for (int i = 0; i < f->p.d; i++) z[i] += f->spread[i] * step[i];
+    for (int i = 0; i < f->p.d; i++) z[i] += f->at.spread[i] * step[i];
 }
 
 double laplace_fit_log_density(const struct laplace_fit *f, const double *z) {
-    double u[PROPOSAL_MAX_DIM], log_spread = 0;
-    for (int i = 0; i < f->p.d; i++) {
-        u[i] = (z[i] - f->centre[i]) / f->spread[i];
-        log_spread += log(f->spread[i]);
-    }
-    return proposal_log_density(&f->p, u) - log_spread;
+    double u[PROPOSAL_MAX_DIM];
+    for (int i = 0; i < f->p.d; i++) u[i] = (z[i] - f->at.centre[i]) / f->at.spread[i];
+    return proposal_log_density(&f->p, u) - f->at.log_spread;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A mixture of Student-t distributions fitted to the conditional distribution of the continuous
- * choices of a block: starts from the prior, BFGS, Laplace's method at the best modes, importance
+ * choices of a block: starts from the prior (fit.h), Laplace's method at the best modes, importance
  * sampling to mend it. Operators propose from it and integrate with it.
  *
  * A fit is a function of that conditional alone, not of the current values of the choices: its
@@ -12,16 +12,38 @@
 #ifndef INFER_LAPLACE_FIT_H
 #define INFER_LAPLACE_FIT_H
 #include "infer/continuous.h"
-#include "infer/laplace.h"
+#include "infer/fit.h"
 
 #define FIT_KEYS 4
+
+/* Where the prior of the choices lies: z = centre + spread u. */
+struct fit_place {
+    double centre[PROPOSAL_MAX_DIM], spread[PROPOSAL_MAX_DIM];
+    double log_spread; /* sum of log spread */
+};
+/* The conditional as a density of u. An error of the model ends everything: it is kept in st. */
+struct conditional {
+    struct continuous *c;
+    struct fit_place at;
+    enum gpm_status st;
+};
+struct density conditional_density(struct conditional *q);
+extern const struct fit_rules laplace_fit_rules;
+/* Draws from the prior with the generator `own`: sets the place, and gives them as starts u; how
+ * many. u has room for LAPLACE_STARTS of the dimension. */
+#define LAPLACE_STARTS(d) (32 + 8 * (int)(d))
+int conditional_starts(struct conditional *q, struct rng *own, double *u);
+/* What tells conditionals apart: the likelihood at two points drawn from the prior, and the points
+ * themselves, order included. */
+enum gpm_status conditional_key(struct continuous *c, double *key) GPM_MUST_USE;
+bool conditional_same(const double *a, const double *b);
 
 struct laplace_fit {
     struct laplace_fit *next;
     size_t draws; /* of the importance sampling */
     double key[FIT_KEYS];
-    double centre[PROPOSAL_MAX_DIM], spread[PROPOSAL_MAX_DIM]; /* z = centre + spread u */
-    struct proposal p;                                         /* of u; p.n == 0: nothing found */
+    struct fit_place at;
+    struct proposal p;   /* of u; p.n == 0: nothing found */
     struct is_result is; /* log integral of the block's weight over its choices */
 };
 

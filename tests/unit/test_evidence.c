@@ -20,7 +20,7 @@ static double bent(void *ctx, const double *z, double *grad) {
 static void test_importance(void **state) {
     UNUSED(state);
     for (double b = 0; b <= 1.5; b += 0.75) {
-        struct density t = {2, bent, &b};
+        struct density t = {.d = 2, .eval = bent, .ctx = &b};
         struct proposal p = {0};
         struct draws d = {0};
         struct rng r;
@@ -43,7 +43,7 @@ static void test_importance(void **state) {
 static void test_proposal_density(void **state) {
     UNUSED(state);
     double b = 0, zero[2] = {0, 0}, one[2] = {1, -1}, sum = 0;
-    struct density t = {2, bent, &b};
+    struct density t = {.d = 2, .eval = bent, .ctx = &b};
     struct proposal p = {0}, q = {0};
     struct rng r;
     rng_init(&r, 12, 0, 0);
@@ -88,16 +88,6 @@ static double grid_evidence(const struct smodel *m, struct smodel_work *w) {
     return best + log(sum) + (double)(m->d > 1 ? 2 : 1) * log(h);
 }
 
-struct fold_ctx {
-    const struct smodel *m;
-    struct smodel_work *w;
-};
-
-static double eval_model(void *ctx, const double *z, double *grad) {
-    struct fold_ctx *c = ctx;
-    return smodel_eval(c->m, c->w, z, grad);
-}
-
 static void test_evidence_against_grid(void **state) {
     UNUSED(state);
     static const char *const texts[] = {"WN", "LIN", "W"};
@@ -108,12 +98,13 @@ static void test_evidence_against_grid(void **state) {
     for (size_t i = 0; i < COUNT_OF(texts); i++) {
         struct structure s;
         assert_int_equal(structure_parse(texts[i], &s), GPM_OK);
-        struct evidence *e = evidence_new(&d, &s, 0, NULL, &hints, w);
-        evidence_finish(e, -INFINITY, w);
+        struct evidence *e = sevidence_new(&d, &s, 0, NULL, &hints, w);
+        sevidence_finish(e, -INFINITY, w);
         double want = grid_evidence(smodel_of(e), w);
         assert_true(fabs(e->laplace - want) < 0.5); /* Laplace is off where a term is not needed */
-        struct fold_ctx c = {smodel_of(e), w};
-        evidence_sample(e, 2000, 5, &(struct density){c.m->d, eval_model, &c});
+        struct smodel_call c = {smodel_of(e), w};
+        struct density t = smodel_density(&c, true);
+        evidence_sample(e, 2000, 5, &t);
         if (fabs(e->logz - want) > 4 * e->se + 0.01)
             fail_msg("%s: %.4f +- %.4f, grid %.4f", texts[i], e->logz, e->se, want);
         evidence_free(e);

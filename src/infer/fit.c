@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Cost, in gradients: one without gradient for each start, polished * iterations for the best few,
+ * about 30 for the best one, 2d for the Hessian of each mode.
+ */
+#include "infer/fit.h"
+#include "base/mem.h"
+#include "la/optim.h"
+#include <math.h>
+#include <string.h>
+
+struct fit_starts *fit_starts_new(int d, int room) {
+    return mem_zalloc(sizeof(struct fit_starts) +
+                      sizeof(double) * (size_t)((room + FIT_MAX_POLISHED) * d));
+}
+
+/* ---- optimisation ---- */
+/* The optimiser works on x = z / unit: a period, say, is known to a small fraction of itself, other
+ * parameters to some tenths. */
+struct scaled {
+    const struct density *t;
+    double unit[PROPOSAL_MAX_DIM];
+};
+
+static double minus_density(void *ctx, size_t n, const double *x, double *grad, int *stop) {
+    struct scaled *s = ctx;
+    double z[PROPOSAL_MAX_DIM];
+    for (size_t i = 0; i < n; i++) z[i] = x[i] * s->unit[i];
+    double f = density_eval(s->t, z, grad);
+    if (!isfinite(f)) return INFINITY;
+    for (size_t i = 0; i < n; i++) grad[i] *= -s->unit[i];
+    return -f;
+}
+
+double fit_optimise(const struct density *t, double *z, int iterations) {
+    struct optim_options o = OPTIM_OPTIONS_INIT;
+    struct optim_result r = {0};
+    struct scaled s = {.t = t};
+    o.max_iter = iterations;
+    o.max_eval = 2 * iterations + 10;
+    o.grad_tol = 1e-2;
+    o.f_tol = 1e-8;
+    for (int i = 0; i < t->d; i++) s.unit[i] = 1;
+    if (t->units) t->units(t->ctx, z, s.unit);
+    for (int i = 0; i < t->d; i++) z[i] /= s.unit[i];
+    enum gpm_status st = optim_lbfgs(minus_density, &s, (size_t)t->d, z, &o, &r);
+    for (int i = 0; i < t->d; i++) z[i] *= s.unit[i];
+    if (t->settle) t->settle(t->ctx, z);
+    return st == GPM_E_ARG ? -INFINITY : -r.f;
+}
+
+/* ---- starts ---- */
+/* Start i among the best `want`, best first. */
+static void rank(struct fit_starts *s, int want, int i, double logp) {
+    if (!isfinite(logp)) return;
+    int at = s->n < want ? s->n++ : want - 1;
+    if (at == want - 1 && s->n == want && i >= want && logp <= s->best[at].logp) return;
+    s->best[at] = (struct fit_rank){logp, i};
+    for (; at > 0 && s->best[at].logp > s->best[at - 1].logp; at--) {
+        struct fit_rank x = s->best[at];
+        s->best[at] = s->best[at - 1];
+        s->best[at - 1] = x;
+    }
+}
+
+/* A copy of start `from`, as start `to`, in which one coordinate after the other takes the best of
+ * the values that it has in the n starts. A narrow mode (a period over many cycles) is found so
+ * where no start is near it in all coordinates at once. */
+static void scan(const struct density *t, struct fit_starts *s, int n, struct fit_rank from, int to,
+                 int want) {
+    double *z = s->z + (size_t)(to * t->d), logp = from.logp;
+    memcpy(z, s->z + (size_t)(from.at * t->d), sizeof *z * (size_t)t->d);
+    for (int i = 0; i < t->d; i++) {
+        double best = z[i];
+        for (int k = 0; k < n; k++) {
+            z[i] = s->z[(size_t)(k * t->d + i)];
+            double f = density_eval(t, z, NULL);
+            if (f > logp) logp = f, best = z[i];
+        }
+        z[i] = best;
+    }
+    rank(s, want, to, logp);
+}
+
+void fit_polish(const struct density *t, struct fit_starts *s, int n, const struct fit_rules *r) {
+    int top = 0;
+    s->n = 0;
+    for (int i = 0; i < n; i++)
+        rank(s, r->polished, i, density_eval(t, s->z + (size_t)(i * t->d), NULL));
+    struct fit_rank first[FIT_MAX_POLISHED];
+    int scans = r->scan < s->n ? r->scan : s->n;
+    memcpy(first, s->best, sizeof first);
+    for (int k = 0; k < scans; k++) scan(t, s, n, first[k], n + k, r->polished);
+    for (int k = 0; k < s->n; k++) {
+        s->best[k].logp = fit_optimise(t, fit_best(t, s, k), r->iterations);
+        if (s->best[k].logp > s->best[top].logp) top = k;
+    }
+    struct fit_rank x = s->best[0];
+    s->best[0] = s->best[top];
+    s->best[top] = x;
+}
+
+/* ---- modes ---- */
+static bool known_mode(const struct proposal *p, const double *z, double apart) {
+    for (int k = 0; k < p->n; k++) {
+        double far = 0;
+        for (int i = 0; i < p->d; i++) far = fmax(far, fabs(z[i] - p->mode[k].z[i]));
+        if (far <= apart) return true;
+    }
+    return false;
+}
+
+double fit_modes(const struct density *t, struct fit_starts *s, int most, const struct fit_rules *r,
+                 struct proposal *p, double *map) {
+    double sum = -INFINITY;
+    *map = s->best[0].logp;
+    for (int k = 0; k < s->n && k < most; k++) {
+        double *z = fit_best(t, s, k);
+        if (s->best[k].logp < s->best[0].logp - r->range) break;
+        if (k > 0) s->best[k].logp = fit_optimise(t, z, r->modes);
+        if (k > 0 && known_mode(p, z, r->apart)) continue;
+        if (s->best[k].logp < *map - r->range) continue;
+        double lap = proposal_add_mode(p, t, z);
+        if (!isfinite(lap)) continue;
+        *map = fmax(*map, s->best[k].logp);
+        sum = p->n == 1 ? lap : fmax(sum, lap) + log1p(exp(-fabs(sum - lap)));
+    }
+    return sum;
+}
