@@ -8,11 +8,21 @@
 #include <math.h>
 #include <string.h>
 
-static const struct fit_rules rules = {
-    .polished = 4, .iterations = 8, .modes = 40, .range = 5, .apart = 0.15};
+static const struct fit_rules rules = {.polished = 4,
+                                       .iterations = 8,
+                                       .modes = 40,
+                                       .range = 5,
+                                       .apart = 0.15,
+                                       .typical = 1.4,
+                                       .least = 1};
 /* a dense gradient of a long series costs twenty fast ones */
-static const struct fit_rules rules_slow = {
-    .polished = 2, .iterations = 8, .modes = 40, .range = 5, .apart = 0.15};
+static const struct fit_rules rules_slow = {.polished = 2,
+                                            .iterations = 8,
+                                            .modes = 40,
+                                            .range = 5,
+                                            .apart = 0.15,
+                                            .typical = 1.4,
+                                            .least = 1};
 enum { STARTS_SLOW = 24, SLOW_FROM = 250 };
 
 /* ---- the density ---- */

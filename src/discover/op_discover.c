@@ -9,26 +9,44 @@
 #include "infer/query.h"
 #include "source/srcfn.h"
 #include "discover/discovery.h"
+#include "discover/program_space.h"
 #include <math.h>
 #include <string.h>
 
+/* A posterior over structures of a series, or of the grammar that the current model is. */
 struct structure_model {
     struct structure_posterior base;
-    struct discovery d;
+    struct discovery d;   /* of a series */
+    char *scope;          /* of a program; NULL: of a series */
+    struct search search; /* of a program */
+    struct posterior post;
     bool searched, sampled;
 };
 
+static struct posterior *posterior_of(const struct structure_model *m) {
+    return (struct posterior *)(m->scope ? &m->post : &m->d.post);
+}
+
 static void model_free(struct box *b) {
     struct structure_model *m = (struct structure_model *)b;
-    discovery_release(&m->d);
+    if (m->scope) {
+        posterior_release(&m->post);
+        search_release(&m->search);
+    } else {
+        discovery_release(&m->d);
+    }
+    mem_free(m->scope);
     mem_free(m);
 }
 
 static void model_print(const struct box *b, struct buf *out) {
     const struct structure_model *m = (const struct structure_model *)b;
-    const struct posterior *p = &m->d.post;
+    const struct posterior *p = posterior_of(m);
     double rest = 0;
-    buf_printf(out, "<structures of %zu values of %s", m->d.series.n, m->d.series.name);
+    if (m->scope)
+        buf_printf(out, "<structures of the grammar %s", m->scope);
+    else
+        buf_printf(out, "<structures of %zu values of %s", m->d.series.n, m->d.series.name);
     if (!m->searched) buf_puts(out, ": not searched yet");
     for (size_t i = 0; m->searched && i < p->structures.n; i++) {
         const struct post_entry *e = &p->structures.at[i];
@@ -53,14 +71,37 @@ static enum gpm_status model_ask(const struct structure_posterior *s, const char
     if (!m->searched)
         return buf_fail(err, GPM_E_ARG,
                         "the structures have not been searched yet: infer structure_search(model)");
-    enum gpm_status st = posterior_query(&m->d.post, query, &a, err);
+    enum gpm_status st = posterior_query(posterior_of(m), query, &a, err);
     *out = (struct query_answer){a.p, a.error, a.ess};
     return st;
 }
 
+/* Rows of tabulate. */
+static size_t model_row(const struct structure_posterior *s, size_t i, const char **text,
+                        struct query_answer *out) {
+    const struct structure_model *m = (const struct structure_model *)s;
+    const struct posterior *p = posterior_of(m);
+    if (!m->searched) return 0;
+    if (i < p->structures.n) {
+        const struct post_entry *e = &p->structures.at[i];
+        *text = e->text;
+        *out = (struct query_answer){e->p, e->error, posterior_text_ess(p, e->text)};
+    }
+    return p->structures.n;
+}
+
+static struct structure_model *posterior_new(void) {
+    struct structure_model *m = NEW(struct structure_model);
+    box_init(&m->base.box, &structures_class);
+    m->base.ask = model_ask;
+    m->base.row = model_row;
+    return m;
+}
+
 static struct structure_model *model_arg(struct infer_state *x, const char *op, value v) {
     if (structure_posterior_of(v)) return (struct structure_model *)v.u.box;
-    (void)!infer_error(x, DIAG_TYPE, "%s needs what structure_model gives; got a %s", op,
+    (void)!infer_error(x, DIAG_TYPE,
+                       "%s needs what structure_model or structure_search gives; got a %s", op,
                        value_type_name(v));
     return NULL;
 }
@@ -228,9 +269,7 @@ static enum gpm_status op_structure_model(struct infer_state *x, const struct ac
     enum gpm_status st = read_options(&in, &o);
     if (st == GPM_OK) st = read_data(&in, &o.series, &series);
     if (st != GPM_OK) return st;
-    struct structure_model *m = NEW(struct structure_model);
-    box_init(&m->base.box, &structures_class);
-    m->base.ask = model_ask;
+    struct structure_model *m = posterior_new();
     st = discovery_start(&m->d, &o, &series, &err);
     *out = value_box(V_BOX, &m->base.box);
     if (st != GPM_OK) {
@@ -243,15 +282,10 @@ static enum gpm_status op_structure_model(struct infer_state *x, const struct ac
 
 /* ---- inference ---- */
 
-static enum gpm_status op_search(struct infer_state *x, const struct action *a, value *out) {
-    struct options_in in = {x, "structure_search", a->args, a->n};
-    struct structure_model *m = model_arg(x, in.op, a->args[0]);
+/* The structures of a series. */
+static enum gpm_status search_series(struct infer_state *x, struct structure_model *m, double draws,
+                                     double seconds) {
     struct buf err = BUF_INIT;
-    double draws = 0, seconds = 0;
-    if (!m) return GPM_E_USER;
-    enum gpm_status st = take_number(&in, 1, "draws", 1e6, &draws);
-    if (st == GPM_OK) st = take_number(&in, 2, "seconds", 1e9, &seconds);
-    if (st != GPM_OK) return st;
     if (m->searched) { /* anew */
         posterior_release(&m->d.post);
         search_release(&m->d.search);
@@ -259,14 +293,88 @@ static enum gpm_status op_search(struct infer_state *x, const struct action *a, 
     }
     m->d.opt.draws = (size_t)draws;
     m->d.opt.seconds = seconds;
-    st = discovery_search(&m->d, &err);
+    enum gpm_status st = discovery_search(&m->d, &err);
     if (st != GPM_OK) {
         search_release(&m->d.search);
         st = infer_error(x, DIAG_DATA, "%s", err.data);
     }
     m->searched = st == GPM_OK;
     buf_release(&err);
-    if (st == GPM_OK) query_note(x, a->args[0]);
+    return st;
+}
+
+/* The model's state becomes a draw from the posterior that was found. */
+static enum gpm_status set_state(struct infer_state *x, const struct structure_model *m) {
+    struct trace **t = &x->model->p.at[0], *next;
+    enum gpm_status st = program_space_draw(&m->post, &(*t)->rng, &next);
+    if (st == GPM_OK && !next)
+        st = infer_error(x, DIAG_BAD_OPERATOR_ARG,
+                         "structure_search: no state of the posterior could be built");
+    if (st != GPM_OK) return st;
+    next->rng = (*t)->rng;
+    next->log_weight = (*t)->log_weight;
+    trace_free(*t);
+    *t = next;
+    return GPM_OK;
+}
+
+/* The structures that the choices of a scope of the current model make. */
+static enum gpm_status search_program(struct infer_state *x, value scope, value parameters,
+                                      double draws, double seconds, value *out) {
+    struct search_options o;
+    if (x->model->p.n != 1)
+        return infer_error(x, DIAG_BAD_OPERATOR_ARG,
+                           "structure_search needs a model of one particle; there are %zu",
+                           x->model->p.n);
+    struct structure_model *m = posterior_new();
+    search_options_init(&o);
+    o.seed = rng_u64(&x->model->p.at[0]->rng);
+    o.draws = (size_t)draws;
+    o.seconds = seconds;
+    m->scope = sp_show(scope);
+    search_init(&m->search, program_space_new(x, x->model->p.at[0], scope, parameters), &o);
+    enum gpm_status st = search_run(&m->search);
+    if (st == GPM_E_NO_CONVERGENCE)
+        st = infer_error(x, DIAG_BAD_OPERATOR_ARG,
+                         "structure_search: no structure of the grammar %s could be fitted",
+                         m->scope);
+    if (st == GPM_OK) {
+        posterior_init(&m->post, &m->search);
+        m->searched = true;
+        st = set_state(x, m);
+    }
+    program_space_rest(m->search.space);
+    *out = value_box(V_BOX, &m->base.box);
+    if (st != GPM_OK) {
+        value_unref(*out);
+        *out = NIL;
+    }
+    return st;
+}
+
+static enum gpm_status op_search(struct infer_state *x, const struct action *a, value *out) {
+    struct options_in in = {x, "structure_search", a->args, a->n};
+    value what = a->args[0], parameters = action_arg(a, 1);
+    double draws = 0, seconds = 0;
+    enum gpm_status st = take_number(&in, 2, "draws", 1e6, &draws);
+    if (st == GPM_OK) st = take_number(&in, 3, "seconds", 1e9, &seconds);
+    if (st != GPM_OK) return st;
+    if (what.tag == V_STR || what.tag == V_SYM) {
+        if (is_absent(parameters)) parameters = infer_name(x, "default");
+        st = search_program(x, what, parameters, draws, seconds, out);
+    } else {
+        struct structure_model *m = model_arg(x, in.op, what);
+        if (!m) return GPM_E_USER;
+        if (!is_absent(parameters) || m->scope)
+            return infer_error(
+                x, DIAG_BAD_OPERATOR_ARG,
+                "structure_search(model) is for the structures of a series; a grammar "
+                "of the current model is given by its scopes: "
+                "structure_search(\"grammar\", \"parameters\")");
+        st = search_series(x, m, draws, seconds);
+        *out = value_ref(what);
+    }
+    if (st == GPM_OK) query_note(x, *out);
     return st;
 }
 
@@ -279,14 +387,16 @@ static enum gpm_status op_chains(struct infer_state *x, const struct action *a, 
         return infer_error(x, DIAG_BAD_OPERATOR_ARG,
                            "structure_chains: the structures have not been searched yet; run "
                            "structure_search(model) first");
+    struct posterior *p = posterior_of(m);
+    const struct search *s = p->search;
     if (m->sampled) {
-        posterior_release(&m->d.post);
-        posterior_init(&m->d.post, &m->d.search);
+        posterior_release(p);
+        posterior_init(p, s);
     }
-    m->d.opt.steps = (size_t)steps;
-    posterior_chains(&m->d.post, m->d.opt.steps);
-    m->sampled = true;
-    return GPM_OK;
+    posterior_chains(p, (size_t)steps);
+    if (m->scope) program_space_rest(s->space);
+    m->sampled = s->space->st == GPM_OK;
+    return s->space->st;
 }
 
 /* A row per state of the chains; a chain is a particle. */
@@ -298,7 +408,7 @@ static enum gpm_status op_draws(struct infer_state *x, const struct action *a, v
         return infer_error(x, DIAG_BAD_OPERATOR_ARG,
                            "structure_draws: there are no chains yet; run "
                            "structure_chains(model) first");
-    const struct posterior *p = &m->d.post;
+    const struct posterior *p = posterior_of(m);
     struct dataset *d = dataset_new(names, COUNT_OF(names));
     for (size_t i = 0; i < p->steps; i++)
         for (int c = 0; c < p->n_chains; c++) {
@@ -333,10 +443,13 @@ const struct infer_op infer_discover_rows[] = {
      "model) "
      "asks it",
      NULL, OP_PLAIN, .run = op_structure_model},
-    {"structure_search", "(model: any, draws?: any, seconds?: any) -> action",
-     "best-first search over the structures of a structure_model, parameters integrated out of "
-     "each "
-     "by Laplace's method and importance sampling (draws per structure near the top)",
+    {"structure_search", "(model: any, parameters?: any, draws?: any, seconds?: any) -> action",
+     "best-first search over structures, parameters integrated out of each by Laplace's method and "
+     "importance sampling (draws per structure near the top). model: what structure_model gives; "
+     "or the scope of the current model whose discrete choices make the structure, and then "
+     "`parameters` is the scope of its continuous ones (default: all there are). Gives the "
+     "posterior over structures, as structure_model does; the state of the current model becomes "
+     "a draw from it",
      NULL, 0, .run = op_search},
     {"structure_chains", "(model: any, steps?: any) -> action",
      "four exact chains over structures and parameters beside the search: whether the posterior "

@@ -85,6 +85,10 @@ static bool same_text(void *ctx, const char *structure) {
     return !strcmp(structure, ctx);
 }
 
+double posterior_text_ess(const struct posterior *p, char *text) {
+    return posterior_indicator_ess(p, same_text, text);
+}
+
 /* The next term of a structure from *at on, and its length; NULL: there is none. Terms stand
  * between " + ", also inside CP(a + b, c), whose empty side is C. */
 static const char *next_term(const char **at, size_t *len) {

@@ -59,6 +59,8 @@ GPM_MUST_USE enum gpm_status posterior_query(const struct posterior *p, const ch
                                              struct post_answer *out, struct buf *err);
 /* The probability of a component or a motif, 0 where the table has none of this text. */
 double posterior_entry(const struct post_table *t, const char *text);
+/* Effective sample size of the share of the structures of this text. */
+double posterior_text_ess(const struct posterior *p, char *text);
 /* Effective sample size of an indicator over the chains. */
 double posterior_indicator_ess(const struct posterior *p, structure_test holds, void *ctx);
 #endif

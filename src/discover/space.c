@@ -32,12 +32,12 @@ static struct density counting(struct evidence *e, const struct density *t) {
 }
 
 /* ---- from starts to modes ---- */
-/* What can be said before the optimum is found: typical shrinkage is 1.4 per parameter. */
-static void set_rough(struct evidence *e, const struct density *t) {
+/* What can be said before the optimum is found. */
+static void set_rough(struct evidence *e, const struct density *t, const struct fit_rules *rules) {
     size_t size = sizeof(double) * (size_t)t->d;
     e->rough = true;
     e->map = e->open->best[0].logp;
-    e->laplace = e->logz = e->map - 1.4 * t->d + e->log_copies;
+    e->laplace = e->logz = e->map - rules->typical * t->d + e->log_copies;
     e->se = 2.0;
     e->prop.d = t->d;
     if (!e->prop.n) e->prop.mode[e->prop.n++].z = mem_alloc(size);
@@ -48,7 +48,7 @@ void evidence_begin(struct evidence *e, const struct density *t, int n,
                     const struct fit_rules *rules) {
     struct density counted = counting(e, t);
     fit_polish(&counted, e->open, n, rules);
-    if (e->open->n) set_rough(e, t);
+    if (e->open->n) set_rough(e, t, rules);
 }
 
 void evidence_finish(struct evidence *e, const struct density *t, double floor,
@@ -56,10 +56,10 @@ void evidence_finish(struct evidence *e, const struct density *t, double floor,
     struct fit_starts *s = e->open;
     if (!s) return;
     struct density counted = counting(e, t);
-    floor += t->d; /* the evidence lies at least 1 per parameter below the optimum */
+    floor += rules->least * t->d; /* what the optimum must reach for that */
     if (s->n && s->best[0].logp < floor && s->best[0].logp > floor - 15) {
         s->best[0].logp = fit_optimise(&counted, fit_best(t, s, 0), 2 * rules->iterations);
-        set_rough(e, t);
+        set_rough(e, t, rules);
     }
     if (s->n && s->best[0].logp >= floor) {
         e->rough = false;

@@ -17,6 +17,10 @@ struct fit_rules {
     int modes;      /* steps of every further mode */
     double range;   /* nats below the best at which a second mode is still of interest */
     double apart;   /* optima closer than this in every coordinate are the same */
+    /* Per coordinate, how far the log integral lies below the best density: typically, and at
+     * least. Where the data say nothing it lies above it by half of log 2 pi, in units of the
+     * prior's spread. */
+    double typical, least;
 };
 struct fit_starts {
     int n; /* of best */

@@ -25,8 +25,14 @@
 /* KEPT: fits in the session's list; PROBES: points that a conditional is known by, two numbers each
  * (FIT_KEYS). */
 enum { KEPT = 400, PROBES = 2 };
-const struct fit_rules laplace_fit_rules = {
-    .scan = 1, .polished = 6, .iterations = 15, .modes = 150, .range = 12, .apart = 0.02};
+const struct fit_rules laplace_fit_rules = {.scan = 1,
+                                            .polished = 6,
+                                            .iterations = 15,
+                                            .modes = 150,
+                                            .range = 12,
+                                            .apart = 0.02,
+                                            .typical = 0.5,
+                                            .least = -0.92};
 
 /* log p_u(u) and its gradient: d/du = spread d/dz. A callback of the optimiser and the integrator,
  * which know no statuses: the first error is kept in st, and everything after it weighs nothing. */
@@ -118,7 +124,9 @@ void laplace_fits_free(void *fits) {
     }
 }
 
-enum gpm_status conditional_key(struct continuous *c, double *key) {
+/* What tells conditionals apart: the likelihood at two points drawn from the prior, and the points
+ * themselves, order included. */
+static enum gpm_status key_of(struct continuous *c, double *key) {
     struct rng own;
     double z[PROPOSAL_MAX_DIM];
     enum gpm_status st = GPM_OK;
@@ -138,9 +146,7 @@ static bool nearly_same(double a, double b) {
     return a == b || (isfinite(a) && fabs(a - b) <= 1e-9 * (1 + fabs(a)));
 }
 
-/* Does the weight depend on what is drawn along the way? Judged at two points, each with two
- * generators; a brush of deterministic parts alone makes no difference. */
-static enum gpm_status draws_matter(struct continuous *c, bool *out) {
+enum gpm_status conditional_random(struct continuous *c, bool *out) {
     struct rng own, kept = c->frozen;
     double z[PROPOSAL_MAX_DIM], w[2] = {0, 0};
     enum gpm_status st = GPM_OK;
@@ -198,8 +204,8 @@ enum gpm_status laplace_fit_find(struct continuous *c, size_t draws, void **own,
                            "a fit of %zu numbers at once is too large: at most %d; choose smaller "
                            "blocks, or hmc",
                            c->n_z, PROPOSAL_MAX_DIM);
-    enum gpm_status st = draws_matter(c, &random);
-    if (st == GPM_OK && !random) st = conditional_key(c, key);
+    enum gpm_status st = conditional_random(c, &random);
+    if (st == GPM_OK && !random) st = key_of(c, key);
     if (st != GPM_OK) return st;
     struct laplace_fit *f = random ? NULL : recall(c->x, c->n_z, draws, key);
     if (f) {

@@ -33,9 +33,9 @@ extern const struct fit_rules laplace_fit_rules;
  * many. u has room for LAPLACE_STARTS of the dimension. */
 #define LAPLACE_STARTS(d) (32 + 8 * (int)(d))
 int conditional_starts(struct conditional *q, struct rng *own, double *u);
-/* What tells conditionals apart: the likelihood at two points drawn from the prior, and the points
- * themselves, order included. */
-enum gpm_status conditional_key(struct continuous *c, double *key) GPM_MUST_USE;
+/* Does the weight depend on what is drawn along the way? Judged at two points, each with two
+ * generators; a brush of deterministic parts alone makes no difference. */
+enum gpm_status conditional_random(struct continuous *c, bool *out) GPM_MUST_USE;
 bool conditional_same(const double *a, const double *b);
 
 struct laplace_fit {

@@ -170,8 +170,7 @@ static enum gpm_status ask_dataset(struct infer_state *x, const char *text, stru
     return st;
 }
 
-/* The kernel that was assumed last; NIL: there is none. */
-static value model_kernel(const struct trace *t) {
+value query_kernel(const struct trace *t) {
     for (size_t i = t->records.n; i-- > 0;) {
         const struct record *r = t->records.at[i];
         if (r->kind == REC_ASSUME && kernel_of(record_value(r))) return record_value(r);
@@ -187,7 +186,7 @@ static enum gpm_status ask_particles(struct infer_state *x, const char *text,
     enum gpm_status st = GPM_OK;
     bool all = true;
     for (size_t i = 0; i < n; i++) {
-        at[i] = model_kernel(x->model->p.at[i]);
+        at[i] = query_kernel(x->model->p.at[i]);
         all = all && at[i].tag != V_NIL;
         w[i] = isfinite(total) ? exp(x->model->p.at[i]->log_weight - total) : 1;
     }
@@ -286,6 +285,34 @@ static bool distinct(const struct dataset *d, size_t c, table *out) {
     return ok;
 }
 
+static void put_head(struct buf *out) {
+    buf_puts(out, "probability  error   ess  structure\n");
+}
+
+static void put_row(const struct query_answer *a, const char *text, struct buf *out) {
+    buf_printf(out, "     %.4f  %.4f %5.0f  %s\n", a->probability, a->error, a->ess, text);
+}
+
+/* What a posterior over structures knows, but for the improbable rest. */
+static enum gpm_status tabulate_posterior(struct infer_state *x,
+                                          const struct structure_posterior *s) {
+    struct query_answer a;
+    const char *text;
+    size_t n = s->row(s, SIZE_MAX, &text, &a);
+    if (!n)
+        return infer_error(x, DIAG_BAD_OPERATOR_ARG,
+                           "tabulate: the structures have not been searched yet");
+    struct buf b = BUF_INIT;
+    put_head(&b);
+    for (size_t i = 0; i < n; i++) {
+        (void)s->row(s, i, &text, &a);
+        if (i == 0 || a.probability >= 0.0005) put_row(&a, text, &b);
+    }
+    if (x->write) x->write(x->user, 1, b.data, b.len);
+    buf_release(&b);
+    return GPM_OK;
+}
+
 static void tabulate(struct infer_state *x, const struct dataset *d, table *rows) {
     struct buf b = BUF_INIT;
     struct draws_in in = {NULL, dataset_rows(d), 1, particles_of(d),
@@ -293,19 +320,17 @@ static void tabulate(struct infer_state *x, const struct dataset *d, table *rows
     for (size_t i = 0; i < rows->n; i++)
         rows->at[i].a = weigh(&in, rows->at[i].holds, (double)in.n);
     qsort(rows->at, rows->n, sizeof *rows->at, by_probability);
-    buf_puts(&b, "probability  error   ess  structure\n");
-    for (size_t i = 0; i < rows->n; i++) {
-        const struct query_answer *a = &rows->at[i].a;
-        buf_printf(&b, "     %.4f  %.4f %5.0f  %s\n", a->probability, a->error, a->ess,
-                   rows->at[i].text);
-    }
+    put_head(&b);
+    for (size_t i = 0; i < rows->n; i++) put_row(&rows->at[i].a, rows->at[i].text, &b);
     if (x->write) x->write(x->user, 1, b.data, b.len);
     buf_release(&b);
     mem_free(in.weight);
 }
 
 static enum gpm_status op_tabulate(struct infer_state *x, const struct action *act, value *out) {
-    struct dataset *d = dataset_of(is_absent(action_arg(act, 0)) ? x->structures : act->args[0]);
+    value from = is_absent(action_arg(act, 0)) ? x->structures : act->args[0];
+    if (structure_posterior_of(from)) return tabulate_posterior(x, structure_posterior_of(from));
+    struct dataset *d = dataset_of(from);
     size_t c = d ? structure_column(d) : 0;
     table rows = {0};
     bool ok = c && distinct(d, c, &rows);

@@ -16,7 +16,7 @@
  * J the weight of theta alone under k'. theta_1 cancels. g must be a function of the structure
  * alone: fits are made on fresh copies of the trace, whose order of nodes does not depend on how
  * the structure was reached. */
-#include "infer/laplace_fit.h"
+#include "infer/structure.h"
 
 #include "base/mem.h"
 #include <math.h>
@@ -43,17 +43,25 @@ static enum gpm_status take_in_order(void *ctx, struct trace *t, struct node *n)
     return GPM_OK;
 }
 
-/* The continuous choices of the parameters' scope, in the order of evaluation. */
-static enum gpm_status parameters_of(struct jump *j, struct trace *t, struct node_set *out) {
-    struct target g = {.scope = j->parameters, .block = infer_name(j->x, "all")};
-    enum gpm_status st = infer_target_all(j->x, t, &g, out);
+enum gpm_status choices_in_order(struct infer_state *x, struct trace *t, value scope,
+                                 struct node_set *out) {
+    struct target g = {.scope = scope, .block = infer_name(x, "all")};
+    enum gpm_status st = infer_target_all(x, t, &g, out);
     if (st != GPM_OK) return st;
     struct ordering o = {{0}, out};
-    for (size_t i = 0; i < out->n; i++)
-        if (continuous_takes(t, out->at[i])) map_put(&o.wanted, MAP_PTR(out->at[i]), out->at[i]);
+    for (size_t i = 0; i < out->n; i++) map_put(&o.wanted, MAP_PTR(out->at[i]), out->at[i]);
     out->n = 0;
     st = trace_each_node(t, take_in_order, &o);
     map_release(&o.wanted);
+    return st;
+}
+
+enum gpm_status parameters_in_order(struct infer_state *x, struct trace *t, value scope,
+                                    struct node_set *out) {
+    enum gpm_status st = choices_in_order(x, t, scope, out);
+    size_t n = st == GPM_OK ? out->n : 0;
+    for (size_t i = out->n = 0; i < n; i++)
+        if (continuous_takes(t, out->at[i])) out->at[out->n++] = out->at[i];
     return st;
 }
 
@@ -164,7 +172,7 @@ static enum gpm_status redraw(struct trace *t, const struct node_set *at, double
 
 /* ---- the move ---- */
 
-static struct trace *copy_of(struct trace *t) {
+struct trace *trace_copy(struct trace *t) {
     struct trace *c = trace_clone(t);
     c->rng = rng_split(&t->rng);
     return c;
@@ -186,14 +194,14 @@ static enum gpm_status propose(struct jump *j, struct trace *t, struct trace **v
     struct node_set block, p = {NULL, 0};
     double lik = 0, from = 0, to = 0;
     *log_alpha = -INFINITY;
-    *via = copy_of(t);
+    *via = trace_copy(t);
     enum gpm_status st = pick_block(j, *via, &block);
     if (st != GPM_OK || !block.n) {
         if (st == GPM_OK) mem_free(block.at);
         return st;
     }
     double pick = -log_pick(j, *via);
-    st = parameters_of(j, *via, &p);
+    st = parameters_in_order(j->x, *via, j->parameters, &p);
     if (st == GPM_OK) st = leave(j, *via, &p, &from);
     if (st == GPM_OK) {
         unite(&block, &p);
@@ -204,8 +212,8 @@ static enum gpm_status propose(struct jump *j, struct trace *t, struct trace **v
     p = (struct node_set){NULL, 0};
     if (st != GPM_OK || lik == -INFINITY) return st;
     pick += log_pick(j, *via);
-    *end = copy_of(*via);
-    st = parameters_of(j, *end, &p);
+    *end = trace_copy(*via);
+    st = parameters_in_order(j->x, *end, j->parameters, &p);
     if (st == GPM_OK) st = arrive(j, *end, &p, &to);
     mem_free(p.at);
     if (st != GPM_OK || to == -INFINITY) return st;

@@ -20,12 +20,18 @@ struct structure_posterior {
     /* GPM_E_FORMAT with a message: the query cannot be read. */
     enum gpm_status (*ask)(const struct structure_posterior *s, const char *query,
                            struct query_answer *out, struct buf *err);
+    /* Structure i of the table, most probable first; how many there are. */
+    size_t (*row)(const struct structure_posterior *s, size_t i, const char **text,
+                  struct query_answer *out);
 };
 struct structure_posterior *structure_posterior_of(value v); /* NULL: something else */
 
 /* The share of draws x (0 or 1, chains one after the other as in diagnostics.h) and its error;
  * `moved` bounds the effective number: 1 + the number of times the draws changed at all. */
 struct query_answer query_share(const double *x, size_t chains, size_t n, double moved);
+
+/* The kernel that was assumed last, borrowed; NIL: there is none. */
+value query_kernel(const struct trace *t);
 
 /* What prob(QUERY) without draws reads: keeps v when it holds kernels or structures. */
 void query_note(struct infer_state *x, value v);

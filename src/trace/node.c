@@ -167,6 +167,31 @@ struct span node_span(const struct node *n) {
     return n->kind != NODE_CONST && n->ast ? n->ast->span : NO_SPAN;
 }
 
+uint64_t node_origin(const struct node *n) {
+    uint64_t h = (uint64_t)(uintptr_t)n->ast;
+    for (const struct tagctx *c = n->ctx; c; c = c->parent)
+        if (c->home && !c->home->unique) h = hash_mix(h ^ value_hash(c->block));
+    return h;
+}
+
+static bool leads_somewhere(const struct node *n, struct map *seen) {
+    for (uint32_t i = 0; i < n->n_out; i++) {
+        const struct node *child = n->out[i].child;
+        if (child->flags & (NODE_RANDOM | NODE_OBSERVED | NODE_OBS_ROOT)) return true;
+        if (map_get(seen, MAP_PTR(child))) continue;
+        map_put(seen, MAP_PTR(child), (void *)child);
+        if (leads_somewhere(child, seen)) return true;
+    }
+    return false;
+}
+
+bool node_matters(const struct node *n) {
+    struct map seen = {0};
+    bool yes = leads_somewhere(n, &seen);
+    map_release(&seen);
+    return yes;
+}
+
 uint64_t node_seq(const struct node *n) {
     return n->seq;
 }

@@ -90,6 +90,11 @@ static inline value node_value(const struct node *n) { /* borrowed */
     return ((const struct cell *)n)->val;
 }
 uint64_t node_seq(const struct node *n);    /* its number, which no other node has had */
+/* Where in the program it is drawn, under which named blocks: relatives of it in other states and
+ * copies of the trace have the same number. */
+uint64_t node_origin(const struct node *n);
+/* Does a random choice or an observation depend on its value, if only by way of others? */
+bool node_matters(const struct node *n);
 value node_procedure(const struct node *n); /* that it applies; borrowed */
 value record_value(const struct record *r); /* of its expression; borrowed */
 
