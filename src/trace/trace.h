@@ -89,7 +89,7 @@ struct trace {
 static inline value node_value(const struct node *n) { /* borrowed */
     return ((const struct cell *)n)->val;
 }
-uint64_t node_seq(const struct node *n);    /* its number, which no other node has had */
+uint64_t node_seq(const struct node *n); /* its number, which no other node has had */
 /* Where in the program it is drawn, under which named blocks: relatives of it in other states and
  * copies of the trace have the same number. */
 uint64_t node_origin(const struct node *n);
