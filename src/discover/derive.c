@@ -237,18 +237,32 @@ static enum gpm_status visit_block(const struct grammar_scopes *g, struct trace 
     return st;
 }
 
+/* A block in its surroundings: the other choices in order, and where the block stands among them.
+ */
+static uint64_t surroundings(const struct derivation *d, const unsigned char *in) {
+    uint64_t h = 1;
+    for (size_t i = 0; i < d->n; i++) {
+        if (in[i] && i && in[i - 1]) continue;
+        h = hash_mix(h * 31 + (in[i] ? UINT32_MAX : d->at[i]));
+    }
+    return h;
+}
+
 enum gpm_status derivation_neighbours(const struct grammar_scopes *g, struct trace *t,
-                                      const struct derivation *d, derivation_fn *fn, void *ctx) {
+                                      const struct derivation *d, struct map *done,
+                                      derivation_fn *fn, void *ctx) {
     size_t n_blocks, n;
     unsigned char *which;
     bool ok;
     enum gpm_status st = derivation_build(g, t, d, &ok);
     if (st != GPM_OK || !ok) return st;
     st = blocks_of(g, t, &n_blocks, &n, &which);
+    if (n != d->n) n_blocks = 0;
     for (size_t b = 0; b < n_blocks && st == GPM_OK; b++) {
-        bool again = false; /* tags within tags: the same choices under another name */
-        for (size_t a = 0; a < b; a++) again |= !memcmp(which + a * n, which + b * n, n);
-        if (!again) st = visit_block(g, t, d, which + b * n, fn, ctx);
+        uint64_t key = surroundings(d, which + b * n);
+        if (map_get(done, key)) continue;
+        map_put(done, key, done);
+        st = visit_block(g, t, d, which + b * n, fn, ctx);
     }
     mem_free(which);
     return st;

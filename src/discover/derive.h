@@ -34,9 +34,10 @@ enum gpm_status derivation_build(const struct grammar_scopes *g, struct trace *t
 
 /* Calls fn in every state that can be reached from t, which is in derivation d, by choosing one
  * block of the scope anew: the values of its choices, and of choices that come to exist with them,
- * as long as they are not too improbable together. t ends anywhere. */
+ * as long as they are not too improbable together. t ends anywhere. `done` knows the blocks and
+ * surroundings that were tried before: they lead to the same states again. */
 typedef enum gpm_status derivation_fn(void *ctx, struct trace *t);
 enum gpm_status derivation_neighbours(const struct grammar_scopes *g, struct trace *t,
-                                      const struct derivation *d, derivation_fn *fn,
-                                      void *ctx) GPM_MUST_USE;
+                                      const struct derivation *d, struct map *done,
+                                      derivation_fn *fn, void *ctx) GPM_MUST_USE;
 #endif

@@ -14,7 +14,9 @@ static const struct fit_rules rules = {.polished = 4,
                                        .range = 5,
                                        .apart = 0.15,
                                        .typical = 1.4,
-                                       .least = 1};
+                                       .least = 1,
+                                       .hope = 15,
+                                       .again = 16};
 /* a dense gradient of a long series costs twenty fast ones */
 static const struct fit_rules rules_slow = {.polished = 2,
                                             .iterations = 8,
@@ -22,7 +24,9 @@ static const struct fit_rules rules_slow = {.polished = 2,
                                             .range = 5,
                                             .apart = 0.15,
                                             .typical = 1.4,
-                                            .least = 1};
+                                            .least = 1,
+                                            .hope = 15,
+                                            .again = 16};
 enum { STARTS_SLOW = 24, SLOW_FROM = 250 };
 
 /* ---- the density ---- */

@@ -34,6 +34,7 @@ struct way {
 
 struct form {
     double key[FIT_KEYS];
+    double plain; /* weight at a point in the order of evaluation */
     char *text;
     VEC(struct way) ways;
     struct evidence *e; /* borrowed; NULL: not fitted yet */
@@ -55,6 +56,7 @@ struct program_space {
     uint64_t since;            /* choices of `work` above this number came to exist in the search */
     VEC(struct form *) forms;
     struct map known; /* hash of a derivation -> number of its structure + 1 */
+    struct map tried; /* blocks in their surroundings, see derive.h */
     uint64_t clock;
 };
 
@@ -247,6 +249,13 @@ static void note_origins(struct form *f) {
     }
 }
 
+/* The same parameters in the same order: one weight tells whether they do the same. */
+static enum gpm_status plain_key(struct form *f) {
+    double z[PROPOSAL_MAX_DIM];
+    for (size_t k = 0; k < f->n_z; k++) z[k] = 0.3 * cos((double)(k + 1));
+    return continuous_eval(&f->c, z, &f->plain, NULL);
+}
+
 /* Fills the form for the state of t, a fresh copy that it keeps; *way gets its constant. *ok false:
  * the state is impossible. */
 static enum gpm_status form_read(struct program_space *s, struct trace *t, struct form *f,
@@ -272,8 +281,7 @@ static enum gpm_status form_read(struct program_space *s, struct trace *t, struc
                          "%s: under the structure %s further choices are drawn along with the "
                          "parameters; tag them with the scope of the parameters",
                          s->g.op, f->text);
-    f->order = NEW_ARRAY(size_t, f->n_z + 1);
-    if (st == GPM_OK && f->n_z) st = canonical(&f->c, f->order, f->key);
+    if (st == GPM_OK && f->n_z) st = plain_key(f);
     if (st == GPM_OK) note_origins(f);
     return st;
 }
@@ -331,8 +339,22 @@ static void weigh_ways(struct form *f) {
     }
 }
 
-static bool same_form(const struct form *a, const struct form *b) {
-    return a->n_z == b->n_z && !strcmp(a->text, b->text) && conditional_same(a->key, b->key);
+/* The number of the structure that f is; that of a new one when there is none like it yet. */
+static enum gpm_status find_form(const struct program_space *s, struct form *f, size_t *id) {
+    for (*id = 0; *id < s->forms.n; ++*id) {
+        const struct form *o = s->forms.at[*id];
+        if (o->n_z == f->n_z && !strcmp(o->text, f->text) && nearly_same(o->plain, f->plain) &&
+            !memcmp(o->origin, f->origin, f->n_z * sizeof *f->origin))
+            return GPM_OK;
+    }
+    f->order = NEW_ARRAY(size_t, f->n_z + 1);
+    enum gpm_status st = f->n_z ? canonical(&f->c, f->order, f->key) : GPM_OK;
+    for (*id = 0; *id < s->forms.n && st == GPM_OK; ++*id) {
+        const struct form *o = s->forms.at[*id];
+        if (o->n_z == f->n_z && !strcmp(o->text, f->text) && conditional_same(o->key, f->key))
+            return GPM_OK;
+    }
+    return st;
 }
 
 /* The structure of a derivation that was not met before, in the state of t. *id SIZE_MAX: it is
@@ -350,9 +372,14 @@ static enum gpm_status add_way(struct program_space *s, struct trace *t, struct 
         form_free(f);
         return st;
     }
-    for (*id = 0; *id < s->forms.n && !same_form(s->forms.at[*id], f);) ++*id;
-    if (*id < s->forms.n) {
+    st = find_form(s, f, id);
+    if (st != GPM_OK || *id < s->forms.n) {
         form_free(f);
+        if (st != GPM_OK) {
+            mem_free(d->at);
+            *id = SIZE_MAX;
+            return st;
+        }
         f = s->forms.at[*id];
     } else {
         vec_push(&s->forms, f);
@@ -413,7 +440,7 @@ static void neighbours(struct space *base, const struct evidence *e, space_emit 
         if (f->ways.at[i].expanded) continue;
         f->ways.at[i].expanded = true;
         struct derivation d = f->ways.at[i].d; /* f may get further ways meanwhile */
-        base->st = derivation_neighbours(&x.s->g, x.s->work, &d, emit, &x);
+        base->st = derivation_neighbours(&x.s->g, x.s->work, &d, &x.s->tried, emit, &x);
     }
     weigh_ways(f);
 }
@@ -455,7 +482,7 @@ static int make_starts(const struct program_space *s, struct form *f, double *u,
     *rules = laplace_fit_rules;
     rules->range = 8;
     if (left == d || !n) return n;
-    if (!left) rules->scan = 0;
+    if (!left) rules->scan = 0, rules->polished = 3;
     int more = left ? CARRIED : 1;
     for (int i = 0; i < more; i++)
         for (size_t k = 0; k < d; k++)
@@ -515,6 +542,7 @@ static void space_free(struct space *base) {
     for (size_t i = 0; i < s->forms.n; i++) form_free(s->forms.at[i]);
     vec_release(&s->forms);
     map_release(&s->known);
+    map_release(&s->tried);
     trace_free(s->from);
     trace_free(s->work);
     value_unref(s->g.structure);

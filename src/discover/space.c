@@ -57,8 +57,8 @@ void evidence_finish(struct evidence *e, const struct density *t, double floor,
     if (!s) return;
     struct density counted = counting(e, t);
     floor += rules->least * t->d; /* what the optimum must reach for that */
-    if (s->n && s->best[0].logp < floor && s->best[0].logp > floor - 15) {
-        s->best[0].logp = fit_optimise(&counted, fit_best(t, s, 0), 2 * rules->iterations);
+    if (s->n && s->best[0].logp < floor && s->best[0].logp > floor - rules->hope) {
+        s->best[0].logp = fit_optimise(&counted, fit_best(t, s, 0), rules->again);
         set_rough(e, t, rules);
     }
     if (s->n && s->best[0].logp >= floor) {

@@ -21,6 +21,9 @@ struct fit_rules {
      * least. Where the data say nothing it lies above it by half of log 2 pi, in units of the
      * prior's spread. */
     double typical, least;
+    /* Nats below what is of interest at which `again` more steps are still worth a try. */
+    double hope;
+    int again;
 };
 struct fit_starts {
     int n; /* of best */

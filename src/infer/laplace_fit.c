@@ -32,7 +32,9 @@ const struct fit_rules laplace_fit_rules = {.scan = 1,
                                             .range = 12,
                                             .apart = 0.02,
                                             .typical = 0.5,
-                                            .least = -0.92};
+                                            .least = -0.92,
+                                            .hope = 60,
+                                            .again = 60};
 
 /* log p_u(u) and its gradient: d/du = spread d/dz. A callback of the optimiser and the integrator,
  * which know no statuses: the first error is kept in st, and everything after it weighs nothing. */
@@ -141,8 +143,7 @@ static enum gpm_status key_of(struct continuous *c, double *key) {
     return st;
 }
 
-/* The same numbers computed in another order of nodes differ by rounding. */
-static bool nearly_same(double a, double b) {
+bool nearly_same(double a, double b) {
     return a == b || (isfinite(a) && fabs(a - b) <= 1e-9 * (1 + fabs(a)));
 }
 

@@ -36,6 +36,8 @@ int conditional_starts(struct conditional *q, struct rng *own, double *u);
 /* Does the weight depend on what is drawn along the way? Judged at two points, each with two
  * generators; a brush of deterministic parts alone makes no difference. */
 enum gpm_status conditional_random(struct continuous *c, bool *out) GPM_MUST_USE;
+/* The same numbers computed in another order of nodes differ by rounding. */
+bool nearly_same(double a, double b);
 bool conditional_same(const double *a, const double *b);
 
 struct laplace_fit {
