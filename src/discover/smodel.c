@@ -7,6 +7,7 @@
 #include "gp/kern_class.h"
 #include "base/mem.h"
 #include "math/rng.h"
+#include "math/special.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -246,10 +247,6 @@ void smodel_init(struct smodel *m, const struct smodel_data *data, const struct 
 }
 
 /* ---- priors on the standardised scale (docs/structure.md) ---- */
-static double logistic(double z) {
-    return z >= 0 ? 1 / (1 + exp(-z)) : exp(z) / (1 + exp(z));
-}
-
 double smodel_value(const struct smodel *m, int i, double z) {
     const struct spar *p = &m->par[i];
     double v = p->row ? z : p->a + (p->b - p->a) * logistic(z);
