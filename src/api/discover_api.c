@@ -16,9 +16,7 @@
 struct gpm_discovery {
     struct discovery d;
     bool ready;
-    struct paper_result paper; /* of the paper's model, with its series */
-    struct series paper_series;
-    struct series_options paper_read; /* how, owned */
+    struct paper paper; /* of the paper's model */
     bool paper_ready;
     struct buf err, out;
 };
@@ -41,8 +39,6 @@ static void clear(gpm_discovery *d) {
     if (d->ready) discovery_release(&d->d);
     if (d->paper_ready) {
         paper_release(&d->paper);
-        series_release(&d->paper_series);
-        series_options_release(&d->paper_read);
     }
     d->ready = d->paper_ready = false;
     buf_reset(&d->err);
@@ -61,19 +57,16 @@ const char *gpm_discover_error(gpm_discovery *d) {
 }
 
 bool gpm_discover_settled(const gpm_discovery *d) {
-    return d->paper_ready ? d->paper.settled : d->ready && d->d.post.settled;
+    return d->paper_ready ? d->paper.post->settled : d->ready && d->d.post.settled;
 }
 
-static enum gpm_status run_paper(gpm_discovery *d, const struct series *series,
+static enum gpm_status run_paper(gpm_discovery *d, struct series *series,
                                  const struct discovery_options *opt,
                                  const struct gpm_discover_options *o) {
     struct paper_options p = {
-        .x_scale = o->paper_x, .y_sd = o->paper_y, .seed = o->seed, .threads = (int)o->threads};
-    d->paper_series = *series;
-    enum gpm_status st = paper_run(&d->paper, &d->paper_series, &p, &d->err);
-    if (st != GPM_OK) series_release(&d->paper_series);
+        .x_scale = o->paper_x, .y_sd = o->paper_y, .seed = o->seed, .seconds = o->max_seconds};
+    enum gpm_status st = paper_run(&d->paper, series, &opt->series, &p, &d->err);
     d->paper_ready = st == GPM_OK;
-    if (d->paper_ready) d->paper_read = series_options_copy(&opt->series);
     return st;
 }
 
@@ -165,11 +158,11 @@ const char *gpm_discover_report(gpm_discovery *d, enum gpm_discover_format f) {
     buf_reset(&d->out);
     if (d->paper_ready) {
         if (f == GPM_REPORT_JSON)
-            paper_json(&d->paper, &d->paper_series, &d->out);
+            paper_json(&d->paper, &d->out);
         else if (f == GPM_REPORT_PROGRAM)
-            paper_program(&d->paper, &d->paper_series, &d->paper_read, &d->out);
+            paper_program(&d->paper, &d->out);
         else
-            paper_text(&d->paper, &d->paper_series, &d->out);
+            paper_text(&d->paper, &d->out);
         return d->out.data;
     }
     if (need_run(d) != GPM_OK) return "";
@@ -178,22 +171,11 @@ const char *gpm_discover_report(gpm_discovery *d, enum gpm_discover_format f) {
     return search_no_shortage(shortages, GPM_OK, &d->err) ? "" : d->out.data;
 }
 
-static enum gpm_status query_paper(gpm_discovery *d, const char *query, struct gpm_answer *out) {
-    struct arena a;
-    struct kern_query *q = NULL;
-    arena_init(&a);
-    enum gpm_status st = kern_query_parse(query, &a, &q, &d->err);
-    if (st == GPM_OK) paper_query(&d->paper, q, &out->probability, &out->error, &out->ess);
-    arena_release(&a);
-    return st;
-}
-
 enum gpm_status gpm_discover_query(gpm_discovery *d, const char *query, struct gpm_answer *out) {
     enum gpm_status st = d->paper_ready ? GPM_OK : need_run(d);
     if (st != GPM_OK) return st;
-    if (d->paper_ready) return query_paper(d, query, out);
     struct post_answer r = {0, 0, 0};
-    st = posterior_query(&d->d.post, query, &r, &d->err);
+    st = posterior_query(d->paper_ready ? d->paper.post : &d->d.post, query, &r, &d->err);
     *out = (struct gpm_answer){r.p, r.error, r.ess};
     return st;
 }

@@ -89,6 +89,8 @@ const char *term_motif(const struct discovery *d, int term);
 /* The program that was run: `gpmem run` of it gives the same posterior, draw for draw. */
 void discovery_program(const struct discovery *d, struct buf *out);
 
+/* The arguments of read_series and structure_model: which values of which file. */
+void program_series(const struct series *s, const struct series_options *o, struct buf *out);
 /* ---- output ---- */
 void discovery_text(const struct discovery *d, struct buf *out);
 void discovery_json(const struct discovery *d, struct buf *out);

@@ -106,6 +106,12 @@ static struct structure_model *model_arg(struct infer_state *x, const char *op, 
     return NULL;
 }
 
+const struct posterior *structure_model_posterior(value v) {
+    struct structure_posterior *s = structure_posterior_of(v);
+    struct structure_model *m = s && s->ask == model_ask ? (struct structure_model *)s : NULL;
+    return m && m->searched ? posterior_of(m) : NULL;
+}
+
 /* ---- the series ---- */
 
 /* Optional arguments of an operator, by position and name; a later one may be given without them.

@@ -89,9 +89,7 @@ double posterior_text_ess(const struct posterior *p, char *text) {
     return posterior_indicator_ess(p, same_text, text);
 }
 
-/* The next term of a structure from *at on, and its length; NULL: there is none. Terms stand
- * between " + ", also inside CP(a + b, c), whose empty side is C. */
-static const char *next_term(const char **at, size_t *len) {
+const char *structure_next_term(const char **at, size_t *len) {
     for (;;) {
         const char *p = *at + strspn(*at, " +,)");
         if (!strncmp(p, "CP(", 3) || !strncmp(p, "CW(", 3)) p += 3;
@@ -105,7 +103,7 @@ static const char *next_term(const char **at, size_t *len) {
 bool structure_has_term(void *ctx, const char *structure) {
     const char *term;
     size_t len;
-    while ((term = next_term(&structure, &len)))
+    while ((term = structure_next_term(&structure, &len)))
         if (!strncmp(term, ctx, len) && !((const char *)ctx)[len]) return true;
     return false;
 }
@@ -166,7 +164,7 @@ static void fill_components(struct posterior *p) {
     for (size_t i = 0; i < s->n; i++) {
         const char *at = s->at[i]->text, *term;
         size_t len;
-        while ((term = next_term(&at, &len))) add_component(t, term, len);
+        while ((term = structure_next_term(&at, &len))) add_component(t, term, len);
     }
     for (size_t q = 0; q < t->n; q++) {
         struct post_answer a = posterior_probability(p, structure_has_term, t->at[q].text);

@@ -47,6 +47,9 @@ void posterior_chains(struct posterior *p, size_t steps);
 
 /* Probability that `holds` over structures, its error and effective sample size. */
 typedef bool (*structure_test)(void *ctx, const char *structure);
+/* The next term of a structure from *at on, and its length; NULL: there is none. Terms stand
+ * between " + ", also inside CP(a + b, c), whose empty side is C. */
+const char *structure_next_term(const char **at, size_t *len);
 /* Is `ctx`, the text of a term, one of the structure's, also inside a change point or window? */
 bool structure_has_term(void *ctx, const char *structure);
 struct post_answer {

@@ -13,6 +13,7 @@
  */
 #include "discover/program_space.h"
 #include "discover/derive.h"
+#include "base/ascii.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "gp/kernel.h"
@@ -34,8 +35,8 @@ struct way {
 
 struct form {
     double key[FIT_KEYS];
-    double plain; /* weight at a point in the order of evaluation */
-    char *text;
+    double plain;         /* weight at a point in the order of evaluation */
+    char *text, *derived; /* simplified, and as it was written */
     VEC(struct way) ways;
     struct evidence *e; /* borrowed; NULL: not fitted yet */
     size_t n_z;         /* parameters */
@@ -163,10 +164,31 @@ static struct density density(struct space *base, const struct evidence *e, int 
 }
 
 /* ---- which structure is this? ---- */
-static void name_of(const struct program_space *s, struct trace *t, struct buf *out) {
+/* The kernel without its numbers: "LIN*(SE + WN)". */
+static void put_derived(const struct kern *k, struct buf *out) {
+    struct buf full = BUF_INIT;
+    int depth = 0;
+    bool list = false; /* inside a list of parameters, which follows a name */
+    kern_print(k, &full);
+    for (const char *p = full.data; *p; p++) {
+        if (*p == '(' && p > full.data && ascii_alnum(p[-1])) list = true, depth = 0;
+        if (!list && *p != ' ') buf_putc(out, *p);
+        if (!list && *p == '+') buf_putc(out, ' ');
+        if (!list && *p == ' ' && p[1] == '+') buf_putc(out, ' ');
+        depth += (*p == '(') - (*p == ')');
+        if (list && *p == ')' && depth == 0) list = false;
+    }
+    buf_release(&full);
+}
+
+static void name_of(const struct program_space *s, struct trace *t, struct buf *out,
+                    struct buf *derived) {
     struct kern *k = kernel_of(query_kernel(t));
     struct node_set c;
-    if (k && kern_struct(k, out) == GPM_OK) return;
+    if (k && kern_struct(k, out) == GPM_OK) {
+        put_derived(k, derived);
+        return;
+    }
     if (structure_choices(&s->g, t, &c) != GPM_OK) return;
     for (size_t i = 0; i < c.n; i++) {
         char *shown = sp_show(node_value(c.at[i]));
@@ -260,7 +282,7 @@ static enum gpm_status plain_key(struct form *f) {
  * the state is impossible. */
 static enum gpm_status form_read(struct program_space *s, struct trace *t, struct form *f,
                                  struct way *way, bool *ok) {
-    struct buf name = BUF_INIT;
+    struct buf name = BUF_INIT, derived = BUF_INIT;
     struct node_set idle = {NULL, 0};
     double joint;
     bool random = false;
@@ -268,8 +290,9 @@ static enum gpm_status form_read(struct program_space *s, struct trace *t, struc
     enum gpm_status st = possible(s, t, &joint);
     *ok = st == GPM_OK && joint > -INFINITY;
     if (!*ok) return st;
-    name_of(s, t, &name);
+    name_of(s, t, &name, &derived);
     f->text = buf_take(&name);
+    f->derived = buf_take(&derived);
     st = open_parameters(s, t, &f->c, &idle);
     f->n_z = f->c.n_z;
     f->q = (struct conditional){.c = &f->c};
@@ -291,6 +314,7 @@ static void form_free(struct form *f) {
     for (size_t i = 0; i < f->ways.n; i++) mem_free(f->ways.at[i].d.at);
     vec_release(&f->ways);
     mem_free(f->text);
+    mem_free(f->derived);
     mem_free(f->origin);
     mem_free(f->order);
     mem_free(f);
@@ -498,6 +522,7 @@ static struct evidence *fit(struct space *base, size_t id, const struct evidence
     e->id = id;
     e->item = f;
     e->text = mem_strdup(f->text);
+    e->derived = mem_strdup(f->derived);
     e->hash = hash_of(&f->ways.at[0].d);
     f->e = e;
     weigh_ways(f);

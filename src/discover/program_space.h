@@ -13,6 +13,10 @@
 #include "discover/posterior.h"
 #include "infer/infer.h"
 
+/* The posterior behind what structure_model and structure_search give (op_discover.c); NULL: it is
+ * none, or was not searched. */
+const struct posterior *structure_model_posterior(value v);
+
 /* The space around the state of t, which is copied. */
 struct space *program_space_new(struct infer_state *x, struct trace *t, value structure,
                                 value parameters);

@@ -14,6 +14,7 @@ void evidence_free(struct evidence *e) {
     is_draws_release(&e->draws);
     if (e->item_free) e->item_free(e->item);
     mem_free(e->text);
+    mem_free(e->derived);
     mem_free(e);
 }
 

@@ -22,9 +22,10 @@ struct evidence {
     void (*item_free)(void *item); /* NULL: the space frees it */
     char *text;                    /* the structure in canonical form: "LIN + SE*PER + WN"; owned */
     int group;                     /* of the space's groups */
-    uint64_t hash;                 /* of the structure: its stream of random numbers */
-    double log_prior;  /* of the structure, and of all that does not depend on its parameters */
-    double prior;      /* probability of the structure before the data; 0: the space does not say */
+    char *derived;    /* as its program wrote it, before it was simplified; NULL: no other; owned */
+    uint64_t hash;    /* of the structure: its stream of random numbers */
+    double log_prior; /* of the structure, and of all that does not depend on its parameters */
+    double prior;     /* probability of the structure before the data; 0: the space does not say */
     double log_copies; /* log of the number of equal domains of which one is integrated over */
     struct proposal prop;
     double map;      /* log density at the best mode */
