@@ -94,6 +94,8 @@ struct batch {
     enum gpm_status st; /* of the store */
     struct buf err;
     pthread_mutex_t lock; /* of all this and of what is known, in threads */
+    pthread_cond_t over;  /* with `ended`: no point is running any more */
+    bool ended;
 };
 
 static const double *point(const struct batch *b, size_t i) {
@@ -230,9 +232,36 @@ static void work(void *ctx, size_t job, int thread) {
         if (b->st == GPM_OK) b->st = st;
         if (!o.nothing) learn_outcome(b, &o);
         outcome_release(&o);
-        if (b->st == GPM_OK) b->st = runner_renew(b->runner, &b->err);
     }
     pthread_mutex_unlock(&b->lock);
+}
+
+/* Claims are renewed while functions run, also those that take longer than a claim lasts. */
+static void *renew_claims(void *ctx) {
+    struct batch *b = ctx;
+    pthread_mutex_lock(&b->lock);
+    while (!b->ended && b->st == GPM_OK) {
+        struct timespec at;
+        clock_gettime(CLOCK_REALTIME, &at);
+        at.tv_sec += 10;
+        pthread_cond_timedwait(&b->over, &b->lock, &at);
+        b->st = runner_renew(b->runner, &b->err);
+    }
+    pthread_mutex_unlock(&b->lock);
+    return NULL;
+}
+
+/* The points of a function of this process, beside a thread that keeps the claims: not for
+ * procedures of the language, which may use the store themselves. */
+static void run_here(struct batch *b, int jobs) {
+    pthread_t keeper;
+    bool kept = b->e->store && b->e->src && !pthread_create(&keeper, NULL, renew_claims, b);
+    la_parallel(jobs, b->pending.n, work, b);
+    pthread_mutex_lock(&b->lock);
+    b->ended = true;
+    pthread_cond_signal(&b->over);
+    pthread_mutex_unlock(&b->lock);
+    if (kept) pthread_join(keeper, NULL);
 }
 
 /* Missing points, each once. They are taken from the end of the list: the first go first. */
@@ -275,10 +304,12 @@ enum gpm_status evaluations_fetch(struct sp_call *c, struct evaluations *e, cons
     b.runner = runner_new(e->store, o ? (int)o->jobs : 1, false);
     list_missing(&b);
     pthread_mutex_init(&b.lock, NULL);
+    pthread_cond_init(&b.over, NULL);
     if (e->src && e->src->cls == &srcfn_command)
         run_programs(&b);
     else
-        la_parallel(e->src && e->src->parallel && o ? (int)o->jobs : 1, b.pending.n, work, &b);
+        run_here(&b, e->src && e->src->parallel && o ? (int)o->jobs : 1);
+    pthread_cond_destroy(&b.over);
     pthread_mutex_destroy(&b.lock);
     struct buf ignored = BUF_INIT;
     if (runner_end(b.runner, &ignored)) buf_reset(&ignored); /* the claims run out by themselves */
