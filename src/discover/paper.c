@@ -6,6 +6,7 @@
 #include "discover/paper.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/number.h"
 #include "discover/discovery.h"
 #include "discover/program_space.h"
 #include "gp/gp.h"
@@ -147,7 +148,7 @@ static void top_kernel(const struct paper *p, int digits, bool noise, struct buf
             buf_putc(out, at[i]);
             if (at[i] != '=') continue;
             char *rest;
-            buf_printf(out, "%.*g", digits, strtod(at + i + 1, &rest));
+            buf_printf(out, "%.*g", digits, number_read(at + i + 1, &rest));
             i = (size_t)(rest - at) - 1;
         }
         at += len + (end ? 3 : 0);
