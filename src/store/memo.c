@@ -129,7 +129,7 @@ static enum gpm_status insert_row(struct memo *m, const double *x, enum memo_sta
                                   const char *tag, int64_t *id, struct buf *err) {
     static const char sql[] =
         "INSERT INTO point(started, expires, host, pid, pid_start, key, x, status, tag, rep, "
-        "attempts) VALUES(?1,iif(?8=4, NULL, ?2),?3,?4,?5,?6,?7,?8,?9,"
+        "attempts) VALUES(?1,CASE ?8 WHEN 4 THEN NULL ELSE ?2 END,?3,?4,?5,?6,?7,?8,?9,"
         "(SELECT coalesce(max(rep)+1, 0) FROM point WHERE key=?6), 1)";
     struct buf text = BUF_INIT;
     for (int j = 0; j < m->dim; j++) {
