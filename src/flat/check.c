@@ -8,8 +8,18 @@
 #include <math.h>
 
 #ifdef GPMEM_CHECKS
-static bool near(double a, double b) {
-    return a == b || fabs(a - b) <= 1e-6 * (1 + fabs(a) + fabs(b));
+/* Gradients go through an inverse: they have half the digits that values have. */
+#define WEIGHT_TOLERANCE   1e-6
+#define GRADIENT_TOLERANCE 1e-4
+
+static bool near(double a, double b, double tolerance) {
+    return a == b || fabs(a - b) <= tolerance * (1 + fabs(a) + fabs(b));
+}
+
+/* Densities this small come from matrices that are singular up to rounding (a line's kernel without
+ * noise): the quadratic form divides by rounding errors, and no two ways to compute it agree. */
+static bool rests_on_rounding(double a, double b) {
+    return a < -1e6 && b < -1e6;
 }
 
 static enum gpm_status differs(struct trace *t, const char *what, double flat, double general) {
@@ -23,7 +33,8 @@ static enum gpm_status check_gradient(struct scaffold *s, const value *grads) {
     value *other = NEW_ARRAY(value, n + 1);
     enum gpm_status st = scaffold_gradient(s, other);
     for (size_t i = 0; st == GPM_OK && i < n; i++) {
-        if (other[i].tag == V_NUM && grads[i].tag == V_NUM && !near(grads[i].u.num, other[i].u.num))
+        if (other[i].tag == V_NUM && grads[i].tag == V_NUM &&
+            !near(grads[i].u.num, other[i].u.num, GRADIENT_TOLERANCE))
             st = differs(s->t, "a gradient", grads[i].u.num, other[i].u.num);
         value_unref(other[i]);
     }
@@ -43,8 +54,10 @@ enum gpm_status flat_check(struct trace *t, const struct flat *f, const value *v
     mem_free(at);
     if (st != GPM_OK) return st;
     st = scaffold_regen(s, SCAFFOLD_FIXED, vals, &w_new);
-    if (st == GPM_OK && !near(weight, w_new)) st = differs(t, "a weight", weight, w_new);
-    if (st == GPM_OK && grads && scaffold_built(s) && isfinite(w_new))
+    bool comparable = st == GPM_OK && !rests_on_rounding(weight, w_new);
+    if (comparable && !near(weight, w_new, WEIGHT_TOLERANCE))
+        st = differs(t, "a weight", weight, w_new);
+    if (st == GPM_OK && comparable && grads && scaffold_built(s) && isfinite(w_new))
         st = check_gradient(s, grads);
     scaffold_close(s, false);
     return st;

@@ -49,7 +49,9 @@ static void test_program(void **state) {
     double total = 0, mass = 0, prior[COUNT_OF(known)] = {0};
     bool found = false;
     make_noise(&s, 24);
-    assert_int_equal(paper_run(&p, &s, &read, &o, &err), GPM_OK);
+    enum gpm_status st = paper_run(&p, &s, &read, &o, &err);
+    if (st != GPM_OK) print_error("%s\n", err.data);
+    assert_int_equal(st, GPM_OK);
     assert_int_equal(p.post->structures.n, 49);
     for (size_t i = 0; i < p.post->search->n; i++) {
         const struct evidence *e = p.post->search->at[i];
