@@ -7,7 +7,6 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/calendar.h"
-#include "gp/kern_query.h"
 #include "discover/discovery.h"
 #include "discover/paper.h"
 #include <math.h>

@@ -15,7 +15,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 /* Moves an owned message into the caller's buffer. */
 static void tell(char *why, char *err, size_t size) {

@@ -14,7 +14,6 @@
 #include "optimize/time_predict.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 #include <time.h>
 

@@ -6,8 +6,6 @@
 #include "api/call.h"
 #include "optimize/optimize.h"
 
-#include <string.h>
-
 struct gpm_optimizer {
     struct optimize *o;
     struct buf err, out;

@@ -4,7 +4,6 @@
 #include "base/mem.h"
 #include "base/number.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 char buf_empty[1];

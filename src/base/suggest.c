@@ -5,7 +5,6 @@
  */
 #include "base/suggest.h"
 #include "base/ascii.h"
-#include "base/mem.h"
 #include <stdint.h>
 #include <string.h>
 

@@ -11,7 +11,6 @@
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { PARSE_ERROR = -32700, INVALID_REQUEST = -32600, METHOD_NOT_FOUND = -32601 };
 enum { MESSAGE_MAX = 256 << 20 }; /* bytes of one message */

@@ -8,7 +8,6 @@
 #include "base/file.h"
 #include "cli/command.h"
 #include "cli/out.h"
-#include <errno.h>
 #include <histedit.h>
 #include <signal.h>
 #include <stdio.h>

@@ -10,7 +10,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* What the signal handler may touch: the sessions that run now. */
 static _Atomic(gpm_session *) running[INTERRUPT_MAX];

@@ -14,7 +14,6 @@
 #include "base/clock.h"
 #include "base/stop.h"
 
-#include <math.h>
 #include <string.h>
 #include <time.h>
 

@@ -11,8 +11,6 @@
  * the model's names, draws from the trace's generator, and cannot reach operators. */
 #include "core/plain.h"
 
-#include <string.h>
-
 enum { SMALL_ARGS = 8 };
 
 /* Resolution has decided between frame and global (depth); among globals the model's names come

@@ -11,8 +11,6 @@
  */
 #include "core/plain.h"
 
-#include <string.h>
-
 struct frame *frame_new(struct session_core *core, struct frame *parent, size_t n,
                         struct sym **names, struct code *code) {
     struct frame *f = mem_zalloc(sizeof *f + n * sizeof(struct slot));

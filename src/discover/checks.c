@@ -7,8 +7,6 @@
 #include "base/mem.h"
 #include "discover/discovery.h"
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define SIMULATIONS 400
 

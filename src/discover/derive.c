@@ -12,8 +12,6 @@
  */
 #include "discover/derive.h"
 #include "base/mem.h"
-#include <math.h>
-#include <string.h>
 
 /* BUILDS: tries to build a state, with parameters drawn anew each time. */
 enum { BUILDS = 12, MAX_STATES = 20000 };

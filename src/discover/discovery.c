@@ -7,7 +7,6 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 void discovery_future(const struct discovery *d, size_t h, double *x) {

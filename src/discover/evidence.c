@@ -17,17 +17,8 @@ static const struct fit_rules rules = {.polished = 4,
                                        .least = 1,
                                        .hope = 15,
                                        .again = 16};
-/* a dense gradient of a long series costs twenty fast ones */
-static const struct fit_rules rules_slow = {.polished = 2,
-                                            .iterations = 8,
-                                            .modes = 40,
-                                            .range = 5,
-                                            .apart = 0.15,
-                                            .typical = 1.4,
-                                            .least = 1,
-                                            .hope = 15,
-                                            .again = 16};
-enum { STARTS_SLOW = 24, SLOW_FROM = 250 };
+/* A dense gradient of a long series costs twenty fast ones: fewer starts, fewer polished. */
+enum { STARTS_SLOW = 24, POLISHED_SLOW = 2, SLOW_FROM = 250 };
 
 /* ---- the density ---- */
 static double eval(void *ctx, const double *z, double *grad) {
@@ -77,10 +68,6 @@ struct evidence *sevidence_make(const struct smodel_data *data, const struct str
     return e;
 }
 
-static bool slow(const struct smodel *m) {
-    return !m->fast && m->data->n >= SLOW_FROM;
-}
-
 struct evidence *sevidence_new(const struct smodel_data *data, const struct structure *s,
                                double log_prior, const struct evidence *parent,
                                const struct period_hints *hints, struct smodel_work *w) {
@@ -88,9 +75,12 @@ struct evidence *sevidence_new(const struct smodel_data *data, const struct stru
     const struct smodel *m = smodel_of(e);
     struct smodel_call c = {m, w};
     struct density t = smodel_density(&c, false);
+    bool slow = !m->fast && data->n >= SLOW_FROM;
+    struct fit_rules r = rules;
+    if (slow) r.polished = POLISHED_SLOW;
     e->open = fit_starts_new(m->d, STARTS_MAX);
-    int n = starts_make(m, parent, hints, slow(m) ? STARTS_SLOW : STARTS_MAX, e->open->z);
-    evidence_begin(e, &t, n, slow(m) ? &rules_slow : &rules);
+    int n = starts_make(m, parent, hints, slow ? STARTS_SLOW : STARTS_MAX, e->open->z);
+    evidence_begin(e, &t, n, &r);
     return e;
 }
 

@@ -11,7 +11,6 @@
 #include "discover/program_space.h"
 #include "gp/gp.h"
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define JITTER 1e-9 /* of the mean variance: structures without noise are singular otherwise */

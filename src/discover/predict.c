@@ -8,7 +8,6 @@
 #include "base/mem.h"
 #include "math/special.h"
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 struct component {

@@ -3,7 +3,6 @@
  * The result as one JSON object. Fields are only ever added.
  */
 #include "base/json.h"
-#include "base/mem.h"
 #include "discover/discovery.h"
 
 /* Times in the form of the file: numbers, or dates as texts. */

@@ -2,7 +2,6 @@
  *
  * The result on a terminal, and as Markdown.
  */
-#include "base/mem.h"
 #include "discover/discovery.h"
 #include <math.h>
 #include <string.h>

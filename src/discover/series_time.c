@@ -4,12 +4,9 @@
  */
 #include "base/ascii.h"
 #include "base/calendar.h"
-#include "base/mem.h"
 #include "base/number.h"
 #include "discover/series.h"
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const char *const months[12] = {"jan", "feb", "mar", "apr", "may", "jun",

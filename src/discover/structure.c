@@ -6,7 +6,6 @@
 #include "gp/kern_class.h"
 #include "base/ascii.h"
 #include "base/map.h"
-#include "base/mem.h"
 #include <pthread.h>
 #include <string.h>
 

@@ -4,7 +4,6 @@
  * same, and have the same gradient. */
 #include "flat/form.h"
 
-#include "sp/adjoint.h"
 #include <math.h>
 
 #ifdef GPMEM_CHECKS

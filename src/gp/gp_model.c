@@ -3,7 +3,6 @@
 #include "gp/gp_int.h"
 
 #include "base/mem.h"
-#include "la/blas.h"
 #include "la/mat.h"
 #include "la/vec.h"
 #include "math/special.h"

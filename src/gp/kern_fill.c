@@ -3,10 +3,8 @@
 #include "gp/kern_leaf.h"
 #include "gp/kern_plan.h"
 
-#include "base/mem.h"
 #include "la/vec.h"
 
-#include <math.h>
 #include <string.h>
 
 enum gpm_status kern_diag(const struct kern *k, struct kern_pts x, double *d) {

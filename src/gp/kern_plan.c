@@ -3,7 +3,6 @@
 #include "gp/kern_leaf.h"
 #include "gp/kern_plan.h"
 
-#include "base/mem.h"
 #include "la/vec.h"
 
 #include <math.h>

@@ -12,7 +12,6 @@
 #include "base/number.h"
 #include "base/vec.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- printing ---- */

@@ -7,7 +7,6 @@
 #include "base/number.h"
 #include "base/vec.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -7,9 +7,7 @@
 #include "base/vec.h"
 #include "host/proc_priv.h"
 
-#include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 static int name_index(const struct proc_command *c, const char *s, size_t n) {

@@ -9,8 +9,6 @@
  * directive holds for all particles or for none. */
 #include "infer/infer.h"
 
-#include <string.h>
-
 static void action_free(struct box *b) {
     struct action *a = (struct action *)b;
     for (size_t i = 0; i < a->n; i++) value_unref(a->args[i]);

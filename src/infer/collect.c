@@ -8,7 +8,6 @@
 #include "infer/query.h"
 #include "base/clock.h"
 #include <math.h>
-#include <string.h>
 
 /* A column is called by its label, else by the text of its expression. */
 static char *column_name(const struct action *a, size_t i) {

@@ -19,7 +19,6 @@
 
 #include "base/mem.h"
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* KEPT: fits in the session's list; PROBES: points that a conditional is known by, two numbers each

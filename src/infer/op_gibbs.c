@@ -19,7 +19,6 @@
 
 #include "math/special.h"
 #include <math.h>
-#include <string.h>
 
 enum { MAX_JOINT = 1000000 };
 

@@ -11,7 +11,6 @@
 #include "infer/dataset.h"
 #include "infer/diagnostics.h"
 #include "sp/kernel_value.h"
-#include "lib/seq_util.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -9,8 +9,6 @@
  */
 #include "infer/infer.h"
 
-#include <string.h>
-
 static void sub_free(struct box *b) {
     struct subproblem *s = (struct subproblem *)b;
     value_unref(s->a);

@@ -20,8 +20,6 @@
 
 #include "base/mem.h"
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { DRAWS = 100 };
 

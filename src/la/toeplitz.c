@@ -5,7 +5,6 @@
 #include "la/vec.h"
 
 #include <math.h>
-#include <string.h>
 
 /* With u = r / sqrt(r_0), v = u but v_0 = 0, the columns of L are, for k = 0, 1, ...:
  * L(k.., k) = u; shift u down by one row; rho = v_k / u_k; u = (u - rho v) / sqrt(1 - rho^2),

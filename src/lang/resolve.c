@@ -6,7 +6,6 @@
  */
 #include "base/map.h"
 #include "lang/ast.h"
-#include <string.h>
 
 struct binding {
     struct sym *sym;

@@ -5,7 +5,6 @@
 #include "sp/sp.h"
 
 #include "base/mem.h"
-#include <math.h>
 
 /* variant: what equal values give. */
 SP_SIMPLE(eq, value_bool(value_equal_arithmetic(c->args[0], c->args[1]) == c->cls->variant))

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Ask and tell; see bayesopt.h. */
 #include "optimize/bayesopt.h"
-#include "math/special.h"
 #include "optimize/bo_priv.h"
 
 #include <math.h>

@@ -6,7 +6,6 @@
 #include "optimize/bo_priv.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* log of E max(0, best - f), f ~ N(mean, var), stable for any argument:

@@ -7,7 +7,6 @@
 
 #include <jansson.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 void bo_space_init(struct bo_space *s) {

@@ -5,7 +5,6 @@
 #include "host/csv.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 

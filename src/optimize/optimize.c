@@ -6,10 +6,8 @@
 #include "optimize/memo_csv.h"
 #include "optimize/own_command.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -4,7 +4,6 @@
  */
 #include "plot/spec.h"
 #include "base/ascii.h"
-#include "base/mem.h"
 #include "base/number.h"
 #include <math.h>
 #include <stdio.h>

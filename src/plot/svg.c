@@ -9,8 +9,6 @@
 #include "base/number.h"
 #include "plot/ticks.h"
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #define FONT 12.0
 #define GAP  8.0

@@ -8,8 +8,6 @@
 #include "base/number.h"
 #include <math.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 
 /* The round step nearest above range/want: {1, 2, 2.5, 5, 10} * 10^k. */
 static double round_step(double range, unsigned want, bool whole) {

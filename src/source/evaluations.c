@@ -15,10 +15,8 @@
 #include "store/memo.h"
 #include "base/clock.h"
 #include "la/parallel.h"
-#include <errno.h>
 #include <math.h>
 #include <pthread.h>
-#include <string.h>
 #include <time.h>
 
 struct evaluations {

@@ -7,7 +7,6 @@
 #include "base/mem.h"
 #include "sp/sp_options.h"
 #include <math.h>
-#include <string.h>
 
 struct srcfn *srcfn_new(const struct srcfn_class *cls, char *identity_taken, int dim) {
     struct srcfn *s = NEW(struct srcfn);

@@ -8,7 +8,6 @@
  */
 #include "sp/sp.h"
 
-#include "base/map.h"
 #include "base/mem.h"
 #include <pthread.h>
 #include <stdlib.h>

@@ -2,7 +2,6 @@
  * Rows of the memo table: claim, finish, fail, list. Every change is one transaction that takes
  * the write lock first (BEGIN IMMEDIATE), so what it read is still true when it writes. */
 #include "store/memo.h"
-#include "base/mem.h"
 #include "store/memo_priv.h"
 
 #include <limits.h>

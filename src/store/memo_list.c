@@ -5,7 +5,6 @@
 
 #include <limits.h>
 #include <math.h>
-#include <string.h>
 
 #define ROW_COLUMNS                                                                                \
     "SELECT id, key, rep, status, y, error, seconds, started, finished, host, pid, attempts, "     \

@@ -13,9 +13,6 @@
  * node none of whose requests changed. */
 #include "trace/node.h"
 
-#include <math.h>
-#include <string.h>
-
 /* The operator may have changed from primitive to compound or back. */
 void set_linked_args(struct node *n, bool linked) {
     bool is = n->flags & NODE_LINKED_ARGS;

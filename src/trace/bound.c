@@ -6,8 +6,6 @@
  * therefore hold for every state the proposal can lead to, not only near the current one. */
 #include "trace/scaffold.h"
 
-#include <math.h>
-
 static enum gpm_status unbounded(struct scaffold *s, struct node *n, const char *name) {
     diag_raise(s->t->core->diags, DIAG_NO_BOUND, node_span(n),
                "the density of %s has no upper bound here", name);

@@ -11,7 +11,6 @@
 
 #include <assert.h>
 #include <math.h>
-#include <string.h>
 
 /* seq grows with every node and is never used twice: scaffolds are sorted by it, and programs name
  * choices by it (SUB_CHOSEN). */

@@ -5,8 +5,6 @@
 #include "dist/dist_row.h"
 #include "trace/scaffold.h"
 
-#include <math.h>
-
 /* apply, and f_compute at one input: the value is that of the application they requested. */
 static bool passes_on(const struct node *n, value op) {
     const struct sp_class *cls = proc_class(op, NULL);

@@ -21,7 +21,6 @@
 #include "trace/scaffold.h"
 
 #include <math.h>
-#include <string.h>
 
 static struct sp_state *maker_state(const struct node *n) {
     struct sp_made *m = first_made(n->val);

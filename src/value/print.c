@@ -8,7 +8,6 @@
  * text form), symbols strings; infinities and nan, which JSON lacks, and opaque values are strings
  * holding their text form.
  */
-#include "base/mem.h"
 #include "value/value.h"
 #include <math.h>
 
