@@ -15,6 +15,7 @@ struct component {
     const double *z;
     double weight;
     double *mean, *sd; /* n each, one block, scale of the transform; NULL: the draw failed */
+    enum gpm_status st;
 };
 struct mixture {
     const struct posterior *p;
@@ -48,8 +49,8 @@ static void choose(struct mixture *m, size_t budget) {
         size_t k = (size_t)ceil(p->weight[i] / kept * (double)budget);
         if (e->draws.n == 0) k = 1;
         for (size_t j = 0; j < k; j++)
-            m->c[m->n_c++] = (struct component){e, evidence_draw(e, j, k),
-                                                p->weight[i] / kept / (double)k, NULL, NULL};
+            m->c[m->n_c++] = (struct component){
+                e, evidence_draw(e, j, k), p->weight[i] / kept / (double)k, NULL, NULL, GPM_OK};
     }
 }
 
@@ -71,7 +72,7 @@ static void run_component(void *ctx, size_t job, int thread) {
         sd[i] = d->sd[tr] * sqrt(sd[i] + noise[i]);
     }
     mem_free(noise);
-    m->failed |= st == GPM_E_NOMEM;
+    c->st = st;
     if (st)
         mem_free(mean);
     else
@@ -81,11 +82,12 @@ static void run_component(void *ctx, size_t job, int thread) {
 /* A draw whose matrix is singular drops out. */
 static void keep_good(struct mixture *m) {
     size_t kept = 0;
-    for (size_t k = 0; k < m->n_c; k++)
-        if (m->c[k].mean) {
-            m->c[kept++] = m->c[k];
-            m->total += m->c[k].weight;
-        }
+    for (size_t k = 0; k < m->n_c; k++) {
+        m->failed |= m->c[k].st == GPM_E_NOMEM;
+        if (!m->c[k].mean) continue;
+        m->c[kept++] = m->c[k];
+        m->total += m->c[k].weight;
+    }
     m->n_c = kept;
 }
 
