@@ -243,7 +243,7 @@ static void csmc_release(struct csmc *c) {
 /* One sweep over the sets; the principals of set i belong to step i. */
 static enum gpm_status run(struct csmc *c, const struct target *g, bool *moved) {
     csmc_init(c, (size_t)g->extra[0].u.num);
-    enum gpm_status st = scaffold_detach_steps(c->s, c->w_old, c->steps);
+    enum gpm_status st = scaffold_detach(c->s, SCAFFOLD_PRIOR, c->w_old);
     if (st == GPM_OK) {
         c->rng = rng_split(&c->t->rng);
         struct rng outer = c->t->rng;

@@ -46,7 +46,7 @@ bool is_torn_down(struct scaffold *s, const struct node *n) {
 
 /* The observation at root e lets go of a choice that is torn down; which one it holds in the new
  * state is found by observation_follow (moves.c). An end that stays is noted as kept_end. */
-static enum gpm_status unconstrain(struct scaffold *s, struct entry *e, double *w) {
+static enum gpm_status unconstrain(struct scaffold *s, struct entry *e) {
     struct node *end = chase(e->n);
     bool changes = is_torn_down(s, end);
     if (!changes && (end->flags & NODE_OBSERVED)) e->kept_end = end;
@@ -55,7 +55,7 @@ static enum gpm_status unconstrain(struct scaffold *s, struct entry *e, double *
     enum gpm_status st = node_unincorporate(s->t, end);
     if (st == GPM_OK) st = node_logp(s->t, end, &logp);
     if (st != GPM_OK) return st;
-    *w += logp;
+    *s->sink += logp;
     end->flags &= (uint16_t)~NODE_OBSERVED;
     e->old_end = end;
     return GPM_OK;
@@ -63,12 +63,12 @@ static enum gpm_status unconstrain(struct scaffold *s, struct entry *e, double *
 
 /* Takes one D node out and writes down how it was. Its families are switched off, not freed, and
  * its links to operands stay: only what it requested goes. */
-static enum gpm_status detach_d(struct scaffold *s, struct entry *e, double *w) {
+static enum gpm_status detach_d(struct scaffold *s, struct entry *e) {
     struct trace *t = s->t;
     struct node *n = e->n;
     enum gpm_status st = GPM_OK;
     e->old_flags = n->flags;
-    if (n->flags & NODE_OBS_ROOT) st = unconstrain(s, e, w);
+    if (n->flags & NODE_OBS_ROOT) st = unconstrain(s, e);
     bool recorded = n->flags & NODE_INCORPORATED;
     if (st == GPM_OK) st = node_unincorporate(t, n);
     if (st == GPM_OK && recorded) st = carry_weight(t, n);
@@ -80,7 +80,7 @@ static enum gpm_status detach_d(struct scaffold *s, struct entry *e, double *w) 
         if (st != GPM_OK) return st;
         e->old_logp = n->logp;
         e->old_flags = (uint16_t)(e->old_flags | (n->flags & NODE_HAS_LOGP));
-        *w += logp;
+        *s->sink += logp;
     }
     if (e->op_changed) choice_remove(t, n);
     if (n->flags & NODE_IN_INDEX) tag_leave_index(t, n);
@@ -107,14 +107,15 @@ enum gpm_status maker_log_joint(struct trace *t, struct node *n, struct sp_state
     return core_place(t->core, st, node_span(n));
 }
 
-enum gpm_status detach_entry(struct scaffold *s, struct entry *e, double *w) {
+/* Adds to *s->sink what the entry weighs. */
+static enum gpm_status detach_entry(struct scaffold *s, struct entry *e) {
     double logp;
     enum gpm_status st;
-    if (e->role == ROLE_D) return detach_d(s, e, w);
+    if (e->role == ROLE_D) return detach_d(s, e);
     if (e->role == ROLE_M) {
         st = maker_log_joint(s->t, e->n, maker_state(e->n), &logp);
         if (st != GPM_OK) return st;
-        *w += logp;
+        *s->sink += logp;
         if (e->requests && e->n->req) { /* what its closures close over may go away */
             e->old_req = e->n->req;
             request_unlink(e->n);
@@ -128,31 +129,39 @@ enum gpm_status detach_entry(struct scaffold *s, struct entry *e, double *w) {
     if (st != GPM_OK) return st;
     e->old_logp = e->n->logp;
     e->old_flags |= e->n->flags & NODE_HAS_LOGP;
-    *w += logp;
+    *s->sink += logp;
     return GPM_OK;
 }
 
 /* In reverse order of evaluation: when a node's turn comes, all that was computed after it is out,
  * so its arguments and statistics are those with which it was put in. */
-enum gpm_status scaffold_detach(struct scaffold *s, enum scaffold_mode mode, double *weight) {
+enum gpm_status take_old(struct scaffold *s, uint32_t n, double *weights) {
+    for (; s->n_old; s->n_old--) {
+        struct entry *e = &s->e.at[s->order.at[s->n_old - 1]];
+        double w = 0;
+        if (e->early < n) break;
+        s->sink = &w;
+        enum gpm_status st = detach_entry(s, e);
+        s->sink = NULL;
+        if (st != GPM_OK) return st;
+        e->done = e->attached = false;
+        if (!weights) continue;
+        e->held = w;
+        weights[e->group] += w;
+    }
+    return GPM_OK;
+}
+
+/* Densities of the current state do not fail but for a bug or Ctrl-C. */
+enum gpm_status scaffold_detach(struct scaffold *s, enum scaffold_mode mode, double *weights) {
     s->mode = mode;
-    double w = 0;
     s->detached = true;
     s->first_seq = inner(s->t)->next_seq;
-    s->by_steps = false;
-    s->sink = &w;
-    for (size_t i = s->order.n; i-- > 0;) {
-        enum gpm_status st = detach_entry(s, &s->e.at[s->order.at[i]], &w);
-        if (st != GPM_OK) { /* densities of the current state do not fail but for a bug or Ctrl-C */
-            s->sink = NULL;
-            for (size_t j = i + 1; j-- > 0;) s->e.at[s->order.at[j]].ordered = false;
-            scaffold_close(s, false);
-            return st;
-        }
-    }
-    s->sink = NULL;
-    *weight = w;
-    return GPM_OK;
+    s->n_old = s->order.n;
+    for (uint32_t i = 0; i < s->n_steps; i++) weights[i] = 0;
+    enum gpm_status st = take_old(s, 0, weights);
+    if (st != GPM_OK) scaffold_close(s, false);
+    return st;
 }
 
 /* Regen. */
@@ -177,11 +186,6 @@ enum gpm_status regen_extra(struct trace *t, struct node *n) {
     for (uint32_t i = 0; n->req && i < n->req->n_xin && st == GPM_OK; i++)
         st = regen_ensure(t, n->req->xin[i].node);
     return st;
-}
-
-static void add_weight(struct scaffold *s, struct entry *e, double w) {
-    s->weight += w;
-    e->drawn += w;
 }
 
 /* For enumeration (scaffold_only_listed): a process with statistics may give every name a density,
@@ -211,7 +215,7 @@ static enum gpm_status regen_fixed(struct scaffold *s, struct entry *e, value v)
     enum gpm_status st = node_give(s->t, e->n, v, &logp);
     if (st == GPM_OK) st = check_listed(s, e->n, &listed);
     if (st != GPM_OK) return st;
-    add_weight(s, e, listed ? logp : -INFINITY);
+    e->drawn += listed ? logp : -INFINITY;
     return node_incorporate_given(s->t, e->n);
 }
 
@@ -227,7 +231,7 @@ static enum gpm_status regen_d(struct scaffold *s, struct entry *e) {
     if (st != GPM_OK || !(n->flags & NODE_OBS_ROOT)) return st;
     double logp = 0;
     st = observation_follow(s, e, &logp);
-    add_weight(s, e, logp);
+    e->drawn += logp;
     return st;
 }
 
@@ -257,7 +261,7 @@ static enum gpm_status regen_m(struct scaffold *s, struct entry *e) {
     if (st == GPM_OK) st = k.c.cls->aaa->remake(&k.c, maker_state(n)->data, &e->token, &joint);
     st = call_end(s->t, n, &k, st);
     e->remade = st == GPM_OK;
-    if (st == GPM_OK) add_weight(s, e, joint);
+    if (st == GPM_OK) e->drawn += joint;
     return st;
 }
 
@@ -268,14 +272,15 @@ static enum gpm_status regen_a(struct scaffold *s, struct entry *e) {
     if (st != GPM_OK) return st;
     e->n->logp = logp;
     if (!node_is_stateful(e->n)) e->n->flags |= NODE_HAS_LOGP;
-    add_weight(s, e, logp);
+    e->drawn += logp;
     return node_incorporate(s->t, e->n);
 }
 
 /* A D node that requests anew has no parents but its operands (node_apply asks for those): its old
  * extra parents went with its families. */
-enum gpm_status regen_entry(struct scaffold *s, uint32_t i) {
+static enum gpm_status regen_entry(struct scaffold *s, uint32_t i) {
     struct entry *e = &s->e.at[i];
+    double *outer = s->sink;
     if (e->done) return GPM_OK;
     e->done = true;
     e->drawn = 0;
@@ -288,15 +293,14 @@ enum gpm_status regen_entry(struct scaffold *s, uint32_t i) {
         e->done = false;
         return st;
     }
+    s->sink = &e->drawn;
     switch (e->role) {
     case ROLE_D: st = regen_d(s, e); break;
     case ROLE_A: st = regen_a(s, e); break;
     default: st = regen_m(s, e); break;
     }
+    s->sink = outer;
     vec_push(&s->new_order, i);
-    if (st == GPM_OK && s->weight != s->weight)
-        st = diag_raise(s->t->core->diags, DIAG_NAN, node_span(e->n),
-                        "the weight of a proposal is NaN");
     return st;
 }
 
@@ -312,7 +316,7 @@ enum gpm_status regen_ensure(struct trace *t, struct node *n) {
 
 /* A parameter outside its domain, a covariance that is not positive definite: the proposed state
  * has probability zero. Anything else is an error of the program, which no proposal may hide. */
-bool regen_failed_softly(struct scaffold *s, size_t n_diags_before) {
+static bool failed_softly(struct scaffold *s, size_t n_diags_before) {
     struct diags *d = s->t->core->diags;
     if (s->strict || !diags_failed_since(d, n_diags_before)) return false;
     enum diag_code c = vec_last(&d->list)->code;
@@ -321,28 +325,33 @@ bool regen_failed_softly(struct scaffold *s, size_t n_diags_before) {
     return true;
 }
 
+enum gpm_status regen_range(struct scaffold *s, size_t from, size_t to, double *weight) {
+    struct diags *d = s->t->core->diags;
+    size_t n_diags = d->list.n, mark = s->new_order.n;
+    uint64_t seq = inner(s->t)->next_seq;
+    enum gpm_status st = GPM_OK;
+    *weight = 0;
+    for (size_t i = from; i < to && st == GPM_OK; i++) {
+        struct entry *e = &s->e.at[s->torus.at[i]];
+        if (!e->attached) st = regen_entry(s, s->torus.at[i]);
+        *weight += e->attached ? e->held : e->drawn;
+        if (st == GPM_OK && *weight != *weight)
+            st = diag_raise(d, DIAG_NAN, node_span(e->n), "the weight of a proposal is NaN");
+    }
+    if (s->by_steps) find_tangles(s, mark, seq);
+    s->built = st == GPM_OK;
+    if (s->built) return st;
+    scaffold_rewind(s, mark);
+    if (!failed_softly(s, n_diags)) return st;
+    *weight = -INFINITY;
+    return GPM_OK;
+}
+
 enum gpm_status scaffold_regen(struct scaffold *s, enum scaffold_mode mode, const value *values,
                                double *weight) {
     s->mode = mode;
     s->values = values;
-    s->weight = 0;
-    s->built = true;
-    vec_clear(&s->new_order);
-    for (size_t i = 0; i < s->e.n; i++) s->e.at[i].done = false;
-    s->sink = &s->weight;
-    size_t n_diags = s->t->core->diags->list.n;
-    for (size_t i = 0; i < s->torus.n; i++) {
-        enum gpm_status st = regen_entry(s, s->torus.at[i]);
-        if (st == GPM_OK) continue;
-        s->sink = NULL;
-        scaffold_unregen(s);
-        if (!regen_failed_softly(s, n_diags)) return st;
-        *weight = -INFINITY;
-        return GPM_OK;
-    }
-    s->sink = NULL;
-    *weight = s->weight;
-    return GPM_OK;
+    return regen_range(s, 0, s->torus.n, weight);
 }
 
 enum gpm_status scaffold_open(struct trace *t, struct node *const *principals, size_t n,
@@ -393,7 +402,6 @@ void scaffold_rewind(struct scaffold *s, size_t mark) {
 }
 
 void scaffold_unregen(struct scaffold *s) {
-    if (!s->built) return;
     s->built = false;
     scaffold_rewind(s, 0);
 }
@@ -420,7 +428,7 @@ static void restore_d(struct scaffold *s, struct entry *e) {
     choice_add(t, n);
 }
 
-void restore_entry(struct scaffold *s, struct entry *e) {
+static void restore_entry(struct scaffold *s, struct entry *e) {
     struct session_core *core = s->t->core;
     if (e->role == ROLE_D)
         restore_d(s, e);
@@ -437,20 +445,17 @@ void restore_entry(struct scaffold *s, struct entry *e) {
 }
 
 /* Old ends are marked as observed before anything goes in: procedures may count data otherwise than
- * choices. After a detach that failed half way only the entries it reached are put back
- * (`ordered`). */
-static void restore(struct scaffold *s) {
-    scaffold_unregen(s);
-    for (size_t i = 0; i < s->order.n; i++) {
+ * choices. */
+void put_old(struct scaffold *s, size_t n) {
+    for (size_t i = s->n_old; i < n; i++) {
         struct entry *e = &s->e.at[s->order.at[i]];
         if (e->old_end) e->old_end->flags |= NODE_OBSERVED;
     }
-    for (size_t i = 0; i < s->order.n; i++) {
-        struct entry *e = &s->e.at[s->order.at[i]];
-        if (!e->ordered || e->attached) continue; /* detach had not come so far */
+    for (; s->n_old < n; s->n_old++) {
+        struct entry *e = &s->e.at[s->order.at[s->n_old]];
         restore_entry(s, e);
+        e->done = e->attached = true;
     }
-    scaffold_end(s);
 }
 
 /* The old state goes for good. Marks are cleared first: entries name nodes of the families that are
@@ -481,6 +486,9 @@ void scaffold_close(struct scaffold *s, bool keep) {
         scaffold_end(s);
     else if (keep)
         commit(s);
-    else
-        restore(s);
+    else {
+        scaffold_unregen(s);
+        put_old(s, s->order.n);
+        scaffold_end(s);
+    }
 }

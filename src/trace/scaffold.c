@@ -231,6 +231,7 @@ struct scaffold *scaffold_build(struct trace *t, struct node *const *principals,
         vec_push(&s->principals, principals[i]);
     }
     order_torus(s);
+    s->n_steps = 1;
     inner(t)->active = s;
     return s;
 }

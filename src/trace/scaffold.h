@@ -27,13 +27,13 @@ struct entry {
     bool requests;      /* D: its requests are made anew; M: what it closes over may be others */
     bool op_changed;    /* D: its procedure may be another one */
     bool requests_lost; /* scaffold.c: its families have been counted as lost */
-    bool ordered;       /* stands in `order`; put back to false where detach did not come so far */
+    bool ordered;       /* stands in `order` */
     bool done;          /* regenerated: its new value can be read */
     bool brush;         /* inside a family that goes away: nothing of it is restored one by one */
     int32_t principal;  /* number, or -1 */
     uint32_t early;     /* smc.c: step in which the old state needed it */
-    bool attached;      /* smc.c: of the old state */
-    double held;        /* smc.c: weight at detach */
+    bool attached;      /* put back as it was */
+    double held;        /* weight at detach */
     double drawn;       /* weight at regen */
     uint32_t rank;      /* smc.c: place before sorting */
     uint32_t group;     /* step of a sequential regen; see smc.c */
@@ -60,13 +60,13 @@ struct scaffold {
     VEC(struct node *) principals; /* less those inside the brush of another */
     enum scaffold_mode mode;       /* of the last detach or regen; from here on cleared for reuse */
     const value *values;           /* SCAFFOLD_FIXED: borrowed, one per principal */
-    double weight;                 /* of the regen under way */
-    size_t n_old;                  /* smc.c: how many of the order stand as in the old state */
-    double *sink; /* during detach and regen: where data recorded by deterministic nodes weigh in */
+    size_t n_old;                  /* since detach: how many of the order stand as before it */
+    double *sink; /* during detach and regen: of the entry under way, where its weight adds up */
     bool detached, built, has_brush;
     bool strict; /* a regen that fails is an error, never weight -inf: values that the user gave */
     uint64_t first_seq; /* of the nodes made since detach */
     bool by_steps;      /* smc.c */
+    uint32_t n_steps;   /* smc.c; else 1 */
     bool tangled;       /* smc.c */
     bool canonical; /* fixed values of procedures with statistics must be among those they list */
 };
@@ -83,7 +83,15 @@ enum gpm_status observation_follow(struct scaffold *s, struct entry *e,
                                    double *weight) GPM_MUST_USE;
 void observation_return(struct scaffold *s, struct entry *e);
 void observation_stay(struct entry *e); /* the proposal is accepted */
-enum gpm_status detach_entry(struct scaffold *s, struct entry *e, double *w) GPM_MUST_USE;
+/* The old state: takes it out from the end, but for what steps before n need (weights: per step,
+ * added to; NULL: known already); puts the first n entries of the order back. */
+enum gpm_status take_old(struct scaffold *s, uint32_t n, double *weights) GPM_MUST_USE;
+void put_old(struct scaffold *s, size_t n);
+/* Entries from..to-1 of the torus anew, as scaffold_regen describes it. */
+enum gpm_status regen_range(struct scaffold *s, size_t from, size_t to,
+                            double *weight) GPM_MUST_USE;
+/* smc.c: of what was regenerated since the mark, when seq was the next node's number. */
+void find_tangles(struct scaffold *s, size_t mark, uint64_t seq);
 /* The data of one maker: its joint density in closed form, and built up one application after
  * another in a copy of the statistics emptied before. */
 struct maker_density {
@@ -96,10 +104,6 @@ enum gpm_status trace_each_maker(struct trace *t, maker_fn *fn, void *ctx) GPM_M
 /* The joint log density of the data of maker n, whose made procedures share `state`. */
 enum gpm_status maker_log_joint(struct trace *t, struct node *n, struct sp_state *state,
                                 double *logp) GPM_MUST_USE;
-enum gpm_status regen_entry(struct scaffold *s, uint32_t i) GPM_MUST_USE;
-void restore_entry(struct scaffold *s, struct entry *e);
-/* After a failed regen: true when the failure only means that the state has probability zero. */
-bool regen_failed_softly(struct scaffold *s, size_t n_diags_before);
 bool requests_on(const struct node *n, uint32_t slot);
 /* Every requester goes away with this proposal. */
 static inline bool family_is_brush(const struct family *f) {

@@ -101,7 +101,8 @@ static uint32_t number_steps(struct scaffold *s, struct node *const *nodes, cons
  * is group at that moment), `order`, which attaches the old state, by early. */
 uint32_t scaffold_set_steps(struct scaffold *s, struct node *const *nodes, const uint32_t *step,
                             size_t n) {
-    uint32_t steps = number_steps(s, nodes, step, n);
+    s->by_steps = true;
+    s->n_steps = number_steps(s, nodes, step, n);
     for (size_t i = 0; i < s->order.n; i++) {
         struct entry *e = &s->e.at[s->order.at[i]];
         each_read(s, e->n, !e->requests, e, not_before);
@@ -115,27 +116,7 @@ uint32_t scaffold_set_steps(struct scaffold *s, struct node *const *nodes, const
             each_read_by_brush(s, e->n->req->fam[j], e, not_after);
     }
     sort_by_step(s, s->order.at, s->order.n);
-    return steps;
-}
-
-enum gpm_status scaffold_detach_steps(struct scaffold *s, double *weights, uint32_t n_steps) {
-    s->mode = SCAFFOLD_PRIOR;
-    s->detached = true;
-    s->first_seq = inner(s->t)->next_seq;
-    s->by_steps = true;
-    for (size_t i = 0; i < s->e.n; i++) s->e.at[i].done = s->e.at[i].attached = false;
-    for (uint32_t i = 0; i < n_steps; i++) weights[i] = 0;
-    for (size_t i = s->order.n; i-- > 0;) {
-        struct entry *e = &s->e.at[s->order.at[i]];
-        e->held = 0;
-        enum gpm_status st = detach_entry(s, e, &e->held);
-        weights[e->group] += e->held;
-        if (st == GPM_OK) continue;
-        for (size_t j = i + 1; j-- > 0;) s->e.at[s->order.at[j]].ordered = false;
-        scaffold_close(s, false);
-        return st;
-    }
-    return GPM_OK;
+    return s->n_steps;
 }
 
 /* An end that stands while the observation of it does not has been put in, or left behind, as a
@@ -148,35 +129,15 @@ static void check_end(struct scaffold *s, const struct entry *e) {
 /* Takes the old state out again, from the end, down to the first n steps. Its weights are known
  * already (held). */
 static enum gpm_status take_old_to(struct scaffold *s, uint32_t n) {
-    double ignored = 0;
     size_t from = s->n_old;
-    for (; s->n_old; s->n_old--) {
-        struct entry *e = &s->e.at[s->order.at[s->n_old - 1]];
-        if (e->early < n) break;
-        enum gpm_status st = detach_entry(s, e, &ignored);
-        if (st != GPM_OK) return st;
-        e->done = e->attached = false;
-    }
+    enum gpm_status st = take_old(s, n, NULL);
     for (size_t i = s->n_old; n && i < from; i++) check_end(s, &s->e.at[s->order.at[i]]);
-    return GPM_OK;
-}
-
-static void put_old_to(struct scaffold *s, size_t n) {
-    for (size_t i = s->n_old; i < n; i++) {
-        struct entry *e = &s->e.at[s->order.at[i]];
-        if (e->old_end) e->old_end->flags |= NODE_OBSERVED;
-    }
-    for (; s->n_old < n; s->n_old++) {
-        struct entry *e = &s->e.at[s->order.at[s->n_old]];
-        restore_entry(s, e);
-        e->done = e->attached = true;
-    }
+    return st;
 }
 
 /* Grows or shrinks the prefix of the old state that stands; in a tangled scaffold it is taken out
  * whole and put in again. */
 enum gpm_status scaffold_attach_old(struct scaffold *s, uint32_t n) {
-    s->mode = SCAFFOLD_PRIOR;
     scaffold_unregen(s);
     enum gpm_status st = take_old_to(s, s->tangled ? 0 : n);
     if (st != GPM_OK) return st;
@@ -184,7 +145,7 @@ enum gpm_status scaffold_attach_old(struct scaffold *s, uint32_t n) {
     for (; end < s->order.n && s->e.at[s->order.at[end]].early < n; end++)
         if (s->n_old) check_end(s, &s->e.at[s->order.at[end]]);
     if (s->tangled) st = take_old_to(s, 0);
-    if (st == GPM_OK) put_old_to(s, end);
+    if (st == GPM_OK) put_old(s, end);
     return st;
 }
 
@@ -218,27 +179,13 @@ static bool new_end_is_old(struct scaffold *s, const struct entry *e, size_t mar
     return true;
 }
 
-enum gpm_status scaffold_regen_step(struct scaffold *s, uint32_t step, double *weight) {
-    size_t n_diags = s->t->core->diags->list.n, mark = s->new_order.n;
-    uint64_t seq = inner(s->t)->next_seq;
-    enum gpm_status st = GPM_OK;
-    s->mode = SCAFFOLD_PRIOR;
-    s->values = NULL;
-    s->weight = *weight = 0;
-    s->built = true;
-    for (size_t i = step_begin(s, step); i < s->torus.n && st == GPM_OK; i++) {
-        struct entry *e = &s->e.at[s->torus.at[i]];
-        if (e->group != step) break;
-        if (!e->attached) st = regen_entry(s, s->torus.at[i]);
-        *weight += e->attached ? e->held : e->drawn;
-    }
+void find_tangles(struct scaffold *s, size_t mark, uint64_t seq) {
     for (size_t i = mark; i < s->new_order.n; i++) {
         const struct entry *e = &s->e.at[s->new_order.at[i]];
         if (e->new_end && new_end_is_old(s, e, mark, seq)) s->tangled = true;
     }
-    if (st == GPM_OK) return st;
-    scaffold_rewind(s, mark);
-    if (!regen_failed_softly(s, n_diags)) return st;
-    *weight = -INFINITY;
-    return GPM_OK;
+}
+
+enum gpm_status scaffold_regen_step(struct scaffold *s, uint32_t step, double *weight) {
+    return regen_range(s, step_begin(s, step), step_begin(s, step + 1), weight);
 }

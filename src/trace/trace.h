@@ -153,8 +153,8 @@ enum scaffold_mode {
     SCAFFOLD_PRIOR, /* principals are drawn from their prior: they add nothing to the weight */
     SCAFFOLD_FIXED  /* principals get given values: their log density is part of the weight */
 };
-/* Takes the scaffold's part out of the trace; *weight: log density of what it held. On failure the
- * trace is as it was, and the scaffold gone. */
+/* Takes the scaffold's part out of the trace; *weight: log density of what it held (an array, one
+ * per step, after scaffold_set_steps). On failure the trace is as it was, and the scaffold gone. */
 enum gpm_status scaffold_detach(struct scaffold *s, enum scaffold_mode mode,
                                 double *weight) GPM_MUST_USE;
 /* Builds it again; values: one per principal under SCAFFOLD_FIXED. A domain error or a covariance
@@ -188,14 +188,11 @@ enum gpm_status scaffold_gradient(struct scaffold *s, value *grads) GPM_MUST_USE
 /* Do operands of principal i change with the others? */
 bool scaffold_args_change(const struct scaffold *s, size_t i);
 
-/* Sequential use (pgibbs), in place of detach and regen. Principal nodes[i] belongs to step[i]
+/* Sequential use (pgibbs), with scaffold_regen_step in place of regen. Principal nodes[i] belongs to step[i]
  * (0, 1, ...); everything else to the latest step of its operands. Steps without principals vanish;
  * the number of those that are left is returned. */
 uint32_t scaffold_set_steps(struct scaffold *s, struct node *const *nodes, const uint32_t *step,
                             size_t n);
-/* Takes everything out; weights[i]: log density that step i held. */
-enum gpm_status scaffold_detach_steps(struct scaffold *s, double *weights,
-                                      uint32_t n_steps) GPM_MUST_USE;
 /* Undoes every step drawn and lets the old state of steps 0..n-1 stand, no more (n = 0: nothing);
  * then further steps can be drawn anew. */
 enum gpm_status scaffold_attach_old(struct scaffold *s, uint32_t n) GPM_MUST_USE;

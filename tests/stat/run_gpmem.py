@@ -143,6 +143,17 @@ def test_random_source():
     assert abs(got.mean()) < 0.06 and abs(got.std() - sd) < 0.05, (got.mean(), got.std(), sd)
 
 
+def test_table_of_a_choice():
+    """The input at which f is evaluated is a choice: p(x) is proportional to the density of the table."""
+    for step in ("mh(default, one, 2)", 'pgibbs("x", ordered, 3, 1)', 'gibbs("x", one)'):
+        program = ('assume x = tag("x", 0, uniform_discrete(0, 3)); assume f = x -> 2 * x;'
+                   "assume (c, e) = gpmem(f, make_squaredexp(1, 1), noise=0.3); predict c(3); predict c(x);"
+                   "define step = %s;\n" % step)
+        got = frequencies(chain(program, "x", 1500, 7), (0, 1, 2))
+        p = np.array([math.exp(log_normal([6, 2 * x], se([3, x], [3, x]) + 0.09 * np.eye(2))) for x in (0, 1, 2)])
+        assert abs(got - p / p.sum()).max() < 0.05, (step, got, p / p.sum())
+
+
 def frequencies(values, keys):
     return np.array([sum(v == k for v in values) / len(values) for k in keys])
 
