@@ -77,7 +77,7 @@ static void visit_frame(struct collection *c, struct frame *f) {
 
 static void visit_value(struct collection *c, value x) {
     struct visitor *v = &c->visitor;
-    struct sp_made *made = sp_made_of(x);
+    struct sp_proc *made = sp_made_of(x);
     switch (x.tag) {
     case V_PAIR:
         v->value(v, x.u.pair->first);

@@ -192,32 +192,24 @@ enum gpm_status core_unbound(struct session_core *core, struct sym *s, struct sp
 
 /* Builtins and made procedures are rows; the latter have statistics. */
 const struct sp_class *proc_class(value op, void **state) {
-    if (op.tag != V_PROC) return NULL;
-    if (op.u.box->cls == &sp_builtin_class) {
-        if (state) *state = NULL;
-        return ((struct sp_builtin *)op.u.box)->cls;
-    }
-    if (op.u.box->cls == &sp_made_class) {
-        struct sp_made *m = (struct sp_made *)op.u.box;
-        if (state) *state = m->state->data;
-        return m->cls;
-    }
-    return NULL;
+    const struct sp_proc *p = sp_proc_of(op);
+    if (!p) return NULL;
+    if (state) *state = p->state ? p->state->data : NULL;
+    return p->cls;
 }
 
 /* Rows of made procedures stand in no table: their signatures are parsed when first needed, kept by
  * the session, and found at the procedure from then on. */
 static const struct sp_sig *signature(struct session_core *core, value op) {
-    if (op.u.box->cls == &sp_builtin_class) return ((struct sp_builtin *)op.u.box)->sig;
-    struct sp_made *m = (struct sp_made *)op.u.box;
-    if (m->sig) return m->sig;
-    struct sp_sig *sig = map_get(&core->sigs, MAP_PTR(m->cls));
+    struct sp_proc *p = (struct sp_proc *)op.u.box;
+    if (p->sig) return p->sig;
+    struct sp_sig *sig = map_get(&core->sigs, MAP_PTR(p->cls));
     if (!sig) {
         sig = NEW(struct sp_sig);
-        sp_sig_parse(m->cls->sig, sig);
-        map_put(&core->sigs, MAP_PTR(m->cls), sig);
+        sp_sig_parse(p->cls->sig, sig);
+        map_put(&core->sigs, MAP_PTR(p->cls), sig);
     }
-    return m->sig = sig;
+    return p->sig = sig;
 }
 
 /* A status other than GPM_E_USER has no diagnostic yet: it comes from a layer that raises none. */
@@ -239,17 +231,17 @@ enum gpm_status core_check_call(struct session_core *core, struct sp_call *c, va
 }
 
 enum sp_special core_special(value op) {
-    bool builtin = op.tag == V_PROC && op.u.box->cls == &sp_builtin_class;
-    return builtin ? ((struct sp_builtin *)op.u.box)->cls->special : SPECIAL_NONE;
+    const struct sp_class *cls = proc_class(op, NULL);
+    return cls ? cls->special : SPECIAL_NONE;
 }
 
 size_t core_store_position(value op) {
-    int at = sp_sig_param(((struct sp_builtin *)op.u.box)->sig, "store");
+    int at = sp_sig_param(sp_proc_of(op)->sig, "store");
     return at < 0 ? SIZE_MAX - 1 : (size_t)at;
 }
 
 bool core_memoizes(value source, value store) {
-    struct sp_made *made = sp_made_of(source);
+    struct sp_proc *made = sp_made_of(source);
     return source.tag == V_PROC && (!made || (made->cls->flags & SP_RANDOM)) && is_absent(store);
 }
 

@@ -259,30 +259,6 @@ static enum gpm_status run_on_particles(struct model *m, const struct one_run *r
     return st;
 }
 
-struct stats_ctx {
-    struct infer_state *x;
-    struct span at;
-    value out;
-};
-
-static enum gpm_status take_stats(void *ctx, struct node *root) {
-    struct stats_ctx *s = ctx;
-    struct sp_made *m = sp_made_of(node_value(root));
-    if (!m || !m->state->cls->stats)
-        return diag_raise(s->x->core->diags, DIAG_NO_STATS, s->at, "a %s keeps no statistics",
-                          value_type_name(node_value(root)));
-    s->out = m->state->cls->stats(m->state->data);
-    return GPM_OK;
-}
-
-static enum gpm_status extract_stats(struct infer_state *x, struct action *a, value *out) {
-    struct stats_ctx s = {x, a->at, NIL};
-    enum gpm_status st = trace_with_value(x->model->p.at[0], a->ast->kids[0]->kids[0],
-                                          a->splices[0], take_stats, &s);
-    if (st == GPM_OK) *out = s.out;
-    return st;
-}
-
 /* infer hands over to the action inside; collect, extract_stats and call_back read; the rest change
  * every particle. Observe and force multiply the particle's weight by what trace.h says. sample,
  * predict and assume give the value in the first particle; the others one value per particle. */
@@ -299,7 +275,8 @@ enum gpm_status directive_run(struct infer_state *x, struct action *a, value *ou
         return infer_error(x, DIAG_PARTICLES,
                            "a modelling directive cannot run inside for_each_particle: all "
                            "particles share their directives");
-    if (kind == DIR_EXTRACT_STATS) return extract_stats(x, a, out);
+    if (kind == DIR_EXTRACT_STATS)
+        return trace_stats(x->model->p.at[0], d->kids[0]->kids[0], a->splices[0], a->at, out);
     if (kind == DIR_COLLECT) return collect_run(x, a, out);
     if (a->label.tag != V_NIL) st = infer_label(x, a->label, &r.label);
     if (st == GPM_OK && kind == DIR_CALL_BACK) return callback_run(x, a, r.label, out);

@@ -82,7 +82,7 @@ enum gpm_status conj_make(struct sp_call *c, value *out) {
 
 enum gpm_status conj_latent_density(struct sp_call *c, value v, double *out) {
     const struct conj_class *cls = c->cls->of;
-    struct sp_made *made = sp_made_of(v);
+    struct sp_proc *made = sp_made_of(v);
     if (!made || made->cls != &cls->made)
         return sp_bad_value(c, v, "a procedure made by this maker");
     const struct conj *of = made->state->data;

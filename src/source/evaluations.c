@@ -347,7 +347,7 @@ static const struct sp_class evaluations_row = {.name = "remembered source funct
                                                 .simulate = apply_known};
 
 struct evaluations *evaluations_of(value v) {
-    struct sp_made *m = sp_made_of(v);
+    struct sp_proc *m = sp_made_of(v);
     return m && m->cls == &evaluations_row ? m->state->data : NULL;
 }
 

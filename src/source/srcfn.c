@@ -226,7 +226,7 @@ value srcfn_value(struct srcfn *s_taken) {
 }
 
 struct srcfn *srcfn_of(value v) {
-    struct sp_made *m = sp_made_of(v);
+    struct sp_proc *m = sp_made_of(v);
     return m && m->cls == &srcfn_row ? m->state->data : NULL;
 }
 

@@ -169,7 +169,8 @@ void sp_sig_parse(const char *text, struct sp_sig *out) {
     }
     s = skip_space(s + 1);
     assert(s[0] == '-' && s[1] == '>' && "signature: -> expected");
-    read_word(s + 2, out->result);
+    char result[24]; /* for readers alone */
+    read_word(s + 2, result);
     out->target = out->n_params > 1 && is_type(out->params[0].type, "target") &&
                   is_type(out->params[1].type, "block");
 }
@@ -178,10 +179,6 @@ int sp_sig_param(const struct sp_sig *sig, const char *name) {
     for (size_t i = 0; i < sig->n_params; i++)
         if (strcmp(sig->params[i].name, name) == 0) return (int)i;
     return -1;
-}
-
-const char *sp_type_name(int type) {
-    return types[type].name;
 }
 
 /* ---- checks ------------------------------------------------------------------------------- */

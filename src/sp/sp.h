@@ -211,36 +211,35 @@ struct sp_class {
 #define SP_GROW(NAME, FN, SIG, DOC, EXAMPLE)                                                       \
     SP_ROW(NAME, FN, SIG, DOC, EXAMPLE), .grad_simulate = grad_##FN
 
-/* A procedure value that is a row of the tables. */
-struct sp_builtin {
-    struct box box;
-    const struct sp_class *cls;
-    const struct sp_sig *sig; /* parsed signature; owned by the index */
-};
-extern const struct box_class sp_builtin_class;
-
 /* State shared by the procedures that one maker call made (gpmem makes two). */
 struct sp_state {
     uint32_t refs;
     const struct sp_state_class *cls;
     void *data;
 };
-/* A made procedure. */
-struct sp_made {
+/* A procedure value that applies a row: a builtin, or a made procedure, whose row stands in no
+ * table. */
+struct sp_proc {
     struct box box;
-    const struct sp_class *cls; /* how it is applied; not in the index */
-    const struct sp_sig *sig;   /* of cls; owned by the state's session cache, may be NULL */
-    struct sp_state *state;     /* counted */
-    void *maker;                /* borrowed: maker node in a trace, or NULL; set by the trace */
+    const struct sp_class *cls;
+    const struct sp_sig *sig; /* of cls; owned by the index, or by the session and NULL at first */
+    struct sp_state *state;   /* counted; NULL: a builtin */
+    void *maker;              /* borrowed: maker node in a trace, or NULL; set by the trace */
 };
-extern const struct box_class sp_made_class;
+extern const struct box_class sp_proc_class;
 struct sp_state *sp_state_new(const struct sp_state_class *cls, void *data); /* one reference */
 struct sp_state *sp_state_ref(struct sp_state *s);
 void sp_state_unref(struct sp_state *s);
 /* A procedure value applying `cls` to `state` (a reference is taken). */
 value sp_made_value(const struct sp_class *cls, struct sp_state *state);
-/* The made procedure behind a value, or NULL. */
-struct sp_made *sp_made_of(value v);
+/* The row behind a procedure value, or NULL; with state: of made ones alone. */
+static inline struct sp_proc *sp_proc_of(value v) {
+    return v.tag == V_PROC && v.u.box->cls == &sp_proc_class ? (struct sp_proc *)v.u.box : NULL;
+}
+static inline struct sp_proc *sp_made_of(value v) {
+    struct sp_proc *p = sp_proc_of(v);
+    return p && p->state ? p : NULL;
+}
 
 /* The tables. */
 size_t sp_index_count(void);
@@ -248,7 +247,6 @@ const struct sp_class *sp_index_at(size_t i);
 const struct sp_class *sp_index_find(const char *name); /* NULL: none */
 long sp_index_number(const char *name);                 /* row number for sp_index_at; -1: none */
 const struct sp_sig *sp_index_sig(size_t i);            /* parsed; lives as long as the process */
-const char *sp_index_family(size_t i);                  /* "arith", "list", ...: groups of help */
 value sp_builtin_value(size_t i);                       /* row i as a procedure value, owned */
 
 /* Parsed signatures. */
@@ -262,14 +260,12 @@ struct sp_sig {
         int type; /* enum sp_type in sig.c */
         bool optional, variadic, null_ok;
     } params[SP_MAX_PARAMS];
-    char result[24];
 };
 /* Parses a row's signature; a bad one is a bug (assert). */
 void sp_sig_parse(const char *text, struct sp_sig *out);
 /* Checks number and types of c->args against the signature: DIAG_ARITY, DIAG_TYPE, DIAG_DOMAIN with
  * messages that name procedure, parameter, expected type and offending value. */
 enum gpm_status sp_check_args(struct sp_call *c, const struct sp_sig *sig);
-const char *sp_type_name(int type); /* of a parameter */
 /* Number of the parameter called `name`, or -1. */
 int sp_sig_param(const struct sp_sig *sig, const char *name);
 

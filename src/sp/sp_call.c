@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What every procedure shares: raising errors, showing values in messages, and the two kinds of
- * procedure values of this layer, rows of the tables and made procedures.
+ * What every procedure shares: raising errors, showing values in messages, and the procedure
+ * values of this layer, rows of the tables and made procedures.
  */
 #include "sp/sp.h"
 #include "sp/sp_options.h"
@@ -102,41 +102,7 @@ enum gpm_status sp_check_size(struct sp_call *c, double n, size_t size) {
     return GPM_OK;
 }
 
-/* ---- rows of the tables ------------------------------------------------------------------- */
-
-static void builtin_free(struct box *b) {
-    mem_free(b);
-}
-
-static void builtin_print(const struct box *b, struct buf *out) {
-    buf_printf(out, "<procedure %s>", ((const struct sp_builtin *)b)->cls->name);
-}
-
-static bool builtin_equal(const struct box *a, const struct box *b) {
-    return ((const struct sp_builtin *)a)->cls == ((const struct sp_builtin *)b)->cls;
-}
-
-static uint64_t builtin_hash(const struct box *b) {
-    return hash_mix(MAP_PTR(((const struct sp_builtin *)b)->cls));
-}
-
-const struct box_class sp_builtin_class = {
-    .name = "procedure",
-    .free = builtin_free,
-    .print = builtin_print,
-    .equal = builtin_equal,
-    .hash = builtin_hash,
-};
-
-value sp_builtin_value(size_t i) {
-    struct sp_builtin *p = NEW(struct sp_builtin);
-    box_init(&p->box, &sp_builtin_class);
-    p->cls = sp_index_at(i);
-    p->sig = sp_index_sig(i);
-    return value_box(V_PROC, &p->box);
-}
-
-/* ---- made procedures ---------------------------------------------------------------------- */
+/* ---- procedure values --------------------------------------------------------------------- */
 
 struct sp_state *sp_state_new(const struct sp_state_class *cls, void *data) {
     struct sp_state *s = NEW(struct sp_state);
@@ -157,44 +123,49 @@ void sp_state_unref(struct sp_state *s) {
     mem_free(s);
 }
 
-static void made_free(struct box *b) {
-    struct sp_made *m = (struct sp_made *)b;
-    sp_state_unref(m->state);
-    mem_free(m);
+static void proc_free(struct box *b) {
+    struct sp_proc *p = (struct sp_proc *)b;
+    sp_state_unref(p->state);
+    mem_free(p);
 }
 
-static void made_print(const struct box *b, struct buf *out) {
-    buf_printf(out, "<procedure %s>", ((const struct sp_made *)b)->cls->name);
+static void proc_print(const struct box *b, struct buf *out) {
+    buf_printf(out, "<procedure %s>", ((const struct sp_proc *)b)->cls->name);
 }
 
 /* The same procedure is one that applies the same row to the same statistics. */
-static bool made_equal(const struct box *a, const struct box *b) {
-    const struct sp_made *x = (const struct sp_made *)a, *y = (const struct sp_made *)b;
+static bool proc_equal(const struct box *a, const struct box *b) {
+    const struct sp_proc *x = (const struct sp_proc *)a, *y = (const struct sp_proc *)b;
     return x->cls == y->cls && x->state == y->state;
 }
 
-static uint64_t made_hash(const struct box *b) {
-    const struct sp_made *m = (const struct sp_made *)b;
-    return hash_mix(MAP_PTR(m->cls) ^ hash_mix(MAP_PTR(m->state)));
+static uint64_t proc_hash(const struct box *b) {
+    const struct sp_proc *p = (const struct sp_proc *)b;
+    return hash_mix(MAP_PTR(p->cls) ^ hash_mix(MAP_PTR(p->state)));
 }
 
-const struct box_class sp_made_class = {
+const struct box_class sp_proc_class = {
     .name = "procedure",
-    .free = made_free,
-    .print = made_print,
-    .equal = made_equal,
-    .hash = made_hash,
+    .free = proc_free,
+    .print = proc_print,
+    .equal = proc_equal,
+    .hash = proc_hash,
 };
 
-value sp_made_value(const struct sp_class *cls, struct sp_state *state) {
-    struct sp_made *m = NEW(struct sp_made);
-    box_init(&m->box, &sp_made_class);
-    m->cls = cls;
-    m->state = sp_state_ref(state);
-    return value_box(V_PROC, &m->box);
+static value proc_value(const struct sp_class *cls, const struct sp_sig *sig,
+                        struct sp_state *state) {
+    struct sp_proc *p = NEW(struct sp_proc);
+    box_init(&p->box, &sp_proc_class);
+    p->cls = cls;
+    p->sig = sig;
+    p->state = state;
+    return value_box(V_PROC, &p->box);
 }
 
-struct sp_made *sp_made_of(value v) {
-    if (v.tag != V_PROC || v.u.box->cls != &sp_made_class) return NULL;
-    return (struct sp_made *)v.u.box;
+value sp_builtin_value(size_t i) {
+    return proc_value(sp_index_at(i), sp_index_sig(i), NULL);
+}
+
+value sp_made_value(const struct sp_class *cls, struct sp_state *state) {
+    return proc_value(cls, NULL, sp_state_ref(state));
 }

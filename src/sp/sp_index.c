@@ -16,19 +16,18 @@
 #define FAMILY(name)                                                                               \
     extern const struct sp_class sp_##name##_rows[];                                               \
     extern const size_t sp_##name##_count;
-#define MADE(name, group) extern size_t sp_##name##_make(const struct sp_class **rows);
+#define MADE(name) extern size_t sp_##name##_make(const struct sp_class **rows);
 #include "sp/families.def"
 #undef FAMILY
 #undef MADE
 
 static const struct family {
-    const char *name;
     const struct sp_class *rows;
     const size_t *count;
     size_t (*make)(const struct sp_class **rows); /* rows made from another table, once */
 } families[] = {
-#define FAMILY(name)      {#name, sp_##name##_rows, &sp_##name##_count, NULL},
-#define MADE(name, group) {group, NULL, NULL, sp_##name##_make},
+#define FAMILY(name) {sp_##name##_rows, &sp_##name##_count, NULL},
+#define MADE(name)   {NULL, NULL, sp_##name##_make},
 #include "sp/families.def"
 #undef FAMILY
 #undef MADE
@@ -37,7 +36,6 @@ static const struct family {
 static struct {
     size_t n;
     const struct sp_class **rows;
-    const struct family **family; /* of row i */
     struct sp_sig *sigs;
     size_t *order; /* row numbers, by name */
 } all;
@@ -60,14 +58,12 @@ static void build(void) {
         all.n += count[f];
     }
     all.rows = NEW_ARRAY(const struct sp_class *, all.n);
-    all.family = NEW_ARRAY(const struct family *, all.n);
     all.sigs = NEW_ARRAY(struct sp_sig, all.n);
     all.order = NEW_ARRAY(size_t, all.n);
     size_t k = 0;
     for (size_t f = 0; f < COUNT_OF(families); f++)
         for (size_t i = 0; i < count[f]; i++, k++) {
             all.rows[k] = &rows[f][i];
-            all.family[k] = &families[f];
             all.order[k] = k;
             sp_sig_parse(all.rows[k]->sig, &all.sigs[k]);
         }
@@ -91,11 +87,6 @@ const struct sp_class *sp_index_at(size_t i) {
 const struct sp_sig *sp_index_sig(size_t i) {
     ready();
     return &all.sigs[i];
-}
-
-const char *sp_index_family(size_t i) {
-    ready();
-    return all.family[i]->name;
 }
 
 long sp_index_number(const char *name) {

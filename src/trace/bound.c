@@ -42,7 +42,7 @@ static enum gpm_status bound_of_choice(struct scaffold *s, struct node *n, bool 
 
 /* The joint density of discrete data is at most 1. */
 static enum gpm_status bound_of_maker(struct scaffold *s, struct node *n, double *out) {
-    struct sp_made *m = first_made(n->val);
+    struct sp_proc *m = first_made(n->val);
     *out = 0;
     return m && (m->cls->flags & SP_DISCRETE) ? GPM_OK : unbounded(s, n, node_class(n)->name);
 }

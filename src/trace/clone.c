@@ -173,7 +173,7 @@ static value remember(struct clone *c, value old, value fresh) {
 
 /* Procedures of one maker share their state; so do their copies. */
 static value clone_made(struct clone *c, value v) {
-    struct sp_made *m = (struct sp_made *)v.u.box;
+    struct sp_proc *m = (struct sp_proc *)v.u.box;
     struct sp_state *state = map_get(&c->values, MAP_PTR(m->state));
     if (!state) {
         const struct sp_class *maker = m->maker ? node_class(m->maker) : NULL;
@@ -184,7 +184,7 @@ static value clone_made(struct clone *c, value v) {
         sp_state_ref(state);
     value out = sp_made_value(m->cls, state);
     sp_state_unref(state);
-    if (m->maker) ((struct sp_made *)out.u.box)->maker = map_node(c, m->maker);
+    if (m->maker) ((struct sp_proc *)out.u.box)->maker = map_node(c, m->maker);
     return remember(c, v, out);
 }
 

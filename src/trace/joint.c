@@ -15,7 +15,7 @@ struct joint {
 };
 
 static struct sp_state *state_of(const struct node *n) {
-    struct sp_made *m = sp_made_of(n->in[0].node->val);
+    struct sp_proc *m = sp_made_of(n->in[0].node->val);
     return m ? m->state : NULL;
 }
 

@@ -206,7 +206,7 @@ void families_free_dead(struct trace *t, struct family *const *fam, size_t n);
 /* Drops all families of a request and frees the dead ones, and the request's extra parents. */
 void request_release(struct trace *t, struct node *n);
 void set_maker(value v, struct node *maker);
-struct sp_made *first_made(value v);
+struct sp_proc *first_made(value v);
 struct node *maker_of(value v); /* node of the maker of a made procedure value, or NULL */
 
 /* For as long as a row runs, the procedures that it calls see the model's names and draw from its

@@ -29,7 +29,7 @@ void choice_remove(struct trace *t, struct node *n) {
 
 /* The procedures of one maker share their state; the first will do to find it. They may stand in a
  * package (gpmem makes two) or behind a reference. */
-struct sp_made *first_made(value v) {
+struct sp_proc *first_made(value v) {
     if (v.tag == V_PROC) return sp_made_of(v);
     if (v.tag == V_REF) return v.u.ref->node ? NULL : first_made(v.u.ref->v);
     if (v.tag == V_PAIR) return first_made(v.u.pair->first);
@@ -38,7 +38,7 @@ struct sp_made *first_made(value v) {
 }
 
 void set_maker(value v, struct node *maker) {
-    struct sp_made *m = sp_made_of(v);
+    struct sp_proc *m = sp_made_of(v);
     if (m)
         m->maker = maker;
     else if (v.tag == V_REF && !v.u.ref->node)
@@ -52,7 +52,7 @@ void set_maker(value v, struct node *maker) {
 }
 
 struct node *maker_of(value v) {
-    struct sp_made *m = sp_made_of(v);
+    struct sp_proc *m = sp_made_of(v);
     return m ? m->maker : NULL;
 }
 

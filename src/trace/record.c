@@ -155,34 +155,37 @@ enum gpm_status trace_predict(struct trace *t, struct sym *label, const struct a
     return GPM_OK;
 }
 
-enum gpm_status trace_with_value(struct trace *t, const struct ast *ast, struct frame *frame,
-                                 enum gpm_status (*use)(void *ctx, struct node *root), void *ctx) {
-    struct family *f;
-    uint64_t structure = t->structure; /* it comes and goes: flats made before stay valid */
-    enum gpm_status st = eval_family(t, ast, frame, NULL, &f);
-    if (st != GPM_OK) return st;
-    st = use(ctx, f->root);
+/* An expression that comes and goes: flats made before stay valid. */
+static void drop_passing(struct trace *t, struct family *f, uint64_t structure) {
     drop_family(t, f);
     t->structure = structure;
-    return st;
-}
-
-struct sample_ctx {
-    struct trace *t;
-    value out;
-};
-
-static enum gpm_status take_value(void *ctx, struct node *root) {
-    struct sample_ctx *s = ctx;
-    s->out = trace_export(s->t, root->val);
-    return GPM_OK;
 }
 
 enum gpm_status trace_sample(struct trace *t, const struct ast *ast, struct frame *frame,
                              value *out) {
-    struct sample_ctx s = {t, NIL};
-    enum gpm_status st = trace_with_value(t, ast, frame, take_value, &s);
-    if (st == GPM_OK) *out = s.out;
+    struct family *f;
+    uint64_t structure = t->structure;
+    enum gpm_status st = eval_family(t, ast, frame, NULL, &f);
+    if (st != GPM_OK) return st;
+    *out = trace_export(t, f->root->val);
+    drop_passing(t, f, structure);
+    return GPM_OK;
+}
+
+/* Taken while the expression stands: it may apply what it makes. */
+enum gpm_status trace_stats(struct trace *t, const struct ast *ast, struct frame *frame,
+                            struct span at, value *out) {
+    struct family *f;
+    uint64_t structure = t->structure;
+    enum gpm_status st = eval_family(t, ast, frame, NULL, &f);
+    if (st != GPM_OK) return st;
+    struct sp_proc *m = sp_made_of(f->root->val);
+    if (m && m->state->cls->stats)
+        *out = m->state->cls->stats(m->state->data);
+    else
+        st = diag_raise(t->core->diags, DIAG_NO_STATS, at, "a %s keeps no statistics",
+                        value_type_name(f->root->val));
+    drop_passing(t, f, structure);
     return st;
 }
 

@@ -23,7 +23,7 @@
 #include <math.h>
 
 static struct sp_state *maker_state(const struct node *n) {
-    struct sp_made *m = first_made(n->val);
+    struct sp_proc *m = first_made(n->val);
     return m ? m->state : NULL;
 }
 

@@ -122,9 +122,9 @@ enum gpm_status trace_forget(struct trace *t, struct sym *label, struct span at,
 enum gpm_status trace_report(struct trace *t, struct sym *label, struct span at,
                              value *out) GPM_MUST_USE;
 enum gpm_status trace_freeze(struct trace *t, struct sym *label, struct span at) GPM_MUST_USE;
-/* Evaluates, hands the value to `use`, un-evaluates. */
-enum gpm_status trace_with_value(struct trace *t, const struct ast *ast, struct frame *frame,
-                                 enum gpm_status (*use)(void *ctx, struct node *root), void *ctx);
+/* The statistics of the made procedure that the expression gives; an error where it keeps none. */
+enum gpm_status trace_stats(struct trace *t, const struct ast *ast, struct frame *frame,
+                            struct span at, value *out) GPM_MUST_USE;
 /* Data drawn anew for observe directives, given every other choice as it is: out[i] is owned. The
  * trace ends as it was. */
 enum gpm_status trace_replicate(struct trace *t, struct record *const *records, size_t n,
@@ -188,9 +188,9 @@ enum gpm_status scaffold_gradient(struct scaffold *s, value *grads) GPM_MUST_USE
 /* Do operands of principal i change with the others? */
 bool scaffold_args_change(const struct scaffold *s, size_t i);
 
-/* Sequential use (pgibbs), with scaffold_regen_step in place of regen. Principal nodes[i] belongs to step[i]
- * (0, 1, ...); everything else to the latest step of its operands. Steps without principals vanish;
- * the number of those that are left is returned. */
+/* Sequential use (pgibbs), with scaffold_regen_step in place of regen. Principal nodes[i] belongs
+ * to step[i] (0, 1, ...); everything else to the latest step of its operands. Steps without
+ * principals vanish; the number of those that are left is returned. */
 uint32_t scaffold_set_steps(struct scaffold *s, struct node *const *nodes, const uint32_t *step,
                             size_t n);
 /* Undoes every step drawn and lets the old state of steps 0..n-1 stand, no more (n = 0: nothing);

@@ -336,7 +336,7 @@ static void approximation_warns(void **state) {
     args[2] = value_num(0.1);
     call_init(&k, "make_gp", args, 3, 5);
     assert_int_equal(memoizer_make(&k.c, &made), GPM_OK);
-    struct sp_made *m = sp_made_of(made);
+    struct sp_proc *m = sp_made_of(made);
     for (int i = 0; i < 8010; i++) {
         value x = value_num(i + 0.3 * sin(i));
         struct sp_call c = {.cls = m->cls,

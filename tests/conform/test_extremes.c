@@ -164,7 +164,7 @@ static void assert_nan_free(double lp, const char *name) {
 }
 
 static void try_made(struct call *k, value made, const char *name) {
-    struct sp_made *m = sp_made_of(made);
+    struct sp_proc *m = sp_made_of(made);
     if (!m || !(m->cls->flags & SP_RANDOM) || strcmp(m->cls->sig, "() -> any") == 0) return;
     if (strncmp(m->cls->sig, "()", 2) != 0) return; /* called without arguments here */
     struct sp_call c = {.cls = m->cls, .state = m->state->data, .rng = &k->rng, .diags = &k->diags};
@@ -194,15 +194,18 @@ static void try_made(struct call *k, value made, const char *name) {
 static void makers(void **state) {
     UNUSED(state);
     size_t made_count = 0;
+    struct sp_sig known;
+    sp_sig_parse("(a: real, b: positive, c: probability, d: nonneg) -> any", &known);
     for (size_t row = 0; row < sp_index_count(); row++) {
         const struct sp_class *cls = sp_index_at(row);
         struct sp_sig sig;
         sp_sig_parse(cls->sig, &sig);
         bool numbers = (cls->flags & SP_MAKER) && cls->simulate && sig.n_min > 0 && sig.n_min <= 4;
         for (size_t i = 0; i < sig.n_min; i++) {
-            const char *type = sp_type_name(sig.params[i].type);
-            numbers &= !strcmp(type, "real") || !strcmp(type, "positive") ||
-                       !strcmp(type, "probability") || !strcmp(type, "nonneg");
+            bool number = false;
+            for (size_t k = 0; k < known.n_params; k++)
+                number |= sig.params[i].type == known.params[k].type;
+            numbers &= number;
         }
         for (size_t rep = 0; numbers && rep < 800; rep++) {
             value args[4], made = NIL;

@@ -355,12 +355,22 @@ static bool is_tested(const char *name) {
     return false;
 }
 
-/* The families of this test; others bring their own. */
-static bool is_ours(const char *family) {
-    static const char *const ours[] = {"arith", "compare", "types", "list",
-                                       "seq",   "matrix",  "misc"};
+extern const struct sp_class sp_arith_rows[], sp_compare_rows[], sp_types_rows[], sp_list_rows[],
+    sp_seq_rows[], sp_matrix_rows[], sp_misc_rows[];
+extern const size_t sp_arith_count, sp_compare_count, sp_types_count, sp_list_count, sp_seq_count,
+    sp_matrix_count, sp_misc_count;
+
+/* Of the families of this test; others bring their own. */
+static bool is_ours(const struct sp_class *row) {
+    const struct {
+        const struct sp_class *rows;
+        size_t n;
+    } ours[] = {{sp_arith_rows, sp_arith_count}, {sp_compare_rows, sp_compare_count},
+                {sp_types_rows, sp_types_count}, {sp_list_rows, sp_list_count},
+                {sp_seq_rows, sp_seq_count},     {sp_matrix_rows, sp_matrix_count},
+                {sp_misc_rows, sp_misc_count}};
     for (size_t i = 0; i < COUNT_OF(ours); i++)
-        if (strcmp(ours[i], family) == 0) return true;
+        if (row >= ours[i].rows && row < ours[i].rows + ours[i].n) return true;
     return false;
 }
 
@@ -368,7 +378,7 @@ static void every_gradient_is_tested(void **state) {
     UNUSED(state);
     for (size_t i = 0; i < sp_index_count(); i++) {
         const struct sp_class *c = sp_index_at(i);
-        if (c->grad_simulate && is_ours(sp_index_family(i)) && !is_tested(c->name))
+        if (c->grad_simulate && is_ours(c) && !is_tested(c->name))
             fail_msg("%s has a gradient that no case checks", c->name);
     }
 }

@@ -54,7 +54,7 @@ struct made {
 };
 
 static void apply_to(struct made *m, value proc) {
-    struct sp_made *p = sp_made_of(proc);
+    struct sp_proc *p = sp_made_of(proc);
     assert_non_null(p);
     m->app = (struct sp_call){
         .cls = p->cls, .state = p->state->data, .rng = &m->k.rng, .diags = &m->k.diags};
@@ -191,7 +191,7 @@ static void statistics_can_be_read(void **state) {
         struct made m;
         made_init(&m, &cases[i], cases[i].args, 3);
         enter_all(&m);
-        struct sp_made *p = sp_made_of(m.proc);
+        struct sp_proc *p = sp_made_of(m.proc);
         value v = p->state->cls->stats(p->state->data);
         struct buf b = BUF_INIT;
         value_print(v, &b);
@@ -299,7 +299,7 @@ static void copies_are_independent(void **state) {
         made_init(&m, &cases[i], cases[i].args, 3);
         enter_all(&m);
         double before = joint(&m), lp;
-        struct sp_made *p = sp_made_of(m.proc);
+        struct sp_proc *p = sp_made_of(m.proc);
         void *copy = p->state->cls->copy(p->state->data, m.k.c.cls->aaa);
         for (size_t j = 0; j < m.n; j++) leave(&m, j);
         assert_int_equal(m.k.c.cls->aaa->log_joint(copy, &lp), GPM_OK);

@@ -99,7 +99,7 @@ static void exercise(struct call *k, struct sp_call *c, struct call_env *env) {
 }
 
 static void apply_made(struct call *k, value proc, struct call_env *env) {
-    struct sp_made *m = sp_made_of(proc);
+    struct sp_proc *m = sp_made_of(proc);
     struct sp_sig sig;
     value arg = any_value(env, &k->rng);
     sp_sig_parse(m->cls->sig, &sig);

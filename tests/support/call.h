@@ -219,8 +219,7 @@ struct requests {
 static inline void run_request(void *ctx, value proc, const value *args, size_t n) {
     struct requests *r = ctx;
     assert_int_equal(proc.tag, V_PROC);
-    if (!r->st)
-        r->st = call_row(r->e, ((struct sp_builtin *)proc.u.box)->cls, args, n, &r->results[r->n]);
+    if (!r->st) r->st = call_row(r->e, sp_proc_of(proc)->cls, args, n, &r->results[r->n]);
     if (!r->st) r->n++;
 }
 

@@ -52,8 +52,8 @@ static void begin(struct session *s, struct sp_sig *sig) {
     assert_int_equal(session_init(s, 1, 0), GPM_OK);
     s->core.watch_memory = true;
     sp_sig_parse(fragile.sig, sig);
-    struct sp_builtin *b = NEW(struct sp_builtin);
-    box_init(&b->box, &sp_builtin_class);
+    struct sp_proc *b = NEW(struct sp_proc);
+    box_init(&b->box, &sp_proc_class);
     b->cls = &fragile;
     b->sig = sig;
     core_bind_builtin(&s->core, "fragile", value_box(V_PROC, &b->box));

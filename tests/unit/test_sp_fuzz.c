@@ -110,7 +110,7 @@ static void check_density(struct call_env *e, struct sp_call *c, struct rng *r) 
 }
 
 /* A made procedure: draws, takes values in and out again. */
-static void check_made(struct call_env *e, const struct sp_made *m, struct rng *r) {
+static void check_made(struct call_env *e, const struct sp_proc *m, struct rng *r) {
     struct sp_sig sig;
     value args[8], v = NIL;
     sp_sig_parse(m->cls->sig, &sig);
