@@ -13,11 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct ask_args {
-    struct optimize_args search;
+static struct {
     uint64_t count;
     int format;
-};
+    const char *store; /* of tell; that of ask is one of the options of a search */
+} args = {.count = 1};
 
 static int status_of(enum gpm_status s) {
     return s == GPM_OK                                                     ? EXIT_FINE
@@ -55,42 +55,40 @@ static void print_ask(gpm_optimizer *o, int64_t id, const double *x, bool json) 
     buf_release(&b);
 }
 
-static int ask_points(const struct ask_args *a, gpm_optimizer *o) {
+static int ask_points(gpm_optimizer *o) {
     double *x = NEW_ARRAY(double, gpm_optimizer_dim(o) + 1);
     enum gpm_status s = GPM_OK;
     int64_t id;
-    for (uint64_t i = 0; i < a->count && !s; i++) {
+    for (uint64_t i = 0; i < args.count && !s; i++) {
         s = gpm_optimizer_ask(o, x, &id);
-        if (!s) print_ask(o, id, x, a->format == 1);
+        if (!s) print_ask(o, id, x, args.format == 1);
     }
     mem_free(x);
     return s ? EXIT_FAILED : EXIT_FINE;
 }
 
-static int ask_run(const void *opts, int argc, char **argv) {
-    const struct ask_args *a = opts;
-    struct gpm_optimize_options p = a->search.o;
-    if (a->search.mcmc) p.mcmc = 1;
+static int ask_run(int argc, char **argv) {
+    struct gpm_optimize_options p = optimize_args;
+    if (optimize_mcmc) p.mcmc = 1;
     p.store = store_of(p.store, &argc, &argv);
     if (!p.store || argc) return complain(EXIT_USAGE, "usage: gpmem ask STORE [--var x=-5:10 ...]");
-    p.join = a->search.vars.n == 0;
+    p.join = optimize_vars.n == 0;
     gpm_optimizer *o = gpm_optimizer_new(&p);
     int status = EXIT_FINE;
-    for (size_t i = 0; i < a->search.vars.n && !status; i++)
-        if (gpm_optimizer_variable(o, a->search.vars.at[i])) status = EXIT_USAGE;
+    for (size_t i = 0; i < optimize_vars.n && !status; i++)
+        if (gpm_optimizer_variable(o, optimize_vars.at[i])) status = EXIT_USAGE;
     if (!status) status = status_of(gpm_optimizer_open(o));
-    if (!status) status = ask_points(a, o);
+    if (!status) status = ask_points(o);
     if (status) complain(status, "%s", gpm_optimizer_error(o));
     gpm_optimizer_free(o);
     return status;
 }
 
 static const struct option_row ask_rows[] = {
-    {.kind = OPTION_GROUP, .offset = offsetof(struct ask_args, search)},
-    {"count", 'n', OPTION_UINT, "N", "points to ask for (default 1)",
-     offsetof(struct ask_args, count)},
+    {.kind = OPTION_GROUP},
+    {"count", 'n', OPTION_UINT, "N", "points to ask for (default 1)", &args.count},
     {"format", 0, OPTION_CHOICE, "text|json", "how points are printed (default text)",
-     offsetof(struct ask_args, format)},
+     &args.format},
 };
 
 COMMAND(ask) = {
@@ -101,17 +99,13 @@ COMMAND(ask) = {
     .text = "Prints one line per point: its id, then name=value for each variable (or one JSON "
             "object). The first call makes the store and needs --var; later ones need the store "
             "alone. Points stay reserved until told.",
-    OPTIONS(ask_rows, struct ask_args, .search = OPTIMIZE_DEFAULTS, .count = 1),
+    OPTIONS(ask_rows),
     .group = &optimize_options,
     .takes = {0, 1},
     .run = ask_run,
 };
 
 /* ---- tell ---- */
-
-struct tell_args {
-    const char *store;
-};
 
 static bool read_value(const char *text, double *y) {
     if (strcmp(text, "fail") == 0 || strcmp(text, "failed") == 0) {
@@ -161,12 +155,11 @@ static int tell(gpm_optimizer *o, int argc, char **argv) {
     return s ? complain(status_of(s), "%s", gpm_optimizer_error(o)) : EXIT_FINE;
 }
 
-static int tell_run(const void *opts, int argc, char **argv) {
-    const struct tell_args *a = opts;
+static int tell_run(int argc, char **argv) {
     struct gpm_optimize_options p;
     gpm_optimize_options_init(&p);
     p.join = true;
-    p.store = store_of(a->store, &argc, &argv);
+    p.store = store_of(args.store, &argc, &argv);
     if (!p.store || argc < 2) return complain(EXIT_USAGE, "usage: gpmem tell STORE ID VALUE");
     gpm_optimizer *o = gpm_optimizer_new(&p);
     enum gpm_status s = gpm_optimizer_open(o);
@@ -177,8 +170,7 @@ static int tell_run(const void *opts, int argc, char **argv) {
 }
 
 static const struct option_row tell_rows[] = {
-    {"store", 0, OPTION_TEXT, "FILE", "the store, when not the first argument",
-     offsetof(struct tell_args, store)},
+    {"store", 0, OPTION_TEXT, "FILE", "the store, when not the first argument", &args.store},
 };
 
 COMMAND(tell) = {
@@ -188,7 +180,7 @@ COMMAND(tell) = {
     .summary = "The outcome of an evaluation done elsewhere",
     .text = "ID is the number `gpmem ask` printed; VALUE is a number, or 'fail'. A point that was "
             "never asked: gpmem tell STORE x=1.5 y=2 VALUE. Prints the best point so far.",
-    OPTIONS(tell_rows, struct tell_args),
+    OPTIONS(tell_rows),
     .takes = {1, -1},
     .run = tell_run,
 };

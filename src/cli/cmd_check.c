@@ -6,12 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool check_file(const struct gpm_options *a, const char *path) {
+static bool check_file(const char *path) {
     struct buf text = BUF_INIT;
     bool good = read_text(path, &text) == GPM_OK;
     if (good) {
-        struct gpm_options o;
-        session_apply(a, &o);
+        struct gpm_options o = session_settings();
         gpm_session *s = gpm_session_new(&o);
         const char *name = strcmp(path, "-") == 0 ? "<stdin>" : path;
         enum gpm_status st = gpm_check_text(s, name, text.data, text.len, false);
@@ -24,15 +23,15 @@ static bool check_file(const struct gpm_options *a, const char *path) {
     return good;
 }
 
-static int run(const void *opts, int argc, char **argv) {
+static int run(int argc, char **argv) {
     bool good = true;
-    for (int i = 0; i < argc; i++) good &= check_file(opts, argv[i]);
+    for (int i = 0; i < argc; i++) good &= check_file(argv[i]);
     return good ? EXIT_FINE : EXIT_USAGE;
 }
 
 static const struct option_row rows[] = {
     {"diagnostics", 0, OPTION_EITHER, "text|json", "how errors are printed (default text)",
-     offsetof(struct gpm_options, diagnostics_json)},
+     &session_args.diagnostics_json},
 };
 
 COMMAND(check) = {
@@ -41,7 +40,7 @@ COMMAND(check) = {
     .args = "FILE...",
     .summary = "Parses programs and reports their errors without running them",
     .text = "Exit status: 0 every file parses, 2 otherwise.",
-    OPTIONS(rows, struct gpm_options, .seed = 1, .jobs = 1),
+    OPTIONS(rows),
     .takes = {1, -1},
     .run = run,
 };

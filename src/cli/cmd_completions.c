@@ -49,7 +49,7 @@ static void bash_options(const struct command *c, const char *name) {
     struct option_list l = command_options(c);
     printf("        %s)\n            case $prev in\n", name);
     for (size_t i = 0; i < l.n; i++) {
-        const struct option_row *o = &l.at[i];
+        const struct option_row *o = l.at[i];
         if (!option_has_argument(o)) continue;
         printf("                --%s", o->name);
         if (o->letter) printf("|-%c", o->letter);
@@ -63,7 +63,7 @@ static void bash_options(const struct command *c, const char *name) {
         }
     }
     fputs("            esac\n            options='", stdout);
-    for (size_t i = 0; i < l.n; i++) printf("--%s ", l.at[i].name);
+    for (size_t i = 0; i < l.n; i++) printf("--%s ", l.at[i]->name);
     puts("' ;;");
 }
 
@@ -124,7 +124,7 @@ static void zsh_option(const struct option_row *o) {
 
 static void zsh_options(const struct command *c) {
     struct option_list l = command_options(c);
-    for (size_t i = 0; i < l.n; i++) zsh_option(&l.at[i]);
+    for (size_t i = 0; i < l.n; i++) zsh_option(l.at[i]);
 }
 
 static void print_zsh(void) {
@@ -160,9 +160,9 @@ static void print_zsh(void) {
 /* ---- fish ---- */
 
 /* condition "": everywhere */
-static void fish_options(const struct option_row *rows, size_t n, const char *condition) {
+static void fish_options(const struct option_row *const *rows, size_t n, const char *condition) {
     for (size_t i = 0; i < n; i++) {
-        const struct option_row *o = &rows[i];
+        const struct option_row *o = rows[i];
         printf("complete -c gpmem%s -l %s", condition, o->name);
         if (o->letter) printf(" -s %c", o->letter);
         if (option_has_words(o)) {
@@ -199,7 +199,7 @@ static void print_fish(void) {
     puts("'");
 }
 
-static int run(const void *opts, int argc, char **argv) {
+static int run(int argc, char **argv) {
     static const struct {
         const char *name;
         void (*print)(void);

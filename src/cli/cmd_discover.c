@@ -11,50 +11,54 @@
 enum { EXIT_UNSETTLED = 3 };
 
 enum { JSON, HTML, MARKDOWN, N_FILES };
-struct args {
+static struct {
     struct gpm_discover_options o;
     const char *file[N_FILES], *out;
     bool strict, program;
     struct text_list query;
-};
+} args = {.o = {.size = sizeof(struct gpm_discover_options),
+                .seed = 1,
+                .level = 0.95,
+                .max_points = 1000,
+                .paper_x = 1}};
 
 static bool write_report(const char *path, gpm_discovery *d, enum gpm_discover_format format) {
     const char *text = gpm_discover_report(d, format);
     return out_file(path, text, strlen(text));
 }
 
-static int write_all(const struct args *a, gpm_discovery *d) {
+static int write_all(gpm_discovery *d) {
     static const enum gpm_discover_format formats[] = {GPM_REPORT_JSON, GPM_REPORT_HTML,
                                                        GPM_REPORT_MARKDOWN};
-    bool ok = true, taken = false, kept = a->out || a->query.n || a->program;
+    bool ok = true, taken = false, kept = args.out || args.query.n || args.program;
     for (int i = 0; i < N_FILES; i++) {
-        if (!a->file[i]) continue;
-        ok &= write_report(a->file[i], d, formats[i]);
+        if (!args.file[i]) continue;
+        ok &= write_report(args.file[i], d, formats[i]);
         kept = true;
-        taken |= strcmp(a->file[i], "-") == 0;
+        taken |= strcmp(args.file[i], "-") == 0;
     }
-    if (a->out && gpm_discover_save(d, a->out) != GPM_OK)
+    if (args.out && gpm_discover_save(d, args.out) != GPM_OK)
         return complain(EXIT_FAILED, "%s", gpm_discover_error(d));
     if (!taken && !(voice.quiet && kept)) out_text(gpm_discover_report(d, GPM_REPORT_TEXT));
-    for (size_t i = 0; i < a->query.n; i++) {
+    for (size_t i = 0; i < args.query.n; i++) {
         struct gpm_answer r;
-        if (gpm_discover_query(d, a->query.at[i], &r) != GPM_OK)
+        if (gpm_discover_query(d, args.query.at[i], &r) != GPM_OK)
             return complain(EXIT_USAGE, "%s", gpm_discover_error(d));
         out_printf("%.4f  error %.4f  ess %.0f  %s\n", r.probability, r.error, r.ess,
-                   a->query.at[i]);
+                   args.query.at[i]);
     }
-    if (a->program) ok &= write_report(NULL, d, GPM_REPORT_PROGRAM);
+    if (args.program) ok &= write_report(NULL, d, GPM_REPORT_PROGRAM);
     return ok ? EXIT_FINE : EXIT_FAILED;
 }
 
-static int run(const void *opts, int argc, char **argv) {
-    const struct args *a = opts;
-    if (a->o.paper && (a->file[HTML] || a->file[MARKDOWN] || a->out || a->o.holdout > 0))
+static int run(int argc, char **argv) {
+    if (args.o.paper && (args.file[HTML] || args.file[MARKDOWN] || args.out || args.o.holdout > 0))
         return complain(EXIT_USAGE, "--paper gives text and JSON; --html, --markdown, --out and "
                                     "--holdout belong to the full learner");
     gpm_discovery *d = gpm_discover_new();
-    explain("searching structures of '%s' with seed %llu", argv[0], (unsigned long long)a->o.seed);
-    enum gpm_status st = gpm_discover_run(d, argv[0], &a->o);
+    explain("searching structures of '%s' with seed %llu", argv[0],
+            (unsigned long long)args.o.seed);
+    enum gpm_status st = gpm_discover_run(d, argv[0], &args.o);
     int status = EXIT_FINE;
     if (st != GPM_OK) {
         const char *why = gpm_discover_error(d);
@@ -62,63 +66,50 @@ static int run(const void *opts, int argc, char **argv) {
         bool input = st == GPM_E_FORMAT || st == GPM_E_ARG || st == GPM_E_IO;
         status = input ? EXIT_USAGE : EXIT_FAILED;
     } else {
-        status = write_all(a, d);
-        if (status == EXIT_FINE && a->strict && !gpm_discover_settled(d)) status = EXIT_UNSETTLED;
+        status = write_all(d);
+        if (status == EXIT_FINE && args.strict && !gpm_discover_settled(d)) status = EXIT_UNSETTLED;
     }
     gpm_discover_free(d);
     return status;
 }
 
 static const struct option_row rows[] = {
-    {"seed", 's', OPTION_UINT, "N", "seed of the random numbers (default 1)",
-     offsetof(struct args, o.seed)},
+    {"seed", 's', OPTION_UINT, "N", "seed of the random numbers (default 1)", &args.o.seed},
     {"time", 0, OPTION_TEXT, "NAME", "column of times (default: ds, date, time, ... or the first)",
-     offsetof(struct args, o.time_column)},
+     &args.o.time_column},
     {"column", 'c', OPTION_TEXT, "NAME", "column of values (default: y, value, or the only one)",
-     offsetof(struct args, o.value_column)},
-    {"skip-bad", 0, OPTION_FLAG, NULL, "skip and count rows that cannot be read",
-     offsetof(struct args, o.skip_bad)},
+     &args.o.value_column},
+    {"skip-bad", 0, OPTION_FLAG, NULL, "skip and count rows that cannot be read", &args.o.skip_bad},
     {"max-points", 0, OPTION_SIZE, "N", "most recent values that are used (default 1000)",
-     offsetof(struct args, o.max_points)},
+     &args.o.max_points},
     {"kernels", 'k', OPTION_TEXT, "LIST",
-     "base kernels (default \"LIN SE PER WIENER IWIENER WN\"; -k help lists all)",
-     offsetof(struct args, o.kernels)},
+     "base kernels (default \"LIN SE PER WIENER IWIENER WN\"; -k help lists all)", &args.o.kernels},
     {"changepoints", 0, OPTION_FLAG, NULL, "also change points, windows, ramps and steps",
-     offsetof(struct args, o.changepoints)},
+     &args.o.changepoints},
     {"log", 0, OPTION_CHOICE, "auto|never|always", "model the logarithm (default auto)",
-     offsetof(struct args, o.log)},
+     &args.o.log},
     {"holdout", 0, OPTION_REAL, "SHARE", "keep the last share aside and score the forecast",
-     offsetof(struct args, o.holdout)},
+     &args.o.holdout},
     {"horizon", 'n', OPTION_SIZE, "N", "forecast steps in reports (default: a tenth of the data)",
-     offsetof(struct args, o.horizon)},
-    {"level", 0, OPTION_REAL, "P", "probability of intervals (default 0.95)",
-     offsetof(struct args, o.level)},
+     &args.o.horizon},
+    {"level", 0, OPTION_REAL, "P", "probability of intervals (default 0.95)", &args.o.level},
     {"json", 0, OPTION_TEXT, "FILE", "write the result as JSON ('-': standard output)",
-     offsetof(struct args, file[JSON])},
-    {"html", 0, OPTION_TEXT, "FILE", "write a self-contained HTML report",
-     offsetof(struct args, file[HTML])},
-    {"markdown", 0, OPTION_TEXT, "FILE", "write a Markdown report",
-     offsetof(struct args, file[MARKDOWN])},
-    {"out", 'o', OPTION_TEXT, "DIR", "keep the run for query, forecast and report",
-     offsetof(struct args, out)},
+     &args.file[JSON]},
+    {"html", 0, OPTION_TEXT, "FILE", "write a self-contained HTML report", &args.file[HTML]},
+    {"markdown", 0, OPTION_TEXT, "FILE", "write a Markdown report", &args.file[MARKDOWN]},
+    {"out", 'o', OPTION_TEXT, "DIR", "keep the run for query, forecast and report", &args.out},
     {"paper", 0, OPTION_FLAG, NULL,
-     "the paper's grammar and Gamma(5,1) priors, enumerated (text and JSON only)",
-     offsetof(struct args, o.paper)},
+     "the paper's grammar and Gamma(5,1) priors, enumerated (text and JSON only)", &args.o.paper},
     {"x-scale", 0, OPTION_REAL, "F", "--paper: multiply centred x by F (default 1)",
-     offsetof(struct args, o.paper_x)},
+     &args.o.paper_x},
     {"y-sd", 0, OPTION_REAL, "S",
-     "--paper: scale y to this standard deviation (default: only centre)",
-     offsetof(struct args, o.paper_y)},
-    {"query", 0, OPTION_LIST, "QUERY", "also answer this question; may be repeated",
-     offsetof(struct args, query)},
+     "--paper: scale y to this standard deviation (default: only centre)", &args.o.paper_y},
+    {"query", 0, OPTION_LIST, "QUERY", "also answer this question; may be repeated", &args.query},
     {"strict", 0, OPTION_FLAG, NULL, "exit status 3 when the posterior has not settled",
-     offsetof(struct args, strict)},
-    {"program", 0, OPTION_FLAG, NULL, "print the program that was run",
-     offsetof(struct args, program)},
-    {"threads", 'j', OPTION_SMALL, "N", "threads (default: all cores, at most 8)",
-     offsetof(struct args, o.threads)},
-    {"max-time", 0, OPTION_TIME, "S", "stop the search after S seconds",
-     offsetof(struct args, o.max_seconds)},
+     &args.strict},
+    {"program", 0, OPTION_FLAG, NULL, "print the program that was run", &args.program},
+    {"threads", 'j', OPTION_SMALL, "N", "threads (default: all cores, at most 8)", &args.o.threads},
+    {"max-time", 0, OPTION_TIME, "S", "stop the search after S seconds", &args.o.max_seconds},
 };
 
 COMMAND(discover) = {
@@ -132,12 +123,7 @@ COMMAND(discover) = {
             "settled.\n\n"
             "Exit status: 0 fine, 1 the run failed, 2 bad usage or bad data, 3 not settled "
             "(with --strict).",
-    OPTIONS(rows, struct args,
-            .o = {.size = sizeof(struct gpm_discover_options),
-                  .seed = 1,
-                  .level = 0.95,
-                  .max_points = 1000,
-                  .paper_x = 1}),
+    OPTIONS(rows),
     .takes = {1, 1},
     .run = run,
 };

@@ -12,10 +12,10 @@
 #include <string.h>
 
 enum { FORMAT_STAN, FORMAT_JSON, FORMAT_ZARR };
-struct args {
+static struct {
     int format;
     const char *out;
-};
+} args;
 
 /* PREFIX-1.csv, PREFIX-2.csv, ... */
 static bool export_stan(const gpm_draws *d, const struct run_facts *facts, const char *prefix) {
@@ -128,30 +128,28 @@ static bool export_zarr(const gpm_draws *d, const struct run_facts *facts, const
     return good;
 }
 
-static int run(const void *opts, int argc, char **argv) {
-    const struct args *a = opts;
+static int run(int argc, char **argv) {
     struct run_facts facts;
     gpm_draws *d;
-    if (!a->out && a->format != FORMAT_JSON) {
+    if (!args.out && args.format != FORMAT_JSON) {
         return complain(EXIT_USAGE, "--out is missing: the %s to write",
-                        a->format == FORMAT_ZARR ? "folder" : "beginning of the file names");
+                        args.format == FORMAT_ZARR ? "folder" : "beginning of the file names");
     }
     int status = run_folder_read(argv[0], &facts, &d);
     if (status != EXIT_FINE) return status;
-    const char *json = a->format == FORMAT_JSON ? gpm_draws_json(d) : NULL;
-    bool good = json                       ? out_file(a->out, json, strlen(json))
-                : a->format == FORMAT_STAN ? export_stan(d, &facts, a->out)
-                                           : export_zarr(d, &facts, a->out);
+    const char *json = args.format == FORMAT_JSON ? gpm_draws_json(d) : NULL;
+    bool good = json                         ? out_file(args.out, json, strlen(json))
+                : args.format == FORMAT_STAN ? export_stan(d, &facts, args.out)
+                                             : export_zarr(d, &facts, args.out);
     gpm_draws_free(d);
     return good ? EXIT_FINE : EXIT_FAILED;
 }
 
 static const struct option_row rows[] = {
-    {"format", 'f', OPTION_CHOICE, "stan|json|zarr", "what to write (default stan)",
-     offsetof(struct args, format)},
+    {"format", 'f', OPTION_CHOICE, "stan|json|zarr", "what to write (default stan)", &args.format},
     {"out", 'o', OPTION_TEXT, "FILE",
      "stan: beginning of the file names; zarr: folder; json: file (default: standard output)",
-     offsetof(struct args, out)},
+     &args.out},
 };
 
 COMMAND(export) = {
@@ -161,7 +159,7 @@ COMMAND(export) = {
     .summary = "Writes the draws of a run as Stan CSV, JSON or a Zarr folder",
     .text = "Stan CSV: one file per chain, OUT-1.csv, OUT-2.csv, ... A Zarr folder opens in xarray "
             "with dimensions chain and draw.",
-    OPTIONS(rows, struct args),
+    OPTIONS(rows),
     .takes = {1, 1},
     .run = run,
 };

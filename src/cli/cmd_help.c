@@ -22,7 +22,7 @@ static int unknown(gpm_session *s, const char *name) {
     return EXIT_USAGE;
 }
 
-static int run(const void *opts, int argc, char **argv) {
+static int run(int argc, char **argv) {
     const struct command *c = command_find(argv[0]);
     gpm_session *s = gpm_session_new(NULL);
     const char *text = gpm_help(s, argv[0]);
@@ -44,7 +44,7 @@ COMMAND(help) = {
     .run = run,
 };
 
-static int reference(const void *opts, int argc, char **argv) {
+static int reference(int argc, char **argv) {
     gpm_session *s = gpm_session_new(NULL);
     const char *json = gpm_reference_json(s);
     out_data(json, strlen(json));

@@ -9,13 +9,13 @@
 #include "gpmem/discover.h"
 #include <string.h>
 
-struct args { /* each command has some of them */
+static struct { /* each command has some of them */
     int format;
     const char *output;
     size_t horizon;
     double level;
     struct text_list at;
-};
+} args = {.horizon = 12, .level = 0.95};
 
 /* Says why when the status is not good, and frees. */
 static int finish(gpm_discovery *d, enum gpm_status st) {
@@ -24,8 +24,8 @@ static int finish(gpm_discovery *d, enum gpm_status st) {
     return status;
 }
 
-static int query(const void *opts, int argc, char **argv) {
-    bool json = ((const struct args *)opts)->format == 1;
+static int query(int argc, char **argv) {
+    bool json = args.format == 1;
     gpm_discovery *d = gpm_discover_new();
     enum gpm_status st = gpm_discover_open(d, argv[0]);
     if (json && st == GPM_OK) out_text("[");
@@ -46,31 +46,30 @@ static int query(const void *opts, int argc, char **argv) {
     return finish(d, st);
 }
 
-static int forecast(const void *opts, int argc, char **argv) {
-    const struct args *a = opts;
+static int forecast(int argc, char **argv) {
     const char *csv;
     gpm_discovery *d = gpm_discover_new();
     enum gpm_status st = gpm_discover_open(d, argv[0]);
-    if (st == GPM_OK) st = gpm_discover_forecast(d, a->horizon, a->at.at, a->at.n, a->level, &csv);
+    if (st == GPM_OK)
+        st = gpm_discover_forecast(d, args.horizon, args.at.at, args.at.n, args.level, &csv);
     if (st == GPM_OK) out_data(csv, strlen(csv));
     return finish(d, st);
 }
 
-static int report(const void *opts, int argc, char **argv) {
+static int report(int argc, char **argv) {
     static const enum gpm_discover_format formats[] = {
         GPM_REPORT_HTML, GPM_REPORT_TEXT, GPM_REPORT_MARKDOWN, GPM_REPORT_JSON, GPM_REPORT_PROGRAM};
-    const struct args *a = opts;
     gpm_discovery *d = gpm_discover_new();
     enum gpm_status st = gpm_discover_open(d, argv[0]);
-    const char *text = st == GPM_OK ? gpm_discover_report(d, formats[a->format]) : NULL;
-    bool written = !text || out_file(a->output, text, strlen(text));
+    const char *text = st == GPM_OK ? gpm_discover_report(d, formats[args.format]) : NULL;
+    bool written = !text || out_file(args.output, text, strlen(text));
     int status = finish(d, st);
     return written ? status : EXIT_FAILED;
 }
 
 static const struct option_row query_rows[] = {
     {"format", 0, OPTION_CHOICE, "text|json", "how answers are printed (default text)",
-     offsetof(struct args, format)},
+     &args.format},
 };
 
 COMMAND(query) = {
@@ -84,18 +83,15 @@ COMMAND(query) = {
             "for all of its "
             "terms. The error is the half-width of a 99% interval, ess the effective number of "
             "draws of the exact sampler.",
-    OPTIONS(query_rows, struct args),
+    OPTIONS(query_rows),
     .takes = {2, -1},
     .run = query,
 };
 
 static const struct option_row forecast_rows[] = {
-    {"horizon", 'n', OPTION_SIZE, "N", "steps after the last value (default 12)",
-     offsetof(struct args, horizon)},
-    {"at", 0, OPTION_LIST, "TIME", "predict at this time instead; may be repeated",
-     offsetof(struct args, at)},
-    {"level", 0, OPTION_REAL, "P", "probability of the interval (default 0.95)",
-     offsetof(struct args, level)},
+    {"horizon", 'n', OPTION_SIZE, "N", "steps after the last value (default 12)", &args.horizon},
+    {"at", 0, OPTION_LIST, "TIME", "predict at this time instead; may be repeated", &args.at},
+    {"level", 0, OPTION_REAL, "P", "probability of the interval (default 0.95)", &args.level},
 };
 
 COMMAND(forecast) = {
@@ -106,16 +102,16 @@ COMMAND(forecast) = {
     .text =
         "Columns: x (as the data file writes times), median, lo, hi. The forecast averages over "
         "structures and parameters; the interval is that of a new measurement.",
-    OPTIONS(forecast_rows, struct args, .horizon = 12, .level = 0.95),
+    OPTIONS(forecast_rows),
     .takes = {1, 1},
     .run = forecast,
 };
 
 static const struct option_row report_rows[] = {
     {"format", 0, OPTION_CHOICE, "html|text|markdown|json|program",
-     "form of the report (default html)", offsetof(struct args, format)},
+     "form of the report (default html)", &args.format},
     {"output", 'o', OPTION_TEXT, "FILE", "where to write it (default: standard output)",
-     offsetof(struct args, output)},
+     &args.output},
 };
 
 COMMAND(report) = {
@@ -123,7 +119,7 @@ COMMAND(report) = {
     .name = "report",
     .args = "RUN",
     .summary = "Writes the report of a run of discover",
-    OPTIONS(report_rows, struct args),
+    OPTIONS(report_rows),
     .takes = {1, 1},
     .run = report,
 };

@@ -447,7 +447,7 @@ static int serve(struct server *s) {
     return s->stopping ? EXIT_FINE : EXIT_FAILED; /* the client said exit, or just went away */
 }
 
-static int run(const void *opts, int argc, char **argv) {
+static int run(int argc, char **argv) {
     struct gpm_options o;
     gpm_options_init(&o);
     o.diagnostics_json = true;

@@ -7,9 +7,7 @@
 #include "cli/command.h"
 #include <string.h>
 
-struct args {
-    bool list;
-};
+static struct { bool list; } args;
 
 /* scdoc reads _ and * as emphasis, and some characters as markup at the start of a line. */
 static void print_text(const char *text) {
@@ -58,7 +56,7 @@ static void print_page(const struct command *c) {
         putchar('\n');
     }
     fputs("\n# OPTIONS\n\n", stdout);
-    for (size_t i = 0; i < l.n; i++) print_option(&l.at[i]);
+    for (size_t i = 0; i < l.n; i++) print_option(l.at[i]);
     if (main_page) {
         fputs("*-V*, *--version*\n\tPrint the version\n\n# COMMANDS\n\n", stdout);
         for (const struct command *const *k = command_list(); *k; k++) {
@@ -73,8 +71,8 @@ static void print_page(const struct command *c) {
     puts(main_page ? "*gpmem-run*(1), *gpmem-help*(1)" : "*gpmem*(1)");
 }
 
-static int run(const void *opts, int argc, char **argv) {
-    if (((const struct args *)opts)->list) {
+static int run(int argc, char **argv) {
+    if (args.list) {
         puts("gpmem");
         for (const struct command *const *c = command_list(); *c; c++) puts((*c)->name);
         return EXIT_FINE;
@@ -87,7 +85,7 @@ static int run(const void *opts, int argc, char **argv) {
 }
 
 static const struct option_row rows[] = {
-    {"list", 0, OPTION_FLAG, NULL, "print the names of the pages", offsetof(struct args, list)},
+    {"list", 0, OPTION_FLAG, NULL, "print the names of the pages", &args.list},
 };
 
 COMMAND(man) = {
@@ -95,7 +93,7 @@ COMMAND(man) = {
     .name = "man",
     .args = "[COMMAND]",
     .summary = "Prints the source of a manual page",
-    OPTIONS(rows, struct args),
+    OPTIONS(rows),
     .takes = {0, 1},
     .hidden = true,
     .run = run,

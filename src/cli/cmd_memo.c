@@ -9,44 +9,44 @@
 #include <string.h>
 #include <unistd.h>
 
-struct args {
+static struct {
     int format;
     bool replicates;
     const char *function;
-};
+} args;
 
 /* What is done with one argument after the store, or with none; ids are read before. */
-typedef enum gpm_status action_fn(const struct args *a, gpm_memo *m, const char *arg, int64_t id);
+typedef enum gpm_status action_fn(gpm_memo *m, const char *arg, int64_t id);
 
-static enum gpm_status list(const struct args *a, gpm_memo *m, const char *arg, int64_t id) {
+static enum gpm_status list(gpm_memo *m, const char *arg, int64_t id) {
     const char *text;
-    enum gpm_status s = gpm_memo_list(m, (enum gpm_format)a->format, &text);
+    enum gpm_status s = gpm_memo_list(m, (enum gpm_format)args.format, &text);
     if (!s) out_text(text);
     return s;
 }
 
-static enum gpm_status show(const struct args *a, gpm_memo *m, const char *arg, int64_t id) {
+static enum gpm_status show(gpm_memo *m, const char *arg, int64_t id) {
     const char *text;
-    enum gpm_status s = gpm_memo_show(m, id, (enum gpm_format)a->format, &text);
+    enum gpm_status s = gpm_memo_show(m, id, (enum gpm_format)args.format, &text);
     if (!s) out_text(text);
     return s;
 }
 
-static enum gpm_status export(const struct args *a, gpm_memo *m, const char *arg, int64_t id) {
+static enum gpm_status export(gpm_memo *m, const char *arg, int64_t id) {
     const char *csv; enum gpm_status s = gpm_memo_export(m, &csv);
     return s                                 ? s
            : out_file(arg, csv, strlen(csv)) ? GPM_OK
                                              : GPM_E_IO;
 }
 
-static enum gpm_status import(const struct args *a, gpm_memo *m, const char *arg, int64_t id) {
+static enum gpm_status import(gpm_memo *m, const char *arg, int64_t id) {
     size_t added = 0;
-    enum gpm_status s = gpm_memo_import(m, arg, a->replicates, &added);
+    enum gpm_status s = gpm_memo_import(m, arg, args.replicates, &added);
     if (!s) out_printf("%zu rows added from %s\n", added, arg);
     return s;
 }
 
-static enum gpm_status rm(const struct args *a, gpm_memo *m, const char *arg, int64_t id) {
+static enum gpm_status rm(gpm_memo *m, const char *arg, int64_t id) {
     return gpm_memo_remove(m, id);
 }
 
@@ -67,14 +67,14 @@ static const struct action *find_action(const char *word) {
     return NULL;
 }
 
-static int act(const struct action *act, const struct args *a, gpm_memo *m, int argc, char **argv) {
+static int act(const struct action *act, gpm_memo *m, int argc, char **argv) {
     if (act->missing && !argc) return complain(EXIT_USAGE, "%s", act->missing);
     for (int i = 0; i < (act->many && argc ? argc : 1); i++) {
         int64_t id = 0;
         char *end;
         if (act->ids && argc && ((id = strtoll(argv[i], &end, 10)) <= 0 || *end))
             return complain(EXIT_USAGE, "'%s' is not the id of a row", argv[i]);
-        enum gpm_status s = act->fn(a, m, argc ? argv[i] : NULL, id);
+        enum gpm_status s = act->fn(m, argc ? argv[i] : NULL, id);
         if (s && *gpm_memo_error(m)) complain(0, "%s", gpm_memo_error(m)); /* else it was said */
         if (s) return s == GPM_E_NOT_FOUND || s == GPM_E_ARG ? EXIT_USAGE : EXIT_FAILED;
     }
@@ -82,32 +82,30 @@ static int act(const struct action *act, const struct args *a, gpm_memo *m, int 
 }
 
 /* import into a store that does not exist yet: the header of the file names the inputs. */
-static enum gpm_status create(const struct args *a, gpm_memo *m, const char *store,
-                              const char *csv) {
+static enum gpm_status create(gpm_memo *m, const char *store, const char *csv) {
     struct buf text = BUF_INIT, names = BUF_INIT;
     enum gpm_status st = read_text(csv, &text);
     text.data[strcspn(text.data, "\r\n")] = 0;
     for (char *p = strtok(text.data, ","); p && strcmp(p, "value") != 0; p = strtok(NULL, ","))
         buf_printf(&names, "%s%s", names.len ? "," : "", p);
-    if (!st) st = names.len ? gpm_memo_create(m, store, a->function, names.data) : GPM_E_ARG;
+    if (!st) st = names.len ? gpm_memo_create(m, store, args.function, names.data) : GPM_E_ARG;
     buf_release(&text);
     buf_release(&names);
     return st;
 }
 
-static int run(const void *opts, int argc, char **argv) {
-    const struct args *a = opts;
+static int run(int argc, char **argv) {
     const struct action *found = find_action(argv[0]);
     if (!found)
         return complain(EXIT_USAGE, "there is no 'memo %s'; say list, show, export, import or rm",
                         argv[0]);
     gpm_memo *m = gpm_memo_new();
-    bool fresh = found->fn == import && argc > 2 && a->function && access(argv[1], F_OK) != 0;
+    bool fresh = found->fn == import && argc > 2 && args.function && access(argv[1], F_OK) != 0;
     enum gpm_status s =
-        fresh ? create(a, m, argv[1], argv[2]) : gpm_memo_open(m, argv[1], found->write);
+        fresh ? create(m, argv[1], argv[2]) : gpm_memo_open(m, argv[1], found->write);
     int status = EXIT_FAILED;
     if (!s)
-        status = act(found, a, m, argc - 2, argv + 2);
+        status = act(found, m, argc - 2, argv + 2);
     else if (*gpm_memo_error(m))
         complain(0, "%s", gpm_memo_error(m));
     else if (s == GPM_E_ARG) /* others were said */
@@ -117,13 +115,11 @@ static int run(const void *opts, int argc, char **argv) {
 }
 
 static const struct option_row rows[] = {
-    {"format", 0, OPTION_CHOICE, "text|json", "how rows are printed (default text)",
-     offsetof(struct args, format)},
+    {"format", 0, OPTION_CHOICE, "text|json", "how rows are printed (default text)", &args.format},
     {"replicates", 0, OPTION_FLAG, NULL, "import: a known input gets a further value",
-     offsetof(struct args, replicates)},
+     &args.replicates},
     {"function", 0, OPTION_TEXT, "NAME",
-     "import into a new store: the identity of the function it is for",
-     offsetof(struct args, function)},
+     "import into a new store: the identity of the function it is for", &args.function},
 };
 
 COMMAND(memo) = {
@@ -135,7 +131,7 @@ COMMAND(memo) = {
             "whole, or rows with everything known about them. memo export STORE [FILE]: CSV. memo "
             "import STORE FILE..: adds rows, all of a file or none. memo rm STORE ID..: removes "
             "rows. Exit status: 1 when the store cannot be used, 2 bad usage or no such row.",
-    OPTIONS(rows, struct args),
+    OPTIONS(rows),
     .takes = {2, -1},
     .run = run,
 };

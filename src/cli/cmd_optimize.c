@@ -11,12 +11,11 @@
 #include <string.h>
 #include <unistd.h>
 
-struct args {
-    struct optimize_args search;
+static struct {
     bool minimize;
     struct text_list target;
     const char *json, *report, *join;
-};
+} args;
 
 /* On a terminal one line that is written again and again. */
 static void progress(void *user, const char *line) {
@@ -26,12 +25,12 @@ static void progress(void *user, const char *line) {
     err_printf(tty ? "%.*s" : "%.*s\n", (int)n, line);
 }
 
-static int write_outputs(const struct args *a, gpm_optimizer *o) {
-    const char *json = a->json ? gpm_optimizer_report(o, GPM_OPTIMIZE_JSON) : NULL;
-    if (json && !out_file(a->json, json, strlen(json))) return EXIT_FAILED;
-    const char *html = a->report ? gpm_optimizer_report(o, GPM_OPTIMIZE_HTML) : NULL;
-    if (html && !out_file(a->report, html, strlen(html))) return EXIT_FAILED;
-    if (!(a->json && strcmp(a->json, "-") == 0))
+static int write_outputs(gpm_optimizer *o) {
+    const char *json = args.json ? gpm_optimizer_report(o, GPM_OPTIMIZE_JSON) : NULL;
+    if (json && !out_file(args.json, json, strlen(json))) return EXIT_FAILED;
+    const char *html = args.report ? gpm_optimizer_report(o, GPM_OPTIMIZE_HTML) : NULL;
+    if (html && !out_file(args.report, html, strlen(html))) return EXIT_FAILED;
+    if (!(args.json && strcmp(args.json, "-") == 0))
         out_text(gpm_optimizer_report(o, GPM_OPTIMIZE_TEXT));
     return EXIT_FINE;
 }
@@ -43,24 +42,24 @@ static bool any_success(gpm_optimizer *o) {
     return any;
 }
 
-static bool fill_options(const struct args *a, struct gpm_optimize_options *p, bool *tty) {
-    *p = a->search.o;
-    if (a->search.mcmc) p->mcmc = 1;
+static bool fill_options(struct gpm_optimize_options *p, bool *tty) {
+    *p = optimize_args;
+    if (optimize_mcmc) p->mcmc = 1;
     p->stop = stop_flag();
     *tty = isatty(2);
     if (!voice.quiet) p->progress = progress, p->user = tty;
-    if (a->join) p->join = true, p->store = a->join;
-    if (a->target.n) {
-        const char *text = a->target.at[a->target.n - 1];
+    if (args.join) p->join = true, p->store = args.join;
+    if (args.target.n) {
+        const char *text = args.target.at[args.target.n - 1];
         p->has_target = true;
         if (!number_parse(text, strlen(text), &p->target)) return false;
     }
     return true;
 }
 
-static int prepare(const struct args *a, gpm_optimizer *o, int argc, char **argv) {
-    for (size_t i = 0; i < a->search.vars.n; i++)
-        if (gpm_optimizer_variable(o, a->search.vars.at[i])) return EXIT_USAGE;
+static int prepare(gpm_optimizer *o, int argc, char **argv) {
+    for (size_t i = 0; i < optimize_vars.n; i++)
+        if (gpm_optimizer_variable(o, optimize_vars.at[i])) return EXIT_USAGE;
     if (argc && gpm_optimizer_command(o, argc, argv)) return EXIT_USAGE;
     switch (gpm_optimizer_open(o)) {
     case GPM_OK: return EXIT_FINE;
@@ -71,27 +70,26 @@ static int prepare(const struct args *a, gpm_optimizer *o, int argc, char **argv
     }
 }
 
-static int run(const void *opts, int argc, char **argv) {
-    const struct args *a = opts;
+static int run(int argc, char **argv) {
     struct gpm_optimize_options p;
     bool tty;
-    if (a->minimize && a->search.o.maximize)
+    if (args.minimize && optimize_args.maximize)
         return complain(EXIT_USAGE, "--minimize and --maximize exclude each other");
-    if (!a->join && !argc)
+    if (!args.join && !argc)
         return complain(EXIT_USAGE, "there is no command; give it after --, for example: gpmem "
                                     "optimize --var x=-5:10 -- ./sim {x}");
-    if (!a->join && !a->search.vars.n)
+    if (!args.join && !optimize_vars.n)
         return complain(EXIT_USAGE, "there are no variables; give them with --var x=-5:10");
-    if (!a->join && !a->search.o.budget && !a->search.o.max_seconds && !a->target.n)
+    if (!args.join && !optimize_args.budget && !optimize_args.max_seconds && !args.target.n)
         return complain(EXIT_USAGE, "there is no end; give --budget N, --max-time S or --target V");
-    if (a->join && argc)
+    if (args.join && argc)
         return complain(EXIT_USAGE, "--join takes the command from the store; leave it out");
-    if (!fill_options(a, &p, &tty))
+    if (!fill_options(&p, &tty))
         return complain(EXIT_USAGE, "--target: '%s' is not a number",
-                        a->target.at[a->target.n - 1]);
+                        args.target.at[args.target.n - 1]);
     gpm_optimizer *o = gpm_optimizer_new(&p);
     stop_on_signals(true);
-    int status = prepare(a, o, argc, argv);
+    int status = prepare(o, argc, argv);
     if (status == EXIT_FINE) {
         enum gpm_status s = gpm_optimizer_run(o);
         if (tty && !voice.quiet) err_printf("\n");
@@ -99,7 +97,7 @@ static int run(const void *opts, int argc, char **argv) {
             status = s == GPM_E_DENIED ? EXIT_USAGE : EXIT_FAILED;
         else if (s == GPM_E_INTERRUPT)
             complain(0, "stopped; what is done is kept");
-        if (!status) status = write_outputs(a, o);
+        if (!status) status = write_outputs(o);
         if (!status && gpm_optimizer_count(o) && !any_success(o)) status = EXIT_FAILED;
         if (!status && s == GPM_E_INTERRUPT) status = EXIT_FAILED;
     }
@@ -110,33 +108,30 @@ static int run(const void *opts, int argc, char **argv) {
 }
 
 static const struct option_row rows[] = {
-    {"minimize", 0, OPTION_FLAG, NULL, "look for the smallest value (default)",
-     offsetof(struct args, minimize)},
-    {.kind = OPTION_GROUP, .offset = offsetof(struct args, search)},
+    {"minimize", 0, OPTION_FLAG, NULL, "look for the smallest value (default)", &args.minimize},
+    {.kind = OPTION_GROUP},
     {"budget", 'n', OPTION_SIZE, "N", "evaluations in all, earlier runs on the store included",
-     offsetof(struct args, search.o.budget)},
+     &optimize_args.budget},
     {"max-time", 0, OPTION_TIME, "S", "stop after S seconds (also 5m, 2h)",
-     offsetof(struct args, search.o.max_seconds)},
-    {"target", 0, OPTION_LIST, "V", "stop at a value at least as good as V",
-     offsetof(struct args, target)},
-    {"jobs", 'j', OPTION_SMALL, "N", "programs run at once (default 1)",
-     offsetof(struct args, search.o.jobs)},
+     &optimize_args.max_seconds},
+    {"target", 0, OPTION_LIST, "V", "stop at a value at least as good as V", &args.target},
+    {"jobs", 'j', OPTION_SMALL, "N", "programs run at once (default 1)", &optimize_args.jobs},
     {"timeout", 0, OPTION_TIME, "S", "time for one evaluation (default: no limit)",
-     offsetof(struct args, search.o.timeout)},
+     &optimize_args.timeout},
     {"retries", 0, OPTION_SMALL, "N", "further attempts after a failure (default 0)",
-     offsetof(struct args, search.o.retries)},
+     &optimize_args.retries},
     {"stdin-json", 0, OPTION_FLAG, NULL, "the program reads its inputs as JSON from stdin",
-     offsetof(struct args, search.o.json)},
+     &optimize_args.json},
     {"join", 0, OPTION_TEXT, "FILE", "work on the search of this store, with its own settings",
-     offsetof(struct args, join)},
+     &args.join},
     {"log", 0, OPTION_TEXT, "FILE", "append a line 'x1 ... xd y' per evaluation (y: fail)",
-     offsetof(struct args, search.o.log)},
+     &optimize_args.log},
     {"json", 0, OPTION_TEXT, "FILE", "write best, recommended point and trace as JSON (-: stdout)",
-     offsetof(struct args, json)},
+     &args.json},
     {"report", 0, OPTION_TEXT, "FILE", "write an HTML page with trace, slices and sensitivity",
-     offsetof(struct args, report)},
+     &args.report},
     {"allow-run", 0, OPTION_FLAG, NULL, "--join may run a command that you did not store here",
-     offsetof(struct args, search.o.allow_run)},
+     &optimize_args.allow_run},
 };
 
 COMMAND(optimize) = {
@@ -152,7 +147,7 @@ COMMAND(optimize) = {
         "Standard output: the number of evaluations, the best value and its point. Exit status: 0 "
         "when budget, target or time was reached, 1 when stopped by a signal, when no evaluation "
         "succeeded or when the store failed, 2 bad usage.",
-    OPTIONS(rows, struct args, .search = OPTIMIZE_DEFAULTS),
+    OPTIONS(rows),
     .group = &optimize_options,
     .takes = {0, -1},
     .run = run,

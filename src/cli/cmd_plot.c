@@ -16,11 +16,11 @@
 #include <unistd.h>
 
 enum { KIND_BOTH, KIND_TRACE, KIND_DENSITY, KIND_RANKS, KIND_ACF };
-struct args {
+static struct {
     const char *svg;
     int kind;
     struct text_list columns;
-};
+} args;
 
 static const char *const colours[] = {"blue", "vermilion", "green", "purple", "orange", "sky"};
 
@@ -138,13 +138,13 @@ static bool wanted(const struct text_list *l, const char *name) {
 }
 
 /* NULL: there is nothing to draw. */
-static char *make_scene(const gpm_draws *d, const struct args *a) {
+static char *make_scene(const gpm_draws *d) {
     json_t *panels = json_array();
     for (size_t k = 0; k < gpm_draws_columns(d); k++) {
-        if (!wanted(&a->columns, gpm_draws_name(d, k))) continue;
-        bool both = a->kind == KIND_BOTH;
-        json_array_append_new(panels, panel(d, k, both ? KIND_TRACE : a->kind, !a->svg));
-        if (both) json_array_append_new(panels, panel(d, k, KIND_DENSITY, !a->svg));
+        if (!wanted(&args.columns, gpm_draws_name(d, k))) continue;
+        bool both = args.kind == KIND_BOTH;
+        json_array_append_new(panels, panel(d, k, both ? KIND_TRACE : args.kind, !args.svg));
+        if (both) json_array_append_new(panels, panel(d, k, KIND_DENSITY, !args.svg));
     }
     bool any = json_array_size(panels) > 0;
     json_t *scene = json_pack("{s:i, s:o}", "columns", 2, "panels", panels);
@@ -179,30 +179,29 @@ static bool draw_scene(const char *name, const char *json, size_t len, struct gp
     return good;
 }
 
-static int run(const void *opts, int argc, char **argv) {
-    const struct args *a = opts;
+static int run(int argc, char **argv) {
     struct run_facts facts;
     gpm_draws *d;
     int status = run_folder_read(argv[0], &facts, &d);
     if (status != EXIT_FINE) return status;
-    char *scene = make_scene(d, a);
+    char *scene = make_scene(d);
     gpm_draws_free(d);
     if (!scene)
         return complain(EXIT_USAGE, "the run has no such column; `gpmem summary %s` lists them",
                         argv[0]);
-    struct gpm_plot_options o = {.format = a->svg ? GPM_PLOT_SVG : GPM_PLOT_TEXT, .rows = 12};
-    if (!draw_scene(argv[0], scene, strlen(scene), &o, a->svg)) status = EXIT_FAILED;
+    struct gpm_plot_options o = {.format = args.svg ? GPM_PLOT_SVG : GPM_PLOT_TEXT, .rows = 12};
+    if (!draw_scene(argv[0], scene, strlen(scene), &o, args.svg)) status = EXIT_FAILED;
     free(scene);
     return status;
 }
 
 static const struct option_row rows[] = {
     {"svg", 0, OPTION_TEXT, "FILE", "write an SVG file instead of drawing on the terminal",
-     offsetof(struct args, svg)},
+     &args.svg},
     {"kind", 'k', OPTION_CHOICE, "both|trace|density|ranks|autocorrelation",
-     "what to draw (default both: trace and density)", offsetof(struct args, kind)},
+     "what to draw (default both: trace and density)", &args.kind},
     {"column", 'c', OPTION_LIST, "NAME", "only this quantity; may be repeated (default: all)",
-     offsetof(struct args, columns)},
+     &args.columns},
 };
 
 COMMAND(plot) = {
@@ -212,26 +211,25 @@ COMMAND(plot) = {
     .summary = "Draws traces and densities of a run",
     .text = "One colour per chain. Ranks are those of a chain's draws among the draws of all "
             "chains: flat histograms say that the chains agree.",
-    OPTIONS(rows, struct args),
+    OPTIONS(rows),
     .takes = {1, 1},
     .run = run,
 };
 
 /* ---- draw ---- */
 
-struct draw_args {
+static struct {
     int format;
     double width, height;
-};
+} draw_args;
 
-static int draw(const void *opts, int argc, char **argv) {
-    const struct draw_args *a = opts;
+static int draw(int argc, char **argv) {
     struct buf text = BUF_INIT;
     int status = EXIT_USAGE;
     if (read_text(argv[0], &text) == GPM_OK) {
-        struct gpm_plot_options o = {.format = a->format ? GPM_PLOT_TEXT : GPM_PLOT_SVG,
-                                     .width = a->width,
-                                     .height = a->height};
+        struct gpm_plot_options o = {.format = draw_args.format ? GPM_PLOT_TEXT : GPM_PLOT_SVG,
+                                     .width = draw_args.width,
+                                     .height = draw_args.height};
         if (draw_scene(argv[0], text.data, text.len, &o, NULL)) status = EXIT_FINE;
     }
     buf_release(&text);
@@ -239,12 +237,11 @@ static int draw(const void *opts, int argc, char **argv) {
 }
 
 static const struct option_row draw_rows[] = {
-    {"format", 0, OPTION_CHOICE, "svg|text", "what to write (default svg)",
-     offsetof(struct draw_args, format)},
+    {"format", 0, OPTION_CHOICE, "svg|text", "what to write (default svg)", &draw_args.format},
     {"width", 0, OPTION_REAL, "PIXELS", "width of one panel (SVG; default by columns)",
-     offsetof(struct draw_args, width)},
+     &draw_args.width},
     {"height", 0, OPTION_REAL, "PIXELS", "height of one panel (SVG; default half the width)",
-     offsetof(struct draw_args, height)},
+     &draw_args.height},
 };
 
 COMMAND(draw) = {
@@ -254,7 +251,7 @@ COMMAND(draw) = {
     .summary = "Draws a picture described in JSON, as SVG or for the terminal",
     .text = "SCENE is a JSON file (or - for standard input): title, columns, panels with axes and "
             "items of\ntype line, points, band, bars, names, histogram, rule or note.",
-    OPTIONS(draw_rows, struct draw_args),
+    OPTIONS(draw_rows),
     .takes = {1, 1},
     .run = draw,
 };

@@ -57,7 +57,6 @@ static void replay(struct chain *c) {
 }
 
 struct job {
-    const struct gpm_options *session;
     uint64_t n, first;         /* chains: how many, and the number of the first */
     const char *path;          /* the program; "-": standard input */
     struct run_folder *folder; /* keeps the draws; NULL: nothing is kept */
@@ -73,8 +72,7 @@ struct job {
 
 static void run_chain(struct job *j, unsigned i) {
     struct chain *c = &j->chains[i];
-    struct gpm_options o;
-    session_apply(j->session, &o);
+    struct gpm_options o = session_settings();
     o.chain = (uint32_t)(j->first + i);
     bool keep = j->n > 1;
     buf_init(&c->out);
@@ -124,7 +122,7 @@ static void run_chains(struct job *j) {
            pthread_create(&threads[started], NULL, work, j) == 0) {
         started++;
     }
-    explain("seed %llu, chains %llu to %llu, %u threads", (unsigned long long)j->session->seed,
+    explain("seed %llu, chains %llu to %llu, %u threads", (unsigned long long)session_args.seed,
             (unsigned long long)j->first, (unsigned long long)(j->first + j->n - 1), started + 1);
     work(j); /* this thread is one of them */
     for (unsigned i = 0; i < started; i++) pthread_join(threads[i], NULL);
@@ -150,7 +148,7 @@ static int read_once(struct job *j) {
     bool standard = strcmp(j->path, "-") == 0;
     if (!standard && (!file_there(j->path) || file_regular(j->path))) return EXIT_FINE;
     struct buf text = BUF_INIT;
-    enum gpm_status st = read_program(j->session, j->path, &text);
+    enum gpm_status st = read_program(j->path, &text);
     j->len = text.len;
     j->text = buf_take(&text);
     j->name = standard ? "<stdin>" : j->path;
@@ -174,35 +172,33 @@ static int run_job(struct job *j) {
     return j->folder ? run_folder_close(j->folder, status) : status;
 }
 
-struct args {
-    struct gpm_options session;
+static struct {
     uint64_t chains, chain;
     const char *out;
-};
+} args = {.chains = 1};
 
-static int run(const void *opts, int argc, char **argv) {
-    const struct args *a = opts;
-    if (a->chains < 1 || a->chains > INTERRUPT_MAX) {
+static int run(int argc, char **argv) {
+    if (args.chains < 1 || args.chains > INTERRUPT_MAX) {
         return complain(EXIT_USAGE, "--chains wants a number from 1 to %d", INTERRUPT_MAX);
     }
-    struct job j = {.session = &a->session, .n = a->chains, .first = a->chain, .path = argv[0]};
-    if (!a->out) return run_job(&j);
+    struct job j = {.n = args.chains, .first = args.chain, .path = argv[0]};
+    if (!args.out) return run_job(&j);
     if (strcmp(argv[0], "-") == 0) {
         return complain(EXIT_USAGE, "--out needs a program in a file, not on standard input");
     }
-    struct run_facts facts = {.seed = a->session.seed, .chains = a->chains, .first = a->chain};
-    j.folder = run_folder_create(a->out, argv[0], &facts);
+    struct run_facts facts = {
+        .seed = session_args.seed, .chains = args.chains, .first = args.chain};
+    j.folder = run_folder_create(args.out, argv[0], &facts);
     return j.folder ? run_job(&j) : EXIT_USAGE;
 }
 
 static const struct option_row rows[] = {
-    {.kind = OPTION_GROUP, .offset = offsetof(struct args, session)},
+    {.kind = OPTION_GROUP},
     {"chains", 'c', OPTION_UINT, "N", "run the program N times in threads (default 1)",
-     offsetof(struct args, chains)},
-    {"chain", 0, OPTION_UINT, "I", "number of the first chain (default 0)",
-     offsetof(struct args, chain)},
+     &args.chains},
+    {"chain", 0, OPTION_UINT, "I", "number of the first chain (default 0)", &args.chain},
     {"out", 'o', OPTION_TEXT, "DIR",
-     "keep the draws of `collect` for summary, plot, export, resume", offsetof(struct args, out)},
+     "keep the draws of `collect` for summary, plot, export, resume", &args.out},
 };
 
 COMMAND(run) = {
@@ -216,7 +212,7 @@ COMMAND(run) = {
         "whatever the number of threads; with --chains the chains' output follows in their "
         "order, each the same as that of --chain I alone.\n\nExit status: 0 fine, 1 the run "
         "failed, 2 the program does not parse or cannot be read.",
-    OPTIONS(rows, struct args, .session = {.seed = 1, .jobs = 1}, .chains = 1),
+    OPTIONS(rows),
     .group = &session_options,
     .takes = {1, 1},
     .run = run,
@@ -225,27 +221,25 @@ COMMAND(run) = {
 /* ---- resume: the program is run again from its seed; draws that are on disk are compared, the
  * rest is added, so the result is that of a run that was never interrupted ---- */
 
-static int resume(const void *opts, int argc, char **argv) {
-    struct gpm_options session = *(const struct gpm_options *)opts;
+static int resume(int argc, char **argv) {
     struct run_facts facts;
     struct run_folder *f = run_folder_reopen(argv[0], &facts);
     if (!f) return EXIT_USAGE;
-    session.seed = facts.seed;
-    struct job j = {&session, facts.chains, facts.first, facts.program, .folder = f};
+    session_args.seed = facts.seed;
+    struct job j = {facts.chains, facts.first, facts.program, .folder = f};
     return run_job(&j);
 }
 
 static const struct option_row resume_rows[] = {
     {"format", 0, OPTION_CHOICE, "text|json", "how values are printed (default text)",
-     offsetof(struct gpm_options, format)},
+     &session_args.format},
     {"allow-run", 0, OPTION_FLAG, NULL, "programs may run commands and load shared objects",
-     offsetof(struct gpm_options, allow_run)},
-    {"allow-write", 0, OPTION_FLAG, NULL, "programs may write files",
-     offsetof(struct gpm_options, allow_write)},
+     &session_args.allow_run},
+    {"allow-write", 0, OPTION_FLAG, NULL, "programs may write files", &session_args.allow_write},
     {"jobs", 'j', OPTION_SMALL, "N", "source functions evaluated at once (default 1)",
-     offsetof(struct gpm_options, jobs)},
+     &session_args.jobs},
     {"max-time", 0, OPTION_TIME, "S", "stop after S seconds (default: no limit)",
-     offsetof(struct gpm_options, max_seconds)},
+     &session_args.max_seconds},
 };
 
 COMMAND(resume) = {
@@ -258,7 +252,7 @@ COMMAND(resume) = {
         "ones, the others are added: the files end up as if nothing had happened.\n\nExit "
         "status: 0 finished, 1 the run failed or did not repeat its draws, 2 no such run, or its "
         "program has changed.",
-    OPTIONS(resume_rows, struct gpm_options, .seed = 1, .jobs = 1),
+    OPTIONS(resume_rows),
     .takes = {1, 1},
     .run = resume,
 };

@@ -31,8 +31,9 @@ static bool say_moves(const char *dir, bool all) {
     return bad;
 }
 
-static int run_summary(const void *opts, int argc, char **argv) {
-    enum gpm_format format = *(const enum gpm_format *)opts;
+static enum gpm_format format;
+
+static int run_summary(int argc, char **argv) {
     gpm_draws *d;
     int status = read_run(argv[0], &d);
     if (status != EXIT_FINE) return status;
@@ -42,7 +43,7 @@ static int run_summary(const void *opts, int argc, char **argv) {
     return EXIT_FINE;
 }
 
-static int run_diagnose(const void *opts, int argc, char **argv) {
+static int run_diagnose(int argc, char **argv) {
     gpm_draws *d;
     int status = read_run(argv[0], &d);
     if (status != EXIT_FINE) return status;
@@ -58,7 +59,7 @@ static int run_diagnose(const void *opts, int argc, char **argv) {
 }
 
 static const struct option_row rows[] = {
-    {"format", 0, OPTION_CHOICE, "text|json", "how the table is printed (default text)", 0},
+    {"format", 0, OPTION_CHOICE, "text|json", "how the table is printed (default text)", &format},
 };
 
 COMMAND(summary) = {
@@ -66,7 +67,7 @@ COMMAND(summary) = {
     .name = "summary",
     .args = "DIR",
     .summary = "Summarises the draws of a run: means, errors, quantiles, R-hat",
-    OPTIONS(rows, enum gpm_format, 0),
+    OPTIONS(rows),
     .takes = {1, 1},
     .run = run_summary,
 };

@@ -13,13 +13,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct args {
+static struct {
     struct text_list predict;
     const char *store;
     double timeout, level;
     uint64_t repeat;
     int format;
-};
+} args = {.store = "gpmem-times.db", .level = 0.9, .repeat = 1};
 
 #define MAX_INPUTS 16
 #define MAX_VALUES 64
@@ -57,10 +57,10 @@ struct point { /* one combination of the values */
 };
 
 /* The inputs, before what is known about them. */
-static void print_inputs(const struct args *a, const struct point *p) {
-    if (a->format == 1) out_printf("{");
+static void print_inputs(const struct point *p) {
+    if (args.format == 1) out_printf("{");
     for (size_t j = 0; j < p->n; j++) {
-        if (a->format == 1) {
+        if (args.format == 1) {
             out_json_string(p->names[j]);
             out_printf(": %.17g, ", p->x[j]);
         } else {
@@ -69,48 +69,46 @@ static void print_inputs(const struct args *a, const struct point *p) {
     }
 }
 
-static int predict_one(const struct args *a, gpm_timer *t, const struct point *p) {
+static int predict_one(gpm_timer *t, const struct point *p) {
     double median, low, high;
     size_t runs;
     enum gpm_status st =
-        gpm_timer_predict(t, p->n, p->names, p->x, a->level, &median, &low, &high, &runs);
+        gpm_timer_predict(t, p->n, p->names, p->x, args.level, &median, &low, &high, &runs);
     if (st) return complain(st == GPM_E_ARG ? EXIT_FAILED : EXIT_USAGE, "%s", gpm_timer_error(t));
-    print_inputs(a, p);
-    if (a->format == 1)
+    print_inputs(p);
+    if (args.format == 1)
         out_printf(
             "\"median\": %.6g, \"low\": %.6g, \"high\": %.6g, \"level\": %g, \"runs\": %zu}\n",
-            median, low, high, a->level, runs);
+            median, low, high, args.level, runs);
     else
-        out_printf("%.4g s, %.0f%% between %.4g s and %.4g s (%zu runs)\n", median, 100 * a->level,
-                   low, high, runs);
+        out_printf("%.4g s, %.0f%% between %.4g s and %.4g s (%zu runs)\n", median,
+                   100 * args.level, low, high, runs);
     return EXIT_FINE;
 }
 
-static int time_one(const struct args *a, gpm_timer *t, const struct point *p, int argc,
-                    char **argv) {
+static int time_one(gpm_timer *t, const struct point *p, int argc, char **argv) {
     double seconds = 0;
-    for (uint64_t i = 0; i < a->repeat; i++) {
+    for (uint64_t i = 0; i < args.repeat; i++) {
         enum gpm_status st =
-            gpm_timer_run(t, argc, argv, p->n, p->names, p->x, a->timeout, stop_flag(), &seconds);
+            gpm_timer_run(t, argc, argv, p->n, p->names, p->x, args.timeout, stop_flag(), &seconds);
         if (st == GPM_E_INTERRUPT) return complain(EXIT_FAILED, "interrupted");
         if (st)
             return complain(st == GPM_E_ARG || st == GPM_E_CONFLICT ? EXIT_USAGE : EXIT_FAILED,
                             "%s", gpm_timer_error(t));
-        print_inputs(a, p);
-        out_printf(a->format == 1 ? "\"seconds\": %.6g}\n" : "%.6g s\n", seconds);
+        print_inputs(p);
+        out_printf(args.format == 1 ? "\"seconds\": %.6g}\n" : "%.6g s\n", seconds);
         out_flush();
     }
     return EXIT_FINE;
 }
 
 /* Every combination of the values, the last input fastest. */
-static int each(const struct args *a, gpm_timer *t, const struct setting *s, size_t n, int argc,
-                char **argv) {
+static int each(gpm_timer *t, const struct setting *s, size_t n, int argc, char **argv) {
     size_t at[MAX_INPUTS] = {0};
     struct point p = {.n = n};
     for (;;) {
         for (size_t j = 0; j < n; j++) p.names[j] = s[j].name, p.x[j] = s[j].value[at[j]];
-        int status = a->predict.n ? predict_one(a, t, &p) : time_one(a, t, &p, argc, argv);
+        int status = args.predict.n ? predict_one(t, &p) : time_one(t, &p, argc, argv);
         if (status) return status;
         size_t j = n;
         while (j > 0 && ++at[j - 1] == s[j - 1].n) at[--j] = 0;
@@ -118,24 +116,23 @@ static int each(const struct args *a, gpm_timer *t, const struct setting *s, siz
     }
 }
 
-static int run(const void *opts, int argc, char **argv) {
-    const struct args *a = opts;
+static int run(int argc, char **argv) {
     struct setting s[MAX_INPUTS];
     size_t n = 0;
-    for (size_t i = 0; i < a->predict.n; i++) {
-        char *copy = (char *)(uintptr_t)a->predict.at[i]; /* argv is ours to split */
+    for (size_t i = 0; i < args.predict.n; i++) {
+        char *copy = (char *)(uintptr_t)args.predict.at[i]; /* argv is ours to split */
         if (n == MAX_INPUTS || !read_setting(copy, &s[n]))
             return complain(EXIT_USAGE, "--predict: expected name=number, got '%s'", copy);
         n++;
     }
-    while (!a->predict.n && argc && n < MAX_INPUTS && read_setting(argv[0], &s[n]))
+    while (!args.predict.n && argc && n < MAX_INPUTS && read_setting(argv[0], &s[n]))
         n++, argv++, argc--;
-    if (!a->predict.n && !argc)
+    if (!args.predict.n && !argc)
         return complain(EXIT_USAGE, "give the inputs and the command: gpmem time n=1000 -- ./job "
                                     "{n}; or --predict n=1e6");
-    gpm_timer *t = gpm_timer_new(a->store);
+    gpm_timer *t = gpm_timer_new(args.store);
     stop_on_signals(true);
-    int status = each(a, t, s, n, argc, argv);
+    int status = each(t, s, n, argc, argv);
     stop_on_signals(false);
     gpm_timer_free(t);
     return status;
@@ -143,17 +140,14 @@ static int run(const void *opts, int argc, char **argv) {
 
 static const struct option_row rows[] = {
     {"predict", 'p', OPTION_LIST, "NAME=X", "the time at these inputs, without running anything",
-     offsetof(struct args, predict)},
+     &args.predict},
     {"store", 0, OPTION_TEXT, "FILE", "memo table of the times (default gpmem-times.db)",
-     offsetof(struct args, store)},
-    {"repeat", 'n', OPTION_UINT, "N", "runs at each input (default 1)",
-     offsetof(struct args, repeat)},
-    {"timeout", 0, OPTION_TIME, "S", "time for one run (default: no limit)",
-     offsetof(struct args, timeout)},
-    {"level", 0, OPTION_REAL, "P", "probability of the interval (default 0.9)",
-     offsetof(struct args, level)},
+     &args.store},
+    {"repeat", 'n', OPTION_UINT, "N", "runs at each input (default 1)", &args.repeat},
+    {"timeout", 0, OPTION_TIME, "S", "time for one run (default: no limit)", &args.timeout},
+    {"level", 0, OPTION_REAL, "P", "probability of the interval (default 0.9)", &args.level},
     {"format", 0, OPTION_CHOICE, "text|json", "how results are printed (default text)",
-     offsetof(struct args, format)},
+     &args.format},
 };
 
 COMMAND(time) = {
@@ -167,7 +161,7 @@ COMMAND(time) = {
         "and an interval: a power law in the inputs plus a smooth remainder, uncertainty "
         "included. What the program prints goes nowhere. Exit status: 1 when a run failed or "
         "fewer than 3 runs are there to predict from.",
-    OPTIONS(rows, struct args, .store = "gpmem-times.db", .level = 0.9, .repeat = 1),
+    OPTIONS(rows),
     .takes = {0, -1},
     .run = run,
 };

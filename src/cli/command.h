@@ -3,16 +3,15 @@
  * A command of the tool is one row: name, one line of help, options, function. The option table
  * alone drives parsing, `--help`, `gpmem help COMMAND`, the man page and the shell completions.
  *
- * To add a command: write src/cli/cmd_NAME.c that ends in COMMAND(NAME) = {...}. Options are stored
- * in a struct of the command's own:
+ * To add a command: write src/cli/cmd_NAME.c that ends in COMMAND(NAME) = {...}. A process runs one
+ * command, so options are stored in variables, which hold the defaults before:
  *
- *     struct args { struct gpm_options session; uint64_t budget; bool strict; };
+ *     static struct { uint64_t budget; bool strict; } args = {.budget = 50};
  *     static const struct option_row rows[] = {
- *         {.kind = OPTION_GROUP, .offset = offsetof(struct args, session)},
- *         {"budget", 'n', OPTION_UINT, "N", "evaluations to spend (default 50)",
- *          offsetof(struct args, budget)},
+ *         {.kind = OPTION_GROUP},
+ *         {"budget", 'n', OPTION_UINT, "N", "evaluations to spend (default 50)", &args.budget},
  *     };
- *     OPTIONS(rows, struct args, .session = {.seed = 1, .jobs = 1}, .budget = 50),
+ *     OPTIONS(rows),
  *     .group = &session_options,
  *
  * Promises to scripts: stdout holds results, stderr everything else; exit status 0 fine, 1 the run
@@ -46,7 +45,7 @@ enum option_kind {
     OPTION_GROUP   /* here are the rows of the command's group */
 };
 
-struct text_list { /* texts borrowed from argv; the list itself ends with the command */
+struct text_list { /* texts borrowed from argv */
     const char **at;
     size_t n, cap;
 };
@@ -57,9 +56,9 @@ struct option_row {
     enum option_kind kind;
     const char *arg;  /* name of the argument in help; FILE and DIR complete as paths */
     const char *help; /* one line; says the default */
-    size_t offset;    /* of the field in the command's struct */
+    void *field;      /* where the value goes */
 };
-/* Options that several commands share, whose struct is a field of theirs. */
+/* Options that several commands share. */
 struct option_group {
     const struct option_row *rows;
     size_t n;
@@ -80,18 +79,11 @@ struct command {
     const struct option_row *options;
     size_t n_options;
     const struct option_group *group; /* may be NULL */
-    size_t size;                      /* of the command's option struct */
-    const void *defaults;             /* one such struct */
     int takes[2]; /* positional arguments: at least, at most; a negative number: as many as come */
     bool hidden;  /* not in the list of commands (used by the build) */
-    int (*run)(const void *opts, int argc, char **argv); /* argv: positional, argc of them */
+    int (*run)(int argc, char **argv); /* argv: positional, argc of them */
 };
-/* The rows, the struct that they fill, and its fields that are not 0 before. */
-#define OPTIONS(rows, type, ...)                                                                   \
-    .options = (rows), .n_options = COUNT_OF(rows), .size = sizeof(type),                          \
-    .defaults = &(const type) {                                                                    \
-        __VA_ARGS__                                                                                \
-    }
+#define OPTIONS(rows) .options = (rows), .n_options = COUNT_OF(rows)
 
 /* The row of a command, which is in the list by being linked: a pointer to it goes to a section of
  * its own, so no other file names it. */
@@ -111,11 +103,11 @@ extern const struct command command_prompt;
 int command_main(const struct command *c, int argc, char **argv);
 void command_print_help(const struct command *c);
 
-/* The options of a command: its own with those of its groups, then those that every command takes:
- * -q, -v, -h. The first two hold for the whole process. */
+/* The options of a command: its own with those of its group, then those that every command takes:
+ * -q, -v, -h. */
 struct option_list {
     size_t own, n;
-    struct option_row at[64];
+    const struct option_row *at[64];
 };
 struct option_list command_options(const struct command *c);
 /* What the command line asked for; written once, before the command runs. */
@@ -138,17 +130,16 @@ struct name_list {
 void name_list_add(void *list, const char *name);
 void name_list_release(struct name_list *l);
 
-/* Options of every command that runs programs, in its struct gpm_options; session_apply completes
- * them: output to stdout and stderr. */
-void session_apply(const struct gpm_options *given, struct gpm_options *o);
+/* Options of every command that runs programs, and what the command line gave of them. */
+extern const struct option_group session_options;
+extern struct gpm_options session_args;
+/* These options, complete: output to stdout and stderr. */
+struct gpm_options session_settings(void);
 /* Colours: only when the stream is a terminal, never under NO_COLOR or TERM=dumb. */
 bool colour_wanted(int fd);
-
-extern const struct option_group session_options;
 
 /* Appends the whole of a file (or of standard input for "-"); a failure is said. */
 GPM_MUST_USE enum gpm_status read_text(const char *path, struct buf *out);
 /* The same within the limits of time and memory that the session will have. */
-GPM_MUST_USE enum gpm_status read_program(const struct gpm_options *o, const char *path,
-                                          struct buf *out);
+GPM_MUST_USE enum gpm_status read_program(const char *path, struct buf *out);
 #endif

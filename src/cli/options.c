@@ -20,10 +20,9 @@
 struct voice voice;
 
 static const struct option_row common[] = {
-    {"quiet", 'q', OPTION_COUNT, NULL, "say nothing but results and errors",
-     offsetof(struct voice, quiet)},
-    {"verbose", 'v', OPTION_COUNT, NULL, "explain what is done", offsetof(struct voice, verbose)},
-    {"help", 'h', OPTION_FLAG, NULL, "show this help", offsetof(struct voice, help)},
+    {"quiet", 'q', OPTION_COUNT, NULL, "say nothing but results and errors", &voice.quiet},
+    {"verbose", 'v', OPTION_COUNT, NULL, "explain what is done", &voice.verbose},
+    {"help", 'h', OPTION_FLAG, NULL, "show this help", &voice.help},
 };
 
 static void say(const char *fmt, va_list ap) {
@@ -123,8 +122,9 @@ static const char *wanted_text(enum option_kind kind) {
     }
 }
 
-static bool store_value(const struct option_row *o, const char *text, void *field) {
+static bool store_value(const struct option_row *o, const char *text) {
     const char *end = "";
+    void *field = o->field;
     bool good = true;
     uint64_t n = 0;
     int choice = 0;
@@ -160,29 +160,23 @@ static bool store_value(const struct option_row *o, const char *text, void *fiel
     return good || complain(false, "--%s wants %s, not '%s'", o->name, wanted_text(o->kind), text);
 }
 
-/* The common options are stored behind the command's own. */
-static size_t voice_offset(const struct command *c) {
-    return (c->size + 15) / 16 * 16;
-}
-
 static void add_options(struct option_list *l, const struct option_group *group,
-                        const struct option_row *rows, size_t n, size_t offset) {
+                        const struct option_row *rows, size_t n) {
     for (size_t i = 0; i < n; i++) {
         if (rows[i].kind == OPTION_GROUP) {
-            add_options(l, NULL, group->rows, group->n, offset + rows[i].offset);
+            add_options(l, NULL, group->rows, group->n);
             continue;
         }
         if (l->n == COUNT_OF(l->at)) abort();
-        l->at[l->n] = rows[i];
-        l->at[l->n++].offset += offset;
+        l->at[l->n++] = &rows[i];
     }
 }
 
 struct option_list command_options(const struct command *c) {
     struct option_list l = {.n = 0};
-    add_options(&l, c->group, c->options, c->n_options, 0);
+    add_options(&l, c->group, c->options, c->n_options);
     l.own = l.n;
-    add_options(&l, NULL, common, COUNT_OF(common), voice_offset(c));
+    add_options(&l, NULL, common, COUNT_OF(common));
     return l;
 }
 
@@ -198,14 +192,13 @@ struct reader {
     struct option_list options;
     int argc, i;
     char **argv;
-    char *opts;
 };
 
 /* By its letter, or when that is 0 by its name. */
 static const struct option_row *find_option(const struct reader *r, char letter, const char *name,
                                             size_t len) {
     for (size_t i = 0; i < r->options.n; i++) {
-        const struct option_row *o = &r->options.at[i];
+        const struct option_row *o = r->options.at[i];
         bool named = strlen(o->name) == len && memcmp(o->name, name, len) == 0;
         if (letter ? o->letter == letter : named) return o;
     }
@@ -216,7 +209,7 @@ static bool complain_unknown(const struct reader *r, const char *name, size_t le
     const char *names[COUNT_OF(r->options.at)], *command = spaced_name(r->c);
     char word[64];
     snprintf(word, sizeof word, "%.*s", (int)len, name);
-    for (size_t i = 0; i < r->options.n; i++) names[i] = r->options.at[i].name;
+    for (size_t i = 0; i < r->options.n; i++) names[i] = r->options.at[i]->name;
     const char *near = suggest_nearest(word, names, r->options.n);
     if (near)
         return complain(false, "gpmem%s has no option --%s; did you mean --%s?", command, word,
@@ -231,7 +224,7 @@ static bool read_value(struct reader *r, const struct option_row *o, const char 
             return complain(false, "--%s needs a value: --%s %s", o->name, o->name, o->arg);
         value = r->argv[++r->i];
     }
-    return store_value(o, value, r->opts + o->offset);
+    return store_value(o, value);
 }
 
 static bool read_long(struct reader *r, const char *word) {
@@ -276,7 +269,6 @@ static int parse_options(struct reader *r) {
             return -1;
         }
     }
-    memcpy(&voice, r->opts + voice_offset(r->c), sizeof voice);
     return kept;
 }
 
@@ -322,7 +314,7 @@ void command_print_help(const struct command *c) {
         print_wrapped(c->text);
     }
     out_printf("\nOptions:\n");
-    for (size_t i = 0; i < l.n; i++) print_option(&l.at[i]);
+    for (size_t i = 0; i < l.n; i++) print_option(l.at[i]);
 }
 
 /* --help anywhere before `--` wins over every other option. */
@@ -334,11 +326,11 @@ static bool help_wanted(int argc, char **argv) {
 }
 
 /* Under -v: what was asked for, and how it ended. */
-static int run_explained(const struct command *c, const void *opts, int n, char **argv) {
+static int run_explained(const struct command *c, int n, char **argv) {
     double start = clock_seconds();
     explain("version %s, %s%s%s", gpm_version(), c == &command_prompt ? "the prompt" : c->name,
             n ? " of " : "", n ? argv[0] : "");
-    int status = c->run(opts, n, argv);
+    int status = c->run(n, argv);
     explain("%.3f s, exit status %d", clock_seconds() - start, status);
     return status;
 }
@@ -348,9 +340,7 @@ int command_main(const struct command *c, int argc, char **argv) {
         command_print_help(c);
         return out_finish(EXIT_FINE);
     }
-    struct reader r = {c, command_options(c), argc, 0, argv, NULL};
-    r.opts = mem_zalloc(voice_offset(c) + sizeof voice);
-    if (c->size) memcpy(r.opts, c->defaults, c->size);
+    struct reader r = {c, command_options(c), argc, 0, argv};
     int n = parse_options(&r), status = EXIT_USAGE;
     bool few = n < c->takes[0], many = c->takes[1] >= 0 && n > c->takes[1];
     if (n >= 0 && (few || many)) {
@@ -358,12 +348,7 @@ int command_main(const struct command *c, int argc, char **argv) {
         complain(0, "%s; see `gpmem%s --help`",
                  few ? "an argument is missing" : "there are too many arguments", spaced_name(c));
     } else if (n >= 0) {
-        status = run_explained(c, r.opts, n, argv + 1);
+        status = run_explained(c, n, argv + 1);
     }
-    for (size_t i = 0; i < r.options.n; i++) {
-        const struct option_row *o = &r.options.at[i];
-        if (o->kind == OPTION_LIST) vec_release((struct text_list *)(void *)(r.opts + o->offset));
-    }
-    mem_free(r.opts);
     return out_finish(status);
 }

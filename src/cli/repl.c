@@ -17,10 +17,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-struct args {
-    struct gpm_options session;
-    struct text_list expressions;
-};
+static struct text_list expressions;
 
 /* ---- commands of the prompt ---- */
 
@@ -243,11 +240,9 @@ static gpm_session *run_prompt(const struct gpm_options *o, gpm_session *s) {
     return p.session;
 }
 
-static int run(const void *opts, int argc, char **argv) {
-    const struct args *a = opts;
-    struct gpm_options o;
-    session_apply(&a->session, &o);
-    bool prompt = a->expressions.n == 0 && isatty(STDIN_FILENO);
+static int run(int argc, char **argv) {
+    struct gpm_options o = session_settings();
+    bool prompt = expressions.n == 0 && isatty(STDIN_FILENO);
     struct progress_board *board = progress_board_new(1);
     progress_attach(board, 0, &o);
     if (prompt) o.confirm = ask;
@@ -256,13 +251,13 @@ static int run(const void *opts, int argc, char **argv) {
     struct buf text = BUF_INIT;
     if (prompt) {
         s = run_prompt(&o, s);
-    } else if (a->expressions.n == 0) {
+    } else if (expressions.n == 0) {
         status = EXIT_FAILED;
-        if (read_program(&o, "-", &text) == GPM_OK)
+        if (read_program("-", &text) == GPM_OK)
             status = run_text(s, "<stdin>", text.data, text.len);
     }
-    for (size_t i = 0; i < a->expressions.n && status == EXIT_FINE; i++) {
-        const char *expression = a->expressions.at[i];
+    for (size_t i = 0; i < expressions.n && status == EXIT_FINE; i++) {
+        const char *expression = expressions.at[i];
         status = run_text(s, "<expression>", expression, strlen(expression));
     }
     buf_release(&text);
@@ -273,8 +268,8 @@ static int run(const void *opts, int argc, char **argv) {
 
 static const struct option_row rows[] = {
     {"eval", 'e', OPTION_LIST, "EXPR", "run EXPR instead of asking for input; may be repeated",
-     offsetof(struct args, expressions)},
-    {.kind = OPTION_GROUP, .offset = offsetof(struct args, session)},
+     &expressions},
+    {.kind = OPTION_GROUP},
 };
 
 const struct command command_prompt = {
@@ -286,7 +281,7 @@ const struct command command_prompt = {
         "Ctrl-C\nstops what runs and keeps the state, an open bracket continues on the next "
         "line. When standard\ninput is no terminal, it is run as a program. The history is kept "
         "in\n$XDG_STATE_HOME/gpmem/history (~/.local/state/gpmem/history).",
-    OPTIONS(rows, struct args, .session = {.seed = 1, .jobs = 1}),
+    OPTIONS(rows),
     .group = &session_options,
     .run = run,
 };

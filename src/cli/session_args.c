@@ -12,26 +12,25 @@
 #include <string.h>
 #include <unistd.h>
 
+struct gpm_options session_args = {.seed = 1, .jobs = 1};
+
 static const struct option_row rows[] = {
-    {"seed", 's', OPTION_UINT, "N", "seed of the random numbers (default 1)",
-     offsetof(struct gpm_options, seed)},
+    {"seed", 's', OPTION_UINT, "N", "seed of the random numbers (default 1)", &session_args.seed},
     {"format", 0, OPTION_CHOICE, "text|json", "how values are printed (default text)",
-     offsetof(struct gpm_options, format)},
+     &session_args.format},
     {"diagnostics", 0, OPTION_EITHER, "text|json", "how errors are printed (default text)",
-     offsetof(struct gpm_options, diagnostics_json)},
+     &session_args.diagnostics_json},
     {"allow-run", 0, OPTION_FLAG, NULL, "programs may run commands and load shared objects",
-     offsetof(struct gpm_options, allow_run)},
-    {"allow-write", 0, OPTION_FLAG, NULL, "programs may write files",
-     offsetof(struct gpm_options, allow_write)},
+     &session_args.allow_run},
+    {"allow-write", 0, OPTION_FLAG, NULL, "programs may write files", &session_args.allow_write},
     {"jobs", 'j', OPTION_SMALL, "N", "source functions evaluated at once (default 1)",
-     offsetof(struct gpm_options, jobs)},
+     &session_args.jobs},
     {"max-time", 0, OPTION_TIME, "S", "stop after S seconds (also 5m, 2h; default: no limit)",
-     offsetof(struct gpm_options, max_seconds)},
+     &session_args.max_seconds},
     {"max-depth", 0, OPTION_SIZE, "N", "deepest recursion (default: the language's)",
-     offsetof(struct gpm_options, max_depth)},
+     &session_args.max_depth},
     {"max-memory", 0, OPTION_BYTES, "M",
-     "bytes a program may hold (also 512M, 2G; default: no limit)",
-     offsetof(struct gpm_options, max_memory)},
+     "bytes a program may hold (also 512M, 2G; default: no limit)", &session_args.max_memory},
 };
 const struct option_group session_options = {rows, COUNT_OF(rows)};
 
@@ -49,14 +48,15 @@ static void write_streams(void *user, int stream, const char *text, size_t len) 
         err_text(text, len);
 }
 
-void session_apply(const struct gpm_options *given, struct gpm_options *o) {
-    *o = *given;
-    o->size = sizeof *o;
-    o->colour = !o->diagnostics_json && colour_wanted(STDERR_FILENO);
-    o->quiet = voice.quiet;
-    o->verbose = voice.verbose;
-    o->jobs = o->jobs < 1 ? 1 : o->jobs < 4096 ? o->jobs : 4096;
-    o->write = write_streams;
+struct gpm_options session_settings(void) {
+    struct gpm_options o = session_args;
+    o.size = sizeof o;
+    o.colour = !o.diagnostics_json && colour_wanted(STDERR_FILENO);
+    o.quiet = voice.quiet;
+    o.verbose = voice.verbose;
+    o.jobs = o.jobs < 1 ? 1 : o.jobs < 4096 ? o.jobs : 4096;
+    o.write = write_streams;
+    return o;
 }
 
 enum gpm_status read_text(const char *path, struct buf *out) {
@@ -68,9 +68,9 @@ enum gpm_status read_text(const char *path, struct buf *out) {
     return st;
 }
 
-enum gpm_status read_program(const struct gpm_options *o, const char *path, struct buf *out) {
-    double end = o->max_seconds > 0 ? clock_seconds() + o->max_seconds : 0;
-    const struct file_guard limits = {.deadline = end, .max_memory = o->max_memory};
+enum gpm_status read_program(const char *path, struct buf *out) {
+    double end = session_args.max_seconds > 0 ? clock_seconds() + session_args.max_seconds : 0;
+    const struct file_guard limits = {.deadline = end, .max_memory = session_args.max_memory};
     const struct file_guard *before = file_set_guard(&limits);
     enum gpm_status st = read_text(path, out);
     file_set_guard(before);
