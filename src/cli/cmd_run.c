@@ -193,6 +193,7 @@ static int run(int argc, char **argv) {
 }
 
 static const struct option_row rows[] = {
+    SEED_OPTION,
     {.kind = OPTION_GROUP},
     {"chains", 'c', OPTION_UINT, "N", "run the program N times in threads (default 1)",
      &args.chains},
@@ -231,15 +232,7 @@ static int resume(int argc, char **argv) {
 }
 
 static const struct option_row resume_rows[] = {
-    {"format", 0, OPTION_CHOICE, "text|json", "how values are printed (default text)",
-     &session_args.format},
-    {"allow-run", 0, OPTION_FLAG, NULL, "programs may run commands and load shared objects",
-     &session_args.allow_run},
-    {"allow-write", 0, OPTION_FLAG, NULL, "programs may write files", &session_args.allow_write},
-    {"jobs", 'j', OPTION_SMALL, "N", "source functions evaluated at once (default 1)",
-     &session_args.jobs},
-    {"max-time", 0, OPTION_TIME, "S", "stop after S seconds (default: no limit)",
-     &session_args.max_seconds},
+    {.kind = OPTION_GROUP},
 };
 
 COMMAND(resume) = {
@@ -253,6 +246,7 @@ COMMAND(resume) = {
         "status: 0 finished, 1 the run failed or did not repeat its draws, 2 no such run, or its "
         "program has changed.",
     OPTIONS(resume_rows),
+    .group = &session_options,
     .takes = {1, 1},
     .run = resume,
 };

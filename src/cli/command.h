@@ -130,9 +130,12 @@ struct name_list {
 void name_list_add(void *list, const char *name);
 void name_list_release(struct name_list *l);
 
-/* Options of every command that runs programs, and what the command line gave of them. */
+/* Options of every command that runs programs, and what the command line gave of them. The seed is
+ * apart: a run that goes on has its own. */
 extern const struct option_group session_options;
 extern struct gpm_options session_args;
+#define SEED_OPTION                                                                                \
+    { "seed", 's', OPTION_UINT, "N", "seed of the random numbers (default 1)", &session_args.seed }
 /* These options, complete: output to stdout and stderr. */
 struct gpm_options session_settings(void);
 /* Colours: only when the stream is a terminal, never under NO_COLOR or TERM=dumb. */

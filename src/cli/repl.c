@@ -269,6 +269,7 @@ static int run(int argc, char **argv) {
 static const struct option_row rows[] = {
     {"eval", 'e', OPTION_LIST, "EXPR", "run EXPR instead of asking for input; may be repeated",
      &expressions},
+    SEED_OPTION,
     {.kind = OPTION_GROUP},
 };
 

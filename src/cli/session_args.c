@@ -15,7 +15,6 @@
 struct gpm_options session_args = {.seed = 1, .jobs = 1};
 
 static const struct option_row rows[] = {
-    {"seed", 's', OPTION_UINT, "N", "seed of the random numbers (default 1)", &session_args.seed},
     {"format", 0, OPTION_CHOICE, "text|json", "how values are printed (default text)",
      &session_args.format},
     {"diagnostics", 0, OPTION_EITHER, "text|json", "how errors are printed (default text)",
