@@ -57,10 +57,10 @@ static void replay(struct chain *c) {
 }
 
 struct job {
-    uint64_t n, first;         /* chains: how many, and the number of the first */
-    const char *path;          /* the program; "-": standard input */
-    struct run_folder *folder; /* keeps the draws; NULL: nothing is kept */
-    char *text;                /* NULL: the path; else its name is */
+    uint64_t n, first; /* chains: how many, and the number of the first */
+    const char *path;  /* the program; "-": standard input */
+    bool folder;       /* draws are kept */
+    char *text;        /* NULL: the path; else its name is */
     const char *name;
     size_t len;
     struct chain *chains;
@@ -81,9 +81,9 @@ static void run_chain(struct job *j, unsigned i) {
         o.user = c;
     }
     progress_attach(j->board, i, &o);
-    if (j->folder) run_folder_attach(j->folder, i, &o);
+    if (j->folder) run_folder_attach(i, &o);
     gpm_session *s = gpm_session_new(&o);
-    if (j->folder) run_folder_watch(j->folder, i, s);
+    if (j->folder) run_folder_watch(i, s);
     interrupt_begin(s);
     enum gpm_status st =
         j->text ? gpm_run_text(s, j->name, j->text, j->len) : gpm_run_file(s, j->path);
@@ -95,7 +95,7 @@ static void run_chain(struct job *j, unsigned i) {
         const char *error = gpm_last_error(s);
         keep_output(c, DRAWN, error, strlen(error));
     }
-    if (j->folder) run_folder_note(j->folder, i, s);
+    if (j->folder) run_folder_note(i, s);
     gpm_session_free(s);
 }
 
@@ -169,7 +169,7 @@ static int run_job(struct job *j) {
         mem_free(j->chains);
     }
     mem_free(j->text);
-    return j->folder ? run_folder_close(j->folder, status) : status;
+    return j->folder ? run_folder_close(status) : status;
 }
 
 static struct {
@@ -224,10 +224,9 @@ COMMAND(run) = {
 
 static int resume(int argc, char **argv) {
     struct run_facts facts;
-    struct run_folder *f = run_folder_reopen(argv[0], &facts);
-    if (!f) return EXIT_USAGE;
-    session_args.seed = facts.seed;
-    struct job j = {facts.chains, facts.first, facts.program, .folder = f};
+    if (!run_folder_reopen(argv[0], &facts)) return EXIT_USAGE;
+    session_args.seed = (uint64_t)facts.seed;
+    struct job j = {(uint64_t)facts.chains, (uint64_t)facts.first, facts.program, .folder = true};
     return run_job(&j);
 }
 

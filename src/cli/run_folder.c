@@ -8,39 +8,35 @@
 #include "cli/command.h"
 #include "cli/out.h"
 #include "cli/sha256.h"
-#include <jansson.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 struct chain_file {
-    struct run_folder *folder;
     gpm_session *session;
-    size_t number;
     int fd;
     char *old; /* complete lines of an earlier run, to be compared; NULL when all are */
     size_t old_len, old_at;
     size_t n_columns; /* 0: no draw yet */
     bool odd_columns; /* a collect with other columns was left out, and said so */
-    bool differs;     /* a draw is not the one on disk */
-    bool other_file;  /* a file is not the one that the run began with, and that was said */
-    bool broken;      /* cannot write */
-    json_t *moves;    /* as moves_of gives them; NULL: it did not come to its end */
+    bool failed;      /* said why: not the draws or files of the earlier run, or it cannot write */
 };
 
-struct run_folder {
-    char dir[1024];
+/* The run that this process writes. */
+static struct {
+    const char *dir;
     struct run_facts facts;
     struct chain_file *chains;
     pthread_mutex_t lock;   /* of the manifest and what follows */
     json_t *files, *before; /* {path: SHA-256} of what was read, now and by an earlier run */
+    json_t *moves;          /* of each chain as moves_of gives them; null: not at its end yet */
     int only;               /* DIR/lock: no other process writes here */
-};
+} run = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* The path of a file of the folder. */
 struct path {
-    char text[1200];
+    char text[4200];
 };
 
 static struct path path_in(const char *dir, const char *name) {
@@ -78,10 +74,10 @@ static json_t *get_json(struct path path, json_error_t *why) {
 
 /* ---- manifest ---- */
 
-static bool write_manifest(const struct run_folder *f) {
+static bool write_manifest(void) {
     json_t *files = json_array(), *hash;
     const char *path;
-    json_object_foreach(f->files, path, hash) {
+    json_object_foreach(run.files, path, hash) {
         json_array_append_new(files, json_pack("{s:s, s:O}", "path", path, "sha256", hash));
     }
     char when[32];
@@ -89,58 +85,41 @@ static bool write_manifest(const struct run_folder *f) {
     struct tm tm;
     gmtime_r(&now, &tm);
     strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &tm);
-    json_t *m = json_pack("{s:s, s:s, s:I, s:I, s:I, s:s, s:s, s:o}", "gpmem", f->facts.version,
-                          "program", f->facts.program, "seed", (json_int_t)f->facts.seed, "chains",
-                          (json_int_t)f->facts.chains, "first_chain", (json_int_t)f->facts.first,
-                          "state", f->facts.state, "written", when, "files", files);
-    return put_json(path_in(f->dir, "manifest.json"), m);
+    json_t *m = json_pack("{s:s, s:s, s:I, s:I, s:I, s:s, s:s, s:o}", "gpmem", run.facts.version,
+                          "program", run.facts.program, "seed", run.facts.seed, "chains",
+                          run.facts.chains, "first_chain", run.facts.first, "state",
+                          run.facts.state, "written", when, "files", files);
+    return put_json(path_in(run.dir, "manifest.json"), m);
 }
 
-static void copy_text(char *to, size_t size, json_t *from) {
-    const char *text = json_string_value(from);
-    snprintf(to, size, "%s", text ? text : "");
-}
-
-static json_t *read_manifest(const char *dir) {
+/* The texts stay valid until the next call. Gives 0 or an exit status, and says why. */
+static int read_facts(const char *dir, struct run_facts *facts) {
+    static json_t *m;
     json_error_t why;
-    json_t *m = get_json(path_in(dir, "manifest.json"), &why);
-    if (!m) {
-        complain(0, "'%s' holds no run that can be read: %s; `gpmem run --out DIR FILE` makes one",
-                 dir, why.text);
-    } else if (!json_object_get(m, "first_chain")) {
-        json_decref(m);
-        m = NULL;
-        complain(0,
-                 "'%s' is no run of `gpmem run --out`; for a run of `gpmem discover` there are "
-                 "query, forecast and report",
-                 dir);
-    }
-    return m;
-}
-
-int run_folder_facts(const char *dir, struct run_facts *facts) {
-    json_t *m = read_manifest(dir);
-    if (!m) return EXIT_USAGE;
-    facts->seed = (uint64_t)json_integer_value(json_object_get(m, "seed"));
-    facts->chains = (uint64_t)json_integer_value(json_object_get(m, "chains"));
-    facts->first = (uint64_t)json_integer_value(json_object_get(m, "first_chain"));
-    copy_text(facts->program, sizeof facts->program, json_object_get(m, "program"));
-    copy_text(facts->state, sizeof facts->state, json_object_get(m, "state"));
-    copy_text(facts->version, sizeof facts->version, json_object_get(m, "gpmem"));
     json_decref(m);
-    if (facts->chains < 1 || facts->chains > 4096) {
-        return complain(EXIT_USAGE, "the manifest of '%s' names no number of chains", dir);
-    }
-    return EXIT_FINE;
+    m = get_json(path_in(dir, "manifest.json"), &why);
+    if (!m)
+        return complain(
+            EXIT_USAGE,
+            "'%s' holds no run that can be read: %s; `gpmem run --out DIR FILE` makes one", dir,
+            why.text);
+    *facts = (struct run_facts){.program = "", .state = "", .version = ""};
+    if (json_unpack(m, "{s?I, s?I, s:I, s?s, s?s, s?s, s?o}", "seed", &facts->seed, "chains",
+                    &facts->chains, "first_chain", &facts->first, "program", &facts->program,
+                    "state", &facts->state, "gpmem", &facts->version, "files", &facts->files))
+        return complain(EXIT_USAGE,
+                        "'%s' is no run of `gpmem run --out`; for a run of `gpmem discover` there "
+                        "are query, forecast and report",
+                        dir);
+    if (facts->chains >= 1 && facts->chains <= 4096) return EXIT_FINE;
+    return complain(EXIT_USAGE, "the manifest of '%s' names no number of chains", dir);
 }
 
-/* ---- chains ---- */
+/* ---- beginning ---- */
 
-static bool open_chain(struct run_folder *f, size_t i) {
-    struct chain_file *c = &f->chains[i];
-    c->folder = f;
-    c->number = i;
-    struct path path = chain_path(f->dir, i);
+static bool open_chain(size_t i) {
+    struct chain_file *c = &run.chains[i];
+    struct path path = chain_path(run.dir, i);
     struct buf old = BUF_INIT;
     enum gpm_status st = GPM_OK;
     if (file_there(path.text)) st = file_read(path.text, FILE_OURS, SIZE_MAX / 4, &old);
@@ -151,63 +130,32 @@ static bool open_chain(struct run_folder *f, size_t i) {
     c->old_len = len;
     c->old = len ? buf_take(&old) : NULL;
     buf_release(&old);
+    json_array_append_new(run.moves, json_null());
     return st == GPM_OK;
 }
 
-static bool open_chains(struct run_folder *f) {
-    f->chains = mem_zalloc(f->facts.chains * sizeof *f->chains);
-    for (size_t i = 0; i < f->facts.chains; i++) f->chains[i].fd = -1;
-    for (size_t i = 0; i < f->facts.chains; i++) {
-        if (!open_chain(f, i)) return false;
-    }
-    snprintf(f->facts.state, sizeof f->facts.state, "running");
-    return write_manifest(f);
-}
-
-/* The folder, which nobody else writes from here on; NULL: said why. */
-static struct run_folder *take_folder(const char *dir) {
-    int only;
-    if (file_lock(dir, &only) != GPM_OK) {
-        complain(0, "cannot write to the folder '%s': %s", dir, file_why());
-        return NULL;
-    }
-    struct run_folder *f = NEW(struct run_folder);
-    f->only = only;
-    snprintf(f->dir, sizeof f->dir, "%s", dir);
-    pthread_mutex_init(&f->lock, NULL);
-    f->files = json_object();
-    f->before = json_object();
-    return f;
-}
-
-/* False: draws may be lost, which was said. */
-static bool close_chain(struct chain_file *c) {
-    int fd = c->fd;
-    c->fd = -1;
-    if (fd < 0 || file_close(fd) == GPM_OK) return true;
-    return complain(false, "cannot write the draws of chain %zu: %s", c->number + 1, file_why());
-}
-
-static bool leave_folder(struct run_folder *f) {
+static bool begin(void) {
     bool good = true;
-    for (size_t i = 0; f->chains && i < f->facts.chains; i++) {
-        good &= close_chain(&f->chains[i]);
-        mem_free(f->chains[i].old);
-        json_decref(f->chains[i].moves);
-    }
-    file_unlock(f->dir, f->only);
-    json_decref(f->files);
-    json_decref(f->before);
-    pthread_mutex_destroy(&f->lock);
-    mem_free(f->chains);
-    mem_free(f);
-    return good;
+    run.chains = mem_zalloc((size_t)run.facts.chains * sizeof *run.chains);
+    for (size_t i = 0; good && i < (size_t)run.facts.chains; i++) good = open_chain(i);
+    run.facts.state = "running";
+    return good && write_manifest();
 }
 
-static struct run_folder *begin(struct run_folder *f) {
-    if (open_chains(f)) return f;
-    (void)leave_folder(f);
-    return NULL;
+/* The folder, which nobody else writes from here on; false: said why. */
+static bool take_folder(const char *dir) {
+    if (file_lock(dir, &run.only) != GPM_OK)
+        return complain(false, "cannot write to the folder '%s': %s", dir, file_why());
+    run.dir = dir;
+    run.files = json_object();
+    run.before = json_object();
+    run.moves = json_array();
+    return true;
+}
+
+static bool leave_folder(void) {
+    file_unlock(run.dir, run.only);
+    return false;
 }
 
 static bool copy_program(const char *dir, const char *program) {
@@ -230,20 +178,16 @@ static bool may_create(const char *dir, const char *program) {
     return complain(false, "cannot make the folder '%s': %s", dir, file_why());
 }
 
-struct run_folder *run_folder_create(const char *dir, const char *program,
-                                     struct run_facts *facts) {
-    if (!may_create(dir, program)) return NULL;
-    struct run_folder *f = take_folder(dir);
-    if (!f) return NULL;
+bool run_folder_create(const char *dir, const char *program, const struct run_facts *facts) {
+    if (!may_create(dir, program) || !take_folder(dir)) return false;
     char *full = realpath(program, NULL);
-    snprintf(facts->program, sizeof facts->program, "%s", full ? full : program);
-    snprintf(facts->version, sizeof facts->version, "%s", gpm_version());
-    free(full);
-    f->facts = *facts;
+    run.facts = *facts;
+    run.facts.program = full ? full : program;
+    run.facts.version = gpm_version();
     explain("draws go to '%s'", dir);
-    if (may_create(dir, program) && copy_program(dir, program)) return begin(f);
-    (void)leave_folder(f); /* another process was faster, or there is no program */
-    return NULL;
+    /* again: another process may have been faster */
+    if (may_create(dir, program) && copy_program(dir, program) && begin()) return true;
+    return leave_folder();
 }
 
 /* The program must still be the one the run began with. */
@@ -266,28 +210,23 @@ static bool same_program(const char *dir, const char *program) {
     return same;
 }
 
-struct run_folder *run_folder_reopen(const char *dir, struct run_facts *facts) {
-    if (run_folder_facts(dir, facts) != EXIT_FINE) return NULL;
-    if (strcmp(facts->version, gpm_version()) != 0) {
-        complain(0, "the run was made by gpmem %s, this is %s; its draws would not agree",
-                 facts->version, gpm_version());
-        return NULL;
-    }
-    if (!same_program(dir, facts->program)) return NULL;
-    struct run_folder *f = take_folder(dir);
-    if (!f) return NULL;
-    json_t *m = read_manifest(dir);
-    f->facts = *facts;
+bool run_folder_reopen(const char *dir, struct run_facts *facts) {
+    if (read_facts(dir, facts) != EXIT_FINE) return false;
+    if (strcmp(facts->version, gpm_version()) != 0)
+        return complain(false,
+                        "the run was made by gpmem %s, this is %s; its draws would not agree",
+                        facts->version, gpm_version());
+    if (!same_program(dir, facts->program) || !take_folder(dir)) return false;
+    run.facts = *facts;
     size_t i;
     json_t *row;
-    json_array_foreach(json_object_get(m, "files"), i, row) {
+    json_array_foreach(facts->files, i, row) {
         const char *path = json_string_value(json_object_get(row, "path"));
-        if (path) json_object_set(f->before, path, json_object_get(row, "sha256"));
+        if (path) json_object_set(run.before, path, json_object_get(row, "sha256"));
     }
-    json_decref(m);
     explain("'%s' was %s; its program is run again from seed %llu", dir, facts->state,
             (unsigned long long)facts->seed);
-    return begin(f);
+    return begin() || leave_folder();
 }
 
 /* ---- what the operators of a run did, for each chain ---- */
@@ -358,59 +297,63 @@ static void tell_moves(const json_t *chains, struct buf *accepted, struct buf *w
 }
 
 /* Summary and complaints of every quantity, for those who read the folder without this tool. */
-static bool write_diagnostics(const struct run_folder *f) {
+static bool write_diagnostics(void) {
     gpm_draws *d;
     struct run_facts facts;
-    json_t *all_moves = json_array();
-    for (size_t i = 0; i < f->facts.chains; i++) {
-        if (f->chains[i].n_columns == 0) { /* nothing was collected */
-            json_decref(all_moves);
-            return true;
-        }
-        json_t *m = f->chains[i].moves;
-        json_array_append_new(all_moves, m ? json_incref(m) : json_null());
-    }
-    if (run_folder_read(f->dir, &facts, &d) != EXIT_FINE) return false;
+    if (run_folder_read(run.dir, &facts, &d) != EXIT_FINE) return false;
     json_t *quantities = json_loads(gpm_draws_summary(d, GPM_FORMAT_JSON), 0, NULL);
     struct buf accepted = BUF_INIT, wrong = BUF_INIT;
-    tell_moves(all_moves, &accepted, &wrong);
+    tell_moves(run.moves, &accepted, &wrong);
     json_t *all =
-        json_pack("{s:o, s:I, s:s+, s:o}", "quantities", quantities ? quantities : json_null(),
+        json_pack("{s:o, s:I, s:s+, s:O}", "quantities", quantities ? quantities : json_null(),
                   "draws", (json_int_t)gpm_draws_rows(d), "complaints", gpm_draws_complaints(d),
-                  wrong.data, "transitions", all_moves);
+                  wrong.data, "transitions", run.moves);
     buf_release(&accepted);
     buf_release(&wrong);
     gpm_draws_free(d);
-    return put_json(path_in(f->dir, "diagnostics.json"), all);
+    return put_json(path_in(run.dir, "diagnostics.json"), all);
 }
 
-int run_folder_close(struct run_folder *f, int status) {
-    bool bad = false;
-    for (size_t i = 0; i < f->facts.chains; i++) {
-        struct chain_file *c = &f->chains[i];
-        if (c->differs && !c->other_file) {
-            complain(0,
-                     "chain %zu did not repeat the draws in '%s': data or files that the program "
-                     "reads have changed",
-                     i + 1, f->dir);
-        }
-        bad |= c->differs || c->broken || c->other_file;
-        bad |= !close_chain(c);
+static void stop_chain(struct chain_file *c) {
+    c->failed = true;
+    if (c->session) gpm_interrupt(c->session);
+}
+
+static size_t number_of(const struct chain_file *c) {
+    return (size_t)(c - run.chains) + 1;
+}
+
+/* Draws may be lost. */
+static void cannot_write(struct chain_file *c) {
+    complain(0, "cannot write the draws of chain %zu: %s", number_of(c), file_why());
+    stop_chain(c);
+}
+
+int run_folder_close(int status) {
+    bool good = true, collected = true;
+    for (size_t i = 0; i < (size_t)run.facts.chains; i++) {
+        struct chain_file *c = &run.chains[i];
+        c->session = NULL;
+        if (file_close(c->fd) != GPM_OK) cannot_write(c);
+        good &= !c->failed;
+        collected &= c->n_columns > 0;
     }
-    if (bad && status == EXIT_FINE) status = EXIT_FAILED;
-    snprintf(f->facts.state, sizeof f->facts.state, status == EXIT_FINE ? "finished" : "failed");
-    bool written = write_manifest(f);
-    written &= write_diagnostics(f);
-    written &= leave_folder(f);
+    if (!good && status == EXIT_FINE) status = EXIT_FAILED;
+    run.facts.state = status == EXIT_FINE ? "finished" : "failed";
+    bool written = write_manifest();
+    if (collected) written &= write_diagnostics();
+    leave_folder();
     return written || status != EXIT_FINE ? status : EXIT_FAILED;
 }
 
-void run_folder_watch(struct run_folder *f, size_t i, gpm_session *s) {
-    f->chains[i].session = s;
+void run_folder_watch(size_t i, gpm_session *s) {
+    run.chains[i].session = s;
 }
 
-void run_folder_note(struct run_folder *f, size_t i, gpm_session *s) {
-    f->chains[i].moves = moves_of(s);
+void run_folder_note(size_t i, gpm_session *s) {
+    pthread_mutex_lock(&run.lock);
+    json_array_set_new(run.moves, i, moves_of(s));
+    pthread_mutex_unlock(&run.lock);
 }
 
 void run_folder_moves(const char *dir, struct buf *accepted, struct buf *wrong) {
@@ -420,13 +363,9 @@ void run_folder_moves(const char *dir, struct buf *accepted, struct buf *wrong) 
     json_decref(all);
 }
 
-static void stop_chain(struct chain_file *c) {
-    if (c->session) gpm_interrupt(c->session);
-}
-
 /* A file that is not in the list yet comes there with its hash; false: it is not the one that the
  * earlier run read, which is said. */
-static bool add_file(struct run_folder *f, const char *path) {
+static bool add_file(const char *path) {
     char hash[65];
     struct buf text = BUF_INIT;
     /* a pipe gives its text once, and that is the program's */
@@ -434,8 +373,8 @@ static bool add_file(struct run_folder *f, const char *path) {
     if (read) sha256_hex(text.data, text.len, hash);
     buf_release(&text);
     if (!read) return true; /* the program will say so itself */
-    json_object_set_new(f->files, path, json_string(hash));
-    const char *was = json_string_value(json_object_get(f->before, path));
+    json_object_set_new(run.files, path, json_string(hash));
+    const char *was = json_string_value(json_object_get(run.before, path));
     if (!was || strcmp(was, hash) == 0) return true;
     return complain(false, "'%s' has changed since the run began; put it back or start a new run",
                     path);
@@ -443,38 +382,35 @@ static bool add_file(struct run_folder *f, const char *path) {
 
 /* For gpm_options.file: a file that the chain reads. */
 static void note_file(void *chain, const char *path) {
-    struct chain_file *c = chain;
-    struct run_folder *f = c->folder;
     char *full = realpath(path, NULL); /* the same file by another way is the same file */
-    pthread_mutex_lock(&f->lock);
-    if (!json_object_get(f->files, full ? full : path)) {
-        c->other_file |= !add_file(f, full ? full : path);
-        if (c->other_file) stop_chain(c);
-        c->broken |= !write_manifest(f);
+    pthread_mutex_lock(&run.lock);
+    if (!json_object_get(run.files, full ? full : path)) {
+        bool same = add_file(full ? full : path);
+        if (!write_manifest() || !same) stop_chain(chain);
     }
-    pthread_mutex_unlock(&f->lock);
+    pthread_mutex_unlock(&run.lock);
     free(full);
 }
 
 /* ---- draws ---- */
 
 static void put_line(struct chain_file *c, const char *line, size_t len) {
-    if (c->old) {
-        if (len > c->old_len - c->old_at || memcmp(c->old + c->old_at, line, len) != 0) {
-            c->differs = true;
-            stop_chain(c);
-            return;
-        }
-        c->old_at += len;
-        if (c->old_at == c->old_len) {
-            mem_free(c->old);
-            c->old = NULL;
-        }
-    } else if (!c->broken && file_put(c->fd, line, len) != GPM_OK) {
-        c->broken = true;
-        complain(0, "cannot write the draws of chain %zu: %s", c->number + 1, file_why());
-        stop_chain(c);
+    if (!c->old) {
+        if (file_put(c->fd, line, len) != GPM_OK) cannot_write(c);
+        return;
     }
+    if (len > c->old_len - c->old_at || memcmp(c->old + c->old_at, line, len) != 0) {
+        complain(0,
+                 "chain %zu did not repeat the draws in '%s': data or files that the program reads "
+                 "have changed",
+                 number_of(c), run.dir);
+        stop_chain(c);
+        return;
+    }
+    c->old_at += len;
+    if (c->old_at < c->old_len) return;
+    mem_free(c->old);
+    c->old = NULL;
 }
 
 /* Stan's spelling of names: a[1,2] is a.1.2, what CSV cannot hold becomes _. */
@@ -496,7 +432,7 @@ static void end_line(struct chain_file *c, struct buf *b) {
 /* For gpm_options.draw: a row that the chain collects. */
 static void keep_draw(void *chain, const char *const *names, const double *row, size_t n) {
     struct chain_file *c = chain;
-    if (c->differs || c->broken || n == 0) return;
+    if (c->failed || n == 0) return;
     struct buf b = BUF_INIT;
     if (c->n_columns == 0) {
         for (size_t i = 0; i < n; i++) {
@@ -515,10 +451,10 @@ static void keep_draw(void *chain, const char *const *names, const double *row, 
     end_line(c, &b);
 }
 
-void run_folder_attach(struct run_folder *f, size_t i, struct gpm_options *o) {
+void run_folder_attach(size_t i, struct gpm_options *o) {
     o->draw = keep_draw;
     o->file = note_file;
-    o->draw_user = o->file_user = &f->chains[i];
+    o->draw_user = o->file_user = &run.chains[i];
 }
 
 static int read_chain(struct path path, gpm_draws *d) {
@@ -537,10 +473,10 @@ static int read_chain(struct path path, gpm_draws *d) {
 }
 
 int run_folder_read(const char *dir, struct run_facts *facts, gpm_draws **out) {
-    int status = run_folder_facts(dir, facts);
+    int status = read_facts(dir, facts);
     if (status != EXIT_FINE) return status;
     gpm_draws *d = *out = gpm_draws_new();
-    for (size_t i = 0; i < facts->chains && status == EXIT_FINE; i++)
+    for (size_t i = 0; i < (size_t)facts->chains && status == EXIT_FINE; i++)
         status = read_chain(chain_path(dir, i), d);
     if (status == EXIT_FINE)
         explain("'%s' (%s, seed %llu): %zu chains of %zu draws, %zu quantities", dir, facts->state,

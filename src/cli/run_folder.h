@@ -14,32 +14,34 @@
 #include "base/buf.h"
 #include "gpmem/draws.h"
 #include "gpmem/gpmem.h"
+#include <jansson.h>
+#include <stdbool.h>
 
 struct run_facts {
-    uint64_t seed, chains, first;
-    char program[1024]; /* path of the program when the run began */
-    char state[16];     /* running, finished, failed */
-    char version[32];
+    json_int_t seed, chains, first;
+    const char *program; /* path of the program when the run began */
+    const char *state;   /* running, finished, failed */
+    const char *version;
+    json_t *files; /* [{"path": .., "sha256": ..}], those that it read */
 };
 
-struct run_folder;
-/* New folder; NULL: said on stderr why. `facts->program` is filled in from `program`. */
-struct run_folder *run_folder_create(const char *dir, const char *program, struct run_facts *facts);
-/* Opens a run to go on with it; NULL: said on stderr why. */
-struct run_folder *run_folder_reopen(const char *dir, struct run_facts *facts);
+/* A process writes one run. New folder, with seed, chains and first of `facts`; false: said on
+ * stderr why. The folder's name is borrowed until the run is closed. */
+bool run_folder_create(const char *dir, const char *program, const struct run_facts *facts);
+/* Opens a run to go on with it; false: said on stderr why. */
+bool run_folder_reopen(const char *dir, struct run_facts *facts);
 /* Writes the final state; gives the exit status (worse than `status` when draws did not agree). */
-int run_folder_close(struct run_folder *f, int status);
+int run_folder_close(int status);
 
 /* Makes the session of chain i, which is made with `o`, report its draws and files. */
-void run_folder_attach(struct run_folder *f, size_t i, struct gpm_options *o);
+void run_folder_attach(size_t i, struct gpm_options *o);
 /* The session of chain i: interrupted when its draws do not agree with those on disk. */
-void run_folder_watch(struct run_folder *f, size_t i, gpm_session *s);
+void run_folder_watch(size_t i, gpm_session *s);
 /* The session of chain i has ended: what its operators accepted is kept. */
-void run_folder_note(struct run_folder *f, size_t i, gpm_session *s);
+void run_folder_note(size_t i, gpm_session *s);
 
-/* Reading: the manifest, and all chains as one table (*out is the caller's). 0 or an exit status.
- */
-int run_folder_facts(const char *dir, struct run_facts *facts);
+/* Reading: the manifest, whose texts stay valid until the next call, and all chains as one table
+ * (*out is the caller's). 0 or an exit status. */
 int run_folder_read(const char *dir, struct run_facts *facts, gpm_draws **out);
 /* What its operators did, when that is kept: adds "proposals accepted: default 40%, h 71%\n" over
  * all chains, and lines about what is wrong. */
