@@ -64,7 +64,6 @@ struct job {
     const char *name;
     size_t len;
     struct chain *chains;
-    struct progress_board *board;
     atomic_uint next;
     pthread_mutex_t lock; /* of what follows */
     unsigned printed;     /* chains whose output is out */
@@ -80,7 +79,7 @@ static void run_chain(struct job *j, unsigned i) {
         o.write = keep_output;
         o.user = c;
     }
-    progress_attach(j->board, i, &o);
+    progress_attach(i, &o);
     if (j->folder) run_folder_attach(i, &o);
     gpm_session *s = gpm_session_new(&o);
     if (j->folder) run_folder_watch(i, s);
@@ -161,9 +160,9 @@ static int run_job(struct job *j) {
     if (status == EXIT_FINE) {
         pthread_mutex_init(&j->lock, NULL);
         j->chains = mem_zalloc(j->n * sizeof *j->chains);
-        j->board = progress_board_new(j->n);
+        progress_begin(j->n);
         run_chains(j);
-        progress_board_free(j->board);
+        progress_end();
         status = overall_status(j);
         pthread_mutex_destroy(&j->lock);
         mem_free(j->chains);

@@ -19,17 +19,17 @@
 
 #define HISTORY_LENGTH 2000
 
-struct line_editor {
+/* The one of the prompt. */
+static struct {
     EditLine *el;
     History *history;
     HistEvent event;
     char *history_path; /* or NULL */
     line_complete_fn *complete;
-    void *user;
     const char *prompt;
     bool colour, cancelled;
     char *line; /* the last one read */
-};
+} e;
 
 /* While a line is edited Ctrl-C is a key like any other, not a signal: no race with reading. A
  * signal that comes all the same (kill -INT, or the key before the terminal is in edit mode) ends
@@ -41,19 +41,15 @@ static void on_signal(int sig) {
 }
 
 static unsigned char on_cancel_key(EditLine *el, int key) {
-    struct line_editor *e;
-    el_get(el, EL_CLIENTDATA, &e);
-    e->cancelled = true;
+    e.cancelled = true;
     return CC_EOF;
 }
 
 static char *show_prompt(EditLine *el) {
     static char text[64];
-    struct line_editor *e;
-    el_get(el, EL_CLIENTDATA, &e);
-    int n = (int)strlen(e->prompt) - 1; /* without the blank at its end */
+    int n = (int)strlen(e.prompt) - 1; /* without the blank at its end */
     /* \1 brackets what takes no room on the screen; it must not stand at the end */
-    snprintf(text, sizeof text, e->colour ? "\1\033[1m\1%.*s\1\033[0m\1 " : "%.*s ", n, e->prompt);
+    snprintf(text, sizeof text, e.colour ? "\1\033[1m\1%.*s\1\033[0m\1 " : "%.*s ", n, e.prompt);
     return text;
 }
 
@@ -96,8 +92,6 @@ static bool word_char(char c) {
 }
 
 static unsigned char on_tab(EditLine *el, int key) {
-    struct line_editor *e;
-    el_get(el, EL_CLIENTDATA, &e);
     const LineInfo *info = el_line(el);
     size_t len = (size_t)(info->cursor - info->buffer), at = len;
     char *before = mem_strndup(info->buffer, len);
@@ -108,7 +102,7 @@ static unsigned char on_tab(EditLine *el, int key) {
     }
     struct name_list m = {0};
     unsigned char result = CC_ERROR;
-    e->complete(e->user, before, at, before + at, name_list_add, &m);
+    e.complete(before, at, before + at, name_list_add, &m);
     if (m.n > 0) {
         qsort(m.at, m.n, sizeof *m.at, compare_texts);
         size_t common = common_prefix(&m), have = len - at;
@@ -140,7 +134,7 @@ static char *find_history(void) {
     return NULL;
 }
 
-void line_remember(struct line_editor *e, const char *entry) {
+void line_remember(const char *entry) {
     char *text = mem_strdup(entry);
     size_t n = strlen(text);
     while (n > 0 && ascii_space(text[n - 1])) text[--n] = 0;
@@ -149,66 +143,61 @@ void line_remember(struct line_editor *e, const char *entry) {
             if (*c == '\n') *c = ' ';
         }
     }
-    if (n > 0) history(e->history, &e->event, H_ENTER, text);
+    if (n > 0) history(e.history, &e.event, H_ENTER, text);
     mem_free(text);
-    if (n == 0 || !e->history_path) return;
+    if (n == 0 || !e.history_path) return;
     mode_t old = umask(077);
-    history(e->history, &e->event, H_SAVE, e->history_path);
+    history(e.history, &e.event, H_SAVE, e.history_path);
     umask(old);
 }
 
-struct line_editor *line_editor_new(line_complete_fn *complete, void *user, bool colour) {
-    struct line_editor *e = NEW(struct line_editor);
-    e->complete = complete;
-    e->user = user;
-    e->colour = colour;
-    e->history = history_init();
-    history(e->history, &e->event, H_SETSIZE, HISTORY_LENGTH);
-    history(e->history, &e->event, H_SETUNIQUE, 1);
-    e->history_path = find_history();
-    if (e->history_path) history(e->history, &e->event, H_LOAD, e->history_path);
-    e->el = el_init("gpmem", stdin, isatty(STDOUT_FILENO) ? stdout : stderr, stderr);
-    el_set(e->el, EL_CLIENTDATA, e);
-    el_set(e->el, EL_PROMPT_ESC, show_prompt, '\1');
-    el_set(e->el, EL_EDITOR, "emacs");
-    el_set(e->el, EL_HIST, history, e->history);
-    el_set(e->el, EL_ADDFN, "gpmem-complete", "complete a name", on_tab);
-    el_set(e->el, EL_BIND, "^I", "gpmem-complete", NULL);
-    el_set(e->el, EL_BIND, "^R", "em-inc-search-prev", NULL);
-    el_set(e->el, EL_ADDFN, "gpmem-cancel", "give the line up", on_cancel_key);
-    el_set(e->el, EL_BIND, "^C", "gpmem-cancel", NULL);
-    el_set(e->el, EL_SETTY, "-d", "intr=", NULL); /* no interrupt key in edit mode */
-    el_source(e->el, NULL);                       /* the user's ~/.editrc */
-    return e;
+void line_editor_begin(line_complete_fn *complete, bool colour) {
+    e.complete = complete;
+    e.colour = colour;
+    e.history = history_init();
+    history(e.history, &e.event, H_SETSIZE, HISTORY_LENGTH);
+    history(e.history, &e.event, H_SETUNIQUE, 1);
+    e.history_path = find_history();
+    if (e.history_path) history(e.history, &e.event, H_LOAD, e.history_path);
+    e.el = el_init("gpmem", stdin, isatty(STDOUT_FILENO) ? stdout : stderr, stderr);
+    el_set(e.el, EL_PROMPT_ESC, show_prompt, '\1');
+    el_set(e.el, EL_EDITOR, "emacs");
+    el_set(e.el, EL_HIST, history, e.history);
+    el_set(e.el, EL_ADDFN, "gpmem-complete", "complete a name", on_tab);
+    el_set(e.el, EL_BIND, "^I", "gpmem-complete", NULL);
+    el_set(e.el, EL_BIND, "^R", "em-inc-search-prev", NULL);
+    el_set(e.el, EL_ADDFN, "gpmem-cancel", "give the line up", on_cancel_key);
+    el_set(e.el, EL_BIND, "^C", "gpmem-cancel", NULL);
+    el_set(e.el, EL_SETTY, "-d", "intr=", NULL); /* no interrupt key in edit mode */
+    el_source(e.el, NULL);                       /* the user's ~/.editrc */
 }
 
-void line_editor_free(struct line_editor *e) {
-    el_end(e->el);
-    history_end(e->history);
-    mem_free(e->history_path);
-    mem_free(e->line);
-    mem_free(e);
+void line_editor_end(void) {
+    el_end(e.el);
+    history_end(e.history);
+    mem_free(e.history_path);
+    mem_free(e.line);
 }
 
-enum line_result line_read(struct line_editor *e, const char *prompt, const char **text) {
+enum line_result line_read(const char *prompt, const char **text) {
     struct sigaction sa, old;
     memset(&sa, 0, sizeof sa);
     sa.sa_handler = on_signal; /* no SA_RESTART: reading must end */
     sigaction(SIGINT, &sa, &old);
     signalled = 0;
-    e->cancelled = false;
-    e->prompt = prompt;
+    e.cancelled = false;
+    e.prompt = prompt;
     int n = 0;
-    const char *got = el_gets(e->el, &n);
+    const char *got = el_gets(e.el, &n);
     sigaction(SIGINT, &old, NULL);
-    if (e->cancelled || (!got && signalled)) {
-        el_reset(e->el);
+    if (e.cancelled || (!got && signalled)) {
+        el_reset(e.el);
         err_printf("^C\n");
         return LINE_CANCELLED;
     }
     if (!got || n <= 0) return LINE_END;
-    mem_free(e->line);
-    e->line = mem_strndup(got, strcspn(got, "\n"));
-    *text = e->line;
+    mem_free(e.line);
+    e.line = mem_strndup(got, strcspn(got, "\n"));
+    *text = e.line;
     return LINE_READ;
 }

@@ -7,11 +7,10 @@
 #define CLI_PROGRESS_LINE_H
 #include "gpmem/gpmem.h"
 
-struct progress_board;
-struct progress_board *progress_board_new(size_t chains);
-void progress_board_free(struct progress_board *b);
-/* Makes chain i of the session's options report to the board. */
-void progress_attach(struct progress_board *b, size_t i, struct gpm_options *o);
-/* Before something else is written to the terminal: takes the lines away. Safe without a board. */
+void progress_begin(size_t chains);
+void progress_end(void);
+/* Makes the session of chain i, which is made with `o`, report its progress. */
+void progress_attach(size_t i, struct gpm_options *o);
+/* Before something else is written to the terminal: takes the lines away, if there are any. */
 void progress_hide(void);
 #endif

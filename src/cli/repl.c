@@ -21,32 +21,29 @@ static struct text_list expressions;
 
 /* ---- commands of the prompt ---- */
 
-struct prompt {
-    gpm_session *session;
-    struct gpm_options options;
-    struct line_editor *editor;
-    bool leave;
-};
+static gpm_session *session;
+static struct gpm_options options; /* of the session */
+static bool leave;
 
 struct prompt_command {
     const char *name, *args, *help;
-    void (*run)(struct prompt *p, const char *arg);
+    void (*run)(const char *arg);
 };
 static const struct prompt_command prompt_commands[6]; /* the last has no name */
 
 /* Runs a file, or when `path` is NULL the text. */
-static void run_here(struct prompt *p, const char *path, const struct buf *text) {
-    interrupt_begin(p->session);
-    enum gpm_status st = path ? gpm_run_file(p->session, path)
-                              : gpm_run_text(p->session, "<prompt>", text->data, text->len);
-    interrupt_end(p->session);
-    print_error(p->session, st, p->options.quiet > 0);
+static void run_here(const char *path, const struct buf *text) {
+    interrupt_begin(session);
+    enum gpm_status st = path ? gpm_run_file(session, path)
+                              : gpm_run_text(session, "<prompt>", text->data, text->len);
+    interrupt_end(session);
+    print_error(session, st, options.quiet > 0);
     out_flush();
 }
 
-static void do_help(struct prompt *p, const char *arg) {
+static void do_help(const char *arg) {
     if (*arg) {
-        const char *text = gpm_help(p->session, arg);
+        const char *text = gpm_help(session, arg);
         if (text)
             out_line(text);
         else
@@ -63,28 +60,28 @@ static void do_help(struct prompt *p, const char *arg) {
     out_text("Tab completes, Ctrl-C stops a running command, Ctrl-D leaves.\n");
 }
 
-static void do_quit(struct prompt *p, const char *arg) {
-    p->leave = true;
+static void do_quit(const char *arg) {
+    leave = true;
 }
 
-static void do_load(struct prompt *p, const char *arg) {
+static void do_load(const char *arg) {
     if (*arg)
-        run_here(p, arg, NULL);
+        run_here(arg, NULL);
     else
         complain(0, ":load needs a file");
 }
 
-static void do_reset(struct prompt *p, const char *arg) {
-    gpm_session_free(p->session);
-    p->session = gpm_session_new(&p->options);
+static void do_reset(const char *arg) {
+    gpm_session_free(session);
+    session = gpm_session_new(&options);
 }
 
 static void print_name(void *user, const char *name) {
     out_printf("%s\n", name);
 }
 
-static void do_names(struct prompt *p, const char *arg) {
-    gpm_complete(p->session, arg, print_name, NULL);
+static void do_names(const char *arg) {
+    gpm_complete(session, arg, print_name, NULL);
 }
 
 static const struct prompt_command prompt_commands[] = {
@@ -103,7 +100,7 @@ static size_t trimmed(const char *text, const char *blanks) {
     return n;
 }
 
-static void run_prompt_command(struct prompt *p, const char *line) {
+static void run_prompt_command(const char *line) {
     const char *names[16], *near;
     char word[32];
     size_t n = 0, len = strcspn(line, " \t");
@@ -116,7 +113,7 @@ static void run_prompt_command(struct prompt *p, const char *line) {
     if (c->name) {
         const char *arg = line + len + strspn(line + len, " \t");
         char *argument = mem_strndup(arg, trimmed(arg, " \t;"));
-        c->run(p, argument);
+        c->run(argument);
         mem_free(argument);
     } else if ((near = suggest_nearest(word, names, n))) {
         complain(0, "there is no command :%s; did you mean :%s?", word, near);
@@ -145,9 +142,8 @@ static void complete_files(const char *word, void (*add)(void *, const char *), 
     if (d) closedir(d);
 }
 
-static void complete(void *user, const char *before, size_t at, const char *word,
+static void complete(const char *before, size_t at, const char *word,
                      void (*add)(void *, const char *), void *list) {
-    struct prompt *p = user;
     if (before[0] == ':' && at == 0) {
         for (const struct prompt_command *c = prompt_commands; c->name; c++) {
             char text[32];
@@ -157,7 +153,7 @@ static void complete(void *user, const char *before, size_t at, const char *word
     } else if (strncmp(before, ":l", 2) == 0) {
         complete_files(word, add, list);
     } else if (*word) {
-        gpm_complete(p->session, word, add, list);
+        gpm_complete(session, word, add, list);
     }
 }
 
@@ -199,11 +195,11 @@ static const char *plain_command(const char *line) {
     return NULL;
 }
 
-static void loop(struct prompt *p) {
+static void loop(void) {
     struct buf e = BUF_INIT; /* the entry being typed; lines are added until it is complete */
-    while (!p->leave) {
+    while (!leave) {
         const char *line = "";
-        enum line_result r = line_read(p->editor, e.len ? "  ... " : "gpmem> ", &line);
+        enum line_result r = line_read(e.len ? "  ... " : "gpmem> ", &line);
         if (r == LINE_END && e.len == 0) break;
         if (r != LINE_READ) { /* Ctrl-C or Ctrl-D give the open entry up */
             buf_reset(&e);
@@ -212,57 +208,53 @@ static void loop(struct prompt *p) {
         const char *start = line + strspn(line, " \t");
         const char *command = *start == ':' ? start + 1 : plain_command(start);
         if (e.len == 0 && command) {
-            line_remember(p->editor, start);
-            run_prompt_command(p, command);
+            line_remember(start);
+            run_prompt_command(command);
             out_flush();
             continue;
         }
         if (e.len == 0 && trimmed(line, " \t\r\n;") == 0) continue;
         buf_printf(&e, "%s\n", line);
-        if (gpm_check_text(p->session, "<prompt>", e.data, e.len, true) == GPM_E_INCOMPLETE)
-            continue;
-        line_remember(p->editor, e.data);
-        run_here(p, NULL, &e); /* it is complete, or wrong for good */
+        if (gpm_check_text(session, "<prompt>", e.data, e.len, true) == GPM_E_INCOMPLETE) continue;
+        line_remember(e.data);
+        run_here(NULL, &e); /* it is complete, or wrong for good */
         buf_reset(&e);
     }
     buf_release(&e);
 }
 
-/* Gives the session that is left at the end. */
-static gpm_session *run_prompt(const struct gpm_options *o, gpm_session *s) {
-    struct prompt p = {.session = s, .options = *o};
+static void run_prompt(void) {
     setlocale(LC_CTYPE, ""); /* the editor reads characters; numbers stay as in C */
     interrupt_forever(true);
-    p.editor = line_editor_new(complete, &p, colour_wanted(STDOUT_FILENO));
-    if (!o->quiet) err_printf("gpmem %s; :help for help, :quit to leave\n", gpm_version());
-    loop(&p);
-    line_editor_free(p.editor);
-    return p.session;
+    line_editor_begin(complete, colour_wanted(STDOUT_FILENO));
+    if (!options.quiet) err_printf("gpmem %s; :help for help, :quit to leave\n", gpm_version());
+    loop();
+    line_editor_end();
 }
 
 static int run(int argc, char **argv) {
-    struct gpm_options o = session_settings();
     bool prompt = expressions.n == 0 && isatty(STDIN_FILENO);
-    struct progress_board *board = progress_board_new(1);
-    progress_attach(board, 0, &o);
-    if (prompt) o.confirm = ask;
-    gpm_session *s = gpm_session_new(&o);
     int status = EXIT_FINE;
     struct buf text = BUF_INIT;
+    options = session_settings();
+    progress_begin(1);
+    progress_attach(0, &options);
+    if (prompt) options.confirm = ask;
+    session = gpm_session_new(&options);
     if (prompt) {
-        s = run_prompt(&o, s);
+        run_prompt();
     } else if (expressions.n == 0) {
         status = EXIT_FAILED;
         if (read_program("-", &text) == GPM_OK)
-            status = run_text(s, "<stdin>", text.data, text.len);
+            status = run_text(session, "<stdin>", text.data, text.len);
     }
     for (size_t i = 0; i < expressions.n && status == EXIT_FINE; i++) {
         const char *expression = expressions.at[i];
-        status = run_text(s, "<expression>", expression, strlen(expression));
+        status = run_text(session, "<expression>", expression, strlen(expression));
     }
     buf_release(&text);
-    gpm_session_free(s);
-    progress_board_free(board);
+    gpm_session_free(session);
+    progress_end();
     return status;
 }
 
