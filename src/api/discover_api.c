@@ -173,9 +173,9 @@ const char *gpm_discover_report(gpm_discovery *d, enum gpm_discover_format f) {
 enum gpm_status gpm_discover_query(gpm_discovery *d, const char *query, struct gpm_answer *out) {
     enum gpm_status st = d->paper_ready ? GPM_OK : need_run(d);
     if (st != GPM_OK) return st;
-    struct post_answer r = {0, 0, 0};
+    struct query_answer r = {0, 0, 0};
     st = posterior_query(d->paper_ready ? d->paper.post : &d->d.post, query, &r, &d->err);
-    *out = (struct gpm_answer){r.p, r.error, r.ess};
+    *out = (struct gpm_answer){r.probability, r.error, r.ess};
     return st;
 }
 

@@ -13,35 +13,25 @@
 #include <math.h>
 #include <string.h>
 
-/* A posterior over structures of a series, or of the grammar that the current model is. */
+/* A posterior over structures of a series, or of the grammar that the current model is: then only
+ * the search and the posterior of d are there. */
 struct structure_model {
     struct structure_posterior base;
-    struct discovery d;   /* of a series */
-    char *scope;          /* of a program; NULL: of a series */
-    struct search search; /* of a program */
-    struct posterior post;
+    struct discovery d;
+    char *scope; /* of a program; NULL: of a series */
     bool searched, sampled;
 };
 
-static struct posterior *posterior_of(const struct structure_model *m) {
-    return (struct posterior *)(m->scope ? &m->post : &m->d.post);
-}
-
 static void model_free(struct box *b) {
     struct structure_model *m = (struct structure_model *)b;
-    if (m->scope) {
-        posterior_release(&m->post);
-        search_release(&m->search);
-    } else {
-        discovery_release(&m->d);
-    }
+    discovery_release(&m->d);
     mem_free(m->scope);
     mem_free(m);
 }
 
 static void model_print(const struct box *b, struct buf *out) {
     const struct structure_model *m = (const struct structure_model *)b;
-    const struct posterior *p = posterior_of(m);
+    const struct posterior *p = &m->d.post;
     double rest = 0;
     if (m->scope)
         buf_printf(out, "<structures of the grammar %s", m->scope);
@@ -67,20 +57,17 @@ static const struct box_class structures_class = {
 static enum gpm_status model_ask(const struct structure_posterior *s, const char *query,
                                  struct query_answer *out, struct buf *err) {
     const struct structure_model *m = (const struct structure_model *)s;
-    struct post_answer a = {0, 0, 0};
     if (!m->searched)
         return buf_fail(err, GPM_E_ARG,
                         "the structures have not been searched yet: infer structure_search(model)");
-    enum gpm_status st = posterior_query(posterior_of(m), query, &a, err);
-    *out = (struct query_answer){a.p, a.error, a.ess};
-    return st;
+    return posterior_query(&m->d.post, query, out, err);
 }
 
 /* Rows of tabulate. */
 static size_t model_row(const struct structure_posterior *s, size_t i, const char **text,
                         struct query_answer *out) {
     const struct structure_model *m = (const struct structure_model *)s;
-    const struct posterior *p = posterior_of(m);
+    const struct posterior *p = &m->d.post;
     if (!m->searched) return 0;
     if (i < p->structures.n) {
         const struct post_entry *e = &p->structures.at[i];
@@ -98,70 +85,29 @@ static struct structure_model *posterior_new(void) {
     return m;
 }
 
-static struct structure_model *model_arg(struct infer_state *x, const char *op, value v) {
-    if (structure_posterior_of(v)) return (struct structure_model *)v.u.box;
-    (void)!infer_error(x, DIAG_TYPE,
-                       "%s needs what structure_model or structure_search gives; got a %s", op,
-                       value_type_name(v));
-    return NULL;
-}
-
 const struct posterior *structure_model_posterior(value v) {
     struct structure_posterior *s = structure_posterior_of(v);
     struct structure_model *m = s && s->ask == model_ask ? (struct structure_model *)s : NULL;
-    return m && m->searched ? posterior_of(m) : NULL;
+    return m && m->searched ? &m->d.post : NULL;
 }
 
 /* ---- the series ---- */
 
-/* Optional arguments of an operator, by position and name; a later one may be given without them.
- */
-struct options_in {
-    struct infer_state *x;
-    const char *op;
-    const value *args;
-    size_t n;
-};
-
-static bool given(const struct options_in *o, size_t i) {
-    return i < o->n && !is_absent(o->args[i]);
-}
-
-static enum gpm_status wrong(const struct options_in *o, size_t i, const char *name,
-                             const char *what) {
-    char *shown = sp_show(o->args[i]);
-    enum gpm_status st =
-        infer_error(o->x, DIAG_TYPE, "%s: %s must be %s, got %s", o->op, name, what, shown);
-    mem_free(shown);
-    return st;
-}
-
-static enum gpm_status take_text(const struct options_in *o, size_t i, const char *name,
-                                 const char **out) {
-    *out = NULL;
-    if (!given(o, i)) return GPM_OK;
-    value v = o->args[i];
-    if (v.tag != V_SYM && v.tag != V_STR) return wrong(o, i, name, "a string");
-    *out = v.tag == V_SYM ? v.u.sym->text : v.u.str->text;
+/* A count of at most `most`, argument i, where it is given. */
+static enum gpm_status take_count(struct infer_state *x, const struct action *a, size_t i,
+                                  const char *name, double most, size_t *out) {
+    value v = action_arg(a, i);
+    if (is_absent(v)) return GPM_OK;
+    if (v.u.num > most)
+        return infer_error(x, DIAG_DOMAIN, "%s: %s is at most %.0f, got %g", a->op->name, name,
+                           most, v.u.num);
+    *out = (size_t)v.u.num;
     return GPM_OK;
 }
 
-static enum gpm_status take_flag(const struct options_in *o, size_t i, const char *name,
-                                 bool *out) {
-    *out = false;
-    if (!given(o, i)) return GPM_OK;
-    if (o->args[i].tag != V_BOOL) return wrong(o, i, name, "true or false");
-    *out = o->args[i].u.boolean;
-    return GPM_OK;
-}
-
-static enum gpm_status take_number(const struct options_in *o, size_t i, const char *name,
-                                   double most, double *out) {
-    if (!given(o, i)) return GPM_OK;
-    if (o->args[i].tag != V_NUM || !(o->args[i].u.num >= 0 && o->args[i].u.num <= most))
-        return wrong(o, i, name, most == 1 ? "a share from 0 to 1" : "a number from 0 up");
-    *out = o->args[i].u.num;
-    return GPM_OK;
+static bool flag(const struct action *a, size_t i) {
+    bool on = false;
+    return sp_truth(action_arg(a, i), &on) && on;
 }
 
 /* An array of pairs as the text of a file. */
@@ -185,34 +131,31 @@ static bool pairs_text(value v, struct buf *out) {
 /* args: data, time, column, skip_bad, max_points */
 enum { SERIES_ARGS = 5 };
 
-static enum gpm_status read_data(const struct options_in *in, struct series_options *o,
-                                 struct series *out) {
-    struct infer_state *x = in->x;
-    const value *args = in->args;
+static enum gpm_status read_data(struct infer_state *x, const struct action *a,
+                                 struct series_options *o, struct series *out) {
     struct buf err = BUF_INIT, text = BUF_INIT;
-    double most = 1000;
-    *o = (struct series_options){0};
-    enum gpm_status st = take_text(in, 1, "time", &o->time);
-    if (st == GPM_OK) st = take_text(in, 2, "column", &o->value);
-    if (st == GPM_OK) st = take_flag(in, 3, "skip_bad", &o->skip_bad);
-    if (st == GPM_OK) st = take_number(in, 4, "max_points", 1e9, &most);
+    value data = a->args[0];
+    *o = (struct series_options){.time = infer_text(action_arg(a, 1)),
+                                 .value = infer_text(action_arg(a, 2)),
+                                 .skip_bad = flag(a, 3),
+                                 .max_points = 1000};
+    enum gpm_status st = take_count(x, a, 4, "max_points", 1e9, &o->max_points);
     if (st != GPM_OK) return st;
-    o->max_points = (size_t)most;
-    if (args[0].tag == V_STR) {
+    if (data.tag == V_STR) {
         struct sp_call c = {.host = &x->core->host};
-        char *path = srcfn_path(&c, args[0].u.str->text);
+        char *path = srcfn_path(&c, data.u.str->text);
         st = series_read(out, path, NULL, 0, o, &err);
         mem_free(path);
         if (st == GPM_OK) { /* messages and programs name the file as the user does */
             mem_free(out->name);
-            out->name = mem_strdup(args[0].u.str->text);
+            out->name = mem_strdup(data.u.str->text);
         }
-    } else if (pairs_text(args[0], &text)) {
+    } else if (pairs_text(data, &text)) {
         st = series_read(out, "data", text.data, text.len, o, &err);
     } else {
         st = GPM_E_ARG;
         buf_printf(&err, "%s needs the name of a CSV file, or an array of pairs of time and value",
-                   in->op);
+                   a->op->name);
     }
     if (st != GPM_OK) st = infer_error(x, st == GPM_E_IO ? DIAG_FILE : DIAG_DATA, "%s", err.data);
     buf_release(&err);
@@ -220,17 +163,21 @@ static enum gpm_status read_data(const struct options_in *in, struct series_opti
     return st;
 }
 
+value series_pairs(const struct series *s) {
+    value v = value_array_new(s->n);
+    for (size_t i = 0; i < s->n; i++) {
+        double xy[2] = {s->x[i], s->y[i]};
+        v.u.array->at[i] = value_vector(xy, 2);
+    }
+    return v;
+}
+
 static enum gpm_status op_read_series(struct infer_state *x, const struct action *a, value *out) {
-    struct options_in in = {x, "read_series", a->args, a->n};
     struct series_options o;
     struct series s;
-    enum gpm_status st = read_data(&in, &o, &s);
+    enum gpm_status st = read_data(x, a, &o, &s);
     if (st != GPM_OK) return st;
-    *out = value_array_new(s.n);
-    for (size_t i = 0; i < s.n; i++) {
-        double xy[2] = {s.x[i], s.y[i]};
-        out->u.array->at[i] = value_vector(xy, 2);
-    }
+    *out = series_pairs(&s);
     series_release(&s);
     return GPM_OK;
 }
@@ -250,15 +197,14 @@ static enum gpm_status read_log(struct infer_state *x, const char *text, enum lo
 }
 
 /* args after those of the series: kernels, changepoints, log, holdout */
-static enum gpm_status read_options(const struct options_in *in, struct discovery_options *o) {
-    struct infer_state *x = in->x;
+static enum gpm_status read_options(struct infer_state *x, const struct action *a,
+                                    struct discovery_options *o) {
     struct buf err = BUF_INIT;
-    const char *kernels = NULL, *log = NULL;
-    enum gpm_status st = take_text(in, SERIES_ARGS, "kernels", &kernels);
-    if (st == GPM_OK) st = take_flag(in, SERIES_ARGS + 1, "changepoints", &o->change);
-    if (st == GPM_OK) st = take_text(in, SERIES_ARGS + 2, "log", &log);
-    if (st == GPM_OK) st = take_number(in, SERIES_ARGS + 3, "holdout", 1, &o->holdout);
-    if (st == GPM_OK) st = read_log(x, log, &o->logs);
+    const char *kernels = infer_text(action_arg(a, SERIES_ARGS));
+    o->change = flag(a, SERIES_ARGS + 1);
+    enum gpm_status st = read_log(x, infer_text(action_arg(a, SERIES_ARGS + 2)), &o->logs);
+    value holdout = action_arg(a, SERIES_ARGS + 3);
+    if (!is_absent(holdout)) o->holdout = holdout.u.num;
     if (st == GPM_OK && kernels && discovery_kernels(kernels, &o->factors, &err) != GPM_OK)
         st = infer_error(x, DIAG_BAD_OPERATOR_ARG, "structure_model: %s", err.data);
     o->seed = x->core->rng.seed + ((uint64_t)x->core->rng.chain << 40);
@@ -268,12 +214,11 @@ static enum gpm_status read_options(const struct options_in *in, struct discover
 
 static enum gpm_status op_structure_model(struct infer_state *x, const struct action *a,
                                           value *out) {
-    struct options_in in = {x, "structure_model", a->args, a->n};
     struct discovery_options o = DISCOVERY_OPTIONS_INIT;
     struct series series;
     struct buf err = BUF_INIT;
-    enum gpm_status st = read_options(&in, &o);
-    if (st == GPM_OK) st = read_data(&in, &o.series, &series);
+    enum gpm_status st = read_options(x, a, &o);
+    if (st == GPM_OK) st = read_data(x, a, &o.series, &series);
     if (st != GPM_OK) return st;
     struct structure_model *m = posterior_new();
     st = discovery_start(&m->d, &o, &series, &err);
@@ -288,17 +233,14 @@ static enum gpm_status op_structure_model(struct infer_state *x, const struct ac
 
 /* ---- inference ---- */
 
-/* The structures of a series. */
-static enum gpm_status search_series(struct infer_state *x, struct structure_model *m, double draws,
-                                     double seconds) {
+/* The structures of a series, with the options that d has. */
+static enum gpm_status search_series(struct infer_state *x, struct structure_model *m) {
     struct buf err = BUF_INIT;
     if (m->searched) { /* anew */
         posterior_release(&m->d.post);
         search_release(&m->d.search);
         m->searched = m->sampled = false;
     }
-    m->d.opt.draws = (size_t)draws;
-    m->d.opt.seconds = seconds;
     enum gpm_status st = discovery_search(&m->d, &err);
     if (st != GPM_OK) {
         search_release(&m->d.search);
@@ -312,7 +254,7 @@ static enum gpm_status search_series(struct infer_state *x, struct structure_mod
 /* The model's state becomes a draw from the posterior that was found. */
 static enum gpm_status set_state(struct infer_state *x, const struct structure_model *m) {
     struct trace **t = &x->model->p.at[0], *next;
-    enum gpm_status st = program_space_draw(&m->post, &(*t)->rng, &next);
+    enum gpm_status st = program_space_draw(&m->d.post, &(*t)->rng, &next);
     if (st == GPM_OK && !next)
         st = infer_error(x, DIAG_BAD_OPERATOR_ARG,
                          "structure_search: no state of the posterior could be built");
@@ -326,30 +268,29 @@ static enum gpm_status set_state(struct infer_state *x, const struct structure_m
 
 /* The structures that the choices of a scope of the current model make. */
 static enum gpm_status search_program(struct infer_state *x, value scope, value parameters,
-                                      double draws, double seconds, value *out) {
-    struct search_options o;
+                                      const struct search_options *given, value *out) {
+    struct search_options o = *given;
+    struct trace *t = x->model->p.at[0];
     if (x->model->p.n != 1)
         return infer_error(x, DIAG_BAD_OPERATOR_ARG,
                            "structure_search needs a model of one particle; there are %zu",
                            x->model->p.n);
     struct structure_model *m = posterior_new();
-    search_options_init(&o);
-    o.seed = rng_u64(&x->model->p.at[0]->rng);
-    o.draws = (size_t)draws;
-    o.seconds = seconds;
+    struct search *s = &m->d.search;
+    o.seed = rng_u64(&t->rng);
     m->scope = sp_show(scope);
-    search_init(&m->search, program_space_new(x, x->model->p.at[0], scope, parameters), &o);
-    enum gpm_status st = search_run(&m->search);
+    search_init(s, program_space_new(x, t, scope, parameters), &o);
+    enum gpm_status st = search_run(s);
     if (st == GPM_E_NO_CONVERGENCE)
         st = infer_error(x, DIAG_BAD_OPERATOR_ARG,
                          "structure_search: no structure of the grammar %s could be fitted",
                          m->scope);
     if (st == GPM_OK) {
-        posterior_init(&m->post, &m->search);
+        posterior_init(&m->d.post, s);
         m->searched = true;
         st = set_state(x, m);
     }
-    program_space_rest(m->search.space);
+    program_space_rest(s->space);
     *out = value_box(V_BOX, &m->base.box);
     if (st != GPM_OK) {
         value_unref(*out);
@@ -359,25 +300,26 @@ static enum gpm_status search_program(struct infer_state *x, value scope, value 
 }
 
 static enum gpm_status op_search(struct infer_state *x, const struct action *a, value *out) {
-    struct options_in in = {x, "structure_search", a->args, a->n};
-    value what = a->args[0], parameters = action_arg(a, 1);
-    double draws = 0, seconds = 0;
-    enum gpm_status st = take_number(&in, 2, "draws", 1e6, &draws);
-    if (st == GPM_OK) st = take_number(&in, 3, "seconds", 1e9, &seconds);
+    value what = a->args[0], parameters = action_arg(a, 1), seconds = action_arg(a, 3);
+    struct search_options o;
+    search_options_init(&o);
+    enum gpm_status st = take_count(x, a, 2, "draws", 1e6, &o.draws);
     if (st != GPM_OK) return st;
-    if (what.tag == V_STR || what.tag == V_SYM) {
+    if (!is_absent(seconds)) o.seconds = seconds.u.num;
+    if (what.tag != V_BOX) {
         if (is_absent(parameters)) parameters = infer_name(x, "default");
-        st = search_program(x, what, parameters, draws, seconds, out);
+        st = search_program(x, what, parameters, &o, out);
     } else {
-        struct structure_model *m = model_arg(x, in.op, what);
-        if (!m) return GPM_E_USER;
+        struct structure_model *m = (struct structure_model *)what.u.box;
         if (!is_absent(parameters) || m->scope)
             return infer_error(
                 x, DIAG_BAD_OPERATOR_ARG,
                 "structure_search(model) is for the structures of a series; a grammar "
                 "of the current model is given by its scopes: "
                 "structure_search(\"grammar\", \"parameters\")");
-        st = search_series(x, m, draws, seconds);
+        m->d.opt.draws = o.draws;
+        m->d.opt.seconds = o.seconds;
+        st = search_series(x, m);
         *out = value_ref(what);
     }
     if (st == GPM_OK) query_note(x, *out);
@@ -385,21 +327,21 @@ static enum gpm_status op_search(struct infer_state *x, const struct action *a, 
 }
 
 static enum gpm_status op_chains(struct infer_state *x, const struct action *a, value *out) {
-    struct options_in in = {x, "structure_chains", a->args, a->n};
-    struct structure_model *m = model_arg(x, in.op, a->args[0]);
-    double steps = 0;
-    if (!m || take_number(&in, 1, "steps", 1e7, &steps) != GPM_OK) return GPM_E_USER;
+    struct structure_model *m = (struct structure_model *)a->args[0].u.box;
+    size_t steps = 0;
+    enum gpm_status st = take_count(x, a, 1, "steps", 1e7, &steps);
+    if (st != GPM_OK) return st;
     if (!m->searched)
         return infer_error(x, DIAG_BAD_OPERATOR_ARG,
                            "structure_chains: the structures have not been searched yet; run "
                            "structure_search(model) first");
-    struct posterior *p = posterior_of(m);
+    struct posterior *p = &m->d.post;
     const struct search *s = p->search;
     if (m->sampled) {
         posterior_release(p);
         posterior_init(p, s);
     }
-    posterior_chains(p, (size_t)steps);
+    posterior_chains(p, steps);
     if (m->scope) program_space_rest(s->space);
     m->sampled = s->space->st == GPM_OK;
     return s->space->st;
@@ -408,13 +350,12 @@ static enum gpm_status op_chains(struct infer_state *x, const struct action *a, 
 /* A row per state of the chains; a chain is a particle. */
 static enum gpm_status op_draws(struct infer_state *x, const struct action *a, value *out) {
     static const char *const names[] = {"structure", "log", "log density"};
-    struct structure_model *m = model_arg(x, "structure_draws", a->args[0]);
-    if (!m) return GPM_E_USER;
+    const struct structure_model *m = (const struct structure_model *)a->args[0].u.box;
     if (!m->sampled)
         return infer_error(x, DIAG_BAD_OPERATOR_ARG,
                            "structure_draws: there are no chains yet; run "
                            "structure_chains(model) first");
-    const struct posterior *p = posterior_of(m);
+    const struct posterior *p = &m->d.post;
     struct dataset *d = dataset_new(names, COUNT_OF(names));
     for (size_t i = 0; i < p->steps; i++)
         for (int c = 0; c < p->n_chains; c++) {
@@ -434,7 +375,7 @@ static enum gpm_status op_draws(struct infer_state *x, const struct action *a, v
     return GPM_OK;
 }
 
-#define SERIES_SIG "data: any, time?: any, column?: any, skip_bad?: any, max_points?: any"
+#define SERIES_SIG "data: any, time?: name, column?: name, skip_bad?: bool, max_points?: count"
 
 const struct infer_op infer_discover_rows[] = {
     {"read_series", "(" SERIES_SIG ") -> array",
@@ -443,13 +384,15 @@ const struct infer_op infer_discover_rows[] = {
      "years or days, missing values are left out, times ascend",
      NULL, OP_PLAIN, .run = op_read_series},
     {"structure_model",
-     "(" SERIES_SIG ", kernels?: any, changepoints?: any, log?: any, holdout?: any) -> any",
+     "(" SERIES_SIG
+     ", kernels?: name, changepoints?: bool, log?: name, holdout?: probability) -> any",
      "a posterior over the structures of a time series (a CSV file, or an array of pairs), to be "
      "searched: what gpmem discover works on, with its prior. Prints as a table; prob(query, "
      "model) "
      "asks it",
      NULL, OP_PLAIN, .run = op_structure_model},
-    {"structure_search", "(model: any, parameters?: any, draws?: any, seconds?: any) -> action",
+    {"structure_search",
+     "(model: grammar, parameters?: any, draws?: count, seconds?: nonneg) -> action",
      "best-first search over structures, parameters integrated out of each by Laplace's method and "
      "importance sampling (draws per structure near the top). model: what structure_model gives; "
      "or the scope of the current model whose discrete choices make the structure, and then "
@@ -457,12 +400,12 @@ const struct infer_op infer_discover_rows[] = {
      "posterior over structures, as structure_model does; the state of the current model becomes "
      "a draw from it",
      NULL, 0, .run = op_search},
-    {"structure_chains", "(model: any, steps?: any) -> action",
+    {"structure_chains", "(model: structures, steps?: count) -> action",
      "four exact chains over structures and parameters beside the search: whether the posterior "
      "has "
      "settled, and effective sample sizes",
      NULL, 0, .run = op_chains},
-    {"structure_draws", "(model: any) -> any",
+    {"structure_draws", "(model: structures) -> any",
      "the states of the chains of a structure_model as a dataset: structure, logarithm, log "
      "density",
      NULL, OP_PLAIN, .run = op_draws},

@@ -88,15 +88,6 @@ void paper_program(const struct paper *p, struct buf *out) {
 }
 
 /* ---- the run ---- */
-static value pairs_of(const struct series *s) {
-    value v = value_array_new(s->n);
-    for (size_t i = 0; i < s->n; i++) {
-        double xy[2] = {s->x[i], s->y[i]};
-        v.u.array->at[i] = value_vector(xy, 2);
-    }
-    return v;
-}
-
 enum gpm_status paper_run(struct paper *p, struct series *s, const struct series_options *read,
                           const struct paper_options *o, struct buf *err) {
     struct buf text = BUF_INIT;
@@ -108,7 +99,7 @@ enum gpm_status paper_run(struct paper *p, struct series *s, const struct series
     p->opt = *o;
     enum gpm_status st = session_init(&p->session, o->seed, 0);
     if (st == GPM_OK) {
-        session_define(&p->session, "data", pairs_of(s));
+        session_define(&p->session, "data", series_pairs(s));
         put_model(p, &text);
         st = session_run(&p->session, "the paper's program", text.data, text.len);
     }

@@ -25,17 +25,17 @@ static void weights(const struct search *s, const double *shift, double *w) {
     for (size_t i = 0; i < s->n; i++) w[i] /= sum;
 }
 
-struct post_answer posterior_probability(const struct posterior *p, structure_test holds,
-                                         void *ctx) {
+struct query_answer posterior_probability(const struct posterior *p, structure_test holds,
+                                          void *ctx) {
     const struct search *s = p->search;
-    struct post_answer a = {0, 0, 0};
+    struct query_answer a = {0, 0, 0};
     double *w = NEW_ARRAY(double, s->n + 1), *shift = NEW_ARRAY(double, s->n + 1), m2 = 0;
     bool *in = NEW_ARRAY(bool, s->n + 1);
     struct rng r;
     rng_init(&r, 20, 0, 0); /* a fixed stream: the same errors for the same evidences */
     for (size_t i = 0; i < s->n; i++) {
         in[i] = holds(ctx, s->at[i]->text);
-        if (in[i]) a.p += p->weight[i];
+        if (in[i]) a.probability += p->weight[i];
     }
     for (int k = 0; k < REPLICATES; k++) {
         double q = 0;
@@ -43,9 +43,9 @@ struct post_answer posterior_probability(const struct posterior *p, structure_te
         weights(s, shift, w);
         for (size_t i = 0; i < s->n; i++)
             if (in[i]) q += w[i];
-        m2 += (q - a.p) * (q - a.p) / REPLICATES;
+        m2 += (q - a.probability) * (q - a.probability) / REPLICATES;
     }
-    a.p = fmin(a.p, 1);
+    a.probability = fmin(a.probability, 1);
     a.error = fmax(POSTERIOR_ERROR_Z * sqrt(m2), 1e-4); /* nothing here is known better than that */
     a.ess = posterior_indicator_ess(p, holds, ctx);
     mem_free(w);
@@ -59,7 +59,7 @@ static bool query_holds(void *ctx, const char *structure) {
 }
 
 enum gpm_status posterior_query(const struct posterior *p, const char *query,
-                                struct post_answer *out, struct buf *err) {
+                                struct query_answer *out, struct buf *err) {
     struct arena a;
     struct kern_query *q = NULL;
     arena_init(&a);
@@ -167,8 +167,8 @@ static void fill_components(struct posterior *p) {
         while ((term = structure_next_term(&at, &len))) add_component(t, term, len);
     }
     for (size_t q = 0; q < t->n; q++) {
-        struct post_answer a = posterior_probability(p, structure_has_term, t->at[q].text);
-        t->at[q].p = a.p;
+        struct query_answer a = posterior_probability(p, structure_has_term, t->at[q].text);
+        t->at[q].p = a.probability;
         t->at[q].error = in_all(s, t->at[q].text) ? 0 : a.error;
     }
     sort_table(t);
@@ -182,10 +182,11 @@ static void fill_motifs(struct posterior *p) {
     struct post_table *t = &p->motifs;
     t->at = NEW_ARRAY(struct post_entry, COUNT_OF(names));
     for (size_t i = 0; i < COUNT_OF(names); i++) {
-        struct post_answer a = {0, 0, 0};
+        struct query_answer a = {0, 0, 0};
         struct buf err = BUF_INIT;
         if (posterior_query(p, names[i], &a, &err) == GPM_OK)
-            t->at[t->n++] = (struct post_entry){mem_strdup(names[i]), a.p, a.error, 0, NULL};
+            t->at[t->n++] =
+                (struct post_entry){mem_strdup(names[i]), a.probability, a.error, 0, NULL};
         buf_release(&err);
     }
     sort_table(t);

@@ -7,6 +7,7 @@
 #define DISCOVER_POSTERIOR_H
 #include "base/buf.h"
 #include "discover/search.h"
+#include "infer/query.h"
 
 /* Stated errors are half-widths of 99% intervals. */
 #define POSTERIOR_ERROR_Z 2.58
@@ -52,14 +53,11 @@ typedef bool (*structure_test)(void *ctx, const char *structure);
 const char *structure_next_term(const char **at, size_t *len);
 /* Is `ctx`, the text of a term, one of the structure's, also inside a change point or window? */
 bool structure_has_term(void *ctx, const char *structure);
-struct post_answer {
-    double p, error, ess;
-};
-struct post_answer posterior_probability(const struct posterior *p, structure_test holds,
-                                         void *ctx);
+struct query_answer posterior_probability(const struct posterior *p, structure_test holds,
+                                          void *ctx);
 /* A question (gp/kern_query.h) to the posterior; GPM_E_FORMAT: it cannot be read. */
 GPM_MUST_USE enum gpm_status posterior_query(const struct posterior *p, const char *query,
-                                             struct post_answer *out, struct buf *err);
+                                             struct query_answer *out, struct buf *err);
 /* The probability of a component or a motif, 0 where the table has none of this text. */
 double posterior_entry(const struct post_table *t, const char *text);
 /* Effective sample size of the share of the structures of this text. */

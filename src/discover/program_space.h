@@ -11,11 +11,14 @@
 #ifndef DISCOVER_PROGRAM_SPACE_H
 #define DISCOVER_PROGRAM_SPACE_H
 #include "discover/posterior.h"
+#include "discover/series.h"
 #include "infer/infer.h"
 
 /* The posterior behind what structure_model and structure_search give (op_discover.c); NULL: it is
  * none, or was not searched. */
 const struct posterior *structure_model_posterior(value v);
+
+value series_pairs(const struct series *s); /* an array of pairs of time and value */
 
 /* The space around the state of t, which is copied. */
 struct space *program_space_new(struct infer_state *x, struct trace *t, value structure,

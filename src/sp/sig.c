@@ -73,6 +73,10 @@ static const struct sp_type {
     {"label", "the label of a directive", .tags = NAMES | TAG(V_NUM)},
     {"dataset", "a dataset", .box = "dataset"},
     {"model", "a model", .box = "model"},
+    {"structures", "what structure_model or structure_search gives",
+     .box = "posterior over structures"},
+    {"grammar", "what structure_model gives, or the scope of a grammar", .tags = NAMES,
+     .box = "posterior over structures"},
     {"proposal", "a proposal", .tags = TAG(V_PROC), .box = "proposal", .other_box = "action"},
 };
 

@@ -142,12 +142,12 @@ static void test_posterior(void **state) {
     double sum = 0;
     for (size_t i = 0; i < p.structures.n; i++) sum += p.structures.at[i].p;
     assert_close(sum, 1, 1e-9);
-    struct post_answer a = posterior_probability(&p, has_lin, NULL);
+    struct query_answer a = posterior_probability(&p, has_lin, NULL);
     double share = 0;
     for (size_t i = 0; i < 4 * p.steps; i++)
         share += has_lin(NULL, s[1].at[p.chain[i].structure]->text) / (4.0 * (double)p.steps);
-    assert_true(a.p > 0.2 && a.error > 0 && a.ess > 100);
-    assert_true(fabs(a.p - share) < a.error + 4 / sqrt(a.ess)); /* an exact sampler beside it */
+    assert_true(a.probability > 0.2 && a.error > 0 && a.ess > 100);
+    assert_true(fabs(a.probability - share) < a.error + 4 / sqrt(a.ess)); /* an exact sampler beside it */
     posterior_release(&p);
     search_release(&s[0]);
     search_release(&s[1]);
