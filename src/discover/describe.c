@@ -193,7 +193,7 @@ void describe_headline(const struct discovery *d, int term, struct buf *out) {
     else
         buf_puts(out, factor_class(factor_next(others, -1))->motif.english);
     if (!(e->mask & trend)) return;
-    struct par_summary c = parameter_summary(discovery_top(d), e->c);
+    struct par_summary c = parameter_summary(discovery_top(d), e->par[SPAR_C]);
     buf_printf(out, " whose %s %s linearly", white ? "size" : "amplitude",
                c.hi < 0.3   ? "grows"
                : c.lo > 0.7 ? "shrinks"
@@ -247,10 +247,10 @@ static void describe_drift(const struct discovery *d, const struct part *p, stru
 }
 
 static void describe_periodic(const struct discovery *d, const struct sterm *e, struct buf *out) {
-    double span = d->data.span, shape = parameter_summary(discovery_top(d), e->lper).mean;
-    estimate(d, " It repeats every ", duration, e->period, span, ".", out);
-    if (e->l >= 0)
-        estimate(d, " The pattern is alike within ", duration, e->l, span,
+    double span = d->data.span, shape = parameter_summary(discovery_top(d), e->par[SPAR_LPER]).mean;
+    estimate(d, " It repeats every ", duration, e->par[SPAR_PERIOD], span, ".", out);
+    if (e->par[SPAR_L] >= 0)
+        estimate(d, " The pattern is alike within ", duration, e->par[SPAR_L], span,
                  " and may change beyond.", out);
     if (shape > 1.5)
         buf_puts(out, " Within a period it is close to a sine wave.");
@@ -261,7 +261,7 @@ static void describe_periodic(const struct discovery *d, const struct sterm *e, 
 static void describe_size(const struct discovery *d, const struct sterm *e, struct buf *out) {
     /* the sd of sqrt(12)(t-c) is of order one to two */
     double f = has(e->mask, KERN_ROLE_TREND) ? 1.7 : 1;
-    estimate(d, " Typical size: ", amount, e->sd, f * value_sd(d), ".", out);
+    estimate(d, " Typical size: ", amount, e->par[SPAR_SD], f * value_sd(d), ".", out);
 }
 
 static void describe_course(const struct discovery *d, const struct sterm *e, const struct part *p,
@@ -273,13 +273,14 @@ static void describe_course(const struct discovery *d, const struct sterm *e, co
         describe_drift(d, p, out);
     } else if (has(e->mask, KERN_ROLE_WALK)) {
         buf_printf(out, " In one %s it moves by", d->series.unit);
-        estimate(d, " about ", amount, e->sd, value_sd(d) / sqrt(d->data.span),
+        estimate(d, " about ", amount, e->par[SPAR_SD], value_sd(d) / sqrt(d->data.span),
                  ", in either direction.", out);
-    } else if (e->tau >= 0) {
-        estimate(d, directed ? " It starts at " : " The level shifts at ", date, e->tau, 1, ".",
-                 out);
+    } else if (e->par[SPAR_TAU] >= 0) {
+        estimate(d, directed ? " It starts at " : " The level shifts at ", date, e->par[SPAR_TAU],
+                 1, ".", out);
     } else {
-        estimate(d, " It changes over a typical time of ", duration, e->l, d->data.span, ".", out);
+        estimate(d, " It changes over a typical time of ", duration, e->par[SPAR_L], d->data.span,
+                 ".", out);
         describe_size(d, e, out);
     }
 }
@@ -309,17 +310,17 @@ void describe_term(const struct discovery *d, int term, struct buf *out) {
 /* ---- formula ---- */
 static void formula_term(const struct discovery *d, const struct sterm *s, struct buf *out) {
     const struct evidence *e = discovery_top(d);
-    number("", pow(parameter_summary(e, s->sd).mean * value_sd(d), 2), "", out);
+    number("", pow(parameter_summary(e, s->par[SPAR_SD]).mean * value_sd(d), 2), "", out);
     for (int f = 0; f < FACTOR_MAX; f++) {
         if (!(s->mask & FACTOR_BIT(f))) continue;
         enum kern_role role = factor_role(f);
-        int place = role == KERN_ROLE_TREND ? s->c : s->tau;
+        int place = role == KERN_ROLE_TREND ? s->par[SPAR_C] : s->par[SPAR_TAU];
         buf_printf(out, " * %s", factor_name(f));
         if (role == KERN_ROLE_SMOOTH)
-            number("(l=", parameter_summary(e, s->l).mean * d->data.span, ")", out);
+            number("(l=", parameter_summary(e, s->par[SPAR_L]).mean * d->data.span, ")", out);
         if (role == KERN_ROLE_PERIODIC) {
-            number("(p=", parameter_summary(e, s->period).mean * d->data.span, ", ", out);
-            number("l=", parameter_summary(e, s->lper).mean, ")", out);
+            number("(p=", parameter_summary(e, s->par[SPAR_PERIOD]).mean * d->data.span, ", ", out);
+            number("l=", parameter_summary(e, s->par[SPAR_LPER]).mean, ")", out);
         }
         if ((role == KERN_ROLE_TREND || role == KERN_ROLE_BREAK) && place >= 0) {
             buf_puts(out, role == KERN_ROLE_TREND ? "(c=" : "(at=");

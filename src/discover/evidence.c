@@ -44,7 +44,7 @@ static void units(void *ctx, const double *z, double *unit) {
 }
 
 static void settle(void *ctx, double *z) {
-    (void)smodel_order(((struct smodel_call *)ctx)->m, z);
+    smodel_order(((struct smodel_call *)ctx)->m, z);
 }
 
 struct density smodel_density(struct smodel_call *c, bool folded) {

@@ -25,9 +25,9 @@ static void data_line(const struct discovery *d, bool markdown, struct buf *out)
     series_print_time(s, s->x[0], out);
     buf_puts(out, " to ");
     series_print_time(s, s->x[s->n - 1], out);
-    buf_puts(out, !d->data.regular  ? ", irregular"
-                  : d->data.no_gaps ? ", regular"
-                                    : ", regular with gaps");
+    buf_puts(out, !d->data.regular     ? ", irregular"
+                  : d->data.ng == s->n ? ", regular"
+                                       : ", regular with gaps");
     if (s->missing) buf_printf(out, ", %zu missing", s->missing);
     if (s->bad) buf_printf(out, ", %zu rows skipped", s->bad);
     if (s->repeated)

@@ -81,13 +81,10 @@ static const struct {
     [SPAR_NOISE] = {"noise_sd", OF_VALUES},
     [SPAR_SD] = {"sd", OF_VALUES},
     [SPAR_L] = {"l", OF_TIME},
-    [SPAR_L_PER] = {"l", OF_TIME},
     [SPAR_PERIOD] = {"period", OF_TIME},
     [SPAR_LPER] = {"l_per", PLAIN},
     [SPAR_ALPHA] = {"alpha", PLAIN},
     [SPAR_C] = {"c", A_TIME},
-    [SPAR_SD_W] = {"sd", OF_VALUES},
-    [SPAR_SD_IW] = {"sd", OF_VALUES},
     [SPAR_TAU] = {"tau", A_TIME},
     [SPAR_WIDTH] = {"width", OF_TIME},
 };

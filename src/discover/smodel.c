@@ -31,27 +31,24 @@ static double median_step(const double *t, size_t n, double *least) {
 /* Moves every time to a multiple of the step when each distance is within `tolerance` of one and at
  * most `longest` points make the grid. Times that repeat share a point. */
 static bool try_grid(struct smodel_data *d, double step, double tolerance, size_t longest) {
-    int *g = NEW_ARRAY(int, d->n);
+    size_t *g = NEW_ARRAY(size_t, d->n), last = d->n - 1;
     bool ok = true, repeats = false;
     g[0] = 0;
     for (size_t i = 1; i < d->n && ok; i++) {
         double k = (d->t[i] - d->t[i - 1]) / step, r = floor(k + 0.5);
-        ok = fabs(k - r) <= tolerance && r < 1e6;
-        g[i] = ok ? g[i - 1] + (int)r : 0;
-        repeats |= ok && r == 0;
-        ok = ok && (size_t)g[i] < longest;
+        ok = fabs(k - r) <= tolerance && (double)g[i - 1] + r < (double)longest;
+        if (ok) g[i] = g[i - 1] + (size_t)r;
+        repeats |= r == 0;
     }
-    if (!ok || g[d->n - 1] == 0) {
-        mem_free(g);
-        return false;
+    ok = ok && g[last] > 0;
+    if (ok) {
+        d->ng = g[last] + 1;
+        d->dt = 1.0 / (double)g[last];
+        d->regular = !repeats && d->ng <= 2 * d->n;
+        for (size_t i = 0; i < d->n; i++) d->t[i] = (double)g[i] * d->dt;
     }
-    d->g = g;
-    d->ng = (size_t)g[d->n - 1] + 1;
-    d->dt = 1.0 / (double)(d->ng - 1);
-    d->regular = !repeats && d->ng <= 2 * d->n;
-    d->no_gaps = !repeats && d->ng == d->n;
-    for (size_t i = 0; i < d->n; i++) d->t[i] = g[i] * d->dt;
-    return true;
+    mem_free(g);
+    return ok;
 }
 
 /* The grid of the median step first: months of 28 to 31 days are on it. Then the one of the least
@@ -107,20 +104,6 @@ enum gpm_status smodel_data_init(struct smodel_data *d, size_t n, const double *
     return GPM_OK;
 }
 
-/* The subset of a grid is that grid with gaps: distances stay few. */
-static void keep_grid(const struct smodel_data *full, const size_t *at, struct smodel_data *out) {
-    mem_free(out->g);
-    out->g = NEW_ARRAY(int, out->n);
-    for (size_t i = 0; i < out->n; i++) {
-        out->g[i] = full->g[at[i]];
-        out->t[i] = full->t[at[i]];
-    }
-    out->grid = true;
-    out->ng = full->ng;
-    out->regular = full->regular && 2 * out->n >= out->ng;
-    out->no_gaps = full->no_gaps && out->n == out->ng;
-}
-
 enum gpm_status smodel_data_subset(const struct smodel_data *full, size_t k,
                                    struct smodel_data *out) {
     size_t n = full->n, kept = 0, *at = NEW_ARRAY(size_t, n);
@@ -143,7 +126,12 @@ enum gpm_status smodel_data_subset(const struct smodel_data *full, size_t k,
         out->step = full->step;
         memcpy(out->season, full->season, sizeof out->season);
         out->n_season = full->n_season;
-        if (full->grid) keep_grid(full, at, out);
+        out->grid = full->grid;
+        if (full->grid) { /* the same grid with gaps: distances stay few */
+            for (size_t i = 0; i < out->n; i++) out->t[i] = full->t[at[i]];
+            out->ng = full->ng;
+            out->regular = full->regular && 2 * out->n >= out->ng;
+        }
     }
     mem_free(at);
     mem_free(x);
@@ -155,7 +143,6 @@ void smodel_data_release(struct smodel_data *d) {
     mem_free(d->t);
     mem_free(d->y[0]);
     mem_free(d->y[1]);
-    mem_free(d->g);
     memset(d, 0, sizeof *d);
 }
 
@@ -166,15 +153,25 @@ static int add_interval(struct smodel *m, int kind, int term, bool logs, double 
     return m->d++;
 }
 
-/* Parameter p of a factor with the prior of its row. A period is at least 2.1 steps long. */
-static int add_par(struct smodel *m, int kind, int term, int f, size_t p) {
+enum spar_kind spar_kind_of(enum kern_role role, size_t p) {
+    static const enum spar_kind of[][2] = {[KERN_ROLE_TREND] = {SPAR_C},
+                                           [KERN_ROLE_SMOOTH] = {SPAR_L, SPAR_ALPHA},
+                                           [KERN_ROLE_PERIODIC] = {SPAR_PERIOD, SPAR_LPER},
+                                           [KERN_ROLE_BREAK] = {SPAR_TAU},
+                                           [KERN_ROLE_WHITE] = {SPAR_NOISE}};
+    return p ? of[role][p - 1] : SPAR_SD;
+}
+
+/* Parameter p of a factor with the prior of its row, in a term or (k -1) beside them. A period is
+ * at least 2.1 steps long. */
+static int add_par(struct smodel *m, int kind, int k, int f, size_t p) {
     const struct kern_param *row = &factor_class(f)->par[p];
     double a = row->prior_a, b = row->prior_b;
-    if (row->prior == KERN_P_UNIFORM) return add_interval(m, kind, term, false, a, b);
+    if (row->prior == KERN_P_UNIFORM) return add_interval(m, kind, k, false, a, b);
     if (row->prior == KERN_P_LOGUNIFORM)
-        return add_interval(m, kind, term, true, fmin(2.1 * m->data->dt, b / 2), b);
-    if (kind == SPAR_L_PER) a = row->beside;
-    m->par[m->d] = (struct spar){kind, term, row, row->prior == KERN_P_LOGNORMAL, a, b};
+        return add_interval(m, kind, k, true, fmin(2.1 * m->data->dt, b / 2), b);
+    if (row->beside && m->s.t[k].mask & factors_of(KERN_ROLE_PERIODIC)) a = row->beside;
+    m->par[m->d] = (struct spar){kind, k, row, row->prior == KERN_P_LOGNORMAL, a, b};
     return m->d++;
 }
 
@@ -182,28 +179,24 @@ static int first_of(unsigned mask) {
     return mask ? __builtin_ctz(mask) : -1;
 }
 
+/* The size of the term, then what the rows of its factors leave free. A trend alone needs no
+ * origin: the constant has that. */
 static void layout_term(struct smodel *m, int k, struct term t) {
+    static const enum kern_role order[] = {KERN_ROLE_SMOOTH, KERN_ROLE_PERIODIC, KERN_ROLE_TREND,
+                                           KERN_ROLE_BREAK};
     struct sterm *e = &m->term[k];
-    *e = (struct sterm){t.mask, t.gate, -1, -1, -1, -1, -1, -1, -1};
-    unsigned trend = factors_of(KERN_ROLE_TREND);
-    int smooth = first_of(t.mask & factors_of(KERN_ROLE_SMOOTH));
-    int per = first_of(t.mask & factors_of(KERN_ROLE_PERIODIC));
-    int brk = first_of(t.mask & factors_of(KERN_ROLE_BREAK));
-    int sd = t.mask & FACTOR_BIT(FACTOR_W)    ? SPAR_SD_W
-             : t.mask & FACTOR_BIT(FACTOR_IW) ? SPAR_SD_IW
-                                              : SPAR_SD;
-    e->sd = add_par(m, sd, k, first_of(t.mask), 0);
-    if (smooth >= 0) {
-        e->l = add_par(m, per >= 0 ? SPAR_L_PER : SPAR_L, k, smooth, 1);
-        if (factor_class(smooth)->npar > 2) e->alpha = add_par(m, SPAR_ALPHA, k, smooth, 2);
+    *e = (struct sterm){.mask = t.mask, .gate = t.gate};
+    for (int i = 0; i < SPAR_KINDS; i++) e->par[i] = -1;
+    e->par[SPAR_SD] = add_par(m, SPAR_SD, k, first_of(t.mask), 0);
+    for (size_t i = 0; i < COUNT_OF(order); i++) {
+        int f = first_of(t.mask & factors_of(order[i]));
+        if (f < 0 || t.mask == factors_of(KERN_ROLE_TREND)) continue;
+        for (size_t p = 1; p < factor_class(f)->npar; p++) {
+            enum spar_kind kind = spar_kind_of(order[i], p);
+            if (factor_class(f)->par[p].prior != KERN_P_FLAT)
+                e->par[kind] = add_par(m, kind, k, f, p);
+        }
     }
-    if (per >= 0) {
-        e->period = add_par(m, SPAR_PERIOD, k, per, 1);
-        e->lper = add_par(m, SPAR_LPER, k, per, 2);
-    }
-    if (t.mask & trend && t.mask & ~trend)
-        e->c = add_par(m, SPAR_C, k, first_of(t.mask & trend), 1);
-    if (brk >= 0) e->tau = add_par(m, SPAR_TAU, k, brk, 1);
 }
 
 bool smodel_fast_grid(const struct smodel_data *d) {
@@ -293,33 +286,32 @@ void smodel_prior_draw_hint(const struct smodel *m, double *z) {
 
 /* ---- copies of the same term ---- */
 static int key_par(const struct sterm *e) {
-    return e->period >= 0 ? e->period : e->l >= 0 ? e->l : e->sd;
+    return e->par[SPAR_PERIOD] >= 0 ? e->par[SPAR_PERIOD]
+           : e->par[SPAR_L] >= 0    ? e->par[SPAR_L]
+                                    : e->par[SPAR_SD];
 }
 
-static bool same_term(const struct smodel *m, int k) {
-    return k + 1 < m->n_terms && m->term[k].mask == m->term[k + 1].mask &&
-           m->term[k].gate == m->term[k + 1].gate;
+/* Do terms k and k + 1, which are the same, stand in the wrong order? */
+static bool swapped(const struct smodel *m, const double *z, int k) {
+    const struct sterm *a = &m->term[k], *b = a + 1;
+    return a->mask == b->mask && a->gate == b->gate && z[key_par(a)] > z[key_par(b)];
 }
 
 bool smodel_ordered(const struct smodel *m, const double *z) {
-    for (int k = 0; same_term(m, k) || k + 1 < m->n_terms; k++)
-        if (same_term(m, k) && z[key_par(&m->term[k])] > z[key_par(&m->term[k + 1])]) return false;
+    for (int k = 0; k + 1 < m->n_terms; k++)
+        if (swapped(m, z, k)) return false;
     return true;
 }
 
-bool smodel_order(const struct smodel *m, double *z) {
-    bool moved = false;
+void smodel_order(const struct smodel *m, double *z) {
     for (int pass = 0; pass < m->n_terms; pass++)
         for (int k = 0; k + 1 < m->n_terms; k++) {
-            if (!same_term(m, k) || z[key_par(&m->term[k])] <= z[key_par(&m->term[k + 1])])
-                continue;
-            int a = m->term[k].sd, b = m->term[k + 1].sd; /* blocks of equal length follow */
-            for (int i = 0; i < b - a; i++) {
+            if (!swapped(m, z, k)) continue;
+            int a = m->term[k].par[SPAR_SD], b = m->term[k + 1].par[SPAR_SD];
+            for (int i = 0; i < b - a; i++) { /* blocks of equal length follow */
                 double x = z[a + i];
                 z[a + i] = z[b + i];
                 z[b + i] = x;
             }
-            moved = true;
         }
-    return moved;
 }

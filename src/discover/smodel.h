@@ -27,14 +27,12 @@ struct smodel_data {
     double
         log_measure[2]; /* log density of the standardised y -> of the user's y: added to log Z */
     double x0, span;    /* user's x = x0 + span * t */
-    bool grid;          /* t_i = g_i * dt up to rounding */
-    int *g;
-    size_t ng;        /* grid length, gaps included */
-    double dt;        /* grid step, or the median step */
-    double step;      /* median step */
-    bool regular;     /* at least half of the grid's points are there, each once */
-    bool no_gaps;     /* all of them */
-    double season[4]; /* periods (in t) that the calendar suggests; n_season of them */
+    bool grid;          /* every t is a multiple of dt */
+    size_t ng;          /* grid length, gaps included */
+    double dt;          /* grid step, or the median step */
+    double step;        /* median step */
+    bool regular;       /* at least half of the grid's points are there, each once */
+    double season[4];   /* periods (in t) that the calendar suggests; n_season of them */
     int n_season;
 };
 /* Copies x (ascending) and y; GPM_E_ARG when n < 3, x spans nothing or y is constant. */
@@ -51,16 +49,14 @@ bool smodel_fast_grid(const struct smodel_data *d);
 enum spar_kind {
     SPAR_NOISE, /* log sd */
     SPAR_SD,    /* log sd of a term */
-    SPAR_L,     /* log length-scale, lone */
-    SPAR_L_PER, /* log length-scale of a smooth factor that multiplies PER */
+    SPAR_L,     /* log length-scale of a smooth factor */
+    SPAR_ALPHA,
     SPAR_PERIOD,
     SPAR_LPER, /* log length-scale of PER */
-    SPAR_ALPHA,
     SPAR_C,
-    SPAR_SD_W, /* log sd of Wiener, of integrated Wiener */
-    SPAR_SD_IW,
     SPAR_TAU,
-    SPAR_WIDTH
+    SPAR_WIDTH,
+    SPAR_KINDS
 };
 #define SMODEL_MAX_PAR 32
 
@@ -72,8 +68,10 @@ struct spar {
 };
 struct sterm {
     uint16_t mask, gate;
-    int sd, l, period, lper, alpha, c, tau; /* indices of parameters, -1: none */
+    int par[SPAR_KINDS]; /* index of its parameter of each kind, -1: it has none */
 };
+/* What parameter p of a row of this role is to a term. */
+enum spar_kind spar_kind_of(enum kern_role role, size_t p);
 struct smodel {
     struct structure s;
     const struct smodel_data *data; /* borrowed */
@@ -101,8 +99,8 @@ double smodel_slope(const struct smodel *m, int i, double z);  /* its derivative
 double smodel_dvalue(const struct smodel *m, int i, double z); /* of the value, or of its log */
 double smodel_unvalue(const struct smodel *m, int i, double value);
 void smodel_prior_draw_hint(const struct smodel *m, double *z); /* z at the prior's centre */
-/* Puts equal terms in the order of their length-scale or period; true when something moved. */
-bool smodel_order(const struct smodel *m, double *z);
+/* Puts equal terms in the order of their length-scale or period. */
+void smodel_order(const struct smodel *m, double *z);
 bool smodel_ordered(const struct smodel *m, const double *z);
 
 /* ---- prediction ---- */

@@ -42,18 +42,7 @@ static double bind(struct expression *e, int par, double unit) {
 
 /* ---- terms ---- */
 
-/* The model's parameter behind parameter p of a factor, -1: none, it is held. */
-static int bound_par(const struct sterm *t, enum kern_role role, size_t p, bool first) {
-    if (p == 0) return first ? t->sd : -1;
-    switch (role) {
-    case KERN_ROLE_TREND: return t->c;
-    case KERN_ROLE_SMOOTH: return p == 1 ? t->l : t->alpha;
-    case KERN_ROLE_PERIODIC: return p == 1 ? t->period : t->lper;
-    case KERN_ROLE_BREAK: return p == 1 ? t->tau : -1;
-    default: return -1;
-    }
-}
-
+/* The value of a parameter that the model leaves alone. */
 static double held(const struct kern_param *row, size_t p) {
     if (p == 0) return 1;
     return row->prior == KERN_P_NORMAL ? row->prior_a : row->fallback;
@@ -64,7 +53,7 @@ static struct kern *factor_kernel(struct expression *e, const struct sterm *t, i
     const struct kern_class *row = factor_class(f);
     double par[8];
     for (size_t p = 0; p < row->npar; p++, e->n_theta++) {
-        int i = bound_par(t, factor_role(f), p, first);
+        int i = p || first ? t->par[spar_kind_of(factor_role(f), p)] : -1;
         par[p] = i < 0 ? held(&row->par[p], p) : bind(e, i, p ? 1 : unit);
     }
     return kern_leaf(row, par, NULL);

@@ -3,11 +3,10 @@
  * Starting points, and the periodogram that suggests periods.
  */
 #include "discover/starts.h"
+#include "gp/kern_class.h"
 #include "base/mem.h"
 #include <math.h>
 #include <string.h>
-
-#define MAX_CANDIDATES 12
 
 /* ---- carrying parameters over ---- */
 static void copy_par(const double *from, int a, double *to, int b, bool *fresh) {
@@ -16,17 +15,13 @@ static void copy_par(const double *from, int a, double *to, int b, bool *fresh) 
     if (fresh) fresh[b] = false;
 }
 
+/* The size of a walk is another thing than that of other terms. */
 static void copy_term(const struct sterm *a, const double *from, const struct sterm *b, double *to,
                       bool *fresh) {
-    bool wa = a->mask & (FACTOR_BIT(FACTOR_W) | FACTOR_BIT(FACTOR_IW));
-    bool wb = b->mask & (FACTOR_BIT(FACTOR_W) | FACTOR_BIT(FACTOR_IW));
-    if (wa == wb) copy_par(from, a->sd, to, b->sd, fresh);
-    copy_par(from, a->l, to, b->l, fresh);
-    copy_par(from, a->period, to, b->period, fresh);
-    copy_par(from, a->lper, to, b->lper, fresh);
-    copy_par(from, a->alpha, to, b->alpha, fresh);
-    copy_par(from, a->c, to, b->c, fresh);
-    copy_par(from, a->tau, to, b->tau, fresh);
+    unsigned walk = factors_of(KERN_ROLE_WALK);
+    for (int kind = 0; kind < SPAR_KINDS; kind++)
+        if (kind != SPAR_SD || !(a->mask & walk) == !(b->mask & walk))
+            copy_par(from, a->par[kind], to, b->par[kind], fresh);
 }
 
 void starts_carry(const struct smodel *m, const struct evidence *from, double *z, bool *fresh) {
@@ -51,38 +46,28 @@ void starts_carry(const struct smodel *m, const struct evidence *from, double *z
 }
 
 /* ---- candidates for new parameters ---- */
-static int candidates(const struct smodel *m, int i, const struct period_hints *h, double *v) {
-    static const double lper[] = {0.15, 0.3, 0.7, 1.5}, l[] = {0.03, 0.12, 0.6}, lp[] = {0.3, 1.0};
-    static const double c[] = {-0.2, 0.5, 1.2};
-    static const double tau[] = {0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9};
-    static const double width[] = {0.08, 0.2, 0.4}, sdw[] = {0.3, 1.5}, sdi[] = {1.0, 8.0};
-    const double *list = NULL;
-    int n = 0;
-#define LIST(a) (list = (a), n = (int)COUNT_OF(a))
-    switch (m->par[i].kind) {
-    case SPAR_PERIOD:
-        list = h->p;
-        n = h->n;
-        break;
-    case SPAR_LPER: LIST(lper); break;
-    case SPAR_L: LIST(l); break;
-    case SPAR_L_PER: LIST(lp); break;
-    case SPAR_C: LIST(c); break;
-    case SPAR_TAU: LIST(tau); break;
-    case SPAR_WIDTH: LIST(width); break;
-    case SPAR_SD_W: LIST(sdw); break;
-    case SPAR_SD_IW: LIST(sdi); break;
-    default: return 0;
-    }
-#undef LIST
-    if (n > MAX_CANDIDATES) n = MAX_CANDIDATES;
-    for (int k = 0; k < n; k++) v[k] = smodel_unvalue(m, i, list[k]);
-    return n;
+static const struct period_hints candidates[SPAR_KINDS] = {
+    [SPAR_L] = {{0.03, 0.12, 0.6}, 3},
+    [SPAR_LPER] = {{0.15, 0.3, 0.7, 1.5}, 4},
+    [SPAR_C] = {{-0.2, 0.5, 1.2}, 3},
+    [SPAR_TAU] = {{0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9}, 9},
+    [SPAR_WIDTH] = {{0.08, 0.2, 0.4}, 3},
+};
+static const struct period_hints beside_periodic = {{0.3, 1.0}, 2}; /* lengths there */
+static const struct period_hints walks[] = {{{0}, 0}, {{0.3, 1.5}, 2}, {{1.0, 8.0}, 2}}; /* sizes */
+
+static const struct period_hints *candidates_of(const struct smodel *m, int i,
+                                                const struct period_hints *periods) {
+    int kind = m->par[i].kind, k = m->par[i].term;
+    if (kind == SPAR_PERIOD) return periods;
+    if (kind == SPAR_SD) return &walks[factor_class(factor_next(m->term[k].mask, -1))->walk];
+    if (kind == SPAR_L && m->term[k].par[SPAR_PERIOD] >= 0) return &beside_periodic;
+    return &candidates[kind];
 }
 
 struct grid {
     int par[SMODEL_MAX_PAR], n[SMODEL_MAX_PAR], dims;
-    double v[SMODEL_MAX_PAR][MAX_CANDIDATES];
+    double v[SMODEL_MAX_PAR][COUNT_OF(((struct period_hints *)0)->p)];
     long total;
 };
 
@@ -92,11 +77,12 @@ static void grid_make(const struct smodel *m, const bool *fresh, const struct pe
     g->total = 1;
     for (int i = 0; i < m->d; i++) {
         if (!fresh[i]) continue;
-        int n = candidates(m, i, h, g->v[g->dims]);
-        if (n == 0) continue;
+        const struct period_hints *c = candidates_of(m, i, h);
+        if (c->n == 0) continue;
+        for (int k = 0; k < c->n; k++) g->v[g->dims][k] = smodel_unvalue(m, i, c->p[k]);
         g->par[g->dims] = i;
-        g->n[g->dims++] = n;
-        if (g->total < 100000) g->total *= n;
+        g->n[g->dims++] = c->n;
+        if (g->total < 100000) g->total *= c->n;
     }
 }
 
@@ -113,7 +99,7 @@ static int variations(const struct smodel *m, double *z, int n) {
     const double *z0 = z;
     for (int i = 0; i < m->d && n + 3 <= STARTS_MAX; i++) {
         int kind = m->par[i].kind;
-        if (kind != SPAR_L && kind != SPAR_LPER && kind != SPAR_L_PER) continue;
+        if (kind != SPAR_L && kind != SPAR_LPER) continue;
         for (int s = -1; s <= 1; s += 2) {
             double *v = z + (size_t)(n++ * m->d);
             memcpy(v, z0, sizeof *v * (size_t)m->d);
