@@ -8,15 +8,15 @@
 #include <math.h>
 #include <string.h>
 
-static const struct fit_rules rules = {.polished = 4,
-                                       .iterations = 8,
-                                       .modes = 40,
-                                       .range = 5,
-                                       .apart = 0.15,
-                                       .typical = 1.4,
-                                       .least = 1,
-                                       .hope = 15,
-                                       .again = 16};
+const struct fit_rules series_fit_rules = {.polished = 4,
+                                           .iterations = 8,
+                                           .modes = 40,
+                                           .range = 5,
+                                           .apart = 0.15,
+                                           .typical = 1.4,
+                                           .least = 1,
+                                           .hope = 15,
+                                           .again = 16};
 /* A dense gradient of a long series costs twenty fast ones: fewer starts, fewer polished. */
 enum { STARTS_SLOW = 24, POLISHED_SLOW = 2, SLOW_FROM = 250 };
 
@@ -76,51 +76,10 @@ struct evidence *sevidence_new(const struct smodel_data *data, const struct stru
     struct smodel_call c = {m, w};
     struct density t = smodel_density(&c, false);
     bool slow = !m->fast && data->n >= SLOW_FROM;
-    struct fit_rules r = rules;
+    struct fit_rules r = series_fit_rules;
     if (slow) r.polished = POLISHED_SLOW;
     e->open = fit_starts_new(m->d, STARTS_MAX);
     int n = starts_make(m, parent, hints, slow ? STARTS_SLOW : STARTS_MAX, e->open->z);
     evidence_begin(e, &t, n, &r);
     return e;
-}
-
-void sevidence_finish(struct evidence *e, double floor, struct smodel_work *w) {
-    struct smodel_call c = {smodel_of(e), w};
-    struct density t = smodel_density(&c, false);
-    evidence_finish(e, &t, floor, &rules);
-}
-
-struct evidence *sevidence_guess(const struct smodel_data *data, const struct evidence *from,
-                                 double log_prior, double logz) {
-    struct evidence *e = sevidence_make(data, &smodel_of(from)->s, log_prior);
-    size_t size = sizeof(double) * (size_t)smodel_of(e)->d;
-    e->laplace = e->logz = e->map = logz;
-    e->se = 2.0;
-    e->rough = true;
-    e->evals = from->evals;
-    e->prop.d = smodel_of(e)->d;
-    if (from->prop.n) {
-        e->prop.mode[e->prop.n++].z = mem_alloc(size);
-        memcpy(e->prop.mode[0].z, from->prop.mode[0].z, size);
-    }
-    return e;
-}
-
-struct evidence *sevidence_carry(const struct smodel_data *data, const struct evidence *from,
-                                 double log_prior, struct smodel_work *w) {
-    struct evidence *e = sevidence_make(data, &smodel_of(from)->s, log_prior);
-    double z[SMODEL_MAX_PAR];
-    struct smodel_call c = {smodel_of(e), w};
-    struct density t = smodel_density(&c, false);
-    memcpy(z, from->prop.mode[0].z, sizeof *z * (size_t)c.m->d);
-    evidence_at(e, &t, z);
-    return e;
-}
-
-void sevidence_improve(struct evidence *e, const struct evidence *from, struct smodel_work *w) {
-    double z[SMODEL_MAX_PAR];
-    struct smodel_call c = {smodel_of(e), w};
-    struct density t = smodel_density(&c, false);
-    starts_carry(c.m, from, z, NULL);
-    evidence_improve(e, &t, z);
 }

@@ -154,7 +154,8 @@ static double eval_form(void *ctx, const double *u, double *grad) {
     return f->t ? t.eval(t.ctx, u, grad) : -INFINITY;
 }
 
-static struct density density(struct space *base, const struct evidence *e, int thread) {
+static struct density density(struct space *base, const struct evidence *e, int thread,
+                              bool folded) {
     struct program_space *s = own(base);
     struct form *f = e->item;
     if (base->st == GPM_OK && f->q.st != GPM_OK) base->st = f->q.st;
@@ -470,24 +471,29 @@ static void neighbours(struct space *base, const struct evidence *e, space_emit 
 }
 
 /* ---- fits ---- */
+/* Parameter k of f as it is at the optimum of another structure; false: that has none of it. */
+static bool take_over(const struct form *o, const struct form *f, size_t k, double *u) {
+    for (size_t q = 0; q < o->n_z; q++) {
+        if (o->origin[q] != f->origin[k]) continue;
+        double z = o->place.centre[q] + o->place.spread[q] * o->e->prop.mode[0].z[q];
+        *u = (z - f->place.centre[k]) / f->place.spread[k];
+        return true;
+    }
+    return false;
+}
+
 /* Parameters of the best structures known, where f has them: u; how many are left without. */
-static size_t carry(const struct program_space *s, struct form *f, double *u, bool *fresh) {
+static size_t best_known(const struct program_space *s, struct form *f, double *u, bool *fresh) {
     size_t left = f->n_z;
     for (size_t k = 0; k < f->n_z; k++) {
         double best = -INFINITY;
-        fresh[k] = true;
         for (size_t i = 0; i < s->forms.n; i++) {
             const struct form *o = s->forms.at[i];
             if (o == f || !o->e || !o->e->prop.n || !(evidence_total(o->e) > best)) continue;
-            for (size_t q = 0; q < o->n_z; q++) {
-                if (o->origin[q] != f->origin[k]) continue;
-                double z = o->place.centre[q] + o->place.spread[q] * o->e->prop.mode[0].z[q];
-                u[k] = (z - f->place.centre[k]) / f->place.spread[k];
-                best = evidence_total(o->e);
-                left -= fresh[k];
-                fresh[k] = false;
-            }
+            if (take_over(o, f, k, &u[k])) best = evidence_total(o->e);
         }
+        fresh[k] = best == -INFINITY;
+        left -= !fresh[k];
     }
     return left;
 }
@@ -502,7 +508,7 @@ static int make_starts(const struct program_space *s, struct form *f, double *u,
     rng_init(&own_rng, 20, 1, 1);
     int n = conditional_starts(&f->q, &own_rng, u);
     f->place = f->q.at;
-    size_t d = f->n_z, left = carry(s, f, known, fresh);
+    size_t d = f->n_z, left = best_known(s, f, known, fresh);
     *rules = laplace_fit_rules;
     rules->range = 8;
     if (left == d || !n) return n;
@@ -526,7 +532,7 @@ static struct evidence *fit(struct space *base, size_t id, const struct evidence
     e->hash = hash_of(&f->ways.at[0].d);
     f->e = e;
     weigh_ways(f);
-    struct density t = density(base, e, thread);
+    struct density t = density(base, e, thread, false);
     struct fit_rules rules = laplace_fit_rules;
     if (base->st != GPM_OK) return e;
     e->open = fit_starts_new(t.d, LAPLACE_STARTS(t.d) + CARRIED);
@@ -536,25 +542,13 @@ static struct evidence *fit(struct space *base, size_t id, const struct evidence
     return e;
 }
 
-static void finish(struct space *base, struct evidence *e, double floor, int thread) {
-    struct density t = density(base, e, thread);
-    if (base->st == GPM_OK) evidence_finish(e, &t, floor, &laplace_fit_rules);
-}
-
-static void improve(struct space *base, struct evidence *e, const struct evidence *from,
-                    int thread) {
-    struct form *f = e->item, *o = from->item;
-    double u[PROPOSAL_MAX_DIM];
-    struct density t = density(base, e, thread);
-    if (base->st != GPM_OK || !f->n_z || !e->prop.n || !from->prop.n) return;
+static bool carry(struct space *base, const struct evidence *e, const struct evidence *from,
+                  double *u) {
+    const struct form *f = e->item;
+    if (!f->n_z || !e->prop.n || !from->prop.n) return false;
     memcpy(u, e->prop.mode[0].z, sizeof *u * f->n_z);
-    for (size_t k = 0; k < f->n_z; k++)
-        for (size_t q = 0; q < o->n_z; q++) {
-            if (o->origin[q] != f->origin[k]) continue;
-            double z = o->place.centre[q] + o->place.spread[q] * from->prop.mode[0].z[q];
-            u[k] = (z - f->place.centre[k]) / f->place.spread[k];
-        }
-    evidence_improve(e, &t, u);
+    for (size_t k = 0; k < f->n_z; k++) (void)take_over(from->item, f, k, &u[k]);
+    return true;
 }
 
 /* ---- the space ---- */
@@ -579,15 +573,19 @@ static const struct space_ops ops = {.free = space_free,
                                      .seeds = seeds,
                                      .neighbours = neighbours,
                                      .fit = fit,
-                                     .finish = finish,
-                                     .improve = improve,
+                                     .carry = carry,
                                      .density = density};
 
 struct space *program_space_new(struct infer_state *x, struct trace *t, value structure,
                                 value parameters) {
     struct program_space *s = NEW(struct program_space);
-    s->base = (struct space){
-        .ops = &ops, .groups = 1, .max_threads = 1, .draws = 500, .most = 400, .steps = 500};
+    s->base = (struct space){.ops = &ops,
+                             .rules = &laplace_fit_rules,
+                             .groups = 1,
+                             .max_threads = 1,
+                             .draws = 500,
+                             .most = 400,
+                             .steps = 500};
     s->g =
         (struct grammar_scopes){x, "structure_search", value_ref(structure), value_ref(parameters)};
     s->from = trace_copy(t);

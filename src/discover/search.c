@@ -85,17 +85,22 @@ static void collect(void *ctx, size_t id) {
 static void fit_job(void *ctx, size_t job, int thread) {
     struct batch *b = ctx;
     struct space *s = b->search->space;
-    if (job < b->id.n)
+    if (job < b->id.n) {
         b->result[job] = s->ops->fit(s, b->id.at[job], b->parent, thread);
-    else
-        s->ops->improve(s, b->old.at[job - b->id.n], b->parent, thread);
+        return;
+    }
+    double z[PROPOSAL_MAX_DIM];
+    struct evidence *e = b->old.at[job - b->id.n];
+    struct density t = s->ops->density(s, e, thread, false);
+    if (s->st == GPM_OK && s->ops->carry(s, e, b->parent, z)) evidence_improve(e, &t, z);
 }
 
 static void finish_job(void *ctx, size_t job, int thread) {
     struct batch *b = ctx;
     struct evidence *e = b->result[job];
     struct space *s = b->search->space;
-    s->ops->finish(s, e, b->search->top - e->log_prior - PRUNE, thread);
+    struct density t = s->ops->density(s, e, thread, false);
+    if (s->st == GPM_OK) evidence_finish(e, &t, b->search->top - e->log_prior - PRUNE, s->rules);
 }
 
 void search_store(struct search *s, struct evidence *e) {
@@ -124,9 +129,8 @@ void search_find_top(struct search *s) {
 
 static void run_batch(struct batch *b) {
     struct search *s = b->search;
-    size_t improved = s->space->ops->improve ? b->old.n : 0;
     b->result = NEW_ARRAY(struct evidence *, b->id.n + 1);
-    la_parallel(s->opt.threads, b->id.n + improved, fit_job, b);
+    la_parallel(s->opt.threads, b->id.n + b->old.n, fit_job, b);
     for (size_t i = 0; i < b->id.n; i++) search_store(s, b->result[i]);
     search_find_top(s);
     la_parallel(s->opt.threads, b->id.n, finish_job, b);
@@ -190,7 +194,7 @@ struct sampling {
 static void sample_job(void *ctx, size_t job, int thread) {
     struct sampling *p = ctx;
     struct space *s = p->s->space;
-    struct density t = s->ops->density(s, p->e[job], thread);
+    struct density t = s->ops->density(s, p->e[job], thread, true);
     evidence_sample(p->e[job], p->draws, p->s->opt.seed, &t);
 }
 

@@ -4,6 +4,7 @@
  * likelihood is O(n^2) on a regular grid are the fast ones.
  */
 #include "discover/series_space.h"
+#include "discover/starts.h"
 #include "la/parallel.h"
 #include "base/clock.h"
 #include "base/mem.h"
@@ -102,7 +103,8 @@ static void prepare(struct space *base, const struct search *x, const struct evi
     if (s->screen && dense) screen_top(s, x);
 }
 
-/* A dense structure on the subset first; what it loses there is what it would lose at least. */
+/* A dense structure on the subset first. What falls behind there gets the rough evidence that this
+ * leads to expect on all of the data: at least what it lost. Finishing leaves that as it is. */
 static struct evidence *fit_screened(struct series_space *s, const struct structure *k,
                                      const struct evidence *parent, int thread) {
     struct screen *c = s->screen;
@@ -111,10 +113,17 @@ static struct evidence *fit_screened(struct series_space *s, const struct struct
     struct evidence *e, *part = sevidence_new(&c->data, k, log_prior(s, &c->data, k), parent, hints,
                                               c->work[thread]);
     double behind = c->top - evidence_total(part);
-    if (behind > SCREEN || !part->prop.n)
-        e = sevidence_guess(s->data, part, full, s->top - fmax(behind, PRUNE) - full);
-    else
-        e = sevidence_new(s->data, k, full, part, hints, s->work[thread]);
+    if (behind > SCREEN || !part->prop.n) {
+        smodel_init(part->item, s->data, k);
+        mem_free(part->open);
+        part->open = NULL;
+        part->log_prior = full;
+        part->laplace = part->logz = part->map = s->top - fmax(behind, PRUNE) - full;
+        part->se = 2.0;
+        part->rough = true;
+        return part;
+    }
+    e = sevidence_new(s->data, k, full, part, hints, s->work[thread]);
     evidence_free(part);
     return e;
 }
@@ -131,18 +140,16 @@ static struct evidence *fit(struct space *base, size_t id, const struct evidence
     return e;
 }
 
-static void finish(struct space *s, struct evidence *e, double floor, int thread) {
-    sevidence_finish(e, floor, own(s)->work[thread]);
+static bool carry(struct space *s, const struct evidence *e, const struct evidence *from,
+                  double *z) {
+    starts_carry(smodel_of(e), from, z, NULL);
+    return true;
 }
 
-static void improve(struct space *s, struct evidence *e, const struct evidence *from, int thread) {
-    sevidence_improve(e, from, own(s)->work[thread]);
-}
-
-static struct density density(struct space *s, const struct evidence *e, int thread) {
+static struct density density(struct space *s, const struct evidence *e, int thread, bool folded) {
     struct smodel_call *c = &own(s)->call[thread];
     *c = (struct smodel_call){smodel_of(e), own(s)->work[thread]};
-    return smodel_density(c, true);
+    return smodel_density(c, folded);
 }
 
 /* ---- the space ---- */
@@ -191,8 +198,7 @@ static const struct space_ops ops = {.free = space_free,
                                      .fast = is_fast,
                                      .prepare = prepare,
                                      .fit = fit,
-                                     .finish = finish,
-                                     .improve = improve,
+                                     .carry = carry,
                                      .density = density};
 
 enum gpm_status series_search_init(struct search *x, const struct smodel_data *data,
@@ -200,6 +206,7 @@ enum gpm_status series_search_init(struct search *x, const struct smodel_data *d
     struct series_space *s = NEW(struct series_space);
     size_t n = data->n;
     s->base = (struct space){.ops = &ops,
+                             .rules = &series_fit_rules,
                              .draws = n <= 300   ? 1000
                                       : n <= 700 ? 500
                                                  : 200,
@@ -233,9 +240,14 @@ struct refine {
 
 static void refine_job(void *ctx, size_t job, int thread) {
     struct refine *r = ctx;
-    const struct evidence *e = r->from[job];
-    double prior = log_prior(r->s, r->s->data, &smodel_of(e)->s);
-    r->result[job] = sevidence_carry(r->s->data, e, prior, r->s->work[thread]);
+    const struct evidence *from = r->from[job];
+    const struct structure *k = &smodel_of(from)->s;
+    double z[SMODEL_MAX_PAR];
+    struct evidence *e = sevidence_make(r->s->data, k, log_prior(r->s, r->s->data, k));
+    struct density t = density(&r->s->base, e, thread, false);
+    memcpy(z, from->prop.mode[0].z, sizeof *z * (size_t)t.d);
+    evidence_at(e, &t, z);
+    r->result[job] = e;
 }
 
 static int by_total(const void *a, const void *b) {

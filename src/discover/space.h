@@ -76,14 +76,12 @@ struct space_ops {
     /* A rough evidence from a few steps of optimisation. Threads fit different structures at the
      * same time; a fit is a pure function of structure and parent. */
     struct evidence *(*fit)(struct space *s, size_t id, const struct evidence *parent, int thread);
-    /* From the rough evidence to Laplace's, unless it turns out to lie below `floor`, the log
-     * evidence that is still of interest: then it stays rough. */
-    void (*finish)(struct space *s, struct evidence *e, double floor, int thread);
-    /* Another start from a relative's optimum; NULL: of no use here. */
-    void (*improve)(struct space *s, struct evidence *e, const struct evidence *from, int thread);
-    /* The density of the parameters, on one of several equal domains where there are some. Valid
-     * until the thread asks for another. */
-    struct density (*density)(struct space *s, const struct evidence *e, int thread);
+    /* Another start for e from a relative's optimum; false: there is none. */
+    bool (*carry)(struct space *s, const struct evidence *e, const struct evidence *from,
+                  double *z);
+    /* The density of the parameters; folded: on one of several equal domains where there are some,
+     * which counts for all. Valid until the thread asks for another. */
+    struct density (*density)(struct space *s, const struct evidence *e, int thread, bool folded);
 };
 
 struct space {
@@ -93,6 +91,7 @@ struct space {
     /* by the size of the data: draws per structure near the top, structures at most, steps of a
      * chain */
     size_t draws, most, steps;
+    const struct fit_rules *rules;
     enum gpm_status st; /* not GPM_OK: an error of the model ended everything */
 };
 #endif

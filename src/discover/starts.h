@@ -16,4 +16,9 @@ int starts_make(const struct smodel *m, const struct evidence *parent,
 /* The relative's optimum carried over to m, hints where it has nothing; *fresh (may be NULL) is set
  * where a parameter is new. */
 void starts_carry(const struct smodel *m, const struct evidence *from, double *z, bool *fresh);
+
+/* What stands out in the data, and in the residual of the parent at its optimum: that first. */
+void period_hints_data(const struct smodel_data *d, int transform, struct period_hints *h);
+void period_hints_residual(const struct evidence *parent, struct smodel_work *w,
+                           const struct period_hints *data, struct period_hints *h);
 #endif

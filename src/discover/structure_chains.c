@@ -66,7 +66,7 @@ static size_t pick(const double *q, size_t n, struct rng *g) {
 static void weigh(const struct run *r, int thread, struct state *s) {
     const struct evidence *e = r->p->search->at[s->k];
     struct space *space = r->p->search->space;
-    struct density t = space->ops->density(space, e, thread);
+    struct density t = space->ops->density(space, e, thread, true);
     s->logp = density_eval(&t, s->z, NULL) + e->log_prior;
     s->ratio = s->logp == -INFINITY
                    ? -INFINITY

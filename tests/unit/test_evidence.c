@@ -99,11 +99,12 @@ static void test_evidence_against_grid(void **state) {
         struct structure s;
         assert_int_equal(structure_parse(texts[i], &s), GPM_OK);
         struct evidence *e = sevidence_new(&d, &s, 0, NULL, &hints, w);
-        sevidence_finish(e, -INFINITY, w);
+        struct smodel_call c = {smodel_of(e), w};
+        struct density t = smodel_density(&c, false);
+        evidence_finish(e, &t, -INFINITY, &series_fit_rules);
         double want = grid_evidence(smodel_of(e), w);
         assert_true(fabs(e->laplace - want) < 0.5); /* Laplace is off where a term is not needed */
-        struct smodel_call c = {smodel_of(e), w};
-        struct density t = smodel_density(&c, true);
+        t = smodel_density(&c, true);
         evidence_sample(e, 2000, 5, &t);
         if (fabs(e->logz - want) > 4 * e->se + 0.01)
             fail_msg("%s: %.4f +- %.4f, grid %.4f", texts[i], e->logz, e->se, want);
@@ -147,7 +148,8 @@ static void test_posterior(void **state) {
     for (size_t i = 0; i < 4 * p.steps; i++)
         share += has_lin(NULL, s[1].at[p.chain[i].structure]->text) / (4.0 * (double)p.steps);
     assert_true(a.probability > 0.2 && a.error > 0 && a.ess > 100);
-    assert_true(fabs(a.probability - share) < a.error + 4 / sqrt(a.ess)); /* an exact sampler beside it */
+    assert_true(fabs(a.probability - share) <
+                a.error + 4 / sqrt(a.ess)); /* an exact sampler beside it */
     posterior_release(&p);
     search_release(&s[0]);
     search_release(&s[1]);
