@@ -20,19 +20,15 @@ static const struct kern_motif *motif(int f) {
     return &table.row[f]->motif;
 }
 
-static int rank(const struct kern_motif *m) {
-    switch (m->role) {
-    case KERN_ROLE_TREND: return 0;
-    case KERN_ROLE_SMOOTH: return m->standard ? 1 : 3;
-    case KERN_ROLE_PERIODIC: return 2;
-    case KERN_ROLE_WHITE: return 4;
-    default: return 3;
-    }
+/* The place among the factors of a product: that of the row, and of any periodic one that of PER.
+ */
+static int place(const struct kern_class *row) {
+    return row->motif.role == KERN_ROLE_PERIODIC ? -1 : row->order;
 }
 
-static bool stands_before(int a, int b) {
-    int x = rank(motif(a)), y = rank(motif(b));
-    return x != y ? x < y : strcmp(motif(a)->word, motif(b)->word) < 0;
+static bool stands_before(const struct kern_class *a, const struct kern_class *b) {
+    int x = place(a), y = place(b);
+    return x != y ? x < y : strcmp(a->motif.word, b->motif.word) < 0;
 }
 
 static void read_table(void) {
@@ -41,7 +37,8 @@ static void read_table(void) {
         if (row->motif.word) table.row[row->motif.id] = row;
     for (int a = 0; a < FACTOR_MAX; a++)
         for (int b = 0; b < FACTOR_MAX; b++)
-            table.order[a] += table.row[a] && table.row[b] && stands_before(b, a);
+            table.order[a] +=
+                table.row[a] && table.row[b] && stands_before(table.row[b], table.row[a]);
 }
 
 const struct kern_class *factor_class(int f) {
@@ -135,22 +132,6 @@ uint64_t structure_hash(const struct structure *s) {
     return hash_bytes(s, sizeof *s, 0x5eed);
 }
 
-int structure_factors(const struct structure *s) {
-    int n = 0;
-    for (int i = 0; i < s->n; i++) n += __builtin_popcount(s->t[i].mask);
-    return n;
-}
-
-int structure_count(const struct structure *s, uint16_t mask) {
-    int n = 0;
-    for (int i = 0; i < s->n; i++) n += s->t[i].mask == mask;
-    return n;
-}
-
-bool structure_has(const struct structure *s, uint16_t mask) {
-    return mask == FACTOR_BIT(FACTOR_WN) || structure_count(s, mask) > 0;
-}
-
 static void print_gated(const struct structure *s, unsigned gate, struct buf *out) {
     bool any = false;
     for (int i = 0; i < s->n; i++) {
@@ -177,34 +158,4 @@ void structure_print(const struct structure *s, struct buf *out) {
         buf_puts(out, " + ");
     }
     buf_puts(out, "WN");
-}
-
-enum gpm_status structure_parse(const char *text, struct structure *out) {
-    struct structure s;
-    unsigned mask = 0;
-    memset(&s, 0, sizeof s);
-    for (const char *p = text;;) {
-        size_t len = 0;
-        while (ascii_space(*p)) p++;
-        while (ascii_alnum(p[len])) len++;
-        int f = len ? factor_find(p, len) : FACTOR_MAX;
-        if (f == FACTOR_MAX) return GPM_E_FORMAT;
-        mask |= FACTOR_BIT(f);
-        p += len;
-        while (ascii_space(*p)) p++;
-        if (*p == '*') {
-            p++;
-            continue;
-        }
-        if (*p && *p != '+') return GPM_E_FORMAT;
-        if (mask != FACTOR_BIT(FACTOR_WN)) {
-            if (s.n == STRUCTURE_MAX_TERMS) return GPM_E_FORMAT;
-            s.t[s.n++] = (struct term){(uint16_t)mask, GATE_NONE};
-        }
-        mask = 0;
-        if (!*p++) break;
-    }
-    structure_canonical(&s);
-    *out = s;
-    return GPM_OK;
 }

@@ -18,20 +18,8 @@
 #include <stdint.h>
 
 /* Base kernels are the rows of the kernel table that have a motif; a factor is the motif's number.
- * These are the ones that words and rules of the learner speak of. */
-enum factor {
-    FACTOR_LIN,
-    FACTOR_SE,
-    FACTOR_PER,
-    FACTOR_IW,   /* integrated Wiener: trend with drifting slope */
-    FACTOR_MAT,  /* Matern 3/2 */
-    FACTOR_RAMP, /* trend that starts at a date */
-    FACTOR_RQ,
-    FACTOR_STEP, /* level shift at a date */
-    FACTOR_W,    /* Wiener: random walk */
-    FACTOR_WN,
-    FACTOR_MAX = 16
-};
+ */
+#define FACTOR_MAX    16
 #define FACTOR_BIT(f) (1u << (f))
 
 enum gate { GATE_NONE, GATE_BEFORE, GATE_AFTER, GATE_INSIDE, GATE_OUTSIDE };
@@ -63,14 +51,8 @@ int factor_next(unsigned mask, int f);
 void structure_canonical(struct structure *s);
 bool structure_equal(const struct structure *a, const struct structure *b);
 uint64_t structure_hash(const struct structure *s);
-/* Number of factors of all terms: the description length that the prior penalises. */
-int structure_factors(const struct structure *s);
 void structure_print(const struct structure *s, struct buf *out); /* without the transform */
 void term_print(struct term t, struct buf *out);                  /* without the gate */
-/* Reads "LIN + SE*PER + WN" (white noise may be missing); GPM_E_FORMAT when it is none. */
-GPM_MUST_USE enum gpm_status structure_parse(const char *text, struct structure *out);
-bool structure_has(const struct structure *s, uint16_t mask); /* an ungated or gated term */
-int structure_count(const struct structure *s, uint16_t mask);
 
 /* ---- the grammar: which terms exist and which structures are neighbours ---- */
 struct grammar {

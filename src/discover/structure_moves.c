@@ -45,12 +45,13 @@ void grammar_init(struct grammar *g, uint16_t factors, bool change, bool logs) {
     add_terms(g, BREAK, 0);
 }
 
-/* exp(-1.5 per factor); Wiener terms, which imitate smooth and linear ones on short series, count
- * one and a half; a change costs two factors more, its dates are integrated over. */
+/* exp(-1.5 per factor of all terms); Wiener terms, which imitate smooth and linear ones on short
+ * series, count one and a half; a change costs two factors more, its dates are integrated over. */
 double grammar_log_prior(const struct grammar *g, const struct structure *s) {
-    double wiener = 0;
-    for (int i = 0; i < s->n; i++) wiener += (s->t[i].mask & WALK) != 0;
-    return g->penalty * (structure_factors(s) + 0.5 * wiener + (s->change != CHANGE_NONE ? 2 : 0));
+    double cost = s->change != CHANGE_NONE ? 2 : 0;
+    for (int i = 0; i < s->n; i++)
+        cost += __builtin_popcount(s->t[i].mask) + (s->t[i].mask & WALK ? 0.5 : 0);
+    return g->penalty * cost;
 }
 
 /* Terms that may stand twice: smooth functions of two time scales, patterns of two periods. */
@@ -63,7 +64,9 @@ bool grammar_allows(const struct grammar *g, const struct structure *s) {
     if (s->n > g->max_terms || s->n > STRUCTURE_MAX_TERMS) return false;
     int per = 0;
     for (int i = 0; i < s->n; i++) {
-        if (structure_count(s, s->t[i].mask) > max_copies(s->t[i].mask)) return false;
+        int copies = 0;
+        for (int k = 0; k < s->n; k++) copies += s->t[k].mask == s->t[i].mask;
+        if (copies > max_copies(s->t[i].mask)) return false;
         if (s->t[i].gate != GATE_NONE && s->t[i].mask & BREAK) return false;
         per += (s->t[i].mask & PER) != 0;
     }

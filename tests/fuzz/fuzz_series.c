@@ -6,6 +6,7 @@
  */
 #include "discover/series.h"
 #include "discover/smodel.h"
+#include "support/structure_text.h"
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -32,10 +33,9 @@ static void evaluate(const struct series *s) {
     if (smodel_data_init(&d, s->n, s->x, s->y) != GPM_OK) return;
     struct smodel_work *w = smodel_work_new(&d);
     for (size_t i = 0; w && i < sizeof texts / sizeof *texts; i++) {
-        struct structure st;
+        struct structure st = structure_of(texts[i]);
         struct smodel m;
         double z[SMODEL_MAX_PAR], grad[SMODEL_MAX_PAR];
-        if (structure_parse(texts[i], &st) != GPM_OK) abort();
         smodel_init(&m, &d, &st);
         smodel_prior_draw_hint(&m, z);
         if (isnan(smodel_eval(&m, w, z, grad))) abort();

@@ -6,6 +6,7 @@
 #include "discover/posterior.h"
 #include "discover/series_space.h"
 #include "support/check.h"
+#include "support/structure_text.h"
 
 /* A correlated normal times exp(3) in two dimensions, and a bent one: both integrate to exp(3). */
 static double bent(void *ctx, const double *z, double *grad) {
@@ -96,8 +97,7 @@ static void test_evidence_against_grid(void **state) {
     struct smodel_work *w = smodel_work_new(&d);
     struct period_hints hints = {.n = 0};
     for (size_t i = 0; i < COUNT_OF(texts); i++) {
-        struct structure s;
-        assert_int_equal(structure_parse(texts[i], &s), GPM_OK);
+        struct structure s = structure_of(texts[i]);
         struct evidence *e = sevidence_new(&d, &s, 0, NULL, &hints, w);
         struct smodel_call c = {smodel_of(e), w};
         struct density t = smodel_density(&c, false);

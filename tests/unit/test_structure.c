@@ -5,12 +5,7 @@
 #include "gp/kern_query.h"
 #include "discover/structure.h"
 #include "support/check.h"
-
-static struct structure from_text(const char *text) {
-    struct structure s;
-    assert_int_equal(structure_parse(text, &s), GPM_OK);
-    return s;
-}
+#include "support/structure_text.h"
 
 static void test_text(void **state) {
     UNUSED(state);
@@ -21,11 +16,11 @@ static void test_text(void **state) {
         {"WN*LIN + SE + SE", "LIN*WN + SE + SE + WN"},
         {"WN", "WN"}};
     for (size_t i = 0; i < COUNT_OF(pairs); i++) {
-        struct structure s = from_text(pairs[i][0]);
+        struct structure s = structure_of(pairs[i][0]);
         struct buf b = BUF_INIT;
         structure_print(&s, &b);
         assert_string_equal(b.data, pairs[i][1]);
-        struct structure again = from_text(b.data);
+        struct structure again = structure_of(b.data);
         assert_true(structure_equal(&s, &again));
         buf_release(&b);
     }
@@ -45,7 +40,7 @@ static void collect(void *ctx, const struct structure *s) {
 }
 
 static bool is_in(const struct seen *x, const char *text) {
-    struct structure s = from_text(text);
+    struct structure s = structure_of(text);
     for (size_t i = 0; i < x->n; i++)
         if (structure_equal(&x->s[i], &s)) return true;
     return false;
@@ -55,7 +50,7 @@ static void test_neighbours(void **state) {
     UNUSED(state);
     struct grammar g;
     grammar_init(&g, 0, false, false);
-    struct structure s = from_text("SE + PER + WN");
+    struct structure s = structure_of("SE + PER + WN");
     struct seen x = {.n = 0};
     grammar_neighbours(&g, &s, collect, &x);
     assert_true(is_in(&x, "PER + WN"));            /* deletion */
@@ -73,7 +68,7 @@ static void test_moves_connect(void **state) {
     UNUSED(state);
     struct grammar g;
     grammar_init(&g, 0, false, false);
-    struct structure target = from_text("LIN*SE*PER + IW + W + WN*LIN");
+    struct structure target = structure_of("LIN*SE*PER + IW + W + WN*LIN");
     struct structure s;
     memset(&s, 0, sizeof s);
     const char *path[] = {"SE*PER", "LIN*SE*PER", "LIN*SE*PER + IW", "LIN*SE*PER + IW + W",
@@ -85,7 +80,7 @@ static void test_moves_connect(void **state) {
         else
             grammar_seeds(&g, 0, collect, &x);
         assert_true(is_in(&x, path[i]));
-        s = from_text(path[i]);
+        s = structure_of(path[i]);
     }
     assert_true(structure_equal(&s, &target));
 }
@@ -100,7 +95,7 @@ static void test_sound(void **state) {
     UNUSED(state);
     struct grammar g;
     grammar_init(&g, FACTOR_BIT(FACTOR_MAX) - 1, true, true);
-    struct structure s = from_text("LIN + SE*PER + LIN*WN");
+    struct structure s = structure_of("LIN + SE*PER + LIN*WN");
     s.change = CHANGE_WINDOW;
     s.t[0].gate = GATE_INSIDE;
     structure_canonical(&s);
@@ -110,7 +105,7 @@ static void test_sound(void **state) {
     bad[0].change = CHANGE_NONE;
     bad[1].change = CHANGE_POINT;
     bad[2].t[2].gate = 8;
-    bad[3].t[1].mask = FACTOR_BIT(FACTOR_W) | FACTOR_BIT(FACTOR_IW);
+    bad[3].t[1].mask = (uint16_t)factors_of(KERN_ROLE_WALK);
     bad[4].t[0].mask = 0;
     for (size_t i = 0; i < COUNT_OF(bad); i++) assert_false(structure_sound(&bad[i]));
     struct term swap = s.t[0];
@@ -123,7 +118,7 @@ static bool holds(const char *query, const char *text) {
     struct arena a;
     struct kern_query *q;
     struct buf err = BUF_INIT;
-    struct structure s = from_text(text);
+    struct structure s = structure_of(text);
     arena_init(&a);
     enum gpm_status st = kern_query_parse(query, &a, &q, &err);
     if (st != GPM_OK) fail_msg("%s", err.data);
