@@ -69,7 +69,7 @@ enum gpm_status gpm_memo_create(gpm_memo *m, const char *path, const char *funct
 
 static void put_input(gpm_memo *m, int j, double x, struct buf *out) {
     if (m->has_space)
-        bo_space_value(&m->space, j, x, out);
+        bo_space_value(&m->space, j, x, 0, out);
     else
         buf_number(out, x);
 }

@@ -88,7 +88,7 @@ const char *gpm_optimizer_name(const gpm_optimizer *o, size_t j) {
 
 const char *gpm_optimizer_value(gpm_optimizer *o, size_t j, double x) {
     buf_reset(&o->out);
-    if (j < gpm_optimizer_dim(o)) bo_space_value(&o->o->space, (int)j, x, &o->out);
+    if (j < gpm_optimizer_dim(o)) bo_space_value(&o->o->space, (int)j, x, 0, &o->out);
     return o->out.data;
 }
 
@@ -103,11 +103,11 @@ size_t gpm_optimizer_count(const gpm_optimizer *o) {
 }
 
 bool gpm_optimizer_best(const gpm_optimizer *o, double *x, double *y) {
-    return optimize_best(o->o, x, y);
+    return bo_best(o->o->bo, x, y);
 }
 
 bool gpm_optimizer_recommend(gpm_optimizer *o, double *x, double *mean, double *sd) {
-    return optimize_recommend(o->o, x, mean, sd);
+    return bo_recommend(o->o->bo, x, mean, sd);
 }
 
 const char *gpm_optimizer_report(gpm_optimizer *o, enum gpm_optimize_format f) {

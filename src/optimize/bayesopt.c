@@ -10,7 +10,7 @@ struct bo *bo_new(const struct bo_space *space, const struct gpm_optimize_option
                   uint64_t seed) {
     static const struct gpm_optimize_options defaults = {.mcmc = -1};
     struct bo *b = NEW(struct bo);
-    bo_space_copy(&b->space, space);
+    b->space = space;
     b->opt = opt ? *opt : defaults;
     b->seed = seed;
     b->D = space->n;
@@ -27,7 +27,6 @@ void bo_free(struct bo *b) {
         mem_free(b->points.at[i].x);
         vec_release(&b->points.at[i].ys);
     }
-    while (b->pending.n) mem_free(vec_pop(&b->pending));
     for (size_t i = 0; i < b->tabu.n; i++) mem_free(b->tabu.at[i].center);
     for (int k = 0; k < BO_KERN_COUNT; k++)
         for (int w = 0; w < BO_WARP_COUNT; w++) {
@@ -44,7 +43,6 @@ void bo_free(struct bo *b) {
     vec_release(&b->model_y);
     bo_feas_free(b->feas);
     mem_free(b->local.x);
-    bo_space_release(&b->space);
     mem_free(b);
 }
 
@@ -54,28 +52,27 @@ static bool same_point(const struct bo *b, const double *x, const double *y) {
     return memcmp(x, y, (size_t)b->D * sizeof *x) == 0;
 }
 
-void bo_add_pending(struct bo *b, const double *x) {
-    double *copy = NEW_ARRAY(double, (size_t)b->D);
-    memcpy(copy, x, (size_t)b->D * sizeof *x);
-    vec_push(&b->pending, copy);
+static void add_pending(struct bo *b, const double *x) {
+    vec_reserve(&b->pending, b->pending.n + (size_t)b->D);
+    bo_space_to_unit(b->space, x, b->pending.at + b->pending.n);
+    b->pending.n += (size_t)b->D;
 }
 
-void bo_drop_pending(struct bo *b, const double *x) {
-    size_t i = 0;
-    while (i < b->pending.n && !same_point(b, b->pending.at[i], x)) i++;
-    if (i == b->pending.n) return;
-    mem_free(b->pending.at[i]);
-    b->pending.at[i] = vec_last(&b->pending);
-    b->pending.n--;
-    if (same_point(b, x, b->local.x)) b->local.pending = false;
+/* The last one takes its place. */
+static void drop_pending(struct bo *b, const double *u) {
+    size_t D = (size_t)b->D, at = 0;
+    while (at < b->pending.n && !same_point(b, b->pending.at + at, u)) at += D;
+    if (at == b->pending.n) return;
+    b->pending.n -= D;
+    memmove(b->pending.at + at, b->pending.at + b->pending.n, D * sizeof *u);
 }
 
 void bo_set_pending(struct bo *b, const double *x, size_t n) {
     bool local = b->local.pending;
-    while (b->pending.n) mem_free(vec_pop(&b->pending));
+    vec_clear(&b->pending);
     b->local.pending = false;
     for (; n--; x += b->D) {
-        bo_add_pending(b, x);
+        add_pending(b, x);
         if (local && same_point(b, x, b->local.x)) b->local.pending = true;
     }
 }
@@ -88,7 +85,7 @@ static struct bo_point *point_at(struct bo *b, const double *x) {
     struct bo_point p = {.x = NEW_ARRAY(double, 2 * D), .y = NAN};
     p.u = p.x + D;
     memcpy(p.x, x, D * sizeof *x);
-    bo_space_to_unit(&b->space, x, p.u);
+    bo_space_to_unit(b->space, x, p.u);
     vec_push(&b->points, p);
     return &vec_last(&b->points);
 }
@@ -97,47 +94,34 @@ static struct bo_point *point_at(struct bo *b, const double *x) {
  * from the beginning below 2^-7. */
 static void region_told(struct bo *b, double y) {
     struct bo_region *g = &b->region;
-    if (b->space.d <= BO_MANY_DIMS) return;
+    if (b->space->d <= BO_MANY_DIMS) return;
     bool win = y < g->best - 1e-3 * fabs(g->best) || (isinf(g->best) && isfinite(y));
     g->best = fmin(g->best, y);
     g->wins = win ? g->wins + 1 : 0;
     g->losses = win ? 0 : g->losses + 1;
     if (g->wins >= 3) g->side = fmin(1.6, 2 * g->side), g->wins = 0;
-    if (g->losses >= b->space.d) g->side /= 2, g->losses = 0;
+    if (g->losses >= b->space->d) g->side /= 2, g->losses = 0;
     if (g->side < 1.0 / 128) g->side = 0.8;
 }
 
-static void told(struct bo *b, const double *x, double y, bool failed) {
-    if (b->local.pending && same_point(b, x, b->local.x)) bo_local_told(b, y, failed);
-    bo_drop_pending(b, x);
-    b->told++;
-    b->failed += failed;
-    b->failed_last = failed;
-    region_told(b, failed ? INFINITY : y);
-}
-
-void bo_tell(struct bo *b, const double *x, double y) {
-    if (!isfinite(y)) {
-        bo_tell_failed(b, x);
-        return;
-    }
+void bo_tell(struct bo *b, const double *x, double given) {
     struct bo_point *p = point_at(b, x);
-    p->y = p->count ? p->y + (y - p->y) / (p->count + 1) : y;
-    p->count++;
-    vec_push(&p->ys, y);
-    told(b, x, y, false);
-}
-
-void bo_tell_failed(struct bo *b, const double *x) {
-    point_at(b, x)->fails++;
-    told(b, x, NAN, true);
+    bool failed = !isfinite(given);
+    double y = failed ? INFINITY : bo_sign(b) * given;
+    if (!failed) {
+        p->y = p->count ? p->y + (y - p->y) / (p->count + 1) : y;
+        p->count++;
+        vec_push(&p->ys, y);
+    }
+    if (b->local.pending && same_point(b, x, b->local.x)) bo_local_told(b, y);
+    drop_pending(b, p->u);
+    b->told++;
+    b->failed_last = failed;
+    region_told(b, y);
 }
 
 size_t bo_count(const struct bo *b) {
     return b->told;
-}
-size_t bo_count_failed(const struct bo *b) {
-    return b->failed;
 }
 
 /* ---- ask ---- */
@@ -158,16 +142,16 @@ static void design_point(const struct bo *b, size_t i, double *u) {
         a /= phi;
         double t = rng_uniform(&r) + (double)(i + 1) * a;
         t -= floor(t);
-        u[k] = k < b->space.d ? t : floor(t * b->space.levels[k - b->space.d]);
+        u[k] = k < b->space->d ? t : floor(t * b->space->levels[k - b->space->d]);
     }
-    bo_space_snap(&b->space, u);
+    bo_space_snap(b->space, u);
 }
 
 void bo_uniform_point(const struct bo *b, struct rng *r, double *u) {
-    for (int k = 0; k < b->space.d; k++) u[k] = rng_uniform(r);
-    for (int c = 0; c < b->space.n_cat; c++)
-        u[b->space.d + c] = (double)rng_below(r, (uint64_t)b->space.levels[c]);
-    bo_space_snap(&b->space, u);
+    for (int k = 0; k < b->space->d; k++) u[k] = rng_uniform(r);
+    for (int c = 0; c < b->space->n_cat; c++)
+        u[b->space->d + c] = (double)rng_below(r, (uint64_t)b->space->levels[c]);
+    bo_space_snap(b->space, u);
 }
 
 /* Anything new at all; a finite space is searched through in the end. */
@@ -176,35 +160,28 @@ static bool any_point(const struct bo *b, struct rng *r, double *u) {
         bo_uniform_point(b, r, u);
         if (!bo_duplicate(b, u)) return true;
     }
-    double size = bo_space_size(&b->space);
+    double size = bo_space_size(b->space);
     for (double i = 0; i < size && i < 1e6; i++) {
         double rest = i;
         for (int k = 0; k < b->D; k++) {
-            const struct bo_var *v = &b->space.vars[b->space.var_at[k]];
+            const struct bo_var *v = &b->space->vars[b->space->var_at[k]];
             double n = v->n_levels ? v->n_levels : v->hi - v->lo + 1, q = floor(rest / n);
             double x = rest - q * n;
             u[k] = v->n_levels ? x : n > 1 ? x / (n - 1) : 0;
             rest = q;
         }
-        bo_space_snap(&b->space, u);
+        bo_space_snap(b->space, u);
         if (!bo_duplicate(b, u)) return true;
     }
     return false;
 }
 
-/* Distance from the best point (outside tabu regions) in length scales; infinite when integers or
- * categories differ. */
+/* Distance from the best point (outside tabu regions) in length scales; far when categories differ.
+ */
 static double from_best(const struct bo *b, const double *u) {
     size_t inc = bo_incumbent(b, true);
-    double r2 = 0;
     if (inc == SIZE_MAX) return INFINITY;
-    for (int k = 0; k < b->space.d; k++) {
-        double t = (u[k] - b->points.at[inc].u[k]) * b->model.inv_l[k];
-        r2 += t * t;
-    }
-    for (int k = b->space.d; k < b->D; k++)
-        if (u[k] != b->points.at[inc].u[k]) return INFINITY;
-    return sqrt(r2);
+    return sqrt(bo_distance2(b, u, b->points.at[inc].u, b->model.inv_l));
 }
 
 /* Points that the active set drops teach the model nothing. With the local arm the optimum is soon
@@ -246,7 +223,7 @@ static bool repeat_point(struct bo *b, double *u) {
 }
 
 static bool decide(struct bo *b, struct rng *r, double *u) {
-    size_t begun = b->told + b->pending.n;
+    size_t begun = b->told + b->pending.n / (size_t)b->D;
     if (begun < (size_t)initial_points(b) || bo_n_good(b) < 3) {
         b->n_initial++;
         design_point(b, b->n_initial - 1, u);
@@ -279,9 +256,9 @@ enum gpm_status bo_ask(struct bo *b, double *x) {
     b->asks++;
     bool before = b->local.pending, found = decide(b, &r, u);
     if (found) {
-        bo_space_from_unit(&b->space, u, x);
+        bo_space_from_unit(b->space, u, x);
         if (b->local.pending && !before) memcpy(b->local.x, x, (size_t)b->D * sizeof *x);
-        bo_add_pending(b, x);
+        add_pending(b, x);
     }
     mem_free(u);
     return found ? GPM_OK : GPM_E_LIMIT;
@@ -293,6 +270,6 @@ bool bo_best(const struct bo *b, double *x, double *y) {
     size_t i = bo_incumbent(b, false);
     if (i == SIZE_MAX) return false;
     memcpy(x, b->points.at[i].x, (size_t)b->D * sizeof *x);
-    *y = b->points.at[i].y;
+    *y = bo_sign(b) * b->points.at[i].y;
     return true;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The optimiser: minimises a function that is only known by evaluations, each of which may be slow,
- * noisy or fail. Ask for a point, evaluate it anywhere, tell the outcome, in any order and with any
- * number of points in flight. All decisions follow from the seed and from what was told.
+ * The optimiser: minimises (or maximises) a function that is only known by evaluations, each of
+ * which may be slow, noisy or fail. Ask for a point, evaluate it anywhere, tell the outcome, in any
+ * order and with any number of points in flight. All decisions follow from the seed and from what
+ * was told.
  *
  *   struct bo *b = bo_new(&space, NULL, seed);
  *   while (..) { bo_ask(b, x); y = f(x); bo_tell(b, x, y); }
@@ -24,8 +25,9 @@
 #include <stdint.h>
 
 struct bo;
-/* Of the options those that say how points are chosen; NULL: the defaults. Default acquisition:
- * draws at temperatures 1, 1/2, 1/4 mixed with log-EI; noisy: draws at 1. */
+/* space: borrowed. Of the options those that say how points are chosen, and the goal; NULL: the
+ * defaults. Default acquisition: draws at temperatures 1, 1/2, 1/4 mixed with log-EI; noisy: draws
+ * at 1. */
 struct bo *bo_new(const struct bo_space *space, const struct gpm_optimize_options *opt,
                   uint64_t seed);
 void bo_free(struct bo *b);
@@ -33,17 +35,13 @@ void bo_free(struct bo *b);
 /* The next point to evaluate, in x; it is pending until told or dropped. GPM_E_LIMIT when every
  * point of a finite space was evaluated or is pending. */
 GPM_MUST_USE enum gpm_status bo_ask(struct bo *b, double *x);
-/* An outcome, of an asked point or of any other (warm start). y must be finite. */
+/* An outcome, of an asked point or of any other (warm start). y not finite: it failed. */
 void bo_tell(struct bo *b, const double *x, double y);
-void bo_tell_failed(struct bo *b, const double *x);
-void bo_add_pending(struct bo *b, const double *x);  /* asked by somebody else */
-void bo_drop_pending(struct bo *b, const double *x); /* will not be told */
 
 /* Exactly these n points (x, one after the other) are in flight. */
 void bo_set_pending(struct bo *b, const double *x, size_t n);
 
 size_t bo_count(const struct bo *b); /* evaluations told, failures included */
-size_t bo_count_failed(const struct bo *b);
 /* Best value seen (noisy: lowest mean over replicates); false when there is none. */
 bool bo_best(const struct bo *b, double *x, double *y);
 /* The point to use: best seen, or for a noisy function the minimum of the posterior mean, with the

@@ -66,8 +66,8 @@ static double from_moments(const struct acq *a, double mean, double var, double 
 static double acq_value(void *ctx, const double *x, double *grad) {
     struct acq *a = ctx;
     struct bo *b = a->b;
-    memcpy(a->full, x, (size_t)b->space.d * sizeof *x);
-    for (int k = b->space.d; k < b->D; k++) a->full[k] = a->cats[k];
+    memcpy(a->full, x, (size_t)b->space->d * sizeof *x);
+    for (int k = b->space->d; k < b->D; k++) a->full[k] = a->cats[k];
     double mean, var, dm, dv, v, *full = grad ? a->grad : NULL;
     if (a->kind == PATH) {
         if (gp_path_eval(b->path, a->full, 1, &v, full)) return INFINITY;
@@ -78,7 +78,7 @@ static double acq_value(void *ctx, const double *x, double *grad) {
         v = from_moments(a, mean, var, &dm, &dv);
         if (grad) bo_model_slope(&b->model, dm, dv, full);
     }
-    if (grad) memcpy(grad, full, (size_t)b->space.d * sizeof *grad);
+    if (grad) memcpy(grad, full, (size_t)b->space->d * sizeof *grad);
     return v;
 }
 
@@ -86,7 +86,7 @@ static double acq_value(void *ctx, const double *x, double *grad) {
 static double penalty(const struct acq *a, const double *u) {
     struct bo *b = a->b;
     if (bo_in_tabu(b, u)) return INFINITY;
-    if (!b->feas) return 0;
+    if (!b->feas || a->kind == MEAN) return 0; /* the mean knows nothing of drawn regions */
     if (a->kind == LOG_EI) return -bo_feas_log_prob(b, u);
     return bo_feas_path(b, u) > 0 ? 0 : INFINITY;
 }
@@ -100,7 +100,7 @@ static double value_at(struct acq *a, const double *u) {
 /* ---- candidates ---- */
 
 static void acq_init(struct acq *a, struct bo *b, enum kind kind, const double *best) {
-    int d = b->space.d;
+    int d = b->space->d;
     size_t D = (size_t)b->D;
     double log_mean = 0;
     *a = (struct acq){.b = b, .kind = kind, .region = d > BO_MANY_DIMS && best};
@@ -118,23 +118,23 @@ static void acq_init(struct acq *a, struct bo *b, enum kind kind, const double *
 
 /* Of the coordinates of a trust region so many are perturbed. */
 static double region_share(const struct bo *b) {
-    return 20.0 / b->space.d;
+    return 20.0 / b->space->d;
 }
 
 static void random_point(const struct acq *a, const double *best, struct rng *r, double *u) {
     const struct bo *b = a->b;
     bool any = false;
-    for (int k = 0; k < b->space.d; k++) {
+    for (int k = 0; k < b->space->d; k++) {
         bool move = !a->region || rng_uniform(r) < region_share(b);
         any = any || move;
         u[k] = move ? a->lo[k] + rng_uniform(r) * (a->hi[k] - a->lo[k]) : best[k];
     }
-    if (!any && b->space.d) {
-        int k = (int)rng_below(r, (uint64_t)b->space.d);
+    if (!any && b->space->d) {
+        int k = (int)rng_below(r, (uint64_t)b->space->d);
         u[k] = a->lo[k] + rng_uniform(r) * (a->hi[k] - a->lo[k]);
     }
-    for (int c = 0; c < b->space.n_cat; c++)
-        u[b->space.d + c] = (double)rng_below(r, (uint64_t)b->space.levels[c]);
+    for (int c = 0; c < b->space->n_cat; c++)
+        u[b->space->d + c] = (double)rng_below(r, (uint64_t)b->space->levels[c]);
 }
 
 /* Around a good point: scales 10^-0.5 .. 10^-3.5 of the length scales, all coordinates or some. */
@@ -142,16 +142,16 @@ static void nearby_point(const struct acq *a, const double *center, struct rng *
     const struct bo *b = a->b;
     double scale = pow(10, -0.5 - 3 * rng_uniform(r)), share = rng_uniform(r) < 0.5 ? 1 : 0.4;
     if (a->region) share = region_share(b);
-    for (int k = 0; k < b->space.d; k++) {
+    for (int k = 0; k < b->space->d; k++) {
         u[k] = center[k];
         if (share < 1 && rng_uniform(r) >= share) continue;
         double l = fmin(1, 1 / b->model.inv_l[k]);
         u[k] = fmin(a->hi[k], fmax(a->lo[k], center[k] + scale * l * rng_normal(r)));
     }
-    for (int c = 0; c < b->space.n_cat; c++) {
-        u[b->space.d + c] = center[b->space.d + c];
+    for (int c = 0; c < b->space->n_cat; c++) {
+        u[b->space->d + c] = center[b->space->d + c];
         if (rng_uniform(r) < 0.3)
-            u[b->space.d + c] = (double)rng_below(r, (uint64_t)b->space.levels[c]);
+            u[b->space->d + c] = (double)rng_below(r, (uint64_t)b->space->levels[c]);
     }
 }
 
@@ -174,7 +174,7 @@ static void make_candidates(const struct acq *a, struct rng *r, double *cand, in
             random_point(a, best[0], r, u);
         else
             nearby_point(a, best[i % 2 ? 0 : rng_below(r, (uint64_t)n)], r, u);
-        bo_space_snap(&b->space, u);
+        bo_space_snap(b->space, u);
     }
 }
 
@@ -198,19 +198,18 @@ static void score_candidates(struct acq *a, const double *cand, int count, doubl
 static double discrete_search(struct acq *a, double *u, double value) {
     struct bo *b = a->b;
     double *t = NEW_ARRAY(double, (size_t)b->D);
-    bool better = b->space.n_cat > 0;
-    for (int k = 0; k < b->space.d; k++) better = better || bo_space_is_integer(&b->space, k);
+    bool better = true;
     for (int sweep = 0; better && sweep < 8; sweep++) {
         better = false;
         for (int k = 0; k < b->D; k++) {
-            int tries = k >= b->space.d                     ? b->space.levels[k - b->space.d]
-                        : bo_space_is_integer(&b->space, k) ? 2
-                                                            : 0;
+            int tries = k >= b->space->d                   ? b->space->levels[k - b->space->d]
+                        : bo_space_is_integer(b->space, k) ? 2
+                                                           : 0;
             for (int i = 0; i < tries; i++) {
                 memcpy(t, u, (size_t)b->D * sizeof *t);
-                if (k >= b->space.d)
+                if (k >= b->space->d)
                     t[k] = i;
-                else if (!bo_space_step(&b->space, t, k, i ? 1 : -1))
+                else if (!bo_space_step(b->space, t, k, i ? 1 : -1))
                     continue;
                 double v = value_at(a, t);
                 if (!(v < value) || bo_duplicate(b, t)) continue;
@@ -228,13 +227,13 @@ static double discrete_search(struct acq *a, double *u, double value) {
  * when the result is excluded. */
 static double refine(struct acq *a, double *u, double value) {
     struct bo *b = a->b;
-    size_t d = (size_t)b->space.d;
+    size_t d = (size_t)b->space->d;
     double *x = NEW_ARRAY(double, (size_t)b->D + BFGS_WORK(d));
     struct bfgs_options opt = {30, 0.02, 0.2, a->kind == LOG_EI ? 1e-4 : 1e-7};
     memcpy(x, u, (size_t)b->D * sizeof *x);
     a->cats = u;
     if (d) bfgs_box(acq_value, a, d, x, a->lo, a->hi, &opt, x + b->D);
-    bo_space_snap(&b->space, x);
+    bo_space_snap(b->space, x);
     double v = value_at(a, x);
     if (v < value) {
         value = v;
@@ -266,26 +265,17 @@ static bool search(struct acq *a, struct rng *r, double *u) {
     bool found = false;
     make_candidates(a, r, cand, count);
     score_candidates(a, cand, count, value);
-    int n = pick_starts(value, count, start);
     double best = INFINITY;
-    for (int i = 0; i < n; i++) {
-        double *c = cand + (size_t)start[i] * D;
-        double v = refine(a, c, value[start[i]]);
-        if (!(v < best) || bo_duplicate(b, c)) continue;
-        best = v;
-        memcpy(u, c, D * sizeof *u);
-        found = true;
-    }
-    for (int tries = 0; !found && tries < count; tries++) {
-        int low = 0;
-        for (int i = 1; i < count; i++)
-            if (value[i] < value[low]) low = i;
-        if (!isfinite(value[low])) break;
-        value[low] = INFINITY;
-        if (bo_duplicate(b, cand + (size_t)low * D)) continue;
-        memcpy(u, cand + (size_t)low * D, D * sizeof *u);
-        found = true;
-    }
+    for (int round = 0, n; !found && (n = pick_starts(value, count, start)) > 0; round++)
+        for (int i = 0; i < n; i++) {
+            double *c = cand + (size_t)start[i] * D, v = value[start[i]];
+            if (round == 0) v = refine(a, c, v);
+            value[start[i]] = INFINITY; /* had its turn */
+            if (!(v < best) || bo_duplicate(b, c)) continue;
+            best = v;
+            memcpy(u, c, D * sizeof *u);
+            found = true;
+        }
     mem_free(cand);
     return found;
 }
@@ -294,13 +284,11 @@ static bool search(struct acq *a, struct rng *r, double *u) {
 
 /* Pending points at their posterior means: then EI does not send two workers to one place. */
 static void believe_pending(struct bo *b) {
-    double *u = NEW_ARRAY(double, (size_t)b->D);
-    for (size_t i = 0; i < b->pending.n; i++) {
-        bo_space_to_unit(&b->space, b->pending.at[i], u);
+    for (size_t i = 0; i < b->pending.n; i += (size_t)b->D) {
+        const double *u = b->pending.at + i;
         b->given = -1;
         if (bo_model_believe(&b->model, u, bo_model_mean(&b->model, u, NULL))) break;
     }
-    mem_free(u);
 }
 
 static enum kind choose_kind(const struct bo *b, struct rng *r, double *tau) {
@@ -352,10 +340,7 @@ enum gpm_status bo_global(struct bo *b, struct rng *r, double *u) {
 
 void bo_minimise_mean(struct bo *b, double *u) {
     struct acq a;
-    struct bo_feas *feas = b->feas; /* the mean knows nothing of drawn regions */
     acq_init(&a, b, MEAN, NULL);
-    b->feas = NULL;
     refine(&a, u, value_at(&a, u));
-    b->feas = feas;
     mem_free(a.grad);
 }

@@ -93,11 +93,11 @@ bool bo_recommend(struct bo *b, double *x, double *mean, double *sd) {
         if (f < low) low = f, memcpy(u, ui, (size_t)b->D * sizeof *u);
     }
     bo_minimise_mean(b, u);
-    bo_space_from_unit(&b->space, u, x);
+    bo_space_from_unit(b->space, u, x);
     struct belief t;
     if (believe(b, u, 1, &t)) {
         double dof = dof_of(b);
-        *mean = bo_unwarp(b, t.mean[0]);
+        *mean = bo_sign(b) * bo_unwarp(b, t.mean[0]);
         *sd = sqrt(t.var[0] * dof / (dof - 2)) * b->w_sd * b->w_scale;
     }
     belief_release(&t);
@@ -115,14 +115,15 @@ bool bo_quantiles(struct bo *b, const double *x, size_t count, const double *p, 
                   double *out) {
     if (!model_ready(b)) return false;
     size_t D = (size_t)b->D;
-    double *u = NEW_ARRAY(double, D *count);
-    for (size_t i = 0; i < count; i++) bo_space_to_unit(&b->space, x + i * D, u + i * D);
+    double *u = NEW_ARRAY(double, D *count), sign = bo_sign(b);
+    for (size_t i = 0; i < count; i++) bo_space_to_unit(b->space, x + i * D, u + i * D);
     struct belief t;
     bool ok = believe(b, u, count, &t);
     for (size_t i = 0; ok && i < count; i++)
         for (int j = 0; j < n; j++)
             out[i * (size_t)n + (size_t)j] =
-                bo_unwarp(b, t.mean[i] + sqrt(t.var[i]) * t_quantile(p[j], dof_of(b)));
+                sign *
+                bo_unwarp(b, t.mean[i] + sign * sqrt(t.var[i]) * t_quantile(p[j], dof_of(b)));
     belief_release(&t);
     mem_free(u);
     return ok;
@@ -183,7 +184,7 @@ bool bo_sensitivity(struct bo *b, double *first, double *total) {
     for (int i = 0; i < PAIRS; i++)
         var += ((fp[i] - mean) * (fp[i] - mean) + (fq[i] - mean) * (fq[i] - mean)) / (2 * PAIRS);
     for (int j = 0; j < b->D; j++) {
-        int k = b->space.vars[j].at;
+        int k = b->space->vars[j].at;
         first[j] = var > 0 ? fmin(1, fmax(0, s1[k] / var)) : 0;
         total[j] = var > 0 ? fmin(1, st[k] / var) : 0;
     }

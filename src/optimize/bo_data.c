@@ -10,7 +10,7 @@ const char *const bo_warp_names[BO_WARP_COUNT] = {"identity", "sqrt", "log"};
 
 size_t bo_find(const struct bo *b, const double *x) {
     for (size_t i = 0; i < b->points.n; i++)
-        if (memcmp(b->points.at[i].x, x, (size_t)b->space.n * sizeof *x) == 0) return i;
+        if (memcmp(b->points.at[i].x, x, (size_t)b->space->n * sizeof *x) == 0) return i;
     return SIZE_MAX;
 }
 
@@ -30,37 +30,27 @@ size_t bo_incumbent(const struct bo *b, bool skip_tabu) {
     return best;
 }
 
-bool bo_in_tabu(const struct bo *b, const double *u) {
-    for (size_t t = 0; t < b->tabu.n; t++) {
-        const struct bo_tabu *box = &b->tabu.at[t];
-        bool inside = true;
-        for (int k = 0; inside && k < b->space.d; k++)
-            inside = fabs(u[k] - box->center[k]) <= box->half[k];
-        for (int k = b->space.d; inside && k < b->D; k++) inside = u[k] == box->center[k];
-        if (inside) return true;
-    }
-    return false;
-}
-
-static bool near(const struct bo *b, const double *u, const double *v) {
-    for (int k = 0; k < b->space.d; k++)
-        if (!(fabs(u[k] - v[k]) < 1e-7)) return false;
-    for (int k = b->space.d; k < b->D; k++)
+/* u within `half` of v in every number, and of the same categories. half NULL: within 1e-7. */
+static bool near(const struct bo *b, const double *u, const double *v, const double *half) {
+    for (int k = 0; k < b->space->d; k++)
+        if (!(fabs(u[k] - v[k]) <= (half ? half[k] : 1e-7))) return false;
+    for (int k = b->space->d; k < b->D; k++)
         if (u[k] != v[k]) return false;
     return true;
 }
 
+bool bo_in_tabu(const struct bo *b, const double *u) {
+    for (size_t t = 0; t < b->tabu.n; t++)
+        if (near(b, u, b->tabu.at[t].center, b->tabu.at[t].half)) return true;
+    return false;
+}
+
 bool bo_duplicate(const struct bo *b, const double *u) {
-    bool found = false;
-    double *v = NEW_ARRAY(double, (size_t)b->D);
-    for (size_t i = 0; i < b->pending.n && !found; i++) {
-        bo_space_to_unit(&b->space, b->pending.at[i], v);
-        found = near(b, u, v);
-    }
-    mem_free(v);
-    for (size_t i = 0; i < b->points.n && !found && !b->opt.noisy; i++)
-        found = near(b, u, b->points.at[i].u);
-    return found;
+    for (size_t i = 0; i < b->pending.n; i += (size_t)b->D)
+        if (near(b, u, b->pending.at + i, NULL)) return true;
+    for (size_t i = 0; i < b->points.n && !b->opt.noisy; i++)
+        if (near(b, u, b->points.at[i].u, NULL)) return true;
+    return false;
 }
 
 /* ---- active set ---- */
@@ -70,14 +60,13 @@ int bo_by_key(const void *a, const void *b) {
     return p->key < q->key ? -1 : p->key > q->key ? 1 : p->i < q->i ? -1 : p->i > q->i;
 }
 
-/* Squared distance in units of the length scales; categories that differ are far. */
-static double distance2(const struct bo *b, const double *u, const double *v, const double *inv_l) {
+double bo_distance2(const struct bo *b, const double *u, const double *v, const double *inv_l) {
     double r2 = 0;
-    for (int k = 0; k < b->space.d; k++) {
+    for (int k = 0; k < b->space->d; k++) {
         double t = (u[k] - v[k]) * inv_l[k];
         r2 += t * t;
     }
-    for (int k = b->space.d; k < b->D; k++)
+    for (int k = b->space->d; k < b->D; k++)
         if (u[k] != v[k]) r2 += 1e6;
     return r2;
 }
@@ -93,7 +82,7 @@ static void limit_active(struct bo *b, const double *inv_l) {
     const double *best = b->points.at[b->active.at[0]].u; /* sorted by value */
     for (size_t i = 0; i < n; i++) {
         r[i].i = b->active.at[i];
-        r[i].key = distance2(b, b->points.at[r[i].i].u, best, inv_l);
+        r[i].key = bo_distance2(b, b->points.at[r[i].i].u, best, inv_l);
     }
     qsort(r, n, sizeof *r, bo_by_key);
     for (size_t i = 0; i < MODEL_NEAR; i++) b->active.at[kept++] = r[i].i;
@@ -118,7 +107,8 @@ void bo_load_points(struct bo *b, const double *theta) {
         bool keep = true;
         const double *u = b->points.at[r[i].i].u;
         for (size_t j = 0; keep && j < b->active.n; j++)
-            keep = b->opt.noisy || distance2(b, u, b->points.at[b->active.at[j]].u, inv_l) >= 1e-6;
+            keep =
+                b->opt.noisy || bo_distance2(b, u, b->points.at[b->active.at[j]].u, inv_l) >= 1e-6;
         if (keep) vec_push(&b->active, r[i].i);
     }
     mem_free(r);

@@ -51,7 +51,7 @@ static bool load(struct bo *b, struct bo_feas *f, double *label) {
         label[i] = p->count ? 1 : -1;
     }
     memcpy(theta, b->model.theta, D * sizeof *theta);
-    for (int k = 0; k < b->space.d; k++) theta[k] = fmin(log(0.5), theta[k] - log(2));
+    for (int k = 0; k < b->space->d; k++) theta[k] = fmin(log(0.5), theta[k] - log(2));
     struct kern *k = bo_model_kern(&b->model, BO_M52, theta);
     struct kern_pts at = {.x = f->u, .n = n, .ld = n, .dim = b->D};
     f->view = k ? kern_view_new(k, at) : NULL;

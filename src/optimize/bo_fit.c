@@ -16,7 +16,7 @@ static bool full_fit_due(const struct bo *b, size_t n) {
 /* MIX and ADD need data; ADD is SE-like in one dimension; warps assume exact values. */
 static bool allowed(const struct bo *b, enum bo_kern k, enum bo_warp w) {
     if ((k == BO_MIX || k == BO_ADD) && b->active.n < 2 * (size_t)b->D + 4) return false;
-    if (k == BO_ADD && b->space.d < 2) return false;
+    if (k == BO_ADD && b->space->d < 2) return false;
     return w == BO_IDENTITY || !b->opt.noisy;
 }
 

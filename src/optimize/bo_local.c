@@ -203,10 +203,10 @@ static double max_abs(const double *x, int d) {
 }
 
 void bo_make_tabu(struct bo *b, const double *u) {
-    struct bo_tabu t = {NEW_ARRAY(double, (size_t)(b->D + b->space.d)), NULL};
+    struct bo_tabu t = {NEW_ARRAY(double, (size_t)(b->D + b->space->d)), NULL};
     t.half = t.center + b->D;
     memcpy(t.center, u, (size_t)b->D * sizeof *u);
-    for (int k = 0; k < b->space.d; k++)
+    for (int k = 0; k < b->space->d; k++)
         t.half[k] = 0.4 * fmin(0.4, fmax(0.1, 1 / b->model.inv_l[k]));
     vec_push(&b->tabu, t);
     b->local.center = SIZE_MAX;
@@ -232,9 +232,9 @@ static bool recenter(struct bo *b) {
 
 static void patch_init(struct patch *p, struct bo *b) {
     *p = (struct patch){0};
-    p->coord = NEW_ARRAY(int, (size_t)b->space.d + 1);
-    for (int k = 0; k < b->space.d; k++)
-        if (!bo_space_is_integer(&b->space, k)) p->coord[p->d++] = k;
+    p->coord = NEW_ARRAY(int, (size_t)b->space->d + 1);
+    for (int k = 0; k < b->space->d; k++)
+        if (!bo_space_is_integer(b->space, k)) p->coord[p->d++] = k;
     size_t d = (size_t)p->d, most = most_points(p);
     p->scale = NEW_ARRAY(double, BFGS_WORK(d) + 4 * d + most * (d + 2 + most));
     p->lo = p->scale + d;
@@ -277,7 +277,7 @@ static bool propose(struct bo *b, struct patch *p, struct rng *r, double *x) {
 
 static bool exactly_known(const struct bo *b, const double *u) {
     double *x = NEW_ARRAY(double, (size_t)b->D);
-    bo_space_from_unit(&b->space, u, x);
+    bo_space_from_unit(b->space, u, x);
     bool known = bo_find(b, x) != SIZE_MAX;
     mem_free(x);
     return known;
@@ -317,18 +317,18 @@ bool bo_local_ask(struct bo *b, struct rng *r, double *u) {
  * improves the model, and shrinking would throw others away. At most three times in a row. */
 static bool patient(const struct bo *b) {
     const struct bo_local *l = &b->local;
-    size_t d = (size_t)b->space.d;
+    size_t d = (size_t)b->space->d;
     return l->misses < 3 && 3 * l->n_used < 2 * (d + 1) * (d + 2);
 }
 
 /* ratio = actual / predicted decrease: widen when the model is right at the border, shrink when it
  * is wrong, and when it is right well inside (the quadratic phase). A step that went well is
  * followed by another local one, at most three in a row. */
-void bo_local_told(struct bo *b, double y, bool failed) {
+void bo_local_told(struct bo *b, double y) {
     struct bo_local *l = &b->local;
     l->pending = false;
     if (l->probing) return;
-    double ratio = failed ? -1 : (l->y0 - y) / l->predicted;
+    double ratio = (l->y0 - y) / l->predicted;
     if (ratio < 0.1 && patient(b)) {
         l->misses++;
         return;

@@ -14,7 +14,7 @@ struct bo_point {
     double *x, *u;  /* owned, one block */
     VEC(double) ys; /* every value, in the order of telling */
     double y;       /* their mean; NaN while all failed */
-    int count, fails;
+    int count;
 };
 
 /* A fitted combination of kernel and warp. */
@@ -49,13 +49,13 @@ struct bo_region { /* trust region for many dimensions */
 };
 
 struct bo {
-    struct bo_space space;
+    const struct bo_space *space; /* borrowed */
     struct gpm_optimize_options opt;
     uint64_t seed;
     int D;
     VEC(struct bo_point) points;
-    VEC(double *) pending; /* x, owned */
-    size_t told, failed, asks;
+    VEC(double) pending; /* points in flight as the model sees them, D numbers each */
+    size_t told, asks;
     size_t n_local, n_global, n_initial;
     bool failed_last, turn_local;
     /* model */
@@ -79,6 +79,11 @@ struct bo {
 
 #define BO_MANY_DIMS 20
 
+/* Everything inside is a minimisation: values are multiplied by this on their way in and out. */
+static inline double bo_sign(const struct bo *b) {
+    return b->opt.maximize ? -1 : 1;
+}
+
 struct bo_ranked { /* a point with what it is sorted by; ties in the order of points */
     double key;
     size_t i;
@@ -89,6 +94,8 @@ int bo_by_key(const void *a, const void *b); /* bo_data.c */
 size_t bo_find(const struct bo *b, const double *x);     /* SIZE_MAX: none */
 size_t bo_incumbent(const struct bo *b, bool skip_tabu); /* SIZE_MAX: none */
 size_t bo_n_good(const struct bo *b);
+/* Squared distance in units of the length scales; categories that differ are far. */
+double bo_distance2(const struct bo *b, const double *u, const double *v, const double *inv_l);
 bool bo_in_tabu(const struct bo *b, const double *u);
 /* u within 1e-7 of a told or pending point (noisy: of a pending one only) */
 bool bo_duplicate(const struct bo *b, const double *u);
@@ -116,7 +123,7 @@ void bo_minimise_mean(struct bo *b, double *u);
 void bo_local_init(struct bo *b);
 bool bo_local_ask(struct bo *b, struct rng *r, double *u); /* false: nothing to do here */
 void bo_make_tabu(struct bo *b, const double *u); /* a box around u is left alone from now on */
-void bo_local_told(struct bo *b, double y, bool failed); /* the pending point's outcome */
+void bo_local_told(struct bo *b, double y); /* the pending point's value; infinite: it failed */
 
 /* bo_feas.c */
 struct bo_feas;

@@ -177,15 +177,6 @@ enum gpm_status bo_space_parse(struct bo_space *s, const char *text, struct buf 
     return st;
 }
 
-void bo_space_copy(struct bo_space *to, const struct bo_space *from) {
-    struct buf text = BUF_INIT, err = BUF_INIT;
-    bo_space_text(from, &text);
-    enum gpm_status st = bo_space_parse(to, text.data, &err);
-    (void)st; /* what was printed reads back */
-    buf_release(&text);
-    buf_release(&err);
-}
-
 static double clamp01(double t) {
     return t > 0 ? (t < 1 ? t : 1) : 0;
 }
@@ -256,19 +247,14 @@ double bo_space_size(const struct bo_space *s) {
     return size;
 }
 
-void bo_space_value(const struct bo_space *s, int j, double x, struct buf *out) {
+void bo_space_value(const struct bo_space *s, int j, double x, int digits, struct buf *out) {
     const struct bo_var *v = &s->vars[j];
     if (x >= 0 && x < v->n_levels)
         buf_puts(out, v->levels[(int)x]);
+    else if (digits && !v->n_levels)
+        buf_printf(out, "%.*g", digits, x);
     else
         buf_number(out, x);
-}
-
-void bo_space_show(const struct bo_space *s, int j, double x, int digits, struct buf *out) {
-    if (s->vars[j].n_levels)
-        bo_space_value(s, j, x, out);
-    else
-        buf_printf(out, "%.*g", digits, x);
 }
 
 enum gpm_status bo_space_read(const struct bo_space *s, int j, const char *text, double *x,

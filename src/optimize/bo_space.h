@@ -31,7 +31,6 @@ struct bo_space {
 
 void bo_space_init(struct bo_space *s);
 void bo_space_release(struct bo_space *s);
-void bo_space_copy(struct bo_space *to, const struct bo_space *from);
 /* One variable from text: name=lo:hi[:log][:int], or name=a,b,c for categories. GPM_E_ARG with a
  * message for bad names, empty ranges, a log scale that reaches 0, one name twice. */
 GPM_MUST_USE enum gpm_status bo_space_add(struct bo_space *s, const char *text, struct buf *err);
@@ -49,11 +48,9 @@ bool bo_space_is_integer(const struct bo_space *s, int k); /* of coordinate k < 
 bool bo_space_inside(const struct bo_space *s, const double *x);
 /* Number of points when every variable is discrete, else infinity. */
 double bo_space_size(const struct bo_space *s);
-/* The value of variable j as the command sees it: number, or the level's name; the number of a
- * level that there is not, which a store may hold. */
-void bo_space_value(const struct bo_space *s, int j, double x, struct buf *out);
-/* The same for people: a number with so many digits. */
-void bo_space_show(const struct bo_space *s, int j, double x, int digits, struct buf *out);
+/* The value of variable j: the level's name, the number of a level that there is not (a store may
+ * hold one), a number. digits: so many, for people; 0: as the command sees it. */
+void bo_space_value(const struct bo_space *s, int j, double x, int digits, struct buf *out);
 /* Reads one value; GPM_E_ARG when it is not a number in the range or not a level. */
 GPM_MUST_USE enum gpm_status bo_space_read(const struct bo_space *s, int j, const char *text,
                                            double *x, struct buf *err);

@@ -89,7 +89,7 @@ static void walk_local(struct walk *w, struct bo *b) {
 }
 
 static void walk_tabu(struct walk *w, struct bo *b) {
-    size_t n = b->tabu.n, width = (size_t)(b->D + b->space.d);
+    size_t n = b->tabu.n, width = (size_t)(b->D + b->space->d);
     whole(w, &n);
     if (n > 100000) w->bad = true;
     for (size_t i = 0; i < n && !w->bad; i++) {
@@ -130,7 +130,8 @@ static void walk(struct walk *w, struct bo *b) {
 
 void bo_state_save(const struct bo *b, struct buf *out) {
     struct walk w = {.out = out};
-    buf_printf(out, STATE_MAGIC " %zu %d %d %d", b->told, b->space.d, b->space.n_cat, b->opt.noisy);
+    buf_printf(out, STATE_MAGIC " %zu %d %d %d", b->told, b->space->d, b->space->n_cat,
+               b->opt.noisy);
     walk(&w, (struct bo *)(uintptr_t)b); /* saving writes nothing to b */
     buf_puts(out, " end");
 }
@@ -143,7 +144,7 @@ bool bo_state_load(struct bo *b, const char *text) {
     size_t told;
     int d, n_cat, noisy, used = 0;
     if (sscanf(text, STATE_MAGIC " %zu %d %d %d%n", &told, &d, &n_cat, &noisy, &used) != 4 ||
-        d != b->space.d || n_cat != b->space.n_cat || noisy != b->opt.noisy || told != b->told)
+        d != b->space->d || n_cat != b->space->n_cat || noisy != b->opt.noisy || told != b->told)
         return false;
     struct walk w = {.p = text + used};
     walk(&w, b);

@@ -59,7 +59,7 @@ static bool export_row(const struct memo_row *r, void *user) {
     for (int j = 0; j < r->dim; j++) {
         buf_reset(&text);
         if (e->space)
-            bo_space_value(e->space, j, r->x[j], &text);
+            bo_space_value(e->space, j, r->x[j], 0, &text);
         else
             buf_number(&text, r->x[j]);
         csv_put(e->out, text.data);

@@ -271,11 +271,7 @@ static bool add_eval(const struct memo_row *r, void *user) {
 static void feed(struct optimize *o, size_t upto) {
     for (; o->fed < upto && o->fed < o->trace.n; o->fed++) {
         const struct optimize_eval *e = &o->trace.at[o->fed];
-        if (!bo_space_inside(&o->space, e->x)) continue;
-        if (isnan(e->y))
-            bo_tell_failed(o->bo, e->x);
-        else
-            bo_tell(o->bo, e->x, o->opt.maximize ? -e->y : e->y);
+        if (bo_space_inside(&o->space, e->x)) bo_tell(o->bo, e->x, e->y);
     }
 }
 
@@ -332,18 +328,4 @@ enum gpm_status optimize_save_state(struct optimize *o, struct buf *err) {
     mem_free(o->state);
     o->state = buf_take(&text);
     return s;
-}
-
-/* ---- answers ---- */
-
-bool optimize_best(const struct optimize *o, double *x, double *y) {
-    if (!bo_best(o->bo, x, y)) return false;
-    if (o->opt.maximize) *y = -*y;
-    return true;
-}
-
-bool optimize_recommend(struct optimize *o, double *x, double *mean, double *sd) {
-    if (!bo_recommend(o->bo, x, mean, sd)) return false;
-    if (o->opt.maximize) *mean = -*mean;
-    return true;
 }

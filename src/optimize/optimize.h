@@ -71,15 +71,13 @@ GPM_MUST_USE enum gpm_status optimize_tell(struct optimize *o, int64_t id, doubl
 GPM_MUST_USE enum gpm_status optimize_tell_at(struct optimize *o, const double *x, double y,
                                               struct buf *err);
 
-bool optimize_best(const struct optimize *o, double *x, double *y);
-bool optimize_recommend(struct optimize *o, double *x, double *mean, double *sd);
-
 void optimize_report_text(struct optimize *o, struct buf *out);
 void optimize_report_json(struct optimize *o, struct buf *out);
 void optimize_report_html(struct optimize *o, struct buf *out);
 
 /* ---- for the files of this folder ---- */
 
+size_t optimize_failed(const struct optimize *o); /* evaluations that did */
 /* Reads what other workers stored; under the write lock the picture is complete. */
 GPM_MUST_USE enum gpm_status optimize_refresh(struct optimize *o, struct buf *err);
 GPM_MUST_USE enum gpm_status optimize_save_state(struct optimize *o, struct buf *err);

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-static size_t failed_of(const struct optimize *o) {
+size_t optimize_failed(const struct optimize *o) {
     size_t n = 0;
     for (size_t i = 0; i < o->trace.n; i++) n += isnan(o->trace.at[i].y);
     return n;
@@ -25,14 +25,14 @@ static bool better(const struct optimize *o, double y, double best) {
 static void put_point(const struct optimize *o, const double *x, struct buf *out) {
     for (int j = 0; j < o->space.n; j++) {
         buf_printf(out, "%s%s=", j ? " " : "", o->space.vars[j].name);
-        bo_space_value(&o->space, j, x[j], out);
+        bo_space_value(&o->space, j, x[j], 0, out);
     }
 }
 
 void optimize_report_text(struct optimize *o, struct buf *out) {
     double *x = NEW_ARRAY(double, (size_t)o->space.n), y, sd;
-    buf_printf(out, "evaluations: %zu (%zu failed)\n", o->trace.n, failed_of(o));
-    if (optimize_best(o, x, &y)) {
+    buf_printf(out, "evaluations: %zu (%zu failed)\n", o->trace.n, optimize_failed(o));
+    if (bo_best(o->bo, x, &y)) {
         buf_puts(out, "best: ");
         buf_number(out, y);
         buf_puts(out, " at ");
@@ -42,7 +42,7 @@ void optimize_report_text(struct optimize *o, struct buf *out) {
         buf_puts(out, "best: none, no evaluation succeeded\n");
         if (o->failure) buf_printf(out, "the last failure: %s\n", o->failure);
     }
-    if (o->opt.noisy && optimize_recommend(o, x, &y, &sd)) {
+    if (o->opt.noisy && bo_recommend(o->bo, x, &y, &sd)) {
         buf_printf(out, "recommended: %.6g +- %.2g at ", y, sd);
         put_point(o, x, out);
         buf_putc(out, '\n');
@@ -60,7 +60,7 @@ static void json_point(const struct optimize *o, const char *key, const double *
     for (int j = 0; j < o->space.n; j++) {
         const struct bo_var *v = &o->space.vars[j];
         buf_reset(&level);
-        bo_space_value(&o->space, j, x[j], &level);
+        bo_space_value(&o->space, j, x[j], 0, &level);
         if (v->n_levels)
             JSON(out, FIELD(v->name, level.data));
         else
@@ -130,13 +130,14 @@ void optimize_report_json(struct optimize *o, struct buf *out) {
                (unsigned long long)o->opt.seed);
     JSON(out, FIELD("function", memo_function(o->memo)));
     json_variables(o, out);
-    buf_printf(out, ",\n  \"evaluations\": %zu,\n  \"failed\": %zu,\n", o->trace.n, failed_of(o));
-    if (optimize_best(o, x, &y)) {
+    buf_printf(out, ",\n  \"evaluations\": %zu,\n  \"failed\": %zu,\n", o->trace.n,
+               optimize_failed(o));
+    if (bo_best(o->bo, x, &y)) {
         buf_puts(out, "  \"best\": {");
         json_point(o, "x", x, out);
         JSON(out, FIELD("y", y));
         buf_puts(out, "},\n  \"recommended\": {");
-        if (!optimize_recommend(o, x, &y, &sd)) y = sd = NAN;
+        if (!bo_recommend(o->bo, x, &y, &sd)) y = sd = NAN;
         json_point(o, "x", x, out);
         JSON(out, FIELD("mean", y), FIELD("sd", sd));
         buf_puts(out, "},\n");
@@ -185,7 +186,6 @@ static bool slice_panel(struct optimize *o, struct plot_scene *s, const double *
     const struct bo_var *v = &o->space.vars[j];
     const double probs[3] = {0.05, 0.5, 0.95};
     double at[SLICE], lo[SLICE], mid[SLICE], hi[SLICE], q[3 * SLICE];
-    double sign = o->opt.maximize ? -1 : 1;
     size_t n = (size_t)o->space.n;
     double *t = NEW_ARRAY(double, n *SLICE);
     for (int i = 0; i < SLICE; i++) {
@@ -196,12 +196,12 @@ static bool slice_panel(struct optimize *o, struct plot_scene *s, const double *
     }
     bool ok = bo_quantiles(o->bo, t, SLICE, probs, 3, q);
     mem_free(t);
-    for (int i = 0; ok && i < SLICE; i++) {
-        mid[i] = sign * q[3 * i + 1];
-        lo[i] = fmin(sign * q[3 * i], sign * q[3 * i + 2]);
-        hi[i] = fmax(sign * q[3 * i], sign * q[3 * i + 2]);
-    }
     if (!ok) return false;
+    for (int i = 0; i < SLICE; i++) {
+        lo[i] = q[3 * i];
+        mid[i] = q[3 * i + 1];
+        hi[i] = q[3 * i + 2];
+    }
     struct plot_panel *p = plot_panel_add(s, v->name);
     plot_axis_labels(p, v->name, "value");
     p->x.log = v->log;
@@ -217,7 +217,7 @@ static void slices_figure(struct optimize *o, struct buf *out) {
     struct plot_scene *s =
         plot_scene_new(NULL, "Posterior of the function along each variable through the best point",
                        o->space.d > 1 ? 2 : 1);
-    if (optimize_best(o, x, &y))
+    if (bo_best(o->bo, x, &y))
         for (int j = 0; j < o->space.n; j++)
             if (!o->space.vars[j].n_levels) any = slice_panel(o, s, x, j) || any;
     if (any) {
@@ -259,7 +259,7 @@ static void trace_table(const struct optimize *o, struct buf *out) {
         buf_printf(out, "<tr><td>%zu</td>", i + 1);
         for (int j = 0; j < o->space.n; j++) {
             buf_reset(&cell);
-            bo_space_show(&o->space, j, e->x[j], 6, &cell);
+            bo_space_value(&o->space, j, e->x[j], 6, &cell);
             buf_puts(out, "<td>");
             buf_markup(out, cell.data);
             buf_puts(out, "</td>");

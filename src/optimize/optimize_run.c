@@ -28,7 +28,7 @@ static size_t counted(const struct optimize *o) {
 
 static void log_line(struct optimize *o, const struct optimize_eval *e, struct buf *out) {
     for (int j = 0; j < o->space.n; j++) {
-        bo_space_value(&o->space, j, e->x[j], out);
+        bo_space_value(&o->space, j, e->x[j], 0, out);
         buf_putc(out, ' ');
     }
     if (isnan(e->y))
@@ -162,14 +162,14 @@ static void say(struct optimize *o) {
         buf_printf(&line, " failed%s%s", o->failure ? ": " : "", o->failure ? o->failure : "");
     else
         buf_printf(&line, " %.6g", last);
-    if (optimize_best(o, x, &y)) {
+    if (bo_best(o->bo, x, &y)) {
         buf_printf(&line, "  best %.6g at", y);
         for (int j = 0; j < o->space.n; j++) {
             buf_printf(&line, " %s=", o->space.vars[j].name);
-            bo_space_show(&o->space, j, x[j], 5, &line);
+            bo_space_value(&o->space, j, x[j], 5, &line);
         }
     }
-    if (bo_count_failed(o->bo)) buf_printf(&line, "  (%zu failed)", bo_count_failed(o->bo));
+    if (optimize_failed(o)) buf_printf(&line, "  (%zu failed)", optimize_failed(o));
     o->opt.progress(o->opt.user, line.data);
     buf_release(&line);
     mem_free(x);
@@ -177,7 +177,7 @@ static void say(struct optimize *o) {
 
 static bool target_met(const struct optimize *o) {
     double *x = NEW_ARRAY(double, (size_t)o->space.n), y;
-    bool met = o->opt.has_target && optimize_best(o, x, &y) &&
+    bool met = o->opt.has_target && bo_best(o->bo, x, &y) &&
                (o->opt.maximize ? y >= o->opt.target : y <= o->opt.target);
     mem_free(x);
     return met;
@@ -218,7 +218,7 @@ static void start_program(struct run *r, int64_t id, const double *x) {
     char **values = NEW_ARRAY(char *, (size_t)o->space.n);
     for (int j = 0; j < o->space.n; j++) {
         struct buf b = BUF_INIT;
-        bo_space_value(&o->space, j, x[j], &b);
+        bo_space_value(&o->space, j, x[j], 0, &b);
         values[j] = buf_take(&b);
     }
     runner_start(r->runner, &o->command, (const char *const *)values, id, (size_t)id);
