@@ -19,8 +19,7 @@
 
 struct gpm_memo {
     struct memo *memo;
-    struct bo_space space;
-    bool has_space;
+    struct bo_space space; /* of the inputs, once it is open */
     struct buf err, out;
 };
 
@@ -34,7 +33,7 @@ gpm_memo *gpm_memo_new(void) {
 void gpm_memo_free(gpm_memo *m) {
     if (!m) return;
     memo_close(m->memo);
-    if (m->has_space) bo_space_release(&m->space);
+    bo_space_release(&m->space);
     buf_release(&m->err);
     buf_release(&m->out);
     mem_free(m);
@@ -53,10 +52,7 @@ enum gpm_status gpm_memo_open(gpm_memo *m, const char *path, bool write) {
     struct memo_options opt = {.read_only = !write};
     enum gpm_status s = begin(m);
     if (!s) s = memo_open(&m->memo, path, &opt, &m->err);
-    if (s) return s;
-    s = memo_space(m->memo, &m->space, &m->err);
-    m->has_space = s == GPM_OK;
-    return s == GPM_E_NOT_FOUND ? GPM_OK : s; /* tables of `mem` and of times have none */
+    return s ? s : memo_inputs(m->memo, &m->space, &m->err);
 }
 
 enum gpm_status gpm_memo_create(gpm_memo *m, const char *path, const char *function,
@@ -64,29 +60,22 @@ enum gpm_status gpm_memo_create(gpm_memo *m, const char *path, const char *funct
     struct memo_options opt = {.function = function, .names = names, .dim = 1};
     for (const char *p = names; *p; p++) opt.dim += *p == ',';
     enum gpm_status s = begin(m);
-    return s ? s : memo_open(&m->memo, path, &opt, &m->err);
-}
-
-static void put_input(gpm_memo *m, int j, double x, struct buf *out) {
-    if (m->has_space)
-        bo_space_value(&m->space, j, x, 0, out);
-    else
-        buf_number(out, x);
+    if (!s) s = memo_open(&m->memo, path, &opt, &m->err);
+    return s ? s : memo_inputs(m->memo, &m->space, &m->err);
 }
 
 static bool json_row(const struct memo_row *r, void *user) {
     gpm_memo *m = user;
-    struct buf *out = &m->out, name = BUF_INIT, level = BUF_INIT;
+    struct buf *out = &m->out, level = BUF_INIT;
     buf_printf(out, "{\"id\": %lld, \"x\": {", (long long)r->id);
     for (int j = 0; j < r->dim; j++) {
-        buf_reset(&name);
+        const struct bo_var *v = &m->space.vars[j];
         buf_reset(&level);
-        memo_name(m->memo, j, &name);
-        put_input(m, j, r->x[j], &level);
-        if (m->has_space && m->space.vars[j].n_levels) {
-            JSON(out, FIELD(name.data, level.data));
+        bo_space_value(&m->space, j, r->x[j], 0, &level);
+        if (v->n_levels) {
+            JSON(out, FIELD(v->name, level.data));
         } else {
-            json_key(out, name.data);
+            json_key(out, v->name);
             buf_puts(out, level.data);
         }
     }
@@ -98,7 +87,6 @@ static bool json_row(const struct memo_row *r, void *user) {
     buf_printf(out, ", \"started\": %.3f, \"finished\": %.3f", r->started, r->finished);
     JSON(out, FIELD("error", r->error), FIELD("tag", r->tag));
     buf_puts(out, "}\n");
-    buf_release(&name);
     buf_release(&level);
     return true;
 }
@@ -110,7 +98,7 @@ static bool list_row(const struct memo_row *r, void *user) {
     buf_printf(out, "%lld", (long long)r->id);
     for (int j = 0; j < r->dim; j++) {
         buf_putc(out, '\t');
-        put_input(m, j, r->x[j], out);
+        bo_space_value(&m->space, j, r->x[j], 0, out);
     }
     buf_putc(out, '\t');
     if (r->status == MEMO_DONE)
@@ -128,10 +116,7 @@ enum gpm_status gpm_memo_list(gpm_memo *m, enum gpm_format f, const char **text)
     if (s) return s;
     if (f == GPM_FORMAT_TEXT) {
         buf_puts(&m->out, "id");
-        for (int j = 0; j < memo_dim(m->memo); j++) {
-            buf_putc(&m->out, '\t');
-            memo_name(m->memo, j, &m->out);
-        }
+        for (int j = 0; j < m->space.n; j++) buf_printf(&m->out, "\t%s", m->space.vars[j].name);
         buf_puts(&m->out, "\tvalue\tseconds\terror\n");
     }
     s = memo_each(m->memo, -1, f == GPM_FORMAT_JSON ? json_row : list_row, m, &m->err);
@@ -151,9 +136,8 @@ static bool show_row(const struct memo_row *r, void *user) {
     struct buf *out = &m->out;
     buf_printf(out, "id: %lld\n", (long long)r->id);
     for (int j = 0; j < r->dim; j++) {
-        memo_name(m->memo, j, out);
-        buf_puts(out, ": ");
-        put_input(m, j, r->x[j], out);
+        buf_printf(out, "%s: ", m->space.vars[j].name);
+        bo_space_value(&m->space, j, r->x[j], 0, out);
         buf_putc(out, '\n');
     }
     buf_printf(out, "status: %s\n", memo_status_name(r->status));
@@ -209,16 +193,14 @@ enum gpm_status gpm_memo_show(gpm_memo *m, int64_t id, enum gpm_format f, const 
 enum gpm_status gpm_memo_export(gpm_memo *m, const char **csv) {
     enum gpm_status s = begin(m);
     if (s) return s;
-    s = memo_csv_export(m->memo, m->has_space ? &m->space : NULL, &m->out, &m->err);
+    s = memo_csv_export(m->memo, &m->space, &m->out, &m->err);
     *csv = m->out.data;
     return s;
 }
 
 enum gpm_status gpm_memo_import(gpm_memo *m, const char *path, bool replicate, size_t *added) {
     enum gpm_status s = begin(m);
-    return s ? s
-             : memo_csv_import(m->memo, m->has_space ? &m->space : NULL, path, replicate, added,
-                               &m->err);
+    return s ? s : memo_csv_import(m->memo, &m->space, path, replicate, added, &m->err);
 }
 
 enum gpm_status gpm_memo_remove(gpm_memo *m, int64_t id) {

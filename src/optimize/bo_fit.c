@@ -95,13 +95,14 @@ static void sample_theta(struct bo *b, struct rng *r) {
     struct bo_model *m = &b->model;
     size_t bytes = sizeof(double) * ((size_t)b->D + 3);
     double map = bo_model_nlp(m, c->theta, NULL), nlp = INFINITY;
-    if (!c->chain) c->chain = mem_alloc(bytes);
-    if (c->has_chain) nlp = bo_model_nlp(m, c->chain, NULL);
+    if (c->chain)
+        nlp = bo_model_nlp(m, c->chain, NULL);
+    else
+        c->chain = mem_alloc(bytes);
     if (!(nlp <= map + 3 + bo_model_params(m))) {
         memcpy(c->chain, c->theta, bytes);
         nlp = map;
     }
-    c->has_chain = true;
     memcpy(m->theta, c->chain, bytes);
     bo_model_mcmc(m, 10, &nlp, r);
     memcpy(c->chain, m->theta, bytes);

@@ -22,8 +22,7 @@ struct bo_combo {
     double *theta; /* owned */
     bool fitted;
     int lost;      /* times in a row that it lost by more than 10 nats */
-    double *chain; /* owned; state of the Markov chain */
-    bool has_chain;
+    double *chain; /* owned; state of the Markov chain, NULL: not begun */
 };
 
 struct bo_tabu {

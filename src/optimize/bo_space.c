@@ -44,10 +44,20 @@ static void number_places(struct bo_space *s) {
     s->n_cat = c;
 }
 
-int bo_space_find(const struct bo_space *s, const char *name, size_t len) {
-    for (int j = 0; j < s->n; j++)
-        if (strlen(s->vars[j].name) == len && memcmp(s->vars[j].name, name, len) == 0) return j;
-    return -1;
+static struct bo_var *new_var(struct bo_space *s, const char *name, size_t n) {
+    s->vars = mem_realloc(s->vars, sizeof *s->vars * (size_t)(s->n + 1));
+    s->vars[s->n] = (struct bo_var){.name = mem_strndup(name, n), .lo = -INFINITY, .hi = INFINITY};
+    return &s->vars[s->n++];
+}
+
+void bo_space_any(struct bo_space *s, const char *names, int n) {
+    bo_space_init(s);
+    for (; n > 0; n--) {
+        size_t len = strcspn(names, ",");
+        new_var(s, names, len);
+        names += len + (names[len] != 0);
+    }
+    number_places(s);
 }
 
 static enum gpm_status bad(struct buf *err, const char *text, const char *why) {
@@ -124,14 +134,13 @@ static enum gpm_status parse_levels(struct bo_var *v, const char *text, const ch
 
 enum gpm_status bo_space_add(struct bo_space *s, const char *text, struct buf *err) {
     const char *eq = strchr(text, '=');
-    if (!eq || !valid_name(text, (size_t)(eq - text)))
+    size_t len = eq ? (size_t)(eq - text) : 0;
+    if (!eq || !valid_name(text, len))
         return bad(err, text, "expected name=lo:hi or name=a,b,c; names are letters, digits and _");
-    if (bo_space_find(s, text, (size_t)(eq - text)) >= 0)
-        return bad(err, text, "there is a variable of this name already");
-    s->vars = mem_realloc(s->vars, sizeof *s->vars * (size_t)(s->n + 1));
-    struct bo_var *v = &s->vars[s->n];
-    *v = (struct bo_var){.name = mem_strndup(text, (size_t)(eq - text))};
-    s->n++;
+    for (int j = 0; j < s->n; j++)
+        if (strlen(s->vars[j].name) == len && memcmp(s->vars[j].name, text, len) == 0)
+            return bad(err, text, "there is a variable of this name already");
+    struct bo_var *v = new_var(s, text, len);
     const char *mark = strpbrk(eq, ":\""); /* a colon in quotes makes no range */
     enum gpm_status st = mark && *mark == ':' ? parse_range(v, text, eq + 1, err)
                                               : parse_levels(v, text, eq + 1, err);

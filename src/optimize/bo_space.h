@@ -34,6 +34,8 @@ void bo_space_release(struct bo_space *s);
 /* One variable from text: name=lo:hi[:log][:int], or name=a,b,c for categories. GPM_E_ARG with a
  * message for bad names, empty ranges, a log scale that reaches 0, one name twice. */
 GPM_MUST_USE enum gpm_status bo_space_add(struct bo_space *s, const char *text, struct buf *err);
+/* n variables that are any numbers; names: separated by commas. */
+void bo_space_any(struct bo_space *s, const char *names, int n);
 /* All variables as text, one per line, in the form bo_space_add reads. */
 void bo_space_text(const struct bo_space *s, struct buf *out);
 GPM_MUST_USE enum gpm_status bo_space_parse(struct bo_space *s, const char *text, struct buf *err);
@@ -54,5 +56,4 @@ void bo_space_value(const struct bo_space *s, int j, double x, int digits, struc
 /* Reads one value; GPM_E_ARG when it is not a number in the range or not a level. */
 GPM_MUST_USE enum gpm_status bo_space_read(const struct bo_space *s, int j, const char *text,
                                            double *x, struct buf *err);
-int bo_space_find(const struct bo_space *s, const char *name, size_t len); /* -1: none */
 #endif

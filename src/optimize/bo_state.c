@@ -59,14 +59,13 @@ static void flag(struct walk *w, bool *x) {
 }
 
 static void walk_combo(struct walk *w, struct bo_combo *c, int n) {
-    bool has = c->theta != NULL, chain = c->has_chain;
+    bool has = c->theta != NULL, chain = c->chain != NULL;
     flag(w, &has);
     flag(w, &chain);
     flag(w, &c->fitted);
     small(w, &c->lost, 1 << 30);
     if (has && !c->theta) c->theta = NEW_ARRAY(double, (size_t)n);
     if (chain && !c->chain) c->chain = NEW_ARRAY(double, (size_t)n);
-    c->has_chain = chain;
     if (has) reals(w, c->theta, n);
     if (chain) reals(w, c->chain, n);
 }

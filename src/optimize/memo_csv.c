@@ -10,12 +10,6 @@
 
 #define LAST_TIME 253402300800.0 /* end of the year 9999; later ones are not written */
 
-void memo_name(const struct memo *m, int j, struct buf *out) {
-    const char *p = memo_names(m);
-    for (; j > 0 && *p; p++) j -= *p == ',';
-    buf_add(out, p, strcspn(p, ","));
-}
-
 enum gpm_status memo_space(struct memo *m, struct bo_space *space, struct buf *err) {
     char *text = NULL;
     enum gpm_status s = memo_get(m, "space", &text, err);
@@ -28,6 +22,13 @@ enum gpm_status memo_space(struct memo *m, struct bo_space *space, struct buf *e
                space->n, memo_dim(m));
     bo_space_release(space);
     return GPM_E_FORMAT;
+}
+
+enum gpm_status memo_inputs(struct memo *m, struct bo_space *space, struct buf *err) {
+    enum gpm_status s = memo_space(m, space, err);
+    if (s != GPM_E_NOT_FOUND) return s;
+    bo_space_any(space, memo_names(m), memo_dim(m));
+    return GPM_OK;
 }
 
 struct export {
@@ -58,10 +59,7 @@ static bool export_row(const struct memo_row *r, void *user) {
     struct buf text = BUF_INIT;
     for (int j = 0; j < r->dim; j++) {
         buf_reset(&text);
-        if (e->space)
-            bo_space_value(e->space, j, r->x[j], 0, &text);
-        else
-            buf_number(&text, r->x[j]);
+        bo_space_value(e->space, j, r->x[j], 0, &text);
         csv_put(e->out, text.data);
         buf_putc(e->out, ',');
     }
@@ -81,10 +79,7 @@ static bool export_row(const struct memo_row *r, void *user) {
 enum gpm_status memo_csv_export(struct memo *m, const struct bo_space *space, struct buf *out,
                                 struct buf *err) {
     struct export e = {space, out};
-    for (int j = 0; j < memo_dim(m); j++) {
-        memo_name(m, j, out);
-        buf_putc(out, ',');
-    }
+    for (int j = 0; j < space->n; j++) buf_printf(out, "%s,", space->vars[j].name);
     buf_puts(out, "value,status,seconds,error,finished,host,replicate\n");
     return memo_each(m, -1, export_row, &e, err);
 }
@@ -95,21 +90,16 @@ struct columns {
     int *input, value, status, seconds, error;
 };
 
-static enum gpm_status find_columns(struct memo *m, const struct csv *c, struct columns *cols,
-                                    struct buf *err) {
-    int dim = memo_dim(m);
-    struct buf name = BUF_INIT;
-    enum gpm_status s = GPM_OK;
-    for (int j = 0; j < dim && !s; j++) {
-        buf_reset(&name);
-        memo_name(m, j, &name);
+static enum gpm_status find_columns(const struct bo_space *space, const struct csv *c,
+                                    struct columns *cols, struct buf *err) {
+    for (int j = 0; j < space->n; j++) {
         cols->input[j] = j;
-        if (c->header) s = csv_find(c, name.data, &cols->input[j], err);
+        enum gpm_status s = GPM_OK;
+        if (c->header) s = csv_find(c, space->vars[j].name, &cols->input[j], err);
+        if (s) return s;
     }
-    buf_release(&name);
-    if (s) return s;
     cols->value = csv_column(c, "value");
-    if (cols->value < 0 && c->n_cols == dim + 1) cols->value = dim;
+    if (cols->value < 0 && c->n_cols == space->n + 1) cols->value = space->n;
     if (cols->value < 0)
         return buf_fail(err, GPM_E_FORMAT, "%s: there is no column 'value' with the results",
                         c->name);
@@ -132,14 +122,10 @@ static enum gpm_status import_row(struct memo *m, const struct bo_space *space, 
                                                                  : "failed";
     else if (strcmp(status, "done") != 0)
         return GPM_OK;
-    for (int j = 0; j < memo_dim(m) && !s; j++) {
+    for (int j = 0; j < space->n && !s; j++) {
         struct buf why = BUF_INIT;
-        if (space) {
-            s = bo_space_read(space, j, csv_text(c, i, cols->input[j]), &x[j], &why);
-            if (s) buf_printf(err, "%s:%zu: %s", c->name, c->lines[i], why.data);
-        } else {
-            s = csv_number(c, i, cols->input[j], &x[j], err);
-        }
+        s = bo_space_read(space, j, csv_text(c, i, cols->input[j]), &x[j], &why);
+        if (s) buf_printf(err, "%s:%zu: %s", c->name, c->lines[i], why.data);
         buf_release(&why);
     }
     if (!s && !error) s = csv_number(c, i, cols->value, &y, err);
@@ -159,10 +145,10 @@ enum gpm_status memo_csv_import(struct memo *m, const struct bo_space *space, co
     enum gpm_status s = csv_read(&c, path, err);
     if (s) return s;
     csv_find_header(&c);
-    struct columns cols = {.input = NEW_ARRAY(int, (size_t)memo_dim(m))};
-    double *x = NEW_ARRAY(double, (size_t)memo_dim(m));
+    struct columns cols = {.input = NEW_ARRAY(int, (size_t)space->n)};
+    double *x = NEW_ARRAY(double, (size_t)space->n);
     *added = 0;
-    s = find_columns(m, &c, &cols, err);
+    s = find_columns(space, &c, &cols, err);
     if (!s) s = memo_begin(m, err);
     for (size_t i = 0; i < c.n_rows && !s; i++)
         s = import_row(m, space, &c, i, &cols, replicate, x, added, err);

@@ -8,7 +8,6 @@
 #include "store/memo.h"
 #include "optimize/bo_space.h"
 
-/* space (may be NULL) gives the names of categories. */
 GPM_MUST_USE enum gpm_status memo_csv_export(struct memo *m, const struct bo_space *space,
                                              struct buf *out, struct buf *err);
 /* Adds every row of the file, all or none; *added counts the new ones. An input that is there
@@ -19,8 +18,8 @@ GPM_MUST_USE enum gpm_status memo_csv_import(struct memo *m, const struct bo_spa
 /* The search space stored beside the table; GPM_E_NOT_FOUND (no message) when there is none,
  * GPM_E_FORMAT when it is not one of the table's rows. */
 GPM_MUST_USE enum gpm_status memo_space(struct memo *m, struct bo_space *space, struct buf *err);
+/* The same; a table without one has numbers of any size under the names of its inputs. */
+GPM_MUST_USE enum gpm_status memo_inputs(struct memo *m, struct bo_space *space, struct buf *err);
 /* Nothing when it is not known. */
 void memo_time(struct buf *out, const char *format, double when);
-/* Name j of the comma separated input names. */
-void memo_name(const struct memo *m, int j, struct buf *out);
 #endif

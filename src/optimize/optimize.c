@@ -33,7 +33,8 @@ void optimize_free(struct optimize *o) {
     vec_release(&o->pending);
     bo_free(o->bo);
     memo_close(o->memo);
-    if (o->has_command) proc_command_release(&o->command);
+    if (o->command_text) proc_command_release(&o->command);
+    mem_free(o->command_text);
     bo_space_release(&o->space);
     mem_free(o->identity);
     mem_free(o->state);
@@ -58,12 +59,11 @@ static void set_identity(struct optimize *o, const char *text) {
 static enum gpm_status take_command(struct optimize *o, enum gpm_status s) {
     if (s) return s;
     struct buf text = BUF_INIT;
-    o->has_command = true;
     o->command.timeout = o->opt.timeout;
     o->command.retries = o->opt.retries;
     proc_command_text(&o->command, &text);
     set_identity(o, text.data);
-    buf_release(&text);
+    o->command_text = buf_take(&text);
     return GPM_OK;
 }
 
@@ -192,14 +192,10 @@ static enum gpm_status adopt_command(struct optimize *o, struct buf *err) {
 
 enum gpm_status optimize_may_run(const struct optimize *o, struct buf *err) {
     if (!o->foreign || o->opt.allow_run) return GPM_OK;
-    struct buf text = BUF_INIT;
-    proc_command_text(&o->command, &text);
-    buf_printf(err,
-               "store '%s' was not made by you on this machine, and joining would run its command "
-               "%s; allow it with --allow-run",
-               o->opt.store, text.data);
-    buf_release(&text);
-    return GPM_E_DENIED;
+    return buf_fail(err, GPM_E_DENIED,
+                    "store '%s' was not made by you on this machine, and joining would run its "
+                    "command %s; allow it with --allow-run",
+                    o->opt.store, o->command_text);
 }
 
 /* ---- opening ---- */
@@ -222,13 +218,9 @@ static enum gpm_status open_memo(struct optimize *o, struct buf *err) {
 }
 
 static enum gpm_status store_command(struct optimize *o, struct buf *err) {
-    if (!o->has_command) return GPM_OK;
-    struct buf text = BUF_INIT;
-    proc_command_text(&o->command, &text);
-    enum gpm_status s = memo_set(o->memo, "command", text.data, err);
-    if (!s && o->opt.store) s = own_command_remember(o->memo, text.data, err);
-    buf_release(&text);
-    return s;
+    if (!o->command_text) return GPM_OK;
+    enum gpm_status s = memo_set(o->memo, "command", o->command_text, err);
+    return s || !o->opt.store ? s : own_command_remember(o->memo, o->command_text, err);
 }
 
 enum gpm_status optimize_open(struct optimize *o, struct buf *err) {
@@ -241,7 +233,7 @@ enum gpm_status optimize_open(struct optimize *o, struct buf *err) {
     s = memo_begin(o->memo, err);
     if (!s) s = settle_space(o, err);
     if (!s) s = settle_settings(o, err);
-    if (!s) s = o->has_command || o->fn ? store_command(o, err) : adopt_command(o, err);
+    if (!s) s = o->command_text || o->fn ? store_command(o, err) : adopt_command(o, err);
     if (!s && o->opt.warm)
         s = memo_csv_import(o->memo, &o->space, o->opt.warm, o->opt.noisy, &added, err);
     s = memo_end(o->memo, s, err);
@@ -296,10 +288,9 @@ static void adopt_state(struct optimize *o, const char *text) {
 
 static bool note_pending(const struct memo_row *r, void *user) {
     struct optimize *o = user;
-    if (r->status != MEMO_CLAIMED && r->status != MEMO_ASKED) return true;
-    if (!bo_space_inside(&o->space, r->x)) return true;
+    bool open = r->status == MEMO_CLAIMED || r->status == MEMO_ASKED;
+    if (!open || !bo_space_inside(&o->space, r->x)) return true;
     for (int j = 0; j < r->dim; j++) vec_push(&o->pending, r->x[j]);
-    o->n_pending++;
     return true;
 }
 
@@ -315,9 +306,8 @@ enum gpm_status optimize_refresh(struct optimize *o, struct buf *err) {
     mem_free(text);
     feed(o, o->trace.n);
     vec_clear(&o->pending);
-    o->n_pending = 0;
     s = memo_each(o->memo, -1, note_pending, o, err);
-    if (!s) bo_set_pending(o->bo, o->pending.at, o->n_pending);
+    if (!s) bo_set_pending(o->bo, o->pending.at, o->pending.n / (size_t)o->space.n);
     return s;
 }
 

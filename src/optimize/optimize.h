@@ -39,7 +39,8 @@ struct optimize {
     struct gpm_optimize_options opt;
     struct bo_space space;
     struct proc_command command;
-    bool has_command, foreign; /* foreign: the store brought it, and this user never gave it */
+    char *command_text; /* owned; NULL: there is no command */
+    bool foreign;       /* the store brought it, and this user never gave it */
     gpm_objective *fn;
     void *fn_user;
     char *identity; /* owned */
@@ -49,7 +50,7 @@ struct optimize {
     VEC(struct optimize_eval) trace; /* finished rows in the order of finishing */
     size_t fed;                      /* of them told to the optimiser */
     VEC(double) pending;             /* inputs in flight, here and elsewhere */
-    size_t n_pending;
+    struct runner *runner;           /* of the run in progress; tags are the ids of the rows */
     enum optimize_end end;
     char *failure; /* what the last evaluation that failed here said; owned, NULL: none did */
 };
@@ -77,6 +78,8 @@ void optimize_report_html(struct optimize *o, struct buf *out);
 
 /* ---- for the files of this folder ---- */
 
+/* " x=3 y=4", with so many digits (0: all that there are). */
+void optimize_put_point(const struct optimize *o, const double *x, int digits, struct buf *out);
 size_t optimize_failed(const struct optimize *o); /* evaluations that did */
 /* Reads what other workers stored; under the write lock the picture is complete. */
 GPM_MUST_USE enum gpm_status optimize_refresh(struct optimize *o, struct buf *err);

@@ -22,10 +22,10 @@ static bool better(const struct optimize *o, double y, double best) {
 
 /* ---- text ---- */
 
-static void put_point(const struct optimize *o, const double *x, struct buf *out) {
+void optimize_put_point(const struct optimize *o, const double *x, int digits, struct buf *out) {
     for (int j = 0; j < o->space.n; j++) {
-        buf_printf(out, "%s%s=", j ? " " : "", o->space.vars[j].name);
-        bo_space_value(&o->space, j, x[j], 0, out);
+        buf_printf(out, " %s=", o->space.vars[j].name);
+        bo_space_value(&o->space, j, x[j], digits, out);
     }
 }
 
@@ -35,16 +35,16 @@ void optimize_report_text(struct optimize *o, struct buf *out) {
     if (bo_best(o->bo, x, &y)) {
         buf_puts(out, "best: ");
         buf_number(out, y);
-        buf_puts(out, " at ");
-        put_point(o, x, out);
+        buf_puts(out, " at");
+        optimize_put_point(o, x, 0, out);
         buf_putc(out, '\n');
     } else {
         buf_puts(out, "best: none, no evaluation succeeded\n");
         if (o->failure) buf_printf(out, "the last failure: %s\n", o->failure);
     }
     if (o->opt.noisy && bo_recommend(o->bo, x, &y, &sd)) {
-        buf_printf(out, "recommended: %.6g +- %.2g at ", y, sd);
-        put_point(o, x, out);
+        buf_printf(out, "recommended: %.6g +- %.2g at", y, sd);
+        optimize_put_point(o, x, 0, out);
         buf_putc(out, '\n');
     }
     mem_free(x);

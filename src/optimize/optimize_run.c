@@ -23,6 +23,11 @@ static size_t counted(const struct optimize *o) {
     return n;
 }
 
+/* Points that are being evaluated, here and elsewhere. */
+static size_t in_flight(const struct optimize *o) {
+    return o->pending.n / (size_t)o->space.n;
+}
+
 /* ---- the log: how far it is written is kept in the store, so that a crash between the two leaves
  * neither a gap nor a line twice ---- */
 
@@ -122,7 +127,7 @@ static enum gpm_status decide(struct optimize *o, bool ask, double *x, int64_t *
                      (long long)*id);
     *what = NEXT_POINT;
     if (s || found) return s;
-    size_t begun = counted(o) + o->n_pending;
+    size_t begun = counted(o) + in_flight(o);
     if (o->opt.budget && begun >= o->opt.budget && !ask) {
         *what = NEXT_BUDGET;
         return GPM_OK;
@@ -145,13 +150,6 @@ static enum gpm_status next_point(struct optimize *o, bool ask, double *x, int64
 
 /* ---- running ---- */
 
-struct run {
-    struct optimize *o;
-    struct runner *runner; /* tags are the ids of the rows */
-    double started;
-    unsigned long shortages; /* of memory, at the start: one more ends the run */
-};
-
 static void say(struct optimize *o) {
     if (!o->opt.progress || o->trace.n == 0) return;
     double *x = NEW_ARRAY(double, (size_t)o->space.n), y, last = vec_last(&o->trace).y;
@@ -164,10 +162,7 @@ static void say(struct optimize *o) {
         buf_printf(&line, " %.6g", last);
     if (bo_best(o->bo, x, &y)) {
         buf_printf(&line, "  best %.6g at", y);
-        for (int j = 0; j < o->space.n; j++) {
-            buf_printf(&line, " %s=", o->space.vars[j].name);
-            bo_space_value(&o->space, j, x[j], 5, &line);
-        }
+        optimize_put_point(o, x, 5, &line);
     }
     if (optimize_failed(o)) buf_printf(&line, "  (%zu failed)", optimize_failed(o));
     o->opt.progress(o->opt.user, line.data);
@@ -198,40 +193,38 @@ static void note_failure(struct optimize *o, const char *why) {
 }
 
 /* The C callback runs here and now. */
-static enum gpm_status call_function(struct run *r, int64_t id, const double *x, struct buf *err) {
-    struct optimize *o = r->o;
+static enum gpm_status call_function(struct optimize *o, int64_t id, const double *x,
+                                     struct buf *err) {
     struct outcome got = {.tag = (size_t)id, .y = NAN, .why = BUF_INIT};
     double t = clock_seconds();
-    runner_hold(r->runner, id, (size_t)id);
+    runner_hold(o->runner, id, (size_t)id);
     bool failed = o->fn(o->fn_user, x, &got.y) != 0;
     got.seconds = clock_seconds() - t;
     got.ok = !failed && isfinite(got.y);
     if (!got.ok) buf_puts(&got.why, failed ? "the function failed" : "the value is not finite");
     if (!got.ok) note_failure(o, got.why.data);
-    enum gpm_status s = runner_settle(r->runner, &got, err);
+    enum gpm_status s = runner_settle(o->runner, &got, err);
     outcome_release(&got);
     return s ? s : finished(o, err);
 }
 
-static void start_program(struct run *r, int64_t id, const double *x) {
-    struct optimize *o = r->o;
+static void start_program(struct optimize *o, int64_t id, const double *x) {
     char **values = NEW_ARRAY(char *, (size_t)o->space.n);
     for (int j = 0; j < o->space.n; j++) {
         struct buf b = BUF_INIT;
         bo_space_value(&o->space, j, x[j], 0, &b);
         values[j] = buf_take(&b);
     }
-    runner_start(r->runner, &o->command, (const char *const *)values, id, (size_t)id);
+    runner_start(o->runner, &o->command, (const char *const *)values, id, (size_t)id);
     for (int j = 0; j < o->space.n; j++) mem_free(values[j]);
     mem_free(values);
 }
 
-static enum gpm_status wait_for_one(struct run *r, double limit, struct buf *err) {
-    struct optimize *o = r->o;
+static enum gpm_status wait_for_one(struct optimize *o, double limit, struct buf *err) {
     struct outcome got;
     bool any;
     double wait = fmin(60, limit - clock_seconds());
-    enum gpm_status s = runner_wait(r->runner, wait < 0 ? 0 : wait, o->opt.stop, &any, &got, err);
+    enum gpm_status s = runner_wait(o->runner, wait < 0 ? 0 : wait, o->opt.stop, &any, &got, err);
     if (!any) return s;
     if (!s && got.nothing) /* whoever comes next evaluates it */
         s = buf_fail(err, GPM_E_IO, "%s; every evaluation so far is kept", got.why.data);
@@ -241,24 +234,24 @@ static enum gpm_status wait_for_one(struct run *r, double limit, struct buf *err
 }
 
 /* Decides on a point and starts it, or does not: *what. */
-static enum gpm_status start_one(struct run *r, double *x, enum next *what, struct buf *err) {
+static enum gpm_status start_one(struct optimize *o, double *x, enum next *what, struct buf *err) {
     int64_t id;
-    enum gpm_status s = next_point(r->o, false, x, &id, what, err);
+    enum gpm_status s = next_point(o, false, x, &id, what, err);
     if (s || *what != NEXT_POINT) return s;
-    if (r->o->fn) return call_function(r, id, x, err);
-    start_program(r, id, x);
+    if (o->fn) return call_function(o, id, x, err);
+    start_program(o, id, x);
     return GPM_OK;
 }
 
 /* Starts as long as something can be started, then waits for one to end. */
-static enum gpm_status loop(struct run *r, double *x, struct buf *err) {
-    struct optimize *o = r->o;
-    double limit = o->opt.max_seconds ? r->started + o->opt.max_seconds : INFINITY;
+static enum gpm_status loop(struct optimize *o, double *x, struct buf *err) {
+    double limit = o->opt.max_seconds ? clock_seconds() + o->opt.max_seconds : INFINITY;
+    unsigned long shortages = mem_shortages(); /* one more ends the run */
     bool more = true;
     enum gpm_status s = GPM_OK;
     while (!s) {
         enum next what = NEXT_WAIT;
-        if (mem_shortages() != r->shortages)
+        if (mem_shortages() != shortages)
             return buf_fail(err, GPM_E_NOMEM, "out of memory; every evaluation so far is kept");
         if (stop_asked(o->opt.stop) || clock_seconds() >= limit) {
             o->end = stop_asked(o->opt.stop) ? OPTIMIZE_STOPPED : OPTIMIZE_TIME;
@@ -268,16 +261,16 @@ static enum gpm_status loop(struct run *r, double *x, struct buf *err) {
             o->end = OPTIMIZE_TARGET;
             more = false;
         }
-        if (more && !runner_full(r->runner)) s = start_one(r, x, &what, err);
+        if (more && !runner_full(o->runner)) s = start_one(o, x, &what, err);
         if (s || what == NEXT_POINT) continue;
         if (what != NEXT_WAIT) {
             o->end = what == NEXT_BUDGET ? OPTIMIZE_BUDGET : OPTIMIZE_EXHAUSTED;
             /* points of other workers may still fail to finish: then they are offered again */
-            more = o->n_pending > runner_open(r->runner) && counted(o) < o->opt.budget;
+            more = in_flight(o) > runner_open(o->runner) && counted(o) < o->opt.budget;
         }
-        if (runner_open(r->runner)) {
+        if (runner_open(o->runner)) {
             bool others = more && what != NEXT_WAIT;
-            s = wait_for_one(r, others ? fmin(limit, clock_seconds() + 0.5) : limit, err);
+            s = wait_for_one(o, others ? fmin(limit, clock_seconds() + 0.5) : limit, err);
         } else if (!more) {
             return GPM_OK;
         } else if (!o->fn || what != NEXT_WAIT) {
@@ -288,22 +281,19 @@ static enum gpm_status loop(struct run *r, double *x, struct buf *err) {
 }
 
 enum gpm_status optimize_run(struct optimize *o, struct buf *err) {
-    if (!o->has_command && !o->fn)
+    if (!o->command_text && !o->fn)
         return buf_fail(err, GPM_E_ARG,
                         "there is nothing to evaluate: give the command after --, for example "
                         "-- ./sim {x}");
     enum gpm_status s = optimize_may_run(o, err);
     if (s) return s;
-    struct run r = {.o = o,
-                    .runner = runner_new(o->memo, (int)o->opt.jobs, true),
-                    .started = clock_seconds(),
-                    .shortages = mem_shortages()};
+    o->runner = runner_new(o->memo, (int)o->opt.jobs, true);
     double *x = NEW_ARRAY(double, (size_t)o->space.n);
     const struct file_guard limits = {.stop = o->opt.stop}; /* the log may be a pipe */
     const struct file_guard *before = file_set_guard(&limits);
-    s = loop(&r, x, err);
+    s = loop(o, x, err);
     file_set_guard(before);
-    enum gpm_status given = runner_end(r.runner, err); /* its points are offered again */
+    enum gpm_status given = runner_end(o->runner, err); /* its points are offered again */
     if (!s) s = given;
     mem_free(x);
     if (!s && o->end == OPTIMIZE_STOPPED) s = GPM_E_INTERRUPT;
