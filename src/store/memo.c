@@ -55,71 +55,48 @@ static enum gpm_status check_x(struct memo *m, const double *x, struct buf *err)
 
 /* ---- finding ---- */
 
+/* What is kept of a row that was looked for. */
 struct found {
+    struct memo *m;
     int64_t id;
-    enum memo_status status;
+    enum memo_status status; /* MEMO_ABSENT: there is no such row */
     double y;
-    bool idle; /* a claim that is void */
+    bool idle;       /* a claim that is void */
+    struct buf *why; /* gets the text of a failure; NULL: not asked for */
+    double *x;       /* the inputs; NULL: not asked for */
 };
 
-/* The columns expires, pid, pid_start, host, from `at` on. A claim is void when it was abandoned,
- * when its owner was a process of this machine that is gone (or another process has its number
- * now), or when its time is over. A process of this machine that still lives is at a long
- * evaluation: it has a day more. */
-static bool claim_is_void(const struct memo *m, struct memo_cells *c, int at) {
-    static const char fault[] = "has an owner that is none";
-    double expires = cell_number(c, at, 0, fault);
-    long pid = (long)cell_int(c, at + 1, 0, LONG_MAX, fault);
-    long long start = cell_int(c, at + 2, INT64_MIN, INT64_MAX, fault);
-    bool here = strcmp(cell_text(c, at + 3, fault), m->host) == 0 && start;
-    double over = expires ? memo_now() - expires : -INFINITY;
-    if (c->wrong || (expires && expires <= 1)) return !c->wrong;
-    if (!here || (pid == m->pid && start == m->pid_start)) return over > 0;
-    long long now = memo_pid_start(pid);
-    if (now == -1 || (now && now != start)) return true;
+/* A claim is void when it was abandoned, when its owner was a process of this machine that is gone
+ * (or another process has its number now), or when its time is over. A process of this machine
+ * that still lives is at a long evaluation: it has a day more. */
+static bool claim_is_void(const struct memo *m, const struct memo_row *r) {
+    bool here = strcmp(r->host, m->host) == 0 && r->pid_start;
+    double over = r->expires ? memo_now() - r->expires : -INFINITY;
+    if (r->expires && r->expires <= 1) return true;
+    if (!here || (r->pid == m->pid && r->pid_start == m->pid_start)) return over > 0;
+    long long now = memo_pid_start(r->pid);
+    if (now == -1 || (now && now != r->pid_start)) return true;
     return over > (now ? 86400 : 0);
 }
 
-/* The row to answer with: a done one if there is any, else the first. why gets the text of a
- * failure. */
-static enum gpm_status find(struct memo *m, const double *x, struct found *f, struct buf *why,
-                            struct buf *err) {
-    static const char sql[] =
-        "SELECT id, status, y, error, expires, pid, pid_start, host FROM point WHERE key=? "
-        "ORDER BY status=2 DESC, rep LIMIT 1";
-    sqlite3_stmt *st = NULL;
-    bool row;
-    *f = (struct found){.status = MEMO_ABSENT, .y = NAN};
-    memo_key(m->key, x, m->dim);
-    enum gpm_status s = memo_query(m, "read it", sql, &st, err, "k");
-    if (!s) s = memo_next(m, st, &row, err);
-    struct memo_cells c = {.st = st};
-    if (!s && row) {
-        f->id = cell_int(&c, 0, INT64_MIN, INT64_MAX, "has no number");
-        f->status =
-            (enum memo_status)cell_int(&c, 1, MEMO_CLAIMED, MEMO_ASKED, "has no such state");
-        f->y = cell_number(&c, 2, NAN, "has no finite value");
-        const char *text = cell_text(&c, 3, "has a text that is none");
-        f->idle = claim_is_void(m, &c, 4);
-        if (!c.wrong && f->status == MEMO_DONE && isnan(f->y)) c.wrong = "has no finite value";
-        if (c.wrong)
-            s = memo_damaged(m, f->id, c.wrong, err);
-        else if (why && f->status == MEMO_FAILED)
-            buf_puts(why, text);
-    }
-    sqlite3_finalize(st);
-    return s;
+static bool note_found(const struct memo_row *r, void *user) {
+    struct found *f = user;
+    f->id = r->id;
+    f->status = r->status;
+    f->y = r->y;
+    f->idle = r->status == MEMO_CLAIMED && claim_is_void(f->m, r);
+    if (f->why && r->status == MEMO_FAILED) buf_puts(f->why, r->error);
+    if (f->x) memcpy(f->x, r->x, (size_t)r->dim * sizeof *f->x);
+    return !f->idle;
 }
 
-enum gpm_status memo_lookup(struct memo *m, const double *x, enum memo_status *status, double *y,
+/* The row to answer with: a done one if there is any, else the first. */
+static enum gpm_status find(struct memo *m, const double *x, struct found *f, struct buf *why,
                             struct buf *err) {
-    struct found f;
-    enum gpm_status s = check_x(m, x, err);
-    if (!s) s = find(m, x, &f, NULL, err);
-    if (s) return s;
-    *status = f.status;
-    if (f.status == MEMO_DONE) *y = f.y;
-    return GPM_OK;
+    *f = (struct found){.m = m, .y = NAN, .why = why};
+    memo_key(m->key, x, m->dim);
+    return memo_rows(m, "WHERE key=? ORDER BY status=2 DESC, rep LIMIT 1", note_found, f, err, "k",
+                     0);
 }
 
 /* ---- claiming ---- */
@@ -161,17 +138,18 @@ static enum gpm_status claim(struct memo *m, const double *x, struct memo_claim 
     if (s) return s;
     *out = (struct memo_claim){.state = states[f.status], .id = f.id, .y = f.y};
     if (f.status == MEMO_ABSENT) return insert_row(m, x, MEMO_CLAIMED, "", &out->id, err);
-    if (f.status != MEMO_CLAIMED || !f.idle) return GPM_OK;
+    if (!f.idle) return GPM_OK;
     out->state = MEMO_OURS;
     return take_row(m, f.id, err);
 }
 
 enum gpm_status memo_claim(struct memo *m, const double *x, struct memo_claim *out,
                            struct buf *err) {
-    enum memo_status status;
-    *out = (struct memo_claim){.state = MEMO_KNOWN};
-    enum gpm_status s = memo_lookup(m, x, &status, &out->y, err); /* known: without a lock */
-    if (s || status == MEMO_DONE) return s;
+    struct found f = {.y = NAN};
+    enum gpm_status s = check_x(m, x, err);
+    if (!s) s = find(m, x, &f, NULL, err);
+    *out = (struct memo_claim){.state = MEMO_KNOWN, .id = f.id, .y = f.y};
+    if (s || f.status == MEMO_DONE) return s; /* known: without a lock */
     s = begin_with(m, false, err);
     if (!s) s = claim(m, x, out, err);
     return memo_end(m, s, err);
@@ -209,51 +187,17 @@ enum gpm_status memo_abandon(struct memo *m, int64_t id, struct buf *err) {
                    "i", id);
 }
 
-static enum gpm_status find_void(struct memo *m, bool *found, int64_t *id, double *x,
-                                 struct buf *err) {
-    sqlite3_stmt *st = NULL;
-    bool row = true;
-    enum gpm_status s = memo_query(m, "read it",
-                                   "SELECT id, key, expires, pid, pid_start, host FROM point "
-                                   "WHERE status=1 ORDER BY id",
-                                   &st, err, "");
-    while (!s && !*found && !(s = memo_next(m, st, &row, err)) && row) {
-        struct memo_cells c = {.st = st};
-        *id = cell_int(&c, 0, INT64_MIN, INT64_MAX, "has no number");
-        cell_inputs(&c, 1, x, m->dim);
-        *found = claim_is_void(m, &c, 2);
-        if (c.wrong) s = memo_damaged(m, *id, c.wrong, err);
-    }
-    sqlite3_finalize(st);
-    return s;
-}
-
 enum gpm_status memo_reclaim(struct memo *m, bool *found, int64_t *id, double *x, struct buf *err) {
-    *found = false;
+    struct found f = {.m = m, .x = x};
     enum gpm_status s = begin_with(m, false, err);
-    if (!s) s = find_void(m, found, id, x, err);
-    if (!s && *found) s = take_row(m, *id, err);
+    if (!s) s = memo_rows(m, "WHERE status=1 ORDER BY id", note_found, &f, err, "", 0);
+    *found = !s && f.idle; /* the first that is void ends the search */
+    *id = f.id;
+    if (*found) s = take_row(m, f.id, err);
     return memo_end(m, s, err);
 }
 
 /* ---- results ---- */
-
-static enum gpm_status stored_value(struct memo *m, int64_t id, double *y, struct buf *err) {
-    sqlite3_stmt *st = NULL;
-    bool row;
-    enum gpm_status s =
-        memo_query(m, "read it", "SELECT y FROM point WHERE id=? AND status=2", &st, err, "i", id);
-    if (!s) s = memo_next(m, st, &row, err);
-    struct memo_cells c = {.st = st};
-    if (!s && row) {
-        *y = cell_number(&c, 0, NAN, "has no finite value");
-        if (isnan(*y)) s = memo_damaged(m, id, "has no finite value", err);
-    } else if (!s) {
-        s = memo_fault(m, GPM_E_NOT_FOUND, err, "row %lld is not there any more", (long long)id);
-    }
-    sqlite3_finalize(st);
-    return s;
-}
 
 /* The outcome of a row: *y, or a failure with its text. A done row stays as it is: the first value
  * stored is the one everybody uses, and *y becomes it. */
@@ -265,7 +209,12 @@ static enum gpm_status put_result(struct memo *m, int64_t id, double *y, const c
         "seq=(SELECT coalesce(max(seq),0)+1 FROM point) WHERE id=?6 AND status<>2",
         err, "idsddi", (int64_t)(error ? MEMO_FAILED : MEMO_DONE), error ? NAN : *y,
         error ? error : "", seconds, memo_now(), id);
-    return s || sqlite3_changes(m->db) == 1 ? s : stored_value(m, id, y, err);
+    if (s || sqlite3_changes(m->db) == 1) return s;
+    struct found f = {.m = m};
+    s = memo_rows(m, "WHERE id=? AND status=2", note_found, &f, err, "i", id);
+    *y = f.y;
+    if (s || f.status == MEMO_DONE) return s;
+    return memo_fault(m, GPM_E_NOT_FOUND, err, "row %lld is not there any more", (long long)id);
 }
 
 enum gpm_status memo_finish(struct memo *m, int64_t id, double y, double seconds, double *stored,

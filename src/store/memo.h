@@ -56,8 +56,10 @@ struct memo_row {
     const char *error;        /* of a failure, "" otherwise */
     double seconds;           /* wall time of the evaluation */
     double started, finished; /* seconds since 1970, 0 unknown */
+    double expires;           /* a claim; 0: never, 1: it was abandoned */
     const char *host;
     long pid;
+    long long pid_start; /* ticks, 0 unknown */
     int attempts;
     const char *tag;
 };
@@ -83,9 +85,6 @@ const char *memo_function(const struct memo *m); /* borrowed */
 const char *memo_names(const struct memo *m);    /* borrowed; comma separated */
 const char *memo_path(const struct memo *m);     /* borrowed */
 
-/* First finished value at x: MEMO_DONE with *y, or the row's status. Never writes. */
-GPM_MUST_USE enum gpm_status memo_lookup(struct memo *m, const double *x, enum memo_status *status,
-                                         double *y, struct buf *err);
 /* Claims x atomically. */
 GPM_MUST_USE enum gpm_status memo_claim(struct memo *m, const double *x, struct memo_claim *out,
                                         struct buf *err);

@@ -6,10 +6,6 @@
 #include <limits.h>
 #include <math.h>
 
-#define ROW_COLUMNS                                                                                \
-    "SELECT id, key, rep, status, y, error, seconds, started, finished, host, pid, attempts, "     \
-    "tag, seq FROM point "
-
 /* What is wrong with a row that this program did not write; NULL: nothing. */
 static const char *read_row(struct memo *m, sqlite3_stmt *st, double *x, struct memo_row *r) {
     static const char time[] = "has a time that is no number",
@@ -31,61 +27,70 @@ static const char *read_row(struct memo *m, sqlite3_stmt *st, double *x, struct 
         .attempts = (int)cell_int(&c, 11, 0, INT_MAX, number),
         .tag = cell_text(&c, 12, text),
         .seq = cell_int(&c, 13, 0, INT64_MAX, number),
+        .expires = cell_number(&c, 14, 0, time),
+        .pid_start = cell_int(&c, 15, INT64_MIN, INT64_MAX, number),
     };
     cell_inputs(&c, 1, x, m->dim);
     if (!c.wrong && r->status == MEMO_DONE && isnan(r->y)) c.wrong = "has no finite value";
     return c.wrong;
 }
 
-enum gpm_status memo_damaged(struct memo *m, int64_t id, const char *what, struct buf *err) {
-    return memo_fault(m, GPM_E_FORMAT, err, "row %lld %s; the file is damaged", (long long)id,
-                      what);
-}
-
-/* Rows of the statement, which is finalized; *seen: how many. */
-static enum gpm_status visit(struct memo *m, sqlite3_stmt *st, memo_row_fn *fn, void *user,
-                             int64_t *seen, struct buf *err) {
+enum gpm_status memo_rows(struct memo *m, const char *which, memo_row_fn *fn, void *user,
+                          struct buf *err, const char *kinds, int64_t id) {
+    struct buf sql = BUF_INIT;
+    sqlite3_stmt *st = NULL;
+    buf_puts(&sql, "SELECT id, key, rep, status, y, error, seconds, started, finished, host, pid, "
+                   "attempts, tag, seq, expires, pid_start FROM point ");
+    buf_puts(&sql, which);
+    enum gpm_status s = memo_query(m, "read it", sql.data, &st, err, kinds, id);
     double *x = NEW_ARRAY(double, (size_t)m->dim); /* fn may call back into the table */
     struct memo_row row;
     bool more = true;
-    enum gpm_status s = GPM_OK;
-    while (more && !(s = memo_next(m, st, &more, err)) && more) {
+    while (!s && more && !(s = memo_next(m, st, &more, err)) && more) {
         const char *what = read_row(m, st, x, &row);
-        ++*seen;
-        if (what) s = memo_damaged(m, row.id, what, err);
+        if (what)
+            s = memo_fault(m, GPM_E_FORMAT, err, "row %lld %s; the file is damaged",
+                           (long long)row.id, what);
         more = !s && fn(&row, user);
     }
     mem_free(x);
     sqlite3_finalize(st);
+    buf_release(&sql);
     return s;
 }
 
 enum gpm_status memo_each(struct memo *m, int64_t after, memo_row_fn *fn, void *user,
                           struct buf *err) {
-    sqlite3_stmt *st = NULL;
-    int64_t seen = 0;
-    const char *sql =
-        after < 0 ? ROW_COLUMNS "ORDER BY id" : ROW_COLUMNS "WHERE seq>? ORDER BY seq";
-    enum gpm_status s = memo_query(m, "read it", sql, &st, err, after < 0 ? "" : "i", after);
-    return s ? s : visit(m, st, fn, user, &seen, err);
+    return after < 0 ? memo_rows(m, "ORDER BY id", fn, user, err, "", 0)
+                     : memo_rows(m, "WHERE seq>? ORDER BY seq", fn, user, err, "i", after);
 }
 
-static enum gpm_status not_found(struct memo *m, int64_t id, struct buf *err) {
+static enum gpm_status no_row(struct memo *m, int64_t id, struct buf *err) {
     return memo_fault(m, GPM_E_NOT_FOUND, err, "there is no row %lld", (long long)id);
+}
+
+struct only {
+    memo_row_fn *fn;
+    void *user;
+    bool seen;
+};
+
+static bool see_row(const struct memo_row *r, void *user) {
+    struct only *o = user;
+    o->seen = true;
+    return o->fn(r, o->user);
 }
 
 enum gpm_status memo_row_by_id(struct memo *m, int64_t id, memo_row_fn *fn, void *user,
                                struct buf *err) {
-    sqlite3_stmt *st = NULL;
-    int64_t seen = 0;
-    enum gpm_status s = memo_query(m, "read it", ROW_COLUMNS "WHERE id=?", &st, err, "i", id);
-    if (!s) s = visit(m, st, fn, user, &seen, err);
-    return !s && !seen ? not_found(m, id, err) : s;
+    struct only o = {fn, user, false};
+    enum gpm_status s = memo_rows(m, "WHERE id=?", see_row, &o, err, "i", id);
+    return s || o.seen ? s : no_row(m, id, err);
 }
 
 enum gpm_status memo_delete(struct memo *m, int64_t id, struct buf *err) {
     enum gpm_status s = memo_do(m, "delete a row", "DELETE FROM point WHERE id=?", err, "i", id);
-    return !s && sqlite3_changes(m->db) == 0 ? not_found(m, id, err) : s;
+    return !s && sqlite3_changes(m->db) == 0 ? no_row(m, id, err) : s;
 }
 
 enum gpm_status memo_get(struct memo *m, const char *key, char **value, struct buf *err) {

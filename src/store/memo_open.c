@@ -155,7 +155,9 @@ static enum gpm_status check_identity(struct memo *m, const struct memo_options 
     return GPM_OK;
 }
 
-enum gpm_status memo_schema(struct memo *m, const struct memo_options *opt, struct buf *err) {
+/* Creates the tables in an empty file, migrates older ones, checks identity. */
+static enum gpm_status settle_schema(struct memo *m, const struct memo_options *opt,
+                                     struct buf *err) {
     int version = 0;
     enum gpm_status s = check_version(m, &version, err);
     if (s) return s;
@@ -179,26 +181,20 @@ enum gpm_status memo_schema(struct memo *m, const struct memo_options *opt, stru
 /* WAL needs a shared-memory file beside the table; in a folder that cannot be written a table
  * without a pending log can still be read when SQLite is told that nothing will change. */
 static int open_immutable(struct memo *m) {
+    if (memo_bytes(m, "-wal") > 0) return SQLITE_CANTOPEN;
     struct buf uri = BUF_INIT;
-    buf_printf(&uri, "%s-wal", m->path);
-    struct stat sb;
-    bool pending = stat(uri.data, &sb) == 0 && sb.st_size > 0;
-    int rc = SQLITE_CANTOPEN;
-    if (!pending) {
-        sqlite3_close(m->db);
-        m->db = NULL;
-        buf_reset(&uri);
-        buf_puts(&uri, "file:");
-        for (const char *p = m->path; *p; p++) {
-            if (strchr("%?#", *p))
-                buf_printf(&uri, "%%%02x", (unsigned char)*p);
-            else
-                buf_putc(&uri, *p);
-        }
-        buf_puts(&uri, "?immutable=1");
-        rc = sqlite3_open_v2(uri.data, &m->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL);
-        if (rc == SQLITE_OK) memo_harden(m);
+    sqlite3_close(m->db);
+    m->db = NULL;
+    buf_puts(&uri, "file:");
+    for (const char *p = m->path; *p; p++) {
+        if (strchr("%?#", *p))
+            buf_printf(&uri, "%%%02x", (unsigned char)*p);
+        else
+            buf_putc(&uri, *p);
     }
+    buf_puts(&uri, "?immutable=1");
+    int rc = sqlite3_open_v2(uri.data, &m->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL);
+    if (rc == SQLITE_OK) memo_harden(m);
     buf_release(&uri);
     return rc;
 }
@@ -262,7 +258,7 @@ enum gpm_status memo_open(struct memo **out, const char *path, const struct memo
     m->claim_seconds = opt->claim_seconds != 0 ? opt->claim_seconds : 600;
     m->stop = opt->stop;
     enum gpm_status s = open_file(m, opt, err);
-    if (!s) s = memo_schema(m, opt, err);
+    if (!s) s = settle_schema(m, opt, err);
     if (!s && opt->max_pages) limit_pages(m, opt->max_pages);
     if (s) {
         memo_close(m);

@@ -38,8 +38,6 @@ enum gpm_status memo_next(struct memo *m, sqlite3_stmt *st, bool *row, struct bu
 /* Before anything is read: the file may come from anybody, so no code of its schema runs, and no
  * statement takes longer than a file of its size can need. */
 void memo_harden(struct memo *m);
-/* Schema: creates the tables in an empty file, migrates older ones, checks identity. */
-enum gpm_status memo_schema(struct memo *m, const struct memo_options *opt, struct buf *err);
 
 /* The columns of one row. A file may hold anything, whatever its schema says, so these are the only
  * readers of a column (a test looks for others): they check type, NULL and range, and keep the
@@ -55,12 +53,15 @@ void cell_inputs(struct memo_cells *c, int col, double *x, int dim);
 
 /* Key of an input: big-endian bits of each coordinate, -0 as 0. */
 void memo_key(unsigned char *key, const double *x, int dim);
-void memo_unkey(double *x, const unsigned char *key, int dim);
 
 double memo_now(void);              /* seconds since 1970 */
 long long memo_pid_start(long pid); /* start time of a process in ticks, 0 unknown, -1 gone */
-/* A row that this program did not write: GPM_E_FORMAT and what is wrong with it. */
-enum gpm_status memo_damaged(struct memo *m, int64_t id, const char *what, struct buf *err);
+int64_t memo_bytes(const struct memo *m, const char *suffix); /* of the file; "-wal": its log */
+/* Calls fn for rows of the table: `which` are the words after SELECT .. FROM point, `kinds` and id
+ * their parameter (memo_query). The only reader of them: GPM_E_FORMAT says what is wrong with one
+ * that this program did not write. */
+enum gpm_status memo_rows(struct memo *m, const char *which, memo_row_fn *fn, void *user,
+                          struct buf *err, const char *kinds, int64_t id);
 /* A text beside the table, from `meta` or `state`; *out owned, NULL when there is none. */
 enum gpm_status memo_text(struct memo *m, const char *sql, const char *key, char **out,
                           struct buf *err);

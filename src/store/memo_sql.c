@@ -149,11 +149,19 @@ const char *cell_text(struct memo_cells *c, int col, const char *wrong) {
     return "";
 }
 
+static void unkey(double *x, const unsigned char *key, int dim) {
+    for (int j = 0; j < dim; j++) {
+        uint64_t bits = 0;
+        for (int b = 0; b < 8; b++) bits = bits << 8 | key[8 * j + b];
+        memcpy(&x[j], &bits, sizeof bits);
+    }
+}
+
 void cell_inputs(struct memo_cells *c, int col, double *x, int dim) {
     const void *key = NULL;
     if (sqlite3_column_type(c->st, col) == SQLITE_BLOB) key = sqlite3_column_blob(c->st, col);
     if (key && sqlite3_column_bytes(c->st, col) == 8 * dim) {
-        memo_unkey(x, key, dim);
+        unkey(x, key, dim);
     } else {
         for (int j = 0; j < dim; j++) x[j] = 0;
         if (!c->wrong) c->wrong = "has the wrong number of inputs";
@@ -184,10 +192,10 @@ enum gpm_status memo_text(struct memo *m, const char *sql, const char *key, char
 enum { STEPS_PER_LOOK = 20000, STEPS_AT_LEAST = 2000000, STEPS_PER_BYTE = 20 };
 enum { MAX_CELL = 64 << 20 }; /* bytes; the longest text of ours is an optimiser's state */
 
-static int64_t bytes_of(const char *path, const char *suffix) {
+int64_t memo_bytes(const struct memo *m, const char *suffix) {
     struct buf name = BUF_INIT;
     struct stat sb;
-    buf_printf(&name, "%s%s", path, suffix);
+    buf_printf(&name, "%s%s", m->path, suffix);
     int64_t bytes = stat(name.data, &sb) == 0 ? sb.st_size : 0;
     buf_release(&name);
     return bytes;
@@ -201,7 +209,7 @@ static int look(void *arg) {
     m->steps += STEPS_PER_LOOK;
     if (m->steps > m->max_steps) /* the file may have grown since */
         m->max_steps =
-            STEPS_AT_LEAST + STEPS_PER_BYTE * (bytes_of(m->path, "") + bytes_of(m->path, "-wal"));
+            STEPS_AT_LEAST + STEPS_PER_BYTE * (memo_bytes(m, "") + memo_bytes(m, "-wal"));
     return m->steps > m->max_steps || stop_asked(m->stop);
 }
 
@@ -228,14 +236,6 @@ void memo_key(unsigned char *key, const double *x, int dim) {
         uint64_t bits;
         memcpy(&bits, &v, sizeof bits);
         for (int b = 0; b < 8; b++) key[8 * j + b] = (unsigned char)(bits >> (56 - 8 * b));
-    }
-}
-
-void memo_unkey(double *x, const unsigned char *key, int dim) {
-    for (int j = 0; j < dim; j++) {
-        uint64_t bits = 0;
-        for (int b = 0; b < 8; b++) bits = bits << 8 | key[8 * j + b];
-        memcpy(&x[j], &bits, sizeof bits);
     }
 }
 

@@ -57,18 +57,17 @@ static void values_come_back_exactly(void **state) {
     memo_close(m);
     m = open_store("exact.db", "f", 3);
     for (int i = 0; i < 3; i++) {
-        enum memo_status st;
-        double y;
-        assert_int_equal(memo_lookup(m, xs[i], &st, &y, &err), GPM_OK);
-        assert_int_equal(st, MEMO_DONE);
-        assert_true(y == sqrt(2) * (i + 1));
+        struct memo_claim known;
+        assert_int_equal(memo_claim(m, xs[i], &known, &err), GPM_OK);
+        assert_int_equal(known.state, MEMO_KNOWN);
+        assert_true(known.y == sqrt(2) * (i + 1));
     }
-    double other[3] = {0.1, 0, 1}, y;
-    enum memo_status st;
-    assert_int_equal(memo_lookup(m, other, &st, &y, &err), GPM_OK);
-    assert_int_equal(st, MEMO_ABSENT);
+    double other[3] = {0.1, 0, 1};
+    struct memo_claim absent;
+    assert_int_equal(memo_claim(m, other, &absent, &err), GPM_OK);
+    assert_int_equal(absent.state, MEMO_OURS);
     double bad[3] = {0, NAN, 0};
-    assert_int_equal(memo_lookup(m, bad, &st, &y, &err), GPM_E_ARG);
+    assert_int_equal(memo_claim(m, bad, &absent, &err), GPM_E_ARG);
     memo_close(m);
     buf_release(&err);
 }
@@ -344,11 +343,11 @@ static void full_disk_loses_nothing(void **state) {
     memo_close(m);
     m = open_store("full.db", "f", 1);
     for (int i = 0; i < stored; i++) {
-        enum memo_status st;
-        double x = i, y = NAN;
-        assert_int_equal(memo_lookup(m, &x, &st, &y, &err), GPM_OK);
-        assert_int_equal(st, MEMO_DONE);
-        assert_true(y == 2 * x);
+        struct memo_claim known;
+        double x = i;
+        assert_int_equal(memo_claim(m, &x, &known, &err), GPM_OK);
+        assert_int_equal(known.state, MEMO_KNOWN);
+        assert_true(known.y == 2 * x);
     }
     double x = stored; /* there is room again */
     struct memo_claim c;
@@ -370,10 +369,9 @@ static int try_read_only(void) {
     opt.read_only = true;
     buf_reset(&err);
     if (memo_open(&m, tmp_path("ro.db"), &opt, &err) != GPM_OK) return 13;
-    enum memo_status st;
-    double x = 1, y = 0;
+    double x = 1;
     struct memo_claim c;
-    if (memo_lookup(m, &x, &st, &y, &err) || st != MEMO_DONE || y != 7) return 14;
+    if (memo_claim(m, &x, &c, &err) || c.state != MEMO_KNOWN || c.y != 7) return 14;
     x = 2;
     if (memo_claim(m, &x, &c, &err) != GPM_E_IO || !strstr(err.data, "read-only")) return 15;
     memo_close(m);
