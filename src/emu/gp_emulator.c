@@ -46,10 +46,6 @@ static enum gp_target target(bool measured) {
 
 /* ---- arguments of the makers -------------------------------------------------------------- */
 
-static bool given(const struct sp_call *c, size_t i) {
-    return i < c->n && !is_absent(c->args[i]);
-}
-
 /* Where mean, kernel and noise stand among the arguments. */
 struct places {
     size_t mean, kernel, noise;
@@ -58,8 +54,8 @@ struct places {
 
 static struct places places_of(const struct sp_call *c) {
     size_t f = c->cls->special == SPECIAL_GPMEM ? 1 : 0; /* after the source function */
-    bool mean = given(c, f + 1);
-    return (struct places){f, mean ? f + 1 : f, f + 2, mean, given(c, f + 2)};
+    bool mean = sp_given(c, f + 1);
+    return (struct places){f, mean ? f + 1 : f, f + 2, mean, sp_given(c, f + 2)};
 }
 
 static void args_release(struct model_args *a) {

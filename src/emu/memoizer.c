@@ -284,7 +284,7 @@ static enum gpm_status take_out(struct memoizer *m, bool measured, const double 
 
 static bool wants_measured(const struct sp_call *c) {
     bool yes = false;
-    return c->observed || (c->n > 1 && !is_absent(c->args[1]) && sp_truth(c->args[1], &yes) && yes);
+    return c->observed || (sp_given(c, 1) && sp_truth(c->args[1], &yes) && yes);
 }
 
 static enum gpm_status draw(struct sp_call *c, bool measured, value *out) {
@@ -471,17 +471,7 @@ static const struct sp_class compute_class = {
 
 int maker_parameter(const struct sp_call *c, const char *name) {
     int i = sp_sig_param(sp_index_sig((size_t)sp_index_number(c->cls->name)), name);
-    return i >= 0 && (size_t)i < c->n && !is_absent(c->args[i]) ? i : -1;
-}
-
-static enum gpm_status dim_parameter(struct sp_call *c, int *dim) {
-    int i = maker_parameter(c, "dim");
-    value v = i >= 0 ? c->args[i] : value_num(1);
-    bool ok = v.tag == V_NUM && v.u.num >= 1 && v.u.num <= 10000 && v.u.num == floor(v.u.num);
-    *dim = ok && i >= 0 ? (int)v.u.num : 0;
-    return ok ? GPM_OK
-              : sp_error(c, DIAG_DOMAIN, "%s: dim must be a number of coordinates, from 1 to 10000",
-                         c->cls->name);
+    return i >= 0 && sp_given(c, (size_t)i) ? i : -1;
 }
 
 /* The source function as f_compute will call it; owned, NIL after sp_error. */
@@ -502,7 +492,7 @@ enum gpm_status memoizer_make(struct sp_call *c, value *out) {
     bool pair = c->cls->special == SPECIAL_GPMEM;
     int dim;
     enum gpm_status st = cls->check(c);
-    if (st == GPM_OK) st = dim_parameter(c, &dim);
+    if (st == GPM_OK) st = srcfn_dim(c, maker_parameter(c, "dim"), 0, &dim);
     if (st != GPM_OK) return st;
     value f = pair ? source_parameter(c, dim) : NIL;
     if (pair && f.tag == V_NIL) return GPM_E_USER;

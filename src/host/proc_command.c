@@ -66,6 +66,20 @@ static enum gpm_status check_command(const struct proc_command *c, struct buf *e
                     c->names[0]);
 }
 
+/* The placeholders of the words, in the order of their first appearance; "x" when there are none.
+ */
+static void take_names(struct proc_command *c) {
+    for (int i = 0; i < c->argc; i++) {
+        size_t at = 0, len = 0;
+        for (; next_placeholder(c->argv[i], &at, &len); at += len + 2) {
+            if (name_index(c, c->argv[i] + at + 1, len) >= 0) continue;
+            c->names = mem_realloc(c->names, sizeof *c->names * ((size_t)c->n_names + 1));
+            c->names[c->n_names++] = mem_strndup(c->argv[i] + at + 1, len);
+        }
+    }
+    if (!c->n_names) c->names[c->n_names++] = mem_strdup("x");
+}
+
 enum gpm_status proc_command_init(struct proc_command *c, char *const *argv, int argc,
                                   const char *const *names, int n_names, bool json,
                                   struct buf *err) {
@@ -75,6 +89,7 @@ enum gpm_status proc_command_init(struct proc_command *c, char *const *argv, int
     c->names = NEW_ARRAY(char *, (size_t)n_names + 1);
     for (int i = 0; i < argc; i++) c->argv[i] = mem_strdup(argv[i]);
     for (int j = 0; j < n_names; j++) c->names[j] = mem_strdup(names[j]);
+    if (!names) take_names(c);
     enum gpm_status s = check_command(c, err);
     if (s) proc_command_release(c);
     return s;

@@ -68,8 +68,9 @@ void proc_result_release(struct proc_result *r);
 void proc_result_text(const struct proc_result *r, struct buf *out);
 
 /* Builds a template from words, or from one line split at blanks ('..', ".." and \ quote; nothing
- * else is special). GPM_E_ARG with a message: empty command, unknown placeholder, unclosed quote,
- * or no placeholder at all while `json` is off and there are inputs. */
+ * else is special). names NULL: the placeholders that the command has. GPM_E_ARG with a message:
+ * empty command, unknown placeholder, unclosed quote, or no placeholder at all while `json` is off
+ * and there are inputs. */
 GPM_MUST_USE enum gpm_status proc_command_init(struct proc_command *c, char *const *argv, int argc,
                                                const char *const *names, int n_names, bool json,
                                                struct buf *err);

@@ -29,6 +29,10 @@ struct evaluations {
     struct point_map known;
 };
 
+static bool is_program(const struct evaluations *e) {
+    return e->src && e->src->cls == &srcfn_command;
+}
+
 /* ---- the table in memory ------------------------------------------------------------------ */
 
 static struct point_entry *find(const struct evaluations *e, const double *x) {
@@ -63,9 +67,11 @@ static enum gpm_status set_dim(struct sp_call *c, struct evaluations *e, int dim
                         e->dim, e->dim == 1 ? "" : "s", dim);
     e->dim = dim;
     if (!e->path || e->store) return GPM_OK;
-    struct memo_options opt = {.function = e->identity, .dim = dim};
+    struct sp_options *o = c->host ? c->host->options : NULL;
+    struct memo_options opt = {
+        .function = e->identity, .dim = dim, .claim_seconds = o ? o->claim_seconds : 0};
     struct buf err = BUF_INIT, names = BUF_INIT; /* a command says what its inputs are called */
-    bool named = e->src && e->src->cls == &srcfn_command;
+    bool named = is_program(e);
     for (int i = 0; named && i < dim; i++)
         buf_printf(&names, "%s%s", i ? "," : "", e->src->u.command.names[i]);
     if (named) opt.names = names.data;
@@ -133,13 +139,13 @@ static bool claim(struct batch *b, size_t i, int64_t *id) {
     return ours;
 }
 
-/* What a stored outcome says. */
-static void learn_outcome(struct batch *b, const struct outcome *o) {
-    if (b->st != GPM_OK) return;
-    if (o->ok)
+/* What a stored outcome says, which is released. */
+static void learn_outcome(struct batch *b, struct outcome *o) {
+    if (b->st == GPM_OK && o->ok)
         learn(b->e, point(b, o->tag), o->y);
-    else
+    else if (b->st == GPM_OK && !(o->nothing && stop_asked(b->stop)))
         note_failure(b, o->tag, o->why.data);
+    outcome_release(o);
 }
 
 /* Points that others are evaluating come back after a while. */
@@ -150,33 +156,6 @@ static void wait_for_others(struct batch *b) {
     pthread_mutex_lock(&b->lock);
     for (size_t k = 0; k < b->busy.n; k++) vec_push(&b->pending, b->busy.at[k]);
     vec_clear(&b->busy);
-}
-
-/* Programs: as many at a time as the session's jobs say. */
-static void run_programs(struct batch *b) {
-    pthread_mutex_lock(&b->lock);
-    while (b->st == GPM_OK && !stop_asked(b->stop)) {
-        while (b->pending.n && !runner_full(b->runner) && b->st == GPM_OK && !stop_asked(b->stop)) {
-            size_t i = vec_pop(&b->pending);
-            int64_t id;
-            if (!claim(b, i, &id)) continue;
-            char **texts = srcfn_texts(point(b, i), b->e->dim);
-            runner_start(b->runner, &b->e->src->u.command, (const char *const *)texts, id, i);
-            srcfn_texts_free(texts, b->e->dim);
-        }
-        struct outcome o;
-        bool got = false;
-        if (b->st == GPM_OK && runner_open(b->runner))
-            b->st = runner_wait(b->runner, b->busy.n ? 0.2 : 10, b->stop, &got, &o, &b->err);
-        else if (b->busy.n)
-            wait_for_others(b);
-        else if (!b->pending.n)
-            break;
-        if (!got) continue;
-        learn_outcome(b, &o);
-        outcome_release(&o);
-    }
-    pthread_mutex_unlock(&b->lock);
 }
 
 static bool evaluate_here(struct batch *b, size_t i, double *y, struct buf *why) {
@@ -205,31 +184,52 @@ static bool evaluate_here(struct batch *b, size_t i, double *y, struct buf *why)
     return ok;
 }
 
-/* Everything else runs in this process: functions that said so in several threads, each of which
- * takes one point after the other. The lock is held but for the evaluations themselves, which
- * cannot be stopped; what they give is kept. */
+/* A function of this process, without the lock: it cannot be stopped, and what it gives is kept. */
+static void call_function(struct batch *b, size_t i, int64_t id) {
+    struct outcome o = {.tag = i, .y = NAN, .why = BUF_INIT};
+    runner_hold(b->runner, id, i);
+    pthread_mutex_unlock(&b->lock);
+    double t = clock_seconds();
+    o.ok = evaluate_here(b, i, &o.y, &o.why);
+    o.seconds = clock_seconds() - t;
+    pthread_mutex_lock(&b->lock);
+    o.nothing = !o.ok && stop_asked(b->stop);
+    enum gpm_status st = runner_settle(b->runner, &o, &b->err);
+    if (b->st == GPM_OK) b->st = st;
+    learn_outcome(b, &o);
+}
+
+static void start_program(struct batch *b, size_t i, int64_t id) {
+    char **texts = srcfn_texts(point(b, i), b->e->dim);
+    runner_start(b->runner, &b->e->src->u.command, (const char *const *)texts, id, i);
+    srcfn_texts_free(texts, b->e->dim);
+}
+
+static void wait_for_program(struct batch *b) {
+    struct outcome o;
+    bool got;
+    b->st = runner_wait(b->runner, b->busy.n ? 0.2 : 10, b->stop, &got, &o, &b->err);
+    if (got) learn_outcome(b, &o);
+}
+
+/* One point after the other: programs side by side, as many as the session's jobs say; functions
+ * in as many threads, where they said that they may be. The lock is held but for the functions. */
 static void work(void *ctx, size_t job, int thread) {
     struct batch *b = ctx;
+    bool programs = is_program(b->e);
     pthread_mutex_lock(&b->lock);
-    while (b->st == GPM_OK && !b->raised && !stop_asked(b->stop) && (b->pending.n || b->busy.n)) {
-        if (!b->pending.n) {
+    while (b->st == GPM_OK && !b->raised && !stop_asked(b->stop)) {
+        if (b->pending.n && !(programs && runner_full(b->runner))) {
+            size_t i = vec_pop(&b->pending);
+            int64_t id;
+            if (claim(b, i, &id)) (programs ? start_program : call_function)(b, i, id);
+        } else if (programs && runner_open(b->runner)) {
+            wait_for_program(b);
+        } else if (b->busy.n) {
             wait_for_others(b);
-            continue;
+        } else {
+            break;
         }
-        struct outcome o = {.tag = vec_pop(&b->pending), .y = NAN, .why = BUF_INIT};
-        int64_t id;
-        if (!claim(b, o.tag, &id)) continue;
-        runner_hold(b->runner, id, o.tag);
-        pthread_mutex_unlock(&b->lock);
-        double t = clock_seconds();
-        o.ok = evaluate_here(b, o.tag, &o.y, &o.why);
-        o.seconds = clock_seconds() - t;
-        pthread_mutex_lock(&b->lock);
-        o.nothing = !o.ok && stop_asked(b->stop);
-        enum gpm_status st = runner_settle(b->runner, &o, &b->err);
-        if (b->st == GPM_OK) b->st = st;
-        if (!o.nothing) learn_outcome(b, &o);
-        outcome_release(&o);
     }
     pthread_mutex_unlock(&b->lock);
 }
@@ -240,8 +240,11 @@ static void *renew_claims(void *ctx) {
     pthread_mutex_lock(&b->lock);
     while (!b->ended && b->st == GPM_OK) {
         struct timespec at;
+        double soon = memo_claim_seconds(b->e->store) / 60;
         clock_gettime(CLOCK_REALTIME, &at);
-        at.tv_sec += 10;
+        soon += (double)at.tv_sec + 1e-9 * (double)at.tv_nsec;
+        at.tv_sec = (time_t)soon;
+        at.tv_nsec = (long)(1e9 * (soon - floor(soon)));
         pthread_cond_timedwait(&b->over, &b->lock, &at);
         b->st = runner_renew(b->runner, &b->err);
     }
@@ -249,12 +252,14 @@ static void *renew_claims(void *ctx) {
     return NULL;
 }
 
-/* The points of a function of this process, beside a thread that keeps the claims: not for
- * procedures of the language, which may use the store themselves. */
-static void run_here(struct batch *b, int jobs) {
+/* All points, beside a thread that keeps the claims of functions of this process (runner_wait keeps
+ * those of programs): not for procedures of the language, which may use the store themselves. */
+static void run(struct batch *b, int jobs) {
     pthread_t keeper;
-    bool kept = b->e->store && b->e->src && !pthread_create(&keeper, NULL, renew_claims, b);
-    la_parallel(jobs, b->pending.n, work, b);
+    const struct evaluations *e = b->e;
+    bool kept =
+        e->store && e->src && !is_program(e) && !pthread_create(&keeper, NULL, renew_claims, b);
+    la_parallel(e->src && e->src->parallel ? jobs : 1, b->pending.n, work, b);
     pthread_mutex_lock(&b->lock);
     b->ended = true;
     pthread_cond_signal(&b->over);
@@ -299,14 +304,12 @@ enum gpm_status evaluations_fetch(struct sp_call *c, struct evaluations *e, cons
     struct batch b = {.c = c, .e = e, .x = points, .n = n, .stop = o ? o->stop : NULL};
     buf_init(&b.why);
     buf_init(&b.err);
-    b.runner = runner_new(e->store, o ? (int)o->jobs : 1, false);
+    int jobs = o ? (int)o->jobs : 1;
+    b.runner = runner_new(e->store, jobs, false);
     list_missing(&b);
     pthread_mutex_init(&b.lock, NULL);
     pthread_cond_init(&b.over, NULL);
-    if (e->src && e->src->cls == &srcfn_command)
-        run_programs(&b);
-    else
-        run_here(&b, e->src && e->src->parallel && o ? (int)o->jobs : 1);
+    run(&b, jobs);
     pthread_cond_destroy(&b.over);
     pthread_mutex_destroy(&b.lock);
     struct buf ignored = BUF_INIT;
@@ -365,12 +368,7 @@ static char *identity_of(struct sp_call *c, value f, const struct srcfn *src) {
  * files, or run others (which could write it anyway). */
 static enum gpm_status may_store(struct sp_call *c, const char *path) {
     struct sp_options *o = c->host ? c->host->options : NULL;
-    struct buf what = BUF_INIT;
-    if (o && o->allow_run) return GPM_OK;
-    buf_printf(&what, "keep values in %s", path);
-    enum gpm_status st = sp_need(c, SP_MAY_WRITE, what.data);
-    buf_release(&what);
-    return st;
+    return o && o->allow_run ? GPM_OK : sp_need(c, SP_MAY_WRITE, "keep values in", path);
 }
 
 value evaluations_value(struct sp_call *c, value f, const char *store, int dim) {

@@ -6,8 +6,6 @@
 #include "base/mem.h"
 #include "base/vec.h"
 
-#define RENEW_SECONDS 60
-
 struct claim {
     int64_t id;
     size_t tag;
@@ -60,8 +58,7 @@ enum gpm_status runner_settle(struct runner *r, struct outcome *o, struct buf *e
     size_t i = 0;
     while (r->open.at[i].tag != o->tag) i++; /* it was held */
     int64_t id = r->open.at[i].id;
-    r->open.at[i] = vec_last(&r->open);
-    r->open.n--;
+    vec_swap_out(&r->open, i);
     if (!r->store) return GPM_OK;
     if (o->nothing) return give_back(r, id, err);
     return o->ok ? memo_finish(r->store, id, o->y, o->seconds, &o->y, err)
@@ -72,7 +69,7 @@ enum gpm_status runner_renew(struct runner *r, struct buf *err) {
     double t = clock_seconds();
     enum gpm_status s = GPM_OK;
     for (size_t i = 0; r->store && i < r->open.n && !s; i++) {
-        if (t < r->open.at[i].renewed + RENEW_SECONDS) continue;
+        if (t < r->open.at[i].renewed + memo_claim_seconds(r->store) / 10) continue;
         r->open.at[i].renewed = t;
         s = memo_renew(r->store, r->open.at[i].id, err);
     }

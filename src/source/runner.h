@@ -38,7 +38,7 @@ GPM_MUST_USE enum gpm_status runner_settle(struct runner *r, struct outcome *o, 
 GPM_MUST_USE enum gpm_status runner_wait(struct runner *r, double seconds,
                                          const volatile sig_atomic_t *stop, bool *got,
                                          struct outcome *o, struct buf *err);
-/* Renews claims that are getting old; runner_wait does, too. */
+/* Renews claims that a tenth of their time has gone by; runner_wait does, too. */
 GPM_MUST_USE enum gpm_status runner_renew(struct runner *r, struct buf *err);
 /* Kills what still runs, gives open claims back, frees r; the first failure. */
 GPM_MUST_USE enum gpm_status runner_end(struct runner *r, struct buf *err);

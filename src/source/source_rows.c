@@ -12,10 +12,6 @@
 #include <math.h>
 #include <string.h>
 
-static bool given(const struct sp_call *c, size_t i) {
-    return i < c->n && !is_absent(c->args[i]);
-}
-
 static enum gpm_status fail(struct sp_call *c, enum diag_code code, struct buf *err) {
     enum gpm_status st = sp_error(c, code, "%s: %s", c->cls->name, err->data);
     buf_release(err);
@@ -43,6 +39,7 @@ static enum gpm_status names_read(struct sp_call *c, size_t i, const char *param
     size_t n = 0;
     bool good = true;
     *out = (struct names){0};
+    vec_reserve(&out->all, 1); /* no names are not the same as none given */
     if (name_text(v))
         vec_push(&out->all, mem_strdup(name_text(v)));
     else if (!seq_items(v, &items, &n))
@@ -58,78 +55,35 @@ static enum gpm_status names_read(struct sp_call *c, size_t i, const char *param
     return sp_error(c, DIAG_TYPE, "%s: %s must hold names", c->cls->name, param);
 }
 
+static bool flag_at(const struct sp_call *c, size_t i) {
+    bool yes = false;
+    return sp_given(c, i) && sp_truth(c->args[i], &yes) && yes;
+}
+
+#define AT_MOST 1e9 /* seconds and retries: for ever */
+
 /* ---- command ------------------------------------------------------------------------------ */
-
-/* {name} placeholders in the order of their first appearance; "x" when there are none. */
-static void placeholders(const char *line, struct names *out) {
-    *out = (struct names){0};
-    for (const char *s = line; *s; s++) {
-        if ((*s == '{' || *s == '}') && s[1] == *s) {
-            s++;
-            continue;
-        }
-        size_t len = 0, k = 0;
-        while (*s == '{' && ascii_name(s[1 + len])) len++;
-        if (!len || s[len + 1] != '}' || ascii_digit(s[1])) continue;
-        char *name = mem_strndup(s + 1, len);
-        while (k < out->all.n && strcmp(out->all.at[k], name) != 0) k++;
-        if (k == out->all.n)
-            vec_push(&out->all, name);
-        else
-            mem_free(name);
-        s += len + 1;
-    }
-    if (!out->all.n) vec_push(&out->all, mem_strdup("x"));
-}
-
-static enum gpm_status flag_at(struct sp_call *c, size_t i, const char *name, bool *out) {
-    *out = false;
-    if (!given(c, i) || sp_truth(c->args[i], out)) return GPM_OK;
-    return sp_error(c, DIAG_TYPE, "%s: %s must be true or false", c->cls->name, name);
-}
-
-/* From 0, which it is when absent, to max. */
-static enum gpm_status number_at(struct sp_call *c, size_t i, const char *name, double max,
-                                 double *out) {
-    *out = 0;
-    if (!given(c, i)) return GPM_OK;
-    if (c->args[i].tag != V_NUM || !(c->args[i].u.num >= 0) || c->args[i].u.num > max)
-        return sp_error(c, DIAG_DOMAIN, "%s: %s must be a number from 0 to %g", c->cls->name, name,
-                        max);
-    *out = c->args[i].u.num;
-    return GPM_OK;
-}
 
 static enum gpm_status make_command(struct sp_call *c, value *out) {
     const char *line = c->args[0].u.str->text;
-    bool json;
-    double timeout, retries;
-    if (number_at(c, 1, "timeout", 1e9, &timeout) != GPM_OK ||
-        number_at(c, 2, "retries", 1000, &retries) != GPM_OK || flag_at(c, 3, "json", &json))
-        return GPM_E_USER;
-    struct buf what = BUF_INIT, err = BUF_INIT;
-    buf_printf(&what, "run %s", line);
-    enum gpm_status st = sp_need(c, SP_MAY_RUN, what.data);
-    buf_release(&what);
-    struct names names;
-    if (st == GPM_OK && given(c, 4))
-        st = names_read(c, 4, "inputs", &names);
-    else if (st == GPM_OK)
-        placeholders(line, &names);
+    enum gpm_status st = sp_need(c, SP_MAY_RUN, "run", line);
+    struct names names = {0}; /* none: the placeholders of the line */
+    if (st == GPM_OK && sp_given(c, 4)) st = names_read(c, 4, "inputs", &names);
     if (st != GPM_OK) return st;
-    int dim = (int)names.all.n;
-    struct srcfn *s = srcfn_new(&srcfn_command, NULL, dim);
-    st =
-        proc_command_parse(&s->u.command, line, (const char *const *)names.all.at, dim, json, &err);
+    struct buf identity = BUF_INIT, err = BUF_INIT;
+    struct srcfn *s = srcfn_new(&srcfn_command, NULL, 0);
+    struct proc_command *p = &s->u.command;
+    st = proc_command_parse(p, line, (const char *const *)names.all.at, (int)names.all.n,
+                            flag_at(c, 3), &err);
     names_release(&names);
     if (st != GPM_OK) {
         mem_free(s); /* there is no template to release */
         return fail(c, DIAG_BAD_OPERATOR_ARG, &err);
     }
-    s->u.command.timeout = timeout;
-    s->u.command.retries = (int)retries;
-    struct buf identity = BUF_INIT;
-    proc_command_text(&s->u.command, &identity);
+    s->dim = p->n_names;
+    p->timeout = sp_given(c, 1) ? fmin(sp_num(c, 1), AT_MOST) : 0;
+    p->retries = sp_given(c, 2) ? (int)fmin(sp_num(c, 2), AT_MOST) : 0;
+    proc_command_text(p, &identity);
     s->identity = buf_take(&identity);
     *out = srcfn_value(s);
     return GPM_OK;
@@ -137,42 +91,25 @@ static enum gpm_status make_command(struct sp_call *c, value *out) {
 
 /* ---- foreign ------------------------------------------------------------------------------ */
 
-static enum gpm_status foreign_options(struct sp_call *c, int *dim, bool *parallel) {
-    *dim = 1;
-    if (given(c, 2)) {
-        value v = c->args[2];
-        if (v.tag != V_NUM || !(v.u.num >= 1 && v.u.num <= 10000) || v.u.num != floor(v.u.num))
-            return sp_error(c, DIAG_DOMAIN, "foreign: dim must be from 1 to 10000");
-        *dim = (int)v.u.num;
-    }
-    return flag_at(c, 3, "parallel", parallel);
-}
-
 static enum gpm_status make_foreign(struct sp_call *c, value *out) {
     const char *symbol = name_text(c->args[1]);
-    bool many = given(c, 2), parallel;
-    int dim;
-    enum gpm_status st = foreign_options(c, &dim, &parallel);
-    if (st != GPM_OK) return st;
     char *path = srcfn_path(c, c->args[0].u.str->text);
-    struct buf what = BUF_INIT, err = BUF_INIT;
-    buf_printf(&what, "load %s", path);
-    st = sp_need(c, SP_MAY_RUN, what.data);
-    buf_reset(&what);
+    struct buf identity = BUF_INIT, err = BUF_INIT;
+    buf_printf(&identity, "%s:%s", path, symbol);
+    struct srcfn *s = srcfn_new(&srcfn_foreign, NULL, 1);
+    s->parallel = flag_at(c, 3);
+    enum gpm_status st = srcfn_dim(c, 2, 1, &s->dim);
+    if (st == GPM_OK) st = sp_need(c, SP_MAY_RUN, "load", path);
+    if (st == GPM_OK && foreign_open(&s->u.object, path, symbol,
+                                     sp_given(c, 2) ? FOREIGN_VECTOR : FOREIGN_SCALAR, &err))
+        st = fail(c, DIAG_FILE, &err);
     if (st == GPM_OK) {
-        buf_printf(&what, "%s:%s", path, symbol);
-        struct srcfn *s = srcfn_new(&srcfn_foreign, NULL, dim);
-        s->parallel = parallel;
-        if (foreign_open(&s->u.object, path, symbol, many ? FOREIGN_VECTOR : FOREIGN_SCALAR,
-                         &err) == GPM_OK) {
-            s->identity = mem_strdup(what.data);
-            *out = srcfn_value(s);
-        } else {
-            mem_free(s);
-            st = fail(c, DIAG_FILE, &err);
-        }
+        s->identity = buf_take(&identity);
+        *out = srcfn_value(s);
+    } else {
+        mem_free(s); /* there is no object to close */
     }
-    buf_release(&what);
+    buf_release(&identity);
     mem_free(path);
     return st;
 }
@@ -210,7 +147,7 @@ static value cell_value(const struct csv *file, size_t row, int col) {
 static enum gpm_status columns_of(struct sp_call *c, size_t i, const struct csv *file, int **cols,
                                   size_t *n) {
     *cols = NULL;
-    if (!given(c, i)) {
+    if (!sp_given(c, i)) {
         *n = (size_t)file->n_cols;
         *cols = NEW_ARRAY(int, *n + 1);
         for (size_t k = 0; k < *n; k++) (*cols)[k] = (int)k;
@@ -239,7 +176,7 @@ static enum gpm_status read_csv(struct sp_call *c, value *out) {
     if (st != GPM_OK) return st;
     st = columns_of(c, 1, &file, &cols, &n);
     if (st == GPM_OK) {
-        bool flat = given(c, 1) && name_text(c->args[1]);
+        bool flat = sp_given(c, 1) && name_text(c->args[1]);
         *out = value_array_new(file.n_rows);
         for (size_t r = 0; r < file.n_rows; r++) {
             value *to = &out->u.array->at[r];
@@ -261,10 +198,10 @@ static enum gpm_status lookup_columns(struct sp_call *c, const struct csv *file,
                                       size_t *dim, int *output) {
     struct buf err = BUF_INIT;
     *output = file->n_cols - 1;
-    if (given(c, 2) && csv_find(file, name_text(c->args[2]), output, &err) != GPM_OK)
+    if (sp_given(c, 2) && csv_find(file, name_text(c->args[2]), output, &err) != GPM_OK)
         return fail(c, DIAG_DATA, &err);
     enum gpm_status st = columns_of(c, 1, file, inputs, dim);
-    if (st != GPM_OK || given(c, 1)) return st;
+    if (st != GPM_OK || sp_given(c, 1)) return st;
     size_t kept = 0;
     for (size_t k = 0; k < *dim; k++)
         if ((*inputs)[k] != *output) (*inputs)[kept++] = (*inputs)[k];
@@ -300,17 +237,19 @@ static enum gpm_status csv_lookup(struct sp_call *c, value *out) {
 
 const struct sp_class sp_source_rows[] = {
     {.name = "command",
-     .sig = "(line: string, timeout?: any, retries?: any, json?: any, inputs?: any) -> proc",
+     .sig = "(line: string, timeout?: nonneg, retries?: count, json?: bool, inputs?: any) -> proc",
      .doc = "A program as a function: command(\"./sim {x}\")(3) runs ./sim 3 (no shell) and takes "
             "the one number it prints. Placeholders are the inputs, in the order of the line or of "
             "inputs=; with json=true they go as a JSON object to stdin. timeout= in seconds. "
             "Needs --allow-run.",
+     .flags = SP_LACKS,
      .simulate = make_command},
     {.name = "foreign",
-     .sig = "(path: string, symbol: name, dim?: any, parallel?: any) -> proc",
+     .sig = "(path: string, symbol: name, dim?: any, parallel?: bool) -> proc",
      .doc = "A C function of a shared object: double f(double), or with dim= double f(const "
             "double *x, int n). parallel=true: it may be called from several threads at once "
             "(--jobs). Needs --allow-run.",
+     .flags = SP_LACKS,
      .simulate = make_foreign},
     {.name = "csv_lookup",
      .sig = "(path: string, inputs?: any, output?: name) -> proc",

@@ -17,11 +17,6 @@ struct srcfn *srcfn_new(const struct srcfn_class *cls, char *identity_taken, int
     return s;
 }
 
-struct srcfn *srcfn_ref(struct srcfn *s) {
-    s->refs++;
-    return s;
-}
-
 void srcfn_unref(struct srcfn *s) {
     if (!s || --s->refs) return;
     if (s->cls->release) s->cls->release(s);
@@ -205,7 +200,8 @@ static enum gpm_status apply_source(struct sp_call *c, value *out) {
 }
 
 static void *state_copy(void *state, const struct sp_aaa *aaa) {
-    return srcfn_ref(state);
+    ((struct srcfn *)state)->refs++;
+    return state;
 }
 
 static void state_free(void *state) {
@@ -240,4 +236,15 @@ char *srcfn_path(const struct sp_call *c, const char *path) {
         buf_release(&b);
     }
     return mem_strdup(path);
+}
+
+enum gpm_status srcfn_dim(struct sp_call *c, int i, int fallback, int *dim) {
+    *dim = fallback;
+    if (i < 0 || !sp_given(c, (size_t)i)) return GPM_OK;
+    value v = c->args[i];
+    if (v.tag != V_NUM || !(v.u.num >= 1 && v.u.num <= 10000) || v.u.num != floor(v.u.num))
+        return sp_error(c, DIAG_DOMAIN, "%s: dim must be a number of coordinates, from 1 to 10000",
+                        c->cls->name);
+    *dim = (int)v.u.num;
+    return GPM_OK;
 }

@@ -47,7 +47,6 @@ struct srcfn {
 
 extern const struct srcfn_class srcfn_command, srcfn_foreign, srcfn_csv, srcfn_call;
 struct srcfn *srcfn_new(const struct srcfn_class *cls, char *identity_taken, int dim);
-struct srcfn *srcfn_ref(struct srcfn *s);
 void srcfn_unref(struct srcfn *s);
 /* The same table whatever order of loading: -0 is 0. DIAG_DATA texts go to err. */
 enum gpm_status srcfn_csv_fill(struct srcfn *s, const struct csv *c, const int *inputs, int output,
@@ -62,6 +61,8 @@ void srcfn_texts_free(char **texts, int dim);
 /* "./sim {x} at x = 3: ..." as DIAG_SOURCE_FAILED. */
 enum gpm_status srcfn_failed(struct sp_call *c, const char *identity, const double *x, int dim,
                              const char *why);
+/* A number of coordinates in argument i, from 1 to 10000; the fallback when it was not given. */
+enum gpm_status srcfn_dim(struct sp_call *c, int i, int fallback, int *dim) GPM_MUST_USE;
 /* A path of a program: relative to the program's own folder, then to the current one. mem_free. */
 char *srcfn_path(const struct sp_call *c, const char *path);
 #endif

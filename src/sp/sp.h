@@ -71,6 +71,7 @@ enum {
     SP_PASSES = 256,         /* requests one application and hands its value on (apply): observe
                                 reaches through it */
     SP_CHOOSES = 512,        /* a random procedure whose value is an item of its last argument */
+    SP_LACKS = 2048,         /* asks which of its optional arguments were given (sp_given) */
     SP_RENAMES = 1024 /* its values are names: another name that nobody else uses is the same */
 };
 
@@ -297,6 +298,10 @@ static inline bool sp_truth(value v, bool *out) {
 }
 /* A number, boolean (0/1) or atom as a double; false: none of them. */
 bool sp_as_number(value v, double *out);
+/* Was optional argument i given? */
+static inline bool sp_given(const struct sp_call *c, size_t i) {
+    return i < c->n && !is_absent(c->args[i]);
+}
 /* args[i] as a number (checked already by the signature). */
 static inline double sp_num(const struct sp_call *c, size_t i) {
     value v = c->args[i];

@@ -18,13 +18,18 @@ bool sp_permitted(struct sp_options *o, enum sp_permission p, const char *what) 
     return *allowed;
 }
 
-enum gpm_status sp_need(struct sp_call *c, enum sp_permission p, const char *what) {
+enum gpm_status sp_need(struct sp_call *c, enum sp_permission p, const char *verb,
+                        const char *object) {
     const char *flag = p == SP_MAY_RUN ? "--allow-run" : "--allow-write";
-    if (sp_permitted(c->host ? c->host->options : NULL, p, what)) return GPM_OK;
-    struct buf shown = BUF_INIT;
-    buf_shown(&shown, what);
-    enum gpm_status st = sp_error(c, DIAG_DENIED, "not allowed to %s", shown.data);
+    struct buf what = BUF_INIT, shown = BUF_INIT;
+    enum gpm_status st = GPM_OK;
+    buf_printf(&what, "%s %s", verb, object);
+    if (!sp_permitted(c->host ? c->host->options : NULL, p, what.data)) {
+        buf_shown(&shown, what.data);
+        st = sp_error(c, DIAG_DENIED, "not allowed to %s", shown.data);
+        diag_set_help(c->diags, "give gpmem the flag %s if you trust the program", flag);
+    }
+    buf_release(&what);
     buf_release(&shown);
-    diag_set_help(c->diags, "give gpmem the flag %s if you trust the program", flag);
     return st;
 }

@@ -12,6 +12,7 @@ struct sp_options {
     bool allow_run;                    /* commands, shared objects */
     bool allow_write;                  /* files, memo stores */
     unsigned jobs;                     /* parallel evaluations of source functions; at least 1 */
+    double claim_seconds;              /* that others leave a point of a store to us; 0: 600 */
     size_t max_memory;                 /* bytes the process may hold; 0: no limit */
     double deadline;                   /* CLOCK_MONOTONIC seconds; 0: none */
     const volatile sig_atomic_t *stop; /* becomes non-zero on an interrupt; may be NULL */
@@ -27,5 +28,6 @@ enum sp_permission { SP_MAY_RUN, SP_MAY_WRITE };
 /* Is it allowed to do `what` ("run ./sim")? Asks when there is someone to ask. */
 bool sp_permitted(struct sp_options *o, enum sp_permission p, const char *what);
 /* The same for a procedure: DIAG_DENIED with the flag to give. */
-enum gpm_status sp_need(struct sp_call *c, enum sp_permission p, const char *what) GPM_MUST_USE;
+enum gpm_status sp_need(struct sp_call *c, enum sp_permission p, const char *verb,
+                        const char *object) GPM_MUST_USE;
 #endif

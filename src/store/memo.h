@@ -84,6 +84,7 @@ int memo_dim(const struct memo *m);
 const char *memo_function(const struct memo *m); /* borrowed */
 const char *memo_names(const struct memo *m);    /* borrowed; comma separated */
 const char *memo_path(const struct memo *m);     /* borrowed */
+double memo_claim_seconds(const struct memo *m);
 
 /* Claims x atomically. */
 GPM_MUST_USE enum gpm_status memo_claim(struct memo *m, const double *x, struct memo_claim *out,

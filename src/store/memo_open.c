@@ -292,3 +292,6 @@ const char *memo_names(const struct memo *m) {
 const char *memo_path(const struct memo *m) {
     return m->path;
 }
+double memo_claim_seconds(const struct memo *m) {
+    return m->claim_seconds;
+}

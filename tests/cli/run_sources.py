@@ -172,7 +172,7 @@ def test_parallel_foreign():
     bad(SLOW % (", parallel=true", ', store="slow2.db"', "30, 13, 31, 14, 32"), "failed at 13", "it gave nan",
         options=("--allow-run", "--jobs", "4"))
     good(SLOW % (", parallel=true", ', store="slow2.db"', "30, 31, 32"), "[900, 961, 1024]\n", "--allow-run")
-    bad(SLOW % (', parallel="yes"', "", "1"), "parallel must be true or false")
+    bad(SLOW % (', parallel="yes"', "", "1"), "parallel must be a boolean")
 
 
 def interrupt_after(done):
