@@ -237,7 +237,8 @@ static void sensitivity_figure(struct optimize *o, struct buf *out) {
         for (size_t j = 0; j < n; j++) names[j] = o->space.vars[j].name;
         struct plot_scene *s = plot_scene_new(NULL, "Total sensitivity index of each variable", 1);
         struct plot_panel *p = plot_panel_add(s, "Share of the variation, interactions included");
-        plot_named_bars(p, n, names, total, NULL, PLOT_COLOUR(PLOT_BLUE));
+        plot_add(p, (struct plot_item){PLOT_NAMED, PLOT_COLOUR(PLOT_BLUE), .n = n, .names = names,
+                                       .y = total});
         buf_puts(out, "<h2>What mattered</h2>\n");
         draw(s, "sensitivity", out);
     }

@@ -14,8 +14,8 @@ static const char *copy_text(struct plot_scene *s, const char *text) {
 }
 
 static double *copy_numbers(struct plot_scene *s, const double *x, size_t n) {
-    double *to = ARENA_ARRAY(&s->arena, double, n ? n : 1);
-    if (n) memcpy(to, x, n * sizeof *x);
+    double *to = x ? ARENA_ARRAY(&s->arena, double, n + 1) : NULL;
+    if (x) memcpy(to, x, n * sizeof *x);
     return to;
 }
 
@@ -52,23 +52,25 @@ void plot_axis_labels(struct plot_panel *p, const char *x, const char *y) {
     p->y.label = copy_text(p->scene, y);
 }
 
-static struct plot_item *add_item(struct plot_panel *p, enum plot_kind kind, const char *label,
-                                  size_t n, struct plot_style style) {
-    struct plot_item item = {.kind = kind, .style = style, .n = n};
-    item.label = copy_text(p->scene, label);
-    if (style.colour < 0 || style.colour >= PLOT_COLOURS) {
-        item.style.colour = p->next_colour;
+void plot_add(struct plot_panel *p, struct plot_item it) {
+    struct plot_scene *s = p->scene;
+    it.label = copy_text(s, it.label);
+    it.x = copy_numbers(s, it.x, it.n);
+    it.y = copy_numbers(s, it.y, it.n);
+    it.y2 = copy_numbers(s, it.y2, it.n);
+    const char **names = ARENA_ARRAY(&s->arena, const char *, it.n + 1);
+    for (size_t i = 0; it.names && i < it.n; i++) names[i] = copy_text(s, it.names[i]);
+    it.names = names;
+    if (it.style.colour < 0 || it.style.colour >= PLOT_COLOURS) {
+        it.style.colour = p->next_colour;
         p->next_colour = (p->next_colour + 1) % PLOT_COLOURS;
     }
-    vec_push(&p->items, item);
-    return &vec_last(&p->items);
+    vec_push(&p->items, it);
 }
 
 void plot_xy(struct plot_panel *p, enum plot_kind kind, const char *label, size_t n,
              const double *x, const double *y, struct plot_style style) {
-    struct plot_item *it = add_item(p, kind, label, n, style);
-    it->x = copy_numbers(p->scene, x, n);
-    it->y = copy_numbers(p->scene, y, n);
+    plot_add(p, (struct plot_item){kind, style, label, n, x, y, NULL, NULL});
 }
 
 void plot_rule(struct plot_panel *p, enum plot_kind kind, const char *label, double at,
@@ -78,31 +80,17 @@ void plot_rule(struct plot_panel *p, enum plot_kind kind, const char *label, dou
 
 void plot_band(struct plot_panel *p, const char *label, size_t n, const double *x, const double *lo,
                const double *hi, struct plot_style style) {
-    plot_xy(p, PLOT_BAND, label, n, x, lo, style);
-    vec_last(&p->items).y2 = copy_numbers(p->scene, hi, n);
+    plot_add(p, (struct plot_item){PLOT_BAND, style, label, n, x, lo, hi, NULL});
 }
 
 void plot_bars(struct plot_panel *p, const char *label, size_t n, const double *x, double width,
                const double *height, struct plot_style style) {
-    struct plot_item *it = add_item(p, PLOT_BARS, label, n, style);
     double *left = copy_numbers(p->scene, x, n), *right = copy_numbers(p->scene, x, n);
     for (size_t i = 0; i < n; i++) {
         left[i] -= width / 2;
         right[i] += width / 2;
     }
-    it->x = left;
-    it->y2 = right;
-    it->y = copy_numbers(p->scene, height, n);
-}
-
-void plot_named_bars(struct plot_panel *p, size_t n, const char *const *names, const double *length,
-                     const double *error, struct plot_style style) {
-    struct plot_item *it = add_item(p, PLOT_NAMED, NULL, n, style);
-    const char **copies = ARENA_ARRAY(&p->scene->arena, const char *, n ? n : 1);
-    for (size_t i = 0; i < n; i++) copies[i] = copy_text(p->scene, names[i]);
-    it->names = copies;
-    it->y = copy_numbers(p->scene, length, n);
-    it->y2 = error ? copy_numbers(p->scene, error, n) : NULL;
+    plot_add(p, (struct plot_item){PLOT_BARS, style, label, n, left, height, right, NULL});
 }
 
 /* Freedman and Diaconis (1981): width 2 IQR n^(-1/3); Sturges' rule when the IQR is 0. */
@@ -153,18 +141,12 @@ void plot_histogram(struct plot_panel *p, const char *label, size_t n, const dou
     struct plot_scene *s = p->scene;
     double *v = copy_numbers(s, sample, n);
     size_t m = 0;
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++)
         if (isfinite(v[i])) v[m++] = v[i];
-    }
-    if (m == 0) {
-        add_item(p, PLOT_BARS, label, 0, style);
-        return;
-    }
     qsort(v, m, sizeof *v, number_compare);
-    struct bins b = choose_bins(v, m, bins);
-    double *left = ARENA_ARRAY(&s->arena, double, b.n),
-           *height = ARENA_ARRAY(&s->arena, double, b.n),
-           *right = ARENA_ARRAY(&s->arena, double, b.n);
+    struct bins b = m ? choose_bins(v, m, bins) : (struct bins){0};
+    double *left = ARENA_ARRAY(&s->arena, double, 3 * b.n + 1), *right = left + b.n,
+           *height = right + b.n;
     for (size_t i = 0; i < b.n; i++) {
         left[i] = b.lo + b.width * (double)i;
         right[i] = b.lo + b.width * (double)(i + 1);
@@ -173,10 +155,7 @@ void plot_histogram(struct plot_panel *p, const char *label, size_t n, const dou
         size_t k = (size_t)((v[i] - b.lo) / b.width);
         height[k < b.n ? k : b.n - 1] += 1 / ((double)m * b.width);
     }
-    struct plot_item *it = add_item(p, PLOT_BARS, label, b.n, style);
-    it->x = left;
-    it->y2 = right;
-    it->y = height;
+    plot_add(p, (struct plot_item){PLOT_BARS, style, label, b.n, left, height, right, NULL});
 }
 
 bool plot_item_listed(const struct plot_item *it) {

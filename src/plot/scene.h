@@ -99,6 +99,8 @@ void plot_scene_free(struct plot_scene *s);
 struct plot_panel *plot_panel_add(struct plot_scene *s, const char *title);
 void plot_axis_labels(struct plot_panel *p, const char *x, const char *y);
 
+/* Any item; what it points at is copied. Named bars stand alone in their panel, first on top. */
+void plot_add(struct plot_panel *p, struct plot_item it);
 /* Lines, points and notes; n is 1 for a note. */
 void plot_xy(struct plot_panel *p, enum plot_kind kind, const char *label, size_t n,
              const double *x, const double *y, struct plot_style style);
@@ -109,9 +111,6 @@ void plot_band(struct plot_panel *p, const char *label, size_t n, const double *
 /* Bars of the given width around x, from 0 to height. */
 void plot_bars(struct plot_panel *p, const char *label, size_t n, const double *x, double width,
                const double *height, struct plot_style style);
-/* Horizontal bars with names, first on top; error: standard errors or NULL. Alone in its panel. */
-void plot_named_bars(struct plot_panel *p, size_t n, const char *const *names, const double *length,
-                     const double *error, struct plot_style style);
 /* Density histogram; bins 0: Freedman-Diaconis. */
 void plot_histogram(struct plot_panel *p, const char *label, size_t n, const double *sample,
                     size_t bins, struct plot_style style);

@@ -60,25 +60,31 @@ static double number_or(json_t *o, const char *key, double otherwise) {
     return json_is_number(v) ? json_number_value(v) : otherwise;
 }
 
-/* Up to three arrays of *n numbers each; keys[i] NULL ends them, and so does an "error" that is not
- * there. The caller frees what is in `out`. */
+/* The item's x, y and y2 from arrays of one length under these keys (NULL: none, and so is an
+ * "error" that is not there). The caller frees them. */
 static enum gpm_status read_arrays(struct reader *r, json_t *o, const char *const *keys,
-                                   double **out, size_t *n) {
-    for (size_t k = 0; k < 3 && keys[k]; k++) {
-        json_t *a = json_object_get(o, keys[k]);
-        if (!a && strcmp(keys[k], "error") == 0) break;
+                                   struct plot_item *it) {
+    const double **to[3] = {&it->x, &it->y, &it->y2};
+    const char *first = NULL;
+    for (size_t k = 0; k < 3; k++) {
+        json_t *a = keys[k] ? json_object_get(o, keys[k]) : NULL;
+        if (!keys[k] || (!a && !strcmp(keys[k], "error"))) continue;
         if (!json_is_array(a)) return fail(r, "'%s' must be an array of numbers", keys[k]);
         size_t size = json_array_size(a);
-        if (k == 0) *n = size;
-        out[k] = NEW_ARRAY(double, size);
+        double *v = NEW_ARRAY(double, size);
+        *to[k] = v;
         for (size_t i = 0; i < size; i++) {
-            json_t *v = json_array_get(a, i);
-            if (!json_is_number(v) && !json_is_null(v))
+            json_t *n = json_array_get(a, i);
+            if (!json_is_number(n) && !json_is_null(n))
                 return fail(r, "'%s' holds something that is no number at place %zu", keys[k], i);
-            out[k][i] = json_is_null(v) ? NAN : json_number_value(v);
+            v[i] = json_is_null(n) ? NAN : json_number_value(n);
         }
-        if (size != *n)
-            return fail(r, "'%s' has %zu numbers and '%s' %zu", keys[0], *n, keys[k], size);
+        if (!first) {
+            first = keys[k];
+            it->n = size;
+        } else if (size != it->n) {
+            return fail(r, "'%s' has %zu numbers and '%s' %zu", first, it->n, keys[k], size);
+        }
     }
     return GPM_OK;
 }
@@ -105,57 +111,57 @@ static enum gpm_status read_style(struct reader *r, json_t *o, struct plot_style
 enum { HISTOGRAM = PLOT_NOTE + 1, RULE };
 static const struct item_type {
     const char *type, *keys;
-    int kind; /* enum plot_kind, or of the above */
-    const char *arrays[3];
+    int kind;              /* enum plot_kind, or of the above */
+    const char *arrays[3]; /* of x, y, y2 */
 } item_types[] = {
     {"line", "type label colour width opacity dashed x y", PLOT_LINE, {"x", "y"}},
     {"points", "type label colour width opacity dashed x y", PLOT_POINTS, {"x", "y"}},
     {"band", "type label colour opacity x low high", PLOT_BAND, {"x", "low", "high"}},
     {"bars", "type label colour opacity width x y", PLOT_BARS, {"x", "y"}},
-    {"names", "type colour opacity names y error", PLOT_NAMED, {"y", "error"}},
+    {"names", "type colour opacity names y error", PLOT_NAMED, {NULL, "y", "error"}},
     {"histogram", "type label colour opacity x bins", HISTOGRAM, {"x"}},
     {"rule", "type label colour width opacity dashed x y", RULE, {NULL}},
     {"note", "type label x y", PLOT_NOTE, {NULL}},
 };
 
 static enum gpm_status add_names(struct reader *r, struct plot_panel *panel, json_t *names,
-                                 double *const *v, size_t n, struct plot_style style) {
-    if (json_array_size(names) != n) return fail(r, "'names' and 'y' differ in length");
-    const char **list = NEW_ARRAY(const char *, n);
-    for (size_t i = 0; i < n; i++) {
+                                 struct plot_item it) {
+    if (json_array_size(names) != it.n) return fail(r, "'names' and 'y' differ in length");
+    const char **list = NEW_ARRAY(const char *, it.n);
+    for (size_t i = 0; i < it.n; i++) {
         list[i] = json_string_value(json_array_get(names, i));
         if (!list[i]) list[i] = "";
     }
-    plot_named_bars(panel, n, list, v[0], v[1], style);
+    it.names = list;
+    plot_add(panel, it);
     mem_free(list);
     return GPM_OK;
 }
 
 static enum gpm_status add_item(struct reader *r, struct plot_panel *panel, json_t *o, int kind,
-                                double *const *v, size_t n, struct plot_style style) {
-    const char *label = text_of(o, "label");
+                                struct plot_item it) {
     double bins = number_or(o, "bins", 0);
     double x = number_or(o, "x", NAN), y = number_or(o, "y", NAN);
     switch (kind) {
-    case PLOT_BAND: plot_band(panel, label, n, v[0], v[1], v[2], style); break;
     case PLOT_BARS: /* `width` is theirs, in units of the axis */
-        style.width = 0;
-        plot_bars(panel, label, n, v[0], number_or(o, "width", 0.9), v[1], style);
+        it.style.width = 0;
+        plot_bars(panel, it.label, it.n, it.x, number_or(o, "width", 0.9), it.y, it.style);
         break;
-    case PLOT_NAMED: return add_names(r, panel, json_object_get(o, "names"), v, n, style);
+    case PLOT_NAMED: return add_names(r, panel, json_object_get(o, "names"), it);
     case HISTOGRAM:
         if (!(bins >= 0 && bins <= 10000)) return fail(r, "'bins' must be from 0 to 10000");
-        plot_histogram(panel, label, n, v[0], (size_t)bins, style);
+        plot_histogram(panel, it.label, it.n, it.x, (size_t)bins, it.style);
         break;
     case RULE:
         if (isnan(x) == isnan(y)) return fail(r, "a rule has either an x or a y");
-        plot_rule(panel, isnan(y) ? PLOT_RULE_X : PLOT_RULE_Y, label, isnan(y) ? x : y, style);
+        plot_rule(panel, isnan(y) ? PLOT_RULE_X : PLOT_RULE_Y, it.label, isnan(y) ? x : y,
+                  it.style);
         break;
     case PLOT_NOTE:
-        if (isnan(x) || isnan(y) || !label) return fail(r, "a note has an x, a y and a label");
-        plot_xy(panel, PLOT_NOTE, label, 1, &x, &y, PLOT_COLOUR(PLOT_BLACK));
+        if (isnan(x) || isnan(y) || !it.label) return fail(r, "a note has an x, a y and a label");
+        plot_xy(panel, PLOT_NOTE, it.label, 1, &x, &y, PLOT_COLOUR(PLOT_BLACK));
         break;
-    default: plot_xy(panel, (enum plot_kind)kind, label, n, v[0], v[1], style); break;
+    default: plot_add(panel, it);
     }
     return GPM_OK;
 }
@@ -166,14 +172,14 @@ static enum gpm_status read_item(struct reader *r, struct plot_panel *panel, jso
     for (size_t i = 0; i < COUNT_OF(item_types); i++) {
         const struct item_type *t = &item_types[i];
         if (strcmp(t->type, type) != 0) continue;
-        struct plot_style style;
-        double *v[3] = {NULL};
-        size_t n = 0;
+        struct plot_item it = {.kind = (enum plot_kind)t->kind, .label = text_of(o, "label")};
         enum gpm_status st = check_keys(r, o, t->keys);
-        if (st == GPM_OK) st = read_style(r, o, &style);
-        if (st == GPM_OK) st = read_arrays(r, o, t->arrays, v, &n);
-        if (st == GPM_OK) st = add_item(r, panel, o, t->kind, v, n, style);
-        for (size_t k = 0; k < 3; k++) mem_free(v[k]);
+        if (st == GPM_OK) st = read_style(r, o, &it.style);
+        if (st == GPM_OK) st = read_arrays(r, o, t->arrays, &it);
+        if (st == GPM_OK) st = add_item(r, panel, o, t->kind, it);
+        mem_free((double *)it.x);
+        mem_free((double *)it.y);
+        mem_free((double *)it.y2);
         return st;
     }
     return fail(r, "there is no item of type '%.40s'", type);

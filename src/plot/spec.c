@@ -21,8 +21,9 @@ struct parser {
     const char *at;
     struct plot_scene *scene; /* owns the streams that are made up here */
     const struct plot_table *t;
-    size_t next; /* data column after the last one used */
-    bool points, lines, bars, area, histogram;
+    size_t next;          /* data column after the last one used */
+    const char *geometry; /* letters at the start of the specification */
+    size_t n_geometry;
     struct stream streams[3];
     size_t n;
     char *err;
@@ -44,22 +45,14 @@ static void add_stream(struct parser *p, const double *have, const char *name, b
     p->streams[p->n++] = (struct stream){have, name, false};
 }
 
-/* geometry = { "p" | "l" | "b" | "a" | "h" | "w" } */
-static void parse_geometry(struct parser *p) {
-    for (; *p->at && strchr("plbahw", *p->at); p->at++) {
-        p->points |= *p->at == 'p';
-        p->lines |= *p->at == 'l';
-        p->bars |= *p->at == 'b';
-        p->area |= *p->at == 'a';
-        p->histogram |= *p->at == 'h';
-    }
+static bool has(const struct parser *p, char geometry) {
+    return memchr(p->geometry, geometry, p->n_geometry);
 }
 
 static enum gpm_status add_column(struct parser *p, size_t column) {
-    if (column >= p->t->columns) {
+    if (column >= p->t->columns)
         return fail(p, "%sthe data set has %zu columns of data, numbered from 0", "",
                     p->t->columns);
-    }
     add_stream(p, p->t->data[column], p->t->names[column], false);
     p->next = column + 1;
     return GPM_OK;
@@ -89,7 +82,8 @@ static enum gpm_status parse_stream(struct parser *p) {
 
 static enum gpm_status parse(struct parser *p) {
     enum gpm_status st = GPM_OK;
-    parse_geometry(p);
+    p->geometry = p->at;
+    p->at += p->n_geometry = strspn(p->at, "plbahw");
     while (*p->at && st == GPM_OK) {
         if (ascii_space(*p->at))
             p->at++;
@@ -103,8 +97,7 @@ static enum gpm_status parse(struct parser *p) {
         st = add_column(p, 0);
         if (st == GPM_OK && xy) st = add_column(p, 1);
     }
-    if (!(p->points || p->lines || p->bars || p->area || p->histogram)) p->points = true;
-    if (st == GPM_OK && p->n == 1 && !p->histogram) {
+    if (st == GPM_OK && p->n == 1 && !has(p, 'h')) {
         add_stream(p, p->t->iteration, "iteration", true);
         struct stream y = p->streams[0];
         p->streams[0] = p->streams[1];
@@ -126,14 +119,16 @@ static double bar_width(const double *x, size_t n) {
 
 static void draw(const struct parser *p, struct plot_panel *panel, const char *label, size_t n,
                  const double *x, const double *y) {
-    int colour = panel->next_colour++ % PLOT_COLOURS;
-    struct plot_style style = PLOT_COLOUR(colour);
-    if (p->histogram) plot_histogram(panel, label, n, x, 0, style);
+    struct plot_style style = PLOT_COLOUR(panel->next_colour++ % PLOT_COLOURS);
+    bool others = has(p, 'l') || has(p, 'b') || has(p, 'a') || has(p, 'h');
+    if (has(p, 'h')) plot_histogram(panel, label, n, x, 0, style);
     if (p->n < 2) return;
-    if (p->area) plot_band(panel, label, n, x, ARENA_ARRAY(&p->scene->arena, double, n), y, style);
-    if (p->bars) plot_bars(panel, label, n, x, bar_width(x, n), y, style);
-    if (p->lines) plot_xy(panel, PLOT_LINE, label, n, x, y, style);
-    if (p->points) plot_xy(panel, PLOT_POINTS, p->lines ? NULL : label, n, x, y, style);
+    if (has(p, 'a'))
+        plot_band(panel, label, n, x, ARENA_ARRAY(&p->scene->arena, double, n), y, style);
+    if (has(p, 'b')) plot_bars(panel, label, n, x, bar_width(x, n), y, style);
+    if (has(p, 'l')) plot_xy(panel, PLOT_LINE, label, n, x, y, style);
+    if (has(p, 'p') || !others)
+        plot_xy(panel, PLOT_POINTS, has(p, 'l') ? NULL : label, n, x, y, style);
 }
 
 /* Rows whose third stream is `value`, drawn as one series. */
@@ -166,11 +161,9 @@ static size_t find_groups(const struct parser *p, double *groups) {
 
 static void draw_all(const struct parser *p, struct plot_panel *panel) {
     double groups[GROUPS_MAX];
-    size_t n = p->n == 3 && p->t->rows ? find_groups(p, groups) : 0;
+    size_t n = p->n == 3 ? find_groups(p, groups) : 0;
     for (size_t i = 0; i < n; i++) draw_group(p, panel, groups[i]);
-    if (n == 0) {
-        draw(p, panel, NULL, p->t->rows, p->streams[0].at, p->n > 1 ? p->streams[1].at : NULL);
-    }
+    if (n == 0) draw(p, panel, NULL, p->t->rows, p->streams[0].at, p->streams[1].at);
 }
 
 enum gpm_status plot_spec_panel(struct plot_scene *s, const char *spec, const struct plot_table *t,

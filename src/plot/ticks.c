@@ -9,9 +9,8 @@
 #include <math.h>
 #include <stdarg.h>
 
-/* The round step nearest above range/want: {1, 2, 2.5, 5, 10} * 10^k. */
-static double round_step(double range, unsigned want, bool whole) {
-    double raw = range / (want ? want : 1);
+/* The round step nearest above a raw one: {1, 2, 2.5, 5, 10} * 10^k. */
+static double round_step(double raw, bool whole) {
     double p = pow(10, floor(log10(raw)));
     double m = raw / p;
     double step = (m <= 1 ? 1 : m <= 2 ? 2 : m <= 2.5 ? 2.5 : m <= 5 ? 5 : 10) * p;
@@ -48,61 +47,42 @@ static void add_round_mark(struct plot_ticks *t, double v, double step, double l
     }
 }
 
-void plot_ticks_linear(double lo, double hi, unsigned want, bool whole, struct plot_ticks *t) {
-    t->n = 0;
-    if (!(hi > lo) || !isfinite(hi - lo)) return;
-    double step = round_step(hi - lo, want, whole);
-    double first = ceil(lo / step - 1e-9), last = floor(hi / step + 1e-9);
+/* About `want` round numbers (1, 2, 2.5 or 5 times a power of ten apart). */
+static void round_marks(const struct plot_axis *a, unsigned want, struct plot_ticks *t) {
+    if (!(a->hi > a->lo) || !isfinite(a->hi - a->lo)) return;
+    double step = round_step((a->hi - a->lo) / want, a->whole);
+    double first = ceil(a->lo / step - 1e-9), last = floor(a->hi / step + 1e-9);
     if (!(last - first < PLOT_TICKS_MAX)) return; /* step below the precision of lo */
-    double largest = fmax(fabs(lo), fabs(hi));
+    double largest = fmax(fabs(a->lo), fabs(a->hi));
     for (double i = first; i <= last && t->n < PLOT_TICKS_MAX; i++)
         add_round_mark(t, i * step, step, largest);
 }
 
-void plot_ticks_log(double lo, double hi, unsigned want, struct plot_ticks *t) {
-    t->n = 0;
-    if (!(lo > 0) || !(hi > lo) || !isfinite(hi)) return;
+/* Powers of ten, with 2 and 5 between them when there is room. */
+static void log_marks(double lo, double hi, unsigned want, struct plot_ticks *t) {
     double decades = log10(hi) - log10(lo);
-    if (decades < 0.7) { /* less than a decade: round numbers read better */
-        plot_ticks_linear(lo, hi, want, false, t);
-        return;
-    }
     int e0 = (int)floor(log10(lo)), e1 = (int)ceil(log10(hi));
-    int stride = (int)ceil(decades / (want ? want : 1));
+    int stride = (int)ceil(decades / want);
     bool between = decades <= want / 2.0;
     for (int e = e0; e <= e1; e++) {
         double p = pow(10, e);
         for (int m = 1; m <= 5; m = m == 1 ? 2 : m == 2 ? 5 : 6) {
             double v = m * p;
             if (v < lo * (1 - 1e-9) || v > hi * (1 + 1e-9) || (m > 1 && !between)) continue;
-            bool written = m > 1 || (e - e0) % (stride < 1 ? 1 : stride) == 0;
+            bool written = m > 1 || (e - e0) % stride == 0;
             add_mark(t, v, written ? "%g" : "", v);
         }
     }
 }
 
 /* ---- the calendar ---- */
-#define DAY 86400.0
-
-/* Steps of the calendar: months, or seconds where months is 0. */
-static const struct time_step {
-    int months;
-    double seconds;
-} time_steps[] = {
-    {0, 1},   {0, 5},       {0, 15},      {0, 30},       {0, 60},       {0, 300},
-    {0, 900}, {0, 1800},    {0, 3600},    {0, 3 * 3600}, {0, 6 * 3600}, {0, 12 * 3600},
-    {0, DAY}, {0, 2 * DAY}, {0, 7 * DAY}, {0, 14 * DAY}, {1, 0},        {3, 0},
-    {6, 0},   {12, 0},      {24, 0},      {60, 0},       {120, 0},      {240, 0},
-    {600, 0}, {1200, 0},    {2400, 0},    {6000, 0},     {12000, 0},
-};
-
-static double step_length(const struct time_step *s) {
-    return s->months ? s->months * 365.2425 / 12 * DAY : s->seconds;
-}
+#define DAY   86400.0
+#define MONTH (365.2425 / 12 * DAY)
 
 /* Marks at the first of every k-th month. */
-static void month_marks(enum plot_time time, double lo, double hi, int step, struct plot_ticks *t) {
-    bool years = time == PLOT_TIME_YEARS;
+static void month_marks(const struct plot_axis *a, int step, struct plot_ticks *t) {
+    bool years = a->time == PLOT_TIME_YEARS;
+    double lo = a->lo, hi = a->hi;
     double from = 12 * (years ? lo : lo / 365.2425 + 1970) - 1; /* within a month of the limits */
     double to = 12 * (years ? hi : hi / 365.2425 + 1970) + 1, slack = 1e-6 * (hi - lo);
     for (double m = ceil(from / step) * step; m <= to; m += step) {
@@ -134,29 +114,33 @@ static void clock_marks(double lo, double hi, double step, struct plot_ticks *t)
 }
 
 /* About `want` round times of the calendar: years, months, days, hours ... */
-static void time_marks(enum plot_time time, double lo, double hi, unsigned want,
-                       struct plot_ticks *t) {
-    t->n = 0;
-    if (!(hi > lo) || !(fabs(lo) < 1e7) || !(fabs(hi) < 1e7)) return;
-    double unit = time == PLOT_TIME_YEARS ? 365.2425 * DAY : DAY;
-    double raw = (hi - lo) * unit / (want ? want : 1);
-    size_t i = time == PLOT_TIME_YEARS ? 16 : 0; /* years: months are the finest marks */
-    while (i + 1 < COUNT_OF(time_steps) && step_length(&time_steps[i]) < raw) i++;
-    const struct time_step *s = &time_steps[i];
-    if (s->months)
-        month_marks(time, lo, hi, s->months, t);
-    else
-        clock_marks(lo, hi, s->seconds, t);
+static void time_marks(const struct plot_axis *a, unsigned want, struct plot_ticks *t) {
+    static const int seconds[] = {1,    5,     15,    30,    60,    300,    900,    1800,
+                                  3600, 10800, 21600, 43200, 86400, 172800, 604800, 1209600};
+    static const int months[] = {1, 3, 6, 12, 24, 60, 120, 240, 600, 1200, 2400, 6000, 12000};
+    bool years = a->time == PLOT_TIME_YEARS;
+    if (!(a->hi > a->lo) || !(fabs(a->lo) < 1e7) || !(fabs(a->hi) < 1e7)) return;
+    double raw = (a->hi - a->lo) * (years ? 12 * MONTH : DAY) / want;
+    for (size_t i = 0; !years && i < COUNT_OF(seconds); i++)
+        if (seconds[i] >= raw) {
+            clock_marks(a->lo, a->hi, seconds[i], t);
+            return;
+        }
+    size_t i = 0;
+    while (i + 1 < COUNT_OF(months) && months[i] * MONTH < raw) i++;
+    month_marks(a, months[i], t);
 }
 
 void plot_ticks_axis(const struct plot_axis *a, unsigned room, struct plot_ticks *t) {
-    if (a->time != PLOT_TIME_NONE) {
-        unsigned wide = room * 3 / 5; /* dates are wider than numbers */
-        time_marks(a->time, a->lo, a->hi, wide < 2 ? 2 : wide, t);
+    t->n = 0;
+    if (a->time != PLOT_TIME_NONE) { /* dates are wider than numbers */
+        time_marks(a, room * 3 / 5 < 2 ? 2 : room * 3 / 5, t);
         if (t->n >= 2) return;
+        t->n = 0;
     }
-    if (a->log)
-        plot_ticks_log(a->lo, a->hi, room, t);
-    else
-        plot_ticks_linear(a->lo, a->hi, room, a->whole, t);
+    /* less than a decade: round numbers read better */
+    if (!a->log || a->hi < pow(10, 0.7) * a->lo)
+        round_marks(a, room, t);
+    else if (a->lo > 0 && isfinite(a->hi))
+        log_marks(a->lo, a->hi, room, t);
 }

@@ -15,10 +15,6 @@ struct plot_ticks {
     char text[PLOT_TICKS_MAX][24]; /* ASCII; "" for a mark without a number */
 };
 
-/* About `want` round numbers (1, 2, 2.5 or 5 times a power of ten apart) within [lo, hi]. */
-void plot_ticks_linear(double lo, double hi, unsigned want, bool whole, struct plot_ticks *t);
-/* Powers of ten, with 2 and 5 between them when there is room; lo > 0. */
-void plot_ticks_log(double lo, double hi, unsigned want, struct plot_ticks *t);
 /* As the axis wants them, of which each has room for `room` marks of a usual number's width. */
 void plot_ticks_axis(const struct plot_axis *a, unsigned room, struct plot_ticks *t);
 #endif

@@ -25,18 +25,18 @@ static void dump(const char *name, const struct buf *b) {
 static void test_ticks_linear(void **state) {
     (void)state;
     struct plot_ticks t;
-    plot_ticks_linear(0, 10, 5, false, &t);
+    plot_ticks_axis(&(struct plot_axis){.lo = 0, .hi = 10}, 5, &t);
     assert_int_equal(t.n, 6);
     assert_string_equal(t.text[1], "2");
-    plot_ticks_linear(-0.31, 0.29, 6, false, &t);
+    plot_ticks_axis(&(struct plot_axis){.lo = -0.31, .hi = 0.29}, 6, &t);
     for (size_t i = 0; i < t.n; i++) {
         assert_true(t.at[i] >= -0.31 - 1e-9 && t.at[i] <= 0.29 + 1e-9);
         assert_close(strtod(t.text[i], NULL), t.at[i], 1e-12); /* the text says the place */
     }
     assert_string_equal(t.text[0], "-0.3");
-    plot_ticks_linear(0, 3, 20, true, &t);
+    plot_ticks_axis(&(struct plot_axis){.lo = 0, .hi = 3, .whole = true}, 20, &t);
     assert_int_equal(t.n, 4); /* whole numbers only */
-    plot_ticks_linear(0, 4.2e7, 5, false, &t);
+    plot_ticks_axis(&(struct plot_axis){.lo = 0, .hi = 4.2e7}, 5, &t);
     assert_string_equal(t.text[t.n - 1], "4e7");
     assert_string_equal(t.text[0], "0");
 }
@@ -49,7 +49,7 @@ static void test_ticks_random_ranges(void **state) {
         double lo = (rand_r(&seed) / (double)RAND_MAX - 0.5) * pow(10, rand_r(&seed) % 12 - 6);
         double len = pow(10, rand_r(&seed) % 12 - 6) * (1 + rand_r(&seed) % 9);
         struct plot_ticks t;
-        plot_ticks_linear(lo, lo + len, 6, false, &t);
+        plot_ticks_axis(&(struct plot_axis){.lo = lo, .hi = lo + len}, 6, &t);
         if (len < 1e-6 * fabs(lo)) continue;
         assert_in_range(t.n, 2, 7);
         for (size_t i = 2; i < t.n; i++) {
@@ -62,23 +62,23 @@ static void test_ticks_random_ranges(void **state) {
 static void test_ticks_bad(void **state) {
     (void)state;
     struct plot_ticks t;
-    plot_ticks_linear(1, 1, 5, false, &t);
+    plot_ticks_axis(&(struct plot_axis){.lo = 1, .hi = 1}, 5, &t);
     assert_int_equal(t.n, 0);
-    plot_ticks_linear(-INFINITY, 1, 5, false, &t);
+    plot_ticks_axis(&(struct plot_axis){.lo = -INFINITY, .hi = 1}, 5, &t);
     assert_int_equal(t.n, 0);
-    plot_ticks_linear(1e15, 1e15 + 0.5, 5, false, &t);
+    plot_ticks_axis(&(struct plot_axis){.lo = 1e15, .hi = 1e15 + 0.5}, 5, &t);
     assert_true(t.n <= PLOT_TICKS_MAX);
-    plot_ticks_log(-1, 10, 5, &t);
+    plot_ticks_axis(&(struct plot_axis){.lo = -1, .hi = 10, .log = true}, 5, &t);
     assert_int_equal(t.n, 0);
 }
 
 static void test_ticks_log(void **state) {
     (void)state;
     struct plot_ticks t;
-    plot_ticks_log(0.01, 1000, 6, &t);
+    plot_ticks_axis(&(struct plot_axis){.lo = 0.01, .hi = 1000, .log = true}, 6, &t);
     assert_close(t.at[0], 0.01, 1e-9);
     assert_close(t.at[t.n - 1], 1000, 1e-9);
-    plot_ticks_log(1e-9, 1e9, 5, &t);
+    plot_ticks_axis(&(struct plot_axis){.lo = 1e-9, .hi = 1e9, .log = true}, 5, &t);
     size_t written = 0;
     for (size_t i = 0; i < t.n; i++) written += t.text[i][0] != 0;
     assert_in_range(written, 3, 6);
@@ -169,7 +169,8 @@ static struct plot_scene *sample_scene(void) {
     const char *names[] = {"LIN + PER + SE + WN", "LIN*PER + WN", "SE & <WN>"};
     double prob[] = {0.71, 0.22, 0.07}, err[] = {0.02, 0.02, 0.01};
     plot_axis_labels(p, "probability", NULL);
-    plot_named_bars(p, 3, names, prob, err, PLOT_AUTO);
+    plot_add(
+        p, (struct plot_item){PLOT_NAMED, PLOT_AUTO, .n = 3, .names = names, .y = prob, .y2 = err});
     p = plot_panel_add(s, "Regret");
     double n[30], r[30];
     for (int i = 0; i < 30; i++) {
@@ -273,7 +274,7 @@ static void test_hostile(void **state) {
     plot_xy(p, PLOT_LINE, "x", 3, odd, odd, PLOT_AUTO);
     p = plot_panel_add(s, "many");
     plot_xy(p, PLOT_LINE, "many", 20000, big, big, PLOT_AUTO);
-    plot_named_bars(plot_panel_add(s, "none"), 0, NULL, odd, NULL, PLOT_AUTO);
+    plot_add(plot_panel_add(s, "none"), (struct plot_item){PLOT_NAMED, PLOT_AUTO, .y = odd});
     struct buf b = BUF_INIT;
     plot_svg(s, NULL, &b);
     assert_null(strstr(b.data, "<script"));
