@@ -12,8 +12,6 @@
 
 extern const char embed_discover_report_css[], embed_discover_report_js[];
 
-#define SHOWN 0.005 /* what is less probable is summed up in one line */
-
 /* Foreign text between pieces of the page. */
 static void put(struct buf *out, const char *open, const char *text, const char *close) {
     buf_puts(out, open);
@@ -142,29 +140,17 @@ static void part_chart(const struct discovery *d, int k, struct buf *out) {
 
 /* ---- tables ---- */
 static void entry_table(const char *what, const struct post_table *t, struct buf *out) {
+    static const struct entry_form form = {
+        "log: ",
+        "<tr><td>%3$s<code>%4$s</code></td><td class=\"n\">%1$.3f</td><td class=\"n\">%2$.3f</td>"
+        "<td class=\"bar\"><div style=\"width:%5$.1f%%\"></div></td></tr>\n",
+        "<tr><td>each of the others</td><td class=\"n\">below %.3f</td><td></td><td></td></tr>\n",
+        "<tr><td>all others</td><td class=\"n\">%.3f</td><td></td><td></td></tr>\n"};
     buf_printf(out,
                "<table><thead><tr><th>%s</th><th class=\"n\">probability</th><th "
                "class=\"n\">± error</th><th></th></tr></thead><tbody>\n",
                what);
-    double rest = 0;
-    for (size_t i = 0; i < t->n; i++) {
-        const struct post_entry *e = &t->at[i];
-        if (e->p < SHOWN && i)
-            rest += e->p;
-        else
-            buf_printf(out,
-                       "<tr><td>%s<code>%s</code></td><td class=\"n\">%.3f</td><td class=\"n\">"
-                       "%.3f</td><td class=\"bar\"><div style=\"width:%.1f%%\"></div></td></tr>\n",
-                       e->p_log > 0.5 ? "log: " : "", e->text, e->p, e->error, 100 * fmin(e->p, 1));
-    }
-    if (rest > 0 && !t->at[0].best)
-        buf_printf(out,
-                   "<tr><td>each of the others</td><td class=\"n\">below %.3f</td><td></td>"
-                   "<td></td></tr>\n",
-                   SHOWN);
-    else if (rest > 0)
-        buf_printf(out, "<tr><td>all others</td><td class=\"n\">%.3f</td><td></td><td></td></tr>\n",
-                   rest);
+    report_entries(t, &form, out);
     buf_puts(out, "</tbody></table>\n");
 }
 
@@ -186,24 +172,17 @@ static void forecast_table(const struct discovery *d, struct buf *out) {
 
 /* ---- sections ---- */
 static void head(const struct discovery *d, struct buf *out) {
-    const struct series *s = &d->series;
+    const char *name = d->series.value_name;
     struct buf b = BUF_INIT;
     put(out,
         "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n<meta "
         "name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>Structure of ",
-        s->value_name, "</title>\n<style>");
+        name, "</title>\n<style>");
     buf_puts(out, embed_discover_report_css);
     put(out, "</style></head><body><main>\n<p class=\"sub\">gpmem discover</p><h1>Structure of ",
-        s->value_name, "</h1>\n<p class=\"sub\">");
-    buf_printf(&b, "%s: %zu values, ", s->name, s->n);
-    series_print_time(s, s->x[0], &b);
-    buf_puts(&b, " to ");
-    series_print_time(s, s->x[s->n - 1], &b);
-    buf_markup(out, b.data);
-    if (s->missing) buf_printf(out, ", %zu missing", s->missing);
-    if (s->bad) buf_printf(out, ", %zu rows skipped", s->bad);
-    if (s->left_out) buf_printf(out, "; the %zu oldest values were left out", s->left_out);
-    buf_puts(out, "</p>\n");
+        name, "</h1>\n");
+    report_data(d, false, &b);
+    put(out, "<p class=\"sub\">", b.data, "</p>\n");
     buf_reset(&b);
     describe_summary(d, &b);
     put(out, "<p class=\"lead\">", b.data, "</p>\n");
@@ -245,12 +224,10 @@ static void checks_section(const struct discovery *d, struct buf *out) {
                        d->check[k].p < 0.01 ? "<strong>" : "", d->check[k].text,
                        d->check[k].p < 0.01 ? "</strong>" : "", d->check[k].p);
     buf_puts(out, "</tbody></table>\n");
-    const struct holdout *h = &d->hold;
-    if (!h->n) return;
-    buf_printf(out,
-               "<p>Of the last %zu values, which the fit has not seen, %.0f%% lie inside the "
-               "%.0f%% interval; mean absolute error %.4g, scaled (MASE) %.3f, CRPS %.4g.</p>\n",
-               h->n, 100 * h->coverage, 100 * d->opt.level, h->mae, h->mase, h->crps);
+    if (!d->hold.n) return;
+    buf_puts(out, "<p>");
+    report_holdout(d, out);
+    buf_puts(out, "</p>\n");
 }
 
 void discovery_html(const struct discovery *d, struct buf *out) {

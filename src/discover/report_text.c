@@ -6,8 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-#define SHOWN 0.005 /* structures below this probability are summed up in one line */
-
 /* A name from the data, or a text of the run's folder. */
 static void put_name(const char *s, bool markdown, struct buf *out) {
     if (markdown)
@@ -16,7 +14,7 @@ static void put_name(const char *s, bool markdown, struct buf *out) {
         buf_visible(out, s, strlen(s));
 }
 
-static void data_line(const struct discovery *d, bool markdown, struct buf *out) {
+void report_data(const struct discovery *d, bool markdown, struct buf *out) {
     const struct series *s = &d->series;
     put_name(s->name, markdown, out);
     buf_printf(out, ": %zu values of '", s->n);
@@ -40,30 +38,35 @@ static void data_line(const struct discovery *d, bool markdown, struct buf *out)
         buf_printf(out, "; the %zu oldest values were left out (--max-points)", s->left_out);
     if (d->subset)
         buf_printf(out, "; structures were searched on a subset of %zu values", d->subset);
-    buf_putc(out, '\n');
 }
 
 /* Structures exclude each other, so that the rest can be summed up; components do not. */
-static void entry_rows(const char *title, const struct post_table *t, bool markdown,
-                       struct buf *out) {
+void report_entries(const struct post_table *t, const struct entry_form *f, struct buf *out) {
+    const double shown = 0.005;
     double rest = 0;
-    buf_puts(out, title);
     for (size_t i = 0; i < t->n; i++) {
         const struct post_entry *e = &t->at[i];
-        if (e->p < SHOWN && i > 0)
+        if (e->p < shown && i > 0)
             rest += e->p;
         else
-            buf_printf(out, markdown ? "| %.4f | %.4f | %s`%s` |\n" : "  %.4f  %.4f  %s%s\n", e->p,
-                       e->error, e->p_log > 0.5 ? "log " : "", e->text);
+            buf_printf(out, f->row, e->p, e->error, e->p_log > 0.5 ? f->log : "", e->text,
+                       100 * fmin(e->p, 1));
     }
     if (rest > 0 && !t->at[0].best)
-        buf_printf(out,
-                   markdown ? "| < %.3f | | each of the others |\n"
-                            : "< %.3f           each of the others\n",
-                   SHOWN);
+        buf_printf(out, f->each, shown);
     else if (rest > 0)
-        buf_printf(out, markdown ? "| %.4f | | all others |\n" : "  %.4f          all others\n",
-                   rest);
+        buf_printf(out, f->rest, rest);
+}
+
+static void entry_rows(const char *title, const struct post_table *t, bool markdown,
+                       struct buf *out) {
+    static const struct entry_form forms[] = {
+        {"log ", "  %1$.4f  %2$.4f  %3$s%4$s\n", "< %.3f           each of the others\n",
+         "  %.4f          all others\n"},
+        {"log ", "| %1$.4f | %2$.4f | %3$s`%4$s` |\n", "| < %.3f | | each of the others |\n",
+         "| %.4f | | all others |\n"}};
+    buf_puts(out, title);
+    report_entries(t, &forms[markdown], out);
 }
 
 static void term_lines(const struct discovery *d, struct buf *out) {
@@ -75,7 +78,7 @@ static void term_lines(const struct discovery *d, struct buf *out) {
     }
 }
 
-static void check_lines(const struct discovery *d, const char *mark, struct buf *out) {
+void report_holdout(const struct discovery *d, struct buf *out) {
     const struct holdout *h = &d->hold;
     if (h->n)
         buf_printf(out,
@@ -83,14 +86,18 @@ static void check_lines(const struct discovery *d, const char *mark, struct buf 
                    "%.0f%% inside the %.0f%% interval, log score %.3f\n",
                    h->n, h->mase, h->mae, h->rmse, h->crps, 100 * h->coverage, 100 * d->opt.level,
                    h->log_score);
+}
+
+static void check_lines(const struct discovery *d, const char *mark, struct buf *out) {
+    report_holdout(d, out);
     for (const struct check *c = d->check; c < d->check + DISCOVERY_CHECKS; c++)
         if (c->name) buf_printf(out, "%s%s (p = %.3f)\n", mark, c->text, c->p);
 }
 
 void discovery_text(const struct discovery *d, struct buf *out) {
     const struct posterior *p = &d->post;
-    data_line(d, false, out);
-    entry_rows("\nStructures: probability, error, structure\n", &p->structures, false, out);
+    report_data(d, false, out);
+    entry_rows("\n\nStructures: probability, error, structure\n", &p->structures, false, out);
     entry_rows("\nMotifs: probability that there is one, whatever components express it\n",
                &p->motifs, false, out);
     entry_rows("\nComponents: probability that the component is present\n", &p->components, false,
@@ -124,8 +131,8 @@ void discovery_markdown(const struct discovery *d, struct buf *out) {
     buf_puts(out, "# Structure of ");
     put_name(d->series.value_name, true, out);
     buf_puts(out, "\n\n");
-    data_line(d, true, out);
-    buf_putc(out, '\n');
+    report_data(d, true, out);
+    buf_puts(out, "\n\n");
     describe_summary(d, out);
     buf_puts(out, "\n\n    ");
     describe_formula(d, out);
