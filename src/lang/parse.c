@@ -12,6 +12,13 @@
 
 static void report_bad(struct parser *p, const struct token *t);
 
+static void drop_token(struct parser *p) {
+    if (--p->n_tok > 0)
+        memmove(&p->tok[0], &p->tok[1], p->n_tok * sizeof p->tok[0]);
+    else
+        p->tok[p->n_tok++] = lex_next(&p->lx);
+}
+
 /* Makes the current token usable: strange characters are reported and skipped. */
 static void settle(struct parser *p) {
     while (p->tok[0].err != LEX_OK) {
@@ -19,10 +26,7 @@ static void settle(struct parser *p) {
         p->tok[0].err = LEX_OK;
         if (p->tok[0].kind != TOK_BAD) return;
         bool newline = p->tok[0].newline;
-        if (--p->n_tok > 0)
-            memmove(&p->tok[0], &p->tok[1], p->n_tok * sizeof p->tok[0]);
-        else
-            p->tok[p->n_tok++] = lex_next(&p->lx);
+        drop_token(p);
         p->tok[0].newline |= newline;
     }
 }
@@ -36,11 +40,8 @@ void advance(struct parser *p) {
     enum tok_kind k = p->tok[0].kind;
     p->prev_end = p->tok[0].end;
     p->parens += (k == TOK_LPAREN || k == TOK_LBRACKET) - (k == TOK_RPAREN || k == TOK_RBRACKET);
-    if (--p->n_tok > 0)
-        memmove(&p->tok[0], &p->tok[1], p->n_tok * sizeof p->tok[0]);
-    else
-        p->tok[p->n_tok++] = lex_next(&p->lx);
-    settle(p);
+    drop_token(p);
+    if (p->tok[0].err != LEX_OK) settle(p);
 }
 
 bool accept(struct parser *p, enum tok_kind kind) {
@@ -51,6 +52,10 @@ bool accept(struct parser *p, enum tok_kind kind) {
 
 struct span tok_span(const struct parser *p, const struct token *t) {
     return (struct span){p->unit, t->start, t->end};
+}
+
+struct span here(const struct parser *p) {
+    return tok_span(p, tok(p));
 }
 
 struct span span_from(const struct parser *p, uint32_t start) {
@@ -66,10 +71,11 @@ struct sym *tok_sym(struct parser *p, const struct token *t) {
 
 /* ---- errors ---- */
 
-static bool vperr(struct parser *p, enum diag_code code, struct span at, const char *fmt,
-                  va_list ap) {
+static bool vperr(struct parser *p, enum diag_code code, struct span at, const char *help,
+                  const char *fmt, va_list ap) {
     if (p->panic || p->incomplete) return false;
-    p->panic = p->failed = true;
+    p->panic = true;
+    p->failed++;
     p->parens_at_error = p->parens;
     bool more = code == DIAG_UNCLOSED || code == DIAG_MISSING_ELSE ||
                 (code == DIAG_UNEXPECTED_TOKEN && at.start >= tok(p)->start);
@@ -81,25 +87,30 @@ static bool vperr(struct parser *p, enum diag_code code, struct span at, const c
     buf_vprintf(&b, fmt, ap);
     (void)diag_raise(p->diags, code, at, "%s", b.data);
     buf_release(&b);
+    if (help) diag_set_help(p->diags, "%s", help);
     return true;
 }
 
-bool perr(struct parser *p, enum diag_code code, struct span at, const char *fmt, ...) {
+bool perr(struct parser *p, enum diag_code code, struct span at, const char *help, const char *fmt,
+          ...) {
     va_list ap;
     va_start(ap, fmt);
-    bool stored = vperr(p, code, at, fmt, ap);
+    bool stored = vperr(p, code, at, help, fmt, ap);
     va_end(ap);
     return stored;
 }
 
-void *fail(struct parser *p, enum diag_code code, struct span at, const char *help, const char *fmt,
-           ...) {
+void give_up(struct parser *p) {
+    longjmp(*p->catcher, 1);
+}
+
+void fail(struct parser *p, enum diag_code code, struct span at, const char *help, const char *fmt,
+          ...) {
     va_list ap;
     va_start(ap, fmt);
-    bool stored = vperr(p, code, at, fmt, ap);
+    (void)vperr(p, code, at, help, fmt, ap);
     va_end(ap);
-    if (stored && help) diag_set_help(p->diags, "%s", help);
-    return NULL;
+    give_up(p);
 }
 
 static void describe(const struct parser *p, const struct token *t, struct buf *out) {
@@ -123,19 +134,19 @@ static void describe(const struct parser *p, const struct token *t, struct buf *
 bool perr_found(struct parser *p, const char *expected) {
     struct buf b = BUF_INIT;
     describe(p, tok(p), &b);
-    bool stored = perr(p, DIAG_UNEXPECTED_TOKEN, tok_span(p, tok(p)), "expected %s, found %s",
-                       expected, b.data);
+    bool stored =
+        perr(p, DIAG_UNEXPECTED_TOKEN, here(p), NULL, "expected %s, found %s", expected, b.data);
     buf_release(&b);
     return stored;
 }
 
-void *fail_found(struct parser *p, const char *expected) {
+void fail_found(struct parser *p, const char *expected) {
     (void)perr_found(p, expected);
-    return NULL;
+    give_up(p);
 }
 
-bool expect(struct parser *p, enum tok_kind kind, const char *what) {
-    return accept(p, kind) || fail_found(p, what);
+void expect(struct parser *p, enum tok_kind kind, const char *what) {
+    if (!accept(p, kind)) fail_found(p, what);
 }
 
 static void report_character(struct parser *p, const struct token *t) {
@@ -161,78 +172,76 @@ static void report_character(struct parser *p, const struct token *t) {
     const char *s = p->lx.text + t->err_start;
     uint32_t code = 0, n = utf8_decode(s, t->err_end - t->err_start, &code);
     struct span at = {p->unit, t->err_start, t->err_end};
-    bool stored = code < 0x20 || code == 0x7F
-                      ? perr(p, DIAG_BAD_CHARACTER, at, "control character U+%04X", code)
-                      : perr(p, DIAG_BAD_CHARACTER, at, "the character `%.*s` starts nothing here",
-                             (int)n, s);
-    if (!stored) return;
-    if (code >= 0x80) diag_add_note(p->diags, "outside strings and comments only ASCII is used");
+    const char *help = NULL;
     for (size_t i = 0; i < COUNT_OF(known); i++)
-        if (strlen(known[i].text) == n && memcmp(known[i].text, s, n) == 0)
-            diag_set_help(p->diags, "%s", known[i].help);
+        if (strlen(known[i].text) == n && memcmp(known[i].text, s, n) == 0) help = known[i].help;
+    if (code < 0x20 || code == 0x7F)
+        (void)perr(p, DIAG_BAD_CHARACTER, at, NULL, "control character U+%04X", code);
+    else if (perr(p, DIAG_BAD_CHARACTER, at, help, "the character `%.*s` starts nothing here",
+                  (int)n, s) &&
+             code >= 0x80)
+        diag_add_note(p->diags, "outside strings and comments only ASCII is used");
 }
+
+/* What is wrong with a token, by enum lex_error; %.*s is the part of it that is wrong. */
+static const struct {
+    enum diag_code code;
+    const char *help, *text;
+} bad_tokens[] = {
+    [LEX_STRING_OPEN] = {DIAG_UNTERMINATED_STRING,
+                         "a string ends with \"; inside it a quote is written \\\"",
+                         "this string is never closed"},
+    [LEX_COMMENT_OPEN] = {DIAG_UNTERMINATED_COMMENT,
+                          "a comment /** ends with **/, and comments nest",
+                          "this comment is never closed"},
+    [LEX_ESCAPE] = {DIAG_BAD_ESCAPE,
+                    "escapes are \\\" \\\\ \\/ \\b \\f \\n \\r \\t and three octal digits; a "
+                    "backslash itself is \\\\",
+                    "unknown escape `%.*s` in a string"},
+    [LEX_NUMBER_LETTER] = {DIAG_BAD_NUMBER,
+                           "a product needs its sign, as in 2 * x; a name does not start with a "
+                           "digit",
+                           "`%.*s` is neither a number nor a name"},
+    [LEX_NUMBER_HEX] = {DIAG_BAD_NUMBER, "numbers look like 12, 3.5, .5 or 1.5e-3",
+                        "`%.*s`: numbers are decimal"},
+    [LEX_NUMBER_RANGE] = {DIAG_BAD_NUMBER, NULL, "`%.*s` is too large for a number"},
+    [LEX_TYPED_VALUE] = {DIAG_BAD_NUMBER, NULL, "`%.*s`: %s"},
+};
 
 static void report_bad(struct parser *p, const struct token *t) {
     struct span at = {p->unit, t->err_start, t->err_end};
     int len = (int)(t->err_end - t->err_start > 40 ? 40 : t->err_end - t->err_start);
     const char *s = p->lx.text + t->err_start;
     bool open = t->err == LEX_STRING_OPEN || t->err == LEX_COMMENT_OPEN;
-    if (open && p->interactive && !p->panic) {
-        p->incomplete = p->panic = p->failed = true;
-        return;
+    if (t->err == LEX_CHARACTER) {
+        report_character(p, t);
+    } else if (open && p->interactive && !p->panic) {
+        p->incomplete = p->panic = true;
+        p->failed++;
+    } else {
+        const char *domain = *s == 'p'   ? "a probability is from 0 to 1"
+                             : *s == 'i' ? "an integer is a whole number"
+                                         : "atoms and counts are whole numbers from 0 on";
+        (void)perr(p, bad_tokens[t->err].code, at, bad_tokens[t->err].help, bad_tokens[t->err].text,
+                   len, s, domain);
+        if (!open) p->panic = false; /* the token itself is understood: parsing goes on */
     }
-    switch (t->err) {
-    case LEX_CHARACTER: report_character(p, t); return;
-    case LEX_STRING_OPEN:
-        fail(p, DIAG_UNTERMINATED_STRING, at,
-             "a string ends with \"; inside it a quote is written \\\"",
-             "this string is never closed");
-        return;
-    case LEX_COMMENT_OPEN:
-        fail(p, DIAG_UNTERMINATED_COMMENT, at, "a comment /** ends with **/, and comments nest",
-             "this comment is never closed");
-        return;
-    case LEX_ESCAPE:
-        fail(p, DIAG_BAD_ESCAPE, at,
-             "escapes are \\\" \\\\ \\/ \\b \\f \\n \\r \\t and three octal digits; a backslash "
-             "itself is \\\\",
-             "unknown escape `%.*s` in a string", len, s);
-        break;
-    case LEX_NUMBER_LETTER:
-        fail(p, DIAG_BAD_NUMBER, at,
-             "a product needs its sign, as in 2 * x; a name does not start with a digit",
-             "`%.*s` is neither a number nor a name", len, s);
-        break;
-    case LEX_NUMBER_HEX:
-        fail(p, DIAG_BAD_NUMBER, at, "numbers look like 12, 3.5, .5 or 1.5e-3",
-             "`%.*s`: numbers are decimal", len, s);
-        break;
-    case LEX_NUMBER_RANGE:
-        fail(p, DIAG_BAD_NUMBER, at, NULL, "`%.*s` is too large for a number", len, s);
-        break;
-    default: /* LEX_TYPED_VALUE */
-        fail(p, DIAG_BAD_NUMBER, at, NULL, "`%.*s`: %s", len, s,
-             *s == 'p'   ? "a probability is from 0 to 1"
-             : *s == 'i' ? "an integer is a whole number"
-                         : "atoms and counts are whole numbers from 0 on");
-    }
-    p->panic = false; /* the token itself is understood: parsing goes on */
 }
 
-/* A bracket that should have been closed before the current token. */
 unsigned line_of(struct parser *p, const struct token *t) {
     unsigned line, column;
     sources_locate(p->diags->sources, tok_span(p, t), &line, &column);
     return line;
 }
 
-bool unclosed(struct parser *p, struct span open) {
+/* A bracket that should have been closed before the current token. */
+void unclosed(struct parser *p, struct span open) {
     enum tok_kind k = tok(p)->kind;
     bool instruction = instruction_ahead(p);
-    if (!perr(p, DIAG_UNCLOSED, open, "this `%.*s` is never closed", (int)(open.end - open.start),
-              p->lx.text + open.start))
-        return false;
-    struct span at = tok_span(p, tok(p));
+    if (!perr(p, DIAG_UNCLOSED, open, NULL, "this `%.*s` is never closed",
+              (int)(open.end - open.start), p->lx.text + open.start))
+        give_up(p);
+    struct span at = here(p);
     if (k == TOK_SEMI)
         diag_add_label(p->diags, at, "the statement ends here");
     else if (instruction)
@@ -241,25 +250,25 @@ bool unclosed(struct parser *p, struct span open) {
         diag_add_label(p->diags, at, "%s does not close it", lex_kind_text(k));
     else
         diag_add_note(p->diags, "the text ends on line %u", line_of(p, tok(p)));
-    return false;
+    give_up(p);
 }
 
-bool close_bracket(struct parser *p, enum tok_kind kind, struct span open, const char *inside) {
+bool is_closer(enum tok_kind k) {
+    return k == TOK_RPAREN || k == TOK_RBRACKET || k == TOK_RBRACE || k == TOK_QUASI_CLOSE;
+}
+
+void close_bracket(struct parser *p, enum tok_kind kind, struct span open, const char *inside) {
     enum tok_kind k = tok(p)->kind;
-    if (k == kind) {
-        advance(p);
-        return true;
-    }
-    bool closer = k == TOK_RPAREN || k == TOK_RBRACKET || k == TOK_RBRACE || k == TOK_QUASI_CLOSE;
-    if (k == TOK_EOF || k == TOK_SEMI || closer || instruction_ahead(p)) return unclosed(p, open);
+    if (accept(p, kind)) return;
+    if (k == TOK_EOF || k == TOK_SEMI || is_closer(k) || instruction_ahead(p)) unclosed(p, open);
     if (perr_found(p, inside)) diag_add_label(p->diags, open, "inside this bracket");
-    return false;
+    give_up(p);
 }
 
-bool enter(struct parser *p) {
-    if (++p->depth <= MAX_NESTING) return true;
-    return fail(p, DIAG_TOO_DEEP, tok_span(p, tok(p)), "give inner parts names with let or define",
-                "nesting deeper than %d levels", MAX_NESTING);
+void enter(struct parser *p) {
+    if (++p->depth > MAX_NESTING)
+        fail(p, DIAG_TOO_DEEP, here(p), "give inner parts names with let or define",
+             "nesting deeper than %d levels", MAX_NESTING);
 }
 
 /* ---- nodes ---- */
@@ -280,16 +289,20 @@ static size_t payload(enum ast_kind kind) {
     }
 }
 
-struct ast *node(struct parser *p, enum ast_kind kind, uint32_t start) {
+struct ast *node_at(struct parser *p, enum ast_kind kind, struct span at) {
     struct ast *a = arena_zalloc(p->arena, offsetof(struct ast, u) + payload(kind));
     a->kind = kind;
-    a->span = span_from(p, start);
+    a->span = at;
     a->height = 1;
     a->code = p->code;
     return a;
 }
 
-bool set_kids(struct parser *p, struct ast *a, struct ast *const *kids, size_t n) {
+struct ast *node(struct parser *p, enum ast_kind kind, uint32_t start) {
+    return node_at(p, kind, span_from(p, start));
+}
+
+struct ast *set_kids(struct parser *p, struct ast *a, struct ast *const *kids, size_t n) {
     uint32_t height = 0;
     a->kids = ARENA_ARRAY(p->arena, struct ast *, n ? n : 1);
     a->n = (uint32_t)n;
@@ -298,34 +311,38 @@ bool set_kids(struct parser *p, struct ast *a, struct ast *const *kids, size_t n
         if (kids[i] && kids[i]->height > height) height = kids[i]->height;
     }
     a->height = height + 1;
-    if (a->height <= MAX_HEIGHT) return true;
+    if (a->height <= MAX_HEIGHT) return a;
     struct span at = {p->unit, a->span.start, a->span.start + 1};
-    return fail(p, DIAG_TOO_DEEP, at, "give inner parts names with let or define",
-                "an expression of more than %d levels", MAX_HEIGHT);
+    fail(p, DIAG_TOO_DEEP, at, "give inner parts names with let or define",
+         "an expression of more than %d levels", MAX_HEIGHT);
 }
 
 struct ast *make(struct parser *p, enum ast_kind kind, uint32_t start, struct ast *const *kids,
                  size_t n) {
-    struct ast *a = node(p, kind, start);
-    return set_kids(p, a, kids, n) ? a : NULL;
+    return set_kids(p, node(p, kind, start), kids, n);
 }
 
 struct ast *node1(struct parser *p, enum ast_kind kind, uint32_t start, struct ast *kid) {
     return make(p, kind, start, &kid, 1);
 }
 
-struct ast *name_node(struct parser *p, struct span at, const char *text, bool builtin) {
-    struct ast *a = node(p, AST_NAME, at.start);
-    a->span = at;
-    a->u.name.sym = sym_cstr(p->syms, text);
+struct ast *name_node(struct parser *p, struct span at, struct sym *name) {
+    struct ast *a = node_at(p, AST_NAME, at);
+    a->u.name.sym = name;
     a->u.name.depth = -1;
-    a->u.name.builtin = builtin;
     return a;
 }
 
+struct ast *quoted_name(struct parser *p, struct span at, struct sym *name) {
+    return node1(p, AST_QUOTE, at.start, name_node(p, at, name));
+}
+
+struct ast *pass_node(struct parser *p, struct span at) {
+    return name_node(p, at, sym_cstr(p->syms, "pass"));
+}
+
 struct ast *number_node(struct parser *p, struct span at, double x) {
-    struct ast *a = node(p, AST_NUMBER, at.start);
-    a->span = at;
+    struct ast *a = node_at(p, AST_NUMBER, at);
     a->u.number = x;
     return a;
 }
@@ -333,7 +350,8 @@ struct ast *number_node(struct parser *p, struct span at, double x) {
 struct ast *call_builtin(struct parser *p, uint32_t start, struct span op, const char *fn,
                          struct ast *const *args, size_t n) {
     struct ast **kids = ARENA_ARRAY(p->arena, struct ast *, n + 1);
-    kids[0] = name_node(p, op, fn, true);
+    kids[0] = name_node(p, op, sym_cstr(p->syms, fn));
+    kids[0]->u.name.builtin = true;
     for (size_t i = 0; i < n; i++) kids[i + 1] = args[i];
     return make(p, AST_CALL, start, kids, n + 1);
 }
@@ -352,35 +370,34 @@ bool is_reserved(enum tok_word w) {
 
 struct sym *take_name(struct parser *p, const char *what) {
     const struct token *t = tok(p);
-    if (t->kind != TOK_NAME) return fail_found(p, what);
+    if (t->kind != TOK_NAME) fail_found(p, what);
     if (is_reserved(t->word))
-        return fail(p, DIAG_BAD_BINDER, tok_span(p, t), NULL,
-                    "`%s` is a word of the language, not a name", lex_word_text(t->word));
+        fail(p, DIAG_BAD_BINDER, here(p), NULL, "`%s` is a word of the language, not a name",
+             lex_word_text(t->word));
     struct sym *s = tok_sym(p, t);
     advance(p);
     return s;
 }
 
-/* "(" [NAME {"," NAME}] ")" */
-bool parse_names(struct parser *p, const char *what) {
-    struct span open = tok_span(p, tok(p));
-    struct map seen = {0};
-    bool ok = true;
-    advance(p);
-    while (ok && tok(p)->kind != TOK_RPAREN) {
-        struct span at = tok_span(p, tok(p));
+/* NAME | "(" [NAME {"," NAME}] ")" */
+void parse_names(struct parser *p, const char *what) {
+    struct span open = here(p);
+    if (!accept(p, TOK_LPAREN)) {
+        vec_push(&p->names, take_name(p, what));
+        return;
+    }
+    map_release(&p->seen);
+    while (tok(p)->kind != TOK_RPAREN) {
+        struct span at = here(p);
         struct sym *s = take_name(p, what);
-        ok = s != NULL;
-        if (ok && map_get(&seen, MAP_PTR(s)))
-            ok = fail(p, DIAG_DUPLICATE_PARAM, at, NULL, "the name `%s` stands twice in this list",
-                      s->text);
-        if (!ok) break;
-        map_put(&seen, MAP_PTR(s), s);
+        if (map_get(&p->seen, MAP_PTR(s)))
+            fail(p, DIAG_DUPLICATE_PARAM, at, NULL, "the name `%s` stands twice in this list",
+                 s->text);
+        map_put(&p->seen, MAP_PTR(s), s);
         vec_push(&p->names, s);
         if (!accept(p, TOK_COMMA)) break;
     }
-    map_release(&seen);
-    return ok && close_bracket(p, TOK_RPAREN, open, "`,` or `)`");
+    close_bracket(p, TOK_RPAREN, open, "`,` or `)`");
 }
 
 struct sym **copy_names(struct parser *p, size_t base, uint32_t *n) {
@@ -416,6 +433,18 @@ static bool check_encoding(struct parser *p, const struct source *u) {
     return false;
 }
 
+/* NULL: it is too high as a whole. */
+static struct ast *parse_text(struct parser *p) {
+    jmp_buf catcher;
+    bool trailing;
+    p->catcher = &catcher;
+    if (setjmp(catcher)) return NULL;
+    p->tok[p->n_tok++] = lex_next(&p->lx);
+    settle(p);
+    parse_statements(p, PLACE_TOP, TOK_EOF, NO_SPAN, &trailing);
+    return make(p, AST_PROGRAM, 0, p->stmts.at, p->stmts.n);
+}
+
 enum gpm_status parse_program(struct arena *arena, struct code *code, struct sym_table *syms,
                               struct diags *diags, uint32_t unit, bool interactive,
                               struct ast **out) {
@@ -426,16 +455,14 @@ enum gpm_status parse_program(struct arena *arena, struct code *code, struct sym
                        .diags = diags,
                        .unit = unit,
                        .interactive = interactive};
-    bool trailing;
     if (u->len >= UINT32_MAX)
         return diag_raise(diags, DIAG_LIMIT, NO_SPAN, "%s: a program is at most 4 GiB long",
                           u->name);
     if (!check_encoding(&p, u)) return GPM_E_USER;
     lex_init(&p.lx, u->text, (uint32_t)u->len);
-    p.tok[p.n_tok++] = lex_next(&p.lx);
-    settle(&p);
-    parse_statements(&p, PLACE_TOP, TOK_EOF, NO_SPAN, &trailing);
-    struct ast *program = make(&p, AST_PROGRAM, 0, p.stmts.at, p.stmts.n);
+    struct ast *program = parse_text(&p);
+    map_release(&p.seen);
+    vec_release(&p.splices);
     vec_release(&p.items);
     vec_release(&p.stmts);
     vec_release(&p.names);

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Inside the parser: its state and the functions its three files share. A parse function returns
- * NULL after reporting; the statement loop then skips to the next `;` or closing brace, and no
- * other error is reported until it got there (`panic`).
+ * Inside the parser: its state and the functions its files share. What a parse function cannot
+ * understand it reports, and does not return: the parser jumps to the innermost statement loop
+ * (give_up), which drops what the statement had put on the stacks and skips to the next `;` or
+ * closing brace. No other error is reported until it got there (`panic`). So everything that a
+ * parse function allocates lies in the arena or on a stack of the parser.
  */
 #ifndef LANG_PARSE_H
 #define LANG_PARSE_H
 #include "lang/ast.h"
 #include "lang/lex.h"
+#include "base/map.h"
+#include <setjmp.h>
 
 enum { LOOKAHEAD = 4, MAX_NESTING = 2000, MAX_HEIGHT = 4000 };
 
@@ -17,12 +21,9 @@ enum prec { PREC_OR = 1, PREC_AND, PREC_EQ, PREC_CMP, PREC_SUM, PREC_TERM, PREC_
 /* Where a statement stands: what `x = e` means, and whether `define` and `<-` may occur. */
 enum place { PLACE_TOP, PLACE_FOR, PLACE_BLOCK, PLACE_DO };
 
-/* The model expression or quasiquotation being parsed; collects its unquotes. */
-struct model_ctx {
-    struct model_ctx *parent;
-    bool quasi;
-    VEC(struct ast *) splices;
-};
+/* What the text is part of: the inference program, a model expression in it, a quasiquotation in
+ * it. None of the last two holds another; what they unquote belongs to the program again. */
+enum within { PROGRAM, MODEL, QUASI };
 
 /* An argument or list item under construction. */
 struct item {
@@ -47,14 +48,18 @@ struct parser {
     int lost; /* of those, left open by statements that failed: their closers are no news */
     bool trailing_comma; /* the list parsed last ended in a comma */
     bool panic;          /* an error was reported; silence until recovery */
-    bool failed;         /* some error was reported */
+    unsigned failed;     /* errors reported */
     bool interactive;    /* running out of text is not an error */
     bool incomplete;
     enum { PROB_UNKNOWN, PROB_QUERY, PROB_OWN } prob; /* what prob(...) means in this unit */
-    struct model_ctx *model;
-    VEC(struct item) items;  /* stack of arguments under construction */
-    VEC(struct ast *) stmts; /* of statements */
-    VEC(struct sym *) names; /* of names */
+    jmp_buf *catcher;                                 /* where parsing goes on after an error */
+    enum within within;
+    size_t first_splice;       /* of the innermost model expression or quasiquotation */
+    VEC(struct ast *) splices; /* stack of unquotes in those that are not complete yet */
+    VEC(struct item) items;    /* of arguments under construction */
+    VEC(struct ast *) stmts;   /* of statements */
+    VEC(struct sym *) names;   /* of names */
+    struct map seen;           /* the names of the list being checked for doubles */
 };
 
 /* parse.c: tokens, errors, nodes */
@@ -63,37 +68,45 @@ const struct token *peek(struct parser *p, unsigned k);
 void advance(struct parser *p);
 bool accept(struct parser *p, enum tok_kind kind);
 struct span tok_span(const struct parser *p, const struct token *t);
+struct span here(const struct parser *p);                      /* the current token */
 struct span span_from(const struct parser *p, uint32_t start); /* to the last token taken */
-/* Reports unless in panic; true when a diagnostic was stored (labels and help may follow). */
-bool perr(struct parser *p, enum diag_code code, struct span at, const char *fmt, ...)
-    __attribute__((format(printf, 4, 5)));
+/* Reports unless in panic; true when a diagnostic was stored (labels may follow). `help`: a help
+ * line, or NULL. */
+bool perr(struct parser *p, enum diag_code code, struct span at, const char *help, const char *fmt,
+          ...) __attribute__((format(printf, 5, 6)));
 bool perr_found(struct parser *p, const char *expected); /* "expected ..., found ..." */
-/* The same for those who give up: NULL (also as false). `help`: a help line, or NULL. */
-void *fail(struct parser *p, enum diag_code code, struct span at, const char *help, const char *fmt,
-           ...) __attribute__((format(printf, 5, 6)));
-void *fail_found(struct parser *p, const char *expected);
+/* Ends the statement, after an error was reported. */
+_Noreturn void give_up(struct parser *p);
+/* Reports and gives up. */
+_Noreturn void fail(struct parser *p, enum diag_code code, struct span at, const char *help,
+                    const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+_Noreturn void fail_found(struct parser *p, const char *expected);
+_Noreturn void unclosed(struct parser *p, struct span open);
 /* Takes a token of that kind; `what` was expected otherwise. */
-bool expect(struct parser *p, enum tok_kind kind, const char *what);
-/* Takes the closing bracket, or explains; false on error. `inside`: what else could stand here. */
-bool close_bracket(struct parser *p, enum tok_kind kind, struct span open, const char *inside);
-bool unclosed(struct parser *p, struct span open); /* reports; false */
-bool enter(struct parser *p);
+void expect(struct parser *p, enum tok_kind kind, const char *what);
+bool is_closer(enum tok_kind k);
+/* Takes the closing bracket, or explains. `inside`: what else could stand here. */
+void close_bracket(struct parser *p, enum tok_kind kind, struct span open, const char *inside);
+void enter(struct parser *p);
 #define leave(p) ((p)->depth--)
 bool is_reserved(enum tok_word w);
 struct sym *take_name(struct parser *p, const char *what);
 struct sym *tok_sym(struct parser *p, const struct token *t);
-/* `( names )`; the names are pushed on p->names. */
-bool parse_names(struct parser *p, const char *what);
+/* NAME or `( names )`; the names are pushed on p->names. */
+void parse_names(struct parser *p, const char *what);
 struct sym **copy_names(struct parser *p, size_t base, uint32_t *n);
 enum tok_kind after_names(const struct parser *p); /* the token after `(names)`, TOK_EOF: not so */
 
-struct ast *node(struct parser *p, enum ast_kind kind, uint32_t start);
-bool set_kids(struct parser *p, struct ast *a, struct ast *const *kids, size_t n);
-/* A node with its kids, or NULL when it is too high. */
+struct ast *node_at(struct parser *p, enum ast_kind kind, struct span at);
+struct ast *node(struct parser *p, enum ast_kind kind, uint32_t start); /* to the last token */
+/* Gives the node its kids; the node. */
+struct ast *set_kids(struct parser *p, struct ast *a, struct ast *const *kids, size_t n);
 struct ast *make(struct parser *p, enum ast_kind kind, uint32_t start, struct ast *const *kids,
                  size_t n);
 struct ast *node1(struct parser *p, enum ast_kind kind, uint32_t start, struct ast *a);
-struct ast *name_node(struct parser *p, struct span at, const char *text, bool builtin);
+struct ast *name_node(struct parser *p, struct span at, struct sym *name);
+struct ast *quoted_name(struct parser *p, struct span at, struct sym *name);
+struct ast *pass_node(struct parser *p, struct span at); /* the action that does nothing */
 struct ast *number_node(struct parser *p, struct span at, double x);
 struct ast *call_builtin(struct parser *p, uint32_t start, struct span op, const char *fn,
                          struct ast *const *args, size_t n);
@@ -104,8 +117,8 @@ void name_lambda(struct ast *e, struct sym *name);
  * `;` ends it. */
 void parse_statements(struct parser *p, enum place place, enum tok_kind closer, struct span open,
                       bool *trailing);
-/* One statement, pushed on p->stmts (a top-level letrec pushes several); false on error. */
-bool parse_statement(struct parser *p, enum place place);
+/* One statement, pushed on p->stmts (a top-level letrec pushes several). */
+void parse_statement(struct parser *p, enum place place);
 struct ast *parse_body(struct parser *p, enum tok_kind closer, struct span open);
 struct ast *parse_block(struct parser *p, const char *of);
 struct ast *make_block(struct parser *p, size_t base, bool trailing, bool action, uint32_t start);
@@ -125,7 +138,7 @@ struct ast *parse_applicative(struct parser *p);
 /* Goes on from a complete left operand: calls, indices, operators, tags. */
 struct ast *parse_from(struct parser *p, uint32_t start, struct ast *left);
 bool starts_expr(const struct token *t);
-bool parse_args(struct parser *p, enum tok_kind closer, struct span open, bool keywords);
+void parse_args(struct parser *p, enum tok_kind closer, struct span open, bool keywords);
 struct ast *parse_if(struct parser *p);
 
 /* parse_hint.c: adds a help line to the error just reported; `before`: the statement so far, or
@@ -135,8 +148,8 @@ void hint(struct parser *p, const struct ast *before);
 /* parse_special.c */
 bool directive_ahead(struct parser *p);
 struct ast *parse_directive(struct parser *p);
-/* A call of a name with a syntax of its own; *special false: it is an ordinary call. */
-struct ast *parse_special(struct parser *p, bool *special);
+/* A call of a name with a syntax of its own; NULL: it is an ordinary call. */
+struct ast *parse_special(struct parser *p);
 struct ast *parse_quasi(struct parser *p);
 struct ast *parse_dollar(struct parser *p);
 struct ast *parse_path(struct parser *p);

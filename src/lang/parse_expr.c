@@ -57,8 +57,7 @@ bool starts_expr(const struct token *t) {
 }
 
 struct ast *bool_node(struct parser *p, struct span at, bool b) {
-    struct ast *a = node(p, AST_BOOL, at.start);
-    a->span = at;
+    struct ast *a = node_at(p, AST_BOOL, at);
     a->u.boolean = b;
     return a;
 }
@@ -107,30 +106,28 @@ static struct ast *parse_unary(struct parser *p);
 
 /* Operators of at least `min` after a complete left operand. `**` alone is right-associative. */
 static struct ast *parse_infix(struct parser *p, struct ast *left, uint8_t min) {
-    while (left) {
+    for (;;) {
         enum tok_kind op = infix_op(p);
         uint8_t prec = infix_rows[op].prec;
         if (op == TOK_EOF || prec < min) return left;
-        struct span at = tok_span(p, tok(p));
+        struct span at = here(p);
         advance(p);
-        struct ast *right = enter(p) ? parse_unary(p) : NULL;
-        if (right) right = parse_infix(p, right, op == TOK_POW ? PREC_POW : (uint8_t)(prec + 1));
+        enter(p);
+        struct ast *right = parse_unary(p);
+        right = parse_infix(p, right, op == TOK_POW ? PREC_POW : (uint8_t)(prec + 1));
         leave(p);
-        left = right ? make_binary(p, op, at, left, right) : NULL;
+        left = make_binary(p, op, at, left, right);
     }
-    return NULL;
 }
 
 /* unary = ("+" | "-") unary | power: minus is 0 - e, and a literal is folded */
 static struct ast *parse_sign(struct parser *p) {
-    struct span op = tok_span(p, tok(p));
+    struct span op = here(p);
     bool minus = tok(p)->kind == TOK_MINUS;
     advance(p);
-    if (!enter(p)) return NULL;
-    struct ast *e = parse_unary(p);
-    if (e) e = parse_infix(p, e, PREC_UNARY);
+    enter(p);
+    struct ast *e = parse_infix(p, parse_unary(p), PREC_UNARY);
     leave(p);
-    if (!e) return NULL;
     if (e->kind == AST_NUMBER) {
         if (minus) e->u.number = 0 - e->u.number;
         e->span.start = op.start;
@@ -147,11 +144,9 @@ static struct ast *parse_unary(struct parser *p) {
 
 /* hashed = or { "#" NAME [":" applicative] } */
 static struct ast *parse_tags(struct parser *p, struct ast *e) {
-    while (e && tok(p)->kind == TOK_HASH) {
-        advance(p);
-        struct span at = tok_span(p, tok(p));
+    while (accept(p, TOK_HASH)) {
+        struct span at = here(p);
         struct sym *s = take_name(p, "the name of a tag after `#`");
-        if (!s) return NULL;
         struct ast *block;
         if (accept(p, TOK_COLON)) {
             block = parse_applicative(p);
@@ -160,10 +155,8 @@ static struct ast *parse_tags(struct parser *p, struct ast *e) {
             block->u.string.text = "default";
             block->u.string.len = 7;
         }
-        if (!block) return NULL;
-        struct ast *scope = node1(p, AST_QUOTE, at.start, name_node(p, at, s->text, false));
-        struct ast *kids[] = {scope, block, e};
-        e = scope ? make(p, AST_TAG, e->span.start, kids, 3) : NULL;
+        struct ast *kids[] = {quoted_name(p, at, s), block, e};
+        e = make(p, AST_TAG, e->span.start, kids, 3);
     }
     return e;
 }
@@ -171,61 +164,52 @@ static struct ast *parse_tags(struct parser *p, struct ast *e) {
 /* ---- calls ---- */
 
 /* arg = expr | NAME ":" expr | NAME "=" expr | "..." */
-static bool parse_arg(struct parser *p, bool keywords) {
-    struct item it = {.at = tok_span(p, tok(p))};
+static void parse_arg(struct parser *p, bool keywords) {
+    struct item it = {.at = here(p)};
     enum tok_kind next = tok(p)->kind == TOK_NAME && keywords ? peek(p, 1)->kind : TOK_EOF;
     bool dots = accept(p, TOK_ELLIPSIS);
     if ((next == TOK_COLON && !labelled_ahead(p)) || next == TOK_ASSIGN) {
         it.kw_real = next == TOK_ASSIGN;
         it.kw = take_name(p, "the name of an argument");
-        if (!it.kw) return false;
         advance(p);
     }
     if (!dots) it.e = it.kw ? parse_expr(p) : parse_labelled(p);
-    if (!dots && !it.e) return false;
     vec_push(&p->items, it);
-    return true;
 }
 
-static bool check_keywords(struct parser *p, size_t base) {
-    struct map seen = {0};
-    bool ok = true;
-    for (size_t i = base; ok && i < p->items.n; i++) {
-        const struct item *it = &p->items.at[i];
+static void check_keywords(struct parser *p, size_t base) {
+    map_release(&p->seen);
+    for (size_t i = base; i < p->items.n; i++) {
+        struct item *it = &p->items.at[i];
         if (!it->kw || !it->kw_real) continue;
-        struct item *first = map_get(&seen, MAP_PTR(it->kw));
-        if (!first) {
-            map_put(&seen, MAP_PTR(it->kw), &p->items.at[i]);
-            continue;
-        }
-        if (perr(p, DIAG_BAD_KEYWORD_ARG, it->at, "the keyword argument `%s` is given twice",
+        struct item *first = map_get(&p->seen, MAP_PTR(it->kw));
+        map_put(&p->seen, MAP_PTR(it->kw), it);
+        if (!first) continue;
+        if (perr(p, DIAG_BAD_KEYWORD_ARG, it->at, NULL, "the keyword argument `%s` is given twice",
                  it->kw->text))
             diag_add_label(p->diags, first->at, "first given here");
-        ok = false;
+        give_up(p);
     }
-    map_release(&seen);
-    return ok;
 }
 
 /* [arg {"," arg}] closer, pushed on p->items. A list may end in a comma, a call may not. */
-bool parse_args(struct parser *p, enum tok_kind closer, struct span open, bool keywords) {
+void parse_args(struct parser *p, enum tok_kind closer, struct span open, bool keywords) {
     size_t base = p->items.n;
     const char *inside = closer == TOK_RPAREN ? "`,` or `)`" : "`,` or `]`";
     p->trailing_comma = false;
     while (tok(p)->kind != closer) {
-        if (!starts_expr(tok(p)) && tok(p)->kind != TOK_ELLIPSIS) {
-            enum tok_kind k = tok(p)->kind;
-            if (k == TOK_EOF || k == TOK_SEMI || k == TOK_RPAREN || k == TOK_RBRACKET ||
-                k == TOK_RBRACE)
-                return close_bracket(p, closer, open, inside);
-            return fail_found(p, "an expression");
-        }
-        if (!parse_arg(p, keywords)) return false;
+        enum tok_kind k = tok(p)->kind;
+        if (k == TOK_EOF || k == TOK_SEMI || k == TOK_RPAREN || k == TOK_RBRACKET ||
+            k == TOK_RBRACE)
+            break;
+        if (!starts_expr(tok(p)) && k != TOK_ELLIPSIS) fail_found(p, "an expression");
+        parse_arg(p, keywords);
         p->trailing_comma = accept(p, TOK_COMMA);
         if (!p->trailing_comma) break;
-        if (keywords && tok(p)->kind == closer) return fail_found(p, "another argument after `,`");
+        if (keywords && tok(p)->kind == closer) fail_found(p, "another argument after `,`");
     }
-    return close_bracket(p, closer, open, inside) && check_keywords(p, base);
+    close_bracket(p, closer, open, inside);
+    check_keywords(p, base);
 }
 
 /* The call of `callee` with the items from `base` on. */
@@ -237,8 +221,8 @@ static struct ast *make_call(struct parser *p, struct ast *callee, size_t base) 
     for (size_t i = 0; i < n; i++) {
         const struct item *it = &p->items.at[base + i];
         if (!it->e)
-            return fail(p, DIAG_BAD_RANGE, it->at, "for example array(-20, ..., 20)",
-                        "`...` makes a range only in array, list, vector or [ ]");
+            fail(p, DIAG_BAD_RANGE, it->at, "for example array(-20, ..., 20)",
+                 "`...` makes a range only in array, list, vector or [ ]");
         kids[i + 1] = it->e;
         if (!it->kw) continue;
         if (!a->u.call.kw) {
@@ -248,40 +232,40 @@ static struct ast *make_call(struct parser *p, struct ast *callee, size_t base) 
         a->u.call.kw[i] = it->kw;
         a->u.call.kw_real[i] = it->kw_real;
     }
-    return set_kids(p, a, kids, n + 1) ? a : NULL;
+    return set_kids(p, a, kids, n + 1);
 }
 
 static struct ast *parse_call(struct parser *p, struct ast *callee) {
-    struct span open = tok_span(p, tok(p));
+    struct span open = here(p);
     size_t base = p->items.n;
     advance(p);
-    struct ast *a = NULL;
-    if (enter(p) && parse_args(p, TOK_RPAREN, open, true)) a = make_call(p, callee, base);
+    enter(p);
+    parse_args(p, TOK_RPAREN, open, true);
+    struct ast *a = make_call(p, callee, base);
     leave(p);
     p->items.n = base;
     return a;
 }
 
 static struct ast *parse_index(struct parser *p, struct ast *e) {
-    struct span open = tok_span(p, tok(p));
+    struct span open = here(p);
     advance(p);
-    struct ast *i = enter(p) ? parse_expr(p) : NULL;
+    enter(p);
+    struct ast *args[] = {e, parse_expr(p)};
     leave(p);
-    if (!i || !close_bracket(p, TOK_RBRACKET, open, "`]`")) return NULL;
-    struct ast *args[] = {e, i};
+    close_bracket(p, TOK_RBRACKET, open, "`]`");
     return call_builtin(p, e->span.start, span_from(p, open.start), "lookup", args, 2);
 }
 
 static struct ast *parse_postfix(struct parser *p, struct ast *e) {
-    while (e) {
+    for (;;) {
         if (tok(p)->kind == TOK_LPAREN)
             e = parse_call(p, e);
         else if (tok(p)->kind == TOK_LBRACKET)
             e = parse_index(p, e);
         else
-            break;
+            return e;
     }
-    return e;
 }
 
 /* applicative = primary { "(" [args] ")" | "[" expr "]" } */
@@ -290,20 +274,16 @@ struct ast *parse_applicative(struct parser *p) {
 }
 
 struct ast *parse_from(struct parser *p, uint32_t start, struct ast *left) {
-    struct ast *e = left;
-    if (e && e->span.start > start) e->span.start = start;
-    e = parse_postfix(p, e);
-    if (e) e = parse_infix(p, e, PREC_OR);
-    return parse_tags(p, e);
+    if (left->span.start > start) left->span.start = start;
+    return parse_tags(p, parse_infix(p, parse_postfix(p, left), PREC_OR));
 }
 
 /* ---- primaries ---- */
 
 /* The body of a procedure and its parameters from `names` on. */
 static struct ast *make_lambda(struct parser *p, uint32_t start, size_t names, struct ast *body) {
-    struct ast *a = body ? node1(p, AST_LAMBDA, start, body) : NULL;
-    if (a) a->u.lambda.params = copy_names(p, names, &a->u.lambda.n_params);
-    p->names.n = names;
+    struct ast *a = node1(p, AST_LAMBDA, start, body);
+    a->u.lambda.params = copy_names(p, names, &a->u.lambda.n_params);
     return a;
 }
 
@@ -311,16 +291,9 @@ static struct ast *make_lambda(struct parser *p, uint32_t start, size_t names, s
 static struct ast *parse_arrow(struct parser *p) {
     uint32_t start = tok(p)->start;
     size_t names = p->names.n;
-    bool ok = true;
-    if (tok(p)->kind == TOK_NAME) {
-        struct sym *s = take_name(p, "a parameter");
-        ok = s != NULL;
-        if (ok) vec_push(&p->names, s);
-    } else {
-        ok = parse_names(p, "a parameter");
-    }
-    if (ok) advance(p); /* -> */
-    return make_lambda(p, start, names, ok ? parse_expr(p) : NULL);
+    parse_names(p, "a parameter");
+    advance(p); /* -> */
+    return make_lambda(p, start, names, parse_expr(p));
 }
 
 /* "proc" "(" [names] ")" block */
@@ -328,34 +301,34 @@ static struct ast *parse_proc(struct parser *p) {
     uint32_t start = tok(p)->start;
     size_t names = p->names.n;
     advance(p);
-    bool ok = parse_names(p, "a parameter");
-    return make_lambda(p, start, names, ok ? parse_block(p, "the body of the procedure") : NULL);
+    parse_names(p, "a parameter");
+    return make_lambda(p, start, names, parse_block(p, "the body of the procedure"));
 }
 
 /* "(" body ")" | expr: the parentheses may also start a longer condition, as in (a) == b */
 static struct ast *parse_condition(struct parser *p) {
-    struct span open = tok_span(p, tok(p));
-    if (open.end == open.start || tok(p)->kind != TOK_LPAREN) return parse_expr(p);
-    advance(p);
+    struct span open = here(p);
+    if (!accept(p, TOK_LPAREN)) return parse_expr(p);
     struct ast *c = parse_body(p, TOK_RPAREN, open);
-    return c && tok(p)->kind != TOK_LBRACE ? parse_from(p, open.start, c) : c;
+    return tok(p)->kind != TOK_LBRACE ? parse_from(p, open.start, c) : c;
 }
 
-static void missing_else(struct parser *p, uint32_t start) {
+static _Noreturn void missing_else(struct parser *p, uint32_t start) {
     static const char *const words[] = {"else"};
     const struct token *t = tok(p);
     struct span at = {p->unit, start, start + 2};
     const char *near = NULL;
     if (t->kind == TOK_NAME) near = suggest_nearest(tok_sym(p, t)->text, words, 1);
-    if (!perr(p, DIAG_MISSING_ELSE, at, "this `if` has no `else`")) return;
-    if (near) diag_add_label(p->diags, tok_span(p, t), "did you mean `else`?");
-    if (t->kind == TOK_SEMI && peek(p, 1)->word == WORD_ELSE) {
-        diag_add_label(p->diags, tok_span(p, t), "no `;` stands before `else`");
+    bool cut = t->kind == TOK_SEMI && peek(p, 1)->word == WORD_ELSE;
+    const char *help = "both branches are needed: if (c) { a } else { b }; in an inference "
+                       "program the second may be { pass }";
+    if (!perr(p, DIAG_MISSING_ELSE, at, cut ? NULL : help, "this `if` has no `else`")) give_up(p);
+    if (near) diag_add_label(p->diags, here(p), "did you mean `else`?");
+    if (cut) {
+        diag_add_label(p->diags, here(p), "no `;` stands before `else`");
         advance(p); /* so that recovery skips the branch */
-        return;
     }
-    diag_set_help(p->diags, "both branches are needed: if (c) { a } else { b }; in an inference "
-                            "program the second may be { pass }");
+    give_up(p);
 }
 
 /* "if" condition block "else" (block | if) */
@@ -363,41 +336,33 @@ struct ast *parse_if(struct parser *p) {
     uint32_t start = tok(p)->start;
     struct ast *kids[3];
     advance(p);
-    if (!enter(p)) return NULL;
-    struct ast *a = NULL;
-    if ((kids[0] = parse_condition(p)) &&
-        (kids[1] = parse_block(p, "the branch taken when it holds"))) {
-        if (tok(p)->word != WORD_ELSE) {
-            missing_else(p, start);
-        } else {
-            advance(p);
-            kids[2] = tok(p)->word == WORD_IF ? parse_if(p) : parse_block(p, "the other branch");
-            if (kids[2]) a = make(p, AST_IF, start, kids, 3);
-        }
-    }
+    enter(p);
+    kids[0] = parse_condition(p);
+    kids[1] = parse_block(p, "the branch taken when it holds");
+    if (tok(p)->word != WORD_ELSE) missing_else(p, start);
+    advance(p);
+    kids[2] = tok(p)->word == WORD_IF ? parse_if(p) : parse_block(p, "the other branch");
     leave(p);
-    return a;
+    return make(p, AST_IF, start, kids, 3);
 }
 
-static struct ast *reserved_word(struct parser *p) {
-    const struct token *t = tok(p);
-    struct span at = tok_span(p, t);
-    if (t->word == WORD_ELSE)
-        return fail(p, DIAG_UNEXPECTED_TOKEN, at,
-                    "no `;` stands between the first branch and `else`", "`else` without its `if`");
-    if (t->word == WORD_LAMBDA)
-        return fail(p, DIAG_UNEXPECTED_TOKEN, at,
-                    "a procedure is written proc(x) { ... } or x -> ...", "`lambda` is reserved");
-    return fail(p, DIAG_BAD_BINDER, at,
-                "put the binding and the expression in a block: { let x = 1; x + 1 }",
-                "`%s` can only start a statement", lex_word_text(t->word));
+static _Noreturn void reserved_word(struct parser *p) {
+    enum tok_word w = tok(p)->word;
+    if (w == WORD_ELSE)
+        fail(p, DIAG_UNEXPECTED_TOKEN, here(p), "no `;` stands between the first branch and `else`",
+             "`else` without its `if`");
+    if (w == WORD_LAMBDA)
+        fail(p, DIAG_UNEXPECTED_TOKEN, here(p),
+             "a procedure is written proc(x) { ... } or x -> ...", "`lambda` is reserved");
+    fail(p, DIAG_BAD_BINDER, here(p),
+         "put the binding and the expression in a block: { let x = 1; x + 1 }",
+         "`%s` can only start a statement", lex_word_text(w));
 }
 
 static struct ast *parse_name(struct parser *p) {
     const struct token *t = tok(p);
-    struct span at = tok_span(p, t);
+    struct span at = here(p);
     enum tok_kind next = peek(p, 1)->kind;
-    bool special = false;
     if (directive_ahead(p)) return parse_directive(p);
     if (t->word == WORD_IF) return parse_if(p);
     if (t->word == WORD_PROC && next == TOK_LPAREN) return parse_proc(p);
@@ -406,17 +371,12 @@ static struct ast *parse_name(struct parser *p) {
         advance(p);
         return bool_node(p, at, b);
     }
-    if (is_reserved(t->word)) return reserved_word(p);
+    if (is_reserved(t->word)) reserved_word(p);
     if (t->word == WORD_DEFINE && next == TOK_NAME)
-        return fail(p, DIAG_BAD_BINDER, at, NULL, "`define` stands only at the top level");
-    if (next == TOK_LPAREN) {
-        struct ast *s = parse_special(p, &special);
-        if (special) return s;
-    }
-    struct ast *a = node(p, AST_NAME, at.start);
-    a->span = at;
-    a->u.name.sym = tok_sym(p, tok(p));
-    a->u.name.depth = -1;
+        fail(p, DIAG_BAD_BINDER, at, NULL, "`define` stands only at the top level");
+    struct ast *a = next == TOK_LPAREN ? parse_special(p) : NULL;
+    if (a) return a;
+    a = name_node(p, at, tok_sym(p, t));
     advance(p);
     return a;
 }
@@ -434,26 +394,21 @@ struct ast *string_node(struct parser *p, enum ast_kind kind, uint32_t start) {
 }
 
 static struct ast *parse_literal(struct parser *p) {
-    const struct token *t = tok(p);
-    struct span at = tok_span(p, t);
-    if (t->kind == TOK_NUMBER) {
-        double x = lex_number(&p->lx, t);
-        advance(p);
-        return number_node(p, at, x);
-    }
-    return string_node(p, AST_STRING, at.start);
+    struct span at = here(p);
+    if (tok(p)->kind == TOK_STRING) return string_node(p, AST_STRING, at.start);
+    double x = lex_number(&p->lx, tok(p));
+    advance(p);
+    return number_node(p, at, x);
 }
 
 /* integer<3>, atom<2>, name<x>: a number, an atom, a symbol */
 static struct ast *parse_typed(struct parser *p) {
-    struct span at = tok_span(p, tok(p));
+    struct span at = here(p);
     const char *s = p->lx.text + at.start, *lt = strchr(s, '<') + 1;
     advance(p);
     if (s[0] == 'n' && s[1] == 'a') {
         lt += strspn(lt, " ");
-        size_t len = strcspn(lt, " >");
-        char *text = arena_strndup(p->arena, lt, len);
-        return node1(p, AST_QUOTE, at.start, name_node(p, at, text, false));
+        return quoted_name(p, at, sym_intern(p->syms, lt, strcspn(lt, " >")));
     }
     struct ast *a = number_node(p, at, number_read(lt, NULL));
     if (s[0] == 'a') a->kind = AST_ATOM;
@@ -462,50 +417,43 @@ static struct ast *parse_typed(struct parser *p) {
 
 /* "(" expr ")" | "(" [expr "," ... [","]] ")": several are a list of references */
 static struct ast *parse_paren(struct parser *p) {
-    struct span open = tok_span(p, tok(p));
+    struct span open = here(p);
     size_t base = p->items.n;
     advance(p);
-    bool ok = parse_args(p, TOK_RPAREN, open, false);
-    size_t n = p->items.n - base;
-    bool comma = n == 1 && p->trailing_comma;
-    struct ast *a = NULL;
-    for (size_t i = base; ok && i < p->items.n; i++) {
+    parse_args(p, TOK_RPAREN, open, false);
+    bool one = p->items.n == base + 1 && !p->trailing_comma;
+    for (size_t i = base; i < p->items.n; i++) {
         struct item *it = &p->items.at[i];
-        if (!it->e) {
-            ok = fail(p, DIAG_BAD_RANGE, it->at, NULL,
-                      "`...` makes a range only in array, list, vector or [ ]");
-        } else if (n > 1 || comma) {
-            it->e = call_builtin(p, it->e->span.start, it->e->span, "ref", &it->e, 1);
-            ok = it->e != NULL;
-        }
+        if (!it->e)
+            fail(p, DIAG_BAD_RANGE, it->at, NULL,
+                 "`...` makes a range only in array, list, vector or [ ]");
+        if (!one) it->e = call_builtin(p, it->e->span.start, it->e->span, "ref", &it->e, 1);
     }
-    if (ok && n == 1 && !comma) {
+    struct ast *a;
+    if (one) {
         a = p->items.at[base].e;
         if (a->kind == AST_CALL) a->span = span_from(p, open.start);
-    } else if (ok)
+    } else {
         a = make_sequence(p, base, open.start, span_from(p, open.start), "list", true);
+    }
     p->items.n = base;
     return a;
 }
 
 /* "[" [expr {"," expr} [","]] "]" */
 static struct ast *parse_array(struct parser *p) {
-    struct span open = tok_span(p, tok(p));
+    struct span open = here(p);
     size_t base = p->items.n;
-    struct ast *a = NULL;
     advance(p);
-    if (parse_args(p, TOK_RBRACKET, open, false))
-        a = make_sequence(p, base, open.start, span_from(p, open.start), "array", true);
+    parse_args(p, TOK_RBRACKET, open, false);
+    struct ast *a = make_sequence(p, base, open.start, span_from(p, open.start), "array", true);
     p->items.n = base;
     return a;
 }
 
 struct ast *parse_primary(struct parser *p) {
-    if (!enter(p)) {
-        leave(p);
-        return NULL;
-    }
-    struct ast *a = NULL;
+    struct ast *a;
+    enter(p);
     switch (tok(p)->kind) {
     case TOK_NAME: a = parse_name(p); break;
     case TOK_NUMBER:
@@ -517,11 +465,10 @@ struct ast *parse_primary(struct parser *p) {
     case TOK_QUASI_OPEN: a = parse_quasi(p); break;
     case TOK_DOLLAR: a = parse_dollar(p); break;
     case TOK_ELLIPSIS:
-        (void)perr(p, DIAG_BAD_RANGE, tok_span(p, tok(p)),
-                   "`...` stands only between items of a list");
-        break;
+        fail(p, DIAG_BAD_RANGE, here(p), NULL, "`...` stands only between items of a list");
     default:
         if (perr_found(p, "an expression")) hint(p, NULL);
+        give_up(p);
     }
     leave(p);
     return a;
@@ -532,16 +479,15 @@ struct ast *parse_expr(struct parser *p) {
     enum tok_kind k = tok(p)->kind, next = k == TOK_NAME ? peek(p, 1)->kind : TOK_EOF;
     if (next == TOK_BIND) {
         struct span at = {p->unit, tok(p)->start, peek(p, 1)->end};
-        return fail(p, DIAG_BAD_BINDER, at, "less than a negative number needs a space: x < -1",
-                    "`<-` binds only as a statement of a block or of do(...)");
+        fail(p, DIAG_BAD_BINDER, at, "less than a negative number needs a space: x < -1",
+             "`<-` binds only as a statement of a block or of do(...)");
     }
     if (next == TOK_ARROW || (k == TOK_LPAREN && after_names(p) == TOK_ARROW)) {
-        struct ast *a = enter(p) ? parse_arrow(p) : NULL;
+        enter(p);
+        struct ast *a = parse_arrow(p);
         leave(p);
         return a;
     }
     if (k == TOK_SLASH) return parse_path(p);
-    struct ast *e = parse_unary(p);
-    if (e) e = parse_infix(p, e, PREC_OR);
-    return parse_tags(p, e);
+    return parse_tags(p, parse_infix(p, parse_unary(p), PREC_OR));
 }

@@ -8,31 +8,26 @@
 
 /* ---- model expressions ---- */
 
-static void model_open(struct parser *p, struct model_ctx *m, bool quasi) {
-    *m = (struct model_ctx){.parent = p->model, .quasi = quasi};
-    p->model = m;
+static void model_open(struct parser *p, enum within kind) {
+    p->within = kind;
+    p->first_splice = p->splices.n;
 }
 
-/* The AST_MODEL or AST_QUASI around `e` (NULL: only cleans up). */
-static struct ast *model_close(struct parser *p, struct model_ctx *m, struct ast *e) {
-    struct ast *a = NULL;
-    p->model = m->parent;
-    if (e) a = node1(p, m->quasi ? AST_QUASI : AST_MODEL, e->span.start, e);
-    if (a) {
-        size_t n = m->splices.n;
-        a->span = e->span;
-        a->u.model.n_splices = (uint32_t)n;
-        a->u.model.splices = ARENA_ARRAY(p->arena, struct ast *, n ? n : 1);
-        if (n) memcpy(a->u.model.splices, m->splices.at, n * sizeof(struct ast *));
-    }
-    vec_release(&m->splices);
+/* The AST_MODEL or AST_QUASI around `e`. */
+static struct ast *model_close(struct parser *p, struct ast *e) {
+    size_t n = p->splices.n - p->first_splice;
+    struct ast *a = node1(p, p->within == QUASI ? AST_QUASI : AST_MODEL, e->span.start, e);
+    a->span = e->span;
+    a->u.model.n_splices = (uint32_t)n;
+    a->u.model.splices = ARENA_ARRAY(p->arena, struct ast *, n ? n : 1);
+    for (size_t i = n; i--;) a->u.model.splices[i] = vec_pop(&p->splices);
+    p->within = PROGRAM;
     return a;
 }
 
 static struct ast *parse_model(struct parser *p) {
-    struct model_ctx m;
-    model_open(p, &m, false);
-    return model_close(p, &m, parse_expr(p));
+    model_open(p, MODEL);
+    return model_close(p, parse_expr(p));
 }
 
 /* ---- directives ---- */
@@ -46,21 +41,21 @@ bool directive_ahead(struct parser *p) {
 }
 
 /* Directives act on the model from outside; inside a model expression they have no meaning. */
-static bool allowed_here(struct parser *p, struct span at, const char *name) {
-    if (!p->model) return true;
-    if (p->model->quasi)
-        return fail(p, DIAG_BAD_QUOTE, at,
-                    "quote the model expression alone, and splice it into the directive",
-                    "`%s` inside [| ... |]", name);
-    return fail(p, DIAG_ACTION_IN_MODEL, at,
-                "a model cannot run actions; splice a value of the inference program with "
-                "unquote(run(...))",
-                "`%s` inside a model expression", name);
+static void check_outside(struct parser *p, const char *name) {
+    if (p->within == QUASI)
+        fail(p, DIAG_BAD_QUOTE, here(p),
+             "quote the model expression alone, and splice it into the directive",
+             "`%s` inside [| ... |]", name);
+    if (p->within == MODEL)
+        fail(p, DIAG_ACTION_IN_MODEL, here(p),
+             "a model cannot run actions; splice a value of the inference program with "
+             "unquote(run(...))",
+             "`%s` inside a model expression", name);
 }
 
 static struct ast *finish(struct parser *p, struct ast *d, struct ast *const *kids, size_t n) {
     d->span.end = p->prev_end;
-    return set_kids(p, d, kids, n) ? d : NULL;
+    return set_kids(p, d, kids, n);
 }
 
 /* observe and force have a value. */
@@ -68,12 +63,12 @@ static bool has_value(const struct ast *d) {
     return d->u.dir.kind == DIR_OBSERVE || d->u.dir.kind == DIR_FORCE;
 }
 
-static void *needs_expression(struct parser *p, uint32_t start, const char *name) {
-    return fail(p, DIAG_ARITY, span_from(p, start), NULL, "`%s` needs an expression", name);
+static _Noreturn void needs_expression(struct parser *p, uint32_t start, const char *name) {
+    fail(p, DIAG_ARITY, span_from(p, start), NULL, "`%s` needs an expression", name);
 }
 
 /* The label of a call form: a bare name or a string, or an expression computed at run time. */
-static bool parse_label_arg(struct parser *p, struct ast *d) {
+static void parse_label_arg(struct parser *p, struct ast *d) {
     const struct token *t = tok(p);
     if (t->kind == TOK_NAME && peek(p, 1)->kind == TOK_COLON) {
         advance(p);
@@ -82,18 +77,16 @@ static bool parse_label_arg(struct parser *p, struct ast *d) {
     if (t->kind == TOK_NAME && peek(p, 1)->kind == TOK_RPAREN) {
         d->u.dir.label = tok_sym(p, t);
         advance(p);
-        return true;
+        return;
     }
     (void)accept(p, TOK_DOLLAR);
     struct ast *e = parse_expr(p);
-    if (!e) return false;
     if (e->kind == AST_STRING)
         d->u.dir.label = sym_intern(p->syms, e->u.string.text, e->u.string.len);
     else if (e->kind == AST_QUOTE && e->kids[0]->kind == AST_NAME)
         d->u.dir.label = e->kids[0]->u.name.sym;
     else
         d->u.dir.label_expr = e;
-    return true;
 }
 
 /* What follows the first comma of observe(e, v[, l]), force(e, v), predict(e[, l]); sample(e) has
@@ -104,55 +97,51 @@ static struct ast *parse_call_rest(struct parser *p, struct ast *d, struct ast *
     enum directive kind = d->u.dir.kind;
     bool more = true;
     if (has_value(d)) {
-        if (!(kids[1] = parse_expr(p))) return NULL;
+        kids[1] = parse_expr(p);
         more = accept(p, TOK_COMMA);
     }
     if (more && (kind == DIR_FORCE || kind == DIR_SAMPLE))
-        return fail(p, DIAG_ARITY, span_from(p, open.start),
-                    kind == DIR_FORCE ? "its form is force(expression, value)"
-                                      : "its form is sample(expression)",
-                    "too many arguments for `%s`", name);
-    if (more && !parse_label_arg(p, d)) return NULL;
-    if (!close_bracket(p, TOK_RPAREN, open, "`)`")) return NULL;
+        fail(p, DIAG_ARITY, span_from(p, open.start),
+             kind == DIR_FORCE ? "its form is force(expression, value)"
+                               : "its form is sample(expression)",
+             "too many arguments for `%s`", name);
+    if (more) parse_label_arg(p, d);
+    close_bracket(p, TOK_RPAREN, open, "`)`");
     return finish(p, d, kids, kids[1] ? 2 : 1);
 }
 
 /* "=" expr of observe and force */
 static struct ast *parse_observed(struct parser *p, struct ast *d, struct ast *model) {
     struct ast *kids[] = {model, NULL};
-    if (!model) return NULL;
     if (!has_value(d)) return finish(p, d, kids, 1);
-    if (!expect(p, TOK_ASSIGN, "`=` and the observed value")) return NULL;
+    expect(p, TOK_ASSIGN, "`=` and the observed value");
     kids[1] = parse_expr(p);
-    return kids[1] ? finish(p, d, kids, 2) : NULL;
+    return finish(p, d, kids, 2);
 }
 
 /* After `observe (` and its like: a parenthesis that starts the expression, or the call form. */
 static struct ast *parse_paren_form(struct parser *p, struct ast *d, const char *name) {
-    struct span open = tok_span(p, tok(p));
-    struct model_ctx m;
+    struct span open = here(p);
     if (after_names(p) == TOK_ARROW) return parse_observed(p, d, parse_model(p));
     advance(p);
-    if (tok(p)->kind == TOK_RPAREN) return needs_expression(p, d->span.start, name);
-    model_open(p, &m, false);
+    if (tok(p)->kind == TOK_RPAREN) needs_expression(p, d->span.start, name);
+    model_open(p, MODEL);
     struct ast *e = parse_expr(p);
-    if (e && tok(p)->kind == TOK_COMMA) {
-        struct ast *model = model_close(p, &m, e);
+    if (tok(p)->kind == TOK_COMMA) {
+        struct ast *model = model_close(p, e);
         advance(p);
-        return model ? parse_call_rest(p, d, model, open, name) : NULL;
+        return parse_call_rest(p, d, model, open, name);
     }
-    if (e && !close_bracket(p, TOK_RPAREN, open, "`,` or `)`")) e = NULL;
-    if (e) e = parse_from(p, open.start, e);
-    return parse_observed(p, d, model_close(p, &m, e));
+    close_bracket(p, TOK_RPAREN, open, "`,` or `)`");
+    return parse_observed(p, d, model_close(p, parse_from(p, open.start, e)));
 }
 
 /* The name of an assume that is computed: `$e`, unquote(e); or quote(x), which is x. */
-static bool parse_assumed_name(struct parser *p, struct ast *d) {
+static void parse_assumed_name(struct parser *p, struct ast *d) {
     const struct token *t = tok(p);
     if (t->kind == TOK_NAME && peek(p, 1)->kind != TOK_LPAREN) {
-        struct sym *s = take_name(p, "a name to assume");
-        if (s) vec_push(&p->names, s);
-        return s != NULL;
+        parse_names(p, "a name to assume");
+        return;
     }
     bool dollar = accept(p, TOK_DOLLAR);
     if (!dollar && t->kind == TOK_NAME && strcmp(tok_sym(p, t)->text, "unquote") == 0) {
@@ -160,66 +149,61 @@ static bool parse_assumed_name(struct parser *p, struct ast *d) {
         dollar = true;
     }
     struct ast *e = parse_primary(p);
-    if (!e) return false;
     if (!dollar && e->kind == AST_QUOTE && e->kids[0]->kind == AST_NAME)
         vec_push(&p->names, e->kids[0]->u.name.sym);
     else
         d->u.dir.name_expr = e;
-    return true;
 }
 
 /* assume(x, e[, label]) */
-static struct ast *parse_assume_call(struct parser *p, struct ast *d) {
-    struct span open = tok_span(p, tok(p));
+static void parse_assume_call(struct parser *p, struct ast *d) {
+    struct span open = here(p);
     advance(p);
-    if (!parse_assumed_name(p, d)) return NULL;
-    if (!accept(p, TOK_COMMA)) {
-        if (tok(p)->kind == TOK_RPAREN && peek(p, 1)->kind != TOK_ASSIGN)
-            return fail(p, DIAG_ARITY, span_from(p, d->span.start),
-                        "its forms are assume x = e and assume(x, e)",
-                        "`assume` needs a name and an expression");
-        (void)close_bracket(p, TOK_EOF, open, "`,` or `)`");
-        return NULL;
-    }
+    parse_assumed_name(p, d);
+    if (tok(p)->kind == TOK_RPAREN && peek(p, 1)->kind != TOK_ASSIGN)
+        fail(p, DIAG_ARITY, span_from(p, d->span.start),
+             "its forms are assume x = e and assume(x, e)",
+             "`assume` needs a name and an expression");
+    close_bracket(p, TOK_COMMA, open, "`,` or `)`");
     struct ast *model = parse_model(p);
-    if (!model || (accept(p, TOK_COMMA) && !parse_label_arg(p, d))) return NULL;
-    if (!close_bracket(p, TOK_RPAREN, open, "`,` or `)`")) return NULL;
-    return finish(p, d, &model, 1);
+    if (accept(p, TOK_COMMA)) parse_label_arg(p, d);
+    close_bracket(p, TOK_RPAREN, open, "`,` or `)`");
+    finish(p, d, &model, 1);
 }
 
 /* "assume" (NAME | "$" primary | "(" names ")") "=" expr */
 static struct ast *parse_assume(struct parser *p, struct ast *d) {
     size_t names = p->names.n;
     bool paren = tok(p)->kind == TOK_LPAREN, call = paren && after_names(p) != TOK_ASSIGN;
-    struct ast *done = NULL;
-    bool ok = call ? (done = parse_assume_call(p, d)) != NULL
-                   : (paren ? parse_names(p, "a name to assume") : parse_assumed_name(p, d));
+    if (call)
+        parse_assume_call(p, d);
+    else if (paren)
+        parse_names(p, "a name to assume");
+    else
+        parse_assumed_name(p, d);
     d->u.dir.names = copy_names(p, names, &d->u.dir.n_names);
-    if (!ok) return NULL;
     if (!call) {
         if (d->u.dir.n_names == 0 && !d->u.dir.name_expr)
-            return fail(p, DIAG_BAD_BINDER, span_from(p, d->span.start), NULL,
-                        "`assume` needs a name");
-        if (!expect(p, TOK_ASSIGN, "`=` after the name")) return NULL;
+            fail(p, DIAG_BAD_BINDER, span_from(p, d->span.start), NULL, "`assume` needs a name");
+        expect(p, TOK_ASSIGN, "`=` after the name");
         struct ast *model = parse_model(p);
-        done = model ? finish(p, d, &model, 1) : NULL;
+        finish(p, d, &model, 1);
     }
-    if (done && d->u.dir.n_names == 1) name_lambda(done->kids[0], d->u.dir.names[0]);
-    return done;
+    if (d->u.dir.n_names == 1) name_lambda(d->kids[0], d->u.dir.names[0]);
+    return d;
 }
 
 struct ast *parse_directive(struct parser *p) {
     enum tok_word w = tok(p)->word;
-    struct span at = tok_span(p, tok(p));
     const char *name = lex_word_text(w);
-    if (!allowed_here(p, at, name)) return NULL;
-    struct ast *d = node(p, AST_DIRECTIVE, at.start);
+    check_outside(p, name);
+    struct ast *d = node(p, AST_DIRECTIVE, tok(p)->start);
     d->u.dir.kind = (enum directive)(w - WORD_ASSUME); /* in the same order */
     advance(p);
     if (w == WORD_ASSUME) return parse_assume(p, d);
     if (w == WORD_INFER) {
         struct ast *e = parse_expr(p);
-        return e ? finish(p, d, &e, 1) : NULL;
+        return finish(p, d, &e, 1);
     }
     if (tok(p)->kind == TOK_LPAREN) return parse_paren_form(p, d, name);
     return parse_observed(p, d, parse_model(p));
@@ -235,36 +219,36 @@ struct special {
 
 static struct ast *one_argument(struct parser *p, const struct special *s) {
     if (tok(p)->kind == TOK_RPAREN)
-        return fail(p, DIAG_BAD_QUOTE, span_from(p, s->open.start), NULL,
-                    "`%s` needs an expression", s->name);
+        fail(p, DIAG_BAD_QUOTE, span_from(p, s->open.start), NULL, "`%s` needs an expression",
+             s->name);
     struct ast *e = parse_expr(p);
-    if (!e) return NULL;
     if (tok(p)->kind == TOK_COMMA)
-        return fail(p, DIAG_BAD_QUOTE, tok_span(p, tok(p)), NULL, "`%s` takes one expression",
-                    s->name);
-    return close_bracket(p, TOK_RPAREN, s->open, "`)`") ? e : NULL;
+        fail(p, DIAG_BAD_QUOTE, here(p), NULL, "`%s` takes one expression", s->name);
+    close_bracket(p, TOK_RPAREN, s->open, "`)`");
+    return e;
 }
 
-static bool inside_model(struct parser *p, struct span at, const char *name) {
-    if (p->model) return true;
-    return fail(p, DIAG_BAD_QUOTE, at,
-                "it splices a value of the inference program into assume, observe, predict, sample "
-                "or [| ... |]; here write the value itself",
-                "`%s` outside a model expression", name);
+static void check_inside(struct parser *p, const char *name) {
+    if (p->within == PROGRAM)
+        fail(p, DIAG_BAD_QUOTE, here(p),
+             "it splices a value of the inference program into assume, observe, predict, sample "
+             "or [| ... |]; here write the value itself",
+             "`%s` outside a model expression", name);
 }
 
 /* The value of an inference expression in the model or quotation around: unquote(e), or `$`
  * primary, which is quote(unquote(primary)). */
 static struct ast *unquote(struct parser *p, const struct special *s, uint32_t start) {
-    struct model_ctx *m = p->model;
-    p->model = m->parent;
+    enum within within = p->within;
+    size_t first_splice = p->first_splice;
+    p->within = PROGRAM;
     struct ast *e = s ? one_argument(p, s) : parse_primary(p);
-    p->model = m;
-    struct ast *a = e ? node1(p, AST_UNQUOTE, start, e) : NULL;
-    if (!a) return NULL;
-    a->u.unquote.slot = (uint32_t)m->splices.n;
+    p->within = within;
+    p->first_splice = first_splice;
+    struct ast *a = node1(p, AST_UNQUOTE, start, e);
+    a->u.unquote.slot = (uint32_t)(p->splices.n - first_splice);
     a->u.unquote.constant = !s;
-    vec_push(&m->splices, a);
+    vec_push(&p->splices, a);
     return a;
 }
 
@@ -273,14 +257,14 @@ static struct ast *special_unquote(struct parser *p, const struct special *s) {
 }
 
 struct ast *parse_dollar(struct parser *p) {
-    struct span at = tok_span(p, tok(p));
-    if (!inside_model(p, at, "$")) return NULL;
+    uint32_t start = tok(p)->start;
+    check_inside(p, "$");
     advance(p);
-    return unquote(p, NULL, at.start);
+    return unquote(p, NULL, start);
 }
 
 static struct ast *quote_node(struct parser *p, uint32_t start, struct ast *e) {
-    if (!e || e->kind != AST_UNQUOTE) return e ? node1(p, AST_QUOTE, start, e) : NULL;
+    if (e->kind != AST_UNQUOTE) return node1(p, AST_QUOTE, start, e);
     e->u.unquote.constant = true;
     return e;
 }
@@ -289,22 +273,21 @@ static struct ast *special_quote(struct parser *p, const struct special *s) {
     return quote_node(p, s->at.start, one_argument(p, s));
 }
 
-static bool outside_quasi(struct parser *p, struct span at) {
-    if (!p->model || !p->model->quasi) return true;
-    return fail(p, DIAG_BAD_QUOTE, at, NULL, "a quasiquotation inside another one");
+static void check_no_quasi(struct parser *p) {
+    if (p->within == QUASI)
+        fail(p, DIAG_BAD_QUOTE, here(p), NULL, "a quasiquotation inside another one");
 }
 
 /* quasiquote(e), or "[|" body "|]" when `s` is NULL. Inside a model expression its splices are
  * those of the expression. */
 static struct ast *quasi(struct parser *p, const struct special *s, struct span open) {
     uint32_t start = s ? s->at.start : open.start;
-    struct model_ctx m;
-    bool own = !p->model;
-    if (own) model_open(p, &m, true);
+    bool own = p->within == PROGRAM;
+    if (own) model_open(p, QUASI);
     struct ast *e = s ? one_argument(p, s) : parse_body(p, TOK_QUASI_CLOSE, open);
     if (!own) return quote_node(p, start, e);
-    struct ast *a = model_close(p, &m, e);
-    if (a) a->span = span_from(p, start);
+    struct ast *a = model_close(p, e);
+    a->span = span_from(p, start);
     return a;
 }
 
@@ -313,8 +296,8 @@ static struct ast *special_quasiquote(struct parser *p, const struct special *s)
 }
 
 struct ast *parse_quasi(struct parser *p) {
-    struct span open = tok_span(p, tok(p));
-    if (!outside_quasi(p, open)) return NULL;
+    struct span open = here(p);
+    check_no_quasi(p);
     advance(p);
     return quasi(p, NULL, open);
 }
@@ -325,11 +308,11 @@ struct ast *parse_quasi(struct parser *p) {
 static struct ast *special_do(struct parser *p, const struct special *s) {
     size_t base = p->stmts.n;
     while (tok(p)->kind != TOK_RPAREN) {
-        if (!parse_statement(p, PLACE_DO)) return NULL;
+        parse_statement(p, PLACE_DO);
         if (!accept(p, TOK_COMMA)) break;
     }
-    if (!close_bracket(p, TOK_RPAREN, s->open, "`,` or `)`")) return NULL;
-    if (p->stmts.n == base) return name_node(p, s->at, "pass", false);
+    close_bracket(p, TOK_RPAREN, s->open, "`,` or `)`");
+    if (p->stmts.n == base) return pass_node(p, s->at);
     return make_block(p, base, false, true, s->at.start);
 }
 
@@ -339,15 +322,14 @@ static struct ast *special_do(struct parser *p, const struct special *s) {
 static struct ast *special_and_or(struct parser *p, const struct special *s) {
     bool and = s->name[0] == 'a';
     size_t base = p->items.n;
-    if (!parse_args(p, TOK_RPAREN, s->open, true)) return NULL;
+    parse_args(p, TOK_RPAREN, s->open, true);
     struct ast *a = NULL;
     for (size_t i = p->items.n; i-- > base;) {
         struct ast *e = p->items.at[i].e;
         if (!e)
-            return fail(p, DIAG_BAD_RANGE, p->items.at[i].at, NULL, "`...` makes no range in `%s`",
-                        s->name);
+            fail(p, DIAG_BAD_RANGE, p->items.at[i].at, NULL, "`...` makes no range in `%s`",
+                 s->name);
         a = a ? lazy(p, and, s->at, e, a) : e;
-        if (!a) return NULL;
         if (a != e) a->span = span_from(p, s->at.start);
     }
     return a ? a : bool_node(p, span_from(p, s->at.start), and);
@@ -358,16 +340,18 @@ static struct ast *special_and_or(struct parser *p, const struct special *s) {
 static const char tag_forms[] =
     "its forms are tag(scope=\"s\", e), tag(scope=\"s\", block=b, e) and tag(\"s\", block, e)";
 
-static bool unknown_tag_keyword(struct parser *p, const struct item *it, const char *const *known) {
+static _Noreturn void unknown_tag_keyword(struct parser *p, const struct item *it,
+                                          const char *const *known) {
     const char *near = suggest_nearest(it->kw->text, known, 2);
-    if (!perr(p, DIAG_UNKNOWN_KEYWORD, it->at, "`tag` has no keyword argument `%s`", it->kw->text))
-        return false;
-    diag_set_help(p->diags, near ? "did you mean `%s`?" : "%s", near ? near : tag_forms);
-    return false;
+    if (perr(p, DIAG_UNKNOWN_KEYWORD, it->at, near ? NULL : tag_forms,
+             "`tag` has no keyword argument `%s`", it->kw->text) &&
+        near)
+        diag_set_help(p->diags, "did you mean `%s`?", near);
+    give_up(p);
 }
 
 /* Sorts the arguments: keywords by name, the rest in order into what is still free. */
-static bool tag_arguments(struct parser *p, size_t base, struct span at, struct ast **out) {
+static void tag_arguments(struct parser *p, size_t base, struct span at, struct ast **out) {
     static const char *const known[] = {"scope", "block"};
     struct ast *rest[3];
     size_t n = 0;
@@ -379,7 +363,7 @@ static bool tag_arguments(struct parser *p, size_t base, struct span at, struct 
         else if (kw && strcmp(kw, "block") == 0)
             out[1] = it->e;
         else if (kw)
-            return unknown_tag_keyword(p, it, known);
+            unknown_tag_keyword(p, it, known);
         else if (n < 3 && it->e)
             rest[n++] = it->e;
         else {
@@ -390,28 +374,27 @@ static bool tag_arguments(struct parser *p, size_t base, struct span at, struct 
     bool named = out[0] != NULL;
     size_t k = 0, want = (named ? 1 : 2) + (size_t)(!out[1] && n == (named ? 2 : 3));
     if (n != want || (!named && !out[1] && n != 3))
-        return fail(p, DIAG_ARITY, at, tag_forms, "wrong number of arguments for `tag`");
+        fail(p, DIAG_ARITY, at, tag_forms, "wrong number of arguments for `tag`");
     if (!out[0]) out[0] = rest[k++];
     if (!out[1] && k + 1 < n) out[1] = rest[k++];
     out[2] = rest[k];
-    return true;
 }
 
 static struct ast *special_tag(struct parser *p, const struct special *s) {
     struct ast *kids[3] = {NULL, NULL, NULL};
     size_t base = p->items.n;
-    if (!parse_args(p, TOK_RPAREN, s->open, true)) return NULL;
-    if (!tag_arguments(p, base, span_from(p, s->at.start), kids)) return NULL;
+    parse_args(p, TOK_RPAREN, s->open, true);
+    tag_arguments(p, base, span_from(p, s->at.start), kids);
     return make(p, AST_TAG, s->at.start, kids, 3);
 }
 
 static struct ast *special_tag_exclude(struct parser *p, const struct special *s) {
     size_t base = p->items.n;
-    if (!parse_args(p, TOK_RPAREN, s->open, true)) return NULL;
+    parse_args(p, TOK_RPAREN, s->open, true);
     const struct item *it = p->items.at + base;
     if (p->items.n - base != 2 || !it[0].e || !it[1].e)
-        return fail(p, DIAG_ARITY, span_from(p, s->at.start), "its form is tag_exclude(scope, e)",
-                    "wrong number of arguments for `%s`", s->name);
+        fail(p, DIAG_ARITY, span_from(p, s->at.start), "its form is tag_exclude(scope, e)",
+             "wrong number of arguments for `%s`", s->name);
     struct ast *kids[] = {it[0].e, it[1].e};
     return make(p, AST_TAG_OUT, s->at.start, kids, 2);
 }
@@ -430,31 +413,31 @@ struct ast *make_sequence(struct parser *p, size_t base, uint32_t start, struct 
             continue;
         }
         if (dots < n || i == 0 || i + 1 == n)
-            return fail(p, DIAG_BAD_RANGE, it->at,
-                        "for example [-20, ..., 20] or [0, 0.5, ..., 10]", "%s",
-                        dots < n ? "a second `...` in one list"
-                                 : "`...` needs an item before and after it");
+            fail(p, DIAG_BAD_RANGE, it->at, "for example [-20, ..., 20] or [0, 0.5, ..., 10]", "%s",
+                 dots < n ? "a second `...` in one list"
+                          : "`...` needs an item before and after it");
         dots = i;
     }
     if (dots == n) {
-        kids[0] = name_node(p, op, fn, builtin);
+        kids[0] = name_node(p, op, sym_cstr(p->syms, fn));
+        kids[0]->u.name.builtin = builtin;
         return make(p, AST_CALL, start, kids, n + 1);
     }
     kids[0] = number_node(p, op, (double)dots);
     struct ast *r = call_builtin(p, start, op, "_range", kids, n);
-    if (!r || strcmp(fn, "array") == 0) return r;
+    if (strcmp(fn, "array") == 0) return r;
     return call_builtin(p, start, op, strcmp(fn, "list") == 0 ? "to_list" : "to_vector", &r, 1);
 }
 
 /* array(...), list(...), vector(...): special only when they hold an ellipsis */
 static struct ast *special_sequence(struct parser *p, const struct special *s) {
     size_t base = p->items.n;
-    if (!parse_args(p, TOK_RPAREN, s->open, true)) return NULL;
+    parse_args(p, TOK_RPAREN, s->open, true);
     for (size_t i = base; i < p->items.n; i++) {
         const struct item *it = &p->items.at[i];
         if (it->kw && it->kw_real)
-            return fail(p, DIAG_UNKNOWN_KEYWORD, it->at, NULL, "`%s` has no keyword argument `%s`",
-                        s->name, it->kw->text);
+            fail(p, DIAG_UNKNOWN_KEYWORD, it->at, NULL, "`%s` has no keyword argument `%s`",
+                 s->name, it->kw->text);
     }
     return make_sequence(p, base, s->at.start, s->at, s->name, false);
 }
@@ -473,42 +456,39 @@ static struct ast *special_directive(struct parser *p, const struct special *s) 
                           : s->name[0] == 'p' ? DIR_PREDICT_ALL
                                               : DIR_EXTRACT_STATS;
     struct ast *d = call_form(p, s, kind);
-    if (tok(p)->kind == TOK_RPAREN) return needs_expression(p, s->at.start, s->name);
+    if (tok(p)->kind == TOK_RPAREN) needs_expression(p, s->at.start, s->name);
     struct ast *model = parse_model(p);
-    if (!model) return NULL;
-    if (kind == DIR_PREDICT_ALL && accept(p, TOK_COMMA) && !parse_label_arg(p, d)) return NULL;
-    if (!close_bracket(p, TOK_RPAREN, s->open, "`)`")) return NULL;
+    if (kind == DIR_PREDICT_ALL && accept(p, TOK_COMMA)) parse_label_arg(p, d);
+    close_bracket(p, TOK_RPAREN, s->open, "`)`");
     return finish(p, d, &model, 1);
 }
 
 /* The models pushed on p->stmts since `base`, up to the closing parenthesis. */
 static struct ast *finish_call(struct parser *p, const struct special *s, struct ast *d,
                                size_t base) {
-    if (!close_bracket(p, TOK_RPAREN, s->open, "`,` or `)`")) return NULL;
+    close_bracket(p, TOK_RPAREN, s->open, "`,` or `)`");
     return finish(p, d, p->stmts.at + base, p->stmts.n - base);
 }
 
 /* e | labelled(e, name): the model goes on p->stmts, its name or NULL on p->names */
-static bool parse_column(struct parser *p) {
-    struct ast label = {0}, *e;
-    if (tok(p)->kind != TOK_NAME || peek(p, 1)->kind != TOK_LPAREN ||
-        strcmp(tok_sym(p, tok(p))->text, "labelled") != 0) {
-        e = parse_model(p);
-    } else {
-        advance(p);
-        struct span open = tok_span(p, tok(p));
-        advance(p);
-        e = parse_model(p);
-        if (!e || !expect(p, TOK_COMMA, "`,` and the name of the column")) return false;
-        if (!parse_label_arg(p, &label) || !close_bracket(p, TOK_RPAREN, open, "`)`")) return false;
-        if (!label.u.dir.label)
-            return fail(p, DIAG_BAD_BINDER, span_from(p, open.start), NULL,
-                        "a column's name is a name or a string");
-    }
-    if (!e) return false;
+static void parse_column(struct parser *p) {
+    struct ast label = {0};
+    bool named = tok(p)->kind == TOK_NAME && peek(p, 1)->kind == TOK_LPAREN &&
+                 strcmp(tok_sym(p, tok(p))->text, "labelled") == 0;
+    if (named) advance(p);
+    struct span open = here(p);
+    if (named) advance(p);
+    struct ast *e = parse_model(p);
     vec_push(&p->stmts, e);
+    if (named) {
+        expect(p, TOK_COMMA, "`,` and the name of the column");
+        parse_label_arg(p, &label);
+        close_bracket(p, TOK_RPAREN, open, "`)`");
+        if (!label.u.dir.label)
+            fail(p, DIAG_BAD_BINDER, span_from(p, open.start), NULL,
+                 "a column's name is a name or a string");
+    }
     vec_push(&p->names, label.u.dir.label);
-    return true;
 }
 
 /* collect(e1, labelled(e2, name), ...) */
@@ -516,7 +496,7 @@ static struct ast *special_collect(struct parser *p, const struct special *s) {
     struct ast *d = call_form(p, s, DIR_COLLECT);
     size_t base = p->stmts.n, names = p->names.n;
     while (tok(p)->kind != TOK_RPAREN) {
-        if (!parse_column(p)) return NULL;
+        parse_column(p);
         if (!accept(p, TOK_COMMA)) break;
     }
     d->u.dir.names = copy_names(p, names, &d->u.dir.n_names);
@@ -530,12 +510,11 @@ static struct ast *special_call_back(struct parser *p, const struct special *s) 
     if (tok(p)->kind == TOK_NAME && peek(p, 1)->kind == TOK_COMMA) {
         d->u.dir.label = tok_sym(p, tok(p));
         advance(p);
-    } else if (!parse_label_arg(p, d)) {
-        return NULL;
+    } else {
+        parse_label_arg(p, d);
     }
     while (accept(p, TOK_COMMA)) {
         struct ast *e = parse_model(p);
-        if (!e) return NULL;
         vec_push(&p->stmts, e);
     }
     return finish_call(p, s, d, base);
@@ -598,14 +577,13 @@ static struct ast *special_prob(struct parser *p, const struct special *s) {
     } else {
         args[0] = query_text(p);
     }
-    if (!args[0]) return NULL;
-    if (accept(p, TOK_COMMA) && !(args[1] = parse_expr(p))) return NULL;
-    if (!close_bracket(p, TOK_RPAREN, s->open, "`,` or `)`")) return NULL;
+    if (accept(p, TOK_COMMA)) args[1] = parse_expr(p);
+    close_bracket(p, TOK_RPAREN, s->open, "`,` or `)`");
     return call_builtin(p, s->at.start, s->at, "prob", args, args[1] ? 2 : 1);
 }
 
 /* Where a form may stand: anywhere; not in a model; only in one; not in a quasiquotation. */
-enum where { ANYWHERE, ACTION, SPLICE, QUASI };
+enum where { ANYWHERE, ACTION, SPLICE, QUOTATION };
 
 static const struct {
     const char *name;
@@ -623,7 +601,7 @@ static const struct {
     {"or", ANYWHERE, special_and_or},
     {"predict_all", ACTION, special_directive},
     {"prob", ACTION, special_prob},
-    {"quasiquote", QUASI, special_quasiquote},
+    {"quasiquote", QUOTATION, special_quasiquote},
     {"quote", ANYWHERE, special_quote},
     {"sample_all", ACTION, special_directive},
     {"tag", ANYWHERE, special_tag},
@@ -639,22 +617,22 @@ static size_t find_special(struct parser *p) {
     const char *text = p->lx.text + t->start;
     size_t i = 0, len = t->end - t->start, n = COUNT_OF(specials);
     while (i < n && (strncmp(specials[i].name, text, len) != 0 || specials[i].name[len])) i++;
-    if (i == n || (p->model && strcmp(specials[i].name, "extract_stats") == 0)) return n;
+    if (i == n || (p->within != PROGRAM && strcmp(specials[i].name, "extract_stats") == 0))
+        return n;
     return specials[i].parse == special_prob && own_prob(p) ? n : i;
 }
 
-struct ast *parse_special(struct parser *p, bool *special) {
+struct ast *parse_special(struct parser *p) {
     size_t i = find_special(p);
-    *special = i < COUNT_OF(specials);
-    if (!*special) return NULL;
+    if (i == COUNT_OF(specials)) return NULL;
     enum where where = specials[i].where;
-    struct special s = {.name = specials[i].name, .at = tok_span(p, tok(p))};
-    if (where == ACTION && !allowed_here(p, s.at, s.name)) return NULL;
-    if (where == SPLICE && !inside_model(p, s.at, s.name)) return NULL;
-    if (where == QUASI && !outside_quasi(p, s.at)) return NULL;
+    struct special s = {.name = specials[i].name, .at = here(p)};
+    if (where == ACTION) check_outside(p, s.name);
+    if (where == SPLICE) check_inside(p, s.name);
+    if (where == QUOTATION) check_no_quasi(p);
     size_t items = p->items.n, stmts = p->stmts.n, names = p->names.n;
     advance(p); /* the name */
-    s.open = tok_span(p, tok(p));
+    s.open = here(p);
     if (specials[i].parse != special_prob) advance(p);
     struct ast *a = specials[i].parse(p, &s);
     p->items.n = items;
@@ -667,28 +645,26 @@ struct ast *parse_special(struct parser *p, bool *special) {
 
 /* step = "?" NAME ["==" applicative] | "*" | primary */
 static struct ast *parse_step_of_path(struct parser *p) {
-    struct span at = tok_span(p, tok(p));
+    struct span at = here(p);
     if (accept(p, TOK_STAR)) return call_builtin(p, at.start, at, "by_star", NULL, 0);
     if (!accept(p, TOK_QUERY)) return parse_primary(p);
-    struct span name_at = tok_span(p, tok(p));
+    struct span name_at = here(p);
     struct sym *s = take_name(p, "the name of a tag after `?`");
-    if (!s) return NULL;
-    struct ast *args[2] = {
-        node1(p, AST_QUOTE, name_at.start, name_node(p, name_at, s->text, false)), NULL};
+    struct ast *args[2] = {quoted_name(p, name_at, s), NULL};
     if (!accept(p, TOK_EQ)) return call_builtin(p, at.start, name_at, "by_tag", args, 1);
     args[1] = parse_applicative(p);
-    return args[1] ? call_builtin(p, at.start, name_at, "by_tag_value", args, 2) : NULL;
+    return call_builtin(p, at.start, name_at, "by_tag_value", args, 2);
 }
 
 /* path = "/" step { "/" step }: by_walk(by_walk(by_top(), step), step) */
 struct ast *parse_path(struct parser *p) {
-    struct span at = tok_span(p, tok(p));
+    struct span at = here(p);
     struct ast *e = call_builtin(p, at.start, at, "by_top", NULL, 0);
-    while (e && tok(p)->kind == TOK_SLASH) {
-        struct span op = tok_span(p, tok(p));
+    while (tok(p)->kind == TOK_SLASH) {
+        struct span op = here(p);
         advance(p);
         struct ast *args[] = {e, parse_step_of_path(p)};
-        e = args[1] ? call_builtin(p, at.start, op, "by_walk", args, 2) : NULL;
+        e = call_builtin(p, at.start, op, "by_walk", args, 2);
     }
     return e;
 }

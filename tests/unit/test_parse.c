@@ -265,6 +265,7 @@ static void test_recovery(void **state) {
     UNUSED(state);
     assert_codes("1 + ; 2 + ; 3", "E0107 E0107");
     assert_codes("f(1, 2; g(3; 4", "E0108 E0108");
+    assert_codes("assume(x", "E0108"); /* the end of the text closes nothing */
     assert_codes("proc(x) { x + ; y }; 1 +", "E0107 E0107");
     assert_codes("{ (1 + ; 2; 3) }", "E0107");
     assert_codes("x = \"abc", "E0103");
