@@ -149,7 +149,7 @@ static void *run_job(void *arg) {
 static enum gpm_status run(gpm_session *g, struct job *j) {
     struct session *s = &g->s;
     if (g->ready != GPM_OK) return g->ready;
-    diags_clear(&s->diags);
+    diags_rewind(&s->diags, 0);
     buf_reset(&g->error);
     if (!mem_reserve() || !la_enter(1)) return GPM_E_NOMEM;
     s->core.shortages = mem_shortages();
@@ -180,7 +180,7 @@ enum gpm_status gpm_run_file(gpm_session *g, const char *path) {
 
 enum gpm_status gpm_check_text(gpm_session *g, const char *name, const char *text, size_t len,
                                bool interactive) {
-    diags_clear(&g->s.diags);
+    diags_rewind(&g->s.diags, 0);
     buf_reset(&g->error);
     if (!mem_reserve()) return GPM_E_NOMEM;
     enum gpm_status st = session_check(&g->s, name, text, len, interactive);

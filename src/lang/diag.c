@@ -25,14 +25,11 @@ void diags_init(struct diags *d, struct sources *sources) {
 }
 
 static void diag_free(struct diag *x) {
-    for (size_t i = 0; i < x->labels.n; i++) mem_free(x->labels.at[i].text);
-    for (size_t i = 0; i < x->notes.n; i++) mem_free(x->notes.at[i]);
-    for (size_t i = 0; i < x->calls.n; i++) mem_free(x->calls.at[i].text);
-    vec_release(&x->labels);
-    vec_release(&x->notes);
-    vec_release(&x->calls);
+    for (int kind = 0; kind < DIAG_KINDS; kind++) {
+        for (size_t i = 0; i < x->parts[kind].n; i++) mem_free(x->parts[kind].at[i].text);
+        vec_release(&x->parts[kind]);
+    }
     mem_free(x->message);
-    mem_free(x->help);
     mem_free(x);
 }
 
@@ -41,16 +38,12 @@ void diags_rewind(struct diags *d, size_t n) {
     d->muted = false;
 }
 
-void diags_clear(struct diags *d) {
-    diags_rewind(d, 0);
-}
-
 bool diags_failed_since(const struct diags *d, size_t n) {
     return d->list.n > n && !vec_last(&d->list)->warning;
 }
 
 void diags_release(struct diags *d) {
-    diags_clear(d);
+    diags_rewind(d, 0);
     vec_release(&d->list);
 }
 
@@ -60,7 +53,6 @@ size_t diags_errors(const struct diags *d) {
     return n;
 }
 
-/* A name or value quoted in a message may be as long as the program: the text is cut. */
 /* Messages say "a %s" of a type's name: these names want "an". */
 static char *mend_articles(char *text) {
     static const char *const wrong[] = {" a array", " a action", " a atom", " a environment",
@@ -75,6 +67,7 @@ static char *mend_articles(char *text) {
     return text;
 }
 
+/* A name or value quoted in a message may be as long as the program: the text is cut. */
 static char *format(const char *fmt, va_list ap) {
     struct buf b = BUF_INIT;
     buf_vprintf(&b, fmt, ap);
@@ -102,89 +95,48 @@ static bool warned_enough(const struct diags *d, enum diag_code code, struct spa
     return alike >= d->max;
 }
 
-static void store(struct diags *d, enum diag_code code, bool warning, struct span at, char *text) {
+enum gpm_status diag_store(struct diags *d, bool warning, enum diag_code code, struct span at,
+                           const char *fmt, ...) {
     d->muted = warning ? warned_enough(d, code, at) : diags_errors(d) >= d->max;
-    if (d->muted) {
-        mem_free(text);
-        return;
-    }
+    if (d->muted) return GPM_E_USER;
     struct diag *x = NEW(struct diag);
     x->code = code;
     x->warning = warning;
     x->at = at;
-    x->message = text;
+    va_list ap;
+    va_start(ap, fmt);
+    x->message = format(fmt, ap);
+    va_end(ap);
     vec_push(&d->list, x);
-}
-
-enum gpm_status diag_raise(struct diags *d, enum diag_code code, struct span at, const char *fmt,
-                           ...) {
-    va_list ap;
-    va_start(ap, fmt);
-    store(d, code, false, at, format(fmt, ap));
-    va_end(ap);
     return GPM_E_USER;
-}
-
-void diag_warn(struct diags *d, enum diag_code code, struct span at, const char *fmt, ...) {
-    va_list ap;
-    va_start(ap, fmt);
-    store(d, code, true, at, format(fmt, ap));
-    va_end(ap);
 }
 
 static struct diag *last(struct diags *d) {
     return d->muted || d->list.n == 0 ? NULL : vec_last(&d->list);
 }
 
-enum gpm_status diag_add_label(struct diags *d, struct span at, const char *fmt, ...) {
+enum gpm_status diag_add(struct diags *d, enum diag_kind kind, struct span at, const char *fmt,
+                         ...) {
     struct diag *x = last(d);
     if (!x) return GPM_E_USER;
     va_list ap;
     va_start(ap, fmt);
-    struct diag_label l = {at, format(fmt, ap)};
+    struct diag_part part = {at, format(fmt, ap)}; /* may quote the help that it replaces */
     va_end(ap);
-    vec_push(&x->labels, l);
-    return GPM_E_USER;
-}
-
-void diag_add_note(struct diags *d, const char *fmt, ...) {
-    struct diag *x = last(d);
-    if (!x) return;
-    va_list ap;
-    va_start(ap, fmt);
-    char *text = format(fmt, ap);
-    va_end(ap);
-    vec_push(&x->notes, text);
-}
-
-enum gpm_status diag_set_help(struct diags *d, const char *fmt, ...) {
-    struct diag *x = last(d);
-    if (!x) return GPM_E_USER;
-    va_list ap;
-    va_start(ap, fmt);
-    mem_free(x->help);
-    x->help = format(fmt, ap);
-    va_end(ap);
-    return GPM_E_USER;
-}
-
-/* A deep chain keeps its innermost and outermost frames; the middle is only counted. */
-void diag_add_call(struct diags *d, struct span at, const char *fmt, ...) {
-    struct diag *x = last(d);
-    if (!x) return;
-    va_list ap;
-    va_start(ap, fmt);
-    struct diag_label l = {at, format(fmt, ap)};
-    va_end(ap);
-    if (x->calls.n < DIAG_CALLS_INNER + DIAG_CALLS_OUTER) {
-        vec_push(&x->calls, l);
-        return;
+    /* a deep chain keeps its innermost and outermost frames; the middle is only counted */
+    size_t most = kind == DIAG_CALL   ? DIAG_CALLS_INNER + DIAG_CALLS_OUTER
+                  : kind == DIAG_HELP ? 1
+                                      : SIZE_MAX;
+    size_t out = kind == DIAG_CALL ? DIAG_CALLS_INNER : 0;
+    if (x->parts[kind].n == most) {
+        struct diag_part *old = x->parts[kind].at + out;
+        mem_free(old->text);
+        memmove(old, old + 1, (most - out - 1) * sizeof *old);
+        x->parts[kind].n--;
+        x->calls_dropped += kind == DIAG_CALL;
     }
-    mem_free(x->calls.at[DIAG_CALLS_INNER].text);
-    memmove(&x->calls.at[DIAG_CALLS_INNER], &x->calls.at[DIAG_CALLS_INNER + 1],
-            (DIAG_CALLS_OUTER - 1) * sizeof x->calls.at[0]);
-    x->calls.at[DIAG_CALLS_INNER + DIAG_CALLS_OUTER - 1] = l;
-    x->calls_dropped++;
+    vec_push(&x->parts[kind], part);
+    return GPM_E_USER;
 }
 
 void diag_place(struct diags *d, struct span at) {

@@ -22,7 +22,10 @@ enum diag_code {
 /* A deep chain of calls keeps this many innermost and outermost ones. */
 enum { DIAG_CALLS_INNER = 10, DIAG_CALLS_OUTER = 6 };
 
-struct diag_label {
+/* What a diagnostic says beside its message: secondary places ("first bound here"), notes, one line
+ * of help, and the chain of calls that led there, innermost first. */
+enum diag_kind { DIAG_LABEL, DIAG_NOTE, DIAG_HELP, DIAG_CALL, DIAG_KINDS };
+struct diag_part {
     struct span at;
     char *text;
 };
@@ -32,11 +35,8 @@ struct diag {
     bool warning;   /* something odd that was understood; does not fail the run */
     struct span at; /* unit == NO_SPAN_UNIT: no place */
     char *message;
-    VEC(struct diag_label) labels; /* secondary places: "first bound here" */
-    VEC(char *) notes;
-    char *help;
-    VEC(struct diag_label) calls; /* innermost first: the chain of calls that led here */
-    size_t calls_dropped;         /* frames left out of the middle of a deep chain */
+    VEC(struct diag_part) parts[DIAG_KINDS];
+    size_t calls_dropped; /* frames left out of the middle of a deep chain */
 };
 #define NO_SPAN_UNIT UINT32_MAX
 #define NO_SPAN      ((struct span){NO_SPAN_UNIT, 0, 0})
@@ -50,30 +50,28 @@ struct diags {
 
 void diags_init(struct diags *d, struct sources *sources);
 void diags_release(struct diags *d);
-void diags_clear(struct diags *d);
 /* Drops what was stored after the first n: a caller that recovers from an error takes it back and
  * keeps the warnings of before. */
 void diags_rewind(struct diags *d, size_t n);
 /* The last diagnostic is an error, and was stored after the first n. */
 bool diags_failed_since(const struct diags *d, size_t n);
 
-/* Stores a diagnostic and returns GPM_E_USER. The parser reports up to d->max of them. */
-enum gpm_status diag_raise(struct diags *d, enum diag_code code, struct span at, const char *fmt,
-                           ...) __attribute__((format(printf, 4, 5)));
+enum gpm_status diag_store(struct diags *d, bool warning, enum diag_code code, struct span at,
+                           const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+/* Stores an error and returns GPM_E_USER. The parser reports up to d->max of them. */
+#define diag_raise(d, code, at, ...) diag_store(d, false, code, at, __VA_ARGS__)
 /* Stores a warning, once for each code and place; the run goes on. Callers that print after success
  * print these too. */
-void diag_warn(struct diags *d, enum diag_code code, struct span at, const char *fmt, ...)
-    __attribute__((format(printf, 4, 5)));
+#define diag_warn(d, code, at, ...) diag_store(d, true, code, at, __VA_ARGS__)
 size_t diags_errors(const struct diags *d); /* how many are not warnings */
-/* These speak of the diagnostic raised last; no-ops when there is none. Two return GPM_E_USER, so
+/* These speak of the diagnostic raised last; no-ops when there is none. They return GPM_E_USER, so
  * that they can end the idiom. */
-enum gpm_status diag_add_label(struct diags *d, struct span at, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
-void diag_add_note(struct diags *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-enum gpm_status diag_set_help(struct diags *d, const char *fmt, ...)
-    __attribute__((format(printf, 2, 3)));
-void diag_add_call(struct diags *d, struct span at, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
+enum gpm_status diag_add(struct diags *d, enum diag_kind kind, struct span at, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+#define diag_add_label(d, at, ...) diag_add(d, DIAG_LABEL, at, __VA_ARGS__)
+#define diag_add_note(d, ...)      diag_add(d, DIAG_NOTE, NO_SPAN, __VA_ARGS__)
+#define diag_set_help(d, ...)      diag_add(d, DIAG_HELP, NO_SPAN, __VA_ARGS__)
+#define diag_add_call(d, at, ...)  diag_add(d, DIAG_CALL, at, __VA_ARGS__)
 /* Gives the last diagnostic a place when it has none yet (primitives do not know theirs). */
 void diag_place(struct diags *d, struct span at);
 

@@ -186,11 +186,12 @@ static unsigned digits(unsigned n) {
 static void draw_snippet(struct paint *p, const struct diags *d, const struct diag *x) {
     size_t n = 0;
     unsigned column, largest = 1;
-    struct place *at = NEW_ARRAY(struct place, x->labels.n + 1);
+    struct place *at = NEW_ARRAY(struct place, x->parts[DIAG_LABEL].n + 1);
     at[n++] = (struct place){x->at, NULL, '^', 0};
-    for (size_t i = 0; i < x->labels.n; i++)
-        if (x->labels.at[i].at.unit == x->at.unit)
-            at[n++] = (struct place){x->labels.at[i].at, x->labels.at[i].text, '-', 0};
+    for (size_t i = 0; i < x->parts[DIAG_LABEL].n; i++) {
+        const struct diag_part *l = &x->parts[DIAG_LABEL].at[i];
+        if (l->at.unit == x->at.unit) at[n++] = (struct place){l->at, l->text, '-', 0};
+    }
     for (size_t i = 0; i < n; i++) {
         sources_locate(d->sources, at[i].at, &at[i].line, &column);
         if (at[i].line > largest) largest = at[i].line;
@@ -211,17 +212,18 @@ static void trailer(const struct paint *p, const char *kind, const char *text) {
     buf_putc(p->out, '\n');
 }
 
-static bool same_call(const struct diag_label *a, const struct diag_label *b) {
+static bool same_call(const struct diag_part *a, const struct diag_part *b) {
     return a->at.unit == b->at.unit && a->at.start == b->at.start && strcmp(a->text, b->text) == 0;
 }
 
 /* The chain of calls, innermost first; a call that repeats is drawn once with its number. */
 static void draw_calls(const struct paint *p, const struct diags *d, const struct diag *x) {
-    size_t n = x->calls.n, middle = x->calls_dropped ? n - DIAG_CALLS_OUTER : n;
+    const struct diag_part *calls = x->parts[DIAG_CALL].at;
+    size_t n = x->parts[DIAG_CALL].n, middle = x->calls_dropped ? n - DIAG_CALLS_OUTER : n;
     struct buf b = BUF_INIT;
     for (size_t i = 0, next; i < n; i = next) {
-        const struct diag_label *c = &x->calls.at[i];
-        for (next = i + 1; next < n && next != middle && same_call(c, &x->calls.at[next]);) next++;
+        const struct diag_part *c = &calls[i];
+        for (next = i + 1; next < n && next != middle && same_call(c, &calls[next]);) next++;
         if (i == middle) {
             buf_printf(&b, "... %zu more calls", x->calls_dropped);
             trailer(p, "", b.data);
@@ -241,12 +243,12 @@ static void draw_calls(const struct paint *p, const struct diags *d, const struc
 
 /* Labels in other units (another file) are shown by position. */
 static void draw_far_labels(const struct paint *p, const struct diags *d, const struct diag *x) {
-    for (size_t i = 0; i < x->labels.n; i++) {
-        struct span at = x->labels.at[i].at;
+    for (size_t i = 0; i < x->parts[DIAG_LABEL].n; i++) {
+        struct span at = x->parts[DIAG_LABEL].at[i].at;
         if (!has_place(d, at) || (has_place(d, x->at) && at.unit == x->at.unit)) continue;
         struct buf b = BUF_INIT;
         put_position(d, at, &b);
-        buf_printf(&b, ": %s", x->labels.at[i].text);
+        buf_printf(&b, ": %s", x->parts[DIAG_LABEL].at[i].text);
         trailer(p, "", b.data);
         buf_release(&b);
     }
@@ -267,8 +269,9 @@ static void draw_diag(struct paint *p, const struct diags *d, const struct diag 
     buf_putc(p->out, '\n');
     if (has_place(d, x->at)) draw_snippet(p, d, x);
     draw_far_labels(p, d, x);
-    for (size_t i = 0; i < x->notes.n; i++) trailer(p, "note: ", x->notes.at[i]);
-    if (x->help) trailer(p, "help: ", x->help);
+    for (int kind = DIAG_NOTE; kind <= DIAG_HELP; kind++)
+        for (size_t i = 0; i < x->parts[kind].n; i++)
+            trailer(p, kind == DIAG_NOTE ? "note: " : "help: ", x->parts[kind].at[i].text);
     draw_calls(p, d, x);
 }
 
@@ -295,14 +298,16 @@ static void json_place(const struct diags *d, struct span at, struct buf *out) {
     buf_printf(out, ",\"end_line\":%u,\"end_column\":%u", line, column);
 }
 
-static void json_labels(const struct diags *d, const char *key, const struct diag_label *l,
-                        size_t n, struct buf *out) {
+/* The parts of one kind: objects with their places, or texts alone. */
+static void json_parts(const struct diags *d, const char *key, const struct diag *x,
+                       enum diag_kind kind, bool places, struct buf *out) {
     buf_printf(out, ",\"%s\":[", key);
-    for (size_t i = 0; i < n; i++) {
-        buf_puts(out, i ? ",{\"text\":" : "{\"text\":");
-        buf_json_string(out, l[i].text, strlen(l[i].text));
-        json_place(d, l[i].at, out);
-        buf_putc(out, '}');
+    for (size_t i = 0; i < x->parts[kind].n; i++) {
+        const struct diag_part *p = &x->parts[kind].at[i];
+        buf_printf(out, "%s%s", i ? "," : "", places ? "{\"text\":" : "");
+        buf_json_string(out, p->text, strlen(p->text));
+        if (places) json_place(d, p->at, out);
+        if (places) buf_putc(out, '}');
     }
     buf_putc(out, ']');
 }
@@ -314,15 +319,10 @@ void diags_render_json(const struct diags *d, struct buf *out) {
                    diag_code_text(x->code));
         json_text(out, "message", x->message);
         json_place(d, x->at, out);
-        json_labels(d, "labels", x->labels.at, x->labels.n, out);
-        buf_puts(out, ",\"notes\":[");
-        for (size_t k = 0; k < x->notes.n; k++) {
-            if (k) buf_putc(out, ',');
-            buf_json_string(out, x->notes.at[k], strlen(x->notes.at[k]));
-        }
-        buf_putc(out, ']');
-        if (x->help) json_text(out, "help", x->help);
-        json_labels(d, "calls", x->calls.at, x->calls.n, out);
+        json_parts(d, "labels", x, DIAG_LABEL, true, out);
+        json_parts(d, "notes", x, DIAG_NOTE, false, out);
+        if (x->parts[DIAG_HELP].n) json_text(out, "help", x->parts[DIAG_HELP].at[0].text);
+        json_parts(d, "calls", x, DIAG_CALL, true, out);
         if (x->calls_dropped) buf_printf(out, ",\"calls_dropped\":%zu", x->calls_dropped);
         buf_puts(out, "}\n");
     }

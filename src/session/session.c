@@ -263,10 +263,9 @@ static bool covers(struct span outer, struct span inner) {
 static void show_instruction(struct session *s, const struct ast *a) {
     struct diag *d = s->diags.list.n ? vec_last(&s->diags.list) : NULL;
     if (!d || d->warning || d->at.unit == NO_SPAN_UNIT || covers(a->span, d->at)) return;
-    for (size_t i = 0; i < d->calls.n; i++)
-        if (covers(a->span, d->calls.at[i].at)) return;
-    for (size_t i = 0; i < d->labels.n; i++)
-        if (covers(a->span, d->labels.at[i].at)) return;
+    for (int kind = 0; kind < DIAG_KINDS; kind++)
+        for (size_t i = 0; i < d->parts[kind].n; i++)
+            if (covers(a->span, d->parts[kind].at[i].at)) return;
     if (strncmp(diag_code_text(d->code), "E05", 3) == 0 && a->kind != AST_LOAD) {
         struct span choice = d->at;
         d->at = a->kind == AST_DIRECTIVE ? a->kids[0]->span : a->span;

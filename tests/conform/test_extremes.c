@@ -149,7 +149,7 @@ static void densities(void **state) {
                 if (!dists[d].positive) check_density(d, &c.c, a, -x);
                 tried++;
             }
-            diags_clear(&c.diags);
+            diags_rewind(&c.diags, 0);
             call_release(&c);
         }
     }
@@ -188,7 +188,7 @@ static void try_made(struct call *k, value made, const char *name) {
         if (in) assert_int_equal(c.cls->unincorporate(&c, v), GPM_OK);
         value_unref(v);
     }
-    diags_clear(&k->diags);
+    diags_rewind(&k->diags, 0);
 }
 
 static void makers(void **state) {

@@ -256,7 +256,7 @@ static inline char *call_text(struct call_env *e, const char *name, const char *
         assert_true(e->diags.list.n > 0);
         const struct diag *d = e->diags.list.at[e->diags.list.n - 1];
         buf_printf(&b, "error %s: %s", diag_code_text(d->code), d->message);
-        diags_clear(&e->diags);
+        diags_rewind(&e->diags, 0);
     }
     value_unref(out);
     for (size_t i = 0; i < n; i++) value_unref(args[i]);

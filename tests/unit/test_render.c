@@ -206,8 +206,8 @@ static void test_at_most_ten(void **state) {
         diag_set_help(&f.diags, "help %d", i);
     }
     assert_int_equal(f.diags.list.n, 10);
-    assert_string_equal(f.diags.list.at[9]->help, "help 9");
-    diags_clear(&f.diags);
+    assert_string_equal(f.diags.list.at[9]->parts[DIAG_HELP].at[0].text, "help 9");
+    diags_rewind(&f.diags, 0);
     for (int i = 0; i < 20; i++) diag_warn(&f.diags, DIAG_UNOPENED, NO_SPAN, "odd %d", i);
     (void)diag_raise(&f.diags, DIAG_UNBOUND, NO_SPAN, "wrong"); /* warnings do not hide it */
     assert_int_equal(f.diags.list.n, 11);

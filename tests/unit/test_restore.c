@@ -44,7 +44,7 @@ static const struct sp_class fragile = {.name = "fragile",
                                         .unincorporate = leave};
 
 static enum gpm_status run(struct session *s, const char *text) {
-    diags_clear(&s->diags);
+    diags_rewind(&s->diags, 0);
     return session_run(s, "test", text, strlen(text));
 }
 

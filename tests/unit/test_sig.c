@@ -124,7 +124,7 @@ static void messages_name_procedure_parameter_type_and_value(void **state) {
             buf_printf(&got, "%s %s", diag_code_text(d->code), d->message);
         }
         assert_string_equal(got.data, type_rows[i].message);
-        diags_clear(&e.diags);
+        diags_rewind(&e.diags, 0);
         buf_release(&got);
         for (size_t k = 0; k < n; k++) value_unref(args[k]);
     }
@@ -155,8 +155,8 @@ static void arity_words(void **state) {
         sp_sig_parse(rows[i].sig, &sig);
         assert_int_equal(sp_check_args(&c, &sig), GPM_E_USER);
         assert_string_equal(vec_last(&e.diags.list)->message, rows[i].message);
-        assert_non_null(strstr(vec_last(&e.diags.list)->help, rows[i].sig));
-        diags_clear(&e.diags);
+        assert_non_null(strstr(vec_last(&e.diags.list)->parts[DIAG_HELP].at[0].text, rows[i].sig));
+        diags_rewind(&e.diags, 0);
     }
     call_env_release(&e);
 }

@@ -161,7 +161,7 @@ static bool one_call(struct call_env *e, size_t row, struct rng *r) {
     }
     value_unref(out);
     for (size_t i = 0; i < n; i++) value_unref(args[i]);
-    diags_clear(&e->diags);
+    diags_rewind(&e->diags, 0);
     return st == GPM_OK;
 }
 
