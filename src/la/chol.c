@@ -70,16 +70,34 @@ static bool diag_scale(const double *a, size_t n, size_t ld, double *max, double
     return isfinite(*mean);
 }
 
-/* A pivot of size n eps max(diag) is the rounding error of the factorisation itself. */
-static bool pivots_sound(struct chol *c, size_t n, double max) {
-    double floor = (double)n * DBL_EPSILON * max;
-    for (size_t i = 0; i < n; i++) {
+/* A factor with a pivot below PIVOT_SUSPECT of the largest variance is looked at more closely: the
+ * computed one is that of K + E with |E| about eps max(K), and E changes the density by a share of
+ * eps max(K) tr(K^-1). More than ROUNDING_SHARE of that, and another order of summation would give
+ * another density; near 1 one order has a factor and another has none. */
+#define PIVOT_SUSPECT  1e-4
+#define ROUNDING_SHARE 0.01
+
+/* With signs s, s'K^-1 s = |L^-1 s|^2 estimates tr(K^-1) (Hutchinson 1990). The signs are fixed, so
+ * that what is decided depends on the matrix alone. */
+static bool rounding_small(const struct chol *c, size_t n, double max) {
+    double *s = NEW_ARRAY(double, n);
+    for (size_t i = 0; i < n; i++) s[i] = (uint32_t)(i + 1) * 2654435761u >> 31 ? 1 : -1;
+    la_trsv(false, n, c->l, c->ld, s);
+    double share = DBL_EPSILON * max * vec_ops()->dot(n, s, s);
+    mem_free(s);
+    return share < ROUNDING_SHARE;
+}
+
+/* Whether the factor of n rows, of which those before `from` are known to be, is sound; c->pivot is
+ * the row that failed. */
+static bool pivots_sound(struct chol *c, size_t from, size_t n, double max) {
+    double least = INFINITY;
+    for (size_t i = from; i < n; i++) {
         double d = c->l[i + i * c->ld];
-        if (d * d > floor && isfinite(d)) continue;
-        c->pivot = i;
-        return false;
+        if (d < least || !isfinite(d)) least = d, c->pivot = i;
+        if (!(d > 0 && isfinite(d))) return false;
     }
-    return true;
+    return least * least > PIVOT_SUSPECT * max || rounding_small(c, n, max);
 }
 
 static enum gpm_status try_rung(struct chol *c, size_t n, chol_fill_fn fill, void *ctx,
@@ -93,7 +111,7 @@ static enum gpm_status try_rung(struct chol *c, size_t n, chol_fill_fn fill, voi
         for (size_t i = 0; i < n; i++) c->l[i + i * c->ld] += jitter;
     c->jitter = jitter;
     st = la_potrf(n, c->l, c->ld, &c->pivot);
-    if (!st && !pivots_sound(c, n, max)) st = GPM_E_NOT_PD;
+    if (!st && !pivots_sound(c, 0, n, max)) st = GPM_E_NOT_PD;
     return st;
 }
 
@@ -143,18 +161,12 @@ static enum gpm_status append_solved(struct chol *c, size_t m, const double *b, 
     }
     if (n) la_syrk(true, m, n, -1, b, ldb, 1, corner, ldcorner);
     st = la_potrf(m, corner, ldcorner, &pivot);
-    double floor = (double)(n + m) * DBL_EPSILON * max;
-    for (size_t i = 0; i < m && !st; i++) {
-        double d = corner[i + i * ldcorner];
-        if (!(d * d > floor) || !isfinite(d)) st = GPM_E_NOT_PD, pivot = i;
-    }
-    if (st) {
-        c->pivot = n + pivot;
-        return st;
-    }
+    c->pivot = n + pivot;
+    if (st) return st;
     for (size_t j = 0; j < n; j++)
         for (size_t i = 0; i < m; i++) c->l[n + i + j * c->ld] = b[j + i * ldb];
     copy_lower(m, corner, ldcorner, c->l + n + n * c->ld, c->ld);
+    if (!pivots_sound(c, n, n + m, max)) return GPM_E_NOT_PD;
     c->n += m;
     c->changes++;
     return GPM_OK;

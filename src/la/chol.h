@@ -5,8 +5,9 @@
  * O(n^2); solve; log determinant. The leading dimension doubles, so appends copy rarely.
  *
  * Jitter ladder: the matrix is tried as it is, then with 1e-10 of the mean diagonal, then ten times
- * more at each step up to 1e-4. A factor whose smallest pivot is rounding noise (below n * eps *
- * the largest diagonal element) counts as failed: its log determinant would be meaningless.
+ * more at each step up to 1e-4. A factor whose smallest pivot is rounding noise (what an error of
+ * n * eps * the largest diagonal element in K can make of it) counts as failed: its log determinant
+ * would be meaningless.
  *
  * The appended or updated factor keeps the jitter it was built with; a pivot that is not clearly
  * positive gives GPM_E_NOT_PD and leaves the factor as it was, so that the caller can rebuild.
