@@ -3,8 +3,8 @@
  * What the evaluators share: the session's core, its limits, checks of calls, keyword arguments.
  *
  * A call of a primitive goes the same way in both evaluators: operator and operands are evaluated;
- * keywords say where each operand belongs (core_place_keywords), places that nobody filled are
- * closed or refused (core_close_gaps); the signature checks what stands there (core_check_call);
+ * keywords say where each operand belongs, and places that nobody filled are closed or refused
+ * (core_place_keywords); the signature checks what stands there (core_check_call);
  * then the row's function runs, and a diagnostic that it raised gets the place of the call
  * (core_place), which rows do not know.
  *
@@ -161,13 +161,28 @@ const value *core_lookup_define(struct session_core *core, struct sym *s) {
     return d ? &d->v : NULL;
 }
 
-/* A procedure of the inference program that a model calls (a kernel written there) means its own
- * definitions by the names it uses, but for those of the library: what the model assumes under such
- * a name was meant to replace it. */
-struct node *core_model_name(struct session_core *core, struct world *w, const struct ast *a) {
-    struct sym *s = a->u.name.sym;
-    struct define_slot *d = a->u.name.inference ? map_get(&core->defines, MAP_PTR(s)) : NULL;
-    return d && !d->library ? NULL : map_get(&w->globals, MAP_PTR(s));
+/* What the model assumes goes before what the inference program defines, and that before builtins.
+ * But a procedure of the inference program that a model calls (a kernel written there) means its
+ * own definitions by the names it uses, save those of the library: what the model assumes under
+ * such a name was meant to replace it. */
+const value *core_global(struct session_core *core, struct world *w, const struct ast *a,
+                         struct cell **cell) {
+    uint64_t key = MAP_PTR(a->u.name.sym);
+    struct define_slot *d = NULL;
+    *cell = NULL;
+    if (!a->u.name.builtin) {
+        d = map_get(&core->defines, key);
+        bool own = a->u.name.inference && d && !d->library;
+        if (w && !own) *cell = map_get(&w->globals, key);
+        if (d && !*cell) return &d->v;
+    }
+    if (!*cell) *cell = map_get(&core->builtins, key);
+    return *cell ? &(*cell)->val : NULL;
+}
+
+enum gpm_status core_early(struct session_core *core, const struct ast *name) {
+    return diag_raise(core->diags, DIAG_LETREC_EARLY, name->span,
+                      "`%s` is used before it has a value", name->u.name.sym->text);
 }
 
 enum gpm_status core_unbound(struct session_core *core, struct sym *s, struct span at,
@@ -188,14 +203,6 @@ enum gpm_status core_unbound(struct session_core *core, struct sym *s, struct sp
                       s->text, s->text);
     vec_release(&names);
     return GPM_E_USER;
-}
-
-/* Builtins and made procedures are rows; the latter have statistics. */
-const struct sp_class *proc_class(value op, void **state) {
-    const struct sp_proc *p = sp_proc_of(op);
-    if (!p) return NULL;
-    if (state) *state = p->state ? p->state->data : NULL;
-    return p->cls;
 }
 
 /* Rows of made procedures stand in no table: their signatures are parsed when first needed, kept by
@@ -228,11 +235,6 @@ enum gpm_status core_check_call(struct session_core *core, struct sp_call *c, va
     c->diags = core->diags;
     c->host = &core->host;
     return core_place(core, sp_check_args(c, signature(core, op)), at);
-}
-
-enum sp_special core_special(value op) {
-    const struct sp_class *cls = proc_class(op, NULL);
-    return cls ? cls->special : SPECIAL_NONE;
 }
 
 size_t core_store_position(value op) {
@@ -298,9 +300,25 @@ size_t core_call_width(struct session_core *core, const struct ast *call, value 
     return want > n ? want : n;
 }
 
+/* Places that no argument filled: cut off at the end, and refused elsewhere but for parameters that
+ * may lack. Operators look themselves at what they were given; of those with a target every place
+ * is kept, since which of its numbers was given decides what it means. */
+static enum gpm_status close_gaps(struct session_core *core, value op, const bool *taken, size_t *n,
+                                  struct span at) {
+    const struct sp_class *cls = proc_class(op, NULL);
+    bool is_operator = cls && (cls->flags & SP_INFERENCE_ONLY);
+    if (is_operator && signature(core, op)->target) return GPM_OK;
+    while (*n && !taken[*n - 1]) --*n;
+    for (size_t i = 0; i < *n && !is_operator; i++)
+        if (!taken[i] && !signature(core, op)->params[i].optional)
+            return diag_raise(core->diags, DIAG_ARITY, at, "%s: the argument `%s` is missing",
+                              cls->name, signature(core, op)->params[i].name);
+    return GPM_OK;
+}
+
 /* Real keywords go to their parameters, the other arguments fill what is left in order. */
 enum gpm_status core_place_keywords(struct session_core *core, const struct ast *call, value op,
-                                    size_t *order) {
+                                    size_t *order, size_t *n_placed) {
     size_t n = call->n - 1, width = core_call_width(core, call, op), next = 0;
     bool *taken = mem_zalloc((width + 1) * sizeof *taken);
     enum gpm_status st = GPM_OK;
@@ -326,28 +344,14 @@ enum gpm_status core_place_keywords(struct session_core *core, const struct ast 
         else
             taken[order[i] = next] = true;
     }
+    *n_placed = width;
+    if (st == GPM_OK) st = close_gaps(core, op, taken, n_placed, call->span);
     mem_free(taken);
     return st;
 }
 
-/* Arguments that keywords left out: allowed at the end, and anywhere for inference operators. */
-enum gpm_status core_close_gaps(struct session_core *core, value op, value *args, size_t *n,
-                                struct span at) {
-    const struct sp_class *cls = proc_class(op, NULL);
-    /* with a target every place is kept: which of its numbers was given decides what it means */
-    if (cls && (cls->flags & SP_INFERENCE_ONLY) && signature(core, op)->target) return GPM_OK;
-    while (*n && is_absent(args[*n - 1])) --*n;
-    if (cls && (cls->flags & SP_INFERENCE_ONLY)) return GPM_OK;
-    for (size_t i = 0; i < *n; i++)
-        if (is_absent(args[i]) && !(cls && signature(core, op)->params[i].optional))
-            return diag_raise(core->diags, DIAG_ARITY, at, "%s: the argument `%s` is missing",
-                              cls ? cls->name : "this procedure",
-                              cls ? signature(core, op)->params[i].name : "?");
-    return GPM_OK;
-}
-
 enum gpm_status core_assess(struct session_core *core, const value *args, size_t n, struct span at,
-                            double *out) {
+                            value *out) {
     if (n < 2)
         return diag_raise(core->diags, DIAG_ARITY, at,
                           "assess takes a value, a procedure and its arguments");
@@ -357,9 +361,11 @@ enum gpm_status core_assess(struct session_core *core, const value *args, size_t
         return diag_set_help(core->diags,
                              "assess takes a random primitive such as normal, or a made procedure");
     }
+    double logp;
     enum gpm_status st = core_check_call(core, &c, args[1], args + 2, n - 2, at);
-    if (st != GPM_OK) return st;
-    return core_place(core, c.cls->log_density(&c, args[0], out), at);
+    if (st == GPM_OK) st = core_place(core, c.cls->log_density(&c, args[0], &logp), at);
+    if (st == GPM_OK) *out = value_num(logp);
+    return st;
 }
 
 enum gpm_status core_wrong_arity(struct session_core *core, const struct ast *lambda, size_t n,

@@ -72,16 +72,31 @@ enum gpm_status core_check_sound(struct session_core *core, struct span at) GPM_
 /* A text that is to be parsed and run: its code, borrowed. It goes when nothing refers to it. */
 struct code *core_text(struct session_core *core, const char *name, const char *text, size_t len);
 struct cell *core_literal(struct session_core *core, const struct ast *a); /* its value */
-/* The node of a name that the model assumes; NULL: none, or the name stands in a procedure of the
- * inference program, which defines it itself. */
-struct node *core_model_name(struct session_core *core, struct world *w, const struct ast *a);
+/* The slot that a name stands for; NULL: a global. w: the model that asks, or NULL. Resolution has
+ * decided (depth), but a name that an enclosing inference variable could supply is the model's own
+ * first. */
+static inline struct slot *core_local(struct world *w, const struct ast *name, struct frame *f) {
+    bool global =
+        name->u.name.depth < 0 || name->u.name.builtin ||
+        (name->u.name.global_first && w && map_get(&w->globals, MAP_PTR(name->u.name.sym)));
+    return global ? NULL : &frame_up(f, name->u.name.depth)->s[name->u.name.slot];
+}
+enum gpm_status core_early(struct session_core *core, const struct ast *name); /* slot->unset */
+/* The value of a global name, borrowed; NULL: unbound. *cell: that of a node of the model or of a
+ * builtin, NULL: a definition of the inference program. */
+const value *core_global(struct session_core *core, struct world *w, const struct ast *name,
+                         struct cell **cell);
 const value *core_lookup_define(struct session_core *core, struct sym *s); /* NULL: unbound */
 /* The error; `names`: of the model that asked, to be suggested before others. */
 enum gpm_status core_unbound(struct session_core *core, struct sym *s, struct span at,
                              const char *const *names, size_t n);
 /* The row and state behind a primitive procedure value; NULL: compound, memoized or no procedure.
  */
-const struct sp_class *proc_class(value op, void **state);
+static inline const struct sp_class *proc_class(value op, void **state) {
+    const struct sp_proc *p = sp_proc_of(op);
+    if (p && state) *state = p->state ? p->state->data : NULL;
+    return p ? p->cls : NULL;
+}
 /* Fills c for a primitive procedure and checks its arguments; the diagnostic is placed at `at`. */
 enum gpm_status core_check_call(struct session_core *core, struct sp_call *c, value op,
                                 const value *args, size_t n, struct span at) GPM_MUST_USE;
@@ -94,7 +109,10 @@ struct env_box {
     struct frame *frame; /* counted */
 };
 extern const struct box_class env_class;
-enum sp_special core_special(value op); /* of a builtin procedure */
+static inline enum sp_special core_special(value op) { /* of a builtin procedure */
+    const struct sp_class *cls = proc_class(op, NULL);
+    return cls ? cls->special : SPECIAL_NONE;
+}
 /* The makers of memoizers wrap their source function in mem, but where a store does it. Position of
  * the argument that is the store, or what no call has. */
 size_t core_store_position(value op);
@@ -110,15 +128,14 @@ enum gpm_status core_wrong_parts(struct session_core *core, value v, size_t n, s
 enum gpm_status core_truth(struct session_core *core, value v, struct span at,
                            bool *truth) GPM_MUST_USE;
 enum gpm_status core_assess(struct session_core *core, const value *args, size_t n, struct span at,
-                            double *out);
+                            value *out);
 void core_bind_builtin(struct session_core *core, const char *name, value v_taken);
 /* Number of argument positions of a call, gaps for keywords included. */
 size_t core_call_width(struct session_core *core, const struct ast *call, value op);
-enum gpm_status core_close_gaps(struct session_core *core, value op, value *args, size_t *n,
-                                struct span at) GPM_MUST_USE;
-/* Places keyword arguments: order[i] = position of argument i in the call as applied. */
+/* Places keyword arguments: order[i] = position of argument i in the call as applied, to *n
+ * positions, of which some may stay empty. */
 enum gpm_status core_place_keywords(struct session_core *core, const struct ast *call, value op,
-                                    size_t *order) GPM_MUST_USE;
+                                    size_t *order, size_t *n) GPM_MUST_USE;
 /* Syntax as data and back. Code made of data belongs to the caller: code_unref(a->code). Its names
  * are those that frames from `env` up bind. by_hand: eval, where an array or list put together by
  * hand is code too. */

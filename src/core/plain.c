@@ -13,30 +13,18 @@
 
 enum { SMALL_ARGS = 8 };
 
-/* Resolution has decided between frame and global (depth); among globals the model's names come
- * first when a model asks, then definitions, then builtins. */
 static enum gpm_status lookup_name(struct session_core *core, const struct ast *a, struct frame *f,
                                    value *out) {
-    struct sym *s = a->u.name.sym;
-    if (a->u.name.depth >= 0 && !a->u.name.builtin) {
-        const struct slot *slot = &frame_up(f, a->u.name.depth)->s[a->u.name.slot];
-        if (slot->unset)
-            return diag_raise(core->diags, DIAG_LETREC_EARLY, a->span,
-                              "`%s` is used before it has a value", s->text);
-        *out = value_ref(slot_value(slot));
+    const struct slot *s = core_local(core->model, a, f);
+    struct cell *cell;
+    if (s && s->unset) return core_early(core, a);
+    if (s) {
+        *out = value_ref(slot_value(s));
         return GPM_OK;
     }
-    if (!a->u.name.builtin) {
-        struct node *n = core->model ? core_model_name(core, core->model, a) : NULL;
-        const value *v = n ? &((struct cell *)n)->val : core_lookup_define(core, s);
-        if (v) {
-            *out = value_ref(*v);
-            return GPM_OK;
-        }
-    }
-    struct cell *c = map_get(&core->builtins, MAP_PTR(s));
-    if (!c) return core_unbound(core, s, a->span, NULL, 0);
-    *out = value_ref(c->val);
+    const value *v = core_global(core, core->model, a, &cell);
+    if (!v) return core_unbound(core, a->u.name.sym, a->span, NULL, 0);
+    *out = value_ref(*v);
     return GPM_OK;
 }
 
@@ -160,8 +148,6 @@ static enum gpm_status apply_special(struct session_core *core, enum sp_special 
                                      const value *args, size_t n, struct span at, value *out,
                                      bool *handled) {
     *handled = true;
-    double logp;
-    enum gpm_status st;
     switch (which) {
     case SPECIAL_REF: *out = value_ref_to(args[0], NULL); return GPM_OK;
     case SPECIAL_DEREF: *out = deref(args[0]); return GPM_OK;
@@ -176,10 +162,7 @@ static enum gpm_status apply_special(struct session_core *core, enum sp_special 
             return GPM_OK;
         }
         return plain_apply(core, args[0], args + 1, n - 1, at, out);
-    case SPECIAL_ASSESS:
-        st = core_assess(core, args, n, at, &logp);
-        if (st == GPM_OK) *out = value_num(logp);
-        return st;
+    case SPECIAL_ASSESS: return core_assess(core, args, n, at, out);
     default: *handled = false; return GPM_OK;
     }
 }
@@ -249,10 +232,9 @@ static enum gpm_status eval_call(struct session_core *core, const struct ast *a,
     for (size_t i = 0; i < width; i++) args[i] = ABSENT;
     if (a->u.call.kw) {
         order = width <= SMALL_ARGS ? small_order : NEW_ARRAY(size_t, width);
-        st = core_place_keywords(core, a, op, order);
+        st = core_place_keywords(core, a, op, order, &n);
     }
     if (st == GPM_OK) st = eval_args(core, a, f, order, args);
-    if (st == GPM_OK && order) st = core_close_gaps(core, op, args, &n, a->span);
     size_t store = which == SPECIAL_GPMEM ? core_store_position(op) : 0;
     if (st == GPM_OK && which == SPECIAL_GPMEM && n &&
         core_memoizes(args[0], store < n ? args[store] : ABSENT))

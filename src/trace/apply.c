@@ -183,10 +183,10 @@ static void close_over(struct trace *t, struct node *n, const struct ast *a, str
                        int depth, int budget) {
     if (!a) return;
     if (a->kind == AST_NAME && !a->u.name.builtin) {
-        struct node *p = NULL;
-        if (a->u.name.depth < 0)
-            p = map_get(&t->globals, MAP_PTR(a->u.name.sym));
-        else if (a->u.name.depth >= depth) {
+        struct node *p = a->u.name.depth < 0 || a->u.name.global_first
+                             ? map_get(&t->globals, MAP_PTR(a->u.name.sym))
+                             : NULL;
+        if (!p && a->u.name.depth >= depth) {
             struct slot *s = &frame_up(f, a->u.name.depth - depth)->s[a->u.name.slot];
             if (s->node && !s->own)
                 p = s->node;
@@ -212,7 +212,6 @@ void node_close_over(struct trace *t, struct node *n) {
 /* Builtins that work on nodes rather than values: references, mem, eval, environments. */
 static enum gpm_status apply_special(struct trace *t, struct node *n, struct sp_call *c,
                                      bool requests, value *out, bool *handled) {
-    double logp;
     enum gpm_status st;
     *handled = true;
     switch ((enum sp_special)n->special) {
@@ -241,10 +240,7 @@ static enum gpm_status apply_special(struct trace *t, struct node *n, struct sp_
     case SPECIAL_RUN:
         return diag_raise(t->core->diags, DIAG_ACTION_IN_MODEL, node_span(n),
                           "run(...) is an inference action; a model expression cannot run it");
-    case SPECIAL_ASSESS:
-        st = core_assess(t->core, c->args, c->n, node_span(n), &logp);
-        if (st == GPM_OK) *out = value_num(logp);
-        return st;
+    case SPECIAL_ASSESS: return core_assess(t->core, c->args, c->n, node_span(n), out);
     case SPECIAL_EVAL: {
         if (!requests) {
             *out = value_ref(n->req->fam[0]->root->val);

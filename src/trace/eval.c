@@ -22,25 +22,6 @@ static enum gpm_status unbound(struct trace *t, const struct ast *a) {
     return st;
 }
 
-/* In this order: what the model assumes, what the inference program defines (as a constant, its
- * value now), builtins. */
-static enum gpm_status global_name(struct trace *t, struct family *fam, const struct ast *a,
-                                   struct node **out) {
-    struct session_core *core = t->core;
-    struct sym *s = a->u.name.sym;
-    if (!a->u.name.builtin) {
-        *out = core_model_name(core, &t->world, a);
-        if (*out) return regen_ensure(t, *out);
-        const value *v = core_lookup_define(core, s);
-        if (v) {
-            *out = node_constant(t, fam, value_ref(*v));
-            return GPM_OK;
-        }
-    }
-    *out = map_get(&core->builtins, MAP_PTR(s));
-    return *out ? GPM_OK : unbound(t, a);
-}
-
 /* The node for a frame slot; values get a constant node, kept with the slot. */
 static struct node *slot_node(struct slot *s) {
     if (s->node) return s->node;
@@ -48,20 +29,16 @@ static struct node *slot_node(struct slot *s) {
     return s->node = (struct node *)cell_new(value_ref(s->v));
 }
 
-/* A name is the node it is bound to. One that an enclosing inference variable could supply is the
- * model's own first (global_first). */
+/* A name is the node it is bound to; what the inference program defines is a constant, its value
+ * now. */
 static enum gpm_status eval_name(struct trace *t, struct family *fam, const struct ast *a,
                                  struct frame *f, struct node **out) {
-    if (a->u.name.builtin || a->u.name.depth < 0) return global_name(t, fam, a, out);
-    if (a->u.name.global_first) {
-        *out = map_get(&t->globals, MAP_PTR(a->u.name.sym));
-        if (*out) return regen_ensure(t, *out);
-    }
-    struct slot *s = &frame_up(f, a->u.name.depth)->s[a->u.name.slot];
-    if (s->unset)
-        return diag_raise(t->core->diags, DIAG_LETREC_EARLY, a->span,
-                          "`%s` is used before it has a value", a->u.name.sym->text);
-    *out = slot_node(s);
+    struct slot *s = core_local(&t->world, a, f);
+    struct cell *cell = NULL;
+    if (s && s->unset) return core_early(t->core, a);
+    const value *v = s ? NULL : core_global(t->core, &t->world, a, &cell);
+    if (!s && !v) return unbound(t, a);
+    *out = s ? slot_node(s) : cell ? (struct node *)cell : node_constant(t, fam, value_ref(*v));
     return regen_ensure(t, *out);
 }
 
@@ -86,11 +63,12 @@ static enum gpm_status eval_unquote(struct trace *t, struct family *fam, const s
 static enum gpm_status eval_operands(struct trace *t, struct family *fam, const struct ast *a,
                                      struct frame *f, struct tagctx *ctx, struct node **nodes,
                                      size_t *n) {
-    size_t *order = NULL;
+    size_t *order = NULL, width;
     enum gpm_status st = GPM_OK;
     if (a->u.call.kw) {
         order = NEW_ARRAY(size_t, a->n);
-        st = core_place_keywords(t->core, a, nodes[0]->val, order);
+        st = core_place_keywords(t->core, a, nodes[0]->val, order, &width);
+        *n = width + 1;
     }
     for (size_t i = 1; st == GPM_OK && i < a->n; i++) {
         struct node *arg;
@@ -98,14 +76,6 @@ static enum gpm_status eval_operands(struct trace *t, struct family *fam, const 
         if (st == GPM_OK) nodes[order ? order[i - 1] + 1 : i] = arg;
     }
     mem_free(order);
-    while (*n > 1 && !nodes[*n - 1]) --*n;
-    if (st != GPM_OK || !a->u.call.kw) return st;
-    value small[16] = {{0}};
-    size_t width = *n - 1;
-    for (size_t i = 0; i < width && i < COUNT_OF(small); i++)
-        small[i] = nodes[i + 1] ? nodes[i + 1]->val : ABSENT;
-    if (width <= COUNT_OF(small))
-        st = core_close_gaps(t->core, nodes[0]->val, small, &width, a->span);
     for (size_t i = 1; st == GPM_OK && i < *n; i++)
         if (!nodes[i]) nodes[i] = node_constant(t, fam, ABSENT);
     return st;
