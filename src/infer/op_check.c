@@ -159,8 +159,9 @@ static enum gpm_status add_labelled(struct check *c, struct trace *t, value labe
     size_t before = out->n;
     for (size_t i = 0; (all || pattern) && i < t->records.n; i++) {
         struct record *r = t->records.at[i];
+        const struct sym *name = record_label(r);
         bool named =
-            r->kind == REC_OBSERVE && (all || (r->label && matches(pattern, r->label->text)));
+            record_kind(r) == REC_OBSERVE && (all || (name && matches(pattern, name->text)));
         for (size_t j = 0; named && !all && j < out->n; j++) named = out->at[j] != r;
         if (named) vec_push(out, r);
     }
@@ -195,7 +196,7 @@ static enum gpm_status data_of(struct check *c, struct trace *t, bool replicate,
     size_t have = 0;
     if (st == GPM_OK && replicate) st = trace_replicate(t, r.at, r.n, v);
     for (; st == GPM_OK && have < r.n; have++)
-        if (!replicate) v[have] = value_ref(r.at[have]->observed);
+        if (!replicate) v[have] = value_ref(record_observed(r.at[have]));
     for (size_t i = 0; i < have && st == GPM_OK; i++)
         if (!add_numbers(y, v[i]))
             st = infer_error(c->x, DIAG_TYPE,

@@ -53,7 +53,7 @@ static enum gpm_status op_report(struct infer_state *x, const struct action *a, 
 static enum gpm_status num_blocks(struct infer_state *x, const struct action *a, struct trace *t,
                                   value *out) {
     struct scope *s = trace_scope(t, a->args[0]);
-    size_t n = s ? s->live.n : 0;
+    size_t n = s ? scope_live(s) : 0;
     *out = value_num((double)(infer_is_name(a->args[0], "default") ? t->choices.n : n));
     return GPM_OK;
 }

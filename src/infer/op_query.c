@@ -172,7 +172,7 @@ static enum gpm_status ask_dataset(struct infer_state *x, const char *text, stru
 value query_kernel(const struct trace *t) {
     for (size_t i = t->records.n; i-- > 0;) {
         const struct record *r = t->records.at[i];
-        if (r->kind == REC_ASSUME && kernel_of(record_value(r))) return record_value(r);
+        if (record_kind(r) == REC_ASSUME && kernel_of(record_value(r))) return record_value(r);
     }
     return NIL;
 }

@@ -48,11 +48,11 @@ static enum gpm_status add_tagged(struct infer_state *x, struct trace *t, value 
                                   const value *block, struct node_set *out) {
     struct scope *s = trace_scope(t, tag);
     if (!s) return infer_unknown_scope(x, t, tag);
-    if (block && s->live.n && !scope_find_block(s, *block))
+    if (block && scope_live(s) && !scope_find_block(s, *block))
         return infer_unknown_block(x, s, *block);
-    for (size_t i = 0; i < s->live.n; i++) {
-        struct scope_block *b = s->live.at[i];
-        if (block && !value_name_equal(b->id, *block)) continue;
+    for (size_t i = 0; i < scope_live(s); i++) {
+        struct scope_block *b = scope_live_at(s, i);
+        if (block && !value_name_equal(block_id(b), *block)) continue;
         struct node **at;
         size_t n;
         block_choices(b, &at, &n);
@@ -137,7 +137,7 @@ static enum gpm_status pick_block(struct infer_state *x, struct trace *t, value 
     }
     struct scope *s = trace_scope(t, scope);
     if (!s) return infer_unknown_scope(x, t, scope);
-    if (s->live.n) block_choices(s->live.at[rng_below(&t->rng, s->live.n)], &out->at, &out->n);
+    if (scope_live(s)) scope_pick(s, &t->rng, &out->at, &out->n);
     return GPM_OK;
 }
 

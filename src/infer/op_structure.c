@@ -68,16 +68,16 @@ static enum gpm_status pick_block(struct jump *j, struct trace *t, struct node_s
     struct scope *s = trace_scope(t, j->scope);
     *out = (struct node_set){NULL, 0};
     if (!s) return infer_unknown_scope(j->x, t, j->scope);
-    if (!s->live.n) return GPM_OK;
+    if (!scope_live(s)) return GPM_OK;
     struct target g = {.scope = j->scope, .block = j->block};
     if (!infer_is_name(j->block, "one")) return infer_target_all(j->x, t, &g, out);
-    block_choices(s->live.at[rng_below(&t->rng, s->live.n)], &out->at, &out->n);
+    scope_pick(s, &t->rng, &out->at, &out->n);
     return GPM_OK;
 }
 
 static double log_pick(struct jump *j, struct trace *t) {
     struct scope *s = trace_scope(t, j->scope);
-    return infer_is_name(j->block, "one") && s ? -log((double)s->live.n) : 0;
+    return infer_is_name(j->block, "one") && s ? -log((double)scope_live(s)) : 0;
 }
 
 /* Those of b that a does not hold are added to it. */

@@ -57,11 +57,12 @@ enum gpm_status infer_unknown_scope(struct infer_state *x, struct trace *t, valu
     for (size_t i = 0; i < x->known_scopes.n; i++)
         if (value_name_equal(x->known_scopes.at[i], scope)) return GPM_OK;
     struct buf have = BUF_INIT;
-    trace_scope_names(t, &have);
     VEC(const char *) names = {0};
     for (size_t i = 0; i < t->scopes.n; i++) {
-        const char *name = infer_text(t->scopes.at[i]->name);
-        if (name) vec_push(&names, name);
+        value name = scope_name(t->scopes.at[i]);
+        if (i) buf_puts(&have, ", ");
+        value_print(name, &have);
+        if (infer_text(name)) vec_push(&names, infer_text(name));
     }
     char *shown = sp_show(scope);
     const char *word = infer_text(scope) ? infer_text(scope) : shown;
@@ -89,8 +90,7 @@ static double pick_default(void *ctx, struct trace *t) {
 
 /* Of a named scope: live blocks are equally likely. */
 static double pick_block(void *ctx, struct trace *t) {
-    struct scope *s = ctx;
-    return -log((double)s->live.n);
+    return -log((double)scope_live(ctx));
 }
 
 enum { PICKS = 16, PREFETCH_FROM = 2000 };
@@ -164,11 +164,10 @@ static enum gpm_status call_set(struct visit *v, struct node_set set,
     return st;
 }
 
-static enum gpm_status on_block(struct visit *v, struct scope_block *b,
-                                const struct mh_extra *extra) {
+static enum gpm_status on_block(struct visit *v, struct scope_block *b) {
     struct node_set set;
     block_choices(b, &set.at, &set.n);
-    return call_set(v, set, extra);
+    return call_set(v, set, NULL);
 }
 
 static enum gpm_status on_target(struct visit *v, const struct target *g) {
@@ -224,11 +223,11 @@ static enum gpm_status on_each(struct visit *v, struct scope *s, bool reverse) {
     size_t n;
     scopes_sorted(s, &blocks, &n);
     value *ids = NEW_ARRAY(value, n + 1);
-    for (size_t i = 0; i < n; i++) ids[i] = value_ref(blocks[i]->id);
+    for (size_t i = 0; i < n; i++) ids[i] = value_ref(block_id(blocks[i]));
     enum gpm_status st = GPM_OK;
     for (size_t i = 0; i < n && st == GPM_OK; i++) {
         struct scope_block *b = scope_find_block(s, ids[reverse ? n - 1 - i : i]);
-        if (b && b->n_choices) st = on_block(v, b, NULL);
+        if (b) st = on_block(v, b);
     }
     values_free(ids, n);
     mem_free(blocks);
@@ -236,15 +235,12 @@ static enum gpm_status on_each(struct visit *v, struct scope *s, bool reverse) {
 }
 
 enum gpm_status infer_unknown_block(struct infer_state *x, struct scope *s, value block) {
-    char *shown = sp_show(block), *name = sp_show(s->name);
+    char *shown = sp_show(block), *name = sp_show(scope_name(s));
     enum gpm_status st =
         infer_error(x, DIAG_UNKNOWN_BLOCK, "the scope %s has no block %s", name, shown);
     struct buf have = BUF_INIT;
-    for (size_t i = 0; i < s->blocks.n && i < 8; i++) {
-        if (i) buf_puts(&have, ", ");
-        value_print(s->blocks.at[i]->id, &have);
-    }
-    diag_add_note(x->core->diags, "its blocks: %s%s", have.data, s->blocks.n > 8 ? ", ..." : "");
+    scope_show_blocks(s, &have);
+    diag_add_note(x->core->diags, "its blocks: %s", have.data);
     buf_release(&have);
     mem_free(shown);
     mem_free(name);
@@ -258,17 +254,19 @@ static enum gpm_status on_scope(struct visit *v, value scope, value block) {
     struct scope *s = trace_scope(v->s.t, scope);
     if (!s) return infer_unknown_scope(v->s.x, v->s.t, scope);
     double lo, hi;
-    if (!s->live.n || infer_is_name(block, "none")) return GPM_OK;
+    if (!scope_live(s) || infer_is_name(block, "none")) return GPM_OK;
     if (infer_is_name(block, "one")) {
         struct mh_extra extra = {pick_block, s};
-        return on_block(v, s->live.at[rng_below(&v->s.t->rng, s->live.n)], &extra);
+        struct node_set set;
+        scope_pick(s, &v->s.t->rng, &set.at, &set.n);
+        return call_set(v, set, &extra);
     }
     if (infer_is_name(block, "each")) return on_each(v, s, false);
     if (infer_is_name(block, "each_reverse")) return on_each(v, s, true);
     if (infer_is_name(block, "all") || infer_is_name(block, "ordered") || range_of(block, &lo, &hi))
         return on_target(v, &(struct target){.scope = scope, .block = block});
     struct scope_block *b = scope_find_block(s, block);
-    return b ? on_block(v, b, NULL) : infer_unknown_block(v->s.x, s, block);
+    return b ? on_block(v, b) : infer_unknown_block(v->s.x, s, block);
 }
 
 /* Probability of picking one choice of a selection, as it is now. */
@@ -383,7 +381,7 @@ enum gpm_status infer_target_sets(struct infer_state *x, struct trace *t, const 
     size_t n;
     scopes_sorted(s, &blocks, &n);
     for (size_t i = 0; i < n; i++) {
-        value id = blocks[i]->id;
+        value id = block_id(blocks[i]);
         bool in = range ? id.tag == V_NUM && id.u.num >= lo && id.u.num <= hi
                         : every || value_name_equal(id, block);
         if (!in) continue;

@@ -148,11 +148,9 @@ void session_complete(struct session *s, const char *prefix, void (*each)(void *
     for (size_t i = 0; i < s->core.define_names.n; i++)
         if (!strncmp(s->core.define_names.at[i]->text, prefix, n))
             each(user, s->core.define_names.at[i]->text);
-    struct trace *t = s->infer.model->p.at[0];
-    for (size_t i = 0; i < t->records.n; i++) {
-        struct record *r = t->records.at[i];
-        for (size_t j = 0; j < r->names.n; j++)
-            if (!strncmp(r->names.at[j].name->text, prefix, n))
-                each(user, r->names.at[j].name->text);
-    }
+    const char **names;
+    size_t n_names = trace_names(s->infer.model->p.at[0], &names);
+    for (size_t i = 0; i < n_names; i++)
+        if (!strncmp(names[i], prefix, n)) each(user, names[i]);
+    mem_free(names);
 }

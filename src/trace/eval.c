@@ -12,13 +12,10 @@
 #include <string.h>
 
 static enum gpm_status unbound(struct trace *t, const struct ast *a) {
-    VEC(const char *) names = {0};
-    for (size_t i = 0; i < t->records.n; i++) {
-        struct record *r = t->records.at[i];
-        for (size_t j = 0; j < r->names.n; j++) vec_push(&names, r->names.at[j].name->text);
-    }
-    enum gpm_status st = core_unbound(t->core, a->u.name.sym, a->span, names.at, names.n);
-    vec_release(&names);
+    const char **names;
+    size_t n = trace_names(t, &names);
+    enum gpm_status st = core_unbound(t->core, a->u.name.sym, a->span, names, n);
+    mem_free(names);
     return st;
 }
 

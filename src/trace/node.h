@@ -109,6 +109,22 @@ struct tagctx {
     uint32_t home_pos;
     uint32_t visit;
 };
+struct scope_block {
+    value id;
+    struct scope *scope;
+    VEC(struct tagctx *) ctxs;
+    size_t n_choices;
+    uint32_t live_pos; /* in scope->live when n_choices > 0 */
+    uint32_t pos;      /* in scope->blocks */
+    bool unique;       /* of one evaluation of tag without a block */
+};
+struct scope {
+    value name;
+    uint32_t pos;                     /* in trace->scopes, for good */
+    VEC(struct scope_block *) blocks; /* owned */
+    struct map by_id;                 /* hash of id -> block, but for unique ones */
+    VEC(struct scope_block *) live;   /* those holding choices */
+};
 struct membership {
     uint32_t n;
     struct {
@@ -116,6 +132,21 @@ struct membership {
         uint32_t pos;
     } in[];
 };
+
+struct binding {
+    struct sym *name;
+    struct node *node;
+};
+struct record {
+    enum record_kind kind;
+    struct sym *label; /* NULL: none */
+    struct family *family;
+    VEC(struct binding) names; /* assume: one, or those of the components */
+    struct span span;
+    value observed; /* observe: as the choice holds it */
+    double weight;  /* observe: log density when it was made */
+};
+
 /* Compiled steps (flat/flat.h, the layer above). The trace is true except for flats that are ahead
  * of it; `settle` writes what they left. */
 struct flat;

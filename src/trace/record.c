@@ -56,16 +56,38 @@ void trace_settle(struct trace *t) {
     if (inner(t)->flats) inner(t)->flat_hooks->settle(t);
 }
 
+enum record_kind record_kind(const struct record *r) {
+    return r->kind;
+}
+
+struct sym *record_label(const struct record *r) {
+    return r->label;
+}
+
 value record_value(const struct record *r) {
     return r->family->root->val;
 }
 
-struct record *trace_find_record(struct trace *t, struct sym *label) {
+value record_observed(const struct record *r) {
+    return r->observed;
+}
+
+size_t trace_names(const struct trace *t, const char ***out) {
+    VEC(const char *) names = {0};
+    for (size_t i = 0; i < t->records.n; i++) {
+        const struct record *r = t->records.at[i];
+        for (size_t j = 0; j < r->names.n; j++) vec_push(&names, r->names.at[j].name->text);
+    }
+    *out = names.at;
+    return names.n;
+}
+
+static struct record *find_record(struct trace *t, struct sym *label) {
     return map_get(&inner(t)->labels, MAP_PTR(label));
 }
 
 static enum gpm_status check_label(struct trace *t, struct sym *label, struct span at) {
-    struct record *r = label ? trace_find_record(t, label) : NULL;
+    struct record *r = label ? find_record(t, label) : NULL;
     if (!r) return GPM_OK;
     diag_raise(t->core->diags, DIAG_DUPLICATE_LABEL, at, "the label `%s` is in use", label->text);
     diag_add_label(t->core->diags, r->span, "by this directive");
@@ -110,8 +132,7 @@ static void undo_record(struct trace *t, struct record *r) {
             t->records.n--;
             break;
         }
-    if (r->label && trace_find_record(t, r->label) == r)
-        map_del(&inner(t)->labels, MAP_PTR(r->label));
+    if (r->label && find_record(t, r->label) == r) map_del(&inner(t)->labels, MAP_PTR(r->label));
     for (size_t i = 0; i < r->names.n; i++) map_del(&t->globals, MAP_PTR(r->names.at[i].name));
     drop_family(t, r->family);
     record_free(r);
@@ -320,7 +341,7 @@ static bool in_use(struct trace *t, struct family *f) {
 
 /* An observed choice becomes free with the value it has; what others read cannot be forgotten. */
 enum gpm_status trace_forget(struct trace *t, struct sym *label, struct span at, double *weight) {
-    struct record *r = trace_find_record(t, label);
+    struct record *r = find_record(t, label);
     if (!r) return unknown_label(t, label, at);
     *weight = 0;
     if (r->kind == REC_OBSERVE) {
@@ -337,7 +358,7 @@ enum gpm_status trace_forget(struct trace *t, struct sym *label, struct span at,
 }
 
 enum gpm_status trace_report(struct trace *t, struct sym *label, struct span at, value *out) {
-    struct record *r = trace_find_record(t, label);
+    struct record *r = find_record(t, label);
     if (!r) return unknown_label(t, label, at);
     *out = trace_export(t, r->family->root->val);
     return GPM_OK;
@@ -347,7 +368,7 @@ enum gpm_status trace_report(struct trace *t, struct sym *label, struct span at,
  * linked); the computation under them is switched off and freed, but for nodes that closures read.
  */
 enum gpm_status trace_freeze(struct trace *t, struct sym *label, struct span at) {
-    struct record *r = trace_find_record(t, label);
+    struct record *r = find_record(t, label);
     if (!r) return unknown_label(t, label, at);
     if (r->kind == REC_OBSERVE) {
         double weight;

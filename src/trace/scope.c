@@ -45,6 +45,8 @@ struct scope *trace_scope(struct trace *t, value name) {
 }
 
 struct scope_block *scope_find_block(struct scope *s, value id) {
+    struct scope_block *b = map_get(&s->by_id, value_name_hash(id));
+    if (b && value_name_equal(b->id, id)) return b;
     for (size_t i = 0; i < s->blocks.n; i++)
         if (value_name_equal(s->blocks.at[i]->id, id)) return s->blocks.at[i];
     return NULL;
@@ -272,7 +274,23 @@ void memo_part(struct trace *t, struct family *f, struct tagctx *ctx) {
 
 /* For operators. */
 
-void block_choices(struct scope_block *b, struct node ***out, size_t *n) {
+value scope_name(const struct scope *s) {
+    return s->name;
+}
+
+size_t scope_live(const struct scope *s) {
+    return s->live.n;
+}
+
+struct scope_block *scope_live_at(const struct scope *s, size_t i) {
+    return s->live.at[i];
+}
+
+value block_id(const struct scope_block *b) {
+    return b->id;
+}
+
+void block_choices(const struct scope_block *b, struct node ***out, size_t *n) {
     VEC(struct node *) v = {0};
     for (size_t i = 0; i < b->ctxs.n; i++)
         for (size_t j = 0; j < b->ctxs.at[i]->choices.n; j++) {
@@ -283,6 +301,10 @@ void block_choices(struct scope_block *b, struct node ***out, size_t *n) {
         }
     *out = v.at;
     *n = v.n;
+}
+
+void scope_pick(const struct scope *s, struct rng *rng, struct node ***out, size_t *n) {
+    block_choices(s->live.at[rng_below(rng, s->live.n)], out, n);
 }
 
 static int by_id(const void *a, const void *b) {
@@ -297,11 +319,13 @@ void scopes_sorted(struct scope *s, struct scope_block ***out, size_t *n) {
     qsort(*out, *n, sizeof **out, by_id);
 }
 
-void trace_scope_names(struct trace *t, struct buf *out) {
-    for (size_t i = 0; i < t->scopes.n; i++) {
+void scope_show_blocks(const struct scope *s, struct buf *out) {
+    enum { SHOWN = 8 };
+    for (size_t i = 0; i < s->blocks.n && i < SHOWN; i++) {
         if (i) buf_puts(out, ", ");
-        value_print(t->scopes.at[i]->name, out);
+        value_print(s->blocks.at[i]->id, out);
     }
+    if (s->blocks.n > SHOWN) buf_puts(out, ", ...");
 }
 
 void scopes_release(struct trace *t) {

@@ -30,43 +30,12 @@
 #include "core/plain.h"
 #include "value/value.h"
 
-/* What others may read of a trace, its directives and its scopes; trace/ and flat/ alone write
- * them, and know the rest: nodes, families, links (node.h). */
-struct family;
+/* What others may read of a trace; trace/ and flat/ alone write it, and know what it is made of:
+ * nodes, families, links, directives, scopes (node.h). */
 struct node;
-struct tagctx;
-
-struct scope_block {
-    value id;
-    struct scope *scope;
-    VEC(struct tagctx *) ctxs;
-    size_t n_choices;
-    uint32_t live_pos; /* in scope->live when n_choices > 0 */
-    uint32_t pos;      /* in scope->blocks */
-    bool unique;       /* of one evaluation of tag without a block */
-};
-struct scope {
-    value name;
-    uint32_t pos;                     /* in trace->scopes, for good */
-    VEC(struct scope_block *) blocks; /* owned */
-    struct map by_id;                 /* hash of id -> block, but for unique ones */
-    VEC(struct scope_block *) live;   /* those holding choices */
-};
-
-enum record_kind { REC_ASSUME, REC_OBSERVE, REC_PREDICT };
-struct binding {
-    struct sym *name;
-    struct node *node;
-};
-struct record { /* one directive in the trace */
-    enum record_kind kind;
-    struct sym *label; /* NULL: none */
-    struct family *family;
-    VEC(struct binding) names; /* assume: one, or those of the components */
-    struct span span;
-    value observed; /* observe: as the choice holds it */
-    double weight;  /* observe: log density when it was made */
-};
+struct record; /* one directive in the trace */
+struct scope;
+struct scope_block;
 
 struct trace {
     union {
@@ -96,7 +65,14 @@ uint64_t node_origin(const struct node *n);
 /* Does a random choice or an observation depend on its value, if only by way of others? */
 bool node_matters(const struct node *n);
 value node_procedure(const struct node *n); /* that it applies; borrowed */
-value record_value(const struct record *r); /* of its expression; borrowed */
+/* Facts about a directive. */
+enum record_kind { REC_ASSUME, REC_OBSERVE, REC_PREDICT };
+enum record_kind record_kind(const struct record *r);
+struct sym *record_label(const struct record *r); /* NULL: none */
+value record_value(const struct record *r);       /* of its expression; borrowed */
+value record_observed(const struct record *r);    /* as the choice holds it; borrowed */
+/* Names that the model assumes, in their order; mem_free *out. */
+size_t trace_names(const struct trace *t, const char ***out);
 
 struct trace *trace_new(struct session_core *core, struct rng rng);
 void trace_free(struct trace *t);
@@ -131,19 +107,24 @@ enum gpm_status trace_replicate(struct trace *t, struct record *const *records, 
                                 value *out) GPM_MUST_USE;
 /* Takes the newest directive back. */
 void trace_undo_last(struct trace *t);
-struct record *trace_find_record(struct trace *t, struct sym *label);
 
 /* A value fit to leave the trace: closures see copies of what they close over. Owned. */
 value trace_export(struct trace *t, value v);
 
-/* Scopes and blocks. */
+/* Scopes and blocks. A block is live while it holds choices; live blocks have no order. */
 struct scope *trace_scope(struct trace *t, value name); /* NULL: no tag names it */
+value scope_name(const struct scope *s);                /* borrowed */
+size_t scope_live(const struct scope *s);               /* number of live blocks */
+struct scope_block *scope_live_at(const struct scope *s, size_t i);
 struct scope_block *scope_find_block(struct scope *s, value id);
-void block_choices(struct scope_block *b, struct node ***out, size_t *n); /* mem_free *out */
+value block_id(const struct scope_block *b);                                    /* borrowed */
+void block_choices(const struct scope_block *b, struct node ***out, size_t *n); /* mem_free *out */
+/* The choices of a live block, each as likely as the others; there must be one. */
+void scope_pick(const struct scope *s, struct rng *rng, struct node ***out, size_t *n);
 void scopes_sorted(struct scope *s, struct scope_block ***out,
                    size_t *n); /* live, by id; mem_free */
-/* For messages: names of the scopes that exist, "a", "b". */
-void trace_scope_names(struct trace *t, struct buf *out);
+/* For messages: the ids of its first blocks, "1, 2, ...". */
+void scope_show_blocks(const struct scope *s, struct buf *out);
 
 /* Transitions: build, detach, regen (any number of times, each undone by scaffold_unregen but the
  * last), close. */
