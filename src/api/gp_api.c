@@ -3,13 +3,26 @@
  * Public face of the Gaussian processes (include/gpmem/gp.h).
  */
 #include "gpmem/gp.h"
-#include "api/gp_handle.h"
 #include "api/call.h"
 #include "gp/gp.h"
+#include "gp/gp_path.h"
+#include "gp/kern_class.h"
+#include "gp/mean.h"
 #include "la/optim.h"
 #include "math/rng.h"
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
+
+struct gpm_gp {
+    struct gp *gp; /* NULL before the model is set */
+    struct buf err, text;
+};
+
+struct gpm_kernel {
+    struct kern *k;
+    struct buf text;
+};
 
 gpm_gp *gpm_gp_new(void) {
     gpm_gp *g = NEW(gpm_gp);
@@ -30,37 +43,36 @@ const char *gpm_gp_error(const gpm_gp *g) {
     return g->err.data;
 }
 
-enum gpm_status gp_call_fail(gpm_gp *g, enum gpm_status st, const char *what) {
+static enum gpm_status fail(gpm_gp *g, enum gpm_status st, const char *what) {
     buf_reset(&g->err);
     return buf_fail(&g->err, st, "%s", what);
 }
 
 /* Every call on a model begins here. */
-enum gpm_status gp_call_begin(gpm_gp *g) {
+static enum gpm_status begin(gpm_gp *g) {
     enum gpm_status st = call_begin(&g->err);
     if (st || g->gp) return st;
-    return gp_call_fail(g, GPM_E_ARG,
-                        "the Gaussian process has no model yet: call gpm_gp_model first");
+    return fail(g, GPM_E_ARG, "the Gaussian process has no model yet: call gpm_gp_model first");
 }
 
 /* And ends here. */
-enum gpm_status gp_call_end(gpm_gp *g, enum gpm_status st) {
+static enum gpm_status end(gpm_gp *g, enum gpm_status st) {
     if (!st) return GPM_OK;
-    return gp_call_fail(g, st,
-                        st == GPM_E_NOT_PD ? "the covariance matrix is singular: give some noise, "
-                                             "or take out inputs that are nearly equal"
-                                           : gpm_status_text(st));
+    return fail(g, st,
+                st == GPM_E_NOT_PD ? "the covariance matrix is singular: give some noise, "
+                                     "or take out inputs that are nearly equal"
+                                   : gpm_status_text(st));
 }
 
-enum gpm_status gp_call_points(gpm_gp *g, const double *x, size_t n) {
-    enum gpm_status st = gp_call_begin(g);
+static enum gpm_status begin_at(gpm_gp *g, const double *x, size_t n) {
+    enum gpm_status st = begin(g);
     if (st || kern_all_bounded(x, n * (size_t)gp_dim(g->gp))) return st;
-    return gp_call_fail(g, GPM_E_ARG, "an input is not a number below 1e150 in size");
+    return fail(g, GPM_E_ARG, "an input is not a number below 1e150 in size");
 }
 
 /* Takes *why. */
 static enum gpm_status fail_why(gpm_gp *g, enum gpm_status st, char *why) {
-    gp_call_fail(g, st, why ? why : gpm_status_text(st));
+    fail(g, st, why ? why : gpm_status_text(st));
     mem_free(why);
     return st;
 }
@@ -74,7 +86,7 @@ static enum gpm_status set_model(gpm_gp *g, int dim, const struct kern *k, bool 
     if (!fresh) return fail_why(g, GPM_E_ARG, why);
     if (g->gp && gp_dim(g->gp) == dim) {
         gp_free(fresh);
-        return gp_call_end(g, gp_set_model(g->gp, k, keep_mean ? gp_mean(g->gp) : NULL, noise));
+        return end(g, gp_set_model(g->gp, k, keep_mean ? gp_mean(g->gp) : NULL, noise));
     }
     gp_free(g->gp);
     g->gp = fresh;
@@ -99,11 +111,11 @@ enum gpm_status gpm_gp_set_kernel(gpm_gp *g, int dim, const gpm_kernel *k, doubl
 }
 
 enum gpm_status gpm_gp_add(gpm_gp *g, const double *x, const double *y, size_t n) {
-    enum gpm_status st = gp_call_points(g, x, n);
+    enum gpm_status st = begin_at(g, x, n);
     if (st) return st;
     if (!kern_all_bounded(y, n))
-        return gp_call_fail(g, GPM_E_ARG, "a value is not a number below 1e150 in size");
-    return gp_call_end(g, gp_add(g->gp, GP_MEASURED, x, y, n));
+        return fail(g, GPM_E_ARG, "a value is not a number below 1e150 in size");
+    return end(g, gp_add(g->gp, GP_MEASURED, x, y, n));
 }
 
 void gpm_gp_clear(gpm_gp *g) {
@@ -186,13 +198,12 @@ static void start_point(const struct fit *f, unsigned s, struct rng *r, double *
 }
 
 enum gpm_status gpm_gp_fit(gpm_gp *g, const struct gpm_gp_fit_options *given) {
-    enum gpm_status st = gp_call_begin(g);
+    enum gpm_status st = begin(g);
     if (st) return st;
     struct gpm_gp_fit_options full = default_fit;
     const struct gpm_gp_fit_options *o = &full;
     options_take(&full, sizeof full, given);
-    if (!(o->range > 1))
-        return gp_call_fail(g, GPM_E_ARG, "the range of a fit is a factor above 1");
+    if (!(o->range > 1)) return fail(g, GPM_E_ARG, "the range of a fit is a factor above 1");
     struct fit f;
     unsigned long shortages = mem_shortages();
     fit_init(&f, g->gp, o);
@@ -220,37 +231,36 @@ enum gpm_status gpm_gp_fit(gpm_gp *g, const struct gpm_gp_fit_options *given) {
     mem_free(z);
     kern_unref(f.shape);
     mem_free(f.z0);
-    return gp_call_end(g, st);
+    return end(g, st);
 }
 
 /* ---- answers ---- */
 
 enum gpm_status gpm_gp_log_likelihood(gpm_gp *g, double *out) {
-    enum gpm_status st = gp_call_begin(g);
-    return st ? st : gp_call_end(g, gp_logml(g->gp, out));
+    enum gpm_status st = begin(g);
+    return st ? st : end(g, gp_logml(g->gp, out));
 }
 
 enum gpm_status gpm_gp_predict(gpm_gp *g, const double *x, size_t n, bool measured, double *mean,
                                double *var) {
-    enum gpm_status st = gp_call_points(g, x, n);
+    enum gpm_status st = begin_at(g, x, n);
     if (st) return st;
-    return gp_call_end(g, gp_predict(g->gp, x, n, measured ? GP_MEASURED : GP_LATENT, mean, var));
+    return end(g, gp_predict(g->gp, x, n, measured ? GP_MEASURED : GP_LATENT, mean, var));
 }
 
 enum gpm_status gpm_gp_predict_cov(gpm_gp *g, const double *x, size_t n, bool measured,
                                    double *mean, double *cov) {
-    enum gpm_status st = gp_call_points(g, x, n);
+    enum gpm_status st = begin_at(g, x, n);
     if (st) return st;
-    return gp_call_end(
-        g, gp_predict_cov(g->gp, x, n, measured ? GP_MEASURED : GP_LATENT, mean, cov, n));
+    return end(g, gp_predict_cov(g->gp, x, n, measured ? GP_MEASURED : GP_LATENT, mean, cov, n));
 }
 
 enum gpm_status gpm_gp_sample(gpm_gp *g, const double *x, size_t n, uint64_t seed, size_t draws,
                               double *out) {
-    enum gpm_status st = gp_call_points(g, x, n);
+    enum gpm_status st = begin_at(g, x, n);
     if (st) return st;
     double *z = mem_try_doubles(n ? n : 1);
-    if (!z) return gp_call_end(g, GPM_E_NOMEM);
+    if (!z) return end(g, GPM_E_NOMEM);
     struct rng r;
     rng_init(&r, seed, 0, 0);
     for (size_t d = 0; d < draws && !st; d++) {
@@ -258,7 +268,7 @@ enum gpm_status gpm_gp_sample(gpm_gp *g, const double *x, size_t n, uint64_t see
         st = gp_sample(g->gp, x, n, GP_LATENT, z, out + d * n);
     }
     mem_free(z);
-    return gp_call_end(g, st);
+    return end(g, st);
 }
 
 const char *gpm_gp_kernel(gpm_gp *g) {
@@ -281,4 +291,232 @@ const char *gpm_gp_method(const gpm_gp *g) {
 
 double gpm_gp_likelihood_error(const gpm_gp *g) {
     return g->gp ? gp_approx_error(g->gp) : 0;
+}
+
+/* Moves an owned message into the caller's buffer. */
+static void tell(char *why, char *err, size_t size) {
+    if (err && size) snprintf(err, size, "%s", why ? why : "");
+    mem_free(why);
+}
+
+static gpm_kernel *wrap(struct kern *take) {
+    if (!take) return NULL;
+    gpm_kernel *k = NEW(gpm_kernel);
+    k->k = take;
+    buf_init(&k->text);
+    return k;
+}
+
+/* ---- kernels ---- */
+
+enum gpm_status gpm_kernel_parse(const char *text, gpm_kernel **out, char *err, size_t err_size) {
+    struct kern *k = NULL;
+    char *why = NULL;
+    enum gpm_status st = text ? kern_parse(text, &k, &why) : GPM_E_ARG;
+    tell(why, err, err_size);
+    if (!st) *out = wrap(k);
+    return st;
+}
+
+gpm_kernel *gpm_kernel_function(gpm_covariance_fn fn, void *user, void (*drop)(void *user),
+                                const char *label) {
+    return wrap(kern_callback(fn, user, drop, label));
+}
+
+gpm_kernel *gpm_kernel_copy(const gpm_kernel *k) {
+    return wrap(kern_ref(k->k));
+}
+
+void gpm_kernel_free(gpm_kernel *k) {
+    if (!k) return;
+    kern_unref(k->k);
+    buf_release(&k->text);
+    mem_free(k);
+}
+
+gpm_kernel *gpm_kernel_sum(const gpm_kernel *a, const gpm_kernel *b) {
+    return wrap(kern_sum(a->k, b->k));
+}
+gpm_kernel *gpm_kernel_product(const gpm_kernel *a, const gpm_kernel *b) {
+    return wrap(kern_product(a->k, b->k));
+}
+gpm_kernel *gpm_kernel_scale(double variance, const gpm_kernel *k) {
+    return wrap(kern_scale(variance, k->k));
+}
+gpm_kernel *gpm_kernel_simplify(const gpm_kernel *k) {
+    return wrap(kern_simplify(k->k));
+}
+
+const char *gpm_kernel_text(gpm_kernel *k) {
+    buf_reset(&k->text);
+    kern_print(k->k, &k->text);
+    return k->text.data;
+}
+
+const char *gpm_kernel_structure(gpm_kernel *k) {
+    buf_reset(&k->text);
+    return kern_struct(k->k, &k->text) == GPM_OK ? k->text.data : NULL;
+}
+
+enum gpm_status gpm_kernel_contains(const gpm_kernel *k, const char *structure, int *yes) {
+    bool b = false;
+    enum gpm_status st = kern_contains(k->k, structure, &b, NULL);
+    if (!st) *yes = b;
+    return st;
+}
+
+enum gpm_status gpm_kernel_eval(const gpm_kernel *k, const double *x1, const double *x2, int dim,
+                                double *out) {
+    return dim < 1 ? GPM_E_ARG : kern_eval(k->k, x1, x2, dim, out);
+}
+
+size_t gpm_kernel_nparams(const gpm_kernel *k) {
+    return kern_nparam(k->k);
+}
+void gpm_kernel_params(const gpm_kernel *k, double *theta) {
+    kern_params(k->k, theta);
+}
+
+const char *gpm_kernel_param_name(gpm_kernel *k, size_t i) {
+    buf_reset(&k->text);
+    kern_param_name(k->k, i, &k->text);
+    return k->text.data;
+}
+
+enum gpm_status gpm_kernel_with_params(const gpm_kernel *k, const double *theta, gpm_kernel **out,
+                                       char *err, size_t err_size) {
+    char *why = NULL;
+    gpm_kernel *q = wrap(kern_with_params(k->k, theta, &why));
+    tell(why, err, err_size);
+    if (!q) return GPM_E_ARG;
+    *out = q;
+    return GPM_OK;
+}
+
+int gpm_kernel_row(size_t i, const char **name, const char **formula) {
+    const struct kern_class *row = kern_class_at(i);
+    if (!row) return 0;
+    *name = row->name;
+    *formula = row->doc;
+    return 1;
+}
+
+/* ---- Gaussian processes ---- */
+
+gpm_kernel *gpm_gp_get_kernel(const gpm_gp *g) {
+    return g->gp ? wrap(kern_ref(gp_kern(g->gp))) : NULL;
+}
+
+enum gpm_status gpm_gp_copy(const gpm_gp *g, gpm_gp **out) {
+    struct gp *c = NULL;
+    enum gpm_status st = g->gp ? gp_copy(g->gp, &c) : GPM_OK;
+    if (st) return st;
+    *out = gpm_gp_new();
+    (*out)->gp = c;
+    return GPM_OK;
+}
+
+static enum gpm_status take_mean(gpm_gp *g, struct mean *m) {
+    enum gpm_status st = begin(g);
+    if (!st) st = end(g, gp_set_model(g->gp, gp_kern(g->gp), m, gp_noise(g->gp)));
+    mean_unref(m);
+    return st;
+}
+
+enum gpm_status gpm_gp_set_mean_constant(gpm_gp *g, double c) {
+    if (!isfinite(c)) return fail(g, GPM_E_ARG, "the mean must be a finite number");
+    return take_mean(g, mean_const(c));
+}
+
+enum gpm_status gpm_gp_set_mean_linear(gpm_gp *g, double a, const double *slopes) {
+    enum gpm_status st = begin(g);
+    return st ? st : take_mean(g, mean_linear(a, slopes, (size_t)gp_dim(g->gp)));
+}
+
+enum gpm_status gpm_gp_set_mean_function(gpm_gp *g, gpm_mean_fn fn, void *user,
+                                         void (*drop)(void *user)) {
+    return take_mean(g, mean_callback(fn, user, drop, NULL));
+}
+
+enum gpm_status gpm_gp_set_approximation(gpm_gp *g, enum gpm_approximation kind, size_t size) {
+    static const enum gp_approx map[] = {GP_AUTO, GP_EXACT, GP_INDUCING, GP_VECCHIA};
+    enum gpm_status st = begin(g);
+    if (st) return st;
+    if ((unsigned)kind >= COUNT_OF(map)) return fail(g, GPM_E_ARG, "no such approximation");
+    gp_set_approx(g->gp, map[kind], size);
+    return GPM_OK;
+}
+
+enum gpm_status gpm_gp_set_cache(gpm_gp *g, size_t bytes) {
+    enum gpm_status st = begin(g);
+    if (!st) gp_set_budget(g->gp, bytes);
+    return st;
+}
+
+enum gpm_status gpm_gp_remove(gpm_gp *g, const double *x, double y) {
+    enum gpm_status st = begin(g);
+    return st ? st : end(g, gp_remove(g->gp, GP_MEASURED, x, y));
+}
+
+enum gpm_status gpm_gp_log_likelihood_grad(gpm_gp *g, double *value, double *dkernel,
+                                           double *dnoise) {
+    enum gpm_status st = begin(g);
+    return st ? st : end(g, gp_logml_grad(g->gp, value, dkernel, dnoise));
+}
+
+enum gpm_status gpm_gp_propose(gpm_gp *g, const gpm_kernel *k, double noise, double *value) {
+    enum gpm_status st = begin(g);
+    return st ? st : end(g, gp_propose(g->gp, k->k, gp_mean(g->gp), noise, value));
+}
+
+void gpm_gp_accept(gpm_gp *g) {
+    if (g->gp) gp_accept(g->gp);
+}
+void gpm_gp_reject(gpm_gp *g) {
+    if (g->gp) gp_reject(g->gp);
+}
+
+enum gpm_status gpm_gp_conditional(gpm_gp *g, const double *x, const double *y, size_t n,
+                                   double *logpdf) {
+    enum gpm_status st = begin_at(g, x, n);
+    return st ? st : end(g, gp_conditional(g->gp, GP_MEASURED, x, y, n, logpdf));
+}
+
+enum gpm_status gpm_gp_loo(gpm_gp *g, double *mean, double *var, double *logpdf) {
+    enum gpm_status st = begin(g);
+    if (!st && (st = gp_loo(g->gp, mean, var, logpdf)) == GPM_E_LIMIT)
+        return fail(g, st, "leave-one-out needs the exact method");
+    return st ? st : end(g, st);
+}
+
+const char *gpm_gp_report(gpm_gp *g) {
+    struct gp_report r;
+    buf_reset(&g->text);
+    enum gpm_status st = g->gp ? gp_report(g->gp, &r, &g->text) : GPM_E_ARG;
+    if (st) buf_puts(&g->text, gpm_status_text(st));
+    return g->text.data;
+}
+
+/* ---- paths: a gpm_path is a gp_path ---- */
+
+enum gpm_status gpm_path_new(gpm_gp *g, size_t features, uint64_t seed, gpm_path **out) {
+    struct gp_path *p = NULL;
+    struct rng r;
+    enum gpm_status st = begin(g);
+    if (st) return st;
+    rng_init(&r, seed, 0, 0);
+    st = gp_path_new(g->gp, features, &r, &p);
+    if (st == GPM_E_LIMIT) return fail(g, st, "paths need the exact method");
+    if (st) return end(g, st);
+    *out = (gpm_path *)p;
+    return GPM_OK;
+}
+
+void gpm_path_free(gpm_path *p) {
+    gp_path_free((struct gp_path *)p);
+}
+
+enum gpm_status gpm_path_eval(const gpm_path *p, const double *x, size_t n, double *f,
+                              double *grad) {
+    return gp_path_eval((struct gp_path *)p, x, n, f, grad);
 }
