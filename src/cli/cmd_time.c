@@ -6,8 +6,8 @@
 #include "cli/command.h"
 #include "base/ascii.h"
 #include "base/number.h"
-#include "cli/optimize_args.h"
 #include "cli/out.h"
+#include "cli/run.h"
 #include "gpmem/optimize.h"
 #include <math.h>
 #include <stdlib.h>

@@ -15,9 +15,11 @@
 static _Atomic(gpm_session *) running[INTERRUPT_MAX];
 static atomic_int n_running, n_signals, n_inside; /* the last: handlers at work */
 static atomic_bool forever;
+static volatile sig_atomic_t stopped;
 
 static void on_interrupt(int sig) {
     atomic_fetch_add(&n_inside, 1);
+    __atomic_store_n(&stopped, 1, __ATOMIC_RELAXED); /* any thread may get the signal */
     if (atomic_fetch_add(&n_signals, 1) > 0 &&
         !atomic_load(&forever)) { /* the polite way did not help */
         signal(sig, SIG_DFL);
@@ -30,6 +32,20 @@ static void on_interrupt(int sig) {
     atomic_fetch_sub(&n_inside, 1);
 }
 
+static void handle(int sig, void (*handler)(int)) {
+    struct sigaction sa = {.sa_handler = handler};
+    sigaction(sig, &sa, NULL);
+}
+
+void stop_on_signals(bool on) {
+    handle(SIGINT, on ? on_interrupt : SIG_DFL);
+    handle(SIGTERM, on ? on_interrupt : SIG_DFL);
+}
+
+const volatile sig_atomic_t *stop_flag(void) {
+    return &stopped;
+}
+
 void interrupt_begin(gpm_session *s) {
     for (int i = 0; i < INTERRUPT_MAX; i++) {
         gpm_session *empty = NULL;
@@ -37,10 +53,7 @@ void interrupt_begin(gpm_session *s) {
     }
     if (atomic_fetch_add(&n_running, 1) > 0) return;
     atomic_store(&n_signals, 0);
-    struct sigaction sa;
-    memset(&sa, 0, sizeof sa);
-    sa.sa_handler = on_interrupt;
-    sigaction(SIGINT, &sa, NULL);
+    handle(SIGINT, on_interrupt);
 }
 
 void interrupt_end(gpm_session *s) {
@@ -50,7 +63,7 @@ void interrupt_end(gpm_session *s) {
     }
     /* the caller frees s, which a handler on another thread may still have in hand */
     while (atomic_load(&n_inside)) sched_yield();
-    if (atomic_fetch_sub(&n_running, 1) == 1) signal(SIGINT, SIG_DFL);
+    if (atomic_fetch_sub(&n_running, 1) == 1) handle(SIGINT, SIG_DFL);
 }
 
 void interrupt_forever(bool on) {

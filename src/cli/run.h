@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Running a text in a session with the tool's conventions: errors printed, exit status decided,
- * Ctrl-C turned into gpm_interrupt.
+ * Ctrl-C turned into gpm_interrupt or a flag.
  */
 #ifndef CLI_RUN_H
 #define CLI_RUN_H
 #include "cli/command.h"
+#include <signal.h>
 
 /* While a session is registered, SIGINT interrupts it; a second SIGINT during one command ends the
  * process. At most INTERRUPT_MAX sessions at a time. */
 #define INTERRUPT_MAX 256
 void interrupt_begin(gpm_session *s);
 void interrupt_end(gpm_session *s);
+/* Without a session: while on, SIGINT and SIGTERM set the flag; a second one ends the process. */
+void stop_on_signals(bool on);
+const volatile sig_atomic_t *stop_flag(void);
 /* The prompt: no number of SIGINTs ends the process. */
 void interrupt_forever(bool on);
 
