@@ -34,8 +34,7 @@ static const struct option_row rows[] = {
      &session_args.diagnostics_json},
 };
 
-COMMAND(check) = {
-    .place = 20,
+COMMAND(check, 20) = {
     .name = "check",
     .args = "FILE...",
     .summary = "Parses programs and reports their errors without running them",

@@ -16,7 +16,7 @@ static void print_words(const char *words) {
 }
 
 static void print_command_names(void) {
-    for (const struct command *const *c = command_list(); *c; c++) printf("%s ", (*c)->name);
+    for (const struct listed *c = command_list(); c->command; c++) printf("%s ", c->command->name);
 }
 
 static void print_topic(void *user, const char *name) {
@@ -78,7 +78,8 @@ static void print_bash(void) {
           "break ;; "
           "esac\n    done\n    COMPREPLY=()\n    case $command in\n",
           stdout);
-    for (const struct command *const *c = command_list(); *c; c++) bash_options(*c, (*c)->name);
+    for (const struct listed *c = command_list(); c->command; c++)
+        bash_options(c->command, c->command->name);
     bash_options(&command_prompt, "''");
     fputs("    esac\n"
           "    if [[ $cur == -* ]]; then\n"
@@ -129,9 +130,9 @@ static void zsh_options(const struct command *c) {
 
 static void print_zsh(void) {
     fputs("#compdef gpmem\n_gpmem() {\n    local -a commands\n    commands=(\n", stdout);
-    for (const struct command *const *c = command_list(); *c; c++) {
-        printf("        '%s:", (*c)->name);
-        print_quoted((*c)->summary, "'\\''", ":");
+    for (const struct listed *c = command_list(); c->command; c++) {
+        printf("        '%s:", c->command->name);
+        print_quoted(c->command->summary, "'\\''", ":");
         puts("'");
     }
     fputs("    )\n    local context state state_descr line\n    typeset -A opt_args\n"
@@ -143,16 +144,17 @@ static void print_zsh(void) {
           "    case $state in\n    command) _describe command commands ;;\n    argument)\n"
           "        case $words[1] in\n",
           stdout);
-    for (const struct command *const *c = command_list(); *c; c++) {
-        bool help = strcmp((*c)->name, "help") == 0;
-        printf("            %s) _arguments \\\n", (*c)->name);
-        zsh_options(*c);
+    for (const struct listed *c = command_list(); c->command; c++) {
+        bool help = strcmp(c->command->name, "help") == 0;
+        printf("            %s) _arguments \\\n", c->command->name);
+        zsh_options(c->command);
         printf("                '*:argument:%s", help ? "(" : "");
         if (help)
             print_topics();
         else
-            fputs(strcmp((*c)->name, "completions") == 0 ? "(bash zsh fish" : "_files", stdout);
-        puts(help || strcmp((*c)->name, "completions") == 0 ? ")' ;;" : "' ;;");
+            fputs(strcmp(c->command->name, "completions") == 0 ? "(bash zsh fish" : "_files",
+                  stdout);
+        puts(help || strcmp(c->command->name, "completions") == 0 ? ")' ;;" : "' ;;");
     }
     fputs("        esac ;;\n    esac\n}\n_gpmem \"$@\"\n", stdout);
 }
@@ -180,12 +182,13 @@ static void fish_options(const struct option_row *const *rows, size_t n, const c
 
 static void print_fish(void) {
     puts("# fish completion of gpmem");
-    for (const struct command *const *c = command_list(); *c; c++) {
+    for (const struct listed *c = command_list(); c->command; c++) {
         char condition[96];
-        struct option_list l = command_options(*c);
-        printf("complete -c gpmem -n __fish_use_subcommand -f -a %s -d '%s'\n", (*c)->name,
-               (*c)->summary);
-        snprintf(condition, sizeof condition, " -n '__fish_seen_subcommand_from %s'", (*c)->name);
+        struct option_list l = command_options(c->command);
+        printf("complete -c gpmem -n __fish_use_subcommand -f -a %s -d '%s'\n", c->command->name,
+               c->command->summary);
+        snprintf(condition, sizeof condition, " -n '__fish_seen_subcommand_from %s'",
+                 c->command->name);
         fish_options(l.at, l.own, condition);
     }
     struct option_list l = command_options(&command_prompt);
@@ -213,8 +216,7 @@ static int run(int argc, char **argv) {
                     argv[0]);
 }
 
-COMMAND(completions) = {
-    .place = 210,
+COMMAND(completions, 210) = {
     .name = "completions",
     .args = "bash|zsh|fish",
     .summary = "Prints a completion script for a shell",

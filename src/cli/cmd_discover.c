@@ -112,8 +112,7 @@ static const struct option_row rows[] = {
     {"max-time", 0, OPTION_TIME, "S", "stop the search after S seconds", &args.o.max_seconds},
 };
 
-COMMAND(discover) = {
-    .place = 80,
+COMMAND(discover, 80) = {
     .name = "discover",
     .args = "SERIES.csv",
     .summary = "Finds the structure of a time series: posterior, words, forecast",

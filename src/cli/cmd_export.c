@@ -152,8 +152,7 @@ static const struct option_row rows[] = {
      &args.out},
 };
 
-COMMAND(export) = {
-    .place = 70,
+COMMAND(export, 70) = {
     .name = "export",
     .args = "DIR",
     .summary = "Writes the draws of a run as Stan CSV, JSON or a Zarr folder",

@@ -11,7 +11,8 @@
 static int unknown(gpm_session *s, const char *name) {
     struct name_list l = {0};
     gpm_complete(s, "", name_list_add, &l);
-    for (const struct command *const *c = command_list(); *c; c++) name_list_add(&l, (*c)->name);
+    for (const struct listed *c = command_list(); c->command; c++)
+        name_list_add(&l, c->command->name);
     const char *near = suggest_nearest(name, (const char *const *)l.at, l.n);
     if (near)
         complain(0, "there is no help on '%s'; did you mean '%s'?", name, near);
@@ -35,8 +36,7 @@ static int run(int argc, char **argv) {
     return status;
 }
 
-COMMAND(help) = {
-    .place = 170,
+COMMAND(help, 170) = {
     .name = "help",
     .args = "[NAME]",
     .summary = "Explains a command, or a procedure, operator or kernel of the language",
@@ -53,8 +53,7 @@ static int reference(int argc, char **argv) {
     return EXIT_FINE;
 }
 
-COMMAND(reference) = {
-    .place = 200,
+COMMAND(reference, 200) = {
     .name = "reference",
     .args = "",
     .summary = "Prints the reference of the language as JSON",

@@ -72,8 +72,7 @@ static const struct option_row query_rows[] = {
      &args.format},
 };
 
-COMMAND(query) = {
-    .place = 90,
+COMMAND(query, 90) = {
     .name = "query",
     .args = "RUN QUERY...",
     .summary = "Answers questions about the structures of a run of discover",
@@ -94,8 +93,7 @@ static const struct option_row forecast_rows[] = {
     {"level", 0, OPTION_REAL, "P", "probability of the interval (default 0.95)", &args.level},
 };
 
-COMMAND(forecast) = {
-    .place = 100,
+COMMAND(forecast, 100) = {
     .name = "forecast",
     .args = "RUN",
     .summary = "Forecasts from a run of discover, as CSV",
@@ -114,8 +112,7 @@ static const struct option_row report_rows[] = {
      &args.output},
 };
 
-COMMAND(report) = {
-    .place = 110,
+COMMAND(report, 110) = {
     .name = "report",
     .args = "RUN",
     .summary = "Writes the report of a run of discover",

@@ -458,8 +458,7 @@ static int run(int argc, char **argv) {
     return status;
 }
 
-COMMAND(lsp) = {
-    .place = 190,
+COMMAND(lsp, 190) = {
     .name = "lsp",
     .args = "",
     .summary = "Serves editors: diagnostics, hover, completion, go to definition",

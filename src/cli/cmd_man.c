@@ -59,9 +59,9 @@ static void print_page(const struct command *c) {
     for (size_t i = 0; i < l.n; i++) print_option(l.at[i]);
     if (main_page) {
         fputs("*-V*, *--version*\n\tPrint the version\n\n# COMMANDS\n\n", stdout);
-        for (const struct command *const *k = command_list(); *k; k++) {
-            printf("*gpmem-%s*(1)\n\t", (*k)->name);
-            print_text((*k)->summary);
+        for (const struct listed *k = command_list(); k->command; k++) {
+            printf("*gpmem-%s*(1)\n\t", k->command->name);
+            print_text(k->command->summary);
             fputs("\n\n", stdout);
         }
     }
@@ -74,7 +74,7 @@ static void print_page(const struct command *c) {
 static int run(int argc, char **argv) {
     if (args.list) {
         puts("gpmem");
-        for (const struct command *const *c = command_list(); *c; c++) puts((*c)->name);
+        for (const struct listed *c = command_list(); c->command; c++) puts(c->command->name);
         return EXIT_FINE;
     }
     const struct command *c =
@@ -88,13 +88,11 @@ static const struct option_row rows[] = {
     {"list", 0, OPTION_FLAG, NULL, "print the names of the pages", &args.list},
 };
 
-COMMAND(man) = {
-    .place = 220,
+COMMAND(man, 0) = {
     .name = "man",
     .args = "[COMMAND]",
     .summary = "Prints the source of a manual page",
     OPTIONS(rows),
     .takes = {0, 1},
-    .hidden = true,
     .run = run,
 };

@@ -122,8 +122,7 @@ static const struct option_row rows[] = {
      "import into a new store: the identity of the function it is for", &args.function},
 };
 
-COMMAND(memo) = {
-    .place = 150,
+COMMAND(memo, 150) = {
     .name = "memo",
     .args = "list|show|export|import|rm STORE [ARGS]",
     .summary = "Looks at memo tables, and moves them to and from CSV",

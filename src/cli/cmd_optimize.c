@@ -164,8 +164,7 @@ static const struct option_row rows[] = {
      &options.allow_run},
 };
 
-COMMAND(optimize) = {
-    .place = 120,
+COMMAND(optimize, 120) = {
     .name = "optimize",
     .args = "-- COMMAND [ARGS]",
     .summary = "Minimises or maximises what a program prints",
@@ -244,8 +243,7 @@ static const struct option_row ask_rows[] = {
      &args.format},
 };
 
-COMMAND(ask) = {
-    .place = 130,
+COMMAND(ask, 130) = {
     .name = "ask",
     .args = "STORE",
     .summary = "The next points to evaluate, for evaluations done elsewhere",
@@ -320,8 +318,7 @@ static const struct option_row tell_rows[] = {
     {"store", 0, OPTION_TEXT, "FILE", "the store, when not the first argument", &options.store},
 };
 
-COMMAND(tell) = {
-    .place = 140,
+COMMAND(tell, 140) = {
     .name = "tell",
     .args = "STORE ID VALUE",
     .summary = "The outcome of an evaluation done elsewhere",

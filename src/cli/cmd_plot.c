@@ -204,8 +204,7 @@ static const struct option_row rows[] = {
      &args.columns},
 };
 
-COMMAND(plot) = {
-    .place = 60,
+COMMAND(plot, 60) = {
     .name = "plot",
     .args = "DIR",
     .summary = "Draws traces and densities of a run",
@@ -244,8 +243,7 @@ static const struct option_row draw_rows[] = {
      &draw_args.height},
 };
 
-COMMAND(draw) = {
-    .place = 180,
+COMMAND(draw, 180) = {
     .name = "draw",
     .args = "SCENE",
     .summary = "Draws a picture described in JSON, as SVG or for the terminal",

@@ -201,8 +201,7 @@ static const struct option_row rows[] = {
      "keep the draws of `collect` for summary, plot, export, resume", &args.out},
 };
 
-COMMAND(run) = {
-    .place = 10,
+COMMAND(run, 10) = {
     .name = "run",
     .args = "FILE",
     .summary = "Runs a program",
@@ -233,8 +232,7 @@ static const struct option_row resume_rows[] = {
     {.kind = OPTION_GROUP},
 };
 
-COMMAND(resume) = {
-    .place = 30,
+COMMAND(resume, 30) = {
     .name = "resume",
     .args = "DIR",
     .summary = "Goes on with a run of `gpmem run --out` that was stopped",

@@ -62,8 +62,7 @@ static const struct option_row rows[] = {
     {"format", 0, OPTION_CHOICE, "text|json", "how the table is printed (default text)", &format},
 };
 
-COMMAND(summary) = {
-    .place = 40,
+COMMAND(summary, 40) = {
     .name = "summary",
     .args = "DIR",
     .summary = "Summarises the draws of a run: means, errors, quantiles, R-hat",
@@ -72,8 +71,7 @@ COMMAND(summary) = {
     .run = run_summary,
 };
 
-COMMAND(diagnose) = {
-    .place = 50,
+COMMAND(diagnose, 50) = {
     .name = "diagnose",
     .args = "DIR",
     .summary = "Says in words what is wrong with the draws of a run",

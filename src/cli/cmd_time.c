@@ -150,8 +150,7 @@ static const struct option_row rows[] = {
      &args.format},
 };
 
-COMMAND(time) = {
-    .place = 160,
+COMMAND(time, 160) = {
     .name = "time",
     .args = "NAME=X[,X..] -- COMMAND [ARGS]",
     .summary = "Times a program, remembers, and predicts its time elsewhere",

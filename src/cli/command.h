@@ -3,8 +3,8 @@
  * A command of the tool is one row: name, one line of help, options, function. The option table
  * alone drives parsing, `--help`, `gpmem help COMMAND`, the man page and the shell completions.
  *
- * To add a command: write src/cli/cmd_NAME.c that ends in COMMAND(NAME) = {...}. A process runs one
- * command, so options are stored in variables, which hold the defaults before:
+ * To add a command: write src/cli/cmd_NAME.c that ends in COMMAND(NAME, PLACE) = {...}. A process
+ * runs one command, so options are stored in variables, which hold the defaults before:
  *
  *     static struct { uint64_t budget; bool strict; } args = {.budget = 50};
  *     static const struct option_row rows[] = {
@@ -71,7 +71,6 @@ static inline bool option_has_argument(const struct option_row *o) {
 }
 
 struct command {
-    int place; /* in the list of `gpmem --help`, from small to large */
     const char *name;
     const char *args;    /* positional arguments as help shows them: "FILE" */
     const char *summary; /* one line, no full stop */
@@ -80,21 +79,25 @@ struct command {
     size_t n_options;
     const struct option_group *group; /* may be NULL */
     int takes[2]; /* positional arguments: at least, at most; a negative number: as many as come */
-    bool hidden;  /* not in the list of commands (used by the build) */
     int (*run)(int argc, char **argv); /* argv: positional, argc of them */
 };
 #define OPTIONS(rows) .options = (rows), .n_options = COUNT_OF(rows)
 
 /* The row of a command, which is in the list by being linked: a pointer to it goes to a section of
- * its own, so no other file names it. */
-#define COMMAND(id)                                                                                \
+ * its own, so no other file names it. Places in the list of `gpmem --help` go from small to large;
+ * 0: not there (used by the build). */
+struct listed {
+    const struct command *command;
+    int place;
+};
+#define COMMAND(id, place)                                                                         \
     static const struct command command_##id;                                                      \
-    static const struct command *const listed_##id __attribute__((section("commands"), used)) =    \
-        &command_##id;                                                                             \
+    static const struct listed listed_##id                                                         \
+        __attribute__((section("commands"), used)) = {&command_##id, place};                       \
     static const struct command command_##id
 
-/* The commands that are not hidden in the order of their places; ends with NULL. */
-const struct command *const *command_list(void);
+/* In the order of their places; ends with a command NULL. */
+const struct listed *command_list(void);
 const struct command *command_find(const char *name);
 /* The prompt: what `gpmem` without a command runs. Not in the list. */
 extern const struct command command_prompt;
