@@ -10,24 +10,27 @@ static bool wants_path(const struct option_row *o) {
     return strcmp(o->arg, "FILE") == 0 || strcmp(o->arg, "DIR") == 0 || strcmp(o->arg, "RUN") == 0;
 }
 
-/* "a|b" as "a b". */
-static void print_words(const char *words) {
-    for (; *words; words++) putchar(*words == '|' ? ' ' : *words);
+/* The words of "a|b" as "a b", until the next call. */
+static const char *words(const struct option_row *o) {
+    static char text[128];
+    snprintf(text, sizeof text, "%s", o->arg);
+    for (char *at; (at = strchr(text, '|'));) *at = ' ';
+    return text;
 }
 
-static void print_command_names(void) {
-    for (const struct listed *c = command_list(); c->command; c++) printf("%s ", c->command->name);
+/* The commands, and what `gpmem help` explains: these and the names of the language. */
+static struct buf names = BUF_INIT, topics = BUF_INIT;
+
+static void add_topic(void *user, const char *name) {
+    buf_printf(&topics, "%s ", name);
 }
 
-static void print_topic(void *user, const char *name) {
-    printf("%s ", name);
-}
-
-/* What `gpmem help` explains: commands, then the names of the language. */
-static void print_topics(void) {
+static void gather_names(void) {
     gpm_session *s = gpm_session_new(NULL);
-    print_command_names();
-    gpm_complete(s, "", print_topic, NULL);
+    for (const struct listed *l = command_list(); l->command; l++)
+        buf_printf(&names, "%s ", l->command->name);
+    buf_puts(&topics, names.data);
+    gpm_complete(s, "", add_topic, NULL);
     gpm_session_free(s);
 }
 
@@ -47,56 +50,50 @@ static void print_quoted(const char *text, const char *quote, const char *extra)
 
 static void bash_options(const struct command *c, const char *name) {
     struct option_list l = command_options(c);
+    struct buf all = BUF_INIT;
     printf("        %s)\n            case $prev in\n", name);
     for (size_t i = 0; i < l.n; i++) {
         const struct option_row *o = l.at[i];
+        buf_printf(&all, "--%s ", o->name);
         if (!option_has_argument(o)) continue;
         printf("                --%s", o->name);
         if (o->letter) printf("|-%c", o->letter);
-        if (option_has_words(o)) {
-            fputs(") COMPREPLY=($(compgen -W '", stdout);
-            print_words(o->arg);
-            fputs("' -- \"$cur\")); return ;;\n", stdout);
-        } else {
+        if (option_has_words(o))
+            printf(") COMPREPLY=($(compgen -W '%s' -- \"$cur\")); return ;;\n", words(o));
+        else
             puts(wants_path(o) ? ") COMPREPLY=($(compgen -f -- \"$cur\")); return ;;"
                                : ") return ;;");
-        }
     }
-    fputs("            esac\n            options='", stdout);
-    for (size_t i = 0; i < l.n; i++) printf("--%s ", l.at[i]->name);
-    puts("' ;;");
+    printf("            esac\n            options='%s' ;;\n", all.data);
+    buf_release(&all);
 }
 
 static void print_bash(void) {
-    fputs("# bash completion of gpmem\n_gpmem() {\n"
-          "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n"
-          "    local command= options= i\n    local commands='",
-          stdout);
-    print_command_names();
-    fputs("'\n    for ((i = 1; i < COMP_CWORD; i++)); do\n"
-          "        case \" $commands \" in *\" ${COMP_WORDS[i]} \"*) command=${COMP_WORDS[i]}; "
-          "break ;; "
-          "esac\n    done\n    COMPREPLY=()\n    case $command in\n",
-          stdout);
-    for (const struct listed *c = command_list(); c->command; c++)
-        bash_options(c->command, c->command->name);
+    printf("# bash completion of gpmem\n_gpmem() {\n"
+           "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n"
+           "    local command= options= i\n"
+           "    local commands='%s'\n"
+           "    for ((i = 1; i < COMP_CWORD; i++)); do\n"
+           "        case \" $commands \" in *\" ${COMP_WORDS[i]} \"*) command=${COMP_WORDS[i]}; "
+           "break ;; esac\n"
+           "    done\n    COMPREPLY=()\n    case $command in\n",
+           names.data);
+    for (const struct listed *l = command_list(); l->command; l++)
+        bash_options(l->command, l->command->name);
     bash_options(&command_prompt, "''");
-    fputs("    esac\n"
-          "    if [[ $cur == -* ]]; then\n"
-          "        [[ -n $command ]] || options=\"$options --version\"\n"
-          "        COMPREPLY=($(compgen -W \"$options\" -- \"$cur\"))\n"
-          "    elif [[ -z $command ]]; then\n"
-          "        COMPREPLY=($(compgen -W \"$commands\" -- \"$cur\"))\n"
-          "    elif [[ $command == help ]]; then\n"
-          "        COMPREPLY=($(compgen -W '",
-          stdout);
-    print_topics();
-    fputs("' -- \"$cur\"))\n"
-          "    elif [[ $command == completions ]]; then\n"
-          "        COMPREPLY=($(compgen -W 'bash zsh fish' -- \"$cur\"))\n"
-          "    else\n        COMPREPLY=($(compgen -f -- \"$cur\"))\n    fi\n}\n"
-          "complete -o filenames -F _gpmem gpmem\n",
-          stdout);
+    printf("    esac\n"
+           "    if [[ $cur == -* ]]; then\n"
+           "        [[ -n $command ]] || options=\"$options --version\"\n"
+           "        COMPREPLY=($(compgen -W \"$options\" -- \"$cur\"))\n"
+           "    elif [[ -z $command ]]; then\n"
+           "        COMPREPLY=($(compgen -W \"$commands\" -- \"$cur\"))\n"
+           "    elif [[ $command == help ]]; then\n"
+           "        COMPREPLY=($(compgen -W '%s' -- \"$cur\"))\n"
+           "    elif [[ $command == completions ]]; then\n"
+           "        COMPREPLY=($(compgen -W 'bash zsh fish' -- \"$cur\"))\n"
+           "    else\n        COMPREPLY=($(compgen -f -- \"$cur\"))\n    fi\n}\n"
+           "complete -o filenames -F _gpmem gpmem\n",
+           topics.data);
 }
 
 /* ---- zsh ---- */
@@ -113,13 +110,10 @@ static void zsh_option(const struct option_row *o) {
     putchar('[');
     print_quoted(o->help, "'\\''", "[]:");
     putchar(']');
-    if (option_has_words(o)) {
-        fputs(":value:(", stdout);
-        print_words(o->arg);
-        putchar(')');
-    } else if (option_has_argument(o)) {
+    if (option_has_words(o))
+        printf(":value:(%s)", words(o));
+    else if (option_has_argument(o))
         printf(":%s:%s", o->arg, wants_path(o) ? "_files" : "");
-    }
     puts("' \\");
 }
 
@@ -144,17 +138,16 @@ static void print_zsh(void) {
           "    case $state in\n    command) _describe command commands ;;\n    argument)\n"
           "        case $words[1] in\n",
           stdout);
-    for (const struct listed *c = command_list(); c->command; c++) {
-        bool help = strcmp(c->command->name, "help") == 0;
-        printf("            %s) _arguments \\\n", c->command->name);
-        zsh_options(c->command);
-        printf("                '*:argument:%s", help ? "(" : "");
-        if (help)
-            print_topics();
+    for (const struct listed *l = command_list(); l->command; l++) {
+        const char *name = l->command->name;
+        printf("            %s) _arguments \\\n", name);
+        zsh_options(l->command);
+        fputs("                '*:argument:", stdout);
+        if (strcmp(name, "help") == 0)
+            printf("(%s)", topics.data);
         else
-            fputs(strcmp(c->command->name, "completions") == 0 ? "(bash zsh fish" : "_files",
-                  stdout);
-        puts(help || strcmp(c->command->name, "completions") == 0 ? ")' ;;" : "' ;;");
+            fputs(strcmp(name, "completions") == 0 ? "(bash zsh fish)" : "_files", stdout);
+        puts("' ;;");
     }
     fputs("        esac ;;\n    esac\n}\n_gpmem \"$@\"\n", stdout);
 }
@@ -167,13 +160,10 @@ static void fish_options(const struct option_row *const *rows, size_t n, const c
         const struct option_row *o = rows[i];
         printf("complete -c gpmem%s -l %s", condition, o->name);
         if (o->letter) printf(" -s %c", o->letter);
-        if (option_has_words(o)) {
-            fputs(" -x -a '", stdout);
-            print_words(o->arg);
-            putchar('\'');
-        } else if (option_has_argument(o)) {
+        if (option_has_words(o))
+            printf(" -x -a '%s'", words(o));
+        else if (option_has_argument(o))
             fputs(wants_path(o) ? " -r -F" : " -x", stdout);
-        }
         fputs(" -d '", stdout);
         print_quoted(o->help, "'", "'");
         puts("'");
@@ -194,12 +184,10 @@ static void print_fish(void) {
     struct option_list l = command_options(&command_prompt);
     fish_options(l.at, l.own, " -n '__fish_use_subcommand'");
     fish_options(l.at + l.own, l.n - l.own, "");
-    fputs("complete -c gpmem -n __fish_use_subcommand -l version -d 'print the version'\n"
-          "complete -c gpmem -n '__fish_seen_subcommand_from completions' -f -a 'bash zsh fish'\n"
-          "complete -c gpmem -n '__fish_seen_subcommand_from help' -f -a '",
-          stdout);
-    print_topics();
-    puts("'");
+    printf("complete -c gpmem -n __fish_use_subcommand -l version -d 'print the version'\n"
+           "complete -c gpmem -n '__fish_seen_subcommand_from completions' -f -a 'bash zsh fish'\n"
+           "complete -c gpmem -n '__fish_seen_subcommand_from help' -f -a '%s'\n",
+           topics.data);
 }
 
 static int run(int argc, char **argv) {
@@ -209,7 +197,10 @@ static int run(int argc, char **argv) {
     } shells[] = {{"bash", print_bash}, {"zsh", print_zsh}, {"fish", print_fish}};
     for (size_t i = 0; i < COUNT_OF(shells); i++) {
         if (strcmp(shells[i].name, argv[0]) != 0) continue;
+        gather_names();
         shells[i].print();
+        buf_release(&names);
+        buf_release(&topics);
         return EXIT_FINE;
     }
     return complain(EXIT_USAGE, "there is no completion for '%s'; bash, zsh and fish have one",
