@@ -24,17 +24,18 @@ struct document {
     VEC(struct gpm_name_place) names; /* of the last version that parsed; their texts are owned */
 };
 
-struct server {
+static struct {
     gpm_session *session;
     struct document *documents;
     bool stopping; /* shutdown was asked for */
-};
+} server;
 
 /* ---- documents, and positions in them ---- */
 
-static struct document *document_find(struct document *list, const char *uri) {
-    while (list && strcmp(list->uri, uri) != 0) list = list->next;
-    return list;
+static struct document *document_find(const char *uri) {
+    struct document *d = server.documents;
+    while (d && strcmp(d->uri, uri) != 0) d = d->next;
+    return d;
 }
 
 static void drop_names(struct document *d) {
@@ -60,13 +61,13 @@ static void refresh_names(struct document *d) {
 }
 
 /* Opens or replaces; takes copies. */
-static struct document *document_set(struct document **list, const char *uri, const char *text) {
-    struct document *d = document_find(*list, uri);
+static struct document *document_set(const char *uri, const char *text) {
+    struct document *d = document_find(uri);
     if (!d) {
         d = NEW(struct document);
         d->uri = mem_strdup(uri);
-        d->next = *list;
-        *list = d;
+        d->next = server.documents;
+        server.documents = d;
     }
     mem_free(d->text);
     d->text = mem_strdup(text);
@@ -75,8 +76,8 @@ static struct document *document_set(struct document **list, const char *uri, co
     return d;
 }
 
-static void document_close(struct document **list, const char *uri) {
-    for (struct document **at = list; *at; at = &(*at)->next) {
+static void document_close(const char *uri) {
+    for (struct document **at = &server.documents; *at; at = &(*at)->next) {
         struct document *d = *at;
         if (strcmp(d->uri, uri) != 0) continue;
         *at = d->next;
@@ -104,21 +105,15 @@ static size_t line_start(const struct document *d, size_t line) {
     return at;
 }
 
-/* Byte offset of a protocol position; past the end of a line: its end. */
-static size_t offset_at(const struct document *d, size_t line, size_t character) {
+/* Byte offset of what comes `units` after the start of a line, counted from 0; past its end: its
+ * end. Positions of the protocol count UTF-16 units, diagnostics code points. */
+static size_t offset_at(const struct document *d, size_t line, size_t units, bool utf16) {
     size_t at = line_start(d, line);
-    while (character > 0 && at < d->len && d->text[at] != '\n') {
-        size_t n = sequence(d, at), units = n == 4 ? 2 : 1;
+    while (units > 0 && at < d->len && d->text[at] != '\n') {
+        size_t n = sequence(d, at), width = utf16 && n == 4 ? 2 : 1;
         at += n;
-        character -= units < character ? units : character;
+        units -= width < units ? width : units;
     }
-    return at;
-}
-
-/* Byte offset of a diagnostic's 1-based line and column (code points). */
-static size_t offset_of_column(const struct document *d, size_t line, size_t column) {
-    size_t at = line_start(d, line ? line - 1 : 0);
-    for (; column > 1 && at < d->len && d->text[at] != '\n'; column--) at += sequence(d, at);
     return at;
 }
 
@@ -211,12 +206,15 @@ static json_t *read_message(void) {
 
 /* ---- diagnostics ---- */
 
+/* Their lines and columns begin with 1; 0: not known. */
 static json_t *diagnostic_range(const struct document *d, json_t *x) {
-    json_int_t line = 0, column = 0, end_line = 0, end_column = 0;
+    json_int_t line = 1, column = 1, end_line = 0, end_column = 1;
     json_unpack(x, "{s?I, s?I, s?I, s?I}", "line", &line, "column", &column, "end_line", &end_line,
                 "end_column", &end_column);
-    size_t start = offset_of_column(d, (size_t)line, (size_t)column);
-    size_t end = end_line ? offset_of_column(d, (size_t)end_line, (size_t)end_column) : start;
+    size_t start =
+        offset_at(d, line ? (size_t)line - 1 : 0, column ? (size_t)column - 1 : 0, false);
+    size_t end =
+        end_line ? offset_at(d, (size_t)end_line - 1, (size_t)end_column - 1, false) : start;
     return range(d, start, end);
 }
 
@@ -248,11 +246,11 @@ static void publish(const char *uri, json_t *list) {
                            list));
 }
 
-static void check_document(struct server *s, const struct document *d) {
+static void check_document(const struct document *d) {
     json_t *list = json_array();
     /* warnings are there after success, too */
-    (void)!gpm_check_text(s->session, d->uri, d->text, d->len, false);
-    for (const char *line = gpm_last_error(s->session); *line;) {
+    (void)!gpm_check_text(server.session, d->uri, d->text, d->len, false);
+    for (const char *line = gpm_last_error(server.session); *line;) {
         size_t n = strcspn(line, "\n");
         json_t *x = json_loadb(line, n, 0, NULL);
         if (x) json_array_append_new(list, make_diagnostic(d, x));
@@ -270,12 +268,13 @@ static const char *uri_of(json_t *params) {
     return uri;
 }
 
-static struct document *place_of(struct server *s, json_t *params, size_t *offset) {
-    struct document *d = document_find(s->documents, uri_of(params));
+static struct document *place_of(json_t *params, size_t *offset) {
+    struct document *d = document_find(uri_of(params));
     json_int_t line = 0, character = 0;
     json_unpack(params, "{s:{s?I, s?I}}", "position", "line", &line, "character", &character);
     if (d)
-        *offset = offset_at(d, line > 0 ? (size_t)line : 0, character > 0 ? (size_t)character : 0);
+        *offset =
+            offset_at(d, line > 0 ? (size_t)line : 0, character > 0 ? (size_t)character : 0, true);
     return d;
 }
 
@@ -284,15 +283,15 @@ static const char *kind_text(enum gpm_name_kind k) {
     return text[k];
 }
 
-static json_t *do_hover(struct server *s, json_t *params) {
+static json_t *do_hover(json_t *params) {
     size_t at = 0, start, end;
-    struct document *d = place_of(s, params, &at);
-    if (!d) return json_null();
+    struct document *d = place_of(params, &at);
+    if (!d) return NULL;
     word(d, at, &start, &end);
     char *word = mem_strndup(d->text + start, end - start);
     struct buf text = BUF_INIT;
     const struct gpm_name_place *n = name_at(d, at);
-    const char *help = n || !*word ? NULL : gpm_help(s->session, word);
+    const char *help = n || !*word ? NULL : gpm_help(server.session, word);
     if (n) {
         int len = (int)(n->whole_end - n->whole_start);
         buf_printf(&text, "`%s`, %s\n```gpmem\n%.*s\n```", n->name, kind_text(n->kind),
@@ -306,14 +305,14 @@ static json_t *do_hover(struct server *s, json_t *params) {
                            text.data, "range", range(d, start, end));
     buf_release(&text);
     mem_free(word);
-    return result ? result : json_null();
+    return result;
 }
 
-static json_t *do_definition(struct server *s, json_t *params) {
+static json_t *do_definition(json_t *params) {
     size_t at = 0;
-    struct document *d = place_of(s, params, &at);
+    struct document *d = place_of(params, &at);
     const struct gpm_name_place *n = d ? name_at(d, at) : NULL;
-    if (!n) return json_null();
+    if (!n) return NULL;
     return json_pack("{s:s, s:o}", "uri", d->uri, "range", range(d, n->def_start, n->def_end));
 }
 
@@ -328,9 +327,9 @@ static void add_known(void *items, const char *name) {
     add_item(items, name, ITEM_FUNCTION, "gpmem");
 }
 
-static json_t *do_completion(struct server *s, json_t *params) {
+static json_t *do_completion(json_t *params) {
     size_t at = 0, start, end;
-    struct document *d = place_of(s, params, &at);
+    struct document *d = place_of(params, &at);
     json_t *items = json_array();
     if (d) {
         word(d, at, &start, &end);
@@ -341,14 +340,14 @@ static json_t *do_completion(struct server *s, json_t *params) {
             if (definition && strncmp(n->name, prefix, strlen(prefix)) == 0)
                 add_item(items, n->name, ITEM_VARIABLE, kind_text(n->kind));
         }
-        gpm_complete(s->session, prefix, add_known, items);
+        gpm_complete(server.session, prefix, add_known, items);
         mem_free(prefix);
     }
     return json_pack("{s:b, s:o}", "isIncomplete", 0, "items", items);
 }
 
-static json_t *do_symbols(struct server *s, json_t *params) {
-    struct document *d = document_find(s->documents, uri_of(params));
+static json_t *do_symbols(json_t *params) {
+    struct document *d = document_find(uri_of(params));
     json_t *list = json_array();
     for (size_t i = 0; d && i < d->names.n; i++) {
         const struct gpm_name_place *n = &d->names.at[i];
@@ -362,63 +361,69 @@ static json_t *do_symbols(struct server *s, json_t *params) {
     return list;
 }
 
-static json_t *do_initialize(struct server *s, json_t *params) {
+static json_t *do_initialize(json_t *params) {
     return json_pack("{s:{s:i, s:b, s:b, s:b, s:{s:[s]}}, s:{s:s, s:s}}", "capabilities",
                      "textDocumentSync", 1, "hoverProvider", 1, "definitionProvider", 1,
                      "documentSymbolProvider", 1, "completionProvider", "triggerCharacters", "_",
                      "serverInfo", "name", "gpmem", "version", gpm_version());
 }
 
-static json_t *do_shutdown(struct server *s, json_t *params) {
-    s->stopping = true;
-    return json_null();
+static json_t *do_shutdown(json_t *params) {
+    server.stopping = true;
+    return NULL;
 }
 
 /* ---- notifications ---- */
 
-static void set_text(struct server *s, json_t *params, json_t *from) {
+/* didOpen has the text in textDocument, didChange in its last change. */
+static json_t *did_set(json_t *params) {
+    json_t *changes = json_object_get(params, "contentChanges");
+    json_t *from = changes ? json_array_get(changes, json_array_size(changes) - 1)
+                           : json_object_get(params, "textDocument");
     const char *text = json_string_value(json_object_get(from, "text"));
-    if (text) check_document(s, document_set(&s->documents, uri_of(params), text));
+    if (text) check_document(document_set(uri_of(params), text));
+    return NULL;
 }
 
-/* Takes no answer, and is ignored when it is not known. */
-static void notice(struct server *s, const char *method, json_t *params) {
-    if (strcmp(method, "textDocument/didOpen") == 0)
-        set_text(s, params, json_object_get(params, "textDocument"));
-    if (strcmp(method, "textDocument/didChange") == 0) {
-        json_t *changes = json_object_get(params, "contentChanges");
-        set_text(s, params, json_array_get(changes, json_array_size(changes) - 1));
-    }
-    if (strcmp(method, "textDocument/didClose") == 0) {
-        document_close(&s->documents, uri_of(params));
-        publish(uri_of(params), json_array());
-    }
+static json_t *did_close(json_t *params) {
+    document_close(uri_of(params));
+    publish(uri_of(params), json_array());
+    return NULL;
 }
 
 /* ---- dispatch ---- */
 
-static bool answer(struct server *s, const char *method, json_t *id, json_t *params) {
-    static const struct {
-        const char *method;
-        json_t *(*run)(struct server *s, json_t *params);
-    } requests[] = {
-        {"initialize", do_initialize},
-        {"shutdown", do_shutdown},
-        {"textDocument/hover", do_hover},
-        {"textDocument/definition", do_definition},
-        {"textDocument/completion", do_completion},
-        {"textDocument/documentSymbol", do_symbols},
-    };
-    for (size_t i = 0; i < COUNT_OF(requests); i++) {
-        if (strcmp(requests[i].method, method) != 0) continue;
-        reply(id, requests[i].run(s, params));
-        return true;
-    }
-    return false;
+/* What a method answers; NULL: null, which is all there is to say after a notification. */
+static const struct method {
+    const char *name;
+    json_t *(*run)(json_t *params);
+} methods[] = {
+    {"initialize", do_initialize},
+    {"shutdown", do_shutdown},
+    {"textDocument/hover", do_hover},
+    {"textDocument/definition", do_definition},
+    {"textDocument/completion", do_completion},
+    {"textDocument/documentSymbol", do_symbols},
+    {"textDocument/didOpen", did_set},
+    {"textDocument/didChange", did_set},
+    {"textDocument/didClose", did_close},
+};
+
+/* A notification, which has no id, gets no answer, and is ignored when it is not known. */
+static void answer(const char *name, json_t *id, json_t *params) {
+    size_t i = 0;
+    while (i < COUNT_OF(methods) && strcmp(methods[i].name, name) != 0) i++;
+    json_t *result = i < COUNT_OF(methods) ? methods[i].run(params) : NULL;
+    if (id && i == COUNT_OF(methods))
+        reply_error(id, METHOD_NOT_FOUND, name);
+    else if (id)
+        reply(id, result ? result : json_null());
+    else
+        json_decref(result);
 }
 
 /* False: the client said exit. */
-static bool handle(struct server *s, json_t *message) {
+static bool handle(json_t *message) {
     const char *method = json_string_value(json_object_get(message, "method"));
     json_t *id = json_object_get(message, "id"), *params = json_object_get(message, "params");
     if (!method) {
@@ -428,34 +433,26 @@ static bool handle(struct server *s, json_t *message) {
         return true;
     }
     if (strcmp(method, "exit") == 0) return false;
-    if (!id) {
-        notice(s, method, params);
-    } else if (!answer(s, method, id, params)) {
-        reply_error(id, METHOD_NOT_FOUND, method);
-    }
+    answer(method, id, params);
     return true;
-}
-
-static int serve(struct server *s) {
-    bool more = true;
-    for (json_t *message; more && (message = read_message()); json_decref(message)) {
-        if (json_is_null(message))
-            reply_error(message, PARSE_ERROR, "the message is not JSON");
-        else
-            more = handle(s, message);
-    }
-    return s->stopping ? EXIT_FINE : EXIT_FAILED; /* the client said exit, or just went away */
 }
 
 static int run(int argc, char **argv) {
     struct gpm_options o;
     gpm_options_init(&o);
     o.diagnostics_json = true;
-    struct server s = {.session = gpm_session_new(&o)};
-    int status = serve(&s);
-    while (s.documents) document_close(&s.documents, s.documents->uri);
-    gpm_session_free(s.session);
-    return status;
+    server.session = gpm_session_new(&o);
+    server.stopping = false;
+    bool more = true;
+    for (json_t *message; more && (message = read_message()); json_decref(message)) {
+        if (json_is_null(message))
+            reply_error(message, PARSE_ERROR, "the message is not JSON");
+        else
+            more = handle(message);
+    }
+    while (server.documents) document_close(server.documents->uri);
+    gpm_session_free(server.session);
+    return server.stopping ? EXIT_FINE : EXIT_FAILED; /* the client said exit, or just went away */
 }
 
 COMMAND(lsp, 190) = {
