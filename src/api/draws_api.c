@@ -29,94 +29,70 @@ void gpm_draws_free(gpm_draws *d) {
 
 /* ---- reading ---- */
 
-struct csv {
-    const char *at, *end;
-    size_t line;
-    char *err;
-    size_t err_size;
-};
-
-static enum gpm_status fail(const struct csv *c, const char *what) {
-    snprintf(c->err, c->err_size, "line %zu: %s", c->line, what);
-    return GPM_E_FORMAT;
+/* Where the field that starts at p ends. */
+static const char *field_end(const char *p, const char *end) {
+    const char *comma = memchr(p, ',', (size_t)(end - p));
+    return comma ? comma : end;
 }
 
-/* The next complete line that is no comment; false: no more. */
-static bool next_line(struct csv *c, const char **line, size_t *len) {
-    while (c->at < c->end) {
-        const char *nl = memchr(c->at, '\n', (size_t)(c->end - c->at));
-        if (!nl) return false; /* cut off in the middle of a row */
-        *line = c->at;
-        *len = (size_t)(nl - c->at);
-        c->at = nl + 1;
-        c->line++;
-        if (*len && (*line)[*len - 1] == '\r') --*len;
-        if (*len && **line != '#') return true;
-    }
-    return false;
-}
-
-/* Splits off the first field of a line; *len is SIZE_MAX after the last. */
-static size_t next_field(const char **line, size_t *len, const char **field) {
-    const char *comma = memchr(*line, ',', *len);
-    size_t n = comma ? (size_t)(comma - *line) : *len;
-    *field = *line;
-    *line += comma ? n + 1 : n;
-    *len = comma ? *len - n - 1 : SIZE_MAX;
-    return n;
-}
-
-static enum gpm_status read_header(struct draw_table *t, const struct csv *c, const char *line,
-                                   size_t len) {
+/* The names of the first chain are those of the table, which the others must have. NULL: good, here
+ * and below; else what is wrong. */
+static const char *read_header(struct draw_table *t, const char *p, const char *end) {
     VEC(char *) names = {0};
-    const char *field;
-    while (len != SIZE_MAX) {
-        size_t n = next_field(&line, &len, &field);
-        vec_push(&names, mem_strndup(field, n));
+    for (const char *q; p <= end; p = q + 1) {
+        q = field_end(p, end);
+        vec_push(&names, mem_strndup(p, (size_t)(q - p)));
     }
-    bool same = names.n == t->n_cols;
-    for (size_t k = 0; k < names.n && same; k++) same = !strcmp(names.at[k], t->names[k]);
     if (!t->chain.n) {
         t->names = names.at;
         t->n_cols = names.n;
-        return GPM_OK;
+        return NULL;
     }
-    for (size_t k = 0; k < names.n; k++) mem_free(names.at[k]);
+    bool same = names.n == t->n_cols;
+    for (size_t k = 0; k < names.n; k++) {
+        same = same && !strcmp(names.at[k], t->names[k]);
+        mem_free(names.at[k]);
+    }
     vec_release(&names);
-    return same ? GPM_OK : fail(c, "the chains have different columns");
+    return same ? NULL : "the chains have different columns";
 }
 
-static enum gpm_status read_row(struct draw_table *t, const struct csv *c, const char *line,
-                                size_t len) {
-    struct draws_chain *to = &vec_last(&t->chain);
-    const char *field;
-    for (size_t k = 0; k < t->n_cols && len != SIZE_MAX; k++) {
+static const char *read_row(const struct draw_table *t, struct draws_chain *to, const char *p,
+                            const char *end) {
+    size_t n = 0;
+    for (const char *q; p <= end; p = q + 1, n++) {
         double x;
-        size_t n = next_field(&line, &len, &field);
-        if (!number_parse(field, n, &x)) return fail(c, "a number is missing or malformed");
+        q = field_end(p, end);
+        if (n == t->n_cols) return "the number of columns is wrong";
+        if (!number_parse(p, (size_t)(q - p), &x)) return "a number is missing or malformed";
         vec_push(&to->x, x);
-        if ((len == SIZE_MAX) != (k + 1 == t->n_cols))
-            return fail(c, "the number of columns is wrong");
     }
-    return GPM_OK;
+    return n == t->n_cols ? NULL : "the number of columns is wrong";
 }
 
 enum gpm_status gpm_draws_add_csv(gpm_draws *d, const char *text, size_t len, char *err,
                                   size_t err_size) {
-    struct csv c = {text, text + len, 0, err, err_size};
-    struct draw_table *t = &d->t;
-    const char *line;
-    size_t n;
-    if (!next_line(&c, &line, &n)) return fail(&c, "there is no header");
-    enum gpm_status st = read_header(t, &c, line, n);
-    if (st) return st;
-    vec_push(&t->chain, (struct draws_chain){0});
-    while (!st && next_line(&c, &line, &n)) st = read_row(t, &c, line, n);
-    if (!st) return GPM_OK;
-    struct draws_chain broken = vec_pop(&t->chain);
-    vec_release(&broken.x);
-    if (!t->chain.n) draw_table_release(t);
-    return st;
+    const char *wrong = NULL, *stop = text + len, *nl;
+    struct draws_chain chain = {0};
+    size_t line = 0;
+    bool header = false;
+    /* a row without its newline was cut off */
+    for (; !wrong && (nl = memchr(text, '\n', (size_t)(stop - text))); text = nl + 1) {
+        const char *end = nl > text && nl[-1] == '\r' ? nl - 1 : nl;
+        line++;
+        if (text == end || *text == '#') continue;
+        wrong = header ? read_row(&d->t, &chain, text, end) : read_header(&d->t, text, end);
+        header = true;
+    }
+    if (!header) wrong = "there is no header";
+    if (!wrong) {
+        vec_push(&d->t.chain, chain);
+        return GPM_OK;
+    }
+    snprintf(err, err_size, "line %zu: %s", line, wrong);
+    vec_release(&chain.x);
+    if (!d->t.chain.n) draw_table_release(&d->t);
+    return GPM_E_FORMAT;
 }
 
 /* ---- asking ---- */
