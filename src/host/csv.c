@@ -164,16 +164,6 @@ void csv_find_header(struct csv *c) {
         }
 }
 
-/* Hands the arrays over to the arena. */
-static void settle(struct reader *r) {
-    struct csv *c = r->c;
-    c->n_rows = r->lines.n;
-    c->cells = ARENA_ARRAY(&c->arena, const char *, r->cells.n);
-    c->lines = ARENA_ARRAY(&c->arena, size_t, r->lines.n);
-    memcpy(c->cells, r->cells.at, r->cells.n * sizeof *c->cells);
-    memcpy(c->lines, r->lines.at, r->lines.n * sizeof *c->lines);
-}
-
 enum gpm_status csv_parse(struct csv *c, const char *name, const char *text, size_t n,
                           struct buf *err) {
     *c = (struct csv){.name = mem_strdup(name)};
@@ -190,10 +180,10 @@ enum gpm_status csv_parse(struct csv *c, const char *name, const char *text, siz
     while (!s && r.p < r.end)
         if (!skip_line(&r)) s = read_row(&r);
     if (!s && r.lines.n == 0) s = bad(c, 1, "the file has no rows", err);
-    if (!s) settle(&r);
+    c->n_rows = r.lines.n;
+    c->cells = r.cells.at;
+    c->lines = r.lines.at;
     buf_release(&r.field);
-    vec_release(&r.cells);
-    vec_release(&r.lines);
     if (s) csv_release(c);
     return s;
 }
@@ -211,6 +201,8 @@ enum gpm_status csv_read(struct csv *c, const char *path, struct buf *err) {
 
 void csv_release(struct csv *c) {
     arena_release(&c->arena);
+    mem_free(c->header ? c->header : c->cells); /* both arrays begin with the header */
+    mem_free(c->header ? c->lines - 1 : c->lines);
     mem_free(c->name);
     *c = (struct csv){0};
 }

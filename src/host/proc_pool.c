@@ -16,14 +16,15 @@
 #define KILL_GRACE 0.3 /* seconds between TERM and KILL */
 
 struct job {
-    bool used, ended, timed_out, overflow;
+    const struct proc_command *c; /* NULL: a free slot */
+    bool ended, timed_out, overflow;
     struct proc_child child;
     char **argv; /* owned */
     struct buf input, out;
     struct proc_result r;
-    double started, deadline, timeout;
+    double started, deadline;
     double again, pause; /* when to try to start it again, 0: it runs; the last pause */
-    double gives_up, patience;
+    double gives_up;     /* when a shortage has lasted too long, 0: there is none */
     int retries, wait_status;
     int64_t tag;
 };
@@ -61,7 +62,7 @@ static void job_release(struct proc_pool *p, struct job *j) {
 void proc_pool_free(struct proc_pool *p) {
     if (!p) return;
     for (int i = 0; i < p->n; i++) {
-        if (!p->jobs[i].used) continue;
+        if (!p->jobs[i].c) continue;
         pid_t group = p->jobs[i].child.pid;
         if (group > 0) {
             kill(-group, SIGKILL);
@@ -85,7 +86,7 @@ static void not_started(struct job *j, int e) {
     bool shortage = e == EMFILE || e == ENFILE || e == EAGAIN || e == ENOMEM || e == ETXTBSY;
     double t = clock_seconds();
     j->child = (struct proc_child){0, -1, -1, -1};
-    if (shortage && j->gives_up == 0) j->gives_up = t + j->patience;
+    if (shortage && j->gives_up == 0) j->gives_up = t + j->c->patience;
     if (shortage && t < j->gives_up) {
         j->pause = fmin(1, j->pause > 0 ? 2 * j->pause : 0.01);
         j->again = t + j->pause;
@@ -106,7 +107,7 @@ static void job_launch(struct proc_pool *p, struct job *j) {
     j->timed_out = j->overflow = false;
     j->again = 0;
     j->started = clock_seconds();
-    j->deadline = j->timeout > 0 ? j->started + j->timeout : INFINITY;
+    j->deadline = j->c->timeout > 0 ? j->started + j->c->timeout : INFINITY;
     int e = p->watch.pid ? 0 : proc_watch_start(&p->watch);
     if (!e) e = proc_spawn(&j->child, p->watch.fd, j->argv, j->input.data, j->input.len);
     if (e) {
@@ -120,14 +121,9 @@ static void job_launch(struct proc_pool *p, struct job *j) {
 void proc_pool_start(struct proc_pool *p, const struct proc_command *c, const char *const *values,
                      int64_t tag) {
     struct job *j = p->jobs;
-    while (j->used) j++;
-    *j = (struct job){.used = true,
-                      .tag = tag,
-                      .timeout = c->timeout,
-                      .retries = c->retries,
-                      .patience = c->patience,
-                      .input = BUF_INIT,
-                      .out = BUF_INIT};
+    while (j->c) j++;
+    *j =
+        (struct job){.c = c, .tag = tag, .retries = c->retries, .input = BUF_INIT, .out = BUF_INIT};
     proc_result_init(&j->r);
     j->argv = proc_fill_argv(c, values);
     if (c->json) proc_fill_json(c, values, &j->input);
@@ -185,7 +181,8 @@ static void judge(struct job *j) {
     r->seconds = clock_seconds() - j->started;
     if (j->timed_out) {
         r->outcome = PROC_TIMEOUT;
-        buf_printf(&r->message, "ran longer than its time-out of %g s and was killed", j->timeout);
+        buf_printf(&r->message, "ran longer than its time-out of %g s and was killed",
+                   j->c->timeout);
     } else if (WIFSIGNALED(j->wait_status)) {
         r->outcome = PROC_SIGNAL;
         r->code = WTERMSIG(j->wait_status);
@@ -229,7 +226,7 @@ static void check_deadline(struct job *j, double t) {
 static bool take_ended(struct proc_pool *p, int64_t *tag, struct proc_result *r) {
     for (int i = 0; i < p->n; i++) {
         struct job *j = &p->jobs[i];
-        if (!j->used || !j->ended) continue;
+        if (!j->c || !j->ended) continue;
         *tag = j->tag;
         proc_result_release(r);
         *r = j->r;
@@ -247,7 +244,7 @@ static void turn(struct proc_pool *p, double limit, bool stoppable) {
     double t = clock_seconds(), until = limit;
     for (int i = 0; i < p->n; i++) {
         struct job *j = &p->jobs[i];
-        if (!j->used || j->ended) continue;
+        if (!j->c || j->ended) continue;
         const int all[] = {j->child.out, j->child.err, j->child.pidfd}; /* poll skips those < 0 */
         for (size_t k = 0; k < COUNT_OF(all); k++)
             fds[n++] = (struct pollfd){.fd = all[k], .events = POLLIN};
@@ -261,7 +258,7 @@ static void turn(struct proc_pool *p, double limit, bool stoppable) {
     t = clock_seconds();
     for (int i = 0; i < p->n; i++) {
         struct job *j = &p->jobs[i];
-        if (!j->used || j->ended) continue;
+        if (!j->c || j->ended) continue;
         drain(j, &j->child.out, false);
         drain(j, &j->child.err, true);
         if (j->again > 0 && t >= j->again)

@@ -85,8 +85,9 @@ struct proc_pool;
 struct proc_pool *proc_pool_new(int jobs);
 void proc_pool_free(struct proc_pool *p); /* kills what still runs */
 bool proc_pool_full(const struct proc_pool *p);
-/* Starts c with the texts in place of its names (borrowed during the call; quoted in the JSON
- * unless they are numbers). `tag` comes back with the result. The pool must not be full. */
+/* Starts c, which stays until the job has ended, with the texts in place of its names (borrowed
+ * during the call; quoted in the JSON unless they are numbers). `tag` comes back with the result.
+ * The pool must not be full. */
 void proc_pool_start(struct proc_pool *p, const struct proc_command *c, const char *const *values,
                      int64_t tag);
 /* Waits up to `seconds` (< 0: for ever) for one job to end; false when none did, when nothing
