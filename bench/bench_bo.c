@@ -147,9 +147,8 @@ static const int marks[3] = {25, 50, 100};
 
 /* One run of 100 evaluations; returns the CPU seconds spent deciding. */
 static double run(const struct function *fn, uint64_t seed, double regret[3]) {
-    struct bo_space space;
+    struct bo_space space = {0};
     struct buf text = BUF_INIT, err = BUF_INIT;
-    bo_space_init(&space);
     for (int j = 0; j < fn->d; j++) {
         buf_reset(&text);
         buf_printf(&text, "x%d=%.17g:%.17g", j + 1, fn->lo[j], fn->hi[j]);

@@ -166,7 +166,7 @@ static enum gpm_status show_table(gpm_memo *m, bool json) {
     size_t counts[5] = {0};
     enum gpm_status s = memo_each(m->memo, -1, count_row, counts, &m->err);
     if (s) return s;
-    const char *f = memo_function(m->memo), *names = memo_names(m->memo);
+    const char *f = m->memo->function, *names = m->memo->names;
     if (json) {
         buf_putc(out, '{');
         JSON(out, FIELD("function", f), FIELD("inputs", names));
@@ -245,9 +245,9 @@ static enum gpm_status timer_open(gpm_timer *t, const char *function, size_t n,
             : buf_fail(&t->err, GPM_E_NOT_FOUND,
                        "there are no runs in '%s' yet; gpmem time NAME=X,X,X -- COMMAND makes some",
                        t->path);
-    if (!s && strcmp(memo_names(*out), joined.data) != 0)
+    if (!s && strcmp((*out)->names, joined.data) != 0)
         s = buf_fail(&t->err, GPM_E_CONFLICT, "the runs in '%s' have the inputs %s, not %s",
-                     t->path, memo_names(*out), joined.data);
+                     t->path, (*out)->names, joined.data);
     buf_release(&joined);
     return s;
 }
@@ -258,7 +258,7 @@ static enum gpm_status timed_run(gpm_timer *t, struct memo *m, const struct proc
     struct proc_result r;
     struct buf text = BUF_INIT;
     int64_t id;
-    enum gpm_status s = memo_claim_replicate(m, values, &id, &t->err);
+    enum gpm_status s = memo_new_row(m, values, false, &id, &t->err);
     if (s) return s;
     proc_result_init(&r);
     proc_run(c, texts, stop, &r);
@@ -269,10 +269,10 @@ static enum gpm_status timed_run(gpm_timer *t, struct memo *m, const struct proc
         if (r.outcome == PROC_SHORTAGE) proc_result_text(&r, &t->err);
     } else if (r.outcome == PROC_OK || r.outcome == PROC_NAN || r.outcome == PROC_GARBAGE) {
         /* one that prints no number has succeeded all the same: only its end counts */
-        s = memo_finish(m, id, r.seconds, r.seconds, NULL, &t->err);
+        s = memo_finish(m, id, r.seconds, NULL, r.seconds, NULL, &t->err);
     } else {
         proc_result_text(&r, &text);
-        s = memo_fail(m, id, text.data, r.seconds, &t->err);
+        s = memo_finish(m, id, NAN, text.data, r.seconds, NULL, &t->err);
         if (!s) s = buf_fail(&t->err, GPM_E_USER, "the program failed: %s", text.data);
     }
     buf_release(&text);

@@ -142,15 +142,18 @@ static void design_point(const struct bo *b, size_t i, double *u) {
         a /= phi;
         double t = rng_uniform(&r) + (double)(i + 1) * a;
         t -= floor(t);
-        u[k] = k < b->space->d ? t : floor(t * b->space->levels[k - b->space->d]);
+        u[k] = k < b->space->d ? t : floor(t * bo_space_levels(b->space, k));
     }
     bo_space_snap(b->space, u);
 }
 
+double bo_any_level(const struct bo *b, struct rng *r, int k) {
+    return (double)rng_below(r, (uint64_t)bo_space_levels(b->space, k));
+}
+
 void bo_uniform_point(const struct bo *b, struct rng *r, double *u) {
     for (int k = 0; k < b->space->d; k++) u[k] = rng_uniform(r);
-    for (int c = 0; c < b->space->n_cat; c++)
-        u[b->space->d + c] = (double)rng_below(r, (uint64_t)b->space->levels[c]);
+    for (int k = b->space->d; k < b->D; k++) u[k] = bo_any_level(b, r, k);
     bo_space_snap(b->space, u);
 }
 

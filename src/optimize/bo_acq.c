@@ -133,8 +133,7 @@ static void random_point(const struct acq *a, const double *best, struct rng *r,
         int k = (int)rng_below(r, (uint64_t)b->space->d);
         u[k] = a->lo[k] + rng_uniform(r) * (a->hi[k] - a->lo[k]);
     }
-    for (int c = 0; c < b->space->n_cat; c++)
-        u[b->space->d + c] = (double)rng_below(r, (uint64_t)b->space->levels[c]);
+    for (int k = b->space->d; k < b->D; k++) u[k] = bo_any_level(b, r, k);
 }
 
 /* Around a good point: scales 10^-0.5 .. 10^-3.5 of the length scales, all coordinates or some. */
@@ -148,11 +147,8 @@ static void nearby_point(const struct acq *a, const double *center, struct rng *
         double l = fmin(1, 1 / b->model.inv_l[k]);
         u[k] = fmin(a->hi[k], fmax(a->lo[k], center[k] + scale * l * rng_normal(r)));
     }
-    for (int c = 0; c < b->space->n_cat; c++) {
-        u[b->space->d + c] = center[b->space->d + c];
-        if (rng_uniform(r) < 0.3)
-            u[b->space->d + c] = (double)rng_below(r, (uint64_t)b->space->levels[c]);
-    }
+    for (int k = b->space->d; k < b->D; k++)
+        u[k] = rng_uniform(r) < 0.3 ? bo_any_level(b, r, k) : center[k];
 }
 
 #define N_BEST  5
@@ -202,12 +198,11 @@ static double discrete_search(struct acq *a, double *u, double value) {
     for (int sweep = 0; better && sweep < 8; sweep++) {
         better = false;
         for (int k = 0; k < b->D; k++) {
-            int tries = k >= b->space->d                   ? b->space->levels[k - b->space->d]
-                        : bo_space_is_integer(b->space, k) ? 2
-                                                           : 0;
+            int levels = bo_space_levels(b->space, k), tries = levels;
+            if (!levels && bo_space_is_integer(b->space, k)) tries = 2;
             for (int i = 0; i < tries; i++) {
                 memcpy(t, u, (size_t)b->D * sizeof *t);
-                if (k >= b->space->d)
+                if (levels)
                     t[k] = i;
                 else if (!bo_space_step(b->space, t, k, i ? 1 : -1))
                     continue;

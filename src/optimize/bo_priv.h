@@ -111,6 +111,7 @@ GPM_MUST_USE enum gpm_status bo_ensure_model(struct bo *b);
 
 /* bayesopt.c */
 void bo_uniform_point(const struct bo *b, struct rng *r, double *u);
+double bo_any_level(const struct bo *b, struct rng *r, int k); /* of category k of u, at random */
 
 /* bo_acq.c: a global proposal in u. */
 GPM_MUST_USE enum gpm_status bo_global(struct bo *b, struct rng *r, double *u);

@@ -9,10 +9,6 @@
 #include <math.h>
 #include <string.h>
 
-void bo_space_init(struct bo_space *s) {
-    *s = (struct bo_space){0};
-}
-
 static void var_release(struct bo_var *v) {
     for (int i = 0; i < v->n_levels; i++) mem_free(v->levels[i]);
     mem_free(v->levels);
@@ -22,26 +18,23 @@ static void var_release(struct bo_var *v) {
 void bo_space_release(struct bo_space *s) {
     for (int j = 0; j < s->n; j++) var_release(&s->vars[j]);
     mem_free(s->vars);
-    mem_free(s->levels);
     mem_free(s->var_at);
-    bo_space_init(s);
+    *s = (struct bo_space){0};
 }
 
 /* Numeric variables first in u, then categories. */
 static void number_places(struct bo_space *s) {
-    s->levels = mem_realloc(s->levels, sizeof(int) * (size_t)(s->n + 1));
     s->var_at = mem_realloc(s->var_at, sizeof(int) * (size_t)(s->n + 1));
-    int k = 0, c = 0;
-    for (int j = 0; j < s->n; j++)
-        if (!s->vars[j].n_levels) s->vars[j].at = k, s->var_at[k++] = j;
-    s->d = k;
-    for (int j = 0; j < s->n; j++)
-        if (s->vars[j].n_levels) {
-            s->vars[j].at = s->d + c;
-            s->var_at[s->d + c] = j;
-            s->levels[c++] = s->vars[j].n_levels;
+    int k = 0;
+    for (int pass = 0; pass < 2; pass++) {
+        for (int j = 0; j < s->n; j++) {
+            if ((s->vars[j].n_levels > 0) != pass) continue;
+            s->vars[j].at = k;
+            s->var_at[k++] = j;
         }
-    s->n_cat = c;
+        if (!pass) s->d = k;
+    }
+    s->n_cat = k - s->d;
 }
 
 static struct bo_var *new_var(struct bo_space *s, const char *name, size_t n) {
@@ -51,7 +44,7 @@ static struct bo_var *new_var(struct bo_space *s, const char *name, size_t n) {
 }
 
 void bo_space_any(struct bo_space *s, const char *names, int n) {
-    bo_space_init(s);
+    *s = (struct bo_space){0};
     for (; n > 0; n--) {
         size_t len = strcspn(names, ",");
         new_var(s, names, len);
@@ -173,7 +166,7 @@ void bo_space_text(const struct bo_space *s, struct buf *out) {
 }
 
 enum gpm_status bo_space_parse(struct bo_space *s, const char *text, struct buf *err) {
-    bo_space_init(s);
+    *s = (struct bo_space){0};
     enum gpm_status st = GPM_OK;
     while (*text && !st) {
         size_t n = strcspn(text, "\n");
@@ -226,6 +219,10 @@ void bo_space_snap(const struct bo_space *s, double *u) {
 
 bool bo_space_is_integer(const struct bo_space *s, int k) {
     return s->vars[s->var_at[k]].integer;
+}
+
+int bo_space_levels(const struct bo_space *s, int k) {
+    return s->vars[s->var_at[k]].n_levels;
 }
 
 bool bo_space_step(const struct bo_space *s, double *u, int k, int dir) {

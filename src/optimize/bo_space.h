@@ -21,15 +21,13 @@ struct bo_var {
     int at;        /* place in u */
 };
 
-struct bo_space {
+struct bo_space {        /* zeroed: without variables */
     struct bo_var *vars; /* owned */
     int n;               /* variables */
     int d, n_cat;        /* numeric variables, categories; n = d + n_cat */
-    int *levels;         /* owned; levels per category */
     int *var_at;         /* owned; variable at each place of u */
 };
 
-void bo_space_init(struct bo_space *s);
 void bo_space_release(struct bo_space *s);
 /* One variable from text: name=lo:hi[:log][:int], or name=a,b,c for categories. GPM_E_ARG with a
  * message for bad names, empty ranges, a log scale that reaches 0, one name twice. */
@@ -47,6 +45,7 @@ void bo_space_snap(const struct bo_space *s, double *u);
 /* The step of integer coordinate k of u around u[k] towards dir (+1, -1); false at the border. */
 bool bo_space_step(const struct bo_space *s, double *u, int k, int dir);
 bool bo_space_is_integer(const struct bo_space *s, int k); /* of coordinate k < d of u */
+int bo_space_levels(const struct bo_space *s, int k);      /* of coordinate k of u; 0: numeric */
 bool bo_space_inside(const struct bo_space *s, const double *x);
 /* Number of points when every variable is discrete, else infinity. */
 double bo_space_size(const struct bo_space *s);

@@ -72,14 +72,12 @@ static void walk_combo(struct walk *w, struct bo_combo *c, int n) {
 
 static void walk_local(struct walk *w, struct bo *b) {
     struct bo_local *l = &b->local;
+    double *const real[] = {&l->rho, &l->y0, &l->predicted, &l->size};
     flag(w, &l->hot);
     flag(w, &l->pending);
     flag(w, &l->probing);
     whole(w, &l->center);
-    reals(w, &l->rho, 1);
-    reals(w, &l->y0, 1);
-    reals(w, &l->predicted, 1);
-    reals(w, &l->size, 1);
+    for (size_t i = 0; i < COUNT_OF(real); i++) reals(w, real[i], 1);
     whole(w, &l->n_used);
     small(w, &l->misses, 1 << 30);
     small(w, &l->run, 1 << 30);
@@ -103,13 +101,9 @@ static void walk_tabu(struct walk *w, struct bo *b) {
 
 static void walk(struct walk *w, struct bo *b) {
     int kern = (int)b->kern, warp = (int)b->warp;
-    whole(w, &b->asks);
-    whole(w, &b->n_local);
-    whole(w, &b->n_global);
-    whole(w, &b->n_initial);
-    whole(w, &b->n_full);
-    whole(w, &b->fit_steps);
-    whole(w, &b->stuck);
+    size_t *const counts[] = {&b->asks,   &b->n_local,   &b->n_global, &b->n_initial,
+                              &b->n_full, &b->fit_steps, &b->stuck};
+    for (size_t i = 0; i < COUNT_OF(counts); i++) whole(w, counts[i]);
     flag(w, &b->failed_last);
     flag(w, &b->turn_local);
     small(w, &kern, BO_KERN_COUNT);

@@ -15,11 +15,11 @@ enum gpm_status memo_space(struct memo *m, struct bo_space *space, struct buf *e
     enum gpm_status s = memo_get(m, "space", &text, err);
     if (!s) s = bo_space_parse(space, text, err);
     mem_free(text);
-    if (s || space->n == memo_dim(m)) return s;
+    if (s || space->n == m->dim) return s;
     buf_printf(err,
                "the search space of the table has %d variables, its rows have %d; the file "
                "is damaged",
-               space->n, memo_dim(m));
+               space->n, m->dim);
     bo_space_release(space);
     return GPM_E_FORMAT;
 }
@@ -27,7 +27,7 @@ enum gpm_status memo_space(struct memo *m, struct bo_space *space, struct buf *e
 enum gpm_status memo_inputs(struct memo *m, struct bo_space *space, struct buf *err) {
     enum gpm_status s = memo_space(m, space, err);
     if (s != GPM_E_NOT_FOUND) return s;
-    bo_space_any(space, memo_names(m), memo_dim(m));
+    bo_space_any(space, m->names, m->dim);
     return GPM_OK;
 }
 

@@ -128,7 +128,7 @@ void optimize_report_json(struct optimize *o, struct buf *out) {
     buf_printf(out, "{\n  \"goal\": \"%s\",\n  \"ended\": \"%s\",\n  \"seed\": %llu,\n  ",
                o->opt.maximize ? "maximize" : "minimize", ends[o->end],
                (unsigned long long)o->opt.seed);
-    JSON(out, FIELD("function", memo_function(o->memo)));
+    JSON(out, FIELD("function", o->memo->function));
     json_variables(o, out);
     buf_printf(out, ",\n  \"evaluations\": %zu,\n  \"failed\": %zu,\n", o->trace.n,
                optimize_failed(o));
@@ -297,7 +297,7 @@ void optimize_report_html(struct optimize *o, struct buf *out) {
              "td,th{padding:.2em .8em;text-align:right;border-bottom:1px solid #ddd}"
              "figure{margin:1em 0}svg{max-width:100%;height:auto}</style></head><body>\n");
     buf_printf(out, "<h1>%s <code>", o->opt.maximize ? "Maximum of" : "Minimum of");
-    buf_markup(out, memo_function(o->memo));
+    buf_markup(out, o->memo->function);
     buf_puts(out, "</code></h1>\n<pre>");
     optimize_report_text(o, &text);
     buf_markup(out, text.data);

@@ -43,7 +43,8 @@ static void log_line(struct optimize *o, const struct optimize_eval *e, struct b
     buf_putc(out, '\n');
 }
 
-static enum gpm_status log_append(struct optimize *o, const char *key, struct buf *err) {
+/* What finished since the last time, at the end of the file; `key` names the note in the store. */
+static enum gpm_status log_append(struct optimize *o, int fd, const char *key, struct buf *err) {
     long long seq = 0, offset = -1;
     char *text = NULL;
     struct stat sb;
@@ -51,13 +52,7 @@ static enum gpm_status log_append(struct optimize *o, const char *key, struct bu
     if (!s && sscanf(text, "%lld %lld", &seq, &offset) != 2) seq = 0, offset = -1;
     mem_free(text);
     if (s && s != GPM_E_NOT_FOUND) return s;
-    int fd;
-    s = file_append(o->opt.log, &fd);
-    if (s || fstat(fd, &sb)) {
-        buf_printf(err, "log '%s': %s", o->opt.log, s ? file_why() : strerror(errno));
-        if (!s) close(fd);
-        return GPM_E_IO;
-    }
+    if (fstat(fd, &sb)) return buf_fail(err, GPM_E_IO, "log '%s': %s", o->opt.log, strerror(errno));
     if (sb.st_size < offset) seq = 0, offset = -1; /* somebody took the file away: all again */
     struct buf lines = BUF_INIT, mark = BUF_INIT;
     for (size_t i = 0; i < o->trace.n; i++) {
@@ -67,12 +62,10 @@ static enum gpm_status log_append(struct optimize *o, const char *key, struct bu
     }
     long long end = (offset < 0 ? (long long)sb.st_size : offset) + (long long)lines.len;
     bool cut = offset < 0 || sb.st_size <= offset || ftruncate(fd, offset) == 0;
-    const char *why = cut ? file_why() : strerror(errno);
     s = cut ? file_put(fd, lines.data, lines.len) : GPM_E_IO;
-    enum gpm_status closed = file_close(fd);
-    if (!s) s = closed;
     if (s) {
-        buf_printf(err, "log '%s': writing failed: %s", o->opt.log, why);
+        buf_printf(err, "log '%s': writing failed: %s", o->opt.log,
+                   cut ? file_why() : strerror(errno));
     } else if (lines.len || offset < 0) {
         buf_printf(&mark, "%lld %lld", seq, end);
         s = memo_set(o->memo, key, mark.data, err);
@@ -84,17 +77,19 @@ static enum gpm_status log_append(struct optimize *o, const char *key, struct bu
 
 enum gpm_status optimize_write_log(struct optimize *o, struct buf *err) {
     if (!o->opt.log) return GPM_OK;
+    int fd;
+    if (file_append(o->opt.log, &fd))
+        return buf_fail(err, GPM_E_IO, "log '%s': %s", o->opt.log, file_why());
     struct buf key = BUF_INIT;
-    char *full = realpath(o->opt.log, NULL);
-    int fd; /* made by the first line; then its full name is the key */
-    if (!full && file_append(o->opt.log, &fd) == GPM_OK && file_close(fd) == GPM_OK)
-        full = realpath(o->opt.log, NULL);
+    char *full = realpath(o->opt.log, NULL); /* it is there now */
     buf_printf(&key, "log:%s", full ? full : o->opt.log);
     free(full);
     enum gpm_status s = memo_begin(o->memo, err);
     if (!s) s = optimize_refresh(o, err);
-    if (!s) s = log_append(o, key.data, err);
+    if (!s) s = log_append(o, fd, key.data, err);
     buf_release(&key);
+    if (file_close(fd) && !s)
+        s = buf_fail(err, GPM_E_IO, "log '%s': writing failed: %s", o->opt.log, file_why());
     return memo_end(o->memo, s, err);
 }
 
@@ -106,8 +101,7 @@ static enum gpm_status claim(struct optimize *o, const double *x, bool ask, int6
                              enum next *what, struct buf *err) {
     struct memo_claim c;
     *what = NEXT_POINT;
-    if (ask) return memo_ask(o->memo, x, id, err);
-    if (o->opt.noisy) return memo_claim_replicate(o->memo, x, id, err);
+    if (ask || o->opt.noisy) return memo_new_row(o->memo, x, ask, id, err);
     enum gpm_status s = memo_claim(o->memo, x, &c, err);
     *id = c.id;
     if (!s && c.state != MEMO_OURS) *what = NEXT_WAIT;
@@ -322,9 +316,7 @@ enum gpm_status optimize_tell(struct optimize *o, int64_t id, double y, struct b
         s = buf_fail(err, GPM_E_CONFLICT,
                      "point %lld has its value already; remove it first with gpmem memo rm",
                      (long long)id);
-    if (!s)
-        s = isfinite(y) ? memo_finish(o->memo, id, y, 0, NULL, err)
-                        : memo_fail(o->memo, id, "told: failed", 0, err);
+    if (!s) s = memo_finish(o->memo, id, y, isfinite(y) ? NULL : "told: failed", 0, NULL, err);
     return s ? s : finished(o, err);
 }
 

@@ -38,7 +38,7 @@ static bool describe(struct memo *m, const char *id, const char *command, struct
     char host[256] = "";
     gethostname(host, sizeof host - 1);
     if (strlen(id) != ID_LENGTH || strspn(id, "0123456789abcdef") != ID_LENGTH) return false;
-    if (stat(memo_path(m), &sb)) return false;
+    if (stat(m->path, &sb)) return false;
     if (state && *state == '/')
         buf_puts(path, state);
     else if (home && *home == '/')
@@ -65,8 +65,8 @@ static void write_record(const struct buf *path, const struct buf *text) {
         (void)!file_write(path->data, FILE_PRIVATE, text->data, text->len);
 }
 
-static enum gpm_status with_record(struct memo *m, const char *command, bool write, bool *own,
-                                   struct buf *err) {
+enum gpm_status own_command(struct memo *m, const char *command, bool write, bool *own,
+                            struct buf *err) {
     char *id = NULL;
     struct buf path = BUF_INIT, text = BUF_INIT;
     enum gpm_status s = store_id(m, write, &id, err);
@@ -79,13 +79,4 @@ static enum gpm_status with_record(struct memo *m, const char *command, bool wri
     buf_release(&text);
     mem_free(id);
     return s == GPM_E_NOT_FOUND ? GPM_OK : s;
-}
-
-enum gpm_status own_command_remember(struct memo *m, const char *command, struct buf *err) {
-    bool ignored;
-    return with_record(m, command, true, &ignored, err);
-}
-
-enum gpm_status own_command_known(struct memo *m, const char *command, bool *own, struct buf *err) {
-    return with_record(m, command, false, own, err);
 }

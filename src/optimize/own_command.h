@@ -8,9 +8,8 @@
 #define OPTIMIZE_OWN_COMMAND_H
 #include "store/memo.h"
 
-/* The user gave `command` for this store: remembers it. Without a state folder nothing is. */
-GPM_MUST_USE enum gpm_status own_command_remember(struct memo *m, const char *command,
-                                                  struct buf *err);
-GPM_MUST_USE enum gpm_status own_command_known(struct memo *m, const char *command, bool *own,
-                                               struct buf *err);
+/* *own: this user gave `command` for this store. remember: it was just given, and is noted; without
+ * a state folder nothing is. */
+GPM_MUST_USE enum gpm_status own_command(struct memo *m, const char *command, bool remember,
+                                         bool *own, struct buf *err);
 #endif

@@ -240,7 +240,7 @@ static void *renew_claims(void *ctx) {
     pthread_mutex_lock(&b->lock);
     while (!b->ended && b->st == GPM_OK) {
         struct timespec at;
-        double soon = memo_claim_seconds(b->e->store) / 60;
+        double soon = b->e->store->claim_seconds / 60;
         clock_gettime(CLOCK_REALTIME, &at);
         soon += (double)at.tv_sec + 1e-9 * (double)at.tv_nsec;
         at.tv_sec = (time_t)soon;

@@ -61,15 +61,14 @@ enum gpm_status runner_settle(struct runner *r, struct outcome *o, struct buf *e
     vec_swap_out(&r->open, i);
     if (!r->store) return GPM_OK;
     if (o->nothing) return give_back(r, id, err);
-    return o->ok ? memo_finish(r->store, id, o->y, o->seconds, &o->y, err)
-                 : memo_fail(r->store, id, o->why.data, o->seconds, err);
+    return memo_finish(r->store, id, o->y, o->ok ? NULL : o->why.data, o->seconds, &o->y, err);
 }
 
 enum gpm_status runner_renew(struct runner *r, struct buf *err) {
     double t = clock_seconds();
     enum gpm_status s = GPM_OK;
     for (size_t i = 0; r->store && i < r->open.n && !s; i++) {
-        if (t < r->open.at[i].renewed + memo_claim_seconds(r->store) / 10) continue;
+        if (t < r->open.at[i].renewed + r->store->claim_seconds / 10) continue;
         r->open.at[i].renewed = t;
         s = memo_renew(r->store, r->open.at[i].id, err);
     }

@@ -23,15 +23,10 @@ static const char *name_text(value v) {
     return v.tag == V_SYM && v.u.sym ? v.u.sym->text : NULL;
 }
 
-/* Names in an argument: one, or a sequence. */
+/* Names in an argument: one, or a sequence. The texts belong to the argument. */
 struct names {
-    VEC(char *) all; /* owned */
+    VEC(const char *) all;
 };
-
-static void names_release(struct names *s) {
-    while (s->all.n) mem_free(vec_pop(&s->all));
-    vec_release(&s->all);
-}
 
 static enum gpm_status names_read(struct sp_call *c, size_t i, const char *param,
                                   struct names *out) {
@@ -41,17 +36,17 @@ static enum gpm_status names_read(struct sp_call *c, size_t i, const char *param
     *out = (struct names){0};
     vec_reserve(&out->all, 1); /* no names are not the same as none given */
     if (name_text(v))
-        vec_push(&out->all, mem_strdup(name_text(v)));
+        vec_push(&out->all, name_text(v));
     else if (!seq_items(v, &items, &n))
         return sp_error(c, DIAG_TYPE, "%s: %s must be a name or a sequence of names, got a %s",
                         c->cls->name, param, value_type_name(v));
     for (size_t k = 0; k < n && good; k++) {
         good = name_text(items[k]) != NULL;
-        if (good) vec_push(&out->all, mem_strdup(name_text(items[k])));
+        if (good) vec_push(&out->all, name_text(items[k]));
     }
     values_free(items, n);
     if (good) return GPM_OK;
-    names_release(out);
+    vec_release(&out->all);
     return sp_error(c, DIAG_TYPE, "%s: %s must hold names", c->cls->name, param);
 }
 
@@ -73,9 +68,8 @@ static enum gpm_status make_command(struct sp_call *c, value *out) {
     struct buf identity = BUF_INIT, err = BUF_INIT;
     struct srcfn *s = srcfn_new(&srcfn_command, NULL, 0);
     struct proc_command *p = &s->u.command;
-    st = proc_command_parse(p, line, (const char *const *)names.all.at, (int)names.all.n,
-                            flag_at(c, 3), &err);
-    names_release(&names);
+    st = proc_command_parse(p, line, names.all.at, (int)names.all.n, flag_at(c, 3), &err);
+    vec_release(&names.all);
     if (st != GPM_OK) {
         mem_free(s); /* there is no template to release */
         return fail(c, DIAG_BAD_OPERATOR_ARG, &err);
@@ -162,7 +156,7 @@ static enum gpm_status columns_of(struct sp_call *c, size_t i, const struct csv 
     for (size_t k = 0; k < *n && st == GPM_OK; k++)
         if (csv_find(file, names.all.at[k], &(*cols)[k], &err) != GPM_OK)
             st = fail(c, DIAG_DATA, &err);
-    names_release(&names);
+    vec_release(&names.all);
     if (st == GPM_OK) return st;
     mem_free(*cols);
     return st;

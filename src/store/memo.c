@@ -155,21 +155,13 @@ enum gpm_status memo_claim(struct memo *m, const double *x, struct memo_claim *o
     return memo_end(m, s, err);
 }
 
-static enum gpm_status new_row(struct memo *m, const double *x, enum memo_status status,
-                               const char *tag, int64_t *id, struct buf *err) {
+enum gpm_status memo_new_row(struct memo *m, const double *x, bool asked, int64_t *id,
+                             struct buf *err) {
     enum gpm_status s = check_x(m, x, err);
-    if (!s) s = begin_with(m, status == MEMO_ASKED, err);
-    if (!s) s = insert_row(m, x, status, tag, id, err);
+    if (!s) s = begin_with(m, asked, err);
+    if (!s && asked) s = insert_row(m, x, MEMO_ASKED, "ask", id, err);
+    if (!s && !asked) s = insert_row(m, x, MEMO_CLAIMED, "", id, err);
     return memo_end(m, s, err);
-}
-
-enum gpm_status memo_claim_replicate(struct memo *m, const double *x, int64_t *id,
-                                     struct buf *err) {
-    return new_row(m, x, MEMO_CLAIMED, "", id, err);
-}
-
-enum gpm_status memo_ask(struct memo *m, const double *x, int64_t *id, struct buf *err) {
-    return new_row(m, x, MEMO_ASKED, "ask", id, err);
 }
 
 enum gpm_status memo_renew(struct memo *m, int64_t id, struct buf *err) {
@@ -217,23 +209,15 @@ static enum gpm_status put_result(struct memo *m, int64_t id, double *y, const c
     return memo_fault(m, GPM_E_NOT_FOUND, err, "row %lld is not there any more", (long long)id);
 }
 
-enum gpm_status memo_finish(struct memo *m, int64_t id, double y, double seconds, double *stored,
-                            struct buf *err) {
-    if (!isfinite(y))
+enum gpm_status memo_finish(struct memo *m, int64_t id, double y, const char *error, double seconds,
+                            double *stored, struct buf *err) {
+    if (!error && !isfinite(y))
         return memo_fault(m, GPM_E_ARG, err, "the value to store is not finite; record a failure");
     enum gpm_status s = begin_with(m, true, err);
-    if (!s) s = put_result(m, id, &y, NULL, seconds, err);
+    if (!s) s = put_result(m, id, &y, error, seconds, err);
     s = memo_end(m, s, err);
     if (!s && stored) *stored = y;
     return s;
-}
-
-enum gpm_status memo_fail(struct memo *m, int64_t id, const char *error, double seconds,
-                          struct buf *err) {
-    double ignored = NAN;
-    enum gpm_status s = begin_with(m, true, err);
-    if (!s) s = put_result(m, id, &ignored, error, seconds, err);
-    return memo_end(m, s, err);
 }
 
 static enum gpm_status add(struct memo *m, const double *x, double y, const char *error,

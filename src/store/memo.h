@@ -26,8 +26,6 @@
 
 #define MEMO_GIVEN "given" /* tag of rows that were not evaluated here */
 
-struct memo;
-
 enum memo_status {
     MEMO_ABSENT, /* no such row */
     MEMO_CLAIMED,
@@ -41,9 +39,25 @@ struct memo_options {
     const char *names;    /* names of the inputs, separated by commas, for people; NULL: x1,x2.. */
     int dim;              /* number of inputs; 0: take what the file says */
     bool read_only;
-    double claim_seconds; /* how long a claim lasts without memo_renew; 0: 600 */
-    int max_pages;        /* upper bound of the file in pages; 0: none (for tests of a full disk) */
+    double claim_seconds;              /* how long a claim lasts without memo_renew; 0: 600 */
     const volatile sig_atomic_t *stop; /* ends a long statement; may be NULL */
+};
+
+/* A handle. Others read what the file says, and leave the rest to the files of this folder. */
+struct memo {
+    char *path, *function; /* owned */
+    char *names;           /* owned; comma separated */
+    int dim;
+    double claim_seconds;
+    struct sqlite3 *db;
+    char *host;
+    int depth;               /* of memo_begin */
+    bool read_only, durable; /* durable: synchronous=FULL is on */
+    long pid;
+    long long pid_start;
+    unsigned char *key; /* scratch: 8 dim bytes */
+    const volatile sig_atomic_t *stop;
+    int64_t steps, max_steps; /* of SQLite's machine in this statement (see memo_harden) */
 };
 
 /* One row. Pointers are borrowed and valid during the callback only. */
@@ -80,18 +94,14 @@ struct memo_claim {
 GPM_MUST_USE enum gpm_status memo_open(struct memo **out, const char *path,
                                        const struct memo_options *opt, struct buf *err);
 void memo_close(struct memo *m); /* NULL is fine */
-int memo_dim(const struct memo *m);
-const char *memo_function(const struct memo *m); /* borrowed */
-const char *memo_names(const struct memo *m);    /* borrowed; comma separated */
-const char *memo_path(const struct memo *m);     /* borrowed */
-double memo_claim_seconds(const struct memo *m);
 
 /* Claims x atomically. */
 GPM_MUST_USE enum gpm_status memo_claim(struct memo *m, const double *x, struct memo_claim *out,
                                         struct buf *err);
-/* Claims one more replicate of x, whatever is there. */
-GPM_MUST_USE enum gpm_status memo_claim_replicate(struct memo *m, const double *x, int64_t *id,
-                                                  struct buf *err);
+/* One more row at x, whatever is there: claimed by us, or asked, for an evaluation done elsewhere.
+ */
+GPM_MUST_USE enum gpm_status memo_new_row(struct memo *m, const double *x, bool asked, int64_t *id,
+                                          struct buf *err);
 /* Extends our claim on the row (heartbeat of a long evaluation). */
 GPM_MUST_USE enum gpm_status memo_renew(struct memo *m, int64_t id, struct buf *err);
 /* Takes over any claim that is void (owner dead, time over); *found false: there is none. x gets
@@ -102,15 +112,10 @@ GPM_MUST_USE enum gpm_status memo_reclaim(struct memo *m, bool *found, int64_t *
 GPM_MUST_USE enum gpm_status memo_abandon(struct memo *m, int64_t id, struct buf *err);
 /* Gives a claim back unevaluated: the row is deleted. */
 GPM_MUST_USE enum gpm_status memo_unclaim(struct memo *m, int64_t id, struct buf *err);
-/* Stores y (finite). *stored (may be NULL) gets the value that now counts: y, or the one another
- * process stored first after our claim ran out. Durable on return. */
-GPM_MUST_USE enum gpm_status memo_finish(struct memo *m, int64_t id, double y, double seconds,
-                                         double *stored, struct buf *err);
-GPM_MUST_USE enum gpm_status memo_fail(struct memo *m, int64_t id, const char *error,
-                                       double seconds, struct buf *err);
-/* A row for an evaluation done elsewhere; it waits with status MEMO_ASKED. */
-GPM_MUST_USE enum gpm_status memo_ask(struct memo *m, const double *x, int64_t *id,
-                                      struct buf *err);
+/* Stores y (finite), or a failure with its text. *stored (may be NULL) gets the value that now
+ * counts: y, or the one another process stored first after our claim ran out. Durable on return. */
+GPM_MUST_USE enum gpm_status memo_finish(struct memo *m, int64_t id, double y, const char *error,
+                                         double seconds, double *stored, struct buf *err);
 /* Adds a finished row (error NULL) or a failed one, tagged MEMO_GIVEN; as a replicate when x is
  * there already and `replicate` is set, else an existing done row with the same y is left alone and
  * one with another y is GPM_E_CONFLICT. *added: there is one row more. */

@@ -238,13 +238,6 @@ static enum gpm_status open_file(struct memo *m, const struct memo_options *opt,
     return memo_exec(m, "PRAGMA synchronous=FULL;", "open it", err);
 }
 
-static void limit_pages(struct memo *m, int pages) {
-    struct buf sql = BUF_INIT;
-    buf_printf(&sql, "PRAGMA max_page_count=%d", pages);
-    sqlite3_exec(m->db, sql.data, NULL, NULL, NULL);
-    buf_release(&sql);
-}
-
 enum gpm_status memo_open(struct memo **out, const char *path, const struct memo_options *opt,
                           struct buf *err) {
     struct memo *m = NEW(struct memo);
@@ -259,7 +252,6 @@ enum gpm_status memo_open(struct memo **out, const char *path, const struct memo
     m->stop = opt->stop;
     enum gpm_status s = open_file(m, opt, err);
     if (!s) s = settle_schema(m, opt, err);
-    if (!s && opt->max_pages) limit_pages(m, opt->max_pages);
     if (s) {
         memo_close(m);
         return s;
@@ -278,20 +270,4 @@ void memo_close(struct memo *m) {
     mem_free(m->host);
     mem_free(m->key);
     mem_free(m);
-}
-
-int memo_dim(const struct memo *m) {
-    return m->dim;
-}
-const char *memo_function(const struct memo *m) {
-    return m->function;
-}
-const char *memo_names(const struct memo *m) {
-    return m->names;
-}
-const char *memo_path(const struct memo *m) {
-    return m->path;
-}
-double memo_claim_seconds(const struct memo *m) {
-    return m->claim_seconds;
 }

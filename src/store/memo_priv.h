@@ -5,20 +5,6 @@
 #include "store/memo.h"
 #include <sqlite3.h>
 
-struct memo {
-    sqlite3 *db;
-    char *path, *function, *names, *host;
-    int dim;
-    int depth;               /* of memo_begin */
-    bool read_only, durable; /* durable: synchronous=FULL is on */
-    double claim_seconds;
-    long pid;
-    long long pid_start;
-    unsigned char *key; /* scratch: 8 dim bytes */
-    const volatile sig_atomic_t *stop;
-    int64_t steps, max_steps; /* of SQLite's machine in this statement (see memo_harden) */
-};
-
 /* The status for an SQLite result code, with the reason in err ("runs.db: cannot store ..."). */
 enum gpm_status memo_sql_error(struct memo *m, int rc, const char *doing, struct buf *err);
 enum gpm_status memo_exec(struct memo *m, const char *sql, const char *doing, struct buf *err);

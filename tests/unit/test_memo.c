@@ -42,7 +42,7 @@ static double eval_store(struct memo *m, const double *x, double y) {
     double stored = NAN;
     assert_int_equal(memo_claim(m, x, &c, &err), GPM_OK);
     assert_int_equal(c.state, MEMO_OURS);
-    assert_int_equal(memo_finish(m, c.id, y, 0.5, &stored, &err), GPM_OK);
+    assert_int_equal(memo_finish(m, c.id, y, NULL, 0.5, &stored, &err), GPM_OK);
     buf_release(&err);
     return stored;
 }
@@ -98,12 +98,12 @@ static void claims_exclude_and_expire(void **state) {
     assert_int_equal(again.id, c.id);
     /* the first to store decides; the slower one is told */
     double stored;
-    assert_int_equal(memo_finish(m, c.id, 10, 1, &stored, &err), GPM_OK);
+    assert_int_equal(memo_finish(m, c.id, 10, NULL, 1, &stored, &err), GPM_OK);
     assert_true(stored == 10);
-    assert_int_equal(memo_finish(m, again.id, 11, 1, &stored, &err), GPM_OK);
+    assert_int_equal(memo_finish(m, again.id, 11, NULL, 1, &stored, &err), GPM_OK);
     assert_true(stored == 10);
-    assert_int_equal(memo_finish(m, 999, 11, 1, &stored, &err), GPM_E_NOT_FOUND);
-    assert_int_equal(memo_finish(m, c.id, NAN, 1, &stored, &err), GPM_E_ARG);
+    assert_int_equal(memo_finish(m, 999, 11, NULL, 1, &stored, &err), GPM_E_NOT_FOUND);
+    assert_int_equal(memo_finish(m, c.id, NAN, NULL, 1, &stored, &err), GPM_E_ARG);
     memo_close(m);
     buf_release(&err);
 }
@@ -193,26 +193,26 @@ static void failures_replicates_asks_and_listing(void **state) {
     int64_t id;
     bool added;
     assert_int_equal(memo_claim(m, &x, &c, &err), GPM_OK);
-    assert_int_equal(memo_fail(m, c.id, "signal 11", 0.1, &err), GPM_OK);
+    assert_int_equal(memo_finish(m, c.id, NAN, "signal 11", 0.1, NULL, &err), GPM_OK);
     assert_int_equal(memo_claim(m, &x, &c, &err), GPM_OK);
     assert_int_equal(c.state, MEMO_KNOWN_FAILED);
     assert_string_equal(err.data, "signal 11");
     x = 2;
     eval_store(m, &x, 20);
-    assert_int_equal(memo_claim_replicate(m, &x, &id, &err), GPM_OK);
-    assert_int_equal(memo_finish(m, id, 21, 0, NULL, &err), GPM_OK);
+    assert_int_equal(memo_new_row(m, &x, false, &id, &err), GPM_OK);
+    assert_int_equal(memo_finish(m, id, 21, NULL, 0, NULL, &err), GPM_OK);
     x = 3;
-    assert_int_equal(memo_ask(m, &x, &id, &err), GPM_OK);
+    assert_int_equal(memo_new_row(m, &x, true, &id, &err), GPM_OK);
     assert_int_equal(memo_claim(m, &x, &c, &err), GPM_OK);
     assert_int_equal(c.state, MEMO_BUSY);
     assert_int_equal(memo_each(m, -1, collect, &text, &err), GPM_OK);
     assert_string_equal(text.data,
                         "1/1:failed(signal 11) 2/2:done=20 2/3:done=21rep1 3/0:askedask ");
-    assert_int_equal(memo_finish(m, id, 30, 0, NULL, &err), GPM_OK);
+    assert_int_equal(memo_finish(m, id, 30, NULL, 0, NULL, &err), GPM_OK);
     x = 1; /* a failed point again, this time with success */
     assert_int_equal(memo_claim(m, &x, &c, &err), GPM_OK);
     assert_int_equal(c.state, MEMO_KNOWN_FAILED);
-    assert_int_equal(memo_finish(m, c.id, 10, 0, NULL, &err), GPM_OK);
+    assert_int_equal(memo_finish(m, c.id, 10, NULL, 0, NULL, &err), GPM_OK);
     buf_reset(&text);
     assert_int_equal(memo_each(m, 2, collect, &text, &err), GPM_OK);
     assert_string_equal(text.data, "2/3:done=21rep1 3/4:done=30ask 1/5:done=10 ");
@@ -246,9 +246,9 @@ static void another_function_or_dimension_is_refused(void **state) {
     struct memo *m;
     struct buf err = BUF_INIT;
     assert_int_equal(memo_open(&m, tmp_path("id.db"), &opt, &err), GPM_OK);
-    assert_string_equal(memo_function(m), "./sim {x}");
-    assert_string_equal(memo_names(m), "x1,x2");
-    assert_int_equal(memo_dim(m), 2);
+    assert_string_equal(m->function, "./sim {x}");
+    assert_string_equal(m->names, "x1,x2");
+    assert_int_equal(m->dim, 2);
     memo_close(m);
     expect_refused("nowhere.db", &opt, GPM_E_IO, "No such file");
     expect_refused("no/such/folder.db", &opt, GPM_E_IO, "No such file");
@@ -326,15 +326,15 @@ static void full_disk_loses_nothing(void **state) {
     struct buf err = BUF_INIT;
     struct memo *m;
     opt = (struct memo_options){0};
-    opt.max_pages = 20;
     assert_int_equal(memo_open(&m, tmp_path("full.db"), &opt, &err), GPM_OK);
+    sqlite3_exec(m->db, "PRAGMA max_page_count=20", NULL, NULL, NULL);
     int stored = 0;
     enum gpm_status s = GPM_OK;
     for (; !s && stored < 100000; stored++) {
         struct memo_claim c;
         double x = stored;
         s = memo_claim(m, &x, &c, &err);
-        if (!s) s = memo_finish(m, c.id, 2 * x, 0, NULL, &err);
+        if (!s) s = memo_finish(m, c.id, 2 * x, NULL, 0, NULL, &err);
     }
     stored--;
     assert_int_equal(s, GPM_E_IO);
