@@ -45,20 +45,19 @@ static enum gpm_status k_leaf_grad(struct sp_call *c, value result, value d, val
     return GPM_OK;
 }
 
-/* Rows of sums and of products share their functions: `of` says which. */
-static bool is_sum(const struct sp_call *c) {
-    return *(const char *)c->cls->of == '+';
-}
-
+/* Rows of sums and of products share this: `of` says which, and whether the first argument is the
+ * variance of a constant. */
 static enum gpm_status k_combine(struct sp_call *c, value *out) {
+    const char *of = c->cls->of;
     struct kern *r = NULL;
     for (size_t i = 0; i < c->n; i++) {
-        struct kern *k = kernel_from(c, c->args[i]), *next = NULL;
-        if (!k) {
-            kern_unref(r);
-            return GPM_E_USER;
-        }
-        next = !r ? kern_ref(k) : is_sum(c) ? kern_sum(r, k) : kern_product(r, k);
+        bool variance = i == 0 && of[1];
+        struct kern *k = variance ? kern_constant(sp_num(c, 0)) : kernel_from(c, c->args[i]);
+        if (!k) kern_unref(r);
+        if (!k && variance)
+            return sp_error(c, DIAG_DOMAIN, "%s: s2 must be a variance", c->cls->name);
+        if (!k) return GPM_E_USER;
+        struct kern *next = !r ? kern_ref(k) : *of == '+' ? kern_sum(r, k) : kern_product(r, k);
         kern_unref(k);
         kern_unref(r);
         r = next;
@@ -84,22 +83,6 @@ static enum gpm_status k_combine_grad(struct sp_call *c, value result, value d, 
     return GPM_OK;
 }
 
-/* s2 times the kernel, or plus it. */
-static enum gpm_status k_variance(struct sp_call *c, value *out) {
-    bool plus = is_sum(c);
-    struct kern *k = kernel_from(c, c->args[1]);
-    if (!k) return GPM_E_USER;
-    struct kern *b = plus ? kern_constant(sp_num(c, 0)) : NULL;
-    struct kern *r = !plus ? kern_scale(sp_num(c, 0), k) : b ? kern_sum(b, k) : NULL;
-    kern_unref(k);
-    kern_unref(b);
-    if (!r)
-        return sp_error(c, DIAG_DOMAIN, "%s: the %s must be a variance", c->cls->name,
-                        plus ? "bias" : "factor");
-    *out = kernel_value_take(r);
-    return GPM_OK;
-}
-
 static enum gpm_status k_change(struct sp_call *c, value *out) {
     struct kern *a = kernel_from(c, c->args[0]), *b = kernel_from(c, c->args[1]), *r = NULL;
     double par[2] = {sp_num(c, 2), sp_num(c, 3)};
@@ -111,14 +94,9 @@ static enum gpm_status k_change(struct sp_call *c, value *out) {
 }
 
 /* The adjoint of a mean function is the vector of its parameters, as that of a kernel. */
-static enum gpm_status m_const(struct sp_call *c, value *out) {
-    *out = mean_value_take(mean_const(sp_num(c, 0)));
-    return GPM_OK;
-}
-
 static enum gpm_status m_linear(struct sp_call *c, value *out) {
-    double slope = sp_num(c, 1);
-    *out = mean_value_take(mean_linear(sp_num(c, 0), &slope, 1));
+    double slope = sp_num_or(c, 1, 0);
+    *out = mean_value_take(mean_linear(sp_num(c, 0), &slope, c->n - 1)); /* 0 slopes: constant */
     return GPM_OK;
 }
 
@@ -281,7 +259,7 @@ size_t sp_kernel_leaf_make(const struct sp_class **rows) {
     .sig = "(k: any, ...h: any) -> kernel", .flags = SP_CALLS, .of = sign, .simulate = k_combine,  \
     .grad_simulate = k_combine_grad
 #define CONSTANT_MEAN                                                                              \
-    .sig = "(c: real) -> mean", .doc = "The constant mean function.", .simulate = m_const,         \
+    .sig = "(c: real) -> mean", .doc = "The constant mean function.", .simulate = m_linear,        \
     .grad_simulate = k_leaf_grad
 
 const struct sp_class sp_kernel_rows[] = {
@@ -306,15 +284,15 @@ const struct sp_class sp_kernel_rows[] = {
      .sig = "(s2: number, k: any) -> kernel",
      .doc = "s2 times the kernel.",
      .flags = SP_CALLS,
-     .of = "*",
-     .simulate = k_variance},
+     .of = "* variance",
+     .simulate = k_combine},
     {.name = "gp_cov_bias",
      .example = "gp_cov_bias(4, gp_cov_se(2)) => 4 + gp_cov_se(l2=2)",
      .sig = "(s2: number, k: any) -> kernel",
      .doc = "s2 plus the kernel.",
      .flags = SP_CALLS,
-     .of = "+",
-     .simulate = k_variance},
+     .of = "+ variance",
+     .simulate = k_combine},
     {.name = "make_change_point",
      .example = "make_change_point(make_linear(1), make_constant(2), 5, 0.1) => CP(LIN(sf=1), "
                 "C(sf=2), tau=5, s=0.1)",

@@ -17,7 +17,8 @@ struct bo *bo_new(const struct bo_space *space, const struct gpm_optimize_option
     b->kern = BO_M52;
     b->region = (struct bo_region){.side = 0.8, .best = INFINITY};
     bo_model_init(&b->model, space->d, space->n_cat, b->opt.noisy);
-    bo_local_init(b);
+    b->local = (struct bo_local){.center = SIZE_MAX, .rho = BO_RHO_FIRST};
+    b->local.x = mem_zalloc(sizeof(double) * ((size_t)b->D + 1)); /* saved before it is used */
     return b;
 }
 

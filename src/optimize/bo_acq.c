@@ -299,14 +299,21 @@ static enum kind choose_kind(const struct bo *b, struct rng *r, double *tau) {
     return PATH;
 }
 
-static double best_mean(struct bo *b) {
-    double best = INFINITY;
+const double *bo_lowest_mean(struct bo *b, double *mean) {
+    const double *lowest = b->points.at[b->active.at[0]].u;
+    *mean = INFINITY;
     for (size_t i = 0; i < b->active.n; i++) {
-        if (!b->opt.noisy)
-            best = fmin(best, b->model_y.at[i]);
-        else
-            best = fmin(best, bo_model_mean(&b->model, b->points.at[b->active.at[i]].u, NULL));
+        const double *u = b->points.at[b->active.at[i]].u;
+        double f = bo_model_mean(&b->model, u, NULL);
+        if (f < *mean) *mean = f, lowest = u;
     }
+    return lowest;
+}
+
+/* The least value so far: exact ones are sorted by value. */
+static double best_value(struct bo *b) {
+    double best = b->model_y.at[0];
+    if (b->opt.noisy) bo_lowest_mean(b, &best);
     return best;
 }
 
@@ -325,7 +332,7 @@ enum gpm_status bo_global(struct bo *b, struct rng *r, double *u) {
         if (!s) gp_path_temper(b->path, tau);
         if (b->feas) bo_feas_draw(b, r);
     } else {
-        a.best = best_mean(b);
+        a.best = best_value(b);
         believe_pending(b);
     }
     if (!s && !search(&a, r, u)) s = GPM_E_NOT_FOUND;

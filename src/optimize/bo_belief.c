@@ -25,7 +25,7 @@ static int draws_for(const struct bo *b) {
 /* Sums of the function's mean, squared mean and variance at count points over draws of theta, and
  * of the noise's log standard deviation. The model is left at its best theta. */
 struct belief {
-    double *mean, *square, *var; /* count each */
+    double *mean, *square, *var; /* count each; one block */
     double log_noise;
     int draws;
 };
@@ -74,10 +74,6 @@ static bool believe(struct bo *b, const double *u, size_t count, struct belief *
     return true;
 }
 
-static void belief_release(struct belief *t) {
-    mem_free(t->mean);
-}
-
 static double dof_of(const struct bo *b) {
     return fmax(3, gp_dof(b->model.gp));
 }
@@ -86,12 +82,8 @@ bool bo_recommend(struct bo *b, double *x, double *mean, double *sd) {
     if (!bo_best(b, x, mean)) return false;
     *sd = 0;
     if (!b->opt.noisy || !model_ready(b)) return true;
-    double *u = NEW_ARRAY(double, (size_t)b->D), low = INFINITY;
-    for (size_t i = 0; i < b->active.n; i++) {
-        const double *ui = b->points.at[b->active.at[i]].u;
-        double f = bo_model_mean(&b->model, ui, NULL);
-        if (f < low) low = f, memcpy(u, ui, (size_t)b->D * sizeof *u);
-    }
+    double *u = NEW_ARRAY(double, (size_t)b->D), low;
+    memcpy(u, bo_lowest_mean(b, &low), (size_t)b->D * sizeof *u);
     bo_minimise_mean(b, u);
     bo_space_from_unit(b->space, u, x);
     struct belief t;
@@ -100,7 +92,7 @@ bool bo_recommend(struct bo *b, double *x, double *mean, double *sd) {
         *mean = bo_sign(b) * bo_unwarp(b, t.mean[0]);
         *sd = sqrt(t.var[0] * dof / (dof - 2)) * b->w_sd * b->w_scale;
     }
-    belief_release(&t);
+    mem_free(t.mean);
     mem_free(u);
     return true;
 }
@@ -124,7 +116,7 @@ bool bo_quantiles(struct bo *b, const double *x, size_t count, const double *p, 
             out[i * (size_t)n + (size_t)j] =
                 sign *
                 bo_unwarp(b, t.mean[i] + sign * sqrt(t.var[i]) * t_quantile(p[j], dof_of(b)));
-    belief_release(&t);
+    mem_free(t.mean);
     mem_free(u);
     return ok;
 }
@@ -152,7 +144,7 @@ bool bo_summarise(struct bo *b, struct bo_summary *s) {
     if (b->opt.noisy) {
         struct belief t;
         if (believe(b, NULL, 0, &t)) s->noise_sd = exp(t.log_noise) * b->w_sd * b->w_scale;
-        belief_release(&t);
+        mem_free(t.mean);
     }
     return true;
 }

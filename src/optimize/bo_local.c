@@ -16,9 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RHO_FIRST 0.1
-#define RHO_MAX   0.3
-#define RHO_MIN   1e-8
+#define RHO_MAX 0.3
+#define RHO_MIN 1e-8
 
 struct patch {     /* the local model */
     int d;         /* coordinates that move */
@@ -32,11 +31,6 @@ struct patch {     /* the local model */
     double unit;                    /* y per unit of t */
     double *work, *lo, *hi, *trial; /* of BFGS; the box; a point of it */
 };
-
-void bo_local_init(struct bo *b) {
-    b->local = (struct bo_local){.center = SIZE_MAX, .rho = RHO_FIRST};
-    b->local.x = mem_zalloc(sizeof(double) * ((size_t)b->D + 1)); /* saved before it is used */
-}
 
 static double kernel(int d, const double *x, const double *y, double *dot, double *se) {
     double p = 0, r2 = 0;
@@ -225,7 +219,7 @@ static bool recenter(struct bo *b) {
         for (int k = 0; k < b->D; k++)
             far = fmax(far, fabs(b->points.at[best].u[k] - b->points.at[l->center].u[k]));
     }
-    if (far > 4 * l->rho) l->rho = fmin(RHO_FIRST, far);
+    if (far > 4 * l->rho) l->rho = fmin(BO_RHO_FIRST, far);
     l->center = best;
     return true;
 }

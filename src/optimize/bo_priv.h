@@ -77,6 +77,7 @@ struct bo {
 };
 
 #define BO_MANY_DIMS 20
+#define BO_RHO_FIRST 0.1 /* radius of a new trust region of the local arm */
 
 /* Everything inside is a minimisation: values are multiplied by this on their way in and out. */
 static inline double bo_sign(const struct bo *b) {
@@ -116,11 +117,12 @@ double bo_any_level(const struct bo *b, struct rng *r, int k); /* of category k 
 /* bo_acq.c: a global proposal in u. */
 GPM_MUST_USE enum gpm_status bo_global(struct bo *b, struct rng *r, double *u);
 double bo_log_ei(double best, double mean, double var, double *d_mean, double *d_var);
+/* the point that the model sees whose posterior mean is least; borrowed */
+const double *bo_lowest_mean(struct bo *b, double *mean);
 /* minimum of the posterior mean, from the best evaluated point on */
 void bo_minimise_mean(struct bo *b, double *u);
 
 /* bo_local.c */
-void bo_local_init(struct bo *b);
 bool bo_local_ask(struct bo *b, struct rng *r, double *u); /* false: nothing to do here */
 void bo_make_tabu(struct bo *b, const double *u); /* a box around u is left alone from now on */
 void bo_local_told(struct bo *b, double y); /* the pending point's value; infinite: it failed */

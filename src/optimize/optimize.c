@@ -19,17 +19,13 @@ struct optimize *optimize_new(const struct gpm_optimize_options *opt) {
     return o;
 }
 
-static void clear_trace(struct optimize *o) {
+void optimize_free(struct optimize *o) {
+    if (!o) return;
     for (size_t i = 0; i < o->trace.n; i++) {
         mem_free(o->trace.at[i].x);
         mem_free(o->trace.at[i].error);
     }
     vec_release(&o->trace);
-}
-
-void optimize_free(struct optimize *o) {
-    if (!o) return;
-    clear_trace(o);
     vec_release(&o->pending);
     bo_free(o->bo);
     memo_close(o->memo);
@@ -188,14 +184,6 @@ static enum gpm_status adopt_command(struct optimize *o, struct buf *err) {
     mem_free(names);
     mem_free(text);
     return take_command(o, s);
-}
-
-enum gpm_status optimize_may_run(const struct optimize *o, struct buf *err) {
-    if (!o->foreign || o->opt.allow_run) return GPM_OK;
-    return buf_fail(err, GPM_E_DENIED,
-                    "store '%s' was not made by you on this machine, and joining would run its "
-                    "command %s; allow it with --allow-run",
-                    o->opt.store, o->command_text);
 }
 
 /* ---- opening ---- */

@@ -86,6 +86,4 @@ GPM_MUST_USE enum gpm_status optimize_refresh(struct optimize *o, struct buf *er
 GPM_MUST_USE enum gpm_status optimize_save_state(struct optimize *o, struct buf *err);
 /* Appends what finished since the last time to the log. */
 GPM_MUST_USE enum gpm_status optimize_write_log(struct optimize *o, struct buf *err);
-/* GPM_E_DENIED: the command is not one that this user gave. */
-GPM_MUST_USE enum gpm_status optimize_may_run(const struct optimize *o, struct buf *err);
 #endif

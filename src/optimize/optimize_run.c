@@ -279,13 +279,16 @@ enum gpm_status optimize_run(struct optimize *o, struct buf *err) {
         return buf_fail(err, GPM_E_ARG,
                         "there is nothing to evaluate: give the command after --, for example "
                         "-- ./sim {x}");
-    enum gpm_status s = optimize_may_run(o, err);
-    if (s) return s;
+    if (o->foreign && !o->opt.allow_run)
+        return buf_fail(err, GPM_E_DENIED,
+                        "store '%s' was not made by you on this machine, and joining would run its "
+                        "command %s; allow it with --allow-run",
+                        o->opt.store, o->command_text);
     o->runner = runner_new(o->memo, (int)o->opt.jobs, true);
     double *x = NEW_ARRAY(double, (size_t)o->space.n);
     const struct file_guard limits = {.stop = o->opt.stop}; /* the log may be a pipe */
     const struct file_guard *before = file_set_guard(&limits);
-    s = loop(o, x, err);
+    enum gpm_status s = loop(o, x, err);
     file_set_guard(before);
     enum gpm_status given = runner_end(o->runner, err); /* its points are offered again */
     if (!s) s = given;

@@ -59,12 +59,6 @@ static bool file_holds(const char *path, const struct buf *want) {
     return same;
 }
 
-/* Whole or not at all; without it a join asks for --allow-run. */
-static void write_record(const struct buf *path, const struct buf *text) {
-    if (file_folders_above(path->data) == GPM_OK)
-        (void)!file_write(path->data, FILE_PRIVATE, text->data, text->len);
-}
-
 enum gpm_status own_command(struct memo *m, const char *command, bool write, bool *own,
                             struct buf *err) {
     char *id = NULL;
@@ -72,7 +66,9 @@ enum gpm_status own_command(struct memo *m, const char *command, bool write, boo
     enum gpm_status s = store_id(m, write, &id, err);
     *own = !s && describe(m, id, command, &path, &text);
     if (*own && !file_holds(path.data, &text)) {
-        if (write) write_record(&path, &text);
+        /* whole or not at all; without it a join asks for --allow-run */
+        if (write && file_folders_above(path.data) == GPM_OK)
+            (void)!file_write(path.data, FILE_PRIVATE, text.data, text.len);
         *own = write;
     }
     buf_release(&path);

@@ -63,17 +63,12 @@ static double t_cdf(double t, double dof) {
     return t > 0 ? 1 - tail : tail;
 }
 
-static double mixture_cdf(const struct part *p, int n, double dof, double y) {
-    double c = 0;
-    for (int i = 0; i < n; i++) c += p[i].weight * t_cdf((y - p[i].mean) / p[i].scale, dof);
-    return c;
-}
-
 static double mixture_quantile(const struct part *p, int n, double dof, double prob) {
     double lo = -700, hi = 700;
     for (int it = 0; it < 80; it++) {
-        double mid = 0.5 * (lo + hi);
-        if (mixture_cdf(p, n, dof, mid) < prob)
+        double mid = 0.5 * (lo + hi), cdf = 0;
+        for (int i = 0; i < n; i++) cdf += p[i].weight * t_cdf((mid - p[i].mean) / p[i].scale, dof);
+        if (cdf < prob)
             lo = mid;
         else
             hi = mid;

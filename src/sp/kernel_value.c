@@ -103,10 +103,6 @@ value mean_value_take(struct mean *m) {
     return value_box(V_BOX, &b->box);
 }
 
-bool is_mean(value v) {
-    return v.tag == V_BOX && v.u.box->cls == &mean_class;
-}
-
 /* Procedures of the language called by the library. */
 
 struct procedure {
@@ -191,7 +187,8 @@ struct kern *kernel_from(struct sp_call *c, value v) {
 }
 
 struct mean *mean_from(struct sp_call *c, value v) {
-    if (is_mean(v)) return mean_ref(((struct mean_box *)v.u.box)->m);
+    if (v.tag == V_BOX && v.u.box->cls == &mean_class)
+        return mean_ref(((struct mean_box *)v.u.box)->m);
     if (v.tag == V_NUM) return mean_const(v.u.num);
     if (v.tag == V_PROC)
         return mean_callback(mean_callback_call, procedure_new(c, v, "mean function"),

@@ -24,7 +24,6 @@ struct kern *kernel_of(value v); /* borrowed; NULL: not a kernel */
 struct kern *kernel_from(struct sp_call *c, value v);
 /* A mean value, a number, or a procedure of one input. Owned; NULL after sp_error. */
 struct mean *mean_from(struct sp_call *c, value v);
-bool is_mean(value v);
 /* contains(k, s): is s, a structure or a kernel, among the global additive components of the kernel
  * args[0] after simplification? */
 enum gpm_status kernel_contains(struct sp_call *c, value *out) GPM_MUST_USE;
