@@ -15,7 +15,7 @@ const char *memo_status_name(enum memo_status s) {
 
 enum gpm_status memo_begin(struct memo *m, struct buf *err) {
     if (m->depth == 0) {
-        enum gpm_status s = memo_exec(m, "BEGIN IMMEDIATE", "lock it", err);
+        enum gpm_status s = memo_do(m, "lock it", "BEGIN IMMEDIATE", err, "");
         if (s) return s;
     }
     m->depth++;
@@ -27,7 +27,7 @@ enum gpm_status memo_end(struct memo *m, enum gpm_status s, struct buf *err) {
         m->depth--;
         return GPM_OK;
     }
-    if (!s) s = memo_exec(m, "COMMIT", "store the result", err);
+    if (!s) s = memo_do(m, "store the result", "COMMIT", err, "");
     if (m->depth && !sqlite3_get_autocommit(m->db))
         sqlite3_exec(m->db, "ROLLBACK", NULL, NULL, NULL);
     m->depth = 0;
@@ -40,6 +40,7 @@ static enum gpm_status begin_with(struct memo *m, bool durable, struct buf *err)
     enum gpm_status s = GPM_OK;
     if (!m->depth && m->durable != durable) {
         m->durable = durable;
+        /* not memo_do: SQLite sets this while it reads the words, which are read once there */
         s = memo_exec(m, durable ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=NORMAL",
                       "set it up", err);
     }

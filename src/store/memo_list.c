@@ -54,7 +54,7 @@ enum gpm_status memo_rows(struct memo *m, const char *which, memo_row_fn *fn, vo
         more = !s && fn(&row, user);
     }
     mem_free(x);
-    sqlite3_finalize(st);
+    sqlite3_reset(st);
     buf_release(&sql);
     return s;
 }

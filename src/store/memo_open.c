@@ -37,7 +37,7 @@ static enum gpm_status read_int(struct memo *m, const char *sql, int *out, struc
     if (!s) s = memo_next(m, st, &row, err);
     struct memo_cells c = {.st = st};
     if (!s) *out = row ? (int)cell_int(&c, 0, INT_MIN, INT_MAX, "") : 0;
-    sqlite3_finalize(st);
+    sqlite3_reset(st);
     return s;
 }
 
@@ -263,6 +263,7 @@ enum gpm_status memo_open(struct memo **out, const char *path, const struct memo
 
 void memo_close(struct memo *m) {
     if (!m) return;
+    for (sqlite3_stmt *st; m->db && (st = sqlite3_next_stmt(m->db, NULL));) sqlite3_finalize(st);
     sqlite3_close(m->db);
     mem_free(m->path);
     mem_free(m->function);

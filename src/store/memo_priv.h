@@ -13,7 +13,7 @@ enum gpm_status memo_fault(struct memo *m, enum gpm_status s, struct buf *err, c
     __attribute__((format(printf, 4, 5)));
 /* A statement with its parameters, one letter of `kinds` each: i int64_t, d double (NaN: NULL), s
  * text that lives as long as the statement; without an argument k: the key in m->key, and o: who we
- * are (started, expires, host, pid, pid_start). Finalized by the caller, on failure NULL. */
+ * are (started, expires, host, pid, pid_start). Reset by the caller, on failure NULL. */
 enum gpm_status memo_query(struct memo *m, const char *doing, const char *sql, sqlite3_stmt **st,
                            struct buf *err, const char *kinds, ...);
 /* The same for one that gives no row, run. */

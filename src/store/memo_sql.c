@@ -78,10 +78,20 @@ static void bind_owner(struct memo *m, sqlite3_stmt *st, int at) {
     sqlite3_bind_int64(st, at + 4, m->pid_start);
 }
 
+/* Statements stay with the connection until it closes: reading their words anew costs more than
+ * running them. One that nobody is at, or NULL. */
+static sqlite3_stmt *idle_statement(struct memo *m, const char *sql) {
+    sqlite3_stmt *st = sqlite3_next_stmt(m->db, NULL);
+    while (st && (sqlite3_stmt_busy(st) || strcmp(sqlite3_sql(st), sql) != 0))
+        st = sqlite3_next_stmt(m->db, st);
+    return st;
+}
+
 static enum gpm_status query(struct memo *m, const char *doing, const char *sql, sqlite3_stmt **st,
                              struct buf *err, const char *kinds, va_list ap) {
     m->steps = 0;
-    int rc = sqlite3_prepare_v2(m->db, sql, -1, st, NULL), at = 1;
+    *st = idle_statement(m, sql);
+    int rc = *st ? SQLITE_OK : sqlite3_prepare_v2(m->db, sql, -1, st, NULL), at = 1;
     if (rc != SQLITE_OK) return memo_sql_error(m, rc, doing, err);
     for (; *kinds; kinds++, at++) switch (*kinds) {
         case 'i': sqlite3_bind_int64(*st, at, va_arg(ap, int64_t)); break;
@@ -111,7 +121,7 @@ enum gpm_status memo_do(struct memo *m, const char *doing, const char *sql, stru
     va_end(ap);
     int rc = s ? SQLITE_DONE : sqlite3_step(st);
     if (rc != SQLITE_DONE && rc != SQLITE_ROW) s = memo_sql_error(m, rc, doing, err);
-    sqlite3_finalize(st);
+    sqlite3_reset(st);
     return s;
 }
 
@@ -183,7 +193,7 @@ enum gpm_status memo_text(struct memo *m, const char *sql, const char *key, char
         if (!c.wrong) *out = mem_strdup(text);
     }
     if (c.wrong) s = memo_fault(m, GPM_E_FORMAT, err, "'%s' %s; the file is damaged", key, c.wrong);
-    sqlite3_finalize(st);
+    sqlite3_reset(st);
     return s;
 }
 
