@@ -122,15 +122,11 @@ enum gpm_status gpm_outline(const char *text, size_t len,
                             void (*each)(void *user, const struct gpm_name_place *place),
                             void *user) {
     struct walker w = {.text = text, .len = (uint32_t)len, .each = each, .user = user};
-    struct arena arena;
-    struct sym_table syms;
-    struct sources sources;
-    struct diags diags;
+    struct arena arena = {0};
+    struct sym_table syms = {0};
+    struct sources sources = {0};
+    struct diags diags = {.sources = &sources};
     struct ast *program = NULL;
-    arena_init(&arena);
-    sym_table_init(&syms);
-    sources_init(&sources);
-    diags_init(&diags, &sources);
     uint32_t unit = sources_add(&sources, "<outline>", text, len);
     enum gpm_status st = parse_program(&arena, NULL, &syms, &diags, unit, false, &program);
     if (st == GPM_OK) walk(&w, &arena, program);

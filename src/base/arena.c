@@ -12,17 +12,13 @@ struct arena_block {
     alignas(16) char data[];
 };
 
-void arena_init(struct arena *a) {
-    memset(a, 0, sizeof *a);
-}
-
 void arena_release(struct arena *a) {
     while (a->head) {
         struct arena_block *b = a->head;
         a->head = b->prev;
         mem_free(b);
     }
-    arena_init(a);
+    *a = (struct arena){0};
 }
 
 static void grow(struct arena *a, size_t need) {
@@ -35,7 +31,6 @@ static void grow(struct arena *a, size_t need) {
     b->size = size;
     a->head = b;
     a->used = 0;
-    a->total += size;
 }
 
 void *arena_alloc(struct arena *a, size_t size) {
@@ -55,18 +50,4 @@ char *arena_strndup(struct arena *a, const char *s, size_t n) {
     memcpy(p, s, n);
     p[n] = 0;
     return p;
-}
-
-struct arena_mark arena_mark(const struct arena *a) {
-    return (struct arena_mark){a->head, a->used};
-}
-
-void arena_reset(struct arena *a, struct arena_mark m) {
-    while (a->head != m.head) {
-        struct arena_block *b = a->head;
-        a->head = b->prev;
-        a->total -= b->size;
-        mem_free(b);
-    }
-    a->used = m.used;
 }

@@ -4,10 +4,6 @@
 
 #include <string.h>
 
-void sym_table_init(struct sym_table *t) {
-    memset(t, 0, sizeof *t);
-}
-
 void sym_table_release(struct sym_table *t) {
     map_release(&t->map);
     arena_release(&t->arena);

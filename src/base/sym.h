@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Interned symbols, compared by address. One table per session: no globals, so two sessions may
- * run in two threads.
+ * Interned symbols, compared by address. One table per session, of zeros at first: no globals,
+ * so two sessions may run in two threads.
  */
 #ifndef BASE_SYM_H
 #define BASE_SYM_H
@@ -21,7 +21,6 @@ struct sym_table {
     struct arena arena;
 };
 
-void sym_table_init(struct sym_table *t);
 void sym_table_release(struct sym_table *t);
 struct sym *sym_intern(struct sym_table *t, const char *s, size_t n);
 struct sym *sym_cstr(struct sym_table *t, const char *s);

@@ -87,7 +87,6 @@ struct code *code_new(uint32_t unit) {
     struct code *k = NEW(struct code);
     k->refs = 1;
     k->unit = unit;
-    arena_init(&k->arena);
     return k;
 }
 

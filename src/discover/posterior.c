@@ -60,9 +60,8 @@ static bool query_holds(void *ctx, const char *structure) {
 
 enum gpm_status posterior_query(const struct posterior *p, const char *query,
                                 struct query_answer *out, struct buf *err) {
-    struct arena a;
+    struct arena a = {0};
     struct kern_query *q = NULL;
-    arena_init(&a);
     enum gpm_status st = kern_query_parse(query, &a, &q, err);
     if (st == GPM_OK) *out = posterior_probability(p, query_holds, q);
     arena_release(&a);

@@ -130,7 +130,6 @@ static void tabulate(struct plan *p, struct plan_node *q) {
 enum gpm_status plan_init(struct plan *p, const struct kern *k, struct kern_pts rows,
                           struct kern_pts cols, bool square) {
     memset(p, 0, sizeof *p);
-    arena_init(&p->arena);
     enum gpm_status st = kern_check_dim(k, rows.dim, NULL);
     if (st) return st;
     p->rows = rows;

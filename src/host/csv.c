@@ -167,7 +167,6 @@ void csv_find_header(struct csv *c) {
 enum gpm_status csv_parse(struct csv *c, const char *name, const char *text, size_t n,
                           struct buf *err) {
     *c = (struct csv){.name = mem_strdup(name)};
-    arena_init(&c->arena);
     if (n >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) text += 3, n -= 3;
     struct reader r = {.c = c,
                        .p = text,

@@ -100,11 +100,10 @@ static struct query_answer weigh(const struct draws_in *d, const double *x, doub
 /* p = sum_i w_i [the query holds in draw i] / sum_i w_i, with the error of the indicators' mean. */
 static enum gpm_status share_of(struct infer_state *x, const char *text, const struct draws_in *d,
                                 struct query_answer *out) {
-    struct arena a;
+    struct arena a = {0};
     struct buf b = BUF_INIT;
     struct kern_query *q = NULL;
     double *holds = NEW_ARRAY(double, d->n + 1), moved = (double)d->chains;
-    arena_init(&a);
     enum gpm_status st = kern_query_parse(text, &a, &q, &b);
     if (st != GPM_OK) st = infer_error(x, DIAG_QUERY, "%s", b.data);
     for (size_t i = 0; i < d->n && st == GPM_OK; i++) {

@@ -7,7 +7,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-enum { MAX_ERRORS = 10, MAX_TEXT = 1000 };
+enum { MAX_TEXT = 1000 };
 
 const char *diag_code_text(enum diag_code c) {
     static const char *const codes[] = {
@@ -16,12 +16,6 @@ const char *diag_code_text(enum diag_code c) {
 #undef X
     };
     return codes[c];
-}
-
-void diags_init(struct diags *d, struct sources *sources) {
-    memset(d, 0, sizeof *d);
-    d->sources = sources;
-    d->max = MAX_ERRORS;
 }
 
 static void diag_free(struct diag *x) {
@@ -81,7 +75,7 @@ static char *format(const char *fmt, va_list ap) {
 }
 
 /* One place warns once, however often it runs (loops, particles, sweeps), and a kind of warning at
- * most d->max times: many forgiven slips do not hide what the run itself warns of. */
+ * most DIAG_MAX times: many forgiven slips do not hide what the run itself warns of. */
 static bool warned_enough(const struct diags *d, enum diag_code code, struct span at) {
     size_t alike = 0;
     for (size_t i = 0; i < d->list.n; i++) {
@@ -92,12 +86,12 @@ static bool warned_enough(const struct diags *d, enum diag_code code, struct spa
             x->at.end == at.end)
             return true;
     }
-    return alike >= d->max;
+    return alike >= DIAG_MAX;
 }
 
 enum gpm_status diag_store(struct diags *d, bool warning, enum diag_code code, struct span at,
                            const char *fmt, ...) {
-    d->muted = warning ? warned_enough(d, code, at) : diags_errors(d) >= d->max;
+    d->muted = warning ? warned_enough(d, code, at) : diags_errors(d) >= DIAG_MAX;
     if (d->muted) return GPM_E_USER;
     struct diag *x = NEW(struct diag);
     x->code = code;

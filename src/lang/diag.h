@@ -19,8 +19,8 @@ enum diag_code {
         DIAG_CODE_COUNT
 };
 
-/* A deep chain of calls keeps this many innermost and outermost ones. */
-enum { DIAG_CALLS_INNER = 10, DIAG_CALLS_OUTER = 6 };
+/* Errors per file; and how many innermost and outermost ones a deep chain of calls keeps. */
+enum { DIAG_MAX = 10, DIAG_CALLS_INNER = 10, DIAG_CALLS_OUTER = 6 };
 
 /* What a diagnostic says beside its message: secondary places ("first bound here"), notes, one line
  * of help, and the chain of calls that led there, innermost first. */
@@ -41,14 +41,13 @@ struct diag {
 #define NO_SPAN_UNIT UINT32_MAX
 #define NO_SPAN      ((struct span){NO_SPAN_UNIT, 0, 0})
 
+/* Of zeros and its sources at first. */
 struct diags {
     VEC(struct diag *) list; /* owned */
     struct sources *sources; /* borrowed */
-    size_t max;              /* errors per file; 10 */
-    bool muted;              /* the last one was beyond max: additions to it are dropped */
+    bool muted;              /* the last one was beyond DIAG_MAX: additions to it are dropped */
 };
 
-void diags_init(struct diags *d, struct sources *sources);
 void diags_release(struct diags *d);
 /* Drops what was stored after the first n: a caller that recovers from an error takes it back and
  * keeps the warnings of before. */
@@ -58,7 +57,7 @@ bool diags_failed_since(const struct diags *d, size_t n);
 
 enum gpm_status diag_store(struct diags *d, bool warning, enum diag_code code, struct span at,
                            const char *fmt, ...) __attribute__((format(printf, 5, 6)));
-/* Stores an error and returns GPM_E_USER. The parser reports up to d->max of them. */
+/* Stores an error and returns GPM_E_USER. The parser reports up to DIAG_MAX of them. */
 #define diag_raise(d, code, at, ...) diag_store(d, false, code, at, __VA_ARGS__)
 /* Stores a warning, once for each code and place; the run goes on. Callers that print after success
  * print these too. */

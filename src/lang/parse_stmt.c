@@ -332,7 +332,7 @@ void parse_statements(struct parser *p, enum place place, enum tok_kind closer, 
                       bool *trailing) {
     *trailing = false;
     while (tok(p)->kind != closer && tok(p)->kind != TOK_EOF) {
-        if (p->incomplete || diags_errors(p->diags) >= p->diags->max) return; /* enough of it */
+        if (p->incomplete || diags_errors(p->diags) >= DIAG_MAX) return; /* enough of it */
         if (accept(p, TOK_SEMI)) {
             *trailing = true;
             continue;

@@ -6,10 +6,6 @@
 #include "lang/source.h"
 #include <string.h>
 
-void sources_init(struct sources *s) {
-    memset(s, 0, sizeof *s);
-}
-
 static void source_free(struct source *u) {
     mem_free(u->name);
     mem_free(u->text);

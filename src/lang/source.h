@@ -22,12 +22,12 @@ struct source {
     size_t n_lines;
 };
 
+/* Of zeros at first. */
 struct sources {
     VEC(struct source *) units; /* owned, but for `gone` */
     struct source gone;         /* stands for every text that was dropped */
 };
 
-void sources_init(struct sources *s);
 void sources_release(struct sources *s);
 /* Adds a unit (text is copied) and returns its number. */
 uint32_t sources_add(struct sources *s, const char *name, const char *text, size_t len);

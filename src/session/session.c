@@ -37,9 +37,7 @@ static void host_print(struct sp_host *h, const char *text, size_t n) {
 
 enum gpm_status session_init(struct session *s, uint64_t seed, uint32_t chain) {
     memset(s, 0, sizeof *s);
-    sym_table_init(&s->syms);
-    sources_init(&s->sources);
-    diags_init(&s->diags, &s->sources);
+    s->diags.sources = &s->sources;
     struct session_core *core = &s->core;
     core->syms = &s->syms;
     core->diags = &s->diags;

@@ -10,11 +10,10 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    struct arena a;
+    struct arena a = {0};
     struct kern_query *q;
     struct buf err = BUF_INIT;
     char *text = mem_strndup((const char *)data, size);
-    arena_init(&a);
     if (kern_query_parse(text, &a, &q, &err) == GPM_OK)
         kern_query_holds_text(q, "CP(LIN, SE) + LIN*SE*PER + WN");
     else if (err.len == 0)

@@ -38,8 +38,7 @@ static inline void keep_printed(struct sp_host *h, const char *text, size_t n) {
 
 static inline void call_env_init(struct call_env *e) {
     memset(e, 0, sizeof *e);
-    diags_init(&e->diags, &e->sources);
-    sym_table_init(&e->syms);
+    e->diags.sources = &e->sources;
     buf_init(&e->printed);
     e->host.syms = &e->syms;
     e->host.print = keep_printed;

@@ -21,10 +21,7 @@ struct parsed {
 
 static inline void parsed_init(struct parsed *p) {
     memset(p, 0, sizeof *p);
-    sources_init(&p->sources);
-    diags_init(&p->diags, &p->sources);
-    arena_init(&p->arena);
-    sym_table_init(&p->syms);
+    p->diags.sources = &p->sources;
 }
 
 static inline enum gpm_status parsed_add(struct parsed *p, const char *text, size_t len,

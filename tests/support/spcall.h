@@ -24,7 +24,6 @@ struct call {
 static inline void call_init(struct call *k, const char *name, const value *args, size_t n,
                              uint64_t seed) {
     memset(k, 0, sizeof *k);
-    diags_init(&k->diags, NULL);
     rng_init(&k->rng, seed, 0, 0);
     for (size_t i = 0; i < n; i++) k->args[i] = args[i];
     k->c = (struct sp_call){

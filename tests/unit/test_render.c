@@ -12,8 +12,8 @@ struct fixture {
 };
 
 static void init(struct fixture *f) {
-    sources_init(&f->sources);
-    diags_init(&f->diags, &f->sources);
+    f->sources = (struct sources){0};
+    f->diags = (struct diags){.sources = &f->sources};
     buf_init(&f->out);
 }
 

@@ -115,11 +115,10 @@ static void test_sound(void **state) {
 }
 
 static bool holds(const char *query, const char *text) {
-    struct arena a;
+    struct arena a = {0};
     struct kern_query *q;
     struct buf err = BUF_INIT;
     struct structure s = structure_of(text);
-    arena_init(&a);
     enum gpm_status st = kern_query_parse(query, &a, &q, &err);
     if (st != GPM_OK) fail_msg("%s", err.data);
     struct buf b = BUF_INIT;
@@ -157,10 +156,9 @@ static void test_query_errors(void **state) {
     static const char *const bad[] = {"",    "LIN &",  "LIN LIN", "(LIN",
                                       "FOO", "LIN * ", "& LIN",   "!"};
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
-        struct arena a;
+        struct arena a = {0};
         struct kern_query *q;
         struct buf err = BUF_INIT;
-        arena_init(&a);
         assert_int_equal(kern_query_parse(bad[i], &a, &q, &err), GPM_E_FORMAT);
         assert_non_null(strstr(err.data, "column"));
         arena_release(&a);
@@ -168,9 +166,8 @@ static void test_query_errors(void **state) {
     }
     struct buf deep = BUF_INIT, err = BUF_INIT;
     for (int i = 0; i < 5000; i++) buf_putc(&deep, '(');
-    struct arena a;
+    struct arena a = {0};
     struct kern_query *q;
-    arena_init(&a);
     assert_int_equal(kern_query_parse(deep.data, &a, &q, &err), GPM_E_FORMAT);
     arena_release(&a);
     buf_release(&deep);

@@ -246,7 +246,6 @@ int main(void) {
         cmocka_unit_test(test_deep),
         cmocka_unit_test(test_box),
     };
-    sym_table_init(&syms);
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     sym_table_release(&syms);
     return failed;
