@@ -78,20 +78,10 @@ static void visit_frame(struct collection *c, struct frame *f) {
 static void visit_value(struct collection *c, value x) {
     struct visitor *v = &c->visitor;
     struct sp_proc *made = sp_made_of(x);
-    switch (x.tag) {
-    case V_PAIR:
-        v->value(v, x.u.pair->first);
-        v->value(v, x.u.pair->rest);
-        return;
-    case V_ARRAY:
-        for (size_t i = 0; i < x.u.array->n; i++) v->value(v, x.u.array->at[i]);
-        return;
-    case V_DICT:
-        for (size_t i = 0; i < 2 * x.u.dict->n; i++) v->value(v, x.u.dict->kv[i]);
-        return;
-    case V_REF: v->value(v, x.u.ref->v); return;
-    default: break;
-    }
+    size_t n;
+    const value *part = value_parts(x, &n);
+    for (size_t i = 0; i < n; i++) v->value(v, part[i]);
+    if (part) return;
     const struct sp_state *state = made ? made->state : NULL;
     if (!state)
         x.u.box->cls->visit(x.u.box, v);

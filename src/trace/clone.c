@@ -220,15 +220,13 @@ static bool is_traced(const struct clone *c, value v) {
         for (; v.tag == V_PAIR; v = v.u.pair->rest)
             if (is_traced(c, v.u.pair->first)) return true;
         return is_traced(c, v);
-    case V_ARRAY:
-        for (size_t i = 0; i < v.u.array->n; i++)
-            if (is_traced(c, v.u.array->at[i])) return true;
+    default: {
+        size_t n;
+        const value *part = value_parts(v, &n);
+        for (size_t i = 0; i < n; i++)
+            if (is_traced(c, part[i])) return true;
         return false;
-    case V_DICT:
-        for (size_t i = 0; i < 2 * v.u.dict->n; i++)
-            if (is_traced(c, v.u.dict->kv[i])) return true;
-        return false;
-    default: return false;
+    }
     }
 }
 

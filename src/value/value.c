@@ -107,6 +107,16 @@ struct dict_obj *dict_alloc_(void) {
     return obj_new(sizeof(struct dict_obj));
 }
 
+const value *value_parts(value v, size_t *n) {
+    switch (v.tag) {
+    case V_PAIR: *n = 2; return v.u.pair->at;
+    case V_ARRAY: *n = v.u.array->n; return v.u.array->at;
+    case V_DICT: *n = 2 * v.u.dict->n; return v.u.dict->kv;
+    case V_REF: *n = 1; return &v.u.ref->v;
+    default: *n = 0; return NULL;
+    }
+}
+
 /* ---- release ------------------------------------------------------------------------------ */
 
 typedef VEC(value) value_stack;
@@ -117,24 +127,16 @@ static void drop(value v, value_stack *pending) {
 }
 
 static void free_one(value v, value_stack *pending) {
-    switch (v.tag) {
-    case V_PAIR:
-        drop(v.u.pair->first, pending);
-        drop(v.u.pair->rest, pending);
-        break;
-    case V_ARRAY:
-        for (size_t i = 0; i < v.u.array->n; i++) drop(v.u.array->at[i], pending);
-        break;
-    case V_DICT:
-        for (size_t i = 0; i < 2 * v.u.dict->n; i++) drop(v.u.dict->kv[i], pending);
+    if (v.tag >= V_ENV) {
+        v.u.box->cls->free(v.u.box); /* not ours: counted by its maker */
+        return;
+    }
+    size_t n;
+    const value *part = value_parts(v, &n);
+    for (size_t i = 0; i < n; i++) drop(part[i], pending);
+    if (v.tag == V_DICT) {
         mem_free(v.u.dict->kv);
         map_release(&v.u.dict->index);
-        break;
-    case V_REF: drop(v.u.ref->v, pending); break;
-    case V_ENV:
-    case V_PROC:
-    case V_BOX: v.u.box->cls->free(v.u.box); return; /* not ours: counted by its maker */
-    default: break;
     }
     mem_free(v.u.obj);
     COUNT_LIVE(-1);
@@ -163,17 +165,19 @@ static void push_two(two_stack *pending, value a, value b) {
     vec_push(pending, ((struct two){a, b}));
 }
 
-/* Elements of arrays and vectors. */
-static size_t n_items(value v) {
-    return v.tag == V_VECTOR ? v.u.vector->n : v.u.array->n;
+static size_t n_parts(value v) {
+    size_t n;
+    (void)value_parts(v, &n);
+    return v.tag == V_VECTOR ? v.u.vector->n : n;
 }
 
-static value item(value v, size_t i) {
-    return v.tag == V_VECTOR ? value_num(v.u.vector->at[i]) : v.u.array->at[i];
-}
-
-static void push_items(two_stack *pending, value a, value b, size_t n) {
-    while (n--) push_two(pending, item(a, n), item(b, n));
+/* The first n parts of two values side by side, the first on top; a vector's are numbers. */
+static void push_parts(two_stack *pending, value a, value b, size_t n) {
+    size_t all;
+    const value *x = value_parts(a, &all), *y = value_parts(b, &all);
+    while (n--)
+        push_two(pending, x ? x[n] : value_num(a.u.vector->at[n]),
+                 y ? y[n] : value_num(b.u.vector->at[n]));
 }
 
 /* Under `==` a NaN equals nothing, as everywhere in arithmetic; as part of a key it equals itself.
@@ -215,12 +219,9 @@ static bool equal_one(value a, value b, two_stack *pending, enum nan_rule rule) 
         return a.u.str->len == b.u.str->len &&
                memcmp(a.u.str->text, b.u.str->text, a.u.str->len) == 0;
     case V_PAIR:
-        push_two(pending, a.u.pair->rest, b.u.pair->rest);
-        push_two(pending, a.u.pair->first, b.u.pair->first);
-        return true;
     case V_ARRAY:
-        if (n_items(a) != n_items(b)) return false;
-        push_items(pending, a, b, n_items(a));
+        if (n_parts(a) != n_parts(b)) return false;
+        push_parts(pending, a, b, n_parts(a));
         return true;
     case V_VECTOR:
         return a.u.vector->n == b.u.vector->n &&
@@ -402,25 +403,15 @@ static int compare_one(value a, value b, two_stack *pending) {
     case V_BOOL: return (int)a.u.boolean - (int)b.u.boolean;
     case V_SYM:
     case V_STR: return compare_text(a, b);
+    case V_MATRIX: return compare_matrices(a.u.matrix, b.u.matrix);
     case V_NIL:
     case V_PAIR:
-        if (a.tag != b.tag) return a.tag == V_NIL ? -1 : 1;
-        if (a.tag == V_NIL) return 0;
-        push_two(pending, a.u.pair->rest, b.u.pair->rest);
-        push_two(pending, a.u.pair->first, b.u.pair->first);
-        return 0;
     case V_ARRAY:
-    case V_VECTOR: /* by elements first, then by length */
-        m = n_items(a), n = n_items(b);
-        push_two(pending, value_num((double)m), value_num((double)n));
-        push_items(pending, a, b, m < n ? m : n);
-        return 0;
-    case V_MATRIX: return compare_matrices(a.u.matrix, b.u.matrix);
-    case V_DICT:
-        m = a.u.dict->n, n = b.u.dict->n;
-        push_two(pending, value_num((double)m), value_num((double)n));
-        for (size_t i = 2 * (m < n ? m : n); i--;)
-            push_two(pending, a.u.dict->kv[i], b.u.dict->kv[i]);
+    case V_VECTOR:
+    case V_DICT: /* by elements first, then by length */
+        m = n_parts(a), n = n_parts(b);
+        if (m != n) push_two(pending, value_num((double)m), value_num((double)n));
+        push_parts(pending, a, b, m < n ? m : n);
         return 0;
     default: /* no order of their own: by address, equal ones alike */
         if (value_equal(a, b)) return 0;

@@ -69,7 +69,12 @@ struct str_obj {
 };
 struct pair_obj {
     struct obj o;
-    value first, rest;
+    union {
+        struct {
+            value first, rest;
+        };
+        value at[2];
+    };
 };
 struct array_obj {
     struct obj o;
@@ -98,6 +103,10 @@ struct ref_obj {
     value v;    /* the value, when untraced */
     void *node; /* borrowed: the trace node it refers to, or NULL */
 };
+
+/* The values that a pair, array, dictionary (keys and values in turn) or reference holds, borrowed;
+ * of others none. */
+const value *value_parts(value v, size_t *n);
 
 /* Payloads this layer knows nothing of: the first member of the object is a struct box. */
 /* Names every counted reference that an object holds, each once; see core/collect.c. */
