@@ -184,9 +184,3 @@ enum gpm_status sp_matrix_arg(struct sp_call *c, size_t i, const char *name, dou
     }
     return GPM_OK;
 }
-
-value sp_matrix_value(const double *a, size_t rows, size_t cols) {
-    value m = value_matrix_new(rows, cols);
-    memcpy(m.u.matrix->at, a, rows * cols * sizeof(double));
-    return m;
-}

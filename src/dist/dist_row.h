@@ -53,5 +53,4 @@ enum gpm_status sp_numbers_value(struct sp_call *c, value v, size_t n, double **
 enum gpm_status sp_matrix_arg(struct sp_call *c, size_t i, const char *name, double **out,
                               size_t *rows, size_t *cols);
 bool sp_as_matrix(value v, double **out, size_t *rows, size_t *cols);
-value sp_matrix_value(const double *a, size_t rows, size_t cols);
 #endif

@@ -35,19 +35,14 @@ const char *lex_word_text(enum tok_word w) {
 }
 
 const char *lex_kind_text(enum tok_kind k) {
-    switch (k) {
-    case TOK_EOF: return "the end of the text";
-    case TOK_NAME: return "a name";
-    case TOK_NUMBER: return "a number";
-    case TOK_STRING: return "a string";
-    case TOK_TYPED: return "a typed literal";
-    case TOK_BAD: return "a strange character";
-#define X(name, text)                                                                              \
-    case name: return "`" text "`";
+    static const char *const texts[] = {
+        "the end of the text", "a name", "a number", "a string", "a typed literal",
+        "a strange character",
+#define X(name, text) "`" text "`",
         LEX_PUNCT(X)
 #undef X
-    default: return "?";
-    }
+    };
+    return texts[k];
 }
 
 void lex_init(struct lexer *lx, const char *text, uint32_t len) {

@@ -39,21 +39,12 @@ static enum tok_kind infix_op(const struct parser *p) {
 }
 
 bool starts_expr(const struct token *t) {
-    switch (t->kind) {
-    case TOK_NAME: return t->word != WORD_ELSE;
-    case TOK_NUMBER:
-    case TOK_STRING:
-    case TOK_TYPED:
-    case TOK_LPAREN:
-    case TOK_LBRACKET:
-    case TOK_LBRACE:
-    case TOK_QUASI_OPEN:
-    case TOK_DOLLAR:
-    case TOK_PLUS:
-    case TOK_MINUS:
-    case TOK_SLASH: return true;
-    default: return false;
-    }
+    static const bool starts[TOK_KIND_COUNT] = {
+        [TOK_NAME] = true,   [TOK_NUMBER] = true,   [TOK_STRING] = true, [TOK_TYPED] = true,
+        [TOK_LPAREN] = true, [TOK_LBRACKET] = true, [TOK_LBRACE] = true, [TOK_QUASI_OPEN] = true,
+        [TOK_DOLLAR] = true, [TOK_PLUS] = true,     [TOK_MINUS] = true,  [TOK_SLASH] = true,
+    };
+    return starts[t->kind] && t->word != WORD_ELSE;
 }
 
 struct ast *bool_node(struct parser *p, struct span at, bool b) {

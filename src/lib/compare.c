@@ -13,29 +13,10 @@ SP_SIMPLE(eq, value_bool(value_equal_arithmetic(c->args[0], c->args[1]) == c->cl
  */
 
 /* Kinds that can be ordered among themselves; numbers sort below atoms. 0: no order. */
-static int order_kind(value v) {
-    switch (v.tag) {
-    case V_NUM:
-    case V_ATOM: return 1;
-    case V_BOOL: return 2;
-    case V_STR: return 3;
-    case V_SYM: return 4;
-    case V_NIL:
-    case V_PAIR: return 5;
-    case V_ARRAY:
-    case V_VECTOR: return 6;
-    default: return 0;
-    }
-}
-
-static enum gpm_status order_error(struct sp_call *c) {
-    char *a = sp_show(c->args[0]), *b = sp_show(c->args[1]);
-    sp_error(c, DIAG_TYPE, "%s: cannot compare %s with %s (%s and %s)", c->cls->name, a, b,
-             value_type_name(c->args[0]), value_type_name(c->args[1]));
-    mem_free(a);
-    mem_free(b);
-    return GPM_E_USER;
-}
+static const int order_kind[V_BOX + 1] = {
+    [V_NUM] = 1, [V_ATOM] = 1, [V_BOOL] = 2,  [V_STR] = 3,    [V_SYM] = 4,
+    [V_NIL] = 5, [V_PAIR] = 5, [V_ARRAY] = 6, [V_VECTOR] = 6,
+};
 
 /* What is wanted, in a row's variant. A nan compares as false. */
 enum { LESS = 1, EQUAL = 2, GREATER = 4 };
@@ -48,8 +29,10 @@ static enum gpm_status simulate_order(struct sp_call *c, value *out) {
         *out = value_bool((is & c->cls->variant) != 0);
         return GPM_OK;
     }
-    int kind = order_kind(a);
-    if (kind == 0 || kind != order_kind(b)) return order_error(c);
+    int kind = order_kind[a.tag];
+    if (kind == 0 || kind != order_kind[b.tag])
+        return sp_error(c, DIAG_TYPE, "%s: cannot compare %s with %s (%s and %s)", c->cls->name,
+                        SHOW(a), SHOW(b), value_type_name(a), value_type_name(b));
     int cmp = value_compare(a, b);
     *out = value_bool((c->cls->variant & (cmp < 0 ? LESS : cmp == 0 ? EQUAL : GREATER)) != 0);
     return GPM_OK;

@@ -158,11 +158,8 @@ static enum gpm_status box_op(struct sp_call *c, value a, value b, value *out) {
         return sp_error(c, DIAG_LIMIT, "%s: the result is too large or nested too deeply",
                         c->cls->name);
     if (st != GPM_E_NOT_FOUND) return st;
-    char *x = sp_show(a), *y = sp_show(b);
-    sp_error(c, DIAG_TYPE, "%s: there is no such operation on %s and %s", c->cls->name, x, y);
-    mem_free(x);
-    mem_free(y);
-    return GPM_E_USER;
+    return sp_error(c, DIAG_TYPE, "%s: there is no such operation on %s and %s", c->cls->name,
+                    SHOW(a), SHOW(b));
 }
 
 static bool has_box(const struct sp_call *c) {

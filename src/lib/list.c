@@ -110,15 +110,11 @@ static enum gpm_status grad_rest(struct sp_call *c, value r, value dr, value *da
  */
 
 static enum gpm_status key_error(struct sp_call *c, const struct dict_obj *d, value key) {
-    char *k = sp_show(key);
-    sp_error(c, DIAG_KEY, "%s: key %s not found in the dictionary", c->cls->name, k);
-    mem_free(k);
+    sp_error(c, DIAG_KEY, "%s: key %s not found in the dictionary", c->cls->name, SHOW(key));
     if (d->n) {
         value keys = value_array_new(d->n);
         for (size_t i = 0; i < d->n; i++) keys.u.array->at[i] = value_ref(d->kv[2 * i]);
-        char *all = sp_show(keys);
-        diag_add_note(c->diags, "its keys are %s", all);
-        mem_free(all);
+        diag_add_note(c->diags, "its keys are %s", SHOW(keys));
         value_unref(keys);
     }
     return GPM_E_USER;
@@ -158,13 +154,10 @@ static enum gpm_status lookup_matrix(struct sp_call *c, value *out) {
         *out = value_num(m->at[i + j * m->rows]);
         return GPM_OK;
     }
-    char *k = sp_show(key);
-    sp_error(c, DIAG_INDEX,
-             "lookup: %s is not an index into a %zu by %zu matrix: a row number or "
-             "pair(row, column), from 0",
-             k, m->rows, m->cols);
-    mem_free(k);
-    return GPM_E_USER;
+    return sp_error(c, DIAG_INDEX,
+                    "lookup: %s is not an index into a %zu by %zu matrix: a row number or "
+                    "pair(row, column), from 0",
+                    SHOW(key), m->rows, m->cols);
 }
 
 static enum gpm_status simulate_lookup(struct sp_call *c, value *out) {

@@ -84,12 +84,7 @@ double *mat_arg_copy(const struct mat_arg *m) {
 }
 
 value mat_arg_adjoint(const struct mat_arg *m, value arg, const double *d) {
-    size_t n = m->rows * m->cols;
-    if (arg.tag == V_MATRIX) {
-        value v = value_matrix_new(m->rows, m->cols);
-        if (n) memcpy(v.u.matrix->at, d, n * sizeof *d);
-        return v;
-    }
+    if (arg.tag == V_MATRIX) return value_matrix(d, m->rows, m->cols);
     value v = value_array_new(m->rows);
     for (size_t i = 0; i < m->rows; i++) {
         value row = value_vector_new(m->cols);

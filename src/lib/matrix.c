@@ -17,18 +17,12 @@
 /* ---- construction -------------------------------------------------------------------------------
  */
 
-static value matrix_of(const double *at, size_t rows, size_t cols) {
-    value v = value_matrix_new(rows, cols);
-    if (rows && cols) memcpy(v.u.matrix->at, at, rows * cols * sizeof *at);
-    return v;
-}
-
-static enum gpm_status value_matrix(struct sp_call *c, const struct mat_arg *m, value *out) {
-    *out = matrix_of(m->at, m->rows, m->cols);
+static enum gpm_status value_itself(struct sp_call *c, const struct mat_arg *m, value *out) {
+    *out = value_matrix(m->at, m->rows, m->cols);
     return GPM_OK;
 }
 
-static enum gpm_status back_matrix(struct sp_call *c, const struct mat_arg *m, value r, value dr,
+static enum gpm_status back_itself(struct sp_call *c, const struct mat_arg *m, value r, value dr,
                                    double *d) {
     mat_adjoint_numbers(dr, m->rows, m->cols, d);
     return GPM_OK;
@@ -81,16 +75,21 @@ static void transpose(const double *a, size_t rows, size_t cols, double *to) {
         for (size_t j = 0; j < cols; j++) to[j + i * cols] = a[i + j * rows];
 }
 
+/* As a matrix, or (variant true) its columns in a row, which are the rows of the argument. */
 static enum gpm_status value_transpose(struct sp_call *c, const struct mat_arg *m, value *out) {
-    *out = value_matrix_new(m->cols, m->rows);
-    transpose(m->at, m->rows, m->cols, out->u.matrix->at);
+    bool flat = c->cls->variant;
+    *out = flat ? value_vector_new(m->rows * m->cols) : value_matrix_new(m->cols, m->rows);
+    transpose(m->at, m->rows, m->cols, flat ? out->u.vector->at : out->u.matrix->at);
     return GPM_OK;
 }
 
 static enum gpm_status back_transpose(struct sp_call *c, const struct mat_arg *m, value r, value dr,
                                       double *d) {
     double *t = mat_arg_copy(m);
-    mat_adjoint_numbers(dr, m->cols, m->rows, t);
+    if (c->cls->variant)
+        adj_doubles(dr, t, m->rows * m->cols);
+    else
+        mat_adjoint_numbers(dr, m->cols, m->rows, t);
     transpose(t, m->cols, m->rows, d);
     mem_free(t);
     return GPM_OK;
@@ -129,21 +128,6 @@ static enum gpm_status back_line(struct sp_call *c, const struct mat_arg *m, val
     adj_doubles(dr, x, l.n);
     for (size_t k = 0; k < l.n; k++) d[l.from + k * l.step] = x[k];
     mem_free(x);
-    return GPM_OK;
-}
-
-static enum gpm_status value_ravel(struct sp_call *c, const struct mat_arg *m, value *out) {
-    *out = value_vector_new(m->rows * m->cols);
-    transpose(m->at, m->rows, m->cols, out->u.vector->at); /* by rows */
-    return GPM_OK;
-}
-
-static enum gpm_status back_ravel(struct sp_call *c, const struct mat_arg *m, value r, value dr,
-                                  double *d) {
-    double *t = mat_arg_copy(m);
-    adj_doubles(dr, t, m->rows * m->cols);
-    transpose(t, m->cols, m->rows, d);
-    mem_free(t);
     return GPM_OK;
 }
 
@@ -297,35 +281,36 @@ static enum gpm_status back_inverse(struct sp_call *c, const struct mat_arg *a, 
     return GPM_OK;
 }
 
-/* The right-hand side: a vector ('c') or a matrix ('m') with as many rows as the matrix. */
-static enum gpm_status rhs_arg(struct mat_arg *b, struct sp_call *c, size_t n, char *kind) {
+/* A square matrix and its right-hand side, a vector ('c') or a matrix ('m') of as many rows. */
+static enum gpm_status system_of(struct sp_call *c, struct mat_arg *a, struct mat_arg *b,
+                                 char *kind) {
     double *x;
     size_t k;
+    enum gpm_status st = mat_arg_square(a, c, "a");
+    if (st) return st;
     *kind = seq_numbers(c->args[1], &x, &k) ? 'c' : 'm';
     if (*kind == 'c') mem_free(x);
-    enum gpm_status st = factor(b, c, 1, "b", *kind);
-    if (!st && b->rows != n) {
+    st = factor(b, c, 1, "b", *kind);
+    if (!st && b->rows != a->rows) {
         st = sp_error(c, DIAG_SHAPE, "%s: the matrix has %zu rows, the right-hand side %zu",
-                      c->cls->name, n, b->rows);
+                      c->cls->name, a->rows, b->rows);
         mat_arg_release(b);
     }
+    if (st) mat_arg_release(a);
     return st;
 }
 
 static enum gpm_status simulate_matrix_solve(struct sp_call *c, value *out) {
     struct mat_arg a, b;
     char kind;
-    enum gpm_status st = mat_arg_square(&a, c, "a");
+    enum gpm_status st = system_of(c, &a, &b, &kind);
     if (st) return st;
-    st = rhs_arg(&b, c, a.rows, &kind);
-    if (!st) {
-        double *x = mat_arg_copy(&b);
-        st = solve(c, &a, false, x, b.cols);
-        if (!st) *out = kind == 'c' ? value_vector(x, b.rows) : matrix_of(x, b.rows, b.cols);
-        mem_free(x);
-        mat_arg_release(&b);
-    }
+    double *x = mat_arg_copy(&b);
+    st = solve(c, &a, false, x, b.cols);
+    if (!st) *out = kind == 'c' ? value_vector(x, b.rows) : value_matrix(x, b.rows, b.cols);
+    mem_free(x);
     mat_arg_release(&a);
+    mat_arg_release(&b);
     return st;
 }
 
@@ -333,26 +318,23 @@ static enum gpm_status simulate_matrix_solve(struct sp_call *c, value *out) {
 static enum gpm_status grad_matrix_solve(struct sp_call *c, value r, value dr, value *dargs) {
     struct mat_arg a, b;
     char kind;
-    enum gpm_status st = mat_arg_square(&a, c, "a");
+    enum gpm_status st = system_of(c, &a, &b, &kind);
     if (st) return st;
-    st = rhs_arg(&b, c, a.rows, &kind);
+    size_t n = a.rows;
+    const double *x = kind == 'c' ? r.u.vector->at : r.u.matrix->at;
+    double *db = NEW_ARRAY(double, n *b.cols + 1), *da = mat_arg_copy(&a);
+    adj_doubles(dr, db, n * b.cols);
+    st = solve(c, &a, true, db, b.cols);
+    multiply(false, true, n, n, b.cols, db, n, x, n, da);
+    for (size_t i = 0; i < n * n; i++) da[i] = -da[i];
     if (!st) {
-        size_t n = a.rows;
-        const double *x = kind == 'c' ? r.u.vector->at : r.u.matrix->at;
-        double *db = NEW_ARRAY(double, n *b.cols + 1), *da = mat_arg_copy(&a);
-        adj_doubles(dr, db, n * b.cols);
-        st = solve(c, &a, true, db, b.cols);
-        multiply(false, true, n, n, b.cols, db, n, x, n, da);
-        for (size_t i = 0; i < n * n; i++) da[i] = -da[i];
-        if (!st) {
-            dargs[0] = mat_arg_adjoint(&a, c->args[0], da);
-            dargs[1] = factor_adjoint(&b, c->args[1], kind, db);
-        }
-        mem_free(db);
-        mem_free(da);
-        mat_arg_release(&b);
+        dargs[0] = mat_arg_adjoint(&a, c->args[0], da);
+        dargs[1] = factor_adjoint(&b, c->args[1], kind, db);
     }
+    mem_free(db);
+    mem_free(da);
     mat_arg_release(&a);
+    mat_arg_release(&b);
     return st;
 }
 
@@ -372,7 +354,7 @@ static enum gpm_status value_det(struct sp_call *c, const struct mat_arg *a, val
 const struct sp_class sp_matrix_rows[] = {
     {SP_GROW(matrix, of_matrix, "(rows: any) -> matrix", "A matrix from a sequence of rows.",
              "matrix([[1, 2], [3, 4]]) => [[1, 2], [3, 4]]"),
-     OF_MATRIX("rows", false, value_matrix, back_matrix)},
+     OF_MATRIX("rows", false, value_itself, back_itself)},
     {SP_ROW(id_matrix, id_matrix, "(n: count) -> matrix", "The identity matrix of n rows.",
             "id_matrix(2) => [[1, 0], [0, 1]]")},
     {SP_ROW(zero_matrix, zero_matrix, "(rows: count, cols?: count) -> matrix",
@@ -383,7 +365,7 @@ const struct sp_class sp_matrix_rows[] = {
              "diag_matrix([1, 2]) => [[1, 0], [0, 2]]")},
     {SP_GROW(transpose, of_matrix, "(m: any) -> matrix", "Rows and columns exchanged.",
              "transpose(matrix([[1, 2]])) => [[1], [2]]"),
-     OF_MATRIX("m", false, value_transpose, back_transpose)},
+     OF_MATRIX("m", false, value_transpose, back_transpose), .variant = false},
     {SP_GROW(row, of_matrix, "(m: any, i: any) -> vector", "Row i, counted from 0.",
              "row(matrix([[1, 2], [3, 4]]), 1) => [3, 4]"),
      OF_MATRIX("m", false, value_line, back_line), .variant = true},
@@ -392,7 +374,7 @@ const struct sp_class sp_matrix_rows[] = {
      OF_MATRIX("m", false, value_line, back_line), .variant = false},
     {SP_GROW(ravel, of_matrix, "(m: any) -> vector", "The elements row by row.",
              "ravel(matrix([[1, 2], [3, 4]])) => [1, 2, 3, 4]"),
-     OF_MATRIX("m", false, value_ravel, back_ravel)},
+     OF_MATRIX("m", false, value_transpose, back_transpose), .variant = true},
     {SP_GROW(matrix_trace, of_matrix, "(m: any) -> number", "The sum of the diagonal.",
              "matrix_trace(id_matrix(3)) => 3"),
      OF_MATRIX("m", true, value_trace, back_trace)},

@@ -256,12 +256,9 @@ static enum gpm_status grad_fill(struct sp_call *c, value r, value dr, value *da
 static enum gpm_status simulate_range(struct sp_call *c, value *out) {
     size_t at = (size_t)sp_num(c, 0), n = c->n - 1;
     for (size_t i = 1; i <= n; i++)
-        if (c->args[i].tag != V_NUM) {
-            char *got = sp_show(c->args[i]);
-            sp_error(c, DIAG_BAD_RANGE, "a range with '...' needs numbers, got %s", got);
-            mem_free(got);
-            return GPM_E_USER;
-        }
+        if (c->args[i].tag != V_NUM)
+            return sp_error(c, DIAG_BAD_RANGE, "a range with '...' needs numbers, got %s",
+                            SHOW(c->args[i]));
     if (at == 0 || at >= n)
         return sp_error(c, DIAG_BAD_RANGE, "`...` needs a number on both sides");
     double a = sp_num(c, at), b = sp_num(c, at + 1);

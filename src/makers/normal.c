@@ -311,7 +311,7 @@ static double niw_joint(const struct conj *s) {
 static value niw_stats(const struct conj *s) {
     size_t p = niw_dim(s);
     value items[] = {value_num(s->stat[0]), value_vector(s->stat + 1, p),
-                     sp_matrix_value(s->stat + 1 + p, p, p)};
+                     value_matrix(s->stat + 1 + p, p, p)};
     value out = value_list(items, 3);
     for (int i = 0; i < 3; i++) value_unref(items[i]);
     return out;

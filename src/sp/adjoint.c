@@ -82,10 +82,8 @@ value adj_add(value a, value b) {
         return add_doubles(v, b, v.u.vector->at, v.u.vector->n);
     }
     if (a.tag == V_MATRIX && b.tag == V_MATRIX) {
-        value v = value_matrix_new(a.u.matrix->rows, a.u.matrix->cols);
-        size_t n = a.u.matrix->rows * a.u.matrix->cols;
-        memcpy(v.u.matrix->at, a.u.matrix->at, n * sizeof(double));
-        return add_doubles(v, b, v.u.matrix->at, n);
+        value v = value_matrix(a.u.matrix->at, a.u.matrix->rows, a.u.matrix->cols);
+        return add_doubles(v, b, v.u.matrix->at, v.u.matrix->rows * v.u.matrix->cols);
     }
     return add_items(a, b);
 }

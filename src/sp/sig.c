@@ -206,15 +206,13 @@ static enum gpm_status arity_error(struct sp_call *c, const struct sp_sig *sig) 
 
 static enum gpm_status type_error(struct sp_call *c, size_t i, const char *param, int type,
                                   bool null_ok, enum fit fit) {
-    char *got = sp_show(c->args[i]);
     enum diag_code code = fit == OUTSIDE            ? DIAG_DOMAIN
                           : is_type(type, "action") ? DIAG_NOT_ACTION
                                                     : DIAG_TYPE;
     sp_error(c, code, "%s: %s must be %s%s, got %s", c->cls->name, param, types[type].text,
-             null_ok ? " or ()" : "", got);
+             null_ok ? " or ()" : "", SHOW(c->args[i]));
     if (code == DIAG_NOT_ACTION)
         diag_set_help(c->diags, "return(v) makes an action that gives the value v");
-    mem_free(got);
     return GPM_E_USER;
 }
 

@@ -282,8 +282,12 @@ bool sp_gives_objects(const struct sp_class *cls);
 /* The row's simulate; a draw that is not finite is an error, whichever procedure it
  * is. */
 enum gpm_status sp_simulate(struct sp_call *c, value *out) GPM_MUST_USE;
-/* A value as text for a message, cut to one short line; caller frees with mem_free. */
+/* A value as text for a message, cut to one short line; caller frees with mem_free. SHOW(v): the
+ * same in an array of the block around it. */
 char *sp_show(value v);
+enum { SP_SHOWN = 160 };
+const char *sp_shown(value v, char text[SP_SHOWN]);
+#define SHOW(v) sp_shown(v, (char[SP_SHOWN]){0})
 /* For sizes the user chose: DIAG_LIMIT when n elements of `size` bytes cannot be had. */
 enum gpm_status sp_check_size(struct sp_call *c, double n, size_t size);
 /* Truth of a condition: booleans, and numbers other than 0. False: neither. */

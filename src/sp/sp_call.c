@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* ---- messages ----------------------------------------------------------------------------- */
@@ -18,16 +19,20 @@ char *sp_show(value v) {
     struct buf b = BUF_INIT;
     value_print_max(v, SHOW_MAX, &b);
     if (b.len > SHOW_MAX) {
-        size_t cut = SHOW_MAX - 4;
-        while (cut && ((unsigned char)b.data[cut] & 0xc0) == 0x80) cut--; /* whole characters */
-        while (cut && (b.data[cut - 1] == ' ' || b.data[cut - 1] == ',')) cut--;
-        struct buf shorter = BUF_INIT;
-        buf_add(&shorter, b.data, cut);
-        buf_printf(&shorter, " ... (%s)", value_type_name(v));
-        buf_release(&b);
-        return buf_take(&shorter);
+        b.len = SHOW_MAX - 4;
+        while (b.len && ((unsigned char)b.data[b.len] & 0xc0) == 0x80)
+            b.len--; /* whole characters */
+        while (b.len && (b.data[b.len - 1] == ' ' || b.data[b.len - 1] == ',')) b.len--;
+        buf_printf(&b, " ... (%s)", value_type_name(v));
     }
     return buf_take(&b);
+}
+
+const char *sp_shown(value v, char text[SP_SHOWN]) {
+    char *shown = sp_show(v);
+    snprintf(text, SP_SHOWN, "%s", shown);
+    mem_free(shown);
+    return text;
 }
 
 enum gpm_status sp_error(struct sp_call *c, enum diag_code code, const char *fmt, ...) {
@@ -50,9 +55,7 @@ enum gpm_status sp_type_error(struct sp_call *c, value got, const char *fmt, ...
     va_start(ap, fmt);
     buf_vprintf(&b, fmt, ap);
     va_end(ap);
-    char *shown = sp_show(got);
-    sp_error(c, DIAG_TYPE, "%s: %s, got %s", c->cls->name, b.data, shown);
-    mem_free(shown);
+    sp_error(c, DIAG_TYPE, "%s: %s, got %s", c->cls->name, b.data, SHOW(got));
     buf_release(&b);
     return GPM_E_USER;
 }

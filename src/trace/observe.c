@@ -116,7 +116,7 @@ static value in_form_of(value like, value v) {
         return out;
     }
     if (like.tag == V_MATRIX && sp_as_matrix(v, &numbers, &rows, &cols)) {
-        out = sp_matrix_value(numbers, rows, cols);
+        out = value_matrix(numbers, rows, cols);
         mem_free(numbers);
         return out;
     }

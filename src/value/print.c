@@ -88,18 +88,12 @@ static void print_ref(const struct ref_obj *r, struct printer *p, int depth) {
 }
 
 static bool has_json_form(value v) {
-    switch (v.tag) {
-    case V_NUM: return isfinite(v.u.num);
-    case V_PAIR: return seq_is(v);
-    case V_NIL:
-    case V_BOOL:
-    case V_STR:
-    case V_ARRAY:
-    case V_VECTOR:
-    case V_MATRIX:
-    case V_DICT: return true;
-    default: return false;
-    }
+    static const bool as_it_is[V_BOX + 1] = {
+        [V_NIL] = true,    [V_BOOL] = true,   [V_STR] = true,  [V_ARRAY] = true,
+        [V_VECTOR] = true, [V_MATRIX] = true, [V_DICT] = true,
+    };
+    if (v.tag == V_NUM) return isfinite(v.u.num);
+    return v.tag == V_PAIR ? seq_is(v) : as_it_is[v.tag];
 }
 
 static void print_at(value v, struct printer *p, int depth) {

@@ -90,6 +90,12 @@ value value_matrix_new(size_t rows, size_t cols) {
     return (value){.tag = V_MATRIX, .u.matrix = o};
 }
 
+value value_matrix(const double *at, size_t rows, size_t cols) {
+    value v = value_matrix_new(rows, cols);
+    if (rows && cols) memcpy(v.u.matrix->at, at, rows * cols * sizeof *at);
+    return v;
+}
+
 value value_list(const value *at, size_t n) {
     value v = NIL;
     while (n--) v = value_pair_take(value_ref(at[n]), v);

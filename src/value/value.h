@@ -177,14 +177,15 @@ static inline bool value_number(value v, double *out) {
 value value_str(const char *s, size_t n);
 value value_cstr(const char *s);
 value value_pair(value first, value rest);
-value value_pair_take(value first, value rest);   /* the caller's references */
-value value_array(const value *at, size_t n);     /* references taken of each */
-value value_array_new(size_t n);                  /* filled with NIL; fill before sharing */
-value value_vector(const double *at, size_t n);   /* copied */
-value value_vector_new(size_t n);                 /* uninitialised; fill before sharing */
-value value_matrix_new(size_t rows, size_t cols); /* zeroed */
-value value_list(const value *at, size_t n);      /* pairs ending in NIL */
-value value_dict(const value *kv, size_t n);      /* 2n values: key, value in turn */
+value value_pair_take(value first, value rest); /* the caller's references */
+value value_array(const value *at, size_t n);   /* references taken of each */
+value value_array_new(size_t n);                /* filled with NIL; fill before sharing */
+value value_vector(const double *at, size_t n); /* copied */
+value value_vector_new(size_t n);               /* uninitialised; fill before sharing */
+value value_matrix(const double *at, size_t rows, size_t cols); /* copied, by columns */
+value value_matrix_new(size_t rows, size_t cols);               /* zeroed */
+value value_list(const value *at, size_t n);                    /* pairs ending in NIL */
+value value_dict(const value *kv, size_t n);                    /* 2n values: key, value in turn */
 value value_ref_to(value v, void *node);
 static inline value value_box(uint32_t tag, struct box *b) { /* takes the caller's reference */
     return (value){.tag = tag, .u.box = b};
