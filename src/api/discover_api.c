@@ -6,7 +6,6 @@
 #include "api/call.h"
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/calendar.h"
 #include "discover/discovery.h"
 #include "discover/paper.h"
 #include <math.h>
@@ -179,23 +178,6 @@ enum gpm_status gpm_discover_query(gpm_discovery *d, const char *query, struct g
     return st;
 }
 
-/* A time as the file writes times. */
-static enum gpm_status read_time(const struct series *s, const char *text, double *x) {
-    enum time_kind kind;
-    if (series_parse_time(text, x, &kind) != GPM_OK) return GPM_E_FORMAT;
-    if (s->kind == TIME_DATE && kind == TIME_NUMBER && series_compact_date(*x, x)) kind = TIME_DATE;
-    if (s->kind == TIME_DATE && kind == TIME_DATE && !strcmp(s->unit, "year")) {
-        int y, m, day; /* 1949-01-01 as the month 1949-01 */
-        calendar_date((long)*x, &y, &m, &day);
-        *x = y + (m - 1) / 12.0;
-        return GPM_OK;
-    }
-    bool number = s->kind == TIME_NUMBER || s->kind == TIME_YEAR;
-    return (number ? kind == TIME_NUMBER : kind == s->kind || !strcmp(s->unit, "day"))
-               ? GPM_OK
-               : GPM_E_FORMAT;
-}
-
 enum gpm_status gpm_discover_forecast(gpm_discovery *d, size_t horizon, const char *const *times,
                                       size_t n_times, double level, const char **csv) {
     enum gpm_status st = need_run(d);
@@ -208,7 +190,7 @@ enum gpm_status gpm_discover_forecast(gpm_discovery *d, size_t horizon, const ch
     double *x = NEW_ARRAY(double, n);
     if (!n_times) discovery_future(&d->d, n, x);
     for (size_t i = 0; i < n_times && st == GPM_OK; i++) {
-        st = read_time(s, times[i], &x[i]);
+        st = series_read_time(s, times[i], &x[i]);
         if (st != GPM_OK)
             buf_printf(&d->err, "cannot read the time '%s'; write it as the data file does",
                        times[i]);

@@ -38,6 +38,13 @@ void buf_visible(struct buf *b, const char *s, size_t n) {
     }
 }
 
+void buf_line(struct buf *b, const char *s) {
+    size_t from = b->len;
+    buf_visible(b, s, strlen(s));
+    for (; from < b->len; from++)
+        if (b->data[from] == '\n' || b->data[from] == '\t') b->data[from] = ' ';
+}
+
 void buf_shown(struct buf *b, const char *s) {
     uint32_t code;
     for (size_t n = strlen(s), len; n > 0; s += len, n -= len) {
@@ -97,10 +104,10 @@ void buf_markup(struct buf *b, const char *s) {
 /* A line break would begin a block; the rest of ASCII's punctuation may be written with a \. */
 void buf_markdown(struct buf *b, const char *s) {
     struct buf clean = BUF_INIT;
-    buf_visible(&clean, s, strlen(s));
+    buf_line(&clean, s);
     for (const char *p = clean.data; *p; p++) {
         if (strchr("\\`*_{}[]<>()#+-!|&~$:", *p)) buf_putc(b, '\\');
-        buf_putc(b, *p == '\n' || *p == '\t' ? ' ' : *p);
+        buf_putc(b, *p);
     }
     buf_release(&clean);
 }

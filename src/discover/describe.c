@@ -111,15 +111,6 @@ void describe_name(const struct discovery *d, int term, struct buf *out) {
         buf_puts(out, term == SMODEL_CONSTANT ? "C" : "WN");
 }
 
-double component_probability(const struct discovery *d, int term) {
-    if (term < 0) return 1;
-    struct buf b = BUF_INIT;
-    describe_name(d, term, &b);
-    double p = posterior_entry(&d->post.components, b.data);
-    buf_release(&b);
-    return p;
-}
-
 /* Ordered: the first of which a factor of the term is, by its role or because it has a direction.
  */
 static const struct motif {

@@ -83,7 +83,6 @@ void describe_name(const struct discovery *d, int term, struct buf *out);
 /* The most probable structure with numbers in the user's units. */
 void describe_formula(const struct discovery *d, struct buf *out);
 void describe_summary(const struct discovery *d, struct buf *out); /* a paragraph */
-double component_probability(const struct discovery *d, int term);
 /* What the term is an instance of, as queries name it: "recurring_pattern", "trend". */
 const char *term_motif(const struct discovery *d, int term);
 /* The program that was run: `gpmem run` of it gives the same posterior, draw for draw. */

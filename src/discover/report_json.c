@@ -78,7 +78,8 @@ static void parts(const struct discovery *d, struct buf *out) {
         describe_term(d, term, &b);
         buf_puts(out, "    {");
         JSON(out, FIELD("struct", name.data), FIELD("text", b.data),
-             FIELD("probability", component_probability(d, term)), FIELD("motif", motif),
+             FIELD("probability", term < 0 ? 1 : posterior_entry(&d->post.components, name.data)),
+             FIELD("motif", motif),
              FIELD("motif_probability", term < 0 ? 1 : posterior_entry(&d->post.motifs, motif)));
         buf_puts(out, k < n ? "},\n" : "}\n");
         buf_release(&name);

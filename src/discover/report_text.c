@@ -6,19 +6,12 @@
 #include <math.h>
 #include <string.h>
 
-/* A name from the data, or a text of the run's folder. */
-static void put_name(const char *s, bool markdown, struct buf *out) {
-    if (markdown)
-        buf_markdown(out, s);
-    else
-        buf_visible(out, s, strlen(s));
-}
-
 void report_data(const struct discovery *d, bool markdown, struct buf *out) {
     const struct series *s = &d->series;
-    put_name(s->name, markdown, out);
+    void (*put_name)(struct buf * out, const char *name) = markdown ? buf_markdown : buf_puts;
+    put_name(out, s->name);
     buf_printf(out, ": %zu values of '", s->n);
-    put_name(s->value_name, markdown, out);
+    put_name(out, s->value_name);
     buf_puts(out, "' from ");
     series_print_time(s, s->x[0], out);
     buf_puts(out, " to ");
@@ -117,7 +110,7 @@ void discovery_text(const struct discovery *d, struct buf *out) {
 
 static void forecast_rows(const struct discovery *d, struct buf *out) {
     buf_puts(out, "\n## Forecast\n\n| ");
-    put_name(d->series.time_name, true, out);
+    buf_markdown(out, d->series.time_name);
     buf_printf(out, " | median | %.0f%% interval |\n|---|---:|---:|\n", 100 * d->opt.level);
     for (size_t i = d->series.n; i < d->fit.n; i++) {
         buf_puts(out, "| ");
@@ -129,7 +122,7 @@ static void forecast_rows(const struct discovery *d, struct buf *out) {
 void discovery_markdown(const struct discovery *d, struct buf *out) {
     const struct posterior *p = &d->post;
     buf_puts(out, "# Structure of ");
-    put_name(d->series.value_name, true, out);
+    buf_markdown(out, d->series.value_name);
     buf_puts(out, "\n\n");
     report_data(d, true, out);
     buf_puts(out, "\n\n");
@@ -147,7 +140,7 @@ void discovery_markdown(const struct discovery *d, struct buf *out) {
     buf_puts(out, "\n## Checks\n\n");
     check_lines(d, "- ", out);
     buf_puts(out, p->settled ? "- " : "- **Not settled**: ");
-    put_name(p->verdict ? p->verdict : "", true, out);
+    buf_markdown(out, p->verdict ? p->verdict : "");
     buf_puts(out, "\n\n## How it was computed\n\n```\n");
     discovery_program(d, out);
     buf_printf(out, "```\n\ngpmem %s, %.1f s, data hash %016llx\n", GPMEM_VERSION, d->seconds,

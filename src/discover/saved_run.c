@@ -252,16 +252,6 @@ static double *get_array(json_t *j, const char *key, size_t *n, bool *bad) {
     return v;
 }
 
-/* Only what is a time of the series' kind; without one times are printed in the usual form. */
-static void load_form(struct series *s, const char *form) {
-    double x;
-    enum time_kind kind;
-    mem_free(s->form);
-    bool good = form && series_parse_time(form, &x, &kind) == GPM_OK &&
-                (kind == s->kind || (s->kind == TIME_DATE && series_compact_date(x, &x)));
-    s->form = good ? mem_strdup(form) : NULL;
-}
-
 static enum gpm_status load_series(struct discovery *d, const char *dir, json_t *m,
                                    struct buf *err) {
     struct buf text = BUF_INIT;
@@ -282,11 +272,15 @@ static enum gpm_status load_series(struct discovery *d, const char *dir, json_t 
     set_text(&s->time_name, m, "time_name");
     set_text(&s->value_name, m, "value_name");
     s->kind = (enum time_kind)get_count(m, "time_kind", TIME_INSTANT);
-    load_form(s, json_string_value(json_object_get(m, "time_form")));
     const char *unit = json_string_value(json_object_get(m, "unit"));
     s->unit = unit && !strcmp(unit, "year")  ? "year"
               : unit && !strcmp(unit, "day") ? "day"
                                              : "step";
+    /* only what is a time of the series; without one times are printed in the usual form */
+    const char *form = json_string_value(json_object_get(m, "time_form"));
+    double x;
+    mem_free(s->form);
+    s->form = form && series_read_time(s, form, &x) == GPM_OK ? mem_strdup(form) : NULL;
     s->rows = get_count(m, "rows", 1e9);
     s->missing = get_count(m, "missing", 1e9);
     s->bad = get_count(m, "bad", 1e9);

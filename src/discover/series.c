@@ -91,8 +91,8 @@ static enum gpm_status bad_row(struct reading *r, size_t row, const char *what, 
                     r->csv.name, r->csv.lines[row], what, cell);
 }
 
-static enum gpm_status read_time(struct reading *r, size_t row, double *x, bool *use) {
-    *use = true;
+/* NaN: the row is skipped. */
+static enum gpm_status read_time(struct reading *r, size_t row, double *x) {
     if (r->time < 0) {
         *x = (double)row + 1;
         return GPM_OK;
@@ -100,7 +100,7 @@ static enum gpm_status read_time(struct reading *r, size_t row, double *x, bool 
     enum time_kind kind;
     const char *cell = csv_text(&r->csv, row, r->time);
     if (csv_missing(&r->csv, row, r->time) || series_parse_time(cell, x, &kind) != GPM_OK) {
-        *use = false;
+        *x = NAN;
         return bad_row(r, row,
                        "cannot read the time (a number, 1949, 1949-01, 1949Q1, 1949-01-31, "
                        "1949-01-31T12:00)",
@@ -110,8 +110,7 @@ static enum gpm_status read_time(struct reading *r, size_t row, double *x, bool 
         r->s->kind = kind;
         r->kind_line = r->csv.lines[row];
     } else if (kind != r->s->kind) {
-        *use = false;
-        buf_reset(r->err);
+        *x = NAN;
         struct buf what = BUF_INIT;
         buf_printf(&what,
                    "the times change their format (line %zu has another one): ", r->kind_line);
@@ -128,9 +127,8 @@ static enum gpm_status read_time(struct reading *r, size_t row, double *x, bool 
 
 static enum gpm_status read_row(struct reading *r, size_t row) {
     double x, y;
-    bool use;
-    enum gpm_status st = read_time(r, row, &x, &use);
-    if (st != GPM_OK || !use) return st;
+    enum gpm_status st = read_time(r, row, &x);
+    if (st != GPM_OK || isnan(x)) return st;
     const char *cell = csv_text(&r->csv, row, r->value);
     if (csv_missing(&r->csv, row, r->value)) {
         r->s->missing++;
@@ -169,6 +167,17 @@ static bool replace_times(struct reading *r, bool (*read)(double v, double *x)) 
         if (!read(r->p[i].x, &x)) return false;
     for (size_t i = 0; i < r->n; i++) (void)read(r->p[i].x, &r->p[i].x);
     return true;
+}
+
+enum gpm_status series_read_time(const struct series *s, const char *text, double *x) {
+    enum time_kind kind;
+    bool days = !strcmp(s->unit, "day");
+    if (series_parse_time(text, x, &kind) != GPM_OK) return GPM_E_FORMAT;
+    if (s->kind == TIME_DATE && kind == TIME_NUMBER && series_compact_date(*x, x)) kind = TIME_DATE;
+    if (days ? kind < TIME_DATE : kind != (series_dated(s) ? s->kind : TIME_NUMBER))
+        return GPM_E_FORMAT;
+    if (s->kind == TIME_DATE && !days) (void)month_start(*x, x);
+    return GPM_OK;
 }
 
 static void set_unit(struct reading *r) {
@@ -263,9 +272,7 @@ static enum gpm_status check(const struct reading *r) {
 
 char *series_clean_name(const char *text) {
     struct buf b = BUF_INIT;
-    buf_visible(&b, text, strlen(text));
-    for (char *p = b.data; *p; p++)
-        if (*p == '\n' || *p == '\t') *p = ' ';
+    buf_line(&b, text);
     return buf_take(&b);
 }
 

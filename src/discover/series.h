@@ -59,9 +59,11 @@ void series_print_time(const struct series *s, double x, struct buf *out);
 void series_print_rounded(const struct series *s, double x, int digits, struct buf *out);
 /* GPM_E_FORMAT when the text is no time. */
 GPM_MUST_USE enum gpm_status series_parse_time(const char *text, double *x, enum time_kind *kind);
+/* A time of this series, written in any form of its kind; GPM_E_FORMAT when it is none. */
+GPM_MUST_USE enum gpm_status series_read_time(const struct series *s, const char *text, double *x);
 /* The number 20200131 as a date: days since 1970-01-01; false when it is none. */
 bool series_compact_date(double v, double *x);
 bool series_dated(const struct series *s); /* times are of the calendar, not numbers */
-/* A name from outside, fit for one line of a terminal or a report: no control characters. */
+/* A name from outside, fit for one line of a terminal or a report (buf_line). */
 char *series_clean_name(const char *text);
 #endif

@@ -138,20 +138,16 @@ static void draw_line(const struct frame *f, const struct plot_item *it) {
     buf_puts(f->out, "<path d=\"");
     for (size_t i = 0; i < it->n; i++) {
         double x = to_x(f, it->x[i]), y = to_y(f, it->y[i]);
-        if (!isfinite(x) || !isfinite(y)) {
-            thin_flush(f->out, &open, &t);
-            open = false;
-        } else if (!thinned) {
-            path_to(f->out, &open, x, y);
-        } else {
-            double cell = floor(x * 2);
-            if (t.n && cell != t.cell) thin_flush(f->out, &open, &t);
-            if (!t.n) t = (struct thin){cell, x, y, y, y, y, 0};
-            t.low = fmin(t.low, y);
-            t.high = fmax(t.high, y);
-            t.last = y;
-            t.n++;
-        }
+        double cell = thinned ? floor(x * 2) : (double)i;
+        bool gap = !isfinite(x) || !isfinite(y);
+        if (gap || cell != t.cell) thin_flush(f->out, &open, &t);
+        open = open && !gap;
+        if (gap) continue;
+        if (!t.n) t = (struct thin){cell, x, y, y, y, y, 0};
+        t.low = fmin(t.low, y);
+        t.high = fmax(t.high, y);
+        t.last = y;
+        t.n++;
     }
     thin_flush(f->out, &open, &t);
     buf_puts(f->out, "\"");

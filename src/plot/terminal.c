@@ -161,14 +161,6 @@ static void draw_item(struct canvas *c, const struct plot_item *it) {
 
 /* ---- text around the canvas ---- */
 
-/* Text of data stays in its line and must not steer the terminal. */
-static void add_text(struct buf *out, const char *text) {
-    size_t from = out->len;
-    buf_visible(out, text, strlen(text));
-    for (; from < out->len; from++)
-        if (out->data[from] == '\n' || out->data[from] == '\t') out->data[from] = ' ';
-}
-
 static void add_spaces(struct buf *out, size_t n) {
     buf_printf(out, "%*s", (int)n, "");
 }
@@ -224,7 +216,7 @@ static void add_legend(struct buf *out, const struct plot_panel *p, size_t inden
         buf_puts(out, key_of(it));
         set_colour(out, colour, it->style.colour, -1);
         buf_putc(out, ' ');
-        add_text(out, it->label);
+        buf_line(out, it->label);
         buf_puts(out, "   ");
         at += w;
     }
@@ -294,7 +286,7 @@ static void add_plot(struct buf *out, const struct plot_panel *p, unsigned colum
     c.colour = mem_alloc((size_t)c.w * rows);
     for (size_t i = 0; i < p->items.n; i++) draw_item(&c, &p->items.at[i]);
     if (p->y.label) {
-        add_text(out, p->y.label);
+        buf_line(out, p->y.label);
         buf_putc(out, '\n');
     }
     add_canvas(out, &c, &t, margin, colour);
@@ -302,7 +294,7 @@ static void add_plot(struct buf *out, const struct plot_panel *p, unsigned colum
     if (p->x.label) {
         size_t n = plot_text_length(p->x.label);
         add_spaces(out, margin + 1 + (c.w > n ? (c.w - n) / 2 : 0));
-        add_text(out, p->x.label);
+        buf_line(out, p->x.label);
         buf_putc(out, '\n');
     }
     mem_free(c.dots);
@@ -328,7 +320,7 @@ static void add_named(struct buf *out, const struct plot_item *it, unsigned colu
     unsigned room = columns > margin + 34 ? columns - (unsigned)margin - 24 : 10;
     for (size_t i = 0; i < it->n; i++) {
         add_spaces(out, margin - plot_text_length(it->names[i]));
-        add_text(out, it->names[i]);
+        buf_line(out, it->names[i]);
         buf_puts(out, " \xe2\x94\x82");
         set_colour(out, colour, -1, it->style.colour);
         if (isfinite(it->y[i]) && largest > 0) add_bar(out, fmax(it->y[i], 0) / largest * room);
@@ -342,7 +334,7 @@ static void add_named(struct buf *out, const struct plot_item *it, unsigned colu
 static void add_title(struct buf *out, const char *title, bool colour) {
     if (!title || !*title) return;
     if (colour) buf_puts(out, "\033[1m");
-    add_text(out, title);
+    buf_line(out, title);
     buf_puts(out, colour ? "\033[0m\n" : "\n");
 }
 

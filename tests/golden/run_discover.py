@@ -62,9 +62,21 @@ def check_result(tmp):
     for form, mark in (("html", "<svg"), ("markdown", "# Structure"), ("text", "Structures"), ("program", "infer")):
         assert mark in run("report", out, "--format", form).stdout, form
     check_program_kept(tmp)
+    check_times_of_forecasts(tmp)
     with open(os.path.join(out, "data.csv"), "a") as f:
         f.write("3000,1\n")
     assert "hash" in run("query", out, "LIN", status=2).stderr
+
+
+def check_times_of_forecasts(tmp):
+    """A series of days is asked for days and instants; a month, a quarter or a number is none of its times."""
+    kept = os.path.join(tmp, "days")
+    data = write(os.path.join(tmp, "days.csv"), [("2020-01-%02d" % (i + 1), i + (-1) ** i * 0.3) for i in range(30)])
+    run("discover", data, "--kernels", "LIN WN", "-q", "--out", kept)
+    for at in ("2020-02-05", "2020-02-05T00:00"):
+        assert run("forecast", kept, "--at", at).stdout.split("\n")[1].startswith("2020-02-05,"), at
+    for at in ("2020-02", "2020Q1", "2020", "5"):
+        assert "cannot read the time" in run("forecast", kept, "--at", at, status=2).stderr, at
 
 
 def check_program_kept(tmp):
