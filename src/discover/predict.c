@@ -14,7 +14,7 @@ struct component {
     const struct evidence *e;
     const double *z;
     double weight;
-    double *mean, *sd; /* n each, one block, scale of the transform; NULL: the draw failed */
+    double *mean, *sd; /* n each, one block, scale of the transform */
     enum gpm_status st;
 };
 struct mixture {
@@ -61,8 +61,7 @@ static void run_component(void *ctx, size_t job, int thread) {
     const struct smodel_data *d = sm->data;
     int tr = sm->s.transform;
     struct gp *g;
-    double *mean = NEW_ARRAY(double, 2 * m->n), *sd = mean + m->n;
-    double *noise = NEW_ARRAY(double, m->n);
+    double *mean = NEW_ARRAY(double, 3 * m->n), *sd = mean + m->n, *noise = sd + m->n;
     enum gpm_status st =
         smodel_condition(sm, series_space_of(m->p->search)->work[thread], c->z, &g);
     if (!st) st = smodel_part(sm, c->z, g, SMODEL_SIGNAL, m->t, m->n, mean, sd);
@@ -71,12 +70,7 @@ static void run_component(void *ctx, size_t job, int thread) {
         mean[i] = d->mean[tr] + d->sd[tr] * mean[i];
         sd[i] = d->sd[tr] * sqrt(sd[i] + noise[i]);
     }
-    mem_free(noise);
-    c->st = st;
-    if (st)
-        mem_free(mean);
-    else
-        c->mean = mean, c->sd = sd;
+    *c = (struct component){c->e, c->z, c->weight, mean, sd, st};
 }
 
 /* A draw whose matrix is singular drops out. */
@@ -84,9 +78,12 @@ static void keep_good(struct mixture *m) {
     size_t kept = 0;
     for (size_t k = 0; k < m->n_c; k++) {
         m->failed |= m->c[k].st == GPM_E_NOMEM;
-        if (!m->c[k].mean) continue;
-        m->c[kept++] = m->c[k];
+        if (m->c[k].st) {
+            mem_free(m->c[k].mean);
+            continue;
+        }
         m->total += m->c[k].weight;
+        m->c[kept++] = m->c[k];
     }
     m->n_c = kept;
 }

@@ -24,15 +24,6 @@ void program_series(const struct series *s, const struct series_options *o, stru
     if (o->max_points != 1000) buf_printf(out, ", max_points=%zu", o->max_points);
 }
 
-static void put_kernels(const struct grammar *g, struct buf *out) {
-    bool any = false;
-    for (int f = 0; f < FACTOR_MAX; f++) {
-        if (!(g->factors & FACTOR_BIT(f)) || factor_role(f) == KERN_ROLE_BREAK) continue;
-        buf_printf(out, "%s%s", any ? " " : "", factor_name(f));
-        any = true;
-    }
-}
-
 void discovery_program(const struct discovery *d, struct buf *out) {
     const struct search *s = &d->search;
     const struct grammar *g = &series_space_of(s)->grammar;
@@ -48,7 +39,12 @@ void discovery_program(const struct discovery *d, struct buf *out) {
     buf_puts(out, "define model = structure_model(");
     program_series(&d->series, &d->opt.series, out);
     buf_puts(out, ",\n  kernels=\"");
-    put_kernels(g, out);
+    const char *sep = "";
+    for (int f = 0; f < FACTOR_MAX; f++) {
+        if (!(g->factors & FACTOR_BIT(f)) || factor_role(f) == KERN_ROLE_BREAK) continue;
+        buf_printf(out, "%s%s", sep, factor_name(f));
+        sep = " ";
+    }
     buf_printf(out, "\", changepoints=%s, log=\"%s\"", g->change ? "true" : "false",
                g->only_logs ? "always"
                : g->logs    ? "auto"

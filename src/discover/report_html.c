@@ -20,13 +20,6 @@ static void put(struct buf *out, const char *open, const char *text, const char 
 }
 
 /* ---- charts ---- */
-struct chart {
-    const struct discovery *d;
-    struct plot_scene *scene;
-    struct plot_panel *panel;
-    size_t n;
-    const double *x;
-};
 /* A value shown when the pointer rests on a time; those beyond n are blank. */
 struct hover {
     const char *name;
@@ -34,41 +27,42 @@ struct hover {
     size_t n;
 };
 
-static void chart_begin(struct chart *c, const struct discovery *d, const char *caption, size_t n,
-                        const double *x) {
-    *c = (struct chart){.d = d, .scene = plot_scene_new(NULL, caption, 1), .n = n, .x = x};
-    c->panel = plot_panel_add(c->scene, NULL);
+static struct plot_panel *chart_begin(const struct discovery *d, const char *caption) {
+    struct plot_panel *p = plot_panel_add(plot_scene_new(NULL, caption, 1), NULL);
     if (series_dated(&d->series))
-        c->panel->x.time = strcmp(d->series.unit, "day") ? PLOT_TIME_YEARS : PLOT_TIME_DAYS;
+        p->x.time = strcmp(d->series.unit, "day") ? PLOT_TIME_YEARS : PLOT_TIME_DAYS;
+    return p;
 }
 
 /* The script reads what a chart shows from JSON beside it. A time as the file writes it has no
  * character that means something there, or to HTML. */
-static void chart_end(struct chart *c, const char *id, double height, const char *caption,
-                      const struct hover *h, size_t n_hover, struct buf *out) {
-    struct plot_axis x = plot_panel_axes(c->panel).x;
+static void chart_end(struct plot_panel *p, const char *id, double height,
+                      const struct discovery *d, size_t n, const double *at, const struct hover *h,
+                      size_t n_hover, struct buf *out) {
+    struct plot_axis x = plot_panel_axes(p).x;
     struct plot_svg_options o = {860, height, id, true};
     buf_puts(out, "<figure data-chart>\n");
-    plot_svg(c->scene, &o, out);
-    put(out, "<figcaption>", caption, "</figcaption>\n<script type=\"application/json\">");
+    plot_svg(p->scene, &o, out);
+    put(out, "<figcaption>", p->scene->description,
+        "</figcaption>\n<script type=\"application/json\">");
     buf_printf(out, "{\"x0\":%.12g,\"x1\":%.12g,\"x\":[", x.lo, x.hi);
-    for (size_t i = 0; i < c->n; i++) buf_printf(out, "%s%.12g", i ? "," : "", c->x[i]);
+    for (size_t i = 0; i < n; i++) buf_printf(out, "%s%.12g", i ? "," : "", at[i]);
     buf_puts(out, "],\"labels\":[");
-    for (size_t i = 0; i < c->n; i++) {
+    for (size_t i = 0; i < n; i++) {
         buf_puts(out, i ? ",\"" : "\"");
-        series_print_rounded(&c->d->series, c->x[i], 8, out);
+        series_print_rounded(&d->series, at[i], 8, out);
         buf_putc(out, '"');
     }
     for (size_t k = 0; k < n_hover; k++) {
         buf_printf(out, "%s{\"name\":\"%s\",\"y\":[", k ? "]}," : "],\"series\":[", h[k].name);
-        for (size_t i = 0; i < c->n; i++) {
+        for (size_t i = 0; i < n; i++) {
             bool known = i < h[k].n && isfinite(h[k].v[i]);
             if (i) buf_putc(out, ',');
             buf_printf(out, known ? "%.7g" : "null", known ? h[k].v[i] : 0);
         }
     }
     buf_puts(out, "]}]}</script>\n</figure>\n");
-    plot_scene_free(c->scene);
+    plot_scene_free(p->scene);
 }
 
 /* Values are modelled on the log scale, and the forecast leaves them so far behind that they would
@@ -82,33 +76,32 @@ static bool wide_forecast(const struct discovery *d) {
 }
 
 static void forecast_chart(const struct discovery *d, struct buf *out) {
-    struct chart c;
     size_t n = d->series.n, h = d->fit.n - n;
     const struct prediction *p = &d->fit;
     static const char caption[] =
         "Data (points), forecast (line) and its interval; the fit to the data lies underneath. "
         "Drag to zoom, double click to return.";
-    chart_begin(&c, d, caption, p->n, p->x);
-    plot_axis_labels(c.panel, d->series.time_name, d->series.value_name);
-    c.panel->y.log = wide_forecast(d);
-    plot_band(c.panel, NULL, n, p->x, p->lo, p->hi,
+    struct plot_panel *panel = chart_begin(d, caption);
+    plot_axis_labels(panel, d->series.time_name, d->series.value_name);
+    panel->y.log = wide_forecast(d);
+    plot_band(panel, NULL, n, p->x, p->lo, p->hi,
               (struct plot_style){.colour = PLOT_SKY, .opacity = 0.25});
-    plot_band(c.panel, "forecast interval", h + 1, p->x + n - 1, p->lo + n - 1, p->hi + n - 1,
+    plot_band(panel, "forecast interval", h + 1, p->x + n - 1, p->lo + n - 1, p->hi + n - 1,
               (struct plot_style){.colour = PLOT_VERMILION, .opacity = 0.25});
-    plot_xy(c.panel, PLOT_LINE, "fit", n, p->x, p->median,
+    plot_xy(panel, PLOT_LINE, "fit", n, p->x, p->median,
             (struct plot_style){.colour = PLOT_SKY, .width = 1.2});
-    plot_xy(c.panel, PLOT_LINE, "forecast", h + 1, p->x + n - 1, p->median + n - 1,
+    plot_xy(panel, PLOT_LINE, "forecast", h + 1, p->x + n - 1, p->median + n - 1,
             PLOT_COLOUR(PLOT_VERMILION));
-    plot_xy(c.panel, PLOT_POINTS, "data", n, d->series.x, d->series.y,
+    plot_xy(panel, PLOT_POINTS, "data", n, d->series.x, d->series.y,
             (struct plot_style){.colour = PLOT_BLACK, .width = n > 300 ? 1.3 : 2});
     if (d->hold.n)
-        plot_xy(c.panel, PLOT_POINTS, "held out", d->hold.n, d->hold.pred.x, d->hold.y,
+        plot_xy(panel, PLOT_POINTS, "held out", d->hold.n, d->hold.pred.x, d->hold.y,
                 (struct plot_style){.colour = PLOT_GREEN, .width = 2});
     const struct hover shown[] = {{"data", d->series.y, n},
                                   {"median", p->median, p->n},
                                   {"low", p->lo, p->n},
                                   {"high", p->hi, p->n}};
-    chart_end(&c, "fit", 380, caption, shown, COUNT_OF(shown), out);
+    chart_end(panel, "fit", 380, d, p->n, p->x, shown, COUNT_OF(shown), out);
 }
 
 static void part_chart(const struct discovery *d, int k, struct buf *out) {
@@ -124,17 +117,16 @@ static void part_chart(const struct discovery *d, int k, struct buf *out) {
         "Posterior of this component with its 95% interval; beyond the rule: its forecast.";
     char id[16] = "part0";
     id[4] = (char)('0' + k);
-    struct chart c;
-    chart_begin(&c, d, caption, n, d->dec.x);
-    plot_axis_labels(c.panel, d->series.time_name,
+    struct plot_panel *panel = chart_begin(d, caption);
+    plot_axis_labels(panel, d->series.time_name,
                      logs ? "effect (log scale units)" : d->series.value_name);
-    plot_band(c.panel, NULL, n, d->dec.x, lo, hi,
+    plot_band(panel, NULL, n, d->dec.x, lo, hi,
               (struct plot_style){.colour = PLOT_BLUE, .opacity = 0.2});
-    plot_xy(c.panel, PLOT_LINE, NULL, n, d->dec.x, p->mean, PLOT_COLOUR(PLOT_BLUE));
-    plot_rule(c.panel, PLOT_RULE_X, NULL, d->series.x[d->series.n - 1],
+    plot_xy(panel, PLOT_LINE, NULL, n, d->dec.x, p->mean, PLOT_COLOUR(PLOT_BLUE));
+    plot_rule(panel, PLOT_RULE_X, NULL, d->series.x[d->series.n - 1],
               (struct plot_style){.colour = PLOT_GREY, .dashed = true});
     const struct hover shown[] = {{"mean", p->mean, n}, {"low", lo, n}, {"high", hi, n}};
-    chart_end(&c, id, 250, caption, shown, COUNT_OF(shown), out);
+    chart_end(panel, id, 250, d, n, d->dec.x, shown, COUNT_OF(shown), out);
     mem_free(lo);
 }
 

@@ -121,14 +121,18 @@ static char form_at(const struct series *s, size_t at, char usual) {
     return s->form && strlen(s->form) > at ? s->form[at] : usual;
 }
 
+static size_t letters_of(const char *form) {
+    size_t n = 0;
+    while (ascii_alpha(form[n])) n++;
+    return n;
+}
+
 /* A month by name, as long and in the case that the form's name has. */
 static void print_month_name(const char *form, int month, struct buf *out) {
     static const char *const rest[12] = {"uary", "ruary", "ch",     "il",   "",      "e",
                                          "y",    "ust",   "tember", "ober", "ember", "ember"};
-    size_t letters = 0, from = out->len;
-    while (ascii_alpha(form[letters])) letters++;
-    buf_puts(out, months[month - 1]);
-    if (letters > 3) buf_puts(out, rest[month - 1]);
+    size_t from = out->len;
+    buf_printf(out, "%s%s", months[month - 1], letters_of(form) > 3 ? rest[month - 1] : "");
     for (size_t i = from; i < out->len; i++) {
         char like = form[i == from ? 0 : 1];
         if (like != ascii_lower(like)) out->data[i] = ascii_upper(out->data[i]);
@@ -137,19 +141,16 @@ static void print_month_name(const char *form, int month, struct buf *out) {
 
 /* month := YYYY sep MM | Mon sep YYYY | YYYY [sep] Mon */
 static void print_month(const struct series *s, int year, int month, struct buf *out) {
-    const char *f = s->kind == TIME_MONTH && s->form ? s->form : "0000-00";
-    size_t letters = 0;
-    while (ascii_alpha(f[letters])) letters++;
-    if (letters) {
+    const char *f = s->form ? s->form : "0000-00";
+    if (ascii_alpha(*f)) {
         print_month_name(f, month, out);
-        buf_printf(out, "%c%04d", f[letters], year);
+        buf_printf(out, "%c%04d", f[letters_of(f)], year);
         return;
     }
-    buf_printf(out, "%04d", year);
-    size_t at = 4;
-    if (!ascii_alpha(f[at])) buf_putc(out, f[at++]);
-    if (ascii_alpha(f[at]))
-        print_month_name(f + at, month, out);
+    bool sep = !ascii_alpha(f[4]);
+    buf_printf(out, "%04d%.*s", year, sep, f + 4);
+    if (ascii_alpha(f[4 + sep]))
+        print_month_name(f + 4 + sep, month, out);
     else
         buf_printf(out, "%02d", month);
 }
@@ -182,24 +183,21 @@ static void print_instant(const struct series *s, double x, struct buf *out) {
 }
 
 void series_print_time(const struct series *s, double x, struct buf *out) {
-    bool far = !(fabs(x) < 1e9); /* no calendar goes that far */
-    double month = floor(x * 12 + 0.5), quarter = floor(x * 4 + 0.5);
-    if (far || s->kind == TIME_NUMBER || s->kind == TIME_YEAR) {
+    if (!series_dated(s) || !(fabs(x) < 1e9)) { /* no calendar goes that far */
         buf_number(out, x);
-    } else if (s->kind == TIME_QUARTER) {
+        return;
+    }
+    double per = s->kind == TIME_QUARTER ? 4 : 12, k = floor(x * per + 0.5); /* parts of a year */
+    int year = (int)floor(k / per), part = (int)(k - per * year) + 1;
+    if (s->kind == TIME_QUARTER) {
         char sep = form_at(s, 4, 'Q');
         bool bare = sep == 'Q' || sep == 'q';
-        buf_printf(out, "%04d", (int)floor(quarter / 4));
-        if (!bare) buf_putc(out, sep);
-        buf_printf(out, "%c%d", bare ? sep : form_at(s, 5, 'Q'),
-                   (int)(quarter - 4 * floor(quarter / 4)) + 1);
+        buf_printf(out, "%04d%.*s%c%d", year, !bare, &sep, bare ? sep : form_at(s, 5, 'Q'), part);
     } else if (s->kind == TIME_MONTH) {
-        print_month(s, (int)floor(month / 12), (int)(month - 12 * floor(month / 12)) + 1, out);
-    } else if (s->kind == TIME_DATE && !strcmp(s->unit, "year")) {
-        int y = (int)floor(month / 12);
-        print_date(s, calendar_days(y, (int)(month - 12 * (double)y) + 1, 1), out);
+        print_month(s, year, part, out);
     } else if (s->kind == TIME_DATE) {
-        print_date(s, (long)floor(x + 0.5), out);
+        bool first = !strcmp(s->unit, "year"); /* of a month */
+        print_date(s, first ? calendar_days(year, part, 1) : (long)floor(x + 0.5), out);
     } else {
         print_instant(s, x, out);
     }

@@ -10,6 +10,8 @@
 #include <math.h>
 #include <string.h>
 
+#define COLUMNS_MAX 400
+
 /* ANSI colours near the palette's. */
 static const unsigned char ansi[PLOT_COLOURS] = {34, 31, 32, 35, 33, 36, 39, 90};
 
@@ -225,31 +227,26 @@ static void add_legend(struct buf *out, const struct plot_panel *p, size_t inden
 
 static void add_x_axis(struct buf *out, const struct canvas *c, size_t margin) {
     struct plot_ticks t;
+    struct buf numbers = BUF_INIT; /* the line below the axis */
+    bool mark[COLUMNS_MAX] = {false};
     plot_ticks_axis(&c->a.x, c->w / 12 > 2 ? c->w / 12 : 2, &t);
-    size_t end = c->w + 31; /* of the line of numbers */
-    char *line = memset(mem_alloc(end), ' ', end);
-    bool *mark = mem_zalloc(c->w);
-    long free_from = -(long)margin;
     for (size_t i = 0; i < t.n; i++) {
         long x = lround(plot_axis_share(&c->a.x, t.at[i]) * (c->w - 1.0));
-        long len = (long)strlen(t.text[i]), from = x - len / 2;
+        size_t len = strlen(t.text[i]), from = (size_t)x > len / 2 ? (size_t)x - len / 2 : 0;
         if (x < 0 || x >= (long)c->w) continue;
         mark[x] = true;
-        if (from < 0) from = 0;
-        if (len == 0 || from < free_from || from + len > (long)c->w + 30) continue;
-        memcpy(line + from, t.text[i], (size_t)len);
-        free_from = from + len + 1;
+        bool room = !numbers.len || from > numbers.len;
+        if (len == 0 || !room || from + len > c->w + 30) continue;
+        add_spaces(&numbers, from - numbers.len);
+        buf_puts(&numbers, t.text[i]);
     }
     add_spaces(out, margin);
     buf_puts(out, "\xe2\x94\x94"); /* corner */
     for (unsigned i = 0; i < c->w; i++) buf_puts(out, mark[i] ? "\xe2\x94\xb4" : "\xe2\x94\x80");
     buf_putc(out, '\n');
-    while (end > 0 && line[end - 1] == ' ') end--;
     add_spaces(out, margin + 1);
-    buf_add(out, line, end);
-    buf_putc(out, '\n');
-    mem_free(line);
-    mem_free(mark);
+    buf_printf(out, "%s\n", numbers.data);
+    buf_release(&numbers);
 }
 
 static void add_canvas(struct buf *out, const struct canvas *c, const struct plot_ticks *t,
@@ -343,7 +340,7 @@ void plot_terminal(const struct plot_scene *s, const struct plot_terminal_option
     static const struct plot_terminal_options none = {0};
     if (!o) o = &none;
     unsigned columns = o->columns ? o->columns : 80, rows = o->rows ? o->rows : 18;
-    columns = columns < 30 ? 30 : columns > 400 ? 400 : columns;
+    columns = columns < 30 ? 30 : columns > COLUMNS_MAX ? COLUMNS_MAX : columns;
     rows = rows < 4 ? 4 : rows > 200 ? 200 : rows;
     add_title(out, s->title, o->colour);
     for (size_t i = 0; i < s->panels.n; i++) {
