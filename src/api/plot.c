@@ -5,6 +5,7 @@
 #include "gpmem/plot.h"
 #include "api/call.h"
 #include "plot/scene_json.h"
+#include <stdio.h>
 
 void gpm_plot_options_init_sized(struct gpm_plot_options *o, size_t size) {
     static const struct gpm_plot_options defaults;
@@ -18,8 +19,12 @@ enum gpm_status gpm_plot_json(const char *json, size_t len, const struct gpm_plo
     const struct gpm_plot_options *o = &full;
     struct plot_scene *s;
     struct buf out = BUF_INIT;
-    enum gpm_status st = plot_scene_from_json(json, len, &s, err, err_size);
-    if (st != GPM_OK) return st;
+    enum gpm_status st = plot_scene_from_json(json, len, &s, &out);
+    if (st != GPM_OK) {
+        if (err) snprintf(err, err_size, "%s", out.data);
+        buf_release(&out);
+        return st;
+    }
     if (o->format == GPM_PLOT_TEXT) {
         struct plot_terminal_options t = {o->columns, o->rows, o->colour};
         plot_terminal(s, &t, &out);

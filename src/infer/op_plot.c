@@ -86,15 +86,17 @@ static enum gpm_status read_input(struct infer_state *x, value v, struct plot_in
 
 static enum gpm_status add_panel(struct infer_state *x, struct plot_scene *s, value spec,
                                  const struct plot_table *t) {
-    char err[200] = "";
+    struct buf err = BUF_INIT;
     const char *text = infer_text(spec);
     if (!text) {
         return infer_error(x, DIAG_TYPE,
                            "a plot's specification is a string such as \"l0\", got a %s",
                            value_type_name(spec));
     }
-    if (plot_spec_panel(s, text, t, err, sizeof err) == GPM_OK) return GPM_OK;
-    return infer_error(x, DIAG_BAD_OPERATOR_ARG, "plot \"%s\": %s", text, err);
+    enum gpm_status st = plot_spec_panel(s, text, t, &err);
+    if (st != GPM_OK) st = infer_error(x, DIAG_BAD_OPERATOR_ARG, "plot \"%s\": %s", text, err.data);
+    buf_release(&err);
+    return st;
 }
 
 /* The scene of one specification or of a sequence of them. */
@@ -140,7 +142,7 @@ enum gpm_status infer_show(struct infer_state *x, const struct plot_scene *s, co
     } else if (st == GPM_OK) {
         buf_puts(&path, file);
         if (path.len < 4 || strcmp(path.data + path.len - 4, ".svg") != 0) buf_puts(&path, ".svg");
-        plot_svg(s, NULL, &b);
+        plot_svg(s, &(struct plot_svg_options){0}, &b);
         st = file_write(path.data, FILE_GIVEN, b.data, b.len);
         if (st != GPM_OK)
             st = infer_error(x, DIAG_FILE, "cannot write '%s': %s", path.data, file_why());

@@ -11,7 +11,7 @@
  *     plot_xy(p, PLOT_LINE, "mean", n, x, mean, PLOT_COLOUR(0));
  *     plot_xy(p, PLOT_POINTS, "data", n, x, y, PLOT_COLOUR(PLOT_BLACK));
  *     struct buf out = BUF_INIT;
- *     plot_svg(s, NULL, &out);
+ *     plot_svg(s, &(struct plot_svg_options){0}, &out);
  *     plot_scene_free(s);
  */
 #ifndef PLOT_SCENE_H
@@ -135,7 +135,7 @@ struct plot_svg_options {
     const char *id; /* prefix of ids, for several pictures in one page; NULL: "plot" */
     bool embedded;  /* part of an HTML page: no XML header */
 };
-/* Appends the picture as SVG 1.1; all text is escaped. o may be NULL. */
+/* Appends the picture as SVG 1.1; all text is escaped. */
 void plot_svg(const struct plot_scene *s, const struct plot_svg_options *o, struct buf *out);
 
 struct plot_terminal_options {

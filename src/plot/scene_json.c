@@ -12,24 +12,18 @@
 #include <string.h>
 
 struct reader {
-    char *err;
-    size_t err_size;
+    struct buf *err;
     size_t panel, item; /* where we are, from 1; 0: not there */
 };
 
 __attribute__((format(printf, 2, 3))) static enum gpm_status fail(struct reader *r, const char *fmt,
                                                                   ...) {
-    int n = 0;
     va_list ap;
-    if (r->item) {
-        n = snprintf(r->err, r->err_size, "panel %zu, item %zu: ", r->panel, r->item);
-    } else if (r->panel) {
-        n = snprintf(r->err, r->err_size, "panel %zu: ", r->panel);
-    }
+    if (r->panel) buf_printf(r->err, "panel %zu", r->panel);
+    if (r->item) buf_printf(r->err, ", item %zu", r->item);
+    if (r->panel) buf_puts(r->err, ": ");
     va_start(ap, fmt);
-    if (n >= 0 && (size_t)n < r->err_size) {
-        number_vsnprintf(r->err + n, r->err_size - (size_t)n, fmt, ap);
-    }
+    buf_vprintf(r->err, fmt, ap);
     va_end(ap);
     return GPM_E_FORMAT;
 }
@@ -232,8 +226,8 @@ static enum gpm_status read_scene(struct reader *r, json_t *root, struct plot_sc
 }
 
 enum gpm_status plot_scene_from_json(const char *text, size_t len, struct plot_scene **out,
-                                     char *err, size_t err_size) {
-    struct reader r = {err, err_size, 0, 0};
+                                     struct buf *err) {
+    struct reader r = {err, 0, 0};
     json_error_t e;
     locale_t before = number_locale_enter();
     json_t *root = json_loadb(text, len, 0, &e);

@@ -24,5 +24,5 @@
 
 /* GPM_E_FORMAT: err says what is wrong and where. The caller frees *out. */
 enum gpm_status plot_scene_from_json(const char *text, size_t len, struct plot_scene **out,
-                                     char *err, size_t err_size) GPM_MUST_USE;
+                                     struct buf *err) GPM_MUST_USE;
 #endif

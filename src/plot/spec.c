@@ -26,14 +26,8 @@ struct parser {
     size_t n_geometry;
     struct stream streams[3];
     size_t n;
-    char *err;
-    size_t err_size;
+    struct buf *err;
 };
-
-static enum gpm_status fail(struct parser *p, const char *fmt, const char *what, size_t n) {
-    snprintf(p->err, p->err_size, fmt, what, n);
-    return GPM_E_FORMAT;
-}
 
 /* Adds a stream; one that the table does not have is the row's number, or zeros. */
 static void add_stream(struct parser *p, const double *have, const char *name, bool count) {
@@ -51,8 +45,8 @@ static bool has(const struct parser *p, char geometry) {
 
 static enum gpm_status add_column(struct parser *p, size_t column) {
     if (column >= p->t->columns)
-        return fail(p, "%sthe data set has %zu columns of data, numbered from 0", "",
-                    p->t->columns);
+        return buf_fail(p->err, GPM_E_FORMAT,
+                        "the data set has %zu columns of data, numbered from 0", p->t->columns);
     add_stream(p, p->t->data[column], p->t->names[column], false);
     p->next = column + 1;
     return GPM_OK;
@@ -68,7 +62,8 @@ static enum gpm_status parse_stream(struct parser *p) {
     case 't': add_stream(p, p->t->time, "time (s)", false); break;
     case 'r': add_stream(p, p->t->particle, "particle", false); break;
     default:
-        if (!ascii_digit(*p->at)) return fail(p, "'%s' is no stream of a plot", p->at, 0);
+        if (!ascii_digit(*p->at))
+            return buf_fail(p->err, GPM_E_FORMAT, "'%s' is no stream of a plot", p->at);
         for (; ascii_digit(*p->at); p->at++)
             if (column < 1000000) column = column * 10 + (size_t)(*p->at - '0');
         st = add_column(p, column);
@@ -88,7 +83,7 @@ static enum gpm_status parse(struct parser *p) {
         if (ascii_space(*p->at))
             p->at++;
         else if (p->n == 3)
-            return fail(p, "a plot has at most three streams%s", "", 0);
+            return buf_fail(p->err, GPM_E_FORMAT, "a plot has at most three streams");
         else
             st = parse_stream(p);
     }
@@ -167,8 +162,8 @@ static void draw_all(const struct parser *p, struct plot_panel *panel) {
 }
 
 enum gpm_status plot_spec_panel(struct plot_scene *s, const char *spec, const struct plot_table *t,
-                                char *err, size_t err_size) {
-    struct parser p = {.at = spec, .scene = s, .t = t, .err = err, .err_size = err_size};
+                                struct buf *err) {
+    struct parser p = {.at = spec, .scene = s, .t = t, .err = err};
     enum gpm_status st = parse(&p);
     if (st != GPM_OK) return st;
     struct plot_panel *panel = plot_panel_add(s, NULL);

@@ -27,5 +27,5 @@ struct plot_table {
 
 /* Adds a panel drawn by `spec` to the scene. GPM_E_FORMAT: a reason is in err. */
 enum gpm_status plot_spec_panel(struct plot_scene *s, const char *spec, const struct plot_table *t,
-                                char *err, size_t err_size) GPM_MUST_USE;
+                                struct buf *err) GPM_MUST_USE;
 #endif

@@ -397,9 +397,7 @@ static double panel_height(const struct plot_panel *p, double given) {
 }
 
 void plot_svg(const struct plot_scene *s, const struct plot_svg_options *o, struct buf *out) {
-    static const struct plot_svg_options none = {0};
     static const double widths[] = {640, 640, 420, 320};
-    if (!o) o = &none;
     const char *id = o->id ? o->id : "plot";
     size_t n = s->panels.n, columns = s->columns < n ? s->columns : n ? n : 1;
     size_t rows = (n + columns - 1) / columns;

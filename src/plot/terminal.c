@@ -337,8 +337,6 @@ static void add_title(struct buf *out, const char *title, bool colour) {
 
 void plot_terminal(const struct plot_scene *s, const struct plot_terminal_options *o,
                    struct buf *out) {
-    static const struct plot_terminal_options none = {0};
-    if (!o) o = &none;
     unsigned columns = o->columns ? o->columns : 80, rows = o->rows ? o->rows : 18;
     columns = columns < 30 ? 30 : columns > COLUMNS_MAX ? COLUMNS_MAX : columns;
     rows = rows < 4 ? 4 : rows > 200 ? 200 : rows;

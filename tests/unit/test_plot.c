@@ -194,7 +194,7 @@ static void test_svg(void **state) {
     (void)state;
     struct plot_scene *s = sample_scene();
     struct buf b = BUF_INIT;
-    plot_svg(s, NULL, &b);
+    plot_svg(s, &(struct plot_svg_options){0}, &b);
     dump("sample.svg", &b);
     assert_non_null(strstr(b.data, "viewBox=\"0 0 "));
     assert_non_null(strstr(b.data, "<title id=\"plot-title\">Emulation"));
@@ -212,7 +212,7 @@ static void test_terminal(void **state) {
     (void)state;
     struct plot_scene *s = sample_scene();
     struct buf b = BUF_INIT;
-    plot_terminal(s, NULL, &b);
+    plot_terminal(s, &(struct plot_terminal_options){0}, &b);
     dump("sample.txt", &b);
     assert_null(strchr(b.data, '\033')); /* no colour unless asked */
     assert_non_null(strstr(b.data, "After five probes"));
@@ -276,18 +276,18 @@ static void test_hostile(void **state) {
     plot_xy(p, PLOT_LINE, "many", 20000, big, big, PLOT_AUTO);
     plot_add(plot_panel_add(s, "none"), (struct plot_item){PLOT_NAMED, PLOT_AUTO, .y = odd});
     struct buf b = BUF_INIT;
-    plot_svg(s, NULL, &b);
+    plot_svg(s, &(struct plot_svg_options){0}, &b);
     assert_null(strstr(b.data, "<script"));
     assert_null(strchr(b.data, '\001'));
     assert_true(b.len < 2000000);
     buf_reset(&b);
-    plot_terminal(s, NULL, &b);
+    plot_terminal(s, &(struct plot_terminal_options){0}, &b);
     assert_null(strchr(b.data, '\033'));
     buf_release(&b);
     plot_scene_free(s);
     s = plot_scene_new(NULL, NULL, 1); /* no panels */
-    plot_svg(s, NULL, &b);
-    plot_terminal(s, NULL, &b);
+    plot_svg(s, &(struct plot_svg_options){0}, &b);
+    plot_terminal(s, &(struct plot_terminal_options){0}, &b);
     buf_release(&b);
     plot_scene_free(s);
 }
@@ -305,40 +305,41 @@ static void test_spec(void **state) {
     (void)state;
     struct plot_table t = small_table();
     struct plot_scene *s = plot_scene_new(NULL, NULL, 1);
-    char err[200];
-    assert_int_equal(plot_spec_panel(s, "l0", &t, err, sizeof err), GPM_OK);
+    struct buf err = BUF_INIT;
+    assert_int_equal(plot_spec_panel(s, "l0", &t, &err), GPM_OK);
     const struct plot_item *it = &s->panels.at[0]->items.at[0];
     assert_int_equal(it->kind, PLOT_LINE); /* y over the iteration */
     assert_true(it->x[3] == 3 && it->y[3] == 4);
     assert_string_equal(s->panels.at[0]->y.label, "mu");
-    assert_int_equal(plot_spec_panel(s, "p%d%l", &t, err, sizeof err), GPM_OK);
+    assert_int_equal(plot_spec_panel(s, "p%d%l", &t, &err), GPM_OK);
     it = &s->panels.at[1]->items.at[0];
     assert_true(it->kind == PLOT_POINTS && it->x[0] == 1 && it->y[0] == 5);
     assert_true(s->panels.at[1]->y.log && !s->panels.at[1]->x.log);
-    assert_int_equal(plot_spec_panel(s, "pl0d1dr", &t, err, sizeof err), GPM_OK);
+    assert_int_equal(plot_spec_panel(s, "pl0d1dr", &t, &err), GPM_OK);
     assert_int_equal(s->panels.at[2]->items.n, 4); /* two particles, line and points each */
     assert_int_equal(s->panels.at[2]->items.at[0].n, 2);
-    assert_int_equal(plot_spec_panel(s, "h1", &t, err, sizeof err), GPM_OK);
+    assert_int_equal(plot_spec_panel(s, "h1", &t, &err), GPM_OK);
     assert_int_equal(s->panels.at[3]->items.at[0].kind, PLOT_BARS);
-    assert_int_equal(plot_spec_panel(s, "p7", &t, err, sizeof err), GPM_E_FORMAT);
-    assert_non_null(strstr(err, "2 columns"));
-    assert_int_equal(plot_spec_panel(s, "l", &t, err, sizeof err), GPM_OK);
+    assert_int_equal(plot_spec_panel(s, "p7", &t, &err), GPM_E_FORMAT);
+    assert_non_null(strstr(err.data, "2 columns"));
+    assert_int_equal(plot_spec_panel(s, "l", &t, &err), GPM_OK);
     it = &s->panels.at[4]->items.at[0];
     assert_true(it->x[0] == 1 && it->y[0] == 5); /* column 1 over column 0 */
     const char *bad[] = {"p0z", "0 1 0 1", "%%%", "p99999999999999999999"};
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
-        assert_int_equal(plot_spec_panel(s, bad[i], &t, err, sizeof err), GPM_E_FORMAT);
+        assert_int_equal(plot_spec_panel(s, bad[i], &t, &err), GPM_E_FORMAT);
     }
+    buf_release(&err);
     plot_scene_free(s);
 }
 
 static void test_json(void **state) {
     (void)state;
     struct plot_scene *s;
-    char err[200];
+    struct buf err = BUF_INIT;
     const char *good = "{\"title\":\"t\",\"panels\":[{\"items\":[{\"type\":\"line\",\"x\":[1,2],"
                        "\"y\":[3,null],\"colour\":\"green\"},{\"type\":\"rule\",\"y\":0}]}]}";
-    assert_int_equal(plot_scene_from_json(good, strlen(good), &s, err, sizeof err), GPM_OK);
+    assert_int_equal(plot_scene_from_json(good, strlen(good), &s, &err), GPM_OK);
     assert_true(isnan(s->panels.at[0]->items.at[0].y[1]));
     assert_int_equal(s->panels.at[0]->items.at[0].style.colour, PLOT_GREEN);
     assert_int_equal(s->panels.at[0]->items.at[1].kind, PLOT_RULE_Y);
@@ -356,11 +357,12 @@ static void test_json(void **state) {
         {"{\"columns\":0}", "from 1 to 12"},
     };
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
-        assert_int_equal(
-            plot_scene_from_json(bad[i].text, strlen(bad[i].text), &s, err, sizeof err),
-            GPM_E_FORMAT);
-        if (!strstr(err, bad[i].why)) fail_msg("%s: %s", bad[i].text, err);
+        buf_reset(&err);
+        assert_int_equal(plot_scene_from_json(bad[i].text, strlen(bad[i].text), &s, &err),
+                         GPM_E_FORMAT);
+        if (!strstr(err.data, bad[i].why)) fail_msg("%s: %s", bad[i].text, err.data);
     }
+    buf_release(&err);
 }
 
 int main(void) {
