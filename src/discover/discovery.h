@@ -101,6 +101,8 @@ void report_data(const struct discovery *d, bool markdown, struct buf *out);
 void report_holdout(const struct discovery *d, struct buf *out); /* a line; nothing without one */
 void discovery_text(const struct discovery *d, struct buf *out);
 void discovery_json(const struct discovery *d, struct buf *out);
+/* A table of the posterior as a field of a JSON object; key: what an entry's text is called. */
+void report_table(const char *name, const char *key, const struct post_table *t, struct buf *out);
 void discovery_markdown(const struct discovery *d, struct buf *out);
 void discovery_html(const struct discovery *d, struct buf *out);
 

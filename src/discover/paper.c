@@ -5,11 +5,13 @@
  */
 #include "discover/paper.h"
 #include "base/clock.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/number.h"
 #include "discover/discovery.h"
 #include "discover/program_space.h"
 #include "gp/gp.h"
+#include "gp/kern_class.h"
 #include <math.h>
 #include <string.h>
 
@@ -120,49 +122,47 @@ void paper_release(struct paper *p) {
 }
 
 /* ---- the most probable structure ---- */
-/* Its kernel at the best parameters, simplified, as text with `digits`; without noise: only the
- * terms that are none. */
-static void top_kernel(const struct paper *p, int digits, bool noise, struct buf *out) {
+/* Its kernel at the best parameters, simplified; NULL: there is none. */
+static struct kern *top_kernel(const struct paper *p) {
     const struct evidence *e = p->post->structures.at[0].best;
     struct kern *k = NULL, *simple = NULL;
-    struct buf full = BUF_INIT;
     if (program_space_kernel(p->post->search->space, e, e->prop.mode[0].z, &k) == GPM_OK && k)
         simple = kern_simplify(k);
-    if (simple) kern_print(simple, &full);
-    for (char *at = full.data; simple && *at;) {
-        char *end = strstr(at, " + ");
-        size_t len = end ? (size_t)(end - at) : strlen(at);
-        bool white = memmem(at, len, "WN(", 3) != NULL;
-        if ((noise || !white) && out->len) buf_puts(out, " + ");
-        for (size_t i = 0; i < len && (noise || !white); i++) {
-            buf_putc(out, at[i]);
-            if (at[i] != '=') continue;
-            char *rest;
-            buf_printf(out, "%.*g", digits, number_read(at + i + 1, &rest));
-            i = (size_t)(rest - at) - 1;
-        }
-        at += len + (end ? 3 : 0);
+    kern_unref(k);
+    return simple;
+}
+
+/* With three digits. */
+static void formula(const struct paper *p, struct buf *out) {
+    struct kern *k = top_kernel(p);
+    struct buf full = BUF_INIT;
+    if (k) kern_print(k, &full);
+    for (char *at = full.data; at && *at;) {
+        buf_putc(out, *at);
+        if (*at++ == '=') buf_printf(out, "%.3g", number_read(at, &at));
     }
     buf_release(&full);
     kern_unref(k);
-    kern_unref(simple);
 }
 
-static struct kern *parsed(const struct paper *p, bool noise) {
-    struct buf text = BUF_INIT;
-    struct kern *k = NULL;
-    char *why = NULL;
-    top_kernel(p, 17, noise, &text);
-    if (text.len && kern_parse(text.data, &k, &why) != GPM_OK) mem_free(why);
-    buf_release(&text);
-    return k;
+/* The same kernel with noise of size 0. */
+static struct kern *without_noise(const struct kern *k) {
+    size_t n = kern_nparam(k);
+    double *theta = NEW_ARRAY(double, n + 1);
+    const struct kern_param *noise = kern_class_find("WN")->par;
+    kern_params(k, theta);
+    for (size_t i = 0; i < n; i++)
+        if (kern_param_at(k, i) == noise) theta[i] = 0;
+    struct kern *signal = kern_with_params(k, theta, NULL);
+    mem_free(theta);
+    return signal;
 }
 
 /* Posterior mean and sd of the signal at the data, in the program's units. */
 static enum gpm_status fit_signal(const struct paper *p, const double *x, const double *y,
                                   double *mean, double *sd) {
     size_t n = p->series.n;
-    struct kern *all = parsed(p, true), *signal = parsed(p, false);
+    struct kern *all = top_kernel(p), *signal = all ? without_noise(all) : NULL;
     struct kern_pts at = {.x = x, .n = n, .ld = n, .dim = 1};
     double level = 0;
     memset(mean, 0, n * sizeof *mean);
@@ -177,12 +177,6 @@ static enum gpm_status fit_signal(const struct paper *p, const double *x, const 
     kern_unref(all);
     kern_unref(signal);
     return st;
-}
-
-static void put_numbers(const char *name, const double *v, size_t n, struct buf *out) {
-    buf_printf(out, "\"%s\": [", name);
-    for (size_t i = 0; i < n; i++) buf_printf(out, "%s%.10g", i ? ", " : "", v[i]);
-    buf_putc(out, ']');
 }
 
 /* "fit": the posterior of the signal under the best kernel, in the user's units. */
@@ -204,15 +198,11 @@ static void fit_json(const struct paper *p, struct buf *out) {
             lo[i] = mean[i] - 1.96 * sd[i] / f;
             hi[i] = mean[i] + 1.96 * sd[i] / f;
         }
-        const struct {
-            const char *name;
-            const double *v;
-        } parts[] = {{"x", s->x}, {"mean", mean}, {"lo", lo}, {"hi", hi}};
         buf_puts(out, "  \"fit\": {");
-        for (size_t k = 0; k < COUNT_OF(parts); k++) {
-            if (k) buf_puts(out, ", ");
-            put_numbers(parts[k].name, parts[k].v, n, out);
-        }
+        json_numbers(out, "x", n, s->x);
+        json_numbers(out, "mean", n, mean);
+        json_numbers(out, "lo", n, lo);
+        json_numbers(out, "hi", n, hi);
         buf_puts(out, "},\n");
     }
     mem_free(x);
@@ -285,10 +275,7 @@ void paper_text(const struct paper *p, struct buf *out) {
     buf_printf(out, "\nThe posterior peaks at %s:\n", top);
     describe(top, out);
     buf_puts(out, "\n  ");
-    struct buf formula = BUF_INIT;
-    top_kernel(p, 3, true, &formula);
-    buf_puts(out, formula.data);
-    buf_release(&formula);
+    formula(p, out);
     buf_printf(out, "\n\n%s%s; acceptance %.2f\n%.1f s, seed %llu\n",
                q->settled ? "" : "NOT SETTLED: ", q->verdict, q->acceptance, p->seconds,
                (unsigned long long)p->opt.seed);
@@ -299,55 +286,48 @@ static void kernels_json(const struct paper *p, struct buf *out) {
     buf_puts(out, "  \"kernels\": [\n");
     for (size_t i = 0; i < s->n; i++) {
         const struct evidence *e = s->at[i];
-        buf_puts(out, "    {\"kernel\": ");
-        buf_json_string(out, e->derived, strlen(e->derived));
-        buf_printf(
-            out, ", \"prior\": %.10g, \"log_evidence\": %.10g, \"se\": %.4g, \"rough\": %s}%s\n",
-            e->prior / total_prior(p), isfinite(e->logz) ? e->logz : -1e300,
-            isfinite(e->se) ? e->se : 1e300, e->rough ? "true" : "false", i + 1 < s->n ? "," : "");
+        buf_puts(out, "    {");
+        JSON(out, FIELD("kernel", e->derived), FIELD("prior", e->prior / total_prior(p)),
+             FIELD("log_evidence", isfinite(e->logz) ? e->logz : -1e300),
+             FIELD("se", isfinite(e->se) ? e->se : 1e300), FIELD("rough", e->rough));
+        buf_puts(out, i + 1 < s->n ? "},\n" : "}\n");
     }
     buf_puts(out, "  ],\n");
 }
 
 void paper_json(const struct paper *p, struct buf *out) {
     const struct posterior *q = p->post;
+    struct buf form = BUF_INIT, words = BUF_INIT, scaled = BUF_INIT;
     buf_puts(out, "{\n  \"structures\": [\n");
     for (size_t k = 0; k < q->structures.n; k++) {
         const struct post_entry *e = &q->structures.at[k];
         double prior, sampled;
         shares(p, e->text, &prior, &sampled);
-        buf_printf(out,
-                   "    {\"struct\": \"%s\", \"probability\": %.10g, \"error\": %.6g, \"sampler\": "
-                   "%.10g, \"prior\": %.10g}%s\n",
-                   e->text, e->p, e->error, sampled, prior / total_prior(p),
-                   k + 1 < q->structures.n ? "," : "");
+        buf_puts(out, "    {");
+        JSON(out, FIELD("struct", e->text), FIELD("probability", e->p), FIELD("error", e->error),
+             FIELD("sampler", sampled), FIELD("prior", prior / total_prior(p)));
+        buf_puts(out, k + 1 < q->structures.n ? "},\n" : "}\n");
     }
-    buf_puts(out, "  ],\n  \"components\": [\n");
-    for (size_t i = 0; i < q->components.n; i++)
-        buf_printf(out, "    {\"struct\": \"%s\", \"probability\": %.10g, \"error\": %.6g}%s\n",
-                   q->components.at[i].text, q->components.at[i].p, q->components.at[i].error,
-                   i + 1 < q->components.n ? "," : "");
     buf_puts(out, "  ],\n");
+    report_table("components", "struct", &q->components, out);
     kernels_json(p, out);
     fit_json(p, out);
-    struct buf text = BUF_INIT;
-    top_kernel(p, 3, true, &text);
-    buf_puts(out, "  \"formula\": ");
-    buf_json_string(out, text.data, text.len);
-    buf_reset(&text);
-    describe(q->structures.at[0].text, &text);
-    buf_puts(out, ",\n  \"words\": ");
-    buf_json_string(out, text.data, text.len);
-    buf_release(&text);
-    buf_puts(out, ",\n  \"scaling\": \"");
-    scaling(p, out);
-    buf_printf(out,
-               "\",\n  \"diagnostics\": {\"chains\": %d, \"steps\": %zu, "
-               "\"distance_chains_evidences\": %.6g, \"rhat_log_density\": %.6g, \"acceptance\": "
-               "%.4g},\n  \"settled\": %s,\n  \"seed\": %llu,\n  \"data\": {\"file\": ",
-               q->n_chains, q->steps, q->tv_evidence, q->rhat, q->acceptance,
+    formula(p, &form);
+    describe(q->structures.at[0].text, &words);
+    scaling(p, &scaled);
+    buf_puts(out, "  ");
+    JSON(out, FIELD("formula", form.data), FIELD("words", words.data),
+         FIELD("scaling", scaled.data));
+    buf_puts(out, ",\n  \"diagnostics\": {");
+    JSON(out, FIELD("chains", q->n_chains), FIELD("steps", q->steps),
+         FIELD("distance_chains_evidences", q->tv_evidence), FIELD("rhat_log_density", q->rhat),
+         FIELD("acceptance", q->acceptance));
+    buf_printf(out, "},\n  \"settled\": %s,\n  \"seed\": %llu,\n  \"data\": {",
                q->settled ? "true" : "false", (unsigned long long)p->opt.seed);
-    buf_json_string(out, p->series.name, strlen(p->series.name));
-    buf_printf(out, ", \"n\": %zu, \"hash\": \"%016llx\"},\n  \"seconds\": %.3f\n}\n", p->series.n,
+    JSON(out, FIELD("file", p->series.name), FIELD("n", p->series.n));
+    buf_printf(out, ", \"hash\": \"%016llx\"},\n  \"seconds\": %.3f\n}\n",
                (unsigned long long)p->series.hash, p->seconds);
+    buf_release(&form);
+    buf_release(&words);
+    buf_release(&scaled);
 }

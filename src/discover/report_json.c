@@ -20,8 +20,7 @@ static void times(const struct series *s, size_t n, const double *x, struct buf 
     buf_putc(out, ']');
 }
 
-static void entries(const char *name, const char *key, const struct post_table *t,
-                    struct buf *out) {
+void report_table(const char *name, const char *key, const struct post_table *t, struct buf *out) {
     const struct post_entry *e = t->at;
     buf_printf(out, "  \"%s\": [\n", name);
     for (size_t i = 0; i < t->n; i++) {
@@ -149,9 +148,9 @@ void discovery_json(const struct discovery *d, struct buf *out) {
     struct buf program = BUF_INIT;
     discovery_program(d, &program);
     buf_puts(out, "{\n");
-    entries("structures", "struct", &p->structures, out);
-    entries("components", "struct", &p->components, out);
-    entries("motifs", "motif", &p->motifs, out);
+    report_table("structures", "struct", &p->structures, out);
+    report_table("components", "struct", &p->components, out);
+    report_table("motifs", "motif", &p->motifs, out);
     diagnostics(d, out);
     data(d, out);
     parts(d, out);
