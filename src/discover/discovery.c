@@ -36,13 +36,14 @@ enum gpm_status discovery_prepare(struct discovery *d, struct buf *err) {
 
 static void search_settings(const struct discovery *d, struct search_options *o,
                             struct grammar *g) {
-    search_options_init(o);
     grammar_init(g, d->opt.factors, d->opt.change, d->opt.logs != LOG_NEVER);
     g->only_logs = d->opt.logs == LOG_ALWAYS;
-    o->seed = d->opt.seed;
-    o->threads = d->opt.threads;
-    o->seconds = d->opt.seconds;
-    o->draws = d->opt.draws;
+    *o = (struct search_options){
+        .seed = d->opt.seed,
+        .threads = d->opt.threads,
+        .seconds = d->opt.seconds,
+        .draws = d->opt.draws,
+    };
 }
 
 /* Many values: the search runs on a subset over the whole span, the best structures are then

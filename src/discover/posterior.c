@@ -194,7 +194,6 @@ static void fill_motifs(struct posterior *p) {
 void posterior_init(struct posterior *p, const struct search *s) {
     memset(p, 0, sizeof *p);
     p->search = s;
-    p->n_ev = s->n;
     p->weight = NEW_ARRAY(double, s->n + 1);
     weights(s, NULL, p->weight);
     for (size_t i = 0; i < s->n; i++) {

@@ -28,7 +28,6 @@ struct chain_state {
 };
 struct posterior {
     const struct search *search;
-    size_t n_ev;
     double *weight; /* of every evidence, summing to 1 */
     struct post_table structures, components, motifs;
     double unexplored; /* mass of structures whose neighbours were not visited */
@@ -45,6 +44,9 @@ void posterior_init(struct posterior *p, const struct search *s);
 void posterior_release(struct posterior *p);
 /* Runs the exact sampler and fills the diagnostics; steps 0: by size. */
 void posterior_chains(struct posterior *p, size_t steps);
+
+/* One of n by their shares, which sum to 1. */
+size_t posterior_pick(const double *share, size_t n, struct rng *r);
 
 /* Probability that `holds` over structures, its error and effective sample size. */
 typedef bool (*structure_test)(void *ctx, const char *structure);

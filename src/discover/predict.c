@@ -40,10 +40,10 @@ const double *evidence_draw(const struct evidence *e, size_t k, size_t n) {
 static void choose(struct mixture *m, size_t budget) {
     const struct posterior *p = m->p;
     double kept = 0;
-    for (size_t i = 0; i < p->n_ev; i++)
+    for (size_t i = 0; i < p->search->n; i++)
         if (p->weight[i] >= 0.004 && p->search->at[i]->prop.n) kept += p->weight[i];
-    m->c = NEW_ARRAY(struct component, budget + p->n_ev);
-    for (size_t i = 0; i < p->n_ev; i++) {
+    m->c = NEW_ARRAY(struct component, budget + p->search->n);
+    for (size_t i = 0; i < p->search->n; i++) {
         const struct evidence *e = p->search->at[i];
         if (p->weight[i] < 0.004 || !e->prop.n) continue;
         size_t k = (size_t)ceil(p->weight[i] / kept * (double)budget);

@@ -201,18 +201,16 @@ static void name_of(const struct program_space *s, struct trace *t, struct buf *
 
 /* A state with positive probability: parameters are drawn until there is one. */
 static enum gpm_status possible(const struct program_space *s, struct trace *t, double *joint) {
-    struct node_set p;
     double w_old, w_new, likelihood;
-    enum gpm_status st = parameters_in_order(s->g.x, t, s->g.parameters, &p);
-    if (st != GPM_OK) return st;
-    st = trace_log_joint(t, joint, &likelihood);
-    for (int k = 0; k < TRIES && st == GPM_OK && p.n && !(*joint > -INFINITY); k++) {
-        mem_free(p.at);
+    enum gpm_status st = trace_log_joint(t, joint, &likelihood);
+    for (int k = 0; k < TRIES && st == GPM_OK && !(*joint > -INFINITY); k++) {
+        struct node_set p;
         st = parameters_in_order(s->g.x, t, s->g.parameters, &p);
-        if (st == GPM_OK) st = trace_redraw(t, p.at, p.n, &w_old, &w_new);
+        if (st != GPM_OK) break;
+        if (p.n) st = trace_redraw(t, p.at, p.n, &w_old, &w_new);
+        mem_free(p.at);
         if (st == GPM_OK) st = trace_log_joint(t, joint, &likelihood);
     }
-    mem_free(p.at);
     return st;
 }
 
@@ -347,10 +345,6 @@ static enum gpm_status no_strays(const struct program_space *s, struct trace *t)
     return st;
 }
 
-static double log_add(double a, double b) {
-    return a == -INFINITY ? b : fmax(a, b) + log1p(exp(-fabs(a - b)));
-}
-
 /* The prior of a structure is that of all its derivations; one more, and its neighbours are looked
  * at again. */
 static void weigh_ways(struct form *f) {
@@ -358,7 +352,7 @@ static void weigh_ways(struct form *f) {
     f->e->log_prior = -INFINITY;
     f->e->prior = 0;
     for (size_t i = 0; i < f->ways.n; i++) {
-        f->e->log_prior = log_add(f->e->log_prior, f->ways.at[i].log_const);
+        f->e->log_prior = logaddexp(f->e->log_prior, f->ways.at[i].log_const);
         f->e->prior += exp(f->ways.at[i].log_prior);
         f->e->expanded &= f->ways.at[i].expanded;
     }
@@ -598,15 +592,6 @@ struct space *program_space_new(struct infer_state *x, struct trace *t, value st
 }
 
 /* ---- states ---- */
-static size_t pick(const double *log_weight, size_t n, struct rng *r) {
-    double total = logsumexp(log_weight, n), u = rng_uniform(r);
-    for (size_t i = 0; i + 1 < n; i++) {
-        u -= exp(log_weight[i] - total);
-        if (u <= 0) return i;
-    }
-    return n - 1;
-}
-
 /* Builds the parameters u into t, a fresh copy in a derivation of f; the idle ones are drawn. */
 static enum gpm_status build_state(const struct program_space *s, const struct form *f,
                                    struct trace *t, const double *u, bool *ok) {
@@ -632,35 +617,29 @@ static enum gpm_status build_state(const struct program_space *s, const struct f
     return st;
 }
 
-static const double *pick_draw(const struct evidence *e, struct rng *r) {
-    double u = rng_uniform(r);
-    for (size_t i = 0; i < e->draws.n; i++)
-        if ((u -= e->draws.w[i]) <= 0 && e->draws.w[i] > 0) return e->draws.z + i * e->draws.d;
-    return e->prop.mode[0].z;
-}
-
 enum gpm_status program_space_draw(const struct posterior *p, struct rng *r, struct trace **out) {
     const struct search *x = p->search;
     const struct program_space *s = own(x->space);
     enum gpm_status st = GPM_OK;
-    double *w = NEW_ARRAY(double, x->n + 1);
     *out = NULL;
-    for (size_t i = 0; i < x->n; i++) w[i] = x->at[i]->prop.n ? log(p->weight[i]) : -INFINITY;
     for (int k = 0; k < TRIES && st == GPM_OK && !*out; k++) {
-        const struct evidence *e = x->at[pick(w, x->n, r)];
+        const struct evidence *e = x->at[posterior_pick(p->weight, x->n, r)];
         const struct form *f = e->item;
         bool ok = false;
-        double *v = NEW_ARRAY(double, f->ways.n);
-        for (size_t i = 0; i < f->ways.n; i++) v[i] = f->ways.at[i].log_const;
-        st = state_of(s, &f->ways.at[pick(v, f->ways.n, r)].d, out);
-        mem_free(v);
-        if (st == GPM_OK && *out) st = build_state(s, f, *out, pick_draw(e, r), &ok);
+        if (!e->prop.n) continue;
+        double *share = NEW_ARRAY(double, f->ways.n);
+        for (size_t i = 0; i < f->ways.n; i++)
+            share[i] = exp(f->ways.at[i].log_const - e->log_prior);
+        st = state_of(s, &f->ways.at[posterior_pick(share, f->ways.n, r)].d, out);
+        mem_free(share);
+        const double *u = e->prop.mode[0].z;
+        if (e->draws.n) u = e->draws.z + posterior_pick(e->draws.w, e->draws.n, r) * e->draws.d;
+        if (st == GPM_OK && *out) st = build_state(s, f, *out, u, &ok);
         if (*out && !ok) {
             trace_free(*out);
             *out = NULL;
         }
     }
-    mem_free(w);
     return st;
 }
 

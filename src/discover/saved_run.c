@@ -143,7 +143,7 @@ static void put_manifest(const struct discovery *d, struct buf *out) {
     put_choices(d, out);
     buf_puts(out, ",\n ");
     JSON(out, FIELD("factors", g->factors), FIELD("change", g->change), FIELD("logs", g->logs),
-         FIELD("window", o->window), FIELD("draws", o->draws), FIELD("horizon", d->opt.horizon),
+         FIELD("window", SEARCH_WINDOW), FIELD("draws", o->draws), FIELD("horizon", d->opt.horizon),
          FIELD("level", d->opt.level), FIELD("cut", d->search.cut), FIELD("evals", d->search.evals),
          FIELD("seconds", d->seconds));
     buf_puts(out, ",\n ");
@@ -361,14 +361,11 @@ static enum gpm_status load_structures(struct discovery *d, const char *dir, jso
     if (!list) return GPM_E_FORMAT;
     size_t n = json_array_size(list);
     struct search *s = &d->search;
-    struct search_options o;
+    struct search_options o = {.seed = d->opt.seed, .draws = get_count(m, "draws", 1e6)};
     struct grammar g;
-    search_options_init(&o);
     grammar_init(&g, (uint16_t)get_count(m, "factors", 65535), get_bool(m, "change"),
                  get_bool(m, "logs"));
     g.only_logs = get_bool(m, "only_logs");
-    o.draws = get_count(m, "draws", 1e6);
-    o.seed = d->opt.seed;
     enum gpm_status st = series_search_init(s, &d->data, &g, &o);
     if (st == GPM_OK) {
         for (size_t i = 0; i < n; i++) {

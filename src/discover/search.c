@@ -15,15 +15,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PRUNE        9.0  /* nats below the top at which a structure is given up early */
-#define GROUP_WINDOW 60.0 /* at which a whole group is */
-
-void search_options_init(struct search_options *o) {
-    memset(o, 0, sizeof *o);
-    o->seed = 1;
-    o->window = 4.0;
-    o->sample_window = 7.0;
-}
+#define SAMPLE_WINDOW 7.0  /* nats below the top within which structures are sampled */
+#define PRUNE         9.0  /* nats below the top at which a structure is given up early */
+#define GROUP_WINDOW  60.0 /* at which a whole group is */
 
 int search_threads(int wanted) {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
@@ -40,7 +34,6 @@ void search_init(struct search *s, struct space *space, const struct search_opti
     if (space->max_threads && s->opt.threads > space->max_threads)
         s->opt.threads = space->max_threads;
     if (!o->draws) s->opt.draws = space->draws;
-    if (!o->max_structures) s->opt.max_structures = space->most;
 }
 
 void search_release(struct search *s) {
@@ -114,7 +107,6 @@ void search_store(struct search *s, struct evidence *e) {
         memset(s->of + s->n_of, 0, (n - s->n_of) * sizeof *s->of);
         s->n_of = n;
     }
-    e->index = (int)s->n;
     s->at[s->n++] = s->of[e->id] = e;
 }
 
@@ -178,7 +170,7 @@ static struct evidence *best_unexpanded(const struct search *s, bool climb) {
     for (size_t i = 0; i < s->n; i++) {
         struct evidence *e = s->at[i];
         if ((climb ? e->climbed : e->expanded) || !fitted(e)) continue;
-        if (evidence_total(e) < s->top - s->opt.window) continue;
+        if (evidence_total(e) < s->top - SEARCH_WINDOW) continue;
         if (!best || evidence_total(e) > evidence_total(best)) best = e;
     }
     return best;
@@ -217,14 +209,14 @@ enum gpm_status search_no_shortage(unsigned long before, enum gpm_status st, str
 }
 
 void search_sample(struct search *s) {
-    sample_near_top(s, s->opt.sample_window, s->opt.draws / 5 + 20);
+    sample_near_top(s, SAMPLE_WINDOW, s->opt.draws / 5 + 20);
     sample_near_top(s, 4.0, s->opt.draws);
 }
 
 static void grow(struct search *s, bool climb, double deadline) {
     struct evidence *e;
     while (s->space->st == GPM_OK && (e = best_unexpanded(s, climb)) != NULL) {
-        if (s->n >= s->opt.max_structures || clock_seconds() > deadline ||
+        if (s->n >= s->space->most || clock_seconds() > deadline ||
             mem_shortages() != s->shortages) {
             s->cut = true;
             return;
@@ -263,7 +255,7 @@ enum gpm_status search_run(struct search *s) {
     try_groups(s);
     grow(s, false, deadline);
     for (int pass = 0; pass < 2; pass++) { /* sampling may lift a structure into the window */
-        sample_near_top(s, s->opt.sample_window, s->opt.draws / 5 + 20);
+        sample_near_top(s, SAMPLE_WINDOW, s->opt.draws / 5 + 20);
         grow(s, false, deadline);
     }
     search_sample(s);

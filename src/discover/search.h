@@ -9,16 +9,14 @@
 #include "base/buf.h"
 #include "discover/space.h"
 
+#define SEARCH_WINDOW 4.0 /* nats below the top within which structures are expanded */
+
 struct search_options {
     uint64_t seed;
-    int threads;           /* 0: as many as the machine has, at most 8 */
-    double window;         /* expand structures within this many nats of the top */
-    double sample_window;  /* importance sampling within this many nats */
-    size_t draws;          /* per structure near the top; 0: as the space has it */
-    size_t max_structures; /* 0: as the space has it */
-    double seconds;        /* wall-clock limit; 0: none. A search cut short says so */
+    int threads;    /* 0: as many as the machine has, at most 8 */
+    size_t draws;   /* per structure near the top; 0: as the space has it */
+    double seconds; /* wall-clock limit; 0: none. A search cut short says so */
 };
-void search_options_init(struct search_options *o);
 
 struct search {
     struct space *space; /* owned */

@@ -38,7 +38,6 @@ struct evidence {
     bool climbed;            /* its neighbours with a fast density were visited */
     bool expanded;           /* all of them were */
     long evals;
-    int index;
 };
 static inline double evidence_total(const struct evidence *e) {
     return e->logz + e->log_prior;

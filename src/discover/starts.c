@@ -65,35 +65,6 @@ static const struct period_hints *candidates_of(const struct smodel *m, int i,
     return &candidates[kind];
 }
 
-struct grid {
-    int par[SMODEL_MAX_PAR], n[SMODEL_MAX_PAR], dims;
-    double v[SMODEL_MAX_PAR][COUNT_OF(((struct period_hints *)0)->p)];
-    long total;
-};
-
-static void grid_make(const struct smodel *m, const bool *fresh, const struct period_hints *h,
-                      struct grid *g) {
-    g->dims = 0;
-    g->total = 1;
-    for (int i = 0; i < m->d; i++) {
-        if (!fresh[i]) continue;
-        const struct period_hints *c = candidates_of(m, i, h);
-        if (c->n == 0) continue;
-        for (int k = 0; k < c->n; k++) g->v[g->dims][k] = smodel_unvalue(m, i, c->p[k]);
-        g->par[g->dims] = i;
-        g->n[g->dims++] = c->n;
-        if (g->total < 100000) g->total *= c->n;
-    }
-}
-
-/* The k-th of the grid's points; with more points than room, a stride that visits all axes. */
-static void grid_point(const struct grid *g, long k, double *z) {
-    for (int q = 0; q < g->dims; q++) {
-        z[g->par[q]] = g->v[q][k % g->n[q]];
-        k /= g->n[q];
-    }
-}
-
 /* Variations of a point whose parameters all come from the parent: other length-scales. */
 static int variations(const struct smodel *m, double *z, int n) {
     const double *z0 = z;
@@ -109,23 +80,33 @@ static int variations(const struct smodel *m, double *z, int n) {
     return n;
 }
 
+/* All combinations of the candidates; with more of them than room, a stride that visits all axes.
+ */
 int starts_make(const struct smodel *m, const struct evidence *parent,
                 const struct period_hints *hints, int most, double *z) {
-    bool fresh[SMODEL_MAX_PAR];
-    double base[SMODEL_MAX_PAR];
-    struct grid g;
-    starts_carry(m, parent, base, fresh);
-    grid_make(m, fresh, hints, &g);
-    memcpy(z, base, sizeof *z * (size_t)m->d);
-    if (g.dims == 0) return variations(m, z, 1);
-    long want = g.total < most - 1 ? g.total : most - 1;
-    int n = 1;
-    for (long k = 0; k < want; k++) {
-        double *v = z + (size_t)(n++ * m->d);
-        memcpy(v, base, sizeof *v * (size_t)m->d);
-        grid_point(&g, g.total <= want ? k : (long)((double)k * (double)g.total / (double)want), v);
+    bool fresh[SMODEL_MAX_PAR], any = false;
+    const struct period_hints *list[SMODEL_MAX_PAR];
+    long total = 1;
+    starts_carry(m, parent, z, fresh);
+    for (int i = 0; i < m->d; i++) {
+        list[i] = candidates_of(m, i, hints);
+        fresh[i] = fresh[i] && list[i]->n;
+        any |= fresh[i];
+        if (fresh[i] && total < 100000) total *= list[i]->n;
     }
-    return n;
+    if (!any) return variations(m, z, 1);
+    long want = total < most - 1 ? total : most - 1;
+    for (long k = 0; k < want; k++) {
+        double *v = z + (size_t)((k + 1) * m->d);
+        long at = total <= want ? k : (long)((double)k * (double)total / (double)want);
+        memcpy(v, z, sizeof *v * (size_t)m->d);
+        for (int i = 0; i < m->d; i++) {
+            if (!fresh[i]) continue;
+            v[i] = smodel_unvalue(m, i, list[i]->p[at % list[i]->n]);
+            at /= list[i]->n;
+        }
+    }
+    return (int)want + 1;
 }
 
 /* ---- periodogram ---- */

@@ -50,13 +50,13 @@ static void proposal_weights(struct run *r) {
     for (size_t i = 0; i < s->n; i++) r->q[i] /= sum;
 }
 
-static size_t pick(const double *q, size_t n, struct rng *g) {
-    double u = rng_uniform(g);
+size_t posterior_pick(const double *share, size_t n, struct rng *r) {
+    double u = rng_uniform(r);
     size_t last = 0;
     for (size_t i = 0; i < n; i++) {
-        if (q[i] <= 0) continue;
+        if (share[i] <= 0) continue;
         last = i;
-        u -= q[i];
+        u -= share[i];
         if (u <= 0) break;
     }
     return last;
@@ -91,7 +91,7 @@ static void walk(const struct run *r, struct rng *g, int thread, struct state *s
 static void step(struct run *r, size_t c, bool with_walk, bool counted, int thread) {
     struct state next = {0}, *now = &r->now[c];
     struct rng *g = &r->g[c];
-    propose(r, pick(r->q, r->p->search->n, g), g, thread, &next);
+    propose(r, posterior_pick(r->q, r->p->search->n, g), g, thread, &next);
     if (log(rng_uniform(g)) < next.ratio - now->ratio) {
         *now = next;
         r->accepted[c] += counted;
@@ -108,7 +108,7 @@ static void start_chain(struct run *r, size_t c, int thread) {
     for (size_t i = 0; i < s->n; i++) flat[i] = r->q[i] > 0 ? 1 / usable_n : 0;
     r->now[c].ratio = -INFINITY;
     for (int tries = 0; tries < 50 && !isfinite(r->now[c].ratio); tries++) /* scattered start */
-        propose(r, pick(tries < 25 ? flat : r->q, s->n, g), g, thread, &r->now[c]);
+        propose(r, posterior_pick(tries < 25 ? flat : r->q, s->n, g), g, thread, &r->now[c]);
     mem_free(flat);
     for (size_t i = 0; i < r->warm; i++) step(r, c, i % 2, false, thread);
 }
@@ -184,7 +184,7 @@ static double log_density_rhat(const struct posterior *p) {
 
 /* Share of each structure text in the states [from, to) of chain c (c < 0: all chains). */
 static void shares(const struct posterior *p, int c, double *out) {
-    memset(out, 0, p->n_ev * sizeof *out);
+    memset(out, 0, p->search->n * sizeof *out);
     size_t total = 0;
     for (int k = 0; k < p->n_chains; k++) {
         if (c >= 0 && k != c) continue;
@@ -193,7 +193,7 @@ static void shares(const struct posterior *p, int c, double *out) {
             total++;
         }
     }
-    for (size_t i = 0; i < p->n_ev; i++) out[i] /= (double)total;
+    for (size_t i = 0; i < p->search->n; i++) out[i] /= (double)total;
 }
 
 static double distance(const double *a, const double *b, size_t n) {
@@ -203,17 +203,18 @@ static double distance(const double *a, const double *b, size_t n) {
 }
 
 static void distances(struct posterior *p) {
-    double *one[CHAINS], *all = NEW_ARRAY(double, p->n_ev);
+    double *one[CHAINS], *all = NEW_ARRAY(double, p->search->n);
     shares(p, -1, all);
     for (int c = 0; c < p->n_chains; c++) {
-        one[c] = NEW_ARRAY(double, p->n_ev);
+        one[c] = NEW_ARRAY(double, p->search->n);
         shares(p, c, one[c]);
     }
     int pairs = 0;
     for (int a = 0; a < p->n_chains; a++)
-        for (int b = 0; b < a; b++, pairs++) p->tv_between += distance(one[a], one[b], p->n_ev);
+        for (int b = 0; b < a; b++, pairs++)
+            p->tv_between += distance(one[a], one[b], p->search->n);
     p->tv_between /= pairs;
-    p->tv_evidence = distance(all, p->weight, p->n_ev);
+    p->tv_evidence = distance(all, p->weight, p->search->n);
     for (int c = 0; c < p->n_chains; c++) mem_free(one[c]);
     mem_free(all);
 }

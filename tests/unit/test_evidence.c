@@ -123,11 +123,10 @@ static void test_posterior(void **state) {
     UNUSED(state);
     struct smodel_data d;
     make_data(&d, 40);
-    struct search_options o;
+    struct search_options o = {.seed = 1};
     struct search s[2];
     struct posterior p;
     struct grammar g;
-    search_options_init(&o);
     grammar_init(&g, 0, false, true);
     for (int k = 0; k < 2; k++) {
         o.threads = k + 1;
