@@ -22,20 +22,20 @@ enum { STARTS_SLOW = 24, POLISHED_SLOW = 2, SLOW_FROM = 250 };
 
 /* ---- the density ---- */
 static double eval(void *ctx, const double *z, double *grad) {
-    struct smodel_call *c = ctx;
-    return smodel_eval(c->m, c->w, z, grad);
+    struct smodel_work *w = ctx;
+    return smodel_eval(w->m, w, z, grad);
 }
 
 static double eval_folded(void *ctx, const double *z, double *grad) {
-    struct smodel_call *c = ctx;
-    if (!smodel_ordered(c->m, z)) return -INFINITY;
-    return smodel_eval(c->m, c->w, z, grad) + c->m->log_copies;
+    struct smodel_work *w = ctx;
+    if (!smodel_ordered(w->m, z)) return -INFINITY;
+    return smodel_eval(w->m, w, z, grad) + w->m->log_copies;
 }
 
 /* A period is known to a small fraction of itself (a drift of a third of a radian over the span).
  */
 static void units(void *ctx, const double *z, double *unit) {
-    const struct smodel *m = ((struct smodel_call *)ctx)->m;
+    const struct smodel *m = ((struct smodel_work *)ctx)->m;
     for (int i = 0; i < m->d; i++) {
         if (m->par[i].kind == SPAR_PERIOD)
             unit[i] = 0.05 * smodel_value(m, i, z[i]) / smodel_dvalue(m, i, z[i]);
@@ -44,11 +44,12 @@ static void units(void *ctx, const double *z, double *unit) {
 }
 
 static void settle(void *ctx, double *z) {
-    smodel_order(((struct smodel_call *)ctx)->m, z);
+    smodel_order(((struct smodel_work *)ctx)->m, z);
 }
 
-struct density smodel_density(struct smodel_call *c, bool folded) {
-    return (struct density){c->m->d, folded ? eval_folded : eval, c, units, settle, NULL};
+struct density smodel_density(const struct smodel *m, struct smodel_work *w, bool folded) {
+    w->m = m;
+    return (struct density){m->d, folded ? eval_folded : eval, w, units, settle, NULL};
 }
 
 /* ---- evidences ---- */
@@ -73,13 +74,11 @@ struct evidence *sevidence_new(const struct smodel_data *data, const struct stru
                                const struct period_hints *hints, struct smodel_work *w) {
     struct evidence *e = sevidence_make(data, s, log_prior);
     const struct smodel *m = smodel_of(e);
-    struct smodel_call c = {m, w};
-    struct density t = smodel_density(&c, false);
     bool slow = !m->fast && data->n >= SLOW_FROM;
     struct fit_rules r = series_fit_rules;
     if (slow) r.polished = POLISHED_SLOW;
     e->open = fit_starts_new(m->d, STARTS_MAX);
     int n = starts_make(m, parent, hints, slow ? STARTS_SLOW : STARTS_MAX, e->open->z);
-    evidence_begin(e, &t, n, &r);
+    evidence_begin(e, smodel_density(m, w, false), n, &r);
     return e;
 }

@@ -23,12 +23,8 @@ static inline const struct smodel *smodel_of(const struct evidence *e) {
 /* An evidence of s of which nothing is known yet, with its model. */
 struct evidence *sevidence_make(const struct smodel_data *data, const struct structure *s,
                                 double log_prior);
-/* The density of its parameters. */
-struct smodel_call {
-    const struct smodel *m;
-    struct smodel_work *w;
-};
-struct density smodel_density(struct smodel_call *c, bool folded);
+/* The density of its parameters, until w is used for another. */
+struct density smodel_density(const struct smodel *m, struct smodel_work *w, bool folded);
 
 extern const struct fit_rules series_fit_rules;
 /* New rough evidence of s by starts around the parent (NULL: none): a few steps of optimisation. */

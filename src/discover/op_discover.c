@@ -19,7 +19,6 @@ struct structure_model {
     struct structure_posterior base;
     struct discovery d;
     char *scope; /* of a program; NULL: of a series */
-    bool searched, sampled;
 };
 
 static void model_free(struct box *b) {
@@ -32,22 +31,16 @@ static void model_free(struct box *b) {
 static void model_print(const struct box *b, struct buf *out) {
     const struct structure_model *m = (const struct structure_model *)b;
     const struct posterior *p = &m->d.post;
-    double rest = 0;
+    static const struct entry_form form = {.log = "log ",
+                                           .row = "\n  %1$.4f  %2$.4f  %3$s%4$s",
+                                           .rest = "\n  %.4f          all others"};
     if (m->scope)
         buf_printf(out, "<structures of the grammar %s", m->scope);
     else
         buf_printf(out, "<structures of %zu values of %s", m->d.series.n, m->d.series.name);
-    if (!m->searched) buf_puts(out, ": not searched yet");
-    for (size_t i = 0; m->searched && i < p->structures.n; i++) {
-        const struct post_entry *e = &p->structures.at[i];
-        if (i > 0 && e->p < 0.005)
-            rest += e->p;
-        else
-            buf_printf(out, "\n  %.4f  %.4f  %s%s", e->p, e->error, e->p_log > 0.5 ? "log " : "",
-                       e->text);
-    }
-    if (rest > 0) buf_printf(out, "\n  %.4f          all others", rest);
-    if (m->sampled) buf_printf(out, "\n  %s%s", p->settled ? "" : "NOT SETTLED: ", p->verdict);
+    if (!p->search) buf_puts(out, ": not searched yet");
+    report_entries(&p->structures, &form, out);
+    if (p->n_chains) buf_printf(out, "\n  %s%s", p->settled ? "" : "NOT SETTLED: ", p->verdict);
     buf_putc(out, '>');
 }
 
@@ -57,7 +50,7 @@ static const struct box_class structures_class = {
 static enum gpm_status model_ask(const struct structure_posterior *s, const char *query,
                                  struct query_answer *out, struct buf *err) {
     const struct structure_model *m = (const struct structure_model *)s;
-    if (!m->searched)
+    if (!m->d.post.search)
         return buf_fail(err, GPM_E_ARG,
                         "the structures have not been searched yet: infer structure_search(model)");
     return posterior_query(&m->d.post, query, out, err);
@@ -68,7 +61,6 @@ static size_t model_row(const struct structure_posterior *s, size_t i, const cha
                         struct query_answer *out) {
     const struct structure_model *m = (const struct structure_model *)s;
     const struct posterior *p = &m->d.post;
-    if (!m->searched) return 0;
     if (i < p->structures.n) {
         const struct post_entry *e = &p->structures.at[i];
         *text = e->text;
@@ -88,7 +80,7 @@ static struct structure_model *posterior_new(void) {
 const struct posterior *structure_model_posterior(value v) {
     struct structure_posterior *s = structure_posterior_of(v);
     struct structure_model *m = s && s->ask == model_ask ? (struct structure_model *)s : NULL;
-    return m && m->searched ? &m->d.post : NULL;
+    return m && m->d.post.search ? &m->d.post : NULL;
 }
 
 /* ---- the series ---- */
@@ -236,17 +228,13 @@ static enum gpm_status op_structure_model(struct infer_state *x, const struct ac
 /* The structures of a series, with the options that d has. */
 static enum gpm_status search_series(struct infer_state *x, struct structure_model *m) {
     struct buf err = BUF_INIT;
-    if (m->searched) { /* anew */
-        posterior_release(&m->d.post);
-        search_release(&m->d.search);
-        m->searched = m->sampled = false;
-    }
+    posterior_release(&m->d.post);
+    search_release(&m->d.search);
     enum gpm_status st = discovery_search(&m->d, &err);
     if (st != GPM_OK) {
         search_release(&m->d.search);
         st = infer_error(x, DIAG_DATA, "%s", err.data);
     }
-    m->searched = st == GPM_OK;
     buf_release(&err);
     return st;
 }
@@ -287,7 +275,6 @@ static enum gpm_status search_program(struct infer_state *x, value scope, value 
                          m->scope);
     if (st == GPM_OK) {
         posterior_init(&m->d.post, s);
-        m->searched = true;
         st = set_state(x, m);
     }
     program_space_rest(s->space);
@@ -330,19 +317,19 @@ static enum gpm_status op_chains(struct infer_state *x, const struct action *a, 
     size_t steps = 0;
     enum gpm_status st = take_count(x, a, 1, "steps", 1e7, &steps);
     if (st != GPM_OK) return st;
-    if (!m->searched)
+    if (!m->d.post.search)
         return infer_error(x, DIAG_BAD_OPERATOR_ARG,
                            "structure_chains: the structures have not been searched yet; run "
                            "structure_search(model) first");
     struct posterior *p = &m->d.post;
     const struct search *s = p->search;
-    if (m->sampled) {
+    if (p->n_chains) { /* anew */
         posterior_release(p);
         posterior_init(p, s);
     }
     posterior_chains(p, steps);
     if (m->scope) program_space_rest(s->space);
-    m->sampled = s->space->st == GPM_OK;
+    if (s->space->st != GPM_OK) p->n_chains = 0;
     return s->space->st;
 }
 
@@ -350,7 +337,7 @@ static enum gpm_status op_chains(struct infer_state *x, const struct action *a, 
 static enum gpm_status op_draws(struct infer_state *x, const struct action *a, value *out) {
     static const char *const names[] = {"structure", "log", "log density"};
     const struct structure_model *m = (const struct structure_model *)a->args[0].u.box;
-    if (!m->sampled)
+    if (!m->d.post.n_chains)
         return infer_error(x, DIAG_BAD_OPERATOR_ARG,
                            "structure_draws: there are no chains yet; run "
                            "structure_chains(model) first");

@@ -85,7 +85,7 @@ static void fit_job(void *ctx, size_t job, int thread) {
     double z[PROPOSAL_MAX_DIM];
     struct evidence *e = b->old.at[job - b->id.n];
     struct density t = s->ops->density(s, e, thread, false);
-    if (s->st == GPM_OK && s->ops->carry(s, e, b->parent, z)) evidence_improve(e, &t, z);
+    if (s->st == GPM_OK && s->ops->carry(s, e, b->parent, z)) evidence_improve(e, t, z);
 }
 
 static void finish_job(void *ctx, size_t job, int thread) {
@@ -93,7 +93,7 @@ static void finish_job(void *ctx, size_t job, int thread) {
     struct evidence *e = b->result[job];
     struct space *s = b->search->space;
     struct density t = s->ops->density(s, e, thread, false);
-    if (s->st == GPM_OK) evidence_finish(e, &t, b->search->top - e->log_prior - PRUNE, s->rules);
+    if (s->st == GPM_OK) evidence_finish(e, t, b->search->top - e->log_prior - PRUNE, s->rules);
 }
 
 void search_store(struct search *s, struct evidence *e) {
@@ -187,7 +187,7 @@ static void sample_job(void *ctx, size_t job, int thread) {
     struct sampling *p = ctx;
     struct space *s = p->s->space;
     struct density t = s->ops->density(s, p->e[job], thread, true);
-    evidence_sample(p->e[job], p->draws, p->s->opt.seed, &t);
+    evidence_sample(p->e[job], p->draws, p->s->opt.seed, t);
 }
 
 /* Structures within `window` of the top whose draws are fewer than `draws`. */

@@ -147,9 +147,7 @@ static bool carry(struct space *s, const struct evidence *e, const struct eviden
 }
 
 static struct density density(struct space *s, const struct evidence *e, int thread, bool folded) {
-    struct smodel_call *c = &own(s)->call[thread];
-    *c = (struct smodel_call){smodel_of(e), own(s)->work[thread]};
-    return smodel_density(c, folded);
+    return smodel_density(smodel_of(e), own(s)->work[thread], folded);
 }
 
 /* ---- the space ---- */
@@ -179,7 +177,6 @@ static void space_free(struct space *base) {
     free_works(s->work, s->threads);
     vec_release(&s->known);
     map_release(&s->index);
-    mem_free(s->call);
     mem_free(s);
 }
 
@@ -203,26 +200,23 @@ static const struct space_ops ops = {.free = space_free,
 
 enum gpm_status series_search_init(struct search *x, const struct smodel_data *data,
                                    const struct grammar *g, const struct search_options *o) {
+    static const struct {
+        size_t up_to, draws, most, steps;
+    } sizes[] = {{300, 1000, 600, 500}, {700, 500, 300, 250}, {SIZE_MAX, 200, 150, 150}},
+      *size = sizes;
     struct series_space *s = NEW(struct series_space);
-    size_t n = data->n;
+    while (data->n > size->up_to) size++;
     s->base = (struct space){.ops = &ops,
                              .rules = &series_fit_rules,
-                             .draws = n <= 300   ? 1000
-                                      : n <= 700 ? 500
-                                                 : 200,
-                             .most = n <= 300   ? 600
-                                     : n <= 700 ? 300
-                                                : 150,
-                             .steps = n <= 300   ? 500
-                                      : n <= 700 ? 250
-                                                 : 150};
+                             .draws = size->draws,
+                             .most = size->most,
+                             .steps = size->steps};
     s->data = data;
     s->grammar = *g;
     if (!data->y[TRANSFORM_LOG]) s->grammar.logs = false;
     s->base.groups = s->grammar.logs ? 2 : 1;
     search_init(x, &s->base, o);
     s->threads = x->opt.threads;
-    s->call = NEW_ARRAY(struct smodel_call, (size_t)s->threads);
     s->work = new_works(data, s->threads);
     for (int tr = 0; tr < 2; tr++)
         if (data->y[tr]) period_hints_data(data, tr, &s->hints[tr]);
@@ -246,7 +240,7 @@ static void refine_job(void *ctx, size_t job, int thread) {
     struct evidence *e = sevidence_make(r->s->data, k, log_prior(r->s, r->s->data, k));
     struct density t = density(&r->s->base, e, thread, false);
     memcpy(z, from->prop.mode[0].z, sizeof *z * (size_t)t.d);
-    evidence_at(e, &t, z);
+    evidence_at(e, t, z);
     r->result[job] = e;
 }
 

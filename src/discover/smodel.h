@@ -85,7 +85,10 @@ struct smodel {
 };
 void smodel_init(struct smodel *m, const struct smodel_data *data, const struct structure *s);
 
-struct smodel_work;
+struct smodel_work {
+    struct gp *gp[2];       /* of the values, of their logarithms */
+    const struct smodel *m; /* whose density is asked for (evidence.h) */
+};
 struct smodel_work *smodel_work_new(const struct smodel_data *data); /* NULL: out of memory */
 void smodel_work_free(struct smodel_work *w);
 

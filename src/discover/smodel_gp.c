@@ -143,10 +143,6 @@ static double smodel_noise(const struct smodel *m, const double *z) {
 }
 
 /* ---- workspace ---- */
-struct smodel_work {
-    struct gp *gp[2]; /* of the values, of their logarithms */
-};
-
 /* A process with these data; the kernel comes later. */
 static struct gp *process(const struct smodel_data *d, const double *y) {
     struct kern *k = kern_constant(1);

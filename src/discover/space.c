@@ -26,12 +26,6 @@ struct evidence *evidence_make(double log_prior) {
     return e;
 }
 
-static struct density counting(struct evidence *e, const struct density *t) {
-    struct density c = *t;
-    c.evals = &e->evals;
-    return c;
-}
-
 /* ---- from starts to modes ---- */
 /* What can be said before the optimum is found. */
 static void set_rough(struct evidence *e, const struct density *t, const struct fit_rules *rules) {
@@ -45,29 +39,28 @@ static void set_rough(struct evidence *e, const struct density *t, const struct 
     memcpy(e->prop.mode[0].z, fit_best(t, e->open, 0), size);
 }
 
-void evidence_begin(struct evidence *e, const struct density *t, int n,
-                    const struct fit_rules *rules) {
-    struct density counted = counting(e, t);
-    fit_polish(&counted, e->open, n, rules);
-    if (e->open->n) set_rough(e, t, rules);
+void evidence_begin(struct evidence *e, struct density t, int n, const struct fit_rules *rules) {
+    t.evals = &e->evals;
+    fit_polish(&t, e->open, n, rules);
+    if (e->open->n) set_rough(e, &t, rules);
 }
 
-void evidence_finish(struct evidence *e, const struct density *t, double floor,
+void evidence_finish(struct evidence *e, struct density t, double floor,
                      const struct fit_rules *rules) {
     struct fit_starts *s = e->open;
     if (!s) return;
-    struct density counted = counting(e, t);
-    floor += rules->least * t->d; /* what the optimum must reach for that */
+    t.evals = &e->evals;
+    floor += rules->least * t.d; /* what the optimum must reach for that */
     if (s->n && s->best[0].logp < floor && s->best[0].logp > floor - rules->hope) {
-        s->best[0].logp = fit_optimise(&counted, fit_best(t, s, 0), rules->again);
-        set_rough(e, t, rules);
+        s->best[0].logp = fit_optimise(&t, fit_best(&t, s, 0), rules->again);
+        set_rough(e, &t, rules);
     }
     if (s->n && s->best[0].logp >= floor) {
         e->rough = false;
         proposal_release(&e->prop);
-        s->best[0].logp = fit_optimise(&counted, fit_best(t, s, 0), 150);
+        s->best[0].logp = fit_optimise(&t, fit_best(&t, s, 0), 150);
         int most = s->best[0].logp > floor + 5 ? s->n : 1;
-        e->laplace = fit_modes(&counted, s, most, rules, &e->prop, &e->map) + e->log_copies;
+        e->laplace = fit_modes(&t, s, most, rules, &e->prop, &e->map) + e->log_copies;
         e->logz = e->laplace;
         e->se = 0.3;
     }
@@ -94,16 +87,16 @@ static bool set_mode(struct evidence *e, const struct density *t, const double *
     return true;
 }
 
-void evidence_at(struct evidence *e, const struct density *t, double *z) {
-    struct density counted = counting(e, t);
+void evidence_at(struct evidence *e, struct density t, double *z) {
+    t.evals = &e->evals;
     e->se = 0.3;
-    (void)set_mode(e, &counted, z, fit_optimise(&counted, z, 60));
+    (void)set_mode(e, &t, z, fit_optimise(&t, z, 60));
 }
 
-void evidence_improve(struct evidence *e, const struct density *t, double *z) {
-    struct density counted = counting(e, t);
-    double logp = fit_optimise(&counted, z, 15);
-    if (logp > e->map + 0.3) (void)set_mode(e, &counted, z, fit_optimise(&counted, z, 150));
+void evidence_improve(struct evidence *e, struct density t, double *z) {
+    t.evals = &e->evals;
+    double logp = fit_optimise(&t, z, 15);
+    if (logp > e->map + 0.3) (void)set_mode(e, &t, z, fit_optimise(&t, z, 150));
 }
 
 /* ---- importance sampling ---- */
@@ -123,14 +116,14 @@ static void temper_weights(struct draws *d) {
     for (size_t i = 0; i < d->n && sum > 0; i++) d->w[i] /= sum;
 }
 
-void evidence_sample(struct evidence *e, size_t n, uint64_t seed, const struct density *t) {
+void evidence_sample(struct evidence *e, size_t n, uint64_t seed, struct density t) {
     if (e->rough || e->prop.n == 0) return;
-    struct density counted = counting(e, t);
+    t.evals = &e->evals;
     struct rng r;
     rng_init(&r, seed, (uint32_t)e->hash, (uint32_t)(e->hash >> 32) ^ (uint32_t)n);
     size_t pilot = e->draws.n ? 0 : (n < 200 ? n : 200);
     struct draws d = {0};
-    struct is_result res = importance(&counted, &e->prop, pilot, n, &r, &d);
+    struct is_result res = importance(&t, &e->prop, pilot, n, &r, &d);
     if (!isfinite(res.logz)) {
         is_draws_release(&d);
         return;

@@ -45,18 +45,17 @@ static inline double evidence_total(const struct evidence *e) {
 void evidence_free(struct evidence *e);
 struct evidence *evidence_make(double log_prior); /* nothing is known yet */
 /* Rough evidence from the n starts in e->open: a few steps of optimisation. */
-void evidence_begin(struct evidence *e, const struct density *t, int n,
-                    const struct fit_rules *rules);
+void evidence_begin(struct evidence *e, struct density t, int n, const struct fit_rules *rules);
 /* Follows the best starts to their optima and applies Laplace's method, unless the structure turns
  * out to lie below `floor` (log evidence that is still of interest): then it stays rough. Once. */
-void evidence_finish(struct evidence *e, const struct density *t, double floor,
+void evidence_finish(struct evidence *e, struct density t, double floor,
                      const struct fit_rules *rules);
 /* The one mode that z leads to. */
-void evidence_at(struct evidence *e, const struct density *t, double *z);
+void evidence_at(struct evidence *e, struct density t, double *z);
 /* Another start, which replaces all modes when it leads higher. */
-void evidence_improve(struct evidence *e, const struct density *t, double *z);
+void evidence_improve(struct evidence *e, struct density t, double *z);
 /* Importance sampling with n draws from t; replaces logz, se, ess and the draws. */
-void evidence_sample(struct evidence *e, size_t n, uint64_t seed, const struct density *t);
+void evidence_sample(struct evidence *e, size_t n, uint64_t seed, struct density t);
 
 typedef void (*space_emit)(void *ctx, size_t id);
 

@@ -99,13 +99,10 @@ static void test_evidence_against_grid(void **state) {
     for (size_t i = 0; i < COUNT_OF(texts); i++) {
         struct structure s = structure_of(texts[i]);
         struct evidence *e = sevidence_new(&d, &s, 0, NULL, &hints, w);
-        struct smodel_call c = {smodel_of(e), w};
-        struct density t = smodel_density(&c, false);
-        evidence_finish(e, &t, -INFINITY, &series_fit_rules);
+        evidence_finish(e, smodel_density(smodel_of(e), w, false), -INFINITY, &series_fit_rules);
         double want = grid_evidence(smodel_of(e), w);
         assert_true(fabs(e->laplace - want) < 0.5); /* Laplace is off where a term is not needed */
-        t = smodel_density(&c, true);
-        evidence_sample(e, 2000, 5, &t);
+        evidence_sample(e, 2000, 5, smodel_density(smodel_of(e), w, true));
         if (fabs(e->logz - want) > 4 * e->se + 0.01)
             fail_msg("%s: %.4f +- %.4f, grid %.4f", texts[i], e->logz, e->se, want);
         evidence_free(e);
