@@ -18,6 +18,13 @@ enum { BUILDS = 12, MAX_STATES = 20000 };
 #define LEAST_LOG_P                                                                                \
     (-9.3) /* of the block's choices together, log 1e-4: further ones are left out */
 
+uint64_t newest_choice(const struct trace *t) {
+    uint64_t most = 0;
+    for (size_t i = 0; i < t->choices.n; i++)
+        if (node_seq(t->choices.at[i]) > most) most = node_seq(t->choices.at[i]);
+    return most;
+}
+
 static bool holds(const struct node_set *s, const struct node *n) {
     for (size_t i = 0; i < s->n; i++)
         if (s->at[i] == n) return true;
@@ -100,24 +107,33 @@ static enum gpm_status give(const struct grammar_scopes *g, struct trace *t, str
     return st;
 }
 
+/* Choice i of the structure; NULL: it has fewer. */
+static enum gpm_status choice_at(const struct grammar_scopes *g, struct trace *t, size_t i,
+                                 struct node **out) {
+    struct node_set c;
+    *out = NULL;
+    enum gpm_status st = structure_choices(g, t, &c);
+    if (st != GPM_OK) return st;
+    if (i < c.n) *out = c.at[i];
+    mem_free(c.at);
+    return GPM_OK;
+}
+
 enum gpm_status derivation_build(const struct grammar_scopes *g, struct trace *t,
                                  const struct derivation *d, bool *ok) {
     enum gpm_status st = GPM_OK;
     *ok = true;
     for (size_t i = 0; i < d->n && st == GPM_OK && *ok; i++) {
-        struct node_set c;
+        struct node *n;
         value *vals;
         size_t k;
-        st = structure_choices(g, t, &c);
-        if (st != GPM_OK) break;
-        *ok = i < c.n;
-        if (*ok) st = values_of(g, t, c.at[i], &vals, &k);
-        if (st == GPM_OK && *ok) {
-            *ok = d->at[i] < k;
-            if (*ok) st = give(g, t, c.at[i], vals[d->at[i]], ok);
-            values_free(vals, k);
-        }
-        mem_free(c.at);
+        st = choice_at(g, t, i, &n);
+        *ok = n != NULL;
+        if (n) st = values_of(g, t, n, &vals, &k);
+        if (!n || st != GPM_OK) break;
+        *ok = d->at[i] < k;
+        if (*ok) st = give(g, t, n, vals[d->at[i]], ok);
+        values_free(vals, k);
     }
     return st;
 }
@@ -132,13 +148,6 @@ struct visit {
     derivation_fn *fn;
     void *ctx;
 };
-
-static uint64_t newest(const struct trace *t) {
-    uint64_t most = 0;
-    for (size_t i = 0; i < t->choices.n; i++)
-        if (node_seq(t->choices.at[i]) > most) most = node_seq(t->choices.at[i]);
-    return most;
-}
 
 static bool is_open(const struct visit *v, const struct node *n) {
     for (size_t i = 0; i < v->n_block; i++)
@@ -156,20 +165,15 @@ static enum gpm_status visit_values(struct visit *v, struct node *n, size_t i, d
     enum gpm_status st = values_of(v->g, v->t, n, &vals, &k);
     if (st != GPM_OK) return st;
     for (size_t j = 0; j < k && st == GPM_OK; j++) {
-        struct node_set c;
         bool ok = false;
         double p = 0;
-        st = structure_choices(v->g, v->t, &c);
-        if (st != GPM_OK) break;
-        if (i < c.n && node_seq(c.at[i]) == seq) {
-            st = give(v->g, v->t, c.at[i], vals[j], &ok);
-            if (st == GPM_OK && ok) st = node_logp(v->t, c.at[i], &p);
-        } else {
+        st = choice_at(v->g, v->t, i, &n);
+        if (st == GPM_OK && (!n || node_seq(n) != seq))
             st = infer_error(v->g->x, DIAG_BAD_OPERATOR_ARG,
                              "%s: a choice of the structure changes one that was made before it",
                              v->g->op);
-        }
-        mem_free(c.at);
+        if (st == GPM_OK) st = give(v->g, v->t, n, vals[j], &ok);
+        if (st == GPM_OK && ok) st = node_logp(v->t, n, &p);
         if (st == GPM_OK && ok && logp + p >= LEAST_LOG_P) st = visit(v, i + 1, logp + p);
     }
     values_free(vals, k);
@@ -226,7 +230,7 @@ static enum gpm_status visit_block(const struct grammar_scopes *g, struct trace 
     if (st != GPM_OK || !ok) return st;
     st = structure_choices(g, t, &c);
     if (st != GPM_OK) return st;
-    struct visit v = {g, t, newest(t) + 1, NEW_ARRAY(uint64_t, c.n + 1), 0, 0, fn, ctx};
+    struct visit v = {g, t, newest_choice(t) + 1, NEW_ARRAY(uint64_t, c.n + 1), 0, 0, fn, ctx};
     for (size_t i = 0; i < c.n && i < d->n; i++)
         if (in[i]) v.block[v.n_block++] = node_seq(c.at[i]);
     mem_free(c.at);

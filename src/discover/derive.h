@@ -20,6 +20,7 @@ struct grammar_scopes {
     value structure, parameters;
 };
 
+uint64_t newest_choice(const struct trace *t); /* the highest number of a choice */
 /* The structure's choices in the order of evaluation: those of its scope that are no parameters. An
  * error where one of them has no finite list of values. mem_free out->at. */
 enum gpm_status structure_choices(const struct grammar_scopes *g, struct trace *t,

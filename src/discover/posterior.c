@@ -69,15 +69,19 @@ enum gpm_status posterior_query(const struct posterior *p, const char *query,
 }
 
 /* ---- tables ---- */
-static struct post_entry *find_entry(const struct post_table *t, const char *text) {
+/* The line of the table with this text of `len` letters, a new one when there is none. */
+static struct post_entry *entry(struct post_table *t, const char *text, size_t len) {
     for (size_t i = 0; i < t->n; i++)
-        if (!strcmp(t->at[i].text, text)) return &t->at[i];
-    return NULL;
+        if (!strncmp(t->at[i].text, text, len) && !t->at[i].text[len]) return &t->at[i];
+    t->at = mem_realloc(t->at, (t->n + 1) * sizeof *t->at);
+    t->at[t->n] = (struct post_entry){.text = mem_strndup(text, len)};
+    return &t->at[t->n++];
 }
 
 double posterior_entry(const struct post_table *t, const char *text) {
-    const struct post_entry *e = find_entry(t, text);
-    return e ? e->p : 0;
+    for (size_t i = 0; i < t->n; i++)
+        if (!strcmp(t->at[i].text, text)) return t->at[i].p;
+    return 0;
 }
 
 static bool same_text(void *ctx, const char *structure) {
@@ -121,16 +125,11 @@ static void sort_table(struct post_table *t) {
 static void fill_structures(struct posterior *p) {
     const struct search *s = p->search;
     struct post_table *t = &p->structures;
-    t->at = NEW_ARRAY(struct post_entry, s->n + 1);
     for (size_t i = 0; i < s->n; i++) {
-        struct post_entry *e = find_entry(t, s->at[i]->text);
-        if (!e) {
-            e = &t->at[t->n++];
-            *e = (struct post_entry){mem_strdup(s->at[i]->text), 0, 0, 0, s->at[i]};
-        }
+        struct post_entry *e = entry(t, s->at[i]->text, strlen(s->at[i]->text));
         e->p += p->weight[i];
         if (s->at[i]->group == GROUP_LOG) e->p_log += p->weight[i];
-        if (evidence_total(s->at[i]) > evidence_total(e->best)) e->best = s->at[i];
+        if (!e->best || evidence_total(s->at[i]) > evidence_total(e->best)) e->best = s->at[i];
     }
     sort_table(t);
     for (size_t i = 0; i < t->n; i++) {
@@ -147,23 +146,13 @@ static bool in_all(const struct search *s, char *term) {
     return true;
 }
 
-static void add_component(struct post_table *t, const char *term, size_t len) {
-    char *text = mem_strndup(term, len);
-    if (find_entry(t, text)) {
-        mem_free(text);
-        return;
-    }
-    t->at = mem_realloc(t->at, (t->n + 1) * sizeof *t->at);
-    t->at[t->n++] = (struct post_entry){text, 0, 0, 0, NULL};
-}
-
 static void fill_components(struct posterior *p) {
     const struct search *s = p->search;
     struct post_table *t = &p->components;
     for (size_t i = 0; i < s->n; i++) {
         const char *at = s->at[i]->text, *term;
         size_t len;
-        while ((term = structure_next_term(&at, &len))) add_component(t, term, len);
+        while ((term = structure_next_term(&at, &len))) (void)entry(t, term, len);
     }
     for (size_t q = 0; q < t->n; q++) {
         struct query_answer a = posterior_probability(p, structure_has_term, t->at[q].text);
@@ -179,13 +168,14 @@ static void fill_motifs(struct posterior *p) {
         "trend",  "recurring_pattern", "changing_pattern",      "changing_amplitude",
         "smooth", "random_walk",       "heteroskedastic_noise", "change"};
     struct post_table *t = &p->motifs;
-    t->at = NEW_ARRAY(struct post_entry, COUNT_OF(names));
     for (size_t i = 0; i < COUNT_OF(names); i++) {
         struct query_answer a = {0, 0, 0};
         struct buf err = BUF_INIT;
-        if (posterior_query(p, names[i], &a, &err) == GPM_OK)
-            t->at[t->n++] =
-                (struct post_entry){mem_strdup(names[i]), a.probability, a.error, 0, NULL};
+        if (posterior_query(p, names[i], &a, &err) == GPM_OK) {
+            struct post_entry *e = entry(t, names[i], strlen(names[i]));
+            e->p = a.probability;
+            e->error = a.error;
+        }
         buf_release(&err);
     }
     sort_table(t);

@@ -165,19 +165,16 @@ static struct density density(struct space *base, const struct evidence *e, int 
 }
 
 /* ---- which structure is this? ---- */
-/* The kernel without its numbers: "LIN*(SE + WN)". */
+/* The kernel without its numbers, which stand in brackets behind names: "LIN*(SE + WN)". */
 static void put_derived(const struct kern *k, struct buf *out) {
     struct buf full = BUF_INIT;
-    int depth = 0;
-    bool list = false; /* inside a list of parameters, which follows a name */
     kern_print(k, &full);
     for (const char *p = full.data; *p; p++) {
-        if (*p == '(' && p > full.data && ascii_alnum(p[-1])) list = true, depth = 0;
-        if (!list && *p != ' ') buf_putc(out, *p);
-        if (!list && *p == '+') buf_putc(out, ' ');
-        if (!list && *p == ' ' && p[1] == '+') buf_putc(out, ' ');
-        depth += (*p == '(') - (*p == ')');
-        if (list && *p == ')' && depth == 0) list = false;
+        if (*p == '(' && p > full.data && ascii_alnum(p[-1])) {
+            for (int depth = 1; depth && p[1]; p++) depth += (p[1] == '(') - (p[1] == ')');
+            continue;
+        }
+        if (*p != ' ' || (p[1] != '*' && p[-1] != '*')) buf_putc(out, *p);
     }
     buf_release(&full);
 }
@@ -584,10 +581,7 @@ struct space *program_space_new(struct infer_state *x, struct trace *t, value st
         (struct grammar_scopes){x, "structure_search", value_ref(structure), value_ref(parameters)};
     s->from = trace_copy(t);
     s->work = trace_copy(t);
-    for (size_t i = 0; i < s->work->choices.n; i++) {
-        uint64_t seq = node_seq(s->work->choices.at[i]);
-        if (seq > s->since) s->since = seq;
-    }
+    s->since = newest_choice(s->work);
     return &s->base;
 }
 

@@ -206,13 +206,10 @@ bool smodel_fast_grid(const struct smodel_data *d) {
 /* On a grid with few gaps, every term stationary, of rank one, or Wiener: the grid engine's. */
 static bool qualifies(const struct smodel *m) {
     const unsigned stationary = factors_of(KERN_ROLE_SMOOTH) | factors_of(KERN_ROLE_PERIODIC);
-    const unsigned lone =
-        factors_of(KERN_ROLE_TREND) | factors_of(KERN_ROLE_BREAK) | factors_of(KERN_ROLE_WALK);
     if (!smodel_fast_grid(m->data) || m->tau >= 0) return false;
     for (int k = 0; k < m->n_terms; k++) {
         unsigned mask = m->term[k].mask;
-        bool single = (mask & (mask - 1)) == 0 && mask & lone;
-        if (mask & ~stationary && !single) return false;
+        if (mask & ~stationary && __builtin_popcount(mask) > 1) return false;
     }
     return true;
 }

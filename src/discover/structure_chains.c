@@ -182,41 +182,27 @@ static double log_density_rhat(const struct posterior *p) {
     return within > 0 ? sqrt((n - 1) / n + between / within) : 1;
 }
 
-/* Share of each structure text in the states [from, to) of chain c (c < 0: all chains). */
-static void shares(const struct posterior *p, int c, double *out) {
-    memset(out, 0, p->search->n * sizeof *out);
-    size_t total = 0;
-    for (int k = 0; k < p->n_chains; k++) {
-        if (c >= 0 && k != c) continue;
-        for (size_t i = 0; i < p->steps; i++) {
-            out[p->chain[(size_t)k * p->steps + i].structure] += 1;
-            total++;
-        }
-    }
-    for (size_t i = 0; i < p->search->n; i++) out[i] /= (double)total;
-}
-
-static double distance(const double *a, const double *b, size_t n) {
+/* Between the distributions that counts a, of na states, and b, of nb, are. */
+static double distance(const double *a, double na, const double *b, double nb, size_t n) {
     double d = 0;
-    for (size_t i = 0; i < n; i++) d += 0.5 * fabs(a[i] - b[i]);
+    for (size_t i = 0; i < n; i++) d += 0.5 * fabs(a[i] / na - b[i] / nb);
     return d;
 }
 
 static void distances(struct posterior *p) {
-    double *one[CHAINS], *all = NEW_ARRAY(double, p->search->n);
-    shares(p, -1, all);
-    for (int c = 0; c < p->n_chains; c++) {
-        one[c] = NEW_ARRAY(double, p->search->n);
-        shares(p, c, one[c]);
+    size_t n = p->search->n;
+    double *one = mem_zalloc((CHAINS + 1) * n * sizeof *one), *all = one + CHAINS * n;
+    double steps = (double)p->steps;
+    for (size_t i = 0; i < CHAINS * p->steps; i++) {
+        one[i / p->steps * n + (size_t)p->chain[i].structure]++;
+        all[p->chain[i].structure]++;
     }
-    int pairs = 0;
-    for (int a = 0; a < p->n_chains; a++)
-        for (int b = 0; b < a; b++, pairs++)
-            p->tv_between += distance(one[a], one[b], p->search->n);
-    p->tv_between /= pairs;
-    p->tv_evidence = distance(all, p->weight, p->search->n);
-    for (int c = 0; c < p->n_chains; c++) mem_free(one[c]);
-    mem_free(all);
+    for (size_t a = 0; a < CHAINS; a++)
+        for (size_t b = 0; b < a; b++)
+            p->tv_between += distance(one + a * n, steps, one + b * n, steps, n);
+    p->tv_between /= CHAINS * (CHAINS - 1) / 2.0;
+    p->tv_evidence = distance(all, CHAINS * steps, p->weight, 1, n);
+    mem_free(one);
 }
 
 static void least_ess(struct posterior *p) {
