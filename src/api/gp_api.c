@@ -149,17 +149,16 @@ static enum gpm_status set_point(struct fit *f, const double *z) {
     return st;
 }
 
-static double objective(void *ctx, size_t n, const double *z, double *grad, int *stop) {
+static double objective(void *ctx, const double *z, double *grad) {
     struct fit *f = ctx;
     double logml = -INFINITY, dnoise = 0;
-    *stop = 0;
     enum gpm_status st = set_point(f, z);
     if (!st) st = gp_logml_grad(f->gp, &logml, f->grad, &dnoise);
     if (st || !isfinite(logml)) return INFINITY;
     for (size_t i = 0; i < f->np; i++) grad[i] = -f->grad[i] * f->dtheta[i];
     if (f->free_noise) grad[f->np] = -dnoise * exp(z[f->np]);
     /* A fixed parameter passes through unchanged; its bounds hold it. */
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < f->n; i++)
         if (f->lower[i] == f->upper[i]) grad[i] = 0;
     return -logml;
 }
@@ -214,11 +213,10 @@ enum gpm_status gpm_gp_fit(gpm_gp *g, const struct gpm_gp_fit_options *given) {
     opt.lower = f.lower;
     opt.upper = f.upper;
     for (unsigned s = 0; s <= o->starts && f.n > 0; s++) {
-        struct optim_result res;
         start_point(&f, s, &r, z);
-        st = optim_lbfgs(objective, &f, f.n, z, &opt, &res);
-        if ((st == GPM_OK || st == GPM_E_LIMIT) && res.f < found) {
-            found = res.f;
+        double reached = optim_minimise(objective, &f, f.n, z, &opt);
+        if (reached < found) {
+            found = reached;
             memcpy(best, z, f.n * sizeof *z);
         }
     }

@@ -22,19 +22,19 @@ struct scaled {
     double unit[PROPOSAL_MAX_DIM];
 };
 
-static double minus_density(void *ctx, size_t n, const double *x, double *grad, int *stop) {
+static double minus_density(void *ctx, const double *x, double *grad) {
     struct scaled *s = ctx;
+    int d = s->t->d;
     double z[PROPOSAL_MAX_DIM];
-    for (size_t i = 0; i < n; i++) z[i] = x[i] * s->unit[i];
+    for (int i = 0; i < d; i++) z[i] = x[i] * s->unit[i];
     double f = density_eval(s->t, z, grad);
     if (!isfinite(f)) return INFINITY;
-    for (size_t i = 0; i < n; i++) grad[i] *= -s->unit[i];
+    for (int i = 0; i < d; i++) grad[i] *= -s->unit[i];
     return -f;
 }
 
 double fit_optimise(const struct density *t, double *z, int iterations) {
     struct optim_options o = OPTIM_OPTIONS_INIT;
-    struct optim_result r = {0};
     struct scaled s = {.t = t};
     o.max_iter = iterations;
     o.max_eval = 2 * iterations + 10;
@@ -43,10 +43,10 @@ double fit_optimise(const struct density *t, double *z, int iterations) {
     for (int i = 0; i < t->d; i++) s.unit[i] = 1;
     if (t->units) t->units(t->ctx, z, s.unit);
     for (int i = 0; i < t->d; i++) z[i] /= s.unit[i];
-    enum gpm_status st = optim_lbfgs(minus_density, &s, (size_t)t->d, z, &o, &r);
+    double f = optim_minimise(minus_density, &s, (size_t)t->d, z, &o);
     for (int i = 0; i < t->d; i++) z[i] *= s.unit[i];
     if (t->settle) t->settle(t->ctx, z);
-    return st == GPM_E_ARG ? -INFINITY : -r.f;
+    return isfinite(f) ? -f : -INFINITY;
 }
 
 /* ---- starts ---- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The global decision: one draw of the function, log expected improvement or a confidence bound,
  * minimised over the box from the best of a few hundred candidates. */
-#include "la/bfgs.h"
+#include "la/optim.h"
 #include "math/special.h"
 #include "optimize/bo_priv.h"
 
@@ -223,11 +223,12 @@ static double discrete_search(struct acq *a, double *u, double value) {
 static double refine(struct acq *a, double *u, double value) {
     struct bo *b = a->b;
     size_t d = (size_t)b->space->d;
-    double *x = NEW_ARRAY(double, (size_t)b->D + BFGS_WORK(d));
-    struct bfgs_options opt = {30, 0.02, 0.2, a->kind == LOG_EI ? 1e-4 : 1e-7};
+    double *x = NEW_ARRAY(double, (size_t)b->D + 1);
+    double f_tol = a->kind == LOG_EI ? 1e-4 : 1e-7;
+    struct optim_options opt = {30, 1000, 0, f_tol, 0.02, 0.2, a->lo, a->hi};
     memcpy(x, u, (size_t)b->D * sizeof *x);
     a->cats = u;
-    if (d) bfgs_box(acq_value, a, d, x, a->lo, a->hi, &opt, x + b->D);
+    if (d) optim_minimise(acq_value, a, d, x, &opt);
     bo_space_snap(b->space, x);
     double v = value_at(a, x);
     if (v < value) {

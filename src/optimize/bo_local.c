@@ -8,8 +8,8 @@
  * their local spread, so precision is relative to the region: it converges to the last bits of y.
  * A converged optimum becomes tabu for both arms. Integers and categories stay fixed.
  */
-#include "la/bfgs.h"
 #include "la/blas.h"
+#include "la/optim.h"
 #include "optimize/bo_priv.h"
 
 #include <math.h>
@@ -28,8 +28,8 @@ struct patch {     /* the local model */
     double *x;      /* n x d */
     double *t;      /* outputs, then weights; behind them a row */
     double *L;
-    double unit;                    /* y per unit of t */
-    double *work, *lo, *hi, *trial; /* of BFGS; the box; a point of it */
+    double unit;                     /* y per unit of t */
+    double *lo, *hi, *trial, *slope; /* the box; a point of it, and the gradient there */
 };
 
 static double kernel(int d, const double *x, const double *y, double *dot, double *se) {
@@ -172,17 +172,17 @@ static void probe(const struct patch *p, struct rng *r, double *x) {
 
 /* Minimum of the mean from the centre and two random starts; returns the predicted decrease. */
 static double minimise(struct patch *p, struct rng *r, double *x) {
-    struct bfgs_options opt = {60, 0.1, 1.0, 1e-15};
+    struct optim_options opt = {60, 1000, 0, 1e-15, 0.1, 1.0, p->lo, p->hi};
     size_t d = (size_t)p->d;
     double best = INFINITY, at_center, *t = p->trial;
     memset(t, 0, d * sizeof *t);
-    at_center = mean(p, t, p->work);
+    at_center = mean(p, t, p->slope);
     for (int start = 0; start < 3; start++) {
         if (start == 0)
             memset(t, 0, d * sizeof *t);
         else
             random_in(p, r, t);
-        double f = bfgs_box(mean, p, d, t, p->lo, p->hi, &opt, p->work);
+        double f = optim_minimise(mean, p, d, t, &opt);
         if (!(f < best)) continue;
         best = f;
         memcpy(x, t, d * sizeof *x);
@@ -230,14 +230,14 @@ static void patch_init(struct patch *p, struct bo *b) {
     for (int k = 0; k < b->space->d; k++)
         if (!bo_space_is_integer(b->space, k)) p->coord[p->d++] = k;
     size_t d = (size_t)p->d, most = most_points(p);
-    p->scale = NEW_ARRAY(double, BFGS_WORK(d) + 4 * d + most * (d + 2 + most));
+    p->scale = NEW_ARRAY(double, 5 * d + most * (d + 2 + most));
     p->lo = p->scale + d;
     p->hi = p->lo + d;
     p->trial = p->hi + d;
     p->x = p->trial + d;
     p->t = p->x + most * d;
     p->L = p->t + 2 * most;
-    p->work = p->L + most * most;
+    p->slope = p->L + most * most;
 }
 
 /* One look at the region: true with x set, or false after shrinking it. */

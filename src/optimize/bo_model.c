@@ -2,7 +2,7 @@
  * The optimiser's model: kernels, priors, fit; see bo_model.h. */
 #include "optimize/bo_model.h"
 #include "base/mem.h"
-#include "la/bfgs.h"
+#include "la/optim.h"
 
 #include <math.h>
 #include <string.h>
@@ -176,13 +176,13 @@ static double fit_objective(void *ctx, const double *theta, double *grad) {
 
 double bo_model_fit(struct bo_model *m, int iterations) {
     size_t p = (size_t)bo_model_params(m);
-    double *lo = NEW_ARRAY(double, 2 * p + BFGS_WORK(p)), *hi = lo + p;
-    struct bfgs_options opt = {iterations, 0.3, 1.0, 1e-6};
+    double *lo = NEW_ARRAY(double, 2 * p + 1), *hi = lo + p;
+    struct optim_options opt = {iterations, 1000, 0, 1e-6, 0.3, 1.0, lo, hi};
     for (size_t i = 0; i < p; i++) {
         struct prior q = prior_of(m, (int)i);
         lo[i] = q.lo, hi[i] = q.hi;
     }
-    double nlp = bfgs_box(fit_objective, m, p, m->theta, lo, hi, &opt, lo + 2 * p);
+    double nlp = optim_minimise(fit_objective, m, p, m->theta, &opt);
     mem_free(lo);
     return nlp;
 }

@@ -2,7 +2,7 @@
  * The optimiser's model against finite differences and dense formulas written out here. */
 #include "support/check.h"
 
-#include "la/bfgs.h"
+#include "la/optim.h"
 #include "optimize/bo_model.h"
 #include "optimize/bo_priv.h"
 
@@ -248,17 +248,17 @@ static double rosenbrock(void *ctx, const double *x, double *g) {
     return 100 * a * a + b * b;
 }
 
-static void bfgs_finds_minima_inside_and_on_the_border(void **state) {
+static void optimiser_finds_minima_inside_and_on_the_border(void **state) {
     UNUSED(state);
-    double work[BFGS_WORK(2)], lo[2] = {-2, -2}, hi[2] = {2, 2}, x[2] = {-1.2, 1};
-    struct bfgs_options opt = {200, 0.1, 1, 1e-14};
+    double lo[2] = {-2, -2}, hi[2] = {2, 2}, x[2] = {-1.2, 1};
+    struct optim_options opt = {200, 1000, 0, 1e-14, 0.1, 1, lo, hi};
     int calls = 0;
-    assert_true(bfgs_box(rosenbrock, &calls, 2, x, lo, hi, &opt, work) < 1e-10);
+    assert_true(optim_minimise(rosenbrock, &calls, 2, x, &opt) < 1e-10);
     assert_close(x[0], 1, 1e-4);
     assert_true(calls < 150);
     hi[0] = 0.5; /* then the best is x0 = 0.5, x1 = 0.25 */
     x[0] = -1, x[1] = 1;
-    assert_close(bfgs_box(rosenbrock, &calls, 2, x, lo, hi, &opt, work), 0.25, 1e-6);
+    assert_close(optim_minimise(rosenbrock, &calls, 2, x, &opt), 0.25, 1e-6);
     assert_close(x[1], 0.25, 1e-4);
 }
 
@@ -268,7 +268,7 @@ int main(void) {
         cmocka_unit_test(prediction_equals_the_dense_formula),
         cmocka_unit_test(paths_are_draws_of_the_posterior),
         cmocka_unit_test(log_ei_is_stable),
-        cmocka_unit_test(bfgs_finds_minima_inside_and_on_the_border),
+        cmocka_unit_test(optimiser_finds_minima_inside_and_on_the_border),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
