@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Gamma family, log-domain sums, normal distribution function, incomplete gamma and beta, modified
- * Bessel functions. Formula numbers: NIST Digital Library of Mathematical Functions (DLMF).
+ * Gamma family, log-domain sums, normal distribution function, incomplete beta, modified Bessel
+ * functions. Formula numbers: NIST Digital Library of Mathematical Functions (DLMF).
  */
 #include "math/special.h"
 #include <float.h>
@@ -147,54 +147,6 @@ double norm_quantile(double p) {
         x -= e / (1 + 0.5 * x * e);
     }
     return x;
-}
-
-/* x^a e^-x / Gamma(a) without overflow; for large a through the Stirling remainder, since
- * a log x - x - lgamma(a) cancels: with d = x/a - 1 it is a (log1p(d) - d) + log(a)/2 - ... */
-static double gamma_prefix(double a, double x) {
-    if (a < 20) return exp(a * log(x) - x - log_gamma(a));
-    double d = (x - a) / a;
-    return exp(a * (log1p(d) - d) + 0.5 * log(a) - LOG_SQRT_2PI - stirling_rest(a));
-}
-
-/* DLMF 8.11.4: P = prefix * sum x^n / (a (a+1) ... (a+n)) */
-static double gamma_series(double a, double x) {
-    double term = 1 / a, s = term;
-    for (double n = a + 1; term > s * DBL_EPSILON / 4; n++) s += (term *= x / n);
-    return s * gamma_prefix(a, x);
-}
-
-/* DLMF 8.9.2 as the even part of the continued fraction, evaluated by Lentz's method. */
-static double gamma_fraction(double a, double x) {
-    const double tiny = 1e-300;
-    double b = x + 1 - a, c = 1 / tiny, d = 1 / (b == 0 ? tiny : b), h = d;
-    for (int i = 1; i < 100000; i++) {
-        double an = -i * (i - a);
-        b += 2;
-        d = an * d + b;
-        if (fabs(d) < tiny) d = tiny;
-        c = b + an / c;
-        if (fabs(c) < tiny) c = tiny;
-        d = 1 / d;
-        double step = c * d;
-        h *= step;
-        if (fabs(step - 1) < DBL_EPSILON) break;
-    }
-    return h * gamma_prefix(a, x);
-}
-
-double gamma_p(double a, double x) {
-    if (!(a > 0) || !(x >= 0)) return NAN;
-    if (x == 0) return 0;
-    if (isinf(x)) return 1;
-    return x < a + 1 ? gamma_series(a, x) : 1 - gamma_fraction(a, x);
-}
-
-double gamma_q(double a, double x) {
-    if (!(a > 0) || !(x >= 0)) return NAN;
-    if (x == 0) return 1;
-    if (isinf(x)) return 0;
-    return x < a + 1 ? 1 - gamma_series(a, x) : gamma_fraction(a, x);
 }
 
 /* The continued fraction of DLMF 8.17.22, by Lentz's method. */

@@ -32,8 +32,6 @@ double norm_cdf(double x);
 double norm_log_cdf(double x);  /* accurate far into the lower tail */
 double norm_quantile(double p); /* inverse of norm_cdf on [0, 1] */
 
-double gamma_p(double a, double x); /* regularised lower incomplete gamma, a > 0, x >= 0 */
-double gamma_q(double a, double x); /* 1 - gamma_p, without cancellation */
 double beta_inc(double a, double b, double x); /* regularised incomplete beta I_x(a, b) */
 
 double bessel_i0e(double x); /* exp(-|x|) I_0(x) */

@@ -6,6 +6,7 @@
 #ifndef SUPPORT_SPCALL_H
 #define SUPPORT_SPCALL_H
 #include "support/check.h"
+#include "support/incomplete_gamma.h"
 
 #include "lang/source.h"
 #include "math/rng.h"

@@ -4,6 +4,7 @@
  * of the mathematical library), extreme parameters stay in the support, helpers draw what they say.
  * Densities, gradients and samplers are tested through their rows in tests/conform. */
 #include "support/check.h"
+#include "support/incomplete_gamma.h"
 
 #include "math/dist.h"
 #include "math/special.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Special functions against mpmath (40 digits), and the generator against its own promises. */
 #include "support/check.h"
+#include "support/incomplete_gamma.h"
 
 #include "math/rng.h"
 #include "math/special.h"
@@ -12,8 +13,6 @@ enum fn {
     F_ERFCX,
     F_NORM_LOG_CDF,
     F_NORM_QUANTILE,
-    F_GAMMA_P,
-    F_GAMMA_Q,
     F_BETA_INC,
     F_I0E,
     F_I1E,
@@ -69,18 +68,6 @@ static const struct {
     {F_NORM_QUANTILE, {0.3}, -0.524400512708040816},
     {F_NORM_QUANTILE, {0.5}, 0.0},
     {F_NORM_QUANTILE, {0.975}, 1.95996398454005386},
-    {F_GAMMA_P, {0.4, 0.001}, 0.071092397895333076},
-    {F_GAMMA_Q, {0.4, 0.001}, 0.928907602104666924},
-    {F_GAMMA_P, {0.4, 3.0}, 0.989998876811080711},
-    {F_GAMMA_Q, {0.4, 3.0}, 0.0100011231889192891},
-    {F_GAMMA_P, {5.0, 2.0}, 0.0526530173437111567},
-    {F_GAMMA_Q, {5.0, 2.0}, 0.947346982656288843},
-    {F_GAMMA_P, {5.0, 30.0}, 0.999999996375699048},
-    {F_GAMMA_Q, {5.0, 30.0}, 3.62430095206148803e-9},
-    {F_GAMMA_P, {300.0, 310.0}, 0.722488754171861109},
-    {F_GAMMA_Q, {300.0, 310.0}, 0.277511245828138891},
-    {F_GAMMA_P, {100000.0, 99700.0}, 0.171417314514502923},
-    {F_GAMMA_Q, {100000.0, 99700.0}, 0.828582685485497077},
     {F_BETA_INC, {0.5, 0.5, 0.1}, 0.204832764699133458},
     {F_BETA_INC, {2.0, 3.0, 0.9}, 0.996300000000000002},
     {F_BETA_INC, {30.0, 10.0, 0.7}, 0.224129749180836435},
@@ -123,8 +110,6 @@ static double call(enum fn f, const double *x) {
     case F_ERFCX: return erfcx(x[0]);
     case F_NORM_LOG_CDF: return norm_log_cdf(x[0]);
     case F_NORM_QUANTILE: return norm_quantile(x[0]);
-    case F_GAMMA_P: return gamma_p(x[0], x[1]);
-    case F_GAMMA_Q: return gamma_q(x[0], x[1]);
     case F_BETA_INC: return beta_inc(x[0], x[1], x[2]);
     case F_I0E: return bessel_i0e(x[0]);
     case F_I1E: return bessel_i1e(x[0]);
