@@ -31,7 +31,8 @@ static bool same_point(const struct gp *g, size_t i, const double *x) {
     return true;
 }
 
-size_t gp_find(const struct gp *g, const double *x) {
+/* Place of an input, SIZE_MAX when it is new. */
+static size_t find(const struct gp *g, const double *x) {
     size_t at = (size_t)(uintptr_t)map_get(&g->index, hash_point(x, 1, g->dim));
     if (at == 0) return SIZE_MAX;
     if (same_point(g, at - 1, x)) return at - 1;
@@ -235,7 +236,7 @@ enum gpm_status gp_add(struct gp *g, enum gp_target target, const double *x, con
     bool exact = target == GP_LATENT;
     for (size_t i = 0; i < n; i++) {
         const double *p = x + i * (size_t)g->dim;
-        size_t e = g->apart ? SIZE_MAX : gp_find(g, p), fresh = g->n;
+        size_t e = g->apart ? SIZE_MAX : find(g, p), fresh = g->n;
         if (e == SIZE_MAX)
             new_entry(g, p, y[i], exact), e = fresh;
         else
@@ -274,7 +275,7 @@ static void delete_entry(struct gp *g, size_t e) {
 }
 
 enum gpm_status gp_remove(struct gp *g, enum gp_target target, const double *x, double y) {
-    size_t e = gp_find(g, x), at = g->pairs.n;
+    size_t e = find(g, x), at = g->pairs.n;
     bool exact = target == GP_LATENT;
     if (g->apart) return GPM_E_ARG;
     if (e == SIZE_MAX) return GPM_E_NOT_FOUND;
@@ -321,7 +322,7 @@ void gp_pair(const struct gp *g, size_t i, double *x, double *y) {
 
 bool gp_known(const struct gp *g, const double *x, double *y) {
     if (g->nexact == 0 && gp_noise(g) > 0) return false;
-    size_t e = gp_find(g, x);
+    size_t e = find(g, x);
     if (e == SIZE_MAX || (gp_noise(g) > 0 && !g->at[e].exact)) return false;
     *y = g->at[e].ybar;
     return true;

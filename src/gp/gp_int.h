@@ -126,7 +126,6 @@ static inline double gp_share(const struct gp *g, size_t e) {
 GPM_MUST_USE enum gpm_status gp_copy_data(struct gp *to, const struct gp *from);
 /* Is the function's value at this input known for sure? */
 bool gp_known(const struct gp *g, const double *x, double *y);
-size_t gp_find(const struct gp *g, const double *x); /* place of an input, SIZE_MAX when new */
 bool gp_contradicts(const struct gp *g, double noise);
 /* What replicates add to the log density besides the entry means. */
 double gp_replicate_term(const struct gp *g, double noise);

@@ -200,20 +200,6 @@ struct kern *kern_leaf(const struct kern_class *cls, const double *par, char **w
     return kern_leaf_on(cls, par, 1, NULL, 0, why);
 }
 
-struct kern *kern_named(const char *name, const double *par, size_t npar, char **why) {
-    const struct kern_class *row;
-    for (size_t i = 0; (row = kern_class_at(i)); i++)
-        if (kern_class_called(row, name) && row->npar == npar) return kern_leaf(row, par, why);
-    struct buf b = BUF_INIT;
-    row = kern_class_find(name);
-    if (row)
-        buf_printf(&b, "%s takes %zu parameters, not %zu", name, row->npar, npar);
-    else
-        buf_printf(&b, "no kernel is called %s", name);
-    complain(why, &b);
-    return NULL;
-}
-
 /* Kids of the same operation are merged into the node. */
 struct kern *kern_nary(enum kern_op op, struct kern *const *kids, size_t n) {
     size_t total = 0;

@@ -4,18 +4,27 @@
  */
 #include "gp/kern_class.h"
 #include "gp/kern_query.h"
+#include "gp/kern_text.h"
+
 #include "base/ascii.h"
 #include "base/mem.h"
-#include "gp/kernel.h"
+
 #include <stdio.h>
 #include <string.h>
 
-enum op { OP_AND, OP_OR, OP_NOT, OP_TERM, OP_MOTIF };
+/* The terms of a canonical structure. */
+struct terms {
+    const char *at[64];
+    size_t n;
+    bool change; /* there is a change operator around some of them */
+};
+
+enum op { OP_AND, OP_OR, OP_NOT, OP_TERMS, OP_MOTIF };
 struct kern_query {
     enum op op;
     const struct kern_query *a, *b;
-    const char *term; /* canonical product */
-    int motif;
+    const struct terms *terms; /* all of them are there */
+    const struct motif *motif;
 };
 
 /* ---- motifs: what the factors of one canonical product have to be ---- */
@@ -55,7 +64,7 @@ static bool motif_fits(const struct motif *m, const char *term) {
     return (roles & m->all) == m->all && !(roles & m->none) && (!m->n || n == m->n);
 }
 
-static int motif_find(const char *s, size_t len) {
+static const struct motif *motif_find(const char *s, size_t len) {
     for (size_t i = 0; i < COUNT_OF(motifs); i++) {
         const char *m = motifs[i].name;
         if (strlen(m) != len) continue;
@@ -63,222 +72,157 @@ static int motif_find(const char *s, size_t len) {
         while (k < len &&
                (ascii_lower(s[k]) == m[k] || (m[k] == '_' && (s[k] == ' ' || s[k] == '-'))))
             k++;
-        if (k == len) return (int)i;
+        if (k == len) return &motifs[i];
     }
-    return -1;
+    return NULL;
 }
 
-/* ---- parser ---- */
-#define DEPTH_MAX 100
+/* ---- reading ---- */
 struct parser {
-    const char *text, *p;
+    struct kern_reader in;
     struct arena *a;
-    struct buf *err;
-    int depth;
 };
 
-static enum gpm_status fail(struct parser *s, const char *what) {
-    buf_printf(s->err, "in the query '%s', column %d: %s", s->text, (int)(s->p - s->text) + 1,
-               what);
-    return GPM_E_FORMAT;
-}
-
-static void blanks(struct parser *s) {
-    while (ascii_space(*s->p)) s->p++;
-}
-
-static size_t word_length(const char *p) {
-    size_t n = 0;
-    while (ascii_name(p[n])) n++;
-    return n;
+/* The letters of CP( and CW( and their commas separate terms as plus signs do. */
+static void split(char *structure, struct terms *t) {
+    char *rest = NULL;
+    t->n = 0;
+    t->change = strstr(structure, "CP(") || strstr(structure, "CW(");
+    for (char *p = structure; t->change && *p; p++)
+        if (!strncmp(p, "CP(", 3) || !strncmp(p, "CW(", 3)) memset(p, ' ', 3);
+    for (char *w = strtok_r(structure, " +,()", &rest); w && t->n < COUNT_OF(t->at);
+         w = strtok_r(NULL, " +,()", &rest))
+        t->at[t->n++] = w;
 }
 
 /* Takes an operator written as a sign (once or twice) or as a word. */
 static bool take(struct parser *s, const char *signs, const char *word) {
-    blanks(s);
-    if (*s->p && strchr(signs, *s->p)) {
-        char c = *s->p++;
-        if (*s->p == c && (c == '&' || c == '|')) s->p++;
+    char c = kern_peek(&s->in);
+    if (c && strchr(signs, c)) {
+        s->in.at += 1 + (s->in.at[1] == c && (c == '&' || c == '|'));
         return true;
     }
-    size_t n = word_length(s->p);
-    if (n != strlen(word) || ascii_ncasecmp(s->p, word, n)) return false;
-    s->p += n;
+    size_t n = kern_word(&s->in);
+    if (n != strlen(word) || ascii_ncasecmp(s->in.at, word, n)) return false;
+    s->in.at += n;
     return true;
 }
 
 static struct kern_query *node(struct parser *s, enum op op, const struct kern_query *a,
                                const struct kern_query *b) {
     struct kern_query *q = ARENA_NEW(s->a, struct kern_query);
-    q->op = op;
-    q->a = a;
-    q->b = b;
+    *q = (struct kern_query){.op = op, .a = a, .b = b};
     return q;
 }
 
-static enum gpm_status parse_chain(struct parser *s, enum op op, struct kern_query **out);
-
 /* motif := one or two words of the table above */
-static bool parse_motif(struct parser *s, struct kern_query **out) {
-    size_t one = word_length(s->p), len = one;
-    if (s->p[one] == ' ' || s->p[one] == '-') len += 1 + word_length(s->p + one + 1);
-    int found = motif_find(s->p, len);
-    if (found < 0) found = motif_find(s->p, len = one);
-    if (found < 0) return false;
-    *out = node(s, OP_MOTIF, NULL, NULL);
-    (*out)->motif = found;
-    s->p += len;
-    return true;
+static struct kern_query *parse_motif(struct parser *s) {
+    const char *p = s->in.at;
+    size_t one = kern_word(&s->in), len = one;
+    if (p[one] == ' ' || p[one] == '-')
+        for (len++; ascii_name(p[len]);) len++;
+    const struct motif *found = motif_find(p, len);
+    if (!found) found = motif_find(p, len = one);
+    if (!found) return NULL;
+    struct kern_query *q = node(s, OP_MOTIF, NULL, NULL);
+    q->motif = found;
+    s->in.at += len;
+    return q;
 }
 
-/* One factor in upper case, short names spelled out. */
-static void add_factor(struct buf *b, const char *p, size_t n) {
-    static const char *const names[][2] = {{"W", "WIENER"}, {"IW", "IWIENER"}, {"MAT", "MAT32"}};
-    if (b->len) buf_putc(b, '*');
-    for (size_t i = 0; i < COUNT_OF(names); i++)
-        if (strlen(names[i][0]) == n && !ascii_ncasecmp(p, names[i][0], n)) {
-            buf_puts(b, names[i][1]);
-            return;
-        }
-    for (size_t i = 0; i < n; i++) buf_putc(b, ascii_upper(p[i]));
-}
-
-/* product := FACTOR { '*' FACTOR } */
-static enum gpm_status parse_product(struct parser *s, struct kern_query **out) {
-    struct buf b = BUF_INIT, canonical = BUF_INIT;
-    enum gpm_status st = GPM_OK;
-    do {
-        blanks(s);
-        size_t n = word_length(s->p);
-        if (n == 0) {
-            st = fail(s, "expected a component such as LIN or SE*PER, or a motif");
-            break;
-        }
-        add_factor(&b, s->p, n);
-        const char *last = strrchr(b.data, '*');
-        if (!kern_class_find(last ? last + 1 : b.data)) {
-            st = fail(s, "unknown word; components are made of kernels such as LIN, SE, PER, WN, "
-                         "WIENER, IWIENER, motifs are trend, recurring_pattern, noise, "
-                         "heteroskedastic_noise ...");
-            break;
-        }
-        s->p += n;
-        blanks(s);
-    } while (*s->p == '*' && s->p++);
-    if (st == GPM_OK) { /* simplified: SE*WN is WN */
-        char *why = NULL;
-        st = kern_struct_canonical(b.data, &canonical, &why);
-        if (st != GPM_OK) st = fail(s, why ? why : "not a component");
-        mem_free(why);
+/* terms := a kernel, simplified: SE*WN is WN */
+static struct kern_query *parse_terms(struct parser *s) {
+    if (!kern_word(&s->in))
+        return kern_fail(&s->in, "expected %s", "a component such as LIN or SE*PER, or a motif");
+    struct kern *k = kern_read_sum(&s->in);
+    struct kern_query *q = NULL;
+    struct buf b = BUF_INIT;
+    if (k && kern_struct(k, &b))
+        kern_fail(&s->in, "%s", KERN_TOO_LARGE);
+    else if (k) {
+        struct terms *t = ARENA_NEW(s->a, struct terms);
+        split(arena_strndup(s->a, b.data, b.len), t);
+        q = node(s, OP_TERMS, NULL, NULL);
+        q->terms = t;
     }
-    if (st == GPM_OK) {
-        *out = node(s, OP_TERM, NULL, NULL);
-        (*out)->term = arena_strndup(s->a, canonical.data, canonical.len);
-    }
+    kern_unref(k);
     buf_release(&b);
-    buf_release(&canonical);
-    return st;
+    return q;
 }
 
-/* atom := '(' or ')' | motif | product { '+' product } */
-static enum gpm_status parse_atom(struct parser *s, struct kern_query **out) {
-    blanks(s);
-    if (*s->p == '(') {
-        s->p++;
-        enum gpm_status st = parse_chain(s, OP_OR, out);
-        if (st != GPM_OK) return st;
-        blanks(s);
-        if (*s->p != ')') return fail(s, "expected ')'");
-        s->p++;
-        return GPM_OK;
-    }
-    if (parse_motif(s, out)) return GPM_OK;
-    enum gpm_status st = parse_product(s, out);
-    while (st == GPM_OK && (blanks(s), *s->p == '+')) {
-        struct kern_query *right;
-        s->p++;
-        st = parse_product(s, &right);
-        if (st == GPM_OK) *out = node(s, OP_AND, *out, right);
-    }
-    return st;
-}
+static struct kern_query *parse_chain(struct parser *s, enum op op);
 
-/* not := ('!' | '~' | NOT) not | atom */
-static enum gpm_status parse_not(struct parser *s, struct kern_query **out) {
-    if (++s->depth > DEPTH_MAX) return fail(s, "nested too deeply");
-    enum gpm_status st;
+/* not := ('!' | '~' | NOT) not | '(' or ')' | motif | terms */
+static struct kern_query *parse_not(struct parser *s) {
+    struct kern_query *q;
+    if (++s->in.depth > KERN_DEPTH_MAX) return kern_fail(&s->in, "%s", "nested too deeply");
     if (take(s, "!~", "not")) {
-        struct kern_query *a;
-        st = parse_not(s, &a);
-        if (st == GPM_OK) *out = node(s, OP_NOT, a, NULL);
-    } else {
-        st = parse_atom(s, out);
-    }
-    s->depth--;
-    return st;
+        q = parse_not(s);
+        if (q) q = node(s, OP_NOT, q, NULL);
+    } else if (kern_accept(&s->in, '(')) {
+        q = parse_chain(s, OP_OR);
+        if (q && !kern_expect(&s->in, ')')) return NULL;
+    } else if (!(q = parse_motif(s)))
+        q = parse_terms(s);
+    s->in.depth--;
+    return q;
 }
 
 /* and := not { ('&' | AND) not },  or := and { ('|' | OR) and } */
-static enum gpm_status parse_chain(struct parser *s, enum op op, struct kern_query **out) {
+static struct kern_query *parse_chain(struct parser *s, enum op op) {
     bool either = op == OP_OR;
-    enum gpm_status st = either ? parse_chain(s, OP_AND, out) : parse_not(s, out);
-    while (st == GPM_OK && take(s, either ? "|" : "&", either ? "or" : "and")) {
-        struct kern_query *b;
-        st = either ? parse_chain(s, OP_AND, &b) : parse_not(s, &b);
-        if (st == GPM_OK) *out = node(s, op, *out, b);
+    struct kern_query *q = either ? parse_chain(s, OP_AND) : parse_not(s), *b;
+    while (q && take(s, either ? "|" : "&", either ? "or" : "and")) {
+        b = either ? parse_chain(s, OP_AND) : parse_not(s);
+        q = b ? node(s, op, q, b) : NULL;
     }
-    return st;
+    return q;
 }
 
 enum gpm_status kern_query_parse(const char *text, struct arena *a, struct kern_query **out,
                                  struct buf *err) {
-    struct parser s = {text, text, a, err, 0};
-    struct kern_query *q = NULL;
-    enum gpm_status st = parse_chain(&s, OP_OR, &q);
-    if (st != GPM_OK) return st;
-    blanks(&s);
-    if (*s.p) return fail(&s, "expected '&', '|' or the end");
-    *out = q;
-    return GPM_OK;
+    struct parser s = {{.text = text, .at = text, .query = true, .why = BUF_INIT}, a};
+    *out = parse_chain(&s, OP_OR);
+    if (*out && kern_peek(&s.in)) *out = kern_fail(&s.in, "expected %s", "'&', '|' or the end");
+    if (!*out) buf_printf(err, "in the query '%s', %s", text, s.in.why.data);
+    buf_release(&s.in.why);
+    return *out ? GPM_OK : GPM_E_FORMAT;
 }
 
 /* ---- evaluation ---- */
-static bool motif_holds(int motif, const char *const *terms, size_t n, bool change) {
-    const struct motif *m = &motifs[motif], *end = motifs + COUNT_OF(motifs);
-    if (change && m->all == ROLE(BREAK)) return true;
-    for (; m < end && strcmp(m->name, motifs[motif].name) == 0; m++)
-        for (size_t i = 0; i < n; i++)
-            if (motif_fits(m, terms[i])) return true;
+static bool motif_holds(const struct motif *first, const struct terms *t) {
+    if (t->change && first->all == ROLE(BREAK)) return true;
+    for (const struct motif *m = first;
+         m < motifs + COUNT_OF(motifs) && strcmp(m->name, first->name) == 0; m++)
+        for (size_t i = 0; i < t->n; i++)
+            if (motif_fits(m, t->at[i])) return true;
     return false;
 }
 
-bool kern_query_holds(const struct kern_query *q, const char *const *terms, size_t n, bool change) {
+static bool all_there(const struct terms *want, const struct terms *t) {
+    for (size_t i = 0; i < want->n; i++) {
+        size_t k = 0;
+        while (k < t->n && strcmp(t->at[k], want->at[i]) != 0) k++;
+        if (k == t->n) return false;
+    }
+    return t->change || !want->change;
+}
+
+static bool holds(const struct kern_query *q, const struct terms *t) {
     switch (q->op) {
-    case OP_AND:
-        return kern_query_holds(q->a, terms, n, change) && kern_query_holds(q->b, terms, n, change);
-    case OP_OR:
-        return kern_query_holds(q->a, terms, n, change) || kern_query_holds(q->b, terms, n, change);
-    case OP_NOT: return !kern_query_holds(q->a, terms, n, change);
-    case OP_MOTIF: return motif_holds(q->motif, terms, n, change);
-    default:
-        for (size_t i = 0; i < n; i++)
-            if (!strcmp(terms[i], q->term)) return true;
-        return false;
+    case OP_AND: return holds(q->a, t) && holds(q->b, t);
+    case OP_OR: return holds(q->a, t) || holds(q->b, t);
+    case OP_NOT: return !holds(q->a, t);
+    case OP_MOTIF: return motif_holds(q->motif, t);
+    default: return all_there(q->terms, t);
     }
 }
 
-/* The letters of CP( and CW( and their commas separate terms as plus signs do. */
 bool kern_query_holds_text(const struct kern_query *q, const char *structure) {
-    char *copy = mem_strdup(structure), *rest = NULL;
-    const char *terms[64];
-    size_t n = 0;
-    bool change = strstr(structure, "CP(") || strstr(structure, "CW(");
-    for (char *p = copy; change && *p; p++)
-        if (!strncmp(p, "CP(", 3) || !strncmp(p, "CW(", 3)) memset(p, ' ', 3);
-    for (char *t = strtok_r(copy, " +,()", &rest); t && n < COUNT_OF(terms);
-         t = strtok_r(NULL, " +,()", &rest))
-        terms[n++] = t;
-    bool r = kern_query_holds(q, terms, n, change);
+    char *copy = mem_strdup(structure);
+    struct terms t;
+    split(copy, &t);
+    bool r = holds(q, &t);
     mem_free(copy);
     return r;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Questions about the structure of a kernel: "LIN & (WN | LIN*WN)". A product names a global
- * additive component (after simplification, factors in any order); a sum asks for all of its terms;
- * AND (&,
- * &&), OR (|, ||), NOT (!, ~), parentheses; and named motifs:
+ * Questions about the structure of a kernel: "LIN & (WN | LIN*WN)". A kernel names global
+ * additive components (after simplification, factors in any order), its parameters do not count; a
+ * sum asks for all of its terms; AND (&, &&), OR (|, ||), NOT (!, ~), parentheses; and named
+ * motifs:
  *
  *   trend                  LIN, LIN*SE, IWIENER, RAMP ... : a term with a direction, not periodic
  *   recurring_pattern      any term with PER, COS    (also: recurring, periodic, seasonal)
@@ -32,9 +32,6 @@ struct kern_query; /* lives in the arena it was parsed into */
 /* GPM_E_FORMAT and a message with the column when the text is wrong. */
 GPM_MUST_USE enum gpm_status kern_query_parse(const char *text, struct arena *a,
                                               struct kern_query **out, struct buf *err);
-/* Does it hold for the sum of these terms (canonical products: "SE*PER")? `change`: there is a
- * change operator around some of them. */
-bool kern_query_holds(const struct kern_query *q, const char *const *terms, size_t n, bool change);
-/* The same for a canonical structure as kern_struct writes it: "LIN + SE*PER + WN". */
+/* Does it hold for a canonical structure as kern_struct writes it: "LIN + SE*PER + WN"? */
 bool kern_query_holds_text(const struct kern_query *q, const char *structure);
 #endif

@@ -5,6 +5,7 @@
  *   LIN(sf=1.2) + SE(sf=0.5, l=0.3) * PER(sf=1, p=12, l=0.7) + WN(sigma=0.1)
  *   4 * gp_cov_se(l2=0.64)      SE[0,2](sf=1, l=[0.3, 0.5])      CP(LIN, SE(l=2), tau=1988, s=0.5)
  */
+#include "gp/kern_text.h"
 #include "gp/kern_tree.h"
 
 #include "base/ascii.h"
@@ -72,11 +73,6 @@ void kern_print(const struct kern *k, struct buf *out) {
 /* ---- parsing ---- */
 
 #define MAX_COLS 64
-struct parser {
-    const char *text, *at;
-    int depth;
-    struct buf why; /* not empty: failed */
-};
 struct args { /* what stood between the parentheses of one kernel */
     const char *name[KERN_MAX_PAR];
     size_t name_len[KERN_MAX_PAR]; /* 0: positional */
@@ -88,67 +84,65 @@ struct args { /* what stood between the parentheses of one kernel */
     size_t nkids;
 };
 
-static struct kern *parse_sum(struct parser *p);
-
-static void *fail(struct parser *p, const char *fmt, const char *what) {
+void *kern_fail(struct kern_reader *p, const char *fmt, const char *what) {
     if (p->why.len) return NULL;
     buf_printf(&p->why, "column %d: ", (int)(p->at - p->text) + 1);
     buf_printf(&p->why, fmt, what);
     return NULL;
 }
 
-static char peek(struct parser *p) {
+char kern_peek(struct kern_reader *p) {
     while (ascii_space(*p->at)) p->at++;
     return *p->at;
 }
 
-static bool accept(struct parser *p, char c) {
-    if (peek(p) != c) return false;
+bool kern_accept(struct kern_reader *p, char c) {
+    if (kern_peek(p) != c) return false;
     p->at++;
     return true;
 }
 
-static bool expect(struct parser *p, char c) {
+bool kern_expect(struct kern_reader *p, char c) {
     char what[4] = {'\'', c, '\'', 0};
-    if (accept(p, c)) return true;
-    fail(p, "expected %s", what);
+    if (kern_accept(p, c)) return true;
+    kern_fail(p, "expected %s", what);
     return false;
 }
 
-static bool number(struct parser *p, double *v) {
-    char c = peek(p), *end;
+static bool number(struct kern_reader *p, double *v) {
+    char c = kern_peek(p), *end;
     if (!ascii_digit(c) && c != '-' && c != '+' && c != '.') {
-        fail(p, "expected %s", "a number");
+        kern_fail(p, "expected %s", "a number");
         return false;
     }
     *v = number_read(p->at, &end);
-    if (end == p->at) fail(p, "expected %s", "a number");
+    if (end == p->at) kern_fail(p, "expected %s", "a number");
     p->at = end;
     return p->why.len == 0;
 }
 
-static size_t word(struct parser *p) {
+size_t kern_word(struct kern_reader *p) {
     size_t n = 0;
-    peek(p);
+    kern_peek(p);
     if (!ascii_alpha(*p->at) && *p->at != '_') return 0;
     while (ascii_name(p->at[n])) n++;
     return n;
 }
 
 /* list := '[' number { ',' number } ']'   (the bracket is already taken) */
-static size_t number_list(struct parser *p, double *v) {
+static size_t number_list(struct kern_reader *p, double *v) {
     size_t n = 0;
     do {
-        if (n == MAX_COLS) return fail(p, "%s", "a list of more than 64 numbers"), 0;
+        if (n == MAX_COLS) return kern_fail(p, "%s", "a list of more than 64 numbers"), 0;
         if (!number(p, &v[n++])) return 0;
-    } while (accept(p, ','));
-    return expect(p, ']') ? n : 0;
+    } while (kern_accept(p, ','));
+    return kern_expect(p, ']') ? n : 0;
 }
 
-static bool set_columns(struct parser *p, struct args *a, const double *v, size_t n) {
+static bool set_columns(struct kern_reader *p, struct args *a, const double *v, size_t n) {
     for (size_t i = 0; i < n; i++) {
         if (!(v[i] >= 0 && v[i] < 1e6) || v[i] != (int)v[i])
-            return fail(p, "%s", "input columns are whole numbers from 0"), false;
+            return kern_fail(p, "%s", "input columns are whole numbers from 0"), false;
         a->col[i] = (int)v[i];
     }
     a->ncol = n;
@@ -156,21 +150,21 @@ static bool set_columns(struct parser *p, struct args *a, const double *v, size_
 }
 
 /* arg := [NAME '='] (number | list) */
-static bool parse_arg(struct parser *p, struct args *a) {
+static bool parse_arg(struct kern_reader *p, struct args *a) {
     double v[MAX_COLS];
-    size_t len = word(p), n = 1;
+    size_t len = kern_word(p), n = 1;
     const char *name = p->at;
     if (len) {
         p->at += len;
-        if (!expect(p, '=')) return false;
+        if (!kern_expect(p, '=')) return false;
     }
-    if (accept(p, '['))
+    if (kern_accept(p, '['))
         n = number_list(p, v);
     else if (!number(p, v))
         return false;
     if (p->why.len || n == 0) return false;
     if (len == 4 && memcmp(name, "dims", 4) == 0) return set_columns(p, a, v, n);
-    if (a->n == KERN_MAX_PAR) return fail(p, "%s", "too many parameters"), false;
+    if (a->n == KERN_MAX_PAR) return kern_fail(p, "%s", "too many parameters"), false;
     a->name[a->n] = name;
     a->name_len[a->n] = len;
     memcpy(a->value[a->n], v, n * sizeof *v);
@@ -189,7 +183,8 @@ static int slot(const struct kern_class *row, const struct args *a, size_t i) {
 }
 
 /* The row of that name whose parameters hold all the arguments (LIN has two rows). */
-static const struct kern_class *choose(struct parser *p, const char *name, const struct args *a) {
+static const struct kern_class *choose(struct kern_reader *p, const char *name,
+                                       const struct args *a) {
     const struct kern_class *row, *any = NULL;
     for (size_t i = 0; (row = kern_class_at(i)); i++) {
         if (!kern_class_called(row, name)) continue;
@@ -199,7 +194,11 @@ static const struct kern_class *choose(struct parser *p, const char *name, const
         any = row;
     }
     struct buf b = BUF_INIT;
-    if (!any) {
+    if (!any && p->query)
+        buf_puts(&b, "unknown word; components are made of kernels such as LIN, SE, PER, WN, "
+                     "WIENER, IWIENER, motifs are trend, recurring_pattern, noise, "
+                     "heteroskedastic_noise ...");
+    else if (!any) {
         const char *near = kern_class_suggest(name);
         buf_printf(&b, "no kernel is called %s", name);
         if (near) buf_printf(&b, "; did you mean %s?", near);
@@ -208,20 +207,20 @@ static const struct kern_class *choose(struct parser *p, const char *name, const
         for (size_t q = 0; q < any->npar; q++)
             buf_printf(&b, "%s %s", q ? "," : "", any->par[q].name);
     }
-    fail(p, "%s", b.data);
+    kern_fail(p, "%s", b.data);
     buf_release(&b);
     return NULL;
 }
 
-static struct kern *assemble(struct parser *p, const struct kern_class *row, struct args *a) {
+static struct kern *assemble(struct kern_reader *p, const struct kern_class *row, struct args *a) {
     double par[KERN_MAX_PAR + MAX_COLS];
     const double *given[KERN_MAX_PAR] = {NULL};
     size_t count[KERN_MAX_PAR] = {0}, ard = 1, n = 0;
     for (size_t i = 0; i < a->n; i++) {
         int q = slot(row, a, i);
-        if (given[q]) return fail(p, "parameter %s is given twice", row->par[q].name);
+        if (given[q]) return kern_fail(p, "parameter %s is given twice", row->par[q].name);
         if (a->count[i] > 1 && !row->par[q].vector)
-            return fail(p, "parameter %s is a single number", row->par[q].name);
+            return kern_fail(p, "parameter %s is a single number", row->par[q].name);
         given[q] = a->value[i];
         count[q] = a->count[i];
         if (count[q] > 1) ard = count[q];
@@ -233,41 +232,58 @@ static struct kern *assemble(struct parser *p, const struct kern_class *row, str
     struct kern *k = row->op == KERN_CHANGE ? kern_change(row, par, a->ncol ? a->col[0] : 0,
                                                           a->kid[0], a->kid[1], &why)
                                             : kern_leaf_on(row, par, ard, a->col, a->ncol, &why);
-    if (!k) fail(p, "%s", why ? why : "wrong parameters");
+    if (!k) kern_fail(p, "%s", why ? why : "wrong parameters");
     mem_free(why);
     return k;
 }
 
 /* change operators start with two kernels */
-static bool parse_kids(struct parser *p, struct args *a) {
+static bool parse_kids(struct kern_reader *p, struct args *a) {
     for (a->nkids = 0; a->nkids < 2; a->nkids++) {
-        if (a->nkids && !expect(p, ',')) return false;
-        if (!(a->kid[a->nkids] = parse_sum(p))) return false;
+        if (a->nkids && !kern_expect(p, ',')) return false;
+        if (!(a->kid[a->nkids] = kern_read_sum(p))) return false;
     }
     return true;
 }
 
+/* The name of the row that a query's word means: as it is, or in upper case, short ones spelled
+ * out.
+ */
+static void spell_out(char **name) {
+    static const char *const names[][2] = {{"W", "WIENER"}, {"IW", "IWIENER"}, {"MAT", "MAT32"}};
+    if (kern_class_find(*name)) return;
+    for (char *c = *name; *c; c++) *c = ascii_upper(*c);
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        if (strcmp(*name, names[i][0]) != 0) continue;
+        mem_free(*name);
+        *name = mem_strdup(names[i][1]);
+        return;
+    }
+}
+
 /* kernel := NAME [ '[' columns ']' ] [ '(' [kernel ',' kernel ','] [arg {',' arg}] ')' ] */
-static struct kern *parse_named(struct parser *p) {
+static struct kern *parse_named(struct kern_reader *p) {
     struct args *a = NEW(struct args);
     struct kern *k = NULL;
-    size_t len = word(p);
+    size_t len = kern_word(p);
     char *name = mem_strndup(p->at, len);
     const char *start = p->at;
+    if (p->query) spell_out(&name);
     const struct kern_class *row = kern_class_find(name);
     double cols[MAX_COLS];
     p->at += len;
     bool change = row && row->op == KERN_CHANGE, ok = true;
-    if (accept(p, '[')) {
+    if (kern_accept(p, '[')) {
         size_t n = number_list(p, cols);
         ok = n > 0 && set_columns(p, a, cols, n);
     }
-    if (ok && change && peek(p) != '(') ok = fail(p, "%s needs two kernels in parentheses", name);
-    if (ok && accept(p, '(') && !(!change && accept(p, ')'))) {
+    if (ok && change && kern_peek(p) != '(')
+        ok = kern_fail(p, "%s needs two kernels in parentheses", name);
+    if (ok && kern_accept(p, '(') && !(!change && kern_accept(p, ')'))) {
         ok = !change || parse_kids(p, a);
-        bool more = ok && (!change || accept(p, ','));
-        while (more && (ok = parse_arg(p, a))) more = accept(p, ',');
-        ok = ok && expect(p, ')');
+        bool more = ok && (!change || kern_accept(p, ','));
+        while (more && (ok = parse_arg(p, a))) more = kern_accept(p, ',');
+        ok = ok && kern_expect(p, ')');
     }
     if (ok) {
         const char *here = p->at;
@@ -282,36 +298,36 @@ static struct kern *parse_named(struct parser *p) {
 }
 
 /* factor := number | '(' sum ')' | kernel */
-static struct kern *parse_factor(struct parser *p) {
-    char c = peek(p);
+static struct kern *parse_factor(struct kern_reader *p) {
+    char c = kern_peek(p);
     double v;
-    if (accept(p, '(')) {
-        struct kern *k = parse_sum(p);
-        if (k && expect(p, ')')) return k;
+    if (kern_accept(p, '(')) {
+        struct kern *k = kern_read_sum(p);
+        if (k && kern_expect(p, ')')) return k;
         kern_unref(k);
         return NULL;
     }
     if (ascii_digit(c) || c == '.') {
         if (!number(p, &v)) return NULL;
         struct kern *k = kern_constant(v);
-        return k ? k : fail(p, "%s", "a scale must be a finite number, zero or positive");
+        return k ? k : kern_fail(p, "%s", "a scale must be a finite number, zero or positive");
     }
-    if (word(p)) return parse_named(p);
-    return fail(p, "expected %s", "a kernel, a number or '('");
+    if (kern_word(p)) return parse_named(p);
+    return kern_fail(p, "expected %s", "a kernel, a number or '('");
 }
 
-static struct kern *parse_many(struct parser *p, char sep, enum kern_op op,
-                               struct kern *(*next)(struct parser *)) {
+static struct kern *parse_many(struct kern_reader *p, char sep, enum kern_op op,
+                               struct kern *(*next)(struct kern_reader *)) {
     VEC(struct kern *) kids = {0};
     struct kern *k = NULL;
     do {
         struct kern *kid = next(p);
         if (!kid) break;
         vec_push(&kids, kid);
-    } while (accept(p, sep));
+    } while (kern_accept(p, sep));
     if (!p->why.len && kids.n) {
         k = kern_nary(op, kids.at, kids.n);
-        if (!k) fail(p, "%s", "nested too deeply");
+        if (!k) kern_fail(p, "%s", "nested too deeply");
     }
     for (size_t i = 0; i < kids.n; i++) kern_unref(kids.at[i]);
     vec_release(&kids);
@@ -319,23 +335,23 @@ static struct kern *parse_many(struct parser *p, char sep, enum kern_op op,
 }
 
 /* product := factor { '*' factor } */
-static struct kern *parse_product(struct parser *p) {
+static struct kern *parse_product(struct kern_reader *p) {
     return parse_many(p, '*', KERN_PRODUCT, parse_factor);
 }
 
 /* sum := product { '+' product } */
-static struct kern *parse_sum(struct parser *p) {
-    if (++p->depth > KERN_DEPTH_MAX) return fail(p, "%s", "nested too deeply");
+struct kern *kern_read_sum(struct kern_reader *p) {
+    if (++p->depth > KERN_DEPTH_MAX) return kern_fail(p, "%s", "nested too deeply");
     struct kern *k = parse_many(p, '+', KERN_SUM, parse_product);
     p->depth--;
     return k;
 }
 
 enum gpm_status kern_parse(const char *text, struct kern **out, char **why) {
-    struct parser p = {.text = text, .at = text, .why = BUF_INIT};
-    struct kern *k = parse_sum(&p);
-    if (k && peek(&p)) {
-        fail(&p, "expected %s", "'+', '*' or the end");
+    struct kern_reader p = {.text = text, .at = text, .why = BUF_INIT};
+    struct kern *k = kern_read_sum(&p);
+    if (k && kern_peek(&p)) {
+        kern_fail(&p, "expected %s", "'+', '*' or the end");
         kern_unref(k);
         k = NULL;
     }

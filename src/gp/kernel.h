@@ -109,7 +109,6 @@ struct kern *kern_leaf(const struct kern_class *cls, const double *par, char **w
  * parameter: par then holds nparam - 1 + ard values, in the row's order. */
 struct kern *kern_leaf_on(const struct kern_class *cls, const double *par, size_t ard,
                           const int *col, size_t ncol, char **why);
-struct kern *kern_named(const char *name, const double *par, size_t npar, char **why);
 struct kern *kern_sum(struct kern *a, struct kern *b);     /* NULL: too deep, too large */
 struct kern *kern_product(struct kern *a, struct kern *b); /* NULL: too deep, too large */
 /* Sum or product of two references that it takes over; NULL counts as nothing there. */

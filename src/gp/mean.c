@@ -55,12 +55,13 @@ void mean_unref(struct mean *m) {
     mem_free(m);
 }
 
-bool mean_is_zero(const struct mean *m) {
+/* NULL counts as zero. */
+static bool is_zero(const struct mean *m) {
     return !m || (!m->fn && m->dim == 0 && m->a == 0);
 }
 
 bool mean_equal(const struct mean *a, const struct mean *b) {
-    if (a == b || (mean_is_zero(a) && mean_is_zero(b))) return true;
+    if (a == b || (is_zero(a) && is_zero(b))) return true;
     if (!a || !b || a->a != b->a || a->dim != b->dim) return false;
     if (a->fn != b->fn || a->user != b->user) return false;
     return a->dim == 0 || memcmp(a->b, b->b, a->dim * sizeof *a->b) == 0;

@@ -19,7 +19,6 @@ struct mean *mean_callback(mean_callback_fn fn, void *user, void (*drop)(void *u
 struct mean *mean_ref(const struct mean *m);
 void mean_unref(struct mean *m);
 bool mean_equal(const struct mean *a, const struct mean *b);
-bool mean_is_zero(const struct mean *m); /* NULL counts as zero */
 void mean_print(const struct mean *m, struct buf *out);
 /* Parameters: the constant, then the slopes; none of NULL, the zero mean, and callbacks. */
 size_t mean_nparam(const struct mean *m);

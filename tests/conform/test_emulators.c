@@ -24,7 +24,7 @@ struct kind {
 
 static void process_args(const struct kind *kind, double t, value *args) {
     double par[2] = {1 + 0.3 * t, 0.8 + 0.2 * t};
-    args[0] = kernel_value_take(kern_named("SE", par, 2, NULL));
+    args[0] = kernel_value_take(kern_leaf(kern_class_find("SE"), par, NULL));
     if (kind->noisy) args[2] = value_num(0.3 + 0.1 * t);
     if (kind->n_args == 5) args[4] = value_num(6 + t);
 }
