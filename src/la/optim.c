@@ -108,7 +108,9 @@ static double try_step(struct work *w, double t, double *moved) {
     return w->f(w->ctx, w->xn, w->gn);
 }
 
-/* Bisection for the weak Wolfe conditions (Lewis and Overton 2013) along the projected path. */
+/* Bisection for the weak Wolfe conditions (Lewis and Overton 2013) along the projected path; as
+ * long as every step was too long, to the minimum of the parabola through what is known, within
+ * [0.1, 0.5] of the step. */
 static bool line_search(struct work *w, double *fx) {
     double lo = 0, hi = INFINITY, slope = dot(w->n, w->g, w->d), t = first_try(w), moved;
     for (int it = 0; it < 40 && w->evals < w->opt->max_eval; it++) {
@@ -121,7 +123,13 @@ static bool line_search(struct work *w, double *fx) {
             *fx = fn;
             return true;
         }
-        t = isfinite(hi) ? (lo + hi) / 2 : 2 * lo;
+        double q = -slope * t / (2 * (fn - *fx - slope * t));
+        if (isinf(hi))
+            t = 2 * lo;
+        else if (lo > 0)
+            t = (lo + hi) / 2;
+        else
+            t *= isfinite(q) ? fmin(fmax(q, 0.1), 0.5) : 0.1;
         if (-t * slope < DBL_EPSILON * fabs(*fx)) break; /* a decrease that rounding hides */
     }
     if (lo == 0) return false;
