@@ -488,9 +488,8 @@ enum gpm_status gpm_gp_loo(gpm_gp *g, double *mean, double *var, double *logpdf)
 }
 
 const char *gpm_gp_report(gpm_gp *g) {
-    struct gp_report r;
     buf_reset(&g->text);
-    enum gpm_status st = g->gp ? gp_report(g->gp, &r, &g->text) : GPM_E_ARG;
+    enum gpm_status st = g->gp ? gp_report(g->gp, &g->text) : GPM_E_ARG;
     if (st) buf_puts(&g->text, gpm_status_text(st));
     return g->text.data;
 }

@@ -159,15 +159,7 @@ GPM_MUST_USE enum gpm_status gp_point_slope(struct gp *g, double a, double b, do
 /* ---- what happened ---- */
 /* How the current likelihood was computed: "Cholesky", "Toeplitz", ...; "none" before it was. */
 const char *gp_method(const struct gp *g);
-struct gp_report {
-    double jitter;    /* absolute, on the diagonal of the current factor */
-    int steps;        /* rungs of the ladder */
-    double condition; /* estimate; computed by gp_report */
-    double nearest;   /* distance of the nearest pair of distinct inputs */
-    size_t near_i, near_j;
-    const char *method; /* "Cholesky", "Toeplitz", ... of the current likelihood */
-};
-/* Fills r and writes a sentence or two for the user: jitter, nearest pair, condition estimate and
- * hyper-parameters. O(n^2). text may be NULL. */
-GPM_MUST_USE enum gpm_status gp_report(struct gp *g, struct gp_report *r, struct buf *text);
+/* Writes a sentence or two for the user: jitter, condition estimate, nearest pair of distinct
+ * inputs and hyper-parameters. O(n^2). */
+GPM_MUST_USE enum gpm_status gp_report(struct gp *g, struct buf *text);
 #endif

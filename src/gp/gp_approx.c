@@ -62,34 +62,33 @@ struct kern *gp_without_white(const struct kern *k, double *extra) {
     return out;
 }
 
-static void data_of(struct gp *g, struct gp_slot *s, const struct kern *k, double extra,
-                    double *noise, struct approx_data *d) {
-    for (size_t i = 0; i < g->n; i++) noise[i] = s->noise * s->noise * gp_share(g, i) + extra;
-    *d = (struct approx_data){k, gp_points(g), s->r, noise};
-    d->x.step = 0;
+/* The data as an approximation of the kernel sees them, or (smooth) of the kernel without white
+ * noise, which is noise then. The caller frees d.noise. */
+static struct approx_data data_of(struct gp *g, const struct gp_slot *s, bool smooth) {
+    struct approx_data d = {smooth ? s->smooth : s->kern, gp_points(g), s->r,
+                            NEW_ARRAY(double, g->n + 1)};
+    for (size_t i = 0; i < g->n; i++)
+        d.noise[i] = s->noise * s->noise * gp_share(g, i) + (smooth ? s->white : 0);
+    d.x.step = 0;
+    return d;
 }
 
-static enum gpm_status build_inducing(struct gp *g, struct gp_slot *s, double *logml) {
-    double *noise = NEW_ARRAY(double, g->n);
-    struct approx_data d;
+static enum gpm_status build_inducing(struct gp *g, struct gp_slot *s) {
     kern_unref(s->smooth);
     s->smooth = gp_without_white(s->kern, &s->white);
-    data_of(g, s, s->smooth, s->white, noise, &d);
+    struct approx_data d = data_of(g, s, true);
     size_t size = g->approx == GP_AUTO ? 512 : g->approx_size;
-    enum gpm_status st = inducing_build(&s->low, &d, size, logml);
-    mem_free(noise);
+    enum gpm_status st = inducing_build(&s->low, &d, size, &s->logml);
+    mem_free(d.noise);
     return st;
 }
 
-static enum gpm_status build_vecchia(struct gp *g, struct gp_slot *s, double *logml,
-                                     double *error) {
-    double *noise = NEW_ARRAY(double, g->n);
-    struct approx_data d;
-    data_of(g, s, s->kern, 0, noise, &d);
+static enum gpm_status build_vecchia(struct gp *g, struct gp_slot *s, double *error) {
+    struct approx_data d = data_of(g, s, false);
     if (g->vecchia.n != g->n) vecchia_order(&g->vecchia, d.x, g->approx_size);
-    enum gpm_status st = vecchia_logml(&g->vecchia, &d, logml);
+    enum gpm_status st = vecchia_logml(&g->vecchia, &d, &s->logml);
     if (!st) st = vecchia_error(&g->vecchia, &d, error);
-    mem_free(noise);
+    mem_free(d.noise);
     return st;
 }
 
@@ -98,12 +97,12 @@ enum gpm_status gp_slot_approx(struct gp *g, struct gp_slot *s) {
     enum gp_approx kind = g->approx == GP_AUTO ? GP_INDUCING : g->approx;
     double other = 0;
     enum gpm_status st = gp_slot_residual(g, s);
-    if (!st && kind == GP_INDUCING) st = build_inducing(g, s, &s->logml);
+    if (!st && kind == GP_INDUCING) st = build_inducing(g, s);
     s->error = kind == GP_INDUCING && !st ? s->low.loss : INFINITY;
     if (g->approx == GP_AUTO && (st == GPM_E_NOT_PD || s->error > LOSS_SMALL)) kind = GP_VECCHIA;
     if (kind == GP_VECCHIA && (!st || st == GPM_E_NOT_PD)) {
         double low = s->logml;
-        st = build_vecchia(g, s, &s->logml, &other);
+        st = build_vecchia(g, s, &other);
         if (other > s->error) { /* inducing points after all */
             kind = GP_INDUCING;
             s->logml = low;
@@ -126,24 +125,19 @@ enum gpm_status gp_approx_posterior(struct gp *g, struct kern_pts xs, double *me
                                     double *cov, size_t ld) {
     struct gp_slot *s = gp_current(g);
     enum gpm_status st = gp_slot_approx(g, s);
-    double *m = NEW_ARRAY(double, xs.n + 1), *noise = NULL;
-    struct approx_data d;
+    if (!st && mean) st = mean_eval(s->mean, xs, mean);
     if (!st && s->used == GP_INDUCING) {
-        st = inducing_predict(&s->low, s->smooth, xs, m, var, cov, ld);
+        st = inducing_predict(&s->low, s->smooth, xs, mean, var, cov, ld);
         for (size_t i = 0; i < xs.n && !st; i++) {
             if (var) var[i] += s->white;
             if (cov) cov[i * (ld + 1)] += s->white;
         }
     } else if (!st) {
-        noise = NEW_ARRAY(double, g->n + 1);
-        data_of(g, s, s->kern, 0, noise, &d);
-        st = cov ? vecchia_joint(&g->vecchia, &d, xs, m, cov, ld)
-                 : vecchia_predict(&g->vecchia, &d, xs, m, var);
+        struct approx_data d = data_of(g, s, false);
+        st = cov ? vecchia_joint(&g->vecchia, &d, xs, mean, cov, ld)
+                 : vecchia_predict(&g->vecchia, &d, xs, mean, var);
+        mem_free(d.noise);
     }
-    if (!st && mean) st = mean_eval(s->mean, xs, mean);
-    for (size_t i = 0; i < xs.n && mean && !st; i++) mean[i] += m[i];
-    mem_free(m);
-    mem_free(noise);
     return st;
 }
 
@@ -162,13 +156,12 @@ static void with_white(const struct kern *k, const double *smooth, double white,
     }
 }
 
-static enum gpm_status grad_inducing(struct gp *g, struct gp_slot *s, double *noise,
+/* In the parameters of the whole kernel: the smooth part's, and those of white noise. */
+static enum gpm_status grad_inducing(struct gp *g, struct gp_slot *s, const struct approx_data *d,
                                      struct approx_slopes *out) {
-    struct approx_data d;
     double *dkern = out->kern, white = 0;
-    data_of(g, s, s->smooth, s->white, noise, &d);
     out->kern = mem_zalloc((kern_nparam(s->smooth) + 1) * sizeof *dkern);
-    enum gpm_status st = inducing_grad(&s->low, &d, out);
+    enum gpm_status st = inducing_grad(&s->low, d, out);
     for (size_t i = 0; i < g->n; i++) white += out->noise[i];
     if (!st) with_white(s->kern, out->kern, white, dkern);
     mem_free(out->kern);
@@ -182,21 +175,17 @@ enum gpm_status gp_approx_grad(struct gp *g, double *dkern, double *dmean, doubl
     struct gp_slot *s = gp_current(g);
     enum gpm_status st = gp_slot_approx(g, s);
     if (st) return st;
-    double *noise = NEW_ARRAY(double, g->n + 1), *points = mem_zalloc(2 * g->n * sizeof *points);
+    bool inducing = s->used == GP_INDUCING;
+    double *points = mem_zalloc(2 * g->n * sizeof *points);
     struct approx_slopes out = {dkern, points, points + g->n};
-    struct approx_data d;
-    if (s->used == GP_INDUCING)
-        st = grad_inducing(g, s, noise, &out);
-    else {
-        data_of(g, s, s->kern, 0, noise, &d);
-        st = vecchia_grad(&g->vecchia, &d, &out);
-    }
+    struct approx_data d = data_of(g, s, inducing);
+    st = inducing ? grad_inducing(g, s, &d, &out) : vecchia_grad(&g->vecchia, &d, &out);
     if (dnoise && s->noise > 0) {
         for (size_t i = 0; i < g->n; i++) *dnoise += 2 * s->noise * gp_share(g, i) * out.noise[i];
         *dnoise += gp_replicate_slope(g, s->noise, 1);
     }
     if (dmean) mean_grad(s->mean, gp_points(g), out.mean, dmean);
-    mem_free(noise);
+    mem_free(d.noise);
     mem_free(points);
     return st;
 }

@@ -22,8 +22,8 @@
 struct approx_data {
     const struct kern *kern;
     struct kern_pts x;
-    const double *r;     /* residuals from the mean */
-    const double *noise; /* noise variance per point */
+    const double *r; /* residuals from the mean */
+    double *noise;   /* noise variance per point */
 };
 
 /* Derivatives of the log likelihood, added to what is there: in the kernel's parameters, and for
@@ -72,8 +72,8 @@ GPM_MUST_USE enum gpm_status inducing_build(struct inducing *q, const struct app
 /* After inducing_build with the same data. */
 GPM_MUST_USE enum gpm_status inducing_grad(const struct inducing *q, const struct approx_data *d,
                                            const struct approx_slopes *out);
-/* Latent mean (less the mean function) and variance at xs; cov (may be NULL) gets the lower
- * triangle with leading dimension ld. */
+/* Latent mean (added to what is there), variance and lower triangle of the covariance at xs, each
+ * may be NULL. */
 GPM_MUST_USE enum gpm_status inducing_predict(const struct inducing *q, const struct kern *k,
                                               struct kern_pts xs, double *mean, double *var,
                                               double *cov, size_t ld);

@@ -260,28 +260,17 @@ enum gpm_status inducing_grad(const struct inducing *q, const struct approx_data
 enum gpm_status inducing_predict(const struct inducing *q, const struct kern *k, struct kern_pts xs,
                                  double *mean, double *var, double *cov, size_t ld) {
     size_t m = q->m, n = xs.n;
-    double *v = mem_try_doubles(2 * n * (m + 1));
+    double *v = mem_try_doubles(2 * n * (m + 1)), *w = v + n * (m + 1);
     if (!v) return GPM_E_NOMEM;
-    double *w = v + n * (m + 1);
     enum gpm_status st = kern_cross(k, xs, inducing_points(q), v, n);
     if (!st) {
         la_solve_rows(m, n, q->kuu.l, q->kuu.ld, v, n);
         memcpy(w, v, n * m * sizeof *w);
         la_solve_rows(m, n, q->a.l, q->a.ld, w, n);
-        la_gemv(n, m, 1, v, n, q->c, 0, mean);
+        st = gp_project(k, xs, m, v, q->c, mean, var, cov, ld);
     }
-    if (!st && var) st = kern_diag(k, xs, var);
-    for (size_t i = 0; i < n && var && !st; i++) {
-        double known = 0;
-        for (size_t j = 0; j < m; j++)
-            known += v[i + j * n] * v[i + j * n] - w[i + j * n] * w[i + j * n];
-        var[i] = var[i] > known ? var[i] - known : 0;
-    }
-    if (!st && cov) st = kern_fill(k, xs, cov, ld);
-    if (!st && cov) {
-        la_syrk(false, n, m, -1, v, n, 1, cov, ld);
-        la_syrk(false, n, m, 1, w, n, 1, cov, ld);
-    }
+    for (size_t j = 0; j < m && var && !st; j++) vec_ops()->add_square(n, w + j * n, var);
+    if (!st && cov) la_syrk(false, n, m, 1, w, n, 1, cov, ld);
     mem_free(v);
     return st;
 }

@@ -210,15 +210,12 @@ static enum gpm_status condition(struct gp *g, struct gp_path *p, double white, 
 
 /* m support points: a lattice in the box (golden-ratio sequence in several dimensions), then the
  * inputs of the data. */
-static void lattice(const struct gp *g, size_t m, double *x) {
+static void lattice(struct gp *g, size_t m, double *x) {
     size_t dim = (size_t)g->dim;
     for (size_t k = 0; k < dim; k++) {
-        double a = INFINITY, b = -INFINITY;
-        for (size_t i = 0; i < g->n; i++) {
-            a = fmin(a, g->x[i + k * g->cap]);
-            b = fmax(b, g->x[i + k * g->cap]);
-            x[(m + i) * dim + k] = g->x[i + k * g->cap];
-        }
+        double a, b;
+        approx_range(gp_points(g), (int)k, &a, &b);
+        for (size_t i = 0; i < g->n; i++) x[(m + i) * dim + k] = g->x[i + k * g->cap];
         if (!(b > a)) a = isfinite(a) ? a - 0.5 : 0, b = a + 1;
         double step = dim == 1 ? 0 : 1 / pow(1.32471795724474602596, (double)k + 1);
         for (size_t i = 0; i < m; i++) {

@@ -26,8 +26,9 @@ static int by_x(const void *a, const void *b) {
     return (p->x > q->x) - (p->x < q->x);
 }
 
-/* Points sorted by their first column: only neighbours nearer than the best so far in it count. */
-static void nearest_pair(const struct gp *g, struct gp_report *r) {
+/* Points sorted by their first column: only neighbours nearer than the best so far in it count.
+ * Returns the squared distance. */
+static double nearest_pair(const struct gp *g, size_t pair[2]) {
     struct place *s = NEW_ARRAY(struct place, g->n + 1);
     double best = INFINITY;
     for (size_t i = 0; i < g->n; i++) s[i] = (struct place){g->x[i], i};
@@ -39,53 +40,28 @@ static void nearest_pair(const struct gp *g, struct gp_report *r) {
             double q = squared_distance(g, s[i].i, s[j].i);
             if (q >= best) continue;
             best = q;
-            r->near_i = s[i].i;
-            r->near_j = s[j].i;
+            pair[0] = s[i].i;
+            pair[1] = s[j].i;
         }
-    r->nearest = sqrt(best);
     mem_free(s);
+    return best;
 }
 
 static void print_point(const struct gp *g, size_t i, struct buf *out) {
     if (g->dim > 1) buf_putc(out, '(');
-    for (int c = 0; c < g->dim; c++) {
-        if (c) buf_puts(out, ", ");
-        buf_printf(out, "%.6g", g->x[i + (size_t)c * g->cap]);
-    }
+    for (int c = 0; c < g->dim; c++)
+        buf_printf(out, "%s%.6g", c ? ", " : "", g->x[i + (size_t)c * g->cap]);
     if (g->dim > 1) buf_putc(out, ')');
 }
 
-static void write_text(const struct gp *g, const struct gp_slot *s, const struct gp_report *r,
-                       struct buf *out) {
-    if (s->used != GP_EXACT)
-        buf_printf(out, "approximated by %s, log likelihood within about %.2g nats; ", s->method,
-                   s->error);
-    if (s->singular)
-        buf_printf(out,
-                   "the covariance matrix of %zu inputs is not positive definite, even with %g of "
-                   "its mean diagonal added",
-                   g->n, CHOL_JITTER_LAST);
-    else if (r->jitter > 0)
-        buf_printf(out, "%.3g was added to the diagonal of the covariance matrix of %zu inputs",
-                   r->jitter, g->n);
-    else
-        buf_printf(out, "the covariance matrix of %zu inputs factored without jitter", g->n);
-    if (isfinite(r->condition)) buf_printf(out, "; condition about %.1e", r->condition);
-    if (g->n > 1) {
-        buf_puts(out, "; nearest inputs ");
-        print_point(g, r->near_i, out);
-        buf_puts(out, " and ");
-        print_point(g, r->near_j, out);
-        buf_printf(out, " (distance %.3g)", r->nearest);
-    }
-    buf_puts(out, "; kernel ");
-    kern_print(s->kern, out);
-    buf_puts(out, ", noise ");
-    buf_number(out, s->noise);
-    if (r->jitter > 0 || s->singular)
-        buf_puts(out, s->noise > 0 ? ". A larger noise or a shorter length scale helps"
-                                   : ". Noise on the data (noise=...) or a shorter length scale "
-                                     "helps");
+static void print_nearest(const struct gp *g, struct buf *out) {
+    size_t pair[2] = {0, 0};
+    double q = nearest_pair(g, pair);
+    buf_puts(out, "; nearest inputs ");
+    print_point(g, pair[0], out);
+    buf_puts(out, " and ");
+    print_point(g, pair[1], out);
+    buf_printf(out, " (distance %.3g)", sqrt(q));
 }
 
 const char *gp_method(const struct gp *g) {
@@ -93,19 +69,34 @@ const char *gp_method(const struct gp *g) {
     return s->have_logml && s->method ? s->method : "none";
 }
 
-enum gpm_status gp_report(struct gp *g, struct gp_report *r, struct buf *text) {
+enum gpm_status gp_report(struct gp *g, struct buf *out) {
     struct gp_slot *s = gp_current(g);
-    memset(r, 0, sizeof *r);
     bool approx = gp_approximates(g);
     enum gpm_status st = approx ? gp_slot_logml(g, s) : gp_slot_factor(g, s);
     if (st && st != GPM_E_NOT_PD) return st;
     const struct chol *f = approx ? &s->low.kuu : &s->f; /* n = 0 under Vecchia: nothing to tell */
-    r->jitter = st ? INFINITY : f->jitter;
-    r->steps = f->steps;
-    r->condition = st ? INFINITY : chol_condition(f);
-    r->method = s->method ? s->method : "Cholesky";
-    r->nearest = INFINITY;
-    if (g->n > 1) nearest_pair(g, r);
-    if (text) write_text(g, s, r, text);
+    if (s->used != GP_EXACT)
+        buf_printf(out, "approximated by %s, log likelihood within about %.2g nats; ", s->method,
+                   s->error);
+    if (st)
+        buf_printf(out,
+                   "the covariance matrix of %zu inputs is not positive definite, even with %g of "
+                   "its mean diagonal added",
+                   g->n, CHOL_JITTER_LAST);
+    else if (f->jitter > 0)
+        buf_printf(out, "%.3g was added to the diagonal of the covariance matrix of %zu inputs",
+                   f->jitter, g->n);
+    else
+        buf_printf(out, "the covariance matrix of %zu inputs factored without jitter", g->n);
+    if (!st) buf_printf(out, "; condition about %.1e", chol_condition(f));
+    if (g->n > 1) print_nearest(g, out);
+    buf_puts(out, "; kernel ");
+    kern_print(s->kern, out);
+    buf_puts(out, ", noise ");
+    buf_number(out, s->noise);
+    if (st || f->jitter > 0)
+        buf_puts(out, s->noise > 0 ? ". A larger noise or a shorter length scale helps"
+                                   : ". Noise on the data (noise=...) or a shorter length scale "
+                                     "helps");
     return GPM_OK;
 }

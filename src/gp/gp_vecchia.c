@@ -267,7 +267,7 @@ static size_t insertion(const struct vecchia *v, uint64_t code) {
     return lo;
 }
 
-/* Prediction of some points from the gathered ones. */
+/* Prediction of some points from the gathered ones; the mean is added to what is there. */
 static enum gpm_status predict_window(struct local *l, struct kern_pts xs, double *mean,
                                       double *var, double *cov, size_t ld) {
     size_t m = xs.n;
@@ -277,7 +277,6 @@ static enum gpm_status predict_window(struct local *l, struct kern_pts xs, doubl
     if (!st) st = kern_cross(l->d->kern, xs, local_points(l), v, m);
     if (!st) {
         la_solve_rows(l->n, m, l->f.l, l->f.ld, v, m);
-        memset(mean, 0, m * sizeof *mean);
         st = gp_project(l->d->kern, xs, l->n, v, l->w, mean, var, cov, ld);
     }
     mem_free(v);
@@ -291,7 +290,7 @@ enum gpm_status vecchia_predict(const struct vecchia *v, const struct approx_dat
     enum { GROUP = 512 };
     size_t n = xs.n, half = v->size / 2;
     struct keyed *key = NEW_ARRAY(struct keyed, n + 1); /* code = place in the order */
-    double *x = NEW_ARRAY(double, n *((size_t)xs.dim + 2) + 1), *m = x + n * (size_t)xs.dim;
+    double *x = mem_zalloc((n * ((size_t)xs.dim + 2) + 1) * sizeof *x), *m = x + n * (size_t)xs.dim;
     struct local l;
     enum gpm_status st = GPM_OK;
     local_init(&l, v, d, 2 * v->size);
@@ -309,7 +308,7 @@ enum gpm_status vecchia_predict(const struct vecchia *v, const struct approx_dat
         st = predict_window(&l, here, m + i, var ? m + n + i : NULL, NULL, 0);
     }
     for (size_t i = 0; i < n && !st; i++) {
-        mean[key[i].i] = m[i];
+        if (mean) mean[key[i].i] += m[i];
         if (var) var[key[i].i] = m[n + i];
     }
     mem_free(key);

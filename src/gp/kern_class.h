@@ -99,6 +99,9 @@ struct kern_class {
     double (*fall)(const struct kern *k, const struct kern_strip *s, const double *w, double *e,
                    double *g);
     double fall_factor;
+    /* For those without parameters of shape: the value at q = r^2, which may be overwritten, and
+     * (unless that is NULL) -2 dk/d(r^2) over fall_factor. */
+    void (*profile)(size_t m, double *q, double *value, double *fall);
     double nu; /* Matern rows: smoothness */
     /* Optional: one random feature, see kern_wave; false: these parameters have none. */
     bool (*wave)(const struct kern *k, int dim, struct kern_wave *f);

@@ -71,6 +71,21 @@ static double radial_slope(const struct kern *k, const struct kern_strip *s, con
     return radial(k, s, POINT, w, g);
 }
 
+/* Rows whose profile says value and fall at once. */
+static void radial_value(const struct kern *k, const struct kern_strip *s, double *out) {
+    double q[KERN_STRIP];
+    leaf_squared(s, q);
+    k->cls->profile(s->m, q, out, NULL);
+}
+static double radial_fall(const struct kern *k, const struct kern_strip *s, const double *w,
+                          double *e, double *g) {
+    double q[KERN_STRIP], value[KERN_STRIP];
+    leaf_squared(s, q);
+    k->cls->profile(s->m, q, value, e);
+    vec_ops()->mul(s->m, w, e);
+    return vec_ops()->dot(s->m, w, value);
+}
+
 /* Frequencies: normal, times a factor that is drawn once for all columns. */
 static bool radial_wave(const struct kern *k, int dim, double factor, struct kern_wave *f) {
     for (int c = 0; c < leaf_dim(k, dim); c++)
@@ -130,20 +145,9 @@ static bool rq_wave(const struct kern *k, int dim, struct kern_wave *f) {
 }
 
 /* Cauchy: 1 / B, B = 1 + r^2; -2 dk/d(r^2) = 2 / B^2. */
-static void cauchy_value(const struct kern *k, const struct kern_strip *s, double *out) {
-    leaf_squared(s, out);
-    for (size_t i = 0; i < s->m; i++) out[i] = 1 / (1 + out[i]);
-}
-
-static double cauchy_fall(const struct kern *k, const struct kern_strip *s, const double *w,
-                          double *e, double *g) {
-    double sum = 0;
-    cauchy_value(k, s, e);
-    for (size_t i = 0; i < s->m; i++) {
-        sum += w[i] * e[i];
-        e[i] *= w[i] * e[i];
-    }
-    return sum;
+static void cauchy(size_t m, double *q, double *value, double *fall) {
+    for (size_t i = 0; i < m; i++) value[i] = 1 / (1 + q[i]);
+    for (size_t i = 0; i < m && fall; i++) fall[i] = value[i] * value[i];
 }
 
 /* 1 / B is the mean of exp(-r^2 g) over g ~ Gamma(1). */
@@ -168,22 +172,13 @@ static double mat12_fall(const struct kern *k, const struct kern_strip *s, const
     return 0;
 }
 
-static void mat32_value(const struct kern *k, const struct kern_strip *s, double *out) {
-    double a[KERN_STRIP];
-    leaf_squared(s, a);
-    vec_ops()->decay(s->m, a, SQRT3, a, out);
-    for (size_t i = 0; i < s->m; i++) out[i] *= 1 + a[i];
+/* -2 dk/d(r^2) = 3 exp(-a) */
+static void mat32(size_t m, double *q, double *value, double *fall) {
+    vec_ops()->decay(m, q, SQRT3, q, value);
+    if (fall) memcpy(fall, value, m * sizeof *fall);
+    for (size_t i = 0; i < m; i++) value[i] *= 1 + q[i];
 }
 
-/* dk/dl = 3 exp(-a) (u-u')^2 / l. part: w exp(-a); the sum of w k. */
-static double mat32_fall(const struct kern *k, const struct kern_strip *s, const double *w,
-                         double *e, double *g) {
-    double a[KERN_STRIP];
-    leaf_squared(s, a);
-    vec_ops()->decay(s->m, a, SQRT3, a, e);
-    vec_ops()->mul(s->m, w, e);
-    return vec_ops()->sum(s->m, e) + vec_ops()->dot(s->m, a, e);
-}
 static inline double m52(double a, double e) {
     return (1 + a * (1 + a * (1.0 / 3))) * e;
 }
@@ -191,26 +186,12 @@ static inline double m52_fall(double a, double e) { /* -2 dM52/d(r^2) */
     return (5.0 / 3) * (1 + a) * e;
 }
 
-static void mat52_value(const struct kern *k, const struct kern_strip *s, double *out) {
-    double a[KERN_STRIP];
-    leaf_squared(s, a);
-    vec_ops()->decay(s->m, a, SQRT5, a, out);
-    for (size_t i = 0; i < s->m; i++) out[i] = m52(a[i], out[i]);
+static void mat52(size_t m, double *q, double *value, double *fall) {
+    vec_ops()->decay(m, q, SQRT5, q, value);
+    for (size_t i = 0; i < m && fall; i++) fall[i] = m52_fall(q[i], value[i]);
+    for (size_t i = 0; i < m; i++) value[i] = m52(q[i], value[i]);
 }
 
-/* dk/dl = 5/3 (1 + a) exp(-a) (u-u')^2 / l. part: w (1 + a) exp(-a); the sum of w k. */
-static double mat52_fall(const struct kern *k, const struct kern_strip *s, const double *w,
-                         double *e, double *g) {
-    double a[KERN_STRIP];
-    leaf_squared(s, a);
-    vec_ops()->decay(s->m, a, SQRT5, a, e);
-    for (size_t i = 0; i < s->m; i++) {
-        double t = w[i] * e[i];
-        e[i] = t * (1 + a[i]);
-        a[i] *= a[i] * t;
-    }
-    return vec_ops()->sum(s->m, e) + (1.0 / 3) * vec_ops()->sum(s->m, a);
-}
 /* Gamma-exponential: log k = -r^gamma = -exp(gamma/2 log q). t = r^gamma, lq = log q. */
 static void gamma_parts(const struct kern *k, const struct kern_strip *s, double *t, double *lq) {
     leaf_squared(s, lq);
@@ -378,8 +359,8 @@ const struct kern_class kern_rows_stationary[] = {
             KERN_ALG_STAT),
      .motif = {KERN_ROLE_SMOOTH, false, 12, "CAUCHY", NULL, 1, false,
                "a smooth function with a long memory"},
-     .maker = {"make_cauchy"}, .npar = 2, .par = {KERN_SF, LENGTH}, .value = cauchy_value,
-     .fall = cauchy_fall, .fall_factor = 2, .wave = cauchy_wave},
+     .maker = {"make_cauchy"}, .npar = 2, .par = {KERN_SF, LENGTH}, .value = radial_value,
+     .fall = radial_fall, .profile = cauchy, .fall_factor = 2, .wave = cauchy_wave},
     {RADIAL("MAT12", "sf^2 exp(-|x-x'| / l)", "a rough, continuous function", KERN_ALG_STAT),
      .motif = {KERN_ROLE_SMOOTH, false, 10, "MAT12", "OU", 1, false, "a rough function"},
      .maker = {"make_matern_12"}, .npar = 2, .par = {KERN_SF, LENGTH}, .expo = mat12_expo,
@@ -387,13 +368,13 @@ const struct kern_class kern_rows_stationary[] = {
     {RADIAL("MAT32", "sf^2 (1 + a) exp(-a), a = sqrt(3) |x-x'| / l",
             "a function with continuous slope", KERN_ALG_STAT),
      .motif = {KERN_ROLE_SMOOTH, false, 4, "MAT32", "MAT", 1, false, "a rough function"},
-     .maker = {"make_matern_32"}, .npar = 2, .par = {KERN_SF, LENGTH}, .value = mat32_value,
-     .fall = mat32_fall, .fall_factor = 3, .wave = matern_wave, .nu = 1.5},
+     .maker = {"make_matern_32"}, .npar = 2, .par = {KERN_SF, LENGTH}, .value = radial_value,
+     .fall = radial_fall, .profile = mat32, .fall_factor = 3, .wave = matern_wave, .nu = 1.5},
     {RADIAL("MAT52", "sf^2 (1 + a + a^2/3) exp(-a), a = sqrt(5) |x-x'| / l",
             "a function with continuous curvature", KERN_ALG_STAT),
      .motif = {KERN_ROLE_SMOOTH, false, 11, "MAT52", NULL, 1, false, "a smooth function"},
-     .maker = {"make_matern_52"}, .npar = 2, .par = {KERN_SF, LENGTH}, .value = mat52_value,
-     .fall = mat52_fall, .fall_factor = 5.0 / 3, .wave = matern_wave, .nu = 2.5},
+     .maker = {"make_matern_52"}, .npar = 2, .par = {KERN_SF, LENGTH}, .value = radial_value,
+     .fall = radial_fall, .profile = mat52, .fall_factor = 1, .wave = matern_wave, .nu = 2.5},
     {RADIAL("GE", "sf^2 exp(-(|x-x'| / l)^gamma)", "a function of adjustable roughness",
             KERN_ALG_STAT),
      .maker = {"make_gamma_exponential"}, .npar = 3,
