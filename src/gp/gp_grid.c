@@ -47,19 +47,32 @@
 #define TINY      1e-13
 #define RESIDUAL  1e-7
 
+enum kind { STATIONARY, WHITE, CONSTANT, RANK_ONE, WALK };
+/* A term of the kernel. */
+struct term {
+    enum kind kind;
+    const struct kern *k;
+    size_t at;        /* of its first parameter in the flat vector */
+    double amp;       /* white noise, constants, walks: variance */
+    int order;        /* walks: 1 Wiener, 2 integrated */
+    double since;     /* how long it has run at the first point */
+    struct plan plan; /* stationary: lags against lag 0; rank one: the inputs */
+    bool planned;
+};
+
 /* A rank-one term v u u'. */
 struct rank {
-    struct grid_term *term; /* NULL: a special point */
-    size_t place;           /* of a special point */
-    double v;               /* infinite: a missing point */
-    double share;           /* d v / d noise^2 */
+    struct term *term; /* NULL: a special point */
+    size_t place;      /* of a special point */
+    double v;          /* infinite: a missing point */
+    double share;      /* d v / d noise^2 */
 };
 
 struct job {
     struct gp *g;
     struct gp_slot *s;
     const struct vec_ops *ops;
-    struct grid_term *term;
+    struct term *term;
     size_t n_term;
     size_t n, q, nt;    /* grid length; differences; size of the Toeplitz part */
     double step, share; /* share of the noise that most points have */
@@ -144,17 +157,51 @@ static bool few_missing(struct gp *g) {
 
 /* ---- what the kernel is made of ---- */
 
+/* A Wiener process, perhaps times constants. */
+static const struct kern *walk_of(const struct kern *k, double *amp) {
+    const struct kern *walk = NULL;
+    size_t n = kern_nparts(k, KERN_PRODUCT);
+    *amp = 1;
+    for (size_t i = 0; i < n; i++) {
+        const struct kern *f = kern_part(k, KERN_PRODUCT, i);
+        if (f->op != KERN_LEAF || (!kern_is_constant(f) && (!f->cls->walk || walk))) return NULL;
+        if (f->cls->walk) walk = f;
+        *amp *= kern_amplitude(f);
+        if (n > 1 && kern_amplitude(f) == 0) return NULL; /* its derivative would be 0 / 0 */
+    }
+    return walk;
+}
+
+/* Sorts a term; false when it is of none of these kinds. */
+static bool sort_term(const struct kern *k, size_t at, double x0, struct term *out) {
+    *out = (struct term){.k = k, .at = at};
+    const struct kern *walk = walk_of(k, &out->amp);
+    if (walk) {
+        out->kind = WALK;
+        out->order = walk->cls->walk;
+        out->since = x0 - walk->par[1];
+        return out->since >= 0;
+    }
+    if (kern_is_constant(k) || kern_is_white(k)) {
+        out->kind = kern_is_constant(k) ? CONSTANT : WHITE;
+        out->amp = kern_amplitude(k);
+        return true;
+    }
+    out->kind = k->stationary && !k->callback ? STATIONARY : RANK_ONE;
+    return out->kind == STATIONARY || kern_rank_one(k);
+}
+
 static bool sort_terms(struct job *j, const struct kern *k) {
     size_t n = kern_nparts(k, KERN_SUM), at = 0;
     bool fits = true;
-    j->term = NEW_ARRAY(struct grid_term, n);
+    j->term = NEW_ARRAY(struct term, n);
     for (size_t i = 0; i < n && fits; i++) {
         const struct kern *kid = kern_part(k, KERN_SUM, i);
-        struct grid_term *t = &j->term[j->n_term++];
-        fits = grid_sort(kid, at, j->g->places.x0, t);
+        struct term *t = &j->term[j->n_term++];
+        fits = sort_term(kid, at, j->g->places.x0, t);
         at += kid->total;
-        if (t->kind == GRID_WALK && (size_t)t->order > j->q) j->q = (size_t)t->order;
-        if (t->kind != GRID_RANK_ONE) continue;
+        if (t->kind == WALK && (size_t)t->order > j->q) j->q = (size_t)t->order;
+        if (t->kind != RANK_ONE) continue;
         fits = fits && j->n_rank < MAX_RANK - GRID_MAX_SPECIAL;
         if (fits) j->rank[j->n_rank++] = (struct rank){.term = t, .v = 1};
     }
@@ -223,9 +270,9 @@ static enum gpm_status fill_table(struct job *j) {
     memset(j->table, 0, j->n * sizeof *j->table);
     j->floor = noise * noise * j->share;
     for (size_t i = 0; i < j->n_term; i++) {
-        struct grid_term *t = &j->term[i];
-        if (t->kind == GRID_WHITE) j->floor += t->amp;
-        if (t->kind != GRID_STATIONARY) continue;
+        struct term *t = &j->term[i];
+        if (t->kind == WHITE) j->floor += t->amp;
+        if (t->kind != STATIONARY) continue;
         enum gpm_status st = plan_init(&t->plan, t->k, lags, origin, false);
         t->planned = true;
         if (st) return st;
@@ -283,7 +330,7 @@ static void add_constant(struct job *j, double c) {
  * process are independent, variance h; second differences of an integrated one have variance 2/3
  * and covariance 1/6 of h^3. At the first point the process has variance a (a^3/3), its slope a,
  * both together a^2/2. */
-static void add_walk(struct job *j, const struct grid_term *t, size_t b) {
+static void add_walk(struct job *j, const struct term *t, size_t b) {
     double v = t->amp, h = j->step, a = t->since, (*border)[MAX_BORDER] = j->border;
     double *next = j->q == 2 ? column(j, b + 1) : NULL;
     if (t->order == 1) {
@@ -307,8 +354,8 @@ static void add_walk(struct job *j, const struct grid_term *t, size_t b) {
 static void make_matrix(struct job *j, size_t b) {
     difference_table(j, b);
     for (size_t i = 0; i < j->n_term; i++) {
-        if (j->term[i].kind == GRID_CONSTANT) add_constant(j, j->term[i].amp);
-        if (j->term[i].kind == GRID_WALK) add_walk(j, &j->term[i], b);
+        if (j->term[i].kind == CONSTANT) add_constant(j, j->term[i].amp);
+        if (j->term[i].kind == WALK) add_walk(j, &j->term[i], b);
     }
     memcpy(j->cov, column(j, b), j->q * j->nt * sizeof *j->cov);
 }
@@ -321,7 +368,7 @@ static void scatter(const struct job *j, const double *at_inputs, double *v) {
 }
 
 static enum gpm_status rank_vector(struct job *j, struct rank *rank, double *u) {
-    struct grid_term *t = rank->term;
+    struct term *t = rank->term;
     struct kern_pts x = gp_points(j->g);
     x.step = 0;
     enum gpm_status st = plan_init(&t->plan, t->k, x, x, true);
@@ -517,7 +564,7 @@ static void pull_back(const struct job *j, double *g, double *s) {
 }
 
 /* Sum of M dK~/dv of a walk v * ...: the adjoint of add_walk. */
-static double walk_sum(const struct job *j, const struct grid_term *t, const double *g) {
+static double walk_sum(const struct job *j, const struct term *t, const double *g) {
     double h = j->step, a = t->since, x = a * border_m(j, 0, 0);
     if (t->order == 1 && j->q == 1) return x + h * g[0];
     double m11 = border_m(j, 1, 1), m12 = border_m(j, 1, 2);
@@ -525,6 +572,16 @@ static double walk_sum(const struct job *j, const struct grid_term *t, const dou
     double third = h * h * h / 3;
     return a * a * x / 3 + a * a * h * border_m(j, 0, 1) + a * h * h * m11 +
            third * (2 * g[0] + g[1] / 2 + m11 + m12);
+}
+
+/* Derivatives of the amplitude, also of a product; unit = sum of M dK/d(variance). */
+static void amp_grad(const struct term *t, double unit, double *g) {
+    g += t->at;
+    for (size_t i = 0; i < kern_nparts(t->k, KERN_PRODUCT); i++) {
+        const struct kern *k = kern_part(t->k, KERN_PRODUCT, i);
+        *g += kern_amp_slope(k) * (t->k == k ? unit : unit * t->amp / kern_amplitude(k));
+        g += k->total;
+    }
 }
 
 /* alpha is that of the quadratic form counted `weight` times: M = weight alpha alpha' - K~^-1. */
@@ -535,21 +592,21 @@ static void gradient(struct job *j, const struct gp_slopes *want) {
     diagonal_sums(j, j->r);
     pull_back(j, j->r, sums);
     for (size_t i = 0; i < j->n_term; i++) {
-        struct grid_term *t = &j->term[i];
+        struct term *t = &j->term[i];
         double *g = want->dkern;
         switch (t->kind) {
-        case GRID_WHITE: grid_amp_grad(t, 0.5 * sums[0], g); break;
-        case GRID_CONSTANT:
-            grid_amp_grad(t, 0.5 * (j->q ? border_m(j, 0, 0) : j->ops->sum(j->n, sums)), g);
+        case WHITE: amp_grad(t, 0.5 * sums[0], g); break;
+        case CONSTANT:
+            amp_grad(t, 0.5 * (j->q ? border_m(j, 0, 0) : j->ops->sum(j->n, sums)), g);
             break;
-        case GRID_WALK: grid_amp_grad(t, 0.5 * walk_sum(j, t, j->r), g); break;
+        case WALK: amp_grad(t, 0.5 * walk_sum(j, t, j->r), g); break;
         default: break; /* stationary ones below */
         }
     }
     noise_sum += j->share * sums[0];
     j->ops->scale(j->n, 0.5, sums);
     for (size_t i = 0; i < j->n_term; i++)
-        if (j->term[i].kind == GRID_STATIONARY)
+        if (j->term[i].kind == STATIONARY)
             plan_column_grad(&j->term[i].plan, sums, want->dkern + j->term[i].at);
     if (want->dnoise && noise > 0)
         *want->dnoise = noise * noise_sum + gp_replicate_slope(j->g, noise, want->weight);

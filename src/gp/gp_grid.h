@@ -40,21 +40,4 @@ struct gp_slopes {
  */
 GPM_MUST_USE enum gpm_status gp_grid_logml(struct gp *g, struct gp_slot *s,
                                            const struct gp_slopes *want, bool *done);
-
-/* ---- the terms of the kernel (gp_grid_terms.c) ---- */
-enum grid_kind { GRID_STATIONARY, GRID_WHITE, GRID_CONSTANT, GRID_RANK_ONE, GRID_WALK };
-struct grid_term {
-    enum grid_kind kind;
-    const struct kern *k;
-    size_t at;        /* of its first parameter in the flat vector */
-    double amp;       /* white noise, constants, walks: variance */
-    int order;        /* walks: 1 Wiener, 2 integrated */
-    double since;     /* how long it has run at the first point */
-    struct plan plan; /* stationary: lags against lag 0; rank one: the inputs */
-    bool planned;
-};
-/* Sorts a term of the kernel; false when it is of none of these kinds. */
-bool grid_sort(const struct kern *k, size_t at, double x0, struct grid_term *out);
-/* Derivatives of amplitudes; unit = sum of M dK/d(variance). */
-void grid_amp_grad(const struct grid_term *t, double unit, double *g);
 #endif

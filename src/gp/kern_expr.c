@@ -38,6 +38,14 @@ double kern_amplitude(const struct kern *k) {
     }
 }
 
+double kern_amp_slope(const struct kern *k) {
+    switch (k->cls->amp) {
+    case KERN_AMP_SQUARE: return 2 * k->par[0];
+    case KERN_AMP_LINEAR: return 1;
+    default: return 0;
+    }
+}
+
 bool kern_in_range(double v) {
     return v == 0 || (fabs(v) <= KERN_SIZE_MAX && fabs(v) >= 1 / KERN_SIZE_MAX);
 }

@@ -35,14 +35,6 @@ void plan_deliver(const struct plan_node *q, const double *gb, double *g) {
     }
 }
 
-static double amp_slope(const struct plan_node *q) {
-    switch (q->k->cls->amp) {
-    case KERN_AMP_SQUARE: return 2 * q->k->par[0];
-    case KERN_AMP_LINEAR: return 1;
-    default: return 0;
-    }
-}
-
 static double *clear_own(struct pass *s, struct plan_node *q) {
     if (!q->own) q->own = ARENA_ARRAY(&s->p->arena, double, q->k->npar);
     return memset(q->own, 0, q->k->npar * sizeof *q->own);
@@ -73,12 +65,12 @@ static void value_strip(struct plan_node *q, const struct kern_strip *st, const 
         own[0] = 0;
         v->scale_to(st->m, q->amp, w, t);
         cls->grad(q->k, st, t, own);
-        own[0] = before + (q->amp > 0 ? amp_slope(q) / q->amp * own[0] : 0);
+        own[0] = before + (q->amp > 0 ? kern_amp_slope(q->k) / q->amp * own[0] : 0);
         return;
     }
     if (cls->amp != KERN_AMP_NONE) {
         cls->value(q->k, st, t);
-        own[0] += amp_slope(q) * v->dot(st->m, w, t);
+        own[0] += kern_amp_slope(q->k) * v->dot(st->m, w, t);
     }
     if (!cls->grad) return;
     v->scale_to(st->m, q->amp, w, t);
@@ -97,7 +89,7 @@ static void value_leaf(struct pass *s, struct plan_node *q, const double *w) {
     if (!s->diag)
         value_strip(q, &st, w, q->buf, own);
     else if (q->k->stationary)
-        own[0] = amp_slope(q) * v->sum(s->m, w);
+        own[0] = kern_amp_slope(q->k) * v->sum(s->m, w);
     for (size_t i = 0; i < s->m && s->diag && !q->k->stationary; i++) {
         st = plan_self(s->p, q, s->i0 + i);
         value_strip(q, &st, w + i, q->buf, own);

@@ -44,6 +44,7 @@ static inline double kern_par(const struct kern *k, int p, int c) {
     return k->par[kern_par_index(k, p, c)];
 }
 double kern_amplitude(const struct kern *k); /* 1, par^2 or par */
+double kern_amp_slope(const struct kern *k); /* its derivative in parameter 0 */
 /* Parameter b of the leaf that an alias stands for, and its derivative in the alias's. */
 double kern_base_par(const struct kern *alias, size_t b, double *slope);
 /* Value f f' with one feature f of each column: for a function of it see kern_phi. */
