@@ -145,21 +145,17 @@ enum gpm_status inducing_build(struct inducing *q, const struct approx_data *d, 
     struct fill f = {d->kern, inducing_points(q)};
     enum gpm_status st = chol_build(&q->kuu, m, fill_kuu, &f);
     if (st) return st;
-    s.a = mem_try_doubles(ld * m + 1);
-    s.v = mem_try_doubles(CHUNK * (m + 2));
-    s.b = mem_zalloc((m + 1) * sizeof *s.b);
-    if (!s.a || !s.v) st = GPM_E_NOMEM;
-    if (!st) {
-        memset(s.a, 0, ld * m * sizeof *s.a);
-        s.kd = s.v + CHUNK * m;
-        s.rest = s.kd + CHUNK;
-    }
+    s.a = mem_try_doubles((ld + 1) * m + CHUNK * (m + 2));
+    if (!s.a) return GPM_E_NOMEM;
+    memset(s.a, 0, (ld + 1) * m * sizeof *s.a);
+    s.b = s.a + ld * m;
+    s.v = s.b + m;
+    s.kd = s.v + CHUNK * m;
+    s.rest = s.kd + CHUNK;
     for (size_t i = 0; i < d->x.n && !st; i += CHUNK)
         st = add_chunk(q, d, i, d->x.n - i < CHUNK ? d->x.n - i : CHUNK, &s);
     if (!st) st = finish(q, d->x.n, &s, logml);
     mem_free(s.a);
-    mem_free(s.v);
-    mem_free(s.b);
     return st;
 }
 

@@ -115,8 +115,6 @@ const double *gp_solved_find(const struct gp *g, const struct gp_slot *s, struct
 void gp_solved_keep(struct gp *g, const struct gp_slot *s, struct kern_pts xs, const double *v);
 /* At least n doubles of scratch; NULL when out of memory. */
 double *gp_work(struct gp *g, size_t n);
-/* Row-major points to column-major; the caller frees. */
-double *gp_transpose(const double *x, size_t n, int dim);
 /* Variance of the noise on the value of entry e, as a part of noise^2: replicates share it, exact
  * values have none. */
 static inline double gp_share(const struct gp *g, size_t e) {

@@ -144,13 +144,6 @@ double *gp_work(struct gp *g, size_t n) {
     return g->work;
 }
 
-double *gp_transpose(const double *x, size_t n, int dim) {
-    double *t = NEW_ARRAY(double, n *(size_t)dim + 1);
-    for (size_t i = 0; i < n; i++)
-        for (int c = 0; c < dim; c++) t[i + (size_t)c * n] = x[i * (size_t)dim + (size_t)c];
-    return t;
-}
-
 struct kern_pts gp_points(struct gp *g) {
     struct kern_pts x = {.x = g->x, .n = g->n, .ld = g->cap, .dim = g->dim, .distinct = true};
     const struct gp_places *p = gp_places(g);

@@ -14,6 +14,14 @@
 
 #define CHUNK 384 /* points solved for at once */
 
+/* Row-major points to column-major; the caller frees. */
+static double *transpose(const double *x, size_t n, int dim) {
+    double *t = NEW_ARRAY(double, n *(size_t)dim + 1);
+    for (size_t i = 0; i < n; i++)
+        for (int c = 0; c < dim; c++) t[i + (size_t)c * n] = x[i * (size_t)dim + (size_t)c];
+    return t;
+}
+
 static struct kern_pts points(const double *t, size_t n, int dim) {
     struct kern_pts x = {.x = t, .n = n, .ld = n, .dim = dim};
     return x;
@@ -88,7 +96,7 @@ static enum gpm_status predict(struct gp *g, const struct kern *part, const doub
     enum gpm_status st = GPM_OK;
     for (size_t i = 0; i < n && !st; i += step) {
         size_t m = n - i < step ? n - i : step;
-        double *t = gp_transpose(x + i * (size_t)g->dim, m, g->dim);
+        double *t = transpose(x + i * (size_t)g->dim, m, g->dim);
         st = posterior(g, part, points(t, m, g->dim), extra, mean ? mean + i : NULL,
                        var ? var + i : NULL, NULL, 0);
         mem_free(t);
@@ -116,7 +124,7 @@ enum gpm_status gp_innovations(struct gp *g, double *out) {
 
 enum gpm_status gp_predict_cov(struct gp *g, const double *x, size_t n, enum gp_target target,
                                double *mean, double *cov, size_t ld) {
-    double *t = gp_transpose(x, n, g->dim), noise = gp_noise(g);
+    double *t = transpose(x, n, g->dim), noise = gp_noise(g);
     enum gpm_status st = posterior(g, NULL, points(t, n, g->dim), 0, mean, NULL, cov, ld);
     mem_free(t);
     if (st) return st;
@@ -198,7 +206,7 @@ static enum gpm_status sample_latent(struct gp *g, const double *x, size_t n, co
     size_t *place = NEW_ARRAY(size_t, n), dim = (size_t)g->dim;
     double *distinct = NEW_ARRAY(double, n *dim), *f = NEW_ARRAY(double, n);
     size_t m = reduce(g, x, n, place, distinct, out);
-    double *t = gp_transpose(distinct, m, g->dim);
+    double *t = transpose(distinct, m, g->dim);
     enum gpm_status st = m ? draw(g, points(t, m, g->dim), 0, z, f) : GPM_OK;
     for (size_t i = 0; i < n && !st; i++)
         if (place[i] != SIZE_MAX) out[i] = f[place[i]];
@@ -221,7 +229,7 @@ enum gpm_status gp_sample(struct gp *g, const double *x, size_t n, enum gp_targe
         return st;
     }
     if (noise == 0) return sample_latent(g, x, n, z, out);
-    double *t = gp_transpose(x, n, g->dim);
+    double *t = transpose(x, n, g->dim);
     enum gpm_status st = draw(g, points(t, n, g->dim), noise * noise, z, out);
     mem_free(t);
     return st;
@@ -247,7 +255,7 @@ static size_t drop_repeats(const struct gp *g, const double *x, const double *y,
 
 static enum gpm_status density(struct gp *g, double noise, const double *xs, const double *ys,
                                size_t n, double *logpdf) {
-    double *t = gp_transpose(xs, n, g->dim), *r = NEW_ARRAY(double, n);
+    double *t = transpose(xs, n, g->dim), *r = NEW_ARRAY(double, n);
     double *cov = mem_try_doubles(n * n);
     struct chol c = {0};
     enum gpm_status st =

@@ -176,23 +176,20 @@ struct kern *kern_leaf_on(const struct kern_class *cls, const double *par, size_
         buf_printf(&b, "%s acts on one column", cls->name);
     for (size_t i = 0; i < ncol && b.len == 0; i++)
         if (col[i] < 0) buf_printf(&b, "%s: columns count from 0, got %d", cls->name, col[i]);
-    if (b.len || !check_params(k, why)) {
-        if (b.len) complain(why, &b);
-        kern_unref(k);
-        return NULL;
-    }
-    if (cls->op == KERN_ALIAS) {
+    bool ok = !b.len && check_params(k, why);
+    if (ok && cls->op == KERN_ALIAS) {
         k->kid[0] = alias_base(k);
-        if (!k->kid[0]) { /* a parameter so small or large that its square root leaves the domain */
+        k->nkids = k->kid[0] != NULL;
+        if (!k->nkids) /* a parameter so small or large that its square root leaves the domain */
             buf_printf(&b, "%s: parameter out of the range of numbers", cls->name);
-            complain(why, &b);
-            kern_unref(k);
-            return NULL;
-        }
-        k->nkids = 1;
     }
-    finish(k);
-    return k;
+    if (ok && !b.len) {
+        finish(k);
+        return k;
+    }
+    if (b.len) complain(why, &b);
+    kern_unref(k);
+    return NULL;
 }
 
 struct kern *kern_with_first(const struct kern *k, double first) {
