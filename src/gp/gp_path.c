@@ -82,7 +82,7 @@ static void draw_linear(struct gp_path *p, const struct kern *k, size_t first, s
     vec_push(&p->linear, l);
 }
 
-/* Features from `first` on, of variance scale^2 together; how many, 0: the term has none. */
+/* Features from `first` on, of variance scale^2 together; how many. */
 static size_t draw_term(struct gp_path *p, const struct kern *t, size_t first, size_t features,
                         double scale, struct kern_wave *f) {
     bool wave, line; /* of a single line the direction is the draw */
@@ -98,7 +98,7 @@ static size_t draw_term(struct gp_path *p, const struct kern *t, size_t first, s
         memset(f->sign, 0, dim * sizeof *f->sign);
         for (size_t i = 0; i < kern_nparts(t, KERN_PRODUCT); i++) {
             const struct kern *k = factor(t, i);
-            if (has_wave(k) && !k->cls->wave(k, p->dim, f)) return 0;
+            if (has_wave(k)) k->cls->wave(k, p->dim, f);
         }
         for (size_t c = 0; c < dim; c++) {
             p->w[c * p->nf + j] = f->w[c] / (2 * M_PI);
@@ -118,7 +118,10 @@ static bool draw_features(struct gp_path *p, size_t features, double scale, stru
     bool wave, line;
     for (size_t t = 0; t < terms && n; t++)
         p->nf += n = features_of(kern_part(p->kern, KERN_SUM, t), features, &wave, &line);
-    if (n == 0) return false;
+    if (n == 0) {
+        p->nf = 0;
+        return false;
+    }
     p->w = NEW_ARRAY(double, p->nf *(size_t)p->dim + 1);
     p->b = NEW_ARRAY(double, 4 * p->nf);
     p->a = p->b + p->nf;
@@ -126,24 +129,11 @@ static bool draw_features(struct gp_path *p, size_t features, double scale, stru
     p->weight = p->t + p->nf;
     f->w = NEW_ARRAY(double, (size_t)p->dim);
     f->sign = NEW_ARRAY(uint64_t, (size_t)p->dim);
-    for (size_t t = 0; t < terms && n; t++)
-        first += n = draw_term(p, kern_part(p->kern, KERN_SUM, t), first, features, scale, f);
+    for (size_t t = 0; t < terms; t++)
+        first += draw_term(p, kern_part(p->kern, KERN_SUM, t), first, features, scale, f);
     mem_free(f->w);
     mem_free(f->sign);
-    return n > 0;
-}
-
-static void drop_features(struct gp_path *p) {
-    for (size_t i = 0; i < p->linear.n; i++) mem_free(p->linear.at[i].dir);
-    for (size_t i = 0; i < p->level.n; i++) mem_free(p->level.at[i].sign);
-    vec_release(&p->linear);
-    vec_release(&p->level);
-    mem_free(p->w);
-    mem_free(p->b);
-    mem_free(p->key);
-    p->w = p->b = NULL;
-    p->key = NULL;
-    p->nf = 0;
+    return true;
 }
 
 /* ---- values of the prior part ---- */
@@ -183,8 +173,8 @@ static double prior_at(struct gp_path *p, const double *x) {
 
 /* Weights of the update at the data, from the prior draw there. White noise counts as noise. Under
  * an integrated mean or scale those are drawn first. */
-static enum gpm_status condition(struct gp *g, struct gp_path *p, double white, double scale,
-                                 struct kern_wave *f) {
+static void condition(struct gp *g, struct gp_path *p, double white, double scale,
+                      struct kern_wave *f) {
     struct gp_slot *s = gp_current(g);
     double *point = NEW_ARRAY(double, (size_t)p->dim);
     p->n = g->n;
@@ -205,7 +195,6 @@ static enum gpm_status condition(struct gp *g, struct gp_path *p, double white, 
     if (g->n) memcpy(p->mean_alpha, s->w, g->n * sizeof *s->w);
     chol_solve_lt(&s->f, p->mean_alpha, 1, g->n);
     mem_free(point);
-    return GPM_OK;
 }
 
 /* m support points: a lattice in the box (golden-ratio sequence in several dimensions), then the
@@ -272,12 +261,10 @@ enum gpm_status gp_path_new(struct gp *g, size_t features, struct rng *rng, stru
         double dof = gp_dof(g);
         scale = sqrt(s->S / fmax(2 * draw_gamma(rng, dof / 2), 1e-3 * dof));
     }
-    if (!st && draw_features(p, features ? features : 1024, scale, &f)) {
-        st = condition(g, p, white, scale, &f);
-    } else if (!st) {
-        drop_features(p);
+    if (!st && draw_features(p, features ? features : 1024, scale, &f))
+        condition(g, p, white, scale, &f);
+    else if (!st)
         st = g->integrated ? GPM_E_LIMIT : support(g, p, white, features ? features : 256, &f);
-    }
     if (!st) {
         struct kern_pts own = {.x = p->x, .n = p->n, .ld = p->n, .dim = p->dim};
         p->view = kern_view_new(p->kern, own);
@@ -293,7 +280,13 @@ enum gpm_status gp_path_new(struct gp *g, size_t features, struct rng *rng, stru
 
 void gp_path_free(struct gp_path *p) {
     if (!p) return;
-    drop_features(p);
+    for (size_t i = 0; i < p->linear.n; i++) mem_free(p->linear.at[i].dir);
+    for (size_t i = 0; i < p->level.n; i++) mem_free(p->level.at[i].sign);
+    vec_release(&p->linear);
+    vec_release(&p->level);
+    mem_free(p->w);
+    mem_free(p->b);
+    mem_free(p->key);
     kern_view_free(p->view);
     kern_unref(p->kern);
     mean_unref(p->mean);

@@ -103,8 +103,8 @@ struct kern_class {
      * (unless that is NULL) -2 dk/d(r^2) over fall_factor. */
     void (*profile)(size_t m, double *q, double *value, double *fall);
     double nu; /* Matern rows: smoothness */
-    /* Optional: one random feature, see kern_wave; false: these parameters have none. */
-    bool (*wave)(const struct kern *k, int dim, struct kern_wave *f);
+    /* Optional: one random feature, see kern_wave. */
+    void (*wave)(const struct kern *k, int dim, struct kern_wave *f);
     /* State-space form, for engines that filter instead of factoring; NULL: none, or not written.
      */
     const struct kern_states *states;

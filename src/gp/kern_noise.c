@@ -103,11 +103,10 @@ double kern_sign(uint64_t key, double v) {
 }
 
 /* Values share their sign with probability exp(-1/l), else each has its own. */
-static bool ham_wave(const struct kern *k, int dim, struct kern_wave *f) {
+static void ham_wave(const struct kern *k, int dim, struct kern_wave *f) {
     for (int c = 0; c < leaf_dim(k, dim); c++)
         if (rng_uniform(f->rng) >= exp(-1 / kern_par(k, 0, c)))
             f->sign[leaf_place(k, c)] ^= 1 + (uint64_t)(rng_uniform(f->rng) * 0x1p62);
-    return true;
 }
 
 #define NOISE(nm, sym, text, words, alg)                                                           \

@@ -104,43 +104,18 @@ static void zper_grad(const struct kern *k, const struct kern_strip *s, const do
     g[1] += q / r * by_period(k, s, 0, e);
 }
 
-/* PER is a series of cosines with weights exp(-q) I_h(q) (both signs of h): draw h by inversion. */
-static double harmonic(struct kern_wave *f, double q) {
-    enum { TERMS = 400 };
-    double term[TERMS], sum = 0, u = rng_uniform(f->rng);
-    for (int h = 0; h < TERMS; h++) { /* I_h(q) by its power series in logs */
-        double s = 0, lt = h * log(q / 2) - log_gamma(h + 1.0);
-        for (int m = 0; m < 400; m++) {
-            double t = exp(lt - q);
-            s += t;
-            if (t < 1e-17 * s && m > q) break;
-            lt += 2 * log(q / 2) - log(m + 1.0) - log(m + 1.0 + h);
-        }
-        term[h] = (h ? 2 : 1) * s;
-        sum += term[h];
-        if (h > q && term[h] < 1e-14) {
-            for (int i = h + 1; i < TERMS; i++) term[i] = 0;
-            break;
-        }
-    }
-    for (int h = 0; h < TERMS; h++)
-        if ((u -= term[h] / sum) < 0) return h;
-    return 0;
-}
-
-/* A length below 0.07 would take more harmonics than there are: no feature. */
-static bool per_wave(const struct kern *k, int dim, struct kern_wave *f) {
+/* PER is a series of cosines with weights exp(-q) I_h(q), q = 1/l^2, h of both signs: h is
+ * distributed like the difference of two Poisson variables of mean q/2 (Skellam 1946). */
+static void per_wave(const struct kern *k, int dim, struct kern_wave *f) {
     for (int c = 0; c < leaf_dim(k, dim); c++) {
-        double l = kern_par(k, 2, c), sign = rng_uniform(f->rng) < 0.5 ? -1 : 1;
-        if (l <= 0.07) return false;
-        f->w[leaf_place(k, c)] += sign * TWO_PI / k->par[1] * harmonic(f, 1 / (l * l));
+        double l = kern_par(k, 2, c), half = 0.5 / (l * l);
+        double h = dist_poisson_draw(f->rng, &half, 1) - dist_poisson_draw(f->rng, &half, 1);
+        f->w[leaf_place(k, c)] += TWO_PI / k->par[1] * h;
     }
-    return true;
 }
 
-static bool cos_wave(const struct kern *k, int dim, struct kern_wave *f) {
+static void cos_wave(const struct kern *k, int dim, struct kern_wave *f) {
     f->w[leaf_place(k, 0)] += (rng_uniform(f->rng) < 0.5 ? -1 : 1) * TWO_PI / k->par[1];
-    return true;
 }
 
 #define PERIOD                                                                                     \

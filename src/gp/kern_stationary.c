@@ -87,18 +87,17 @@ static double radial_fall(const struct kern *k, const struct kern_strip *s, cons
 }
 
 /* Frequencies: normal, times a factor that is drawn once for all columns. */
-static bool radial_wave(const struct kern *k, int dim, double factor, struct kern_wave *f) {
+static void radial_wave(const struct kern *k, int dim, double factor, struct kern_wave *f) {
     for (int c = 0; c < leaf_dim(k, dim); c++)
         f->w[leaf_place(k, c)] += factor * rng_normal(f->rng) / k->par[length_at(k, c)];
-    return true;
 }
 /* That of a Matern kernel; the others' are Gamma mixtures of SE. */
-static bool matern_draw(const struct kern *k, int dim, double nu, double rho, struct kern_wave *f) {
-    return radial_wave(k, dim, sqrt(nu / draw_gamma(f->rng, nu)) / rho, f);
+static void matern_draw(const struct kern *k, int dim, double nu, double rho, struct kern_wave *f) {
+    radial_wave(k, dim, sqrt(nu / draw_gamma(f->rng, nu)) / rho, f);
 }
 
-static bool matern_wave(const struct kern *k, int dim, struct kern_wave *f) {
-    return matern_draw(k, dim, k->cls->nu, 1, f);
+static void matern_wave(const struct kern *k, int dim, struct kern_wave *f) {
+    matern_draw(k, dim, k->cls->nu, 1, f);
 }
 
 /* SE: log k = -sum (u - u')^2, d log k / dl = 2 (u - u')^2 / l. */
@@ -106,8 +105,8 @@ static void se_expo(const struct kern *k, const struct kern_strip *s, double *ou
     const struct vec_ops *v = vec_ops();
     for (int c = 0; c < s->nf; c++) v->sub_sqdiff(s->m, s->row + (size_t)c * s->ld, s->col[c], out);
 }
-static bool se_wave(const struct kern *k, int dim, struct kern_wave *f) {
-    return radial_wave(k, dim, 1, f);
+static void se_wave(const struct kern *k, int dim, struct kern_wave *f) {
+    radial_wave(k, dim, 1, f);
 }
 
 /* RQ: log k = -alpha log B, B = 1 + q / (2 alpha). */
@@ -139,9 +138,9 @@ static double rq_fall(const struct kern *k, const struct kern_strip *s, const do
     return 0;
 }
 
-static bool rq_wave(const struct kern *k, int dim, struct kern_wave *f) {
+static void rq_wave(const struct kern *k, int dim, struct kern_wave *f) {
     double alpha = k->par[k->npar - 1];
-    return radial_wave(k, dim, sqrt(draw_gamma(f->rng, alpha) / alpha), f);
+    radial_wave(k, dim, sqrt(draw_gamma(f->rng, alpha) / alpha), f);
 }
 
 /* Cauchy: 1 / B, B = 1 + r^2; -2 dk/d(r^2) = 2 / B^2. */
@@ -151,8 +150,8 @@ static void cauchy(size_t m, double *q, double *value, double *fall) {
 }
 
 /* 1 / B is the mean of exp(-r^2 g) over g ~ Gamma(1). */
-static bool cauchy_wave(const struct kern *k, int dim, struct kern_wave *f) {
-    return radial_wave(k, dim, sqrt(2 * draw_gamma(f->rng, 1)), f);
+static void cauchy_wave(const struct kern *k, int dim, struct kern_wave *f) {
+    radial_wave(k, dim, sqrt(2 * draw_gamma(f->rng, 1)), f);
 }
 
 /* Matern: a = sqrt(2 nu) r, e = exp(-a). */
@@ -262,9 +261,9 @@ static double mix_fall(const struct kern *k, const struct kern_strip *s, const d
     return (1 - w) * near + w * far;
 }
 
-static bool mix_wave(const struct kern *k, int dim, struct kern_wave *f) {
+static void mix_wave(const struct kern *k, int dim, struct kern_wave *f) {
     bool far = rng_uniform(f->rng) < share(k);
-    return matern_draw(k, dim, far ? 1.5 : 2.5, far ? kern_par(k, RHO, 0) : 1, f);
+    matern_draw(k, dim, far ? 1.5 : 2.5, far ? kern_par(k, RHO, 0) : 1, f);
 }
 
 /* a and e of the part of one column. */
@@ -317,12 +316,13 @@ static double add_slope(const struct kern *k, const struct kern_strip *s, const 
                         double *g) {
     return add_slopes(k, s, POINT, w, g);
 }
-static bool add_wave(const struct kern *k, int dim, struct kern_wave *f) {
+static void add_wave(const struct kern *k, int dim, struct kern_wave *f) {
     int c = (int)(rng_uniform(f->rng) * leaf_dim(k, dim));
-    if (rng_uniform(f->rng) >= share(k)) return matern_draw(k, dim, 2.5, kern_par(k, RHO, 0), f);
-    f->w[leaf_place(k, c)] +=
-        sqrt(2.5 / draw_gamma(f->rng, 2.5)) * rng_normal(f->rng) / k->par[length_at(k, c)];
-    return true;
+    if (rng_uniform(f->rng) >= share(k))
+        matern_draw(k, dim, 2.5, kern_par(k, RHO, 0), f);
+    else
+        f->w[leaf_place(k, c)] +=
+            sqrt(2.5 / draw_gamma(f->rng, 2.5)) * rng_normal(f->rng) / k->par[length_at(k, c)];
 }
 
 /* Median 0.12 of the span; half of it where it says how fast a periodic pattern changes. */

@@ -32,6 +32,7 @@ static void moments(void **state) {
     } row[] = {{"SE(sf=1, l=0.8)", 1, true},
                {"SE(sf=1, l=[0.8, 1.5]) + LIN(sf=0.3)", 2, true},
                {"LIN(sf=0.5) * PER(sf=1, p=1.4, l=0.8) + C(sf=0.5) + WN(sigma=0.2)", 1, true},
+               {"PER(sf=1, p=1.4, l=0.05)", 1, true}, /* hundreds of harmonics */
                {"MAT32(sf=1, l=1) + RQ(sf=0.5, l=1, alpha=2) * COS(sf=1, p=2)", 1, true},
                {"MAT12(sf=1, l=1) + MAT52(sf=1, l=2) + RAMP(sf=0.5, tau=1)", 1, true},
                {"SE(sf=0.5, l=1) + STEP(sf=1, tau=1.2, s=0.3)", 1, true},
