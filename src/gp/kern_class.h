@@ -100,8 +100,8 @@ struct kern_class {
                    double *g);
     double fall_factor;
     /* For those without parameters of shape: the value at q = r^2, which may be overwritten, and
-     * (unless that is NULL) -2 dk/d(r^2) over fall_factor. */
-    void (*profile)(size_t m, double *q, double *value, double *fall);
+     * e as in fall (w NULL: not wanted). */
+    void (*profile)(size_t m, double *q, double *value, const double *w, double *e);
     double nu; /* Matern rows: smoothness */
     /* Optional: one random feature, see kern_wave. */
     void (*wave)(const struct kern *k, int dim, struct kern_wave *f);

@@ -75,14 +75,13 @@ static double radial_slope(const struct kern *k, const struct kern_strip *s, con
 static void radial_value(const struct kern *k, const struct kern_strip *s, double *out) {
     double q[KERN_STRIP];
     leaf_squared(s, q);
-    k->cls->profile(s->m, q, out, NULL);
+    k->cls->profile(s->m, q, out, NULL, NULL);
 }
 static double radial_fall(const struct kern *k, const struct kern_strip *s, const double *w,
                           double *e, double *g) {
     double q[KERN_STRIP], value[KERN_STRIP];
     leaf_squared(s, q);
-    k->cls->profile(s->m, q, value, e);
-    vec_ops()->mul(s->m, w, e);
+    k->cls->profile(s->m, q, value, w, e);
     return vec_ops()->dot(s->m, w, value);
 }
 
@@ -144,9 +143,9 @@ static void rq_wave(const struct kern *k, int dim, struct kern_wave *f) {
 }
 
 /* Cauchy: 1 / B, B = 1 + r^2; -2 dk/d(r^2) = 2 / B^2. */
-static void cauchy(size_t m, double *q, double *value, double *fall) {
+static void cauchy(size_t m, double *q, double *value, const double *w, double *e) {
     for (size_t i = 0; i < m; i++) value[i] = 1 / (1 + q[i]);
-    for (size_t i = 0; i < m && fall; i++) fall[i] = value[i] * value[i];
+    for (size_t i = 0; i < m && w; i++) e[i] = w[i] * value[i] * value[i];
 }
 
 /* 1 / B is the mean of exp(-r^2 g) over g ~ Gamma(1). */
@@ -172,10 +171,11 @@ static double mat12_fall(const struct kern *k, const struct kern_strip *s, const
 }
 
 /* -2 dk/d(r^2) = 3 exp(-a) */
-static void mat32(size_t m, double *q, double *value, double *fall) {
+static void mat32(size_t m, double *q, double *value, const double *w, double *e) {
     vec_ops()->decay(m, q, SQRT3, q, value);
-    if (fall) memcpy(fall, value, m * sizeof *fall);
-    for (size_t i = 0; i < m; i++) value[i] *= 1 + q[i];
+    if (w) vec_ops()->mul(m, value, memcpy(e, w, m * sizeof *e));
+    vec_ops()->mul(m, value, q);
+    vec_ops()->axpy(m, 1, q, value);
 }
 
 static inline double m52(double a, double e) {
@@ -185,10 +185,15 @@ static inline double m52_fall(double a, double e) { /* -2 dM52/d(r^2) */
     return (5.0 / 3) * (1 + a) * e;
 }
 
-static void mat52(size_t m, double *q, double *value, double *fall) {
+/* value goes through exp(-a), (1 + a) exp(-a), which times 5/3 is -2 dk/d(r^2), and all of it. */
+static void mat52(size_t m, double *q, double *value, const double *w, double *e) {
+    double t[KERN_STRIP];
     vec_ops()->decay(m, q, SQRT5, q, value);
-    for (size_t i = 0; i < m && fall; i++) fall[i] = m52_fall(q[i], value[i]);
-    for (size_t i = 0; i < m; i++) value[i] = m52(q[i], value[i]);
+    vec_ops()->mul(m, q, memcpy(t, value, m * sizeof *t));
+    vec_ops()->axpy(m, 1, t, value);
+    if (w) vec_ops()->mul(m, value, memcpy(e, w, m * sizeof *e));
+    vec_ops()->mul(m, q, t);
+    vec_ops()->axpy(m, 1.0 / 3, t, value);
 }
 
 /* Gamma-exponential: log k = -r^gamma = -exp(gamma/2 log q). t = r^gamma, lq = log q. */
@@ -374,7 +379,7 @@ const struct kern_class kern_rows_stationary[] = {
             "a function with continuous curvature", KERN_ALG_STAT),
      .motif = {KERN_ROLE_SMOOTH, false, 11, "MAT52", NULL, 1, false, "a smooth function"},
      .maker = {"make_matern_52"}, .npar = 2, .par = {KERN_SF, LENGTH}, .value = radial_value,
-     .fall = radial_fall, .profile = mat52, .fall_factor = 1, .wave = matern_wave, .nu = 2.5},
+     .fall = radial_fall, .profile = mat52, .fall_factor = 5.0 / 3, .wave = matern_wave, .nu = 2.5},
     {RADIAL("GE", "sf^2 exp(-(|x-x'| / l)^gamma)", "a function of adjustable roughness",
             KERN_ALG_STAT),
      .maker = {"make_gamma_exponential"}, .npar = 3,
