@@ -83,6 +83,7 @@ GPM_API const char *gpm_optimizer_name(const gpm_optimizer *o, size_t j);
 GPM_API const char *gpm_optimizer_value(gpm_optimizer *o, size_t j, double x);
 GPM_API enum gpm_status gpm_optimizer_read(gpm_optimizer *o, size_t j, const char *text, double *x);
 GPM_API size_t gpm_optimizer_count(const gpm_optimizer *o); /* evaluations in the store */
+/* The best point, which nobody asks for when x is NULL, and its value; false: nothing succeeded. */
 GPM_API bool gpm_optimizer_best(const gpm_optimizer *o, double *x, double *y);
 GPM_API bool gpm_optimizer_recommend(gpm_optimizer *o, double *x, double *mean, double *sd);
 enum gpm_optimize_format { GPM_OPTIMIZE_TEXT, GPM_OPTIMIZE_JSON, GPM_OPTIMIZE_HTML };

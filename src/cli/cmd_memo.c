@@ -15,38 +15,32 @@ static struct {
     const char *function;
 } args;
 
-/* What is done with one argument after the store, or with none; ids are read before. */
-typedef enum gpm_status action_fn(gpm_memo *m, const char *arg, int64_t id);
+/* What is done with one argument after the store, or with none; ids are read before. *text is what
+ * to print, if anything. */
+typedef enum gpm_status action_fn(gpm_memo *m, const char *arg, int64_t id, const char **text);
 
-static enum gpm_status list(gpm_memo *m, const char *arg, int64_t id) {
-    const char *text;
-    enum gpm_status s = gpm_memo_list(m, (enum gpm_format)args.format, &text);
-    if (!s) out_text(text);
-    return s;
+static enum gpm_status list(gpm_memo *m, const char *arg, int64_t id, const char **text) {
+    return gpm_memo_list(m, (enum gpm_format)args.format, text);
 }
 
-static enum gpm_status show(gpm_memo *m, const char *arg, int64_t id) {
-    const char *text;
-    enum gpm_status s = gpm_memo_show(m, id, (enum gpm_format)args.format, &text);
-    if (!s) out_text(text);
-    return s;
+static enum gpm_status show(gpm_memo *m, const char *arg, int64_t id, const char **text) {
+    return gpm_memo_show(m, id, (enum gpm_format)args.format, text);
 }
 
-static enum gpm_status export(gpm_memo *m, const char *arg, int64_t id) {
+static enum gpm_status export(gpm_memo *m, const char *arg, int64_t id, const char **text) {
     const char *csv; enum gpm_status s = gpm_memo_export(m, &csv);
-    return s                                 ? s
-           : out_file(arg, csv, strlen(csv)) ? GPM_OK
-                                             : GPM_E_IO;
+    if (!s && !out_file(arg, csv, strlen(csv))) s = GPM_E_IO;
+    return s;
 }
 
-static enum gpm_status import(gpm_memo *m, const char *arg, int64_t id) {
+static enum gpm_status import(gpm_memo *m, const char *arg, int64_t id, const char **text) {
     size_t added = 0;
     enum gpm_status s = gpm_memo_import(m, arg, args.replicates, &added);
     if (!s) out_printf("%zu rows added from %s\n", added, arg);
     return s;
 }
 
-static enum gpm_status rm(gpm_memo *m, const char *arg, int64_t id) {
+static enum gpm_status rm(gpm_memo *m, const char *arg, int64_t id, const char **text) {
     return gpm_memo_remove(m, id);
 }
 
@@ -74,7 +68,9 @@ static int act(const struct action *act, gpm_memo *m, int argc, char **argv) {
         char *end;
         if (act->ids && argc && ((id = strtoll(argv[i], &end, 10)) <= 0 || *end))
             return complain(EXIT_USAGE, "'%s' is not the id of a row", argv[i]);
-        enum gpm_status s = act->fn(m, argc ? argv[i] : NULL, id);
+        const char *text = "";
+        enum gpm_status s = act->fn(m, argc ? argv[i] : NULL, id, &text);
+        if (!s) out_text(text);
         if (s && *gpm_memo_error(m)) complain(0, "%s", gpm_memo_error(m)); /* else it was said */
         if (s) return s == GPM_E_NOT_FOUND || s == GPM_E_ARG ? EXIT_USAGE : EXIT_FAILED;
     }

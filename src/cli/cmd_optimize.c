@@ -93,13 +93,6 @@ static int write_outputs(gpm_optimizer *o) {
     return EXIT_FINE;
 }
 
-static bool any_success(gpm_optimizer *o) {
-    double *x = calloc(gpm_optimizer_dim(o) + 1, sizeof *x), y;
-    bool any = x && gpm_optimizer_best(o, x, &y);
-    free(x);
-    return any;
-}
-
 static int run(int argc, char **argv) {
     bool tty = isatty(2);
     const char *target = args.target.n ? args.target.at[args.target.n - 1] : NULL;
@@ -124,6 +117,7 @@ static int run(int argc, char **argv) {
     stop_on_signals(true);
     int status = begin(&o, argc, argv);
     if (status == EXIT_FINE) {
+        double best;
         enum gpm_status s = gpm_optimizer_run(o);
         if (tty && !voice.quiet) err_printf("\n");
         if (s && s != GPM_E_INTERRUPT)
@@ -131,7 +125,8 @@ static int run(int argc, char **argv) {
         else if (s == GPM_E_INTERRUPT)
             complain(0, "stopped; what is done is kept");
         if (!status) status = write_outputs(o);
-        if (!status && gpm_optimizer_count(o) && !any_success(o)) status = EXIT_FAILED;
+        if (!status && gpm_optimizer_count(o) && !gpm_optimizer_best(o, NULL, &best))
+            status = EXIT_FAILED;
         if (!status && s == GPM_E_INTERRUPT) status = EXIT_FAILED;
     }
     stop_on_signals(false);

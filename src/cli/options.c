@@ -110,17 +110,15 @@ static int choice_index(const char *words, const char *text) {
     }
 }
 
-static const char *wanted_text(enum option_kind kind) {
-    switch (kind) {
-    case OPTION_UINT:
-    case OPTION_SIZE:
-    case OPTION_SMALL: return "a whole number, 0 or more";
-    case OPTION_REAL: return "a number";
-    case OPTION_TIME: return "a time such as 90, 5m or 2h";
-    case OPTION_BYTES: return "a size such as 1000, 64K or 2G";
-    default: return "another value";
-    }
-}
+/* What a value should have been; other kinds take any text, or say so themselves. */
+static const char *const wanted[] = {
+    [OPTION_UINT] = "a whole number, 0 or more",
+    [OPTION_SIZE] = "a whole number, 0 or more",
+    [OPTION_SMALL] = "a whole number, 0 or more",
+    [OPTION_REAL] = "a number",
+    [OPTION_TIME] = "a time such as 90, 5m or 2h",
+    [OPTION_BYTES] = "a size such as 1000, 64K or 2G",
+};
 
 static bool store_value(const struct option_row *o, const char *text) {
     const char *end = "";
@@ -157,7 +155,7 @@ static bool store_value(const struct option_row *o, const char *text) {
     case OPTION_LIST: vec_push((struct text_list *)field, text); break;
     case OPTION_GROUP: break;
     }
-    return good || complain(false, "--%s wants %s, not '%s'", o->name, wanted_text(o->kind), text);
+    return good || complain(false, "--%s wants %s, not '%s'", o->name, wanted[o->kind], text);
 }
 
 static void add_options(struct option_list *l, const struct option_group *group,
@@ -325,16 +323,6 @@ static bool help_wanted(int argc, char **argv) {
     return false;
 }
 
-/* Under -v: what was asked for, and how it ended. */
-static int run_explained(const struct command *c, int n, char **argv) {
-    double start = clock_seconds();
-    explain("version %s, %s%s%s", gpm_version(), c == &command_prompt ? "the prompt" : c->name,
-            n ? " of " : "", n ? argv[0] : "");
-    int status = c->run(n, argv);
-    explain("%.3f s, exit status %d", clock_seconds() - start, status);
-    return status;
-}
-
 int command_main(const struct command *c, int argc, char **argv) {
     if (help_wanted(argc, argv)) {
         command_print_help(c);
@@ -348,7 +336,11 @@ int command_main(const struct command *c, int argc, char **argv) {
         complain(0, "%s; see `gpmem%s --help`",
                  few ? "an argument is missing" : "there are too many arguments", spaced_name(c));
     } else if (n >= 0) {
-        status = run_explained(c, n, argv + 1);
+        double start = clock_seconds();
+        explain("version %s, %s%s%s", gpm_version(), c == &command_prompt ? "the prompt" : c->name,
+                n ? " of " : "", n ? argv[1] : "");
+        status = c->run(n, argv + 1);
+        explain("%.3f s, exit status %d", clock_seconds() - start, status);
     }
     return out_finish(status);
 }

@@ -9,8 +9,7 @@
 #include "cli/progress_line.h"
 #include "cli/run.h"
 #include "cli/out.h"
-#include <dirent.h>
-#include <errno.h>
+#include <glob.h>
 #include <locale.h>
 #include <stdlib.h>
 #include <string.h>
@@ -124,22 +123,15 @@ static void run_prompt_command(const char *line) {
 
 /* ---- completion ---- */
 
+/* Folders get a slash; what begins with a dot is not offered. */
 static void complete_files(const char *word, void (*add)(void *, const char *), void *list) {
-    const char *slash = strrchr(word, '/');
-    size_t folder = slash ? (size_t)(slash - word) + 1 : 0;
-    char path[1024];
-    snprintf(path, sizeof path, "%.*s", (int)folder, word);
-    DIR *d = opendir(folder ? path : ".");
-    for (struct dirent *e; d && (e = readdir(d));) {
-        if (e->d_name[0] == '.' || strncmp(e->d_name, word + folder, strlen(word + folder)) != 0) {
-            continue;
-        }
-        char full[2048];
-        snprintf(full, sizeof full, "%.*s%s%s", (int)folder, word, e->d_name,
-                 e->d_type == DT_DIR ? "/" : "");
-        add(list, full);
-    }
-    if (d) closedir(d);
+    struct buf pattern = BUF_INIT;
+    glob_t files = {0};
+    buf_printf(&pattern, "%s*", word);
+    if (glob(pattern.data, GLOB_MARK, NULL, &files) == 0)
+        for (size_t i = 0; i < files.gl_pathc; i++) add(list, files.gl_pathv[i]);
+    globfree(&files);
+    buf_release(&pattern);
 }
 
 static void complete(const char *before, size_t at, const char *word,

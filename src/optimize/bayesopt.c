@@ -273,7 +273,7 @@ enum gpm_status bo_ask(struct bo *b, double *x) {
 bool bo_best(const struct bo *b, double *x, double *y) {
     size_t i = bo_incumbent(b, false);
     if (i == SIZE_MAX) return false;
-    memcpy(x, b->points.at[i].x, (size_t)b->D * sizeof *x);
+    if (x) memcpy(x, b->points.at[i].x, (size_t)b->D * sizeof *x);
     *y = bo_sign(b) * b->points.at[i].y;
     return true;
 }
