@@ -35,9 +35,7 @@ gpm_discovery *gpm_discover_new(void) {
 
 static void clear(gpm_discovery *d) {
     if (d->ready) discovery_release(&d->d);
-    if (d->paper_ready) {
-        paper_release(&d->paper);
-    }
+    if (d->paper_ready) paper_release(&d->paper);
     d->ready = d->paper_ready = false;
     buf_reset(&d->err);
 }

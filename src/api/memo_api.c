@@ -48,20 +48,21 @@ static enum gpm_status begin(gpm_memo *m) {
     return call_begin(&m->err);
 }
 
-enum gpm_status gpm_memo_open(gpm_memo *m, const char *path, bool write) {
-    struct memo_options opt = {.read_only = !write};
+static enum gpm_status open_table(gpm_memo *m, const char *path, const struct memo_options *opt) {
     enum gpm_status s = begin(m);
-    if (!s) s = memo_open(&m->memo, path, &opt, &m->err);
+    if (!s) s = memo_open(&m->memo, path, opt, &m->err);
     return s ? s : memo_inputs(m->memo, &m->space, &m->err);
+}
+
+enum gpm_status gpm_memo_open(gpm_memo *m, const char *path, bool write) {
+    return open_table(m, path, &(struct memo_options){.read_only = !write});
 }
 
 enum gpm_status gpm_memo_create(gpm_memo *m, const char *path, const char *function,
                                 const char *names) {
     struct memo_options opt = {.function = function, .names = names, .dim = 1};
     for (const char *p = names; *p; p++) opt.dim += *p == ',';
-    enum gpm_status s = begin(m);
-    if (!s) s = memo_open(&m->memo, path, &opt, &m->err);
-    return s ? s : memo_inputs(m->memo, &m->space, &m->err);
+    return open_table(m, path, &opt);
 }
 
 static bool json_row(const struct memo_row *r, void *user) {
@@ -182,18 +183,16 @@ static enum gpm_status show_table(gpm_memo *m, bool json) {
 
 enum gpm_status gpm_memo_show(gpm_memo *m, int64_t id, enum gpm_format f, const char **text) {
     enum gpm_status s = begin(m);
-    if (s) return s;
     bool json = f == GPM_FORMAT_JSON;
-    s = id ? memo_row_by_id(m->memo, id, json ? json_row : show_row, m, &m->err)
-           : show_table(m, json);
+    if (!s && id) s = memo_row_by_id(m->memo, id, json ? json_row : show_row, m, &m->err);
+    if (!s && !id) s = show_table(m, json);
     *text = m->out.data;
     return s;
 }
 
 enum gpm_status gpm_memo_export(gpm_memo *m, const char **csv) {
     enum gpm_status s = begin(m);
-    if (s) return s;
-    s = memo_csv_export(m->memo, &m->space, &m->out, &m->err);
+    if (!s) s = memo_csv_export(m->memo, &m->space, &m->out, &m->err);
     *csv = m->out.data;
     return s;
 }

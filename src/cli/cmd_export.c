@@ -47,46 +47,43 @@ static bool make_folder(const char *path, enum file_how how) {
     return complain(false, "cannot make the folder '%s': %s", path, file_why());
 }
 
-/* Writes ROOT/NAME, or with an array ROOT/ARRAY/NAME; the text is released. */
+/* Writes ROOT/NAME, or with an array ROOT/ARRAY/NAME; the text is empty afterwards. */
 static bool write_at(const char *root, const char *array, const char *name, struct buf *text) {
     struct buf path = BUF_INIT;
     buf_printf(&path, "%s/%s%s%s", root, array, *array ? "/" : "", name);
     bool good = out_part(path.data, FILE_OURS, text->data, text->len);
     if (good) explain("wrote '%s'", path.data);
     buf_release(&path);
-    buf_release(text);
+    buf_reset(text);
     return good;
 }
 
 /* columns == 0: a vector, the index of a dimension. */
 static bool write_array(const char *root, const char *name, size_t rows, size_t columns,
                         const double *at) {
-    struct buf b = BUF_INIT, meta = BUF_INIT, dimensions = BUF_INIT;
+    struct buf b = BUF_INIT;
     char shape[64];
     bool matrix = columns > 0;
     buf_printf(&b, "%s/%s", root, name);
-    bool made = make_folder(b.data, FILE_OURS);
+    bool good = make_folder(b.data, FILE_OURS);
     buf_reset(&b);
     snprintf(shape, sizeof shape, matrix ? "[%zu, %zu]" : "[%zu]", rows, columns);
     buf_printf(
-        &meta,
+        &b,
         "{\"zarr_format\": 2, \"shape\": %s, \"chunks\": %s, \"dtype\": \"<f8\", \"compressor\": "
         "null, \"fill_value\": \"NaN\", \"order\": \"C\", \"filters\": null}\n",
         shape, shape);
-    buf_printf(&dimensions, "{\"_ARRAY_DIMENSIONS\": [\"%s\"]}\n",
-               matrix ? "chain\", \"draw" : name);
+    good = good && write_at(root, name, ".zarray", &b);
+    buf_printf(&b, "{\"_ARRAY_DIMENSIONS\": [\"%s\"]}\n", matrix ? "chain\", \"draw" : name);
+    good = good && write_at(root, name, ".zattrs", &b);
     for (size_t i = 0; i < rows * (matrix ? columns : 1); i++) {
         uint64_t bits;
         memcpy(&bits, &at[i], sizeof bits);
         bits = htole64(bits);
         buf_add(&b, &bits, sizeof bits);
     }
-    bool good = made && write_at(root, name, ".zarray", &meta) &&
-                write_at(root, name, ".zattrs", &dimensions) &&
-                write_at(root, name, matrix ? "0.0" : "0", &b);
+    good = good && write_at(root, name, matrix ? "0.0" : "0", &b);
     buf_release(&b);
-    buf_release(&meta);
-    buf_release(&dimensions);
     return good;
 }
 
@@ -103,26 +100,27 @@ static bool good_name(const gpm_draws *d, size_t k) {
 }
 
 static bool export_zarr(const gpm_draws *d, const struct run_facts *facts, const char *root) {
-    struct buf group = BUF_INIT, about = BUF_INIT;
+    struct buf b = BUF_INIT;
     size_t chains = gpm_draws_chains(d), rows = gpm_draws_rows(d);
     size_t longest = rows > chains ? rows : chains;
     double *index = NEW_ARRAY(double, longest + 1), *at = NEW_ARRAY(double, chains *rows + 1);
     bool good = true;
     for (size_t k = 0; k < gpm_draws_columns(d) && good; k++) good = good_name(d, k);
     for (size_t i = 0; i < longest; i++) index[i] = (double)i;
-    buf_puts(&group, "{\"zarr_format\": 2}\n");
-    buf_puts(&about, "{\"inference_library\": \"gpmem\", \"inference_library_version\": ");
-    buf_json_string(&about, facts->version, strlen(facts->version));
-    buf_printf(&about, ", \"seed\": %llu}\n", (unsigned long long)facts->seed);
-    good = good && make_folder(root, FILE_GIVEN) && write_at(root, "", ".zgroup", &group) &&
-           write_at(root, "", ".zattrs", &about) && write_array(root, "chain", chains, 0, index) &&
+    good = good && make_folder(root, FILE_GIVEN);
+    buf_puts(&b, "{\"zarr_format\": 2}\n");
+    good = good && write_at(root, "", ".zgroup", &b);
+    buf_puts(&b, "{\"inference_library\": \"gpmem\", \"inference_library_version\": ");
+    buf_json_string(&b, facts->version, strlen(facts->version));
+    buf_printf(&b, ", \"seed\": %llu}\n", (unsigned long long)facts->seed);
+    good = good && write_at(root, "", ".zattrs", &b) &&
+           write_array(root, "chain", chains, 0, index) &&
            write_array(root, "draw", rows, 0, index);
     for (size_t k = 0; k < gpm_draws_columns(d) && good; k++) {
         for (size_t i = 0; i < chains * rows; i++) at[i] = gpm_draws_at(d, i / rows, i % rows, k);
         good = write_array(root, gpm_draws_name(d, k), chains, rows, at);
     }
-    buf_release(&group);
-    buf_release(&about);
+    buf_release(&b);
     mem_free(index);
     mem_free(at);
     return good;

@@ -83,10 +83,10 @@ static void run_chain(struct job *j, unsigned i) {
     if (j->folder) run_folder_attach(i, &o);
     gpm_session *s = gpm_session_new(&o);
     if (j->folder) run_folder_watch(i, s);
-    interrupt_begin(s);
+    interrupt_begin(i, s);
     enum gpm_status st =
         j->text ? gpm_run_text(s, j->name, j->text, j->len) : gpm_run_file(s, j->path);
-    interrupt_end(s);
+    interrupt_end(i);
     c->status = st;
     if (!keep) {
         print_error(s, st, o.quiet > 0);

@@ -32,10 +32,10 @@ static const struct prompt_command prompt_commands[6]; /* the last has no name *
 
 /* Runs a file, or when `path` is NULL the text. */
 static void run_here(const char *path, const struct buf *text) {
-    interrupt_begin(session);
+    interrupt_begin(0, session);
     enum gpm_status st = path ? gpm_run_file(session, path)
                               : gpm_run_text(session, "<prompt>", text->data, text->len);
-    interrupt_end(session);
+    interrupt_end(0);
     print_error(session, st, options.quiet > 0);
     out_flush();
 }

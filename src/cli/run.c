@@ -1,15 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See run.h.
+ * What every command that runs programs shares: options of a session, its output, its files and its
+ * end. See run.h and command.h.
  */
 #include "cli/run.h"
-#include "cli/progress_line.h"
+#include "base/clock.h"
+#include "base/file.h"
 #include "cli/out.h"
+#include "cli/progress_line.h"
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+/* ---- interrupts ---- */
 
 /* What the signal handler may touch: the sessions that run now. */
 static _Atomic(gpm_session *) running[INTERRUPT_MAX];
@@ -46,22 +52,16 @@ const volatile sig_atomic_t *stop_flag(void) {
     return &stopped;
 }
 
-void interrupt_begin(gpm_session *s) {
-    for (int i = 0; i < INTERRUPT_MAX; i++) {
-        gpm_session *empty = NULL;
-        if (atomic_compare_exchange_strong(&running[i], &empty, s)) break;
-    }
+void interrupt_begin(size_t slot, gpm_session *s) {
+    atomic_store(&running[slot], s);
     if (atomic_fetch_add(&n_running, 1) > 0) return;
     atomic_store(&n_signals, 0);
     handle(SIGINT, on_interrupt);
 }
 
-void interrupt_end(gpm_session *s) {
-    for (int i = 0; i < INTERRUPT_MAX; i++) {
-        gpm_session *mine = s;
-        if (atomic_compare_exchange_strong(&running[i], &mine, NULL)) break;
-    }
-    /* the caller frees s, which a handler on another thread may still have in hand */
+void interrupt_end(size_t slot) {
+    atomic_store(&running[slot], NULL);
+    /* the caller frees the session, which a handler on another thread may still have in hand */
     while (atomic_load(&n_inside)) sched_yield();
     if (atomic_fetch_sub(&n_running, 1) == 1) handle(SIGINT, SIG_DFL);
 }
@@ -70,11 +70,79 @@ void interrupt_forever(bool on) {
     atomic_store(&forever, on);
 }
 
+/* ---- options and output ---- */
+
+struct gpm_options session_args = {.seed = 1, .jobs = 1};
+
+static const struct option_row rows[] = {
+    {"format", 0, OPTION_CHOICE, "text|json", "how values are printed (default text)",
+     &session_args.format},
+    {"diagnostics", 0, OPTION_EITHER, "text|json", "how errors are printed (default text)",
+     &session_args.diagnostics_json},
+    {"allow-run", 0, OPTION_FLAG, NULL, "programs may run commands and load shared objects",
+     &session_args.allow_run},
+    {"allow-write", 0, OPTION_FLAG, NULL, "programs may write files", &session_args.allow_write},
+    {"jobs", 'j', OPTION_SMALL, "N", "source functions evaluated at once (default 1)",
+     &session_args.jobs},
+    {"max-time", 0, OPTION_TIME, "S", "stop after S seconds (also 5m, 2h; default: no limit)",
+     &session_args.max_seconds},
+    {"max-depth", 0, OPTION_SIZE, "N", "deepest recursion (default: the language's)",
+     &session_args.max_depth},
+    {"max-memory", 0, OPTION_BYTES, "M",
+     "bytes a program may hold (also 512M, 2G; default: no limit)", &session_args.max_memory},
+};
+const struct option_group session_options = {rows, COUNT_OF(rows)};
+
+bool colour_wanted(int fd) {
+    const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+    if (no && *no) return false;
+    return isatty(fd) && (!term || strcmp(term, "dumb") != 0);
+}
+
+static void write_streams(void *user, int stream, const char *text, size_t len) {
+    progress_hide();
+    if (stream == 1)
+        out_data(text, len);
+    else
+        err_text(text, len);
+}
+
+struct gpm_options session_settings(void) {
+    struct gpm_options o = session_args;
+    o.size = sizeof o;
+    o.colour = !o.diagnostics_json && colour_wanted(STDERR_FILENO);
+    o.quiet = voice.quiet;
+    o.verbose = voice.verbose;
+    o.jobs = o.jobs < 1 ? 1 : o.jobs < 4096 ? o.jobs : 4096;
+    o.write = write_streams;
+    return o;
+}
+
+enum gpm_status read_text(const char *path, struct buf *out) {
+    bool standard = strcmp(path, "-") == 0;
+    enum gpm_status st = standard ? file_read_stdin(FILE_TEXT_MAX, out)
+                                  : file_read(path, FILE_GIVEN, FILE_TEXT_MAX, out);
+    if (st != GPM_OK && standard) complain(0, "cannot read the program: %s", file_why());
+    if (st != GPM_OK && !standard) complain(0, "cannot read '%s': %s", path, file_why());
+    return st;
+}
+
+enum gpm_status read_program(const char *path, struct buf *out) {
+    double end = session_args.max_seconds > 0 ? clock_seconds() + session_args.max_seconds : 0;
+    const struct file_guard limits = {.deadline = end, .max_memory = session_args.max_memory};
+    const struct file_guard *before = file_set_guard(&limits);
+    enum gpm_status st = read_text(path, out);
+    file_set_guard(before);
+    return st;
+}
+
+/* ---- running ---- */
+
 void print_error(gpm_session *s, enum gpm_status st, bool quiet) {
     const char *text = gpm_last_error(s);
-    if (st == GPM_OK && (quiet || !text || !*text)) return;
+    if (st == GPM_OK && (quiet || !*text)) return;
     progress_hide();
-    if (!text || !*text) {
+    if (!*text) {
         err_printf("gpmem: %s\n", gpm_status_text(st));
         return;
     }
@@ -92,9 +160,9 @@ int exit_status_of(enum gpm_status st, const char *name, const char *text, size_
 }
 
 int run_text(gpm_session *s, const char *name, const char *text, size_t len) {
-    interrupt_begin(s);
+    interrupt_begin(0, s);
     enum gpm_status st = gpm_run_text(s, name, text, len);
-    interrupt_end(s);
+    interrupt_end(0);
     print_error(s, st, voice.quiet);
     return exit_status_of(st, name, text, len);
 }

@@ -8,11 +8,11 @@
 #include "cli/command.h"
 #include <signal.h>
 
-/* While a session is registered, SIGINT interrupts it; a second SIGINT during one command ends the
- * process. At most INTERRUPT_MAX sessions at a time. */
+/* While a session is in its slot, SIGINT interrupts it; a second SIGINT during one command ends the
+ * process. Sessions that run at the same time have slots of their own. */
 #define INTERRUPT_MAX 256
-void interrupt_begin(gpm_session *s);
-void interrupt_end(gpm_session *s);
+void interrupt_begin(size_t slot, gpm_session *s);
+void interrupt_end(size_t slot);
 /* Without a session: while on, SIGINT and SIGTERM set the flag; a second one ends the process. */
 void stop_on_signals(bool on);
 const volatile sig_atomic_t *stop_flag(void);

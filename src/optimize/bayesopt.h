@@ -42,7 +42,8 @@ void bo_tell(struct bo *b, const double *x, double y);
 void bo_set_pending(struct bo *b, const double *x, size_t n);
 
 size_t bo_count(const struct bo *b); /* evaluations told, failures included */
-/* Best value seen (noisy: lowest mean over replicates); false when there is none. */
+/* Best value seen (noisy: lowest mean over replicates) and, unless x is NULL, its point; false when
+ * there is none. */
 bool bo_best(const struct bo *b, double *x, double *y);
 /* The point to use: best seen, or for a noisy function the minimum of the posterior mean, with the
  * mean and standard deviation of the function there. */

@@ -165,11 +165,9 @@ static void say(struct optimize *o) {
 }
 
 static bool target_met(const struct optimize *o) {
-    double *x = NEW_ARRAY(double, (size_t)o->space.n), y;
-    bool met = o->opt.has_target && bo_best(o->bo, x, &y) &&
-               (o->opt.maximize ? y >= o->opt.target : y <= o->opt.target);
-    mem_free(x);
-    return met;
+    double y;
+    return o->opt.has_target && bo_best(o->bo, NULL, &y) &&
+           (o->opt.maximize ? y >= o->opt.target : y <= o->opt.target);
 }
 
 static enum gpm_status finished(struct optimize *o, struct buf *err) {
