@@ -55,12 +55,6 @@ static const struct action {
                {"import", import, true, .many = true, .missing = "name the CSV file to import"},
                {"rm", rm, true, true, true, "name the ids of the rows to remove"}};
 
-static const struct action *find_action(const char *word) {
-    for (size_t i = 0; i < COUNT_OF(actions); i++)
-        if (strcmp(actions[i].name, word) == 0) return &actions[i];
-    return NULL;
-}
-
 static int act(const struct action *act, gpm_memo *m, int argc, char **argv) {
     if (act->missing && !argc) return complain(EXIT_USAGE, "%s", act->missing);
     for (int i = 0; i < (act->many && argc ? argc : 1); i++) {
@@ -91,8 +85,9 @@ static enum gpm_status create(gpm_memo *m, const char *store, const char *csv) {
 }
 
 static int run(int argc, char **argv) {
-    const struct action *found = find_action(argv[0]);
-    if (!found)
+    const struct action *found = actions, *end = actions + COUNT_OF(actions);
+    while (found < end && strcmp(found->name, argv[0]) != 0) found++;
+    if (found == end)
         return complain(EXIT_USAGE, "there is no 'memo %s'; say list, show, export, import or rm",
                         argv[0]);
     gpm_memo *m = gpm_memo_new();

@@ -21,7 +21,7 @@
 
 /* One chain: its outcome and its output as a list of (stream, bytes); the error that it ended with
  * is drawn already. */
-enum { DRAWN = 3 };
+enum { DRAWN = 3, MAX_CHAINS = 256 };
 struct chain {
     int status;
     bool done;
@@ -65,9 +65,9 @@ struct job {
     size_t len;
     struct chain *chains;
     atomic_uint next;
-    pthread_mutex_t lock; /* of what follows */
-    unsigned printed;     /* chains whose output is out */
+    unsigned printed; /* chains whose output is out */
 };
+static pthread_mutex_t printing = PTHREAD_MUTEX_INITIALIZER; /* and which chains are done */
 
 static void run_chain(struct job *j, unsigned i) {
     struct chain *c = &j->chains[i];
@@ -102,11 +102,11 @@ static void *work(void *user) {
     struct job *j = user;
     for (unsigned i; (i = atomic_fetch_add(&j->next, 1)) < j->n;) {
         run_chain(j, i);
-        pthread_mutex_lock(&j->lock);
+        pthread_mutex_lock(&printing);
         j->chains[i].done = true;
         for (; j->printed < j->n && j->chains[j->printed].done; j->printed++)
             replay(&j->chains[j->printed]);
-        pthread_mutex_unlock(&j->lock);
+        pthread_mutex_unlock(&printing);
     }
     return NULL;
 }
@@ -158,13 +158,11 @@ static int read_once(struct job *j) {
 static int run_job(struct job *j) {
     int status = read_once(j);
     if (status == EXIT_FINE) {
-        pthread_mutex_init(&j->lock, NULL);
         j->chains = mem_zalloc(j->n * sizeof *j->chains);
         progress_begin(j->n);
         run_chains(j);
         progress_end();
         status = overall_status(j);
-        pthread_mutex_destroy(&j->lock);
         mem_free(j->chains);
     }
     mem_free(j->text);
@@ -177,9 +175,8 @@ static struct {
 } args = {.chains = 1};
 
 static int run(int argc, char **argv) {
-    if (args.chains < 1 || args.chains > INTERRUPT_MAX) {
-        return complain(EXIT_USAGE, "--chains wants a number from 1 to %d", INTERRUPT_MAX);
-    }
+    if (args.chains < 1 || args.chains > MAX_CHAINS)
+        return complain(EXIT_USAGE, "--chains wants a number from 1 to %d", MAX_CHAINS);
     struct job j = {.n = args.chains, .first = args.chain, .path = argv[0]};
     if (!args.out) return run_job(&j);
     if (strcmp(argv[0], "-") == 0) {

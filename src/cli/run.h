@@ -9,8 +9,8 @@
 #include <signal.h>
 
 /* While a session is in its slot, SIGINT interrupts it; a second SIGINT during one command ends the
- * process. Sessions that run at the same time have slots of their own. */
-#define INTERRUPT_MAX 256
+ * process. Sessions that run at the same time have slots of their own, below INTERRUPT_MAX. */
+#define INTERRUPT_MAX 4096
 void interrupt_begin(size_t slot, gpm_session *s);
 void interrupt_end(size_t slot);
 /* Without a session: while on, SIGINT and SIGTERM set the flag; a second one ends the process. */

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "cli/command.h"
 #include "cli/out.h"
+#include "cli/run.h"
 #include "cli/sha256.h"
 #include <pthread.h>
 #include <stdlib.h>
@@ -111,7 +112,7 @@ static int read_facts(const char *dir, struct run_facts *facts) {
                         "'%s' is no run of `gpmem run --out`; for a run of `gpmem discover` there "
                         "are query, forecast and report",
                         dir);
-    if (facts->chains >= 1 && facts->chains <= 4096) return EXIT_FINE;
+    if (facts->chains >= 1 && facts->chains <= INTERRUPT_MAX) return EXIT_FINE;
     return complain(EXIT_USAGE, "the manifest of '%s' names no number of chains", dir);
 }
 
