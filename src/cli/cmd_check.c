@@ -35,7 +35,6 @@ static const struct option_row rows[] = {
 };
 
 COMMAND(check, 20) = {
-    .name = "check",
     .args = "FILE...",
     .summary = "Parses programs and reports their errors without running them",
     .text = "Exit status: 0 every file parses, 2 otherwise.",

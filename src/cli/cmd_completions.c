@@ -27,8 +27,7 @@ static void add_topic(void *user, const char *name) {
 
 static void gather_names(void) {
     gpm_session *s = gpm_session_new(NULL);
-    for (const struct listed *l = command_list(); l->command; l++)
-        buf_printf(&names, "%s ", l->command->name);
+    for (const struct command *l = command_list(); l->name; l++) buf_printf(&names, "%s ", l->name);
     buf_puts(&topics, names.data);
     gpm_complete(s, "", add_topic, NULL);
     gpm_session_free(s);
@@ -78,8 +77,7 @@ static void print_bash(void) {
            "break ;; esac\n"
            "    done\n    COMPREPLY=()\n    case $command in\n",
            names.data);
-    for (const struct listed *l = command_list(); l->command; l++)
-        bash_options(l->command, l->command->name);
+    for (const struct command *l = command_list(); l->name; l++) bash_options(l, l->name);
     bash_options(&command_prompt, "''");
     printf("    esac\n"
            "    if [[ $cur == -* ]]; then\n"
@@ -124,9 +122,9 @@ static void zsh_options(const struct command *c) {
 
 static void print_zsh(void) {
     fputs("#compdef gpmem\n_gpmem() {\n    local -a commands\n    commands=(\n", stdout);
-    for (const struct listed *c = command_list(); c->command; c++) {
-        printf("        '%s:", c->command->name);
-        print_quoted(c->command->summary, "'\\''", ":");
+    for (const struct command *c = command_list(); c->name; c++) {
+        printf("        '%s:", c->name);
+        print_quoted(c->row->summary, "'\\''", ":");
         puts("'");
     }
     fputs("    )\n    local context state state_descr line\n    typeset -A opt_args\n"
@@ -138,10 +136,10 @@ static void print_zsh(void) {
           "    case $state in\n    command) _describe command commands ;;\n    argument)\n"
           "        case $words[1] in\n",
           stdout);
-    for (const struct listed *l = command_list(); l->command; l++) {
-        const char *name = l->command->name;
+    for (const struct command *l = command_list(); l->name; l++) {
+        const char *name = l->name;
         printf("            %s) _arguments \\\n", name);
-        zsh_options(l->command);
+        zsh_options(l);
         fputs("                '*:argument:", stdout);
         if (strcmp(name, "help") == 0)
             printf("(%s)", topics.data);
@@ -172,13 +170,12 @@ static void fish_options(const struct option_row *const *rows, size_t n, const c
 
 static void print_fish(void) {
     puts("# fish completion of gpmem");
-    for (const struct listed *c = command_list(); c->command; c++) {
+    for (const struct command *c = command_list(); c->name; c++) {
         char condition[96];
-        struct option_list l = command_options(c->command);
-        printf("complete -c gpmem -n __fish_use_subcommand -f -a %s -d '%s'\n", c->command->name,
-               c->command->summary);
-        snprintf(condition, sizeof condition, " -n '__fish_seen_subcommand_from %s'",
-                 c->command->name);
+        struct option_list l = command_options(c);
+        printf("complete -c gpmem -n __fish_use_subcommand -f -a %s -d '%s'\n", c->name,
+               c->row->summary);
+        snprintf(condition, sizeof condition, " -n '__fish_seen_subcommand_from %s'", c->name);
         fish_options(l.at, l.own, condition);
     }
     struct option_list l = command_options(&command_prompt);
@@ -208,7 +205,6 @@ static int run(int argc, char **argv) {
 }
 
 COMMAND(completions, 210) = {
-    .name = "completions",
     .args = "bash|zsh|fish",
     .summary = "Prints a completion script for a shell",
     .text = "For bash: source <(gpmem completions bash). `make install` installs all three.",

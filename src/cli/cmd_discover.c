@@ -119,7 +119,6 @@ static const struct option_row rows[] = {
 };
 
 COMMAND(discover, 80) = {
-    .name = "discover",
     .args = "SERIES.csv",
     .summary = "Finds the structure of a time series: posterior, words, forecast",
     .text = "Reads times and values from a CSV file (header or none; numbers, years, months, "
@@ -198,7 +197,6 @@ static const struct option_row query_rows[] = {
 };
 
 COMMAND(query, 90) = {
-    .name = "query",
     .args = "RUN QUERY...",
     .summary = "Answers questions about the structures of a run of discover",
     .text = "A query is made of components (LIN, SE*PER), of motifs (trend, recurring_pattern, "
@@ -219,7 +217,6 @@ static const struct option_row forecast_rows[] = {
 };
 
 COMMAND(forecast, 100) = {
-    .name = "forecast",
     .args = "RUN",
     .summary = "Forecasts from a run of discover, as CSV",
     .text =
@@ -238,7 +235,6 @@ static const struct option_row report_rows[] = {
 };
 
 COMMAND(report, 110) = {
-    .name = "report",
     .args = "RUN",
     .summary = "Writes the report of a run of discover",
     OPTIONS(report_rows),

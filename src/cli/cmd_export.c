@@ -151,7 +151,6 @@ static const struct option_row rows[] = {
 };
 
 COMMAND(export, 70) = {
-    .name = "export",
     .args = "DIR",
     .summary = "Writes the draws of a run as Stan CSV, JSON or a Zarr folder",
     .text = "Stan CSV: one file per chain, OUT-1.csv, OUT-2.csv, ... A Zarr folder opens in xarray "

@@ -11,8 +11,7 @@
 static int unknown(gpm_session *s, const char *name) {
     struct name_list l = {0};
     gpm_complete(s, "", name_list_add, &l);
-    for (const struct listed *c = command_list(); c->command; c++)
-        name_list_add(&l, c->command->name);
+    for (const struct command *c = command_list(); c->name; c++) name_list_add(&l, c->name);
     const char *near = suggest_nearest(name, (const char *const *)l.at, l.n);
     if (near)
         complain(0, "there is no help on '%s'; did you mean '%s'?", name, near);
@@ -37,7 +36,6 @@ static int run(int argc, char **argv) {
 }
 
 COMMAND(help, 170) = {
-    .name = "help",
     .args = "[NAME]",
     .summary = "Explains a command, or a procedure, operator or kernel of the language",
     .takes = {1, 1},
@@ -54,7 +52,6 @@ static int reference(int argc, char **argv) {
 }
 
 COMMAND(reference, 200) = {
-    .name = "reference",
     .args = "",
     .summary = "Prints the reference of the language as JSON",
     .run = reference,

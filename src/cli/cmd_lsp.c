@@ -456,7 +456,6 @@ static int run(int argc, char **argv) {
 }
 
 COMMAND(lsp, 190) = {
-    .name = "lsp",
     .args = "",
     .summary = "Serves editors: diagnostics, hover, completion, go to definition",
     .text =

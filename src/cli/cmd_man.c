@@ -42,26 +42,26 @@ static void print_page(const struct command *c) {
     if (main_page) {
         fputs("probabilistic programs with Gaussian-process memoization", stdout);
     } else {
-        putchar(ascii_lower(c->summary[0]));
-        print_text(c->summary + 1);
+        putchar(ascii_lower(c->row->summary[0]));
+        print_text(c->row->summary + 1);
     }
     printf("\n\n# SYNOPSIS\n\n*gpmem%s%s* [OPTIONS] ", main_page ? "" : " ", name);
-    print_text(c->args);
+    print_text(c->row->args);
     fputs("\n\n# DESCRIPTION\n\n", stdout);
-    print_text(c->summary);
+    print_text(c->row->summary);
     puts(".");
-    if (c->text) {
+    if (c->row->text) {
         putchar('\n');
-        print_text(c->text);
+        print_text(c->row->text);
         putchar('\n');
     }
     fputs("\n# OPTIONS\n\n", stdout);
     for (size_t i = 0; i < l.n; i++) print_option(l.at[i]);
     if (main_page) {
         fputs("*-V*, *--version*\n\tPrint the version\n\n# COMMANDS\n\n", stdout);
-        for (const struct listed *k = command_list(); k->command; k++) {
-            printf("*gpmem-%s*(1)\n\t", k->command->name);
-            print_text(k->command->summary);
+        for (const struct command *k = command_list(); k->name; k++) {
+            printf("*gpmem-%s*(1)\n\t", k->name);
+            print_text(k->row->summary);
             fputs("\n\n", stdout);
         }
     }
@@ -74,7 +74,7 @@ static void print_page(const struct command *c) {
 static int run(int argc, char **argv) {
     if (args.list) {
         puts("gpmem");
-        for (const struct listed *c = command_list(); c->command; c++) puts(c->command->name);
+        for (const struct command *c = command_list(); c->name; c++) puts(c->name);
         return EXIT_FINE;
     }
     const struct command *c =
@@ -89,7 +89,6 @@ static const struct option_row rows[] = {
 };
 
 COMMAND(man, 0) = {
-    .name = "man",
     .args = "[COMMAND]",
     .summary = "Prints the source of a manual page",
     OPTIONS(rows),

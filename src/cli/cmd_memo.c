@@ -114,7 +114,6 @@ static const struct option_row rows[] = {
 };
 
 COMMAND(memo, 150) = {
-    .name = "memo",
     .args = "list|show|export|import|rm STORE [ARGS]",
     .summary = "Looks at memo tables, and moves them to and from CSV",
     .text = "memo list STORE: every row, tab-separated. memo show STORE [ID..]: the table as a "

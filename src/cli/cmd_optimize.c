@@ -160,7 +160,6 @@ static const struct option_row rows[] = {
 };
 
 COMMAND(optimize, 120) = {
-    .name = "optimize",
     .args = "-- COMMAND [ARGS]",
     .summary = "Minimises or maximises what a program prints",
     .text =
@@ -239,7 +238,6 @@ static const struct option_row ask_rows[] = {
 };
 
 COMMAND(ask, 130) = {
-    .name = "ask",
     .args = "STORE",
     .summary = "The next points to evaluate, for evaluations done elsewhere",
     .text = "Prints one line per point: its id, then name=value for each variable (or one JSON "
@@ -314,7 +312,6 @@ static const struct option_row tell_rows[] = {
 };
 
 COMMAND(tell, 140) = {
-    .name = "tell",
     .args = "STORE ID VALUE",
     .summary = "The outcome of an evaluation done elsewhere",
     .text = "ID is the number `gpmem ask` printed; VALUE is a number, or 'fail'. A point that was "

@@ -205,7 +205,6 @@ static const struct option_row rows[] = {
 };
 
 COMMAND(plot, 60) = {
-    .name = "plot",
     .args = "DIR",
     .summary = "Draws traces and densities of a run",
     .text = "One colour per chain. Ranks are those of a chain's draws among the draws of all "
@@ -244,7 +243,6 @@ static const struct option_row draw_rows[] = {
 };
 
 COMMAND(draw, 180) = {
-    .name = "draw",
     .args = "SCENE",
     .summary = "Draws a picture described in JSON, as SVG or for the terminal",
     .text = "SCENE is a JSON file (or - for standard input): title, columns, panels with axes and "

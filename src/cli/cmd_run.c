@@ -199,7 +199,6 @@ static const struct option_row rows[] = {
 };
 
 COMMAND(run, 10) = {
-    .name = "run",
     .args = "FILE",
     .summary = "Runs a program",
     .text =
@@ -230,7 +229,6 @@ static const struct option_row resume_rows[] = {
 };
 
 COMMAND(resume, 30) = {
-    .name = "resume",
     .args = "DIR",
     .summary = "Goes on with a run of `gpmem run --out` that was stopped",
     .text =

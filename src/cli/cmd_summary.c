@@ -63,7 +63,6 @@ static const struct option_row rows[] = {
 };
 
 COMMAND(summary, 40) = {
-    .name = "summary",
     .args = "DIR",
     .summary = "Summarises the draws of a run: means, errors, quantiles, R-hat",
     OPTIONS(rows),
@@ -72,7 +71,6 @@ COMMAND(summary, 40) = {
 };
 
 COMMAND(diagnose, 50) = {
-    .name = "diagnose",
     .args = "DIR",
     .summary = "Says in words what is wrong with the draws of a run",
     .text = "Exit status: 0 nothing is wrong, 1 something is, 2 no such run.",

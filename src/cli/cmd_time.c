@@ -151,7 +151,6 @@ static const struct option_row rows[] = {
 };
 
 COMMAND(time, 160) = {
-    .name = "time",
     .args = "NAME=X[,X..] -- COMMAND [ARGS]",
     .summary = "Times a program, remembers, and predicts its time elsewhere",
     .text =

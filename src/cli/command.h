@@ -70,8 +70,7 @@ static inline bool option_has_argument(const struct option_row *o) {
     return o->kind != OPTION_FLAG && o->kind != OPTION_COUNT;
 }
 
-struct command {
-    const char *name;
+struct command_row {
     const char *args;    /* positional arguments as help shows them: "FILE" */
     const char *summary; /* one line, no full stop */
     const char *text;    /* paragraphs for help and the man page; may be NULL */
@@ -83,21 +82,23 @@ struct command {
 };
 #define OPTIONS(rows) .options = (rows), .n_options = COUNT_OF(rows)
 
-/* The row of a command, which is in the list by being linked: a pointer to it goes to a section of
- * its own, so no other file names it. Places in the list of `gpmem --help` go from small to large;
- * 0: not there (used by the build). */
-struct listed {
-    const struct command *command;
+/* A command is in the list by being linked: a pointer to it goes to a section of its own, so no
+ * other file names it. Places in the list of `gpmem --help` go from small to large; 0: not there
+ * (used by the build). */
+struct command {
+    const char *name;
+    const struct command_row *row;
     int place;
 };
 #define COMMAND(id, place)                                                                         \
-    static const struct command command_##id;                                                      \
-    static const struct listed listed_##id                                                         \
-        __attribute__((section("commands"), used)) = {&command_##id, place};                       \
-    static const struct command command_##id
+    static const struct command_row row_##id;                                                      \
+    static const struct command command_##id = {#id, &row_##id, place};                            \
+    static const struct command *const listed_##id __attribute__((section("commands"), used)) =    \
+        &command_##id;                                                                             \
+    static const struct command_row row_##id
 
-/* In the order of their places; ends with a command NULL. */
-const struct listed *command_list(void);
+/* In the order of their places; ends with a name NULL. */
+const struct command *command_list(void);
 const struct command *command_find(const char *name);
 /* The prompt: what `gpmem` without a command runs. Not in the list. */
 extern const struct command command_prompt;

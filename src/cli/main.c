@@ -16,30 +16,30 @@
 #include <unistd.h>
 
 /* The section that COMMAND fills: its bounds are the linker's. */
-extern const struct listed __start_commands[], __stop_commands[];
+extern const struct command *const __start_commands[], *const __stop_commands[];
 enum { MAX_COMMANDS = 128 };
 
 static int by_place(const void *a, const void *b) {
-    const struct listed *x = a, *y = b;
-    return x->place != y->place ? x->place - y->place : strcmp(x->command->name, y->command->name);
+    const struct command *x = a, *y = b;
+    return x->place != y->place ? x->place - y->place : strcmp(x->name, y->name);
 }
 
-const struct listed *command_list(void) {
-    static struct listed list[MAX_COMMANDS + 1];
+const struct command *command_list(void) {
+    static struct command list[MAX_COMMANDS + 1];
     size_t n = 0;
-    if (list[0].command) return list;
-    for (const struct listed *l = __start_commands; l < __stop_commands; l++) {
-        if (l->place == 0) continue;
+    if (list[0].name) return list;
+    for (const struct command *const *c = __start_commands; c < __stop_commands; c++) {
+        if ((*c)->place == 0) continue;
         if (n == MAX_COMMANDS) abort();
-        list[n++] = *l;
+        list[n++] = **c;
     }
     qsort(list, n, sizeof list[0], by_place);
     return list;
 }
 
 const struct command *command_find(const char *name) {
-    for (const struct listed *l = __start_commands; l < __stop_commands; l++)
-        if (strcmp(l->command->name, name) == 0) return l->command;
+    for (const struct command *const *c = __start_commands; c < __stop_commands; c++)
+        if (strcmp((*c)->name, name) == 0) return *c;
     return NULL;
 }
 
@@ -49,8 +49,8 @@ static void print_help(void) {
              "       gpmem -e EXPR              run one line\n"
              "       gpmem run FILE             run a program\n"
              "       gpmem COMMAND [OPTIONS] ...\n\nCommands:\n");
-    for (const struct listed *c = command_list(); c->command; c++) {
-        out_printf("  %-12s %s\n", c->command->name, c->command->summary);
+    for (const struct command *c = command_list(); c->name; c++) {
+        out_printf("  %-12s %s\n", c->name, c->row->summary);
     }
     out_text("\n`gpmem help COMMAND` shows the options of a command, `gpmem help NAME` explains a "
              "procedure,\noperator or kernel of the language. `gpmem --version` prints the "
@@ -61,7 +61,7 @@ static void print_help(void) {
 static int unknown_command(const char *word) {
     const char *words[MAX_COMMANDS];
     size_t n = 0;
-    for (const struct listed *c = command_list(); c->command; c++) words[n++] = c->command->name;
+    for (const struct command *c = command_list(); c->name; c++) words[n++] = c->name;
     if (file_there(word)) {
         return complain(EXIT_USAGE, "there is no command '%s'; to run that file: gpmem run %s",
                         word, word);

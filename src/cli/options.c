@@ -172,7 +172,7 @@ static void add_options(struct option_list *l, const struct option_group *group,
 
 struct option_list command_options(const struct command *c) {
     struct option_list l = {.n = 0};
-    add_options(&l, c->group, c->options, c->n_options);
+    add_options(&l, c->row->group, c->row->options, c->row->n_options);
     l.own = l.n;
     add_options(&l, NULL, common, COUNT_OF(common));
     return l;
@@ -305,11 +305,11 @@ static void print_wrapped(const char *text) {
 
 void command_print_help(const struct command *c) {
     struct option_list l = command_options(c);
-    out_printf("Usage: gpmem%s [OPTIONS]%s%s\n\n%s.\n", spaced_name(c), *c->args ? " " : "",
-               c->args, c->summary);
-    if (c->text) {
+    out_printf("Usage: gpmem%s [OPTIONS]%s%s\n\n%s.\n", spaced_name(c), *c->row->args ? " " : "",
+               c->row->args, c->row->summary);
+    if (c->row->text) {
         out_text("\n");
-        print_wrapped(c->text);
+        print_wrapped(c->row->text);
     }
     out_printf("\nOptions:\n");
     for (size_t i = 0; i < l.n; i++) print_option(l.at[i]);
@@ -330,16 +330,16 @@ int command_main(const struct command *c, int argc, char **argv) {
     }
     struct reader r = {c, command_options(c), argc, 0, argv};
     int n = parse_options(&r), status = EXIT_USAGE;
-    bool few = n < c->takes[0], many = c->takes[1] >= 0 && n > c->takes[1];
+    bool few = n < c->row->takes[0], many = c->row->takes[1] >= 0 && n > c->row->takes[1];
     if (n >= 0 && (few || many)) {
-        complain(0, "usage: gpmem%s [OPTIONS] %s", spaced_name(c), c->args);
+        complain(0, "usage: gpmem%s [OPTIONS] %s", spaced_name(c), c->row->args);
         complain(0, "%s; see `gpmem%s --help`",
                  few ? "an argument is missing" : "there are too many arguments", spaced_name(c));
     } else if (n >= 0) {
         double start = clock_seconds();
         explain("version %s, %s%s%s", gpm_version(), c == &command_prompt ? "the prompt" : c->name,
                 n ? " of " : "", n ? argv[1] : "");
-        status = c->run(n, argv + 1);
+        status = c->row->run(n, argv + 1);
         explain("%.3f s, exit status %d", clock_seconds() - start, status);
     }
     return out_finish(status);

@@ -257,8 +257,7 @@ static const struct option_row rows[] = {
     {.kind = OPTION_GROUP},
 };
 
-const struct command command_prompt = {
-    .name = "gpmem",
+static const struct command_row prompt_row = {
     .args = "",
     .summary = "The prompt: type instructions, see their values",
     .text =
@@ -270,3 +269,4 @@ const struct command command_prompt = {
     .group = &session_options,
     .run = run,
 };
+const struct command command_prompt = {"gpmem", &prompt_row, 0};

@@ -29,7 +29,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (!nowhere) nowhere = fopen("/dev/null", "w");
     stdin = n ? fmemopen(wire, n, "r") : fopen("/dev/null", "r");
     stdout = nowhere;
-    command_find("lsp")->run(0, NULL);
+    command_find("lsp")->row->run(0, NULL);
     fclose(stdin);
     stdin = in;
     stdout = out;
