@@ -5,9 +5,10 @@
 #include "api/call.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/stop.h"
 #include "base/vec.h"
 #include "gpmem/optimize.h"
-#include "host/process.h"
+#include "source/runner.h"
 #include "source/srcfn.h"
 #include "store/memo.h"
 #include "optimize/memo_csv.h"
@@ -254,29 +255,21 @@ static enum gpm_status timer_open(gpm_timer *t, const char *function, size_t n,
 static enum gpm_status timed_run(gpm_timer *t, struct memo *m, const struct proc_command *c,
                                  const char *const *texts, const double *values,
                                  const volatile sig_atomic_t *stop, double *seconds) {
-    struct proc_result r;
-    struct buf text = BUF_INIT;
+    struct outcome o = {0};
     int64_t id;
+    bool got = false;
     enum gpm_status s = memo_new_row(m, values, false, &id, &t->err);
     if (s) return s;
-    proc_result_init(&r);
-    proc_run(c, texts, stop, &r);
-    *seconds = r.seconds;
-    if (proc_says_nothing(&r)) {
-        s = memo_unclaim(m, id, &t->err);
-        if (!s) s = r.outcome == PROC_INTERRUPTED ? GPM_E_INTERRUPT : GPM_E_IO;
-        if (r.outcome == PROC_SHORTAGE) proc_result_text(&r, &t->err);
-    } else if (r.outcome == PROC_OK || r.outcome == PROC_NAN || r.outcome == PROC_GARBAGE) {
-        /* one that prints no number has succeeded all the same: only its end counts */
-        s = memo_finish(m, id, r.seconds, NULL, r.seconds, NULL, &t->err);
-    } else {
-        proc_result_text(&r, &text);
-        s = memo_finish(m, id, NAN, text.data, r.seconds, NULL, &t->err);
-        if (!s) s = buf_fail(&t->err, GPM_E_USER, "the program failed: %s", text.data);
-    }
-    buf_release(&text);
-    proc_result_release(&r);
-    return s;
+    struct runner *r = runner_new(m, 1, false);
+    runner_start(r, c, texts, id, 0);
+    while (!s && !got && !stop_asked(stop)) s = runner_wait(r, 10, stop, &got, &o, &t->err);
+    if (!s && !got) s = GPM_E_INTERRUPT;
+    if (!s && o.nothing) s = buf_fail(&t->err, GPM_E_IO, "%s", o.why.data);
+    if (!s && !o.ok) s = buf_fail(&t->err, GPM_E_USER, "the program failed: %s", o.why.data);
+    if (got) *seconds = o.seconds;
+    if (got) outcome_release(&o);
+    enum gpm_status given = runner_end(r, &t->err); /* interrupted: the run leaves no row */
+    return s ? s : given;
 }
 
 enum gpm_status gpm_timer_run(gpm_timer *t, int argc, char *const *argv, size_t n,
@@ -290,6 +283,7 @@ enum gpm_status gpm_timer_run(gpm_timer *t, int argc, char *const *argv, size_t 
     enum gpm_status s = proc_command_init(&c, argv, argc, names, (int)n, false, &t->err);
     if (!s) {
         c.timeout = timeout;
+        c.timing = true; /* one that prints no number has succeeded all the same */
         buf_puts(&identity, "time ");
         proc_command_text(&c, &identity);
         s = timer_open(t, identity.data, n, names, &m);

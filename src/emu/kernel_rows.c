@@ -102,20 +102,16 @@ static enum gpm_status m_linear(struct sp_call *c, value *out) {
 
 /* A kernel is its own expression already: the paper writes Struct(Simplify(Parse(k))). */
 static enum gpm_status k_parse(struct sp_call *c, value *out) {
-    struct kern *k;
+    struct kern *k = NULL;
     char *why = NULL;
-    if (c->args[0].tag != V_STR) {
+    if (c->args[0].tag != V_STR)
         k = kernel_from(c, c->args[0]);
-        if (k) *out = kernel_value_take(k);
-        return k ? GPM_OK : GPM_E_USER;
-    }
-    enum gpm_status st = kern_parse(c->args[0].u.str->text, &k, &why);
-    if (st == GPM_OK)
-        *out = kernel_value_take(k);
-    else
-        st = sp_error(c, DIAG_KERNEL_TEXT, "%s", why ? why : "the kernel cannot be read");
+    else if (kern_parse(c->args[0].u.str->text, &k, &why) != GPM_OK)
+        sp_error(c, DIAG_KERNEL_TEXT, "%s", why ? why : "the kernel cannot be read");
     mem_free(why);
-    return st;
+    if (!k) return GPM_E_USER;
+    *out = kernel_value_take(k);
+    return GPM_OK;
 }
 
 static enum gpm_status too_large(struct sp_call *c) {
@@ -255,44 +251,35 @@ size_t sp_kernel_leaf_make(const struct sp_class **rows) {
     return n;
 }
 
-#define COMBINE(sign)                                                                              \
-    .sig = "(k: any, ...h: any) -> kernel", .flags = SP_CALLS, .of = sign, .simulate = k_combine,  \
-    .grad_simulate = k_combine_grad
+#define COMBINE(sign, words)                                                                       \
+    .sig = "(k: any, ...h: any) -> kernel", .doc = words, .flags = SP_CALLS, .of = sign,           \
+    .simulate = k_combine, .grad_simulate = k_combine_grad
+#define WITH_VARIANCE(sign, words)                                                                 \
+    .sig = "(s2: number, k: any) -> kernel", .doc = words, .flags = SP_CALLS,                      \
+    .of = sign " variance", .simulate = k_combine
 #define CONSTANT_MEAN                                                                              \
     .sig = "(c: real) -> mean", .doc = "The constant mean function.", .simulate = m_linear,        \
     .grad_simulate = k_leaf_grad
 
 const struct sp_class sp_kernel_rows[] = {
     {.name = "add_funcs",
-     .doc = "The sum of kernels.",
      .example = "add_funcs(make_linear(1), make_whitenoise(2)) => LIN(sf=1) + WN(sigma=2)",
-     COMBINE("+")},
+     COMBINE("+", "The sum of kernels.")},
     {.name = "mult_funcs",
-     .doc = "The product of kernels.",
      .example = "mult_funcs(make_linear(1), make_whitenoise(2)) => LIN(sf=1) * WN(sigma=2)",
-     COMBINE("*")},
+     COMBINE("*", "The product of kernels.")},
     {.name = "gp_cov_sum",
-     .doc = "The sum of kernels.",
      .example = "gp_cov_sum(make_linear(1), make_whitenoise(2)) => LIN(sf=1) + WN(sigma=2)",
-     COMBINE("+")},
+     COMBINE("+", "The sum of kernels.")},
     {.name = "gp_cov_product",
-     .doc = "The product of kernels.",
      .example = "gp_cov_product(make_linear(1), make_whitenoise(2)) => LIN(sf=1) * WN(sigma=2)",
-     COMBINE("*")},
+     COMBINE("*", "The product of kernels.")},
     {.name = "gp_cov_scale",
      .example = "gp_cov_scale(4, gp_cov_se(2)) => 4 * gp_cov_se(l2=2)",
-     .sig = "(s2: number, k: any) -> kernel",
-     .doc = "s2 times the kernel.",
-     .flags = SP_CALLS,
-     .of = "* variance",
-     .simulate = k_combine},
+     WITH_VARIANCE("*", "s2 times the kernel.")},
     {.name = "gp_cov_bias",
      .example = "gp_cov_bias(4, gp_cov_se(2)) => 4 + gp_cov_se(l2=2)",
-     .sig = "(s2: number, k: any) -> kernel",
-     .doc = "s2 plus the kernel.",
-     .flags = SP_CALLS,
-     .of = "+ variance",
-     .simulate = k_combine},
+     WITH_VARIANCE("+", "s2 plus the kernel.")},
     {.name = "make_change_point",
      .example = "make_change_point(make_linear(1), make_constant(2), 5, 0.1) => CP(LIN(sf=1), "
                 "C(sf=2), tau=5, s=0.1)",

@@ -162,6 +162,11 @@ static void drain(struct job *j, int *fd, bool is_err) {
 
 static void describe_output(struct job *j) {
     struct proc_result *r = &j->r;
+    if (j->c->timing) {
+        r->outcome = PROC_OK;
+        r->value = r->seconds;
+        return;
+    }
     r->outcome = j->overflow ? PROC_GARBAGE : proc_parse_number(j->out.data, j->out.len, &r->value);
     if (r->outcome == PROC_OK) return;
     size_t show = j->out.len < 80 ? j->out.len : 80;

@@ -28,6 +28,7 @@ struct proc_command {
     char **names; /* owned; the placeholders that exist */
     int n_names;
     bool json;       /* {"name": value, ..} on stdin; then placeholders are not required */
+    bool timing;     /* its value is the seconds that it took, whatever it prints */
     double timeout;  /* seconds of wall time per attempt; 0: none */
     int retries;     /* further attempts after a failure */
     double patience; /* seconds that a shortage of the machine may last */

@@ -28,7 +28,6 @@ void bo_free(struct bo *b) {
         mem_free(b->points.at[i].x);
         vec_release(&b->points.at[i].ys);
     }
-    for (size_t i = 0; i < b->tabu.n; i++) mem_free(b->tabu.at[i].center);
     for (int k = 0; k < BO_KERN_COUNT; k++)
         for (int w = 0; w < BO_WARP_COUNT; w++) {
             mem_free(b->combo[k][w].theta);

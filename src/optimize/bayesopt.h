@@ -54,11 +54,10 @@ bool bo_quantiles(struct bo *b, const double *x, size_t count, const double *p, 
 
 struct bo_summary {
     const char *kernel, *warp;
-    size_t n_model;                      /* points the model sees */
-    double noise_sd;                     /* in units of y; 0 when not noisy */
-    double coverage50, coverage90;       /* leave-one-out coverage of the intervals */
-    size_t n_local, n_global, n_initial; /* decisions by kind */
-    int tabu;                            /* optima found to the last digit and left alone */
+    size_t n_model;                /* points the model sees */
+    double noise_sd;               /* in units of y; 0 when not noisy */
+    double coverage50, coverage90; /* leave-one-out coverage of the intervals */
+    int tabu;                      /* optima found to the last digit and left alone */
 };
 bool bo_summarise(struct bo *b, struct bo_summary *out); /* false before there is a model */
 /* Share of the posterior mean's variance over the box that each variable explains alone, and

@@ -130,10 +130,7 @@ bool bo_summarise(struct bo *b, struct bo_summary *s) {
     *s = (struct bo_summary){.kernel = bo_kern_names[b->kern],
                              .warp = bo_warp_names[b->warp],
                              .n_model = gp_n(m->gp),
-                             .n_local = b->n_local,
-                             .n_global = b->n_global,
-                             .n_initial = b->n_initial,
-                             .tabu = (int)b->tabu.n};
+                             .tabu = (int)(b->tabu.n / bo_tabu_width(b))};
     bool left_out = gp_loo(m->gp, mean, var, NULL) == GPM_OK;
     for (size_t i = 0; left_out && i < n; i++) {
         double t = fabs(b->model_y.at[i] - mean[i]) / sqrt(var[i]);

@@ -40,8 +40,8 @@ static bool near(const struct bo *b, const double *u, const double *v, const dou
 }
 
 bool bo_in_tabu(const struct bo *b, const double *u) {
-    for (size_t t = 0; t < b->tabu.n; t++)
-        if (near(b, u, b->tabu.at[t].center, b->tabu.at[t].half)) return true;
+    for (const double *t = b->tabu.at, *end = t + b->tabu.n; t < end; t += bo_tabu_width(b))
+        if (near(b, u, t, t + b->D)) return true;
     return false;
 }
 

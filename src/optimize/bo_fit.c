@@ -26,7 +26,7 @@ static void use_combo(struct bo *b, enum bo_kern k, enum bo_warp w) {
     b->model.kind = k;
     if (!c->theta) {
         c->theta = mem_alloc(bytes);
-        bo_model_prior_mean(&b->model, c->theta);
+        bo_model_prior(&b->model, NULL, c->theta);
         const struct bo_combo *known = &b->combo[b->kern][b->warp]; /* about the scales */
         if (known != c && known->theta)
             memcpy(c->theta, known->theta, sizeof(double) * ((size_t)b->D + 1));
@@ -49,7 +49,7 @@ static double fit_combo(struct bo *b, enum bo_kern k, enum bo_warp w, int iterat
 static void restart(struct bo *b, double evidence, struct rng *r) {
     use_combo(b, b->kern, b->warp);
     if (bo_load_outputs(b, b->warp)) return;
-    bo_model_prior_draw(&b->model, r, b->model.theta);
+    bo_model_prior(&b->model, r, b->model.theta);
     double other = bo_log_jacobian(b, b->warp) - bo_model_fit(&b->model, 12);
     if (other > evidence)
         memcpy(b->combo[b->kern][b->warp].theta, b->model.theta,
@@ -84,11 +84,6 @@ static double choose(struct bo *b, bool kernels, double best) {
     return best;
 }
 
-static void full_fit(struct bo *b, struct rng *r) {
-    double best = choose(b, false, choose(b, true, -INFINITY));
-    if (b->told <= 24 && b->fit_steps % 2 == 1) restart(b, best, r);
-}
-
 /* Ten steps of the Markov chain of this combination; it starts again at the MAP when it is far. */
 static void sample_theta(struct bo *b, struct rng *r) {
     struct bo_combo *c = &b->combo[b->kern][b->warp];
@@ -116,7 +111,7 @@ static bool wants_mcmc(const struct bo *b) {
 static void choose_points(struct bo *b) {
     double *theta = NEW_ARRAY(double, (size_t)b->D + 3);
     const struct bo_combo *c = &b->combo[b->kern][b->warp];
-    bo_model_prior_mean(&b->model, theta);
+    bo_model_prior(&b->model, NULL, theta);
     bo_load_points(b, c->theta ? c->theta : theta);
     mem_free(theta);
 }
@@ -135,7 +130,8 @@ enum gpm_status bo_refit(struct bo *b, struct rng *r) {
     choose_points(b);
     b->fit_steps++;
     if (full_fit_due(b, n)) {
-        full_fit(b, r);
+        double best = choose(b, false, choose(b, true, -INFINITY));
+        if (n <= 24 && b->fit_steps % 2 == 1) restart(b, best, r);
         b->n_full = n;
     } else {
         fit_combo(b, b->kern, b->warp, 2);

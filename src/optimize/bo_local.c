@@ -197,12 +197,9 @@ static double max_abs(const double *x, int d) {
 }
 
 void bo_make_tabu(struct bo *b, const double *u) {
-    struct bo_tabu t = {NEW_ARRAY(double, (size_t)(b->D + b->space->d)), NULL};
-    t.half = t.center + b->D;
-    memcpy(t.center, u, (size_t)b->D * sizeof *u);
+    for (int k = 0; k < b->D; k++) vec_push(&b->tabu, u[k]);
     for (int k = 0; k < b->space->d; k++)
-        t.half[k] = 0.4 * fmin(0.4, fmax(0.1, 1 / b->model.inv_l[k]));
-    vec_push(&b->tabu, t);
+        vec_push(&b->tabu, 0.4 * fmin(0.4, fmax(0.1, 1 / b->model.inv_l[k])));
     b->local.center = SIZE_MAX;
     b->local.hot = false;
 }

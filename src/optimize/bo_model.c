@@ -62,7 +62,7 @@ void bo_model_init(struct bo_model *m, int d, int n_cat, bool noisy) {
     m->inv_l = NEW_ARRAY(double, (size_t)m->D);
     for (int k = 0; k < m->D; k++) m->inv_l[k] = 1; /* saved before the first fit */
     m->kind = BO_M52;
-    bo_model_prior_mean(m, m->theta);
+    bo_model_prior(m, NULL, m->theta);
     struct kern *k = bo_model_kern(m, m->kind, m->theta);
     m->gp = gp_new(m->D, k, NULL, 1, NULL);
     kern_unref(k);
@@ -112,15 +112,10 @@ static struct prior prior_of(const struct bo_model *m, int i) {
     return (struct prior){log(1e-9), 6, log(G_MIN), log(1e-4)};
 }
 
-void bo_model_prior_mean(const struct bo_model *m, double *theta) {
-    for (int i = 0; i < m->D + 3; i++) theta[i] = prior_of(m, i).mean;
-    if (!m->noisy) theta[m->D] = log(1e-8);
-}
-
-void bo_model_prior_draw(const struct bo_model *m, struct rng *r, double *theta) {
+void bo_model_prior(const struct bo_model *m, struct rng *r, double *theta) {
     for (int i = 0; i < m->D + 3; i++) {
         struct prior p = prior_of(m, i);
-        theta[i] = fmin(p.hi, fmax(p.lo, p.mean + p.sd * rng_normal(r)));
+        theta[i] = r ? fmin(p.hi, fmax(p.lo, p.mean + p.sd * rng_normal(r))) : p.mean;
     }
     if (!m->noisy) theta[m->D] = log(1e-8);
 }

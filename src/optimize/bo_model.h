@@ -36,8 +36,8 @@ GPM_MUST_USE enum gpm_status bo_model_load(struct bo_model *m, const double *u, 
 /* The point u with the value y is added to the data and to the factor; no sign of the scale. */
 GPM_MUST_USE enum gpm_status bo_model_believe(struct bo_model *m, const double *u, double y);
 int bo_model_params(const struct bo_model *m); /* length of theta for m->kind */
-void bo_model_prior_mean(const struct bo_model *m, double *theta);
-void bo_model_prior_draw(const struct bo_model *m, struct rng *r, double *theta);
+/* A draw from the prior of theta; r NULL: its mean. */
+void bo_model_prior(const struct bo_model *m, struct rng *r, double *theta);
 
 /* Negative log posterior at theta with its gradient (grad may be NULL); infinity when the matrix is
  * not positive definite. Leaves the model of theta behind. */

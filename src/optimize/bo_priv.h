@@ -25,11 +25,6 @@ struct bo_combo {
     double *chain; /* owned; state of the Markov chain, NULL: not begun */
 };
 
-struct bo_tabu {
-    double *center; /* owned; D */
-    double *half;   /* half-widths, d (behind center) */
-};
-
 struct bo_local {
     bool hot, pending, probing;
     size_t center; /* point, SIZE_MAX: none */
@@ -55,7 +50,7 @@ struct bo {
     VEC(struct bo_point) points;
     VEC(double) pending; /* points in flight as the model sees them, D numbers each */
     size_t told, asks;
-    size_t n_local, n_global, n_initial;
+    size_t n_local, n_global, n_initial; /* decisions by kind */
     bool failed_last, turn_local;
     /* model */
     struct bo_model model;
@@ -73,8 +68,12 @@ struct bo {
     struct bo_feas *feas;                /* NULL: no failures */
     struct bo_local local;
     struct bo_region region;
-    VEC(struct bo_tabu) tabu;
+    VEC(double) tabu; /* boxes: of each its centre, D numbers, and d half-widths */
 };
+
+static inline size_t bo_tabu_width(const struct bo *b) {
+    return (size_t)(b->D + b->space->d);
+}
 
 #define BO_MANY_DIMS 20
 #define BO_RHO_FIRST 0.1 /* radius of a new trust region of the local arm */

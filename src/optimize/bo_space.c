@@ -142,6 +142,12 @@ enum gpm_status bo_space_add(struct bo_space *s, const char *text, struct buf *e
     return st;
 }
 
+static void put_range(const struct bo_var *v, struct buf *out) {
+    buf_number(out, v->lo);
+    buf_putc(out, ':');
+    buf_number(out, v->hi);
+}
+
 void bo_space_text(const struct bo_space *s, struct buf *out) {
     for (int j = 0; j < s->n; j++) {
         const struct bo_var *v = &s->vars[j];
@@ -156,9 +162,7 @@ void bo_space_text(const struct bo_space *s, struct buf *out) {
                 buf_puts(out, v->levels[i]);
         }
         if (!v->n_levels) {
-            buf_number(out, v->lo);
-            buf_putc(out, ':');
-            buf_number(out, v->hi);
+            put_range(v, out);
             buf_printf(out, "%s%s", v->log ? ":log" : "", v->integer ? ":int" : "");
         }
         buf_putc(out, '\n');
@@ -279,9 +283,7 @@ enum gpm_status bo_space_read(const struct bo_space *s, int j, const char *text,
         return buf_fail(err, GPM_E_ARG, "variable '%s': '%s' is not a number", v->name, text);
     if (value < v->lo || value > v->hi) {
         buf_printf(err, "variable '%s': %s is outside its range ", v->name, text);
-        buf_number(err, v->lo);
-        buf_putc(err, ':');
-        buf_number(err, v->hi);
+        put_range(v, err);
         return GPM_E_ARG;
     }
     if (v->integer && value != rint(value))

@@ -86,16 +86,12 @@ static void walk_local(struct walk *w, struct bo *b) {
 }
 
 static void walk_tabu(struct walk *w, struct bo *b) {
-    size_t n = b->tabu.n, width = (size_t)(b->D + b->space->d);
+    size_t width = bo_tabu_width(b), n = b->tabu.n / width;
     whole(w, &n);
     if (n > 100000) w->bad = true;
-    for (size_t i = 0; i < n && !w->bad; i++) {
-        if (i == b->tabu.n) {
-            struct bo_tabu t = {mem_zalloc(sizeof(double) * width), NULL};
-            t.half = t.center + b->D;
-            vec_push(&b->tabu, t);
-        }
-        reals(w, b->tabu.at[i].center, (int)width);
+    for (size_t i = 0; i < n * width && !w->bad; i++) {
+        if (i == b->tabu.n) vec_push(&b->tabu, 0);
+        reals(w, &b->tabu.at[i], 1);
     }
 }
 

@@ -4,7 +4,6 @@
 #include "base/mem.h"
 #include "base/number.h"
 #include "optimize/memo_csv.h"
-#include "optimize/own_command.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -16,6 +15,7 @@ struct optimize *optimize_new(const struct gpm_optimize_options *opt) {
     struct optimize *o = NEW(struct optimize);
     o->opt = *opt;
     if (o->opt.jobs < 1) o->opt.jobs = 1;
+    o->end = "budget";
     return o;
 }
 
@@ -177,7 +177,7 @@ static enum gpm_status adopt_command(struct optimize *o, struct buf *err) {
     enum gpm_status s = memo_get(o->memo, "command", &text, err);
     if (s == GPM_E_NOT_FOUND) return GPM_OK; /* of ask and tell */
     bool own = false;
-    if (!s) s = own_command(o->memo, text, false, &own, err);
+    if (!s) s = optimize_own_command(o->memo, text, false, &own, err);
     o->foreign = !own;
     const char **names = space_names(&o->space);
     if (!s) s = proc_command_parse(&o->command, text, names, o->space.n, o->opt.json, err);
@@ -209,7 +209,7 @@ static enum gpm_status store_command(struct optimize *o, struct buf *err) {
     if (!o->command_text) return GPM_OK;
     bool own;
     enum gpm_status s = memo_set(o->memo, "command", o->command_text, err);
-    return s || !o->opt.store ? s : own_command(o->memo, o->command_text, true, &own, err);
+    return s || !o->opt.store ? s : optimize_own_command(o->memo, o->command_text, true, &own, err);
 }
 
 enum gpm_status optimize_open(struct optimize *o, struct buf *err) {

@@ -27,14 +27,6 @@ struct optimize_eval {
     bool given; /* told or imported, not evaluated by the search */
 };
 
-enum optimize_end {
-    OPTIMIZE_BUDGET,
-    OPTIMIZE_TARGET,
-    OPTIMIZE_TIME,
-    OPTIMIZE_STOPPED,
-    OPTIMIZE_EXHAUSTED
-};
-
 struct optimize {
     struct gpm_optimize_options opt;
     struct bo_space space;
@@ -51,7 +43,7 @@ struct optimize {
     size_t fed;                      /* of them told to the optimiser */
     VEC(double) pending;             /* inputs in flight, here and elsewhere */
     struct runner *runner;           /* of the run in progress; tags are the ids of the rows */
-    enum optimize_end end;
+    const char *end;                 /* why: "budget", "target", "time", "stopped" or "exhausted" */
     char *failure; /* what the last evaluation that failed here said; owned, NULL: none did */
 };
 
@@ -86,4 +78,8 @@ GPM_MUST_USE enum gpm_status optimize_refresh(struct optimize *o, struct buf *er
 GPM_MUST_USE enum gpm_status optimize_save_state(struct optimize *o, struct buf *err);
 /* Appends what finished since the last time to the log. */
 GPM_MUST_USE enum gpm_status optimize_write_log(struct optimize *o, struct buf *err);
+/* *own: this user gave `command` for this store. remember: it was just given, and is noted; without
+ * a state folder nothing is. */
+GPM_MUST_USE enum gpm_status optimize_own_command(struct memo *m, const char *command,
+                                                  bool remember, bool *own, struct buf *err);
 #endif

@@ -123,11 +123,9 @@ static void json_variables(const struct optimize *o, struct buf *out) {
 }
 
 void optimize_report_json(struct optimize *o, struct buf *out) {
-    static const char *const ends[] = {"budget", "target", "time", "stopped", "exhausted"};
     double *x = NEW_ARRAY(double, (size_t)o->space.n), y, sd;
     buf_printf(out, "{\n  \"goal\": \"%s\",\n  \"ended\": \"%s\",\n  \"seed\": %llu,\n  ",
-               o->opt.maximize ? "maximize" : "minimize", ends[o->end],
-               (unsigned long long)o->opt.seed);
+               o->opt.maximize ? "maximize" : "minimize", o->end, (unsigned long long)o->opt.seed);
     JSON(out, FIELD("function", o->memo->function));
     json_variables(o, out);
     buf_printf(out, ",\n  \"evaluations\": %zu,\n  \"failed\": %zu,\n", o->trace.n,

@@ -5,6 +5,7 @@
 #include "base/stop.h"
 #include "optimize/optimize.h"
 #include "source/runner.h"
+#include "source/srcfn.h"
 #include "base/clock.h"
 
 #include <errno.h>
@@ -208,8 +209,7 @@ static void start_program(struct optimize *o, int64_t id, const double *x) {
         values[j] = buf_take(&b);
     }
     runner_start(o->runner, &o->command, (const char *const *)values, id, (size_t)id);
-    for (int j = 0; j < o->space.n; j++) mem_free(values[j]);
-    mem_free(values);
+    srcfn_texts_free(values, o->space.n);
 }
 
 static enum gpm_status wait_for_one(struct optimize *o, double limit, struct buf *err) {
@@ -245,22 +245,23 @@ static enum gpm_status loop(struct optimize *o, double *x, struct buf *err) {
         enum next what = NEXT_WAIT;
         if (mem_shortages() != shortages)
             return buf_fail(err, GPM_E_NOMEM, "out of memory; every evaluation so far is kept");
-        if (stop_asked(o->opt.stop) || clock_seconds() >= limit) {
-            o->end = stop_asked(o->opt.stop) ? OPTIMIZE_STOPPED : OPTIMIZE_TIME;
-            return GPM_OK;
+        bool stopped = stop_asked(o->opt.stop);
+        if (stopped || clock_seconds() >= limit) {
+            o->end = stopped ? "stopped" : "time";
+            return stopped ? GPM_E_INTERRUPT : GPM_OK;
         }
         if (more && target_met(o)) {
-            o->end = OPTIMIZE_TARGET;
+            o->end = "target";
             more = false;
         }
-        if (more && !runner_full(o->runner)) s = start_one(o, x, &what, err);
+        if (more && !proc_pool_full(o->runner->pool)) s = start_one(o, x, &what, err);
         if (s || what == NEXT_POINT) continue;
         if (what != NEXT_WAIT) {
-            o->end = what == NEXT_BUDGET ? OPTIMIZE_BUDGET : OPTIMIZE_EXHAUSTED;
+            o->end = what == NEXT_BUDGET ? "budget" : "exhausted";
             /* points of other workers may still fail to finish: then they are offered again */
-            more = in_flight(o) > runner_open(o->runner) && counted(o) < o->opt.budget;
+            more = in_flight(o) > o->runner->open.n && counted(o) < o->opt.budget;
         }
-        if (runner_open(o->runner)) {
+        if (o->runner->open.n) {
             bool others = more && what != NEXT_WAIT;
             s = wait_for_one(o, others ? fmin(limit, clock_seconds() + 0.5) : limit, err);
         } else if (!more) {
@@ -289,9 +290,8 @@ enum gpm_status optimize_run(struct optimize *o, struct buf *err) {
     enum gpm_status s = loop(o, x, err);
     file_set_guard(before);
     enum gpm_status given = runner_end(o->runner, err); /* its points are offered again */
-    if (!s) s = given;
     mem_free(x);
-    if (!s && o->end == OPTIMIZE_STOPPED) s = GPM_E_INTERRUPT;
+    if (given && (!s || s == GPM_E_INTERRUPT)) s = given;
     return s;
 }
 

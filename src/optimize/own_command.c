@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * See own_command.h. The record of a store is one file of the user's state folder,
+ * Did this user give this command for this store, on this machine? A worker that joins a search
+ * runs the command that the store holds; the store may come from anybody, so the answer is kept
+ * outside of it.
+ *
+ * The record of a store is one file of the user's state folder,
  * $XDG_STATE_HOME/gpmem/commands/ID-DEVICE-INODE (~/.local/state by default), with the machine's
  * name and the command. Nothing in the store can make it, and a copied or altered store differs in
  * one of them.
  */
-#include "optimize/own_command.h"
+#include "optimize/optimize.h"
 #include "base/file.h"
 #include "base/mem.h"
 
@@ -59,8 +63,8 @@ static bool file_holds(const char *path, const struct buf *want) {
     return same;
 }
 
-enum gpm_status own_command(struct memo *m, const char *command, bool write, bool *own,
-                            struct buf *err) {
+enum gpm_status optimize_own_command(struct memo *m, const char *command, bool write, bool *own,
+                                     struct buf *err) {
     char *id = NULL;
     struct buf path = BUF_INIT, text = BUF_INIT;
     enum gpm_status s = store_id(m, write, &id, err);

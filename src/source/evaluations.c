@@ -164,14 +164,14 @@ static bool evaluate_here(struct batch *b, size_t i, double *y, struct buf *why)
     value arg = e->dim == 1 ? value_num(point(b, i)[0]) : value_vector(point(b, i), (size_t)e->dim);
     value v;
     size_t before = b->c->diags->list.n;
-    if (b->c->host->apply(b->c->host, e->f, &arg, 1, &v) != GPM_OK) {
-        value_unref(arg);
+    enum gpm_status st = b->c->host->apply(b->c->host, e->f, &arg, 1, &v);
+    value_unref(arg);
+    if (st != GPM_OK) {
         b->raised = true;
         struct diags *d = b->c->diags;
         buf_puts(why, d->list.n > before ? d->list.at[d->list.n - 1]->message : "it failed");
         return false;
     }
-    value_unref(arg);
     bool ok = v.tag == V_NUM && isfinite(v.u.num);
     if (ok)
         *y = v.u.num;
@@ -219,11 +219,11 @@ static void work(void *ctx, size_t job, int thread) {
     bool programs = is_program(b->e);
     pthread_mutex_lock(&b->lock);
     while (b->st == GPM_OK && !b->raised && !stop_asked(b->stop)) {
-        if (b->pending.n && !(programs && runner_full(b->runner))) {
+        if (b->pending.n && !(programs && proc_pool_full(b->runner->pool))) {
             size_t i = vec_pop(&b->pending);
             int64_t id;
             if (claim(b, i, &id)) (programs ? start_program : call_function)(b, i, id);
-        } else if (programs && runner_open(b->runner)) {
+        } else if (programs && b->runner->open.n) {
             wait_for_program(b);
         } else if (b->busy.n) {
             wait_for_others(b);
@@ -270,15 +270,10 @@ static void run(struct batch *b, int jobs) {
 /* Missing points, each once. They are taken from the end of the list: the first go first. */
 static void list_missing(struct batch *b) {
     struct point_map seen = {0};
-    for (size_t i = 0; i < b->n; i++) {
+    for (size_t i = b->n; i-- > 0;) {
         if (find(b->e, point(b, i)) || point_map_find(&seen, point(b, i), b->e->dim)) continue;
         point_map_add(&seen, point(b, i), b->e->dim, 0);
         vec_push(&b->pending, i);
-    }
-    for (size_t i = 0, j = b->pending.n; i + 1 < j; i++) {
-        size_t t = b->pending.at[i];
-        b->pending.at[i] = b->pending.at[--j];
-        b->pending.at[j] = t;
     }
     point_map_release(&seen);
 }
@@ -301,21 +296,21 @@ enum gpm_status evaluations_fetch(struct sp_call *c, struct evaluations *e, cons
     struct sp_options *o = c->host ? c->host->options : NULL;
     double *points = NEW_ARRAY(double, n *(size_t)dim + 1);
     for (size_t i = 0; i < n * (size_t)dim; i++) points[i] = x[i] + 0.0; /* -0 is 0 */
-    struct batch b = {.c = c, .e = e, .x = points, .n = n, .stop = o ? o->stop : NULL};
-    buf_init(&b.why);
-    buf_init(&b.err);
     int jobs = o ? (int)o->jobs : 1;
-    b.runner = runner_new(e->store, jobs, false);
+    struct batch b = {.c = c,
+                      .e = e,
+                      .x = points,
+                      .n = n,
+                      .runner = runner_new(e->store, jobs, false),
+                      .stop = o ? o->stop : NULL,
+                      .why = BUF_INIT,
+                      .err = BUF_INIT,
+                      .lock = PTHREAD_MUTEX_INITIALIZER,
+                      .over = PTHREAD_COND_INITIALIZER};
     list_missing(&b);
-    pthread_mutex_init(&b.lock, NULL);
-    pthread_cond_init(&b.over, NULL);
     run(&b, jobs);
-    pthread_cond_destroy(&b.over);
-    pthread_mutex_destroy(&b.lock);
-    struct buf ignored = BUF_INIT;
-    if (runner_end(b.runner, &ignored)) buf_reset(&ignored); /* the claims run out by themselves */
-    buf_release(&ignored);
     st = verdict(&b);
+    (void)!runner_end(b.runner, &b.err); /* claims that cannot be given back run out */
     vec_release(&b.pending);
     vec_release(&b.busy);
     buf_release(&b.why);
@@ -354,16 +349,6 @@ struct evaluations *evaluations_of(value v) {
     return m && m->cls == &evaluations_row ? m->state->data : NULL;
 }
 
-static char *identity_of(struct sp_call *c, value f, const struct srcfn *src) {
-    if (src) return mem_strdup(src->identity);
-    struct buf b = BUF_INIT;
-    if (c->host && c->host->describe)
-        c->host->describe(c->host, f, &b);
-    else
-        value_print(f, &b);
-    return buf_take(&b);
-}
-
 /* A store is a file that the program names: it may be written when the user lets programs write
  * files, or run others (which could write it anyway). */
 static enum gpm_status may_store(struct sp_call *c, const char *path) {
@@ -377,7 +362,14 @@ value evaluations_value(struct sp_call *c, value f, const char *store, int dim) 
     e->refs = 1;
     e->f = value_ref(f);
     e->src = srcfn_of(f);
-    e->identity = identity_of(c, f, e->src);
+    struct buf code = BUF_INIT; /* what a store knows the function by */
+    if (e->src)
+        buf_puts(&code, e->src->identity);
+    else if (c->host && c->host->describe)
+        c->host->describe(c->host, f, &code);
+    else
+        value_print(f, &code);
+    e->identity = buf_take(&code);
     if (store) e->path = srcfn_path(c, store);
     struct sp_state *state = sp_state_new(&evaluations_state, e);
     value v = sp_made_value(&evaluations_row, state);

@@ -6,19 +6,6 @@
 #include "base/mem.h"
 #include "base/vec.h"
 
-struct claim {
-    int64_t id;
-    size_t tag;
-    double renewed;
-};
-
-struct runner {
-    struct memo *store;
-    struct proc_pool *pool;
-    bool abandon;
-    VEC(struct claim) open;
-};
-
 struct runner *runner_new(struct memo *store, int jobs, bool abandon) {
     struct runner *r = NEW(struct runner);
     r->store = store;
@@ -27,16 +14,8 @@ struct runner *runner_new(struct memo *store, int jobs, bool abandon) {
     return r;
 }
 
-bool runner_full(const struct runner *r) {
-    return proc_pool_full(r->pool);
-}
-
-size_t runner_open(const struct runner *r) {
-    return r->open.n;
-}
-
 void runner_hold(struct runner *r, int64_t id, size_t tag) {
-    struct claim c = {id, tag, clock_seconds()};
+    struct runner_claim c = {id, tag, clock_seconds()};
     vec_push(&r->open, c);
 }
 

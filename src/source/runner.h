@@ -7,19 +7,28 @@
  */
 #ifndef SOURCE_RUNNER_H
 #define SOURCE_RUNNER_H
+#include "base/vec.h"
 #include "host/process.h"
 #include "store/memo.h"
 
-struct runner;
+struct runner_claim {
+    int64_t id;
+    size_t tag;
+    double renewed;
+};
+struct runner {
+    struct memo *store;
+    struct proc_pool *pool;
+    bool abandon;
+    VEC(struct runner_claim) open; /* claims whose outcome is not there yet */
+};
 /* store: borrowed, NULL: none. What is given back becomes void at once, for whoever comes next
  * (abandon), or its row is deleted. */
 struct runner *runner_new(struct memo *store, int jobs, bool abandon);
-bool runner_full(const struct runner *r);
-size_t runner_open(const struct runner *r); /* claims whose outcome is not there yet */
 
 /* A claim that the caller evaluates itself; `tag` names it, id is its row (0 without a store). */
 void runner_hold(struct runner *r, int64_t id, size_t tag);
-/* The same, evaluated by the program. The runner must not be full. */
+/* The same, evaluated by the program. The pool must not be full. */
 void runner_start(struct runner *r, const struct proc_command *c, const char *const *values,
                   int64_t id, size_t tag);
 

@@ -63,7 +63,7 @@ static void release_command(struct srcfn *s) {
     proc_command_release(&s->u.command);
 }
 
-const struct srcfn_class srcfn_command = {"command", run_command, release_command};
+const struct srcfn_class srcfn_command = {run_command, release_command};
 
 /* ---- shared objects and callbacks --------------------------------------------------------- */
 
@@ -84,7 +84,7 @@ static void release_object(struct srcfn *s) {
     foreign_close(&s->u.object);
 }
 
-const struct srcfn_class srcfn_foreign = {"foreign", call_object, release_object};
+const struct srcfn_class srcfn_foreign = {call_object, release_object};
 
 static enum gpm_status call_back(struct srcfn *s, const double *x, double *y,
                                  const volatile sig_atomic_t *stop, struct buf *why) {
@@ -100,7 +100,7 @@ static enum gpm_status call_back(struct srcfn *s, const double *x, double *y,
     return GPM_E_USER;
 }
 
-const struct srcfn_class srcfn_call = {"callback", call_back, NULL};
+const struct srcfn_class srcfn_call = {call_back, NULL};
 
 /* ---- tables ------------------------------------------------------------------------------- */
 
@@ -121,7 +121,7 @@ static void release_table(struct srcfn *s) {
     point_map_release(&s->u.table);
 }
 
-const struct srcfn_class srcfn_csv = {"table", look_up, release_table};
+const struct srcfn_class srcfn_csv = {look_up, release_table};
 
 enum gpm_status srcfn_csv_fill(struct srcfn *s, const struct csv *c, const int *inputs, int output,
                                struct buf *err) {

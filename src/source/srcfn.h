@@ -16,7 +16,6 @@
 
 struct srcfn;
 struct srcfn_class {
-    const char *name;
     /* y = f(x). GPM_E_USER: it failed and `why` says how. `stop`: give up when it becomes
      * non-zero (may be NULL). */
     enum gpm_status (*evaluate)(struct srcfn *s, const double *x, double *y,

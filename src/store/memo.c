@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Rows of the memo table: claim, finish, fail, list. Every change is one transaction that takes
- * the write lock first (BEGIN IMMEDIATE), so what it read is still true when it writes. */
+ * Rows of the memo table: claim, finish, fail, list; the named texts beside it. Every change is one
+ * transaction that takes the write lock first (BEGIN IMMEDIATE), so what it read is still true when
+ * it writes. */
 #include "store/memo.h"
 #include "store/memo_priv.h"
+#include "base/mem.h"
 
 #include <limits.h>
 #include <math.h>
@@ -54,7 +56,66 @@ static enum gpm_status check_x(struct memo *m, const double *x, struct buf *err)
     return GPM_OK;
 }
 
-/* ---- finding ---- */
+/* ---- reading ---- */
+
+/* What is wrong with a row that this program did not write; NULL: nothing. */
+static const char *read_row(struct memo *m, sqlite3_stmt *st, double *x, struct memo_row *r) {
+    static const char time[] = "has a time that is no number",
+                      number[] = "has a count that is none", text[] = "has a text that is none";
+    struct memo_cells c = {.st = st};
+    *r = (struct memo_row){
+        .id = cell_int(&c, 0, INT64_MIN, INT64_MAX, number),
+        .x = x,
+        .dim = m->dim,
+        .rep = (int)cell_int(&c, 2, 0, INT_MAX, number),
+        .status = (enum memo_status)cell_int(&c, 3, MEMO_CLAIMED, MEMO_ASKED, "has no such state"),
+        .y = cell_number(&c, 4, NAN, "has no finite value"),
+        .error = cell_text(&c, 5, text),
+        .seconds = cell_number(&c, 6, 0, time),
+        .started = cell_number(&c, 7, 0, time),
+        .finished = cell_number(&c, 8, 0, time),
+        .host = cell_text(&c, 9, text),
+        .pid = (long)cell_int(&c, 10, 0, LONG_MAX, number),
+        .attempts = (int)cell_int(&c, 11, 0, INT_MAX, number),
+        .tag = cell_text(&c, 12, text),
+        .seq = cell_int(&c, 13, 0, INT64_MAX, number),
+        .expires = cell_number(&c, 14, 0, time),
+        .pid_start = cell_int(&c, 15, INT64_MIN, INT64_MAX, number),
+    };
+    cell_inputs(&c, 1, x, m->dim);
+    if (!c.wrong && r->status == MEMO_DONE && isnan(r->y)) c.wrong = "has no finite value";
+    return c.wrong;
+}
+
+/* Calls fn for rows of the table: `which` are the words after SELECT .. FROM point, `kinds` and id
+ * their parameter (memo_query). The only reader of them: GPM_E_FORMAT says what is wrong with one
+ * that this program did not write. */
+static enum gpm_status read_rows(struct memo *m, const char *which, memo_row_fn *fn, void *user,
+                                 struct buf *err, const char *kinds, int64_t id) {
+    struct buf sql = BUF_INIT;
+    sqlite3_stmt *st = NULL;
+    buf_puts(&sql, "SELECT id, key, rep, status, y, error, seconds, started, finished, host, pid, "
+                   "attempts, tag, seq, expires, pid_start FROM point ");
+    buf_puts(&sql, which);
+    enum gpm_status s = memo_query(m, "read it", sql.data, &st, err, kinds, id);
+    double *x = NEW_ARRAY(double, (size_t)m->dim); /* fn may call back into the table */
+    struct memo_row row;
+    bool more = true;
+    size_t seen = 0;
+    while (!s && more && !(s = memo_next(m, st, &more, err)) && more) {
+        const char *what = read_row(m, st, x, &row);
+        if (what)
+            s = memo_fault(m, GPM_E_FORMAT, err, "row %lld %s; the file is damaged",
+                           (long long)row.id, what);
+        seen++;
+        more = !s && fn(&row, user);
+    }
+    m->seen = seen; /* not those that fn asked for */
+    mem_free(x);
+    sqlite3_reset(st);
+    buf_release(&sql);
+    return s;
+}
 
 /* What is kept of a row that was looked for. */
 struct found {
@@ -96,7 +157,7 @@ static enum gpm_status find(struct memo *m, const double *x, struct found *f, st
                             struct buf *err) {
     *f = (struct found){.m = m, .y = NAN, .why = why};
     memo_key(m->key, x, m->dim);
-    return memo_rows(m, "WHERE key=? ORDER BY status=2 DESC, rep LIMIT 1", note_found, f, err, "k",
+    return read_rows(m, "WHERE key=? ORDER BY status=2 DESC, rep LIMIT 1", note_found, f, err, "k",
                      0);
 }
 
@@ -183,7 +244,7 @@ enum gpm_status memo_abandon(struct memo *m, int64_t id, struct buf *err) {
 enum gpm_status memo_reclaim(struct memo *m, bool *found, int64_t *id, double *x, struct buf *err) {
     struct found f = {.m = m, .x = x};
     enum gpm_status s = begin_with(m, false, err);
-    if (!s) s = memo_rows(m, "WHERE status=1 ORDER BY id", note_found, &f, err, "", 0);
+    if (!s) s = read_rows(m, "WHERE status=1 ORDER BY id", note_found, &f, err, "", 0);
     *found = !s && f.idle; /* the first that is void ends the search */
     *id = f.id;
     if (*found) s = take_row(m, f.id, err);
@@ -204,7 +265,7 @@ static enum gpm_status put_result(struct memo *m, int64_t id, double *y, const c
         error ? error : "", seconds, memo_now(), id);
     if (s || sqlite3_changes(m->db) == 1) return s;
     struct found f = {.m = m};
-    s = memo_rows(m, "WHERE id=? AND status=2", note_found, &f, err, "i", id);
+    s = read_rows(m, "WHERE id=? AND status=2", note_found, &f, err, "i", id);
     *y = f.y;
     if (s || f.status == MEMO_DONE) return s;
     return memo_fault(m, GPM_E_NOT_FOUND, err, "row %lld is not there any more", (long long)id);
@@ -246,4 +307,37 @@ enum gpm_status memo_add(struct memo *m, const double *x, double y, const char *
     if (!s) s = begin_with(m, true, err);
     if (!s) s = add(m, x, y, error, seconds, replicate, added, err);
     return memo_end(m, s, err);
+}
+
+/* ---- lists, and the named texts beside the table ---- */
+
+enum gpm_status memo_each(struct memo *m, int64_t after, memo_row_fn *fn, void *user,
+                          struct buf *err) {
+    return after < 0 ? read_rows(m, "ORDER BY id", fn, user, err, "", 0)
+                     : read_rows(m, "WHERE seq>? ORDER BY seq", fn, user, err, "i", after);
+}
+
+static enum gpm_status no_row(struct memo *m, int64_t id, struct buf *err) {
+    return memo_fault(m, GPM_E_NOT_FOUND, err, "there is no row %lld", (long long)id);
+}
+
+enum gpm_status memo_row_by_id(struct memo *m, int64_t id, memo_row_fn *fn, void *user,
+                               struct buf *err) {
+    enum gpm_status s = read_rows(m, "WHERE id=?", fn, user, err, "i", id);
+    return s || m->seen ? s : no_row(m, id, err);
+}
+
+enum gpm_status memo_delete(struct memo *m, int64_t id, struct buf *err) {
+    enum gpm_status s = memo_do(m, "delete a row", "DELETE FROM point WHERE id=?", err, "i", id);
+    return !s && sqlite3_changes(m->db) == 0 ? no_row(m, id, err) : s;
+}
+
+enum gpm_status memo_get(struct memo *m, const char *key, char **value, struct buf *err) {
+    enum gpm_status s = memo_text(m, "SELECT value FROM state WHERE key=?", key, value, err);
+    return !s && !*value ? GPM_E_NOT_FOUND : s;
+}
+
+enum gpm_status memo_set(struct memo *m, const char *key, const char *value, struct buf *err) {
+    return memo_do(m, "write to it", "INSERT OR REPLACE INTO state VALUES(?,?)", err, "ss", key,
+                   value);
 }

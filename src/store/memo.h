@@ -52,6 +52,7 @@ struct memo {
     struct sqlite3 *db;
     char *host;
     int depth;               /* of memo_begin */
+    size_t seen;             /* rows that the last list of them gave */
     bool read_only, durable; /* durable: synchronous=FULL is on */
     long pid;
     long long pid_start;

@@ -73,17 +73,15 @@ static enum gpm_status upgrade(struct memo *m, int from, const struct memo_optio
 }
 
 static enum gpm_status check_version(struct memo *m, int *version, struct buf *err) {
-    int app = 0, objects = 0;
-    /* one snapshot for the three, or another process may create the table between them */
-    enum gpm_status s = memo_exec(m, "SAVEPOINT look", "look at the table", err);
+    /* one statement sees one state of the file, while another process may be creating the table */
+    static const char foreign_sql[] =
+        "SELECT application_id <> 0x67706d31 AND (user_version <> 0 OR "
+        "EXISTS(SELECT * FROM sqlite_schema)) FROM pragma_application_id, pragma_user_version";
+    int foreign = 0;
+    enum gpm_status s = read_int(m, "PRAGMA user_version", version, err);
+    if (!s) s = read_int(m, foreign_sql, &foreign, err);
     if (s) return s;
-    s = read_int(m, "PRAGMA user_version", version, err);
-    if (!s) s = read_int(m, "SELECT count(*) FROM sqlite_schema", &objects, err);
-    if (!s) s = read_int(m, "PRAGMA application_id", &app, err);
-    enum gpm_status end = memo_exec(m, "RELEASE look", "look at the table", err);
-    if (!s) s = end;
-    if (s) return s;
-    if (app != APPLICATION_ID && (objects || *version))
+    if (foreign)
         return memo_fault(m, GPM_E_FORMAT, err,
                           "the file is an SQLite database of another program; "
                           "name another store");

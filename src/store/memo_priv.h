@@ -43,11 +43,6 @@ void memo_key(unsigned char *key, const double *x, int dim);
 double memo_now(void);              /* seconds since 1970 */
 long long memo_pid_start(long pid); /* start time of a process in ticks, 0 unknown, -1 gone */
 int64_t memo_bytes(const struct memo *m, const char *suffix); /* of the file; "-wal": its log */
-/* Calls fn for rows of the table: `which` are the words after SELECT .. FROM point, `kinds` and id
- * their parameter (memo_query). The only reader of them: GPM_E_FORMAT says what is wrong with one
- * that this program did not write. */
-enum gpm_status memo_rows(struct memo *m, const char *which, memo_row_fn *fn, void *user,
-                          struct buf *err, const char *kinds, int64_t id);
 /* A text beside the table, from `meta` or `state`; *out owned, NULL when there is none. */
 enum gpm_status memo_text(struct memo *m, const char *sql, const char *key, char **out,
                           struct buf *err);

@@ -75,7 +75,7 @@ static void branin_to_many_digits(void **state) {
         assert_true(bo_best(b, x, &y) && y < 1e-6);
         struct bo_summary sum;
         assert_true(bo_summarise(b, &sum));
-        assert_int_equal(sum.n_initial + sum.n_local + sum.n_global, 50);
+        assert_int_equal(b->n_initial + b->n_local + b->n_global, 50);
         assert_true(bo_sensitivity(b, first, total));
         assert_true(total[0] >= first[0] - 0.1 && total[0] > 0.2 && total[0] <= 1);
         double p[3] = {0.05, 0.5, 0.95}, q[3];

@@ -33,7 +33,7 @@ static void random_world(struct world *w, int d, int n_cat, size_t n, enum bo_ke
         }
     }
     assert_int_equal(bo_model_load(&w->m, u, y, pairs), GPM_OK);
-    bo_model_prior_draw(&w->m, r, w->m.theta);
+    bo_model_prior(&w->m, r, w->m.theta);
     w->m.theta[w->m.D] = log(noisy ? 0.03 : 1e-4);
 }
 
