@@ -14,6 +14,7 @@
 
 #include "base/mem.h"
 #include "gp/gp.h"
+#include "sp/kernel_value.h"
 #include "base/vec.h"
 #include "source/evaluations.h"
 #include "source/point_map.h"
@@ -28,10 +29,10 @@ struct memoizer {
     void *em; /* NULL until the dimension is known */
     int dim;  /* 0: not yet known */
     value f;
-    struct sp_call call;       /* the maker's call, for making the emulator later */
-    struct array_obj *args;    /* of it; counted, nobody else's */
-    struct point_map computed; /* count: recorded applications; the emulator holds a pair once */
-    VEC(double) px, py;        /* pairs not yet given to the emulator, all of one kind */
+    struct sp_call call;    /* the maker's call, for making the emulator later */
+    struct array_obj *args; /* of it; counted, nobody else's */
+    struct map computed;    /* count: recorded applications; the emulator holds a pair once */
+    VEC(double) px, py;     /* pairs not yet given to the emulator, all of one kind */
     bool pmeasured;
     bool warned; /* of an approximation that may be off */
 };
@@ -94,10 +95,6 @@ static enum gpm_status flush(struct memoizer *m) {
     return GPM_OK;
 }
 
-static value point_value(const struct memoizer *m, const double *x) {
-    return m->dim == 1 ? value_num(x[0]) : value_vector(x, (size_t)m->dim);
-}
-
 /* extract_stats: an array of (x, y) arrays. */
 static value memoizer_stats(void *state) {
     struct memoizer *m = state;
@@ -108,7 +105,7 @@ static value memoizer_stats(void *state) {
     for (size_t i = 0; i < n; i++) {
         m->cls->pair(m->em, i, x, &y);
         value row = value_array_new(2);
-        row.u.array->at[0] = point_value(m, x);
+        row.u.array->at[0] = point_value(x, m->dim);
         row.u.array->at[1] = value_num(y);
         out.u.array->at[i] = row;
     }
@@ -371,7 +368,7 @@ static enum gpm_status compute_request(struct sp_call *c, sp_emit_fn *emit, void
     struct evaluations *known = evaluations_of(m->f);
     if (known && st == GPM_OK) st = evaluations_fetch(c, known, p.x, p.n, m->dim);
     for (size_t i = 0; st == GPM_OK && i < p.n; i++) {
-        value arg = point_value(m, p.x + i * (size_t)m->dim);
+        value arg = point_value(p.x + i * (size_t)m->dim, m->dim);
         emit(ctx, m->f, &arg, 1);
         value_unref(arg);
     }

@@ -10,6 +10,7 @@
 #include "base/vec.h"
 #include "source/point_map.h"
 #include "source/runner.h"
+#include "sp/kernel_value.h"
 #include "sp/sp_options.h"
 #include "source/srcfn.h"
 #include "store/memo.h"
@@ -26,7 +27,7 @@ struct evaluations {
     char *identity, *path;
     struct memo *store; /* NULL: none, or not open yet */
     int dim;            /* 0: not known yet */
-    struct point_map known;
+    struct map known;
 };
 
 static bool is_program(const struct evaluations *e) {
@@ -161,7 +162,7 @@ static void wait_for_others(struct batch *b) {
 static bool evaluate_here(struct batch *b, size_t i, double *y, struct buf *why) {
     struct evaluations *e = b->e;
     if (e->src) return e->src->cls->evaluate(e->src, point(b, i), y, b->stop, why) == GPM_OK;
-    value arg = e->dim == 1 ? value_num(point(b, i)[0]) : value_vector(point(b, i), (size_t)e->dim);
+    value arg = point_value(point(b, i), e->dim);
     value v;
     size_t before = b->c->diags->list.n;
     enum gpm_status st = b->c->host->apply(b->c->host, e->f, &arg, 1, &v);
@@ -269,7 +270,7 @@ static void run(struct batch *b, int jobs) {
 
 /* Missing points, each once. They are taken from the end of the list: the first go first. */
 static void list_missing(struct batch *b) {
-    struct point_map seen = {0};
+    struct map seen = {0};
     for (size_t i = b->n; i-- > 0;) {
         if (find(b->e, point(b, i)) || point_map_find(&seen, point(b, i), b->e->dim)) continue;
         point_map_add(&seen, point(b, i), b->e->dim, 0);

@@ -36,7 +36,7 @@ struct srcfn {
     union {
         struct proc_command command;
         struct foreign object;
-        struct point_map table; /* count: the line of the file */
+        struct map table; /* count: the line of the file */
         struct {
             srcfn_callback *f;
             void *user;

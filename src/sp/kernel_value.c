@@ -118,7 +118,7 @@ static void procedure_drop(void *user) {
     mem_free(p);
 }
 
-static value point_value(const double *x, int dim) {
+value point_value(const double *x, int dim) {
     return dim == 1 ? value_num(x[0]) : value_vector(x, (size_t)dim);
 }
 

@@ -19,7 +19,8 @@ struct mean_box {
 extern const struct box_class kernel_class, mean_class;
 value kernel_value_take(struct kern *k);
 value mean_value_take(struct mean *m);
-struct kern *kernel_of(value v); /* borrowed; NULL: not a kernel */
+value point_value(const double *x, int dim); /* an input: a number, or a vector of several */
+struct kern *kernel_of(value v);             /* borrowed; NULL: not a kernel */
 /* A kernel value, or a procedure of two inputs as a callback kernel. Owned; NULL after sp_error. */
 struct kern *kernel_from(struct sp_call *c, value v);
 /* A mean value, a number, or a procedure of one input. Owned; NULL after sp_error. */
