@@ -329,7 +329,7 @@ static enum gpm_status eval_if(struct session_core *core, const struct ast *a, s
  * reads when it is traced. */
 enum gpm_status plain_splice(struct session_core *core, const struct ast *model, struct frame *f,
                              struct frame **out) {
-    struct frame *s = frame_new(core, f, model->u.model.n_splices, NULL, NULL);
+    struct frame *s = frame_new(core, f, model->u.model.n_splices, NULL, model->code);
     for (uint32_t i = 0; i < model->u.model.n_splices; i++) {
         enum gpm_status st = plain_eval(core, model->u.model.splices[i]->kids[0], f, &s->s[i].v);
         if (st != GPM_OK) {

@@ -272,6 +272,7 @@ static struct flat_form *form_of(const struct draft *d) {
             if (part == OWN) to->out = form_n_slots(f); /* none */
             for (int k = 0; k < FLAT_ARGS; k++) to->args[k] = place_constant(d, to->args[k]);
         }
+    for (size_t i = 0; i < d->constants.n; i++) form_constants(f)[i] = d->constants.at[i];
     for (size_t i = 0; i < d->extra.n; i++) form_extra(f)[i] = place_constant(d, d->extra.at[i]);
     for (size_t i = 0; i < d->kind.n; i++) form_kind(f)[i] = d->kind.at[i];
     return f;
@@ -287,7 +288,7 @@ struct flat *flat_make(struct trace *t, struct node *const *principals, size_t n
         number_changing(&d);
         add_ops(&d);
         unmark_inputs(&d);
-        f = form_share(flats_of(t), form_of(&d), d.constants.at);
+        f = form_share(flats_of(t), form_of(&d));
     }
     struct flat *made = flat_new(t, f, d.nodes.at, d.owned.at);
     scaffold_close(d.s, false);

@@ -18,17 +18,16 @@
 /* Forms. */
 
 size_t form_size(const struct flat_form *f) {
-    return sizeof *f + form_n_ops(f) * sizeof f->ops[0] + f->n_extra * sizeof(uint32_t) +
-           f->n_changing;
+    return sizeof *f + form_n_ops(f) * sizeof f->ops[0] + f->n_constants * sizeof(double) +
+           f->n_extra * sizeof(uint32_t) + f->n_changing;
 }
 
-static void add_scratch(struct flat_form *f, const double *constants) {
+static void add_scratch(struct flat_form *f) {
     uint32_t n = form_n_slots(f), n_densities = form_n_ops(f) - f->n_steps;
     f->v = mem_zalloc((n + n_densities + 1) * sizeof *f->v);
     f->logp = f->v + n;
     f->last_sd = NAN;
-    if (f->n_constants)
-        memcpy(f->v + f->n_changing + f->n_in, constants, f->n_constants * sizeof *constants);
+    memcpy(f->v + f->n_changing + f->n_in, form_constants(f), f->n_constants * sizeof *f->v);
     if (!f->rows) return;
     f->box = mem_zalloc((2 * (size_t)f->n_changing + f->most_args + 1) * sizeof *f->box);
     f->box_adj = f->box + f->n_changing;
@@ -44,37 +43,21 @@ static void form_free(struct flat_form *f) {
     mem_free(f);
 }
 
-/* What two forms must agree in: the counts, then operations, extra operands and kinds behind them.
- * The scratch stands before it, and equal forms share one: only one proposal is under way at a
- * time. */
-static const void *form_compared(const struct flat_form *f) {
-    return &f->n_principals;
-}
-
-static size_t form_compared_size(const struct flat_form *f) {
-    return form_size(f) - offsetof(struct flat_form, n_principals);
-}
-
-static bool form_equal(const struct flat_form *f, const struct flat_form *g,
-                       const double *constants) {
-    return form_size(f) == form_size(g) &&
-           !memcmp(form_compared(f), form_compared(g), form_compared_size(f)) &&
-           (!f->n_constants ||
-            !memcmp(g->v + g->n_changing + g->n_in, constants, f->n_constants * sizeof *constants));
-}
-
 /* Models repeat themselves: a thousand observations of one line of the program make flats of one
- * form, whose code then stays in the cache. */
-struct flat_form *form_share(struct flats *all, struct flat_form *taken, const double *constants) {
+ * form, whose code then stays in the cache. Two forms must agree in the counts and in what stands
+ * behind them. The scratch stands before, and equal forms share one: only one proposal is under way
+ * at a time. */
+struct flat_form *form_share(struct flats *all, struct flat_form *taken) {
     struct flat_form *f = taken, *g;
-    f->hash = hash_bytes(form_compared(f), form_compared_size(f), 0);
-    if (f->n_constants) f->hash = hash_bytes(constants, f->n_constants * sizeof(double), f->hash);
+    size_t head = offsetof(struct flat_form, n_principals), size = form_size(f);
+    f->hash = hash_bytes((char *)f + head, size - head, 0);
     struct flat_form *first = map_get(&all->forms, f->hash);
-    for (g = first; g && !form_equal(f, g, constants);) g = g->next;
+    for (g = first; g; g = g->next)
+        if (form_size(g) == size && !memcmp((char *)f + head, (char *)g + head, size - head)) break;
     if (g)
         form_free(f);
     else {
-        add_scratch(f, constants);
+        add_scratch(f);
         f->next = first;
         map_put(&all->forms, f->hash, f);
         g = f;

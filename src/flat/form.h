@@ -57,12 +57,13 @@ struct flat_form {
     double *adj;                 /* n_slots, made when a gradient is first asked for */
     double last_sd, log_sd;      /* of the last normal density: most share them */
     value *box, *box_adj, *args; /* n_changing, n_changing, most_args; forms with rows only */
-    /* from here on: what makes two forms equal, with the constants */
+    /* from here on: what makes two forms equal */
     uint32_t n_principals, n_changing, n_in, n_constants;
     uint32_t n_steps, n_shared, n_own, n_extra, most_args;
-    uint16_t rows;        /* some operation runs on values */
-    uint16_t settles;     /* a proposal that is kept leaves something for trace_settle */
-    struct flat_op ops[]; /* then extra (uint32_t), kind (uint8_t, n_changing of them) */
+    uint16_t rows;    /* some operation runs on values */
+    uint16_t settles; /* a proposal that is kept leaves something for trace_settle */
+    struct flat_op
+        ops[]; /* then constants (double), extra (uint32_t), kind (uint8_t, n_changing) */
 };
 
 static inline uint32_t form_n_ops(const struct flat_form *f) {
@@ -71,8 +72,11 @@ static inline uint32_t form_n_ops(const struct flat_form *f) {
 static inline uint32_t form_n_slots(const struct flat_form *f) {
     return f->n_changing + f->n_in + f->n_constants;
 }
+static inline double *form_constants(struct flat_form *f) {
+    return (double *)(f->ops + form_n_ops(f));
+}
 static inline uint32_t *form_extra(struct flat_form *f) {
-    return (uint32_t *)(f->ops + form_n_ops(f));
+    return (uint32_t *)(form_constants(f) + f->n_constants);
 }
 static inline uint8_t *form_kind(struct flat_form *f) { /* 1: in box[] */
     return (uint8_t *)(form_extra(f) + f->n_extra);
@@ -146,7 +150,7 @@ void flat_free(struct trace *t, struct flat *f);
 struct flat *flat_new(struct trace *t, struct flat_form *taken, struct node *const *slots,
                       struct node *const *owned);
 /* The form equal to this one that is there already, or f itself; counted. */
-struct flat_form *form_share(struct flats *all, struct flat_form *taken, const double *constants);
+struct flat_form *form_share(struct flats *all, struct flat_form *taken);
 size_t form_size(const struct flat_form *f); /* bytes, with operations and what follows them */
 /* build.c. Owned by the caller; without a form where the scaffold does not allow one. */
 struct flat *flat_make(struct trace *t, struct node *const *principals, size_t n);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Computing a node's value from its parents: primitives, compound and memoized procedures,
- * requesting primitives, `if`, `tag`, components of multiple values.
+ * requesting primitives, `if`, `tag`.
  *
  * What requests (Venture's request and output parts): a compound call requests its body, `if` a
  * branch, a memoized call the one family of its arguments, mapv and its like one application per
@@ -303,37 +303,12 @@ static enum gpm_status apply_if(struct trace *t, struct node *n, bool requests, 
     return GPM_OK;
 }
 
-/* A component that is a reference to a node is followed: the name then stands for that node, and a
- * change of its siblings does not reach who reads it. */
-static enum gpm_status apply_component(struct trace *t, struct node *n, value *out) {
-    value package = n->in[0].node->val, item;
-    size_t len = 0;
-    if (!seq_length(package, &len) || !seq_get(package, n->req->index, &item))
-        return diag_raise(t->core->diags, DIAG_VALUES_COUNT, node_span(n),
-                          "a %s has no component %u to bind a name to", value_type_name(package),
-                          n->req->index + 1);
-    struct node *target = item.tag == V_REF ? item.u.ref->node : NULL;
-    enum gpm_status st = GPM_OK;
-    request_clear_parents(n);
-    if (target) {
-        st = regen_ensure(t, target);
-        if (st == GPM_OK) {
-            request_add_parent(n, target);
-            *out = value_ref(target->val);
-        }
-    } else
-        *out = value_ref(item.tag == V_REF ? item.u.ref->v : item);
-    value_unref(item);
-    return st;
-}
-
 static enum gpm_status compute(struct trace *t, struct node *n, bool requests, value *out) {
     if (n->kind == NODE_IF) return apply_if(t, n, requests, out);
     if (n->kind == NODE_TAG) {
         *out = value_ref(n->in[n->n_in - 1].node->val);
         return GPM_OK;
     }
-    if (n->kind == NODE_COMPONENT) return apply_component(t, n, out);
     value op = n->in[0].node->val;
     struct closure *c = closure_of(op);
     struct memo_proc *m = memo_of(op);

@@ -120,8 +120,7 @@ static void fill_family(struct clone *c, struct family *f) {
     g->ctx = clone_ctx(c, f->ctx);
     g->own_ctx = clone_ctx(c, f->own_ctx);
     g->key = clone_value(c, f->key);
-    family_keep_code(g, f->code);
-    for (size_t i = 0; f->more && i < f->more->n; i++) family_keep_code(g, f->more->at[i]);
+    for (size_t i = 0; i < f->code.n; i++) family_keep_code(g, f->code.at[i]);
     for (size_t i = 0; i < f->frames.n; i++) {
         struct frame *h = clone_frame(c, f->frames.at[i]);
         vec_push(&g->frames, h);
@@ -144,7 +143,6 @@ static void fill_node(struct clone *c, struct node *n) {
         m->out[i] = (struct out_edge){map_node(c, n->out[i].child), n->out[i].slot};
     if (!n->req) return;
     struct request *r = m->req = NEW(struct request), *q = n->req;
-    r->index = q->index;
     r->n_fam = q->n_fam;
     r->n_xin = q->n_xin;
     r->fam = q->n_fam ? NEW_ARRAY(struct family *, q->n_fam) : NULL;

@@ -248,20 +248,21 @@ static enum gpm_status eval_tag(struct trace *t, struct family *fam, const struc
     return node_apply(t, n, true);
 }
 
-/* Each name is a node of its own, so that who reads one part does not depend on the others. */
+/* deref(lookup(package, i)): each name is a node of its own, so that who reads one part does not
+ * depend on the others. A component that is a reference to a node is followed: the name then stands
+ * for that node, and a change of its siblings does not reach who reads it. */
 enum gpm_status eval_components(struct trace *t, struct family *fam, const struct ast *a,
                                 struct node *package, size_t n, struct node **out) {
     size_t len;
     if (!seq_length(package->val, &len) || len != n)
         return core_wrong_parts(t->core, package->val, n, a->span);
-    for (uint32_t i = 0; i < n; i++) {
-        out[i] = node_new(t, fam, NODE_COMPONENT, a, 1);
-        out[i]->in[0].node = package;
-        node_request(out[i])->index = i;
-        enum gpm_status st = node_apply(t, out[i], true);
-        if (st != GPM_OK) return st;
+    enum gpm_status st = GPM_OK;
+    for (size_t i = 0; i < n && st == GPM_OK; i++) {
+        struct node *place = node_constant(t, fam, value_num((double)i)), *item;
+        st = call_builtin(t, fam, a, NULL, "lookup", package, place, &item);
+        if (st == GPM_OK) st = call_builtin(t, fam, a, NULL, "deref", item, NULL, &out[i]);
     }
-    return GPM_OK;
+    return st;
 }
 
 static enum gpm_status bind_components(struct trace *t, struct family *fam, const struct ast *let,
@@ -349,8 +350,10 @@ enum gpm_status eval_expr(struct trace *t, struct family *fam, const struct ast 
 enum gpm_status eval_family(struct trace *t, const struct ast *a, struct frame *f,
                             struct tagctx *ctx, struct family **out) {
     struct family *fam = family_new(ctx);
-    family_keep_code(fam, a->code);
-    if (f) vec_push(&fam->frames, frame_ref(f));
+    if (f)
+        vec_push(&fam->frames, frame_ref(f)); /* it holds the code */
+    else
+        family_keep_code(fam, a->code);
     enum gpm_status st = eval_expr(t, fam, a, f, ctx, &fam->root);
     fam->refs = 1;
     if (st != GPM_OK) {

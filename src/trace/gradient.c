@@ -169,15 +169,6 @@ static enum gpm_status requesting(struct grad *g, struct node *n, const struct s
     return st;
 }
 
-static enum gpm_status component(struct grad *g, struct node *n, value d) {
-    size_t len = 0;
-    if (n->req->n_xin)
-        give(g, n->req->xin[0].node, value_ref(d));
-    else if (seq_length(n->in[0].node->val, &len))
-        give(g, n->in[0].node, adj_unit(len, n->req->index, d));
-    return GPM_OK;
-}
-
 /* Hands the adjoint d of a computed node to its parents. */
 static enum gpm_status pass_on(struct grad *g, struct node *n, value d) {
     if (d.tag == V_NIL || (n->flags & NODE_RANDOM)) return GPM_OK;
@@ -185,14 +176,14 @@ static enum gpm_status pass_on(struct grad *g, struct node *n, value d) {
         give(g, n->in[n->n_in - 1].node, value_ref(d));
         return GPM_OK;
     }
-    if (n->kind == NODE_COMPONENT) return component(g, n, d);
     value op = n->kind == NODE_APP ? n->in[0].node->val : NIL;
     if (n->kind == NODE_IF || closure_of(op) || memo_of(op) || n->special == SPECIAL_EVAL) {
         give(g, n->req->fam[0]->root, value_ref(d));
         return GPM_OK;
     }
     if (n->special == SPECIAL_DEREF) {
-        if (n->req && n->req->n_xin) give(g, n->req->xin[0].node, value_ref(d));
+        bool node = n->req && n->req->n_xin;
+        give(g, node ? n->req->xin[0].node : n->in[1].node, value_ref(d));
         return GPM_OK;
     }
     const struct sp_class *cls = node_class(n);

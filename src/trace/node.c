@@ -131,15 +131,7 @@ struct family *family_new(struct tagctx *ctx) {
 }
 
 void family_keep_code(struct family *f, struct code *k) {
-    size_t n = f->more ? f->more->n : 0;
-    if (!k || f->code == k) return;
-    if (!f->code) {
-        f->code = code_ref(k);
-        return;
-    }
-    f->more = mem_realloc(f->more, sizeof *f->more + (n + 1) * sizeof f->more->at[0]);
-    f->more->at[n] = code_ref(k);
-    f->more->n = n + 1;
+    if (k && !(f->code.n && f->code.at[0] == k)) vec_push(&f->code, code_ref(k));
 }
 
 void family_free(struct trace *t, struct family *f) {
@@ -149,9 +141,8 @@ void family_free(struct trace *t, struct family *f) {
     vec_release(&f->frames);
     value_unref(f->key);
     if (f->own_ctx) tagctx_free(f->own_ctx);
-    code_unref(f->code);
-    for (size_t i = 0; f->more && i < f->more->n; i++) code_unref(f->more->at[i]);
-    mem_free(f->more);
+    for (size_t i = 0; i < f->code.n; i++) code_unref(f->code.at[i]);
+    vec_release(&f->code);
     mem_free(f);
 }
 

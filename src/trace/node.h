@@ -6,7 +6,7 @@
 #include "base/pool.h"
 #include "trace/trace.h"
 
-enum node_kind { NODE_CONST, NODE_APP, NODE_IF, NODE_TAG, NODE_COMPONENT };
+enum node_kind { NODE_CONST, NODE_APP, NODE_IF, NODE_TAG };
 
 enum {
     NODE_ON = 1,           /* linked, registered, incorporated */
@@ -57,7 +57,7 @@ struct node {
     struct membership *member; /* tag contexts it is registered in, or NULL */
     struct request *req;       /* NULL for nodes that request nothing */
     struct in_edge in[];       /* NODE_APP: operator, operands; NODE_IF: condition; NODE_TAG: scope,
-                                  [block,] expression; NODE_COMPONENT: package */
+                                  [block,] expression */
 };
 
 /* What a requesting node holds. */
@@ -66,23 +66,15 @@ struct request {
     uint32_t n_fam;
     uint32_t n_xin;
     struct in_edge *xin; /* family roots, dereferenced nodes, closed-over nodes */
-    uint32_t index;      /* NODE_COMPONENT: which component */
     struct frame *frame; /* NODE_IF: where the branches are evaluated; borrowed from the family */
     struct tagctx *own;  /* NODE_TAG: its context */
-};
-
-/* Counted code. */
-struct codes {
-    size_t n;
-    struct code *at[];
 };
 
 struct family {
     struct node *root;
     VEC(struct node *) nodes;   /* owned, in order of evaluation */
     VEC(struct frame *) frames; /* counted */
-    struct code *code;          /* that its nodes are part of; counted. Of a call: the frame's */
-    struct codes *more;         /* further ones, spliced into it; or NULL */
+    VEC(struct code *) code;    /* that its nodes are part of; counted. Of a call: the frame's */
     uint32_t refs;              /* requesters */
     struct tagctx *ctx;         /* enclosing tag context, borrowed, or NULL */
     struct tagctx *own_ctx;     /* memoized: the context that joins its requesters'; owned */

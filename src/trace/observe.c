@@ -19,7 +19,6 @@ struct node *copy_source(const struct node *n) {
     if (n->kind == NODE_CONST || (n->flags & NODE_FROZEN)) return NULL;
     if (n->kind == NODE_TAG) return n->in[n->n_in - 1].node;
     if (n->kind == NODE_IF) return n->req->fam[0]->root;
-    if (n->kind == NODE_COMPONENT) return n->req->n_xin ? n->req->xin[0].node : NULL;
     value op = n->in[0].node->val;
     if ((closure_of(op) || memo_of(op) || n->special == SPECIAL_EVAL) && n->req && n->req->n_fam)
         return n->req->fam[0]->root;

@@ -90,8 +90,7 @@ static enum gpm_status detach_d(struct scaffold *s, struct entry *e) {
         e->old_req = n->req;
         request_unlink(n);
         for (uint32_t i = n->req->n_fam; i-- > 0;) family_drop(t, n->req->fam[i], n->ctx);
-        n->req = NEW(struct request); /* component and frame do not change */
-        n->req->index = e->old_req->index;
+        n->req = NEW(struct request); /* the frame does not change */
         n->req->frame = e->old_req->frame;
     }
     return GPM_OK;

@@ -33,7 +33,6 @@ struct entry *entry_of(struct scaffold *s, const struct node *n) {
  * the body's frame refers to the node. */
 bool requests_on(const struct node *n, uint32_t slot) {
     if (n->kind == NODE_IF) return slot == 0;
-    if (n->kind == NODE_COMPONENT) return slot == 0;
     if (n->kind != NODE_APP) return false;
     if (slot == 0) return true;
     if (slot & XIN) return false;

@@ -2,9 +2,9 @@
  *
  * Probabilistic execution traces.
  *
- * A node is one application, `if`, `tag` or component of a multiple value. Variable references and
- * literals make no nodes of their own: an operand slot points straight at the node that supplies
- * the value (a constant node for literals). Nodes know their parents (in[], and for nodes that
+ * A node is one application, `if` or `tag`. Variable references and literals make no nodes of their
+ * own: an operand slot points straight at the node that supplies the value (a constant node for
+ * literals). Nodes know their parents (in[], and for nodes that
  * request families the extra parents req->xin[]) and their children (out[]).
  *
  * A family is the evaluation of one expression in one frame: the nodes it made, in order of
