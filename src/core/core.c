@@ -156,11 +156,6 @@ struct cell *core_literal(struct session_core *core, const struct ast *a) {
     return c;
 }
 
-const value *core_lookup_define(struct session_core *core, struct sym *s) {
-    struct define_slot *d = map_get(&core->defines, MAP_PTR(s));
-    return d ? &d->v : NULL;
-}
-
 /* What the model assumes goes before what the inference program defines, and that before builtins.
  * But a procedure of the inference program that a model calls (a kernel written there) means its
  * own definitions by the names it uses, save those of the library: what the model assumes under
@@ -225,6 +220,11 @@ enum gpm_status core_place(struct session_core *core, enum gpm_status st, struct
     if (st != GPM_E_USER) diag_raise(core->diags, DIAG_DATA, at, "%s", gpm_status_text(st));
     diag_place(core->diags, at);
     return GPM_E_USER;
+}
+
+enum gpm_status core_check_args(struct session_core *core, struct sp_call *c, value op,
+                                struct span at) {
+    return core_place(core, sp_check_args(c, signature(core, op)), at);
 }
 
 enum gpm_status core_check_call(struct session_core *core, struct sp_call *c, value op,

@@ -86,7 +86,6 @@ enum gpm_status core_early(struct session_core *core, const struct ast *name); /
  * builtin, NULL: a definition of the inference program. */
 const value *core_global(struct session_core *core, struct world *w, const struct ast *name,
                          struct cell **cell);
-const value *core_lookup_define(struct session_core *core, struct sym *s); /* NULL: unbound */
 /* The error; `names`: of the model that asked, to be suggested before others. */
 enum gpm_status core_unbound(struct session_core *core, struct sym *s, struct span at,
                              const char *const *names, size_t n);
@@ -100,6 +99,8 @@ static inline const struct sp_class *proc_class(value op, void **state) {
 /* Fills c for a primitive procedure and checks its arguments; the diagnostic is placed at `at`. */
 enum gpm_status core_check_call(struct session_core *core, struct sp_call *c, value op,
                                 const value *args, size_t n, struct span at) GPM_MUST_USE;
+enum gpm_status core_check_args(struct session_core *core, struct sp_call *c, value op,
+                                struct span at) GPM_MUST_USE; /* of a call that is filled */
 /* Puts `at` on the last diagnostic when st is an error; returns st. */
 enum gpm_status core_place(struct session_core *core, enum gpm_status st, struct span at);
 void core_init(struct session_core *core);

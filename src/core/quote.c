@@ -176,27 +176,28 @@ static struct ast *data_ast(struct session_core *core, struct code *k, value dat
     return a;
 }
 
+/* Is the name one of these, d frames away? */
+static bool bound_by(struct ast *name, struct sym *const *names, uint32_t n, int d) {
+    for (uint32_t i = 0; i < n; i++) {
+        if (names[i] != name->u.name.sym) continue;
+        name->u.name.depth = d;
+        name->u.name.slot = (int32_t)i;
+        return true;
+    }
+    return false;
+}
+
 /* Names bound by the frames are found by walking them; `inner` counts frames that the code itself
  * opens between here and env. */
 static void resolve_names(struct ast *a, struct frame *env, struct ast **lambdas, int inner) {
     if (a->kind == AST_NAME && !a->u.name.builtin) {
-        for (int d = 0; d < inner; d++) {
+        bool found = false;
+        for (int d = 0; d < inner && !found; d++) {
             const struct ast *l = lambdas[inner - 1 - d];
-            for (uint32_t i = 0; i < l->u.lambda.n_params; i++)
-                if (l->u.lambda.params[i] == a->u.name.sym) {
-                    a->u.name.depth = d;
-                    a->u.name.slot = (int32_t)i;
-                    return;
-                }
+            found = bound_by(a, l->u.lambda.params, l->u.lambda.n_params, d);
         }
-        int d = inner;
-        for (struct frame *f = env; f; f = f->parent, d++)
-            for (uint32_t i = 0; f->names && i < f->n; i++)
-                if (f->names[i] == a->u.name.sym) {
-                    a->u.name.depth = d;
-                    a->u.name.slot = (int32_t)i;
-                    return;
-                }
+        for (struct frame *f = env; f && !found; f = f->parent, inner++)
+            found = f->names && bound_by(a, f->names, f->n, inner);
         return;
     }
     if (a->kind == AST_LAMBDA) {

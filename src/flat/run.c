@@ -74,36 +74,26 @@ static bool set_slot(const struct run *r, uint32_t slot, value taken) {
 
 /* A call of an operation's row. Diagnostics of a row that fails are the general way's to give. */
 struct row_call {
-    struct sp_call c;
-    struct world *outer;
+    struct node_call of;
     size_t n_diags;
 };
 
-static void row_begin(const struct run *r, const struct flat_op *op, struct row_call *k) {
-    const struct node *n = r->w[op->out].n;
-    struct session_core *core = r->t->core;
+static struct sp_call *row_begin(const struct run *r, const struct flat_op *op,
+                                 struct row_call *k) {
     const uint32_t *slots = op_args(r->form, op);
     value *args = r->form->args;
     for (uint32_t i = 0; i < op->n_args; i++) args[i] = value_in(r, slots[i]);
-    k->outer = model_enter(r->t);
-    k->n_diags = core->diags->list.n;
-    k->c = (struct sp_call){.cls = op->cls,
-                            .args = args,
-                            .n = op->n_args,
-                            .rng = &r->t->rng,
-                            .diags = core->diags,
-                            .host = &core->host,
-                            .observed = n->flags & NODE_OBSERVED};
+    k->n_diags = r->t->core->diags->list.n;
+    call_begin_with(r->t, r->w[op->out].n, args, &k->of);
+    return &k->of.c;
 }
 
-static enum gpm_status row_check(const struct run *r, const struct flat_op *op,
-                                 struct row_call *k) {
-    value proc = r->w[op->out].n->in[0].node->val;
-    return core_check_call(r->t->core, &k->c, proc, k->c.args, k->c.n, NO_SPAN);
+static enum gpm_status row_check(const struct run *r, const struct flat_op *op, struct sp_call *c) {
+    return core_check_args(r->t->core, c, r->w[op->out].n->in[0].node->val, NO_SPAN);
 }
 
 static bool row_end(const struct run *r, struct row_call *k, enum gpm_status st) {
-    r->t->core->model = k->outer;
+    r->t->core->model = k->of.outer;
     if (st != GPM_OK) diags_rewind(r->t->core->diags, k->n_diags);
     return st == GPM_OK;
 }
@@ -111,9 +101,9 @@ static bool row_end(const struct run *r, struct row_call *k, enum gpm_status st)
 static bool row_simulate(const struct run *r, const struct flat_op *op) {
     struct row_call k;
     value out;
-    row_begin(r, op, &k);
-    enum gpm_status st = row_check(r, op, &k);
-    if (st == GPM_OK) st = sp_simulate(&k.c, &out);
+    struct sp_call *c = row_begin(r, op, &k);
+    enum gpm_status st = row_check(r, op, c);
+    if (st == GPM_OK) st = sp_simulate(c, &out);
     return row_end(r, &k, st) && set_slot(r, op->out, out);
 }
 
@@ -150,22 +140,20 @@ static bool row_gradient(const struct run *r, const struct flat_op *op, enum gra
                                     : cls->aaa->gradient != NULL;
     if (!known) return false;
     struct row_call k;
-    row_begin(r, op, &k);
+    struct sp_call *c = row_begin(r, op, &k);
     const struct node *n = r->w[op->out].n;
-    k.c.state = NULL;
-    (void)proc_class(n->in[0].node->val, &k.c.state);
     value *dargs = NEW_ARRAY(value, op->n_args + 1), dv = NIL, own = value_in(r, op->out);
     for (uint32_t i = 0; i < op->n_args; i++) dargs[i] = NIL;
     bool moves = op->out < r->form->n_changing;
     enum gpm_status st;
     if (of == OF_MAKER)
-        st = cls->aaa->gradient(&k.c, first_made(n->val)->state->data, dargs);
+        st = cls->aaa->gradient(c, first_made(n->val)->state->data, dargs);
     else if (of == OF_DENSITY)
-        st = cls->grad_density(&k.c, own, moves ? &dv : NULL, dargs);
+        st = cls->grad_density(c, own, moves ? &dv : NULL, dargs);
     else {
         value d =
             is_boxed(r, op->out) ? r->form->box_adj[op->out] : value_num(r->form->adj[op->out]);
-        st = cls->grad_simulate(&k.c, own, d, dargs);
+        st = cls->grad_simulate(c, own, d, dargs);
     }
     bool ok = row_end(r, &k, st);
     for (uint32_t i = 0; !ok && i < op->n_args; i++) value_unref(dargs[i]), dargs[i] = NIL;
@@ -181,12 +169,12 @@ static enum verdict row_density(const struct run *r, const struct flat_op *op, d
     bool maker = op->code == FLAT_MAKER;
     struct row_call k;
     struct pending p = {.n = r->w[op->out].n};
-    row_begin(r, op, &k);
-    enum gpm_status st = row_check(r, op, &k);
+    struct sp_call *c = row_begin(r, op, &k);
+    enum gpm_status st = row_check(r, op, c);
     if (st == GPM_OK && maker)
-        st = op->cls->aaa->remake(&k.c, first_made(p.n->val)->state->data, &p.token, logp);
+        st = op->cls->aaa->remake(c, first_made(p.n->val)->state->data, &p.token, logp);
     else if (st == GPM_OK)
-        st = op->cls->log_density(&k.c, value_in(r, op->out), logp);
+        st = op->cls->log_density(c, value_in(r, op->out), logp);
     if (!row_end(r, &k, st)) return LEFT;
     if (maker) vec_push(&inner(r->t)->flats->pending, p);
     if (*logp != *logp) return LEFT;
@@ -325,28 +313,28 @@ weigh(struct run *r, const struct flat_op *op, size_t n, const union flat_word *
     return JUDGED;
 }
 
-static enum verdict weigh_for_mh(struct run *r, struct sums *s) {
+/* log p(shared) + log p(owned), and of given values (not for_mh) + log p(principals). In the
+ * gradient the `out` of an owned observation is one past the last slot (build.c): its adjoint is
+ * nobody's. */
+static inline __attribute__((always_inline)) enum verdict weigh_all(struct run *r, double *adj,
+                                                                    bool for_mh, struct sums *s) {
     const struct flat_form *f = r->form;
     const struct flat_op *op = f->ops + f->n_steps;
     *s = (struct sums){0, 0, f->logp};
-    enum verdict j = weigh(r, op, f->n_shared, NULL, NULL, true, s);
-    if (j != JUDGED || !f->n_own) return j;
-    return weigh(r, op + f->n_shared, f->n_own, r->w + f->n_changing + f->n_in, NULL, true, s);
-}
-
-/* Of given values: log p(shared) + log p(owned) + log p(principals). In the gradient the `out` of
- * an owned observation is one past the last slot (build.c): its adjoint is nobody's. */
-static enum verdict weigh_given(struct run *r, double *adj, struct sums *s) {
-    const struct flat_form *f = r->form;
-    const struct flat_op *op = f->ops + f->n_steps;
-    *s = (struct sums){0, 0, f->logp};
-    enum verdict j = adj ? weigh(r, op, f->n_shared, NULL, adj, false, s)
-                         : weigh(r, op, f->n_shared, NULL, NULL, false, s);
+    enum verdict j = weigh(r, op, f->n_shared, NULL, adj, for_mh, s);
     op += f->n_shared;
     if (j == JUDGED && f->n_own)
-        j = weigh(r, op, f->n_own, r->w + f->n_changing + f->n_in, adj, false, s);
-    op += f->n_own;
-    return j == JUDGED ? weigh(r, op, f->n_principals, NULL, adj, false, s) : j;
+        j = weigh(r, op, f->n_own, r->w + f->n_changing + f->n_in, adj, for_mh, s);
+    if (j != JUDGED || for_mh) return j;
+    return weigh(r, op + f->n_own, f->n_principals, NULL, adj, false, s);
+}
+
+static enum verdict weigh_for_mh(struct run *r, struct sums *s) {
+    return weigh_all(r, NULL, true, s);
+}
+
+static enum verdict weigh_given(struct run *r, double *adj, struct sums *s) {
+    return adj ? weigh_all(r, adj, false, s) : weigh_all(r, NULL, false, s);
 }
 
 /* ---- backwards ---- */

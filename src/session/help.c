@@ -114,7 +114,7 @@ bool session_help(struct session *s, const char *name, struct buf *out) {
     }
     if (describe_kernel(name, out)) return true;
     struct sym *y = sym_cstr(&s->syms, name);
-    if (core_lookup_define(&s->core, y)) {
+    if (map_get(&s->core.defines, MAP_PTR(y))) {
         buf_printf(out, "%s: defined in this session\n", name);
         return true;
     }

@@ -200,26 +200,30 @@ bool node_is_stateful(const struct node *n) {
     return cls && cls->incorporate;
 }
 
+void call_begin_with(struct trace *t, struct node *n, value *args, struct node_call *k) {
+    k->args = args;
+    k->c = (struct sp_call){.args = args,
+                            .n = n->n_in - 1,
+                            .rng = &t->rng,
+                            .diags = t->core->diags,
+                            .host = &t->core->host,
+                            .observed = n->flags & NODE_OBSERVED};
+    k->c.cls = proc_class(n->in[0].node->val, &k->c.state);
+    k->outer = model_enter(t);
+}
+
 void call_begin(struct trace *t, struct node *n, struct node_call *k) {
 #ifdef GPMEM_CHECKS
     assert(!inner(t)->flats || !inner(t)->flat_hooks->is_ahead(t)); /* reads what is out of date */
 #endif
-    struct sp_call *c = &k->c;
-    k->args = n->n_in <= COUNT_OF(k->small) + 1 ? k->small : NEW_ARRAY(value, n->n_in);
-    for (uint32_t i = 1; i < n->n_in; i++) k->args[i - 1] = n->in[i].node->val;
-    *c = (struct sp_call){.args = k->args,
-                          .n = n->n_in - 1,
-                          .rng = &t->rng,
-                          .diags = t->core->diags,
-                          .host = &t->core->host,
-                          .observed = n->flags & NODE_OBSERVED};
-    c->cls = proc_class(n->in[0].node->val, &c->state);
-    k->outer = model_enter(t);
+    value *args = n->n_in <= COUNT_OF(k->small) + 1 ? k->small : NEW_ARRAY(value, n->n_in);
+    for (uint32_t i = 1; i < n->n_in; i++) args[i - 1] = n->in[i].node->val;
+    call_begin_with(t, n, args, k);
 }
 
 enum gpm_status call_begin_checked(struct trace *t, struct node *n, struct node_call *k) {
     call_begin(t, n, k);
-    return core_check_call(t->core, &k->c, n->in[0].node->val, k->args, k->c.n, node_span(n));
+    return core_check_args(t->core, &k->c, n->in[0].node->val, node_span(n));
 }
 
 enum gpm_status call_end(struct trace *t, struct node *n, struct node_call *k, enum gpm_status st) {

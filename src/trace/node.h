@@ -260,6 +260,8 @@ struct node_call {
     value *args, small[8];
 };
 void call_begin(struct trace *t, struct node *n, struct node_call *k);
+/* With other arguments than its operands are; the caller's. */
+void call_begin_with(struct trace *t, struct node *n, value *args, struct node_call *k);
 /* The same, and checks the arguments; ends by call_end whatever it gives. */
 enum gpm_status call_begin_checked(struct trace *t, struct node *n,
                                    struct node_call *k) GPM_MUST_USE;

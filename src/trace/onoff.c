@@ -113,14 +113,12 @@ void node_on(struct trace *t, struct node *n) {
     n->flags |= NODE_ON;
 }
 
-struct dead_list {
-    VEC(struct family *) at;
-};
+typedef VEC(struct family *) families;
 
-static void collect_dead(struct family *f, struct dead_list *dead) {
+static void collect_dead(struct family *f, families *dead) {
     if (f->refs || f->dead) return;
     f->dead = true;
-    vec_push(&dead->at, f);
+    vec_push(dead, f);
     for (size_t i = 0; i < f->nodes.n; i++) {
         struct node *n = f->nodes.at[i];
         if (n->kind == NODE_CONST || !n->req) continue;
@@ -129,11 +127,11 @@ static void collect_dead(struct family *f, struct dead_list *dead) {
 }
 
 void families_free_dead(struct trace *t, struct family *const *fam, size_t n) {
-    struct dead_list dead = {0};
+    families dead = {0};
     for (size_t i = 0; i < n; i++) collect_dead(fam[i], &dead);
-    for (size_t i = 0; i < dead.at.n; i++) family_free(t, dead.at.at[i]);
-    if (dead.at.n) t->structure++;
-    vec_release(&dead.at);
+    for (size_t i = 0; i < dead.n; i++) family_free(t, dead.at[i]);
+    if (dead.n) t->structure++;
+    vec_release(&dead);
 }
 
 void request_release(struct trace *t, struct node *n) {

@@ -52,12 +52,10 @@ static struct entry *entry_make(struct scaffold *s, struct node *n) {
     return &s->e.at[n->mark - 1];
 }
 
-struct work {
-    VEC(struct out_edge) at;
-};
+typedef VEC(struct out_edge) edges;
 
-static void push_children(struct work *w, const struct node *n) {
-    for (uint32_t i = 0; i < n->n_out; i++) vec_push(&w->at, n->out[i]);
+static void push_children(edges *w, const struct node *n) {
+    for (uint32_t i = 0; i < n->n_out; i++) vec_push(w, n->out[i]);
 }
 
 /* A maker can absorb when only parameters change: not its procedure, not what it keeps as it is. A
@@ -71,7 +69,7 @@ static bool can_absorb_for_applications(const struct node *n, uint32_t slot,
 }
 
 /* The edge (n, slot) leads from something that changes. */
-static void reach(struct scaffold *s, struct work *w, struct node *n, uint32_t slot) {
+static void reach(struct scaffold *s, edges *w, struct node *n, uint32_t slot) {
     struct entry *e = entry_make(s, n);
     const struct sp_class *cls = node_class(n);
     bool op_changed = n->kind == NODE_APP && slot == 0;
@@ -206,7 +204,7 @@ static struct scaffold *scaffold_new(struct trace *t) {
 
 struct scaffold *scaffold_build(struct trace *t, struct node *const *principals, size_t n) {
     struct scaffold *s = scaffold_new(t);
-    struct work w = {0};
+    edges w = {0};
     trace_settle(t);
     /* what compiled steps have left behind is written first: the walk reads the nodes */
     for (size_t i = 0; i < n; i++) {
@@ -216,11 +214,11 @@ struct scaffold *scaffold_build(struct trace *t, struct node *const *principals,
         e->role = ROLE_D;
     }
     for (size_t i = 0; i < n; i++) push_children(&w, principals[i]);
-    while (w.at.n) {
-        struct out_edge o = vec_pop(&w.at);
+    while (w.n) {
+        struct out_edge o = vec_pop(&w);
         reach(s, &w, o.child, o.slot);
     }
-    vec_release(&w.at);
+    vec_release(&w);
     for (size_t i = 0; i < s->e.n; i++)
         if (s->e.at[i].role == ROLE_D && s->e.at[i].requests) lose_requests(s, s->e.at[i].n);
     for (size_t i = 0; i < n; i++) { /* a principal inside the brush of another is no principal */
