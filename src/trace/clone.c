@@ -266,8 +266,7 @@ static value clone_value(struct clone *c, value v) {
         value *kv = NEW_ARRAY(value, 2 * n + 1);
         for (size_t i = 0; i < 2 * n; i++) kv[i] = clone_value(c, v.u.dict->kv[i]);
         value out = value_dict(kv, n);
-        for (size_t i = 0; i < 2 * n; i++) value_unref(kv[i]);
-        mem_free(kv);
+        values_free(kv, 2 * n);
         return remember(c, v, out);
     }
     return clone_sequence(c, v);

@@ -10,13 +10,11 @@
  * one, so they come from the joint distribution, and leave them in reverse order. */
 #include "trace/scaffold.h"
 
-struct replicate {
-    struct trace *t;
-    struct record *const *records;
-    size_t n;
+struct datum {
+    struct node *root, *end; /* of the observed expression; the choice that holds its value */
     value *out;
-    struct node **ends; /* the observed choice of each record */
 };
+typedef VEC(struct datum) data;
 
 /* The procedure of a choice, called: draws (out), or lets v join (in) or leave its statistics. */
 enum how { DRAW, JOIN, LEAVE };
@@ -33,81 +31,65 @@ static enum gpm_status call_once(struct trace *t, struct node *end, enum how how
     return call_end(t, end, &k, st);
 }
 
-static enum gpm_status draw_stateful(struct replicate *r) {
+static enum gpm_status draw_stateful(struct trace *t, const data *d) {
     enum gpm_status st = GPM_OK;
-    size_t i, joined = 0;
-    for (i = 0; i < r->n && st == GPM_OK; i++) {
-        if (!node_is_stateful(r->ends[i])) continue;
-        st = call_once(r->t, r->ends[i], DRAW, &r->out[i]);
-        if (st == GPM_OK) st = call_once(r->t, r->ends[i], JOIN, &r->out[i]);
-        if (st == GPM_OK) joined = i + 1;
+    size_t joined = 0;
+    while (joined < d->n && st == GPM_OK) {
+        const struct datum *x = &d->at[joined];
+        st = call_once(t, x->end, DRAW, x->out);
+        if (st == GPM_OK) st = call_once(t, x->end, JOIN, x->out);
+        if (st == GPM_OK) joined++;
     }
-    for (i = joined; i-- > 0;) {
-        if (!node_is_stateful(r->ends[i])) continue;
-        enum gpm_status left = call_once(r->t, r->ends[i], LEAVE, &r->out[i]);
+    while (joined-- > 0) {
+        enum gpm_status left = call_once(t, d->at[joined].end, LEAVE, d->at[joined].out);
         if (st == GPM_OK) st = left;
     }
     return st;
 }
 
-/* Between these two the plain ends count as choices that no observation holds. */
-static void set_free(struct replicate *r) {
-    for (size_t i = 0; i < r->n; i++) {
-        if (node_is_stateful(r->ends[i])) continue;
-        r->records[i]->family->root->flags &= (uint16_t)~NODE_OBS_ROOT;
-        r->ends[i]->flags &= (uint16_t)~NODE_OBSERVED;
-    }
-}
-
-static void hold_again(struct replicate *r) {
-    for (size_t i = r->n; i-- > 0;) {
-        if (node_is_stateful(r->ends[i])) continue;
-        choice_remove(r->t, r->ends[i]);
-        r->ends[i]->flags |= NODE_OBSERVED;
-        r->records[i]->family->root->flags |= NODE_OBS_ROOT;
-    }
-}
-
-static enum gpm_status propose_and_restore(struct replicate *r, struct node *const *plain,
-                                           size_t n) {
+/* For as long as the proposal stands, no observation holds the ends. */
+static enum gpm_status draw_plain(struct trace *t, const data *d) {
+    struct node **ends = NEW_ARRAY(struct node *, d->n + 1);
     struct scaffold *s;
     double w;
-    enum gpm_status st = scaffold_open(r->t, plain, n, SCAFFOLD_PRIOR, &w, &s);
-    if (st != GPM_OK) return st;
-    s->strict = true;
-    st = scaffold_regen(s, SCAFFOLD_PRIOR, NULL, &w);
-    for (size_t i = 0; i < r->n && st == GPM_OK; i++) {
-        if (node_is_stateful(r->ends[i])) continue;
-        r->out[i] = value_ref(chase(r->records[i]->family->root)->val);
+    for (size_t i = 0; i < d->n; i++) {
+        ends[i] = d->at[i].end;
+        d->at[i].root->flags &= (uint16_t)~NODE_OBS_ROOT;
+        ends[i]->flags &= (uint16_t)~NODE_OBSERVED;
     }
-    scaffold_close(s, false);
-    return st;
-}
-
-static enum gpm_status draw_plain(struct replicate *r) {
-    VEC(struct node *) plain = {0};
-    for (size_t i = 0; i < r->n; i++)
-        if (!node_is_stateful(r->ends[i])) vec_push(&plain, r->ends[i]);
-    enum gpm_status st = GPM_OK;
-    if (plain.n) {
-        set_free(r);
-        st = propose_and_restore(r, plain.at, plain.n);
-        hold_again(r);
+    enum gpm_status st = scaffold_open(t, ends, d->n, SCAFFOLD_PRIOR, &w, &s);
+    if (st == GPM_OK) {
+        s->strict = true;
+        st = scaffold_regen(s, SCAFFOLD_PRIOR, NULL, &w);
+        for (size_t i = 0; i < d->n && st == GPM_OK; i++)
+            *d->at[i].out = value_ref(chase(d->at[i].root)->val);
+        scaffold_close(s, false);
     }
-    vec_release(&plain);
+    for (size_t i = d->n; i-- > 0;) {
+        choice_remove(t, ends[i]);
+        ends[i]->flags |= NODE_OBSERVED;
+        d->at[i].root->flags |= NODE_OBS_ROOT;
+    }
+    mem_free(ends);
     return st;
 }
 
 enum gpm_status trace_replicate(struct trace *t, struct record *const *records, size_t n,
                                 value *out) {
-    struct replicate r = {t, records, n, out, NEW_ARRAY(struct node *, n + 1)};
+    data plain = {0}, stateful = {0};
     for (size_t i = 0; i < n; i++) {
+        struct node *root = records[i]->family->root;
+        struct datum x = {root, chase(root), &out[i]};
         out[i] = NIL;
-        r.ends[i] = chase(records[i]->family->root);
+        if (node_is_stateful(x.end))
+            vec_push(&stateful, x);
+        else
+            vec_push(&plain, x);
     }
-    enum gpm_status st = draw_stateful(&r);
-    if (st == GPM_OK) st = draw_plain(&r);
+    enum gpm_status st = draw_stateful(t, &stateful);
+    if (st == GPM_OK && plain.n) st = draw_plain(t, &plain);
     for (size_t i = 0; i < n && st != GPM_OK; i++) value_unref(out[i]);
-    mem_free(r.ends);
+    vec_release(&plain);
+    vec_release(&stateful);
     return st;
 }
