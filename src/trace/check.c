@@ -47,15 +47,13 @@ static enum gpm_status check_links(struct check *c, struct node *n) {
 /* Deterministic values are computed again and compared. Not for procedures with effects, nor for
  * boxes and procedures, which are equal only to themselves. */
 static enum gpm_status check_value(struct check *c, struct trace *t, struct node *n) {
-    if (n->kind == NODE_IF ||
-        (n->kind == NODE_APP && (closure_of(n->in[0].node->val) || memo_of(n->in[0].node->val)))) {
-        if (!n->req || n->req->n_fam != 1) return fail(c, n, "a request without its family");
-        if (!value_equal(n->val, n->req->fam[0]->root->val))
-            return fail(c, n, "an output differs from its family's root");
-        return GPM_OK;
-    }
-    if (n->kind == NODE_TAG && !value_equal(n->val, n->in[n->n_in - 1].node->val))
-        return fail(c, n, "a tag differs from its expression");
+    value op = n->kind == NODE_APP ? n->in[0].node->val : NIL;
+    bool requests = n->kind == NODE_IF || closure_of(op) || memo_of(op);
+    if (requests && (!n->req || n->req->n_fam != 1))
+        return fail(c, n, "a request without its family");
+    const struct node *source = copy_source(n);
+    if (source && !value_equal(n->val, source->val))
+        return fail(c, n, "a value that is passed on differs from its source");
     const struct sp_class *cls = node_class(n);
     if ((n->flags & NODE_HAS_LOGP) && cls && !node_is_stateful(n)) {
         double fresh;

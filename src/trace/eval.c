@@ -160,41 +160,37 @@ static enum gpm_status choose_place(struct trace *t, struct family *fam, const s
     return st == GPM_OK ? call_builtin(t, fam, a, ctx, "lookup", items, place, out) : st;
 }
 
-/* Operator and operands become nodes, then the application does. Some builtins make none, or
- * others: apply_function(f, x) is f(x), and choosing among kernels is choosing a place (above). */
+/* Of n nodes, procedure and operands, the application. Some builtins make none, or others:
+ * apply_function(f, x) is f(x), and choosing among kernels is choosing a place (above). */
+static enum gpm_status eval_applied(struct trace *t, struct family *fam, const struct ast *a,
+                                    struct frame *f, struct tagctx *ctx, struct node **nodes,
+                                    size_t n, struct node **out) {
+    enum sp_special which = core_special(nodes[0]->val);
+    enum gpm_status st = GPM_OK;
+    if (which == SPECIAL_ENV || (which == SPECIAL_APPLY_FUNCTION && n == 2)) {
+        *out = which == SPECIAL_ENV ? node_constant(t, fam, env_value(f)) : nodes[1];
+        return GPM_OK;
+    }
+    if (which == SPECIAL_PERMUTE && n == 2 && holds_makings(nodes[1]->val))
+        return permute_places(t, fam, a, ctx, nodes[1], out);
+    if (chooses_makings(nodes, n)) return choose_place(t, fam, a, ctx, nodes, n, out);
+    size_t skip = which == SPECIAL_APPLY_FUNCTION && n > 2;
+    if (which == SPECIAL_GPMEM && n > 1) st = memoized(t, fam, a, nodes, n);
+    return st == GPM_OK ? eval_application(t, fam, a, ctx, nodes + skip, n - skip, out) : st;
+}
+
 static enum gpm_status eval_call(struct trace *t, struct family *fam, const struct ast *a,
                                  struct frame *f, struct tagctx *ctx, struct node **out) {
     enum { SMALL = 8 };
     struct node *op, *small[SMALL];
     enum gpm_status st = eval_expr(t, fam, a->kids[0], f, ctx, &op);
     if (st != GPM_OK) return st;
-    size_t n = core_call_width(t->core, a, op->val) + 1, skip = 0;
+    size_t n = core_call_width(t->core, a, op->val) + 1;
     struct node **nodes = n <= SMALL ? small : NEW_ARRAY(struct node *, n);
     memset(nodes, 0, n * sizeof *nodes);
     nodes[0] = op;
     st = eval_operands(t, fam, a, f, ctx, nodes, &n);
-    if (st != GPM_OK) goto out;
-    enum sp_special which = core_special(op->val);
-    if (which == SPECIAL_APPLY_FUNCTION && n == 2) {
-        *out = nodes[1];
-        goto out;
-    }
-    if (which == SPECIAL_ENV) {
-        *out = node_constant(t, fam, env_value(f));
-        goto out;
-    }
-    if (which == SPECIAL_PERMUTE && n == 2 && holds_makings(nodes[1]->val)) {
-        st = permute_places(t, fam, a, ctx, nodes[1], out);
-        goto out;
-    }
-    if (chooses_makings(nodes, n)) {
-        st = choose_place(t, fam, a, ctx, nodes, n, out);
-        goto out;
-    }
-    if (which == SPECIAL_APPLY_FUNCTION && n > 2) skip = 1;
-    if (which == SPECIAL_GPMEM && n > 1) st = memoized(t, fam, a, nodes, n);
-    if (st == GPM_OK) st = eval_application(t, fam, a, ctx, nodes + skip, n - skip, out);
-out:
+    if (st == GPM_OK) st = eval_applied(t, fam, a, f, ctx, nodes, n, out);
     if (nodes != small) mem_free(nodes);
     return st;
 }

@@ -136,7 +136,9 @@ static enum gpm_status maker(struct grad *g, struct node *n) {
 static enum gpm_status deterministic(struct grad *g, struct node *n, value d) {
     const struct sp_class *cls = node_class(n);
     if (!any_wanted(g, n)) return GPM_OK;
-    if (!cls || n->special == SPECIAL_REF || n->special == SPECIAL_MEM) return GPM_OK;
+    if (!cls || n->special == SPECIAL_REF || n->special == SPECIAL_DEREF ||
+        n->special == SPECIAL_MEM)
+        return GPM_OK;
     if (!cls->grad_simulate) {
         bool smooth = n->val.tag != V_BOOL && n->val.tag != V_PROC && !(cls->flags & SP_DISCRETE);
         return smooth ? no_gradient(g, n, "") : GPM_OK;
@@ -172,18 +174,9 @@ static enum gpm_status requesting(struct grad *g, struct node *n, const struct s
 /* Hands the adjoint d of a computed node to its parents. */
 static enum gpm_status pass_on(struct grad *g, struct node *n, value d) {
     if (d.tag == V_NIL || (n->flags & NODE_RANDOM)) return GPM_OK;
-    if (n->kind == NODE_TAG) {
-        give(g, n->in[n->n_in - 1].node, value_ref(d));
-        return GPM_OK;
-    }
-    value op = n->kind == NODE_APP ? n->in[0].node->val : NIL;
-    if (n->kind == NODE_IF || closure_of(op) || memo_of(op) || n->special == SPECIAL_EVAL) {
-        give(g, n->req->fam[0]->root, value_ref(d));
-        return GPM_OK;
-    }
-    if (n->special == SPECIAL_DEREF) {
-        bool node = n->req && n->req->n_xin;
-        give(g, node ? n->req->xin[0].node : n->in[1].node, value_ref(d));
+    struct node *source = copy_source(n);
+    if (source) {
+        give(g, source, value_ref(d));
         return GPM_OK;
     }
     const struct sp_class *cls = node_class(n);

@@ -23,8 +23,9 @@ struct node *copy_source(const struct node *n) {
     if ((closure_of(op) || memo_of(op) || n->special == SPECIAL_EVAL) && n->req && n->req->n_fam)
         return n->req->fam[0]->root;
     if (passes_on(n, op)) return n->req->fam[0]->root;
-    if (n->special == SPECIAL_DEREF && n->req && n->req->n_xin) return n->req->xin[0].node;
-    return NULL;
+    if (n->special != SPECIAL_DEREF) return NULL;
+    if (n->req && n->req->n_xin) return n->req->xin[0].node;
+    return n->in[1].node->val.tag != V_REF ? n->in[1].node : NULL;
 }
 
 struct node *chase(struct node *n) {
