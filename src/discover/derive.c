@@ -37,15 +37,13 @@ static enum gpm_status values_of(const struct grammar_scopes *g, struct trace *t
     const struct sp_class *cls = node_class(n);
     bool numbers = continuous_takes(t, n);
     if (cls && cls->enumerate && !numbers) return node_enumerate(t, n, vals, k);
-    char *scope = sp_show(g->structure);
     enum gpm_status st = infer_error(
         g->x, DIAG_BAD_OPERATOR_ARG,
         "%s: a structure is made of choices with finitely many values; scope %s holds a draw of %s",
-        g->op, scope, cls ? cls->name : "a procedure");
+        g->op, SHOW(g->structure), cls ? cls->name : "a procedure");
     diag_set_help(g->x->core->diags,
                   numbers ? "tag it with the scope of the parameters, which are integrated out"
                           : "use a distribution that lists its values, such as uniform_discrete");
-    mem_free(scope);
     return st;
 }
 

@@ -266,7 +266,7 @@ static enum gpm_status search_program(struct infer_state *x, value scope, value 
     struct structure_model *m = posterior_new();
     struct search *s = &m->d.search;
     o.seed = rng_u64(&t->rng);
-    m->scope = sp_show(scope);
+    m->scope = mem_strdup(SHOW(scope));
     search_init(s, program_space_new(x, t, scope, parameters), &o);
     enum gpm_status st = search_run(s);
     if (st == GPM_E_NO_CONVERGENCE)

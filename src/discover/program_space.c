@@ -188,11 +188,8 @@ static void name_of(const struct program_space *s, struct trace *t, struct buf *
         return;
     }
     if (structure_choices(&s->g, t, &c) != GPM_OK) return;
-    for (size_t i = 0; i < c.n; i++) {
-        char *shown = sp_show(node_value(c.at[i]));
-        buf_printf(out, "%s%s", i ? " " : "", shown);
-        mem_free(shown);
-    }
+    for (size_t i = 0; i < c.n; i++)
+        buf_printf(out, "%s%s", i ? " " : "", SHOW(node_value(c.at[i])));
     mem_free(c.at);
 }
 

@@ -14,13 +14,7 @@ void sp_args(const struct sp_call *c, double *a) {
 
 static enum gpm_status bad(struct sp_call *c, value v, const char *what, const char *expected,
                            enum diag_code code) {
-    struct buf b = BUF_INIT;
-    value_print(v, &b);
-    bool cut = b.len > 60;
-    enum gpm_status st = sp_error(c, code, "%s: %s must be %s, got %.*s%s", c->cls->name, what,
-                                  expected, 60, b.data, cut ? "..." : "");
-    buf_release(&b);
-    return st;
+    return sp_error(c, code, "%s: %s must be %s, got %s", c->cls->name, what, expected, SHOW(v));
 }
 
 enum gpm_status sp_bad_value(struct sp_call *c, value v, const char *expected) {

@@ -385,10 +385,8 @@ static enum gpm_status compute_output(struct sp_call *c, const value *results, s
     for (size_t i = 0; i < n && st == GPM_OK; i++) {
         p.y[i] = results[i].u.num;
         if (results[i].tag == V_NUM && isfinite(p.y[i])) continue;
-        char *shown = sp_show(results[i]);
         st = sp_error(c, DIAG_SOURCE_FAILED, "the source function gave %s, not a finite number",
-                      shown);
-        mem_free(shown);
+                      SHOW(results[i]));
     }
     if (st == GPM_OK) *out = outputs_value(&p);
     points_free(&p);

@@ -169,14 +169,12 @@ enum gpm_status action_run(struct session_core *core, value v, struct span at, v
     /* s <- select(scope, one) picks the block */
     if (subproblem_of(v)) return subproblem_settle(infer_of(core), v, out);
     if (!a) {
-        char *shown = sp_show(v);
-        diag_raise(core->diags, DIAG_NOT_ACTION, at, "%s is a %s, not an inference action", shown,
+        diag_raise(core->diags, DIAG_NOT_ACTION, at, "%s is a %s, not an inference action", SHOW(v),
                    value_type_name(v));
         diag_set_help(core->diags, v.tag == V_NIL
                                        ? "print and the like run at once and give no action: "
                                          "write action(print(x))"
                                        : "return(v) makes an action that gives the value v");
-        mem_free(shown);
         return GPM_E_USER;
     }
     struct infer_state *x = infer_of(core);

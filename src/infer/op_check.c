@@ -55,14 +55,12 @@ static void add(struct check *c, const char *name, const struct known_quantity *
 }
 
 static enum gpm_status unknown_quantity(struct check *c, value v) {
-    char *shown = sp_show(v);
     enum gpm_status st = infer_error(c->x, DIAG_BAD_OPERATOR_ARG,
-                                     "posterior_predictive_check has no test quantity %s", shown);
+                                     "posterior_predictive_check has no test quantity %s", SHOW(v));
     diag_set_help(
         c->x->core->diags,
         "\"mean\", \"sd\", \"min\", \"max\", \"median\", a procedure of the array of data "
         "such as y -> y[0], or [\"name\", procedure]");
-    mem_free(shown);
     return st;
 }
 
@@ -166,12 +164,10 @@ static enum gpm_status add_labelled(struct check *c, struct trace *t, value labe
         if (named) vec_push(out, r);
     }
     if (out->n > before || all) return GPM_OK;
-    char *shown = sp_show(label);
     enum gpm_status st =
-        infer_error(c->x, DIAG_UNKNOWN_LABEL, "no observe has the label %s", shown);
+        infer_error(c->x, DIAG_UNKNOWN_LABEL, "no observe has the label %s", SHOW(label));
     diag_set_help(c->x->core->diags, "label one by name: observe e = v; a star at the end, "
                                      "\"y*\", stands for every label that begins so");
-    mem_free(shown);
     return st;
 }
 

@@ -84,12 +84,8 @@ static enum gpm_status same_kind(struct infer_state *x, value was, value is) {
     bool ok = was.tag == is.tag || (was.tag == V_BOOL && is.tag == V_NUM) ||
               (was.tag == V_NUM && is.tag == V_BOOL) || (seq_is(was) && seq_is(is));
     if (ok && !(is.tag == V_NUM && isnan(is.u.num))) return GPM_OK;
-    char *shown = sp_show(is);
-    enum gpm_status st =
-        infer_error(x, DIAG_BAD_PROPOSAL, "the proposal gave %s for a choice that is a %s", shown,
-                    value_type_name(was));
-    mem_free(shown);
-    return st;
+    return infer_error(x, DIAG_BAD_PROPOSAL, "the proposal gave %s for a choice that is a %s",
+                       SHOW(is), value_type_name(was));
 }
 
 /* The kernel is called by the untraced evaluator with each old value; its draws come from the

@@ -64,16 +64,15 @@ enum gpm_status infer_unknown_scope(struct infer_state *x, struct trace *t, valu
         value_print(name, &have);
         if (infer_text(name)) vec_push(&names, infer_text(name));
     }
-    char *shown = sp_show(scope);
+    const char *shown = SHOW(scope);
     const char *word = infer_text(scope) ? infer_text(scope) : shown;
     const char *near = suggest_nearest(word, names.at, names.n);
-    diag_raise(x->core->diags, DIAG_UNKNOWN_SCOPE, x->at, "no tag names the scope %s", shown);
+    infer_error(x, DIAG_UNKNOWN_SCOPE, "no tag names the scope %s", shown);
     if (have.len)
         diag_add_note(x->core->diags, "scopes of this model: %s", have.data);
     else
         diag_add_note(x->core->diags, "no tag has been evaluated in this model");
     if (near) diag_set_help(x->core->diags, "did you mean \"%s\"?", near);
-    mem_free(shown);
     vec_release(&names);
     buf_release(&have);
     return GPM_E_USER;
@@ -199,11 +198,9 @@ static enum gpm_status on_default(struct visit *v, value block) {
     if (infer_is_name(block, "none")) return GPM_OK;
     if (infer_is_name(block, "all") || infer_is_name(block, "ordered"))
         return call_set(v, every_choice(v->s.t), NULL);
-    char *shown = sp_show(block);
     enum gpm_status st =
-        infer_error(v->s.x, DIAG_DEFAULT_BLOCK, "the scope default has no block %s", shown);
+        infer_error(v->s.x, DIAG_DEFAULT_BLOCK, "the scope default has no block %s", SHOW(block));
     diag_set_help(v->s.x->core->diags, "default takes one, all, none or ordered");
-    mem_free(shown);
     return st;
 }
 
@@ -235,15 +232,12 @@ static enum gpm_status on_each(struct visit *v, struct scope *s, bool reverse) {
 }
 
 enum gpm_status infer_unknown_block(struct infer_state *x, struct scope *s, value block) {
-    char *shown = sp_show(block), *name = sp_show(scope_name(s));
-    enum gpm_status st =
-        infer_error(x, DIAG_UNKNOWN_BLOCK, "the scope %s has no block %s", name, shown);
+    enum gpm_status st = infer_error(x, DIAG_UNKNOWN_BLOCK, "the scope %s has no block %s",
+                                     SHOW(scope_name(s)), SHOW(block));
     struct buf have = BUF_INIT;
     scope_show_blocks(s, &have);
     diag_add_note(x->core->diags, "its blocks: %s", have.data);
     buf_release(&have);
-    mem_free(shown);
-    mem_free(name);
     return st;
 }
 

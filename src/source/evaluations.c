@@ -176,11 +176,8 @@ static bool evaluate_here(struct batch *b, size_t i, double *y, struct buf *why)
     bool ok = v.tag == V_NUM && isfinite(v.u.num);
     if (ok)
         *y = v.u.num;
-    else {
-        char *shown = sp_show(v);
-        buf_printf(why, "it gave %s, not a number", shown);
-        mem_free(shown);
-    }
+    else
+        buf_printf(why, "it gave %s, not a number", SHOW(v));
     value_unref(v);
     return ok;
 }

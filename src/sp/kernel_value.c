@@ -124,15 +124,13 @@ value point_value(const double *x, int dim) {
 
 /* "the kernel gave nan at 1, 2": impossible parameters when it is a number, else a mistake. */
 static enum gpm_status not_finite(struct procedure *p, const value *args, size_t n, value v) {
-    char *shown = sp_show(v);
     struct buf at = BUF_INIT;
     for (size_t i = 0; i < n; i++) {
         if (i) buf_puts(&at, ", ");
         value_print(args[i], &at);
     }
     diag_raise(p->diags, v.tag == V_NUM ? DIAG_DOMAIN : DIAG_TYPE, NO_SPAN,
-               "the %s gave %s at %s, not a finite number", p->what, shown, at.data);
-    mem_free(shown);
+               "the %s gave %s at %s, not a finite number", p->what, SHOW(v), at.data);
     buf_release(&at);
     return GPM_E_USER;
 }
@@ -176,13 +174,11 @@ struct kern *kernel_from(struct sp_call *c, value v) {
     if (v.tag == V_PROC)
         return kern_callback(kernel_callback, procedure_new(c, v, "kernel"), procedure_drop,
                              "procedure");
-    char *shown = sp_show(v);
-    sp_error(c, DIAG_KERNEL, "%s: a kernel is needed, got %s (a %s)", c->cls->name, shown,
+    sp_error(c, DIAG_KERNEL, "%s: a kernel is needed, got %s (a %s)", c->cls->name, SHOW(v),
              value_type_name(v));
     diag_set_help(
         c->diags,
         "make_squaredexp(sf, l), make_linear(s), a sum of kernels, or proc(x1, x2) {...}");
-    mem_free(shown);
     return NULL;
 }
 

@@ -282,9 +282,9 @@ bool sp_gives_objects(const struct sp_class *cls);
 /* The row's simulate; a draw that is not finite is an error, whichever procedure it
  * is. */
 enum gpm_status sp_simulate(struct sp_call *c, value *out) GPM_MUST_USE;
-/* A value as text for a message, cut to one short line; caller frees with mem_free. SHOW(v): the
- * same in an array of the block around it. */
-char *sp_show(value v);
+/* A value as text for a message, cut to one short line. SHOW(v): in an array of the block around
+ * it.
+ */
 enum { SP_SHOWN = 160 };
 const char *sp_shown(value v, char text[SP_SHOWN]);
 #define SHOW(v) sp_shown(v, (char[SP_SHOWN]){0})

@@ -15,7 +15,7 @@
 
 enum { SHOW_MAX = 72 };
 
-char *sp_show(value v) {
+const char *sp_shown(value v, char text[SP_SHOWN]) {
     struct buf b = BUF_INIT;
     value_print_max(v, SHOW_MAX, &b);
     if (b.len > SHOW_MAX) {
@@ -25,13 +25,8 @@ char *sp_show(value v) {
         while (b.len && (b.data[b.len - 1] == ' ' || b.data[b.len - 1] == ',')) b.len--;
         buf_printf(&b, " ... (%s)", value_type_name(v));
     }
-    return buf_take(&b);
-}
-
-const char *sp_shown(value v, char text[SP_SHOWN]) {
-    char *shown = sp_show(v);
-    snprintf(text, SP_SHOWN, "%s", shown);
-    mem_free(shown);
+    snprintf(text, SP_SHOWN, "%s", b.data);
+    buf_release(&b);
     return text;
 }
 

@@ -133,10 +133,8 @@ static enum gpm_status given_value(struct trace *t, struct node *n, value v, val
     }
     *out = in_form_of(n->val, v);
     if (n->val.tag != V_BOOL || out->tag == V_BOOL) return GPM_OK;
-    char *shown = sp_show(v);
     diag_raise(t->core->diags, DIAG_TYPE, node_span(n), "%s gives true or false (1 or 0), not %s",
-               cls->name, shown);
-    mem_free(shown);
+               cls->name, SHOW(v));
     value_set_take(out, NIL);
     return GPM_E_USER;
 }

@@ -236,13 +236,11 @@ static enum gpm_status set_value(struct trace *t, struct node *end, value v, boo
 
 /* Allowed (inference may lead out of it), but most often a slip in the data. */
 static void warn_impossible(struct trace *t, const struct node *end, struct span at) {
-    char *shown = sp_show(end->val);
     diag_warn(t->core->diags, DIAG_IMPOSSIBLE, at,
               "this observation has probability zero: %s cannot give %s here",
-              node_class(end)->name, shown);
+              node_class(end)->name, SHOW(end->val));
     diag_set_help(t->core->diags,
                   "check the value; inference must first find a state in which it is possible");
-    mem_free(shown);
 }
 
 static enum gpm_status constrain_root(struct trace *t, struct node *root, value v, struct span at,

@@ -88,13 +88,8 @@ static void check_density(struct call_env *e, struct sp_call *c, struct rng *r) 
     enum gpm_status st = c->cls->log_density(c, v, &lp);
     if (st != GPM_OK && st != GPM_E_USER) fail_msg("%s: density status %d", c->cls->name, (int)st);
     if (st == GPM_OK && isnan(lp)) {
-        char *text = sp_show(v);
-        for (size_t i = 0; i < c->n; i++) {
-            char *arg = sp_show(c->args[i]);
-            print_message("argument %s\n", arg);
-            mem_free(arg);
-        }
-        fail_msg("%s: density nan at %s", c->cls->name, text);
+        for (size_t i = 0; i < c->n; i++) print_message("argument %s\n", SHOW(c->args[i]));
+        fail_msg("%s: density nan at %s", c->cls->name, SHOW(v));
     }
     for (size_t i = 0; i < c->n; i++) dargs[i] = NIL;
     if (st == GPM_OK && isfinite(lp) && c->cls->grad_density) {
