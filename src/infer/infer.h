@@ -184,12 +184,14 @@ enum gpm_status callback_run(struct infer_state *x, struct action *a, const stru
 
 /* What an operator of the common form works on. */
 struct target {
-    const struct infer_op *op;    /* NULL: none of a row */
-    value scope, block;           /* borrowed; unless sub is there */
-    const struct subproblem *sub; /* borrowed */
+    const struct infer_op *op; /* NULL: none of a row */
+    value scope, block; /* borrowed; of a selection: what its statistics are called by, NIL */
+    const struct subproblem *sub; /* borrowed; NULL: scope and block say it all */
     double transitions;
     value extra[2]; /* borrowed; numbers by the row's defaults where left out */
 };
+/* One transition on the block of a scope, or on a subproblem in the place of the scope. */
+struct target infer_aim(struct infer_state *x, value scope, value block);
 enum gpm_status infer_target(struct infer_state *x, const struct action *a,
                              struct target *out) GPM_MUST_USE;
 /* The label that a symbol, a string or a number is. */
@@ -225,6 +227,8 @@ typedef VEC(struct node_set) node_sets;
 enum gpm_status infer_target_sets(struct infer_state *x, struct trace *t, const struct target *g,
                                   node_sets *out) GPM_MUST_USE;
 void node_sets_free(node_sets *sets);
+void node_set_join(struct node_set *a, const struct node_set *b); /* a = a and b, none twice */
+value node_set_values(struct trace *t, const struct node_set *s); /* an array of their values */
 /* All of them as one set; mem_free out->at, which is NULL on failure. */
 enum gpm_status infer_target_all(struct infer_state *x, struct trace *t, const struct target *g,
                                  struct node_set *out) GPM_MUST_USE;
@@ -262,14 +266,11 @@ enum sub_kind {
     SUB_SCOPE,
     SUB_TAG,
     SUB_TAG_VALUE,
-    SUB_STAR,
-    SUB_TOP,
-    SUB_WALK,
-    SUB_EXTENT,
+    SUB_ALL,
+    SUB_EXTENT, /* what the choices of `a` are */
     SUB_UNION,
     SUB_INTERSECTION,
     SUB_RANDOM_SINGLE,
-    SUB_MINIMAL,
     SUB_CHOSEN /* a: array of the choices' numbers; b: the subproblem they came from */
 };
 struct subproblem {
@@ -280,6 +281,11 @@ struct subproblem {
 extern const struct box_class subproblem_class;
 value subproblem_new(enum sub_kind kind, value a, value b);
 struct subproblem *subproblem_of(value v);
+/* The arguments (scope, block) or (subproblem) of an operator as a subproblem. Owned. */
+value subproblem_given(struct infer_state *x, const struct action *a);
+/* The choices of one live block of the scope, uniformly; of default, one choice. */
+enum gpm_status infer_pick_block(struct infer_state *x, struct trace *t, value scope,
+                                 struct node_set *out) GPM_MUST_USE;
 enum gpm_status subproblem_choices(struct infer_state *x, struct trace *t,
                                    const struct subproblem *s, struct node_set *out) GPM_MUST_USE;
 /* Choices as a value that a program can hold: by their numbers (seq), which outlive the pointers.

@@ -229,7 +229,7 @@ static enum gpm_status run_proposal(struct infer_state *x, value v) {
         return infer_error(x, DIAG_BAD_PROPOSAL,
                            "mh_correct needs on_subproblem(scope, block, proposal), got a %s",
                            value_type_name(v));
-    struct target g = {.sub = subproblem_of(p->sub), .transitions = 1};
+    struct target g = infer_aim(x, p->sub, NIL);
     return infer_transitions(x, &g, custom_step, p);
 }
 
@@ -296,19 +296,19 @@ static enum gpm_status sub_nodes(struct infer_state *x, value sub, struct node_s
     return st;
 }
 
-static enum gpm_status current_values(struct infer_state *x, value sub, value *out) {
-    struct node_set set;
-    enum gpm_status st = sub_nodes(x, sub, &set);
-    if (st != GPM_OK) return st;
-    *out = value_array_new(set.n);
-    for (size_t i = 0; i < set.n; i++)
-        out->u.array->at[i] = trace_export(x->model->p.at[0], node_value(set.at[i]));
-    mem_free(set.at);
-    return GPM_OK;
-}
+enum { ALWAYS_ARRAY, ONE_BY_ITSELF };
 
 static enum gpm_status op_current(struct infer_state *x, const struct action *a, value *out) {
-    return current_values(x, a->args[0], out);
+    struct node_set set;
+    value sub = subproblem_given(x, a);
+    enum gpm_status st = sub_nodes(x, sub, &set);
+    value_unref(sub);
+    if (st != GPM_OK) return st;
+    *out = node_set_values(x->model->p.at[0], &set);
+    mem_free(set.at);
+    if (a->op->how == ONE_BY_ITSELF && set.n == 1)
+        value_set_take(out, value_ref(out->u.array->at[0]));
+    return GPM_OK;
 }
 
 /* The result is pair(log weight, part): the weight of what was taken out, under SCAFFOLD_FIXED with
@@ -381,20 +381,6 @@ static enum gpm_status op_restore(struct infer_state *x, const struct action *a,
     return GPM_OK;
 }
 
-/* value_at, set_value_at */
-
-static enum gpm_status op_value_at(struct infer_state *x, const struct action *a, value *out) {
-    bool named = !is_absent(action_arg(a, 1));
-    value sub =
-        subproblem_of(a->args[0])
-            ? value_ref(a->args[0])
-            : subproblem_new(SUB_SCOPE, a->args[0], named ? a->args[1] : infer_name(x, "all"));
-    enum gpm_status st = current_values(x, sub, out);
-    value_unref(sub);
-    if (st == GPM_OK && out->u.array->n == 1) value_set_take(out, value_ref(out->u.array->at[0]));
-    return st;
-}
-
 /* No correction: the program changes the state on purpose, and the chain starts from there. */
 static enum gpm_status set_values(struct step *s) {
     const value *v = s->ctx;
@@ -416,10 +402,7 @@ static enum gpm_status set_values(struct step *s) {
 
 static enum gpm_status op_set_value_at(struct infer_state *x, const struct action *a, value *out) {
     value v = a->args[a->n - 1];
-    struct target g = {.transitions = 1,
-                       .sub = subproblem_of(a->args[0]),
-                       .scope = a->args[0],
-                       .block = a->n > 2 ? a->args[1] : infer_name(x, "all")};
+    struct target g = infer_aim(x, a->args[0], a->n > 2 ? a->args[1] : infer_name(x, "all"));
     return infer_transitions(x, &g, set_values, &v);
 }
 
@@ -439,7 +422,7 @@ const struct infer_op infer_custom_rows[] = {
     {"apply_mh_correction", "(subproblem: any, proposal: any) -> action",
      "mh_correct of a proposal on a subproblem", .run = op_apply},
     {"get_current_values", "(subproblem: subproblem) -> action",
-     "the values of the choices of a subproblem", .run = op_current},
+     "the values of the choices of a subproblem", .run = op_current, .how = ALWAYS_ARRAY},
     {"detach", "(subproblem: subproblem) -> action",
      "takes the subproblem out: pair(log weight, old part)", .run = op_detach,
      .how = SCAFFOLD_PRIOR},
@@ -454,7 +437,8 @@ const struct infer_op infer_custom_rows[] = {
     {"restore", "(subproblem: any, old?: any) -> action", "puts the old part back",
      .flags = OP_OPEN, .run = op_restore},
     {"value_at", "(scope: target, block?: block) -> action",
-     "the value of the choice at a scope and block", .run = op_value_at},
+     "the value of the choice at a scope and block", .run = op_current, .how = ONE_BY_ITSELF,
+     .block = "all"},
     {"set_value_at", "(scope: any, block: any, v?: any) -> action",
      "sets the choice at a scope and block", .run = op_set_value_at},
     {0},

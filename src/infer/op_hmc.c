@@ -173,12 +173,11 @@ void nuts_free(void *states) {
 static struct adapt *adapt_for(struct infer_state *x, const struct target *g, size_t n) {
     struct adapt *a = x->nuts;
     value scope = g->sub ? value_box(V_BOX, (struct box *)&g->sub->box) : g->scope;
-    value block = g->sub ? NIL : g->block;
     for (; a; a = a->next)
-        if (a->n == n && value_equal(a->scope, scope) && value_equal(a->block, block)) return a;
+        if (a->n == n && value_equal(a->scope, scope) && value_equal(a->block, g->block)) return a;
     a = NEW(struct adapt);
     a->scope = value_ref(scope);
-    a->block = value_ref(block);
+    a->block = value_ref(g->block);
     a->n = n;
     a->inv_mass = mem_zalloc((3 * n + 1) * sizeof(double));
     for (size_t i = 0; i < n; i++) a->inv_mass[i] = 1;

@@ -13,9 +13,8 @@
 #include <math.h>
 
 static enum gpm_status op_default_chain(struct infer_state *x, const struct action *a, value *out) {
-    struct target g = {.scope = infer_name(x, "default"),
-                       .block = infer_name(x, "one"),
-                       .transitions = a->n ? a->args[0].u.num : 1};
+    struct target g = infer_aim(x, infer_name(x, "default"), infer_name(x, "one"));
+    if (a->n) g.transitions = a->args[0].u.num;
     return infer_transitions(x, &g, move_mh, NULL);
 }
 

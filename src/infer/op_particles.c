@@ -163,10 +163,8 @@ static enum gpm_status values_of(struct infer_state *x, struct trace *t, const s
     struct node_set all;
     enum gpm_status st = infer_target_all(x, t, g, &all);
     if (st != GPM_OK) return st;
-    value v = value_array_new(all.n);
-    for (size_t i = 0; i < all.n; i++) v.u.array->at[i] = trace_export(t, node_value(all.at[i]));
+    *out = node_set_values(t, &all);
     mem_free(all.at);
-    *out = v;
     return GPM_OK;
 }
 

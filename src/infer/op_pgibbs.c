@@ -266,9 +266,8 @@ static int by_seq(const void *a, const void *b) {
     return node_seq(x->at[0]) < node_seq(y->at[0]) ? -1 : node_seq(x->at[0]) > node_seq(y->at[0]);
 }
 
-static enum gpm_status on_sets(struct infer_state *x, struct trace *t, const struct node_set *sets,
-                               size_t n, const struct target *g, bool *moved) {
-    struct csmc c = {.x = x, .t = t};
+static enum gpm_status on_sets(struct step *s, const struct node_set *sets, size_t n) {
+    struct csmc c = {.x = s->x, .t = s->t};
     size_t total = 0, k = 0;
     for (size_t i = 0; i < n; i++) total += sets[i].n;
     if (!total) return GPM_OK;
@@ -281,63 +280,43 @@ static enum gpm_status on_sets(struct infer_state *x, struct trace *t, const str
         }
     double ignored;
     enum gpm_status st = GPM_OK;
-    if (g->op->how == MOST_PROBABLE) st = trace_log_joint(t, &c.old_joint, &ignored);
+    if (s->g->op->how == MOST_PROBABLE) st = trace_log_joint(s->t, &c.old_joint, &ignored);
     if (st == GPM_OK) {
-        c.s = scaffold_build(t, at, total);
+        c.s = scaffold_build(s->t, at, total);
         c.steps = scaffold_set_steps(c.s, at, step, total);
-        st = run(&c, g, moved);
+        st = run(&c, s->g, &s->accepted);
     }
     mem_free(at);
     mem_free(step);
     return st;
 }
 
-/* A single block: picked as for any other operator. */
-static enum gpm_status one_block(struct step *s) {
+/* The blocks in the order of their ids, or one block; choices of the scope default in the order of
+ * creation, which for a model written as a series is the order of time. */
+static enum gpm_status pgibbs_step(struct step *s) {
+    const struct target *g = s->g;
+    struct node_set one = {s->at, s->n};
+    node_sets sets;
+    if (g->extra[0].u.num > 1e6)
+        return infer_error(s->x, DIAG_LIMIT, "%s: %g particles are too many", g->op->name,
+                           g->extra[0].u.num);
     /* a sweep has no ratio that the pick of the block could correct */
     if (s->extra) return move_mh(s);
-    struct node_set set = {s->at, s->n};
-    return on_sets(s->x, s->t, &set, 1, s->g, &s->accepted);
-}
-
-/* Blocks in the order of their ids; choices of the scope default in the order of creation, which
- * for a model written as a series is the order of time. */
-static enum gpm_status over_blocks(struct infer_state *x, const struct target *g) {
-    value scope = g->sub ? g->sub->a : g->scope;
-    enum gpm_status st = GPM_OK;
-    for (size_t p = 0; p < x->model->p.n; p++)
-        for (double k = 0; k < g->transitions && st == GPM_OK; k++) {
-            struct trace *t = x->model->p.at[p];
-            node_sets sets;
-            bool moved = false;
-            st = infer_target_sets(x, t, g, &sets);
-            if (sets.n && infer_is_name(scope, "default"))
-                qsort(sets.at, sets.n, sizeof *sets.at, by_seq);
-            if (st == GPM_OK && sets.n) st = on_sets(x, t, sets.at, sets.n, g, &moved);
-            if (st == GPM_OK && sets.n) infer_count(x, infer_stats_of(x, scope), moved);
-            node_sets_free(&sets);
-        }
+    if (!infer_is_name(g->block, "ordered") && !infer_is_name(g->block, "all") &&
+        g->block.tag != V_ARRAY)
+        return on_sets(s, &one, 1);
+    enum gpm_status st = infer_target_sets(s->x, s->t, g, &sets);
+    if (sets.n && infer_is_name(g->scope, "default"))
+        qsort(sets.at, sets.n, sizeof *sets.at, by_seq);
+    if (st == GPM_OK) st = on_sets(s, sets.at, sets.n);
+    node_sets_free(&sets);
     return st;
-}
-
-static enum gpm_status op_pgibbs(struct infer_state *x, const struct action *a, value *out) {
-    struct target g;
-    enum gpm_status st = infer_target(x, a, &g);
-    double wanted = g.extra[0].u.num;
-    if (st == GPM_OK && wanted > 1e6)
-        st = infer_error(x, DIAG_LIMIT, "%s: %g particles are too many", a->op->name, wanted);
-    if (st != GPM_OK) return st;
-    value block = g.sub ? g.sub->b : g.block;
-    bool several =
-        infer_is_name(block, "ordered") || infer_is_name(block, "all") || block.tag == V_ARRAY;
-    if (g.sub && g.sub->kind != SUB_SCOPE) several = false;
-    return several ? over_blocks(x, &g) : infer_transitions(x, &g, one_block, NULL);
 }
 
 #define PGIBBS_SIG                                                                                 \
     "(scope: target, block?: block, particles?: count, steps?: count, parallel?: bool) -> action"
 #define PGIBBS                                                                                     \
-    .run = op_pgibbs, .block = "ordered", .n_extra = 1, .extra = {10},                             \
+    .run = infer_steps, .step = pgibbs_step, .block = "ordered", .n_extra = 1, .extra = {10},      \
     .counted = "number of particles"
 const struct infer_op infer_pgibbs_rows[] = {
     {"pgibbs", PGIBBS_SIG,

@@ -63,8 +63,7 @@ static enum gpm_status rejection_step(struct step *s) {
 }
 
 static enum gpm_status op_conditional(struct infer_state *x, const struct action *a, value *out) {
-    struct target g = {
-        .scope = infer_name(x, "default"), .block = infer_name(x, "all"), .transitions = 1};
+    struct target g = infer_aim(x, infer_name(x, "default"), infer_name(x, "all"));
     return infer_transitions(x, &g, rejection_step, NULL);
 }
 

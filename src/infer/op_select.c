@@ -38,28 +38,16 @@ static bool contains(const struct node_set *s, const struct node *n) {
     return false;
 }
 
-static void add(struct node_set *s, struct node *n) {
-    if (contains(s, n)) return;
-    s->at = mem_realloc(s->at, (s->n + 1) * sizeof *s->at);
-    s->at[s->n++] = n;
-}
-
-static enum gpm_status add_tagged(struct infer_state *x, struct trace *t, value tag,
-                                  const value *block, struct node_set *out) {
-    struct scope *s = trace_scope(t, tag);
-    if (!s) return infer_unknown_scope(x, t, tag);
-    if (block && scope_live(s) && !scope_find_block(s, *block))
-        return infer_unknown_block(x, s, *block);
-    for (size_t i = 0; i < scope_live(s); i++) {
-        struct scope_block *b = scope_live_at(s, i);
-        if (block && !value_name_equal(block_id(b), *block)) continue;
-        struct node **at;
-        size_t n;
-        block_choices(b, &at, &n);
-        for (size_t j = 0; j < n; j++) add(out, at[j]);
-        mem_free(at);
-    }
-    return GPM_OK;
+/* The choices of a scope's block, which must be there unless the scope holds none. */
+static enum gpm_status of_block(struct infer_state *x, struct trace *t, value scope, value block,
+                                struct node_set *out) {
+    struct target g = {.scope = scope, .block = block};
+    struct scope *s = trace_scope(t, scope);
+    enum gpm_status st = infer_target_all(x, t, &g, out);
+    if (st == GPM_OK) node_set_join(out, &(struct node_set){0}); /* of two blocks, once */
+    if (st != GPM_OK || out->n || !s || !scope_live(s) || scope_find_block(s, block)) return st;
+    mem_free(out->at);
+    return infer_unknown_block(x, s, block);
 }
 
 static enum gpm_status of_value(struct infer_state *x, struct trace *t, value v,
@@ -75,16 +63,22 @@ static enum gpm_status of_value(struct infer_state *x, struct trace *t, value v,
  */
 static enum gpm_status combine(struct infer_state *x, struct trace *t, const struct subproblem *s,
                                struct node_set *out) {
-    struct node_set a, b;
-    enum gpm_status st = of_value(x, t, s->a, &a);
+    struct node_set b;
+    enum gpm_status st = of_value(x, t, s->a, out);
     if (st != GPM_OK) return st;
     st = of_value(x, t, s->b, &b);
-    for (size_t i = 0; st == GPM_OK && i < a.n; i++)
-        if (s->kind == SUB_UNION || contains(&b, a.at[i])) add(out, a.at[i]);
-    for (size_t i = 0; st == GPM_OK && s->kind == SUB_UNION && i < b.n; i++) add(out, b.at[i]);
-    mem_free(a.at);
-    if (st == GPM_OK) mem_free(b.at);
-    return st;
+    if (st != GPM_OK) {
+        mem_free(out->at);
+        return st;
+    }
+    size_t n = out->n;
+    if (s->kind == SUB_UNION)
+        node_set_join(out, &b);
+    else
+        for (size_t i = out->n = 0; i < n; i++)
+            if (contains(&b, out->at[i])) out->at[out->n++] = out->at[i];
+    mem_free(b.at);
+    return GPM_OK;
 }
 
 /* What the description names in this trace now, without duplicates. Only SUB_RANDOM_SINGLE draws;
@@ -93,21 +87,15 @@ static enum gpm_status combine(struct infer_state *x, struct trace *t, const str
 enum gpm_status subproblem_choices(struct infer_state *x, struct trace *t,
                                    const struct subproblem *s, struct node_set *out) {
     *out = (struct node_set){0};
-    bool by_name = s->kind == SUB_TAG_VALUE;
     enum gpm_status st;
     switch (s->kind) {
     case SUB_SCOPE:
-        if (infer_is_name(s->a, "default")) break;
-        by_name = !infer_is_name(s->b, "all") && !infer_is_name(s->b, "one") &&
-                  !infer_is_name(s->b, "ordered");
-        /* fall through */
-    case SUB_TAG:
-    case SUB_TAG_VALUE: return add_tagged(x, t, s->a, by_name ? &s->b : NULL, out);
+    case SUB_TAG_VALUE: return of_block(x, t, s->a, s->b, out);
+    case SUB_TAG: return of_block(x, t, s->a, infer_name(x, "all"), out);
+    case SUB_ALL: return of_block(x, t, infer_name(x, "default"), NIL, out);
     case SUB_UNION:
-    case SUB_WALK:
     case SUB_INTERSECTION: return combine(x, t, s, out);
-    case SUB_EXTENT:
-    case SUB_MINIMAL: return of_value(x, t, s->a, out);
+    case SUB_EXTENT: return of_value(x, t, s->a, out);
     case SUB_RANDOM_SINGLE:
         st = of_value(x, t, s->a, out);
         if (st != GPM_OK || !out->n) return st;
@@ -115,24 +103,22 @@ enum gpm_status subproblem_choices(struct infer_state *x, struct trace *t,
         out->n = 1;
         return GPM_OK;
     case SUB_CHOSEN:
+        out->at = NEW_ARRAY(struct node *, t->choices.n + 1);
         for (size_t i = 0; i < t->choices.n; i++)
             for (size_t j = 0; j < s->a.u.array->n; j++)
                 if (s->a.u.array->at[j].u.num == (double)node_seq(t->choices.at[i]))
-                    add(out, t->choices.at[i]);
-        return GPM_OK;
-    case SUB_TOP:
-    case SUB_STAR: break;
+                    out->at[out->n++] = t->choices.at[i];
     }
-    for (size_t i = 0; i < t->choices.n; i++) add(out, t->choices.at[i]);
     return GPM_OK;
 }
 
-/* The choices of one live block of the scope, uniformly; of default, one choice. */
-static enum gpm_status pick_block(struct infer_state *x, struct trace *t, value scope,
-                                  struct node_set *out) {
+enum gpm_status infer_pick_block(struct infer_state *x, struct trace *t, value scope,
+                                 struct node_set *out) {
     *out = (struct node_set){0};
     if (infer_is_name(scope, "default")) {
-        if (t->choices.n) add(out, t->choices.at[rng_below(&t->rng, t->choices.n)]);
+        if (!t->choices.n) return GPM_OK;
+        *out = (struct node_set){NEW_ARRAY(struct node *, 1), 1};
+        out->at[0] = t->choices.at[rng_below(&t->rng, t->choices.n)];
         return GPM_OK;
     }
     struct scope *s = trace_scope(t, scope);
@@ -158,7 +144,8 @@ enum gpm_status subproblem_settle(struct infer_state *x, value sub, value *out) 
         *out = value_ref(sub);
         return GPM_OK;
     }
-    enum gpm_status st = one ? pick_block(x, t, s->a, &set) : subproblem_choices(x, t, s, &set);
+    enum gpm_status st =
+        one ? infer_pick_block(x, t, s->a, &set) : subproblem_choices(x, t, s, &set);
     if (st != GPM_OK) return st;
     *out = subproblem_chosen(set.at, set.n, sub);
     mem_free(set.at);
@@ -173,13 +160,14 @@ static enum gpm_status op_by(struct infer_state *x, const struct action *a, valu
 }
 
 /* The row says what block is meant when none is named. */
-static enum gpm_status op_select(struct infer_state *x, const struct action *a, value *out) {
+value subproblem_given(struct infer_state *x, const struct action *a) {
     bool named = !is_absent(action_arg(a, 1));
-    if (a->op->how && subproblem_of(a->args[0]))
-        *out = value_ref(a->args[0]);
-    else
-        *out =
-            subproblem_new(SUB_SCOPE, a->args[0], named ? a->args[1] : infer_name(x, a->op->block));
+    if (subproblem_of(a->args[0])) return value_ref(a->args[0]);
+    return subproblem_new(SUB_SCOPE, a->args[0], named ? a->args[1] : infer_name(x, a->op->block));
+}
+
+static enum gpm_status op_select(struct infer_state *x, const struct action *a, value *out) {
+    *out = subproblem_given(x, a);
     return GPM_OK;
 }
 
@@ -194,10 +182,10 @@ const struct infer_op infer_select_rows[] = {
     {"by_tag", "(tag: scope) -> subproblem", "the choices under a tag: /?tag", BY(SUB_TAG)},
     {"by_tag_value", "(tag: scope, value: any) -> subproblem",
      "the choices under a tag with that value: /?tag==v", BY(SUB_TAG_VALUE)},
-    {"by_star", "() -> subproblem", "every choice: /*", BY(SUB_STAR)},
-    {"by_top", "() -> subproblem", "the whole model", BY(SUB_TOP)},
+    {"by_star", "() -> subproblem", "every choice: /*", BY(SUB_ALL)},
+    {"by_top", "() -> subproblem", "the whole model", BY(SUB_ALL)},
     {"by_walk", "(outer: subproblem, inner: subproblem) -> subproblem",
-     "choices of the second selection inside the first: /a/b", BY(SUB_WALK)},
+     "choices of the second selection inside the first: /a/b", BY(SUB_INTERSECTION)},
     {"by_extent", "(s: subproblem) -> subproblem",
      "the choices in the dynamic extent of a selection", BY(SUB_EXTENT)},
     {"by_union", "(a: subproblem, b: subproblem) -> subproblem", "choices of either selection",
@@ -207,12 +195,12 @@ const struct infer_op infer_select_rows[] = {
     {"random_singleton", "(s: subproblem) -> subproblem", "one choice of a selection, at random",
      BY(SUB_RANDOM_SINGLE)},
     {"minimal_subproblem", "(s: subproblem) -> subproblem",
-     "the selection as the target of an operator", BY(SUB_MINIMAL)},
+     "the selection as the target of an operator", BY(SUB_EXTENT)},
     {"select", "(scope: target, block?: block) -> subproblem", "a scope and block as a subproblem",
-     .flags = OP_PLAIN, .run = op_select, .how = true, .block = "all"},
+     .flags = OP_PLAIN, .run = op_select, .block = "all"},
     {"choose_by_scope", "(scope: target, block?: block) -> subproblem",
      "one block of the scope, picked at random each time; or the block named", .flags = OP_PLAIN,
-     .run = op_select, .how = false, .block = "one"},
+     .run = op_select, .block = "one"},
     {"ordered_range", "(lo: number, hi: number) -> block", "the blocks from lo to hi, in order",
      .flags = OP_PLAIN, .run = op_ordered_range},
     {0},

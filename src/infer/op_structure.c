@@ -65,29 +65,14 @@ enum gpm_status parameters_in_order(struct infer_state *x, struct trace *t, valu
 
 /* A block of the structure's scope, and the log probability of having picked it. */
 static enum gpm_status pick_block(struct jump *j, struct trace *t, struct node_set *out) {
-    struct scope *s = trace_scope(t, j->scope);
-    *out = (struct node_set){NULL, 0};
-    if (!s) return infer_unknown_scope(j->x, t, j->scope);
-    if (!scope_live(s)) return GPM_OK;
     struct target g = {.scope = j->scope, .block = j->block};
-    if (!infer_is_name(j->block, "one")) return infer_target_all(j->x, t, &g, out);
-    scope_pick(s, &t->rng, &out->at, &out->n);
-    return GPM_OK;
+    return infer_is_name(j->block, "one") ? infer_pick_block(j->x, t, j->scope, out)
+                                          : infer_target_all(j->x, t, &g, out);
 }
 
 static double log_pick(struct jump *j, struct trace *t) {
     struct scope *s = trace_scope(t, j->scope);
     return infer_is_name(j->block, "one") && s ? -log((double)scope_live(s)) : 0;
-}
-
-/* Those of b that a does not hold are added to it. */
-static void unite(struct node_set *a, const struct node_set *b) {
-    struct map have = {0};
-    for (size_t i = 0; i < a->n; i++) map_put(&have, MAP_PTR(a->at[i]), a->at[i]);
-    a->at = mem_realloc(a->at, (a->n + b->n + 1) * sizeof *a->at);
-    for (size_t i = 0; i < b->n; i++)
-        if (!map_get(&have, MAP_PTR(b->at[i]))) a->at[a->n++] = b->at[i];
-    map_release(&have);
 }
 
 /* ---- the two sides ---- */
@@ -202,7 +187,7 @@ static enum gpm_status propose(struct jump *j, struct trace *t, struct trace **v
     st = parameters_in_order(j->x, *via, j->parameters, &p);
     if (st == GPM_OK) st = leave(j, *via, &p, &from);
     if (st == GPM_OK) {
-        unite(&block, &p);
+        node_set_join(&block, &p);
         st = redraw(*via, &block, &lik);
     }
     mem_free(block.at);

@@ -19,17 +19,24 @@ value infer_name(struct infer_state *x, const char *name) {
     return value_sym(sym_cstr(x->core->syms, name));
 }
 
+struct target infer_aim(struct infer_state *x, value scope, value block) {
+    const struct subproblem *s = subproblem_of(scope);
+    while (s && s->kind == SUB_EXTENT && subproblem_of(s->a)) s = subproblem_of(s->a);
+    if (!s) return (struct target){.scope = scope, .block = block, .transitions = 1};
+    if (s->kind == SUB_SCOPE)
+        return (struct target){.scope = s->a, .block = s->b, .transitions = 1};
+    return (struct target){.scope = infer_name(x, "subproblem"), .sub = s, .transitions = 1};
+}
+
 /* Types and number of the arguments were checked by the signature. */
 enum gpm_status infer_target(struct infer_state *x, const struct action *a, struct target *out) {
     const struct infer_op *op = a->op;
     const value *args = a->args;
-    size_t n = a->n, k = 2; /* the first argument after scope and block */
-    *out = (struct target){.op = op, .transitions = 1, .sub = subproblem_of(args[0])};
-    if (!out->sub) {
-        out->scope = args[0];
-        out->block = is_absent(action_arg(a, 1)) ? infer_name(x, op->block) : args[1];
-    } else if (n > 1 && !is_absent(args[1]))
-        k = 1;
+    bool named = !is_absent(action_arg(a, 1));
+    /* the first argument after scope and block */
+    size_t n = a->n, k = subproblem_of(args[0]) && named ? 1 : 2;
+    *out = infer_aim(x, args[0], named ? args[1] : infer_name(x, op->block));
+    out->op = op;
     size_t given = n > k ? n - k : 0, extras = op->n_extra;
     if (op->steps_last && given && given <= extras) extras = given - 1;
     for (size_t i = 0; i < op->n_extra; i++) {
@@ -98,7 +105,6 @@ enum { PICKS = 16, PREFETCH_FROM = 2000 };
 struct visit {
     struct step s; /* what the operator sees; `at`, `n` and `extra` change with every transition */
     step_fn *fn;
-    value scope;                   /* whose statistics are kept */
     size_t stat;                   /* 1 + index of the scope's statistics, 0: not looked up yet */
     const struct subproblem *from; /* a selection of which one choice was picked */
     /* picks of the scope default drawn ahead, so that their nodes are fetched in time */
@@ -141,7 +147,7 @@ static enum gpm_status call(struct visit *v, struct node **at, size_t n,
     s->accepted = false;
     enum gpm_status st = v->fn(s);
     if (st == GPM_OK) {
-        if (!v->stat) v->stat = 1 + infer_stats_of(s->x, v->scope);
+        if (!v->stat) v->stat = 1 + infer_stats_of(s->x, s->g->scope);
         infer_count(s->x, v->stat - 1, s->accepted);
     }
 #ifdef GPMEM_CHECKS
@@ -276,10 +282,6 @@ static double pick_single(void *ctx, struct trace *t) {
  * tag, or a choice of any other selection. */
 static enum gpm_status on_subproblem(struct visit *v, const struct subproblem *s) {
     struct node_set set;
-    while ((s->kind == SUB_MINIMAL || s->kind == SUB_EXTENT) && subproblem_of(s->a))
-        s = subproblem_of(s->a);
-    if (s->kind == SUB_SCOPE)
-        return is_default(s->a) ? on_default(v, s->b) : on_scope(v, s->a, s->b);
     bool single = s->kind == SUB_RANDOM_SINGLE && subproblem_of(s->a);
     if (single) s = subproblem_of(s->a);
     if (single && s->kind == SUB_TAG) return on_scope(v, s->a, infer_name(v->s.x, "one"));
@@ -323,7 +325,6 @@ enum gpm_status infer_transitions(struct infer_state *x, const struct target *g,
     enum gpm_status st = guard_steps(x, is_one_transition(g) && m->p.n == 1);
     for (size_t p = 0; p < m->p.n && st == GPM_OK; p++) {
         struct visit v = {.s = {.x = x, .t = m->p.at[p], .g = g, .ctx = ctx}, .fn = fn};
-        v.scope = g->sub ? infer_name(x, "subproblem") : g->scope;
         st = repeat_transition(&v, g);
         trace_settle(v.s.t);
     }
@@ -353,12 +354,12 @@ enum gpm_status infer_target_sets(struct infer_state *x, struct trace *t, const 
                                   node_sets *out) {
     struct node_set set;
     *out = (node_sets){0};
-    if (g->sub && g->sub->kind != SUB_SCOPE) {
+    if (g->sub) {
         enum gpm_status st = subproblem_choices(x, t, g->sub, &set);
         if (st == GPM_OK) vec_push(out, set);
         return st;
     }
-    value scope = g->sub ? g->sub->a : g->scope, block = g->sub ? g->sub->b : g->block;
+    value scope = g->scope, block = g->block;
     for (size_t i = 0; is_default(scope) && i < t->choices.n; i++) {
         set = (struct node_set){NEW_ARRAY(struct node *, 1), 1};
         set.at[0] = t->choices.at[i];
@@ -391,12 +392,33 @@ void node_sets_free(node_sets *sets) {
     vec_release(sets);
 }
 
+void node_set_join(struct node_set *a, const struct node_set *b) {
+    struct map have = {0};
+    size_t n = a->n;
+    a->at = mem_realloc(a->at, (n + b->n + 1) * sizeof *a->at);
+    a->n = 0;
+    for (size_t i = 0; i < n + b->n; i++) {
+        struct node *next = i < n ? a->at[i] : b->at[i - n];
+        if (map_get(&have, MAP_PTR(next))) continue;
+        map_put(&have, MAP_PTR(next), next);
+        a->at[a->n++] = next;
+    }
+    map_release(&have);
+}
+
+value node_set_values(struct trace *t, const struct node_set *s) {
+    value v = value_array_new(s->n);
+    for (size_t i = 0; i < s->n; i++) v.u.array->at[i] = trace_export(t, node_value(s->at[i]));
+    return v;
+}
+
 enum gpm_status infer_target_all(struct infer_state *x, struct trace *t, const struct target *g,
                                  struct node_set *out) {
     node_sets sets;
     VEC(struct node *) all = {0};
     *out = (struct node_set){NULL, 0};
-    if (!g->sub && is_default(g->scope)) {
+    if (g->sub) return subproblem_choices(x, t, g->sub, out);
+    if (is_default(g->scope)) {
         *out = every_choice(t);
         return GPM_OK;
     }
