@@ -227,7 +227,7 @@ static void set_values(struct continuous *c, const double *z) {
 
 /* The other choices of the block stay where they are. The frozen generator is split off after the
  * old state is weighed: it knows nothing of the brush that stands. */
-enum gpm_status continuous_open(const struct step *s, bool transformed, struct continuous *c) {
+enum gpm_status continuous_open(struct step *s, bool transformed, struct continuous *c) {
     struct step some = *s;
     struct sp_support support;
     struct trace *t = s->t;
@@ -238,6 +238,7 @@ enum gpm_status continuous_open(const struct step *s, bool transformed, struct c
         if (is_continuous(t, s->at[i], &support)) some.at[some.n++] = s->at[i];
     enum gpm_status st = some.n ? move_find(&some, &c->m) : GPM_OK;
     mem_free(some.at);
+    s->log_pick = some.log_pick;
     if (!some.n || st != GPM_OK) return st;
     set_parts(c);
     bool inside = read_state(c, false, c->old);

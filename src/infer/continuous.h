@@ -37,7 +37,7 @@ struct continuous {
 
 /* Takes the continuous choices among `at` out of the trace. c->n_parts == 0: there are none, and
  * nothing was done. */
-enum gpm_status continuous_open(const struct step *s, bool transformed,
+enum gpm_status continuous_open(struct step *s, bool transformed,
                                 struct continuous *c) GPM_MUST_USE;
 /* Log weight at z, plus the log Jacobian when transformed, and its gradient (NULL: not wanted).
  * -inf where the model cannot be evaluated. */

@@ -18,7 +18,7 @@ struct enumeration {
 };
 /* Opens the block and weighs every joint value. Afterwards the caller builds one of them, or none,
  * and ends. */
-enum gpm_status enumerate_block(const struct step *s, struct enumeration *e) GPM_MUST_USE;
+enum gpm_status enumerate_block(struct step *s, struct enumeration *e) GPM_MUST_USE;
 /* Builds joint value j with the brush it was weighed with; nothing for the current one. */
 enum gpm_status enumeration_build(struct enumeration *e, size_t j) GPM_MUST_USE;
 double enumeration_log_total(const struct enumeration *e);

@@ -208,12 +208,19 @@ struct step {
     const struct mh_extra *extra; /* NULL unless the block was picked at random */
     const struct target *g;
     void *ctx;
-    bool accepted; /* false before */
+    double log_pick; /* of the state before, once step_begin has seen it */
+    bool accepted;   /* false before */
 };
 typedef enum gpm_status step_fn(struct step *s);
-/* log P(block | the state that stands): to be subtracted from the log ratio before the move and
- * added when the new state is built. 0 where the block was not picked. */
-double step_log_pick(const struct step *s);
+/* Before anything is taken out: notes log P(block | x). Moves and scaffolds (move.h) do it. */
+void step_begin(struct step *s);
+/* The Metropolis-Hastings rule, when the new state is built: x -> x' is accepted with
+ *
+ *     log alpha = w_new - w_old + log_q + log P(block | x') - log P(block | x)
+ *
+ * log_q = log q(x' -> x) - log q(x -> x') of the proposal within the block. From a state of weight
+ * zero every possible one is accepted. */
+bool step_accept(const struct step *s, double w_old, double w_new, double log_q);
 /* For every particle, `transitions` times: picks the block(s) the target names and calls fn. */
 enum gpm_status infer_transitions(struct infer_state *x, const struct target *g, step_fn *fn,
                                   void *ctx) GPM_MUST_USE;

@@ -15,7 +15,8 @@
 #include "flat/flat.h"
 #include <math.h>
 
-enum gpm_status move_scaffold(const struct step *s, struct scaffold **out) {
+enum gpm_status move_scaffold(struct step *s, struct scaffold **out) {
+    step_begin(s);
     enum gpm_status st = guard_general(s->x);
     if (st == GPM_OK) *out = scaffold_build(s->t, s->at, s->n);
     return st;
@@ -31,7 +32,8 @@ enum gpm_status move_mh(struct step *s) {
     return st == GPM_OK ? trace_mh(s->t, s->at, s->n, s->extra, &s->accepted) : st;
 }
 
-enum gpm_status move_find(const struct step *s, struct move *m) {
+enum gpm_status move_find(struct step *s, struct move *m) {
+    step_begin(s);
     *m = (struct move){.x = s->x, .t = s->t, .flat = flat_of(s->t, s->at, s->n)};
     return m->flat ? GPM_OK : move_scaffold(s, &m->s);
 }

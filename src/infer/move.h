@@ -22,7 +22,7 @@ struct move {
 };
 
 /* Finds the way to move the block; nothing changes yet. */
-enum gpm_status move_find(const struct step *s, struct move *m) GPM_MUST_USE;
+enum gpm_status move_find(struct step *s, struct move *m) GPM_MUST_USE;
 void move_forget(struct move *m); /* found but never opened */
 /* Takes the block out; w_old is known. A move that cannot be opened is gone. */
 enum gpm_status move_open(struct move *m) GPM_MUST_USE;
@@ -44,7 +44,7 @@ value move_value(const struct move *m, size_t i); /* what was built; borrowed */
 void move_drop(struct move *m);                   /* back to where nothing is built */
 void move_close(struct move *m, bool keep);
 /* The door for what needs a scaffold of its own: the guard first. */
-enum gpm_status move_scaffold(const struct step *s, struct scaffold **out) GPM_MUST_USE;
+enum gpm_status move_scaffold(struct step *s, struct scaffold **out) GPM_MUST_USE;
 /* A Metropolis-Hastings step from the prior. */
 step_fn move_mh;
 #endif

@@ -109,24 +109,17 @@ static enum gpm_status new_values(struct infer_state *x, const struct custom *p,
     return st;
 }
 
-/* Moves the block to the given values. correct: as a symmetric kernel proposed them, so
- *
- *     log alpha = log p(x', r) - log p(x, r) + log P(block | x') - log P(block | x)
- *
- * the weights holding the principals' own densities; else wherever the model can be evaluated. */
+/* Moves the block to the given values. correct: as a symmetric kernel proposed them (from a state
+ * of weight zero it may walk through others); else wherever the model can be evaluated. */
 static enum gpm_status go_to(struct step *s, const value *vals, bool correct) {
     struct move m;
-    double w_new, pick = -step_log_pick(s);
+    double w_new;
     enum gpm_status st = move_find(s, &m);
     if (st == GPM_OK) st = move_open(&m);
     if (st != GPM_OK) return st;
     st = move_build(&m, vals, &w_new, NULL);
-    s->accepted = st == GPM_OK && move_built(&m);
-    if (s->accepted && correct && m.w_old > -INFINITY) {
-        double log_alpha = w_new - m.w_old + (pick + step_log_pick(s));
-        s->accepted =
-            w_new > -INFINITY && (log_alpha >= 0 || log(rng_uniform(&s->t->rng)) < log_alpha);
-    }
+    s->accepted = st == GPM_OK && move_built(&m) &&
+                  (!correct || m.w_old == -INFINITY || step_accept(s, m.w_old, w_new, 0));
     move_close(&m, s->accepted);
     return st;
 }
@@ -169,15 +162,13 @@ static enum gpm_status read_move(struct infer_state *x, value r, double *weight,
 }
 
 /* A move that the program made itself: what it calls the weight stands for
- * log (p(x') q(x | x')) - log (p(x) q(x' | x)), and
- *
- *     log alpha = weight + log P(block | new) - log P(block | old)
- *
- * Rejecting means running the action that the program gave to take the move back. */
+ * log (p(x') q(x | x')) - log (p(x) q(x' | x)). Rejecting means running the action that the program
+ * gave to take the move back. */
 static enum gpm_status correct(struct step *s, value action) {
     struct infer_state *x = s->x;
-    double weight, pick = -step_log_pick(s);
+    double weight;
     value r, reject, ignored;
+    step_begin(s);
     enum gpm_status st = action_run(x->core, action, x->at, &r);
     if (st != GPM_OK) return st;
     st = read_move(x, r, &weight, &reject);
@@ -187,8 +178,7 @@ static enum gpm_status correct(struct step *s, value action) {
         value_unref(reject);
         return infer_error(x, DIAG_PARTICLES, "a proposal must not replace the particle");
     }
-    pick += step_log_pick(s);
-    s->accepted = weight + pick >= 0 || log(rng_uniform(&s->t->rng)) < weight + pick;
+    s->accepted = step_accept(s, 0, weight, 0);
     if (!s->accepted) {
         st = action_run(x->core, reject, x->at, &ignored);
         if (st == GPM_OK) value_unref(ignored);

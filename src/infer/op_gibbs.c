@@ -179,7 +179,7 @@ static void release(struct enumeration *e) {
     mem_free(e->rng);
 }
 
-enum gpm_status enumerate_block(const struct step *s, struct enumeration *e) {
+enum gpm_status enumerate_block(struct step *s, struct enumeration *e) {
     *e = (struct enumeration){.t = s->t};
     enum gpm_status st = move_find(s, &e->m);
     if (st != GPM_OK) return st;
@@ -249,15 +249,12 @@ enum { DRAW, TAKE_HEAVIEST };
 static enum gpm_status gibbs_step(struct step *s) {
     struct enumeration e;
     bool max = s->g->op->how == TAKE_HEAVIEST;
-    double pick = max ? 0 : -step_log_pick(s);
     enum gpm_status st = enumerate_block(s, &e);
     if (st != GPM_OK) return st;
     size_t j = max ? heaviest(&e) : draw(&e);
     bool moved = j != SIZE_MAX && j != e.current;
     if (moved) st = enumeration_build(&e, j);
-    moved = moved && st == GPM_OK && move_built(&e.m);
-    if (moved && !max) pick += step_log_pick(s);
-    if (moved && pick < 0 && log(rng_uniform(&s->t->rng)) >= pick) moved = false;
+    moved = moved && st == GPM_OK && move_built(&e.m) && (max || step_accept(s, 0, 0, 0));
     s->accepted = moved || j == e.current;
     enumeration_end(&e, moved);
     return st;

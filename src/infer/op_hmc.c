@@ -89,15 +89,10 @@ static enum gpm_status start(struct continuous *c, struct point *a) {
     return continuous_eval(c, a->z, &a->logp, a->g);
 }
 
-/* A trajectory of `steps` leapfrog steps from the current state, then accept or reject:
- *
- *     log alpha = logp - w_old + K(p) - K(p') + log P(block | new) - log P(block | old)
- *
- * K = p' M^-1 p / 2, here `before` and `after` (energy with logp put to 0), M = 1. logp and w_old
- * are the true weights, each with its own brush; the densities along the way only steer. `pick` is
- * - log P(block | old). */
-static enum gpm_status trajectory(struct continuous *c, double eps, double steps, double pick,
-                                  struct step *s) {
+/* A trajectory of `steps` leapfrog steps from the current state, then accept or reject, with
+ * log_q = K(p) - K(p'), K = p' M^-1 p / 2 (energy with logp put to 0), M = 1. logp and w_old are
+ * the true weights, each with its own brush; the densities along the way only steer. */
+static enum gpm_status trajectory(struct continuous *c, double eps, double steps, struct step *s) {
     struct point a;
     size_t n = c->n_z;
     double *inv_mass = NEW_ARRAY(double, n + 1), logp;
@@ -115,12 +110,9 @@ static enum gpm_status trajectory(struct continuous *c, double eps, double steps
     if (ok) st = continuous_build(c, a.z, &logp);
     if (ok && st == GPM_OK && move_built(&c->m)) {
         a.logp = 0;
-        double after = energy(&a, inv_mass, n);
-        double log_alpha = logp - c->w_old + before - after + (pick + step_log_pick(s));
-        if (log_alpha < -DIVERGED) c->x->divergences++;
-        s->accepted =
-            c->w_old == -INFINITY || log_alpha >= 0 || log(rng_uniform(&c->t->rng)) < log_alpha;
-        s->accepted = s->accepted && logp > -INFINITY;
+        double log_q = before - energy(&a, inv_mass, n);
+        if (logp - c->w_old + log_q < -DIVERGED) c->x->divergences++;
+        s->accepted = step_accept(s, c->w_old, logp, log_q);
     }
     point_release(&a);
     mem_free(inv_mass);
@@ -129,13 +121,12 @@ static enum gpm_status trajectory(struct continuous *c, double eps, double steps
 
 static enum gpm_status hmc_step(struct step *s) {
     struct continuous c;
-    double pick = -step_log_pick(s);
     enum gpm_status st = continuous_open(s, true, &c);
     if (st != GPM_OK || !c.n_parts) return st;
     /* A random length breaks the periods at which a fixed one returns to its start (Neal 2011). */
     double steps = 1 + (double)rng_below(&s->t->rng, (uint64_t)s->g->extra[1].u.num);
-    st = trajectory(&c, s->g->extra[0].u.num, steps, pick, s);
-    continuous_close(&c, st == GPM_OK && s->accepted);
+    st = trajectory(&c, s->g->extra[0].u.num, steps, s);
+    continuous_close(&c, s->accepted);
     return st;
 }
 
@@ -481,15 +472,14 @@ static enum gpm_status nuts_draw(struct continuous *c, struct adapt *a, bool *ac
 
 static enum gpm_status nuts_step(struct step *s) {
     struct continuous c;
-    double pick = -step_log_pick(s);
     enum gpm_status st = continuous_open(s, true, &c);
     if (st != GPM_OK || !c.n_parts) return st;
     struct adapt *a = adapt_for(s->x, s->g, c.n_z);
     if (c.w_old == -INFINITY || move_has_brush(&c.m))
-        st = trajectory(&c, 0.1, 1 + (double)rng_below(&s->t->rng, 10), pick, s);
+        st = trajectory(&c, 0.1, 1 + (double)rng_below(&s->t->rng, 10), s);
     else
         st = nuts_draw(&c, a, &s->accepted);
-    continuous_close(&c, st == GPM_OK && s->accepted);
+    continuous_close(&c, s->accepted);
     return st;
 }
 

@@ -14,16 +14,12 @@ enum { MH_DRAWS = 100, EVIDENCE_DRAWS = 1000 };
 /* ---- laplace_mh ---- */
 
 /* Half of the proposals are drawn from the fit g, half are steps of its shape from where the chain
- * stands. Each kind leaves the conditional invariant by itself, with
- *
- *     log alpha = logp - w_old + log g(old) - log g(z) + log P(block | new) - log P(block | old)
- *
- * where the g terms belong to draws alone (a walk is symmetric, as the shape is the same at both
- * ends), and `pick` is - log P(block | old). g does not depend on where the chain stands
- * (laplace_fit.h), else its density at `old` would not be the way back. */
-static enum gpm_status propose_fit(struct continuous *c, const struct laplace_fit *f, double pick,
+ * stands. Each kind leaves the conditional invariant by itself, with log_q = log g(old) - log g(z)
+ * of draws alone: a walk is symmetric, as the shape is the same at both ends. g does not depend on
+ * where the chain stands (laplace_fit.h), else its density at `old` would not be the way back. */
+static enum gpm_status propose_fit(struct continuous *c, const struct laplace_fit *f,
                                    struct step *s) {
-    double z[PROPOSAL_MAX_DIM], logp, log_alpha = 0;
+    double z[PROPOSAL_MAX_DIM], logp, log_q = 0;
     struct rng *r = &c->t->rng;
     /* a walk from a state of weight zero would hardly ever arrive */
     bool walk = c->w_old > -INFINITY && rng_uniform(r) < 0.5;
@@ -32,13 +28,10 @@ static enum gpm_status propose_fit(struct continuous *c, const struct laplace_fi
         laplace_fit_walk(f, r, z);
     else {
         laplace_fit_draw(f, r, z);
-        log_alpha = laplace_fit_log_density(f, c->old) - laplace_fit_log_density(f, z);
+        log_q = laplace_fit_log_density(f, c->old) - laplace_fit_log_density(f, z);
     }
     enum gpm_status st = continuous_build(c, z, &logp);
-    if (st != GPM_OK || !move_built(&c->m)) return st;
-    log_alpha += logp - c->w_old;
-    log_alpha += pick + step_log_pick(s);
-    s->accepted = logp > -INFINITY && (c->w_old == -INFINITY || log(rng_uniform(r)) < log_alpha);
+    s->accepted = st == GPM_OK && move_built(&c->m) && step_accept(s, c->w_old, logp, log_q);
     return st;
 }
 
@@ -48,12 +41,11 @@ static enum gpm_status laplace_step(struct step *s) {
     struct continuous c;
     const struct laplace_fit *f = NULL;
     void *own = NULL;
-    double pick = -step_log_pick(s);
     enum gpm_status st = continuous_open(s, true, &c);
     if (st != GPM_OK || !c.n_parts) return st;
     st = laplace_fit_find(&c, MH_DRAWS, &own, &f);
-    if (st == GPM_OK && f->p.n) st = propose_fit(&c, f, pick, s);
-    continuous_close(&c, st == GPM_OK && s->accepted);
+    if (st == GPM_OK && f->p.n) st = propose_fit(&c, f, s);
+    continuous_close(&c, s->accepted);
     laplace_fits_free(own);
     return st;
 }
@@ -64,7 +56,7 @@ static enum gpm_status laplace_step(struct step *s) {
  * the weight is the density of the choices and of all that depends on them, so with every choice in
  * the block it is the evidence of the data. is.ess comes as a share of the draws. The trace, its
  * generator included, stays as it was. */
-static enum gpm_status block_evidence(const struct step *s, double draws, struct is_result *is) {
+static enum gpm_status block_evidence(struct step *s, double draws, struct is_result *is) {
     struct continuous c;
     const struct laplace_fit *f = NULL;
     void *own = NULL;

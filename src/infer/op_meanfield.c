@@ -135,7 +135,7 @@ static enum gpm_status meanfield_step(struct step *s) {
     struct continuous c;
     struct fit f;
     struct rng *rng = &s->t->rng;
-    double pick = -step_log_pick(s), logp = -INFINITY;
+    double logp = -INFINITY;
     enum gpm_status st = continuous_open(s, true, &c);
     if (st != GPM_OK) return st;
     if (!c.n_parts) return move_mh(s);
@@ -144,13 +144,10 @@ static enum gpm_status meanfield_step(struct step *s) {
     for (size_t i = 0; i < f.n; i++)
         f.z[i] = f.centre[i] + f.scale[i] * (f.m[i] + exp(f.log_s[i]) * rng_normal(rng));
     if (st == GPM_OK) st = continuous_build(&c, f.z, &logp);
-    if (st == GPM_OK && logp > -INFINITY) {
-        double log_alpha = logp - c.w_old + log_q(&f, c.old) - log_q(&f, f.z);
-        log_alpha += pick + step_log_pick(s);
-        s->accepted = c.w_old == -INFINITY || log_alpha >= 0 || log(rng_uniform(rng)) < log_alpha;
-    }
+    s->accepted = st == GPM_OK && logp > -INFINITY &&
+                  step_accept(s, c.w_old, logp, log_q(&f, c.old) - log_q(&f, f.z));
     mem_free(f.all);
-    continuous_close(&c, st == GPM_OK && s->accepted);
+    continuous_close(&c, s->accepted);
     return st;
 }
 

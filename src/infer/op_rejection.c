@@ -45,7 +45,7 @@ static enum gpm_status attempt(struct step *s, struct scaffold *part, double bou
 static enum gpm_status rejection_step(struct step *s) {
     struct scaffold *part;
     value given = s->g->extra[0], most = s->g->extra[1];
-    double w_old, pick = -step_log_pick(s), bound = given.tag == V_NUM ? given.u.num : NAN;
+    double w_old, bound = given.tag == V_NUM ? given.u.num : NAN;
     enum gpm_status st = move_scaffold(s, &part);
     if (st != GPM_OK) return st;
     if (isnan(bound)) st = bound_of(s->x, part, &bound);
@@ -56,8 +56,7 @@ static enum gpm_status rejection_step(struct step *s) {
     st = scaffold_detach(part, SCAFFOLD_PRIOR, &w_old);
     if (st != GPM_OK) return st;
     st = attempt(s, part, bound, most.tag == V_NUM ? most.u.num : INFINITY);
-    if (s->accepted) pick += step_log_pick(s);
-    if (s->accepted && pick < 0 && log(rng_uniform(&s->t->rng)) >= pick) s->accepted = false;
+    s->accepted = s->accepted && step_accept(s, 0, 0, 0);
     scaffold_close(part, s->accepted);
     return st;
 }

@@ -98,20 +98,16 @@ static bool shrink(struct slice_run *r, bool doubling, double *out) {
     return false;
 }
 
-/* Symmetric in x, and the brush is drawn from its prior:
- * log alpha = w' - w + log P(block | new) - log P(block | old), `pick` being the last term. */
-static bool propose_uniform(struct slice_run *r, double pick) {
+/* Symmetric in x, and the brush is drawn from its prior. */
+static bool propose_uniform(struct slice_run *r) {
     double w_old = r->m.w_old, w = build_at(r, r->x0 + r->w * (2 * rng_uniform(r->rng) - 1));
-    if (r->st != GPM_OK || !move_built(&r->m)) return false;
-    pick += step_log_pick(r->s);
-    if (w == -INFINITY) return false;
-    return w_old == -INFINITY || log(rng_uniform(r->rng)) < w - w_old + pick;
+    return r->st == GPM_OK && move_built(&r->m) && step_accept(r->s, w_old, w, 0);
 }
 
-static bool slice_move(struct slice_run *r, double pick) {
+static bool slice_move(struct slice_run *r) {
     double at;
     bool doubling = r->s->g->op->how == DOUBLING;
-    if (move_has_brush(&r->m)) return propose_uniform(r, pick);
+    if (move_has_brush(&r->m)) return propose_uniform(r);
     r->log_y = r->m.w_old - rng_exponential(r->rng);
     if (r->m.w_old == -INFINITY) r->log_y = -INFINITY;
     r->left = r->x0 - r->w * rng_uniform(r->rng);
@@ -146,14 +142,13 @@ static enum gpm_status check_choice(const struct step *s) {
 static enum gpm_status slice_step(struct step *s) {
     struct slice_run r = {
         .s = s, .rng = &s->t->rng, .w = s->g->extra[0].u.num, .limit = floor(s->g->extra[1].u.num)};
-    double pick = -step_log_pick(s);
     enum gpm_status st = check_choice(s);
     if (st != GPM_OK) return st;
     r.x0 = node_value(s->at[0]).u.num;
     st = move_find(s, &r.m);
     if (st == GPM_OK) st = move_open(&r.m);
     if (st != GPM_OK) return st;
-    s->accepted = slice_move(&r, pick);
+    s->accepted = slice_move(&r);
     move_close(&r.m, s->accepted);
     return r.st;
 }

@@ -7,8 +7,7 @@
  *     q(x -> x') = P(block | x) q_block(x -> x'),   so log alpha gets
  *     log P(block | x') - log P(block | x) = log n - log n',   n live blocks before, n' after
  *
- * Operators compute it around their move: - log_pick(...) before, + log_pick(...) after it is
- * built. */
+ * step_begin and step_accept compute it around the move. */
 #include "infer/infer.h"
 
 #include "flat/flat.h"
@@ -85,9 +84,19 @@ enum gpm_status infer_unknown_scope(struct infer_state *x, struct trace *t, valu
     return GPM_E_USER;
 }
 
-/* Log probability of picking this block again, in the state that stands. */
-double step_log_pick(const struct step *s) {
+/* Log probability of picking this block (again), in the state that stands; 0: it was not picked. */
+static double log_pick(const struct step *s) {
     return s->extra ? s->extra->log_pick(s->extra->ctx, s->t) : 0;
+}
+
+void step_begin(struct step *s) {
+    s->log_pick = log_pick(s);
+}
+
+bool step_accept(const struct step *s, double w_old, double w_new, double log_q) {
+    double log_alpha = w_new - w_old + log_q + (log_pick(s) - s->log_pick);
+    if (w_new == -INFINITY) return false;
+    return w_old == -INFINITY || log_alpha >= 0 || log(rng_uniform(&s->t->rng)) < log_alpha;
 }
 
 static double pick_default(void *ctx, struct trace *t) {
