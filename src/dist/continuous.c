@@ -8,6 +8,7 @@
 #include "math/dist.h"
 #include "math/special.h"
 #include "dist/dist_row.h"
+#include "dist/matdist.h"
 #include <math.h>
 
 /* Bits of `varies` in log_bound. */
@@ -121,147 +122,92 @@ static enum gpm_status check_range(struct sp_call *c) {
                     c->cls->name, lo, hi);
 }
 
-/* ---- normal: numbers, or sequences elementwise (the density sums) */
-struct normal_args {
-    double *at[2]; /* means, sds; owned; one element when the argument is a number */
-    size_t len[2];
-    bool number[2]; /* the argument is a number */
-    size_t n;       /* elements of the value */
-};
-
-static void normal_args_release(struct normal_args *a) {
-    mem_free(a->at[0]);
-    mem_free(a->at[1]);
-}
-
-static enum gpm_status normal_arg(struct sp_call *c, struct normal_args *a, size_t i) {
-    const char *name = i ? "sd" : "mean";
-    double x;
-    a->number[i] = sp_as_number(c->args[i], &x);
-    if (!a->number[i]) {
-        if (!seq_is(c->args[i]))
-            return sp_bad_type(c, i, name, "a number or a sequence of numbers");
-        return sp_numbers_arg(c, i, name, &a->at[i], &a->len[i]);
-    }
-    if (isnan(x)) return sp_bad_arg(c, i, name, "a number other than NaN");
-    a->at[i] = NEW_ARRAY(double, 1);
-    a->at[i][0] = x;
-    a->len[i] = 1;
-    return GPM_OK;
-}
-
-static enum gpm_status normal_args_init(struct sp_call *c, struct normal_args *a) {
-    *a = (struct normal_args){0};
-    enum gpm_status st = normal_arg(c, a, 0);
-    if (st == GPM_OK) st = normal_arg(c, a, 1);
-    if (st == GPM_OK && !a->number[0] && !a->number[1] && a->len[0] != a->len[1])
-        st = sp_error(c, DIAG_SHAPE, "normal: mean has %zu elements but sd has %zu", a->len[0],
-                      a->len[1]);
-    for (size_t i = 0; st == GPM_OK && i < a->len[1]; i++)
-        if (!(a->at[1][i] > 0)) st = sp_bad_arg(c, 1, "sd", "positive");
-    a->n = a->len[a->number[0] ? 1 : 0];
-    if (st != GPM_OK) normal_args_release(a);
-    return st;
-}
-
-/* Mean and sd of element i. */
-static void normal_element(const struct normal_args *a, size_t i, double *out) {
-    for (int k = 0; k < 2; k++) out[k] = a->at[k][a->len[k] == 1 ? 0 : i];
-}
-
+/* ---- normal: numbers, or sequences elementwise (the density sums). Of a sequence, q->a are the
+ * means and q->l the sds; a number stands for all elements. */
 static bool both_numbers(struct sp_call *c) {
     double m, s;
     return sp_as_number(c->args[0], &m) && sp_as_number(c->args[1], &s) && s > 0 && !isnan(m);
 }
 
-/* Values keep the kind of the argument that is a sequence: vectors for vectors, else arrays. */
-static value numbers_like(struct sp_call *c, const double *x, size_t n) {
-    bool vector = c->args[0].tag == V_VECTOR || c->args[1].tag == V_VECTOR;
-    if (vector) return value_vector(x, n);
-    value out = value_array_new(n);
-    for (size_t i = 0; i < n; i++) out.u.array->at[i] = value_num(x[i]);
-    return out;
+/* *out stays NULL for a number. */
+static enum gpm_status normal_arg(struct sp_call *c, size_t i, double **out, size_t *n) {
+    const char *name = i ? "sd" : "mean";
+    double x;
+    if (sp_as_number(c->args[i], &x))
+        return isnan(x) ? sp_bad_arg(c, i, name, "a number other than NaN") : GPM_OK;
+    if (!seq_is(c->args[i])) return sp_bad_type(c, i, name, "a number or a sequence of numbers");
+    return sp_numbers_arg(c, i, name, out, n);
 }
 
-static enum gpm_status normal_simulate(struct sp_call *c, value *out) {
-    struct normal_args a;
-    if (both_numbers(c)) return sp_scalar_simulate(c, out);
-    enum gpm_status st = normal_args_init(c, &a);
-    if (st != GPM_OK) return st;
-    double *x = NEW_ARRAY(double, a.n + 1), ms[2];
-    for (size_t i = 0; i < a.n; i++) {
-        normal_element(&a, i, ms);
-        x[i] = dist_normal_draw(c->rng, ms, 2);
+static enum gpm_status normal_read(struct sp_call *c, struct mat_dist *q) {
+    double **at[2] = {&q->a, &q->l};
+    size_t n[2] = {1, 1};
+    for (size_t k = 0; k < 2; k++) {
+        enum gpm_status st = normal_arg(c, k, at[k], &n[k]);
+        if (st != GPM_OK) return st;
     }
-    *out = numbers_like(c, x, a.n);
-    mem_free(x);
-    normal_args_release(&a);
+    if (q->a && q->l && n[0] != n[1])
+        return sp_error(c, DIAG_SHAPE, "normal: mean has %zu elements but sd has %zu", n[0], n[1]);
+    q->p = n[q->a ? 0 : 1];
+    for (size_t k = 0; k < 2; k++) {
+        if (*at[k]) continue;
+        *at[k] = NEW_ARRAY(double, q->p + 1);
+        for (size_t i = 0; i < q->p; i++) (*at[k])[i] = sp_num(c, k);
+    }
+    for (size_t i = 0; i < q->p; i++)
+        if (!(q->l[i] > 0)) return sp_bad_arg(c, 1, "sd", "positive");
+    return GPM_OK;
+}
+
+static void normals_draw(struct rng *r, const struct mat_dist *q, double *out) {
+    for (size_t i = 0; i < q->p; i++) out[i] = dist_normal_draw(r, (double[]){q->a[i], q->l[i]}, 2);
+}
+
+static double normals_lp(const double *x, const struct mat_dist *q) {
+    double sum = 0;
+    for (size_t i = 0; i < q->p; i++) sum += dist_normal_lp(x[i], (double[]){q->a[i], q->l[i]}, 2);
+    return sum;
+}
+
+static void normals_grad(const double *x, const struct mat_dist *q, double *dx, value *dargs) {
+    dargs[0] = value_vector_new(q->p);
+    dargs[1] = value_vector_new(q->p);
+    for (size_t i = 0; i < q->p; i++) {
+        double g[3];
+        dist_normal_grad(x[i], (double[]){q->a[i], q->l[i]}, 2, g);
+        dx[i] = g[0];
+        dargs[0].u.vector->at[i] = g[1];
+        dargs[1].u.vector->at[i] = g[2];
+    }
+}
+
+/* Values keep the kind of the argument that is a sequence: vectors for vectors, else arrays. */
+static enum gpm_status normal_simulate(struct sp_call *c, value *out) {
+    if (both_numbers(c)) return sp_scalar_simulate(c, out);
+    enum gpm_status st = vector_simulate(c, out);
+    if (st != GPM_OK || c->args[0].tag == V_VECTOR || c->args[1].tag == V_VECTOR) return st;
+    value items = value_array_new(out->u.vector->n);
+    for (size_t i = 0; i < out->u.vector->n; i++)
+        items.u.array->at[i] = value_num(out->u.vector->at[i]);
+    value_set_take(out, items);
     return GPM_OK;
 }
 
 static enum gpm_status normal_log_density(struct sp_call *c, value v, double *out) {
-    struct normal_args a;
-    double *x, ms[2];
-    if (both_numbers(c)) return sp_scalar_log_density(c, v, out);
-    enum gpm_status st = normal_args_init(c, &a);
-    if (st != GPM_OK) return st;
-    st = sp_numbers_value(c, v, a.n, &x);
-    if (st == GPM_OK) {
-        *out = 0;
-        for (size_t i = 0; i < a.n; i++) {
-            normal_element(&a, i, ms);
-            *out += dist_normal_lp(x[i], ms, 2);
-        }
-        if (isnan(*out)) *out = -INFINITY;
-        mem_free(x);
-    }
-    normal_args_release(&a);
+    return (both_numbers(c) ? sp_scalar_log_density : vector_log_density)(c, v, out);
+}
+
+/* Derivatives with respect to a number shared by all elements add up. */
+static enum gpm_status normal_grad(struct sp_call *c, value v, value *dv, value *dargs) {
+    if (both_numbers(c)) return sp_scalar_grad(c, v, dv, dargs);
+    enum gpm_status st = vector_grad(c, v, dv, dargs);
+    for (size_t k = 0; k < 2 && st == GPM_OK; k++)
+        if (!seq_is(c->args[k])) vector_sum(&dargs[k]);
     return st;
 }
 
-/* Elementwise derivatives; those with respect to a number shared by all elements add up. */
-static enum gpm_status normal_grad(struct sp_call *c, value v, value *dv, value *dargs) {
-    struct normal_args a;
-    double *x, ms[2], g[3];
-    if (both_numbers(c)) return sp_scalar_grad(c, v, dv, dargs);
-    enum gpm_status st = normal_args_init(c, &a);
-    if (st != GPM_OK) return st;
-    st = sp_numbers_value(c, v, a.n, &x);
-    if (st != GPM_OK) {
-        normal_args_release(&a);
-        return st;
-    }
-    value d[3] = {value_vector_new(a.n), value_vector_new(a.n), value_vector_new(a.n)};
-    double sum[3] = {0};
-    for (size_t i = 0; i < a.n; i++) {
-        normal_element(&a, i, ms);
-        dist_normal_grad(x[i], ms, 2, g);
-        for (int k = 0; k < 3; k++) sum[k] += d[k].u.vector->at[i] = g[k];
-    }
-    if (dv) *dv = value_ref(d[0]);
-    for (size_t k = 0; k < 2; k++)
-        dargs[k] = a.number[k] ? value_num(sum[k + 1]) : value_ref(d[k + 1]);
-    for (int k = 0; k < 3; k++) value_unref(d[k]);
-    mem_free(x);
-    normal_args_release(&a);
-    return GPM_OK;
-}
-
 static enum gpm_status normal_bound(struct sp_call *c, value v, uint64_t varies, double *out) {
-    struct normal_args a;
-    double ms[2];
-    if (both_numbers(c)) return sp_scalar_bound(c, v, varies, out);
-    if (varies == 0) return normal_log_density(c, v, out);
-    if (varies & VARIES_ARG(1)) return GPM_E_NOT_FOUND;
-    enum gpm_status st = normal_args_init(c, &a);
-    if (st != GPM_OK) return st;
-    *out = 0;
-    for (size_t i = 0; i < a.n; i++) {
-        normal_element(&a, i, ms);
-        *out += dist_normal_lp(ms[0], ms, 2);
-    }
-    normal_args_release(&a);
-    return GPM_OK;
+    return (both_numbers(c) ? sp_scalar_bound : vector_centre_bound)(c, v, varies, out);
 }
 
 /* Densities of dist_FN, bounds of best_BEST, and the support. */
@@ -273,8 +219,9 @@ static enum gpm_status normal_bound(struct sp_call *c, value v, uint64_t varies,
 #define REAL     SUPPORT_REAL, -INFINITY, INFINITY
 #define POSITIVE SUPPORT_POSITIVE, 0, INFINITY
 
-static const struct scalar_family normal = {best_normal, NULL, false, REAL},
-                                  uniform = {.best = best_uniform, .check = check_range};
+static const struct vector_kind normal = {
+    {best_normal, NULL, false, REAL}, false, normal_read, normals_draw, normals_lp, normals_grad};
+static const struct scalar_family uniform = {.best = best_uniform, .check = check_range};
 
 const struct sp_class sp_continuous_rows[] = {
     {.name = "normal",

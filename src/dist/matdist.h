@@ -6,9 +6,7 @@
  */
 #ifndef DIST_MATDIST_H
 #define DIST_MATDIST_H
-#include "gpmem/status.h"
-#include "math/rng.h"
-#include "value/value.h"
+#include "dist/dist_row.h"
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -28,6 +26,25 @@ struct mat_dist {
     double dof;
     bool inverse; /* inv_wishart */
 };
+
+/* How the procedures of one kind draw, score and differentiate: what their rows say in `of`, for
+ * the functions below. */
+struct vector_kind {
+    struct scalar_family number; /* of rows that take numbers, too: normal */
+    bool matrix;                 /* the value is p x p, else p numbers */
+    enum gpm_status (*read)(struct sp_call *c, struct mat_dist *q);
+    void (*draw)(struct rng *r, const struct mat_dist *q, double *out);
+    double (*lp)(const double *x, const struct mat_dist *q);
+    /* dx as large as x; dargs owned */
+    void (*grad)(const double *x, const struct mat_dist *q, double *dx, value *dargs);
+};
+enum gpm_status vector_simulate(struct sp_call *c, value *out);
+enum gpm_status vector_log_density(struct sp_call *c, value v, double *out);
+enum gpm_status vector_grad(struct sp_call *c, value v, value *dv, value *dargs);
+/* Value or mean (the first argument) vary, the second one is fixed: the density at its centre. */
+enum gpm_status vector_centre_bound(struct sp_call *c, value v, uint64_t varies, double *out);
+/* The adjoint of a number that stands for every element: the sum of theirs. */
+void vector_sum(value *d);
 
 /* multivariate_normal(a, LL'): out and x have p elements. */
 void mvn_draw(struct rng *r, const struct mat_dist *q, double *out);

@@ -11,38 +11,27 @@
 #include <math.h>
 #include <string.h>
 
-/* How the procedures of one kind draw, score and differentiate: one simulate, log_density and
- * grad_density read the kind from the row. */
-struct kind {
-    bool matrix; /* the value is p x p, else p numbers */
-    enum gpm_status (*read)(struct sp_call *c, struct mat_dist *q);
-    void (*draw)(struct rng *r, const struct mat_dist *q, double *out);
-    double (*lp)(const double *x, const struct mat_dist *q);
-    /* dx as large as x; dargs owned */
-    void (*grad)(const double *x, const struct mat_dist *q, double *dx, value *dargs);
-};
-
 static void params_release(struct mat_dist *q) {
     mem_free(q->a);
     mem_free(q->l);
 }
 
 static enum gpm_status params_init(struct sp_call *c, struct mat_dist *q) {
-    const struct kind *k = c->cls->of;
+    const struct vector_kind *k = c->cls->of;
     *q = (struct mat_dist){0};
     enum gpm_status st = k->read(c, q);
     if (st != GPM_OK) params_release(q);
     return st;
 }
 
-static value value_new(const struct kind *k, size_t p, double **at) {
+static value value_new(const struct vector_kind *k, size_t p, double **at) {
     value v = k->matrix ? value_matrix_new(p, p) : value_vector_new(p);
     *at = k->matrix ? v.u.matrix->at : v.u.vector->at;
     return v;
 }
 
 static enum gpm_status value_numbers(struct sp_call *c, value v, size_t p, double **x) {
-    const struct kind *k = c->cls->of;
+    const struct vector_kind *k = c->cls->of;
     size_t n, cols;
     if (!k->matrix) return sp_numbers_value(c, v, p, x);
     if (!sp_as_matrix(v, x, &n, &cols)) return sp_bad_value(c, v, "a matrix");
@@ -52,8 +41,8 @@ static enum gpm_status value_numbers(struct sp_call *c, value v, size_t p, doubl
                     n, cols, p, p);
 }
 
-static enum gpm_status simulate(struct sp_call *c, value *out) {
-    const struct kind *k = c->cls->of;
+enum gpm_status vector_simulate(struct sp_call *c, value *out) {
+    const struct vector_kind *k = c->cls->of;
     struct mat_dist q;
     double *at;
     enum gpm_status st = params_init(c, &q);
@@ -64,8 +53,8 @@ static enum gpm_status simulate(struct sp_call *c, value *out) {
     return GPM_OK;
 }
 
-static enum gpm_status log_density(struct sp_call *c, value v, double *out) {
-    const struct kind *k = c->cls->of;
+enum gpm_status vector_log_density(struct sp_call *c, value v, double *out) {
+    const struct vector_kind *k = c->cls->of;
     struct mat_dist q;
     double *x;
     enum gpm_status st = params_init(c, &q);
@@ -80,8 +69,8 @@ static enum gpm_status log_density(struct sp_call *c, value v, double *out) {
     return st;
 }
 
-static enum gpm_status grad_density(struct sp_call *c, value v, value *dv, value *dargs) {
-    const struct kind *k = c->cls->of;
+enum gpm_status vector_grad(struct sp_call *c, value v, value *dv, value *dargs) {
+    const struct vector_kind *k = c->cls->of;
     struct mat_dist q;
     double *x, *at;
     enum gpm_status st = params_init(c, &q);
@@ -140,16 +129,16 @@ static enum gpm_status mvn_read(struct sp_call *c, struct mat_dist *q) {
     return st;
 }
 
-static const struct kind mvn = {false, mvn_read, mvn_draw, mvn_lp, mvn_grad};
+static const struct vector_kind mvn = {{0}, false, mvn_read, mvn_draw, mvn_lp, mvn_grad};
 
-/* Value or mean vary, the covariance is fixed: the density at its centre. */
-static enum gpm_status mvn_bound(struct sp_call *c, value v, uint64_t varies, double *out) {
+enum gpm_status vector_centre_bound(struct sp_call *c, value v, uint64_t varies, double *out) {
+    const struct vector_kind *k = c->cls->of;
     struct mat_dist q;
-    if (!varies) return log_density(c, v, out);
+    if (!varies) return vector_log_density(c, v, out);
     if (varies & 4u) return GPM_E_NOT_FOUND;
     enum gpm_status st = params_init(c, &q);
     if (st != GPM_OK) return st;
-    *out = mvn_lp(q.a, &q);
+    *out = k->lp(q.a, &q);
     params_release(&q);
     return GPM_OK;
 }
@@ -165,7 +154,8 @@ static enum gpm_status wishart_read(struct sp_call *c, struct mat_dist *q) {
                     c->cls->name, q->p - 1, q->p, q->p, q->dof);
 }
 
-static const struct kind wishart = {true, wishart_read, wishart_draw, wishart_lp, wishart_grad};
+static const struct vector_kind wishart = {{0},          true,       wishart_read,
+                                           wishart_draw, wishart_lp, wishart_grad};
 
 /* ---- dirichlet(alphas), symmetric_dirichlet(alpha, n) */
 static enum gpm_status dir_read(struct sp_call *c, struct mat_dist *q) {
@@ -190,7 +180,7 @@ static void dir_draw(struct rng *r, const struct mat_dist *q, double *out) {
 }
 
 static enum gpm_status dir_simulate(struct sp_call *c, value *out) {
-    enum gpm_status st = simulate(c, out);
+    enum gpm_status st = vector_simulate(c, out);
     if (st == GPM_OK) out->u.obj->flags |= OBJ_SIMPLEX;
     return st;
 }
@@ -204,24 +194,25 @@ static void dir_grad(const double *x, const struct mat_dist *q, double *dx, valu
     dirichlet_grad(x, q->a, q->p, dx, dargs[0].u.vector->at);
 }
 
-/* The one parameter of the symmetric one has the sum of the derivatives. */
-static enum gpm_status sym_grad(struct sp_call *c, value v, value *dv, value *dargs) {
+void vector_sum(value *d) {
     double sum = 0;
-    enum gpm_status st = grad_density(c, v, dv, dargs);
-    if (st != GPM_OK) return st;
-    const struct vector_obj *d = dargs[0].u.vector;
-    for (size_t i = 0; i < d->n; i++) sum += d->at[i];
-    value_set_take(&dargs[0], value_num(sum));
-    return GPM_OK;
+    for (size_t i = 0; i < d->u.vector->n; i++) sum += d->u.vector->at[i];
+    value_set_take(d, value_num(sum));
 }
 
-static const struct kind dir = {false, dir_read, dir_draw, dir_lp, dir_grad};
+static enum gpm_status sym_grad(struct sp_call *c, value v, value *dv, value *dargs) {
+    enum gpm_status st = vector_grad(c, v, dv, dargs);
+    if (st == GPM_OK) vector_sum(&dargs[0]);
+    return st;
+}
+
+static const struct vector_kind dir = {{0}, false, dir_read, dir_draw, dir_lp, dir_grad};
 
 /* All alphas at least 1: the mode is (alpha_i - 1) / sum (alpha_j - 1). */
 static enum gpm_status dir_bound(struct sp_call *c, value v, uint64_t varies, double *out) {
     struct mat_dist q;
     double total = 0, rest = 0;
-    if (!varies) return log_density(c, v, out);
+    if (!varies) return vector_log_density(c, v, out);
     if (varies != 1) return GPM_E_NOT_FOUND;
     enum gpm_status st = params_init(c, &q);
     if (st != GPM_OK) return st;
@@ -237,7 +228,7 @@ static enum gpm_status dir_bound(struct sp_call *c, value v, uint64_t varies, do
     return st;
 }
 
-#define VECTOR(kind) .of = &kind, .flags = SP_RANDOM | SP_VECTOR, .log_density = log_density
+#define VECTOR(kind) .of = &kind, .flags = SP_RANDOM | SP_VECTOR, .log_density = vector_log_density
 
 const struct sp_class sp_mvn_rows[] = {
     {.name = "symmetric_dirichlet",
@@ -256,7 +247,7 @@ const struct sp_class sp_mvn_rows[] = {
      .example = "dirichlet([2]) => [1]",
      VECTOR(dir),
      .simulate = dir_simulate,
-     .grad_density = grad_density,
+     .grad_density = vector_grad,
      .support = support_simplex,
      .log_bound = dir_bound},
     {.name = "multivariate_normal",
@@ -264,17 +255,17 @@ const struct sp_class sp_mvn_rows[] = {
      .doc = "normal distribution of vectors with the given covariance matrix",
      .example = "floor(1e6 * assess([0], multivariate_normal, [0], [[1]])) => -918939",
      VECTOR(mvn),
-     .simulate = simulate,
-     .grad_density = grad_density,
+     .simulate = vector_simulate,
+     .grad_density = vector_grad,
      .support = sp_support_real,
-     .log_bound = mvn_bound},
+     .log_bound = vector_centre_bound},
     {.name = "wishart",
      .sig = "(scale: any, dof: positive) -> matrix",
      .doc = "Wishart distribution with mean dof * scale",
      .example = "is_matrix(wishart([[1, 0], [0, 1]], 3)) => true",
      VECTOR(wishart),
-     .simulate = simulate,
-     .grad_density = grad_density,
+     .simulate = vector_simulate,
+     .grad_density = vector_grad,
      .support = support_other},
     {.name = "inv_wishart",
      .sig = "(scale: any, dof: positive) -> matrix",
@@ -282,8 +273,8 @@ const struct sp_class sp_mvn_rows[] = {
      .example = "is_matrix(inv_wishart([[1, 0], [0, 1]], 3)) => true",
      VECTOR(wishart),
      .variant = true,
-     .simulate = simulate,
-     .grad_density = grad_density,
+     .simulate = vector_simulate,
+     .grad_density = vector_grad,
      .support = support_other},
 };
 const size_t sp_mvn_count = COUNT_OF(sp_mvn_rows);
