@@ -282,10 +282,6 @@ size_t scope_live(const struct scope *s) {
     return s->live.n;
 }
 
-struct scope_block *scope_live_at(const struct scope *s, size_t i) {
-    return s->live.at[i];
-}
-
 value block_id(const struct scope_block *b) {
     return b->id;
 }

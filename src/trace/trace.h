@@ -115,7 +115,6 @@ value trace_export(struct trace *t, value v);
 struct scope *trace_scope(struct trace *t, value name); /* NULL: no tag names it */
 value scope_name(const struct scope *s);                /* borrowed */
 size_t scope_live(const struct scope *s);               /* number of live blocks */
-struct scope_block *scope_live_at(const struct scope *s, size_t i);
 struct scope_block *scope_find_block(struct scope *s, value id);
 value block_id(const struct scope_block *b);                                    /* borrowed */
 void block_choices(const struct scope_block *b, struct node ***out, size_t *n); /* mem_free *out */
