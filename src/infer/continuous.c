@@ -21,8 +21,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Numbers of a value: 0 when it is none of number, vector, array of numbers, matrix. Reading, and
- * writing in the shape of the old value, are inverse to each other. */
+/* Numbers of a value: 0 when it is none of number, vector, array of numbers, matrix. Reading
+ * (adj_doubles), and writing in the shape of the old value, are inverse to each other. */
 static size_t numbers_in(value v) {
     if (v.tag == V_NUM) return 1;
     if (v.tag == V_VECTOR) return v.u.vector->n;
@@ -31,17 +31,6 @@ static size_t numbers_in(value v) {
     for (size_t i = 0; i < v.u.array->n; i++)
         if (v.u.array->at[i].tag != V_NUM) return 0;
     return v.u.array->n;
-}
-
-static void read_numbers(value v, double *out) {
-    if (v.tag == V_NUM)
-        out[0] = v.u.num;
-    else if (v.tag == V_VECTOR)
-        memcpy(out, v.u.vector->at, v.u.vector->n * sizeof *out);
-    else if (v.tag == V_MATRIX)
-        memcpy(out, v.u.matrix->at, numbers_in(v) * sizeof *out);
-    else
-        for (size_t i = 0; i < v.u.array->n; i++) out[i] = v.u.array->at[i].u.num;
 }
 
 static value with_numbers(value shape, const double *x) {
@@ -197,7 +186,7 @@ static bool read_state(struct continuous *c, bool built, double *z) {
     double *x = c->buf_x, *at = z;
     bool ok = true;
     for (size_t i = 0; i < c->n_parts; i++) {
-        read_numbers(built ? move_value(&c->m, i) : c->part[i].shape, x);
+        adj_doubles(built ? move_value(&c->m, i) : c->part[i].shape, x, c->part[i].n_x);
         ok &= to_z(&c->part[i], x, at);
         at += c->part[i].n_z;
     }

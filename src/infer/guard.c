@@ -25,10 +25,6 @@ void guard_whole(struct infer_state *x, bool whole) {
     if (x->guard.state <= GUARD_SINGLE) x->guard.state = whole ? GUARD_WHOLE : GUARD_FRESH;
 }
 
-static void free_all(struct trace *const *at, size_t n) {
-    for (size_t i = 0; i < n; i++) trace_free(at[i]);
-}
-
 static void each_journal(const struct guard *g, void (*fn)(struct trace *t)) {
     for (size_t i = 0; g->state == GUARD_JOURNAL && i < g->model->p.n; i++) fn(g->model->p.at[i]);
 }
@@ -36,20 +32,15 @@ static void each_journal(const struct guard *g, void (*fn)(struct trace *t)) {
 static enum gpm_status copy(struct infer_state *x) {
     struct guard *g = &x->guard;
     if (!g->model || g->state == GUARD_COPY) return GPM_OK;
-    g->n = g->model->p.n;
-    g->copy = NEW_ARRAY(struct trace *, g->n + 1);
     each_journal(g, flat_journal_swap);
-    for (size_t i = 0; i < g->n; i++) g->copy[i] = trace_clone(g->model->p.at[i]);
+    for (size_t i = 0; i < g->model->p.n; i++) vec_push(&g->copy, trace_clone(g->model->p.at[i]));
     each_journal(g, flat_journal_swap);
     enum gpm_status st = core_check_memory(x->core, x->at);
     if (st == GPM_OK) {
         each_journal(g, flat_journal_end);
         g->state = GUARD_COPY;
-    } else { /* the copy may lack what there was no room for; the model is as it was */
-        free_all(g->copy, g->n);
-        mem_free(g->copy);
-        g->copy = NULL;
-    }
+    } else /* the copy may lack what there was no room for; the model is as it was */
+        particles_free(&g->copy);
     return st;
 }
 
@@ -82,12 +73,10 @@ void guard_end(struct infer_state *x, bool ok) {
     x->guard = (struct guard){0};
     if (!ok) each_journal(&g, flat_journal_swap);
     each_journal(&g, flat_journal_end);
-    if (g.copy && ok) free_all(g.copy, g.n);
-    if (g.copy && !ok) {
-        free_all(g.model->p.at, g.model->p.n);
-        vec_clear(&g.model->p);
-        for (size_t i = 0; i < g.n; i++) vec_push(&g.model->p, g.copy[i]);
-    }
-    mem_free(g.copy);
+    if (g.copy.n && !ok) {
+        particles_free(&g.model->p);
+        g.model->p = g.copy;
+    } else
+        particles_free(&g.copy);
     value_unref(value_box(V_BOX, &g.model->box));
 }

@@ -14,6 +14,7 @@
 #include <string.h>
 
 typedef VEC(struct trace *) particles;
+void particles_free(particles *p);
 /* A model: particles that share directives, at least one. A box value, so programs can hold
  * several. */
 struct model {
@@ -44,8 +45,7 @@ enum guard_state {
 struct guard {
     enum guard_state state;
     struct model *model; /* to be protected, counted, or NULL: none */
-    struct trace **copy;
-    size_t n;
+    particles copy;
 };
 
 /* call_back: see gpm_callback in gpmem/gpmem.h. */
@@ -84,9 +84,13 @@ struct infer_state {
         double started, said;
     } progress;
     VEC(struct callback) callbacks;
-    void *nuts;         /* adapted step sizes, see op_hmc.c */
-    void *fits;         /* of conditionals, see laplace_fit.h */
-    value open;         /* what detach took out and nothing has put back yet; NIL: nothing */
+    void *nuts;             /* adapted step sizes, see op_hmc.c */
+    void *fits;             /* of conditionals, see laplace_fit.h */
+    struct {                /* what detach took out, until the next action that is not OP_OPEN */
+        struct scaffold *s; /* NULL: nothing is open */
+        struct box *part;   /* its name in the program; borrowed */
+        bool regenerated;   /* the new state stands: closing keeps it */
+    } open;
     value structures;   /* draws of kernels collected last, for prob; NIL: none */
     bool each_particle; /* inside for_each_particle: no modelling directives */
 };
@@ -254,7 +258,6 @@ value infer_numbers(const char *const *keys, const double *vals, size_t n);
  * `complain`). Called before anything else touches the model. */
 enum gpm_status infer_close(struct infer_state *x, bool complain);
 void nuts_free(void *states);
-double nuts_bfmi(const struct infer_state *x); /* the lowest of the adapted scopes; NaN: unknown */
 /* In words, what is wrong with the trajectories of hmc and nuts so far: one line per complaint. */
 void nuts_complain(const struct infer_state *x, struct buf *out);
 /* count[i] += how often particle i is drawn in `want` draws by weight, total = model_log_weight;

@@ -1,25 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Inference operators among the procedures (sp/families.def). A family file ends with `const struct
- * infer_op infer_NAME_rows[]`, the last of them empty, and is named twice here. One family
+ * infer_op infer_NAME_rows[]`, the last of them empty, and is named here. One family
  * (discover) stands in a higher layer, above what its operators work on. */
 #include "infer/infer.h"
 
 #include "base/vec.h"
 
-extern const struct infer_op infer_control_rows[], infer_discover_rows[], infer_dataset_rows[],
-    infer_plot_rows[], infer_check_rows[], infer_custom_rows[], infer_gibbs_rows[],
-    infer_ascent_rows[], infer_hmc_rows[], infer_laplace_rows[], infer_meanfield_rows[],
-    infer_mh_rows[], infer_model_rows[], infer_particles_rows[], infer_pgibbs_rows[],
-    infer_query_rows[], infer_rejection_rows[], infer_slice_rows[], infer_structure_rows[],
-    infer_select_rows[];
+#define FAMILIES(X)                                                                                \
+    X(control), X(discover), X(dataset), X(plot), X(check), X(custom), X(gibbs), X(ascent),        \
+        X(hmc), X(laplace), X(meanfield), X(mh), X(model), X(particles), X(pgibbs), X(query),      \
+        X(rejection), X(slice), X(structure), X(select)
+#define ROWS(name)  infer_##name##_rows
+#define TABLE(name) ROWS(name)[]
 
-static const struct infer_op *const families[] = {
-    infer_control_rows,   infer_discover_rows,  infer_dataset_rows,   infer_plot_rows,
-    infer_check_rows,     infer_custom_rows,    infer_gibbs_rows,     infer_ascent_rows,
-    infer_hmc_rows,       infer_laplace_rows,   infer_meanfield_rows, infer_mh_rows,
-    infer_model_rows,     infer_particles_rows, infer_pgibbs_rows,    infer_query_rows,
-    infer_rejection_rows, infer_slice_rows,     infer_structure_rows, infer_select_rows};
+extern const struct infer_op FAMILIES(TABLE);
+static const struct infer_op *const families[] = {FAMILIES(ROWS)};
 
 /* Made once for the index of procedures, and kept. */
 size_t sp_operator_make(const struct sp_class **rows) {

@@ -24,11 +24,7 @@
 #define DIFF_STEP     1e-4
 
 void proposal_release(struct proposal *p) {
-    for (int i = 0; i < p->n; i++) {
-        mem_free(p->mode[i].z);
-        mem_free(p->mode[i].scale);
-    }
-    p->n = 0;
+    while (p->n) mem_free(p->mode[--p->n].z);
 }
 
 /* ---- density and draws ---- */
@@ -127,9 +123,9 @@ static bool scale_from_hessian(int d, double *h, struct mode *m) {
 }
 
 static struct mode mode_alloc(int d, const double *z) {
-    struct mode m = {NEW_ARRAY(double, (size_t)d), NEW_ARRAY(double, (size_t)(d * d)), 0, 0, 0};
-    memcpy(m.z, z, sizeof *z * (size_t)d);
-    return m;
+    double *at = mem_zalloc(sizeof *at * (size_t)(d + d * d));
+    memcpy(at, z, sizeof *z * (size_t)d);
+    return (struct mode){at, at + d, 0, 0, 0};
 }
 
 double proposal_add_mode(struct proposal *p, const struct density *t, const double *z) {
@@ -143,7 +139,6 @@ double proposal_add_mode(struct proposal *p, const struct density *t, const doub
     mem_free(h);
     if (!ok) {
         mem_free(m.z);
-        mem_free(m.scale);
         return -INFINITY;
     }
     /* log evidence of the mode: |scale| = |H|^(-1/2) */
@@ -208,7 +203,6 @@ static bool moments(const struct draws *d, int n, double widen, struct mode *out
     for (size_t i = 0; i < d->n; i++)
         for (int k = 0; k < n; k++) mean[k] += d->w[i] * d->z[i * d->d + (size_t)k];
     struct mode m = mode_alloc(n, mean);
-    memset(m.scale, 0, sizeof(double) * (size_t)(n * n));
     for (size_t i = 0; i < d->n; i++) {
         const double *z = d->z + i * d->d;
         for (int a = 0; a < n; a++)
@@ -219,7 +213,6 @@ static bool moments(const struct draws *d, int n, double widen, struct mode *out
     size_t pivot;
     if (la_potrf((size_t)n, m.scale, (size_t)n, &pivot) != GPM_OK) {
         mem_free(m.z);
-        mem_free(m.scale);
         return false;
     }
     for (int a = 0; a < n; a++) m.log_scale += log(m.scale[a + a * n]);
@@ -236,14 +229,9 @@ static void add_moments(struct proposal *p, const struct draws *d, double ess) {
     if (!moments(d, p->d, 1.1, &narrow)) return;
     if (!moments(d, p->d, 4.0, &wide)) {
         mem_free(narrow.z);
-        mem_free(narrow.scale);
         return;
     }
-    while (p->n > p->n_modes) {
-        p->n--;
-        mem_free(p->mode[p->n].z);
-        mem_free(p->mode[p->n].scale);
-    }
+    while (p->n > p->n_modes) mem_free(p->mode[--p->n].z);
     double w[PROPOSAL_MAX_MODES];
     for (int k = 0; k < p->n; k++) w[k] = p->mode[k].log_weight;
     double total = logsumexp(w, (size_t)p->n);

@@ -32,7 +32,7 @@ static inline double density_eval(const struct density *t, const double *z, doub
 }
 
 struct mode {
-    double *z;         /* d */
+    double *z;         /* d; owned, with what scale points at */
     double *scale;     /* d x d: z = mode + scale * t, scale scale' = H^-1 */
     double log_scale;  /* log |det scale| */
     double log_weight; /* of this component, not normalised */

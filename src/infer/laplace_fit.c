@@ -194,11 +194,16 @@ static struct laplace_fit *recall(struct infer_state *x, size_t d, size_t draws,
     return NULL;
 }
 
-enum gpm_status laplace_fit_find(struct continuous *c, size_t draws, void **own,
+enum gpm_status laplace_fit_find(struct continuous *c, size_t draws,
                                  const struct laplace_fit **out) {
-    double key[FIT_KEYS] = {0};
+    double key[FIT_KEYS] = {NAN};
     bool random = false;
+    struct laplace_fit *f = c->x->fits;
     *out = NULL;
+    if (f && isnan(f->key[0])) {
+        c->x->fits = f->next;
+        free_one(f);
+    }
     if (c->n_z > PROPOSAL_MAX_DIM)
         return infer_error(c->x, DIAG_LIMIT,
                            "a fit of %zu numbers at once is too large: at most %d; choose smaller "
@@ -207,11 +212,8 @@ enum gpm_status laplace_fit_find(struct continuous *c, size_t draws, void **own,
     enum gpm_status st = conditional_random(c, &random);
     if (st == GPM_OK && !random) st = key_of(c, key);
     if (st != GPM_OK) return st;
-    struct laplace_fit *f = random ? NULL : recall(c->x, c->n_z, draws, key);
-    if (f) {
-        *out = f;
-        return GPM_OK;
-    }
+    *out = recall(c->x, c->n_z, draws, key);
+    if (*out) return GPM_OK;
     f = NEW(struct laplace_fit);
     f->draws = draws;
     f->p.d = (int)c->n_z;
@@ -222,13 +224,8 @@ enum gpm_status laplace_fit_find(struct continuous *c, size_t draws, void **own,
         free_one(f);
         return st;
     }
-    if (random) {
-        *own = f;
-    } else {
-        f->next = c->x->fits;
-        c->x->fits = f;
-    }
-    *out = f;
+    f->next = c->x->fits;
+    *out = c->x->fits = f;
     return GPM_OK;
 }
 

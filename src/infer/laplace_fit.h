@@ -42,16 +42,16 @@ bool conditional_same(const double *a, const double *b);
 
 struct laplace_fit {
     struct laplace_fit *next;
-    size_t draws; /* of the importance sampling */
-    double key[FIT_KEYS];
+    size_t draws;         /* of the importance sampling */
+    double key[FIT_KEYS]; /* NaN: of a random conditional, which is never met again */
     struct fit_place at;
     struct proposal p;   /* of u; p.n == 0: nothing found */
     struct is_result is; /* log integral of the block's weight over its choices */
 };
 
-/* The fit for what c has taken out of the trace; kept in c->x, or in *own (freed by the caller with
- * laplace_fits_free) where choices drawn along the way make the conditional a random one. */
-enum gpm_status laplace_fit_find(struct continuous *c, size_t draws, void **own,
+/* The fit for what c has taken out of the trace, kept in c->x; until the next one is asked for
+ * where choices drawn along the way make the conditional a random one. */
+enum gpm_status laplace_fit_find(struct continuous *c, size_t draws,
                                  const struct laplace_fit **out) GPM_MUST_USE;
 void laplace_fit_draw(const struct laplace_fit *f, struct rng *r, double *z);
 /* A step from z in proportion to the posterior's shape. */

@@ -13,10 +13,13 @@
 #include <math.h>
 #include <string.h>
 
+void particles_free(particles *p) {
+    for (size_t i = 0; i < p->n; i++) trace_free(p->at[i]);
+    vec_release(p);
+}
+
 static void model_clear(struct box *b) {
-    struct model *m = (struct model *)b;
-    for (size_t i = 0; i < m->p.n; i++) trace_free(m->p.at[i]);
-    vec_release(&m->p);
+    particles_free(&((struct model *)b)->p);
 }
 
 static void model_free(struct box *b) {

@@ -236,40 +236,25 @@ static enum gpm_status op_apply(struct infer_state *x, const struct action *a, v
     return st;
 }
 
-/* The steps themselves. A torn state is the old part of the trace, as a value. */
+/* The steps themselves. At most one part is out (infer_state.open). Every action but those marked
+ * OP_OPEN closes it first (infer_close), so a program that forgets to restore gets an error, not a
+ * torn model. For the program a part is a box that holds nothing, and may outlive it. */
 
-/* At most one part is open (infer_state.open). Every action but those marked OP_OPEN closes it
- * first (infer_close), so a program that forgets to restore gets an error, not a torn model; the
- * value itself may outlive its part. */
-struct torn {
-    struct box box;
-    struct scaffold *s; /* NULL: closed */
-    bool regenerated;   /* the new state stands: closing keeps it */
-};
-
-static void torn_close(struct torn *o) {
-    if (!o->s) return;
-    scaffold_close(o->s, o->regenerated);
-    o->s = NULL;
-}
-
-static void torn_free(struct box *b) {
+static void part_free(struct box *b) {
     mem_free(b);
 }
 
-static const struct box_class torn_class = {.name = "detached part", .free = torn_free};
+static const struct box_class part_class = {.name = "detached part", .free = part_free};
 
-static struct torn *open_part(struct infer_state *x) {
-    return x->open.tag == V_BOX ? (struct torn *)x->open.u.box : NULL;
+static void close_part(struct infer_state *x) {
+    if (x->open.s) scaffold_close(x->open.s, x->open.regenerated);
+    x->open.s = NULL;
 }
 
 /* A part that was regenerated is kept, one that is still out goes back as it was. */
 enum gpm_status infer_close(struct infer_state *x, bool complain) {
-    struct torn *o = open_part(x);
-    if (!o) return GPM_OK;
-    bool bad = o->s && !o->regenerated;
-    torn_close(o);
-    value_set_take(&x->open, NIL);
+    bool bad = x->open.s && !x->open.regenerated;
+    close_part(x);
     if (!bad || !complain) return GPM_OK;
     return infer_error(
         x, DIAG_BAD_PROPOSAL,
@@ -316,29 +301,29 @@ static enum gpm_status op_detach(struct infer_state *x, const struct action *a, 
     st = scaffold_open(x->model->p.at[0], set.at, set.n, (enum scaffold_mode)a->op->how, &w, &s);
     mem_free(set.at);
     if (st != GPM_OK) return st;
-    struct torn *o = NEW(struct torn);
-    box_init(&o->box, &torn_class);
-    o->s = s;
-    value part = value_box(V_BOX, &o->box);
-    value_set_take(&x->open, value_ref(part));
-    *out = value_pair_take(value_num(w), part);
+    struct box *part = NEW(struct box);
+    box_init(part, &part_class);
+    x->open.s = s;
+    x->open.part = part;
+    x->open.regenerated = false;
+    *out = value_pair_take(value_num(w), value_box(V_BOX, part));
     return GPM_OK;
 }
 
 /* A state that cannot be built has weight -inf and stays detached: only restore is left. */
 static enum gpm_status rebuild(struct infer_state *x, const char *op, const value *vals, size_t n,
                                value *out) {
-    struct torn *o = open_part(x);
-    if (!o || !o->s || o->regenerated)
+    struct scaffold *s = x->open.s;
+    if (!s || x->open.regenerated)
         return infer_error(x, DIAG_BAD_PROPOSAL, "%s: nothing is detached", op);
-    if (vals && n != scaffold_n_principals(o->s))
+    if (vals && n != scaffold_n_principals(s))
         return infer_error(x, DIAG_BAD_PROPOSAL, "%s: %zu values for %zu choices", op, n,
-                           scaffold_n_principals(o->s));
+                           scaffold_n_principals(s));
     double w;
-    enum gpm_status st = scaffold_regen(o->s, vals ? SCAFFOLD_FIXED : SCAFFOLD_PRIOR, vals, &w);
+    enum gpm_status st = scaffold_regen(s, vals ? SCAFFOLD_FIXED : SCAFFOLD_PRIOR, vals, &w);
     if (st != GPM_OK) return st;
-    if (!scaffold_built(o->s)) w = -INFINITY;
-    o->regenerated = scaffold_built(o->s);
+    x->open.regenerated = scaffold_built(s);
+    if (!x->open.regenerated) w = -INFINITY;
     *out = value_num(w);
     return GPM_OK;
 }
@@ -361,13 +346,11 @@ static enum gpm_status op_regen_with(struct infer_state *x, const struct action 
 /* Also after regen: the new state is undone and the old one stands, which is how a program rejects.
  */
 static enum gpm_status op_restore(struct infer_state *x, const struct action *a, value *out) {
-    struct torn *o = open_part(x);
     value part = action_arg(a, 1);
-    if (!o || !o->s || (a->n > 1 && (part.tag != V_BOX || part.u.box != &o->box)))
+    if (!x->open.s || (a->n > 1 && (part.tag != V_BOX || part.u.box != x->open.part)))
         return infer_error(x, DIAG_BAD_PROPOSAL, "restore: that part is not detached now");
-    o->regenerated = false;
-    torn_close(o);
-    value_set_take(&x->open, NIL);
+    x->open.regenerated = false;
+    close_part(x);
     return GPM_OK;
 }
 

@@ -31,27 +31,22 @@
 enum { MAX_DEPTH = 10, DIVERGED = 20, BFMI_DRAWS = 200 };
 #define BFMI_LOW 0.3
 
-/* A point of phase space. One allocation of 3 n numbers: point_copy relies on z, p, g being
- * neighbours. */
+/* A point of phase space. Its 3 n numbers are neighbours: point_copy relies on it. */
 struct point {
-    double *z, *p, *g; /* position, momentum, gradient of logp at z */
+    double *z, *p, *g; /* position, momentum, gradient of logp at z; borrowed */
     double logp;       /* -inf outside the support: the energy is infinite there */
 };
 
-static void point_init(struct point *a, size_t n) {
-    a->z = NEW_ARRAY(double, 3 * n + 1);
-    a->p = a->z + n;
-    a->g = a->z + 2 * n;
-    a->logp = 0;
+/* A point whose numbers stand at `room`, which it leaves behind them. */
+static struct point point_at(double **room, size_t n) {
+    double *z = *room;
+    *room += 3 * n;
+    return (struct point){z, z + n, z + 2 * n, 0};
 }
 
 static void point_copy(struct point *to, const struct point *from, size_t n) {
     memcpy(to->z, from->z, 3 * n * sizeof(double));
     to->logp = from->logp;
-}
-
-static void point_release(struct point *a) {
-    mem_free(a->z);
 }
 
 /* H(z, p); an energy that is no number counts as infinite: never taken. */
@@ -93,11 +88,10 @@ static enum gpm_status start(struct continuous *c, struct point *a) {
  * log_q = K(p) - K(p'), K = p' M^-1 p / 2 (energy with logp put to 0), M = 1. logp and w_old are
  * the true weights, each with its own brush; the densities along the way only steer. */
 static enum gpm_status trajectory(struct continuous *c, double eps, double steps, struct step *s) {
-    struct point a;
     size_t n = c->n_z;
-    double *inv_mass = NEW_ARRAY(double, n + 1), logp;
+    double *inv_mass = NEW_ARRAY(double, 4 * n + 1), *room = inv_mass + n, logp;
     for (size_t i = 0; i < n; i++) inv_mass[i] = 1;
-    point_init(&a, n);
+    struct point a = point_at(&room, n);
     enum gpm_status st = start(c, &a);
     bool ok = st == GPM_OK && a.logp > -INFINITY;
     draw_momentum(&a, inv_mass, n, &c->t->rng);
@@ -114,7 +108,6 @@ static enum gpm_status trajectory(struct continuous *c, double eps, double steps
         if (logp - c->w_old + log_q < -DIVERGED) c->x->divergences++;
         s->accepted = step_accept(s, c->w_old, logp, log_q);
     }
-    point_release(&a);
     mem_free(inv_mass);
     return st;
 }
@@ -184,10 +177,9 @@ static struct adapt *adapt_for(struct infer_state *x, const struct target *g, si
 /* The largest step size (to a factor of 2) at which one leapfrog step changes the energy by at most
  * log 2, up or down: a gain may be the unstable luck of a start in the tail. */
 static enum gpm_status first_step_size(struct continuous *c, struct adapt *a) {
-    struct point s, e;
     size_t n = c->n_z;
-    point_init(&s, n);
-    point_init(&e, n);
+    double *all = NEW_ARRAY(double, 6 * n + 1), *room = all;
+    struct point s = point_at(&room, n), e = point_at(&room, n);
     double eps = isnan(a->log_eps) ? 1 : exp(a->log_eps), dir = 0;
     enum gpm_status st = start(c, &s);
     draw_momentum(&s, a->inv_mass, n, &c->t->rng);
@@ -201,8 +193,7 @@ static enum gpm_status first_step_size(struct continuous *c, struct adapt *a) {
         eps *= dir > 0 ? 2 : 0.5;
     }
     if (dir > 0) eps /= 2;
-    point_release(&s);
-    point_release(&e);
+    mem_free(all);
     /* Dual averaging begins anew, and shrinks towards mu: ten times the first guess, since long
      * steps are cheap to try. */
     a->log_eps = a->log_eps_bar = log(eps);
@@ -265,7 +256,8 @@ static void note_energy(struct adapt *a, double e) {
     a->e_m2 += d * (e - a->e_mean);
 }
 
-double nuts_bfmi(const struct infer_state *x) {
+/* The lowest of the adapted scopes; NaN: unknown. */
+static double nuts_bfmi(const struct infer_state *x) {
     double worst = NAN;
     for (const struct adapt *a = x->nuts; a; a = a->next)
         if (a->energies >= BFMI_DRAWS && a->e_m2 > 0) worst = fmin(a->e_steps / a->e_m2, worst);
@@ -298,14 +290,6 @@ void nuts_complain(const struct infer_state *x, struct buf *out) {
  * have been grown from each of its points with the same probability, which is what makes the draw
  * from it reversible. */
 
-struct tree {
-    struct continuous *c;
-    const double *inv_mass;
-    double eps, h0;              /* step size, above 0; energy of the start */
-    double sum_accept, n_accept; /* of min(1, exp(h0 - h)) over all leaves: what eps is tuned by */
-    bool divergent, deep;
-};
-
 /* A subtree: 2^depth points grown in one direction from an end of the tree. */
 struct branch {
     struct point end;   /* outermost point in the direction of growth */
@@ -316,20 +300,29 @@ struct branch {
     bool ok;
 };
 
-static void branch_init(struct branch *b, size_t n) {
-    point_init(&b->end, n);
-    point_init(&b->pick, n);
-    b->rho = mem_zalloc((3 * n + 1) * sizeof(double));
-    b->near = b->rho + n;
-    b->far = b->rho + 2 * n;
-    b->log_weight = -INFINITY;
-    b->ok = true;
-}
+/* The branches of a tree under way: at every depth the second half that grows there; the whole, in
+ * the order of time, which ends at its last point; what is added to it. */
+enum { WHOLE = MAX_DEPTH, ADDED, BRANCHES };
+struct tree {
+    struct continuous *c;
+    const double *inv_mass;
+    double eps, h0;              /* step size, above 0; energy of the start */
+    double sum_accept, n_accept; /* of min(1, exp(h0 - h)) over all leaves: what eps is tuned by */
+    bool divergent, deep;
+    struct point first; /* of the whole */
+    struct branch part[BRANCHES];
+    double *numbers; /* of all these; owned */
+};
 
-static void branch_release(struct branch *b) {
-    point_release(&b->end);
-    point_release(&b->pick);
-    mem_free(b->rho);
+static void tree_init(struct tree *t) {
+    size_t n = t->c->n_z;
+    double *room = t->numbers = NEW_ARRAY(double, (3 + 9 * BRANCHES) * n + 1);
+    t->first = point_at(&room, n);
+    for (int i = 0; i < BRANCHES; i++) {
+        struct point end = point_at(&room, n), pick = point_at(&room, n);
+        t->part[i] = (struct branch){end, pick, 0, room, room + n, room + 2 * n, false};
+        room += 3 * n;
+    }
 }
 
 /* The branch that is the point `end` alone. */
@@ -361,7 +354,7 @@ static enum gpm_status leaf(struct tree *t, const struct point *from, double dir
     t->sum_accept += gain >= 0 ? 1 : exp(gain);
     t->n_accept++;
     if (!(gain > -DIVERGED)) t->divergent = true;
-    if (!(gain > -1000)) b->ok = false;
+    b->ok = gain > -1000;
     b->log_weight = gain;
     branch_of_end(b, t->inv_mass, n);
     return GPM_OK;
@@ -376,66 +369,55 @@ static enum gpm_status grow(struct tree *t, const struct point *from, double dir
     size_t n = t->c->n_z;
     enum gpm_status st = grow(t, from, dir, depth - 1, b);
     if (st != GPM_OK || !b->ok) return st;
-    struct branch more;
-    branch_init(&more, n);
-    st = grow(t, &b->end, dir, depth - 1, &more);
-    if (st == GPM_OK) {
-        double total = logaddexp(b->log_weight, more.log_weight);
-        if (log(rng_uniform(&t->c->t->rng)) < more.log_weight - total)
-            point_copy(&b->pick, &more.pick, n);
-        b->log_weight = total;
-        point_copy(&b->end, &more.end, n);
-        for (size_t i = 0; i < n; i++) b->rho[i] += more.rho[i];
-        memcpy(b->far, more.far, n * sizeof(double));
-        b->ok = more.ok && no_turn(b, n);
-    }
-    branch_release(&more);
-    return st;
+    struct branch *more = &t->part[depth];
+    st = grow(t, &b->end, dir, depth - 1, more);
+    if (st != GPM_OK) return st;
+    double total = logaddexp(b->log_weight, more->log_weight);
+    if (log(rng_uniform(&t->c->t->rng)) < more->log_weight - total)
+        point_copy(&b->pick, &more->pick, n);
+    b->log_weight = total;
+    point_copy(&b->end, &more->end, n);
+    for (size_t i = 0; i < n; i++) b->rho[i] += more->rho[i];
+    memcpy(b->far, more->far, n * sizeof(double));
+    b->ok = more->ok && no_turn(b, n);
+    return GPM_OK;
 }
 
 /* One doubling in a random direction; *more: go on. The pick moves to the new half with probability
  * min(1, w_new / w_old): biased progressive sampling, which leaves exp(-H) invariant over the tree
  * and prefers points far from the start (Betancourt 2017, appendix A.3). */
-static enum gpm_status double_tree(struct tree *t, struct branch *all, struct point *first,
-                                   int depth, bool *more) {
+static enum gpm_status double_tree(struct tree *t, int depth, bool *more) {
     size_t n = t->c->n_z;
+    struct branch *all = &t->part[WHOLE], *b = &t->part[ADDED];
     bool forward = rng_uniform(&t->c->t->rng) < 0.5;
-    struct point *from = forward ? &all->end : first;
-    struct branch b;
-    branch_init(&b, n);
-    enum gpm_status st = grow(t, from, forward ? 1 : -1, depth, &b);
-    *more = st == GPM_OK && b.ok;
-    if (*more) {
-        if (log(rng_uniform(&t->c->t->rng)) < b.log_weight - all->log_weight)
-            point_copy(&all->pick, &b.pick, n);
-        all->log_weight = logaddexp(all->log_weight, b.log_weight);
-        point_copy(from, &b.end, n);
-        memcpy(forward ? all->far : all->near, b.far, n * sizeof(double));
-        for (size_t i = 0; i < n; i++) all->rho[i] += b.rho[i];
-        *more = no_turn(all, n);
-    }
-    branch_release(&b);
-    return st;
+    struct point *from = forward ? &all->end : &t->first;
+    enum gpm_status st = grow(t, from, forward ? 1 : -1, depth, b);
+    *more = st == GPM_OK && b->ok;
+    if (!*more) return st;
+    if (log(rng_uniform(&t->c->t->rng)) < b->log_weight - all->log_weight)
+        point_copy(&all->pick, &b->pick, n);
+    all->log_weight = logaddexp(all->log_weight, b->log_weight);
+    point_copy(from, &b->end, n);
+    memcpy(forward ? all->far : all->near, b->far, n * sizeof(double));
+    for (size_t i = 0; i < n; i++) all->rho[i] += b->rho[i];
+    *more = no_turn(all, n);
+    return GPM_OK;
 }
 
-/* Grows the whole tree from the current state into `all`, a branch in the order of time that ends
- * at its last point; the first one is kept here. */
-static enum gpm_status nuts_tree(struct tree *t, struct branch *all) {
+/* Grows the whole tree from the current state. */
+static enum gpm_status nuts_tree(struct tree *t) {
     size_t n = t->c->n_z;
-    struct point first;
+    struct branch *all = &t->part[WHOLE];
     bool more = true;
     enum gpm_status st = start(t->c, &all->end);
     if (st != GPM_OK || all->end.logp == -INFINITY) return st;
     draw_momentum(&all->end, t->inv_mass, n, &t->c->t->rng);
     t->h0 = energy(&all->end, t->inv_mass, n);
     branch_of_end(all, t->inv_mass, n);
-    all->log_weight = 0;
-    point_init(&first, n);
-    point_copy(&first, &all->end, n);
+    point_copy(&t->first, &all->end, n);
     for (int depth = 0; depth < MAX_DEPTH && more && st == GPM_OK; depth++)
-        st = double_tree(t, all, &first, depth, &more);
+        st = double_tree(t, depth, &more);
     t->deep = more && st == GPM_OK;
-    point_release(&first);
     return st;
 }
 
@@ -444,21 +426,22 @@ static enum gpm_status nuts_tree(struct tree *t, struct branch *all) {
  * out -inf when it is built in the trace is refused. */
 static enum gpm_status nuts_draw(struct continuous *c, struct adapt *a, bool *accepted) {
     struct tree t = {.c = c, .inv_mass = a->inv_mass};
-    struct branch all;
+    const double *picked;
     double logp;
     bool warm = a->done < a->warmup;
     enum gpm_status st = isnan(a->log_eps) ? first_step_size(c, a) : GPM_OK;
     if (st != GPM_OK) return st;
     t.eps = exp(warm ? a->log_eps : a->log_eps_bar);
-    branch_init(&all, c->n_z);
-    st = nuts_tree(&t, &all);
+    tree_init(&t);
+    st = nuts_tree(&t);
+    picked = t.part[WHOLE].pick.z;
     if (st == GPM_OK && t.n_accept > 0) {
-        st = continuous_build(c, all.pick.z, &logp);
+        st = continuous_build(c, picked, &logp);
         *accepted = st == GPM_OK && logp > -INFINITY;
         a->done++;
         if (warm) {
             average(a, t.sum_accept / t.n_accept);
-            learn_mass(a, all.pick.z);
+            learn_mass(a, picked);
         } else {
             c->x->divergences += t.divergent;
             c->x->deep += t.deep;
@@ -466,7 +449,7 @@ static enum gpm_status nuts_draw(struct continuous *c, struct adapt *a, bool *ac
             note_energy(a, t.h0);
         }
     }
-    branch_release(&all);
+    mem_free(t.numbers);
     return st;
 }
 

@@ -40,13 +40,11 @@ static enum gpm_status propose_fit(struct continuous *c, const struct laplace_fi
 static enum gpm_status laplace_step(struct step *s) {
     struct continuous c;
     const struct laplace_fit *f = NULL;
-    void *own = NULL;
     enum gpm_status st = continuous_open(s, true, &c);
     if (st != GPM_OK || !c.n_parts) return st;
-    st = laplace_fit_find(&c, MH_DRAWS, &own, &f);
+    st = laplace_fit_find(&c, MH_DRAWS, &f);
     if (st == GPM_OK && f->p.n) st = propose_fit(&c, f, s);
     continuous_close(&c, s->accepted);
-    laplace_fits_free(own);
     return st;
 }
 
@@ -59,18 +57,16 @@ static enum gpm_status laplace_step(struct step *s) {
 static enum gpm_status block_evidence(struct step *s, double draws, struct is_result *is) {
     struct continuous c;
     const struct laplace_fit *f = NULL;
-    void *own = NULL;
     struct rng now = s->t->rng;
     enum gpm_status st = continuous_open(s, true, &c);
     if (st != GPM_OK || !c.n_parts) return st;
     if (c.n_parts < s->n)
         st = infer_error(s->x, DIAG_BAD_OPERATOR_ARG,
                          "log_evidence: the block holds choices that are not continuous");
-    if (st == GPM_OK) st = laplace_fit_find(&c, (size_t)draws, &own, &f);
+    if (st == GPM_OK) st = laplace_fit_find(&c, (size_t)draws, &f);
     if (st == GPM_OK) *is = f->is;
     continuous_close(&c, false);
     s->t->rng = now;
-    laplace_fits_free(own);
     return st;
 }
 

@@ -19,12 +19,6 @@
 #include "math/special.h"
 #include <math.h>
 
-/* Particles made for an operator that may fail half way, and then makes none. */
-static void particles_free(particles *p) {
-    for (size_t i = 0; i < p->n; i++) trace_free(p->at[i]);
-    vec_release(p);
-}
-
 /* The model's particles, which are somebody else's by now or freed, give way to others. */
 static void replace_all(struct model *m, particles *by) {
     vec_release(&m->p);
@@ -279,7 +273,7 @@ static enum gpm_status op_diversify(struct infer_state *x, const struct action *
         }
     }
     if (st == GPM_OK && next.n) {
-        for (size_t i = 0; i < m->p.n; i++) trace_free(m->p.at[i]);
+        particles_free(&m->p);
         replace_all(m, &next);
     }
     particles_free(&next);

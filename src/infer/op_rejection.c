@@ -21,7 +21,8 @@ static enum gpm_status bound_of(struct infer_state *x, struct scaffold *s, doubl
 }
 
 /* A draw from the prior is accepted with log probability w - bound, whatever the old state was. A
- * weight above the bound would make the draws inexact: that is an error, but for rounding. */
+ * weight above the bound would make the draws inexact: that is an error, but for rounding. Under a
+ * bound of NaN every possible state is accepted. */
 static enum gpm_status attempt(struct step *s, struct scaffold *part, double bound,
                                double attempts) {
     enum gpm_status st = GPM_OK;
@@ -33,7 +34,8 @@ static enum gpm_status attempt(struct step *s, struct scaffold *part, double bou
         if (w > bound + 1e-9 * (1 + fabs(bound)))
             return infer_error(s->x, DIAG_NO_BOUND,
                                "rejection: the log weight %g exceeds the bound %g", w, bound);
-        s->accepted = scaffold_built(part) && log(rng_uniform(&s->t->rng)) < w - bound;
+        s->accepted = scaffold_built(part) &&
+                      (isnan(bound) ? w > -INFINITY : log(rng_uniform(&s->t->rng)) < w - bound);
         if (s->accepted) break;
         scaffold_unregen(part);
     }
@@ -67,22 +69,6 @@ static enum gpm_status op_conditional(struct infer_state *x, const struct action
 }
 
 /* Not a sampler: any possible state will do as a start for one. */
-static enum gpm_status redraw(struct infer_state *x, struct scaffold *s, bool *found) {
-    double w = -INFINITY;
-    enum gpm_status st = GPM_OK;
-    for (int i = 0; i < MAX_BOGO && st == GPM_OK; i++) {
-        st = core_poll(x->core, x->at);
-        if (st == GPM_OK) st = scaffold_regen(s, SCAFFOLD_PRIOR, NULL, &w);
-        *found = st == GPM_OK && w > -INFINITY;
-        if (*found || st != GPM_OK) return st;
-        scaffold_unregen(s);
-    }
-    return st == GPM_OK
-               ? infer_error(x, DIAG_IMPOSSIBLE,
-                             "bogo_possibilize: %d draws from the prior, none possible", MAX_BOGO)
-               : st;
-}
-
 static enum gpm_status bogo_step(struct step *s) {
     struct scaffold *part;
     double w;
@@ -90,9 +76,12 @@ static enum gpm_status bogo_step(struct step *s) {
     if (st != GPM_OK) return st;
     st = scaffold_detach(part, SCAFFOLD_PRIOR, &w);
     if (st != GPM_OK) return st;
-    if (w == -INFINITY) st = redraw(s->x, part, &s->accepted);
+    bool look = w == -INFINITY;
+    if (look) st = attempt(s, part, NAN, MAX_BOGO);
     scaffold_close(part, s->accepted);
-    return st;
+    if (st != GPM_OK || !look || s->accepted) return st;
+    return infer_error(s->x, DIAG_IMPOSSIBLE,
+                       "bogo_possibilize: %d draws from the prior, none possible", MAX_BOGO);
 }
 
 const struct infer_op infer_rejection_rows[] = {

@@ -111,15 +111,13 @@ static enum gpm_status take_out(struct jump *j, struct trace *t, struct node_set
 static enum gpm_status leave(struct jump *j, struct trace *t, struct node_set *p, double *ratio) {
     struct continuous c;
     const struct laplace_fit *f = NULL;
-    void *own = NULL;
     enum gpm_status st = take_out(j, t, p, &c, ratio);
     if (st != GPM_OK || !c.n_parts) return st;
     bool possible = c.w_old > -INFINITY;
-    if (possible) st = laplace_fit_find(&c, DRAWS, &own, &f);
+    if (possible) st = laplace_fit_find(&c, DRAWS, &f);
     bool known = possible && st == GPM_OK && f->p.n;
     *ratio = known ? *ratio - laplace_fit_log_density(f, c.old) : -INFINITY;
     continuous_close(&c, false);
-    laplace_fits_free(own);
     return st;
 }
 
@@ -128,12 +126,11 @@ static enum gpm_status leave(struct jump *j, struct trace *t, struct node_set *p
 static enum gpm_status arrive(struct jump *j, struct trace *t, struct node_set *p, double *ratio) {
     struct continuous c;
     const struct laplace_fit *f = NULL;
-    void *own = NULL;
     double z[PROPOSAL_MAX_DIM], logp = -INFINITY;
     enum gpm_status st = take_out(j, t, p, &c, ratio);
     if (st != GPM_OK || !c.n_parts) return st;
     double before = c.w_old;
-    if (before > -INFINITY) st = laplace_fit_find(&c, DRAWS, &own, &f);
+    if (before > -INFINITY) st = laplace_fit_find(&c, DRAWS, &f);
     if (st == GPM_OK && f && f->p.n) {
         laplace_fit_draw(f, &t->rng, z);
         st = continuous_build(&c, z, &logp);
@@ -141,7 +138,6 @@ static enum gpm_status arrive(struct jump *j, struct trace *t, struct node_set *
     bool built = st == GPM_OK && logp > -INFINITY && move_built(&c.m);
     *ratio = built ? *ratio + logp - before - laplace_fit_log_density(f, z) : -INFINITY;
     continuous_close(&c, built);
-    laplace_fits_free(own);
     return st;
 }
 

@@ -100,7 +100,7 @@ static bool runs_one_directive(const struct ast *define) {
 /* After an instruction: memory that ran short takes it back, where that is possible. A directive or
  * a single transition that has come to its end stands; then the next instruction is refused. */
 static enum gpm_status memory_after(struct session *s, const struct ast *a, bool changed) {
-    return changed && !s->infer.guard.copy ? GPM_OK : core_check_memory(&s->core, a->span);
+    return changed && !s->infer.guard.copy.n ? GPM_OK : core_check_memory(&s->core, a->span);
 }
 
 static enum gpm_status run_define(struct session *s, const struct ast *a, struct frame *f) {
