@@ -45,8 +45,7 @@ static enum gpm_status read_choice(struct sp_call *c, struct choice *ch) {
         if (st == GPM_OK) st = check_weights(c, ch);
         if (st != GPM_OK || c->n == 1) return st;
     }
-    if (!seq_items(c->args[objects], &ch->objects, &n))
-        return sp_bad_type(c, objects, "objects", "a list, array or vector");
+    ch->objects = sp_items(c, objects, &n);
     if (objects && n != ch->n) {
         values_free(ch->objects, n);
         ch->objects = NULL;
@@ -192,10 +191,8 @@ static void exactly_num_grad(double v, const double *a, size_t n, double *g) {
 
 /* ---- permute(seq): a list for a list, an array for an array, a vector for a vector */
 static enum gpm_status permute_simulate(struct sp_call *c, value *out) {
-    value *items;
     size_t n;
-    if (!seq_items(c->args[0], &items, &n))
-        return sp_bad_type(c, 0, "items", "a list, array or vector");
+    value *items = sp_items(c, 0, &n);
     size_t *p = NEW_ARRAY(size_t, n + 1);
     value *moved = NEW_ARRAY(value, n + 1);
     draw_permutation(c->rng, p, n);
@@ -210,11 +207,9 @@ static enum gpm_status permute_simulate(struct sp_call *c, value *out) {
 /* The items in the order in which their places stand in `order`, which may hold further places: the
  * first n of a uniform order of more are in uniform order. */
 static enum gpm_status reorder(struct sp_call *c, value *out) {
-    value *items;
     double *order = NULL;
     size_t n, m = 0, k = 0;
-    if (!seq_items(c->args[0], &items, &n))
-        return sp_bad_type(c, 0, "items", "a list, array or vector");
+    value *items = sp_items(c, 0, &n);
     value *moved = NEW_ARRAY(value, n + 1);
     if (!seq_numbers(c->args[1], &order, &m)) m = 0;
     for (size_t i = 0; i < m && k < n; i++)
@@ -269,14 +264,10 @@ static double arrangement_lp(const value *a, const value *b, size_t n) {
 }
 
 static enum gpm_status permute_log_density(struct sp_call *c, value v, double *out) {
-    value *a, *b;
+    value *b;
     size_t n, m;
-    if (!seq_items(c->args[0], &a, &n))
-        return sp_bad_type(c, 0, "items", "a list, array or vector");
-    if (!seq_items(v, &b, &m)) {
-        values_free(a, n);
-        return sp_bad_value(c, v, "a list, array or vector");
-    }
+    if (!seq_items(v, &b, &m)) return sp_bad_value(c, v, "a list, array or vector");
+    value *a = sp_items(c, 0, &n);
     *out = n == m ? arrangement_lp(a, b, n) : -INFINITY;
     values_free(a, n);
     values_free(b, m);
@@ -305,10 +296,9 @@ static int by_size(const void *a, const void *b) {
 enum { PERMUTE_ENUMERATE_MAX = 7 };
 
 static enum gpm_status permute_enumerate(struct sp_call *c, value **vals, size_t *n_vals) {
-    value *items, order[PERMUTE_ENUMERATE_MAX];
+    value order[PERMUTE_ENUMERATE_MAX];
     size_t n, label[PERMUTE_ENUMERATE_MAX];
-    if (!seq_items(c->args[0], &items, &n))
-        return sp_bad_type(c, 0, "items", "a list, array or vector");
+    value *items = sp_items(c, 0, &n);
     if (n > PERMUTE_ENUMERATE_MAX) {
         values_free(items, n);
         return sp_error(

@@ -137,6 +137,12 @@ enum gpm_status sp_enumerate_two(struct sp_call *c, value a, value b, value **va
     return GPM_OK;
 }
 
+value *sp_items(const struct sp_call *c, size_t i, size_t *n) {
+    value *items = NULL;
+    if (!seq_items(c->args[i], &items, n)) *n = 0;
+    return items;
+}
+
 enum gpm_status sp_numbers_arg(struct sp_call *c, size_t i, const char *name, double **out,
                                size_t *n) {
     *out = NULL;

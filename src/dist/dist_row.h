@@ -44,6 +44,8 @@ enum gpm_status sp_support_real(struct sp_call *c, struct sp_support *out);
 /* The values of positive probability among `a` and `b`; owned. */
 enum gpm_status sp_enumerate_two(struct sp_call *c, value a, value b, value **vals, size_t *n);
 
+/* The items of argument i, which the signature says is a sequence; values_free. */
+value *sp_items(const struct sp_call *c, size_t i, size_t *n);
 /* A sequence of numbers; *out owned (mem_free). NaN among them is an error. */
 enum gpm_status sp_numbers_arg(struct sp_call *c, size_t i, const char *name, double **out,
                                size_t *n);

@@ -5,7 +5,6 @@
  * diagnostics compare chains of one length.
  */
 #include "infer/draws.h"
-#include "base/ascii.h"
 #include "base/json.h"
 #include "base/mem.h"
 #include <math.h>
@@ -66,33 +65,25 @@ void draw_table_json(const struct draw_table *d, struct buf *out) {
 }
 
 /* ---- summaries */
+#define COLUMN(title, key, ...)                                                                    \
+    { title, #key, offsetof(struct draws_summary, key), __VA_ARGS__ }
 static const struct {
     const char *title, *key;
     size_t offset;
-    const char *format;
+    int width, digits;
+    bool fixed; /* digits behind the point, else significant ones */
 } columns[] = {
-    {"mean", "mean", offsetof(struct draws_summary, mean), " %10.4g"},
-    {"mcse", "mcse_mean", offsetof(struct draws_summary, mcse_mean), " %9.2g"},
-    {"sd", "sd", offsetof(struct draws_summary, sd), " %10.4g"},
-    {"5%", "q5", offsetof(struct draws_summary, q5), " %10.4g"},
-    {"50%", "median", offsetof(struct draws_summary, median), " %10.4g"},
-    {"95%", "q95", offsetof(struct draws_summary, q95), " %10.4g"},
-    {"ess_bulk", "ess_bulk", offsetof(struct draws_summary, ess_bulk), " %9.0f"},
-    {"ess_tail", "ess_tail", offsetof(struct draws_summary, ess_tail), " %9.0f"},
-    {"rhat", "rhat", offsetof(struct draws_summary, rhat), " %6.3f"},
+    COLUMN("mean", mean, 10, 4, false),       COLUMN("mcse", mcse_mean, 9, 2, false),
+    COLUMN("sd", sd, 10, 4, false),           COLUMN("5%", q5, 10, 4, false),
+    COLUMN("50%", median, 10, 4, false),      COLUMN("95%", q95, 10, 4, false),
+    COLUMN("ess_bulk", ess_bulk, 9, 0, true), COLUMN("ess_tail", ess_tail, 9, 0, true),
+    COLUMN("rhat", rhat, 6, 3, true),
 };
 
 static double field(const struct draws_summary *s, size_t k) {
     double x;
     memcpy(&x, (const char *)s + columns[k].offset, sizeof x);
     return x;
-}
-
-/* "%10.4g" says how wide the column is. */
-static int width_of(const char *format) {
-    int w = 0;
-    for (const char *p = format + 2; ascii_digit(*p); p++) w = 10 * w + (*p - '0');
-    return w;
 }
 
 static int name_width(const struct draw_table *d) {
@@ -102,15 +93,12 @@ static int name_width(const struct draw_table *d) {
     return w > 40 ? 40 : (int)w;
 }
 
-static void cell(const char *format, double x, struct buf *out) {
-    if (isnan(x)) {
-        buf_printf(out, " %*s", width_of(format), "-");
-        return;
-    }
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral"
-    buf_printf(out, format, x);
-#pragma GCC diagnostic pop
+static void cell(size_t k, double x, struct buf *out) {
+    if (isnan(x))
+        buf_printf(out, " %*s", columns[k].width, "-");
+    else
+        buf_printf(out, columns[k].fixed ? " %*.*f" : " %*.*g", columns[k].width, columns[k].digits,
+                   x);
 }
 
 void draw_table_summary(const struct draw_table *d, struct buf *out) {
@@ -119,14 +107,14 @@ void draw_table_summary(const struct draw_table *d, struct buf *out) {
     struct buf complaints = BUF_INIT;
     buf_printf(out, "%-*s", w, "");
     for (size_t k = 0; k < COUNT_OF(columns); k++)
-        buf_printf(out, " %*s", width_of(columns[k].format), columns[k].title);
+        buf_printf(out, " %*s", columns[k].width, columns[k].title);
     buf_putc(out, '\n');
     for (size_t j = 0; j < d->n_cols; j++) {
         struct draws_summary s;
         double *x = draw_table_column(d, j);
         draws_summarise(x, d->chain.n, rows, &s);
         buf_printf(out, "%-*s", w, d->names[j]);
-        for (size_t k = 0; k < COUNT_OF(columns); k++) cell(columns[k].format, field(&s, k), out);
+        for (size_t k = 0; k < COUNT_OF(columns); k++) cell(k, field(&s, k), out);
         buf_putc(out, '\n');
         draws_complain(&s, x, d->chain.n, rows, d->names[j], &complaints);
         mem_free(x);

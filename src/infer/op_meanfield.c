@@ -16,38 +16,30 @@
 #include "infer/continuous.h"
 
 #include <math.h>
-#include <string.h>
 
 enum { PRIOR_DRAWS = 10, DRAWS_PER_STEP = 4 };
 
+/* One coordinate: the normal that is fitted, in units of what the prior's draws say. */
+struct coordinate {
+    double centre, scale, m2; /* mean, spread and squared deviations of draws from the prior */
+    double at[2];             /* mean and log s of the normal, in these units */
+    double sum[2], first[2], second[2]; /* gradient of the bound in `at`; Adam's moments of it */
+    double e;                           /* the standard normal behind z */
+};
 struct fit {
     size_t n;
-    double *m, *log_s;       /* of the normals, in units of centre and scale */
-    double *centre, *scale;  /* of draws from the prior */
-    double *adam;            /* 4 n: first and second moments */
-    double *z, *g, *e, *sum; /* scratch; sum: 2 n */
-    double *all;
+    struct coordinate *of;
+    double *z, *g; /* scratch */
 };
 
-static void fit_init(struct fit *f, size_t n) {
-    double *p = f->all = mem_zalloc((13 * n + 1) * sizeof(double));
-    f->n = n;
-    f->m = p;
-    f->log_s = p + n;
-    f->centre = p + 2 * n;
-    f->scale = p + 3 * n;
-    f->adam = p + 4 * n;
-    f->z = p + 8 * n;
-    f->g = p + 9 * n;
-    f->e = p + 10 * n;
-    f->sum = p + 11 * n;
+static double to_z(const struct coordinate *k, double e) {
+    return k->centre + k->scale * (k->at[0] + exp(k->at[1]) * e);
 }
 
 /* Units for the fit: mean and spread of a few draws from the prior (Welford 1962), so that m = 0,
  * s = 1 is about the prior. */
 static enum gpm_status look_at_prior(struct continuous *c, struct fit *f) {
     double seen = 0;
-    double *m2 = mem_zalloc((f->n + 1) * sizeof *m2);
     enum gpm_status st = GPM_OK;
     for (int k = 0; k < PRIOR_DRAWS && st == GPM_OK; k++) {
         bool ok = false;
@@ -55,42 +47,43 @@ static enum gpm_status look_at_prior(struct continuous *c, struct fit *f) {
         if (st != GPM_OK || !ok) continue;
         seen++;
         for (size_t i = 0; i < f->n; i++) {
-            double d = f->z[i] - f->centre[i];
-            f->centre[i] += d / seen;
-            m2[i] += d * (f->z[i] - f->centre[i]);
+            struct coordinate *q = &f->of[i];
+            double d = f->z[i] - q->centre;
+            q->centre += d / seen;
+            q->m2 += d * (f->z[i] - q->centre);
         }
     }
     for (size_t i = 0; i < f->n; i++) {
-        f->scale[i] = seen > 1 ? sqrt(m2[i] / (seen - 1)) : 1;
-        if (!(f->scale[i] > 1e-6)) f->scale[i] = 1;
+        f->of[i].scale = seen > 1 ? sqrt(f->of[i].m2 / (seen - 1)) : 1;
+        if (!(f->of[i].scale > 1e-6)) f->of[i].scale = 1;
     }
-    mem_free(m2);
     return st;
 }
 
-/* Gradient of the bound in m and log s, summed over a few draws into f->sum:
+/* Gradient of the bound in m and log s, summed over a few draws:
  *
  *     d/dm = g scale,   d/d log s = g scale s e + 1,   g = d log p / dz
  *
  * the 1 from the entropy. Draws where the model is impossible tell no direction and are left out;
  * *used counts the others. */
 static enum gpm_status bound_gradient(struct continuous *c, struct fit *f, double *used) {
-    memset(f->sum, 0, 2 * f->n * sizeof(double));
     *used = 0;
+    for (size_t i = 0; i < f->n; i++) f->of[i].sum[0] = f->of[i].sum[1] = 0;
     for (int k = 0; k < DRAWS_PER_STEP; k++) {
         double logp;
         for (size_t i = 0; i < f->n; i++) {
-            f->e[i] = rng_normal(&c->t->rng);
-            f->z[i] = f->centre[i] + f->scale[i] * (f->m[i] + exp(f->log_s[i]) * f->e[i]);
+            f->of[i].e = rng_normal(&c->t->rng);
+            f->z[i] = to_z(&f->of[i], f->of[i].e);
         }
         enum gpm_status st = continuous_eval(c, f->z, &logp, f->g);
         if (st != GPM_OK) return st;
         if (logp == -INFINITY) continue;
         ++*used;
         for (size_t i = 0; i < f->n; i++) {
-            double g = f->g[i] * f->scale[i];
-            f->sum[i] += g;
-            f->sum[f->n + i] += g * exp(f->log_s[i]) * f->e[i] + 1;
+            struct coordinate *q = &f->of[i];
+            double g = f->g[i] * q->scale;
+            q->sum[0] += g;
+            q->sum[1] += g * exp(q->at[1]) * q->e + 1;
         }
     }
     return GPM_OK;
@@ -98,17 +91,16 @@ static enum gpm_status bound_gradient(struct continuous *c, struct fit *f, doubl
 
 /* The rate falls to a tenth over the training; decays 0.8 and 0.95 forget faster than Adam's usual
  * ones, as there are about twenty steps. log s is held in [-12, 3]. */
-static void adam_step(struct fit *f, double used, double k, double steps) {
+static void adam_step(struct coordinate *q, double used, double k, double steps) {
     double rate = 0.3 * (1 - 0.9 * k / steps);
-    for (size_t i = 0; i < 2 * f->n; i++) {
-        double g = f->sum[i] / used, *m = &f->adam[i], *v = &f->adam[2 * f->n + i];
-        *m = 0.8 * *m + 0.2 * g;
-        *v = 0.95 * *v + 0.05 * g * g;
-        double mh = *m / (1 - pow(0.8, k + 1)), vh = *v / (1 - pow(0.95, k + 1));
-        double *to = i < f->n ? &f->m[i] : &f->log_s[i - f->n];
-        *to += rate * mh / (sqrt(vh) + 1e-8);
-        if (i >= f->n) *to = fmax(-12, fmin(3, *to));
+    for (int i = 0; i < 2; i++) {
+        double g = q->sum[i] / used;
+        q->first[i] = 0.8 * q->first[i] + 0.2 * g;
+        q->second[i] = 0.95 * q->second[i] + 0.05 * g * g;
+        double mh = q->first[i] / (1 - pow(0.8, k + 1)), vh = q->second[i] / (1 - pow(0.95, k + 1));
+        q->at[i] += rate * mh / (sqrt(vh) + 1e-8);
     }
+    q->at[1] = fmax(-12, fmin(3, q->at[1]));
 }
 
 static enum gpm_status train(struct continuous *c, struct fit *f, double steps) {
@@ -116,7 +108,8 @@ static enum gpm_status train(struct continuous *c, struct fit *f, double steps) 
     for (double k = 0; k < steps && st == GPM_OK; k++) {
         double used;
         st = bound_gradient(c, f, &used);
-        if (st == GPM_OK && used > 0) adam_step(f, used, k, steps);
+        for (size_t i = 0; i < f->n && st == GPM_OK && used > 0; i++)
+            adam_step(&f->of[i], used, k, steps);
     }
     return st;
 }
@@ -125,28 +118,29 @@ static enum gpm_status train(struct continuous *c, struct fit *f, double steps) 
 static double log_q(const struct fit *f, const double *z) {
     double sum = 0;
     for (size_t i = 0; i < f->n; i++) {
-        double e = ((z[i] - f->centre[i]) / f->scale[i] - f->m[i]) / exp(f->log_s[i]);
-        sum -= e * e / 2 + f->log_s[i] + log(f->scale[i]);
+        const struct coordinate *q = &f->of[i];
+        double e = ((z[i] - q->centre) / q->scale - q->at[0]) / exp(q->at[1]);
+        sum -= e * e / 2 + q->at[1] + log(q->scale);
     }
     return sum;
 }
 
 static enum gpm_status meanfield_step(struct step *s) {
     struct continuous c;
-    struct fit f;
-    struct rng *rng = &s->t->rng;
     double logp = -INFINITY;
     enum gpm_status st = continuous_open(s, true, &c);
     if (st != GPM_OK) return st;
     if (!c.n_parts) return move_mh(s);
-    fit_init(&f, c.n_z);
+    struct fit f = {c.n_z, mem_zalloc((c.n_z + 1) * sizeof *f.of), NEW_ARRAY(double, 2 * c.n_z + 1),
+                    NULL};
+    f.g = f.z + f.n;
     st = train(&c, &f, s->g->extra[0].u.num);
-    for (size_t i = 0; i < f.n; i++)
-        f.z[i] = f.centre[i] + f.scale[i] * (f.m[i] + exp(f.log_s[i]) * rng_normal(rng));
+    for (size_t i = 0; i < f.n; i++) f.z[i] = to_z(&f.of[i], rng_normal(&s->t->rng));
     if (st == GPM_OK) st = continuous_build(&c, f.z, &logp);
     s->accepted = st == GPM_OK && logp > -INFINITY &&
                   step_accept(s, c.w_old, logp, log_q(&f, c.old) - log_q(&f, f.z));
-    mem_free(f.all);
+    mem_free(f.of);
+    mem_free(f.z);
     continuous_close(&c, s->accepted);
     return st;
 }

@@ -69,11 +69,7 @@ static enum gpm_status read_dir(struct sp_call *c, struct conj *s) {
     size_t objects = c->cls->variant == SYMMETRIC ? 2 : 1; /* which argument they are */
     enum gpm_status st = read_alphas(c, s);
     if (st != GPM_OK || c->n <= objects) return st;
-    if (!seq_items(c->args[objects], &s->objects, &s->n_objects)) {
-        s->objects = NULL;
-        s->n_objects = 0;
-        return sp_bad_type(c, objects, "objects", "a list, array or vector");
-    }
+    s->objects = sp_items(c, objects, &s->n_objects);
     if (s->n_objects != s->n_par)
         return sp_error(c, DIAG_SHAPE, "%s: %zu parameters but %zu objects", c->cls->name, s->n_par,
                         s->n_objects);

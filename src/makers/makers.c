@@ -26,18 +26,8 @@ static void beta_bernoulli_next(const struct conj *s, double *p) {
     p[1] = b / (a + b);
 }
 
-static void fixed_next(const struct conj *s, double *p) {
-    p[0] = s->par[0];
-    p[1] = 1 - p[0];
-}
-
-static void latent_next(const struct conj *s, double *p) {
-    p[0] = s->latent[0];
-    p[1] = 1 - p[0];
-}
-
 static double coin_lp(double x, const double *p, size_t n) {
-    return x == 1 ? log(p[0]) : x == 0 ? log(p[1]) : -INFINITY;
+    return x == 1 ? log(p[0]) : x == 0 ? log(n > 1 ? p[1] : 1 - p[0]) : -INFINITY;
 }
 
 static enum gpm_status coin_value(struct sp_call *c, value v, double *x) {
@@ -95,19 +85,19 @@ static double beta_latent_lp(const struct conj *s, const double *latent) {
     return dist_beta_lp(latent[0], s->par, 2);
 }
 
-#define COIN(title, rule, after)                                                                   \
+#define COIN(title, rule, n, after)                                                                \
     .made = {CONJ_MADE(title, "() -> bool"), CONJ_DISCRETE, .simulate = coin_draw,                 \
              .log_density = conj_density, .enumerate = coin_enumerate},                            \
     .read = conj_read_numbers, .n_stat = 2, .n_latent = 1, .count = coin_count,                    \
     .stats = stats_two, .log_joint = rule##_joint, .gradient = rule##_gradient,                    \
-    .num = {2, 0, after, NULL, coin_lp, NULL, coin_value}
+    .num = {n, 0, after, NULL, coin_lp, NULL, coin_value}
 
 static const struct conj_class beta_bernoulli = {
-    COIN("beta_bernoulli", beta_bernoulli, beta_bernoulli_next)};
+    COIN("beta_bernoulli", beta_bernoulli, 2, beta_bernoulli_next)};
 static const struct conj_class suff_bernoulli = {
-    COIN("suff_stat_bernoulli", suff_bernoulli, fixed_next)};
+    COIN("suff_stat_bernoulli", suff_bernoulli, 1, conj_fixed)};
 static const struct conj_class uc_beta_bernoulli = {
-    COIN("uc_beta_bernoulli", beta_bernoulli, latent_next), .draw_latent = beta_bernoulli_latent,
+    COIN("uc_beta_bernoulli", beta_bernoulli, 1, conj_latent), .draw_latent = beta_bernoulli_latent,
     .latent_lp = beta_latent_lp};
 
 /* ---- counts: par (shape, rate) or (mean); stat (n, sum, sum log x!); latent (mean) */
