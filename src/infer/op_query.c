@@ -32,25 +32,25 @@ static double error_of(double p, double ess) {
     return fmin(ERROR_Z * sqrt(q * (1 - q) / ess), 1);
 }
 
-/* Indicators of a query that never changes have no autocorrelation to estimate, and would count as
- * independent: `moved`, how often the draw itself changed, is an upper bound of what they are
- * worth. */
-struct query_answer query_share(const double *x, size_t chains, size_t n, double moved) {
-    double total = (double)(chains * n), p = draws_mean(x, chains * n);
-    double ess = draws_ess_mean(x, chains, n);
-    if (isnan(ess)) ess = total; /* too few draws to tell, or all alike */
-    ess = fmax(1, fmin(fmin(ess, total), moved));
-    return (struct query_answer){p, error_of(p, ess), ess};
-}
-
 /* ---- draws ---- */
 
-/* Kernels or structures with weights. Rows of `chains` chains (particles) alternate. */
+/* The structures of kernels as texts, with weights. Rows of `chains` chains (particles) alternate.
+ */
 struct draws_in {
-    const value *at; /* borrowed; at[i * stride] */
-    size_t n, stride, chains;
-    double *weight; /* NULL: equal */
+    VEC(char *) text;
+    size_t chains;
+    double *weight; /* owned; NULL: equal */
+    /* 1 + the number of times that the draw itself changed. Indicators of a query that never
+     * changes have no autocorrelation to estimate, and would count as independent: this is an upper
+     * bound of what they are worth. */
+    double moved;
 };
+
+static void draws_in_release(struct draws_in *d) {
+    for (size_t i = 0; i < d->text.n; i++) mem_free(d->text.at[i]);
+    vec_release(&d->text);
+    mem_free(d->weight);
+}
 
 /* The structure of a draw: false when it is neither a kernel nor the text of one. */
 static bool structure_of(value v, struct buf *out) {
@@ -64,11 +64,25 @@ static bool structure_of(value v, struct buf *out) {
     return k || v.tag == V_STR;
 }
 
-static bool is_structure(value v) {
-    struct buf b = BUF_INIT;
-    bool yes = structure_of(v, &b);
-    buf_release(&b);
-    return yes;
+/* Draw i is at[i * stride]. */
+static enum gpm_status add_draws(struct infer_state *x, const value *at, size_t n, size_t stride,
+                                 struct draws_in *d) {
+    d->moved = (double)d->chains;
+    for (size_t i = 0; i < n; i++) {
+        value v = at[i * stride];
+        struct buf b = BUF_INIT;
+        if (!structure_of(v, &b)) {
+            buf_release(&b);
+            return infer_error(x, DIAG_TYPE,
+                               "prob: draw %zu is a %s, not a kernel or the text of a structure",
+                               i + 1, value_type_name(v));
+        }
+        vec_push(&d->text, buf_take(&b));
+        if (i < d->chains) continue;
+        /* a text does not show whether the kernel behind it moved */
+        d->moved += v.tag == V_STR || !value_equal(v, at[(i - d->chains) * stride]);
+    }
+    return GPM_OK;
 }
 
 /* Effective share of weighted draws: (sum w)^2 / sum w^2, over their number. */
@@ -78,62 +92,37 @@ static double kish(const double *w, size_t n) {
     return s2 > 0 ? s * s / s2 / (double)n : 1;
 }
 
-/* x[i]: does it hold in draw i? */
+/* p = sum_i w_i x_i / sum_i w_i, x_i: does it hold in draw i? The error is that of the indicators'
+ * mean; they are worth at most `moved` independent ones. */
 static struct query_answer weigh(const struct draws_in *d, const double *x, double moved) {
-    size_t rows = d->n / d->chains;
-    double *by_chain = NEW_ARRAY(double, d->n + 1), p = 0, total = 0;
-    for (size_t i = 0; i < d->n; i++) {
+    size_t n = d->text.n, rows = n / d->chains;
+    double *by_chain = NEW_ARRAY(double, n + 1), p = 0, total = 0;
+    for (size_t i = 0; i < n; i++) {
+        double w = d->weight ? d->weight[i] : 1;
         by_chain[i % d->chains * rows + i / d->chains] = x[i];
-        p += (d->weight ? d->weight[i] : 1) * x[i];
-        total += d->weight ? d->weight[i] : 1;
+        p += w * x[i];
+        total += w;
     }
-    struct query_answer a = query_share(by_chain, d->chains, rows, moved);
+    double ess = draws_ess_mean(by_chain, d->chains, rows);
     mem_free(by_chain);
-    if (d->weight && total > 0) {
-        a.ess = fmax(1, a.ess * kish(d->weight, d->n));
-        a.probability = p / total;
-        a.error = error_of(a.probability, a.ess);
-    }
-    return a;
-}
-
-/* p = sum_i w_i [the query holds in draw i] / sum_i w_i, with the error of the indicators' mean. */
-static enum gpm_status share_of(struct infer_state *x, const char *text, const struct draws_in *d,
-                                struct query_answer *out) {
-    struct arena a = {0};
-    struct buf b = BUF_INIT;
-    struct kern_query *q = NULL;
-    double *holds = NEW_ARRAY(double, d->n + 1), moved = (double)d->chains;
-    enum gpm_status st = kern_query_parse(text, &a, &q, &b);
-    if (st != GPM_OK) st = infer_error(x, DIAG_QUERY, "%s", b.data);
-    for (size_t i = 0; i < d->n && st == GPM_OK; i++) {
-        value v = d->at[i * d->stride];
-        buf_reset(&b);
-        if (!structure_of(v, &b))
-            st = infer_error(x, DIAG_TYPE,
-                             "prob: draw %zu is a %s, not a kernel or the text of a structure",
-                             i + 1, value_type_name(v));
-        holds[i] = st == GPM_OK && kern_query_holds_text(q, b.data);
-        /* a text does not show whether the kernel behind it moved */
-        bool same =
-            i >= d->chains && v.tag != V_STR && value_equal(v, d->at[(i - d->chains) * d->stride]);
-        moved += i >= d->chains && !same;
-    }
-    if (st == GPM_OK) *out = weigh(d, holds, moved);
-    mem_free(holds);
-    buf_release(&b);
-    arena_release(&a);
-    return st;
+    if (isnan(ess)) ess = (double)n; /* too few draws to tell, or all alike */
+    ess = fmax(1, fmin(fmin(ess, (double)n), moved));
+    if (d->weight) ess = fmax(1, ess * kish(d->weight, n));
+    p /= total > 0 ? total : 1;
+    return (struct query_answer){p, error_of(p, ess), ess};
 }
 
 /* ---- where draws come from ---- */
 
 /* The column of a dataset that holds kernels or structures: 0, none. */
 static size_t structure_column(const struct dataset *d) {
-    if (!dataset_rows(d)) return 0;
-    for (size_t c = DATASET_FIRST; c < d->n_columns; c++)
-        if (is_structure(d->cells.at[c])) return c;
-    return 0;
+    size_t found = 0;
+    for (size_t c = DATASET_FIRST; dataset_rows(d) && c < d->n_columns && !found; c++) {
+        struct buf b = BUF_INIT;
+        if (structure_of(d->cells.at[c], &b)) found = c;
+        buf_release(&b);
+    }
+    return found;
 }
 
 void query_note(struct infer_state *x, value v) {
@@ -149,8 +138,8 @@ static size_t particles_of(const struct dataset *d) {
     return n && rows % n == 0 ? n : 1;
 }
 
-static enum gpm_status ask_dataset(struct infer_state *x, const char *text, struct dataset *d,
-                                   struct query_answer *out) {
+static enum gpm_status from_dataset(struct infer_state *x, const struct dataset *d,
+                                    struct draws_in *in) {
     size_t c = structure_column(d), rows = dataset_rows(d);
     if (!c) {
         enum gpm_status st = infer_error(
@@ -158,14 +147,15 @@ static enum gpm_status ask_dataset(struct infer_state *x, const char *text, stru
         diag_set_help(x->core->diags, "collect(K) or collect(struct(K)), K the model's kernel");
         return st;
     }
-    struct draws_in in = {d->cells.at + c, rows, d->n_columns, particles_of(d), NULL};
-    double *w = in.chains > 1 ? dataset_numbers(d, DATASET_PROB) : NULL;
+    in->chains = particles_of(d);
+    double *w = dataset_numbers(d, DATASET_PROB);
     bool equal = true;
-    for (size_t i = 0; w && i < rows; i++) equal = equal && fabs(w[i] - w[0]) < 1e-12;
-    if (!equal) in.weight = w;
-    enum gpm_status st = share_of(x, text, &in, out);
-    mem_free(w);
-    return st;
+    for (size_t i = 0; i < rows; i++) equal = equal && fabs(w[i] - w[0]) < 1e-12;
+    if (in->chains > 1 && !equal)
+        in->weight = w;
+    else
+        mem_free(w);
+    return add_draws(x, d->cells.at + c, rows, d->n_columns, in);
 }
 
 value query_kernel(const struct trace *t) {
@@ -176,34 +166,28 @@ value query_kernel(const struct trace *t) {
     return NIL;
 }
 
-static enum gpm_status ask_particles(struct infer_state *x, const char *text,
-                                     struct query_answer *out) {
+/* Particles are weighted draws at one time, not chains. */
+static enum gpm_status from_particles(struct infer_state *x, struct draws_in *in) {
     size_t n = x->model->p.n;
     value *at = NEW_ARRAY(value, n);
-    double *w = NEW_ARRAY(double, n), total = model_log_weight(x->model);
+    double total = model_log_weight(x->model);
     enum gpm_status st = GPM_OK;
-    bool all = true;
-    for (size_t i = 0; i < n; i++) {
+    in->weight = NEW_ARRAY(double, n);
+    for (size_t i = 0; i < n && st == GPM_OK; i++) {
         at[i] = query_kernel(x->model->p.at[i]);
-        all = all && at[i].tag != V_NIL;
-        w[i] = isfinite(total) ? exp(x->model->p.at[i]->log_weight - total) : 1;
-    }
-    if (!all) {
+        in->weight[i] = isfinite(total) ? exp(x->model->p.at[i]->log_weight - total) : 1;
+        if (at[i].tag != V_NIL) continue;
         st = infer_error(x, DIAG_BAD_OPERATOR_ARG,
                          "prob: no kernel was collected or assumed to ask about");
         diag_set_help(x->core->diags, "give the draws: prob(LIN & WN, draws), where draws are a "
                                       "dataset with a column of kernels, or an array of them");
-    } else { /* particles are weighted draws at one time, not chains */
-        struct draws_in in = {at, n, 1, 1, w};
-        st = share_of(x, text, &in, out);
     }
+    if (st == GPM_OK) st = add_draws(x, at, n, 1, in);
     mem_free(at);
-    mem_free(w);
     return st;
 }
 
-static enum gpm_status ask_sequence(struct infer_state *x, const char *text, value v,
-                                    struct query_answer *out) {
+static enum gpm_status from_sequence(struct infer_state *x, value v, struct draws_in *in) {
     value *items;
     size_t n;
     if (!seq_items(v, &items, &n))
@@ -211,10 +195,27 @@ static enum gpm_status ask_sequence(struct infer_state *x, const char *text, val
                            "prob needs draws of kernels or structures: a dataset, a sequence or a "
                            "posterior over structures; got a %s",
                            value_type_name(v));
-    struct draws_in in = {items, n, 1, 1, NULL};
-    enum gpm_status st = n ? share_of(x, text, &in, out)
+    enum gpm_status st = n ? add_draws(x, items, n, 1, in)
                            : infer_error(x, DIAG_BAD_OPERATOR_ARG, "prob: there are no draws");
     values_free(items, n);
+    return st;
+}
+
+/* The share of the draws in which the query holds. */
+static enum gpm_status ask_draws(struct infer_state *x, const char *text, const struct draws_in *d,
+                                 struct query_answer *out) {
+    struct arena a = {0};
+    struct buf why = BUF_INIT;
+    struct kern_query *q = NULL;
+    double *holds = NEW_ARRAY(double, d->text.n + 1);
+    enum gpm_status st = kern_query_parse(text, &a, &q, &why);
+    if (st != GPM_OK) st = infer_error(x, DIAG_QUERY, "%s", why.data);
+    for (size_t i = 0; i < d->text.n && st == GPM_OK; i++)
+        holds[i] = kern_query_holds_text(q, d->text.at[i]);
+    if (st == GPM_OK) *out = weigh(d, holds, d->moved);
+    mem_free(holds);
+    buf_release(&why);
+    arena_release(&a);
     return st;
 }
 
@@ -229,118 +230,96 @@ static enum gpm_status ask_posterior(struct infer_state *x, const char *text,
 }
 
 static enum gpm_status op_prob(struct infer_state *x, const struct action *act, value *out) {
+    static const char *const keys[] = {"probability", "error", "ess"};
     const char *text = act->args[0].u.str->text;
     struct query_answer a = {0, 0, 0};
+    struct draws_in in = {.chains = 1};
     value from = is_absent(action_arg(act, 1)) ? x->structures : act->args[1];
     struct structure_posterior *s = structure_posterior_of(from);
     struct dataset *d = dataset_of(from);
-    enum gpm_status st = from.tag == V_NIL && act->n < 2 ? ask_particles(x, text, &a)
-                         : s                             ? ask_posterior(x, text, s, &a)
-                         : d                             ? ask_dataset(x, text, d, &a)
-                                                         : ask_sequence(x, text, from, &a);
-    if (st != GPM_OK) return st;
-    static const char *const keys[] = {"probability", "error", "ess"};
+    enum gpm_status st = s                                 ? GPM_OK
+                         : d                               ? from_dataset(x, d, &in)
+                         : from.tag == V_NIL && act->n < 2 ? from_particles(x, &in)
+                                                           : from_sequence(x, from, &in);
+    if (st == GPM_OK) st = s ? ask_posterior(x, text, s, &a) : ask_draws(x, text, &in, &a);
+    draws_in_release(&in);
     double vals[] = {a.probability, a.error, a.ess};
-    *out = infer_numbers(keys, vals, 3);
-    return GPM_OK;
+    if (st == GPM_OK) *out = infer_numbers(keys, vals, 3);
+    return st;
 }
 
 /* ---- tables ---- */
 
 struct table_row {
-    char *text;
-    double *holds; /* per draw, 0 or 1 */
+    const char *text;
     struct query_answer a;
 };
-
-static int by_probability(const void *a, const void *b) {
-    double x = ((const struct table_row *)a)->a.probability;
-    double y = ((const struct table_row *)b)->a.probability;
-    if (x != y) return x < y ? 1 : -1;
-    return strcmp(((const struct table_row *)a)->text, ((const struct table_row *)b)->text);
-}
-
 typedef VEC(struct table_row) table;
 
-/* The distinct structures of a dataset and the draws that have them; false: no structures. */
-static bool distinct(const struct dataset *d, size_t c, table *out) {
-    size_t total = dataset_rows(d);
-    struct buf b = BUF_INIT;
-    bool ok = true;
-    for (size_t i = 0; i < total && ok; i++) {
-        size_t k = 0;
-        buf_reset(&b);
-        ok = structure_of(d->cells.at[i * d->n_columns + c], &b);
-        while (k < out->n && strcmp(out->at[k].text, b.data) != 0) k++;
-        if (k == out->n) {
-            struct table_row new = {
-                mem_strdup(b.data), mem_zalloc((total + 1) * sizeof(double)), {0, 0, 0}};
-            vec_push(out, new);
-        }
-        out->at[k].holds[i] = 1;
+static int by_probability(const void *a, const void *b) {
+    const struct table_row *x = a, *y = b;
+    if (x->a.probability != y->a.probability) return x->a.probability < y->a.probability ? 1 : -1;
+    return strcmp(x->text, y->text);
+}
+
+/* The distinct structures among the draws, each a query of its own. */
+static void tabulate(const struct draws_in *d, table *out) {
+    double *holds = NEW_ARRAY(double, d->text.n + 1);
+    for (size_t i = 0; i < d->text.n; i++) {
+        bool known = false;
+        for (size_t k = 0; k < out->n && !known; k++)
+            known = !strcmp(out->at[k].text, d->text.at[i]);
+        if (known) continue;
+        for (size_t k = 0; k < d->text.n; k++) holds[k] = !strcmp(d->text.at[k], d->text.at[i]);
+        struct table_row row = {d->text.at[i], weigh(d, holds, (double)d->text.n)};
+        vec_push(out, row);
     }
-    buf_release(&b);
-    return ok;
-}
-
-static void put_head(struct buf *out) {
-    buf_puts(out, "probability  error   ess  structure\n");
-}
-
-static void put_row(const struct query_answer *a, const char *text, struct buf *out) {
-    buf_printf(out, "     %.4f  %.4f %5.0f  %s\n", a->probability, a->error, a->ess, text);
+    if (d->text.n) qsort(out->at, out->n, sizeof *out->at, by_probability);
+    mem_free(holds);
 }
 
 /* What a posterior over structures knows, but for the improbable rest. */
 static enum gpm_status tabulate_posterior(struct infer_state *x,
-                                          const struct structure_posterior *s) {
-    struct query_answer a;
-    const char *text;
-    size_t n = s->row(s, SIZE_MAX, &text, &a);
+                                          const struct structure_posterior *s, table *out) {
+    struct table_row row;
+    size_t n = s->row(s, SIZE_MAX, &row.text, &row.a);
     if (!n)
         return infer_error(x, DIAG_BAD_OPERATOR_ARG,
                            "tabulate: the structures have not been searched yet");
-    struct buf b = BUF_INIT;
-    put_head(&b);
     for (size_t i = 0; i < n; i++) {
-        (void)s->row(s, i, &text, &a);
-        if (i == 0 || a.probability >= 0.0005) put_row(&a, text, &b);
+        (void)s->row(s, i, &row.text, &row.a);
+        if (i == 0 || row.a.probability >= 0.0005) vec_push(out, row);
     }
-    if (x->write) x->write(x->user, 1, b.data, b.len);
-    buf_release(&b);
     return GPM_OK;
-}
-
-static void tabulate(struct infer_state *x, const struct dataset *d, table *rows) {
-    struct buf b = BUF_INIT;
-    struct draws_in in = {NULL, dataset_rows(d), 1, particles_of(d),
-                          dataset_numbers(d, DATASET_PROB)};
-    for (size_t i = 0; i < rows->n; i++)
-        rows->at[i].a = weigh(&in, rows->at[i].holds, (double)in.n);
-    qsort(rows->at, rows->n, sizeof *rows->at, by_probability);
-    put_head(&b);
-    for (size_t i = 0; i < rows->n; i++) put_row(&rows->at[i].a, rows->at[i].text, &b);
-    if (x->write) x->write(x->user, 1, b.data, b.len);
-    buf_release(&b);
-    mem_free(in.weight);
 }
 
 static enum gpm_status op_tabulate(struct infer_state *x, const struct action *act, value *out) {
     value from = is_absent(action_arg(act, 0)) ? x->structures : act->args[0];
-    if (structure_posterior_of(from)) return tabulate_posterior(x, structure_posterior_of(from));
+    struct structure_posterior *s = structure_posterior_of(from);
     struct dataset *d = dataset_of(from);
-    size_t c = d ? structure_column(d) : 0;
+    struct draws_in in = {.chains = 1};
     table rows = {0};
-    bool ok = c && distinct(d, c, &rows);
-    if (ok) tabulate(x, d, &rows);
+    struct buf b = BUF_INIT;
+    enum gpm_status st;
+    if (s)
+        st = tabulate_posterior(x, s, &rows);
+    else if (d && structure_column(d))
+        st = from_dataset(x, d, &in);
+    else
+        st = infer_error(x, DIAG_BAD_OPERATOR_ARG,
+                         "tabulate needs a dataset with a column of kernels or structures");
+    tabulate(&in, &rows);
+    buf_puts(&b, "probability  error   ess  structure\n");
     for (size_t i = 0; i < rows.n; i++) {
-        mem_free(rows.at[i].text);
-        mem_free(rows.at[i].holds);
+        const struct query_answer *a = &rows.at[i].a;
+        buf_printf(&b, "     %.4f  %.4f %5.0f  %s\n", a->probability, a->error, a->ess,
+                   rows.at[i].text);
     }
+    if (st == GPM_OK && x->write) x->write(x->user, 1, b.data, b.len);
+    buf_release(&b);
     vec_release(&rows);
-    return ok ? GPM_OK
-              : infer_error(x, DIAG_BAD_OPERATOR_ARG,
-                            "tabulate needs a dataset with a column of kernels or structures");
+    draws_in_release(&in);
+    return st;
 }
 
 const struct infer_op infer_query_rows[] = {

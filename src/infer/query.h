@@ -26,10 +26,6 @@ struct structure_posterior {
 };
 struct structure_posterior *structure_posterior_of(value v); /* NULL: something else */
 
-/* The share of draws x (0 or 1, chains one after the other as in diagnostics.h) and its error;
- * `moved` bounds the effective number: 1 + the number of times the draws changed at all. */
-struct query_answer query_share(const double *x, size_t chains, size_t n, double moved);
-
 /* The kernel that was assumed last, borrowed; NIL: there is none. */
 value query_kernel(const struct trace *t);
 
