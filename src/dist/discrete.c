@@ -17,12 +17,10 @@ static enum gpm_status check_log(struct sp_call *c) {
     return sp_bad_arg(c, 0, "logp", "at most 0 (the logarithm of a probability)");
 }
 
-static enum gpm_status flip_enumerate(struct sp_call *c, value **vals, size_t *n) {
-    return sp_enumerate_two(c, value_bool(true), value_bool(false), vals, n);
-}
-
-static enum gpm_status bernoulli_enumerate(struct sp_call *c, value **vals, size_t *n) {
-    return sp_enumerate_two(c, value_num(1), value_num(0), vals, n);
+static enum gpm_status coin_enumerate(struct sp_call *c, value **vals, size_t *n) {
+    bool coin = ((const struct scalar_family *)c->cls->of)->coin;
+    return sp_enumerate_two(c, coin ? value_bool(true) : value_num(1),
+                            coin ? value_bool(false) : value_num(0), vals, n);
 }
 
 /* ---- ranges of whole numbers */
@@ -71,25 +69,25 @@ const struct sp_class sp_discrete_rows[] = {
      .sig = "(p?: probability) -> bool",
      .doc = "true with probability p, 1/2 unless given",
      .example = "flip(1) => true",
-     .enumerate = flip_enumerate,
+     .enumerate = coin_enumerate,
      COUNT(bernoulli, true, NULL)},
     {.name = "bernoulli",
      .sig = "(p?: probability) -> number",
      .doc = "1 with probability p (1/2 unless given), else 0",
      .example = "bernoulli(0) => 0",
-     .enumerate = bernoulli_enumerate,
+     .enumerate = coin_enumerate,
      COUNT(bernoulli, false, NULL)},
     {.name = "log_flip",
      .sig = "(logp: real) -> bool",
      .doc = "true with probability exp(logp)",
      .example = "log_flip(0) => true",
-     .enumerate = flip_enumerate,
+     .enumerate = coin_enumerate,
      COUNT(log_bernoulli, true, check_log)},
     {.name = "log_odds_flip",
      .sig = "(log_odds: real) -> bool",
      .doc = "true with probability 1 / (1 + exp(-log_odds))",
      .example = "assess(true, log_odds_flip, 0) => -0.6931471805599453",
-     .enumerate = flip_enumerate,
+     .enumerate = coin_enumerate,
      COUNT(logit_bernoulli, true, NULL)},
     {.name = "binomial",
      .sig = "(n: count, p: probability) -> count",

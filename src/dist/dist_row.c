@@ -146,14 +146,10 @@ value *sp_items(const struct sp_call *c, size_t i, size_t *n) {
 enum gpm_status sp_numbers_arg(struct sp_call *c, size_t i, const char *name, double **out,
                                size_t *n) {
     *out = NULL;
-    if (!seq_numbers(c->args[i], out, n)) return sp_bad_type(c, i, name, "a sequence of numbers");
-    for (size_t k = 0; k < *n; k++) {
-        if (!isnan((*out)[k])) continue;
-        mem_free(*out);
-        *out = NULL;
+    if (value_has_nan(c->args[i]))
         return sp_bad_arg(c, i, name, "a sequence of numbers without NaN");
-    }
-    return GPM_OK;
+    return seq_numbers(c->args[i], out, n) ? GPM_OK
+                                           : sp_bad_type(c, i, name, "a sequence of numbers");
 }
 
 enum gpm_status sp_numbers_value(struct sp_call *c, value v, size_t n, double **out) {
@@ -175,12 +171,7 @@ bool sp_as_matrix(value v, double **out, size_t *rows, size_t *cols) {
 
 enum gpm_status sp_matrix_arg(struct sp_call *c, size_t i, const char *name, double **out,
                               size_t *rows, size_t *cols) {
-    if (!sp_as_matrix(c->args[i], out, rows, cols)) return sp_bad_type(c, i, name, "a matrix");
-    for (size_t k = 0; k < *rows * *cols; k++) {
-        if (!isnan((*out)[k])) continue;
-        mem_free(*out);
-        *out = NULL;
-        return sp_bad_arg(c, i, name, "a matrix without NaN");
-    }
-    return GPM_OK;
+    *out = NULL;
+    if (value_has_nan(c->args[i])) return sp_bad_arg(c, i, name, "a matrix without NaN");
+    return sp_as_matrix(c->args[i], out, rows, cols) ? GPM_OK : sp_bad_type(c, i, name, "a matrix");
 }

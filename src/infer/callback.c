@@ -39,22 +39,18 @@ static enum gpm_status not_bound(struct infer_state *x, const struct sym *name) 
 
 /* [[value in particle 0, 1, ...] of e1, ... of e2, ...] as JSON. */
 static enum gpm_status arguments(struct infer_state *x, struct action *a, struct buf *out) {
-    buf_putc(out, '[');
+    size_t n = x->model->p.n;
+    value all = value_array_new(a->n_splices);
+    enum gpm_status st = GPM_OK;
     for (size_t i = 0; i < a->n_splices; i++) {
-        buf_puts(out, i ? ", [" : "[");
-        for (size_t p = 0; p < x->model->p.n; p++) {
-            value v;
-            enum gpm_status st =
-                trace_sample(x->model->p.at[p], a->ast->kids[i]->kids[0], a->splices[i], &v);
-            if (st != GPM_OK) return st;
-            if (p) buf_puts(out, ", ");
-            value_print_json(v, out);
-            value_unref(v);
-        }
-        buf_putc(out, ']');
+        value of = all.u.array->at[i] = value_array_new(n);
+        for (size_t p = 0; p < n && st == GPM_OK; p++)
+            st = trace_sample(x->model->p.at[p], a->ast->kids[i]->kids[0], a->splices[i],
+                              &of.u.array->at[p]);
     }
-    buf_putc(out, ']');
-    return GPM_OK;
+    if (st == GPM_OK) value_print_json(all, out);
+    value_unref(all);
+    return st;
 }
 
 /* The reply is an expression of the language. */

@@ -50,96 +50,72 @@ static value with_numbers(value shape, const double *x) {
     return v;
 }
 
-/* z of one part; false: x lies outside the support. The shift log(k - 1 - i) of stick breaking
- * makes z = 0 the middle of the simplex: every share 1 / k. */
+/* Where number i of a part lies, `left` of the whole being left for it in a simplex, and the shift
+ * of its z: log(k - 1 - i) of stick breaking makes z = 0 the middle of the simplex, every share 1 /
+ * k.
+ */
+struct range {
+    double lo, width, shift; /* infinite width: above lo; NaN: any number */
+};
+
+static inline struct range range_of(const struct continuous_part *p, size_t i, double left) {
+    if (p->kind == SUPPORT_POSITIVE) return (struct range){p->lo, INFINITY, 0};
+    if (p->kind == SUPPORT_INTERVAL) return (struct range){p->lo, p->hi - p->lo, 0};
+    if (p->kind == SUPPORT_SIMPLEX) return (struct range){0, left, log((double)(p->n_z - i))};
+    return (struct range){0, NAN, 0};
+}
+
+/* z of one part; false: x lies outside the support. */
 static bool to_z(const struct continuous_part *p, const double *x, double *z) {
     double left = 1;
-    size_t k = p->n_x;
     bool ok = true;
-    switch (p->kind) {
-    case SUPPORT_POSITIVE:
-        for (size_t i = 0; i < k; i++) z[i] = log(x[i] - p->lo), ok &= x[i] > p->lo;
-        break;
-    case SUPPORT_INTERVAL:
-        for (size_t i = 0; i < k; i++) {
-            z[i] = log((x[i] - p->lo) / (p->hi - x[i]));
-            ok &= x[i] > p->lo && x[i] < p->hi;
-        }
-        break;
-    case SUPPORT_SIMPLEX:
-        for (size_t i = 0; i + 1 < k; i++) {
-            double share = x[i] / left;
-            z[i] = log(share / (1 - share)) + log((double)(k - 1 - i));
-            ok &= share > 0 && share < 1;
-            left -= x[i];
-        }
-        break;
-    default: memcpy(z, x, k * sizeof *x);
+    for (size_t i = 0; i < p->n_z; i++) {
+        struct range r = range_of(p, i, left);
+        double u = x[i] - r.lo;
+        z[i] = isnan(r.width) ? x[i] : isinf(r.width) ? log(u) : log(u / (r.width - u)) + r.shift;
+        ok &= isfinite(z[i]) && (isnan(r.width) || (u > 0 && u < r.width));
+        left -= x[i];
     }
-    for (size_t i = 0; i < p->n_z; i++) ok &= isfinite(z[i]) != 0;
     return ok;
 }
 
 static void to_x(const struct continuous_part *p, const double *z, double *x) {
     double left = 1;
-    size_t k = p->n_x;
-    switch (p->kind) {
-    case SUPPORT_POSITIVE:
-        for (size_t i = 0; i < k; i++) x[i] = p->lo + exp(z[i]);
-        break;
-    case SUPPORT_INTERVAL:
-        for (size_t i = 0; i < k; i++) x[i] = p->lo + (p->hi - p->lo) * logistic(z[i]);
-        break;
-    case SUPPORT_SIMPLEX:
-        for (size_t i = 0; i + 1 < k; i++) {
-            x[i] = left * logistic(z[i] - log((double)(k - 1 - i)));
-            left -= x[i];
-        }
-        x[k - 1] = left > 0 ? left : 0;
-        break;
-    default: memcpy(x, z, k * sizeof *x);
+    for (size_t i = 0; i < p->n_z; i++) {
+        struct range r = range_of(p, i, left);
+        x[i] = isnan(r.width)   ? z[i]
+               : isinf(r.width) ? r.lo + exp(z[i])
+                                : r.lo + r.width * logistic(z[i] - r.shift);
+        left -= x[i];
     }
+    if (p->n_z < p->n_x) x[p->n_z] = left > 0 ? left : 0;
 }
 
-/* log |dx/dz| and, when wanted, gz = d(f + log |dx/dz|)/dz from gx = df/dx:
+/* log |dx/dz| and, when wanted, gz = d(f + log |dx/dz|)/dz from gx = df/dx, with s = logistic(z):
  *
- *     above lo      log |J| = z                               dx/dz = x - lo
- *     lo .. hi      log |J| = log (hi-lo) + log s + log (1-s)  dx/dz = (hi-lo) s (1-s)
- *     simplex       see below; s = logistic(z) */
+ *     above lo       log |J| = z                                dx/dz = x - lo
+ *     lo .. hi       log |J| = log (hi-lo) + log s + log (1-s)  dx/dz = (hi-lo) s (1-s)
+ *     simplex        x_i = left_i s_i, left_{i+1} = left_i (1 - s_i): each as an interval of that
+ *                    width. Backwards: back = d f / d left_{i+1} with the last share counted. */
 static double jacobian(const struct continuous_part *p, const double *z, const double *x,
                        const double *gx, double *gz) {
-    double sum = 0, left = 1;
-    size_t k = p->n_x;
-    if (p->kind == SUPPORT_POSITIVE)
-        for (size_t i = 0; i < k; i++) {
-            sum += z[i];
-            if (gz) gz[i] = gx[i] * (x[i] - p->lo) + 1;
-        }
-    else if (p->kind == SUPPORT_INTERVAL)
-        for (size_t i = 0; i < k; i++) {
-            double s = logistic(z[i]);
-            sum += log(p->hi - p->lo) - log1pexp(-z[i]) - log1pexp(z[i]);
-            if (gz) gz[i] = gx[i] * (p->hi - p->lo) * s * (1 - s) + 1 - 2 * s;
-        }
-    else if (p->kind == SUPPORT_SIMPLEX) {
-        /* x_i = left_i s_i, left_{i+1} = left_i (1 - s_i); |J| = prod left_i s_i (1 - s_i).
-         * Backwards: back = d f / d left_{i+1} with the last share counted. */
-        double *lefts = NEW_ARRAY(double, k + 1);
-        for (size_t i = 0; i + 1 < k; i++) {
-            double u = z[i] - log((double)(k - 1 - i));
-            lefts[i] = left;
-            sum += log(left) - log1pexp(-u) - log1pexp(u);
-            left -= x[i];
-        }
-        double back = gz && k ? gx[k - 1] : 0;
-        for (size_t i = k > 0 ? k - 1 : 0; gz && i-- > 0;) {
-            double s = logistic(z[i] - log((double)(k - 1 - i)));
-            gz[i] = (gx[i] - back) * lefts[i] * s * (1 - s) + 1 - 2 * s;
-            back = gx[i] * s + back * (1 - s) + 1 / lefts[i];
-        }
-        mem_free(lefts);
-    } else if (gz)
-        memcpy(gz, gx, k * sizeof *gx);
+    bool simplex = p->kind == SUPPORT_SIMPLEX;
+    double sum = 0, left = 1, back = simplex && gz ? gx[p->n_z] : 0;
+    for (size_t i = 0; i < p->n_z; left -= x[i++]) {
+        struct range r = range_of(p, i, left);
+        double u = z[i] - r.shift;
+        if (isnan(r.width)) continue;
+        sum += isinf(r.width) ? u : log(r.width) - log1pexp(-u) - log1pexp(u);
+    }
+    for (size_t i = p->n_z; gz && i-- > 0;) {
+        if (simplex) left += x[i];
+        struct range r = range_of(p, i, left);
+        double s = logistic(z[i] - r.shift), slope = r.width * s * (1 - s);
+        gz[i] = isnan(r.width)   ? gx[i]
+                : isinf(r.width) ? gx[i] * (x[i] - r.lo) + 1
+                                 : (gx[i] - back) * slope + 1 - 2 * s;
+        if (simplex) back = gx[i] * s + back * (1 - s) + 1 / left;
+    }
     return sum;
 }
 

@@ -123,23 +123,24 @@ static double rhat_basic(const double *x, size_t chains, size_t n) {
     return sqrt((between / within + (double)n - 1) / (double)n);
 }
 
+/* Of the normal scores of the split chains' ranks. */
+static double rhat_of_ranks(const double *x, size_t chains, size_t n) {
+    double *s = split(x, chains, n);
+    z_scale(s, 2 * chains * (n / 2));
+    double r = rhat_basic(s, 2 * chains, n / 2);
+    mem_free(s);
+    return r;
+}
+
 /* The worse of two: on ranks (do the chains agree where they are?) and on ranks of the distance
  * from the median (do they agree how wide they are?). Ranks make it finite where moments are not.
  */
 static double rhat(const double *x, size_t chains, size_t n) {
     if (unusable(x, chains, n)) return NAN;
-    size_t m = 2 * chains * (n / 2);
-    double *s = split(x, chains, n), median = draws_quantile(x, chains * n, 0.5);
-    z_scale(s, m);
-    double bulk = rhat_basic(s, 2 * chains, n / 2);
-    mem_free(s);
-    double *folded = NEW_ARRAY(double, chains *n);
+    double median = draws_quantile(x, chains * n, 0.5), *folded = NEW_ARRAY(double, chains *n);
     for (size_t i = 0; i < chains * n; i++) folded[i] = fabs(x[i] - median);
-    s = split(folded, chains, n);
-    z_scale(s, m);
-    double tail = rhat_basic(s, 2 * chains, n / 2);
+    double bulk = rhat_of_ranks(x, chains, n), tail = rhat_of_ranks(folded, chains, n);
     mem_free(folded);
-    mem_free(s);
     return fmax(bulk, tail);
 }
 

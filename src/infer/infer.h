@@ -14,7 +14,7 @@
 #include <string.h>
 
 typedef VEC(struct trace *) particles;
-void particles_free(particles *p);
+void particles_free(particles *p); /* NULL: an empty place */
 /* A model: particles that share directives, at least one. A box value, so programs can hold
  * several. */
 struct model {
@@ -119,8 +119,8 @@ struct infer_op {
     double extra[2];     /* when they are left out */
     const char *counted; /* what the last of them counts, at least one; NULL: it may be anything */
     bool steps_last;     /* a single number after the block is the transitions: nuts(s, b, 100) */
-    /* Under run = infer_steps: one transition. Under run = infer_each: the value in one particle.
-     */
+    /* Under run = infer_steps: one transition. Under run = infer_each: the value in one particle,
+     * nil in all: there is none. */
     enum gpm_status (*step)(struct step *s);
     enum gpm_status (*each)(struct infer_state *x, const struct action *a, struct trace *t,
                             value *out);

@@ -14,7 +14,8 @@
 #include <string.h>
 
 void particles_free(particles *p) {
-    for (size_t i = 0; i < p->n; i++) trace_free(p->at[i]);
+    for (size_t i = 0; i < p->n; i++)
+        if (p->at[i]) trace_free(p->at[i]);
     vec_release(p);
 }
 

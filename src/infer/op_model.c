@@ -36,12 +36,11 @@ static enum gpm_status forget(struct infer_state *x, const struct action *a, str
     return st;
 }
 
-static enum gpm_status op_freeze(struct infer_state *x, const struct action *a, value *out) {
+static enum gpm_status freeze(struct infer_state *x, const struct action *a, struct trace *t,
+                              value *out) {
     struct sym *label;
     enum gpm_status st = infer_label(x, a->args[0], &label);
-    for (size_t i = 0; st == GPM_OK && i < x->model->p.n; i++)
-        st = trace_freeze(x->model->p.at[i], label, x->at);
-    return st;
+    return st == GPM_OK ? trace_freeze(t, label, x->at) : st;
 }
 
 static enum gpm_status op_report(struct infer_state *x, const struct action *a, value *out) {
@@ -61,15 +60,12 @@ static enum gpm_status num_blocks(struct infer_state *x, const struct action *a,
 /* Redraws everything from the prior; the particle's weight becomes the likelihood,
  * w_new = sum log p(observed | choices): every free choice is a principal, so that only data
  * absorb. */
-static enum gpm_status op_reset(struct infer_state *x, const struct action *a, value *out) {
-    for (size_t i = 0; i < x->model->p.n; i++) {
-        struct trace *t = x->model->p.at[i];
-        double w_old, w_new;
-        enum gpm_status st = trace_redraw(t, t->choices.at, t->choices.n, &w_old, &w_new);
-        if (st != GPM_OK) return st;
-        if (w_new > -INFINITY) t->log_weight = w_new;
-    }
-    return GPM_OK;
+static enum gpm_status reset(struct infer_state *x, const struct action *a, struct trace *t,
+                             value *out) {
+    double w_old, w_new;
+    enum gpm_status st = trace_redraw(t, t->choices.at, t->choices.n, &w_old, &w_new);
+    if (st == GPM_OK && w_new > -INFINITY) t->log_weight = w_new;
+    return st;
 }
 
 enum { JOINT, LIKELIHOOD };
@@ -112,15 +108,13 @@ static enum gpm_status op_density_at(struct infer_state *x, const struct action 
     return st;
 }
 
-static enum gpm_status op_check(struct infer_state *x, const struct action *a, value *out) {
-    enum gpm_status st = GPM_OK;
-    for (size_t i = 0; i < x->model->p.n && st == GPM_OK; i++) {
-        struct buf why = BUF_INIT;
-        if (!trace_check(x->model->p.at[i], &why))
-            st = infer_error(x, DIAG_NAN, "trace check: %s", why.data);
-        buf_release(&why);
-    }
-    return st;
+static enum gpm_status check(struct infer_state *x, const struct action *a, struct trace *t,
+                             value *out) {
+    struct buf why = BUF_INIT;
+    bool sound = trace_check(t, &why);
+    if (!sound) infer_error(x, DIAG_NAN, "trace check: %s", why.data);
+    buf_release(&why);
+    return sound ? GPM_OK : GPM_E_USER;
 }
 
 /* What the traces hold: applications, and bytes of their nodes and links for each. */
@@ -146,13 +140,13 @@ const struct infer_op infer_model_rows[] = {
     {"forget", "(label: label) -> action", "removes a directive; the log density it had",
      EACH(forget)},
     {"freeze", "(label: label) -> action", "replaces a directive by its current value",
-     .run = op_freeze},
+     EACH(freeze)},
     {"report", "(label: label) -> action", "the current value of a directive", .run = op_report},
     {"num_blocks", "(scope: scope) -> action",
      "how many blocks of the scope hold choices, per particle", EACH(num_blocks)},
     {"reset_to_prior", "() -> action",
-     "redraws every choice from the prior; the weight becomes the likelihood", .run = op_reset},
-    {"likelihood_weight", "() -> action", "the same as reset_to_prior", .run = op_reset},
+     "redraws every choice from the prior; the weight becomes the likelihood", EACH(reset)},
+    {"likelihood_weight", "() -> action", "the same as reset_to_prior", EACH(reset)},
     {"incorporate", "() -> action", "does nothing: observations take effect at once",
      .run = op_pass},
     {"global_log_joint", "() -> action",
@@ -169,6 +163,6 @@ const struct infer_op infer_model_rows[] = {
     {"trace_memory", "() -> action", "bytes that traced applications take, nodes and links",
      .run = op_memory},
     {"checkInvariants", "() -> action", "checks the whole trace; an error if it is inconsistent",
-     .run = op_check},
+     EACH(check)},
     {0},
 };

@@ -26,21 +26,8 @@ static void replace_all(struct model *m, particles *by) {
     *by = (particles){0};
 }
 
-/* The copies of each particle, then itself; those that were not drawn go. */
-static void keep_drawn(struct model *m, const size_t *count, particles *copies, particles *next) {
-    size_t used = 0;
-    for (size_t i = 0; i < m->p.n; i++) {
-        for (size_t k = 1; k < count[i]; k++) vec_push(next, copies->at[used++]);
-        if (count[i])
-            vec_push(next, m->p.at[i]);
-        else
-            trace_free(m->p.at[i]);
-    }
-    copies->n = 0;
-}
-
-/* Multinomial. The first of the draws of a particle takes the trace itself, so that a run with one
- * particle copies nothing. */
+/* Multinomial. The last of the draws of a particle takes the trace itself, so that a run with one
+ * particle copies nothing; until all copies are made its place stays empty. */
 static enum gpm_status op_resample(struct infer_state *x, const struct action *a, value *out) {
     double most = 1e7, given = a->args[0].u.num;
     if (given < 1)
@@ -55,14 +42,24 @@ static enum gpm_status op_resample(struct infer_state *x, const struct action *a
     double total = model_log_weight(m);
     size_t *count = mem_zalloc(m->p.n * sizeof *count);
     infer_draw_particles(x, total, want, count);
-    particles copies = {0}, next = {0};
-    for (size_t i = 0; i < m->p.n; i++)
+    particles next = {0};
+    for (size_t i = 0; i < m->p.n; i++) {
         for (size_t k = 1; st == GPM_OK && k < count[i]; k++)
-            st = model_add_copy(x, m->p.at[i], &copies);
-    if (st == GPM_OK) keep_drawn(m, count, &copies, &next);
-    particles_free(&copies);
+            st = model_add_copy(x, m->p.at[i], &next);
+        if (count[i]) vec_push(&next, NULL);
+    }
+    for (size_t i = 0, upto = 0; st == GPM_OK && i < m->p.n; i++) {
+        upto += count[i];
+        if (count[i])
+            next.at[upto - 1] = m->p.at[i];
+        else
+            trace_free(m->p.at[i]);
+    }
     mem_free(count);
-    if (st != GPM_OK) return st;
+    if (st != GPM_OK) {
+        particles_free(&next);
+        return st;
+    }
     replace_all(m, &next);
     for (size_t i = 0; i < m->p.n; i++) m->p.at[i]->log_weight = total - log((double)want);
     return GPM_OK;

@@ -113,13 +113,13 @@ enum { PICKS = 16, PREFETCH_FROM = 2000 };
 /* One particle's turn of one operator. */
 struct visit {
     struct step s; /* what the operator sees; `at`, `n` and `extra` change with every transition */
-    step_fn *fn;
-    size_t stat;                   /* 1 + index of the scope's statistics, 0: not looked up yet */
-    const struct subproblem *from; /* a selection of which one choice was picked */
     /* picks of the scope default drawn ahead, so that their nodes are fetched in time */
     struct node *ahead[PICKS];
     uint32_t n_ahead, next;
     uint64_t structure; /* of the trace they were drawn for */
+    step_fn *fn;
+    size_t stat;                   /* 1 + index of the scope's statistics, 0: not looked up yet */
+    const struct subproblem *from; /* a selection of which one choice was picked */
 };
 
 /* The next choice, uniformly. Large traces do not fit the caches: picks are drawn some steps ahead
@@ -352,7 +352,7 @@ enum gpm_status infer_each(struct infer_state *x, const struct action *a, value 
     enum gpm_status st = GPM_OK;
     for (size_t i = 0; i < m->p.n && st == GPM_OK; i++)
         st = a->op->each(x, a, m->p.at[i], &all.u.array->at[i]);
-    if (st == GPM_OK)
+    if (st == GPM_OK && all.u.array->at[0].tag != V_NIL)
         *out = all;
     else
         value_unref(all);

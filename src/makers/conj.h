@@ -96,7 +96,9 @@ double *conj_record(const struct conj *s, const double *key, size_t k, size_t *a
 #define CONJ_DISCRETE                                                                              \
     .flags = SP_RANDOM | SP_DISCRETE, .support = sp_support_discrete, .log_bound = sp_discrete_bound
 /* Rows of makers: collapsed, uncollapsed. */
-#define CONJ_MAKER(class) .of = &class, .flags = SP_MAKER, .simulate = conj_make, .aaa = &conj_aaa
+#define CONJ_MAKER(class) CONJ_PLAIN_MAKER(class, conj_aaa)
+#define CONJ_PLAIN_MAKER(class, absorb)                                                            \
+    .of = &class, .flags = SP_MAKER, .simulate = conj_make, .aaa = &absorb
 #define CONJ_UC_MAKER(class)                                                                       \
     .of = &class, .flags = SP_MAKER | SP_RANDOM, .simulate = conj_make,                            \
     .log_density = conj_latent_density, .aaa = &conj_aaa

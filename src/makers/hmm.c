@@ -253,9 +253,6 @@ const struct sp_class sp_makers_hmm_rows[] = {
      .doc = "hidden Markov chain: p0 starts, columns of T move, columns of O emit; h(time) is a "
             "symbol",
      .example = "assess(1, make_lazy_hmm([1, 0], [[0, 1], [1, 0]], [[1, 0], [0, 1]]), 3) => 0",
-     .of = &hmm,
-     .flags = SP_MAKER,
-     .simulate = conj_make,
-     .aaa = &conj_aaa_plain},
+     CONJ_PLAIN_MAKER(hmm, conj_aaa_plain)},
 };
 const size_t sp_makers_hmm_count = COUNT_OF(sp_makers_hmm_rows);

@@ -347,9 +347,6 @@ const struct sp_class sp_makers_normal_rows[] = {
      .doc = "normal vectors, covariance ~ inv_wishart(S0, v0), mean ~ normal(m0, covariance / k0), "
             "integrated out",
      .example = "floor(1e6 * assess([0], make_niw_normal([0], 1, 1, [[1]]))) => -1491304",
-     .of = &niw_class,
-     .flags = SP_MAKER,
-     .simulate = conj_make,
-     .aaa = &conj_aaa_plain},
+     CONJ_PLAIN_MAKER(niw_class, conj_aaa_plain)},
 };
 const size_t sp_makers_normal_count = COUNT_OF(sp_makers_normal_rows);
