@@ -135,7 +135,8 @@ static enum gpm_status normal_arg(struct sp_call *c, size_t i, double **out, siz
     double x;
     if (sp_as_number(c->args[i], &x))
         return isnan(x) ? sp_bad_arg(c, i, name, "a number other than NaN") : GPM_OK;
-    if (!seq_is(c->args[i])) return sp_bad_type(c, i, name, "a number or a sequence of numbers");
+    if (!seq_is(c->args[i]))
+        return sp_type_error(c, c->args[i], "%s must be a number or a sequence of numbers", name);
     return sp_numbers_arg(c, i, name, out, n);
 }
 

@@ -12,23 +12,15 @@ void sp_args(const struct sp_call *c, double *a) {
         if (!sp_as_number(c->args[i], &a[i])) a[i] = NAN;
 }
 
-static enum gpm_status bad(struct sp_call *c, value v, const char *what, const char *expected,
-                           enum diag_code code) {
-    return sp_error(c, code, "%s: %s must be %s, got %s", c->cls->name, what, expected, SHOW(v));
-}
-
 enum gpm_status sp_bad_value(struct sp_call *c, value v, const char *expected) {
-    return bad(c, v, "the value", expected, DIAG_TYPE);
+    return sp_type_error(c, v, "the value must be %s", expected);
 }
 
 enum gpm_status sp_bad_arg(struct sp_call *c, size_t i, const char *name, const char *expected) {
     double x;
     bool number = sp_as_number(c->args[i], &x) || seq_is(c->args[i]);
-    return bad(c, c->args[i], name, expected, number ? DIAG_DOMAIN : DIAG_TYPE);
-}
-
-enum gpm_status sp_bad_type(struct sp_call *c, size_t i, const char *name, const char *expected) {
-    return bad(c, c->args[i], name, expected, DIAG_TYPE);
+    return sp_error(c, number ? DIAG_DOMAIN : DIAG_TYPE, "%s: %s must be %s, got %s", c->cls->name,
+                    name, expected, SHOW(c->args[i]));
 }
 
 /* The parameters passed their signature but the distribution does not exist, or cannot be computed:
@@ -148,8 +140,9 @@ enum gpm_status sp_numbers_arg(struct sp_call *c, size_t i, const char *name, do
     *out = NULL;
     if (value_has_nan(c->args[i]))
         return sp_bad_arg(c, i, name, "a sequence of numbers without NaN");
-    return seq_numbers(c->args[i], out, n) ? GPM_OK
-                                           : sp_bad_type(c, i, name, "a sequence of numbers");
+    return seq_numbers(c->args[i], out, n)
+               ? GPM_OK
+               : sp_type_error(c, c->args[i], "%s must be a sequence of numbers", name);
 }
 
 enum gpm_status sp_numbers_value(struct sp_call *c, value v, size_t n, double **out) {
@@ -173,5 +166,7 @@ enum gpm_status sp_matrix_arg(struct sp_call *c, size_t i, const char *name, dou
                               size_t *rows, size_t *cols) {
     *out = NULL;
     if (value_has_nan(c->args[i])) return sp_bad_arg(c, i, name, "a matrix without NaN");
-    return sp_as_matrix(c->args[i], out, rows, cols) ? GPM_OK : sp_bad_type(c, i, name, "a matrix");
+    return sp_as_matrix(c->args[i], out, rows, cols)
+               ? GPM_OK
+               : sp_type_error(c, c->args[i], "%s must be a matrix", name);
 }

@@ -14,7 +14,6 @@ void sp_args(const struct sp_call *c, double *a);
 /* Errors with the procedure's name; all return GPM_E_USER. */
 enum gpm_status sp_bad_value(struct sp_call *c, value v, const char *expected);
 enum gpm_status sp_bad_arg(struct sp_call *c, size_t i, const char *name, const char *expected);
-enum gpm_status sp_bad_type(struct sp_call *c, size_t i, const char *name, const char *expected);
 
 /* What the row of a procedure of numbers says in its `of`. */
 struct scalar_family {

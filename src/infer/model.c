@@ -108,14 +108,6 @@ double model_log_weight(const struct model *m) {
     return max + log(sum);
 }
 
-/* upto[i]: the weights of particles 0 .. i added up, as shares of the total. Owned. */
-static double *shares(const struct model *m, double total) {
-    double *upto = NEW_ARRAY(double, m->p.n);
-    for (size_t i = 0; i < m->p.n; i++)
-        upto[i] = (i ? upto[i - 1] : 0) + exp(m->p.at[i]->log_weight - total);
-    return upto;
-}
-
 size_t infer_first_above(const double *upto, size_t n, double u) {
     size_t lo = 0, hi = n;
     while (lo < hi) {
@@ -139,7 +131,9 @@ static size_t draw_from(const double *upto, size_t n, double u) {
 void infer_draw_particles(struct infer_state *x, double total, size_t want, size_t *count) {
     const struct model *m = x->model;
     bool any = total > -INFINITY;
-    double *upto = any ? shares(m, total) : NULL;
+    /* the weights of particles 0 .. i added up, as shares of the total */
+    double *upto = NEW_ARRAY(double, m->p.n), sum = 0;
+    for (size_t i = 0; any && i < m->p.n; i++) upto[i] = sum += exp(m->p.at[i]->log_weight - total);
     for (size_t k = 0; k < want; k++)
         count[any ? draw_from(upto, m->p.n, rng_uniform(&x->core->rng))
                   : rng_below(&x->core->rng, m->p.n)]++;

@@ -93,7 +93,7 @@ static enum gpm_status read_quantities(struct check *c, value v) {
             if (known[i].usual) add(c, known[i].name, &known[i], NIL);
         return GPM_OK;
     }
-    if (infer_text(v) || v.tag == V_PROC || !seq_items(v, &items, &n)) return add_quantity(c, v);
+    seq_or_one(v, &items, &n);
     enum gpm_status st = GPM_OK;
     for (size_t i = 0; i < n && st == GPM_OK; i++) st = add_quantity(c, items[i]);
     if (st == GPM_OK && n == 0) st = unknown_quantity(c, v);
@@ -172,12 +172,12 @@ static enum gpm_status add_labelled(struct check *c, struct trace *t, value labe
 }
 
 static enum gpm_status select_records(struct check *c, struct trace *t, records *out) {
-    value *items = NULL, labels = c->labels;
-    size_t n = 0;
-    bool one = is_absent(labels) || infer_text(labels) || !seq_items(labels, &items, &n);
-    enum gpm_status st = one ? add_labelled(c, t, labels, out) : GPM_OK;
+    value *items;
+    size_t n;
+    enum gpm_status st = GPM_OK;
+    seq_or_one(c->labels, &items, &n);
     for (size_t i = 0; i < n && st == GPM_OK; i++) st = add_labelled(c, t, items[i], out);
-    if (!one) values_free(items, n);
+    values_free(items, n);
     if (st == GPM_OK && !out->n)
         st = infer_error(c->x, DIAG_BAD_OPERATOR_ARG,
                          "posterior_predictive_check needs data: the model has no observe");

@@ -45,14 +45,14 @@ static enum gpm_status op_accumulate(struct infer_state *x, const struct action 
 
 /* into(a, b), join_datasets(a, b, ...), join_datasets([a, b, ...]) */
 static enum gpm_status op_join(struct infer_state *x, const struct action *a, value *out) {
-    value *items = NULL;
-    size_t n = a->n;
-    bool listed = n == 1 && seq_items(a->args[0], &items, &n);
+    value all = a->n == 1 ? value_ref(a->args[0]) : value_array(a->args, a->n), *items;
+    size_t n;
+    seq_or_one(all, &items, &n);
     struct joined j = {x, a->op, dataset_new(NULL, 0)};
     enum gpm_status st = GPM_OK;
-    for (size_t i = 0; i < n && st == GPM_OK; i++)
-        st = append(&j, -1, listed ? items[i] : a->args[i]);
-    if (listed) values_free(items, n);
+    for (size_t i = 0; i < n && st == GPM_OK; i++) st = append(&j, -1, items[i]);
+    values_free(items, n);
+    value_unref(all);
     return dataset_give(j.all, st, out);
 }
 

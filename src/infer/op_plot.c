@@ -103,14 +103,13 @@ static enum gpm_status add_panel(struct infer_state *x, struct plot_scene *s, va
 static enum gpm_status make_scene(struct infer_state *x, value spec, value data,
                                   struct plot_scene **out) {
     struct plot_input in = {0};
-    value *specs = NULL;
-    size_t n = 0;
-    bool many = !infer_text(spec) && seq_items(spec, &specs, &n);
+    value *specs;
+    size_t n;
+    seq_or_one(spec, &specs, &n);
     struct plot_scene *s = plot_scene_new(NULL, NULL, n > 1 ? 2 : 1);
     enum gpm_status st = read_input(x, data, &in);
-    if (st == GPM_OK && !many) st = add_panel(x, s, spec, &in.t);
     for (size_t i = 0; i < n && st == GPM_OK; i++) st = add_panel(x, s, specs[i], &in.t);
-    if (many) values_free(specs, n);
+    values_free(specs, n);
     input_release(&in);
     *out = s;
     if (st != GPM_OK) plot_scene_free(s);

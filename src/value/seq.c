@@ -46,6 +46,13 @@ bool seq_items(value v, value **items, size_t *n) {
     return true;
 }
 
+void seq_or_one(value v, value **items, size_t *n) {
+    if (seq_items(v, items, n)) return;
+    *n = 1;
+    *items = NEW_ARRAY(value, 1);
+    **items = value_ref(v);
+}
+
 bool seq_numbers(value v, double **out, size_t *n) {
     if (!seq_length(v, n)) return false;
     struct seq_walk w = {v, 0};

@@ -235,6 +235,7 @@ static inline bool seq_next(struct seq_walk *w, value *item) {
 }
 /* Elements as an array of owned references; caller frees with values_free. */
 bool seq_items(value v, value **items, size_t *n);
+void seq_or_one(value v, value **items, size_t *n); /* the same; what is no sequence: itself */
 void values_free(value *items, size_t n);
 /* Numbers (or booleans as 0/1) of a sequence; caller frees with mem_free. */
 bool seq_numbers(value v, double **out, size_t *n);
