@@ -36,8 +36,7 @@ static enum gpm_status step(struct continuous *c, const double *at, const double
  * Without momentum y = z. Nesterov's steps may lead downhill for a while, so they have no floor. */
 static enum gpm_status climb(struct continuous *c, const struct target *how, double *z) {
     size_t n = c->n_z;
-    double *g = NEW_ARRAY(double, n + 1), *y = NEW_ARRAY(double, n + 1),
-           *next = NEW_ARRAY(double, n + 1);
+    double *g = NEW_ARRAY(double, 3 * n + 1), *y = g + n, *next = y + n;
     double t = 1, logp, rate = how->extra[0].u.num, steps = how->extra[1].u.num;
     bool moved = true, momentum = how->op->how == MOMENTUM;
     enum gpm_status st = GPM_OK;
@@ -58,8 +57,6 @@ static enum gpm_status climb(struct continuous *c, const struct target *how, dou
         t = t_next;
     }
     mem_free(g);
-    mem_free(y);
-    mem_free(next);
     return st;
 }
 

@@ -53,6 +53,7 @@ struct csmc {
     struct link **path; /* of the steps drawn; NULL: of a line that died out */
     size_t *mark;       /* before each of them */
     struct link **way;  /* scratch: where to go */
+    struct arena mem;   /* of all these arrays */
 };
 
 /* The generator of a step is split off when its ancestor is drawn: building it twice draws the
@@ -218,26 +219,19 @@ static enum gpm_status choose(struct csmc *c, bool max, bool *moved) {
 
 static void csmc_init(struct csmc *c, size_t n) {
     c->n = n;
-    c->w_old = NEW_ARRAY(double, c->steps + 1);
-    c->now = mem_zalloc(n * sizeof *c->now);
-    c->next = mem_zalloc(n * sizeof *c->next);
-    c->turn = NEW_ARRAY(size_t, n);
-    c->upto = NEW_ARRAY(double, n + 1);
-    c->path = mem_zalloc((c->steps + 1) * sizeof *c->path);
-    c->mark = NEW_ARRAY(size_t, c->steps + 1);
-    c->way = NEW_ARRAY(struct link *, c->steps + 1);
+    c->w_old = ARENA_ARRAY(&c->mem, double, c->steps);
+    c->now = ARENA_ARRAY(&c->mem, struct particle, n);
+    c->next = ARENA_ARRAY(&c->mem, struct particle, n);
+    c->turn = ARENA_ARRAY(&c->mem, size_t, n);
+    c->upto = ARENA_ARRAY(&c->mem, double, n + 1);
+    c->path = ARENA_ARRAY(&c->mem, struct link *, c->steps);
+    c->mark = ARENA_ARRAY(&c->mem, size_t, c->steps);
+    c->way = ARENA_ARRAY(&c->mem, struct link *, c->steps);
 }
 
 static void csmc_release(struct csmc *c) {
     for (size_t i = 0; i < c->n; i++) link_unref(c, c->now[i].at);
-    mem_free(c->w_old);
-    mem_free(c->now);
-    mem_free(c->next);
-    mem_free(c->turn);
-    mem_free(c->upto);
-    mem_free(c->path);
-    mem_free(c->mark);
-    mem_free(c->way);
+    arena_release(&c->mem);
 }
 
 /* One sweep over the sets; the principals of set i belong to step i. */

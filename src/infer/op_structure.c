@@ -107,37 +107,31 @@ static enum gpm_status take_out(struct jump *j, struct trace *t, struct node_set
     return GPM_OK;
 }
 
-/* log p(theta | k) - log g_k(theta) of the state as it is; -inf: any other state is better. */
-static enum gpm_status leave(struct jump *j, struct trace *t, struct node_set *p, double *ratio) {
+/* What the parameters add to log alpha on one side of the move: of the state as it is (LEAVE)
+ *
+ *     log p(theta | k) - log g_k(theta),   -inf: any other state is better
+ *
+ * and on the way from theta_1, which stands, to theta' ~ g (ARRIVE)
+ *
+ *     log J(theta') / J(theta_1) + log p(theta_1 | k') - log g_k'(theta') */
+enum side { LEAVE, ARRIVE };
+static enum gpm_status parameters(struct jump *j, struct trace *t, struct node_set *p,
+                                  enum side side, double *ratio) {
     struct continuous c;
     const struct laplace_fit *f = NULL;
+    double drawn[PROPOSAL_MAX_DIM];
     enum gpm_status st = take_out(j, t, p, &c, ratio);
     if (st != GPM_OK || !c.n_parts) return st;
-    bool possible = c.w_old > -INFINITY;
-    if (possible) st = laplace_fit_find(&c, DRAWS, &f);
-    bool known = possible && st == GPM_OK && f->p.n;
-    *ratio = known ? *ratio - laplace_fit_log_density(f, c.old) : -INFINITY;
-    continuous_close(&c, false);
-    return st;
-}
-
-/* From theta_1 to theta' ~ g: *ratio is log J(theta') / J(theta_1) + log p(theta_1 | k') - log g.
- */
-static enum gpm_status arrive(struct jump *j, struct trace *t, struct node_set *p, double *ratio) {
-    struct continuous c;
-    const struct laplace_fit *f = NULL;
-    double z[PROPOSAL_MAX_DIM], logp = -INFINITY;
-    enum gpm_status st = take_out(j, t, p, &c, ratio);
-    if (st != GPM_OK || !c.n_parts) return st;
-    double before = c.w_old;
-    if (before > -INFINITY) st = laplace_fit_find(&c, DRAWS, &f);
-    if (st == GPM_OK && f && f->p.n) {
+    double *z = side == LEAVE ? c.old : drawn, logp = c.w_old;
+    if (c.w_old > -INFINITY) st = laplace_fit_find(&c, DRAWS, &f);
+    bool known = st == GPM_OK && f && f->p.n;
+    if (known && side == ARRIVE) {
         laplace_fit_draw(f, &t->rng, z);
         st = continuous_build(&c, z, &logp);
+        known = st == GPM_OK && logp > -INFINITY && move_built(&c.m);
     }
-    bool built = st == GPM_OK && logp > -INFINITY && move_built(&c.m);
-    *ratio = built ? *ratio + logp - before - laplace_fit_log_density(f, z) : -INFINITY;
-    continuous_close(&c, built);
+    *ratio = known ? *ratio + (logp - c.w_old) - laplace_fit_log_density(f, z) : -INFINITY;
+    continuous_close(&c, known && side == ARRIVE);
     return st;
 }
 
@@ -163,8 +157,8 @@ struct trace *trace_copy(struct trace *t) {
  *
  *     log alpha = lik + to - from + pick
  *     lik  = log p(y | k', theta_1) - log p(y | k, theta)                       redraw
- *     from = log p(theta | k) - log g_k(theta)                                  leave
- *     to   = log J(theta') - log J(theta_1) + log p(theta_1 | k') - log g_k'(theta')    arrive
+ *     from = log p(theta | k) - log g_k(theta)                                  LEAVE
+ *     to   = log J(theta') - log J(theta_1) + log p(theta_1 | k') - log g_k'(theta')    ARRIVE
  *     pick = log P(block | k') - log P(block | k)
  *
  * t itself is not touched; step puts `end` in its place when it is accepted. */
@@ -181,7 +175,7 @@ static enum gpm_status propose(struct jump *j, struct trace *t, struct trace **v
     }
     double pick = -log_pick(j, *via);
     st = parameters_in_order(j->x, *via, j->parameters, &p);
-    if (st == GPM_OK) st = leave(j, *via, &p, &from);
+    if (st == GPM_OK) st = parameters(j, *via, &p, LEAVE, &from);
     if (st == GPM_OK) {
         node_set_join(&block, &p);
         st = redraw(*via, &block, &lik);
@@ -193,7 +187,7 @@ static enum gpm_status propose(struct jump *j, struct trace *t, struct trace **v
     pick += log_pick(j, *via);
     *end = trace_copy(*via);
     st = parameters_in_order(j->x, *end, j->parameters, &p);
-    if (st == GPM_OK) st = arrive(j, *end, &p, &to);
+    if (st == GPM_OK) st = parameters(j, *end, &p, ARRIVE, &to);
     mem_free(p.at);
     if (st != GPM_OK || to == -INFINITY) return st;
     *log_alpha = lik == INFINITY || from == -INFINITY ? INFINITY : lik + to - from + pick;
