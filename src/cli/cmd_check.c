@@ -30,8 +30,8 @@ static int run(int argc, char **argv) {
 }
 
 static const struct option_row rows[] = {
-    {"diagnostics", 0, OPTION_EITHER, "text|json", "how errors are printed (default text)",
-     &session_args.diagnostics_json},
+    {"diagnostics", 0, OPTION_CHOICE, "text|json", "how errors are printed (default text)",
+     &session_diagnostics},
 };
 
 COMMAND(check, 20) = {

@@ -57,7 +57,7 @@ static void bash_options(const struct command *c, const char *name) {
         if (!option_has_argument(o)) continue;
         printf("                --%s", o->name);
         if (o->letter) printf("|-%c", o->letter);
-        if (option_has_words(o))
+        if (o->kind == OPTION_CHOICE)
             printf(") COMPREPLY=($(compgen -W '%s' -- \"$cur\")); return ;;\n", words(o));
         else
             puts(wants_path(o) ? ") COMPREPLY=($(compgen -f -- \"$cur\")); return ;;"
@@ -108,7 +108,7 @@ static void zsh_option(const struct option_row *o) {
     putchar('[');
     print_quoted(o->help, "'\\''", "[]:");
     putchar(']');
-    if (option_has_words(o))
+    if (o->kind == OPTION_CHOICE)
         printf(":value:(%s)", words(o));
     else if (option_has_argument(o))
         printf(":%s:%s", o->arg, wants_path(o) ? "_files" : "");
@@ -158,7 +158,7 @@ static void fish_options(const struct option_row *const *rows, size_t n, const c
         const struct option_row *o = rows[i];
         printf("complete -c gpmem%s -l %s", condition, o->name);
         if (o->letter) printf(" -s %c", o->letter);
-        if (option_has_words(o))
+        if (o->kind == OPTION_CHOICE)
             printf(" -x -a '%s'", words(o));
         else if (option_has_argument(o))
             fputs(wants_path(o) ? " -r -F" : " -x", stdout);

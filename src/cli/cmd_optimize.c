@@ -46,7 +46,7 @@ static const struct option_row search_rows[] = {
     {"objective-version", 0, OPTION_TEXT, "TAG",
      "part of the function's identity: change it when the program changed", &options.version},
 };
-static const struct option_group search_options = {search_rows, COUNT_OF(search_rows)};
+static struct option_group search_options = {search_rows, COUNT_OF(search_rows)};
 
 static int status_of(enum gpm_status s) {
     switch (s) {
@@ -135,7 +135,7 @@ static int run(int argc, char **argv) {
 
 static const struct option_row rows[] = {
     {"minimize", 0, OPTION_FLAG, NULL, "look for the smallest value (default)", &args.minimize},
-    {.kind = OPTION_GROUP},
+    {.kind = OPTION_GROUP, .field = &search_options},
     {"budget", 'n', OPTION_SIZE, "N", "evaluations in all, earlier runs on the store included",
      &options.budget},
     {"max-time", 0, OPTION_TIME, "S", "stop after S seconds (also 5m, 2h)", &options.max_seconds},
@@ -171,7 +171,6 @@ COMMAND(optimize, 120) = {
         "when budget, target or time was reached, 1 when stopped by a signal, when no evaluation "
         "succeeded or when the store failed, 2 bad usage.",
     OPTIONS(rows),
-    .group = &search_options,
     .takes = {0, -1},
     .run = run,
 };
@@ -231,7 +230,7 @@ static int run_ask(int argc, char **argv) {
 }
 
 static const struct option_row ask_rows[] = {
-    {.kind = OPTION_GROUP},
+    {.kind = OPTION_GROUP, .field = &search_options},
     {"count", 'n', OPTION_UINT, "N", "points to ask for (default 1)", &args.count},
     {"format", 0, OPTION_CHOICE, "text|json", "how points are printed (default text)",
      &args.format},
@@ -244,7 +243,6 @@ COMMAND(ask, 130) = {
             "object). The first call makes the store and needs --var; later ones need the store "
             "alone. Points stay reserved until told.",
     OPTIONS(ask_rows),
-    .group = &search_options,
     .takes = {0, 1},
     .run = run_ask,
 };

@@ -190,7 +190,7 @@ static int run(int argc, char **argv) {
 
 static const struct option_row rows[] = {
     SEED_OPTION,
-    {.kind = OPTION_GROUP},
+    {.kind = OPTION_GROUP, .field = &session_options},
     {"chains", 'c', OPTION_UINT, "N", "run the program N times in threads (default 1)",
      &args.chains},
     {"chain", 0, OPTION_UINT, "I", "number of the first chain (default 0)", &args.chain},
@@ -208,7 +208,6 @@ COMMAND(run, 10) = {
         "order, each the same as that of --chain I alone.\n\nExit status: 0 fine, 1 the run "
         "failed, 2 the program does not parse or cannot be read.",
     OPTIONS(rows),
-    .group = &session_options,
     .takes = {1, 1},
     .run = run,
 };
@@ -225,7 +224,7 @@ static int resume(int argc, char **argv) {
 }
 
 static const struct option_row resume_rows[] = {
-    {.kind = OPTION_GROUP},
+    {.kind = OPTION_GROUP, .field = &session_options},
 };
 
 COMMAND(resume, 30) = {
@@ -237,7 +236,6 @@ COMMAND(resume, 30) = {
         "status: 0 finished, 1 the run failed or did not repeat its draws, 2 no such run, or its "
         "program has changed.",
     OPTIONS(resume_rows),
-    .group = &session_options,
     .takes = {1, 1},
     .run = resume,
 };

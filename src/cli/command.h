@@ -8,11 +8,10 @@
  *
  *     static struct { uint64_t budget; bool strict; } args = {.budget = 50};
  *     static const struct option_row rows[] = {
- *         {.kind = OPTION_GROUP},
+ *         {.kind = OPTION_GROUP, .field = &session_options},
  *         {"budget", 'n', OPTION_UINT, "N", "evaluations to spend (default 50)", &args.budget},
  *     };
  *     OPTIONS(rows),
- *     .group = &session_options,
  *
  * Promises to scripts: stdout holds results, stderr everything else; exit status 0 fine, 1 the run
  * failed, 2 bad usage or a bad program (a command may define more and says so in its text).
@@ -40,9 +39,8 @@ enum option_kind {
     OPTION_BYTES,  /* size_t; 1000, 64K, 512M, 2G */
     OPTION_TEXT,   /* const char *; borrowed from argv */
     OPTION_CHOICE, /* int, index of the word; `arg` lists the words: "html|text|json" */
-    OPTION_EITHER, /* bool: the second of two words */
     OPTION_LIST,   /* struct text_list; may be given several times */
-    OPTION_GROUP   /* here are the rows of the command's group */
+    OPTION_GROUP   /* here are the rows of a struct option_group */
 };
 
 struct text_list { /* texts borrowed from argv */
@@ -63,9 +61,6 @@ struct option_group {
     const struct option_row *rows;
     size_t n;
 };
-static inline bool option_has_words(const struct option_row *o) {
-    return o->kind == OPTION_CHOICE || o->kind == OPTION_EITHER;
-}
 static inline bool option_has_argument(const struct option_row *o) {
     return o->kind != OPTION_FLAG && o->kind != OPTION_COUNT;
 }
@@ -76,7 +71,6 @@ struct command_row {
     const char *text;    /* paragraphs for help and the man page; may be NULL */
     const struct option_row *options;
     size_t n_options;
-    const struct option_group *group; /* may be NULL */
     int takes[2]; /* positional arguments: at least, at most; a negative number: as many as come */
     int (*run)(int argc, char **argv); /* argv: positional, argc of them */
 };
@@ -107,7 +101,7 @@ extern const struct command command_prompt;
 int command_main(const struct command *c, int argc, char **argv);
 void command_print_help(const struct command *c);
 
-/* The options of a command: its own with those of its group, then those that every command takes:
+/* The options of a command: its own with those of groups, then those that every command takes:
  * -q, -v, -h. */
 struct option_list {
     size_t own, n;
@@ -136,8 +130,9 @@ void name_list_release(struct name_list *l);
 
 /* Options of every command that runs programs, and what the command line gave of them. The seed is
  * apart: a run that goes on has its own. */
-extern const struct option_group session_options;
+extern struct option_group session_options;
 extern struct gpm_options session_args;
+extern int session_diagnostics; /* 1: as JSON */
 #define SEED_OPTION                                                                                \
     { "seed", 's', OPTION_UINT, "N", "seed of the random numbers (default 1)", &session_args.seed }
 /* These options, complete: output to stdout and stderr. */

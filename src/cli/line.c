@@ -87,10 +87,6 @@ static void show_matches(const struct name_list *m) {
     out_flush();
 }
 
-static bool word_char(char c) {
-    return ascii_name(c) || (unsigned char)c >= 0x80;
-}
-
 static unsigned char on_tab(EditLine *el, int key) {
     const LineInfo *info = el_line(el);
     size_t len = (size_t)(info->cursor - info->buffer), at = len;
@@ -98,7 +94,7 @@ static unsigned char on_tab(EditLine *el, int key) {
     if (before[0] == ':') { /* the prompt's own commands: words are split by blanks */
         while (at > 0 && before[at - 1] != ' ') at--;
     } else {
-        while (at > 0 && word_char(before[at - 1])) at--;
+        while (at > 0 && (ascii_name(before[at - 1]) || before[at - 1] & 0x80)) at--;
     }
     struct name_list m = {0};
     unsigned char result = CC_ERROR;

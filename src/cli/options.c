@@ -142,15 +142,11 @@ static bool store_value(const struct option_row *o, const char *text) {
     case OPTION_TIME: good = parse_time(text, field); break;
     case OPTION_BYTES: good = parse_bytes(text, field); break;
     case OPTION_TEXT: *(const char **)field = text; break;
-    case OPTION_EITHER:
     case OPTION_CHOICE:
         choice = choice_index(o->arg, text);
-        if (choice >= 0 && o->kind == OPTION_CHOICE)
-            *(int *)field = choice;
-        else if (choice >= 0)
-            *(bool *)field = choice;
-        else
+        if (choice < 0)
             return complain(false, "--%s wants one of %s, not '%s'", o->name, o->arg, text);
+        *(int *)field = choice;
         break;
     case OPTION_LIST: vec_push((struct text_list *)field, text); break;
     case OPTION_GROUP: break;
@@ -158,23 +154,23 @@ static bool store_value(const struct option_row *o, const char *text) {
     return good || complain(false, "--%s wants %s, not '%s'", o->name, wanted[o->kind], text);
 }
 
-static void add_options(struct option_list *l, const struct option_group *group,
-                        const struct option_row *rows, size_t n) {
+static void add_options(struct option_list *l, const struct option_row *rows, size_t n) {
     for (size_t i = 0; i < n; i++) {
-        if (rows[i].kind == OPTION_GROUP) {
-            add_options(l, NULL, group->rows, group->n);
-            continue;
-        }
-        if (l->n == COUNT_OF(l->at)) abort();
-        l->at[l->n++] = &rows[i];
+        const struct option_group *group = rows[i].field;
+        if (rows[i].kind == OPTION_GROUP)
+            add_options(l, group->rows, group->n);
+        else if (l->n < COUNT_OF(l->at))
+            l->at[l->n++] = &rows[i];
+        else
+            abort();
     }
 }
 
 struct option_list command_options(const struct command *c) {
     struct option_list l = {.n = 0};
-    add_options(&l, c->row->group, c->row->options, c->row->n_options);
+    add_options(&l, c->row->options, c->row->n_options);
     l.own = l.n;
-    add_options(&l, NULL, common, COUNT_OF(common));
+    add_options(&l, common, COUNT_OF(common));
     return l;
 }
 

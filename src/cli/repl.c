@@ -254,7 +254,7 @@ static const struct option_row rows[] = {
     {"eval", 'e', OPTION_LIST, "EXPR", "run EXPR instead of asking for input; may be repeated",
      &expressions},
     SEED_OPTION,
-    {.kind = OPTION_GROUP},
+    {.kind = OPTION_GROUP, .field = &session_options},
 };
 
 static const struct command_row prompt_row = {
@@ -266,7 +266,6 @@ static const struct command_row prompt_row = {
         "line. When standard\ninput is no terminal, it is run as a program. The history is kept "
         "in\n$XDG_STATE_HOME/gpmem/history (~/.local/state/gpmem/history).",
     OPTIONS(rows),
-    .group = &session_options,
     .run = run,
 };
 const struct command command_prompt = {"gpmem", &prompt_row, 0};

@@ -73,12 +73,13 @@ void interrupt_forever(bool on) {
 /* ---- options and output ---- */
 
 struct gpm_options session_args = {.seed = 1, .jobs = 1};
+int session_diagnostics;
 
 static const struct option_row rows[] = {
     {"format", 0, OPTION_CHOICE, "text|json", "how values are printed (default text)",
      &session_args.format},
-    {"diagnostics", 0, OPTION_EITHER, "text|json", "how errors are printed (default text)",
-     &session_args.diagnostics_json},
+    {"diagnostics", 0, OPTION_CHOICE, "text|json", "how errors are printed (default text)",
+     &session_diagnostics},
     {"allow-run", 0, OPTION_FLAG, NULL, "programs may run commands and load shared objects",
      &session_args.allow_run},
     {"allow-write", 0, OPTION_FLAG, NULL, "programs may write files", &session_args.allow_write},
@@ -91,7 +92,7 @@ static const struct option_row rows[] = {
     {"max-memory", 0, OPTION_BYTES, "M",
      "bytes a program may hold (also 512M, 2G; default: no limit)", &session_args.max_memory},
 };
-const struct option_group session_options = {rows, COUNT_OF(rows)};
+struct option_group session_options = {rows, COUNT_OF(rows)};
 
 bool colour_wanted(int fd) {
     const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
@@ -110,6 +111,7 @@ static void write_streams(void *user, int stream, const char *text, size_t len) 
 struct gpm_options session_settings(void) {
     struct gpm_options o = session_args;
     o.size = sizeof o;
+    o.diagnostics_json = session_diagnostics == 1;
     o.colour = !o.diagnostics_json && colour_wanted(STDERR_FILENO);
     o.quiet = voice.quiet;
     o.verbose = voice.verbose;
