@@ -58,25 +58,21 @@ void name_list_release(struct name_list *l) {
     vec_release(l);
 }
 
-static bool parse_uint(const char *text, const char **end, uint64_t *out) {
+static bool parse_uint(const char *text, char **end, uint64_t *out) {
     if (!ascii_digit(text[0])) return false;
-    char *stop;
     errno = 0;
-    *out = strtoull(text, &stop, 10);
-    *end = stop;
+    *out = strtoull(text, end, 10);
     return errno == 0;
 }
 
-static bool parse_real(const char *text, const char **end, double *out) {
-    char *stop;
+static bool parse_real(const char *text, char **end, double *out) {
     errno = 0;
-    *out = number_read(text, &stop);
-    *end = stop;
-    return stop != text && errno == 0 && isfinite(*out);
+    *out = number_read(text, end);
+    return *end != text && errno == 0 && isfinite(*out);
 }
 
 static bool parse_bytes(const char *text, size_t *out) {
-    const char *end;
+    char *end;
     uint64_t n;
     if (!parse_uint(text, &end, &n)) return false;
     static const char units[] = "KMGT";
@@ -91,7 +87,7 @@ static bool parse_bytes(const char *text, size_t *out) {
 }
 
 static bool parse_time(const char *text, double *out) {
-    const char *end;
+    char *end;
     if (!parse_real(text, &end, out) || *out < 0) return false;
     double unit = *end == 'm' ? 60 : *end == 'h' ? 3600 : 1;
     if (*end == 's' || *end == 'm' || *end == 'h') end++;
@@ -121,7 +117,7 @@ static const char *const wanted[] = {
 };
 
 static bool store_value(const struct option_row *o, const char *text) {
-    const char *end = "";
+    char *end;
     void *field = o->field;
     bool good = true;
     uint64_t n = 0;
