@@ -27,10 +27,6 @@ bool gp_approximates(const struct gp *g) {
     return g->approx != GP_EXACT && g->n > 0;
 }
 
-bool gp_approx_asked(const struct gp *g) {
-    return g->approx == GP_INDUCING || g->approx == GP_VECCHIA;
-}
-
 double gp_approx_error(const struct gp *g) {
     double worst = 0;
     for (int i = 0; i < 2; i++) {

@@ -17,7 +17,6 @@ static size_t bytes_of(size_t n) {
 }
 
 static void drop(struct gp_cache *c, size_t i) {
-    if (c->slot[i].a) c->used -= bytes_of(c->points);
     mem_free(c->slot[i].a);
     kern_unref(c->slot[i].key);
     memmove(c->slot + i, c->slot + i + 1, (--c->n - i) * sizeof *c->slot);
@@ -25,17 +24,6 @@ static void drop(struct gp_cache *c, size_t i) {
 
 void gp_cache_clear(struct gp_cache *c) {
     while (c->n) drop(c, c->n - 1);
-}
-
-static bool dear(const struct kern *k) {
-    if (k->op == KERN_LEAF)
-        return k->cls->algebra == KERN_ALG_OPAQUE
-                   ? k->cls->npar > 2
-                   : k->cls->algebra == KERN_ALG_SE || k->cls->algebra == KERN_ALG_STAT;
-    if (k->op == KERN_CALLBACK) return true;
-    for (size_t i = 0; i < k->nkids; i++)
-        if (dear(k->kid[i])) return true;
-    return false;
 }
 
 static struct kern *unit_term(const struct kern *k, double *coef) {
@@ -70,25 +58,20 @@ static double *compute(const struct kern *unit, struct kern_pts x, enum gpm_stat
  * entries serve the fill under way and stay. */
 static const double *lookup(struct gp_cache *c, const struct kern *unit, struct kern_pts x,
                             size_t *busy, enum gpm_status *st) {
-    size_t i = 0, need = bytes_of(x.n);
+    size_t i = 0;
     while (i < c->n && !kern_equal(c->slot[i].key, unit)) i++;
     bool known = i < c->n;
-    if (!known && i == GP_CACHE_ENTRIES) {
-        if (*busy == GP_CACHE_ENTRIES) return NULL;
+    if (!known && i == c->room) {
+        if (*busy == c->room) return NULL;
         drop(c, --i);
     }
     struct gp_cached e = known ? c->slot[i] : (struct gp_cached){kern_ref(unit), NULL};
+    if (known && !e.a) e.a = compute(unit, x, st);
     c->n += !known;
     memmove(c->slot + 1, c->slot, i * sizeof e);
     c->slot[0] = e;
     *busy += i >= *busy;
-    if (!known || e.a) return e.a;
-    for (i = c->n; c->used + need > c->budget && i-- > *busy;)
-        if (c->slot[i].a) drop(c, i);
-    if (c->used + need > c->budget) return NULL;
-    c->slot[0].a = compute(unit, x, st);
-    if (c->slot[0].a) c->used += need;
-    return c->slot[0].a;
+    return e.a;
 }
 
 struct parts {
@@ -106,7 +89,7 @@ static struct kern *split(struct gp_cache *c, const struct kern *k, struct kern_
     for (size_t i = 0; i < kern_nparts(k, KERN_SUM) && !*st; i++) {
         struct kern *term = kern_part(k, KERN_SUM, i), *unit = NULL;
         const double *a = NULL;
-        if (dear(term) && parts->n < GP_CACHE_ENTRIES) {
+        if (term->dear && parts->n < GP_CACHE_ENTRIES) {
             unit = unit_term(term, &parts->coef[parts->n]);
             a = lookup(c, unit, x, &busy, st);
         }
@@ -149,11 +132,13 @@ static enum gpm_status fill_parts(const struct kern *k, const struct kern *rest,
 
 enum gpm_status gp_cache_fill(struct gp_cache *c, const struct kern *k, struct kern_pts x,
                               double *a, size_t ld) {
-    if (c->budget == 0 || x.n < LEAST) return kern_fill(k, x, a, ld);
+    if (c->budget < bytes_of(x.n) || x.n < LEAST) return kern_fill(k, x, a, ld);
     struct parts parts = {.n = 0};
     enum gpm_status st = GPM_OK;
     if (c->points != x.n) gp_cache_clear(c);
     c->points = x.n;
+    c->room = c->budget / bytes_of(x.n);
+    if (c->room > GP_CACHE_ENTRIES) c->room = GP_CACHE_ENTRIES;
     struct kern *rest = split(c, k, x, &parts, &st);
     if (!st) st = parts.n ? fill_parts(k, rest, &parts, x, a, ld) : kern_fill(k, x, a, ld);
     kern_unref(rest);

@@ -16,8 +16,9 @@ struct gp_cache {
         struct kern *key;     /* unit kernel */
         double *a;            /* packed columns below the diagonal; NULL: seen once */
     } slot[GP_CACHE_ENTRIES]; /* the one used last first */
-    size_t n, points;         /* entries; inputs the matrices belong to */
-    size_t budget, used;      /* bytes; budget 0: off */
+    size_t n, room;           /* entries; how many there may be */
+    size_t points;            /* inputs the matrices belong to */
+    size_t budget;            /* bytes; 0: off */
 };
 
 void gp_cache_clear(struct gp_cache *c); /* the inputs changed */

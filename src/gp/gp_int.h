@@ -104,7 +104,10 @@ GPM_MUST_USE enum gpm_status gp_slot_logml(struct gp *g, struct gp_slot *s);
  * is the kernel of the rest, owned. Inducing points and paths cannot carry it. */
 struct kern *gp_without_white(const struct kern *k, double *extra);
 bool gp_approximates(const struct gp *g);
-bool gp_approx_asked(const struct gp *g); /* by name, not automatically */
+/* By name, not automatically. */
+static inline bool gp_approx_asked(const struct gp *g) {
+    return g->approx > GP_EXACT;
+}
 GPM_MUST_USE enum gpm_status gp_slot_approx(struct gp *g, struct gp_slot *s);
 GPM_MUST_USE enum gpm_status gp_approx_posterior(struct gp *g, struct kern_pts xs, double *mean,
                                                  double *var, double *cov, size_t ld);

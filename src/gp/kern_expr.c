@@ -115,6 +115,13 @@ static uint64_t hash_number(double v, uint64_t seed) {
     return hash_mix(31 * seed + bits);
 }
 
+/* Exponentials and the like, unlike lines and walks. */
+static bool dear_leaf(const struct kern_class *cls) {
+    return cls->algebra == KERN_ALG_OPAQUE
+               ? cls->npar > 2
+               : cls->algebra == KERN_ALG_SE || cls->algebra == KERN_ALG_STAT;
+}
+
 /* Hash, depth, flags and parameter count from the parts. Independent of addresses, except for
  * callbacks, which have no other identity. */
 static void finish(struct kern *k) {
@@ -127,6 +134,8 @@ static void finish(struct kern *k) {
     k->size = 1;
     k->stationary = k->op == KERN_SUM || k->op == KERN_PRODUCT || (k->cls && k->cls->stationary);
     k->callback = k->op == KERN_CALLBACK;
+    k->slopes = k->op == KERN_LEAF ? k->cls->slope != NULL : !k->callback && k->op != KERN_CHANGE;
+    k->dear = k->callback || (k->op == KERN_LEAF && dear_leaf(k->cls));
     k->everywhere = !k->ncol && k->ard == 1 && !(k->cls && k->cls->one_column);
     for (size_t i = 0; i < k->nkids; i++) {
         const struct kern *q = k->kid[i];
@@ -136,6 +145,8 @@ static void finish(struct kern *k) {
         k->size += q->size;
         k->stationary = k->stationary && q->stationary;
         k->callback = k->callback || q->callback;
+        k->slopes = k->slopes && q->slopes;
+        k->dear = k->dear || q->dear;
         k->everywhere = k->everywhere && q->everywhere;
     }
     k->hash = h;

@@ -12,6 +12,8 @@ struct kern {
     int depth;
     bool stationary, callback;
     bool everywhere; /* fits inputs of any dimension */
+    bool slopes;     /* every leaf has its derivative in the point */
+    bool dear;       /* its matrix costs more than to be looked up */
     size_t npar;     /* own parameters: leaf, alias, change; expanded */
     size_t total;    /* parameters of the whole subtree */
     size_t

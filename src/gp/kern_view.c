@@ -13,24 +13,13 @@ struct kern_view {
     struct plan plan; /* columns: the one point x */
     double *x, *row;  /* the point; a row, for differences */
     const double *w;  /* weights, while differences are taken */
-    bool slopes;      /* every leaf has its derivative in the point */
 };
-
-static bool has_slopes(const struct kern *k) {
-    if (k->op == KERN_ALIAS) return has_slopes(k->kid[0]);
-    if (k->op == KERN_LEAF) return k->cls->slope != NULL;
-    if (k->op != KERN_SUM && k->op != KERN_PRODUCT) return false;
-    for (size_t i = 0; i < k->nkids; i++)
-        if (!has_slopes(k->kid[i])) return false;
-    return true;
-}
 
 struct kern_view *kern_view_new(const struct kern *k, struct kern_pts rows) {
     struct kern_view *v = NEW(struct kern_view);
     v->kern = kern_ref(k);
     v->x = mem_zalloc(((size_t)rows.dim + 1) * sizeof(double));
     v->row = NEW_ARRAY(double, rows.n + 1);
-    v->slopes = has_slopes(k);
     struct kern_pts one = {.x = v->x, .n = 1, .ld = 1, .dim = rows.dim};
     if (plan_init(&v->plan, k, rows, one, false) == GPM_OK) return v;
     kern_view_free(v);
@@ -87,7 +76,7 @@ static enum gpm_status weighted(void *ctx, const double *x, double *f) {
 enum gpm_status kern_view_slope(struct kern_view *v, const double *x, const double *w, double *f,
                                 double *g) {
     int dim = v->plan.rows.dim;
-    if (v->slopes) {
+    if (v->kern->slopes) {
         move_to(v, x);
         memset(g, 0, (size_t)dim * sizeof *g);
         *f = plan_slope(&v->plan, w, g);
