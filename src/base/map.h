@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 struct map_slot {
     uint64_t key;
@@ -32,12 +33,15 @@ static inline uint64_t hash_mix(uint64_t x) {
     return x ^ (x >> 33);
 }
 /* Numbers as parts of keys: 0 and -0 are one key, and so is every NaN (under == a NaN would never
- * be found again). Whatever hashes a number for a key hashes key_number of it. */
+ * be found again). Whatever hashes a number for a key takes hash_num. */
 static inline bool same_number(double a, double b) {
     return a == b || (a != a && b != b);
 }
-static inline double key_number(double x) {
-    return x == 0 ? 0 : x != x ? (double)NAN : x;
+static inline uint64_t hash_num(double x) {
+    uint64_t bits;
+    x = x == 0 ? 0 : x != x ? (double)NAN : x;
+    memcpy(&bits, &x, sizeof bits);
+    return hash_mix(bits + 0x9e3779b97f4a7c15ULL);
 }
 #define MAP_PTR(p) ((uint64_t)(uintptr_t)(p))
 #endif

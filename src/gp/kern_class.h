@@ -109,9 +109,8 @@ struct kern_class {
      */
     const struct kern_states *states;
 
-    /* Aliases: each parameter of the leaf they stand for is a factor times parameter `par`, its
-     * root (factor 0), or 1 (par -1). */
-    const char *base;
+    /* Aliases: each parameter of the leaf they stand for, named by the symbol, is a factor times
+     * parameter `par`, its root (factor 0), or 1 (par -1). */
     struct {
         int par;
         double factor;

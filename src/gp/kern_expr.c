@@ -108,13 +108,6 @@ static struct kern *node_new(enum kern_op op, const struct kern_class *cls, cons
     return k;
 }
 
-static uint64_t hash_number(double v, uint64_t seed) {
-    uint64_t bits;
-    v = key_number(v);
-    memcpy(&bits, &v, sizeof v);
-    return hash_mix(31 * seed + bits);
-}
-
 /* Exponentials and the like, unlike lines and walks. */
 static bool dear_leaf(const struct kern_class *cls) {
     return cls->algebra == KERN_ALG_OPAQUE
@@ -127,7 +120,7 @@ static bool dear_leaf(const struct kern_class *cls) {
 static void finish(struct kern *k) {
     uint64_t h = hash_mix((uint64_t)k->op + 17);
     if (k->cls) h = hash_bytes(k->cls->name, strlen(k->cls->name), h + k->cls->npar);
-    for (size_t i = 0; i < k->npar; i++) h = hash_number(k->par[i], h);
+    for (size_t i = 0; i < k->npar; i++) h = hash_mix(31 * h + hash_num(k->par[i]));
     for (size_t i = 0; i < k->ncol; i++) h = hash_mix(h ^ (uint64_t)(k->col[i] + 1));
     if (k->op == KERN_CALLBACK) h = hash_mix(h ^ MAP_PTR(k->user) ^ (uint64_t)(uintptr_t)k->fn);
     k->total = k->npar;
@@ -164,7 +157,7 @@ static struct kern *alias_base(const struct kern *k) {
     double par[KERN_MAX_PAR], slope;
     /* The last row of that name is the one with the most parameters (LIN with an origin). */
     for (size_t i = 0; (row = kern_class_at(i)); i++)
-        if (strcmp(row->name, k->cls->base) == 0 && (!best || row->npar > best->npar)) best = row;
+        if (strcmp(row->name, k->cls->symbol) == 0 && (!best || row->npar > best->npar)) best = row;
     for (size_t b = 0; b < best->npar; b++) par[b] = kern_base_par(k, b, &slope);
     return kern_leaf_on(best, par, 1, k->col, k->ncol, NULL);
 }

@@ -16,8 +16,9 @@
  *   changing_pattern       a smooth kernel times PER
  *   change                 a change point or window, a ramp or a step
  *
- * Used by `gpmem query` and by the language. Words are read without regard to case; W, IW and MAT
- * stand for WIENER, IWIENER and MAT32; a blank or a hyphen may stand for the underscore of a motif.
+ * Used by `gpmem query` and by the language. Words are read without regard to case; second
+ * names (W, IW, MAT, OU) stand for their kernels; a blank or a hyphen may stand for the underscore
+ * of a motif.
  */
 #ifndef GP_KERN_QUERY_H
 #define GP_KERN_QUERY_H

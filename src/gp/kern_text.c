@@ -256,19 +256,16 @@ static bool parse_kids(struct reader *p, struct args *a) {
     return true;
 }
 
-/* The name of the row that a query's word means: as it is, or in upper case, short ones spelled
- * out.
- */
+/* The name of the row that a query's word means: as it is, in upper case, or by a second name. */
 static void spell_out(char **name) {
-    static const char *const names[][2] = {{"W", "WIENER"}, {"IW", "IWIENER"}, {"MAT", "MAT32"}};
+    const struct kern_class *row;
     if (kern_class_find(*name)) return;
     for (char *c = *name; *c; c++) *c = ascii_upper(*c);
-    for (size_t i = 0; i < COUNT_OF(names); i++) {
-        if (strcmp(*name, names[i][0]) != 0) continue;
-        mem_free(*name);
-        *name = mem_strdup(names[i][1]);
-        return;
-    }
+    for (size_t i = 0; (row = kern_class_at(i)); i++)
+        if (row->motif.brief && strcmp(*name, row->motif.brief) == 0) break;
+    if (!row) return;
+    mem_free(*name);
+    *name = mem_strdup(row->name);
 }
 
 /* kernel := NAME [ '[' columns ']' ] [ '(' [kernel ',' kernel ','] [arg {',' arg}] ')' ] */

@@ -16,15 +16,12 @@ static double clamp_prob(double p) {
 }
 
 /* ---- bernoulli(p) on {0, 1} */
-static double bernoulli_lp(double x, double p) {
+double dist_bernoulli_lp(double x, const double *a, size_t n) {
+    double p = n ? clamp_prob(a[0]) : 0.5;
     if (isnan(p)) return NAN;
     if (x == 1) return log(p);
     if (x == 0) return log1p(-p);
     return -INFINITY;
-}
-
-double dist_bernoulli_lp(double x, const double *a, size_t n) {
-    return bernoulli_lp(x, n ? clamp_prob(a[0]) : 0.5);
 }
 
 double dist_bernoulli_draw(struct rng *r, const double *a, size_t n) {

@@ -293,13 +293,6 @@ bool value_name_equal(value a, value b) {
 
 enum { HASH_DEPTH = 24, HASH_ITEMS = 4096 };
 
-static uint64_t hash_num(double x) {
-    uint64_t bits;
-    x = key_number(x);
-    memcpy(&bits, &x, sizeof bits);
-    return hash_mix(bits + 0x9e3779b97f4a7c15ULL);
-}
-
 static uint64_t mix_in(uint64_t h, uint64_t x) {
     return hash_mix(h * 0x100000001b3ULL ^ x);
 }

@@ -149,6 +149,7 @@ static void test_queries(void **state) {
     assert_true(holds("LIN | SE & PER", s)); /* & binds closer */
     assert_true(holds("random walk", "W + LIN"));
     assert_true(holds("IW", "IW + LIN"));
+    assert_true(holds("ou & !mat", "MAT12 + LIN"));
 }
 
 static void test_query_errors(void **state) {
