@@ -82,13 +82,12 @@ static bool same_columns(const struct kern *a, const struct kern *b) {
 
 static bool covers(const struct kern *wn, const struct kern *k) {
     if (!wn->ncol) return true;
-    if (!k->ncol) return false;
     for (size_t i = 0; i < k->ncol; i++) {
-        bool in = false;
-        for (size_t j = 0; j < wn->ncol; j++) in = in || wn->col[j] == k->col[i];
-        if (!in) return false;
+        size_t j = 0;
+        while (j < wn->ncol && wn->col[j] != k->col[i]) j++;
+        if (j == wn->ncol) return false;
     }
-    return true;
+    return k->ncol > 0;
 }
 
 static struct kern *merge_se(const struct kern *a, const struct kern *b) {

@@ -125,8 +125,8 @@ static void finish(struct kern *k) {
     if (k->op == KERN_CALLBACK) h = hash_mix(h ^ MAP_PTR(k->user) ^ (uint64_t)(uintptr_t)k->fn);
     k->total = k->npar;
     k->size = 1;
-    k->stationary = k->op == KERN_SUM || k->op == KERN_PRODUCT || (k->cls && k->cls->stationary);
     k->callback = k->op == KERN_CALLBACK;
+    k->stationary = k->op == KERN_LEAF ? k->cls->stationary : !k->callback && k->op != KERN_CHANGE;
     k->slopes = k->op == KERN_LEAF ? k->cls->slope != NULL : !k->callback && k->op != KERN_CHANGE;
     k->dear = k->callback || (k->op == KERN_LEAF && dear_leaf(k->cls));
     k->everywhere = !k->ncol && k->ard == 1 && !(k->cls && k->cls->one_column);
@@ -264,7 +264,6 @@ struct kern *kern_change(const struct kern_class *cls, const double *par, int co
     k->kid[1] = kern_ref(after);
     k->nkids = 2;
     finish(k);
-    k->stationary = false;
     if (check_params(k, why)) {
         if (k->depth <= KERN_DEPTH_MAX && k->size <= KERN_SYMBOLS_MAX && col >= 0) return k;
         if (why)

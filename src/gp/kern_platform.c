@@ -7,8 +7,8 @@
  */
 #include "gp/kern_tree.h"
 
-#define ALIAS(nm, sym, text, words, alg)                                                           \
-    .name = nm, .symbol = sym, .doc = text, .phrase = words, .op = KERN_ALIAS, .algebra = alg
+#define ALIAS(nm, sym, text, words)                                                                \
+    .name = nm, .symbol = sym, .doc = text, .phrase = words, .op = KERN_ALIAS
 /* Where a parameter of the leaf comes from. The sine of gp_cov_periodic has 2 pi d / T: half the
  * period. */
 #define ONE                                                                                        \
@@ -19,26 +19,23 @@
     { "l2", KERN_POSITIVE, KERN_T_LOG, KERN_P_LOGNORMAL, -4.24, 2, 1, false }
 
 const struct kern_class kern_rows_platform[] = {
-    {ALIAS("gp_cov_se", "SE", "exp(-(x-x')^2 / (2 l2))", "a smooth function", KERN_ALG_SE),
-     .stationary = true, .npar = 1, .par = {L2}, .from = {ONE, ROOT(0)}},
-    {ALIAS("gp_cov_periodic", "PER", "exp(-2 sin^2(2 pi (x-x')/T) / l2)", "a periodic function",
-           KERN_ALG_STAT),
-     .stationary = true, .npar = 2,
-     .par = {L2, {"T", KERN_POSITIVE, KERN_T_LOG, KERN_P_LOGNORMAL, -1.3, 1, 2, false}},
+    {ALIAS("gp_cov_se", "SE", "exp(-(x-x')^2 / (2 l2))", "a smooth function"), .npar = 1,
+     .par = {L2}, .from = {ONE, ROOT(0)}},
+    {ALIAS("gp_cov_periodic", "PER", "exp(-2 sin^2(2 pi (x-x')/T) / l2)", "a periodic function"),
+     .npar = 2, .par = {L2, {"T", KERN_POSITIVE, KERN_T_LOG, KERN_P_LOGNORMAL, -1.3, 1, 2, false}},
      .from = {ONE, {1, 0.5}, ROOT(0)}},
     {ALIAS("gp_cov_rq", "RQ", "(1 + (x-x')^2 / (2 alpha l2))^-alpha",
-           "a function that varies on several scales", KERN_ALG_STAT),
-     .stationary = true, .npar = 2,
-     .par = {L2, {"alpha", KERN_POSITIVE, KERN_T_LOG, KERN_P_LOGNORMAL, 0, 1, 1, false}},
+           "a function that varies on several scales"),
+     .npar = 2, .par = {L2, {"alpha", KERN_POSITIVE, KERN_T_LOG, KERN_P_LOGNORMAL, 0, 1, 1, false}},
      .from = {ONE, ROOT(0), {1, 1}}},
     {ALIAS("gp_cov_matern_32", "MAT32", "(1 + a) exp(-a), a = sqrt(3 (x-x')^2 / l2)",
-           "a function with continuous slope", KERN_ALG_STAT),
-     .stationary = true, .npar = 1, .par = {L2}, .from = {ONE, ROOT(0)}},
+           "a function with continuous slope"),
+     .npar = 1, .par = {L2}, .from = {ONE, ROOT(0)}},
     {ALIAS("gp_cov_matern_52", "MAT52", "(1 + a + a^2/3) exp(-a), a = sqrt(5 (x-x')^2 / l2)",
-           "a function with continuous curvature", KERN_ALG_STAT),
-     .stationary = true, .npar = 1, .par = {L2}, .from = {ONE, ROOT(0)}},
-    {ALIAS("gp_cov_linear", "LIN", "(x - origin)(x' - origin)", "a linear function", KERN_ALG_LIN),
-     .npar = 1, .par = {{"origin", KERN_REAL, KERN_T_NONE, KERN_P_NORMAL, 0.5, 0.8, 0, false}},
+           "a function with continuous curvature"),
+     .npar = 1, .par = {L2}, .from = {ONE, ROOT(0)}},
+    {ALIAS("gp_cov_linear", "LIN", "(x - origin)(x' - origin)", "a linear function"), .npar = 1,
+     .par = {{"origin", KERN_REAL, KERN_T_NONE, KERN_P_NORMAL, 0.5, 0.8, 0, false}},
      .from = {ONE, {0, 1}}},
     {.name = NULL},
 };

@@ -126,6 +126,14 @@ ALWAYS void edge_load(tile c, const double *a, size_t ld, size_t rows, size_t co
     tile_load(c, buf, MR);
 }
 
+/* A whole tile, or what there is of it. */
+ALWAYS void fetch(tile c, bool whole, const double *a, size_t ld, size_t rows, size_t cols) {
+    if (whole)
+        tile_load(c, a, ld);
+    else
+        edge_load(c, a, ld, rows, cols);
+}
+
 /* Writes the columns that exist: all their rows, or those on or below the diagonal at (lo, 0). */
 static void edge_store(const double *from, double *a, size_t ld, bool diagonal, size_t lo,
                        size_t rows, size_t cols) {
@@ -144,10 +152,7 @@ static size_t diagonal_tile(double *a, size_t ld, size_t j0, size_t lo, size_t r
     tile c;
     double *at = a + (j0 - lo) + j0 * ld;
     bool whole = rows == MR && cols == NR;
-    if (whole)
-        tile_load(c, at, ld); /* what lies above the diagonal is carried along, never stored */
-    else
-        edge_load(c, at, ld, rows, cols);
+    fetch(c, whole, at, ld, rows, cols); /* also what lies above the diagonal, never stored */
     tile_update(c, true, j0, p, p + lo, MR);
     tile_store(c, buf, MR);
     size_t bad = corner(buf + lo, MR, cols, t, inv);
@@ -166,10 +171,7 @@ static void panel_tile(double *at, size_t ld, size_t j0, size_t rows, size_t col
                        const double *b, const double *t, const double *inv) {
     tile c;
     bool whole = rows == MR && cols == NR;
-    if (whole)
-        tile_load(c, at, ld);
-    else
-        edge_load(c, at, ld, rows, cols);
+    fetch(c, whole, at, ld, rows, cols);
     tile_update(c, true, j0, p, b, MR);
     tile_solve(c, t, inv);
     tile_store(c, p + j0 * MR, MR);
@@ -211,10 +213,8 @@ ALWAYS void product_tile(bool minus, double *at, size_t ld, size_t kb, size_t ro
     bool whole = rows == MR && cols == NR && !diagonal;
     if (fresh)
         memset(c, 0, sizeof c);
-    else if (whole)
-        tile_load(c, at, ld);
     else
-        edge_load(c, at, ld, rows, cols);
+        fetch(c, whole, at, ld, rows, cols);
     tile_update(c, minus, kb, pr, pq, MR);
     if (whole) {
         tile_store(c, at, ld);
