@@ -39,8 +39,10 @@ static void print_string(const char *s, uint32_t n, struct buf *out) {
 }
 
 static void print_statement(const struct ast *a, struct buf *out);
+static void print_items(const struct ast *a, struct buf *out);
 
-/* Text with %s (text), %q (a symbol as a string) and %a (a tree) in it. */
+/* Text with %s (text), %q (a symbol as a string), %a (a tree) and %i (the items of a call) in it.
+ */
 static void put(struct buf *out, const char *form, ...) {
     va_list ap;
     va_start(ap, form);
@@ -49,6 +51,8 @@ static void put(struct buf *out, const char *form, ...) {
             buf_putc(out, *form);
         } else if (*++form == 'a') {
             ast_print(va_arg(ap, const struct ast *), out);
+        } else if (*form == 'i') {
+            print_items(va_arg(ap, const struct ast *), out);
         } else if (*form == 's') {
             buf_puts(out, va_arg(ap, const char *));
         } else {
@@ -71,6 +75,14 @@ static bool is_builtin(const struct ast *a, const char *name) {
            strcmp(a->kids[0]->u.name.sym->text, name) == 0;
 }
 
+/* The arguments; those of _range(position, items...) with the ellipsis back in its place. */
+static void print_items(const struct ast *a, struct buf *out) {
+    bool range = is_builtin(a, "_range");
+    uint32_t from = range ? 2 : 1, dots = range ? (uint32_t)a->kids[1]->u.number : UINT32_MAX;
+    for (uint32_t i = from; i < a->n; i++)
+        put(out, "%s%s%a", i > from ? ", " : "", i - from == dots ? "..., " : "", a->kids[i]);
+}
+
 static bool print_operator(const struct ast *a, struct buf *out) {
     for (size_t i = 0; i < COUNT_OF(operators); i++) {
         if (!is_builtin(a, operators[i].fn) || a->n < 3) continue;
@@ -80,13 +92,6 @@ static bool print_operator(const struct ast *a, struct buf *out) {
         return true;
     }
     return false;
-}
-
-/* The items of _range(position, items...), with the ellipsis back in its place. */
-static void print_range(const struct ast *a, struct buf *out) {
-    uint32_t dots = (uint32_t)a->kids[1]->u.number;
-    for (uint32_t i = 2; i < a->n; i++)
-        put(out, "%s%s%a", i > 2 ? ", " : "", i - 2 == dots ? "..., " : "", a->kids[i]);
 }
 
 static void print_path(const struct ast *a, struct buf *out) {
@@ -114,18 +119,10 @@ static bool print_surface(const struct ast *a, struct buf *out) {
     if (print_operator(a, out)) return true;
     if (is_builtin(a, "lookup")) {
         put(out, "(%a)[%a]", a->kids[1], a->kids[2]);
-    } else if (is_builtin(a, "array")) {
-        buf_putc(out, '[');
-        for (uint32_t i = 1; i < a->n; i++) put(out, "%s%a", i > 1 ? ", " : "", a->kids[i]);
-        buf_putc(out, ']');
-    } else if (is_builtin(a, "_range")) {
-        buf_putc(out, '[');
-        print_range(a, out);
-        buf_putc(out, ']');
+    } else if (is_builtin(a, "array") || is_builtin(a, "_range")) {
+        put(out, "[%i]", a);
     } else if (is_builtin(a, "to_list") || is_builtin(a, "to_vector")) {
-        buf_puts(out, is_builtin(a, "to_list") ? "list(" : "vector(");
-        print_range(a->kids[1], out);
-        buf_putc(out, ')');
+        put(out, is_builtin(a, "to_list") ? "list(%i)" : "vector(%i)", a->kids[1]);
     } else if (is_builtin(a, "list")) {
         print_values(a, out);
     } else if (is_builtin(a, "by_walk")) {

@@ -148,10 +148,8 @@ void hint(struct parser *p, const struct ast *before);
 /* parse_special.c */
 bool directive_ahead(struct parser *p);
 struct ast *parse_directive(struct parser *p);
-/* A call of a name with a syntax of its own; NULL: it is an ordinary call. */
+/* A name before a parenthesis that has a syntax of its own, or `$`, `[|`; NULL: it has none. */
 struct ast *parse_special(struct parser *p);
-struct ast *parse_quasi(struct parser *p);
-struct ast *parse_dollar(struct parser *p);
 struct ast *parse_path(struct parser *p);
 /* array(...) of the items from `base` on, with its ellipsis; `fn`: array, list or vector. */
 struct ast *make_sequence(struct parser *p, size_t base, uint32_t start, struct span op,

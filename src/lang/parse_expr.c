@@ -453,8 +453,8 @@ struct ast *parse_primary(struct parser *p) {
     case TOK_LPAREN: a = parse_paren(p); break;
     case TOK_LBRACKET: a = parse_array(p); break;
     case TOK_LBRACE: a = parse_block(p, "a block"); break;
-    case TOK_QUASI_OPEN: a = parse_quasi(p); break;
-    case TOK_DOLLAR: a = parse_dollar(p); break;
+    case TOK_QUASI_OPEN:
+    case TOK_DOLLAR: a = parse_special(p); break;
     case TOK_ELLIPSIS:
         fail(p, DIAG_BAD_RANGE, here(p), NULL, "`...` stands only between items of a list");
     default:

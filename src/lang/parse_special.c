@@ -214,6 +214,7 @@ struct ast *parse_directive(struct parser *p) {
 /* A call of a name with a syntax of its own, taken up to its parenthesis. */
 struct special {
     const char *name;
+    int variant;          /* of its row: which one of those parsed by one function it is */
     struct span at, open; /* the name, the parenthesis */
 };
 
@@ -238,29 +239,19 @@ static void check_inside(struct parser *p, const char *name) {
 
 /* The value of an inference expression in the model or quotation around: unquote(e), or `$`
  * primary, which is quote(unquote(primary)). */
-static struct ast *unquote(struct parser *p, const struct special *s, uint32_t start) {
+static struct ast *special_unquote(struct parser *p, const struct special *s) {
+    bool dollar = s->variant;
     enum within within = p->within;
     size_t first_splice = p->first_splice;
     p->within = PROGRAM;
-    struct ast *e = s ? one_argument(p, s) : parse_primary(p);
+    struct ast *e = dollar ? parse_primary(p) : one_argument(p, s);
     p->within = within;
     p->first_splice = first_splice;
-    struct ast *a = node1(p, AST_UNQUOTE, start, e);
+    struct ast *a = node1(p, AST_UNQUOTE, s->at.start, e);
     a->u.unquote.slot = (uint32_t)(p->splices.n - first_splice);
-    a->u.unquote.constant = !s;
+    a->u.unquote.constant = dollar;
     vec_push(&p->splices, a);
     return a;
-}
-
-static struct ast *special_unquote(struct parser *p, const struct special *s) {
-    return unquote(p, s, s->at.start);
-}
-
-struct ast *parse_dollar(struct parser *p) {
-    uint32_t start = tok(p)->start;
-    check_inside(p, "$");
-    advance(p);
-    return unquote(p, NULL, start);
 }
 
 static struct ast *quote_node(struct parser *p, uint32_t start, struct ast *e) {
@@ -278,28 +269,16 @@ static void check_no_quasi(struct parser *p) {
         fail(p, DIAG_BAD_QUOTE, here(p), NULL, "a quasiquotation inside another one");
 }
 
-/* quasiquote(e), or "[|" body "|]" when `s` is NULL. Inside a model expression its splices are
- * those of the expression. */
-static struct ast *quasi(struct parser *p, const struct special *s, struct span open) {
-    uint32_t start = s ? s->at.start : open.start;
+/* quasiquote(e) or "[|" body "|]". Inside a model expression its splices are those of the
+ * expression. */
+static struct ast *special_quasi(struct parser *p, const struct special *s) {
     bool own = p->within == PROGRAM;
     if (own) model_open(p, QUASI);
-    struct ast *e = s ? one_argument(p, s) : parse_body(p, TOK_QUASI_CLOSE, open);
-    if (!own) return quote_node(p, start, e);
+    struct ast *e = s->variant ? parse_body(p, TOK_QUASI_CLOSE, s->at) : one_argument(p, s);
+    if (!own) return quote_node(p, s->at.start, e);
     struct ast *a = model_close(p, e);
-    a->span = span_from(p, start);
+    a->span = span_from(p, s->at.start);
     return a;
-}
-
-static struct ast *special_quasiquote(struct parser *p, const struct special *s) {
-    return quasi(p, s, s->open);
-}
-
-struct ast *parse_quasi(struct parser *p) {
-    struct span open = here(p);
-    check_no_quasi(p);
-    advance(p);
-    return quasi(p, NULL, open);
 }
 
 /* ---- do, begin ---- */
@@ -320,7 +299,7 @@ static struct ast *special_do(struct parser *p, const struct special *s) {
 
 /* and(a, b, ...) is lazy like a && b */
 static struct ast *special_and_or(struct parser *p, const struct special *s) {
-    bool and = s->name[0] == 'a';
+    bool and = s->variant;
     size_t base = p->items.n;
     parse_args(p, TOK_RPAREN, s->open, true);
     struct ast *a = NULL;
@@ -371,9 +350,9 @@ static void tag_arguments(struct parser *p, size_t base, struct span at, struct 
             break;
         }
     }
-    bool named = out[0] != NULL;
-    size_t k = 0, want = (named ? 1 : 2) + (size_t)(!out[1] && n == (named ? 2 : 3));
-    if (n != want || (!named && !out[1] && n != 3))
+    size_t k = 0, open = 1 + !out[0] + !out[1];
+    bool no_block = out[0] && !out[1] && n == 1;
+    if (n != open && !no_block)
         fail(p, DIAG_ARITY, at, tag_forms, "wrong number of arguments for `tag`");
     if (!out[0]) out[0] = rest[k++];
     if (!out[1] && k + 1 < n) out[1] = rest[k++];
@@ -444,21 +423,18 @@ static struct ast *special_sequence(struct parser *p, const struct special *s) {
 
 /* ---- other call forms of directives ---- */
 
-static struct ast *call_form(struct parser *p, const struct special *s, enum directive kind) {
+static struct ast *call_form(struct parser *p, const struct special *s) {
     struct ast *d = node(p, AST_DIRECTIVE, s->at.start);
-    d->u.dir.kind = kind;
+    d->u.dir.kind = (enum directive)s->variant;
     return d;
 }
 
 /* sample_all(e), predict_all(e[, label]), extract_stats(e) */
 static struct ast *special_directive(struct parser *p, const struct special *s) {
-    enum directive kind = s->name[0] == 's'   ? DIR_SAMPLE_ALL
-                          : s->name[0] == 'p' ? DIR_PREDICT_ALL
-                                              : DIR_EXTRACT_STATS;
-    struct ast *d = call_form(p, s, kind);
+    struct ast *d = call_form(p, s);
     if (tok(p)->kind == TOK_RPAREN) needs_expression(p, s->at.start, s->name);
     struct ast *model = parse_model(p);
-    if (kind == DIR_PREDICT_ALL && accept(p, TOK_COMMA)) parse_label_arg(p, d);
+    if (s->variant == DIR_PREDICT_ALL && accept(p, TOK_COMMA)) parse_label_arg(p, d);
     close_bracket(p, TOK_RPAREN, s->open, "`)`");
     return finish(p, d, &model, 1);
 }
@@ -493,7 +469,7 @@ static void parse_column(struct parser *p) {
 
 /* collect(e1, labelled(e2, name), ...) */
 static struct ast *special_collect(struct parser *p, const struct special *s) {
-    struct ast *d = call_form(p, s, DIR_COLLECT);
+    struct ast *d = call_form(p, s);
     size_t base = p->stmts.n, names = p->names.n;
     while (tok(p)->kind != TOK_RPAREN) {
         parse_column(p);
@@ -505,7 +481,7 @@ static struct ast *special_collect(struct parser *p, const struct special *s) {
 
 /* call_back(name, e1, e2, ...): the name is a name, a string or an expression */
 static struct ast *special_call_back(struct parser *p, const struct special *s) {
-    struct ast *d = call_form(p, s, DIR_CALL_BACK);
+    struct ast *d = call_form(p, s);
     size_t base = p->stmts.n;
     if (tok(p)->kind == TOK_NAME && peek(p, 1)->kind == TOK_COMMA) {
         d->u.dir.label = tok_sym(p, tok(p));
@@ -582,58 +558,60 @@ static struct ast *special_prob(struct parser *p, const struct special *s) {
     return call_builtin(p, s->at.start, s->at, "prob", args, args[1] ? 2 : 1);
 }
 
-/* Where a form may stand: anywhere; not in a model; only in one; not in a quasiquotation. */
-enum where { ANYWHERE, ACTION, SPLICE, QUOTATION };
+/* Where a form may stand: anywhere; not in a model; only in one; not in a quasiquotation. BARE:
+ * nothing but its name is taken before it is parsed. */
+enum where { ANYWHERE, ACTION, SPLICE, QUOTATION, BARE = 4 };
 
 static const struct {
     const char *name;
-    enum where where;
+    int where, variant;
     struct ast *(*parse)(struct parser *p, const struct special *s);
 } specials[] = {
-    {"and", ANYWHERE, special_and_or},
-    {"array", ANYWHERE, special_sequence},
-    {"begin", ACTION, special_do},
-    {"call_back", ACTION, special_call_back},
-    {"collect", ACTION, special_collect},
-    {"do", ACTION, special_do},
-    {"extract_stats", ACTION, special_directive},
-    {"list", ANYWHERE, special_sequence},
-    {"or", ANYWHERE, special_and_or},
-    {"predict_all", ACTION, special_directive},
-    {"prob", ACTION, special_prob},
-    {"quasiquote", QUOTATION, special_quasiquote},
-    {"quote", ANYWHERE, special_quote},
-    {"sample_all", ACTION, special_directive},
-    {"tag", ANYWHERE, special_tag},
-    {"tag_exclude", ANYWHERE, special_tag_exclude},
-    {"unquote", SPLICE, special_unquote},
-    {"vector", ANYWHERE, special_sequence},
+    {"$", SPLICE | BARE, true, special_unquote},
+    {"[|", QUOTATION | BARE, true, special_quasi},
+    {"and", ANYWHERE, true, special_and_or},
+    {"array", ANYWHERE, 0, special_sequence},
+    {"begin", ACTION, 0, special_do},
+    {"call_back", ACTION, DIR_CALL_BACK, special_call_back},
+    {"collect", ACTION, DIR_COLLECT, special_collect},
+    {"do", ACTION, 0, special_do},
+    {"extract_stats", ACTION, DIR_EXTRACT_STATS, special_directive},
+    {"list", ANYWHERE, 0, special_sequence},
+    {"or", ANYWHERE, false, special_and_or},
+    {"predict_all", ACTION, DIR_PREDICT_ALL, special_directive},
+    {"prob", ACTION | BARE, 0, special_prob},
+    {"quasiquote", QUOTATION, false, special_quasi},
+    {"quote", ANYWHERE, 0, special_quote},
+    {"sample_all", ACTION, DIR_SAMPLE_ALL, special_directive},
+    {"tag", ANYWHERE, 0, special_tag},
+    {"tag_exclude", ANYWHERE, 0, special_tag_exclude},
+    {"unquote", SPLICE, false, special_unquote},
+    {"vector", ANYWHERE, 0, special_sequence},
 };
 
-/* The row of the name that is the current token, or one beyond. A model's extract_stats is an
+/* The row of the token, or one beyond. A model's extract_stats is an
  * ordinary call. */
 static size_t find_special(struct parser *p) {
     const struct token *t = tok(p);
     const char *text = p->lx.text + t->start;
     size_t i = 0, len = t->end - t->start, n = COUNT_OF(specials);
     while (i < n && (strncmp(specials[i].name, text, len) != 0 || specials[i].name[len])) i++;
-    if (i == n || (p->within != PROGRAM && strcmp(specials[i].name, "extract_stats") == 0))
-        return n;
+    if (i == n || (p->within != PROGRAM && specials[i].variant == DIR_EXTRACT_STATS)) return n;
     return specials[i].parse == special_prob && own_prob(p) ? n : i;
 }
 
 struct ast *parse_special(struct parser *p) {
     size_t i = find_special(p);
     if (i == COUNT_OF(specials)) return NULL;
-    enum where where = specials[i].where;
-    struct special s = {.name = specials[i].name, .at = here(p)};
+    int where = specials[i].where & ~BARE;
+    struct special s = {.name = specials[i].name, .variant = specials[i].variant, .at = here(p)};
     if (where == ACTION) check_outside(p, s.name);
     if (where == SPLICE) check_inside(p, s.name);
     if (where == QUOTATION) check_no_quasi(p);
     size_t items = p->items.n, stmts = p->stmts.n, names = p->names.n;
     advance(p); /* the name */
     s.open = here(p);
-    if (specials[i].parse != special_prob) advance(p);
+    if (!(specials[i].where & BARE)) advance(p);
     struct ast *a = specials[i].parse(p, &s);
     p->items.n = items;
     p->stmts.n = stmts;

@@ -19,7 +19,7 @@ def between(text, start, end):
 
 words = set(re.findall(r'X\(WORD_\w+, "(\w+)"\)', read("src/lang/lex.h")))
 special = read("src/lang/parse_special.c")
-words |= set(re.findall(r'\{"(\w+)", [A-Z]+, special_', special))
+words |= set(re.findall(r'\{"(\w+)", [A-Z]+(?: \| BARE)?, \w+, special_', special))
 words |= set(re.findall(r'strcmp\(tok_sym\(p, tok\(p\)\)->text, "(\w+)"\)', special))
 words |= set(re.findall(r'"(\w+)"', between(read("src/infer/model.c"), "names[] = {", "}")))
 assert {"observe", "collect", "labelled", "one", "all", "pow"} <= words, sorted(words)
