@@ -10,8 +10,6 @@
 #include "base/utf8.h"
 #include <string.h>
 
-#define REPLACEMENT "\xEF\xBF\xBD" /* U+FFFD */
-
 /* One character of s[0..n): its length, 1 for a byte that begins none, then *code is BAD. */
 #define BAD UINT32_MAX
 static size_t step(const char *s, size_t n, uint32_t *code) {
@@ -69,7 +67,7 @@ void buf_json_string(struct buf *b, const char *s, size_t n) {
         case '\n': buf_puts(b, "\\n"); break;
         case '\r': buf_puts(b, "\\r"); break;
         case '\t': buf_puts(b, "\\t"); break;
-        case BAD: buf_puts(b, REPLACEMENT); break;
+        case BAD: buf_puts(b, UTF8_REPLACEMENT); break;
         default:
             if (utf8_steers(code))
                 buf_printf(b, "\\u%04x", code);
@@ -94,7 +92,7 @@ void buf_markup(struct buf *b, const char *s) {
         case '\n': buf_putc(b, *s); break;
         default:
             if (code >= 0x20 && (utf8_steers(code) || (code & 0xFFFE) == 0xFFFE || code == BAD))
-                buf_puts(b, REPLACEMENT);
+                buf_puts(b, UTF8_REPLACEMENT);
             else if (code >= 0x20)
                 buf_add(b, s, len);
         }

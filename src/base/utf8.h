@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define UTF8_REPLACEMENT "\xEF\xBF\xBD" /* U+FFFD: what cannot be shown */
+
 /* Length of the UTF-8 sequence at s (n bytes are there) and its code point; 0 when malformed. */
 uint32_t utf8_decode(const char *s, size_t n, uint32_t *code);
 /* The offset of the first byte that is not valid UTF-8 or is NUL; len when there is none. */

@@ -40,21 +40,34 @@ static void gutter(const struct paint *p, unsigned line) {
 
 /* ---- one source line ---- */
 
+/* A line of a unit, without the line break, and the window of it that is shown. */
 struct line {
-    const char *text;
-    uint32_t start, end; /* bytes of the unit, without the line break */
+    const char *text; /* of the unit */
+    uint32_t start, end, from, to;
     unsigned number;
 };
 
+static bool inside_char(const char *text, uint32_t i) {
+    return ((unsigned char)text[i] & 0xC0) == 0x80;
+}
+
+/* The line of `at`; the window of a long one starts a little before it. */
 static struct line find_line(struct sources *s, struct span at) {
     struct line l;
     unsigned column;
     sources_locate(s, at, &l.number, &column);
     const struct source *u = s->units.at[at.unit];
     l.text = u->text;
-    l.start = u->lines[l.number - 1];
-    l.end = l.number < u->n_lines ? u->lines[l.number] - 1 : (uint32_t)u->len;
+    l.start = l.from = u->lines.at[l.number - 1];
+    l.end = l.number < u->lines.n ? u->lines.at[l.number] - 1 : (uint32_t)u->len;
     if (l.end > l.start && l.text[l.end - 1] == '\r') l.end--;
+    l.to = l.end;
+    if (l.end - l.start <= 2 * WINDOW) return l;
+    uint32_t mark = at.start < l.end ? at.start : l.end;
+    if (mark - l.start > LEAD) l.from = mark - LEAD;
+    while (l.from > l.start && inside_char(l.text, l.from)) l.from--;
+    if (l.end - l.from > WINDOW) l.to = l.from + WINDOW;
+    while (l.to < l.end && inside_char(l.text, l.to)) l.to++;
     return l;
 }
 
@@ -69,66 +82,25 @@ static unsigned char_width(uint32_t c) {
 
 /* Steps over one character: appends it to `out` (unless NULL) and advances *column. */
 static uint32_t draw_char(const struct line *l, uint32_t i, unsigned *column, struct buf *out) {
-    uint32_t code = 0, n = utf8_decode(l->text + i, l->end - i, &code);
-    if (n == 0 || utf8_steers(code)) {
-        unsigned w = n && code == '\t' ? TAB - *column % TAB : 1;
-        if (out && code == '\t' && n)
-            buf_printf(out, "%*s", (int)w, "");
-        else if (out)
-            buf_puts(out, "\xEF\xBF\xBD"); /* what cannot be shown */
-        *column += w;
-        return i + (n ? n : 1);
-    }
-    if (out) buf_add(out, l->text + i, n);
-    *column += char_width(code);
-    return i + n;
+    uint32_t code = 0, n = utf8_decode(l->text + i, l->to - i, &code);
+    bool tab = n && code == '\t', shown = n && !utf8_steers(code);
+    unsigned width = tab ? TAB - *column % TAB : shown ? char_width(code) : 1;
+    if (out && tab)
+        buf_printf(out, "%*s", (int)width, "");
+    else if (out)
+        buf_add(out, shown ? l->text + i : UTF8_REPLACEMENT, shown ? n : 3);
+    *column += width;
+    return i + (n ? n : 1);
 }
 
-/* The part of a long line that is shown: starts a little before `mark`. */
-static void choose_window(const struct line *l, uint32_t mark, uint32_t *from, uint32_t *to) {
-    *from = l->start;
-    *to = l->end;
-    if (l->end - l->start <= 2 * WINDOW) return;
-    if (mark > l->end) mark = l->end;
-    if (mark - l->start > LEAD) *from = mark - LEAD;
-    while (*from > l->start && ((unsigned char)l->text[*from] & 0xC0) == 0x80) --*from;
-    if (l->end - *from > WINDOW) *to = *from + WINDOW;
-    while (*to < l->end && ((unsigned char)l->text[*to] & 0xC0) == 0x80) ++*to;
-}
-
-static void draw_text(const struct paint *p, const struct line *l, uint32_t from, uint32_t to) {
+static void draw_text(const struct paint *p, const struct line *l) {
     unsigned column = 0;
-    struct line part = *l;
     gutter(p, l->number);
     buf_putc(p->out, ' ');
-    part.end = to;
-    if (from > l->start) buf_puts(p->out, "...");
-    for (uint32_t i = from; i < to;) i = draw_char(&part, i, &column, p->out);
-    if (to < l->end) buf_puts(p->out, "...");
+    if (l->from > l->start) buf_puts(p->out, "...");
+    for (uint32_t i = l->from; i < l->to;) i = draw_char(l, i, &column, p->out);
+    if (l->to < l->end) buf_puts(p->out, "...");
     while (p->out->len && p->out->data[p->out->len - 1] == ' ') p->out->data[--p->out->len] = '\0';
-    buf_putc(p->out, '\n');
-}
-
-/* The row of marks under a line: ^^^^ for the place itself, ---- for a label. */
-static void draw_marks(const struct paint *p, const struct line *l, uint32_t from, uint32_t to,
-                       struct span at, char mark, const char *text) {
-    unsigned lead = from > l->start ? 3 : 0, column = 0;
-    struct line part = *l;
-    uint32_t i = from, end = at.end > to ? to : at.end;
-    part.end = to;
-    gutter(p, 0);
-    buf_putc(p->out, ' ');
-    while (i < at.start && i < to) i = draw_char(&part, i, &column, NULL);
-    buf_printf(p->out, "%*s", (int)(column + lead), "");
-    unsigned first = column;
-    while (i < end) i = draw_char(&part, i, &column, NULL);
-    style(p, mark == '^' ? "1;31" : "1;34");
-    for (unsigned k = 0; k < (column > first ? column - first : 1); k++) buf_putc(p->out, mark);
-    if (text && *text) {
-        buf_putc(p->out, ' ');
-        buf_visible(p->out, text, strlen(text));
-    }
-    style(p, "0");
     buf_putc(p->out, '\n');
 }
 
@@ -140,6 +112,26 @@ struct place {
     char mark;
     unsigned line;
 };
+
+/* The row of marks under a line: ^^^^ for the place itself, ---- for a label. */
+static void draw_marks(const struct paint *p, const struct line *l, const struct place *at) {
+    unsigned column = 0, lead = l->from > l->start ? 3 : 0;
+    uint32_t i = l->from;
+    gutter(p, 0);
+    buf_putc(p->out, ' ');
+    while (i < at->at.start && i < l->to) i = draw_char(l, i, &column, NULL);
+    buf_printf(p->out, "%*s", (int)(column + lead), "");
+    unsigned first = column;
+    while (i < at->at.end && i < l->to) i = draw_char(l, i, &column, NULL);
+    style(p, at->mark == '^' ? "1;31" : "1;34");
+    for (unsigned k = 0; k < (column > first ? column - first : 1); k++) buf_putc(p->out, at->mark);
+    if (at->text) {
+        buf_putc(p->out, ' ');
+        buf_visible(p->out, at->text, strlen(at->text));
+    }
+    style(p, "0");
+    buf_putc(p->out, '\n');
+}
 
 static int by_position(const void *x, const void *y) {
     const struct place *a = x, *b = y;
@@ -155,14 +147,11 @@ static void draw_places(const struct paint *p, struct sources *s, const struct p
     buf_putc(p->out, '\n');
     for (size_t i = 0; i < n;) {
         struct line l = find_line(s, at[i].at);
-        uint32_t from, to;
         if (shown && l.number > shown + 1) buf_puts(p->out, "...\n");
         shown = l.number;
-        choose_window(&l, at[i].at.start, &from, &to);
-        draw_text(p, &l, from, to);
-        for (size_t k = i; i < n && at[i].line == at[k].line; i++)
-            if (at[i].at.start >= from && (at[i].at.start <= to))
-                draw_marks(p, &l, from, to, at[i].at, at[i].mark, at[i].text);
+        draw_text(p, &l);
+        for (; i < n && at[i].line == l.number; i++)
+            if (at[i].at.start >= l.from && at[i].at.start <= l.to) draw_marks(p, &l, &at[i]);
     }
 }
 

@@ -9,7 +9,7 @@
 static void source_free(struct source *u) {
     mem_free(u->name);
     mem_free(u->text);
-    mem_free(u->lines);
+    vec_release(&u->lines);
 }
 
 void sources_drop(struct sources *s, uint32_t unit) {
@@ -45,22 +45,17 @@ uint32_t sources_add(struct sources *s, const char *name, const char *text, size
 }
 
 static void build_lines(struct source *u) {
-    size_t n = 1;
+    vec_push(&u->lines, 0);
     for (const char *p = u->text, *end = p + u->len; (p = memchr(p, '\n', (size_t)(end - p))); p++)
-        n++;
-    u->lines = NEW_ARRAY(uint32_t, n);
-    u->n_lines = 0;
-    u->lines[u->n_lines++] = 0;
-    for (size_t i = 0; i < u->len; i++)
-        if (u->text[i] == '\n') u->lines[u->n_lines++] = (uint32_t)(i + 1);
+        vec_push(&u->lines, (uint32_t)(p + 1 - u->text));
 }
 
 /* The index of the last line that starts at or before `offset`. */
 static size_t find_line(const struct source *u, uint32_t offset) {
-    size_t lo = 0, hi = u->n_lines;
+    size_t lo = 0, hi = u->lines.n;
     while (hi - lo > 1) {
         size_t mid = lo + (hi - lo) / 2;
-        if (u->lines[mid] <= offset)
+        if (u->lines.at[mid] <= offset)
             lo = mid;
         else
             hi = mid;
@@ -72,11 +67,11 @@ void sources_locate(struct sources *s, struct span at, unsigned *line, unsigned 
     *line = *column = 0;
     if (at.unit >= s->units.n) return;
     struct source *u = s->units.at[at.unit];
-    if (!u->lines) build_lines(u);
+    if (!u->lines.n) build_lines(u);
     uint32_t offset = at.start > u->len ? (uint32_t)u->len : at.start;
     size_t i = find_line(u, offset);
     unsigned col = 1;
-    for (uint32_t k = u->lines[i]; k < offset; k++)
+    for (uint32_t k = u->lines.at[i]; k < offset; k++)
         if (((unsigned char)u->text[k] & 0xC0) != 0x80) col++; /* not a UTF-8 continuation */
     *line = (unsigned)(i + 1);
     *column = col;

@@ -18,8 +18,7 @@ struct source {
     char *name; /* as shown in messages: path, "<prompt>", "<expression>" */
     char *text; /* NUL-terminated copy, owned */
     size_t len;
-    uint32_t *lines; /* offsets of line starts, built on first use */
-    size_t n_lines;
+    VEC(uint32_t) lines; /* offsets of line starts, built on first use */
 };
 
 /* Of zeros at first. */

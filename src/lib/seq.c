@@ -5,7 +5,7 @@
 #include "lib/mat_arg.h"
 #include "lib/seq_util.h"
 
-#include "base/mem.h"
+#include "base/vec.h"
 #include "math/special.h"
 #include "sp/adjoint.h"
 #include <math.h>
@@ -125,12 +125,8 @@ static enum gpm_status simulate_append(struct sp_call *c, value *out) {
     if (st) return st;
     value *all = NEW_ARRAY(value, total ? total : 1);
     for (size_t i = 0; i < c->n; i++) {
-        value *items = NULL;
-        size_t n = 0;
-        if (!seq_items(c->args[i], &items, &n)) continue; /* the signature has checked it */
-        if (n) memcpy(all + k, items, n * sizeof *items);
-        k += n;
-        mem_free(items);
+        struct seq_walk w = {c->args[i], 0};
+        for (value item; seq_next(&w, &item);) all[k++] = value_ref(item);
     }
     *out = seq_like_take(common_kind(c), all, total);
     mem_free(all);
@@ -149,45 +145,34 @@ static enum gpm_status grad_append(struct sp_call *c, value r, value dr, value *
 }
 
 static enum gpm_status simulate_zip(struct sp_call *c, value *out) {
-    size_t n = c->n ? SIZE_MAX : 0;
-    value **columns = mem_zalloc((c->n + 1) * sizeof *columns), *tuple = NEW_ARRAY(value, c->n + 1);
-    size_t *lengths = mem_zalloc((c->n + 1) * sizeof *lengths);
-    for (size_t i = 0; i < c->n; i++) {
-        seq_items(c->args[i], &columns[i], &lengths[i]); /* the signature has checked it */
-        if (lengths[i] < n) n = lengths[i];
+    struct seq_walk *w = NEW_ARRAY(struct seq_walk, c->n + 1);
+    value *tuple = NEW_ARRAY(value, c->n + 1);
+    VEC(value) tuples = {0};
+    for (size_t i = 0; i < c->n; i++) w[i] = (struct seq_walk){c->args[i], 0};
+    for (bool more = c->n > 0; more;) {
+        for (size_t i = 0; i < c->n && more; i++) more = seq_next(&w[i], &tuple[i]);
+        if (more) vec_push(&tuples, value_list(tuple, c->n));
     }
-    *out = NIL;
-    for (size_t k = n; k--;) {
-        for (size_t i = 0; i < c->n; i++) tuple[i] = columns[i][k];
-        *out = value_pair_take(value_list(tuple, c->n), *out);
-    }
-    for (size_t i = 0; i < c->n; i++) values_free(columns[i], lengths[i]);
-    mem_free(columns);
-    mem_free(lengths);
+    *out = seq_like_take(NIL, tuples.at, tuples.n);
+    vec_release(&tuples);
+    mem_free(w);
     mem_free(tuple);
     return GPM_OK;
 }
 
 static enum gpm_status simulate_set_difference(struct sp_call *c, value *out) {
-    value *a, *b;
-    size_t m, n, kept = 0;
-    if (!seq_items(c->args[0], &a, &m)) return GPM_E_ARG;
-    if (!seq_items(c->args[1], &b, &n)) {
-        values_free(a, m);
-        return GPM_E_ARG;
+    struct seq_walk a = {c->args[0], 0}, b = {c->args[1], 0};
+    VEC(value) kept = {0}, kv = {0}; /* b as the keys of a dictionary */
+    for (value item; seq_next(&b, &item);) {
+        vec_push(&kv, item);
+        vec_push(&kv, item);
     }
-    value *kv = NEW_ARRAY(value, 2 * n + 1); /* b as the keys of a dictionary */
-    for (size_t i = 0; i < n; i++) kv[2 * i] = kv[2 * i + 1] = b[i];
-    value set = value_dict(kv, n);
-    mem_free(kv);
-    for (size_t i = 0; i < m; i++)
-        if (dict_find(set.u.dict, a[i]))
-            value_unref(a[i]);
-        else
-            a[kept++] = a[i];
-    *out = seq_like_take(c->args[0], a, kept);
-    mem_free(a);
-    values_free(b, n);
+    value set = value_dict(kv.at, kv.n / 2);
+    for (value item; seq_next(&a, &item);)
+        if (!dict_find(set.u.dict, item)) vec_push(&kept, value_ref(item));
+    *out = seq_like_take(c->args[0], kept.at, kept.n);
+    vec_release(&kept);
+    vec_release(&kv);
     value_unref(set);
     return GPM_OK;
 }

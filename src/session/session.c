@@ -2,8 +2,9 @@
  *
  * The top level: parses a text and runs its instructions. */
 #include "session/session.h"
+#include "base/clock.h"
 #include "base/file.h"
-#include "session/explain.h"
+#include "infer/progress.h"
 #include "source/srcfn.h"
 #include "sp/sp_options.h"
 
@@ -31,6 +32,7 @@ static void host_describe(struct sp_host *h, value proc, struct buf *out) {
         value_print(m ? m->proc : proc, out);
 }
 
+/* What programs print goes where the session's own lines go, so that they stay in order. */
 static void host_print(struct sp_host *h, const char *text, size_t n) {
     infer_write(infer_of(core_of(h)), text, n);
 }
@@ -75,6 +77,7 @@ void session_define(struct session *s, const char *name, value v_taken) {
     d->library = !s->printing; /* the prelude is loaded silently */
 }
 
+/* The value of an instruction, as people or as programs read it. */
 static void print_value(struct session *s, value v) {
     if (!s->printing || !s->infer.write) return;
     struct buf b = BUF_INIT;
@@ -118,16 +121,13 @@ static enum gpm_status run_define(struct session *s, const struct ast *a, struct
         session_define(s, a->u.bind.names[0]->text, v);
         return GPM_OK;
     }
-    value *items;
-    size_t k = 0;
-    if (!seq_items(v, &items, &k) || k != n)
-        st = diag_raise(&s->diags, DIAG_VALUES_COUNT, a->span, "%zu names are bound to %zu values",
-                        n, k);
-    for (size_t i = 0; st == GPM_OK && i < n; i++) {
-        value item = items[i].tag == V_REF ? items[i].u.ref->v : items[i];
-        session_define(s, a->u.bind.names[i]->text, value_ref(item));
-    }
-    if (k) values_free(items, k);
+    size_t k;
+    if (!seq_length(v, &k) || k != n) st = core_wrong_parts(&s->core, v, n, a->span);
+    struct seq_walk w = {v, 0};
+    value item;
+    for (size_t i = 0; st == GPM_OK && seq_next(&w, &item); i++)
+        session_define(s, a->u.bind.names[i]->text,
+                       value_ref(item.tag == V_REF ? item.u.ref->v : item));
     value_unref(v);
     return st;
 }
@@ -140,6 +140,8 @@ static enum gpm_status run_loop_let(struct session *s, const struct ast *a, stru
     return st;
 }
 
+/* The loop runs instructions, not expressions: each is guarded by itself, and what a round has done
+ * stands when a later one fails. */
 static enum gpm_status run_for(struct session *s, const struct ast *a, struct frame *f) {
     struct frame *loop = frame_new(&s->core, f, 1, a->u.bind.names, a->code);
     value v;
@@ -154,10 +156,7 @@ static enum gpm_status run_for(struct session *s, const struct ast *a, struct fr
         value c;
         st = plain_eval(&s->core, a->kids[1], loop, &c);
         if (st != GPM_OK) break;
-        if (!sp_truth(c, &go))
-            st = diag_raise(&s->diags, DIAG_CONDITION, a->kids[1]->span,
-                            "a condition must be a boolean or a number, not a %s",
-                            value_type_name(c));
+        st = core_truth(&s->core, c, a->kids[1]->span, &go);
         value_unref(c);
         if (st != GPM_OK || !go) break;
         const struct ast *body = a->kids[3];
@@ -189,6 +188,7 @@ static enum gpm_status read_file(struct session *s, const char *path, struct spa
     return st;
 }
 
+/* Paths in the file are relative to it: while it runs, its folder is that of the host. */
 enum gpm_status session_run_file(struct session *s, const char *path, struct span at) {
     struct buf text = BUF_INIT;
     struct sp_call call = {.host = &s->core.host};
@@ -212,6 +212,8 @@ enum gpm_status session_run_file(struct session *s, const char *path, struct spa
     return st;
 }
 
+/* An action is run, and shown is what it gives; of a directive that only changes the model nothing
+ * is shown, nor the empty list of one that printed itself. */
 static enum gpm_status run_expression(struct session *s, const struct ast *a, struct frame *f) {
     value v;
     s->infer.wrote = false;
@@ -312,6 +314,62 @@ static enum gpm_status run_instruction(struct session *s, const struct ast *a, s
         help_with_model_name(s);
     }
     return st;
+}
+
+/* What a verbose session says after each instruction: where it stands, how long it took, which
+ * share of the proposals was accepted, how large the model is. */
+struct explanation {
+    double started;
+    struct scope_stats *stats; /* as they were; owned */
+    size_t n;
+};
+
+static void explain_begin(const struct session *s, struct explanation *e) {
+    *e = (struct explanation){0};
+    if (!s->verbose) return;
+    e->n = s->infer.n_stats;
+    e->stats = NEW_ARRAY(struct scope_stats, e->n + 1);
+    if (e->n) memcpy(e->stats, s->infer.stats, e->n * sizeof *e->stats);
+    e->started = clock_seconds();
+}
+
+/* The instruction's first line, cut to 60 bytes at a whole character. */
+static void quote_text(const struct session *s, struct span at, struct buf *out) {
+    const struct source *u = s->sources.units.at[at.unit];
+    const char *text = u->text + at.start;
+    size_t len = strcspn(text, "\n"), most = at.end - at.start;
+    bool cut = len < most;
+    if (len > most) len = most;
+    if (len > 60) {
+        cut = true;
+        for (len = 60; len > 0 && ((unsigned char)text[len] & 0xc0) == 0x80;) len--;
+    }
+    buf_add(out, text, len);
+    if (cut) buf_puts(out, " ...");
+}
+
+static void explain_end(struct session *s, struct explanation *e, const struct ast *a,
+                        enum gpm_status st) {
+    struct infer_state *x = &s->infer;
+    struct buf b = BUF_INIT, accepted = BUF_INIT;
+    unsigned line = 0, column = 0;
+    if (s->verbose && x->write && st == GPM_OK) {
+        sources_locate(&s->sources, a->span, &line, &column);
+        buf_printf(&b, "%s:%u: ", s->sources.units.at[a->span.unit]->name, line);
+        quote_text(s, a->span, &b);
+        buf_printf(&b, "\n    %.3f s", clock_seconds() - e->started);
+        acceptance_text(x, e->stats, e->n, &accepted);
+        if (accepted.len) buf_printf(&b, ", accepted: %s", accepted.data);
+        const struct trace *t = x->model->p.at[0];
+        buf_printf(&b, ", %llu nodes, %zu free choices", (unsigned long long)t->n_nodes,
+                   t->choices.n);
+        if (x->model->p.n > 1) buf_printf(&b, " in each of %zu particles", x->model->p.n);
+        buf_putc(&b, '\n');
+        x->write(x->user, 2, b.data, b.len);
+    }
+    buf_release(&b);
+    buf_release(&accepted);
+    mem_free(e->stats);
 }
 
 enum gpm_status session_run(struct session *s, const char *name, const char *text, size_t len) {

@@ -85,7 +85,6 @@ bool value_has_nan(value v) {
 }
 
 bool seq_matrix(value v, double **out, size_t *rows, size_t *cols, size_t *ragged) {
-    value *items;
     *out = NULL;
     *cols = *ragged = 0;
     if (v.tag == V_MATRIX) {
@@ -96,12 +95,14 @@ bool seq_matrix(value v, double **out, size_t *rows, size_t *cols, size_t *ragge
         if (m->rows && m->cols) memcpy(*out, m->at, m->rows * m->cols * sizeof(double));
         return true;
     }
-    if (!seq_items(v, &items, rows)) return false;
+    if (!seq_length(v, rows)) return false;
+    struct seq_walk w = {v, 0};
     bool ok = true;
-    for (size_t i = 0; i < *rows && ok; i++) {
+    for (size_t i = 0; ok && i < *rows; i++) {
+        value item;
         double *row;
         size_t n;
-        ok = seq_numbers(items[i], &row, &n);
+        ok = seq_next(&w, &item) && seq_numbers(item, &row, &n);
         if (!ok) break;
         if (i == 0) {
             *cols = n;
@@ -112,7 +113,6 @@ bool seq_matrix(value v, double **out, size_t *rows, size_t *cols, size_t *ragge
         for (size_t j = 0; ok && j < n; j++) (*out)[i + j * *rows] = row[j];
         mem_free(row);
     }
-    values_free(items, *rows);
     if (!ok) {
         mem_free(*out);
         *out = NULL;

@@ -358,13 +358,10 @@ uint64_t value_name_hash(value v) {
 
 /* ---- order -------------------------------------------------------------------------------- */
 
-static int rank_of(value v) {
-    static const int rank[] = {
-        [V_NIL] = 4,  [V_NUM] = 0,  [V_BOOL] = 2,  [V_ATOM] = 1,   [V_SYM] = 3,
-        [V_STR] = 3,  [V_PAIR] = 4, [V_ARRAY] = 5, [V_VECTOR] = 5, [V_MATRIX] = 6,
-        [V_DICT] = 7, [V_REF] = 8,  [V_ENV] = 9,   [V_PROC] = 10,  [V_BOX] = 11};
-    return rank[v.tag];
-}
+static const int rank_of[] = {
+    [V_NIL] = 4,  [V_NUM] = 0,  [V_BOOL] = 2,  [V_ATOM] = 1,   [V_SYM] = 3,
+    [V_STR] = 3,  [V_PAIR] = 4, [V_ARRAY] = 5, [V_VECTOR] = 5, [V_MATRIX] = 6,
+    [V_DICT] = 7, [V_REF] = 8,  [V_ENV] = 9,   [V_PROC] = 10,  [V_BOX] = 11};
 
 /* NaN sorts after every number, so that the order stays total. */
 static int compare_nums(double a, double b) {
@@ -393,7 +390,7 @@ static int compare_matrices(const struct matrix_obj *a, const struct matrix_obj 
 }
 
 static int compare_one(value a, value b, two_stack *pending) {
-    int ra = rank_of(a), rb = rank_of(b);
+    int ra = rank_of[a.tag], rb = rank_of[b.tag];
     size_t m, n;
     if (ra != rb) return ra < rb ? -1 : 1;
     switch (a.tag) {
