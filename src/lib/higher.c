@@ -23,8 +23,7 @@ static enum gpm_status request_apply(struct sp_call *c, sp_emit_fn *emit, void *
 }
 
 static enum gpm_status output_only(struct sp_call *c, const value *results, size_t n, value *out) {
-    if (n != 1) return GPM_E_ARG;
-    *out = value_ref(results[0]);
+    *out = value_ref(n ? results[0] : c->args[0]);
     return GPM_OK;
 }
 
@@ -39,12 +38,6 @@ static enum gpm_status request_apply_function(struct sp_call *c, sp_emit_fn *emi
     if (c->n == 1) return GPM_OK;
     if (c->args[0].tag != V_PROC) return sp_type_error(c, c->args[0], "f must be a procedure");
     emit(ctx, c->args[0], c->args + 1, c->n - 1);
-    return GPM_OK;
-}
-
-static enum gpm_status output_apply_function(struct sp_call *c, const value *results, size_t n,
-                                             value *out) {
-    *out = value_ref(n ? results[0] : c->args[0]);
     return GPM_OK;
 }
 
@@ -133,7 +126,7 @@ const struct sp_class sp_higher_rows[] = {
      .example = "apply_function(add, 1, 2) => 3",
      .request = request_apply_function,
      .origin = origin_apply_function,
-     .output = output_apply_function,
+     .output = output_only,
      .grad_output = grad_only},
     {.name = "mapv",
      .sig = "(f: proc, xs: any) -> array",

@@ -120,13 +120,6 @@ static enum gpm_status key_error(struct sp_call *c, const struct dict_obj *d, va
     return GPM_E_USER;
 }
 
-static bool index_below(value v, size_t n, size_t *out) {
-    if (v.tag != V_NUM || !(v.u.num >= 0 && v.u.num < (double)n) || v.u.num != floor(v.u.num))
-        return false;
-    *out = (size_t)v.u.num;
-    return true;
-}
-
 /* The index of a matrix: pair(i, j) or list(i, j) or [i, j]. */
 static bool matrix_place(value key, size_t rows, size_t cols, size_t *i, size_t *j) {
     value v[2] = {NIL, NIL};

@@ -28,8 +28,7 @@ struct mat_row {
     bool square; /* it must be */
     enum gpm_status (*value)(struct sp_call *c, const struct mat_arg *m, value *out);
     /* fills the adjoint d of the matrix, zeroed before */
-    enum gpm_status (*back)(struct sp_call *c, const struct mat_arg *m, value r, value dr,
-                            double *d);
+    void (*back)(struct sp_call *c, const struct mat_arg *m, value r, value dr, double *d);
 };
 enum gpm_status simulate_of_matrix(struct sp_call *c, value *out);
 enum gpm_status grad_of_matrix(struct sp_call *c, value r, value dr, value *dargs);

@@ -22,10 +22,8 @@ static enum gpm_status value_itself(struct sp_call *c, const struct mat_arg *m, 
     return GPM_OK;
 }
 
-static enum gpm_status back_itself(struct sp_call *c, const struct mat_arg *m, value r, value dr,
-                                   double *d) {
+static void back_itself(struct sp_call *c, const struct mat_arg *m, value r, value dr, double *d) {
     mat_adjoint_numbers(dr, m->rows, m->cols, d);
-    return GPM_OK;
 }
 
 static enum gpm_status simulate_id_matrix(struct sp_call *c, value *out) {
@@ -83,8 +81,8 @@ static enum gpm_status value_transpose(struct sp_call *c, const struct mat_arg *
     return GPM_OK;
 }
 
-static enum gpm_status back_transpose(struct sp_call *c, const struct mat_arg *m, value r, value dr,
-                                      double *d) {
+static void back_transpose(struct sp_call *c, const struct mat_arg *m, value r, value dr,
+                           double *d) {
     double *t = mat_arg_copy(m);
     if (c->cls->variant)
         adj_doubles(dr, t, m->rows * m->cols);
@@ -92,7 +90,6 @@ static enum gpm_status back_transpose(struct sp_call *c, const struct mat_arg *m
         mat_adjoint_numbers(dr, m->cols, m->rows, t);
     transpose(t, m->cols, m->rows, d);
     mem_free(t);
-    return GPM_OK;
 }
 
 /* A line of a matrix: row i (variant true) has elements (i, 0), (i, 1), ...; column j has (0, j),
@@ -119,16 +116,13 @@ static enum gpm_status value_line(struct sp_call *c, const struct mat_arg *m, va
     return GPM_OK;
 }
 
-static enum gpm_status back_line(struct sp_call *c, const struct mat_arg *m, value r, value dr,
-                                 double *d) {
+static void back_line(struct sp_call *c, const struct mat_arg *m, value r, value dr, double *d) {
     struct line l;
-    enum gpm_status st = line_of(c, m, &l);
-    if (st) return st;
+    if (line_of(c, m, &l)) return; /* it has a value, so the index is one */
     double *x = NEW_ARRAY(double, l.n + 1);
     adj_doubles(dr, x, l.n);
     for (size_t k = 0; k < l.n; k++) d[l.from + k * l.step] = x[k];
     mem_free(x);
-    return GPM_OK;
 }
 
 static enum gpm_status value_trace(struct sp_call *c, const struct mat_arg *m, value *out) {
@@ -138,10 +132,8 @@ static enum gpm_status value_trace(struct sp_call *c, const struct mat_arg *m, v
     return GPM_OK;
 }
 
-static enum gpm_status back_trace(struct sp_call *c, const struct mat_arg *m, value r, value dr,
-                                  double *d) {
+static void back_trace(struct sp_call *c, const struct mat_arg *m, value r, value dr, double *d) {
     for (size_t i = 0; i < m->rows; i++) d[i + i * m->rows] = adj_num(dr);
-    return GPM_OK;
 }
 
 /* ---- elementwise: the lifted functions under other names
@@ -268,8 +260,7 @@ static enum gpm_status value_inverse(struct sp_call *c, const struct mat_arg *a,
 }
 
 /* C = A^-1: Abar = -C' Cbar C' */
-static enum gpm_status back_inverse(struct sp_call *c, const struct mat_arg *a, value r, value dr,
-                                    double *d) {
+static void back_inverse(struct sp_call *c, const struct mat_arg *a, value r, value dr, double *d) {
     size_t n = a->rows;
     const double *inv = r.u.matrix->at;
     double *t = mat_arg_copy(a);
@@ -278,7 +269,6 @@ static enum gpm_status back_inverse(struct sp_call *c, const struct mat_arg *a, 
     multiply(false, true, n, n, n, t, n, inv, n, d);
     for (size_t i = 0; i < n * n; i++) d[i] = -d[i];
     mem_free(t);
-    return GPM_OK;
 }
 
 /* A square matrix and its right-hand side, a vector ('c') or a matrix ('m') of as many rows. */

@@ -25,14 +25,17 @@ enum gpm_status seq_arg(struct sp_call *c, size_t i, const char *param, value **
     return sp_type_error(c, v, "%s must be a sequence (a list, array or vector)", param);
 }
 
+bool index_below(value v, size_t n, size_t *out) {
+    if (v.tag != V_NUM || !(v.u.num >= 0 && v.u.num < (double)n) || v.u.num != floor(v.u.num))
+        return false;
+    *out = (size_t)v.u.num;
+    return true;
+}
+
 enum gpm_status seq_index_arg(struct sp_call *c, size_t i, size_t n, size_t *out) {
-    value v = c->args[i];
-    if (v.tag != V_NUM) return sp_type_error(c, v, "the index must be a number");
+    if (index_below(c->args[i], n, out)) return GPM_OK;
+    if (c->args[i].tag != V_NUM) return sp_type_error(c, c->args[i], "the index must be a number");
     double x = sp_num(c, i);
-    if (x >= 0 && x < (double)n && x == floor(x)) {
-        *out = (size_t)x;
-        return GPM_OK;
-    }
     struct buf b = BUF_INIT;
     buf_number(&b, x);
     if (isfinite(x) && x != floor(x))
