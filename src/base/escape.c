@@ -25,15 +25,23 @@ static void put_code(struct buf *b, const char *s, uint32_t code) {
         buf_printf(b, "\\u{%x}", (unsigned)code);
 }
 
-void buf_visible(struct buf *b, const char *s, size_t n) {
+/* `one_line`: as buf_shown, else as buf_visible. */
+static void put_visible(struct buf *b, const char *s, size_t n, bool one_line) {
     uint32_t code;
     for (size_t i = 0, len; i < n; i += len) {
         len = step(s + i, n - i, &code);
-        if (code == '\n' || code == '\t' || (code != BAD && !utf8_steers(code)))
+        bool plain = code != BAD && !utf8_steers(code) && !(one_line && utf8_invisible(code));
+        if (one_line && code == '\\')
+            buf_puts(b, "\\\\");
+        else if (plain || (!one_line && (code == '\n' || code == '\t')))
             buf_add(b, s + i, len);
         else
             put_code(b, s + i, code);
     }
+}
+
+void buf_visible(struct buf *b, const char *s, size_t n) {
+    put_visible(b, s, n, false);
 }
 
 void buf_line(struct buf *b, const char *s) {
@@ -44,16 +52,7 @@ void buf_line(struct buf *b, const char *s) {
 }
 
 void buf_shown(struct buf *b, const char *s) {
-    uint32_t code;
-    for (size_t n = strlen(s), len; n > 0; s += len, n -= len) {
-        len = step(s, n, &code);
-        if (code == '\\')
-            buf_puts(b, "\\\\");
-        else if (code == BAD || utf8_steers(code) || utf8_invisible(code))
-            put_code(b, s, code);
-        else
-            buf_add(b, s, len);
-    }
+    put_visible(b, s, strlen(s), true);
 }
 
 void buf_json_string(struct buf *b, const char *s, size_t n) {

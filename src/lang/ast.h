@@ -149,6 +149,9 @@ struct resolve_hook {
  * NULL, or told of every name. */
 void resolve_program(struct arena *arena, struct ast *program, const struct resolve_hook *hook);
 
+/* Whether it is a call of the builtin of that name, whatever the program calls so. */
+bool ast_calls(const struct ast *a, const char *builtin);
+
 /* Prints a tree as VentureScript source that parses back to an equal tree. */
 void ast_print(const struct ast *a, struct buf *out);
 #endif

@@ -70,14 +70,14 @@ static void print_names(struct sym *const *names, uint32_t n, bool bare, struct 
     if (!bare) buf_putc(out, ')');
 }
 
-static bool is_builtin(const struct ast *a, const char *name) {
+bool ast_calls(const struct ast *a, const char *builtin) {
     return a->kind == AST_CALL && a->kids[0]->kind == AST_NAME && a->kids[0]->u.name.builtin &&
-           strcmp(a->kids[0]->u.name.sym->text, name) == 0;
+           strcmp(a->kids[0]->u.name.sym->text, builtin) == 0;
 }
 
 /* The arguments; those of _range(position, items...) with the ellipsis back in its place. */
 static void print_items(const struct ast *a, struct buf *out) {
-    bool range = is_builtin(a, "_range");
+    bool range = ast_calls(a, "_range");
     uint32_t from = range ? 2 : 1, dots = range ? (uint32_t)a->kids[1]->u.number : UINT32_MAX;
     for (uint32_t i = from; i < a->n; i++)
         put(out, "%s%s%a", i > from ? ", " : "", i - from == dots ? "..., " : "", a->kids[i]);
@@ -85,7 +85,7 @@ static void print_items(const struct ast *a, struct buf *out) {
 
 static bool print_operator(const struct ast *a, struct buf *out) {
     for (size_t i = 0; i < COUNT_OF(operators); i++) {
-        if (!is_builtin(a, operators[i].fn) || a->n < 3) continue;
+        if (!ast_calls(a, operators[i].fn) || a->n < 3) continue;
         put(out, "(%a", a->kids[1]);
         for (uint32_t k = 2; k < a->n; k++) put(out, " %s %a", operators[i].op, a->kids[k]);
         buf_putc(out, ')');
@@ -95,12 +95,12 @@ static bool print_operator(const struct ast *a, struct buf *out) {
 }
 
 static void print_path(const struct ast *a, struct buf *out) {
-    if (is_builtin(a, "by_top")) return;
+    if (ast_calls(a, "by_top")) return;
     const struct ast *step = a->kids[2];
     print_path(a->kids[1], out);
-    if (is_builtin(step, "by_star")) {
+    if (ast_calls(step, "by_star")) {
         buf_puts(out, "/*");
-    } else if (is_builtin(step, "by_tag") || is_builtin(step, "by_tag_value")) {
+    } else if (ast_calls(step, "by_tag") || ast_calls(step, "by_tag_value")) {
         put(out, "/?%s", step->kids[1]->kids[0]->u.name.sym->text);
         if (step->n == 3) put(out, "==%a", step->kids[2]);
     } else {
@@ -117,15 +117,15 @@ static void print_values(const struct ast *a, struct buf *out) {
 
 static bool print_surface(const struct ast *a, struct buf *out) {
     if (print_operator(a, out)) return true;
-    if (is_builtin(a, "lookup")) {
+    if (ast_calls(a, "lookup")) {
         put(out, "(%a)[%a]", a->kids[1], a->kids[2]);
-    } else if (is_builtin(a, "array") || is_builtin(a, "_range")) {
+    } else if (ast_calls(a, "array") || ast_calls(a, "_range")) {
         put(out, "[%i]", a);
-    } else if (is_builtin(a, "to_list") || is_builtin(a, "to_vector")) {
-        put(out, is_builtin(a, "to_list") ? "list(%i)" : "vector(%i)", a->kids[1]);
-    } else if (is_builtin(a, "list")) {
+    } else if (ast_calls(a, "to_list") || ast_calls(a, "to_vector")) {
+        put(out, ast_calls(a, "to_list") ? "list(%i)" : "vector(%i)", a->kids[1]);
+    } else if (ast_calls(a, "list")) {
         print_values(a, out);
-    } else if (is_builtin(a, "by_walk")) {
+    } else if (ast_calls(a, "by_walk")) {
         buf_putc(out, '(');
         print_path(a, out);
         buf_putc(out, ')');
@@ -227,7 +227,7 @@ static void print_directive(const struct ast *a, struct buf *out) {
         return;
     }
     /* observe ((a, b)) = v: one pair of parentheses would be the call form observe(e, v) */
-    bool values = k != DIR_INFER && is_builtin(a->kids[0]->kids[0], "list");
+    bool values = k != DIR_INFER && ast_calls(a->kids[0]->kids[0], "list");
     put(out, values ? "%s (%a)" : "%s %a", lex_word_text((enum tok_word)(WORD_ASSUME + (int)k)),
         a->kids[0]);
     if (a->n == 2) put(out, " = %a", a->kids[1]);

@@ -58,6 +58,12 @@ struct span here(const struct parser *p) {
     return tok_span(p, tok(p));
 }
 
+struct span take(struct parser *p) {
+    struct span at = here(p);
+    advance(p);
+    return at;
+}
+
 struct span span_from(const struct parser *p, uint32_t start) {
     return (struct span){p->unit, start, p->prev_end > start ? p->prev_end : start};
 }

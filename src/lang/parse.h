@@ -66,6 +66,7 @@ struct parser {
 const struct token *peek(struct parser *p, unsigned k);
 #define tok(p) (&(p)->tok[0])
 void advance(struct parser *p);
+struct span take(struct parser *p); /* advances; the token that was taken */
 bool accept(struct parser *p, enum tok_kind kind);
 struct span tok_span(const struct parser *p, const struct token *t);
 struct span here(const struct parser *p);                      /* the current token */

@@ -61,13 +61,6 @@ struct ast *lazy(struct parser *p, bool and, struct span at, struct ast *l, stru
     return make(p, AST_IF, l->span.start, kids, 3);
 }
 
-/* Whether `left` is a call of `fn` that is too high to grow by one more level. */
-static bool is_long_chain(const struct ast *left, const char *fn) {
-    return left->height >= FLATTEN_AT && left->kind == AST_CALL &&
-           left->kids[0]->kind == AST_NAME && left->kids[0]->u.name.builtin &&
-           strcmp(left->kids[0]->u.name.sym->text, fn) == 0;
-}
-
 /* Adds one operand to the call; its array grows by doubling (three kids are an exact fit). */
 static struct ast *append_operand(struct parser *p, struct ast *call, struct ast *r) {
     uint32_t n = call->n;
@@ -88,7 +81,8 @@ static struct ast *make_binary(struct parser *p, enum tok_kind op, struct span a
     const char *fn = infix_rows[op].fn;
     struct ast *args[] = {left, right};
     if (!fn) return lazy(p, op == TOK_AND, at, left, right);
-    if ((op == TOK_PLUS || op == TOK_STAR) && is_long_chain(left, fn) && right->height < FLATTEN_AT)
+    bool long_chain = left->height >= FLATTEN_AT && ast_calls(left, fn);
+    if ((op == TOK_PLUS || op == TOK_STAR) && long_chain && right->height < FLATTEN_AT)
         return append_operand(p, left, right);
     return call_builtin(p, left->span.start, at, fn, args, 2);
 }
@@ -101,8 +95,7 @@ static struct ast *parse_infix(struct parser *p, struct ast *left, uint8_t min) 
         enum tok_kind op = infix_op(p);
         uint8_t prec = infix_rows[op].prec;
         if (op == TOK_EOF || prec < min) return left;
-        struct span at = here(p);
-        advance(p);
+        struct span at = take(p);
         enter(p);
         struct ast *right = parse_unary(p);
         right = parse_infix(p, right, op == TOK_POW ? PREC_POW : (uint8_t)(prec + 1));
@@ -113,9 +106,8 @@ static struct ast *parse_infix(struct parser *p, struct ast *left, uint8_t min) 
 
 /* unary = ("+" | "-") unary | power: minus is 0 - e, and a literal is folded */
 static struct ast *parse_sign(struct parser *p) {
-    struct span op = here(p);
     bool minus = tok(p)->kind == TOK_MINUS;
-    advance(p);
+    struct span op = take(p);
     enter(p);
     struct ast *e = parse_infix(p, parse_unary(p), PREC_UNARY);
     leave(p);
@@ -227,9 +219,8 @@ static struct ast *make_call(struct parser *p, struct ast *callee, size_t base) 
 }
 
 static struct ast *parse_call(struct parser *p, struct ast *callee) {
-    struct span open = here(p);
+    struct span open = take(p);
     size_t base = p->items.n;
-    advance(p);
     enter(p);
     parse_args(p, TOK_RPAREN, open, true);
     struct ast *a = make_call(p, callee, base);
@@ -239,8 +230,7 @@ static struct ast *parse_call(struct parser *p, struct ast *callee) {
 }
 
 static struct ast *parse_index(struct parser *p, struct ast *e) {
-    struct span open = here(p);
-    advance(p);
+    struct span open = take(p);
     enter(p);
     struct ast *args[] = {e, parse_expr(p)};
     leave(p);
@@ -289,9 +279,8 @@ static struct ast *parse_arrow(struct parser *p) {
 
 /* "proc" "(" [names] ")" block */
 static struct ast *parse_proc(struct parser *p) {
-    uint32_t start = tok(p)->start;
+    uint32_t start = take(p).start;
     size_t names = p->names.n;
-    advance(p);
     parse_names(p, "a parameter");
     return make_lambda(p, start, names, parse_block(p, "the body of the procedure"));
 }
@@ -324,9 +313,8 @@ static _Noreturn void missing_else(struct parser *p, uint32_t start) {
 
 /* "if" condition block "else" (block | if) */
 struct ast *parse_if(struct parser *p) {
-    uint32_t start = tok(p)->start;
+    uint32_t start = take(p).start;
     struct ast *kids[3];
-    advance(p);
     enter(p);
     kids[0] = parse_condition(p);
     kids[1] = parse_block(p, "the branch taken when it holds");
@@ -352,24 +340,21 @@ static _Noreturn void reserved_word(struct parser *p) {
 
 static struct ast *parse_name(struct parser *p) {
     const struct token *t = tok(p);
-    struct span at = here(p);
     enum tok_kind next = peek(p, 1)->kind;
     if (directive_ahead(p)) return parse_directive(p);
     if (t->word == WORD_IF) return parse_if(p);
     if (t->word == WORD_PROC && next == TOK_LPAREN) return parse_proc(p);
     if (t->word == WORD_TRUE || t->word == WORD_FALSE) {
         bool b = t->word == WORD_TRUE;
-        advance(p);
-        return bool_node(p, at, b);
+        return bool_node(p, take(p), b);
     }
     if (is_reserved(t->word)) reserved_word(p);
     if (t->word == WORD_DEFINE && next == TOK_NAME)
-        fail(p, DIAG_BAD_BINDER, at, NULL, "`define` stands only at the top level");
+        fail(p, DIAG_BAD_BINDER, here(p), NULL, "`define` stands only at the top level");
     struct ast *a = next == TOK_LPAREN ? parse_special(p) : NULL;
     if (a) return a;
-    a = name_node(p, at, tok_sym(p, t));
-    advance(p);
-    return a;
+    struct sym *name = tok_sym(p, t);
+    return name_node(p, take(p), name);
 }
 
 /* A node of that kind that holds the string which is the current token. */
@@ -385,18 +370,15 @@ struct ast *string_node(struct parser *p, enum ast_kind kind, uint32_t start) {
 }
 
 static struct ast *parse_literal(struct parser *p) {
-    struct span at = here(p);
-    if (tok(p)->kind == TOK_STRING) return string_node(p, AST_STRING, at.start);
+    if (tok(p)->kind == TOK_STRING) return string_node(p, AST_STRING, tok(p)->start);
     double x = lex_number(&p->lx, tok(p));
-    advance(p);
-    return number_node(p, at, x);
+    return number_node(p, take(p), x);
 }
 
 /* integer<3>, atom<2>, name<x>: a number, an atom, a symbol */
 static struct ast *parse_typed(struct parser *p) {
-    struct span at = here(p);
+    struct span at = take(p);
     const char *s = p->lx.text + at.start, *lt = strchr(s, '<') + 1;
-    advance(p);
     if (s[0] == 'n' && s[1] == 'a') {
         lt += strspn(lt, " ");
         return quoted_name(p, at, sym_intern(p->syms, lt, strcspn(lt, " >")));
@@ -408,9 +390,8 @@ static struct ast *parse_typed(struct parser *p) {
 
 /* "(" expr ")" | "(" [expr "," ... [","]] ")": several are a list of references */
 static struct ast *parse_paren(struct parser *p) {
-    struct span open = here(p);
+    struct span open = take(p);
     size_t base = p->items.n;
-    advance(p);
     parse_args(p, TOK_RPAREN, open, false);
     bool one = p->items.n == base + 1 && !p->trailing_comma;
     for (size_t i = base; i < p->items.n; i++) {
@@ -433,9 +414,8 @@ static struct ast *parse_paren(struct parser *p) {
 
 /* "[" [expr {"," expr} [","]] "]" */
 static struct ast *parse_array(struct parser *p) {
-    struct span open = here(p);
+    struct span open = take(p);
     size_t base = p->items.n;
-    advance(p);
     parse_args(p, TOK_RBRACKET, open, false);
     struct ast *a = make_sequence(p, base, open.start, span_from(p, open.start), "array", true);
     p->items.n = base;

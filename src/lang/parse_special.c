@@ -157,8 +157,7 @@ static void parse_assumed_name(struct parser *p, struct ast *d) {
 
 /* assume(x, e[, label]) */
 static void parse_assume_call(struct parser *p, struct ast *d) {
-    struct span open = here(p);
-    advance(p);
+    struct span open = take(p);
     parse_assumed_name(p, d);
     if (tok(p)->kind == TOK_RPAREN && peek(p, 1)->kind != TOK_ASSIGN)
         fail(p, DIAG_ARITY, span_from(p, d->span.start),
@@ -639,8 +638,7 @@ struct ast *parse_path(struct parser *p) {
     struct span at = here(p);
     struct ast *e = call_builtin(p, at.start, at, "by_top", NULL, 0);
     while (tok(p)->kind == TOK_SLASH) {
-        struct span op = here(p);
-        advance(p);
+        struct span op = take(p);
         struct ast *args[] = {e, parse_step_of_path(p)};
         e = call_builtin(p, at.start, op, "by_walk", args, 2);
     }

@@ -43,9 +43,8 @@ static bool and_binding_ahead(struct parser *p) {
 
 /* "letrec" NAME "=" expr { ";" "and" NAME "=" expr } */
 static void parse_letrec(struct parser *p, enum place place) {
-    uint32_t start = tok(p)->start;
+    uint32_t start = take(p).start;
     size_t names = p->names.n, base = p->stmts.n;
-    advance(p);
     for (;;) {
         vec_push(&p->names, take_name(p, "a name to bind"));
         expect(p, TOK_ASSIGN, "`=`");
@@ -134,11 +133,9 @@ static struct ast *parse_step(struct parser *p, struct sym *var) {
 
 /* "for" "(" NAME "=" expr ";" expr ";" step ")" "{" statements "}" */
 static struct ast *parse_for(struct parser *p) {
-    uint32_t start = tok(p)->start;
+    uint32_t start = take(p).start;
     struct ast *kids[4];
-    advance(p);
-    struct span open = here(p);
-    advance(p);
+    struct span open = take(p);
     struct sym *var = take_name(p, "the loop variable");
     expect(p, TOK_ASSIGN, "`=`");
     kids[0] = parse_expr(p);

@@ -54,20 +54,17 @@ SP_SIMPLE(biplex, value_ref(c->args[truth(c->args[0]) ? 1 : 2]))
 /* Over the arguments, or the elements of one sequence: whether some (variant true) or all of them
  * (variant false) are true. */
 static enum gpm_status simulate_some(struct sp_call *c, value *out) {
-    value *items = NULL;
-    const value *at = c->args;
-    size_t n = c->n;
-    bool wanted = c->cls->variant, found = false;
+    bool one = c->n == 1 && seq_is(c->args[0]), wanted = c->cls->variant, found = false, b;
+    value all = one ? value_ref(c->args[0]) : value_array(c->args, c->n), item;
+    struct seq_walk w = {all, 0};
     enum gpm_status st = GPM_OK;
-    if (n == 1 && seq_items(c->args[0], &items, &n)) at = items;
-    for (size_t i = 0; i < n && !st; i++) {
-        bool b;
-        if (!sp_truth(at[i], &b))
-            st = sp_type_error(c, at[i], "element %zu must be a boolean", i);
+    for (size_t i = 0; !st && seq_next(&w, &item); i++) {
+        if (!sp_truth(item, &b))
+            st = sp_type_error(c, item, "element %zu must be a boolean", i);
         else if (b == wanted)
             found = true;
     }
-    if (items) values_free(items, n);
+    value_unref(all);
     *out = value_bool(found == wanted);
     return st;
 }

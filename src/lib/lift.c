@@ -53,20 +53,11 @@ static void operands_free(struct operand *o, size_t n) {
     mem_free(o);
 }
 
-/* The name of parameter i, for messages; variadic ones are counted. */
-static void param_name(struct sp_call *c, size_t i, char *out, size_t size) {
+static enum gpm_status operand_error(struct sp_call *c, size_t i) {
     struct sp_sig sig;
     sp_sig_parse(c->cls->sig, &sig);
-    if (i < sig.n_params && !sig.params[i].variadic)
-        snprintf(out, size, "%s", sig.params[i].name);
-    else
-        snprintf(out, size, "argument %zu", i + 1);
-}
-
-static enum gpm_status operand_error(struct sp_call *c, size_t i) {
-    char name[40];
-    param_name(c, i, name, sizeof name);
-    sp_type_error(c, c->args[i], "%s must be a number, a sequence of numbers or a matrix", name);
+    sp_type_error(c, c->args[i], "%s must be a number, a sequence of numbers or a matrix",
+                  sp_param_name(&sig, i, i, (char[40]){0}));
     if (c->args[i].tag == V_STR && strcmp(c->cls->name, "add") == 0)
         diag_set_help(c->diags, "string_concat(a, b, ...) joins texts");
     return GPM_E_USER;

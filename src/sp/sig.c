@@ -216,6 +216,14 @@ static enum gpm_status type_error(struct sp_call *c, size_t i, const char *param
     return GPM_E_USER;
 }
 
+const char *sp_param_name(const struct sp_sig *sig, size_t p, size_t i, char name[40]) {
+    if (p >= sig->n_params || sig->params[p].variadic)
+        snprintf(name, 40, "argument %zu", i + 1);
+    else
+        snprintf(name, 40, "%s", sig->params[p].name);
+    return name;
+}
+
 enum gpm_status sp_check_args(struct sp_call *c, const struct sp_sig *sig) {
     /* a subproblem stands for scope and block: argument i >= 1 belongs to parameter i + 1 */
     size_t shift =
@@ -237,12 +245,8 @@ enum gpm_status sp_check_args(struct sp_call *c, const struct sp_sig *sig) {
                             c->cls->name, sig->params[p].name);
         enum fit fit = fit_of(&types[type], c->args[i]);
         if (fit == FIT || (sig->params[p].null_ok && c->args[i].tag == V_NIL)) continue;
-        char name[40]; /* those of `...xs` are told apart by their number */
-        if (sig->params[p].variadic)
-            snprintf(name, sizeof name, "argument %zu", i + 1);
-        else
-            snprintf(name, sizeof name, "%s", sig->params[p].name);
-        return type_error(c, i, name, type, sig->params[p].null_ok, fit);
+        return type_error(c, i, sp_param_name(sig, p, i, (char[40]){0}), type,
+                          sig->params[p].null_ok, fit);
     }
     return GPM_OK;
 }

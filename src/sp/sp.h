@@ -267,6 +267,8 @@ void sp_sig_parse(const char *text, struct sp_sig *out);
 /* Checks number and types of c->args against the signature: DIAG_ARITY, DIAG_TYPE, DIAG_DOMAIN with
  * messages that name procedure, parameter, expected type and offending value. */
 enum gpm_status sp_check_args(struct sp_call *c, const struct sp_sig *sig);
+/* What messages call argument i, which belongs to parameter p: those of `...xs` by their number. */
+const char *sp_param_name(const struct sp_sig *sig, size_t p, size_t i, char name[40]);
 /* Number of the parameter called `name`, or -1. */
 int sp_sig_param(const struct sp_sig *sig, const char *name);
 
