@@ -50,12 +50,8 @@ bool accept(struct parser *p, enum tok_kind kind) {
     return true;
 }
 
-struct span tok_span(const struct parser *p, const struct token *t) {
-    return (struct span){p->unit, t->start, t->end};
-}
-
 struct span here(const struct parser *p) {
-    return tok_span(p, tok(p));
+    return (struct span){p->unit, tok(p)->start, tok(p)->end};
 }
 
 struct span take(struct parser *p) {
@@ -234,9 +230,9 @@ static void report_bad(struct parser *p, const struct token *t) {
     }
 }
 
-unsigned line_of(struct parser *p, const struct token *t) {
+unsigned line_of(struct parser *p) {
     unsigned line, column;
-    sources_locate(p->diags->sources, tok_span(p, t), &line, &column);
+    sources_locate(p->diags->sources, here(p), &line, &column);
     return line;
 }
 
@@ -255,7 +251,7 @@ void unclosed(struct parser *p, struct span open) {
     else if (k != TOK_EOF)
         diag_add_label(p->diags, at, "%s does not close it", lex_kind_text(k));
     else
-        diag_add_note(p->diags, "the text ends on line %u", line_of(p, tok(p)));
+        diag_add_note(p->diags, "the text ends on line %u", line_of(p));
     give_up(p);
 }
 

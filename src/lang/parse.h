@@ -68,7 +68,6 @@ const struct token *peek(struct parser *p, unsigned k);
 void advance(struct parser *p);
 struct span take(struct parser *p); /* advances; the token that was taken */
 bool accept(struct parser *p, enum tok_kind kind);
-struct span tok_span(const struct parser *p, const struct token *t);
 struct span here(const struct parser *p);                      /* the current token */
 struct span span_from(const struct parser *p, uint32_t start); /* to the last token taken */
 /* Reports unless in panic; true when a diagnostic was stored (labels may follow). `help`: a help
@@ -126,7 +125,7 @@ struct ast *make_block(struct parser *p, size_t base, bool trailing, bool action
 bool labelled_ahead(struct parser *p);
 struct ast *parse_labelled(struct parser *p); /* [label :] directive, or an expression */
 bool instruction_ahead(struct parser *p);
-unsigned line_of(struct parser *p, const struct token *t);
+unsigned line_of(struct parser *p); /* the current token */
 
 /* parse_expr.c */
 struct ast *bool_node(struct parser *p, struct span at, bool b);
@@ -140,7 +139,6 @@ struct ast *parse_applicative(struct parser *p);
 struct ast *parse_from(struct parser *p, uint32_t start, struct ast *left);
 bool starts_expr(const struct token *t);
 void parse_args(struct parser *p, enum tok_kind closer, struct span open, bool keywords);
-struct ast *parse_if(struct parser *p);
 
 /* parse_hint.c: adds a help line to the error just reported; `before`: the statement so far, or
  * NULL */

@@ -312,7 +312,7 @@ static _Noreturn void missing_else(struct parser *p, uint32_t start) {
 }
 
 /* "if" condition block "else" (block | if) */
-struct ast *parse_if(struct parser *p) {
+static struct ast *parse_if(struct parser *p) {
     uint32_t start = take(p).start;
     struct ast *kids[3];
     enter(p);

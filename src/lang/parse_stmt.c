@@ -233,8 +233,7 @@ static bool forgiven(struct parser *p, enum tok_kind closer) {
     if (!tok(p)->newline || !starts_expr(tok(p))) return false;
     struct span gap = {p->unit, p->prev_end, p->prev_end};
     diag_warn(p->diags, DIAG_MISSING_SEPARATOR, gap, "a `;` is missing here");
-    diag_add_label(p->diags, here(p), "the next statement starts here, on line %u",
-                   line_of(p, tok(p)));
+    diag_add_label(p->diags, here(p), "the next statement starts here, on line %u", line_of(p));
     return true;
 }
 
