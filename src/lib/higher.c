@@ -4,7 +4,7 @@
  * to evaluate, `output` makes the result of what came back, so that a trace can record each
  * application and re-use it.
  */
-#include "lib/seq_util.h"
+#include "lib/args.h"
 
 #include "base/mem.h"
 #include "sp/adjoint.h"

@@ -2,7 +2,7 @@
  *
  * Sequences and dictionaries: construction and access to elements.
  */
-#include "lib/seq_util.h"
+#include "lib/args.h"
 
 #include "base/mem.h"
 #include "sp/adjoint.h"

@@ -10,8 +10,7 @@
 #include "la/lu.h"
 #include "la/vec.h"
 #include "sp/adjoint.h"
-#include "lib/mat_arg.h"
-#include "lib/seq_util.h"
+#include "lib/args.h"
 #include <string.h>
 
 /* ---- construction -------------------------------------------------------------------------------

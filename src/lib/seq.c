@@ -2,8 +2,7 @@
  *
  * Whole sequences: conversion, rearrangement, ranges, reductions.
  */
-#include "lib/mat_arg.h"
-#include "lib/seq_util.h"
+#include "lib/args.h"
 
 #include "base/vec.h"
 #include "math/special.h"

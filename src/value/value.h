@@ -248,7 +248,6 @@ bool seq_matrix(value v, double **out, size_t *rows, size_t *cols, size_t *ragge
 bool value_has_nan(value v); /* itself, or among its items */
 /* dict: borrowed value or NULL */
 const value *dict_find(const struct dict_obj *d, value key);
-struct dict_obj *dict_alloc_(void); /* for dict.c */
 
 /* Names of scopes, blocks and labels: strings and symbols are alike. */
 bool value_name_equal(value a, value b);
