@@ -8,28 +8,24 @@
 
 /* Words that start something elsewhere. */
 static const struct {
-    const char *word, *help;
+    const char *words, *help;
 } foreign_words[] = {
-    {"def", "a procedure is written define f = proc(x) { ... }"},
-    {"function", "a procedure is written define f = proc(x) { ... }"},
-    {"fn", "a procedure is written define f = proc(x) { ... }"},
-    {"fun", "a procedure is written define f = proc(x) { ... }"},
-    {"var", "a name is bound by define x = e, inside a block by let x = e"},
-    {"const", "a name is bound by define x = e, inside a block by let x = e"},
-    {"set", "a name is bound by define x = e, inside a block by let x = e"},
-    {"while", "loops are for (n = 0; n < k; n++) { ... } and repeat(k, action)"},
-    {"for", "loops are for (n = 0; n < k; n++) { ... } and repeat(k, action)"},
+    {"def function fn fun", "a procedure is written define f = proc(x) { ... }"},
+    {"var const set", "a name is bound by define x = e, inside a block by let x = e"},
+    {"while for", "loops are for (n = 0; n < k; n++) { ... } and repeat(k, action)"},
     {"then", "a condition is written if (c) { a } else { b }"},
-    {"elif", "a condition goes on with else if (c) { ... }"},
-    {"elsif", "a condition goes on with else if (c) { ... }"},
-    {"import", "another program is run by load \"file.vnts\""},
-    {"include", "another program is run by load \"file.vnts\""},
+    {"elif elsif", "a condition goes on with else if (c) { ... }"},
+    {"import include", "another program is run by load \"file.vnts\""},
 };
 
 static const char *of_word(const char *word, size_t len) {
-    for (size_t i = 0; i < COUNT_OF(foreign_words); i++)
-        if (strlen(foreign_words[i].word) == len && memcmp(foreign_words[i].word, word, len) == 0)
-            return foreign_words[i].help;
+    for (size_t i = 0; i < COUNT_OF(foreign_words); i++) {
+        const char *w = foreign_words[i].words;
+        for (size_t n; *w; w += n + (w[n] == ' ')) {
+            n = strcspn(w, " ");
+            if (n == len && memcmp(w, word, n) == 0) return foreign_words[i].help;
+        }
+    }
     return NULL;
 }
 
