@@ -70,12 +70,17 @@ static bool diag_scale(const double *a, size_t n, size_t ld, double *max, double
     return isfinite(*mean);
 }
 
-/* A factor with a pivot below PIVOT_SUSPECT of the largest variance is looked at more closely: the
- * computed one is that of K + E with |E| about eps max(K), and E changes the density by a share of
- * eps max(K) tr(K^-1). More than ROUNDING_SHARE of that, and another order of summation would give
- * another density; near 1 one order has a factor and another has none. */
-#define PIVOT_SUSPECT  1e-4
+/* The computed factor is that of K + E with |E| about eps max(K), and E changes the density by a
+ * share of eps max(K) tr(K^-1). With more than this, another order of summation gives another
+ * density; near 1 one order has a factor and another has none. */
 #define ROUNDING_SHARE 0.01
+
+/* A pivot above this part of the largest variance needs no closer look: it is w'Kw with the weights
+ * w of a prediction from the rows before it, E moves it by eps max(K) w'w, and the weights of
+ * smooth functions, binomial ones, have squares with a sum below 4^n. */
+static double pivot_clear(size_t n) {
+    return n > 14 ? 1e-4 : (double)(n << 2 * n) * (DBL_EPSILON / ROUNDING_SHARE);
+}
 
 /* With signs s, s'K^-1 s = |L^-1 s|^2 estimates tr(K^-1) (Hutchinson 1990). The signs are fixed, so
  * that what is decided depends on the matrix alone. */
@@ -94,10 +99,12 @@ static bool pivots_sound(struct chol *c, size_t from, size_t n, double max) {
     double least = INFINITY;
     for (size_t i = from; i < n; i++) {
         double d = c->l[i + i * c->ld];
-        if (d < least || !isfinite(d)) least = d, c->pivot = i;
-        if (!(d > 0 && isfinite(d))) return false;
+        if (d >= least && isfinite(d)) continue;
+        c->pivot = i;
+        if (!isfinite(d)) return false;
+        least = d;
     }
-    return least * least > PIVOT_SUSPECT * max || rounding_small(c, n, max);
+    return least * least > pivot_clear(n) * max || rounding_small(c, n, max);
 }
 
 static enum gpm_status try_rung(struct chol *c, size_t n, chol_fill_fn fill, void *ctx,
