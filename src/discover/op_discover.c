@@ -155,10 +155,25 @@ static enum gpm_status read_data(struct infer_state *x, const struct action *a,
     return st;
 }
 
+/* The step of times that are a grid to the decimals that files have (1959.08333333), or 0. */
+static double written_step(const struct series *s) {
+    double least = INFINITY, span = s->n ? s->x[s->n - 1] - s->x[0] : 0;
+    for (size_t i = 1; i < s->n; i++) least = fmin(least, s->x[i] - s->x[i - 1]);
+    double step = span / floor(span / least + 0.5);
+    for (size_t i = 0; i < s->n; i++) {
+        double k = (s->x[i] - s->x[0]) / step;
+        if (!(fabs(k - floor(k + 0.5)) < 1e-6)) return 0;
+    }
+    return step;
+}
+
+/* On a grid in full precision likelihoods are those of Toeplitz matrices. */
 value series_pairs(const struct series *s) {
     value v = value_array_new(s->n);
+    double step = written_step(s);
     for (size_t i = 0; i < s->n; i++) {
         double xy[2] = {s->x[i], s->y[i]};
+        if (step > 0) xy[0] = s->x[0] + floor((s->x[i] - s->x[0]) / step + 0.5) * step;
         v.u.array->at[i] = value_vector(xy, 2);
     }
     return v;
@@ -366,8 +381,8 @@ static enum gpm_status op_draws(struct infer_state *x, const struct action *a, v
 const struct infer_op infer_discover_rows[] = {
     {"read_series", "(" SERIES_SIG ") -> array",
      "pairs of time and value of a CSV file of a time series, as gpmem discover reads it: dates "
-     "are "
-     "years or days, missing values are left out, times ascend",
+     "are years or days, missing values are left out, times ascend, and those that lie on a grid "
+     "to the decimals of the file lie on it in full precision",
      NULL, OP_PLAIN, .run = op_read_series},
     {"structure_model",
      "(" SERIES_SIG
