@@ -6,6 +6,7 @@
  */
 #include "base/mem.h"
 #include "discover/discovery.h"
+#include "la/mat.h"
 #include <math.h>
 
 #define SIMULATIONS 400
@@ -40,12 +41,6 @@ static double stat_peak(const double *e, size_t n) {
     return total > 0 ? best / total : 0;
 }
 
-static double stat_extreme(const double *e, size_t n) {
-    double m = 0;
-    for (size_t i = 0; i < n; i++) m = fmax(m, fabs(e[i]));
-    return m;
-}
-
 /* Correlation of |e| with time: noise that grows or shrinks. */
 static double stat_spread(const double *e, size_t n) {
     double mt = 0.5 * (double)(n - 1), ma = 0, st = 0, sa = 0, sta = 0;
@@ -69,7 +64,7 @@ static const struct {
     {"largest peak of the innovations' spectrum", "no sign of a periodicity left in the errors",
      "the errors still hold a periodicity that the structure does not explain", stat_peak, false},
     {"largest innovation", "no sign of values out of line",
-     "some values lie farther out than the model allows: outliers or heavy tails", stat_extreme,
+     "some values lie farther out than the model allows: outliers or heavy tails", mat_max_abs,
      false},
     {"spread of the innovations over time", "no sign that the size of the errors changes",
      "the size of the errors changes over time", stat_spread, true},

@@ -4,6 +4,7 @@
  * parameters; and summaries of parameters.
  */
 #include "base/mem.h"
+#include "base/number.h"
 #include "discover/predict.h"
 #include <math.h>
 #include <stdlib.h>
@@ -97,13 +98,8 @@ enum gpm_status decompose(const struct posterior *p, const struct evidence *e, s
 
 /* ---- parameters ---- */
 struct weighted {
-    double v, w;
+    double v, w; /* v first: it is what is compared */
 };
-
-static int by_value(const void *a, const void *b) {
-    const struct weighted *p = a, *q = b;
-    return p->v < q->v ? -1 : p->v > q->v;
-}
 
 static double quantile(const struct weighted *v, size_t n, double q) {
     double s = v[0].w;
@@ -123,7 +119,7 @@ struct par_summary parameter_summary(const struct evidence *e, int par) {
         v[i] = (struct weighted){
             smodel_value(smodel_of(e), par, e->draws.z[i * e->draws.d + (size_t)par]),
             e->draws.w[i]};
-    qsort(v, n, sizeof *v, by_value);
+    qsort(v, n, sizeof *v, number_compare);
     struct par_summary r = {quantile(v, n, 0.5), quantile(v, n, 0.025), quantile(v, n, 0.975)};
     mem_free(v);
     return r;

@@ -377,14 +377,14 @@ static enum gpm_status load_structures(struct discovery *d, const char *dir, jso
         }
         s->cut = get_bool(m, "cut");
         s->evals = (long)get_count(m, "evals", 1e15);
-        if (s->n == 0 || s->n != n || !isfinite(s->top)) st = GPM_E_FORMAT;
         if (s->n != n)
-            buf_printf(err,
-                       "'%s': structures.json is damaged: entry %zu is no structure of these data "
-                       "with its parameters",
-                       dir, s->n + 1);
-        else if (st)
-            buf_printf(err, "'%s': structures.json is damaged: it has no evidence", dir);
+            st = buf_fail(err, GPM_E_FORMAT,
+                          "'%s': structures.json is damaged: entry %zu is no structure of these "
+                          "data with its parameters",
+                          dir, s->n + 1);
+        else if (n == 0 || !isfinite(s->top))
+            st = buf_fail(err, GPM_E_FORMAT, "'%s': structures.json is damaged: it has no evidence",
+                          dir);
     }
     json_decref(list);
     return st;

@@ -13,8 +13,7 @@
 #include <string.h>
 
 bool matrix_is_symmetric(const double *a, size_t p) {
-    double top = 0;
-    for (size_t i = 0; i < p * p; i++) top = fmax(top, fabs(a[i]));
+    double top = mat_max_abs(a, p * p);
     for (size_t j = 0; j < p; j++)
         for (size_t i = j + 1; i < p; i++)
             if (!(fabs(a[i + j * p] - a[j + i * p]) <= 1e-8 * top)) return false;

@@ -9,6 +9,7 @@
  * A converged optimum becomes tabu for both arms. Integers and categories stay fixed.
  */
 #include "la/blas.h"
+#include "la/mat.h"
 #include "la/optim.h"
 #include "optimize/bo_priv.h"
 
@@ -190,12 +191,6 @@ static double minimise(struct patch *p, struct rng *r, double *x) {
     return (at_center - best) * p->unit;
 }
 
-static double max_abs(const double *x, int d) {
-    double m = 0;
-    for (int i = 0; i < d; i++) m = fmax(m, fabs(x[i]));
-    return m;
-}
-
 void bo_make_tabu(struct bo *b, const double *u) {
     for (int k = 0; k < b->D; k++) vec_push(&b->tabu, u[k]);
     for (int k = 0; k < b->space->d; k++)
@@ -254,12 +249,12 @@ static bool propose(struct bo *b, struct patch *p, struct rng *r, double *x) {
             return false;
         }
         probe(p, r, x);
-        l->size = max_abs(x, p->d);
+        l->size = mat_max_abs(x, (size_t)p->d);
         return true;
     }
     l->n_used = p->n;
     l->predicted = minimise(p, r, x);
-    l->size = max_abs(x, p->d);
+    l->size = mat_max_abs(x, (size_t)p->d);
     double y0 = b->points.at[l->center].y;
     if (l->predicted > 1e-16 * (1 + fabs(y0)) && l->size >= 1e-3) return true;
     l->rho /= 10;
