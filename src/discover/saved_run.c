@@ -130,10 +130,12 @@ static void put_manifest(const struct discovery *d, struct buf *out) {
     const struct search_options *o = &d->search.opt;
     const struct grammar *g = &series_space_of(&d->search)->grammar;
     const struct posterior *p = &d->post;
+    const char *quote = d->opt.seed > INT64_MAX ? "\"" : ""; /* no integer of the reader's */
     buf_printf(out,
                "{\"format\": %d, \"kind\": \"gpmem discovery\", \"version\": \"%s\", \"seed\": "
-               "%llu, \"data_hash\": \"%016llx\",\n ",
-               FORMAT, GPMEM_VERSION, (unsigned long long)d->opt.seed, (unsigned long long)s->hash);
+               "%s%llu%s, \"data_hash\": \"%016llx\",\n ",
+               FORMAT, GPMEM_VERSION, quote, (unsigned long long)d->opt.seed, quote,
+               (unsigned long long)s->hash);
     JSON(out, FIELD("file", s->name), FIELD("time_name", s->time_name),
          FIELD("value_name", s->value_name), FIELD("time_kind", s->kind), FIELD("unit", s->unit),
          FIELD("rows", s->rows), FIELD("missing", s->missing), FIELD("bad", s->bad),
@@ -434,7 +436,9 @@ enum gpm_status discovery_load(struct discovery *d, const char *dir, struct buf 
     else if (format != FORMAT)
         st = buf_fail(err, GPM_E_FORMAT, "'%s' has format %g; this version reads format %d", dir,
                       format, FORMAT);
-    d->opt.seed = (uint64_t)get_count(m, "seed", 1.8e19);
+    json_t *seed = json_object_get(m, "seed");
+    d->opt.seed = json_is_string(seed) ? strtoull(json_string_value(seed), NULL, 10)
+                                       : (uint64_t)json_integer_value(seed);
     d->opt.horizon = get_count(m, "horizon", 100000);
     d->opt.level = get_number(m, "level", 0.95);
     if (!(d->opt.level > 0 && d->opt.level < 1)) d->opt.level = 0.95;

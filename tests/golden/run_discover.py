@@ -63,6 +63,7 @@ def check_result(tmp):
         assert mark in run("report", out, "--format", form).stdout, form
     check_program_kept(tmp)
     check_times_of_forecasts(tmp)
+    check_seeds(tmp)
     with open(os.path.join(out, "data.csv"), "a") as f:
         f.write("3000,1\n")
     assert "hash" in run("query", out, "LIN", status=2).stderr
@@ -77,6 +78,16 @@ def check_times_of_forecasts(tmp):
         assert run("forecast", kept, "--at", at).stdout.split("\n")[1].startswith("2020-02-05,"), at
     for at in ("2020-02", "2020Q1", "2020", "5"):
         assert "cannot read the time" in run("forecast", kept, "--at", at, status=2).stderr, at
+
+
+def check_seeds(tmp):
+    """Any seed of 64 bits comes back from a kept run, to the last digit."""
+    data = write(os.path.join(tmp, "few.csv"), [(i, i + (-1) ** i * 0.3) for i in range(12)])
+    for seed in (2 ** 53 + 1, 2 ** 63 - 1, 2 ** 64 - 1):
+        kept = os.path.join(tmp, "seed%d" % seed)
+        run("discover", data, "--kernels", "LIN WN", "-q", "--seed", str(seed), "--out", kept)
+        assert "--seed %d " % seed in run("report", kept, "--format", "program").stdout, seed
+        json.load(open(os.path.join(kept, "manifest.json")))
 
 
 def check_program_kept(tmp):
