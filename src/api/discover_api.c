@@ -9,7 +9,6 @@
 #include "discover/discovery.h"
 #include "discover/paper.h"
 #include <math.h>
-#include <string.h>
 
 struct gpm_discovery {
     struct discovery d;

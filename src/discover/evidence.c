@@ -6,7 +6,6 @@
 #include "base/mem.h"
 #include "discover/starts.h"
 #include <math.h>
-#include <string.h>
 
 const struct fit_rules series_fit_rules = {.polished = 4,
                                            .iterations = 8,

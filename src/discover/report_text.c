@@ -4,7 +4,6 @@
  */
 #include "discover/discovery.h"
 #include <math.h>
-#include <string.h>
 
 void report_data(const struct discovery *d, bool markdown, struct buf *out) {
     const struct series *s = &d->series;

@@ -6,7 +6,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 static double squared_distance(const struct gp *g, size_t i, size_t j) {
     double q = 0;

@@ -4,7 +4,6 @@
  * brace or line that starts an instruction, and the rest of the text is parsed as if it were fine.
  */
 #include "lang/parse.h"
-#include <string.h>
 
 /* A line that starts an instruction: where a statement that went wrong ends. */
 bool instruction_ahead(struct parser *p) {

@@ -7,7 +7,6 @@
 
 #include "base/mem.h"
 #include "sp/adjoint.h"
-#include <stdio.h>
 #include <string.h>
 
 enum shape { SCALAR, VECTOR, MATRIX };

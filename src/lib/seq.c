@@ -9,7 +9,6 @@
 #include "sp/adjoint.h"
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* ---- conversion ---------------------------------------------------------------------------------
  */

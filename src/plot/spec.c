@@ -6,7 +6,6 @@
 #include "base/ascii.h"
 #include "base/number.h"
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #define GROUPS_MAX 7 /* as many as there are colours that can be told apart */

@@ -5,12 +5,10 @@
  */
 #include "source/srcfn.h"
 
-#include "base/ascii.h"
 #include "base/mem.h"
 #include "base/vec.h"
 #include "sp/sp_options.h"
 #include <math.h>
-#include <string.h>
 
 static enum gpm_status fail(struct sp_call *c, enum diag_code code, struct buf *err) {
     enum gpm_status st = sp_error(c, code, "%s: %s", c->cls->name, err->data);

@@ -15,7 +15,6 @@
  * the empty state. */
 #include "trace/scaffold.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 static struct entry *torus_entry(struct scaffold *s, const struct node *n) {
