@@ -20,7 +20,7 @@ enum gpm_status plain_splice(struct session_core *core, const struct ast *model,
 /* A block; actions: each statement is evaluated to an action, which is run. */
 enum gpm_status plain_block(struct session_core *core, const struct ast *block, struct frame *f,
                             bool actions, value *out) GPM_MUST_USE;
-/* Releases frames that only rings of references keep (collect.c): any time when no model is under
+/* Releases frames that only rings of references keep (cycles.c): any time when no model is under
  * change. core_collect: when it is due. */
 void frames_collect(struct session_core *core);
 static inline void core_collect(struct session_core *core) {

@@ -4,7 +4,7 @@
  *
  * All are counted. A closure holds its frame, a frame its parent and the values in its slots; a
  * closure in a slot of the frame it closes over makes a ring, which counting does not free and
- * frames_collect (collect.c) does: for it every frame stands in the session's list, and boxes show
+ * frames_collect (cycles.c) does: for it every frame stands in the session's list, and boxes show
  * what they hold by their visit functions, each counted reference once.
  *
  * A traced frame's slots hold borrowed nodes, so no ring goes through them: their family owns both.

@@ -20,7 +20,7 @@ static bool tag_is_static(struct scaffold *s, struct node *n) {
 }
 
 /* Procedures among its operands close over nothing: they compute the same as long as they are the
- * same, and since values keep their type (run.c) a changing operand is none. */
+ * same, and since values keep their type (flat_run.c) a changing operand is none. */
 static bool closes_over_nothing(struct scaffold *s, const struct node *n) {
     if (n->req && (n->req->n_fam || n->req->n_xin)) return false;
     for (uint32_t i = 1; i < n->n_in; i++)

@@ -55,8 +55,8 @@ enum gpm_status flat_mh(struct trace *t, struct node *const *principals, size_t 
                         bool *accepted) GPM_MUST_USE;
 
 #ifdef GPMEM_CHECKS
-/* Compares with the general way (check.c): the weight of the given values, and its gradient (NULL:
- * not asked). Nothing may be open. */
+/* Compares with the general way (flat_check.c): the weight of the given values, and its gradient
+ * (NULL: not asked). Nothing may be open. */
 enum gpm_status flat_check(struct trace *t, const struct flat *f, const value *vals, double weight,
                            const value *grads) GPM_MUST_USE;
 #endif

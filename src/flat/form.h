@@ -154,7 +154,7 @@ struct flat_form *form_share(struct flats *all, struct flat_form *taken);
 size_t form_size(const struct flat_form *f); /* bytes, with operations and what follows them */
 /* build.c. Owned by the caller; without a form where the scaffold does not allow one. */
 struct flat *flat_make(struct trace *t, struct node *const *principals, size_t n);
-/* run.c */
+/* flat_run.c */
 void write_ahead(struct trace *t); /* nothing is ahead any more; the epoch stays */
 /* Deterministic nodes from the principals as they stand in their nodes, makers too. False: some of
  * it could not be evaluated. */

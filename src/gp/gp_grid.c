@@ -26,7 +26,7 @@
 
 #include "base/mem.h"
 #include "la/toeplitz.h"
-#include "la/vec.h"
+#include "la/vec_ops.h"
 #include "math/special.h"
 
 #include <math.h>

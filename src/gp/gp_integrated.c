@@ -4,7 +4,7 @@
 
 #include "base/mem.h"
 #include "la/blas.h"
-#include "la/vec.h"
+#include "la/vec_ops.h"
 #include "math/special.h"
 
 #include <math.h>

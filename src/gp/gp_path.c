@@ -13,7 +13,7 @@
 
 #include "base/mem.h"
 #include "la/blas.h"
-#include "la/vec.h"
+#include "la/vec_ops.h"
 
 #include <math.h>
 #include <string.h>

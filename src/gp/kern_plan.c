@@ -3,7 +3,7 @@
 #include "gp/kern_leaf.h"
 #include "gp/kern_plan.h"
 
-#include "la/vec.h"
+#include "la/vec_ops.h"
 
 #include <math.h>
 #include <string.h>

@@ -16,7 +16,7 @@
  * J the weight of theta alone under k'. theta_1 cancels. g must be a function of the structure
  * alone: fits are made on fresh copies of the trace, whose order of nodes does not depend on how
  * the structure was reached. */
-#include "infer/structure.h"
+#include "infer/structure_choices.h"
 
 #include "base/mem.h"
 #include <math.h>

@@ -4,7 +4,7 @@
 
 #include "base/mem.h"
 #include "la/mat.h"
-#include "la/vec.h"
+#include "la/vec_ops.h"
 
 #include <cblas.h>
 #include <pthread.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  * Cholesky factor object; contracts in chol.h. */
 #include "la/chol.h"
-#include "la/vec.h"
+#include "la/vec_ops.h"
 
 #include "base/mem.h"
 #include "la/blas.h"

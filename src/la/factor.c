@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Cholesky factor and inverse of any size. Factor: register tiles (vec.h) up to the size where they
- * win; above it block columns by tiles and the trailing matrix by BLAS, or, where the tiles are
- * narrow, recursive halving (L11, then L21 = K21 L11^-T, then the factor of K22 - L21 L21').
+ * Cholesky factor and inverse of any size. Factor: register tiles (vec_ops.h) up to the size where
+ * they win; above it block columns by tiles and the trailing matrix by BLAS, or, where the tiles
+ * are narrow, recursive halving (L11, then L21 = K21 L11^-T, then the factor of K22 - L21 L21').
  * Inverse: register tiles, or LAPACK above their size.
  */
 #include "la/blas.h"
-#include "la/vec.h"
+#include "la/vec_ops.h"
 
 #include <cblas.h>
 #include <stdint.h>

@@ -2,7 +2,7 @@
  * Schur's and Levinson's recursions with contiguous loops; contracts in toeplitz.h. */
 #include "la/toeplitz.h"
 
-#include "la/vec.h"
+#include "la/vec_ops.h"
 
 #include <math.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Choice of the vector primitives by what the processor can do; see vec.h. */
-#include "la/vec.h"
+ * Choice of the vector primitives by what the processor can do; see vec_ops.h. */
+#include "la/vec_ops.h"
 
 extern const struct vec_ops vec_ops_generic;
 #if defined(__x86_64__) && defined(GPMEM_X86_VARIANTS)

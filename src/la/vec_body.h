@@ -5,7 +5,7 @@
  * compiled with -O3 and contraction to fused multiply-add (see CMakeLists.txt), because their
  * results never had a bit pattern promised across machines.
  */
-#include "la/vec.h"
+#include "la/vec_ops.h"
 
 #include <math.h>
 #include <stdbool.h>

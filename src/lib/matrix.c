@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "la/blas.h"
 #include "la/lu.h"
-#include "la/vec.h"
+#include "la/vec_ops.h"
 #include "sp/adjoint.h"
 #include "lib/args.h"
 #include <string.h>

@@ -109,7 +109,7 @@ struct ref_obj {
 const value *value_parts(value v, size_t *n);
 
 /* Payloads this layer knows nothing of: the first member of the object is a struct box. */
-/* Names every counted reference that an object holds, each once; see core/collect.c. */
+/* Names every counted reference that an object holds, each once; see core/cycles.c. */
 struct frame;
 struct visitor {
     void (*value)(struct visitor *v, value x);

@@ -9,7 +9,7 @@
 #include "gp/gp.h"
 #include "gp/gp_int.h"
 #include "la/blas.h"
-#include "la/vec.h"
+#include "la/vec_ops.h"
 
 static uint64_t state_;
 static double uniform(void) {

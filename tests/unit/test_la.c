@@ -9,7 +9,7 @@
 #include "la/blas.h"
 #include "la/chol.h"
 #include "la/optim.h"
-#include "la/vec.h"
+#include "la/vec_ops.h"
 
 #include <float.h>
 

@@ -3,8 +3,8 @@
  * The choices that make a structure and its parameters, for the moves (op_structure.c) and the
  * search (discover/program_space.c) over the grammars that programs are.
  */
-#ifndef INFER_STRUCTURE_H
-#define INFER_STRUCTURE_H
+#ifndef INFER_STRUCTURE_CHOICES_H
+#define INFER_STRUCTURE_CHOICES_H
 #include "infer/laplace_fit.h"
 
 /* All choices of a scope in the order of evaluation; mem_free out->at. */

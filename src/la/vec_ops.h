@@ -8,8 +8,8 @@
  * Errors, tested: exp below 1 ulp (results under 2.3e-308 become 0, overflow gives inf), log below
  * 1 ulp on normal positive numbers.
  */
-#ifndef LA_VEC_H
-#define LA_VEC_H
+#ifndef LA_VEC_OPS_H
+#define LA_VEC_OPS_H
 #include <stdbool.h>
 #include <stddef.h>
 
