@@ -27,21 +27,21 @@ struct chain {
     bool done;
     struct buf out; /* records of stdout and stderr, in order */
 };
-struct record {
+struct output_record {
     int stream;
     size_t len;
 };
 
 static void keep_output(void *user, int stream, const char *text, size_t len) {
     struct chain *c = user;
-    struct record r = {stream, len};
+    struct output_record r = {stream, len};
     buf_add(&c->out, &r, sizeof r);
     buf_add(&c->out, text, len);
 }
 
 static void replay(struct chain *c) {
     progress_hide();
-    struct record r;
+    struct output_record r;
     for (size_t at = 0; at < c->out.len; at += r.len) {
         memcpy(&r, c->out.data + at, sizeof r);
         at += sizeof r;

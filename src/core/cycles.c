@@ -15,7 +15,7 @@
 #include "core/plain.h"
 
 /* A frame, a value, or something else that shows what it holds: statistics, a part of a trace. */
-struct item {
+struct held {
     struct frame *frame;
     value v;
     void *part;
@@ -26,14 +26,14 @@ struct item {
 
 struct collection {
     struct visitor visitor; /* first: visit functions hand it on */
-    VEC(struct item) items;
+    VEC(struct held) items;
     struct map found;    /* address -> index + 1 */
     VEC(size_t) pending; /* live items whose references are not yet live */
     bool marking;        /* references make live, else they are subtracted */
 };
 
 /* One reference to the object at `address`; once: of several the first alone counts. */
-static void meet(struct collection *c, const void *address, bool once, struct item fresh) {
+static void meet(struct collection *c, const void *address, bool once, struct held fresh) {
     size_t at = (size_t)(uintptr_t)map_get(&c->found, MAP_PTR(address));
     if (!at && c->marking) return; /* cannot be: everything was met */
     if (!at) {
@@ -42,7 +42,7 @@ static void meet(struct collection *c, const void *address, bool once, struct it
         map_put(&c->found, MAP_PTR(address), (void *)(uintptr_t)at);
     } else if (once && !c->marking)
         return;
-    struct item *it = &c->items.at[at - 1];
+    struct held *it = &c->items.at[at - 1];
     if (!c->marking)
         it->left--;
     else if (!it->live) {
@@ -52,19 +52,19 @@ static void meet(struct collection *c, const void *address, bool once, struct it
 }
 
 static void meet_frame(struct visitor *v, struct frame *f) {
-    if (f) meet((struct collection *)v, f, false, (struct item){.frame = f, .left = f->refs});
+    if (f) meet((struct collection *)v, f, false, (struct held){.frame = f, .left = f->refs});
 }
 
 static void meet_value(struct visitor *v, value x) {
     bool shows = x.tag == V_PAIR || x.tag == V_ARRAY || x.tag == V_DICT || x.tag == V_REF ||
                  (x.tag >= V_ENV && (x.u.box->cls->visit || sp_made_of(x)));
-    struct item fresh = {.v = x, .left = shows ? x.u.obj->refs : 0};
+    struct held fresh = {.v = x, .left = shows ? x.u.obj->refs : 0};
     if (shows) meet((struct collection *)v, x.u.obj, false, fresh);
 }
 
 static void meet_part(struct visitor *v, void *part, void (*visit)(void *, struct visitor *)) {
     meet((struct collection *)v, part, true,
-         (struct item){.part = part, .visit = visit, .left = 1});
+         (struct held){.part = part, .visit = visit, .left = 1});
 }
 
 static void visit_frame(struct collection *c, struct frame *f) {
@@ -86,13 +86,13 @@ static void visit_value(struct collection *c, value x) {
     if (!state)
         x.u.box->cls->visit(x.u.box, v);
     else if (state->cls->visit) {
-        struct item fresh = {.part = state->data, .visit = state->cls->visit, .left = state->refs};
+        struct held fresh = {.part = state->data, .visit = state->cls->visit, .left = state->refs};
         meet(c, state, false, fresh);
     }
 }
 
 static void visit_item(struct collection *c, size_t i) {
-    struct item it = c->items.at[i]; /* the array may move */
+    struct held it = c->items.at[i]; /* the array may move */
     if (it.frame)
         visit_frame(c, it.frame);
     else if (it.visit)
@@ -115,9 +115,9 @@ static void mark_live(struct collection *c) {
 /* Opens the rings: boxes that know how (models, whose nodes still read the frames) before the
  * frames. Everything is held until all are open. */
 static void free_dead(struct collection *c) {
-    VEC(struct item) dead = {0};
+    VEC(struct held) dead = {0};
     for (size_t i = 0; i < c->items.n; i++) {
-        struct item *it = &c->items.at[i];
+        struct held *it = &c->items.at[i];
         bool opens = it->frame || (it->v.tag >= V_ENV && it->v.u.box->cls->clear);
         if (it->live || !opens) continue;
         frame_ref(it->frame);
@@ -140,7 +140,7 @@ enum { COLLECT_AFTER = 1000 }; /* frames made, at least */
 void frames_collect(struct session_core *core) {
     struct collection c = {.visitor = {meet_value, meet_frame, meet_part}};
     for (struct frame *f = core->frames; f; f = f->next) {
-        vec_push(&c.items, ((struct item){.frame = f, .left = f->refs}));
+        vec_push(&c.items, ((struct held){.frame = f, .left = f->refs}));
         map_put(&c.found, MAP_PTR(f), (void *)(uintptr_t)c.items.n);
     }
     for (size_t i = 0; i < c.items.n; i++) visit_item(&c, i); /* grows on the way */

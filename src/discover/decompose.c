@@ -25,7 +25,7 @@ static enum gpm_status add_draw(struct decomposition *d, struct smodel_work *w, 
     struct gp *g;
     enum gpm_status st = smodel_condition(m, w, z, &g);
     for (int k = 0; k < d->n_parts && !st; k++) {
-        struct part *p = &d->part[k];
+        struct series_part *p = &d->part[k];
         st = smodel_part(m, z, g, p->term, t, d->n, mean, var);
         for (size_t i = 0; i < d->n && !st; i++) {
             p->mean[i] += mean[i];
@@ -37,7 +37,7 @@ static enum gpm_status add_draw(struct decomposition *d, struct smodel_work *w, 
 }
 
 /* Variance share and slope over the times of the data. */
-static void summarise(struct decomposition *d, struct part *p) {
+static void summarise(struct decomposition *d, struct series_part *p) {
     const struct smodel_data *data = smodel_of(d->e)->data;
     double x1 = data->x0 + data->span * (1 + 1e-9), n = 0, mx = 0, my = 0, sxx = 0, sxy = 0,
            syy = 0;
@@ -65,9 +65,10 @@ enum gpm_status decompose(const struct posterior *p, const struct evidence *e, s
     memcpy(out->x, x, n * sizeof *x);
     for (int k = -1; k < smodel_of(e)->n_terms; k++) {
         if (k >= 0 && smodel_of(e)->term[k].mask & factors_of(KERN_ROLE_WHITE)) continue;
-        struct part *q = &out->part[out->n_parts++];
+        struct series_part *q = &out->part[out->n_parts++];
         sums += 2 * n;
-        *q = (struct part){.term = k < 0 ? SMODEL_CONSTANT : k, .mean = sums - n, .sd = sums};
+        *q =
+            (struct series_part){.term = k < 0 ? SMODEL_CONSTANT : k, .mean = sums - n, .sd = sums};
     }
     double *t = NEW_ARRAY(double, n + 1);
     bool memory = true;
@@ -81,7 +82,7 @@ enum gpm_status decompose(const struct posterior *p, const struct evidence *e, s
     }
     double scale = data->sd[smodel_of(e)->s.transform];
     for (int k = 0; k < out->n_parts && used; k++) {
-        struct part *q = &out->part[k];
+        struct series_part *q = &out->part[k];
         for (size_t i = 0; i < n; i++) {
             double mu = q->mean[i] / used;
             q->sd[i] = scale * sqrt(fmax(q->sd[i] / used - mu * mu, 0));

@@ -98,7 +98,7 @@ static void probability(double p, struct buf *out) {
 }
 
 /* ---- terms ---- */
-static const struct part *part_of(const struct discovery *d, int term) {
+static const struct series_part *part_of(const struct discovery *d, int term) {
     for (int k = 0; k < d->dec.n_parts; k++)
         if (d->dec.part[k].term == term) return &d->dec.part[k];
     return NULL;
@@ -169,7 +169,7 @@ void describe_headline(const struct discovery *d, int term, struct buf *out) {
         return;
     }
     const struct sterm *e = &smodel_of(discovery_top(d))->term[term];
-    const struct part *p = part_of(d, term);
+    const struct series_part *p = part_of(d, term);
     unsigned trend = factors_of(KERN_ROLE_TREND), others = e->mask & ~trend;
     bool white = has(others, KERN_ROLE_WHITE);
     if (!others) {
@@ -220,7 +220,8 @@ static void put_rate(const struct discovery *d, double slope, struct buf *out) {
     buf_puts(out, d->series.unit);
 }
 
-static void describe_slope(const struct discovery *d, const struct part *p, struct buf *out) {
+static void describe_slope(const struct discovery *d, const struct series_part *p,
+                           struct buf *out) {
     buf_puts(out, is_log(d) ? " The level " : " It ");
     put_rate(d, p->slope, out);
     number(" (95%: ", rate(d, p->slope - 1.96 * p->slope_sd), " to ", out);
@@ -228,7 +229,8 @@ static void describe_slope(const struct discovery *d, const struct part *p, stru
 }
 
 /* The slope at the end of the data. */
-static void describe_drift(const struct discovery *d, const struct part *p, struct buf *out) {
+static void describe_drift(const struct discovery *d, const struct series_part *p,
+                           struct buf *out) {
     size_t last = d->series.n - 1;
     buf_puts(out, " Locally it is a straight line; the slope wanders slowly.");
     if (!p) return;
@@ -255,8 +257,8 @@ static void describe_size(const struct discovery *d, const struct sterm *e, stru
     estimate(d, " Typical size: ", amount, e->par[SPAR_SD], f * value_sd(d), ".", out);
 }
 
-static void describe_course(const struct discovery *d, const struct sterm *e, const struct part *p,
-                            struct buf *out) {
+static void describe_course(const struct discovery *d, const struct sterm *e,
+                            const struct series_part *p, struct buf *out) {
     bool directed = has_direction(e->mask & ~factors_of(KERN_ROLE_TREND));
     if (e->mask == factors_of(KERN_ROLE_TREND)) {
         describe_slope(d, p, out);
@@ -286,7 +288,7 @@ void describe_term(const struct discovery *d, int term, struct buf *out) {
         return;
     }
     const struct sterm *e = &smodel_of(discovery_top(d))->term[term];
-    const struct part *p = part_of(d, term);
+    const struct series_part *p = part_of(d, term);
     buf_putc(out, '.');
     if (has(e->mask, KERN_ROLE_PERIODIC)) describe_periodic(d, e, out);
     if (has(e->mask, KERN_ROLE_PERIODIC) || has(e->mask, KERN_ROLE_WHITE))

@@ -35,7 +35,7 @@ struct holdout {
     double mae, rmse, mase, crps, coverage, log_score;
 };
 /* Posterior predictive checks on standardised one-by-one residuals of the fit. */
-struct check {
+struct residual_check {
     const char *name;
     double observed, p;
     char *text;
@@ -52,7 +52,7 @@ struct discovery {
     struct prediction fit;    /* over data and forecast times */
     size_t subset;            /* values that the search looked at; 0: all */
     struct holdout hold;
-    struct check check[DISCOVERY_CHECKS];
+    struct residual_check check[DISCOVERY_CHECKS];
     double seconds;
 };
 GPM_MUST_USE enum gpm_status discovery_run(struct discovery *d, struct series *series,

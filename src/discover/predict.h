@@ -19,7 +19,7 @@ GPM_MUST_USE enum gpm_status predict(const struct posterior *p, size_t n, const 
 void prediction_release(struct prediction *p);
 
 /* One additive part of one structure, on the scale of the transform (log units for logs). */
-struct part {
+struct series_part {
     int term;               /* -2: the constant */
     double *mean, *sd;      /* n each, in the decomposition's block */
     double share;           /* variance of the mean over the data / variance of the data */
@@ -29,7 +29,7 @@ struct decomposition {
     const struct evidence *e; /* borrowed */
     size_t n;
     double *x; /* and the numbers of all parts, one block */
-    struct part part[STRUCTURE_MAX_TERMS + 1];
+    struct series_part part[STRUCTURE_MAX_TERMS + 1];
     int n_parts;
 };
 GPM_MUST_USE enum gpm_status decompose(const struct posterior *p, const struct evidence *e,

@@ -105,7 +105,7 @@ static void forecast_chart(const struct discovery *d, struct buf *out) {
 }
 
 static void part_chart(const struct discovery *d, int k, struct buf *out) {
-    const struct part *p = &d->dec.part[k];
+    const struct series_part *p = &d->dec.part[k];
     size_t n = d->dec.n;
     double *lo = NEW_ARRAY(double, 2 * n), *hi = lo + n;
     bool logs = smodel_of(discovery_top(d))->s.transform == TRANSFORM_LOG;

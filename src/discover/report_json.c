@@ -94,7 +94,7 @@ static void decomposition(const struct discovery *d, struct buf *out) {
     times(&d->series, d->dec.n, d->dec.x, out);
     buf_puts(out, ", \"parts\": [\n");
     for (int k = 0; k < d->dec.n_parts; k++) {
-        const struct part *p = &d->dec.part[k];
+        const struct series_part *p = &d->dec.part[k];
         struct buf name = BUF_INIT;
         describe_name(d, p->term, &name);
         buf_puts(out, "    {");
@@ -122,7 +122,7 @@ static void prediction(const char *name, const struct series *s, const struct pr
 static void checks(const struct discovery *d, struct buf *out) {
     buf_puts(out, "  \"checks\": [\n");
     for (int k = 0; k < DISCOVERY_CHECKS; k++) {
-        const struct check *c = &d->check[k];
+        const struct residual_check *c = &d->check[k];
         if (!c->name) continue;
         buf_puts(out, k ? ",\n    {" : "    {");
         JSON(out, FIELD("name", c->name), FIELD("observed", c->observed), FIELD("p", c->p),

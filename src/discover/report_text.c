@@ -82,7 +82,7 @@ void report_holdout(const struct discovery *d, struct buf *out) {
 
 static void check_lines(const struct discovery *d, const char *mark, struct buf *out) {
     report_holdout(d, out);
-    for (const struct check *c = d->check; c < d->check + DISCOVERY_CHECKS; c++)
+    for (const struct residual_check *c = d->check; c < d->check + DISCOVERY_CHECKS; c++)
         if (c->name) buf_printf(out, "%s%s (p = %.3f)\n", mark, c->text, c->p);
 }
 

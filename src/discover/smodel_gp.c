@@ -20,7 +20,7 @@
 #define MAX_BINDINGS (SMODEL_MAX_PAR + 2)
 #define MAX_THETA    96
 
-struct binding {
+struct wired {
     size_t theta;
     int par;
     double slope;
@@ -29,13 +29,13 @@ struct binding {
 struct expression {
     const struct smodel *m;
     const double *z;
-    struct binding bind[MAX_BINDINGS];
+    struct wired bind[MAX_BINDINGS];
     size_t n_bind, n_theta;
 };
 
 /* The next parameter of the expression is unit * v(z_par). */
 static double bind(struct expression *e, int par, double unit) {
-    struct binding b = {e->n_theta, par, unit * smodel_slope(e->m, par, e->z[par])};
+    struct wired b = {e->n_theta, par, unit * smodel_slope(e->m, par, e->z[par])};
     e->bind[e->n_bind++] = b;
     return unit * smodel_value(e->m, par, e->z[par]);
 }

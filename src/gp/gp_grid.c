@@ -49,7 +49,7 @@
 
 enum kind { STATIONARY, WHITE, CONSTANT, RANK_ONE, WALK };
 /* A term of the kernel. */
-struct term {
+struct grid_term {
     enum kind kind;
     const struct kern *k;
     size_t at;        /* of its first parameter in the flat vector */
@@ -62,17 +62,17 @@ struct term {
 
 /* A rank-one term v u u'. */
 struct rank {
-    struct term *term; /* NULL: a special point */
-    size_t place;      /* of a special point */
-    double v;          /* infinite: a missing point */
-    double share;      /* d v / d noise^2 */
+    struct grid_term *term; /* NULL: a special point */
+    size_t place;           /* of a special point */
+    double v;               /* infinite: a missing point */
+    double share;           /* d v / d noise^2 */
 };
 
 struct job {
     struct gp *g;
     struct gp_slot *s;
     const struct vec_ops *ops;
-    struct term *term;
+    struct grid_term *term;
     size_t n_term;
     size_t n, q, nt;    /* grid length; differences; size of the Toeplitz part */
     double step, share; /* share of the noise that most points have */
@@ -173,8 +173,8 @@ static const struct kern *walk_of(const struct kern *k, double *amp) {
 }
 
 /* Sorts a term; false when it is of none of these kinds. */
-static bool sort_term(const struct kern *k, size_t at, double x0, struct term *out) {
-    *out = (struct term){.k = k, .at = at};
+static bool sort_term(const struct kern *k, size_t at, double x0, struct grid_term *out) {
+    *out = (struct grid_term){.k = k, .at = at};
     const struct kern *walk = walk_of(k, &out->amp);
     if (walk) {
         out->kind = WALK;
@@ -194,10 +194,10 @@ static bool sort_term(const struct kern *k, size_t at, double x0, struct term *o
 static bool sort_terms(struct job *j, const struct kern *k) {
     size_t n = kern_nparts(k, KERN_SUM), at = 0;
     bool fits = true;
-    j->term = NEW_ARRAY(struct term, n);
+    j->term = NEW_ARRAY(struct grid_term, n);
     for (size_t i = 0; i < n && fits; i++) {
         const struct kern *kid = kern_part(k, KERN_SUM, i);
-        struct term *t = &j->term[j->n_term++];
+        struct grid_term *t = &j->term[j->n_term++];
         fits = sort_term(kid, at, j->g->places.x0, t);
         at += kid->total;
         if (t->kind == WALK && (size_t)t->order > j->q) j->q = (size_t)t->order;
@@ -270,7 +270,7 @@ static enum gpm_status fill_table(struct job *j) {
     memset(j->table, 0, j->n * sizeof *j->table);
     j->floor = noise * noise * j->share;
     for (size_t i = 0; i < j->n_term; i++) {
-        struct term *t = &j->term[i];
+        struct grid_term *t = &j->term[i];
         if (t->kind == WHITE) j->floor += t->amp;
         if (t->kind != STATIONARY) continue;
         enum gpm_status st = plan_init(&t->plan, t->k, lags, origin, false);
@@ -330,7 +330,7 @@ static void add_constant(struct job *j, double c) {
  * process are independent, variance h; second differences of an integrated one have variance 2/3
  * and covariance 1/6 of h^3. At the first point the process has variance a (a^3/3), its slope a,
  * both together a^2/2. */
-static void add_walk(struct job *j, const struct term *t, size_t b) {
+static void add_walk(struct job *j, const struct grid_term *t, size_t b) {
     double v = t->amp, h = j->step, a = t->since, (*border)[MAX_BORDER] = j->border;
     double *next = j->q == 2 ? column(j, b + 1) : NULL;
     if (t->order == 1) {
@@ -368,7 +368,7 @@ static void scatter(const struct job *j, const double *at_inputs, double *v) {
 }
 
 static enum gpm_status rank_vector(struct job *j, struct rank *rank, double *u) {
-    struct term *t = rank->term;
+    struct grid_term *t = rank->term;
     struct kern_pts x = gp_points(j->g);
     x.step = 0;
     enum gpm_status st = plan_init(&t->plan, t->k, x, x, true);
@@ -564,7 +564,7 @@ static void pull_back(const struct job *j, double *g, double *s) {
 }
 
 /* Sum of M dK~/dv of a walk v * ...: the adjoint of add_walk. */
-static double walk_sum(const struct job *j, const struct term *t, const double *g) {
+static double walk_sum(const struct job *j, const struct grid_term *t, const double *g) {
     double h = j->step, a = t->since, x = a * border_m(j, 0, 0);
     if (t->order == 1 && j->q == 1) return x + h * g[0];
     double m11 = border_m(j, 1, 1), m12 = border_m(j, 1, 2);
@@ -575,7 +575,7 @@ static double walk_sum(const struct job *j, const struct term *t, const double *
 }
 
 /* Derivatives of the amplitude, also of a product; unit = sum of M dK/d(variance). */
-static void amp_grad(const struct term *t, double unit, double *g) {
+static void amp_grad(const struct grid_term *t, double unit, double *g) {
     g += t->at;
     for (size_t i = 0; i < kern_nparts(t->k, KERN_PRODUCT); i++) {
         const struct kern *k = kern_part(t->k, KERN_PRODUCT, i);
@@ -592,7 +592,7 @@ static void gradient(struct job *j, const struct gp_slopes *want) {
     diagonal_sums(j, j->r);
     pull_back(j, j->r, sums);
     for (size_t i = 0; i < j->n_term; i++) {
-        struct term *t = &j->term[i];
+        struct grid_term *t = &j->term[i];
         double *g = want->dkern;
         switch (t->kind) {
         case WHITE: amp_grad(t, 0.5 * sums[0], g); break;

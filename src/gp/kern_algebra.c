@@ -34,14 +34,14 @@ static bool work_on(struct work *w, size_t n) {
     return w->left > 0;
 }
 
-struct term {
+struct sum_term {
     double coef;
     VEC(struct kern *) f; /* owned references, canonical order */
     struct buf text;      /* of the factors, once the terms are sorted */
 };
-typedef VEC(struct term) term_list;
+typedef VEC(struct sum_term) term_list;
 
-static void term_release(struct term *t) {
+static void term_release(struct sum_term *t) {
     for (size_t i = 0; i < t->f.n; i++) kern_unref(t->f.at[i]);
     vec_release(&t->f);
     buf_release(&t->text);
@@ -69,7 +69,7 @@ static int compare_factors(const void *pa, const void *pb) {
     return d ? d : (a->hash > b->hash) - (a->hash < b->hash);
 }
 
-static void sort_factors(struct term *t) {
+static void sort_factors(struct sum_term *t) {
     if (t->f.n > 1) qsort(t->f.at, t->f.n, sizeof *t->f.at, compare_factors);
 }
 
@@ -103,7 +103,7 @@ static struct kern *merge_se(const struct kern *a, const struct kern *b) {
     return k;
 }
 
-static void drop_factor(struct term *t, size_t i) {
+static void drop_factor(struct sum_term *t, size_t i) {
     kern_unref(t->f.at[i]);
     memmove(t->f.at + i, t->f.at + i + 1, (t->f.n - i - 1) * sizeof *t->f.at);
     t->f.n--;
@@ -113,7 +113,7 @@ static enum kern_algebra algebra_of(const struct kern *k) {
     return k->op == KERN_LEAF ? k->cls->algebra : KERN_ALG_OPAQUE;
 }
 
-static bool merge_squares(struct term *t) {
+static bool merge_squares(struct sum_term *t) {
     for (size_t i = 0; i < t->f.n; i++)
         for (size_t j = i + 1; j < t->f.n; j++) {
             struct kern *a = t->f.at[i], *b = t->f.at[j], *m;
@@ -128,7 +128,7 @@ static bool merge_squares(struct term *t) {
     return false;
 }
 
-static void absorb_into_noise(struct term *t) {
+static void absorb_into_noise(struct sum_term *t) {
     for (size_t i = 0; i < t->f.n; i++) {
         if (algebra_of(t->f.at[i]) != KERN_ALG_WN) continue;
         for (size_t j = t->f.n; j-- > 0;) {
@@ -141,7 +141,7 @@ static void absorb_into_noise(struct term *t) {
     }
 }
 
-static void term_simplify(struct term *t) {
+static void term_simplify(struct sum_term *t) {
     while (merge_squares(t)) continue;
     absorb_into_noise(t);
     sort_factors(t);
@@ -149,7 +149,8 @@ static void term_simplify(struct term *t) {
 
 /* ---- rules between terms ---- */
 
-static bool same_factors(const struct term *a, const struct term *b, size_t skip_a, size_t skip_b) {
+static bool same_factors(const struct sum_term *a, const struct sum_term *b, size_t skip_a,
+                         size_t skip_b) {
     size_t na = a->f.n - (skip_a < a->f.n), nb = b->f.n - (skip_b < b->f.n);
     if (na != nb) return false;
     for (size_t i = 0, p = 0, q = 0; i < na; i++, p++, q++) {
@@ -160,7 +161,7 @@ static bool same_factors(const struct term *a, const struct term *b, size_t skip
     return true;
 }
 
-static size_t only_linear(const struct term *t) {
+static size_t only_linear(const struct sum_term *t) {
     size_t at = SIZE_MAX;
     for (size_t i = 0; i < t->f.n; i++) {
         if (algebra_of(t->f.at[i]) != KERN_ALG_LIN) continue;
@@ -193,7 +194,7 @@ static size_t known_columns(const struct kern *k) {
  * the other factors is appended. When the number of columns is unknown so is the constant: the
  * terms are then left alone (write LIN[0](...) to say which column). */
 static bool merge_linear(term_list *l, size_t i, size_t j) {
-    struct term *a = &l->at[i], *b = &l->at[j];
+    struct sum_term *a = &l->at[i], *b = &l->at[j];
     size_t pa = only_linear(a), pb = only_linear(b);
     if (pa == SIZE_MAX || pb == SIZE_MAX || !same_factors(a, b, pa, pb)) return false;
     struct kern *ka = a->f.at[pa], *kb = b->f.at[pb];
@@ -206,7 +207,7 @@ static bool merge_linear(term_list *l, size_t i, size_t j) {
         rest += a->coef * b->coef / sum * (ca - cb) * (ca - cb); /* = sum a_i c_i^2 - a c^2 */
         if (!isfinite(c[q]) || !isfinite(rest)) return false;
     }
-    struct term extra = {.coef = rest};
+    struct sum_term extra = {.coef = rest};
     for (size_t q = 0; q < a->f.n; q++)
         if (q != pa) vec_push(&extra.f, kern_ref(a->f.at[q]));
     a->f.at[pa] = linear_leaf(ka, c, n);
@@ -218,7 +219,7 @@ static bool merge_linear(term_list *l, size_t i, size_t j) {
 }
 
 static bool merge_pair(term_list *l, size_t i, size_t j) {
-    struct term *a = &l->at[i], *b = &l->at[j];
+    struct sum_term *a = &l->at[i], *b = &l->at[j];
     if (!same_factors(a, b, SIZE_MAX, SIZE_MAX)) return merge_linear(l, i, j);
     a->coef += b->coef;
     term_release(b);
@@ -252,7 +253,7 @@ static void expand(const struct kern *k, term_list *out, struct work *w);
 static struct kern *simplify(const struct kern *k, struct work *w);
 
 static void push_factor(term_list *out, double coef, struct kern *take) {
-    struct term t = {.coef = coef};
+    struct sum_term t = {.coef = coef};
     if (take) vec_push(&t.f, take);
     vec_push(out, t);
 }
@@ -274,7 +275,7 @@ static void multiply(term_list *acc, const term_list *by, struct work *w) {
     for (size_t i = 0; i < acc->n; i++)
         for (size_t j = 0; j < by->n; j++) {
             if (!work_on(w, 1 + acc->at[i].f.n + by->at[j].f.n)) break;
-            struct term t = {.coef = acc->at[i].coef * by->at[j].coef};
+            struct sum_term t = {.coef = acc->at[i].coef * by->at[j].coef};
             for (size_t q = 0; q < acc->at[i].f.n; q++)
                 vec_push(&t.f, kern_ref(acc->at[i].f.at[q]));
             for (size_t q = 0; q < by->at[j].f.n; q++) vec_push(&t.f, kern_ref(by->at[j].f.at[q]));
@@ -342,7 +343,7 @@ static void expand(const struct kern *k, term_list *out, struct work *w) {
 /* ---- back to an expression ---- */
 
 /* The coefficient goes into the first factor that has an amplitude of its own. */
-static struct kern *rebuild_term(const struct term *t) {
+static struct kern *rebuild_term(const struct sum_term *t) {
     VEC(struct kern *) kids = {0};
     double coef = t->coef;
     for (size_t i = 0; i < t->f.n; i++) {
@@ -366,7 +367,7 @@ static struct kern *rebuild_term(const struct term *t) {
 
 static void write_struct(const struct kern *k, struct buf *out, struct work *w);
 
-static void term_text(const struct term *t, struct buf *out, struct work *w) {
+static void term_text(const struct sum_term *t, struct buf *out, struct work *w) {
     if (!t->f.n) buf_puts(out, "C");
     for (size_t i = 0; i < t->f.n; i++) {
         const struct kern *k = t->f.at[i];
@@ -390,7 +391,7 @@ static void term_text(const struct term *t, struct buf *out, struct work *w) {
 
 /* By text, a lone WN last; equal texts by their parameters. */
 static int compare_terms(const void *pa, const void *pb) {
-    const struct term *a = pa, *b = pb;
+    const struct sum_term *a = pa, *b = pb;
     int last = (strcmp(a->text.data, "WN") == 0) - (strcmp(b->text.data, "WN") == 0);
     int order = last ? last : strcmp(a->text.data, b->text.data);
     if (order) return order;

@@ -436,7 +436,7 @@ static const struct motif *motif_find(const char *s, size_t len) {
 }
 
 /* ---- reading ---- */
-struct parser {
+struct kern_parser {
     struct reader in;
     struct arena *a;
 };
@@ -454,7 +454,7 @@ static void split(char *structure, struct terms *t) {
 }
 
 /* Takes an operator written as a sign (once or twice) or as a word. */
-static bool take(struct parser *s, const char *signs, const char *name) {
+static bool take(struct kern_parser *s, const char *signs, const char *name) {
     char c = peek(&s->in);
     if (c && strchr(signs, c)) {
         s->in.at += 1 + (s->in.at[1] == c && (c == '&' || c == '|'));
@@ -466,7 +466,7 @@ static bool take(struct parser *s, const char *signs, const char *name) {
     return true;
 }
 
-static struct kern_query *node(struct parser *s, enum op op, const struct kern_query *a,
+static struct kern_query *node(struct kern_parser *s, enum op op, const struct kern_query *a,
                                const struct kern_query *b) {
     struct kern_query *q = ARENA_NEW(s->a, struct kern_query);
     *q = (struct kern_query){.op = op, .a = a, .b = b};
@@ -474,7 +474,7 @@ static struct kern_query *node(struct parser *s, enum op op, const struct kern_q
 }
 
 /* motif := one or two words of the table above */
-static struct kern_query *parse_motif(struct parser *s) {
+static struct kern_query *parse_motif(struct kern_parser *s) {
     const char *p = s->in.at;
     size_t one = word(&s->in), len = one;
     if (p[one] == ' ' || p[one] == '-')
@@ -489,7 +489,7 @@ static struct kern_query *parse_motif(struct parser *s) {
 }
 
 /* terms := a kernel, simplified: SE*WN is WN */
-static struct kern_query *parse_terms(struct parser *s) {
+static struct kern_query *parse_terms(struct kern_parser *s) {
     if (!word(&s->in))
         return fail(&s->in, "expected %s", "a component such as LIN or SE*PER, or a motif");
     struct kern *k = parse_sum(&s->in);
@@ -508,10 +508,10 @@ static struct kern_query *parse_terms(struct parser *s) {
     return q;
 }
 
-static struct kern_query *parse_chain(struct parser *s, enum op op);
+static struct kern_query *parse_chain(struct kern_parser *s, enum op op);
 
 /* not := ('!' | '~' | NOT) not | '(' or ')' | motif | terms */
-static struct kern_query *parse_not(struct parser *s) {
+static struct kern_query *parse_not(struct kern_parser *s) {
     struct kern_query *q;
     if (++s->in.depth > KERN_DEPTH_MAX) return fail(&s->in, "%s", "nested too deeply");
     if (take(s, "!~", "not")) {
@@ -527,7 +527,7 @@ static struct kern_query *parse_not(struct parser *s) {
 }
 
 /* and := not { ('&' | AND) not },  or := and { ('|' | OR) and } */
-static struct kern_query *parse_chain(struct parser *s, enum op op) {
+static struct kern_query *parse_chain(struct kern_parser *s, enum op op) {
     bool either = op == OP_OR;
     struct kern_query *q = either ? parse_chain(s, OP_AND) : parse_not(s), *b;
     while (q && take(s, either ? "|" : "&", either ? "or" : "and")) {
@@ -539,7 +539,7 @@ static struct kern_query *parse_chain(struct parser *s, enum op op) {
 
 enum gpm_status kern_query_parse(const char *text, struct arena *a, struct kern_query **out,
                                  struct buf *err) {
-    struct parser s = {{.text = text, .at = text, .query = true, .why = BUF_INIT}, a};
+    struct kern_parser s = {{.text = text, .at = text, .query = true, .why = BUF_INIT}, a};
     *out = parse_chain(&s, OP_OR);
     if (*out && peek(&s.in)) *out = fail(&s.in, "expected %s", "'&', '|' or the end");
     if (!*out) buf_printf(err, "in the query '%s', %s", text, s.in.why.data);

@@ -34,7 +34,7 @@ struct quantity {
     double observed;
     numbers replicated;
 };
-struct check {
+struct predictive_check {
     struct infer_state *x;
     value labels; /* borrowed; ABSENT: every observe */
     VEC(struct quantity) q;
@@ -44,7 +44,8 @@ struct check {
 /* ---- test quantities ---- */
 
 /* name may be NULL: that of the procedure, or T and a number. */
-static void add(struct check *c, const char *name, const struct known_quantity *k, value proc) {
+static void add(struct predictive_check *c, const char *name, const struct known_quantity *k,
+                value proc) {
     const struct closure *f = closure_of(proc);
     char numbered[32];
     snprintf(numbered, sizeof numbered, "T%zu", c->q.n + 1);
@@ -54,7 +55,7 @@ static void add(struct check *c, const char *name, const struct known_quantity *
     vec_push(&c->q, q);
 }
 
-static enum gpm_status unknown_quantity(struct check *c, value v) {
+static enum gpm_status unknown_quantity(struct predictive_check *c, value v) {
     enum gpm_status st = infer_error(c->x, DIAG_BAD_OPERATOR_ARG,
                                      "posterior_predictive_check has no test quantity %s", SHOW(v));
     diag_set_help(
@@ -65,7 +66,7 @@ static enum gpm_status unknown_quantity(struct check *c, value v) {
 }
 
 /* A name of the table, a procedure, or [name, procedure]. */
-static enum gpm_status add_quantity(struct check *c, value v) {
+static enum gpm_status add_quantity(struct predictive_check *c, value v) {
     const char *name = infer_text(v);
     value first = NIL, second = NIL;
     size_t n = 0, k = 0;
@@ -85,7 +86,7 @@ static enum gpm_status add_quantity(struct check *c, value v) {
     return st;
 }
 
-static enum gpm_status read_quantities(struct check *c, value v) {
+static enum gpm_status read_quantities(struct predictive_check *c, value v) {
     value *items;
     size_t n;
     if (is_absent(v)) {
@@ -101,8 +102,8 @@ static enum gpm_status read_quantities(struct check *c, value v) {
     return st;
 }
 
-static enum gpm_status evaluate(struct check *c, const struct quantity *q, const numbers *y,
-                                double *out) {
+static enum gpm_status evaluate(struct predictive_check *c, const struct quantity *q,
+                                const numbers *y, double *out) {
     const struct known_quantity *k = q->known;
     if (k) {
         *out = k->fn ? k->fn(y->at, y->n) : draws_quantile(y->at, y->n, k->p);
@@ -151,7 +152,8 @@ static bool matches(const char *pattern, const char *label) {
 }
 
 /* Those that the label names and that are not there yet; ABSENT names all. */
-static enum gpm_status add_labelled(struct check *c, struct trace *t, value label, records *out) {
+static enum gpm_status add_labelled(struct predictive_check *c, struct trace *t, value label,
+                                    records *out) {
     bool all = is_absent(label);
     const char *pattern = all ? NULL : infer_text(label);
     size_t before = out->n;
@@ -171,7 +173,7 @@ static enum gpm_status add_labelled(struct check *c, struct trace *t, value labe
     return st;
 }
 
-static enum gpm_status select_records(struct check *c, struct trace *t, records *out) {
+static enum gpm_status select_records(struct predictive_check *c, struct trace *t, records *out) {
     value *items;
     size_t n;
     enum gpm_status st = GPM_OK;
@@ -185,7 +187,8 @@ static enum gpm_status select_records(struct check *c, struct trace *t, records 
 }
 
 /* The data of a particle as numbers: those observed, or a replicate of them. */
-static enum gpm_status data_of(struct check *c, struct trace *t, bool replicate, numbers *y) {
+static enum gpm_status data_of(struct predictive_check *c, struct trace *t, bool replicate,
+                               numbers *y) {
     records r = {0};
     enum gpm_status st = select_records(c, t, &r);
     value *v = NEW_ARRAY(value, r.n + 1);
@@ -205,7 +208,7 @@ static enum gpm_status data_of(struct check *c, struct trace *t, bool replicate,
 }
 
 /* T(y), once: all particles hold the same data. */
-static enum gpm_status check_observed(struct check *c) {
+static enum gpm_status check_observed(struct predictive_check *c) {
     numbers y = {0};
     enum gpm_status st = data_of(c, c->x->model->p.at[0], false, &y);
     c->n_data = y.n;
@@ -218,7 +221,7 @@ static enum gpm_status check_observed(struct check *c) {
 /* One y' ~ p(y' | particle), the particle drawn by weight: over the draws, a sample of the
  * posterior predictive distribution. */
 static enum gpm_status check_replicate(void *ctx, double i, value ignored) {
-    struct check *c = ctx;
+    struct predictive_check *c = ctx;
     struct model *m = c->x->model;
     size_t *drawn = mem_zalloc(m->p.n * sizeof *drawn), which = 0;
     if (m->p.n > 1) infer_draw_particles(c->x, model_log_weight(m), 1, drawn);
@@ -261,7 +264,7 @@ static void add_row(const struct quantity *q, struct buf *out) {
 }
 
 /* In words: quantities of which fewer than 2.5% of the replicates lie on one side of the data. */
-static void add_verdict(const struct check *c, struct buf *out) {
+static void add_verdict(const struct predictive_check *c, struct buf *out) {
     size_t n = 0;
     buf_puts(out, "p: share of the replicates whose quantity is at least the observed one\n");
     for (size_t i = 0; i < c->q.n; i++) {
@@ -283,7 +286,7 @@ static void add_verdict(const struct check *c, struct buf *out) {
         buf_puts(out, "every replicate repeats the data: does the model leave them any noise?\n");
 }
 
-static void print_table(const struct check *c) {
+static void print_table(const struct predictive_check *c) {
     struct infer_state *x = c->x;
     struct buf b = BUF_INIT;
     buf_printf(&b, "posterior predictive check: %zu observed values, %zu replicates\n", c->n_data,
@@ -296,7 +299,7 @@ static void print_table(const struct check *c) {
     buf_release(&b);
 }
 
-static enum gpm_status draw_picture(const struct check *c, const char *file) {
+static enum gpm_status draw_picture(const struct predictive_check *c, const char *file) {
     struct plot_scene *s = plot_scene_new(
         file ? "Posterior predictive check" : NULL,
         "Histograms of test quantities over replicated data, with the observed value", 2);
@@ -314,7 +317,7 @@ static enum gpm_status draw_picture(const struct check *c, const char *file) {
 }
 
 /* The quantities of the replicates as a dataset: a column each. */
-static value as_dataset(const struct check *c) {
+static value as_dataset(const struct predictive_check *c) {
     const char **names = NEW_ARRAY(const char *, c->q.n);
     for (size_t i = 0; i < c->q.n; i++) names[i] = c->q.at[i].name;
     struct dataset *d = dataset_new(names, c->q.n);
@@ -328,7 +331,7 @@ static value as_dataset(const struct check *c) {
     return value_box(V_BOX, &d->box);
 }
 
-static void check_release(struct check *c) {
+static void check_release(struct predictive_check *c) {
     for (size_t i = 0; i < c->q.n; i++) {
         mem_free(c->q.at[i].name);
         value_unref(c->q.at[i].proc);
@@ -338,7 +341,7 @@ static void check_release(struct check *c) {
 }
 
 static enum gpm_status op_check(struct infer_state *x, const struct action *a, value *out) {
-    struct check c = {.x = x, .labels = action_arg(a, 2)};
+    struct predictive_check c = {.x = x, .labels = action_arg(a, 2)};
     double draws = a->args[0].u.num;
     if (draws < 1)
         return infer_error(x, DIAG_BAD_OPERATOR_ARG,

@@ -7,14 +7,14 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-struct pool {
+struct job_range {
     atomic_size_t next;
     size_t jobs;
     la_job_fn fn;
     void *ctx;
 };
 struct worker {
-    struct pool *pool;
+    struct job_range *pool;
     int thread;
     pthread_t id;
 };
@@ -29,7 +29,7 @@ static void *work(void *arg) {
 }
 
 void la_parallel(int threads, size_t jobs, la_job_fn fn, void *ctx) {
-    struct pool pool = {.jobs = jobs, .fn = fn, .ctx = ctx};
+    struct job_range pool = {.jobs = jobs, .fn = fn, .ctx = ctx};
     atomic_init(&pool.next, 0);
     if ((size_t)threads > jobs) threads = (int)jobs;
     struct worker *w = NEW_ARRAY(struct worker, (size_t)(threads > 0 ? threads : 1));

@@ -26,7 +26,7 @@ enum place { PLACE_TOP, PLACE_FOR, PLACE_BLOCK, PLACE_DO };
 enum within { PROGRAM, MODEL, QUASI };
 
 /* An argument or list item under construction. */
-struct item {
+struct list_item {
     struct ast *e; /* NULL: the ellipsis */
     struct sym *kw;
     bool kw_real;
@@ -54,12 +54,12 @@ struct parser {
     enum { PROB_UNKNOWN, PROB_QUERY, PROB_OWN } prob; /* what prob(...) means in this unit */
     jmp_buf *catcher;                                 /* where parsing goes on after an error */
     enum within within;
-    size_t first_splice;       /* of the innermost model expression or quasiquotation */
-    VEC(struct ast *) splices; /* stack of unquotes in those that are not complete yet */
-    VEC(struct item) items;    /* of arguments under construction */
-    VEC(struct ast *) stmts;   /* of statements */
-    VEC(struct sym *) names;   /* of names */
-    struct map seen;           /* the names of the list being checked for doubles */
+    size_t first_splice;         /* of the innermost model expression or quasiquotation */
+    VEC(struct ast *) splices;   /* stack of unquotes in those that are not complete yet */
+    VEC(struct list_item) items; /* of arguments under construction */
+    VEC(struct ast *) stmts;     /* of statements */
+    VEC(struct sym *) names;     /* of names */
+    struct map seen;             /* the names of the list being checked for doubles */
 };
 
 /* parse.c: tokens, errors, nodes */

@@ -148,7 +148,7 @@ static struct ast *parse_tags(struct parser *p, struct ast *e) {
 
 /* arg = expr | NAME ":" expr | NAME "=" expr | "..." */
 static void parse_arg(struct parser *p, bool keywords) {
-    struct item it = {.at = here(p)};
+    struct list_item it = {.at = here(p)};
     enum tok_kind next = tok(p)->kind == TOK_NAME && keywords ? peek(p, 1)->kind : TOK_EOF;
     bool dots = accept(p, TOK_ELLIPSIS);
     if ((next == TOK_COLON && !labelled_ahead(p)) || next == TOK_ASSIGN) {
@@ -163,9 +163,9 @@ static void parse_arg(struct parser *p, bool keywords) {
 static void check_keywords(struct parser *p, size_t base) {
     map_release(&p->seen);
     for (size_t i = base; i < p->items.n; i++) {
-        struct item *it = &p->items.at[i];
+        struct list_item *it = &p->items.at[i];
         if (!it->kw || !it->kw_real) continue;
-        struct item *first = map_get(&p->seen, MAP_PTR(it->kw));
+        struct list_item *first = map_get(&p->seen, MAP_PTR(it->kw));
         map_put(&p->seen, MAP_PTR(it->kw), it);
         if (!first) continue;
         if (perr(p, DIAG_BAD_KEYWORD_ARG, it->at, NULL, "the keyword argument `%s` is given twice",
@@ -202,7 +202,7 @@ static struct ast *make_call(struct parser *p, struct ast *callee, size_t base) 
     struct ast **kids = ARENA_ARRAY(p->arena, struct ast *, n + 1);
     kids[0] = callee;
     for (size_t i = 0; i < n; i++) {
-        const struct item *it = &p->items.at[base + i];
+        const struct list_item *it = &p->items.at[base + i];
         if (!it->e)
             fail(p, DIAG_BAD_RANGE, it->at, "for example array(-20, ..., 20)",
                  "`...` makes a range only in array, list, vector or [ ]");
@@ -395,7 +395,7 @@ static struct ast *parse_paren(struct parser *p) {
     parse_args(p, TOK_RPAREN, open, false);
     bool one = p->items.n == base + 1 && !p->trailing_comma;
     for (size_t i = base; i < p->items.n; i++) {
-        struct item *it = &p->items.at[i];
+        struct list_item *it = &p->items.at[i];
         if (!it->e)
             fail(p, DIAG_BAD_RANGE, it->at, NULL,
                  "`...` makes a range only in array, list, vector or [ ]");

@@ -318,7 +318,7 @@ static struct ast *special_and_or(struct parser *p, const struct special *s) {
 static const char tag_forms[] =
     "its forms are tag(scope=\"s\", e), tag(scope=\"s\", block=b, e) and tag(\"s\", block, e)";
 
-static _Noreturn void unknown_tag_keyword(struct parser *p, const struct item *it,
+static _Noreturn void unknown_tag_keyword(struct parser *p, const struct list_item *it,
                                           const char *const *known) {
     const char *near = suggest_nearest(it->kw->text, known, 2);
     if (perr(p, DIAG_UNKNOWN_KEYWORD, it->at, near ? NULL : tag_forms,
@@ -334,7 +334,7 @@ static void tag_arguments(struct parser *p, size_t base, struct span at, struct 
     struct ast *rest[3];
     size_t n = 0;
     for (size_t i = base; i < p->items.n; i++) {
-        const struct item *it = &p->items.at[i];
+        const struct list_item *it = &p->items.at[i];
         const char *kw = it->kw && it->kw_real ? it->kw->text : NULL;
         if (kw && strcmp(kw, "scope") == 0)
             out[0] = it->e;
@@ -369,7 +369,7 @@ static struct ast *special_tag(struct parser *p, const struct special *s) {
 static struct ast *special_tag_exclude(struct parser *p, const struct special *s) {
     size_t base = p->items.n;
     parse_args(p, TOK_RPAREN, s->open, true);
-    const struct item *it = p->items.at + base;
+    const struct list_item *it = p->items.at + base;
     if (p->items.n - base != 2 || !it[0].e || !it[1].e)
         fail(p, DIAG_ARITY, span_from(p, s->at.start), "its form is tag_exclude(scope, e)",
              "wrong number of arguments for `%s`", s->name);
@@ -385,7 +385,7 @@ struct ast *make_sequence(struct parser *p, size_t base, uint32_t start, struct 
     size_t n = p->items.n - base, dots = n;
     struct ast **kids = ARENA_ARRAY(p->arena, struct ast *, n + 1);
     for (size_t i = 0, k = 1; i < n; i++) {
-        const struct item *it = &p->items.at[base + i];
+        const struct list_item *it = &p->items.at[base + i];
         if (it->e) {
             kids[k++] = it->e;
             continue;
@@ -412,7 +412,7 @@ static struct ast *special_sequence(struct parser *p, const struct special *s) {
     size_t base = p->items.n;
     parse_args(p, TOK_RPAREN, s->open, true);
     for (size_t i = base; i < p->items.n; i++) {
-        const struct item *it = &p->items.at[i];
+        const struct list_item *it = &p->items.at[i];
         if (it->kw && it->kw_real)
             fail(p, DIAG_UNKNOWN_KEYWORD, it->at, NULL, "`%s` has no keyword argument `%s`",
                  s->name, it->kw->text);

@@ -7,10 +7,10 @@
 #include "base/map.h"
 #include "lang/ast.h"
 
-struct binding {
+struct name_place {
     struct sym *sym;
-    struct binding *shadowed; /* the binding of the same symbol further out */
-    int32_t level;            /* of the frame it lives in */
+    struct name_place *shadowed; /* the binding of the same symbol further out */
+    int32_t level;               /* of the frame it lives in */
     int32_t slot;
     int32_t models; /* model expressions around it */
     bool loop;      /* a for variable: spliced into models before their own names */
@@ -20,8 +20,8 @@ struct binding {
 struct resolver {
     struct arena *arena;
     const struct resolve_hook *hook; /* or NULL */
-    struct map bound;                /* symbol -> struct binding */
-    VEC(struct binding *) stack;     /* in order of binding */
+    struct map bound;                /* symbol -> struct name_place */
+    VEC(struct name_place *) stack;  /* in order of binding */
     int32_t level;                   /* number of the innermost frame; the top level is 0 */
     int32_t models;                  /* model expressions around the current node */
     int32_t splice_level;            /* frame of the innermost AST_MODEL or AST_QUASI */
@@ -31,7 +31,7 @@ static void resolve(struct resolver *r, struct ast *a);
 
 /* `by`: the lambda, loop or statement that binds it. */
 static void bind(struct resolver *r, struct sym *s, uint32_t slot, const struct ast *by) {
-    struct binding *b = ARENA_NEW(r->arena, struct binding);
+    struct name_place *b = ARENA_NEW(r->arena, struct name_place);
     b->sym = s;
     b->shadowed = map_get(&r->bound, MAP_PTR(s));
     b->level = r->level;
@@ -45,7 +45,7 @@ static void bind(struct resolver *r, struct sym *s, uint32_t slot, const struct 
 
 static void unbind_to(struct resolver *r, size_t n) {
     while (r->stack.n > n) {
-        struct binding *b = vec_pop(&r->stack);
+        struct name_place *b = vec_pop(&r->stack);
         if (b->shadowed)
             map_put(&r->bound, MAP_PTR(b->sym), b->shadowed);
         else
@@ -59,7 +59,7 @@ static void resolve_name(struct resolver *r, struct ast *a) {
     a->u.name.global_first = false;
     a->u.name.inference = r->models == 0;
     if (a->u.name.builtin) return;
-    const struct binding *b = map_get(&r->bound, MAP_PTR(a->u.name.sym));
+    const struct name_place *b = map_get(&r->bound, MAP_PTR(a->u.name.sym));
     if (r->hook) r->hook->used(r->hook->user, a, b ? b->tag : NULL);
     if (!b) return;
     a->u.name.depth = r->level - b->level;

@@ -16,7 +16,7 @@ struct stream {
     bool log;
 };
 
-struct parser {
+struct spec_parser {
     const char *at;
     struct plot_scene *scene; /* owns the streams that are made up here */
     const struct plot_table *t;
@@ -29,7 +29,7 @@ struct parser {
 };
 
 /* Adds a stream; one that the table does not have is the row's number, or zeros. */
-static void add_stream(struct parser *p, const double *have, const char *name, bool count) {
+static void add_stream(struct spec_parser *p, const double *have, const char *name, bool count) {
     if (!have) {
         double *x = ARENA_ARRAY(&p->scene->arena, double, p->t->rows);
         for (size_t i = 0; count && i < p->t->rows; i++) x[i] = (double)i;
@@ -38,11 +38,11 @@ static void add_stream(struct parser *p, const double *have, const char *name, b
     p->streams[p->n++] = (struct stream){have, name, false};
 }
 
-static bool has(const struct parser *p, char geometry) {
+static bool has(const struct spec_parser *p, char geometry) {
     return memchr(p->geometry, geometry, p->n_geometry);
 }
 
-static enum gpm_status add_column(struct parser *p, size_t column) {
+static enum gpm_status add_column(struct spec_parser *p, size_t column) {
     if (column >= p->t->columns)
         return buf_fail(p->err, GPM_E_FORMAT,
                         "the data set has %zu columns of data, numbered from 0", p->t->columns);
@@ -52,7 +52,7 @@ static enum gpm_status add_column(struct parser *p, size_t column) {
 }
 
 /* stream = digits | "%" | "c" | "t" | "r" ; scale = "d" | "l" */
-static enum gpm_status parse_stream(struct parser *p) {
+static enum gpm_status parse_stream(struct spec_parser *p) {
     enum gpm_status st = GPM_OK;
     size_t column = 0;
     switch (*p->at) {
@@ -74,7 +74,7 @@ static enum gpm_status parse_stream(struct parser *p) {
     return GPM_OK;
 }
 
-static enum gpm_status parse(struct parser *p) {
+static enum gpm_status parse(struct spec_parser *p) {
     enum gpm_status st = GPM_OK;
     p->geometry = p->at;
     p->at += p->n_geometry = strspn(p->at, "plbahw");
@@ -111,7 +111,7 @@ static double bar_width(const double *x, size_t n) {
     return isfinite(least) ? least * 0.9 : 1;
 }
 
-static void draw(const struct parser *p, struct plot_panel *panel, const char *label, size_t n,
+static void draw(const struct spec_parser *p, struct plot_panel *panel, const char *label, size_t n,
                  const double *x, const double *y) {
     struct plot_style style = PLOT_COLOUR(panel->next_colour++ % PLOT_COLOURS);
     bool others = has(p, 'l') || has(p, 'b') || has(p, 'a') || has(p, 'h');
@@ -126,7 +126,7 @@ static void draw(const struct parser *p, struct plot_panel *panel, const char *l
 }
 
 /* Rows whose third stream is `value`, drawn as one series. */
-static void draw_group(const struct parser *p, struct plot_panel *panel, double value) {
+static void draw_group(const struct spec_parser *p, struct plot_panel *panel, double value) {
     size_t rows = p->t->rows, n = 0;
     double *x = ARENA_ARRAY(&p->scene->arena, double, 2 * rows), *y = x + rows;
     char label[100];
@@ -140,7 +140,7 @@ static void draw_group(const struct parser *p, struct plot_panel *panel, double 
 }
 
 /* The different values of the third stream in order of appearance; 0: too many for colours. */
-static size_t find_groups(const struct parser *p, double *groups) {
+static size_t find_groups(const struct spec_parser *p, double *groups) {
     size_t n = 0;
     for (size_t i = 0; i < p->t->rows; i++) {
         double v = p->streams[2].at[i];
@@ -153,7 +153,7 @@ static size_t find_groups(const struct parser *p, double *groups) {
     return n;
 }
 
-static void draw_all(const struct parser *p, struct plot_panel *panel) {
+static void draw_all(const struct spec_parser *p, struct plot_panel *panel) {
     double groups[GROUPS_MAX];
     size_t n = p->n == 3 ? find_groups(p, groups) : 0;
     for (size_t i = 0; i < n; i++) draw_group(p, panel, groups[i]);
@@ -162,7 +162,7 @@ static void draw_all(const struct parser *p, struct plot_panel *panel) {
 
 enum gpm_status plot_spec_panel(struct plot_scene *s, const char *spec, const struct plot_table *t,
                                 struct buf *err) {
-    struct parser p = {.at = spec, .scene = s, .t = t, .err = err};
+    struct spec_parser p = {.at = spec, .scene = s, .t = t, .err = err};
     enum gpm_status st = parse(&p);
     if (st != GPM_OK) return st;
     struct plot_panel *panel = plot_panel_add(s, NULL);

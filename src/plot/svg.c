@@ -17,7 +17,7 @@ static const char *const palette[PLOT_COLOURS] = {"#0072b2", "#d55e00", "#009e73
                                                   "#e69f00", "#56b4e9", "#222222", "#888888"};
 
 /* One panel being drawn: its plot area in pixels and its limits. */
-struct frame {
+struct panel_area {
     const struct plot_panel *p;
     const struct plot_item *named; /* plot_panel_names */
     struct plot_axes a;
@@ -42,12 +42,12 @@ static double text_width(const char *text, double size) {
     return (double)plot_text_length(text) * size * 0.56;
 }
 
-static double to_x(const struct frame *f, double v) {
+static double to_x(const struct panel_area *f, double v) {
     return f->left + f->width * plot_axis_share(&f->a.x, v);
 }
 
 /* Named bars count rows from the top; everything else has y upwards. */
-static double to_y(const struct frame *f, double v) {
+static double to_y(const struct panel_area *f, double v) {
     double share = plot_axis_share(&f->a.y, v);
     return f->top + f->height * (f->named ? share : 1 - share);
 }
@@ -68,7 +68,7 @@ static void text_at(struct buf *out, double x, double y, double size, const char
 /* ---- axes ---- */
 
 /* Grid, marks and labels; that of the y axis stands at x. */
-static void draw_axes(const struct frame *f, double x) {
+static void draw_axes(const struct panel_area *f, double x) {
     struct buf *out = f->out;
     double bottom = f->top + f->height, middle = f->top + f->height / 2;
     for (size_t i = 0; i < f->x.n; i++) {
@@ -95,7 +95,7 @@ static void draw_axes(const struct frame *f, double x) {
 
 /* ---- items ---- */
 
-static void stroke(const struct frame *f, const struct plot_item *it, double width) {
+static void stroke(const struct panel_area *f, const struct plot_item *it, double width) {
     const struct plot_style *s = &it->style;
     buf_printf(f->out, " fill=\"none\" stroke=\"%s\" stroke-width=\"%g\"", palette[s->colour],
                s->width > 0 ? s->width : width);
@@ -103,7 +103,7 @@ static void stroke(const struct frame *f, const struct plot_item *it, double wid
     if (s->dashed) buf_puts(f->out, " stroke-dasharray=\"6 4\"");
 }
 
-static void fill(const struct frame *f, const struct plot_item *it, double opacity) {
+static void fill(const struct panel_area *f, const struct plot_item *it, double opacity) {
     const struct plot_style *s = &it->style;
     buf_printf(f->out, " fill=\"%s\" fill-opacity=\"%g\"", palette[s->colour],
                s->opacity > 0 ? s->opacity : opacity);
@@ -132,7 +132,7 @@ static void thin_flush(struct buf *out, bool *open, struct thin *t) {
     t->n = 0;
 }
 
-static void draw_line(const struct frame *f, const struct plot_item *it) {
+static void draw_line(const struct panel_area *f, const struct plot_item *it) {
     bool open = false, thinned = it->n > 4000;
     struct thin t = {0};
     buf_puts(f->out, "<path d=\"");
@@ -155,11 +155,11 @@ static void draw_line(const struct frame *f, const struct plot_item *it) {
     buf_puts(f->out, " stroke-linejoin=\"round\" stroke-linecap=\"round\"/>\n");
 }
 
-static bool band_point(const struct frame *f, const struct plot_item *it, size_t i) {
+static bool band_point(const struct panel_area *f, const struct plot_item *it, size_t i) {
     return isfinite(to_x(f, it->x[i]) + to_y(f, it->y[i]) + to_y(f, it->y2[i]));
 }
 
-static void draw_band(const struct frame *f, const struct plot_item *it) {
+static void draw_band(const struct panel_area *f, const struct plot_item *it) {
     buf_puts(f->out, "<path d=\"");
     for (size_t from = 0; from < it->n;) {
         size_t to = from;
@@ -177,7 +177,7 @@ static void draw_band(const struct frame *f, const struct plot_item *it) {
     buf_puts(f->out, "/>\n");
 }
 
-static void point_style(const struct frame *f, const struct plot_item *it) {
+static void point_style(const struct panel_area *f, const struct plot_item *it) {
     if (it->style.dashed) {
         buf_printf(f->out, " fill=\"#fff\" stroke=\"%s\" stroke-width=\"1.3\"",
                    palette[it->style.colour]);
@@ -186,7 +186,7 @@ static void point_style(const struct frame *f, const struct plot_item *it) {
     }
 }
 
-static void draw_points(const struct frame *f, const struct plot_item *it) {
+static void draw_points(const struct panel_area *f, const struct plot_item *it) {
     double r = it->style.width > 0 ? it->style.width : it->n > 400 ? 1.6 : it->n > 100 ? 2.2 : 3;
     buf_puts(f->out, "<g");
     point_style(f, it);
@@ -203,7 +203,7 @@ static void draw_points(const struct frame *f, const struct plot_item *it) {
     buf_puts(f->out, "</g>\n");
 }
 
-static void draw_bars(const struct frame *f, const struct plot_item *it) {
+static void draw_bars(const struct panel_area *f, const struct plot_item *it) {
     buf_puts(f->out, "<g stroke=\"#fff\" stroke-width=\"0.6\"");
     fill(f, it, 0.65);
     buf_puts(f->out, ">\n");
@@ -221,7 +221,7 @@ static void draw_bars(const struct frame *f, const struct plot_item *it) {
     buf_puts(f->out, "</g>\n");
 }
 
-static void draw_named(const struct frame *f, const struct plot_item *it) {
+static void draw_named(const struct panel_area *f, const struct plot_item *it) {
     double zero = to_x(f, 0);
     for (size_t i = 0; i < it->n; i++) {
         double x = to_x(f, it->y[i]), y = to_y(f, (double)i);
@@ -243,7 +243,7 @@ static void draw_named(const struct frame *f, const struct plot_item *it) {
     }
 }
 
-static void draw_rule(const struct frame *f, const struct plot_item *it) {
+static void draw_rule(const struct panel_area *f, const struct plot_item *it) {
     bool upright = it->kind == PLOT_RULE_X;
     double at = upright ? to_x(f, it->x[0]) : to_y(f, it->y[0]);
     if (!isfinite(at)) return;
@@ -255,13 +255,13 @@ static void draw_rule(const struct frame *f, const struct plot_item *it) {
     buf_puts(f->out, "/>\n");
 }
 
-static void draw_note(const struct frame *f, const struct plot_item *it) {
+static void draw_note(const struct panel_area *f, const struct plot_item *it) {
     double x = to_x(f, it->x[0]), y = to_y(f, it->y[0]);
     if (!isfinite(x) || !isfinite(y) || !it->label) return;
     text_at(f->out, clamp(x) + 4, clamp(y) - 5, FONT - 1, "start", " class=\"note\"", it->label);
 }
 
-static void (*const draw_item[])(const struct frame *f, const struct plot_item *it) = {
+static void (*const draw_item[])(const struct panel_area *f, const struct plot_item *it) = {
     [PLOT_LINE] = draw_line,   [PLOT_POINTS] = draw_points, [PLOT_BAND] = draw_band,
     [PLOT_BARS] = draw_bars,   [PLOT_NAMED] = draw_named,   [PLOT_RULE_X] = draw_rule,
     [PLOT_RULE_Y] = draw_rule, [PLOT_NOTE] = draw_note,
@@ -269,7 +269,7 @@ static void (*const draw_item[])(const struct frame *f, const struct plot_item *
 
 /* ---- legend ---- */
 
-static void draw_key(const struct frame *f, const struct plot_item *it, double x, double y) {
+static void draw_key(const struct panel_area *f, const struct plot_item *it, double x, double y) {
     struct buf *out = f->out;
     if (it->kind == PLOT_POINTS) {
         buf_printf(out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3.5\"", x + 9, y - 4);
@@ -285,7 +285,7 @@ static void draw_key(const struct frame *f, const struct plot_item *it, double x
 }
 
 /* Rows of entries from the left; returns the height they take. Draws only when f->out is set. */
-static double legend(const struct frame *f, double left, double top, double width) {
+static double legend(const struct panel_area *f, double left, double top, double width) {
     double x = left, y = top;
     bool any = false;
     for (size_t i = 0; i < f->p->items.n; i++) {
@@ -308,14 +308,14 @@ static double legend(const struct frame *f, double left, double top, double widt
 
 /* ---- panels and pages ---- */
 
-static void make_ticks(struct frame *f) {
+static void make_ticks(struct panel_area *f) {
     plot_ticks_axis(&f->a.x, (unsigned)fmax(3, f->width / 55), &f->x);
     f->y.n = 0;
     if (!f->named) plot_ticks_axis(&f->a.y, (unsigned)fmax(3, f->height / 30), &f->y);
 }
 
 /* Width of what stands left of the plot area. */
-static double left_margin(const struct frame *f) {
+static double left_margin(const struct panel_area *f) {
     double w = 0;
     const struct plot_item *named = f->named;
     for (size_t i = 0; i < f->y.n; i++) w = fmax(w, text_width(f->y.text[i], FONT - 1));
@@ -332,7 +332,7 @@ static bool text_only(const struct plot_panel *p) {
 
 static void draw_panel(const struct plot_panel *p, const char *id, size_t number, double x,
                        double y, double w, double h, struct buf *out) {
-    struct frame f = {.p = p, .named = plot_panel_names(p), .a = plot_panel_axes(p)};
+    struct panel_area f = {.p = p, .named = plot_panel_names(p), .a = plot_panel_axes(p)};
     bool axes = !text_only(p);
     double head = p->title && *p->title ? FONT + 11 : 4;
     double foot = FONT + 8 + (p->x.label ? FONT + 8 : 0);

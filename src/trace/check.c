@@ -9,12 +9,12 @@
 
 #include <math.h>
 
-struct check {
+struct audit {
     struct buf *why;
     size_t choices;
 };
 
-static enum gpm_status fail(struct check *c, const struct node *n, const char *what) {
+static enum gpm_status fail(struct audit *c, const struct node *n, const char *what) {
     buf_printf(c->why, "%s (node %llu, kind %d)", what, (unsigned long long)n->seq, n->kind);
     return GPM_E_ARG;
 }
@@ -27,7 +27,7 @@ static bool edge_ok(struct node *n, uint32_t slot) {
            e->node->out[e->back].slot == slot;
 }
 
-static enum gpm_status check_links(struct check *c, struct node *n) {
+static enum gpm_status check_links(struct audit *c, struct node *n) {
     for (uint32_t i = 0; !(n->flags & NODE_FROZEN) && i < n->n_in; i++) {
         bool linked = (n->kind == NODE_APP && i == 0) || (n->flags & NODE_LINKED_ARGS);
         if (linked && !edge_ok(n, i)) return fail(c, n, "a parent does not know its child");
@@ -46,7 +46,7 @@ static enum gpm_status check_links(struct check *c, struct node *n) {
 
 /* Deterministic values are computed again and compared. Not for procedures with effects, nor for
  * boxes and procedures, which are equal only to themselves. */
-static enum gpm_status check_value(struct check *c, struct trace *t, struct node *n) {
+static enum gpm_status check_value(struct audit *c, struct trace *t, struct node *n) {
     value op = n->kind == NODE_APP ? n->in[0].node->val : NIL;
     bool requests = n->kind == NODE_IF || closure_of(op) || memo_of(op);
     if (requests && (!n->req || n->req->n_fam != 1))
@@ -76,7 +76,7 @@ static enum gpm_status check_value(struct check *c, struct trace *t, struct node
 }
 
 static enum gpm_status check_node(void *ctx, struct trace *t, struct node *n) {
-    struct check *c = ctx;
+    struct audit *c = ctx;
     if (n->mark) return fail(c, n, "a scaffold mark was left");
     enum gpm_status st = check_links(c, n);
     if (st == GPM_OK && !(n->flags & NODE_FROZEN)) st = check_value(c, t, n);
@@ -100,7 +100,7 @@ static bool near(double a, double b) {
 
 /* Statistics that were kept up by increments, against ones built from nothing. */
 static enum gpm_status check_maker(void *ctx, struct node *n, const struct maker_density *d) {
-    struct check *c = ctx;
+    struct audit *c = ctx;
     /* the closed form of an uncollapsed maker is a marginal */
     if (!d->taken_apart || (n->flags & NODE_RANDOM)) return GPM_OK;
     if (!near(d->empty, 0)) return fail(c, n, "statistics keep something of data that are gone");
@@ -111,7 +111,7 @@ static enum gpm_status check_maker(void *ctx, struct node *n, const struct maker
 
 /* Scaffolds must be closed and flats settled; test builds call it after every transition. */
 bool trace_check(struct trace *t, struct buf *why) {
-    struct check c = {why, 0};
+    struct audit c = {why, 0};
     if (trace_each_node(t, check_node, &c) != GPM_OK ||
         trace_each_maker(t, check_maker, &c) != GPM_OK) {
         if (!why->len) buf_puts(why, "failed");

@@ -17,7 +17,7 @@
 
 /* Adjoints: values in the form of what they belong to (number, vector, package); NIL is zero, and a
  * node nobody differentiates has no place for one (adjoint_of gives NULL). */
-struct step {
+struct sweep_step {
     struct node *n;
     uint32_t entry;    /* 1 + that of the scaffold, whose adjoint stands in grad.adj; 0: none */
     struct node *from; /* a constant: the operand it came from */
@@ -28,7 +28,7 @@ struct grad {
     struct scaffold *s;
     struct trace *t;
     value *adj; /* of the scaffold's entries */
-    VEC(struct step) steps;
+    VEC(struct sweep_step) steps;
     struct map place; /* node outside the torus, or constant -> 1 + its step */
     uint32_t visit;   /* in families that are listed */
     value *out;       /* per principal */
@@ -187,7 +187,7 @@ static enum gpm_status pass_on(struct grad *g, struct node *n, value d) {
 
 static void add_step(struct grad *g, struct node *n, struct node *from, long item) {
     if (map_get(&g->place, MAP_PTR(n))) return;
-    vec_push(&g->steps, ((struct step){.n = n, .from = from, .item = item}));
+    vec_push(&g->steps, ((struct sweep_step){.n = n, .from = from, .item = item}));
     map_put(&g->place, MAP_PTR(n), (void *)(uintptr_t)g->steps.n);
 }
 
@@ -229,7 +229,7 @@ static void add_requests(struct grad *g, struct node *n) {
     }
 }
 
-static void pass_to_operand(struct grad *g, const struct step *k) {
+static void pass_to_operand(struct grad *g, const struct sweep_step *k) {
     size_t len = 0;
     if (k->adj.tag == V_NIL) return;
     if (k->item < 0)
@@ -279,11 +279,11 @@ enum gpm_status scaffold_gradient(struct scaffold *s, value *grads) {
     for (size_t i = 0; i < n; i++) {
         const struct entry *e = &s->e.at[order[i]];
         if (e->role == ROLE_D && e->requests) add_requests(&g, e->n);
-        vec_push(&g.steps, ((struct step){.n = e->n, .entry = order[i] + 1}));
+        vec_push(&g.steps, ((struct sweep_step){.n = e->n, .entry = order[i] + 1}));
     }
     enum gpm_status st = GPM_OK;
     for (size_t i = g.steps.n; i-- > 0 && st == GPM_OK;) {
-        const struct step *k = &g.steps.at[i];
+        const struct sweep_step *k = &g.steps.at[i];
         if (k->entry)
             st = entry_back(&g, k->entry - 1);
         else if (k->from)
