@@ -110,9 +110,11 @@ static double try_step(struct work *w, double t, double *moved) {
 
 /* Bisection for the weak Wolfe conditions (Lewis and Overton 2013) along the projected path; as
  * long as every step was too long, to the minimum of the parabola through what is known, within
- * [0.1, 0.5] of the step. */
+ * [least_cut, 0.5] of the step. Fits of posteriors always halve: a parabola of a rough density
+ * leads into the mode next to the start, past the narrow ones that a halved step still meets. */
 static bool line_search(struct work *w, double *fx) {
     double lo = 0, hi = INFINITY, slope = dot(w->n, w->g, w->d), t = first_try(w), moved;
+    double cut = w->opt->least_cut;
     for (int it = 0; it < 40 && w->evals < w->opt->max_eval; it++) {
         double fn = try_step(w, t, &moved);
         if (!isfinite(fn) || fn > *fx + 1e-4 * fmin(moved, 0))
@@ -129,7 +131,7 @@ static bool line_search(struct work *w, double *fx) {
         else if (lo > 0)
             t = (lo + hi) / 2;
         else
-            t *= isfinite(q) ? fmin(fmax(q, 0.1), 0.5) : 0.1;
+            t *= isfinite(q) ? fmin(fmax(q, cut), 0.5) : cut;
         if (-t * slope < DBL_EPSILON * fabs(*fx)) break; /* a decrease that rounding hides */
     }
     if (lo == 0) return false;

@@ -19,11 +19,13 @@ struct optim_options {
     double f_tol;        /* decrease over one iteration, relative above 1; default 1e-10 */
     double first_step;   /* length of the first step, in x; default 0: the gradient's, at most 1 */
     double step_cap;     /* largest change of one coordinate tried first; default: none */
+    double least_cut;    /* a step that is too long is cut to this part of it at least, where a
+                            parabola says so, and to half at most; default 0.5: always to half */
     const double *lower; /* borrowed, may be NULL: no bound */
     const double *upper;
 };
 #define OPTIM_OPTIONS_INIT                                                                         \
-    { 200, 1000, 1e-6, 1e-10, 0, INFINITY, NULL, NULL }
+    { 200, 1000, 1e-6, 1e-10, 0, INFINITY, 0.5, NULL, NULL }
 
 /* Minimises from x (clipped first), which is replaced by the best point; returns its value, that at
  * the start where it is not finite. */

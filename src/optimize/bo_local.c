@@ -173,7 +173,7 @@ static void probe(const struct patch *p, struct rng *r, double *x) {
 
 /* Minimum of the mean from the centre and two random starts; returns the predicted decrease. */
 static double minimise(struct patch *p, struct rng *r, double *x) {
-    struct optim_options opt = {60, 1000, 0, 1e-15, 0.1, 1.0, p->lo, p->hi};
+    struct optim_options opt = {60, 1000, 0, 1e-15, 0.1, 1.0, 0.1, p->lo, p->hi};
     size_t d = (size_t)p->d;
     double best = INFINITY, at_center, *t = p->trial;
     memset(t, 0, d * sizeof *t);
