@@ -132,9 +132,9 @@ def check_errors():
     open(path, "w").write(text.replace(text.split("\n")[3], "1,2,3,4"))
     assert "did not repeat" in run("resume", at("changed"), status=1)
     deep = write("deep.vnts", "define f = proc(n) { if (n <= 0) { 0 } else { 1 + f(n - 1) } };\n"
-                 "assume x = normal(f(20000), 1);\ninfer accumulate_dataset(3, do(mh(default, one, 1), collect(x)));")
+                 "assume x = normal(f(2000), 1);\ninfer accumulate_dataset(3, do(mh(default, one, 1), collect(x)));")
     assert "--max-depth" in run("run", "--max-depth", "10", deep, "--out", at("deep"), status=1)
-    run("resume", "--max-depth", "30000", at("deep"))  # goes on with what the error asked for
+    run("resume", "--max-depth", "10000", at("deep"))  # goes on with what the error asked for
 
 
 def check_data():
