@@ -79,10 +79,10 @@ gpm_session *gpm_session_new(const struct gpm_options *given) {
     return g;
 }
 
-/* Runs f(arg) on a thread with a stack of that size; false: there is none. The stack is address
- * space that nobody reserves (a limit for recursion may lie far above the machine's memory), and
- * below it lies a page that nobody may touch. */
-static bool run_on_stack(size_t size, void *(*f)(void *), void *arg) {
+/* Runs f(arg) on a thread with a stack of that size, whose lowest byte *lowest is before f begins;
+ * false: there is none. The stack is address space that nobody reserves (a limit for recursion may
+ * lie far above the machine's memory), and below it lies a page that nobody may touch. */
+static bool run_on_stack(size_t size, void *(*f)(void *), void *arg, const char **lowest) {
     const size_t guard = 65536;
     pthread_attr_t attr;
     pthread_t thread;
@@ -91,6 +91,7 @@ static bool run_on_stack(size_t size, void *(*f)(void *), void *arg) {
                       : mmap(NULL, size + guard, PROT_READ | PROT_WRITE,
                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
     if (stack == MAP_FAILED) return false;
+    *lowest = stack + guard;
     pthread_attr_init(&attr);
     bool ok = mprotect(stack, guard, PROT_NONE) == 0 &&
               pthread_attr_setstack(&attr, stack + guard, size) == 0 &&
@@ -117,7 +118,8 @@ static size_t stack_size(const struct gpm_options *o) {
 /* On a large stack: a deep recursion's families are released as deep as they were made. */
 void gpm_session_free(gpm_session *g) {
     if (!g) return;
-    if (!run_on_stack(stack_size(&g->options), release_job, &g->s)) session_release(&g->s);
+    const char *lowest;
+    if (!run_on_stack(stack_size(&g->options), release_job, &g->s, &lowest)) session_release(&g->s);
     buf_release(&g->error);
     buf_release(&g->text);
     mem_free(g);
@@ -128,14 +130,15 @@ struct job {
     const char *name, *text;
     size_t len;
     bool file;
+    const char *stack; /* its lowest byte */
     enum gpm_status st;
 };
 
 static void *run_job(void *arg) {
     struct job *j = arg;
     struct session *s = &j->g->s;
-    const char here = 0;
-    s->core.stack_limit = &here - s->stack_size + STACK_MARGIN;
+    /* from below: what the thread keeps of its own (TLS) lies above and can be large */
+    s->core.stack_limit = j->stack + STACK_MARGIN;
     /* of this thread, which ends with the job */
     const struct file_guard limits = {&s->interrupted, s->core.deadline, s->core.max_memory};
     file_set_guard(&limits);
@@ -157,7 +160,7 @@ static enum gpm_status run(gpm_session *g, struct job *j) {
     s->core.deadline = g->options.max_seconds > 0 ? clock_seconds() + g->options.max_seconds : 0;
     s->stack_size = stack_size(&g->options);
     j->g = g;
-    if (!run_on_stack(s->stack_size, run_job, j)) {
+    if (!run_on_stack(s->stack_size, run_job, j, &j->stack)) {
         diag_raise(&s->diags, DIAG_LIMIT, NO_SPAN,
                    "there is no address space for a recursion of depth %zu (--max-depth)",
                    g->options.max_depth ? (size_t)g->options.max_depth : s->stack_size / 8192);
