@@ -255,7 +255,7 @@ static enum gpm_status canonical(struct continuous *c, size_t *order, double *ke
 static void note_origins(struct form *f) {
     f->origin = NEW_ARRAY(uint64_t, f->n_z + 1);
     for (size_t i = 0, k = 0; i < f->c.n_parts; i++)
-        for (size_t j = 0; j < f->c.part[i].n_z; j++)
+        for (size_t j = 0; j < f->c.part[i].to.n_z; j++)
             f->origin[k++] = hash_mix(node_origin(move_principal(&f->c.m, i)) + j);
     for (size_t i = f->n_z; i-- > 0;) { /* the second of the same origin is the second everywhere */
         uint64_t before = 0;

@@ -16,7 +16,7 @@
 #define VARIES_ARG(i) (2u << (i))
 
 static enum gpm_status support_range(struct sp_call *c, struct sp_support *out) {
-    *out = (struct sp_support){SUPPORT_INTERVAL, sp_num(c, 0), sp_num(c, 1)};
+    *out = (struct sp_support){SUPPORT_INTERVAL, sp_num(c, 0), sp_num(c, 1), true};
     return GPM_OK;
 }
 

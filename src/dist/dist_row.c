@@ -85,7 +85,7 @@ enum gpm_status sp_scalar_grad(struct sp_call *c, value v, value *dv, value *dar
 
 enum gpm_status sp_scalar_support(struct sp_call *c, struct sp_support *out) {
     const struct scalar_family *f = c->cls->of;
-    *out = (struct sp_support){f->support, f->lo, f->hi};
+    *out = (struct sp_support){.kind = f->support, .lo = f->lo, .hi = f->hi};
     return GPM_OK;
 }
 
@@ -109,7 +109,7 @@ enum gpm_status sp_support_discrete(struct sp_call *c, struct sp_support *out) {
 }
 
 enum gpm_status sp_support_real(struct sp_call *c, struct sp_support *out) {
-    *out = (struct sp_support){SUPPORT_REAL, -INFINITY, INFINITY};
+    *out = (struct sp_support){.kind = SUPPORT_REAL};
     return GPM_OK;
 }
 

@@ -87,16 +87,6 @@ enum gpm_status vector_grad(struct sp_call *c, value v, value *dv, value *dargs)
     return st;
 }
 
-static enum gpm_status support_simplex(struct sp_call *c, struct sp_support *out) {
-    *out = (struct sp_support){SUPPORT_SIMPLEX, 0, 1};
-    return GPM_OK;
-}
-
-static enum gpm_status support_other(struct sp_call *c, struct sp_support *out) {
-    *out = (struct sp_support){SUPPORT_OTHER, -INFINITY, INFINITY};
-    return GPM_OK;
-}
-
 /* A symmetric positive definite argument and its factor. */
 static enum gpm_status factor_arg(struct sp_call *c, size_t i, const char *name, bool semidefinite,
                                   double **l, size_t *p) {
@@ -129,7 +119,8 @@ static enum gpm_status mvn_read(struct sp_call *c, struct mat_dist *q) {
     return st;
 }
 
-static const struct vector_kind mvn = {{0}, false, mvn_read, mvn_draw, mvn_lp, mvn_grad};
+static const struct vector_kind mvn = {
+    {.support = SUPPORT_REAL}, false, mvn_read, mvn_draw, mvn_lp, mvn_grad};
 
 enum gpm_status vector_centre_bound(struct sp_call *c, value v, uint64_t varies, double *out) {
     const struct vector_kind *k = c->cls->of;
@@ -154,8 +145,8 @@ static enum gpm_status wishart_read(struct sp_call *c, struct mat_dist *q) {
                     c->cls->name, q->p - 1, q->p, q->p, q->dof);
 }
 
-static const struct vector_kind wishart = {{0},          true,       wishart_read,
-                                           wishart_draw, wishart_lp, wishart_grad};
+static const struct vector_kind wishart = {
+    {.support = SUPPORT_COV}, true, wishart_read, wishart_draw, wishart_lp, wishart_grad};
 
 /* ---- dirichlet(alphas), symmetric_dirichlet(alpha, n) */
 static enum gpm_status dir_read(struct sp_call *c, struct mat_dist *q) {
@@ -206,7 +197,8 @@ static enum gpm_status sym_grad(struct sp_call *c, value v, value *dv, value *da
     return st;
 }
 
-static const struct vector_kind dir = {{0}, false, dir_read, dir_draw, dir_lp, dir_grad};
+static const struct vector_kind dir = {
+    {.support = SUPPORT_SIMPLEX}, false, dir_read, dir_draw, dir_lp, dir_grad};
 
 /* All alphas at least 1: the mode is (alpha_i - 1) / sum (alpha_j - 1). */
 static enum gpm_status dir_bound(struct sp_call *c, value v, uint64_t varies, double *out) {
@@ -239,7 +231,7 @@ const struct sp_class sp_mvn_rows[] = {
      .variant = true,
      .simulate = dir_simulate,
      .grad_density = sym_grad,
-     .support = support_simplex,
+     .support = sp_scalar_support,
      .log_bound = dir_bound},
     {.name = "dirichlet",
      .sig = "(alphas: numbers) -> vector",
@@ -248,7 +240,7 @@ const struct sp_class sp_mvn_rows[] = {
      VECTOR(dir),
      .simulate = dir_simulate,
      .grad_density = vector_grad,
-     .support = support_simplex,
+     .support = sp_scalar_support,
      .log_bound = dir_bound},
     {.name = "multivariate_normal",
      .sig = "(mean: numbers, cov: any) -> vector",
@@ -257,7 +249,7 @@ const struct sp_class sp_mvn_rows[] = {
      VECTOR(mvn),
      .simulate = vector_simulate,
      .grad_density = vector_grad,
-     .support = sp_support_real,
+     .support = sp_scalar_support,
      .log_bound = vector_centre_bound},
     {.name = "wishart",
      .sig = "(scale: any, dof: positive) -> matrix",
@@ -266,7 +258,7 @@ const struct sp_class sp_mvn_rows[] = {
      VECTOR(wishart),
      .simulate = vector_simulate,
      .grad_density = vector_grad,
-     .support = support_other},
+     .support = sp_scalar_support},
     {.name = "inv_wishart",
      .sig = "(scale: any, dof: positive) -> matrix",
      .doc = "inverse Wishart distribution with mean scale / (dof - p - 1)",
@@ -275,6 +267,6 @@ const struct sp_class sp_mvn_rows[] = {
      .variant = true,
      .simulate = vector_simulate,
      .grad_density = vector_grad,
-     .support = support_other},
+     .support = sp_scalar_support},
 };
 const size_t sp_mvn_count = COUNT_OF(sp_mvn_rows);

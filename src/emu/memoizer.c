@@ -341,7 +341,7 @@ static enum gpm_status emulate_out(struct sp_call *c, value v) {
 }
 
 static enum gpm_status emulate_support(struct sp_call *c, struct sp_support *out) {
-    *out = (struct sp_support){c->args[0].tag == V_NUM ? SUPPORT_REAL : SUPPORT_OTHER, 0, 0};
+    *out = (struct sp_support){.kind = c->args[0].tag == V_NUM ? SUPPORT_REAL : SUPPORT_OTHER};
     return GPM_OK;
 }
 

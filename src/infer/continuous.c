@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Continuous choices as a vector; see the header for the transforms.
+ * Continuous choices as a vector; the transforms are those of constrain.h.
  *
  * Two spaces: x, the numbers in the choices' values, part after part; z, unconstrained, where the
  * operators work. With T the transform, z -> x = T(z), the density of z is
@@ -15,7 +15,6 @@
  * its weight is the one to accept by. */
 #include "infer/continuous.h"
 
-#include "math/special.h"
 #include "sp/adjoint.h"
 
 #include <math.h>
@@ -50,75 +49,6 @@ static value with_numbers(value shape, const double *x) {
     return v;
 }
 
-/* Where number i of a part lies, `left` of the whole being left for it in a simplex, and the shift
- * of its z: log(k - 1 - i) of stick breaking makes z = 0 the middle of the simplex, every share 1 /
- * k.
- */
-struct range {
-    double lo, width, shift; /* infinite width: above lo; NaN: any number */
-};
-
-static inline struct range range_of(const struct continuous_part *p, size_t i, double left) {
-    if (p->kind == SUPPORT_POSITIVE) return (struct range){p->lo, INFINITY, 0};
-    if (p->kind == SUPPORT_INTERVAL) return (struct range){p->lo, p->hi - p->lo, 0};
-    if (p->kind == SUPPORT_SIMPLEX) return (struct range){0, left, log((double)(p->n_z - i))};
-    return (struct range){0, NAN, 0};
-}
-
-/* z of one part; false: x lies outside the support. */
-static bool to_z(const struct continuous_part *p, const double *x, double *z) {
-    double left = 1;
-    bool ok = true;
-    for (size_t i = 0; i < p->n_z; i++) {
-        struct range r = range_of(p, i, left);
-        double u = x[i] - r.lo;
-        z[i] = isnan(r.width) ? x[i] : isinf(r.width) ? log(u) : log(u / (r.width - u)) + r.shift;
-        ok &= isfinite(z[i]) && (isnan(r.width) || (u > 0 && u < r.width));
-        left -= x[i];
-    }
-    return ok;
-}
-
-static void to_x(const struct continuous_part *p, const double *z, double *x) {
-    double left = 1;
-    for (size_t i = 0; i < p->n_z; i++) {
-        struct range r = range_of(p, i, left);
-        x[i] = isnan(r.width)   ? z[i]
-               : isinf(r.width) ? r.lo + exp(z[i])
-                                : r.lo + r.width * logistic(z[i] - r.shift);
-        left -= x[i];
-    }
-    if (p->n_z < p->n_x) x[p->n_z] = left > 0 ? left : 0;
-}
-
-/* log |dx/dz| and, when wanted, gz = d(f + log |dx/dz|)/dz from gx = df/dx, with s = logistic(z):
- *
- *     above lo       log |J| = z                                dx/dz = x - lo
- *     lo .. hi       log |J| = log (hi-lo) + log s + log (1-s)  dx/dz = (hi-lo) s (1-s)
- *     simplex        x_i = left_i s_i, left_{i+1} = left_i (1 - s_i): each as an interval of that
- *                    width. Backwards: back = d f / d left_{i+1} with the last share counted. */
-static double jacobian(const struct continuous_part *p, const double *z, const double *x,
-                       const double *gx, double *gz) {
-    bool simplex = p->kind == SUPPORT_SIMPLEX;
-    double sum = 0, left = 1, back = simplex && gz ? gx[p->n_z] : 0;
-    for (size_t i = 0; i < p->n_z; left -= x[i++]) {
-        struct range r = range_of(p, i, left);
-        double u = z[i] - r.shift;
-        if (isnan(r.width)) continue;
-        sum += isinf(r.width) ? u : log(r.width) - log1pexp(-u) - log1pexp(u);
-    }
-    for (size_t i = p->n_z; gz && i-- > 0;) {
-        if (simplex) left += x[i];
-        struct range r = range_of(p, i, left);
-        double s = logistic(z[i] - r.shift), slope = r.width * s * (1 - s);
-        gz[i] = isnan(r.width)   ? gx[i]
-                : isinf(r.width) ? gx[i] * (x[i] - r.lo) + 1
-                                 : (gx[i] - back) * slope + 1 - 2 * s;
-        if (simplex) back = gx[i] * s + back * (1 - s) + 1 / left;
-    }
-    return sum;
-}
-
 /* Integers are numbers too: rows say that they are discrete. */
 static bool is_continuous(struct trace *t, struct node *n, struct sp_support *support) {
     const struct sp_class *cls = node_class(n);
@@ -126,25 +56,25 @@ static bool is_continuous(struct trace *t, struct node *n, struct sp_support *su
     return node_support(t, n, support) == GPM_OK && support->kind != SUPPORT_DISCRETE;
 }
 
-/* The transform is fixed for as long as the block is open, lo and hi included. An interval whose
- * ends move with other choices of the block stays in x, where a step outside has weight -inf. */
+/* The transform is fixed for as long as the block is open, lo and hi included: numbers whose bounds
+ * move with other choices of the block stay in x, where a step outside has weight -inf. Without
+ * transforms numbers that are tied together still have one (there is no other way to move along
+ * their support), but the density stays that of x. */
 static void set_part(struct continuous *c, size_t i) {
     struct continuous_part *p = &c->part[i];
     struct sp_support support;
     (void)is_continuous(c->t, move_principal(&c->m, i), &support);
-    bool interval = support.kind == SUPPORT_INTERVAL;
-    bool fixed = c->transformed && !(interval && move_args_change(&c->m, i));
-    p->kind = fixed ? support.kind : SUPPORT_REAL;
-    p->lo = support.kind == SUPPORT_POSITIVE || interval ? support.lo : 0;
-    p->hi = support.hi;
     p->shape = value_ref(node_value(move_principal(&c->m, i)));
-    p->n_x = numbers_in(p->shape);
-    p->n_z = p->kind == SUPPORT_SIMPLEX ? p->n_x - 1 : p->n_x;
-    c->n_x += p->n_x;
-    c->n_z += p->n_z;
+    size_t n = numbers_in(p->shape);
+    p->to = constraint_of(&support, n);
+    bool moves = support.moves && move_args_change(&c->m, i);
+    if (moves || (!c->transformed && constraint_separates(&p->to)))
+        p->to = constraint_of(&(struct sp_support){.kind = SUPPORT_REAL}, n);
+    c->n_x += p->to.n_x;
+    c->n_z += p->to.n_z;
 }
 
-/* n_z <= n_x (a simplex has one number less), so that one size does for all buffers. */
+/* No transform has more numbers than its value, so that one size does for all buffers. */
 static void set_parts(struct continuous *c) {
     c->n_parts = move_n(&c->m);
     c->part = NEW_ARRAY(struct continuous_part, c->n_parts + 1);
@@ -162,9 +92,10 @@ static bool read_state(struct continuous *c, bool built, double *z) {
     double *x = c->buf_x, *at = z;
     bool ok = true;
     for (size_t i = 0; i < c->n_parts; i++) {
-        adj_doubles(built ? move_value(&c->m, i) : c->part[i].shape, x, c->part[i].n_x);
-        ok &= to_z(&c->part[i], x, at);
-        at += c->part[i].n_z;
+        const struct constraint *to = &c->part[i].to;
+        adj_doubles(built ? move_value(&c->m, i) : c->part[i].shape, x, to->n_x);
+        ok &= constraint_to_z(to, x, &c->t->rng, at);
+        at += to->n_z;
     }
     return ok;
 }
@@ -180,14 +111,17 @@ static void release(struct continuous *c) {
     c->n_parts = 0;
 }
 
-static void set_values(struct continuous *c, const double *z) {
-    double *x = c->buf_x;
+/* The values at z; log |dx/dz| there. */
+static double set_values(struct continuous *c, const double *z) {
+    double *x = c->buf_x, sum = 0;
     for (size_t i = 0; i < c->n_parts; i++) {
-        to_x(&c->part[i], z, x);
+        const struct constraint *to = &c->part[i].to;
+        sum += constraint_to_x(to, z, x);
         value_set_take(&c->vals[i], with_numbers(c->part[i].shape, x));
-        z += c->part[i].n_z;
-        x += c->part[i].n_x;
+        z += to->n_z;
+        x += to->n_x;
     }
+    return c->transformed ? sum : 0;
 }
 
 /* The other choices of the block stay where they are. The frozen generator is split off after the
@@ -218,33 +152,29 @@ enum gpm_status continuous_open(struct step *s, bool transformed, struct continu
     return st;
 }
 
-/* log |dx/dz| at z, whose x stands in buf_x; with grad (else NULL), the gradient in z from that in
- * x, which stands in buf_g. */
-static double pull_back(const struct continuous *c, const double *z, double *grad) {
-    const double *x = c->buf_x, *g = c->buf_g;
-    double sum = 0;
-    for (size_t i = 0; i < c->n_parts; i++) {
-        const struct continuous_part *p = &c->part[i];
-        sum += jacobian(p, z, x, g, grad);
-        z += p->n_z;
-        x += p->n_x;
-        g += p->n_x;
-        if (grad) grad += p->n_z;
-    }
-    return sum;
+double continuous_log_jacobian(struct continuous *c, const double *z) {
+    return set_values(c, z);
 }
 
-double continuous_log_jacobian(struct continuous *c, const double *z) {
-    set_values(c, z);
-    return pull_back(c, z, NULL);
+/* The gradient in z from that in x, which stands in buf_g; x stands in buf_x. */
+static void pull_back(const struct continuous *c, const double *z, double *grad) {
+    const double *x = c->buf_x, *g = c->buf_g;
+    for (size_t i = 0; i < c->n_parts; i++) {
+        const struct constraint *to = &c->part[i].to;
+        constraint_pull(to, z, x, g, c->transformed, grad);
+        z += to->n_z;
+        x += to->n_x;
+        g += to->n_x;
+        grad += to->n_z;
+    }
 }
 
 /* Adjoints (owned by the caller of move_build) as numbers; NIL, zero, where nothing was built. */
 static void read_gradient(struct continuous *c) {
     double *g = c->buf_g;
     for (size_t i = 0; i < c->n_parts; i++) {
-        adj_doubles(c->grads[i], g, c->part[i].n_x);
-        g += c->part[i].n_x;
+        adj_doubles(c->grads[i], g, c->part[i].to.n_x);
+        g += c->part[i].to.n_x;
         value_unref(c->grads[i]);
     }
 }
@@ -263,14 +193,15 @@ enum gpm_status continuous_eval(struct continuous *c, const double *z, double *l
     if (st != GPM_OK) return st;
     struct rng now = c->t->rng;
     c->t->rng = c->frozen; /* a brush is drawn with it */
-    set_values(c, z);
+    double log_j = set_values(c, z);
     st = move_build(&c->m, c->vals, logp, grad ? c->grads : NULL);
     c->t->rng = now;
     if (st != GPM_OK) return st;
     if (grad) read_gradient(c);
     move_drop(&c->m);
     if (*logp == -INFINITY) return GPM_OK;
-    *logp += pull_back(c, z, grad);
+    *logp += log_j;
+    if (grad) pull_back(c, z, grad);
     if (grad && !finite_all(grad, c->n_z)) *logp = -INFINITY;
     return GPM_OK;
 }
@@ -278,9 +209,9 @@ enum gpm_status continuous_eval(struct continuous *c, const double *z, double *l
 enum gpm_status continuous_build(struct continuous *c, const double *z, double *logp) {
     *logp = -INFINITY;
     if (!finite_all(z, c->n_z)) return GPM_OK;
-    set_values(c, z);
+    double log_j = set_values(c, z);
     enum gpm_status st = move_build(&c->m, c->vals, logp, NULL);
-    if (st == GPM_OK && *logp > -INFINITY) *logp += pull_back(c, z, NULL);
+    *logp += log_j;
     return st;
 }
 
@@ -298,7 +229,7 @@ enum gpm_status continuous_prior(struct continuous *c, double *z, double *logp, 
     if (logp) *logp = w;
     *ok = move_built(&c->m);
     for (size_t i = 0; *ok && i < c->n_parts; i++)
-        *ok = numbers_in(move_value(&c->m, i)) == c->part[i].n_x;
+        *ok = numbers_in(move_value(&c->m, i)) == c->part[i].to.n_x;
     if (*ok) *ok = read_state(c, true, z);
     move_drop(&c->m);
     return GPM_OK;

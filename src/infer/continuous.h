@@ -1,24 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Inside infer/: the continuous choices of a block as one vector of numbers, in their own space or
- * transformed to an unconstrained one:
- *
- *     real            x = z
- *     above lo        x = lo + exp z
- *     lo .. hi        x = lo + (hi - lo) / (1 + exp -z)
- *     simplex of k    stick breaking, k - 1 numbers: x_i = left_i / (1 + exp -(z_i - log(k-1-i)))
- *
- * An interval whose ends depend on other choices of the block is not transformed: its transform
- * would change along the way. */
+ * transformed to an unconstrained one (constrain.h). A choice whose bounds depend on other choices
+ * of the block is not transformed: its transform would change along the way. */
 #ifndef INFER_CONTINUOUS_H
 #define INFER_CONTINUOUS_H
+#include "infer/constrain.h"
 #include "infer/move.h"
 
 struct continuous_part {
-    enum sp_support_kind kind;
-    double lo, hi;
-    value shape;     /* the old value: number, vector, array or matrix; counted */
-    size_t n_x, n_z; /* numbers in its own space and in the transformed one */
+    struct constraint to;
+    value shape; /* the old value: number, vector, array or matrix; counted */
 };
 
 struct continuous {

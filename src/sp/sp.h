@@ -94,17 +94,27 @@ enum sp_special {
     SPECIAL_GPMEM /* makers of memoizers: their source function is wrapped in mem */
 };
 
+/* Where the values of a random procedure lie: each number by itself, or all of them together.
+ * infer/constrain.h has a transform to unconstrained numbers for each but the last two. */
 enum sp_support_kind {
     SUPPORT_REAL,
-    SUPPORT_POSITIVE,
-    SUPPORT_INTERVAL,
+    SUPPORT_POSITIVE, /* above lo */
+    SUPPORT_UPPER,    /* below hi */
+    SUPPORT_INTERVAL, /* lo to hi */
+    SUPPORT_ORDERED,  /* ascending numbers between lo and hi, which may be infinite */
     SUPPORT_SIMPLEX,
+    SUPPORT_UNIT_VECTOR,
+    SUPPORT_CORR, /* correlation matrices, and their lower Cholesky factors */
+    SUPPORT_CORR_FACTOR,
+    SUPPORT_COV,
+    SUPPORT_COV_FACTOR,
     SUPPORT_DISCRETE,
     SUPPORT_OTHER
 };
 struct sp_support {
     enum sp_support_kind kind;
-    double lo, hi; /* SUPPORT_INTERVAL; SUPPORT_POSITIVE uses lo */
+    double lo, hi; /* where the kind says so */
+    bool moves;    /* lo or hi come from the arguments */
 };
 
 /* Where argument `arg` of request number `request` comes from: the requesting application's

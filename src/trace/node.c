@@ -298,7 +298,7 @@ enum gpm_status node_support(struct trace *t, struct node *n, struct sp_support 
     struct node_call k;
     call_begin(t, n, &k);
     const struct sp_class *cls = k.c.cls;
-    *out = (struct sp_support){cls->flags & SP_DISCRETE ? SUPPORT_DISCRETE : SUPPORT_OTHER, 0, 0};
+    *out = (struct sp_support){.kind = cls->flags & SP_DISCRETE ? SUPPORT_DISCRETE : SUPPORT_OTHER};
     return call_end(t, n, &k, cls->support ? cls->support(&k.c, out) : GPM_OK);
 }
 

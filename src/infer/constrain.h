@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Inside infer/: the one place of the transforms between the support of a choice, x, and an
+ * unconstrained space of the same measure, z, where samplers and optimisers work:
+ *
+ *     real             x = z
+ *     above lo         x = lo + exp z
+ *     below hi         x = hi - exp -z
+ *     lo .. hi         x = lo + (hi - lo) / (1 + exp -z)
+ *     ordered          the first as above, x_k = x_{k-1} + exp z_k; with an upper bound each of
+ *                      the ascending numbers as above
+ *     simplex of k     isometric log ratios: x = softmax(V z), V k x (k - 1) orthonormal, 1'V = 0
+ *     unit vector      x = z / |z|; the length of z is an auxiliary variable
+ *     factor of a correlation matrix   rows on the half sphere: tanh z are their canonical partial
+ *                      correlations (Lewandowski, Kurowicka and Joe 2009)
+ *     factor of a covariance matrix    z below the diagonal, exp z on it
+ *     correlation, covariance matrix   LL' of such a factor L
+ *
+ * Densities of x are those with respect to Lebesgue measure on the free numbers: all but the last
+ * of a simplex, the strict lower triangle of a correlation matrix and of its factor, the lower
+ * triangle of a covariance matrix and of its factor; that of a unit vector is with respect to the
+ * area of the sphere. log |dx/dz| below is what turns them into densities of z.
+ *
+ * A simplex could be broken like a stick, one share after the other. Log ratios treat all shares
+ * alike: the posterior is as smooth in one order of the shares as in another, shares near 0 cost no
+ * digits of the others, and Dirichlet posteriors are closer to normal ones. */
+#ifndef INFER_CONSTRAIN_H
+#define INFER_CONSTRAIN_H
+#include "sp/sp.h"
+
+struct constraint {
+    enum sp_support_kind kind;
+    double lo, hi;   /* of every number; infinite: no bound on that side */
+    size_t n_x, n_z; /* numbers in the support's own space and in the unconstrained one */
+};
+
+/* Of a value of n numbers. */
+struct constraint constraint_of(const struct sp_support *s, size_t n);
+/* False: more than bounds of single numbers ties the numbers together, so that almost no step in
+ * their own space stays in the support. */
+bool constraint_separates(const struct constraint *c);
+/* x of z, strictly inside the bounds however large z is (sums round to a bound, z does not), and
+ * log |dx/dz|. */
+double constraint_to_x(const struct constraint *c, const double *z, double *x);
+/* z of x; a number on a bound counts as the next one inside. The length of a unit vector's z is
+ * drawn afresh, which leaves the joint distribution of x and z as it is. False: x lies outside. */
+bool constraint_to_z(const struct constraint *c, const double *x, struct rng *rng, double *z);
+/* gz = d f(x(z)) / dz from gx = df / dx, of all the numbers of x as if they were free; with
+ * `jacobian`, d log |dx/dz| / dz added. */
+void constraint_pull(const struct constraint *c, const double *z, const double *x, const double *gx,
+                     bool jacobian, double *gz);
+
+/* The matrices, in constrain_matrix.c; square, column-major. */
+double matrix_to_x(const struct constraint *c, const double *z, double *x);
+bool matrix_to_z(const struct constraint *c, const double *x, struct rng *rng, double *z);
+void matrix_pull(const struct constraint *c, const double *z, const double *x, const double *gx,
+                 bool jacobian, double *gz);
+#endif
