@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Multivariate normal, Wishart and inverse Wishart.
+ * Factors; Wishart and inverse Wishart.
  */
 #include "dist/matdist.h"
 #include "base/mem.h"
@@ -47,44 +47,25 @@ double factor_logdet(const double *l, size_t p) {
     return 2 * s;
 }
 
-/* The full symmetric (LL')^-1. */
-static void factor_inverse(const double *l, size_t p, double *inv) {
+void factor_inverse(const double *l, size_t p, double *inv) {
     memcpy(inv, l, p * p * sizeof *inv);
     la_inverse(p, inv, p, inv, p);
     mat_mirror(inv, p, p);
 }
 
-void mvn_draw(struct rng *r, const struct mat_dist *q, double *out) {
-    for (size_t i = 0; i < q->p; i++) out[i] = rng_normal(r);
-    la_trmv(false, q->p, q->l, q->p, out);
-    for (size_t i = 0; q->a && i < q->p; i++) out[i] += q->a[i];
-}
-
-double mvn_lp(const double *x, const struct mat_dist *q) {
-    size_t p = q->p;
-    double *z = NEW_ARRAY(double, p + 1), s = 0;
-    for (size_t i = 0; i < p; i++) z[i] = x[i] - (q->a ? q->a[i] : 0);
-    la_trsv(false, p, q->l, p, z);
-    for (size_t i = 0; i < p; i++) s += z[i] * z[i];
-    mem_free(z);
-    return -0.5 * (s + factor_logdet(q->l, p) + (double)p * LOG_2PI);
-}
-
-/* dx = -K^-1 (x - m), dm = -dx, dK = -(K^-1 - dx dx') / 2 */
-void mvn_grad(const double *x, const struct mat_dist *q, double *dx, value *dargs) {
-    size_t p = q->p;
-    value dm = value_vector_new(p), dK = value_matrix_new(p, p);
-    double *dk = dK.u.matrix->at;
-    for (size_t i = 0; i < p; i++) dx[i] = q->a[i] - x[i];
-    la_trsv(false, p, q->l, p, dx);
-    la_trsv(true, p, q->l, p, dx);
-    factor_inverse(q->l, p, dk);
+bool matrix_is_factor(const double *l, size_t p) {
     for (size_t j = 0; j < p; j++) {
-        dm.u.vector->at[j] = -dx[j];
-        for (size_t i = 0; i < p; i++) dk[i + j * p] = 0.5 * (dx[i] * dx[j] - dk[i + j * p]);
+        if (!(l[j + j * p] > 0)) return false;
+        for (size_t i = 0; i < j; i++)
+            if (l[i + j * p] != 0) return false;
     }
-    dargs[0] = dm;
-    dargs[1] = dK;
+    return true;
+}
+
+void factor_pull(const double *g, const double *l, size_t p, double *dl) {
+    la_gemm(false, false, p, p, p, 1, g, p, l, p, 0, dl, p);
+    la_gemm(true, false, p, p, p, 1, g, p, l, p, 1, dl, p);
+    zero_upper(dl, p);
 }
 
 /* Bartlett's decomposition: A lower, A_ii^2 ~ chi-squared(dof - i), below it standard normals; AA'
@@ -197,4 +178,43 @@ void wishart_grad(const double *x, const struct mat_dist *q, double *dx, value *
             half_digammas(q->dof, p);
     }
     mem_free(f.work);
+}
+
+/* LL' of the factor x */
+static double *product(const double *x, size_t p) {
+    double *full = NEW_ARRAY(double, p *p + 1);
+    la_gemm(false, true, p, p, p, 1, x, p, x, p, 0, full, p);
+    mat_mirror(full, p, p);
+    return full;
+}
+
+/* A draw whose matrix is singular in doubles has a factor with jitter, or none: NaN then. */
+void factor_draw(struct rng *r, const struct mat_dist *q, double *out) {
+    size_t p = q->p;
+    double *x = NEW_ARRAY(double, p *p + 1);
+    wishart_draw(r, q, x);
+    if (covariance_factor(x, p, out) != GPM_OK)
+        for (size_t k = 0; k < p * p; k++) out[k] = NAN;
+    mem_free(x);
+}
+
+double factor_lp(const double *x, const struct mat_dist *q) {
+    size_t p = q->p;
+    if (!matrix_is_factor(x, p)) return -INFINITY;
+    double *full = product(x, p), lp = wishart_lp(full, q) + (double)p * M_LN2;
+    for (size_t j = 0; j < p; j++) lp += (double)(p - j) * log(x[j + j * p]);
+    mem_free(full);
+    return lp;
+}
+
+void factor_grad(const double *x, const struct mat_dist *q, double *dx, value *dargs) {
+    size_t p = q->p;
+    double *full = product(x, p), *g = NEW_ARRAY(double, p *p + 1);
+    wishart_grad(full, q, g, dargs);
+    factor_pull(g, x, p, dx);
+    for (size_t j = 0; j < p; j++) dx[j + j * p] += (double)(p - j) / x[j + j * p];
+    memcpy(g, dargs[0].u.matrix->at, p * p * sizeof *g);
+    factor_pull(g, q->l, p, dargs[0].u.matrix->at);
+    mem_free(full);
+    mem_free(g);
 }

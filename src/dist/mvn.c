@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Random procedures whose values are vectors or matrices: multivariate_normal, wishart,
- * inv_wishart, dirichlet, symmetric_dirichlet.
+ * Random procedures whose values are vectors or matrices, and what they share; dirichlet and
+ * wishart with their relatives.
  */
 #include "base/mem.h"
 #include "math/dist.h"
@@ -24,21 +24,27 @@ static enum gpm_status params_init(struct sp_call *c, struct mat_dist *q) {
     return st;
 }
 
-static value value_new(const struct vector_kind *k, size_t p, double **at) {
-    value v = k->matrix ? value_matrix_new(p, p) : value_vector_new(p);
-    *at = k->matrix ? v.u.matrix->at : v.u.vector->at;
+/* Rows and columns of the value; 0 rows: a vector. */
+static size_t value_rows(const struct vector_kind *k, const struct mat_dist *q) {
+    return k->matrix ? q->p : q->rows;
+}
+
+static value value_new(const struct vector_kind *k, const struct mat_dist *q, double **at) {
+    size_t rows = value_rows(k, q);
+    value v = rows ? value_matrix_new(rows, q->p) : value_vector_new(q->p);
+    *at = rows ? v.u.matrix->at : v.u.vector->at;
     return v;
 }
 
-static enum gpm_status value_numbers(struct sp_call *c, value v, size_t p, double **x) {
-    const struct vector_kind *k = c->cls->of;
-    size_t n, cols;
-    if (!k->matrix) return sp_numbers_value(c, v, p, x);
+static enum gpm_status value_numbers(struct sp_call *c, value v, const struct mat_dist *q,
+                                     double **x) {
+    size_t n, cols, rows = value_rows(c->cls->of, q);
+    if (!rows) return sp_numbers_value(c, v, q->p, x);
     if (!sp_as_matrix(v, x, &n, &cols)) return sp_bad_value(c, v, "a matrix");
-    if (n == p && cols == p) return GPM_OK;
+    if (n == rows && cols == q->p) return GPM_OK;
     mem_free(*x);
-    return sp_error(c, DIAG_SHAPE, "%s: the value is %zu x %zu, the scale %zu x %zu", c->cls->name,
-                    n, cols, p, p);
+    return sp_error(c, DIAG_SHAPE, "%s: the value is %zu x %zu, expected %zu x %zu", c->cls->name,
+                    n, cols, rows, q->p);
 }
 
 enum gpm_status vector_simulate(struct sp_call *c, value *out) {
@@ -47,7 +53,7 @@ enum gpm_status vector_simulate(struct sp_call *c, value *out) {
     double *at;
     enum gpm_status st = params_init(c, &q);
     if (st != GPM_OK) return st;
-    *out = value_new(k, q.p, &at);
+    *out = value_new(k, &q, &at);
     k->draw(c->rng, &q, at);
     params_release(&q);
     return GPM_OK;
@@ -59,7 +65,7 @@ enum gpm_status vector_log_density(struct sp_call *c, value v, double *out) {
     double *x;
     enum gpm_status st = params_init(c, &q);
     if (st != GPM_OK) return st;
-    st = value_numbers(c, v, q.p, &x);
+    st = value_numbers(c, v, &q, &x);
     if (st == GPM_OK) {
         *out = k->lp(x, &q);
         if (isnan(*out)) *out = -INFINITY;
@@ -75,9 +81,9 @@ enum gpm_status vector_grad(struct sp_call *c, value v, value *dv, value *dargs)
     double *x, *at;
     enum gpm_status st = params_init(c, &q);
     if (st != GPM_OK) return st;
-    st = value_numbers(c, v, q.p, &x);
+    st = value_numbers(c, v, &q, &x);
     if (st == GPM_OK) {
-        value dx = value_new(k, q.p, &at);
+        value dx = value_new(k, &q, &at);
         k->grad(x, &q, at, dargs);
         if (dv) *dv = value_ref(dx);
         value_unref(dx);
@@ -87,16 +93,19 @@ enum gpm_status vector_grad(struct sp_call *c, value v, value *dv, value *dargs)
     return st;
 }
 
-/* A symmetric positive definite argument and its factor. */
-static enum gpm_status factor_arg(struct sp_call *c, size_t i, const char *name, bool semidefinite,
-                                  double **l, size_t *p) {
+static enum gpm_status not_square(struct sp_call *c, const char *name, size_t rows, size_t cols) {
+    return sp_error(c, DIAG_SHAPE, "%s: %s must be square, got %zu rows and %zu columns",
+                    c->cls->name, name, rows, cols);
+}
+
+enum gpm_status factor_arg(struct sp_call *c, size_t i, const char *name, bool semidefinite,
+                           double **l, size_t *p) {
     double *a;
     size_t cols;
     enum gpm_status st = sp_matrix_arg(c, i, name, &a, p, &cols);
     if (st != GPM_OK) return st;
     if (*p != cols)
-        st = sp_error(c, DIAG_SHAPE, "%s: %s must be square, got %zu rows and %zu columns",
-                      c->cls->name, name, *p, cols);
+        st = not_square(c, name, *p, cols);
     else if (!matrix_is_symmetric(a, *p))
         st = sp_bad_arg(c, i, name, "symmetric");
     else {
@@ -107,20 +116,6 @@ static enum gpm_status factor_arg(struct sp_call *c, size_t i, const char *name,
     mem_free(a);
     return st;
 }
-
-/* ---- multivariate_normal(mean, cov) */
-static enum gpm_status mvn_read(struct sp_call *c, struct mat_dist *q) {
-    size_t rows;
-    enum gpm_status st = sp_numbers_arg(c, 0, "mean", &q->a, &q->p);
-    if (st == GPM_OK) st = factor_arg(c, 1, "cov", true, &q->l, &rows);
-    if (st == GPM_OK && rows != q->p)
-        st = sp_error(c, DIAG_SHAPE, "%s: mean has %zu elements but cov is %zu x %zu", c->cls->name,
-                      q->p, rows, rows);
-    return st;
-}
-
-static const struct vector_kind mvn = {
-    {.support = SUPPORT_REAL}, false, mvn_read, mvn_draw, mvn_lp, mvn_grad};
 
 enum gpm_status vector_centre_bound(struct sp_call *c, value v, uint64_t varies, double *out) {
     const struct vector_kind *k = c->cls->of;
@@ -134,12 +129,26 @@ enum gpm_status vector_centre_bound(struct sp_call *c, value v, uint64_t varies,
     return GPM_OK;
 }
 
-/* ---- wishart(scale, dof), inv_wishart(scale, dof) */
+enum gpm_status lower_arg(struct sp_call *c, size_t i, const char *name, double **l, size_t *p) {
+    size_t cols;
+    enum gpm_status st = sp_matrix_arg(c, i, name, l, p, &cols);
+    if (st != GPM_OK) return st;
+    if (*p != cols) return not_square(c, name, *p, cols);
+    return matrix_is_factor(*l, *p)
+               ? GPM_OK
+               : sp_bad_arg(c, i, name, "lower triangular with a positive diagonal");
+}
+
+/* ---- wishart(scale, dof), inv_wishart(scale, dof), and the factors of both by the scale's */
+enum { WISHART, INVERSE = 1, FACTOR = 2 }; /* variants */
+
 static enum gpm_status wishart_read(struct sp_call *c, struct mat_dist *q) {
-    enum gpm_status st = factor_arg(c, 0, "scale", false, &q->l, &q->p);
+    q->inverse = c->cls->variant & INVERSE;
+    q->factor = c->cls->variant & FACTOR;
+    enum gpm_status st = q->factor ? lower_arg(c, 0, "scale_factor", &q->l, &q->p)
+                                   : factor_arg(c, 0, "scale", false, &q->l, &q->p);
     if (st != GPM_OK) return st;
     q->dof = sp_num(c, 1);
-    q->inverse = c->cls->variant;
     if (q->dof > (double)q->p - 1) return GPM_OK;
     return sp_error(c, DIAG_DOMAIN, "%s: dof must be above %zu for a %zu x %zu matrix, got %g",
                     c->cls->name, q->p - 1, q->p, q->p, q->dof);
@@ -147,6 +156,8 @@ static enum gpm_status wishart_read(struct sp_call *c, struct mat_dist *q) {
 
 static const struct vector_kind wishart = {
     {.support = SUPPORT_COV}, true, wishart_read, wishart_draw, wishart_lp, wishart_grad};
+static const struct vector_kind wishart_factor = {
+    {.support = SUPPORT_COV_FACTOR}, true, wishart_read, factor_draw, factor_lp, factor_grad};
 
 /* ---- dirichlet(alphas), symmetric_dirichlet(alpha, n) */
 static enum gpm_status dir_read(struct sp_call *c, struct mat_dist *q) {
@@ -220,53 +231,46 @@ static enum gpm_status dir_bound(struct sp_call *c, value v, uint64_t varies, do
     return st;
 }
 
-#define VECTOR(kind) .of = &kind, .flags = SP_RANDOM | SP_VECTOR, .log_density = vector_log_density
+#define DIRICHLET                                                                                  \
+    .of = &dir, .flags = SP_RANDOM | SP_VECTOR, .log_density = vector_log_density,                 \
+    .simulate = dir_simulate, .support = sp_scalar_support, .log_bound = dir_bound
 
 const struct sp_class sp_mvn_rows[] = {
     {.name = "symmetric_dirichlet",
      .sig = "(alpha: positive, n: count) -> vector",
      .doc = "dirichlet with n equal parameters",
      .example = "symmetric_dirichlet(2, 1) => [1]",
-     VECTOR(dir),
+     DIRICHLET,
      .variant = true,
-     .simulate = dir_simulate,
-     .grad_density = sym_grad,
-     .support = sp_scalar_support,
-     .log_bound = dir_bound},
+     .grad_density = sym_grad},
     {.name = "dirichlet",
      .sig = "(alphas: numbers) -> vector",
      .doc = "Dirichlet distribution on probability vectors",
      .example = "dirichlet([2]) => [1]",
-     VECTOR(dir),
-     .simulate = dir_simulate,
-     .grad_density = vector_grad,
-     .support = sp_scalar_support,
-     .log_bound = dir_bound},
-    {.name = "multivariate_normal",
-     .sig = "(mean: numbers, cov: any) -> vector",
-     .doc = "normal distribution of vectors with the given covariance matrix",
-     .example = "floor(1e6 * assess([0], multivariate_normal, [0], [[1]])) => -918939",
-     VECTOR(mvn),
-     .simulate = vector_simulate,
-     .grad_density = vector_grad,
-     .support = sp_scalar_support,
-     .log_bound = vector_centre_bound},
+     DIRICHLET,
+     .grad_density = vector_grad},
     {.name = "wishart",
      .sig = "(scale: any, dof: positive) -> matrix",
      .doc = "Wishart distribution with mean dof * scale",
      .example = "is_matrix(wishart([[1, 0], [0, 1]], 3)) => true",
-     VECTOR(wishart),
-     .simulate = vector_simulate,
-     .grad_density = vector_grad,
-     .support = sp_scalar_support},
+     VECTOR(wishart)},
     {.name = "inv_wishart",
      .sig = "(scale: any, dof: positive) -> matrix",
      .doc = "inverse Wishart distribution with mean scale / (dof - p - 1)",
      .example = "is_matrix(inv_wishart([[1, 0], [0, 1]], 3)) => true",
      VECTOR(wishart),
-     .variant = true,
-     .simulate = vector_simulate,
-     .grad_density = vector_grad,
-     .support = sp_scalar_support},
+     .variant = INVERSE},
+    {.name = "wishart_cholesky",
+     .sig = "(scale_factor: any, dof: positive) -> matrix",
+     .doc = "lower Cholesky factor of a Wishart matrix; its scale is given by its factor, too",
+     .example = "is_matrix(wishart_cholesky([[1, 0], [0, 1]], 3)) => true",
+     VECTOR(wishart_factor),
+     .variant = FACTOR},
+    {.name = "inv_wishart_cholesky",
+     .sig = "(scale_factor: any, dof: positive) -> matrix",
+     .doc = "lower Cholesky factor of an inverse Wishart matrix, by the factor of its scale",
+     .example = "is_matrix(inv_wishart_cholesky([[1, 0], [0, 1]], 3)) => true",
+     VECTOR(wishart_factor),
+     .variant = INVERSE | FACTOR},
 };
 const size_t sp_mvn_count = COUNT_OF(sp_mvn_rows);

@@ -236,12 +236,11 @@ static const struct transform {
   matrix = {matrix_to_x, matrix_to_z, matrix_pull};
 
 static const struct transform *const transforms[] = {
-    [SUPPORT_REAL] = &numbers,       [SUPPORT_POSITIVE] = &numbers,
-    [SUPPORT_UPPER] = &numbers,      [SUPPORT_INTERVAL] = &numbers,
-    [SUPPORT_ORDERED] = &ordered,    [SUPPORT_SIMPLEX] = &simplex,
-    [SUPPORT_UNIT_VECTOR] = &sphere, [SUPPORT_CORR] = &matrix,
-    [SUPPORT_CORR_FACTOR] = &matrix, [SUPPORT_COV] = &matrix,
-    [SUPPORT_COV_FACTOR] = &matrix,
+    [SUPPORT_REAL] = &numbers,     [SUPPORT_POSITIVE] = &numbers,
+    [SUPPORT_INTERVAL] = &numbers, [SUPPORT_ORDERED] = &ordered,
+    [SUPPORT_SIMPLEX] = &simplex,  [SUPPORT_UNIT_VECTOR] = &sphere,
+    [SUPPORT_CORR] = &matrix,      [SUPPORT_CORR_FACTOR] = &matrix,
+    [SUPPORT_COV] = &matrix,       [SUPPORT_COV_FACTOR] = &matrix,
 };
 
 struct constraint constraint_of(const struct sp_support *s, size_t n) {
@@ -250,7 +249,7 @@ struct constraint constraint_of(const struct sp_support *s, size_t n) {
     bool between = s->kind == SUPPORT_INTERVAL || s->kind == SUPPORT_ORDERED;
     if (s->kind >= COUNT_OF(transforms)) c.kind = SUPPORT_REAL;
     if (between || s->kind == SUPPORT_POSITIVE) c.lo = s->lo;
-    if (between || s->kind == SUPPORT_UPPER) c.hi = s->hi;
+    if (between) c.hi = s->hi;
     if (s->kind == SUPPORT_SIMPLEX) c.n_z = n ? n - 1 : 0;
     if (s->kind == SUPPORT_CORR || s->kind == SUPPORT_CORR_FACTOR) c.n_z = (d * d - d) / 2;
     if (s->kind == SUPPORT_COV || s->kind == SUPPORT_COV_FACTOR) c.n_z = (d * d + d) / 2;

@@ -17,8 +17,10 @@
 #include "infer/constrain.h"
 
 #include "base/mem.h"
+#include "dist/matdist.h"
 #include "la/blas.h"
 #include "la/chol.h"
+#include "la/mat.h"
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -84,10 +86,8 @@ double matrix_to_x(const struct constraint *c, const double *z, double *x) {
     if (!is_product(c)) return factor(c, z, d, x);
     double *l = NEW_ARRAY(double, d *d + 1), log_j = factor(c, z, d, l);
     la_gemm(false, true, d, d, d, 1, l, d, l, d, 0, x, d);
-    for (size_t j = 0; j < d; j++) {
-        for (size_t i = 0; i < j; i++) x[i + j * d] = x[j + i * d];
-        if (is_corr(c)) x[j + j * d] = 1;
-    }
+    mat_mirror(x, d, d);
+    for (size_t j = 0; is_corr(c) && j < d; j++) x[j + j * d] = 1;
     mem_free(l);
     return log_j;
 }
@@ -157,7 +157,6 @@ static void cov_pull(const struct constraint *c, const double *l, const double *
     }
 }
 
-/* X = LL': df/dL = (G + G') L, of which the lower triangle counts. */
 void matrix_pull(const struct constraint *c, const double *z, const double *x, const double *gx,
                  bool jacobian, double *gz) {
     size_t d = order_of(c);
@@ -165,8 +164,7 @@ void matrix_pull(const struct constraint *c, const double *z, const double *x, c
     const double *g = gx;
     (void)factor(c, z, d, l);
     if (is_product(c)) {
-        la_gemm(false, false, d, d, d, 1, gx, d, l, d, 0, gl, d);
-        la_gemm(true, false, d, d, d, 1, gx, d, l, d, 1, gl, d);
+        factor_pull(gx, l, d, gl);
         g = gl;
     }
     if (is_corr(c))

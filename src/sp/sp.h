@@ -99,9 +99,8 @@ enum sp_special {
 enum sp_support_kind {
     SUPPORT_REAL,
     SUPPORT_POSITIVE, /* above lo */
-    SUPPORT_UPPER,    /* below hi */
-    SUPPORT_INTERVAL, /* lo to hi */
-    SUPPORT_ORDERED,  /* ascending numbers between lo and hi, which may be infinite */
+    SUPPORT_INTERVAL, /* lo to hi; either may be infinite */
+    SUPPORT_ORDERED,  /* ascending numbers between lo and hi */
     SUPPORT_SIMPLEX,
     SUPPORT_UNIT_VECTOR,
     SUPPORT_CORR, /* correlation matrices, and their lower Cholesky factors */

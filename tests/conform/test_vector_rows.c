@@ -9,6 +9,12 @@
 
 #define COV "m[[2, 0.5, 0.3], [0.5, 1, -0.2], [0.3, -0.2, 1.5]]"
 
+#define FACTOR "m[[1.4, 0, 0], [0.5, 1, 0], [0.3, -0.2, 1.5]]"
+#define LOWER  "m[[1.2, 0, 0], [-0.4, 0.8, 0], [0.1, 0.3, 1.1]]"
+#define CORR   "m[[1, 0.3, -0.2], [0.3, 1, 0.4], [-0.2, 0.4, 1]]"
+#define CORR_FACTOR                                                                                \
+    "m[[1, 0, 0], [0.3, 0.9539392014169457, 0], [-0.2, 0.4822110248920824, 0.8529200006287386]]"
+
 static struct call_env env;
 
 static int setup(void **state) {
@@ -24,11 +30,7 @@ static int teardown(void **state) {
 }
 
 static void start(struct call *k, const char *name, const char *args, uint64_t seed) {
-    call_init(k, name, NULL, 0, seed);
-    k->c.n = read_values(&env, args, k->args, CALL_ARGS);
-    struct sp_sig sig;
-    sp_sig_parse(k->c.cls->sig, &sig);
-    assert_int_equal(sp_check_args(&k->c, &sig), GPM_OK);
+    call_start(k, &env, name, args, seed);
 }
 
 static value text_value(const char *text) {
@@ -46,6 +48,29 @@ static const struct {
     {"wishart", COV ", 5.5", "m[[3, 0.4, 0.1], [0.4, 2, 0.6], [0.1, 0.6, 4]]", -11.600957149228915},
     {"inv_wishart", COV ", 5.5", "m[[3, 0.4, 0.1], [0.4, 2, 0.6], [0.1, 0.6, 4]]",
      -21.0872889751319},
+    {"multivariate_normal", "m[[1, 2, -1], [0, 0, 0.5]], " COV, "m[[0.3, 2.2, 0], [1, -1, 2]]",
+     -8.613757645122229},
+    {"multivariate_normal_cholesky", "[1, 2, -1], " FACTOR, "[0.3, 2.2, 0]", -4.0666918332322854},
+    {"multivariate_normal_precision", "[1, 2, -1], " COV, "[0.3, 2.2, 0]", -3.260123984182579},
+    {"multivariate_student_t", "3.5, [1, 2, -1], " COV, "[0.3, 2.2, 0]", -4.170862785109971},
+    {"multivariate_student_t_cholesky", "3.5, [1, 2, -1], " FACTOR, "[0.3, 2.2, 0]",
+     -4.231427001078368},
+    {"wishart_cholesky", FACTOR ", 5.5", LOWER, -11.044425232858295},
+    {"inv_wishart_cholesky", FACTOR ", 5.5", LOWER, -5.384276398620337},
+    {"wishart_cholesky", FACTOR ", 5.5", COV, -INFINITY},
+    {"lkj_corr", "3, 2.5", CORR, -0.9117122596805087}, /* constant: equation 16 of the paper */
+    {"lkj_corr", "3, 2.5", COV, -INFINITY},
+    {"lkj_corr", "2, 1", "m[[1, 1.5], [1.5, 1]]", -INFINITY},
+    {"lkj_corr_cholesky", "3, 2.5", CORR_FACTOR, -0.9588675994161294},
+    {"lkj_corr_cholesky", "3, 2.5", LOWER, -INFINITY},
+    {"flat_corr", "3", CORR, -1.5963125911388550},                 /* their volume is pi^2 / 2 */
+    {"flat_corr_cholesky", "3", CORR_FACTOR, -1.8378770664093453}, /* 2 pi */
+    {"flat_unit_vector", "3", "[0, 0.6, -0.8]", -2.5310242469692907},
+    {"flat_unit_vector", "3", "[0, 0.6, -0.7]", -INFINITY},
+    {"ordered_draws", "3, normal, 1, 2", "[-1, 0.5, 2]", -3.7007476720657997},
+    {"ordered_draws", "3, normal, 1, 2", "[-1, 2, 0.5]", -INFINITY},
+    {"ordered_draws", "2, gamma, 2.5, 2", "[0.5, 2]", -1.4104826575861664},
+    {"ordered_draws", "2, gamma, 2.5, 2", "[-0.5, 2]", -INFINITY},
     {"dirichlet", "[0.5, 2, 3.5]", "[0.1, 0.3, 0.6]", 1.6844088802663815},
     {"symmetric_dirichlet", "0.7, 4", "[0.1, 0.2, 0.3, 0.4]", 1.282919768349552},
     {"categorical", "[1, 3]", "1", -0.2876820724517809},
@@ -176,6 +201,59 @@ static double inv_wishart_second(struct call *k, value v) {
     return gamma_q(1.75, 0.5 * 1 / v.u.matrix->at[4]);
 }
 
+/* A diagonal element of its factor, squared: chi-squared(dof - 2) for the last of three (Bartlett),
+ * the scale's last pivot being 1.5^2. */
+static double wishart_factor_last(struct call *k, value v) {
+    UNUSED(k);
+    return gamma_p(1.75, 0.5 * pow(v.u.matrix->at[8] / 1.5, 2));
+}
+/* Every correlation r: (r + 1) / 2 ~ beta(eta - 1 + d/2, the same), whichever it is. */
+static double lkj_first(struct call *k, value v) {
+    UNUSED(k);
+    return beta_inc(3.3, 3.3, (v.u.matrix->at[1] + 1) / 2);
+}
+static double lkj_last(struct call *k, value v) {
+    UNUSED(k);
+    return beta_inc(3.3, 3.3, (v.u.matrix->at[3 + 2 * 4] + 1) / 2);
+}
+/* The same of the factor: r of the last two rows is the product of these. */
+static double lkj_factor_last(struct call *k, value v) {
+    const double *l = v.u.matrix->at;
+    double r = 0;
+    UNUSED(k);
+    for (int j = 0; j < 4; j++) r += l[3 + j * 4] * l[2 + j * 4];
+    return beta_inc(3.3, 3.3, (r + 1) / 2);
+}
+/* The first row that is not alone is uniform on (-1, 1); the length of the next one's free part has
+ * a uniform square. */
+static double balls_second(struct call *k, value v) {
+    UNUSED(k);
+    return (v.u.matrix->at[1] + 1) / 2;
+}
+static double balls_third(struct call *k, value v) {
+    UNUSED(k);
+    return 1 - pow(v.u.matrix->at[8], 2);
+}
+/* Archimedes: a coordinate of the sphere is uniform. */
+static double sphere_last(struct call *k, value v) {
+    UNUSED(k);
+    return (v.u.vector->at[2] + 1) / 2;
+}
+/* Order statistics of uniforms: the i-th of n is beta(i, n + 1 - i). */
+static double second_of_four(struct call *k, value v) {
+    UNUSED(k);
+    return beta_inc(2, 3, norm_cdf((v.u.vector->at[1] - 1) / 2));
+}
+static double last_of_four(struct call *k, value v) {
+    UNUSED(k);
+    return beta_inc(4, 1, norm_cdf((v.u.vector->at[3] - 1) / 2));
+}
+/* Q / 3 ~ F(3, 4): with y = Q / (Q + 4), beta(1.5, 2) */
+static double student_distance(struct call *k, value v) {
+    double lp = call_lp(k, v) - call_lp(k, k->args[1]);
+    return beta_inc(1.5, 2, -expm1(lp / 3.5));
+}
+
 static void draws_have_known_projections(void **state) {
     UNUSED(state);
     static const struct {
@@ -189,6 +267,19 @@ static void draws_have_known_projections(void **state) {
         {"wishart", COV ", 5.5", wishart_first},
         {"wishart", COV ", 5.5", wishart_last},
         {"inv_wishart", COV ", 5.5", inv_wishart_second},
+        {"multivariate_normal_cholesky", "[1, 2, -1], " FACTOR, mvn_distance},
+        {"multivariate_normal_precision", "[1, 2, -1], " COV, mvn_distance},
+        {"multivariate_student_t", "4, [1, 2, -1], " COV, student_distance},
+        {"multivariate_student_t_cholesky", "4, [1, 2, -1], " FACTOR, student_distance},
+        {"wishart_cholesky", FACTOR ", 5.5", wishart_factor_last},
+        {"lkj_corr", "4, 2.3", lkj_first},
+        {"lkj_corr", "4, 2.3", lkj_last},
+        {"lkj_corr_cholesky", "4, 2.3", lkj_factor_last},
+        {"flat_corr_cholesky", "3", balls_second},
+        {"flat_corr_cholesky", "3", balls_third},
+        {"flat_unit_vector", "3", sphere_last},
+        {"ordered_draws", "4, normal, 1, 2", second_of_four},
+        {"ordered_draws", "4, normal, 1, 2", last_of_four},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         struct call k;
@@ -212,13 +303,19 @@ static size_t slots_of(value *v, double **slots) {
     return n;
 }
 
-static void check_part(struct call *k, value at, value *moved, value grad, bool simplex) {
+/* How a part may be moved: each number alone, a symmetric matrix by pairs, a factor below its
+ * diagonal, a simplex with its last share as the other end, or not at all. */
+enum how { ALONE, SYMMETRIC, LOWER_PART, SIMPLEX, FIXED };
+
+static void check_part(struct call *k, value at, value *moved, value grad, enum how how) {
     double *x[16], *g[16];
+    bool simplex = how == SIMPLEX;
     size_t n = slots_of(moved, x), rows_n = moved->tag == V_MATRIX ? moved->u.matrix->rows : 0;
-    if (grad.tag == V_NIL) return;
+    if (grad.tag == V_NIL || how == FIXED) return;
     assert_int_equal(slots_of(&grad, g), n);
     for (size_t i = 0; i + simplex < n; i++) {
-        size_t twin = rows_n ? i / rows_n + i % rows_n * rows_n : simplex ? n - 1 : i;
+        if (how == LOWER_PART && i % rows_n < i / rows_n) continue;
+        size_t twin = how == SYMMETRIC ? i / rows_n + i % rows_n * rows_n : simplex ? n - 1 : i;
         double h = 1e-5, lp[2], want = *g[i];
         if (simplex)
             want -= *g[twin]; /* along the simplex: one up, the last down */
@@ -242,27 +339,65 @@ static void gradients_agree_with_differences(void **state) {
     UNUSED(state);
     static const struct {
         const char *name, *args, *value;
-        bool simplex;
+        enum how value_moves, arg_moves[3];
     } cases[] = {
-        {"multivariate_normal", "v[1, 2, -1], " COV, "v[0.3, 2.2, 0]", false},
-        {"wishart", COV ", 5.5", "m[[3, 0.4, 0.1], [0.4, 2, 0.6], [0.1, 0.6, 4]]", false},
-        {"inv_wishart", COV ", 5.5", "m[[3, 0.4, 0.1], [0.4, 2, 0.6], [0.1, 0.6, 4]]", false},
-        {"dirichlet", "v[0.5, 2, 3.5]", "v[0.1, 0.3, 0.6]", true},
-        {"symmetric_dirichlet", "0.7, 4", "v[0.1, 0.2, 0.3, 0.4]", true},
-        {"categorical", "v[0.2, 0.3, 0.9]", "1", false},
-        {"categorical", "v[0.2, 0.3, 0.9], [\"a\", \"b\", \"a\"]", "\"a\"", false},
-        {"log_categorical", "v[0.2, -0.3, 0.9], [\"a\", \"b\", \"a\"]", "\"a\"", false},
-        {"exactly", "3, -7", "4", false},
+        {"multivariate_normal", "v[1, 2, -1], " COV, "v[0.3, 2.2, 0]", ALONE, {ALONE, SYMMETRIC}},
+        {"multivariate_normal",
+         "m[[1, 2, -1], [0, 0, 0.5]], " COV,
+         "m[[0.3, 2.2, 0], [1, -1, 2]]",
+         ALONE,
+         {ALONE, SYMMETRIC}},
+        {"multivariate_normal_cholesky",
+         "m[[1, 2, -1], [0, 0, 0.5]], " FACTOR,
+         "m[[0.3, 2.2, 0], [1, -1, 2]]",
+         ALONE,
+         {ALONE, LOWER_PART}},
+        {"multivariate_normal_precision",
+         "m[[1, 2, -1], [0, 0, 0.5]], " COV,
+         "m[[0.3, 2.2, 0], [1, -1, 2]]",
+         ALONE,
+         {ALONE, SYMMETRIC}},
+        {"multivariate_student_t",
+         "3.5, m[[1, 2, -1], [0, 0, 0.5]], " COV,
+         "m[[0.3, 2.2, 0], [1, -1, 2]]",
+         ALONE,
+         {ALONE, ALONE, SYMMETRIC}},
+        {"multivariate_student_t_cholesky",
+         "3.5, v[1, 2, -1], " FACTOR,
+         "v[0.3, 2.2, 0]",
+         ALONE,
+         {ALONE, ALONE, LOWER_PART}},
+        {"wishart",
+         COV ", 5.5",
+         "m[[3, 0.4, 0.1], [0.4, 2, 0.6], [0.1, 0.6, 4]]",
+         SYMMETRIC,
+         {SYMMETRIC}},
+        {"inv_wishart",
+         COV ", 5.5",
+         "m[[3, 0.4, 0.1], [0.4, 2, 0.6], [0.1, 0.6, 4]]",
+         SYMMETRIC,
+         {SYMMETRIC}},
+        {"wishart_cholesky", FACTOR ", 5.5", LOWER, LOWER_PART, {LOWER_PART}},
+        {"inv_wishart_cholesky", FACTOR ", 5.5", LOWER, LOWER_PART, {LOWER_PART}},
+        {"lkj_corr", "3, 2.5", CORR, FIXED, {FIXED}},
+        {"lkj_corr_cholesky", "3, 2.5", CORR_FACTOR, FIXED, {FIXED}},
+        {"ordered_draws", "3, normal, 1, 2", "v[-1, 0.5, 2]", ALONE, {FIXED, FIXED}},
+        {"ordered_draws", "2, gamma, 2.5, 2", "v[0.5, 2]", ALONE, {FIXED, FIXED}},
+        {"dirichlet", "v[0.5, 2, 3.5]", "v[0.1, 0.3, 0.6]", SIMPLEX, {ALONE}},
+        {"symmetric_dirichlet", "0.7, 4", "v[0.1, 0.2, 0.3, 0.4]", SIMPLEX, {ALONE, FIXED}},
+        {"categorical", "v[0.2, 0.3, 0.9]", "1", FIXED, {ALONE}},
+        {"categorical", "v[0.2, 0.3, 0.9], [\"a\", \"b\", \"a\"]", "\"a\"", FIXED, {ALONE}},
+        {"log_categorical", "v[0.2, -0.3, 0.9], [\"a\", \"b\", \"a\"]", "\"a\"", FIXED, {ALONE}},
+        {"exactly", "3, -7", "4", FIXED, {ALONE}},
     };
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         struct call k;
         start(&k, cases[i].name, cases[i].args, 1);
         value v = text_value(cases[i].value), dv = NIL, dargs[CALL_ARGS] = {NIL};
         assert_int_equal(k.c.cls->grad_density(&k.c, v, &dv, dargs), GPM_OK);
-        if (!(k.c.cls->flags & SP_DISCRETE)) check_part(&k, v, &v, dv, cases[i].simplex);
+        check_part(&k, v, &v, dv, cases[i].value_moves);
         for (size_t j = 0; j < k.c.n; j++) {
-            bool whole = !strcmp(cases[i].name, "symmetric_dirichlet") && j == 1;
-            if (!whole) check_part(&k, v, &k.args[j], dargs[j], false);
+            check_part(&k, v, &k.args[j], dargs[j], j < 3 ? cases[i].arg_moves[j] : ALONE);
             value_unref(dargs[j]);
         }
         value_unref(dv);
@@ -327,6 +462,8 @@ static void too_many_permutations_are_not_enumerated(void **state) {
 static void bounds_hold(void **state) {
     UNUSED(state);
     static const char *const cases[][2] = {{"multivariate_normal", "[1, 2, -1], " COV},
+                                           {"multivariate_normal_cholesky", "[1, 2, -1], " FACTOR},
+                                           {"multivariate_student_t", "3, [1, 2, -1], " COV},
                                            {"dirichlet", "[1.5, 2, 3.5]"},
                                            {"symmetric_dirichlet", "1, 4"}};
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
@@ -339,7 +476,8 @@ static void bounds_hold(void **state) {
             assert_true(call_lp(&k, v) <= bound + 1e-9);
             value_unref(v);
         }
-        assert_int_equal(k.c.cls->log_bound(&k.c, NIL, 5, &bound), GPM_E_NOT_FOUND);
+        uint64_t last = 1u << k.c.n;
+        assert_int_equal(k.c.cls->log_bound(&k.c, NIL, 1 | last, &bound), GPM_E_NOT_FOUND);
         call_release(&k);
     }
 }
@@ -363,6 +501,18 @@ static void bad_arguments_are_errors(void **state) {
         {"wishart", "[[1, 0]], 3", "E0213"},
         {"inv_wishart", "[[0, 0], [0, 0]], 3", "E0206"},
         {"permute", "5", "E0205"},
+        {"multivariate_normal", "3, [[1]]", "E0205"},
+        {"multivariate_normal_cholesky", "[0, 0], [[1, 2], [0, 1]]", "E0206"},
+        {"multivariate_normal_cholesky", "[0, 0], [[1, 0], [1, 0]]", "E0206"},
+        {"multivariate_normal_precision", "[0, 0], [[1, 2], [2, 1]]", "E0206"},
+        {"multivariate_student_t", "3, [0, 0], [[1]]", "E0213"},
+        {"wishart_cholesky", "[[1, 0], [0, 1]], 0.5", "E0206"},
+        {"wishart_cholesky", "[[1, 0]], 3", "E0213"},
+        {"lkj_corr", "0, 1", "E0206"},
+        {"lkj_corr", "100000, 1", "E0206"},
+        {"lkj_corr_cholesky", "3, 0", "E0206"},
+        {"flat_unit_vector", "0", "E0206"},
+        {"ordered_draws", "3, 4", "E0205"},
     };
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
         char *text = call_text(&env, bad[i][0], bad[i][1]);

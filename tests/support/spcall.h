@@ -5,6 +5,7 @@
  */
 #ifndef SUPPORT_SPCALL_H
 #define SUPPORT_SPCALL_H
+#include "support/call.h"
 #include "support/check.h"
 #include "support/incomplete_gamma.h"
 
@@ -30,6 +31,21 @@ static inline void call_init(struct call *k, const char *name, const value *args
     k->c = (struct sp_call){
         .args = k->args, .n = n, .rng = &k->rng, .diags = &k->diags, .cls = sp_index_find(name)};
     if (!k->c.cls) fail_msg("no procedure called %s", name);
+}
+
+/* Starts a call with arguments written as text (call.h), checked by the row's signature; a bare
+ * symbol stands for the procedure of that name. */
+static inline void call_start(struct call *k, struct call_env *e, const char *name,
+                              const char *args, uint64_t seed) {
+    struct sp_sig sig;
+    call_init(k, name, NULL, 0, seed);
+    k->c.n = read_values(e, args, k->args, CALL_ARGS);
+    for (size_t i = 0; i < k->c.n; i++) {
+        long row = k->args[i].tag == V_SYM ? sp_index_number(k->args[i].u.sym->text) : -1;
+        if (row >= 0) value_set_take(&k->args[i], sp_builtin_value((size_t)row));
+    }
+    sp_sig_parse(k->c.cls->sig, &sig);
+    assert_int_equal(sp_check_args(&k->c, &sig), GPM_OK);
 }
 
 static inline void call_release(struct call *k) {

@@ -18,7 +18,7 @@ static const struct {
 } cases[] = {
     {SUPPORT_REAL, 0, 0, 3},
     {SUPPORT_POSITIVE, -2, 0, 3},
-    {SUPPORT_UPPER, 0, 5, 3},
+    {SUPPORT_INTERVAL, -INFINITY, 5, 3},
     {SUPPORT_INTERVAL, -1, 4, 3},
     {SUPPORT_ORDERED, -INFINITY, INFINITY, 4},
     {SUPPORT_ORDERED, 0, INFINITY, 4},
@@ -204,7 +204,7 @@ static void values_on_a_bound_have_a_start(void **state) {
         {SUPPORT_INTERVAL, 0, 100, 1, {101}, false},
         {SUPPORT_POSITIVE, 0, 0, 2, {0, 1}, true},
         {SUPPORT_POSITIVE, 0, 0, 1, {-1}, false},
-        {SUPPORT_UPPER, 0, 2, 2, {2, 1}, true},
+        {SUPPORT_INTERVAL, -INFINITY, 2, 2, {2, 1}, true},
         {SUPPORT_REAL, 0, 0, 1, {INFINITY}, false},
         {SUPPORT_ORDERED, -INFINITY, INFINITY, 3, {1, 1, 2}, true},
         {SUPPORT_ORDERED, -INFINITY, INFINITY, 3, {1, 0, 2}, false},
