@@ -147,15 +147,14 @@ static const struct vector_kind corr = {
 static const struct vector_kind corr_cholesky = {
     {.support = SUPPORT_CORR_FACTOR}, true, lkj_read, lkj_draw, lkj_lp, lkj_grad};
 
-/* A point of the unit sphere; the length it had. */
-static double direction(struct rng *r, size_t n, double *x, size_t stride) {
+/* A point of the unit sphere. */
+static void direction(struct rng *r, size_t n, double *x, size_t stride) {
     double sum = 0;
     for (size_t i = 0; i < n; i++) {
         x[i * stride] = rng_normal(r);
         sum += x[i * stride] * x[i * stride];
     }
     for (size_t i = 0; i < n; i++) x[i * stride] /= sqrt(sum);
-    return sqrt(sum);
 }
 
 static void balls_draw(struct rng *r, const struct mat_dist *q, double *out) {
@@ -163,7 +162,7 @@ static void balls_draw(struct rng *r, const struct mat_dist *q, double *out) {
     memset(out, 0, d * d * sizeof *out);
     for (size_t i = 0; i < d; i++) {
         double radius = i ? pow(rng_uniform(r), 1 / (double)i) : 0;
-        (void)direction(r, i, out + i, d);
+        direction(r, i, out + i, d);
         for (size_t j = 0; j < i; j++) out[i + j * d] *= radius;
         out[i + i * d] = sqrt((1 - radius) * (1 + radius));
     }
@@ -187,7 +186,7 @@ static enum gpm_status sphere_read(struct sp_call *c, struct mat_dist *q) {
 }
 
 static void sphere_draw(struct rng *r, const struct mat_dist *q, double *out) {
-    (void)direction(r, q->p, out, 1);
+    direction(r, q->p, out, 1);
 }
 
 static double sphere_lp(const double *x, const struct mat_dist *q) {

@@ -265,7 +265,9 @@ double constraint_to_x(const struct constraint *c, const double *z, double *x) {
 }
 
 bool constraint_to_z(const struct constraint *c, const double *x, struct rng *rng, double *z) {
-    return transforms[c->kind]->to_z(c, x, rng, z);
+    bool ok = transforms[c->kind]->to_z(c, x, rng, z);
+    for (size_t k = 0; !ok && k < c->n_z; k++) z[k] = 0.1; /* 0 is no point of a sphere */
+    return ok;
 }
 
 void constraint_pull(const struct constraint *c, const double *z, const double *x, const double *gx,

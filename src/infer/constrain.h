@@ -43,7 +43,8 @@ bool constraint_separates(const struct constraint *c);
  * log |dx/dz|. */
 double constraint_to_x(const struct constraint *c, const double *z, double *x);
 /* z of x; a number on a bound counts as the next one inside. The length of a unit vector's z is
- * drawn afresh, which leaves the joint distribution of x and z as it is. False: x lies outside. */
+ * drawn afresh, which leaves the joint distribution of x and z as it is. False: x lies outside, and
+ * z is a point near the middle of the support. */
 bool constraint_to_z(const struct constraint *c, const double *x, struct rng *rng, double *z);
 /* gz = d f(x(z)) / dz from gx = df / dx, of all the numbers of x as if they were free; with
  * `jacobian`, d log |dx/dz| / dz added. */

@@ -8,9 +8,9 @@
 #include "base/vec.h"
 
 #define FAMILIES(X)                                                                                \
-    X(control), X(discover), X(dataset), X(plot), X(check), X(custom), X(gibbs), X(ascent),        \
-        X(hmc), X(laplace), X(meanfield), X(mh), X(model), X(particles), X(pgibbs), X(query),      \
-        X(rejection), X(slice), X(structure), X(select)
+    X(control), X(discover), X(dataset), X(plot), X(check), X(custom), X(drift), X(gibbs),         \
+        X(ascent), X(hmc), X(laplace), X(meanfield), X(mh), X(model), X(particles), X(pgibbs),     \
+        X(query), X(rejection), X(slice), X(structure), X(select)
 #define ROWS(name)  infer_##name##_rows
 #define TABLE(name) ROWS(name)[]
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Slice sampling of one continuous choice (Neal 2003): draw a height under the density,
+ * Slice sampling of one continuous choice (Neal 2003), a number, or one coordinate of the
+ * unconstrained space of a vector or matrix, picked at random: draw a height under the density,
  * log y = log p(x0) - Exp(1); find an interval around x0 whose ends lie below it; draw from the
  * interval until a point lies above it, shrinking it to the points that do not. No ratio is needed.
  * The interval grows by stepping out, or by doubling with its test of acceptability. Where the
  * choice decides what else is evaluated (the scaffold has a brush) the density at other points
  * would need a brush of its own; then one Metropolis step with a uniform proposal of width 2w is
  * made instead. */
-#include "infer/move.h"
+#include "infer/continuous.h"
 
 #include <math.h>
 
@@ -16,9 +17,12 @@ enum { STEPPING, DOUBLING };
 struct slice_run {
     struct step *s;
     struct rng *rng;
-    struct move m;
-    double w;     /* first guess of the slice's width */
-    double limit; /* most steps out, or doublings */
+    struct move *m;
+    struct continuous *c; /* NULL: x is the value itself */
+    size_t at;            /* else: x is this coordinate of z */
+    double *z, w_old;     /* log weight of what stands */
+    double w;             /* first guess of the slice's width */
+    double limit;         /* most steps out, or doublings */
     double x0, log_y;
     double left, right; /* the interval: x0 lies in it */
     enum gpm_status st;
@@ -28,14 +32,16 @@ static double build_at(struct slice_run *r, double at) {
     value v = value_num(at);
     double w = -INFINITY;
     if (r->st == GPM_OK) r->st = core_poll(r->s->x->core, r->s->x->at);
-    if (r->st == GPM_OK) r->st = move_build(&r->m, &v, &w, NULL);
+    if (r->c) r->z[r->at] = at;
+    if (r->st == GPM_OK)
+        r->st = r->c ? continuous_build(r->c, r->z, &w) : move_build(r->m, &v, &w, NULL);
     return r->st == GPM_OK ? w : -INFINITY;
 }
 
 /* Above the height? An error of the model is kept in r->st, and every point lies outside then. */
 static bool inside(struct slice_run *r, double at) {
     double w = build_at(r, at);
-    if (r->st == GPM_OK) move_drop(&r->m);
+    if (r->st == GPM_OK) move_drop(r->m);
     return w > r->log_y;
 }
 
@@ -100,16 +106,16 @@ static bool shrink(struct slice_run *r, bool doubling, double *out) {
 
 /* Symmetric in x, and the brush is drawn from its prior. */
 static bool propose_uniform(struct slice_run *r) {
-    double w_old = r->m.w_old, w = build_at(r, r->x0 + r->w * (2 * rng_uniform(r->rng) - 1));
-    return r->st == GPM_OK && move_built(&r->m) && step_accept(r->s, w_old, w, 0);
+    double w = build_at(r, r->x0 + r->w * (2 * rng_uniform(r->rng) - 1));
+    return r->st == GPM_OK && move_built(r->m) && step_accept(r->s, r->w_old, w, 0);
 }
 
 static bool slice_move(struct slice_run *r) {
     double at;
     bool doubling = r->s->g->op->how == DOUBLING;
-    if (move_has_brush(&r->m)) return propose_uniform(r);
-    r->log_y = r->m.w_old - rng_exponential(r->rng);
-    if (r->m.w_old == -INFINITY) r->log_y = -INFINITY;
+    if (move_has_brush(r->m)) return propose_uniform(r);
+    r->log_y = r->w_old - rng_exponential(r->rng);
+    if (r->w_old == -INFINITY) r->log_y = -INFINITY;
     r->left = r->x0 - r->w * rng_uniform(r->rng);
     r->right = r->left + r->w;
     if (doubling)
@@ -118,20 +124,15 @@ static bool slice_move(struct slice_run *r) {
         step_out(r);
     if (!shrink(r, doubling, &at)) return false;
     (void)build_at(r, at);
-    return r->st == GPM_OK && move_built(&r->m);
+    return r->st == GPM_OK && move_built(r->m);
 }
 
 static enum gpm_status check_choice(const struct step *s) {
-    struct sp_support support;
     struct node *n = s->at[0];
     if (s->n != 1)
         return infer_error(s->x, DIAG_NOT_CONTINUOUS,
                            "slice moves one continuous choice; the block holds %zu", s->n);
-    enum gpm_status st = node_support(s->t, n, &support);
-    if (st != GPM_OK) return st;
-    if (node_value(n).tag == V_NUM && support.kind != SUPPORT_DISCRETE &&
-        support.kind != SUPPORT_SIMPLEX)
-        return GPM_OK;
+    if (continuous_takes(s->t, n)) return GPM_OK;
     infer_error(s->x, DIAG_NOT_CONTINUOUS, "slice needs one continuous choice; %s is not",
                 node_class(n)->name);
     diag_add_label(s->x->core->diags, node_span(n), "the choice");
@@ -139,18 +140,42 @@ static enum gpm_status check_choice(const struct step *s) {
     return GPM_E_USER;
 }
 
+static enum gpm_status slice_number(struct slice_run *r) {
+    struct move m;
+    r->m = &m;
+    r->x0 = node_value(r->s->at[0]).u.num;
+    enum gpm_status st = move_find(r->s, &m);
+    if (st == GPM_OK) st = move_open(&m);
+    if (st != GPM_OK) return st;
+    r->w_old = m.w_old;
+    r->s->accepted = slice_move(r);
+    move_close(&m, r->s->accepted);
+    return r->st;
+}
+
+static enum gpm_status slice_coordinate(struct slice_run *r) {
+    struct continuous c;
+    enum gpm_status st = continuous_open(r->s, true, &c);
+    if (st != GPM_OK || !c.n_parts) return st;
+    if (c.n_z) {
+        r->c = &c;
+        r->m = &c.m;
+        r->z = c.old;
+        r->w_old = c.w_old;
+        r->at = (size_t)rng_below(r->rng, c.n_z);
+        r->x0 = c.old[r->at];
+        r->s->accepted = slice_move(r);
+    }
+    continuous_close(&c, r->s->accepted);
+    return r->st;
+}
+
 static enum gpm_status slice_step(struct step *s) {
     struct slice_run r = {
         .s = s, .rng = &s->t->rng, .w = s->g->extra[0].u.num, .limit = floor(s->g->extra[1].u.num)};
     enum gpm_status st = check_choice(s);
     if (st != GPM_OK) return st;
-    r.x0 = node_value(s->at[0]).u.num;
-    st = move_find(s, &r.m);
-    if (st == GPM_OK) st = move_open(&r.m);
-    if (st != GPM_OK) return st;
-    s->accepted = slice_move(&r);
-    move_close(&r.m, s->accepted);
-    return r.st;
+    return node_value(s->at[0]).tag == V_NUM ? slice_number(&r) : slice_coordinate(&r);
 }
 
 #define SLICE STEPS(slice_step, "one"), .n_extra = 2, .counted = "limit"

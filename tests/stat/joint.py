@@ -18,12 +18,16 @@ P_VALUE_MIN = 1e-6  # as in support/check.h
 DRIFT = 'mh_correct(on_subproblem(%s, symmetric_local_proposal(proc(v) { normal(v, 0.7) })))'
 BY_HAND = ('repeat(3, mh_correct(on_subproblem(default, all, proc(s) { do(w0 <- detach(s), w1 <- regen(s), '
            'return(list(w1 - first(w0), restore(s, rest(w0))))) })))')
+CONTINUOUS = {"hmc": "hmc(default, all, 0.2, 4, 2)", "nuts": "nuts(default, all, 0, 2)", "mh one": "mh(default, one, 3)",
+              "mh all": "mh(default, all, 3)", "drift one": "drift(default, one, 0.7, 5)",
+              "drift all": "drift(default, all, 0.2, 5)", "slice": "slice(default, one, 1, 20, 5)",
+              "meanfield": "meanfield(default, all, 4, 2)"}
 MODELS = {
     "continuous": (
         ['m = tag("m", 0, normal(0, 1))', 's = tag("s", 0, gamma(3, 2))'],
         ["normal(m, s)", "normal(m, s)", "normal(2 * m, 1)"],
         ["m", "s", "m * s"],
-        {"mh one": "mh(default, one, 5)", "mh all": "mh(default, all, 5)",
+        {"mh one": "mh(default, one, 5)", "mh all": "mh(default, all, 5)", "unconstrained drift": "drift(default, all, 0.5, 5)",
          "slice": "slice(default, one, 1, 20, 3)", "slice_doubling": "slice_doubling(default, one, 1, 6, 3)",
          "hmc": "hmc(default, all, 0.25, 6, 3)", "nuts": "nuts(default, all, 0, 2)",
          "laplace_mh all": "laplace_mh(default, all, 2)", "laplace_mh one": "laplace_mh(default, one, 2)",
@@ -178,9 +182,30 @@ MODELS = {
         ["p = dirichlet([2, 1, 1])", "v = multivariate_normal([0, 1], matrix([[1, 0.5], [0.5, 2]]))"],
         ["categorical(p)", "normal(lookup(v, 0) + lookup(p, 1), 0.7)"],
         ["lookup(p, 0)", "lookup(p, 2)", "lookup(v, 0)", "lookup(v, 1)"],
-        {"hmc": "hmc(default, all, 0.2, 4, 2)", "nuts": "nuts(default, all, 0, 2)", "mh one": "mh(default, one, 3)",
-         "laplace_mh": "laplace_mh(default, all, 2)",
-         "meanfield": "meanfield(default, all, 4, 2)", "pgibbs": "pgibbs(default, ordered, 3, 1)"}),
+        {**CONTINUOUS, "laplace_mh": "laplace_mh(default, all, 2)", "pgibbs": "pgibbs(default, ordered, 3, 1)"}),
+    "correlations": (
+        ["eta = gamma(4, 2)", "r = lkj_corr(3, eta)", "l = lkj_corr_cholesky(2, 1.5)", "f = flat_corr_cholesky(3)",
+         "v = multivariate_normal_cholesky([0, 1], l)"],
+        ["normal(lookup(r, list(1, 0)) + v[1], 0.5)", "multivariate_normal([0, 0, 0], r)",
+         "multivariate_student_t_cholesky(4, [0, 1, 2], f)"],
+        ["eta", "lookup(r, list(1, 0))", "lookup(r, list(2, 1))", "lookup(l, list(1, 0))", "lookup(f, list(2, 0))",
+         "lookup(f, list(2, 2))", "v[1]"],
+        CONTINUOUS),
+    "covariances": (
+        ["s = wishart([[1, 0.3], [0.3, 0.5]], 4)", "t = inv_wishart([[1, 0.3], [0.3, 0.5]], 5)",
+         "w = wishart_cholesky([[1, 0], [0.3, 0.5]], 3.5)", "x = multivariate_student_t(5, matrix([[0, 0], [1, 1]]), t)"],
+        ["normal(lookup(x, list(1, 0)), 0.5)", "multivariate_normal_precision([0, 0], s)",
+         "multivariate_normal_cholesky([0, 0], w)"],
+        ["lookup(s, list(0, 0))", "lookup(s, list(1, 0))", "lookup(t, list(1, 1))", "lookup(t, list(1, 0))",
+         "lookup(w, list(1, 0))", "lookup(w, list(1, 1))", "lookup(x, list(0, 1))"],
+        CONTINUOUS),
+    "ordered": (  # k: bounds that move with another choice
+        ["c = normal(0, 1)", "o = ordered_draws(3, normal, c, 2)", "g = ordered_draws(2, gamma, 2, 1)",
+         "h = ordered_draws(2, uniform_continuous, -1, 2)", "k = ordered_draws(2, uniform_continuous, c, c + 1)",
+         "u = flat_unit_vector(3)"],
+        ["normal(o[1] + g[0], 0.5)", "normal(g[1] * u[0] + h[0], 0.5)", "normal(k[1] + u[2], 0.5)"],
+        ["c", "o[0]", "o[2] - o[1]", "g[0]", "g[1]", "h[1]", "k[0]", "u[0]", "u[2]"],
+        CONTINUOUS),
 }
 
 
