@@ -261,7 +261,7 @@ def main():
     p.add_argument("--stan", metavar="CACHE")
     p.add_argument("--keep", metavar="FILE.json")
     p.add_argument("which", nargs="*")
-    o = p.parse_args()
+    o = p.parse_intermixed_args()
     all_names = names()
     if not all_names: raise SystemExit("posteriordb.py: no ../shared/posteriordb")
     which = [n for n in all_names if not o.which or n in o.which or n.split("-")[1] in o.which]

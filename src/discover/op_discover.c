@@ -382,15 +382,17 @@ const struct infer_op infer_discover_rows[] = {
     {"read_series", "(" SERIES_SIG ") -> array",
      "pairs of time and value of a CSV file of a time series, as gpmem discover reads it: dates "
      "are years or days, missing values are left out, times ascend, and those that lie on a grid "
-     "to the decimals of the file lie on it in full precision",
+     "to the decimals of the file lie on it in full precision. time and column name its columns; "
+     "skip_bad leaves rows out that cannot be read; max_points keeps the last ones only",
      NULL, OP_PLAIN, .run = op_read_series},
     {"structure_model",
      "(" SERIES_SIG
      ", kernels?: name, changepoints?: bool, log?: name, holdout?: probability) -> any",
      "a posterior over the structures of a time series (a CSV file, or an array of pairs), to be "
      "searched: what gpmem discover works on, with its prior. Prints as a table; prob(query, "
-     "model) "
-     "asks it",
+     "model) asks it. time, column, skip_bad and max_points as in read_series; kernels, "
+     "changepoints, log "
+     "and holdout as the options of gpmem discover",
      NULL, OP_PLAIN, .run = op_structure_model},
     {"structure_search",
      "(model: grammar, parameters?: any, draws?: count, seconds?: nonneg) -> action",
@@ -399,12 +401,11 @@ const struct infer_op infer_discover_rows[] = {
      "or the scope of the current model whose discrete choices make the structure, and then "
      "`parameters` is the scope of its continuous ones (default: all there are). Gives the "
      "posterior over structures, as structure_model does; the state of the current model becomes "
-     "a draw from it",
+     "a draw from it. seconds: when to stop at the latest",
      NULL, 0, .run = op_search},
     {"structure_chains", "(model: structures, steps?: count) -> action",
-     "four exact chains over structures and parameters beside the search: whether the posterior "
-     "has "
-     "settled, and effective sample sizes",
+     "four exact chains of so many steps over structures and parameters beside the search: whether "
+     "the posterior has settled, and effective sample sizes",
      NULL, 0, .run = op_chains},
     {"structure_draws", "(model: structures) -> any",
      "the states of the chains of a structure_model as a dataset: structure, logarithm, log "

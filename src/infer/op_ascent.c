@@ -88,6 +88,8 @@ const struct infer_op infer_ascent_rows[] = {
     {"gradient_ascent", ASCENT_SIG,
      "moves the block uphill by rate times the gradient, `steps` times", ASCENT, .how = PLAIN},
     {"grad_ascent", ASCENT_SIG, "the same as gradient_ascent", ASCENT, .how = PLAIN},
-    {"nesterov", ASCENT_SIG, "gradient ascent with Nesterov's momentum", ASCENT, .how = MOMENTUM},
+    {"nesterov", ASCENT_SIG,
+     "gradient ascent with Nesterov's momentum: `steps` of rate times the gradient", ASCENT,
+     .how = MOMENTUM},
     {0},
 };

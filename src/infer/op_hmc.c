@@ -484,7 +484,8 @@ const struct infer_op infer_hmc_rows[] = {
     {"hmc",
      "(scope: target, block?: block, step_size?: nonneg, leapfrog_steps?: count, "
      "transitions?: count) -> action",
-     "Hamiltonian Monte Carlo on the continuous choices of the block, 1 to leapfrog_steps steps",
+     "Hamiltonian Monte Carlo on the continuous choices of the block, 1 to leapfrog_steps steps of "
+     "step_size",
      STEPS(hmc_step, "all"), .n_extra = 2, .extra = {0.1, 10},
      .counted = "number of leapfrog steps"},
     {"nuts", "(scope: target, block?: block, warmup?: count, transitions?: count) -> action",

@@ -149,7 +149,8 @@ const struct infer_op infer_meanfield_rows[] = {
     {"meanfield",
      "(scope: target, block?: block, training_steps?: count, transitions?: "
      "count) -> action",
-     "fits independent proposals for the block, then makes one corrected draw from them",
+     "fits independent proposals for the block in training_steps (20), then makes one corrected "
+     "draw from them",
      STEPS(meanfield_step, "one"), .n_extra = 1, .extra = {20}},
     {0},
 };

@@ -280,8 +280,8 @@ static enum gpm_status op_diversify(struct infer_state *x, const struct action *
 const struct infer_op infer_particles_rows[] = {
     {"resample", "(n: count) -> action", "n particles drawn by weight; the total weight is kept",
      .run = op_resample},
-    {"resample_multiprocess", "(n: count, max?: any) -> action", "the same as resample",
-     .run = op_resample},
+    {"resample_multiprocess", "(n: count, max?: any) -> action",
+     "the same as resample; max, of processes, changes nothing", .run = op_resample},
     {"particle_log_weights", "() -> action", "array of the particles' log weights",
      EACH(weight_of)},
     {"set_particle_log_weights", "(w: any) -> action", "sets the particles' log weights",

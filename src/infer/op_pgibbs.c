@@ -314,10 +314,11 @@ static enum gpm_status pgibbs_step(struct step *s) {
     .counted = "number of particles"
 const struct infer_op infer_pgibbs_rows[] = {
     {"pgibbs", PGIBBS_SIG,
-     "particle Gibbs: conditional sequential Monte Carlo over the blocks in order", PGIBBS,
-     .how = BY_WEIGHT},
+     "particle Gibbs: conditional sequential Monte Carlo over the blocks in order, with that many "
+     "particles",
+     PGIBBS, .how = BY_WEIGHT},
     {"func_pgibbs", PGIBBS_SIG, "the same as pgibbs", PGIBBS, .how = BY_WEIGHT},
-    {"func_pmap", PGIBBS_SIG, "as pgibbs, but takes the most probable particle", PGIBBS,
+    {"func_pmap", PGIBBS_SIG, "as pgibbs, but takes the most probable of the particles", PGIBBS,
      .how = MOST_PROBABLE},
     {0},
 };

@@ -185,7 +185,7 @@ const struct infer_op infer_slice_rows[] = {
      .how = STEPPING, .extra = {1, 100}},
     {"slice_doubling",
      "(scope: target, block?: block, w?: positive, p?: nonneg, steps?: count) -> action",
-     "slice sampling of one continuous choice, doubling the interval at most p times", SLICE,
-     .how = DOUBLING, .extra = {1, 10}},
+     "slice sampling of one continuous choice, doubling an interval of width w at most p times",
+     SLICE, .how = DOUBLING, .extra = {1, 10}},
     {0},
 };

@@ -68,25 +68,34 @@ static const struct {
     {"default", "", "scope: every random choice of the model"},
 };
 
-struct row {
-    const char *name, *form, *doc, *example;
-    const char *kind; /* NULL: hidden */
+/* Procedures of the library that is written in the language; ends with a row without name. */
+extern const struct help_row embed_prelude_vnts_rows[];
+
+/* One entry of help; kind NULL: hidden. */
+struct entry {
+    struct help_row row;
+    const char *kind;
 };
 
-/* Everything that has help: the words, the procedures. False: there are no more. */
-static bool row_at(size_t i, struct row *w) {
-    if (i >= COUNT_OF(words) + sp_index_count()) return false;
-    if (i < COUNT_OF(words)) {
-        *w = (struct row){words[i].name, words[i].form, words[i].doc, NULL, "word"};
+/* Everything that has help: the words, the library, the tables. False: there are no more. */
+static bool entry_at(size_t i, struct entry *e) {
+    size_t n_library = 0;
+    while (embed_prelude_vnts_rows[n_library].name) n_library++;
+    const size_t n_words = COUNT_OF(words), n_text = n_words + n_library;
+    if (i >= n_text + sp_index_count()) return false;
+    if (i < n_text) {
+        *e = i < n_words
+                 ? (struct entry){{words[i].name, words[i].form, words[i].doc, NULL}, "word"}
+                 : (struct entry){embed_prelude_vnts_rows[i - n_words], "procedure"};
         return true;
     }
-    const struct sp_class *c = sp_index_at(i - COUNT_OF(words));
-    *w = (struct row){c->name, c->sig, c->doc, c->example,
-                      c->flags & SP_HIDDEN   ? NULL
-                      : c->flags & SP_RANDOM ? "random"
-                      : c->flags & SP_MAKER  ? "maker"
-                      : infer_op_of(c)       ? "operator"
-                                             : "procedure"};
+    const struct sp_class *c = sp_index_at(i - n_text);
+    *e = (struct entry){{c->name, c->sig, c->doc, c->example},
+                        c->flags & SP_HIDDEN   ? NULL
+                        : c->flags & SP_RANDOM ? "random"
+                        : c->flags & SP_MAKER  ? "maker"
+                        : infer_op_of(c)       ? "operator"
+                                               : "procedure"};
     return true;
 }
 
@@ -104,9 +113,10 @@ static bool describe_kernel(const char *name, struct buf *out) {
 }
 
 bool session_help(struct session *s, const char *name, struct buf *out) {
-    struct row w, found = {0};
-    for (size_t i = 0; row_at(i, &w); i++)
-        if (!strcmp(w.name, name)) found = w;
+    struct entry e;
+    struct help_row found = {0};
+    for (size_t i = 0; entry_at(i, &e); i++)
+        if (!strcmp(e.row.name, name)) found = e.row;
     if (found.name) {
         buf_printf(out, "%s%s\n    %s\n", name, found.form, found.doc ? found.doc : "");
         if (found.example) buf_printf(out, "    example: %s\n", found.example);
@@ -126,14 +136,15 @@ bool session_help(struct session *s, const char *name, struct buf *out) {
 }
 
 void session_reference_json(struct session *s, struct buf *out) {
-    struct row w;
+    struct entry e;
     buf_puts(out, "[\n");
-    for (size_t i = 0; row_at(i, &w); i++) {
-        if (!w.kind) continue;
+    for (size_t i = 0; entry_at(i, &e); i++) {
+        if (!e.kind) continue;
+        const struct help_row *r = &e.row;
         buf_puts(out, i ? ",\n{" : "{");
-        JSON(out, FIELD("kind", w.kind), FIELD("name", w.name), FIELD("signature", w.form),
-             FIELD("doc", w.doc));
-        if (w.example) JSON(out, FIELD("example", w.example));
+        JSON(out, FIELD("kind", e.kind), FIELD("name", r->name), FIELD("signature", r->form),
+             FIELD("doc", r->doc));
+        if (r->example) JSON(out, FIELD("example", r->example));
         buf_putc(out, '}');
     }
     buf_puts(out, "\n]\n");
@@ -142,12 +153,14 @@ void session_reference_json(struct session *s, struct buf *out) {
 void session_complete(struct session *s, const char *prefix, void (*each)(void *, const char *),
                       void *user) {
     size_t n = strlen(prefix);
-    struct row w;
-    for (size_t i = 0; row_at(i, &w); i++)
-        if (w.kind && !strncmp(w.name, prefix, n)) each(user, w.name);
-    for (size_t i = 0; i < s->core.define_names.n; i++)
-        if (!strncmp(s->core.define_names.at[i]->text, prefix, n))
-            each(user, s->core.define_names.at[i]->text);
+    struct entry e;
+    for (size_t i = 0; entry_at(i, &e); i++)
+        if (e.kind && !strncmp(e.row.name, prefix, n)) each(user, e.row.name);
+    for (size_t i = 0; i < s->core.define_names.n; i++) { /* those of the library have rows */
+        struct sym *y = s->core.define_names.at[i];
+        const struct define_slot *d = map_get(&s->core.defines, MAP_PTR(y));
+        if (!d->library && !strncmp(y->text, prefix, n)) each(user, y->text);
+    }
     const char **names;
     size_t n_names = trace_names(s->infer.model->p.at[0], &names);
     for (size_t i = 0; i < n_names; i++)

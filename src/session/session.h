@@ -31,6 +31,10 @@ enum gpm_status session_run_file(struct session *s, const char *path, struct spa
 enum gpm_status session_check(struct session *s, const char *name, const char *text, size_t len,
                               bool interactive) GPM_MUST_USE;
 void session_define(struct session *s, const char *name, value v_taken);
+/* What help says of a name: arguments, words, example or NULL. */
+struct help_row {
+    const char *name, *form, *doc, *example;
+};
 /* Help on a name (signature, text, example) appended to out; false: unknown. */
 bool session_help(struct session *s, const char *name, struct buf *out);
 void session_reference_json(struct session *s, struct buf *out);

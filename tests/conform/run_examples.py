@@ -1,10 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the example of every row of the reference (`gpmem reference`) and of the prelude with
-`gpmem -e` and compares what it prints. Usage: run_examples.py TOOL [NAME ...]"""
+"""Runs the example of every row of the reference (`gpmem reference`) with `gpmem -e` and compares what it prints. Usage: run_examples.py TOOL [NAME ...]"""
 import concurrent.futures as cf, json, math, os, re, subprocess, sys
 
-root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 tool = os.path.abspath(sys.argv[1])
 only = set(sys.argv[2:])
 NUMBER = re.compile(r"-?\d+\.?\d*(?:e[-+]?\d+)?")
@@ -26,10 +24,6 @@ def examples():
     for r in rows:
         if r.get("example"):
             yield r["name"], r["example"]
-    prelude = os.path.join(root, "src", "session", "embed", "prelude.vnts")
-    for line in open(prelude):
-        if line.startswith("// ") and " => " in line:
-            yield "prelude", line[3:].split(", with ")[0].strip()
 
 
 def run(case):
