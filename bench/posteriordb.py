@@ -117,12 +117,16 @@ def literal(v):
 def bare(v): return "[%s]" % ", ".join(map(bare, v)) if isinstance(v, list) else repr(v)
 
 
+def sampling(warmup, draws):
+    return ("infer nuts(default, all, %d, %d);\ninfer accumulate_dataset(%d, do(nuts(default, all, %d, 1), keep));\n"
+            % (warmup, warmup, draws, warmup))
+
+
 def program(posterior, warmup, draws):
     """The text of a run: the data, the model, sampling."""
     with open(os.path.join(PROGRAMS, posterior["model"] + ".vnts")) as f: model = f.read()
     data = "".join("define %s = %s;\n" % (k, literal(v)) for k, v in posterior["data"].items())
-    return data + model + ("infer nuts(default, all, %d, %d);\ninfer accumulate_dataset(%d, do(nuts(default, all, %d, 1), keep));\n"
-                           % (warmup, warmup, draws, warmup))
+    return data + model + sampling(warmup, draws)
 
 
 def cpu(cmd, **kw):
