@@ -151,6 +151,7 @@ def stan_name(column):
 
 
 def ours(tool, posterior, seed, chains=CHAINS, warmup=WARMUP, draws=DRAWS):
+    if not os.path.exists(os.path.join(PROGRAMS, posterior["model"] + ".vnts")): return {"error": "no program", "cpu": 0}
     with tempfile.TemporaryDirectory() as tmp:
         path, folder = os.path.join(tmp, posterior["model"] + ".vnts"), os.path.join(tmp, "run")
         with open(path, "w") as f: f.write(program(posterior, warmup, draws))
