@@ -230,7 +230,7 @@ const struct sp_class sp_continuous_rows[] = {
      .doc = "normal distribution; sequences of means or sds give independent elements",
      .example = "floor(1e6 * assess(1, normal, 1, 1)) => -918939",
      .of = &normal,
-     .flags = SP_RANDOM,
+     .flags = SP_RANDOM | SP_LIFTS,
      .code = SP_CODE_NORMAL,
      SP_NUMERIC(normal),
      .support = sp_scalar_support,

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * From a scaffold to a flat. The scaffold is the unrolled program already: entries in order of
- * evaluation. First every value that changes gets its slot; then each entry becomes an operation,
- * whose operands are found by going past nodes that only pass a value on; what an operand refers to
- * outside the scaffold becomes an input, or a constant of the form.
+ * evaluation. Each becomes a name for numbers that stand somewhere already, or an operation, whose
+ * operands are found by going past nodes that only pass a value on; what an operand refers to
+ * outside the scaffold becomes an input, or a constant of the form (draft.h).
  *
- * Numbers are compiled to numeric operations where the row has such forms, all else to rows on
- * values. While drafting, the marks of input nodes hold their slots (INPUT), so that each is found
- * at once. */
-#include "flat/form.h"
+ * What a row offers decides its speed: first comes a name (SP_ARRANGES), then an operation on
+ * numbers, on columns (SP_LIFTS, SP_FOLDS), on blocks; any other row runs on values. */
+#include "flat/draft.h"
 
 /* Is this a scaffold in which nothing but values changes? */
 
@@ -28,8 +27,16 @@ static bool closes_over_nothing(struct scaffold *s, const struct node *n) {
     return true;
 }
 
+/* What it requested stays, only its output changes, and that arranges what came back. */
+static bool only_arranges(const struct entry *e) {
+    const struct sp_class *cls = node_class(e->n);
+    return cls && cls->request && cls->output && (cls->flags & SP_ARRANGES) && !e->requests &&
+           !e->n->special && e->n->req && e->n->req->n_fam;
+}
+
 static bool is_static_row(struct scaffold *s, const struct entry *e) {
     const struct sp_class *cls = node_class(e->n);
+    if (only_arranges(e)) return true;
     return cls && cls->simulate && !cls->request && !cls->incorporate && !e->n->special &&
            !(cls->flags & (SP_RANDOM | SP_MAKER | SP_NO_MODEL_EFFECT)) &&
            closes_over_nothing(s, e->n);
@@ -59,174 +66,358 @@ static bool is_static(struct scaffold *s) {
     return true;
 }
 
-/* A flat in the making. */
-
-#define INPUT 0x80000000u /* in a node's mark: the rest is its slot */
-#define CONST 0x80000000u /* in an operand: the rest is the number of a constant */
-
-struct place {
-    uint32_t slot; /* 1 + slot; 0: none yet */
-    bool alone;    /* a changing one: it depends on no choice but the principals */
-};
-enum { STEPS, SHARED, OWN, PRINCIPALS, N_PARTS }; /* of a form's operations, in their order */
-struct draft {
-    struct scaffold *s;
-    struct flat_form head;
-    struct {
-        VEC(struct flat_op) at;
-    } ops[N_PARTS];
-    VEC(uint32_t) extra;
-    VEC(uint8_t) kind;
-    VEC(double) constants;
-    VEC(struct node *) nodes, owned;
-    struct place *of; /* by entry */
-};
-
-static void draft_release(struct draft *d) {
-    for (int i = 0; i < N_PARTS; i++) vec_release(&d->ops[i].at);
-    vec_release(&d->extra);
-    vec_release(&d->kind);
-    vec_release(&d->constants);
-    vec_release(&d->nodes);
-    vec_release(&d->owned);
-    mem_free(d->of);
-}
-
-static void add_changing(struct draft *d, uint32_t entry) {
-    struct node *n = d->s->e.at[entry].n;
-    vec_push(&d->nodes, n);
-    vec_push(&d->kind, (uint8_t)!number_is(n->val));
-    d->of[entry].slot = (uint32_t)d->nodes.n;
-}
+/* Steps. */
 
 static bool is_computed(const struct entry *e) {
     return e->role == ROLE_D && e->principal < 0 && !copy_source(e->n);
 }
 
-/* Slots 0 .. n_changing - 1: the principals in the order they were given, then results in order of
- * evaluation, so that a step reads only slots that are set. */
-static void number_changing(struct draft *d) {
-    struct scaffold *s = d->s;
-    for (size_t i = 0; i < s->principals.n; i++) {
-        add_changing(d, s->principals.at[i]->mark - 1);
-        d->of[s->principals.at[i]->mark - 1].alone = true;
-    }
-    for (size_t i = 0; i < s->order.n; i++)
-        if (is_computed(&s->e.at[s->order.at[i]])) add_changing(d, s->order.at[i]);
-    d->head.n_principals = (uint32_t)s->principals.n;
-    d->head.n_changing = (uint32_t)d->nodes.n;
-}
-
-static uint32_t add_input(struct draft *d, struct node *n) {
+static void set_place(struct draft *d, struct place *p, struct node *n, value sketch_taken) {
+    p->sketch = sketch_taken;
+    p->known = true;
     vec_push(&d->nodes, n);
-    return (uint32_t)d->nodes.n - 1;
+    vec_push(&d->node_sketch, value_ref(sketch_taken));
 }
 
-/* Where the operand's value comes from; *alone is cleared when other choices move it. */
-static uint32_t slot_of(struct draft *d, struct node *operand, bool *alone) {
-    struct node *n = chase(operand);
-    if (n->kind == NODE_CONST && n->val.tag == V_NUM) {
-        vec_push(&d->constants, n->val.u.num);
-        return CONST | (uint32_t)(d->constants.n - 1);
+/* The principals' numbers come first, in the order they were given. */
+static void add_principals(struct draft *d) {
+    struct scaffold *s = d->s;
+    bool numbers = true;
+    for (size_t i = 0; i < s->principals.n; i++) {
+        struct place *p = &d->of[s->principals.at[i]->mark - 1];
+        value v = s->principals.at[i]->val;
+        set_place(d, p, s->principals.at[i], sketch_fresh(d, CHANGING, v));
+        p->alone = true;
+        p->word = REF(CHANGING, i);
+        numbers &= sketch_is_numeric(p->sketch);
     }
-    if (n->kind == NODE_CONST) return add_input(d, n);
-    if (n->mark & INPUT) {
-        *alone = false;
-        return n->mark & ~INPUT;
-    }
-    if (!n->mark) {
-        *alone = false;
-        uint32_t slot = add_input(d, n);
-        n->mark = INPUT | slot;
-        return slot;
-    }
-    struct place *p = &d->of[n->mark - 1];
-    if (!p->slot) p->slot = 1 + add_input(d, n); /* it absorbs: its value stays */
-    if (p->slot > d->head.n_changing || !p->alone) *alone = false;
-    return p->slot - 1;
+    d->head.n_principals = (uint32_t)s->principals.n;
+    d->head.n_x = numbers ? d->head.n_changing : 0;
 }
 
-/* An operation on the operands of n; *numbers: they are all numbers, and few. */
-static struct flat_op op_on(struct draft *d, struct node *n, bool *numbers, bool *alone) {
-    struct flat_op op = {.cls = node_class(n), .n_args = (uint16_t)(n->n_in - 1)};
-    uint32_t args[FLAT_ARGS] = {0};
-    *numbers = op.n_args <= FLAT_ARGS;
-    *alone = true;
-    if (!*numbers) args[0] = (uint32_t)d->extra.n;
-    for (uint32_t i = 1; i < n->n_in; i++) {
-        uint32_t slot = slot_of(d, n->in[i].node, alone);
-        *numbers = *numbers && number_is(n->in[i].node->val);
-        if (op.n_args <= FLAT_ARGS)
-            args[i - 1] = slot;
+/* An application in the making: its operands' sketches, borrowed. */
+struct apply {
+    struct node *n;
+    const struct sp_class *cls;
+    uint32_t n_args;
+    value *args;
+    bool alone;
+};
+
+static struct apply apply_of(struct draft *d, struct node *n) {
+    struct apply a = {.n = n, .cls = node_class(n), .n_args = n->n_in - 1, .alone = true};
+    a.args = NEW_ARRAY(value, a.n_args + 1);
+    for (uint32_t i = 0; i < a.n_args; i++) a.args[i] = sketch_of(d, n->in[i + 1].node, &a.alone);
+    return a;
+}
+
+static bool all_scalars(const struct apply *a) {
+    if (a->n_args > FLAT_ARGS) return false;
+    for (uint32_t i = 0; i < a->n_args; i++)
+        if (!is_scalar(a->args[i])) return false;
+    return true;
+}
+
+static uint8_t numeric_code(const struct sp_class *cls, size_t n_args) {
+    static const uint8_t codes[] = {
+        [SP_CODE_NONE] = FLAT_NUM,    [SP_CODE_ADD] = FLAT_ADD,   [SP_CODE_SUB] = FLAT_SUB,
+        [SP_CODE_MUL] = FLAT_MUL,     [SP_CODE_DIV] = FLAT_DIV,   [SP_CODE_NORMAL] = FLAT_NORMAL,
+        [SP_CODE_EXACTLY] = FLAT_NUM, [SP_CODE_LOOKUP] = FLAT_NUM};
+    return n_args == 2 ? codes[cls->code] : (uint8_t)FLAT_NUM;
+}
+
+static value scalar_sketch(uint32_t ref) {
+    return value_num(token_new(TOKEN_NUM, ref));
+}
+
+/* One number from single numbers. */
+static value scalar_step(struct draft *d, const struct sp_class *cls, const uint32_t *refs,
+                         size_t n) {
+    struct flat_op op = {.cls = cls, .code = numeric_code(cls, n), .n_args = (uint16_t)n};
+    for (size_t i = 0; i < n; i++) op.args[i] = refs[i];
+    return scalar_sketch(draft_step(d, op, 1));
+}
+
+/* Columns this short are taken apart into single numbers, which need not stand side by side. */
+enum { SHORT = 6 };
+
+/* The operands as slots: *len numbers each, or one for all. */
+struct operands {
+    uint32_t *refs[FLAT_ARGS];
+    bool one[FLAT_ARGS];
+    size_t n, len;
+};
+
+static void operands_release(struct operands *o) {
+    for (size_t i = 0; i < o->n; i++) mem_free(o->refs[i]);
+}
+
+static bool operands_of(const value *sketches, size_t n, struct operands *o) {
+    *o = (struct operands){.len = 1};
+    bool ok = n > 0 && n <= FLAT_ARGS, wide = false;
+    for (size_t k; ok && o->n < n;) {
+        value s = sketches[o->n];
+        if (!sketch_refs(s, &o->refs[o->n], &k)) break;
+        bool one = is_scalar(s);
+        o->one[o->n++] = one;
+        ok = k > 0 && (one || !wide || k == o->len);
+        if (!one) o->len = k, wide = true;
+    }
+    ok = ok && o->n == n && wide && o->len < REF_MAX;
+    if (!ok) operands_release(o);
+    return ok;
+}
+
+/* A result of the shape of `like`, `len` numbers in slots from `first` on, or all in that one. */
+static value range_sketch(value like, uint32_t first, size_t len, bool one) {
+    bool matrix = like.tag == V_MATRIX;
+    value s =
+        matrix ? value_matrix_new(like.u.matrix->rows, like.u.matrix->cols) : value_vector_new(len);
+    double *at = matrix ? s.u.matrix->at : s.u.vector->at;
+    for (size_t i = 0; i < len; i++) at[i] = token_new(TOKEN_NUM, first + (one ? 0 : (uint32_t)i));
+    if (!matrix) s.u.obj->flags = like.u.obj->flags;
+    return s;
+}
+
+static size_t count_numbers(value v) {
+    return v.tag == V_VECTOR   ? v.u.vector->n
+           : v.tag == V_MATRIX ? v.u.matrix->rows * v.u.matrix->cols
+                               : 0;
+}
+
+/* Element by element on single numbers. */
+static value lift_short(struct draft *d, const struct sp_class *cls, const struct operands *o,
+                        value like) {
+    value s = range_sketch(like, 0, o->len, false);
+    double *at = like.tag == V_MATRIX ? s.u.matrix->at : s.u.vector->at;
+    for (size_t i = 0; i < o->len; i++) {
+        uint32_t refs[FLAT_ARGS];
+        for (size_t k = 0; k < o->n; k++) refs[k] = o->refs[k][o->one[k] ? 0 : i];
+        at[i] = scalar_step(d, cls, refs, o->n).u.num;
+    }
+    return s;
+}
+
+/* On columns; where every operand is one number for all, so is the result. */
+static value lift_columns(struct draft *d, const struct sp_class *cls, const struct operands *o,
+                          value like) {
+    struct flat_op op = {
+        .cls = cls, .code = FLAT_COLS, .n_args = (uint16_t)o->n, .len = (uint32_t)o->len};
+    uint32_t columns = 0;
+    for (size_t k = 0; k < o->n; k++) {
+        op.args[k] = o->one[k] ? o->refs[k][0] : draft_column(d, o->refs[k], o->len);
+        columns |= op.args[k] & COLUMN;
+    }
+    if (columns) return range_sketch(like, draft_step(d, op, o->len), o->len, false);
+    value one = scalar_step(d, cls, op.args, o->n);
+    return range_sketch(like, scalar_ref(one), o->len, true);
+}
+
+static bool lift_step(struct draft *d, const struct apply *a, value *out) {
+    struct operands o;
+    value like = a->n->val;
+    if (!(a->cls->flags & SP_LIFTS) || !a->cls->num) return false;
+    if (!count_numbers(like) || !operands_of(a->args, a->n_args, &o)) return false;
+    bool fits = count_numbers(like) == o.len;
+    if (fits) *out = (o.len < SHORT ? lift_short : lift_columns)(d, a->cls, &o, like);
+    operands_release(&o);
+    return fits;
+}
+
+/* A fold of a sequence, or of a number alone. */
+static bool fold_step(struct draft *d, const struct apply *a, value *out) {
+    uint32_t *refs;
+    size_t n;
+    if (!(a->cls->flags & SP_FOLDS) || a->n_args != 1 || a->n->val.tag != V_NUM) return false;
+    if (a->args[0].tag == V_NUM || a->args[0].tag == V_MATRIX) return false;
+    if (!sketch_refs(a->args[0], &refs, &n)) return false;
+    if (n > 0 && n <= FLAT_ARGS)
+        *out = scalar_step(d, a->cls, refs, n);
+    else if (n > 0) {
+        struct flat_op op = {.cls = a->cls, .code = FLAT_FOLD, .n_args = 1, .len = (uint32_t)n};
+        op.args[0] = draft_range(d, refs, n);
+        *out = scalar_sketch(draft_step(d, op, 1));
+    }
+    mem_free(refs);
+    return n > 0;
+}
+
+/* One of several numbers by an index that may change. */
+static bool pick_step(struct draft *d, const struct apply *a, value *out) {
+    uint32_t *refs;
+    size_t n;
+    if (a->cls->code != SP_CODE_LOOKUP || a->n_args != 2 || !is_scalar(a->args[1])) return false;
+    if (a->args[0].tag == V_NUM || a->args[0].tag == V_MATRIX || a->n->val.tag != V_NUM)
+        return false;
+    if (!sketch_refs(a->args[0], &refs, &n)) return false;
+    struct flat_op op = {.code = FLAT_PICK, .n_args = 2, .len = (uint32_t)n};
+    op.args[0] = draft_refs(d, refs, n);
+    op.args[1] = scalar_ref(a->args[1]);
+    *out = scalar_sketch(draft_step(d, op, 1));
+    mem_free(refs);
+    return true;
+}
+
+/* A block reads numbers that stand side by side: a sequence becomes a vector of such. */
+static bool block_operand(struct draft *d, value sketch, value *out) {
+    uint32_t *refs;
+    size_t n;
+    if (is_scalar(sketch)) {
+        *out = sketch;
+        return true;
+    }
+    if (sketch.tag == V_NUM || !sketch_refs(sketch, &refs, &n)) return false;
+    bool ok = n > 0;
+    struct obj plain = {0};
+    value like = sketch.tag == V_MATRIX ? sketch : (value){.tag = V_VECTOR, .u.obj = &plain};
+    if (ok) *out = range_sketch(like, draft_range(d, refs, n) & ~COLUMN, n, false);
+    mem_free(refs);
+    return ok;
+}
+
+static bool block_step(struct draft *d, const struct apply *a, value *out) {
+    value like = a->n->val, args[FLAT_ARGS];
+    uint32_t n = 0;
+    if (!a->cls->block || a->n_args > FLAT_ARGS) return false;
+    if (like.tag != V_NUM && !count_numbers(like)) return false;
+    while (n < a->n_args && block_operand(d, a->args[n], &args[n])) n++;
+    bool ok = n == a->n_args;
+    if (ok) {
+        struct flat_op op = {.cls = a->cls, .code = FLAT_BLOCK, .n_args = (uint16_t)n};
+        for (uint32_t i = 0; i < n; i++) op.args[i] = draft_shape(d, args[i]);
+        *out = sketch_fresh(d, CHANGING, like);
+        op.out = draft_shape(d, *out);
+        vec_push(&d->ops[STEPS].at, op);
+    }
+    while (n--) value_unref(args[n]);
+    return ok;
+}
+
+static void on_values(struct draft *d, struct flat_op *op, const struct apply *a,
+                      enum flat_code code) {
+    *op = (struct flat_op){.cls = a->cls, .code = (uint8_t)code, .n_args = (uint16_t)a->n_args};
+    if (a->n_args > FLAT_ARGS) op->args[0] = (uint32_t)d->lists.n;
+    for (uint32_t i = 0; i < a->n_args; i++) {
+        uint32_t shape = draft_shape(d, a->args[i]);
+        if (a->n_args <= FLAT_ARGS)
+            op->args[i] = shape;
         else
-            vec_push(&d->extra, slot);
+            vec_push(&d->lists, shape);
     }
-    for (int i = 0; i < FLAT_ARGS; i++) op.args[i] = args[i];
-    if (op.n_args > d->head.most_args) d->head.most_args = op.n_args;
-    return op;
-}
-
-static uint16_t numeric_code(const struct flat_op *op) {
-    static const uint16_t codes[] = {
-        [SP_CODE_NONE] = FLAT_NUM,   [SP_CODE_ADD] = FLAT_ADD, [SP_CODE_SUB] = FLAT_SUB,
-        [SP_CODE_MUL] = FLAT_MUL,    [SP_CODE_DIV] = FLAT_DIV, [SP_CODE_NORMAL] = FLAT_NORMAL,
-        [SP_CODE_EXACTLY] = FLAT_NUM};
-    return op->n_args == 2 ? codes[op->cls->code] : (uint16_t)FLAT_NUM;
-}
-
-static void on_values(struct draft *d, struct flat_op *op, enum flat_code code) {
-    op->code = (uint16_t)code;
+    if (a->n_args > d->head.most_args) d->head.most_args = a->n_args;
     d->head.rows = 1;
 }
 
-static void add_step(struct draft *d, uint32_t entry) {
-    const struct entry *e = &d->s->e.at[entry];
-    struct place *p = &d->of[entry];
-    bool numbers, alone;
-    struct flat_op op = op_on(d, e->n, &numbers, &alone);
-    op.out = p->slot - 1;
-    p->alone = alone || e->principal >= 0;
-    if (e->principal >= 0) {
-        op.code = FLAT_DRAW;
-        if (!numbers || !op.cls->num_sample || !number_is(e->n->val))
-            on_values(d, &op, FLAT_DRAW_ROW);
-    } else if (numbers && op.cls->num && e->n->val.tag == V_NUM)
-        op.code = numeric_code(&op);
-    else
-        on_values(d, &op, FLAT_ROW);
+static value row_step(struct draft *d, const struct apply *a) {
+    struct flat_op op;
+    value out = sketch_fresh(d, CHANGING, a->n->val);
+    on_values(d, &op, a, FLAT_ROW);
+    op.out = draft_shape(d, out);
+    op.node = REF(CHANGING, d->nodes.n); /* its word comes next */
     vec_push(&d->ops[STEPS].at, op);
+    return out;
 }
+
+static value computed(struct draft *d, const struct apply *a) {
+    value out;
+    uint32_t refs[FLAT_ARGS];
+    if (a->cls->num && a->n->val.tag == V_NUM && all_scalars(a)) {
+        for (uint32_t i = 0; i < a->n_args; i++) refs[i] = scalar_ref(a->args[i]);
+        return scalar_step(d, a->cls, refs, a->n_args);
+    }
+    if (fold_step(d, a, &out) || lift_step(d, a, &out) || pick_step(d, a, &out) ||
+        block_step(d, a, &out))
+        return out;
+    return row_step(d, a);
+}
+
+static void add_computed(struct draft *d, uint32_t entry) {
+    struct node *n = d->s->e.at[entry].n;
+    struct place *p = &d->of[entry];
+    const struct sp_class *cls = node_class(n);
+    value sketch;
+    p->alone = true;
+    if (!(cls->flags & SP_ARRANGES) || !sketch_arrange(d, n, cls, &sketch, &p->alone)) {
+        struct apply a = apply_of(d, n);
+        sketch = computed(d, &a);
+        p->alone = a.alone;
+        mem_free(a.args);
+    }
+    set_place(d, p, n, sketch);
+}
+
+static void add_draw(struct draft *d, uint32_t entry) {
+    const struct entry *e = &d->s->e.at[entry];
+    struct apply a = apply_of(d, e->n);
+    struct flat_op op = {.cls = a.cls, .code = FLAT_DRAW, .n_args = (uint16_t)a.n_args};
+    value sketch = d->of[entry].sketch;
+    if (all_scalars(&a) && a.cls->num_sample && is_scalar(sketch)) {
+        for (uint32_t i = 0; i < a.n_args; i++) op.args[i] = scalar_ref(a.args[i]);
+        op.out = scalar_ref(sketch);
+    } else {
+        on_values(d, &op, &a, FLAT_DRAW_ROW);
+        op.out = draft_shape(d, sketch);
+    }
+    op.node = d->of[entry].word;
+    vec_push(&d->ops[STEPS].at, op);
+    mem_free(a.args);
+}
+
+/* Densities. */
 
 /* SP_CODE_EXACTLY (exactly(v)) compares values, and true is not 1: numbers will do only where both
  * are of one type. */
-static bool has_numeric_density(const struct node *n, const struct sp_class *cls) {
-    if (!cls->num_log_density || !number_is(n->val)) return false;
-    return cls->code != SP_CODE_EXACTLY || n->in[1].node->val.tag == n->val.tag;
+static bool has_numeric_density(const struct apply *a) {
+    const struct node *n = a->n;
+    if (!a->cls->num_log_density || !number_is(n->val) || !all_scalars(a)) return false;
+    return a->cls->code != SP_CODE_EXACTLY || n->in[1].node->val.tag == n->val.tag;
+}
+
+/* The density of a sequence of numbers, element by element. */
+static bool column_density(struct draft *d, const struct apply *a, value own, struct flat_op *op) {
+    struct operands o;
+    value all[FLAT_ARGS + 1] = {own};
+    if (!(a->cls->flags & SP_LIFTS) || !a->cls->num_log_density || a->n_args >= FLAT_ARGS)
+        return false;
+    for (uint32_t i = 0; i < a->n_args; i++) all[i + 1] = a->args[i];
+    if (own.tag == V_NUM || !operands_of(all, a->n_args + 1, &o)) return false;
+    *op = (struct flat_op){
+        .cls = a->cls, .code = FLAT_COLS, .n_args = (uint16_t)a->n_args, .len = (uint32_t)o.len};
+    op->out = draft_range(d, o.refs[0], o.len);
+    for (size_t k = 1; k < o.n; k++)
+        op->args[k - 1] = o.one[k] ? o.refs[k][0] : draft_column(d, o.refs[k], o.len);
+    operands_release(&o);
+    return true;
 }
 
 /* An observation is owned, and kept in the flat, when nothing but this one principal moves it: then
  * its node need not be touched by a step. Choices are never owned, since others propose them; nor
- * rows, whose values and densities are read from nodes. */
+ * what has other densities than one on numbers, whose values are read from nodes. */
 static void add_density(struct draft *d, uint32_t entry) {
     const struct entry *e = &d->s->e.at[entry];
     struct node *n = e->n;
-    bool numbers, alone;
-    struct flat_op op = op_on(d, n, &numbers, &alone);
-    op.code = numeric_code(&op);
-    if (e->role == ROLE_M)
-        on_values(d, &op, FLAT_MAKER);
-    else if (!numbers || !has_numeric_density(n, op.cls))
-        on_values(d, &op, FLAT_ROW);
-    bool on_numbers = op.code != FLAT_ROW && op.code != FLAT_MAKER;
-    bool owned = on_numbers && alone && d->head.n_principals == 1 && n->choice == NO_INDEX;
+    struct apply a = apply_of(d, n);
+    bool numeric = e->role != ROLE_M && has_numeric_density(&a), ignored = true;
+    struct flat_op op = {
+        .cls = a.cls, .code = numeric_code(a.cls, a.n_args), .n_args = (uint16_t)a.n_args};
+    for (uint32_t i = 0; numeric && i < a.n_args; i++) op.args[i] = scalar_ref(a.args[i]);
+    bool owned = numeric && a.alone && d->head.n_principals == 1 && n->choice == NO_INDEX;
     if (e->principal < 0 && owned) {
         vec_push(&d->owned, n);
         vec_push(&d->ops[OWN].at, op);
+        mem_free(a.args);
         return;
     }
-    if (!d->of[entry].slot) d->of[entry].slot = 1 + add_input(d, n);
-    op.out = d->of[entry].slot - 1;
+    value own = sketch_of(d, n, &ignored);
+    if (numeric)
+        op.out = scalar_ref(own);
+    else if (e->role == ROLE_M || !column_density(d, &a, own, &op)) {
+        on_values(d, &op, &a, e->role == ROLE_M ? FLAT_MAKER : FLAT_ROW);
+        op.out = draft_shape(d, own);
+    }
+    op.node = d->of[entry].word;
     vec_push(&d->ops[e->principal < 0 ? SHARED : PRINCIPALS].at, op);
+    mem_free(a.args);
 }
 
 static void add_ops(struct draft *d) {
@@ -234,62 +425,28 @@ static void add_ops(struct draft *d) {
     for (size_t i = 0; i < s->order.n; i++) {
         const struct entry *e = &s->e.at[s->order.at[i]];
         bool computed = is_computed(e);
-        if (computed || e->principal >= 0) add_step(d, s->order.at[i]);
+        if (computed) add_computed(d, s->order.at[i]);
+        if (e->principal >= 0) add_draw(d, s->order.at[i]);
         if (e->role != ROLE_D) add_density(d, s->order.at[i]);
         if (e->role == ROLE_D && e->principal < 0 && !computed) d->head.settles = 1;
     }
     for (size_t i = 0; i < s->principals.n; i++) add_density(d, s->principals.at[i]->mark - 1);
-    d->head.n_in = (uint32_t)d->nodes.n - d->head.n_changing;
-    d->head.n_constants = (uint32_t)d->constants.n;
-    d->head.n_steps = (uint32_t)d->ops[STEPS].at.n;
-    d->head.n_shared = (uint32_t)d->ops[SHARED].at.n;
-    d->head.n_own = (uint32_t)d->ops[OWN].at.n;
-    d->head.n_extra = (uint32_t)d->extra.n;
-    if (d->ops[OWN].at.n) d->head.settles = 1;
-}
-
-/* Takes the marks of inputs away. Those of entries that absorb are the scaffold's. */
-static void unmark_inputs(struct draft *d) {
-    for (size_t i = d->head.n_changing; i < d->nodes.n; i++) {
-        struct node *n = d->nodes.at[i];
-        if (n->kind != NODE_CONST && (n->mark & INPUT)) n->mark = 0;
-    }
-}
-
-/* Constants come last, behind inputs, whose number is known only when all operations are drafted.
- */
-static uint32_t place_constant(const struct draft *d, uint32_t slot) {
-    return slot & CONST ? d->head.n_changing + d->head.n_in + (slot & ~CONST) : slot;
-}
-
-static struct flat_form *form_of(const struct draft *d) {
-    struct flat_form *f = mem_zalloc(form_size(&d->head));
-    *f = d->head;
-    struct flat_op *to = f->ops;
-    for (int part = 0; part < N_PARTS; part++)
-        for (size_t i = 0; i < d->ops[part].at.n; i++, to++) {
-            *to = d->ops[part].at.at[i];
-            if (part == OWN) to->out = form_n_slots(f); /* none */
-            for (int k = 0; k < FLAT_ARGS; k++) to->args[k] = place_constant(d, to->args[k]);
-        }
-    for (size_t i = 0; i < d->constants.n; i++) form_constants(f)[i] = d->constants.at[i];
-    for (size_t i = 0; i < d->extra.n; i++) form_extra(f)[i] = place_constant(d, d->extra.at[i]);
-    for (size_t i = 0; i < d->kind.n; i++) form_kind(f)[i] = d->kind.at[i];
-    return f;
 }
 
 /* A flat without a form is a result too: it says, for this structure, that there is none, and the
  * question is not asked again. */
 struct flat *flat_make(struct trace *t, struct node *const *principals, size_t n) {
-    struct draft d = {.s = scaffold_build(t, principals, n)};
+    struct draft d = {.t = t, .s = scaffold_build(t, principals, n)};
     struct flat_form *f = NULL;
     if (is_static(d.s)) {
         d.of = mem_zalloc(d.s->e.n * sizeof *d.of);
-        number_changing(&d);
+        for (size_t i = 0; i < d.s->e.n; i++) d.of[i].sketch = NIL;
+        add_principals(&d);
         add_ops(&d);
-        unmark_inputs(&d);
-        f = form_share(flats_of(t), form_of(&d));
+        f = form_share(flats_of(t), draft_form(&d));
     }
+    for (size_t i = 0; i < d.inputs.n; i++) vec_push(&d.nodes, d.inputs.at[i]);
+    for (size_t i = 0; i < d.wide.n; i++) vec_push(&d.nodes, d.wide.at[i]);
     struct flat *made = flat_new(t, f, d.nodes.at, d.owned.at);
     scaffold_close(d.s, false);
     draft_release(&d);

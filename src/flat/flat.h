@@ -45,6 +45,12 @@ bool flat_open(struct trace *t, struct flat *f, double *weight) GPM_MUST_USE;
  * point, and nothing has changed, the stream of random numbers included. */
 bool flat_propose(struct trace *t, struct flat *f, const value *vals, double *weight,
                   value *grads) GPM_MUST_USE;
+/* The same for principals that are all made of numbers: these, and the gradient in them, one after
+ * the other as they stand in the values (flat_n_numbers in all; 0: not all are numbers). Allocates
+ * nothing. */
+bool flat_propose_numbers(struct trace *t, struct flat *f, const double *x, double *weight,
+                          double *grad) GPM_MUST_USE;
+size_t flat_n_numbers(const struct flat *f);
 value flat_proposed(const struct flat *f, size_t i); /* the value proposed; borrowed */
 void flat_keep(struct trace *t, struct flat *f);
 void flat_drop(struct trace *t, struct flat *f);

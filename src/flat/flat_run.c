@@ -26,50 +26,10 @@
  * -inf, nothing to keep; LEFT: the general way must judge, and gets the random numbers back. */
 enum verdict { JUDGED, IMPOSSIBLE, LEFT };
 
-/* What every function here works on; v and w are the form's scratch and the flat's words, at hand.
- */
-struct run {
-    struct trace *t;
-    struct flat *f;
-    struct flat_form *form;
-    double *v;
-    union flat_word *w;
-};
-
-static inline struct run run_of(struct trace *t, struct flat *f) {
-    return (struct run){t, f, f->form, f->form->v, f->w};
-}
-
-static inline bool is_boxed(const struct run *r, uint32_t slot) {
-    return r->form->rows && slot < r->form->n_changing && form_kind(r->form)[slot];
-}
-
 /* ---- rows on values ---- */
 
 static value as_number(uint32_t tag, double x) {
     return tag == V_BOOL ? value_bool(x != 0) : value_num(x);
-}
-
-/* The value in a slot, borrowed. */
-static value value_in(const struct run *r, uint32_t slot) {
-    const struct flat_form *f = r->form;
-    if (slot >= f->n_changing + f->n_in) return value_num(r->v[slot]);
-    if (slot >= f->n_changing) return r->w[slot].n->val;
-    if (is_boxed(r, slot)) return f->box[slot];
-    return as_number(r->w[slot].n->val.tag, r->v[slot]);
-}
-
-/* Takes a result; false: it is of another type than before, so the compiled code is not for it. */
-static bool set_slot(const struct run *r, uint32_t slot, value taken) {
-    if (taken.tag != r->w[slot].n->val.tag) {
-        value_unref(taken);
-        return false;
-    }
-    if (is_boxed(r, slot))
-        value_set_take(&r->form->box[slot], taken);
-    else
-        r->v[slot] = number_of(&taken);
-    return true;
 }
 
 /* A call of an operation's row. Diagnostics of a row that fails are the general way's to give. */
@@ -80,50 +40,47 @@ struct row_call {
 
 static struct sp_call *row_begin(const struct run *r, const struct flat_op *op,
                                  struct row_call *k) {
-    const uint32_t *slots = op_args(r->form, op);
+    const uint32_t *shapes = op_shapes(r->form, op);
     value *args = r->form->args;
-    for (uint32_t i = 0; i < op->n_args; i++) args[i] = value_in(r, slots[i]);
+    for (uint32_t i = 0; i < op->n_args; i++) args[i] = shape_value(r, shapes[i]);
     k->n_diags = r->t->core->diags->list.n;
-    call_begin_with(r->t, r->w[op->out].n, args, &k->of);
+    call_begin_with(r->t, r->w[op->node].n, args, &k->of);
     return &k->of.c;
 }
 
 static enum gpm_status row_check(const struct run *r, const struct flat_op *op, struct sp_call *c) {
-    return core_check_args(r->t->core, c, r->w[op->out].n->in[0].node->val, NO_SPAN);
+    return core_check_args(r->t->core, c, r->w[op->node].n->in[0].node->val, NO_SPAN);
 }
 
 static bool row_end(const struct run *r, struct row_call *k, enum gpm_status st) {
     r->t->core->model = k->of.outer;
+    for (size_t i = 0; i < k->of.c.n; i++) value_unref(k->of.args[i]);
     if (st != GPM_OK) diags_rewind(r->t->core->diags, k->n_diags);
     return st == GPM_OK;
 }
 
+/* A result of another type than before is not for the compiled code. */
 static bool row_simulate(const struct run *r, const struct flat_op *op) {
     struct row_call k;
     value out;
     struct sp_call *c = row_begin(r, op, &k);
     enum gpm_status st = row_check(r, op, c);
     if (st == GPM_OK) st = sp_simulate(c, &out);
-    return row_end(r, &k, st) && set_slot(r, op->out, out);
-}
-
-/* adjoint of a slot += d; inputs and constants have none. */
-static void give(const struct run *r, uint32_t slot, value d_taken) {
-    if (is_boxed(r, slot))
-        value_set_take(&r->form->box_adj[slot], adj_add(r->form->box_adj[slot], d_taken));
-    else if (slot < r->form->n_changing)
-        r->form->adj[slot] += adj_num(d_taken);
-    value_unref(d_taken);
+    if (!row_end(r, &k, st)) return false;
+    bool ok = out.tag == r->w[op->node].n->val.tag && shape_set(r, op->out, out);
+    value_unref(out);
+    return ok;
 }
 
 /* Adjoints that a row gave, to its operands; false: one acts through a procedure, and is hidden. */
 static bool give_args(const struct run *r, const struct flat_op *op, value *dargs) {
-    const uint32_t *slots = op_args(r->form, op);
+    const uint32_t *shapes = op_shapes(r->form, op);
     bool ok = true;
     for (uint32_t i = 0; i < op->n_args; i++) {
         bool hidden = is_absent(dargs[i]);
-        ok &= !hidden || slots[i] >= r->form->n_changing;
-        give(r, slots[i], hidden ? NIL : dargs[i]);
+        ok &= !hidden || !shape_changes(r->form, form_words(r->form), shapes[i]);
+        if (!hidden) shape_give(r, shapes[i], dargs[i]);
+        value_unref(hidden ? NIL : dargs[i]);
     }
     return ok;
 }
@@ -141,24 +98,26 @@ static bool row_gradient(const struct run *r, const struct flat_op *op, enum gra
     if (!known) return false;
     struct row_call k;
     struct sp_call *c = row_begin(r, op, &k);
-    const struct node *n = r->w[op->out].n;
-    value *dargs = NEW_ARRAY(value, op->n_args + 1), dv = NIL, own = value_in(r, op->out);
+    const struct node *n = r->w[op->node].n;
+    value *dargs = NEW_ARRAY(value, op->n_args + 1), dv = NIL, own = shape_value(r, op->out);
     for (uint32_t i = 0; i < op->n_args; i++) dargs[i] = NIL;
-    bool moves = op->out < r->form->n_changing;
+    bool moves = op->node < r->form->n_principals;
     enum gpm_status st;
     if (of == OF_MAKER)
         st = cls->aaa->gradient(c, first_made(n->val)->state->data, dargs);
     else if (of == OF_DENSITY)
         st = cls->grad_density(c, own, moves ? &dv : NULL, dargs);
     else {
-        value d =
-            is_boxed(r, op->out) ? r->form->box_adj[op->out] : value_num(r->form->adj[op->out]);
+        value d = shape_adjoint(r, op->out);
         st = cls->grad_simulate(c, own, d, dargs);
+        value_unref(d);
     }
     bool ok = row_end(r, &k, st);
     for (uint32_t i = 0; !ok && i < op->n_args; i++) value_unref(dargs[i]), dargs[i] = NIL;
     ok = give_args(r, op, dargs) && ok;
-    if (of == OF_DENSITY) give(r, op->out, dv);
+    if (of == OF_DENSITY && moves) shape_give(r, op->out, dv);
+    value_unref(dv);
+    value_unref(own);
     mem_free(dargs);
     return ok;
 }
@@ -168,13 +127,16 @@ static enum verdict row_density(const struct run *r, const struct flat_op *op, d
                                 bool gradient) {
     bool maker = op->code == FLAT_MAKER;
     struct row_call k;
-    struct pending p = {.n = r->w[op->out].n};
+    struct pending p = {.n = r->w[op->node].n};
     struct sp_call *c = row_begin(r, op, &k);
     enum gpm_status st = row_check(r, op, c);
     if (st == GPM_OK && maker)
         st = op->cls->aaa->remake(c, first_made(p.n->val)->state->data, &p.token, logp);
-    else if (st == GPM_OK)
-        st = op->cls->log_density(c, value_in(r, op->out), logp);
+    else if (st == GPM_OK) {
+        value own = shape_value(r, op->out);
+        st = op->cls->log_density(c, own, logp);
+        value_unref(own);
+    }
     if (!row_end(r, &k, st)) return LEFT;
     if (maker) vec_push(&inner(r->t)->flats->pending, p);
     if (*logp != *logp) return LEFT;
@@ -225,7 +187,9 @@ static inline __attribute__((always_inline)) bool run_steps(const struct run *r,
             operands(r, op, args);
             x = op->cls->num(args, op->n_args);
             break;
-        default: __builtin_unreachable(); /* densities are no steps */
+        default:
+            if (!columns_run(r, op)) return false;
+            continue;
         }
         if (x != x) return false;
         v[op->out] = x;
@@ -233,12 +197,17 @@ static inline __attribute__((always_inline)) bool run_steps(const struct run *r,
     return true;
 }
 
-/* Any density but a normal one on numbers. adj NULL: no gradient. */
-static enum verdict other_density(struct run *r, const struct flat_op *op, double x, double *adj,
-                                  double *logp) {
+/* Any density but a normal one on numbers. own: its value, kept in the flat, or NULL; adj NULL: no
+ * gradient. */
+static enum verdict other_density(struct run *r, const struct flat_op *op,
+                                  const union flat_word *own, double *adj, double *logp) {
     if (op->code == FLAT_ROW || op->code == FLAT_MAKER)
         return row_density(r, op, logp, adj != NULL);
-    double args[FLAT_ARGS], g[FLAT_ARGS + 1] = {0};
+    if (op->code == FLAT_COLS) {
+        *logp = columns_density(r, op, adj != NULL);
+        return *logp > -INFINITY ? JUDGED : *logp == -INFINITY ? IMPOSSIBLE : LEFT;
+    }
+    double args[FLAT_ARGS], g[FLAT_ARGS + 1] = {0}, x = own ? own[1].x : r->v[op->out];
     operands(r, op, args);
     *logp = op->cls->num_log_density(x, args, op->n_args);
     if (!(*logp > -INFINITY)) return *logp == -INFINITY ? IMPOSSIBLE : LEFT;
@@ -259,7 +228,7 @@ struct sums {
 /* A node's density is up to date while the flat's epoch is; a maker keeps none at its node and is
  * asked. */
 static bool old_density(const struct run *r, const struct flat_op *op, double *out) {
-    const struct node *n = r->w[op->out].n;
+    const struct node *n = r->w[op->node].n;
     *out = n->logp;
     return op->code != FLAT_MAKER ||
            op->cls->aaa->log_joint(first_made(n->val)->state->data, out) == GPM_OK;
@@ -278,9 +247,9 @@ weigh(struct run *r, const struct flat_op *op, size_t n, const union flat_word *
     double new = s->new, old = s->old, *next = s->next, before;
     double last_sd = r->form->last_sd, log_sd = r->form->log_sd;
     for (const struct flat_op *end = op + n; op < end; op++) {
-        double x = own ? own[1].x : v[op->out], logp;
+        double logp;
         if (op->code == FLAT_NORMAL) {
-            double sd = v[op->args[1]];
+            double x = own ? own[1].x : v[op->out], sd = v[op->args[1]];
             if (sd != last_sd) {
                 if (!(sd > 0)) return LEFT;
                 last_sd = sd;
@@ -295,11 +264,11 @@ weigh(struct run *r, const struct flat_op *op, size_t n, const union flat_word *
                 adj[op->args[1]] += (z * z - 1) / sd;
             }
             if (!(logp > -INFINITY)) return logp == -INFINITY ? IMPOSSIBLE : LEFT;
-            before = own ? own[2].x : with_old ? r->w[op->out].n->logp : 0;
+            before = own ? own[2].x : with_old ? r->w[op->node].n->logp : 0;
         } else {
             before = own ? own[2].x : 0;
             if (with_old && !own && !old_density(r, op, &before)) return LEFT;
-            enum verdict j = other_density(r, op, x, adj, &logp);
+            enum verdict j = other_density(r, op, own, adj, &logp);
             if (j != JUDGED) return j;
         }
         *next++ = logp;
@@ -323,8 +292,7 @@ static inline __attribute__((always_inline)) enum verdict weigh_all(struct run *
     *s = (struct sums){0, 0, f->logp};
     enum verdict j = weigh(r, op, f->n_shared, NULL, adj, for_mh, s);
     op += f->n_shared;
-    if (j == JUDGED && f->n_own)
-        j = weigh(r, op, f->n_own, r->w + f->n_changing + f->n_in, adj, for_mh, s);
+    if (j == JUDGED && f->n_own) j = weigh(r, op, f->n_own, r->w + form_n_words(f), adj, for_mh, s);
     if (j != JUDGED || for_mh) return j;
     return weigh(r, op + f->n_own, f->n_principals, NULL, adj, false, s);
 }
@@ -340,20 +308,31 @@ static enum verdict weigh_given(struct run *r, double *adj, struct sums *s) {
 /* ---- backwards ---- */
 
 /* Adjoints of the operands of a deterministic operation given its own. */
-static bool back(const struct run *r, const struct flat_op *op) {
-    double d = r->form->adj[op->out], *adj = r->form->adj, args[FLAT_ARGS], g[FLAT_ARGS];
+static inline bool back(const struct run *r, const struct flat_op *op) {
+    double *adj = r->form->adj, args[FLAT_ARGS], g[FLAT_ARGS], d;
     const double *v = r->v;
     const uint32_t *a = op->args;
-    if (is_boxed(r, op->out) ? r->form->box_adj[op->out].tag == V_NIL : d == 0) return true;
     switch ((enum flat_code)op->code) {
-    case FLAT_ADD: adj[a[0]] += d, adj[a[1]] += d; return true;
-    case FLAT_SUB: adj[a[0]] += d, adj[a[1]] -= d; return true;
-    case FLAT_MUL: adj[a[0]] += d * v[a[1]], adj[a[1]] += d * v[a[0]]; return true;
-    case FLAT_DIV: adj[a[0]] += d / v[a[1]], adj[a[1]] -= d * v[op->out] / v[a[1]]; return true;
-    case FLAT_ROW: return row_gradient(r, op, OF_SIMULATE);
+    case FLAT_ADD: d = adj[op->out], adj[a[0]] += d, adj[a[1]] += d; return true;
+    case FLAT_SUB: d = adj[op->out], adj[a[0]] += d, adj[a[1]] -= d; return true;
+    case FLAT_MUL:
+        d = adj[op->out];
+        if (d == 0) return true; /* 0 times infinity is nothing here */
+        adj[a[0]] += d * v[a[1]], adj[a[1]] += d * v[a[0]];
+        return true;
+    case FLAT_DIV:
+        d = adj[op->out];
+        if (d == 0) return true;
+        adj[a[0]] += d / v[a[1]], adj[a[1]] -= d * v[op->out] / v[a[1]];
+        return true;
+    case FLAT_ROW: return shape_is_still(r, op->out) || row_gradient(r, op, OF_SIMULATE);
     case FLAT_NUM: break;
-    default: return true; /* principals end here */
+    case FLAT_DRAW:
+    case FLAT_DRAW_ROW: return true; /* principals end here */
+    default: return columns_back(r, op);
     }
+    d = adj[op->out];
+    if (d == 0) return true;
     if (!op->cls->num_back) return false;
     operands(r, op, args);
     op->cls->num_back(v[op->out], args, op->n_args, d, g);
@@ -361,20 +340,24 @@ static bool back(const struct run *r, const struct flat_op *op) {
     return true;
 }
 
+/* Those of inputs and constants are nobody's: they are written, and never read. */
 static double *clear_adjoints(struct flat_form *f) {
-    if (!f->adj) f->adj = NEW_ARRAY(double, form_n_slots(f) + 1);
-    memset(f->adj, 0, form_n_slots(f) * sizeof *f->adj);
-    for (uint32_t i = 0; f->rows && i < f->n_changing; i++) value_set_take(&f->box_adj[i], NIL);
+    if (!f->adj) f->adj = mem_zalloc((form_n_slots(f) + 1 + f->most_len) * sizeof *f->adj);
+    memset(f->adj, 0, f->n_changing * sizeof *f->adj);
+    for (uint32_t i = 0; i < f->n_boxes; i++) value_set_take(&f->box_adj[i], NIL);
     return f->adj;
 }
 
-static bool run_back(const struct run *r, value *grads) {
+static bool run_back(const struct run *r) {
     struct flat_form *f = r->form;
     for (uint32_t i = f->n_steps; i-- > 0;)
         if (!back(r, &f->ops[i])) return false;
-    for (uint32_t i = 0; i < f->n_principals; i++)
-        grads[i] = is_boxed(r, i) ? value_ref(f->box_adj[i]) : value_num(f->adj[i]);
     return true;
+}
+
+static value principal_adjoint(const struct run *r, uint32_t i) {
+    uint32_t place = form_places(r->form)[i];
+    return place & AT_SHAPE ? shape_adjoint(r, place & ~AT_SHAPE) : value_num(r->form->adj[place]);
 }
 
 /* ---- proposals ---- */
@@ -390,23 +373,40 @@ static inline bool read_number(const struct node *n, double *out) {
     return true;
 }
 
-/* What the principals do not change; false: something that was a number is none any more. Forms
- * with rows read values from the nodes, where numbers are not asked for. */
+/* What the principals do not change; false: something that was a number is none any more, or
+ * values are of another shape. Values are immutable: the same object need not be read twice. */
+static bool read_wide(const struct run *r) {
+    struct flat_form *f = r->form;
+    const uint32_t *places = form_places(f) + f->n_nodes;
+    const union flat_word *w = r->w + f->n_nodes + f->n_in;
+    for (uint32_t i = 0; i < f->n_wide; i++) {
+        value v = w[i].n->val;
+        if (!places[i] || (f->seen[i].tag == v.tag && f->seen[i].u.obj == v.u.obj)) continue;
+        value_set_take(&f->seen[i], NIL);
+        if (!shape_set(r, places[i] & ~AT_SHAPE, v)) return false;
+        f->seen[i] = value_ref(v);
+    }
+    return true;
+}
+
 static inline bool read_inputs(const struct run *r) {
     const struct flat_form *f = r->form;
-    uint32_t end = f->n_changing + f->n_in;
-    for (uint32_t i = f->n_changing; i < end; i++)
-        if (!read_number(r->w[i].n, &r->v[i])) {
-            if (!f->rows) return false;
-            r->v[i] = NAN;
-        }
-    return true;
+    for (uint32_t i = 0; i < f->n_in; i++)
+        if (!read_number(r->w[f->n_nodes + i].n, &r->v[f->n_changing + i])) return false;
+    return !f->n_wide || read_wide(r);
 }
 
 /* NULL: as they stand in their nodes. */
 static bool set_principals(const struct run *r, const value *vals) {
-    for (uint32_t i = 0; i < r->form->n_principals; i++)
-        if (!set_slot(r, i, value_ref(vals ? vals[i] : r->w[i].n->val))) return false;
+    const uint32_t *places = form_places(r->form);
+    for (uint32_t i = 0; i < r->form->n_principals; i++) {
+        value now = r->w[i].n->val, v = vals ? vals[i] : now;
+        if (v.tag != now.tag) return false;
+        if (!(places[i] & AT_SHAPE))
+            r->v[places[i]] = number_of(&v);
+        else if (!shape_set(r, places[i] & ~AT_SHAPE, v))
+            return false;
+    }
     return true;
 }
 
@@ -418,10 +418,11 @@ static enum gpm_status refresh(struct run *r) {
     double logp;
     for (uint32_t i = 0; i < f->n_shared; i++) {
         const struct flat_op *op = &f->ops[f->n_steps + i];
-        enum gpm_status st = op->code == FLAT_MAKER ? GPM_OK : node_logp(t, r->w[op->out].n, &logp);
+        enum gpm_status st =
+            op->code == FLAT_MAKER ? GPM_OK : node_logp(t, r->w[op->node].n, &logp);
         if (st != GPM_OK) return st;
     }
-    union flat_word *at = r->w + f->n_changing + f->n_in;
+    union flat_word *at = r->w + form_n_words(f);
     for (uint32_t i = 0; i < f->n_own; i++, at += 3) {
         enum gpm_status st = node_logp(t, at->n, &logp);
         if (st != GPM_OK) return st;
@@ -436,7 +437,7 @@ static enum gpm_status refresh(struct run *r) {
  * judged) is the general way's to leave. */
 static bool old_weight(const struct run *r, double *sum) {
     const struct flat_form *f = r->form;
-    const union flat_word *at = r->w + f->n_changing + f->n_in;
+    const union flat_word *at = r->w + form_n_words(f);
     double logp;
     *sum = 0;
     for (uint32_t i = 0; i < f->n_shared; i++) {
@@ -480,37 +481,69 @@ static inline enum verdict end(struct run *r, enum verdict j) {
     return j;
 }
 
+/* The principals' values are set, or drawn; the gradient, where wanted, stands in adj. */
+static enum verdict propose(struct run *r, bool draw, bool gradient, double *weight) {
+    struct sums s = {0};
+    enum verdict j = LEFT;
+    double *adj = gradient ? clear_adjoints(r->form) : NULL;
+    if (run_steps(r, draw)) j = draw ? weigh_for_mh(r, &s) : weigh_given(r, adj, &s);
+    if (j == JUDGED && gradient && !run_back(r)) j = LEFT;
+    *weight = j == JUDGED ? s.new : -INFINITY;
+    return end(r, j);
+}
+
 bool flat_propose(struct trace *t, struct flat *f, const value *vals, double *weight,
                   value *grads) {
     struct run r = run_of(t, f);
-    struct sums s;
-    enum verdict j = LEFT;
     begin(&r, !vals);
-    double *adj = grads ? clear_adjoints(f->form) : NULL;
-    if ((!vals || set_principals(&r, vals)) && run_steps(&r, !vals))
-        j = vals ? weigh_given(&r, adj, &s) : weigh_for_mh(&r, &s);
-    if (j == JUDGED && grads && !run_back(&r, grads)) j = LEFT;
-    *weight = j == JUDGED ? s.new : -INFINITY;
-    for (uint32_t i = 0; j == IMPOSSIBLE && grads && i < f->form->n_principals; i++) grads[i] = NIL;
-    return end(&r, j) != LEFT;
+    *weight = -INFINITY;
+    enum verdict j = LEFT;
+    if (!vals || set_principals(&r, vals)) j = propose(&r, !vals, grads != NULL, weight);
+    for (uint32_t i = 0; j != LEFT && grads && i < f->form->n_principals; i++)
+        grads[i] = j == JUDGED ? principal_adjoint(&r, i) : NIL;
+    return j != LEFT;
+}
+
+size_t flat_n_numbers(const struct flat *f) {
+    return f->form->n_x;
+}
+
+bool flat_propose_numbers(struct trace *t, struct flat *f, const double *x, double *weight,
+                          double *grad) {
+    struct run r = run_of(t, f);
+    begin(&r, false);
+    memcpy(r.v, x, f->form->n_x * sizeof *x);
+    enum verdict j = propose(&r, false, grad != NULL, weight);
+    if (j == JUDGED && grad) memcpy(grad, f->form->adj, f->form->n_x * sizeof *grad);
+    return j != LEFT;
+}
+
+/* The value of the node in word i, as proposed; owned. */
+static value word_value(const struct run *r, uint32_t i) {
+    uint32_t place = form_places(r->form)[i];
+    return place & AT_SHAPE ? shape_value(r, place & ~AT_SHAPE)
+                            : as_number(r->w[i].n->val.tag, r->v[place]);
 }
 
 value flat_proposed(const struct flat *f, size_t i) {
     struct run r = run_of(NULL, (struct flat *)f);
-    return value_in(&r, (uint32_t)i);
+    struct flat_form *form = f->form;
+    if (!form->proposed) form->proposed = mem_zalloc(form->n_principals * sizeof(value));
+    value_set_take(&form->proposed[i], word_value(&r, (uint32_t)i));
+    return form->proposed[i];
 }
 
 void flat_drop(struct trace *t, struct flat *f) {
     end_pending(t, false);
 }
 
-/* Booleans stay booleans. */
-static void put_slot(const struct run *r, uint32_t slot) {
-    struct node *n = r->w[slot].n;
-    if (is_boxed(r, slot))
-        value_set_take(&n->val, value_ref(r->form->box[slot]));
-    else
-        n->val = as_number(n->val.tag, r->v[slot]);
+static inline void put_word(const struct run *r, uint32_t i) {
+    struct node *n = r->w[i].n;
+    uint32_t place = form_places(r->form)[i];
+    if (place & AT_SHAPE)
+        value_set_take(&n->val, shape_value(r, place & ~AT_SHAPE));
+    else /* booleans stay booleans */
+        n->val = as_number(n->val.tag, r->v[place]);
 }
 
 /* The first move of a flat while a journal is kept: where its principals stood is enough, since all
@@ -548,11 +581,11 @@ static inline void keep(struct run *r) {
     struct flats *all = inner(r->t)->flats;
     const double *logp = f->logp;
     const struct flat_op *op = f->ops + f->n_steps;
-    union flat_word *at = r->w + f->n_changing + f->n_in;
+    union flat_word *at = r->w + form_n_words(f);
     if (all->journal.on && !r->f->noted) note(all, r->f);
-    for (uint32_t i = 0; i < f->n_changing; i++) put_slot(r, i);
+    for (uint32_t i = 0; i < f->n_nodes; i++) put_word(r, i);
     for (uint32_t i = 0; i < f->n_shared; i++, op++, logp++)
-        if (op->code != FLAT_MAKER) r->w[op->out].n->logp = *logp;
+        if (op->code != FLAT_MAKER) r->w[op->node].n->logp = *logp;
     for (uint32_t i = 0; i < f->n_own; i++, at += 3) at[2].x = *logp++;
     if (f->settles && !r->f->ahead) {
         r->f->ahead = 1;
@@ -582,8 +615,8 @@ static void settle_copies(struct node *n) {
 /* What keep left undone: nodes that only pass a value on, and densities that the flat owns. */
 static void write_one(struct flat *f) {
     const struct flat_form *form = f->form;
-    const union flat_word *at = f->w + form->n_changing + form->n_in;
-    for (uint32_t i = 0; i < form->n_changing; i++) settle_copies(f->w[i].n);
+    const union flat_word *at = f->w + form_n_words(form);
+    for (uint32_t i = 0; i < form->n_nodes; i++) settle_copies(f->w[i].n);
     for (uint32_t i = 0; i < form->n_own; i++, at += 3) at->n->logp = at[2].x;
     f->ahead = 0;
 }
@@ -611,13 +644,13 @@ bool flat_follow(struct trace *t, struct flat *f) {
     struct run r = run_of(t, f);
     const struct flat_form *form = f->form;
     if (!read_inputs(&r) || !set_principals(&r, NULL) || !run_steps(&r, false)) return false;
-    for (uint32_t i = form->n_principals; i < form->n_changing; i++) put_slot(&r, i);
+    for (uint32_t i = form->n_principals; i < form->n_nodes; i++) put_word(&r, i);
     bool ok = !form->rows || remake_makers(&r);
     write_one(f);
     for (uint32_t i = 0; i < form->n_shared + form->n_own + form->n_principals; i++) {
         const struct flat_op *op = &form->ops[form->n_steps + i];
         bool own = i >= form->n_shared && i < form->n_shared + form->n_own;
-        uint32_t at = own ? form->n_changing + form->n_in + 3 * (i - form->n_shared) : op->out;
+        uint32_t at = own ? form_n_words(form) + 3 * (i - form->n_shared) : op->node;
         f->w[at].n->flags &= (uint16_t)~NODE_HAS_LOGP;
     }
     return ok;

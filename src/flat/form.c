@@ -18,8 +18,9 @@
 /* Forms. */
 
 size_t form_size(const struct flat_form *f) {
+    size_t words = (size_t)f->n_refs + f->n_words + f->n_nodes + f->n_wide;
     return sizeof *f + form_n_ops(f) * sizeof f->ops[0] + f->n_constants * sizeof(double) +
-           f->n_extra * sizeof(uint32_t) + f->n_changing;
+           words * sizeof(uint32_t);
 }
 
 static void add_scratch(struct flat_form *f) {
@@ -27,16 +28,20 @@ static void add_scratch(struct flat_form *f) {
     f->v = mem_zalloc((n + n_densities + 1) * sizeof *f->v);
     f->logp = f->v + n;
     f->last_sd = NAN;
-    memcpy(f->v + f->n_changing + f->n_in, form_constants(f), f->n_constants * sizeof *f->v);
-    if (!f->rows) return;
-    f->box = mem_zalloc((2 * (size_t)f->n_changing + f->most_args + 1) * sizeof *f->box);
-    f->box_adj = f->box + f->n_changing;
-    f->args = f->box_adj + f->n_changing;
+    if (f->n_constants)
+        memcpy(f->v + n - f->n_constants, form_constants(f), f->n_constants * sizeof *f->v);
+    size_t values = 2 * (size_t)f->n_boxes + f->n_wide + f->most_args;
+    if (!values) return;
+    f->box = mem_zalloc(values * sizeof *f->box);
+    f->box_adj = f->box + f->n_boxes;
+    f->seen = f->box_adj + f->n_boxes;
+    f->args = f->seen + f->n_wide;
 }
 
 static void form_free(struct flat_form *f) {
-    for (uint32_t i = 0; f->box && i < 2 * f->n_changing; i++)
-        value_unref(f->box[i]); /* box_adj too */
+    for (uint32_t i = 0; f->box && i < 2 * f->n_boxes + f->n_wide; i++)
+        value_unref(f->box[i]); /* box_adj and seen too */
+    if (f->proposed) values_free(f->proposed, f->n_principals);
     mem_free(f->box);
     mem_free(f->v);
     mem_free(f->adj);
@@ -82,7 +87,7 @@ static void form_unref(struct flats *all, struct flat_form *f) {
 
 static size_t flat_size(const struct flat_form *f) {
     return sizeof(struct flat) +
-           (f ? f->n_changing + f->n_in + 3 * (size_t)f->n_own : 0) * sizeof(union flat_word);
+           (f ? form_n_words(f) + 3 * (size_t)f->n_own : 0) * sizeof(union flat_word);
 }
 
 void flat_free(struct trace *t, struct flat *f) {
@@ -92,14 +97,14 @@ void flat_free(struct trace *t, struct flat *f) {
 }
 
 /* Compiled for this structure, in no epoch yet. */
-struct flat *flat_new(struct trace *t, struct flat_form *taken, struct node *const *slots,
+struct flat *flat_new(struct trace *t, struct flat_form *taken, struct node *const *words,
                       struct node *const *owned) {
     struct flat *f = pool_zalloc(&inner(t)->pool, flat_size(taken));
     f->stamp = inner(t)->flats->stamp >> EPOCH_BITS << EPOCH_BITS;
     f->form = taken;
     if (!taken) return f;
-    uint32_t n = taken->n_changing + taken->n_in;
-    for (uint32_t i = 0; i < n; i++) f->w[i].n = slots[i];
+    uint32_t n = form_n_words(taken);
+    for (uint32_t i = 0; i < n; i++) f->w[i].n = words[i];
     for (uint32_t i = 0; i < taken->n_own; i++) f->w[n + 3 * i].n = owned[i];
     return f;
 }
@@ -201,9 +206,7 @@ struct node *flat_principal(const struct flat *f, size_t i) {
 bool flat_args_change(const struct flat *f, size_t i) {
     struct flat_form *form = f->form;
     const struct flat_op *op = form->ops + form_n_ops(form) - form->n_principals + i;
-    for (uint32_t a = 0; a < op->n_args; a++)
-        if (op_args(form, op)[a] < form->n_changing) return true;
-    return false;
+    return op->moves;
 }
 
 /* The first few nodes do for most flats; slot 0, the principal, was asked for as `far` already. */
@@ -211,7 +214,7 @@ void flat_prefetch(const struct node *far, const struct node *middle, const stru
     __builtin_prefetch(far);
     if (middle->flat) __builtin_prefetch(middle->flat);
     const struct flat *f = near->flat;
-    uint32_t n = f && f->form ? f->form->n_changing + f->form->n_in : 0;
+    uint32_t n = f && f->form ? form_n_words(f->form) : 0;
     for (uint32_t i = 1; i < n && i < 6; i++) __builtin_prefetch(f->w[i].n);
 }
 

@@ -2,29 +2,33 @@
  *
  * Inside flat/: forms (what flats of many choices have in common) and their instances.
  *
- * Slots number the values that operations read and write:
+ * Slots hold the numbers that operations read and write:
  *
- *     principals | results of deterministic nodes | inputs | constants
+ *     changing | inputs, one number each | wide inputs | constants
  *
- * The first two change (n_changing). A slot before the constants has a node, w[slot] of the flat;
- * inputs are read from theirs when a proposal begins. Numbers stand in v[]; a changing slot whose
- * value is no number stands in box[], with kind[] to tell.
+ * The changing ones begin with the numbers of the principals, in the order they were given, so that
+ * a point of a sampler and its gradient are the first of v[] and adj[]. A value of several numbers
+ * (sequence, matrix, nested arrays) is no object here but a *shape*, the slots its numbers stand
+ * in: `[a, b]`, `z[0]`, `rest` and the like are names, not operations, and a vector is a range of
+ * slots that column operations run over. Objects (kernels, strings) stand in box[].
+ *
+ * Words of a flat: nodes whose values follow the principals | of inputs | of wide inputs | node,
+ * value and density of each owned observation. Inputs are read from their nodes when a proposal
+ * begins.
  *
  * Operations, in order: `steps` (draws of principals and deterministic nodes, as evaluated),
  * densities of nodes shared with other flats (makers too), of observations that the flat owns, of
  * the principals. A density's `out` is the slot of its value; an owned one's value stands in the
- * flat.
- *
- * Room for more: an operation on a column of numbers is one with a length and strides instead of a
- * single `out`; arrays of known length are ranges of slots, so that building and indexing them are
- * names. Both need nothing here but further codes.
- */
+ * flat. */
 #ifndef FLAT_FORM_H
 #define FLAT_FORM_H
 #include "flat/flat.h"
 #include "trace/scaffold.h"
 
-enum { FLAT_ARGS = 4 }; /* operands inside an operation; numeric ones have no more */
+enum { FLAT_ARGS = 4 }; /* operands inside an operation; those on single numbers have no more */
+#define COLUMN   0x80000000u /* in an operand of columns: as many slots as the operation is long */
+#define NO_SLOT  0x7fffffffu
+#define AT_SHAPE 0x80000000u /* in a node's place: where its shape begins, else its slot */
 
 enum flat_code {
     FLAT_NUM, /* cls->num, num_log_density, num_sample */
@@ -34,6 +38,11 @@ enum flat_code {
     FLAT_DIV,
     FLAT_NORMAL,
     FLAT_DRAW,     /* a principal, numeric */
+    FLAT_COLS,     /* cls->num elementwise; as density cls->cols or num_log_density, summed */
+    FLAT_FOLD,     /* cls->num of the elements of a column */
+    FLAT_PACK,     /* a column of slots that stand anywhere: refs from args[0] on */
+    FLAT_PICK,     /* one of `len` slots, refs from args[0] on, by the number in args[1] */
+    FLAT_BLOCK,    /* cls->block; operands are shapes, as with all that follow */
     FLAT_DRAW_ROW, /* a principal whose procedure draws on values */
     FLAT_ROW,      /* cls->simulate or log_density on values */
     FLAT_MAKER     /* cls->aaa: remake, log_joint, gradient, undo, commit */
@@ -41,10 +50,29 @@ enum flat_code {
 
 struct flat_op {
     const struct sp_class *cls;
-    uint16_t code, n_args;
-    uint32_t out;
-    uint32_t
-        args[FLAT_ARGS]; /* slots; of more than FLAT_ARGS: args[0] is where they stand in extra */
+    uint8_t code;
+    bool moves; /* a density: some operand changes */
+    uint16_t n_args;
+    uint32_t len;             /* of columns */
+    uint32_t out;             /* slot, the first of a range; where operands are shapes: a shape */
+    uint32_t node;            /* its word: of what is computed on values, or has the density */
+    uint32_t args[FLAT_ARGS]; /* slots or shapes; of more than FLAT_ARGS shapes: args[0] is where
+                                 they are listed in the words of shapes */
+};
+
+/* Shapes: words in prefix notation. What follows each: */
+enum shape_word {
+    SHAPE_NUM,       /* slot */
+    SHAPE_BOOL,      /* slot */
+    SHAPE_BOX,       /* number of the box */
+    SHAPE_NODE,      /* word of the flat: the value of that node, which does not change */
+    SHAPE_NIL,       /* nothing */
+    SHAPE_VECTOR,    /* flags, n, first slot */
+    SHAPE_VECTOR_AT, /* flags, n, slots */
+    SHAPE_MATRIX,    /* rows, columns, first slot */
+    SHAPE_MATRIX_AT, /* rows, columns, slots */
+    SHAPE_ARRAY,     /* flags, n, shapes */
+    SHAPE_LIST       /* n, n + 1 shapes, the last what the list ends in */
 };
 
 struct flat_form {
@@ -52,37 +80,47 @@ struct flat_form {
     uint64_t hash;
     uint32_t refs; /* flats */
     /* scratch, valid from flat_open to keep or drop */
-    double *v;                   /* n_slots; the constants stay */
-    double *logp;                /* of every density, as proposed */
-    double *adj;                 /* n_slots, made when a gradient is first asked for */
-    double last_sd, log_sd;      /* of the last normal density: most share them */
-    value *box, *box_adj, *args; /* n_changing, n_changing, most_args; forms with rows only */
+    double *v;              /* n_slots; the constants stay */
+    double *logp;           /* of every density, as proposed */
+    double *adj;            /* n_slots, and most_len for one operation; made when first wanted */
+    double last_sd, log_sd; /* of the last normal density: most share them */
+    value *box, *box_adj;   /* n_boxes each */
+    value *args, *seen;     /* most_args; n_wide: inputs as they were last read, counted */
+    value *proposed;        /* n_principals, counted; what flat_proposed showed */
     /* from here on: what makes two forms equal */
-    uint32_t n_principals, n_changing, n_in, n_constants;
-    uint32_t n_steps, n_shared, n_own, n_extra, most_args;
-    uint16_t rows;    /* some operation runs on values */
-    uint16_t settles; /* a proposal that is kept leaves something for trace_settle */
-    struct flat_op
-        ops[]; /* then constants (double), extra (uint32_t), kind (uint8_t, n_changing) */
+    uint32_t n_principals, n_x;               /* and their numbers; n_x 0: some are none */
+    uint32_t n_nodes, n_in, n_wide;           /* words */
+    uint32_t n_changing, n_data, n_constants; /* slots; n_data: of wide inputs */
+    uint32_t n_steps, n_shared, n_own;        /* operations */
+    uint32_t n_refs, n_words, n_boxes;
+    uint32_t most_args, most_len;
+    uint16_t rows;        /* some operation runs on values */
+    uint16_t settles;     /* a proposal that is kept leaves something for trace_settle */
+    struct flat_op ops[]; /* then constants (double), refs, words of shapes, places of nodes and
+                             shapes of wide inputs (uint32_t) */
 };
 
 static inline uint32_t form_n_ops(const struct flat_form *f) {
     return f->n_steps + f->n_shared + f->n_own + f->n_principals;
 }
 static inline uint32_t form_n_slots(const struct flat_form *f) {
-    return f->n_changing + f->n_in + f->n_constants;
+    return f->n_changing + f->n_in + f->n_data + f->n_constants;
 }
 static inline double *form_constants(struct flat_form *f) {
     return (double *)(f->ops + form_n_ops(f));
 }
-static inline uint32_t *form_extra(struct flat_form *f) {
+static inline uint32_t *form_refs(struct flat_form *f) {
     return (uint32_t *)(form_constants(f) + f->n_constants);
 }
-static inline uint8_t *form_kind(struct flat_form *f) { /* 1: in box[] */
-    return (uint8_t *)(form_extra(f) + f->n_extra);
+static inline uint32_t *form_words(struct flat_form *f) {
+    return form_refs(f) + f->n_refs;
 }
-static inline const uint32_t *op_args(struct flat_form *f, const struct flat_op *op) {
-    return op->n_args <= FLAT_ARGS ? op->args : form_extra(f) + op->args[0];
+static inline uint32_t *form_places(struct flat_form *f) { /* n_nodes, n_wide */
+    return form_words(f) + f->n_words;
+}
+/* The operands that are shapes. */
+static inline const uint32_t *op_shapes(struct flat_form *f, const struct flat_op *op) {
+    return op->n_args <= FLAT_ARGS ? op->args : form_words(f) + op->args[0];
 }
 
 union flat_word {
@@ -96,8 +134,26 @@ struct flat {
     uint64_t ahead : 1;     /* in flats->ahead */
     uint64_t noted : 1;     /* in the journal */
     struct flat_form *form; /* NULL: the general way must be taken */
-    union flat_word w[];    /* nodes of the slots; then node, value and density of each owned one */
+    union flat_word w[];    /* see above */
 };
+
+static inline uint32_t form_n_words(const struct flat_form *f) { /* before the owned ones */
+    return f->n_nodes + f->n_in + f->n_wide;
+}
+
+/* What every function that runs a flat works on; v and w are the form's scratch and the flat's
+ * words, at hand. */
+struct run {
+    struct trace *t;
+    struct flat *f;
+    struct flat_form *form;
+    double *v;
+    union flat_word *w;
+};
+
+static inline struct run run_of(struct trace *t, struct flat *f) {
+    return (struct run){t, f, f->form, f->form->v, f->w};
+}
 
 /* What a journal keeps: where a flat's principals stood when it first moved. */
 struct moved {
@@ -147,13 +203,28 @@ static inline struct flats *flats_of(struct trace *t) {
     return all && all->structure == t->structure ? all : flats_renewed(t);
 }
 void flat_free(struct trace *t, struct flat *f);
-struct flat *flat_new(struct trace *t, struct flat_form *taken, struct node *const *slots,
+struct flat *flat_new(struct trace *t, struct flat_form *taken, struct node *const *words,
                       struct node *const *owned);
 /* The form equal to this one that is there already, or f itself; counted. */
 struct flat_form *form_share(struct flats *all, struct flat_form *taken);
 size_t form_size(const struct flat_form *f); /* bytes, with operations and what follows them */
 /* build.c. Owned by the caller; without a form where the scaffold does not allow one. */
 struct flat *flat_make(struct trace *t, struct node *const *principals, size_t n);
+/* shapes.c: values from slots and back, along the words of a shape. */
+value shape_value(const struct run *r, uint32_t shape); /* owned */
+/* Takes the numbers of a value; false: it is of another shape. */
+bool shape_set(const struct run *r, uint32_t shape, value v) GPM_MUST_USE;
+value shape_adjoint(const struct run *r, uint32_t shape);              /* owned */
+void shape_give(const struct run *r, uint32_t shape, value d);         /* adjoint += d */
+bool shape_is_still(const struct run *r, uint32_t shape) GPM_MUST_USE; /* its adjoint is zero */
+bool shape_changes(const struct flat_form *f, const uint32_t *words, uint32_t shape);
+/* Of one number, a vector or a matrix whose numbers stand side by side. */
+struct sp_block shape_block(const struct run *r, uint32_t shape);
+/* columns.c: operations on many numbers at once. False: left to the general way. */
+bool columns_run(const struct run *r, const struct flat_op *op) GPM_MUST_USE;
+bool columns_back(const struct run *r, const struct flat_op *op) GPM_MUST_USE;
+/* The sum of a density over its columns; with a gradient, adds to the adjoints. NaN: left. */
+double columns_density(const struct run *r, const struct flat_op *op, bool gradient);
 /* flat_run.c */
 void write_ahead(struct trace *t); /* nothing is ahead any more; the epoch stays */
 /* Deterministic nodes from the principals as they stand in their nodes, makers too. False: some of

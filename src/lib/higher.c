@@ -107,7 +107,8 @@ static struct sp_origin origin_mapv2(size_t request, size_t arg) {
 }
 
 #define MAPS(shape, from)                                                                          \
-    .variant = shape, .request = request_map, .origin = from, .grad_output = grad_each
+    .variant = shape, .flags = SP_ARRANGES, .request = request_map, .origin = from,                \
+    .grad_output = grad_each
 
 const struct sp_class sp_higher_rows[] = {
     {.name = "apply",

@@ -17,7 +17,7 @@ enum gpm_status lift_grad(struct sp_call *c, value result, value dresult, value 
 #define LIFT_FNS(NAME) .num = num_##NAME, .num_back = back_##NAME
 #define LIFT_ROW(NAME, FN, SIG, DOC, EXAMPLE)                                                      \
     .name = #NAME, .sig = SIG, .doc = DOC, .example = EXAMPLE, .simulate = lift_simulate,          \
-    .grad_simulate = lift_grad, LIFT_FNS(FN)
+    .grad_simulate = lift_grad, .flags = SP_LIFTS, LIFT_FNS(FN)
 
 /* num_NAME and back_NAME of y = f(x). */
 #define LIFT1(NAME, EXPR, DERIVATIVE)                                                              \

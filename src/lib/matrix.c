@@ -230,6 +230,55 @@ static enum gpm_status grad_product(struct sp_call *c, value r, value dr, value 
     return GPM_OK;
 }
 
+/* The same for compiled steps, on columns: a' b, A x, x' A. */
+
+static bool block_dot(const struct sp_block *a, size_t n, double *out) {
+    out[0] = vec_ops()->dot(a[0].rows, a[0].at, a[1].at);
+    return true;
+}
+
+static void back_dot(const struct sp_block *a, size_t n, const double *out, const double *d) {
+    if (a[0].adj) vec_ops()->axpy(a[0].rows, d[0], a[1].at, a[0].adj);
+    if (a[1].adj) vec_ops()->axpy(a[1].rows, d[0], a[0].at, a[1].adj);
+}
+
+/* y += A x, by columns, and y += A' x; few columns are the rule, and BLAS begins slowly. */
+static void add_ax(const struct sp_block *a, const double *x, double *y) {
+    for (size_t j = 0; j < a->cols; j++) vec_ops()->axpy(a->rows, x[j], a->at + j * a->rows, y);
+}
+
+static void add_atx(const struct sp_block *a, const double *x, double *y) {
+    for (size_t j = 0; j < a->cols; j++) y[j] += vec_ops()->dot(a->rows, a->at + j * a->rows, x);
+}
+
+/* A.adj += x y' */
+static void add_outer(const struct sp_block *a, const double *x, const double *y) {
+    for (size_t j = 0; a->adj && j < a->cols; j++)
+        vec_ops()->axpy(a->rows, y[j], x, a->adj + j * a->rows);
+}
+
+static bool block_mc(const struct sp_block *a, size_t n, double *out) {
+    memset(out, 0, a[0].rows * sizeof *out);
+    add_ax(&a[0], a[1].at, out);
+    return true;
+}
+
+static void back_mc(const struct sp_block *a, size_t n, const double *out, const double *d) {
+    add_outer(&a[0], d, a[1].at);
+    if (a[1].adj) add_atx(&a[0], d, a[1].adj);
+}
+
+static bool block_rm(const struct sp_block *a, size_t n, double *out) {
+    memset(out, 0, a[1].cols * sizeof *out);
+    add_atx(&a[1], a[0].at, out);
+    return true;
+}
+
+static void back_rm(const struct sp_block *a, size_t n, const double *out, const double *d) {
+    add_outer(&a[1], a[0].at, d);
+    if (a[0].adj) add_ax(&a[1], d, a[0].adj);
+}
+
 /* ---- inverses -----------------------------------------------------------------------------------
  */
 
@@ -343,7 +392,7 @@ static enum gpm_status value_det(struct sp_call *c, const struct mat_arg *a, val
 const struct sp_class sp_matrix_rows[] = {
     {SP_GROW(matrix, of_matrix, "(rows: any) -> matrix", "A matrix from a sequence of rows.",
              "matrix([[1, 2], [3, 4]]) => [[1, 2], [3, 4]]"),
-     OF_MATRIX("rows", false, value_itself, back_itself)},
+     OF_MATRIX("rows", false, value_itself, back_itself), .flags = SP_ARRANGES},
     {SP_ROW(id_matrix, id_matrix, "(n: count) -> matrix", "The identity matrix of n rows.",
             "id_matrix(2) => [[1, 0], [0, 1]]")},
     {SP_ROW(zero_matrix, zero_matrix, "(rows: count, cols?: count) -> matrix",
@@ -351,19 +400,21 @@ const struct sp_class sp_matrix_rows[] = {
             "the number of columns is given.",
             "zero_matrix(1, 2) => [[0, 0]]")},
     {SP_GROW(diag_matrix, diag_matrix, "(xs: numbers) -> matrix", "A diagonal matrix.",
-             "diag_matrix([1, 2]) => [[1, 0], [0, 2]]")},
+             "diag_matrix([1, 2]) => [[1, 0], [0, 2]]"),
+     .flags = SP_ARRANGES},
     {SP_GROW(transpose, of_matrix, "(m: any) -> matrix", "Rows and columns exchanged.",
              "transpose(matrix([[1, 2]])) => [[1], [2]]"),
-     OF_MATRIX("m", false, value_transpose, back_transpose), .variant = false},
+     OF_MATRIX("m", false, value_transpose, back_transpose), .flags = SP_ARRANGES,
+     .variant = false},
     {SP_GROW(row, of_matrix, "(m: any, i: any) -> vector", "Row i, counted from 0.",
              "row(matrix([[1, 2], [3, 4]]), 1) => [3, 4]"),
-     OF_MATRIX("m", false, value_line, back_line), .variant = true},
+     OF_MATRIX("m", false, value_line, back_line), .flags = SP_ARRANGES, .variant = true},
     {SP_GROW(col, of_matrix, "(m: any, j: any) -> vector", "Column j, counted from 0.",
              "col(matrix([[1, 2], [3, 4]]), 1) => [2, 4]"),
-     OF_MATRIX("m", false, value_line, back_line), .variant = false},
+     OF_MATRIX("m", false, value_line, back_line), .flags = SP_ARRANGES, .variant = false},
     {SP_GROW(ravel, of_matrix, "(m: any) -> vector", "The elements row by row.",
              "ravel(matrix([[1, 2], [3, 4]])) => [1, 2, 3, 4]"),
-     OF_MATRIX("m", false, value_transpose, back_transpose), .variant = true},
+     OF_MATRIX("m", false, value_transpose, back_transpose), .flags = SP_ARRANGES, .variant = true},
     {SP_GROW(matrix_trace, of_matrix, "(m: any) -> number", "The sum of the diagonal.",
              "matrix_trace(id_matrix(3)) => 3"),
      OF_MATRIX("m", true, value_trace, back_trace)},
@@ -380,18 +431,18 @@ const struct sp_class sp_matrix_rows[] = {
               "scale_matrix(2, id_matrix(1)) => [[2]]")},
     {SP_GROW(vector_dot, product, "(a: numbers, b: numbers) -> number",
              "The inner product of two vectors.", "vector_dot(vector(1, 7), vector(3, 4)) => 31"),
-     .of = "rc"},
+     .of = "rc", .block = block_dot, .block_back = back_dot},
     {SP_GROW(matrix_mul, product, "(a: any, b: any) -> matrix", "The product of two matrices.",
              "matrix_mul(matrix([[1, 2]]), matrix([[3], [4]])) => [[11]]"),
      .of = "mm"},
     {SP_GROW(matrix_times_vector, product, "(m: any, v: numbers) -> vector",
              "A matrix times a column vector.",
              "matrix_times_vector(matrix([[0, 1], [-1, 0]]), vector(1, 7)) => [7, -1]"),
-     .of = "mc"},
+     .of = "mc", .block = block_mc, .block_back = back_mc},
     {SP_GROW(vector_times_matrix, product, "(v: numbers, m: any) -> vector",
              "A row vector times a matrix.",
              "vector_times_matrix(vector(1, 7), matrix([[0, 1], [-1, 0]])) => [-7, 1]"),
-     .of = "rm"},
+     .of = "rm", .block = block_rm, .block_back = back_rm},
     {SP_GROW(matrix_inverse, of_matrix, "(a: any) -> matrix", "The inverse of a square matrix.",
              "matrix_inverse(matrix([[2, 0], [0, 4]])) => [[0.5, 0], [0, 0.25]]"),
      OF_MATRIX("a", true, value_inverse, back_inverse)},

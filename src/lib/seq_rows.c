@@ -264,26 +264,37 @@ static enum gpm_status simulate_range(struct sp_call *c, value *out) {
 /* ---- reductions ---------------------------------------------------------------------------------
  */
 
-/* The sum, or (variant true) the logarithm of the sum of exponentials. */
+static double num_sum(const double *x, size_t n) {
+    double s = 0;
+    for (size_t i = 0; i < n; i++) s += x[i];
+    return s;
+}
+
+static void back_sum(double v, const double *x, size_t n, double d, double *out) {
+    for (size_t i = 0; i < n; i++) out[i] = d;
+}
+
+/* Each element counts by its share. */
+static void back_logsumexp(double v, const double *x, size_t n, double d, double *out) {
+    for (size_t i = 0; i < n; i++) out[i] = isfinite(v) ? exp(x[i] - v) * d : 0;
+}
+
+/* The sum, or the logarithm of the sum of exponentials: `num` of the elements. */
 static enum gpm_status simulate_sum(struct sp_call *c, value *out) {
-    double *x, s = 0;
+    double *x;
     size_t n;
     if (!seq_numbers(c->args[0], &x, &n)) return GPM_E_ARG; /* the signature has checked it */
-    for (size_t i = 0; i < n; i++) s += x[i];
-    *out = value_num(c->cls->variant ? logsumexp(x, n) : s);
+    *out = value_num(c->cls->num(x, n));
     mem_free(x);
     return GPM_OK;
 }
 
 static enum gpm_status grad_sum(struct sp_call *c, value r, value dr, value *dargs) {
-    double *x, d = adj_num(dr);
+    double *x;
     size_t n;
     if (!seq_numbers(c->args[0], &x, &n)) return GPM_E_ARG;
-    if (c->cls->variant) /* each element counts by its share */
-        for (size_t i = 0; i < n; i++) x[i] = isfinite(r.u.num) ? exp(x[i] - r.u.num) * d : 0;
-    else
-        for (size_t i = 0; i < n; i++) x[i] = d;
-    dargs[0] = value_vector(x, n);
+    dargs[0] = value_vector_new(n);
+    c->cls->num_back(r.u.num, x, n, adj_num(dr), dargs[0].u.vector->at);
     mem_free(x);
     return GPM_OK;
 }
@@ -360,28 +371,30 @@ static enum gpm_status grad_best(struct sp_call *c, value r, value dr, value *da
 const struct sp_class sp_seq_rows[] = {
     {SP_ROW(to_list, whole, "(xs: any) -> list", "The elements of a sequence as a list.",
             "to_list([1, 2]) => (1, 2)"),
-     .variant = TO_LIST, .grad_simulate = grad_convert},
+     .flags = SP_ARRANGES, .variant = TO_LIST, .grad_simulate = grad_convert},
     {SP_ROW(to_array, whole, "(xs: any) -> array", "The elements of a sequence as an array.",
             "to_array(list(1, 2)) => [1, 2]"),
-     .variant = TO_ARRAY, .grad_simulate = grad_convert},
+     .flags = SP_ARRANGES, .variant = TO_ARRAY, .grad_simulate = grad_convert},
     {SP_ROW(to_vector, to_vector, "(xs: numbers) -> vector",
             "The numbers of a sequence as a vector.", "to_vector([1, 2]) => [1, 2]"),
-     .grad_simulate = grad_convert},
+     .flags = SP_ARRANGES, .grad_simulate = grad_convert},
     {SP_GROW(take, part, "(n: count, xs: any) -> any", "The first n elements.",
              "take(2, [4, 5, 6]) => [4, 5]"),
-     .variant = true},
+     .flags = SP_ARRANGES, .variant = true},
     {SP_GROW(drop, part, "(n: count, xs: any) -> any", "All but the first n elements.",
              "drop(1, [4, 5, 6]) => [5, 6]"),
-     .variant = false},
+     .flags = SP_ARRANGES, .variant = false},
     {SP_ROW(reverse, whole, "(xs: any) -> any", "The elements in the opposite order.",
             "reverse([1, 2, 3]) => [3, 2, 1]"),
-     .variant = REVERSE, .grad_simulate = grad_reverse},
+     .flags = SP_ARRANGES, .variant = REVERSE, .grad_simulate = grad_reverse},
     {SP_GROW(append, append, "(a: seq, b: seq, ...more: seq) -> any",
-             "The elements of one sequence after the other.", "append([1, 2], [3]) => [1, 2, 3]")},
+             "The elements of one sequence after the other.", "append([1, 2], [3]) => [1, 2, 3]"),
+     .flags = SP_ARRANGES},
     {SP_ROW(
-        zip, zip, "(...xs: seq) -> list",
-        "The list of first elements, of second elements, ...; as long as the shortest sequence.",
-        "zip([1, 2], [3, 4]) => ((1, 3), (2, 4))")},
+         zip, zip, "(...xs: seq) -> list",
+         "The list of first elements, of second elements, ...; as long as the shortest sequence.",
+         "zip([1, 2], [3, 4]) => ((1, 3), (2, 4))"),
+     .flags = SP_ARRANGES},
     {SP_ROW(sort, whole, "(xs: any) -> any", "The elements in ascending order.",
             "sort([3, 1, 2]) => [1, 2, 3]"),
      .variant = SORT},
@@ -394,14 +407,15 @@ const struct sp_class sp_seq_rows[] = {
              "n evenly spaced numbers from a to b, both included.",
              "linspace(0, 1, 5) => [0, 0.25, 0.5, 0.75, 1]")},
     {SP_GROW(fill, fill, "(n: count, x: any) -> array", "An array of n times x.",
-             "fill(3, 7) => [7, 7, 7]")},
+             "fill(3, 7) => [7, 7, 7]"),
+     .flags = SP_ARRANGES},
     {SP_GROW(sum, sum, "(xs: numbers) -> number", "The sum of a sequence of numbers.",
              "sum([1, 2, 3.5]) => 6.5"),
-     .variant = false},
+     .flags = SP_FOLDS, .num = num_sum, .num_back = back_sum},
     {SP_GROW(logsumexp, sum, "(xs: numbers) -> number",
              "log(sum(exp(x))) without overflow; -inf of an empty sequence.",
              "logsumexp([-1000]) => -1000"),
-     .variant = true},
+     .flags = SP_FOLDS, .num = logsumexp, .num_back = back_logsumexp},
     {SP_GROW(normalize, normalize, "(xs: numbers) -> simplex", "Weights divided by their sum.",
              "normalize([1, 3]) => [0.25, 0.75]")},
     {SP_ROW(argmax_of_array, best, "(xs: numbers) -> count",

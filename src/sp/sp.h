@@ -72,7 +72,13 @@ enum {
                                 reaches through it */
     SP_CHOOSES = 512,        /* a random procedure whose value is an item of its last argument */
     SP_LACKS = 2048,         /* asks which of its optional arguments were given (sp_given) */
-    SP_RENAMES = 1024 /* its values are names: another name that nobody else uses is the same */
+    SP_RENAMES = 1024, /* its values are names: another name that nobody else uses is the same */
+    SP_LIFTS = 4096,   /* `num` elementwise on sequences and matrices, with numbers for all of their
+                          elements; of a random procedure num_log_density, summed */
+    SP_FOLDS = 8192,   /* `num` of the elements of its only argument */
+    SP_ARRANGES = 16384 /* its result is made of numbers of its arguments, which it does not look at
+                           but for those that say which ones (indexes, sizes); of a requesting
+                           procedure: its output of the results */
 };
 
 /* Builtins that the evaluators treat themselves. */
@@ -150,6 +156,20 @@ struct sp_state_class {
     void (*visit)(void *state, struct visitor *v); /* NULL: does not show what it holds */
 };
 
+/* Numbers of an argument for compiled steps: a matrix by columns, a sequence as one column, a
+ * number as 1 by 1. */
+struct sp_block {
+    size_t rows, cols;
+    const double *at;
+    double *adj; /* where its adjoint adds up; NULL: not wanted */
+};
+/* The same for one operand of a density of many elements: step 0, a number for all; 1, a column. */
+struct sp_col {
+    const double *at;
+    size_t step;
+    double *adj;
+};
+
 /* Rows that compiled code (flat/) knows: by heart when they are applied to two numbers, or as one
  * that tells a number from a boolean. */
 enum sp_code {
@@ -159,7 +179,8 @@ enum sp_code {
     SP_CODE_MUL,
     SP_CODE_DIV,
     SP_CODE_NORMAL,
-    SP_CODE_EXACTLY
+    SP_CODE_EXACTLY,
+    SP_CODE_LOOKUP
 };
 
 struct sp_class {
@@ -203,6 +224,13 @@ struct sp_class {
     double (*num_sample)(struct rng *rng, const double *args, size_t n);
     /* g[0] = d log_density / dv, g[1 + i] = d / d args[i], at a point of the support */
     void (*num_grad)(double v, const double *args, size_t n, double *g);
+    /* num_log_density of n elements, summed; x[0]: the values, x[1 + i]: argument i. Adds the
+     * derivatives to the adjoints that are wanted. NULL: one element after the other */
+    double (*cols)(size_t n, const struct sp_col *x, size_t n_args);
+    /* deterministic, result of one shape for arguments of one shape: its numbers. False: the slow
+     * path. block_back adds to the adjoints of the arguments, given that of the result */
+    bool (*block)(const struct sp_block *args, size_t n, double *out);
+    void (*block_back)(const struct sp_block *args, size_t n, const double *out, const double *d);
     const struct sp_aaa *aaa; /* makers */
     /* requesting procedures: adjoints of the n results (owned; NIL: zero) given that of the output
      */

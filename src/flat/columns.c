@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Operations on columns of numbers: elementwise arithmetic, folds, gathers, blocks (matrix
+ * products and whatever else has a `block`), densities of many elements. One dispatch serves a
+ * whole column, nothing is allocated, and sums run in the order of the elements, so that results do
+ * not depend on the machine.
+ *
+ * An operand of a column operation is a number for all elements (step 0) or a column (step 1). Its
+ * adjoint is added up only where it can change: data have none. */
+#include "flat/form.h"
+
+#include <math.h>
+
+static inline struct sp_col col_of(const struct run *r, uint32_t arg) {
+    uint32_t slot = arg & ~COLUMN;
+    double *adj = r->form->adj;
+    return (struct sp_col){r->v + slot, arg & COLUMN ? 1 : 0,
+                           adj && slot < r->form->n_changing ? adj + slot : NULL};
+}
+
+/* ---- elementwise ---- */
+
+/* out[i] = x[i] OP y[i], a copy of the loop for each mixture of steps. */
+#define EACH(OP)                                                                                   \
+    if (x.step && y.step)                                                                          \
+        for (size_t i = 0; i < n; i++) out[i] = x.at[i] OP y.at[i];                                \
+    else if (x.step)                                                                               \
+        for (size_t i = 0; i < n; i++) out[i] = x.at[i] OP b;                                      \
+    else                                                                                           \
+        for (size_t i = 0; i < n; i++) out[i] = a OP y.at[i];
+
+static bool arithmetic(const struct run *r, const struct flat_op *op) {
+    struct sp_col x = col_of(r, op->args[0]), y = col_of(r, op->args[1]);
+    double *restrict out = r->v + op->out, a = x.at[0], b = y.at[0];
+    size_t n = op->len;
+    switch (op->cls->code) {
+    case SP_CODE_ADD: EACH(+) break;
+    case SP_CODE_SUB: EACH(-) break;
+    case SP_CODE_MUL: EACH(*) break;
+    case SP_CODE_DIV: EACH(/) break;
+    default: return false;
+    }
+    return true;
+}
+
+/* adj += f d[i], elementwise or summed up. */
+static void add_scaled(const struct sp_col *x, size_t n, double f, const double *d) {
+    if (!x->adj) return;
+    double sum = 0;
+    for (size_t i = 0; i < n && x->step; i++) x->adj[i] += f * d[i];
+    for (size_t i = 0; i < n && !x->step; i++) sum += d[i];
+    x->adj[0] += x->step ? 0 : f * sum;
+}
+
+/* adj += d[i] y[i]. */
+static void add_product(const struct sp_col *x, size_t n, const double *d, const struct sp_col *y) {
+    if (!x->adj) return;
+    double sum = 0;
+    if (!y->step)
+        add_scaled(x, n, y->at[0], d);
+    else if (x->step)
+        for (size_t i = 0; i < n; i++) x->adj[i] += d[i] * y->at[i];
+    else {
+        for (size_t i = 0; i < n; i++) sum += d[i] * y->at[i];
+        x->adj[0] += sum;
+    }
+}
+
+/* x / y = v: dx = d / y, dy = -d v / y. */
+static void back_div(const struct sp_col *x, const struct sp_col *y, size_t n, const double *v,
+                     const double *d) {
+    double dx = 0, dy = 0;
+    for (size_t i = 0; i < n; i++) {
+        double g = d[i] / y->at[i * y->step];
+        if (x->adj && x->step) x->adj[i] += g;
+        if (y->adj && y->step) y->adj[i] -= g * v[i];
+        dx += g;
+        dy -= g * v[i];
+    }
+    if (x->adj && !x->step) x->adj[0] += dx;
+    if (y->adj && !y->step) y->adj[0] += dy;
+}
+
+static bool arithmetic_back(const struct run *r, const struct flat_op *op) {
+    struct sp_col x = col_of(r, op->args[0]), y = col_of(r, op->args[1]);
+    const double *d = r->form->adj + op->out;
+    size_t n = op->len;
+    switch (op->cls->code) {
+    case SP_CODE_ADD: add_scaled(&x, n, 1, d), add_scaled(&y, n, 1, d); break;
+    case SP_CODE_SUB: add_scaled(&x, n, 1, d), add_scaled(&y, n, -1, d); break;
+    case SP_CODE_MUL: add_product(&x, n, d, &y), add_product(&y, n, d, &x); break;
+    case SP_CODE_DIV: back_div(&x, &y, n, r->v + op->out, d); break;
+    default: return false;
+    }
+    return true;
+}
+
+static bool elementwise(const struct run *r, const struct flat_op *op) {
+    if (op->n_args == 2 && arithmetic(r, op)) return true;
+    struct sp_col x[FLAT_ARGS];
+    double args[FLAT_ARGS], *out = r->v + op->out;
+    for (uint32_t k = 0; k < op->n_args; k++) x[k] = col_of(r, op->args[k]);
+    for (size_t i = 0; i < op->len; i++) {
+        for (uint32_t k = 0; k < op->n_args; k++) args[k] = x[k].at[i * x[k].step];
+        out[i] = op->cls->num(args, op->n_args);
+        if (out[i] != out[i]) return false;
+    }
+    return true;
+}
+
+static bool elementwise_back(const struct run *r, const struct flat_op *op) {
+    if (op->n_args == 2 && arithmetic_back(r, op)) return true;
+    if (!op->cls->num_back) return false;
+    struct sp_col x[FLAT_ARGS];
+    double args[FLAT_ARGS], g[FLAT_ARGS];
+    const double *out = r->v + op->out, *d = r->form->adj + op->out;
+    for (uint32_t k = 0; k < op->n_args; k++) x[k] = col_of(r, op->args[k]);
+    for (size_t i = 0; i < op->len; i++) {
+        if (d[i] == 0) continue;
+        for (uint32_t k = 0; k < op->n_args; k++) args[k] = x[k].at[i * x[k].step];
+        op->cls->num_back(out[i], args, op->n_args, d[i], g);
+        for (uint32_t k = 0; k < op->n_args; k++)
+            if (x[k].adj) x[k].adj[i * x[k].step] += g[k];
+    }
+    return true;
+}
+
+/* ---- folds and gathers ---- */
+
+static bool fold(const struct run *r, const struct flat_op *op) {
+    double x = op->cls->num(r->v + (op->args[0] & ~COLUMN), op->len);
+    r->v[op->out] = x;
+    return x == x;
+}
+
+static bool fold_back(const struct run *r, const struct flat_op *op) {
+    struct sp_col x = col_of(r, op->args[0]);
+    double d = r->form->adj[op->out], *g = r->form->adj + form_n_slots(r->form) + 1;
+    if (!op->cls->num_back) return false;
+    if (d == 0 || !x.adj) return true;
+    op->cls->num_back(r->v[op->out], x.at, op->len, d, g);
+    for (size_t i = 0; i < op->len; i++) x.adj[i] += g[i];
+    return true;
+}
+
+static void pack(const struct run *r, const struct flat_op *op) {
+    const uint32_t *from = form_refs(r->form) + op->args[0];
+    double *out = r->v + op->out;
+    for (size_t i = 0; i < op->len; i++) out[i] = r->v[from[i]];
+}
+
+static void pack_back(const struct run *r, const struct flat_op *op) {
+    const uint32_t *to = form_refs(r->form) + op->args[0];
+    const double *d = r->form->adj + op->out;
+    for (size_t i = 0; i < op->len; i++) r->form->adj[to[i]] += d[i];
+}
+
+/* The slot that an index picks, or NO_SLOT. */
+static uint32_t picked(const struct run *r, const struct flat_op *op) {
+    double i = r->v[op->args[1]];
+    if (!(i >= 0 && i < op->len) || i != floor(i)) return NO_SLOT;
+    return form_refs(r->form)[op->args[0] + (uint32_t)i];
+}
+
+static bool pick(const struct run *r, const struct flat_op *op) {
+    uint32_t slot = picked(r, op);
+    if (slot != NO_SLOT) r->v[op->out] = r->v[slot];
+    return slot != NO_SLOT;
+}
+
+/* ---- blocks ---- */
+
+static void block_args(const struct run *r, const struct flat_op *op, struct sp_block *args) {
+    const uint32_t *shapes = op_shapes(r->form, op);
+    for (uint32_t i = 0; i < op->n_args; i++) args[i] = shape_block(r, shapes[i]);
+}
+
+static bool block(const struct run *r, const struct flat_op *op) {
+    struct sp_block args[FLAT_ARGS], out = shape_block(r, op->out);
+    block_args(r, op, args);
+    return op->cls->block(args, op->n_args, (double *)out.at);
+}
+
+static bool block_back(const struct run *r, const struct flat_op *op) {
+    struct sp_block args[FLAT_ARGS], out = shape_block(r, op->out);
+    if (!op->cls->block_back) return false;
+    block_args(r, op, args);
+    op->cls->block_back(args, op->n_args, out.at, out.adj);
+    return true;
+}
+
+bool columns_run(const struct run *r, const struct flat_op *op) {
+    switch ((enum flat_code)op->code) {
+    case FLAT_COLS: return elementwise(r, op);
+    case FLAT_FOLD: return fold(r, op);
+    case FLAT_PACK: pack(r, op); return true;
+    case FLAT_PICK: return pick(r, op);
+    default: return block(r, op);
+    }
+}
+
+bool columns_back(const struct run *r, const struct flat_op *op) {
+    uint32_t slot;
+    switch ((enum flat_code)op->code) {
+    case FLAT_COLS: return elementwise_back(r, op);
+    case FLAT_FOLD: return fold_back(r, op);
+    case FLAT_PACK: pack_back(r, op); return true;
+    case FLAT_PICK:
+        slot = picked(r, op);
+        if (slot != NO_SLOT) r->form->adj[slot] += r->form->adj[op->out];
+        return true;
+    default: return block_back(r, op);
+    }
+}
+
+/* ---- densities ---- */
+
+/* One element after the other by the row's numeric forms. */
+static double each_density(const struct flat_op *op, const struct sp_col *x, bool gradient) {
+    double args[FLAT_ARGS], g[FLAT_ARGS + 1], sum = 0;
+    if (gradient && !op->cls->num_grad) return NAN;
+    for (size_t i = 0; i < op->len; i++) {
+        double v = x[0].at[i * x[0].step];
+        for (uint32_t k = 0; k < op->n_args; k++) args[k] = x[1 + k].at[i * x[1 + k].step];
+        sum += op->cls->num_log_density(v, args, op->n_args);
+        if (!gradient) continue;
+        if (!(sum > -INFINITY)) return sum;
+        for (uint32_t k = 0; k <= op->n_args; k++) g[k] = 0;
+        op->cls->num_grad(v, args, op->n_args, g);
+        for (uint32_t k = 0; k <= op->n_args; k++)
+            if (x[k].adj) x[k].adj[i * x[k].step] += g[k];
+    }
+    return sum;
+}
+
+double columns_density(const struct run *r, const struct flat_op *op, bool gradient) {
+    struct sp_col x[FLAT_ARGS + 1];
+    x[0] = col_of(r, op->out);
+    for (uint32_t k = 0; k < op->n_args; k++) x[1 + k] = col_of(r, op->args[k]);
+    for (uint32_t k = 0; k <= op->n_args && !gradient; k++) x[k].adj = NULL;
+    if (op->cls->cols) return op->cls->cols(op->len, x, op->n_args);
+    return each_density(op, x, gradient);
+}
