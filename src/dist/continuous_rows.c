@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "math/dist.h"
 #include "math/special.h"
+#include "dist/dist_cols.h"
 #include "dist/dist_row.h"
 #include "dist/matdist.h"
 #include <math.h>
@@ -233,6 +234,7 @@ const struct sp_class sp_continuous_rows[] = {
      .flags = SP_RANDOM | SP_LIFTS,
      .code = SP_CODE_NORMAL,
      SP_NUMERIC(normal),
+     .cols = cols_normal,
      .support = sp_scalar_support,
      .simulate = normal_simulate,
      .log_density = normal_log_density,

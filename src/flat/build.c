@@ -118,12 +118,16 @@ static bool all_scalars(const struct apply *a) {
     return true;
 }
 
-static uint8_t numeric_code(const struct sp_class *cls, size_t n_args) {
-    static const uint8_t codes[] = {
-        [SP_CODE_NONE] = FLAT_NUM,    [SP_CODE_ADD] = FLAT_ADD,   [SP_CODE_SUB] = FLAT_SUB,
-        [SP_CODE_MUL] = FLAT_MUL,     [SP_CODE_DIV] = FLAT_DIV,   [SP_CODE_NORMAL] = FLAT_NORMAL,
-        [SP_CODE_EXACTLY] = FLAT_NUM, [SP_CODE_LOOKUP] = FLAT_NUM};
-    return n_args == 2 ? codes[cls->code] : (uint8_t)FLAT_NUM;
+/* The arithmetic that a row on two operands is, SP_CODE_NONE: its numeric forms are called. A
+ * square is a product, and its second operand becomes the first. */
+static enum sp_code arithmetic_of(const struct draft *d, const struct sp_class *cls, uint32_t *args,
+                                  size_t n) {
+    if (n != 2) return SP_CODE_NONE;
+    if (cls->code >= SP_CODE_ADD && cls->code <= SP_CODE_DIV) return cls->code;
+    bool square = cls->code == SP_CODE_POW && !(args[1] & COLUMN) &&
+                  ref_region(args[1]) == CONSTANT && d->constants.at[ref_index(args[1])] == 2;
+    if (square) args[1] = args[0];
+    return square ? SP_CODE_MUL : SP_CODE_NONE;
 }
 
 static value scalar_sketch(uint32_t ref) {
@@ -133,8 +137,15 @@ static value scalar_sketch(uint32_t ref) {
 /* One number from single numbers. */
 static value scalar_step(struct draft *d, const struct sp_class *cls, const uint32_t *refs,
                          size_t n) {
-    struct flat_op op = {.cls = cls, .code = numeric_code(cls, n), .n_args = (uint16_t)n};
+    static const uint8_t codes[] = {[SP_CODE_NONE] = FLAT_NUM,
+                                    [SP_CODE_ADD] = FLAT_ADD,
+                                    [SP_CODE_SUB] = FLAT_SUB,
+                                    [SP_CODE_MUL] = FLAT_MUL,
+                                    [SP_CODE_DIV] = FLAT_DIV};
+    struct flat_op op = {.n_args = (uint16_t)n};
     for (size_t i = 0; i < n; i++) op.args[i] = refs[i];
+    op.code = codes[arithmetic_of(d, cls, op.args, n)];
+    op.cls = op.code == FLAT_NUM ? cls : NULL; /* the same arithmetic is one step */
     return scalar_sketch(draft_step(d, op, 1));
 }
 
@@ -208,6 +219,8 @@ static value lift_columns(struct draft *d, const struct sp_class *cls, const str
         op.args[k] = o->one[k] ? o->refs[k][0] : draft_column(d, o->refs[k], o->len);
         columns |= op.args[k] & COLUMN;
     }
+    op.how = (uint8_t)arithmetic_of(d, cls, op.args, o->n);
+    if (op.how) op.cls = NULL;
     if (columns) return range_sketch(like, draft_step(d, op, o->len), o->len, false);
     value one = scalar_step(d, cls, op.args, o->n);
     return range_sketch(like, scalar_ref(one), o->len, true);
@@ -398,8 +411,9 @@ static void add_density(struct draft *d, uint32_t entry) {
     struct node *n = e->n;
     struct apply a = apply_of(d, n);
     bool numeric = e->role != ROLE_M && has_numeric_density(&a), ignored = true;
+    bool normal = a.cls->code == SP_CODE_NORMAL && a.n_args == 2;
     struct flat_op op = {
-        .cls = a.cls, .code = numeric_code(a.cls, a.n_args), .n_args = (uint16_t)a.n_args};
+        .cls = a.cls, .code = normal ? FLAT_NORMAL : FLAT_NUM, .n_args = (uint16_t)a.n_args};
     for (uint32_t i = 0; numeric && i < a.n_args; i++) op.args[i] = scalar_ref(a.args[i]);
     bool owned = numeric && a.alone && d->head.n_principals == 1 && n->choice == NO_INDEX;
     if (e->principal < 0 && owned) {

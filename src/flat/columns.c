@@ -9,6 +9,7 @@
  * adjoint is added up only where it can change: data have none. */
 #include "flat/form.h"
 
+#include "la/cols.h"
 #include <math.h>
 
 static inline struct sp_col col_of(const struct run *r, uint32_t arg) {
@@ -20,50 +21,33 @@ static inline struct sp_col col_of(const struct run *r, uint32_t arg) {
 
 /* ---- elementwise ---- */
 
-/* out[i] = x[i] OP y[i], a copy of the loop for each mixture of steps. */
-#define EACH(OP)                                                                                   \
-    if (x.step && y.step)                                                                          \
-        for (size_t i = 0; i < n; i++) out[i] = x.at[i] OP y.at[i];                                \
-    else if (x.step)                                                                               \
-        for (size_t i = 0; i < n; i++) out[i] = x.at[i] OP b;                                      \
-    else                                                                                           \
-        for (size_t i = 0; i < n; i++) out[i] = a OP y.at[i];
+static const enum col_op col_ops[] = {[SP_CODE_ADD] = COL_ADD,
+                                      [SP_CODE_SUB] = COL_SUB,
+                                      [SP_CODE_MUL] = COL_MUL,
+                                      [SP_CODE_DIV] = COL_DIV};
 
-static bool arithmetic(const struct run *r, const struct flat_op *op) {
+static void arithmetic(const struct run *r, const struct flat_op *op) {
     struct sp_col x = col_of(r, op->args[0]), y = col_of(r, op->args[1]);
-    double *restrict out = r->v + op->out, a = x.at[0], b = y.at[0];
-    size_t n = op->len;
-    switch (op->cls->code) {
-    case SP_CODE_ADD: EACH(+) break;
-    case SP_CODE_SUB: EACH(-) break;
-    case SP_CODE_MUL: EACH(*) break;
-    case SP_CODE_DIV: EACH(/) break;
-    default: return false;
-    }
-    return true;
+    col_arith(col_ops[op->how], op->len, (struct col){x.at, x.step}, (struct col){y.at, y.step},
+              r->v + op->out);
 }
 
 /* adj += f d[i], elementwise or summed up. */
 static void add_scaled(const struct sp_col *x, size_t n, double f, const double *d) {
-    if (!x->adj) return;
-    double sum = 0;
-    for (size_t i = 0; i < n && x->step; i++) x->adj[i] += f * d[i];
-    for (size_t i = 0; i < n && !x->step; i++) sum += d[i];
-    x->adj[0] += x->step ? 0 : f * sum;
+    if (x->adj && x->step)
+        col_add(n, f, d, x->adj);
+    else if (x->adj)
+        x->adj[0] += f * col_sum(n, d);
 }
 
 /* adj += d[i] y[i]. */
 static void add_product(const struct sp_col *x, size_t n, const double *d, const struct sp_col *y) {
-    if (!x->adj) return;
-    double sum = 0;
     if (!y->step)
         add_scaled(x, n, y->at[0], d);
-    else if (x->step)
-        for (size_t i = 0; i < n; i++) x->adj[i] += d[i] * y->at[i];
-    else {
-        for (size_t i = 0; i < n; i++) sum += d[i] * y->at[i];
-        x->adj[0] += sum;
-    }
+    else if (x->adj && x->step)
+        col_add_product(n, d, y->at, x->adj);
+    else if (x->adj)
+        x->adj[0] += col_dot(n, d, y->at);
 }
 
 /* x / y = v: dx = d / y, dy = -d v / y. */
@@ -81,22 +65,23 @@ static void back_div(const struct sp_col *x, const struct sp_col *y, size_t n, c
     if (y->adj && !y->step) y->adj[0] += dy;
 }
 
-static bool arithmetic_back(const struct run *r, const struct flat_op *op) {
+static void arithmetic_back(const struct run *r, const struct flat_op *op) {
     struct sp_col x = col_of(r, op->args[0]), y = col_of(r, op->args[1]);
     const double *d = r->form->adj + op->out;
     size_t n = op->len;
-    switch (op->cls->code) {
+    switch (op->how) {
     case SP_CODE_ADD: add_scaled(&x, n, 1, d), add_scaled(&y, n, 1, d); break;
     case SP_CODE_SUB: add_scaled(&x, n, 1, d), add_scaled(&y, n, -1, d); break;
     case SP_CODE_MUL: add_product(&x, n, d, &y), add_product(&y, n, d, &x); break;
-    case SP_CODE_DIV: back_div(&x, &y, n, r->v + op->out, d); break;
-    default: return false;
+    default: back_div(&x, &y, n, r->v + op->out, d);
     }
-    return true;
 }
 
 static bool elementwise(const struct run *r, const struct flat_op *op) {
-    if (op->n_args == 2 && arithmetic(r, op)) return true;
+    if (op->how) {
+        arithmetic(r, op);
+        return true;
+    }
     struct sp_col x[FLAT_ARGS];
     double args[FLAT_ARGS], *out = r->v + op->out;
     for (uint32_t k = 0; k < op->n_args; k++) x[k] = col_of(r, op->args[k]);
@@ -109,7 +94,10 @@ static bool elementwise(const struct run *r, const struct flat_op *op) {
 }
 
 static bool elementwise_back(const struct run *r, const struct flat_op *op) {
-    if (op->n_args == 2 && arithmetic_back(r, op)) return true;
+    if (op->how) {
+        arithmetic_back(r, op);
+        return true;
+    }
     if (!op->cls->num_back) return false;
     struct sp_col x[FLAT_ARGS];
     double args[FLAT_ARGS], g[FLAT_ARGS];

@@ -498,7 +498,7 @@ struct flat_form *draft_form(struct draft *d) {
         for (size_t i = 0; i < d->ops[part].at.n; i++, to++) {
             *to = d->ops[part].at.at[i];
             place_op(d, &s, to, part);
-            if (part != STEPS) to->moves = operands_change(f, s.w.at, to);
+            if (part != STEPS) to->how = operands_change(f, s.w.at, to);
         }
     for (size_t i = 0; i < d->constants.n; i++) form_constants(f)[i] = d->constants.at[i];
     for (size_t i = 0; i < d->refs.n; i++) form_refs(f)[i] = place_slot(d, d->refs.at[i]);

@@ -206,7 +206,7 @@ struct node *flat_principal(const struct flat *f, size_t i) {
 bool flat_args_change(const struct flat *f, size_t i) {
     struct flat_form *form = f->form;
     const struct flat_op *op = form->ops + form_n_ops(form) - form->n_principals + i;
-    return op->moves;
+    return op->how;
 }
 
 /* The first few nodes do for most flats; slot 0, the principal, was asked for as `far` already. */

@@ -51,7 +51,8 @@ enum flat_code {
 struct flat_op {
     const struct sp_class *cls;
     uint8_t code;
-    bool moves; /* a density: some operand changes */
+    uint8_t how; /* of a step on columns: the arithmetic (enum sp_code), or none: cls->num; of a
+                    density: does some operand change? */
     uint16_t n_args;
     uint32_t len;             /* of columns */
     uint32_t out;             /* slot, the first of a range; where operands are shapes: a shape */

@@ -178,6 +178,7 @@ enum sp_code {
     SP_CODE_SUB,
     SP_CODE_MUL,
     SP_CODE_DIV,
+    SP_CODE_POW,
     SP_CODE_NORMAL,
     SP_CODE_EXACTLY,
     SP_CODE_LOOKUP

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Densities of many elements in one loop, for compiled steps: what all elements share (log sd) is
+ * computed once, and no element has a value or an adjoint of its own in between. Work goes in
+ * pieces that stay in the first cache. */
+#include "dist/dist_cols.h"
+
+#include "la/cols.h"
+#include "la/vec_ops.h"
+#include "math/dist.h"
+#include "math/special.h"
+#include <math.h>
+
+enum { PIECE = 128 };
+
+static inline struct col piece(const struct sp_col *x, size_t at) {
+    return (struct col){x->at + at * x->step, x->step};
+}
+
+/* The adjoint of elements at.. of an operand += f slope. */
+static void give(const struct sp_col *x, size_t at, size_t n, double f, const double *slope) {
+    if (x->adj && x->step)
+        col_add(n, f, slope, x->adj + at);
+    else if (x->adj)
+        x->adj[0] += f * col_sum(n, slope);
+}
+
+/* One sd for all: sum log p = -sum z^2 / 2 - n (log sd + log sqrt 2 pi), z = (x - mean) / sd. */
+static double normal_one_sd(size_t n, const struct sp_col *x) {
+    double z[PIECE], sd = x[2].at[0], f = 1 / sd, squares = 0, size = (double)n;
+    for (size_t at = 0; at < n; at += PIECE) {
+        size_t k = n - at < PIECE ? n - at : PIECE;
+        col_arith(COL_SUB, k, piece(&x[0], at), piece(&x[1], at), z);
+        squares += col_dot(k, z, z);
+        give(&x[0], at, k, -f * f, z);
+        give(&x[1], at, k, f * f, z);
+    }
+    squares *= f * f;
+    if (x[2].adj) x[2].adj[0] += (squares - size) / sd;
+    return -0.5 * squares - size * (log(sd) + LOG_SQRT_2PI);
+}
+
+static double normal_each(size_t n, const struct sp_col *x) {
+    double sum = 0;
+    for (size_t i = 0; i < n; i++) {
+        double sd = x[2].at[i], z = (x[0].at[i * x[0].step] - x[1].at[i * x[1].step]) / sd;
+        if (!(sd > 0)) return NAN;
+        sum -= 0.5 * z * z + log(sd) + LOG_SQRT_2PI;
+        if (x[0].adj) x[0].adj[i * x[0].step] -= z / sd;
+        if (x[1].adj) x[1].adj[i * x[1].step] += z / sd;
+        if (x[2].adj) x[2].adj[i] += (z * z - 1) / sd;
+    }
+    return sum;
+}
+
+double cols_normal(size_t n, const struct sp_col *x, size_t n_args) {
+    if (x[2].step) return normal_each(n, x);
+    return x[2].at[0] > 0 ? normal_one_sd(n, x) : NAN;
+}
+
+/* log p(x) = x eta - log(1 + exp eta), x 0 or 1. With e = exp(-|eta|):  log(1 + exp eta) =
+ * max(eta, 0) + log(1 + e),  logistic eta = (eta < 0 ? e : 1) / (1 + e),  d/d eta = x - logistic.
+ */
+double cols_logit(size_t n, const struct sp_col *x, size_t n_args) {
+    const struct vec_ops *ops = vec_ops();
+    double e[PIECE], one[PIECE], slope[PIECE], sum = 0;
+    for (size_t at = 0; at < n; at += PIECE) {
+        size_t k = n - at < PIECE ? n - at : PIECE;
+        struct col v = piece(&x[0], at), eta = piece(&x[1], at);
+        bool ok = true;
+        for (size_t i = 0; i < k; i++) {
+            e[i] = -fabs(eta.at[i * eta.step]);
+            ok &= v.at[i * v.step] == 0 || v.at[i * v.step] == 1;
+        }
+        if (!ok) return NAN;
+        ops->exp_scale(k, 1, e);
+        for (size_t i = 0; i < k; i++) {
+            double t = eta.at[i * eta.step], y = v.at[i * v.step];
+            one[i] = 1 + e[i];
+            sum += y * t - (t > 0 ? t : 0);
+            slope[i] = y - (t < 0 ? e[i] : 1) / one[i];
+        }
+        ops->log(k, one);
+        sum -= col_sum(k, one);
+        give(&x[1], at, k, 1, slope);
+    }
+    return sum;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Columns of numbers: the inner loops of compiled steps (flat/) and of densities of many elements.
+ * An operand is a column (step 1) or one number for all (step 0). Sums run in four interleaved
+ * accumulators, so they do not depend on the width of the machine's registers. Inputs may not
+ * overlap outputs.
+ */
+#ifndef LA_COLS_H
+#define LA_COLS_H
+#include <stddef.h>
+
+enum col_op { COL_ADD, COL_SUB, COL_MUL, COL_DIV };
+struct col {
+    const double *at;
+    size_t step;
+};
+void col_arith(enum col_op op, size_t n, struct col x, struct col y, double *out);
+double col_sum(size_t n, const double *x);
+double col_dot(size_t n, const double *x, const double *y);
+void col_add(size_t n, double f, const double *x, double *out);                /* out += f x */
+void col_add_product(size_t n, const double *x, const double *y, double *out); /* out += x y */
+#endif
