@@ -18,6 +18,13 @@ GPM_API void gpm_draws_free(gpm_draws *d);
 GPM_API enum gpm_status gpm_draws_add_csv(gpm_draws *d, const char *text, size_t len, char *err,
                                           size_t err_size);
 
+/* Adds a chain of `rows` rows, one after the other, of `n` numbers with these names, which must be
+ * those of the chains before: GPM_E_FORMAT. */
+GPM_API enum gpm_status gpm_draws_add_rows(gpm_draws *d, const char *const *names, size_t n,
+                                           const double *x, size_t rows);
+/* A chain that left no draws: the next one has the number after it. */
+GPM_API void gpm_draws_skip(gpm_draws *d);
+
 GPM_API size_t gpm_draws_chains(const gpm_draws *d);
 GPM_API size_t gpm_draws_columns(const gpm_draws *d);
 GPM_API size_t gpm_draws_rows(const gpm_draws *d); /* that every chain has */
@@ -29,6 +36,12 @@ GPM_API double gpm_draws_at(const gpm_draws *d, size_t chain, size_t row, size_t
 GPM_API const char *gpm_draws_summary(gpm_draws *d, enum gpm_format format);
 /* The complaints alone, a line each; "" when all is well. */
 GPM_API const char *gpm_draws_complaints(gpm_draws *d);
+/* Leave-one-out cross-validation (by Pareto-smoothed importance sampling) and WAIC from the columns
+ * log_lik of n tables, each a model of the same data, best first; n > 1: with differences. The text
+ * belongs to the first table and is valid until the next call on it. GPM_E_ARG: the text says why
+ * not. */
+GPM_API enum gpm_status gpm_draws_loo(gpm_draws *const *d, const char *const *names, size_t n,
+                                      enum gpm_format format, const char **text);
 GPM_API const char *gpm_draws_json(gpm_draws *d);
 #if defined(__cplusplus)
 }

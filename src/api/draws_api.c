@@ -6,11 +6,13 @@
 #include "base/mem.h"
 #include "base/number.h"
 #include "infer/draws.h"
+#include "infer/loo.h"
 #include <stdio.h>
 #include <string.h>
 
 struct gpm_draws {
     struct draw_table t; /* without columns before the first chain */
+    size_t skipped;      /* chains that left nothing */
     struct buf text;
 };
 
@@ -70,6 +72,27 @@ static const char *read_row(const struct draw_table *t, struct draws_chain *to, 
     return n == t->n_cols ? NULL : "the number of columns is wrong";
 }
 
+static void add_chain(gpm_draws *d, struct draws_chain *c) {
+    c->number = d->t.chain.n + d->skipped + 1;
+    vec_push(&d->t.chain, *c);
+}
+
+void gpm_draws_skip(gpm_draws *d) {
+    d->skipped++;
+}
+
+enum gpm_status gpm_draws_add_rows(gpm_draws *d, const char *const *names, size_t n,
+                                   const double *x, size_t rows) {
+    struct draws_chain chain = {0};
+    if (!d->t.chain.n) draw_table_init(&d->t, names, n, 0);
+    bool same = n == d->t.n_cols;
+    for (size_t k = 0; k < n && same; k++) same = !strcmp(names[k], d->t.names[k]);
+    if (!same) return GPM_E_FORMAT;
+    for (size_t i = 0; i < n * rows; i++) vec_push(&chain.x, x[i]);
+    add_chain(d, &chain);
+    return GPM_OK;
+}
+
 enum gpm_status gpm_draws_add_csv(gpm_draws *d, const char *text, size_t len, char *err,
                                   size_t err_size) {
     const char *wrong = NULL, *stop = text + len, *nl;
@@ -86,7 +109,7 @@ enum gpm_status gpm_draws_add_csv(gpm_draws *d, const char *text, size_t len, ch
     }
     if (!header) wrong = "there is no header";
     if (!wrong) {
-        vec_push(&d->t.chain, chain);
+        add_chain(d, &chain);
         return GPM_OK;
     }
     snprintf(err, err_size, "line %zu: %s", line, wrong);
@@ -127,17 +150,28 @@ const char *gpm_draws_summary(gpm_draws *d, enum gpm_format format) {
 }
 
 const char *gpm_draws_complaints(gpm_draws *d) {
-    const struct draw_table *t = &d->t;
     buf_reset(&d->text);
-    for (size_t j = 0; j < t->n_cols && t->chain.n; j++) {
-        struct draws_summary s;
-        double *x = draw_table_column(t, j);
-        size_t rows = draw_table_rows(t);
-        draws_summarise(x, t->chain.n, rows, &s);
-        (void)draws_complain(&s, x, t->chain.n, rows, t->names[j], &d->text);
-        mem_free(x);
-    }
+    draw_table_complain(&d->t, &d->text);
     return d->text.data;
+}
+
+enum gpm_status gpm_draws_loo(gpm_draws *const *d, const char *const *names, size_t n,
+                              enum gpm_format format, const char **text) {
+    if (!n) return GPM_E_ARG;
+    struct loo_model *m = mem_zalloc(n * sizeof *m);
+    struct buf why = BUF_INIT, *out = &d[0]->text;
+    buf_reset(out);
+    for (size_t i = 0; i < n && !why.len; i++) {
+        m[i].name = names[i];
+        if (!loo_of_table(&d[i]->t, &m[i].loo, &why) && n > 1) buf_printf(&why, " (%s)", names[i]);
+    }
+    bool good = !why.len && loo_report(m, n, format == GPM_FORMAT_JSON, out, &why);
+    if (!good) buf_puts(out, why.data);
+    for (size_t i = 0; i < n; i++) loo_release(&m[i].loo);
+    mem_free(m);
+    buf_release(&why);
+    *text = out->data;
+    return good ? GPM_OK : GPM_E_ARG;
 }
 
 const char *gpm_draws_json(gpm_draws *d) {

@@ -9,14 +9,42 @@
 #include "base/clock.h"
 #include <math.h>
 
-/* A column is called by its label, else by the text of its expression. */
-static char *column_name(const struct action *a, size_t i) {
-    const struct ast *dir = a->ast;
+/* An item may be, instead of an expression of the model, a call of an operator that gives a value
+ * per particle: log_lik(), y_rep(). NULL: it is none. Names of the model come first, as ever. */
+static const struct infer_op *operator_of(struct infer_state *x, const struct ast *e) {
+    if (e->kind != AST_CALL || e->kids[0]->kind != AST_NAME) return NULL;
+    const struct ast *name = e->kids[0];
+    struct cell *cell;
+    if (name->u.name.depth >= 0 || map_get(&x->model->p.at[0]->globals, MAP_PTR(name->u.name.sym)))
+        return NULL;
+    const value *v = core_global(x->core, NULL, name, &cell);
+    const struct sp_class *cls = v ? proc_class(*v, NULL) : NULL;
+    const struct infer_op *op = cls ? infer_op_of(cls) : NULL;
+    return op && op->each ? op : NULL;
+}
+
+static enum gpm_status run_operator(struct infer_state *x, const struct ast *e, struct frame *f,
+                                    struct trace *t, value *out) {
+    value made;
+    enum gpm_status st = plain_eval(x->core, e, f, &made);
+    if (st != GPM_OK) return st;
+    const struct action *a = action_of(made);
+    *out = NIL;
+    st = core_place(x->core, a->op->each(x, a, t, out), e->span);
+    value_unref(made);
+    return st;
+}
+
+/* A column is called by its label, else by the operator, else by the text of its expression. */
+static char *column_name(struct infer_state *x, const struct action *a, size_t i) {
+    const struct ast *dir = a->ast, *e = dir->kids[i]->kids[0];
     if (i < dir->u.dir.n_names && dir->u.dir.names[i]) {
         return mem_strdup(dir->u.dir.names[i]->text);
     }
+    const struct infer_op *op = operator_of(x, e);
+    if (op) return mem_strdup(op->name);
     struct buf b = BUF_INIT;
-    ast_print(dir->kids[i]->kids[0], &b);
+    ast_print(e, &b);
     return buf_take(&b);
 }
 
@@ -27,50 +55,24 @@ static enum gpm_status collect_row(struct infer_state *x, struct action *a, size
     dataset_begin_row(
         d, (double[DATASET_FIRST]){1, (double)particle, clock_seconds(), t->log_weight, prob});
     for (size_t i = 0; i < a->n_splices; i++) {
+        const struct ast *e = a->ast->kids[i]->kids[0];
         value v;
-        enum gpm_status st = trace_sample(t, a->ast->kids[i]->kids[0], a->splices[i], &v);
+        enum gpm_status st = operator_of(x, e) ? run_operator(x, e, a->splices[i], t, &v)
+                                               : trace_sample(t, e, a->splices[i], &v);
         if (st != GPM_OK) return st;
         vec_push(&d->cells, v);
     }
     return GPM_OK;
 }
 
-/* A row as plain numbers with their names. */
-struct draw_row {
-    VEC(char *) names;
-    VEC(double) at;
-};
-
-static void add_number(struct draw_row *r, const char *name, size_t index, double x) {
-    struct buf b = BUF_INIT;
-    buf_puts(&b, name);
-    if (index) buf_printf(&b, "[%zu]", index);
-    vec_push(&r->names, buf_take(&b));
-    vec_push(&r->at, x);
-}
-
-/* A number, or a sequence of numbers as name[1], name[2], ... */
-static void add_cell(struct draw_row *r, const char *name, value v) {
-    double one, *x;
-    size_t n;
-    if (value_number(v, &one)) {
-        add_number(r, name, 0, one);
-    } else if (seq_numbers(v, &x, &n)) {
-        for (size_t i = 0; i < n; i++) add_number(r, name, i + 1, x[i]);
-        mem_free(x);
-    }
-}
-
+/* Its numbers with their names; what is no number is left out. */
 static void pass_draws_on(struct infer_state *x, const struct dataset *d) {
     for (size_t row = 0; row < dataset_rows(d); row++) {
         struct draw_row r = {0};
-        for (size_t c = DATASET_FIRST; c < d->n_columns; c++) {
-            add_cell(&r, d->names[c], d->cells.at[row * d->n_columns + c]);
-        }
+        for (size_t c = DATASET_FIRST; c < d->n_columns; c++)
+            (void)draw_row_add(&r, d->names[c], d->cells.at[row * d->n_columns + c]);
         x->draw(x->draw_user, (const char *const *)r.names.at, r.at.at, r.at.n);
-        for (size_t i = 0; i < r.names.n; i++) mem_free(r.names.at[i]);
-        vec_release(&r.names);
-        vec_release(&r.at);
+        draw_row_release(&r);
     }
 }
 
@@ -78,7 +80,7 @@ enum gpm_status collect_run(struct infer_state *x, struct action *a, value *out)
     struct dataset *d = dataset_new(NULL, a->n_splices);
     double total = model_log_weight(x->model);
     enum gpm_status st = GPM_OK;
-    for (size_t i = 0; i < a->n_splices; i++) d->names[DATASET_FIRST + i] = column_name(a, i);
+    for (size_t i = 0; i < a->n_splices; i++) d->names[DATASET_FIRST + i] = column_name(x, a, i);
     for (size_t i = 0; i < x->model->p.n && st == GPM_OK; i++) st = collect_row(x, a, i, total, d);
     if (st == GPM_OK && x->draw) pass_draws_on(x, d);
     st = dataset_give(d, st, out);

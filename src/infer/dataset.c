@@ -87,3 +87,68 @@ double *dataset_numbers(const struct dataset *d, size_t column) {
     for (size_t i = 0; i < rows; i++) x[i] = dataset_number(d, i, column);
     return x;
 }
+
+/* ---- draws ---- */
+
+static void add_number(struct draw_row *r, const char *name, const size_t *index, size_t n_index,
+                       double x) {
+    struct buf b = BUF_INIT;
+    buf_puts(&b, name);
+    for (size_t i = 0; i < n_index; i++) buf_printf(&b, "%s%zu", i ? "," : "[", index[i]);
+    if (n_index) buf_putc(&b, ']');
+    vec_push(&r->names, buf_take(&b));
+    vec_push(&r->at, x);
+}
+
+bool draw_row_add(struct draw_row *r, const char *name, value v) {
+    double one, *x;
+    size_t n;
+    if (value_number(v, &one)) {
+        add_number(r, name, NULL, 0, one);
+    } else if (v.tag == V_MATRIX) {
+        for (size_t j = 0; j < v.u.matrix->cols; j++)
+            for (size_t i = 0; i < v.u.matrix->rows; i++)
+                add_number(r, name, (size_t[]){i + 1, j + 1}, 2,
+                           v.u.matrix->at[j * v.u.matrix->rows + i]);
+    } else if (seq_numbers(v, &x, &n)) {
+        for (size_t i = 0; i < n; i++) add_number(r, name, (size_t[]){i + 1}, 1, x[i]);
+        mem_free(x);
+    } else
+        return false;
+    return true;
+}
+
+void draw_row_release(struct draw_row *r) {
+    for (size_t i = 0; i < r->names.n; i++) mem_free(r->names.at[i]);
+    vec_release(&r->names);
+    vec_release(&r->at);
+}
+
+/* The row's numbers, as many of each column as the first row has. */
+static void add_row(const struct dataset *d, size_t row, const size_t *width,
+                    struct draw_table *out) {
+    VEC(double) at = {0};
+    for (size_t c = DATASET_FIRST; c < d->n_columns; c++) {
+        struct draw_row r = {0};
+        (void)draw_row_add(&r, "", d->cells.at[row * d->n_columns + c]);
+        for (size_t i = 0; i < width[c]; i++) vec_push(&at, i < r.at.n ? r.at.at[i] : NAN);
+        draw_row_release(&r);
+    }
+    draw_table_push(out, 0, at.at);
+    vec_release(&at);
+}
+
+void dataset_table(const struct dataset *d, struct draw_table *out) {
+    struct draw_row first = {0};
+    size_t *width = NEW_ARRAY(size_t, d->n_columns + 1), rows = dataset_rows(d);
+    for (size_t c = DATASET_FIRST; c < d->n_columns; c++) {
+        size_t before = first.at.n;
+        if (!rows || !draw_row_add(&first, d->names[c], d->cells.at[c]))
+            add_number(&first, d->names[c], NULL, 0, NAN);
+        width[c] = first.at.n - before;
+    }
+    draw_table_init(out, (const char *const *)first.names.at, first.names.n, 1);
+    for (size_t r = 0; r < rows; r++) add_row(d, r, width, out);
+    draw_row_release(&first);
+    mem_free(width);
+}

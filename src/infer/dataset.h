@@ -6,6 +6,7 @@
  */
 #ifndef INFER_DATASET_H
 #define INFER_DATASET_H
+#include "infer/draws.h"
 #include "infer/infer.h"
 
 enum dataset_column {
@@ -35,6 +36,18 @@ void dataset_begin_row(struct dataset *d, const double first[DATASET_FIRST]);
 size_t dataset_rows(const struct dataset *d);
 /* Appends the rows of b; `iter` >= 0 replaces their iteration. False: other columns. */
 bool dataset_append(struct dataset *d, const struct dataset *b, double iter);
+/* Numbers with their names. */
+struct draw_row {
+    VEC(char *) names; /* owned */
+    VEC(double) at;
+};
+/* Adds the numbers of v: one, or those of a sequence as name[1], name[2], ..., or of a matrix as
+ * name[1,1], name[2,1], ... False: v has none. */
+bool draw_row_add(struct draw_row *r, const char *name, value v);
+void draw_row_release(struct draw_row *r);
+/* The collected columns as one chain of draws, in the order of the rows; NaN where there is no
+ * number. */
+void dataset_table(const struct dataset *d, struct draw_table *out);
 double dataset_number(const struct dataset *d, size_t row, size_t column); /* NaN: it is none */
 /* Column i as numbers; caller frees with mem_free. */
 double *dataset_numbers(const struct dataset *d, size_t column);

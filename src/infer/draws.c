@@ -13,7 +13,7 @@
 void draw_table_init(struct draw_table *d, const char *const *names, size_t n_cols, size_t chains) {
     *d = (struct draw_table){.n_cols = n_cols, .names = NEW_ARRAY(char *, n_cols + 1)};
     for (size_t j = 0; j < n_cols; j++) d->names[j] = mem_strdup(names[j]);
-    for (size_t c = 0; c < chains; c++) vec_push(&d->chain, (struct draws_chain){0});
+    for (size_t c = 0; c < chains; c++) vec_push(&d->chain, (struct draws_chain){.number = c + 1});
 }
 
 void draw_table_release(struct draw_table *d) {
@@ -43,6 +43,25 @@ double *draw_table_column(const struct draw_table *d, size_t j) {
     for (size_t c = 0; c < d->chain.n; c++)
         for (size_t i = 0; i < rows; i++) x[c * rows + i] = d->chain.at[c].x.at[i * d->n_cols + j];
     return x;
+}
+
+static const struct {
+    const char *name;
+    enum draw_group group;
+} group_names[] = {
+    {"log_lik", DRAWS_LOG_LIK},       {"y_rep", DRAWS_REPLICATE},
+    {"y_obs", DRAWS_OBSERVED},        {"lp__", DRAWS_SAMPLER},
+    {"accept_stat__", DRAWS_SAMPLER}, {"stepsize__", DRAWS_SAMPLER},
+    {"treedepth__", DRAWS_SAMPLER},   {"n_leapfrog__", DRAWS_SAMPLER},
+    {"divergent__", DRAWS_SAMPLER},   {"energy__", DRAWS_SAMPLER},
+};
+
+enum draw_group draw_group_of(const char *name) {
+    size_t n = strcspn(name, "[.");
+    for (size_t i = 0; i < COUNT_OF(group_names); i++)
+        if (strlen(group_names[i].name) == n && !memcmp(group_names[i].name, name, n))
+            return group_names[i].group;
+    return DRAWS_POSTERIOR;
 }
 
 void draw_table_json(const struct draw_table *d, struct buf *out) {
@@ -89,7 +108,8 @@ static double field(const struct draws_summary *s, size_t k) {
 static int name_width(const struct draw_table *d) {
     size_t w = 8;
     for (size_t j = 0; j < d->n_cols; j++)
-        if (strlen(d->names[j]) > w) w = strlen(d->names[j]);
+        if (draw_group_of(d->names[j]) == DRAWS_POSTERIOR && strlen(d->names[j]) > w)
+            w = strlen(d->names[j]);
     return w > 40 ? 40 : (int)w;
 }
 
@@ -101,32 +121,78 @@ static void cell(size_t k, double x, struct buf *out) {
                    x);
 }
 
+/* ---- complaints ---- */
+
+enum { STANDS_STILL = 20 }; /* fewer equal draws say nothing */
+
+/* Does column j stay the same in chain c, and differ elsewhere? */
+static bool stands_still(const struct draw_table *d, size_t j, size_t c) {
+    size_t rows = draw_table_rows(d), same = 0;
+    double *x = draw_table_column(d, j), first = rows ? x[c * rows] : NAN;
+    bool elsewhere = false;
+    for (size_t i = 0; i < rows; i++) same += x[c * rows + i] == first;
+    for (size_t i = 0; i < rows * d->chain.n; i++) elsewhere |= x[i] != first;
+    mem_free(x);
+    return rows >= STANDS_STILL && same == rows && elsewhere;
+}
+
+/* "chain 3 does not move: a, b are the same in all of its 1000 draws" */
+static void complain_of_chain(const struct draw_table *d, size_t c, struct buf *out) {
+    enum { SHOWN = 6 };
+    size_t still = 0;
+    for (size_t j = 0; j < d->n_cols; j++) {
+        if (draw_group_of(d->names[j]) != DRAWS_POSTERIOR || !stands_still(d, j, c)) continue;
+        if (!still) buf_printf(out, "chain %zu does not move: ", d->chain.at[c].number);
+        if (still < SHOWN)
+            buf_printf(out, "%s%s %.4g", still ? ", " : "", d->names[j], d->chain.at[c].x.at[j]);
+        still++;
+    }
+    if (still > SHOWN) buf_printf(out, " and %zu more", still - SHOWN);
+    if (still)
+        buf_printf(out,
+                   " in all of its %zu draws; start it elsewhere (init=), and leave it out of what "
+                   "you report\n",
+                   draw_table_rows(d));
+}
+
+void draw_table_complain(const struct draw_table *d, struct buf *out) {
+    size_t rows = draw_table_rows(d);
+    for (size_t c = 0; c < d->chain.n && d->chain.n > 1; c++) complain_of_chain(d, c, out);
+    for (size_t j = 0; j < d->n_cols && d->chain.n; j++) {
+        if (draw_group_of(d->names[j]) != DRAWS_POSTERIOR) continue;
+        struct draws_summary s;
+        double *x = draw_table_column(d, j);
+        draws_summarise(x, d->chain.n, rows, &s);
+        (void)draws_complain(&s, x, d->chain.n, rows, d->names[j], out);
+        mem_free(x);
+    }
+}
+
 void draw_table_summary(const struct draw_table *d, struct buf *out) {
     size_t rows = draw_table_rows(d);
     int w = name_width(d);
-    struct buf complaints = BUF_INIT;
     buf_printf(out, "%-*s", w, "");
     for (size_t k = 0; k < COUNT_OF(columns); k++)
         buf_printf(out, " %*s", columns[k].width, columns[k].title);
     buf_putc(out, '\n');
     for (size_t j = 0; j < d->n_cols; j++) {
+        if (draw_group_of(d->names[j]) != DRAWS_POSTERIOR) continue;
         struct draws_summary s;
         double *x = draw_table_column(d, j);
         draws_summarise(x, d->chain.n, rows, &s);
         buf_printf(out, "%-*s", w, d->names[j]);
         for (size_t k = 0; k < COUNT_OF(columns); k++) cell(k, field(&s, k), out);
         buf_putc(out, '\n');
-        draws_complain(&s, x, d->chain.n, rows, d->names[j], &complaints);
         mem_free(x);
     }
-    buf_add(out, complaints.data, complaints.len);
-    buf_release(&complaints);
+    draw_table_complain(d, out);
 }
 
 void draw_table_summary_json(const struct draw_table *d, struct buf *out) {
     size_t rows = draw_table_rows(d);
     buf_putc(out, '{');
     for (size_t j = 0; j < d->n_cols; j++) {
+        if (draw_group_of(d->names[j]) != DRAWS_POSTERIOR) continue;
         struct draws_summary s;
         double *x = draw_table_column(d, j);
         draws_summarise(x, d->chain.n, rows, &s);

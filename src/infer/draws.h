@@ -15,8 +15,22 @@
 #include "base/vec.h"
 #include "infer/diagnostics.h"
 
+/* What a column is, by its name: Stan's names for what a sampler says of itself, log_lik for the
+ * log densities of the data, y_rep for their replicates, y_obs for the data themselves. Elements of
+ * arrays are called a[1], or a.1 in files. */
+enum draw_group {
+    DRAWS_POSTERIOR,
+    DRAWS_SAMPLER,
+    DRAWS_LOG_LIK,
+    DRAWS_REPLICATE,
+    DRAWS_OBSERVED,
+    DRAW_GROUPS
+};
+enum draw_group draw_group_of(const char *name);
+
 struct draws_chain {
     VEC(double) x; /* rows one after the other */
+    size_t number; /* what it is called, from 1 */
 };
 struct draw_table {
     char **names; /* owned */
@@ -37,8 +51,11 @@ double *draw_table_column(const struct draw_table *d, size_t j);
  */
 void draw_table_json(const struct draw_table *d, struct buf *out);
 
-/* One line per column: mean, mcse, sd, 5%, 50%, 95%, ess_bulk, ess_tail, rhat; then complaints. */
+/* One line per column of the posterior: mean, mcse, sd, 5%, 50%, 95%, ess_bulk, ess_tail, rhat;
+ * then complaints. */
 void draw_table_summary(const struct draw_table *d, struct buf *out);
+/* The complaints alone: about columns, and about chains that do not move. */
+void draw_table_complain(const struct draw_table *d, struct buf *out);
 /* {"a": {"mean": ..., ...}, ...} */
 void draw_table_summary_json(const struct draw_table *d, struct buf *out);
 #endif

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "infer/dataset.h"
 #include "infer/diagnostics.h"
+#include "infer/observed.h"
 #include "infer/progress.h"
 #include "infer/show.h"
 #include <math.h>
@@ -24,9 +25,6 @@ static const struct known_quantity {
     {"max", NULL, 1, true},        {"median", NULL, 0.5, false},
 };
 
-typedef VEC(double) numbers;
-typedef VEC(struct record *) records;
-
 struct quantity {
     char *name;
     const struct known_quantity *known; /* NULL: proc */
@@ -36,7 +34,8 @@ struct quantity {
 };
 struct predictive_check {
     struct infer_state *x;
-    value labels; /* borrowed; ABSENT: every observe */
+    const char *who; /* the operator */
+    value labels;    /* borrowed; ABSENT: every observe */
     VEC(struct quantity) q;
     size_t n_data;
 };
@@ -123,94 +122,11 @@ static enum gpm_status evaluate(struct predictive_check *c, const struct quantit
 
 /* ---- data ---- */
 
-/* Appends the numbers of v, sequences and matrices one element after the other. */
-static bool add_numbers(numbers *y, value v) {
-    value *items;
-    size_t n;
-    bool good = true;
-    double x;
-    if (value_number(v, &x)) {
-        vec_push(y, x);
-        return true;
-    }
-    if (v.tag == V_MATRIX) {
-        size_t all = v.u.matrix->rows * v.u.matrix->cols;
-        for (size_t i = 0; i < all; i++) vec_push(y, v.u.matrix->at[i]);
-        return true;
-    }
-    if (!seq_items(v, &items, &n)) return false;
-    for (size_t i = 0; i < n && good; i++) good = add_numbers(y, items[i]);
-    values_free(items, n);
-    return good;
-}
-
-/* Does the label match: the whole name, or its beginning when the pattern ends with a star? */
-static bool matches(const char *pattern, const char *label) {
-    size_t n = strlen(pattern);
-    if (n && pattern[n - 1] == '*') return strncmp(pattern, label, n - 1) == 0;
-    return strcmp(pattern, label) == 0;
-}
-
-/* Those that the label names and that are not there yet; ABSENT names all. */
-static enum gpm_status add_labelled(struct predictive_check *c, struct trace *t, value label,
-                                    records *out) {
-    bool all = is_absent(label);
-    const char *pattern = all ? NULL : infer_text(label);
-    size_t before = out->n;
-    for (size_t i = 0; (all || pattern) && i < t->records.n; i++) {
-        struct record *r = t->records.at[i];
-        const struct sym *name = record_label(r);
-        bool named =
-            record_kind(r) == REC_OBSERVE && (all || (name && matches(pattern, name->text)));
-        for (size_t j = 0; named && !all && j < out->n; j++) named = out->at[j] != r;
-        if (named) vec_push(out, r);
-    }
-    if (out->n > before || all) return GPM_OK;
-    enum gpm_status st =
-        infer_error(c->x, DIAG_UNKNOWN_LABEL, "no observe has the label %s", SHOW(label));
-    diag_set_help(c->x->core->diags, "label one by name: observe e = v; a star at the end, "
-                                     "\"y*\", stands for every label that begins so");
-    return st;
-}
-
-static enum gpm_status select_records(struct predictive_check *c, struct trace *t, records *out) {
-    value *items;
-    size_t n;
-    enum gpm_status st = GPM_OK;
-    seq_or_one(c->labels, &items, &n);
-    for (size_t i = 0; i < n && st == GPM_OK; i++) st = add_labelled(c, t, items[i], out);
-    values_free(items, n);
-    if (st == GPM_OK && !out->n)
-        st = infer_error(c->x, DIAG_BAD_OPERATOR_ARG,
-                         "posterior_predictive_check needs data: the model has no observe");
-    return st;
-}
-
-/* The data of a particle as numbers: those observed, or a replicate of them. */
-static enum gpm_status data_of(struct predictive_check *c, struct trace *t, bool replicate,
-                               numbers *y) {
-    records r = {0};
-    enum gpm_status st = select_records(c, t, &r);
-    value *v = NEW_ARRAY(value, r.n + 1);
-    size_t have = 0;
-    if (st == GPM_OK && replicate) st = trace_replicate(t, r.at, r.n, v);
-    for (; st == GPM_OK && have < r.n; have++)
-        if (!replicate) v[have] = value_ref(record_observed(r.at[have]));
-    for (size_t i = 0; i < have && st == GPM_OK; i++)
-        if (!add_numbers(y, v[i]))
-            st = infer_error(c->x, DIAG_TYPE,
-                             "posterior_predictive_check compares numbers; a %s is observed here, "
-                             "leave it out with labels=",
-                             value_type_name(v[i]));
-    values_free(v, have);
-    vec_release(&r);
-    return st;
-}
-
 /* T(y), once: all particles hold the same data. */
 static enum gpm_status check_observed(struct predictive_check *c) {
     numbers y = {0};
-    enum gpm_status st = data_of(c, c->x->model->p.at[0], false, &y);
+    enum gpm_status st =
+        observed_numbers(c->x, c->x->model->p.at[0], c->labels, OBSERVED_DATA, c->who, &y);
     c->n_data = y.n;
     for (size_t i = 0; i < c->q.n && st == GPM_OK; i++)
         st = evaluate(c, &c->q.at[i], &y, &c->q.at[i].observed);
@@ -229,7 +145,7 @@ static enum gpm_status check_replicate(void *ctx, double i, value ignored) {
     mem_free(drawn);
     struct trace *t = m->p.at[which];
     numbers y = {0};
-    enum gpm_status st = data_of(c, t, true, &y);
+    enum gpm_status st = observed_numbers(c->x, t, c->labels, OBSERVED_REPLICATE, c->who, &y);
     for (size_t k = 0; k < c->q.n && st == GPM_OK; k++) {
         double v;
         st = evaluate(c, &c->q.at[k], &y, &v);
@@ -341,7 +257,7 @@ static void check_release(struct predictive_check *c) {
 }
 
 static enum gpm_status op_check(struct infer_state *x, const struct action *a, value *out) {
-    struct predictive_check c = {.x = x, .labels = action_arg(a, 2)};
+    struct predictive_check c = {.x = x, .who = a->op->name, .labels = action_arg(a, 2)};
     double draws = a->args[0].u.num;
     if (draws < 1)
         return infer_error(x, DIAG_BAD_OPERATOR_ARG,

@@ -115,25 +115,16 @@ static enum gpm_status op_sweep(struct infer_state *x, const struct action *a, v
     return GPM_OK;
 }
 
-/* Numbers of every collected column, as one chain in the order of the rows. */
 static enum gpm_status op_summarize(struct infer_state *x, const struct action *a, value *out) {
-    struct dataset *d = dataset_of(a->args[0]);
-    size_t k = d->n_columns ? d->n_columns - DATASET_FIRST : 0, rows = dataset_rows(d);
     struct draw_table all;
     struct buf b = BUF_INIT, accepted = BUF_INIT;
-    draw_table_init(&all, k ? (const char *const *)d->names + DATASET_FIRST : NULL, k, 1);
-    double *row = NEW_ARRAY(double, k + 1);
-    for (size_t r = 0; r < rows; r++) {
-        for (size_t c = 0; c < k; c++) row[c] = dataset_number(d, r, DATASET_FIRST + c);
-        draw_table_push(&all, 0, row);
-    }
+    dataset_table(dataset_of(a->args[0]), &all);
     draw_table_summary(&all, &b);
     acceptance_text(x, NULL, 0, &accepted);
     if (accepted.len) buf_printf(&b, "proposals accepted: %s\n", accepted.data);
     nuts_complain(x, &b);
     write_out(x, &b);
     buf_release(&accepted);
-    mem_free(row);
     draw_table_release(&all);
     return GPM_OK;
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Replicated data: what the observed choices might as well have been, given every other choice as
+ * The observed choices looked at again: how probable each of them is, and
+ *
+ * replicated data: what the observed choices might as well have been, given every other choice as
  * it is now. The trace is left as it was.
  *
  * Choices of plain procedures are drawn together by a proposal from the prior that is taken back,
@@ -9,6 +11,7 @@
  * p(y' | y) with the parameters that it integrates out. Its replicates join the statistics one by
  * one, so they come from the joint distribution, and leave them in reverse order. */
 #include "trace/scaffold.h"
+#include <math.h>
 
 struct datum {
     struct node *root, *end; /* of the observed expression; the choice that holds its value */
@@ -92,4 +95,66 @@ enum gpm_status trace_replicate(struct trace *t, struct record *const *records, 
     vec_release(&plain);
     vec_release(&stateful);
     return st;
+}
+
+/* ---- densities ---- */
+
+/* The value without and with statistics: p(y | the others). */
+static enum gpm_status density_left_out(struct trace *t, struct node *end, double *out) {
+    value v = value_ref(end->val);
+    enum gpm_status st = call_once(t, end, LEAVE, &v);
+    if (st == GPM_OK) {
+        st = node_density(t, end, v, out);
+        enum gpm_status back = call_once(t, end, JOIN, &v);
+        if (st == GPM_OK) st = back;
+    }
+    value_unref(v);
+    return st;
+}
+
+/* Element i of an argument or value: of a sequence its item, a number stands for all. */
+static bool element(value v, size_t i, double *out) {
+    size_t n;
+    value item;
+    if (sp_as_number(v, out)) return true;
+    if (!seq_length(v, &n) || i >= n || !seq_get(v, i, &item)) return false;
+    bool good = sp_as_number(item, out);
+    value_unref(item);
+    return good;
+}
+
+/* A vectorised application of a procedure of numbers: the density is a product over the elements.
+ * False: it is no such thing, or its terms do not add up to `total`. */
+static bool densities_apart(struct node *end, size_t n, double total, double *each) {
+    const struct sp_class *cls = node_class(end);
+    size_t n_args = end->n_in - 1;
+    double sum = 0, v, args[SP_MAX_PARAMS];
+    if (!cls->num_log_density || n_args > SP_MAX_PARAMS) return false;
+    for (size_t i = 0; i < n; i++) {
+        bool good = element(end->val, i, &v);
+        for (size_t k = 0; k < n_args && good; k++)
+            good = element(end->in[k + 1].node->val, i, &args[k]);
+        if (!good) return false;
+        each[i] = cls->num_log_density(v, args, n_args);
+        sum += each[i];
+    }
+    return sum == total || fabs(sum - total) <= 1e-6 * (1 + fabs(total));
+}
+
+enum gpm_status trace_log_likelihood(struct trace *t, struct record *r, double **each, size_t *n) {
+    struct node *end = chase(r->family->root);
+    double total;
+    trace_settle(t);
+    enum gpm_status st =
+        node_is_stateful(end) ? density_left_out(t, end, &total) : node_logp(t, end, &total);
+    if (st != GPM_OK) return st;
+    size_t elements = 1;
+    if (!seq_length(end->val, &elements) || node_is_stateful(end)) elements = 1;
+    *each = NEW_ARRAY(double, elements + 1);
+    *n = elements;
+    if (elements == 1 || !densities_apart(end, elements, total, *each)) {
+        *n = 1;
+        **each = total;
+    }
+    return GPM_OK;
 }

@@ -105,6 +105,11 @@ enum gpm_status trace_stats(struct trace *t, const struct ast *ast, struct frame
  * trace ends as it was. */
 enum gpm_status trace_replicate(struct trace *t, struct record *const *records, size_t n,
                                 value *out) GPM_MUST_USE;
+/* Log densities of what an observe holds: of each element where they are independent, else one of
+ * the whole. A procedure with statistics gives log p(y_i | all other data, parameters), which is
+ * what leaving y_i out asks for. mem_free *each. */
+enum gpm_status trace_log_likelihood(struct trace *t, struct record *r, double **each,
+                                     size_t *n) GPM_MUST_USE;
 /* Takes the newest directive back. */
 void trace_undo_last(struct trace *t);
 
