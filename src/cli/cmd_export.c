@@ -133,7 +133,7 @@ static int run(int argc, char **argv) {
         return complain(EXIT_USAGE, "--out is missing: the %s to write",
                         args.format == FORMAT_ZARR ? "folder" : "beginning of the file names");
     }
-    int status = run_folder_read(argv[0], &facts, &d);
+    int status = run_folder_open(argv[0], &facts, &d);
     if (status != EXIT_FINE) return status;
     const char *json = args.format == FORMAT_JSON ? gpm_draws_json(d) : NULL;
     bool good = json                         ? out_file(args.out, json, strlen(json))

@@ -16,7 +16,7 @@ static int run(int argc, char **argv) {
     const char *text = "";
     int status = EXIT_FINE;
     for (; have < n && status == EXIT_FINE; have += status == EXIT_FINE)
-        status = run_folder_read(argv[have], &facts, &d[have]);
+        status = run_folder_open(argv[have], &facts, &d[have]);
     if (status == EXIT_FINE) {
         if (gpm_draws_loo(d, (const char *const *)argv, n, format, &text) == GPM_OK)
             out_text(text);

@@ -182,7 +182,7 @@ static bool draw_scene(const char *name, const char *json, size_t len, struct gp
 static int run(int argc, char **argv) {
     struct run_facts facts;
     gpm_draws *d;
-    int status = run_folder_read(argv[0], &facts, &d);
+    int status = run_folder_open(argv[0], &facts, &d);
     if (status != EXIT_FINE) return status;
     char *scene = make_scene(d);
     gpm_draws_free(d);

@@ -39,6 +39,15 @@ static void keep_output(void *user, int stream, const char *text, size_t len) {
     buf_add(&c->out, text, len);
 }
 
+/* What a chain ended with, or warned of, under its number; lines of JSON stay by themselves. */
+static void keep_error(struct chain *c, unsigned number, enum gpm_status st, const char *error) {
+    char head[64];
+    int n = snprintf(head, sizeof head, "gpmem: chain %u %s:\n", number,
+                     st == GPM_OK ? "warns" : "failed");
+    if (*error && !session_diagnostics) keep_output(c, 2, head, (size_t)n);
+    keep_output(c, DRAWN, error, strlen(error));
+}
+
 static void replay(struct chain *c) {
     progress_hide();
     struct output_record r;
@@ -91,10 +100,9 @@ static void run_chain(struct job *j, unsigned i) {
     if (!keep) {
         print_error(s, st, o.quiet > 0);
     } else if (st != GPM_OK || !o.quiet) {
-        const char *error = gpm_last_error(s);
-        keep_output(c, DRAWN, error, strlen(error));
+        keep_error(c, i + 1, st, gpm_last_error(s));
     }
-    if (j->folder) run_folder_note(i, s);
+    if (j->folder) run_folder_note(i, s, st);
     gpm_session_free(s);
 }
 

@@ -6,18 +6,6 @@
 #include "cli/command.h"
 #include "cli/run_folder.h"
 #include "cli/out.h"
-#include <stdlib.h>
-#include <string.h>
-
-/* The draws of a run, said to be unfinished when they are. */
-static int read_run(const char *dir, gpm_draws **d) {
-    struct run_facts facts;
-    int status = run_folder_read(dir, &facts, d);
-    if (status == EXIT_FINE && strcmp(facts.state, "finished") != 0 && !voice.quiet)
-        complain(0, "the run has not finished (state: %s); these are its draws so far",
-                 facts.state);
-    return status;
-}
 
 /* What diagnostics.json keeps of the operators; returns whether something is wrong with it. */
 static bool say_moves(const char *dir, bool all) {
@@ -35,7 +23,8 @@ static enum gpm_format format;
 
 static int run_summary(int argc, char **argv) {
     gpm_draws *d;
-    int status = read_run(argv[0], &d);
+    struct run_facts facts;
+    int status = run_folder_open(argv[0], &facts, &d);
     if (status != EXIT_FINE) return status;
     out_text(gpm_draws_summary(d, format));
     gpm_draws_free(d);
@@ -45,11 +34,14 @@ static int run_summary(int argc, char **argv) {
 
 static int run_diagnose(int argc, char **argv) {
     gpm_draws *d;
-    int status = read_run(argv[0], &d);
+    struct run_facts facts;
+    int status = run_folder_read(argv[0], &facts, &d);
     if (status != EXIT_FINE) return status;
     const char *text = gpm_draws_complaints(d);
+    out_text(facts.lost);
     out_text(text);
-    if (say_moves(argv[0], false) || *text)
+    run_say_state(&facts);
+    if (say_moves(argv[0], false) || *text || *facts.lost)
         status = EXIT_FAILED;
     else
         out_printf("%zu chains of %zu draws, %zu quantities: nothing to complain about\n",

@@ -32,45 +32,17 @@ static struct {
     pthread_mutex_t lock;   /* of the manifest and what follows */
     json_t *files, *before; /* {path: SHA-256} of what was read, now and by an earlier run */
     json_t *moves;          /* of each chain as moves_of gives them; null: not at its end yet */
+    json_t *failed;         /* [{"chain": 2, "why": ..}] */
     int only;               /* DIR/lock: no other process writes here */
 } run = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* The path of a file of the folder. */
-struct path {
-    char text[4200];
-};
-
-static struct path path_in(const char *dir, const char *name) {
-    struct path p;
-    snprintf(p.text, sizeof p.text, "%s/%s", dir, name);
-    return p;
-}
-
-static struct path chain_path(const char *dir, size_t i) {
-    char name[64];
-    snprintf(name, sizeof name, "chain-%zu.csv", i + 1);
-    return path_in(dir, name);
-}
-
-static bool put_json(struct path path, json_t *all) {
+static bool put_json(struct run_path path, json_t *all) {
     char *text = json_dumps(all, JSON_INDENT(2));
     bool good = text ? out_part(path.text, FILE_OURS, text, strlen(text))
                      : complain(false, "cannot write '%s': out of memory", path.text);
     free(text);
     json_decref(all);
     return good;
-}
-
-/* NULL: `why` says why. */
-static json_t *get_json(struct path path, json_error_t *why) {
-    struct buf text = BUF_INIT;
-    json_t *all = NULL;
-    if (file_read(path.text, FILE_OURS, SIZE_MAX / 4, &text) == GPM_OK)
-        all = json_loadb(text.data, text.len, 0, why);
-    else
-        snprintf(why->text, sizeof why->text, "%s", file_why());
-    buf_release(&text);
-    return all;
 }
 
 /* ---- manifest ---- */
@@ -86,41 +58,18 @@ static bool write_manifest(void) {
     struct tm tm;
     gmtime_r(&now, &tm);
     strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &tm);
-    json_t *m = json_pack("{s:s, s:s, s:I, s:I, s:I, s:s, s:s, s:o}", "gpmem", run.facts.version,
-                          "program", run.facts.program, "seed", run.facts.seed, "chains",
-                          run.facts.chains, "first_chain", run.facts.first, "state",
-                          run.facts.state, "written", when, "files", files);
-    return put_json(path_in(run.dir, "manifest.json"), m);
-}
-
-/* The texts stay valid until the next call. Gives 0 or an exit status, and says why. */
-static int read_facts(const char *dir, struct run_facts *facts) {
-    static json_t *m;
-    json_error_t why;
-    json_decref(m);
-    m = get_json(path_in(dir, "manifest.json"), &why);
-    if (!m)
-        return complain(
-            EXIT_USAGE,
-            "'%s' holds no run that can be read: %s; `gpmem run --out DIR FILE` makes one", dir,
-            why.text);
-    *facts = (struct run_facts){.program = "", .state = "", .version = ""};
-    if (json_unpack(m, "{s?I, s?I, s:I, s?s, s?s, s?s, s?o}", "seed", &facts->seed, "chains",
-                    &facts->chains, "first_chain", &facts->first, "program", &facts->program,
-                    "state", &facts->state, "gpmem", &facts->version, "files", &facts->files))
-        return complain(EXIT_USAGE,
-                        "'%s' is no run of `gpmem run --out`; for a run of `gpmem discover` there "
-                        "are query, forecast and report",
-                        dir);
-    if (facts->chains >= 1 && facts->chains <= INTERRUPT_MAX) return EXIT_FINE;
-    return complain(EXIT_USAGE, "the manifest of '%s' names no number of chains", dir);
+    json_t *m = json_pack("{s:s, s:s, s:I, s:I, s:I, s:s, s:s, s:o, s:O}", "gpmem",
+                          run.facts.version, "program", run.facts.program, "seed", run.facts.seed,
+                          "chains", run.facts.chains, "first_chain", run.facts.first, "state",
+                          run.facts.state, "written", when, "files", files, "failed", run.failed);
+    return put_json(run_path(run.dir, "manifest.json"), m);
 }
 
 /* ---- beginning ---- */
 
 static bool open_chain(size_t i) {
     struct chain_file *c = &run.chains[i];
-    struct path path = chain_path(run.dir, i);
+    struct run_path path = run_chain_path(run.dir, i);
     struct buf old = BUF_INIT;
     enum gpm_status st = GPM_OK;
     if (file_there(path.text)) st = file_read(path.text, FILE_OURS, SIZE_MAX / 4, &old);
@@ -151,6 +100,7 @@ static bool take_folder(const char *dir) {
     run.files = json_object();
     run.before = json_object();
     run.moves = json_array();
+    run.failed = json_array();
     return true;
 }
 
@@ -162,13 +112,13 @@ static bool leave_folder(void) {
 static bool copy_program(const char *dir, const char *program) {
     struct buf text = BUF_INIT;
     bool good = read_text(program, &text) == GPM_OK &&
-                out_part(path_in(dir, "program.vnts").text, FILE_OURS, text.data, text.len);
+                out_part(run_path(dir, "program.vnts").text, FILE_OURS, text.data, text.len);
     buf_release(&text);
     return good;
 }
 
 static bool may_create(const char *dir, const char *program) {
-    if (file_there(path_in(dir, "manifest.json").text))
+    if (file_there(run_path(dir, "manifest.json").text))
         return complain(
             false,
             "'%s' holds a run already; go on with `gpmem resume %s` or choose another folder", dir,
@@ -193,7 +143,7 @@ bool run_folder_create(const char *dir, const char *program, const struct run_fa
 
 /* The program must still be the one the run began with. */
 static bool same_program(const char *dir, const char *program) {
-    struct path path = path_in(dir, "program.vnts");
+    struct run_path path = run_path(dir, "program.vnts");
     struct buf kept = BUF_INIT, now = BUF_INIT;
     bool same = false;
     if (file_read(program, FILE_GIVEN, FILE_TEXT_MAX, &now) != GPM_OK) {
@@ -212,7 +162,7 @@ static bool same_program(const char *dir, const char *program) {
 }
 
 bool run_folder_reopen(const char *dir, struct run_facts *facts) {
-    if (read_facts(dir, facts) != EXIT_FINE) return false;
+    if (run_facts_read(dir, facts) != EXIT_FINE) return false;
     if (strcmp(facts->version, gpm_version()) != 0)
         return complain(false,
                         "the run was made by gpmem %s, this is %s; its draws would not agree",
@@ -247,56 +197,6 @@ static json_t *moves_of(gpm_session *s) {
                      "complaints", gpm_trajectory_complaints(s));
 }
 
-/* Over all chains. */
-static double count(const json_t *chains, const char *scope, const char *what) {
-    double sum = 0;
-    for (size_t i = 0; i < json_array_size(chains); i++) {
-        json_int_t n = 0;
-        json_unpack(json_array_get(chains, i), "{s:{s:{s:I}}}", "scopes", scope, what, &n);
-        sum += (double)n;
-    }
-    return sum;
-}
-
-static void add_lines(struct buf *b, size_t chain, const char *lines) {
-    for (size_t n; *lines; lines += n + (lines[n] == '\n')) {
-        n = strcspn(lines, "\n");
-        if (n) buf_printf(b, "chain %zu: %.*s\n", chain + 1, (int)n, lines);
-    }
-}
-
-/* Adds "proposals accepted: default 40%, h 71%\n" over all chains, or nothing; and what is wrong:
- * lines about trajectories and about scopes that hardly move. */
-static void tell_moves(const json_t *chains, struct buf *accepted, struct buf *wrong) {
-    /* chains run the same program, but one may have come to a scope that another has not */
-    json_t *scopes = json_object(), *unused;
-    const char *scope;
-    for (size_t i = 0; i < json_array_size(chains); i++) {
-        json_t *chain = json_array_get(chains, i);
-        const char *said = "";
-        json_object_update_missing(scopes, json_object_get(chain, "scopes"));
-        json_unpack(chain, "{s:s}", "complaints", &said);
-        add_lines(wrong, i, said);
-    }
-    json_object_foreach(scopes, scope, unused) {
-        double proposed = count(chains, scope, "proposed");
-        double share = count(chains, scope, "accepted") / proposed;
-        if (proposed <= 0) continue;
-        buf_printf(accepted, "%s%s %.0f%%", accepted->len ? ", " : "proposals accepted: ", scope,
-                   100 * share);
-        if (proposed < 100 || share >= 0.05) continue;
-        /* chains that hardly move need other operators rather than more draws */
-        buf_printf(wrong,
-                   "%s: %.2g%% of the proposals were accepted; try another operator: slice, "
-                   "nuts or laplace_mh on continuous choices, gibbs on discrete ones, "
-                   "particle Gibbs (pgibbs) on a series, or one choice at a time (one instead "
-                   "of all)\n",
-                   scope, 100 * share);
-    }
-    if (accepted->len) buf_putc(accepted, '\n');
-    json_decref(scopes);
-}
-
 /* Summary and complaints of every quantity, for those who read the folder without this tool. */
 static bool write_diagnostics(void) {
     gpm_draws *d;
@@ -304,7 +204,7 @@ static bool write_diagnostics(void) {
     if (run_folder_read(run.dir, &facts, &d) != EXIT_FINE) return false;
     json_t *quantities = json_loads(gpm_draws_summary(d, GPM_FORMAT_JSON), 0, NULL);
     struct buf accepted = BUF_INIT, wrong = BUF_INIT;
-    tell_moves(run.moves, &accepted, &wrong);
+    run_tell_moves(run.moves, &accepted, &wrong);
     json_t *all =
         json_pack("{s:o, s:I, s:s+, s:O}", "quantities", quantities ? quantities : json_null(),
                   "draws", (json_int_t)gpm_draws_rows(d), "complaints", gpm_draws_complaints(d),
@@ -312,7 +212,7 @@ static bool write_diagnostics(void) {
     buf_release(&accepted);
     buf_release(&wrong);
     gpm_draws_free(d);
-    return put_json(path_in(run.dir, "diagnostics.json"), all);
+    return put_json(run_path(run.dir, "diagnostics.json"), all);
 }
 
 static void stop_chain(struct chain_file *c) {
@@ -331,16 +231,21 @@ static void cannot_write(struct chain_file *c) {
 }
 
 int run_folder_close(int status) {
-    bool good = true, collected = true;
+    bool good = true, collected = false;
     for (size_t i = 0; i < (size_t)run.facts.chains; i++) {
         struct chain_file *c = &run.chains[i];
         c->session = NULL;
         if (file_close(c->fd) != GPM_OK) cannot_write(c);
         good &= !c->failed;
-        collected &= c->n_columns > 0;
+        collected |= c->n_columns > 0;
     }
     if (!good && status == EXIT_FINE) status = EXIT_FAILED;
     run.facts.state = status == EXIT_FINE ? "finished" : "failed";
+    size_t failed = json_array_size(run.failed), chains = (size_t)run.facts.chains;
+    if (failed && failed < chains && !voice.quiet)
+        complain(0,
+                 "%zu of %zu chains failed; summary, diagnose and export of '%s' read the others",
+                 failed, chains, run.dir);
     bool written = write_manifest();
     if (collected) written &= write_diagnostics();
     leave_folder();
@@ -351,17 +256,26 @@ void run_folder_watch(size_t i, gpm_session *s) {
     run.chains[i].session = s;
 }
 
-void run_folder_note(size_t i, gpm_session *s) {
-    pthread_mutex_lock(&run.lock);
-    json_array_set_new(run.moves, i, moves_of(s));
-    pthread_mutex_unlock(&run.lock);
+/* The first line of an error, without what colours it. */
+static void first_line(const char *error, struct buf *out) {
+    for (; *error && *error != '\n'; error++) {
+        bool escape = error[0] == 033 && error[1] == '[';
+        if (escape) error += strcspn(error, "m\n");
+        if (!escape) buf_putc(out, *error);
+        if (!*error) break;
+    }
 }
 
-void run_folder_moves(const char *dir, struct buf *accepted, struct buf *wrong) {
-    json_error_t why;
-    json_t *all = get_json(path_in(dir, "diagnostics.json"), &why);
-    tell_moves(json_object_get(all, "transitions"), accepted, wrong);
-    json_decref(all);
+void run_folder_note(size_t i, gpm_session *s, enum gpm_status st) {
+    struct buf why = BUF_INIT;
+    if (st != GPM_OK) first_line(gpm_last_error(s), &why);
+    pthread_mutex_lock(&run.lock);
+    json_array_set_new(run.moves, i, moves_of(s));
+    if (st != GPM_OK)
+        json_array_append_new(run.failed,
+                              json_pack("{s:I, s:s}", "chain", (json_int_t)i + 1, "why", why.data));
+    pthread_mutex_unlock(&run.lock);
+    buf_release(&why);
 }
 
 /* A file that is not in the list yet comes there with its hash; false: it is not the one that the
@@ -456,34 +370,4 @@ void run_folder_attach(size_t i, struct gpm_options *o) {
     o->draw = keep_draw;
     o->file = note_file;
     o->draw_user = o->file_user = &run.chains[i];
-}
-
-static int read_chain(struct path path, gpm_draws *d) {
-    struct buf text = BUF_INIT;
-    char err[200] = "";
-    int status = EXIT_FINE;
-    if (file_read(path.text, FILE_OURS, SIZE_MAX / 4, &text) != GPM_OK)
-        status = complain(EXIT_USAGE, "cannot read '%s': %s", path.text, file_why());
-    else if (text.len == 0)
-        status = complain(EXIT_FAILED, "'%s' holds no draws: the program ran no collect(...) yet",
-                          path.text);
-    else if (gpm_draws_add_csv(d, text.data, text.len, err, sizeof err) != GPM_OK)
-        status = complain(EXIT_USAGE, "%s: %s", path.text, err);
-    buf_release(&text);
-    return status;
-}
-
-int run_folder_read(const char *dir, struct run_facts *facts, gpm_draws **out) {
-    int status = read_facts(dir, facts);
-    if (status != EXIT_FINE) return status;
-    gpm_draws *d = *out = gpm_draws_new();
-    for (size_t i = 0; i < (size_t)facts->chains && status == EXIT_FINE; i++)
-        status = read_chain(chain_path(dir, i), d);
-    if (status == EXIT_FINE)
-        explain("'%s' (%s, seed %llu): %zu chains of %zu draws, %zu quantities", dir, facts->state,
-                (unsigned long long)facts->seed, gpm_draws_chains(d), gpm_draws_rows(d),
-                gpm_draws_columns(d));
-    else
-        gpm_draws_free(d);
-    return status;
 }

@@ -22,7 +22,9 @@ struct run_facts {
     const char *program; /* path of the program when the run began */
     const char *state;   /* running, finished, failed */
     const char *version;
-    json_t *files; /* [{"path": .., "sha256": ..}], those that it read */
+    json_t *files;    /* [{"path": .., "sha256": ..}], those that it read */
+    json_t *failed;   /* [{"chain": 2, "why": ..}], chains that ended with an error */
+    const char *lost; /* a line for every chain that is left out of the draws, and why */
 };
 
 /* A process writes one run. New folder, with seed, chains and first of `facts`; false: said on
@@ -37,13 +39,28 @@ int run_folder_close(int status);
 void run_folder_attach(size_t i, struct gpm_options *o);
 /* The session of chain i: interrupted when its draws do not agree with those on disk. */
 void run_folder_watch(size_t i, gpm_session *s);
-/* The session of chain i has ended: what its operators accepted is kept. */
-void run_folder_note(size_t i, gpm_session *s);
+/* The session of chain i has ended with `st`: what its operators did is kept, and why it failed. */
+void run_folder_note(size_t i, gpm_session *s, enum gpm_status st);
 
-/* Reading: the manifest, whose texts stay valid until the next call, and all chains as one table
- * (*out is the caller's). 0 or an exit status. */
+/* Reading (run_read.c). */
+
+/* The path of a file of the folder. */
+struct run_path {
+    char text[4200];
+};
+struct run_path run_path(const char *dir, const char *name);
+struct run_path run_chain_path(const char *dir, size_t i);
+/* The manifest, whose texts stay valid until the next call. 0 or an exit status, said why. */
+int run_facts_read(const char *dir, struct run_facts *facts);
+/* The manifest and all chains as one table (*out is the caller's). 0 or an exit status. */
 int run_folder_read(const char *dir, struct run_facts *facts, gpm_draws **out);
+/* The same; what is not as it should be (chains that were lost, a run that goes on) is said on
+ * stderr. */
+void run_say_state(const struct run_facts *facts); /* that it goes on */
+int run_folder_open(const char *dir, struct run_facts *facts, gpm_draws **out);
 /* What its operators did, when that is kept: adds "proposals accepted: default 40%, h 71%\n" over
  * all chains, and lines about what is wrong. */
 void run_folder_moves(const char *dir, struct buf *accepted, struct buf *wrong);
+/* The same from what run_folder_note keeps of the chains: null for one that has not ended. */
+void run_tell_moves(const json_t *chains, struct buf *accepted, struct buf *wrong);
 #endif
