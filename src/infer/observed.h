@@ -6,8 +6,7 @@
 #ifndef INFER_OBSERVED_H
 #define INFER_OBSERVED_H
 #include "infer/infer.h"
-
-typedef VEC(double) numbers;
+#include "infer/predictive.h"
 
 enum observed_what {
     OBSERVED_DATA,      /* as observed */

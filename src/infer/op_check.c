@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * posterior_predictive_check: data replicated from the posterior beside the data that were observed
- * (Gelman, Meng, Stern 1996). A test quantity T maps data to a number; its Bayesian p-value is
- * P(T(y') >= T(y) | y), estimated by the share of the replicates y'.
+ * posterior_predictive_check, prior_predictive_check: data replicated from the model, with the
+ * choices that inference has led to or with choices drawn from the prior, beside the data that were
+ * observed (predictive.h).
  */
 #include "base/mem.h"
 #include "infer/dataset.h"
-#include "infer/diagnostics.h"
 #include "infer/observed.h"
 #include "infer/progress.h"
 #include "infer/show.h"
@@ -14,30 +13,19 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A test quantity that has a name: a function of the data, or their p-quantile. */
-static const struct known_quantity {
-    const char *name;
-    double (*fn)(const double *y, size_t n); /* NULL: the quantile */
-    double p;
-    bool usual; /* taken when the program names none */
-} known[] = {
-    {"mean", draws_mean, 0, true}, {"sd", draws_sd, 0, true},    {"min", NULL, 0, true},
-    {"max", NULL, 1, true},        {"median", NULL, 0.5, false},
-};
+enum { POSTERIOR, PRIOR };
 
+/* How a quantity of the report is computed: by name, or by a procedure of the program. */
 struct quantity {
-    char *name;
     const struct known_quantity *known; /* NULL: proc */
     value proc;
-    double observed;
-    numbers replicated;
 };
 struct predictive_check {
     struct infer_state *x;
-    const char *who; /* the operator */
-    value labels;    /* borrowed; ABSENT: every observe */
-    VEC(struct quantity) q;
-    size_t n_data;
+    const struct infer_op *op;
+    value labels; /* borrowed; ABSENT: every observe */
+    VEC(struct quantity) how;
+    struct predictive p; /* p.q: one for each of how */
 };
 
 /* ---- test quantities ---- */
@@ -47,16 +35,17 @@ static void add(struct predictive_check *c, const char *name, const struct known
                 value proc) {
     const struct closure *f = closure_of(proc);
     char numbered[32];
-    snprintf(numbered, sizeof numbered, "T%zu", c->q.n + 1);
+    snprintf(numbered, sizeof numbered, "T%zu", c->how.n + 1);
     if (!name && f && f->lambda->u.lambda.self) name = f->lambda->u.lambda.self->text;
-    struct quantity q = {
-        .name = mem_strdup(name ? name : numbered), .known = k, .proc = value_ref(proc)};
-    vec_push(&c->q, q);
+    struct predictive_quantity q = {.name = mem_strdup(name ? name : numbered)};
+    struct quantity how = {k, value_ref(proc)};
+    vec_push(&c->p.q, q);
+    vec_push(&c->how, how);
 }
 
 static enum gpm_status unknown_quantity(struct predictive_check *c, value v) {
-    enum gpm_status st = infer_error(c->x, DIAG_BAD_OPERATOR_ARG,
-                                     "posterior_predictive_check has no test quantity %s", SHOW(v));
+    enum gpm_status st = infer_error(c->x, DIAG_BAD_OPERATOR_ARG, "%s has no test quantity %s",
+                                     c->op->name, SHOW(v));
     diag_set_help(
         c->x->core->diags,
         "\"mean\", \"sd\", \"min\", \"max\", \"median\", a procedure of the array of data "
@@ -67,13 +56,13 @@ static enum gpm_status unknown_quantity(struct predictive_check *c, value v) {
 /* A name of the table, a procedure, or [name, procedure]. */
 static enum gpm_status add_quantity(struct predictive_check *c, value v) {
     const char *name = infer_text(v);
+    const struct known_quantity *k = name ? known_quantity(name) : NULL;
     value first = NIL, second = NIL;
-    size_t n = 0, k = 0;
+    size_t n = 0;
     enum gpm_status st = GPM_OK;
-    while (name && k < COUNT_OF(known) && strcmp(name, known[k].name) != 0) k++;
     bool pair = seq_length(v, &n) && n == 2 && seq_get(v, 0, &first) && seq_get(v, 1, &second);
-    if (name && k < COUNT_OF(known))
-        add(c, name, &known[k], NIL);
+    if (k)
+        add(c, name, k, NIL);
     else if (v.tag == V_PROC)
         add(c, NULL, NULL, v);
     else if (pair && infer_text(first) && second.tag == V_PROC)
@@ -89,8 +78,9 @@ static enum gpm_status read_quantities(struct predictive_check *c, value v) {
     value *items;
     size_t n;
     if (is_absent(v)) {
-        for (size_t i = 0; i < COUNT_OF(known); i++)
-            if (known[i].usual) add(c, known[i].name, &known[i], NIL);
+        const struct known_quantity *k;
+        for (size_t i = 0; (k = known_quantity_at(i)); i++)
+            if (k->usual) add(c, k->name, k, NIL);
         return GPM_OK;
     }
     seq_or_one(v, &items, &n);
@@ -101,21 +91,22 @@ static enum gpm_status read_quantities(struct predictive_check *c, value v) {
     return st;
 }
 
-static enum gpm_status evaluate(struct predictive_check *c, const struct quantity *q,
-                                const numbers *y, double *out) {
-    const struct known_quantity *k = q->known;
-    if (k) {
-        *out = k->fn ? k->fn(y->at, y->n) : draws_quantile(y->at, y->n, k->p);
+/* Quantity i of the data y. */
+static enum gpm_status evaluate(struct predictive_check *c, size_t i, const numbers *y,
+                                double *out) {
+    const struct quantity *q = &c->how.at[i];
+    if (q->known) {
+        *out = known_quantity_of(q->known, y->at, y->n);
         return GPM_OK;
     }
     value data = value_array_new(y->n), v;
-    for (size_t i = 0; i < y->n; i++) data.u.array->at[i] = value_num(y->at[i]);
+    for (size_t k = 0; k < y->n; k++) data.u.array->at[k] = value_num(y->at[k]);
     enum gpm_status st = plain_apply(c->x->core, q->proc, &data, 1, c->x->at, &v);
     value_unref(data);
     if (st != GPM_OK) return st;
     if (!value_number(v, out))
         st = infer_error(c->x, DIAG_TYPE, "the test quantity %s must give a number, not a %s",
-                         q->name, value_type_name(v));
+                         c->p.q.at[i].name, value_type_name(v));
     value_unref(v);
     return st;
 }
@@ -124,14 +115,18 @@ static enum gpm_status evaluate(struct predictive_check *c, const struct quantit
 
 /* T(y), once: all particles hold the same data. */
 static enum gpm_status check_observed(struct predictive_check *c) {
-    numbers y = {0};
-    enum gpm_status st =
-        observed_numbers(c->x, c->x->model->p.at[0], c->labels, OBSERVED_DATA, c->who, &y);
-    c->n_data = y.n;
-    for (size_t i = 0; i < c->q.n && st == GPM_OK; i++)
-        st = evaluate(c, &c->q.at[i], &y, &c->q.at[i].observed);
-    vec_release(&y);
+    enum gpm_status st = observed_numbers(c->x, c->x->model->p.at[0], c->labels, OBSERVED_DATA,
+                                          c->op->name, &c->p.y);
+    for (size_t i = 0; i < c->how.n && st == GPM_OK; i++)
+        st = evaluate(c, i, &c->p.y, &c->p.q.at[i].observed);
     return st;
+}
+
+/* Every choice drawn from its prior; the data, which it need not explain, stay. */
+static enum gpm_status redraw(struct predictive_check *c, struct trace *t) {
+    double w_old, w_new;
+    if (c->op->how != PRIOR) return GPM_OK;
+    return trace_redraw(t, t->choices.at, t->choices.n, &w_old, &w_new);
 }
 
 /* One y' ~ p(y' | particle), the particle drawn by weight: over the draws, a sample of the
@@ -145,88 +140,45 @@ static enum gpm_status check_replicate(void *ctx, double i, value ignored) {
     mem_free(drawn);
     struct trace *t = m->p.at[which];
     numbers y = {0};
-    enum gpm_status st = observed_numbers(c->x, t, c->labels, OBSERVED_REPLICATE, c->who, &y);
-    for (size_t k = 0; k < c->q.n && st == GPM_OK; k++) {
+    enum gpm_status st = redraw(c, t);
+    if (st == GPM_OK)
+        st = observed_numbers(c->x, t, c->labels, OBSERVED_REPLICATE, c->op->name, &y);
+    for (size_t k = 0; k < c->how.n && st == GPM_OK; k++) {
         double v;
-        st = evaluate(c, &c->q.at[k], &y, &v);
-        if (st == GPM_OK) vec_push(&c->q.at[k].replicated, v);
+        st = evaluate(c, k, &y, &v);
+        if (st == GPM_OK) vec_push(&c->p.q.at[k].replicated, v);
     }
+    if (st == GPM_OK) predictive_show(&c->p, y.at, y.n);
     vec_release(&y);
+    return st;
+}
+
+/* Runs on the model as it is, or on a copy whose choices are drawn anew. */
+static enum gpm_status replicate(struct predictive_check *c, double draws, value step) {
+    struct infer_state *x = c->x;
+    struct model *own = x->model;
+    value copy = NIL;
+    if (c->op->how != PRIOR) return progress_repeat(x, draws, step, check_replicate, c);
+    enum gpm_status st = model_fork(x, own, &copy);
+    if (st != GPM_OK) return st;
+    x->model = model_of(copy);
+    for (double i = 0; i < draws && st == GPM_OK; i++) {
+        st = core_poll(x->core, x->at);
+        if (st == GPM_OK) st = check_replicate(c, i, NIL);
+    }
+    x->model = own;
+    value_unref(copy);
     return st;
 }
 
 /* ---- report ---- */
 
-/* Shares of the replicates that reach the observed quantity from below and from above. */
-static void tails(const struct quantity *q, double *at_least, double *at_most) {
-    size_t up = 0, down = 0, n = q->replicated.n;
-    for (size_t i = 0; i < n; i++) {
-        up += q->replicated.at[i] >= q->observed;
-        down += q->replicated.at[i] <= q->observed;
-    }
-    *at_least = (double)up / (double)n;
-    *at_most = (double)down / (double)n;
-}
-
-/* One line: T(y), then mean, spread and quantiles of T(y'), then the p-value. */
-static void add_row(const struct quantity *q, struct buf *out) {
-    const double *x = q->replicated.at;
-    size_t n = q->replicated.n;
-    double p, other;
-    tails(q, &p, &other);
-    buf_printf(out, "%-12s %9.4g %10.4g %10.4g %10.4g %10.4g %10.4g %6.3f\n", q->name, q->observed,
-               draws_mean(x, n), draws_sd(x, n), draws_quantile(x, n, 0.05),
-               draws_quantile(x, n, 0.5), draws_quantile(x, n, 0.95), p);
-}
-
-/* In words: quantities of which fewer than 2.5% of the replicates lie on one side of the data. */
-static void add_verdict(const struct predictive_check *c, struct buf *out) {
-    size_t n = 0;
-    buf_puts(out, "p: share of the replicates whose quantity is at least the observed one\n");
-    for (size_t i = 0; i < c->q.n; i++) {
-        double up, down;
-        tails(&c->q.at[i], &up, &down);
-        if (fmin(up, down) >= 0.025) continue;
-        buf_printf(out, "%s%s", n++ ? ", " : "the model seldom makes such data, judged by ",
-                   c->q.at[i].name);
-    }
-    if (n) buf_putc(out, '\n');
-    bool moves = false;
-    for (size_t i = 0; i < c->q.n; i++) {
-        const struct quantity *q = &c->q.at[i];
-        double margin = 1e-6 * fabs(q->observed);
-        for (size_t j = 0; j < q->replicated.n; j++)
-            moves |= !(fabs(q->replicated.at[j] - q->observed) <= margin);
-    }
-    if (!moves)
-        buf_puts(out, "every replicate repeats the data: does the model leave them any noise?\n");
-}
-
-static void print_table(const struct predictive_check *c) {
-    struct infer_state *x = c->x;
+static enum gpm_status report(const struct predictive_check *c, const char *file) {
     struct buf b = BUF_INIT;
-    buf_printf(&b, "posterior predictive check: %zu observed values, %zu replicates\n", c->n_data,
-               c->q.at[0].replicated.n);
-    buf_printf(&b, "%-12s %9s %10s %10s %10s %10s %10s %6s\n", "", "observed", "mean", "sd", "5%",
-               "50%", "95%", "p");
-    for (size_t i = 0; i < c->q.n; i++) add_row(&c->q.at[i], &b);
-    add_verdict(c, &b);
-    infer_write(x, b.data, b.len);
+    predictive_text(&c->p, &b);
+    infer_write(c->x, b.data, b.len);
     buf_release(&b);
-}
-
-static enum gpm_status draw_picture(const struct predictive_check *c, const char *file) {
-    struct plot_scene *s = plot_scene_new(
-        file ? "Posterior predictive check" : NULL,
-        "Histograms of test quantities over replicated data, with the observed value", 2);
-    for (size_t i = 0; i < c->q.n; i++) {
-        const struct quantity *q = &c->q.at[i];
-        struct plot_panel *p = plot_panel_add(s, q->name);
-        if (file) plot_axis_labels(p, NULL, "density");
-        plot_histogram(p, "replicated", q->replicated.n, q->replicated.at, 0,
-                       PLOT_COLOUR(PLOT_BLUE));
-        plot_rule(p, PLOT_RULE_X, "observed", q->observed, PLOT_COLOUR(PLOT_VERMILION));
-    }
+    struct plot_scene *s = predictive_scene(&c->p, file != NULL);
     enum gpm_status st = infer_show(c->x, s, file, 6);
     plot_scene_free(s);
     return st;
@@ -234,43 +186,37 @@ static enum gpm_status draw_picture(const struct predictive_check *c, const char
 
 /* The quantities of the replicates as a dataset: a column each. */
 static value as_dataset(const struct predictive_check *c) {
-    const char **names = NEW_ARRAY(const char *, c->q.n);
-    for (size_t i = 0; i < c->q.n; i++) names[i] = c->q.at[i].name;
-    struct dataset *d = dataset_new(names, c->q.n);
-    for (size_t r = 0; r < c->q.at[0].replicated.n; r++) {
+    const struct predictive *p = &c->p;
+    const char **names = NEW_ARRAY(const char *, p->q.n);
+    for (size_t i = 0; i < p->q.n; i++) names[i] = p->q.at[i].name;
+    struct dataset *d = dataset_new(names, p->q.n);
+    for (size_t r = 0; r < p->q.at[0].replicated.n; r++) {
         dataset_begin_row(
             d, (double[DATASET_FIRST]){[DATASET_ITER] = (double)r + 1, [DATASET_PROB] = 1});
-        for (size_t i = 0; i < c->q.n; i++)
-            vec_push(&d->cells, value_num(c->q.at[i].replicated.at[r]));
+        for (size_t i = 0; i < p->q.n; i++)
+            vec_push(&d->cells, value_num(p->q.at[i].replicated.at[r]));
     }
     mem_free(names);
     return value_box(V_BOX, &d->box);
 }
 
-static void check_release(struct predictive_check *c) {
-    for (size_t i = 0; i < c->q.n; i++) {
-        mem_free(c->q.at[i].name);
-        value_unref(c->q.at[i].proc);
-        vec_release(&c->q.at[i].replicated);
-    }
-    vec_release(&c->q);
-}
-
+/* (draws, step, labels, quantities, file); of the prior without the step. */
 static enum gpm_status op_check(struct infer_state *x, const struct action *a, value *out) {
-    struct predictive_check c = {.x = x, .who = a->op->name, .labels = action_arg(a, 2)};
+    bool prior = a->op->how == PRIOR;
+    size_t rest = prior ? 1 : 2;
+    struct predictive_check c = {.x = x, .op = a->op, .labels = action_arg(a, rest)};
+    c.p.title = prior ? "prior predictive check" : "posterior predictive check";
     double draws = a->args[0].u.num;
     if (draws < 1)
-        return infer_error(x, DIAG_BAD_OPERATOR_ARG,
-                           "posterior_predictive_check needs at least one draw");
-    enum gpm_status st = read_quantities(&c, action_arg(a, 3));
+        return infer_error(x, DIAG_BAD_OPERATOR_ARG, "%s needs at least one draw", a->op->name);
+    enum gpm_status st = read_quantities(&c, action_arg(a, rest + 1));
     if (st == GPM_OK) st = check_observed(&c);
-    if (st == GPM_OK) st = progress_repeat(x, draws, a->args[1], check_replicate, &c);
-    if (st == GPM_OK) {
-        print_table(&c);
-        st = draw_picture(&c, infer_text(action_arg(a, 4)));
-    }
+    if (st == GPM_OK) st = replicate(&c, draws, prior ? NIL : a->args[1]);
+    if (st == GPM_OK) st = report(&c, infer_text(action_arg(a, rest + 2)));
     if (st == GPM_OK) *out = as_dataset(&c);
-    check_release(&c);
+    for (size_t i = 0; i < c.how.n; i++) value_unref(c.how.at[i].proc);
+    vec_release(&c.how);
+    predictive_release(&c.p);
     return st;
 }
 
@@ -279,10 +225,16 @@ const struct infer_op infer_check_rows[] = {
      "(draws: count, step: action, labels?: any, quantities?: any, file?: name) -> action",
      "draws times: runs step, then replicates the observed data from the state. Prints, for each "
      "test quantity, the observed value, what the replicates have, and the Bayesian p-value, and "
-     "draws both on the terminal, or into the SVG file that file= names. labels=: which observes "
+     "draws both on the terminal, or into the SVG file that file= names, with densities and "
+     "distribution functions of data and replicates. labels=: which observes "
      "(a name, several, \"y*\"; all). quantities=: \"mean\", \"sd\", \"min\", \"max\" (these four "
      "when left out), \"median\", procedures of the array of data, [\"name\", procedure]. Gives a "
      "dataset of the replicates' quantities.",
-     .run = op_check},
+     .run = op_check, .how = POSTERIOR},
+    {"prior_predictive_check",
+     "(draws: count, labels?: any, quantities?: any, file?: name) -> action",
+     "the same with choices drawn from their prior, before any data are learned from: does the "
+     "prior allow for such data, and for nothing absurd? The model stays as it is.",
+     .run = op_check, .how = PRIOR},
     {0},
 };

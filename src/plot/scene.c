@@ -136,14 +136,21 @@ static struct bins choose_bins(const double *sorted, size_t n, size_t wanted) {
     return (struct bins){lo, range / (double)k, k};
 }
 
+/* The finite numbers of a sample, sorted; *m of them. */
+static double *sorted_sample(struct plot_scene *s, const double *sample, size_t n, size_t *m) {
+    double *v = copy_numbers(s, sample, n);
+    *m = 0;
+    for (size_t i = 0; i < n; i++)
+        if (isfinite(v[i])) v[(*m)++] = v[i];
+    qsort(v, *m, sizeof *v, number_compare);
+    return v;
+}
+
 void plot_histogram(struct plot_panel *p, const char *label, size_t n, const double *sample,
                     size_t bins, struct plot_style style) {
     struct plot_scene *s = p->scene;
-    double *v = copy_numbers(s, sample, n);
-    size_t m = 0;
-    for (size_t i = 0; i < n; i++)
-        if (isfinite(v[i])) v[m++] = v[i];
-    qsort(v, m, sizeof *v, number_compare);
+    size_t m;
+    double *v = sorted_sample(s, sample, n, &m);
     struct bins b = m ? choose_bins(v, m, bins) : (struct bins){0};
     double *left = ARENA_ARRAY(&s->arena, double, 3 * b.n + 1), *right = left + b.n,
            *height = right + b.n;
@@ -156,6 +163,41 @@ void plot_histogram(struct plot_panel *p, const char *label, size_t n, const dou
         height[k < b.n ? k : b.n - 1] += 1 / ((double)m * b.width);
     }
     plot_add(p, (struct plot_item){PLOT_BARS, style, label, b.n, left, height, right, NULL});
+}
+
+void plot_density(struct plot_panel *p, const char *label, size_t n, const double *sample,
+                  struct plot_style style) {
+    enum { POINTS = 96 };
+    size_t m;
+    double *v = sorted_sample(p->scene, sample, n, &m), x[POINTS], y[POINTS] = {0}, mean = 0,
+           ss = 0;
+    if (m < 2 || !(v[m - 1] > v[0])) return;
+    for (size_t i = 0; i < m; i++) mean += v[i] / (double)m;
+    for (size_t i = 0; i < m; i++) ss += (v[i] - mean) * (v[i] - mean);
+    double sd = sqrt(ss / ((double)m - 1)), iqr = (v[(3 * m) / 4] - v[m / 4]) / 1.34;
+    double h = 0.9 * (iqr > 0 ? fmin(sd, iqr) : sd) * pow((double)m, -0.2);
+    double lo = v[0] - 3 * h, hi = v[m - 1] + 3 * h;
+    for (size_t k = 0; k < POINTS; k++) {
+        x[k] = lo + (hi - lo) * (double)k / (POINTS - 1);
+        for (size_t i = 0; i < m; i++) {
+            double u = (x[k] - v[i]) / h;
+            y[k] += exp(-u * u / 2) / (h * sqrt(2 * M_PI) * (double)m);
+        }
+    }
+    plot_xy(p, PLOT_LINE, label, POINTS, x, y, style);
+}
+
+void plot_ecdf(struct plot_panel *p, const char *label, size_t n, const double *sample,
+               struct plot_style style) {
+    size_t m;
+    double *v = sorted_sample(p->scene, sample, n, &m);
+    double *x = ARENA_ARRAY(&p->scene->arena, double, 4 * m + 1), *y = x + 2 * m;
+    for (size_t i = 0; i < m; i++) {
+        x[2 * i] = x[2 * i + 1] = v[i];
+        y[2 * i] = (double)i / (double)m;
+        y[2 * i + 1] = (double)(i + 1) / (double)m;
+    }
+    if (m) plot_xy(p, PLOT_LINE, label, 2 * m, x, y, style);
 }
 
 bool plot_item_listed(const struct plot_item *it) {

@@ -114,6 +114,12 @@ void plot_bars(struct plot_panel *p, const char *label, size_t n, const double *
 /* Density histogram; bins 0: Freedman-Diaconis. */
 void plot_histogram(struct plot_panel *p, const char *label, size_t n, const double *sample,
                     size_t bins, struct plot_style style);
+/* A line: the density of a sample by a normal kernel (Silverman's width), or the share of it that
+ * is at most x. */
+void plot_density(struct plot_panel *p, const char *label, size_t n, const double *sample,
+                  struct plot_style style);
+void plot_ecdf(struct plot_panel *p, const char *label, size_t n, const double *sample,
+               struct plot_style style);
 
 /* The axes with the limits that both renderers use: the panel's own, else the data's with a margin;
  * never empty. */
