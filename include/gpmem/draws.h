@@ -42,6 +42,23 @@ GPM_API const char *gpm_draws_complaints(gpm_draws *d);
  * not. */
 GPM_API enum gpm_status gpm_draws_loo(gpm_draws *const *d, const char *const *names, size_t n,
                                       enum gpm_format format, const char **text);
+/* Replicated data beside the data, from the columns y_rep and y_obs: test quantities and p-values;
+ * as a picture with `plot`, else as text or JSON. Valid until the next call. GPM_E_ARG: the text
+ * says why not. */
+struct gpm_plot_options;
+GPM_API enum gpm_status gpm_draws_predictive(gpm_draws *d, enum gpm_format format,
+                                             const struct gpm_plot_options *plot,
+                                             const char **text);
+/* What a column is, by its name: Stan's names for what a sampler says of itself, log_lik, y_rep,
+ * y_obs, and everything else. */
+enum gpm_draws_group {
+    GPM_DRAWS_POSTERIOR,
+    GPM_DRAWS_SAMPLER,
+    GPM_DRAWS_LOG_LIK,
+    GPM_DRAWS_REPLICATE,
+    GPM_DRAWS_OBSERVED
+};
+GPM_API enum gpm_draws_group gpm_draws_group_of(const char *name);
 GPM_API const char *gpm_draws_json(gpm_draws *d);
 #if defined(__cplusplus)
 }

@@ -7,6 +7,8 @@
 #include "base/number.h"
 #include "infer/draws.h"
 #include "infer/loo.h"
+#include "infer/predictive.h"
+#include "api/picture.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -172,6 +174,30 @@ enum gpm_status gpm_draws_loo(gpm_draws *const *d, const char *const *names, siz
     buf_release(&why);
     *text = out->data;
     return good ? GPM_OK : GPM_E_ARG;
+}
+
+enum gpm_status gpm_draws_predictive(gpm_draws *d, enum gpm_format format,
+                                     const struct gpm_plot_options *plot, const char **text) {
+    struct predictive p;
+    struct buf why = BUF_INIT;
+    buf_reset(&d->text);
+    bool good = predictive_of_table(&d->t, &p, &why);
+    if (good && plot) {
+        struct plot_scene *s = predictive_scene(&p, true);
+        plot_picture(s, plot, &d->text);
+        plot_scene_free(s);
+    } else if (good)
+        (format == GPM_FORMAT_JSON ? predictive_json : predictive_text)(&p, &d->text);
+    else
+        buf_puts(&d->text, why.data);
+    predictive_release(&p);
+    buf_release(&why);
+    *text = d->text.data;
+    return good ? GPM_OK : GPM_E_ARG;
+}
+
+enum gpm_draws_group gpm_draws_group_of(const char *name) {
+    return (enum gpm_draws_group)draw_group_of(name);
 }
 
 const char *gpm_draws_json(gpm_draws *d) {

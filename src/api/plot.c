@@ -4,6 +4,7 @@
  */
 #include "gpmem/plot.h"
 #include "api/call.h"
+#include "api/picture.h"
 #include "plot/scene_json.h"
 #include <stdio.h>
 
@@ -12,11 +13,19 @@ void gpm_plot_options_init_sized(struct gpm_plot_options *o, size_t size) {
     options_give(o, size, &defaults, sizeof defaults);
 }
 
-enum gpm_status gpm_plot_json(const char *json, size_t len, const struct gpm_plot_options *given,
+void plot_picture(const struct plot_scene *s, const struct gpm_plot_options *given,
+                  struct buf *out) {
+    struct gpm_plot_options o = {0};
+    options_take(&o, sizeof o, given);
+    if (o.format == GPM_PLOT_TEXT)
+        plot_terminal(s, &(struct plot_terminal_options){o.columns, o.rows, o.colour}, out);
+    else
+        plot_svg(s, &(struct plot_svg_options){.panel_width = o.width, .panel_height = o.height},
+                 out);
+}
+
+enum gpm_status gpm_plot_json(const char *json, size_t len, const struct gpm_plot_options *o,
                               gpm_write_fn *write, void *user, char *err, size_t err_size) {
-    struct gpm_plot_options full = {0};
-    options_take(&full, sizeof full, given);
-    const struct gpm_plot_options *o = &full;
     struct plot_scene *s;
     struct buf out = BUF_INIT;
     enum gpm_status st = plot_scene_from_json(json, len, &s, &out);
@@ -25,13 +34,7 @@ enum gpm_status gpm_plot_json(const char *json, size_t len, const struct gpm_plo
         buf_release(&out);
         return st;
     }
-    if (o->format == GPM_PLOT_TEXT) {
-        struct plot_terminal_options t = {o->columns, o->rows, o->colour};
-        plot_terminal(s, &t, &out);
-    } else {
-        struct plot_svg_options v = {.panel_width = o->width, .panel_height = o->height};
-        plot_svg(s, &v, &out);
-    }
+    plot_picture(s, o, &out);
     write(user, 1, out.data, out.len);
     buf_release(&out);
     plot_scene_free(s);

@@ -11,7 +11,7 @@ WORK = tempfile.mkdtemp(prefix="gpmem-voices-")
 COLOUR = re.compile(rb"\033\[[0-9;]*m")
 PROGRAM = """assume p = beta(1, 1);
 observe flip(p) = true;
-infer accumulate_dataset(200, do(mh(default, one, 2), collect(p, log_lik())));
+infer accumulate_dataset(200, do(mh(default, one, 2), collect(p, log_lik(), y_rep(), y_obs())));
 """
 SCENE = '{"panels": [{"items": [{"type": "line", "x": [1, 2, 3], "y": [1, 3, 2], "colour": "green"}]}]}'
 OBJECTIVE = ["--", "awk", "BEGIN { print ({x} - 1)^2 }"]
@@ -23,6 +23,7 @@ CALLS = {
     "summary": ["run"],
     "diagnose": ["run"],
     "loo": ["run"],
+    "ppc": ["run"],
     "plot": ["run"],
     "export": ["run", "--format", "json"],
     "discover": ["series.csv", "--max-time", "20"],

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A scene drawn as the options of a caller say.
+ */
+#ifndef API_PICTURE_H
+#define API_PICTURE_H
+#include "gpmem/plot.h"
+#include "plot/scene.h"
+
+void plot_picture(const struct plot_scene *s, const struct gpm_plot_options *given,
+                  struct buf *out);
+#endif
