@@ -4,6 +4,7 @@
  * read it), JSON, or a Zarr folder (version 2, uncompressed) that xarray opens as chain x draw.
  */
 #include "base/mem.h"
+#include "cli/arviz.h"
 #include "cli/command.h"
 #include "cli/out.h"
 #include "cli/run_folder.h"
@@ -11,10 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FORMAT_STAN, FORMAT_JSON, FORMAT_ZARR };
+enum { FORMAT_STAN, FORMAT_JSON, FORMAT_ZARR, FORMAT_ARVIZ };
 static struct {
     int format;
-    const char *out;
+    const char *out, *prior;
 } args;
 
 /* PREFIX-1.csv, PREFIX-2.csv, ... */
@@ -126,35 +127,58 @@ static bool export_zarr(const gpm_draws *d, const struct run_facts *facts, const
     return good;
 }
 
+static bool export_arviz(const gpm_draws *d, const struct run_facts *facts, const char *path) {
+    struct run_facts prior_facts, own = *facts;
+    gpm_draws *prior = NULL;
+    char version[64];
+    snprintf(version, sizeof version, "%s", facts->version); /* the next manifest takes its place */
+    own.version = version;
+    if (args.prior && run_folder_open(args.prior, &prior_facts, &prior) != EXIT_FINE) return false;
+    json_t *groups = arviz_groups(d, prior, &own);
+    char *text = json_dumps(groups, 0);
+    bool good = text && out_file(path, text, strlen(text));
+    free(text);
+    json_decref(groups);
+    gpm_draws_free(prior);
+    return good;
+}
+
 static int run(int argc, char **argv) {
     struct run_facts facts;
     gpm_draws *d;
-    if (!args.out && args.format != FORMAT_JSON) {
+    if (!args.out && args.format != FORMAT_JSON && args.format != FORMAT_ARVIZ) {
         return complain(EXIT_USAGE, "--out is missing: the %s to write",
                         args.format == FORMAT_ZARR ? "folder" : "beginning of the file names");
     }
     int status = run_folder_open(argv[0], &facts, &d);
     if (status != EXIT_FINE) return status;
     const char *json = args.format == FORMAT_JSON ? gpm_draws_json(d) : NULL;
-    bool good = json                         ? out_file(args.out, json, strlen(json))
-                : args.format == FORMAT_STAN ? export_stan(d, &facts, args.out)
-                                             : export_zarr(d, &facts, args.out);
+    bool good = json                          ? out_file(args.out, json, strlen(json))
+                : args.format == FORMAT_STAN  ? export_stan(d, &facts, args.out)
+                : args.format == FORMAT_ARVIZ ? export_arviz(d, &facts, args.out)
+                                              : export_zarr(d, &facts, args.out);
     gpm_draws_free(d);
     return good ? EXIT_FINE : EXIT_FAILED;
 }
 
 static const struct option_row rows[] = {
-    {"format", 'f', OPTION_CHOICE, "stan|json|zarr", "what to write (default stan)", &args.format},
+    {"format", 'f', OPTION_CHOICE, "stan|json|zarr|arviz", "what to write (default stan)",
+     &args.format},
     {"out", 'o', OPTION_TEXT, "FILE",
-     "stan: beginning of the file names; zarr: folder; json: file (default: standard output)",
+     "stan: beginning of the file names; zarr: folder; json, arviz: file (default: standard "
+     "output)",
      &args.out},
+    {"prior", 0, OPTION_TEXT, "DIR", "arviz: a run of draws from the prior, for its groups",
+     &args.prior},
 };
 
 COMMAND(export, 70) = {
     .args = "DIR",
-    .summary = "Writes the draws of a run as Stan CSV, JSON or a Zarr folder",
+    .summary = "Writes the draws of a run as Stan CSV, JSON, a Zarr folder or for ArviZ",
     .text = "Stan CSV: one file per chain, OUT-1.csv, OUT-2.csv, ... A Zarr folder opens in xarray "
-            "with dimensions chain and draw.",
+            "with dimensions chain and draw. arviz: JSON with the groups of an InferenceData "
+            "(posterior, sample_stats, log_likelihood, posterior_predictive, observed_data, prior, "
+            "prior_predictive), the arguments of arviz.from_dict.",
     OPTIONS(rows),
     .takes = {1, 1},
     .run = run,

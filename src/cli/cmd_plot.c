@@ -141,7 +141,9 @@ static bool wanted(const struct text_list *l, const char *name) {
 static char *make_scene(const gpm_draws *d) {
     json_t *panels = json_array();
     for (size_t k = 0; k < gpm_draws_columns(d); k++) {
-        if (!wanted(&args.columns, gpm_draws_name(d, k))) continue;
+        const char *name = gpm_draws_name(d, k);
+        bool own = gpm_draws_group_of(name) == GPM_DRAWS_POSTERIOR;
+        if (!wanted(&args.columns, name) || (!own && !args.columns.n)) continue;
         bool both = args.kind == KIND_BOTH;
         json_array_append_new(panels, panel(d, k, both ? KIND_TRACE : args.kind, !args.svg));
         if (both) json_array_append_new(panels, panel(d, k, KIND_DENSITY, !args.svg));

@@ -32,6 +32,13 @@ static int run_summary(int argc, char **argv) {
     return EXIT_FINE;
 }
 
+static size_t quantities_of(const gpm_draws *d) {
+    size_t n = 0;
+    for (size_t k = 0; k < gpm_draws_columns(d); k++)
+        n += gpm_draws_group_of(gpm_draws_name(d, k)) == GPM_DRAWS_POSTERIOR;
+    return n;
+}
+
 static int run_diagnose(int argc, char **argv) {
     gpm_draws *d;
     struct run_facts facts;
@@ -45,7 +52,7 @@ static int run_diagnose(int argc, char **argv) {
         status = EXIT_FAILED;
     else
         out_printf("%zu chains of %zu draws, %zu quantities: nothing to complain about\n",
-                   gpm_draws_chains(d), gpm_draws_rows(d), gpm_draws_columns(d));
+                   gpm_draws_chains(d), gpm_draws_rows(d), quantities_of(d));
     gpm_draws_free(d);
     return status;
 }
