@@ -2,18 +2,20 @@
 """gpmem: probabilistic programs with Gaussian-process memoization.
 
     run(program, data)     runs a program of the language, returns arrays
+    loo(result, ...)       leave-one-out cross-validation, models compared
     GPRegressor            Gaussian-process regression for scikit-learn
     discover(y)            the structure of a time series
     optimize(f, space)     the optimum of an expensive function
 """
 from ._library import GpmemError, GpmemValueError, version
+from .draws import loo
 from .optimise import Optimum, optimize
 from .program import Result, run
 from .structure import Discovery, discover
 
 __version__ = version()
 __all__ = ["Discovery", "GPRegressor", "GpmemError", "GpmemValueError", "Optimum", "Result", "discover",
-           "optimize", "run", "version"]
+           "loo", "optimize", "run", "version"]
 
 
 def __getattr__(name):

@@ -39,6 +39,11 @@ ACQ_UCB = 3
 OPTIMIZE_TEXT = 0
 OPTIMIZE_JSON = 1
 OPTIMIZE_HTML = 2
+DRAWS_POSTERIOR = 0
+DRAWS_SAMPLER = 1
+DRAWS_LOG_LIK = 2
+DRAWS_REPLICATE = 3
+DRAWS_OBSERVED = 4
 NAME_ASSUME = 0
 NAME_DEFINE = 1
 NAME_LET = 2
@@ -307,6 +312,8 @@ PROTOTYPES = {
     "gpm_draws_new": (c.c_void_p, []),
     "gpm_draws_free": (None, [c.c_void_p]),
     "gpm_draws_add_csv": (c.c_int, [c.c_void_p, c.c_char_p, c.c_size_t, c.c_char_p, c.c_size_t]),
+    "gpm_draws_add_rows": (c.c_int, [c.c_void_p, c.POINTER(c.c_char_p), c.c_size_t, c.POINTER(c.c_double), c.c_size_t]),
+    "gpm_draws_skip": (None, [c.c_void_p]),
     "gpm_draws_chains": (c.c_size_t, [c.c_void_p]),
     "gpm_draws_columns": (c.c_size_t, [c.c_void_p]),
     "gpm_draws_rows": (c.c_size_t, [c.c_void_p]),
@@ -314,6 +321,9 @@ PROTOTYPES = {
     "gpm_draws_at": (c.c_double, [c.c_void_p, c.c_size_t, c.c_size_t, c.c_size_t]),
     "gpm_draws_summary": (c.c_char_p, [c.c_void_p, c.c_int]),
     "gpm_draws_complaints": (c.c_char_p, [c.c_void_p]),
+    "gpm_draws_loo": (c.c_int, [c.POINTER(c.c_void_p), c.POINTER(c.c_char_p), c.c_size_t, c.c_int, c.POINTER(c.c_char_p)]),
+    "gpm_draws_predictive": (c.c_int, [c.c_void_p, c.c_int, c.c_void_p, c.POINTER(c.c_char_p)]),
+    "gpm_draws_group_of": (c.c_int, [c.c_char_p]),
     "gpm_draws_json": (c.c_char_p, [c.c_void_p]),
     "gpm_outline": (c.c_int, [c.c_char_p, c.c_size_t, c.CFUNCTYPE(None, c.c_void_p, c.POINTER(NamePlace)), c.c_void_p]),
     "gpm_plot_options_init_sized": (None, [c.POINTER(PlotOptions), c.c_size_t]),

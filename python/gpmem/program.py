@@ -10,6 +10,7 @@ import threading
 import numpy as np
 
 from . import _abi, _library
+from . import draws as _draws
 from ._library import GpmemError, GpmemValueError, assign, lib, mapping, text, whole
 
 
@@ -19,10 +20,36 @@ class Result:
     values  the value of every top-level sample, predict and expression, in order: numbers, texts, arrays
     draws   {name: array of shape (chains, draws)} of everything `collect` gathered
     output  everything the program wrote besides (print, progress, warnings), as text
+    failed  {number of a chain, from 1: its error}; the other attributes are of the chains that did not fail
     With several chains `values` holds one list per chain."""
 
-    def __init__(self, values, draws, output):
-        self.values, self.draws, self.output = values, draws, output
+    def __init__(self, values, draws, output, failed=None):
+        self.values, self.draws, self.output, self.failed = values, draws, output, failed or {}
+
+    def summary(self):
+        """{name: {mean, sd, quantiles, effective sample sizes, rhat}} of every quantity."""
+        return _draws.summary(self.draws)
+
+    def diagnose(self):
+        """What is wrong with the draws in words, a line each; "" when nothing is."""
+        return _draws.diagnose(self.draws)
+
+    def loo(self):
+        """Leave-one-out and WAIC; the draws hold collect(..., log_lik()). gpmem.loo(a, b) compares models."""
+        return _draws.loo(self)[0]
+
+    def predictive_check(self):
+        """Replicated data beside the data; the draws hold collect(..., y_rep(), y_obs())."""
+        return _draws.predictive_check(self.draws)
+
+    def predictive_picture(self):
+        """The same as the text of an SVG picture."""
+        return _draws.predictive_picture(self.draws)
+
+    def to_inference_data(self, prior=None):
+        """{group: {name: array}} with the groups of ArviZ: arviz.from_dict(**r.to_inference_data()). prior: the
+        result of a run that draws from the prior."""
+        return _draws.to_inference_data(self.draws, prior)
 
     def __repr__(self):
         shapes = ["%s %s" % (name, "x".join(map(str, a.shape))) for name, a in self.draws.items()]
@@ -190,7 +217,8 @@ def run(program, data=None, functions=None, seed=1, chains=1, name="program", al
     callbacks    {name: callable}: what call_back("name", e1, e2, ...) calls, with one list per expression that holds
                  its value in every particle; what it returns is the action's value
 
-    Raises GpmemError with the program's diagnostic, or the exception that a function raised.
+    Raises GpmemError with the program's diagnostic, or the exception that a function raised; of several chains the
+    first that failed is named, and the exception's `result` holds what the others gave.
 
     >>> run("sample x + 1;", data={"x": 41}).values
     [42]"""
@@ -222,15 +250,20 @@ def run(program, data=None, functions=None, seed=1, chains=1, name="program", al
             raise
     finally:
         values = [chain.close() for chain in all_chains]
-    for chain in all_chains:
-        if chain.error is not None:
-            if chain.failures:
-                raise chain.failures[0]
-            raise GpmemError(chain.error)
+    failed = {i + 1: chain.error for i, chain in enumerate(all_chains) if chain.error is not None}
+    good = [chain for chain in all_chains if chain.error is None]
     draws = {}
-    if all_chains[0].names is not None:
-        n = min(len(chain.rows) for chain in all_chains)
-        for i, column in enumerate(all_chains[0].names):
-            draws[column] = np.array([[row[i] for row in chain.rows[:n]] for chain in all_chains])
+    if good and good[0].names is not None:
+        n = min(len(chain.rows) for chain in good)
+        for i, column in enumerate(good[0].names):
+            draws[column] = np.array([[row[i] for row in chain.rows[:n]] for chain in good])
     output = b"".join(b"".join(chain.other) for chain in all_chains).decode(errors="replace")
-    return Result(values[0] if chains == 1 else values, draws, output)
+    values = [v for v, chain in zip(values, all_chains) if chain.error is None]
+    result = Result(values[0] if chains == 1 and values else values, draws, output, failed)
+    for i, chain in enumerate(all_chains):
+        if chain.error is not None:
+            e = chain.failures[0] if chain.failures else GpmemError(
+                "chain %d: %s" % (i + 1, chain.error) if chains > 1 else chain.error)
+            e.result = result
+            raise e
+    return result
