@@ -212,7 +212,7 @@ uint64_t gpm_acceptance(gpm_session *g, void (*each)(void *, const char *, uint6
         scope_name_text(x->stats[i].scope, &g->text);
         each(user, g->text.data, x->stats[i].proposed, x->stats[i].accepted);
     }
-    return x->divergences;
+    return (uint64_t)sampler_summarise(x).divergences;
 }
 
 const char *gpm_trajectory_complaints(gpm_session *g) {

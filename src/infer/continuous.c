@@ -235,6 +235,30 @@ enum gpm_status continuous_prior(struct continuous *c, double *z, double *logp, 
     return GPM_OK;
 }
 
+void continuous_refine(struct continuous *c, const double *z) {
+    if (!finite_all(z, c->n_z)) return;
+    double log_j = set_values(c, z), *x = NEW_ARRAY(double, c->n_x + 1), *at = x;
+    for (size_t i = 0; i < c->n_parts; at += c->part[i++].to.n_x)
+        adj_doubles(c->part[i].shape, at, c->part[i].to.n_x);
+    if (!memcmp(x, c->buf_x, c->n_x * sizeof *x)) {
+        memcpy(c->old, z, c->n_z * sizeof *z);
+        c->w_old = c->m.w_old + log_j;
+    }
+    mem_free(x);
+}
+
+bool continuous_assign(struct continuous *c, const struct node *n, value v, double *z) {
+    double *x = c->buf_x;
+    for (size_t i = 0; i < c->n_parts; z += c->part[i++].to.n_z) {
+        const struct constraint *to = &c->part[i].to;
+        if (move_principal(&c->m, i) != n) continue;
+        if (numbers_in(v) != to->n_x) return false;
+        adj_doubles(v, x, to->n_x);
+        return constraint_to_z(to, x, &c->t->rng, z);
+    }
+    return false;
+}
+
 void continuous_close(struct continuous *c, bool keep) {
     if (!c->n_parts) return;
     move_close(&c->m, keep);

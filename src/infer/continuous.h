@@ -31,6 +31,10 @@ struct continuous {
  * nothing was done. */
 enum gpm_status continuous_open(struct step *s, bool transformed,
                                 struct continuous *c) GPM_MUST_USE;
+/* z is where the sampler knows the choices to stand, if their values are still those that z gives:
+ * values that round to a bound have lost how far from it they are, and z has not. Else nothing
+ * changes. */
+void continuous_refine(struct continuous *c, const double *z);
 /* Log weight at z, plus the log Jacobian when transformed, and its gradient (NULL: not wanted).
  * -inf where the model cannot be evaluated. */
 enum gpm_status continuous_eval(struct continuous *c, const double *z, double *logp,
@@ -41,6 +45,9 @@ enum gpm_status continuous_build(struct continuous *c, const double *z, double *
  * the choices themselves. False: they could not be evaluated. */
 enum gpm_status continuous_prior(struct continuous *c, double *z, double *logp,
                                  bool *ok) GPM_MUST_USE;
+/* The part of z that stands for the choice n, from a value of it; false: n is none of the choices,
+ * or v none of its values. */
+bool continuous_assign(struct continuous *c, const struct node *n, value v, double *z);
 /* Would continuous_open take this choice? */
 bool continuous_takes(struct trace *t, struct node *n);
 double continuous_log_jacobian(struct continuous *c, const double *z);

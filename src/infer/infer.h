@@ -10,6 +10,7 @@
  */
 #ifndef INFER_INFER_H
 #define INFER_INFER_H
+#include "infer/sampler_stats.h"
 #include "trace/trace.h"
 #include <string.h>
 
@@ -70,7 +71,7 @@ struct infer_state {
         uint64_t proposed, accepted;
     } * stats;
     size_t n_stats;
-    uint64_t divergences, deep; /* trajectories of hmc and nuts: gone wrong, cut at their limit */
+    struct sampler_stats sampler; /* of hmc and nuts */
     void (*write)(void *user, int stream, const char *text, size_t n);
     bool wrote; /* the instruction had output of its own: its value, when it is nil, is no news */
     void *user;
@@ -84,7 +85,6 @@ struct infer_state {
         double started, said;
     } progress;
     VEC(struct callback) callbacks;
-    void *nuts;             /* adapted step sizes, see op_hmc.c */
     void *fits;             /* of conditionals, see laplace_fit.h */
     struct {                /* what detach took out, until the next action that is not OP_OPEN */
         struct scaffold *s; /* NULL: nothing is open */
@@ -257,7 +257,7 @@ value infer_numbers(const char *const *keys, const double *vals, size_t n);
 /* Ends what detach began: keeps a regenerated part, restores one that is still out (an error when
  * `complain`). Called before anything else touches the model. */
 enum gpm_status infer_close(struct infer_state *x, bool complain);
-void nuts_free(void *states);
+void samplers_free(struct sampler_totals *first);
 /* In words, what is wrong with the trajectories of hmc and nuts so far: one line per complaint. */
 void nuts_complain(const struct infer_state *x, struct buf *out);
 /* count[i] += how often particle i is drawn in `want` draws by weight, total = model_log_weight;

@@ -172,7 +172,7 @@ void infer_state_release(struct infer_state *x) {
     mem_free(x->stats);
     for (size_t i = 0; i < x->callbacks.n; i++) mem_free(x->callbacks.at[i].name);
     vec_release(&x->callbacks);
-    nuts_free(x->nuts);
+    samplers_free(x->sampler.first);
     laplace_fits_free(x->fits);
     value_unref(x->structures);
 }

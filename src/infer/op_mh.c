@@ -31,7 +31,7 @@ static enum gpm_status op_acceptance(struct infer_state *x, const struct action 
 }
 
 static enum gpm_status op_divergences(struct infer_state *x, const struct action *a, value *out) {
-    *out = value_num((double)x->divergences);
+    *out = value_num(sampler_summarise(x).divergences);
     return GPM_OK;
 }
 

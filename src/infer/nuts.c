@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The trajectory of the no-U-turn sampler, with multinomial sampling of its points (Betancourt
+ * 2017): a binary tree whose leaves are points in the order of time. It grows by doubling: a
+ * subtree as large as all there is, at a random end. It stops when a subtree turns back on itself
+ * (that one is thrown away) or the whole does; either way the same tree could have been grown from
+ * each of its points with the same probability, which is what makes the draw from it reversible.
+ * Points are drawn by their weights exp(-H), so that nothing is left to accept. */
+#include "infer/sampler.h"
+
+#include "math/special.h"
+#include <math.h>
+#include <string.h>
+
+struct point point_at(double **room, size_t n) {
+    double *z = *room;
+    *room += 4 * n;
+    return (struct point){z, z + n, z + 2 * n, z + 3 * n, 0};
+}
+
+void point_copy(struct point *to, const struct point *from, size_t n) {
+    memcpy(to->z, from->z, 4 * n * sizeof(double));
+    to->logp = from->logp;
+}
+
+double point_energy(const struct point *a, size_t n) {
+    double k = 0;
+    for (size_t i = 0; i < n; i++) k += a->p[i] * a->v[i];
+    double h = k / 2 - a->logp;
+    return isnan(h) ? INFINITY : h;
+}
+
+enum gpm_status point_begin(struct continuous *c, const struct metric *m, struct point *a) {
+    memcpy(a->z, c->old, c->n_z * sizeof(double));
+    enum gpm_status st = continuous_eval(c, a->z, &a->logp, a->g);
+    metric_momentum(m, &c->t->rng, a->p);
+    metric_velocity(m, a->p, a->v);
+    return st;
+}
+
+/* p(1/2) = p + eps/2 g(z);  z' = z + eps M^-1 p(1/2);  p' = p(1/2) + eps/2 g(z') */
+enum gpm_status point_leap(struct continuous *c, const struct metric *m, double eps,
+                           struct point *a) {
+    size_t n = c->n_z;
+    for (size_t i = 0; i < n; i++) a->p[i] += eps / 2 * a->g[i];
+    metric_velocity(m, a->p, a->v);
+    for (size_t i = 0; i < n; i++) a->z[i] += eps * a->v[i];
+    enum gpm_status st = continuous_eval(c, a->z, &a->logp, a->g);
+    for (size_t i = 0; i < n; i++) a->p[i] += eps / 2 * a->g[i];
+    metric_velocity(m, a->p, a->v);
+    return st;
+}
+
+/* A subtree: 2^depth points grown in one direction from an end of the tree. */
+struct branch {
+    struct point end;        /* outermost point in the direction of growth */
+    struct point pick;       /* the point drawn from it */
+    double log_weight;       /* log sum of exp(h0 - h) */
+    double *rho;             /* sum of momenta */
+    double *p_near, *v_near; /* momentum and velocity where it began to grow */
+    bool ok;
+};
+
+/* The tree under way: the whole in the order of time; `added` to it; at every depth the second half
+ * that grows there. */
+struct tree {
+    struct continuous *c;
+    const struct metric *m;
+    double eps, h0;              /* step size, above 0; energy of the start */
+    double sum_accept, n_accept; /* of min(1, exp(h0 - h)) over all leaves: what eps is tuned by */
+    bool divergent;
+    struct point first, last, pick; /* of the whole */
+    double log_weight, *rho, *sum;  /* of the whole; scratch */
+    struct branch added, *half;
+};
+
+static struct branch branch_at(double **room, size_t n) {
+    struct branch b = {.end = point_at(room, n), .pick = point_at(room, n)};
+    b.rho = *room;
+    b.p_near = b.rho + n;
+    b.v_near = b.p_near + n;
+    *room += 3 * n;
+    return b;
+}
+
+/* The numbers of the tree; owned by the caller. */
+static double *tree_room(struct tree *t, int max_depth) {
+    size_t n = t->c->n_z, branches = (size_t)max_depth + 1;
+    double *all = NEW_ARRAY(double, (14 + 11 * branches) * n + 1), *room = all;
+    t->first = point_at(&room, n);
+    t->last = point_at(&room, n);
+    t->pick = point_at(&room, n);
+    t->rho = room;
+    t->sum = room + n;
+    room += 2 * n;
+    t->half = NEW_ARRAY(struct branch, branches);
+    t->added = branch_at(&room, n);
+    for (int i = 0; i < max_depth; i++) t->half[i] = branch_at(&room, n);
+    return all;
+}
+
+/* The generalised criterion (Betancourt 2017, appendix A.4): with rho the sum of the momenta, the
+ * velocities M^-1 p at both ends still point along it. rho stands for end minus start, in any
+ * metric. */
+static bool no_turn(const double *v1, const double *v2, const double *rho, size_t n) {
+    double a = 0, b = 0;
+    for (size_t i = 0; i < n; i++) a += v1[i] * rho[i], b += v2[i] * rho[i];
+    return a > 0 && b > 0;
+}
+
+/* Two neighbouring parts, of which none turns by itself: `a` ends, outwards, in velocity v_a and at
+ * the seam in (p_sa, v_sa); so `b`. Do they turn together, or one of them with the first point of
+ * the other? The latter sees turns that fall between the two: without it steps at half the period
+ * of the slowest direction go round and round (Stan's extra checks). */
+struct part {
+    const double *v, *p_seam, *v_seam, *rho;
+};
+static bool no_turn_joined(double *sum, const struct part *a, const struct part *b, size_t n) {
+    for (size_t i = 0; i < n; i++) sum[i] = a->rho[i] + b->rho[i];
+    if (!no_turn(a->v, b->v, sum, n)) return false;
+    for (size_t i = 0; i < n; i++) sum[i] = a->rho[i] + b->p_seam[i];
+    if (!no_turn(a->v, b->v_seam, sum, n)) return false;
+    for (size_t i = 0; i < n; i++) sum[i] = a->p_seam[i] + b->rho[i];
+    return no_turn(a->v_seam, b->v, sum, n);
+}
+
+/* One leapfrog step. Its weight is exp(h0 - h), so that the start of the tree weighs 1. */
+static enum gpm_status leaf(struct tree *t, const struct point *from, double dir,
+                            struct branch *b) {
+    size_t n = t->c->n_z;
+    point_copy(&b->end, from, n);
+    enum gpm_status st = point_leap(t->c, t->m, dir * t->eps, &b->end);
+    if (st != GPM_OK) return st;
+    double gain = t->h0 - point_energy(&b->end, n);
+    t->sum_accept += gain >= 0 ? 1 : exp(gain);
+    t->n_accept++;
+    b->ok = gain > -DIVERGED;
+    t->divergent |= !b->ok;
+    b->log_weight = gain;
+    if (!b->ok) return GPM_OK;
+    point_copy(&b->pick, &b->end, n);
+    memcpy(b->rho, b->end.p, n * sizeof(double));
+    memcpy(b->p_near, b->end.p, n * sizeof(double));
+    memcpy(b->v_near, b->end.v, n * sizeof(double));
+    return GPM_OK;
+}
+
+/* 2^depth further points in direction dir: two halves, each a tree. Within a subtree the pick is
+ * multinomial: that of the second half with probability w2 / (w1 + w2). Not ok: a half turned or
+ * diverged, and the caller must not use the branch. */
+static enum gpm_status grow(struct tree *t, const struct point *from, double dir, int depth,
+                            struct branch *b) {
+    if (depth == 0) return leaf(t, from, dir, b);
+    size_t n = t->c->n_z;
+    enum gpm_status st = grow(t, from, dir, depth - 1, b);
+    if (st != GPM_OK || !b->ok) return st;
+    struct branch *more = &t->half[depth - 1];
+    st = grow(t, &b->end, dir, depth - 1, more);
+    b->ok = more->ok;
+    if (st != GPM_OK || !b->ok) return st;
+    double total = logaddexp(b->log_weight, more->log_weight);
+    if (log(rng_uniform(&t->c->t->rng)) < more->log_weight - total)
+        point_copy(&b->pick, &more->pick, n);
+    b->log_weight = total;
+    struct part before = {b->v_near, b->end.p, b->end.v, b->rho};
+    struct part after = {more->end.v, more->p_near, more->v_near, more->rho};
+    b->ok = no_turn_joined(t->sum, &before, &after, n);
+    for (size_t i = 0; i < n; i++) b->rho[i] += more->rho[i];
+    point_copy(&b->end, &more->end, n);
+    return GPM_OK;
+}
+
+/* One doubling in a random direction; *more: go on. The pick moves to the new half with probability
+ * min(1, w_new / w_old): biased progressive sampling, which leaves exp(-H) invariant over the tree
+ * and prefers points far from the start (Betancourt 2017, appendix A.3). */
+static enum gpm_status double_tree(struct tree *t, int depth, bool *more) {
+    size_t n = t->c->n_z;
+    struct branch *b = &t->added;
+    bool forward = rng_uniform(&t->c->t->rng) < 0.5;
+    struct point *from = forward ? &t->last : &t->first, *other = forward ? &t->first : &t->last;
+    enum gpm_status st = grow(t, from, forward ? 1 : -1, depth, b);
+    *more = st == GPM_OK && b->ok;
+    if (!*more) return st;
+    if (log(rng_uniform(&t->c->t->rng)) < b->log_weight - t->log_weight)
+        point_copy(&t->pick, &b->pick, n);
+    t->log_weight = logaddexp(t->log_weight, b->log_weight);
+    struct part all = {other->v, from->p, from->v, t->rho};
+    struct part added = {b->end.v, b->p_near, b->v_near, b->rho};
+    *more = no_turn_joined(t->sum, &all, &added, n);
+    for (size_t i = 0; i < n; i++) t->rho[i] += b->rho[i];
+    point_copy(from, &b->end, n);
+    return GPM_OK;
+}
+
+enum gpm_status nuts_trajectory(struct continuous *c, const struct metric *m, double eps,
+                                int max_depth, struct nuts_result *r, struct point *pick,
+                                double **numbers) {
+    struct tree t = {.c = c, .m = m, .eps = eps};
+    size_t n = c->n_z;
+    int depth = 0;
+    *numbers = tree_room(&t, max_depth);
+    enum gpm_status st = point_begin(c, m, &t.first);
+    bool more = st == GPM_OK && t.first.logp > -INFINITY;
+    r->began = more;
+    t.h0 = point_energy(&t.first, n);
+    point_copy(&t.last, &t.first, n);
+    point_copy(&t.pick, &t.first, n);
+    memcpy(t.rho, t.first.p, n * sizeof(double));
+    for (; depth < max_depth && more && st == GPM_OK; depth++) st = double_tree(&t, depth, &more);
+    *pick = t.pick;
+    mem_free(t.half);
+    r->accept_stat = t.n_accept ? t.sum_accept / t.n_accept : 0;
+    r->n_leapfrog = t.n_accept;
+    r->depth = depth && !t.added.ok ? depth - 1 : depth; /* whole doublings */
+    r->energy = t.h0;
+    r->divergent = t.divergent;
+    r->deep = more;
+    return st;
+}

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Samplers: what the warm-up learns. Until `done` reaches the warm-up's length the kernel depends
+ * on its own past and its draws are not of the posterior; from then on step size and metric stay as
+ * they are, and each transition leaves it invariant. */
+#include "infer/sampler.h"
+
+#include <math.h>
+#include <string.h>
+
+const struct sampler_settings sampler_defaults = {300, 0.8, 10, METRIC_DIAG};
+
+/* ---- windows ---- */
+
+/* Stan's three phases: FAST transitions that find the typical set, slow windows of doubling length
+ * from BASE on whose points teach the metric, LAST ones that tune the step size alone; all in
+ * proportion when the warm-up is short. The fast phase has windows, too: gradients say the scales
+ * of the posterior from a handful of points on the way there (metric.h), and without them its
+ * trajectories are the longest of all. */
+enum { FAST = 75, BASE = 25, LAST = 50, SHORTEST = 20 };
+
+static void plan_windows(struct sampler *a) {
+    double w = a->set.warmup, fast = FAST, base = BASE, last = LAST;
+    vec_release(&a->ends);
+    if (w < SHORTEST) return;
+    if (fast + base + last > w) {
+        fast = floor(0.15 * w);
+        last = floor(0.1 * w);
+        base = w - fast - last;
+    }
+    static const double parts[] = {2.0 / 15, 6.0 / 15, 1};
+    for (size_t i = 0; i < COUNT_OF(parts); i++) vec_push(&a->ends, floor(fast * parts[i]));
+    for (double at = fast, size = base; at < w - last; size *= 2) {
+        double end = at + size;
+        if (end + 2 * size > w - last) end = w - last; /* the next would not fit */
+        vec_push(&a->ends, end);
+        at = end;
+    }
+}
+
+static bool window_ends(const struct sampler *a) {
+    for (size_t i = 0; i < a->ends.n; i++)
+        if (a->done == a->ends.at[i]) return true;
+    return false;
+}
+
+/* ---- the list ---- */
+
+void sampler_restart(struct sampler *a, const struct sampler_settings *set) {
+    a->set = *set;
+    a->done = 0;
+    a->eps = (struct step_size){.log_eps = NAN};
+    metric_release(&a->metric);
+    metric_init(&a->metric, set->metric, a->n);
+    plan_windows(a);
+}
+
+/* By the target, or the subproblem as the program holds it. */
+struct sampler *sampler_find(struct infer_state *x, const struct infer_op *op,
+                             const struct target *g, size_t n, const struct sampler_settings *set) {
+    value scope = g->sub ? value_box(V_BOX, (struct box *)&g->sub->box) : g->scope;
+    for (struct sampler_totals *t = x->sampler.first; t; t = t->next) {
+        struct sampler *a = (struct sampler *)t;
+        if (a->op == op && a->n == n && value_equal(a->scope, scope) &&
+            value_equal(a->block, g->block))
+            return a;
+    }
+    struct sampler *a = NEW(struct sampler);
+    a->op = op;
+    a->scope = value_ref(scope);
+    a->block = value_ref(g->block);
+    a->n = n;
+    a->z = mem_zalloc((n + 1) * sizeof(double));
+    sampler_restart(a, set);
+    a->totals.next = x->sampler.first;
+    x->sampler.first = &a->totals;
+    return a;
+}
+
+void samplers_free(struct sampler_totals *first) {
+    for (struct sampler_totals *next; first; first = next) {
+        struct sampler *a = (struct sampler *)first;
+        next = first->next;
+        value_unref(a->scope);
+        value_unref(a->block);
+        metric_release(&a->metric);
+        vec_release(&a->ends);
+        mem_free(a->z);
+        mem_free(a);
+    }
+}
+
+/* ---- the step size ---- */
+
+/* The largest step size (to a factor of 2) at which one leapfrog step changes the energy by at most
+ * log 2, up or down: a gain may be the unstable luck of a start in the tail. */
+static enum gpm_status find_step_size(struct continuous *c, struct sampler *a) {
+    size_t n = c->n_z;
+    double *all = NEW_ARRAY(double, 8 * n + 1), *room = all;
+    struct point s = point_at(&room, n), e = point_at(&room, n);
+    double eps = a->eps.k > 0 ? exp(a->eps.log_eps_bar) : 1, dir = 0;
+    enum gpm_status st = point_begin(c, &a->metric, &s);
+    for (int i = 0; i < 60 && st == GPM_OK && s.logp > -INFINITY; i++) {
+        point_copy(&e, &s, n);
+        st = point_leap(c, &a->metric, eps, &e);
+        double gain = point_energy(&s, n) - point_energy(&e, n);
+        double now = fabs(gain) < log(2) ? 1 : -1;
+        if (dir == 0) dir = now;
+        if (now != dir) break;
+        eps *= dir > 0 ? 2 : 0.5;
+    }
+    if (dir > 0) eps /= 2;
+    mem_free(all);
+    /* Dual averaging begins anew, and shrinks towards mu: ten times the first guess, since long
+     * steps are cheap to try. */
+    a->eps = (struct step_size){.log_eps = log(eps), .log_eps_bar = log(eps), .mu = log(10 * eps)};
+    return st;
+}
+
+enum gpm_status sampler_step_size(struct continuous *c, struct sampler *a, double *eps) {
+    enum gpm_status st = isnan(a->eps.log_eps) ? find_step_size(c, a) : GPM_OK;
+    *eps = exp(sampler_warm(a) ? a->eps.log_eps : a->eps.log_eps_bar);
+    return st;
+}
+
+/* Dual averaging (Hoffman and Gelman 2014, section 3.2) of target - accept towards 0:
+ *
+ *     h_k = (1 - eta) h_{k-1} + eta (target - accept),  eta = 1 / (k + t0)
+ *     log eps_k = mu - sqrt(k) / gamma h_k              the step to try next
+ *     log eps_bar = k^-kappa log eps_k + (1 - k^-kappa) log eps_bar
+ *
+ * eps_bar, the average, is what the transitions after the warm-up use. */
+static void average(struct step_size *s, double miss) {
+    const double gamma = 0.05, t0 = 10, kappa = 0.75;
+    s->k++;
+    double eta = 1 / (s->k + t0), w = pow(s->k, -kappa);
+    s->h_bar = (1 - eta) * s->h_bar + eta * miss;
+    s->log_eps = s->mu - sqrt(s->k) / gamma * s->h_bar;
+    s->log_eps_bar = w * s->log_eps + (1 - w) * s->log_eps_bar;
+}
+
+void sampler_adapt(struct sampler *a, const struct point *picked, double accept_stat) {
+    bool warm = sampler_warm(a);
+    a->done++;
+    if (!warm) return;
+    average(&a->eps, a->set.target_accept - accept_stat);
+    if (!a->ends.n || a->done > vec_last(&a->ends)) return;
+    metric_note(&a->metric, picked->z, picked->g);
+    if (window_ends(a) && metric_learn(&a->metric)) a->eps.log_eps = NAN; /* of the new metric */
+}

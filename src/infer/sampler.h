@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Inside infer/: what hmc, nuts and sample share. A sampler is what was learned about one target;
+ * it belongs to the session and is found again by target, dimension and operator, so that a warm-up
+ * goes on over instructions and particles.
+ *
+ * With z the transformed choices, logp(z) their log weight plus log Jacobian (continuous.h) and
+ * p ~ N(0, M) momenta drawn anew at every transition, the energy is
+ *
+ *     H(z, p) = p' M^-1 p / 2 - logp(z)
+ *
+ * and leapfrog steps nearly keep it, are reversible and keep volume.
+ */
+#ifndef INFER_SAMPLER_H
+#define INFER_SAMPLER_H
+#include "infer/continuous.h"
+#include "infer/metric.h"
+#include "infer/sampler_stats.h"
+
+/* An energy that goes wrong by DIVERGED nats is no rounding of a step size that fits: the
+ * trajectory ends. */
+enum { DIVERGED = 1000 };
+
+/* A point of phase space. Its 4 n numbers are neighbours: point_copy relies on it. */
+struct point {
+    double *z, *p, *g,
+        *v;      /* position, momentum, gradient of logp at z, velocity M^-1 p; borrowed */
+    double logp; /* -inf outside the support: the energy is infinite there */
+};
+struct point point_at(double **room, size_t n); /* its numbers stand at *room, which moves on */
+void point_copy(struct point *to, const struct point *from, size_t n);
+double point_energy(const struct point *a, size_t n); /* infinite where it is no number */
+/* Where the block stands, with the gradient there (on the frozen brush, so logp need not be
+ * c->w_old), and momenta drawn anew. */
+enum gpm_status point_begin(struct continuous *c, const struct metric *m,
+                            struct point *a) GPM_MUST_USE;
+/* One step; g must be the gradient at z on entry, and is so again on return. */
+enum gpm_status point_leap(struct continuous *c, const struct metric *m, double eps,
+                           struct point *a) GPM_MUST_USE;
+
+/* What a user sets. */
+struct sampler_settings {
+    double warmup, target_accept, max_depth;
+    enum metric_kind metric;
+};
+extern const struct sampler_settings sampler_defaults;
+/* target_accept, max_depth, metric: arguments `first` of the operator and after it. */
+enum gpm_status sampler_settings_read(struct infer_state *x, const struct action *a, size_t first,
+                                      struct sampler_settings *set) GPM_MUST_USE;
+
+/* Dual averaging (Hoffman and Gelman 2014) of the step size. log_eps NaN: to be found anew, at the
+ * start and after a change of the metric. */
+struct step_size {
+    double log_eps, log_eps_bar, mu, h_bar, k;
+};
+
+struct sampler {
+    struct sampler_totals totals; /* first: struct sampler_stats lists these */
+    const struct infer_op *op;    /* whose it is */
+    value scope, block;           /* the target; counted */
+    size_t n;
+    struct sampler_settings set;
+    struct metric metric;
+    struct step_size eps;
+    double done;      /* transitions made; until set.warmup they adapt */
+    VEC(double) ends; /* transitions at which windows of the warm-up end */
+    double *z;        /* where the last transition ended; n numbers */
+    bool has_z, warned;
+};
+
+/* The sampler of a target; a new one gets these settings. */
+struct sampler *sampler_find(struct infer_state *x, const struct infer_op *op,
+                             const struct target *g, size_t n, const struct sampler_settings *set);
+/* Forgets what was learned; totals stay. */
+void sampler_restart(struct sampler *a, const struct sampler_settings *set);
+static inline bool sampler_warm(const struct sampler *a) {
+    return a->done < a->set.warmup;
+}
+/* The step size of the next transition, found first where that is due. */
+enum gpm_status sampler_step_size(struct continuous *c, struct sampler *a,
+                                  double *eps) GPM_MUST_USE;
+/* After a transition: step size and metric learn, in the warm-up. */
+void sampler_adapt(struct sampler *a, const struct point *picked, double accept_stat);
+
+/* One trajectory that doubles until it turns (nuts.c). */
+struct nuts_result {
+    double accept_stat, n_leapfrog, depth, energy; /* energy: of the start, after the momenta */
+    bool began, divergent, deep; /* began: the start can be evaluated, gradient included */
+};
+/* *pick: the point drawn from it; *numbers: what it stands in, for mem_free. */
+enum gpm_status nuts_trajectory(struct continuous *c, const struct metric *m, double eps,
+                                int max_depth, struct nuts_result *r, struct point *pick,
+                                double **numbers) GPM_MUST_USE;
+#endif

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * See sampler_stats.h.
+ */
+#include "infer/sampler_stats.h"
+#include "infer/infer.h"
+#include <math.h>
+
+const char *const sampler_names[SAMPLER_COLUMNS] = {"accept_stat__", "stepsize__",  "treedepth__",
+                                                    "n_leapfrog__",  "divergent__", "energy__"};
+
+/* E-BFMI (Betancourt 2016): squared steps of the energy over its spread. Momenta drawn anew change
+ * the energy of a transition; where that change is small beside the whole range, the chain walks
+ * through the levels of the posterior slowly, and may not have reached some. Mean and spread by
+ * Welford's rule. */
+static void note_energy(struct sampler_totals *t, double e) {
+    if (t->transitions > 1) t->e_steps += (e - t->e_last) * (e - t->e_last);
+    double d = e - t->e_mean;
+    t->e_last = e;
+    t->e_mean += d / t->transitions;
+    t->e_m2 += d * (e - t->e_mean);
+}
+
+void sampler_note(struct infer_state *x, struct sampler_totals *of, const struct sampler_end *end) {
+    of->stepsize = end->row.stepsize;
+    x->sampler.last = end->row;
+    x->sampler.fresh = true;
+    if (end->warm) {
+        of->warmup++;
+        of->warmup_leapfrogs += end->row.n_leapfrog;
+        return;
+    }
+    of->transitions++;
+    of->leapfrogs += end->row.n_leapfrog;
+    of->moved += end->moved;
+    of->divergences += end->row.divergent;
+    of->deep += end->deep;
+    of->accept_sum += end->row.accept_stat;
+    note_energy(of, end->row.energy);
+}
+
+bool sampler_take(struct infer_state *x, union sampler_draw *out) {
+    bool fresh = x->sampler.fresh;
+    *out = x->sampler.last;
+    x->sampler.fresh = false;
+    return fresh;
+}
+
+struct sampler_summary sampler_summarise(const struct infer_state *x) {
+    struct sampler_summary s = {.ebfmi = NAN, .stepsize = x->sampler.last.stepsize};
+    double accepted = 0;
+    for (const struct sampler_totals *t = x->sampler.first; t; t = t->next) {
+        s.warmup += t->warmup;
+        s.warmup_leapfrogs += t->warmup_leapfrogs;
+        s.transitions += t->transitions;
+        s.leapfrogs += t->leapfrogs;
+        s.moved += t->moved;
+        s.divergences += t->divergences;
+        s.deep += t->deep;
+        s.restarts += t->restarts;
+        accepted += t->accept_sum;
+        s.stuck |= t->transitions >= SAMPLER_STUCK && t->moved == 0;
+        if (t->transitions >= SAMPLER_EBFMI_DRAWS && t->e_m2 > 0)
+            s.ebfmi = fmin(t->e_steps / t->e_m2, s.ebfmi);
+    }
+    s.accept_stat = accepted / s.transitions;
+    return s;
+}

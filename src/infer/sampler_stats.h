@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What hmc and nuts know of their own work, as data: a row per transition, of which collect keeps
+ * the one that led to its draw, and totals per target. A session is a chain. Words about them are
+ * made elsewhere.
+ */
+#ifndef INFER_SAMPLER_STATS_H
+#define INFER_SAMPLER_STATS_H
+#include <stdbool.h>
+#include <stddef.h>
+
+struct infer_state;
+
+/* One transition. Names and meaning are Stan's, so that files and exports use them as they are. */
+enum { SAMPLER_COLUMNS = 6 };
+union sampler_draw {
+    struct {
+        double accept_stat; /* mean over the trajectory of min(1, exp(h0 - h)) */
+        double stepsize;
+        double treedepth;  /* doublings; hmc: 0 */
+        double n_leapfrog; /* gradients */
+        double divergent;  /* 1: the energy went wrong by more than 1000 */
+        double energy;     /* right after the momenta were drawn */
+    };
+    double at[SAMPLER_COLUMNS];
+};
+extern const char *const sampler_names[SAMPLER_COLUMNS]; /* "accept_stat__", ... */
+
+/* Over the transitions of one target; those of the warm-up count in warmup, warmup_leapfrogs and
+ * restarts alone. */
+struct sampler_totals {
+    struct sampler_totals *next;
+    double warmup, warmup_leapfrogs;
+    double transitions, leapfrogs;
+    double moved;       /* transitions that ended elsewhere than they began */
+    double divergences; /* trajectories */
+    double deep;        /* trajectories cut at their largest depth */
+    double restarts;    /* states that could not be begun from, drawn anew */
+    double accept_sum, stepsize;
+    double e_last, e_mean, e_m2, e_steps; /* energies, see sampler_note */
+};
+
+/* Of a session; infer_state holds it. */
+struct sampler_stats {
+    struct sampler_totals *first; /* one per target; each belongs to its sampler */
+    union sampler_draw last;
+    bool fresh; /* `last` came after the draw collected last */
+};
+
+/* A transition is over. */
+struct sampler_end {
+    union sampler_draw row;
+    bool warm, moved, deep;
+};
+void sampler_note(struct infer_state *x, struct sampler_totals *of, const struct sampler_end *end);
+/* The row of the transition that led to the state that stands; false: none has been made since the
+ * last call. */
+bool sampler_take(struct infer_state *x, union sampler_draw *out);
+
+/* Over all targets: sums, means by transition, the worst E-BFMI. */
+struct sampler_summary {
+    double warmup, warmup_leapfrogs, transitions, leapfrogs, moved, divergences, deep, restarts;
+    double accept_stat; /* mean; NaN without transitions */
+    double stepsize;    /* of the target used last */
+    double ebfmi;       /* NaN: too few transitions to say */
+    bool stuck;         /* some target made SAMPLER_STUCK transitions and never moved */
+};
+enum { SAMPLER_STUCK = 20, SAMPLER_EBFMI_DRAWS = 100 };
+struct sampler_summary sampler_summarise(const struct infer_state *x);
+#endif
