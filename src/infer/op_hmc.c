@@ -214,6 +214,20 @@ static enum gpm_status op_nuts(struct infer_state *x, const struct action *a, va
     return st;
 }
 
+/* ---- statistics ---- */
+
+static enum gpm_status op_stats(struct infer_state *x, const struct action *a, value *out) {
+    static const char *const keys[] = {
+        "warmup",        "warmup_leapfrogs", "transitions", "leapfrogs", "moved", "divergences",
+        "max_depth_hit", "restarts",         "accept_stat", "stepsize",  "ebfmi"};
+    struct sampler_summary s = sampler_summarise(x);
+    double vals[] = {s.warmup,      s.warmup_leapfrogs, s.transitions, s.leapfrogs,
+                     s.moved,       s.divergences,      s.deep,        s.restarts,
+                     s.accept_stat, s.stepsize,         s.ebfmi};
+    *out = infer_numbers(keys, vals, COUNT_OF(vals));
+    return GPM_OK;
+}
+
 const struct infer_op infer_hmc_rows[] = {
     {"hmc",
      "(scope: target, block?: block, step_size?: nonneg, leapfrog_steps?: count, "
@@ -226,9 +240,14 @@ const struct infer_op infer_hmc_rows[] = {
      "(scope: target, block?: block, warmup?: count, transitions?: count, "
      "target_accept?: probability, max_depth?: count, metric?: name) -> action",
      "No-U-turn sampler; the first `warmup` transitions (300) adapt the step size towards "
-     "target_accept (0.8) and the metric: diag, dense or low_rank. A trajectory has at most "
-     "2^max_depth (10) steps",
+     "target_accept (0.8) and the metric: low_rank (a diagonal and the directions that it misses), "
+     "diag or dense. A trajectory has at most 2^max_depth (10) steps",
      .flags = OP_STEPS, .run = op_nuts, .block = "all", .n_extra = 1, .extra = {300},
      .steps_last = true, .step = nuts_step},
+    {"sampler_stats", "() -> action",
+     "dictionary of what hmc and nuts have done so far: transitions and leapfrog steps of warm-up "
+     "and sampling, how many transitions moved, diverged or reached max_depth, starts drawn anew, "
+     "mean acceptance statistic, step size, E-BFMI",
+     .run = op_stats},
     {0},
 };
