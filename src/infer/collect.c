@@ -48,12 +48,16 @@ static char *column_name(struct infer_state *x, const struct action *a, size_t i
     return buf_take(&b);
 }
 
+void collect_begin_row(struct infer_state *x, size_t particle, double total, struct dataset *d) {
+    double w = x->model->p.at[particle]->log_weight;
+    double prob = isfinite(total) ? exp(w - total) : 1 / (double)x->model->p.n;
+    dataset_begin_row(d, (double[DATASET_FIRST]){1, (double)particle, clock_seconds(), w, prob});
+}
+
 static enum gpm_status collect_row(struct infer_state *x, struct action *a, size_t particle,
                                    double total, struct dataset *d) {
     struct trace *t = x->model->p.at[particle];
-    double prob = isfinite(total) ? exp(t->log_weight - total) : 1 / (double)x->model->p.n;
-    dataset_begin_row(
-        d, (double[DATASET_FIRST]){1, (double)particle, clock_seconds(), t->log_weight, prob});
+    collect_begin_row(x, particle, total, d);
     for (size_t i = 0; i < a->n_splices; i++) {
         const struct ast *e = a->ast->kids[i]->kids[0];
         value v;
@@ -66,7 +70,8 @@ static enum gpm_status collect_row(struct infer_state *x, struct action *a, size
 }
 
 /* Its numbers with their names; what is no number is left out. */
-static void pass_draws_on(struct infer_state *x, const struct dataset *d) {
+void collect_pass_on(struct infer_state *x, const struct dataset *d) {
+    if (!x->draw) return;
     for (size_t row = 0; row < dataset_rows(d); row++) {
         struct draw_row r = {0};
         for (size_t c = DATASET_FIRST; c < d->n_columns; c++)
@@ -82,7 +87,7 @@ enum gpm_status collect_run(struct infer_state *x, struct action *a, value *out)
     enum gpm_status st = GPM_OK;
     for (size_t i = 0; i < a->n_splices; i++) d->names[DATASET_FIRST + i] = column_name(x, a, i);
     for (size_t i = 0; i < x->model->p.n && st == GPM_OK; i++) st = collect_row(x, a, i, total, d);
-    if (st == GPM_OK && x->draw) pass_draws_on(x, d);
+    if (st == GPM_OK) collect_pass_on(x, d);
     st = dataset_give(d, st, out);
     query_note(x, *out);
     return st;

@@ -247,6 +247,12 @@ void continuous_refine(struct continuous *c, const double *z) {
     mem_free(x);
 }
 
+bool continuous_has(const struct continuous *c, const struct node *n) {
+    for (size_t i = 0; i < c->n_parts; i++)
+        if (move_principal(&c->m, i) == n) return true;
+    return false;
+}
+
 bool continuous_assign(struct continuous *c, const struct node *n, value v, double *z) {
     double *x = c->buf_x;
     for (size_t i = 0; i < c->n_parts; z += c->part[i++].to.n_z) {

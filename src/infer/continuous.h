@@ -45,6 +45,7 @@ enum gpm_status continuous_build(struct continuous *c, const double *z, double *
  * the choices themselves. False: they could not be evaluated. */
 enum gpm_status continuous_prior(struct continuous *c, double *z, double *logp,
                                  bool *ok) GPM_MUST_USE;
+bool continuous_has(const struct continuous *c, const struct node *n); /* among the choices */
 /* The part of z that stands for the choice n, from a value of it; false: n is none of the choices,
  * or v none of its values. */
 bool continuous_assign(struct continuous *c, const struct node *n, value v, double *z);

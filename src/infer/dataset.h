@@ -48,6 +48,10 @@ void draw_row_release(struct draw_row *r);
 /* The collected columns as one chain of draws, in the order of the rows; NaN where there is no
  * number. */
 void dataset_table(const struct dataset *d, struct draw_table *out);
+/* Begins the row of a particle; total: model_log_weight. */
+void collect_begin_row(struct infer_state *x, size_t particle, double total, struct dataset *d);
+/* Its rows go to whoever receives draws (infer_state.draw). */
+void collect_pass_on(struct infer_state *x, const struct dataset *d);
 double dataset_number(const struct dataset *d, size_t row, size_t column); /* NaN: it is none */
 /* Column i as numbers; caller frees with mem_free. */
 double *dataset_numbers(const struct dataset *d, size_t column);

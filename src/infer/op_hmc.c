@@ -25,7 +25,7 @@
 static enum gpm_status begin_anew(struct continuous *c, struct sampler *a, struct step *s) {
     double *z = NEW_ARRAY(double, c->n_z + 1), tries, logp = -INFINITY;
     bool found;
-    enum gpm_status st = start_draw(c, START_RANDOM, z, &tries, &found);
+    enum gpm_status st = start_draw(c, &(struct start){START_RANDOM, NIL}, z, &tries, &found);
     if (st == GPM_OK && found) st = continuous_build(c, z, &logp);
     s->accepted = st == GPM_OK && logp > -INFINITY;
     struct sampler_end end = {.warm = sampler_warm(a), .moved = s->accepted};
@@ -122,8 +122,7 @@ static enum gpm_status nuts_draw(struct continuous *c, struct sampler *a, struct
     return st;
 }
 
-/* s->ctx: struct sampler_settings */
-static enum gpm_status nuts_step(struct step *s) {
+enum gpm_status nuts_step(struct step *s) {
     struct continuous c;
     enum gpm_status st = continuous_open(s, true, &c);
     if (st != GPM_OK || !c.n_parts) return st;
@@ -162,7 +161,7 @@ void nuts_complain(const struct infer_state *x, struct buf *out) {
                    s.deep);
 }
 
-static void warn(struct infer_state *x) {
+void nuts_warn(struct infer_state *x) {
     struct sampler_summary s = sampler_summarise(x);
     bool slow = s.ebfmi < BFMI_LOW;
     if (!(s.stuck || s.divergences > 0 || slow || s.deep > 0)) return;
@@ -210,7 +209,7 @@ static enum gpm_status op_nuts(struct infer_state *x, const struct action *a, va
     if (st == GPM_OK) st = sampler_settings_read(x, a, 4, &set);
     set.warmup = g.extra[0].u.num;
     if (st == GPM_OK) st = infer_transitions(x, &g, nuts_step, &set);
-    if (st == GPM_OK) warn(x);
+    if (st == GPM_OK) nuts_warn(x);
     return st;
 }
 

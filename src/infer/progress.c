@@ -36,23 +36,41 @@ static void report(struct infer_state *x, double share) {
     buf_release(&b);
 }
 
-enum gpm_status progress_repeat(struct infer_state *x, double rounds, value action, round_fn *each,
-                                void *ctx) {
+enum gpm_status progress_loop(struct infer_state *x, double rounds, loop_fn *round, void *ctx) {
     bool counts = x->progress.report && !x->progress.busy; /* the outermost, and someone listens */
     enum gpm_status st = GPM_OK;
     x->progress.busy |= counts;
     if (counts) x->progress.started = x->progress.said = clock_seconds();
     for (double i = 0; i < rounds && st == GPM_OK; i++) {
-        value v;
         if (counts) report(x, i / rounds);
-        st = action_run(x->core, action, x->at, &v);
-        if (st != GPM_OK) break;
-        if (each) st = each(ctx, i, v);
-        value_unref(v);
+        st = round(ctx, i);
     }
     if (!counts) return st;
     x->progress.busy = false;
     if (x->progress.said > x->progress.started)
         x->progress.report(x->progress.user, 1, clock_seconds() - x->progress.started, "");
     return st;
+}
+
+struct repeated {
+    struct infer_state *x;
+    value action;
+    round_fn *each;
+    void *ctx;
+};
+
+static enum gpm_status run_once(void *ctx, double i) {
+    struct repeated *r = ctx;
+    value v;
+    enum gpm_status st = action_run(r->x->core, r->action, r->x->at, &v);
+    if (st != GPM_OK) return st;
+    if (r->each) st = r->each(r->ctx, i, v);
+    value_unref(v);
+    return st;
+}
+
+enum gpm_status progress_repeat(struct infer_state *x, double rounds, value action, round_fn *each,
+                                void *ctx) {
+    struct repeated r = {x, action, each, ctx};
+    return progress_loop(x, rounds, run_once, &r);
 }

@@ -13,6 +13,11 @@ typedef enum gpm_status round_fn(void *ctx, double i, value result);
 enum gpm_status progress_repeat(struct infer_state *x, double rounds, value action, round_fn *each,
                                 void *ctx) GPM_MUST_USE;
 
+/* The same for rounds that are no actions. */
+typedef enum gpm_status loop_fn(void *ctx, double i);
+enum gpm_status progress_loop(struct infer_state *x, double rounds, loop_fn *round,
+                              void *ctx) GPM_MUST_USE;
+
 /* Its name without the quotes of a string. */
 void scope_name_text(value scope, struct buf *out);
 /* "hyper 43%, default 21%": shares accepted since the statistics were `before` (n scopes). */

@@ -82,6 +82,10 @@ enum gpm_status sampler_step_size(struct continuous *c, struct sampler *a,
 /* After a transition: step size and metric learn, in the warm-up. */
 void sampler_adapt(struct sampler *a, const struct point *picked, double accept_stat);
 
+/* One transition; s->ctx: struct sampler_settings for a new sampler. */
+step_fn nuts_step;
+void nuts_warn(struct infer_state *x); /* of trajectories that do not follow the posterior */
+
 /* One trajectory that doubles until it turns (nuts.c). */
 struct nuts_result {
     double accept_stat, n_leapfrog, depth, energy; /* energy: of the start, after the momenta */

@@ -8,6 +8,7 @@
 #include "infer/laplace_fit.h"
 #include "la/optim.h"
 #include <math.h>
+#include <string.h>
 
 #define RADIUS 2.0
 
@@ -20,13 +21,36 @@ static enum gpm_status judge(struct continuous *c, const double *z, bool *ok) {
     return st;
 }
 
-static enum gpm_status draw(struct continuous *c, bool prior, double *z, bool *ok) {
-    if (prior) {
-        enum gpm_status st = continuous_prior(c, z, NULL, ok);
-        return st == GPM_OK && *ok ? judge(c, z, ok) : st;
+/* The numbers of z that a dictionary gives: keys are names as trace_quantities has them. */
+static enum gpm_status assign(struct continuous *c, value given, double *z) {
+    struct trace_quantity *q;
+    size_t n = trace_quantities(c->t, &q);
+    enum gpm_status st = GPM_OK;
+    for (size_t i = 0; i < given.u.dict->n && st == GPM_OK; i++) {
+        value key = given.u.dict->kv[2 * i], v = given.u.dict->kv[2 * i + 1];
+        const char *name = infer_text(key);
+        size_t k = 0;
+        while (k < n && !(name && strcmp(q[k].name, name) == 0)) k++;
+        if (k < n && continuous_assign(c, q[k].node, v, z)) continue;
+        st = k < n && continuous_has(c, q[k].node)
+                 ? infer_error(c->x, DIAG_BAD_OPERATOR_ARG, "init: %s cannot begin with %s",
+                               SHOW(key), SHOW(v))
+                 : infer_error(c->x, DIAG_BAD_OPERATOR_ARG,
+                               "init: %s is no name of a continuous choice here", SHOW(key));
     }
-    for (size_t i = 0; i < c->n_z; i++) z[i] = RADIUS * (2 * rng_uniform(&c->t->rng) - 1);
-    return judge(c, z, ok);
+    trace_quantities_free(q, n);
+    return st;
+}
+
+static enum gpm_status draw(struct continuous *c, bool prior, value given, double *z, bool *ok) {
+    enum gpm_status st = GPM_OK;
+    *ok = true;
+    if (prior)
+        st = continuous_prior(c, z, NULL, ok);
+    else
+        for (size_t i = 0; i < c->n_z; i++) z[i] = RADIUS * (2 * rng_uniform(&c->t->rng) - 1);
+    if (st == GPM_OK && given.tag == V_DICT) st = assign(c, given, z);
+    return st == GPM_OK && *ok ? judge(c, z, ok) : st;
 }
 
 /* - log p(z) for the optimiser, which knows no statuses: the first error is kept. */
@@ -50,27 +74,54 @@ static enum gpm_status climb(struct continuous *c, double *z) {
     return d.st;
 }
 
+static enum gpm_status draw_laplace(struct continuous *c, double *z, double *tries, bool *found) {
+    const struct laplace_fit *f;
+    enum gpm_status st = laplace_fit_find(c, 100, &f);
+    if (st != GPM_OK || !f->p.n) return st;
+    for (; !*found && *tries < START_TRIES && st == GPM_OK; *tries += !*found) {
+        laplace_fit_draw(f, &c->t->rng, z);
+        st = judge(c, z, found);
+    }
+    return st;
+}
+
 /* Random points first; where none will do (supports whose ends move with other choices), every
  * second one is drawn from the prior. */
-enum gpm_status start_draw(struct continuous *c, enum start_kind kind, double *z, double *tries,
+enum gpm_status start_draw(struct continuous *c, const struct start *how, double *z, double *tries,
                            bool *found) {
     enum gpm_status st = GPM_OK;
     *tries = 0;
     *found = false;
-    if (kind == START_LAPLACE) {
-        const struct laplace_fit *f;
-        st = laplace_fit_find(c, 100, &f);
-        if (st != GPM_OK) return st;
-        for (; f->p.n && !*found && *tries < START_TRIES && st == GPM_OK; *tries += !*found) {
-            laplace_fit_draw(f, &c->t->rng, z);
-            st = judge(c, z, found);
-        }
-        return st;
+    if (how->kind == START_LAPLACE) return draw_laplace(c, z, tries, found);
+    if (how->kind == START_CURRENT) {
+        memcpy(z, c->old, c->n_z * sizeof *z);
+        if (c->w_old > -INFINITY) st = judge(c, z, found);
+        *tries += !*found;
     }
     for (; !*found && *tries < START_TRIES && st == GPM_OK; *tries += !*found) {
-        bool prior = kind == START_PRIOR || (*tries >= START_TRIES / 4 && (int)*tries % 2);
-        st = draw(c, prior, z, found);
+        bool prior = how->kind == START_PRIOR || (*tries >= START_TRIES / 4 && (int)*tries % 2);
+        st = draw(c, prior, how->given, z, found);
     }
-    if (st == GPM_OK && *found && kind == START_OPTIMUM) st = climb(c, z);
+    if (st == GPM_OK && *found && how->kind == START_OPTIMUM) st = climb(c, z);
     return st;
+}
+
+enum gpm_status start_read(struct infer_state *x, value init, struct start *out) {
+    static const char *const kinds[] = {"current", "prior", "random", "optimum", "laplace"};
+    *out = (struct start){START_RANDOM, NIL};
+    if (is_absent(init)) return GPM_OK;
+    if (init.tag == V_DICT) {
+        out->given = init;
+        return GPM_OK;
+    }
+    const char *word = infer_text(init);
+    for (int i = 0; word && i < (int)COUNT_OF(kinds); i++)
+        if (strcmp(word, kinds[i]) == 0) {
+            out->kind = (enum start_kind)i;
+            return GPM_OK;
+        }
+    return infer_error(x, DIAG_BAD_OPERATOR_ARG,
+                       "init is current, prior, random, optimum, laplace or a dictionary of names "
+                       "and values, not %s",
+                       SHOW(init));
 }

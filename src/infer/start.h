@@ -14,9 +14,15 @@ enum start_kind {
     START_LAPLACE  /* a draw from the fit of laplace_mh */
 };
 enum { START_TRIES = 100 };
+struct start {
+    enum start_kind kind;
+    value given; /* dictionary: names of choices -> values that they begin with, or NIL; borrowed */
+};
 
+/* What a user wrote: current, prior, random, optimum, laplace, or a dictionary. */
+enum gpm_status start_read(struct infer_state *x, value init, struct start *out) GPM_MUST_USE;
 /* A point z that can be begun from: log weight and gradient are finite. *tries: how many were drawn
  * in vain; *found false: none of START_TRIES. */
-enum gpm_status start_draw(struct continuous *c, enum start_kind kind, double *z, double *tries,
+enum gpm_status start_draw(struct continuous *c, const struct start *how, double *z, double *tries,
                            bool *found) GPM_MUST_USE;
 #endif

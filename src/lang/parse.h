@@ -139,6 +139,7 @@ struct ast *parse_applicative(struct parser *p);
 struct ast *parse_from(struct parser *p, uint32_t start, struct ast *left);
 bool starts_expr(const struct token *t);
 void parse_args(struct parser *p, enum tok_kind closer, struct span open, bool keywords);
+struct ast *parse_call(struct parser *p, struct ast *callee); /* at its parenthesis */
 
 /* parse_hint.c: adds a help line to the error just reported; `before`: the statement so far, or
  * NULL */

@@ -218,7 +218,7 @@ static struct ast *make_call(struct parser *p, struct ast *callee, size_t base) 
     return set_kids(p, a, kids, n + 1);
 }
 
-static struct ast *parse_call(struct parser *p, struct ast *callee) {
+struct ast *parse_call(struct parser *p, struct ast *callee) {
     struct span open = take(p);
     size_t base = p->items.n;
     enter(p);

@@ -119,9 +119,20 @@ static struct ast *parse_observed(struct parser *p, struct ast *d, struct ast *m
     return finish(p, d, kids, 2);
 }
 
+/* sample() and sample(draws=1000, ...): the operator of that name, not the directive. */
+static struct ast *call_operator(struct parser *p, struct span at, const char *name) {
+    struct ast *callee = name_node(p, at, sym_cstr(p->syms, name));
+    callee->u.name.builtin = true;
+    return parse_call(p, callee);
+}
+
 /* After `observe (` and its like: a parenthesis that starts the expression, or the call form. */
 static struct ast *parse_paren_form(struct parser *p, struct ast *d, const char *name) {
     struct span open = here(p);
+    enum tok_kind first = peek(p, 1)->kind;
+    bool keyword = first == TOK_NAME && peek(p, 2)->kind == TOK_ASSIGN;
+    if (d->u.dir.kind == DIR_SAMPLE && (first == TOK_RPAREN || keyword))
+        return call_operator(p, d->span, name);
     if (after_names(p) == TOK_ARROW) return parse_observed(p, d, parse_model(p));
     advance(p);
     if (tok(p)->kind == TOK_RPAREN) needs_expression(p, d->span.start, name);

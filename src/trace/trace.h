@@ -74,6 +74,15 @@ value record_observed(const struct record *r);    /* as the choice holds it; bor
 /* Names that the model assumes, in their order; mem_free *out. */
 size_t trace_names(const struct trace *t, const char ***out);
 
+/* Names that the model assumes and values of its memoized procedures, called name[argument], that
+ * depend on a free choice, in the order of the program; valid while t->structure is the same. */
+struct trace_quantity {
+    char *name;        /* owned */
+    struct node *node; /* that its value comes from */
+};
+size_t trace_quantities(const struct trace *t, struct trace_quantity **out);
+void trace_quantities_free(struct trace_quantity *q, size_t n);
+
 struct trace *trace_new(struct session_core *core, struct rng rng);
 void trace_free(struct trace *t);
 /* For the collector: names what the trace holds. */

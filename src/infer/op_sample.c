@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * sample: the usual thing in one line. A start, a warm-up that is not kept, draws that are: of the
+ * quantities of the model, or of what an action collects. Continuous choices move by nuts; the
+ * others, one at a time, by gibbs where their values can be listed and by mh where not. */
+#include "infer/dataset.h"
+#include "infer/progress.h"
+#include "infer/query.h"
+#include "infer/sampler.h"
+#include "infer/start.h"
+
+#include "base/clock.h"
+#include <math.h>
+#include <string.h>
+
+extern const struct infer_op infer_gibbs_rows[];
+
+/* Arguments, in the order of the signature. */
+enum {
+    ARG_WARMUP,
+    ARG_DRAWS,
+    ARG_THIN,
+    ARG_ACCEPT, /* and the other settings */
+    ARG_INIT = ARG_ACCEPT + 3,
+    ARG_COLLECT,
+    ARG_ALSO,
+    ARG_SCOPE,
+    ARG_BLOCK
+};
+
+/* A sample under way. */
+struct run {
+    struct infer_state *x;
+    struct sampler_settings set;
+    struct target g;
+    struct start start;
+    double draws, thin;
+    value collect, also; /* actions, or ABSENT; borrowed */
+    struct dataset *kept;
+    /* the quantities of the trace looked at last, found anew when its structure changes */
+    struct trace *trace;
+    uint64_t structure;
+    struct trace_quantity *q;
+    size_t n_q;
+};
+
+/* ---- transitions ---- */
+
+/* s->ctx: struct run */
+static enum gpm_status start_step(struct step *s) {
+    struct run *r = s->ctx;
+    struct continuous c;
+    enum gpm_status st = continuous_open(s, true, &c);
+    if (st != GPM_OK || !c.n_parts) return st;
+    struct sampler *a = sampler_find(s->x, s->g->op, s->g, c.n_z, &r->set);
+    double *z = NEW_ARRAY(double, c.n_z + 1), tries, logp = -INFINITY;
+    bool found;
+    sampler_restart(a, &r->set);
+    st = start_draw(&c, &r->start, z, &tries, &found);
+    a->totals.restarts += st == GPM_OK ? tries : 0;
+    if (st == GPM_OK && !found)
+        st = infer_error(s->x, DIAG_BAD_OPERATOR_ARG,
+                         "sample found no start: the model is impossible, or its gradient is not "
+                         "finite, at %d points; give one that is possible (init=)",
+                         START_TRIES);
+    if (st == GPM_OK) st = continuous_build(&c, z, &logp);
+    s->accepted = st == GPM_OK && logp > -INFINITY;
+    mem_free(z);
+    continuous_close(&c, s->accepted);
+    return st;
+}
+
+/* Of one choice picked at random; a continuous one waits for nuts. */
+static enum gpm_status other_step(struct step *s) {
+    const struct sp_class *cls = node_class(s->at[0]);
+    const struct infer_op *gibbs = &infer_gibbs_rows[0];
+    s->accepted = true;
+    if (continuous_takes(s->t, s->at[0])) return GPM_OK;
+    s->accepted = false;
+    if (!cls || !cls->enumerate) return move_mh(s);
+    const struct target *g = s->g;
+    struct target by_gibbs = {.op = gibbs, .scope = g->scope, .block = g->block};
+    s->g = &by_gibbs;
+    enum gpm_status st = gibbs->step(s);
+    s->g = g;
+    return st;
+}
+
+static bool has_others(const struct run *r) {
+    for (size_t p = 0; p < r->x->model->p.n; p++) {
+        struct trace *t = r->x->model->p.at[p];
+        for (size_t i = 0; i < t->choices.n; i++)
+            if (!continuous_takes(t, t->choices.at[i])) return true;
+    }
+    return false;
+}
+
+/* As many picks as there are choices, so that each is visited once on average. */
+static enum gpm_status move_others(struct run *r) {
+    struct target g = infer_aim(r->x, infer_name(r->x, "default"), infer_name(r->x, "one"));
+    g.transitions = (double)r->x->model->p.at[0]->choices.n;
+    return infer_transitions(r->x, &g, other_step, NULL);
+}
+
+static enum gpm_status transition(struct run *r) {
+    enum gpm_status st = GPM_OK;
+    if (!is_absent(r->also)) {
+        value v = NIL;
+        st = action_run(r->x->core, r->also, r->x->at, &v);
+        value_unref(v);
+    } else if (infer_is_name(r->g.scope, "default") && has_others(r))
+        st = move_others(r);
+    return st == GPM_OK ? infer_transitions(r->x, &r->g, nuts_step, &r->set) : st;
+}
+
+/* ---- draws ---- */
+
+static bool is_numeric(value v) {
+    double one, *x;
+    size_t n;
+    if (value_number(v, &one) || v.tag == V_MATRIX) return true;
+    if (!seq_numbers(v, &x, &n)) return false;
+    mem_free(x);
+    return n > 0;
+}
+
+static void look_up(struct run *r, struct trace *t) {
+    if (r->trace == t && r->structure == t->structure) return;
+    trace_quantities_free(r->q, r->n_q);
+    r->n_q = trace_quantities(t, &r->q);
+    r->trace = t;
+    r->structure = t->structure;
+}
+
+/* The columns are those of the first draw; NaN where a later one lacks it. */
+static struct dataset *new_rows(struct run *r) {
+    if (r->kept->n_columns)
+        return dataset_new((const char *const *)r->kept->names + DATASET_FIRST,
+                           r->kept->n_columns - DATASET_FIRST);
+    VEC(const char *) names = {0};
+    look_up(r, r->x->model->p.at[0]);
+    for (size_t i = 0; i < r->n_q; i++)
+        if (is_numeric(node_value(r->q[i].node))) vec_push(&names, r->q[i].name);
+    struct dataset *d = dataset_new(names.at, names.n);
+    vec_release(&names);
+    return d;
+}
+
+/* Columns stand in the order of the quantities, so that the search goes on where it ended. */
+static void add_row(struct run *r, size_t particle, double total, struct dataset *d) {
+    struct trace *t = r->x->model->p.at[particle];
+    look_up(r, t);
+    collect_begin_row(r->x, particle, total, d);
+    for (size_t c = DATASET_FIRST, at = 0; c < d->n_columns; c++) {
+        size_t tried = 0;
+        while (tried < r->n_q && strcmp(r->q[(at + tried) % r->n_q].name, d->names[c]) != 0)
+            tried++;
+        bool found = tried < r->n_q;
+        if (found) at = (at + tried) % r->n_q;
+        vec_push(&d->cells, found ? value_ref(node_value(r->q[at].node)) : value_num(NAN));
+    }
+}
+
+static enum gpm_status collect_quantities(struct run *r, value *out) {
+    struct dataset *d = new_rows(r);
+    double total = model_log_weight(r->x->model);
+    enum gpm_status st = GPM_OK;
+    if (!d->n_columns)
+        st = infer_error(r->x, DIAG_BAD_OPERATOR_ARG,
+                         "sample: the model assumes no name that depends on a choice and is a "
+                         "number or a sequence of numbers; say what to keep: collect=collect(...)");
+    for (size_t i = 0; i < r->x->model->p.n && st == GPM_OK; i++) add_row(r, i, total, d);
+    if (st == GPM_OK) collect_pass_on(r->x, d);
+    return dataset_give(d, st, out);
+}
+
+static enum gpm_status keep(struct run *r, double i) {
+    value v = NIL;
+    bool given = !is_absent(r->collect);
+    enum gpm_status st =
+        given ? action_run(r->x->core, r->collect, r->x->at, &v) : collect_quantities(r, &v);
+    if (st == GPM_OK && !dataset_of(v))
+        st = infer_error(r->x, DIAG_TYPE,
+                         "sample: collect= must be an action that gives a dataset, as collect(...) "
+                         "does; it gave a %s",
+                         value_type_name(v));
+    if (st == GPM_OK && !dataset_append(r->kept, dataset_of(v), i))
+        st =
+            infer_error(r->x, DIAG_BAD_OPERATOR_ARG, "sample: the datasets have different columns");
+    value_unref(v);
+    return st;
+}
+
+static enum gpm_status one_round(void *ctx, double i) {
+    struct run *r = ctx;
+    enum gpm_status st = transition(r);
+    double after = i + 1 - r->set.warmup;
+    if (st != GPM_OK || after < 1 || fmod(after, r->thin) != 0) return st;
+    return keep(r, after / r->thin);
+}
+
+/* ---- the operator ---- */
+
+static double number_or(const struct action *a, size_t i, double otherwise) {
+    value v = action_arg(a, i);
+    return is_absent(v) ? otherwise : v.u.num;
+}
+
+static enum gpm_status read_arguments(struct infer_state *x, const struct action *a,
+                                      struct run *r) {
+    value scope = action_arg(a, ARG_SCOPE), block = action_arg(a, ARG_BLOCK);
+    *r = (struct run){.x = x, .set = sampler_defaults};
+    r->set.warmup = number_or(a, ARG_WARMUP, 1000);
+    r->draws = number_or(a, ARG_DRAWS, 1000);
+    r->thin = number_or(a, ARG_THIN, 1);
+    r->collect = action_arg(a, ARG_COLLECT);
+    r->also = action_arg(a, ARG_ALSO);
+    r->g = infer_aim(x, is_absent(scope) ? infer_name(x, "default") : scope,
+                     is_absent(block) ? infer_name(x, "all") : block);
+    r->g.op = a->op;
+    if (r->thin < 1)
+        return infer_error(x, DIAG_BAD_OPERATOR_ARG, "sample: thin must be at least 1");
+    enum gpm_status st = sampler_settings_read(x, a, ARG_ACCEPT, &r->set);
+    return st == GPM_OK ? start_read(x, action_arg(a, ARG_INIT), &r->start) : st;
+}
+
+static enum gpm_status op_sample(struct infer_state *x, const struct action *a, value *out) {
+    struct run r;
+    enum gpm_status st = read_arguments(x, a, &r);
+    if (st != GPM_OK) return st;
+    r.kept = dataset_new(NULL, 0);
+    st = infer_transitions(x, &r.g, start_step, &r);
+    if (st == GPM_OK) st = progress_loop(x, r.set.warmup + r.draws * r.thin, one_round, &r);
+    trace_quantities_free(r.q, r.n_q);
+    st = dataset_give(r.kept, st, out);
+    query_note(x, *out);
+    if (st == GPM_OK) nuts_warn(x);
+    return st;
+}
+
+const struct infer_op infer_sample_rows[] = {
+    {"sample",
+     "(warmup?: count, draws?: count, thin?: count, target_accept?: probability, "
+     "max_depth?: count, metric?: name, init?: any, collect?: action, also?: action, "
+     "scope?: target, block?: block) -> action",
+     "samples the posterior: a start, `warmup` transitions (1000) of nuts that adapt and are not "
+     "kept, then `draws` (1000), each after `thin` transitions (1). Gives a dataset of all names "
+     "that the model assumes and that depend on a choice, or of what the action `collect` gives; "
+     "the draws go to the run's folder, too. target_accept (0.8), max_depth (10) and metric as in "
+     "nuts. init: random (uniform in -2 .. 2 in the unconstrained space), prior, current, optimum, "
+     "laplace, or a dictionary of names and values; a start that is impossible is drawn again, up "
+     "to 100 times. Choices that are not continuous move by gibbs or mh, one at a time, or by the "
+     "action `also` before each transition",
+     "sample(warmup=500, draws=500)", .run = op_sample},
+    {0},
+};
