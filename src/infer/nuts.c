@@ -12,25 +12,25 @@
 #include <math.h>
 #include <string.h>
 
-struct point point_at(double **room, size_t n) {
+struct phase_point point_at(double **room, size_t n) {
     double *z = *room;
     *room += 4 * n;
-    return (struct point){z, z + n, z + 2 * n, z + 3 * n, 0};
+    return (struct phase_point){z, z + n, z + 2 * n, z + 3 * n, 0};
 }
 
-void point_copy(struct point *to, const struct point *from, size_t n) {
+void point_copy(struct phase_point *to, const struct phase_point *from, size_t n) {
     memcpy(to->z, from->z, 4 * n * sizeof(double));
     to->logp = from->logp;
 }
 
-double point_energy(const struct point *a, size_t n) {
+double point_energy(const struct phase_point *a, size_t n) {
     double k = 0;
     for (size_t i = 0; i < n; i++) k += a->p[i] * a->v[i];
     double h = k / 2 - a->logp;
     return isnan(h) ? INFINITY : h;
 }
 
-enum gpm_status point_begin(struct continuous *c, const struct metric *m, struct point *a) {
+enum gpm_status point_begin(struct continuous *c, const struct metric *m, struct phase_point *a) {
     memcpy(a->z, c->old, c->n_z * sizeof(double));
     enum gpm_status st = continuous_eval(c, a->z, &a->logp, a->g);
     metric_momentum(m, &c->t->rng, a->p);
@@ -40,7 +40,7 @@ enum gpm_status point_begin(struct continuous *c, const struct metric *m, struct
 
 /* p(1/2) = p + eps/2 g(z);  z' = z + eps M^-1 p(1/2);  p' = p(1/2) + eps/2 g(z') */
 enum gpm_status point_leap(struct continuous *c, const struct metric *m, double eps,
-                           struct point *a) {
+                           struct phase_point *a) {
     size_t n = c->n_z;
     for (size_t i = 0; i < n; i++) a->p[i] += eps / 2 * a->g[i];
     metric_velocity(m, a->p, a->v);
@@ -53,8 +53,8 @@ enum gpm_status point_leap(struct continuous *c, const struct metric *m, double 
 
 /* A subtree: 2^depth points grown in one direction from an end of the tree. */
 struct branch {
-    struct point end;        /* outermost point in the direction of growth */
-    struct point pick;       /* the point drawn from it */
+    struct phase_point end;  /* outermost point in the direction of growth */
+    struct phase_point pick; /* the point drawn from it */
     double log_weight;       /* log sum of exp(h0 - h) */
     double *rho;             /* sum of momenta */
     double *p_near, *v_near; /* momentum and velocity where it began to grow */
@@ -69,8 +69,8 @@ struct tree {
     double eps, h0;              /* step size, above 0; energy of the start */
     double sum_accept, n_accept; /* of min(1, exp(h0 - h)) over all leaves: what eps is tuned by */
     bool divergent;
-    struct point first, last, pick; /* of the whole */
-    double log_weight, *rho, *sum;  /* of the whole; scratch */
+    struct phase_point first, last, pick; /* of the whole */
+    double log_weight, *rho, *sum;        /* of the whole; scratch */
     struct branch added, *half;
 };
 
@@ -125,7 +125,7 @@ static bool no_turn_joined(double *sum, const struct part *a, const struct part 
 }
 
 /* One leapfrog step. Its weight is exp(h0 - h), so that the start of the tree weighs 1. */
-static enum gpm_status leaf(struct tree *t, const struct point *from, double dir,
+static enum gpm_status leaf(struct tree *t, const struct phase_point *from, double dir,
                             struct branch *b) {
     size_t n = t->c->n_z;
     point_copy(&b->end, from, n);
@@ -148,7 +148,7 @@ static enum gpm_status leaf(struct tree *t, const struct point *from, double dir
 /* 2^depth further points in direction dir: two halves, each a tree. Within a subtree the pick is
  * multinomial: that of the second half with probability w2 / (w1 + w2). Not ok: a half turned or
  * diverged, and the caller must not use the branch. */
-static enum gpm_status grow(struct tree *t, const struct point *from, double dir, int depth,
+static enum gpm_status grow(struct tree *t, const struct phase_point *from, double dir, int depth,
                             struct branch *b) {
     if (depth == 0) return leaf(t, from, dir, b);
     size_t n = t->c->n_z;
@@ -177,7 +177,8 @@ static enum gpm_status double_tree(struct tree *t, int depth, bool *more) {
     size_t n = t->c->n_z;
     struct branch *b = &t->added;
     bool forward = rng_uniform(&t->c->t->rng) < 0.5;
-    struct point *from = forward ? &t->last : &t->first, *other = forward ? &t->first : &t->last;
+    struct phase_point *from = forward ? &t->last : &t->first,
+                       *other = forward ? &t->first : &t->last;
     enum gpm_status st = grow(t, from, forward ? 1 : -1, depth, b);
     *more = st == GPM_OK && b->ok;
     if (!*more) return st;
@@ -193,7 +194,7 @@ static enum gpm_status double_tree(struct tree *t, int depth, bool *more) {
 }
 
 enum gpm_status nuts_trajectory(struct continuous *c, const struct metric *m, double eps,
-                                int max_depth, struct nuts_result *r, struct point *pick,
+                                int max_depth, struct nuts_result *r, struct phase_point *pick,
                                 double **numbers) {
     struct tree t = {.c = c, .m = m, .eps = eps};
     size_t n = c->n_z;

@@ -44,7 +44,7 @@ static enum gpm_status trajectory(struct continuous *c, struct sampler *a, doubl
                                   struct step *s) {
     size_t n = c->n_z;
     double *all = NEW_ARRAY(double, 4 * n + 1), *room = all, logp = -INFINITY, log_q = 0;
-    struct point at = point_at(&room, n);
+    struct phase_point at = point_at(&room, n);
     struct sampler_end end = {.row = {{.stepsize = eps}}};
     enum gpm_status st = point_begin(c, &a->metric, &at);
     bool ok = st == GPM_OK && at.logp > -INFINITY;
@@ -95,7 +95,7 @@ static enum gpm_status hmc_step(struct step *s) {
  * out -inf when it is built in the trace is refused. */
 static enum gpm_status nuts_draw(struct continuous *c, struct sampler *a, struct step *s) {
     struct nuts_result r = {0};
-    struct point pick = {0};
+    struct phase_point pick = {0};
     double eps, logp, *numbers = NULL;
     bool warm = sampler_warm(a);
     enum gpm_status st = sampler_step_size(c, a, &eps);

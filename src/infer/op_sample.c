@@ -29,7 +29,7 @@ enum {
 };
 
 /* A sample under way. */
-struct run {
+struct sampling {
     struct infer_state *x;
     struct sampler_settings set;
     struct target g;
@@ -46,9 +46,9 @@ struct run {
 
 /* ---- transitions ---- */
 
-/* s->ctx: struct run */
+/* s->ctx: struct sampling */
 static enum gpm_status start_step(struct step *s) {
-    struct run *r = s->ctx;
+    struct sampling *r = s->ctx;
     struct continuous c;
     enum gpm_status st = continuous_open(s, true, &c);
     if (st != GPM_OK || !c.n_parts) return st;
@@ -86,7 +86,7 @@ static enum gpm_status other_step(struct step *s) {
     return st;
 }
 
-static bool has_others(const struct run *r) {
+static bool has_others(const struct sampling *r) {
     for (size_t p = 0; p < r->x->model->p.n; p++) {
         struct trace *t = r->x->model->p.at[p];
         for (size_t i = 0; i < t->choices.n; i++)
@@ -96,13 +96,13 @@ static bool has_others(const struct run *r) {
 }
 
 /* As many picks as there are choices, so that each is visited once on average. */
-static enum gpm_status move_others(struct run *r) {
+static enum gpm_status move_others(struct sampling *r) {
     struct target g = infer_aim(r->x, infer_name(r->x, "default"), infer_name(r->x, "one"));
     g.transitions = (double)r->x->model->p.at[0]->choices.n;
     return infer_transitions(r->x, &g, other_step, NULL);
 }
 
-static enum gpm_status transition(struct run *r) {
+static enum gpm_status transition(struct sampling *r) {
     enum gpm_status st = GPM_OK;
     if (!is_absent(r->also)) {
         value v = NIL;
@@ -124,7 +124,7 @@ static bool is_numeric(value v) {
     return n > 0;
 }
 
-static void look_up(struct run *r, struct trace *t) {
+static void look_up(struct sampling *r, struct trace *t) {
     if (r->trace == t && r->structure == t->structure) return;
     trace_quantities_free(r->q, r->n_q);
     r->n_q = trace_quantities(t, &r->q);
@@ -133,7 +133,7 @@ static void look_up(struct run *r, struct trace *t) {
 }
 
 /* The columns are those of the first draw; NaN where a later one lacks it. */
-static struct dataset *new_rows(struct run *r) {
+static struct dataset *new_rows(struct sampling *r) {
     if (r->kept->n_columns)
         return dataset_new((const char *const *)r->kept->names + DATASET_FIRST,
                            r->kept->n_columns - DATASET_FIRST);
@@ -147,7 +147,7 @@ static struct dataset *new_rows(struct run *r) {
 }
 
 /* Columns stand in the order of the quantities, so that the search goes on where it ended. */
-static void add_row(struct run *r, size_t particle, double total, struct dataset *d) {
+static void add_row(struct sampling *r, size_t particle, double total, struct dataset *d) {
     struct trace *t = r->x->model->p.at[particle];
     look_up(r, t);
     collect_begin_row(r->x, particle, total, d);
@@ -161,7 +161,7 @@ static void add_row(struct run *r, size_t particle, double total, struct dataset
     }
 }
 
-static enum gpm_status collect_quantities(struct run *r, value *out) {
+static enum gpm_status collect_quantities(struct sampling *r, value *out) {
     struct dataset *d = new_rows(r);
     double total = model_log_weight(r->x->model);
     enum gpm_status st = GPM_OK;
@@ -174,7 +174,7 @@ static enum gpm_status collect_quantities(struct run *r, value *out) {
     return dataset_give(d, st, out);
 }
 
-static enum gpm_status keep(struct run *r, double i) {
+static enum gpm_status keep(struct sampling *r, double i) {
     value v = NIL;
     bool given = !is_absent(r->collect);
     enum gpm_status st =
@@ -192,7 +192,7 @@ static enum gpm_status keep(struct run *r, double i) {
 }
 
 static enum gpm_status one_round(void *ctx, double i) {
-    struct run *r = ctx;
+    struct sampling *r = ctx;
     enum gpm_status st = transition(r);
     double after = i + 1 - r->set.warmup;
     if (st != GPM_OK || after < 1 || fmod(after, r->thin) != 0) return st;
@@ -207,9 +207,9 @@ static double number_or(const struct action *a, size_t i, double otherwise) {
 }
 
 static enum gpm_status read_arguments(struct infer_state *x, const struct action *a,
-                                      struct run *r) {
+                                      struct sampling *r) {
     value scope = action_arg(a, ARG_SCOPE), block = action_arg(a, ARG_BLOCK);
-    *r = (struct run){.x = x, .set = sampler_defaults};
+    *r = (struct sampling){.x = x, .set = sampler_defaults};
     r->set.warmup = number_or(a, ARG_WARMUP, 1000);
     r->draws = number_or(a, ARG_DRAWS, 1000);
     r->thin = number_or(a, ARG_THIN, 1);
@@ -225,7 +225,7 @@ static enum gpm_status read_arguments(struct infer_state *x, const struct action
 }
 
 static enum gpm_status op_sample(struct infer_state *x, const struct action *a, value *out) {
-    struct run r;
+    struct sampling r;
     enum gpm_status st = read_arguments(x, a, &r);
     if (st != GPM_OK) return st;
     r.kept = dataset_new(NULL, 0);
@@ -250,7 +250,8 @@ const struct infer_op infer_sample_rows[] = {
      "nuts. init: random (uniform in -2 .. 2 in the unconstrained space), prior, current, optimum, "
      "laplace, or a dictionary of names and values; a start that is impossible is drawn again, up "
      "to 100 times. Choices that are not continuous move by gibbs or mh, one at a time, or by the "
-     "action `also` before each transition",
-     "sample(warmup=500, draws=500)", .run = op_sample},
+     "action `also` before each transition. `sample e` and `sample(e)` are the directive: they "
+     "evaluate e in the model and give its value; that leaves no trace",
+     .run = op_sample},
     {0},
 };

@@ -97,7 +97,7 @@ void samplers_free(struct sampler_totals *first) {
 static enum gpm_status find_step_size(struct continuous *c, struct sampler *a) {
     size_t n = c->n_z;
     double *all = NEW_ARRAY(double, 8 * n + 1), *room = all;
-    struct point s = point_at(&room, n), e = point_at(&room, n);
+    struct phase_point s = point_at(&room, n), e = point_at(&room, n);
     double eps = a->eps.k > 0 ? exp(a->eps.log_eps_bar) : 1, dir = 0;
     enum gpm_status st = point_begin(c, &a->metric, &s);
     for (int i = 0; i < 60 && st == GPM_OK && s.logp > -INFINITY; i++) {
@@ -142,7 +142,7 @@ static void average(struct step_size *s, double miss) {
     s->log_eps_bar = w * s->log_eps + (1 - w) * s->log_eps_bar;
 }
 
-void sampler_adapt(struct sampler *a, const struct point *picked, double accept_stat) {
+void sampler_adapt(struct sampler *a, const struct phase_point *picked, double accept_stat) {
     bool warm = sampler_warm(a);
     a->done++;
     if (!warm) return;

@@ -22,21 +22,22 @@
 enum { DIVERGED = 1000 };
 
 /* A point of phase space. Its 4 n numbers are neighbours: point_copy relies on it. */
-struct point {
+struct phase_point {
     double *z, *p, *g,
         *v;      /* position, momentum, gradient of logp at z, velocity M^-1 p; borrowed */
     double logp; /* -inf outside the support: the energy is infinite there */
 };
-struct point point_at(double **room, size_t n); /* its numbers stand at *room, which moves on */
-void point_copy(struct point *to, const struct point *from, size_t n);
-double point_energy(const struct point *a, size_t n); /* infinite where it is no number */
+struct phase_point point_at(double **room,
+                            size_t n); /* its numbers stand at *room, which moves on */
+void point_copy(struct phase_point *to, const struct phase_point *from, size_t n);
+double point_energy(const struct phase_point *a, size_t n); /* infinite where it is no number */
 /* Where the block stands, with the gradient there (on the frozen brush, so logp need not be
  * c->w_old), and momenta drawn anew. */
 enum gpm_status point_begin(struct continuous *c, const struct metric *m,
-                            struct point *a) GPM_MUST_USE;
+                            struct phase_point *a) GPM_MUST_USE;
 /* One step; g must be the gradient at z on entry, and is so again on return. */
 enum gpm_status point_leap(struct continuous *c, const struct metric *m, double eps,
-                           struct point *a) GPM_MUST_USE;
+                           struct phase_point *a) GPM_MUST_USE;
 
 /* What a user sets. */
 struct sampler_settings {
@@ -80,7 +81,7 @@ static inline bool sampler_warm(const struct sampler *a) {
 enum gpm_status sampler_step_size(struct continuous *c, struct sampler *a,
                                   double *eps) GPM_MUST_USE;
 /* After a transition: step size and metric learn, in the warm-up. */
-void sampler_adapt(struct sampler *a, const struct point *picked, double accept_stat);
+void sampler_adapt(struct sampler *a, const struct phase_point *picked, double accept_stat);
 
 /* One transition; s->ctx: struct sampler_settings for a new sampler. */
 step_fn nuts_step;
@@ -93,6 +94,6 @@ struct nuts_result {
 };
 /* *pick: the point drawn from it; *numbers: what it stands in, for mem_free. */
 enum gpm_status nuts_trajectory(struct continuous *c, const struct metric *m, double eps,
-                                int max_depth, struct nuts_result *r, struct point *pick,
+                                int max_depth, struct nuts_result *r, struct phase_point *pick,
                                 double **numbers) GPM_MUST_USE;
 #endif

@@ -21,7 +21,6 @@ static const struct {
      "evaluates e in the model and constrains the random choice that it ends "
      "in to v; label: observe e = v gives it a name to forget it by"},
     {"predict", " e", "evaluates e in the model, keeps it and gives its value"},
-    {"sample", " e", "evaluates e in the model and gives its value; leaves no trace"},
     {"force", " e = v", "sets the random choice that e ends in to v and leaves it free"},
     {"infer", " a", "runs the action a, such as mh(default, one, 100)"},
     {"define", " x = e", "binds x in the inference program"},

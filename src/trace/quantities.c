@@ -9,12 +9,12 @@
 #include "core/frame.h"
 #include <stdlib.h>
 
-struct search {
+struct choice_search {
     VEC(struct node *) todo;
     struct map seen;
 };
 
-static void look_at(struct search *s, struct node *n) {
+static void look_at(struct choice_search *s, struct node *n) {
     if (n->kind == NODE_CONST || map_get(&s->seen, MAP_PTR(n))) return;
     map_put(&s->seen, MAP_PTR(n), n);
     vec_push(&s->todo, n);
@@ -22,7 +22,7 @@ static void look_at(struct search *s, struct node *n) {
 
 /* Upwards through operands, branches and calls, until a choice is met. */
 static bool depends_on_choice(struct node *n) {
-    struct search s = {0};
+    struct choice_search s = {0};
     bool found = false;
     look_at(&s, n);
     while (s.todo.n && !found) {
