@@ -12,39 +12,56 @@
 #define ENUMERATE_MAX 1000000.0
 
 /* ---- coins: flip and its relatives give booleans, bernoulli 0 or 1 */
-static enum gpm_status check_log(struct sp_call *c) {
-    if (sp_num(c, 0) <= 0) return GPM_OK;
+static enum gpm_status check_log(struct sp_call *c, const double *a) {
+    if (a[0] <= 0) return GPM_OK;
     return sp_bad_arg(c, 0, "logp", "at most 0 (the logarithm of a probability)");
+}
+
+/* Sequences of choices are too many to list even where each has few values. */
+static enum gpm_status check_one(struct sp_call *c) {
+    for (size_t i = 0; i < c->n; i++)
+        if (seq_is(c->args[i]))
+            return sp_error(c, DIAG_NOT_ENUMERABLE,
+                            "%s: the values of a sequence of choices cannot be enumerated",
+                            c->cls->name);
+    return GPM_OK;
 }
 
 static enum gpm_status coin_enumerate(struct sp_call *c, value **vals, size_t *n) {
     bool coin = ((const struct scalar_family *)c->cls->of)->coin;
+    enum gpm_status st = check_one(c);
+    if (st != GPM_OK) return st;
     return sp_enumerate_two(c, coin ? value_bool(true) : value_num(1),
                             coin ? value_bool(false) : value_num(0), vals, n);
 }
 
-/* ---- ranges of whole numbers */
+/* ---- ranges of whole numbers, those of positive probability from lo to hi - 1 */
 static enum gpm_status enumerate_range(struct sp_call *c, double lo, double hi, value **vals,
                                        size_t *n) {
+    enum gpm_status st = GPM_OK;
     if (hi - lo > ENUMERATE_MAX)
         return sp_error(c, DIAG_NOT_ENUMERABLE,
                         "%s: %.0f values are too many to enumerate (limit %.0f)", c->cls->name,
                         hi - lo, ENUMERATE_MAX);
-    *n = (size_t)(hi - lo);
-    *vals = NEW_ARRAY(value, *n + 1);
-    for (size_t i = 0; i < *n; i++) (*vals)[i] = value_num(lo + (double)i);
-    return GPM_OK;
+    *n = 0;
+    *vals = NEW_ARRAY(value, (size_t)(hi - lo) + 1);
+    for (double k = lo; k < hi && st == GPM_OK; k++) {
+        double lp;
+        st = c->cls->log_density(c, value_num(k), &lp);
+        if (st == GPM_OK && lp > -INFINITY) (*vals)[(*n)++] = value_num(k);
+    }
+    if (st != GPM_OK) mem_free(*vals);
+    return st;
 }
 
-static enum gpm_status binomial_enumerate(struct sp_call *c, value **vals, size_t *n) {
-    double count = sp_num(c, 0), p = sp_num(c, 1);
-    if (p == 0) return enumerate_range(c, 0, 1, vals, n);
-    if (p == 1) return enumerate_range(c, count, count + 1, vals, n);
-    return enumerate_range(c, 0, count + 1, vals, n);
+/* From 0 to the first argument. */
+static enum gpm_status trials_enumerate(struct sp_call *c, value **vals, size_t *n) {
+    enum gpm_status st = check_one(c);
+    return st == GPM_OK ? enumerate_range(c, 0, sp_num(c, 0) + 1, vals, n) : st;
 }
 
-static enum gpm_status check_range(struct sp_call *c) {
-    double lo = sp_num(c, 0), hi = sp_num(c, 1);
+static enum gpm_status check_range(struct sp_call *c, const double *a) {
+    double lo = a[0], hi = a[1];
     if (!(lo < hi))
         return sp_error(c, DIAG_DOMAIN, "%s: empty range, low = %g is not below high = %g",
                         c->cls->name, lo, hi);
@@ -54,15 +71,18 @@ static enum gpm_status check_range(struct sp_call *c) {
 }
 
 static enum gpm_status uniform_enumerate(struct sp_call *c, value **vals, size_t *n) {
-    enum gpm_status st = check_range(c);
+    enum gpm_status st = check_one(c);
+    if (st == GPM_OK) st = check_range(c, (double[]){sp_num(c, 0), sp_num(c, 1)});
     return st == GPM_OK ? enumerate_range(c, sp_num(c, 0), sp_num(c, 1), vals, n) : st;
 }
 
-#define COUNT(fn, coin, check)                                                                     \
-    SP_SCALAR(fn), .flags = SP_RANDOM | SP_DISCRETE, .support = sp_scalar_support,                 \
+#define COUNT(fn, ...)                                                                             \
+    SP_SCALAR(fn), .flags = SP_RANDOM | SP_DISCRETE | SP_LIFTS | SP_LACKS,                         \
                    .log_bound = sp_discrete_bound, .of = &(const struct scalar_family) {           \
-        NULL, check, coin, SUPPORT_DISCRETE, 0, 0                                                  \
+        .support = SUPPORT_DISCRETE, __VA_ARGS__                                                   \
     }
+
+static const double half = 0.5;
 
 const struct sp_class sp_discrete_rows[] = {
     {.name = "flip",
@@ -70,51 +90,56 @@ const struct sp_class sp_discrete_rows[] = {
      .doc = "true with probability p, 1/2 unless given",
      .example = "flip(1) => true",
      .enumerate = coin_enumerate,
-     COUNT(bernoulli, true, NULL)},
+     COUNT(bernoulli, .coin = true, .absent = &half)},
     {.name = "bernoulli",
      .sig = "(p?: probability) -> number",
      .doc = "1 with probability p (1/2 unless given), else 0",
      .example = "bernoulli(0) => 0",
      .enumerate = coin_enumerate,
-     COUNT(bernoulli, false, NULL)},
+     COUNT(bernoulli, .absent = &half)},
     {.name = "log_flip",
      .sig = "(logp: real) -> bool",
      .doc = "true with probability exp(logp)",
      .example = "log_flip(0) => true",
      .enumerate = coin_enumerate,
-     COUNT(log_bernoulli, true, check_log)},
+     COUNT(log_bernoulli, .coin = true, .check = check_log)},
     {.name = "log_odds_flip",
      .sig = "(log_odds: real) -> bool",
      .doc = "true with probability 1 / (1 + exp(-log_odds))",
      .example = "assess(true, log_odds_flip, 0) => -0.6931471805599453",
      .enumerate = coin_enumerate,
-     COUNT(logit_bernoulli, true, NULL)},
+     COUNT(logit_bernoulli, .coin = true)},
     {.name = "binomial",
-     .sig = "(n: count, p: probability) -> count",
+     .sig = "(n: count, p: probability" SP_BOUNDS ") -> count",
      .doc = "successes among n trials of probability p",
      .example = "binomial(3, 1) => 3",
-     .enumerate = binomial_enumerate,
-     COUNT(binomial, false, NULL)},
+     .enumerate = trials_enumerate,
+     .num_args = 2,
+     COUNT(binomial, .tails = dist_binomial_tails)},
     {.name = "poisson",
-     .sig = "(mean: positive) -> count",
+     .sig = "(mean: positive" SP_BOUNDS ") -> count",
      .doc = "Poisson distribution",
      .example = "assess(0, poisson, 2) => -2",
-     COUNT(poisson, false, NULL)},
+     .num_args = 1,
+     COUNT(poisson, .tails = dist_poisson_tails)},
     {.name = "geometric",
-     .sig = "(p: probability) -> count",
+     .sig = "(p: probability" SP_BOUNDS ") -> count",
      .doc = "failures before the first success of probability p > 0",
      .example = "geometric(1) => 0",
-     COUNT(geometric, false, NULL)},
+     .num_args = 1,
+     COUNT(geometric, .tails = dist_geometric_tails)},
     {.name = "negative_binomial",
-     .sig = "(successes: positive, p: probability) -> count",
+     .sig = "(successes: positive, p: probability" SP_BOUNDS ") -> count",
      .doc = "failures before the given number of successes of probability p > 0",
      .example = "negative_binomial(3, 1) => 0",
-     COUNT(neg_binomial, false, NULL)},
+     .num_args = 2,
+     COUNT(neg_binomial, .tails = dist_neg_binomial_tails)},
     {.name = "uniform_discrete",
-     .sig = "(low: integer, high: integer) -> integer",
+     .sig = "(low: integer, high: integer" SP_BOUNDS ") -> integer",
      .doc = "uniform on low, low + 1, ..., high - 1",
      .example = "uniform_discrete(3, 4) => 3",
      .enumerate = uniform_enumerate,
-     COUNT(uniform_discrete, false, check_range)},
+     .num_args = 2,
+     COUNT(uniform_discrete, .tails = dist_uniform_discrete_tails, .check = check_range)},
 };
 const size_t sp_discrete_count = COUNT_OF(sp_discrete_rows);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Values to doubles and back, for the random procedures.
+ * Values to doubles and back, for the random procedures; those of numbers are in elementwise.c.
  */
 #include "dist/dist_row.h"
 #include "base/mem.h"
@@ -21,81 +21,6 @@ enum gpm_status sp_bad_arg(struct sp_call *c, size_t i, const char *name, const 
     bool number = sp_as_number(c->args[i], &x) || seq_is(c->args[i]);
     return sp_error(c, number ? DIAG_DOMAIN : DIAG_TYPE, "%s: %s must be %s, got %s", c->cls->name,
                     name, expected, SHOW(c->args[i]));
-}
-
-/* The parameters passed their signature but the distribution does not exist, or cannot be computed:
- * says which of the three it is. */
-static enum gpm_status no_such_distribution(struct sp_call *c) {
-    struct buf b = BUF_INIT;
-    const char *why = "the parameters are outside the procedure's domain";
-    for (size_t i = 0; i < c->n; i++) {
-        double x = 1;
-        if (i) buf_puts(&b, ", ");
-        value_print(c->args[i], &b);
-        if (!sp_as_number(c->args[i], &x) || (fabs(x) < 1e150 && (fabs(x) > 1e-150 || x == 0)))
-            continue;
-        why = isinf(x) ? "a parameter is infinite" : "a parameter is too extreme for its numbers";
-        if (isinf(x)) break;
-    }
-    enum gpm_status st = sp_error(c, DIAG_DOMAIN, "%s(%.*s): %s", c->cls->name, 80, b.data, why);
-    buf_release(&b);
-    return st;
-}
-
-static enum gpm_status check(struct sp_call *c) {
-    const struct scalar_family *f = c->cls->of;
-    return f->check ? f->check(c) : GPM_OK;
-}
-
-enum gpm_status sp_scalar_simulate(struct sp_call *c, value *out) {
-    const struct scalar_family *f = c->cls->of;
-    double a[SP_MAX_PARAMS];
-    enum gpm_status st = check(c);
-    if (st != GPM_OK) return st;
-    sp_args(c, a);
-    double x = c->cls->num_sample(c->rng, a, c->n);
-    if (isnan(x)) return no_such_distribution(c);
-    *out = f->coin ? value_bool(x != 0) : value_num(x);
-    return GPM_OK;
-}
-
-enum gpm_status sp_scalar_log_density(struct sp_call *c, value v, double *out) {
-    const struct scalar_family *f = c->cls->of;
-    double a[SP_MAX_PARAMS], x;
-    enum gpm_status st = check(c);
-    if (st != GPM_OK) return st;
-    if (!sp_as_number(v, &x)) return sp_bad_value(c, v, f->coin ? "a boolean" : "a number");
-    sp_args(c, a);
-    *out = c->cls->num_log_density(x, a, c->n);
-    if (!isnan(*out)) return GPM_OK;
-    *out = -INFINITY;
-    if (isnan(x) || isinf(x)) return GPM_OK;
-    return no_such_distribution(c);
-}
-
-enum gpm_status sp_scalar_grad(struct sp_call *c, value v, value *dv, value *dargs) {
-    double a[SP_MAX_PARAMS], g[SP_MAX_PARAMS + 1] = {0}, x;
-    if (!sp_as_number(v, &x)) return sp_bad_value(c, v, "a number");
-    sp_args(c, a);
-    c->cls->num_grad(x, a, c->n, g);
-    if (dv) *dv = c->cls->flags & SP_DISCRETE ? NIL : value_num(g[0]);
-    for (size_t i = 0; i < c->n; i++) dargs[i] = g[i + 1] == 0 ? NIL : value_num(g[i + 1]);
-    return GPM_OK;
-}
-
-enum gpm_status sp_scalar_support(struct sp_call *c, struct sp_support *out) {
-    const struct scalar_family *f = c->cls->of;
-    *out = (struct sp_support){.kind = f->support, .lo = f->lo, .hi = f->hi};
-    return GPM_OK;
-}
-
-enum gpm_status sp_scalar_bound(struct sp_call *c, value v, uint64_t varies, double *out) {
-    const struct scalar_family *f = c->cls->of;
-    double a[SP_MAX_PARAMS], x = NAN;
-    sp_args(c, a);
-    if (!(varies & 1u) && !sp_as_number(v, &x)) return sp_bad_value(c, v, "a number");
-    *out = varies ? f->best(c, varies, x, a) : c->cls->num_log_density(x, a, c->n);
-    return isnan(*out) ? GPM_E_NOT_FOUND : GPM_OK;
 }
 
 enum gpm_status sp_discrete_bound(struct sp_call *c, value v, uint64_t varies, double *out) {

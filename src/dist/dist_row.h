@@ -3,9 +3,15 @@
  * What the random procedures share: the step from values to plain doubles and back. A row whose
  * value and arguments are numbers fills num_sample, num_log_density and num_grad from math/dist.h
  * and takes sp_scalar_* for the rest.
+ *
+ * Such a row is elementwise: where some of its arguments are sequences, its value is a sequence of
+ * independent elements, and a number stands for each of them. Numbers as arguments and a sequence
+ * as value are independent draws, too. A row that knows its distribution function (tails) has two
+ * last arguments `lower` and `upper`, which truncate it; num_args says how many stand before them.
  */
 #ifndef DIST_DIST_ROW_H
 #define DIST_DIST_ROW_H
+#include "math/tails.h"
 #include "sp/sp.h"
 
 /* Arguments as doubles into a[SP_MAX_PARAMS]; they have passed the signature. */
@@ -19,22 +25,30 @@ enum gpm_status sp_bad_arg(struct sp_call *c, size_t i, const char *name, const 
 struct scalar_family {
     /* Bound of the density over the coordinates in `varies` (not 0), the others at x and a; NaN:
      * there is none. See log_bound in sp.h. */
-    double (*best)(struct sp_call *c, uint64_t varies, double x, double *a);
-    enum gpm_status (*check)(struct sp_call *c); /* domains that a signature cannot say, or NULL */
-    bool coin;                                   /* its values are booleans */
+    double (*best)(const struct sp_call *c, uint64_t varies, double x, double *a);
+    /* domains that a signature cannot say, at the parameters a of one element; or NULL */
+    enum gpm_status (*check)(struct sp_call *c, const double *a);
+    bool coin; /* its values are booleans */
     enum sp_support_kind support;
     double lo, hi;
+    /* ends that depend on the parameters, or NULL */
+    void (*range)(const double *a, double *lo, double *hi);
+    dist_tails_fn *tails;   /* NULL: not known, and no truncation */
+    dist_slopes_fn *slopes; /* NULL: none is closed */
+    const double *absent;   /* what arguments that were left out are; NULL: none can be */
 };
 enum gpm_status sp_scalar_simulate(struct sp_call *c, value *out);
 enum gpm_status sp_scalar_log_density(struct sp_call *c, value v, double *out);
 enum gpm_status sp_scalar_grad(struct sp_call *c, value v, value *dv, value *dargs);
 enum gpm_status sp_scalar_support(struct sp_call *c, struct sp_support *out);
 enum gpm_status sp_scalar_bound(struct sp_call *c, value v, uint64_t varies, double *out);
+/* The last parameters of a row with tails. */
+#define SP_BOUNDS ", lower?: real, upper?: real"
 #define SP_NUMERIC(fn)                                                                             \
     .num_log_density = dist_##fn##_lp, .num_sample = dist_##fn##_draw, .num_grad = dist_##fn##_grad
 #define SP_SCALAR(fn)                                                                              \
     .simulate = sp_scalar_simulate, .log_density = sp_scalar_log_density,                          \
-    .grad_density = sp_scalar_grad, SP_NUMERIC(fn)
+    .grad_density = sp_scalar_grad, .support = sp_scalar_support, SP_NUMERIC(fn)
 
 /* Bound for a discrete procedure: 0, or the density itself when nothing varies. */
 enum gpm_status sp_discrete_bound(struct sp_call *c, value v, uint64_t varies, double *out);

@@ -111,6 +111,11 @@ static struct apply apply_of(struct draft *d, struct node *n) {
     return a;
 }
 
+/* Do the row's numeric densities take so many arguments? */
+static bool is_numeric(const struct apply *a) {
+    return !a->cls->num_args || a->n_args <= a->cls->num_args;
+}
+
 static bool all_scalars(const struct apply *a) {
     if (a->n_args > FLAT_ARGS) return false;
     for (uint32_t i = 0; i < a->n_args; i++)
@@ -364,7 +369,7 @@ static void add_draw(struct draft *d, uint32_t entry) {
     struct apply a = apply_of(d, e->n);
     struct flat_op op = {.cls = a.cls, .code = FLAT_DRAW, .n_args = (uint16_t)a.n_args};
     value sketch = d->of[entry].sketch;
-    if (all_scalars(&a) && a.cls->num_sample && is_scalar(sketch)) {
+    if (all_scalars(&a) && is_numeric(&a) && a.cls->num_sample && is_scalar(sketch)) {
         for (uint32_t i = 0; i < a.n_args; i++) op.args[i] = scalar_ref(a.args[i]);
         op.out = scalar_ref(sketch);
     } else {
@@ -382,7 +387,8 @@ static void add_draw(struct draft *d, uint32_t entry) {
  * are of one type. */
 static bool has_numeric_density(const struct apply *a) {
     const struct node *n = a->n;
-    if (!a->cls->num_log_density || !number_is(n->val) || !all_scalars(a)) return false;
+    if (!a->cls->num_log_density || !number_is(n->val) || !all_scalars(a) || !is_numeric(a))
+        return false;
     return a->cls->code != SP_CODE_EXACTLY || n->in[1].node->val.tag == n->val.tag;
 }
 
@@ -390,7 +396,8 @@ static bool has_numeric_density(const struct apply *a) {
 static bool column_density(struct draft *d, const struct apply *a, value own, struct flat_op *op) {
     struct operands o;
     value all[FLAT_ARGS + 1] = {own};
-    if (!(a->cls->flags & SP_LIFTS) || !a->cls->num_log_density || a->n_args >= FLAT_ARGS)
+    if (!(a->cls->flags & SP_LIFTS) || !a->cls->num_log_density || a->n_args >= FLAT_ARGS ||
+        !is_numeric(a))
         return false;
     for (uint32_t i = 0; i < a->n_args; i++) all[i + 1] = a->args[i];
     if (own.tag == V_NUM || !operands_of(all, a->n_args + 1, &o)) return false;

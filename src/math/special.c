@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Gamma family, log-domain sums, normal distribution function, incomplete beta, modified Bessel
- * functions. Formula numbers: NIST Digital Library of Mathematical Functions (DLMF).
+ * Gamma family, log-domain sums, normal distribution function, modified Bessel functions. Formula
+ * numbers: NIST Digital Library of Mathematical Functions (DLMF).
  */
 #include "math/special.h"
 #include <float.h>
@@ -19,9 +19,8 @@ double log_gamma_multi(double a, size_t p) {
     return s;
 }
 
-/* Remainder of Stirling's series, lgamma(x) - (x - 1/2) log x + x - log sqrt(2 pi); DLMF 5.11.1.
- * x >= 10: the first term left out is below 3e-17. */
-static double stirling_rest(double x) {
+/* DLMF 5.11.1; x >= 10: the first term left out is below 3e-17. */
+double stirling_rest(double x) {
     static const double c[] = {1.0 / 12,   -1.0 / 360,      1.0 / 1260, -1.0 / 1680,
                                1.0 / 1188, -691.0 / 360360, 1.0 / 156,  -3617.0 / 122400};
     double y = 1 / (x * x), s = 0;
@@ -147,39 +146,6 @@ double norm_quantile(double p) {
         x -= e / (1 + 0.5 * x * e);
     }
     return x;
-}
-
-/* The continued fraction of DLMF 8.17.22, by Lentz's method. */
-static double beta_fraction(double a, double b, double x) {
-    const double tiny = 1e-300;
-    double c = 1, d = 1 - (a + b) * x / (a + 1);
-    if (fabs(d) < tiny) d = tiny;
-    d = 1 / d;
-    double h = d;
-    for (int m = 1; m < 100000; m++) {
-        double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
-        double odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
-        for (int half = 0; half < 2; half++) {
-            double e = half ? odd : even;
-            d = 1 + e * d;
-            if (fabs(d) < tiny) d = tiny;
-            c = 1 + e / c;
-            if (fabs(c) < tiny) c = tiny;
-            d = 1 / d;
-            h *= c * d;
-        }
-        if (fabs(c * d - 1) < DBL_EPSILON) break;
-    }
-    return h;
-}
-
-double beta_inc(double a, double b, double x) {
-    if (!(a > 0) || !(b > 0) || isnan(x)) return NAN;
-    if (x <= 0) return 0;
-    if (x >= 1) return 1;
-    double front = exp(a * log(x) + b * log1p(-x) - log_beta_fn(a, b));
-    if (x < (a + 1) / (a + b + 2)) return front * beta_fraction(a, b, x) / a;
-    return 1 - front * beta_fraction(b, a, 1 - x) / b;
 }
 
 /* Power series DLMF 10.25.2 (all terms positive) up to 20, Hankel's expansion 10.40.1 beyond. */

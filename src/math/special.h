@@ -16,6 +16,8 @@ double log_gamma(double x); /* log |Gamma(x)| */
 double log_gamma_multi(double a,
                        size_t p);       /* log of the multivariate gamma function, dimension p */
 double log_beta_fn(double a, double b); /* log B(a, b); accurate when one argument is large */
+/* Remainder of Stirling's series, lgamma(x) - (x - 1/2) log x + x - log sqrt(2 pi), x >= 10. */
+double stirling_rest(double x);
 double log_choose(double n, double k);
 double digamma(double x);
 
@@ -33,6 +35,10 @@ double norm_log_cdf(double x);  /* accurate far into the lower tail */
 double norm_quantile(double p); /* inverse of norm_cdf on [0, 1] */
 
 double beta_inc(double a, double b, double x); /* regularised incomplete beta I_x(a, b) */
+/* Logarithms t[0] of the lower and t[1] of the upper part (incomplete.c): P(k, x) and Q(k, x);
+ * I_x(a, b) and I_y(b, a), y = 1 - x given by itself so that neither end cancels. */
+void gamma_tails(double k, double x, double *t);
+void beta_tails(double a, double b, double x, double y, double *t);
 
 double bessel_i0e(double x); /* exp(-|x|) I_0(x) */
 double bessel_i1e(double x); /* exp(-|x|) I_1(x) */

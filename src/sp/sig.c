@@ -95,6 +95,14 @@ static enum fit fit_of(const struct sp_type *type, value v) {
     return !type->also || type->also(v) ? FIT : WRONG_TYPE;
 }
 
+/* Of a sequence where a number is declared, the elements; *odd: the one that does not fit. */
+static enum fit fit_elements(const struct sp_type *type, value v, value *odd) {
+    struct seq_walk w = {v, 0};
+    enum fit fit = FIT;
+    while (fit == FIT && seq_next(&w, odd)) fit = fit_of(type, *odd);
+    return fit;
+}
+
 enum { TYPE_ANY = 0, TYPE_NUMBER = 1 };
 
 static bool is_type(int type, const char *name) {
@@ -204,13 +212,13 @@ static enum gpm_status arity_error(struct sp_call *c, const struct sp_sig *sig) 
     return GPM_E_USER;
 }
 
-static enum gpm_status type_error(struct sp_call *c, size_t i, const char *param, int type,
+static enum gpm_status type_error(struct sp_call *c, value got, const char *param, int type,
                                   bool null_ok, enum fit fit) {
     enum diag_code code = fit == OUTSIDE            ? DIAG_DOMAIN
                           : is_type(type, "action") ? DIAG_NOT_ACTION
                                                     : DIAG_TYPE;
     sp_error(c, code, "%s: %s must be %s%s, got %s", c->cls->name, param, types[type].text,
-             null_ok ? " or ()" : "", SHOW(c->args[i]));
+             null_ok ? " or ()" : "", SHOW(got));
     if (code == DIAG_NOT_ACTION)
         diag_set_help(c->diags, "return(v) makes an action that gives the value v");
     return GPM_E_USER;
@@ -243,9 +251,11 @@ enum gpm_status sp_check_args(struct sp_call *c, const struct sp_sig *sig) {
         if (is_absent(c->args[i]))
             return sp_error(c, DIAG_ARITY, "%s: the argument `%s` is missing; a later one is given",
                             c->cls->name, sig->params[p].name);
-        enum fit fit = fit_of(&types[type], c->args[i]);
-        if (fit == FIT || (sig->params[p].null_ok && c->args[i].tag == V_NIL)) continue;
-        return type_error(c, i, sp_param_name(sig, p, i, (char[40]){0}), type,
+        value got = c->args[i];
+        bool each = (c->cls->flags & SP_LIFTS) && types[type].domain && seq_is(got);
+        enum fit fit = each ? fit_elements(&types[type], got, &got) : fit_of(&types[type], got);
+        if (fit == FIT || (sig->params[p].null_ok && got.tag == V_NIL)) continue;
+        return type_error(c, got, sp_param_name(sig, p, i, (char[40]){0}), type,
                           sig->params[p].null_ok, fit);
     }
     return GPM_OK;

@@ -14,7 +14,8 @@
  * model proposal. `real` accepts any number but NaN. `positive`, `nonneg`,
  * `probability`, `integer`, `count` are domains: a number outside is DIAG_DOMAIN, another type
  * DIAG_TYPE. Booleans are accepted where numbers are (as 0/1). A type may carry `|null`.
- * Vector arguments for elementwise arithmetic are declared `any` and handled in the procedure.
+ * Vector arguments for elementwise arithmetic are declared `any` and handled in the procedure; a
+ * random procedure of numbers (SP_LIFTS) takes sequences whose elements have the declared type.
  * An operator whose signature begins (scope: target, block...: a subproblem in the place of the
  * scope leaves the block out, so that what follows it moves up by one.
  *
@@ -232,6 +233,7 @@ struct sp_class {
      * path. block_back adds to the adjoints of the arguments, given that of the result */
     bool (*block)(const struct sp_block *args, size_t n, double *out);
     void (*block_back)(const struct sp_block *args, size_t n, const double *out, const double *d);
+    size_t num_args; /* an application to more has no numeric form; 0: to any number it has */
     const struct sp_aaa *aaa; /* makers */
     /* requesting procedures: adjoints of the n results (owned; NIL: zero) given that of the output
      */
