@@ -46,8 +46,13 @@ struct columns {
     struct column arg[SP_MAX_PARAMS];
 };
 
+static void column_release(struct column *col) {
+    mem_free(col->owned);
+    col->owned = NULL;
+}
+
 static void columns_release(struct columns *q, size_t n) {
-    for (size_t i = 0; i < n; i++) mem_free(q->arg[i].owned);
+    for (size_t i = 0; i < n; i++) column_release(&q->arg[i]);
 }
 
 static void column_of_number(struct column *col, double x) {
@@ -140,7 +145,7 @@ static enum gpm_status value_column(struct sp_call *c, value v, struct columns *
     }
     *x = (struct column){0};
     if (!seq_is(v) || !column_of_sequence(x, v, &n)) {
-        mem_free(x->owned);
+        column_release(x);
         if (q->many)
             return sp_type_error(c, v, "the value must be a sequence of %zu %s", q->n,
                                  f->coin ? "booleans" : "numbers");
@@ -150,7 +155,7 @@ static enum gpm_status value_column(struct sp_call *c, value v, struct columns *
         q->n = n;
         return GPM_OK;
     }
-    mem_free(x->owned);
+    column_release(x);
     return sp_error(c, DIAG_SHAPE, "%s: the value has %zu elements, expected %zu", c->cls->name, n,
                     q->n);
 }
@@ -278,7 +283,7 @@ enum gpm_status sp_scalar_log_density(struct sp_call *c, value v, double *out) {
     st = value_column(c, v, &q, &x);
     if (st == GPM_OK) {
         st = sum_densities(c, &q, &x, out);
-        mem_free(x.owned);
+        column_release(&x);
     }
     columns_release(&q, c->n);
     return st;
@@ -326,7 +331,7 @@ enum gpm_status sp_scalar_grad(struct sp_call *c, value v, value *dv, value *dar
     st = value_column(c, v, &q, &x);
     if (st == GPM_OK) {
         sum_gradients(c, &q, &x, dv, dargs);
-        mem_free(x.owned);
+        column_release(&x);
     }
     columns_release(&q, c->n);
     return st;
@@ -374,7 +379,7 @@ enum gpm_status sp_scalar_bound(struct sp_call *c, value v, uint64_t varies, dou
         element(&q, c->n, i, a);
         *out += f->best(c, varies, x.at[i * x.step], a);
     }
-    mem_free(x.owned);
+    column_release(&x);
     columns_release(&q, c->n);
     return st != GPM_OK ? st : isnan(*out) ? GPM_E_NOT_FOUND : GPM_OK;
 }

@@ -8,6 +8,14 @@
 #include <math.h>
 #include <stdbool.h>
 
+/* Series and fractions take some multiple of the root of their parameters; NaN: too many steps. */
+enum { STEPS = 100000 };
+
+/* A logarithm of a probability that rounding may have put above 0; NaN stays. */
+static double rounded(double log_p) {
+    return log_p > 0 ? 0 : log_p;
+}
+
 /* log(x^k e^-x / Gamma(k + 1)); for large k the three terms cancel, and with x = k (1 + m) it is
  * -k (m - log(1 + m)) - log sqrt(2 pi k) - r(k). */
 static double gamma_front(double k, double x) {
@@ -18,15 +26,15 @@ static double gamma_front(double k, double x) {
 
 /* DLMF 8.11.4: P = front * sum_j x^j / ((k+1) ... (k+j)) */
 static double gamma_series(double k, double x) {
-    double s = 1, term = 1;
-    for (double j = 1; j < 2e6 && term > s * DBL_EPSILON / 4; j++) s += (term *= x / (k + j));
-    return s;
+    double s = 1, term = 1, j = 1;
+    for (; j < STEPS && term > s * DBL_EPSILON / 4; j++) s += (term *= x / (k + j));
+    return j < STEPS ? s : NAN;
 }
 
 /* DLMF 8.9.2 by Lentz's method: Q = front * k * fraction */
 static double gamma_fraction(double k, double x) {
     double b = x + 1 - k, c = 1e300, d = 1 / b, h = d;
-    for (double j = 1; j < 2e6; j++) {
+    for (double j = 1; j < STEPS; j++) {
         double an = -j * (j - k);
         b += 2;
         d = an * d + b;
@@ -35,9 +43,9 @@ static double gamma_fraction(double k, double x) {
         if (fabs(c) < 1e-300) c = 1e-300;
         d = 1 / d;
         h *= c * d;
-        if (fabs(c * d - 1) < DBL_EPSILON) break;
+        if (fabs(c * d - 1) < DBL_EPSILON) return h;
     }
-    return h;
+    return NAN;
 }
 
 /* Temme's expansion, DLMF 8.12.3, to its first term: relative error about 1 / k. */
@@ -60,10 +68,10 @@ void gamma_tails(double k, double x, double *t) {
     } else if (k > 1e8)
         gamma_uniform(k, x, t);
     else if (x < k + 1) {
-        t[0] = fmin(gamma_front(k, x) + log(gamma_series(k, x)), 0);
+        t[0] = rounded(gamma_front(k, x) + log(gamma_series(k, x)));
         t[1] = log1mexp(-t[0]);
     } else {
-        t[1] = fmin(gamma_front(k, x) + log(k * gamma_fraction(k, x)), 0);
+        t[1] = rounded(gamma_front(k, x) + log(k * gamma_fraction(k, x)));
         t[0] = log1mexp(-t[1]);
     }
 }
@@ -75,7 +83,7 @@ static double beta_fraction(double a, double b, double x) {
     if (fabs(d) < tiny) d = tiny;
     d = 1 / d;
     double h = d;
-    for (int m = 1; m < 100000; m++) {
+    for (int m = 1; m < STEPS; m++) {
         double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
         double odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
         for (int half = 0; half < 2; half++) {
@@ -87,9 +95,9 @@ static double beta_fraction(double a, double b, double x) {
             d = 1 / d;
             h *= c * d;
         }
-        if (fabs(c * d - 1) < DBL_EPSILON) break;
+        if (fabs(c * d - 1) < DBL_EPSILON) return h;
     }
-    return h;
+    return NAN;
 }
 
 void beta_tails(double a, double b, double x, double y, double *t) {
@@ -104,7 +112,7 @@ void beta_tails(double a, double b, double x, double y, double *t) {
     front -= log_beta_fn(a, b);
     bool low = x < (a + 1) / (a + b + 2);
     double part = low ? beta_fraction(a, b, x) / a : beta_fraction(b, a, y) / b;
-    t[low ? 0 : 1] = fmin(front + log(part), 0);
+    t[low ? 0 : 1] = rounded(front + log(part));
     t[low ? 1 : 0] = log1mexp(-t[low ? 0 : 1]);
 }
 

@@ -64,7 +64,9 @@ double law_log_mass(const struct law *w, double lo, double hi) {
         log_mass = log1p(-(exp(a[0]) + exp(b[1])));
     }
     if (!w->whole && share < 1e-5) return mass_of_narrow(w, lo, hi);
-    return isnan(share) ? -INFINITY : log_mass; /* both ends beyond the doubles */
+    if (isnan(share))
+        return isnan(a[0] + b[0]) ? NAN : -INFINITY; /* both ends beyond the doubles */
+    return log_mass;
 }
 
 /* d log_mass / d a[i] by differences, of fourth order: h^4 and eps / h meet near 1e-12. */
@@ -150,6 +152,7 @@ double law_quantile(const struct law *w, double lower, double upper) {
     for (int i = 0; i < 2200; i++) { /* halving doubles ends before that */
         if (w->whole) x = floor(x);
         double e = excess(w, &q, x);
+        if (isnan(e)) return NAN;
         if (e >= 0)
             high = x;
         else
