@@ -33,7 +33,7 @@ static double loc_scale(const struct sp_call *c, uint64_t varies, double x, doub
     return at(c, x, a);
 }
 
-static double best_normal(const struct sp_call *c, uint64_t varies, double x, double *a) {
+double best_loc_scale(const struct sp_call *c, uint64_t varies, double x, double *a) {
     return loc_scale(c, varies, x, a, 0, 1);
 }
 
@@ -121,16 +121,6 @@ static void range_of_uniform(const double *a, double *lo, double *hi) {
     *hi = a[1];
 }
 
-/* Densities of dist_FN, then the family. */
-#define SCALAR(fn, ...)                                                                            \
-    SP_SCALAR(fn), .flags = SP_RANDOM | SP_LIFTS | SP_LACKS, .log_bound = sp_scalar_bound,         \
-                   .of = &(const struct scalar_family) {                                           \
-        __VA_ARGS__                                                                                \
-    }
-#define REAL              .support = SUPPORT_REAL, .lo = -INFINITY, .hi = INFINITY
-#define POSITIVE          .support = SUPPORT_POSITIVE, .lo = 0, .hi = INFINITY
-#define BETWEEN(from, to) .support = SUPPORT_INTERVAL, .lo = (from), .hi = (to)
-
 static const double standard_t[] = {NAN, 0, 1};
 
 const struct sp_class sp_continuous_rows[] = {
@@ -141,82 +131,85 @@ const struct sp_class sp_continuous_rows[] = {
      .code = SP_CODE_NORMAL,
      .num_args = 2,
      .cols = cols_normal,
-     SCALAR(normal, .best = best_normal, REAL, .tails = dist_normal_tails,
-            .slopes = slopes_loc_scale)},
+     SP_CONTINUOUS(normal, .best = best_loc_scale, SP_REAL, .tails = dist_normal_tails,
+                   .slopes = slopes_loc_scale)},
     {.name = "gamma",
      .sig = "(shape: positive, rate: positive" SP_BOUNDS ") -> positive",
      .doc = "gamma distribution with mean shape / rate",
      .example = "assess(2, gamma, 1, 1) => -2",
      .num_args = 2,
-     SCALAR(gamma, .best = best_gamma, POSITIVE, .tails = dist_gamma_tails, .slopes = slopes_rate)},
+     SP_CONTINUOUS(gamma, .best = best_gamma, SP_POSITIVE, .tails = dist_gamma_tails,
+                   .slopes = slopes_rate)},
     {.name = "inv_gamma",
      .sig = "(shape: positive, scale: positive" SP_BOUNDS ") -> positive",
      .doc = "inverse of a gamma(shape, rate = scale) variable",
      .example = "assess(1, inv_gamma, 1, 1) => -1",
      .num_args = 2,
-     SCALAR(inv_gamma, .best = best_inv_gamma, POSITIVE, .tails = dist_inv_gamma_tails,
-            .slopes = slopes_scale)},
+     SP_CONTINUOUS(inv_gamma, .best = best_inv_gamma, SP_POSITIVE, .tails = dist_inv_gamma_tails,
+                   .slopes = slopes_scale)},
     {.name = "expon",
      .sig = "(rate: positive" SP_BOUNDS ") -> nonneg",
      .doc = "exponential distribution with mean 1 / rate",
      .example = "assess(3, expon, 1) => -3",
      .num_args = 1,
-     SCALAR(expon, .best = best_expon, POSITIVE, .tails = dist_expon_tails, .slopes = slopes_rate)},
+     SP_CONTINUOUS(expon, .best = best_expon, SP_POSITIVE, .tails = dist_expon_tails,
+                   .slopes = slopes_rate)},
     {.name = "beta",
      .sig = "(a: positive, b: positive" SP_BOUNDS ") -> probability",
      .doc = "beta distribution on (0, 1) with mean a / (a + b)",
      .example = "assess(0.3, beta, 1, 1) => 0",
      .num_args = 2,
-     SCALAR(beta, .best = best_beta, BETWEEN(0, 1), .tails = dist_beta_tails)},
+     SP_CONTINUOUS(beta, .best = best_beta, SP_BETWEEN(0, 1), .tails = dist_beta_tails)},
     {.name = "log_beta",
      .sig = "(a: positive, b: positive" SP_BOUNDS ") -> real",
      .doc = "logarithm of a beta(a, b) variable",
      .example = "assess(-2, log_beta, 1, 1) => -2",
      .num_args = 2,
-     SCALAR(log_beta, .best = best_log_beta, REAL, .tails = dist_log_beta_tails)},
+     SP_CONTINUOUS(log_beta, .best = best_log_beta, SP_REAL, .tails = dist_log_beta_tails)},
     {.name = "log_odds_beta",
      .sig = "(a: positive, b: positive" SP_BOUNDS ") -> real",
      .doc = "log odds of a beta(a, b) variable",
      .example = "assess(0, log_odds_beta, 1, 1) => -1.3862943611198906",
      .num_args = 2,
-     SCALAR(log_odds_beta, .best = best_log_odds_beta, REAL, .tails = dist_log_odds_beta_tails)},
+     SP_CONTINUOUS(log_odds_beta, .best = best_log_odds_beta, SP_REAL,
+                   .tails = dist_log_odds_beta_tails)},
     {.name = "log_odds_uniform",
      .sig = "() -> real",
      .doc = "log odds of a uniform variable: the standard logistic distribution",
      .example = "assess(0, log_odds_uniform) => -1.3862943611198906",
-     SCALAR(log_odds_uniform, .best = best_log_odds_beta, REAL)},
+     SP_CONTINUOUS(log_odds_uniform, .best = best_log_odds_beta, SP_REAL)},
     {.name = "uniform_continuous",
      .sig = "(low: real, high: real" SP_BOUNDS ") -> real",
      .doc = "uniform distribution on the interval from low to high",
      .example = "assess(3, uniform_continuous, 2, 4) => -0.6931471805599453",
      .num_args = 2,
-     SCALAR(uniform, .best = best_uniform, REAL, .tails = dist_uniform_tails, .slopes = slopes_ends,
-            .check = check_range, .range = range_of_uniform)},
+     SP_CONTINUOUS(uniform, .best = best_uniform, SP_REAL, .tails = dist_uniform_tails,
+                   .slopes = slopes_ends, .check = check_range, .range = range_of_uniform)},
     {.name = "student_t",
      .sig = "(nu: positive, loc?: real, scale?: positive" SP_BOUNDS ") -> real",
      .doc = "Student's t with nu degrees of freedom, location 0 and scale 1 unless given",
      .example = "floor(1e6 * assess(0, student_t, 1)) => -1144730",
      .num_args = 3,
-     SCALAR(student_t, .best = best_student_t, REAL, .tails = dist_student_t_tails,
-            .slopes = slopes_shape_loc_scale, .absent = standard_t)},
+     SP_CONTINUOUS(student_t, .best = best_student_t, SP_REAL, .tails = dist_student_t_tails,
+                   .slopes = slopes_shape_loc_scale, .absent = standard_t)},
     {.name = "laplace",
      .sig = "(loc: real, scale: positive" SP_BOUNDS ") -> real",
      .doc = "Laplace (double exponential) distribution",
      .example = "assess(2, laplace, 0, 0.5) => -4",
      .num_args = 2,
-     SCALAR(laplace, .best = best_normal, REAL, .tails = dist_laplace_tails,
-            .slopes = slopes_loc_scale)},
+     SP_CONTINUOUS(laplace, .best = best_loc_scale, SP_REAL, .tails = dist_laplace_tails,
+                   .slopes = slopes_loc_scale)},
     {.name = "lognormal",
      .sig = "(mu: real, sigma: positive" SP_BOUNDS ") -> positive",
      .doc = "exp of a normal(mu, sigma) variable",
      .example = "floor(1e6 * assess(1, lognormal, 0, 1)) => -918939",
      .num_args = 2,
-     SCALAR(lognormal, .best = best_lognormal, POSITIVE, .tails = dist_lognormal_tails,
-            .slopes = slopes_log_loc_scale)},
+     SP_CONTINUOUS(lognormal, .best = best_lognormal, SP_POSITIVE, .tails = dist_lognormal_tails,
+                   .slopes = slopes_log_loc_scale)},
     {.name = "vonmises",
      .sig = "(mu: real, kappa: nonneg) -> real",
      .doc = "von Mises distribution on angles; draws lie in [-pi, pi], densities are periodic",
      .example = "floor(1e6 * assess(1, vonmises, 0, 0)) => -1837878",
-     SCALAR(vonmises, .best = best_vonmises, BETWEEN(-M_PI, M_PI))},
+     SP_CONTINUOUS(vonmises, .best = best_vonmises, SP_BETWEEN(-M_PI, M_PI))},
 };
 const size_t sp_continuous_count = COUNT_OF(sp_continuous_rows);

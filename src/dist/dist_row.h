@@ -50,6 +50,19 @@ enum gpm_status sp_scalar_bound(struct sp_call *c, value v, uint64_t varies, dou
     .simulate = sp_scalar_simulate, .log_density = sp_scalar_log_density,                          \
     .grad_density = sp_scalar_grad, .support = sp_scalar_support, SP_NUMERIC(fn)
 
+/* A row of continuous values: densities of dist_FN, then its family. */
+#define SP_CONTINUOUS(fn, ...)                                                                     \
+    SP_SCALAR(fn), .flags = SP_RANDOM | SP_LIFTS | SP_LACKS, .log_bound = sp_scalar_bound,         \
+                   .of = &(const struct scalar_family) {                                           \
+        __VA_ARGS__                                                                                \
+    }
+#define SP_REAL              .support = SUPPORT_REAL, .lo = -INFINITY, .hi = INFINITY
+#define SP_POSITIVE          .support = SUPPORT_POSITIVE, .lo = 0, .hi = INFINITY
+#define SP_BETWEEN(from, to) .support = SUPPORT_INTERVAL, .lo = (from), .hi = (to)
+/* `best` of location and scale, where the mode is the location and the best scale the distance to
+ * it: normal, laplace, cauchy. */
+double best_loc_scale(const struct sp_call *c, uint64_t varies, double x, double *a);
+
 /* Bound for a discrete procedure: 0, or the density itself when nothing varies. */
 enum gpm_status sp_discrete_bound(struct sp_call *c, value v, uint64_t varies, double *out);
 enum gpm_status sp_support_discrete(struct sp_call *c, struct sp_support *out);

@@ -9,7 +9,7 @@
  * (math/tails.h) from each element's density.
  */
 #include "base/mem.h"
-#include "dist/dist_row.h"
+#include "dist/columns.h"
 #include <math.h>
 #include <string.h>
 
@@ -33,25 +33,12 @@ static enum gpm_status no_such_distribution(struct sp_call *c, const double *a) 
 
 /* ---- columns ------------------------------------------------------------------------------ */
 
-struct column {
-    const double *at;
-    double one, *owned;
-    size_t step; /* 0: one number for all elements */
-};
-
-/* The arguments of a call. */
-struct columns {
-    size_t n;  /* elements */
-    bool many; /* some argument is a sequence */
-    struct column arg[SP_MAX_PARAMS];
-};
-
-static void column_release(struct column *col) {
+void column_release(struct column *col) {
     mem_free(col->owned);
     col->owned = NULL;
 }
 
-static void columns_release(struct columns *q, size_t n) {
+void columns_release(struct columns *q, size_t n) {
     for (size_t i = 0; i < n; i++) column_release(&q->arg[i]);
 }
 
@@ -97,7 +84,7 @@ static double absent_value(const struct sp_call *c, size_t i) {
                                              : INFINITY;
 }
 
-static enum gpm_status columns_init(struct sp_call *c, struct columns *q) {
+enum gpm_status columns_init(struct sp_call *c, struct columns *q) {
     size_t first = 0;
     q->many = false;
     q->n = 1;
@@ -122,20 +109,16 @@ static enum gpm_status columns_init(struct sp_call *c, struct columns *q) {
     return GPM_OK;
 }
 
-/* Parameters of element i. */
-static void element(const struct columns *q, size_t n, size_t i, double *a) {
+void columns_element(const struct columns *q, size_t n, size_t i, double *a) {
     for (size_t k = 0; k < n; k++) a[k] = q->arg[k].at[i * q->arg[k].step];
 }
 
-static enum gpm_status check(struct sp_call *c, const double *a) {
+enum gpm_status columns_check(struct sp_call *c, const double *a) {
     const struct scalar_family *f = c->cls->of;
     return f->check ? f->check(c, a) : GPM_OK;
 }
 
-/* The value's column. Under numbers as arguments a sequence says itself how many elements there
- * are. */
-static enum gpm_status value_column(struct sp_call *c, value v, struct columns *q,
-                                    struct column *x) {
+enum gpm_status columns_value(struct sp_call *c, value v, struct columns *q, struct column *x) {
     const struct scalar_family *f = c->cls->of;
     double one;
     size_t n;
@@ -162,6 +145,19 @@ static enum gpm_status value_column(struct sp_call *c, value v, struct columns *
 
 /* ---- one element ---------------------------------------------------------------------------- */
 
+struct law law_of(const struct sp_class *cls, const double *a) {
+    const struct scalar_family *f = cls->of;
+    bool whole = cls->flags & SP_DISCRETE;
+    return (struct law){.lp = cls->num_log_density,
+                        .tails = f->tails,
+                        .slopes = f->slopes,
+                        .whole = whole,
+                        .lo = whole ? -INFINITY : f->lo,
+                        .hi = whole ? INFINITY : f->hi,
+                        .a = a,
+                        .n = cls->num_args};
+}
+
 /* What truncation wants to know; false: this application is not truncated. */
 static bool truncated(const struct sp_call *c, const double *a, struct law *w, double *lo,
                       double *hi) {
@@ -170,15 +166,7 @@ static bool truncated(const struct sp_call *c, const double *a, struct law *w, d
     if (!f->tails || c->n <= n) return false;
     *lo = a[n];
     *hi = c->n > n + 1 ? a[n + 1] : INFINITY;
-    bool whole = c->cls->flags & SP_DISCRETE;
-    *w = (struct law){.lp = c->cls->num_log_density,
-                      .tails = f->tails,
-                      .slopes = f->slopes,
-                      .whole = whole,
-                      .lo = whole ? -INFINITY : f->lo,
-                      .hi = whole ? INFINITY : f->hi,
-                      .a = a,
-                      .n = n};
+    *w = law_of(c->cls, a);
     return true;
 }
 
@@ -244,8 +232,8 @@ enum gpm_status sp_scalar_simulate(struct sp_call *c, value *out) {
     if (st != GPM_OK) return st;
     if (q.many) x = NEW_ARRAY(double, q.n + 1);
     for (size_t i = 0; i < q.n && st == GPM_OK; i++) {
-        element(&q, c->n, i, a);
-        st = check(c, a);
+        columns_element(&q, c->n, i, a);
+        st = columns_check(c, a);
         if (st != GPM_OK) break;
         x[i] = element_draw(c, a);
         if (isnan(x[i])) st = no_element(c, a);
@@ -262,8 +250,8 @@ static enum gpm_status sum_densities(struct sp_call *c, const struct columns *q,
     double a[SP_MAX_PARAMS];
     *out = 0;
     for (size_t i = 0; i < q->n; i++) {
-        element(q, c->n, i, a);
-        enum gpm_status st = check(c, a);
+        columns_element(q, c->n, i, a);
+        enum gpm_status st = columns_check(c, a);
         if (st != GPM_OK) return st;
         double at = x->at[i * x->step], lp = element_lp(c, at, a);
         if (isnan(lp) && isfinite(at)) {
@@ -280,7 +268,7 @@ enum gpm_status sp_scalar_log_density(struct sp_call *c, value v, double *out) {
     struct column x;
     enum gpm_status st = columns_init(c, &q);
     if (st != GPM_OK) return st;
-    st = value_column(c, v, &q, &x);
+    st = columns_value(c, v, &q, &x);
     if (st == GPM_OK) {
         st = sum_densities(c, &q, &x, out);
         column_release(&x);
@@ -289,7 +277,7 @@ enum gpm_status sp_scalar_log_density(struct sp_call *c, value v, double *out) {
     return st;
 }
 
-/* An adjoint: of a number a number that adds up, of a sequence a vector. */
+/* The adjoint of a sequence; that of a number adds up. */
 static value adjoint_of(const struct column *col, size_t n, double **to) {
     if (!col->step) return NIL;
     value v = value_vector_new(n);
@@ -297,16 +285,15 @@ static value adjoint_of(const struct column *col, size_t n, double **to) {
     return v;
 }
 
-static void sum_gradients(struct sp_call *c, const struct columns *q, const struct column *x,
-                          value *dv, value *dargs) {
+void columns_gradient(const struct sp_call *c, const struct columns *q, const struct column *x,
+                      columns_grad_fn *grad, value *d) {
     double a[SP_MAX_PARAMS], g[SP_MAX_PARAMS + 1], sum[SP_MAX_PARAMS + 1] = {0};
     double *to[SP_MAX_PARAMS + 1];
-    value d[SP_MAX_PARAMS + 1];
     for (size_t k = 0; k <= c->n; k++) d[k] = adjoint_of(k ? &q->arg[k - 1] : x, q->n, &to[k]);
     for (size_t i = 0; i < q->n; i++) {
-        element(q, c->n, i, a);
+        columns_element(q, c->n, i, a);
         memset(g, 0, sizeof g);
-        element_grad(c, x->at[i * x->step], a, g);
+        grad(c, x->at[i * x->step], a, g);
         for (size_t k = 0; k <= c->n; k++)
             if (d[k].tag == V_NIL)
                 sum[k] += g[k];
@@ -315,22 +302,21 @@ static void sum_gradients(struct sp_call *c, const struct columns *q, const stru
     }
     for (size_t k = 0; k <= c->n; k++)
         if (d[k].tag == V_NIL && sum[k] != 0) d[k] = value_num(sum[k]);
-    if (dv && !(c->cls->flags & SP_DISCRETE))
-        *dv = d[0].tag == V_NIL && !x->step ? value_num(sum[0]) : d[0];
-    else
-        value_unref(d[0]);
-    if (dv && (c->cls->flags & SP_DISCRETE)) *dv = NIL;
-    for (size_t k = 0; k < c->n; k++) dargs[k] = d[k + 1];
 }
 
 enum gpm_status sp_scalar_grad(struct sp_call *c, value v, value *dv, value *dargs) {
     struct columns q;
     struct column x;
+    value d[SP_MAX_PARAMS + 1];
     enum gpm_status st = columns_init(c, &q);
     if (st != GPM_OK) return st;
-    st = value_column(c, v, &q, &x);
+    st = columns_value(c, v, &q, &x);
     if (st == GPM_OK) {
-        sum_gradients(c, &q, &x, dv, dargs);
+        columns_gradient(c, &q, &x, element_grad, d);
+        bool moves = dv && !(c->cls->flags & SP_DISCRETE);
+        if (dv) *dv = moves ? d[0] : NIL;
+        if (!moves) value_unref(d[0]);
+        memcpy(dargs, d + 1, c->n * sizeof *dargs);
         column_release(&x);
     }
     columns_release(&q, c->n);
@@ -350,7 +336,7 @@ enum gpm_status sp_scalar_support(struct sp_call *c, struct sp_support *out) {
     if (st != GPM_OK) return st;
     for (size_t i = 0; i < q.n; i++) {
         double lo = f->lo, hi = f->hi, lower = -INFINITY, upper = INFINITY;
-        element(&q, c->n, i, a);
+        columns_element(&q, c->n, i, a);
         if (f->range) f->range(a, &lo, &hi);
         (void)truncated(c, a, &w, &lower, &upper);
         least = fmin(least, fmax(lo, lower));
@@ -372,11 +358,11 @@ enum gpm_status sp_scalar_bound(struct sp_call *c, value v, uint64_t varies, dou
     enum gpm_status st = columns_init(c, &q);
     if (st != GPM_OK) return st;
     struct column x = {.one = NAN};
-    if (!(varies & 1u)) st = value_column(c, v, &q, &x);
+    if (!(varies & 1u)) st = columns_value(c, v, &q, &x);
     if (!x.at) x.at = &x.one;
     *out = 0;
     for (size_t i = 0; i < q.n && st == GPM_OK; i++) {
-        element(&q, c->n, i, a);
+        columns_element(&q, c->n, i, a);
         *out += f->best(c, varies, x.at[i * x.step], a);
     }
     column_release(&x);

@@ -7,10 +7,6 @@
 #include <float.h>
 #include <math.h>
 
-static int is_count(double k) {
-    return k >= 0 && k == floor(k) && !isinf(k);
-}
-
 static double clamp_prob(double p) {
     return p >= 0 && p <= 1 ? p : NAN;
 }

@@ -41,6 +41,15 @@ double law_draw_between(struct rng *r, const struct law *w, double lo, double hi
 dist_tails_fn dist_normal_tails, dist_gamma_tails, dist_inv_gamma_tails, dist_expon_tails,
     dist_beta_tails, dist_log_beta_tails, dist_log_odds_beta_tails, dist_log_odds_uniform_tails,
     dist_uniform_tails, dist_student_t_tails, dist_laplace_tails, dist_lognormal_tails;
+dist_tails_fn dist_cauchy_tails, dist_logistic_tails, dist_gumbel_tails, dist_half_normal_tails,
+    dist_half_cauchy_tails, dist_half_student_t_tails, dist_skew_double_exponential_tails,
+    dist_exp_mod_normal_tails;
+dist_tails_fn dist_weibull_tails, dist_frechet_tails, dist_rayleigh_tails, dist_loglogistic_tails,
+    dist_pareto_tails, dist_pareto_type_2_tails, dist_chi_square_tails, dist_inv_chi_square_tails,
+    dist_scaled_inv_chi_square_tails, dist_beta_proportion_tails;
+dist_tails_fn dist_binomial_logit_tails, dist_poisson_log_tails, dist_neg_binomial_rate_tails,
+    dist_neg_binomial_2_tails, dist_neg_binomial_2_log_tails, dist_beta_binomial_tails,
+    dist_hypergeometric_tails;
 dist_tails_fn dist_binomial_tails, dist_poisson_tails, dist_uniform_discrete_tails,
     dist_neg_binomial_tails, dist_geometric_tails;
 
@@ -50,5 +59,8 @@ dist_slopes_fn slopes_shape_loc_scale; /* a shape, location, scale */
 dist_slopes_fn slopes_log_loc_scale;   /* of the logarithm of the value */
 dist_slopes_fn slopes_rate;            /* the last one is a rate */
 dist_slopes_fn slopes_scale;           /* the last one is a scale */
+dist_slopes_fn slopes_shape_scale;     /* of the power (x / scale)^shape */
+dist_slopes_fn slopes_scale_shape;     /* the same in the other order */
+dist_slopes_fn slopes_pareto_type_2;   /* least value, scale, shape */
 dist_slopes_fn slopes_ends;            /* both ends of a uniform */
 #endif
