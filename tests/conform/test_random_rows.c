@@ -122,7 +122,7 @@ static void log_densities_agree_with_scipy(void **state) {
 static const struct dist_case {
     const char *name;
     size_t n;
-    double args[3], centre, scale;
+    double args[5], centre, scale;
 } cases[] = {
     {"normal", 2, {0.5, 2}, 0.5, 2},
     {"gamma", 2, {0.4, 2}, 0, 0.3},
@@ -145,8 +145,49 @@ static const struct dist_case {
     {"vonmises", 2, {0.5, 2}, 0, 0},
     {"vonmises", 2, {-2, 0.3}, 0, 0},
     {"vonmises", 2, {3, 30}, 0, 0},
+    {"cauchy", 2, {-1, 0.5}, -1, 0.5},
+    {"logistic_distribution", 2, {2, 0.7}, 2, 1},
+    {"gumbel", 2, {2, 0.7}, 2, 1},
+    {"half_normal", 1, {1.5}, 0, 1},
+    {"half_cauchy", 1, {1.5}, 0, 1},
+    {"half_student_t", 2, {3, 1.5}, 0, 1},
+    {"skew_normal", 3, {0.3, 2, 4}, 1, 2},
+    {"skew_normal", 3, {0.3, 2, -0.6}, 0, 2},
+    {"skew_double_exponential", 3, {1, 2, 0.3}, 1, 2},
+    {"exp_mod_normal", 3, {1, 0.5, 0.8}, 1, 1},
+    {"exp_mod_normal", 3, {1, 2, 5}, 1, 2},
+    {"weibull", 2, {0.7, 2}, 0, 1},
+    {"weibull", 2, {3, 2}, 0, 2},
+    {"frechet", 2, {1.5, 2}, 0, 2},
+    {"rayleigh", 1, {2}, 0, 2},
+    {"loglogistic", 2, {2, 1.5}, 0, 2},
+    {"pareto", 2, {0.5, 1.5}, 0, 1},
+    {"pareto_type_2", 3, {-1, 2, 1.5}, 0, 1},
+    {"chi_square", 1, {3.5}, 0, 3},
+    {"inv_chi_square", 1, {3.5}, 0, 0.3},
+    {"scaled_inv_chi_square", 2, {3.5, 2}, 0, 4},
+    {"beta_proportion", 2, {0.3, 5}, 0, 0},
+    {"normal", 4, {0.5, 2, 1, 3}, 0, 0},
+    {"normal", 4, {0, 1, 6, 40}, 0, 0},
+    {"normal", 3, {0.5, 2, -1}, 0, 2},
+    {"gamma", 4, {2.5, 2, 0.5, 3}, 0, 0},
+    {"gamma", 3, {0.7, 2, 4}, 0, 0.5},
+    {"student_t", 5, {3, 0, 1, -2, 5}, 0, 0},
+    {"beta", 4, {2, 3, 0.2, 0.6}, 0, 0},
+    {"cauchy", 4, {0, 1, -1, 4}, 0, 0},
+    {"weibull", 4, {1.5, 2, 1, 3}, 0, 0},
+    {"pareto", 4, {0.5, 1.5, 1, 3}, 0, 0},
+    {"pareto_type_2", 5, {-1, 2, 1.5, 0, 3}, 0, 0},
+    {"lognormal", 4, {0.3, 0.8, 1, 3}, 0, 0},
+    {"inv_gamma", 4, {3, 2, 0.5, 3}, 0, 0},
+    {"uniform_continuous", 4, {-2, 4.5, -1, 3}, 0, 0},
+    {"loglogistic", 4, {2, 1.5, 1, 3}, 0, 0},
+    {"half_normal", 3, {1.5, 1, 3}, 0, 0},
+    {"exp_mod_normal", 5, {1, 0.5, 0.8, 0, 3}, 0, 0},
+    {"skew_double_exponential", 5, {1, 2, 0.3, 0, 3}, 0, 0},
     {"flip", 1, {0.3}, 0, 0},
     {"flip", 0, {0}, 0, 0},
+    {"bernoulli_logit", 1, {0.8}, 0, 0},
     {"bernoulli", 1, {0.8}, 0, 0},
     {"bernoulli", 0, {0}, 0, 0},
     {"log_flip", 1, {-1.5}, 0, 0},
@@ -160,6 +201,19 @@ static const struct dist_case {
     {"geometric", 1, {0.2}, 0, 0},
     {"negative_binomial", 2, {2.5, 0.3}, 0, 0},
     {"uniform_discrete", 2, {-2, 5}, 0, 0},
+    {"binomial_logit", 2, {60, 0.4}, 0, 0},
+    {"beta_binomial", 3, {12, 2, 1.5}, 0, 0},
+    {"hypergeometric", 3, {12, 20, 15}, 0, 0},
+    {"hypergeometric", 3, {300, 200, 500}, 0, 0},
+    {"poisson_log", 1, {1.2}, 0, 0},
+    {"neg_binomial", 2, {2.5, 0.6}, 0, 0},
+    {"neg_binomial_2", 2, {4, 2.5}, 0, 0},
+    {"neg_binomial_2_log", 2, {1.5, 2.5}, 0, 0},
+    {"beta_neg_binomial", 3, {2, 12, 3}, 0, 0},
+    {"poisson", 3, {3.5, 2, 7}, 0, 0},
+    {"poisson", 2, {3.5, 12}, 0, 0},
+    {"binomial", 4, {60, 0.45, 20, 25}, 0, 0},
+    {"neg_binomial_2", 4, {4, 2.5, 1, 9}, 0, 0},
 };
 
 /* Vector and object-valued rows have their own tests. */
@@ -189,6 +243,11 @@ static void every_random_row_has_a_case(void **state) {
 #define TOP 4.0
 enum { PANELS = 4000, BINS = 40, DRAWS = 20000 };
 
+/* Draws between bounds take as long as many without. */
+static int draws_of(const struct call *k) {
+    return k->c.cls->num_args && k->c.n > k->c.cls->num_args ? DRAWS / 10 : DRAWS;
+}
+
 static double map_x(const struct dist_case *d, struct sp_support s, double t, double *dx) {
     double u = 0.5 * M_PI * sinh(t), du = 0.5 * M_PI * cosh(t);
     switch (s.kind) {
@@ -214,7 +273,7 @@ static double panel(const struct dist_case *d, struct call *k, struct sp_support
     double sum = 0, dx;
     for (int i = 0; i < 3; i++) {
         double x = map_x(d, s, t0 + 0.5 * h * (1 + at[i]), &dx);
-        double p = exp(k->c.cls->num_log_density(x, d->args, k->c.n));
+        double p = exp(call_lp(k, value_num(x)));
         if (isfinite(p) && isfinite(dx) && p > 0) sum += 0.5 * h * w[i] * p * dx;
     }
     return sum;
@@ -236,14 +295,14 @@ static void check_continuous(const struct dist_case *d, size_t seed) {
             edge[++bin] = map_x(d, s, -TOP + (i + 1) * h, &dx);
     }
     if (fabs(total - 1) > 2e-6) fail_msg("%s: the density integrates to %.12g", d->name, total);
-    for (int i = 0; i < DRAWS; i++) {
+    for (int i = 0; i < draws_of(&k); i++) {
         double x = as_double(call_draw(&k));
         assert_true(call_lp(&k, value_num(x)) > -INFINITY);
         size_t b = 0;
         while (b < bin && x > edge[b + 1]) b++;
         count[b]++;
     }
-    double p = chi2_p(count, prob, bin + 1, DRAWS);
+    double p = chi2_p(count, prob, bin + 1, draws_of(&k));
     if (p < P_VALUE_MIN) print_error("%s(%g, %g)\n", d->name, d->args[0], d->args[1]);
     assert_p_value(p, seed);
     call_release(&k);
@@ -273,12 +332,12 @@ static void check_discrete(const struct dist_case *d, size_t seed) {
         for (size_t i = 0; i < CELLS; i++)
             total += prob[i] = exp(call_lp(&k, value_num((double)i)));
     if (fabs(total - 1) > 1e-11) fail_msg("%s: the density sums to %.15g", d->name, total);
-    for (int i = 0; i < DRAWS; i++) {
+    for (int i = 0; i < draws_of(&k); i++) {
         value v = call_draw(&k);
         assert_int_equal(v.tag, strstr(d->name, "flip") ? V_BOOL : V_NUM);
         count[(size_t)(as_double(v) - lowest)]++;
     }
-    double p = chi2_p(count, prob, CELLS, DRAWS);
+    double p = chi2_p(count, prob, CELLS, draws_of(&k));
     if (p < P_VALUE_MIN) print_error("%s(%g, %g)\n", d->name, d->args[0], d->args[1]);
     assert_p_value(p, seed);
     assert_true(call_lp(&k, value_num(0.5)) == -INFINITY);
@@ -303,20 +362,30 @@ static double grad_of(value v) {
     return v.tag == V_NUM ? v.u.num : 0;
 }
 
+/* Parameters that are whole numbers, as the bounds of whole numbers are. */
+static bool counts(const struct sp_class *cls, const struct sp_sig *sig, size_t i) {
+    static const char *const whole[] = {"n", "draws", "good", "bad", "low", "high"};
+    if (!(cls->flags & SP_DISCRETE)) return false;
+    for (size_t k = 0; k < COUNT_OF(whole); k++)
+        if (!strcmp(sig->params[i].name, whole[k])) return true;
+    return cls->num_args && i >= cls->num_args;
+}
+
 static void check_grad(const struct dist_case *d, struct call *k, double x) {
     const struct sp_class *cls = k->c.cls;
     value dv = NIL, dargs[CALL_ARGS] = {{0}};
     assert_int_equal(cls->grad_density(&k->c, value_for(cls, x), &dv, dargs), GPM_OK);
-    bool whole = !strcmp(d->name, "uniform_discrete");
+    struct sp_sig sig;
+    sp_sig_parse(cls->sig, &sig);
     for (size_t j = 0; j <= d->n; j++) {
         if (j == 0 && cls->flags & SP_DISCRETE) continue;
-        if (whole || (!strcmp(d->name, "binomial") && j == 1)) continue;
-        double a[3], at = j ? d->args[j - 1] : x, h = at == 0 ? 1e-6 : 1e-5 * fabs(at), lp[2];
+        if (j && counts(cls, &sig, j - 1)) continue;
+        double at = j ? d->args[j - 1] : x, h = at == 0 ? 1e-6 : 1e-5 * fabs(at), lp[2];
         for (int side = 0; side < 2; side++) {
-            memcpy(a, d->args, sizeof a);
             double moved = at + (side ? h : -h);
-            if (j) a[j - 1] = moved;
-            lp[side] = cls->num_log_density(j ? x : moved, a, d->n);
+            if (j) k->args[j - 1] = value_num(moved);
+            lp[side] = call_lp(k, j ? value_for(cls, x) : value_num(moved));
+            if (j) k->args[j - 1] = value_num(at);
         }
         double diff = (lp[1] - lp[0]) / (2 * h), got = grad_of(j ? dargs[j - 1] : dv);
         if (!(fabs(diff - got) <= 2e-5 * fmax(1, fmax(fabs(diff), fabs(got)))))
@@ -333,7 +402,8 @@ static void gradients_agree_with_differences(void **state) {
         assert_non_null(k.c.cls->grad_density);
         for (int rep = 0; rep < 10; rep++) {
             double x = as_double(call_draw(&k));
-            if (!strcmp(cases[i].name, "beta")) x = fmin(fmax(x, 1e-3), 1 - 1e-3);
+            if (!strncmp(cases[i].name, "beta", 4) && !(k.c.cls->flags & SP_DISCRETE))
+                x = fmin(fmax(x, 1e-3), 1 - 1e-3);
             check_grad(&cases[i], &k, x);
         }
         call_release(&k);
@@ -348,11 +418,15 @@ static void check_bound(const struct dist_case *d, struct call *k, uint64_t vari
     if (st == GPM_E_NOT_FOUND) return;
     assert_int_equal(st, GPM_OK);
     for (int rep = 0; rep < 400; rep++) {
-        double a[3], y = varies & 1 ? as_double(call_draw(k)) : x;
-        memcpy(a, d->args, sizeof a);
+        double y = varies & 1 ? as_double(call_draw(k)) : x;
+        value kept[CALL_ARGS];
+        memcpy(kept, k->args, sizeof kept);
         for (size_t j = 0; j < d->n; j++)
-            if (varies >> (j + 1) & 1) a[j] *= exp(2 * rng_normal(&k->rng));
-        double lp = k->c.cls->num_log_density(y, a, d->n);
+            if (varies >> (j + 1) & 1) k->args[j].u.num *= exp(2 * rng_normal(&k->rng));
+        double lp;
+        enum gpm_status there = k->c.cls->log_density(&k->c, value_for(k->c.cls, y), &lp);
+        memcpy(k->args, kept, sizeof kept);
+        if (there != GPM_OK) continue; /* no such parameters */
         if (lp > bound + 1e-9) fail_msg("%s: density %g above its bound %g", d->name, lp, bound);
         if (lp > best) best = lp;
     }
@@ -421,7 +495,53 @@ static const struct {
     {"poisson", 1, {-1}},
     {"geometric", 1, {0}},
     {"negative_binomial", 2, {0, 0.5}},
+    {"cauchy", 2, {0, 0}},
+    {"half_normal", 1, {-1}},
+    {"half_student_t", 2, {0, 1}},
+    {"skew_normal", 3, {0, 0, 1}},
+    {"skew_double_exponential", 3, {0, 1, 1}},
+    {"exp_mod_normal", 3, {0, 1, 0}},
+    {"weibull", 2, {0, 1}},
+    {"frechet", 2, {1, 0}},
+    {"rayleigh", 1, {0}},
+    {"loglogistic", 2, {1, 0}},
+    {"pareto", 2, {0, 1}},
+    {"pareto_type_2", 3, {0, 0, 1}},
+    {"scaled_inv_chi_square", 2, {1, 0}},
+    {"beta_proportion", 2, {0, 1}},
+    {"beta_binomial", 3, {2, 0, 1}},
+    {"hypergeometric", 3, {5, 2, 2}},
+    {"neg_binomial_2", 2, {1, 0}},
+    {"neg_binomial_2_log", 2, {1, 0}},
+    {"beta_neg_binomial", 3, {0, 1, 1}},
 };
+
+/* Bounds that leave nothing, and bounds beyond the doubles' tails, where there is nothing to say.
+ */
+static const struct {
+    const char *name;
+    size_t n;
+    double args[4];
+} nothing_between[] = {
+    {"normal", 4, {0, 1, 2, 1}},         {"normal", 4, {0, 1, 1, 1}},
+    {"gamma", 4, {1, 1, -2, -1}},        {"poisson", 4, {1, 0.2, 0.8}},
+    {"normal", 4, {0, 1, 1e200, 2e200}},
+};
+
+static void bounds_with_nothing_between_are_errors(void **state) {
+    UNUSED(state);
+    for (size_t i = 0; i < COUNT_OF(nothing_between); i++) {
+        struct call k;
+        value v;
+        double lp;
+        size_t n = nothing_between[i].n - (i == 3);
+        start(&k, nothing_between[i].name, nothing_between[i].args, n, 1);
+        assert_int_equal(k.c.cls->simulate(&k.c, &v), GPM_E_USER);
+        assert_non_null(strstr(k.diags.list.at[0]->message, "no probability between"));
+        assert_int_equal(k.c.cls->log_density(&k.c, value_num(1), &lp), GPM_E_USER);
+        call_release(&k);
+    }
+}
 
 static void bad_parameters_are_domain_errors(void **state) {
     UNUSED(state);
@@ -486,34 +606,80 @@ static void wrong_types_are_errors(void **state) {
     call_release(&k);
 }
 
-/* ---- normal on sequences */
-static void normal_takes_sequences(void **state) {
+/* ---- sequences: densities and gradients are those of the elements, added up */
+static void check_sequence(const struct dist_case *d, bool vectors) {
+    enum { N = 3 };
+    struct call one, k;
+    double lp = 0, want[CALL_ARGS + 1][N], x[N];
+    value args[CALL_ARGS], dv, dargs[CALL_ARGS] = {{0}}, part[CALL_ARGS];
+    start(&one, d->name, d->args, d->n, 3);
+    bool coin = call_draw(&one).tag == V_BOOL;
+    for (size_t i = 0; i < N; i++) { /* the first argument is a sequence, the others stay numbers */
+        one.args[0] = value_num(d->args[0] * (d->n > 2 || i == 0 ? 1 : 1 + 0.001 * (double)i));
+        if (one.c.cls->flags & SP_DISCRETE) one.args[0] = value_num(d->args[0]);
+        value v = call_draw(&one);
+        x[i] = as_double(v);
+        lp += call_lp(&one, v);
+        assert_int_equal(one.c.cls->grad_density(&one.c, v, &dv, part), GPM_OK);
+        want[0][i] = grad_of(dv);
+        for (size_t j = 0; j < d->n; j++) want[1 + j][i] = grad_of(part[j]);
+        if (i == 0) args[0] = vectors ? value_vector_new(N) : value_array_new(N);
+        if (vectors)
+            args[0].u.vector->at[i] = one.args[0].u.num;
+        else
+            args[0].u.array->at[i] = one.args[0];
+    }
+    for (size_t j = 1; j < d->n; j++) args[j] = value_num(d->args[j]);
+    call_init(&k, d->name, args, d->n, 4);
+    value v = call_draw(&k), xs = value_vector(x, N);
+    size_t n;
+    assert_true(seq_length(v, &n) && n == N);
+    assert_int_equal(v.tag, vectors && !coin ? V_VECTOR : V_ARRAY);
+    value_unref(v);
+    assert_close(call_lp(&k, xs), lp, 1e-12 * fmax(1, fabs(lp)));
+    assert_int_equal(k.c.cls->grad_density(&k.c, xs, &dv, dargs), GPM_OK);
+    for (size_t i = 0; i < N; i++) {
+        if (!(k.c.cls->flags & SP_DISCRETE)) assert_close(dv.u.vector->at[i], want[0][i], 1e-12);
+        assert_close(dargs[0].u.vector->at[i], want[1][i], 1e-12 * fmax(1, fabs(want[1][i])));
+    }
+    for (size_t j = 1; j < d->n; j++) {
+        double sum = want[1 + j][0] + want[1 + j][1] + want[1 + j][2];
+        assert_close(grad_of(dargs[j]), sum, 1e-12 * fmax(1, fabs(sum)));
+    }
+    value_unref(dv), value_unref(dargs[0]), value_unref(xs);
+    call_release(&k);
+    call_release(&one);
+}
+
+static void every_row_takes_sequences(void **state) {
+    UNUSED(state);
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        const struct sp_class *cls = sp_index_find(cases[i].name);
+        assert_true(cls->flags & SP_LIFTS);
+        if (cases[i].n == 0) continue;
+        check_sequence(&cases[i], false);
+        check_sequence(&cases[i], true);
+    }
+}
+
+static void sequences_of_other_lengths_are_errors(void **state) {
     UNUSED(state);
     struct call k;
-    double means[] = {1, 2, 3}, want = 0, xs[] = {0.5, 2.5, 1};
-    value args[] = {value_vector(means, 3), value_num(2)};
-    call_init(&k, "normal", args, 2, 5);
-    value v = call_draw(&k), x = value_vector(xs, 3), dv, dargs[2];
-    size_t n;
-    assert_true(seq_length(v, &n) && n == 3);
-    for (int i = 0; i < 3; i++)
-        want += -log(2) - LOG_SQRT_2PI - 0.5 * pow((xs[i] - means[i]) / 2, 2);
-    assert_close(call_lp(&k, x), want, 1e-14);
-    assert_int_equal(k.c.cls->grad_density(&k.c, x, &dv, dargs), GPM_OK);
-    double dsd = 0;
-    for (int i = 0; i < 3; i++) {
-        double z = (xs[i] - means[i]) / 2;
-        assert_close(dv.u.vector->at[i], -z / 2, 1e-14);
-        assert_close(dargs[0].u.vector->at[i], z / 2, 1e-14);
-        dsd += (z * z - 1) / 2;
-    }
-    assert_close(dargs[1].u.num, dsd, 1e-14);
-    value_unref(dv), value_unref(dargs[0]), value_unref(dargs[1]), value_unref(v), value_unref(x);
-    call_release(&k);
-    value bad_args[] = {value_vector(means, 3), value_vector(means, 2)};
-    call_init(&k, "normal", bad_args, 2, 5);
+    value v;
+    double lp, xs[] = {1, 2, 3};
+    value args[] = {value_vector(xs, 3), value_vector(xs, 2)};
+    call_init(&k, "gamma", args, 2, 5);
     assert_int_equal(k.c.cls->simulate(&k.c, &v), GPM_E_USER);
     assert_int_equal(k.diags.list.at[0]->code, DIAG_SHAPE);
+    assert_non_null(strstr(k.diags.list.at[0]->message, "shape has 3 elements but rate has 2"));
+    call_release(&k);
+    value few[] = {value_vector(xs, 3), value_num(1)};
+    call_init(&k, "gamma", few, 2, 5);
+    v = value_vector(xs, 2);
+    assert_int_equal(k.c.cls->log_density(&k.c, v, &lp), GPM_E_USER);
+    assert_int_equal(k.diags.list.at[0]->code, DIAG_SHAPE);
+    assert_int_equal(k.c.cls->log_density(&k.c, value_num(1), &lp), GPM_E_USER);
+    value_unref(v);
     call_release(&k);
 }
 
@@ -526,9 +692,11 @@ int main(void) {
         cmocka_unit_test(bounds_hold),
         cmocka_unit_test(normal_bound_from_sd_or_distance),
         cmocka_unit_test(bad_parameters_are_domain_errors),
+        cmocka_unit_test(bounds_with_nothing_between_are_errors),
         cmocka_unit_test(outside_the_support_is_minus_infinity),
         cmocka_unit_test(wrong_types_are_errors),
-        cmocka_unit_test(normal_takes_sequences),
+        cmocka_unit_test(every_row_takes_sequences),
+        cmocka_unit_test(sequences_of_other_lengths_are_errors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
