@@ -103,10 +103,10 @@ def run(program):
 
 
 def check_distribution():
-    (density, draws) = run("assess(3, rayleigh, 2); mapv(proc(i) { rayleigh(2) }, arange(4000));")
-    assert abs(density - (math.log(3 / 4) - 9 / 8)) < 1e-12
-    assert abs(sum(draws) / 4000 - 2 * math.sqrt(math.pi / 2)) < 0.1
-    assert "scale" in do("build/gpmem", "help", "rayleigh")
+    (density, draws, far) = run("assess(3, maxwell, 2); mapv(proc(i) { maxwell(2) }, arange(4000)); maxwell(2, lower=9);")
+    assert abs(density - (math.log(2 / math.pi) / 2 + math.log(9 / 8) - 9 / 8)) < 1e-12
+    assert abs(sum(draws) / 4000 - 4 * math.sqrt(2 / math.pi)) < 0.1 and far > 9
+    assert "scale" in do("build/gpmem", "help", "maxwell")
 
 
 def check_kernel():
