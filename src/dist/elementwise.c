@@ -329,7 +329,7 @@ enum gpm_status sp_scalar_support(struct sp_call *c, struct sp_support *out) {
     struct columns q;
     struct law w;
     double a[SP_MAX_PARAMS], least = INFINITY, most = -INFINITY;
-    *out = (struct sp_support){f->support, f->lo, f->hi};
+    *out = (struct sp_support){.kind = f->support, .lo = f->lo, .hi = f->hi};
     bool between = f->tails && c->n > c->cls->num_args;
     if (c->cls->flags & SP_DISCRETE || (!between && !f->range)) return GPM_OK;
     enum gpm_status st = columns_init(c, &q);
@@ -343,8 +343,7 @@ enum gpm_status sp_scalar_support(struct sp_call *c, struct sp_support *out) {
         most = fmax(most, fmin(hi, upper));
     }
     columns_release(&q, c->n);
-    enum sp_support_kind open = isfinite(least) ? SUPPORT_POSITIVE : SUPPORT_REAL;
-    *out = (struct sp_support){isfinite(most) ? SUPPORT_INTERVAL : open, least, most};
+    *out = (struct sp_support){SUPPORT_INTERVAL, least, most, true};
     return GPM_OK;
 }
 

@@ -132,8 +132,9 @@ static const struct dist_case {
     {"expon", 1, {2.5}, 0, 0.5},
     {"beta", 2, {0.5, 0.5}, 0, 0},
     {"beta", 2, {3, 1.2}, 0, 0},
-    {"log_beta", 2, {0.5, 2}, -1, 1},
-    {"log_beta", 2, {3, 4}, -1, 1},
+    {"log_beta", 2, {0.5, 2}, 0, 1},
+    {"log_beta", 2, {3, 4}, 0, 1},
+    {"log_beta", 4, {3, 4, -2, -0.1}, 0, 0},
     {"log_odds_beta", 2, {0.3, 2}, -1, 2},
     {"log_odds_uniform", 0, {0}, 0, 1},
     {"uniform_continuous", 2, {-2, 4.5}, 0, 0},
@@ -170,6 +171,7 @@ static const struct dist_case {
     {"normal", 4, {0.5, 2, 1, 3}, 0, 0},
     {"normal", 4, {0, 1, 6, 40}, 0, 0},
     {"normal", 3, {0.5, 2, -1}, 0, 2},
+    {"normal", 4, {0.5, 2, -INFINITY, -1}, 0, 2},
     {"gamma", 4, {2.5, 2, 0.5, 3}, 0, 0},
     {"gamma", 3, {0.7, 2, 4}, 0, 0.5},
     {"student_t", 5, {3, 0, 1, -2, 5}, 0, 0},
@@ -218,8 +220,9 @@ static const struct dist_case {
 
 /* Vector and object-valued rows have their own tests. */
 static const char *const elsewhere[] = {
-    "categorical", "log_categorical",     "uniform_categorical", "exactly", "permute",
-    "dirichlet",   "symmetric_dirichlet", "multivariate_normal", "wishart", "inv_wishart"};
+    "categorical", "log_categorical", "uniform_categorical", "exactly",
+    "permute",     "dirichlet",       "symmetric_dirichlet", "multivariate_normal",
+    "wishart",     "inv_wishart",     "wishart_cholesky"};
 
 static bool listed(const char *name) {
     for (size_t i = 0; i < COUNT_OF(cases); i++)
@@ -250,19 +253,19 @@ static int draws_of(const struct call *k) {
 
 static double map_x(const struct dist_case *d, struct sp_support s, double t, double *dx) {
     double u = 0.5 * M_PI * sinh(t), du = 0.5 * M_PI * cosh(t);
-    switch (s.kind) {
-    case SUPPORT_POSITIVE: {
-        double e = d->scale * exp(u);
-        *dx = e * du;
-        return s.lo + e;
-    }
-    case SUPPORT_INTERVAL: {
+    bool low = isfinite(s.lo), high = isfinite(s.hi);
+    if (low && high) {
         double w = s.hi - s.lo, sech = 1 / cosh(u);
         *dx = 0.5 * w * sech * sech * du;
         return u < 0 ? s.lo + w / (1 + exp(-2 * u)) : s.hi - w / (1 + exp(2 * u));
     }
-    default: *dx = d->scale * cosh(u) * du; return d->centre + d->scale * sinh(u);
+    if (low || high) {
+        double e = d->scale * exp(low ? u : -u);
+        *dx = e * du;
+        return low ? s.lo + e : s.hi - e;
     }
+    *dx = d->scale * cosh(u) * du;
+    return d->centre + d->scale * sinh(u);
 }
 
 /* Probability of one panel, by three Gauss-Legendre points. */
@@ -379,7 +382,7 @@ static void check_grad(const struct dist_case *d, struct call *k, double x) {
     sp_sig_parse(cls->sig, &sig);
     for (size_t j = 0; j <= d->n; j++) {
         if (j == 0 && cls->flags & SP_DISCRETE) continue;
-        if (j && counts(cls, &sig, j - 1)) continue;
+        if (j && (counts(cls, &sig, j - 1) || isinf(d->args[j - 1]))) continue;
         double at = j ? d->args[j - 1] : x, h = at == 0 ? 1e-6 : 1e-5 * fabs(at), lp[2];
         for (int side = 0; side < 2; side++) {
             double moved = at + (side ? h : -h);
