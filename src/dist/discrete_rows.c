@@ -5,6 +5,7 @@
  */
 #include "base/mem.h"
 #include "math/dist.h"
+#include "dist/dist_cols.h"
 #include "dist/dist_row.h"
 #include <math.h>
 
@@ -113,12 +114,14 @@ const struct sp_class sp_discrete_rows[] = {
      .doc = "true with probability 1 / (1 + exp(-log_odds))",
      .example = "assess(true, log_odds_flip, 0) => -0.6931471805599453",
      .enumerate = coin_enumerate,
+     .cols = cols_logit,
      COUNT(logit_bernoulli, .coin = true)},
     {.name = "bernoulli_logit",
      .sig = "(log_odds: real) -> number",
      .doc = "1 with probability 1 / (1 + exp(-log_odds)), else 0",
      .example = "assess(1, bernoulli_logit, 0) => -0.6931471805599453",
      .enumerate = coin_enumerate,
+     .cols = cols_logit,
      COUNT(logit_bernoulli)},
     {.name = "binomial",
      .sig = "(n: count, p: probability" SP_BOUNDS ") -> count",

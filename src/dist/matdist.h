@@ -42,7 +42,7 @@ struct mat_dist {
 /* How the procedures of one kind draw, score and differentiate: what their rows say in `of`, for
  * the functions below. */
 struct vector_kind {
-    struct scalar_family number; /* of rows that take numbers, too: normal */
+    struct scalar_family number; /* its support is the value's (sp_scalar_support) */
     bool matrix;                 /* the value is p x p, else p numbers */
     enum gpm_status (*read)(struct sp_call *c, struct mat_dist *q);
     void (*draw)(struct rng *r, const struct mat_dist *q, double *out);
@@ -59,8 +59,6 @@ enum gpm_status vector_grad(struct sp_call *c, value v, value *dv, value *dargs)
     .simulate = vector_simulate, .grad_density = vector_grad, .support = sp_scalar_support
 /* Value or mean (the first argument) vary, the second one is fixed: the density at its centre. */
 enum gpm_status vector_centre_bound(struct sp_call *c, value v, uint64_t varies, double *out);
-/* The adjoint of a number that stands for every element: the sum of theirs. */
-void vector_sum(value *d);
 
 /* A symmetric positive definite argument, and its factor. */
 enum gpm_status factor_arg(struct sp_call *c, size_t i, const char *name, bool semidefinite,

@@ -196,7 +196,8 @@ static void dir_grad(const double *x, const struct mat_dist *q, double *dx, valu
     dirichlet_grad(x, q->a, q->p, dx, dargs[0].u.vector->at);
 }
 
-void vector_sum(value *d) {
+/* The adjoint of a number that stands for every element: the sum of theirs. */
+static void vector_sum(value *d) {
     double sum = 0;
     for (size_t i = 0; i < d->u.vector->n; i++) sum += d->u.vector->at[i];
     value_set_take(d, value_num(sum));
