@@ -5,6 +5,7 @@
 #include "lib/args.h"
 
 #include "base/mem.h"
+#include "la/blas.h"
 #include "sp/adjoint.h"
 #include <math.h>
 #include <string.h>
@@ -156,4 +157,34 @@ void mat_adjoint_numbers(value d, size_t rows, size_t cols, double *out) {
         value_unref(r);
     }
     mem_free(row);
+}
+
+/* ---- products ---------------------------------------------------------------------------------
+ */
+
+void mat_transpose(const double *a, size_t rows, size_t cols, double *to) {
+    for (size_t i = 0; i < rows; i++)
+        for (size_t j = 0; j < cols; j++) to[j + i * cols] = a[i + j * rows];
+}
+
+void mat_multiply(bool ta, bool tb, size_t m, size_t n, size_t k, const double *a, size_t lda,
+                  const double *b, size_t ldb, double *to) {
+    memset(to, 0, m * n * sizeof *to);
+    if (m && n && k) la_gemm(ta, tb, m, n, k, 1, a, lda, b, ldb, 0, to, m);
+}
+
+enum gpm_status mat_factor(struct mat_arg *m, struct sp_call *c, size_t i, const char *param,
+                           char kind) {
+    if (kind == 'm') return mat_arg_init(m, c, i, param);
+    size_t n;
+    *m = (struct mat_arg){0};
+    if (!seq_numbers(c->args[i], &m->own, &n)) return GPM_E_ARG; /* the signature has checked it */
+    m->at = m->own;
+    m->rows = kind == 'c' ? n : 1;
+    m->cols = kind == 'c' ? 1 : n;
+    return GPM_OK;
+}
+
+value mat_factor_adjoint(const struct mat_arg *m, value arg, char kind, const double *d) {
+    return kind == 'm' ? mat_arg_adjoint(m, arg, d) : value_vector(d, m->rows * m->cols);
 }

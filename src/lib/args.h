@@ -33,6 +33,14 @@ double *mat_arg_copy(const struct mat_arg *m);
 value mat_arg_adjoint(const struct mat_arg *m, value arg, const double *d);
 /* The numbers of an adjoint of a rows x cols matrix into `out`; zeros for NIL. */
 void mat_adjoint_numbers(value d, size_t rows, size_t cols, double *out);
+void mat_transpose(const double *a, size_t rows, size_t cols, double *to);
+/* to = A B, of the transposes where ta, tb say so: m by k times k by n. */
+void mat_multiply(bool ta, bool tb, size_t m, size_t n, size_t k, const double *a, size_t lda,
+                  const double *b, size_t ldb, double *to);
+/* A factor of a product: a matrix ('m'), or a vector seen as one column ('c') or one row. */
+enum gpm_status mat_factor(struct mat_arg *m, struct sp_call *c, size_t i, const char *param,
+                           char kind);
+value mat_factor_adjoint(const struct mat_arg *m, value arg, char kind, const double *d);
 /* Rows of procedures of one matrix: simulate and gradient, with a struct mat_row as `of`. */
 struct mat_row {
     const char *param;
@@ -43,6 +51,10 @@ struct mat_row {
 };
 enum gpm_status simulate_of_matrix(struct sp_call *c, value *out);
 enum gpm_status grad_of_matrix(struct sp_call *c, value r, value dr, value *dargs);
+#define OF_MATRIX(...)                                                                             \
+    .of = &(const struct mat_row) {                                                                \
+        __VA_ARGS__                                                                                \
+    }
 /* The first argument, which must be square. */
 enum gpm_status mat_arg_square(struct mat_arg *m, struct sp_call *c, const char *param);
 #endif

@@ -6,7 +6,6 @@
 
 #include "base/mem.h"
 #include "math/special.h"
-#include "sp/adjoint.h"
 #include <math.h>
 
 /* ---- folds over any number of arguments ----------------------------------------------------- */
@@ -34,7 +33,7 @@ static void back_mul(double v, const double *x, size_t n, double d, double *out)
     for (size_t i = n; i--; right *= x[i]) out[i] = out[i] * right * d;
 }
 
-/* ---- minimum and maximum: of several arguments, or of one sequence --------------------------- */
+/* ---- of several arguments, or of one sequence ----------------------------------------------- */
 
 static size_t best_at(const double *x, size_t n, double sign) {
     size_t best = 0;
@@ -64,29 +63,13 @@ static void back_max(double v, const double *x, size_t n, double d, double *out)
     back_best(x, n, 1, d, out);
 }
 
-/* The numbers of the only argument, a sequence; false: several, or no numbers. */
-static bool one_sequence(const struct sp_call *c, double **x, size_t *n) {
-    return c->n == 1 && seq_is(c->args[0]) && seq_numbers(c->args[0], x, n);
+static double num_log_sum_exp(const double *x, size_t n) {
+    return logsumexp(x, n);
 }
 
-static enum gpm_status simulate_best(struct sp_call *c, value *out) {
-    double *x;
-    size_t n;
-    if (!one_sequence(c, &x, &n)) return lift_simulate(c, out);
-    if (n) *out = value_num(c->cls->num(x, n));
-    mem_free(x);
-    if (!n) return sp_error(c, DIAG_EMPTY, "%s: the sequence is empty", c->cls->name);
-    return GPM_OK;
-}
-
-static enum gpm_status grad_best(struct sp_call *c, value r, value dr, value *dargs) {
-    double *x;
-    size_t n;
-    if (!one_sequence(c, &x, &n)) return lift_grad(c, r, dr, dargs);
-    dargs[0] = value_vector_new(n);
-    c->cls->num_back(adj_num(r), x, n, adj_num(dr), dargs[0].u.vector->at);
-    mem_free(x);
-    return GPM_OK;
+/* Each one counts by its share. */
+static void back_log_sum_exp(double v, const double *x, size_t n, double d, double *out) {
+    for (size_t i = 0; i < n; i++) out[i] = isfinite(v) ? exp(x[i] - v) * d : 0;
 }
 
 /* ---- whole-number division --------------------------------------------------------------------
@@ -186,14 +169,24 @@ const struct sp_class sp_arith_rows[] = {
      .code = SP_CODE_DIV},
     {LIFT_ROW(pow, pow, X2, "x to the power y; also `x ** y`.", "2 ** 10 => 1024"),
      .code = SP_CODE_POW},
-    {SP_GROW(min, best, "(x: any, ...more: any) -> any",
-             "The least of its arguments, elementwise; of one sequence, its least element.",
-             "min(3, 4) => 3"),
-     LIFT_FNS(min), .flags = SP_LIFTS | SP_FOLDS, .variant = LIFT_FOLD},
-    {SP_GROW(max, best, "(x: any, ...more: any) -> any",
-             "The greatest of its arguments, elementwise; of one sequence, its greatest element.",
-             "max([3, 9, 2]) => 9"),
-     LIFT_FNS(max), .flags = SP_LIFTS | SP_FOLDS, .variant = LIFT_FOLD},
+    {REDUCE_ROW(min, min, "(x: any, ...more: any) -> any",
+                "The least of its arguments, elementwise; of one sequence, its least element.",
+                "min(3, 4) => 3"),
+     .flags = SP_LIFTS | SP_FOLDS, .variant = LIFT_FOLD},
+    {REDUCE_ROW(
+         max, max, "(x: any, ...more: any) -> any",
+         "The greatest of its arguments, elementwise; of one sequence, its greatest element.",
+         "max([3, 9, 2]) => 9"),
+     .flags = SP_LIFTS | SP_FOLDS, .variant = LIFT_FOLD},
+    {REDUCE_ROW(
+         log_sum_exp, log_sum_exp, "(x: any, ...more: any) -> any",
+         "log(exp(x) + exp(y) + ...) of its arguments, elementwise, without overflow; of one "
+         "sequence, over its elements (-inf of none).",
+         "log_sum_exp([-1000]) => -1000"),
+     .flags = SP_LIFTS | SP_FOLDS, .variant = LIFT_FOLD | LIFT_OF_NONE},
+    {REDUCE_ROW(prod, mul, "(xs: numbers) -> number", "The product of a sequence of numbers.",
+                "prod([2, 3, 4]) => 24"),
+     .flags = SP_FOLDS, .variant = LIFT_OF_NONE},
     {LIFT_ROW(atan2, atan2, "(y: any, x: any) -> any",
               "The angle of the point (x, y), from -pi to pi.", "atan2(0, 1) => 0")},
     {LIFT_ROW(hypot, hypot, X2, "The length of the vector (x, y).", "hypot(3, 4) => 5")},

@@ -198,7 +198,7 @@ static enum gpm_status lift_scalars(struct sp_call *c, value *out) {
 
 enum gpm_status lift_simulate(struct sp_call *c, value *out) {
     if (all_scalars(c)) return lift_scalars(c, out);
-    bool folds = c->n == 2 || c->cls->variant == LIFT_FOLD;
+    bool folds = c->n == 2 || (c->cls->variant & LIFT_FOLD);
     return folds && has_box(c) ? box_fold(c, out) : lift_all(c, out);
 }
 
@@ -235,5 +235,32 @@ enum gpm_status lift_grad(struct sp_call *c, value result, value dresult, value 
     mem_free(x);
     mem_free(d);
     operands_free(o, n);
+    return GPM_OK;
+}
+
+/* ---- one sequence ---------------------------------------------------------------------------- */
+
+/* The numbers of the only argument, a sequence; false: several, or no numbers. */
+static bool one_sequence(const struct sp_call *c, double **x, size_t *n) {
+    return c->n == 1 && seq_is(c->args[0]) && seq_numbers(c->args[0], x, n);
+}
+
+enum gpm_status reduce_simulate(struct sp_call *c, value *out) {
+    double *x;
+    size_t n;
+    if (!one_sequence(c, &x, &n)) return lift_simulate(c, out);
+    bool none = n == 0 && !(c->cls->variant & LIFT_OF_NONE);
+    if (!none) *out = value_num(c->cls->num(x, n));
+    mem_free(x);
+    return none ? sp_error(c, DIAG_EMPTY, "%s: the sequence is empty", c->cls->name) : GPM_OK;
+}
+
+enum gpm_status reduce_grad(struct sp_call *c, value r, value dr, value *dargs) {
+    double *x;
+    size_t n;
+    if (!one_sequence(c, &x, &n)) return lift_grad(c, r, dr, dargs);
+    dargs[0] = value_vector_new(n);
+    c->cls->num_back(adj_num(r), x, n, adj_num(dr), dargs[0].u.vector->at);
+    mem_free(x);
     return GPM_OK;
 }

@@ -8,16 +8,25 @@
 #define LIB_LIFT_H
 #include "sp/sp.h"
 
-enum { LIFT_FOLD = 1 }; /* variant of rows of any number of arguments, folded from the left */
+/* Variants of rows: of any number of arguments, folded from the left; of which one empty sequence
+ * has a value, num(x, 0). */
+enum { LIFT_FOLD = 1, LIFT_OF_NONE = 2 };
 
 /* simulate and grad_simulate: they call the row's num and num_back for each element. */
 enum gpm_status lift_simulate(struct sp_call *c, value *out);
 enum gpm_status lift_grad(struct sp_call *c, value result, value dresult, value *dargs);
+/* The same, but of one sequence: num and num_back of all its elements. */
+enum gpm_status reduce_simulate(struct sp_call *c, value *out);
+enum gpm_status reduce_grad(struct sp_call *c, value result, value dresult, value *dargs);
 
 #define LIFT_FNS(NAME) .num = num_##NAME, .num_back = back_##NAME
 #define LIFT_ROW(NAME, FN, SIG, DOC, EXAMPLE)                                                      \
     .name = #NAME, .sig = SIG, .doc = DOC, .example = EXAMPLE, .simulate = lift_simulate,          \
     .grad_simulate = lift_grad, .flags = SP_LIFTS, LIFT_FNS(FN)
+
+#define REDUCE_ROW(NAME, FN, SIG, DOC, EXAMPLE)                                                    \
+    .name = #NAME, .sig = SIG, .doc = DOC, .example = EXAMPLE, .simulate = reduce_simulate,        \
+    .grad_simulate = reduce_grad, LIFT_FNS(FN)
 
 /* num_NAME and back_NAME of y = f(x). */
 #define LIFT1(NAME, EXPR, DERIVATIVE)                                                              \

@@ -6,8 +6,6 @@
 #include "lib/lift.h"
 
 #include "base/mem.h"
-#include "la/blas.h"
-#include "la/lu.h"
 #include "la/vec_ops.h"
 #include "sp/adjoint.h"
 #include "lib/args.h"
@@ -67,16 +65,11 @@ static enum gpm_status grad_diag_matrix(struct sp_call *c, value r, value dr, va
 /* ---- parts --------------------------------------------------------------------------------------
  */
 
-static void transpose(const double *a, size_t rows, size_t cols, double *to) {
-    for (size_t i = 0; i < rows; i++)
-        for (size_t j = 0; j < cols; j++) to[j + i * cols] = a[i + j * rows];
-}
-
 /* As a matrix, or (variant true) its columns in a row, which are the rows of the argument. */
 static enum gpm_status value_transpose(struct sp_call *c, const struct mat_arg *m, value *out) {
     bool flat = c->cls->variant;
     *out = flat ? value_vector_new(m->rows * m->cols) : value_matrix_new(m->cols, m->rows);
-    transpose(m->at, m->rows, m->cols, flat ? out->u.vector->at : out->u.matrix->at);
+    mat_transpose(m->at, m->rows, m->cols, flat ? out->u.vector->at : out->u.matrix->at);
     return GPM_OK;
 }
 
@@ -87,7 +80,7 @@ static void back_transpose(struct sp_call *c, const struct mat_arg *m, value r, 
         adj_doubles(dr, t, m->rows * m->cols);
     else
         mat_adjoint_numbers(dr, m->cols, m->rows, t);
-    transpose(t, m->cols, m->rows, d);
+    mat_transpose(t, m->cols, m->rows, d);
     mem_free(t);
 }
 
@@ -124,6 +117,58 @@ static void back_line(struct sp_call *c, const struct mat_arg *m, value r, value
     mem_free(x);
 }
 
+/* The numbers row by row as a matrix. */
+static enum gpm_status simulate_to_matrix(struct sp_call *c, value *out) {
+    double *x;
+    size_t n;
+    if (!seq_numbers(c->args[0], &x, &n)) return GPM_E_ARG; /* the signature has checked it */
+    double rows = sp_num(c, 1), cols = sp_num(c, 2);
+    bool fits = rows * cols == (double)n;
+    if (fits) {
+        *out = value_matrix_new((size_t)rows, (size_t)cols);
+        mat_transpose(x, (size_t)cols, (size_t)rows, out->u.matrix->at);
+    }
+    mem_free(x);
+    return fits ? GPM_OK
+                : sp_error(c, DIAG_SHAPE, "to_matrix: %zu numbers do not fill %.15g by %.15g", n,
+                           rows, cols);
+}
+
+static enum gpm_status grad_to_matrix(struct sp_call *c, value r, value dr, value *dargs) {
+    size_t rows = r.u.matrix->rows, cols = r.u.matrix->cols;
+    double *d = NEW_ARRAY(double, rows *cols + 1);
+    mat_adjoint_numbers(dr, rows, cols, d);
+    dargs[0] = value_vector_new(rows * cols);
+    mat_transpose(d, rows, cols, dargs[0].u.vector->at);
+    mem_free(d);
+    return GPM_OK;
+}
+
+/* Number of rows, or (variant true) of columns. */
+static enum gpm_status value_extent(struct sp_call *c, const struct mat_arg *m, value *out) {
+    *out = value_num((double)(c->cls->variant ? m->cols : m->rows));
+    return GPM_OK;
+}
+
+static size_t diagonal_length(const struct mat_arg *m) {
+    return m->rows < m->cols ? m->rows : m->cols;
+}
+
+static enum gpm_status value_diagonal(struct sp_call *c, const struct mat_arg *m, value *out) {
+    *out = value_vector_new(diagonal_length(m));
+    for (size_t i = 0; i < out->u.vector->n; i++) out->u.vector->at[i] = m->at[i + i * m->rows];
+    return GPM_OK;
+}
+
+static void back_diagonal(struct sp_call *c, const struct mat_arg *m, value r, value dr,
+                          double *d) {
+    size_t n = diagonal_length(m);
+    double *x = NEW_ARRAY(double, n + 1);
+    adj_doubles(dr, x, n);
+    for (size_t i = 0; i < n; i++) d[i + i * m->rows] = x[i];
+    mem_free(x);
+}
+
 static enum gpm_status value_trace(struct sp_call *c, const struct mat_arg *m, value *out) {
     double s = 0;
     for (size_t i = 0; i < m->rows; i++) s += m->at[i + i * m->rows];
@@ -144,26 +189,30 @@ LIFT2(product, x *y, y, x)
 /* ---- products -----------------------------------------------------------------------------------
  */
 
-/* A factor of a product: a matrix, or a vector seen as one column or one row. */
-static enum gpm_status factor(struct mat_arg *m, struct sp_call *c, size_t i, const char *param,
-                              char kind) {
-    if (kind == 'm') return mat_arg_init(m, c, i, param);
+static bool is_vector(value v) {
+    double *x = NULL;
     size_t n;
-    *m = (struct mat_arg){0};
-    if (!seq_numbers(c->args[i], &m->own, &n)) return GPM_E_ARG; /* the signature has checked it */
-    m->at = m->own;
-    m->rows = kind == 'c' ? n : 1;
-    m->cols = kind == 'c' ? 1 : n;
-    return GPM_OK;
+    bool yes = v.tag != V_MATRIX && seq_numbers(v, &x, &n);
+    mem_free(x);
+    return yes;
 }
 
-/* Both factors of a product of the kinds "mm", "mc", "rm" or "rc"; their inner sizes agree. */
+/* The kinds that the row says, or (dot) those of the arguments: a vector is a row on the left and a
+ * column on the right. */
+static const char *kinds_of(const struct sp_call *c) {
+    static const char *const kinds[] = {"mm", "mc", "rm", "rc"};
+    if (c->cls->of) return c->cls->of;
+    return kinds[2 * is_vector(c->args[0]) + is_vector(c->args[1])];
+}
+
+/* Both factors of a product of the kinds "mm", "mc", "rm", "rc" or "cr"; their inner sizes agree.
+ */
 static enum gpm_status factors(struct sp_call *c, const char *kinds, struct mat_arg *a,
                                struct mat_arg *b) {
     bool both = strcmp(kinds, "mm") == 0;
-    enum gpm_status st = factor(a, c, 0, both ? "a" : "m", kinds[0]);
+    enum gpm_status st = mat_factor(a, c, 0, both ? "a" : "m", kinds[0]);
     if (st) return st;
-    st = factor(b, c, 1, both ? "b" : "m", kinds[1]);
+    st = mat_factor(b, c, 1, both ? "b" : "m", kinds[1]);
     if (!st && a->cols != b->rows) {
         if (strcmp(kinds, "rc") == 0)
             sp_error(c, DIAG_SHAPE, "%s: the vectors have different lengths: %zu and %zu",
@@ -178,14 +227,8 @@ static enum gpm_status factors(struct sp_call *c, const char *kinds, struct mat_
     return st;
 }
 
-static void multiply(bool ta, bool tb, size_t m, size_t n, size_t k, const double *a, size_t lda,
-                     const double *b, size_t ldb, double *to) {
-    memset(to, 0, m * n * sizeof *to);
-    if (m && n && k) la_gemm(ta, tb, m, n, k, 1, a, lda, b, ldb, 0, to, m);
-}
-
 static enum gpm_status simulate_product(struct sp_call *c, value *out) {
-    const char *kinds = c->cls->of;
+    const char *kinds = kinds_of(c);
     struct mat_arg a, b;
     enum gpm_status st = factors(c, kinds, &a, &b);
     if (st) return st;
@@ -194,23 +237,105 @@ static enum gpm_status simulate_product(struct sp_call *c, value *out) {
     if (!st && strcmp(kinds, "rc") == 0) {
         *out = value_num(k ? vec_ops()->dot(k, a.at, b.at) : 0);
     } else if (!st) {
-        bool matrix = strcmp(kinds, "mm") == 0;
+        bool matrix = strcmp(kinds, "mm") == 0 || strcmp(kinds, "cr") == 0;
         *out = matrix ? value_matrix_new(m, n) : value_vector_new(m * n);
-        multiply(false, false, m, n, k, a.at, m, b.at, k,
-                 matrix ? out->u.matrix->at : out->u.vector->at);
+        mat_multiply(false, false, m, n, k, a.at, m, b.at, k,
+                     matrix ? out->u.matrix->at : out->u.vector->at);
     }
     mat_arg_release(&a);
     mat_arg_release(&b);
     return st;
 }
 
-static value factor_adjoint(const struct mat_arg *m, value arg, char kind, const double *d) {
-    return kind == 'm' ? mat_arg_adjoint(m, arg, d) : value_vector(d, m->rows * m->cols);
+/* AA' (variant true) or A'A. */
+static enum gpm_status value_crossprod(struct sp_call *c, const struct mat_arg *m, value *out) {
+    bool right = c->cls->variant;
+    size_t n = right ? m->rows : m->cols, k = right ? m->cols : m->rows;
+    *out = value_matrix_new(n, n);
+    mat_multiply(!right, right, n, n, k, m->at, m->rows, m->at, m->rows, out->u.matrix->at);
+    return GPM_OK;
+}
+
+/* C = AA': Abar = (Cbar + Cbar') A; C = A'A: Abar = A (Cbar + Cbar') */
+static void back_crossprod(struct sp_call *c, const struct mat_arg *m, value r, value dr,
+                           double *d) {
+    bool right = c->cls->variant;
+    size_t n = r.u.matrix->rows;
+    double *dc = NEW_ARRAY(double, 2 * n * n + 1), *both = dc + n * n;
+    mat_adjoint_numbers(dr, n, n, dc);
+    mat_transpose(dc, n, n, both);
+    for (size_t i = 0; i < n * n; i++) both[i] += dc[i];
+    if (right)
+        mat_multiply(false, false, n, m->cols, n, both, n, m->at, m->rows, d);
+    else
+        mat_multiply(false, false, m->rows, n, n, m->at, m->rows, both, n, d);
+    mem_free(dc);
+}
+
+/* diag(v) M (variant true) or M diag(v): row or column i times v_i. */
+struct scaled {
+    struct mat_arg m;
+    double *v;
+    bool rows;
+};
+
+static double scale_at(const struct scaled *s, size_t i, size_t j) {
+    return s->v[s->rows ? i : j];
+}
+
+static enum gpm_status scaled_init(struct sp_call *c, struct scaled *s) {
+    size_t n;
+    s->rows = c->cls->variant;
+    enum gpm_status st = mat_arg_init(&s->m, c, s->rows, "m");
+    if (st) return st;
+    if (!seq_numbers(c->args[!s->rows], &s->v, &n)) return GPM_E_ARG; /* the signature has */
+    size_t want = s->rows ? s->m.rows : s->m.cols;
+    if (n == want) return GPM_OK;
+    st = sp_error(c, DIAG_SHAPE, "%s: the matrix has %zu %s, the vector %zu elements", c->cls->name,
+                  want, s->rows ? "rows" : "columns", n);
+    mem_free(s->v);
+    mat_arg_release(&s->m);
+    return st;
+}
+
+static enum gpm_status simulate_scaled(struct sp_call *c, value *out) {
+    struct scaled s;
+    enum gpm_status st = scaled_init(c, &s);
+    if (st) return st;
+    *out = value_matrix_new(s.m.rows, s.m.cols);
+    for (size_t j = 0; j < s.m.cols; j++)
+        for (size_t i = 0; i < s.m.rows; i++)
+            out->u.matrix->at[i + j * s.m.rows] = scale_at(&s, i, j) * s.m.at[i + j * s.m.rows];
+    mem_free(s.v);
+    mat_arg_release(&s.m);
+    return GPM_OK;
+}
+
+/* C_ij = v_i M_ij: Mbar_ij = v_i Cbar_ij, vbar_i = sum_j M_ij Cbar_ij */
+static enum gpm_status grad_scaled(struct sp_call *c, value r, value dr, value *dargs) {
+    struct scaled s;
+    enum gpm_status st = scaled_init(c, &s);
+    if (st) return st;
+    size_t rows = s.m.rows, cols = s.m.cols, n = s.rows ? rows : cols;
+    double *d = NEW_ARRAY(double, rows *cols + 1), *dv = mem_zalloc((n + 1) * sizeof *dv);
+    mat_adjoint_numbers(dr, rows, cols, d);
+    for (size_t j = 0; j < cols; j++)
+        for (size_t i = 0; i < rows; i++) {
+            dv[s.rows ? i : j] += d[i + j * rows] * s.m.at[i + j * rows];
+            d[i + j * rows] *= scale_at(&s, i, j);
+        }
+    dargs[s.rows] = mat_arg_adjoint(&s.m, c->args[s.rows], d);
+    dargs[!s.rows] = value_vector(dv, n);
+    mem_free(d);
+    mem_free(dv);
+    mem_free(s.v);
+    mat_arg_release(&s.m);
+    return GPM_OK;
 }
 
 /* C = AB: Abar = Cbar B', Bbar = A' Cbar */
 static enum gpm_status grad_product(struct sp_call *c, value r, value dr, value *dargs) {
-    const char *kinds = c->cls->of;
+    const char *kinds = kinds_of(c);
     struct mat_arg a, b;
     enum gpm_status st = factors(c, kinds, &a, &b);
     if (st) return st;
@@ -218,10 +343,10 @@ static enum gpm_status grad_product(struct sp_call *c, value r, value dr, value 
     double *dc = NEW_ARRAY(double, m *n + 1);
     double *da = NEW_ARRAY(double, m *k + 1), *db = NEW_ARRAY(double, k *n + 1);
     adj_doubles(dr, dc, m * n);
-    multiply(false, true, m, k, n, dc, m, b.at, k, da);
-    multiply(true, false, k, n, m, a.at, m, dc, m, db);
-    dargs[0] = factor_adjoint(&a, c->args[0], kinds[0], da);
-    dargs[1] = factor_adjoint(&b, c->args[1], kinds[1], db);
+    mat_multiply(false, true, m, k, n, dc, m, b.at, k, da);
+    mat_multiply(true, false, k, n, m, a.at, m, dc, m, db);
+    dargs[0] = mat_factor_adjoint(&a, c->args[0], kinds[0], da);
+    dargs[1] = mat_factor_adjoint(&b, c->args[1], kinds[1], db);
     mem_free(dc);
     mem_free(da);
     mem_free(db);
@@ -279,115 +404,32 @@ static void back_rm(const struct sp_block *a, size_t n, const double *out, const
     if (a[0].adj) add_ax(&a[1], d, a[0].adj);
 }
 
-/* ---- inverses -----------------------------------------------------------------------------------
- */
-
-/* B = A^-1 B (or A'^-1 B) without touching A. */
-static enum gpm_status solve(struct sp_call *c, const struct mat_arg *a, bool transposed, double *b,
-                             size_t nrhs) {
-    double *lu = mat_arg_copy(a);
-    if (transposed) transpose(a->at, a->rows, a->cols, lu);
-    enum gpm_status st = la_gesv(a->rows, nrhs, lu, a->rows, b, a->rows);
-    mem_free(lu);
-    if (st == GPM_E_NOT_PD)
-        return sp_error(c, DIAG_SINGULAR, "%s: the matrix is singular to working precision",
-                        c->cls->name);
-    return st;
+/* dot: a' b, A x, x' A or A B, by the shapes; a sequence is a column. */
+static bool is_row(const struct sp_block *a) {
+    return a[0].cols == 1 && a[0].rows == a[1].rows && (a[0].rows != 1 || a[1].rows == 1);
 }
 
-static enum gpm_status value_inverse(struct sp_call *c, const struct mat_arg *a, value *out) {
-    size_t n = a->rows;
-    value inv = value_matrix_new(n, n);
-    for (size_t i = 0; i < n; i++) inv.u.matrix->at[i + i * n] = 1;
-    enum gpm_status st = solve(c, a, false, inv.u.matrix->at, n);
-    if (st)
-        value_unref(inv);
-    else
-        *out = inv;
-    return st;
+static bool block_product(const struct sp_block *a, size_t n, double *out) {
+    if (is_row(a)) return block_rm(a, n, out);
+    if (a[1].cols == 1) return block_mc(a, n, out);
+    mat_multiply(false, false, a[0].rows, a[1].cols, a[0].cols, a[0].at, a[0].rows, a[1].at,
+                 a[1].rows, out);
+    return true;
 }
 
-/* C = A^-1: Abar = -C' Cbar C' */
-static void back_inverse(struct sp_call *c, const struct mat_arg *a, value r, value dr, double *d) {
-    size_t n = a->rows;
-    const double *inv = r.u.matrix->at;
-    double *t = mat_arg_copy(a);
-    mat_adjoint_numbers(dr, n, n, d);
-    multiply(true, false, n, n, n, inv, n, d, n, t);
-    multiply(false, true, n, n, n, t, n, inv, n, d);
-    for (size_t i = 0; i < n * n; i++) d[i] = -d[i];
-    mem_free(t);
-}
-
-/* A square matrix and its right-hand side, a vector ('c') or a matrix ('m') of as many rows. */
-static enum gpm_status system_of(struct sp_call *c, struct mat_arg *a, struct mat_arg *b,
-                                 char *kind) {
-    double *x;
-    size_t k;
-    enum gpm_status st = mat_arg_square(a, c, "a");
-    if (st) return st;
-    *kind = seq_numbers(c->args[1], &x, &k) ? 'c' : 'm';
-    if (*kind == 'c') mem_free(x);
-    st = factor(b, c, 1, "b", *kind);
-    if (!st && b->rows != a->rows) {
-        st = sp_error(c, DIAG_SHAPE, "%s: the matrix has %zu rows, the right-hand side %zu",
-                      c->cls->name, a->rows, b->rows);
-        mat_arg_release(b);
+/* A.adj += D B', B.adj += A' D, a column of D after the other */
+static void back_product(const struct sp_block *a, size_t n, const double *out, const double *d) {
+    if (is_row(a)) {
+        back_rm(a, n, out, d);
+        return;
     }
-    if (st) mat_arg_release(a);
-    return st;
-}
-
-static enum gpm_status simulate_matrix_solve(struct sp_call *c, value *out) {
-    struct mat_arg a, b;
-    char kind;
-    enum gpm_status st = system_of(c, &a, &b, &kind);
-    if (st) return st;
-    double *x = mat_arg_copy(&b);
-    st = solve(c, &a, false, x, b.cols);
-    if (!st) *out = kind == 'c' ? value_vector(x, b.rows) : value_matrix(x, b.rows, b.cols);
-    mem_free(x);
-    mat_arg_release(&a);
-    mat_arg_release(&b);
-    return st;
-}
-
-/* X = A^-1 B: Bbar = A'^-1 Xbar, Abar = -Bbar X' */
-static enum gpm_status grad_matrix_solve(struct sp_call *c, value r, value dr, value *dargs) {
-    struct mat_arg a, b;
-    char kind;
-    enum gpm_status st = system_of(c, &a, &b, &kind);
-    if (st) return st;
-    size_t n = a.rows;
-    const double *x = kind == 'c' ? r.u.vector->at : r.u.matrix->at;
-    double *db = NEW_ARRAY(double, n *b.cols + 1), *da = mat_arg_copy(&a);
-    adj_doubles(dr, db, n * b.cols);
-    st = solve(c, &a, true, db, b.cols);
-    multiply(false, true, n, n, b.cols, db, n, x, n, da);
-    for (size_t i = 0; i < n * n; i++) da[i] = -da[i];
-    if (!st) {
-        dargs[0] = mat_arg_adjoint(&a, c->args[0], da);
-        dargs[1] = factor_adjoint(&b, c->args[1], kind, db);
+    for (size_t j = 0; j < a[1].cols; j++) {
+        const struct sp_block column[2] = {
+            a[0],
+            {a[1].rows, 1, a[1].at + j * a[1].rows, a[1].adj ? a[1].adj + j * a[1].rows : NULL}};
+        back_mc(column, n, out, d + j * a[0].rows);
     }
-    mem_free(db);
-    mem_free(da);
-    mat_arg_release(&a);
-    mat_arg_release(&b);
-    return st;
 }
-
-static enum gpm_status value_det(struct sp_call *c, const struct mat_arg *a, value *out) {
-    double det, *lu = mat_arg_copy(a);
-    enum gpm_status st = la_det(a->rows, lu, a->rows, &det);
-    mem_free(lu);
-    if (!st) *out = value_num(det);
-    return st;
-}
-
-#define OF_MATRIX(...)                                                                             \
-    .of = &(const struct mat_row) {                                                                \
-        __VA_ARGS__                                                                                \
-    }
 
 const struct sp_class sp_matrix_rows[] = {
     {SP_GROW(matrix, of_matrix, "(rows: any) -> matrix", "A matrix from a sequence of rows.",
@@ -402,6 +444,33 @@ const struct sp_class sp_matrix_rows[] = {
     {SP_GROW(diag_matrix, diag_matrix, "(xs: numbers) -> matrix", "A diagonal matrix.",
              "diag_matrix([1, 2]) => [[1, 0], [0, 2]]"),
      .flags = SP_ARRANGES},
+    {SP_GROW(to_matrix, to_matrix, "(xs: numbers, rows: count, cols: count) -> matrix",
+             "The numbers row by row as a matrix, the inverse of ravel.",
+             "to_matrix([1, 2, 3, 4], 2, 2) => [[1, 2], [3, 4]]"),
+     .flags = SP_ARRANGES},
+    {SP_ROW(rows, of_matrix, "(m: any) -> count", "The number of rows.",
+            "rows(matrix([[1, 2]])) => 1"),
+     OF_MATRIX("m", false, value_extent, NULL), .variant = false},
+    {SP_ROW(cols, of_matrix, "(m: any) -> count", "The number of columns.",
+            "cols(matrix([[1, 2]])) => 2"),
+     OF_MATRIX("m", false, value_extent, NULL), .variant = true},
+    {SP_GROW(diagonal, of_matrix, "(m: any) -> vector", "The elements (0, 0), (1, 1), ...",
+             "diagonal(matrix([[1, 2], [3, 4]])) => [1, 4]"),
+     OF_MATRIX("m", false, value_diagonal, back_diagonal), .flags = SP_ARRANGES},
+    {SP_GROW(diag_pre_multiply, scaled, "(v: numbers, m: any) -> matrix",
+             "diag_matrix(v) times m: row i times v[i].",
+             "diag_pre_multiply([2, 3], id_matrix(2)) => [[2, 0], [0, 3]]"),
+     .variant = true},
+    {SP_GROW(diag_post_multiply, scaled, "(m: any, v: numbers) -> matrix",
+             "m times diag_matrix(v): column j times v[j].",
+             "diag_post_multiply(id_matrix(2), [2, 3]) => [[2, 0], [0, 3]]"),
+     .variant = false},
+    {SP_GROW(crossprod, of_matrix, "(m: any) -> matrix", "The transpose of m times m.",
+             "crossprod(matrix([[1, 2]])) => [[1, 2], [2, 4]]"),
+     OF_MATRIX("m", false, value_crossprod, back_crossprod), .variant = false},
+    {SP_GROW(tcrossprod, of_matrix, "(m: any) -> matrix", "m times its transpose.",
+             "tcrossprod(matrix([[1, 2]])) => [[5]]"),
+     OF_MATRIX("m", false, value_crossprod, back_crossprod), .variant = true},
     {SP_GROW(transpose, of_matrix, "(m: any) -> matrix", "Rows and columns exchanged.",
              "transpose(matrix([[1, 2]])) => [[1], [2]]"),
      OF_MATRIX("m", false, value_transpose, back_transpose), .flags = SP_ARRANGES,
@@ -432,6 +501,15 @@ const struct sp_class sp_matrix_rows[] = {
     {SP_GROW(vector_dot, product, "(a: numbers, b: numbers) -> number",
              "The inner product of two vectors.", "vector_dot(vector(1, 7), vector(3, 4)) => 31"),
      .of = "rc", .block = block_dot, .block_back = back_dot},
+    {SP_GROW(dot, product, "(a: any, b: any) -> any",
+             "The product of linear algebra: of two vectors a number, of a matrix and a vector a "
+             "vector, of two matrices a matrix.",
+             "dot(matrix([[1, 2], [3, 4]]), [1, 1]) => [3, 7]"),
+     .block = block_product, .block_back = back_product},
+    {SP_GROW(outer, product, "(a: numbers, b: numbers) -> matrix",
+             "The matrix of all products of an element of a and one of b.",
+             "outer([1, 2], [3, 4]) => [[3, 4], [6, 8]]"),
+     .of = "cr"},
     {SP_GROW(matrix_mul, product, "(a: any, b: any) -> matrix", "The product of two matrices.",
              "matrix_mul(matrix([[1, 2]]), matrix([[3], [4]])) => [[11]]"),
      .of = "mm"},
@@ -443,14 +521,5 @@ const struct sp_class sp_matrix_rows[] = {
              "A row vector times a matrix.",
              "vector_times_matrix(vector(1, 7), matrix([[0, 1], [-1, 0]])) => [-7, 1]"),
      .of = "rm", .block = block_rm, .block_back = back_rm},
-    {SP_GROW(matrix_inverse, of_matrix, "(a: any) -> matrix", "The inverse of a square matrix.",
-             "matrix_inverse(matrix([[2, 0], [0, 4]])) => [[0.5, 0], [0, 0.25]]"),
-     OF_MATRIX("a", true, value_inverse, back_inverse)},
-    {SP_GROW(matrix_solve, matrix_solve, "(a: any, b: any) -> any",
-             "The solution x of a x = b, for a vector or matrix b.",
-             "matrix_solve(matrix([[2, 0], [0, 4]]), vector(1, 1)) => [0.5, 0.25]")},
-    {SP_ROW(matrix_det, of_matrix, "(a: any) -> number", "The determinant of a square matrix.",
-            "matrix_det(diag_matrix([2, 3])) => 6"),
-     OF_MATRIX("a", true, value_det, NULL)},
 };
 const size_t sp_matrix_count = COUNT_OF(sp_matrix_rows);

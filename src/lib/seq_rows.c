@@ -8,17 +8,12 @@
 #include "math/special.h"
 #include "sp/adjoint.h"
 #include <math.h>
-#include <stdlib.h>
 
 /* ---- conversion ---------------------------------------------------------------------------------
  */
 
-static int order_values(const void *a, const void *b) {
-    return value_compare(*(const value *)a, *(const value *)b);
-}
-
-/* All elements: as a list, as an array, or of the same kind backwards or in order. */
-enum { TO_LIST, TO_ARRAY, REVERSE, SORT };
+/* All elements: as a list, as an array, or of the same kind backwards. */
+enum { TO_LIST, TO_ARRAY, REVERSE };
 
 static enum gpm_status simulate_whole(struct sp_call *c, value *out) {
     value *items, like = c->args[0];
@@ -28,7 +23,6 @@ static enum gpm_status simulate_whole(struct sp_call *c, value *out) {
     switch (c->cls->variant) {
     case TO_LIST: like = NIL; break;
     case TO_ARRAY: like.tag = V_ARRAY; break;
-    case SORT: qsort(items, n, sizeof *items, order_values); break;
     default:
         for (size_t i = 0; i < n / 2; i++) {
             value x = items[i];
@@ -395,9 +389,6 @@ const struct sp_class sp_seq_rows[] = {
          "The list of first elements, of second elements, ...; as long as the shortest sequence.",
          "zip([1, 2], [3, 4]) => ((1, 3), (2, 4))"),
      .flags = SP_ARRANGES},
-    {SP_ROW(sort, whole, "(xs: any) -> any", "The elements in ascending order.",
-            "sort([3, 1, 2]) => [1, 2, 3]"),
-     .variant = SORT},
     {SP_ROW(set_difference, set_difference, "(a: seq, b: seq) -> any",
             "The elements of a that are not in b.", "set_difference([1, 2, 3], [2]) => [1, 3]")},
     {SP_ROW(arange, arange, "(a: real, b?: real, step?: real) -> vector",

@@ -66,6 +66,23 @@ double digamma(double x) {
     return shift + log(x) - 0.5 / x - s * y;
 }
 
+/* psi'(x) = psi'(x+1) + 1/x^2 up to x >= 15, then DLMF 5.15.8 with the Bernoulli numbers of 5.11.2;
+ * below 0 by the derivative of the reflection 5.5.4: psi'(1-x) + psi'(x) = (pi / sin(pi x))^2. */
+double trigamma(double x) {
+    static const double b[] = {1.0 / 6,  -1.0 / 30,     1.0 / 42, -1.0 / 30,
+                               5.0 / 66, -691.0 / 2730, 7.0 / 6,  -3617.0 / 510};
+    if (x <= 0) {
+        if (x == floor(x)) return x == 0 ? INFINITY : NAN;
+        double s = M_PI / sin(M_PI * x);
+        return s * s - trigamma(1 - x);
+    }
+    double shift = 0;
+    for (; x < 15; x++) shift += 1 / (x * x);
+    double y = 1 / (x * x), s = 0;
+    for (int i = 7; i >= 0; i--) s = s * y + b[i];
+    return shift + 1 / x + 0.5 * y + s * y / x;
+}
+
 double logsumexp(const double *x, size_t n) {
     double m = -INFINITY, s = 0;
     for (size_t i = 0; i < n; i++) {

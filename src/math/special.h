@@ -20,6 +20,7 @@ double log_beta_fn(double a, double b); /* log B(a, b); accurate when one argume
 double stirling_rest(double x);
 double log_choose(double n, double k);
 double digamma(double x);
+double trigamma(double x); /* its derivative */
 
 double logsumexp(const double *x, size_t n); /* -inf for n == 0 */
 double logaddexp(double a, double b);

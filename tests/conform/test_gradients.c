@@ -131,6 +131,87 @@ static const struct {
     {"matrix_inverse", "m[[2, 1, 0], [0, 3, 1], [1, 0, 4]]"},
     {"matrix_solve", "m[[2, 1], [0.5, 3]], v[1, -1]"},
     {"matrix_solve", "m[[2, 1], [0.5, 3]], m[[1, 2, 3], [0, 1, 5]]"},
+    {"log_sum_exp", "[0, 1, 2]"},
+    {"log_sum_exp", "v[1, 2], 1.5"},
+    {"log_sum_exp", "0.5, -1, 2, 3, 4"},
+    {"prod", "[2, 0, 4]"},
+    {"log_diff_exp", "2, 1"},
+    {"log_diff_exp", "v[2, 3], 1.5"},
+    {"log_mix", "0.3, -1, 2"},
+    {"log_mix", "v[0.3, 0.9], v[-1, 0], 2"},
+    {"log1m", "0.3"},
+    {"log1m_exp", "-0.3"},
+    {"log1m_exp", "-3"},
+    {"log1p_exp", "v[-2, 3]"},
+    {"inv_logit", "0.3"},
+    {"log_inv_logit", "-3"},
+    {"log1m_inv_logit", "0.3"},
+    {"cloglog", "0.3"},
+    {"inv_cloglog", "-0.3"},
+    {"Phi", "v[-1.2, 0.3]"},
+    {"log_Phi", "-8"},
+    {"log_Phi", "1"},
+    {"inv_Phi", "0.02"},
+    {"Phi_approx", "0.7"},
+    {"erf", "0.4"},
+    {"erfc", "1.4"},
+    {"tgamma", "2.7"},
+    {"digamma", "0.3"},
+    {"digamma", "-1.6"},
+    {"lbeta", "2.5, 0.7"},
+    {"lbeta", "v[2.5, 30], 12"},
+    {"lchoose", "9.5, 3.2"},
+    {"choose", "5, 2"},
+    {"log_rising_factorial", "2.5, 3.5"},
+    {"log_falling_factorial", "7.5, 3.5"},
+    {"lmultiply", "2, 3"},
+    {"square", "-3"},
+    {"cbrt", "2"},
+    {"inv", "-3"},
+    {"inv_sqrt", "3"},
+    {"inv_square", "-1.5"},
+    {"exp2", "1.5"},
+    {"asinh", "0.7"},
+    {"acosh", "1.7"},
+    {"atanh", "0.7"},
+    {"step", "0.7"},
+    {"trunc", "-1.3"},
+    {"fdim", "3, 1"},
+    {"fmod", "7.5, 2"},
+    {"fma", "2, 3, v[4, 5]"},
+    {"mean", "[1, 2, 6]"},
+    {"variance", "(1, 2, 6, 3)"},
+    {"sd", "v[1, 2, 6]"},
+    {"cumsum", "[1, 2, 6]"},
+    {"diff", "(1, 4, 9, 2)"},
+    {"softmax", "[1, 2, 0.5]"},
+    {"log_softmax", "v[1, 2, 0.5]"},
+    {"sort", "[3, 1, 2]"},
+    {"sort", "v[3, 1, 2, 7, -1]"},
+    {"to_matrix", "[1, 2, 3, 4, 5, 6], 2, 3"},
+    {"diagonal", "m[[1, 2, 3], [4, 5, 6]]"},
+    {"diag_pre_multiply", "v[2, 3], m[[1, 2, 3], [4, 5, 6]]"},
+    {"diag_post_multiply", "[[1, 2, 3], [4, 5, 6]], (2, 3, 4)"},
+    {"crossprod", "m[[1, 2, 3], [4, 5, 6]]"},
+    {"tcrossprod", "m[[1, 2, 3], [4, 5, 6]]"},
+    {"dot", "v[1, 2], [3, 4]"},
+    {"dot", "m[[1, 2, 3], [4, 5, 6]], v[1, 0, 2]"},
+    {"dot", "(1, 2), m[[1, 2, 3], [4, 5, 6]]"},
+    {"dot", "m[[1, 2], [4, 5]], [[1, 0], [2, 2]]"},
+    {"outer", "[1, 2], v[3, 4, 5]"},
+    {"matrix_det", "m[[2, 1, 0], [0, 3, 1], [1, 0, 4]]"},
+    {"log_det", "m[[2, 1, 0], [0, 3, 1], [1, 0, 4]]"},
+    {"log_det", "[[2, 5], [3, 4]]"},
+    {"cholesky", "m[[4, 2, 0.5], [2, 5, 1], [0.5, 1, 3]]"},
+    {"cholesky", "[[4, 2], [2, 5]]"},
+    {"solve_lower", "m[[2, 0, 0], [1, 3, 0], [0.5, -1, 4]], v[1, 2, 3]"},
+    {"solve_lower", "m[[2, 9], [1, 3]], m[[1, 2], [3, 4]]"},
+    {"solve_upper", "m[[2, 1, 0.5], [0, 3, -1], [0, 0, 4]], [1, 2, 3]"},
+    {"solve_upper", "m[[2, 1], [9, 3]], m[[1, 2], [3, 4]]"},
+    {"quad_form", "m[[2, 1], [0.5, 3]], v[1, -1]"},
+    {"quad_form", "m[[2, 1], [0.5, 3]], m[[1, 2, 3], [0, 1, 5]]"},
+    {"eigenvalues_sym", "m[[4, 2, 0.5], [2, 5, 1], [0.5, 1, 3]]"},
+    {"eigenvectors_sym", "m[[4, 2, 0.5], [2, 5, 1], [0.5, 1, 3]]"},
     {"debug", "\"x\", 3"},
 };
 
@@ -294,8 +375,8 @@ static bool is_discrete(const struct sp_class *cls, size_t j) {
     static const struct {
         const char *name;
         size_t j;
-    } places[] = {{"lookup", 1}, {"take", 0}, {"drop", 0}, {"linspace", 2},
-                  {"fill", 0},   {"row", 1},  {"col", 1}};
+    } places[] = {{"lookup", 1}, {"take", 0}, {"drop", 0},      {"linspace", 2}, {"fill", 0},
+                  {"row", 1},    {"col", 1},  {"to_matrix", 1}, {"to_matrix", 2}};
     for (size_t i = 0; i < COUNT_OF(places); i++)
         if (strcmp(places[i].name, cls->name) == 0 && places[i].j == j) return true;
     return false;
@@ -356,19 +437,21 @@ static bool is_tested(const char *name) {
 }
 
 extern const struct sp_class sp_arith_rows[], sp_compare_rows[], sp_types_rows[], sp_list_rows[],
-    sp_seq_rows[], sp_matrix_rows[], sp_misc_rows[];
+    sp_seq_rows[], sp_matrix_rows[], sp_misc_rows[], sp_functions_rows[], sp_vectors_rows[],
+    sp_solve_rows[];
 extern const size_t sp_arith_count, sp_compare_count, sp_types_count, sp_list_count, sp_seq_count,
-    sp_matrix_count, sp_misc_count;
+    sp_matrix_count, sp_misc_count, sp_functions_count, sp_vectors_count, sp_solve_count;
 
 /* Of the families of this test; others bring their own. */
 static bool is_ours(const struct sp_class *row) {
     const struct {
         const struct sp_class *rows;
         size_t n;
-    } ours[] = {{sp_arith_rows, sp_arith_count}, {sp_compare_rows, sp_compare_count},
-                {sp_types_rows, sp_types_count}, {sp_list_rows, sp_list_count},
-                {sp_seq_rows, sp_seq_count},     {sp_matrix_rows, sp_matrix_count},
-                {sp_misc_rows, sp_misc_count}};
+    } ours[] = {{sp_arith_rows, sp_arith_count},     {sp_compare_rows, sp_compare_count},
+                {sp_types_rows, sp_types_count},     {sp_list_rows, sp_list_count},
+                {sp_seq_rows, sp_seq_count},         {sp_matrix_rows, sp_matrix_count},
+                {sp_misc_rows, sp_misc_count},       {sp_functions_rows, sp_functions_count},
+                {sp_vectors_rows, sp_vectors_count}, {sp_solve_rows, sp_solve_count}};
     for (size_t i = 0; i < COUNT_OF(ours); i++)
         if (row >= ours[i].rows && row < ours[i].rows + ours[i].n) return true;
     return false;
