@@ -350,24 +350,6 @@ enum gpm_status core_place_keywords(struct session_core *core, const struct ast 
     return st;
 }
 
-enum gpm_status core_assess(struct session_core *core, const value *args, size_t n, struct span at,
-                            value *out) {
-    if (n < 2)
-        return diag_raise(core->diags, DIAG_ARITY, at,
-                          "assess takes a value, a procedure and its arguments");
-    struct sp_call c = {.rng = NULL};
-    if (!proc_class(args[1], NULL) || !proc_class(args[1], NULL)->log_density) {
-        diag_raise(core->diags, DIAG_NO_DENSITY, at, "assess: the procedure has no density");
-        return diag_set_help(core->diags,
-                             "assess takes a random primitive such as normal, or a made procedure");
-    }
-    double logp;
-    enum gpm_status st = core_check_call(core, &c, args[1], args + 2, n - 2, at);
-    if (st == GPM_OK) st = core_place(core, c.cls->log_density(&c, args[0], &logp), at);
-    if (st == GPM_OK) *out = value_num(logp);
-    return st;
-}
-
 enum gpm_status core_wrong_arity(struct session_core *core, const struct ast *lambda, size_t n,
                                  struct span at) {
     const struct sym *self = lambda->u.lambda.self;

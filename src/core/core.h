@@ -128,8 +128,6 @@ enum gpm_status core_wrong_parts(struct session_core *core, value v, size_t n, s
 /* The truth of a condition: a boolean, or a number. */
 enum gpm_status core_truth(struct session_core *core, value v, struct span at,
                            bool *truth) GPM_MUST_USE;
-enum gpm_status core_assess(struct session_core *core, const value *args, size_t n, struct span at,
-                            value *out);
 void core_bind_builtin(struct session_core *core, const char *name, value v_taken);
 /* Number of argument positions of a call, gaps for keywords included. */
 size_t core_call_width(struct session_core *core, const struct ast *call, value op);

@@ -162,7 +162,6 @@ static enum gpm_status apply_special(struct session_core *core, enum sp_special 
             return GPM_OK;
         }
         return plain_apply(core, args[0], args + 1, n - 1, at, out);
-    case SPECIAL_ASSESS: return core_assess(core, args, n, at, out);
     default: *handled = false; return GPM_OK;
     }
 }

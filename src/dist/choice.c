@@ -189,6 +189,52 @@ static void exactly_num_grad(double v, const double *a, size_t n, double *g) {
     if (n > 1) g[2] = v == a[0] ? 0 : 1;
 }
 
+/* ---- factor(lp): true, whose log density is lp; it is observed (lang/parse_special.c) */
+SP_SIMPLE(factor, value_bool(true))
+
+/* The sum, where it is a sequence. */
+static enum gpm_status factor_log_density(struct sp_call *c, value v, double *out) {
+    double *x;
+    size_t n;
+    bool truth = v.tag == V_BOOL && v.u.boolean;
+    *out = 0;
+    if (sp_as_number(c->args[0], out)) {
+    } else if (seq_numbers(c->args[0], &x, &n)) {
+        for (size_t i = 0; i < n; i++) *out += x[i];
+        mem_free(x);
+    } else
+        return sp_error(c, DIAG_TYPE,
+                        "factor: the log weight must be a number or a sequence of numbers, got %s",
+                        SHOW(c->args[0]));
+    if (isnan(*out)) return sp_error(c, DIAG_DOMAIN, "factor: the log weight is NaN");
+    if (!truth) *out = -INFINITY;
+    return GPM_OK;
+}
+
+static enum gpm_status factor_grad(struct sp_call *c, value v, value *dv, value *dargs) {
+    size_t n;
+    if (dv) *dv = NIL;
+    if (seq_length(c->args[0], &n)) {
+        dargs[0] = value_vector_new(n);
+        for (size_t i = 0; i < n; i++) dargs[0].u.vector->at[i] = 1;
+    } else
+        dargs[0] = value_num(1);
+    return GPM_OK;
+}
+
+static double factor_num(double v, const double *a, size_t n) {
+    return v == 1 ? a[0] : -INFINITY;
+}
+
+static double factor_sample(struct rng *rng, const double *a, size_t n) {
+    return 1;
+}
+
+static void factor_num_grad(double v, const double *a, size_t n, double *g) {
+    g[0] = 0;
+    g[1] = 1;
+}
+
 /* ---- permute(seq): a list for a list, an array for an array, a vector for a vector */
 static enum gpm_status permute_simulate(struct sp_call *c, value *out) {
     size_t n;
@@ -362,6 +408,18 @@ const struct sp_class sp_choice_rows[] = {
      .num_sample = exactly_sample,
      .num_grad = exactly_num_grad,
      .log_bound = exactly_bound},
+    {.name = "_factor",
+     .sig = "(lp: any) -> bool",
+     .doc = "what `factor(lp)` observes: true, with log density lp",
+     .example = "assess(true, _factor, -3) => -3",
+     .flags = SP_RANDOM | SP_DISCRETE | SP_HIDDEN,
+     .simulate = simulate_factor,
+     .log_density = factor_log_density,
+     .support = sp_support_discrete,
+     .grad_density = factor_grad,
+     .num_log_density = factor_num,
+     .num_sample = factor_sample,
+     .num_grad = factor_num_grad},
     {.name = "permute",
      .special = SPECIAL_PERMUTE,
      .sig = "(items: seq) -> seq",

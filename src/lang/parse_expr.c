@@ -144,6 +144,8 @@ static struct ast *parse_tags(struct parser *p, struct ast *e) {
     return e;
 }
 
+enum { MAX_INDICES = 8 }; /* of xs[i, j, ...] */
+
 /* ---- calls ---- */
 
 /* arg = expr | NAME ":" expr | NAME "=" expr | "..." */
@@ -229,13 +231,24 @@ struct ast *parse_call(struct parser *p, struct ast *callee) {
     return a;
 }
 
+/* index = expr { "," expr } | [expr] ":" [expr]: lookup(e, i, ...) or subsequence(e, from, to) */
 static struct ast *parse_index(struct parser *p, struct ast *e) {
     struct span open = take(p);
+    struct ast *args[1 + MAX_INDICES] = {e};
+    size_t n = 1;
     enter(p);
-    struct ast *args[] = {e, parse_expr(p)};
+    bool from_start = tok(p)->kind == TOK_COLON;
+    args[n++] = from_start ? number_node(p, here(p), 0) : parse_expr(p);
+    bool slice = accept(p, TOK_COLON);
+    if (slice && tok(p)->kind != TOK_RBRACKET) args[n++] = parse_expr(p);
+    while (!slice && accept(p, TOK_COMMA)) {
+        if (n > MAX_INDICES) fail(p, DIAG_ARITY, here(p), NULL, "too many indices");
+        args[n++] = parse_expr(p);
+    }
     leave(p);
-    close_bracket(p, TOK_RBRACKET, open, "`]`");
-    return call_builtin(p, e->span.start, span_from(p, open.start), "lookup", args, 2);
+    close_bracket(p, TOK_RBRACKET, open, slice ? "`]`" : "`,`, `:` or `]`");
+    return call_builtin(p, e->span.start, span_from(p, open.start),
+                        slice ? "subsequence" : "lookup", args, n);
 }
 
 static struct ast *parse_postfix(struct parser *p, struct ast *e) {

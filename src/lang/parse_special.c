@@ -449,6 +449,19 @@ static struct ast *special_directive(struct parser *p, const struct special *s) 
     return finish(p, d, &model, 1);
 }
 
+/* factor(e[, label]): an observation whose log density is e */
+static struct ast *special_factor(struct parser *p, const struct special *s) {
+    struct ast *d = call_form(p, s), *kids[2];
+    if (tok(p)->kind == TOK_RPAREN) needs_expression(p, s->at.start, s->name);
+    model_open(p, MODEL);
+    struct ast *e = parse_expr(p);
+    kids[0] = model_close(p, call_builtin(p, e->span.start, e->span, "_factor", &e, 1));
+    kids[1] = bool_node(p, s->at, true);
+    if (accept(p, TOK_COMMA)) parse_label_arg(p, d);
+    close_bracket(p, TOK_RPAREN, s->open, "`,` or `)`");
+    return finish(p, d, kids, 2);
+}
+
 /* The models pushed on p->stmts since `base`, up to the closing parenthesis. */
 static struct ast *finish_call(struct parser *p, const struct special *s, struct ast *d,
                                size_t base) {
@@ -586,6 +599,7 @@ static const struct {
     {"collect", ACTION, DIR_COLLECT, special_collect},
     {"do", ACTION, 0, special_do},
     {"extract_stats", ACTION, DIR_EXTRACT_STATS, special_directive},
+    {"factor", ACTION, DIR_OBSERVE, special_factor},
     {"list", ANYWHERE, 0, special_sequence},
     {"or", ANYWHERE, false, special_and_or},
     {"predict_all", ACTION, DIR_PREDICT_ALL, special_directive},
@@ -599,14 +613,15 @@ static const struct {
     {"vector", ANYWHERE, 0, special_sequence},
 };
 
-/* The row of the token, or one beyond. A model's extract_stats is an
- * ordinary call. */
+/* The row of the token, or one beyond. A model's extract_stats and factor are ordinary calls. */
 static size_t find_special(struct parser *p) {
     const struct token *t = tok(p);
     const char *text = p->lx.text + t->start;
     size_t i = 0, len = t->end - t->start, n = COUNT_OF(specials);
     while (i < n && (strncmp(specials[i].name, text, len) != 0 || specials[i].name[len])) i++;
-    if (i == n || (p->within != PROGRAM && specials[i].variant == DIR_EXTRACT_STATS)) return n;
+    bool of_program =
+        i < n && (specials[i].variant == DIR_EXTRACT_STATS || specials[i].parse == special_factor);
+    if (i == n || (p->within != PROGRAM && of_program)) return n;
     return specials[i].parse == special_prob && own_prob(p) ? n : i;
 }
 

@@ -37,10 +37,10 @@ bool index_below(value v, size_t n, size_t *out) {
     return true;
 }
 
-enum gpm_status seq_index_arg(struct sp_call *c, size_t i, size_t n, size_t *out) {
-    if (index_below(c->args[i], n, out)) return GPM_OK;
-    if (c->args[i].tag != V_NUM) return sp_type_error(c, c->args[i], "the index must be a number");
-    double x = sp_num(c, i);
+enum gpm_status seq_index(struct sp_call *c, value v, size_t n, size_t *out) {
+    if (index_below(v, n, out)) return GPM_OK;
+    if (v.tag != V_NUM) return sp_type_error(c, v, "the index must be a number");
+    double x = v.u.num;
     struct buf b = BUF_INIT;
     buf_number(&b, x);
     if (isfinite(x) && x != floor(x))

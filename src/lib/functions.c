@@ -53,9 +53,9 @@ static double lchoose_dk(double n, double k) {
     return digamma(n - k + 1) - digamma(k + 1);
 }
 
-/* log C(n, k) = -log(n + 1) - log B(k + 1, n - k + 1); outside 0 <= k <= n by the gamma function */
+/* Outside 0 <= k <= n by the gamma function, too. */
 static double lchoose(double n, double k) {
-    if (k >= 0 && k <= n) return -log1p(n) - log_beta_fn(k + 1, n - k + 1);
+    if (k >= 0 && k <= n) return log_choose(n, k);
     return log_gamma(n + 1) - log_gamma(k + 1) - log_gamma(n - k + 1);
 }
 
@@ -154,7 +154,7 @@ const struct sp_class sp_functions_rows[] = {
     {LIFT_ROW(log_Phi, log_Phi, X1, "log(Phi(x)), exact far into the lower tail.",
               "round(log_Phi(-40)) => -805")},
     {LIFT_ROW(inv_Phi, inv_Phi, X1, "The quantile of the standard normal, the inverse of Phi.",
-              "inv_Phi(0.5) => 0")},
+              "round(1e6 * inv_Phi(0.975)) => 1959964")},
     {LIFT_ROW(Phi_approx, Phi_approx, X1, "A logistic approximation of Phi, within 0.00014.",
               "Phi_approx(0) => 0.5")},
     {LIFT_ROW(erf, erf, X1, "The error function.", "erf(0) => 0")},

@@ -134,12 +134,11 @@ static bool matrix_place(value key, size_t rows, size_t cols, size_t *i, size_t 
     return ok;
 }
 
-static enum gpm_status lookup_matrix(struct sp_call *c, value *out) {
-    const struct matrix_obj *m = c->args[0].u.matrix;
-    value key = c->args[1];
+static enum gpm_status item_of_matrix(struct sp_call *c, value v, value key, value *out) {
+    const struct matrix_obj *m = v.u.matrix;
     size_t i, j;
     if (key.tag == V_NUM) {
-        enum gpm_status st = seq_index_arg(c, 1, m->rows, &i);
+        enum gpm_status st = seq_index(c, key, m->rows, &i);
         if (!st) *out = matrix_row(m, i);
         return st;
     }
@@ -153,45 +152,198 @@ static enum gpm_status lookup_matrix(struct sp_call *c, value *out) {
                     SHOW(key), m->rows, m->cols);
 }
 
-static enum gpm_status simulate_lookup(struct sp_call *c, value *out) {
-    value v = c->args[0];
+/* The elements that a sequence of indices names: xs[county]. */
+static enum gpm_status gather(struct sp_call *c, value v, value key, value *out) {
+    size_t n = 0, m = 0, i, k = 0;
+    enum gpm_status st = GPM_OK;
+    seq_length(v, &n);
+    seq_length(key, &m);
+    value *items = NEW_ARRAY(value, m + 1);
+    struct seq_walk w = {key, 0};
+    for (value at; !st && seq_next(&w, &at);) {
+        st = seq_index(c, at, n, &i);
+        if (!st) seq_get(v, i, &items[k++]);
+    }
+    if (!st)
+        *out = seq_like_take(v, items, k);
+    else
+        while (k) value_unref(items[--k]);
+    mem_free(items);
+    return st;
+}
+
+static enum gpm_status item_of(struct sp_call *c, value v, value key, value *out) {
     size_t n, i;
     if (v.tag == V_DICT) {
-        const value *found = dict_find(v.u.dict, c->args[1]);
-        if (!found) return key_error(c, v.u.dict, c->args[1]);
+        const value *found = dict_find(v.u.dict, key);
+        if (!found) return key_error(c, v.u.dict, key);
         *out = value_ref(*found);
         return GPM_OK;
     }
-    if (v.tag == V_MATRIX) return lookup_matrix(c, out);
+    if (v.tag == V_MATRIX) return item_of_matrix(c, v, key, out);
     if (!seq_length(v, &n))
         return sp_type_error(c, v, "xs must be a sequence, matrix or dictionary");
-    enum gpm_status st = seq_index_arg(c, 1, n, &i);
+    if (seq_is(key)) return gather(c, v, key, out);
+    enum gpm_status st = seq_index(c, key, n, &i);
     if (!st) seq_get(v, i, out);
     return st;
 }
 
-static enum gpm_status grad_lookup_matrix(struct sp_call *c, value dr, value *dargs) {
+/* m[i, j] of a matrix, without its row in between. */
+static bool is_element(const struct sp_call *c, size_t *i, size_t *j) {
+    if (c->n != 3 || c->args[0].tag != V_MATRIX) return false;
     const struct matrix_obj *m = c->args[0].u.matrix;
+    return index_below(c->args[1], m->rows, i) && index_below(c->args[2], m->cols, j);
+}
+
+/* Indices one after the other: of xs[i, j], element j of element i. */
+static enum gpm_status simulate_lookup(struct sp_call *c, value *out) {
+    size_t row, col;
+    if (is_element(c, &row, &col)) {
+        const struct matrix_obj *m = c->args[0].u.matrix;
+        *out = value_num(m->at[row + col * m->rows]);
+        return GPM_OK;
+    }
+    value v = value_ref(c->args[0]), next;
+    enum gpm_status st = GPM_OK;
+    for (size_t i = 1; i < c->n && !st; i++) {
+        st = item_of(c, v, c->args[i], &next);
+        if (!st) value_set_take(&v, next);
+    }
+    if (!st)
+        *out = v;
+    else
+        value_unref(v);
+    return st;
+}
+
+static value matrix_adjoint(const struct matrix_obj *m, value key, value dr) {
     size_t i, j;
-    dargs[0] = value_matrix_new(m->rows, m->cols);
-    double *d = dargs[0].u.matrix->at;
-    if (matrix_place(c->args[1], m->rows, m->cols, &i, &j))
+    value out = value_matrix_new(m->rows, m->cols);
+    double *d = out.u.matrix->at;
+    if (matrix_place(key, m->rows, m->cols, &i, &j))
         d[i + j * m->rows] = adj_num(dr);
-    else if (c->args[1].tag == V_NUM)
+    else if (key.tag == V_NUM)
         for (j = 0; j < m->cols; j++) {
             value x = adj_item(dr, j);
-            d[(size_t)c->args[1].u.num + j * m->rows] = adj_num(x);
+            d[(size_t)key.u.num + j * m->rows] = adj_num(x);
         }
+    return out;
+}
+
+/* Each adjoint goes to the element that it was taken from; some are taken several times. */
+static value gather_adjoint(value v, size_t n, value key, value dr) {
+    struct seq_walk w = {key, 0};
+    bool numbers = v.tag == V_VECTOR;
+    value out = numbers ? value_vector_new(n) : value_array_new(n), at;
+    for (size_t i = 0; numbers && i < n; i++) out.u.vector->at[i] = 0;
+    for (size_t k = 0; seq_next(&w, &at); k++) {
+        value d = adj_item(dr, k);
+        size_t i = (size_t)at.u.num;
+        if (numbers)
+            out.u.vector->at[i] += adj_num(d);
+        else
+            value_set_take(&out.u.array->at[i], adj_add(out.u.array->at[i], d));
+        value_unref(d);
+    }
+    return out;
+}
+
+/* The adjoint of v, of whose item dr is that; no adjoints of dictionaries. */
+static value item_adjoint(value v, value key, value dr) {
+    size_t n;
+    if (v.tag == V_MATRIX) return matrix_adjoint(v.u.matrix, key, dr);
+    if (!seq_length(v, &n)) return NIL;
+    if (seq_is(key)) return gather_adjoint(v, n, key, dr);
+    return key.tag == V_NUM ? adj_unit(n, (size_t)key.u.num, dr) : NIL;
+}
+
+/* Back through the items of items, the last index first. */
+static enum gpm_status grad_lookup(struct sp_call *c, value r, value dr, value *dargs) {
+    if (dr.tag == V_NIL) return GPM_OK;
+    if (c->n == 2) {
+        dargs[0] = item_adjoint(c->args[0], c->args[1], dr);
+        return GPM_OK;
+    }
+    size_t n = 1, row, col;
+    if (is_element(c, &row, &col)) {
+        const struct matrix_obj *m = c->args[0].u.matrix;
+        dargs[0] = value_matrix_new(m->rows, m->cols);
+        dargs[0].u.matrix->at[row + col * m->rows] = adj_num(dr);
+        return GPM_OK;
+    }
+    value *through = NEW_ARRAY(value, c->n), d = value_ref(dr);
+    enum gpm_status st = GPM_OK;
+    through[0] = value_ref(c->args[0]);
+    for (; n + 1 < c->n && !st; n += !st) st = item_of(c, through[n - 1], c->args[n], &through[n]);
+    for (size_t i = n; i-- > 0 && !st;)
+        value_set_take(&d, item_adjoint(through[i], c->args[i + 1], d));
+    dargs[0] = d;
+    values_free(through, n);
+    return st;
+}
+
+/* ---- slices -----------------------------------------------------------------------------------
+ */
+
+/* Elements from..to-1 of xs, or so many rows of a matrix. */
+static enum gpm_status slice_of(struct sp_call *c, size_t *from, size_t *n) {
+    value v = c->args[0];
+    size_t all;
+    if (v.tag == V_MATRIX)
+        all = v.u.matrix->rows;
+    else if (!seq_length(v, &all))
+        return sp_type_error(c, v, "xs must be a sequence or a matrix");
+    double a = sp_num(c, 1), b = sp_num_or(c, 2, (double)all);
+    if (!(a <= b && b <= (double)all))
+        return sp_error(c, DIAG_INDEX,
+                        "subsequence: the slice from %.15g to %.15g is out of bounds: there are "
+                        "%zu elements",
+                        a, b, all);
+    *from = (size_t)a;
+    *n = (size_t)b - *from;
     return GPM_OK;
 }
 
-static enum gpm_status grad_lookup(struct sp_call *c, value r, value dr, value *dargs) {
-    size_t n;
+static enum gpm_status simulate_subsequence(struct sp_call *c, value *out) {
+    value v = c->args[0], *items;
+    size_t from, n, all;
+    enum gpm_status st = slice_of(c, &from, &n);
+    if (st) return st;
+    if (v.tag == V_VECTOR) {
+        *out = value_vector(v.u.vector->at + from, n);
+    } else if (v.tag == V_MATRIX) {
+        const struct matrix_obj *m = v.u.matrix;
+        *out = value_matrix_new(n, m->cols);
+        for (size_t j = 0; j < m->cols; j++)
+            for (size_t i = 0; i < n; i++)
+                out->u.matrix->at[i + j * n] = m->at[from + i + j * m->rows];
+    } else if (seq_items(v, &items, &all)) {
+        for (size_t i = from; i < from + n; i++) value_ref(items[i]);
+        *out = seq_like_take(v, items + from, n);
+        values_free(items, all);
+    }
+    return GPM_OK;
+}
+
+static enum gpm_status grad_subsequence(struct sp_call *c, value r, value dr, value *dargs) {
+    size_t from, n, all = 0;
     if (dr.tag == V_NIL) return GPM_OK;
-    if (c->args[0].tag == V_MATRIX) return grad_lookup_matrix(c, dr, dargs);
-    if (seq_length(c->args[0], &n) && c->args[1].tag == V_NUM)
-        dargs[0] = adj_unit(n, (size_t)c->args[1].u.num, dr);
-    return GPM_OK; /* no adjoints of dictionaries */
+    enum gpm_status st = slice_of(c, &from, &n);
+    if (st) return st;
+    if (c->args[0].tag != V_MATRIX) {
+        seq_length(c->args[0], &all);
+        dargs[0] = adj_placed(dr, all, from, n);
+        return GPM_OK;
+    }
+    const struct matrix_obj *m = c->args[0].u.matrix;
+    dargs[0] = value_matrix_new(m->rows, m->cols);
+    double *d = NEW_ARRAY(double, n * m->cols + 1);
+    mat_adjoint_numbers(dr, n, m->cols, d);
+    for (size_t j = 0; j < m->cols; j++)
+        for (size_t i = 0; i < n; i++) dargs[0].u.matrix->at[from + i + j * m->rows] = d[i + j * n];
+    mem_free(d);
+    return GPM_OK;
 }
 
 static enum gpm_status simulate_contains(struct sp_call *c, value *out) {
@@ -291,11 +443,17 @@ const struct sp_class sp_list_rows[] = {
              "rest(list(1, 2, 3)) => (2, 3)"),
      .flags = SP_ARRANGES},
     {SP_GROW(
-         lookup, lookup, "(xs: any, i: any) -> any",
+         lookup, lookup, "(xs: any, i: any, ...more: any) -> any",
          "Element i of a sequence, counted from 0; the value of key i of a dictionary; row i, or "
-         "element pair(i, j), of a matrix. Also `xs[i]`.",
+         "element pair(i, j), of a matrix. Of a sequence of indices: the elements that they name. "
+         "Also `xs[i]`, `xs[i, j]`.",
          "lookup([4, 5], 0) => 4"),
      .flags = SP_ARRANGES, .code = SP_CODE_LOOKUP},
+    {SP_GROW(subsequence, subsequence, "(xs: any, from: count, to?: count) -> any",
+             "The elements from..to-1 of a sequence, counted from 0, or rows of a matrix; without "
+             "`to`, up to the end. Also `xs[from:to]`.",
+             "[4, 5, 6, 7][1:3] => [5, 6]"),
+     .flags = SP_ARRANGES},
     {SP_ROW(
         contains, contains, "(xs: any, x: any) -> bool",
         "Whether x is an element of a sequence or a key of a dictionary; of a kernel: whether the "

@@ -93,7 +93,7 @@ struct line {
 static enum gpm_status line_of(struct sp_call *c, const struct mat_arg *m, struct line *out) {
     bool row = c->cls->variant;
     size_t i;
-    enum gpm_status st = seq_index_arg(c, 1, row ? m->rows : m->cols, &i);
+    enum gpm_status st = seq_index(c, c->args[1], row ? m->rows : m->cols, &i);
     if (st) return st;
     *out = row ? (struct line){i, m->rows, m->cols} : (struct line){i * m->rows, 1, m->rows};
     return GPM_OK;

@@ -92,7 +92,6 @@ enum sp_special {
     SPECIAL_ENV,
     SPECIAL_EMPTY_ENV,
     SPECIAL_EXTEND_ENV,
-    SPECIAL_ASSESS,
     SPECIAL_APPLY_FUNCTION,
     SPECIAL_RUN,
     SPECIAL_ACTION,
@@ -182,7 +181,8 @@ enum sp_code {
     SP_CODE_POW,
     SP_CODE_NORMAL,
     SP_CODE_EXACTLY,
-    SP_CODE_LOOKUP
+    SP_CODE_LOOKUP,
+    SP_CODE_ASSESS
 };
 
 struct sp_class {

@@ -240,7 +240,6 @@ static enum gpm_status apply_special(struct trace *t, struct node *n, struct sp_
     case SPECIAL_RUN:
         return diag_raise(t->core->diags, DIAG_ACTION_IN_MODEL, node_span(n),
                           "run(...) is an inference action; a model expression cannot run it");
-    case SPECIAL_ASSESS: return core_assess(t->core, c->args, c->n, node_span(n), out);
     case SPECIAL_EVAL: {
         if (!requests) {
             *out = value_ref(n->req->fam[0]->root->val);

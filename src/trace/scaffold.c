@@ -58,6 +58,14 @@ static void push_children(edges *w, const struct node *n) {
     for (uint32_t i = 0; i < n->n_out; i++) vec_push(w, n->out[i]);
 }
 
+/* assess reads the parameters of a made procedure: its value changes where applications absorb. */
+static void push_assessments(edges *w, const struct node *maker) {
+    for (uint32_t i = 0; i < maker->n_out; i++) {
+        const struct sp_class *cls = node_class(maker->out[i].child);
+        if (cls && cls->code == SP_CODE_ASSESS) vec_push(w, maker->out[i]);
+    }
+}
+
 /* A maker can absorb when only parameters change: not its procedure, not what it keeps as it is. A
  * closure among them only when it calls it for values alone (kernels and means). */
 static bool can_absorb_for_applications(const struct node *n, uint32_t slot,
@@ -79,7 +87,10 @@ static void reach(struct scaffold *s, edges *w, struct node *n, uint32_t slot) {
             return;
         }
         if (can_absorb_for_applications(n, slot, cls)) {
-            if (e->role == ROLE_NONE) e->role = ROLE_M;
+            if (e->role == ROLE_NONE) {
+                e->role = ROLE_M;
+                push_assessments(w, n);
+            }
             e->requests |= requests_on(n, slot);
             return;
         }

@@ -93,6 +93,15 @@ static const struct {
     {"lookup", "(4, 5, 6), 2"},
     {"lookup", "m[[1, 2], [3, 4]], (1, 0)"},
     {"lookup", "m[[1, 2], [3, 4]], 1"},
+    {"lookup", "[4, 5, 6], [2, 0, 2]"},
+    {"lookup", "v[4, 5, 6], v[1, 1]"},
+    {"lookup", "((4, 1), [5, 3], 6), (1, 0)"},
+    {"lookup", "m[[1, 2], [3, 4]], 1, 0"},
+    {"lookup", "[[1, 2], (3, 4)], 1, 0"},
+    {"subsequence", "[4, 5, 6, 7], 1, 3"},
+    {"subsequence", "v[4, 5, 6, 7], 2"},
+    {"subsequence", "(4, 5, 6, 7), 0, 1"},
+    {"subsequence", "m[[1, 2], [3, 4], [5, 6]], 1, 3"},
     {"to_list", "[1, 2]"},
     {"to_list", "m[[1, 2], [3, 4]]"},
     {"to_array", "(1, 2)"},
@@ -375,8 +384,9 @@ static bool is_discrete(const struct sp_class *cls, size_t j) {
     static const struct {
         const char *name;
         size_t j;
-    } places[] = {{"lookup", 1}, {"take", 0}, {"drop", 0},      {"linspace", 2}, {"fill", 0},
-                  {"row", 1},    {"col", 1},  {"to_matrix", 1}, {"to_matrix", 2}};
+    } places[] = {{"lookup", 1}, {"lookup", 2}, {"subsequence", 1}, {"subsequence", 2},
+                  {"take", 0},   {"drop", 0},   {"linspace", 2},    {"fill", 0},
+                  {"row", 1},    {"col", 1},    {"to_matrix", 1},   {"to_matrix", 2}};
     for (size_t i = 0; i < COUNT_OF(places); i++)
         if (strcmp(places[i].name, cls->name) == 0 && places[i].j == j) return true;
     return false;

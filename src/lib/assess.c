@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * assess(v, f, args...): the log density of v as a value of f(args...), an ordinary function with
+ * the derivatives of the density. Compiled steps call the density's numeric form themselves
+ * (SP_CODE_ASSESS).
+ */
+#include "sp/sp.h"
+
+#include "base/mem.h"
+#include "sp/adjoint.h"
+#include <math.h>
+
+enum { FIRST_ARG = 2 }; /* after v and f */
+
+/* The call of f, its arguments checked; DIAG_NO_DENSITY where it has none. */
+static enum gpm_status inner_call(struct sp_call *c, struct sp_call *inner) {
+    const struct sp_proc *f = sp_proc_of(c->args[1]);
+    if (!f || !f->cls->log_density) {
+        sp_error(c, DIAG_NO_DENSITY, "assess: the procedure has no density");
+        return diag_set_help(c->diags,
+                             "assess takes a random primitive such as normal, or a made procedure");
+    }
+    *inner = *c;
+    inner->cls = f->cls;
+    inner->state = f->state ? f->state->data : NULL;
+    inner->args = c->args + FIRST_ARG;
+    inner->n = c->n - FIRST_ARG;
+    inner->rng = NULL;
+    if (f->sig) return sp_check_args(inner, f->sig);
+    struct sp_sig sig;
+    sp_sig_parse(f->cls->sig, &sig);
+    return sp_check_args(inner, &sig);
+}
+
+static enum gpm_status simulate_assess(struct sp_call *c, value *out) {
+    struct sp_call inner;
+    double logp;
+    enum gpm_status st = inner_call(c, &inner);
+    if (!st) st = inner.cls->log_density(&inner, c->args[0], &logp);
+    if (!st) *out = value_num(logp);
+    return st;
+}
+
+static bool wants_none(value d) {
+    return d.tag == V_NIL || (d.tag == V_NUM && d.u.num == 0);
+}
+
+static value scaled(value adjoint, double by);
+
+static void scale_items(value *to, double by, size_t n) {
+    for (size_t i = 0; i < n; i++) value_set_take(&to[i], scaled(to[i], by));
+}
+
+/* An adjoint times a number; owned. */
+static value scaled(value d, double by) {
+    value out;
+    switch (d.tag) {
+    case V_NUM: return value_num(d.u.num * by);
+    case V_VECTOR:
+        out = value_vector(d.u.vector->at, d.u.vector->n);
+        for (size_t i = 0; i < out.u.vector->n; i++) out.u.vector->at[i] *= by;
+        return out;
+    case V_MATRIX:
+        out = value_matrix(d.u.matrix->at, d.u.matrix->rows, d.u.matrix->cols);
+        for (size_t i = 0; i < out.u.matrix->rows * out.u.matrix->cols; i++)
+            out.u.matrix->at[i] *= by;
+        return out;
+    case V_ARRAY:
+        out = value_array(d.u.array->at, d.u.array->n);
+        scale_items(out.u.array->at, by, out.u.array->n);
+        return out;
+    default: return value_ref(d);
+    }
+}
+
+/* At a value of density zero there is no slope to follow. */
+static enum gpm_status grad_assess(struct sp_call *c, value r, value dr, value *dargs) {
+    struct sp_call inner;
+    if (wants_none(dr)) return GPM_OK;
+    enum gpm_status st = inner_call(c, &inner);
+    if (st) return st;
+    if (!inner.cls->grad_density) {
+        sp_error(c, DIAG_NO_GRADIENT, "assess: %s has no gradient of its density", inner.cls->name);
+        return diag_set_help(c->diags, "mh, slice or gibbs need no gradients");
+    }
+    value *d = NEW_ARRAY(value, c->n);
+    for (size_t i = 0; i < c->n; i++) d[i] = NIL;
+    bool discrete = inner.cls->flags & SP_DISCRETE;
+    st = inner.cls->grad_density(&inner, c->args[0], discrete ? NULL : &d[0], d + FIRST_ARG);
+    if (!st && adj_num(r) > -INFINITY)
+        for (size_t i = 0; i < c->n; i++) dargs[i] = scaled(d[i], adj_num(dr));
+    values_free(d, c->n);
+    return st;
+}
+
+const struct sp_class sp_assess_rows[] = {
+    {SP_GROW(assess, assess, "(v: any, f: proc, ...args: any) -> number",
+             "The log density of v as a value of f(args...), with the statistics f has now.",
+             "assess(true, flip, 1) => 0"),
+     .code = SP_CODE_ASSESS},
+};
+const size_t sp_assess_count = COUNT_OF(sp_assess_rows);
