@@ -8,6 +8,8 @@ import json, os, subprocess, sys, tempfile
 TOOL = os.path.abspath(sys.argv[1])
 RATE, STEP, TOLERANCE = 1e-6, 1e-5, 2e-5
 
+FOUR = ["p = normal(0, 1)", "q = normal(0, 1)", "r = normal(0, 1)", "t = normal(0, 1)", "v = [p, q, r, t]", "a = normal(0, 1)"]
+
 # name: (assumes, observations, {choice: value})
 CASES = {
     "compound": (["a = normal(0, 1)", "f = proc(x) { x * a + exp(x / 3) }", "b = normal(f(a), 2)"],
@@ -40,6 +42,24 @@ CASES = {
     "densities": (["g = gamma(2, 3)", "b = beta(2, g)", "l = laplace(b, g)", "t = student_t(4, l, g)"],
                   ["inv_gamma(g, 1) = 0.8", "expon(g) = 0.6", "flip(b) = true", "poisson(g) = 2",
                    "uniform_continuous(0, 10 * g) = 1"], {"g": 0.9, "b": 0.3, "l": 0.2, "t": -0.4}),
+    "assess": (["a = normal(0, 1)", "s = gamma(2, 1)", "p = beta(2, 2)",
+                "lp = log_mix(p, assess(a * a, normal, 1, s), assess(s, gamma, 2, exp(a)))"],
+               ["_factor(lp) = true", "_factor(assess(3, poisson, s)) = true",
+                "_factor([assess([0.1, 0.2], normal, [a, s], p), assess(true, flip, p)]) = true"], {"a": 0.3, "s": 1.2, "p": 0.4}),
+    "gather and slices": ([*FOUR, "w = v[[2, 0, 2, 3]]", "m = matrix([[a, 1], [2, a * a]])"],
+                          ["normal(w, exp(a)) = [1, 2, 0.5, 1]", "normal(sum(v[1:3]) * v[3], 1) = 2",
+                           "normal(m[1, 1] + [[a, 2], [a * 3, 1]][1, 0], 1) = 2"], {"a": 0.3, "p": 0.3, "q": 1.2, "r": 0.4, "t": -1}),
+    "vectors": (FOUR,
+                ["normal(sd(v) + mean(cumsum(v)) * variance(diff(v)), 1) = 1", "normal(sort(v * a), 1) = [1, 2, 3, 4]",
+                 "_factor(softmax(v)[1] * log_softmax(v)[2] + log_sum_exp(v) + log_sum_exp(a, v[0])) = true"],
+                {"a": 0.3, "p": 0.3, "q": 1.2, "r": 0.4, "t": -1}),
+    "linear algebra": (["a = normal(0, 1)", "b = gamma(3, 1)", "m = matrix([[3 + a * a, a, 0.2], [a, b + 1, 0.3], [0.2, 0.3, 2]])",
+                        "l = cholesky(m)", "z = solve_lower(l, [1, a, b])"],
+                       ["_factor(-0.5 * dot(z, z) - sum(log(diagonal(l)))) = true",
+                        "normal(quad_form(m, [a, b, 1]) + log_det(m) + sum(eigenvalues_sym(m)), 3) = 1",
+                        "normal(dot(m, solve_upper(transpose(l), [a, 1, b])), 2) = [1, 2, 3]",
+                        "normal(ravel(diag_pre_multiply([a, b, 1], tcrossprod(l))), 2) = [1, 2, 3, 4, 5, 6, 7, 8, 9]"],
+                       {"a": 0.3, "b": 1.2}),
     "makers": (["p = beta(2, 2)", "coin = make_suff_stat_bernoulli(p)", "a = gamma(2, 1)",
                 "die = make_beta_bernoulli(a, 2 * a)", "m = normal(0, 1)", "n = make_suff_stat_normal(m, exp(m))"],
                ["coin() = true", "coin() = false", "coin() = true", "die() = true", "die() = false", "n() = 0.3",
