@@ -76,6 +76,14 @@ GPM_API enum gpm_status gpm_run_file(gpm_session *s, const char *path);
 GPM_API enum gpm_status gpm_check_text(gpm_session *s, const char *name, const char *text,
                                        size_t len, bool interactive);
 
+/* Data for the programs that the session will run: every name of a JSON object, or every column of
+ * a CSV file, is defined, and `data` is a dictionary of all of them. JSON as Stan's data files have
+ * it: arrays of numbers are vectors, nested ones matrices, "NaN" and "Infinity" numbers. A program
+ * cannot define such a name again. */
+GPM_API enum gpm_status gpm_data_json(gpm_session *s, const char *text, size_t len);
+/* A file: CSV when its name ends in .csv or .tsv, else JSON. */
+GPM_API enum gpm_status gpm_data_file(gpm_session *s, const char *path);
+
 /* The last error, rendered as the options say; "" when there was none. */
 GPM_API const char *gpm_last_error(gpm_session *s);
 /* Asks the running command to stop at the next safe point (async-signal-safe). */

@@ -63,7 +63,7 @@ def _quoted(x):
 
 
 def literal(x):
-    """A value of Python as text of the language: numbers, texts, sequences, arrays, dictionaries' values."""
+    """A value of Python as text of the language: numbers, texts, sequences, arrays."""
     if isinstance(x, (bool, np.bool_)):
         return "true" if x else "false"
     if isinstance(x, (int, np.integer)):
@@ -78,6 +78,30 @@ def literal(x):
         return literal(np.asarray(x).tolist())
     if isinstance(x, (list, tuple, range)):
         return "array(%s)" % ", ".join(literal(v) for v in x)
+    raise TypeError("data of type %s cannot be given to a program; numbers, texts, sequences and arrays can"
+                    % type(x).__name__)
+
+
+def _plain(x):
+    """A value of Python as JSON has it, as Stan's data files write what JSON cannot: "NaN", "Infinity"."""
+    if isinstance(x, (bool, np.bool_)):
+        return bool(x)
+    if isinstance(x, (int, np.integer)):
+        return int(x)
+    if isinstance(x, (float, np.floating)):
+        return float(x) if math.isfinite(x) else "NaN" if math.isnan(x) else "Infinity" if x > 0 else "-Infinity"
+    if isinstance(x, str):
+        return text(x, "a text in data").decode()
+    if x is None:
+        return "NaN"
+    if isinstance(x, dict):
+        return {k: _plain(v) for k, v in x.items()}
+    if isinstance(x, np.ndarray) or hasattr(x, "__array__"):
+        x = np.asarray(x).tolist()
+        if not isinstance(x, list):
+            return _plain(x)
+    if isinstance(x, (list, tuple, range)):
+        return [_plain(v) for v in x]
     raise TypeError("data of type %s cannot be given to a program; numbers, texts, sequences and arrays can"
                     % type(x).__name__)
 
@@ -205,7 +229,8 @@ def run(program, data=None, functions=None, seed=1, chains=1, name="program", al
     """Runs a program of the language and returns a Result: values, draws, output.
 
     program      the text of the program
-    data         {name: value}: numbers, texts, sequences, arrays; defined before the program starts
+    data         {name: value}: numbers, texts, sequences, arrays; defined before the program starts. Sequences of
+                 numbers are vectors, of equally long ones matrices; None and NaN are missing numbers
     functions    {name: callable of numbers}: source functions, for example of gpmem
     seed         the same seed gives the same result
     chains       independent runs with streams of random numbers of their own, in threads
@@ -227,7 +252,7 @@ def run(program, data=None, functions=None, seed=1, chains=1, name="program", al
     for k in data:
         if not re.fullmatch(r"[A-Za-z_]\w*", k, re.ASCII):
             raise GpmemValueError("%r cannot be the name of data: letters, digits and _ make a name" % k)
-    defines = "".join("define %s = %s;\n" % (k, literal(v)) for k, v in data.items()).encode()
+    given = json.dumps({k: _plain(v) for k, v in data.items()}).encode()
     options = dict(seed=seed, allow_run=allow_run, allow_write=allow_write, max_seconds=max_seconds, jobs=jobs)
     assign(_abi.Options(), **options)  # before there is a session to close
     all_chains = [_Chain(i, options) for i in range(chains)]
@@ -235,7 +260,9 @@ def run(program, data=None, functions=None, seed=1, chains=1, name="program", al
         for chain in all_chains:
             chain.bind(functions)
             chain.bind_callbacks(callbacks)
-        threads = [threading.Thread(target=chain.run, args=([(b"data", defines), (name, program)],))
+            if data and lib.gpm_data_json(chain.session, given, len(given)):
+                raise GpmemError(lib.gpm_last_error(chain.session).decode(errors="replace"))
+        threads = [threading.Thread(target=chain.run, args=([(name, program)],))
                    for chain in all_chains]
         for t in threads:
             t.start()

@@ -191,6 +191,25 @@ enum gpm_status gpm_check_text(gpm_session *g, const char *name, const char *tex
     return st;
 }
 
+static enum gpm_status take_data(gpm_session *g, const char *path, const char *text, size_t len) {
+    if (g->ready != GPM_OK) return g->ready;
+    diags_rewind(&g->s.diags, 0);
+    buf_reset(&g->error);
+    if (!mem_reserve()) return GPM_E_NOMEM;
+    enum gpm_status st =
+        path ? session_data_file(&g->s, path) : session_data_json(&g->s, text, len);
+    render_error(g);
+    return st;
+}
+
+enum gpm_status gpm_data_json(gpm_session *g, const char *text, size_t len) {
+    return take_data(g, NULL, text, len);
+}
+
+enum gpm_status gpm_data_file(gpm_session *g, const char *path) {
+    return take_data(g, path, NULL, 0);
+}
+
 const char *gpm_last_error(gpm_session *g) {
     return g->error.data;
 }

@@ -7,6 +7,7 @@
  * all earlier chains have printed theirs: the bytes are those of running the chains one after
  * another.
  */
+#include "base/ascii.h"
 #include "base/file.h"
 #include "cli/command.h"
 #include "cli/out.h"
@@ -67,9 +68,10 @@ static void replay(struct chain *c) {
 
 struct job {
     uint64_t n, first; /* chains: how many, and the number of the first */
-    const char *path;  /* the program; "-": standard input */
-    bool folder;       /* draws are kept */
-    char *text;        /* NULL: the path; else its name is */
+    const struct text_list *data;
+    const char *path; /* the program; "-": standard input */
+    bool folder;      /* draws are kept */
+    char *text;       /* NULL: the path; else its name is */
     const char *name;
     size_t len;
     struct chain *chains;
@@ -77,6 +79,31 @@ struct job {
     unsigned printed; /* chains whose output is out */
 };
 static pthread_mutex_t printing = PTHREAD_MUTEX_INITIALIZER; /* and which chains are done */
+
+/* Length of the name in NAME=VALUE; 0: a file. */
+static size_t data_name(const char *text) {
+    size_t n = 0;
+    while (ascii_name(text[n])) n++;
+    return text[n] == '=' ? n : 0;
+}
+
+/* FILE or NAME=VALUE, the value as JSON. */
+static enum gpm_status give_data(gpm_session *s, const char *text) {
+    size_t n = data_name(text);
+    if (!n) return gpm_data_file(s, text);
+    struct buf json = BUF_INIT;
+    buf_printf(&json, "{\"%.*s\": %s}", (int)n, text, text + n + 1);
+    enum gpm_status st = gpm_data_json(s, json.data, json.len);
+    buf_release(&json);
+    return st;
+}
+
+static enum gpm_status run_program(gpm_session *s, const struct job *j) {
+    enum gpm_status st = GPM_OK;
+    for (size_t i = 0; i < j->data->n && st == GPM_OK; i++) st = give_data(s, j->data->at[i]);
+    if (st != GPM_OK) return st;
+    return j->text ? gpm_run_text(s, j->name, j->text, j->len) : gpm_run_file(s, j->path);
+}
 
 static void run_chain(struct job *j, unsigned i) {
     struct chain *c = &j->chains[i];
@@ -93,8 +120,7 @@ static void run_chain(struct job *j, unsigned i) {
     gpm_session *s = gpm_session_new(&o);
     if (j->folder) run_folder_watch(i, s);
     interrupt_begin(i, s);
-    enum gpm_status st =
-        j->text ? gpm_run_text(s, j->name, j->text, j->len) : gpm_run_file(s, j->path);
+    enum gpm_status st = run_program(s, j);
     interrupt_end(i);
     c->status = st;
     if (!keep) {
@@ -180,18 +206,27 @@ static int run_job(struct job *j) {
 static struct {
     uint64_t chains, chain;
     const char *out;
+    struct text_list data;
 } args = {.chains = 1};
 
 static int run(int argc, char **argv) {
     if (args.chains < 1 || args.chains > MAX_CHAINS)
         return complain(EXIT_USAGE, "--chains wants a number from 1 to %d", MAX_CHAINS);
-    struct job j = {.n = args.chains, .first = args.chain, .path = argv[0]};
+    struct job j = {.n = args.chains, .first = args.chain, .data = &args.data, .path = argv[0]};
     if (!args.out) return run_job(&j);
     if (strcmp(argv[0], "-") == 0) {
         return complain(EXIT_USAGE, "--out needs a program in a file, not on standard input");
     }
-    struct run_facts facts = {
-        .seed = session_args.seed, .chains = args.chains, .first = args.chain};
+    struct run_facts facts = {.seed = session_args.seed,
+                              .chains = args.chains,
+                              .first = args.chain,
+                              .data = json_array()};
+    for (size_t i = 0; i < args.data.n; i++) {
+        const char *text = args.data.at[i];
+        char *full = data_name(text) ? NULL : realpath(text, NULL); /* resume may run elsewhere */
+        json_array_append_new(facts.data, json_string(full ? full : text));
+        free(full);
+    }
     j.folder = run_folder_create(args.out, argv[0], &facts);
     return j.folder ? run_job(&j) : EXIT_USAGE;
 }
@@ -202,6 +237,9 @@ static const struct option_row rows[] = {
     {"chains", 'c', OPTION_UINT, "N", "run the program N times in threads (default 1)",
      &args.chains},
     {"chain", 0, OPTION_UINT, "I", "number of the first chain (default 0)", &args.chain},
+    {"data", 'd', OPTION_LIST, "FILE|NAME=VALUE",
+     "names for the program: a JSON or CSV file, or one value as JSON; may be repeated",
+     &args.data},
     {"out", 'o', OPTION_TEXT, "DIR",
      "keep the draws of `collect` for summary, plot, export, resume", &args.out},
 };
@@ -213,7 +251,10 @@ COMMAND(run, 10) = {
         "Prints the value of every top-level sample, predict and expression on standard output, "
         "one per line. FILE may be - for standard input. The same seed gives the same output, "
         "whatever the number of threads; with --chains the chains' output follows in their "
-        "order, each the same as that of --chain I alone.\n\nExit status: 0 fine, 1 the run "
+        "order, each the same as that of --chain I alone.\n\n--data defines names before the "
+        "program starts: those of a JSON object (Stan's data files), the columns of a CSV file, "
+        "or one, as in --data n=3; `data n, y;` in the program says which it needs.\n\nExit "
+        "status: 0 fine, 1 the run "
         "failed, 2 the program does not parse or cannot be read.",
     OPTIONS(rows),
     .takes = {1, 1},
@@ -227,8 +268,20 @@ static int resume(int argc, char **argv) {
     struct run_facts facts;
     if (!run_folder_reopen(argv[0], &facts)) return EXIT_USAGE;
     session_args.seed = (uint64_t)facts.seed;
-    struct job j = {(uint64_t)facts.chains, (uint64_t)facts.first, facts.program, .folder = true};
-    return run_job(&j);
+    struct text_list data = {0};
+    size_t i;
+    json_t *given;
+    json_array_foreach(facts.data, i, given) {
+        if (json_is_string(given)) vec_push(&data, json_string_value(given));
+    }
+    struct job j = {.n = (uint64_t)facts.chains,
+                    .first = (uint64_t)facts.first,
+                    .data = &data,
+                    .path = facts.program,
+                    .folder = true};
+    int status = run_job(&j);
+    vec_release(&data);
+    return status;
 }
 
 static const struct option_row resume_rows[] = {

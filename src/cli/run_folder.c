@@ -62,6 +62,7 @@ static bool write_manifest(void) {
                           run.facts.version, "program", run.facts.program, "seed", run.facts.seed,
                           "chains", run.facts.chains, "first_chain", run.facts.first, "state",
                           run.facts.state, "written", when, "files", files, "failed", run.failed);
+    if (json_array_size(run.facts.data)) json_object_set(m, "data", run.facts.data);
     return put_json(run_path(run.dir, "manifest.json"), m);
 }
 

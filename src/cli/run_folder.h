@@ -22,6 +22,7 @@ struct run_facts {
     const char *program; /* path of the program when the run began */
     const char *state;   /* running, finished, failed */
     const char *version;
+    json_t *data;     /* what --data gave, as it was written; NULL: nothing */
     json_t *files;    /* [{"path": .., "sha256": ..}], those that it read */
     json_t *failed;   /* [{"chain": 2, "why": ..}], chains that ended with an error */
     const char *lost; /* a line for every chain that is left out of the draws, and why */

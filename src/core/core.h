@@ -56,6 +56,7 @@ struct session_core {
 struct define_slot {
     value v;
     bool library; /* of the prelude: a name that the model assumes goes before it */
+    bool data;    /* given from outside: the program does not define it again */
 };
 
 /* Between evaluations: time-out, Ctrl-C, C stack, memory. GPM_OK or GPM_E_USER with a diagnostic.

@@ -21,6 +21,8 @@
 #include "lang/source.h"
 #include <stdbool.h>
 
+#define DATA_NAMES "_data_names" /* what `data n, y;` defines: the values of those names */
+
 enum ast_kind {
     AST_NUMBER,
     AST_ATOM, /* atom<2> */

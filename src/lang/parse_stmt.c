@@ -172,6 +172,28 @@ static struct ast *parse_instruction(struct parser *p, enum place place) {
     return define ? parse_binding(p, AST_DEFINE, start) : string_node(p, AST_LOAD, start);
 }
 
+static bool data_ahead(struct parser *p, enum place place) {
+    const struct token *t = tok(p), *next = peek(p, 1);
+    return place == PLACE_TOP && t->kind == TOK_NAME && next->kind == TOK_NAME && !next->newline &&
+           t->end - t->start == 4 && !strncmp(p->lx.text + t->start, "data", 4);
+}
+
+/* "data" NAME {"," NAME}: names that the program must be given; define DATA_NAMES = [NAME, ...] */
+static struct ast *parse_data(struct parser *p) {
+    struct span at = take(p);
+    size_t base = p->items.n;
+    do {
+        struct list_item it = {.at = here(p)};
+        struct sym *name = take_name(p, "the name of data");
+        it.e = name_node(p, it.at, name);
+        vec_push(&p->items, it);
+    } while (accept(p, TOK_COMMA));
+    struct ast *all = make_sequence(p, base, at.start, at, "array", true);
+    p->items.n = base;
+    vec_push(&p->names, sym_cstr(p->syms, DATA_NAMES));
+    return binding(p, AST_DEFINE, at.start, p->names.n - 1, &all, 1);
+}
+
 /* A statement that is one node. */
 static struct ast *parse_simple(struct parser *p, enum place place) {
     const struct token *t = tok(p);
@@ -182,6 +204,7 @@ static struct ast *parse_simple(struct parser *p, enum place place) {
     if (t->word == WORD_DEFINE && next == TOK_NAME) return parse_instruction(p, place);
     if (t->word == WORD_LOAD && next == TOK_STRING) return parse_instruction(p, place);
     if (for_ahead(p)) return parse_for(p);
+    if (data_ahead(p, place)) return parse_data(p);
     if (t->word == WORD_LET) {
         advance(p);
         return parse_binding(p, let, start);

@@ -65,8 +65,19 @@ static enum gpm_status need_items(struct sp_call *c, size_t want) {
 /* Element number `variant`, LAST: the last one. */
 enum { LAST = -1 };
 
+/* Of a matrix, a row. */
+static bool matrix_item(struct sp_call *c, value *out) {
+    if (c->args[0].tag != V_MATRIX) return false;
+    const struct matrix_obj *m = c->args[0].u.matrix;
+    size_t i = c->cls->variant == LAST ? m->rows - 1 : (size_t)c->cls->variant;
+    if (i >= m->rows) return false;
+    *out = matrix_row(m, i);
+    return true;
+}
+
 static enum gpm_status simulate_item(struct sp_call *c, value *out) {
     size_t n, i = (size_t)c->cls->variant;
+    if (matrix_item(c, out)) return GPM_OK;
     if (c->cls->variant == LAST) {
         if (!seq_length(c->args[0], &n) || n == 0) return need_items(c, 1);
         i = n - 1;
@@ -93,7 +104,15 @@ static size_t adj_length(value v) {
     return seq_length(v, &n) ? n : 2;
 }
 
+static value matrix_adjoint(const struct matrix_obj *m, value key, value dr);
+
 static enum gpm_status grad_item(struct sp_call *c, value r, value dr, value *dargs) {
+    if (c->args[0].tag == V_MATRIX) {
+        const struct matrix_obj *m = c->args[0].u.matrix;
+        size_t i = c->cls->variant == LAST ? m->rows - 1 : (size_t)c->cls->variant;
+        dargs[0] = matrix_adjoint(m, value_num((double)i), dr);
+        return GPM_OK;
+    }
     size_t n = adj_length(c->args[0]);
     dargs[0] = adj_unit(n, c->cls->variant == LAST ? n - 1 : (size_t)c->cls->variant, dr);
     return GPM_OK;

@@ -106,8 +106,24 @@ static enum gpm_status memory_after(struct session *s, const struct ast *a, bool
     return changed && !s->infer.guard.copy.n ? GPM_OK : core_check_memory(&s->core, a->span);
 }
 
+/* Data are what was given, not what the program says. */
+static enum gpm_status check_no_data(struct session *s, const struct ast *define) {
+    for (uint32_t i = 0; i < define->u.bind.n_names; i++) {
+        struct sym *name = define->u.bind.names[i];
+        const struct define_slot *d = map_get(&s->core.defines, MAP_PTR(name));
+        if (!d || !d->data) continue;
+        diag_raise(&s->diags, DIAG_DUPLICATE_NAME, define->span,
+                   "`%s` is data that the program was given; it cannot be defined again",
+                   name->text);
+        return diag_set_help(&s->diags, "run the program without --data, or leave the line out");
+    }
+    return GPM_OK;
+}
+
 static enum gpm_status run_define(struct session *s, const struct ast *a, struct frame *f) {
     value v;
+    enum gpm_status given = check_no_data(s, a);
+    if (given != GPM_OK) return given;
     guard_whole(&s->infer, runs_one_directive(a));
     enum gpm_status st = plain_eval(&s->core, a->kids[0], f, &v);
     if (st != GPM_OK) return st;
@@ -276,6 +292,23 @@ static void show_instruction(struct session *s, const struct ast *a) {
     diag_add_label(&s->diags, a->span, a->kind == AST_LOAD ? "loaded here" : "while this was run");
 }
 
+/* `data n, y;` names what the program must be given. */
+static void help_with_data(struct session *s, const struct ast *a) {
+    struct diag *d = s->diags.list.n ? vec_last(&s->diags.list) : NULL;
+    bool declares = a->kind == AST_DEFINE && a->u.bind.n_names == 1 &&
+                    !strcmp(a->u.bind.names[0]->text, DATA_NAMES);
+    if (!declares || !d || d->code != DIAG_UNBOUND) return;
+    const struct define_slot *all = map_get(&s->core.defines, MAP_PTR(sym_cstr(&s->syms, "data")));
+    struct buf names = BUF_INIT;
+    for (size_t i = 0; all && all->data && i < all->v.u.dict->n; i++)
+        buf_printf(&names, "%s%s", i ? ", " : "", all->v.u.dict->kv[2 * i].u.str->text);
+    if (names.len)
+        diag_set_help(&s->diags, "the data that were given have the names %s", names.data);
+    else
+        diag_set_help(&s->diags, "give the data: gpmem run --data FILE.json, or data= of run");
+    buf_release(&names);
+}
+
 /* A name of the model is not bound in the inference program; newcomers type it all the same. */
 static void help_with_model_name(struct session *s) {
     struct diag *d = s->diags.list.n ? vec_last(&s->diags.list) : NULL;
@@ -312,6 +345,7 @@ static enum gpm_status run_instruction(struct session *s, const struct ast *a, s
     if (st != GPM_OK) {
         show_instruction(s, a);
         help_with_model_name(s);
+        help_with_data(s, a);
     }
     return st;
 }

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Source functions from outside and data files: command, foreign, csv_lookup, read_csv. Running
+ * Source functions from outside and data files: command, foreign, csv_lookup, read_csv, read_table,
+ * read_json. Running
  * and loading need a permission; reading does not.
  */
 #include "source/srcfn.h"
+
+#include "source/data_file.h"
 
 #include "base/mem.h"
 #include "base/vec.h"
@@ -108,23 +111,48 @@ static enum gpm_status make_foreign(struct sp_call *c, value *out) {
 
 /* ---- CSV files ---------------------------------------------------------------------------- */
 
-static enum gpm_status open_csv(struct sp_call *c, struct csv *file) {
-    struct buf err = BUF_INIT;
+/* The path in argument 0, of a file that is about to be read; mem_free. */
+static char *path_read(const struct sp_call *c) {
     char *path = srcfn_path(c, c->args[0].u.str->text);
     struct sp_options *o = c->host ? c->host->options : NULL;
     if (o && o->file) o->file(o->file_user, path);
-    enum gpm_status st = csv_read(file, path, &err);
-    mem_free(path);
-    if (st == GPM_OK) {
-        csv_find_header(file);
-        return st;
-    }
+    return path;
+}
+
+static enum gpm_status cannot_read(struct sp_call *c, enum gpm_status st, struct buf *err) {
     return fail(c,
                 st == GPM_E_IO          ? DIAG_FILE
                 : st == GPM_E_INTERRUPT ? DIAG_INTERRUPTED
                 : st == GPM_E_LIMIT     ? DIAG_LIMIT
                                         : DIAG_DATA,
-                &err);
+                err);
+}
+
+static enum gpm_status open_csv(struct sp_call *c, struct csv *file) {
+    struct buf err = BUF_INIT;
+    char *path = path_read(c);
+    enum gpm_status st = csv_read(file, path, &err);
+    mem_free(path);
+    if (st != GPM_OK) return cannot_read(c, st, &err);
+    csv_find_header(file);
+    return st;
+}
+
+static enum gpm_status read_data(struct sp_call *c, value *out) {
+    struct buf err = BUF_INIT;
+    char *path = path_read(c);
+    enum gpm_status st = data_file(path, out, &err);
+    mem_free(path);
+    return st == GPM_OK ? st : cannot_read(c, st, &err);
+}
+
+static enum gpm_status read_table(struct sp_call *c, value *out) {
+    struct csv file;
+    enum gpm_status st = open_csv(c, &file);
+    if (st != GPM_OK) return st;
+    *out = data_columns(&file);
+    csv_release(&file);
+    return st;
 }
 
 static value cell_value(const struct csv *file, size_t row, int col) {
@@ -255,5 +283,17 @@ const struct sp_class sp_source_rows[] = {
             "that are not numbers are strings. Paths are relative to the program's file.",
      .example = "read_csv(\"data/airline.csv\")[0] => [\"1949-01-01\", 112]",
      .simulate = read_csv},
+    {.name = "read_table",
+     .sig = "(path: string) -> dict",
+     .doc = "The columns of a CSV file by name, read once: vectors of numbers (missing ones are "
+            "nan), or arrays of texts.",
+     .example = "size(read_table(\"data/airline.csv\")) => 2",
+     .simulate = read_table},
+    {.name = "read_json",
+     .sig = "(path: string) -> any",
+     .doc = "The data in a JSON file, as Stan writes them: a dictionary of names; arrays of "
+            "numbers are vectors, nested ones matrices; \"NaN\", \"Infinity\" and null are "
+            "numbers (nan).",
+     .simulate = read_data},
 };
 const size_t sp_source_count = COUNT_OF(sp_source_rows);
