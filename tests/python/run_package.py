@@ -29,7 +29,7 @@ def check_values():
     raises(gpmem.GpmemError, "foo", lambda: gpmem.run("sample foo;"))
     r = gpmem.run("data x, m, d; sample [x[0], is_number(x[1]), m[1, 0], rows(m), d[\"k\"][1]]; x[2];",
                   data={"x": [1.5, None, float("inf")], "m": np.eye(2), "d": {"k": [3, 4]}})
-    assert r.values[0] == [1.5, True, 0, 2, 4], r.values
+    assert list(r.values[0]) == [1.5, True, 0, 2, 4], r.values
     raises(gpmem.GpmemError, "different lengths: row 0 has 2", lambda: gpmem.run("1", data={"x": [[1, 2], [3]]}))
     raises(gpmem.GpmemError, "have the names x", lambda: gpmem.run("data y;", data={"x": 1}))
     raises(gpmem.GpmemError, "cannot be defined again", lambda: gpmem.run("define x = 2;", data={"x": 1}))
