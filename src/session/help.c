@@ -50,6 +50,12 @@ static const struct {
     {"call_back", "(name, e, ...)",
      "an action that hands the values of model expressions in every "
      "particle to a function of the host program"},
+    {"factor", "(lp, label)",
+     "adds lp, a number or the sum of a sequence, to the log density of the model: what "
+     "Stan writes target += lp; the label may be left out"},
+    {"data", " n, y",
+     "the names that the program must be given (--data, data= of run); `data` itself is then a "
+     "dictionary of all that was given"},
     {"extract_stats", "(e)", "an action that gives the statistics of the made procedure e"},
     {"sample_all", "(e)", "an action: sample e in every particle, as a list"},
     {"predict_all", "(e)", "an action: predict e in every particle, as a list"},
