@@ -406,10 +406,10 @@ static void back_rm(const struct sp_block *a, size_t n, const double *out, const
 
 /* dot: a' b, A x, x' A or A B, by the shapes; a sequence is a column. */
 static bool is_row(const struct sp_block *a) {
-    return a[0].cols == 1 && a[0].rows == a[1].rows && (a[0].rows != 1 || a[1].rows == 1);
+    return a[0].cols == 1 && a[0].rows == a[1].rows;
 }
 
-static bool block_product(const struct sp_block *a, size_t n, double *out) {
+static bool block_any(const struct sp_block *a, size_t n, double *out) {
     if (is_row(a)) return block_rm(a, n, out);
     if (a[1].cols == 1) return block_mc(a, n, out);
     mat_multiply(false, false, a[0].rows, a[1].cols, a[0].cols, a[0].at, a[0].rows, a[1].at,
@@ -418,7 +418,7 @@ static bool block_product(const struct sp_block *a, size_t n, double *out) {
 }
 
 /* A.adj += D B', B.adj += A' D, a column of D after the other */
-static void back_product(const struct sp_block *a, size_t n, const double *out, const double *d) {
+static void back_any(const struct sp_block *a, size_t n, const double *out, const double *d) {
     if (is_row(a)) {
         back_rm(a, n, out, d);
         return;
@@ -505,7 +505,7 @@ const struct sp_class sp_matrix_rows[] = {
              "The product of linear algebra: of two vectors a number, of a matrix and a vector a "
              "vector, of two matrices a matrix.",
              "dot(matrix([[1, 2], [3, 4]]), [1, 1]) => [3, 7]"),
-     .block = block_product, .block_back = back_product},
+     .block = block_any, .block_back = back_any},
     {SP_GROW(outer, product, "(a: numbers, b: numbers) -> matrix",
              "The matrix of all products of an element of a and one of b.",
              "outer([1, 2], [3, 4]) => [[3, 4], [6, 8]]"),

@@ -35,8 +35,8 @@ void session_define(struct session *s, const char *name, value v_taken);
 struct help_row {
     const char *name, *form, *doc, *example;
 };
-/* Data given from outside (data.c): every name of a dictionary becomes a defined one, and `data` the
- * dictionary of all. From a JSON text, or a file that read_json or read_table would read. */
+/* Data given from outside (data.c): every name of a dictionary becomes a defined one, and `data`
+ * the dictionary of all. From a JSON text, or a file that read_json or read_table would read. */
 enum gpm_status session_data_json(struct session *s, const char *text, size_t n) GPM_MUST_USE;
 enum gpm_status session_data_file(struct session *s, const char *path) GPM_MUST_USE;
 /* Help on a name (signature, text, example) appended to out; false: unknown. */
