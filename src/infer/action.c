@@ -242,7 +242,9 @@ static enum gpm_status run_one(const struct one_run *r, struct trace *t, value *
 
 /* In turn on every particle, each drawing from its own stream. One that fails is undone on those
  * before it: the records made are taken back. The result is an array with a value per particle. */
-static enum gpm_status run_on_particles(struct model *m, const struct one_run *r, value *out) {
+static enum gpm_status run_on_particles(struct infer_state *x, void *ctx, value *out) {
+    const struct one_run *r = ctx;
+    struct model *m = x->model;
     size_t *before = NEW_ARRAY(size_t, m->p.n + 1), i = 0;
     enum gpm_status st = GPM_OK;
     *out = value_array_new(m->p.n);
@@ -283,7 +285,7 @@ enum gpm_status directive_run(struct infer_state *x, struct action *a, value *ou
         r.names = &name;
         r.n_names = 1;
     }
-    if (st == GPM_OK) st = run_on_particles(x->model, &r, out);
+    if (st == GPM_OK) st = redraw_run(x, run_on_particles, &r, out);
     bool first = kind == DIR_SAMPLE || kind == DIR_PREDICT || kind == DIR_ASSUME;
     if (st == GPM_OK && first) value_set_take(out, value_ref(out->u.array->at[0]));
     return st;

@@ -181,6 +181,11 @@ enum gpm_status action_run(struct session_core *core, value v, struct span at,
                            value *out) GPM_MUST_USE;
 enum gpm_status directive_run(struct infer_state *x, struct action *a, value *out) GPM_MUST_USE;
 
+/* Runs f, which evaluates in the model, and on an error of domain again after drawing the choices
+ * anew, up to 100 times, as long as the model has one particle. */
+typedef enum gpm_status redraw_fn(struct infer_state *x, void *ctx, value *out);
+enum gpm_status redraw_run(struct infer_state *x, redraw_fn *f, void *ctx, value *out) GPM_MUST_USE;
+
 enum gpm_status collect_run(struct infer_state *x, struct action *a, value *out) GPM_MUST_USE;
 void infer_bind_callback(struct infer_state *x, const char *name, callback_fn *f, void *user);
 enum gpm_status callback_run(struct infer_state *x, struct action *a, const struct sym *name,

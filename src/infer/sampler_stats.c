@@ -47,7 +47,8 @@ bool sampler_take(struct infer_state *x, union sampler_draw *out) {
 }
 
 struct sampler_summary sampler_summarise(const struct infer_state *x) {
-    struct sampler_summary s = {.ebfmi = NAN, .stepsize = x->sampler.last.stepsize};
+    struct sampler_summary s = {
+        .ebfmi = NAN, .stepsize = x->sampler.last.stepsize, .restarts = x->sampler.redrawn};
     double accepted = 0;
     for (const struct sampler_totals *t = x->sampler.first; t; t = t->next) {
         s.warmup += t->warmup;

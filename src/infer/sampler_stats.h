@@ -44,7 +44,8 @@ struct sampler_totals {
 struct sampler_stats {
     struct sampler_totals *first; /* one per target; each belongs to its sampler */
     union sampler_draw last;
-    bool fresh; /* `last` came after the draw collected last */
+    double redrawn; /* draws of the prior that a directive could not be evaluated with */
+    bool fresh;     /* `last` came after the draw collected last */
 };
 
 /* A transition is over. */
