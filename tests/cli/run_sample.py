@@ -1,0 +1,106 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""sample(): what it keeps, where it begins, what it refuses. Argument: the tool."""
+import csv, glob, json, os, re, subprocess, sys, tempfile
+
+tool = os.path.abspath(sys.argv[1])
+MODEL = """define n = 3;
+assume mu = normal(0, 10);
+assume tau = gamma(2, 1);
+assume data = array(1, 2, 3);
+assume twice = 2 * mu;
+assume theta = mem(proc(j) { normal(mu, tau) });
+assume w = dirichlet(vector(1, 1, 1));
+for (i = 0; i < n; i++) { observe normal(theta(i), 1) = i };
+"""
+
+
+def run(text, *options):
+    """Exit status, output and messages of a program."""
+    with tempfile.NamedTemporaryFile("w", suffix=".vnts") as f:
+        f.write(text)
+        f.flush()
+        done = subprocess.run([tool, "run", *options, f.name], capture_output=True, text=True, timeout=300)
+    return done.returncode, done.stdout, done.stderr
+
+
+def value(text):
+    status, out, err = run(text, "-q")
+    assert status == 0, err
+    return out.strip().splitlines()[-1]
+
+
+def numbers(text): return [float(x) for x in re.findall(r"-?[\d.]+(?:e[-+]?\d+)?", value(text))]
+
+
+# The folder holds the draws and no warm-up, the quantities that depend on a choice and no data.
+with tempfile.TemporaryDirectory() as dir:
+    path, out = os.path.join(dir, "p.vnts"), os.path.join(dir, "out")
+    with open(path, "w") as f: f.write(MODEL + "infer sample(warmup=60, draws=25, thin=2);\n")
+    subprocess.run([tool, "run", "-q", "--chains", "2", "--out", out, path], check=True, timeout=300)
+    chains = []
+    for name in sorted(glob.glob(os.path.join(out, "chain-*.csv"))):
+        with open(name) as f: chains.append(list(csv.reader(f)))
+    assert len(chains) == 2 and all(len(c) == 26 for c in chains), [len(c) for c in chains]
+    kept = [c for c in chains[0][0] if not c.endswith("__")]
+    assert kept == ["mu", "tau", "twice", "theta.0", "theta.1", "theta.2", "w.1", "w.2", "w.3"], kept
+    assert chains[0][1] != chains[1][1]
+    row = dict(zip(chains[0][0], map(float, chains[0][1])))
+    assert abs(row["twice"] - 2 * row["mu"]) < 1e-12 and abs(row["w.1"] + row["w.2"] + row["w.3"] - 1) < 1e-12, row
+
+# Every transition is counted where it belongs; sample, the directive, is still there.
+stats = json.loads(value(MODEL + "infer sample(warmup=60, draws=25, thin=2);\ninfer do(s <- sampler_stats(), action(print(s)));\n").replace("nan", "null"))
+assert stats["warmup"] == 60 and stats["transitions"] == 50 and stats["leapfrogs"] >= 50, stats
+assert stats["moved"] > 40 and 0.5 < stats["accept_stat"] <= 1 and stats["stepsize"] > 0, stats
+assert numbers(MODEL + "sample n + 0 * mu;\n") == [3] and numbers(MODEL + "run(sample(3 + 0 * mu));\n") == [3]
+
+# What an action collects, and what another does before each transition.
+assert len(numbers(MODEL + 'define d = run(sample(warmup=30, draws=7, collect=collect(labelled(mu + 1, m))));\nprint(column(d, "m"));\n')) == 7
+DISCRETE = """assume z = bernoulli(0.5);
+assume k = poisson(3);
+assume x = normal(if (z) { 2 } else { -2 }, 1);
+observe normal(x + k, 1) = 5;
+"""
+for also in ("", ", also=mh(default, one, 5)"):
+    got = numbers(DISCRETE + 'define d = run(sample(warmup=50, draws=200%s));\nprint(array(column(d, "z"), column(d, "k")));\n' % also)
+    assert len(set(got[:200])) == 2 and len(set(got[200:])) > 3, "discrete choices stand still"
+
+# Starts.
+for init in ('"random"', '"prior"', '"optimum"', '"laplace"', '"current"'):
+    x = numbers("assume m = normal(50, 1);\nobserve normal(m, 1) = 52;\ninfer sample(warmup=60, draws=20, init=%s);\nsample m;\n" % init)
+    assert 47 < x[0] < 55, (init, x)
+assert numbers("assume m = normal(0, 1);\nassume s = gamma(2, 1);\ninfer sample(warmup=0, draws=0, init=dict([\"m\", 3.5], [\"s\", 2]));\nsample array(m, s);\n") == [3.5, 2]
+optimum = numbers("assume m = normal(50, 1);\nobserve normal(m, 1) = 52;\ninfer sample(warmup=0, draws=0, init=\"optimum\");\nsample m;\n")
+assert abs(optimum[0] - 51) < 1e-3, optimum
+
+# A draw of the prior that the model cannot be evaluated with is drawn again; 40 seeds.
+UNLUCKY = "assume a = normal(0, 1000);\nobserve poisson(exp(a)) = 3;\ninfer sample(warmup=100, draws=20);\nsample a;\n"
+for seed in range(1, 41):
+    status, out, err = run(UNLUCKY, "-q", "--seed", str(seed))
+    assert status == 0 and -3 < float(out.split()[-1]) < 4, (seed, out, err)
+status, _, err = run("assume a = normal(0, 1);\nobserve normal(0, -1 - exp(a)) = 3;\n", "-q")
+assert status != 0 and "sd must be" in err, err
+
+# Errors.
+for call, words in (("init=\"nowhere\"", "init is current, prior"), ("init=dict([\"nobody\", 1])", "no name of a continuous choice"),
+                    ("init=dict([\"tau\", -1])", "cannot begin with"), ("metric=\"round\"", "diag, dense or low_rank"),
+                    ("target_accept=1", "between 0 and 1"), ("max_depth=0", "1 to 20"), ("thin=0", "at least 1"),
+                    ("collect=mh(default, one, 1)", "gives a dataset")):
+    status, _, err = run(MODEL + "infer sample(warmup=20, draws=2, %s);\n" % call, "-q")
+    assert status != 0 and words in err, (call, err)
+status, _, err = run("assume x = normal(0, 1);\nobserve exactly(if (x > 100) { 1 } else { 0 }) = 1;\ninfer sample(draws=1);\n", "-q")
+assert status != 0, err
+status, _, err = run("observe normal(normal(0, 1), 1) = 2;\ninfer sample(warmup=5, draws=1);\n", "-q")
+assert status != 0 and "assumes no name" in err, err
+
+# A funnel: centred it is reported, non-centred it is right.
+CENTRED = "assume v = normal(0, 3);\nassume x = mem(proc(i) { normal(0, exp(v / 2)) });\nassume all_x = mapv(x, arange(9));\ninfer sample(warmup=500, draws=1000);\n"
+status, _, err = run(CENTRED)
+assert "does not follow this posterior" in err, err
+APART = "assume v = normal(0, 3);\nassume z = mem(proc(i) { normal(0, 1) });\nassume all_x = mapv(proc(i) { z(i) * exp(v / 2) }, arange(9));\n" \
+        'define d = run(sample(warmup=500, draws=1000));\nprint(column(d, "v"));\n'
+status, out, err = run(APART)
+v = [float(x) for x in out.strip().splitlines()[-1].strip("[]").split(", ")]
+assert status == 0 and "does not follow" not in err, err
+assert abs(sum(v) / 1000) < 0.6 and 2.5 < (sum(x * x for x in v) / 1000) ** 0.5 < 3.5, (sum(v) / 1000, sum(x * x for x in v) / 1000)
+print("sample: keeps what it should, begins where it is told, refuses what it must")
