@@ -13,6 +13,7 @@
 #include "core/plain.h"
 #include "base/clock.h"
 #include "base/stop.h"
+#include "core/compile.h"
 
 #include <string.h>
 #include <time.h>
@@ -46,6 +47,7 @@ void core_init(struct session_core *core) {
 /* Definitions first: they hold closures, which hold frames. Frames hold code by their names, and
  * code its literals, so texts go after them; builtins are held by nothing that is left then. */
 void core_release(struct session_core *core) {
+    compile_release(core);
     for (size_t i = 0; i < core->defines.cap; i++) {
         struct define_slot *d = core->defines.slots[i].val;
         if (!d) continue;

@@ -50,9 +50,14 @@ struct session_core {
                                 const value *args, size_t n, struct span at, value *out);
     bool (*names_action)(value v); /* an action that a builtin name is bound to: pass */
     void *session;
-    struct world *model; /* on whose behalf procedures are called, or NULL */
-    struct map sigs;     /* sp_class* of made procedures -> struct sp_sig* */
+    struct world *model;       /* on whose behalf procedures are called, or NULL */
+    struct map sigs;           /* sp_class* of made procedures -> struct sp_sig* */
+    struct compiler *compiler; /* procedures compiled to numbers (compile.h); NULL: none yet */
+    bool compiling;            /* values may be marks */
 };
+static inline struct session_core *core_of_host(struct sp_host *h) {
+    return (struct session_core *)((char *)h - offsetof(struct session_core, host));
+}
 struct define_slot {
     value v;
     bool library; /* of the prelude: a name that the model assumes goes before it */

@@ -10,6 +10,7 @@
  * and operators build actions; else a row of that trace calls a procedure of the model, which sees
  * the model's names, draws from the trace's generator, and cannot reach operators. */
 #include "core/plain.h"
+#include "core/compile.h"
 
 enum { SMALL_ARGS = 8 };
 
@@ -18,12 +19,10 @@ static enum gpm_status lookup_name(struct session_core *core, const struct ast *
     const struct slot *s = core_local(core->model, a, f);
     struct cell *cell;
     if (s && s->unset) return core_early(core, a);
-    if (s) {
-        *out = value_ref(slot_value(s));
-        return GPM_OK;
-    }
-    const value *v = core_global(core, core->model, a, &cell);
+    value local = s ? slot_value(s) : NIL;
+    const value *v = s ? &local : core_global(core, core->model, a, &cell);
     if (!v) return core_unbound(core, a->u.name.sym, a->span, NULL, 0);
+    if (core->compiling) compile_read(core, a, f, *v);
     *out = value_ref(*v);
     return GPM_OK;
 }
@@ -174,6 +173,9 @@ enum gpm_status plain_apply(struct session_core *core, value proc, const value *
     struct closure *clo = closure_of(proc);
     if (clo) return apply_closure(core, clo, args, n, at, out);
     struct memo_proc *memo = memo_of(proc);
+    bool handled = false;
+    if (core->compiling) st = compile_apply(core, proc, args, n, at, out, &handled);
+    if (st != GPM_OK || handled) return st;
     if (memo) return apply_memo(core, memo, args, n, at, out);
     if (!proc_class(proc, NULL)) {
         if (n || !core->names_action || !core->names_action(proc))
@@ -184,7 +186,6 @@ enum gpm_status plain_apply(struct session_core *core, value proc, const value *
     struct sp_call c = {.rng = core->model ? &core->model->rng : &core->rng};
     st = core_check_call(core, &c, proc, args, n, at);
     if (st != GPM_OK) return st;
-    bool handled;
     st = apply_special(core, core_special(proc), args, n, at, out, &handled);
     if (handled) return st;
     if (c.cls->request) return apply_requesting(core, &c, at, out);
@@ -313,12 +314,26 @@ enum gpm_status plain_block(struct session_core *core, const struct ast *a, stru
     return st;
 }
 
+/* A condition that is not known while a procedure is compiled. */
+static enum gpm_status eval_both(struct session_core *core, const struct ast *a, struct frame *f,
+                                 value condition_taken, value *out) {
+    value yes = NIL, no = NIL;
+    enum gpm_status st = plain_eval(core, a->kids[1], f, &yes);
+    if (st == GPM_OK) st = plain_eval(core, a->kids[2], f, &no);
+    if (st == GPM_OK) st = compile_select(core, condition_taken, yes, no, a->span, out);
+    value_unref(yes);
+    value_unref(no);
+    value_unref(condition_taken);
+    return st;
+}
+
 static enum gpm_status eval_if(struct session_core *core, const struct ast *a, struct frame *f,
                                value *out) {
     value c;
     bool truth;
     enum gpm_status st = plain_eval(core, a->kids[0], f, &c);
     if (st != GPM_OK) return st;
+    if (core->compiling && compile_is_mark(c)) return eval_both(core, a, f, c, out);
     st = core_truth(core, c, a->kids[0]->span, &truth);
     value_unref(c);
     return st == GPM_OK ? plain_eval(core, a->kids[truth ? 1 : 2], f, out) : st;

@@ -38,6 +38,15 @@ static enum gpm_status simulate_order(struct sp_call *c, value *out) {
     return GPM_OK;
 }
 
+#define NUM_ORDER(NAME, OP)                                                                        \
+    static double num_##NAME(const double *a, size_t n) {                                          \
+        return a[0] OP a[1];                                                                       \
+    }
+NUM_ORDER(lt, <)
+NUM_ORDER(lte, <=)
+NUM_ORDER(gt, >)
+NUM_ORDER(gte, >=)
+
 /* ---- logic ------------------------------------------------------------------------------------
  */
 
@@ -85,15 +94,15 @@ const struct sp_class sp_compare_rows[] = {
     {SP_ROW(lt, order, AB,
             "Whether a comes before b: numbers, strings, booleans, sequences. Also `a < b`.",
             "1 < 2 => true"),
-     .variant = LESS},
+     .num = num_lt, .variant = LESS},
     {SP_ROW(lte, order, AB, "Whether a comes before b or equals it. Also `a <= b`.",
             "2 <= 2 => true"),
-     .variant = LESS | EQUAL},
+     .num = num_lte, .variant = LESS | EQUAL},
     {SP_ROW(gt, order, AB, "Whether a comes after b. Also `a > b`.", "\"b\" > \"a\" => true"),
-     .variant = GREATER},
+     .num = num_gt, .variant = GREATER},
     {SP_ROW(gte, order, AB, "Whether a comes after b or equals it. Also `a >= b`.",
             "1 >= 2 => false"),
-     .variant = GREATER | EQUAL},
+     .num = num_gte, .variant = GREATER | EQUAL},
     {SP_ROW(not, not, "(a: bool) -> bool",
             "Logical negation; a number counts as true unless it is 0.", "not(true) => false")},
     {SP_ROW(xor, xor, "(a: bool, b: bool) -> bool", "Whether exactly one of the two is true.",

@@ -4,6 +4,7 @@
 #include "session/session.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "core/compile.h"
 #include "infer/progress.h"
 #include "source/srcfn.h"
 #include "sp/sp_options.h"
@@ -13,13 +14,13 @@
 extern const char embed_prelude_vnts[];
 extern const unsigned long embed_prelude_vnts_len;
 
-static struct session_core *core_of(struct sp_host *h) {
-    return (struct session_core *)((char *)h - offsetof(struct session_core, host));
-}
-
 static enum gpm_status host_apply(struct sp_host *h, value proc, const value *args, size_t n,
                                   value *out) {
-    return plain_apply(core_of(h), proc, args, n, NO_SPAN, out);
+    return plain_apply(core_of_host(h), proc, args, n, NO_SPAN, out);
+}
+
+static enum gpm_status host_poll(struct sp_host *h) {
+    return core_poll(core_of_host(h), NO_SPAN);
 }
 
 /* The code of a compound procedure: what a memo store knows it by. */
@@ -34,7 +35,7 @@ static void host_describe(struct sp_host *h, value proc, struct buf *out) {
 
 /* What programs print goes where the session's own lines go, so that they stay in order. */
 static void host_print(struct sp_host *h, const char *text, size_t n) {
-    infer_write(infer_of(core_of(h)), text, n);
+    infer_write(infer_of(core_of_host(h)), text, n);
 }
 
 enum gpm_status session_init(struct session *s, uint64_t seed, uint32_t chain) {
@@ -45,8 +46,10 @@ enum gpm_status session_init(struct session *s, uint64_t seed, uint32_t chain) {
     core->diags = &s->diags;
     core->interrupted = &s->interrupted;
     core->host.apply = host_apply;
+    core->host.poll = host_poll;
     core->host.print = host_print;
     core->host.describe = host_describe;
+    core->host.numeric = compile_numeric;
     core->host.syms = &s->syms;
     rng_init(&core->rng, seed, chain, 0);
     core_init(core);

@@ -34,6 +34,7 @@ static inline bool is_absent(value v) {
 }
 
 struct sp_class;
+struct numeric;
 struct sp_host; /* what a procedure may ask of the evaluator that runs it */
 
 struct sp_call {
@@ -51,12 +52,19 @@ struct sp_host {
     /* Calls a procedure value (untraced). Result owned. */
     enum gpm_status (*apply)(struct sp_host *h, value proc, const value *args, size_t n,
                              value *out);
+    enum gpm_status (*poll)(struct sp_host *h); /* whether long work is to go on */
     struct sym_table *syms;
     void (*print)(struct sp_host *h, const char *text, size_t n); /* `print`, `debug` */
     struct sp_options *options; /* permissions, jobs; see sp_options.h */
     const char *folder;         /* of the program's file, with its slash; NULL: none. Borrowed */
     /* Appends the code of a procedure, the identity of a source function. May be NULL. */
     void (*describe)(struct sp_host *h, value proc, struct buf *out);
+    /* A procedure as code on doubles (sp/numeric.h), for arguments shaped like these: numbers,
+     * matrices and sequences of them, whose numbers one after another are the inputs. n_out
+     * numbers are asked of it. Owned; one that cannot be compiled says why, and is called as it
+     * is. */
+    enum gpm_status (*numeric)(struct sp_host *h, value proc, const value *like, size_t n,
+                               size_t n_out, struct numeric **out);
 };
 
 enum {

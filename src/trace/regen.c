@@ -313,13 +313,14 @@ enum gpm_status regen_ensure(struct trace *t, struct node *n) {
     return regen_entry(s, n->mark - 1);
 }
 
-/* A parameter outside its domain, a covariance that is not positive definite: the proposed state
+/* A parameter outside its domain, a covariance that is not positive definite, an equation that
+ * cannot be solved: the proposed state
  * has probability zero. Anything else is an error of the program, which no proposal may hide. */
 static bool failed_softly(struct scaffold *s, size_t n_diags_before) {
     struct diags *d = s->t->core->diags;
     if (s->strict || !diags_failed_since(d, n_diags_before)) return false;
     enum diag_code c = vec_last(&d->list)->code;
-    if (c != DIAG_DOMAIN && c != DIAG_GP_NUMERIC) return false;
+    if (c != DIAG_DOMAIN && c != DIAG_GP_NUMERIC && c != DIAG_ODE) return false;
     diags_rewind(d, n_diags_before);
     return true;
 }
