@@ -18,10 +18,13 @@ static bool tag_is_static(struct scaffold *s, struct node *n) {
     return true;
 }
 
-/* Procedures among its operands close over nothing: they compute the same as long as they are the
- * same, and since values keep their type (flat_run.c) a changing operand is none. */
+/* Procedures among its operands close over nothing that changes or stands ahead of the trace: they
+ * compute the same as long as they are the same, and since values keep their type (flat_run.c) a
+ * changing operand is none. */
 static bool closes_over_nothing(struct scaffold *s, const struct node *n) {
-    if (n->req && (n->req->n_fam || n->req->n_xin)) return false;
+    if (n->req && n->req->n_fam) return false;
+    for (uint32_t i = 0; n->req && i < n->req->n_xin; i++)
+        if (entry_of(s, n->req->xin[i].node) || copy_source(n->req->xin[i].node)) return false;
     for (uint32_t i = 1; i < n->n_in; i++)
         if (n->in[i].node->val.tag == V_PROC && entry_of(s, n->in[i].node)) return false;
     return true;

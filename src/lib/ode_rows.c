@@ -133,12 +133,12 @@ static enum gpm_status failed(struct solve *s, enum ode_end end) {
         return diag_set_help(c->diags, "Debian: apt install libsundials-cvodes6");
     case ODE_NAN:
         return sp_error(c, DIAG_ODE,
-                        "ode_solve: the right-hand side gives no finite numbers near t = %.15g", t);
+                        "ode_solve: the right-hand side gives no finite numbers near t = %.6g", t);
     case ODE_STUCK:
-        sp_error(c, DIAG_ODE, "ode_solve: the solution cannot be followed beyond t = %.15g", t);
+        sp_error(c, DIAG_ODE, "ode_solve: the solution cannot be followed beyond t = %.6g", t);
         break;
     default:
-        sp_error(c, DIAG_ODE, "ode_solve: max_steps = %zu steps were taken at t = %.15g",
+        sp_error(c, DIAG_ODE, "ode_solve: max_steps = %zu steps were taken at t = %.6g",
                  s->o.max_steps, t);
     }
     return s->stiff ? GPM_E_USER

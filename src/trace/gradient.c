@@ -111,6 +111,13 @@ static enum gpm_status density(struct grad *g, struct node *n, value *dv) {
     return st;
 }
 
+/* Does what the procedures among n's operands close over depend on the principals? */
+static bool acts_through_procedure(struct grad *g, const struct node *n) {
+    for (uint32_t i = 0; n->req && i < n->req->n_xin; i++)
+        if (adjoint_of(g, n->req->xin[i].node)) return true;
+    return false;
+}
+
 /* d log p(all its data) / d its arguments. An argument that acts through a procedure of the model
  * (a kernel written in the language) has no derivative: aaa->gradient says so by ABSENT. */
 static enum gpm_status maker(struct grad *g, struct node *n) {
@@ -125,8 +132,7 @@ static enum gpm_status maker(struct grad *g, struct node *n) {
         hidden |= adjoint_of(g, n->in[i].node) != NULL;
         k.dargs[i - 1] = NIL;
     }
-    for (uint32_t i = 0; n->req && i < n->req->n_xin; i++)
-        hidden |= adjoint_of(g, n->req->xin[i].node) != NULL;
+    hidden |= acts_through_procedure(g, n);
     st = grad_end(g, n, &k, st);
     return st == GPM_OK && hidden ? no_gradient(g, n, " through a procedure of the model") : st;
 }
@@ -135,6 +141,10 @@ static enum gpm_status maker(struct grad *g, struct node *n) {
  * the chain; a smooth function whose row does not know its derivative is an error. */
 static enum gpm_status deterministic(struct grad *g, struct node *n, value d) {
     const struct sp_class *cls = node_class(n);
+    if (cls && (cls->flags & SP_CALLS) && acts_through_procedure(g, n))
+        return no_gradient(g, n,
+                           " through what its procedure reads of the model; pass it on as an "
+                           "argument");
     if (!any_wanted(g, n)) return GPM_OK;
     if (!cls || n->special == SPECIAL_REF || n->special == SPECIAL_DEREF ||
         n->special == SPECIAL_MEM)

@@ -64,6 +64,22 @@ CASES = {
                 "die = make_beta_bernoulli(a, 2 * a)", "m = normal(0, 1)", "n = make_suff_stat_normal(m, exp(m))"],
                ["coin() = true", "coin() = false", "coin() = true", "die() = true", "die() = false", "n() = 0.3",
                 "n() = -1"], {"p": 0.4, "a": 1.7, "m": 0.2}),
+    # a right-hand side that is compiled: numbers of any shape, conditions, lets, maps, other procedures
+    "ode": (["a = gamma(3, 2)", "b = gamma(3, 2)", "u = normal(1, 1)", "s = normal(0, 0.1)",
+             "g = (x, k) -> x * x / (k + x * x)",
+             "f = (t, y, p) -> { c = p[0]; d = p[1]; h = if (y[0] > -5) { y[0] * g(y[0], d[0]) } else { log(-y[0]) };"
+             " [sin(t) * c - h, vector_dot(y, d) - min(y[1], 4) * sum(mapv(x -> x * c, d))] }",
+             "y = ode_solve(f, [u, 0.3], s, [0.5, 1.5 + a, 4], list(a, [b, a * b]), rtol=1e-10, atol=1e-10)"],
+            ["normal(y[0][1], 1) = 1", "normal(y[2][0] * y[1][1], 2) = 0.5", "normal(y[1][0], 1) = 0"],
+            {"a": 0.8, "b": 0.6, "u": 0.9, "s": 0.05}),
+    "ode stiff": (["a = gamma(3, 2)", "b = gamma(3, 2)", "u = normal(1, 1)",
+                   "f = (t, y, p) -> [-50 * p[0] * (y[0] - cos(p[1] * t)), p[1] * y[0] - y[1]]",
+                   'y = ode_solve(f, [u, 0.3], 0, [0, 0.02, 1.5, 4], [a, b], rtol=1e-10, atol=1e-10, method="stiff")'],
+                  ["normal(y[0][0], 1) = 1", "normal(y[1][0] * y[2][0], 2) = 0.5", "normal(y[3][1], 1) = 0"],
+                  {"a": 0.8, "b": 0.6, "u": 0.9}),
+    "ode without parameters, procedure that closes over data": (
+        ["u = normal(1, 1)", "rate = 0.7", "f = (t, y) -> [-rate * y[0], y[0] - t]",
+         "y = ode_solve(f, [u, u * u], 0, [1, 2], rtol=1e-10, atol=1e-10)"], ["normal(sum(y[1]), 1) = 1"], {"u": 0.6}),
     "components": (["a = normal(0, 1)", "(x, y) = (a * 2, exp(a))"], ["normal(x * y, 1) = 1"], {"a": 0.5}),
     "references": (["a = normal(0, 1)", "r = ref(a * a)"], ["normal(deref(r), 1) = 1"], {"a": 0.5}),
     "higher order": (["a = normal(0, 1)", "twice = proc(f) { proc(x) { f(f(x)) } }", "g = twice(proc(x) { x * a + 1 })"],
