@@ -75,13 +75,19 @@ static struct sp_call *grad_begin(struct grad *g, struct node *n, struct grad_ca
 static enum gpm_status grad_end(struct grad *g, struct node *n, struct grad_call *k,
                                 enum gpm_status st) {
     st = call_end(g->t, n, &k->k, st);
+    bool hidden = false; /* what matters acts through a procedure, or where there is no formula */
+    for (uint32_t i = 1; i < n->n_in; i++) {
+        if (!is_absent(k->dargs[i - 1])) continue;
+        hidden |= adjoint_of(g, n->in[i].node) != NULL;
+        k->dargs[i - 1] = NIL;
+    }
     for (uint32_t i = 1; i < n->n_in; i++)
         if (st == GPM_OK)
             give(g, n->in[i].node, k->dargs[i - 1]);
         else
             value_unref(k->dargs[i - 1]);
     mem_free(k->dargs);
-    return st;
+    return st == GPM_OK && hidden ? no_gradient(g, n, " in an argument that matters here") : st;
 }
 
 /* Does any operand have a place for an adjoint? If none, a density need not have a gradient. */
@@ -119,22 +125,17 @@ static bool acts_through_procedure(struct grad *g, const struct node *n) {
 }
 
 /* d log p(all its data) / d its arguments. An argument that acts through a procedure of the model
- * (a kernel written in the language) has no derivative: aaa->gradient says so by ABSENT. */
+ * (a kernel written in the language) has no derivative: a row says so by ABSENT. */
 static enum gpm_status maker(struct grad *g, struct node *n) {
     const struct sp_aaa *aaa = node_class(n)->aaa;
     if (!aaa->gradient) return no_gradient(g, n, " of the density of its data");
     struct grad_call k;
     struct sp_call *c = grad_begin(g, n, &k);
     enum gpm_status st = aaa->gradient(c, first_made(n->val)->state->data, k.dargs);
-    bool hidden = false; /* a parameter that acts through a procedure */
-    for (uint32_t i = 1; i < n->n_in && st == GPM_OK; i++) {
-        if (!is_absent(k.dargs[i - 1])) continue;
-        hidden |= adjoint_of(g, n->in[i].node) != NULL;
-        k.dargs[i - 1] = NIL;
-    }
-    hidden |= acts_through_procedure(g, n);
     st = grad_end(g, n, &k, st);
-    return st == GPM_OK && hidden ? no_gradient(g, n, " through a procedure of the model") : st;
+    return st == GPM_OK && acts_through_procedure(g, n)
+               ? no_gradient(g, n, " through a procedure of the model")
+               : st;
 }
 
 /* Vector-Jacobian product of a row. Values without slope (booleans, procedures, discrete ones) end
