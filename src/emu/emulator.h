@@ -35,6 +35,8 @@ struct emulator_class {
     void *(*make)(struct sp_call *c, int dim);
     /* The maker's arguments, as far as they can be judged before the dimension is known. */
     enum gpm_status (*check)(struct sp_call *c);
+    /* What stands in its place where the maker is given likelihood=; or NULL. */
+    const struct emulator_class *with_likelihood;
 };
 
 /* What makers' rows do, with the emulator that they stand for (sp_class.of): the emulator alone, or
@@ -43,8 +45,16 @@ struct emulator_class {
 enum gpm_status memoizer_make(struct sp_call *c, value *out) GPM_MUST_USE;
 extern const struct sp_aaa memoizer_aaa, memoizer_pair_aaa; /* of the emulator alone, of a pair */
 extern const struct emulator_class gp_emulator;
-extern const struct emulator_class tp_emulator;   /* Student-t process */
-extern const struct emulator_class poly_emulator; /* polynomial regression, unknown noise */
+extern const struct emulator_class tp_emulator;      /* Student-t process */
+extern const struct emulator_class poly_emulator;    /* polynomial regression, unknown noise */
+extern const struct emulator_class laplace_emulator; /* measurements that are not normal */
+/* Kernel and mean among the arguments of a maker of processes; owned. */
+struct kern;
+struct mean;
+enum gpm_status process_read(struct sp_call *c, struct kern **k, struct mean **m) GPM_MUST_USE;
+/* Adjoints of kernel, mean and noise among the maker's arguments. Procedures as kernels or means
+ * have none: ABSENT. */
+void process_give(const struct sp_call *c, value dk, value dm, double dnoise, value *dargs);
 /* Position of a parameter of the maker that was given, by name; -1: none. */
 int maker_parameter(const struct sp_call *c, const char *name);
 #endif

@@ -12,20 +12,25 @@
 
 const struct sp_class sp_gp_rows[] = {
     {.name = "make_gp",
-     .sig = "(a: any, b?: any, noise?: any, dim?: any) -> proc",
+     .sig = "(a: any, b?: any, noise?: any, dim?: any, likelihood?: any) -> proc",
      .doc = "A Gaussian process: make_gp(kernel) or make_gp(mean, kernel). g(x) draws at a number, "
             "g(array) jointly; "
-            "every recorded application conditions the next. noise= gives each pair its own noise.",
+            "every recorded application conditions the next. noise= gives each pair its own noise; "
+            "likelihood= makes measurements other than normal ones around the function, by "
+            "Laplace's approximation: \"poisson\" (of its exponential), \"bernoulli\", "
+            "[\"binomial\", n] (of its logistic), [\"negative_binomial\", size], "
+            "[\"student_t\", df, scale].",
      .flags = SP_MAKER | SP_CALLS,
      ALONE(gp)},
     {.name = "gpmem",
      .special = SPECIAL_GPMEM,
-     .sig = "(f: proc, a: any, b?: any, noise?: any, dim?: any, store?: any) -> list",
+     .sig = "(f: proc, a: any, b?: any, noise?: any, dim?: any, store?: any, likelihood?: any) -> "
+            "list",
      .doc = "Gaussian-process memoization: (f_compute, f_emu) = gpmem(f, kernel) or gpmem(f, mean, "
             "kernel). "
             "f_compute(x) evaluates f once per input and records the pair; f_emu is the GP given "
             "all pairs. dim= numbers make one input; noise= gives each pair its own noise; store= "
-            "keeps the values of f in a file.",
+            "keeps the values of f in a file; likelihood= as in make_gp.",
      .flags = SP_MAKER | SP_CALLS,
      PAIRED(gp)},
 };

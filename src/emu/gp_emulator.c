@@ -63,6 +63,16 @@ static void args_release(struct model_args *a) {
     if (a->m) mean_unref(a->m);
 }
 
+enum gpm_status process_read(struct sp_call *c, struct kern **k, struct mean **m) {
+    struct places at = places_of(c);
+    *m = NULL;
+    *k = kernel_from(c, c->args[at.kernel]);
+    if (!*k) return GPM_E_USER;
+    if (!at.has_mean || (*m = mean_from(c, c->args[at.mean]))) return GPM_OK;
+    kern_unref(*k);
+    return GPM_E_USER;
+}
+
 static enum gpm_status read_process(struct sp_call *c, struct model_args *out) {
     struct places at = places_of(c);
     if (at.has_noise) {
@@ -73,13 +83,7 @@ static enum gpm_status read_process(struct sp_call *c, struct model_args *out) {
                             c->cls->name);
         out->noise = v.u.num;
     }
-    out->k = kernel_from(c, c->args[at.kernel]);
-    if (!out->k) return GPM_E_USER;
-    if (at.has_mean && !(out->m = mean_from(c, c->args[at.mean]))) {
-        kern_unref(out->k);
-        return GPM_E_USER;
-    }
-    return GPM_OK;
+    return process_read(c, &out->k, &out->m);
 }
 
 static enum gpm_status number_in(struct sp_call *c, const char *name, double fallback, double above,
@@ -353,9 +357,7 @@ static void give(const struct sp_call *c, const char *name, double d, value *dar
     if (i >= 0) dargs[i] = value_num(d);
 }
 
-/* Adjoints of kernel, mean and noise among the maker's arguments. Procedures as kernels or means
- * have none: ABSENT. */
-static void give_process(const struct sp_call *c, value dk, value dm, double dnoise, value *dargs) {
+void process_give(const struct sp_call *c, value dk, value dm, double dnoise, value *dargs) {
     struct places at = places_of(c);
     dargs[at.kernel] = c->args[at.kernel].tag == V_PROC ? ABSENT : value_ref(dk);
     if (at.has_mean) {
@@ -383,7 +385,7 @@ static enum gpm_status em_gradient(void *p, struct sp_call *c, value *dargs) {
     st = no_gradient(
         c, gp_grad_weighted(e->gp, s.weight, &logml, dk.u.vector->at, dm.u.vector->at, &dnoise));
     if (st == GPM_OK && polynomial) st = number_in(c, "scale", 10, 0, &scale);
-    if (st == GPM_OK && !polynomial) give_process(c, dk, dm, dnoise, dargs);
+    if (st == GPM_OK && !polynomial) process_give(c, dk, dm, dnoise, dargs);
     if (st == GPM_OK) { /* a maker has some of these parameters */
         give(c, "df", 0.5 * (s.da + s.db), dargs);
         give(c, "scale", 2 * scale * dk.u.vector->at[0], dargs);
@@ -395,14 +397,16 @@ static enum gpm_status em_gradient(void *p, struct sp_call *c, value *dargs) {
     return st;
 }
 
-#define PROCESS(text)                                                                              \
+#define PROCESS(text, ...)                                                                         \
     {                                                                                              \
         .name = text, .sample = em_sample, .conditional = em_conditional, .add = em_add,           \
         .remove = em_remove, .log_joint = em_log_joint, .error = em_error, .n_pairs = em_n_pairs,  \
         .pair = em_pair, .propose = em_propose, .accept = em_accept, .reject = em_reject,          \
         .gradient = em_gradient, .copy = em_copy, .free = em_free, .make = em_make,                \
-        .check = em_check                                                                          \
+        .check = em_check, __VA_ARGS__                                                             \
     }
-const struct emulator_class gp_emulator = PROCESS("Gaussian process");
-const struct emulator_class tp_emulator = PROCESS("Student-t process");
-const struct emulator_class poly_emulator = PROCESS("polynomial regression");
+const struct emulator_class gp_emulator =
+    PROCESS("Gaussian process", .with_likelihood = &laplace_emulator);
+const struct emulator_class tp_emulator = PROCESS("Student-t process", .with_likelihood = NULL);
+const struct emulator_class poly_emulator =
+    PROCESS("polynomial regression", .with_likelihood = NULL);

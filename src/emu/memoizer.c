@@ -484,6 +484,7 @@ static value source_parameter(struct sp_call *c, int dim) {
 
 enum gpm_status memoizer_make(struct sp_call *c, value *out) {
     const struct emulator_class *cls = c->cls->of;
+    if (maker_parameter(c, "likelihood") >= 0) cls = cls->with_likelihood;
     bool pair = c->cls->special == SPECIAL_GPMEM;
     int dim;
     enum gpm_status st = cls->check(c);

@@ -92,6 +92,9 @@ double gp_integrated_weights(const struct gp *g, const struct gp_slot *s, double
  * n row after row in columns; var m values or cov m x m, either may be NULL. */
 void gp_integrated_posterior(const struct gp *g, const struct gp_slot *s, size_t m, const double *v,
                              double *mean, double *var, double *cov, size_t ld);
+/* out += A z with AA' = cov (m x m), by Cholesky with the jitter ladder, else from the clipped
+ * spectrum; cov is overwritten. */
+GPM_MUST_USE enum gpm_status gp_add_draw(size_t m, double *cov, const double *z, double *out);
 void gp_drop_view(struct gp *g);
 struct kern_pts gp_points(struct gp *g); /* the inputs, with what is known about them */
 void gp_slot_forget(struct gp_slot *s);  /* drops what was computed, keeps memory */

@@ -160,8 +160,7 @@ static size_t reduce(const struct gp *g, const double *x, size_t n, size_t *plac
     return m;
 }
 
-/* out += A z with AA' = cov, by Cholesky with the jitter ladder, else from the clipped spectrum. */
-static enum gpm_status add_draw(size_t m, double *cov, const double *z, double *out) {
+enum gpm_status gp_add_draw(size_t m, double *cov, const double *z, double *out) {
     struct chol c = {0};
     double *u = NEW_ARRAY(double, m + 1);
     enum gpm_status st = chol_build_from(&c, m, cov, m);
@@ -194,7 +193,7 @@ static enum gpm_status draw(struct gp *g, struct kern_pts xs, double extra, cons
     if (!cov) return GPM_E_NOMEM;
     enum gpm_status st = posterior(g, NULL, xs, 0, out, NULL, cov, xs.n);
     for (size_t i = 0; i < xs.n && !st; i++) cov[i * (xs.n + 1)] += extra;
-    if (!st && any_positive(cov, xs.n)) st = add_draw(xs.n, cov, z, out);
+    if (!st && any_positive(cov, xs.n)) st = gp_add_draw(xs.n, cov, z, out);
     mem_free(cov);
     return st;
 }

@@ -18,6 +18,7 @@ CALLERS = {
     "gp/gp_integrated.c": "the likelihood with mean and scale integrated out",
     "gp/gp_inducing.c": "the likelihood by inducing points",
     "gp/gp_vecchia.c": "the likelihood by neighbours",
+    "gp/gp_laplace.c": "the likelihood of measurements that are not normal, by Laplace",
     "gp/gp_white.c": "the function from standard normals",
     "gp/gp_predict.c": "densities of new values and joint draws",
     "dist/matdist.c": "distributions of matrices and vectors",
