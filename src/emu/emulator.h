@@ -16,6 +16,9 @@ struct emulator_class {
      * some. log p(y | data); -inf is a legal answer. */
     enum gpm_status (*conditional)(void *e, bool measured, const double *x, const double *y,
                                    size_t n, double *logpdf);
+    /* Its gradient in y; NULL: none. GPM_E_LIMIT: not of such pairs. */
+    enum gpm_status (*slope)(void *e, bool measured, const double *x, const double *y, size_t n,
+                             double *dy);
     enum gpm_status (*add)(void *e, bool measured, const double *x, const double *y, size_t n);
     enum gpm_status (*remove)(void *e, bool measured, const double *x, double y);
     enum gpm_status (*log_joint)(void *e, double *out);

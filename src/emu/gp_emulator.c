@@ -243,6 +243,19 @@ static enum gpm_status em_conditional(void *p, bool measured, const double *x, c
     return GPM_OK;
 }
 
+/* With the scale integrated out the quadratic form counts A / B times, new pairs included. */
+static enum gpm_status em_slope(void *p, bool measured, const double *x, const double *y, size_t n,
+                                double *dy) {
+    struct gp_em *e = harden(p);
+    double q = 0, all;
+    enum gpm_status st = gp_conditional_slope(e->gp, target(measured), x, y, n, dy, &q);
+    if (st != GPM_OK || !e->a) return st;
+    st = gp_quadratic(e->gp, false, &all);
+    double a = e->a + 0.5 * ((double)gp_ndensity(e->gp, gp_noise(e->gp)) + (double)n);
+    for (size_t i = 0; i < n; i++) dy[i] *= a / (e->b + 0.5 * (all + q));
+    return st;
+}
+
 /* The scale from its posterior, then the Gaussian process of that scale: the draw is linear in z.
  */
 static enum gpm_status em_sample(void *p, const double *x, size_t n, bool measured, struct rng *rng,
@@ -399,11 +412,11 @@ static enum gpm_status em_gradient(void *p, struct sp_call *c, value *dargs) {
 
 #define PROCESS(text, ...)                                                                         \
     {                                                                                              \
-        .name = text, .sample = em_sample, .conditional = em_conditional, .add = em_add,           \
-        .remove = em_remove, .log_joint = em_log_joint, .error = em_error, .n_pairs = em_n_pairs,  \
-        .pair = em_pair, .propose = em_propose, .accept = em_accept, .reject = em_reject,          \
-        .gradient = em_gradient, .copy = em_copy, .free = em_free, .make = em_make,                \
-        .check = em_check, __VA_ARGS__                                                             \
+        .name = text, .sample = em_sample, .conditional = em_conditional, .slope = em_slope,       \
+        .add = em_add, .remove = em_remove, .log_joint = em_log_joint, .error = em_error,          \
+        .n_pairs = em_n_pairs, .pair = em_pair, .propose = em_propose, .accept = em_accept,        \
+        .reject = em_reject, .gradient = em_gradient, .copy = em_copy, .free = em_free,            \
+        .make = em_make, .check = em_check, __VA_ARGS__                                            \
     }
 const struct emulator_class gp_emulator =
     PROCESS("Gaussian process", .with_likelihood = &laplace_emulator);

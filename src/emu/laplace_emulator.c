@@ -187,6 +187,19 @@ static enum gpm_status em_conditional(void *p, bool measured, const double *x, c
     return st;
 }
 
+/* Measurements are counts, or their slope is nobody's to ask for. */
+static enum gpm_status em_slope(void *p, bool measured, const double *x, const double *y, size_t n,
+                                double *dy) {
+    struct laplace_em *e = p;
+    struct gp_laplace with;
+    if (measured) return GPM_E_LIMIT;
+    copy_into(&with, &e->gp);
+    add_pairs(&with, false, x, y, n);
+    enum gpm_status st = gp_laplace_value_slope(&with, e->gp.pairs.n, dy);
+    gp_laplace_release(&with);
+    return st;
+}
+
 /* A count beyond all numbers is none: the status of a matrix that cannot be used. */
 static enum gpm_status em_sample(void *p, const double *x, size_t n, bool measured, struct rng *rng,
                                  double *out) {
@@ -268,6 +281,7 @@ static enum gpm_status em_gradient(void *p, struct sp_call *c, value *dargs) {
 const struct emulator_class laplace_emulator = {.name = "Gaussian process by Laplace",
                                                 .sample = em_sample,
                                                 .conditional = em_conditional,
+                                                .slope = em_slope,
                                                 .add = em_add,
                                                 .remove = em_remove,
                                                 .log_joint = em_log_joint,

@@ -340,6 +340,29 @@ static enum gpm_status emulate_out(struct sp_call *c, value v) {
     return st;
 }
 
+/* In the value; inputs are data (ABSENT where they are not). */
+static enum gpm_status emulate_grad(struct sp_call *c, value v, value *dv, value *dargs) {
+    struct memoizer *m = c->state;
+    struct points p;
+    for (size_t i = 0; i < c->n; i++) dargs[i] = ABSENT;
+    if (!dv) return GPM_OK;
+    enum gpm_status st = pairs_read(c, v, &p);
+    if (st == GPM_OK) st = numeric(c, flush(m));
+    if (st == GPM_OK && p.n) {
+        double *d = NEW_ARRAY(double, p.n);
+        st =
+            m->cls->slope ? m->cls->slope(m->em, wants_measured(c), p.x, p.y, p.n, d) : GPM_E_LIMIT;
+        if (st == GPM_E_LIMIT)
+            st = sp_error(c, DIAG_NO_GRADIENT, "%s: measurements of this kind have no gradient",
+                          c->cls->name);
+        st = numeric(c, st);
+        if (st == GPM_OK) *dv = p.single ? value_num(d[0]) : value_vector(d, p.n);
+        mem_free(d);
+    }
+    points_free(&p);
+    return st;
+}
+
 static enum gpm_status emulate_support(struct sp_call *c, struct sp_support *out) {
     *out = (struct sp_support){.kind = c->args[0].tag == V_NUM ? SUPPORT_REAL : SUPPORT_OTHER};
     return GPM_OK;
@@ -355,6 +378,7 @@ static const struct sp_class emulate_class = {
     .log_density = emulate_density,
     .incorporate = emulate_in,
     .unincorporate = emulate_out,
+    .grad_density = emulate_grad,
     .support = emulate_support};
 
 /* f_compute: requests an application of the source for every input (the tracer runs them, so that

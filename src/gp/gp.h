@@ -124,6 +124,12 @@ GPM_MUST_USE enum gpm_status gp_quadratic(struct gp *g, bool proposed, double *o
 GPM_MUST_USE enum gpm_status gp_conditional(struct gp *g, enum gp_target target, const double *x,
                                             const double *y, size_t n, double *logpdf);
 
+/* Its gradient in y* (n values), -C^-1 (y* - mean), and the quadratic form (y* - mean)' C^-1 (y* -
+ * mean) of the new pairs. GPM_E_NOT_PD where values are known already. */
+GPM_MUST_USE enum gpm_status gp_conditional_slope(struct gp *g, enum gp_target target,
+                                                  const double *x, const double *y, size_t n,
+                                                  double *dy, double *quadratic);
+
 /* ---- prediction ---- */
 /* mean, var: n values, either may be NULL. */
 GPM_MUST_USE enum gpm_status gp_predict(struct gp *g, const double *x, size_t n,

@@ -28,7 +28,8 @@
 #include <math.h>
 #include <string.h>
 
-#define EXACT 1e-8
+#define EXACT    1e-8
+#define ROUNDING 1e-12
 
 enum { NEWTON_MAX = 100, HALVINGS = 30 };
 
@@ -125,14 +126,14 @@ static enum gpm_status newton_step(struct laplace_model *m, double *d) {
     return GPM_OK;
 }
 
-/* Halves the step until Psi does not fall; false: nowhere along it. */
+/* Halves the step until Psi does not fall, up to rounding; false: nowhere along it. */
 static bool climb(const struct gp_laplace *g, struct laplace_model *m, const double *d, double *try,
                   double *psi) {
     double step = 1;
     for (int k = 0; k < HALVINGS; k++, step *= 0.5) {
         for (size_t i = 0; i < m->n; i++) try[i] = m->u[i] + step * d[i];
         double there = look_at(g, m, try);
-        if (!(there >= *psi)) continue;
+        if (!(there >= *psi - ROUNDING * (1 + fabs(*psi)))) continue;
         memcpy(m->u, try, m->n * sizeof *try);
         *psi = there;
         return true;
@@ -271,22 +272,46 @@ static void weights(const struct laplace_model *m, struct slopes *k) {
         }
 }
 
+/* k->S is owned by the caller; NULL after an error. */
+static enum gpm_status slopes_init(struct slopes *k, struct gp_laplace *g) {
+    const struct laplace_model *m = &g->model;
+    *k = (struct slopes){0};
+    enum gpm_status st = solve(g);
+    if (st != GPM_OK || !m->solved) return st == GPM_OK ? GPM_E_NOT_PD : st;
+    k->n = m->n;
+    k->ld = mat_ld(m->n);
+    k->S = mem_try_doubles(k->ld * k->n + 3 * k->n + 1);
+    if (!k->S) return GPM_E_NOMEM;
+    k->s = k->S + k->ld * k->n;
+    k->v = k->s + k->n;
+    k->slope = k->v + k->n;
+    fill_slopes(m, k);
+    return GPM_OK;
+}
+
+/* Of l = -(y - f)^2 / (2 v): directly -slope, and by the mode, which moves by S / v. */
+enum gpm_status gp_laplace_value_slope(struct gp_laplace *g, size_t first, double *dy) {
+    const struct laplace_model *m = &g->model;
+    struct slopes k;
+    enum gpm_status st = slopes_init(&k, g);
+    for (size_t i = first; st == GPM_OK && i < k.n; i++)
+        dy[i - first] = -m->at[i].slope + row_times(&k, i, k.s) / m->spread[i];
+    mem_free(k.S);
+    return st;
+}
+
 enum gpm_status gp_laplace_gradient(struct gp_laplace *g, double *dkern, double *dmean,
                                     double *dlikelihood) {
     struct laplace_model *m = &g->model;
-    enum gpm_status st = solve(g);
-    if (st == GPM_OK && !m->solved) st = GPM_E_NOT_PD;
+    struct slopes k;
+    enum gpm_status st = slopes_init(&k, g);
     memset(dkern, 0, kern_nparam(m->kern) * sizeof *dkern);
     memset(dlikelihood, 0, m->likelihood->n * sizeof *dlikelihood);
     for (size_t i = 0; i < mean_nparam(m->mean); i++) dmean[i] = 0;
-    if (st != GPM_OK || !m->n) return st;
-    struct slopes k = {.n = m->n, .ld = mat_ld(m->n)};
-    k.S = mem_try_doubles(k.ld * k.n + 3 * k.n);
-    if (!k.S) return GPM_E_NOMEM;
-    k.s = k.S + k.ld * k.n;
-    k.v = k.s + k.n;
-    k.slope = k.v + k.n;
-    fill_slopes(m, &k);
+    if (st != GPM_OK || !m->n) {
+        mem_free(k.S);
+        return st;
+    }
     likelihood_gradient(g, &k, dlikelihood);
     st = exact_gradient(g, &k, dkern);
     weights(m, &k);
@@ -299,22 +324,25 @@ enum gpm_status gp_laplace_gradient(struct gp_laplace *g, double *dkern, double 
 
 /* ---- prediction ---- */
 
+/* The inputs by columns; *own: to be freed. */
+static struct kern_pts points(const double *x, size_t n, int dim, double **own) {
+    size_t d = (size_t)dim;
+    *own = NEW_ARRAY(double, n *d + 1);
+    for (size_t i = 0; i < n * d; i++) (*own)[i / d + i % d * n] = x[i];
+    return (struct kern_pts){.x = *own, .n = n, .ld = n, .dim = dim};
+}
+
 /* With V = L^-1 K(X, X*): mean m* + V'u, covariance K** - V'V + V'B^-1 V. */
 enum gpm_status gp_laplace_predict(struct gp_laplace *g, const double *x, size_t n, double *mean,
                                    double *cov) {
     struct laplace_model *m = &g->model;
-    size_t d = (size_t)g->dim, k = g->pairs.n;
+    size_t k = g->pairs.n;
     enum gpm_status st = solve(g);
     if (st == GPM_OK && !m->solved) st = GPM_E_NOT_PD;
     if (st != GPM_OK) return st;
-    double *at = NEW_ARRAY(double, n *d + 1), *v = mem_try_doubles(2 * k * n + 1), *half;
-    if (!v) {
-        mem_free(at);
-        return GPM_E_NOMEM;
-    }
-    half = v + k * n;
-    for (size_t i = 0; i < n * d; i++) at[i / d + i % d * n] = x[i];
-    struct kern_pts to = {.x = at, .n = n, .ld = n, .dim = g->dim};
+    double *at, *v = mem_try_doubles(2 * k * n + 1), *half = v + k * n;
+    if (!v) return GPM_E_NOMEM;
+    struct kern_pts to = points(x, n, g->dim, &at);
     st = mean_eval(m->mean, to, mean);
     if (st == GPM_OK) st = kern_fill(m->kern, to, cov, n);
     if (st == GPM_OK) mat_mirror(cov, n, n);
@@ -333,11 +361,16 @@ enum gpm_status gp_laplace_predict(struct gp_laplace *g, const double *x, size_t
     return st;
 }
 
+/* With the variance that values of the function have when they are data. */
 enum gpm_status gp_laplace_sample(struct gp_laplace *g, const double *x, size_t n, const double *z,
                                   double *out) {
-    double *cov = mem_try_doubles(n * n + 1);
+    double *cov = mem_try_doubles(n * n + n + 1), *own, *prior = cov + n * n;
     if (!cov) return GPM_E_NOMEM;
     enum gpm_status st = gp_laplace_predict(g, x, n, out, cov);
+    struct kern_pts at = points(x, n, g->dim, &own);
+    if (st == GPM_OK) st = kern_diag(g->model.kern, at, prior);
+    for (size_t i = 0; st == GPM_OK && i < n; i++) cov[i * (n + 1)] += EXACT * prior[i];
+    mem_free(own);
     if (st == GPM_OK) st = gp_add_draw(n, cov, z, out);
     mem_free(cov);
     return st;

@@ -49,6 +49,8 @@ GPM_MUST_USE enum gpm_status gp_laplace_logml(struct gp_laplace *g, double *out)
 /* Its gradient in the parameters of kernel, mean and likelihood. GPM_E_NOT_PD: there is none. */
 GPM_MUST_USE enum gpm_status gp_laplace_gradient(struct gp_laplace *g, double *dkern, double *dmean,
                                                  double *dlikelihood);
+/* The gradient in the values of pairs from `first` on, which are values of the function. */
+GPM_MUST_USE enum gpm_status gp_laplace_value_slope(struct gp_laplace *g, size_t first, double *dy);
 /* Mean and covariance (n x n, both triangles) of the function at n points. */
 GPM_MUST_USE enum gpm_status gp_laplace_predict(struct gp_laplace *g, const double *x, size_t n,
                                                 double *mean, double *cov);

@@ -296,6 +296,30 @@ enum gpm_status gp_conditional(struct gp *g, enum gp_target target, const double
     return st;
 }
 
+enum gpm_status gp_conditional_slope(struct gp *g, enum gp_target target, const double *x,
+                                     const double *y, size_t n, double *dy, double *quadratic) {
+    double noise = target == GP_MEASURED ? gp_noise(g) : 0;
+    double *t = transpose(x, n, g->dim), *cov = mem_try_doubles(n * n + 1);
+    struct chol c = {0};
+    enum gpm_status st =
+        cov ? posterior(g, NULL, points(t, n, g->dim), 0, dy, NULL, cov, n) : GPM_E_NOMEM;
+    for (size_t i = 0; i < n && !st; i++) {
+        cov[i * (n + 1)] += noise * noise;
+        dy[i] -= y[i];
+    }
+    if (!st) st = chol_build_from(&c, n, cov, n);
+    *quadratic = 0;
+    if (!st) {
+        chol_solve_l(&c, dy, 1, n);
+        *quadratic = vec_ops()->dot(n, dy, dy);
+        chol_solve_lt(&c, dy, 1, n);
+    }
+    chol_release(&c);
+    mem_free(cov);
+    mem_free(t);
+    return st;
+}
+
 /* ---- leave one out ---- */
 
 /* With C = covariance of all pairs, pair i of entry e (m replicates, noise variance v), D = m / v:

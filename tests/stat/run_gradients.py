@@ -94,13 +94,20 @@ CASES = {
                 "h = gp_latent([[0, 1], [1, 3]], [m, 2], make_squaredexp(sf, l), make_const_func(sf))"],
                ["poisson(exp(f[3] / 4)) = 3", "poisson(exp(f[0] + f[1])) = 1", "normal(f[2], h[1]**2) = 2"],
                {"sf": 1.4, "l": 0.9, "m": 0.3}),
+    "values of a process": (["sf = gamma(3, 1)", "l = gamma(3, 2)", "g = make_gp(make_squaredexp(sf, l), noise=0.3)",
+                             "a = g(0.5)", "b = g(1.5)", "c = g(2, true)"],
+                            ["g([0, 1]) = [0.3, 1.2]", "poisson(exp(a + b)) = 2", "normal(c, 1) = 2"],
+                            {"sf": 1.4, "l": 0.9, "a": 0.3, "b": 0.8, "c": 1.1}),
+    "values of a t process": (["sf = gamma(3, 1)", "g = make_tp(make_squaredexp(sf, 1), noise=0.3, df=4)", "a = g(0.5)"],
+                              ["g([0, 1]) = [0.3, 1.2]", "poisson(exp(a)) = 2"], {"sf": 1.4, "a": 0.3}),
     "laplace, poisson": (["sf = gamma(3, 1)", "l = gamma(3, 2)", "m = normal(0, 1)",
                           'g = make_gp(m, make_squaredexp(sf, l), likelihood="poisson")'],
                          ["g([0, 1, 2.5, 2.5]) = [3, 9, 1, 2]", "g(4) = 0"], {"sf": 1.4, "l": 0.9, "m": 0.3}),
     "laplace, truths and a value of the function": (
         ["sf = gamma(3, 1)", "l = gamma(3, 2)", "m = normal(0, 1)",
          'g = make_gp(make_linear_func(m, sf), make_squaredexp(sf, l) + make_linear(l), likelihood="bernoulli")',
-         "h = g(0.5)"], ["g([0, 1, 2.5]) = [1, 0, 1]", "normal(h, 1) = 0.4"], {"sf": 1.4, "l": 0.9, "m": 0.3}),
+         "h = g(0.5)"], ["g([0, 1, 2.5]) = [1, 0, 1]", "normal(h, 1) = 0.4"], {"sf": 1.4, "l": 0.9, "m": 0.3, "h": 0.5},
+        3e-4),  # a value of the function is one of variance 1e-8, which costs as many digits
     "laplace, binomial": (["sf = gamma(3, 1)", "l = gamma(3, 2)",
                            'g = make_gp(make_squaredexp(sf, l), likelihood=["binomial", 9])'],
                           ["g([0, 1, 2.5]) = [1, 0, 7]"], {"sf": 1.4, "l": 0.9}),
@@ -148,7 +155,8 @@ def run(lines):
 
 
 bad = 0
-for name, (assumes, observations, at) in CASES.items():
+for name, (assumes, observations, at, *step) in CASES.items():
+    step = step[0] if step else STEP
     head = ["assume %s;" % a for a in assumes] + ["force %s = %r;" % kv for kv in at.items()]
     head += ["observe %s;" % o for o in observations]
     try:
@@ -158,13 +166,13 @@ for name, (assumes, observations, at) in CASES.items():
         text = list(head)
         for n in names:
             for sign in (1, -1):
-                text += ["force %s = %r;" % (n, at[n] + sign * STEP), "run(global_log_joint());"]
+                text += ["force %s = %r;" % (n, at[n] + sign * step), "run(global_log_joint());"]
             text.append("force %s = %r;" % (n, at[n]))
         joint = [x[0] for x in run(text)]
         worst = 0
         for i, n in enumerate(names):
             got = (after[i] - at[n]) / RATE
-            want = (joint[2 * i] - joint[2 * i + 1]) / (2 * STEP)
+            want = (joint[2 * i] - joint[2 * i + 1]) / (2 * step)
             error = abs(got - want) / max(1, abs(want))
             worst = max(worst, error)
             if error > TOLERANCE: print("  %s: d/d%s is %.9g, differences give %.9g" % (name, n, got, want))
