@@ -149,7 +149,7 @@ static value emit_lifted(struct compiled *k, const struct sp_class *cls, const v
         len = m;
     }
     if (len == SIZE_MAX) return emit_row(k, cls, args, n);
-    if (cls->simulate != lift_simulate) return NIL;
+    if (!(cls->flags & SP_LIFTS)) return NIL;
     value out = value_array_new(len), *items = NEW_ARRAY(value, n + 1);
     bool ok = true;
     for (size_t e = 0; e < len && ok; e++) {
@@ -206,28 +206,47 @@ static value emit_matrix_vector(struct compiled *k, value m, value v) {
     return out;
 }
 
-/* Builtins that only move what they are given. */
-static bool moves_values(const struct sp_class *cls) {
-    static const char *const names[] = {
-        "array",   "list", "pair",    "first",    "second",  "last",          "rest",
-        "lookup",  "size", "length",  "is_empty", "take",    "drop",          "append",
-        "reverse", "fill", "to_list", "to_array", "is_null", "apply_function"};
-    for (size_t i = 0; i < COUNT_OF(names); i++)
-        if (!strcmp(cls->name, names[i])) return true;
-    return cls->request || cls->special == SPECIAL_REF || cls->special == SPECIAL_DEREF;
+/* A row of the elements of one sequence. */
+static value emit_fold(struct compiled *k, const struct sp_class *cls, value xs) {
+    struct numeric *f = k->f;
+    value *items;
+    size_t n;
+    if (!seq_items(xs, &items, &n)) return NIL;
+    struct numeric_op op = new_op(NUMERIC_ROW);
+    op.u.cls = cls;
+    op.n_args = (uint16_t)n;
+    op.args[0] = (uint32_t)f->extra.n;
+    bool ok = n > 0 && n <= UINT16_MAX;
+    uint32_t *slots = NEW_ARRAY(uint32_t, n + 1);
+    for (size_t i = 0; i < n && ok; i++) ok = slot_of(k, items[i], &slots[i]);
+    bool few = n <= NUMERIC_ARGS;
+    for (size_t i = 0; i < n && ok && few; i++) op.args[i] = slots[i];
+    for (size_t i = 0; i < n && ok && !few; i++) vec_push(&f->extra, slots[i]);
+    mem_free(slots);
+    values_free(items, n);
+    return ok ? mark_new(add_op(k, op)) : NIL;
 }
 
 static value emit(struct session_core *core, const struct sp_class *cls, const value *args,
                   size_t n) {
     struct compiled *k = core->compiler->now;
-    if (cls->num) return emit_lifted(k, cls, args, n);
+    size_t len;
     if (n == 1 && !strcmp(cls->name, "to_vector")) return value_ref(args[0]);
     if (!strcmp(cls->name, "vector")) return value_array(args, n);
     if (n == 1 && !strcmp(cls->name, "sum")) return emit_sum(k, args[0], NULL);
     if (n == 2 && !strcmp(cls->name, "vector_dot")) return emit_sum(k, args[0], &args[1]);
     if (n == 2 && !strcmp(cls->name, "matrix_times_vector"))
         return emit_matrix_vector(k, args[0], args[1]);
-    return NIL;
+    if (n == 1 && (cls->flags & SP_FOLDS) && seq_length(args[0], &len))
+        return emit_fold(k, cls, args[0]);
+    return cls->num ? emit_lifted(k, cls, args, n) : NIL;
+}
+
+/* Builtins that move what they are given and make no vector of it: the evaluator's own will do. */
+static bool moves_values(const struct sp_class *cls) {
+    if (cls->request || cls->special == SPECIAL_REF || cls->special == SPECIAL_DEREF) return true;
+    return (cls->flags & SP_ARRANGES) && strcmp(cls->name, "vector") &&
+           strcmp(cls->name, "to_vector");
 }
 
 enum gpm_status compile_apply(struct session_core *core, value proc, const value *args, size_t n,

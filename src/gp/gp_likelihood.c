@@ -10,8 +10,8 @@
 #include <math.h>
 #include <string.h>
 
-static bool is_count(double y, const double *par) {
-    return y >= 0 && y == floor(y);
+static bool fits_count(double y, const double *par) {
+    return is_count(y);
 }
 
 /* ---- Poisson: l = y f - e^f - log y! ---- */
@@ -30,11 +30,11 @@ static double poisson_draw(struct rng *rng, double f, const double *par) {
 
 /* ---- binomial: l = log C(n, y) + y f - n log(1 + e^f) ---- */
 
-static bool is_share(double y, const double *par) {
-    return is_count(y, par) && y <= par[0];
+static bool fits_share(double y, const double *par) {
+    return fits_count(y, par) && y <= par[0];
 }
 
-static bool is_truth(double y, const double *par) {
+static bool fits_truth(double y, const double *par) {
     return y == 0 || y == 1;
 }
 
@@ -89,7 +89,7 @@ static double negative_binomial_draw(struct rng *rng, double f, const double *pa
  *     l = log Gamma((v + 1) / 2) - log Gamma(v / 2) - log(pi a) / 2 - (v + 1) / 2 log(d / a) ----
  */
 
-static bool is_number(double y, const double *par) {
+static bool fits_number(double y, const double *par) {
     return isfinite(y);
 }
 
@@ -114,25 +114,25 @@ static double student_draw(struct rng *rng, double f, const double *par) {
 }
 
 static const struct gp_likelihood rows[] = {
-    {.name = "poisson", .fits = is_count, .at = poisson_at, .draw = poisson_draw},
-    {.name = "bernoulli", .fits = is_truth, .at = bernoulli_at, .draw = bernoulli_draw},
+    {.name = "poisson", .fits = fits_count, .at = poisson_at, .draw = poisson_draw},
+    {.name = "bernoulli", .fits = fits_truth, .at = bernoulli_at, .draw = bernoulli_draw},
     {.name = "binomial",
      .n = 1,
      .parameters = {"n"},
      .whole = {true},
-     .fits = is_share,
+     .fits = fits_share,
      .at = binomial_at,
      .draw = binomial_draw},
     {.name = "negative_binomial",
      .n = 1,
      .parameters = {"size"},
-     .fits = is_count,
+     .fits = fits_count,
      .at = negative_binomial_at,
      .draw = negative_binomial_draw},
     {.name = "student_t",
      .n = 2,
      .parameters = {"df", "scale"},
-     .fits = is_number,
+     .fits = fits_number,
      .at = student_at,
      .draw = student_draw},
 };

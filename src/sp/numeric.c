@@ -8,6 +8,7 @@
 void numeric_unref(struct numeric *f) {
     if (!f || --f->refs) return;
     vec_release(&f->ops);
+    vec_release(&f->extra);
     mem_free(f->out);
     mem_free(f->v);
     mem_free(f->why);
@@ -62,8 +63,27 @@ value numeric_shaped(value like, const double **at, bool adjoint) {
 
 /* ---- forwards ---- */
 
+/* The operands of a row, of which few stand in `small`, behind room for as many more. */
+enum { SMALL = 16 };
+
+static double *row_begin(const struct numeric *f, const struct numeric_op *op, double *small,
+                         const uint32_t **slots) {
+    double *args = op->n_args <= SMALL ? small : NEW_ARRAY(double, 2 * (size_t)op->n_args);
+    *slots = op->n_args <= NUMERIC_ARGS ? op->args : f->extra.at + op->args[0];
+    for (uint32_t i = 0; i < op->n_args; i++) args[i] = f->v[(*slots)[i]];
+    return args;
+}
+
+static double run_row(const struct numeric *f, const struct numeric_op *op) {
+    const uint32_t *slots;
+    double small[SMALL], *args = row_begin(f, op, small, &slots);
+    double y = op->u.cls->num(args, op->n_args);
+    if (args != small) mem_free(args);
+    return y;
+}
+
 static void run_ops(const struct numeric *f, double *v) {
-    double args[NUMERIC_ARGS], *to = v + f->n_in;
+    double *to = v + f->n_in;
     for (const struct numeric_op *op = f->ops.at, *end = op + f->ops.n; op < end; op++, to++) {
         const uint32_t *a = op->args;
         switch ((enum numeric_op_code)op->code) {
@@ -73,9 +93,7 @@ static void run_ops(const struct numeric *f, double *v) {
         case NUMERIC_MUL: *to = v[a[0]] * v[a[1]]; break;
         case NUMERIC_DIV: *to = v[a[0]] / v[a[1]]; break;
         case NUMERIC_SELECT: *to = v[a[0]] != 0 ? v[a[1]] : v[a[2]]; break;
-        case NUMERIC_ROW:
-            for (uint32_t i = 0; i < op->n_args; i++) args[i] = v[a[i]];
-            *to = op->u.cls->num(args, op->n_args);
+        case NUMERIC_ROW: *to = run_row(f, op); break;
         }
     }
 }
@@ -111,13 +129,13 @@ enum gpm_status numeric_run(struct sp_call *c, struct numeric *f, const double *
 
 /* ---- backwards ---- */
 
-static void back_row(const struct numeric_op *op, const double *v, double y, double d,
-                     double *adj) {
-    double args[NUMERIC_ARGS], g[NUMERIC_ARGS];
+static void back_row(const struct numeric *f, const struct numeric_op *op, double y, double d) {
+    const uint32_t *slots;
     if (!op->u.cls->num_back) return; /* comparisons: no slope */
-    for (uint32_t i = 0; i < op->n_args; i++) args[i] = v[op->args[i]];
+    double small[2 * SMALL], *args = row_begin(f, op, small, &slots), *g = args + op->n_args;
     op->u.cls->num_back(y, args, op->n_args, d, g);
-    for (uint32_t i = 0; i < op->n_args; i++) adj[op->args[i]] += g[i];
+    for (uint32_t i = 0; i < op->n_args; i++) f->adj[slots[i]] += g[i];
+    if (args != small) mem_free(args);
 }
 
 /* A branch that was not taken gets no adjoint, so what it holds (NaN perhaps) does no harm. */
@@ -138,7 +156,7 @@ void numeric_back(struct numeric *f, const double *d, double *din) {
         case NUMERIC_MUL: adj[a[0]] += x * v[a[1]], adj[a[1]] += x * v[a[0]]; break;
         case NUMERIC_DIV: adj[a[0]] += x / v[a[1]], adj[a[1]] -= x * y / v[a[1]]; break;
         case NUMERIC_SELECT: adj[a[v[a[0]] != 0 ? 1 : 2]] += x; break;
-        case NUMERIC_ROW: back_row(op, v, y, x, adj); break;
+        case NUMERIC_ROW: back_row(f, op, y, x); break;
         }
     }
     for (size_t i = 0; i < f->n_in; i++) din[i] += adj[i];

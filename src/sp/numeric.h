@@ -29,7 +29,9 @@ enum { NUMERIC_ARGS = 3 };
 
 struct numeric_op {
     uint16_t code, n_args;
-    uint32_t args[NUMERIC_ARGS]; /* slots; those that are not used are 0 */
+    /* slots; those that are not used are 0. Of more than NUMERIC_ARGS: args[0] is where they stand
+     * in `extra` */
+    uint32_t args[NUMERIC_ARGS];
     union {
         double x; /* NUMERIC_CONSTANT */
         const struct sp_class *cls;
@@ -42,11 +44,12 @@ struct numeric {
     uint32_t refs;
     size_t n_in, n_out;
     VEC(struct numeric_op) ops; /* that of slot n_in + i */
-    uint32_t *out;              /* slots of the results; NULL: no code */
-    double *v, *adj;            /* one per slot; v holds the point last run, for numeric_back */
-    char *why;                  /* owned, or NULL */
-    bool random;                /* it has no code because it draws */
-    value proc, *like;          /* the procedure, and arguments of its shapes; counted */
+    VEC(uint32_t) extra;
+    uint32_t *out;     /* slots of the results; NULL: no code */
+    double *v, *adj;   /* one per slot; v holds the point last run, for numeric_back */
+    char *why;         /* owned, or NULL */
+    bool random;       /* it has no code because it draws */
+    value proc, *like; /* the procedure, and arguments of its shapes; counted */
     size_t n_args;
 };
 

@@ -68,7 +68,7 @@ CASES = {
     "ode": (["a = gamma(3, 2)", "b = gamma(3, 2)", "u = normal(1, 1)", "s = normal(0, 0.1)",
              "g = (x, k) -> x * x / (k + x * x)",
              "f = (t, y, p) -> { c = p[0]; d = p[1]; h = if (y[0] > -5) { y[0] * g(y[0], d[0]) } else { log(-y[0]) };"
-             " [sin(t) * c - h, vector_dot(y, d) - min(y[1], 4) * sum(mapv(x -> x * c, d))] }",
+             " [sin(t) * c - h, vector_dot(y, d) - min(y[1], 400) * sum(mapv(x -> x * c, d)) + logsumexp(append(y, d, y))] }",
              "y = ode_solve(f, [u, 0.3], s, [0.5, 1.5 + a, 4], list(a, [b, a * b]), rtol=1e-10, atol=1e-10)"],
             ["normal(y[0][1], 1) = 1", "normal(y[2][0] * y[1][1], 2) = 0.5", "normal(y[1][0], 1) = 0"],
             {"a": 0.8, "b": 0.6, "u": 0.9, "s": 0.05}),
