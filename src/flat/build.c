@@ -372,7 +372,8 @@ static void add_draw(struct draft *d, uint32_t entry) {
     struct apply a = apply_of(d, e->n);
     struct flat_op op = {.cls = a.cls, .code = FLAT_DRAW, .n_args = (uint16_t)a.n_args};
     value sketch = d->of[entry].sketch;
-    if (all_scalars(&a) && is_numeric(&a) && a.cls->num_sample && is_scalar(sketch)) {
+    bool proper = !(a.cls->flags & SP_IMPROPER);
+    if (all_scalars(&a) && is_numeric(&a) && a.cls->num_sample && is_scalar(sketch) && proper) {
         for (uint32_t i = 0; i < a.n_args; i++) op.args[i] = scalar_ref(a.args[i]);
         op.out = scalar_ref(sketch);
     } else {

@@ -63,6 +63,7 @@ static bool row_end(const struct run *r, struct row_call *k, enum gpm_status st)
 static bool row_simulate(const struct run *r, const struct flat_op *op) {
     struct row_call k;
     value out;
+    if (op->cls->flags & SP_IMPROPER) return false; /* the general way says why it cannot */
     struct sp_call *c = row_begin(r, op, &k);
     enum gpm_status st = row_check(r, op, c);
     if (st == GPM_OK) st = sp_simulate(c, &out);

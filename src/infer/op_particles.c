@@ -26,6 +26,17 @@ static void replace_all(struct model *m, particles *by) {
     *by = (particles){0};
 }
 
+/* Weights are relative to draws from the prior: an improper one has none. */
+static enum gpm_status refuse_improper(void *ctx, struct trace *t, struct node *n) {
+    struct infer_state *x = ctx;
+    const struct sp_class *cls = node_class(n);
+    if (!cls || !(cls->flags & SP_IMPROPER)) return GPM_OK;
+    return infer_error(x, DIAG_IMPROPER,
+                       "resample: %s has no distribution to draw from, so that the weights of "
+                       "particles mean nothing",
+                       cls->name);
+}
+
 /* Multinomial. The last of the draws of a particle takes the trace itself, so that a run with one
  * particle copies nothing; until all copies are made its place stays empty. */
 static enum gpm_status op_resample(struct infer_state *x, const struct action *a, value *out) {
@@ -37,8 +48,9 @@ static enum gpm_status op_resample(struct infer_state *x, const struct action *a
     if (given > most)
         return infer_error(x, DIAG_LIMIT, "resample: %g particles are too many", given);
     size_t want = (size_t)given;
-    enum gpm_status st = GPM_OK;
     struct model *m = x->model;
+    enum gpm_status st = m->p.n ? trace_each_node(m->p.at[0], refuse_improper, x) : GPM_OK;
+    if (st != GPM_OK) return st;
     double total = model_log_weight(m);
     size_t *count = mem_zalloc(m->p.n * sizeof *count);
     infer_draw_particles(x, total, want, count);

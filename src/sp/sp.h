@@ -85,9 +85,10 @@ enum {
     SP_LIFTS = 4096,   /* `num` elementwise on sequences and matrices, with numbers for all of their
                           elements; of a random procedure num_log_density, summed */
     SP_FOLDS = 8192,   /* `num` of the elements of its only argument */
-    SP_ARRANGES = 16384 /* its result is made of numbers of its arguments, which it does not look at
-                           but for those that say which ones (indexes, sizes); of a requesting
+    SP_ARRANGES = 16384, /* its result is made of numbers of its arguments, which it does not look
+                           at but for those that say which ones (indexes, sizes); of a requesting
                            procedure: its output of the results */
+    SP_IMPROPER = 32768  /* what simulate draws is a start, not a draw from its prior */
 };
 
 /* Builtins that the evaluators treat themselves. */

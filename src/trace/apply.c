@@ -259,6 +259,14 @@ static enum gpm_status apply_special(struct trace *t, struct node *n, struct sp_
     }
 }
 
+/* A proposal that draws a choice from an improper prior would weigh it wrongly. */
+static enum gpm_status no_prior(struct trace *t, struct node *n, const struct sp_class *cls) {
+    diag_raise(t->core->diags, DIAG_IMPROPER, node_span(n),
+               "%s has no distribution to draw from, and this operator proposes from the prior",
+               cls->name);
+    return diag_set_help(t->core->diags, "nuts, hmc, slice and drift move such choices");
+}
+
 /* In turn: builtins of the evaluator, rows that request and then compute from the results, rows
  * that call procedures (whose closed-over nodes must be up to date first), plain rows. */
 static enum gpm_status apply_primitive(struct trace *t, struct node *n, bool requests, value *out) {
@@ -279,6 +287,7 @@ static enum gpm_status apply_primitive(struct trace *t, struct node *n, bool req
     if (!c->cls->simulate)
         st = diag_raise(t->core->diags, DIAG_ACTION_IN_MODEL, node_span(n),
                         "%s cannot be called in a model expression", c->cls->name);
+    if ((c->cls->flags & SP_IMPROPER) && inner(t)->active) st = no_prior(t, n, c->cls);
     if (c->cls->flags & SP_CALLS) {
         if (requests) node_close_over(t, n);
         if (st == GPM_OK) st = regen_extra(t, n);
