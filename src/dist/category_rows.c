@@ -89,7 +89,7 @@ static double eta_at(const struct ordered *o, size_t i) {
 
 static double category_lp(const struct ordered *o, double x, double eta, double *da, double *db) {
     *da = *db = 0;
-    if (!(x >= 0 && x < (double)o->k && x == floor(x))) return -INFINITY;
+    if (!(x >= 0 && x < (double)o->k && x == floor(x)) || isinf(eta)) return -INFINITY;
     size_t k = (size_t)x;
     return o->piece(o->cut[k] - eta, o->cut[k + 1] - eta, da, db);
 }

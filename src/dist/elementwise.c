@@ -337,6 +337,7 @@ enum gpm_status sp_scalar_support(struct sp_call *c, struct sp_support *out) {
     for (size_t i = 0; i < q.n; i++) {
         double lo = f->lo, hi = f->hi, lower = -INFINITY, upper = INFINITY;
         columns_element(&q, c->n, i, a);
+        for (size_t k = c->n; k < c->cls->num_args && f->absent; k++) a[k] = f->absent[k];
         if (f->range) f->range(a, &lo, &hi);
         (void)truncated(c, a, &w, &lower, &upper);
         least = fmin(least, fmax(lo, lower));

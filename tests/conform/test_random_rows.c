@@ -219,8 +219,10 @@ static const struct dist_case {
 };
 
 /* Vector and object-valued rows have their own tests. */
-static const char *const elsewhere[] = {"categorical", "log_categorical", "uniform_categorical",
-                                        "exactly", "permute"};
+static const char *const elsewhere[] = {
+    "categorical",  "log_categorical",  "uniform_categorical", "exactly",
+    "permute",      "ordered_logistic", "ordered_probit",      "flat",
+    "flat_positive"};
 
 static bool listed(const char *name) {
     for (size_t i = 0; i < COUNT_OF(cases); i++)
@@ -608,6 +610,39 @@ static void wrong_types_are_errors(void **state) {
     call_release(&k);
 }
 
+/* ---- improper: density 1 between the bounds, starts inside them */
+static void flat_is_one_between_its_bounds(void **state) {
+    UNUSED(state);
+    static const struct {
+        size_t n;
+        double args[2], inside, outside;
+    } flats[] = {{0, {0}, 1e300, INFINITY},
+                 {1, {2}, 2.5, 1.5},
+                 {2, {-INFINITY, 3}, -1e10, 3.5},
+                 {2, {-1, 3}, 0, 4}};
+    for (size_t i = 0; i < COUNT_OF(flats); i++) {
+        struct call k;
+        start(&k, "flat", flats[i].args, flats[i].n, 8);
+        assert_true(k.c.cls->flags & SP_IMPROPER);
+        assert_true(call_lp(&k, value_num(flats[i].inside)) == 0);
+        assert_true(call_lp(&k, value_num(flats[i].outside)) == -INFINITY);
+        for (int rep = 0; rep < 100; rep++) assert_true(call_lp(&k, call_draw(&k)) == 0);
+        call_release(&k);
+    }
+    struct call k;
+    value args[] = {value_num(0), value_num(1), value_num(3)}, v;
+    call_init(&k, "flat", args, 3, 8);
+    v = call_draw(&k);
+    assert_true(v.tag == V_VECTOR && v.u.vector->n == 3 && call_lp(&k, v) == 0);
+    value_unref(v);
+    double lp;
+    assert_int_equal(k.c.cls->log_density(&k.c, value_num(0.5), &lp), GPM_E_USER);
+    call_release(&k);
+    start(&k, "flat", (double[]){2, 1}, 2, 8);
+    assert_int_equal(k.c.cls->simulate(&k.c, &v), GPM_E_USER);
+    call_release(&k);
+}
+
 /* ---- sequences: densities and gradients are those of the elements, added up */
 static void check_sequence(const struct dist_case *d, bool vectors) {
     enum { N = 3 };
@@ -697,6 +732,7 @@ int main(void) {
         cmocka_unit_test(bounds_with_nothing_between_are_errors),
         cmocka_unit_test(outside_the_support_is_minus_infinity),
         cmocka_unit_test(wrong_types_are_errors),
+        cmocka_unit_test(flat_is_one_between_its_bounds),
         cmocka_unit_test(every_row_takes_sequences),
         cmocka_unit_test(sequences_of_other_lengths_are_errors),
     };

@@ -73,6 +73,12 @@ static const struct {
     {"ordered_draws", "2, gamma, 2.5, 2", "[-0.5, 2]", -INFINITY},
     {"dirichlet", "[0.5, 2, 3.5]", "[0.1, 0.3, 0.6]", 1.6844088802663815},
     {"symmetric_dirichlet", "0.7, 4", "[0.1, 0.2, 0.3, 0.4]", 1.282919768349552},
+    {"ordered_logistic", "[0.3, 1, -2], [-1, 0.5, 2]", "[0, 1, 3]", -6.912645835899336},
+    {"ordered_probit", "[0.3, 1, -2], [-1, 0.5, 2]", "[0, 1, 3]", -13.947711842705662},
+    {"ordered_logistic", "800, [-1, 0.5]", "1", -799.7524824589254},
+    {"ordered_logistic", "0, [1]", "2", -INFINITY},
+    {"multinomial", "10, [0.2, 0.7, 0.3]", "[2, 3, 5]", -4.299966065748153},
+    {"multinomial", "10, [0.2, 0.7, 0.3]", "[2, 3, 4]", -INFINITY},
     {"categorical", "[1, 3]", "1", -0.2876820724517809},
     {"categorical", "v[0.2, 0.3, 0.5], [\"a\", \"b\", \"a\"]", "\"a\"", -0.35667494393873245},
     {"categorical", "[0.5, 0.5], [1, 2]", "7", -INFINITY},
@@ -289,6 +295,39 @@ static void draws_have_known_projections(void **state) {
     }
 }
 
+/* Ordered categories, and one count of several, against their probabilities. */
+static void categories_are_drawn_by_their_probabilities(void **state) {
+    UNUSED(state);
+    enum { CELLS = 13 };
+    static const struct {
+        const char *name, *args;
+        size_t cells;
+    } cases[] = {{"ordered_logistic", "0.7, [-1, 0.5, 2]", 4},
+                 {"ordered_probit", "0.7, [-1, 0.5, 2]", 4},
+                 {"multinomial", "12, [1, 2, 5]", CELLS}};
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct call k;
+        double count[CELLS] = {0}, prob[CELLS], total = 0;
+        start(&k, cases[i].name, cases[i].args, 50 + i);
+        for (size_t j = 0; j < cases[i].cells; j++) {
+            double x = (double)j; /* the first count is binomial(12, 1/8) */
+            prob[j] = i < 2 ? exp(call_lp(&k, value_num(x)))
+                            : exp(log_choose(12, x) + x * log(1.0 / 8) + (12 - x) * log(7.0 / 8));
+            total += prob[j];
+        }
+        assert_close(total, 1, 1e-12);
+        for (int d = 0; d < DRAWS; d++) {
+            value v = call_draw(&k);
+            if (i == 2)
+                assert_close(v.u.vector->at[0] + v.u.vector->at[1] + v.u.vector->at[2], 12, 0);
+            count[(size_t)(i < 2 ? v.u.num : v.u.vector->at[0])]++;
+            value_unref(v);
+        }
+        assert_p_value(chi2_p(count, prob, cases[i].cells, DRAWS), 50 + i);
+        call_release(&k);
+    }
+}
+
 /* ---- gradients: every number of value and arguments; symmetric matrices move both elements */
 static size_t slots_of(value *v, double **slots) {
     size_t n = 0;
@@ -341,6 +380,10 @@ static void gradients_agree_with_differences(void **state) {
         const char *name, *args, *value;
         enum how value_moves, arg_moves[3];
     } cases[] = {
+        {"ordered_logistic", "v[0.3, 1, -2], v[-1, 0.5, 2]", "v[0, 1, 3]", FIXED, {ALONE, ALONE}},
+        {"ordered_probit", "v[0.3, 1, -2], v[-1, 0.5, 2]", "v[0, 1, 3]", FIXED, {ALONE, ALONE}},
+        {"ordered_probit", "0.3, v[-1, 0.5, 2]", "2", FIXED, {ALONE, ALONE}},
+        {"multinomial", "10, v[0.2, 0.7, 0.3]", "v[2, 3, 5]", FIXED, {FIXED, ALONE}},
         {"multivariate_normal", "v[1, 2, -1], " COV, "v[0.3, 2.2, 0]", ALONE, {ALONE, SYMMETRIC}},
         {"multivariate_normal",
          "m[[1, 2, -1], [0, 0, 0.5]], " COV,
@@ -528,6 +571,7 @@ int main(void) {
         cmocka_unit_test(two_dimensional_densities_integrate_to_one),
         cmocka_unit_test(small_wisharts_are_gammas),
         cmocka_unit_test(draws_have_known_projections),
+        cmocka_unit_test(categories_are_drawn_by_their_probabilities),
         cmocka_unit_test(gradients_agree_with_differences),
         cmocka_unit_test(choices_agree_with_their_probabilities),
         cmocka_unit_test(too_many_permutations_are_not_enumerated),
