@@ -4,6 +4,7 @@
  * same, and have the same gradient. */
 #include "flat/form.h"
 
+#include "sp/adjoint.h"
 #include <float.h>
 #include <math.h>
 
@@ -28,9 +29,17 @@ struct point {
     size_t n;
     const value *vals;
     bool gradient;
+    size_t n_x; /* numbers of the values that have any */
 };
 
-/* Weight and, where it is wanted and there is one, gradient (NaN: none) at the
+static size_t numbers_in(value v) {
+    size_t n = 0;
+    if (v.tag == V_MATRIX) return v.u.matrix->rows * v.u.matrix->cols;
+    if (v.tag == V_NUM) return 1;
+    return seq_length(v, &n) ? n : 0;
+}
+
+/* Weight and, where it is wanted and there is one, gradient (NaN: none) in all numbers at the
  * point itself (probe 0) or with each number moved its own way. */
 static enum gpm_status weigh(const struct point *p, int probe, double *weight, double *grad) {
     struct scaffold *s;
@@ -41,15 +50,16 @@ static enum gpm_status weigh(const struct point *p, int probe, double *weight, d
             probe ? (double)(hash_mix((uint64_t)probe << 32 | i) % (2 * REACH)) - REACH : 0;
         bool number = p->vals[i].tag == V_NUM;
         moved[i] = number ? value_num(p->vals[i].u.num * (1 + units * DBL_EPSILON)) : p->vals[i];
-        grad[i] = NAN;
     }
+    for (size_t i = 0; i < p->n_x; i++) grad[i] = NAN;
     enum gpm_status st = scaffold_open(p->t, p->at, p->n, SCAFFOLD_FIXED, &w_old, &s);
     if (st == GPM_OK) {
         st = scaffold_regen(s, SCAFFOLD_FIXED, moved, weight);
         bool wanted = st == GPM_OK && p->gradient && scaffold_built(s) && isfinite(*weight);
         if (wanted) st = scaffold_gradient(s, slopes);
         for (size_t i = 0; wanted && st == GPM_OK && i < p->n; i++) {
-            if (slopes[i].tag == V_NUM) grad[i] = slopes[i].u.num;
+            adj_doubles(slopes[i], grad, numbers_in(p->vals[i]));
+            grad += numbers_in(p->vals[i]);
             value_unref(slopes[i]);
         }
         scaffold_close(s, false);
@@ -64,7 +74,7 @@ static enum gpm_status weigh(const struct point *p, int probe, double *weight, d
  * at every neighbouring point, and a jitter or none; there the two ways cannot agree. It must lie
  * within the range of the neighbours, widened by that range. */
 static enum gpm_status rounding_explains(const struct point *p, size_t i, double flat, bool *out) {
-    double lo = INFINITY, hi = -INFINITY, weight, *grad = NEW_ARRAY(double, p->n + 1);
+    double lo = INFINITY, hi = -INFINITY, weight, *grad = NEW_ARRAY(double, p->n_x + 1);
     enum gpm_status st = GPM_OK;
     for (int k = 0; k <= PROBES && st == GPM_OK; k++) {
         st = weigh(p, k, &weight, grad);
@@ -89,15 +99,19 @@ static enum gpm_status compare(const struct point *p, size_t i, double flat, dou
 enum gpm_status flat_check(struct trace *t, const struct flat *f, const value *vals, double weight,
                            const value *grads) {
     size_t n = flat_n_principals(f);
-    struct point p = {t, NEW_ARRAY(struct node *, n + 1), n, vals, grads != NULL};
-    double general, *slopes = NEW_ARRAY(double, n + 1);
-    for (size_t i = 0; i < n; i++) p.at[i] = flat_principal(f, i);
+    struct point p = {t, NEW_ARRAY(struct node *, n + 1), n, vals, grads != NULL, 0};
+    for (size_t i = 0; i < n; i++) {
+        p.at[i] = flat_principal(f, i);
+        p.n_x += numbers_in(vals[i]);
+    }
+    double general, *slopes = NEW_ARRAY(double, 2 * p.n_x + 1), *ours = slopes + p.n_x, *to = ours;
+    for (size_t i = 0; grads && i < n; to += numbers_in(vals[i++]))
+        adj_doubles(grads[i], to, numbers_in(vals[i]));
     enum gpm_status st = weigh(&p, 0, &general, slopes);
     if (st == GPM_OK) st = compare(&p, SIZE_MAX, weight, general);
     /* Weights that rounding made differ are of two factors, with slopes of their own. */
-    for (size_t i = 0; i < n && st == GPM_OK && near(weight, general); i++)
-        if (!isnan(slopes[i]) && grads[i].tag == V_NUM)
-            st = compare(&p, i, grads[i].u.num, slopes[i]);
+    for (size_t i = 0; i < p.n_x && st == GPM_OK && near(weight, general); i++)
+        if (!isnan(slopes[i])) st = compare(&p, i, ours[i], slopes[i]);
     mem_free(p.at);
     mem_free(slopes);
     return st;

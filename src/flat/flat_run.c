@@ -538,9 +538,8 @@ void flat_drop(struct trace *t, struct flat *f) {
     end_pending(t, false);
 }
 
-static inline void put_word(const struct run *r, uint32_t i) {
+static inline void put_word(const struct run *r, uint32_t i, uint32_t place) {
     struct node *n = r->w[i].n;
-    uint32_t place = form_places(r->form)[i];
     if (place & AT_SHAPE)
         value_set_take(&n->val, shape_value(r, place & ~AT_SHAPE));
     else /* booleans stay booleans */
@@ -584,7 +583,8 @@ static inline void keep(struct run *r) {
     const struct flat_op *op = f->ops + f->n_steps;
     union flat_word *at = r->w + form_n_words(f);
     if (all->journal.on && !r->f->noted) note(all, r->f);
-    for (uint32_t i = 0; i < f->n_nodes; i++) put_word(r, i);
+    const uint32_t *places = form_places(f);
+    for (uint32_t i = 0; i < f->n_nodes; i++) put_word(r, i, places[i]);
     for (uint32_t i = 0; i < f->n_shared; i++, op++, logp++)
         if (op->code != FLAT_MAKER) r->w[op->node].n->logp = *logp;
     for (uint32_t i = 0; i < f->n_own; i++, at += 3) at[2].x = *logp++;
@@ -645,7 +645,8 @@ bool flat_follow(struct trace *t, struct flat *f) {
     struct run r = run_of(t, f);
     const struct flat_form *form = f->form;
     if (!read_inputs(&r) || !set_principals(&r, NULL) || !run_steps(&r, false)) return false;
-    for (uint32_t i = form->n_principals; i < form->n_nodes; i++) put_word(&r, i);
+    const uint32_t *places = form_places(f->form);
+    for (uint32_t i = form->n_principals; i < form->n_nodes; i++) put_word(&r, i, places[i]);
     bool ok = !form->rows || remake_makers(&r);
     write_one(f);
     for (uint32_t i = 0; i < form->n_shared + form->n_own + form->n_principals; i++) {

@@ -111,17 +111,25 @@ static void release(struct continuous *c) {
     c->n_parts = 0;
 }
 
-/* The values at z; log |dx/dz| there. */
-static double set_values(struct continuous *c, const double *z) {
+/* x of z into buf_x; log |dx/dz| there. */
+static double set_numbers(struct continuous *c, const double *z) {
     double *x = c->buf_x, sum = 0;
     for (size_t i = 0; i < c->n_parts; i++) {
         const struct constraint *to = &c->part[i].to;
         sum += constraint_to_x(to, z, x);
-        value_set_take(&c->vals[i], with_numbers(c->part[i].shape, x));
         z += to->n_z;
         x += to->n_x;
     }
     return c->transformed ? sum : 0;
+}
+
+/* The values of the numbers in buf_x. */
+static void set_values(struct continuous *c) {
+    const double *x = c->buf_x;
+    for (size_t i = 0; i < c->n_parts; i++) {
+        value_set_take(&c->vals[i], with_numbers(c->part[i].shape, x));
+        x += c->part[i].to.n_x;
+    }
 }
 
 /* The other choices of the block stay where they are. The frozen generator is split off after the
@@ -153,7 +161,7 @@ enum gpm_status continuous_open(struct step *s, bool transformed, struct continu
 }
 
 double continuous_log_jacobian(struct continuous *c, const double *z) {
-    return set_values(c, z);
+    return set_numbers(c, z);
 }
 
 /* The gradient in z from that in x, which stands in buf_g; x stands in buf_x. */
@@ -185,6 +193,34 @@ static bool finite_all(const double *z, size_t n) {
     return true;
 }
 
+#ifdef GPMEM_CHECKS
+/* Points judged as numbers are checked like those judged as values. */
+static enum gpm_status check_numbers(struct continuous *c, double logp, bool gradient) {
+    const double *g = c->buf_g;
+    set_values(c);
+    for (size_t i = 0; i < c->n_parts; g += c->part[i++].to.n_x)
+        c->grads[i] = gradient ? with_numbers(c->part[i].shape, g) : NIL;
+    enum gpm_status st = move_check(&c->m, c->vals, logp, gradient ? c->grads : NULL);
+    for (size_t i = 0; i < c->n_parts; i++) value_unref(c->grads[i]);
+    return st;
+}
+#endif
+
+/* Log weight of the numbers in buf_x; the gradient in them, where wanted, into buf_g. Numbers do
+ * for a flat; values are made where it cannot judge the point, or there is none. */
+static enum gpm_status weigh(struct continuous *c, bool gradient, double *logp) {
+    if (move_numbers(&c->m, c->n_x, c->buf_x, logp, gradient ? c->buf_g : NULL)) {
+#ifdef GPMEM_CHECKS
+        return check_numbers(c, *logp, gradient && *logp > -INFINITY);
+#endif
+        return GPM_OK;
+    }
+    set_values(c);
+    enum gpm_status st = move_build(&c->m, c->vals, logp, gradient ? c->grads : NULL);
+    if (st == GPM_OK && gradient) read_gradient(c);
+    return st;
+}
+
 enum gpm_status continuous_eval(struct continuous *c, const double *z, double *logp, double *grad) {
     *logp = -INFINITY;
     if (grad) memset(grad, 0, c->n_z * sizeof *grad);
@@ -193,11 +229,10 @@ enum gpm_status continuous_eval(struct continuous *c, const double *z, double *l
     if (st != GPM_OK) return st;
     struct rng now = c->t->rng;
     c->t->rng = c->frozen; /* a brush is drawn with it */
-    double log_j = set_values(c, z);
-    st = move_build(&c->m, c->vals, logp, grad ? c->grads : NULL);
+    double log_j = set_numbers(c, z);
+    st = weigh(c, grad != NULL, logp);
     c->t->rng = now;
     if (st != GPM_OK) return st;
-    if (grad) read_gradient(c);
     move_drop(&c->m);
     if (*logp == -INFINITY) return GPM_OK;
     *logp += log_j;
@@ -209,7 +244,8 @@ enum gpm_status continuous_eval(struct continuous *c, const double *z, double *l
 enum gpm_status continuous_build(struct continuous *c, const double *z, double *logp) {
     *logp = -INFINITY;
     if (!finite_all(z, c->n_z)) return GPM_OK;
-    double log_j = set_values(c, z);
+    double log_j = set_numbers(c, z);
+    set_values(c);
     enum gpm_status st = move_build(&c->m, c->vals, logp, NULL);
     *logp += log_j;
     return st;

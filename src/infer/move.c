@@ -87,9 +87,8 @@ bool move_has_brush(const struct move *m) {
 }
 
 #ifdef GPMEM_CHECKS
-/* Every sixteenth point is evaluated by the general way, too; then it is proposed again. */
-static enum gpm_status check_point(struct move *m, const value *vals, double weight,
-                                   const value *grads) {
+/* Then it is proposed again. */
+enum gpm_status move_check(struct move *m, const value *vals, double weight, const value *grads) {
     static _Thread_local unsigned tick;
     double again;
     if (++tick % 16 || !vals) return GPM_OK;
@@ -112,7 +111,7 @@ enum gpm_status move_build(struct move *m, const value *vals, double *weight, va
         if (flat_propose(m->t, m->flat, vals, weight, grads)) {
             m->built = *weight > -INFINITY;
 #ifdef GPMEM_CHECKS
-            st = check_point(m, vals, *weight, grads);
+            st = move_check(m, vals, *weight, grads);
 #endif
             return st;
         }
@@ -125,6 +124,13 @@ enum gpm_status move_build(struct move *m, const value *vals, double *weight, va
     if (st == GPM_OK && grads && *weight > -INFINITY && scaffold_built(m->s))
         st = scaffold_gradient(m->s, grads);
     return st;
+}
+
+bool move_numbers(struct move *m, size_t n, const double *x, double *weight, double *grad) {
+    if (!m->flat || flat_n_numbers(m->flat) != n) return false;
+    if (!flat_propose_numbers(m->t, m->flat, x, weight, grad)) return false;
+    m->built = *weight > -INFINITY;
+    return true;
 }
 
 bool move_built(const struct move *m) {

@@ -39,6 +39,15 @@ bool move_has_brush(const struct move *m);
  * model cannot be evaluated. grads: NULL, or one owned adjoint per principal. */
 enum gpm_status move_build(struct move *m, const value *vals, double *weight,
                            value *grads) GPM_MUST_USE;
+/* The same for principals made of n numbers in all, by a flat alone, without a value being made:
+ * their gradient into grad, NULL: not wanted. False: move_build must judge. */
+bool move_numbers(struct move *m, size_t n, const double *x, double *weight,
+                  double *grad) GPM_MUST_USE;
+#ifdef GPMEM_CHECKS
+/* Every sixteenth point that a flat judged is evaluated by the general way, too. */
+enum gpm_status move_check(struct move *m, const value *vals, double weight,
+                           const value *grads) GPM_MUST_USE;
+#endif
 bool move_built(const struct move *m);            /* a state stands that can be kept */
 value move_value(const struct move *m, size_t i); /* what was built; borrowed */
 void move_drop(struct move *m);                   /* back to where nothing is built */
