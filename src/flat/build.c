@@ -468,6 +468,7 @@ struct flat *flat_make(struct trace *t, struct node *const *principals, size_t n
         for (size_t i = 0; i < d.s->e.n; i++) d.of[i].sketch = NIL;
         add_principals(&d);
         add_ops(&d);
+        if (n > 1 || d.head.n_x > 1) draft_reroll(&d); /* single numbers own what they move */
         f = form_share(flats_of(t), draft_form(&d));
     }
     for (size_t i = 0; i < d.inputs.n; i++) vec_push(&d.nodes, d.inputs.at[i]);

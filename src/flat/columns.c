@@ -229,3 +229,13 @@ double columns_density(const struct run *r, const struct flat_op *op, bool gradi
     if (op->cls->cols) return op->cls->cols(op->len, x, op->n_args);
     return each_density(op, x, gradient);
 }
+
+double columns_element(const struct run *r, const struct flat_op *op, uint32_t i) {
+    struct sp_col v = col_of(r, op->out);
+    double args[FLAT_ARGS];
+    for (uint32_t k = 0; k < op->n_args; k++) {
+        struct sp_col x = col_of(r, op->args[k]);
+        args[k] = x.at[i * x.step];
+    }
+    return op->cls->num_log_density(v.at[i * v.step], args, op->n_args);
+}

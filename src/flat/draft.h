@@ -91,6 +91,8 @@ uint32_t draft_refs(struct draft *d, const uint32_t *refs, size_t n);
 uint32_t draft_step(struct draft *d, struct flat_op op, size_t n_out);
 /* Names a sketch as an operand of an operation on shapes. */
 uint32_t draft_shape(struct draft *d, value sketch);
+/* reroll.c: many like operations on single numbers become one on columns. */
+void draft_reroll(struct draft *d);
 /* The form of all this; owned. */
 struct flat_form *draft_form(struct draft *d);
 #endif

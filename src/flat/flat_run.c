@@ -204,7 +204,7 @@ static enum verdict other_density(struct run *r, const struct flat_op *op,
                                   const union flat_word *own, double *adj, double *logp) {
     if (op->code == FLAT_ROW || op->code == FLAT_MAKER)
         return row_density(r, op, logp, adj != NULL);
-    if (op->code == FLAT_COLS) {
+    if (op->code == FLAT_COLS || op->code == FLAT_MANY) {
         *logp = columns_density(r, op, adj != NULL);
         return *logp > -INFINITY ? JUDGED : *logp == -INFINITY ? IMPOSSIBLE : LEFT;
     }
@@ -231,6 +231,7 @@ struct sums {
 static bool old_density(const struct run *r, const struct flat_op *op, double *out) {
     const struct node *n = r->w[op->node].n;
     *out = n->logp;
+    for (uint32_t i = 1; i < op_n_nodes(op); i++) *out += r->w[op->node + i].n->logp;
     return op->code != FLAT_MAKER ||
            op->cls->aaa->log_joint(first_made(n->val)->state->data, out) == GPM_OK;
 }
@@ -419,9 +420,10 @@ static enum gpm_status refresh(struct run *r) {
     double logp;
     for (uint32_t i = 0; i < f->n_shared; i++) {
         const struct flat_op *op = &f->ops[f->n_steps + i];
-        enum gpm_status st =
-            op->code == FLAT_MAKER ? GPM_OK : node_logp(t, r->w[op->node].n, &logp);
-        if (st != GPM_OK) return st;
+        for (uint32_t k = 0; op->code != FLAT_MAKER && k < op_n_nodes(op); k++) {
+            enum gpm_status st = node_logp(t, r->w[op->node + k].n, &logp);
+            if (st != GPM_OK) return st;
+        }
     }
     union flat_word *at = r->w + form_n_words(f);
     for (uint32_t i = 0; i < f->n_own; i++, at += 3) {
@@ -586,7 +588,11 @@ static inline void keep(struct run *r) {
     const uint32_t *places = form_places(f);
     for (uint32_t i = 0; i < f->n_nodes; i++) put_word(r, i, places[i]);
     for (uint32_t i = 0; i < f->n_shared; i++, op++, logp++)
-        if (op->code != FLAT_MAKER) r->w[op->node].n->logp = *logp;
+        if (op->code == FLAT_MANY)
+            for (uint32_t k = 0; k < op->len; k++)
+                r->w[op->node + k].n->logp = columns_element(r, op, k);
+        else if (op->code != FLAT_MAKER)
+            r->w[op->node].n->logp = *logp;
     for (uint32_t i = 0; i < f->n_own; i++, at += 3) at[2].x = *logp++;
     if (f->settles && !r->f->ahead) {
         r->f->ahead = 1;
@@ -653,7 +659,8 @@ bool flat_follow(struct trace *t, struct flat *f) {
         const struct flat_op *op = &form->ops[form->n_steps + i];
         bool own = i >= form->n_shared && i < form->n_shared + form->n_own;
         uint32_t at = own ? form_n_words(form) + 3 * (i - form->n_shared) : op->node;
-        f->w[at].n->flags &= (uint16_t)~NODE_HAS_LOGP;
+        for (uint32_t k = 0; k < op_n_nodes(op); k++)
+            f->w[at + k].n->flags &= (uint16_t)~NODE_HAS_LOGP;
     }
     return ok;
 }

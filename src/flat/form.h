@@ -39,6 +39,7 @@ enum flat_code {
     FLAT_NORMAL,
     FLAT_DRAW,     /* a principal, numeric */
     FLAT_COLS,     /* cls->num elementwise; as density cls->cols or num_log_density, summed */
+    FLAT_MANY,     /* such a density of as many nodes, whose words stand side by side */
     FLAT_FOLD,     /* cls->num of the elements of a column */
     FLAT_PACK,     /* a column of slots that stand anywhere: refs from args[0] on */
     FLAT_PICK,     /* one of `len` slots, refs from args[0] on, by the number in args[1] */
@@ -226,6 +227,12 @@ bool columns_run(const struct run *r, const struct flat_op *op) GPM_MUST_USE;
 bool columns_back(const struct run *r, const struct flat_op *op) GPM_MUST_USE;
 /* The sum of a density over its columns; with a gradient, adds to the adjoints. NaN: left. */
 double columns_density(const struct run *r, const struct flat_op *op, bool gradient);
+double columns_element(const struct run *r, const struct flat_op *op, uint32_t i); /* one of it */
+/* How many nodes the densities of an operation belong to; their words are op->node and those that
+ * follow. */
+static inline uint32_t op_n_nodes(const struct flat_op *op) {
+    return op->code == FLAT_MANY ? op->len : 1;
+}
 /* flat_run.c */
 void write_ahead(struct trace *t); /* nothing is ahead any more; the epoch stays */
 /* Deterministic nodes from the principals as they stand in their nodes, makers too. False: some of

@@ -1,7 +1,7 @@
 """Random well-typed models run through random operators.
 
-A program is a list of assumes (numbers and booleans: random choices with arguments computed from
-earlier ones, arithmetic, control flow, recursion, procedures of higher order, mem, makers, tags),
+A program is a list of assumes (numbers, booleans and sequences: random choices with arguments
+computed from earlier ones, arithmetic, control flow, recursion, procedures of higher order, mem, makers, tags),
 some observations, then operators in random order, more observations, forgetting and reports. Every
 program must end with status 0, or with an error that is the program's own fault (impossible values,
 no gradient, no bound, not enumerable, not continuous); never by a signal, a sanitizer report or a
@@ -17,7 +17,7 @@ class Gen:
     def __init__(self, seed):
         self.r = random.Random(seed)
         self.nums, self.bools, self.procs, self.mems, self.coins, self.crps = [], [], [], [], [], []
-        self.lines, self.n, self.labels = [], 0, []
+        self.vecs, self.lines, self.n, self.labels = [], [], 0, []
 
     def fresh(self, kind):
         self.n += 1
@@ -48,10 +48,39 @@ class Gen:
             lambda: "lookup([%s, %s], if (%s) { 1 } else { 0 })" % (a(), a(), self.boolean(d - 1)),
             lambda: "deref(ref(%s))" % a(), lambda: "apply(proc(q, w) { q - w }, [%s, %s])" % (a(), a()),
         ]
+        options += [lambda: self.part(d - 1)] * 3
         if self.procs: options += [lambda: "%s(%s)" % (r.choice(self.procs), a())] * 2
         if self.mems: options += [lambda: "%s(%s)" % (r.choice(self.mems), self.key(d - 1))] * 3
         if self.crps: options += [lambda: "%s(%s())" % r.choice(self.crps)]
         return r.choice(options)()
+
+    def vec(self, d, n):
+        """A sequence of n numbers: a name, built, computed elementwise, rearranged, mapped or drawn."""
+        r, a = self.r, lambda: self.num(d - 1)
+        names = [v for v, k in self.vecs if k == n]
+        if names and r.random() < 0.4: return r.choice(names)
+        items = lambda: ", ".join(self.const() for _ in range(n))
+        if d <= 0: return r.choice(["[%s]", "vector(%s)"]) % items()
+        v, w = (lambda: self.vec(d - 1, n)), r.randint(1, n - 1)
+        some = "[%s]" % ", ".join(str(r.randrange(n)) for _ in range(n))
+        return r.choice([
+            lambda: "[%s]" % ", ".join([a(), a()] + [self.const() for _ in range(n - 2)]),
+            lambda: "(%s + %s * %s)" % (v(), a(), v()), lambda: "(%s - %s / 2)" % (a(), v()), lambda: "sin(%s)" % v(),
+            lambda: "reverse(%s)" % v(), lambda: "to_vector(%s)" % v(),
+            lambda: "append(take(%d, %s), drop(%d, %s))" % (w, v(), w, v()), lambda: "fill(%d, %s)" % (n, a()),
+            lambda: "{ let u = %s; mapv(i -> u[i] + %s, %s) }" % (v(), a(), some),
+            lambda: "min(4, max(-4, %s * %s))" % (v(), v()),
+            lambda: "normal(%s, %s)" % (v(), self.positive(d - 1)), lambda: "normal(%s, 1)" % v(),
+            lambda: "matrix_times_vector(matrix([%s]), %s)" % (", ".join("[%s]" % items() for _ in range(n)), v())])()
+
+    def part(self, d):
+        """A number made of a sequence."""
+        r, n = self.r, self.r.choice([2, 3, 9])
+        v = lambda: self.vec(d, n)
+        return r.choice([
+            lambda: "%s[%d]" % (v(), r.randrange(n)), lambda: "%s[%s]" % (v(), self.key(d) if n > 2 else "1"),
+            lambda: "sum(%s)" % v(), lambda: "logsumexp(%s)" % v(), lambda: "max(%s)" % v(), lambda: "last(%s)" % v(),
+            lambda: "first(rest(%s))" % v(), lambda: "(vector_dot(%s, %s) / 9)" % (v(), v())])()
 
     def key(self, d):
         return self.r.choice(["0", "1", "2", "floor(min(2, abs(%s)))" % self.num(d),
@@ -83,7 +112,11 @@ class Gen:
 
     def assume(self):
         r, kind = self.r, self.r.random()
-        if kind < 0.5:
+        if kind < 0.1:
+            v, n = self.fresh("v"), r.choice([2, 3, 9])
+            self.lines.append("assume %s = %s;" % (v, self.vec(3, n)))
+            self.vecs.append((v, n))
+        elif kind < 0.5:
             x = self.fresh("x")
             self.lines.append("assume %s = %s;" % (x, self.num(3)))
             self.nums.append(x)
@@ -127,6 +160,7 @@ class Gen:
             lambda: ("normal(%s, %s)" % (self.num(2), self.positive(1)), self.const()),
             lambda: ("flip(logistic(%s))" % self.num(2), r.choice(["true", "false"])),
             lambda: ("if (%s) { normal(%s, 1) } else { normal(%s, 2) }" % (self.boolean(1), self.num(1), self.num(1)), self.const()),
+            lambda: ("normal(%s, %s)" % (self.vec(2, 9), self.positive(1)), "[%s]" % ", ".join(self.const() for _ in range(9))),
             lambda: ("poisson(%s)" % self.positive(2), str(r.randint(0, 4)))] +
             ([lambda: ("%s()" % r.choice(self.coins), r.choice(["true", "false"]))] if self.coins else []))()
         self.lines.append("%s: observe %s = %s;" % ((label,) + what))

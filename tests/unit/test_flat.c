@@ -83,6 +83,21 @@ static const char *const smooth[] = {
     /* an index that moves with another choice, which is not in the block */
     "assume q = normal(fill(7, 1), 2); assume r = gamma(2, 2); assume w = normalize(exp(q));"
     "observe normal(sum(w * q) + r, 1) = 2; observe categorical(w) = 3;",
+    /* what is one operation many times over: observations one by one, groups, a map */
+    "assume a = normal(0, 1); assume b = normal(1, 1); assume s = gamma(3, 2);"
+    "assume x = [1, 2, 0.5, 3, 4, -1, 2.5, 7, 1, 0, 2, 3];"
+    "for (i = 0; i < 12; i++) { observe normal(a + b * x[i] ** 2, s * 2) = i };"
+    "for (i = 0; i < 9; i++) { observe poisson(exp(a + b * unquote(i) / 9)) = i };",
+    "assume m = normal(0, 1); assume t = gamma(2, 2); assume g = mem(proc(j) { normal(m, t) });"
+    "for (i = 0; i < 20; i++) { observe normal(g(unquote(int_mod(i * i, 5))) + t * unquote(i), 1) "
+    "= i };"
+    "observe normal(g(0), 1) = 2;",
+    "assume w = beta(2, 2); assume m = normal([0, 2], 1); assume y = [0, 1, 3, 2, 2, -1, 0, 4, 1];"
+    "assume l = mapv(v -> logsumexp([log(w) - (v - m[0]) ** 2, log(1 - w) - (v - m[1]) ** 2]), y);"
+    "observe exactly(0, sum(l)) = 1; observe normal(l[3] + l[8], 1) = -2;",
+    "assume v = normal(fill(10, 0), 1); assume u = [v[0] * 2, v[1] * 2, v[2] * 2, v[3] * 2, v[4] * "
+    "2, v[5] * 2, v[6] * 2, v[7] * 2, v[8] * 2, v[9] * 2]; observe normal(exp(u), 3) = [1, 2, 1, "
+    "0, 3, 1, 2, 2, 1, 1];",
     /* makers that absorb */
     "assume a = gamma(2, 1); assume b = gamma(3, 1);" GP,
     "assume a = gamma(2, 1); assume b = gamma(3, 1); observe normal(a * b, 1) = 2;" GP,
