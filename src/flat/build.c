@@ -78,6 +78,7 @@ static bool is_computed(const struct entry *e) {
 static void set_place(struct draft *d, struct place *p, struct node *n, value sketch_taken) {
     p->sketch = sketch_taken;
     p->known = true;
+    p->word = REF(CHANGING, d->nodes.n);
     vec_push(&d->nodes, n);
     vec_push(&d->node_sketch, value_ref(sketch_taken));
 }
@@ -91,7 +92,6 @@ static void add_principals(struct draft *d) {
         value v = s->principals.at[i]->val;
         set_place(d, p, s->principals.at[i], sketch_fresh(d, CHANGING, v));
         p->alone = true;
-        p->word = REF(CHANGING, i);
         numbers &= sketch_is_numeric(p->sketch);
     }
     d->head.n_principals = (uint32_t)s->principals.n;
@@ -445,6 +445,14 @@ static void add_density(struct draft *d, uint32_t entry) {
     mem_free(a.args);
 }
 
+/* Copies of a single choice's values are found again through links when they are wanted. */
+static void add_copy(struct draft *d, struct node *n) {
+    d->head.settles = 1;
+    if (d->head.n_principals == 1) return;
+    vec_push(&d->copies, n);
+    vec_push(&d->copy_of, d->of[chase(n)->mark - 1].word);
+}
+
 static void add_ops(struct draft *d) {
     struct scaffold *s = d->s;
     for (size_t i = 0; i < s->order.n; i++) {
@@ -453,7 +461,7 @@ static void add_ops(struct draft *d) {
         if (computed) add_computed(d, s->order.at[i]);
         if (e->principal >= 0) add_draw(d, s->order.at[i]);
         if (e->role != ROLE_D) add_density(d, s->order.at[i]);
-        if (e->role == ROLE_D && e->principal < 0 && !computed) d->head.settles = 1;
+        if (e->role == ROLE_D && e->principal < 0 && !computed) add_copy(d, e->n);
     }
     for (size_t i = 0; i < s->principals.n; i++) add_density(d, s->principals.at[i]->mark - 1);
 }
@@ -473,6 +481,7 @@ struct flat *flat_make(struct trace *t, struct node *const *principals, size_t n
     }
     for (size_t i = 0; i < d.inputs.n; i++) vec_push(&d.nodes, d.inputs.at[i]);
     for (size_t i = 0; i < d.wide.n; i++) vec_push(&d.nodes, d.wide.at[i]);
+    for (size_t i = 0; i < d.copies.n; i++) vec_push(&d.nodes, d.copies.at[i]);
     struct flat *made = flat_new(t, f, d.nodes.at, d.owned.at);
     scaffold_close(d.s, false);
     draft_release(&d);

@@ -45,6 +45,8 @@ void draft_release(struct draft *d) {
     vec_release(&d->inputs);
     vec_release(&d->wide);
     vec_release(&d->owned);
+    vec_release(&d->copies);
+    vec_release(&d->copy_of);
     vec_release(&d->node_sketch);
     vec_release(&d->wide_sketch);
     vec_release(&d->still);
@@ -455,6 +457,7 @@ static void count(struct draft *d) {
     h->n_nodes = (uint32_t)d->nodes.n;
     h->n_in = (uint32_t)d->inputs.n;
     h->n_wide = (uint32_t)d->wide.n;
+    h->n_copies = (uint32_t)d->copies.n;
     h->n_constants = (uint32_t)d->constants.n;
     h->n_steps = (uint32_t)d->ops[STEPS].at.n;
     h->n_shared = (uint32_t)d->ops[SHARED].at.n;
@@ -488,6 +491,7 @@ struct flat_form *draft_form(struct draft *d) {
         value k = d->wide_sketch.at[i];
         vec_push(&places, k.tag == V_NIL ? 0 : AT_SHAPE | place_shape(d, &s, k));
     }
+    for (size_t i = 0; i < d->copies.n; i++) vec_push(&places, d->copy_of.at[i]);
     s.first_list = (uint32_t)s.w.n;
     for (size_t i = 0; i < d->lists.n; i++) vec_push(&s.w, s.of[d->lists.at[i]]);
     d->head.n_words = (uint32_t)s.w.n;

@@ -51,9 +51,10 @@ struct draft {
     VEC(uint32_t) refs;
     VEC(value) sketches; /* that operations name as shapes; counted */
     VEC(uint32_t) lists; /* of their numbers, for operations of many operands */
-    VEC(struct node *) nodes, inputs, wide, owned; /* words */
-    VEC(value) node_sketch, wide_sketch;           /* counted */
-    struct place *of;                              /* by entry */
+    VEC(struct node *) nodes, inputs, wide, copies, owned; /* words */
+    VEC(uint32_t) copy_of;                                 /* words of what copies are of */
+    VEC(value) node_sketch, wide_sketch;                   /* counted */
+    struct place *of;                                      /* by entry */
     struct map numbered; /* hash of a step -> 1 + its number, for value numbering */
     struct map constant; /* bits of a number -> 1 + its constant */
     struct map seen;     /* node that does not change -> 1 + its place in `still` */

@@ -622,8 +622,12 @@ static void settle_copies(struct node *n) {
 /* What keep left undone: nodes that only pass a value on, and densities that the flat owns. */
 static void write_one(struct flat *f) {
     const struct flat_form *form = f->form;
-    const union flat_word *at = f->w + form_n_words(form);
-    for (uint32_t i = 0; i < form->n_nodes; i++) settle_copies(f->w[i].n);
+    const union flat_word *at = f->w + form_n_words(form), *copies = at - form->n_copies;
+    const uint32_t *of = form_places(f->form) + form->n_nodes + form->n_wide;
+    for (uint32_t i = 0; i < form->n_copies; i++)
+        value_set_take(&copies[i].n->val, value_ref(f->w[of[i]].n->val));
+    for (uint32_t i = 0; form->n_principals == 1 && i < form->n_nodes; i++)
+        settle_copies(f->w[i].n);
     for (uint32_t i = 0; i < form->n_own; i++, at += 3) at->n->logp = at[2].x;
     f->ahead = 0;
 }

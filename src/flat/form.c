@@ -18,7 +18,7 @@
 /* Forms. */
 
 size_t form_size(const struct flat_form *f) {
-    size_t words = (size_t)f->n_refs + f->n_words + f->n_nodes + f->n_wide;
+    size_t words = (size_t)f->n_refs + f->n_words + f->n_nodes + f->n_wide + f->n_copies;
     return sizeof *f + form_n_ops(f) * sizeof f->ops[0] + f->n_constants * sizeof(double) +
            words * sizeof(uint32_t);
 }

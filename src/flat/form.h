@@ -12,9 +12,9 @@
  * in: `[a, b]`, `z[0]`, `rest` and the like are names, not operations, and a vector is a range of
  * slots that column operations run over. Objects (kernels, strings) stand in box[].
  *
- * Words of a flat: nodes whose values follow the principals | of inputs | of wide inputs | node,
- * value and density of each owned observation. Inputs are read from their nodes when a proposal
- * begins.
+ * Words of a flat: nodes whose values follow the principals | of inputs | of wide inputs | nodes
+ * that only pass a value on (of flats of several principals) | node, value and density of each
+ * owned observation. Inputs are read from their nodes when a proposal begins.
  *
  * Operations, in order: `steps` (draws of principals and deterministic nodes, as evaluated),
  * densities of nodes shared with other flats (makers too), of observations that the flat owns, of
@@ -91,15 +91,15 @@ struct flat_form {
     value *proposed;        /* n_principals, counted; what flat_proposed showed */
     /* from here on: what makes two forms equal */
     uint32_t n_principals, n_x;               /* and their numbers; n_x 0: some are none */
-    uint32_t n_nodes, n_in, n_wide;           /* words */
+    uint32_t n_nodes, n_in, n_wide, n_copies; /* words */
     uint32_t n_changing, n_data, n_constants; /* slots; n_data: of wide inputs */
     uint32_t n_steps, n_shared, n_own;        /* operations */
     uint32_t n_refs, n_words, n_boxes;
     uint32_t most_args, most_len;
     uint16_t rows;        /* some operation runs on values */
     uint16_t settles;     /* a proposal that is kept leaves something for trace_settle */
-    struct flat_op ops[]; /* then constants (double), refs, words of shapes, places of nodes and
-                             shapes of wide inputs (uint32_t) */
+    struct flat_op ops[]; /* then constants (double), refs, words of shapes, places of nodes,
+                             shapes of wide inputs, words that copies are of (uint32_t) */
 };
 
 static inline uint32_t form_n_ops(const struct flat_form *f) {
@@ -117,7 +117,7 @@ static inline uint32_t *form_refs(struct flat_form *f) {
 static inline uint32_t *form_words(struct flat_form *f) {
     return form_refs(f) + f->n_refs;
 }
-static inline uint32_t *form_places(struct flat_form *f) { /* n_nodes, n_wide */
+static inline uint32_t *form_places(struct flat_form *f) { /* n_nodes, n_wide, n_copies */
     return form_words(f) + f->n_words;
 }
 /* The operands that are shapes. */
@@ -140,7 +140,7 @@ struct flat {
 };
 
 static inline uint32_t form_n_words(const struct flat_form *f) { /* before the owned ones */
-    return f->n_nodes + f->n_in + f->n_wide;
+    return f->n_nodes + f->n_in + f->n_wide + f->n_copies;
 }
 
 /* What every function that runs a flat works on; v and w are the form's scratch and the flat's
