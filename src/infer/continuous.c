@@ -273,7 +273,7 @@ enum gpm_status continuous_prior(struct continuous *c, double *z, double *logp, 
 
 void continuous_refine(struct continuous *c, const double *z) {
     if (!finite_all(z, c->n_z)) return;
-    double log_j = set_values(c, z), *x = NEW_ARRAY(double, c->n_x + 1), *at = x;
+    double log_j = set_numbers(c, z), *x = NEW_ARRAY(double, c->n_x + 1), *at = x;
     for (size_t i = 0; i < c->n_parts; at += c->part[i++].to.n_x)
         adj_doubles(c->part[i].shape, at, c->part[i].to.n_x);
     if (!memcmp(x, c->buf_x, c->n_x * sizeof *x)) {
