@@ -230,7 +230,7 @@ double columns_density(const struct run *r, const struct flat_op *op, bool gradi
     return each_density(op, x, gradient);
 }
 
-double columns_element(const struct run *r, const struct flat_op *op, uint32_t i) {
+double columns_one(const struct run *r, const struct flat_op *op, uint32_t i) {
     struct sp_col v = col_of(r, op->out);
     double args[FLAT_ARGS];
     for (uint32_t k = 0; k < op->n_args; k++) {

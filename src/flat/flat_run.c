@@ -590,7 +590,7 @@ static inline void keep(struct run *r) {
     for (uint32_t i = 0; i < f->n_shared; i++, op++, logp++)
         if (op->code == FLAT_MANY)
             for (uint32_t k = 0; k < op->len; k++)
-                r->w[op->node + k].n->logp = columns_element(r, op, k);
+                r->w[op->node + k].n->logp = columns_one(r, op, k);
         else if (op->code != FLAT_MAKER)
             r->w[op->node].n->logp = *logp;
     for (uint32_t i = 0; i < f->n_own; i++, at += 3) at[2].x = *logp++;

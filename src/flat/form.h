@@ -227,7 +227,7 @@ bool columns_run(const struct run *r, const struct flat_op *op) GPM_MUST_USE;
 bool columns_back(const struct run *r, const struct flat_op *op) GPM_MUST_USE;
 /* The sum of a density over its columns; with a gradient, adds to the adjoints. NaN: left. */
 double columns_density(const struct run *r, const struct flat_op *op, bool gradient);
-double columns_element(const struct run *r, const struct flat_op *op, uint32_t i); /* one of it */
+double columns_one(const struct run *r, const struct flat_op *op, uint32_t i); /* one of it */
 /* How many nodes the densities of an operation belong to; their words are op->node and those that
  * follow. */
 static inline uint32_t op_n_nodes(const struct flat_op *op) {
