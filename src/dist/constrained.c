@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Random procedures whose values are tied together: correlation matrices and their factors, unit
- * vectors, draws in ascending order. What their supports are called, and the measure of their
- * densities, stands in infer/constrain.h.
+ * vectors, and flat priors on such supports. What their supports are called, and the measure of
+ * their densities, stands in infer/constrain.h.
  */
 #include "base/mem.h"
 #include "base/number.h"
 #include "dist/matdist.h"
 #include "math/dist.h"
 #include "math/special.h"
-#include "sp/adjoint.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,13 +19,6 @@ static enum gpm_status order_arg(struct sp_call *c, double most, size_t *p) {
         return sp_error(c, DIAG_DOMAIN, "%s: %g rows; 1 to %g are possible", c->cls->name,
                         sp_num(c, 0), most);
     *p = (size_t)sp_num(c, 0);
-    return GPM_OK;
-}
-
-/* A density that is the same everywhere on its support. */
-static enum gpm_status level_grad(struct sp_call *c, value v, value *dv, value *dargs) {
-    if (dv) *dv = NIL;
-    for (size_t i = 0; i < c->n; i++) dargs[i] = NIL;
     return GPM_OK;
 }
 
@@ -198,9 +190,69 @@ static double sphere_lp(const double *x, const struct mat_dist *q) {
 static const struct vector_kind sphere = {
     {.support = SUPPORT_UNIT_VECTOR}, false, sphere_read, sphere_draw, sphere_lp, NULL};
 
+/* ---- improper ones: log density 0 on the whole support, which is not bounded. What is drawn is a
+ * place to begin from, of order 1. */
+static void ordered_start(struct rng *r, const struct mat_dist *q, double *out) {
+    for (size_t i = 0; i < q->p; i++) out[i] = rng_normal(r);
+    qsort(out, q->p, sizeof *out, number_compare);
+}
+
+static void positive_start(struct rng *r, const struct mat_dist *q, double *out) {
+    for (size_t i = 0; i < q->p; i++) out[i] = rng_exponential(r);
+    qsort(out, q->p, sizeof *out, number_compare);
+}
+
+static double ordered_lp(const double *x, const struct mat_dist *q) {
+    for (size_t i = 1; i < q->p; i++)
+        if (!(x[i - 1] <= x[i])) return -INFINITY;
+    return 0;
+}
+
+static double positive_lp(const double *x, const struct mat_dist *q) {
+    return x[0] > 0 ? ordered_lp(x, q) : -INFINITY;
+}
+
+/* A wishart matrix of mean 1, or its factor. */
+static void cov_start(struct rng *r, const struct mat_dist *q, double *out) {
+    size_t d = q->p;
+    double *l = mem_zalloc((d * d + 1) * sizeof *l), dof = (double)d + 2;
+    for (size_t j = 0; j < d; j++) l[j + j * d] = 1 / sqrt(dof);
+    struct mat_dist w = {.p = d, .l = l, .dof = dof};
+    (q->factor ? factor_draw : wishart_draw)(r, &w, out);
+    mem_free(l);
+}
+
+static double cov_lp(const double *x, const struct mat_dist *q) {
+    double *l = NEW_ARRAY(double, q->p * q->p + 1);
+    bool ok = q->factor ? matrix_is_factor(x, q->p)
+                        : matrix_is_symmetric(x, q->p) && matrix_factor(x, q->p, l) == GPM_OK;
+    mem_free(l);
+    return ok ? 0 : -INFINITY;
+}
+
+static const struct vector_kind ascending = {
+    {.support = SUPPORT_ORDERED, .lo = -INFINITY, .hi = INFINITY},
+    false,
+    sphere_read,
+    ordered_start,
+    ordered_lp,
+    NULL};
+static const struct vector_kind positive = {{.support = SUPPORT_ORDERED, .hi = INFINITY},
+                                            false,
+                                            sphere_read,
+                                            positive_start,
+                                            positive_lp,
+                                            NULL};
+static const struct vector_kind cov = {
+    {.support = SUPPORT_COV}, true, lkj_read, cov_start, cov_lp, NULL};
+static const struct vector_kind cov_cholesky = {
+    {.support = SUPPORT_COV_FACTOR}, true, lkj_read, cov_start, cov_lp, NULL};
+
 #define LEVEL(kind)                                                                                \
-    .of = &kind, .flags = SP_RANDOM | SP_VECTOR, .log_density = vector_log_density,                \
-    .simulate = vector_simulate, .grad_density = level_grad, .support = sp_scalar_support
+    .of = &kind, .log_density = vector_log_density, .simulate = vector_simulate,                   \
+    .grad_density = level_grad, .support = sp_scalar_support
+#define UNIFORM(kind)  LEVEL(kind), .flags = SP_RANDOM | SP_VECTOR
+#define IMPROPER(kind) LEVEL(kind), .flags = SP_RANDOM | SP_VECTOR | SP_IMPROPER
 
 const struct sp_class sp_constrained_rows[] = {
     {.name = "lkj_corr",
@@ -220,17 +272,40 @@ const struct sp_class sp_constrained_rows[] = {
      .doc = "d x d correlation matrices, all equally likely",
      .example = "flat_corr(1) => [[1]]",
      .variant = FLAT | MATRIX,
-     LEVEL(corr)},
+     UNIFORM(corr)},
     {.name = "flat_corr_cholesky",
      .sig = "(d: count) -> matrix",
      .doc = "lower Cholesky factors of d x d correlation matrices, all factors equally likely",
      .example = "flat_corr_cholesky(1) => [[1]]",
      .variant = FLAT | FACTOR,
-     LEVEL(balls)},
+     UNIFORM(balls)},
     {.name = "flat_unit_vector",
      .sig = "(n: count) -> vector",
      .doc = "vectors of n numbers and length 1, all directions equally likely",
      .example = "abs(flat_unit_vector(1)) => [1]",
-     LEVEL(sphere)},
+     UNIFORM(sphere)},
+    {.name = "flat_ordered",
+     .sig = "(n: count) -> vector",
+     .doc = "n numbers in ascending order, density 1 everywhere: an improper prior",
+     .example = "size(flat_ordered(3)) => 3",
+     IMPROPER(ascending)},
+    {.name = "flat_positive_ordered",
+     .sig = "(n: count) -> vector",
+     .doc = "n positive numbers in ascending order, density 1 everywhere: an improper prior",
+     .example = "size(flat_positive_ordered(3)) => 3",
+     IMPROPER(positive)},
+    {.name = "flat_cov",
+     .sig = "(d: count) -> matrix",
+     .doc = "d x d covariance matrices, density 1 everywhere: an improper prior",
+     .example = "is_matrix(flat_cov(2)) => true",
+     .variant = FLAT | MATRIX,
+     IMPROPER(cov)},
+    {.name = "flat_cov_cholesky",
+     .sig = "(d: count) -> matrix",
+     .doc =
+         "lower Cholesky factors of covariance matrices, density 1 everywhere: an improper prior",
+     .example = "is_matrix(flat_cov_cholesky(2)) => true",
+     .variant = FLAT | FACTOR,
+     IMPROPER(cov_cholesky)},
 };
 const size_t sp_constrained_count = COUNT_OF(sp_constrained_rows);

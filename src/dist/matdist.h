@@ -53,6 +53,8 @@ struct vector_kind {
 enum gpm_status vector_simulate(struct sp_call *c, value *out);
 enum gpm_status vector_log_density(struct sp_call *c, value v, double *out);
 enum gpm_status vector_grad(struct sp_call *c, value v, value *dv, value *dargs);
+/* Of a density that is the same everywhere on its support. */
+enum gpm_status level_grad(struct sp_call *c, value v, value *dv, value *dargs);
 /* What most rows of such procedures have. */
 #define VECTOR(kind)                                                                               \
     .of = &kind, .flags = SP_RANDOM | SP_VECTOR, .log_density = vector_log_density,                \

@@ -159,14 +159,17 @@ static const struct vector_kind wishart = {
 static const struct vector_kind wishart_factor = {
     {.support = SUPPORT_COV_FACTOR}, true, wishart_read, factor_draw, factor_lp, factor_grad};
 
-/* ---- dirichlet(alphas), symmetric_dirichlet(alpha, n) */
+/* ---- dirichlet(alphas), symmetric_dirichlet(alpha, n), flat_simplex(n) */
+enum { ALPHAS, SYMMETRIC, ONES }; /* variants */
+
 static enum gpm_status dir_read(struct sp_call *c, struct mat_dist *q) {
-    bool symmetric = c->cls->variant, ok = true;
+    bool symmetric = c->cls->variant != ALPHAS, ok = true;
     if (symmetric) {
-        if (sp_num(c, 1) > 1e7) return sp_bad_arg(c, 1, "n", "at most 10 million");
-        q->p = (size_t)sp_num(c, 1);
+        size_t n = c->cls->variant == ONES ? 0 : 1;
+        if (sp_num(c, n) > 1e7) return sp_bad_arg(c, n, "n", "at most 10 million");
+        q->p = (size_t)sp_num(c, n);
         q->a = NEW_ARRAY(double, q->p + 1);
-        for (size_t i = 0; i < q->p; i++) q->a[i] = sp_num(c, 0);
+        for (size_t i = 0; i < q->p; i++) q->a[i] = n ? sp_num(c, 0) : 1;
     } else {
         enum gpm_status st = sp_numbers_arg(c, 0, "alphas", &q->a, &q->p);
         if (st != GPM_OK) return st;
@@ -209,6 +212,12 @@ static enum gpm_status sym_grad(struct sp_call *c, value v, value *dv, value *da
     return st;
 }
 
+enum gpm_status level_grad(struct sp_call *c, value v, value *dv, value *dargs) {
+    if (dv) *dv = NIL;
+    for (size_t i = 0; i < c->n; i++) dargs[i] = NIL;
+    return GPM_OK;
+}
+
 static const struct vector_kind dir = {
     {.support = SUPPORT_SIMPLEX}, false, dir_read, dir_draw, dir_lp, dir_grad};
 
@@ -242,8 +251,15 @@ const struct sp_class sp_mvn_rows[] = {
      .doc = "dirichlet with n equal parameters",
      .example = "symmetric_dirichlet(2, 1) => [1]",
      DIRICHLET,
-     .variant = true,
+     .variant = SYMMETRIC,
      .grad_density = sym_grad},
+    {.name = "flat_simplex",
+     .sig = "(n: count) -> vector",
+     .doc = "n shares of 1, all equally likely: symmetric_dirichlet(1, n)",
+     .example = "flat_simplex(1) => [1]",
+     DIRICHLET,
+     .variant = ONES,
+     .grad_density = level_grad},
     {.name = "dirichlet",
      .sig = "(alphas: numbers) -> vector",
      .doc = "Dirichlet distribution on probability vectors",

@@ -63,6 +63,15 @@ static const struct {
     {"lkj_corr", "2, 1", "m[[1, 1.5], [1.5, 1]]", -INFINITY},
     {"lkj_corr_cholesky", "3, 2.5", CORR_FACTOR, -0.9588675994161294},
     {"lkj_corr_cholesky", "3, 2.5", LOWER, -INFINITY},
+    {"flat_simplex", "3", "[0.1, 0.3, 0.6]", 0.6931471805599453},
+    {"flat_ordered", "3", "[-1, 0.5, 2]", 0},
+    {"flat_ordered", "3", "[-1, 2, 0.5]", -INFINITY},
+    {"flat_positive_ordered", "3", "[0.2, 0.5, 2]", 0},
+    {"flat_positive_ordered", "3", "[-1, 0.5, 2]", -INFINITY},
+    {"flat_cov", "3", COV, 0},
+    {"flat_cov", "2", "m[[1, 1.5], [1.5, 1]]", -INFINITY},
+    {"flat_cov_cholesky", "3", LOWER, 0},
+    {"flat_cov_cholesky", "3", COV, -INFINITY},
     {"flat_corr", "3", CORR, -1.5963125911388550},                 /* their volume is pi^2 / 2 */
     {"flat_corr_cholesky", "3", CORR_FACTOR, -1.8378770664093453}, /* 2 pi */
     {"flat_unit_vector", "3", "[0, 0.6, -0.8]", -2.5310242469692907},
