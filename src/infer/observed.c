@@ -142,9 +142,10 @@ const struct infer_op infer_observed_rows[] = {
     {"y_rep", "(labels?: any) -> action",
      "a replicate of the observed data, drawn from the state as it is, per particle; "
      "collect(mu, y_rep()) keeps it with the draw: draws of the posterior predictive "
-     "distribution, and after reset_to_prior() of the prior predictive one",
+     "distribution, and after reset_to_prior() of the prior predictive one. labels= as in log_lik",
      .how = OBSERVED_REPLICATE, EACH(observed_array)},
-    {"y_obs", "(labels?: any) -> action", "the observed data as an array of numbers, per particle",
+    {"y_obs", "(labels?: any) -> action",
+     "the observed data as an array of numbers, per particle; labels= as in log_lik",
      .how = OBSERVED_DATA, EACH(observed_array)},
     {0},
 };

@@ -234,7 +234,8 @@ const struct infer_op infer_check_rows[] = {
     {"prior_predictive_check",
      "(draws: count, labels?: any, quantities?: any, file?: name) -> action",
      "the same with choices drawn from their prior, before any data are learned from: does the "
-     "prior allow for such data, and for nothing absurd? The model stays as it is.",
+     "prior allow for such data, and for nothing absurd? labels=, quantities= and file= as there; "
+     "the model stays as it is.",
      .run = op_check, .how = PRIOR},
     {0},
 };
