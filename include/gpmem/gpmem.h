@@ -99,6 +99,18 @@ GPM_API uint64_t gpm_acceptance(gpm_session *s,
  * that moves slowly (E-BFMI), trajectories cut at their limit; "" when nothing is. Valid until the
  * next call. */
 GPM_API const char *gpm_trajectory_complaints(gpm_session *s);
+/* What hmc and nuts have done so far, by name: transitions, divergences, max_depth_hit,
+ * accept_stat, treedepth, stepsize, ebfmi, ...; NaN where unknown. Nothing when neither was used.
+ */
+GPM_API void gpm_sampler_facts(gpm_session *s,
+                               void (*each)(void *user, const char *name, double value),
+                               void *user);
+/* What to try on a scope by what its choices are, "" when it is unknown. */
+GPM_API const char *gpm_acceptance_advice(gpm_session *s, const char *scope);
+/* A line about a scope whose proposals are hardly ever accepted; returns its length, 0: nothing is
+ * wrong. */
+GPM_API size_t gpm_acceptance_complaint(const char *scope, double proposed, double accepted,
+                                        const char *advice, char *text, size_t size);
 /* Names known to the session that begin with `prefix` (procedures, operators, kernels, assumed and
  * defined names): calls `each` for every one. */
 GPM_API void gpm_complete(gpm_session *s, const char *prefix,

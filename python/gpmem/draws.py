@@ -19,6 +19,11 @@ _GROUPS = {_abi.DRAWS_POSTERIOR: "posterior", _abi.DRAWS_SAMPLER: "sample_stats"
 _PRIOR = {"posterior": "prior", "posterior_predictive": "prior_predictive"}
 
 
+def is_sample_stat(name):
+    """Does a sampler say this of itself?"""
+    return lib.gpm_draws_group_of(name) == _abi.DRAWS_SAMPLER
+
+
 @contextlib.contextmanager
 def _table(draws):
     """The draws {name: array (chains, draws)} as a table of the library."""

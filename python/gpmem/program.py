@@ -19,12 +19,14 @@ class Result:
 
     values  the value of every top-level sample, predict and expression, in order: numbers, texts, arrays
     draws   {name: array of shape (chains, draws)} of everything `collect` gathered
+    sample_stats  {name: array}: what hmc and nuts say of the transition that led to each draw, under Stan's names
     output  everything the program wrote besides (print, progress, warnings), as text
     failed  {number of a chain, from 1: its error}; the other attributes are of the chains that did not fail
     With several chains `values` holds one list per chain."""
 
-    def __init__(self, values, draws, output, failed=None):
+    def __init__(self, values, draws, output, failed=None, sample_stats=None):
         self.values, self.draws, self.output, self.failed = values, draws, output, failed or {}
+        self.sample_stats = sample_stats or {}
 
     def summary(self):
         """{name: {mean, sd, quantiles, effective sample sizes, rhat}} of every quantity."""
@@ -49,7 +51,7 @@ class Result:
     def to_inference_data(self, prior=None):
         """{group: {name: array}} with the groups of ArviZ: arviz.from_dict(**r.to_inference_data()). prior: the
         result of a run that draws from the prior."""
-        return _draws.to_inference_data(self.draws, prior)
+        return _draws.to_inference_data({**self.sample_stats, **self.draws}, prior)
 
     def __repr__(self):
         shapes = ["%s %s" % (name, "x".join(map(str, a.shape))) for name, a in self.draws.items()]
@@ -279,14 +281,15 @@ def run(program, data=None, functions=None, seed=1, chains=1, name="program", al
         values = [chain.close() for chain in all_chains]
     failed = {i + 1: chain.error for i, chain in enumerate(all_chains) if chain.error is not None}
     good = [chain for chain in all_chains if chain.error is None]
-    draws = {}
+    draws, stats = {}, {}
     if good and good[0].names is not None:
         n = min(len(chain.rows) for chain in good)
         for i, column in enumerate(good[0].names):
-            draws[column] = np.array([[row[i] for row in chain.rows[:n]] for chain in good])
+            to = stats if _draws.is_sample_stat(column) else draws
+            to[column] = np.array([[row[i] for row in chain.rows[:n]] for chain in good])
     output = b"".join(b"".join(chain.other) for chain in all_chains).decode(errors="replace")
     values = [v for v, chain in zip(values, all_chains) if chain.error is None]
-    result = Result(values[0] if chains == 1 and values else values, draws, output, failed)
+    result = Result(values[0] if chains == 1 and values else values, draws, output, failed, stats)
     for i, chain in enumerate(all_chains):
         if chain.error is not None:
             e = chain.failures[0] if chain.failures else GpmemError(

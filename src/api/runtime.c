@@ -4,6 +4,7 @@
  * with a large stack, so deep recursion ends in a diagnostic and not in a crash. */
 #include "gpmem/gpmem.h"
 #include "api/call.h"
+#include "infer/advice.h"
 #include "infer/progress.h"
 #include "session/session.h"
 #include "sp/sp_options.h"
@@ -236,8 +237,37 @@ uint64_t gpm_acceptance(gpm_session *g, void (*each)(void *, const char *, uint6
 
 const char *gpm_trajectory_complaints(gpm_session *g) {
     buf_reset(&g->text);
-    nuts_complain(&g->s.infer, &g->text);
+    advice_of_trajectories(&g->s.infer, &g->text);
     return g->text.data;
+}
+
+void gpm_sampler_facts(gpm_session *g, void (*each)(void *, const char *, double), void *user) {
+    struct sampler_summary s = sampler_summarise(&g->s.infer);
+    const char *name;
+    double v;
+    for (size_t i = 0; g->s.infer.sampler.first && (name = sampler_fact(&s, i, &v)); i++)
+        each(user, name, v);
+}
+
+const char *gpm_acceptance_advice(gpm_session *g, const char *scope) {
+    const struct infer_state *x = &g->s.infer;
+    const char *advice = "";
+    for (size_t i = 0; i < x->n_stats; i++) {
+        buf_reset(&g->text);
+        scope_name_text(x->stats[i].scope, &g->text);
+        if (!strcmp(g->text.data, scope)) advice = advice_for_scope(x, x->stats[i].scope);
+    }
+    return advice;
+}
+
+size_t gpm_acceptance_complaint(const char *scope, double proposed, double accepted,
+                                const char *advice, char *text, size_t size) {
+    struct buf b = BUF_INIT;
+    advice_of_share(scope, proposed, accepted, advice, &b);
+    size_t n = b.len;
+    if (size) snprintf(text, size, "%s", b.data);
+    buf_release(&b);
+    return n;
 }
 
 const char *gpm_help(gpm_session *g, const char *name) {

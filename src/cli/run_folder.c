@@ -9,6 +9,7 @@
 #include "cli/out.h"
 #include "cli/run.h"
 #include "cli/sha256.h"
+#include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -189,13 +190,21 @@ static void keep_scope(void *user, const char *scope, uint64_t proposed, uint64_
                                   (json_int_t)accepted));
 }
 
-/* {"scopes": {"default": {"proposed": 10, "accepted": 4}, ...}, "divergences": 0, "complaints":
- * ""}, the caller's. */
+static void keep_fact(void *user, const char *name, double v) {
+    json_object_set_new(user, name, isfinite(v) ? json_real(v) : json_null());
+}
+
+/* {"scopes": {"default": {"proposed": 10, "accepted": 4, "advice": ..}, ...}, "sampler":
+ * {"divergences": 0, ...}, "divergences": 0, "complaints": ""}, the caller's. */
 static json_t *moves_of(gpm_session *s) {
-    json_t *scopes = json_object();
+    json_t *row, *sampler = json_object(), *scopes = json_object();
     uint64_t divergences = gpm_acceptance(s, keep_scope, scopes);
-    return json_pack("{s:o, s:I, s:s}", "scopes", scopes, "divergences", (json_int_t)divergences,
-                     "complaints", gpm_trajectory_complaints(s));
+    const char *scope;
+    json_object_foreach(scopes, scope, row)
+        json_object_set_new(row, "advice", json_string(gpm_acceptance_advice(s, scope)));
+    gpm_sampler_facts(s, keep_fact, sampler);
+    return json_pack("{s:o, s:o, s:I, s:s}", "scopes", scopes, "sampler", sampler, "divergences",
+                     (json_int_t)divergences, "complaints", gpm_trajectory_complaints(s));
 }
 
 /* Summary and complaints of every quantity, for those who read the folder without this tool. */

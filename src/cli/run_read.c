@@ -78,9 +78,39 @@ static void add_lines(struct buf *b, size_t chain, const char *lines) {
     }
 }
 
+/* A line per chain of what hmc and nuts say of themselves, where they were used. */
+static void tell_samplers(const json_t *chains, struct buf *out) {
+    static const struct {
+        const char *title, *key, *format;
+    } columns[] = {
+        {"accept", "accept_stat", " %9.2f"},   {"stepsize", "stepsize", " %9.2g"},
+        {"depth", "treedepth", " %9.1f"},      {"at limit", "max_depth_hit", " %9.0f"},
+        {"diverged", "divergences", " %9.0f"}, {"E-BFMI", "ebfmi", " %9.2f"},
+    };
+    bool any = false;
+    for (size_t i = 0; i < json_array_size(chains); i++) {
+        json_t *s = json_object_get(json_array_get(chains, i), "sampler");
+        if (!json_object_size(s)) continue;
+        if (!any) buf_puts(out, "sampler ");
+        for (size_t k = 0; k < COUNT_OF(columns) && !any; k++)
+            buf_printf(out, " %9s", columns[k].title);
+        if (!any) buf_putc(out, '\n');
+        any = true;
+        buf_printf(out, "chain %-2zu", i + 1);
+        for (size_t k = 0; k < COUNT_OF(columns); k++) {
+            const json_t *v = json_object_get(s, columns[k].key);
+            if (json_is_number(v))
+                buf_printf(out, columns[k].format, json_number_value(v));
+            else
+                buf_printf(out, " %9s", "-");
+        }
+        buf_putc(out, '\n');
+    }
+}
+
 void run_tell_moves(const json_t *chains, struct buf *accepted, struct buf *wrong) {
     /* chains run the same program, but one may have come to a scope that another has not */
-    json_t *scopes = json_object(), *unused;
+    json_t *scopes = json_object(), *any;
     const char *scope;
     for (size_t i = 0; i < json_array_size(chains); i++) {
         json_t *chain = json_array_get(chains, i);
@@ -89,22 +119,20 @@ void run_tell_moves(const json_t *chains, struct buf *accepted, struct buf *wron
         json_unpack(chain, "{s:s}", "complaints", &said);
         add_lines(wrong, i, said);
     }
-    json_object_foreach(scopes, scope, unused) {
+    json_object_foreach(scopes, scope, any) {
         double proposed = count(chains, scope, "proposed");
         double share = count(chains, scope, "accepted") / proposed;
         if (proposed <= 0) continue;
         buf_printf(accepted, "%s%s %.0f%%", accepted->len ? ", " : "proposals accepted: ", scope,
                    100 * share);
-        if (proposed < 100 || share >= 0.05) continue;
-        /* chains that hardly move need other operators rather than more draws */
-        buf_printf(wrong,
-                   "%s: %.2g%% of the proposals were accepted; try another operator: slice, "
-                   "nuts or laplace_mh on continuous choices, gibbs on discrete ones, "
-                   "particle Gibbs (pgibbs) on a series, or one choice at a time (one instead "
-                   "of all)\n",
-                   scope, 100 * share);
+        char text[400];
+        const char *advice = "try another operator";
+        json_unpack(any, "{s:s}", "advice", &advice);
+        if (gpm_acceptance_complaint(scope, proposed, share * proposed, advice, text, sizeof text))
+            buf_puts(wrong, text);
     }
     if (accepted->len) buf_putc(accepted, '\n');
+    tell_samplers(chains, accepted);
     json_decref(scopes);
 }
 

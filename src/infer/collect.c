@@ -69,11 +69,22 @@ static enum gpm_status collect_row(struct infer_state *x, struct action *a, size
     return GPM_OK;
 }
 
+/* What hmc and nuts say of the transition that led to the draw, once they are in use; before the
+ * draw itself, as Stan writes them. */
+static void add_sampler(struct infer_state *x, struct draw_row *r) {
+    union sampler_draw last;
+    if (!x->sampler.first) return;
+    (void)sampler_take(x, &last);
+    for (size_t i = 0; i < SAMPLER_COLUMNS; i++)
+        (void)draw_row_add(r, sampler_names[i], value_num(last.at[i]));
+}
+
 /* Its numbers with their names; what is no number is left out. */
 void collect_pass_on(struct infer_state *x, const struct dataset *d) {
     if (!x->draw) return;
     for (size_t row = 0; row < dataset_rows(d); row++) {
         struct draw_row r = {0};
+        add_sampler(x, &r);
         for (size_t c = DATASET_FIRST; c < d->n_columns; c++)
             (void)draw_row_add(&r, d->names[c], d->cells.at[row * d->n_columns + c]);
         x->draw(x->draw_user, (const char *const *)r.names.at, r.at.at, r.at.n);

@@ -263,8 +263,6 @@ value infer_numbers(const char *const *keys, const double *vals, size_t n);
  * `complain`). Called before anything else touches the model. */
 enum gpm_status infer_close(struct infer_state *x, bool complain);
 void samplers_free(struct sampler_totals *first);
-/* In words, what is wrong with the trajectories of hmc and nuts so far: one line per complaint. */
-void nuts_complain(const struct infer_state *x, struct buf *out);
 /* count[i] += how often particle i is drawn in `want` draws by weight, total = model_log_weight;
  * all equally likely when every weight is 0. */
 size_t infer_first_above(const double *upto, size_t n, double u); /* n: none; upto ascends */

@@ -255,7 +255,8 @@ static void comparison_text(const struct loo_model *m, size_t n, struct buf *out
     for (size_t i = 0; i < n; i++) {
         struct buf said = BUF_INIT;
         loo_complain(&m[i].loo, &said);
-        if (said.len) buf_printf(out, "%s: %s", m[i].name, said.data);
+        for (const char *p = said.data, *nl; (nl = strchr(p, '\n')); p = nl + 1)
+            buf_printf(out, "%s: %.*s\n", m[i].name, (int)(nl - p), p);
         buf_release(&said);
     }
     struct loo_sum d = loo_difference(&m[1].loo, &m[0].loo);

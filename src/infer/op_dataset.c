@@ -4,6 +4,7 @@
  */
 #include "infer/dataset.h"
 #include "base/mem.h"
+#include "infer/advice.h"
 #include "infer/draws.h"
 #include "infer/progress.h"
 #include "infer/query.h"
@@ -122,7 +123,7 @@ static enum gpm_status op_summarize(struct infer_state *x, const struct action *
     draw_table_summary(&all, &b);
     acceptance_text(x, NULL, 0, &accepted);
     if (accepted.len) buf_printf(&b, "proposals accepted: %s\n", accepted.data);
-    nuts_complain(x, &b);
+    advice_all(x, &b);
     write_out(x, &b);
     buf_release(&accepted);
     draw_table_release(&all);

@@ -19,8 +19,6 @@
 #include <math.h>
 #include <string.h>
 
-#define BFMI_LOW 0.3
-
 /* A transition from a state that cannot be begun from. */
 static enum gpm_status begin_anew(struct continuous *c, struct sampler *a, struct step *s) {
     double *z = NEW_ARRAY(double, c->n_z + 1), tries, logp = -INFINITY;
@@ -138,43 +136,6 @@ enum gpm_status nuts_step(struct step *s) {
 
 /* ---- words ---- */
 
-void nuts_complain(const struct infer_state *x, struct buf *out) {
-    const char *cure =
-        "what was drawn may miss a part of the posterior. Write the model so that the "
-        "scale of no choice depends on another (x = scale * z with z normal(0, 1)), "
-        "or warm up longer";
-    struct sampler_summary s = sampler_summarise(x);
-    if (s.stuck)
-        buf_printf(out, "the chain did not move: no trajectory led anywhere; begin elsewhere "
-                        "(init=), or look for a density that is infinite or not a number\n");
-    if (s.divergences > 0)
-        buf_printf(out, "%.0f trajectories diverged (the energy went wrong by more than %d): %s\n",
-                   s.divergences, DIVERGED, cure);
-    if (s.ebfmi < BFMI_LOW)
-        buf_printf(out, "the energy moves slowly, E-BFMI %.2f (should be above %g): %s\n", s.ebfmi,
-                   BFMI_LOW, cure);
-    if (s.deep > 0)
-        buf_printf(out,
-                   "%.0f trajectories reached the limit of their length (max_depth) before they "
-                   "turned: the step size is small for the posterior; warm up longer, or bring "
-                   "the choices to one scale\n",
-                   s.deep);
-}
-
-void nuts_warn(struct infer_state *x) {
-    struct sampler_summary s = sampler_summarise(x);
-    bool slow = s.ebfmi < BFMI_LOW;
-    if (!(s.stuck || s.divergences > 0 || slow || s.deep > 0)) return;
-    diag_warn(x->core->diags, DIAG_SLOW, x->at, "nuts does not follow this posterior: %s",
-              s.stuck             ? "the chain does not move"
-              : s.divergences > 0 ? "trajectories diverge"
-              : slow              ? "its energy moves slowly (E-BFMI below 0.3)"
-                                  : "trajectories reach the limit of their length");
-    diag_set_help(x->core->diags, "summarize and gpmem diagnose say how often; where the scale "
-                                  "of a choice depends on another, write it as scale * z with "
-                                  "z ~ normal(0, 1)");
-}
-
 /* ---- settings ---- */
 
 enum gpm_status sampler_settings_read(struct infer_state *x, const struct action *a, size_t first,
@@ -216,14 +177,13 @@ static enum gpm_status op_nuts(struct infer_state *x, const struct action *a, va
 /* ---- statistics ---- */
 
 static enum gpm_status op_stats(struct infer_state *x, const struct action *a, value *out) {
-    static const char *const keys[] = {
-        "warmup",        "warmup_leapfrogs", "transitions", "leapfrogs", "moved", "divergences",
-        "max_depth_hit", "restarts",         "accept_stat", "stepsize",  "ebfmi"};
+    enum { MOST = 32 };
+    const char *keys[MOST];
+    double vals[MOST];
     struct sampler_summary s = sampler_summarise(x);
-    double vals[] = {s.warmup,      s.warmup_leapfrogs, s.transitions, s.leapfrogs,
-                     s.moved,       s.divergences,      s.deep,        s.restarts,
-                     s.accept_stat, s.stepsize,         s.ebfmi};
-    *out = infer_numbers(keys, vals, COUNT_OF(vals));
+    size_t n = 0;
+    while (n < MOST && (keys[n] = sampler_fact(&s, n, &vals[n]))) n++;
+    *out = infer_numbers(keys, vals, n);
     return GPM_OK;
 }
 
@@ -246,7 +206,7 @@ const struct infer_op infer_hmc_rows[] = {
     {"sampler_stats", "() -> action",
      "dictionary of what hmc and nuts have done so far: transitions and leapfrog steps of warm-up "
      "and sampling, how many transitions moved, diverged or reached max_depth, starts drawn anew, "
-     "mean acceptance statistic, step size, E-BFMI",
+     "mean acceptance statistic and depth, step size, E-BFMI",
      .run = op_stats},
     {0},
 };

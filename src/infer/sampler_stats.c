@@ -4,7 +4,9 @@
  */
 #include "infer/sampler_stats.h"
 #include "infer/infer.h"
+#include "base/mem.h"
 #include <math.h>
+#include <string.h>
 
 const char *const sampler_names[SAMPLER_COLUMNS] = {"accept_stat__", "stepsize__",  "treedepth__",
                                                     "n_leapfrog__",  "divergent__", "energy__"};
@@ -36,6 +38,7 @@ void sampler_note(struct infer_state *x, struct sampler_totals *of, const struct
     of->divergences += end->row.divergent;
     of->deep += end->deep;
     of->accept_sum += end->row.accept_stat;
+    of->depth_sum += end->row.treedepth;
     note_energy(of, end->row.energy);
 }
 
@@ -49,7 +52,7 @@ bool sampler_take(struct infer_state *x, union sampler_draw *out) {
 struct sampler_summary sampler_summarise(const struct infer_state *x) {
     struct sampler_summary s = {
         .ebfmi = NAN, .stepsize = x->sampler.last.stepsize, .restarts = x->sampler.redrawn};
-    double accepted = 0;
+    double accepted = 0, depths = 0;
     for (const struct sampler_totals *t = x->sampler.first; t; t = t->next) {
         s.warmup += t->warmup;
         s.warmup_leapfrogs += t->warmup_leapfrogs;
@@ -60,10 +63,38 @@ struct sampler_summary sampler_summarise(const struct infer_state *x) {
         s.deep += t->deep;
         s.restarts += t->restarts;
         accepted += t->accept_sum;
+        depths += t->depth_sum;
         s.stuck |= t->transitions >= SAMPLER_STUCK && t->moved == 0;
         if (t->transitions >= SAMPLER_EBFMI_DRAWS && t->e_m2 > 0)
             s.ebfmi = fmin(t->e_steps / t->e_m2, s.ebfmi);
     }
     s.accept_stat = accepted / s.transitions;
+    s.treedepth = depths / s.transitions;
     return s;
+}
+
+const char *sampler_fact(const struct sampler_summary *s, size_t i, double *out) {
+#define FACT(name, field)                                                                          \
+    { name, offsetof(struct sampler_summary, field) }
+    static const struct {
+        const char *name;
+        size_t offset;
+    } facts[] = {
+        FACT("warmup", warmup),
+        FACT("warmup_leapfrogs", warmup_leapfrogs),
+        FACT("transitions", transitions),
+        FACT("leapfrogs", leapfrogs),
+        FACT("moved", moved),
+        FACT("divergences", divergences),
+        FACT("max_depth_hit", deep),
+        FACT("restarts", restarts),
+        FACT("accept_stat", accept_stat),
+        FACT("treedepth", treedepth),
+        FACT("stepsize", stepsize),
+        FACT("ebfmi", ebfmi),
+    };
+#undef FACT
+    if (i >= COUNT_OF(facts)) return NULL;
+    memcpy(out, (const char *)s + facts[i].offset, sizeof *out);
+    return facts[i].name;
 }

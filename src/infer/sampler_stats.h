@@ -36,6 +36,7 @@ struct sampler_totals {
     double divergences; /* trajectories */
     double deep;        /* trajectories cut at their largest depth */
     double restarts;    /* states that could not be begun from, drawn anew */
+    double depth_sum;   /* doublings */
     double accept_sum, stepsize;
     double e_last, e_mean, e_m2, e_steps; /* energies, see sampler_note */
 };
@@ -62,10 +63,13 @@ bool sampler_take(struct infer_state *x, union sampler_draw *out);
 struct sampler_summary {
     double warmup, warmup_leapfrogs, transitions, leapfrogs, moved, divergences, deep, restarts;
     double accept_stat; /* mean; NaN without transitions */
+    double treedepth;   /* mean */
     double stepsize;    /* of the target used last */
     double ebfmi;       /* NaN: too few transitions to say */
     bool stuck;         /* some target made SAMPLER_STUCK transitions and never moved */
 };
 enum { SAMPLER_STUCK = 20, SAMPLER_EBFMI_DRAWS = 100 };
 struct sampler_summary sampler_summarise(const struct infer_state *x);
+/* The same as names and numbers, for dictionaries and files: number i; NULL: no more. */
+const char *sampler_fact(const struct sampler_summary *s, size_t i, double *out);
 #endif

@@ -14,6 +14,10 @@ STUCK = """assume m = normal(0, 1);
 for (i = 0; i < 200; i++) { observe normal(m, 0.1) = 0.7 };
 infer repeat(500, do(mh(default, one, 1), collect(m)));
 """
+DISCRETE = """assume k = tag(scope="k", uniform_discrete(0, 500));
+for (i = 0; i < 20; i++) { observe normal(k, 0.4) = 77 };
+infer repeat(400, do(mh(scope="k", steps=1), collect(k)));
+"""
 FINE = """assume a = normal(0, 1);
 assume b = normal(0, 2);
 for (i = 0; i < 9; i++) { observe normal(a + b * i, 3) = i / 4 };
@@ -45,12 +49,24 @@ assert "nuts does not follow this posterior" in warned, warned
 for text in (summary, words, kept["complaints"], kept["transitions"][0]["complaints"]):
     assert "E-BFMI" in text or "diverged" in text, text
 assert status == 1 and "E-BFMI" in words, words
+table = [line.split() for line in summary.split("\n") if line.startswith(("sampler", "chain 1 "))]
+facts = kept["transitions"][0]["sampler"]
+assert table[0] == "sampler accept stepsize depth at limit diverged E-BFMI".split(), summary
+assert float(table[1][2]) == round(facts["accept_stat"], 2) and float(table[1][6]) == facts["divergences"], (table, facts)
+assert float(table[1][7]) == round(facts["ebfmi"], 2) < 0.5 and facts["transitions"] == 1500, (table, facts)
 
 warned, summary, (status, words, _), kept = folder(STUCK)
-assert status == 1 and "of the proposals were accepted; try" in words, words
-for operator in ("slice", "nuts", "gibbs", "laplace_mh"):
+assert status == 1 and "of 500 proposals were accepted; its choices are continuous" in words, words
+for operator in ("slice", "nuts", "laplace_mh"):
     assert operator in words, words
-assert "try another operator" in kept["complaints"], kept["complaints"]
+assert "proposals were accepted" in kept["complaints"], kept["complaints"]
+with tempfile.NamedTemporaryFile("w", suffix=".vnts") as f:
+    f.write(STUCK + "infer summarize(run(collect(m)));")
+    f.flush()
+    assert "its choices are continuous: try sample() or nuts" in run("run", f.name)[1]
+
+_, _, (status, words, _), _ = folder(DISCRETE)
+assert status == 1 and "can be listed: try gibbs" in words, words
 
 warned, summary, (status, words, _), kept = folder(FINE)
 assert status == 0 and "nothing to complain" in words, words

@@ -59,6 +59,10 @@ groups = one.to_inference_data(prior=prior)
 shapes = {g: {n: x.shape for n, x in v.items()} for g, v in groups.items()}
 assert shapes["posterior"] == {"mu": (4, 300), "b": (4, 300, 2), "m": (4, 300, 2, 2)}, shapes
 assert np.array_equal(groups["posterior"]["m"][1, 7], [[groups["posterior"]["mu"][1, 7], 1], [2, 3]])
+stats = {"acceptance_rate", "step_size", "tree_depth", "n_steps", "diverging", "energy"}
+assert set(shapes["sample_stats"]) == stats and groups["sample_stats"]["diverging"].dtype == bool, shapes
+assert "energy__" in one.sample_stats and "energy__" not in one.draws
+assert 0.5 < groups["sample_stats"]["acceptance_rate"].mean() < 1, groups["sample_stats"]
 assert shapes["log_likelihood"] == shapes["posterior_predictive"] == {"y": (4, 300, 4)}, shapes
 assert np.array_equal(groups["observed_data"]["y"], [1.1, 2.3, 0.4, 1.9]), groups["observed_data"]
 assert shapes["prior"] == {"mu": (2, 200), "b": (2, 200, 2)} and shapes["prior_predictive"] == {"y": (2, 200, 4)}, shapes

@@ -18,7 +18,7 @@ run(log_lik());
 """
 R = """suppressMessages(library(loo))
 chains <- lapply(1:4, function(i) read.csv(sprintf("%s/chain-%%d.csv", i)))
-n <- ncol(chains[[1]]) - 1
+n <- sum(startsWith(names(chains[[1]]), "log_lik."))
 ll <- array(NA, c(nrow(chains[[1]]), 4, n))
 for (c in 1:4) for (i in 1:n) ll[, c, i] <- chains[[c]][[sprintf("log_lik.%%d", i)]]
 l <- loo(ll, r_eff = relative_eff(exp(ll))); w <- waic(ll)
