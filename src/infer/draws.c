@@ -155,11 +155,31 @@ static void complain_of_chain(const struct draw_table *d, size_t c, struct buf *
                    draw_table_rows(d));
 }
 
+static bool is_constant(const struct draw_table *d, size_t j) {
+    size_t n = draw_table_rows(d) * d->chain.n;
+    double *x = draw_table_column(d, j);
+    bool same = true;
+    for (size_t i = 1; i < n && same; i++) same = x[i] == x[0];
+    mem_free(x);
+    return same;
+}
+
+/* Does column j stand still while others of its vector or matrix move? So do the diagonal of a
+ * correlation matrix and the upper half of a Cholesky factor: nothing is wrong with them. */
+static bool is_fixed_part(const struct draw_table *d, size_t j) {
+    const char *name = d->names[j], *bracket = strchr(name, '[');
+    size_t n = bracket ? (size_t)(bracket - name) + 1 : 0;
+    if (!n || !is_constant(d, j)) return false;
+    for (size_t k = 0; k < d->n_cols; k++)
+        if (strncmp(d->names[k], name, n) == 0 && !is_constant(d, k)) return true;
+    return false;
+}
+
 void draw_table_complain(const struct draw_table *d, struct buf *out) {
     size_t rows = draw_table_rows(d);
     for (size_t c = 0; c < d->chain.n && d->chain.n > 1; c++) complain_of_chain(d, c, out);
     for (size_t j = 0; j < d->n_cols && d->chain.n; j++) {
-        if (draw_group_of(d->names[j]) != DRAWS_POSTERIOR) continue;
+        if (draw_group_of(d->names[j]) != DRAWS_POSTERIOR || is_fixed_part(d, j)) continue;
         struct draws_summary s;
         double *x = draw_table_column(d, j);
         draws_summarise(x, d->chain.n, rows, &s);

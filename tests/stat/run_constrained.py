@@ -4,7 +4,7 @@
 
 A correlation of lkj_corr(d, eta) is 2 beta(b, b) - 1, b = eta - 1 + d / 2, with variance 1 / (2 b + 1). A flat prior
 of a covariance matrix and n observations of mean 0 with scatter S give inv_wishart(S, n - d - 1)."""
-import os, re, subprocess, sys, tempfile
+import json, os, re, subprocess, sys, tempfile
 
 PROGRAM = """
 assume r = lkj_corr(4, 2);
@@ -41,13 +41,29 @@ EXPECTED = {
 }
 
 
-def main(tool):
-    names = list(EXPECTED)
-    with tempfile.NamedTemporaryFile("w", suffix=".vnts", delete=False) as f: f.write(PROGRAM % ", ".join(names))
+# The modes are those of the densities in their own space: no Jacobian.
+ASCENT = """
+assume p = dirichlet([3, 2, 2]);
+assume s = inv_wishart([[2, 0.5], [0.5, 1]], 5);
+infer gradient_ascent(default, all, 0.1, 2000);
+sample array(p[0], p[1], lookup(s, list(0, 0)), lookup(s, list(1, 0)), lookup(s, list(1, 1)));
+"""
+MODES = [0.5, 0.25, 0.25, 0.0625, 0.125]
+
+
+def run(tool, text):
+    with tempfile.NamedTemporaryFile("w", suffix=".vnts", delete=False) as f: f.write(text)
     r = subprocess.run([tool, "run", "--seed", "3", f.name], capture_output=True, text=True, timeout=800)
     os.unlink(f.name)
     if r.returncode: sys.exit(r.stderr)
-    lines = r.stdout.split("\n")
+    return r.stdout
+
+
+def main(tool):
+    names = list(EXPECTED)
+    modes = json.loads(run(tool, ASCENT))
+    if max(abs(a - b) for a, b in zip(modes, MODES)) > 2e-3: sys.exit("modes %s, expected %s" % (modes, MODES))
+    lines = run(tool, PROGRAM % ", ".join(names)).split("\n")
     rows = lines[[i for i, l in enumerate(lines) if l.split()[:2] == ["mean", "mcse"]][0] + 1:][:len(names)]
     bad = 0
     for name, row in zip(names, rows):
