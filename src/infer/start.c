@@ -13,10 +13,10 @@
 #define RADIUS 2.0
 
 /* Can trajectories begin here? logp is -inf, too, where the gradient is not finite. */
-static enum gpm_status judge(struct continuous *c, const double *z, bool *ok) {
-    double *g = NEW_ARRAY(double, c->n_z + 1), logp;
-    enum gpm_status st = continuous_eval(c, z, &logp, g);
-    *ok = st == GPM_OK && isfinite(logp);
+static enum gpm_status judge(struct continuous *c, const double *z, double *logp, bool *ok) {
+    double *g = NEW_ARRAY(double, c->n_z + 1);
+    enum gpm_status st = continuous_eval(c, z, logp, g);
+    *ok = st == GPM_OK && isfinite(*logp);
     mem_free(g);
     return st;
 }
@@ -42,7 +42,8 @@ static enum gpm_status assign(struct continuous *c, value given, double *z) {
     return st;
 }
 
-static enum gpm_status draw(struct continuous *c, bool prior, value given, double *z, bool *ok) {
+static enum gpm_status draw(struct continuous *c, bool prior, value given, double *z, double *logp,
+                            bool *ok) {
     enum gpm_status st = GPM_OK;
     *ok = true;
     if (prior)
@@ -50,7 +51,7 @@ static enum gpm_status draw(struct continuous *c, bool prior, value given, doubl
     else
         for (size_t i = 0; i < c->n_z; i++) z[i] = RADIUS * (2 * rng_uniform(&c->t->rng) - 1);
     if (st == GPM_OK && given.tag == V_DICT) st = assign(c, given, z);
-    return st == GPM_OK && *ok ? judge(c, z, ok) : st;
+    return st == GPM_OK && *ok ? judge(c, z, logp, ok) : st;
 }
 
 /* - log p(z) for the optimiser, which knows no statuses: the first error is kept. */
@@ -79,28 +80,59 @@ static enum gpm_status draw_laplace(struct continuous *c, double *z, double *tri
     enum gpm_status st = laplace_fit_find(c, 100, &f);
     if (st != GPM_OK || !f->p.n) return st;
     for (; !*found && *tries < START_TRIES && st == GPM_OK; *tries += !*found) {
+        double logp;
         laplace_fit_draw(f, &c->t->rng, z);
-        st = judge(c, z, found);
+        st = judge(c, z, &logp, found);
     }
     return st;
 }
 
-/* Random points first; where none will do (supports whose ends move with other choices), every
- * second one is drawn from the prior. */
+/* Of up to CANDIDATES random points the first that is no disaster beside the best of them: where
+ * one of them overflows a recursion, its log density is a million times that of another, and the
+ * other parameters would settle around it. All that are not stay equally likely, so that chains
+ * still begin far apart. */
+enum { CANDIDATES = 10 };
+
+static enum gpm_status choose(struct continuous *c, const struct start *how, double *z,
+                              double *tries, bool *found) {
+    size_t n = c->n_z, have = 0;
+    double *all = NEW_ARRAY(double, CANDIDATES *n + 1), logp[CANDIDATES], best = -INFINITY;
+    enum gpm_status st = GPM_OK;
+    while (have < CANDIDATES && *tries < START_TRIES && st == GPM_OK) {
+        bool ok, prior = *tries >= START_TRIES / 4 && (int)*tries % 2;
+        st = draw(c, prior, how->given, all + have * n, &logp[have], &ok);
+        if (st == GPM_OK && ok) best = fmax(best, logp[have++]);
+        *tries += !ok;
+    }
+    *found = have > 0;
+    for (size_t i = 0; st == GPM_OK && i < have; i++) {
+        if (logp[i] < best - 9 * fabs(best) - 100) continue;
+        memcpy(z, all + i * n, n * sizeof *z);
+        break;
+    }
+    mem_free(all);
+    return st;
+}
+
+/* Random points; where they will not do (supports whose ends move with other choices), every second
+ * one is drawn from the prior. */
 enum gpm_status start_draw(struct continuous *c, const struct start *how, double *z, double *tries,
                            bool *found) {
     enum gpm_status st = GPM_OK;
+    double logp;
     *tries = 0;
     *found = false;
     if (how->kind == START_LAPLACE) return draw_laplace(c, z, tries, found);
     if (how->kind == START_CURRENT) {
         memcpy(z, c->old, c->n_z * sizeof *z);
-        if (c->w_old > -INFINITY) st = judge(c, z, found);
-        *tries += !*found;
+        if (c->w_old > -INFINITY) st = judge(c, z, &logp, found);
+        if (*found || st != GPM_OK) return st;
+        *tries = 1;
     }
-    for (; !*found && *tries < START_TRIES && st == GPM_OK; *tries += !*found) {
-        bool prior = how->kind == START_PRIOR || (*tries >= START_TRIES / 4 && (int)*tries % 2);
-        st = draw(c, prior, how->given, z, found);
+    if (how->kind != START_PRIOR) st = choose(c, how, z, tries, found);
+    while (how->kind == START_PRIOR && !*found && *tries < START_TRIES && st == GPM_OK) {
+        st = draw(c, true, how->given, z, &logp, found);
+        *tries += !*found;
     }
     if (st == GPM_OK && *found && how->kind == START_OPTIMUM) st = climb(c, z);
     return st;

@@ -9,7 +9,7 @@
 enum start_kind {
     START_CURRENT, /* where the choices stand */
     START_PRIOR,   /* a draw from the prior */
-    START_RANDOM,  /* uniform in -2 .. 2 in the unconstrained space */
+    START_RANDOM,  /* uniform in -2 .. 2 in the unconstrained space, disasters left out */
     START_OPTIMUM, /* uphill from there to a mode */
     START_LAPLACE  /* a draw from the fit of laplace_mh */
 };
