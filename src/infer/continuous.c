@@ -256,10 +256,29 @@ bool continuous_takes(struct trace *t, struct node *n) {
     return is_continuous(t, n, &support);
 }
 
+const struct sp_class *continuous_improper(const struct continuous *c) {
+    for (size_t i = 0; i < c->n_parts; i++) {
+        const struct sp_class *cls = node_class(move_principal(&c->m, i));
+        if (cls && cls->flags & SP_IMPROPER) return cls;
+    }
+    return NULL;
+}
+
+/* Numbers of order 1, where a prior has none. */
+static enum gpm_status anywhere(struct continuous *c, double *z, double *logp, bool *ok) {
+    double w;
+    for (size_t i = 0; i < c->n_z; i++) z[i] = rng_normal(&c->t->rng);
+    enum gpm_status st = continuous_eval(c, z, &w, NULL);
+    if (logp) *logp = w;
+    *ok = w > -INFINITY;
+    return st;
+}
+
 /* A draw may have another shape than the value that stands (a vector whose length was drawn): such
  * a one is no point of this space, *ok false. */
 enum gpm_status continuous_prior(struct continuous *c, double *z, double *logp, bool *ok) {
     double w;
+    if (continuous_improper(c)) return anywhere(c, z, logp, ok);
     enum gpm_status st = move_build(&c->m, NULL, &w, NULL);
     if (st != GPM_OK) return st;
     if (logp) *logp = w;

@@ -41,14 +41,17 @@ enum gpm_status continuous_eval(struct continuous *c, const double *z, double *l
                                 double *grad) GPM_MUST_USE;
 /* Builds the state at z, with a fresh brush; *logp as above. The caller then closes. */
 enum gpm_status continuous_build(struct continuous *c, const double *z, double *logp) GPM_MUST_USE;
-/* The values drawn from the prior, as z; *logp (may be NULL): log weight without the densities of
- * the choices themselves. False: they could not be evaluated. */
+/* Values to begin from or to take units from: drawn from the prior, as z; *logp (may be NULL): log
+ * weight without the densities of the choices themselves. False: they could not be evaluated. A
+ * block with an improper prior gives numbers of order 1, and *logp of them with everything. */
 enum gpm_status continuous_prior(struct continuous *c, double *z, double *logp,
                                  bool *ok) GPM_MUST_USE;
 bool continuous_has(const struct continuous *c, const struct node *n); /* among the choices */
 /* The part of z that stands for the choice n, from a value of it; false: n is none of the choices,
  * or v none of its values. */
 bool continuous_assign(struct continuous *c, const struct node *n, value v, double *z);
+/* The first choice of the block with an improper prior; NULL: none. */
+const struct sp_class *continuous_improper(const struct continuous *c);
 /* Would continuous_open take this choice? */
 bool continuous_takes(struct trace *t, struct node *n);
 double continuous_log_jacobian(struct continuous *c, const double *z);

@@ -63,6 +63,11 @@ static enum gpm_status block_evidence(struct step *s, double draws, struct is_re
     if (c.n_parts < s->n)
         st = infer_error(s->x, DIAG_BAD_OPERATOR_ARG,
                          "log_evidence: the block holds choices that are not continuous");
+    const struct sp_class *improper = continuous_improper(&c);
+    if (improper)
+        st = infer_error(s->x, DIAG_IMPROPER,
+                         "log_evidence: %s is an improper prior, and its constant is arbitrary",
+                         improper->name);
     if (st == GPM_OK) st = laplace_fit_find(&c, (size_t)draws, &f);
     if (st == GPM_OK) *is = f->is;
     continuous_close(&c, false);
