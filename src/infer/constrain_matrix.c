@@ -19,7 +19,6 @@
 #include "base/mem.h"
 #include "dist/matdist.h"
 #include "la/blas.h"
-#include "la/chol.h"
 #include "la/mat.h"
 #include <float.h>
 #include <math.h>
@@ -120,14 +119,14 @@ static bool cov_to_z(const double *l, size_t d, double *z) {
 /* A matrix on the edge of the positive definite ones gets the least jitter that gives a factor. */
 bool matrix_to_z(const struct constraint *c, const double *x, struct rng *rng, double *z) {
     size_t d = order_of(c);
-    struct chol f = {0};
-    bool ok = !is_product(c) || chol_build_from(&f, d, x, d) == GPM_OK;
     double *l = NEW_ARRAY(double, d *d + 1);
-    for (size_t j = 0; ok && j < d; j++)
-        memcpy(l + j * d, is_product(c) ? f.l + j * f.ld : x + j * d, d * sizeof *l);
+    bool ok = true;
+    if (is_product(c))
+        ok = covariance_factor(x, d, l) == GPM_OK;
+    else
+        memcpy(l, x, d * d * sizeof *l);
     ok = ok && (is_corr(c) ? corr_to_z : cov_to_z)(l, d, z);
     for (size_t k = 0; ok && k < c->n_z; k++) ok = isfinite(z[k]);
-    chol_release(&f);
     mem_free(l);
     return ok;
 }

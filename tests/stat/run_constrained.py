@@ -16,14 +16,14 @@ assume o = ordered_draws(3, uniform_continuous, 0, 1);
 assume g = ordered_draws(2, expon, 1);
 assume w = wishart_cholesky([[1, 0], [0.5, 1]], 4);
 assume s = flat_cov(2);
-assume fo = flat_ordered(2);
+assume rising = flat_ordered(2);
 for (i = 0; i < 5; i++) {
   observe multivariate_normal([0, 0], s) = [2, 0];
   observe multivariate_normal([0, 0], s) = [0, 1];
 }
 observe multivariate_normal([0, 0], s) = [1, 1];
-observe normal(fo[0], 1) = 0;
-observe normal(fo[1], 1) = 20;
+observe normal(rising[0], 1) = 0;
+observe normal(rising[1], 1) = 20;
 define draws = run(sample(warmup=400, draws=1500, collect=collect(%s)));
 infer summarize(draws);
 """
@@ -37,7 +37,7 @@ EXPECTED = {
     "lookup(w, list(0, 0)) ** 2": 4, "lookup(w, list(1, 0)) ** 2": 2, "lookup(w, list(1, 1)) ** 2": 3,
     # S = [[21, 1], [1, 6]], dof 8: mean S / 5
     "lookup(s, list(0, 0))": 21 / 5, "lookup(s, list(1, 0))": 1 / 5, "lookup(s, list(1, 1))": 6 / 5,
-    "fo[0]": 0, "fo[1]": 20, "fo[1] ** 2": 401,
+    "rising[0]": 0, "rising[1]": 20, "rising[1] ** 2": 401,
 }
 
 
