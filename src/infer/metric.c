@@ -5,6 +5,7 @@
 #include "infer/metric.h"
 #include "base/mem.h"
 #include "la/blas.h"
+#include "la/cols.h"
 #include "la/mat.h"
 #include <math.h>
 #include <string.h>
@@ -49,10 +50,8 @@ void metric_release(struct metric *m) {
 static void along(const struct metric *m, bool inverse_root, double *x) {
     for (size_t k = 0; k < m->rank; k++) {
         const double *u = m->u + k * m->n;
-        double dot = 0, l = m->lambda[k];
-        for (size_t i = 0; i < m->n; i++) dot += u[i] * x[i];
-        dot *= (inverse_root ? 1 / sqrt(l) : l) - 1;
-        for (size_t i = 0; i < m->n; i++) x[i] += dot * u[i];
+        double l = m->lambda[k], f = (inverse_root ? 1 / sqrt(l) : l) - 1;
+        col_add(m->n, f * col_dot(m->n, u, x), u, x);
     }
 }
 

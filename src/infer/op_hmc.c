@@ -41,7 +41,7 @@ static enum gpm_status begin_anew(struct continuous *c, struct sampler *a, struc
 static enum gpm_status trajectory(struct continuous *c, struct sampler *a, double eps, double steps,
                                   struct step *s) {
     size_t n = c->n_z;
-    double *all = NEW_ARRAY(double, 4 * n + 1), *room = all, logp = -INFINITY, log_q = 0;
+    double *all = NEW_ARRAY(double, 5 * n + 1), *room = all, logp = -INFINITY, log_q = 0;
     struct phase_point at = point_at(&room, n);
     struct sampler_end end = {.row = {{.stepsize = eps}}};
     enum gpm_status st = point_begin(c, &a->metric, &at);

@@ -96,7 +96,7 @@ void samplers_free(struct sampler_totals *first) {
  * log 2, up or down: a gain may be the unstable luck of a start in the tail. */
 static enum gpm_status find_step_size(struct continuous *c, struct sampler *a) {
     size_t n = c->n_z;
-    double *all = NEW_ARRAY(double, 8 * n + 1), *room = all;
+    double *all = NEW_ARRAY(double, 10 * n + 1), *room = all;
     struct phase_point s = point_at(&room, n), e = point_at(&room, n);
     double eps = a->eps.k > 0 ? exp(a->eps.log_eps_bar) : 1, dir = 0;
     enum gpm_status st = point_begin(c, &a->metric, &s);

@@ -21,11 +21,11 @@
  * trajectory ends. */
 enum { DIVERGED = 1000 };
 
-/* A point of phase space. Its 4 n numbers are neighbours: point_copy relies on it. */
+/* A point of phase space. Its 5 n numbers are neighbours: point_copy relies on it. */
 struct phase_point {
-    double *z, *p, *g,
-        *v;      /* position, momentum, gradient of logp at z, velocity M^-1 p; borrowed */
-    double logp; /* -inf outside the support: the energy is infinite there */
+    double *z, *p, *g; /* position, momentum, gradient of logp at z; borrowed */
+    double *v, *u;     /* M^-1 p, the velocity, and M^-1 g */
+    double logp;       /* -inf outside the support: the energy is infinite there */
 };
 struct phase_point point_at(double **room,
                             size_t n); /* its numbers stand at *room, which moves on */
