@@ -49,8 +49,8 @@ with tempfile.TemporaryDirectory() as dir:
     assert abs(row["twice"] - 2 * row["mu"]) < 1e-12 and abs(row["w.1"] + row["w.2"] + row["w.3"] - 1) < 1e-12, row
 
 # Every transition is counted where it belongs; sample, the directive, is still there.
-stats = json.loads(value(MODEL + "infer sample(warmup=60, draws=25, thin=2);\ninfer do(s <- sampler_stats(), action(print(s)));\n").replace("nan", "null"))
-assert stats["warmup"] == 60 and stats["transitions"] == 50 and stats["leapfrogs"] >= 50, stats
+stats = json.loads(value(MODEL + "infer sample(warmup=300, draws=25, thin=2);\ninfer do(s <- sampler_stats(), action(print(s)));\n").replace("nan", "null"))
+assert stats["warmup"] == 300 and stats["transitions"] == 50 and stats["leapfrogs"] >= 50, stats
 assert stats["moved"] > 40 and 0.5 < stats["accept_stat"] <= 1 and stats["stepsize"] > 0, stats
 assert numbers(MODEL + "sample n + 0 * mu;\n") == [3] and numbers(MODEL + "run(sample(3 + 0 * mu));\n") == [3]
 
