@@ -141,6 +141,7 @@ enum gpm_status continuous_open(struct step *s, bool transformed, struct continu
     *c = (struct continuous){.x = s->x, .t = t, .transformed = transformed};
     some.at = NEW_ARRAY(struct node *, s->n + 1);
     some.n = 0;
+    some.marginal = true;
     for (size_t i = 0; i < s->n; i++)
         if (is_continuous(t, s->at[i], &support)) some.at[some.n++] = s->at[i];
     enum gpm_status st = some.n ? move_find(&some, &c->m) : GPM_OK;

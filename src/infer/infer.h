@@ -92,6 +92,7 @@ struct infer_state {
         bool regenerated;   /* the new state stands: closing keeps it */
     } open;
     value structures;   /* draws of kernels collected last, for prob; NIL: none */
+    value summed;       /* scope whose choices are summed out (marginalize), borrowed; NIL: none */
     bool each_particle; /* inside for_each_particle: no modelling directives */
 };
 static inline struct infer_state *infer_of(struct session_core *core) {
@@ -217,6 +218,7 @@ struct step {
     const struct mh_extra *extra; /* NULL unless the block was picked at random */
     const struct target *g;
     void *ctx;
+    bool marginal;   /* choices of x->summed may be summed out (move.h) */
     double log_pick; /* of the state before, once step_begin has seen it */
     bool accepted;   /* false before */
 };

@@ -13,6 +13,7 @@
 #include "infer/move.h"
 
 #include "flat/flat.h"
+#include "infer/marginal.h"
 #include <math.h>
 
 enum gpm_status move_scaffold(struct step *s, struct scaffold **out) {
@@ -32,8 +33,38 @@ enum gpm_status move_mh(struct step *s) {
     return st == GPM_OK ? trace_mh(s->t, s->at, s->n, s->extra, &s->accepted) : st;
 }
 
+/* The scaffold of the block and of what is summed out; *found false: nothing is. */
+static enum gpm_status find_marginal(struct step *s, struct move *m, bool *found) {
+    struct node_set sum, all;
+    enum gpm_status st = marginal_choices(s->x, s->t, &sum);
+    *found = st == GPM_OK && sum.n > 0;
+    if (*found) {
+        all = (struct node_set){NEW_ARRAY(struct node *, s->n + sum.n + 1), s->n};
+        for (size_t i = 0; i < s->n; i++) all.at[i] = s->at[i];
+        node_set_join(&all, &sum);
+        struct step both = *s;
+        both.at = all.at;
+        both.n = all.n;
+        *m = (struct move){.x = s->x, .t = s->t, .n_summed = all.n - s->n};
+        st = move_scaffold(&both, &m->s);
+        if (st == GPM_OK && scaffold_n_principals(m->s) != all.n) {
+            scaffold_close(m->s, false);
+            infer_error(s->x, DIAG_NOT_ENUMERABLE,
+                        "a choice to be summed out decides whether another choice is there");
+            st = diag_set_help(s->x->core->diags,
+                               "make all of them, whichever is used: predict mu(0); predict mu(1)");
+        }
+        mem_free(all.at);
+    }
+    mem_free(sum.at);
+    return st;
+}
+
 enum gpm_status move_find(struct step *s, struct move *m) {
+    bool found = false;
     step_begin(s);
+    enum gpm_status st = s->marginal ? find_marginal(s, m, &found) : GPM_OK;
+    if (st != GPM_OK || found) return st;
     *m = (struct move){.x = s->x, .t = s->t, .flat = flat_of(s->t, s->at, s->n)};
     return m->flat ? GPM_OK : move_scaffold(s, &m->s);
 }
@@ -49,6 +80,12 @@ static enum gpm_status detach(struct move *m) {
 }
 
 enum gpm_status move_open(struct move *m) {
+    if (m->n_summed) {
+        size_t n = scaffold_n_principals(m->s) - m->n_summed;
+        enum gpm_status st = marginal_open(m->x, m->t, m->s, n, &m->sum, &m->w_old);
+        if (st != GPM_OK) m->s = NULL;
+        return st;
+    }
     if (m->s) return detach(m);
     return flat_open(m->t, m->flat, &m->w_old) ? GPM_OK : move_generally(m);
 }
@@ -67,7 +104,7 @@ enum gpm_status move_generally(struct move *m) {
 }
 
 size_t move_n(const struct move *m) {
-    return m->flat ? flat_n_principals(m->flat) : scaffold_n_principals(m->s);
+    return m->flat ? flat_n_principals(m->flat) : scaffold_n_principals(m->s) - m->n_summed;
 }
 
 struct node *move_principal(const struct move *m, size_t i) {
@@ -83,7 +120,7 @@ bool move_args_change(const struct move *m, size_t i) {
 }
 
 bool move_has_brush(const struct move *m) {
-    return m->s && scaffold_has_brush(m->s);
+    return m->s && !m->n_summed && scaffold_has_brush(m->s); /* what is summed makes no choices */
 }
 
 #ifdef GPMEM_CHECKS
@@ -107,6 +144,11 @@ enum gpm_status move_check(struct move *m, const value *vals, double weight, con
  * begins from the same state and draws what the flat would have drawn. */
 enum gpm_status move_build(struct move *m, const value *vals, double *weight, value *grads) {
     enum gpm_status st = GPM_OK;
+    if (m->sum && vals) {
+        st = marginal_build(m->sum, vals, weight, grads);
+        m->built = st == GPM_OK && *weight > -INFINITY;
+        return st;
+    }
     if (m->flat) {
         if (flat_propose(m->t, m->flat, vals, weight, grads)) {
             m->built = *weight > -INFINITY;
@@ -134,7 +176,7 @@ bool move_numbers(struct move *m, size_t n, const double *x, double *weight, dou
 }
 
 bool move_built(const struct move *m) {
-    return m->flat ? m->built : m->s && scaffold_built(m->s);
+    return m->flat || m->sum ? m->built : m->s && scaffold_built(m->s);
 }
 
 value move_value(const struct move *m, size_t i) {
@@ -153,7 +195,9 @@ void move_drop(struct move *m) {
 void move_close(struct move *m, bool keep) {
     if (!m->flat && !m->s) return; /* it ended in an error, as it was */
     keep = keep && move_built(m);
-    if (m->flat && keep)
+    if (m->sum)
+        marginal_close(m->sum, keep);
+    else if (m->flat && keep)
         flat_keep(m->t, m->flat);
     else if (m->flat)
         flat_drop(m->t, m->flat);

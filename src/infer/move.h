@@ -17,7 +17,11 @@ struct move {
     struct trace *t;
     struct flat *flat;  /* the trace is left alone until the move is kept */
     struct scaffold *s; /* else: detached */
-    bool built;         /* flat: a state was proposed that can be kept */
+    /* s is that of the principals and of the choices to be summed out, in this order: weights are
+     * marginal ones, and closing draws the summed choices given the rest (marginal.h) */
+    size_t n_summed;
+    struct marginal *sum; /* from open on */
+    bool built;           /* flat: a state was proposed that can be kept */
     double w_old; /* log weight of the state that stands, the principals' densities included */
 };
 

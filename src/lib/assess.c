@@ -45,34 +45,6 @@ static bool wants_none(value d) {
     return d.tag == V_NIL || (d.tag == V_NUM && d.u.num == 0);
 }
 
-static value scaled(value adjoint, double by);
-
-static void scale_items(value *to, double by, size_t n) {
-    for (size_t i = 0; i < n; i++) value_set_take(&to[i], scaled(to[i], by));
-}
-
-/* An adjoint times a number; owned. */
-static value scaled(value d, double by) {
-    value out;
-    switch (d.tag) {
-    case V_NUM: return value_num(d.u.num * by);
-    case V_VECTOR:
-        out = value_vector(d.u.vector->at, d.u.vector->n);
-        for (size_t i = 0; i < out.u.vector->n; i++) out.u.vector->at[i] *= by;
-        return out;
-    case V_MATRIX:
-        out = value_matrix(d.u.matrix->at, d.u.matrix->rows, d.u.matrix->cols);
-        for (size_t i = 0; i < out.u.matrix->rows * out.u.matrix->cols; i++)
-            out.u.matrix->at[i] *= by;
-        return out;
-    case V_ARRAY:
-        out = value_array(d.u.array->at, d.u.array->n);
-        scale_items(out.u.array->at, by, out.u.array->n);
-        return out;
-    default: return value_ref(d);
-    }
-}
-
 /* At a value of density zero there is no slope to follow. */
 static enum gpm_status grad_assess(struct sp_call *c, value r, value dr, value *dargs) {
     struct sp_call inner;
@@ -88,7 +60,7 @@ static enum gpm_status grad_assess(struct sp_call *c, value r, value dr, value *
     bool discrete = inner.cls->flags & SP_DISCRETE;
     st = inner.cls->grad_density(&inner, c->args[0], discrete ? NULL : &d[0], d + FIRST_ARG);
     if (!st && adj_num(r) > -INFINITY)
-        for (size_t i = 0; i < c->n; i++) dargs[i] = scaled(d[i], adj_num(dr));
+        for (size_t i = 0; i < c->n; i++) dargs[i] = adj_scaled(d[i], adj_num(dr));
     values_free(d, c->n);
     return st;
 }

@@ -87,3 +87,25 @@ value adj_add(value a, value b) {
     }
     return add_items(a, b);
 }
+
+value adj_scaled(value d, double by) {
+    value out;
+    switch (d.tag) {
+    case V_NUM: return value_num(d.u.num * by);
+    case V_VECTOR:
+        out = value_vector(d.u.vector->at, d.u.vector->n);
+        for (size_t i = 0; i < out.u.vector->n; i++) out.u.vector->at[i] *= by;
+        return out;
+    case V_MATRIX:
+        out = value_matrix(d.u.matrix->at, d.u.matrix->rows, d.u.matrix->cols);
+        for (size_t i = 0; i < out.u.matrix->rows * out.u.matrix->cols; i++)
+            out.u.matrix->at[i] *= by;
+        return out;
+    case V_ARRAY:
+        out = value_array_new(d.u.array->n);
+        for (size_t i = 0; i < out.u.array->n; i++)
+            out.u.array->at[i] = adj_scaled(d.u.array->at[i], by);
+        return out;
+    default: return value_ref(d);
+    }
+}

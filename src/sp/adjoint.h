@@ -10,6 +10,7 @@
 
 /* Sum of two adjoints of one value (owned). */
 value adj_add(value a, value b);
+value adj_scaled(value d, double by); /* owned */
 /* Element i of the adjoint of a sequence (owned; NIL: zero). */
 value adj_item(value d, size_t i);
 /* Adjoint of a sequence of n that is d (reference taken) at i and zero elsewhere. */

@@ -72,7 +72,8 @@ static struct sp_call *grad_begin(struct grad *g, struct node *n, struct grad_ca
     return &k->k.c;
 }
 
-static enum gpm_status grad_end(struct grad *g, struct node *n, struct grad_call *k,
+/* share: of a density, how much of it counts. */
+static enum gpm_status grad_end(struct grad *g, struct node *n, struct grad_call *k, double share,
                                 enum gpm_status st) {
     st = call_end(g->t, n, &k->k, st);
     bool hidden = false; /* what matters acts through a procedure, or where there is no formula */
@@ -82,9 +83,10 @@ static enum gpm_status grad_end(struct grad *g, struct node *n, struct grad_call
         k->dargs[i - 1] = NIL;
     }
     for (uint32_t i = 1; i < n->n_in; i++)
-        if (st == GPM_OK)
+        if (st == GPM_OK) {
+            if (share != 1) value_set_take(&k->dargs[i - 1], adj_scaled(k->dargs[i - 1], share));
             give(g, n->in[i].node, k->dargs[i - 1]);
-        else
+        } else
             value_unref(k->dargs[i - 1]);
     mem_free(k->dargs);
     return st == GPM_OK && hidden ? no_gradient(g, n, " in an argument that matters here") : st;
@@ -100,16 +102,18 @@ static bool any_wanted(struct grad *g, const struct node *n) {
 /* The density of n's value; *dv when the value itself is differentiated. Statistics must not count
  * n itself: the density of one of exchangeable applications given all others has the derivative of
  * their joint density. */
-static enum gpm_status density(struct grad *g, struct node *n, value *dv) {
+static enum gpm_status density(struct grad *g, struct node *n, double share, value *dv) {
     const struct sp_class *cls = node_class(n);
-    if (!dv && !any_wanted(g, n)) return GPM_OK;
+    if (cls && (cls->flags & SP_DISCRETE)) dv = NULL; /* a summed choice: no slope in its value */
+    if (share == 0 || (!dv && !any_wanted(g, n))) return GPM_OK;
     if (!cls || !cls->grad_density) return no_gradient(g, n, " of its density");
     bool inside = n->flags & NODE_INCORPORATED;
     enum gpm_status st = node_unincorporate(g->t, n);
     if (st != GPM_OK) return st;
     struct grad_call k;
     struct sp_call *c = grad_begin(g, n, &k);
-    st = grad_end(g, n, &k, cls->grad_density(c, n->val, dv, k.dargs));
+    st = grad_end(g, n, &k, share, cls->grad_density(c, n->val, dv, k.dargs));
+    if (dv && share != 1) value_set_take(dv, adj_scaled(*dv, share));
     if (inside) {
         enum gpm_status back = node_incorporate(g->t, n);
         if (st == GPM_OK) st = back;
@@ -126,13 +130,14 @@ static bool acts_through_procedure(struct grad *g, const struct node *n) {
 
 /* d log p(all its data) / d its arguments. An argument that acts through a procedure of the model
  * (a kernel written in the language) has no derivative: a row says so by ABSENT. */
-static enum gpm_status maker(struct grad *g, struct node *n) {
+static enum gpm_status maker(struct grad *g, struct node *n, double share) {
     const struct sp_aaa *aaa = node_class(n)->aaa;
+    if (share == 0) return GPM_OK;
     if (!aaa->gradient) return no_gradient(g, n, " of the density of its data");
     struct grad_call k;
     struct sp_call *c = grad_begin(g, n, &k);
     enum gpm_status st = aaa->gradient(c, first_made(n->val)->state->data, k.dargs);
-    st = grad_end(g, n, &k, st);
+    st = grad_end(g, n, &k, share, st);
     return st == GPM_OK && acts_through_procedure(g, n)
                ? no_gradient(g, n, " through a procedure of the model")
                : st;
@@ -156,7 +161,7 @@ static enum gpm_status deterministic(struct grad *g, struct node *n, value d) {
     }
     struct grad_call k;
     struct sp_call *c = grad_begin(g, n, &k);
-    return grad_end(g, n, &k, cls->grad_simulate(c, n->val, d, k.dargs));
+    return grad_end(g, n, &k, 1, cls->grad_simulate(c, n->val, d, k.dargs));
 }
 
 static enum gpm_status requesting(struct grad *g, struct node *n, const struct sp_class *cls,
@@ -263,17 +268,18 @@ static struct node *observed_end(struct grad *g, struct node *n) {
 static enum gpm_status entry_back(struct grad *g, uint32_t i) {
     struct entry *e = &g->s->e.at[i];
     struct node *n = e->n;
-    if (e->role == ROLE_A) return density(g, n, NULL);
-    if (e->role == ROLE_M) return maker(g, n);
+    double share = g->s->shares ? g->s->shares[i] : 1;
+    if (e->role == ROLE_A) return density(g, n, share, NULL);
+    if (e->role == ROLE_M) return maker(g, n, share);
     if (e->principal >= 0 && !e->op_changed) {
         value dv = NIL;
-        enum gpm_status st = density(g, n, &dv);
+        enum gpm_status st = density(g, n, share, &dv);
         if (st == GPM_OK) g->out[e->principal] = adj_add(g->adj[i], dv);
         value_unref(dv);
         return st;
     }
     struct node *end = observed_end(g, n);
-    enum gpm_status st = end ? density(g, end, NULL) : GPM_OK;
+    enum gpm_status st = end ? density(g, end, share, NULL) : GPM_OK;
     return st == GPM_OK ? pass_on(g, n, g->adj[i]) : st;
 }
 
@@ -309,6 +315,10 @@ enum gpm_status scaffold_gradient(struct scaffold *s, value *grads) {
     if (st != GPM_OK)
         for (size_t i = 0; i < s->principals.n; i++) value_set_take(&grads[i], NIL);
     return st;
+}
+
+void scaffold_set_shares(struct scaffold *s, const double *shares) {
+    s->shares = shares;
 }
 
 bool scaffold_args_change(const struct scaffold *s, size_t i) {

@@ -60,7 +60,8 @@ struct scaffold {
     VEC(struct node *) principals; /* less those inside the brush of another */
     enum scaffold_mode mode;       /* of the last detach or regen; from here on cleared for reuse */
     const value *values;           /* SCAFFOLD_FIXED: borrowed, one per principal */
-    size_t n_old;                  /* since detach: how many of the order stand as before it */
+    const double *shares; /* by entry: how much of its weight counts in the gradient; NULL: all */
+    size_t n_old;         /* since detach: how many of the order stand as before it */
     double *sink; /* during detach and regen: of the entry under way, where its weight adds up */
     bool detached, built, has_brush;
     bool strict; /* a regen that fails is an error, never weight -inf: values that the user gave */

@@ -179,6 +179,19 @@ enum gpm_status scaffold_log_bound(struct scaffold *s, double *bound) GPM_MUST_U
  * principals, in the state as it is: before detach, or after regen. Owned adjoints, one per
  * principal. */
 enum gpm_status scaffold_gradient(struct scaffold *s, value *grads) GPM_MUST_USE;
+/* From here on the gradient is that of the sum of shares[i] times the weight of entry i (factors
+ * below); NULL: of the weight. Borrowed. */
+void scaffold_set_shares(struct scaffold *s, const double *shares);
+/* The weight of the state that stands after regen, taken apart (factors.c). Principals from number
+ * `first` on are to be summed over, and have the numbers 0, 1, ... in scopes. */
+struct factors;
+struct factors *factors_new(struct scaffold *s, size_t first);
+void factors_free(struct factors *f);
+/* Finds what depends on what in this state; *grew: more than in those read before. */
+enum gpm_status factors_read(struct factors *f, bool *grew) GPM_MUST_USE;
+size_t factors_count(const struct factors *f);
+double factors_weight(const struct factors *f, size_t i); /* of the state that stands */
+const uint32_t *factors_scope(const struct factors *f, size_t i, size_t *n); /* ascending */
 /* Do operands of principal i change with the others? */
 bool scaffold_args_change(const struct scaffold *s, size_t i);
 
