@@ -144,6 +144,7 @@ static enum gpm_status slice_number(struct slice_run *r) {
     struct move m;
     r->m = &m;
     r->x0 = node_value(r->s->at[0]).u.num;
+    r->s->marginal = true;
     enum gpm_status st = move_find(r->s, &m);
     if (st == GPM_OK) st = move_open(&m);
     if (st != GPM_OK) return st;

@@ -46,8 +46,25 @@ MODELS = {
         ["k", "b", "c", "k + c"],
         {"gibbs one": "gibbs(default, one, 4)", "gibbs all": "gibbs(default, all, 1)",
          "mh one": "mh(default, one, 5)", "rejection": "rejection(default, all, 1)", "conditional": "conditional",
-         "pgibbs": "pgibbs(default, ordered, 4, 1)", "by hand": BY_HAND,
+         "pgibbs": "pgibbs(default, ordered, 4, 1)", "by hand": BY_HAND, "marginalize": "marginalize(default)",
          "particles": 'do(resample(3), mh(default, one, 3), resample(1))'}),
+    "mixture": (  # discrete choices summed out while the others move; drawn given them at the end of each move
+        ['p = tag("p", 0, beta(2, 2))', 'a = tag("m", 0, normal(-1, 1))', 'b = tag("m", 1, normal(1, 1))',
+         'z = mem(proc(i) { tag("z", i, categorical([1 - p, p], [0, 1])) })', "kept = array(z(0), z(1))"],
+        ["if (z(0)) { normal(b, 1) } else { normal(2 * a, 0.5) }", "normal([a, b][z(1)] * p, 0.7)"],
+        ["p", "a * b", "z(0)", "z(0) * b", "z(0) * z(1)"],
+        {"draw": 'marginalize("z")', "nuts": 'marginalize("z", nuts(default, all, 0, 2))',
+         "hmc": 'marginalize("z", hmc("m", all, 0.3, 4, 2))', "slice": 'marginalize("z", slice("m", one, 1, 20, 3))',
+         "laplace_mh": 'marginalize(default, laplace_mh(default, all, 2))',
+         "between": 'marginalize("z", do(nuts("m", all, 0, 1), mh(default, one, 2), nuts("p", all, 0, 1)))'}),
+    "hidden chain": (
+        ['q = tag("q", 0, beta(4, 2))', 'm = tag("m", 0, normal(0, 1))',
+         'z = mem(proc(t) { tag("z", t, if (t == 0) { uniform_discrete(0, 2) } else { '
+         'categorical([[q, 1 - q], [0.3, 0.7]][z(t - 1)], [0, 1]) }) })', "kept = array(z(0), z(1), z(2))"],
+        ["normal(m * z(0), 0.7)", "normal(m + z(1), 0.7)", "poisson(exp(m) + 2 * z(2))"],
+        ["q", "m", "z(0)", "z(1) * m", "z(1) * z(2)"],
+        {"draw": 'marginalize("z")', "nuts": 'marginalize("z", nuts(default, all, 0, 1))',
+         "slice": 'marginalize("z", slice("m", one, 1, 10, 2))', "mh": "do(mh(default, one, 4), marginalize(default))"}),
     "nested support": (
         ["n = 1 + uniform_discrete(0, 3)", "j = uniform_discrete(0, n)"],
         ["normal(j, 1)"],
