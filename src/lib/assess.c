@@ -62,6 +62,7 @@ static enum gpm_status grad_assess(struct sp_call *c, value r, value dr, value *
     if (!st && adj_num(r) > -INFINITY)
         for (size_t i = 0; i < c->n; i++) dargs[i] = adj_scaled(d[i], adj_num(dr));
     values_free(d, c->n);
+    if (inner.state) dargs[1] = ABSENT; /* the parameters of a made procedure */
     return st;
 }
 
