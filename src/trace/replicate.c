@@ -50,13 +50,37 @@ static enum gpm_status draw_stateful(struct trace *t, const data *d) {
     return st;
 }
 
+/* A sequence that was observed under numbers (SP_LIFTS) is replicated by as many draws. */
+static enum gpm_status repeat_draw(struct trace *t, struct node *end, value observed, value *v) {
+    size_t n, one;
+    if (!(node_class(end)->flags & SP_LIFTS) || !seq_length(observed, &n) || seq_length(*v, &one))
+        return GPM_OK;
+    value *items = NEW_ARRAY(value, n + 1);
+    size_t drawn = 0;
+    enum gpm_status st = GPM_OK;
+    if (n) items[drawn++] = *v;
+    while (drawn < n && st == GPM_OK) {
+        st = call_once(t, end, DRAW, &items[drawn]);
+        if (st == GPM_OK) drawn++;
+    }
+    *v = NIL;
+    if (st == GPM_OK)
+        *v = seq_like_take(observed, items, n);
+    else
+        values_free(items, drawn);
+    if (st == GPM_OK) mem_free(items);
+    return st;
+}
+
 /* For as long as the proposal stands, no observation holds the ends. */
 static enum gpm_status draw_plain(struct trace *t, const data *d) {
     struct node **ends = NEW_ARRAY(struct node *, d->n + 1);
+    value *observed = NEW_ARRAY(value, d->n + 1);
     struct scaffold *s;
     double w;
     for (size_t i = 0; i < d->n; i++) {
         ends[i] = d->at[i].end;
+        observed[i] = value_ref(ends[i]->val);
         d->at[i].root->flags &= (uint16_t)~NODE_OBS_ROOT;
         ends[i]->flags &= (uint16_t)~NODE_OBSERVED;
     }
@@ -64,8 +88,11 @@ static enum gpm_status draw_plain(struct trace *t, const data *d) {
     if (st == GPM_OK) {
         s->strict = true;
         st = scaffold_regen(s, SCAFFOLD_PRIOR, NULL, &w);
-        for (size_t i = 0; i < d->n && st == GPM_OK; i++)
-            *d->at[i].out = value_ref(chase(d->at[i].root)->val);
+        for (size_t i = 0; i < d->n && st == GPM_OK; i++) {
+            struct node *end = chase(d->at[i].root);
+            *d->at[i].out = value_ref(end->val);
+            st = repeat_draw(t, end, observed[i], d->at[i].out);
+        }
         scaffold_close(s, false);
     }
     for (size_t i = d->n; i-- > 0;) {
@@ -73,6 +100,7 @@ static enum gpm_status draw_plain(struct trace *t, const data *d) {
         ends[i]->flags |= NODE_OBSERVED;
         d->at[i].root->flags |= NODE_OBS_ROOT;
     }
+    values_free(observed, d->n);
     mem_free(ends);
     return st;
 }
