@@ -188,7 +188,7 @@ static enum gpm_status log_ratios(struct bridge *b, size_t n1, double *ratio) {
 
 /* ---- the fixed point ---- */
 
-struct evidence {
+struct bridge_result {
     double log_evidence, error, ess;
 };
 
@@ -205,7 +205,7 @@ static double error_of(const double *f, size_t n, double ess) {
     return sd * sd / (m * m) / ess;
 }
 
-static struct evidence solve(const double *ratio, size_t n1) {
+static struct bridge_result solve(const double *ratio, size_t n1) {
     enum { ROUNDS = 1000 };
     double *f = NEW_ARRAY(double, 2 * n1 + 1), log_z = draws_quantile(ratio, n1, 0.5), change = 1;
     double ess = draws_ess_mean(ratio, 1, n1), e1;
@@ -219,7 +219,7 @@ static struct evidence solve(const double *ratio, size_t n1) {
     e1 = draws_ess_mean(f, 1, n1);
     double error = sqrt(error_of(f, n1, e1 > 0 ? e1 : ess) + error_of(f + n1, n1, (double)n1));
     mem_free(f);
-    return (struct evidence){log_z, error, ess};
+    return (struct bridge_result){log_z, error, ess};
 }
 
 /* ---- the operator ---- */
@@ -232,7 +232,7 @@ static enum gpm_status estimate(struct bridge *b, value *out) {
     double *ratio = NEW_ARRAY(double, 2 * n1 + 1);
     st = log_ratios(b, n1, ratio);
     if (st == GPM_OK) {
-        struct evidence e = solve(ratio, n1);
+        struct bridge_result e = solve(ratio, n1);
         double vals[] = {e.log_evidence, e.error, e.ess};
         *out = infer_numbers(keys, vals, 3);
     }

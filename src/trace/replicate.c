@@ -140,33 +140,37 @@ static enum gpm_status density_left_out(struct trace *t, struct node *end, doubl
     return st;
 }
 
-/* Element i of an argument or value: of a sequence its item, a number stands for all. */
-static bool element(value v, size_t i, double *out) {
-    size_t n;
+/* Element i of an argument or value, owned: of a sequence its item, anything else stands for all.
+ */
+static value element(value v, size_t i) {
     value item;
-    if (sp_as_number(v, out)) return true;
-    if (!seq_length(v, &n) || i >= n || !seq_get(v, i, &item)) return false;
-    bool good = sp_as_number(item, out);
-    value_unref(item);
-    return good;
+    size_t n;
+    return seq_length(v, &n) && n > 0 && seq_get(v, i, &item) ? item : value_ref(v);
 }
 
-/* A vectorised application of a procedure of numbers: the density is a product over the elements.
- * False: it is no such thing, or its terms do not add up to `total`. */
-static bool densities_apart(struct node *end, size_t n, double total, double *each) {
-    const struct sp_class *cls = node_class(end);
-    size_t n_args = end->n_in - 1;
-    double sum = 0, v, args[SP_MAX_PARAMS];
-    if (!cls->num_log_density || n_args > SP_MAX_PARAMS) return false;
-    for (size_t i = 0; i < n; i++) {
-        bool good = element(end->val, i, &v);
-        for (size_t k = 0; k < n_args && good; k++)
-            good = element(end->in[k + 1].node->val, i, &args[k]);
-        if (!good) return false;
-        each[i] = cls->num_log_density(v, args, n_args);
+/* The density of element i of what a procedure of numbers gave for sequences. */
+static enum gpm_status element_density(struct trace *t, struct node *end, size_t i, double *out) {
+    struct node_call k;
+    call_begin(t, end, &k);
+    value v = element(end->val, i);
+    for (size_t j = 0; j < k.c.n; j++) k.args[j] = element(k.args[j], i);
+    enum gpm_status st = k.c.cls->log_density(&k.c, v, out);
+    for (size_t j = 0; j < k.c.n; j++) value_unref(k.args[j]);
+    value_unref(v);
+    return call_end(t, end, &k, st);
+}
+
+/* Each element by itself; *apart false: the terms do not add up to the whole. */
+static enum gpm_status densities_apart(struct trace *t, struct node *end, size_t n, double total,
+                                       double *each, bool *apart) {
+    double sum = 0;
+    enum gpm_status st = GPM_OK;
+    for (size_t i = 0; i < n && st == GPM_OK; i++) {
+        st = element_density(t, end, i, &each[i]);
         sum += each[i];
     }
-    return sum == total || fabs(sum - total) <= 1e-6 * (1 + fabs(total));
+    *apart = sum == total || fabs(sum - total) <= 1e-6 * (1 + fabs(total));
+    return st;
 }
 
 enum gpm_status trace_log_likelihood(struct trace *t, struct record *r, double **each, size_t *n) {
@@ -177,12 +181,11 @@ enum gpm_status trace_log_likelihood(struct trace *t, struct record *r, double *
         node_is_stateful(end) ? density_left_out(t, end, &total) : node_logp(t, end, &total);
     if (st != GPM_OK) return st;
     size_t elements = 1;
-    if (!seq_length(end->val, &elements) || node_is_stateful(end)) elements = 1;
+    bool apart = (node_class(end)->flags & SP_LIFTS) && seq_length(end->val, &elements);
     *each = NEW_ARRAY(double, elements + 1);
-    *n = elements;
-    if (elements == 1 || !densities_apart(end, elements, total, *each)) {
-        *n = 1;
-        **each = total;
-    }
-    return GPM_OK;
+    if (apart && elements > 1) st = densities_apart(t, end, elements, total, *each, &apart);
+    *n = apart ? elements : 1;
+    if (*n == 1) **each = total;
+    if (st != GPM_OK) mem_free(*each);
+    return st;
 }
