@@ -34,9 +34,11 @@ struct predictive_check {
 static void add(struct predictive_check *c, const char *name, const struct known_quantity *k,
                 value proc) {
     const struct closure *f = closure_of(proc);
+    const struct sp_proc *builtin = sp_proc_of(proc);
     char numbered[32];
     snprintf(numbered, sizeof numbered, "T%zu", c->how.n + 1);
     if (!name && f && f->lambda->u.lambda.self) name = f->lambda->u.lambda.self->text;
+    if (!name && builtin) name = builtin->cls->name;
     struct predictive_quantity q = {.name = mem_strdup(name ? name : numbered)};
     struct quantity how = {k, value_ref(proc)};
     vec_push(&c->p.q, q);

@@ -24,7 +24,7 @@ def table(text):
     """{quantity: (observed, mean, sd, p)} of every check in the output, in order."""
     out, current = [], None
     for line in text.split("\n"):
-        if line.startswith("posterior predictive check:"):
+        if line.startswith(("posterior predictive check:", "prior predictive check:")):
             current = {}
             out.append(current)
         m = re.fullmatch(r"(\S.*?) +" + " +".join([r"(\S+)"] * 7), line)
@@ -80,6 +80,21 @@ def check_normal():
         share(what + " sd", rows["sd"], stats.chi2.sf((n - 1) * Y.var(ddof=1) / 100, n - 1), N_eff)
         share(what + " min", rows["min"], average(lambda mu: stats.norm.sf((-44 - mu) / 10) ** n), N_eff)
         share(what + " max", rows["max"], average(lambda mu: 1 - stats.norm.cdf((40 - mu) / 10) ** n), N_eff)
+
+
+def check_prior():
+    """Choices from their prior, whatever the data say and however impossible they are; the model stays as it was."""
+    N, n = 4000, len(Y)
+    out = run(NORMAL + "infer nuts(default, all, 50);\nsample mu;\ninfer prior_predictive_check(%d, quantities=\"mean\");\n"
+              "sample mu;\ninfer checkInvariants();" % N)
+    row, sd = table(out)[0]["mean"], math.sqrt(100 + 100 / n)
+    moments("prior mean", row, 0, sd, N)
+    share("prior mean", row, stats.norm.sf(Y.mean() / sd), N)
+    values = [line for line in out.split("\n") if re.fullmatch(r"-?\d+\.\d+", line)]
+    assert len(values) == 2 and values[0] == values[1], values
+    row = table(run("assume t = gamma(2, 4);\nobserve uniform_continuous(0, t) = 30;\nforce t = 31;\n"
+                    "infer prior_predictive_check(%d, quantities=\"mean\");" % N))[0]["mean"]
+    moments("prior width", row, 0.25, math.sqrt(3 / 8 / 3 - 1 / 16), N)
 
 
 def check_coin():
@@ -168,6 +183,7 @@ def check_arguments():
 
 
 check_normal()
+check_prior()
 check_coin()
 check_process()
 check_series()

@@ -79,6 +79,23 @@ with tempfile.TemporaryDirectory() as folder:
         p = (2 + heads) / (2 + 3 + 4)
         assert abs(d - math.log(p if i < 3 else 1 - p)) < 1e-12, densities
 
+    # sequences observed at once count element by element, under bounds too; what is joint counts as one
+    write(folder, "vector.vnts", """assume mu = normal(0, 1);
+observe normal(mu, 2, lower=0) = [4.8, 5.3];
+observe poisson([1, exp(mu)]) = [3, 4];
+a: observe normal(mu, 2, lower=0) = 4.8;
+b: observe poisson(exp(mu)) = 4;
+c: observe multivariate_normal([mu, mu], [[1, 0], [0, 1]]) = [1, 2];
+run(log_lik());
+run(log_lik(["a", "b"]));
+run(global_log_likelihood);
+run(collect(log_lik(labels="a"), labelled(2, two)));
+""")
+    lines = run(folder, "run", "vector.vnts").splitlines()
+    each, some, total = (json.loads(line)[0] for line in lines[:3])
+    assert len(each) == 7 and each[0] == some[0] and each[3] == some[1] and abs(sum(each) - total) < 1e-9, lines
+    assert "log_lik two" in lines[3], lines
+
     compared = "no R package loo: not compared"
     if shutil.which("Rscript") and subprocess.run(["Rscript", "-e", "library(loo)"], stdout=subprocess.DEVNULL,
                                                   stderr=subprocess.DEVNULL).returncode == 0:

@@ -117,6 +117,35 @@ static void test_histogram_is_a_density(void **state) {
     plot_scene_free(s);
 }
 
+/* The curve of a sample has area 1, its distribution function climbs from 0 to 1 at the numbers;
+ * samples of nothing or of one value have no curve. */
+static void test_curves_of_a_sample(void **state) {
+    (void)state;
+    double v[60], one[3] = {2, 2, 2};
+    for (int i = 0; i < 60; i++) v[i] = sin(3.0 * i) + (i % 3);
+    v[5] = NAN;
+    struct plot_scene *s = plot_scene_new(NULL, NULL, 1);
+    struct plot_panel *p = plot_panel_add(s, NULL);
+    plot_density(p, "d", 60, v, PLOT_AUTO);
+    const struct plot_item *it = &p->items.at[0];
+    double area = 0;
+    for (size_t i = 1; i < it->n; i++)
+        area += (it->x[i] - it->x[i - 1]) * (it->y[i] + it->y[i - 1]) / 2;
+    assert_close(area, 1, 2e-3);
+    plot_ecdf(p, "e", 60, v, PLOT_AUTO);
+    it = &p->items.at[1];
+    assert_int_equal(it->n, 2 * 59);
+    assert_close(it->y[0], 0, 0);
+    assert_close(it->y[it->n - 1], 1, 0);
+    for (size_t i = 1; i < it->n; i++)
+        assert_true(it->x[i] >= it->x[i - 1] && it->y[i] >= it->y[i - 1]);
+    plot_density(p, "d", 3, one, PLOT_AUTO);
+    plot_density(p, "d", 0, one, PLOT_AUTO);
+    plot_ecdf(p, "e", 0, one, PLOT_AUTO);
+    assert_int_equal(p->items.n, 2);
+    plot_scene_free(s);
+}
+
 static void test_histogram_of_counts(void **state) {
     (void)state;
     double v[200];
@@ -373,6 +402,7 @@ int main(void) {
         cmocka_unit_test(test_ticks_log),
         cmocka_unit_test(test_limits),
         cmocka_unit_test(test_histogram_is_a_density),
+        cmocka_unit_test(test_curves_of_a_sample),
         cmocka_unit_test(test_histogram_of_counts),
         cmocka_unit_test(test_svg),
         cmocka_unit_test(test_terminal),
