@@ -134,6 +134,31 @@ enum gpm_status nuts_step(struct step *s) {
     return st;
 }
 
+/* ---- starts ---- */
+
+enum gpm_status sampler_begin_step(struct step *s) {
+    const struct sampler_begin *b = s->ctx;
+    struct continuous c;
+    enum gpm_status st = continuous_open(s, true, &c);
+    if (st != GPM_OK || !c.n_parts) return st;
+    struct sampler *a = sampler_find(s->x, s->g->op, s->g, c.n_z, b->set);
+    double *z = NEW_ARRAY(double, c.n_z + 1), tries = 0, logp = -INFINITY;
+    bool begin = !(b->only_new && a->done > 0), found = !begin;
+    if (begin) sampler_restart(a, b->set);
+    if (begin) st = start_draw(&c, b->start, z, &tries, &found);
+    a->totals.restarts += st == GPM_OK ? tries : 0;
+    if (st == GPM_OK && !found)
+        st = infer_error(s->x, DIAG_BAD_OPERATOR_ARG,
+                         "%s found no start: the model is impossible, or its gradient is not "
+                         "finite, at %d points; give one that is possible (init=)",
+                         s->g->op->name, START_TRIES);
+    if (st == GPM_OK && begin) st = continuous_build(&c, z, &logp);
+    s->accepted = st == GPM_OK && logp > -INFINITY;
+    mem_free(z);
+    continuous_close(&c, s->accepted);
+    return st;
+}
+
 /* ---- words ---- */
 
 /* ---- settings ---- */
@@ -163,12 +188,25 @@ enum gpm_status sampler_settings_read(struct infer_state *x, const struct action
                        infer_text(metric));
 }
 
+/* init=, before the first transition alone: the operator may stand in a loop. */
+static enum gpm_status begin(struct infer_state *x, const struct action *a, const struct target *g,
+                             const struct sampler_settings *set) {
+    struct start start;
+    struct target once = *g;
+    once.transitions = 1;
+    enum gpm_status st = start_read(x, action_arg(a, 7), &start);
+    if (st != GPM_OK) return st;
+    return infer_transitions(x, &once, sampler_begin_step,
+                             &(struct sampler_begin){set, &start, true});
+}
+
 static enum gpm_status op_nuts(struct infer_state *x, const struct action *a, value *out) {
     struct sampler_settings set = sampler_defaults;
     struct target g;
     enum gpm_status st = infer_target(x, a, &g);
     if (st == GPM_OK) st = sampler_settings_read(x, a, 4, &set);
     set.warmup = g.extra[0].u.num;
+    if (st == GPM_OK && !is_absent(action_arg(a, 7))) st = begin(x, a, &g, &set);
     if (st == GPM_OK) st = infer_transitions(x, &g, nuts_step, &set);
     if (st == GPM_OK) nuts_warn(x);
     return st;
@@ -197,10 +235,11 @@ const struct infer_op infer_hmc_rows[] = {
      .counted = "number of leapfrog steps"},
     {"nuts",
      "(scope: target, block?: block, warmup?: count, transitions?: count, "
-     "target_accept?: probability, max_depth?: count, metric?: name) -> action",
+     "target_accept?: probability, max_depth?: count, metric?: name, init?: any) -> action",
      "No-U-turn sampler; the first `warmup` transitions (300) adapt the step size towards "
      "target_accept (0.8) and the metric: low_rank (a diagonal and the directions that it misses), "
-     "diag or dense. A trajectory has at most 2^max_depth (10) steps",
+     "diag or dense. A trajectory has at most 2^max_depth (10) steps. It begins where the choices "
+     "stand, or as init says (see sample)",
      .flags = OP_STEPS, .run = op_nuts, .block = "all", .n_extra = 1, .extra = {300},
      .steps_last = true, .step = nuts_step},
     {"sampler_stats", "() -> action",

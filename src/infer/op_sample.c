@@ -46,30 +46,6 @@ struct sampling {
 
 /* ---- transitions ---- */
 
-/* s->ctx: struct sampling */
-static enum gpm_status start_step(struct step *s) {
-    struct sampling *r = s->ctx;
-    struct continuous c;
-    enum gpm_status st = continuous_open(s, true, &c);
-    if (st != GPM_OK || !c.n_parts) return st;
-    struct sampler *a = sampler_find(s->x, s->g->op, s->g, c.n_z, &r->set);
-    double *z = NEW_ARRAY(double, c.n_z + 1), tries, logp = -INFINITY;
-    bool found;
-    sampler_restart(a, &r->set);
-    st = start_draw(&c, &r->start, z, &tries, &found);
-    a->totals.restarts += st == GPM_OK ? tries : 0;
-    if (st == GPM_OK && !found)
-        st = infer_error(s->x, DIAG_BAD_OPERATOR_ARG,
-                         "sample found no start: the model is impossible, or its gradient is not "
-                         "finite, at %d points; give one that is possible (init=)",
-                         START_TRIES);
-    if (st == GPM_OK) st = continuous_build(&c, z, &logp);
-    s->accepted = st == GPM_OK && logp > -INFINITY;
-    mem_free(z);
-    continuous_close(&c, s->accepted);
-    return st;
-}
-
 /* Of one choice picked at random; a continuous one waits for nuts. */
 static enum gpm_status other_step(struct step *s) {
     const struct sp_class *cls = node_class(s->at[0]);
@@ -229,7 +205,8 @@ static enum gpm_status op_sample(struct infer_state *x, const struct action *a, 
     enum gpm_status st = read_arguments(x, a, &r);
     if (st != GPM_OK) return st;
     r.kept = dataset_new(NULL, 0);
-    st = infer_transitions(x, &r.g, start_step, &r);
+    struct sampler_begin begin = {&r.set, &r.start, false};
+    st = infer_transitions(x, &r.g, sampler_begin_step, &begin);
     if (st == GPM_OK) st = progress_loop(x, r.set.warmup + r.draws * r.thin, one_round, &r);
     trace_quantities_free(r.q, r.n_q);
     st = dataset_give(r.kept, st, out);

@@ -83,6 +83,14 @@ enum gpm_status sampler_step_size(struct continuous *c, struct sampler *a,
 /* After a transition: step size and metric learn, in the warm-up. */
 void sampler_adapt(struct sampler *a, const struct phase_point *picked, double accept_stat);
 
+/* Before the first transition: where it begins; what was learned is forgotten. s->ctx: */
+struct start;
+struct sampler_begin {
+    const struct sampler_settings *set;
+    const struct start *start;
+    bool only_new; /* a sampler that is at work already stays as it is */
+};
+step_fn sampler_begin_step;
 /* One transition; s->ctx: struct sampler_settings for a new sampler. */
 step_fn nuts_step;
 void nuts_warn(struct infer_state *x); /* of trajectories that do not follow the posterior */

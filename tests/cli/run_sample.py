@@ -45,6 +45,8 @@ with tempfile.TemporaryDirectory() as dir:
     kept = [c for c in chains[0][0] if not c.endswith("__")]
     assert kept == ["mu", "tau", "twice", "theta.0", "theta.1", "theta.2", "w.1", "w.2", "w.3"], kept
     assert chains[0][1] != chains[1][1]
+    at = chains[0][0].index("stepsize__")
+    assert len({r[at] for r in chains[0][1:]}) == 1, "the step size changes after the warm-up"
     row = dict(zip(chains[0][0], map(float, chains[0][1])))
     assert abs(row["twice"] - 2 * row["mu"]) < 1e-12 and abs(row["w.1"] + row["w.2"] + row["w.3"] - 1) < 1e-12, row
 
@@ -70,6 +72,10 @@ for init in ('"random"', '"prior"', '"optimum"', '"laplace"', '"current"'):
     x = numbers("assume m = normal(50, 1);\nobserve normal(m, 1) = 52;\ninfer sample(warmup=60, draws=20, init=%s);\nsample m;\n" % init)
     assert 47 < x[0] < 55, (init, x)
 assert numbers("assume m = normal(0, 1);\nassume s = gamma(2, 1);\ninfer sample(warmup=0, draws=0, init=dict([\"m\", 3.5], [\"s\", 2]));\nsample array(m, s);\n") == [3.5, 2]
+with tempfile.TemporaryDirectory() as dir:
+    with open(os.path.join(dir, "starts.json"), "w") as f: json.dump({"m": -1.25}, f)
+    for call in ("sample(warmup=0, draws=0, init=%s)", "nuts(default, all, 0, 0, init=%s)"):
+        assert numbers("assume m = normal(0, 1);\ninfer %s;\nsample m;\n" % call % ('read_json("%s/starts.json")' % dir)) == [-1.25]
 optimum = numbers("assume m = normal(50, 1);\nobserve normal(m, 1) = 52;\ninfer sample(warmup=0, draws=0, init=\"optimum\");\nsample m;\n")
 assert abs(optimum[0] - 51) < 1e-3, optimum
 
